@@ -59,10 +59,11 @@ func (q *Queue) leaveGroup(e *Entry) {
 // sharesWith returns a waiting pod whose failure a new entry would only repeat, nil for none. A pod with a nomination shares no
 // failure, because its preemption has made room on a node.
 func (q *Queue) sharesWith(e *Entry) *Entry {
-	if q.groups == nil || e.Signature == "" || q.groups[e.Signature] == nil {
+	g := q.groups[e.Signature] // "" has no group
+	if g == nil {
 		return nil
 	}
-	for _, leader := range q.groups[e.Signature].waiting {
+	for _, leader := range g.waiting {
 		if leader.profile == e.profile && q.nom.Node(leader.Pod) == "" {
 			return leader
 		}
@@ -73,7 +74,7 @@ func (q *Queue) sharesWith(e *Entry) *Entry {
 // shareFailure makes those equal pods wait that were active before the failed attempt began and were never tried. A pod that
 // became active later did so by an event that the attempt may not have seen.
 func (q *Queue) shareFailure(e *Entry, popped uint64, now time.Time) {
-	if q.groups == nil || e.Signature == "" || len(e.PendingPlugins) > 0 || q.nom.Node(e.Pod) != "" {
+	if len(e.PendingPlugins) > 0 || q.nom.Node(e.Pod) != "" {
 		return
 	}
 	g := q.groups[e.Signature]

@@ -106,6 +106,95 @@ func TestShareFailures(t *testing.T) {
 	})
 }
 
+// Which equal pods share a failure, and in which order.
+func TestWhoSharesFailures(t *testing.T) {
+	profile := Profile{Events: []Registration{{"P", Event{"Node", Add, ""}, nil}}}
+	set := func(t *testing.T) *rig {
+		r := newRig(t, Options{ShareFailures: true, Profiles: map[string]Profile{defaultScheduler: profile, "other": profile},
+			Signature: func(pod *v1.Pod) string { return pod.Labels["like"] }})
+		for _, n := range []string{"w1", "w2", "w3", "w4", "w5", "w6"} {
+			r.pods[n] = testkit.Pod(n).Labels("like=web").Obj()
+		}
+		return r
+	}
+	returned := func(r *rig, name string) []string {
+		moves, err := r.q.Return(r.held[name], Failure{Unschedulable: []string{"P"}}, r.now)
+		require.NoError(r.t, err)
+		return lines(moves)
+	}
+	t.Run("in the order in which they came", func(t *testing.T) {
+		r := set(t)
+		r.add("w1", "w2", "w3", "w4", "w5")
+		r.q.Delete(r.pod("w2")) // the last takes its place in the list of the group
+		require.Equal(t, "w1", r.pop())
+		require.Equal(t, []string{
+			"default/w1: in flight -> unschedulable (ScheduleAttemptFailure)", "default/w3: active -> unschedulable (SharedFailure)",
+			"default/w4: active -> unschedulable (SharedFailure)", "default/w5: active -> unschedulable (SharedFailure)",
+		}, returned(r, "w1"))
+	})
+	t.Run("of one profile", func(t *testing.T) {
+		r := set(t)
+		r.pods["w2"].Spec.SchedulerName, r.pods["w6"].Spec.SchedulerName = "other", "other"
+		r.add("w1", "w2", "w3")
+		require.Equal(t, "w1", r.pop())
+		returned(r, "w1")
+		r.is(Unschedulable, "w1", "w3")
+		r.is(Active, "w2")
+		r.add("w6", "w4")
+		r.is(Active, "w6")
+		r.is(Unschedulable, "w4")
+	})
+	t.Run("without a nomination", func(t *testing.T) {
+		r := set(t)
+		r.pods["w2"].Status.NominatedNodeName = "n1"
+		r.add("w1", "w2", "w3")
+		require.Equal(t, "w1", r.pop())
+		returned(r, "w1")
+		r.is(Active, "w2")
+		r.is(Unschedulable, "w3")
+	})
+	t.Run("with a signature", func(t *testing.T) {
+		r := set(t)
+		for _, n := range []string{"w1", "w2", "w3"} {
+			delete(r.pods[n].Labels, "like")
+		}
+		r.add("w1", "w2")
+		require.Equal(t, "w1", r.pop())
+		returned(r, "w1")
+		r.add("w3")
+		r.is(Active, "w2", "w3")
+		require.Empty(t, r.q.groups)
+	})
+	t.Run("and nothing stays of a group that is empty", func(t *testing.T) {
+		r := set(t)
+		r.add("w1", "w2")
+		require.Len(t, r.q.groups, 1)
+		r.q.Delete(r.pod("w1"))
+		require.Len(t, r.q.groups, 1)
+		r.q.Delete(r.pod("w2"))
+		require.Empty(t, r.q.groups)
+	})
+	t.Run("not without the option", func(t *testing.T) {
+		r := newRig(t, Options{Signature: template})
+		r.add("w1", "w2")
+		require.Nil(t, r.q.groups)
+	})
+}
+
+// Lookup finds queued pods only.
+func TestLookup(t *testing.T) {
+	r := newRig(t, Options{})
+	r.add("a")
+	e, ok := r.q.Lookup(r.pod("a"))
+	require.True(t, ok)
+	require.Same(t, r.pod("a"), e.Pod)
+	for _, p := range []*v1.Pod{nil, r.pod("b")} {
+		e, ok = r.q.Lookup(p)
+		require.False(t, ok)
+		require.Nil(t, e)
+	}
+}
+
 func TestShareFailuresNeedsSignature(t *testing.T) {
 	_, err := New(Options{ShareFailures: true})
 	require.EqualError(t, err, "signature: Required value: shareFailures needs the keys of pods")

@@ -31,7 +31,7 @@ func (g *generator) volumes() {
 			{Key: pick(g, TopologyKeys), Values: []string{pick(g, zones)}}}}}
 	}
 	o.StorageClasses = append(o.StorageClasses, class("now", driver, &now), class("late", driver, &later), topology,
-		class("late2", driver2, &later), class("static", "kubernetes.io/no-provisioner", &later), inTree)
+		class("late2", driver2, &later), class("unset", driver, nil), class("static", "kubernetes.io/no-provisioner", &later), inTree)
 	capacity := g.one(2)
 	o.CSIDrivers = append(o.CSIDrivers, &storagev1.CSIDriver{ObjectMeta: g.meta("", driver), Spec: storagev1.CSIDriverSpec{StorageCapacity: &capacity}})
 	if g.one(2) {
@@ -69,6 +69,7 @@ func (g *generator) persistentVolume(i int) *v1.PersistentVolume {
 	pv.Spec.StorageClassName = pick(g, []string{"static", "static", "late", "late-tree", "", "now"})
 	pv.Spec.Capacity = v1.ResourceList{v1.ResourceStorage: resource.MustParse(pick(g, []string{"1Gi", "2Gi", "5Gi"}))}
 	pv.Spec.AccessModes = pick(g, [][]v1.PersistentVolumeAccessMode{{v1.ReadWriteOnce}, {v1.ReadWriteOnce, v1.ReadOnlyMany}, {v1.ReadWriteMany}, {v1.ReadWriteOncePod}})
+	pv.Spec.VolumeAttributesClassName = g.attributes()
 	mode := v1.PersistentVolumeFilesystem
 	if g.one(6) {
 		mode = v1.PersistentVolumeBlock
@@ -153,16 +154,32 @@ func (g *generator) ephemeralClaims(p *v1.Pod) {
 	}
 }
 
+// attributes returns the name of a VolumeAttributesClass, mostly none.
+func (g *generator) attributes() *string {
+	if !g.one(8) {
+		return nil
+	}
+	name := pick(g, []string{"", "fast", "fast", "slow"})
+	return &name
+}
+
 // claim makes a claim and sometimes binds it to a volume.
 func (g *generator) claim(namespace, name string) *v1.PersistentVolumeClaim {
 	o := &g.c.Objects
 	c := &v1.PersistentVolumeClaim{ObjectMeta: g.meta(namespace, name)}
 	class := pick(g, []string{"static", "static", "late", "late", "late-zone", "late2", "late-tree", "late-tree", "now", "", "gone"})
+	if g.one(20) {
+		class = "unset" // has no binding mode, which the API server would set
+	}
 	c.Spec.StorageClassName = &class
 	if g.one(25) {
 		c.Spec.StorageClassName = nil
 	}
 	c.Spec.AccessModes = []v1.PersistentVolumeAccessMode{pick(g, []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce, v1.ReadWriteOnce, v1.ReadWriteOncePod, v1.ReadWriteMany})}
+	if c.Spec.AccessModes[0] == v1.ReadWriteOnce && g.one(4) {
+		c.Spec.AccessModes = append(c.Spec.AccessModes, pick(g, []v1.PersistentVolumeAccessMode{v1.ReadOnlyMany, v1.ReadWriteMany}))
+	}
+	c.Spec.VolumeAttributesClassName = g.attributes()
 	c.Spec.Resources.Requests = v1.ResourceList{v1.ResourceStorage: resource.MustParse(pick(g, []string{"1Gi", "2Gi", "10Gi"}))}
 	mode := v1.PersistentVolumeFilesystem
 	c.Spec.VolumeMode = &mode
@@ -269,7 +286,13 @@ func (g *generator) migratedPlugins() string {
 func (g *generator) mount(p *v1.Pod) {
 	for i := range 1 + g.Intn(3) {
 		v := v1.Volume{Name: fmt.Sprintf("v%d", i)}
-		switch g.Intn(10) {
+		switch g.Intn(13) {
+		case 10:
+			v.AzureDisk = &v1.AzureDiskVolumeSource{DiskName: pick(g, tiers), DataDiskURI: "/" + pick(g, tiers)}
+		case 11:
+			v.Cinder = &v1.CinderVolumeSource{VolumeID: pick(g, tiers), ReadOnly: g.one(2)}
+		case 12:
+			v.PortworxVolume = &v1.PortworxVolumeSource{VolumeID: pick(g, tiers), ReadOnly: g.one(2)}
 		case 0:
 			v.EmptyDir = &v1.EmptyDirVolumeSource{}
 		case 1:

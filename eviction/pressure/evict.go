@@ -65,7 +65,7 @@ func (p *Policy) graceSeconds(t Threshold, pod *v1.Pod) int64 {
 		grace = *own
 	case grace < 0 && p.options.NegativeMaxGraceMeansPod:
 		grace = v1.DefaultTerminationGracePeriodSeconds
-	case grace >= 0 && own != nil:
+	case own != nil:
 		grace = min(grace, *own)
 	}
 	return max(grace, 1)

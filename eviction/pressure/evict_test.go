@@ -47,6 +47,11 @@ func TestGrace(t *testing.T) {
 		{"negative maximum", true, -1, with(30), Options{}, 1},
 		{"negative maximum means the pod's", true, -1, with(30), negative, 30},
 		{"negative maximum and none of the pod's", true, -1, pod("p", 0, ""), negative, 30},
+		{"negative maximum means the pod's, shorter than the default", true, -1, with(20), negative, 20},
+		{"the option changes nothing for a maximum", true, 5, with(30), negative, 5},
+		{"the option changes nothing for a maximum and none of the pod's", true, 5, pod("p", 0, ""), negative, 5},
+		{"the option changes nothing for no maximum", true, 0, with(30), negative, 1},
+		{"the option changes nothing for no maximum and none of the pod's", true, 0, pod("p", 0, ""), negative, 1},
 		{"the option changes nothing for hard", false, -1, with(30), negative, 1},
 	}, func(t *testing.T, tc test) {
 		c := Config{EvictionHard: settings{"memory.available": "1Gi"}, EvictionMaxPodGracePeriod: tc.max}
@@ -68,6 +73,18 @@ func TestGraceOfTerminatingPod(t *testing.T) {
 		_, d := p.Observe(state, Observation{Pods: []*v1.Pod{leaving}, Signals: measured(memoryAvailable, "1Gi", "4Gi", since(1))}, since(1))
 		require.Equal(t, tc.want, d.Eviction.GraceSeconds)
 		require.Equal(t, max(10*time.Second, time.Duration(tc.want)*1500*time.Millisecond), d.Eviction.WaitAtMost)
+	}
+}
+
+// Only a termination with a grace of its own limits the grace.
+func TestGraceOfOtherPods(t *testing.T) {
+	ten := int64(10)
+	leaving := testkit.Pod("leaving").Terminating().Obj()
+	leaving.DeletionGracePeriodSeconds = nil
+	staying := pod("staying", 0, "")
+	staying.DeletionGracePeriodSeconds = &ten
+	for _, p := range []*v1.Pod{leaving, staying} {
+		require.Equal(t, int64(40), newEviction(p, 40, "").GraceSeconds, p.Name)
 	}
 }
 
