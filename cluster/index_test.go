@@ -184,3 +184,47 @@ func TestImages(t *testing.T) {
 	_, n, has = s.Image("x@sha")
 	require.Equal(t, []any{0, false}, []any{n, has(0)})
 }
+
+// The index of images knows every node of a large cluster, counts a node once that lists a name twice, and follows nodes.
+func TestImagesOfManyNodes(t *testing.T) {
+	var o Objects
+	for k := range 200 {
+		n := testkit.Node(fmt.Sprintf("n%d", k))
+		if k%3 == 0 {
+			n = n.Image(int64(1000+k), "x", "y")
+		}
+		if k == 0 {
+			n = n.Image(7, "x")
+		}
+		o.Nodes = append(o.Nodes, n.Obj())
+	}
+	s := mustNew(t, o)
+	hold := func(name string, size int64, listed func(k int) bool) {
+		t.Helper()
+		got, nodes, has := s.Image(name)
+		want := 0
+		for k := range s.Len() {
+			if listed(k) {
+				want++
+			}
+			require.Equal(t, listed(k), has(k), "%s on slot %d", name, k)
+		}
+		require.Equal(t, want, nodes)
+		require.Equal(t, size, got)
+	}
+	third := func(k int) bool { return k%3 == 0 }
+	hold("x", 1000, third)
+	hold("y", 1000, third)
+	hold("z", 0, func(int) bool { return false })
+	require.NoError(t, s.Set(testkit.Node("n0").Image(5, "z").Obj()))
+	hold("x", 1003, func(k int) bool { return k > 0 && third(k) })
+	hold("z", 5, func(k int) bool { return k == 0 })
+	require.NoError(t, s.Set(testkit.Node("n64").Image(8, "z").Obj()))
+	require.NoError(t, s.Unset(s.Node(3)))
+	hold("x", 1006, func(k int) bool { return k > 3 && third(k) })
+	hold("z", 5, func(k int) bool { return k == 0 || k == 64 })
+	require.NoError(t, s.Unset(s.Node(0)))
+	hold("z", 8, func(k int) bool { return k == 64 })
+	require.NoError(t, s.Unset(s.Node(64)))
+	hold("z", 0, func(int) bool { return false })
+}

@@ -72,7 +72,7 @@ func TestSoak(t *testing.T) {
 	t.Logf("%d operations: %+v; at most %d kB in use in the second fifth, %d kB later", *soakOperations, s.counts, peaks[0]>>10, peaks[1]>>10)
 	require.Less(t, peaks[1], uint64(64<<20), "bytes in use")
 	if *soakOperations >= 2_000_000 { // a fifth fills the memory of keys that were seen
-		require.Less(t, peaks[1], peaks[0]+peaks[0]/5, "bytes in use")
+		require.Less(t, peaks[1], peaks[0]+peaks[0]/5+4<<20, "bytes in use")
 	}
 	for name, n := range map[string]int{"placed": s.counts.placed, "failed": s.counts.failed, "preempted": s.counts.preempted, "unbound": s.counts.unbound, "nodes": s.counts.nodes} {
 		require.Greater(t, n, *soakOperations/500, name)
