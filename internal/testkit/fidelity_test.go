@@ -54,11 +54,12 @@ func TestFidelity(t *testing.T) {
 }
 
 var (
-	passLine    = regexp.MustCompile(`^ *--- PASS: (\S+) `)
+	passLine    = regexp.MustCompile(`^ *--- (?:PASS|SKIP): (\S+) `)
 	packageLine = regexp.MustCompile(`^ok  \t(\S+)\t`)
 )
 
-// passedTests returns the tests and cases that passed in the output of `go test -v`, by folder; nil without a file.
+// passedTests returns the tests and cases that passed in the output of `go test -v`, by folder; nil without a file. A test that was
+// skipped counts when the traces are missing that it reads.
 func passedTests(t *testing.T, file string) map[string]map[string]bool {
 	if file == "" {
 		return nil
@@ -66,9 +67,12 @@ func passedTests(t *testing.T, file string) map[string]map[string]bool {
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	out, tests := map[string]map[string]bool{}, map[string]bool{}
+	before := ""
 	for line := range strings.SplitSeq(string(text), "\n") {
+		reason := before
+		before = line
 		if m := passLine.FindStringSubmatch(line); m != nil {
-			tests[m[1]] = true
+			tests[m[1]] = strings.Contains(line, "--- PASS") || strings.Contains(reason, "PODBERTH_TRACES")
 		} else if m := packageLine.FindStringSubmatch(line); m != nil { // the last line of a package
 			out[strings.TrimPrefix(m[1], module+"/")] = tests
 			tests = map[string]bool{}
@@ -77,6 +81,10 @@ func passedTests(t *testing.T, file string) map[string]map[string]bool {
 	require.NotEmpty(t, out, "%s has no package", file)
 	return out
 }
+
+// byCommand are tests that rows name and that run only when asked for: docs/packing.md has the command of the scenarios, which take
+// hours.
+var byCommand = []string{"planning/packing.TestScenarios"}
 
 // missing returns why a test of that name does not exist or did not run, "" when neither is so. passed may be nil. The tests of
 // conformance/ are another module and run at another time.
@@ -92,7 +100,7 @@ func missing(t *testing.T, name string, passed map[string]map[string]bool) strin
 	if m[3] != "" && !s.uses(t, m[2], m[3]) {
 		return m[1] + "." + m[2] + " has no case " + strconv.Quote(m[3])
 	}
-	if passed == nil || strings.HasPrefix(m[1], "conformance/") {
+	if passed == nil || strings.HasPrefix(m[1], "conformance/") || slices.Contains(byCommand, m[1]+"."+m[2]) {
 		return ""
 	}
 	run := m[2]
@@ -199,7 +207,7 @@ func TestMissing(t *testing.T) {
 		require.Equal(t, c.want, missing(t, c.test, nil))
 	})
 	log := filepath.Join(t.TempDir(), "log")
-	require.NoError(t, os.WriteFile(log, []byte("=== RUN   TestMissing\n    --- PASS: TestMissing/a_case (0.00s)\n--- PASS: TestMissing (0.00s)\nPASS\nok  \t"+
+	require.NoError(t, os.WriteFile(log, []byte("=== RUN   TestMissing\n    --- PASS: TestMissing/a_case (0.00s)\n--- PASS: TestMissing (0.00s)\n    a.go:1: set PODBERTH_TRACES\n--- SKIP: TestTraces (0.00s)\n    a.go:1: slow\n--- SKIP: TestSlow (0.00s)\nPASS\nok  \t"+
 		module+"/internal/testkit\t1s\n"), 0o644))
 	passed := passedTests(t, log)
 	require.Empty(t, missing(t, "internal/testkit.TestMissing", passed))
