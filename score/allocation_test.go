@@ -53,6 +53,8 @@ func TestAllocation(t *testing.T) {
 	testkit.Run(t, []test{
 		{"log line 86 of the first node", "cpu 83, memory 89", pod("cpu=7850m,memory=6786383872"), least, logged(), []int64{86}},
 		{"log line 86 of the second node", "cpu 85, memory 88", pod("cpu=6950m,memory=7627341824"), least, logged(), []int64{86}},
+		{"a score of 1 counts", "cpu 1, memory 3", pod("cpu=1,memory=30Mi"), ratio(weighted("cpu", 1, "memory", 1), 0, 0, 100, 10),
+			newRows(node("n", "cpu=100,memory=1000Mi")), []int64{2}},
 		{"half of the largest amount", "100 times the request does not fit an int64", pod("memory=4611686018427387904"), ratio(weighted("memory", 1), 0, 0, 100, 10),
 			newRows(node("n", "memory=9223372036854775807")), []int64{50}},
 		{"best effort", "100m and 200Mi stand in", pod(""), least, standard(), []int64{97}},

@@ -115,10 +115,21 @@ func TestNormalizeImage(t *testing.T) {
 func TestImagesKeysBeginNoOther(t *testing.T) {
 	later := imagePod("a", 0, "x")
 	later.Spec.Volumes[0], later.Spec.Volumes[1] = later.Spec.Volumes[1], later.Spec.Volumes[0]
-	pods := []*v1.Pod{imagePod("", 0), imagePod("", 0, "x"), imagePod("", 0, "y"), imagePod("", 0, "x", "y"), imagePod("", 1, "z"), imagePod("a", 0), imagePod("a", 0, "x"), imagePod("b", 1, "x", "y"), later}
+	pods := []*v1.Pod{imagePod("", 0), imagePod("", 0, "x"), imagePod("", 0, "y"), imagePod("", 0, "x", "y"), imagePod("", 1, "z"), imagePod("", 1, "u"), imagePod("a", 0), imagePod("a", 0, "x"), imagePod("b", 1, "x", "y"), later}
 	for i, p := range pods {
 		for k, q := range pods {
 			require.False(t, i != k && bytes.HasPrefix(score.AppendImagesKey(nil, q), score.AppendImagesKey(nil, p)), "%d and %d", i, k)
 		}
+	}
+}
+
+// The scale has 977 MiB. Each size is the last or the first of a score.
+func TestImageScoreAtTheEnds(t *testing.T) {
+	for size, want := range map[int64]int64{
+		0: 0, 23 * mib: 0, 23*mib + 10_244_587: 0, 23*mib + 10_244_588: 1, 23*mib + 256_114_687: 24, 23*mib + 256_114_688: 25,
+		23*mib + 276_603_863: 26, 23*mib + 276_603_864: 27, 1000*mib - 1: 99, 1000 * mib: 100, 2000 * mib: 100,
+	} {
+		nodes := testkit.NewCluster([]*v1.Node{testkit.Node("n").Image(size, "x:latest").Obj()}, nil)
+		require.Equal(t, want, score.CompileImages(imagePod("", 0, "x"), release.Current).On(nodes).Raw(0), "%d bytes", size)
 	}
 }
