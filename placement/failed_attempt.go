@@ -64,23 +64,39 @@ func (p *Plan) Failed(f *Failure) *Attempt {
 
 // Rejections appends what each slot's rejection means to preemption, for preemption.Request.
 func (a *Attempt) Rejections(dst []preemption.Rejection, o Options) []preemption.Rejection {
-	return a.appendRejections(dst, a.Verdicts(nil, o))
-}
-
-func (a *Attempt) appendRejections(dst []preemption.Rejection, verdicts []filter.Rejection) []preemption.Rejection {
-	if a.Rejected() { // every node has the rejection of the plugin
-		for range verdicts {
-			dst = append(dst, rejection(a.Pre.Code))
+	base := len(dst)
+	none := preemption.Unresolvable // free slots, and nodes that the plugins left out
+	if a.Rejected() {
+		none = rejection(a.Pre.Code) // every node has the rejection of the plugin
+	}
+	for range a.plan.cluster.Len() {
+		dst = append(dst, none)
+	}
+	if a.Rejected() {
+		return dst
+	}
+	var known filter.Rejection // many nodes have the same
+	meaning := preemption.Fits
+	put := func(i int, r filter.Rejection) {
+		if r != known {
+			known, meaning = r, rejection(a.Predicates.Code(r))
+		}
+		dst[base+i] = meaning
+	}
+	if a.verdicts != nil {
+		for i, r := range a.verdicts {
+			if r != Outside {
+				put(i, r)
+			}
 		}
 		return dst
 	}
-	for _, v := range verdicts {
-		switch {
-		case v == Outside:
-			dst = append(dst, preemption.Unresolvable)
-		default:
-			dst = append(dst, rejection(a.Predicates.Code(v)))
-		}
+	check := a.check(o)
+	if check == nil {
+		check = a.Predicates.First
+	}
+	for _, i := range a.Candidates() {
+		put(i, check(i))
 	}
 	return dst
 }

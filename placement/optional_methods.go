@@ -5,7 +5,6 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/resources"
 )
 
 // This file has the optional interfaces of predicates and trials. The plan finds them by type assertion and knows no plugin.
@@ -26,24 +25,6 @@ type mover interface {
 	// MoveOf returns what the pod does; nil when the caller must use Add and Remove. known is nil for a pod that the cluster
 	// does not know.
 	MoveOf(pod *v1.Pod, known *runningPod) Move
-}
-
-// runningPod is what the cluster knows of a running pod.
-type runningPod struct {
-	kind     any // pods of one kind count the same
-	requests resources.Vector
-	terms    int32 // id of the term set, -1: none
-	memo     map[any]any
-}
-
-// remember returns the stored value of the key. The first call with the key makes the value.
-func (k *runningPod) remember(key any, make func() any) any {
-	x, ok := k.memo[key]
-	if !ok {
-		x = make()
-		k.memo[key] = x
-	}
-	return x
 }
 
 // changeLog is a cluster that says what changed since a version; see cluster.Snapshot.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
-	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/preemption"
 )
@@ -20,14 +19,13 @@ type preempter struct {
 	log     changeLog // nil: a cluster without one
 	at      uint64
 
-	verdicts   []filter.Rejection
 	rejections []preemption.Rejection
 	running    *running
 	preemptors preemptors
 }
 
 func newPreempter(p *Plan) *preempter {
-	x := &preempter{plan: p, index: preemption.NewIndex(p.cluster), running: newRunning()}
+	x := &preempter{plan: p, index: preemption.NewIndex(p.cluster), running: newRunning(p.cluster)}
 	if x.log, _ = p.cluster.(changeLog); x.log != nil {
 		x.at = x.log.Version()
 	}
@@ -70,6 +68,7 @@ func (x *preempter) preempt(pod *v1.Pod, failure *Failure, o Options, po Preempt
 		a = x.plan.Prepare(pod)
 	}
 	w := a.whatIf(o)
+	x.running.ask()
 	w.running = x.running
 	rejections := x.rejected(a, w, o)
 	if len(po.Rejected) > 0 {
@@ -92,8 +91,7 @@ func (x *preempter) rejected(a *Attempt, w *whatIf, o Options) []preemption.Reje
 			return w.kept.rejections
 		}
 	}
-	x.verdicts = a.Verdicts(x.verdicts[:0], o)
-	x.rejections = a.appendRejections(x.rejections[:0], x.verdicts)
+	x.rejections = a.Rejections(x.rejections[:0], o)
 	return x.rejections
 }
 
@@ -124,11 +122,12 @@ func (x *preempter) follow() {
 			case e.Node < 0:
 				x.index.Forget()
 				x.running.forget()
-			case e.Set < 0:
-				x.index.TouchNodes()
-				x.index.Touch(int(e.Node))
 			default:
+				if e.Set < 0 {
+					x.index.TouchNodes()
+				}
 				x.index.Touch(int(e.Node))
+				x.running.touch(int(e.Node))
 			}
 		}
 	})

@@ -17,10 +17,7 @@ type whatIf struct {
 	options Options
 	moves   []podMove
 
-	running    *running
-	effects    map[any][]Move // of pods of the cluster, by place in moving
-	last       *v1.Pod
-	lastEffect []Move
+	running *running
 
 	slot      int // that static and nominated are of; -1: none
 	static    filter.Rejection
@@ -46,7 +43,7 @@ type podMove struct {
 func (a *Attempt) WhatIf(o Options) preemption.WhatIf { return a.whatIf(o) }
 
 func (a *Attempt) whatIf(o Options) *whatIf {
-	w := &whatIf{attempt: a, trials: a.trials(), options: o, slot: -1, rows: -1, running: newRunning(), effects: map[any][]Move{}}
+	w := &whatIf{attempt: a, trials: a.trials(), options: o, slot: -1, rows: -1, running: newRunning(a.plan.cluster)}
 	for k, t := range w.trials {
 		if t == nil {
 			continue
@@ -132,7 +129,7 @@ func (w *whatIf) apply(m podMove) {
 	if m.remove {
 		n = -1
 	}
-	effect := w.effect(m.pod)
+	effect := w.effect(m.pod, m.slot)
 	for at, k := range w.moving {
 		switch {
 		case effect[at] != nil:
@@ -145,53 +142,17 @@ func (w *whatIf) apply(m podMove) {
 	}
 }
 
-// effect returns what a pod does to the trials. Pods that count the same share the result.
-func (w *whatIf) effect(pod *v1.Pod) []Move {
-	if w.last != pod {
-		w.last, w.lastEffect = pod, w.lookUp(pod)
-	}
-	return w.lastEffect
-}
-
-func (w *whatIf) lookUp(pod *v1.Pod) []Move {
-	known := w.countedAs(pod)
-	if known.kind == nil {
+// effect returns what a pod on a slot does to the trials. Pods that count the same share the result.
+func (w *whatIf) effect(pod *v1.Pod, slot int) []Move {
+	known := w.running.of(pod, slot)
+	if known == nil {
 		return w.work(pod, nil)
 	}
-	e, ok := w.effects[known.kind]
-	if !ok {
-		first := known // a copy, so that only the first pod of a kind allocates
-		e = w.work(pod, &first)
-		w.effects[known.kind] = e
+	e := &w.running.effects[known.kind]
+	if e.question != w.running.question {
+		*e = kindEffect{w.running.question, w.work(pod, known)}
 	}
-	return e
-}
-
-// maxRunning bounds the memory of what running pods count with. More pods than a cluster has at a time are rare.
-const maxRunning = 1 << 18
-
-// countedAs returns what a pod counts with on its node. The kind is nil for a pod that the cluster does not know.
-func (w *whatIf) countedAs(pod *v1.Pod) runningPod {
-	if known, ok := w.running.pods[pod]; ok {
-		return known
-	}
-	c, ok := w.attempt.plan.cluster.(interface {
-		PodKind(pod *v1.Pod) (kind any, terms int32)
-		PodRequests(pod *v1.Pod) (resources.Vector, bool)
-	})
-	if !ok {
-		return runningPod{}
-	}
-	known := runningPod{memo: w.running.memo}
-	if known.kind, known.terms = c.PodKind(pod); known.kind == nil {
-		return runningPod{}
-	}
-	known.requests, _ = c.PodRequests(pod)
-	if len(w.running.pods) >= maxRunning { // most of them have left
-		clear(w.running.pods)
-	}
-	w.running.pods[pod] = known
-	return known
+	return e.moves
 }
 
 // work computes what a pod does to the trials.
@@ -273,17 +234,3 @@ type hypothetical struct {
 
 // Requested returns the requests.
 func (h *hypothetical) Requested(int) resources.Vector { return h.requested }
-
-// running remembers running pods for preemption.
-type running struct {
-	pods map[*v1.Pod]runningPod
-	memo map[any]any
-}
-
-func newRunning() *running { return &running{map[*v1.Pod]runningPod{}, map[any]any{}} }
-
-// forget drops everything.
-func (k *running) forget() {
-	clear(k.pods)
-	clear(k.memo)
-}

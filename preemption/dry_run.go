@@ -31,6 +31,9 @@ type dryRun struct {
 
 	clean, violating []*choice
 	values           []criteria
+	choices          []*choice // memory that requests share
+	chosen           int       // how many of them the request uses
+	piled            int       // victims of the request before
 	kept             map[any]*kept
 	keptSlots        int
 

@@ -83,7 +83,8 @@ func (d *dryRun) outcome(x *kept, i int, failed *histogram) (outcome, *choice) {
 	if s.at <= d.index.changedAt(i) || s.choice != nil && !s.choice.holds(d.r.Now) {
 		*s = keptSlot{at: d.index.changes + 1, outcome: d.node(i)}
 		if s.outcome.found {
-			s.choice = d.choice(i)
+			s.choice = &choice{}
+			d.choose(s.choice, i)
 		}
 	}
 	if !s.outcome.found && !failed.add(d.r.WhatIf, i, s.outcome) || s.choice != nil && !s.choice.holds(d.r.Now) {
@@ -96,9 +97,18 @@ func (d *dryRun) outcome(x *kept, i int, failed *histogram) (outcome, *choice) {
 // behind all others then.
 func (c *choice) holds(now time.Time) bool { return !c.undated || c.latest.Before(now) }
 
-// choice returns the choice of slot i, whose victims were found.
-func (d *dryRun) choice(i int) *choice {
-	c := &choice{candidate: d.candidate(i, d.violations())}
+// spare returns memory for a choice that nobody keeps.
+func (d *dryRun) spare() *choice {
+	if d.chosen == len(d.choices) {
+		d.choices = append(d.choices, &choice{})
+	}
+	d.chosen++
+	return d.choices[d.chosen-1]
+}
+
+// choose makes the choice of slot i, whose victims were found.
+func (d *dryRun) choose(c *choice, i int) {
+	*c = choice{candidate: d.candidate(i, d.violations())}
 	for k := range d.members {
 		at := d.members[k].Pod.Status.StartTime
 		switch {
@@ -110,7 +120,6 @@ func (d *dryRun) choice(i int) *choice {
 	}
 	c.values = c.candidate.values(d.r.Now)
 	c.now = c.undated && c.values.start.Equal(d.r.Now)
-	return c
 }
 
 // at returns what choose compares for a request at the time.

@@ -129,10 +129,15 @@ func (d *dryRun) prepare(r *Request) {
 
 // release drops the references to the request.
 func (d *dryRun) release() {
+	d.piled = len(d.pile)
 	d.r, d.index, d.bound, d.pile, d.unitOf, d.slots = nil, nil, nil, nil, nil, nil
 	clear(d.members)
 	clear(d.clean)
 	clear(d.violating)
+	for _, c := range d.choices[:d.chosen] {
+		c.candidate = Candidate{}
+	}
+	d.chosen = 0
 	clear(d.placed)
 	clear(d.asked.Groups)
 	d.asked = Problem{Groups: d.asked.Groups[:0]}
@@ -164,6 +169,7 @@ func (d *dryRun) visit() visited {
 	} else {
 		list = d.appendTries(list[:0], d.index.byName())
 		d.try = list
+		d.pile = make([]Victim, 0, d.piled)
 	}
 	n := len(list)
 	if n == 0 {
@@ -199,7 +205,8 @@ func (d *dryRun) visit() visited {
 		}
 		if len(*into) < enough {
 			if c == nil {
-				c = d.choice(i)
+				c = d.spare()
+				d.choose(c, i)
 			}
 			*into = append(*into, c)
 		}
