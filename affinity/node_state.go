@@ -7,7 +7,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// NodeState is the filter and score NodeAffinity for one pod and one cluster. It describes the nodes as they were at On:
+// NodeState is the filter and score NodeAffinity for one pod and one cluster. It describes the nodes as they are at On:
 // after a change of a node's labels or name, call On again. It is immutable and safe for concurrent use.
 type NodeState struct {
 	evaluator *NodeEvaluator

@@ -21,7 +21,7 @@ type valueIndex struct {
 	counts []int32
 	reps   []int32
 	have   int
-	given  bool // whether a caller may hold ids and reps, so that a change must copy them
+	given  bool // of domains: whether a caller may hold ids, so that a change must copy them
 }
 
 // Domains describes the values of the label key on the nodes as they are now:
@@ -49,8 +49,8 @@ func (s *Snapshot) Domains(key string) (ids []int32, domains, have int) {
 //   - "unschedulable" (spec.unschedulable), "name", and "features" (the set of status.declaredFeatures).
 //
 // ids has the class of each slot, -1 for a free slot. reps has one slot of each class. ok is false, and the slices are nil,
-// when reads has any other string. Empty reads give one class of all nodes. The slices never change; after a change of nodes
-// the next call may number the classes in another way. O(nodes) at the first call for a list of reads, then O(reads).
+// when reads has any other string. Empty reads give one class of all nodes. The slices are valid until the next change of a
+// node, which may number the classes in another way. Read-only. O(nodes) at the first call for a list of reads, then O(reads).
 func (s *Snapshot) Classes(reads []string) (ids, reps []int32, ok bool) {
 	for _, r := range reads {
 		if !isRead(r) {
@@ -83,12 +83,12 @@ type indexKey struct {
 	name    string
 }
 
-// values returns an index for a caller and marks the index as held. It returns nil when there is no index. An index of
-// another snapshot needs no mark, because every change copies such an index.
+// values returns an index for a caller and marks the index of a label as held. It returns nil when there is no index. An index
+// of another snapshot needs no mark, because every change copies such an index.
 func (s *Snapshot) values(name indexKey) *valueIndex {
 	s.lazy.RLock()
 	c := s.indexes[name]
-	noted := c == nil || c.own != s.own || c.given
+	noted := c == nil || c.own != s.own || c.given || c.reads != nil
 	s.lazy.RUnlock()
 	if !noted {
 		s.lazy.Lock()
@@ -151,8 +151,8 @@ func (s *Snapshot) reindexValues(slot int, node *v1.Node) {
 			}
 			c = c.clone(s.own)
 			renewed[name] = c
-		} else if c.given && slot < len(c.ids) {
-			c.ids, c.reps, c.given = slices.Clone(c.ids), slices.Clone(c.reps), false
+		} else if c.given && c.reads == nil && slot < len(c.ids) {
+			c.ids, c.given = slices.Clone(c.ids), false
 		}
 		for len(c.ids) <= slot {
 			c.ids = append(c.ids, -1)

@@ -11,7 +11,7 @@ import (
 const cordoned = 1 | resources.Unresolvable
 
 // CordonState is the filter NodeUnschedulable for one pod and one cluster. It is immutable and safe for concurrent use. It
-// describes the nodes as they were at OnCordon.
+// describes the nodes as they are at OnCordon. After a change of a node the state is out of date.
 type CordonState struct {
 	evaluator *Evaluator
 	cluster   Cluster

@@ -18,7 +18,7 @@ type Cluster interface {
 }
 
 // State is the filter and score TaintToleration for one pod and one cluster. It is immutable and safe for concurrent use.
-// It describes the nodes as they were at On; pods that come and go do not matter.
+// It describes the nodes as they are at On; pods that come and go do not matter. After a change of a node the State is out of date.
 type State struct {
 	evaluator *Evaluator
 	cluster   Cluster
