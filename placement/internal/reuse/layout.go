@@ -174,8 +174,7 @@ func (l *layout) move(s *shape, i int32) {
 	if l.tree != nil {
 		l.tree.moved = append(l.tree.moved, i)
 	}
-	if from == to {
-		l.rank(i)
+	if from == to { // the event in the change log ranks the slot
 		return
 	}
 	if from >= 0 {

@@ -12,7 +12,6 @@ import (
 // rows is what the plugins of group Rows say about the nodes, for pods with equal keys of that group.
 type rows struct {
 	version uint64
-	changes int
 	orders  int // of the engine, when the ranks were written
 	pod     *v1.Pod
 	asker
@@ -121,7 +120,7 @@ func (e *Engine) rowsOf(pod *v1.Pod) *rows {
 	}
 	key := string(e.room.key)
 	a, ok := e.askerOf(pod)
-	w := &rows{version: e.log.Version(), changes: len(e.changes), pod: pod, asker: a, rank: e.ranks(), orders: e.orders, broken: !ok}
+	w := &rows{version: e.log.Version(), pod: pod, asker: a, rank: e.ranks(), orders: e.orders, broken: !ok}
 	e.rows[key] = w
 	if w.broken {
 		return nil
@@ -164,11 +163,6 @@ func (w *rows) follow(e *Engine) bool {
 			if key >= 0 {
 				w.keys[i] = key&^math.MaxUint32 | int64(math.MaxUint32-uint32(rank[i]))
 			}
-		}
-	}
-	for ; w.changes < len(e.changes); w.changes++ {
-		if !w.broken {
-			w.judge(int(e.changes[w.changes]))
 		}
 	}
 	version := e.log.Version()
