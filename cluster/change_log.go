@@ -1,6 +1,10 @@
 package cluster
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/podberth/podberth/internal/view"
+)
 
 // Event is one entry of the change log.
 //
@@ -8,6 +12,8 @@ import "slices"
 //	Set >= 0, N == 0   a pod of that set on Node was replaced by a newer object that counts the same
 //	Set == -1, N == 0  the node of slot Node was added, changed or removed
 //	Node == -1         something outside the nodes changed, or ids of sets or domains got other meanings: begin again
+//	Node == -2         a claim, a volume or another object of storage changed, which only pods with volumes read
+//	Node == -3         a PodDisruptionBudget or a PriorityClass changed, which no filter and no score reads
 type Event struct {
 	Node, Set, Terms, N int32
 }
@@ -82,4 +88,9 @@ func (s *Snapshot) logNode(slot int) {
 	s.changes.add(s.own, Event{Node: int32(slot), Set: -1, Terms: -1})
 }
 
-func (s *Snapshot) logAll() { s.changes.add(s.own, Event{Node: -1, Set: -1, Terms: -1}) }
+func (s *Snapshot) logAll() { s.logOutside(view.Everything) }
+
+// logOutside logs a change outside the nodes; what is one of the constants of package view.
+func (s *Snapshot) logOutside(what int32) {
+	s.changes.add(s.own, Event{Node: what, Set: -1, Terms: -1})
+}

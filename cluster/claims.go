@@ -1,8 +1,14 @@
 package cluster
 
 import (
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/view"
 )
 
 // ClaimEvent is one entry of the log of devices: a ResourceClaim changed from Old to New. Old is nil for a claim that came,
@@ -35,6 +41,11 @@ func (s *Snapshot) logObject(old, new metav1.Object) {
 		s.claims.add(s.own, ClaimEvent{})
 		s.logAll()
 	case *resourcev1.ResourceClaimTemplate:
+	case *v1.PersistentVolumeClaim, *v1.PersistentVolume, *storagev1.StorageClass, *storagev1.CSINode, *storagev1.CSIDriver,
+		*storagev1.CSIStorageCapacity, *storagev1.VolumeAttachment:
+		s.logOutside(view.Storage)
+	case *policyv1.PodDisruptionBudget, *schedulingv1.PriorityClass:
+		s.logOutside(view.Unread)
 	default:
 		s.logAll()
 	}

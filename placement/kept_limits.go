@@ -45,7 +45,7 @@ func (k limitsCounting) AppendPodKey(dst []byte, pod *v1.Pod) ([]byte, bool) {
 	return appendAlike(append(dst, 1), s)
 }
 
-// Epoch returns 0: the engine forgets when a CSINode changes.
+// Epoch returns 0: when a CSINode changes, the engine forgets what depends on storage.
 func (limitsCounting) Epoch() uint64 { return 0 }
 
 // Compile returns the limits of a pod; nil for a pod that the filter skips.

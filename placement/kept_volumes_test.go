@@ -7,10 +7,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -25,6 +28,59 @@ func TestKeptVolumes(t *testing.T) {
 		shared += playVolumes(t, rand.New(rand.NewPCG(uint64(seed), 8)), fmt.Sprint("seed ", seed), 60)
 	}
 	require.Greater(t, shared, seeds*3, "decisions that used shared work")
+}
+
+// A change of an object that a pod does not read takes nothing that is kept for the pod.
+func TestKeptBesideOtherObjects(t *testing.T) {
+	type testCase struct {
+		name   string
+		object metav1.Object
+		plain  bool // the pod without volumes keeps its shape
+		claims bool // the pod with a claim keeps its shape
+	}
+	testkit.Run(t, []testCase{
+		{"claim", waiting("other", "fast", "1Gi"), true, false},
+		{"volume", disk("other", "fast", "a", "1Gi"), true, false},
+		{"class", storageClass("other", "csi.example.com"), true, false},
+		{"CSINode", &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "a1"}}, true, false},
+		{"CSIDriver", &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "csi.example.com"}}, true, false},
+		{"capacity", &storagev1.CSIStorageCapacity{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "x"}, StorageClassName: "fast"}, true, false},
+		{"attachment", &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, true, false},
+		{"budget", &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "x"}}, true, true},
+		{"priority class", &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, true, true},
+		{"service", &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "x"}}, false, false},
+	}, func(t *testing.T, c testCase) {
+		claim := waiting("c", "fast", "1Gi", v1.ReadWriteOnce)
+		s, err := cluster.New(cluster.Objects{
+			Nodes: threeZones(), StorageClasses: []*storagev1.StorageClass{storageClass("fast", "csi.example.com")}, Claims: []*v1.PersistentVolumeClaim{claim},
+		})
+		require.NoError(t, err)
+		prepared := map[string]bool{}
+		profile := benchProfile()
+		profile.Filters = append(profile.Filters, &Plugin{
+			Name: "Witness", Group: GroupStatics, AppendKey: func(dst []byte, pod *v1.Pod) []byte { return append(dst, pod.Name...) },
+			Filter: func(pod *v1.Pod, _ Cluster) Filtering {
+				prepared[pod.Name] = true
+				return Filtering{Code: filter.Skip}
+			},
+		})
+		p, err := New(s, profile)
+		require.NoError(t, err)
+		plain, with := testkit.Pod("plain").Obj(), mounting(testkit.Pod("with").Obj(), "c")
+		for _, pod := range []*v1.Pod{plain, with} {
+			for range 2 {
+				require.True(t, p.Decide(pod, Options{}).Placed())
+			}
+		}
+		kept := func(pod *v1.Pod) bool {
+			clear(prepared)
+			require.True(t, p.Decide(pod, Options{}).Placed())
+			return !prepared[pod.Name]
+		}
+		require.Equal(t, []bool{true, true}, []bool{kept(plain), kept(with)})
+		require.NoError(t, s.Set(c.object))
+		require.Equal(t, []bool{c.plain, c.claims}, []bool{kept(plain), kept(with)})
+	})
 }
 
 func FuzzKeptVolumes(f *testing.F) {

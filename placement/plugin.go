@@ -52,6 +52,8 @@ type Plugin struct {
 	// alike is AppendKey for the plan, where the key may have what the objects that the pod names say in place of their names. It
 	// reports false for a pod that shares no work. nil: AppendKey.
 	alike func(dst []byte, pod *v1.Pod) ([]byte, bool)
+	// storage reports whether the plugin reads storage objects for a pod. nil: for no pod.
+	storage func(pod *v1.Pod) bool
 
 	// Lapses means that the filter's rule can stop to hold for a running pod, which then stays on its node. Plan.Violations
 	// asks these filters.

@@ -8,6 +8,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/preemption"
 )
 
@@ -119,6 +120,7 @@ func (x *preempter) follow() {
 	reached := x.log.Since(x.at, func(events []cluster.Event) {
 		for k := range events {
 			switch e := &events[k]; {
+			case e.Node == view.Storage || e.Node == view.Unread: // nothing is kept for preemptors with volumes
 			case e.Node < 0:
 				x.index.Forget()
 				x.running.forget()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/preemption"
 )
@@ -62,6 +63,9 @@ func (x *preemptor) follow(state uint64, a *Attempt, log changeLog) {
 	known := same && log.Since(x.version, func(events []cluster.Event) {
 		for k := range events {
 			i := int(events[k].Node)
+			if i == view.Storage || i == view.Unread {
+				continue
+			}
 			if i < 0 {
 				same = false
 				return

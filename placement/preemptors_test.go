@@ -86,6 +86,10 @@ func playPreemptors(t *testing.T, r *rand.Rand, name string, steps int) (kept, f
 		case 7:
 			ns := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other", Labels: map[string]string{"env": w.pick("other", "test")}}}
 			require.NoError(t, s.Set(ns))
+		case 8:
+			require.NoError(t, s.Set(storageClass("any", w.pick("one", "two"))))
+		case 9:
+			require.NoError(t, s.Set(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "any"}}))
 		default:
 			p := w.pod(base + r.IntN(shapes))
 			p.Spec.Priority = new(int32)

@@ -29,8 +29,9 @@ func (r volumeRule[R, S]) plugin(o volume.Options, v *Volumes) *Plugin {
 	p := &Plugin{
 		Name: r.name, Args: o,
 		Group: GroupAbsent, AppendKey: volume.AppendKey, KeyName: "volumes", Skips: volume.Ignores,
-		Hint: func(affinity.Namespaces) queue.Hint { return r.hint },
-		Over: func(p Profile) *Plugin { return r.plugin(o, p.Volumes) },
+		storage: func(pod *v1.Pod) bool { return !volume.Ignores(pod) },
+		Hint:    func(affinity.Namespaces) queue.Hint { return r.hint },
+		Over:    func(p Profile) *Plugin { return r.plugin(o, p.Volumes) },
 		Filter: func(pod *v1.Pod, c Cluster) Filtering {
 			if volume.Ignores(pod) {
 				return Filtering{Code: filter.Skip}

@@ -10,6 +10,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/internal/view"
 )
 
 // Volumes is what the volume plugins of one cluster share: the decisions about volumes that the API objects do not show
@@ -158,8 +159,11 @@ func (v *Volumes) follow() {
 	fresh, left := false, false
 	known := v.log.Since(v.at, func(events []cluster.Event) {
 		for _, e := range events {
-			fresh, left = fresh || e.Node < 0 || e.Set < 0, left || e.N < 0
-			if v.usage != nil {
+			if e.Node == view.Unread {
+				continue
+			}
+			fresh, left = fresh || e.Set < 0, left || e.N < 0
+			if v.usage != nil && !fresh {
 				slots = append(slots, int(e.Node))
 			}
 		}

@@ -251,7 +251,9 @@ func (l *layout) follow(e *Engine, s *shape) {
 		} else {
 			for _, events := range blocks {
 				for i := range events {
-					l.rank(events[i].Node)
+					if slot := events[i].Node; slot >= 0 {
+						l.rank(slot)
+					}
 				}
 			}
 		}

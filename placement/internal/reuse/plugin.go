@@ -42,6 +42,9 @@ type Plugin struct {
 	Skips func(pod *v1.Pod) bool
 	// Reads names what an answer about one node reads of other nodes. When it changes on any node, the engine forgets.
 	Reads []string
+	// Storage reports whether the plugin reads storage objects for a pod. After a change of such an object the engine keeps nothing
+	// for these pods. nil: for no pod.
+	Storage func(pod *v1.Pod) bool
 	// Predicate prepares the filter. It reports false when the plugin rejects the pod before any node, names the only nodes, or
 	// fails. A nil predicate allows every node.
 	Predicate func(pod *v1.Pod) (filter.Predicate, bool)

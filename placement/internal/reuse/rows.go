@@ -172,7 +172,9 @@ func (w *rows) follow(e *Engine) bool {
 	blocks, known := e.since(w.version)
 	for _, events := range blocks {
 		for i := range events {
-			w.judge(int(events[i].Node))
+			if slot := events[i].Node; slot >= 0 {
+				w.judge(int(slot))
+			}
 		}
 	}
 	if !known {

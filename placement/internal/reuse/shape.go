@@ -331,7 +331,7 @@ func (s *shape) apply(e *cluster.Event) {
 // kind returns which pods the filters judge like the pods of the shape. A shared shape does not know.
 func (s *shape) kind() Kind {
 	switch e := s.engine; {
-	case s.shared || s.shifts || s.account:
+	case s.shared || s.shifts || s.account || s.static.storage:
 		return Kind{}
 	case len(s.counted) > 0:
 		return Kind{s.key, 4*s.states + 1}

@@ -12,6 +12,7 @@ import (
 // by class of nodes with the same static signature.
 type statics struct {
 	usable  bool
+	storage bool               // storage objects matter to the pods
 	pod     *v1.Pod            // one of those pods
 	changes int                // of the engine, followed so far
 	filters []filter.Predicate // by filter of the profile; nil: skipped, or not static
@@ -48,7 +49,7 @@ func (e *Engine) staticsOf(pod *v1.Pod) *statics {
 		t.follow(e)
 		return t
 	}
-	t := &statics{pod: pod, index: map[string]int32{}, class: make([]int32, e.log.Len()), changes: len(e.changes)}
+	t := &statics{pod: pod, index: map[string]int32{}, class: make([]int32, e.log.Len()), changes: len(e.changes), storage: e.readsStorage(pod)}
 	e.statics[string(e.room.key)] = t
 	if t.usable = t.prepare(e); t.usable {
 		for _, i := range e.order() {

@@ -60,7 +60,9 @@ func (t *tree) follow(e *Engine, l *layout) bool {
 	}
 	for _, block := range blocks {
 		for k := range block {
-			t.update(block[k].Node, l.group[block[k].Node])
+			if slot := block[k].Node; slot >= 0 {
+				t.update(slot, l.group[slot])
+			}
 		}
 	}
 	t.version = version

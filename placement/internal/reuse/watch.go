@@ -1,9 +1,12 @@
 package reuse
 
 import (
+	"maps"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/view"
 )
 
 // watch looks for changes of nodes and of the objects beside nodes and pods.
@@ -18,11 +21,14 @@ func (e *Engine) watch() {
 	if version == e.at {
 		return
 	}
-	worst, nodes := nothing, false
+	worst, nodes, storage := nothing, false, false
 	blocks, known := e.since(e.at)
 	for _, events := range blocks {
 		for i := range events {
 			switch x := &events[i]; {
+			case x.Node == view.Storage:
+				storage = true
+			case x.Node == view.Unread:
 			case x.Node < 0:
 				worst = everything
 			case x.Set < 0:
@@ -38,6 +44,9 @@ func (e *Engine) watch() {
 	if !known || len(e.changes) > maxChanges || worst == states && (!e.survives || kept > maxKept) {
 		worst = everything
 	}
+	if storage && worst != everything {
+		e.dropStorage()
+	}
 	if worst == nothing {
 		return
 	}
@@ -49,6 +58,25 @@ func (e *Engine) watch() {
 	}
 	clear(e.asked)
 	e.forget()
+}
+
+// dropStorage drops what depends on storage objects, and the shapes that could not be made.
+func (e *Engine) dropStorage() {
+	outdated := func(_ string, s *shape) bool { return s.static == nil || s.static.storage }
+	maps.DeleteFunc(e.shapes, outdated)
+	maps.DeleteFunc(e.parts, outdated)
+	maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return l.static.storage })
+	maps.DeleteFunc(e.statics, func(_ string, t *statics) bool { return t.storage })
+}
+
+// readsStorage reports whether a plugin reads storage objects for the pod.
+func (e *Engine) readsStorage(pod *v1.Pod) bool {
+	for k := range e.plugins {
+		if reads := e.plugins[k].Storage; reads != nil && reads(pod) {
+			return true
+		}
+	}
+	return false
 }
 
 // loss is what a change takes away.
