@@ -9,6 +9,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/diagnose"
+	"github.com/podberth/podberth/placement"
 )
 
 // n1 is emptier than n2. The pod goes to n2 if the running pod there leaves.
@@ -34,6 +35,24 @@ func ExampleCompare() {
 	// n1 true n2
 	// NodeResourcesFit 83 72
 	// move default/web-2 from n2 to n1
+}
+
+// All nodes are too small, and n5 has a taint too.
+func ExampleObstacles() {
+	snapshot, err := cluster.New(cluster.Objects{Nodes: nodes()})
+	if err != nil {
+		panic(err)
+	}
+	plan, err := placement.New(snapshot, placement.DefaultProfile())
+	if err != nil {
+		panic(err)
+	}
+	for _, o := range diagnose.Obstacles(plan.Prepare(pod("db", "", "9")), snapshot) {
+		fmt.Println(o.Nodes, o.Plugin, o.Reason, o.Examples)
+	}
+	// Output:
+	// 5 NodeResourcesFit Insufficient cpu [n1 n3 n5]
+	// 1 TaintToleration node(s) had untolerated taint(s) [n5]
 }
 
 // The node is full until the pod that terminates is gone.

@@ -1,6 +1,8 @@
 package filter
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/overhead"
@@ -129,17 +131,25 @@ func (e *ports) on(c Cluster) *portsState {
 		return s
 	}
 	s.taken = make([]bool, c.Len())
-	for i := range s.taken {
-		s.each(i, func(p *v1.Pod) { s.taken[i] = s.taken[i] || e.conflict(p) })
+	slot := 0
+	count := func(p *v1.Pod) { s.taken[slot] = s.taken[slot] || e.conflict(p) } // one function for all slots
+	for ; slot < len(s.taken); slot++ {
+		s.each(slot, count)
 	}
 	return s
+}
+
+// Live is On for a caller that goes on using the state while pods come and leave: Check looks at the pods that are there.
+func (e *ports) Live(c Cluster) TrialState[PortConflict] {
+	return &portsState{ports: e, cluster: c, live: true}
 }
 
 // portsState is NodePorts for one pod and one cluster.
 type portsState struct {
 	ports   *ports
 	cluster Cluster
-	taken   []bool // by slot, whether a pod there holds a conflicting port
+	live    bool
+	taken   []bool // unless live: by slot, whether a pod there holds a conflicting port
 }
 
 const portsTaken resources.Verdict = 1
@@ -151,10 +161,20 @@ func (s *portsState) Check(i int) resources.Verdict {
 	switch {
 	case s.cluster.Node(i) == nil:
 		return portsTaken | resources.Unresolvable
-	case i < len(s.taken) && s.taken[i]:
+	case s.live && s.conflicts(i), i < len(s.taken) && s.taken[i]:
 		return portsTaken
 	}
 	return 0
+}
+
+// conflicts reports whether a pod of slot i holds a conflicting port.
+func (s *portsState) conflicts(i int) bool {
+	if c, ok := s.cluster.(podPorts); ok { // without a function that is allocated
+		return slices.ContainsFunc(c.PortPods(i), s.ports.conflict)
+	}
+	found := false
+	s.each(i, func(p *v1.Pod) { found = found || s.ports.conflict(p) })
+	return found
 }
 
 func (s *portsState) Reasons(v resources.Verdict) []string {

@@ -91,3 +91,24 @@ func TestPortsTrialIsASet(t *testing.T) {
 	require.NotZero(t, tr.Check(0))
 	require.Zero(t, tr.Check(1))
 }
+
+// A live state follows pods that come and leave; it says what a new state says.
+func TestLivePorts(t *testing.T) {
+	want := withPorts(pod("want"), port("", "", 80))
+	w := newWorld(node("n"), node("m"), nil)
+	e := compilePorts(want)
+	for _, c := range []Cluster{w, knowing{w}} {
+		live := e.Live(c)
+		for range 2 {
+			for i := range 3 {
+				require.Equal(t, e.On(c).Check(i), live.Check(i))
+			}
+			w.put(0, withPorts(pod("used"), port("", "", 80)), pod("none"))
+		}
+		require.NotZero(t, live.Check(0))
+		require.Zero(t, live.Check(1))
+		require.NotZero(t, live.Check(2), "a free slot")
+		require.NotZero(t, live.NewTrial().Check(0))
+		w.pods[0] = nil
+	}
+}

@@ -5,7 +5,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/placement/internal/reuse"
@@ -120,22 +119,5 @@ func (*keptLimits) AppendCounted(dst []int32) []int32               { return dst
 
 // Shifted yields the slots whose pods changed.
 func (k *keptLimits) Shifted(version uint64, yield func(slot int)) uint64 {
-	log := k.volumes.log
-	now := log.Version()
-	if yield == nil || version == now {
-		return now
-	}
-	known := log.Since(version, func(events []cluster.Event) {
-		for e := range events {
-			if i := int(events[e].Node); i >= 0 {
-				yield(i)
-			}
-		}
-	})
-	if !known {
-		for i := range k.volumes.cluster.Len() {
-			yield(i)
-		}
-	}
-	return now
+	return changedSlots(k.volumes.log, k.volumes.cluster.Len(), version, yield)
 }

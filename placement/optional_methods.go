@@ -32,3 +32,25 @@ type changeLog interface {
 	Version() uint64
 	Since(version uint64, yield func([]cluster.Event)) bool
 }
+
+// changedSlots yields the slots that changed since a version, and returns the version now. It yields all slots when the log does not
+// reach back that far. A nil yield asks for the version alone.
+func changedSlots(log changeLog, slots int, version uint64, yield func(slot int)) uint64 {
+	now := log.Version()
+	if yield == nil || version == now {
+		return now
+	}
+	known := log.Since(version, func(events []cluster.Event) {
+		for e := range events {
+			if i := int(events[e].Node); i >= 0 {
+				yield(i)
+			}
+		}
+	})
+	if !known {
+		for i := range slots {
+			yield(i)
+		}
+	}
+	return now
+}

@@ -55,6 +55,9 @@ type Plugin struct {
 	// storage reports whether the plugin reads storage objects for a pod. nil: for no pod.
 	storage func(pod *v1.Pod) bool
 
+	// divides means that the states are reuse.Dividing: the filter may come before the filter of GroupRows.
+	divides bool
+
 	// Lapses means that the filter's rule can stop to hold for a running pod, which then stays on its node. Plan.Violations
 	// asks these filters.
 	Lapses bool

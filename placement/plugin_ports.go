@@ -8,6 +8,7 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/queue"
 )
 
@@ -15,9 +16,9 @@ import (
 func newNodePorts() *Plugin {
 	return &Plugin{
 		Name:  plugins.NodePorts,
-		Group: GroupAbsent, AppendKey: filter.AppendPortsKey,
-		Skips: func(pod *v1.Pod) bool { return filter.CompilePorts(pod).Skip() },
-		Hint:  func(affinity.Namespaces) queue.Hint { return filter.PortsWouldHelp },
+		Group: GroupStates, AppendKey: filter.AppendPortsKey,
+		States: func(c Cluster) Counting { return portsCounting{c} }, divides: true,
+		Hint: func(affinity.Namespaces) queue.Hint { return filter.PortsWouldHelp },
 		Filter: func(pod *v1.Pod, c Cluster) Filtering {
 			e := filter.CompilePorts(pod)
 			if e.Skip() {
@@ -39,4 +40,62 @@ func (s ports) Numbers(i int) []string {
 		out = append(out, fmt.Sprintf("port %d: held by %s/%s", x.Want.HostPort, x.Holder.Namespace, x.Holder.Name))
 	}
 	return out
+}
+
+// portsCounting keeps the work of NodePorts for pods with the same host ports.
+type portsCounting struct{ cluster Cluster }
+
+// Compile returns nil for a pod without host ports.
+func (x portsCounting) Compile(pod *v1.Pod) (Compiled, error) {
+	e := filter.CompilePorts(pod)
+	log, ok := x.cluster.(changeLog)
+	if e.Skip() || !ok {
+		return nil, nil
+	}
+	live := e.(interface {
+		Live(c filter.Cluster) filter.TrialState[filter.PortConflict]
+	})
+	return &keptPorts{ports{live.Live(x.cluster)}, filter.AppendPortsKey(nil, pod), x.cluster, log}, nil
+}
+
+// keptPorts is what pods with the same host ports share. It divides the nodes by whether the ports are free.
+type keptPorts struct {
+	ports
+	key     []byte
+	cluster Cluster
+	log     changeLog
+}
+
+var (
+	_ reuse.Dividing = (*keptPorts)(nil)
+	_ reuse.Shifting = (*keptPorts)(nil)
+)
+
+func (k *keptPorts) AppendKey(dst []byte) []byte { return append(dst, k.key...) }
+func (*keptPorts) Matched(int32) bool            { return false }
+func (k *keptPorts) Count() State                { return k }
+
+func (k *keptPorts) Filter() filter.Predicate  { return k.ports }
+func (*keptPorts) Score() reuse.Scorer         { return nil }
+func (*keptPorts) Reads(dst []string) []string { return dst }
+func (*keptPorts) Keys() int                   { return 1 }
+func (*keptPorts) Single() bool                { return false }
+func (*keptPorts) OfSet(*v1.Pod) Move          { return nil }
+func (*keptPorts) OfTerms(int32, *v1.Pod) Move { return nil }
+
+// AppendLayoutKey and AppendDomains divide the nodes by their verdicts.
+func (k *keptPorts) AppendLayoutKey(dst []byte) []byte { return k.AppendKey(dst) }
+func (k *keptPorts) AppendDomains(dst []int32, slot int) []int32 {
+	return append(dst, int32(k.Check(slot)))
+}
+
+// Divides marks a state whose predicate gives all slots of equal AppendDomains one verdict.
+func (*keptPorts) Divides() {}
+
+func (*keptPorts) AppendCounts(dst []int32, _ int) ([]int32, bool) { return dst, false }
+func (*keptPorts) AppendCounted(dst []int32) []int32               { return dst }
+
+// Shifted yields the slots whose pods changed.
+func (k *keptPorts) Shifted(version uint64, yield func(slot int)) uint64 {
+	return changedSlots(k.log, k.cluster.Len(), version, yield)
 }

@@ -51,7 +51,7 @@ func (p Profile) warnings() []string {
 		switch {
 		case x.Group == GroupRows:
 			rows = append(rows, x.Name)
-		case x.Group == GroupStates && len(rows) == 0:
+		case x.Group == GroupStates && !x.divides && len(rows) == 0:
 			early = append(early, x.Name)
 		}
 	}

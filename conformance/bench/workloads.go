@@ -52,6 +52,7 @@ var workloads = []struct {
 	{"required-zone-affinity", replicas(func(p *v1.Pod, app string) { addAffinity(p, v1.LabelTopologyZone, app) })},
 	{"preferred-affinity", replicas(func(p *v1.Pod, app string) { addPreferred(p, v1.LabelTopologyZone, app) })},
 	{"namespace-anti-affinity", namespaceAnti},
+	{"host-ports", replicas(addPort)},
 	{"mixed", replicas(mixed)},
 	{"churn", churn},
 	{"unschedulable", backlog},
@@ -158,12 +159,23 @@ func addPreferred(p *v1.Pod, key, app string) {
 	}}
 }
 
-// mixed gives every application another rule.
-func mixed(p *v1.Pod, app string) {
-	var n int
+// addPort gives every application a host port of its own.
+func addPort(p *v1.Pod, app string) {
+	p.Spec.Containers[0].Ports = []v1.ContainerPort{{HostPort: 8000 + number(app), ContainerPort: 80}}
+}
+
+// number returns the number of an application.
+func number(app string) int32 {
+	var n int32
 	if _, err := fmt.Sscanf(app, "app-%d", &n); err != nil {
 		panic(err)
 	}
+	return n
+}
+
+// mixed gives every application another rule.
+func mixed(p *v1.Pod, app string) {
+	n := number(app)
 	switch n % 7 {
 	case 1:
 		addSpread(p, v1.LabelTopologyZone, v1.DoNotSchedule, app)

@@ -18,7 +18,7 @@ func (s *shape) decide(pod *v1.Pod) (Answer, bool) {
 	if s.failure != nil && s.failure.version == s.version {
 		return s.failure.answer, true
 	}
-	if !s.heaps && !s.scan(pod) {
+	if !s.divide() || !s.heaps && !s.scan(pod) {
 		return Answer{}, false
 	}
 	groups := s.gather(e.room.groups[:0])

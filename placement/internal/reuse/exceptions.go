@@ -6,10 +6,10 @@ type exceptions struct {
 	group  []int32 // by slot; -1: none
 	where  []int32 // position in its heap; -1: rejected by its rows
 	groups []exception
-	index  map[string]int32
 	inBase []int32 // by group of the layout: exceptions that its heap or scan counts too
 	some   bool    // the shape can have exceptions
-	sign   signature
+
+	signatures signatures // of the groups
 }
 
 // exception is the group of the exceptions with one signature.
@@ -23,14 +23,14 @@ type exception struct {
 
 // build finds the exceptions among the nodes with a count.
 func (x *exceptions) build(s *shape) {
-	*x = exceptions{group: x.group[:0], where: x.where[:0], groups: x.groups[:0], inBase: x.inBase[:0], sign: x.sign}
+	*x = exceptions{group: x.group[:0], where: x.where[:0], groups: x.groups[:0], inBase: x.inBase[:0], signatures: x.signatures}
+	x.signatures.clear()
 	for k := range s.counted {
 		x.some = x.some || s.counted[k].state.Single()
 	}
 	if !x.some {
 		return
 	}
-	x.index = map[string]int32{}
 	n := len(s.layout.group)
 	x.group, x.where = append(x.group, make([]int32, n)...), append(x.where, make([]int32, n)...)
 	for i := range n {
@@ -53,11 +53,12 @@ func (x *exceptions) move(s *shape, i int32) {
 	if !x.some || s.layout.group[i] < 0 {
 		return
 	}
-	x.sign.ints = append(x.sign.ints[:0], s.layout.group[i])
+	sign := &x.signatures
+	sign.next = append(sign.next[:0], s.layout.group[i])
 	counted := false
 	for k := range s.counted {
 		var some bool
-		x.sign.ints, some = s.counted[k].state.AppendCounts(x.sign.ints, int(i))
+		sign.next, some = s.counted[k].state.AppendCounts(sign.next, int(i))
 		counted = counted || some
 	}
 	if !counted {
@@ -65,11 +66,9 @@ func (x *exceptions) move(s *shape, i int32) {
 		x.group[i] = -1
 		return
 	}
-	g, ok := x.index[string(x.sign.key())]
-	if !ok {
-		g = int32(len(x.groups))
+	g, known := sign.number()
+	if !known {
 		x.groups = append(x.groups, exception{base: s.layout.group[i]})
-		x.index[string(x.sign.bytes)] = g
 	}
 	if x.group[i] != g {
 		x.leave(s, i)

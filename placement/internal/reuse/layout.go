@@ -28,12 +28,11 @@ type layout struct {
 	where  []int32             // position in the group's heap; -1: rejected by the slot's own rows
 	reject []resources.Verdict // that verdict, as counted in the group
 	groups []group
-	index  map[string]int32
 
 	scans int   // by shapes without heaps
 	tree  *tree // for these
 
-	scratch signature
+	signatures signatures // of the groups
 }
 
 // group is the nodes of one signature.
@@ -43,6 +42,8 @@ type group struct {
 	member  int32 // a slot that is or was in the group, and has a node unless the group is empty
 	heap    heap
 	rejects []tally // of the nodes that their rows reject
+
+	before filter.Rejection // by a predicate between those of static and that over rows
 
 	count int32 // in a scan: nodes that are not rejected
 	top   heapEntry
@@ -56,77 +57,94 @@ type tally struct {
 
 // lay gives the shape its layout, which it makes when there is none, and its exceptions.
 func (e *Engine) lay(s *shape) {
-	b := append(e.room.key[:0], 0)
-	if s.rows != nil {
-		b[0] = 1
-		b = e.rowKeys.append(b, s.pod)
-	}
-	b = e.staticKeys.append(b, s.pod)
+	b := e.staticKeys.append(e.room.key[:0], s.pod)
 	for k := range s.counted {
 		b = binary.AppendUvarint(b, uint64(s.counted[k].plugin))
 		b = s.counted[k].state.AppendLayoutKey(b)
 	}
+	b = append(b, 0)
+	n := len(b)
+	if s.rows != nil {
+		b[n-1] = 1
+		b = e.rowKeys.append(b, s.pod)
+	}
 	e.room.key = b
 	l, ok := e.layouts[string(b)]
 	if !ok {
-		l = e.newLayout(s)
-		e.layouts[string(b)] = l
+		key := string(b)
+		b[n-1] = 0
+		l = e.newLayout(s, e.layouts[string(b[:n])])
+		e.layouts[key] = l
 	}
 	s.layout = l
 	l.follow(e, s)
 	s.exceptions.build(s)
 }
 
-func (e *Engine) newLayout(s *shape) *layout {
-	n := e.log.Len()
+// newLayout makes a layout. bare has the same groups without heaps; nil: there is no such layout.
+func (e *Engine) newLayout(s *shape, bare *layout) *layout {
 	l := &layout{
 		version: e.log.Version(), changes: len(e.changes), orders: e.orders, static: s.static, rows: s.rows, shifts: s.shifts,
-		group: make([]int32, n), index: map[string]int32{},
-	}
-	for i := range n {
-		l.group[i] = -1
-	}
-	if l.rows != nil {
-		l.where, l.reject = make([]int32, n), make([]resources.Verdict, n)
-		for i := range n {
-			l.where[i] = -1
-		}
 	}
 	for k := range s.counted {
 		l.plugins = append(l.plugins, s.counted[k].plugin)
 	}
+	if bare != nil {
+		bare.follow(e, s)
+		l.copyGroups(bare)
+	} else {
+		l.group = make([]int32, e.log.Len())
+		for i := range l.group {
+			l.group[i] = -1
+		}
+		for _, i := range e.order() {
+			g := l.find(s, int32(i))
+			l.group[i] = g
+			l.groups[g].size++
+		}
+	}
 	l.shifted = s.shift(nil, nil)
-	for _, i := range e.order() {
-		l.join(s, int32(i))
+	if l.rows != nil {
+		l.where, l.reject = make([]int32, len(l.group)), make([]resources.Verdict, len(l.group))
+		for i := range l.where {
+			l.where[i] = -1
+		}
+		l.refill(e)
 	}
 	return l
 }
 
-// join puts a slot into the group of its signature: the static class, and the domains of the states of s.
-func (l *layout) join(s *shape, i int32) {
-	g := l.find(s, i)
-	l.group[i] = g
-	l.groups[g].size++
-	l.enter(i)
+// copyGroups takes over the groups of another layout.
+func (l *layout) copyGroups(from *layout) {
+	l.group, l.groups, l.signatures = slices.Clone(from.group), slices.Clone(from.groups), from.signatures.clone()
+	for g := range l.groups {
+		x := &l.groups[g]
+		*x = group{size: x.size, class: x.class, member: x.member}
+	}
 }
 
 func (l *layout) find(s *shape, i int32) int32 {
-	l.scratch.ints = append(l.scratch.ints[:0], l.static.class[i])
+	x := &l.signatures
+	x.next = append(x.next[:0], l.static.class[i])
 	for k := range s.counted {
-		l.scratch.ints = s.counted[k].state.AppendDomains(l.scratch.ints, int(i))
+		x.next = s.counted[k].state.AppendDomains(x.next, int(i))
 	}
-	g, ok := l.index[string(l.scratch.key())]
-	if !ok {
-		g = int32(len(l.groups))
+	g, known := x.number()
+	if !known {
 		l.groups = append(l.groups, group{class: l.static.class[i]})
-		l.index[string(l.scratch.bytes)] = g
 	}
 	l.groups[g].member = i
 	return g
 }
 
-// verdict returns the static rejection of a group; the zero value when nothing static rejects it.
-func (l *layout) verdict(g *group) filter.Rejection { return l.static.verdict[g.class] }
+// verdict returns the rejection of all nodes of a group by a predicate before the predicate that reads rows; the zero value when
+// there is none. Predicate is the place in the profile.
+func (l *layout) verdict(g *group) filter.Rejection {
+	if v := l.static.verdict[g.class]; v.Verdict != 0 {
+		return v
+	}
+	return g.before
+}
 
 // enter puts a slot into the heap of its group, or counts the verdict that rejects it.
 func (l *layout) enter(i int32) {
@@ -195,7 +213,7 @@ func (l *layout) move(s *shape, i int32) {
 func (l *layout) refill(e *Engine) {
 	for g := range l.groups {
 		x := &l.groups[g]
-		x.heap, x.rejects = x.heap[:0], x.rejects[:0]
+		x.heap, x.rejects = slices.Grow(x.heap[:0], int(x.size)), x.rejects[:0]
 	}
 	for _, i := range e.order() {
 		x := &l.groups[l.group[i]]

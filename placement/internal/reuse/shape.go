@@ -202,9 +202,40 @@ func (s *shape) stateOf(plugin int) State {
 // unscanned takes the place of the predicate that reads rows until a scan sets the predicate of its pod.
 type unscanned struct{ filter.Predicate }
 
-// inOrder reports whether only static predicates come before the predicate that reads rows: the groups count first rejections
-// in that order.
-func (s *shape) inOrder() bool { return s.own < 0 || s.own == s.front }
+// inOrder reports whether all predicates before the predicate that reads rows give the nodes of a group one verdict: the groups count
+// first rejections in that order.
+func (s *shape) inOrder() bool {
+	for k := s.front; k < s.own; k++ {
+		plugin := s.engine.filters[s.plugin[k]]
+		if _, ok := s.stateOf(plugin).(Dividing); !ok && s.engine.plugins[plugin].Group != Statics {
+			return false
+		}
+	}
+	return true
+}
+
+// divide asks the predicates between those in front and the predicate that reads rows about each group. It reports false when a
+// predicate fails.
+func (s *shape) divide() bool {
+	if s.own <= s.front {
+		return true
+	}
+	l := s.layout
+	for g := range l.groups {
+		x := &l.groups[g]
+		if x.before = (filter.Rejection{}); x.size == 0 || l.verdict(x).Verdict != 0 {
+			continue
+		}
+		r := s.predicates[s.front:s.own].First(int(x.member))
+		if s.predicates[s.front:s.own].Code(r) == filter.Error {
+			return false
+		}
+		if r.Verdict != 0 {
+			x.before = filter.Rejection{Predicate: uint16(s.plugin[s.front+int(r.Predicate)]), Verdict: r.Verdict}
+		}
+	}
+	return true
+}
 
 // use brings the shape up to date for a pod; nil when the shape cannot be used.
 func (s *shape) use(pod *v1.Pod) *shape {

@@ -1,8 +1,6 @@
 package reuse
 
 import (
-	"encoding/binary"
-
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
@@ -20,25 +18,11 @@ type statics struct {
 	front   int                // filters of the profile in front of the first that is not static
 
 	signed  []Signed
-	class   []int32 // by slot
-	index   map[string]int32
+	class   []int32            // by slot
 	verdict []filter.Rejection // by class, of the predicates in front; Predicate is the place in the profile
 	raw     [][]int64          // by class, by score of the profile
-	scratch signature
-}
 
-// signature is a list of integers, and its bytes as the key of a map.
-type signature struct {
-	ints  []int32
-	bytes []byte
-}
-
-func (g *signature) key() []byte {
-	g.bytes = g.bytes[:0]
-	for _, x := range g.ints {
-		g.bytes = binary.LittleEndian.AppendUint32(g.bytes, uint32(x))
-	}
-	return g.bytes
+	signatures signatures // of the classes
 }
 
 // staticsOf returns the statics of a pod, up to date.
@@ -49,7 +33,7 @@ func (e *Engine) staticsOf(pod *v1.Pod) *statics {
 		t.follow(e)
 		return t
 	}
-	t := &statics{pod: pod, index: map[string]int32{}, class: make([]int32, e.log.Len()), changes: len(e.changes), storage: e.readsStorage(pod)}
+	t := &statics{pod: pod, class: make([]int32, e.log.Len()), changes: len(e.changes), storage: e.readsStorage(pod)}
 	e.statics[string(e.room.key)] = t
 	if t.usable = t.prepare(e); t.usable {
 		for _, i := range e.order() {
@@ -108,14 +92,13 @@ func (t *statics) prepare(e *Engine) bool {
 
 // classify finds the class of a slot.
 func (t *statics) classify(i int) {
-	t.scratch.ints = t.scratch.ints[:0]
+	x := &t.signatures
+	x.next = x.next[:0]
 	for _, s := range t.signed {
-		t.scratch.ints = s.AppendSignature(t.scratch.ints, i)
+		x.next = s.AppendSignature(x.next, i)
 	}
-	id, ok := t.index[string(t.scratch.key())]
-	if !ok {
-		id = int32(len(t.verdict))
-		t.index[string(t.scratch.bytes)] = id
+	id, known := x.number()
+	if !known {
 		t.verdict, t.raw = append(t.verdict, t.first(i)), append(t.raw, t.raws(i))
 	}
 	t.class[i] = id

@@ -121,9 +121,16 @@ func (t *tree) insert(i, g int32, row *bounds) {
 	}
 }
 
-// update takes a slot to the box of its row and group.
+// update takes a slot to the box of its row and group, or out of its box when the slot is free: a node that has come may have been
+// rolled back.
 func (t *tree) update(i, g int32) {
 	old, row := t.leaf[i], t.rowOf(i)
+	if g < 0 {
+		if old != nil {
+			t.remove(i)
+		}
+		return
+	}
 	x := t.top(g, &row, false)
 	for x != nil && x.divided {
 		x = x.children[row.placeAt(x.level)]
