@@ -27,6 +27,7 @@ type fakeAPI struct {
 
 	mu    sync.Mutex
 	lease json.RawMessage
+	asked int // times that somebody has read the lease
 }
 
 // startAPI starts the server, and returns a kubeconfig for it.
@@ -81,11 +82,20 @@ func (a *fakeAPI) review(w http.ResponseWriter, r *http.Request, x any, decide f
 	_ = json.NewEncoder(w).Encode(x) // the caller has hung up
 }
 
+// reads returns how often somebody has read the lease.
+func (a *fakeAPI) reads() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.asked
+}
+
 // leases keeps one lease.
 func (a *fakeAPI) leases(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if r.Method != http.MethodGet {
+	if r.Method == http.MethodGet {
+		a.asked++
+	} else {
 		var lease json.RawMessage
 		if err := json.NewDecoder(r.Body).Decode(&lease); err != nil {
 			refused(w, http.StatusBadRequest, "BadRequest")

@@ -4,9 +4,12 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -122,6 +125,25 @@ func TestHealth(t *testing.T) {
 	_, body = p.ask("/livez?verbose", "")
 	require.Equal(t, "[+]ping ok\nlivez check passed\n", body)
 	readyz("[+]leaderElection ok\n[+]sched-handler-sync ok\nreadyz check passed\n")
+}
+
+// With delayCacheUntilActive a replica that waits for the lease watches nothing and is not ready. It is ready once it has the lease.
+func TestDelayedCache(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config")
+	require.NoError(t, os.WriteFile(file, []byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\ndelayCacheUntilActive: true\n"), 0o600))
+	held := func(holder string) json.RawMessage {
+		return fmt.Appendf(nil, `{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"namespace":"kube-system","name":"kube-scheduler"},"spec":{"holderIdentity":%q,"leaseDurationSeconds":3600}}`, holder)
+	}
+	api := &fakeAPI{lease: held("somebody")}
+	p := run(t, "--kubeconfig", startAPI(t, api), "--config", file, "--leader-elect-lease-duration=2s", "--leader-elect-renew-deadline=1s", "--leader-elect-retry-period=50ms")
+	p.until("/readyz", "", func(body string) bool { return strings.Contains(body, "waiting for the first list of nodes, namespaces, ") })
+	require.Eventually(t, func() bool { return api.reads() > 2 }, patience, time.Millisecond, "the lease is asked for again and again")
+	_, body := p.ask("/readyz", "")
+	require.True(t, strings.HasPrefix(body, "[+]leaderElection ok\n[-]sched-handler-sync failed: waiting for the first list of nodes, namespaces, services, "), body)
+	api.mu.Lock()
+	api.lease = held("")
+	api.mu.Unlock()
+	p.until("/readyz", "", func(body string) bool { return body == "ok" })
 }
 
 // Everything but the checks needs a user whom the API server knows and who may read the path. Without --authentication-kubeconfig and

@@ -4,7 +4,7 @@
 //	err = d.Run(ctx)               // until the context ends
 //
 // The order of a start: the API server is asked what it serves and what the account may do; informers; the lease, if there is
-// one; then the first decision. The order of a stop: no pod is popped any more; binding cycles end, or are returned to the API
+// one; then the first decision. With delayCacheUntilActive the informers start when the lease is held. The order of a stop: no pod is popped any more; binding cycles end, or are returned to the API
 // server's next scheduler after 10 s; status patches and events are written; the lease is released; the informers end.
 //
 // Package feed reads, package write writes, package lead holds the lease.
@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
+	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices/cel"
@@ -72,7 +73,6 @@ type Daemon struct {
 	client    *write.Client
 	recorder  *write.Recorder
 	tasks     tasks
-	synced    atomic.Bool
 	leading   atomic.Bool
 	stopping  atomic.Bool
 
@@ -132,6 +132,7 @@ func (d *Daemon) makeScheduler() error {
 	d.recorder = write.NewRecorder(d.events, names...)
 	settings := d.c.Write
 	settings.OnError = func(err error) { klog.ErrorS(err, "Error updating pod") }
+	settings.Waits = waits(d.c.Configuration)
 	d.client = write.New(d.api, d.Feed, settings)
 	if d.c.Registry != nil {
 		if o.Metrics, err = scheduler.NewPrometheusMetrics(d.c.Registry); err != nil {
@@ -150,6 +151,22 @@ func (d *Daemon) makeScheduler() error {
 		return err
 	}
 	return d.Feed.Connect(d.Scheduler)
+}
+
+// waits returns how long pods of each profile wait for volumes and devices.
+func waits(c *config.Configuration) map[string]write.Waits {
+	out := map[string]write.Waits{}
+	for _, p := range c.Profiles {
+		w := write.DefaultWaits()
+		if a, ok := p.Args["VolumeBinding"].(*configv1.VolumeBindingArgs); ok {
+			w.Volumes = time.Duration(*a.BindTimeoutSeconds) * time.Second
+		}
+		if a, ok := p.Args["DynamicResources"].(*configv1.DynamicResourcesArgs); ok {
+			w.Devices = a.BindingTimeout.Duration
+		}
+		out[p.SchedulerName] = w
+	}
+	return out
 }
 
 // result logs the end of an attempt in kube-scheduler's words.
@@ -178,21 +195,36 @@ func (d *Daemon) Run(ctx context.Context) error {
 	if err := d.recorder.Start(d.work); err != nil {
 		return err
 	}
-	d.Feed.Start(d.work)
 	go d.client.Run(d.work, statusWriters)
-	if err := d.Feed.Wait(ctx); err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
-		return err
-	}
-	d.synced.Store(true)
 	if d.c.Lease == nil {
-		return d.schedule(ctx)
+		return d.watchAndSchedule(ctx)
 	}
 	lease := *d.c.Lease
 	lease.OnLost = d.client.Close // nothing is written beside the next leader, not even what a stop would finish
+	if d.c.Configuration.Document.DelayCacheUntilActive {
+		return lease.Run(ctx, d.c.REST, d.watchAndSchedule)
+	}
+	if err := d.watch(ctx); err != nil || ctx.Err() != nil {
+		return err
+	}
 	return lease.Run(ctx, d.c.REST, d.schedule)
+}
+
+// watchAndSchedule is schedule after watch.
+func (d *Daemon) watchAndSchedule(ctx context.Context) error {
+	if err := d.watch(ctx); err != nil || ctx.Err() != nil {
+		return err
+	}
+	return d.schedule(ctx)
+}
+
+// watch starts the informers and waits until the first lists are in, or until the context ends.
+func (d *Daemon) watch(ctx context.Context) error {
+	d.Feed.Start(d.work)
+	if err := d.Feed.Wait(ctx); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
 }
 
 // schedule schedules until the context ends, and then finishes what is under way. When the lease is lost, it ends at once.

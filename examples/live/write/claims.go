@@ -38,7 +38,7 @@ func (c *Client) WriteClaims(ctx context.Context, pod *v1.Pod, w scheduler.Claim
 			return err
 		}
 	}
-	return c.claimsReady(ctx, written, w.Delete)
+	return c.claimsReady(ctx, written, w.Delete, c.o.waits(pod).Devices)
 }
 
 func (c *Client) writeClaim(claim *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
@@ -113,10 +113,10 @@ func (c *Client) writeExtended(pod *v1.Pod, status *v1.PodExtendedResourceClaimS
 }
 
 // claimsReady waits for the reports of written and deleted claims, and for the devices of the written ones.
-func (c *Client) claimsReady(ctx context.Context, written, deleted []*resourcev1.ResourceClaim) error {
+func (c *Client) claimsReady(ctx context.Context, written, deleted []*resourcev1.ResourceClaim, limit time.Duration) error {
 	for {
 		changed := c.view.Changed()
-		ready, err := c.claimsNow(written, deleted)
+		ready, err := c.claimsNow(written, deleted, limit)
 		if ready || err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func (c *Client) claimsReady(ctx context.Context, written, deleted []*resourcev1
 	}
 }
 
-func (c *Client) claimsNow(written, deleted []*resourcev1.ResourceClaim) (ready bool, err error) {
+func (c *Client) claimsNow(written, deleted []*resourcev1.ResourceClaim, limit time.Duration) (ready bool, err error) {
 	ready = true
 	for _, want := range written {
 		now, ok := c.view.Reported(deviceClaims, want.Namespace, want.Name).(*resourcev1.ResourceClaim)
@@ -139,11 +139,11 @@ func (c *Client) claimsNow(written, deleted []*resourcev1.ResourceClaim) (ready 
 			ready = false
 			continue
 		}
-		switch r := devices.BindingReadiness(now, c.o.BindTimeout, time.Now()); {
+		switch r := devices.BindingReadiness(now, limit, time.Now()); {
 		case r.Failed != "":
 			return false, errors.New(r.Failed)
 		case r.TimedOut && !r.Ready:
-			return false, fmt.Errorf("claim %s/%s: the devices were not ready within %v", now.Namespace, now.Name, c.o.BindTimeout)
+			return false, fmt.Errorf("claim %s/%s: the devices were not ready within %v", now.Namespace, now.Name, limit)
 		case !r.Ready:
 			ready = false
 		}

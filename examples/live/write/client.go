@@ -52,14 +52,30 @@ type Options struct {
 	Release release.Version
 	// Timeout bounds each request; 0 is 30 s.
 	Timeout time.Duration
-	// BindTimeout bounds the binding of volumes; 0 is 10 minutes.
-	BindTimeout time.Duration
+	// Waits has the waits for the volumes and devices of a pod by spec.schedulerName. A name that is missing has DefaultWaits.
+	Waits map[string]Waits
 	// Retry has the pauses between tries of a write that failed in a way that may pass; nil is 10, 50 and 250 ms.
 	Retry []time.Duration
 	// DeleteBackoff is the first wait after a refused deletion and DeleteBackoffLimit the longest; 0 is 1 s and 10 s.
 	DeleteBackoff, DeleteBackoffLimit time.Duration
 	// OnError receives the errors of status patches, which nobody waits for. nil drops them.
 	OnError func(error)
+}
+
+// Waits bound how long a pod that has a node waits before its binding.
+type Waits struct {
+	Volumes time.Duration // until the controllers have bound its claims
+	Devices time.Duration // until its devices are ready
+}
+
+// DefaultWaits are kube-scheduler's.
+func DefaultWaits() Waits { return Waits{10 * time.Minute, 10 * time.Minute} }
+
+func (o *Options) waits(pod *v1.Pod) Waits {
+	if w, ok := o.Waits[pod.Spec.SchedulerName]; ok {
+		return w
+	}
+	return DefaultWaits()
 }
 
 // Client is a scheduler.Client.
@@ -79,9 +95,6 @@ var _ scheduler.Client = (*Client)(nil)
 func New(api kubernetes.Interface, view View, o Options) *Client {
 	if o.Timeout == 0 {
 		o.Timeout = 30 * time.Second
-	}
-	if o.BindTimeout == 0 {
-		o.BindTimeout = 10 * time.Minute
 	}
 	if o.Retry == nil {
 		o.Retry = []time.Duration{10 * time.Millisecond, 50 * time.Millisecond, 250 * time.Millisecond}

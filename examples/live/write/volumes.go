@@ -45,7 +45,7 @@ func (c *Client) BindVolumes(ctx context.Context, pod *v1.Pod, d volume.Decision
 		}
 		written[claimResource+"/"+now.Name] = version(now)
 	}
-	limit := time.NewTimer(c.o.BindTimeout)
+	limit := time.NewTimer(c.o.waits(pod).Volumes)
 	defer limit.Stop()
 	tick := time.NewTicker(checkPeriod)
 	defer tick.Stop()
