@@ -4,15 +4,18 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,6 +61,47 @@ func (x reach) config() *rest.Config {
 	}
 }
 
+// state is what a child says about itself.
+type state struct {
+	CPU        time.Duration // until now
+	Heap       uint64        // in use, in bytes, after a collection
+	RSS        int64         // the largest, in MiB
+	Goroutines int
+	Pending    float64 // pods in podberth's queue
+}
+
+// report writes the state of the process as a line.
+func report(pending func() (float64, error)) error {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return err
+	}
+	s := state{CPU: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), RSS: usage.Maxrss / 1024, Goroutines: runtime.NumGoroutine()}
+	var err error
+	if s.Pending, err = pending(); err != nil {
+		return err
+	}
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	s.Heap = m.HeapAlloc
+	return json.NewEncoder(os.Stdout).Encode(s)
+}
+
+// obey answers each line of standard input with the state of the process, until the input ends.
+func obey(pending func() (float64, error)) error {
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		if err := report(pending); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+// nothing is pending where nobody counts.
+func nothing() (float64, error) { return 0, nil }
+
 // runChild runs a role until standard input ends.
 func runChild(role string) error {
 	var x reach
@@ -66,31 +110,48 @@ func runChild(role string) error {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) // the parent closes it
-		cancel()
-	}()
-	switch role {
-	case "podberth":
-		c, err := config.Load([]byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"))
-		if err != nil {
-			return err
-		}
-		d, err := daemon.New(ctx, daemon.Config{REST: x.config(), Configuration: c})
-		if err != nil {
-			return err
-		}
-		fmt.Println("ready")
-		return d.Run(ctx)
-	case "kube":
-		return runKube(ctx, x.config())
-	case "bare":
-		return runBare(ctx, x.config())
+	roles := map[string]func(context.Context, *rest.Config, func(pending func() (float64, error))) error{"podberth": runPodberth, "kube": runKube, "bare": runBare}
+	run := roles[role]
+	if run == nil {
+		return fmt.Errorf("unknown role %s", role)
 	}
-	return fmt.Errorf("unknown role %s", role)
+	asked := make(chan error, 1)
+	err := run(ctx, x.config(), func(pending func() (float64, error)) {
+		fmt.Println("ready")
+		go func() { asked <- obey(pending); cancel() }()
+	})
+	if ctx.Err() != nil { // the parent has closed the input
+		err = errors.Join(err, <-asked)
+	}
+	return err
 }
 
-func runKube(ctx context.Context, c *rest.Config) error {
+func runPodberth(ctx context.Context, r *rest.Config, ready func(func() (float64, error))) error {
+	c, err := config.Load([]byte(plainConfig))
+	if err != nil {
+		return err
+	}
+	registry := prometheus.NewRegistry()
+	d, err := daemon.New(ctx, daemon.Config{REST: r, Configuration: c, Registry: registry})
+	if err != nil {
+		return err
+	}
+	ready(func() (n float64, err error) {
+		d.Gauges()
+		families, err := registry.Gather()
+		for _, f := range families {
+			for _, m := range f.Metric {
+				if f.GetName() == "scheduler_pending_pods" {
+					n += m.GetGauge().GetValue()
+				}
+			}
+		}
+		return n, err
+	})
+	return d.Run(ctx)
+}
+
+func runKube(ctx context.Context, c *rest.Config, ready func(func() (float64, error))) error {
 	metrics.Register()
 	defaults, err := kubeconfig.Default()
 	if err != nil {
@@ -106,7 +167,7 @@ func runKube(ctx context.Context, c *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("ready")
+	ready(nothing)
 	factory.StartWithContext(ctx)
 	factory.WaitForCacheSyncWithContext(ctx)
 	if err := s.WaitForHandlersSync(ctx); err != nil {
@@ -120,7 +181,7 @@ func runKube(ctx context.Context, c *rest.Config) error {
 const bareBinders = 64
 
 // runBare binds every pending pod to the nodes in turn: what the API server can take.
-func runBare(ctx context.Context, c *rest.Config) error {
+func runBare(ctx context.Context, c *rest.Config, ready func(func() (float64, error))) error {
 	api := kubernetes.NewForConfigOrDie(c)
 	nodes, err := api.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -130,7 +191,7 @@ func runBare(ctx context.Context, c *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("ready")
+	ready(nothing)
 	turns := make(chan int)
 	failed := make(chan error, bareBinders)
 	for range bareBinders {
@@ -158,8 +219,10 @@ func runBare(ctx context.Context, c *rest.Config) error {
 
 // child is a scheduler in a process of its own.
 type child struct {
+	t     *testing.T
 	cmd   *exec.Cmd
-	stdin io.Closer
+	stdin io.WriteCloser
+	out   *bufio.Reader
 }
 
 func startChild(t *testing.T, role string, x reach) *child {
@@ -174,20 +237,29 @@ func startChild(t *testing.T, role string, x reach) *child {
 	require.NoError(t, err)
 	cmd.Stderr = os.Stderr
 	require.NoError(t, cmd.Start())
-	line, err := bufio.NewReader(out).ReadString('\n')
+	c := &child{t, cmd, stdin, bufio.NewReader(out)}
+	line, err := c.out.ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, "ready", strings.TrimSpace(line))
-	return &child{cmd, stdin}
+	return c
 }
 
-// stop ends the child and returns its CPU time and its largest resident set in MiB.
-func (c *child) stop(t *testing.T) (cpu time.Duration, rss int64) {
-	t.Helper()
-	require.NoError(t, c.stdin.Close())
+// state asks the child about itself.
+func (c *child) state() (s state) {
+	c.t.Helper()
+	_, err := fmt.Fprintln(c.stdin)
+	require.NoError(c.t, err)
+	line, err := c.out.ReadString('\n')
+	require.NoError(c.t, err)
+	require.NoError(c.t, json.Unmarshal([]byte(line), &s), line)
+	return s
+}
+
+// stop ends the child.
+func (c *child) stop() {
+	c.t.Helper()
+	require.NoError(c.t, c.stdin.Close())
 	if err := c.cmd.Wait(); err != nil {
-		t.Logf("a child ended with %v after its work was done", err) // kube-scheduler may, when its context ends
+		c.t.Logf("a child ended with %v after its work was done", err) // kube-scheduler may, when its context ends
 	}
-	usage, ok := c.cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	require.True(t, ok)
-	return c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime(), usage.Maxrss / 1024
 }

@@ -77,7 +77,7 @@ const takeAwayStep = 7
 // The manifests are what the API server takes. As their account, the daemon does all that it does without one refusal. Each
 // permission that is taken away gives its line at the start.
 func TestDeploy(t *testing.T) {
-	w := &world{t: t, ctx: t.Context(), server: apiserver.Start(t, "--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"), link: &link{}}
+	w := &world{t: t, ctx: t.Context(), server: apiserver.Start(t, "--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"), link: &link{}, document: plainConfig}
 	w.connect(account, "system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated")
 	applied := w.apply()
 	var text string
@@ -237,22 +237,23 @@ func (w *world) volume(name string) {
 	require.NoError(w.t, err)
 }
 
-func (w *world) claim(name string) {
+func (w *world) claim(name string, change ...func(*v1.PersistentVolumeClaim)) {
 	w.t.Helper()
-	_, err := w.api.CoreV1().PersistentVolumeClaims("default").Create(w.ctx, &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1.PersistentVolumeClaimSpec{
+	c := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1.PersistentVolumeClaimSpec{
 		AccessModes: []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}, StorageClassName: ptr.To("slow"),
 		Resources: v1.VolumeResourceRequirements{Requests: v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}},
-	}}, metav1.CreateOptions{})
+	}}
+	for _, f := range change {
+		f(c)
+	}
+	_, err := w.api.CoreV1().PersistentVolumeClaims("default").Create(w.ctx, c, metav1.CreateOptions{})
 	require.NoError(w.t, err)
 }
 
 // completeClaim does what the volume controller does once the scheduler has written the claim into the volume.
 func (w *world) completeClaim(name, pv string) {
 	w.t.Helper()
-	w.until("the claim is in the volume", func() bool {
-		v, err := w.api.CoreV1().PersistentVolumes().Get(w.ctx, pv, metav1.GetOptions{})
-		return err == nil && v.Spec.ClaimRef != nil && v.Spec.ClaimRef.Name == name
-	})
+	w.claimed(name, pv)
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{"pv.kubernetes.io/bind-completed":"yes"}},"spec":{"volumeName":%q}}`, pv)
 	_, err := w.api.CoreV1().PersistentVolumeClaims("default").Patch(w.ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	require.NoError(w.t, err)

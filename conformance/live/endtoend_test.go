@@ -2,9 +2,11 @@ package live
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,7 +25,8 @@ var (
 	e2eRuns     = flag.Int("e2e", 0, "runs of each side of the end-to-end measurement; 0 leaves it out")
 	e2eNodes    = flag.Int("e2e-nodes", 1000, "nodes")
 	e2ePods     = flag.Int("e2e-pods", 3000, "pods")
-	e2eWorkload = flag.String("e2e-workload", "plain", "plain, spread, affinity, anti-affinity or preemption")
+	e2eWorkload = flag.String("e2e-workload", "plain", "plain, spread, affinity, anti-affinity, preemption or churn")
+	e2eRoles    = flag.String("e2e-roles", "podberth,kube,bare", "what runs, in turn")
 	e2eOpen     = flag.Bool("e2e-open", false, "create the pods while the scheduler runs, not before it starts")
 )
 
@@ -36,8 +39,7 @@ const (
 type figures struct {
 	perSecond float64
 	p50, p99  time.Duration // from the creation to the binding, in an open run
-	cpu       time.Duration
-	rss       int64
+	state     state
 }
 
 // TestEndToEnd measures both schedulers and the bare bindings against one API server, and prints a line for each run.
@@ -51,16 +53,16 @@ func TestEndToEnd(t *testing.T) {
 	require.NoError(t, err)
 	driver := reachOf(w.server.Config, 10000).config()
 	w.api = kubernetes.NewForConfigOrDie(driver)
-	roles := []string{"podberth", "kube"}
-	if !*e2eOpen && *e2eWorkload == "plain" {
-		roles = append(roles, "bare")
-	}
+	roles := slices.DeleteFunc(strings.Split(*e2eRoles, ","), func(role string) bool { return role == "bare" && (*e2eOpen || *e2eWorkload != "plain") })
 	for run := range *e2eRuns {
 		for k := range roles {
 			role := roles[(run+k)%len(roles)]
 			f := w.measure(role)
-			fmt.Printf("%s %s nodes=%d pods=%d open=%v: %.0f pods/s, p50 %v, p99 %v, CPU %.2f s (%.0f us/pod), RSS %d MiB\n", role, *e2eWorkload, *e2eNodes, *e2ePods, *e2eOpen,
-				f.perSecond, f.p50.Round(time.Millisecond), f.p99.Round(time.Millisecond), f.cpu.Seconds(), float64(f.cpu.Microseconds())/float64(*e2ePods), f.rss)
+			fmt.Printf("%s %s nodes=%d pods=%d open=%v: %.0f pods/s, p50 %v, p99 %v, CPU %.2f s (%.0f us/pod), heap %d MiB, RSS %d MiB\n", role, *e2eWorkload, *e2eNodes, *e2ePods, *e2eOpen,
+				f.perSecond, f.p50.Round(time.Millisecond), f.p99.Round(time.Millisecond), f.state.CPU.Seconds(), float64(f.state.CPU.Microseconds())/float64(*e2ePods), f.state.Heap>>20, f.state.RSS)
+			if run < *e2eRuns-1 || k < len(roles)-1 {
+				w.clear()
+			}
 		}
 	}
 }
@@ -143,6 +145,9 @@ func (w *world) measure(role string) (f figures) {
 		c = startChild(t, role, reachOf(w.server.Config, 5000))
 	}
 	times := map[string]time.Time{}
+	if *e2eWorkload == "churn" {
+		go w.churn(ctx)
+	}
 	limit := time.After(10 * time.Minute)
 	for len(times) < *e2ePods {
 		select {
@@ -154,7 +159,8 @@ func (w *world) measure(role string) (f figures) {
 			t.Fatalf("%s has bound %d of %d pods", role, len(times), *e2ePods)
 		}
 	}
-	f.cpu, f.rss = c.stop(t)
+	f.state = c.state()
+	c.stop()
 	var all []time.Time
 	var latencies []time.Duration
 	for k := range *e2ePods {
@@ -167,6 +173,13 @@ func (w *world) measure(role string) (f figures) {
 	if *e2eOpen {
 		f.p50, f.p99 = latencies[len(latencies)/2], latencies[len(latencies)*99/100]
 	}
+	return f
+}
+
+// clear removes what a run has left.
+func (w *world) clear() {
+	t, api := w.t, w.api
+	t.Helper()
 	now := metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}
 	clean := func(what string, remove func() error) {
 		err := wait.PollUntilContextTimeout(w.ctx, time.Second, 5*time.Minute, true, func(context.Context) (bool, error) { return remove() == nil, nil })
@@ -177,7 +190,33 @@ func (w *world) measure(role string) (f figures) {
 		clean("events", func() error { return api.EventsV1().Events(space).DeleteCollection(w.ctx, now, metav1.ListOptions{}) })
 	}
 	clean("nodes", func() error { return api.CoreV1().Nodes().DeleteCollection(w.ctx, now, metav1.ListOptions{}) })
-	return f
+}
+
+// churn makes and removes, each second, a node without room, a pod that fits nowhere, and a service.
+func (w *world) churn(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	now := metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}
+	for k := 0; ; k++ {
+		name := fmt.Sprintf("churn-%d", k)
+		n := newNode(name, "4", func(n *v1.Node) { n.Status.Allocatable[v1.ResourcePods] = resource.MustParse("0") })
+		p := newPod(name, "9", high)
+		s := &v1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1.ServiceSpec{Selector: map[string]string{"app": name}, Ports: []v1.ServicePort{{Port: 80}}}}
+		_, nodeErr := w.api.CoreV1().Nodes().Create(ctx, n, metav1.CreateOptions{})
+		_, podErr := w.api.CoreV1().Pods("default").Create(ctx, p, metav1.CreateOptions{})
+		_, serviceErr := w.api.CoreV1().Services("default").Create(ctx, s, metav1.CreateOptions{})
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		err := errors.Join(nodeErr, podErr, serviceErr, w.api.CoreV1().Nodes().Delete(ctx, name, now), w.api.CoreV1().Pods("default").Delete(ctx, name, now),
+			w.api.CoreV1().Services("default").Delete(ctx, name, now))
+		if err != nil && ctx.Err() == nil {
+			w.t.Error(err)
+			return
+		}
+	}
 }
 
 type boundPod struct {

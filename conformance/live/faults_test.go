@@ -3,6 +3,7 @@ package live
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -185,6 +187,7 @@ type schedule struct {
 	space    string
 	bindings *tally
 	replicas []*replica
+	started  int // replicas until now
 	pods     int
 	nodes    []string
 	log      []string
@@ -201,27 +204,50 @@ podInitialBackoffSeconds: 1
 podMaxBackoffSeconds: 1
 `
 
-// start starts a replica. Replicas share a lease, so one of them schedules.
+// start starts a replica on a machine of its own. Replicas share a lease, so one of them schedules.
 func (s *schedule) start() {
-	r := &replica{link: &link{}, clock: &jumping{}, done: make(chan error, 1)}
+	r := &replica{link: &link{}, clock: &jumping{}}
 	require.NoError(s.t, r.link.connect(s.server.Config, ""))
 	f := &faulty{rng: rand.New(rand.NewPCG(s.rng.Uint64(), 1)), share: 0.2, bindings: s.bindings}
 	f.share = []float64{0, 0.1, 0.2, 0.2}[s.rng.IntN(4)]
 	r.link.faults(f.trip)
+	s.replicas = append(s.replicas, r)
+	s.launch(r)
+	s.note("share of faults %v", f.share)
+}
+
+// launch starts the process of a replica.
+func (s *schedule) launch(r *replica) {
 	c, err := config.Load([]byte(faultsConfig))
 	require.NoError(s.t, err)
 	ctx, end := context.WithCancel(context.Background())
-	r.end = end
-	name := fmt.Sprintf("replica-%d-%d", s.n, len(s.replicas))
+	r.end, r.done = end, make(chan error, 1)
+	name := fmt.Sprintf("replica-%d-%d", s.n, s.started)
+	s.started++
 	r.d, err = daemon.New(ctx, daemon.Config{
 		REST: r.link.config(), Configuration: c, Clock: r.clock,
 		Lease: &lead.Lease{Namespace: s.space, Name: "scheduler", Identity: name, Duration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: 200 * time.Millisecond},
 		Write: write.Options{Timeout: 2 * time.Second, DeleteBackoff: 50 * time.Millisecond, DeleteBackoffLimit: time.Second},
 	})
 	require.NoError(s.t, err)
-	s.replicas = append(s.replicas, r)
-	go func() { r.done <- r.d.Run(ctx) }()
-	s.note("start %s, share %v", name, f.share)
+	d := r.d
+	go func(done chan<- error) { done <- d.Run(ctx) }(r.done)
+	s.note("start %s", name)
+}
+
+// revive starts the replicas again that have lost the lease, as a kubelet does with a process that has ended.
+func (s *schedule) revive() {
+	for _, r := range s.replicas {
+		select {
+		case err := <-r.done:
+			if !errors.Is(err, lead.ErrLost) {
+				s.fail("a replica ended with %v", err)
+			}
+			s.note("the lease is lost")
+			s.launch(r)
+		default:
+		}
+	}
 }
 
 // step does one thing to the cluster or to the schedulers.
@@ -377,6 +403,7 @@ func (s *schedule) run() {
 	restart, kill := s.n%restartEvery == 1, s.rng.IntN(3) == 0
 	steps := 15 + s.rng.IntN(15)
 	for k := range steps {
+		s.revive()
 		s.step()
 		if kill && k == steps/3 {
 			s.start()
@@ -392,11 +419,12 @@ func (s *schedule) run() {
 		if time.Now().After(deadline) {
 			s.fail("not at rest: %s", what)
 		}
+		s.revive()
 		<-time.After(50 * time.Millisecond)
 	}
 	for _, r := range s.replicas {
 		r.end()
-		if err := <-r.done; err != nil && !strings.Contains(err.Error(), lead.ErrLost.Error()) {
+		if err := <-r.done; err != nil && !errors.Is(err, lead.ErrLost) {
 			s.fail("a replica ended with %v", err)
 		}
 	}
@@ -433,6 +461,15 @@ func left() string {
 	return strings.Join(out, "\n\n")
 }
 
+// used returns the CPU time of the process until now: API server, schedulers and test.
+func used() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0 // it is only printed
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
 // After any faults, and within a bounded time: every pod that fits is bound, once; no node has more than it can take; no bound
 // pod is marked as unschedulable; no goroutine is left.
 func TestFaults(t *testing.T) {
@@ -440,7 +477,7 @@ func TestFaults(t *testing.T) {
 	w.priorityClass("high", 1000)
 	began, restarts := time.Now(), 0
 	for n := *faultsFrom; n < *faultsTo; n++ {
-		start, space := time.Now(), fmt.Sprintf("f%d", n)
+		start, cpu, space := time.Now(), used(), fmt.Sprintf("f%d", n)
 		_, err := kubernetes.NewForConfigOrDie(w.server.Config).CoreV1().Namespaces().Create(t.Context(), &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
 		require.NoError(t, err)
 		s := &schedule{
@@ -460,7 +497,7 @@ func TestFaults(t *testing.T) {
 			restarts++
 		}
 		if testing.Verbose() {
-			t.Logf("schedule %d: %v, %d pods", n, time.Since(start).Round(10*time.Millisecond), s.pods)
+			t.Logf("schedule %d: %v, CPU %v, %d pods", n, time.Since(start).Round(10*time.Millisecond), (used() - cpu).Round(10*time.Millisecond), s.pods)
 		}
 	}
 	t.Logf("%d schedules, %d with a restart of the API server, in %v", *faultsTo-*faultsFrom, restarts, time.Since(began).Round(time.Second))

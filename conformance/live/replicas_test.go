@@ -11,10 +11,22 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
+// Several replicas, and one whose patches hang.
+func TestReplicas(t *testing.T) {
+	w := newWorld(t)
+	for name, run := range map[string]func(*world){"two at work": twoReplicas, "hand-over": handOver, "status patches hang": slowStatus} {
+		t.Run(name, func(t *testing.T) {
+			w.t = t
+			t.Cleanup(func() { w.link.faults(nil); w.wipe() }) // after the schedulers have ended
+			run(w)
+		})
+	}
+}
+
 // Two replicas without a lease decide every pod at the same time: the answer to a binding waits until both have asked for one. The API
 // server takes one of the two. Every pod is bound once, and no bound pod is marked as unschedulable.
-func TestTwoReplicas(t *testing.T) {
-	w := newWorld(t)
+func twoReplicas(w *world) {
+	t := w.t
 	for k := range 4 {
 		w.node(fmt.Sprintf("n%d", k), "32")
 	}
@@ -73,8 +85,8 @@ func TestTwoReplicas(t *testing.T) {
 }
 
 // Status patches that have no answer do not hold up decisions: a pod that fits is bound while the patches of five others hang.
-func TestSlowStatus(t *testing.T) {
-	w := newWorld(t)
+func slowStatus(w *world) {
+	t := w.t
 	w.node("n1", "1")
 	hanging, answer := make(chan struct{}, 5), make(chan struct{})
 	w.link.faults(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {

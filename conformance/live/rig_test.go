@@ -26,13 +26,19 @@ type world struct {
 	server *apiserver.Server
 	link   *link
 	api    kubernetes.Interface // of the test, not through the link
-	wire   *wire                // of the scenario
 	last   error                // is part of the failure of until
+
+	document string // the schedulers' configuration
+	wire     *wire  // of the scenario
+	again    func() // stops the scheduler of the scenario and starts another
 }
+
+// plainConfig is a configuration that says nothing.
+const plainConfig = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, ctx: t.Context(), server: apiserver.Start(t, "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"), link: &link{}}
+	w := &world{t: t, ctx: t.Context(), server: apiserver.Start(t, "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"), link: &link{}, document: plainConfig}
 	w.connect("")
 	return w
 }
@@ -43,17 +49,22 @@ func (w *world) connect(user string, groups ...string) {
 	w.api = kubernetes.NewForConfigOrDie(w.server.Config)
 }
 
+func load(t testing.TB, document string) *config.Configuration {
+	t.Helper()
+	c, err := config.Load([]byte(document))
+	require.NoError(t, err)
+	return c
+}
+
 // podberth starts the daemon and returns it with a function that stops it.
 func (w *world) podberth(change ...func(*daemon.Config)) (d *daemon.Daemon, stop func() error) {
 	w.t.Helper()
-	c, err := config.Load([]byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"))
-	require.NoError(w.t, err)
-	settings := daemon.Config{REST: w.link.config(), Configuration: c}
+	settings := daemon.Config{REST: w.link.config(), Configuration: load(w.t, w.document)}
 	for _, f := range change {
 		f(&settings)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	d, err = daemon.New(ctx, settings)
+	d, err := daemon.New(ctx, settings)
 	require.NoError(w.t, err)
 	done := make(chan error, 1)
 	go func() { done <- d.Run(ctx) }()

@@ -102,10 +102,11 @@ func (w *world) outcome(x *wire) []string {
 		out = append(out, fmt.Sprintf("event %s %s %s %s %s: %s", e.Regarding.Name, e.Type, e.Reason, e.Action, e.ReportingController, e.Note))
 	}
 	x.mu.Lock()
-	defer x.mu.Unlock()
 	for write := range x.writes {
 		out = append(out, "write "+write)
 	}
+	x.mu.Unlock()
+	out = append(out, w.stored()...)
 	for k := range out {
 		out[k] = uid.ReplaceAllString(out[k], "UID")
 	}
@@ -163,13 +164,14 @@ func (w *world) bindElsewhere(name, node string) {
 	require.NoError(w.t, w.api.CoreV1().Pods("default").Bind(w.ctx, &v1.Binding{ObjectMeta: metav1.ObjectMeta{Name: name}, Target: v1.ObjectReference{Kind: "Node", Name: node}}, metav1.CreateOptions{}))
 }
 
-// scenario is one of the worked scenarios of docs/live.md. Only podberth may leave the lines of ours, and only kube-scheduler the lines of
-// theirs; why is the reason of the difference.
+// scenario is something that happens to pods. Only podberth may leave the lines of ours, and only kube-scheduler the lines of theirs; why is
+// the reason of the difference. kube-scheduler does not take part in a scenario that would end its process, and ours are then all lines.
 type scenario struct {
 	name         string
 	run          func(w *world, x *wire)
 	ours, theirs []string
 	why          string
+	alone        bool
 }
 
 var scenarios = []scenario{
@@ -181,10 +183,14 @@ var scenarios = []scenario{
 		w.bound("p1", "n1")
 		w.event("Scheduled", "p1")
 	}},
-	{name: "unschedulable, until the node grows", run: func(w *world, _ *wire) {
+	{name: "unschedulable until the node grows", run: func(w *world, _ *wire) {
 		w.node("n1", "1")
 		w.pod("p1", "2")
 		w.unschedulable("p1", "1 Insufficient cpu")
+		w.node("n2", "1") // nothing here lets the pod fit, so nobody tries it
+		w.label("p1", "a", "b")
+		w.resize("n1", "1500m")
+		w.settle()
 		w.resize("n1", "3")
 		w.bound("p1", "n1")
 		w.event("Scheduled", "p1")
@@ -313,9 +319,9 @@ var scenarios = []scenario{
 		w.pod("p1", "1")
 		w.bound("p1", "n1")
 		w.event("Scheduled", "p1")
-	}, why: "until kube-scheduler has seen the new pod, it writes what became of the old",
+	}, why: "until a scheduler has seen the new pod, it writes what became of the old; podberth's patch names the UID",
 		theirs: []string{"write PATCH pods/p1/status *", "event p1 Warning FailedScheduling *", "pod p1 *PodScheduled=*"},
-		ours:   []string{"event p1 Warning FailedScheduling *", "pod p1 node=n1 nominated= labels=map[] PodScheduled=True///0"}},
+		ours:   []string{"write PATCH pods/p1/status 4*", "event p1 Warning FailedScheduling *", "pod p1 node=n1 nominated= labels=map[] PodScheduled=True///0"}},
 	{name: "deleted while the binding hangs", run: func(w *world, x *wire) {
 		w.node("n1", "1")
 		asked, go1 := make(chan struct{}), make(chan struct{})
@@ -337,11 +343,7 @@ var scenarios = []scenario{
 	{name: "nominated from outside", run: func(w *world, _ *wire) {
 		w.node("n1", "4")
 		w.node("n2", "2")
-		w.pod("p1", "1", func(p *v1.Pod) { p.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "g"}} })
-		_, err := w.api.CoreV1().Pods("default").Patch(w.ctx, "p1", types.MergePatchType, []byte(`{"status":{"nominatedNodeName":"n2"}}`), metav1.PatchOptions{}, "status")
-		require.NoError(w.t, err)
-		_, err = w.api.CoreV1().Pods("default").Patch(w.ctx, "p1", types.MergePatchType, []byte(`{"spec":{"schedulingGates":null}}`), metav1.PatchOptions{})
-		require.NoError(w.t, err)
+		w.nominate("p1", "1", "n2")
 		w.bound("p1", "n2")
 		w.event("Scheduled", "p1")
 	}},
@@ -460,34 +462,20 @@ func only(a, b, allowed []string) (out []string) {
 
 // Both schedulers leave the same objects, events and requests, except where a scenario says what differs and why.
 func TestScenarios(t *testing.T) {
-	w := newWorld(t)
-	w.priorityClass("high", 1000)
-	scenarios := slices.Concat(scenarios, storage)
-	got := map[string][2][]string{}
-	for side, start := range []func() func(){
-		func() func() { _, stop := w.podberth(); return func() { require.NoError(t, stop()) } },
-		w.kube,
-	} {
-		stop := start()
-		for _, s := range scenarios {
-			t.Run([]string{"podberth", "kube"}[side]+"/"+s.name, func(t *testing.T) {
-				w.t = t
-				w.wire = &wire{writes: map[string]bool{}}
-				w.link.faults(w.wire.trip)
-				defer w.wipe()
-				s.run(w, w.wire)
-				w.settle()
-				both := got[s.name]
-				both[side] = w.outcome(w.wire)
-				got[s.name] = both
+	scenarios := slices.Concat(scenarios, failing, breaking, storage)
+	worlds := [2]*world{newWorld(t), newWorld(t)} // the two sides run at the same time: most of the time each waits
+	var got [2]map[string][]string
+	t.Run("both", func(t *testing.T) {
+		for side, w := range worlds {
+			t.Run([]string{"podberth", "kube"}[side], func(t *testing.T) {
+				t.Parallel()
+				got[side] = w.play(t, scenarios, side == 1)
 			})
 		}
-		w.t = t
-		stop()
-	}
+	})
 	for _, s := range scenarios {
 		t.Run(s.name, func(t *testing.T) {
-			ours, theirs := got[s.name][0], got[s.name][1]
+			ours, theirs := got[0][s.name], got[1][s.name]
 			if a := only(ours, theirs, s.ours); len(a) > 0 {
 				t.Errorf("only podberth:\n%s", strings.Join(a, "\n"))
 			}
@@ -496,4 +484,47 @@ func TestScenarios(t *testing.T) {
 			}
 		})
 	}
+}
+
+// play runs the scenarios with one scheduler, and returns what each has left.
+func (w *world) play(t *testing.T, scenarios []scenario, kube bool) map[string][]string {
+	w.t = t
+	w.document = scenariosConfig
+	w.priorityClass("high", 1000)
+	w.priorityClass("middle", 500)
+	var stop func()
+	start := func() {
+		if kube {
+			stop = w.kube()
+			return
+		}
+		_, end := w.podberth()
+		stop = func() { require.NoError(w.t, end()) }
+	}
+	w.again = func() {
+		stop()
+		scenario := w.t
+		w.t = t // the new scheduler outlives the scenario
+		start()
+		w.t = scenario
+	}
+	start()
+	got := map[string][]string{}
+	for _, s := range scenarios {
+		if kube && s.alone {
+			continue
+		}
+		t.Run(s.name, func(x *testing.T) {
+			w.t = x
+			w.wire = &wire{writes: map[string]bool{}}
+			w.link.faults(w.wire.trip)
+			defer w.wipe()
+			s.run(w, w.wire)
+			w.settle()
+			got[s.name] = w.outcome(w.wire)
+		})
+		w.t = t
+	}
+	stop()
+	return got
 }

@@ -7,45 +7,37 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/podberth/podberth/examples/config"
 	"github.com/podberth/podberth/examples/live/daemon"
 	"github.com/podberth/podberth/examples/live/shadow"
 )
 
 var shadowPods = flag.Int("shadow-pods", 20, "pods that kube-scheduler places under the eyes of the shadow")
 
-// One pod at a time, the shadow agrees with kube-scheduler about every pod of a random workload, ties aside.
+// A shadow beside kube-scheduler.
 func TestShadow(t *testing.T) {
 	w := newWorld(t)
-	w.kube()
-	c, err := config.Load([]byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"))
-	require.NoError(t, err)
-	var mu sync.Mutex
-	got := map[string]shadow.Report{}
-	ctx, cancel := context.WithCancel(t.Context())
-	s, err := daemon.NewShadow(ctx, daemon.Config{REST: w.link.config(), Configuration: c, Permissions: true}, func(r shadow.Report) {
-		mu.Lock()
-		defer mu.Unlock()
-		got[r.Pod] = r
-	})
-	require.NoError(t, err)
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
-	rng := rand.New(rand.NewPCG(*faultsSeed, 7))
-	for k := range 12 {
-		w.node(fmt.Sprintf("n%d", k), []string{"2", "4", "8"}[rng.IntN(3)], func(n *v1.Node) {
-			n.Labels[v1.LabelTopologyZone] = fmt.Sprintf("z%d", k%3)
-			if rng.IntN(4) == 0 {
-				n.Spec.Taints = []v1.Taint{{Key: "t", Effect: []v1.TaintEffect{v1.TaintEffectNoSchedule, v1.TaintEffectPreferNoSchedule}[rng.IntN(2)]}}
-			}
+	for name, run := range map[string]func(*world){"one pod at a time": oneAtATime, "free running": freeRunning} {
+		t.Run(name, func(t *testing.T) {
+			w.t = t
+			t.Cleanup(w.wipe) // after the schedulers have ended
+			run(w)
 		})
 	}
-	w.until("the first lists", func() bool { return s.Ready() == nil })
+}
+
+// One pod at a time, the shadow agrees with kube-scheduler about every pod of a random workload, ties aside.
+func oneAtATime(w *world) {
+	t := w.t
+	w.kube()
+	rng := rand.New(rand.NewPCG(*faultsSeed, 7))
+	w.randomNodes(rng)
+	reported := w.shadow()
 	verdicts := map[shadow.Verdict]int{}
 	for k := range *shadowPods {
 		name := fmt.Sprintf("p%d", k)
@@ -57,13 +49,7 @@ func TestShadow(t *testing.T) {
 		if w.get(name).Spec.NodeName == "" {
 			continue
 		}
-		var r shadow.Report
-		w.until("the report about "+name, func() (ok bool) {
-			mu.Lock()
-			defer mu.Unlock()
-			r, ok = got["default/"+name]
-			return ok
-		})
+		r := reported(w.get(name))
 		verdicts[r.Verdict]++
 		if r.Verdict != shadow.Same && r.Verdict != shadow.Tie {
 			t.Errorf("%+v", r)
@@ -71,8 +57,53 @@ func TestShadow(t *testing.T) {
 	}
 	t.Log(verdicts)
 	require.NotZero(t, verdicts[shadow.Same])
-	cancel()
-	require.NoError(t, <-done)
+}
+
+// shadow starts a shadow, and returns a function that waits for its report about a bound pod.
+func (w *world) shadow() (reported func(*v1.Pod) shadow.Report) {
+	w.t.Helper()
+	var mu sync.Mutex
+	got := map[string]shadow.Report{} // by UID
+	ctx, cancel := context.WithCancel(context.Background())
+	s, err := daemon.NewShadow(ctx, daemon.Config{REST: w.link.config(), Configuration: load(w.t, plainConfig), Permissions: true}, func(r shadow.Report) {
+		mu.Lock()
+		defer mu.Unlock()
+		got[r.UID] = r
+	})
+	require.NoError(w.t, err)
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	w.t.Cleanup(func() {
+		cancel()
+		require.NoError(w.t, <-done)
+	})
+	w.until("the first lists", func() bool { return s.Ready() == nil })
+	return func(p *v1.Pod) (r shadow.Report) {
+		w.t.Helper()
+		w.until("the report about "+p.Name, func() (ok bool) {
+			mu.Lock()
+			defer mu.Unlock()
+			r, ok = got[string(p.UID)]
+			return ok
+		})
+		return r
+	}
+}
+
+// randomNodes makes twelve nodes in three zones, some of them tainted.
+func (w *world) randomNodes(rng *rand.Rand) {
+	w.t.Helper()
+	for k := range 12 {
+		n := newNode(fmt.Sprintf("n%d", k), []string{"2", "4", "8"}[rng.IntN(3)], func(n *v1.Node) {
+			n.Labels[v1.LabelTopologyZone] = fmt.Sprintf("z%d", k%3)
+			if rng.IntN(4) == 0 {
+				n.Spec.Taints = []v1.Taint{{Key: "t", Effect: []v1.TaintEffect{v1.TaintEffectNoSchedule, v1.TaintEffectPreferNoSchedule}[rng.IntN(2)]}}
+			}
+		})
+		_, err := w.api.CoreV1().Nodes().Create(w.ctx, n, metav1.CreateOptions{})
+		require.NoError(w.t, err)
+	}
+	<-time.After(nodeSeen)
 }
 
 // decorate gives a pod labels, and some of what filters and scores read.

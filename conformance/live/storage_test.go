@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -16,9 +17,10 @@ import (
 
 // late are the lines of a pod that a scheduler has seen before it has seen the pod's volumes or devices: informers of different kinds
 // are not in step.
-var late = []string{"event p1 Warning FailedScheduling 0/1 nodes are available: *", "event p1 Warning FailedScheduling Scheduling default-scheduler: 0/1 nodes are available: *",
-	"event p1 Warning FailedScheduling Scheduling default-scheduler: waiting for *", "event p1 Warning FailedScheduling Scheduling default-scheduler: persistentvolumeclaim *",
-	"event p1 Warning FailedScheduling Scheduling default-scheduler: storageclass*", "event p1 Warning FailedScheduling Scheduling default-scheduler: resourceclaim *"}
+var late = []string{"event p1 Warning FailedScheduling Scheduling *: 0/1 nodes are available: *",
+	"event p1 Warning FailedScheduling Scheduling *: waiting for *", "event p1 Warning FailedScheduling Scheduling *: persistentvolumeclaim *",
+	"event p1 Warning FailedScheduling Scheduling *: storageclass*", "event p1 Warning FailedScheduling Scheduling *: resourceclaim *",
+	"write PATCH pods/p1/status 409"} // podberth's patch names the version that the informer has, and is made again after a conflict
 
 const inStep = "a pod may be seen before its volumes or devices"
 
@@ -33,8 +35,8 @@ var storage = []scenario{
 		w.bound("p1", "n1")
 		w.event("Scheduled", "p1")
 	}, ours: late, theirs: late, why: inStep},
-	{name: "provisioning fails once", run: func(w *world, _ *wire) { provisioned(w, `{"example.com/a":"b"}`) }, ours: late, theirs: late, why: inStep},
-	{name: "the chosen node is taken back", run: func(w *world, _ *wire) { provisioned(w, "null") }, ours: late, theirs: late, why: inStep},
+	{name: "provisioning fails once", run: func(w *world, _ *wire) { provisioned(w, map[string]string{"example.com/a": "b"}) }, ours: late, theirs: late, why: inStep},
+	{name: "the chosen node is taken back", run: func(w *world, _ *wire) { provisioned(w, nil) }, ours: late, theirs: late, why: inStep},
 	{name: "a device", run: func(w *world, _ *wire) {
 		w.node("n1", "2")
 		w.devices("n1")
@@ -44,19 +46,65 @@ var storage = []scenario{
 		w.bound("p1", "n1")
 		w.event("Scheduled", "p1")
 	}, ours: late, theirs: late, why: inStep},
+	{name: "the volume has changed meanwhile", run: func(w *world, x *wire) {
+		w.node("n1", "2")
+		w.volume("pv1")
+		w.claim("c1")
+		x.once(1, http.MethodPut, "persistentvolumes/pv1", func(r *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
+			return status(r, http.StatusConflict, "Conflict", "the object has been modified"), nil
+		})
+		w.pod("p1", "1", claims("c1"))
+		w.completeClaim("c1", "pv1")
+		w.bound("p1", "n1")
+		w.event("Scheduled", "p1")
+	}, ours: late, theirs: late, why: inStep},
+	{name: "deleted while it waits for its volume", run: func(w *world, _ *wire) {
+		w.node("n1", "2")
+		w.volume("pv1")
+		w.claim("c1")
+		w.pod("p1", "1", claims("c1"))
+		w.claimed("c1", "pv1")
+		w.delete("p1")
+		w.until("the failure", func() bool {
+			return slices.ContainsFunc(w.events("FailedScheduling", "p1"), func(note string) bool { return strings.Contains(note, "PreBind") })
+		})
+	}, ours: late, theirs: append([]string{"write PATCH pods/p1/status 404"}, late...), why: inStep + "; a pod that is gone is not patched"},
+	{name: "a volume takes too long", run: func(w *world, _ *wire) {
+		w.node("n1", "2")
+		w.volume("pv1")
+		w.claim("c1")
+		w.pod("p1", "1", claims("c1"), func(p *v1.Pod) { p.Spec.SchedulerName = "hasty" })
+		w.until("the failure", func() bool {
+			return slices.ContainsFunc(w.events("FailedScheduling", "p1"), func(note string) bool { return strings.Contains(note, "context deadline exceeded") })
+		})
+		w.completeClaim("c1", "pv1")
+		w.bound("p1", "n1")
+		w.event("Scheduled", "p1")
+	}, ours: late, theirs: late, why: inStep},
+	{name: "a victim waits for its volume", run: func(w *world, _ *wire) {
+		w.node("n1", "1")
+		w.volume("pv1")
+		w.claim("c1")
+		w.pod("p1", "1", claims("c1"))
+		w.claimed("c1", "pv1")
+		w.pod("hi", "1", high)
+		w.bound("hi", "n1")
+		w.event("Scheduled", "hi")
+		w.event("Preempted", "p1")
+		w.until("the next attempt", func() bool { return condition(w.get("p1"), v1.PodScheduled).Reason == v1.PodReasonUnschedulable })
+	}, ours: late, theirs: late, why: inStep},
 }
 
 // provisioned lets a provisioner give the chosen node back, and provide the volume when the scheduler has chosen again. annotations are
 // those of the claim before.
-func provisioned(w *world, annotations string) {
+func provisioned(w *world, annotations map[string]string) {
 	w.t.Helper()
 	w.node("n1", "2")
 	_, err := w.api.StorageV1().StorageClasses().Create(w.ctx, &storagev1.StorageClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "slow"}, Provisioner: "example.com/p", VolumeBindingMode: ptr.To(storagev1.VolumeBindingWaitForFirstConsumer),
 	}, metav1.CreateOptions{})
 	require.NoError(w.t, err)
-	w.claim("c1")
-	w.patchClaim("c1", `{"metadata":{"annotations":`+annotations+`}}`)
+	w.claim("c1", func(c *v1.PersistentVolumeClaim) { c.Annotations = annotations })
 	w.pod("p1", "1", claims("c1"))
 	w.selected("c1", "n1")
 	w.patchClaim("c1", `{"metadata":{"annotations":{"volume.kubernetes.io/selected-node":null}}}`)
@@ -103,6 +151,44 @@ func (w *world) provision(claim, volume string) {
 	}}, metav1.CreateOptions{})
 	require.NoError(w.t, err)
 	w.patchClaim(claim, fmt.Sprintf(`{"metadata":{"annotations":{"pv.kubernetes.io/bind-completed":"yes"}},"spec":{"volumeName":%q}}`, volume))
+}
+
+// claimed waits until the scheduler has written a claim into a volume.
+func (w *world) claimed(name, pv string) {
+	w.t.Helper()
+	w.until("the claim is in the volume", func() bool {
+		v, err := w.api.CoreV1().PersistentVolumes().Get(w.ctx, pv, metav1.GetOptions{})
+		return err == nil && v.Spec.ClaimRef != nil && v.Spec.ClaimRef.Name == name
+	})
+}
+
+// stored returns a line for each volume and claim.
+func (w *world) stored() (out []string) {
+	w.t.Helper()
+	volumes, err := w.api.CoreV1().PersistentVolumes().List(w.ctx, metav1.ListOptions{})
+	require.NoError(w.t, err)
+	for _, v := range volumes.Items {
+		line := fmt.Sprintf("volume %s annotations=%v", v.Name, v.Annotations)
+		if ref := v.Spec.ClaimRef; ref != nil {
+			line += fmt.Sprintf(" claim=%s/%s/%s/%s/%s", ref.APIVersion, ref.Kind, ref.Namespace, ref.Name, ref.UID)
+		}
+		out = append(out, line)
+	}
+	list, err := w.api.CoreV1().PersistentVolumeClaims("default").List(w.ctx, metav1.ListOptions{})
+	require.NoError(w.t, err)
+	for _, c := range list.Items {
+		out = append(out, fmt.Sprintf("claim %s annotations=%v volume=%s", c.Name, c.Annotations, c.Spec.VolumeName))
+	}
+	devices, err := w.api.ResourceV1().ResourceClaims("default").List(w.ctx, metav1.ListOptions{})
+	require.NoError(w.t, err)
+	for _, c := range devices.Items {
+		line := fmt.Sprintf("device claim %s finalizers=%v reserved=%v", c.Name, c.Finalizers, c.Status.ReservedFor)
+		if a := c.Status.Allocation; a != nil {
+			line += fmt.Sprintf(" devices=%v selector=%v", a.Devices.Results, a.NodeSelector)
+		}
+		out = append(out, line)
+	}
+	return out
 }
 
 // wipeStorage removes claims, volumes, classes and devices, which controllers would let go of first.
