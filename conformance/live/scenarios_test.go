@@ -165,7 +165,7 @@ func (w *world) bindElsewhere(name, node string) {
 }
 
 // scenario is something that happens to pods. Only podberth may leave the lines of ours, and only kube-scheduler the lines of theirs; why is
-// the reason of the difference. kube-scheduler does not take part in a scenario that would end its process, and ours are then all lines.
+// the reason of the difference. In a scenario that podberth runs alone, why is the reason of that, and ours are all lines.
 type scenario struct {
 	name         string
 	run          func(w *world, x *wire)
