@@ -59,6 +59,7 @@ type contender struct {
 	mu   sync.Mutex
 	hold map[string]chan struct{} // a binding of this pod waits for the channel
 	gone bool                     // nothing reaches the API server
+	late chan struct{}            // a watch of pods waits for the channel
 }
 
 // contend starts a replica that writes into the diary. Its lease may be taken by another after a time.
@@ -86,9 +87,17 @@ func (c *contender) trip(book *diary, r *http.Request, send func() (*http.Respon
 	pod, binds := strings.CutSuffix(r.URL.Path, "/binding")
 	pod = pod[strings.LastIndex(pod, "/")+1:]
 	lease := strings.HasSuffix(r.URL.Path, "/leases/scheduler") || strings.HasSuffix(r.URL.Path, "/leases")
+	pods, watch := r.URL.Path == "/api/v1/pods", r.URL.Query().Get("watch") == "true"
 	c.mu.Lock()
-	held, gone := c.hold[pod], c.gone
+	held, gone, late := c.hold[pod], c.gone, c.late
 	c.mu.Unlock()
+	if pods && watch && late != nil {
+		select {
+		case <-late:
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+	}
 	if binds {
 		book.note("%s asks for %s", c.name, pod)
 	}
@@ -108,6 +117,8 @@ func (c *contender) trip(book *diary, r *http.Request, send func() (*http.Respon
 	case err != nil:
 	case binds && answer.StatusCode == http.StatusCreated:
 		book.note("%s has bound %s", c.name, pod)
+	case pods && strings.Contains(r.URL.Query().Get("fieldSelector"), "spec.nodeName!="):
+		book.note("%s lists the bound pods", c.name)
 	case lease && r.Method == http.MethodGet:
 		book.note("%s reads the lease", c.name)
 	}
@@ -121,6 +132,16 @@ func (c *contender) holds(pod string) (release func()) {
 	held := make(chan struct{})
 	c.hold[pod] = held
 	return sync.OnceFunc(func() { close(held) })
+}
+
+// blind cuts the watches, and makes the watch of pods wait until the returned function is called.
+func (c *contender) blind() (see func()) {
+	c.mu.Lock()
+	late := make(chan struct{})
+	c.late = late
+	c.mu.Unlock()
+	c.link.cut()
+	return sync.OnceFunc(func() { close(late) })
 }
 
 // cutOff lets nothing reach the API server, and ends the watches.
@@ -195,6 +216,30 @@ func handOver(w *world) {
 			w.bound("p2", "n1")
 			require.Equal(w.t, 1, book.count("old has bound p1"))
 			require.Equal(w.t, 1, book.count("new has bound p2"))
+		}},
+		{"the watch of the new leader is behind", time.Minute, func(w *world, book *diary, old, new *contender) {
+			release := old.holds("p1")
+			defer release()
+			w.pod("p1", "20")
+			old.asked(book, "p1")
+			w.pod("p2", "20")
+			w.unschedulable("p2", "1 Insufficient cpu")
+			w.until("new knows of p2", func() bool { return new.d.Feed.Pod("default", "p2") != nil })
+			see := new.blind()
+			defer see()
+			release()
+			w.bound("p1", "n1")
+			old.stop()
+			require.NoError(w.t, <-old.done)
+			w.until("new asks what the old leader has bound", func() bool { return book.count("new lists the bound pods") == 1 })
+			require.False(w.t, new.d.Leading(), "new does not know of p1")
+			see()
+			new.leads()
+			w.pod("p3", "1")
+			w.bound("p3", "n1")
+			require.Zero(w.t, book.count("new asks for p2"), "p1 has its room")
+			require.Empty(w.t, w.get("p2").Spec.NodeName)
+			w.delete("p2")
 		}},
 		{"no way to the API server", 3 * time.Second, func(w *world, book *diary, old, new *contender) {
 			release := old.holds("p1")

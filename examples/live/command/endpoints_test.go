@@ -136,7 +136,9 @@ func TestDelayedCache(t *testing.T) {
 	}
 	api := &fakeAPI{lease: held("somebody")}
 	p := run(t, "--kubeconfig", startAPI(t, api), "--config", file, "--leader-elect-lease-duration=2s", "--leader-elect-renew-deadline=1s", "--leader-elect-retry-period=50ms")
-	p.until("/readyz", "", func(body string) bool { return strings.Contains(body, "waiting for the first list of nodes, namespaces, ") })
+	p.until("/readyz", "", func(body string) bool {
+		return strings.Contains(body, "waiting for the first list of nodes, namespaces, ")
+	})
 	require.Eventually(t, func() bool { return api.reads() > 2 }, patience, time.Millisecond, "the lease is asked for again and again")
 	_, body := p.ask("/readyz", "")
 	require.True(t, strings.HasPrefix(body, "[+]leaderElection ok\n[-]sched-handler-sync failed: waiting for the first list of nodes, namespaces, services, "), body)

@@ -4,7 +4,7 @@
 //	err = d.Run(ctx)               // until the context ends
 //
 // The order of a start: the API server is asked what it serves and what the account may do; informers; the lease, if there is
-// one; then the first decision. With delayCacheUntilActive the informers start when the lease is held. The order of a stop: no pod is popped any more; binding cycles end, or are returned to the API
+// one; every pod that the leader before has bound; then the first decision. With delayCacheUntilActive the informers start when the lease is held. The order of a stop: no pod is popped any more; binding cycles end, or are returned to the API
 // server's next scheduler after 10 s; status patches and events are written; the lease is released; the informers end.
 //
 // Package feed reads, package write writes, package lead holds the lease.
@@ -207,7 +207,12 @@ func (d *Daemon) Run(ctx context.Context) error {
 	if err := d.watch(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
-	return lease.Run(ctx, d.c.REST, d.schedule)
+	return lease.Run(ctx, d.c.REST, func(ctx context.Context) error {
+		if err := d.catchUp(ctx); err != nil || ctx.Err() != nil {
+			return err
+		}
+		return d.schedule(ctx)
+	})
 }
 
 // watchAndSchedule is schedule after watch.
