@@ -191,10 +191,11 @@ type schedule struct {
 	pods     int
 	nodes    []string
 	log      []string
+	began    time.Time
 }
 
 func (s *schedule) note(format string, args ...any) {
-	s.log = append(s.log, fmt.Sprintf(format, args...))
+	s.log = append(s.log, fmt.Sprintf("%7.3f s ", time.Since(s.began).Seconds())+fmt.Sprintf(format, args...))
 }
 
 const faultsConfig = `
@@ -226,7 +227,7 @@ func (s *schedule) launch(r *replica) {
 	s.started++
 	r.d, err = daemon.New(ctx, daemon.Config{
 		REST: r.link.config(), Configuration: c, Clock: r.clock,
-		Lease: &lead.Lease{Namespace: s.space, Name: "scheduler", Identity: name, Duration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: 200 * time.Millisecond},
+		Lease: &lead.Lease{Namespace: s.space, Name: "scheduler", Identity: name, Duration: 5 * time.Second, RenewDeadline: 4 * time.Second, RetryPeriod: 200 * time.Millisecond},
 		Write: write.Options{Timeout: 2 * time.Second, DeleteBackoff: 50 * time.Millisecond, DeleteBackoffLimit: time.Second},
 	})
 	require.NoError(s.t, err)
@@ -389,7 +390,7 @@ func (s *schedule) wrong() string {
 }
 
 // calmDown is how long a schedule may take to come to rest after its faults have ended.
-const calmDown = 40 * time.Second
+const calmDown = 90 * time.Second
 
 func (s *schedule) run() {
 	s.addNode(s.nodes[0])
@@ -417,6 +418,9 @@ func (s *schedule) run() {
 	deadline := time.Now().Add(calmDown)
 	for what := s.wrong(); what != ""; what = s.wrong() {
 		if time.Now().After(deadline) {
+			for _, r := range s.replicas {
+				s.note("leading: %v, ready: %v", r.d.Leading(), r.d.Ready())
+			}
 			s.fail("not at rest: %s", what)
 		}
 		s.revive()
@@ -482,7 +486,7 @@ func TestFaults(t *testing.T) {
 		require.NoError(t, err)
 		s := &schedule{
 			t: t, n: n, rng: rand.New(rand.NewPCG(*faultsSeed, uint64(n))), server: w.server, api: kubernetes.NewForConfigOrDie(w.server.Config),
-			space: space, bindings: &tally{of: map[types.UID]int{}}, nodes: []string{"n1", "n2", "n3"},
+			space: space, began: start, bindings: &tally{of: map[types.UID]int{}}, nodes: []string{"n1", "n2", "n3"},
 		}
 		s.run()
 		s.clean()
