@@ -8,7 +8,8 @@ import (
 
 // running remembers what the running pods of a cluster count with, for preemption.
 type running struct {
-	cluster  podKinds // nil: nothing is known of running pods
+	kindOf   func(pod *v1.Pod) (kind any, terms int32) // of the cluster; nil: nothing is known of running pods
+	requests func(pod *v1.Pod) (resources.Vector, bool)
 	slots    []runningSlot
 	kinds    map[any]int32 // numbers of the kinds
 	effects  []kindEffect  // by kind
@@ -20,12 +21,6 @@ type running struct {
 type kindEffect struct {
 	question uint64
 	moves    []Move
-}
-
-// podKinds is a cluster that knows what its pods count with; see cluster.Snapshot.
-type podKinds interface {
-	PodKind(pod *v1.Pod) (kind any, terms int32)
-	PodRequests(pod *v1.Pod) (resources.Vector, bool)
 }
 
 // runningSlot has the pods of a slot that were asked about, in that order. Most questions come in the same order.
@@ -55,13 +50,18 @@ func (k *runningPod) remember(key any, make func() any) any {
 
 func newRunning(c Cluster) *running {
 	k := &running{kinds: map[any]int32{}, memo: map[any]any{}, question: 1}
-	k.cluster, _ = c.(podKinds)
+	if x, ok := c.(interface {
+		PodKind(pod *v1.Pod) (kind any, terms int32)
+		PodRequests(pod *v1.Pod) (resources.Vector, bool)
+	}); ok {
+		k.kindOf, k.requests = x.PodKind, x.PodRequests
+	}
 	return k
 }
 
 // of returns what a pod on a slot counts with; nil for a pod that the cluster does not know. The answer is valid until the next call.
 func (k *running) of(pod *v1.Pod, slot int) *runningPod {
-	if k.cluster == nil {
+	if k.kindOf == nil {
 		return nil
 	}
 	for slot >= len(k.slots) {
@@ -78,7 +78,7 @@ func (k *running) of(pod *v1.Pod, slot int) *runningPod {
 		}
 		s.next++
 	}
-	kind, terms := k.cluster.PodKind(pod)
+	kind, terms := k.kindOf(pod)
 	if kind == nil {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (k *running) of(pod *v1.Pod, slot int) *runningPod {
 		k.kinds[kind] = number
 		k.effects = append(k.effects, kindEffect{})
 	}
-	requests, _ := k.cluster.PodRequests(pod)
+	requests, _ := k.requests(pod)
 	s.pods = append(s.pods, runningPod{pod, number, terms, requests, k.memo})
 	return &s.pods[len(s.pods)-1]
 }
