@@ -460,9 +460,14 @@ func only(a, b, allowed []string) (out []string) {
 	return out
 }
 
-// Both schedulers leave the same objects, events and requests, except where a scenario says what differs and why.
+// Both schedulers leave the same objects, events and requests, except where a scenario says what differs and why. Without -every the
+// scenarios of failures, broken watches and slow volumes are left out: which events two schedulers write there depends on the load of
+// the machine.
 func TestScenarios(t *testing.T) {
-	scenarios := slices.Concat(scenarios, failing, breaking, storage)
+	scenarios := slices.Concat(scenarios, storage)
+	if *every {
+		scenarios = slices.Concat(scenarios, failing, breaking, waiting)
+	}
 	worlds := [2]*world{newWorld(t), newWorld(t)} // the two sides run at the same time: most of the time each waits
 	var got [2]map[string][]string
 	t.Run("both", func(t *testing.T) {

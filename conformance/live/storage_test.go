@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,7 +21,8 @@ import (
 var late = []string{"event p1 Warning FailedScheduling Scheduling *: 0/1 nodes are available: *",
 	"event p1 Warning FailedScheduling Scheduling *: waiting for *", "event p1 Warning FailedScheduling Scheduling *: persistentvolumeclaim *",
 	"event p1 Warning FailedScheduling Scheduling *: storageclass*", "event p1 Warning FailedScheduling Scheduling *: resourceclaim *",
-	"write PATCH pods/p1/status 409"} // podberth's patch names the version that the informer has, and is made again after a conflict
+	"event p1 Warning FailedScheduling Scheduling *: running PreBind plugin *", // an event after one of these joins its series and loses its text
+	"write PATCH pods/p1/status 409"}                                           // podberth's patch names the version that the informer has, and is made again after a conflict
 
 const inStep = "a pod may be seen before its volumes or devices"
 
@@ -46,6 +48,10 @@ var storage = []scenario{
 		w.bound("p1", "n1")
 		w.event("Scheduled", "p1")
 	}, ours: late, theirs: late, why: inStep},
+}
+
+// waiting are scenarios in which a volume takes its time or changes.
+var waiting = []scenario{
 	{name: "the volume has changed meanwhile", run: func(w *world, x *wire) {
 		w.node("n1", "2")
 		w.volume("pv1")
@@ -65,9 +71,7 @@ var storage = []scenario{
 		w.pod("p1", "1", claims("c1"))
 		w.claimed("c1", "pv1")
 		w.delete("p1")
-		w.until("the failure", func() bool {
-			return slices.ContainsFunc(w.events("FailedScheduling", "p1"), func(note string) bool { return strings.Contains(note, "PreBind") })
-		})
+		w.failsBeforeBinding("p1")
 	}, why: "kube-scheduler was seen to leave the event out on a busy machine", ours: append([]string{
 		"claim c1 annotations=map[] volume=", "volume pv1 annotations=map[pv.kubernetes.io/bound-by-controller:yes] claim=v1/PersistentVolumeClaim/default/c1/UID",
 		`event p1 Warning FailedScheduling Scheduling default-scheduler: running PreBind plugin "VolumeBinding": binding volumes: pod does not exist any more: pod "p1" not found`,
@@ -112,13 +116,24 @@ func provisioned(w *world, annotations map[string]string) {
 	w.pod("p1", "1", claims("c1"))
 	w.selected("c1", "n1")
 	w.patchClaim("c1", `{"metadata":{"annotations":{"volume.kubernetes.io/selected-node":null}}}`)
-	w.until("the failure", func() bool {
-		return slices.ContainsFunc(w.events("FailedScheduling", "p1"), func(note string) bool { return strings.Contains(note, "PreBind") })
-	})
+	w.failsBeforeBinding("p1")
 	w.selected("c1", "n1")
 	w.provision("c1", "pv1")
 	w.bound("p1", "n1")
 	w.event("Scheduled", "p1")
+}
+
+// failsBeforeBinding waits until an event says that a PreBind plugin has failed. When the pod had failed before, the event joins the series of
+// the first event, whose text stays.
+func (w *world) failsBeforeBinding(pod string) {
+	w.t.Helper()
+	w.until(pod+" fails before its binding", func() bool {
+		list, err := w.api.EventsV1().Events("default").List(w.ctx, metav1.ListOptions{})
+		require.NoError(w.t, err)
+		return slices.ContainsFunc(list.Items, func(e eventsv1.Event) bool {
+			return e.Reason == "FailedScheduling" && e.Regarding.Name == pod && (e.Series != nil || strings.Contains(e.Note, "PreBind"))
+		})
+	})
 }
 
 // claims gives a pod the volume of a claim.
