@@ -12,15 +12,9 @@ type running struct {
 	requests func(pod *v1.Pod) (resources.Vector, bool)
 	slots    []runningSlot
 	kinds    map[any]int32 // numbers of the kinds
-	effects  []kindEffect  // by kind
-	question uint64        // grows with every question about preemption
+	effects  [][]Move      // by kind: what a pod of the kind does to the trials of the question; nil: not known
+	known    []int32       // kinds whose effects are known
 	memo     map[any]any
-}
-
-// kindEffect is what a pod of a kind does to the trials of one question.
-type kindEffect struct {
-	question uint64
-	moves    []Move
 }
 
 // runningSlot has the pods of a slot that were asked about, in that order. Most questions come in the same order.
@@ -49,7 +43,7 @@ func (k *runningPod) remember(key any, make func() any) any {
 }
 
 func newRunning(c Cluster) *running {
-	k := &running{kinds: map[any]int32{}, memo: map[any]any{}, question: 1}
+	k := &running{kinds: map[any]int32{}, memo: map[any]any{}}
 	if x, ok := c.(interface {
 		PodKind(pod *v1.Pod) (kind any, terms int32)
 		PodRequests(pod *v1.Pod) (resources.Vector, bool)
@@ -86,7 +80,7 @@ func (k *running) of(pod *v1.Pod, slot int) *runningPod {
 	if !ok {
 		number = int32(len(k.kinds))
 		k.kinds[kind] = number
-		k.effects = append(k.effects, kindEffect{})
+		k.effects = append(k.effects, nil)
 	}
 	requests, _ := k.requests(pod)
 	s.pods = append(s.pods, runningPod{pod, number, terms, requests, k.memo})
@@ -96,9 +90,12 @@ func (k *running) of(pod *v1.Pod, slot int) *runningPod {
 // maxKinds bounds the memory of kinds. Most kinds of so many have no pod any more.
 const maxKinds = 1 << 18
 
-// ask begins a question.
+// ask begins a question. The effects on the trials of the question before go, because they hold these trials.
 func (k *running) ask() {
-	k.question++
+	for _, kind := range k.known {
+		k.effects[kind] = nil
+	}
+	k.known = k.known[:0]
 	if len(k.kinds) > maxKinds {
 		k.forget()
 	}
@@ -115,6 +112,6 @@ func (k *running) touch(slot int) {
 func (k *running) forget() {
 	clear(k.slots)
 	clear(k.kinds)
-	k.effects = nil
+	k.effects, k.known = nil, nil
 	clear(k.memo)
 }

@@ -148,11 +148,11 @@ func (w *whatIf) effect(pod *v1.Pod, slot int) []Move {
 	if known == nil {
 		return w.work(pod, nil)
 	}
-	e := &w.running.effects[known.kind]
-	if e.question != w.running.question {
-		*e = kindEffect{w.running.question, w.work(pod, known)}
+	x, kind := w.running, known.kind
+	if x.effects[kind] == nil {
+		x.effects[kind], x.known = w.work(pod, known), append(x.known, kind)
 	}
-	return e.moves
+	return x.effects[kind]
 }
 
 // work computes what a pod does to the trials.

@@ -1,6 +1,7 @@
 package preemption
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -16,6 +17,7 @@ type dryRun struct {
 	ledger   *disruption.Ledger
 	budgets  *disruption.Budgets
 	matches  map[*v1.Pod][]int32 // budgets of the pods that were possible victims, for the same budgets
+	sweepAt  int                 // number of matches at which those of pods that left are dropped
 	index    *Index
 	bound    bounder
 	unitOf   map[podName]int // unit of Options.Units; nil: there are none
@@ -252,8 +254,8 @@ func (d *dryRun) draw(k int) {
 func (d *dryRun) matching(p *v1.Pod) []int32 {
 	list, ok := d.matches[p]
 	if !ok {
-		if len(d.matches) >= keptPods {
-			clear(d.matches)
+		if len(d.matches) >= d.sweepAt {
+			d.sweep()
 		}
 		list = d.budgets.AppendMatches(nil, p.Namespace, p.Labels)
 		d.matches[p] = list
@@ -261,8 +263,21 @@ func (d *dryRun) matching(p *v1.Pod) []int32 {
 	return list
 }
 
-// keptPods bounds the pods whose budgets a Planner keeps.
-const keptPods = 1 << 18
+// minMatches is the number of matches that are kept without a sweep.
+const minMatches = 1024
+
+// sweep drops the matches of the pods that left the cluster; all matches if the cluster does not say which pods it has. The next
+// sweep comes when there are twice as many matches, so that sweeps cost little.
+func (d *dryRun) sweep() {
+	maps.DeleteFunc(d.matches, func(p *v1.Pod, _ []int32) bool {
+		if d.index.requests == nil {
+			return true
+		}
+		_, runs := d.index.requests(p)
+		return !runs
+	})
+	d.sweepAt = max(minMatches, 2*len(d.matches))
+}
 
 // reprieve lets units come back while the preemptor still fits: first the units that break a budget, then the others, the
 // more important units first.

@@ -114,7 +114,7 @@ func (d *dryRun) prepare(r *Request) {
 	}
 	d.bound, _ = r.WhatIf.(bounder)
 	if d.budgets != r.Budgets || d.ledger == nil {
-		d.budgets, d.ledger, d.matches = r.Budgets, nil, map[*v1.Pod][]int32{}
+		d.budgets, d.ledger, d.matches, d.sweepAt = r.Budgets, nil, map[*v1.Pod][]int32{}, 0
 		if r.Budgets != nil {
 			d.ledger = r.Budgets.Ledger()
 		}
