@@ -126,6 +126,11 @@ func (n *node) greedy() {
 		}
 		n.reprieve(breaks, out, func(int) bool { return n.fits(func(k int) bool { return out[k] }) && n.settles(out) })
 	}
+	n.offer(out)
+}
+
+// offer makes a set that the filters accept the answer, if it keeps the quorums and is better than all before.
+func (n *node) offer(out []bool) {
 	v := noVictims
 	for k := range n.groups {
 		if out[k] {
@@ -138,6 +143,18 @@ func (n *node) greedy() {
 	if n.keeps(out) {
 		n.take(out, &v)
 	}
+}
+
+// comeBack lets groups of the answer stay that need not leave, and reports whether there are any. Such a group shows that the search
+// was wrong: a pod that left holds up the smallest count of a spread constraint, so that the preemptor fits because the pod stays.
+func (n *node) comeBack() bool {
+	out := slices.Clone(n.answer)
+	n.reprieve(make([]bool, len(out)), out, func(int) bool { return n.fits(func(k int) bool { return out[k] }) && n.settles(out) })
+	if slices.Equal(out, n.answer) {
+		return false
+	}
+	n.offer(out)
+	return true
 }
 
 // everyone returns a set of all groups but the pinned group.

@@ -44,6 +44,10 @@
 //   - does not tell apart pods of one namespace with the same labels, affinity and requests that use no host port and no
 //     volume.
 //
+// With preemption.Options.CrossNode, a DoNotSchedule spread constraint of the preemptor breaks the first condition: a pod on another
+// node may hold up the smallest count of a domain. Then the victims are still as few as possible, in the sense that none of them can
+// stay, but better victims may exist although the proof says Optimal.
+//
 // Every answer is checked by the filters, whatever they do.
 //
 // Options.Steps and Options.Stop bound the work. A search that was cut says so: Proof has the bound that it has proved.

@@ -215,7 +215,11 @@ func (r *searcher) Solve(p *preemption.Problem) []bool {
 		return nil
 	}
 	n.prepare()
-	if !n.solve() {
+	complete := n.solve()
+	if n.answer != nil && n.across() && n.comeBack() {
+		complete = false
+	}
+	if !complete {
 		s.proof.Cut++
 		if Compare(bound, s.open, s.order) < 0 {
 			s.open = bound

@@ -311,3 +311,23 @@ func TestChanges(t *testing.T) {
 		require.Greater(t, excluded, 60*20, "most nodes need no search")
 	}
 }
+
+// A pod of another node may hold up the smallest count of a spread constraint. The search takes all pods away first, and would then take the
+// pod of the preemptor's node for a victim.
+func TestPodsThatHoldUpACount(t *testing.T) {
+	bare := node("n2", "1")
+	delete(bare.Labels, hostKey)
+	s := situation{
+		nodes: []*v1.Node{node("n1", "8"), bare, node("n3", "8")},
+		pods: []*v1.Pod{
+			running("web-1", 0, "1", "n1").Labels("app=web").Obj(), running("enemy", 0, "1", "n2").Labels("app=enemy").Obj(),
+			running("web-3", 0, "1", "n3").Labels("app=web").Obj(),
+		},
+		pod: testkit.Pod("p").Priority(100).Request("cpu=1").Labels("app=web").RequireApart(zoneKey, "app=enemy").
+			Spread(1, hostKey, v1.DoNotSchedule, "app=web").Obj(),
+	}
+	with := search(t, optimal.Options{})
+	r := s.preempt(t, with.Options(preemption.Options{CrossNode: &preemption.CrossNode{}}))
+	require.Equal(t, "n1: enemy", shown(r))
+	require.True(t, s.fits(t, r.Candidate))
+}
