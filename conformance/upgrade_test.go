@@ -37,7 +37,7 @@ var (
 // verdict is what happens to a pending pod.
 type verdict struct{ Outcome, Node, NominatedNode, Message string }
 
-// The pods that program upgrade lists are those that the two real schedulers treat differently, with their words.
+// Program upgrade lists exactly the pods that the two real schedulers treat differently, with their messages.
 func TestUpgrade(t *testing.T) {
 	if *judgePath == "" || *nextPath == "" {
 		t.Skip("needs -judge and -release, -next and -next-release")
@@ -84,7 +84,7 @@ func judgeAt(t *testing.T, path, name string) *compare.Side {
 	return s
 }
 
-// apart reads a dump and separates running pods from pending pods, without those that scheduling gates or claims for devices keep.
+// apart reads a dump and separates running pods from pending pods. It leaves out pods with scheduling gates or claims for devices.
 func apart(t *testing.T, path string) *gen.Cluster {
 	t.Helper()
 	o, err := dump.Read([]string{path}, bytes.NewReader(nil), dump.Options{})

@@ -372,7 +372,7 @@ func (s *soak) rebuilt() *cluster.Snapshot {
 	return c
 }
 
-// checkQueue compares the queue with what the soak knows, and its active pods with a queue that gets them anew.
+// checkQueue compares the queue with what the soak knows, and its active pods with a new queue of the same pods.
 func (s *soak) checkQueue() {
 	all := s.queue.All(s.now)
 	var active []queue.Status

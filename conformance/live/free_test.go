@@ -93,7 +93,7 @@ func (w *world) slowBindings() {
 	})
 }
 
-// allDecided waits until every pod is bound or unschedulable, and returns those that are bound.
+// allDecided waits until every pod is bound or unschedulable, and returns the bound pods.
 func (w *world) allDecided() (bound []v1.Pod) {
 	w.t.Helper()
 	w.until("a decision about every pod", func() bool {

@@ -83,36 +83,42 @@ func TestPreemptionClearsLowerNominations(t *testing.T) {
 	require.Equal(t, []*v1.Pod{r.pods["default/p"]}, r.s.queue.NominatedFor("n1"))
 }
 
+// preemptedAt lets pod high preempt pod low, which is at a point, and returns what happened.
+func preemptedAt(t *testing.T, o Options, at Point) (r *rig, low, high *v1.Pod) {
+	_, list := probes(1)
+	if at == Permit {
+		list[0].perPod["low"] = map[Point]*Status{Permit: NewStatus(Wait)}
+		list[0].timeout = time.Hour
+	}
+	p, reg := on(list, at)
+	o.Profiles, o.Plugins = []Profile{p}, reg
+	r = newRig(t, o, []*v1.Node{node("n1")})
+	low = testkit.Pod("default/low").Priority(0).Request("cpu=4").Obj()
+	high = testkit.Pod("default/high").Priority(10).Request("cpu=4").Obj()
+	r.add(low)
+	preempt := func() {
+		r.add(high)
+		require.True(t, r.s.TryScheduleOne(ctx))
+		tasks := r.tasks
+		r.tasks = nil
+		tasks[len(tasks)-1]()
+		r.tasks = append(tasks[:len(tasks)-1], r.tasks...)
+	}
+	if at == Permit {
+		r.step()
+		preempt()
+	} else {
+		list[0].do[PreBind] = func() { list[0].do[PreBind] = nil; preempt() }
+		r.step()
+	}
+	return r, low, high
+}
+
 // A victim that is not bound yet loses its room in memory, without an API call.
 func TestPreemptionInMemory(t *testing.T) {
 	for _, at := range []Point{Permit, PreBind} {
 		t.Run(string(at), func(t *testing.T) {
-			_, list := probes(1)
-			var r *rig
-			if at == Permit {
-				list[0].perPod["low"] = map[Point]*Status{Permit: NewStatus(Wait)}
-				list[0].timeout = time.Hour
-			}
-			p, reg := on(list, at)
-			r = newRig(t, Options{Profiles: []Profile{p}, Plugins: reg}, []*v1.Node{node("n1")})
-			low := testkit.Pod("default/low").Priority(0).Request("cpu=4").Obj()
-			high := testkit.Pod("default/high").Priority(10).Request("cpu=4").Obj()
-			r.add(low)
-			preempt := func() {
-				r.add(high)
-				require.True(t, r.s.TryScheduleOne(ctx))
-				tasks := r.tasks
-				r.tasks = nil
-				tasks[len(tasks)-1]()
-				r.tasks = append(tasks[:len(tasks)-1], r.tasks...)
-			}
-			if at == Permit {
-				r.step()
-				preempt()
-			} else {
-				list[0].do[PreBind] = func() { list[0].do[PreBind] = nil; preempt() }
-				r.step()
-			}
+			r, low, _ := preemptedAt(t, Options{}, at)
 			r.work()
 			require.Empty(t, r.deleted)
 			require.Contains(t, r.events, "low: Normal Preempted/Preempting Preempted by pod uid-default-high on node n1 (in kube-scheduler memory).")

@@ -176,39 +176,9 @@ func TestVictimsOfReleases(t *testing.T) {
 
 // A victim that waits on Permit or is in PreBind.
 func TestMemoryOfReleases(t *testing.T) {
-	// stopped lets pod high preempt pod low, which is at a point, and returns what happened.
-	stopped := func(t *testing.T, o Options, at Point) (r *rig, low, high *v1.Pod) {
-		_, list := probes(1)
-		if at == Permit {
-			list[0].perPod["low"] = map[Point]*Status{Permit: NewStatus(Wait)}
-			list[0].timeout = time.Hour
-		}
-		p, reg := on(list, at)
-		o.Profiles, o.Plugins = []Profile{p}, reg
-		r = newRig(t, o, []*v1.Node{node("n1")})
-		low = testkit.Pod("default/low").Priority(0).Request("cpu=4").Obj()
-		high = testkit.Pod("default/high").Priority(10).Request("cpu=4").Obj()
-		r.add(low)
-		preempt := func() {
-			r.add(high)
-			require.True(t, r.s.TryScheduleOne(ctx))
-			tasks := r.tasks
-			r.tasks = nil
-			tasks[len(tasks)-1]()
-			r.tasks = append(tasks[:len(tasks)-1], r.tasks...)
-		}
-		if at == Permit {
-			r.step()
-			preempt()
-		} else {
-			list[0].do[PreBind] = func() { list[0].do[PreBind] = nil; preempt() }
-			r.step()
-		}
-		return r, low, high
-	}
 	note := "low: Normal Preempted/Preempting Preempted by pod uid-default-high on node n1"
 	eachRelease(t, "L6.4", func(t *testing.T, o Options, since func(release.Version) bool) {
-		r, _, _ := stopped(t, o, Permit)
+		r, _, _ := preemptedAt(t, o, Permit)
 		want := note
 		if since(release.V1_36) {
 			want += " (in kube-scheduler memory)."
@@ -216,7 +186,7 @@ func TestMemoryOfReleases(t *testing.T) {
 		require.Contains(t, r.events, want)
 	})
 	eachRelease(t, "L8.7", func(t *testing.T, o Options, since func(release.Version) bool) {
-		r, low, _ := stopped(t, o, Permit)
+		r, low, _ := preemptedAt(t, o, Permit)
 		r.work()
 		require.Empty(t, r.deleted)
 		if since(release.V1_36) {
@@ -226,7 +196,7 @@ func TestMemoryOfReleases(t *testing.T) {
 		}
 	})
 	eachRelease(t, "L8.8", func(t *testing.T, o Options, since func(release.Version) bool) {
-		r, low, _ := stopped(t, o, PreBind)
+		r, low, _ := preemptedAt(t, o, PreBind)
 		if since(release.V1_36) {
 			require.Empty(t, r.deleted)
 			require.Equal(t, queue.ErrorBackoff, r.place(low))
@@ -236,7 +206,7 @@ func TestMemoryOfReleases(t *testing.T) {
 		}
 	})
 	eachRelease(t, "L8.8 preemptor", func(t *testing.T, o Options, since func(release.Version) bool) {
-		r, _, high := stopped(t, o, Permit)
+		r, _, high := preemptedAt(t, o, Permit)
 		if since(release.V1_37) {
 			require.Equal(t, queue.Active, r.place(high), "it need not wait for the victim's own failure")
 		} else {

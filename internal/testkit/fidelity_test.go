@@ -38,7 +38,7 @@ func TestFidelity(t *testing.T) {
 			}
 			rows++
 			if first, ok := seen[m[1]]; ok {
-				t.Errorf("%s: %s stands at %s already", at, m[1], first)
+				t.Errorf("%s: %s has a row at %s already", at, m[1], first)
 			}
 			seen[m[1]] = at
 			for name := range strings.SplitSeq(m[3], ",") {

@@ -90,6 +90,11 @@ func (n *node) settles(leave []bool) bool {
 	return w.Settles(n.p.Slot, n.gone)
 }
 
+// allowed reports whether the preemptor fits without the groups that leave, in the trial and in a cluster without their pods.
+func (n *node) allowed(leave []bool) bool {
+	return n.fits(func(k int) bool { return leave[k] }) && n.settles(leave)
+}
+
 func (n *node) remove(k int) {
 	for _, q := range n.groups[k].pods {
 		n.p.WhatIf.Remove(q.Pod, q.Slot)
@@ -124,7 +129,7 @@ func (n *node) greedy() {
 		if out = n.everyone(); !n.settles(out) {
 			return
 		}
-		n.reprieve(breaks, out, func(int) bool { return n.fits(func(k int) bool { return out[k] }) && n.settles(out) })
+		n.reprieve(breaks, out, func(int) bool { return n.allowed(out) })
 	}
 	n.offer(out)
 }
@@ -149,7 +154,7 @@ func (n *node) offer(out []bool) {
 // was wrong: a pod that left holds up the smallest count of a spread constraint, so that the preemptor fits because the pod stays.
 func (n *node) comeBack() bool {
 	out := slices.Clone(n.answer)
-	n.reprieve(make([]bool, len(out)), out, func(int) bool { return n.fits(func(k int) bool { return out[k] }) && n.settles(out) })
+	n.reprieve(make([]bool, len(out)), out, func(int) bool { return n.allowed(out) })
 	if slices.Equal(out, n.answer) {
 		return false
 	}
