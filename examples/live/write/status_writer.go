@@ -71,9 +71,9 @@ func (w *statusWriter) one(life context.Context) bool {
 	}
 	w.mu.Unlock()
 	if held {
-		return true // release queues the pod again
+		return true // the holder's release queues the pod again
 	}
-	defer w.release(uid)
+	defer w.free(uid)
 	job, ok := w.take(uid)
 	if !ok {
 		w.queue.Forget(uid)
@@ -128,7 +128,10 @@ func (w *statusWriter) hold(ctx context.Context, uid types.UID) (release func(),
 		if !w.held[uid] && ctx.Err() == nil {
 			w.held[uid] = true
 			w.mu.Unlock()
-			return func() { w.release(uid) }, nil
+			return func() {
+				w.free(uid)
+				w.queue.Add(uid) // for what came meanwhile; a worker that finds nothing forgets the failures of the pod
+			}, nil
 		}
 		freed := w.nextFreed()
 		w.mu.Unlock()
@@ -148,13 +151,11 @@ func (w *statusWriter) nextFreed() <-chan struct{} {
 	return w.freed
 }
 
-func (w *statusWriter) release(uid types.UID) {
+// free ends the hold of a pod.
+func (w *statusWriter) free(uid types.UID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.held, uid)
-	if _, ok := w.waiting[uid]; ok && w.queue.NumRequeues(uid) == 0 {
-		w.queue.Add(uid)
-	}
 	if w.freed != nil {
 		close(w.freed)
 		w.freed = nil
