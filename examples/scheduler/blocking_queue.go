@@ -155,6 +155,19 @@ func (q *Queue) NominatedFor(node string) []*v1.Pod {
 	return q.inner.NominatedFor(node)
 }
 
+// nominated returns the node that a pod, queued or in flight, is nominated for, "" for none.
+func (q *Queue) nominated(pod *v1.Pod) (node string) {
+	q.Read(func(in *queue.Queue) {
+		if in.Nominations() == 0 {
+			return
+		}
+		if x := in.Explain(pod, q.clock.Now()); x.Found && x.Pod.UID == pod.UID {
+			node = x.Nominated
+		}
+	})
+	return node
+}
+
 // Read lets a function read the queue under the lock. The function must change nothing and keep nothing.
 func (q *Queue) Read(read func(*queue.Queue)) {
 	q.mu.Lock()

@@ -311,6 +311,7 @@ func (s *Scheduler) afterPermit(ctx context.Context, a *attempt, st *Status) {
 	}
 	// 22. Done.
 	s.cache.bound(a.assumed, s.clock.Now())
+	s.dropUnseen(a.assumed)
 	s.scheduled(a)
 	s.event(a.assumed, v1.EventTypeNormal, "Scheduled", "Binding", fmt.Sprintf("Successfully assigned %s to %s", podinfo.Name(a.pod), a.result.Node))
 	a.f.runPostBind(ctx, a.state, a.assumed, a.result.Node)
@@ -320,6 +321,18 @@ func (s *Scheduler) afterPermit(ctx context.Context, a *attempt, st *Status) {
 		a.result.Devices = d
 	}
 	s.finish(a)
+}
+
+// dropUnseen forgets a bound pod that was reported as gone before it was assumed, because it had finished. No event of its
+// binding follows.
+func (s *Scheduler) dropUnseen(assumed *v1.Pod) {
+	now, err := s.podNow(assumed.Namespace, assumed.Name)
+	s.report(err)
+	if err != nil || now != nil && now.UID == assumed.UID || s.cache.assumed(assumed.UID) == nil {
+		return
+	}
+	s.report(s.cache.forget(assumed))
+	s.queue.Move(queue.Change{Event: podGone, Old: assumed})
 }
 
 // failBinding releases what the pod held, reports to the queue that the pod left, and fails the attempt. After an error
@@ -366,7 +379,11 @@ func (s *Scheduler) fail(ctx context.Context, a *attempt, out failure) {
 		if out.nomination != nil {
 			failed.Nomination = queue.Nomination{Override: true, Node: out.nomination.Node}
 		}
+		kept := s.queue.nominated(a.pod)
 		s.report(s.queue.Return(a.entry, failed))
+		if out.nomination != nil && out.nomination.Node != kept {
+			s.denominated(a.pod, kept)
+		}
 	}
 	if out.silent {
 		s.finish(a)

@@ -1,14 +1,17 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/podinfo"
@@ -107,8 +110,8 @@ func (s *Scheduler) withdraw(assumed *v1.Pod) {
 }
 
 // roomLeft reports to the queue that the room of a nominated pod is free. The event concerns pods of at most the
-// priority of the nominated pod.
-func (s *Scheduler) roomLeft(pod *v1.Pod) {
+// priority of the nominated pod, except but.
+func (s *Scheduler) roomLeft(pod *v1.Pod, but ...types.UID) {
 	priority := func(p *v1.Pod) int32 {
 		if p.Spec.Priority == nil {
 			return 0
@@ -116,7 +119,17 @@ func (s *Scheduler) roomLeft(pod *v1.Pod) {
 		return *p.Spec.Priority
 	}
 	kept := priority(pod)
-	s.queue.Move(queue.Change{Event: podGone, Old: pod, PreCheck: func(other *v1.Pod) bool { return priority(other) <= kept }})
+	s.queue.Move(queue.Change{Event: podGone, Old: pod, PreCheck: func(other *v1.Pod) bool {
+		return priority(other) <= kept && !slices.Contains(but, other.UID)
+	}})
+}
+
+// denominated does what roomLeft does for the end of a nomination that was perhaps never written, so that no update tells of its end.
+// An empty node is none. The pod itself waits on.
+func (s *Scheduler) denominated(pod *v1.Pod, node string) {
+	if node != "" {
+		s.roomLeft(StatusPatch{NominatedNode: &node}.Apply(pod), pod.UID)
+	}
 }
 
 // DeletePod reports a deleted pod.
@@ -127,11 +140,12 @@ func (s *Scheduler) DeletePod(pod *v1.Pod) {
 			s.queue.Move(queue.Change{Event: podGone, Old: pod})
 			return nil
 		}
+		node := cmp.Or(pod.Status.NominatedNodeName, s.queue.nominated(pod))
 		s.queue.Delete(pod)
 		if assumed := s.cache.assumed(pod.UID); assumed != nil {
 			s.withdraw(assumed)
-		} else if pod.Status.NominatedNodeName != "" {
-			s.roomLeft(pod)
+		} else {
+			s.denominated(pod, node)
 		}
 		return nil
 	})
