@@ -23,11 +23,14 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/conformance/apiserver"
 	"github.com/podberth/podberth/examples/config"
 	"github.com/podberth/podberth/examples/live/daemon"
 	"github.com/podberth/podberth/examples/live/lead"
 	"github.com/podberth/podberth/examples/live/write"
+	"github.com/podberth/podberth/examples/scheduler"
+	"github.com/podberth/podberth/queue"
 )
 
 // Fault schedules from to to-1 run. A schedule's number is all that decides what happens in it; times decide the rest.
@@ -389,8 +392,12 @@ func (s *schedule) wrong() string {
 	return ""
 }
 
-// calmDown is how long a schedule may take to come to rest after its faults have ended.
-const calmDown = 90 * time.Second
+// A schedule may take looks looks, a pause apart, to come to rest after its faults have ended: 90 s. A look asks the API server, so
+// looks are fewer where the machine has too much to do.
+const (
+	looks = 1800
+	pause = 50 * time.Millisecond
+)
 
 func (s *schedule) run() {
 	s.addNode(s.nodes[0])
@@ -415,16 +422,17 @@ func (s *schedule) run() {
 		}
 	}
 	s.calm()
-	deadline := time.Now().Add(calmDown)
-	for what := s.wrong(); what != ""; what = s.wrong() {
-		if time.Now().After(deadline) {
-			for _, r := range s.replicas {
-				s.note("leading: %v, ready: %v", r.d.Leading(), r.d.Ready())
-			}
-			s.fail("not at rest: %s", what)
-		}
+	n, what := 0, s.wrong()
+	for ; what != "" && n < looks; n, what = n+1, s.wrong() {
 		s.revive()
-		<-time.After(50 * time.Millisecond)
+		<-time.After(pause)
+	}
+	if what != "" {
+		for _, r := range s.replicas {
+			s.note("leading: %v, ready: %v", r.d.Leading(), r.d.Ready())
+			s.noteView(r.d.Scheduler)
+		}
+		s.fail("not at rest: %s", what)
 	}
 	for _, r := range s.replicas {
 		r.end()
@@ -438,6 +446,29 @@ func (s *schedule) run() {
 	if uid := s.bindings.twice(); uid != "" {
 		s.fail("pod %s was bound twice", uid)
 	}
+}
+
+// noteView notes what a scheduler knows: the pods of the nodes, and where the pods that wait are in the queue.
+func (s *schedule) noteView(known *scheduler.Scheduler) {
+	known.View(func(c *cluster.Snapshot) {
+		for i := range c.Len() {
+			for p := range c.Pods(i) {
+				s.note("view: %s has %s", c.Node(i).Name, p.Name)
+			}
+		}
+	})
+	pods, err := s.api.CoreV1().Pods(s.space).List(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		s.note("%v", err)
+		return
+	}
+	known.Queue().Read(func(q *queue.Queue) {
+		for k := range pods.Items {
+			if x := q.Explain(&pods.Items[k], time.Now()); x.Found {
+				s.note("queue: %v", x)
+			}
+		}
+	})
 }
 
 func (s *schedule) fail(format string, args ...any) {
@@ -490,12 +521,11 @@ func TestFaults(t *testing.T) {
 		}
 		s.run()
 		s.clean()
-		deadline := time.Now().Add(calmDown)
-		for left() != "" {
-			if time.Now().After(deadline) {
+		for n := 0; left() != ""; n++ {
+			if n == looks {
 				s.fail("goroutines are left:\n%s", left())
 			}
-			<-time.After(20 * time.Millisecond)
+			<-time.After(pause)
 		}
 		if n%restartEvery == 1 {
 			restarts++

@@ -367,6 +367,7 @@ func (s *Scheduler) fail(ctx context.Context, a *attempt, out failure) {
 		s.report(err)
 		now = s.cache.lastKnown(a.pod)
 	}
+	kept := s.queue.nominated(a.pod)
 	switch {
 	case now == nil, now.Spec.NodeName != "":
 		s.queue.Done(a.pod)
@@ -379,7 +380,6 @@ func (s *Scheduler) fail(ctx context.Context, a *attempt, out failure) {
 		if out.nomination != nil {
 			failed.Nomination = queue.Nomination{Override: true, Node: out.nomination.Node}
 		}
-		kept := s.queue.nominated(a.pod)
 		s.report(s.queue.Return(a.entry, failed))
 		if out.nomination != nil && out.nomination.Node != kept {
 			s.denominated(a.pod, kept)
@@ -399,7 +399,7 @@ func (s *Scheduler) fail(ctx context.Context, a *attempt, out failure) {
 	if out.nomination != nil {
 		patch.NominatedNode = &out.nomination.Node
 	}
-	if patch = patch.changes(a.pod, now); patch != (StatusPatch{}) {
+	if patch = patch.changes(a.pod, now, kept); patch != (StatusPatch{}) {
 		if err := s.patch(ctx, a.pod, patch); !errors.Is(err, ErrGone) {
 			s.report(err)
 		}

@@ -70,3 +70,16 @@ func TestUnwrittenNominationCleared(t *testing.T) {
 	r.step()
 	require.Equal(t, "n1", r.last().Node)
 }
+
+// A nomination is cleared in the API server too if the pod's present version does not show it: the patch that wrote it may be on its way.
+func TestUnseenNominationCleared(t *testing.T) {
+	node, none := "n1", ""
+	condition := &v1.PodCondition{Type: v1.PodScheduled, Status: v1.ConditionFalse}
+	for _, c := range []struct{ kept, to, status, want *string }{
+		{&none, &none, &none, nil}, {&node, &node, &node, nil}, {&node, &none, &none, &none}, {&none, &none, &node, &none}, {&none, &node, &none, &node},
+	} {
+		now := pod("p")
+		now.Status = v1.PodStatus{NominatedNodeName: *c.status, Conditions: []v1.PodCondition{*condition}}
+		require.Equal(t, c.want, StatusPatch{Condition: condition, NominatedNode: c.to}.changes(now, now, *c.kept).NominatedNode)
+	}
+}

@@ -7,15 +7,16 @@ import (
 )
 
 // changes removes the parts of the patch that the pod has already. now is the present version of the pod, nil if the
-// pod is deleted. If the nomination or the condition changes, the condition is kept.
-func (p StatusPatch) changes(pod, now *v1.Pod) StatusPatch {
+// pod is deleted. If the nomination or the condition changes, the condition is kept. kept is the node that the pod was nominated for
+// in the queue, perhaps by a patch that is on its way.
+func (p StatusPatch) changes(pod, now *v1.Pod, kept string) StatusPatch {
 	if now != nil {
 		pod = now
 	}
 	same := slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool {
 		return c.Type == p.Condition.Type && c.Status == p.Condition.Status && c.Reason == p.Condition.Reason && c.Message == p.Condition.Message
 	})
-	if p.NominatedNode != nil && *p.NominatedNode == pod.Status.NominatedNodeName {
+	if n := p.NominatedNode; n != nil && *n == pod.Status.NominatedNodeName && (kept == "" || kept == *n) {
 		p.NominatedNode = nil
 	}
 	if same && p.NominatedNode == nil {

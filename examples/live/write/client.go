@@ -10,8 +10,8 @@
 //     that is bound to the node counts as bound, so a lost answer never marks a bound pod as unschedulable.
 //   - PatchStatus of a failed attempt returns at once: the scheduling cycle does not wait. Patches of a pod are sent in their
 //     order, the newest replaces one that was not sent yet, and a binding drops it. A patch names the UID and the resource
-//     version that it is made for. After a conflict the patch is made again from the pod as it is then. A pod that was bound or
-//     replaced meanwhile is not patched.
+//     version that it is made for. After a conflict the patch is made again from the pod as it is then; so is a patch that ends a
+//     nomination which the informer does not show yet. A pod that was bound or replaced meanwhile is not patched.
 //   - Delete names the victim's UID. A deletion that is refused is tried again at once a few times. Then Delete waits, 1 s
 //     doubling to 10 s, before it returns the error, because the scheduler tries the preemption again at once.
 //   - BindVolumes and WriteClaims replace objects at the version that the decision was made with, and wait for reports.
@@ -31,6 +31,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/lru"
 
 	"github.com/podberth/podberth/examples/scheduler"
 	"github.com/podberth/podberth/release"
@@ -87,6 +88,8 @@ type Client struct {
 	end     context.CancelFunc
 	status  *statusWriter
 	refused workqueue.TypedRateLimiter[types.UID] // deletions
+
+	nominated *lru.Cache // UIDs of pods for which a nomination was perhaps written
 }
 
 var _ scheduler.Client = (*Client)(nil)
@@ -108,7 +111,7 @@ func New(api kubernetes.Interface, view View, o Options) *Client {
 	if o.OnError == nil {
 		o.OnError = func(error) {}
 	}
-	c := &Client{api: api, view: view, o: o}
+	c := &Client{api: api, view: view, o: o, nominated: lru.New(nominations)}
 	c.life, c.end = context.WithCancel(context.Background())
 	c.refused = workqueue.NewTypedItemExponentialFailureRateLimiter[types.UID](o.DeleteBackoff, o.DeleteBackoffLimit)
 	c.status = newStatusWriter(c.patchNow, len(o.Retry), o.OnError)

@@ -185,6 +185,18 @@ func TestPatchAfterConflict(t *testing.T) {
 	require.Len(t, patches(api), 1)
 }
 
+// A nomination that was written is ended, also while the informer does not show it.
+func TestNominationEnds(t *testing.T) {
+	x, api := client(t, pod(), pod(), "create", "binding", nil)
+	for _, node := range []string{"", "n1", "", ""} {
+		require.NoError(t, x.PatchStatus(t.Context(), pod(), scheduler.StatusPatch{NominatedNode: &node}))
+		now, err := api.CoreV1().Pods("default").Get(t.Context(), "p", metav1.GetOptions{})
+		require.NoError(t, err)
+		require.Equal(t, node, now.Status.NominatedNodeName)
+	}
+	require.Len(t, patches(api), 2)
+}
+
 // A binding drops the patch that waits.
 func TestBindDropsPatch(t *testing.T) {
 	x, api := client(t, pod(), pod(), "create", "binding", nil)

@@ -3,6 +3,7 @@ package write
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
@@ -47,13 +48,19 @@ func (c *Client) patchNow(pod *v1.Pod, patch scheduler.StatusPatch) error {
 			return nil
 		}
 		body, err := difference(now, patch)
-		if err != nil || body == nil {
+		if err != nil {
 			return err
 		}
-		if err = c.sendPatch(now, body); err == nil {
+		if body != nil {
+			if err = c.tryPatch(now, patch, body); err == nil {
+				return nil
+			}
+		} else if fresh || !c.unseen(patch, pod.UID) {
 			return nil
+		} else {
+			err = errUnseen
 		}
-		stale := apierrors.IsConflict(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err)
+		stale := err == errUnseen || apierrors.IsConflict(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err)
 		if fresh || !stale {
 			return fmt.Errorf("updating the status of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 		}
@@ -62,6 +69,32 @@ func (c *Client) patchNow(pod *v1.Pod, patch scheduler.StatusPatch) error {
 			return err
 		}
 	}
+}
+
+// nominations is how many pods the client remembers for which it has tried to write a nomination.
+const nominations = 4096
+
+// errUnseen is the failure of a patch if the API server does not say whether the pod is nominated.
+var errUnseen = errors.New("a nomination may have been written that the informer does not show")
+
+// unseen reports whether a patch ends a nomination, and this client may have written one that the informer has not seen yet.
+func (c *Client) unseen(patch scheduler.StatusPatch, uid types.UID) bool {
+	if patch.NominatedNode == nil || *patch.NominatedNode != "" {
+		return false
+	}
+	_, tried := c.nominated.Get(uid)
+	return tried
+}
+
+func (c *Client) tryPatch(now *v1.Pod, patch scheduler.StatusPatch, body []byte) error {
+	if patch.NominatedNode != nil && *patch.NominatedNode != "" {
+		c.nominated.Add(now.UID, nil)
+	}
+	err := c.sendPatch(now, body)
+	if err == nil && patch.NominatedNode != nil && *patch.NominatedNode == "" {
+		c.nominated.Remove(now.UID)
+	}
+	return err
 }
 
 func (c *Client) sendPatch(pod *v1.Pod, body []byte) error {
