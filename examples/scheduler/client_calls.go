@@ -104,12 +104,17 @@ func (s *Scheduler) tie(n int) int {
 	return k
 }
 
-// budgets returns the disruption budgets of Options. Without such budgets it returns the budgets of the cluster.
+// budgets returns the disruption budgets of Options. Without such budgets it returns the budgets of the cluster, the same as before
+// while their objects are the same: preemption keeps its work between attempts with the same budgets.
 func (s *Scheduler) budgets() (*disruption.Budgets, error) {
 	if s.o.Budgets != nil {
 		return ask(s, context.Background(), "Budgets", func(context.Context) (*disruption.Budgets, error) { return s.o.Budgets(), nil })
 	}
-	return disruption.NewBudgets(slices.Collect(cluster.List[*policyv1.PodDisruptionBudget](s.snapshot).All()), disruption.BudgetOptions{}), nil
+	pdbs := slices.Collect(cluster.List[*policyv1.PodDisruptionBudget](s.snapshot).All())
+	if s.disruptions == nil || !slices.Equal(pdbs, s.pdbs) {
+		s.pdbs, s.disruptions = pdbs, disruption.NewBudgets(pdbs, disruption.BudgetOptions{})
+	}
+	return s.disruptions, nil
 }
 
 // start runs a task beside the scheduling cycles. When Options.Go panics before it runs the task, a goroutine runs it.

@@ -8,7 +8,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/queue"
@@ -254,4 +258,32 @@ func TestExtenders(t *testing.T) { // W6.4, W5.8
 		r.add(testkit.Pod("default/p").Priority(10).Request("cpu=4").Obj()).step()
 		require.Equal(t, []string{"b"}, r.deleted)
 	})
+}
+
+// The budgets are the same value as long as their objects are.
+func TestBudgetsKept(t *testing.T) {
+	budget := func(allowed int32) *policyv1.PodDisruptionBudget {
+		return &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "b"}, Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed}}
+	}
+	r, _ := fullNode(t, Options{})
+	now := func() (b *disruption.Budgets) {
+		r.s.View(func(*cluster.Snapshot) {
+			var err error
+			b, err = r.s.budgets()
+			require.NoError(t, err)
+		})
+		return b
+	}
+	none := now()
+	require.Same(t, none, now())
+	r.s.Set(nil, budget(0))
+	first := now()
+	require.NotSame(t, none, first)
+	r.s.AddNode(node("n2"))
+	require.Same(t, first, now(), "nothing happened to the budgets")
+	r.s.Set(budget(0), budget(1))
+	second := now()
+	require.NotSame(t, first, second)
+	r.s.Unset(budget(1))
+	require.NotSame(t, second, now())
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -167,6 +168,9 @@ type Scheduler struct {
 	volumes  *placement.Volumes
 	devices  *tracker.Tracker
 	next     int // where the search for nodes begins
+
+	pdbs        []*policyv1.PodDisruptionBudget
+	disruptions *disruption.Budgets // of pdbs
 
 	mu         sync.Mutex
 	binding    map[types.UID]*preBinding // pods in PreBind
