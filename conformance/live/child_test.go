@@ -5,12 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"runtime/pprof"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -19,8 +23,11 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/kubernetes/pkg/scheduler"
 	kubeconfig "k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
@@ -70,14 +77,28 @@ type state struct {
 	Pending    float64 // pods in podberth's queue
 }
 
+// largestRSS returns the largest resident set of the process in MiB. What getrusage says includes the parent's at the fork.
+func largestRSS() (mib int64, err error) {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(text), "VmHWM:")
+	_, err = fmt.Sscanf(rest, "%d kB", &mib)
+	return mib / 1024, err
+}
+
 // report writes the state of the process as a line.
 func report(pending func() (float64, error)) error {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
 		return err
 	}
-	s := state{CPU: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), RSS: usage.Maxrss / 1024, Goroutines: runtime.NumGoroutine()}
+	s := state{CPU: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), Goroutines: runtime.NumGoroutine()}
 	var err error
+	if s.RSS, err = largestRSS(); err != nil {
+		return err
+	}
 	if s.Pending, err = pending(); err != nil {
 		return err
 	}
@@ -85,7 +106,41 @@ func report(pending func() (float64, error)) error {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	s.Heap = m.HeapAlloc
+	if err := writeProfile("heap"); err != nil {
+		return err
+	}
 	return json.NewEncoder(os.Stdout).Encode(s)
+}
+
+// profileDir has the profiles of children: one of the CPU for each child, one of the heap for each report.
+var profileDir = flag.String("profile", "", "directory for profiles of the schedulers; empty writes none")
+
+const profileVariable = "PODBERTH_LIVE_PROFILE"
+
+// profileFile makes the next file for a profile of this process; nil if there is no directory.
+func profileFile(kind string) (*os.File, error) {
+	dir := os.Getenv(profileVariable)
+	if dir == "" {
+		return nil, nil
+	}
+	return os.Create(filepath.Join(dir, fmt.Sprintf("%s-%s-%s.pprof", os.Getenv(roleVariable), time.Now().UTC().Format("150405.000"), kind)))
+}
+
+func writeProfile(kind string) error {
+	f, err := profileFile(kind)
+	if f == nil {
+		return err
+	}
+	return errors.Join(pprof.Lookup(kind).WriteTo(f, 0), f.Close())
+}
+
+// profileCPU profiles the CPU until the returned function is called.
+func profileCPU() (stop func() error, err error) {
+	f, err := profileFile("cpu")
+	if f == nil {
+		return func() error { return nil }, err
+	}
+	return func() error { pprof.StopCPUProfile(); return f.Close() }, pprof.StartCPUProfile(f)
 }
 
 // obey answers each line of standard input with the state of the process, until the input ends.
@@ -110,24 +165,32 @@ func runChild(role string) error {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	roles := map[string]func(context.Context, *rest.Config, func(pending func() (float64, error))) error{"podberth": runPodberth, "kube": runKube, "bare": runBare}
+	roles := map[string]func(context.Context, *rest.Config, func(pending func() (float64, error))) error{"podberth": runPodberth, "kube": runKube, "bare": runBare, "floor": runFloor}
 	run := roles[role]
 	if run == nil {
 		return fmt.Errorf("unknown role %s", role)
 	}
+	stop, err := profileCPU()
+	if err != nil {
+		return err
+	}
 	asked := make(chan error, 1)
-	err := run(ctx, x.config(), func(pending func() (float64, error)) {
+	err = run(ctx, x.config(), func(pending func() (float64, error)) {
 		fmt.Println("ready")
 		go func() { asked <- obey(pending); cancel() }()
 	})
+	err = errors.Join(err, stop())
 	if ctx.Err() != nil { // the parent has closed the input
 		err = errors.Join(err, <-asked)
 	}
 	return err
 }
 
+// shippedConfig scores every node, as the configuration in examples/live/deploy does. kube-scheduler keeps its default and scores fewer.
+const shippedConfig = plainConfig + "percentageOfNodesToScore: 100\n"
+
 func runPodberth(ctx context.Context, r *rest.Config, ready func(func() (float64, error))) error {
-	c, err := config.Load([]byte(plainConfig))
+	c, err := config.Load([]byte(shippedConfig))
 	if err != nil {
 		return err
 	}
@@ -217,6 +280,50 @@ func runBare(ctx context.Context, c *rest.Config, ready func(func() (float64, er
 	return nil
 }
 
+// runFloor binds every pending pod that an informer reports to the nodes in turn: what any scheduler spends on the API.
+func runFloor(ctx context.Context, c *rest.Config, ready func(func() (float64, error))) error {
+	api := kubernetes.NewForConfigOrDie(c)
+	factory := informers.NewSharedInformerFactory(api, 0)
+	pods, nodes := factory.Core().V1().Pods().Informer(), factory.Core().V1().Nodes()
+	waiting, failed := make(chan *v1.Pod, *e2ePods), make(chan error, 1)
+	_, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(o any) {
+		if p, ok := o.(*v1.Pod); ok && p.Spec.NodeName == "" {
+			waiting <- p
+		}
+	}})
+	if err != nil {
+		return err
+	}
+	ready(nothing)
+	lister := nodes.Lister()
+	factory.StartWithContext(ctx)
+	factory.WaitForCacheSyncWithContext(ctx)
+	list, err := lister.List(labels.Everything())
+	if err != nil {
+		return err
+	}
+	var next atomic.Int64
+	for range bareBinders {
+		go func() {
+			for p := range waiting {
+				node := list[int(next.Add(1))%len(list)].Name
+				if err := api.CoreV1().Pods(p.Namespace).Bind(ctx, &v1.Binding{ObjectMeta: metav1.ObjectMeta{Name: p.Name, UID: p.UID}, Target: v1.ObjectReference{Kind: "Node", Name: node}}, metav1.CreateOptions{}); err != nil {
+					select {
+					case failed <- err:
+					default:
+					}
+				}
+			}
+		}()
+	}
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
 // child is a scheduler in a process of its own.
 type child struct {
 	t     *testing.T
@@ -230,7 +337,7 @@ func startChild(t *testing.T, role string, x reach) *child {
 	text, err := json.Marshal(x)
 	require.NoError(t, err)
 	cmd := exec.Command(os.Args[0], "-test.run", "^$")
-	cmd.Env = append(os.Environ(), roleVariable+"="+role, serverVariable+"="+string(text))
+	cmd.Env = append(os.Environ(), roleVariable+"="+role, serverVariable+"="+string(text), profileVariable+"="+*profileDir)
 	stdin, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()

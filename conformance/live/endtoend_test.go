@@ -26,7 +26,7 @@ var (
 	e2eNodes    = flag.Int("e2e-nodes", 1000, "nodes")
 	e2ePods     = flag.Int("e2e-pods", 3000, "pods")
 	e2eWorkload = flag.String("e2e-workload", "plain", "plain, spread, affinity, anti-affinity, preemption or churn")
-	e2eRoles    = flag.String("e2e-roles", "podberth,kube,bare", "what runs, in turn")
+	e2eRoles    = flag.String("e2e-roles", "podberth,kube,bare,floor", "what runs, in turn")
 	e2eOpen     = flag.Bool("e2e-open", false, "create the pods while the scheduler runs, not before it starts")
 )
 
@@ -53,7 +53,9 @@ func TestEndToEnd(t *testing.T) {
 	require.NoError(t, err)
 	driver := reachOf(w.server.Config, 10000).config()
 	w.api = kubernetes.NewForConfigOrDie(driver)
-	roles := slices.DeleteFunc(strings.Split(*e2eRoles, ","), func(role string) bool { return role == "bare" && (*e2eOpen || *e2eWorkload != "plain") })
+	roles := slices.DeleteFunc(strings.Split(*e2eRoles, ","), func(role string) bool {
+		return (role == "bare" || role == "floor") && (*e2eOpen || *e2eWorkload != "plain")
+	})
 	for run := range *e2eRuns {
 		for k := range roles {
 			role := roles[(run+k)%len(roles)]

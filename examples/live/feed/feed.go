@@ -102,9 +102,6 @@ func New(client kubernetes.Interface, o Options) (*Feed, error) {
 			o.FieldSelector = "status.phase!=" + string(v1.PodSucceeded) + ",status.phase!=" + string(v1.PodFailed)
 		})
 	})
-	if err := pods.SetTransform(withoutManagedFields); err != nil {
-		return nil, err
-	}
 	f.pods = corelisters.NewPodLister(pods.GetIndexer())
 	for _, r := range Kinds() {
 		if slices.Contains(o.Without, r) {
@@ -115,6 +112,11 @@ func New(client kubernetes.Interface, o Options) (*Feed, error) {
 			return nil, err
 		}
 		x := &source{resource: r, name: r.GroupResource().String(), informer: generic.Informer()}
+		if !slices.Contains(writtenBack, r.Resource) {
+			if err := x.informer.SetTransform(withoutManagedFields); err != nil {
+				return nil, err
+			}
+		}
 		err = x.informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, reflector *cache.Reflector, err error) {
 			x.failed(err)
 			if o.OnError != nil {
@@ -130,7 +132,10 @@ func New(client kubernetes.Interface, o Options) (*Feed, error) {
 	return f, nil
 }
 
-// withoutManagedFields drops what no decision reads and what is much of a pod's size.
+// writtenBack are the resources whose objects a scheduler writes as a whole.
+var writtenBack = []string{"persistentvolumes", "persistentvolumeclaims", "resourceclaims"}
+
+// withoutManagedFields drops what no decision reads and what is much of an object's size.
 func withoutManagedFields(obj any) (any, error) {
 	if o, ok := obj.(metav1.Object); ok {
 		o.SetManagedFields(nil)

@@ -42,8 +42,11 @@ func (s *sink) all() (pods, nodes, o int) {
 
 // Wait returns after every object of the first lists was reported; Reported and Pod then have them.
 func TestFeed(t *testing.T) {
-	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name, ResourceVersion: "1"} }
-	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}}}}
+	managed := []metav1.ManagedFieldsEntry{{Manager: "m"}}
+	meta := func(name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Name: name, ResourceVersion: "1", ManagedFields: managed}
+	}
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", ManagedFields: managed}}
 	api := fake.NewClientset(pod, &v1.Node{ObjectMeta: meta("n1")}, &v1.Namespace{ObjectMeta: meta("default")}, &v1.PersistentVolume{ObjectMeta: meta("pv")})
 	f, err := feed.New(api, feed.Options{Without: []schema.GroupVersionResource{{Group: "resource.k8s.io", Version: "v1", Resource: "resourceslices"}}})
 	require.NoError(t, err)
@@ -61,6 +64,8 @@ func TestFeed(t *testing.T) {
 	require.Nil(t, f.Reported("persistentvolumes", "", "unknown"))
 	require.Nil(t, f.Reported("unknown", "", "pv"))
 	require.Empty(t, f.Pod("default", "web").ManagedFields)
+	require.Empty(t, f.Reported("nodes", "", "n1").GetManagedFields())
+	require.Equal(t, managed, f.Reported("persistentvolumes", "", "pv").GetManagedFields(), "a volume is written back whole")
 	require.Nil(t, f.Pod("default", "unknown"))
 
 	changed := f.Changed()

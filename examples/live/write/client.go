@@ -89,6 +89,7 @@ type Client struct {
 	status  *statusWriter
 	refused workqueue.TypedRateLimiter[types.UID] // deletions
 
+	bindings  turns
 	nominated *lru.Cache // UIDs of pods for which a nomination was perhaps written
 }
 
@@ -111,7 +112,7 @@ func New(api kubernetes.Interface, view View, o Options) *Client {
 	if o.OnError == nil {
 		o.OnError = func(error) {}
 	}
-	c := &Client{api: api, view: view, o: o, nominated: lru.New(nominations)}
+	c := &Client{api: api, view: view, o: o, bindings: make(turns, bindingTurns), nominated: lru.New(nominations)}
 	c.life, c.end = context.WithCancel(context.Background())
 	c.refused = workqueue.NewTypedItemExponentialFailureRateLimiter[types.UID](o.DeleteBackoff, o.DeleteBackoffLimit)
 	c.status = newStatusWriter(c.patchNow, len(o.Retry), o.OnError)
@@ -168,6 +169,10 @@ func (c *Client) Bind(_ context.Context, pod *v1.Pod, node string) error {
 }
 
 func (c *Client) bindOnce(pod *v1.Pod, node string) error {
+	if err := c.bindings.take(c.life); err != nil {
+		return err
+	}
+	defer c.bindings.end()
 	ctx, cancel := c.request()
 	defer cancel()
 	return c.api.CoreV1().Pods(pod.Namespace).Bind(ctx, &v1.Binding{

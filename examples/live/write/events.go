@@ -2,54 +2,114 @@ package write
 
 import (
 	"context"
+	"errors"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/tools/record/util"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/podberth/podberth/examples/scheduler"
 )
 
-// Recorder writes events of events.k8s.io/v1. Equal events of one version of a pod become a series.
+// Recorder writes events of events.k8s.io/v1. Warnings may be repeated: equal ones of one version of a pod become a series, which is
+// client-go's work. Other events, such as the one of a binding, happen once; nothing is kept about them after they are written.
 type Recorder struct {
 	broadcaster events.EventBroadcaster
 	sink        *countingSink
 	recorders   map[string]events.EventRecorderLogger
+	instance    string // of the process, after the name of the profile
 	first       string
 	noted       atomic.Int64
+	once        workqueue.TypedRateLimitingInterface[*eventsv1.Event]
 }
 
 var _ scheduler.Recorder = (*Recorder)(nil)
 
+// An event that cannot be sent is sent again this often, with this pause. More events than eventRoom are lost.
+const (
+	eventTries = 12
+	eventPause = 10 * time.Second
+	eventRoom  = 100_000
+)
+
 // NewRecorder returns a recorder that writes in the names of the profiles. At least one profile is needed. An event about a pod
 // of another scheduler, a victim, is written in the name of the first profile.
 func NewRecorder(api kubernetes.Interface, profiles ...string) *Recorder {
-	sink := &countingSink{EventSink: &events.EventSinkImpl{Interface: api.EventsV1()}}
+	sink := &countingSink{EventSink: &events.EventSinkImpl{Interface: api.EventsV1()}, turns: make(turns, eventTurns)}
 	r := &Recorder{broadcaster: events.NewBroadcaster(sink), sink: sink, recorders: map[string]events.EventRecorderLogger{}, first: profiles[0]}
 	for _, name := range profiles {
 		r.recorders[name] = r.broadcaster.NewRecorder(scheme.Scheme, name)
 	}
+	if host, err := os.Hostname(); err == nil {
+		r.instance = host
+	}
+	r.once = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemFastSlowRateLimiter[*eventsv1.Event](eventPause, eventPause, eventTries))
 	return r
 }
 
 // Start writes events until the context ends. Events from before Start are lost.
 func (r *Recorder) Start(ctx context.Context) error {
+	for range eventTurns {
+		go func() {
+			for r.writeOne(ctx) {
+			}
+		}()
+	}
+	context.AfterFunc(ctx, r.once.ShutDown)
 	return r.broadcaster.StartRecordingToSinkWithContext(ctx)
 }
 
 // Event writes an event later. The note is text, not a format.
 func (r *Recorder) Event(pod *v1.Pod, kind, reason, action, note string) {
-	recorder := r.recorders[pod.Spec.SchedulerName]
+	name := pod.Spec.SchedulerName
+	recorder := r.recorders[name]
 	if recorder == nil {
-		recorder = r.recorders[r.first]
+		name, recorder = r.first, r.recorders[r.first]
 	}
 	r.noted.Add(1)
-	recorder.Eventf(pod, nil, kind, reason, action, "%s", note)
+	if kind == v1.EventTypeWarning {
+		recorder.Eventf(pod, nil, kind, reason, action, "%s", note)
+		return
+	}
+	if r.once.Len() >= eventRoom {
+		r.sink.lost.Add(1)
+		return
+	}
+	now := time.Now()
+	r.once.Add(&eventsv1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: util.GenerateEventName(pod.Name, now.UnixNano())},
+		EventTime:  metav1.MicroTime{Time: now}, Type: kind, Reason: reason, Action: action, Note: note,
+		ReportingController: name, ReportingInstance: name + "-" + r.instance,
+		Regarding: v1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion},
+	})
+}
+
+// writeOne writes the next event that happens once. It returns false when the context has ended. What the API server refuses is
+// lost; an event that was not answered is sent again.
+func (r *Recorder) writeOne(ctx context.Context) bool {
+	e, over := r.once.Get()
+	if over {
+		return false
+	}
+	defer r.once.Done(e)
+	_, err := r.sink.Create(ctx, e)
+	var refused apierrors.APIStatus
+	if err == nil || errors.As(err, &refused) || r.once.NumRequeues(e) >= eventTries-1 {
+		r.once.Forget(e)
+	} else {
+		r.once.AddRateLimited(e)
+	}
+	return true
 }
 
 // Lost returns the number of events that the API server did not take.
@@ -77,9 +137,10 @@ func (r *Recorder) Flush(ctx context.Context) {
 	}
 }
 
-// countingSink counts the requests of a sink.
+// countingSink counts the requests of a sink, and lets them take turns.
 type countingSink struct {
 	events.EventSink
+	turns       turns
 	began, lost atomic.Int64
 
 	mu      sync.Mutex
@@ -92,7 +153,7 @@ func (s *countingSink) idle() bool {
 	return s.running == 0
 }
 
-func (s *countingSink) count(write func() (*eventsv1.Event, error)) (*eventsv1.Event, error) {
+func (s *countingSink) count(ctx context.Context, write func() (*eventsv1.Event, error)) (*eventsv1.Event, error) {
 	s.began.Add(1)
 	s.mu.Lock()
 	s.running++
@@ -102,6 +163,11 @@ func (s *countingSink) count(write func() (*eventsv1.Event, error)) (*eventsv1.E
 		defer s.mu.Unlock()
 		s.running--
 	}()
+	if err := s.turns.take(ctx); err != nil {
+		s.lost.Add(1)
+		return nil, err
+	}
+	defer s.turns.end()
 	e, err := write()
 	if err != nil {
 		s.lost.Add(1)
@@ -111,10 +177,10 @@ func (s *countingSink) count(write func() (*eventsv1.Event, error)) (*eventsv1.E
 
 // Create creates an event.
 func (s *countingSink) Create(ctx context.Context, e *eventsv1.Event) (*eventsv1.Event, error) {
-	return s.count(func() (*eventsv1.Event, error) { return s.EventSink.Create(ctx, e) })
+	return s.count(ctx, func() (*eventsv1.Event, error) { return s.EventSink.Create(ctx, e) })
 }
 
 // Patch makes an event a series.
 func (s *countingSink) Patch(ctx context.Context, e *eventsv1.Event, data []byte) (*eventsv1.Event, error) {
-	return s.count(func() (*eventsv1.Event, error) { return s.EventSink.Patch(ctx, e, data) })
+	return s.count(ctx, func() (*eventsv1.Event, error) { return s.EventSink.Patch(ctx, e, data) })
 }
