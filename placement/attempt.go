@@ -93,11 +93,8 @@ func (a *Attempt) search(o Options, check func(i int) filter.Rejection) filter.F
 		return filter.Found{Next: o.Next, Err: a.Pre.Err}
 	}
 	candidates := a.Candidates()
-	sampling := a.plan.profile.Sampling
-	sampling.Unscored = len(a.plan.profile.Scores) == 0 && !o.Scored
 	s := filter.Search{
-		Candidates: candidates, Nodes: len(a.plan.order()), Next: o.Next,
-		Limit: filter.NumToFind(len(candidates), sampling),
+		Candidates: candidates, Nodes: len(a.plan.order()), Next: o.Next, Limit: a.plan.limit(len(candidates), o),
 	}
 	if name := a.pod.Status.NominatedNodeName; name != "" {
 		if i, ok := a.plan.Slot(name); ok {
@@ -105,6 +102,13 @@ func (a *Attempt) search(o Options, check func(i int) filter.Rejection) filter.F
 		}
 	}
 	return s.Run(a.Predicates, check)
+}
+
+// limit returns the number of feasible nodes that ends a search among candidates.
+func (p *Plan) limit(candidates int, o Options) int {
+	sampling := p.profile.Sampling
+	sampling.Unscored = len(p.profile.Scores) == 0 && !o.Scored
+	return filter.NumToFind(candidates, sampling)
 }
 
 // check returns a function that checks one slot and counts nominated pods; nil when there are none.
@@ -123,6 +127,14 @@ func (a *Attempt) check(o Options) func(i int) filter.Rejection {
 		}
 		return a.Predicates.TwoPass(trials, i, nominated, nil)
 	}
+}
+
+// checked is check for callers who need a function.
+func (a *Attempt) checked(o Options) func(i int) filter.Rejection {
+	if check := a.check(o); check != nil {
+		return check
+	}
+	return a.Predicates.First
 }
 
 // Volumes returns what has to happen to the pod's claims when the pod goes to slot i, which must be feasible. Volumes.Reserve
@@ -166,10 +178,7 @@ func (a *Attempt) Verdicts(dst []filter.Rejection, o Options) []filter.Rejection
 	if a.Rejected() {
 		return dst
 	}
-	check := a.check(o)
-	if check == nil {
-		check = a.Predicates.First
-	}
+	check := a.checked(o)
 	for _, i := range a.Candidates() {
 		dst[base+i] = check(i)
 	}

@@ -101,25 +101,41 @@ func (p *Plan) Decide(pod *v1.Pod, o Options) Decision {
 		d.Failure = &Failure{Code: filter.UnschedulableAndUnresolvable}
 		return d
 	}
-	if p.engine != nil && p.sharesWork(o, d.Nodes) {
-		if x, ok := p.engine.Decide(pod); ok && (x.Slot >= 0 || volume.Ignores(pod)) {
-			p.answer(&d, pod, &x)
-			return d
-		} // why volumes keep a pod out is asked node by node
+	a, x, ok := p.kept(pod, o, d.Nodes)
+	if ok {
+		p.answer(&d, pod, &x)
+		return d
 	}
-	return p.Prepare(pod).decide(d, o)
+	if a == nil {
+		a = p.Prepare(pod)
+	}
+	return a.decide(d, o)
 }
 
-// sharesWork reports whether equal pods may share work: every node is checked, from the front of the scan order, and the
-// answer depends on nothing but the pod, the cluster and the profile.
-func (p *Plan) sharesWork(o Options, nodes int) bool {
-	return o.Nominated == nil && o.Tie == nil && !o.Scored && o.Next%nodes == 0 && len(p.profile.Scores) > 0 &&
-		filter.NumToFind(nodes, p.profile.Sampling) >= nodes
+// kept asks the engine, which answers from kept work. It reports false when the nodes must be asked one by one. The attempt is nil when
+// the pod was not prepared.
+func (p *Plan) kept(pod *v1.Pod, o Options, nodes int) (a *Attempt, x reuse.Answer, ok bool) {
+	if p.engine == nil {
+		return nil, x, false
+	}
+	q := reuse.Question{Pod: pod, From: around(o.Next, nodes), Tie: o.Tie}
+	if limit := p.limit(nodes, o); limit < nodes {
+		q.Limit = limit
+	}
+	if a, ok = p.withNominations(&q, o); !ok {
+		return a, x, false
+	}
+	x, ok = p.engine.Decide(&q)
+	// Why volumes or nominated pods keep a pod out is asked node by node.
+	return a, x, ok && (x.Slot >= 0 || a == nil && volume.Ignores(pod))
 }
 
-// answer writes the engine's answer into the decision. Every node counts as checked.
+// around returns the place of a number in a ring of n places.
+func around(a, n int) int { return (a%n + n) % n }
+
+// answer writes the engine's answer into the decision.
 func (p *Plan) answer(d *Decision, pod *v1.Pod, x *reuse.Answer) {
-	d.Evaluated, d.Feasible, d.Slot, d.Total, d.Next = d.Nodes, x.Feasible, x.Slot, x.Total, 0
+	d.Evaluated, d.Feasible, d.Slot, d.Total, d.Next = x.Examined, x.Feasible, x.Slot, x.Total, around(d.Next+x.Examined, d.Nodes)
 	if d.Slot >= 0 {
 		d.Node = p.cluster.Node(d.Slot).Name
 		d.Volumes = p.bindings(pod, d.Slot)

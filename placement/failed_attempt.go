@@ -21,10 +21,7 @@ func (p *Plan) blank() []filter.Rejection {
 
 // recorded returns a function that checks one slot and writes the result into verdicts.
 func (a *Attempt) recorded(o Options, verdicts []filter.Rejection) func(i int) filter.Rejection {
-	check := a.check(o)
-	if check == nil {
-		check = a.Predicates.First
-	}
+	check := a.checked(o)
 	return func(i int) filter.Rejection {
 		r := check(i)
 		verdicts[i] = r
@@ -91,10 +88,7 @@ func (a *Attempt) Rejections(dst []preemption.Rejection, o Options) []preemption
 		}
 		return dst
 	}
-	check := a.check(o)
-	if check == nil {
-		check = a.Predicates.First
-	}
+	check := a.checked(o)
 	for _, i := range a.Candidates() {
 		put(i, check(i))
 	}

@@ -29,10 +29,10 @@ func BenchmarkFirst(b *testing.B) {
 				return testkit.Pod("p").Request("cpu=100m,memory=200Mi").Tolerate(fmt.Sprintf("new-%d", n), v1.TolerationOpExists, "", v1.TaintEffectNoSchedule)
 			}},
 			{"selector", func(n int) testkit.PodBuilder {
-				return testkit.Pod("p").Request("cpu=100m,memory=200Mi").NodeSelector(fmt.Sprintf("rack=%d", (n+3)%100))
+				return testkit.Pod("p").Request("cpu=100m,memory=200Mi").RequireNodes(otherRack(n))
 			}},
 			{"selector-and-requests", func(n int) testkit.PodBuilder {
-				return testkit.Pod("p").Request(fmt.Sprintf("cpu=100m,memory=%d", 200<<20+n)).NodeSelector(fmt.Sprintf("rack=%d", (n+3)%100))
+				return testkit.Pod("p").Request(fmt.Sprintf("cpu=100m,memory=%d", 200<<20+n)).RequireNodes(otherRack(n))
 			}},
 		} {
 			b.Run(fmt.Sprintf("%s/%d", c.name, nodes), func(b *testing.B) {
@@ -40,7 +40,7 @@ func BenchmarkFirst(b *testing.B) {
 				p, err := New(s, benchProfile())
 				require.NoError(b, err)
 				for n := range 3 {
-					decideFirst(b, p, c.pod(94+n).Obj())
+					decideFirst(b, p, c.pod(1<<20+n).Obj())
 				}
 				n, best := 0, [2]time.Duration{time.Hour, time.Hour} // other processes on the machine do not count
 				for b.Loop() {
@@ -64,4 +64,11 @@ func decideFirst(b *testing.B, p *Plan, pod *v1.Pod) {
 	if d := p.Decide(pod, Options{}); !d.Placed() {
 		b.Fatal(text(d))
 	}
+}
+
+// otherRack is a term that no pod before used. Every node matches.
+func otherRack(n int) v1.NodeSelectorTerm {
+	return v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{
+		{Key: "rack", Operator: v1.NodeSelectorOpNotIn, Values: []string{fmt.Sprint("new-", n)}},
+	}}
 }

@@ -46,7 +46,7 @@ func (p *Plan) Volumes() *Volumes { return p.profile.Volumes }
 type Options struct {
 	// Nominated returns the pods that are nominated to the node of a slot; nil: there are none. A nominated pod counts when
 	// its priority is at least the pod's and it is another pod. The pod must fit with the nominated pods on the node and
-	// without them.
+	// without them. A decision calls the function for every node.
 	Nominated func(i int) []*v1.Pod
 	// Next is the place in scan order where the search begins: the Next of the decision before. It matters only when the
 	// profile's sampling ends searches early.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement/internal/reuse"
 )
 
 // A plan with reuse and a plan without reuse decide the same after any changes of the cluster.
@@ -41,8 +42,14 @@ func play(t *testing.T, r *rand.Rand, name string, steps int) (shared int) {
 	if w.chance(4) {
 		nodes, pods = nodes*8, pods*8
 	}
-	s := w.snapshot(t, nodes, pods)
 	profile := DefaultProfile()
+	switch w.r.IntN(12) {
+	case 0:
+		profile.Scores = nil // the first feasible node ends a search
+	case 1:
+		nodes = 110 // the 100th ends a search
+	}
+	s := w.snapshot(t, nodes, pods)
 	with, err := New(s, profile)
 	require.NoError(t, err)
 	var assumed []*v1.Pod
@@ -116,9 +123,10 @@ func play(t *testing.T, r *rand.Rand, name string, steps int) (shared int) {
 			without, err := New(s, profile)
 			require.NoError(t, err)
 			without.engine = nil
-			d := with.Decide(p, Options{})
-			require.Equal(t, text(without.Decide(p, Options{})), text(d), at)
-			if w.chance(2) && used(with, p) {
+			o := w.options(s, p)
+			d := with.Decide(p, o)
+			require.Equal(t, text(without.Decide(p, o)), text(d), at)
+			if _, _, ok := with.kept(p, o, d.Nodes); w.chance(2) && ok {
 				shared++
 			}
 			if d.Placed() {
@@ -128,6 +136,31 @@ func play(t *testing.T, r *rand.Rand, name string, steps int) (shared int) {
 		}
 	}
 	return shared
+}
+
+// options sets some options at random, and may nominate the pod.
+func (w *world) options(s *cluster.Snapshot, pod *v1.Pod) (o Options) {
+	order := s.Order()
+	if w.chance(3) {
+		o.Next = w.r.IntN(2*len(order)) - len(order)/2
+	}
+	if w.chance(3) {
+		k := w.r.IntN(100) - 10
+		o.Tie = func(n int) int { return k % (n + 1) }
+	}
+	if w.chance(6) {
+		pod.Status.NominatedNodeName = fmt.Sprintf("n%d", w.r.IntN(10))
+	}
+	if w.chance(4) {
+		nominated := map[int][]*v1.Pod{}
+		for range 1 + w.r.IntN(4) {
+			p, i := w.pod(w.r.IntN(30)), int(order[w.r.IntN(len(order))])
+			p.Spec.Priority = new(int32(w.r.IntN(3) - 1))
+			nominated[i] = append(nominated[i], p)
+		}
+		o.Nominated = func(i int) []*v1.Pod { return nominated[i] }
+	}
+	return o
 }
 
 // A plan follows nodes that leave and come back: it decides as a plan without reuse, and keeps rows and layouts.
@@ -265,7 +298,7 @@ func used(p *Plan, pod *v1.Pod) bool {
 	if p.engine == nil {
 		return false
 	}
-	_, ok := p.engine.Decide(pod)
+	_, ok := p.engine.Decide(&reuse.Question{Pod: pod})
 	return ok
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement/internal/reuse"
 )
 
@@ -15,16 +14,10 @@ import (
 //
 //   - a plugin of GroupNever,
 //   - more than one filter of GroupRows, or a filter of GroupStates in front of it,
-//   - a profile without scores, or one whose sampling stops the search early in a cluster of this size,
 //   - a cluster without a change log,
 //   - a predicate or scorer of GroupStatics without AppendSignature. This shows once such a plugin was asked about a pod.
 func (p *Plan) Warnings() []string {
 	out := p.profile.warnings()
-	if n := len(p.order()); n > 0 {
-		if limit := filter.NumToFind(n, p.profile.Sampling); limit < n {
-			out = append(out, fmt.Sprintf("sampling ends a search after %d feasible nodes of %d: work is shared only when every node counts (AllNodes)", limit, n))
-		}
-	}
 	if _, ok := p.cluster.(reuse.Log); !ok {
 		out = append(out, fmt.Sprintf("the cluster, a %T, has no change log, so equal pods share no work", p.cluster))
 	}
@@ -63,9 +56,6 @@ func (p Profile) warnings() []string {
 	}
 	if len(rows) > 0 && len(early) > 0 {
 		out = append(out, fmt.Sprintf("plugins %s: a filter of GroupStates must come after %s, which is of GroupRows", strings.Join(early, ", "), rows[0]))
-	}
-	if len(p.Scores) == 0 {
-		out = append(out, "the profile has no scores: the first feasible node ends a search")
 	}
 	return out
 }

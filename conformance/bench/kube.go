@@ -44,6 +44,7 @@ func newKube(w world, sampling bool) (*kube, error) {
 	others = appendObjects(others, w.slices)
 	others = appendObjects(others, w.classes)
 	others = appendObjects(others, w.claims)
+	others = appendObjects(others, w.nominated) // they go to the queue, where the nominator finds them
 	client := fake.NewClientset(others...)
 	ctx, stop := context.WithCancel(context.Background())
 	factory := informers.NewSharedInformerFactory(client, 0)

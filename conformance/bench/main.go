@@ -30,8 +30,12 @@ type result struct {
 	KubePodsPerSecond     float64 `json:"kubePodsPerSecond"`
 	Ratio                 float64 `json:"ratio"`
 	KubeSampling          bool    `json:"kubeSampling"`
+	PodberthSampling      bool    `json:"podberthSampling"`
 	Agree                 bool    `json:"agree"`
 }
+
+// sampleBoth means that podberth samples nodes too.
+var sampleBoth bool
 
 func main() {
 	var names []string
@@ -41,6 +45,7 @@ func main() {
 	nodes := flag.Int("nodes", 5000, "number of nodes")
 	only := flag.String("workload", "", "one of "+strings.Join(names, ", ")+"; all when empty")
 	sampling := flag.Bool("sampling", false, "let kube-scheduler sample nodes as by default, while podberth scores every node")
+	flag.BoolVar(&sampleBoth, "sample-both", false, "let both sample nodes as kube-scheduler does by default; the decisions are not compared")
 	asJSON := flag.Bool("json", false, "print an array of results")
 	pods := flag.Int("pods", 500, "pods that both sides decide")
 	more := flag.Int("podberth-pods", 20000, "pods that podberth decides in a timed run")
@@ -74,7 +79,7 @@ func main() {
 		case w.name == "failures":
 			r, err = measureFailures(*nodes, *pods, *more, *runs)
 		default:
-			r, err = measure(w.name, w.build, *nodes, *pods, *more, *runs, *sampling)
+			r, err = measure(w.name, w.build, *nodes, *pods, *more, *runs, *sampling || sampleBoth)
 		}
 		if errors.Is(err, traces.ErrNone) {
 			fmt.Fprintf(os.Stderr, "%s left out: %v\n", w.name, err)
@@ -119,7 +124,7 @@ func measure(name string, build func(int) (world, error), nodes, pods, more, run
 	if w.limit > 0 {
 		pods, more = min(pods, w.limit), min(more, w.limit)
 	}
-	r := result{Workload: name, Nodes: len(w.nodes), Running: len(w.running), Pods: pods, PodberthPods: more, KubeSampling: sampling, Agree: true}
+	r := result{Workload: name, Nodes: len(w.nodes), Running: len(w.running), Pods: pods, PodberthPods: more, KubeSampling: sampling, PodberthSampling: sampleBoth, Agree: true}
 	var ours, theirs []float64
 	var answers []answer
 	for range runs {
@@ -193,6 +198,11 @@ func runBerth(w world, n int) (rate float64, err error) {
 	b, err := newBerth(w)
 	if err != nil {
 		return 0, err
+	}
+	if w.again {
+		for i := range n {
+			b.decide(w.pod(i))
+		}
 	}
 	runtime.GC()
 	stop, err := profiled()

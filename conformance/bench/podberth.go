@@ -16,6 +16,7 @@ import (
 type berth struct {
 	snapshot *cluster.Snapshot
 	plan     *placement.Placer
+	o        placement.Options
 }
 
 func newBerth(w world) (*berth, error) {
@@ -28,16 +29,24 @@ func newBerth(w world) (*berth, error) {
 		return nil, err
 	}
 	profile := placement.PluginArgs{Devices: tracker.Options{Compiler: cel.NewCompiler()}}.Profile()
-	profile.Sampling = placement.AllNodes()
+	if !sampleBoth {
+		profile.Sampling = placement.AllNodes()
+	}
+	if w.tenants {
+		profile.Filters = append(profile.Filters, tenants())
+	}
 	plan, err := placement.NewPlacer(s, profile)
 	if err != nil {
 		return nil, err
 	}
-	return &berth{s, plan}, nil
+	b := &berth{snapshot: s, plan: plan}
+	b.o = b.options(w)
+	return b, nil
 }
 
 func (b *berth) decide(pod *v1.Pod) (placement.Decision, string) {
-	d := b.plan.Decide(pod, placement.Options{})
+	d := b.plan.Decide(pod, b.o)
+	b.o.Next = d.Next
 	if d.Failure != nil {
 		return d, d.Failure.Text()
 	}
@@ -53,7 +62,7 @@ func (b *berth) agrees(pod *v1.Pod, d placement.Decision, text, node, message st
 		return true, nil
 	}
 	a := b.plan.Prepare(pod)
-	found := a.Search(placement.Options{})
+	found := a.Search(b.o)
 	_, totals, err := a.Scores(found.Feasible)
 	if err != nil {
 		return false, err

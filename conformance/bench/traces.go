@@ -47,18 +47,26 @@ func trace(args ...string) func(int) (world, error) {
 }
 
 // backlog has the pods of the DLRM trace that are left when earlier pods have filled 800 nodes: real pods for which no node
-// has room. Without the traces the pods are generated.
-func backlog(n int) (world, error) {
-	w, err := trace("dlrm", "--nodes", "800", "--pods", "23871", "--zones", "3")(n)
-	if errors.Is(err, traces.ErrNone) {
-		return unschedulable(n)
-	}
-	if err != nil {
+// has room. With again podberth decides about each of them before the time is taken, as about pods that come back from the queue. Without
+// the traces the pods are generated.
+func backlog(again bool) func(int) (world, error) {
+	return func(n int) (world, error) {
+		w, err := trace("dlrm", "--nodes", "800", "--pods", "23871", "--zones", "3")(n)
+		if errors.Is(err, traces.ErrNone) {
+			w, err = unschedulable(n)
+		} else if err == nil {
+			err = w.fillByDeciding()
+		}
+		w.again = again
 		return w, err
 	}
-	b, err := newBerth(w)
+}
+
+// fillByDeciding places the pods of a trace until no node has room. The others stay pending.
+func (w *world) fillByDeciding() error {
+	b, err := newBerth(*w)
 	if err != nil {
-		return w, err
+		return err
 	}
 	var left []*v1.Pod
 	for i := range w.limit {
@@ -69,12 +77,12 @@ func backlog(n int) (world, error) {
 			continue
 		}
 		if err := b.snapshot.Assume(p, d.Slot); err != nil {
-			return w, err
+			return err
 		}
 		running := p.DeepCopy()
 		running.Spec.NodeName = d.Node
 		w.running = append(w.running, running)
 	}
 	w.pod, w.limit = func(i int) *v1.Pod { return left[i] }, len(left)
-	return w, nil
+	return nil
 }

@@ -22,6 +22,10 @@ type world struct {
 	classes    []*resourcev1.DeviceClass
 	claims     []*resourcev1.ResourceClaim
 	storage    storage
+	nominated  []*v1.Pod // pending pods with status.nominatedNodeName, which nobody decides about
+	tie        bool      // podberth chooses among nodes of equal total at random, as kube-scheduler's documentation says
+	tenants    bool      // podberth's profile has a plugin of the caller, which allows every node
+	again      bool      // podberth has decided about every pod before
 	pod        func(i int) *v1.Pod
 	limit      int // number of pods there are; 0: any
 	before     func(i int) event
@@ -54,8 +58,13 @@ var workloads = []struct {
 	{"namespace-anti-affinity", namespaceAnti},
 	{"host-ports", replicas(addPort)},
 	{"mixed", replicas(mixed)},
+	{"tie", withTie},
+	{"nominated", withNominated(func(*v1.Pod, string) {})},
+	{"nominated-mixed", withNominated(mixed)},
+	{"user-plugin", withTenants},
 	{"churn", churn},
-	{"unschedulable", backlog},
+	{"unschedulable", backlog(false)},
+	{"unschedulable-again", backlog(true)},
 	{"all-distinct", allDistinct},
 	{"preemption", nil},
 	{distinctPreemption, nil},

@@ -1,5 +1,5 @@
 // Package key writes what a rule reads of a pod as a byte string. Two values of one kind write the same bytes exactly if
-// they are equal: lists and strings carry their length, and maps are written in the order of their keys.
+// they are equal: lists and strings carry their length, and maps are written in one order of their keys.
 //
 //	dst = key.Text(dst, pod.Namespace)
 //	dst = key.Pairs(dst, pod.Labels)
@@ -10,6 +10,7 @@ package key
 
 import (
 	"encoding/binary"
+	"maps"
 	"slices"
 	"strings"
 
@@ -86,7 +87,7 @@ func Quantity(dst []byte, q resource.Quantity) []byte {
 	return Text(dst, q.String()) // not empty: the first byte is not 0
 }
 
-// Resources appends a list of amounts in the order of their names. nil and an empty list are equal.
+// Resources appends a list of amounts in an order of their names. nil and an empty list are equal.
 func Resources(dst []byte, list v1.ResourceList) []byte {
 	dst = Len(dst, len(list))
 	if len(list) == 0 {
@@ -100,15 +101,23 @@ func Resources(dst []byte, list v1.ResourceList) []byte {
 	}
 	var room [16]v1.ResourceName
 	names := room[:0]
-	for name := range list {
-		names = append(names, name)
+	if len(list) > len(room) {
+		names = slices.Sorted(maps.Keys(list))
+	} else {
+		for name := range list { // shorter names come first
+			names = append(names, name)
+			for k := len(names) - 1; k > 0 && shorter(names[k], names[k-1]); k-- {
+				names[k], names[k-1] = names[k-1], names[k]
+			}
+		}
 	}
-	slices.Sort(names)
 	for _, name := range names {
 		dst = Quantity(Text(dst, name), list[name])
 	}
 	return dst
 }
+
+func shorter(a, b v1.ResourceName) bool { return len(a) < len(b) || len(a) == len(b) && a < b }
 
 // Selector appends a label selector. nil and an empty selector differ.
 func Selector(dst []byte, s *metav1.LabelSelector) []byte {

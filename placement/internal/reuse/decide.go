@@ -10,22 +10,40 @@ import (
 	"github.com/podberth/podberth/score"
 )
 
-// decide chooses among the groups in place of the nodes: O(groups), after a scan of the rows for a shape without heaps. It
-// reports false when the caller must ask node by node: a score is out of range, or the reasons of a verdict differ from node
-// to node. The decision is the same either way.
-func (s *shape) decide(pod *v1.Pod) (Answer, bool) {
-	e := s.engine
+// decide answers a question about the shape's pods. It reports false when the caller must ask node by node: a score is out of range, the
+// reasons of a verdict differ from node to node, or Without leaves no node. The decision is the same either way.
+func (s *shape) decide(q *Question) (Answer, bool) {
 	if s.failure != nil && s.failure.version == s.version {
-		return s.failure.answer, true
+		return s.failure.answer, len(q.Without) == 0
 	}
-	if !s.divide() || !s.heaps && !s.scan(pod) {
+	if !s.divide() {
 		return Answer{}, false
 	}
+	if q.inOrder() || !s.heaps && !q.plain() {
+		if out, ok := s.look(q); !ok || out.Slot >= 0 {
+			return out, ok
+		}
+	}
+	if !s.heaps && !s.scan(q.Pod) {
+		return Answer{}, false
+	}
+	return s.choose(q)
+}
+
+// choose chooses among the groups in place of the nodes: O(groups), after a scan of the rows for a shape without heaps.
+func (s *shape) choose(q *Question) (Answer, bool) {
+	e, pod := s.engine, q.Pod
 	groups := s.gather(e.room.groups[:0])
+	if len(q.Without) > 0 {
+		s.leaveOut(q.Without, groups)
+	}
 	feasible := e.room.feasible[:0]
-	out := Answer{Slot: -1}
+	out := Answer{Slot: -1, Examined: len(e.order())}
 	for k := range groups {
 		c := &groups[k]
+		if c.count == 0 {
+			continue
+		}
 		allowed, failed := s.allows(int(c.top.slot))
 		if failed {
 			return Answer{}, false
@@ -38,6 +56,9 @@ func (s *shape) decide(pod *v1.Pod) (Answer, bool) {
 	e.room.groups, e.room.feasible = groups, feasible
 	switch {
 	case out.Feasible == 0:
+		if len(q.Without) > 0 {
+			return Answer{}, false
+		}
 		rejected, ok := s.rejected(groups)
 		if !ok || s.asksAll() {
 			return Answer{}, false
@@ -57,11 +78,22 @@ func (s *shape) decide(pod *v1.Pod) (Answer, bool) {
 			return Answer{}, false
 		}
 		out.Slot, out.Total = best(feasible, scores)
+		if q.Tie != nil {
+			out.Slot = s.amongTied(q, feasible, scores, out)
+		}
 	}
-	if s.account && out.Slot >= 0 {
-		s.eachAccount(pod, func(_ int, p filter.Predicate) { out.Predicates = append(out.Predicates, p) })
+	if out.Slot >= 0 {
+		out.Predicates = s.accounts(pod)
 	}
 	return out, true
+}
+
+// accounts returns the predicates that states have for one pod; nil when no state is Accountable.
+func (s *shape) accounts(pod *v1.Pod) (out filter.Predicates) {
+	if s.account {
+		s.eachAccount(pod, func(_ int, p filter.Predicate) { out = append(out, p) })
+	}
+	return out
 }
 
 // candidate is a group of nodes with room: the nodes of a group of the layout that are no exceptions, or a group of
@@ -92,7 +124,7 @@ func (s *shape) gather(dst []candidate) []candidate {
 				continue
 			}
 			if c.top = base.heap[0]; x.some && x.group[c.top.slot] >= 0 {
-				c.top = x.best(base.heap, &s.engine.room.frontier)
+				c.top = base.heap.best(skips{exceptions: x.group}, &s.engine.room.frontier)
 			}
 		}
 		dst = append(dst, c)

@@ -1,7 +1,7 @@
 // Package reuse is the engine of a plan: it keeps the work done for earlier pods and follows the change log of a cluster.
 //
 //	e := reuse.New(log, order, plugins) // nil: nothing can be kept
-//	answer, ok := e.Decide(pod)         // false: the caller asks node by node
+//	answer, ok := e.Decide(&q)          // false: the caller asks node by node
 //
 // The engine knows no plugin. It keeps five things. Pods share one of them when they agree in what it depends on:
 //
@@ -98,6 +98,9 @@ type room struct {
 	frontier         heap
 	raw, add         []int64
 	slots, counts    []int32
+	found            []sighting
+	tied             []uint64
+	places           []int32
 	open             []opening
 	blocks           [][]cluster.Event
 }
@@ -245,6 +248,7 @@ func lasts(c Counting) bool {
 type Answer struct {
 	Slot     int // -1: no node is feasible
 	Total    int64
+	Examined int
 	Feasible int
 	// Predicates and Rejected say why there is no node. When there is a node, Predicates are those of an Accountable.
 	Predicates filter.Predicates
@@ -265,23 +269,20 @@ type Kind struct {
 // Unsigned returns the names of the plugins of group Statics whose predicate or scorer for a pod had no signature, sorted.
 func (e *Engine) Unsigned() []string { return slices.Sorted(maps.Keys(e.unsigned)) }
 
-// Decide decides about a pod among all nodes. It reports false when the caller must ask node by node: the pod has a
-// nomination, a plugin of group Absent does not skip the pod, a plugin fails, or the reasons of a verdict differ from node to
-// node.
-func (e *Engine) Decide(pod *v1.Pod) (Answer, bool) {
-	if pod.Status.NominatedNodeName != "" {
-		return Answer{}, false
-	}
+// Decide decides about a pod. The nomination of the pod does not count. Decide reports false when the caller must ask node by node: a
+// plugin of group Absent does not skip the pod, a plugin fails, the reasons of a verdict differ from node to node, or no node is
+// feasible and Without is not empty.
+func (e *Engine) Decide(q *Question) (Answer, bool) {
 	for _, skips := range e.skips {
-		if !skips(pod) {
+		if !skips(q.Pod) {
 			return Answer{}, false
 		}
 	}
-	s := e.shape(pod)
+	s := e.shape(q.Pod)
 	if s == nil {
 		return Answer{}, false
 	}
-	return s.decide(pod)
+	return s.decide(q)
 }
 
 // shape returns the shape of a pod, up to date; nil when the pod has none. The pods that share a shape without heaps may ask

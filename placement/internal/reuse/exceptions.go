@@ -125,27 +125,3 @@ func (x *exceptions) add(base, n int32) {
 	}
 	x.inBase[base] += n
 }
-
-// best returns the best entry of the heap that is no exception. It goes down the heap from the top, so its cost grows with the
-// number of exceptions that are better.
-func (x *exceptions) best(h heap, frontier *heap) heapEntry {
-	*frontier = append((*frontier)[:0], heapEntry{h[0].key, 0})
-	for {
-		// the frontier holds positions of h, unordered and short
-		at := 0
-		for k := range *frontier {
-			if (*frontier)[k].key > (*frontier)[at].key {
-				at = k
-			}
-		}
-		i := int((*frontier)[at].slot)
-		if x.group[h[i].slot] < 0 {
-			return h[i]
-		}
-		(*frontier)[at] = (*frontier)[len(*frontier)-1]
-		*frontier = (*frontier)[:len(*frontier)-1]
-		for c := i*fan + 1; c < min(i*fan+1+fan, len(h)); c++ {
-			*frontier = append(*frontier, heapEntry{h[c].key, int32(c)})
-		}
-	}
-}
