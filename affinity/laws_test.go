@@ -231,7 +231,6 @@ func TestNoAllocations(t *testing.T) {
 		"Trial.Add":           func(i int) { trial.Add(simple, 0); trial.Remove(simple, 0) },
 		"NodeState.Check":     func(i int) { classes.Check(i); plain.Check(i) },
 		"NodeState.Raw":       func(i int) { classes.Raw(i); plain.Raw(i) },
-		"NodeState.Signature": func(i int) { classes.AppendSignature(signature, i) },
 		"NodeEvaluator.Check": func(i int) { e.Check(w.nodes[i]) },
 		"NodeState.Normalize": func(i int) { classes.Normalize(3, 0, 7) },
 		"State.Normalize":     func(i int) { s.Normalize(3, 0, 7) },

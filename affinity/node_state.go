@@ -75,9 +75,6 @@ func (s *NodeState) Normalize(raw, lo, hi int64) int64 {
 	return 100 * raw / hi
 }
 
-// AppendSignature appends three integers that determine Check and Raw of slot i. They change only when the node of slot i
-// does.
-func (s *NodeState) AppendSignature(dst []int32, i int) []int32 {
-	raw := s.Raw(i)
-	return append(dst, int32(s.Check(i)), int32(raw), int32(raw>>32))
-}
+// Reads appends what Check and Raw read of a node, in the words of cluster.Snapshot.Classes. Nodes that are equal in it get
+// equal answers.
+func (s *NodeState) Reads(dst []string) []string { return append(dst, s.evaluator.reads()...) }

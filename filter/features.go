@@ -50,7 +50,7 @@ func restartAll(list []v1.Container) bool {
 // pod that needs no feature. Check is O(features needed x features declared).
 func CompileFeatures(pod *v1.Pod) Evaluator[Predicate] {
 	need := RequiredFeatures(pod)
-	return &nodeRule{plugin: "NodeDeclaredFeatures", skip: len(need) == 0,
+	return &nodeRule{plugin: "NodeDeclaredFeatures", reads: "features", skip: len(need) == 0,
 		texts: []string{"node(s) didn't match Pod's required features"},
 		check: func(node *v1.Node) resources.Verdict {
 			for _, f := range need {

@@ -10,6 +10,7 @@ import (
 // NodeDeclaredFeatures. Pods with equal keys (AppendNodeNameKey, AppendFeaturesKey) get equal verdicts.
 type nodeRule struct {
 	plugin string
+	reads  string // of a node, in the words of cluster.Snapshot.Classes
 	skip   bool
 	check  func(node *v1.Node) resources.Verdict // not called for a rule with skip
 	texts  []string                              // texts[v-1] is the reason of verdict v without its Unresolvable bit
@@ -18,7 +19,8 @@ type nodeRule struct {
 func (e *nodeRule) Skip() bool { return e.skip }
 
 // On returns a predicate that rejects a free slot like a node that does not satisfy the rule. Check does not allocate. The
-// predicate has the method AppendSignature(dst []int32, i int) []int32, which appends the verdict.
+// predicate has the method Reads(dst []string) []string, which appends what Check reads of a node in the words of
+// cluster.Snapshot.Classes.
 func (e *nodeRule) On(c Cluster) Predicate { return &nodeRuleState{e, c} }
 
 type nodeRuleState struct {
@@ -46,9 +48,12 @@ func (s *nodeRuleState) Reasons(v resources.Verdict) []string {
 	return []string{s.rule.texts[v&^resources.Unresolvable-1]}
 }
 
-// AppendSignature appends the verdict, which changes only when the node of slot i does.
-func (s *nodeRuleState) AppendSignature(dst []int32, i int) []int32 {
-	return append(dst, int32(s.Check(i)))
+// Reads appends what Check reads of a node.
+func (s *nodeRuleState) Reads(dst []string) []string {
+	if s.rule.skip {
+		return dst
+	}
+	return append(dst, s.rule.reads)
 }
 
 // CompileNodeName compiles the filter NodeName: spec.nodeName must be empty or the node's name. Other nodes and free slots
@@ -56,7 +61,7 @@ func (s *nodeRuleState) AppendSignature(dst []int32, i int) []int32 {
 // no other pods. The kubelet applies the rule at admission (Admission). O(1).
 func CompileNodeName(pod *v1.Pod) Evaluator[Predicate] {
 	want := pod.Spec.NodeName
-	return &nodeRule{plugin: "NodeName", skip: want == "", texts: []string{otherNode},
+	return &nodeRule{plugin: "NodeName", reads: "name", skip: want == "", texts: []string{otherNode},
 		check: func(node *v1.Node) resources.Verdict {
 			if node.Name == want {
 				return 0

@@ -28,13 +28,8 @@ func (price) Normalize(raw, lo, hi int64) int64 {
 	return 100 * (hi - raw) / (hi - lo)
 }
 
-// AppendSignature lets the plan compute one score for all nodes of equal price.
-func (p price) AppendSignature(dst []int32, i int) []int32 {
-	if p.cluster.Node(i) == nil {
-		return append(dst, -1)
-	}
-	return append(dst, int32(p.Raw(i)))
-}
+// Reads lets the plan compute one score for all nodes of equal price.
+func (price) Reads(dst []string) []string { return append(dst, "label:example.com/cents") }
 
 // A score plugin over a label of the node. Group and AppendKey let the plan share work between equal pods. Warnings
 // lists what prevents the sharing.

@@ -73,9 +73,10 @@ type Group = reuse.Group
 const (
 	// GroupNever: no work is kept for any pod of a profile with the plugin. Each decision asks about each node.
 	GroupNever = reuse.Never
-	// GroupStatics: an answer about a node changes only with the object of that node. The predicate and the scorer need
-	// AppendSignature(dst []int32, i int) []int32, which appends integers that determine the answer about slot i. One slot of
-	// each signature is asked about.
+	// GroupStatics: an answer about a node changes only with the object of that node. The predicate and the scorer need one of
+	// two methods. Reads(dst []string) []string appends what the answer reads of a node, in the words of
+	// cluster.Snapshot.Classes. AppendSignature(dst []int32, i int) []int32 appends integers that determine the answer about
+	// slot i. One slot of each class or signature is asked about.
 	GroupStatics = reuse.Statics
 	// GroupRows: an answer about a node changes with the object of that node and with the pods there. At most one filter of a
 	// profile may be of this group, and its scores are not normalized. Optional methods: CheckRow of a predicate and RawRow
@@ -122,7 +123,7 @@ type Trialer interface {
 }
 
 // Scorer gives raw scores. Raw is called for feasible slots only. Without a Normalizer the raw scores must be in 0..100. A
-// Scorer of GroupStatics needs the method AppendSignature (see GroupStatics), or no work is shared.
+// Scorer of GroupStatics needs the method Reads or AppendSignature (see GroupStatics), or no work is shared.
 //
 // The method Ignored(i int) bool is optional: feasible nodes for which it returns true get 0 after normalizing and do not count
 // in the lo and hi of a Normalizer.

@@ -15,7 +15,7 @@ import (
 //   - a plugin of GroupNever,
 //   - more than one filter of GroupRows, or a filter of GroupStates in front of it,
 //   - a cluster without a change log,
-//   - a predicate or scorer of GroupStatics without AppendSignature. This shows once such a plugin was asked about a pod.
+//   - a predicate or scorer of GroupStatics without AppendSignature and Reads. This shows once such a plugin was asked about a pod.
 func (p *Plan) Warnings() []string {
 	out := p.profile.warnings()
 	if _, ok := p.cluster.(reuse.Log); !ok {
@@ -23,7 +23,7 @@ func (p *Plan) Warnings() []string {
 	}
 	if p.engine != nil {
 		for _, name := range p.engine.Unsigned() {
-			out = append(out, fmt.Sprintf("plugin %s: its Group is GroupStatics, and its predicate or scorer has no AppendSignature", name))
+			out = append(out, fmt.Sprintf("plugin %s: its Group is GroupStatics, and its predicate or scorer has neither AppendSignature nor Reads", name))
 		}
 	}
 	return out

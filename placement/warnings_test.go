@@ -44,7 +44,7 @@ func TestWarnings(t *testing.T) {
 			[]string{"plugin Tenant: its Group is GroupNever; another Group needs AppendKey"}},
 		{"unsigned", "a scorer without a signature cannot be asked once for equal nodes", s, with(func(p *Profile) {
 			p.Scores = append(p.Scores, Weighted{&Plugin{Name: "Constant", Group: GroupStatics, AppendKey: key, Score: unsigned}, 1})
-		}), []string{"plugin Constant: its Group is GroupStatics, and its predicate or scorer has no AppendSignature"}},
+		}), []string{"plugin Constant: its Group is GroupStatics, and its predicate or scorer has neither AppendSignature nor Reads"}},
 		{"two filters over rows", "rejections by rows have one place in the order", s, with(func(p *Profile) {
 			second := *p.Filter(plugins.NodeResourcesFit)
 			second.Name = "Second"

@@ -20,7 +20,7 @@ type CordonState struct {
 
 // OnCordon applies the evaluator to a cluster as NodeUnschedulable, at the cost of On.
 func (e *Evaluator) OnCordon(c Cluster) *CordonState {
-	return &CordonState{e, c, view.Classify(c, []string{"unschedulable"}, e.cordonVerdict)}
+	return &CordonState{e, c, view.Classify(c, (*CordonState)(nil).Reads(nil), e.cordonVerdict)}
 }
 
 // cordonVerdict looks at spec.unschedulable alone, not at the taints of the node.
@@ -57,7 +57,5 @@ func (s *CordonState) Reasons(v resources.Verdict) []string {
 	return []string{"node(s) were unschedulable"}
 }
 
-// AppendSignature appends one integer that determines Check of slot i. It changes only when the node of slot i does.
-func (s *CordonState) AppendSignature(dst []int32, i int) []int32 {
-	return append(dst, int32(s.Check(i)))
-}
+// Reads appends what Check reads of a node, in the words of cluster.Snapshot.Classes.
+func (s *CordonState) Reads(dst []string) []string { return append(dst, "unschedulable") }

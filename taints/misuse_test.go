@@ -32,14 +32,12 @@ func TestMisuse(t *testing.T) {
 		"State":                            func() *taints.State { return none.On(nodes) },
 		"CordonState":                      func() *taints.CordonState { return none.OnCordon(nodes) },
 	}, map[string]string{
-		"Untolerated":                 object,
-		"Matches":                     object,
-		"AppendKey":                   object,
-		"State.Check":                 noSlot,
-		"State.Raw":                   noSlot,
-		"State.Explain":               noSlot,
-		"State.AppendSignature":       noSlot,
-		"CordonState.Check":           noSlot,
-		"CordonState.AppendSignature": noSlot,
+		"Untolerated":       object,
+		"Matches":           object,
+		"AppendKey":         object,
+		"State.Check":       noSlot,
+		"State.Raw":         noSlot,
+		"State.Explain":     noSlot,
+		"CordonState.Check": noSlot,
 	})
 }

@@ -35,7 +35,7 @@ type answer struct {
 // each class once; otherwise On is O(1) and the state evaluates each node when asked. After a change of a node, call On
 // again.
 func (e *Evaluator) On(c Cluster) *State {
-	return &State{e, c, view.Classify(c, []string{"taints"}, e.answer)}
+	return &State{e, c, view.Classify(c, (*State)(nil).Reads(nil), e.answer)}
 }
 
 func (e *Evaluator) answer(node *v1.Node) answer { return answer{e.verdict(node), e.raw(node)} }
@@ -104,11 +104,9 @@ func (s *State) Normalize(raw, lo, hi int64) int64 {
 	return 100 - 100*raw/hi
 }
 
-// AppendSignature appends two integers that determine Check and Raw of slot i. They change only when the node of slot i
-// does.
-func (s *State) AppendSignature(dst []int32, i int) []int32 {
-	return append(dst, int32(s.Check(i)), int32(s.Raw(i)))
-}
+// Reads appends what Check and Raw read of a node, in the words of cluster.Snapshot.Classes. Nodes that are equal in it get
+// equal answers.
+func (s *State) Reads(dst []string) []string { return append(dst, "taints") }
 
 // Explain returns what became of each taint of slot i, in the order of the list; nil for a free slot. It allocates.
 func (s *State) Explain(i int) []Explanation {

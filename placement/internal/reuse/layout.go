@@ -97,8 +97,14 @@ func (e *Engine) newLayout(s *shape, bare *layout) *layout {
 		for i := range l.group {
 			l.group[i] = -1
 		}
+		known := make([]int32, len(s.static.verdict)) // by class: a group, and 1 more
 		for _, i := range e.order() {
-			g := l.find(s, int32(i))
+			class := s.static.class[i]
+			g := known[class] - 1
+			if divided := len(l.signatures.next) > 1; g < 0 || divided {
+				g = l.find(s, int32(i))
+				known[class] = g + 1
+			}
 			l.group[i] = g
 			l.groups[g].size++
 		}

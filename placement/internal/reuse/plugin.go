@@ -93,8 +93,8 @@ type State interface {
 	Keys() int
 	// AppendLayoutKey appends what determines the meaning of AppendDomains, such as the topology keys.
 	AppendLayoutKey(dst []byte) []byte
-	// AppendDomains appends the domain of the slot for each key. Where no two nodes share a value of the key, 0 means that the
-	// node has the key, and -1 that it does not.
+	// AppendDomains appends the domain of the slot for each key, as many integers for every slot. Where no two nodes share a
+	// value of the key, 0 means that the node has the key, and -1 that it does not.
 	AppendDomains(dst []int32, slot int) []int32
 	// AppendCounts appends the counts of the slot for the keys whose values no two nodes share. It reports whether any of these
 	// counts is not 0.
@@ -129,6 +129,11 @@ type Accountable interface {
 
 // Move counts n more pods on a slot, or -n fewer.
 type Move func(slot int, n int32)
+
+// reader is a predicate or scorer of group Statics whose answers follow from what it reads of a node, in the words of classes.
+type reader interface {
+	Reads(dst []string) []string
+}
 
 // Signed is a predicate or scorer of group Statics.
 type Signed interface {

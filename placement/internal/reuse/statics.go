@@ -17,7 +17,7 @@ type statics struct {
 	scorers []Scorer           // by score of the profile; nil likewise
 	front   int                // filters of the profile in front of the first that is not static
 
-	signed  []Signed
+	asked   []asked            // the predicates and scorers in these lists
 	class   []int32            // by slot
 	verdict []filter.Rejection // by class, of the predicates in front; Predicate is the place in the profile
 	raw     [][]int64          // by class, by score of the profile
@@ -36,9 +36,7 @@ func (e *Engine) staticsOf(pod *v1.Pod) *statics {
 	t := &statics{pod: pod, class: make([]int32, e.log.Len()), changes: len(e.changes), storage: e.readsStorage(pod)}
 	e.statics[string(e.room.key)] = t
 	if t.usable = t.prepare(e); t.usable {
-		for _, i := range e.order() {
-			t.classify(i)
-		}
+		t.classifyAll(e)
 	}
 	return t
 }
@@ -46,7 +44,7 @@ func (e *Engine) staticsOf(pod *v1.Pod) *statics {
 // prepare prepares the plugins. It reports false when a plugin rejects the pod before any node, names the only nodes, fails, or
 // has no signature.
 func (t *statics) prepare(e *Engine) bool {
-	t.filters, t.scorers, t.signed = make([]filter.Predicate, len(e.filters)), make([]Scorer, len(e.scores)), t.signed[:0]
+	t.filters, t.scorers, t.asked = make([]filter.Predicate, len(e.filters)), make([]Scorer, len(e.scores)), t.asked[:0]
 	t.front = len(e.filters)
 	for at, k := range e.filters {
 		p := &e.plugins[k]
@@ -61,12 +59,12 @@ func (t *statics) prepare(e *Engine) bool {
 		if f == nil {
 			continue
 		}
-		signed, ok := f.(Signed)
-		if !ok {
+		x := asked{filter: f}
+		if !x.describe(f) {
 			e.unsigned[p.Name] = struct{}{}
 			return false
 		}
-		t.filters[at], t.signed = f, append(t.signed, signed)
+		t.filters[at], t.asked = f, append(t.asked, x)
 	}
 	for at, k := range e.scores {
 		p := &e.plugins[k]
@@ -80,12 +78,12 @@ func (t *statics) prepare(e *Engine) bool {
 		if s == nil {
 			continue
 		}
-		signed, ok := s.(Signed)
-		if !ok {
+		x := asked{scorer: s}
+		if !x.describe(s) {
 			e.unsigned[p.Name] = struct{}{}
 			return false
 		}
-		t.scorers[at], t.signed = s, append(t.signed, signed)
+		t.scorers[at], t.asked = s, append(t.asked, x)
 	}
 	return true
 }
@@ -94,8 +92,8 @@ func (t *statics) prepare(e *Engine) bool {
 func (t *statics) classify(i int) {
 	x := &t.signatures
 	x.next = x.next[:0]
-	for _, s := range t.signed {
-		x.next = s.AppendSignature(x.next, i)
+	for k := range t.asked {
+		x.next = t.asked[k].appendAnswer(x.next, i)
 	}
 	id, known := x.number()
 	if !known {
