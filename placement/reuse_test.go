@@ -138,6 +138,40 @@ func play(t *testing.T, r *rand.Rand, name string, steps int) (shared int) {
 	return shared
 }
 
+// Among equal nodes many totals are equal. The choice among them is the same with reuse and without.
+func TestTies(t *testing.T) {
+	shared := 0
+	for seed := range 30 {
+		w := &world{r: rand.New(rand.NewPCG(uint64(seed), 4))}
+		var o cluster.Objects
+		for i := range 70 {
+			o.Nodes = append(o.Nodes, testkit.Node(fmt.Sprintf("n%d", i)).Capacity("cpu=4,memory=4Gi,pods=20").Zone(fmt.Sprint(i%2)).Obj())
+		}
+		s, err := cluster.New(o)
+		require.NoError(t, err)
+		with, err := New(s, DefaultProfile())
+		require.NoError(t, err)
+		base := w.r.IntN(30)
+		for step := range 40 {
+			p := w.pod(base + w.r.IntN(3))
+			o := w.options(s, p)
+			o.Tie = func(n int) int { return (7*step + 3) % n }
+			without, err := New(s, DefaultProfile())
+			require.NoError(t, err)
+			without.engine = nil
+			d := with.Decide(p, o)
+			require.Equal(t, text(without.Decide(p, o)), text(d), "seed %d step %d", seed, step)
+			if _, _, ok := with.kept(p, o, d.Nodes); ok {
+				shared++
+			}
+			if d.Placed() {
+				require.NoError(t, s.Assume(p, d.Slot))
+			}
+		}
+	}
+	require.Greater(t, shared, 30*10, "decisions that used shared work")
+}
+
 // options sets some options at random, and may nominate the pod.
 func (w *world) options(s *cluster.Snapshot, pod *v1.Pod) (o Options) {
 	order := s.Order()
