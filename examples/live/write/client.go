@@ -20,6 +20,7 @@
 package write
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -89,7 +90,7 @@ type Client struct {
 	status  *statusWriter
 	refused workqueue.TypedRateLimiter[types.UID] // deletions
 
-	bindings  turns
+	bindings  *turns
 	nominated *lru.Cache // UIDs of pods for which a nomination was perhaps written
 }
 
@@ -112,7 +113,7 @@ func New(api kubernetes.Interface, view View, o Options) *Client {
 	if o.OnError == nil {
 		o.OnError = func(error) {}
 	}
-	c := &Client{api: api, view: view, o: o, bindings: make(turns, bindingTurns), nominated: lru.New(nominations)}
+	c := &Client{api: api, view: view, o: o, bindings: newTurns(bindingTurns), nominated: lru.New(nominations)}
 	c.life, c.end = context.WithCancel(context.Background())
 	c.refused = workqueue.NewTypedItemExponentialFailureRateLimiter[types.UID](o.DeleteBackoff, o.DeleteBackoffLimit)
 	c.status = newStatusWriter(c.patchNow, len(o.Retry), o.OnError)
@@ -168,11 +169,12 @@ func (c *Client) Bind(_ context.Context, pod *v1.Pod, node string) error {
 	return err
 }
 
-func (c *Client) bindOnce(pod *v1.Pod, node string) error {
-	if err := c.bindings.take(c.life); err != nil {
-		return err
-	}
-	defer c.bindings.end()
+func (c *Client) bindOnce(pod *v1.Pod, node string) (err error) {
+	over := c.bindings.do(c.life, func() { err = c.postBinding(pod, node) })
+	return cmp.Or(over, err)
+}
+
+func (c *Client) postBinding(pod *v1.Pod, node string) error {
 	ctx, cancel := c.request()
 	defer cancel()
 	return c.api.CoreV1().Pods(pod.Namespace).Bind(ctx, &v1.Binding{

@@ -1,6 +1,7 @@
 package write
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -45,7 +46,7 @@ const (
 // NewRecorder returns a recorder that writes in the names of the profiles. At least one profile is needed. An event about a pod
 // of another scheduler, a victim, is written in the name of the first profile.
 func NewRecorder(api kubernetes.Interface, profiles ...string) *Recorder {
-	sink := &countingSink{EventSink: &events.EventSinkImpl{Interface: api.EventsV1()}, turns: make(turns, eventTurns)}
+	sink := &countingSink{EventSink: &events.EventSinkImpl{Interface: api.EventsV1()}, turns: newTurns(eventTurns)}
 	r := &Recorder{broadcaster: events.NewBroadcaster(sink), sink: sink, recorders: map[string]events.EventRecorderLogger{}, first: profiles[0]}
 	for _, name := range profiles {
 		r.recorders[name] = r.broadcaster.NewRecorder(scheme.Scheme, name)
@@ -140,7 +141,7 @@ func (r *Recorder) Flush(ctx context.Context) {
 // countingSink counts the requests of a sink, and lets them take turns.
 type countingSink struct {
 	events.EventSink
-	turns       turns
+	turns       *turns
 	began, lost atomic.Int64
 
 	mu      sync.Mutex
@@ -153,7 +154,7 @@ func (s *countingSink) idle() bool {
 	return s.running == 0
 }
 
-func (s *countingSink) count(ctx context.Context, write func() (*eventsv1.Event, error)) (*eventsv1.Event, error) {
+func (s *countingSink) count(ctx context.Context, write func() (*eventsv1.Event, error)) (e *eventsv1.Event, err error) {
 	s.began.Add(1)
 	s.mu.Lock()
 	s.running++
@@ -163,13 +164,8 @@ func (s *countingSink) count(ctx context.Context, write func() (*eventsv1.Event,
 		defer s.mu.Unlock()
 		s.running--
 	}()
-	if err := s.turns.take(ctx); err != nil {
-		s.lost.Add(1)
-		return nil, err
-	}
-	defer s.turns.end()
-	e, err := write()
-	if err != nil {
+	over := s.turns.do(ctx, func() { e, err = write() })
+	if err = cmp.Or(over, err); err != nil {
 		s.lost.Add(1)
 	}
 	return e, err

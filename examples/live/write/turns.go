@@ -1,22 +1,71 @@
 package write
 
-import "context"
+import (
+	"context"
+	"sync"
+)
 
 // A connection to a kube-apiserver takes 100 requests at a time, and every request beyond that opens a connection of its own, with a
 // TLS handshake. So bindings and events take turns. With the status patches and 18 watches they fit in one connection.
 const bindingTurns, eventTurns = 48, 16
 
-// turns bounds how many requests are under way.
-type turns chan struct{}
+// turns bounds how many requests are under way. Its goroutines stay: a request needs a large stack, which a new goroutine would
+// have to grow.
+type turns struct {
+	jobs chan func()
 
-// take waits for a turn. The caller ends it with end, unless the context ended first.
-func (t turns) take(ctx context.Context) error {
-	select {
-	case t <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	mu   sync.Mutex
+	more int // goroutines that may still start
 }
 
-func (t turns) end() { <-t }
+func newTurns(n int) *turns { return &turns{jobs: make(chan func()), more: n} }
+
+// do runs a job when it is its turn, and returns when the job has ended. If the context ends before its turn, do returns the
+// context's error. A goroutine of the turns ends when the context of the job that it was started for ends.
+func (t *turns) do(ctx context.Context, job func()) error {
+	ended := make(chan struct{})
+	run := func() {
+		defer close(ended)
+		job()
+	}
+	select {
+	case t.jobs <- run:
+	default:
+		if t.grow() {
+			go t.work(ctx, run)
+			break
+		}
+		select {
+		case t.jobs <- run:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	<-ended
+	return nil
+}
+
+// grow reports whether another goroutine may start.
+func (t *turns) grow() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.more == 0 {
+		return false
+	}
+	t.more--
+	return true
+}
+
+func (t *turns) work(ctx context.Context, job func()) {
+	for {
+		job()
+		select {
+		case job = <-t.jobs:
+		case <-ctx.Done():
+			t.mu.Lock()
+			t.more++
+			t.mu.Unlock()
+			return
+		}
+	}
+}
