@@ -112,15 +112,23 @@ func report(pending func() (float64, error)) error {
 	return json.NewEncoder(os.Stdout).Encode(s)
 }
 
-// profileDir has the profiles of children: one of the CPU for each child, one of the heap for each report.
+// profileDir has the profiles of children: the measurement writes one of the CPU for each child, the soak one of the heap for each
+// report.
 var profileDir = flag.String("profile", "", "directory for profiles of the schedulers; empty writes none")
+
+func profileKind() string {
+	if *soak > 0 {
+		return "heap"
+	}
+	return "cpu"
+}
 
 const profileVariable = "PODBERTH_LIVE_PROFILE"
 
-// profileFile makes the next file for a profile of this process; nil if there is no directory.
+// profileFile makes the next file for a profile of this process; nil if the parent wants no such profile.
 func profileFile(kind string) (*os.File, error) {
-	dir := os.Getenv(profileVariable)
-	if dir == "" {
+	wanted, dir, _ := strings.Cut(os.Getenv(profileVariable), ":")
+	if dir == "" || kind != wanted {
 		return nil, nil
 	}
 	return os.Create(filepath.Join(dir, fmt.Sprintf("%s-%s-%s.pprof", os.Getenv(roleVariable), time.Now().UTC().Format("150405.000"), kind)))
@@ -169,6 +177,9 @@ func runChild(role string) error {
 	run := roles[role]
 	if run == nil {
 		return fmt.Errorf("unknown role %s", role)
+	}
+	if strings.HasPrefix(os.Getenv(profileVariable), "heap:/") {
+		runtime.MemProfileRate = 4096
 	}
 	stop, err := profileCPU()
 	if err != nil {
@@ -337,7 +348,7 @@ func startChild(t *testing.T, role string, x reach) *child {
 	text, err := json.Marshal(x)
 	require.NoError(t, err)
 	cmd := exec.Command(os.Args[0], "-test.run", "^$")
-	cmd.Env = append(os.Environ(), roleVariable+"="+role, serverVariable+"="+string(text), profileVariable+"="+*profileDir)
+	cmd.Env = append(os.Environ(), roleVariable+"="+role, serverVariable+"="+string(text), profileVariable+"="+profileKind()+":"+*profileDir)
 	stdin, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
