@@ -3,6 +3,7 @@ package main
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,11 +73,24 @@ func split(folder string, all []*mutation, known []equivalent) (list []*mutation
 
 // million runs the fuzz target of each equivalent mutation a million times. A target compares the library with a slow form
 // of the rule.
-func (b *binary) million(alike []equivalent) error {
+func million(binaries []*binary, alike []equivalent) error {
 	for _, e := range alike {
 		if e.fuzz == "-" {
 			fmt.Printf("no target   %s\n", e.mutation)
 			continue
+		}
+		var b *binary
+		for _, with := range binaries {
+			names, err := with.names()
+			if err != nil {
+				return err
+			}
+			if slices.Contains(names, e.fuzz) {
+				b = with
+			}
+		}
+		if b == nil {
+			return fmt.Errorf("equivalent.txt:%d: there is no %s", e.line, e.fuzz)
 		}
 		passed, _, out, err := b.run(e.mutation.number, "", time.Hour, "-test.run", "^$", "-test.fuzz", "^"+e.fuzz+"$", "-test.fuzztime", "1000000x",
 			"-test.fuzzminimizetime", "1x", "-test.fuzzcachedir", b.path+".cache", "-test.parallel", "1")

@@ -72,23 +72,23 @@ func (s settings) examine(root, folder string, known []equivalent) (report, erro
 		}
 		defer os.RemoveAll(dir)
 	}
-	dir = filepath.Join(dir, strings.ReplaceAll(folder, "/", "-"))
-	b, err := u.build(dir, list, folder)
-	if err != nil || b == nil {
-		return r, err
-	}
-	if s.equivalent {
-		return r, b.million(alike)
-	}
-	ids := functions(list)
-	binaries := []*binary{b}
-	for _, other := range beside[folder] {
-		b, err := u.build(filepath.Join(dir, strings.ReplaceAll(other, "/", "-")), list, other)
+	var binaries []*binary
+	for _, with := range append([]string{folder}, beside[folder]...) {
+		b, err := u.build(filepath.Join(dir, strings.ReplaceAll(with, "/", "-")), list, with)
 		if err != nil {
 			return r, err
 		}
-		binaries = append(binaries, b)
+		if b != nil {
+			binaries = append(binaries, b)
+		}
 	}
+	if len(binaries) == 0 {
+		return r, nil
+	}
+	if s.equivalent {
+		return r, million(binaries, alike)
+	}
+	ids := functions(list)
 	for _, b := range binaries {
 		if err := b.measure(len(ids), s.tests); err != nil {
 			return r, err
@@ -169,8 +169,20 @@ func sample(list []*mutation, n int, seed int64, folder string) []*mutation {
 	return out
 }
 
-// beside has the folders with more tests of a package: tests that need what the package itself must not import.
-var beside = map[string][]string{"devices": {"devices/cel"}}
+// beside has the folders with more tests of a package: tests that need what the package itself must not import, and for
+// internal packages without tests those of the packages that use them.
+var beside = map[string][]string{
+	"devices":                  {"devices/cel"},
+	"internal/balance":         {"score"},
+	"internal/decider":         {"preemption/optimal", "planning/consolidation"},
+	"internal/labelkeys":       {"spread", "admission"},
+	"internal/owners":          {"planning/consolidation"},
+	"internal/podclaims":       {"planning/failures", "planning/consolidation"},
+	"internal/reslist":         {"admission"},
+	"internal/semantic":        {"admission"},
+	"internal/tolerations":     {"taints", "admission"},
+	"placement/internal/reuse": {"placement"},
+}
 
 // binary is a test binary with all mutations of a sample in it.
 type binary struct {
@@ -238,15 +250,21 @@ func (b *binary) run(number int, hits string, cpu time.Duration, args ...string)
 
 var testNames = regexp.MustCompile(`(?m)^(Test|Fuzz|Example)\w*$`)
 
+// names returns the names of all tests, fuzz targets and examples.
+func (b *binary) names() ([]string, error) {
+	_, _, out, err := b.run(0, "", time.Minute, "-test.list", ".")
+	return testNames.FindAllString(string(out), -1), err
+}
+
 // measure runs each test alone: how long it takes and which functions it runs. A test that fails without a mutation takes no
 // part, because it would notice everything.
 func (b *binary) measure(functions int, tests *regexp.Regexp) error {
-	_, _, out, err := b.run(0, "", time.Minute, "-test.list", ".")
+	names, err := b.names()
 	if err != nil {
 		return err
 	}
 	b.reach = make([][]int, functions)
-	for _, name := range testNames.FindAllString(string(out), -1) {
+	for _, name := range names {
 		if !matches(tests, name) {
 			continue
 		}

@@ -141,12 +141,15 @@ func expand(root, packages string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if folder != "." && folder != "internal/testkit" { // no statements; helpers of tests
+		if folder != "." && !slices.Contains(helps, folder) {
 			folders = append(folders, folder)
 		}
 	}
 	return folders, nil
 }
+
+// helps has the packages that help tests. Their statements are no part of the library.
+var helps = []string{"internal/nodeday", "internal/testkit", "internal/testkit/traces"}
 
 func goCommand(dir string, args ...string) ([]byte, error) {
 	cmd := exec.Command("go", args...)

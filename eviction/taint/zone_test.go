@@ -213,7 +213,7 @@ func TestQueue(t *testing.T) {
 }
 
 func TestConfigValidate(t *testing.T) {
-	nan, negative, two, zero := float32(math.NaN()), float32(-1), float32(2), float32(0)
+	nan, negative, two, one, zero := float32(math.NaN()), float32(-1), float32(2), float32(1), float32(0)
 	less := -1
 	bad := Config{
 		MonitorPeriod: -1, GracePeriod: -time.Second, StartupGrace: -1, EvictionRate: &nan, SecondaryRate: &negative,
@@ -226,6 +226,9 @@ func TestConfigValidate(t *testing.T) {
 	require.Equal(t, []string{"config.monitorPeriod", "config.gracePeriod", "config.startupGrace", "config.evictionRate",
 		"config.secondaryRate", "config.largeCluster", "config.unhealthyThreshold", "config.fullDisruptionRate"}, got)
 	require.Empty(t, Config{EvictionRate: &zero, UnhealthyThreshold: &zero}.Validate(nil))
+	require.Empty(t, Config{EvictionRate: &two, UnhealthyThreshold: &one, MonitorPeriod: 1, GracePeriod: 1, StartupGrace: 1, LargeCluster: new(int)}.Validate(nil))
+	require.Equal(t, []time.Duration{1, 2, 3}, []time.Duration{Config{MonitorPeriod: 1}.monitorPeriod(), Config{GracePeriod: 2}.gracePeriod(), Config{StartupGrace: 3}.startupGrace()})
+	require.ErrorContains(t, Config{EvictionRate: &nan}.Validate(nil).ToAggregate(), "must be a number not less than 0")
 	_, err := newLifecycle(bad)
 	require.ErrorContains(t, err, "must be a number from 0 to 1")
 }
