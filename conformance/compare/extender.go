@@ -1,10 +1,12 @@
 package compare
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/podberth/podberth/conformance/gen"
 	"github.com/podberth/podberth/conformance/real"
+	"github.com/podberth/podberth/examples/httpextender"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/score"
@@ -24,6 +27,9 @@ type extender struct {
 	filters, prioritizes bool
 	ignorable, fails     bool
 	victims              func(node string) []*v1.Pod // of which it may name any
+
+	interested    bool
+	shown, scored string // the nodes that it was asked to filter and to score
 }
 
 func (e *extender) roll(node string, sides int) int {
@@ -51,7 +57,7 @@ func (e *extender) score(node string) int64 { return int64(e.roll(node, 11)) }
 
 func (e *extender) Name() string                   { return extenderName }
 func (e *extender) IsBinder() bool                 { return false }
-func (e *extender) IsInterested(*v1.Pod) bool      { return true }
+func (e *extender) IsInterested(*v1.Pod) bool      { return e.interested }
 func (e *extender) IsPrioritizer() bool            { return e.prioritizes }
 func (e *extender) IsFilter() bool                 { return e.filters }
 func (e *extender) SupportsPreemption() bool       { return e.victims != nil }
@@ -59,7 +65,10 @@ func (e *extender) IsIgnorable() bool              { return e.ignorable }
 func (e *extender) Bind(binding *v1.Binding) error { return errExtender }
 
 func (e *extender) Filter(_ *v1.Pod, nodes []fwk.NodeInfo) (stay []fwk.NodeInfo, failed, never extenderv1.FailedNodesMap, err error) {
-	if e.fails {
+	if e.filters {
+		e.shown = namesOf(nodes, func(n fwk.NodeInfo) string { return n.Node().Name })
+	}
+	if e.filters && e.fails {
 		return nil, nil, nil, errExtender
 	}
 	if !e.filters {
@@ -80,6 +89,7 @@ func (e *extender) Filter(_ *v1.Pod, nodes []fwk.NodeInfo) (stay []fwk.NodeInfo,
 }
 
 func (e *extender) Prioritize(_ *v1.Pod, nodes []fwk.NodeInfo) (*extenderv1.HostPriorityList, int64, error) {
+	e.scored = namesOf(nodes, func(n fwk.NodeInfo) string { return n.Node().Name })
 	if e.fails {
 		return nil, 0, errExtender
 	}
@@ -92,55 +102,100 @@ func (e *extender) Prioritize(_ *v1.Pod, nodes []fwk.NodeInfo) (*extenderv1.Host
 	return &list, e.weight, nil
 }
 
-// Extenders compares attempts with extenders that filter and score.
+// namesOf returns the names of nodes, sorted: of a search in several parts neither side promises an order.
+func namesOf[N any](nodes []N, name func(N) string) string {
+	var out []string
+	for _, n := range nodes {
+		out = append(out, name(n))
+	}
+	slices.Sort(out)
+	return strings.Join(out, " ")
+}
+
+// library is an extender in the form that podberth asks.
+type library struct {
+	*extender
+	record *extender // what podberth asked it
+}
+
+func (e library) Interested(*v1.Pod) bool { return e.interested }
+func (e library) Ignorable() bool         { return e.ignorable }
+
+func (e library) Offers(v httpextender.Verb) bool {
+	return v == httpextender.Filter && e.filters || v == httpextender.Prioritize && e.prioritizes
+}
+
+func (e library) Filter(_ context.Context, _ *v1.Pod, nodes []*v1.Node) (httpextender.Answer, error) {
+	e.record.shown = namesOf(nodes, func(n *v1.Node) string { return n.Name })
+	if e.fails {
+		return httpextender.Answer{}, errExtender
+	}
+	var out httpextender.Answer
+	out.Unresolvable, out.Failed = map[string]string{}, map[string]string{}
+	for _, n := range nodes {
+		switch e.verdict(n.Name) {
+		case refusal:
+			out.Failed[n.Name] = refusal
+		case firmRefusal:
+			out.Unresolvable[n.Name] = firmRefusal
+		default:
+			out.Nodes = append(out.Nodes, n.Name)
+		}
+	}
+	return out, nil
+}
+
+func (e library) Prioritize(_ context.Context, _ *v1.Pod, nodes []*v1.Node) (score.Column, error) {
+	e.record.scored = namesOf(nodes, func(n *v1.Node) string { return n.Name })
+	if e.fails {
+		return score.Column{}, errExtender
+	}
+	x := score.Column{Plugin: e.Name(), Weight: e.weight}
+	if e.prioritizes {
+		for _, n := range nodes {
+			x.Hosts, x.Scores = append(x.Hosts, n.Name), append(x.Scores, e.score(n.Name))
+		}
+	}
+	return x, nil
+}
+
+func (library) Preempt(context.Context, *v1.Pod, map[string]httpextender.Victims) (map[string]httpextender.MetaVictims, error) {
+	return nil, errExtender
+}
+
+func (library) Bind(context.Context, *v1.Pod, string) error { return errExtender }
+
+// Extenders compares attempts with extenders that filter and score, or fail, or are not interested: which nodes each of them is
+// asked about, the error, the message, and the choice.
 func (s *Side) Extenders(c *gen.Cluster) ([]Difference, error) {
 	w, err := s.Load(c)
 	if err != nil {
 		return nil, err
 	}
 	r := rand.New(rand.NewSource(c.Seed))
-	var list []*extender
+	var theirs []*extender
+	var ours []library
 	s.Real.(*real.Scheduler).Sched.Extenders = nil
 	for range 1 + r.Intn(2) {
-		e := &extender{seed: r.Int63(), weight: int64(1 + r.Intn(20)), filters: r.Intn(2) == 0, prioritizes: r.Intn(3) > 0, ignorable: true, fails: r.Intn(8) == 0}
-		list = append(list, e)
+		e := &extender{seed: r.Int63(), weight: int64(1 + r.Intn(20)), filters: r.Intn(2) == 0, prioritizes: r.Intn(3) > 0, ignorable: r.Intn(2) == 0, fails: r.Intn(6) == 0, interested: r.Intn(6) > 0}
+		theirs, ours = append(theirs, e), append(ours, library{e, &extender{}})
 		s.Real.(*real.Scheduler).Sched.Extenders = append(s.Real.(*real.Scheduler).Sched.Extenders, e)
 	}
 	for _, pod := range c.Pending {
-		result, theirErr := s.Real.Schedule(pod)
 		what := fmt.Sprintf("pod %s/%s", pod.Namespace, pod.Name)
-		a := w.Plan.Prepare(pod)
-		found := a.Search(placement.Options{Scored: true})
-		m := filter.Message{Nodes: len(c.Nodes), PreFilter: a.Pre.Message, Absent: a.Pre.Outside(), Reasons: found.Rejected.Counts(a.Predicates)}
-		rejected := found.Rejected.Nodes()
-		feasible := slices.DeleteFunc(slices.Clone(found.Feasible), func(i int) bool {
-			for _, e := range list {
-				if !e.filters || e.fails {
-					continue
-				}
-				if v := e.verdict(w.Snapshot.Node(i).Name); v != "" {
-					m.Reasons = append(m.Reasons, filter.Count{Reason: v, Nodes: 1})
-					rejected++
-					return true
-				}
-			}
-			return false
-		})
-		m.AbsentNodes = len(c.Nodes) - rejected
-		switch {
-		case len(c.Nodes) == 0 || found.Err != nil:
-			same(s, "extender", what+" fails", theirErr != nil, true)
-		case len(feasible) == 0:
-			same(s, "extender", what+" message", errText(theirErr), m.String())
-		case theirErr != nil && len(feasible) > 1:
-			_, _, err := a.Scores(feasible)
-			same(s, "extender", what+" error", theirErr.Error(), errText(err))
-		case theirErr != nil:
-			s.differ("extender", "%s: kube-scheduler says %v, podberth has %d nodes", what, theirErr, len(feasible))
-		default:
-			if err := s.extended(w, a, feasible, list, what, result.SuggestedHost); err != nil {
-				return nil, err
-			}
+		for k := range theirs {
+			theirs[k].shown, theirs[k].scored, *ours[k].record = "", "", extender{}
+		}
+		result, theirErr := s.Real.Schedule(pod)
+		host, err := s.extended(w, pod, ours, what, result.SuggestedHost, theirErr)
+		if err != nil {
+			return nil, err
+		}
+		for k := range theirs {
+			same(s, "extender", fmt.Sprintf("%s: nodes that extender %d filters", what, k), theirs[k].shown, ours[k].record.shown)
+			same(s, "extender", fmt.Sprintf("%s: nodes that extender %d scores", what, k), theirs[k].scored, ours[k].record.scored)
+		}
+		if host {
 			if err := s.assume(w, pod, result.SuggestedHost); err != nil {
 				return nil, err
 			}
@@ -149,39 +204,60 @@ func (s *Side) Extenders(c *gen.Cluster) ([]Difference, error) {
 	return s.differences, nil
 }
 
-// extended checks that the chosen node has the best total of plugins and extenders.
-func (s *Side) extended(w *World, a *placement.Attempt, feasible []int, list []*extender, what, host string) error {
-	names := make([]string, len(feasible))
-	for k, i := range feasible {
-		names[k] = w.Snapshot.Node(i).Name
+// extended compares one attempt and reports whether the pod got a node.
+func (s *Side) extended(w *World, pod *v1.Pod, extenders []library, what, host string, theirErr error) (placed bool, err error) {
+	a := w.Plan.Prepare(pod)
+	found := a.Search(placement.Options{Scored: true})
+	if w.Snapshot.Len() == 0 || found.Err != nil {
+		same(s, "extender", what+" fails", theirErr != nil, true)
+		return false, nil
 	}
-	if len(feasible) == 1 { // nothing is scored
-		same(s, "extender", what+" only node", host, names[0])
-		return nil
+	nodes := make([]*v1.Node, len(found.Feasible))
+	for k, i := range found.Feasible {
+		nodes[k] = w.Snapshot.Node(i)
+	}
+	answer, err := httpextender.FilterAll(context.Background(), extenders, pod, nodes)
+	if err != nil {
+		s.Seen.Produced("extender", "failure of one that is not ignorable")
+		same(s, "extender", what+" error", errText(theirErr), err.Error())
+		return false, nil
+	}
+	if len(answer.Nodes) == 0 {
+		m := filter.Message{Nodes: len(w.Snapshot.Order()), PreFilter: a.Pre.Message, Absent: a.Pre.Outside(), Reasons: found.Rejected.Counts(a.Predicates)}
+		for _, reasons := range []map[string]string{answer.Failed, answer.Unresolvable} {
+			for _, reason := range reasons {
+				m.Reasons = append(m.Reasons, filter.Count{Reason: reason, Nodes: 1})
+			}
+		}
+		m.AbsentNodes = m.Nodes - found.Rejected.Nodes() - len(answer.Failed) - len(answer.Unresolvable)
+		same(s, "extender", what+" message", errText(theirErr), m.String())
+		return false, nil
+	}
+	if len(answer.Nodes) == 1 { // nothing is scored
+		same(s, "extender", what+" only node", host, answer.Nodes[0])
+		return theirErr == nil, nil
+	}
+	feasible := make([]int, len(answer.Nodes))
+	left := make([]*v1.Node, len(answer.Nodes))
+	for k, name := range answer.Nodes {
+		feasible[k] = w.Snapshot.Slot(name)
+		left[k] = w.Snapshot.Node(feasible[k])
 	}
 	columns, _, err := a.Scores(feasible)
+	if err != nil || theirErr != nil {
+		same(s, "extender", what+" error", errText(theirErr), errText(err))
+		return false, nil
+	}
+	totals, err := score.Totals(answer.Nodes, columns, nil)
 	if err != nil {
-		return err
+		return false, err
 	}
-	var extra []score.Column
-	for _, e := range list {
-		if !e.prioritizes || e.fails {
-			continue
-		}
-		x := score.Column{Plugin: e.Name(), Weight: e.weight}
-		for _, n := range names {
-			x.Hosts, x.Scores = append(x.Hosts, n), append(x.Scores, e.score(n))
-		}
-		extra = append(extra, x)
+	for k, more := range httpextender.ScoreAll(context.Background(), extenders, pod, left) {
+		totals[k] += more
 	}
-	totals, err := score.Totals(names, columns, extra)
-	if err != nil {
-		return err
-	}
-	at := slices.Index(names, host)
+	at := slices.Index(answer.Nodes, host)
 	if !same(s, "extender", what+" node is feasible", true, at >= 0) {
-		return nil
+		return false, nil
 	}
-	same(s, "extender", what+" best total", slices.Max(totals), totals[at])
-	return nil
+	return same(s, "extender", what+" best total", slices.Max(totals), totals[at]), nil
 }

@@ -37,7 +37,7 @@ func (s *Side) PreemptExtended(c *gen.Cluster) ([]Difference, error) {
 		po := placement.PreemptOptions{Budgets: budgets, Now: gen.Now}
 		var theirs []fwk.Extender
 		for range 1 + r.Intn(2) {
-			e := &extender{seed: r.Int63(), ignorable: r.Intn(2) == 0, fails: r.Intn(6) == 0, victims: w.victims}
+			e := &extender{seed: r.Int63(), ignorable: r.Intn(2) == 0, fails: r.Intn(6) == 0, interested: true, victims: w.victims}
 			theirs = append(theirs, e)
 			po.Extenders = append(po.Extenders, preemption.Extender{Name: extenderName, Ignorable: e.ignorable, Process: e.process})
 		}
