@@ -111,15 +111,19 @@ func (w *world) pod(name string) *v1.Pod {
 		b = b.Request("memory=9223372036854775807,cpu=9223372036854775807")
 	case 3:
 		b = b.Request("cpu=0,ephemeral-storage=5,pods=7,foo=1")
+	case 4:
+		b = b.Request(pick(r, "memory=0", "cpu=0"))
 	}
 	switch r.Intn(6) {
 	case 0:
 		b = b.RequireApart(v1.LabelHostname, "app=a")
 	case 1:
 		b = b.PreferWith(5, v1.LabelTopologyZone, "app=b").RequireApart(v1.LabelTopologyZone, "app=c")
+	case 2:
+		b = b.RequireWith(v1.LabelTopologyZone, "app=b")
 	}
-	if r.Intn(5) == 0 {
-		b = b.HostPort("", v1.ProtocolTCP, int32(80+r.Intn(2)))
+	if r.Intn(4) == 0 {
+		b = b.HostPort("", v1.ProtocolTCP, pick(r, int32(80), 81, 81, 0))
 	}
 	if r.Intn(5) == 0 {
 		b = b.Terminating()
@@ -254,6 +258,8 @@ func (w *world) counts(a, b *v1.Pod) bool {
 func (w *world) verify(t *testing.T) {
 	t.Helper()
 	check(t, w.s)
+	checkAnswers(t, w.s)
+	checkNonZero(t, w.s)
 	require.Equal(t, len(w.nodes), w.s.live)
 	require.Equal(t, len(w.on), total(w.s))
 	for _, at := range w.on {

@@ -1,0 +1,269 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// A snapshot and its fork log their own events from the common number on, in the block that they shared too.
+func TestForksDoNotShareEvents(t *testing.T) {
+	for _, before := range []int{0, 1, 254, 255, 256, 257} {
+		s := mustNew(t, Objects{Nodes: two()})
+		for s.Version() < uint64(before) {
+			require.NoError(t, s.Set(testkit.Node("a").Obj()))
+		}
+		f := s.Fork()
+		from := s.Version()
+		for k := range 300 {
+			require.NoError(t, s.Set(testkit.Node("a").Label("k", fmt.Sprint(k)).Obj()))
+			require.NoError(t, f.Set(testkit.Node("b").Label("k", fmt.Sprint(k)).Obj()))
+		}
+		for _, c := range []struct {
+			s    *Snapshot
+			slot int32
+		}{{s, 0}, {f, 1}} {
+			n := 0
+			require.True(t, c.s.Since(from, func(list []Event) {
+				for _, e := range list {
+					require.Equal(t, c.slot, e.Node)
+					n++
+				}
+			}))
+			require.Equal(t, 300, n)
+		}
+	}
+}
+
+// A fork that learns a resource name keeps the name for itself.
+func TestForksHaveTheirOwnColumns(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: two()})
+	f, known := s.Fork(), s.Schema()
+	require.NoError(t, f.Set(testkit.Node("a").Capacity("cpu=1").Obj()))
+	require.Same(t, known, f.Schema(), "nothing new")
+	require.NoError(t, f.Set(testkit.Node("a").Capacity("cpu=1,example.com/x=2").Obj()))
+	_, ok := s.Schema().Column("example.com/x")
+	require.False(t, ok)
+	at, ok := f.Schema().Column("example.com/x")
+	require.True(t, ok)
+	require.Equal(t, int64(2), f.Allocatable(0).At(at))
+	g := s.Fork()
+	require.NoError(t, g.Assume(testkit.Pod("p").Request("example.com/y=1").Obj(), 0))
+	_, ok = s.Schema().Column("example.com/y")
+	require.False(t, ok)
+}
+
+// What a pod counts with in a fork does not count in the snapshot, which may give the same id to another set.
+func TestInfoOfAFork(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: two()})
+	f := s.Fork()
+	info := f.prepare(testkit.Pod("p").Labels("app=new").Obj())
+	require.False(t, s.valid(info))
+	require.True(t, f.valid(info))
+	s.prepare(testkit.Pod("q").Labels("app=other").Obj())
+	require.False(t, s.valid(info))
+}
+
+// Sets with pods are never swept, however many there are, and after a sweep labels find what they found before.
+func TestSweepsKeepWhatIsInUse(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: two()})
+	p := func(k int) *v1.Pod {
+		return testkit.Pod(fmt.Sprint("p", k)).Labels(fmt.Sprintf("app=a%d,all=x", k)).Obj()
+	}
+	for k := range 2*sweepAt + 1 {
+		require.NoError(t, s.Assume(p(k), k%2))
+	}
+	version := s.Version()
+	started := func() (n int) {
+		require.True(t, s.Since(version, func(list []Event) {
+			for _, e := range list {
+				if e.Node == -1 {
+					n++
+				}
+			}
+		}))
+		return n
+	}
+	for k := range sweepAt {
+		require.NoError(t, s.Unset(p(k)))
+	}
+	for k := range sweepAt - 1 {
+		idle := testkit.Pod("idle").Labels(fmt.Sprintf("app=idle%d", k)).Obj()
+		require.NoError(t, s.Assume(idle, 0))
+		require.NoError(t, s.Unset(idle))
+	}
+	require.Equal(t, 1, started(), "as many idle sets as sets in use: once")
+	found := func(key, value string) (sets int) {
+		s.PodSets("default", key, value, func(id int32) {
+			if rep, nodes, _ := s.PodSet(id); len(nodes) > 0 {
+				require.Equal(t, value, rep.Labels[key])
+				sets++
+			}
+		})
+		return sets
+	}
+	for _, k := range []int{0, sweepAt - 1, sweepAt, 2 * sweepAt} {
+		want := 0
+		if k >= sweepAt {
+			want = 1
+		}
+		require.Equal(t, want, found("app", fmt.Sprintf("a%d", k)))
+	}
+	require.Equal(t, sweepAt+1, found("all", "x"))
+	ids := 0
+	s.PodSets("default", "all", "x", func(int32) { ids++ })
+	require.Equal(t, sweepAt+1, ids, "swept sets are not listed")
+}
+
+// Nothing is recorded while no mark is open.
+func TestUndoIsForgotten(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: two()})
+	change := func() { require.NoError(t, s.Set(testkit.Node("a").Obj())) }
+	outer, inner := s.Mark(), s.Mark()
+	change()
+	require.True(t, s.Release(inner))
+	require.NotEmpty(t, s.undo, "the outer mark can undo it")
+	require.True(t, s.Release(outer))
+	require.Empty(t, s.undo)
+	change()
+	require.Empty(t, s.undo)
+	outer, inner = s.Mark(), s.Mark()
+	change()
+	require.True(t, s.Rollback(inner))
+	change()
+	require.NotEmpty(t, s.undo)
+	require.True(t, s.Rollback(outer))
+	change()
+	require.Empty(t, s.undo)
+}
+
+// Objects are listed by namespace and name, and a reader may stop.
+func TestOrderOfObjects(t *testing.T) {
+	s := mustNew(t, Objects{})
+	for _, k := range []int{5, 3, 9, 1, 7, 0, 8} {
+		require.NoError(t, s.Set(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", k)}}))
+		require.NoError(t, s.Set(&resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: fmt.Sprint("n", k%2), Name: fmt.Sprint("c", k)}}))
+	}
+	var names []string
+	for name := range s.Namespaces() {
+		names = append(names, name)
+		if name == "n7" {
+			break
+		}
+	}
+	require.Equal(t, []string{"n0", "n1", "n3", "n5", "n7"}, names)
+	names = nil
+	for c := range List[*resourcev1.ResourceClaim](s).All() {
+		names = append(names, c.Namespace+"/"+c.Name)
+	}
+	require.Equal(t, []string{"n0/c0", "n0/c8", "n1/c1", "n1/c3", "n1/c5", "n1/c7", "n1/c9"}, names)
+	for _, name := range names {
+		c, ok := List[*resourcev1.ResourceClaim](s).Get(name[:2], name[3:])
+		require.True(t, ok)
+		require.NoError(t, s.Unset(c))
+	}
+	require.Empty(t, slices.Collect(List[*resourcev1.ResourceClaim](s).All()))
+}
+
+// An index is made once, and the scan order is another slice only after a change of nodes.
+func TestAnswersAreKept(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: two()})
+	a, _, _ := s.Classes([]string{"name"})
+	_, _, _ = s.Classes([]string{"taints"})
+	b, _, _ := s.Classes([]string{"name"})
+	require.Same(t, &a[0], &b[0])
+	require.Len(t, s.indexes, 2)
+	order := s.Order()
+	require.NoError(t, s.Assume(testkit.Pod("p").Obj(), 0))
+	require.Same(t, &order[0], &s.Order()[0])
+	require.NoError(t, s.Set(testkit.Node("c").Obj()))
+	require.NotSame(t, &order[0], &s.Order()[0])
+}
+
+// Pods that ask for the same may still score differently: memory=0 is a request, and no request counts as 200Mi.
+func TestUpdateOfWhatScores(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: two()})
+	for _, c := range []struct {
+		request     string
+		cpu, memory int64
+	}{{"cpu=100m,memory=0", 100, 0}, {"cpu=100m", 100, 200 << 20}, {"memory=0", 100, 0}, {"cpu=0,memory=0", 0, 0}} {
+		require.NoError(t, s.Set(testkit.Pod("p").Request(c.request).On("a").Obj()))
+		cpu, memory := s.NonZero(0)
+		require.Equal(t, [2]int64{c.cpu, c.memory}, [2]int64{cpu, memory}, c.request)
+	}
+}
+
+// Pods that count the same have one kind, and a pod that is on no node has none.
+func TestPodKind(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: two()})
+	a, b, c := testkit.Pod("a").Labels("x=1").On("a").Obj(), testkit.Pod("b").Labels("x=1").On("b").Obj(), testkit.Pod("c").Labels("x=1").Request("cpu=1").On("a").Obj()
+	for _, p := range []*v1.Pod{a, b, c} {
+		require.NoError(t, s.Set(p))
+	}
+	kind, terms := s.PodKind(a)
+	require.NotNil(t, kind)
+	require.Equal(t, int32(-1), terms)
+	same, _ := s.PodKind(b)
+	require.Equal(t, kind, same)
+	other, _ := s.PodKind(c)
+	require.NotEqual(t, kind, other)
+	for _, p := range []*v1.Pod{nil, a.DeepCopy(), testkit.Pod("none").Obj()} {
+		kind, terms := s.PodKind(p)
+		require.Nil(t, kind)
+		require.Equal(t, int32(-1), terms)
+		_, ok := s.PodRequests(p)
+		require.False(t, ok)
+	}
+}
+
+// Every kind of object can be set, found, replaced and unset.
+func TestEveryKind(t *testing.T) {
+	s := mustNew(t, Objects{})
+	m := metav1.ObjectMeta{Namespace: "x", Name: "o"}
+	holds(t, s, &v1.Service{ObjectMeta: m})
+	holds(t, s, &v1.Namespace{ObjectMeta: m})
+	holds(t, s, &v1.PersistentVolumeClaim{ObjectMeta: m})
+	holds(t, s, &v1.PersistentVolume{ObjectMeta: m})
+	holds(t, s, &v1.ReplicationController{ObjectMeta: m})
+	holds(t, s, &appsv1.ReplicaSet{ObjectMeta: m})
+	holds(t, s, &appsv1.StatefulSet{ObjectMeta: m})
+	holds(t, s, &storagev1.StorageClass{ObjectMeta: m})
+	holds(t, s, &storagev1.CSINode{ObjectMeta: m})
+	holds(t, s, &storagev1.CSIDriver{ObjectMeta: m})
+	holds(t, s, &storagev1.CSIStorageCapacity{ObjectMeta: m})
+	holds(t, s, &storagev1.VolumeAttachment{ObjectMeta: m})
+	holds(t, s, &policyv1.PodDisruptionBudget{ObjectMeta: m})
+	holds(t, s, &schedulingv1.PriorityClass{ObjectMeta: m})
+	holds(t, s, &resourcev1.ResourceClaim{ObjectMeta: m})
+	holds(t, s, &resourcev1.ResourceClaimTemplate{ObjectMeta: m})
+	holds(t, s, &resourcev1.ResourceSlice{ObjectMeta: m})
+	holds(t, s, &resourcev1.DeviceClass{ObjectMeta: m})
+}
+
+func holds[T interface {
+	metav1.Object
+	comparable
+}](t *testing.T, s *Snapshot, obj T) {
+	require.NoError(t, s.Set(obj))
+	got, ok := List[T](s).Get("x", "o")
+	require.True(t, ok, "%T", obj)
+	require.Equal(t, obj, got)
+	require.Equal(t, []T{obj}, slices.Collect(List[T](s).In("x")))
+	mark := s.Mark()
+	require.NoError(t, s.Unset(obj))
+	require.Zero(t, count[T](s))
+	require.Error(t, s.Unset(obj), "it is gone")
+	require.True(t, s.Rollback(mark))
+	require.Equal(t, 1, count[T](s))
+}
