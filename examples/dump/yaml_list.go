@@ -8,7 +8,7 @@ import (
 )
 
 // yamlList reads a long YAML document line by line. The items of a block list below the key "items" are handed on one by
-// one, as JSON; frame is the rest of the document, with an empty list there. An anchor is not known in other items.
+// one, as JSON; frame is the rest of the document, without the key. An anchor is not known in other items.
 func yamlList(in *bufio.Reader, line int, o Options, item func(data []byte, line int) error) (frame []byte, streamed bool, err error) {
 	const (
 		before = iota // in front of the items
