@@ -217,11 +217,9 @@ func (q *Queue) Activate(now time.Time, pods ...*v1.Pod) []Move {
 	return q.moves()
 }
 
-// activate reports whether it made the entry active.
-func (q *Queue) activate(e *Entry, now time.Time) bool {
+// activate sends an entry to active, unless a gate refuses its pod.
+func (q *Queue) activate(e *Entry, now time.Time) {
 	switch e.place {
-	case Active:
-		return false
 	case Unschedulable, Gated:
 		q.requeue(e, immediate, cause{reason: forceActivate.String()}, now)
 	case Backoff, ErrorBackoff:
@@ -234,5 +232,4 @@ func (q *Queue) activate(e *Entry, now time.Time) bool {
 		}
 		q.put(e, to, c, now)
 	}
-	return e.place == Active
 }

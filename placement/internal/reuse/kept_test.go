@@ -238,10 +238,10 @@ func TestKept(t *testing.T) {
 		n.Labels[key] = value
 		return n
 	}
-	for _, step := range []struct {
-		name string
+	for _, x := range []struct {
+		step string
 		do   func()
-		want string
+		asks string
 	}{
 		{"first pod", decide(pod("a", "1"), 6), "compile 1, count 1, cpu check 6, cpu filter 1, cpu score 1, pool check 1, pool filter 1, skips 1"},
 		{"second of its kind", decide(pod("a", "1"), 6), "compile 1, count 1, cpu check 6, cpu filter 1, cpu score 1, skips 1"},
@@ -289,8 +289,8 @@ func TestKept(t *testing.T) {
 		{"a namespace comes", set(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "new", Labels: map[string]string{"a": "b"}}}), ""},
 		{"everything is lost: any pod might read it", decide(pod("b", "3"), 5), "compile 1, count 1, cpu check 6, cpu filter 1, cpu score 1, open 1, pool check 2, pool filter 1, skips 1"},
 	} {
-		step.do()
-		require.Equal(t, step.want, c.take(), step.name)
+		x.do()
+		require.Equal(t, x.asks, c.take(), x.step)
 	}
 }
 
