@@ -74,6 +74,7 @@ func (w *world) step() error {
 	if !w.ties {
 		w.clock.SetTime(w.now().Add(time.Nanosecond))
 	}
+	w.remember()
 	slot := w.N(len(w.slots))
 	switch w.N(32) {
 	case 0, 1, 2, 3, 4:
@@ -95,7 +96,14 @@ func (w *world) step() error {
 	case 26, 27:
 		w.tick()
 	case 28:
-		w.turn(slot)
+		switch w.N(5) {
+		case 0:
+			w.turn(slot)
+		case 1, 2:
+			return w.shutBehind()
+		default:
+			return w.openAll()
+		}
 	case 29:
 		w.flush()
 	case 30:
@@ -125,7 +133,9 @@ func (w *world) add(slot int) error {
 	}
 	w.note("add %s %s, profile %s, nominated %q", p.Name, p.UID, p.Spec.SchedulerName, p.Status.NominatedNodeName)
 	list, err := w.q.Add(p, w.now())
-	w.leaked = w.leaked || len(list) == 0 // the gate of the ignored pod counts
+	if len(list) == 0 { // the gate of the ignored pod counts
+		w.driftByGates(p)
+	}
 	w.say(list)
 	w.real.Add(w.ctx, p)
 	return err
@@ -238,11 +248,14 @@ func (w *world) fail() error {
 	if len(w.flying) == 0 {
 		return nil
 	}
-	i := w.N(len(w.flying))
+	return w.giveBack(w.N(len(w.flying)), w.N(5))
+}
+
+// giveBack ends an attempt: kind 0 by an error, the others by rejections.
+func (w *world) giveBack(i, kind int) error {
 	f := w.flying[i]
 	w.flying = slices.Delete(w.flying, i, i+1)
 	latest := w.slots[f.info.Pod.Name[0]-'a']
-	kind := w.N(5)
 	failure := queue.Failure{}
 	if kind > 0 {
 		failure.Unschedulable = w.subset(w.rejectors...)
@@ -335,7 +348,10 @@ func (w *world) done() {
 }
 
 func (w *world) event() error {
-	e := fwk.ClusterEvent{Resource: trial.Pick(w.Source, arriving...), ActionType: trial.Pick(w.Source, masks...)}
+	return w.eventOf(fwk.ClusterEvent{Resource: trial.Pick(w.Source, arriving...), ActionType: trial.Pick(w.Source, masks...)})
+}
+
+func (w *world) eventOf(e fwk.ClusterEvent) error {
 	var old, new any
 	switch e.Resource {
 	case fwk.Node:
@@ -420,6 +436,35 @@ func (w *world) turn(slot int) {
 	key := trial.Pick(w.Source, "A", "B") + string(rune('a'+slot))
 	w.shut[key] = !w.shut[key]
 	w.note("gate %s is shut: %v", key, w.shut[key])
+}
+
+// shutBehind shuts a gate for a pod in flight, and its attempt ends with an error: the pod rests and is gated.
+func (w *world) shutBehind() error {
+	if len(w.flying) == 0 {
+		return nil
+	}
+	f := w.flying[w.N(len(w.flying))]
+	w.shut["A"+f.info.Pod.Name] = true
+	w.note("gate A is shut for %s", f.info.Pod.Name)
+	return w.giveBack(slices.Index(w.flying, f), 0)
+}
+
+// openAll opens gate A, and the events come for which the gate waits. Some of the pods still rest.
+func (w *world) openAll() error {
+	for _, p := range w.slots {
+		if p != nil {
+			delete(w.shut, "A"+p.Name)
+		}
+	}
+	w.note("gate A is open")
+	for _, r := range w.opens {
+		e := r.event
+		e.ActionType &= -e.ActionType // events come with one action
+		if err := w.eventOf(e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (w *world) flush() {

@@ -49,21 +49,23 @@ type world struct {
 	rv     int
 	flying []*flight
 	shut   map[string]bool // gate and pod name
+	opens  []registration  // of gate A
 	closed bool
 	// random is set when the real queue has asked gates in a random order. From then on the two queues may differ.
 	random bool
 	// profiles are the profiles of pods; the last profile is unknown. rejectors are plugins that reject. arrive makes an event.
 	profiles, rejectors []string
 	arrive              func() error
-	shape               func(*v1.Pod)     // of new pods
-	mixed               bool              // the real queue has nominated in a random order
-	ties                bool              // equal times are possible; the name then breaks the tie
-	metered             meter             // computed from podberth's moves
-	before              meter             // of the real queue at the beginning
-	labels              map[string]string // labels of the real queue for events with several bits, which do not occur
-	refusals            int               // of podberth's gates since the last event
-	leaked              bool              // the real scheduler_unschedulable_pods is too large: a pod was deleted while active or resting
-	unmetered           string            // why the real queue's metrics are not compared: something made them wrong
+	shape               func(*v1.Pod)       // of new pods
+	mixed               bool                // the real queue has nominated in a random order
+	ties                bool                // equal times are possible; the name then breaks the tie
+	metered             meter               // computed from podberth's moves
+	before              meter               // of the real queue at the beginning
+	labels              map[string]string   // labels of the real queue for events with several bits, which do not occur
+	refusals            int                 // of podberth's gates since the last event
+	leaked              bool                // the real scheduler_unschedulable_pods is too large: a pod was deleted while active or resting
+	rejected            map[string][]string // by pod: the plugins that had rejected it before the step
+	wrong               meter               // by how much gauges of the real queue are wrong, see drift
 }
 
 // flight is a popped pod.
@@ -94,6 +96,10 @@ func newWorld(s *trial.Source) *world {
 	// A gate waits for the same events in all profiles, because the real queue mixes the registrations of gates of one name.
 	// Gates whose registrations do not depend on arguments have this property.
 	ofGates := map[string][]registration{"A": w.draw(), "B": w.draw()}
+	if len(ofGates["A"]) == 0 {
+		ofGates["A"] = w.draw()
+	}
+	w.opens = ofGates["A"]
 	for _, name := range w.profiles[:2] {
 		hints[name] = realqueue.QueueingHintMap{}
 		gates[name] = map[string]fwk.PreEnqueuePlugin{}
@@ -136,7 +142,7 @@ func (w *world) draw() (list []registration) {
 
 func emptyWorld(s *trial.Source) *world {
 	w := &world{Source: s, ctx: context.Background(), log: klog.Background(), clock: testingclock.NewFakeClock(noon.Add(300 * time.Millisecond)),
-		shut: map[string]bool{}, metered: meter{}, labels: map[string]string{}, profiles: []string{"p1", "p2", "nobody's"}, rejectors: []string{"P", "Q", "R", "S"}}
+		shut: map[string]bool{}, metered: meter{}, wrong: meter{}, labels: map[string]string{}, profiles: []string{"p1", "p2", "nobody's"}, rejectors: []string{"P", "Q", "R", "S"}}
 	w.store = cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	w.arrive = w.event
 	w.ties = s.Once(3)
