@@ -267,3 +267,18 @@ func holds[T interface {
 	require.True(t, s.Rollback(mark))
 	require.Equal(t, 1, count[T](s))
 }
+
+// A sidecar holds its host port while the pod runs, a plain init container does not, and port 0 is no host port.
+func TestPortsOfSidecars(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: two()})
+	always := v1.ContainerRestartPolicyAlways
+	for name, c := range map[string]v1.Container{"init": {}, "sidecar": {RestartPolicy: &always}} {
+		p := testkit.Pod(name).On("a").Obj()
+		c.Ports = []v1.ContainerPort{{ContainerPort: 80, HostPort: 80}}
+		p.Spec.InitContainers = []v1.Container{c}
+		require.NoError(t, s.Set(p))
+	}
+	require.NoError(t, s.Set(testkit.Pod("zero").HostPort("", v1.ProtocolTCP, 0).On("a").Obj()))
+	require.Equal(t, []*v1.Pod{s.Pod("default", "sidecar")}, s.PortPods(0))
+	require.Empty(t, s.PortPods(1))
+}

@@ -212,3 +212,30 @@ func TestPreemptorsOfOneKind(t *testing.T) {
 	require.Greater(t, found, 300)
 	require.Greater(t, asked, found+300, "both outcomes occur")
 }
+
+// Eligible is asked about each pod of a unit, and about none with the preemptor in its place.
+func TestEligibleUnits(t *testing.T) {
+	p := pod("p", 10, "2", "").Obj()
+	for refused, want := range map[string]string{"": "n1: a b", "a": none, "b": none} {
+		s := unitSituation(nil)
+		s.options.Eligible = func(_ int, victim, preemptor *v1.Pod) bool {
+			require.Equal(t, "p", preemptor.Name)
+			return victim.Name != refused
+		}
+		require.Equal(t, want, shown(s.preempt(t, p)), "%q must stay", refused)
+	}
+}
+
+// The limits themselves are allowed: as many pods of other nodes as the limit, and all nodes as candidates.
+func TestLimitsAreAllowed(t *testing.T) {
+	r := crossNode("2").with(preemption.Options{CrossNode: &preemption.CrossNode{Max: 1}}).preempt(t, crossNodePod())
+	require.Equal(t, preemption.Success, r.Outcome)
+	for percentage, wrong := range map[int32]int{0: 0, 100: 0, 101: 1, -1: 1} {
+		one := int32(1)
+		require.Len(t, preemption.CandidateArgs{MinPercentage: &percentage, MinAbsolute: &one}.Validate(nil), wrong, "%d", percentage)
+	}
+	p := pod("p", 10, "4", "").Obj()
+	found := parts(node("n1", "4"), pod("v", 1, "4", "n1").Obj()).preempt(t, p)
+	b, a := pod("z/b", 1, "1", "").Obj(), pod("z/a", 1, "1", "").Obj()
+	require.Equal(t, []*v1.Pod{a, b}, found.Actions(p, []*v1.Pod{b, a}).ClearNominations)
+}

@@ -222,7 +222,7 @@ func TestKept(t *testing.T) {
 	}
 	decide := func(p *v1.Pod, feasible int) func() {
 		return func() {
-			got, ok := e.Decide(p)
+			got, ok := e.Decide(&Question{Pod: p})
 			require.True(t, ok)
 			require.Equal(t, feasible, got.Feasible)
 		}
@@ -303,7 +303,7 @@ func TestLimits(t *testing.T) {
 	most, parts := 0, 0
 	for k := range maxShapes + 2 {
 		for range 2 {
-			got, ok := e.Decide(testkit.Pod("p").Labels(fmt.Sprint("app=", k)).Request("cpu=1").NodeSelector("pool=x").Obj())
+			got, ok := e.Decide(&Question{Pod: testkit.Pod("p").Labels(fmt.Sprint("app=", k)).Request("cpu=1").NodeSelector("pool=x").Obj()})
 			require.True(t, ok)
 			require.Equal(t, 1, got.Feasible)
 			most, parts = max(most, len(e.shapes)), max(parts, len(e.parts))
@@ -312,7 +312,7 @@ func TestLimits(t *testing.T) {
 	require.Equal(t, maxShapes, most)
 	require.LessOrEqual(t, parts, maxShapes)
 	for k := range maxShapes + 2 {
-		_, ok := e.Decide(testkit.Pod("p").Labels(fmt.Sprint("app=once-", k)).Request("cpu=1").NodeSelector("pool=x").Obj())
+		_, ok := e.Decide(&Question{Pod: testkit.Pod("p").Labels(fmt.Sprint("app=once-", k)).Request("cpu=1").NodeSelector("pool=x").Obj()})
 		require.True(t, ok)
 		parts = max(parts, len(e.parts))
 	}
