@@ -27,6 +27,9 @@ const goneCheck = time.Second
 // pods that a watch of this replica, if it is behind, has not shown yet, and their room would be given away twice.
 func (d *Daemon) catchUp(ctx context.Context) error {
 	missing, err := d.boundPods(ctx)
+	if ctx.Err() != nil {
+		return nil // a stop is no failure
+	}
 	if err != nil {
 		return err
 	}
