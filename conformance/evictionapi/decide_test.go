@@ -334,7 +334,14 @@ func (c *request) done(s server, d disruption.Decision) error {
 	}
 	if real == nil {
 		c.Count("removed at once")
-		return nil
+		if object, err = s.last(podKey("p")); err != nil {
+			return err
+		}
+		ended := c.pod.Status.Phase == v1.PodSucceeded || c.pod.Status.Phase == v1.PodFailed
+		if c.pod.Spec.NodeName != "" && !ended && d.GraceSeconds != 0 {
+			return fmt.Errorf("the pod went at once, podberth gives it %d seconds", d.GraceSeconds)
+		}
+		return hasCondition(object.(*v1.Pod), d)
 	}
 	c.Count("deleted later")
 	if real.DeletionTimestamp == nil {
@@ -343,6 +350,11 @@ func (c *request) done(s server, d disruption.Decision) error {
 	if got := *real.DeletionGracePeriodSeconds; got != d.GraceSeconds {
 		return fmt.Errorf("grace: real %d, podberth %d", got, d.GraceSeconds)
 	}
+	return hasCondition(real, d)
+}
+
+// hasCondition checks that the pod has the condition that podberth adds.
+func hasCondition(real *v1.Pod, d disruption.Decision) error {
 	for _, have := range real.Status.Conditions {
 		if w := d.Condition; w != nil && have.Type == w.Type && have.Status == w.Status && have.Reason == w.Reason && have.Message == w.Message {
 			return nil

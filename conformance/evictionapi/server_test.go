@@ -102,3 +102,19 @@ func (s server) load(key string) (runtime.Object, error) {
 	}
 	return runtime.Decode(scheme.Codecs.UniversalDeserializer(), found.Kvs[0].Value)
 }
+
+// last returns the last version of an object that is gone.
+func (s server) last(key string) (runtime.Object, error) {
+	found, err := s.etcd.Get(context.Background(), key)
+	for revision := int64(0); err == nil && len(found.Kvs) == 0; {
+		if revision == 0 {
+			revision = found.Header.Revision
+		}
+		revision--
+		found, err = s.etcd.Get(context.Background(), key, clientv3.WithRev(revision))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return runtime.Decode(scheme.Codecs.UniversalDeserializer(), found.Kvs[0].Value)
+}
