@@ -73,6 +73,7 @@ func newDefaults(options ...scheduler.Option) (*defaults, error) {
 // TestDefaults plays traces on the queue of a default scheduler: with its registrations, hints and gates, and with events of
 // nodes, pods and storage.
 func TestDefaults(t *testing.T) {
+	lastMeter = nil
 	trial.Run(t, 400, 900, func(s *trial.Source) error {
 		w := emptyWorld(s)
 		d, err := newDefaults(scheduler.WithClock(w.clock))
