@@ -76,7 +76,14 @@ func TestRelease(t *testing.T) {
 		}, (*compare.Side).Cluster)
 	})
 	t.Run("volumes", func(t *testing.T) {
-		against(t, gen.Count(150, 15), func(seed int64) *gen.Cluster { return gen.Of(seed, gen.Shape{Volumes: true, Pending: 5}) }, (*compare.Side).Cluster)
+		against(t, gen.Count(150, 15), func(seed int64) *gen.Cluster {
+			return gen.Of(seed, gen.Shape{Volumes: true, Pending: 5, Focus: gen.Volumes * gen.Focus(seed%2)})
+		}, (*compare.Side).Cluster)
+	})
+	t.Run("storage", func(t *testing.T) {
+		against(t, gen.Count(50, 5), func(seed int64) *gen.Cluster {
+			return gen.Of(seed, gen.Shape{Roomy: true, Volumes: true, Nodes: 9, Pending: 6})
+		}, (*compare.Side).Cluster)
 	})
 	t.Run("nominated", func(t *testing.T) {
 		against(t, gen.Count(100, 10), func(seed int64) *gen.Cluster { return gen.Of(seed, gen.Shape{Nominated: true, Pending: 5}) }, (*compare.Side).Cluster)

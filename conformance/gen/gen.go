@@ -63,7 +63,8 @@ type Shape struct {
 	Crowded bool
 	// Urgent gives pending pods higher priorities than most running pods; Crowded does too.
 	Urgent bool
-	// Roomy lets every pod go to every node, so that scores decide.
+	// Roomy lets every pod go to every node, so that scores decide. With Volumes the nodes differ in the storage that is left
+	// for the claims of pending pods.
 	Roomy bool
 	// Focus limits what pods ask for; 0 takes it from the seed.
 	Focus Focus
@@ -121,13 +122,16 @@ func Of(seed int64, shape Shape) *Cluster {
 	}
 	g.namespaces()
 	g.owners()
-	if shape.Volumes {
+	switch {
+	case shape.Volumes && shape.Roomy:
+		g.storage()
+	case shape.Volumes:
 		g.volumes()
 	}
 	for i := range g.upTo(g.shape.Nodes, 1) {
 		g.c.Nodes = append(g.c.Nodes, g.node(i))
 	}
-	if shape.Volumes {
+	if shape.Volumes && !shape.Roomy {
 		g.csiNodes()
 	}
 	for i := range g.upTo(g.shape.Running, 0) {
@@ -144,6 +148,9 @@ func Of(seed int64, shape Shape) *Cluster {
 	}
 	for i := range g.upTo(g.shape.Pending, 1) {
 		p := g.pod(fmt.Sprintf("p%d", i))
+		if shape.Volumes && shape.Roomy {
+			g.store(p)
+		}
 		if shape.Nominated && g.one(2) && len(g.c.Nodes) > 0 {
 			p.Status.NominatedNodeName = pick(g, g.c.Nodes).Name
 			if g.one(20) {

@@ -11,7 +11,7 @@ import (
 	"github.com/podberth/podberth/examples/dump"
 )
 
-var shapes = []gen.Shape{{}, {Nominated: true}, {Volumes: true}, {Crowded: true, Running: 20}, {Urgent: true}, {Roomy: true, Nodes: 9, Running: 30}}
+var shapes = []gen.Shape{{}, {Nominated: true}, {Volumes: true}, {Crowded: true, Running: 20}, {Urgent: true}, {Roomy: true, Nodes: 9, Running: 30}, {Roomy: true, Volumes: true}}
 
 // The API server would take every node; what it has against pods is asked while they are made.
 func TestNodesAreValid(t *testing.T) {

@@ -74,7 +74,7 @@ func (g *generator) draft(name string) *v1.Pod {
 			s.Containers[0].RestartPolicyRules = []v1.ContainerRestartRule{{Action: v1.ContainerRestartRuleActionRestartAllContainers, ExitCodes: codes}}
 		}
 	}
-	if g.shape.Volumes && g.with(Volumes) {
+	if g.shape.Volumes && !g.shape.Roomy && g.with(Volumes) {
 		g.mount(p)
 	}
 	priority := pick(g, []int32{0, 0, 0, 5, 10, -1, 100})

@@ -32,13 +32,18 @@ func (g *generator) volumes() {
 	}
 	o.StorageClasses = append(o.StorageClasses, class("now", driver, &now), class("late", driver, &later), topology,
 		class("late2", driver2, &later), class("unset", driver, nil), class("static", "kubernetes.io/no-provisioner", &later), inTree)
-	capacity := g.one(2)
+	capacity, required := g.one(2), true
 	o.CSIDrivers = append(o.CSIDrivers, &storagev1.CSIDriver{ObjectMeta: g.meta("", driver), Spec: storagev1.CSIDriverSpec{StorageCapacity: &capacity}})
 	if g.one(2) {
 		o.CSIDrivers = append(o.CSIDrivers, &storagev1.CSIDriver{ObjectMeta: g.meta("", driver2)})
 	}
 	if g.one(3) {
 		o.CSIDrivers = append(o.CSIDrivers, &storagev1.CSIDriver{ObjectMeta: g.meta("", pick(g, append(inTreeDrivers, inTree.Provisioner))), Spec: storagev1.CSIDriverSpec{StorageCapacity: &capacity}})
+	}
+	for _, d := range o.CSIDrivers {
+		if g.one(4) {
+			d.Spec.PreventPodSchedulingIfMissing = &required // v1.37 reads it
+		}
 	}
 	for i := range g.Intn(4) {
 		q := resource.MustParse(pick(g, []string{"0", "1Gi", "5Gi", "100Gi"}))

@@ -65,6 +65,11 @@ func (registration) Done() <-chan struct{} { return closed }
 
 func (i *informer) add(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
 	i.handlers = append(i.handlers, h)
+	if !i.silent { // a plugin that is made late learns what there is already
+		for _, o := range i.GetIndexer().List() {
+			h.OnAdd(o, true)
+		}
+	}
 	return registration{}, nil
 }
 

@@ -142,6 +142,13 @@ func (s *Scheduler) Totals(pod *v1.Pod, feasible []fwk.NodeInfo) (scores []nodeP
 	if _, status, _ := s.Framework.RunPreFilterPlugins(s.ctx, state, pod); !status.IsSuccess() {
 		return nil, false, nil
 	}
+	for _, e := range s.Framework.EnqueueExtensions() {
+		if e.Name() == "VolumeBinding" && !state.GetSkipFilterPlugins().Has(e.Name()) {
+			for _, n := range feasible {
+				e.(filterPlugin).Filter(s.ctx, state, pod, n)
+			}
+		}
+	}
 	if status := s.Framework.RunPreScorePlugins(s.ctx, state, pod, feasible); !status.IsSuccess() {
 		return nil, true, status.AsError()
 	}

@@ -207,7 +207,7 @@ func (s *limitsState) check(u *slotUsage) resources.Verdict {
 	if !u.csi {
 		return 0
 	}
-	if len(u.faults) > 0 && len(s.drivers) > 0 && u.limited() {
+	if len(u.faults) > 0 && s.wants(u) && u.limited() {
 		return neighbour + u.faults[0]
 	}
 	for k := range s.drivers {
@@ -223,9 +223,19 @@ func (s *limitsState) check(u *slotUsage) resources.Verdict {
 	return 0
 }
 
+// wants reports whether any volume of the pod counts on a node.
+func (s *limitsState) wants(u *slotUsage) bool {
+	return slices.ContainsFunc(s.drivers, func(d driverWant) bool { return !d.onlyTranslated() || s.countsInTree(&d, u) })
+}
+
+// countsInTree reports whether the driver's volumes of in-tree kinds count on a node with a CSINode.
+func (s *limitsState) countsInTree(d *driverWant, u *slotUsage) bool {
+	return d.name != portworx.driver || countsPortworx(s.limits.pod.options.Release, u)
+}
+
 // counted returns how many volumes of a driver count on a node, and how many would come with the pod.
 func (s *limitsState) counted(d *driverWant, u *slotUsage) (attached, more int) {
-	inTree := d.name != portworx.driver || countsPortworx(s.limits.pod.options.Release, u)
+	inTree := s.countsInTree(d, u)
 	attached = u.attached(d.name)
 	if !inTree {
 		attached -= u.portworx

@@ -223,6 +223,10 @@ func TestLimits(t *testing.T) {
 			x.volumes[0].Spec.PortworxVolume, x.volumes[0].Spec.CSI = nil, &v1.CSIPersistentVolumeSource{Driver: portworx.driver, VolumeHandle: "csi"}
 		}), pod("p", "a"), Options{Release: release.V1_35}, []string{"ok"}},
 		{"L3.2 migrated", "it counts", portworxOn(w(2), true), pod("p", "a"), Options{Release: release.V1_35}, []string{tooMany}},
+		{"L3.2 faulty neighbour", "the plugin reads no pod for a volume that does not count", with(portworxOn(w(2), false), func(x *world) {
+			x.claims = append(x.claims, claim("running-v", "s", "1Gi"))
+			x.put(0, ephemeral(pod("running"), "v"))
+		}), pod("p", "a"), Options{Release: release.V1_35}, []string{"ok"}},
 		{"driver not installed", "allowed by default", with(w(2), func(x *world) {
 			x.csiNodes = []*storagev1.CSINode{csiNode("n1", nil)}
 			x.drivers = []*storagev1.CSIDriver{{Spec: storagev1.CSIDriverSpec{PreventPodSchedulingIfMissing: ptr(true)}}}
