@@ -11,6 +11,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	podquota "github.com/podberth/podberth/overhead/quota"
+	"github.com/podberth/podberth/release"
 )
 
 // How long a deleted pod uses quota. A grace period that a duration cannot hold wraps around in Kubernetes, which is the
@@ -24,7 +25,7 @@ func TestQuotaOfDeletedPods(t *testing.T) {
 			now := deleted.Add(after)
 			pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", DeletionTimestamp: &at, DeletionGracePeriodSeconds: &grace}}
 			theirs := quota.QuotaV1Pod(pod, clocktesting.NewFakeClock(now))
-			_, ours := podquota.Usage(pod, now)[v1.ResourcePods]
+			_, ours := podquota.Usage(pod, now, release.Current)[v1.ResourcePods]
 			seen.Compared("quota of deleted pods")
 			wraps := grace == most+1 || grace == 10000000000 || grace == math.MaxInt64
 			switch {

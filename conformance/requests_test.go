@@ -159,7 +159,7 @@ func TestRequests(t *testing.T) {
 		unrecorded.Status.QOSClass = ""
 		differ("class of service", string(qoshelper.ComputePodQOS(read())), string(kubelet.QoS(unrecorded, release.Current)))
 		if used, err := quota.PodUsageFunc(read(), clock.RealClock{}); err == nil {
-			differ("quota", text(used), text(podquota.Usage(pod, clock.RealClock{}.Now())))
+			differ("quota", text(used), text(podquota.Usage(pod, clock.RealClock{}.Now(), release.Current)))
 		}
 		c, ours := cm.ResourceConfigForPod(read(), true, 100000, false, ""), kubelet.PodCgroup(pod, kubelet.CgroupOptions{})
 		differ("cgroup", pointer(c.CPUShares)+" "+pointer(c.CPUQuota)+" "+pointer(c.CPUPeriod)+" "+pointer(c.Memory)+" "+fmt.Sprint(len(c.HugePageLimit)),
@@ -167,7 +167,7 @@ func TestRequests(t *testing.T) {
 		if len(pod.Spec.Containers) > 0 {
 			for _, list := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 				for k := range list {
-					score, err := kubelet.OOMScoreAdj(pod, &list[k], 16<<30)
+					score, err := kubelet.OOMScoreAdj(pod, &list[k], 16<<30, release.Current)
 					if err != nil {
 						t.Fatal(err)
 					}

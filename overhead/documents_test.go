@@ -41,7 +41,7 @@ func TestDocumentsKata(t *testing.T) {
 	cgroup := kubelet.PodCgroup(pod, kubelet.CgroupOptions{})
 	require.EqualValues(t, 335544320, *cgroup.MemoryBytes, "memory.limit_in_bytes")
 	require.Equal(t, []int64{2304, 225000, 100000}, []int64{cgroup.Shares, *cgroup.QuotaMicros, *cgroup.PeriodMicros})
-	usage := quota.Usage(pod, testkit.Epoch)
+	usage := quota.Usage(pod, testkit.Epoch, release.Current)
 	require.Equal(t, "2250m 320Mi", usage.Cpu().String()+" "+usage.Memory().String())
 
 	manifest.Spec.Overhead = testkit.Resources("cpu=1")
@@ -64,9 +64,9 @@ func TestAnyPod(t *testing.T) {
 			kubelet.QoS(pod, release.Current)
 			kubelet.PodCgroup(pod, kubelet.CgroupOptions{})
 			kubelet.Sandbox(pod, kubelet.CgroupOptions{IgnoreCPULimits: true})
-			quota.Usage(pod, testkit.Epoch)
+			quota.Usage(pod, testkit.Epoch, release.Current)
 			for i := range pod.Spec.Containers {
-				adj, err := kubelet.OOMScoreAdj(pod, &pod.Spec.Containers[i], 1<<34)
+				adj, err := kubelet.OOMScoreAdj(pod, &pod.Spec.Containers[i], 1<<34, release.Current)
 				require.NoError(t, err)
 				require.GreaterOrEqual(t, adj, -997)
 			}

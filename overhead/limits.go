@@ -17,7 +17,12 @@ func Limits(pod *v1.Pod, o Options) v1.ResourceList {
 	if pod == nil {
 		return v1.ResourceList{}
 	}
-	total := ofContainers(pod, o, effectiveLimits)
+	var total v1.ResourceList
+	if o.UseStatus && sumsFirst(o.Release) {
+		total = resizedLimits(pod, o)
+	} else {
+		total = ofContainers(pod, o, effectiveLimits)
+	}
 	if !o.IgnorePodLevel && pod.Spec.Resources != nil {
 		podLevelLimits(total, pod, o)
 	}
@@ -45,6 +50,12 @@ func effectiveLimits(pod *v1.Pod, c *v1.Container, plainInit bool, o Options) v1
 }
 
 func podLevelLimits(total v1.ResourceList, pod *v1.Pod, o Options) {
+	if o.usePodStatus(pod) && sumsFirst(o.Release) {
+		for name, q := range podLevelHeldLimits(pod) {
+			total[name] = q
+		}
+		return
+	}
 	for name, spec := range pod.Spec.Resources.Limits {
 		if !PodLevelSupported(name) {
 			continue

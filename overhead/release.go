@@ -42,7 +42,6 @@ func resized(pod *v1.Pod) bool {
 // status at pod level then replaces the result, for each resource that one of them names (rule L4.2).
 func resizedRequests(pod *v1.Pod, o Options) v1.ResourceList {
 	infeasible := resizeInfeasible(pod)
-	podLevel := !o.IgnorePodLevel && !o.IgnorePodStatus
 	spec := func(c *v1.Container, _ *v1.ContainerStatus) v1.ResourceList { return c.Resources.Requests }
 	allocated := func(c *v1.Container, s *v1.ContainerStatus) v1.ResourceList {
 		switch {
@@ -60,7 +59,7 @@ func resizedRequests(pod *v1.Pod, o Options) v1.ResourceList {
 		return allocated(c, s)
 	}
 	totals := []v1.ResourceList{sumOf(pod, o, allocated), sumOf(pod, o, used)}
-	if status := pod.Status.Resources; podLevel && status != nil && status.Requests != nil && pod.Status.AllocatedResources != nil {
+	if status := pod.Status.Resources; !o.IgnorePodStatus && status != nil && status.Requests != nil && pod.Status.AllocatedResources != nil {
 		totals = []v1.ResourceList{pod.Status.AllocatedResources, status.Requests}
 	}
 	if !infeasible {
@@ -76,6 +75,31 @@ func resizedRequests(pod *v1.Pod, o Options) v1.ResourceList {
 		add(total, pod.Spec.Overhead)
 	}
 	return total
+}
+
+// resizedLimits returns the limits of the containers in v1.37: the larger of the sum over the spec, unless the resize is infeasible,
+// and the sum over the actuated limits, where known, else those of the spec (rule L4.1). The limits of the pod's status stand for the
+// second sum.
+func resizedLimits(pod *v1.Pod, o Options) v1.ResourceList {
+	infeasible := resizeInfeasible(pod)
+	spec := func(_ *v1.Pod, c *v1.Container, _ bool, _ Options) v1.ResourceList { return c.Resources.Limits }
+	actuated := func(pod *v1.Pod, c *v1.Container, _ bool, _ Options) v1.ResourceList {
+		switch s := statusOf(pod, c.Name); {
+		case s != nil && s.Resources != nil && s.Resources.Limits != nil:
+			return s.Resources.Limits
+		case infeasible:
+			return nil
+		}
+		return c.Resources.Limits
+	}
+	total := ofContainers(pod, o, actuated)
+	if status := pod.Status.Resources; !o.IgnorePodStatus && status != nil && status.Limits != nil {
+		total = largest(status.Limits)
+	}
+	if infeasible {
+		return total
+	}
+	return largest(total, ofContainers(pod, o, spec))
 }
 
 // sumOf returns the sum over the containers of one kind of amount.
@@ -94,11 +118,28 @@ func podLevelHeld(pod *v1.Pod, infeasible bool, o Options) v1.ResourceList {
 		}
 		lists = append(lists, pod.Status.Resources.Requests, pod.Status.AllocatedResources)
 	}
-	out := largest(lists...)
-	for name := range out {
+	return podLevelOnly(largest(lists...))
+}
+
+// podLevelHeldLimits returns the limits of spec.resources and of the pod's status, the larger of both, or those of the status alone
+// when the resize is infeasible (rule L4.2). There are none when spec.resources names nothing that a pod can ask for as a whole.
+func podLevelHeldLimits(pod *v1.Pod) v1.ResourceList {
+	if !podLevelRequests(pod) && !anySupported(pod.Spec.Resources.Limits) {
+		return nil
+	}
+	out := largest(pod.Status.Resources.Limits)
+	if !resizeInfeasible(pod) {
+		out = largest(out, pod.Spec.Resources.Limits)
+	}
+	return podLevelOnly(out)
+}
+
+// podLevelOnly removes the resources that pods cannot ask for as a whole.
+func podLevelOnly(list v1.ResourceList) v1.ResourceList {
+	for name := range list {
 		if !PodLevelSupported(name) {
-			delete(out, name)
+			delete(list, name)
 		}
 	}
-	return out
+	return list
 }

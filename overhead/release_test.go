@@ -43,3 +43,26 @@ func TestReleases(t *testing.T) {
 		}
 	})
 }
+
+// The limits of a pod while it is resized, in each release.
+func TestLimitsOfReleases(t *testing.T) {
+	const never = "\nresize Infeasible"
+	type test struct {
+		name, why, pod string
+		want           [4]string
+	}
+	testkit.Run(t, []test{
+		{"crossed", "a grows while b shrinks", "container a limits cpu=2\ncontainer b limits cpu=1\nstatus a limits cpu=1\nstatus b limits cpu=2", [4]string{"cpu=4", "cpu=4", "cpu=4", "cpu=3"}},
+		{"infeasible without status", "the limit of b does not count", "container a limits cpu=4\ncontainer b limits cpu=1\nstatus a limits cpu=1" + never, [4]string{"cpu=2", "cpu=2", "cpu=2", "cpu=1"}},
+		{"status of the pod", "it stands for the containers' limits", "container a limits cpu=1\nwholestatus limits cpu=3", [4]string{"cpu=1", "cpu=1", "cpu=1", "cpu=3"}},
+		{"pod level", "the larger of spec and status", "container a\nwhole limits cpu=2\nwholestatus limits cpu=3", [4]string{"cpu=2", "cpu=2", "cpu=3", "cpu=3"}},
+		{"pod level and infeasible", "the status alone", "container a\nwhole limits cpu=5\nwholestatus limits cpu=3" + never, [4]string{"cpu=5", "cpu=5", "cpu=3", "cpu=3"}},
+		{"pod level and a name of the status", "v1.37 reads it", "container a\nwhole limits cpu=1\nwholestatus limits cpu=2,memory=5Gi", [4]string{"cpu=1", "cpu=1", "cpu=2", "cpu=2,memory=5Gi"}},
+		{"nothing of a pod as a whole", "the containers and the status of the pod", "container a limits cpu=1\nwhole limits ephemeral-storage=1\nwholestatus limits cpu=100m", [4]string{"cpu=1", "cpu=1", "cpu=1", "cpu=1"}},
+	}, func(t *testing.T, tc test) {
+		pod := testkit.Containers(tc.pod)
+		for i, v := range release.Versions() {
+			require.Equal(t, tc.want[i], testkit.ShowResources(Limits(pod, Options{UseStatus: true, Release: v})), "%s: %s", v, tc.why)
+		}
+	})
+}

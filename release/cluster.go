@@ -78,7 +78,7 @@ func admission() []Difference {
 		Difference{ID: "L15.4", Option: "admission.Options.Release", Name: "defaults at pod level", Sentence: "v1.37 fills pod-level requests and limits after admission, requests also for pods that name pod-level requests alone.",
 			Example: "Pod-level request of 2 cpu, one container with 1 cpu and 1Gi as requests and limits: v1.36 stores it as it is, v1.37 adds a pod-level request of 1Gi and limits.",
 			By:      by("requests, if limits are given", "=", "=", "requests and limits")},
-		Difference{ID: "L15.5", Option: "kubelet.QoS, admission.Options.Release", Name: "class of service of a pod with empty spec.resources", Sentence: "In v1.37 containers decide the class when spec.resources names nothing; before, such a pod was BestEffort.",
+		Difference{ID: "L15.5", Option: "kubelet.QoS, kubelet.OOMScoreAdj, admission.Options.Release", Name: "class of service of a pod with empty spec.resources", Sentence: "In v1.37 containers decide the class when spec.resources names nothing; before, such a pod was BestEffort.",
 			Example: "spec.resources {} and a container with a request of 1 cpu: v1.36 BestEffort, v1.37 Burstable.",
 			By:      by("BestEffort", "=", "=", "by the containers")},
 		Difference{ID: "L15.6", Outside: "podberth has no resize sub-resource.", Name: "what a resize may change", Sentence: "Since v1.36 pods with pod-level resources and plain init containers can be resized.",

@@ -60,7 +60,7 @@ func filters() []Difference {
 
 func requests() []Difference {
 	return in("requests",
-		Difference{ID: "L4.1", Option: "overhead.Options.Release, cluster.Objects.Release, filter.FitOptions.Release", Name: "resize of several containers",
+		Difference{ID: "L4.1", Option: "overhead.Options.Release, cluster.Objects.Release, filter.FitOptions.Release, quota.Usage, quota.Check", Name: "resize of several containers",
 			Sentence: "v1.37 takes the largest of three sums over the pod (spec, allocated, in use); before, the sum of the largest of each container.",
 			Example:  "Container a with 2 cpu in the spec and 1 running, b with 1 and 2: v1.36 counts 4 cpu, v1.37 counts 3.",
 			By:       by("largest of each container, then the sum", "=", "=", "sums, then the largest")},

@@ -226,7 +226,7 @@ func (c *request) compare(s server) error {
 	if c.pod != nil {
 		c.pod.ResourceVersion = version
 	}
-	r := disruption.Request{Namespace: namespace, Name: "p", Eviction: &c.post}
+	r := disruption.Request{Namespace: namespace, Name: "p", Eviction: &c.post, Release: trial.Linked}
 	if c.query != "" {
 		r.DryRun = []string{"All"}
 	}

@@ -12,6 +12,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/eviction/disruption"
 )
 
@@ -52,7 +53,7 @@ func TestRace(t *testing.T) {
 				if answers[i].code != code {
 					continue
 				}
-				d := e.Evict(p, disruption.Request{}, time.Now())
+				d := e.Evict(p, disruption.Request{Release: trial.Linked}, time.Now())
 				mine, real := d.StatusObject(), metav1.Status{}
 				require.NoError(t, json.Unmarshal(answers[i].body, &real))
 				real.ListMeta = metav1.ListMeta{}

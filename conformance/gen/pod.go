@@ -42,6 +42,10 @@ func (g *generator) draft(name string) *v1.Pod {
 			s.InitContainers = append(s.InitContainers, c)
 		}
 	}
+	if g.focus&Images != 0 && g.one(3) { // since v1.36 its size counts
+		image := &v1.ImageVolumeSource{Reference: g.imageName(), PullPolicy: v1.PullIfNotPresent}
+		s.Volumes = append(s.Volumes, v1.Volume{Name: "image", VolumeSource: v1.VolumeSource{Image: image}})
+	}
 	if g.with(OddResources) {
 		g.oddResources(p)
 	}

@@ -40,10 +40,8 @@ func (g *generator) volumes() {
 	if g.one(3) {
 		o.CSIDrivers = append(o.CSIDrivers, &storagev1.CSIDriver{ObjectMeta: g.meta("", pick(g, append(inTreeDrivers, inTree.Provisioner))), Spec: storagev1.CSIDriverSpec{StorageCapacity: &capacity}})
 	}
-	for _, d := range o.CSIDrivers {
-		if g.one(4) {
-			d.Spec.PreventPodSchedulingIfMissing = &required // v1.37 reads it
-		}
+	if g.one(2) { // v1.37 reads it; of several drivers that are missing it names any
+		pick(g, o.CSIDrivers).Spec.PreventPodSchedulingIfMissing = &required
 	}
 	for i := range g.Intn(4) {
 		q := resource.MustParse(pick(g, []string{"0", "1Gi", "5Gi", "100Gi"}))

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/kubelet/eviction"
 
+	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/eviction/pressure"
 	"github.com/podberth/podberth/overhead"
 )
@@ -65,7 +66,7 @@ func (n *node) check(policy *pressure.Policy, before, state pressure.State, d pr
 	ranking := d.Ranking
 	if acting != *d.Acting {
 		n.Count("another threshold")
-		ranking = pressure.Rank(acting.Signal, n.layout, c.see.Pods, c.see.Stats, pressure.Options{})
+		ranking = pressure.Rank(acting.Signal, n.layout, c.see.Pods, c.see.Stats, pressure.Options{Release: trial.Linked})
 	}
 	first := slices.IndexFunc(ranking, func(r pressure.Ranked) bool { return r.Exempt == "" })
 	if first < 0 {
@@ -203,7 +204,7 @@ func (n *node) explains(s pressure.Status, c *cycle) bool {
 	if !strings.HasPrefix(c.killed[0].status.Message, says) {
 		return false
 	}
-	ranking := pressure.Rank(t.Signal, n.layout, c.see.Pods, c.see.Stats, pressure.Options{})
+	ranking := pressure.Rank(t.Signal, n.layout, c.see.Pods, c.see.Stats, pressure.Options{Release: trial.Linked})
 	first := slices.IndexFunc(ranking, func(r pressure.Ranked) bool { return r.Exempt == "" })
 	at := slices.IndexFunc(ranking, func(r pressure.Ranked) bool { return r.Pod.UID == c.killed[0].pod.UID })
 	if at < 0 || first < 0 || !tied(t.Signal, ranking[at], ranking[first]) {

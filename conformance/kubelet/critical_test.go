@@ -1,7 +1,6 @@
 package kubelet_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -71,7 +70,7 @@ func critical(s *trial.Source) error {
 		real = append(real, fmt.Sprint(p.Name, " ", x.Reason, " ", evicted))
 		return nil
 	}, record.NewFakeRecorder(100))
-	rest, err := handler.HandleAdmissionFailure(context.Background(), pod, reasons)
+	rest, err := handleFailure(handler, pod, reasons)
 	victims, mine := pressure.CriticalVictims(pod, running, missing)
 	if err != nil {
 		s.Count("nobody is enough")

@@ -114,7 +114,7 @@ type look func(*pressure.Policy, pressure.State, pressure.State, pressure.Decisi
 
 // play runs the manager until there are no more cycles.
 func (n *node) play(config pressure.Config, thresholds []evictionapi.Threshold, interval time.Duration, compare look) error {
-	policy, err := pressure.Compile(config, pressure.Options{})
+	policy, err := pressure.Compile(config, pressure.Options{Release: trial.Linked})
 	if err != nil {
 		return err
 	}
@@ -308,7 +308,7 @@ func (n *node) admission(h lifecycle.PodAdmitHandler, d pressure.Decision) error
 	n.lock.Lock()
 	defer n.lock.Unlock()
 	pod := n.pod()
-	want := h.Admit(&lifecycle.PodAdmitAttributes{Pod: pod})
+	want := admits(h, pod)
 	ok, message := pressure.Admit(pod, d.Conditions)
 	if want.Admit != ok || !ok && (want.Reason != pressure.Reason || len(d.Conditions) == 1 && want.Message != message || len(want.Message) != len(message)) {
 		return fmt.Errorf("admission with %v: real %+v, podberth %v %q", d.Conditions, want, ok, message)

@@ -56,7 +56,7 @@ func (n *node) config() (pressure.Config, []evictionapi.Threshold, error) {
 		}
 	}
 	n.policyGrace = func(t pressure.Threshold, pod *v1.Pod) int64 {
-		p, err := pressure.Compile(c, pressure.Options{})
+		p, err := pressure.Compile(c, pressure.Options{Release: trial.Linked})
 		if err != nil {
 			panic(err)
 		}

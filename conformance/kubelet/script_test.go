@@ -63,7 +63,7 @@ func playDay(t *testing.T, d nodeday.Day) bool {
 	c := d.Config
 	thresholds, err := eviction.ParseThresholdConfig(c.EnforceNodeAllocatable, c.EvictionHard, c.EvictionSoft, c.EvictionSoftGracePeriod, c.EvictionMinimumReclaim)
 	require.NoError(t, err)
-	policy, err := pressure.Compile(c, pressure.Options{})
+	policy, err := pressure.Compile(c, pressure.Options{Release: trial.Linked})
 	require.NoError(t, err)
 	n.policyGrace = func(t pressure.Threshold, pod *v1.Pod) int64 { return graceSeconds(policy, t, pod) }
 	begin := time.Now().Add(2 * time.Second)

@@ -31,7 +31,7 @@ func TestThresholds(t *testing.T) {
 		}
 		s.Note("%+v", c)
 		want, wantErr := eviction.ParseThresholdConfig(c.EnforceNodeAllocatable, c.EvictionHard, c.EvictionSoft, c.EvictionSoftGracePeriod, c.EvictionMinimumReclaim)
-		p, err := pressure.Compile(c, pressure.Options{})
+		p, err := pressure.Compile(c, pressure.Options{Release: trial.Linked})
 		if (wantErr == nil) != (err == nil) || err != nil && wantErr.Error() != err.Error() {
 			return fmt.Errorf("real %v\npodberth %v", wantErr, err)
 		}

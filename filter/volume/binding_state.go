@@ -24,7 +24,7 @@ type BindingState interface {
 	filter.State[ClaimProblem]
 	filter.Coder
 	// Raw returns v1.37's score of slot i, 0 to 100, which needs no normalization (rule L2.4): the share of storage that stays
-	// free on average over the classes of the claims that wait. It is 0 when nothing waits. Raw is for slots that Check allows.
+	// free on average over the classes of the claims that wait. It is 0 when nothing waits and when Check rejects the slot.
 	Raw(i int) int64
 	// Bindings returns what would be bound and provisioned on slot i, without claims that are bound already. It returns
 	// false when Check rejects the slot.

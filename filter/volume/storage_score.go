@@ -14,11 +14,14 @@ type storage struct {
 
 func (s *bindingState) Raw(i int) int64 {
 	node := s.cluster.Node(i)
-	if node == nil || len(s.binding.delayed) == 0 {
+	if node == nil || len(s.binding.delayed) == 0 || s.binding.checkBound(node) != 0 {
 		return 0
 	}
 	var buf [8]choice
-	_, choices := s.binding.checkDelayed(node, buf[:0])
+	v, choices := s.binding.checkDelayed(node, buf[:0])
+	if v != 0 {
+		return 0
+	}
 	return freeShare(byClass(choices))
 }
 

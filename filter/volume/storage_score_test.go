@@ -23,6 +23,8 @@ func TestStorageScore(t *testing.T) {
 		return &world{nodes: nodes, claims: list, classes: classes(storageClass("s", noProvisioner, wait), storageClass("t", "d", wait)),
 			volumes: volumes(volume("va", "s", "20Gi", on("zone", "a")), volume("vb", "s", "100Gi", on("zone", "b")))}
 	}
+	unreached := published(claim("c", "s", "10Gi"), claim("far", "", "1Gi", boundTo("v")))
+	unreached.volumes = volumes(volume("v", "", "1Gi", on("zone", "b")))
 	uncounted := published(claim("c", "s", "10Gi"))
 	uncounted.drivers = nil
 	type test struct {
@@ -35,6 +37,8 @@ func TestStorageScore(t *testing.T) {
 		{"L2.4", "10Gi of 20Gi and of 100Gi", published(claim("c", "s", "10Gi")), pod("p", "c"), [3]int64{50, 90, 0}},
 		{"two claims of a class", "15Gi together, each tested alone", published(claim("c", "s", "10Gi"), claim("d", "s", "5Gi")), pod("p", "c", "d"), [3]int64{25, 85, 0}},
 		{"more than there is", "each fits alone", published(claim("c", "s", "15Gi"), claim("d", "s", "15Gi")), pod("p", "c", "d"), [3]int64{0, 70, 0}},
+		{"too large", "a node without room has no score", published(claim("c", "s", "30Gi")), pod("p", "c"), [3]int64{0, 70, 0}},
+		{"bound volume out of reach", "a node that is rejected has no score", unreached, pod("p", "c", "far"), [3]int64{0, 90, 0}},
 		{"nobody publishes", "nothing to compare", uncounted, pod("p", "c"), [3]int64{0, 0, 0}},
 		{"volumes", "10Gi of volumes with 20Gi and 100Gi", volumesOf(claim("c", "s", "10Gi")), pod("p", "c"), [3]int64{50, 90, 0}},
 		{"volumes and provisioning", "only the volumes count", volumesOf(claim("c", "s", "10Gi"), claim("d", "t", "1Gi")), pod("p", "c", "d"), [3]int64{50, 90, 0}},

@@ -3,7 +3,7 @@
 //
 //	class := kubelet.QoS(pod, release.Current)                    // Guaranteed, Burstable or BestEffort
 //	g := kubelet.PodCgroup(pod, kubelet.CgroupOptions{})          // cpu.shares, CFS quota, memory limit, huge pages
-//	adj, err := kubelet.OOMScoreAdj(pod, &container, memoryBytes) // oom_score_adj of one container
+//	adj, err := kubelet.OOMScoreAdj(pod, &container, memoryBytes, release.Current) // oom_score_adj of one container
 //	order, err := kubelet.OOMOrder(processes, memoryBytes)        // who is killed first
 //
 // The rules, with a CPU request and limit in thousandths:

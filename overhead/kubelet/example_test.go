@@ -52,7 +52,7 @@ func ExampleOOMOrder() {
 	web, db := pod("web", "1Gi", "2Gi"), pod("db", "6Gi", "6Gi")
 	var processes []kubelet.Process
 	for _, p := range []*v1.Pod{web, db} {
-		adj, err := kubelet.OOMScoreAdj(p, &p.Spec.Containers[0], machine)
+		adj, err := kubelet.OOMScoreAdj(p, &p.Spec.Containers[0], machine, release.Current)
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -30,7 +30,7 @@ const (
 	nodeCriticalClass = "system-node-critical"
 )
 
-// OOMScoreAdj returns the oom_score_adj that the kubelet gives a container of the pod on a machine with capacityBytes of
+// OOMScoreAdj returns the oom_score_adj that the kubelet of a release gives a container of the pod on a machine with capacityBytes of
 // memory. The first line that applies decides:
 //
 //	system-node-critical   -997 (a static pod, a mirror pod, or a pod with a priority of at least 2000000000)
@@ -44,7 +44,7 @@ const (
 // container that is no sidecar, and a nil container requests nothing. OOMScoreAdj fails if capacityBytes is not positive.
 // Rules O10.1 to O10.5: documentation, "Node-pressure Eviction" (Node out of memory behavior). The lower bound 2 there is
 // that of older kubelets.
-func OOMScoreAdj(pod *v1.Pod, container *v1.Container, capacityBytes int64) (int, error) {
+func OOMScoreAdj(pod *v1.Pod, container *v1.Container, capacityBytes int64, v release.Version) (int, error) {
 	if capacityBytes <= 0 {
 		return 0, fmt.Errorf("memory capacity %d: must be greater than 0", capacityBytes)
 	}
@@ -54,7 +54,7 @@ func OOMScoreAdj(pod *v1.Pod, container *v1.Container, capacityBytes int64) (int
 	if nodeCritical(pod) {
 		return guaranteedScore, nil
 	}
-	switch QoS(pod, release.Current) {
+	switch QoS(pod, v) {
 	case v1.PodQOSGuaranteed:
 		return guaranteedScore, nil
 	case v1.PodQOSBestEffort:

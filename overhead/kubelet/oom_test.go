@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 func TestOOMScoreAdj(t *testing.T) {
@@ -45,7 +46,7 @@ func TestOOMScoreAdj(t *testing.T) {
 					continue
 				}
 				testkit.Unchanged(t, func() {
-					got, err := OOMScoreAdj(pod, &list[i], 10*gi)
+					got, err := OOMScoreAdj(pod, &list[i], 10*gi, release.Current)
 					require.NoError(t, err)
 					require.Equal(t, c.want, got)
 				}, pod)
@@ -54,7 +55,7 @@ func TestOOMScoreAdj(t *testing.T) {
 		}
 		t.Fatal("no such container")
 	})
-	_, err := OOMScoreAdj(testkit.Containers(testkit.Kata), nil, 0)
+	_, err := OOMScoreAdj(testkit.Containers(testkit.Kata), nil, 0, release.Current)
 	require.EqualError(t, err, "memory capacity 0: must be greater than 0")
 }
 
@@ -76,7 +77,7 @@ func TestOOMNodeCritical(t *testing.T) {
 	}, func(t *testing.T, c test) {
 		pod := testkit.Pod("p").Priority(c.priority).Obj()
 		pod.Spec.PriorityClassName, pod.Annotations = c.class, c.annotations
-		got, err := OOMScoreAdj(pod, &pod.Spec.Containers[0], 1)
+		got, err := OOMScoreAdj(pod, &pod.Spec.Containers[0], 1, release.Current)
 		require.NoError(t, err)
 		require.Equal(t, c.want, got)
 	})

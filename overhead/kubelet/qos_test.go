@@ -45,7 +45,7 @@ func TestQoS(t *testing.T) {
 func TestNilPod(t *testing.T) {
 	require.Equal(t, v1.PodQOSBestEffort, QoS(nil, release.Current))
 	require.Equal(t, minShares, PodCgroup(nil, CgroupOptions{}).Shares)
-	adj, err := OOMScoreAdj(nil, nil, 1)
+	adj, err := OOMScoreAdj(nil, nil, 1, release.Current)
 	require.NoError(t, err)
 	require.Equal(t, 1000, adj)
 }

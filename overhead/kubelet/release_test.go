@@ -36,6 +36,9 @@ func TestClassOfReleases(t *testing.T) {
 			want = v1.PodQOSBurstable
 		}
 		require.Equal(t, want, QoS(pod, v), v.String())
+		adj, err := OOMScoreAdj(pod, &pod.Spec.Containers[0], 1<<30, v)
+		require.NoError(t, err)
+		require.Equal(t, map[v1.PodQOSClass]int{v1.PodQOSBestEffort: 1000, v1.PodQOSBurstable: 999}[want], adj, v.String())
 		pod.Spec.Resources.Requests = v1.ResourceList{"example.com/gpu": resource.MustParse("1")}
 		require.Equal(t, want, QoS(pod, v), "%s: no resource of a pod as a whole", v)
 		pod.Spec.Resources.Limits = testkit.Resources("cpu=1,memory=1Gi")

@@ -1,8 +1,8 @@
 // Package quota computes what a pod is charged with in the resource quotas of its namespace, and whether a quota rejects
 // the pod.
 //
-//	charge := quota.Usage(pod, now)                        // pods, requests.cpu, limits.memory, ...
-//	err := quota.Check("team", hard, used, pod, now)       // nil: accepted; otherwise the API server's Forbidden error
+//	charge := quota.Usage(pod, now, release.Current)                  // pods, requests.cpu, limits.memory, ...
+//	err := quota.Check("team", hard, used, pod, now, release.Current) // nil: accepted; otherwise the API server's Forbidden error
 //
 // The rule:
 //
@@ -32,6 +32,7 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/seconds"
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -49,10 +50,10 @@ const (
 //   - The limits of cpu, memory and ephemeral-storage, as "limits.cpu".
 //
 // Requests and limits include overhead. For a pod that is resized in place the status of its containers counts; the status
-// of the pod as a whole does not. A deleted pod should be gone when its grace period has passed once more after
+// of the pod as a whole does not (rule L4.1 of the release). A deleted pod should be gone when its grace period has passed once more after
 // deletionTimestamp, which includes the period already. A nil pod is charged nothing. Rules O7.1 to O7.3: documentation,
 // "Resource Quotas", "Pod Overhead".
-func Usage(pod *v1.Pod, now time.Time) v1.ResourceList {
+func Usage(pod *v1.Pod, now time.Time, v release.Version) v1.ResourceList {
 	usage := v1.ResourceList{}
 	if pod == nil {
 		return usage
@@ -62,7 +63,7 @@ func Usage(pod *v1.Pod, now time.Time) v1.ResourceList {
 		return usage
 	}
 	usage[v1.ResourcePods] = *resource.NewQuantity(1, resource.DecimalSI)
-	o := overhead.Options{UseStatus: true, IgnorePodStatus: true}
+	o := overhead.Options{UseStatus: true, IgnorePodStatus: true, Release: v}
 	for name, q := range overhead.Requests(pod, o) {
 		s := string(name)
 		switch {
@@ -102,14 +103,14 @@ func charged(pod *v1.Pod, now time.Time) bool {
 //
 // hard and used are those of the quota's status. The quota's scopes must select the pod. A resource that used does not name
 // counts as 0. A nil pod is accepted. Rules O7.4 and O7.5: documentation, "Resource Quotas".
-func Check(name string, hard, used v1.ResourceList, pod *v1.Pod, now time.Time) error {
+func Check(name string, hard, used v1.ResourceList, pod *v1.Pod, now time.Time, v release.Version) error {
 	if pod == nil {
 		return nil
 	}
 	if missing := unspecified(pod, hard); missing != "" {
 		return forbidden(pod, fmt.Sprintf("failed quota: %s: must specify %s", name, missing))
 	}
-	usage := Usage(pod, now)
+	usage := Usage(pod, now, v)
 	var over []v1.ResourceName
 	for res, charge := range usage {
 		if limit, ok := hard[res]; ok {

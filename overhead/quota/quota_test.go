@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 func TestUsage(t *testing.T) {
@@ -23,7 +24,7 @@ func TestUsage(t *testing.T) {
 		{"quota of a resized pod", "the status of the whole pod does not", "container a\nwhole requests cpu=1\nwholestatus requests cpu=3", "count/pods=1,cpu=1,pods=1,requests.cpu=1"},
 	}, func(t *testing.T, c test) {
 		pod := testkit.Containers(c.pod)
-		testkit.Unchanged(t, func() { require.Equal(t, c.want, testkit.ShowResources(Usage(pod, testkit.Epoch))) }, pod)
+		testkit.Unchanged(t, func() { require.Equal(t, c.want, testkit.ShowResources(Usage(pod, testkit.Epoch, release.Current))) }, pod)
 	})
 }
 
@@ -53,7 +54,7 @@ func TestUsageOfEndingPods(t *testing.T) {
 			at := metav1.NewTime(testkit.Epoch)
 			pod.DeletionTimestamp = &at
 		}
-		usage := Usage(pod, testkit.Epoch.Add(c.after))
+		usage := Usage(pod, testkit.Epoch.Add(c.after), release.Current)
 		require.Equal(t, c.charged, len(usage) > 1)
 		require.Contains(t, usage, v1.ResourceName("count/pods"))
 	})
@@ -71,7 +72,7 @@ func TestCheck(t *testing.T) {
 		{"pod level of another name", "is no substitute", "container a\nwhole limits example.com/x=1", "memory=1Gi", "", `pods "test-pod" is forbidden: failed quota: team: must specify memory for: a`},
 		{"quota of other things", "not of this pod", "container a", "services=0", "", ""},
 	}, func(t *testing.T, c test) {
-		err := Check("team", testkit.Resources(c.hard), testkit.Resources(c.used), testkit.Containers(c.pod), testkit.Epoch)
+		err := Check("team", testkit.Resources(c.hard), testkit.Resources(c.used), testkit.Containers(c.pod), testkit.Epoch, release.Current)
 		if c.want == "" {
 			require.NoError(t, err)
 			return
@@ -82,6 +83,19 @@ func TestCheck(t *testing.T) {
 }
 
 func TestNilPod(t *testing.T) {
-	require.Empty(t, Usage(nil, testkit.Epoch))
-	require.NoError(t, Check("q", nil, nil, nil, testkit.Epoch))
+	require.Empty(t, Usage(nil, testkit.Epoch, release.Current))
+	require.NoError(t, Check("q", nil, nil, nil, testkit.Epoch, release.Current))
+}
+
+// A quota counts a pod that is resized as the release does (rule L4.1).
+func TestUsageOfReleases(t *testing.T) {
+	pod := testkit.Containers("container a requests cpu=2\ncontainer b requests cpu=1\nstatus a requests cpu=1\nstatus b requests cpu=2")
+	for _, v := range release.Versions() {
+		want := "4"
+		if v.AtLeast(release.V1_37) {
+			want = "3"
+		}
+		got := Usage(pod, testkit.Epoch, v)["requests.cpu"]
+		require.Equal(t, want, got.String(), v.String())
+	}
 }

@@ -36,7 +36,7 @@ func describePod(pod *v1.Pod, node *v1.Node, now time.Time) string {
 	}
 	fmt.Fprintf(&b, "QoS class: %s\n", kubelet.QoS(pod, release.Current))
 	fmt.Fprintf(&b, "Cgroup: %s\n", describeCgroup(kubelet.PodCgroup(pod, kubelet.CgroupOptions{})))
-	fmt.Fprintf(&b, "Quota charge: %s\n", describeList(quota.Usage(pod, now)))
+	fmt.Fprintf(&b, "Quota charge: %s\n", describeList(quota.Usage(pod, now, release.Current)))
 	return b.String()
 }
 
