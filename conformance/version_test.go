@@ -95,7 +95,7 @@ func TestRelease(t *testing.T) {
 	})
 }
 
-// withFewBudgets leaves one budget in each namespace: v1.37 charges the budgets of a victim in random order (rule L8.11).
+// withFewBudgets leaves one budget in each namespace: v1.37 charges the budgets of a victim in random order.
 func withFewBudgets(v release.Version, c *gen.Cluster) *gen.Cluster {
 	seen := map[string]bool{}
 	c.PodDisruptionBudgets = slices.DeleteFunc(c.PodDisruptionBudgets, func(b *policyv1.PodDisruptionBudget) bool {
