@@ -47,7 +47,7 @@ func (m *Memo) terms(id int32, rep *v1.Pod) *terms {
 // terms of running pods. A nil memo keeps nothing. O(terms of the pod and of all term sets).
 func (e *PodEvaluator) AppendKey(dst []byte, matched []int32, cluster Cluster, m *Memo) ([]byte, []int32) {
 	labels, known := labelsOf(e.pod.Namespace, cluster)
-	dst = appendTerms(key.Text(dst, e.pod.Namespace), e.pod)
+	dst = key.PodTerms(key.Text(dst, e.pod.Namespace), e.pod)
 	dst = key.Flag(dst, e.matchesItself(labels, known))
 	sets, ok := cluster.(view.TermSets)
 	if !ok {

@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	podkey "github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
 )
@@ -117,17 +118,9 @@ func hasHostPort(c *v1.Container) bool {
 
 // internSet returns the id of the pod's set.
 func (s *Snapshot) internSet(pod *v1.Pod) int32 {
-	s.names = s.names[:0]
-	for k := range pod.Labels {
-		s.names = append(s.names, k)
-	}
-	slices.Sort(s.names)
-	key := appendString(s.key[:0], pod.Namespace)
-	for _, k := range s.names {
-		key = appendString(appendString(key, k), pod.Labels[k])
-	}
-	if pod.DeletionTimestamp != nil {
-		key = append(key, 't')
+	key := podkey.Flag(podkey.Text(s.key[:0], pod.Namespace), pod.DeletionTimestamp != nil)
+	if len(pod.Labels) > 0 {
+		key = podkey.Pairs(key, pod.Labels)
 	}
 	s.key = key
 	if id := find(&s.sets.keys, key); id != gone {
@@ -145,40 +138,12 @@ func (s *Snapshot) internTerms(pod *v1.Pod) int32 {
 	if a == nil || !hasTerms(a) {
 		return -1
 	}
-	key := appendString(s.key[:0], pod.Namespace)
-	if a.PodAffinity != nil {
-		key = appendMessage(key, a.PodAffinity)
-	} else {
-		key = append(key, 0)
-	}
-	if a.PodAntiAffinity != nil {
-		key = appendMessage(key, a.PodAntiAffinity)
-	}
-	s.key = key
-	if id := find(&s.terms.keys, key); id != gone {
+	s.key = podkey.PodTerms(podkey.Text(s.key[:0], pod.Namespace), pod)
+	if id := find(&s.terms.keys, s.key); id != gone {
 		return id
 	}
 	s.sweep(&s.terms)
-	return s.terms.intern(s.own, key, pod)
-}
-
-// message has the methods of generated API types that the key needs.
-type message interface {
-	Size() int
-	MarshalToSizedBuffer(data []byte) (int, error)
-	String() string
-}
-
-// appendMessage appends the length plus one, and the wire form, in which maps are in the order of their keys.
-func appendMessage(dst []byte, m message) []byte {
-	n := m.Size()
-	dst = binary.AppendUvarint(dst, uint64(n)+1)
-	at := len(dst)
-	dst = slices.Grow(dst, n)[:at+n]
-	if _, err := m.MarshalToSizedBuffer(dst[at:]); err != nil { // impossible with a buffer of this size; the text distinguishes terms too
-		return append(dst[:at], m.String()...)
-	}
-	return dst
+	return s.terms.intern(s.own, s.key, pod)
 }
 
 func hasTerms(a *v1.Affinity) bool {

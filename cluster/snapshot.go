@@ -17,7 +17,6 @@ type Snapshot struct {
 
 	// Forks do not share the scratch memory and the undo log.
 	key       []byte
-	names     []string
 	request   resources.Vector
 	recording bool
 	serial    uint64

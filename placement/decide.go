@@ -135,7 +135,11 @@ func around(a, n int) int { return (a%n + n) % n }
 
 // answer writes the engine's answer into the decision.
 func (p *Plan) answer(d *Decision, pod *v1.Pod, x *reuse.Answer) {
-	d.Evaluated, d.Feasible, d.Slot, d.Total, d.Next = x.Examined, x.Feasible, x.Slot, x.Total, around(d.Next+x.Examined, d.Nodes)
+	d.Feasible, d.Slot, d.Total = x.Feasible, x.Slot, x.Total
+	if d.Evaluated = x.Examined; d.Evaluated == 0 {
+		d.Evaluated = d.Nodes
+	}
+	d.Next = around(d.Next+d.Evaluated, d.Nodes)
 	if d.Slot >= 0 {
 		d.Node = p.cluster.Node(d.Slot).Name
 		d.Volumes = p.bindings(pod, d.Slot)

@@ -38,7 +38,7 @@ func (s *shape) choose(q *Question) (Answer, bool) {
 		s.leaveOut(q.Without, groups)
 	}
 	feasible := e.room.feasible[:0]
-	out := Answer{Slot: -1, Examined: len(e.order())}
+	out := Answer{Slot: -1}
 	for k := range groups {
 		c := &groups[k]
 		if c.count == 0 {

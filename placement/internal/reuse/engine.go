@@ -248,7 +248,7 @@ func lasts(c Counting) bool {
 type Answer struct {
 	Slot     int // -1: no node is feasible
 	Total    int64
-	Examined int
+	Examined int // 0: every node
 	Feasible int
 	// Predicates and Rejected say why there is no node. When there is a node, Predicates are those of an Accountable.
 	Predicates filter.Predicates

@@ -43,11 +43,14 @@ func (a *asker) searchable() (RowsFilter, bool) {
 	return f, true
 }
 
-// treeOf returns the tree of the shape's layout, up to date; nil when a look at every node serves the pod. A layout that is used once
+// scansForTree is how many looks at every node cost as much as making a tree.
+const scansForTree = 4
+
+// treeOf returns the tree of the shape's layout, up to date; nil when a look at every node serves the pod. A layout that is seldom used
 // has no tree.
 func (s *shape) treeOf() *tree {
 	l, e := s.layout, s.engine
-	if l.scans++; l.scans == 1 {
+	if l.scans++; l.scans <= scansForTree {
 		return nil
 	}
 	if l.tree == nil || !l.tree.follow(e, l) {
