@@ -50,10 +50,13 @@ const scansForTree = 4
 // has no tree.
 func (s *shape) treeOf() *tree {
 	l, e := s.layout, s.engine
-	if l.scans++; l.scans <= scansForTree {
-		return nil
+	if l.tree != nil {
+		if l.tree.follow(e, l) {
+			return l.tree
+		}
+		l.tree, l.scans = nil, 0
 	}
-	if l.tree == nil || !l.tree.follow(e, l) {
+	if l.scans++; l.scans > scansForTree {
 		l.tree = newTree(e, l)
 	}
 	return l.tree

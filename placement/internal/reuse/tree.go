@@ -36,8 +36,8 @@ func newTree(e *Engine, l *layout) *tree {
 	return t
 }
 
-// follow brings the boxes to the version of the cluster. It reports false when the log does not reach back that far or when making
-// the boxes again takes less time.
+// follow brings the boxes to the version of the cluster. It reports false when the log does not reach back that far, or when so much
+// has changed that a look at every node takes less time.
 func (t *tree) follow(e *Engine, l *layout) bool {
 	if e.ranks(); t.orders != e.orders {
 		return false
@@ -55,7 +55,7 @@ func (t *tree) follow(e *Engine, l *layout) bool {
 	for _, block := range blocks {
 		events += len(block)
 	}
-	if !known || events > len(t.leaf) {
+	if !known || 4*events > len(t.leaf) {
 		return false
 	}
 	for _, block := range blocks {
