@@ -7,7 +7,8 @@ package cluster
 func (s *Snapshot) Fork() *Snapshot {
 	s.lazy.Lock()
 	defer s.lazy.Unlock()
-	f := &Snapshot{core: s.core, indexes: s.indexes, images: s.images, order: s.order}
+	f := &Snapshot{core: s.core, indexes: s.indexes, images: s.images}
+	f.order.Store(s.order.Load())
 	s.own, f.own = &owner{}, &owner{}
 	return f
 }
