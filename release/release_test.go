@@ -105,6 +105,23 @@ func TestFidelityRows(t *testing.T) {
 	require.ElementsMatch(t, want, rows)
 }
 
+// Every difference that a page of fidelity names is one that something follows.
+func TestFidelityMarks(t *testing.T) {
+	pages, err := filepath.Glob("../docs/fidelity/*.md")
+	require.NoError(t, err)
+	followed := map[string]bool{}
+	for _, d := range release.Differences() {
+		followed[d.ID] = d.Option != ""
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, id := range regexp.MustCompile(`\bL[0-9]+\.[0-9]+\b`).FindAllString(string(text), -1) {
+			require.True(t, followed[id], "%s: %s", page, id)
+		}
+	}
+}
+
 // A branch on a release stands in a file release.go, so that everything that differs is found at once.
 func TestBranches(t *testing.T) {
 	require.NoError(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
