@@ -42,7 +42,7 @@ func FitHint(o FitOptions) func(pod *v1.Pod, old, new any) (bool, error) {
 			return before == nil || grew(pod, before, after), nil
 		}
 		if before, after, ok := event[DeviceClass](old, new); ok {
-			return after != nil && provides(pod, before, after), nil
+			return devicesServe(o.Release) && after != nil && provides(pod, before, after), nil
 		}
 		return false, unexpected(old, new, "*v1.Pod, *v1.Node or *DeviceClass")
 	}

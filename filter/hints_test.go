@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 type hintCase struct {
@@ -63,6 +64,7 @@ func TestHints(t *testing.T) {
 			return FitHint(FitOptions{})(pod("p", "deviceclass.resource.kubernetes.io/gpu", "1"), old, new)
 		}, class(""), class("example.com/x"), false},
 		{"fit: device class for the resource", "it newly provides what is asked for", fit, nil, class("example.com/x"), true},
+		{"fit: device class in v1.35", "devices serve extended resources since v1.36 (L3.3)", FitHint(FitOptions{Release: release.V1_35}), nil, class("example.com/x"), false},
 		{"fit: device class for a resource asked for with 0", "the name is enough", func(p *v1.Pod, old, new any) (bool, error) {
 			return FitHint(FitOptions{})(pod("p", "example.com/x", "0"), old, new)
 		}, nil, class("example.com/x"), true},
