@@ -7,8 +7,7 @@ package cluster
 func (s *Snapshot) Fork() *Snapshot {
 	s.lazy.Lock()
 	defer s.lazy.Unlock()
-	f := &Snapshot{core: s.core, indexes: s.indexes, images: s.images}
-	f.order.Store(s.order.Load())
+	f := &Snapshot{core: s.core, indexes: s.indexes, images: s.images, order: s.order}
 	s.own, f.own = &owner{}, &owner{}
 	return f
 }

@@ -16,7 +16,7 @@ func (s *Snapshot) addNode(node *v1.Node) {
 	if n := len(s.free); n > 0 {
 		slot = int(s.free[n-1])
 	}
-	order, tree := s.order.Load(), s.keepTree()
+	order, tree := s.order, s.keepTree()
 	s.occupy(slot, node)
 	s.placeInTree(slot, node)
 	s.record(undo{kind: undoOccupy, slot: slot, tree: tree, order: order})
@@ -32,14 +32,13 @@ func (s *Snapshot) updateNode(slot int, node *v1.Node) {
 	if old == node {
 		return
 	}
-	order, tree := s.order.Load(), s.tree
+	order, tree := s.order, s.tree
 	s.change(slot, node)
 	if view.ZoneKey(old) != view.ZoneKey(node) {
-		s.Order() // keeps the list that was valid before the change
-		order, tree = s.order.Load(), s.keepTree()
+		order, tree = s.Order(), s.keepTree() // Order keeps the list that was valid before the change
 		s.removeFromTree(slot, old)
 		s.placeInTree(slot, node)
-		s.order.Store(order)
+		s.order = order
 	}
 	s.record(undo{kind: undoChange, slot: slot, node: old, tree: tree, order: order})
 }
@@ -60,7 +59,7 @@ func (s *Snapshot) removeNode(name string) error {
 		}
 	}
 	node := s.Node(slot)
-	order, tree := s.order.Load(), s.keepTree()
+	order, tree := s.order, s.keepTree()
 	s.vacate(slot)
 	s.removeFromTree(slot, node)
 	s.record(undo{kind: undoVacate, slot: slot, node: node, tree: tree, order: order})

@@ -22,16 +22,16 @@ func (s *Snapshot) keepTree() *zoneTree {
 	return nil
 }
 
-func (s *Snapshot) restoreTree(t *zoneTree, order *[]int32) {
+func (s *Snapshot) restoreTree(t *zoneTree, order []int32) {
 	s.tree = t
-	s.order.Store(order)
+	s.order = order
 }
 
 func (s *Snapshot) writeTree() *zoneTree {
 	if s.tree.own != s.own {
 		s.tree = &zoneTree{s.own, s.tree.Clone()}
 	}
-	s.order.Store(nil)
+	s.order = nil
 	return s.tree
 }
 
@@ -47,14 +47,16 @@ func (s *Snapshot) removeFromTree(slot int, node *v1.Node) {
 // Order shows such a change only after a node was added or removed (F17.4). The first call after that takes O(nodes). A
 // returned list never changes. Read-only.
 func (s *Snapshot) Order() []int32 {
-	if list := s.order.Load(); list != nil {
-		return *list
+	s.lazy.RLock()
+	list := s.order
+	s.lazy.RUnlock()
+	if list != nil {
+		return list
 	}
 	s.lazy.Lock()
 	defer s.lazy.Unlock()
-	if s.order.Load() == nil {
-		list := s.tree.Order()
-		s.order.Store(&list)
+	if s.order == nil {
+		s.order = s.tree.Order()
 	}
-	return *s.order.Load()
+	return s.order
 }

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"sync"
-	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -28,7 +27,7 @@ type Snapshot struct {
 	lazy    sync.RWMutex // a read that makes an index may run beside other reads
 	indexes map[indexKey]*valueIndex
 	images  *images
-	order   atomic.Pointer[[]int32] // nil: not made yet
+	order   []int32
 }
 
 // core is the part of a snapshot that Fork copies. Afterwards neither snapshot owns what the headers point to.

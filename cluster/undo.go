@@ -35,7 +35,7 @@ type undo struct {
 	info     *info
 	node     *v1.Node
 	tree     *zoneTree
-	order    *[]int32
+	order    []int32
 	call     func()
 }
 
