@@ -15,10 +15,12 @@ type Plan struct {
 	profile Profile
 	engine  *reuse.Engine // nil: nothing is kept
 
-	scan    []int   // slots in scan order
-	scanned []int32 // the cluster's own list that scan was made of
-	named   []int   // slots by name
-	namedOf []int   // the scan order that named was made of
+	log     reuse.Log // the cluster's; nil: it has none
+	scan    []int     // slots in scan order
+	scanned []int32   // the cluster's own list that scan was made of
+	ordered uint64    // version of the cluster when scan was found to be right
+	named   []int     // slots by name
+	namedOf []int     // the scan order that named was made of
 
 	preempter *preempter // made by the first Preempt
 
@@ -34,6 +36,7 @@ func New(c Cluster, profile Profile) (*Plan, error) {
 	}
 	p := &Plan{cluster: c, profile: profile.over(c)}
 	if log, ok := c.(reuse.Log); ok {
+		p.log = log
 		p.engine = reuse.New(log, p.order, p.profile.units(c))
 	}
 	return p, nil
@@ -61,6 +64,13 @@ type Options struct {
 
 // order returns the slots of all nodes in scan order: the zones take turns, a node each. Callers must not change the slice.
 func (p *Plan) order() []int {
+	if p.log != nil {
+		version := p.log.Version()
+		if version == p.ordered && len(p.scan) > 0 {
+			return p.scan
+		}
+		p.ordered = version
+	}
 	o, ok := p.cluster.(interface{ Order() []int32 })
 	if !ok {
 		p.scan = filter.ScanOrder(p.cluster)
@@ -68,6 +78,7 @@ func (p *Plan) order() []int {
 	}
 	list := o.Order() // a new list whenever nodes changed
 	if len(list) == 0 {
+		p.scanned, p.scan = nil, nil
 		return nil
 	}
 	if len(list) == len(p.scanned) && &list[0] == &p.scanned[0] {
