@@ -37,9 +37,7 @@ func outcome(in io.Reader) string {
 	for k, object := range o.All() {
 		out = append(out, k.Kind+" "+object.GetNamespace()+"/"+object.GetName())
 	}
-	for _, w := range o.Warnings.Texts() {
-		out = append(out, w)
-	}
+	out = append(out, o.Warnings.Texts()...)
 	return strings.Join(out, ", ")
 }
 
