@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
+	podkey "github.com/podberth/podberth/internal/key"
 )
 
 // valueIndex numbers the values of a label on the nodes, or the combinations of everything that a list of reads names. The
@@ -59,7 +61,7 @@ func (s *Snapshot) Classes(reads []string) (ids, reps []int32, ok bool) {
 	}
 	var list []byte
 	for _, r := range reads {
-		list = appendString(list, r)
+		list = podkey.Text(list, r)
 	}
 	name := indexKey{classes: true, name: string(list)}
 	c := s.values(name)
@@ -240,7 +242,7 @@ func (c *valueIndex) of(node *v1.Node) (string, bool) {
 			b = binary.AppendUvarint(b, uint64(len(node.Spec.Taints)))
 			for i := range node.Spec.Taints {
 				t := &node.Spec.Taints[i]
-				b = appendString(appendString(appendString(b, t.Key), t.Value), string(t.Effect))
+				b = podkey.Text(podkey.Text(podkey.Text(b, t.Key), t.Value), t.Effect)
 			}
 		case "unschedulable":
 			if node.Spec.Unschedulable {
@@ -249,12 +251,12 @@ func (c *valueIndex) of(node *v1.Node) (string, bool) {
 				b = append(b, 0)
 			}
 		case "name":
-			b = appendString(b, node.Name)
+			b = podkey.Text(b, node.Name)
 		case "features":
 			features := slices.Compact(slices.Sorted(slices.Values(node.Status.DeclaredFeatures)))
 			b = binary.AppendUvarint(b, uint64(len(features)))
 			for _, f := range features {
-				b = appendString(b, f)
+				b = podkey.Text(b, f)
 			}
 		default:
 			v, ok := node.Labels[strings.TrimPrefix(r, "label:")]
@@ -262,7 +264,7 @@ func (c *valueIndex) of(node *v1.Node) (string, bool) {
 				b = append(b, 0)
 				continue
 			}
-			b = appendString(append(b, 1), v)
+			b = podkey.Text(append(b, 1), v)
 		}
 	}
 	return string(b), true

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"encoding/binary"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -152,11 +151,6 @@ func hasTerms(a *v1.Affinity) bool {
 	}
 	p := a.PodAntiAffinity
 	return p != nil && len(p.RequiredDuringSchedulingIgnoredDuringExecution)+len(p.PreferredDuringSchedulingIgnoredDuringExecution) > 0
-}
-
-// appendString appends the length and the bytes, so that different lists of strings give different keys.
-func appendString(dst []byte, v string) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(v))), v...)
 }
 
 // sweepAt is the number of idle ids that the snapshot keeps for later pods.

@@ -1,6 +1,10 @@
 package filter
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/podberth/podberth/internal/view"
+)
 
 // Search looks for nodes that take a pod. A search is sequential and deterministic. To use several cores, let workers call
 // Predicates.First for disjoint parts of the slots, store the results in a slice, and pass a function that reads the slice.
@@ -80,7 +84,7 @@ func (s Search) Run(ps Predicates, check func(i int) Rejection) Found {
 	if limit <= 0 || limit > n {
 		limit = n
 	}
-	at := modulo(s.Next, n)
+	at := view.Around(s.Next, n)
 	for f.Examined < n && len(f.Feasible) < limit {
 		i := s.Candidates[at]
 		if at++; at == n {
@@ -104,10 +108,7 @@ func (s Search) Run(ps Predicates, check func(i int) Rejection) Found {
 	if nodes <= 0 {
 		nodes = n
 	}
-	f.Next = modulo(s.Next+f.Examined, nodes)
+	f.Next = view.Around(s.Next+f.Examined, nodes)
 	f.Examined += outside
 	return f
 }
-
-// modulo returns a mod n, from 0 to n-1 for negative a too.
-func modulo(a, n int) int { return (a%n + n) % n }

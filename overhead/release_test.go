@@ -28,7 +28,7 @@ func TestReleases(t *testing.T) {
 		{"L4.2", "the largest of spec, allocated and in use", "container a\nwhole requests cpu=2\nwholestatus requests cpu=4 allocated cpu=3", [4]string{"cpu=2", "cpu=2", "cpu=4", "cpu=4"}},
 		{"L4.2 infeasible", "the spec does not count", "container a\nwhole requests cpu=9\nwholestatus requests cpu=4 allocated cpu=3" + never, [4]string{"cpu=9", "cpu=9", "cpu=4", "cpu=4"}},
 		{"L4.1 used without requests", "what is allocated counts", "container a requests cpu=1\nstatus a limits cpu=9 allocated cpu=3", [4]string{"cpu=3", "cpu=3", "cpu=3", "cpu=3"}},
-		{"L4.2 both at pod level", "they stand for the containers' amounts", "container a requests cpu=1\nstatus a requests cpu=9\nwhole limits memory=1\nwholestatus requests cpu=2 allocated cpu=3", [4]string{"cpu=9", "cpu=9", "cpu=9", "cpu=3"}},
+		{"L4.2 both at pod level", "they count in place of the amounts of the containers", "container a requests cpu=1\nstatus a requests cpu=9\nwhole limits memory=1\nwholestatus requests cpu=2 allocated cpu=3", [4]string{"cpu=9", "cpu=9", "cpu=9", "cpu=3"}},
 		{"L4.2 a name of the status", "v1.37 reads it", "container a\nwhole requests cpu=1\nwholestatus requests cpu=2,memory=5Gi allocated cpu=2", [4]string{"cpu=1", "cpu=1", "cpu=2", "cpu=2,memory=5Gi"}},
 		{"L4.3", "a plain init container that is resized", "init i requests cpu=1\ninitstatus i requests cpu=3\ncontainer a requests cpu=1", [4]string{"cpu=1", "cpu=1", "cpu=1", "cpu=3"}},
 	}, func(t *testing.T, tc test) {
@@ -54,7 +54,7 @@ func TestLimitsOfReleases(t *testing.T) {
 	testkit.Run(t, []test{
 		{"crossed", "a grows while b shrinks", "container a limits cpu=2\ncontainer b limits cpu=1\nstatus a limits cpu=1\nstatus b limits cpu=2", [4]string{"cpu=4", "cpu=4", "cpu=4", "cpu=3"}},
 		{"infeasible without status", "the limit of b does not count", "container a limits cpu=4\ncontainer b limits cpu=1\nstatus a limits cpu=1" + never, [4]string{"cpu=2", "cpu=2", "cpu=2", "cpu=1"}},
-		{"status of the pod", "it stands for the containers' limits", "container a limits cpu=1\nwholestatus limits cpu=3", [4]string{"cpu=1", "cpu=1", "cpu=1", "cpu=3"}},
+		{"status of the pod", "it counts in place of the limits of the containers", "container a limits cpu=1\nwholestatus limits cpu=3", [4]string{"cpu=1", "cpu=1", "cpu=1", "cpu=3"}},
 		{"pod level", "the larger of spec and status", "container a\nwhole limits cpu=2\nwholestatus limits cpu=3", [4]string{"cpu=2", "cpu=2", "cpu=3", "cpu=3"}},
 		{"pod level and infeasible", "the status alone", "container a\nwhole limits cpu=5\nwholestatus limits cpu=3" + never, [4]string{"cpu=5", "cpu=5", "cpu=3", "cpu=3"}},
 		{"pod level and a name of the status", "v1.37 reads it", "container a\nwhole limits cpu=1\nwholestatus limits cpu=2,memory=5Gi", [4]string{"cpu=1", "cpu=1", "cpu=2", "cpu=2,memory=5Gi"}},

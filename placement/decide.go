@@ -9,6 +9,7 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/score"
 )
@@ -118,7 +119,7 @@ func (p *Plan) kept(pod *v1.Pod, o Options, nodes int) (a *Attempt, x reuse.Answ
 	if p.engine == nil {
 		return nil, x, false
 	}
-	q := reuse.Question{Pod: pod, From: around(o.Next, nodes), Tie: o.Tie}
+	q := reuse.Question{Pod: pod, From: view.Around(o.Next, nodes), Tie: o.Tie}
 	if limit := p.limit(nodes, o); limit < nodes {
 		q.Limit = limit
 	}
@@ -130,16 +131,13 @@ func (p *Plan) kept(pod *v1.Pod, o Options, nodes int) (a *Attempt, x reuse.Answ
 	return a, x, ok && (x.Slot >= 0 || a == nil && volume.Ignores(pod))
 }
 
-// around returns the place of a number in a ring of n places.
-func around(a, n int) int { return (a%n + n) % n }
-
 // answer writes the engine's answer into the decision.
 func (p *Plan) answer(d *Decision, pod *v1.Pod, x *reuse.Answer) {
 	d.Feasible, d.Slot, d.Total = x.Feasible, x.Slot, x.Total
 	if d.Evaluated = x.Examined; d.Evaluated == 0 {
 		d.Evaluated = d.Nodes
 	}
-	d.Next = around(d.Next+d.Evaluated, d.Nodes)
+	d.Next = view.Around(d.Next+d.Evaluated, d.Nodes)
 	if d.Slot >= 0 {
 		d.Node = p.cluster.Node(d.Slot).Name
 		d.Volumes = p.bindings(pod, d.Slot)

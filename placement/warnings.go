@@ -3,8 +3,6 @@ package placement
 import (
 	"fmt"
 	"strings"
-
-	"github.com/podberth/podberth/placement/internal/reuse"
 )
 
 // Warnings returns why the plan cannot share work between equal pods, one text for each reason; nil when it can. Every
@@ -18,7 +16,7 @@ import (
 //   - a predicate or scorer of GroupStatics without AppendSignature and Reads. This shows once such a plugin was asked about a pod.
 func (p *Plan) Warnings() []string {
 	out := p.profile.warnings()
-	if _, ok := p.cluster.(reuse.Log); !ok {
+	if p.log == nil {
 		out = append(out, fmt.Sprintf("the cluster, a %T, has no change log, so equal pods share no work", p.cluster))
 	}
 	if p.engine != nil {

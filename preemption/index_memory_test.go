@@ -3,6 +3,7 @@ package preemption_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,9 +41,7 @@ func TestMemoryDoesNotMatter(t *testing.T) {
 			}
 			switch n := r.IntN(4); {
 			case n == 0 && len(running) > 0:
-				j := r.IntN(len(running))
-				require.NoError(t, snapshot.Unset(running[j]))
-				running = append(append([]*v1.Pod{}, running[:j]...), running[j+1:]...)
+				running = oneLeaves(t, r, snapshot, running)
 			case n == 1:
 				err := snapshot.Set(testkit.Node(fmt.Sprintf("%c%d", 'a'+rune(r.IntN(26)), 100+k)).Zone("a").Capacity("cpu=2").Obj())
 				require.NoError(t, err)
@@ -55,4 +54,11 @@ func TestMemoryDoesNotMatter(t *testing.T) {
 	}
 	require.Greater(t, found, 100)
 	require.Greater(t, asked, found+100, "both outcomes occur")
+}
+
+// oneLeaves takes a pod out of the cluster at random, and returns the pods that run on.
+func oneLeaves(t *testing.T, r *rand.Rand, snapshot *cluster.Snapshot, running []*v1.Pod) []*v1.Pod {
+	j := r.IntN(len(running))
+	require.NoError(t, snapshot.Unset(running[j]))
+	return slices.Concat(running[:j], running[j+1:])
 }

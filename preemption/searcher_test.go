@@ -188,9 +188,7 @@ func TestPreemptorsOfOneKind(t *testing.T) {
 			}
 			switch n := r.IntN(10); {
 			case n == 0 && len(running) > 0:
-				j := r.IntN(len(running))
-				require.NoError(t, snapshot.Unset(running[j]))
-				running = append(append([]*v1.Pod{}, running[:j]...), running[j+1:]...)
+				running = oneLeaves(t, r, snapshot, running)
 			case n == 1:
 				again := s.nodes[r.IntN(len(s.nodes))].DeepCopy()
 				again.Spec.Unschedulable = r.IntN(2) == 0

@@ -143,7 +143,8 @@ func TestScaledDownByRestartPolicy(t *testing.T) {
 	require.Equal(t, []Event{unschedulablePodUpdate}, PodUpdateEvents(q, p))
 }
 
-// Up to v1.28 the term of a waiting pod selects the namespaces of pods by their labels: those that the caller knows, or else the name.
+// Up to v1.28 a term of a waiting pod selects namespaces by their labels. Where the caller does not know the labels, the term selects by the
+// label with the name.
 func TestTermsSelectNamespaces(t *testing.T) {
 	selects := func(o Options, labels map[string]string, namespaces ...string) bool {
 		o.CycleCounter = true

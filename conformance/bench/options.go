@@ -91,5 +91,5 @@ func (t tenancy) Check(i int) resources.Verdict {
 
 func (t tenancy) Reasons(resources.Verdict) []string { return []string{"node(s) had another tenant"} }
 
-// AppendSignature lets the plan ask once for all nodes that get the same answer.
-func (t tenancy) AppendSignature(dst []int32, i int) []int32 { return append(dst, int32(t.Check(i))) }
+// Reads lets the plan ask once for all nodes of a tenant.
+func (tenancy) Reads(dst []string) []string { return append(dst, "label:"+tenantLabel) }

@@ -24,7 +24,7 @@ var (
 // A soak has this many nodes, and about this many pods at a time. It says how the scheduler is this many times.
 const soakNodes, soakPods, soakSamples = 50, 300, 30
 
-// soakStay is how many goroutines may be added for good: those that send bindings and events stay.
+// soakStay is how many goroutines a run may leave behind: the goroutines that send bindings and events do not end before the process.
 const soakStay = 64
 
 // soaking is a cluster whose pods and nodes come and go.

@@ -1,14 +1,14 @@
 package key
 
-import v1 "k8s.io/api/core/v1"
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/podinfo"
+)
 
 // PodTerms appends the inter-pod affinity and anti-affinity terms of a pod as they are written in its spec.
 func PodTerms(dst []byte, pod *v1.Pod) []byte {
-	var affinity *v1.PodAffinity
-	var anti *v1.PodAntiAffinity
-	if a := pod.Spec.Affinity; a != nil {
-		affinity, anti = a.PodAffinity, a.PodAntiAffinity
-	}
+	affinity, anti := podinfo.PodAffinity(pod)
 	dst = Flag(dst, affinity != nil)
 	if affinity != nil {
 		dst = podTerms(dst, affinity.RequiredDuringSchedulingIgnoredDuringExecution, affinity.PreferredDuringSchedulingIgnoredDuringExecution)

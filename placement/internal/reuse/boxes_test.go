@@ -143,7 +143,7 @@ func checkBox(t *testing.T, x *tree, b, parent *box, slot func(i int32)) (loose 
 	return loose
 }
 
-// union returns the least and the most of two bounds. The zero value stands for none.
+// union returns the least and the most of two bounds. The zero value is no bounds.
 func union(a, b bounds) bounds {
 	if a.allocatable[0] == nil {
 		return b

@@ -98,12 +98,13 @@ func (e *Engine) newLayout(s *shape, bare *layout) *layout {
 			l.group[i] = -1
 		}
 		known := make([]int32, len(s.static.verdict)) // by class: a group, and 1 more
+		divided := false                              // states divide the nodes of a class
 		for _, i := range e.order() {
 			class := s.static.class[i]
 			g := known[class] - 1
-			if divided := len(l.signatures.next) > 1; g < 0 || divided {
+			if g < 0 || divided {
 				g = l.find(s, int32(i))
-				known[class] = g + 1
+				known[class], divided = g+1, len(l.signatures.next) > 1
 			}
 			l.group[i] = g
 			l.groups[g].size++
