@@ -30,10 +30,7 @@ func Text(claims []string) string {
 // Without returns a sentence without the texts of Text. A name of a claim has no parenthesis.
 func Without(sentence string) string {
 	for {
-		before, rest, ok := strings.Cut(sentence, begin)
-		if !ok {
-			return sentence
-		}
+		before, rest, _ := strings.Cut(sentence, begin)
 		_, after, ok := strings.Cut(rest, ")")
 		if !ok {
 			return sentence

@@ -11,6 +11,7 @@ func TestText(t *testing.T) {
 	require.Empty(t, Text(nil))
 	require.Equal(t, " (held by claim ml/a)", Text(claims[:1]))
 	require.Equal(t, " (held by claims ml/a, ml/b in flight, ml/c)", Text(claims[:3]))
+	require.Equal(t, " (held by claims ml/a, ml/b in flight, ml/c and 1 more)", Text(claims[:4]))
 	require.Equal(t, " (held by claims ml/a, ml/b in flight, ml/c and 2 more)", Text(claims))
 }
 
@@ -18,7 +19,7 @@ func TestText(t *testing.T) {
 func TestWithout(t *testing.T) {
 	one, many := Text([]string{"ml/a"}), Text([]string{"ml/a", "ml/b", "ml/c", "ml/d"})
 	require.Equal(t, "2 fail; 1 fails (later)", Without("2 fail"+many+"; 1 fails"+one+" (later)"))
-	for _, text := range []string{"", "2 fail", "2 fail (held by nobody)", "2 fail (held by claims"} {
+	for _, text := range []string{"", "2 fail", "2 fail (held by nobody)", "2 fail (held by claims", "2 fail (held by claims of others"} {
 		require.Equal(t, text, Without(text))
 	}
 }

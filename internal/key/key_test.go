@@ -86,6 +86,16 @@ func TestDistinct(t *testing.T) {
 			}
 		}
 	}
+	for code := range 81 { // four names, each absent or with one of two amounts
+		list := v1.ResourceList{}
+		for _, name := range []v1.ResourceName{"cpu", "memory", "gpu", "disk"} {
+			if code%3 > 0 {
+				list[name] = *resource.NewQuantity(int64(code%3), resource.DecimalSI)
+			}
+			code /= 3
+		}
+		add("usual resources", Resources(nil, list), list)
+	}
 	add("selectors", Selector(nil, nil), nil)
 	var expressions []metav1.LabelSelectorRequirement
 	for _, values := range lists(odd[:3]) {
@@ -110,6 +120,21 @@ func TestDistinct(t *testing.T) {
 			}
 		}
 	}
+	var requirements []v1.NodeSelectorRequirement
+	for _, r := range expressions {
+		requirements = append(requirements, v1.NodeSelectorRequirement{Key: r.Key, Operator: v1.NodeSelectorOperator(r.Operator), Values: r.Values})
+	}
+	var terms []v1.NodeSelectorTerm
+	for _, r := range append(lists(requirements[:4]), requirements) {
+		terms = append(terms, v1.NodeSelectorTerm{MatchExpressions: r}, v1.NodeSelectorTerm{MatchFields: r})
+	}
+	for _, list := range lists(terms) {
+		add("node selectors", NodeSelector(nil, v1.NodeSelector{NodeSelectorTerms: list}), list)
+	}
+	for _, a := range affinities() {
+		pod := &v1.Pod{Spec: v1.PodSpec{Affinity: a}}
+		add("pod terms", PodTerms(nil, pod), [2]any{pod.Spec.Affinity.PodAffinity, pod.Spec.Affinity.PodAntiAffinity})
+	}
 	for group, values := range groups {
 		keys := slices.Sorted(maps.Keys(values))
 		require.NotEmpty(t, keys)
@@ -121,6 +146,32 @@ func TestDistinct(t *testing.T) {
 	}
 }
 
+// affinities returns affinities that differ in each field of a term, and have the term at each of the four places.
+func affinities() []*v1.Affinity {
+	some := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	var terms []v1.PodAffinityTerm
+	for _, x := range odd {
+		terms = append(terms, v1.PodAffinityTerm{TopologyKey: x}, v1.PodAffinityTerm{TopologyKey: "zone", Namespaces: []string{x}})
+	}
+	terms = append(terms, v1.PodAffinityTerm{LabelSelector: some}, v1.PodAffinityTerm{NamespaceSelector: some}, v1.PodAffinityTerm{LabelSelector: &metav1.LabelSelector{}})
+	out := []*v1.Affinity{{}, {PodAffinity: &v1.PodAffinity{}}, {PodAntiAffinity: &v1.PodAntiAffinity{}}}
+	for _, list := range lists(terms)[1:] {
+		var preferred []v1.WeightedPodAffinityTerm
+		for _, t := range list {
+			preferred = append(preferred, v1.WeightedPodAffinityTerm{Weight: 7, PodAffinityTerm: t})
+		}
+		heavier := slices.Clone(preferred)
+		heavier[0].Weight++
+		out = append(out,
+			&v1.Affinity{PodAffinity: &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: list}},
+			&v1.Affinity{PodAffinity: &v1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: preferred}},
+			&v1.Affinity{PodAffinity: &v1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: heavier}},
+			&v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: list}},
+			&v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: preferred}})
+	}
+	return out
+}
+
 // TestEqual checks that equal values write equal bytes, whatever the order of a map.
 func TestEqual(t *testing.T) {
 	a, b := map[string]string{}, map[string]string{}
@@ -129,7 +180,54 @@ func TestEqual(t *testing.T) {
 	}
 	require.Equal(t, Pairs(nil, a), Pairs(nil, b))
 	require.Equal(t, Resources(nil, nil), Resources(nil, v1.ResourceList{}))
+	for n := range 20 { // with names of equal and of different length; every reading of a map has another order
+		list := v1.ResourceList{}
+		for i := range n {
+			list[v1.ResourceName(strings.Repeat("x", i%3)+string(rune('a'+i)))] = *resource.NewQuantity(int64(i), resource.DecimalSI)
+		}
+		want := Resources(nil, list)
+		for range 20 {
+			require.Equal(t, want, Resources(nil, list), "%d names", n)
+		}
+		for name := range list { // a list of the same length that differs in one amount
+			other := maps.Clone(list)
+			other[name] = resource.MustParse("77")
+			require.NotEqual(t, want, Resources(nil, other), "%d names, %s", n, name)
+		}
+	}
+	owner := func(name string, controls bool) metav1.OwnerReference {
+		return metav1.OwnerReference{Kind: "ReplicaSet", Name: name, Controller: &controls}
+	}
+	owned := func(by ...metav1.OwnerReference) []byte {
+		return Controller(nil, &v1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: by}})
+	}
+	require.Equal(t, owned(owner("a", true)), owned(owner("b", false), owner("a", true)), "an owner that does not control the pod does not count")
+	require.Equal(t, PodTerms(nil, &v1.Pod{}), PodTerms(nil, &v1.Pod{Spec: v1.PodSpec{Affinity: &v1.Affinity{}}}), "no terms either way")
 	require.Equal(t, Controller(nil, &v1.Pod{}), Controller(nil, &v1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: "A"}}}}))
+}
+
+// TestForm holds the form of the bytes: a flag is 0 or 1, a length stands before what it counts, labels are in the order of
+// their keys, resources in the order of the length of their names. cpu and memory alone come in this order.
+func TestForm(t *testing.T) {
+	require.Equal(t, "\x00\x01", string(Flag(Flag(nil, false), true)))
+	require.Equal(t, "\x00\x00", string(Pairs(nil, nil)))
+	require.Equal(t, "\x01\x00", string(Pairs(nil, map[string]string{})))
+	require.Equal(t, "\x01\x02\x01a\x01z\x02bb\x01y", string(Pairs(nil, map[string]string{"bb": "y", "a": "z"})))
+	require.Equal(t, "\x00", string(Selector(nil, nil)))
+	require.Equal(t, "\x01\x00\x00\x00", string(Selector(nil, &metav1.LabelSelector{})))
+	require.Equal(t, "\x00\x00", string(PodTerms(nil, &v1.Pod{})))
+	require.Equal(t, "\x01\x00\x00\x00", string(PodTerms(nil, &v1.Pod{Spec: v1.PodSpec{Affinity: &v1.Affinity{PodAffinity: &v1.PodAffinity{}}}})))
+	require.Equal(t, "\x00\x04", string(Quantity(nil, resource.MustParse("2"))))
+	require.Equal(t, "\x052500m", string(Quantity(nil, resource.MustParse("2500m"))))
+	amounts := func(names ...v1.ResourceName) v1.ResourceList {
+		list := v1.ResourceList{}
+		for _, name := range names {
+			list[name] = *resource.NewQuantity(1, resource.DecimalSI)
+		}
+		return list
+	}
+	require.Equal(t, "\x02\x03cpu\x00\x02\x06memory\x00\x02", string(Resources(nil, amounts("memory", "cpu"))))
+	require.Equal(t, "\x04\x01z\x00\x02\x02aa\x00\x02\x02ab\x00\x02\x03aaa\x00\x02", string(Resources(nil, amounts("aaa", "ab", "aa", "z"))))
 }
 
 // TestNoAllocation checks that writing small maps does not allocate.

@@ -15,6 +15,7 @@ func TestMerge(t *testing.T) {
 	}
 	require.Equal(t, "a1 b1", merge("a1 b1", "", ""), "the defaults stay")
 	require.Equal(t, "b1", merge("a1 b1", "", "a x"), "a disabled default goes")
+	require.Equal(t, "a2 b1", merge("a1 b1", "a2", ""), "the only entry replaces the default")
 	require.Equal(t, "a2 b1 c2", merge("a1 b1", "c2 a2", ""), "a default that is enabled keeps its place and gets the new weight")
 	require.Equal(t, "a3 b1 a2", merge("a1 b1", "a2 a3", ""), "the last entry replaces the default, the other entry stays")
 	require.Equal(t, "b1 a2", merge("a1 b1", "a2", "a"), "disabled and enabled: the plugin moves to the end")

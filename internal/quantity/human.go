@@ -19,7 +19,7 @@ func Human(name string, n int64) string {
 		return strconv.FormatInt(n, 10)
 	}
 	unit, at := int64(1), -1
-	for at < len(units)-1 && (n/unit >= 1024 || n/unit <= -1024) {
+	for n/unit >= 1024 || n/unit <= -1024 {
 		unit, at = unit<<10, at+1
 	}
 	out := strconv.FormatInt(n/unit, 10)

@@ -25,6 +25,16 @@ func TestCheck(t *testing.T) {
 		{"empty", "whether it is a quantity is not the question", "", false},
 		{"no quantity", "a UID may begin like a number", "1e1234-5678", false},
 		{"largest exponent", "the limit itself", "1e99", false},
+		{"three digits", "one more than the largest exponent", "1e100", true},
+		{"no number before e", "only numbers have exponents", "e1000", false},
+		{"a suffix with digits behind", "d and x are no e", "1d1000", false},
+		{"another letter", "d and x are no e", "1x1000", false},
+		{"letters behind", "nothing may follow an exponent", "1e1000x", false},
+		{"a slash in the exponent", "it is no digit", "1e10/00", false},
+		{"a colon in the exponent", "it is no digit", "1e10:00", false},
+		{"a slash in the number", "it is no digit", "1/2e1000", false},
+		{"a colon in the number", "it is no digit", "1:2e1000", false},
+		{"longest", "64 characters", strings.Repeat("1", 64), false},
 		{"huge exponent", "parsing works out the power", "1e999999999", true},
 		{"capital", "E is an exponent as well", "1E999999999", true},
 		{"tiny", "a negative exponent takes as long", "1e-999999999", true},
@@ -37,6 +47,12 @@ func TestCheck(t *testing.T) {
 	}) {
 		require.Equal(t, c.refused, Check(c.text) != nil, c.text)
 	})
+}
+
+// The errors name the limits.
+func TestCheckErrors(t *testing.T) {
+	require.EqualError(t, Check(strings.Repeat("1", 65)), "must be a quantity of at most 64 characters")
+	require.EqualError(t, Check("1e100"), "must be a quantity with an exponent between -99 and 99")
 }
 
 // text makes the text of a quantity, mostly one that is accepted.

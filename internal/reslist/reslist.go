@@ -40,7 +40,7 @@ func Validate(limits, requests v1.ResourceList, name func(v1.ResourceName, *fiel
 		switch {
 		case !limited && !overcommits(r):
 			errs = append(errs, field.Required(limitsPath, "Limit must be set for non overcommitable resources"))
-		case limited && q.Cmp(most) != 0 && !overcommits(r):
+		case !overcommits(r) && q.Cmp(most) != 0:
 			errs = append(errs, field.Invalid(requestsPath, q.String(), fmt.Sprintf("must be equal to %s limit of %s", r, most.String())))
 		case limited && q.Cmp(most) > 0:
 			errs = append(errs, field.Invalid(requestsPath, q.String(), fmt.Sprintf("must be less than or equal to %s limit of %s", r, most.String())))

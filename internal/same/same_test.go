@@ -39,6 +39,7 @@ func TestToleration(t *testing.T) {
 	one, two := int64(1), int64(2)
 	full := v1.Toleration{Key: "k", Operator: v1.TolerationOpEqual, Value: "v", Effect: v1.TaintEffectNoExecute, TolerationSeconds: &one}
 	every(t, full, func() v1.Toleration { return *full.DeepCopy() }, same.Toleration)
+	require.True(t, same.Toleration(v1.Toleration{}, v1.Toleration{}), "both without seconds")
 	other := full
 	other.TolerationSeconds = &two
 	require.False(t, same.Toleration(full, other))

@@ -76,3 +76,22 @@ func TestZones(t *testing.T) {
 		}
 	}
 }
+
+// The scan order of a cluster takes the nodes of the zones in turn and leaves free slots out.
+func TestScanOrder(t *testing.T) {
+	in := func(zone string) *v1.Node {
+		return &v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1.LabelTopologyZone: zone}}}
+	}
+	require.Equal(t, []int32{0, 2, 4, 3}, ScanOrder(slots{in("a"), nil, in("b"), in("b"), in("")}))
+}
+
+type slots []*v1.Node
+
+func (s slots) Len() int            { return len(s) }
+func (s slots) Node(i int) *v1.Node { return s[i] }
+
+func TestAround(t *testing.T) {
+	for _, c := range [][3]int{{0, 5, 0}, {4, 5, 4}, {5, 5, 0}, {12, 5, 2}, {-1, 5, 4}, {-5, 5, 0}, {-12, 5, 3}} {
+		require.Equal(t, c[2], Around(c[0], c[1]), "%d of %d", c[0], c[1])
+	}
+}

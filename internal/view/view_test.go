@@ -68,6 +68,10 @@ func TestClassify(t *testing.T) {
 			[]string{"n1", "", "n2", "n1"}, 2},
 		{"a class without nodes", "its number is skipped", indexed{c, []int32{1, -1, 1, 1}, []int32{-1, 0}, true}, true,
 			[]string{"n1", "", "n1", "n1"}, 1},
+		{"a class whose node left", "its slot is free", indexed{c, []int32{0, -1, 0, 0}, []int32{0, 1}, true}, true,
+			[]string{"n1", "", "n1", "n1"}, 1},
+		{"a class without a number", "the slot has no answer", indexed{c, []int32{0, -1, 1, 0}, []int32{0}, true}, true,
+			[]string{"n1", "", "", "n1"}, 1},
 		{"fewer ids than slots", "the slot has no answer", indexed{c, []int32{0}, []int32{0}, true}, true,
 			[]string{"n1", "", "", ""}, 1},
 	}, func(t *testing.T, tc test) {
@@ -84,6 +88,9 @@ func TestClassify(t *testing.T) {
 			if got != want {
 				t.Errorf("slot %d: %q, want %q: %s", i, got, want, tc.why)
 			}
+		}
+		if len(answers.Answers()) > 0 != tc.offered {
+			t.Errorf("%d answers, offered %v", len(answers.Answers()), tc.offered)
 		}
 		if answers.At(-1) != nil || answers.At(len(tc.want)) != nil {
 			t.Error("a slot outside the cluster has an answer")
