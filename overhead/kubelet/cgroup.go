@@ -52,9 +52,6 @@ type Cgroup struct {
 // is treated as BestEffort. A nil pod is BestEffort. Rules O9.3 to O9.6: documentation, "Pod Overhead" (Verify Pod cgroup
 // limits), "Resource Management for Pods and Containers".
 func PodCgroup(pod *v1.Pod, o CgroupOptions) Cgroup {
-	if pod == nil {
-		pod = &v1.Pod{}
-	}
 	requests, limits := overhead.Requests(pod, overhead.Options{}), overhead.Limits(pod, overhead.Options{})
 	g := Cgroup{Shares: minShares, HugePages: hugePages(requests)}
 	switch QoS(pod, o.Release) {
@@ -117,23 +114,15 @@ func quotaMicros(milli, periodMicros int64) int64 {
 	if milli == 0 {
 		return 0
 	}
-	if milli > 0 && periodMicros > 0 && milli > (1<<63-1)/periodMicros {
+	if periodMicros > 0 && milli > (1<<63-1)/periodMicros {
 		return (1<<63 - 1) / 1000
 	}
 	return max(minQuotaMicros, milli*periodMicros/1000)
 }
 
-// weight returns the cpu.weight (1 to 10000) that the kubelet gives a pod's cgroup v2 for cpu.shares (rule O9.6). Container
-// runtimes may use another curve for the containers in the cgroup.
-func weight(shares int64) int64 {
-	switch {
-	case shares >= maxShares:
-		return 10000
-	case shares < minShares:
-		return 1
-	}
-	return 1 + (shares-2)*9999/262142
-}
+// weight returns the cpu.weight (1 to 10000) that the kubelet gives a pod's cgroup v2 for cpu.shares, from 2 to 262144 (rule
+// O9.6). Container runtimes may use another curve for the containers in the cgroup.
+func weight(shares int64) int64 { return 1 + (shares-2)*9999/262142 }
 
 // declares reports whether every container has a positive limit of the resource, or the pod as a whole has.
 func declares(pod *v1.Pod, name v1.ResourceName, v release.Version) bool {

@@ -40,7 +40,7 @@ const (
 //
 // If the pod as a whole requests memory, the containers' requests are subtracted from it and each container counts an equal
 // share of the rest. The value of a sidecar is at most that of the container with the smallest request. Overhead does not
-// count. OOMScoreAdj finds the container by its address or by its name. A container that the pod does not have counts as a
+// count. OOMScoreAdj finds the container by its name. A container that the pod does not have counts as a
 // container that is no sidecar, and a nil container requests nothing. OOMScoreAdj fails if capacityBytes is not positive.
 // Rules O10.1 to O10.5: documentation, "Node-pressure Eviction" (Node out of memory behavior). The lower bound 2 there is
 // that of older kubelets.
@@ -134,7 +134,7 @@ func smallestRequest(pod *v1.Pod) int64 {
 
 func isSidecarOf(pod *v1.Pod, container *v1.Container) bool {
 	for i := range pod.Spec.InitContainers {
-		if c := &pod.Spec.InitContainers[i]; c == container || c.Name == container.Name {
+		if c := &pod.Spec.InitContainers[i]; c.Name == container.Name {
 			return overhead.IsSidecar(c)
 		}
 	}

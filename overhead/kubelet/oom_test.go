@@ -37,7 +37,11 @@ func TestOOMScoreAdj(t *testing.T) {
 		{"pod level without memory", "no share", "container c requests memory=1Gi\ncontainer d\nwhole requests cpu=1", "c", 900},
 		{"sidecar without containers", "the smallest request is none", "sidecar s requests memory=1Gi", "s", 900},
 		{"class in the status", "an unknown class is burstable", "container a requests memory=1Gi\nclass Golden", "a", 900},
-		{"negative request", "as it is", "container a requests memory=-1Gi", "a", 1000},
+		{"negative request", "a pod that asks for nothing positive is best effort", "container a requests memory=-1Gi", "a", 1000},
+		{"negative request beside another", "as it is", "container a requests memory=-1Gi,cpu=1", "a", 1100},
+		{"99.8 percent", "1000 - 998, but not less than 3", "container a requests memory=9.98Gi", "a", 3},
+		{"89.95 percent", "1000 - 899: the share is rounded down", "container a requests memory=8.995Gi", "a", 101},
+		{"pod level with one container", "it counts the whole", "container a requests memory=1Gi\nwhole requests memory=3Gi", "a", 700},
 	}, func(t *testing.T, c test) {
 		pod := testkit.Containers(c.pod)
 		for _, list := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
@@ -55,7 +59,29 @@ func TestOOMScoreAdj(t *testing.T) {
 		}
 		t.Fatal("no such container")
 	})
-	_, err := OOMScoreAdj(testkit.Containers(testkit.Kata), nil, 0, release.Current)
+	for _, c := range []struct {
+		name, pod string
+		container *v1.Container
+		capacity  int64
+		want      int
+	}{
+		{"a nil container requests nothing", "init i\ncontainer a requests memory=50", nil, 100, 999},
+		{"a pod without containers", "whole requests memory=50", nil, 100, 999},
+		{"a container of another pod is no sidecar", "sidecar s requests memory=50\ncontainer a requests memory=50", &v1.Container{Name: "other"}, 100, 999},
+		{"a copy of a sidecar", "sidecar s\ncontainer a requests memory=50", testkit.Containers("container s").Spec.Containers[0].DeepCopy(), 100, 500},
+		{"a sidecar that requests no memory, alone", "sidecar s requests cpu=1", &v1.Container{Name: "s"}, 100, 999},
+		{"every byte counts", "container a requests memory=50", testkit.Containers("container a requests memory=50").Spec.Containers[0].DeepCopy(), 100, 500},
+		{"no share of the pod's cpu", "container a requests memory=50\nwhole requests cpu=1", testkit.Containers("container a requests memory=50").Spec.Containers[0].DeepCopy(), 100, 500},
+		{"a byte below 0", "container a requests memory=-1,cpu=1", testkit.Containers("container a requests memory=-1").Spec.Containers[0].DeepCopy(), 100, 1010},
+		{"more than an int64 of thousandths", "container a requests memory=4Ei", testkit.Containers("container a requests memory=4Ei").Spec.Containers[0].DeepCopy(), math.MaxInt64, 500},
+		{"far more than the machine", "container a requests memory=4Ei", testkit.Containers("container a requests memory=9223372036854775807").Spec.Containers[0].DeepCopy(), 1, 3},
+	} {
+		got, err := OOMScoreAdj(testkit.Containers(c.pod), c.container, c.capacity, release.Current)
+		require.NoError(t, err, c.name)
+		require.Equal(t, c.want, got, c.name)
+	}
+	got, err := OOMScoreAdj(testkit.Containers(testkit.Kata), nil, 0, release.Current)
+	require.Zero(t, got)
 	require.EqualError(t, err, "memory capacity 0: must be greater than 0")
 }
 
@@ -107,6 +133,21 @@ func TestOOMOrder(t *testing.T) {
 	order, err = OOMOrder([]Process{{"exact less", 1, 0}, {"exact more", 2, 0}}, math.MaxInt64)
 	require.NoError(t, err)
 	require.Equal(t, "exact more", order[0].Name)
+	for _, c := range []struct {
+		why         string
+		less, first Process
+		capacity    int64
+	}{
+		{"of equal scores the one with more memory", Process{"a", 0, 100}, Process{"b", 100, 0}, 1000},
+		{"thousandths count exactly", Process{"a", 5, 0}, Process{"b", 0, 1}, 5003},
+		{"a machine of one byte", Process{"a", 0, 500}, Process{"b", 1, 0}, 1},
+	} {
+		order, err := OOMOrder([]Process{c.less, c.first}, c.capacity)
+		require.NoError(t, err, c.why)
+		require.Equal(t, []Process{c.first, c.less}, order, c.why)
+	}
+	_, err = OOMOrder(nil, 0)
+	require.EqualError(t, err, "memory capacity 0: must be greater than 0")
 	_, err = OOMOrder(nil, -1)
 	require.EqualError(t, err, "memory capacity -1: must be greater than 0")
 }

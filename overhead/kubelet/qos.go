@@ -29,9 +29,7 @@ func QoS(pod *v1.Pod, v release.Version) v1.PodQOSClass {
 	limited := true
 	if r := pod.Spec.Resources; r != nil && podLevelDecides(r, v) {
 		addPositive(requests, r.Requests)
-		if n := addPositive(limits, r.Limits); len(r.Limits) > 0 && n < 2 {
-			limited = false
-		}
+		limited = addPositive(limits, r.Limits) == 2
 	} else {
 		for _, containers := range [...][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 			for i := range containers {
@@ -49,7 +47,7 @@ func QoS(pod *v1.Pod, v release.Version) v1.PodQOSClass {
 		return v1.PodQOSBurstable
 	}
 	for name, request := range requests {
-		if limit, ok := limits[name]; !ok || limit.Cmp(request) != 0 {
+		if limit := limits[name]; limit.Cmp(request) != 0 {
 			return v1.PodQOSBurstable
 		}
 	}
