@@ -84,9 +84,8 @@ func kept(quorum func(pod *v1.Pod) (string, int), c preemption.Candidate) bool {
 	return true
 }
 
-// compare holds the search against brute force and against v1.36's rule.
-func compare(t *testing.T, r *rand.Rand, name string, constrained bool) {
-	s := chance(r, constrained)
+// draw draws options of a search.
+func draw(r *rand.Rand) optimal.Options {
 	o := optimal.Options{NeverViolate: r.IntN(5) == 0}
 	switch r.IntN(6) {
 	case 0:
@@ -100,6 +99,13 @@ func compare(t *testing.T, r *rand.Rand, name string, constrained bool) {
 	if leave := r.IntN(4); r.IntN(4) == 0 {
 		o.Quorum = func(pod *v1.Pod) (string, int) { return pod.Labels["app"], leave }
 	}
+	return o
+}
+
+// compare holds the search against brute force and against v1.36's rule.
+func compare(t *testing.T, r *rand.Rand, name string, constrained bool) {
+	s := chance(r, constrained)
+	o := draw(r)
 	order := o.Order
 	if order == nil {
 		order = optimal.DefaultOrder()
