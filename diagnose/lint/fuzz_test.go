@@ -105,5 +105,11 @@ func random(b *testkit.Bytes) *world {
 			w.claim("data", v1.ReadWriteOncePod)
 		}
 	}
+	if b.OneIn(5) {
+		w.request("example.com/gpu", "1")
+		if b.OneIn(2) {
+			w.offer("example.com/gpu", testkit.Pick(b, "0", "2"))
+		}
+	}
 	return w
 }

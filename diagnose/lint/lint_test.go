@@ -1,10 +1,13 @@
 package lint
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -268,6 +271,7 @@ func TestRules(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, len(byID), 40)
 	seen := map[string]bool{}
+	var texts strings.Builder
 	testkit.Run(t, cases, func(t *testing.T, c test) {
 		rule, ok := byID[c.name]
 		require.True(t, ok, "no such rule")
@@ -276,11 +280,13 @@ func TestRules(t *testing.T) {
 		seen[c.name] = true
 		w := newWorld()
 		c.fires(w)
-		if c.manifests {
-			w.in.Cluster = nil
+		if w.in.Cluster = nil; !c.manifests {
+			require.Empty(t, of(t, w, c.name), "fires without a cluster")
+			w.in.Cluster = w.objs
 		}
 		found := of(t, w, c.name)
 		require.NotEmpty(t, found, "does not fire")
+		write(&texts, c.name, found)
 		require.Equal(t, c.severity, found[0].Severity, found[0].Explanation)
 		require.NotEmpty(t, found[0].Path+found[0].Fix)
 		w = newWorld()
@@ -289,6 +295,14 @@ func TestRules(t *testing.T) {
 	})
 	for id := range byID {
 		require.True(t, seen[id], "no example of %s", id)
+	}
+	testkit.Golden(t, "testdata/rules.txt", texts.String())
+}
+
+// write writes findings as text.
+func write(to *strings.Builder, name string, all []Finding) {
+	for _, f := range all {
+		fmt.Fprintf(to, "%s: %s %s at %s\n    %s: %s\n    Fix: %s\n", name, f.Severity, f.Object, f.Path, f.Rule, f.Explanation, f.Fix)
 	}
 }
 
@@ -359,6 +373,15 @@ func TestProved(t *testing.T) {
 	require.Empty(t, of(t, w, "anti-affinity-domains"), "a node without the key takes any number")
 }
 
+// A DaemonSet has no number of replicas of which all could get nodes: what keeps its pods away is an error.
+func TestDaemonSet(t *testing.T) {
+	w := newWorld()
+	w.pod.NodeSelector = map[string]string{zone: "d"}
+	w.in.DaemonSets = []*appsv1.DaemonSet{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agent"}, Spec: appsv1.DaemonSetSpec{Template: w.web.Spec.Template}}}
+	w.in.Deployments = nil
+	require.Equal(t, Error, of(t, w, "no-node-matches")[0].Severity)
+}
+
 // Near names are part of the explanation.
 func TestNear(t *testing.T) {
 	w := newWorld()
@@ -379,6 +402,11 @@ func TestBadInput(t *testing.T) {
 	testkit.Run(t, []test{
 		{"pod", Input{Pods: []*v1.Pod{nil}}, "pods[0]: Required value"},
 		{"deployment", Input{Deployments: []*appsv1.Deployment{nil}}, "deployments[0]: Required value"},
+		{"replica set", Input{ReplicaSets: []*appsv1.ReplicaSet{{}, nil}}, "lint: replicaSets[1]: Required value: must not be nil"},
+		{"stateful set", Input{StatefulSets: []*appsv1.StatefulSet{{}, nil}}, "lint: statefulSets[1]: Required value: must not be nil"},
+		{"daemon set", Input{DaemonSets: []*appsv1.DaemonSet{{}, nil}}, "lint: daemonSets[1]: Required value: must not be nil"},
+		{"job", Input{Jobs: []*batchv1.Job{{}, nil}}, "lint: jobs[1]: Required value: must not be nil"},
+		{"replication controller", Input{ReplicationControllers: []*v1.ReplicationController{{}, nil}}, "lint: replicationControllers[1]: Required value: must not be nil"},
 		{"budget", Input{Budgets: []*policyv1.PodDisruptionBudget{nil}}, "budgets[0]: Required value"},
 		{"cluster", Input{Cluster: &cluster.Objects{Nodes: []*v1.Node{testkit.Node("n1").Obj(), testkit.Node("n1").Obj()}}}, "Duplicate value"},
 	}, func(t *testing.T, c test) {

@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 
@@ -13,9 +14,9 @@ import (
 type nodeValues struct {
 	in       map[string]bool // nil: any value
 	not      map[string]bool
-	must, no bool // the label must exist, must not exist
-	lo, hi   int64
-	bounded  bool // lo and hi count
+	must, no bool  // the label must exist, must not exist
+	lo, hi   int64 // no label value is negative
+	bounded  bool  // lo and hi count
 }
 
 // among keeps only the values of a list.
@@ -51,12 +52,17 @@ func (v *nodeValues) meet(r v1.NodeSelectorRequirement) string {
 		if err != nil {
 			return fmt.Sprintf("%s %s %s is no number", r.Key, r.Operator, r.Values[0])
 		}
-		v.must, v.bounded = true, true
-		if r.Operator == v1.NodeSelectorOpGt {
-			v.lo = max(v.lo, n+1)
-		} else {
+		switch {
+		case n < 0:
+			return fmt.Sprintf("%s %s %s is no label value", r.Key, r.Operator, r.Values[0])
+		case r.Operator == v1.NodeSelectorOpLt:
 			v.hi = min(v.hi, n-1)
+		case n == math.MaxInt64:
+			return "no number is left for " + r.Key
+		default:
+			v.lo = max(v.lo, n+1)
 		}
+		v.must, v.bounded = true, true
 	}
 	return ""
 }
@@ -87,7 +93,7 @@ func conflict(selector map[string]string, t v1.NodeSelectorTerm) string {
 	of := func(key string) *nodeValues {
 		v := byKey[key]
 		if v == nil {
-			v = &nodeValues{not: map[string]bool{}, lo: -1 << 62, hi: 1 << 62}
+			v = &nodeValues{not: map[string]bool{}, hi: math.MaxInt64}
 			byKey[key] = v
 		}
 		return v

@@ -29,7 +29,6 @@ func (c *checker) conflictOf(w *work) (at int, keys []string) {
 	}
 	for _, keep := range hardOnes {
 		one := p.DeepCopy()
-		one.Name += "-one"
 		for _, i := range hardOnes {
 			if i != keep {
 				one.Spec.TopologySpreadConstraints[i].WhenUnsatisfiable, one.Spec.TopologySpreadConstraints[i].MinDomains = v1.ScheduleAnyway, nil

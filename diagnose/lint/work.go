@@ -181,9 +181,6 @@ func (c *checker) inNamespaces(p *v1.Pod, t v1.PodAffinityTerm, ns string) bool 
 			return true
 		}
 	}
-	if t.NamespaceSelector == nil {
-		return false
-	}
 	set := map[string]string{v1.LabelMetadataName: ns}
 	if c.snap != nil {
 		if known, ok := c.snap.Namespace(ns); ok {

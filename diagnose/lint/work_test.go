@@ -1,0 +1,148 @@
+package lint
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// checkerOf reads the input of a world.
+func checkerOf(t *testing.T, w *world) *checker {
+	c := &checker{in: w.in}
+	require.NoError(t, c.read())
+	return c
+}
+
+// A rollout makes pods above the replicas only while no replica may be missing: maxUnavailable, rounded down, is 0.
+func TestSurge(t *testing.T) {
+	text := func(s string) *intstr.IntOrString { v := intstr.Parse(s); return &v }
+	type test struct {
+		name, why          string
+		replicas           int32
+		kind               appsv1.DeploymentStrategyType
+		surge, unavailable *intstr.IntOrString
+		none               bool // no rollingUpdate
+		want               int
+	}
+	testkit.Run(t, []test{
+		{"default of three", "25 % of 3 is 1 above and none missing", 3, "", nil, nil, true, 1},
+		{"default of four", "25 % of 4 may be missing", 4, "", nil, nil, true, 0},
+		{"empty strategy", "the defaults count", 3, "", nil, nil, false, 1},
+		{"surge given", "two above", 3, "", text("2"), nil, false, 2},
+		{"half", "rounded up", 3, "", text("50%"), text("0"), false, 2},
+		{"one may be missing", "the rollout needs no place", 3, "", text("2"), text("1"), false, 0},
+		{"one in ten may be missing", "rounded down to none", 3, "", nil, text("10%"), false, 1},
+		{"bad surge", "nothing is known", 3, "", text("x"), text("0"), false, 0},
+		{"bad unavailable", "nothing is known", 3, "", text("1"), text("x"), false, 0},
+		{"Recreate", "all pods leave first", 3, appsv1.RecreateDeploymentStrategyType, text("2"), text("0"), false, 0},
+	}, func(t *testing.T, c test) {
+		w := newWorld().replicas(c.replicas)
+		w.web.Spec.Strategy = appsv1.DeploymentStrategy{Type: c.kind, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: c.surge, MaxUnavailable: c.unavailable}}
+		if c.none {
+			w.web.Spec.Strategy.RollingUpdate = nil
+		}
+		require.Equal(t, c.want, checkerOf(t, w).works[0].surge)
+	})
+}
+
+// A term looks into its namespaces and those that its selector matches, and into the pod's own namespace without either.
+func TestInNamespaces(t *testing.T) {
+	selector := func(pairs string) *metav1.LabelSelector {
+		return &metav1.LabelSelector{MatchLabels: testkit.Pairs(pairs)}
+	}
+	type test struct {
+		name, why string
+		term      v1.PodAffinityTerm
+		namespace string
+		want      bool
+	}
+	testkit.Run(t, []test{
+		{"own", "without lists the pod's own namespace counts", v1.PodAffinityTerm{}, "default", true},
+		{"other", "without lists no other namespace counts", v1.PodAffinityTerm{}, "prod", false},
+		{"listed", "the second of the list", v1.PodAffinityTerm{Namespaces: []string{"a", "prod"}}, "prod", true},
+		{"not listed", "the own namespace does not count beside a list", v1.PodAffinityTerm{Namespaces: []string{"a"}}, "default", false},
+		{"label", "the namespace has it", v1.PodAffinityTerm{NamespaceSelector: selector("env=prod")}, "prod", true},
+		{"other label", "the namespace lacks it", v1.PodAffinityTerm{NamespaceSelector: selector("env=test")}, "prod", false},
+		{"every namespace", "an empty selector", v1.PodAffinityTerm{NamespaceSelector: &metav1.LabelSelector{}}, "unknown", true},
+		{"name of an unknown namespace", "every namespace has its name as a label", v1.PodAffinityTerm{NamespaceSelector: selector("kubernetes.io/metadata.name=unknown")}, "unknown", true},
+		{"list or selector", "either suffices", v1.PodAffinityTerm{Namespaces: []string{"default"}, NamespaceSelector: selector("env=test")}, "default", true},
+	}, func(t *testing.T, c test) {
+		w := newWorld()
+		w.objs.Namespaces = append(w.objs.Namespaces, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "prod", Labels: map[string]string{"env": "prod"}}})
+		all := checkerOf(t, w)
+		require.Equal(t, c.want, all.inNamespaces(all.works[0].pod, c.term, c.namespace))
+		c.term.LabelSelector = selector("app=web")
+		require.Equal(t, c.want, all.reaches(all.works[0].pod, c.term, c.namespace, map[string]string{"app": "web"}))
+		require.False(t, all.reaches(all.works[0].pod, c.term, c.namespace, map[string]string{"app": "db"}))
+	})
+}
+
+// An empty node holds as many pods as its scarcest resource allows, and the number of pods counts too.
+func TestTimes(t *testing.T) {
+	for _, c := range []struct {
+		capacity string
+		want     int
+	}{
+		{"cpu=4,memory=8Gi", 8}, {"cpu=4,memory=3Gi", 3}, {"cpu=4,memory=8Gi,pods=2", 2}, {"cpu=499m,memory=8Gi", 0}, {"memory=8Gi", 0},
+	} {
+		w := newWorld()
+		w.request("example.com/gpu", "0") // asks for nothing
+		all := checkerOf(t, w)
+		n := testkit.Node("n").Capacity(c.capacity).Obj()
+		if c.capacity != "cpu=4,memory=8Gi,pods=2" {
+			delete(n.Status.Allocatable, v1.ResourcePods)
+		}
+		require.Equal(t, c.want, times(all.works[0], n), c.capacity)
+	}
+}
+
+// Running pods are those of the namespace that have the workload's labels and a node, and have not ended.
+func TestRunning(t *testing.T) {
+	w := newWorld()
+	ended, elsewhere := testkit.Pod("d").On("n1").Labels("app=web").Obj(), testkit.Pod("e").On("n1").Labels("app=web").Obj()
+	ended.Status.Phase, elsewhere.Namespace = v1.PodSucceeded, "prod"
+	w.objs.Pods = []*v1.Pod{
+		testkit.Pod("a").On("n1").Labels("app=web,tier=x").Obj(), testkit.Pod("a2").On("n2").Labels("app=web").Obj(), testkit.Pod("b").On("n1").Labels("app=db").Obj(),
+		testkit.Pod("c").Labels("app=web").Obj(), ended, elsewhere,
+	}
+	all := checkerOf(t, w)
+	require.Equal(t, 2, all.running(all.works[0]))
+	all.works[0].pod.Labels = nil
+	require.Zero(t, all.running(all.works[0]), "pods without labels look like no workload")
+}
+
+// A cordoned node is open for a pod that tolerates the cordon, a tainted node for a pod that tolerates the taints.
+func TestOpen(t *testing.T) {
+	cordon := v1.Toleration{Key: v1.TaintNodeUnschedulable, Operator: v1.TolerationOpExists}
+	gpu := v1.Toleration{Key: "gpu", Operator: v1.TolerationOpExists}
+	for _, c := range []struct {
+		why         string
+		tolerations []v1.Toleration
+		cordoned    bool
+		taints      string
+		want        bool
+	}{
+		{"nothing keeps it away", nil, false, "", true},
+		{"cordoned", nil, true, "", false},
+		{"cordoned and tolerated", []v1.Toleration{cordon}, true, "", true},
+		{"tainted", []v1.Toleration{cordon}, false, "gpu:NoSchedule", false},
+		{"tainted and tolerated", []v1.Toleration{gpu}, false, "gpu:NoSchedule", true},
+		{"a wish only", nil, false, "gpu:PreferNoSchedule", true},
+		{"cordoned, the taint is tolerated", []v1.Toleration{gpu}, true, "gpu:NoSchedule", false},
+		{"tainted, the cordon is tolerated", []v1.Toleration{cordon}, true, "gpu:NoSchedule", false},
+		{"both tolerated", []v1.Toleration{cordon, gpu}, true, "gpu:NoSchedule", true},
+	} {
+		n := testkit.Node("n").Obj()
+		n.Spec.Unschedulable = c.cordoned
+		if c.taints != "" {
+			n.Spec.Taints = testkit.Taints(c.taints)
+		}
+		require.Equal(t, c.want, open(&v1.Pod{Spec: v1.PodSpec{Tolerations: c.tolerations}}, n), c.why)
+	}
+}
