@@ -121,13 +121,14 @@ func TestRunning(t *testing.T) {
 func TestOpen(t *testing.T) {
 	cordon := v1.Toleration{Key: v1.TaintNodeUnschedulable, Operator: v1.TolerationOpExists}
 	gpu := v1.Toleration{Key: "gpu", Operator: v1.TolerationOpExists}
-	for _, c := range []struct {
-		why         string
+	type test struct {
+		name        string
 		tolerations []v1.Toleration
 		cordoned    bool
 		taints      string
 		want        bool
-	}{
+	}
+	testkit.Run(t, []test{
 		{"nothing keeps it away", nil, false, "", true},
 		{"cordoned", nil, true, "", false},
 		{"cordoned and tolerated", []v1.Toleration{cordon}, true, "", true},
@@ -137,12 +138,12 @@ func TestOpen(t *testing.T) {
 		{"cordoned, the taint is tolerated", []v1.Toleration{gpu}, true, "gpu:NoSchedule", false},
 		{"tainted, the cordon is tolerated", []v1.Toleration{cordon}, true, "gpu:NoSchedule", false},
 		{"both tolerated", []v1.Toleration{cordon, gpu}, true, "gpu:NoSchedule", true},
-	} {
+	}, func(t *testing.T, c test) {
 		n := testkit.Node("n").Obj()
 		n.Spec.Unschedulable = c.cordoned
 		if c.taints != "" {
 			n.Spec.Taints = testkit.Taints(c.taints)
 		}
-		require.Equal(t, c.want, open(&v1.Pod{Spec: v1.PodSpec{Tolerations: c.tolerations}}, n), c.why)
-	}
+		require.Equal(t, c.want, open(&v1.Pod{Spec: v1.PodSpec{Tolerations: c.tolerations}}, n))
+	})
 }

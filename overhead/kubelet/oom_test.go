@@ -59,12 +59,13 @@ func TestOOMScoreAdj(t *testing.T) {
 		}
 		t.Fatal("no such container")
 	})
-	for _, c := range []struct {
+	type more struct {
 		name, pod string
 		container *v1.Container
 		capacity  int64
 		want      int
-	}{
+	}
+	testkit.Run(t, []more{
 		{"a nil container requests nothing", "init i\ncontainer a requests memory=50", nil, 100, 999},
 		{"a pod without containers", "whole requests memory=50", nil, 100, 999},
 		{"a container of another pod is no sidecar", "sidecar s requests memory=50\ncontainer a requests memory=50", &v1.Container{Name: "other"}, 100, 999},
@@ -75,11 +76,11 @@ func TestOOMScoreAdj(t *testing.T) {
 		{"a byte below 0", "container a requests memory=-1,cpu=1", testkit.Containers("container a requests memory=-1").Spec.Containers[0].DeepCopy(), 100, 1010},
 		{"more than an int64 of thousandths", "container a requests memory=4Ei", testkit.Containers("container a requests memory=4Ei").Spec.Containers[0].DeepCopy(), math.MaxInt64, 500},
 		{"far more than the machine", "container a requests memory=4Ei", testkit.Containers("container a requests memory=9223372036854775807").Spec.Containers[0].DeepCopy(), 1, 3},
-	} {
+	}, func(t *testing.T, c more) {
 		got, err := OOMScoreAdj(testkit.Containers(c.pod), c.container, c.capacity, release.Current)
-		require.NoError(t, err, c.name)
-		require.Equal(t, c.want, got, c.name)
-	}
+		require.NoError(t, err)
+		require.Equal(t, c.want, got)
+	})
 	got, err := OOMScoreAdj(testkit.Containers(testkit.Kata), nil, 0, release.Current)
 	require.Zero(t, got)
 	require.EqualError(t, err, "memory capacity 0: must be greater than 0")
@@ -133,19 +134,20 @@ func TestOOMOrder(t *testing.T) {
 	order, err = OOMOrder([]Process{{"exact less", 1, 0}, {"exact more", 2, 0}}, math.MaxInt64)
 	require.NoError(t, err)
 	require.Equal(t, "exact more", order[0].Name)
-	for _, c := range []struct {
-		why         string
+	type test struct {
+		name        string
 		less, first Process
 		capacity    int64
-	}{
+	}
+	testkit.Run(t, []test{
 		{"of equal scores the one with more memory", Process{"a", 0, 100}, Process{"b", 100, 0}, 1000},
 		{"thousandths count exactly", Process{"a", 5, 0}, Process{"b", 0, 1}, 5003},
 		{"a machine of one byte", Process{"a", 0, 500}, Process{"b", 1, 0}, 1},
-	} {
+	}, func(t *testing.T, c test) {
 		order, err := OOMOrder([]Process{c.less, c.first}, c.capacity)
-		require.NoError(t, err, c.why)
-		require.Equal(t, []Process{c.first, c.less}, order, c.why)
-	}
+		require.NoError(t, err)
+		require.Equal(t, []Process{c.first, c.less}, order)
+	})
 	_, err = OOMOrder(nil, 0)
 	require.EqualError(t, err, "memory capacity 0: must be greater than 0")
 	_, err = OOMOrder(nil, -1)
