@@ -146,9 +146,9 @@ func (p *Plan) answer(d *Decision, pod *v1.Pod, x *reuse.Answer) {
 		}
 		return
 	}
-	a := &Attempt{plan: p, pod: pod, Predicates: x.Predicates, kind: x.Kind}
-	d.Failure = a.known(d.Nodes, x)
-	a.fail(d.Failure, nil)
+	d.Failure = p.known(d.Nodes, pod, x)
+	p.failure, p.failed = d.Failure, nil
+	p.refusal = refusal{pod, x.Predicates, x.Kind, p.version()}
 }
 
 func (a *Attempt) decide(d Decision, o Options) Decision {
@@ -203,17 +203,19 @@ func (p *Plan) bindings(pod *v1.Pod, slot int) volume.Decision {
 }
 
 // known returns the failure of an answer. Pods that get the same answer get copies of one failure, which share their lists.
-func (a *Attempt) known(nodes int, x *reuse.Answer) *Failure {
-	if x.Memo == nil {
-		return a.failure(nodes, x.Rejected)
+func (p *Plan) known(nodes int, pod *v1.Pod, x *reuse.Answer) *Failure {
+	if x.Memo != nil {
+		if f, ok := (*x.Memo).(*Failure); ok {
+			copied := *f
+			return &copied
+		}
 	}
-	f, ok := (*x.Memo).(*Failure)
-	if !ok {
-		f = a.failure(nodes, x.Rejected)
-		*x.Memo = f
+	f := (&Attempt{plan: p, pod: pod, Predicates: x.Predicates}).failure(nodes, x.Rejected)
+	if x.Memo != nil {
+		copied := *f
+		*x.Memo = &copied
 	}
-	copied := *f
-	return &copied
+	return f
 }
 
 // failure makes the message of what the predicates returned.

@@ -3,7 +3,10 @@ package placement
 import (
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/preemption"
 )
 
@@ -42,6 +45,14 @@ func (a *Attempt) fail(f *Failure, verdicts []filter.Rejection) {
 	a.plan.failure, a.plan.failed = f, a
 }
 
+// refusal is what the engine said about a pod that has no node. Few callers ask for the attempt, so that it is not made at once.
+type refusal struct {
+	pod        *v1.Pod
+	predicates filter.Predicates
+	kind       reuse.Kind
+	version    uint64
+}
+
 // version returns a number that grows with every change of the cluster or its devices; 0 for a cluster without a change log.
 func (p *Plan) version() uint64 {
 	if log, ok := p.cluster.(changeLog); ok {
@@ -55,6 +66,10 @@ func (p *Plan) version() uint64 {
 func (p *Plan) Failed(f *Failure) *Attempt {
 	if f == nil || f != p.failure {
 		return nil
+	}
+	if p.failed == nil {
+		r := &p.refusal
+		p.failed = &Attempt{plan: p, pod: r.pod, Predicates: r.predicates, kind: r.kind, version: r.version}
 	}
 	return p.failed
 }

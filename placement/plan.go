@@ -25,8 +25,9 @@ type Plan struct {
 	preempter *preempter // made by the first Preempt
 
 	verdicts []filter.Rejection // memory of decisions that found a node
-	failure  *Failure           // the latest, and its attempt
-	failed   *Attempt
+	failure  *Failure           // the latest
+	failed   *Attempt           // behind that failure; nil: Failed makes the attempt of refusal
+	refusal  refusal
 }
 
 // New returns a plan over a cluster, which must not be nil. The error is that of Profile.Validate.

@@ -10,7 +10,6 @@ package key
 
 import (
 	"encoding/binary"
-	"maps"
 	"slices"
 	"strings"
 
@@ -82,10 +81,12 @@ func sortedPairs(dst []byte, m map[string]string) []byte {
 // Quantity appends a quantity. Quantities that are equal in value but differ in notation may differ.
 func Quantity(dst []byte, q resource.Quantity) []byte {
 	if n, ok := q.AsInt64(); ok { // the common case: whole units
-		return Int(Int(dst, 0), n)
+		return whole(dst, n)
 	}
 	return Text(dst, q.String()) // not empty: the first byte is not 0
 }
+
+func whole(dst []byte, units int64) []byte { return Int(Int(dst, 0), units) }
 
 // Resources appends a list of amounts in an order of their names. nil and an empty list are equal.
 func Resources(dst []byte, list v1.ResourceList) []byte {
@@ -99,25 +100,32 @@ func Resources(dst []byte, list v1.ResourceList) []byte {
 			return Quantity(Text(Quantity(Text(dst, v1.ResourceCPU), cpu), v1.ResourceMemory), memory)
 		}
 	}
-	var room [16]v1.ResourceName
-	names := room[:0]
-	if len(list) > len(room) {
-		names = slices.Sorted(maps.Keys(list))
-	} else {
-		for name := range list { // shorter names come first
-			names = append(names, name)
-			for k := len(names) - 1; k > 0 && shorter(names[k], names[k-1]); k-- {
-				names[k], names[k-1] = names[k-1], names[k]
-			}
-		}
+	type amount struct {
+		name  v1.ResourceName
+		units int64 // with the name, so that the map is read once
+		whole bool
 	}
-	for _, name := range names {
-		dst = Quantity(Text(dst, name), list[name])
+	var room [16]amount
+	amounts := room[:0]
+	for name, q := range list {
+		units, whole := q.AsInt64()
+		amounts = append(amounts, amount{name, units, whole})
+	}
+	slices.SortFunc(amounts, func(a, b amount) int {
+		if d := len(a.name) - len(b.name); d != 0 { // most often; the names need not be read
+			return d
+		}
+		return strings.Compare(string(a.name), string(b.name))
+	})
+	for k := range amounts {
+		if a := &amounts[k]; a.whole {
+			dst = whole(Text(dst, a.name), a.units)
+		} else {
+			dst = Quantity(Text(dst, a.name), list[a.name])
+		}
 	}
 	return dst
 }
-
-func shorter(a, b v1.ResourceName) bool { return len(a) < len(b) || len(a) == len(b) && a < b }
 
 // Selector appends a label selector. nil and an empty selector differ.
 func Selector(dst []byte, s *metav1.LabelSelector) []byte {

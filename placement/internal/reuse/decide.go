@@ -13,9 +13,6 @@ import (
 // decide answers a question about the shape's pods. It reports false when the caller must ask node by node: a score is out of range, the
 // reasons of a verdict differ from node to node, or Without leaves no node. The decision is the same either way.
 func (s *shape) decide(q *Question) (Answer, bool) {
-	if s.failure != nil && s.failure.version == s.version {
-		return s.failure.answer, len(q.Without) == 0
-	}
 	if !s.divide() {
 		return Answer{}, false
 	}
@@ -65,11 +62,7 @@ func (s *shape) choose(q *Question) (Answer, bool) {
 		}
 		out.Predicates, out.Rejected = slices.Clone(s.predicates), rejected // the shape changes its list for the next pod
 		s.eachAccount(pod, func(at int, p filter.Predicate) { out.Predicates[at] = p })
-		if out.Kind = s.kind(); out.Kind.Key != "" && s.heaps {
-			s.failure = &failure{version: s.version}
-			out.Memo = &s.failure.memo
-			s.failure.answer = out
-		}
+		s.fail(&out)
 	case out.Feasible == 1:
 		out.Slot = int(feasible[0].top.slot)
 	default:

@@ -55,13 +55,14 @@ type Engine struct {
 	skips      []func(*v1.Pod) bool
 	unsigned   map[string]struct{} // names of plugins of group Statics that gave an answer without a signature
 
-	seen    map[string]struct{} // keys of pods
-	asked   map[string]struct{} // keys of rows
-	shapes  map[string]*shape
-	parts   map[string]*shape
-	layouts map[string]*layout
-	rows    map[string]*rows
-	statics map[string]*statics
+	seen     map[string]struct{} // keys of pods
+	asked    map[string]struct{} // keys of rows
+	shapes   map[string]*shape
+	parts    map[string]*shape
+	layouts  map[string]*layout
+	failures failures
+	rows     map[string]*rows
+	statics  map[string]*statics
 
 	moves    uint64 // how often states of shapes changed or were made
 	epoch    uint64
@@ -218,6 +219,7 @@ type domains interface {
 // forgetStates drops the shapes with their states, which count pods of all nodes. Layouts go whose states follow other objects.
 func (e *Engine) forgetStates() {
 	e.epoch++
+	e.failures.forget()
 	e.shapes, e.parts = map[string]*shape{}, map[string]*shape{}
 	maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return l.shifts })
 	e.reads = map[string]struct{}{}
@@ -278,6 +280,13 @@ func (e *Engine) Decide(q *Question) (Answer, bool) {
 			return Answer{}, false
 		}
 	}
+	e.watch()
+	if !e.podKey(q.Pod) {
+		return Answer{}, false
+	}
+	if answer, known := e.failed(); known {
+		return answer, len(q.Without) == 0
+	}
 	s := e.shape(q.Pod)
 	if s == nil {
 		return Answer{}, false
@@ -285,13 +294,9 @@ func (e *Engine) Decide(q *Question) (Answer, bool) {
 	return s.decide(q)
 }
 
-// shape returns the shape of a pod, up to date; nil when the pod has none. The pods that share a shape without heaps may ask
-// for different requests.
+// shape returns the shape of a pod whose key is in the engine's room, up to date; nil when the pod has none. The pods that share a shape
+// without heaps may ask for different requests.
 func (e *Engine) shape(pod *v1.Pod) *shape {
-	e.watch()
-	if !e.podKey(pod) {
-		return nil
-	}
 	if s, ok := e.shapes[string(e.room.key)]; ok {
 		return s.use(pod)
 	}
@@ -306,7 +311,7 @@ func (e *Engine) shape(pod *v1.Pod) *shape {
 	c := e.compile(pod)
 	s := e.promoted(pod, key, c)
 	if s == nil {
-		s = &shape{engine: e, pod: pod, key: key, heaps: true}
+		s = &shape{engine: e, pod: pod, key: key, asked: key, heaps: true}
 		s.build(c)
 	}
 	e.shapes[key] = s
@@ -332,6 +337,7 @@ func (e *Engine) podKey(pod *v1.Pod) bool {
 
 // drop forgets what depends on the states of one plugin.
 func (e *Engine) drop(plugin int) {
+	e.failures.forget()
 	outdated := func(_ string, s *shape) bool { return s.stateOf(plugin) != nil }
 	maps.DeleteFunc(e.shapes, outdated)
 	maps.DeleteFunc(e.parts, outdated)
@@ -364,6 +370,7 @@ func (e *Engine) sharedShape(pod *v1.Pod, key string) *shape {
 		e.parts[part] = s
 	}
 	s.served++
+	s.asked = key
 	return s.use(pod)
 }
 

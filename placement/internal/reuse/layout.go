@@ -220,11 +220,14 @@ func (l *layout) move(s *shape, i int32) {
 func (l *layout) refill(e *Engine) {
 	for g := range l.groups {
 		x := &l.groups[g]
-		x.heap, x.rejects = slices.Grow(x.heap[:0], int(x.size)), x.rejects[:0]
+		x.heap, x.rejects = x.heap[:0], x.rejects[:0]
 	}
 	for _, i := range e.order() {
 		x := &l.groups[l.group[i]]
 		if key := l.rows.keys[i]; key >= 0 {
+			if len(x.heap) == 0 {
+				x.heap = slices.Grow(x.heap, int(x.size))
+			}
 			x.heap = append(x.heap, heapEntry{key, int32(i)})
 			continue
 		}

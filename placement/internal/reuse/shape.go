@@ -14,6 +14,7 @@ type shape struct {
 	engine  *Engine
 	pod     *v1.Pod
 	key     string // of that pod
+	asked   string // key of the pod that is asked about
 	heaps   bool   // the layout has heaps over kept rows
 	shared  bool   // with pods of other keys
 	served  int    // how many pods a shared shape has served
@@ -41,7 +42,6 @@ type shape struct {
 	account bool     // a state is Accountable
 	shifted []uint64 // by state: the version that the exceptions have followed
 	states  uint64   // the engine's moves when the states changed last
-	failure *failure // the latest; nil: none
 
 	exceptions exceptions
 }
@@ -52,13 +52,6 @@ type counted struct {
 	compiled Compiled
 	state    State
 	keys     int // topology keys when the layout was made
-}
-
-// failure is an answer without a node. It holds as long as nothing changes in the cluster.
-type failure struct {
-	answer  Answer
-	version uint64
-	memo    any
 }
 
 // compiled is what the plugins of group States make of a pod, without the plugins that skip the pod.
@@ -98,7 +91,7 @@ func (c compiled) appendKey(dst []byte) []byte {
 // build makes everything from the start.
 func (s *shape) build(c compiled) {
 	e := s.engine
-	*s = shape{engine: e, pod: s.pod, key: s.key, heaps: s.heaps, shared: s.shared, served: s.served, epoch: e.epoch,
+	*s = shape{engine: e, pod: s.pod, key: s.key, asked: s.asked, heaps: s.heaps, shared: s.shared, served: s.served, epoch: e.epoch,
 		version: e.log.Version(), nodes: len(e.changes)}
 	if !c.ok {
 		return
@@ -359,16 +352,16 @@ func (s *shape) apply(e *cluster.Event) {
 	}
 }
 
-// kind returns which pods the filters judge like the pods of the shape. A shared shape does not know.
+// kind returns which pods the filters judge like the pod that is asked about.
 func (s *shape) kind() Kind {
 	switch e := s.engine; {
-	case s.shared || s.shifts || s.account || s.static.storage:
+	case s.shifts || s.account || s.static.storage:
 		return Kind{}
 	case len(s.counted) > 0:
-		return Kind{s.key, 4*s.states + 1}
+		return Kind{s.asked, 4*s.states + 1}
 	case e.survives:
-		return Kind{s.key, 4*uint64(e.columns) + 2} // verdicts name columns
+		return Kind{s.asked, 4*uint64(e.columns) + 2} // verdicts name columns
 	default:
-		return Kind{s.key, 4*e.epoch + 3}
+		return Kind{s.asked, 4*e.epoch + 3}
 	}
 }
