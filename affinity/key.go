@@ -28,5 +28,5 @@ func AppendNodeKey(dst []byte, pod *v1.Pod) []byte {
 // terms of running pods select, and spec.affinity.podAffinity and podAntiAffinity. Pods with equal keys have the same
 // verdicts and scores.
 func AppendPodKey(dst []byte, pod *v1.Pod) []byte {
-	return key.PodTerms(key.Pairs(key.Text(dst, pod.Namespace), pod.Labels), pod)
+	return key.PodTerms(key.Labels(dst, pod), pod)
 }

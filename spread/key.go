@@ -13,17 +13,6 @@ import (
 // inclusion policies read (spec.nodeSelector, node affinity, tolerations). Pods with equal keys have the same verdicts and
 // scores. A nil pod panics.
 func AppendKey(dst []byte, pod *v1.Pod) []byte {
-	dst = key.Pairs(key.Text(dst, pod.Namespace), pod.Labels)
-	dst = key.Controller(dst, pod)
-	list := pod.Spec.TopologySpreadConstraints
-	dst = key.Len(dst, len(list))
-	for i := range list {
-		c := &list[i]
-		dst = key.Text(key.Text(key.Int(dst, int64(c.MaxSkew)), c.TopologyKey), c.WhenUnsatisfiable)
-		dst = key.Texts(key.Selector(dst, c.LabelSelector), c.MatchLabelKeys)
-		dst = key.Optional(dst, c.MinDomains, func(dst []byte, n int32) []byte { return key.Int(dst, int64(n)) })
-		dst = key.Optional(dst, c.NodeAffinityPolicy, key.Text)
-		dst = key.Optional(dst, c.NodeTaintsPolicy, key.Text)
-	}
+	dst = key.Constraints(key.Labels(dst, pod), pod)
 	return taints.AppendKey(affinity.AppendNodeKey(dst, pod), pod)
 }

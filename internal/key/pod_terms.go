@@ -6,6 +6,9 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
+// Labels appends the namespace and the labels of a pod.
+func Labels(dst []byte, pod *v1.Pod) []byte { return Pairs(Text(dst, pod.Namespace), pod.Labels) }
+
 // PodTerms appends the inter-pod affinity and anti-affinity terms of a pod as they are written in its spec.
 func PodTerms(dst []byte, pod *v1.Pod) []byte {
 	affinity, anti := podinfo.PodAffinity(pod)

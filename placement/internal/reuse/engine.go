@@ -131,14 +131,12 @@ func New(log Log, order func() []int, plugins []Plugin) *Engine {
 	e := &Engine{log: log, order: order, plugins: plugins, seen: map[string]struct{}{}, asked: map[string]struct{}{}, unsigned: map[string]struct{}{}}
 	e.collect = func(block []cluster.Event) { e.room.blocks = append(e.room.blocks, block) }
 	names := map[string]bool{}
-	fresh := func(p *Plugin, what string) bool {
-		if p.KeyName == "" {
-			return true
-		}
-		known := names[what+p.KeyName]
-		names[what+p.KeyName] = true
+	first := func(name string) bool {
+		known := names[name]
+		names[name] = true
 		return !known
 	}
+	fresh := func(p *Plugin, what string) bool { return p.KeyName == "" || first(what+p.KeyName) }
 	filtering := 0 // filters over rows
 	for k := range plugins {
 		p := &plugins[k]
@@ -177,7 +175,15 @@ func New(log Log, order func() []int, plugins []Plugin) *Engine {
 		if keyer {
 			e.keyers = append(e.keyers, k)
 		}
-		if p.Group != Absent && !keyer && fresh(p, "pods ") { // the engine serves only pods that a plugin of group Absent skips
+		switch {
+		case p.Group == Absent || keyer: // the engine serves only pods that a plugin of group Absent skips
+		case p.Parts != nil:
+			for _, x := range p.Parts {
+				if first("part " + x.Name) {
+					e.pods = append(e.pods, x.Append)
+				}
+			}
+		case fresh(p, "pods "):
 			e.pods = append(e.pods, p.AppendKey)
 		}
 	}

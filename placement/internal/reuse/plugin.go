@@ -35,6 +35,8 @@ type Plugin struct {
 	// the engine asks one of them. An empty KeyName is equal to no other.
 	AppendKey func(dst []byte, pod *v1.Pod) []byte
 	KeyName   string
+	// Parts append together what AppendKey appends. In the key of pods, each part has its place once. nil: the key has no parts.
+	Parts []Part
 	// AppendRowKey replaces AppendKey for the key of kept rows, for group Rows. It may leave out what makes no difference in
 	// this cluster. nil: AppendKey.
 	AppendRowKey func(dst []byte, pod *v1.Pod) []byte
@@ -52,6 +54,12 @@ type Plugin struct {
 	Scorer func(pod *v1.Pod) (Scorer, error)
 	// Open begins to count, for group States. The engine uses what Open returns until it forgets.
 	Open func() Counting
+}
+
+// Part is a part of a key. Parts with equal names append the same.
+type Part struct {
+	Name   string
+	Append func(dst []byte, pod *v1.Pod) []byte
 }
 
 // Counting compiles pods for a plugin of group States. It may remember facts about pod sets and term sets. When nodes change or
