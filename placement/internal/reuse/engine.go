@@ -129,6 +129,7 @@ func (k keys) append(dst []byte, pod *v1.Pod) []byte {
 // change of nodes.
 func New(log Log, order func() []int, plugins []Plugin) *Engine {
 	e := &Engine{log: log, order: order, plugins: plugins, seen: map[string]struct{}{}, asked: map[string]struct{}{}, unsigned: map[string]struct{}{}}
+	e.failures.answers = map[string]*failure{}
 	e.collect = func(block []cluster.Event) { e.room.blocks = append(e.room.blocks, block) }
 	names := map[string]bool{}
 	first := func(name string) bool {
@@ -343,7 +344,6 @@ func (e *Engine) podKey(pod *v1.Pod) bool {
 
 // drop forgets what depends on the states of one plugin.
 func (e *Engine) drop(plugin int) {
-	e.failures.forget()
 	outdated := func(_ string, s *shape) bool { return s.stateOf(plugin) != nil }
 	maps.DeleteFunc(e.shapes, outdated)
 	maps.DeleteFunc(e.parts, outdated)

@@ -1,6 +1,6 @@
 package reuse
 
-// failures are the answers without a node that hold until something changes in the cluster, by key of pods.
+// failures are the answers without a node that hold until the log has another event, by key of pods.
 type failures struct {
 	version uint64
 	answers map[string]*failure
@@ -40,9 +40,6 @@ func (s *shape) fail(answer *Answer) {
 	f := &s.engine.failures
 	if f.version != s.version || len(f.answers) >= maxShapes {
 		f.forget()
-	}
-	if f.answers == nil {
-		f.answers = map[string]*failure{}
 	}
 	x := &failure{}
 	answer.Memo = &x.memo
