@@ -5,30 +5,23 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/placement/internal/reuse"
-	"github.com/podberth/podberth/spread"
-	"github.com/podberth/podberth/taints"
 )
 
-// keyParts returns the parts of the keys that have parts in common, in the order in which the key has them. nil: the key shares no part.
-func keyParts(appendKey func(dst []byte, pod *v1.Pod) []byte) []reuse.Part {
-	labels := reuse.Part{Name: "labels", Append: key.Labels}
-	nodes := reuse.Part{Name: "node affinity", Append: affinity.AppendNodeKey}
-	tolerations := reuse.Part{Name: "tolerations", Append: taints.AppendKey}
-	is := func(f func(dst []byte, pod *v1.Pod) []byte) bool {
-		return reflect.ValueOf(appendKey).Pointer() == reflect.ValueOf(f).Pointer()
+// keyParts is the key of a plugin in parts. Other plugins have some of these parts too, or a part as their whole key, with the name of
+// the part as KeyName.
+type keyParts struct {
+	whole func(dst []byte, pod *v1.Pod) []byte
+	parts []reuse.Part
+}
+
+var labelsPart = reuse.Part{Name: "labels", Append: key.Labels}
+
+// of returns the parts of the plugin's key. nil: the key shares no part, or is not the key that has these parts any more.
+func (k keyParts) of(p *Plugin) []reuse.Part {
+	if p.AppendKey == nil || reflect.ValueOf(p.AppendKey).Pointer() != reflect.ValueOf(k.whole).Pointer() {
+		return nil
 	}
-	switch {
-	case is(spread.AppendKey):
-		return []reuse.Part{labels, {Name: "constraints", Append: key.Constraints}, nodes, tolerations}
-	case is(affinity.AppendPodKey):
-		return []reuse.Part{labels, {Name: "terms", Append: key.PodTerms}}
-	case is(affinity.AppendNodeKey):
-		return []reuse.Part{nodes}
-	case is(taints.AppendKey):
-		return []reuse.Part{tolerations}
-	}
-	return nil
+	return k.parts
 }

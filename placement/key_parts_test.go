@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/key"
 )
 
 // The parts of a key are the key, one after the other.
@@ -11,7 +13,7 @@ func TestKeyParts(t *testing.T) {
 	found := map[string]int{}
 	for _, w := range DefaultProfile().Scores {
 		p := w.Plugin
-		parts := keyParts(p.AppendKey)
+		parts := p.keyParts.of(p)
 		for _, x := range parts {
 			found[x.Name]++
 		}
@@ -24,6 +26,9 @@ func TestKeyParts(t *testing.T) {
 				require.Equal(t, p.AppendKey(nil, pod), joined, "%s of %s", p.Name, name)
 			}
 		}
+		changed := *p
+		changed.AppendKey = key.Labels
+		require.Nil(t, changed.keyParts.of(&changed), "the plugin has another key now")
 	}
-	require.Equal(t, map[string]int{"labels": 2, "constraints": 1, "terms": 1, "node affinity": 2, "tolerations": 2}, found)
+	require.Equal(t, map[string]int{"labels": 2, "constraints": 1, "terms": 1, "node affinity": 1, "tolerations": 1}, found)
 }

@@ -49,6 +49,8 @@ type Plugin struct {
 	// States begins to count over a cluster, for GroupStates.
 	States func(c Cluster) Counting
 
+	// keyParts has the parts of AppendKey. The zero value has none.
+	keyParts keyParts
 	// alike is AppendKey for the plan, where the key may have what the objects that the pod names say in place of their names. It
 	// reports false for a pod that shares no work. nil: AppendKey.
 	alike func(dst []byte, pod *v1.Pod) ([]byte, bool)

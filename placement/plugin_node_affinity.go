@@ -14,7 +14,7 @@ import (
 func newNodeAffinity(o affinity.NodeOptions) *Plugin {
 	return &Plugin{
 		Name: plugins.NodeAffinity, Args: o, Lapses: true,
-		Group: GroupStatics, AppendKey: affinity.AppendNodeKey,
+		Group: GroupStatics, AppendKey: affinity.AppendNodeKey, KeyName: "node affinity",
 		Hint:   func(affinity.Namespaces) queue.Hint { return o.WouldHelp },
 		Filter: func(pod *v1.Pod, c Cluster) Filtering { return filterNodeAffinity(pod, c, o) },
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {

@@ -24,8 +24,9 @@ func newInterPodAffinity(o affinity.PodOptions) *Plugin {
 	return &Plugin{
 		Name: plugins.InterPodAffinity, Args: o, Lapses: true,
 		Group: GroupStates, AppendKey: affinity.AppendPodKey,
-		Hint:   func(affinity.Namespaces) queue.Hint { return o.WouldHelp },
-		States: func(c Cluster) Counting { return newPodCounting(c, o) },
+		keyParts: keyParts{affinity.AppendPodKey, []reuse.Part{labelsPart, {Name: "terms", Append: key.PodTerms}}},
+		Hint:     func(affinity.Namespaces) queue.Hint { return o.WouldHelp },
+		States:   func(c Cluster) Counting { return newPodCounting(c, o) },
 		Filter: func(pod *v1.Pod, c Cluster) Filtering {
 			e, err := affinity.CompilePods(pod, o)
 			if err != nil {

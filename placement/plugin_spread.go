@@ -13,6 +13,7 @@ import (
 	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/spread"
+	"github.com/podberth/podberth/taints"
 )
 
 // newPodTopologySpread returns the filter and score of that name. It skips a pod without constraints. The zero Options are
@@ -29,6 +30,9 @@ func newPodTopologySpread(o spread.Options) *Plugin {
 	return &Plugin{
 		Name: plugins.PodTopologySpread, Args: o, Lapses: true,
 		Group: GroupStates, AppendKey: spread.AppendKey,
+		keyParts: keyParts{spread.AppendKey, []reuse.Part{
+			labelsPart, {Name: "constraints", Append: key.Constraints}, {Name: "node affinity", Append: affinity.AppendNodeKey}, {Name: "tolerations", Append: taints.AppendKey},
+		}},
 		Hint:   func(known affinity.Namespaces) queue.Hint { return spread.Hint(over(known)) },
 		States: func(c Cluster) Counting { return spreadCounting{over(c), c} },
 		Filter: func(pod *v1.Pod, c Cluster) Filtering {

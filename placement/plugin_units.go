@@ -63,7 +63,7 @@ func (p Profile) units(c Cluster) []reuse.Plugin {
 func (p *Plugin) unit(c Cluster) reuse.Plugin {
 	u := reuse.Plugin{
 		Name: p.Name, Group: p.Group, Filter: -1, Score: -1,
-		AppendKey: p.AppendKey, KeyName: p.KeyName, Parts: keyParts(p.AppendKey), Skips: p.Skips, Reads: p.Reads, Storage: p.storage,
+		AppendKey: p.AppendKey, KeyName: p.KeyName, Parts: p.keyParts.of(p), Skips: p.Skips, Reads: p.Reads, Storage: p.storage,
 		Predicate: func(pod *v1.Pod) (filter.Predicate, bool) {
 			f := p.Filter(pod, c)
 			if f.Code == filter.Skip {

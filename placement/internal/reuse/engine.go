@@ -180,7 +180,7 @@ func New(log Log, order func() []int, plugins []Plugin) *Engine {
 		case p.Group == Absent || keyer: // the engine serves only pods that a plugin of group Absent skips
 		case p.Parts != nil:
 			for _, x := range p.Parts {
-				if first("part " + x.Name) {
+				if first("pods " + x.Name) {
 					e.pods = append(e.pods, x.Append)
 				}
 			}

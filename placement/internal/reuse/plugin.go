@@ -56,7 +56,7 @@ type Plugin struct {
 	Open func() Counting
 }
 
-// Part is a part of a key. Parts with equal names append the same.
+// Part is a part of a key. Parts with equal names append the same, and so does a plugin whose KeyName is the name of a part.
 type Part struct {
 	Name   string
 	Append func(dst []byte, pod *v1.Pod) []byte
