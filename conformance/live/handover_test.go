@@ -62,8 +62,9 @@ type contender struct {
 	late chan struct{}            // a watch of pods waits for the channel
 }
 
-// contend starts a replica that writes into the diary. Its lease may be taken by another after a time.
-func (w *world) contend(name string, book *diary, duration time.Duration) *contender {
+// contend starts a replica that writes into the diary. Its lease may be taken by another after duration; finish is how long a stop waits
+// for bindings, 0 the default.
+func (w *world) contend(name string, book *diary, duration, finish time.Duration) *contender {
 	w.t.Helper()
 	c := &contender{w: w, name: name, link: &link{}, done: make(chan error, 1), hold: map[string]chan struct{}{}}
 	require.NoError(w.t, c.link.connect(w.server.Config, ""))
@@ -73,7 +74,7 @@ func (w *world) contend(name string, book *diary, duration time.Duration) *conte
 	ctx, cancel := context.WithCancel(context.Background())
 	var err error
 	c.d, err = daemon.New(ctx, daemon.Config{
-		REST: c.link.config(), Configuration: load(w.t, plainConfig),
+		REST: c.link.config(), Configuration: load(w.t, plainConfig), FinishTimeout: finish,
 		Lease: &lead.Lease{Namespace: "default", Name: "scheduler", Identity: name, Duration: duration, RenewDeadline: duration * 2 / 3, RetryPeriod: 100 * time.Millisecond},
 	})
 	require.NoError(w.t, err)
@@ -188,17 +189,18 @@ func oldBeforeNew(t *testing.T, book *diary) {
 	require.Less(t, last, first, strings.Join(book.all(), "\n"))
 }
 
-// An old leader stops binding before a new leader starts: when it is told to stop during a binding, when it loses the way to the API
-// server during a binding, and when another takes its lease.
+// An old leader stops binding before a new leader starts: when it is told to stop during a binding, also one that hangs, when it loses
+// the way to the API server during a binding, and when another takes its lease.
 func handOver(w *world) {
 	t := w.t
 	w.node("n1", "32")
 	for _, c := range []struct {
 		name     string
 		duration time.Duration // of the lease
+		finish   time.Duration // of a stop
 		run      func(w *world, book *diary, old, new *contender)
 	}{
-		{"a stop during a binding", time.Minute, func(w *world, book *diary, old, new *contender) {
+		{"a stop during a binding", time.Minute, 0, func(w *world, book *diary, old, new *contender) {
 			release := old.holds("p1")
 			defer release()
 			w.pod("p1", "1")
@@ -216,7 +218,7 @@ func handOver(w *world) {
 			w.bound("p2", "n1")
 			w.until("the answers are noted", func() bool { return book.count("old has bound p1") == 1 && book.count("new has bound p2") == 1 })
 		}},
-		{"the watch of the new leader is behind", time.Minute, func(w *world, book *diary, old, new *contender) {
+		{"the watch of the new leader is behind", time.Minute, 0, func(w *world, book *diary, old, new *contender) {
 			release := old.holds("p1")
 			defer release()
 			w.pod("p1", "20")
@@ -240,7 +242,20 @@ func handOver(w *world) {
 			require.Empty(w.t, w.get("p2").Spec.NodeName)
 			w.delete("p2")
 		}},
-		{"no way to the API server", 3 * time.Second, func(w *world, book *diary, old, new *contender) {
+		{"a binding hangs for longer than a stop waits", 5 * time.Second, 100 * time.Millisecond, func(w *world, book *diary, old, new *contender) {
+			release := old.holds("p1")
+			defer release()
+			w.pod("p1", "1")
+			old.asked(book, "p1")
+			old.stop()
+			require.NoError(w.t, <-old.done)
+			w.until("the binding is taken back", func() bool { return book.count("old takes back p1") == 1 })
+			require.Equal(w.t, "old", w.holder(), "the binding may have reached the API server: the lease runs out by itself")
+			new.leads()
+			w.bound("p1", "n1")
+			w.until("the answer is noted", func() bool { return book.count("new has bound p1") == 1 })
+		}},
+		{"no way to the API server", 3 * time.Second, 0, func(w *world, book *diary, old, new *contender) {
 			release := old.holds("p1")
 			defer release()
 			w.pod("p1", "1")
@@ -252,7 +267,7 @@ func handOver(w *world) {
 			w.bound("p1", "n1")
 			w.until("the answer is noted", func() bool { return book.count("new has bound p1") == 1 })
 		}},
-		{"another takes the lease", time.Minute, func(w *world, book *diary, old, new *contender) {
+		{"another takes the lease", time.Minute, 0, func(w *world, book *diary, old, new *contender) {
 			release := old.holds("p1")
 			defer release()
 			w.pod("p1", "1")
@@ -273,11 +288,11 @@ func handOver(w *world) {
 		t.Run(c.name, func(t *testing.T) {
 			w.t = t
 			book := &diary{}
-			old := w.contend("old", book, c.duration)
+			old := w.contend("old", book, c.duration, c.finish)
 			old.leads()
 			w.pod("p0", "1")
 			w.bound("p0", "n1")
-			new := w.contend("new", book, c.duration)
+			new := w.contend("new", book, c.duration, c.finish)
 			w.until("new is ready and knows of the lease", func() bool { return new.d.Ready() == nil && book.count("new reads the lease") > 0 })
 			c.run(w, book, old, new)
 			new.stop()

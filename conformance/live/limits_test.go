@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/examples/live/daemon"
 )
@@ -19,16 +21,25 @@ func isBinding(r *http.Request) bool {
 	return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/binding")
 }
 
-// What the process does not prevent, as kube-scheduler does not, and how fast it may be.
+// What the process does not prevent, as kube-scheduler does not, how fast it may be, and how long the API server works for it.
 func TestLimits(t *testing.T) {
 	w := newWorld(t)
-	for name, run := range map[string]func(*world){"two schedulers of different names": twoNames, "requests a second": requestLimit} {
+	for name, run := range map[string]func(*world){"two schedulers of different names": twoNames, "requests a second": requestLimit, "a binding whose time is over": timeOver} {
 		t.Run(name, func(t *testing.T) {
 			w.t = t
 			t.Cleanup(func() { w.link.faults(nil); w.wipe() })
 			run(w)
 		})
 	}
+}
+
+// The API server does not bind a pod when the time is over that the request gives it.
+func timeOver(w *world) {
+	w.pod("p1", "1", func(p *v1.Pod) { p.Spec.SchedulerName = "other" })
+	err := w.api.CoreV1().RESTClient().Post().Namespace("default").Resource("pods").Name("p1").SubResource("binding").Param("timeout", "1ns").
+		Body(&v1.Binding{ObjectMeta: metav1.ObjectMeta{Name: "p1"}, Target: v1.ObjectReference{Kind: "Node", Name: "n1"}}).Do(w.ctx).Error()
+	require.True(w.t, apierrors.IsTimeout(err), "%v", err)
+	require.Empty(w.t, w.get("p1").Spec.NodeName)
 }
 
 // Two schedulers of different names decide at the same time, and the API server takes both bindings: the node has more than it can take.

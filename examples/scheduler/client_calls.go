@@ -122,8 +122,8 @@ func (s *Scheduler) start(task func()) {
 	var once sync.Once
 	run := func() {
 		once.Do(func() {
-			s.goroutines(1)
-			defer s.goroutines(-1)
+			s.tasks.Add(1)
+			defer s.tasks.Add(-1)
 			defer func() {
 				if r := recover(); r != nil {
 					s.report(fmt.Errorf("panic: %v", r))

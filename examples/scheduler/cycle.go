@@ -107,8 +107,9 @@ func (s *Scheduler) schedule(ctx context.Context, e *queue.Entry) {
 		f.keep(a, node)
 	}
 	// 12. Assume the pod: from here on the pod holds its room, and its nomination is gone.
-	a.assumed = pod.DeepCopy()
-	a.assumed.Spec.NodeName = node
+	assumed := *pod
+	assumed.Spec.NodeName = node
+	a.assumed = &assumed
 	a.result.Node = node
 	if err := s.cache.assume(a.assumed); err != nil {
 		s.fail(ctx, a, failure{status: AsStatus(err), nomination: denominate})

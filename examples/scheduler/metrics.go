@@ -197,12 +197,6 @@ func (s *Scheduler) attempt(a *attempt, result string) {
 	s.observe(AttemptDuration, s.clock.Now().Sub(a.began).Seconds(), result, a.f.name)
 }
 
-// goroutines counts the running tasks.
-func (s *Scheduler) goroutines(n int64) {
-	now := s.tasks.Add(n)
-	s.gauge(Goroutines, float64(now), "binding")
-}
-
 var incoming = map[queue.Place]string{
 	queue.Active: "active", queue.Backoff: "backoff", queue.ErrorBackoff: "backoff", queue.Unschedulable: "unschedulable", queue.Gated: "unschedulable",
 }
@@ -218,12 +212,13 @@ func (s *Scheduler) countMoves(moves []queue.Move) {
 	}
 }
 
-// Gauges sets the gauges to the present values: pending and unschedulable pods, events in flight, the cache. An
+// Gauges sets the gauges to the present values: running tasks, pending and unschedulable pods, events in flight, the cache. An
 // exporter calls Gauges before its metrics are read.
 func (s *Scheduler) Gauges() {
 	if !s.measures() {
 		return
 	}
+	s.gauge(Goroutines, float64(s.tasks.Load()), "binding")
 	s.queue.Read(func(q *queue.Queue) {
 		c := q.Counts()
 		s.gauge(PendingPods, float64(c.Active), "active")

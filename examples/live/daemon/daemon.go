@@ -4,8 +4,11 @@
 //	err = d.Run(ctx)               // until the context ends
 //
 // The order of a start: the API server is asked what it serves and what the account may do; informers; the lease, if there is
-// one; every pod that the leader before has bound; then the first decision. With delayCacheUntilActive the informers start when the lease is held. The order of a stop: no pod is popped any more; binding cycles end, or are returned to the API
-// server's next scheduler after 10 s; status patches and events are written; the lease is released; the informers end.
+// one; every pod that the leader before has bound; then the first decision. With delayCacheUntilActive the informers start when the
+// lease is held. The order of a stop: no pod is popped any more; binding cycles end, or are cut after 10 s; status patches and events
+// are written; the lease is released, unless a binding was cut; the informers end.
+//
+// Every write ends before another replica may take the lease, and the API server is told so: see write.Client.Until.
 //
 // Package feed reads, package write writes, package lead holds the lease.
 package daemon
@@ -91,7 +94,9 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 	}
 	d := &Daemon{c: c}
 	var err error
-	if d.api, err = kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(c.REST), "scheduler")); err != nil {
+	reads := rest.AddUserAgent(rest.CopyConfig(c.REST), "scheduler")
+	reads.Wrap(write.Deadlines)
+	if d.api, err = kubernetes.NewForConfig(reads); err != nil {
 		return nil, err
 	}
 	if d.events, err = kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(c.REST), "scheduler")); err != nil {
@@ -187,8 +192,19 @@ func (d *Daemon) result(r scheduler.Result) {
 // ErrLeaseLost is Run's error when another took the lease, or when the lease could not be renewed in time.
 var ErrLeaseLost = lead.ErrLost
 
+// errCut keeps the lease from being released: the API server may still bind a pod. It was logged.
+var errCut = errors.New("bindings were cut")
+
 // Run schedules until the context ends. It returns nil after a stop in order.
 func (d *Daemon) Run(ctx context.Context) error {
+	err := d.run(ctx)
+	if errors.Is(err, errCut) {
+		return nil
+	}
+	return err
+}
+
+func (d *Daemon) run(ctx context.Context) error {
 	defer d.Feed.Stop()
 	defer d.end()
 	defer d.client.Close()
@@ -200,6 +216,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		return d.watchAndSchedule(ctx)
 	}
 	lease := *d.c.Lease
+	lease.OnRenewed = d.client.Until
 	lease.OnLost = d.client.Close // nothing is written beside the next leader, not even what a stop would finish
 	if d.c.Configuration.Document.DelayCacheUntilActive {
 		return lease.Run(ctx, d.c.REST, d.watchAndSchedule)
@@ -244,10 +261,12 @@ func (d *Daemon) schedule(ctx context.Context) error {
 	defer cancel()
 	if n := d.tasks.wait(finish); n > 0 {
 		klog.InfoS("Stopping while bindings are under way; their pods stay with the API server", "bindings", n)
+		err = errors.Join(err, errCut)
 	}
 	flush, cancel := context.WithTimeout(d.work, d.c.FlushTimeout)
 	defer cancel()
 	d.client.Flush(flush)
+	d.client.Close()
 	d.recorder.Flush(flush)
 	return err
 }

@@ -5,13 +5,15 @@
 //
 // The elector is client-go's. What a Lease adds:
 //
-//   - The lease is released only after work has returned.
-//   - Work is stopped at the time at which the lease might be taken by another, counted from the start of the last renewal
-//     that succeeded: before the elector gives up.
+//   - Work is stopped when the renew deadline is over, counted from the start of the last renewal that succeeded: before the elector
+//     gives up.
 //   - Work is stopped when a read of the lease shows another holder.
+//   - The lease is released only after work has returned nil, and not if it was lost. Otherwise a request may be under way at the API
+//     server, and the lease runs out by itself.
+//   - OnRenewed says until when no other may take the lease, so that requests can end by then.
 //
-// In both cases work's context ends with the cause ErrLost, and OnLost is called, also while work is finishing after a stop. Work must
-// then write nothing more.
+// In the first two cases work's context ends with the cause ErrLost, and OnLost is called, also while work is finishing after a stop.
+// Work must then write nothing more.
 package lead
 
 import (
@@ -19,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -43,6 +46,8 @@ type Lease struct {
 	Component string
 	// OnLost is called once when the lease is lost before work has returned; nil calls nothing.
 	OnLost func()
+	// OnRenewed is called after each renewal with the time until which no other may take the lease; nil calls nothing.
+	OnRenewed func(until time.Time)
 	// WatchDog is told of the elector; nil tells nobody.
 	WatchDog *leaderelection.HealthzAdaptor
 }
@@ -75,7 +80,7 @@ func (l *Lease) defaulted() Lease {
 }
 
 // Run waits for the lease and then runs work. When ctx ends, work's context ends, and the lease is released after work has
-// returned. Run returns work's error, and ErrLost with it if the lease was lost; nil if it never led.
+// returned nil. Run returns work's error, and ErrLost with it if the lease was lost; nil if it never led.
 func (l *Lease) Run(ctx context.Context, config *rest.Config, work func(context.Context) error) error {
 	d := l.defaulted()
 	events := record.NewBroadcaster(record.WithContext(ctx))
@@ -99,8 +104,9 @@ func run(ctx context.Context, d Lease, lock resourcelock.Interface, work func(co
 	defer stop(nil)
 	election, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	g := &gate{Interface: lock, deadline: d.RenewDeadline, over: make(chan struct{})}
+	g := &gate{Interface: lock, lease: d, over: make(chan struct{})}
 	g.lost = sync.OnceFunc(func() {
+		g.unclear.Store(true)
 		stop(ErrLost)
 		if d.OnLost != nil {
 			d.OnLost()
@@ -111,7 +117,9 @@ func run(ctx context.Context, d Lease, lock resourcelock.Interface, work func(co
 		Lock: g, LeaseDuration: d.Duration, RenewDeadline: d.RenewDeadline, RetryPeriod: d.RetryPeriod, ReleaseOnCancel: true, Name: d.Name, WatchDog: d.WatchDog,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) {
-				result = work(working)
+				if result = work(working); result != nil {
+					g.unclear.Store(true)
+				}
 				close(g.over)
 				end()
 			},
@@ -145,9 +153,10 @@ func run(ctx context.Context, d Lease, lock resourcelock.Interface, work func(co
 // gate is the lock as the elector sees it. It knows since when the lease is held.
 type gate struct {
 	resourcelock.Interface
-	deadline time.Duration
-	lost     func()
-	over     chan struct{} // is closed when work has returned
+	lease   Lease
+	lost    func()
+	over    chan struct{} // is closed when work has returned
+	unclear atomic.Bool   // a request may be under way after work has returned
 
 	mu    sync.Mutex
 	held  bool
@@ -165,7 +174,10 @@ func (g *gate) renewed(began time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.held = true
-	left := time.Until(began.Add(g.deadline))
+	if g.lease.OnRenewed != nil {
+		g.lease.OnRenewed(began.Add(g.lease.Duration))
+	}
+	left := time.Until(began.Add(g.lease.RenewDeadline))
 	if g.timer == nil {
 		g.timer = time.AfterFunc(left, g.lost)
 	} else if g.timer.Stop() {
@@ -197,6 +209,9 @@ func (g *gate) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) 
 	return err
 }
 
+// errUnclear is why a lease is not released.
+var errUnclear = errors.New("a request may be under way: the lease runs out by itself")
+
 // Update renews the lease, takes it or releases it. Work ends before the lease is released.
 func (g *gate) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	if r.HolderIdentity == "" {
@@ -205,6 +220,9 @@ func (g *gate) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) 
 		case <-g.over:
 		case <-ctx.Done():
 			return ctx.Err()
+		}
+		if g.unclear.Load() {
+			return errUnclear
 		}
 	}
 	began := time.Now()

@@ -80,6 +80,12 @@ func (l *lock) cut() {
 	l.down = true
 }
 
+func (l *lock) mend() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.down = false
+}
+
 func (l *lock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	if l.unreachable() {
 		return nil, nil, errUnreachable
@@ -244,6 +250,52 @@ func TestLostDuringStop(t *testing.T) {
 		end()
 		require.NoError(t, <-b)
 	})
+}
+
+// A lease under which a request may be under way is not released: the next leader begins when it has run out.
+func TestUnclear(t *testing.T) {
+	for name, lost := range map[string]bool{"work could not finish": false, "lost": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{}
+				way := &lock{s: s, name: "a"}
+				var free time.Time
+				lease := (&Lease{Identity: "a", OnRenewed: func(until time.Time) { free = until }}).defaulted()
+				first, stopFirst := context.WithCancel(t.Context())
+				a := make(chan error, 1)
+				go func() {
+					a <- run(first, lease, way, func(ctx context.Context) error {
+						<-ctx.Done()
+						if way.mend(); lost {
+							return nil
+						}
+						return errors.New("a request is under way")
+					})
+				}()
+				time.Sleep(10 * time.Second)
+				next, end := context.WithCancel(t.Context())
+				defer end()
+				var began time.Time
+				b := s.replica(next, &lock{s: s, name: "b"}, nil, func(ctx context.Context) error {
+					began = time.Now()
+					return untilEnd(ctx)
+				})
+				time.Sleep(10 * time.Second)
+				if lost {
+					way.cut()
+				} else {
+					stopFirst()
+				}
+				require.Error(t, <-a)
+				stopFirst()
+				time.Sleep(time.Minute)
+				require.Equal(t, "b", s.holder())
+				require.False(t, began.Before(free), "%v, and not before %v", began, free)
+				end()
+				require.NoError(t, <-b)
+			})
+		})
+	}
 }
 
 // A stop whose release cannot reach the server ends all the same: the lease runs out by itself.

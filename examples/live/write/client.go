@@ -16,13 +16,15 @@
 //     doubling to 10 s, before it returns the error, because the scheduler tries the preemption again at once.
 //   - BindVolumes and WriteClaims replace objects at the version that the decision was made with, and wait for reports.
 //
-// Every request has a time-out. Cancelling the context of a call does not cut a binding: Close ends what is under way.
+// Every request has a time-out, and ends before the time of Until. Cancelling the context of a call does not cut a binding: Close
+// ends what is under way.
 package write
 
 import (
 	"cmp"
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -87,6 +89,7 @@ type Client struct {
 	o       Options
 	life    context.Context
 	end     context.CancelFunc
+	until   atomic.Pointer[time.Time]
 	status  *statusWriter
 	refused workqueue.TypedRateLimiter[types.UID] // deletions
 
@@ -129,12 +132,19 @@ func (c *Client) Flush(ctx context.Context) { c.status.wait(ctx) }
 // Close cuts the requests that are under way. Later requests fail.
 func (c *Client) Close() { c.end() }
 
+// Until ends requests before a time at which another scheduler may begin to write. Requests that have begun keep the time before.
+func (c *Client) Until(t time.Time) { c.until.Store(&t) }
+
 // Pod returns the pod as the informer has it.
 func (c *Client) Pod(namespace, name string) *v1.Pod { return c.view.Pod(namespace, name) }
 
 // request returns the context of one request.
 func (c *Client) request() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(c.life, c.o.Timeout)
+	end := time.Now().Add(c.o.Timeout)
+	if t := c.until.Load(); t != nil && t.Before(end) {
+		end = *t
+	}
+	return context.WithDeadline(c.life, end)
 }
 
 // Bind assigns the pod to a node.

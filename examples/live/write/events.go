@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/tools/record/util"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
 
 	"github.com/podberth/podberth/examples/scheduler"
 )
@@ -32,6 +33,7 @@ type Recorder struct {
 	first       string
 	noted       atomic.Int64
 	once        workqueue.TypedRateLimitingInterface[*eventsv1.Event]
+	post        func(context.Context, *eventsv1.Event) error // writes an event of once
 }
 
 var _ scheduler.Recorder = (*Recorder)(nil)
@@ -53,6 +55,9 @@ func NewRecorder(api kubernetes.Interface, profiles ...string) *Recorder {
 	}
 	if host, err := os.Hostname(); err == nil {
 		r.instance = host
+	}
+	r.post = func(ctx context.Context, e *eventsv1.Event) error { // the answer is the event once more, and is not decoded
+		return api.EventsV1().RESTClient().Post().Namespace(e.Namespace).Resource("events").Body(e).Do(ctx).Error()
 	}
 	r.once = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemFastSlowRateLimiter[*eventsv1.Event](eventPause, eventPause, eventTries))
 	return r
@@ -83,7 +88,6 @@ func (r *Recorder) Event(pod *v1.Pod, kind, reason, action, note string) {
 		return
 	}
 	if r.once.Len() >= eventRoom {
-		r.sink.lost.Add(1)
 		return
 	}
 	now := time.Now()
@@ -96,25 +100,27 @@ func (r *Recorder) Event(pod *v1.Pod, kind, reason, action, note string) {
 }
 
 // writeOne writes the next event that happens once. It returns false when the context has ended. What the API server refuses is
-// lost; an event that was not answered is sent again.
+// lost, which is logged; an event that was not answered is sent again.
 func (r *Recorder) writeOne(ctx context.Context) bool {
 	e, over := r.once.Get()
 	if over {
 		return false
 	}
 	defer r.once.Done(e)
-	_, err := r.sink.Create(ctx, e)
+	done := r.sink.begin()
+	err := r.post(ctx, e)
+	done()
 	var refused apierrors.APIStatus
-	if err == nil || errors.As(err, &refused) || r.once.NumRequeues(e) >= eventTries-1 {
-		r.once.Forget(e)
-	} else {
+	if err != nil && !errors.As(err, &refused) && r.once.NumRequeues(e) < eventTries-1 {
 		r.once.AddRateLimited(e)
+		return true
+	}
+	r.once.Forget(e)
+	if err != nil {
+		klog.ErrorS(err, "Event lost", "reason", e.Reason, "pod", klog.KRef(e.Regarding.Namespace, e.Regarding.Name))
 	}
 	return true
 }
-
-// Lost returns the number of events that the API server did not take.
-func (r *Recorder) Lost() int64 { return r.sink.lost.Load() }
 
 // quiet is how long no request may begin before Flush takes the events that are left for parts of a series, which are not
 // written.
@@ -138,11 +144,11 @@ func (r *Recorder) Flush(ctx context.Context) {
 	}
 }
 
-// countingSink counts the requests of a sink, and lets them take turns.
+// countingSink counts requests, and lets those of client-go take turns.
 type countingSink struct {
 	events.EventSink
-	turns       *turns
-	began, lost atomic.Int64
+	turns *turns
+	began atomic.Int64
 
 	mu      sync.Mutex
 	running int
@@ -154,29 +160,31 @@ func (s *countingSink) idle() bool {
 	return s.running == 0
 }
 
-func (s *countingSink) count(ctx context.Context, write func() (*eventsv1.Event, error)) (e *eventsv1.Event, err error) {
+// begin counts a request. done is called when it has ended.
+func (s *countingSink) begin() (done func()) {
 	s.began.Add(1)
 	s.mu.Lock()
 	s.running++
 	s.mu.Unlock()
-	defer func() {
+	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.running--
-	}()
-	over := s.turns.do(ctx, func() { e, err = write() })
-	if err = cmp.Or(over, err); err != nil {
-		s.lost.Add(1)
 	}
-	return e, err
+}
+
+func (s *countingSink) turn(ctx context.Context, write func() (*eventsv1.Event, error)) (e *eventsv1.Event, err error) {
+	defer s.begin()()
+	over := s.turns.do(ctx, func() { e, err = write() })
+	return e, cmp.Or(over, err)
 }
 
 // Create creates an event.
 func (s *countingSink) Create(ctx context.Context, e *eventsv1.Event) (*eventsv1.Event, error) {
-	return s.count(ctx, func() (*eventsv1.Event, error) { return s.EventSink.Create(ctx, e) })
+	return s.turn(ctx, func() (*eventsv1.Event, error) { return s.EventSink.Create(ctx, e) })
 }
 
 // Patch makes an event a series.
 func (s *countingSink) Patch(ctx context.Context, e *eventsv1.Event, data []byte) (*eventsv1.Event, error) {
-	return s.count(ctx, func() (*eventsv1.Event, error) { return s.EventSink.Patch(ctx, e, data) })
+	return s.turn(ctx, func() (*eventsv1.Event, error) { return s.EventSink.Patch(ctx, e, data) })
 }

@@ -129,8 +129,9 @@ func (w *statusWriter) hold(ctx context.Context, uid types.UID) (release func(),
 			w.held[uid] = true
 			w.mu.Unlock()
 			return func() {
-				w.free(uid)
-				w.queue.Add(uid) // for what came meanwhile; a worker that finds nothing forgets the failures of the pod
+				if w.free(uid) || w.queue.NumRequeues(uid) > 0 {
+					w.queue.Add(uid) // for what came meanwhile; a worker that finds nothing forgets the failures of the pod
+				}
 			}, nil
 		}
 		freed := w.nextFreed()
@@ -151,8 +152,8 @@ func (w *statusWriter) nextFreed() <-chan struct{} {
 	return w.freed
 }
 
-// free ends the hold of a pod.
-func (w *statusWriter) free(uid types.UID) {
+// free ends the hold of a pod. It reports whether a patch waits for the pod.
+func (w *statusWriter) free(uid types.UID) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.held, uid)
@@ -160,6 +161,8 @@ func (w *statusWriter) free(uid types.UID) {
 		close(w.freed)
 		w.freed = nil
 	}
+	_, waiting := w.waiting[uid]
+	return waiting
 }
 
 // wait returns when nothing waits and nobody holds a pod, or when the context ends.

@@ -3,29 +3,35 @@ package write
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // A connection to a kube-apiserver takes 100 requests at a time, and every request beyond that opens a connection of its own, with a
 // TLS handshake. So bindings and events take turns. With the status patches and 18 watches they fit in one connection.
 const bindingTurns, eventTurns = 48, 16
 
+// slowJob is how long a job holds its turn. A job that takes longer goes on without one, so that requests which hang do not hold up the
+// rest.
+const slowJob = 500 * time.Millisecond
+
 // turns bounds how many requests are under way. Its goroutines stay: a request needs a large stack, which a new goroutine would
 // have to grow.
 type turns struct {
 	jobs chan func()
+	slow time.Duration
 
 	mu   sync.Mutex
 	more int // goroutines that may still start
 }
 
-func newTurns(n int) *turns { return &turns{jobs: make(chan func()), more: n} }
+func newTurns(n int) *turns { return &turns{jobs: make(chan func()), slow: slowJob, more: n} }
 
-// do runs a job when it is its turn, and returns when the job has ended. If the context ends before its turn, do returns the
-// context's error. A goroutine of the turns ends when the context of the job that it was started for ends.
+// do runs a job when it is its turn, and returns when the job has ended. It panics if the job does. If the context ends before its turn,
+// do returns the context's error. A goroutine of the turns ends when the context of the job that it was started for ends.
 func (t *turns) do(ctx context.Context, job func()) error {
-	ended := make(chan struct{})
+	ended := make(chan any) // takes what the job panics with
 	run := func() {
-		defer close(ended)
+		defer func() { ended <- recover() }()
 		job()
 	}
 	select {
@@ -41,7 +47,9 @@ func (t *turns) do(ctx context.Context, job func()) error {
 			return ctx.Err()
 		}
 	}
-	<-ended
+	if r := <-ended; r != nil {
+		panic(r)
+	}
 	return nil
 }
 
@@ -58,7 +66,13 @@ func (t *turns) grow() bool {
 
 func (t *turns) work(ctx context.Context, job func()) {
 	for {
-		job()
+		if job != nil {
+			another := time.AfterFunc(t.slow, func() { t.work(ctx, nil) })
+			job()
+			if !another.Stop() {
+				return
+			}
+		}
 		select {
 		case job = <-t.jobs:
 		case <-ctx.Done():

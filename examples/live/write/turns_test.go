@@ -3,8 +3,12 @@ package write
 import (
 	"context"
 	"runtime"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -37,4 +41,33 @@ func TestTurns(t *testing.T) {
 			left--
 		}
 	}
+}
+
+// A job that hangs holds its turn for a while only.
+func TestJobsHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		turns, release := newTurns(2), make(chan bool)
+		var all sync.WaitGroup
+		for range 5 {
+			all.Go(func() { assert.NoError(t, turns.do(ctx, func() { <-release })) })
+		}
+		began := time.Now()
+		require.NoError(t, turns.do(ctx, func() {}))
+		require.LessOrEqual(t, time.Since(began), 3*slowJob)
+		close(release)
+		all.Wait()
+		cancel()
+		synctest.Wait()
+		require.Equal(t, 2, turns.more, "no more goroutines stay than there are turns")
+	})
+}
+
+// A panic of a job is a panic of the caller.
+func TestJobPanics(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	turns := newTurns(1)
+	require.PanicsWithValue(t, "no", func() { _ = turns.do(ctx, func() { panic("no") }) })
+	require.NoError(t, turns.do(ctx, func() {}), "the turn is free again")
 }
