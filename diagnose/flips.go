@@ -137,7 +137,7 @@ func (d *diagnosis) flips(c *Comparison, slot int) error {
 
 // away returns the flip in which a running pod leaves the other node: it moves to the chosen node if it fits there.
 func (d *diagnosis) away(c *Comparison, p *v1.Pod) (Flip, error) {
-	f := Flip{Kind: "pod", Object: "Pod " + podinfo.Name(p), Text: "remove " + podinfo.Name(p) + " from " + c.Other, change: func(s *cluster.Snapshot, _ *v1.Pod) error { return release(s, p) }}
+	f := Flip{Kind: "pod", Object: "Pod " + podinfo.Name(p), Text: "remove " + podinfo.Name(p) + " from " + c.Other, change: func(s *cluster.Snapshot, _ *v1.Pod) error { return takeAway(s, p) }}
 	if usesDevices(p) {
 		return f, nil
 	}

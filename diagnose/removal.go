@@ -143,7 +143,7 @@ func leave(s *cluster.Snapshot, c *Change) error {
 		if to := c.to[p]; to != "" {
 			err = move(s, p, to)
 		} else {
-			err = release(s, p)
+			err = takeAway(s, p)
 		}
 		if err != nil {
 			return err
@@ -152,8 +152,8 @@ func leave(s *cluster.Snapshot, c *Change) error {
 	return nil
 }
 
-// release takes a pod off its node. Its claims lose the reservation, and the devices with the last one, as the controllers have it.
-func release(s *cluster.Snapshot, p *v1.Pod) error {
+// takeAway takes a pod off its node. Its claims lose the reservation, and the devices with the last one, as the controllers have it.
+func takeAway(s *cluster.Snapshot, p *v1.Pod) error {
 	if err := s.Unset(p); err != nil || !usesDevices(p) {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -63,7 +64,7 @@ func Wake(in Input, pod *v1.Pod, o WakeOptions) (*Outlook, error) {
 		return nil, err
 	}
 	dec := placer.Decide(d.pod, placement.Options{})
-	registered := queue.DefaultEvents(d.profile.Hints(d.base))
+	registered := queue.DefaultEvents(d.profile.Hints(d.base), release.Current)
 	var rejects []string
 	switch {
 	case len(d.pod.Spec.SchedulingGates) > 0:
@@ -103,7 +104,7 @@ func Wake(in Input, pod *v1.Pod, o WakeOptions) (*Outlook, error) {
 			wakes, err := r.Hint(d.pod, e.pod, nil)
 			e.Wakes = wakes || err != nil
 		}
-		if err := release(d.base, e.pod); err != nil {
+		if err := takeAway(d.base, e.pod); err != nil {
 			return nil, fmt.Errorf("diagnose: %w", err)
 		}
 		out.Ends = append(out.Ends, e.End)

@@ -1,6 +1,9 @@
 package history
 
-import "github.com/podberth/podberth/queue"
+import (
+	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release"
+)
 
 // Actions of Kubernetes 1.27 and 1.28 that cover several kinds of change. The actions Add to UpdateNodeCondition are those
 // of 1.36. queue.Options.CycleCounter compares such actions bit by bit.
@@ -67,7 +70,7 @@ func UnregisteredEvents128(plugin string) []queue.Registration {
 func Registrations128() []queue.Registration {
 	const changesOfRunning = queue.UpdatePodLabel | queue.UpdatePodScaleDown
 	var out []queue.Registration
-	for _, r := range queue.DefaultEvents(nil) {
+	for _, r := range queue.DefaultEvents(nil, release.V1_36) {
 		later := r.Plugin == "DynamicResources" || r.Plugin == "NodeDeclaredFeatures" || r.Plugin == "DefaultPreemption"
 		kind, action := r.Event.Resource, r.Event.Action&(queue.Add|queue.Delete)
 		if updates := r.Event.Action &^ (queue.Add | queue.Delete); kind == "Node" || kind == "Pod" && updates&changesOfRunning != 0 || kind != "Pod" && updates != 0 {

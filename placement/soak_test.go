@@ -18,6 +18,7 @@ import (
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release"
 )
 
 var soakOperations = flag.Int("soak", 4000, "random operations of TestSoak")
@@ -89,7 +90,7 @@ func heapInUse() uint64 {
 
 func (s *soak) queueOptions() queue.Options {
 	return queue.Options{Profiles: map[string]queue.Profile{v1.DefaultSchedulerName: {
-		Gates: []queue.Gate{queue.SchedulingGates()}, Events: queue.DefaultEvents(DefaultProfile().Hints(s.cluster)),
+		Gates: []queue.Gate{queue.SchedulingGates()}, Events: queue.DefaultEvents(DefaultProfile().Hints(s.cluster), release.Current),
 	}}}
 }
 

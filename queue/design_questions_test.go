@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 // counterRig is the queue of the article on the scheduling queue (Kubernetes 1.28): two plugins with the registrations it
@@ -124,7 +125,7 @@ func TestQuestions(t *testing.T) {
 			r.is(Backoff, "podA")
 		}
 
-		r = newRig(t, Options{Profiles: defaultProfiles()})
+		r = newRig(t, Options{Profiles: defaultProfiles(release.Current)})
 		r.try("NodeResourcesFit", "podA")
 		for _, e := range PodUpdateEvents(podB, changed) {
 			r.q.Move(Change{Event: e, Old: podB, New: changed}, r.now)

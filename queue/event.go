@@ -3,25 +3,30 @@ package queue
 import "strings"
 
 // Kinds that this package decides by. Plugins register anyPod. What arrives is assignedPod (spec.nodeName is set) or
-// unschedulablePod (spec.nodeName is empty). anyKind covers every kind.
+// unschedulablePod (spec.nodeName is empty); in v1.37 targetPod (the waiting pod itself) and unscheduledPod (another one) in place
+// of unschedulablePod. anyKind covers every kind.
 const (
 	anyPod           = "Pod"
 	assignedPod      = "AssignedPod"
 	unschedulablePod = "UnschedulablePod"
+	targetPod        = "TargetPod"
+	unscheduledPod   = "UnscheduledPod"
 	nodeKind         = "Node"
+	resourceClaim    = "resource.k8s.io/ResourceClaim"
+	deviceClass      = "resource.k8s.io/DeviceClass"
 	anyKind          = "*"
 )
 
-// hasEvents reports whether Kubernetes 1.36 has events of the kind.
-func hasEvents(kind string) bool {
+// hasEvents reports whether the release has events of the kind.
+func (o *Options) hasEvents(kind string) bool {
 	switch kind {
 	case anyPod, assignedPod, unschedulablePod, nodeKind, "PersistentVolume", "PersistentVolumeClaim",
 		"storage.k8s.io/CSINode", "storage.k8s.io/CSIDriver", "storage.k8s.io/VolumeAttachment",
-		"storage.k8s.io/CSIStorageCapacity", "storage.k8s.io/StorageClass", "resource.k8s.io/ResourceClaim",
-		"resource.k8s.io/ResourceSlice", "resource.k8s.io/DeviceClass", "scheduling.k8s.io/PodGroup", anyKind:
+		"storage.k8s.io/CSIStorageCapacity", "storage.k8s.io/StorageClass", resourceClaim, "resource.k8s.io/ResourceSlice",
+		deviceClass, "scheduling.k8s.io/PodGroup", anyKind:
 		return true
 	}
-	return false
+	return o.tellsPodsApart() && (kind == targetPod || kind == unscheduledPod)
 }
 
 // Action is a set of bits: what happened to the object.
@@ -89,7 +94,7 @@ func (a Action) String() string {
 //   - "storage.k8s.io/" with CSINode, CSIDriver, VolumeAttachment, CSIStorageCapacity or StorageClass.
 //   - "resource.k8s.io/" with ResourceClaim, ResourceSlice or DeviceClass, and "scheduling.k8s.io/PodGroup".
 //   - "Pod" where a plugin registers. "AssignedPod" (spec.nodeName is set) or "UnschedulablePod" (spec.nodeName is empty)
-//     where the event arrives.
+//     where the event arrives. In v1.37 "AssignedPod", "TargetPod" (the waiting pod itself) or "UnscheduledPod" at both places.
 //   - "*" for every kind, and "plural.version.group" for a custom resource.
 type Event struct {
 	Resource string
@@ -140,7 +145,14 @@ func (e Event) sharesBit(arriving Event) bool {
 
 // covers reports whether a registered kind includes an arriving kind.
 func covers(registered, arriving string) bool {
-	return registered == anyKind || registered == arriving || registered == anyPod && (arriving == assignedPod || arriving == unschedulablePod)
+	if registered != anyPod {
+		return registered == anyKind || registered == arriving
+	}
+	switch arriving {
+	case anyPod, assignedPod, unschedulablePod, targetPod, unscheduledPod:
+		return true
+	}
+	return false
 }
 
 // Named events of Kubernetes 1.36 that the queue itself makes.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/release"
 )
 
 func TestActionBits(t *testing.T) {
@@ -60,7 +61,7 @@ func TestMatches(t *testing.T) {
 		{"labels play no part", Event{"Node", Add, "x"}, Event{"Node", Add, "y"}, true},
 	}, func(t *testing.T, c test) { require.Equal(t, c.want, c.registered.matches(c.arriving)) })
 	t.Run("numbers say the same as subsets for single bits and the full update", func(t *testing.T) {
-		for _, r := range DefaultEvents(nil) {
+		for _, r := range DefaultEvents(nil, release.Current) {
 			for bit := Add; bit <= UpdatePodGeneratedResourceClaim; bit <<= 1 {
 				for _, a := range []Action{bit, Update} {
 					subset := a&^r.Event.Action == 0
@@ -172,7 +173,7 @@ func TestNodeUpdateEvents(t *testing.T) {
 
 func TestDefaultEvents(t *testing.T) {
 	masks := map[string]map[string]Action{}
-	for _, r := range DefaultEvents(nil) {
+	for _, r := range DefaultEvents(nil, release.Current) {
 		if masks[r.Plugin] == nil {
 			masks[r.Plugin] = map[string]Action{}
 		}

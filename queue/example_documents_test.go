@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release"
 )
 
 // The queue article's podA needs a node in the region cd, podB needs 10 cpu. Both fail and wait. A new node in cd wakes podA and
@@ -23,7 +24,7 @@ func Example_podAAndPodB() {
 		n, ok := new.(*v1.Node) // a pod that leaves always may help
 		return !ok || n.Status.Allocatable.Cpu().Cmp(*pod.Spec.Containers[0].Resources.Requests.Cpu()) >= 0, nil
 	}
-	profile := queue.Profile{Events: queue.DefaultEvents(map[string]queue.Hint{"NodeAffinity": inCD, "NodeResourcesFit": fits})}
+	profile := queue.Profile{Events: queue.DefaultEvents(map[string]queue.Hint{"NodeAffinity": inCD, "NodeResourcesFit": fits}, release.Current)}
 	q, err := queue.New(queue.Options{Profiles: map[string]queue.Profile{"default-scheduler": profile}})
 	if err != nil {
 		fmt.Println(err)

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release"
 )
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -69,7 +70,7 @@ func ExampleDefaultEvents() {
 			n, ok := new.(*v1.Node)
 			return ok && !n.Status.Allocatable.Name("nvidia.com/gpu", "").IsZero(), nil
 		},
-	})
+	}, release.Current)
 	q, err := queue.New(queue.Options{Profiles: map[string]queue.Profile{v1.DefaultSchedulerName: {Events: events}}})
 	if err != nil {
 		fmt.Println(err)
@@ -140,7 +141,7 @@ func ExampleOptions() {
 		MaxBackoff:     &most,
 		Profiles: map[string]queue.Profile{v1.DefaultSchedulerName: {
 			Gates:  []queue.Gate{queue.SchedulingGates()},
-			Events: queue.DefaultEvents(nil),
+			Events: queue.DefaultEvents(nil, release.Current),
 		}},
 	})
 	if err != nil {

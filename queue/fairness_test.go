@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 func TestFairness(t *testing.T) {
@@ -64,7 +65,7 @@ func TestFairness(t *testing.T) {
 		}
 	})
 	t.Run("every deletion wakes all that wait for room", func(t *testing.T) {
-		r := newRig(t, Options{Profiles: defaultProfiles()})
+		r := newRig(t, Options{Profiles: defaultProfiles(release.Current)})
 		for i := range 100 {
 			r.try("NodeResourcesFit", fmt.Sprint(i))
 		}

@@ -65,11 +65,13 @@ func (q *Queue) flushLeftover(at, now time.Time) {
 		found = true
 		q.flushed(e, at)
 		q.requeue(e, afterBackoff, reason, now)
+		q.held(e)
 	}
 	for _, e := range gated {
 		q.flushed(e, at)
 		if q.flushesGate(e) {
 			q.requeue(e, afterBackoff, reason, now)
+			q.held(e)
 		}
 	}
 	if !found {

@@ -61,6 +61,11 @@ func (q *Queue) concerned(arriving Event) []*Entry {
 		for _, e := range q.heaps[Unschedulable].items {
 			see(e)
 		}
+		if q.o.wildcardsOpen() {
+			for _, e := range q.heaps[Gated].items {
+				see(e)
+			}
+		}
 	} else {
 		for _, e := range q.loose {
 			see(e)
@@ -148,7 +153,7 @@ func (q *Queue) Update(old, new *v1.Pod, now time.Time) ([]Move, error) {
 		q.add(new, labelAdd, now)
 		return q.moves(), nil
 	}
-	events := q.o.own(PodUpdateEvents(old, new))
+	events := q.o.changes(old, new)
 	if q.flightOf(new) != nil {
 		for _, ev := range events {
 			q.record(Change{Event: ev, Old: old, New: new})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 func TestMove(t *testing.T) {
@@ -58,7 +59,7 @@ func TestMove(t *testing.T) {
 	})
 	t.Run("a change of taints wakes plugins that hear of new nodes", func(t *testing.T) {
 		for _, exact := range []bool{false, true} {
-			r := newRig(t, Options{ExactRegistrations: exact, Profiles: map[string]Profile{defaultScheduler: {Events: DefaultEvents(map[string]Hint{"NodeResourcesFit": neverHelps, "TaintToleration": neverHelps})}}})
+			r := newRig(t, Options{ExactRegistrations: exact, Profiles: map[string]Profile{defaultScheduler: {Events: DefaultEvents(map[string]Hint{"NodeResourcesFit": neverHelps, "TaintToleration": neverHelps}, release.Current)}}})
 			r.try("NodeResourcesFit", "a")
 			r.try("TaintToleration", "b")
 			r.event(Event{"Node", UpdateNodeTaint, ""})
@@ -71,7 +72,7 @@ func TestMove(t *testing.T) {
 		}
 	})
 	t.Run("default preemption alone", func(t *testing.T) {
-		r := newRig(t, Options{Profiles: map[string]Profile{defaultScheduler: {Events: DefaultEvents(nil)}}})
+		r := newRig(t, Options{Profiles: map[string]Profile{defaultScheduler: {Events: DefaultEvents(nil, release.Current)}}})
 		r.try("DefaultPreemption", "a")
 		require.Empty(t, r.event(assignedPodDelete))
 	})

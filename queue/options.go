@@ -124,8 +124,8 @@ func SchedulingGates() Gate {
 
 // defaultProfiles returns the profile "default-scheduler" with SchedulingGates and DefaultEvents. (In a live scheduler
 // DynamicResources and DefaultPreemption have gates too; they need the state of claims and of running preemptions.)
-func defaultProfiles() map[string]Profile {
-	return map[string]Profile{defaultScheduler: {Gates: []Gate{SchedulingGates()}, Events: DefaultEvents(nil)}}
+func defaultProfiles(v release.Version) map[string]Profile {
+	return map[string]Profile{defaultScheduler: {Gates: []Gate{SchedulingGates()}, Events: DefaultEvents(nil, v)}}
 }
 
 // validate returns what is wrong with the options: durations that are negative or contradict each other, shared
@@ -166,7 +166,7 @@ func (o Options) validate(path *field.Path) field.ErrorList {
 			}
 			if r.Event.Resource == "" {
 				errs = append(errs, field.Required(at.Child("events").Index(i).Child("event", "resource"), `a kind, or "*"`))
-			} else if !hasEvents(r.Event.Resource) && strings.Count(r.Event.Resource, ".") < 2 {
+			} else if !o.hasEvents(r.Event.Resource) && strings.Count(r.Event.Resource, ".") < 2 {
 				errs = append(errs, field.Invalid(at.Child("events").Index(i).Child("event", "resource"), r.Event.Resource, "must be a resource of this package or plural.version.group"))
 			}
 			if r.Event.Action <= 0 || r.Event.Action&^All != 0 {

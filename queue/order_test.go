@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 func TestOrder(t *testing.T) {
@@ -32,7 +33,7 @@ func TestOrder(t *testing.T) {
 		}
 	})
 	t.Run("one other order for all profiles", func(t *testing.T) {
-		profiles := defaultProfiles()
+		profiles := defaultProfiles(release.Current)
 		profiles["other"] = Profile{}
 		r := newRig(t, Options{Profiles: profiles, Less: func(a, b *Entry) bool { return a.Pod.Name > b.Pod.Name }})
 		r.pods["b"] = testkit.Pod("b").Priority(100).Obj()

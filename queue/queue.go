@@ -96,7 +96,7 @@ func New(o Options) (*Queue, error) {
 	}
 	configured := o.Profiles
 	if configured == nil {
-		configured = defaultProfiles()
+		configured = defaultProfiles(o.Release)
 	}
 	for _, name := range sortedKeys(configured) {
 		p := newProfile(name, configured[name], &q.o)

@@ -1,6 +1,10 @@
 package queue
 
-import v1 "k8s.io/api/core/v1"
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/release"
+)
 
 // Hint is a queueing hint of one plugin. It reports whether an event could make pod schedulable: true is Queue, false is
 // Skip. old and new are the object before and after the event; old is nil for an addition, new is nil for a deletion. An
@@ -21,15 +25,15 @@ const (
 	pluginDefaultPreemption = "DefaultPreemption"
 )
 
-// DefaultEvents returns the registrations of the default profile of Kubernetes 1.36, as a new slice in a fixed order.
+// DefaultEvents returns the registrations of the default profile of a release, as a new slice in a fixed order.
 //
 // hints has hints by plugin name; names of other plugins are ignored. nil means no hints but those of SchedulingGates and
 // DefaultPreemption, which are always there unless hints replaces them. The packages of the plugins have the hints. A plugin
 // without a hint tries its pods again on each event that it registers.
 //
-// The list does not have what New adds: (Node, UpdateNodeTaint) for each plugin that registers Node with Add and without
+// The list does not have what New adds up to v1.36: (Node, UpdateNodeTaint) for each plugin that registers Node with Add and without
 // UpdateNodeTaint. See Options.ExactRegistrations.
-func DefaultEvents(hints map[string]Hint) []Registration {
+func DefaultEvents(hints map[string]Hint, v release.Version) []Registration {
 	var list []Registration
 	reg := func(plugin string, events ...Event) {
 		hint, given := hints[plugin]
@@ -40,8 +44,8 @@ func DefaultEvents(hints map[string]Hint) []Registration {
 		case plugin == pluginDefaultPreemption:
 			hint = neverHelps
 		}
-		for _, e := range events {
-			list = append(list, Registration{Plugin: plugin, Event: e, Hint: hint})
+		for _, e := range registered(v, plugin, events) {
+			list = append(list, Registration{Plugin: plugin, Event: e, Hint: hintOf(plugin, e, hint)})
 		}
 	}
 	on := func(kind string, a Action) Event { return Event{Resource: kind, Action: a} }
@@ -51,7 +55,7 @@ func DefaultEvents(hints map[string]Hint) []Registration {
 	reg("TaintToleration", on("Node", Add|UpdateNodeTaint), on("Pod", UpdatePodToleration))
 	reg("NodeAffinity", on("Node", Add|UpdateNodeLabel))
 	reg("NodePorts", on("Pod", Delete), on("Node", Add))
-	reg("NodeResourcesFit", on("Pod", Delete|UpdatePodScaleDown), on("Node", Add|UpdateNodeAllocatable), on("resource.k8s.io/DeviceClass", Add|Update))
+	reg("NodeResourcesFit", on("Pod", Delete|UpdatePodScaleDown), on("Node", Add|UpdateNodeAllocatable), on(deviceClass, Add|Update))
 	reg("VolumeRestrictions", on("Pod", Delete), on("PersistentVolumeClaim", Add), on("Node", Add))
 	reg("NodeVolumeLimits", on("storage.k8s.io/CSINode", Add), on("storage.k8s.io/CSINode", Update), on("Pod", Delete), on("PersistentVolumeClaim", Add), on("storage.k8s.io/VolumeAttachment", Delete))
 	reg("VolumeBinding", on("Node", Add|UpdateNodeLabel), on("PersistentVolume", Add|Update), on("PersistentVolumeClaim", Add|Update),
@@ -59,8 +63,8 @@ func DefaultEvents(hints map[string]Hint) []Registration {
 	reg("VolumeZone", on("Node", Add|UpdateNodeLabel), on("PersistentVolume", Add|Update), on("PersistentVolumeClaim", Add|Update), on("storage.k8s.io/StorageClass", Add))
 	reg("PodTopologySpread", on("Pod", Add|UpdatePodLabel|UpdatePodToleration|Delete), on("Node", Add|Delete|UpdateNodeLabel|UpdateNodeTaint))
 	reg("InterPodAffinity", on("Pod", Add|UpdatePodLabel|Delete), on("Node", Add|UpdateNodeLabel))
-	reg("DynamicResources", on("Node", Add|UpdateNodeLabel|UpdateNodeAllocatable), on("resource.k8s.io/ResourceClaim", Add|Update),
-		on("Pod", UpdatePodGeneratedResourceClaim), on("resource.k8s.io/DeviceClass", Add|Update), on("resource.k8s.io/ResourceSlice", Add|Update))
+	reg("DynamicResources", on("Node", Add|UpdateNodeLabel|UpdateNodeAllocatable), on(resourceClaim, Add|Update),
+		on("Pod", UpdatePodGeneratedResourceClaim), on(deviceClass, Add|Update), on("resource.k8s.io/ResourceSlice", Add|Update))
 	reg("NodeDeclaredFeatures", on("Node", Add|UpdateNodeDeclaredFeature), on("Pod", Update))
 	reg(pluginDefaultPreemption, on("Pod", Delete))
 	return list
@@ -72,7 +76,7 @@ func DefaultEvents(hints map[string]Hint) []Registration {
 func UnregisteredEvents(plugin string) []Registration {
 	kinds := []string{
 		anyPod, nodeKind, "PersistentVolume", "PersistentVolumeClaim", "storage.k8s.io/CSINode", "storage.k8s.io/CSIDriver",
-		"storage.k8s.io/CSIStorageCapacity", "storage.k8s.io/StorageClass", "resource.k8s.io/ResourceClaim", "resource.k8s.io/DeviceClass",
+		"storage.k8s.io/CSIStorageCapacity", "storage.k8s.io/StorageClass", resourceClaim, deviceClass,
 	}
 	list := make([]Registration, len(kinds))
 	for i, kind := range kinds {

@@ -2,8 +2,9 @@ package queue
 
 import (
 	"container/heap"
-	"strings"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/release"
 )
@@ -15,10 +16,11 @@ func (o *Options) addsTaintRows() bool {
 	return !o.ExactRegistrations && !o.CycleCounter && !o.Release.AtLeast(release.V1_37)
 }
 
-// flushesGates reports whether the leftover flush asks the gates again, as in v1.37 (rule L7.2).
-func (o *Options) flushesGates() bool {
-	return o.FlushGated || o.CycleCounter || o.Release.AtLeast(release.V1_37)
-}
+// wildcardsOpen reports whether a wildcard event asks the gates again, as in v1.37 (rule L7.2).
+func (o *Options) wildcardsOpen() bool { return o.Release.AtLeast(release.V1_37) }
+
+// flushesGates reports whether the leftover flush does.
+func (o *Options) flushesGates() bool { return o.FlushGated || o.CycleCounter || o.wildcardsOpen() }
 
 // flushed marks an entry that a leftover flush found. In v1.37 its age begins again (rule L7.3).
 func (q *Queue) flushed(e *Entry, at time.Time) {
@@ -26,6 +28,13 @@ func (q *Queue) flushed(e *Entry, at time.Time) {
 	if q.o.Release.AtLeast(release.V1_37) {
 		e.flushAt = at
 		heap.Fix(&q.heaps[e.place], e.index)
+	}
+}
+
+// held takes the mark from an entry that its gates kept after a flush, in v1.37 (rule L7.2).
+func (q *Queue) held(e *Entry) {
+	if e.place == Gated && q.o.wildcardsOpen() {
+		e.WasFlushed = false
 	}
 }
 
@@ -54,21 +63,76 @@ func (o *Options) splitsRecreated() bool { return o.SplitRecreated || o.Release.
 // (rule L9.4).
 func (o *Options) takesRecreated() bool { return !o.Release.AtLeast(release.V1_36) }
 
-// label returns the label of the event by which a pod comes from outside, in the words of the release (rule L7.12). Other reasons
-// stay as they are.
+// tellsPodsApart reports whether events tell the waiting pod itself from other pods without a node, as in v1.37 (rule L7.12).
+func (o *Options) tellsPodsApart() bool { return o.Release.AtLeast(release.V1_37) }
+
+// podsOf has what the default plugins register for pods in v1.37, in place of Pod (rule L7.12).
+var podsOf = map[string][]Event{
+	pluginSchedulingGates:   {{targetPod, UpdatePodSchedulingGatesEliminated, ""}},
+	"NodeUnschedulable":     {{targetPod, UpdatePodToleration, ""}},
+	"TaintToleration":       {{targetPod, UpdatePodToleration, ""}},
+	"NodePorts":             {{assignedPod, Delete, ""}},
+	"NodeResourcesFit":      {{assignedPod, Delete, ""}, {assignedPod, UpdatePodScaleDown, ""}, {targetPod, UpdatePodScaleDown, ""}},
+	"VolumeRestrictions":    {{assignedPod, Delete, ""}},
+	"NodeVolumeLimits":      {{assignedPod, Delete, ""}},
+	"PodTopologySpread":     {{assignedPod, Add | UpdatePodLabel | Delete, ""}, {targetPod, UpdatePodToleration | UpdatePodLabel, ""}},
+	"InterPodAffinity":      {{assignedPod, Add | UpdatePodLabel | Delete, ""}, {targetPod, UpdatePodLabel, ""}},
+	"DynamicResources":      {{targetPod, UpdatePodGeneratedResourceClaim, ""}},
+	"NodeDeclaredFeatures":  {{targetPod, Update, ""}},
+	pluginDefaultPreemption: {{assignedPod, Delete, ""}},
+}
+
+// registered returns what a plugin of a release registers in place of the events of v1.36.
+func registered(v release.Version, plugin string, events []Event) []Event {
+	var out []Event
+	for _, e := range events {
+		switch {
+		case plugin == "NodeDeclaredFeatures" && !v.AtLeast(release.V1_36): // rule L2.2
+		case plugin == "NodeResourcesFit" && e.Resource == deviceClass && !v.AtLeast(release.V1_36): // rule L3.3
+		case e.Resource == anyPod && v.AtLeast(release.V1_37):
+			out = append(out, podsOf[plugin]...)
+		case e.Resource == resourceClaim && v.AtLeast(release.V1_37): // rule L7.16
+			out = append(out, Event{e.Resource, e.Action | Delete, ""})
+		default:
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// hintOf returns a default plugin's hint for an event. In v1.37 hints take any waiting pod that changed for the pod that they are
+// asked about; PodTopologySpread still looks at the constraints of the latter (rule L7.17).
+func hintOf(plugin string, e Event, hint Hint) Hint {
+	if hint == nil || e.Resource != targetPod {
+		return hint
+	}
+	return func(pod *v1.Pod, old, new any) (bool, error) {
+		changed, ok := new.(*v1.Pod)
+		switch {
+		case !ok || changed == nil || pod == nil || changed.UID == pod.UID:
+		case plugin == "PodTopologySpread":
+			itself := *changed
+			itself.UID = pod.UID
+			new = &itself
+		default:
+			pod = changed
+		}
+		return hint(pod, old, new)
+	}
+}
+
+// label returns the label of the event by which a pod comes from outside: v1.37 has one for both. Other reasons stay as they are.
 func (o *Options) label(reason string) string {
-	if o.Release.AtLeast(release.V1_37) && (reason == labelAdd || reason == labelUpdate) {
-		return "UnscheduledPod" + strings.TrimPrefix(reason, unschedulablePod)
+	if o.tellsPodsApart() && (reason == labelAdd || reason == labelUpdate) {
+		return unscheduledPod + Add.String()
 	}
 	return reason
 }
 
-// own gives the events of a change of the pending pod itself the labels of the release (rule L7.12).
-func (o *Options) own(events []Event) []Event {
-	for k := range events {
-		if e := &events[k]; e.Resource == unschedulablePod && o.Release.AtLeast(release.V1_37) {
-			e.Label = "TargetPod" + e.Action.String()
-		}
+// changes returns the events of a change of the pending pod itself, as the release names them.
+func (o *Options) changes(old, new *v1.Pod) []Event {
+	if o.tellsPodsApart() && new.Spec.NodeName == "" {
+		return podEvents(targetPod, old, new, true)
 	}
-	return events
+	return PodUpdateEvents(old, new)
 }

@@ -27,6 +27,11 @@ func PodUpdateEvents(old, new *v1.Pod) []Event {
 	if new.Spec.NodeName != "" {
 		r = assignedPod
 	}
+	return podEvents(r, old, new, false)
+}
+
+// podEvents names the events by the resource r. With growth a larger request is an Update with a label of its own.
+func podEvents(r string, old, new *v1.Pod, growth bool) []Event {
 	var events []Event
 	when := func(changed bool, a Action) {
 		if changed {
@@ -35,6 +40,9 @@ func PodUpdateEvents(old, new *v1.Pod) []Event {
 	}
 	when(!maps.Equal(old.Labels, new.Labels), UpdatePodLabel)
 	when(scaledDown(old, new), UpdatePodScaleDown)
+	if growth && scaledDown(new, old) {
+		events = append(events, Event{r, Update, r + "UpdatePodScaleUp"})
+	}
 	when(len(old.Spec.SchedulingGates) > 0 && len(new.Spec.SchedulingGates) == 0, UpdatePodSchedulingGatesEliminated)
 	when(len(old.Spec.Tolerations) != len(new.Spec.Tolerations), UpdatePodToleration)
 	when(!slices.EqualFunc(old.Status.ResourceClaimStatuses, new.Status.ResourceClaimStatuses, sameClaim) ||

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 // simpleFit is NodeResourcesFit as far as the example of podA and podB needs it: the deletion of an assigned pod helps;
@@ -44,7 +45,7 @@ func simpleAffinity(pod *v1.Pod, old, new any) (bool, error) {
 // podA wants region cd, podB wants 10 CPUs: the example of the article on the scheduling queue.
 func TestPodAAndPodB(t *testing.T) {
 	r := newRig(t, Options{ExactRegistrations: true, Profiles: map[string]Profile{defaultScheduler: {
-		Events: DefaultEvents(map[string]Hint{"NodeResourcesFit": simpleFit, "NodeAffinity": simpleAffinity})}}})
+		Events: DefaultEvents(map[string]Hint{"NodeResourcesFit": simpleFit, "NodeAffinity": simpleAffinity}, release.Current)}}})
 	running := testkit.Pod("running").Request("cpu=4").On("n1").Obj()
 	n2 := testkit.Node("n2").Label("region", "bj").Capacity("cpu=8").Obj()
 	n3 := testkit.Node("n3").Label("region", "cd").Capacity("cpu=500m").Obj()
@@ -146,7 +147,7 @@ func TestExamples(t *testing.T) {
 		require.Equal(t, []string{"hi", "lo", ""}, []string{r.pop(), r.pop(), r.pop()})
 	})
 	t.Run("Q-6 two gates", func(t *testing.T) {
-		r := newRig(t, Options{Profiles: defaultProfiles()})
+		r := newRig(t, Options{Profiles: defaultProfiles(release.Current)})
 		r.pod("a").Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "x"}, {Name: "y"}}
 		r.add("a")
 		require.Equal(t, Counts{Gated: 1}, r.q.Counts())

@@ -17,6 +17,7 @@ import (
 	"github.com/podberth/podberth/conformance/gen"
 	"github.com/podberth/podberth/conformance/real"
 	"github.com/podberth/podberth/conformance/remote"
+	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/release"
@@ -69,7 +70,7 @@ func New(ctx context.Context, p Profile, seen *Tally) (*Side, error) {
 	if err != nil {
 		return nil, fmt.Errorf("profile %s: %w", p.Name, err)
 	}
-	return &Side{Real: r, Profile: p.Podberth, Name: p.Name, Seen: seen}, nil
+	return &Side{Real: r, Profile: p.Podberth, Name: p.Name, Release: trial.Linked, Seen: seen}, nil
 }
 
 // Remote starts podberth beside a judge of a release, both with the default profile.

@@ -16,10 +16,12 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/conformance/gen"
 	"github.com/podberth/podberth/conformance/real"
+	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -32,7 +34,7 @@ func plain(f queue.Hint) hint {
 
 // queueHint returns the hint that package queue itself has for a plugin.
 func queueHint(plugin string) queue.Hint {
-	for _, r := range queue.DefaultEvents(nil) {
+	for _, r := range queue.DefaultEvents(nil, release.Current) {
 		if r.Plugin == plugin && r.Hint != nil {
 			return r.Hint
 		}
@@ -71,10 +73,20 @@ var hints = map[string]hint{
 var notCompared = map[string]string{
 	"DynamicResources": "the generated clusters have no resource claims; devices.TestClaimHint holds the rule",
 	"GangScheduling":   "alpha, off in the default profile: podberth has its registrations without hints",
+	// of v1.37
+	"DeferredPodScheduling": "alpha, off in the default profile",
 }
 
-// oneAnswer are the plugins whose hints have only one possible answer.
-var oneAnswer = map[string]fwk.QueueingHint{"NodeName": fwk.Queue, "DefaultPreemption": fwk.QueueSkip}
+// oneAnswer returns the answer of a plugin whose hint has only one.
+func oneAnswer(plugin string) (fwk.QueueingHint, bool) {
+	switch {
+	case plugin == "NodeName", plugin == "SchedulingGates" && trial.Linked.AtLeast(release.V1_37): // rule L7.17
+		return fwk.Queue, true
+	case plugin == "DefaultPreemption":
+		return fwk.QueueSkip, true
+	}
+	return 0, false
+}
 
 // argsOf returns the arguments of a filter of podberth's profile, the zero value where the profile leaves the filter out.
 func argsOf[A any](s *Side, name string) (args A) {
@@ -121,7 +133,7 @@ func incoming(e gen.Event) []fwk.ClusterEvent {
 	case *v1.Pod:
 		switch {
 		case e.Old != nil && e.New != nil:
-			return framework.PodSchedulingPropertiesChange(e.New.(*v1.Pod), e.Old.(*v1.Pod))
+			return real.PodChanges(e.Old.(*v1.Pod), e.New.(*v1.Pod))
 		case e.Old == nil:
 			return []fwk.ClusterEvent{framework.EventAssignedPodAdd}
 		case x.Spec.NodeName == "":
@@ -175,6 +187,16 @@ func (s *Side) Hints(c *gen.Cluster) ([]Difference, error) {
 	return s.differences, nil
 }
 
+// registered returns the hint that podberth's registrations have for the event, given the plugin's hint.
+func registered(name string, e fwk.ClusterEvent, hint queue.Hint) queue.Hint {
+	for _, r := range queue.DefaultEvents(map[string]queue.Hint{name: hint}, trial.Linked) {
+		if r.Plugin == name && r.Event.Resource == string(e.Resource) {
+			return r.Hint
+		}
+	}
+	panic(name + " has no registration for " + e.Label())
+}
+
 // hint compares the answer of the plugin's registration to one change.
 func (s *Side) hint(w *World, name string, ours hint, r fwk.ClusterEventWithHint, in fwk.ClusterEvent, pod *v1.Pod, e gen.Event) {
 	area := "hint/" + name
@@ -182,13 +204,14 @@ func (s *Side) hint(w *World, name string, ours hint, r fwk.ClusterEventWithHint
 	if r.QueueingHintFn != nil {
 		theirs, theirErr = r.QueueingHintFn(klog.Background(), pod, e.Old, e.New)
 	}
-	queue, err := ours(s, w, pod, e.Old, e.New)
+	helps := registered(name, r.Event, func(pod *v1.Pod, old, new any) (bool, error) { return ours(s, w, pod, old, new) })
+	queues, err := helps(pod, e.Old, e.New)
 	what := fmt.Sprintf("pod %s/%s, %s %s -> %s", pod.Namespace, pod.Name, in.Label(), describe(e.Old), describe(e.New))
 	if (theirErr != nil) != (err != nil) {
 		s.differ(area, "%s: error: kube-scheduler %v, podberth %v", what, theirErr, err)
 		return
 	}
-	if theirErr == nil && !same(s, area, what, theirs == fwk.Queue, queue) {
+	if theirErr == nil && !same(s, area, what, theirs == fwk.Queue, queues) {
 		return
 	}
 	answer := theirs.String()
@@ -214,7 +237,7 @@ func (s *Side) FewHints(t *Tally, triples, answers int64) (out []string, err err
 		if all < triples {
 			out = append(out, fmt.Sprintf("%s: compared %d times, want %d", name, all, triples))
 		}
-		if only, ok := oneAnswer[name]; queue < answers && (!ok || only == fwk.Queue) {
+		if only, ok := oneAnswer(name); queue < answers && (!ok || only == fwk.Queue) {
 			out = append(out, fmt.Sprintf("%s: %d times Queue, want %d", name, queue, answers))
 		} else if skip < answers && (!ok || only == fwk.QueueSkip) {
 			out = append(out, fmt.Sprintf("%s: %d times Skip, want %d", name, skip, answers))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/conformance/real"
+	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/score"
@@ -28,7 +29,7 @@ type Profile struct {
 // Default returns the default profile.
 func Default() (Profile, error) {
 	p, err := real.DefaultProfile()
-	return Profile{Name: "default", Real: p, Podberth: placement.DefaultProfile()}, err
+	return Profile{Name: "default", Real: p, Podberth: placement.PluginArgs{Release: trial.Linked}.Profile()}, err
 }
 
 // EveryNode starts kube-scheduler with the default profile, which looks at every node.
@@ -63,7 +64,7 @@ func Random(seed int64) (Profile, error) {
 		return p, err
 	}
 	p.Name = fmt.Sprintf("random %d", seed)
-	b := &builder{Rand: rand.New(rand.NewSource(seed)), p: &p}
+	b := &builder{Rand: rand.New(rand.NewSource(seed)), p: &p, ours: placement.PluginArgs{Release: trial.Linked}}
 	b.fit()
 	b.balance()
 	b.interPod()

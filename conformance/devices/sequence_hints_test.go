@@ -2,12 +2,15 @@ package devices
 
 import (
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release"
 )
 
 // sync tells the scheduler's informers about all changes of claims, and compares the hints for them.
@@ -18,20 +21,29 @@ func (q *sequence) sync() {
 	}
 	for _, pod := range q.waiting {
 		for _, c := range changes {
-			if c.new != nil { // the plugin is not registered for deletions
+			if c.new != nil || q.hearsDeletions() {
 				q.claimHint(pod, c)
 			}
 		}
 	}
 }
 
+// hearsDeletions reports whether the plugin is registered for deletions of claims, as in v1.37.
+func (q *sequence) hearsDeletions() bool {
+	return slices.ContainsFunc(q.hints, func(r fwk.ClusterEventWithHint) bool {
+		return r.Event.Resource == fwk.ResourceClaim && r.Event.ActionType&fwk.Delete != 0
+	})
+}
+
 func (q *sequence) claimHint(pod *v1.Pod, c change) {
-	var old any
+	var old, new any
 	if c.old != nil {
 		old = c.old
 	}
-	here, err := devices.ClaimHint(q)(pod, old, c.new)
-	q.hint("claim hint", fwk.ResourceClaim, pod, old, c.new, here, err)
+	if c.new != nil {
+		new = c.new
+	}
+	q.hint("claim hint", fwk.ResourceClaim, devices.ClaimHint(q), pod, old, new)
 }
 
 // podHints compares the hints for updates of the waiting pod and of another pod.
@@ -41,17 +53,32 @@ func (q *sequence) podHints(pod *v1.Pod) {
 	other := pod.DeepCopy()
 	other.UID = "another"
 	for _, after := range []*v1.Pod{pod, other, before} {
-		here, err := devices.PodHint(q)(pod, before, after)
-		q.hint("pod hint", fwk.Pod, pod, before, after, here, err)
+		q.hint("pod hint", fwk.Pod, devices.PodHint(q), pod, before, after)
 	}
 }
 
+// registered returns the hint as podberth registers it.
+func (q *sequence) registered(resource fwk.EventResource, hint queue.Hint) queue.Hint {
+	v := release.V1_36
+	if q.hearsDeletions() {
+		v = release.V1_37
+	}
+	for _, r := range queue.DefaultEvents(map[string]queue.Hint{"DynamicResources": hint}, v) {
+		if r.Plugin == "DynamicResources" && r.Event.Resource == string(resource) {
+			return r.Hint
+		}
+	}
+	q.t.Fatalf("podberth has no registration for %s", resource)
+	return nil
+}
+
 // hint compares the answer of one hint. A registration without a function always queues.
-func (q *sequence) hint(name string, resource fwk.EventResource, pod *v1.Pod, old, new any, here bool, err error) {
+func (q *sequence) hint(name string, resource fwk.EventResource, ours queue.Hint, pod *v1.Pod, old, new any) {
 	for _, r := range q.hints {
-		if r.Event.Resource != resource {
+		if r.Event.Resource != resource && (resource != fwk.Pod || r.Event.Resource != "TargetPod") {
 			continue
 		}
+		here, err := q.registered(r.Event.Resource, ours)(pod, old, new)
 		there, theirErr := r.QueueingHintFn(klog.Background(), pod, old, new)
 		q.names[name+": "+there.String()] = true
 		q.fail(fmt.Sprintf("%s of %s", name, pod.Name), fmt.Sprint(here, err), fmt.Sprint(there == fwk.Queue, theirErr))

@@ -16,13 +16,11 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// Goroutines of the real queue run its two flushes by its clock. The test calls the flushes at known moments.
+// Goroutines of the real queue run its two flushes by its clock. The test calls the flushes at known moments. flushLeftover is with
+// the version.
 
 //go:linkname flushBackoff k8s.io/kubernetes/pkg/scheduler/backend/queue.(*PriorityQueue).flushBackoffQCompleted
 func flushBackoff(*realqueue.PriorityQueue, klog.Logger)
-
-//go:linkname flushLeftover k8s.io/kubernetes/pkg/scheduler/backend/queue.(*PriorityQueue).flushUnschedulablePodsLeftover
-func flushLeftover(*realqueue.PriorityQueue, klog.Logger)
 
 // Advance runs podberth's two flushes. The test also calls each flush alone.
 
@@ -58,7 +56,7 @@ func (w *world) compare() error {
 			if got := broad(entry.Place()); got != where {
 				return fmt.Errorf("%s: real %s, podberth %v", p.UID, where, entry.Place())
 			}
-			info, ok := w.real.GetPod(p.Name, p.Namespace)
+			info, ok := lookUp(w.real, p)
 			if !ok {
 				return fmt.Errorf("%s: the real queue lists but does not know it", p.UID)
 			}

@@ -15,13 +15,13 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"github.com/podberth/podberth/conformance/real"
+	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/queue"
 )
 
@@ -69,7 +69,7 @@ func TestHandlers(t *testing.T) {
 	sched, err := scheduler.New(ctx, client, f, nil, func(string) events.EventRecorderLogger { return &events.FakeRecorder{} },
 		scheduler.WithProfiles(profile), scheduler.WithFrameworkOutOfTreeRegistry(registry))
 	require.NoError(t, err)
-	q, err := queue.New(queue.Options{Profiles: map[string]queue.Profile{"default-scheduler": ourProfile}})
+	q, err := queue.New(queue.Options{Release: trial.Linked, Profiles: map[string]queue.Profile{"default-scheduler": ourProfile}})
 	require.NoError(t, err)
 	f.Start(ctx.Done())
 	f.WaitForCacheSync(ctx.Done())
@@ -81,7 +81,7 @@ func TestHandlers(t *testing.T) {
 		for i, name := range names {
 			p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "n", UID: types.UID(name)}}
 			p.Spec.SchedulerName = "default-scheduler"
-			sched.SchedulingQueue.Delete(p)
+			remove(sched.SchedulingQueue, p)
 			q.Delete(p)
 			if len(waiting) == i {
 				waiting = append(waiting, p)
@@ -89,10 +89,10 @@ func TestHandlers(t *testing.T) {
 		}
 		for _, p := range waiting {
 			sched.SchedulingQueue.Add(ctx, p)
-			info, err := sched.SchedulingQueue.Pop(klog.Background())
+			info, err := popNext(sched.SchedulingQueue)
 			require.NoError(t, err)
 			info.UnschedulablePlugins = sets.New(p.Name)
-			require.NoError(t, sched.SchedulingQueue.AddUnschedulableIfNotPresent(klog.Background(), info, 0))
+			require.NoError(t, handBack(sched.SchedulingQueue, info))
 			_, err = q.Add(p, time.Now())
 			require.NoError(t, err)
 			e, _ := q.Pop(time.Now())

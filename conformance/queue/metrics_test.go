@@ -131,7 +131,11 @@ func (w *world) remember() {
 }
 
 // drift notes by how much a gauge of the real queue is wrong from now on.
-func (w *world) drift(gauge string, by float64) { w.wrong[gauge] += by }
+func (w *world) drift(gauge string, by float64) {
+	if gaugesDrift {
+		w.wrong[gauge] += by
+	}
+}
 
 // meterRefusals counts the pods that gates refused upon an event. The real queue also counts a pod that the same gate refuses
 // again, which is no move in podberth. It does not count a pod that gates refused upon an activation or an update.

@@ -19,6 +19,7 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"github.com/podberth/podberth/conformance/real"
+	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/queue"
 )
 
@@ -31,12 +32,6 @@ var withoutHint = map[string][]string{
 	"VolumeBinding":      {"Node", "PersistentVolume"},
 	"VolumeZone":         {"Node"},
 	"DynamicResources":   {"Node", "resource.k8s.io/DeviceClass", "resource.k8s.io/ResourceSlice"},
-}
-
-// gangEvents has the registrations that queue.Options.GangScheduling adds for the plugin of that feature.
-var gangEvents = []queue.Registration{
-	{Plugin: "GangScheduling", Event: queue.Event{Resource: "Pod", Action: queue.Add}},
-	{Plugin: "GangScheduling", Event: queue.Event{Resource: "scheduling.k8s.io/PodGroup", Action: queue.Add}},
 }
 
 // defaultScheduler returns a real scheduler with the default profile. The scheduler ends with the test.
@@ -58,9 +53,9 @@ func defaultScheduler(t *testing.T) *real.Scheduler {
 // for a plugin that can reject and registers nothing.
 func TestRegistrations(t *testing.T) {
 	s := defaultScheduler(t)
-	ours := map[string][]queue.Event{}
-	for _, r := range append(queue.DefaultEvents(nil), gangEvents...) {
-		ours[r.Plugin] = append(ours[r.Plugin], r.Event)
+	table := map[string][]queue.Event{}
+	for _, r := range append(queue.DefaultEvents(nil, trial.Linked), offByDefault...) {
+		table[r.Plugin] = append(table[r.Plugin], r.Event)
 	}
 	known := 0
 	for _, name := range slices.Sorted(maps.Keys(intree.NewInTreeRegistry())) {
@@ -70,8 +65,8 @@ func TestRegistrations(t *testing.T) {
 		}
 		e, ok := p.(fwk.EnqueueExtensions)
 		if !ok {
-			if rejects(p) || ours[name] != nil {
-				t.Errorf("%s registers nothing: can it reject? %v; podberth registers %v", name, rejects(p), ours[name])
+			if rejects(p) || table[name] != nil {
+				t.Errorf("%s registers nothing: can it reject? %v; podberth registers %v", name, rejects(p), table[name])
 			}
 			continue
 		}
@@ -83,20 +78,20 @@ func TestRegistrations(t *testing.T) {
 		var theirs []queue.Event
 		var none []string
 		for _, r := range list {
-			theirs = append(theirs, queue.Event{Resource: string(r.Event.Resource), Action: queue.Action(r.Event.ActionType), Label: r.Event.CustomLabel})
+			theirs = append(theirs, ours(r.Event))
 			if r.QueueingHintFn == nil {
 				none = append(none, string(r.Event.Resource))
 			}
 		}
-		if a, b := sorted(theirs), sorted(ours[name]); !slices.Equal(a, b) {
+		if a, b := sorted(theirs), sorted(table[name]); !slices.Equal(a, b) {
 			t.Errorf("%s registers %v, in podberth %v", name, a, b)
 		}
 		if a, b := sorted(none), sorted(withoutHint[name]); !slices.Equal(a, b) {
 			t.Errorf("%s has no hint for %v, want %v", name, a, b)
 		}
 	}
-	if known != len(ours) {
-		t.Errorf("%d plugins register events, in podberth %d", known, len(ours))
+	if known != len(table) {
+		t.Errorf("%d plugins register events, in podberth %d", known, len(table))
 	}
 }
 
@@ -127,9 +122,9 @@ func (mute) Filter(context.Context, fwk.CycleState, *v1.Pod, fwk.NodeInfo) *fwk.
 
 // The resources and actions of the events that arrive.
 var (
-	resources = []fwk.EventResource{"AssignedPod", "UnschedulablePod", fwk.Pod, fwk.Node, fwk.PersistentVolume, fwk.PersistentVolumeClaim, fwk.CSINode,
+	resources = append(arrivingPods, fwk.Node, fwk.PersistentVolume, fwk.PersistentVolumeClaim, fwk.CSINode,
 		fwk.CSIDriver, fwk.VolumeAttachment, fwk.CSIStorageCapacity, fwk.StorageClass, fwk.ResourceClaim, fwk.ResourceSlice, fwk.DeviceClass,
-		fwk.PodGroup, fwk.WildCard, "foos.v1.example.com"}
+		fwk.PodGroup, fwk.WildCard, "foos.v1.example.com")
 	actions = append(bits(fwk.All), fwk.Update, fwk.All, fwk.Add|fwk.UpdateNodeLabel, fwk.Delete|fwk.UpdatePodLabel)
 )
 
@@ -159,7 +154,7 @@ func TestEveryEventForEveryPlugin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := queue.DefaultEvents(nil)
+	events := queue.DefaultEvents(nil, trial.Linked)
 	rejectors := []string{"Mute", "Extender", "Unheard"}
 	for _, name := range rejectors[:2] {
 		events = append(events, queue.UnregisteredEvents(name)...)
@@ -172,7 +167,7 @@ func TestEveryEventForEveryPlugin(t *testing.T) {
 			rejectors = append(rejectors, r.Plugin)
 		}
 	}
-	q, err := queue.New(queue.Options{Profiles: map[string]queue.Profile{"default-scheduler": {Events: events}}})
+	q, err := queue.New(queue.Options{Release: trial.Linked, Profiles: map[string]queue.Profile{"default-scheduler": {Events: events}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,22 +212,21 @@ type nonsense struct{}
 
 // wakes reports whether an event moves a pod that the plugin rejected. The queue is empty before and after.
 func wakes(ctx context.Context, q *realqueue.PriorityQueue, pod *v1.Pod, rejector string, e fwk.ClusterEvent) (bool, error) {
-	log := klog.Background()
 	q.Add(ctx, pod)
-	info, err := q.Pop(log)
+	info, err := popNext(q)
 	if err != nil {
 		return false, err
 	}
 	info.UnschedulablePlugins.Insert(rejector)
-	if err := q.AddUnschedulableIfNotPresent(log, info, q.SchedulingCycle()); err != nil {
+	if err := handBack(q, info); err != nil {
 		return false, err
 	}
 	if len(q.UnschedulablePods()) != 1 {
 		return false, fmt.Errorf("%s: the rejected pod does not wait", rejector)
 	}
-	q.MoveAllToActiveOrBackoffQueue(log, e, nonsense{}, nonsense{}, nil)
+	q.MoveAllToActiveOrBackoffQueue(klog.Background(), e, nonsense{}, nonsense{}, nil)
 	woken := len(q.UnschedulablePods()) == 0
-	q.Delete(pod)
+	remove(q, pod)
 	return woken, nil
 }
 

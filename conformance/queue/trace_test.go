@@ -48,6 +48,9 @@ func (w *world) play() error {
 			return nil
 		}
 	}
+	if w.miscounts {
+		return nil
+	}
 	return w.compareMeters()
 }
 
@@ -129,9 +132,10 @@ func (w *world) add(slot int) error {
 		}
 		w.slots[slot] = p
 		_ = w.store.Add(p)
-	} else if !w.Once(8) || w.isAssumed(p) {
+	} else if !w.Once(8) || w.isAssumed(p) || w.doubles(p) {
 		return w.update(slot)
 	}
+	w.miscounts = w.miscounts || !addsTwice && w.isFlying(p)
 	w.note("add %s %s, profile %s, nominated %q", p.Name, p.UID, p.Spec.SchedulerName, p.Status.NominatedNodeName)
 	list, err := w.q.Add(p, w.now())
 	if len(list) == 0 { // the gate of the ignored pod counts
@@ -148,9 +152,10 @@ func (w *world) update(slot int) error {
 		return nil
 	}
 	p := w.change(old)
-	if w.Once(30) && !w.isFlying(old) {
+	if w.Once(30) && !w.isFlying(old) && w.mayBeRecreated(old) {
 		w.uids++
 		p.UID = types.UID(fmt.Sprintf("%s%d", p.Name, w.uids))
+		w.miscounts = w.miscounts || !addsTwice
 	}
 	w.slots[slot] = p
 	_ = w.store.Update(p)
@@ -159,6 +164,19 @@ func (w *world) update(slot int) error {
 	w.say(list)
 	w.real.Update(w.ctx, old, p)
 	return err
+}
+
+// mayBeRecreated reports whether the real queue finds its way when an update of the pod has another UID.
+func (w *world) mayBeRecreated(p *v1.Pod) bool {
+	e, queued := w.q.Lookup(p)
+	nominated := slices.ContainsFunc(slices.Concat(w.q.NominatedFor("n1"), w.q.NominatedFor("n2")), func(n *v1.Pod) bool { return n.UID == p.UID })
+	return addsTwice || !nominated && (!queued || broad(e.Place()) == "unschedulable")
+}
+
+// doubles reports whether a second addition would confuse the real queue.
+func (w *world) doubles(p *v1.Pod) bool {
+	_, queued := w.q.Lookup(p)
+	return queued && !addsTwice
 }
 
 func (w *world) isFlying(p *v1.Pod) bool {
@@ -184,7 +202,7 @@ func (w *world) delete(slot int) {
 	_ = w.store.Delete(p)
 	w.note("delete %s", p.Name)
 	w.say(w.q.Delete(p))
-	w.real.Delete(p)
+	remove(w.real, p)
 }
 
 // pop takes the next pod of both queues. The real queue blocks when it is empty, so pop then adds a pod to it that ends the
@@ -197,7 +215,7 @@ func (w *world) pop() error {
 		if w.closed {
 			w.Count("popped after close")
 		}
-		info, err := w.real.Pop(w.log)
+		info, err := popNext(w.real)
 		if err != nil || info == nil {
 			return fmt.Errorf("pop: podberth has %s, the real one nothing (%v)", entry.Pod.Name, err)
 		}
@@ -205,7 +223,7 @@ func (w *world) pop() error {
 	}
 	got := make(chan *framework.QueuedPodInfo, 1)
 	go func() {
-		info, _ := w.real.Pop(w.log)
+		info, _ := popNext(w.real)
 		got <- info
 	}()
 	guest := &v1.Pod{}
@@ -215,7 +233,7 @@ func (w *world) pop() error {
 			time.Sleep(time.Microsecond)
 		}
 		w.real.Add(w.ctx, guest)
-		w.metered["scheduler_queue_incoming_pods_total{event=UnschedulablePodAdd,queue=active}"]++
+		w.metered["scheduler_queue_incoming_pods_total{event="+string(waitingArrive)+"Add,queue=active}"]++
 	}
 	info := <-got
 	switch {
@@ -305,7 +323,7 @@ func (w *world) giveBack(i, kind int) error {
 	}
 	list, err := w.q.Return(f.entry, failure, w.now())
 	w.say(list)
-	realErr := w.real.AddUnschedulableIfNotPresent(w.log, f.info, w.real.SchedulingCycle())
+	realErr := handBack(w.real, f.info)
 	if (err == nil) != (realErr == nil) {
 		return fmt.Errorf("return: podberth %v, real %v", err, realErr)
 	}
@@ -362,7 +380,7 @@ func (w *world) eventOf(e fwk.ClusterEvent) error {
 		if w.Once(3) {
 			old, new = n, nil
 		}
-	case "AssignedPod", "UnschedulablePod":
+	case "AssignedPod", waitingArrive:
 		p := &v1.Pod{}
 		p.Name, p.UID = "other"+fmt.Sprint(w.N(4)), "other"
 		new = p
@@ -386,7 +404,7 @@ func (w *world) eventOf(e fwk.ClusterEvent) error {
 	list := w.q.Move(queue.Change{Event: ours(e), Old: old, New: new, PreCheck: check}, w.now())
 	w.meterRefusals()
 	w.say(list)
-	w.mixed = w.mixed || len(list) > 1 && e.Resource == "UnschedulablePod" // new pods take their nominations from their status
+	w.mixed = w.mixed || len(list) > 1 && e.Resource == waitingArrive // new pods take their nominations from their status
 	w.real.MoveAllToActiveOrBackoffQueue(w.log, e, old, new, check)
 	return nil
 }
@@ -519,10 +537,13 @@ func (w *world) rare(slot int) error {
 		if p == nil {
 			return nil
 		}
+		info, can := popNamed(w.real, p)
+		if !can {
+			return nil
+		}
 		w.note("pop specific %s", p.Name)
 		entry, list := w.q.PopPod(p, w.now())
 		w.say(list)
-		info := w.real.PopSpecificPod(w.log, p)
 		if (entry == nil) != (info == nil) {
 			return fmt.Errorf("pop specific: podberth nothing is %v, real %v", entry == nil, info == nil)
 		}

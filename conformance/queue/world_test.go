@@ -64,6 +64,7 @@ type world struct {
 	labels              map[string]string   // labels of the real queue for events with several bits, which do not occur
 	refusals            int                 // of podberth's gates since the last event
 	leaked              bool                // the real scheduler_unschedulable_pods is too large: a pod was deleted while active or resting
+	miscounts           bool                // the real queue has taken a pod for two
 	rejected            map[string][]string // by pod: the plugins that had rejected it before the step
 	wrong               meter               // by how much gauges of the real queue are wrong, see drift
 }
@@ -81,8 +82,8 @@ var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 var (
 	plugins = []string{"P", "Q", "R", "S", "A", "B"} // A and B are gates, too
 	// resources of registrations and of what arrives
-	registered = []fwk.EventResource{fwk.Node, fwk.Pod, fwk.CSINode, fwk.WildCard, "AssignedPod", "UnschedulablePod", fwk.PersistentVolume}
-	arriving   = []fwk.EventResource{fwk.Node, "AssignedPod", "UnschedulablePod", fwk.CSINode, fwk.WildCard, fwk.Pod, fwk.PersistentVolume}
+	registered = slices.Concat([]fwk.EventResource{fwk.Node, fwk.Pod, fwk.CSINode, fwk.WildCard, "AssignedPod"}, waitingKinds, []fwk.EventResource{fwk.PersistentVolume})
+	arriving   = []fwk.EventResource{fwk.Node, "AssignedPod", waitingArrive, fwk.CSINode, fwk.WildCard, fwk.Pod, fwk.PersistentVolume}
 	masks      = []fwk.ActionType{fwk.Add, fwk.UpdateNodeLabel, fwk.UpdateNodeTaint, fwk.Add | fwk.UpdateNodeTaint, fwk.Delete, fwk.Update, fwk.All,
 		fwk.UpdatePodLabel, fwk.UpdatePodScaleDown | fwk.Delete, fwk.UpdatePodSchedulingGatesEliminated, fwk.UpdatePodToleration | fwk.UpdatePodLabel,
 		fwk.Add | fwk.UpdateNodeLabel, fwk.UpdateNodeLabel | fwk.UpdateNodeTaint, fwk.Add | fwk.Delete | fwk.UpdatePodLabel, fwk.UpdateNodeAllocatable, 0} // 0 only arrives
@@ -151,7 +152,7 @@ func emptyWorld(s *trial.Source) *world {
 
 // build makes the two queues with one of several settings.
 func (w *world) build(o queue.Options, hints realqueue.QueueingHintMapPerProfile, gates map[string]map[string]fwk.PreEnqueuePlugin) {
-	o.Known = w.known
+	o.Release, o.Known = trial.Linked, w.known
 	less := (&queuesort.PrioritySort{}).Less
 	if w.ties {
 		o.Less = func(a, b *queue.Entry) bool {
@@ -161,11 +162,11 @@ func (w *world) build(o queue.Options, hints realqueue.QueueingHintMapPerProfile
 			return string(a.Pod.UID) < string(b.Pod.UID)
 		}
 		sorter := less
-		less = func(a, b fwk.QueuedPodInfo) bool {
+		less = func(a, b queued) bool {
 			if sorter(a, b) || sorter(b, a) {
 				return sorter(a, b)
 			}
-			return a.GetPodInfo().GetPod().UID < b.GetPodInfo().GetPod().UID
+			return uidOf(a) < uidOf(b)
 		}
 	}
 	initial, max, leftover := time.Second, 10*time.Second, 5*time.Minute
@@ -215,10 +216,6 @@ var recorder = metrics.NewMetricsAsyncRecorder(1000, time.Second, nil)
 
 // factory is never started: the real queue is given a lister.
 var factory = informers.NewSharedInformerFactory(fake.NewClientset(), 0)
-
-func ours(e fwk.ClusterEvent) queue.Event {
-	return queue.Event{Resource: string(e.Resource), Action: queue.Action(e.ActionType), Label: e.CustomLabel}
-}
 
 // hint returns nil, or a pure function of the plugin, the pod and the objects. The function returns Queue or Skip, with or
 // without an error.

@@ -33,6 +33,11 @@ func spare(dp *defaultpreemption.DefaultPreemption) {
 // recorders makes recorders that drop their events.
 func recorders(string) events.EventRecorderLogger { return &events.FakeRecorder{} }
 
+// PodChanges returns the events of a change of an assigned pod, or of the pending pod itself.
+func PodChanges(old, new *v1.Pod) []fwk.ClusterEvent {
+	return framework.PodSchedulingPropertiesChange(new, old)
+}
+
 // Held returns what a pod on a node counts with, with the feature gates that this version has on.
 func Held(pod *v1.Pod) v1.ResourceList {
 	return helper.PodRequests(pod, helper.PodResourcesOptions{UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true})

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"math"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -30,18 +31,14 @@ func (b adapterBase) Name() string { return b.name }
 
 func (adapterBase) builtin() {}
 
-// EventsToRegister returns v1.36's registrations with the library's hint.
+// EventsToRegister returns the release's registrations with the library's hint.
 func (b adapterBase) EventsToRegister() ([]queue.Registration, error) {
-	var out []queue.Registration
-	for _, r := range queue.DefaultEvents(nil) {
-		if r.Plugin == b.name {
-			if b.hint != nil {
-				r.Hint = b.hint
-			}
-			out = append(out, r)
-		}
+	hints := map[string]queue.Hint{}
+	if b.hint != nil {
+		hints[b.name] = b.hint
 	}
-	return out, nil
+	others := func(r queue.Registration) bool { return r.Plugin != b.name }
+	return slices.DeleteFunc(queue.DefaultEvents(hints, b.h.s.o.Release), others), nil
 }
 
 // prepared is the state after PreFilter: the predicate of one pod, and a what-if copy after pods were added or removed.

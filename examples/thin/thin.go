@@ -22,6 +22,7 @@ import (
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release"
 )
 
 // Client is the API server. The scheduler calls Pod while it is locked, and the other methods from goroutines.
@@ -53,7 +54,7 @@ func New(c *cluster.Snapshot, client Client, now func() time.Time) (*Scheduler, 
 		return nil, err
 	}
 	q, err := queue.New(queue.Options{Profiles: map[string]queue.Profile{v1.DefaultSchedulerName: {
-		Gates: []queue.Gate{queue.SchedulingGates()}, Events: queue.DefaultEvents(profile.Hints(c)),
+		Gates: []queue.Gate{queue.SchedulingGates()}, Events: queue.DefaultEvents(profile.Hints(c), release.Current),
 	}}})
 	return &Scheduler{client: client, now: now, cluster: c, placer: placer, queue: q, wake: make(chan struct{}, 1)}, err
 }
