@@ -143,7 +143,7 @@ const manyNamespaces = 16
 // appendSets appends the sets that the term may match, and perhaps others. It finds them by the label pair that fewest sets
 // have.
 func (b *bound) appendSets(ids []int32, index view.PodSets) []int32 {
-	key, values, ok := narrowest(b.selector)
+	key, values, ok := view.Narrowest(b.selector)
 	if !ok { // nil labelSelector: matches no pod
 		return ids
 	}

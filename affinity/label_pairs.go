@@ -2,7 +2,8 @@ package affinity
 
 import (
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
+
+	"github.com/podberth/podberth/internal/view"
 )
 
 // A guard is a cheap test before a selector is evaluated: a set of label pairs, kept as 64 bits of their hashes. A pod must
@@ -13,7 +14,7 @@ import (
 // guard returns the label pairs of the requirement that allows the fewest values: all bits when no requirement names
 // values, no bit for a selector that matches nothing.
 func guard(selector labels.Selector) uint64 {
-	key, values, ok := narrowest(selector)
+	key, values, ok := view.Narrowest(selector)
 	switch {
 	case !ok:
 		return 0
@@ -25,22 +26,6 @@ func guard(selector labels.Selector) uint64 {
 		pairs |= pairBit(key, value)
 	}
 	return pairs
-}
-
-// narrowest returns the key and the values of the requirement that allows the fewest values. key is "" when no requirement
-// names values. ok is false for a selector that matches nothing.
-func narrowest(selector labels.Selector) (key string, values []string, ok bool) {
-	requirements, ok := selector.Requirements()
-	for i := range requirements {
-		r := &requirements[i]
-		switch r.Operator() {
-		case selection.In, selection.Equals, selection.DoubleEquals:
-			if v := r.ValuesUnsorted(); key == "" || len(v) < len(values) {
-				key, values = r.Key(), v
-			}
-		}
-	}
-	return key, values, ok
 }
 
 func pairsOf(labels map[string]string) uint64 {

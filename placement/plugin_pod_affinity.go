@@ -188,6 +188,9 @@ type podCompiled struct {
 	matched   []int32 // term sets, ascending
 }
 
+// Everywhere says that the domains of the nodes do not depend on the nodes that the pod selects.
+func (*podCompiled) Everywhere() {}
+
 // AppendKey appends the pod's terms, and which terms of running pods match the pod.
 func (e *podCompiled) AppendKey(dst []byte) []byte {
 	x := e.counting

@@ -107,6 +107,9 @@ func play(t *testing.T, r *rand.Rand, name string, steps int) (shared int) {
 			}
 		default:
 			p := w.pod(base + w.r.IntN(shapes))
+			if w.chance(4) {
+				w.ownNodes(p)
+			}
 			switch w.r.IntN(6) {
 			case 0, 1: // a pod like no other
 				p.Labels["pod"] = p.Name
@@ -230,6 +233,9 @@ func leave(t *testing.T, r *rand.Rand, name string, rounds int) (shared int) {
 		p := w.pod(base + w.r.IntN(shapes))
 		if w.chance(2) {
 			p.Labels["pod"] = p.Name
+		}
+		if w.chance(4) {
+			w.ownNodes(p)
 		}
 		without, err := New(s, profile)
 		require.NoError(t, err)

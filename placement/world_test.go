@@ -91,6 +91,24 @@ func (w *world) pod(shape int) *v1.Pod {
 	return p
 }
 
+// ownNodes lets the pod select and tolerate nodes as no other pod does.
+func (w *world) ownNodes(p *v1.Pod) {
+	term := v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{{
+		Key: w.pick(v1.LabelTopologyZone, "disk"), Operator: v1.NodeSelectorOpNotIn, Values: []string{w.pick("a", "b", "ssd"), p.Name},
+	}}}
+	a := &v1.NodeAffinity{}
+	if w.chance(2) {
+		a.RequiredDuringSchedulingIgnoredDuringExecution = &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{term}}
+	} else {
+		a.PreferredDuringSchedulingIgnoredDuringExecution = []v1.PreferredSchedulingTerm{{Weight: int32(1 + w.r.IntN(100)), Preference: term}}
+	}
+	p.Spec.Affinity = orNew(p.Spec.Affinity)
+	p.Spec.Affinity.NodeAffinity = a
+	if w.chance(3) {
+		p.Spec.Tolerations = append(p.Spec.Tolerations, v1.Toleration{Key: w.pick("k", "soft"), Operator: v1.TolerationOpExists}, v1.Toleration{Key: p.Name, Operator: v1.TolerationOpExists})
+	}
+}
+
 func orNew(a *v1.Affinity) *v1.Affinity {
 	if a == nil {
 		return &v1.Affinity{}

@@ -25,6 +25,8 @@ type big struct {
 	postings map[pair][]int32
 }
 
+type pair struct{ key, value string } // of a label
+
 type bigColumn struct {
 	ids           []int32
 	domains, have int

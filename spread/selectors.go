@@ -23,12 +23,8 @@ type selectors struct {
 	namespace string
 	list      []labels.Selector
 	texts     []string
-	pairs     []pair
 	counting  uint32 // the selectors that count pods: not the empty one, which counts no pod, and not the nil one
 }
-
-// pair is a label pair that every pod matched by a selector has; key is "" when there is no such pair.
-type pair struct{ key, value string }
 
 // selector returns the constraint's selector with its matchLabelKeys merged in, as the scheduler does at scheduling time
 // (rule S1.4). Each key that the pod has adds key = value. A nil selector matches nothing, whatever is added.
@@ -71,20 +67,7 @@ func (ss *selectors) add(s labels.Selector) (uint8, error) {
 	}
 	ss.list = append(ss.list, s)
 	ss.texts = append(ss.texts, text)
-	ss.pairs = append(ss.pairs, requiredPair(requirements))
 	return uint8(len(ss.list) - 1), nil
-}
-
-func requiredPair(requirements labels.Requirements) pair {
-	for _, r := range requirements {
-		switch r.Operator() {
-		case selection.In, selection.Equals, selection.DoubleEquals:
-			if values := r.ValuesUnsorted(); len(values) == 1 {
-				return pair{r.Key(), values[0]}
-			}
-		}
-	}
-	return pair{}
 }
 
 // matches returns the selectors that match the labels, as bits. The empty selector matches, a nil selector does not.
@@ -132,15 +115,23 @@ func (ss *selectors) visit(c Cluster, tally func(mask uint32, slot, n int32)) {
 		if ss.counting&mask == 0 {
 			continue
 		}
-		sets.PodSets(ss.namespace, ss.pairs[j].key, ss.pairs[j].value, func(id int32) {
-			rep, nodes, counts := sets.PodSet(id)
-			if rep == nil || rep.DeletionTimestamp != nil || rep.Namespace != ss.namespace || !s.Matches(labels.Set(rep.Labels)) {
-				return
-			}
-			for x, slot := range nodes {
-				tally(mask, slot, counts[x])
-			}
-		})
+		key, values, _ := view.Narrowest(s) // a selector that counts can match
+		requirements, _ := s.Requirements()
+		all := key != "" && len(requirements) == 1 // every set with one of these values matches
+		if key == "" {
+			values = []string{""}
+		}
+		for _, value := range values { // no pod has two values of a label
+			sets.PodSets(ss.namespace, key, value, func(id int32) {
+				rep, nodes, counts := sets.PodSet(id)
+				if rep == nil || rep.DeletionTimestamp != nil || rep.Namespace != ss.namespace || !all && !s.Matches(labels.Set(rep.Labels)) {
+					return
+				}
+				for x, slot := range nodes {
+					tally(mask, slot, counts[x])
+				}
+			})
+		}
 	}
 }
 

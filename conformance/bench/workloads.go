@@ -65,7 +65,9 @@ var workloads = []struct {
 	{"churn", churn},
 	{"unschedulable", backlog(false)},
 	{"unschedulable-again", backlog(true)},
-	{"all-distinct", allDistinct},
+	{"all-distinct", distinct(everyRule)},
+	{"all-distinct-spread", distinct(ownSpread)},
+	{"all-distinct-affinity", distinct(ownNodes)},
 	{"preemption", nil},
 	{distinctPreemption, nil},
 	{"failures", nil},
@@ -280,24 +282,49 @@ func unschedulable(n int) (world, error) {
 	return w, err
 }
 
-// allDistinct gives every pod, running or pending, its own labels, its own request and one constraint.
-func allDistinct(n int) (world, error) {
-	constraints := []func(*v1.Pod, string){
-		func(p *v1.Pod, app string) { addSpread(p, v1.LabelTopologyZone, v1.DoNotSchedule, app) },
-		func(p *v1.Pod, app string) { addSpread(p, v1.LabelTopologyZone, v1.ScheduleAnyway, app) },
-		func(p *v1.Pod, app string) { addAnti(p, v1.LabelHostname, app, nil) },
-		func(p *v1.Pod, app string) { addAffinity(p, v1.LabelTopologyZone, app) },
-		func(p *v1.Pod, app string) { addPreferred(p, v1.LabelTopologyZone, app) },
+// distinct gives every pod, running or pending, its own labels, its own request and one constraint.
+func distinct(constrain func(p *v1.Pod, i int, app string)) func(int) (world, error) {
+	return func(n int) (world, error) {
+		w := world{nodes: makeNodes(n, "32", "64Gi"), namespaces: []*v1.Namespace{namespace("default", nil)}}
+		w.fill(func(i int, name string) *v1.Pod {
+			app := fmt.Sprintf("app-%02d", i%apps)
+			p := makePod("default", fmt.Sprintf("%s-%d", name, i), app)
+			p.Labels["pod"] = p.Name
+			p.Spec.Containers[0].Resources.Requests[v1.ResourceMemory] = *resource.NewQuantity(int64(200<<20+i), resource.BinarySI)
+			constrain(p, i, app)
+			return p
+		})
+		return w, nil
 	}
-	w := world{nodes: makeNodes(n, "32", "64Gi"), namespaces: []*v1.Namespace{namespace("default", nil)}}
-	distinct := func(i int, name string) *v1.Pod {
-		app := fmt.Sprintf("app-%02d", i%apps)
-		p := makePod("default", fmt.Sprintf("%s-%d", name, i), app)
-		p.Labels["pod"] = p.Name
-		p.Spec.Containers[0].Resources.Requests[v1.ResourceMemory] = *resource.NewQuantity(int64(200<<20+i), resource.BinarySI)
-		constraints[i%len(constraints)](p, app)
-		return p
+}
+
+// everyRule gives each pod one of five constraints.
+func everyRule(p *v1.Pod, i int, app string) {
+	switch i % 5 {
+	case 0:
+		addSpread(p, v1.LabelTopologyZone, v1.DoNotSchedule, app)
+	case 1:
+		addSpread(p, v1.LabelTopologyZone, v1.ScheduleAnyway, app)
+	case 2:
+		addAnti(p, v1.LabelHostname, app, nil)
+	case 3:
+		addAffinity(p, v1.LabelTopologyZone, app)
+	case 4:
+		addPreferred(p, v1.LabelTopologyZone, app)
 	}
-	w.fill(distinct)
-	return w, nil
+}
+
+// ownSpread spreads softly over zones the pods with a label that no other pod has.
+func ownSpread(p *v1.Pod, _ int, _ string) {
+	addSpread(p, v1.LabelTopologyZone, v1.ScheduleAnyway, "")
+	p.Spec.TopologySpreadConstraints[0].LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"pod": p.Name}}
+}
+
+// ownNodes keeps the pod out of one of the zones, with values that no other pod has.
+func ownNodes(p *v1.Pod, i int, _ string) {
+	p.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
+		NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{
+			{Key: v1.LabelTopologyZone, Operator: v1.NodeSelectorOpNotIn, Values: []string{fmt.Sprintf("zone-%d", i%3), p.Name}},
+		}}},
+	}}}
 }

@@ -106,7 +106,7 @@ func (s *shape) gather(dst []candidate) []candidate {
 		if s.rows != nil {
 			c.count = int32(len(base.heap))
 		}
-		if c.count == 0 || l.verdict(base).Verdict != 0 {
+		if c.count == 0 || s.verdict(base).Verdict != 0 {
 			continue
 		}
 		if s.rows != nil {
@@ -131,7 +131,7 @@ func (s *shape) gather(dst []candidate) []candidate {
 				c.top = e.heap[0]
 			}
 		}
-		if c.count > 0 && l.verdict(base).Verdict == 0 {
+		if c.count > 0 && s.verdict(base).Verdict == 0 {
 			dst = append(dst, c)
 		}
 	}
@@ -164,7 +164,7 @@ func (s *shape) scan(pod *v1.Pod) bool {
 	}
 	for rank, i := range e.order() {
 		x := &l.groups[l.group[i]]
-		if l.verdict(x).Verdict != 0 {
+		if s.verdict(x).Verdict != 0 {
 			continue
 		}
 		key, reject, ok := a.key(i, int32(rank))
@@ -292,7 +292,7 @@ func (s *shape) rejected(groups []candidate) (*filter.Histogram, bool) {
 		if x.size == 0 {
 			continue
 		}
-		if v := s.layout.verdict(x); v.Verdict != 0 {
+		if v := s.verdict(x); v.Verdict != 0 {
 			v.Predicate = s.position(v.Predicate)
 			if partial(ps, v) {
 				return nil, false

@@ -55,14 +55,16 @@ type Engine struct {
 	skips      []func(*v1.Pod) bool
 	unsigned   map[string]struct{} // names of plugins of group Statics that gave an answer without a signature
 
-	seen     map[string]struct{} // keys of pods
-	asked    map[string]struct{} // keys of rows
-	shapes   map[string]*shape
-	parts    map[string]*shape
-	layouts  map[string]*layout
-	failures failures
-	rows     map[string]*rows
-	statics  map[string]*statics
+	seen       map[string]struct{} // keys of pods
+	asked      map[string]struct{} // keys of rows
+	met        map[string]struct{} // keys of statics
+	shapes     map[string]*shape
+	parts      map[string]*shape
+	layouts    map[string]*layout
+	failures   failures
+	rows       map[string]*rows
+	statics    map[string]*statics
+	partitions map[string]*partition
 
 	moves    uint64 // how often states of shapes changed or were made
 	epoch    uint64
@@ -128,7 +130,7 @@ func (k keys) append(dst []byte, pod *v1.Pod) []byte {
 // group Never or two filters are of group Rows. order returns the slots of all nodes in scan order, as another slice after a
 // change of nodes.
 func New(log Log, order func() []int, plugins []Plugin) *Engine {
-	e := &Engine{log: log, order: order, plugins: plugins, seen: map[string]struct{}{}, asked: map[string]struct{}{}, unsigned: map[string]struct{}{}}
+	e := &Engine{log: log, order: order, plugins: plugins, seen: map[string]struct{}{}, asked: map[string]struct{}{}, met: map[string]struct{}{}, unsigned: map[string]struct{}{}}
 	e.failures.answers = map[string]*failure{}
 	e.collect = func(block []cluster.Event) { e.room.blocks = append(e.room.blocks, block) }
 	names := map[string]bool{}
@@ -203,7 +205,7 @@ func setPlugin(list *[]int, at, plugin int) {
 
 // forget drops everything except the memory of which pods were seen.
 func (e *Engine) forget() {
-	e.layouts, e.rows, e.statics = map[string]*layout{}, map[string]*rows{}, map[string]*statics{}
+	e.layouts, e.rows, e.statics, e.partitions = map[string]*layout{}, map[string]*rows{}, map[string]*statics{}, map[string]*partition{}
 	e.changes, e.columns = nil, e.log.Schema().Len()
 	e.at, e.nodes = e.log.Version(), e.nodes[:0]
 	for i := range e.log.Len() {
@@ -319,7 +321,7 @@ func (e *Engine) shape(pod *v1.Pod) *shape {
 	s := e.promoted(pod, key, c)
 	if s == nil {
 		s = &shape{engine: e, pod: pod, key: key, asked: key, heaps: true}
-		s.build(c)
+		s.build(c, nil)
 	}
 	e.shapes[key] = s
 	return s.use(pod)
@@ -365,6 +367,9 @@ func (e *Engine) sharedShape(pod *v1.Pod, key string) *shape {
 	if !c.ok {
 		return nil
 	}
+	if s := e.looseShape(pod, key, c); s != nil {
+		return s.use(pod)
+	}
 	part, heaps := e.partKey(pod, c)
 	s, ok := e.parts[part]
 	if !ok {
@@ -372,7 +377,7 @@ func (e *Engine) sharedShape(pod *v1.Pod, key string) *shape {
 			e.forget()
 		}
 		s = &shape{engine: e, pod: pod, key: key, heaps: heaps, shared: true}
-		s.build(c)
+		s.build(c, nil)
 		e.parts[part] = s
 	}
 	s.served++

@@ -21,8 +21,8 @@ type layout struct {
 	plugins []int    // that the states are of
 	shifted []uint64 // by state: the version that Shifted returned
 	shifts  bool     // a state is Shifting
-	static  *statics
-	rows    *rows // nil: the groups have no heaps
+	storage bool     // storage objects matter to the pods
+	rows    *rows    // nil: the groups have no heaps
 
 	group  []int32             // by slot; -1: a free slot
 	where  []int32             // position in the group's heap; -1: rejected by the slot's own rows
@@ -57,12 +57,15 @@ type tally struct {
 
 // lay gives the shape its layout, which it makes when there is none, and its exceptions.
 func (e *Engine) lay(s *shape) {
-	b := e.staticKeys.append(e.room.key[:0], s.pod)
+	b, kind := append(e.room.key[:0], s.static.partition...), byte(2)
+	if s.static.partition == "" {
+		b, kind = e.staticKeys.append(b, s.pod), 0
+	}
 	for k := range s.counted {
 		b = binary.AppendUvarint(b, uint64(s.counted[k].plugin))
 		b = s.counted[k].state.AppendLayoutKey(b)
 	}
-	b = append(b, 0)
+	b = append(b, kind)
 	n := len(b)
 	if s.rows != nil {
 		b[n-1] = 1
@@ -84,7 +87,7 @@ func (e *Engine) lay(s *shape) {
 // newLayout makes a layout. bare has the same groups without heaps; nil: there is no such layout.
 func (e *Engine) newLayout(s *shape, bare *layout) *layout {
 	l := &layout{
-		version: e.log.Version(), changes: len(e.changes), orders: e.orders, static: s.static, rows: s.rows, shifts: s.shifts,
+		version: e.log.Version(), changes: len(e.changes), orders: e.orders, storage: s.static.storage, rows: s.rows, shifts: s.shifts,
 	}
 	for k := range s.counted {
 		l.plugins = append(l.plugins, s.counted[k].plugin)
@@ -132,25 +135,16 @@ func (l *layout) copyGroups(from *layout) {
 
 func (l *layout) find(s *shape, i int32) int32 {
 	x := &l.signatures
-	x.next = append(x.next[:0], l.static.class[i])
+	x.next = append(x.next[:0], s.static.class[i])
 	for k := range s.counted {
 		x.next = s.counted[k].state.AppendDomains(x.next, int(i))
 	}
 	g, known := x.number()
 	if !known {
-		l.groups = append(l.groups, group{class: l.static.class[i]})
+		l.groups = append(l.groups, group{class: s.static.class[i]})
 	}
 	l.groups[g].member = i
 	return g
-}
-
-// verdict returns the rejection of all nodes of a group by a predicate before the predicate that reads rows; the zero value when
-// there is none. Predicate is the place in the profile.
-func (l *layout) verdict(g *group) filter.Rejection {
-	if v := l.static.verdict[g.class]; v.Verdict != 0 {
-		return v
-	}
-	return g.before
 }
 
 // enter puts a slot into the heap of its group, or counts the verdict that rejects it.

@@ -131,7 +131,7 @@ func (s *shape) candidates() []candidate {
 	l, dst := s.layout, s.engine.room.groups[:0]
 	add := func(base int32) {
 		c := candidate{class: l.groups[base].class}
-		if l.verdict(&l.groups[base]).Verdict != 0 {
+		if s.verdict(&l.groups[base]).Verdict != 0 {
 			c.count = -1
 		}
 		dst = append(dst, c)

@@ -68,7 +68,7 @@ func (s *shape) search(a *asker, filter RowsFilter, t *tree) bool {
 	f := search{tree: t, asker: a, filter: filter, except: &s.exceptions, open: s.engine.room.open[:0]}
 	for g := range l.groups {
 		f.group = &l.groups[g]
-		if g >= len(t.groups) || l.verdict(f.group).Verdict != 0 {
+		if g >= len(t.groups) || s.verdict(f.group).Verdict != 0 {
 			continue
 		}
 		for _, x := range t.groups[g].boxes {
@@ -89,7 +89,7 @@ func (s *shape) searchExceptions(a *asker, t *tree) bool {
 	for g := range s.exceptions.groups {
 		x := &s.exceptions.groups[g]
 		base := &s.layout.groups[x.base]
-		if s.layout.verdict(base).Verdict != 0 {
+		if s.verdict(base).Verdict != 0 {
 			continue
 		}
 		allowed := x.size > 0

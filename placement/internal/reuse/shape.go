@@ -88,15 +88,27 @@ func (c compiled) appendKey(dst []byte) []byte {
 	return dst
 }
 
-// build makes everything from the start.
-func (s *shape) build(c compiled) {
+// verdict returns the rejection of all nodes of a group by a predicate before the predicate that reads rows; the zero value when
+// there is none. Predicate is the place in the profile.
+func (s *shape) verdict(g *group) filter.Rejection {
+	if v := s.static.verdict[g.class]; v.Verdict != 0 {
+		return v
+	}
+	return g.before
+}
+
+// build makes everything from the start, over these statics; nil: those of the pod.
+func (s *shape) build(c compiled, t *statics) {
 	e := s.engine
 	*s = shape{engine: e, pod: s.pod, key: s.key, asked: s.asked, heaps: s.heaps, shared: s.shared, served: s.served, epoch: e.epoch,
 		version: e.log.Version(), nodes: len(e.changes)}
 	if !c.ok {
 		return
 	}
-	if s.static = e.staticsOf(s.pod); !s.static.usable {
+	if t == nil {
+		t = e.staticsOf(s.pod)
+	}
+	if s.static = t; !t.usable {
 		return
 	}
 	if s.heaps {
@@ -128,7 +140,7 @@ func (s *shape) rebuild() {
 	if c.ok && s.shared {
 		s.engine.room.key = c.appendKey(s.engine.room.key[:0]) // the call finds the term sets that match
 	}
-	s.build(c)
+	s.build(c, nil)
 }
 
 // read records what a state reads of nodes.
@@ -216,7 +228,7 @@ func (s *shape) divide() bool {
 	l := s.layout
 	for g := range l.groups {
 		x := &l.groups[g]
-		if x.before = (filter.Rejection{}); x.size == 0 || l.verdict(x).Verdict != 0 {
+		if x.before = (filter.Rejection{}); x.size == 0 || s.verdict(x).Verdict != 0 {
 			continue
 		}
 		r := s.predicates[s.front:s.own].First(int(x.member))

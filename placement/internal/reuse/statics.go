@@ -22,7 +22,8 @@ type statics struct {
 	verdict []filter.Rejection // by class, of the predicates in front; Predicate is the place in the profile
 	raw     [][]int64          // by class, by score of the profile
 
-	signatures signatures // of the classes
+	partition  string     // name of the partition that has the classes; "": the classes are by what the plugins answer
+	signatures signatures // of the classes, without a partition
 }
 
 // staticsOf returns the statics of a pod, up to date.

@@ -65,7 +65,7 @@ func (e *Engine) dropStorage() {
 	outdated := func(_ string, s *shape) bool { return s.static == nil || s.static.storage }
 	maps.DeleteFunc(e.shapes, outdated)
 	maps.DeleteFunc(e.parts, outdated)
-	maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return l.static.storage })
+	maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return l.storage })
 	maps.DeleteFunc(e.statics, func(_ string, t *statics) bool { return t.storage })
 }
 

@@ -1,0 +1,148 @@
+package reuse
+
+import (
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/filter"
+)
+
+// A pod that tolerates and selects what no pod before it did has no layout. It takes the layout of a partition: the nodes by what
+// the static plugins read of them, not by what they answer. Pods whose plugins read the same share the partition, and one node of each
+// class is asked about each pod.
+
+// partition divides the nodes into classes that are equal in everything that some reads name.
+type partition struct {
+	name    string
+	reads   []string
+	changes int     // of the engine, followed so far
+	class   []int32 // by slot
+	reps    []int32 // by class: one of its slots; -1: it has no node
+}
+
+// maxClasses bounds a partition: more classes cost more than a layout of the pod's own.
+const maxClasses = 1 << 8
+
+// Everywhere is a Compiled whose State has the same AppendDomains for every pod with the same AppendLayoutKey, whatever nodes the pod
+// tolerates and selects.
+type Everywhere interface{ Everywhere() }
+
+// looseShape returns a shape for a pod, over a layout that pods with other tolerations and node affinity share. The engine does not keep
+// the shape. nil: the pod has a layout with its own statics.
+func (e *Engine) looseShape(pod *v1.Pod, key string, c compiled) *shape {
+	for k := range c.list {
+		if _, ok := c.list[k].compiled.(Everywhere); !ok {
+			return nil
+		}
+	}
+	e.room.key = e.staticKeys.append(e.room.key[:0], pod)
+	if _, again := e.met[string(e.room.key)]; again {
+		return nil
+	}
+	remember(e.met, string(e.room.key))
+	if len(e.statics) == 0 || e.readsStorage(pod) { // most clusters have one kind of statics
+		return nil
+	}
+	t := e.looseStatics(pod)
+	if t == nil {
+		return nil
+	}
+	e.room.key = c.appendKey(e.room.key[:0]) // the call finds the term sets that match
+	s := &shape{engine: e, pod: pod, key: key, asked: key, shared: true}
+	s.build(c, t)
+	return s
+}
+
+// looseStatics returns the statics of a pod by the classes of a partition; nil when there is none.
+func (e *Engine) looseStatics(pod *v1.Pod) *statics {
+	t := &statics{pod: pod, changes: len(e.changes)}
+	if t.usable = t.prepare(e); !t.usable {
+		return nil
+	}
+	var reads []string
+	for k := range t.asked {
+		if t.asked[k].reader == nil {
+			return nil
+		}
+		reads = t.asked[k].reader.Reads(reads)
+	}
+	slices.Sort(reads)
+	p := e.partitionOf(slices.Compact(reads))
+	if p == nil {
+		return nil
+	}
+	t.partition, t.class = p.name, p.class
+	for _, slot := range p.reps {
+		if slot < 0 {
+			t.verdict, t.raw = append(t.verdict, filter.Rejection{}), append(t.raw, nil)
+			continue
+		}
+		t.verdict, t.raw = append(t.verdict, t.first(int(slot))), append(t.raw, t.raws(int(slot)))
+	}
+	return t
+}
+
+// partitionOf returns the partition by these reads, up to date; nil when the log cannot tell, or when there are too many classes.
+func (e *Engine) partitionOf(reads []string) *partition {
+	name := strings.Join(reads, "\x00")
+	p, known := e.partitions[name]
+	if !known {
+		p = &partition{name: name, reads: reads, changes: -1}
+		for range e.log.Len() {
+			p.class = append(p.class, -1)
+		}
+		e.partitions[name] = p
+	}
+	if !p.follow(e) {
+		return nil
+	}
+	return p
+}
+
+// follow finds the classes of the changed nodes. The log may have numbered its classes in another way since: a node that did not change
+// tells the present number of its class.
+func (p *partition) follow(e *Engine) bool {
+	if p.changes == len(e.changes) {
+		return len(p.reps) <= maxClasses
+	}
+	l, ok := e.log.(classes)
+	if !ok {
+		return false
+	}
+	ids, reps, ok := l.Classes(p.reads)
+	if !ok || len(reps) > maxClasses {
+		return false
+	}
+	slots := e.order()
+	if p.changes >= 0 {
+		slots = nil
+		for _, slot := range e.changes[p.changes:] {
+			p.class[slot] = -1
+			slots = append(slots, int(slot))
+		}
+	}
+	of := make(map[int32]int32, len(reps)) // class by number in the log
+	for c, slot := range p.reps {
+		if slot < 0 || p.class[slot] != int32(c) {
+			p.reps[c] = int32(slices.Index(p.class, int32(c)))
+		}
+		if slot = p.reps[c]; slot >= 0 {
+			of[ids[slot]] = int32(c)
+		}
+	}
+	for _, i := range slots {
+		if e.nodes[i] == nil {
+			continue
+		}
+		c, known := of[ids[i]]
+		if !known {
+			c = int32(len(p.reps))
+			of[ids[i]], p.reps = c, append(p.reps, int32(i))
+		}
+		p.class[i] = c
+	}
+	p.changes = len(e.changes)
+	return len(p.reps) <= maxClasses
+}
