@@ -111,6 +111,9 @@ func (f *Framework) runPreBind(ctx context.Context, state *State, pod *v1.Pod, n
 	defer func() { f.point(PreBind, began, out.Code()) }()
 	var group []PreBindPlugin
 	flush := func() *Status {
+		if len(group) == 0 {
+			return nil
+		}
 		st := f.runGroup(ctx, state, pod, node, group)
 		group = group[:0]
 		return st

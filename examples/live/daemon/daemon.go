@@ -178,7 +178,9 @@ func waits(c *config.Configuration) map[string]write.Waits {
 func (d *Daemon) result(r scheduler.Result) {
 	switch r.Outcome {
 	case scheduler.Scheduled:
-		klog.V(2).InfoS("Successfully bound pod to node", "pod", klog.KObj(r.Pod), "node", r.Node, "evaluatedNodes", r.Evaluated, "feasibleNodes", r.Feasible)
+		if v := klog.V(2); v.Enabled() {
+			v.InfoS("Successfully bound pod to node", "pod", klog.KObj(r.Pod), "node", r.Node, "evaluatedNodes", r.Evaluated, "feasibleNodes", r.Feasible)
+		}
 	case scheduler.Rejected:
 		klog.V(2).InfoS("Unable to schedule pod; no fit; waiting", "pod", klog.KObj(r.Pod), "err", r.Message)
 	default:

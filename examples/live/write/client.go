@@ -94,6 +94,7 @@ type Client struct {
 	refused workqueue.TypedRateLimiter[types.UID] // deletions
 
 	bindings  *turns
+	post      post
 	nominated *lru.Cache // UIDs of pods for which a nomination was perhaps written
 }
 
@@ -116,7 +117,7 @@ func New(api kubernetes.Interface, view View, o Options) *Client {
 	if o.OnError == nil {
 		o.OnError = func(error) {}
 	}
-	c := &Client{api: api, view: view, o: o, bindings: newTurns(bindingTurns), nominated: lru.New(nominations)}
+	c := &Client{api: api, view: view, o: o, bindings: newTurns(bindingTurns), post: postBy(api.CoreV1().RESTClient()), nominated: lru.New(nominations)}
 	c.life, c.end = context.WithCancel(context.Background())
 	c.refused = workqueue.NewTypedItemExponentialFailureRateLimiter[types.UID](o.DeleteBackoff, o.DeleteBackoffLimit)
 	c.status = newStatusWriter(c.patchNow, len(o.Retry), o.OnError)
@@ -187,10 +188,14 @@ func (c *Client) bindOnce(pod *v1.Pod, node string) (err error) {
 func (c *Client) postBinding(pod *v1.Pod, node string) error {
 	ctx, cancel := c.request()
 	defer cancel()
-	return c.api.CoreV1().Pods(pod.Namespace).Bind(ctx, &v1.Binding{
+	binding := &v1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
 		Target:     v1.ObjectReference{Kind: "Node", Name: node},
-	}, metav1.CreateOptions{})
+	}
+	if c.post == nil {
+		return c.api.CoreV1().Pods(pod.Namespace).Bind(ctx, binding, metav1.CreateOptions{})
+	}
+	return c.post(ctx, "/api/v1/namespaces/"+pod.Namespace+"/pods/"+pod.Name+"/binding", binding)
 }
 
 // read asks the API server for the pod: nil if it is gone or replaced. known is false if the API server does not answer.

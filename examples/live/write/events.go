@@ -33,7 +33,7 @@ type Recorder struct {
 	first       string
 	noted       atomic.Int64
 	once        workqueue.TypedRateLimitingInterface[*eventsv1.Event]
-	post        func(context.Context, *eventsv1.Event) error // writes an event of once
+	post        post
 }
 
 var _ scheduler.Recorder = (*Recorder)(nil)
@@ -49,15 +49,14 @@ const (
 // of another scheduler, a victim, is written in the name of the first profile.
 func NewRecorder(api kubernetes.Interface, profiles ...string) *Recorder {
 	sink := &countingSink{EventSink: &events.EventSinkImpl{Interface: api.EventsV1()}, turns: newTurns(eventTurns)}
-	r := &Recorder{broadcaster: events.NewBroadcaster(sink), sink: sink, recorders: map[string]events.EventRecorderLogger{}, first: profiles[0]}
+	r := &Recorder{
+		broadcaster: events.NewBroadcaster(sink), sink: sink, post: postBy(api.EventsV1().RESTClient()), recorders: map[string]events.EventRecorderLogger{}, first: profiles[0],
+	}
 	for _, name := range profiles {
 		r.recorders[name] = r.broadcaster.NewRecorder(scheme.Scheme, name)
 	}
 	if host, err := os.Hostname(); err == nil {
 		r.instance = host
-	}
-	r.post = func(ctx context.Context, e *eventsv1.Event) error { // the answer is the event once more, and is not decoded
-		return api.EventsV1().RESTClient().Post().Namespace(e.Namespace).Resource("events").Body(e).Do(ctx).Error()
 	}
 	r.once = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemFastSlowRateLimiter[*eventsv1.Event](eventPause, eventPause, eventTries))
 	return r
@@ -107,9 +106,7 @@ func (r *Recorder) writeOne(ctx context.Context) bool {
 		return false
 	}
 	defer r.once.Done(e)
-	done := r.sink.begin()
-	err := r.post(ctx, e)
-	done()
+	err := r.create(ctx, e)
 	var refused apierrors.APIStatus
 	if err != nil && !errors.As(err, &refused) && r.once.NumRequeues(e) < eventTries-1 {
 		r.once.AddRateLimited(e)
@@ -120,6 +117,15 @@ func (r *Recorder) writeOne(ctx context.Context) bool {
 		klog.ErrorS(err, "Event lost", "reason", e.Reason, "pod", klog.KRef(e.Regarding.Namespace, e.Regarding.Name))
 	}
 	return true
+}
+
+func (r *Recorder) create(ctx context.Context, e *eventsv1.Event) (err error) {
+	defer r.sink.begin()()
+	if r.post == nil {
+		_, err = r.sink.EventSink.Create(ctx, e)
+		return err
+	}
+	return r.post(ctx, "/apis/events.k8s.io/v1/namespaces/"+e.Namespace+"/events", e)
 }
 
 // quiet is how long no request may begin before Flush takes the events that are left for parts of a series, which are not

@@ -43,10 +43,6 @@ func TestRecorder(t *testing.T) {
 		return false, nil, nil
 	})
 	r := NewRecorder(api, "mine", "second")
-	r.post = func(ctx context.Context, e *eventsv1.Event) error { // the fake has no REST client
-		_, err := api.EventsV1().Events(e.Namespace).Create(ctx, e, metav1.CreateOptions{})
-		return err
-	}
 	r.once = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemFastSlowRateLimiter[*eventsv1.Event](time.Microsecond, time.Microsecond, 0))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
