@@ -31,6 +31,8 @@ type world struct {
 	document string // the schedulers' configuration
 	wire     *wire  // of the scenario
 	again    func() // stops the scheduler of the scenario and starts another
+
+	knows func(pod, node string) bool // reports whether podberth knows that a pod is on a node; nil: kube-scheduler runs
 }
 
 // plainConfig is a configuration that says nothing.

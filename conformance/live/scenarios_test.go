@@ -288,6 +288,9 @@ var scenarios = []scenario{
 		w.node("n2", "2", func(n *v1.Node) { n.Spec.Unschedulable = true })
 		x.once(1, http.MethodPost, "/binding", func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 			w.bindElsewhere("p1", "n2")
+			if w.knows != nil { // a scheduler that does not know it yet sends a patch, which the API server refuses
+				w.until("podberth knows where p1 is", func() bool { return w.knows("p1", "n2") })
+			}
 			return send()
 		})
 		w.pod("p1", "1")
@@ -503,7 +506,11 @@ func (w *world) play(t *testing.T, scenarios []scenario, kube bool) map[string][
 			stop = w.kube()
 			return
 		}
-		_, end := w.podberth()
+		d, end := w.podberth()
+		w.knows = func(name, node string) bool {
+			p := d.Feed.Pod("default", name)
+			return p != nil && p.Spec.NodeName == node
+		}
 		stop = func() { require.NoError(w.t, end()) }
 	}
 	w.again = func() {
