@@ -95,6 +95,34 @@ func TestShape(t *testing.T) {
 	}
 }
 
+// A node that is asked for more than it offers is used to 100 percent. Ephemeral storage counts with the request.
+func TestOverCapacity(t *testing.T) {
+	ratio := &score.Ratio{Shape: []score.Point{{Utilization: 99, Score: 0}, {Utilization: 100, Score: 10}}}
+	for resource, request := range map[string]string{"cpu": "cpu=150", "ephemeral-storage": "ephemeral-storage=101"} {
+		args := score.FitArgs{ScoringStrategy: &score.Strategy{Type: score.RequestedToCapacityRatio, Resources: []score.Resource{{Name: resource}}, RequestedToCapacityRatio: ratio}}
+		rows := rowsOf(t, []string{"cpu=100,ephemeral-storage=100"})
+		share, err := history.FreeShare(asking(request), args, rows)
+		require.NoError(t, err)
+		require.EqualValues(t, 100, share(0), resource)
+		ten, err := history.ZeroToTen(asking(request), args, rows)
+		require.NoError(t, err)
+		require.EqualValues(t, 10, ten(0), resource)
+	}
+	s, err := history.ZeroToTen(asking("ephemeral-storage=40"), score.FitArgs{ScoringStrategy: &score.Strategy{Type: score.MostAllocated, Resources: []score.Resource{{Name: "ephemeral-storage"}}}}, rowsOf(t, []string{"ephemeral-storage=100"}))
+	require.NoError(t, err)
+	require.EqualValues(t, 4, s(0))
+}
+
+// The scores of v1.18's profile and their weights, in their order.
+func TestProfile118Scores(t *testing.T) {
+	var got []string
+	for _, w := range history.Profile118(100).Scores {
+		got = append(got, fmt.Sprint(w.Name, " ", w.Weight))
+	}
+	require.Equal(t, []string{"NodeResourcesBalancedAllocation 1", "ImageLocality 1", "InterPodAffinity 1", "NodeResourcesLeastAllocated 1", "NodeAffinity 1",
+		"NodePreferAvoidPods 10000", "DefaultPodTopologySpread 1", "TaintToleration 1"}, got)
+}
+
 // The scores for several shares with the pod. The article on scoring has 90, 90, 80 and 70.
 func TestBalance(t *testing.T) {
 	r := rowsOf(t, []string{"cpu=10,memory=10000"})
@@ -112,6 +140,8 @@ func TestBalance(t *testing.T) {
 		{"50 and 50 percent", "cpu=5,memory=5000", r, 100, 100},
 		{"100 and 0 percent", "cpu=10,memory=0", r, 0, 50},
 		{"120 and 10 percent", "cpu=12,memory=1000", r, 0, 55},
+		{"90 and 100 percent", "cpu=9,memory=10000", r, 0, 95},
+		{"100 and 90 percent", "cpu=10,memory=9000", r, 0, 95},
 		{"log line 93", "cpu=7850m,memory=6786383872", logged, 93, 96},
 		{"log line 97", "cpu=6950m,memory=7627341824", logged, 97, 98},
 	}, func(t *testing.T, tc test) {

@@ -43,6 +43,7 @@ func TestExplain(t *testing.T) {
 		{"kata explained", "containers and overhead", testkit.Kata, "cpu 2250m: the containers 2 + overhead 250m\nmemory 320Mi: the containers 200Mi + overhead 120Mi\n"},
 		{"starting sets the maximum", "of memory only", "init ic1 requests cpu=2,memory=1G\ninit ic2 requests cpu=2,memory=3G\ncontainer c1 requests cpu=2,memory=1G\ncontainer c2 requests cpu=1,memory=1G", "cpu 3: the containers 3\nmemory 3G: init container ic2 needs 3G, the containers 2G\n"},
 		{"a tie", "running is preferred, the first step named", "init i requests cpu=1\ncontainer a requests cpu=1", "cpu 1: the containers 1\n"},
+		{"two steps alike", "the first of them is named", "init i1 requests cpu=2\ninit i2 requests cpu=2\ncontainer a requests cpu=1", "cpu 2: init container i1 needs 2, the containers 1\n"},
 		{"nothing but overhead", "no phase", "container a\noverhead memory=120Mi", "memory 120Mi: overhead 120Mi\n"},
 		{"pod level explained", "what the pod as a whole asks for", "container a requests cpu=1\nwhole requests cpu=500m\noverhead cpu=1", "cpu 1500m: the pod as a whole 500m + overhead 1\n"},
 		{"sidecars before the step", "the step of i1 needs 1+5", "sidecar s1 requests cpu=1\ninit i1 requests cpu=5\ncontainer a requests cpu=1", "cpu 6: init container i1 needs 6, the containers 2\n"},

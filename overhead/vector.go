@@ -1,6 +1,7 @@
 package overhead
 
 import (
+	"cmp"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -135,13 +136,7 @@ func compareNames(a, b v1.ResourceName) int {
 	if ra, rb := rank(a), rank(b); ra != rb {
 		return ra - rb
 	}
-	if a < b {
-		return -1
-	}
-	if a > b {
-		return 1
-	}
-	return 0
+	return cmp.Compare(a, b)
 }
 
 func rank(name v1.ResourceName) int {

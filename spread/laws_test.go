@@ -192,6 +192,13 @@ func TestMinimum(t *testing.T) {
 			if got, want := m.of(counts, nil), slices.Min(counts); got != want {
 				t.Fatalf("seed %d: %d, want %d of %v", seed, got, want, counts)
 			}
+			inside := int32(0)
+			for _, n := range counts {
+				if n >= 0 && n < histogramLimit {
+					inside++
+				}
+			}
+			require.Equal(t, inside, m.inside, "all other counts are found by a scan")
 		}
 	}
 }

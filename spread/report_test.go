@@ -73,6 +73,7 @@ func TestExplainScore(t *testing.T) {
 	assert.Equal(t, 3, s.explain(0)[1].pods)
 	own := mustSoft(t, constrained("foo=bar", by(zoneKey, 1, soft)), Options{}).Count(f)
 	assert.Nil(t, own.explain(4), "an ignored node")
+	assert.Nil(t, own.explain(f.Len()), "no such slot")
 	assert.Nil(t, own.explain(9))
 }
 

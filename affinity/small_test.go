@@ -1,0 +1,84 @@
+package affinity
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+)
+
+// v1.36.3's texts of the verdicts.
+func TestReasonTexts(t *testing.T) {
+	require.Equal(t, []string{"node(s) didn't match scheduler-enforced node affinity"}, reasonTexts(nodeEnforced))
+	require.Equal(t, []string{"node(s) didn't match Pod's node affinity/selector"}, reasonTexts(nodeMismatch))
+	require.Equal(t, []string{"pod affinity terms conflict"}, reasonTexts(termsConflict))
+	require.Equal(t, []string{"node(s) didn't match pod affinity rules"}, reasonTexts(podAffinityUnmet))
+	require.Equal(t, []string{"node(s) didn't match pod anti-affinity rules"}, reasonTexts(podAntiAffinity))
+	require.Equal(t, []string{"node(s) didn't satisfy existing pods anti-affinity rules"}, reasonTexts(existingAntiAffinity))
+	require.Equal(t, []string{"parsing pod"}, reasonTexts(unparsable))
+	require.Nil(t, reasonTexts(0))
+}
+
+// The error of a hint names the kinds of the objects in their order.
+func TestEventObjects(t *testing.T) {
+	_, _, err := eventObjects[v1.Node](&v1.Node{}, &v1.Pod{})
+	require.EqualError(t, err, "objects of an event: got *v1.Node and *v1.Pod, want *v1.Node")
+	_, _, err = eventObjects[v1.Node](&v1.Pod{}, nil)
+	require.EqualError(t, err, "objects of an event: got *v1.Pod and <nil>, want *v1.Node")
+	before, after, err := eventObjects[v1.Node](nil, &v1.Node{})
+	require.NoError(t, err)
+	require.Nil(t, before)
+	require.NotNil(t, after)
+}
+
+// A label has one of 64 bits, and labels share few of them.
+func TestPairBit(t *testing.T) {
+	var all uint64
+	for i := range 2000 {
+		b := pairBit("app", fmt.Sprint(i))
+		require.Equal(t, 1, bits.OnesCount64(b))
+		all |= b
+	}
+	require.GreaterOrEqual(t, bits.OnesCount64(all), 16)
+	require.NotEqual(t, pairsOf(map[string]string{"ab": "c", "x": "y"}), pairsOf(map[string]string{"a": "bc", "x": "y"}))
+}
+
+// Every name is in the list once, in the order of its first addition, in short and in long lists.
+func TestReads(t *testing.T) {
+	var r reads
+	var want []string
+	for i := range 3 * longReads {
+		for k := range i + 1 {
+			r.add(fmt.Sprint("label:", k))
+		}
+		want = append(want, fmt.Sprint("label:", i))
+		require.Equal(t, want, r.names)
+	}
+	var all reads
+	all.addAll(slices.Concat(want, want))
+	require.Equal(t, want, all.names)
+}
+
+// A count that leaves 0 or comes back to 0 changes the number of counts that are not 0.
+func TestColumnAdd(t *testing.T) {
+	c := &column{values: 2}
+	var counts []int32
+	for k, step := range []struct{ domain, n, change int32 }{{1, 2, 1}, {1, 1, 0}, {1, 0, 0}, {1, -3, -1}, {1, 0, 0}, {5, -1, 1}, {5, 1, -1}} {
+		require.EqualValues(t, step.change, c.add(&counts, step.domain, step.n), "step %d", k)
+	}
+}
+
+// The explanation of a term names the requirements that do not hold.
+func TestExplainFields(t *testing.T) {
+	field := func(op v1.NodeSelectorOperator, name string) v1.NodeSelectorTerm {
+		return v1.NodeSelectorTerm{MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: op, Values: []string{name}}}}
+	}
+	s, err := CompileSelector(&v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{field(v1.NodeSelectorOpIn, "n2"), field(v1.NodeSelectorOpNotIn, "n1")}})
+	require.NoError(t, err)
+	node := &v1.Node{}
+	node.Name = "n1"
+	require.Equal(t, []string{"term 1: does not hold: metadata.name in (n2)", "term 2: does not hold: metadata.name notin (n1)"}, s.explain(nil, "term", node))
+}
