@@ -69,6 +69,13 @@ func TestWhosePorts(t *testing.T) {
 	}
 	require.Equal(t, []hostPort{{"0.0.0.0", "UDP", 2}, {"0.0.0.0", "TCP", 80}}, appendHostPorts(nil, p))
 	require.True(t, CompilePorts(pod("none")).Skip())
+	for n, free := range map[int32]bool{1: true, 2: false, 80: false} { // an init container that has ended holds nothing
+		protocol := v1.ProtocolTCP
+		if n == 2 {
+			protocol = v1.ProtocolUDP
+		}
+		require.Equal(t, free, portsFree(withPorts(pod("q"), port("", protocol, n)), []*v1.Pod{p}), "port %d", n)
+	}
 	twice := withPorts(pod("twice"), port("", "", 80), port("", "", 80))
 	require.True(t, portsFree(twice, nil), "conflicts inside one pod are not checked")
 	require.Zero(t, CompilePorts(pod("none")).On(newWorld(node("n")).put(0, p)).Check(0))

@@ -38,9 +38,8 @@ func TestPassesBeginAgain(t *testing.T) {
 	f := abxy().run("a*2 y", "foo=bar")
 	scores := func(pass uint32) (out []int64) {
 		s := mustSoft(t, constrained("foo=bar", by(zoneKey, 1, soft)), Options{}).Count(f)
-		s.Weigh(slotsOf(f.all()), nil)
 		s.pass = pass
-		s.Weigh(slotsOf(f.all()[:1]), nil)
+		s.Weigh(slotsOf(f.all()), nil)
 		for _, i := range f.all() {
 			out = append(out, s.Raw(i))
 		}

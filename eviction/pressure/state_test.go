@@ -1,6 +1,8 @@
 package pressure
 
 import (
+	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,6 +62,25 @@ func TestNothingConfigured(t *testing.T) {
 	after, d := p.Observe(before, Observation{Signals: measured(memoryAvailable, "0", "1", epoch)}, epoch)
 	require.Equal(t, before, after)
 	require.Equal(t, Decision{Conditions: before.Conditions}, d)
+}
+
+// A share that is no number keeps nothing free, and a share beyond every capacity keeps all.
+func TestAmountOfOddShares(t *testing.T) {
+	for text, share := range map[string]float32{"0": float32(math.NaN()), "9223372036854775807": float32(math.Inf(1)), "50": 0.5} {
+		q := thresholdValue{Percent: true, Share: share}.amount(100, Options{})
+		require.Equal(t, text, q.AsDec().String())
+	}
+	_, ok := thresholdValue{Percent: true, text: strings.Repeat("1", 64)}.exact(0)
+	require.True(t, ok, "64 characters are read")
+	_, ok = thresholdValue{Percent: true, text: strings.Repeat("1", 65)}.exact(0)
+	require.False(t, ok)
+}
+
+// A pod whose status names no allocated resources is as its spec says.
+func TestNothingAllocated(t *testing.T) {
+	pod := &v1.Pod{}
+	pod.Status.ContainerStatuses = []v1.ContainerStatus{{Name: "a"}}
+	require.Same(t, pod, allocated(pod))
 }
 
 func TestNextChange(t *testing.T) {

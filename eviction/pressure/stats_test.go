@@ -83,6 +83,9 @@ func TestProcesses(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, ProcessStats{since(1), ptr(max), ptr(int64(1187))}, *p)
 	}
+	p, err := Processes(1, 1, "1 2 3 4/5", epoch)
+	require.NoError(t, err)
+	require.EqualValues(t, 5, *p.Running, "four fields suffice")
 	for _, text := range []string{"", "1 2 3", "1 2 3 4 5", "1 2 3 4/x 5"} {
 		_, err := Processes(1, 1, text, epoch)
 		require.ErrorContains(t, err, "loadavg")

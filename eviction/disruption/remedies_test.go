@@ -1,0 +1,97 @@
+package disruption
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// What a user can do about each refusal, the best remedy first.
+func TestRemedies(t *testing.T) {
+	const pause, direct = "; pause the automation that evicts and look into the application", "; after waiting, delete the pod directly; budgets do not hold that back"
+	const unhealthy = "; unhealthyPodEvictionPolicy AlwaysAllow lets pods go that are not ready"
+	budget := func(current, desired, expected int32) *policyv1.PodDisruptionBudget {
+		return counted(0, current, desired, expected)
+	}
+	lenient := budget(1, 2, 3)
+	lenient.Spec.UnhealthyPodEvictionPolicy = ptr(policyv1.AlwaysAllow)
+	strict := budget(1, 2, 3)
+	strict.Spec.UnhealthyPodEvictionPolicy = ptr(policyv1.IfHealthyBudget)
+	type test struct {
+		name string
+		kind refusal
+		by   *policyv1.PodDisruptionBudget
+		want string
+	}
+	testkit.Run(t, []test{
+		{"accepted", accepted, nil, ""},
+		{"bad request", badRequest, nil, "correct the request"},
+		{"not found", notFound, nil, "correct the request"},
+		{"conflict", conflict, nil, "read the pod again and repeat the request without, or with its present, preconditions"},
+		{"several budgets", several, nil, "let one PodDisruptionBudget select the pod: remove or narrow the others" + pause + direct},
+		{"processing", processing, nil, "wait until the disruption controller has seen the budget, then repeat the request"},
+		{"too many disrupted pods", tooMany, nil, "wait until the disruption controller has confirmed the evictions" + pause + direct},
+		{"negative", negative, nil, "let the disruption controller compute the status of the budget again" + pause + direct},
+		{"failed sync", failedSync, nil, "correct the selector, or give every selected pod a controller with a scale; minAvailable as a number needs none" + pause + direct},
+		{"no pods expected", exhausted, budget(0, 0, 0), "the budget expects no pods: minAvailable as a number covers pods without a controller" + pause + direct},
+		{"every pod wanted", exhausted, budget(3, 3, 3), "raise the replicas above what the budget demands, or lower what it demands: it wants every pod" + pause + direct},
+		{"just enough are ready", exhausted, budget(2, 2, 3), "wait until more pods are ready" + pause + direct},
+		{"too few are ready", exhausted, budget(1, 2, 3), "wait until more pods are ready" + unhealthy + pause + direct},
+		{"too few are ready, and the policy is the default one", exhausted, strict, "wait until more pods are ready" + unhealthy + pause + direct},
+		{"too few are ready, and the policy is AlwaysAllow", exhausted, lenient, "wait until more pods are ready" + pause + direct},
+	}, func(t *testing.T, c test) {
+		d := Decision{kind: c.kind, by: c.by}
+		require.Equal(t, c.want, strings.Join(d.Remedies(), "; "))
+	})
+}
+
+// A precondition that is not given holds for every pod.
+func TestMismatch(t *testing.T) {
+	pod := target()
+	uid, other := pod.UID, types.UID("u2")
+	version, older := pod.ResourceVersion, "0"
+	require.Empty(t, mismatch(nil, pod))
+	require.Empty(t, mismatch(&metav1.Preconditions{}, pod))
+	require.Empty(t, mismatch(&metav1.Preconditions{UID: &uid}, pod))
+	require.Empty(t, mismatch(&metav1.Preconditions{ResourceVersion: &version}, pod))
+	require.Equal(t, "the UID in the precondition (u2) does not match the UID in record (u1). The object might have been deleted and then recreated",
+		mismatch(&metav1.Preconditions{UID: &other, ResourceVersion: &older}, pod))
+	require.Equal(t, "the ResourceVersion in the precondition (0) does not match the ResourceVersion in record (1). The object might have been modified",
+		mismatch(&metav1.Preconditions{UID: &uid, ResourceVersion: &older}, pod))
+}
+
+// A pod of a DaemonSet that does not exist is refused like an unknown object, and leaves with force.
+func TestTreatDaemonSets(t *testing.T) {
+	pod := healthyPod("d/p", "DaemonSet/agent")
+	exists := func(is bool) func(namespace, name string) bool {
+		return func(namespace, name string) bool {
+			require.Equal(t, []string{"d", "agent"}, []string{namespace, name})
+			return is
+		}
+	}
+	_, reason := treat(pod, DrainOptions{DaemonSetExists: exists(true)}, now)
+	require.Equal(t, daemonSetRefused, reason)
+	got, _ := treat(pod, DrainOptions{DaemonSetExists: exists(true), IgnoreDaemonSets: true}, now)
+	require.Equal(t, skip, got)
+	got, reason = treat(pod, DrainOptions{DaemonSetExists: exists(false), IgnoreDaemonSets: true}, now)
+	require.Equal(t, refuses, got)
+	require.Equal(t, `cannot delete daemonsets.apps "agent" not found`, reason)
+	got, _ = treat(pod, DrainOptions{DaemonSetExists: exists(false), IgnoreDaemonSets: true, Force: true}, now)
+	require.Equal(t, leave, got)
+}
+
+// A 403 is known by its code or by its reason, and only with the cause that the namespace terminates.
+func TestNamespaceTerminates(t *testing.T) {
+	details := &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: "Other"}, {Type: "NamespaceTerminating"}}}
+	require.True(t, namespaceTerminates(&metav1.Status{Code: 403, Details: details}))
+	require.True(t, namespaceTerminates(&metav1.Status{Reason: metav1.StatusReasonForbidden, Details: details}))
+	require.False(t, namespaceTerminates(&metav1.Status{Code: 409, Details: details}))
+	require.False(t, namespaceTerminates(&metav1.Status{Code: 403}))
+	require.False(t, namespaceTerminates(&metav1.Status{Code: 403, Details: &metav1.StatusDetails{Causes: details.Causes[:1]}}))
+}

@@ -1,0 +1,38 @@
+package taint
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Pods are in the order of their namespaces, and in a namespace in that of their names.
+func TestCompareNames(t *testing.T) {
+	order := []types.NamespacedName{{Namespace: "a", Name: "y"}, {Namespace: "a", Name: "z"}, {Namespace: "b", Name: "x"}}
+	for i, a := range order {
+		for k, b := range order {
+			c := compareNames(a, b)
+			require.Equal(t, []bool{i < k, i == k, i > k}, []bool{c < 0, c == 0, c > 0}, "%s and %s", a, b)
+		}
+	}
+}
+
+// A bucket without a rate never has a token; a bucket with one has a token at once, and the next after its period.
+func TestTokens(t *testing.T) {
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	none := newTokenBucket(0, start)
+	require.False(t, none.Would(start.Add(time.Hour)))
+	require.False(t, none.Accept(start.Add(time.Hour)))
+	_, ok := none.Next(start)
+	require.False(t, ok)
+	b := newTokenBucket(0.1, start)
+	require.True(t, b.Would(start))
+	require.True(t, b.Accept(start))
+	require.False(t, b.Would(start.Add(9*time.Second)))
+	at, ok := b.Next(start)
+	require.True(t, ok)
+	require.WithinDuration(t, start.Add(10*time.Second), at, time.Microsecond)
+	require.True(t, b.Would(at))
+}
