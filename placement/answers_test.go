@@ -14,6 +14,7 @@ import (
 
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/preemption"
 )
 
 // All that a plan says about pods of random clusters: the decision in words, the table of all nodes, the choice between the best
@@ -53,7 +54,11 @@ func TestAnswers(t *testing.T) {
 				fmt.Fprintf(&out, ", choice %s %v", hash(t, choice), err)
 				require.NoError(t, p.Assume(pod, d))
 			} else {
-				r := p.Preempt(pod, d.Failure, o, PreemptOptions{Budgets: budgets, Now: testkit.Epoch})
+				po := PreemptOptions{Budgets: budgets, Now: testkit.Epoch}
+				if w.chance(2) {
+					po.Options.CrossNode = &preemption.CrossNode{}
+				}
+				r := p.Preempt(pod, d.Failure, o, po)
 				fmt.Fprintf(&out, "; preemption %v %s %s", r.Outcome, r.Node, r.Message)
 				for _, v := range r.Victims {
 					fmt.Fprintf(&out, " %s %t", nameOf(v.Pod), v.Violates)
