@@ -237,6 +237,35 @@ func TestNoCandidatesWanted(t *testing.T) {
 	require.Equal(t, "n1: a", shown(s.preempt(t, p)))
 }
 
+// The search ends when it has enough candidates and one of them breaks no budget. Candidates that break a budget come last.
+func TestEnough(t *testing.T) {
+	for name, c := range map[string]struct {
+		enough int32
+		want   []string // nodes of the candidates, those without violations first
+	}{
+		"one, and the first is clean":                    {1, []string{"n1"}},
+		"two, both clean":                                {2, []string{"n1", "n2"}},
+		"three: a candidate with violations counts":      {3, []string{"n1", "n2", "n3"}},
+		"more than there are: all nodes have been tried": {9, []string{"n1", "n2", "n4", "n3"}},
+	} {
+		zero := int32(0)
+		s := parts(budget("x", "app=x", 0))
+		for _, n := range []string{"n1", "n2", "n3", "n4"} {
+			v := pod("v-"+n, 1, "2", n)
+			if n == "n3" {
+				v = v.Labels("app=x")
+			}
+			s.nodes, s.pods = append(s.nodes, node(n, "2")), append(s.pods, v.Obj())
+		}
+		s.options.Candidates = preemption.CandidateArgs{MinPercentage: &zero, MinAbsolute: &c.enough}
+		var got []string
+		for _, x := range s.preempt(t, pod("p", 10, "2", "").Obj()).Candidates {
+			got = append(got, x.Node)
+		}
+		require.Equal(t, c.want, got, name)
+	}
+}
+
 func TestChoose(t *testing.T) {
 	candidate := func(node string, violations int64, pods ...*v1.Pod) preemption.Candidate {
 		c := preemption.Candidate{Node: node, Violations: violations}
