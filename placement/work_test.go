@@ -12,7 +12,7 @@ import (
 )
 
 // How often a plan asks its plugins to prepare an answer in random clusters that change. A loss of reuse changes no answer; here it
-// raises a number. A number may fall. TestWork -rewrite writes the numbers as they are.
+// raises a number. A number may fall, or rise by a tenth. With -rewrite the test writes the numbers as they are.
 func TestWork(t *testing.T) {
 	calls := asked{}
 	for seed := range uint64(24) {

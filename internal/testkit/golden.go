@@ -26,8 +26,8 @@ func Golden(t *testing.T, file, got string) {
 	require.Equal(t, string(want), got)
 }
 
-// AtMost compares numbers with those of file, which has a name and a number in each line. No number may be larger, and no name
-// new. With -rewrite it first writes the numbers into file.
+// AtMost compares numbers with those of file, which has a name and a number in each line. No number may be larger by more than a
+// tenth, and no name new. With -rewrite it first writes the numbers into file.
 func AtMost(t *testing.T, file string, got map[string]int) {
 	t.Helper()
 	if *rewrite {
@@ -46,6 +46,6 @@ func AtMost(t *testing.T, file string, got map[string]int) {
 		require.NoError(t, err)
 	}
 	for name, n := range got {
-		require.LessOrEqual(t, n, most[name], name)
+		require.LessOrEqual(t, n, most[name]+most[name]/10, name)
 	}
 }
