@@ -89,6 +89,9 @@ func (s settings) examine(root, folder string, known []equivalent) (report, erro
 		return r, million(binaries, alike)
 	}
 	ids := functions(list)
+	if s.rows {
+		return r, checkRows(root, folder, binaries[0], list, ids, s.seed)
+	}
 	for _, b := range binaries {
 		if err := b.measure(len(ids), s.tests); err != nil {
 			return r, err

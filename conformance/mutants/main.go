@@ -6,6 +6,7 @@
 //	go run ./mutants -packages all -sample 0               // every mutation of every package
 //	go run ./mutants -packages filter -sample 0 -functions '^Fit' -tests TestFit   // of some functions, with some tests
 //	go run ./mutants -packages filter -equivalent          // a million executions of each mutation of equivalent.txt
+//	go run ./mutants -packages filter -sample 0 -rows      // a mutation that the test of each row of docs/fidelity notices
 //
 // The packages are folders of the repository; "library" and "examples" name all of a kind, "all" both. Only the package's own
 // tests run, for devices also those of devices/cel, and of those only the tests that reach the function. A sample has the same number of mutations of each operator
@@ -36,6 +37,7 @@ type settings struct {
 	tests      *regexp.Regexp // nil: all
 	list       bool
 	equivalent bool
+	rows       bool
 }
 
 func main() {
@@ -48,6 +50,7 @@ func main() {
 	flag.StringVar(&s.keep, "keep", "", "folder to keep the changed source and the test binaries in")
 	flag.BoolVar(&s.list, "list", false, "print the mutations and run nothing")
 	flag.BoolVar(&s.equivalent, "equivalent", false, "run the fuzz targets of equivalent.txt a million times on each of its mutations")
+	flag.BoolVar(&s.rows, "rows", false, "print for each row of docs/fidelity a mutation that its test notices")
 	functions := flag.String("functions", "", "mutations of the functions that this expression matches, as Type.Method or Function")
 	tests := flag.String("tests", "", "run the tests that this expression matches")
 	flag.Parse()

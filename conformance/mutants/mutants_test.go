@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -225,4 +226,17 @@ func TestEquivalentFile(t *testing.T) {
 		_, _, err = split(folder, u.find(), known)
 		require.NoError(t, err)
 	}
+}
+
+// The rows of docs/fidelity name tests and cases, which -test.run finds by their printed names.
+func TestRowTests(t *testing.T) {
+	tests, err := rowTests("../..", "taints")
+	require.NoError(t, err)
+	require.Greater(t, len(tests), 70)
+	for _, r := range tests {
+		require.NotEmpty(t, r.row)
+		_, err := regexp.Compile(r.pattern())
+		require.NoError(t, err)
+	}
+	require.Equal(t, `^TestState$/^T-30_1\.5_of_2$/^x$`, rowTest{"T-30", "TestState/T-30 1.5 of 2/x"}.pattern())
 }
