@@ -32,7 +32,9 @@ type world struct {
 	wire     *wire  // of the scenario
 	again    func() // stops the scheduler of the scenario and starts another
 
-	knows func(pod, node string) bool // reports whether podberth knows that a pod is on a node; nil: kube-scheduler runs
+	// Whether podberth knows that a pod is on a node, and whether it knows a node; nil: kube-scheduler runs.
+	knows     func(pod, node string) bool
+	knowsNode func(*v1.Node) bool
 }
 
 // plainConfig is a configuration that says nothing.
@@ -116,9 +118,11 @@ func (w *world) priorityClass(name string, value int32) {
 
 func (w *world) node(name, cpu string, change ...func(*v1.Node)) {
 	w.t.Helper()
-	n := newNode(name, cpu, change...)
-	_, err := w.api.CoreV1().Nodes().Create(w.ctx, n, metav1.CreateOptions{})
+	n, err := w.api.CoreV1().Nodes().Create(w.ctx, newNode(name, cpu, change...), metav1.CreateOptions{})
 	require.NoError(w.t, err)
+	if w.knowsNode != nil {
+		w.until("podberth knows node "+name, func() bool { return w.knowsNode(n) })
+	}
 	<-time.After(nodeSeen)
 }
 

@@ -511,6 +511,10 @@ func (w *world) play(t *testing.T, scenarios []scenario, kube bool) map[string][
 			p := d.Feed.Pod("default", name)
 			return p != nil && p.Spec.NodeName == node
 		}
+		w.knowsNode = func(n *v1.Node) bool {
+			known := d.Feed.Reported("nodes", "", n.Name)
+			return known != nil && known.GetUID() == n.UID
+		}
 		stop = func() { require.NoError(w.t, end()) }
 	}
 	w.again = func() {

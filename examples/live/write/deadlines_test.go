@@ -1,17 +1,24 @@
 package write_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/podberth/podberth/examples/live/write"
+	"github.com/podberth/podberth/examples/scheduler"
+	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // A request tells the API server how long it may take, ends by itself, and does not begin when the time is over.
@@ -38,4 +45,62 @@ func TestUntil(t *testing.T) {
 	require.LessOrEqual(t, told, left)
 	require.ErrorContains(t, c.Bind(t.Context(), pod(), "n1"), "context deadline exceeded")
 	require.Empty(t, asked, "nothing is asked after the time")
+}
+
+// silence is the way to an API server that never answers. It takes down how long each request waited.
+type silence struct{ waited chan time.Duration }
+
+func (s silence) RoundTrip(r *http.Request) (*http.Response, error) {
+	began := time.Now()
+	<-r.Context().Done()
+	s.waited <- time.Since(began)
+	return nil, r.Context().Err()
+}
+
+// Every write ends after 30 s when no answer comes, and is then tried again as a write whose answer was lost.
+func TestNoAnswer(t *testing.T) { // L6.4
+	node, claim := "n1", &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c"}}
+	type test struct {
+		name, why string
+		requests  int
+		write     func(context.Context, *write.Client, *write.Recorder) error
+	}
+	testkit.Run(t, []test{
+		{"binding", "the pod is read afterwards", 2, func(ctx context.Context, c *write.Client, _ *write.Recorder) error { return c.Bind(ctx, pod(), node) }},
+		{"nomination", "three retries", 4, func(ctx context.Context, c *write.Client, _ *write.Recorder) error {
+			return c.PatchStatus(ctx, pod(), scheduler.StatusPatch{NominatedNode: &node})
+		}},
+		{"deletion", "three retries", 4, func(ctx context.Context, c *write.Client, _ *write.Recorder) error { return c.Delete(ctx, pod()) }},
+		{"volume", "the attempt fails", 1, func(ctx context.Context, c *write.Client, _ *write.Recorder) error {
+			return c.BindVolumes(ctx, pod(), volume.Decision{Node: node, Provision: []*v1.PersistentVolumeClaim{claim}})
+		}},
+		{"event", "it is sent again after a pause", 1, func(ctx context.Context, _ *write.Client, r *write.Recorder) error {
+			r.Event(pod(), v1.EventTypeNormal, "Scheduled", "Binding", "")
+			r.Flush(ctx)
+			return context.DeadlineExceeded
+		}},
+		{"warning", "it is sent again after a pause", 1, func(ctx context.Context, _ *write.Client, r *write.Recorder) error {
+			r.Event(pod(), v1.EventTypeWarning, "FailedScheduling", "Scheduling", "")
+			synctest.Wait() // client-go takes it in a goroutine
+			r.Flush(ctx)
+			return context.DeadlineExceeded
+		}},
+	}, func(t *testing.T, x test) {
+		synctest.Test(t, func(t *testing.T) {
+			way := silence{make(chan time.Duration, 100)}
+			api := kubernetes.NewForConfigOrDie(&rest.Config{Host: "http://api", Transport: way})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			c, r := write.New(api, &view{pod()}, write.Options{}), write.NewRecorder(api, "mine")
+			defer c.Close()
+			defer r.Flush(ctx)
+			go c.Run(ctx, 1)
+			require.NoError(t, r.Start(ctx))
+			require.ErrorIs(t, x.write(ctx, c, r), context.DeadlineExceeded)
+			require.Len(t, way.waited, x.requests, x.why)
+			for range x.requests {
+				require.Equal(t, 30*time.Second, <-way.waited)
+			}
+		})
+	})
 }

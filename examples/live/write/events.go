@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/tools/record/util"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 
 	"github.com/podberth/podberth/examples/scheduler"
@@ -32,6 +34,8 @@ type Recorder struct {
 	instance    string // of the process, after the name of the profile
 	first       string
 	noted       atomic.Int64
+	room        int
+	full        atomic.Bool // events are lost, which was logged
 	once        workqueue.TypedRateLimitingInterface[*eventsv1.Event]
 	post        post
 }
@@ -40,17 +44,23 @@ var _ scheduler.Recorder = (*Recorder)(nil)
 
 // An event that cannot be sent is sent again this often, with this pause. More events than eventRoom are lost.
 const (
-	eventTries = 12
-	eventPause = 10 * time.Second
-	eventRoom  = 100_000
+	eventTries   = 12
+	eventPause   = 10 * time.Second
+	eventTimeout = 30 * time.Second // of a request
+	eventRoom    = 100_000
 )
+
+// lost counts events that happen once and were not written: the API server refused them or did not answer, or too many waited.
+var lost = metrics.NewCounter(&metrics.CounterOpts{Name: "podberth_events_lost_total", Help: "Number of events about bindings and victims that were not written."})
+
+func init() { legacyregistry.MustRegister(lost) }
 
 // NewRecorder returns a recorder that writes in the names of the profiles. At least one profile is needed. An event about a pod
 // of another scheduler, a victim, is written in the name of the first profile.
 func NewRecorder(api kubernetes.Interface, profiles ...string) *Recorder {
 	sink := &countingSink{EventSink: &events.EventSinkImpl{Interface: api.EventsV1()}, turns: newTurns(eventTurns)}
 	r := &Recorder{
-		broadcaster: events.NewBroadcaster(sink), sink: sink, post: postBy(api.EventsV1().RESTClient()), recorders: map[string]events.EventRecorderLogger{}, first: profiles[0],
+		broadcaster: events.NewBroadcaster(sink), sink: sink, post: postBy(api.EventsV1().RESTClient()), recorders: map[string]events.EventRecorderLogger{}, first: profiles[0], room: eventRoom,
 	}
 	for _, name := range profiles {
 		r.recorders[name] = r.broadcaster.NewRecorder(scheme.Scheme, name)
@@ -81,14 +91,16 @@ func (r *Recorder) Event(pod *v1.Pod, kind, reason, action, note string) {
 	if recorder == nil {
 		name, recorder = r.first, r.recorders[r.first]
 	}
-	r.noted.Add(1)
 	if kind == v1.EventTypeWarning {
+		r.noted.Add(1)
 		recorder.Eventf(pod, nil, kind, reason, action, "%s", note)
 		return
 	}
-	if r.once.Len() >= eventRoom {
+	if !r.hasRoom() {
+		lost.Inc()
 		return
 	}
+	r.noted.Add(1)
 	now := time.Now()
 	r.once.Add(&eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: util.GenerateEventName(pod.Name, now.UnixNano())},
@@ -96,6 +108,18 @@ func (r *Recorder) Event(pod *v1.Pod, kind, reason, action, note string) {
 		ReportingController: name, ReportingInstance: name + "-" + r.instance,
 		Regarding: v1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion},
 	})
+}
+
+// hasRoom reports whether another event may wait. It logs that events are lost once, and again after half of the room was free.
+func (r *Recorder) hasRoom() bool {
+	n := r.once.Len()
+	if n >= r.room && !r.full.Swap(true) {
+		klog.ErrorS(nil, "Events are lost: too many wait for the API server", "waiting", n)
+	}
+	if n < r.room/2 {
+		r.full.Store(false)
+	}
+	return n < r.room
 }
 
 // writeOne writes the next event that happens once. It returns false when the context has ended. What the API server refuses is
@@ -114,6 +138,7 @@ func (r *Recorder) writeOne(ctx context.Context) bool {
 	}
 	r.once.Forget(e)
 	if err != nil {
+		lost.Inc()
 		klog.ErrorS(err, "Event lost", "reason", e.Reason, "pod", klog.KRef(e.Regarding.Namespace, e.Regarding.Name))
 	}
 	return true
@@ -121,6 +146,8 @@ func (r *Recorder) writeOne(ctx context.Context) bool {
 
 func (r *Recorder) create(ctx context.Context, e *eventsv1.Event) (err error) {
 	defer r.sink.begin()()
+	ctx, cancel := context.WithTimeout(ctx, eventTimeout)
+	defer cancel()
 	if r.post == nil {
 		_, err = r.sink.EventSink.Create(ctx, e)
 		return err
@@ -179,18 +206,22 @@ func (s *countingSink) begin() (done func()) {
 	}
 }
 
-func (s *countingSink) turn(ctx context.Context, write func() (*eventsv1.Event, error)) (e *eventsv1.Event, err error) {
+func (s *countingSink) turn(ctx context.Context, write func(context.Context) (*eventsv1.Event, error)) (e *eventsv1.Event, err error) {
 	defer s.begin()()
-	over := s.turns.do(ctx, func() { e, err = write() })
+	over := s.turns.do(ctx, func() {
+		ctx, cancel := context.WithTimeout(ctx, eventTimeout)
+		defer cancel()
+		e, err = write(ctx)
+	})
 	return e, cmp.Or(over, err)
 }
 
 // Create creates an event.
 func (s *countingSink) Create(ctx context.Context, e *eventsv1.Event) (*eventsv1.Event, error) {
-	return s.turn(ctx, func() (*eventsv1.Event, error) { return s.EventSink.Create(ctx, e) })
+	return s.turn(ctx, func(ctx context.Context) (*eventsv1.Event, error) { return s.EventSink.Create(ctx, e) })
 }
 
 // Patch makes an event a series.
 func (s *countingSink) Patch(ctx context.Context, e *eventsv1.Event, data []byte) (*eventsv1.Event, error) {
-	return s.turn(ctx, func() (*eventsv1.Event, error) { return s.EventSink.Patch(ctx, e, data) })
+	return s.turn(ctx, func(ctx context.Context) (*eventsv1.Event, error) { return s.EventSink.Patch(ctx, e, data) })
 }

@@ -1,10 +1,13 @@
 package write
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +22,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/klog/v2"
 )
 
 // Events arrive with their fields, are sent again when no answer came, and are lost when they are refused.
@@ -47,6 +52,7 @@ func TestRecorder(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	require.NoError(t, r.Start(ctx))
+	before := lostEvents(t)
 	for _, name := range []string{"plain", "lost", "refused", "down"} {
 		p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: "u", ResourceVersion: "7"}, Spec: v1.PodSpec{SchedulerName: "second"}}
 		r.Event(p, v1.EventTypeNormal, "Scheduled", "Binding", "100% to n1")
@@ -68,6 +74,7 @@ func TestRecorder(t *testing.T) {
 		written[e.Regarding.Name] = e
 	}
 	require.Len(t, written, 3)
+	require.EqualValues(t, 2, lostEvents(t)-before, "refused and down")
 	require.Equal(t, "mine", written["other"].ReportingController)
 	e := written["plain"]
 	require.Equal(t, v1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: "default", Name: "plain", UID: "u", ResourceVersion: "7"}, e.Regarding)
@@ -75,4 +82,51 @@ func TestRecorder(t *testing.T) {
 		[]string{e.Type, e.Reason, e.Action, e.Note, e.ReportingController, e.ReportingInstance})
 	require.Regexp(t, `^plain\.[0-9a-f]+$`, e.Name)
 	require.False(t, e.EventTime.IsZero())
+}
+
+// lostEvents returns the metric.
+func lostEvents(t *testing.T) float64 {
+	families, err := legacyregistry.DefaultGatherer.Gather()
+	require.NoError(t, err)
+	for _, f := range families {
+		if f.GetName() == "podberth_events_lost_total" {
+			return f.GetMetric()[0].GetCounter().GetValue()
+		}
+	}
+	t.Fatal("there is no such metric")
+	return 0
+}
+
+// Events beyond the room are lost and counted. One line says so, and another after half of the room was free.
+func TestEventsBeyondRoom(t *testing.T) {
+	var log bytes.Buffer
+	defer klog.CaptureState().Restore()
+	klog.SetSlogLogger(slog.New(slog.NewTextHandler(&log, nil)))
+	lines := func() int { return strings.Count(log.String(), "Events are lost: too many wait") }
+	r := NewRecorder(fake.NewClientset(), "mine")
+	defer r.once.ShutDown()
+	r.room = 4
+	before := lostEvents(t)
+	note := func() { r.Event(&v1.Pod{}, v1.EventTypeNormal, "Scheduled", "Binding", "") }
+	take := func() {
+		e, _ := r.once.Get()
+		r.once.Done(e)
+	}
+	for range 6 {
+		note()
+	}
+	take()
+	for range 2 {
+		note()
+	}
+	require.Equal(t, 4, r.once.Len())
+	require.EqualValues(t, 3, lostEvents(t)-before)
+	require.Equal(t, 1, lines())
+	for range 3 {
+		take()
+	}
+	for range 4 {
+		note()
+	}
+	require.Equal(t, 2, lines())
 }
