@@ -5,10 +5,6 @@ func devices() []Difference {
 		Difference{ID: "L1.1", Outside: "package devices heeds the fields in every release; the objects of a cluster of v1.34 or v1.35 do not have them.", Name: "fields of devices behind gates",
 			Sentence: "Since v1.36 taints and tolerations of devices, binding conditions, consumable capacity and partitions are on; before, the API server stores no such fields.",
 			By:       by("not stored", "=", "heeded", "=")},
-		Difference{ID: "L1.2", Outside: "package devices allocates as v1.36 does in every release.", Name: "allocation of devices",
-			Sentence: "In v1.37 the configuration in an allocation names no requests, errors of selectors name the device, and other answers to incomplete and invalid pools are given.",
-			Example:  "A request for all devices of a pool that is being updated: v1.36 ends the attempt with an error, v1.37 says resourceclaim not available on the node.",
-			By:       by("rules of v1.36", "=", "=", "rules of v1.37")},
 	)
 }
 

@@ -91,7 +91,7 @@ func randomPod(b *testkit.Bytes, name string) *v1.Pod {
 func randomConstraint(b *testkit.Bytes) v1.TopologySpreadConstraint {
 	action := []v1.UnsatisfiableConstraintAction{hard, hard, soft, soft, "Other"}[b.Below(5)]
 	c := by([]string{host, zoneKey, zoneKey, "rack"}[b.Below(4)], int32(1+b.Below(4)), action)
-	switch b.Below(6) {
+	switch b.Below(7) {
 	case 1:
 		noSelector(&c)
 	case 2:
@@ -100,6 +100,8 @@ func randomConstraint(b *testkit.Bytes) v1.TopologySpreadConstraint {
 		c.LabelSelector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "rev", Operator: metav1.LabelSelectorOpExists}}
 	case 4:
 		c.LabelSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "foo", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"baz"}}}}
+	case 5:
+		c.LabelSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "rev", Operator: metav1.LabelSelectorOpIn, Values: []string{"2", "1", "2"}}}}
 	}
 	if b.Below(4) == 3 {
 		minDomains(int32(1 + b.Below(4)))(&c)

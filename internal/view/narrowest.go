@@ -1,11 +1,13 @@
 package view
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// Narrowest returns the key and the values of the requirement that allows the fewest values. key is "" when no requirement
+// Narrowest returns the key and the values, each once, of the requirement that allows the fewest values. key is "" when no requirement
 // names values. ok is false for a selector that matches nothing.
 func Narrowest(selector labels.Selector) (key string, values []string, ok bool) {
 	requirements, ok := selector.Requirements()
@@ -13,7 +15,9 @@ func Narrowest(selector labels.Selector) (key string, values []string, ok bool) 
 		r := &requirements[i]
 		switch r.Operator() {
 		case selection.In, selection.Equals, selection.DoubleEquals:
-			if v := r.ValuesUnsorted(); key == "" || len(v) < len(values) {
+			v := r.ValuesUnsorted() // a copy
+			slices.Sort(v)
+			if v = slices.Compact(v); key == "" || len(v) < len(values) {
 				key, values = r.Key(), v
 			}
 		}

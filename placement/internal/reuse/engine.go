@@ -3,17 +3,19 @@
 //	e := reuse.New(log, order, plugins) // nil: nothing can be kept
 //	answer, ok := e.Decide(&q)          // false: the caller asks node by node
 //
-// The engine knows no plugin. It keeps five things. Pods share one of them when they agree in what it depends on:
+// The engine knows no plugin. It keeps seven things. Pods share one of them when they agree in what it depends on:
 //
 //	statics   answers that only a change of a node can change   by the keys of plugins of group Statics
+//	partition classes of nodes, for statics that are new        by what the plugins of group Statics read of nodes
 //	rows      answers that pods of the same node change too     by the keys of group Rows
 //	states    counts of running pods                            by what Compiled.AppendKey appends
 //	layout    the nodes in groups of equal signature            by statics, rows and layout keys of the states
 //	shape     all of these together                             by pod
+//	failures  answers without a node                            by pod, until the next event
 //
 // The first pod with some requests uses statics and states, and searches the rows of the nodes in boxes (tree), or looks at the rows
-// of every node once (scan). Later pods with the same requests have heaps over kept rows. When a node comes or leaves, states and shapes begin again; statics, rows and
-// layouts follow. Every answer is the answer that asking each node gives. An Engine belongs to one goroutine.
+// of every node once (scan). Later pods with the same requests have heaps over kept rows. When a
+// node comes or leaves, states and shapes begin again; statics, rows and layouts follow. Every answer is the answer that asking each node gives. An Engine belongs to one goroutine.
 package reuse
 
 import (
