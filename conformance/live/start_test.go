@@ -1,0 +1,49 @@
+package live
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// At its start podberth reads the resources that kube-scheduler reads, and asks for them with the same selectors, in the same way.
+func TestReads(t *testing.T) { // L1.1, L1.2, L1.4
+	w := newWorld(t)
+	var reads [2][]string
+	for side, run := range []func(){
+		func() {
+			d, stop := w.podberth()
+			w.until("the first lists", func() bool { return d.Ready() == nil })
+			require.NoError(t, stop())
+		},
+		func() { w.kube()() },
+	} {
+		var mu sync.Mutex
+		w.link.faults(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+			q := r.URL.Query()
+			if q.Get("watch") == "true" {
+				for _, name := range []string{"timeout", "timeoutSeconds", "resourceVersion"} {
+					q.Del(name)
+				}
+				mu.Lock()
+				reads[side] = append(reads[side], r.URL.Path+"?"+q.Encode()+" "+r.Header.Get("Accept")+" "+r.UserAgent())
+				mu.Unlock()
+			}
+			return send()
+		})
+		run()
+		slices.Sort(reads[side])
+	}
+	require.Equal(t, reads[1], reads[0])
+	require.Len(t, reads[0], 18)
+	for _, line := range reads[0] {
+		require.Contains(t, line, "sendInitialEvents=true", line)
+		require.True(t, strings.HasSuffix(line, "/scheduler"), line)
+		require.Equal(t, strings.HasPrefix(line, "/api/v1/pods?"), strings.Contains(line, "fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"), line)
+		require.NotContains(t, line, "labelSelector")
+	}
+}
