@@ -11,7 +11,7 @@ import (
 )
 
 // At its start podberth reads the resources that kube-scheduler reads, and asks for them with the same selectors, in the same way.
-func TestReads(t *testing.T) { // L1.1, L1.2, L1.4
+func TestReads(t *testing.T) { // B1.7
 	w := newWorld(t)
 	var reads [2][]string
 	for side, run := range []func(){
