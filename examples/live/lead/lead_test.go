@@ -289,6 +289,7 @@ func TestUnclear(t *testing.T) {
 				require.Error(t, <-a)
 				stopFirst()
 				time.Sleep(time.Minute)
+				synctest.Wait() // b has begun and waits
 				require.Equal(t, "b", s.holder())
 				require.False(t, began.Before(free), "%v, and not before %v", began, free)
 				end()
