@@ -271,8 +271,7 @@ func (b *binary) measure(functions int, tests *regexp.Regexp) error {
 		if !matches(tests, name) {
 			continue
 		}
-		hits := b.path + "." + name
-		passed, took, out, err := b.run(-1, hits, 10*time.Minute, "-test.run", "^"+name+"$", "-test.short")
+		reached, passed, took, out, err := b.reaches("^" + name + "$")
 		if err != nil {
 			return err
 		}
@@ -280,22 +279,36 @@ func (b *binary) measure(functions int, tests *regexp.Regexp) error {
 			fmt.Printf("left out  %s: it fails without a mutation: %s\n", name, firstLine(out))
 			continue
 		}
+		for k := range reached {
+			b.reach[k] = append(b.reach[k], len(b.tests))
+		}
 		b.tests = append(b.tests, test{name, took})
-		numbers, err := os.ReadFile(hits)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-		for f := range strings.FieldsSeq(string(numbers)) {
-			k, err := strconv.Atoi(f)
-			if err != nil {
-				return err
-			}
-			if !slices.Contains(b.reach[k], len(b.tests)-1) { // a test may start the binary again
-				b.reach[k] = append(b.reach[k], len(b.tests)-1)
-			}
-		}
 	}
 	return nil
+}
+
+// reaches runs tests without a mutation and returns the functions that they run.
+func (b *binary) reaches(pattern string) (functions map[int]bool, passed bool, took time.Duration, output []byte, err error) {
+	hits := b.path + ".hits"
+	if err := os.Remove(hits); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, false, 0, nil, err
+	}
+	if passed, took, output, err = b.run(-1, hits, 10*time.Minute, "-test.run", pattern, "-test.short"); err != nil {
+		return nil, false, 0, nil, err
+	}
+	numbers, err := os.ReadFile(hits)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, false, 0, nil, err
+	}
+	functions = map[int]bool{} // a test may start the binary again, which names its functions again
+	for f := range strings.FieldsSeq(string(numbers)) {
+		k, err := strconv.Atoi(f)
+		if err != nil {
+			return nil, false, 0, nil, err
+		}
+		functions[k] = true
+	}
+	return functions, passed, took, output, nil
 }
 
 func matches(e *regexp.Regexp, name string) bool { return e == nil || e.MatchString(name) }

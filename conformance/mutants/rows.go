@@ -1,25 +1,20 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"math/rand"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/podberth/podberth/internal/testkit/fidelity"
 )
 
 // rowTest is a test or a case of a test that a row of docs/fidelity names.
 type rowTest struct{ row, name string }
-
-var (
-	rowLine     = regexp.MustCompile(`^\| (\S+) \| .* \| (.*) \|$`)
-	rowTestName = regexp.MustCompile("^`?([A-Za-z0-9_/]+)\\.((?:Test|Fuzz|Example)[^`]*)`?$")
-)
 
 // rowTests returns the tests of a folder that the rows of docs/fidelity name, in their order.
 func rowTests(root, folder string) ([]rowTest, error) {
@@ -33,15 +28,16 @@ func rowTests(root, folder string) ([]rowTest, error) {
 		if err != nil {
 			return nil, err
 		}
-		for line := range strings.Lines(string(text)) {
-			m := rowLine.FindStringSubmatch(strings.TrimSpace(line))
-			if m == nil {
-				continue
-			}
-			for name := range strings.SplitSeq(m[2], ",") {
-				if t := rowTestName.FindStringSubmatch(strings.TrimSpace(name)); t != nil && t[1] == folder {
-					out = append(out, rowTest{m[1], t[2]})
+		for _, r := range fidelity.Rows(string(text)) {
+			for _, name := range r.Tests {
+				of, function, testCase, ok := fidelity.Test(name)
+				if !ok || of != folder {
+					continue
 				}
+				if testCase != "" {
+					function += "/" + testCase
+				}
+				out = append(out, rowTest{r.ID, function})
 			}
 		}
 	}
@@ -77,9 +73,12 @@ func checkRows(root, folder string, b *binary, list []*mutation, ids map[[2]stri
 		if noticed[t.row] != nil {
 			continue
 		}
-		reached, took, err := b.reaches(t.pattern())
+		reached, passed, took, _, err := b.reaches(t.pattern())
 		if err != nil {
 			return err
+		}
+		if !passed { // it would notice everything
+			continue
 		}
 		var candidates []*mutation
 		for _, m := range list {
@@ -108,29 +107,4 @@ func checkRows(root, folder string, b *binary, list []*mutation, ids map[[2]stri
 	}
 	fmt.Printf("%s: the tests of %d of %d rows notice a mutation\n", folder, len(noticed), len(rows))
 	return nil
-}
-
-// reaches runs tests without a mutation and returns the functions that they run.
-func (b *binary) reaches(pattern string) (map[int]bool, time.Duration, error) {
-	hits := b.path + ".row"
-	if err := os.Remove(hits); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, 0, err
-	}
-	_, took, _, err := b.run(-1, hits, 10*time.Minute, "-test.run", pattern, "-test.short")
-	if err != nil {
-		return nil, 0, err
-	}
-	numbers, err := os.ReadFile(hits)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, 0, err
-	}
-	out := map[int]bool{}
-	for f := range strings.FieldsSeq(string(numbers)) {
-		k, err := strconv.Atoi(f)
-		if err != nil {
-			return nil, 0, err
-		}
-		out[k] = true
-	}
-	return out, took, nil
 }

@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-)
 
-var testName = regexp.MustCompile("^`?([A-Za-z0-9_/]+)\\.((?:Test|Fuzz|Example)[A-Za-z0-9_]*)(?:/([^`]+))?`?$")
+	"github.com/podberth/podberth/internal/testkit/fidelity"
+)
 
 // Every row of the fidelity tables names a test that exists, and no two rows have the same identifier. A case that a row names
 // is a text that the named function uses. When PODBERTH_TEST_LOG names the output of `go test -v`, every named test and case
@@ -29,25 +29,20 @@ func TestFidelity(t *testing.T) {
 	for _, table := range tables {
 		text, err := os.ReadFile(table)
 		require.NoError(t, err)
-		rows := 0
-		for n, line := range strings.Split(string(text), "\n") {
-			at := filepath.Base(table) + ":" + strconv.Itoa(n+1)
-			m := fidelityRow.FindStringSubmatch(strings.ReplaceAll(line, `\|`, "¦"))
-			if m == nil {
-				continue
+		rows := fidelity.Rows(string(text))
+		for _, r := range rows {
+			at := filepath.Base(table) + ":" + strconv.Itoa(r.Line)
+			if first, ok := seen[r.ID]; ok {
+				t.Errorf("%s: %s has a row at %s already", at, r.ID, first)
 			}
-			rows++
-			if first, ok := seen[m[1]]; ok {
-				t.Errorf("%s: %s has a row at %s already", at, m[1], first)
-			}
-			seen[m[1]] = at
-			for name := range strings.SplitSeq(m[3], ",") {
-				if reason := missing(t, strings.TrimSpace(name), passed); reason != "" {
-					t.Errorf("%s: %s: %s", at, m[1], reason)
+			seen[r.ID] = at
+			for _, name := range r.Tests {
+				if reason := missing(t, name, passed); reason != "" {
+					t.Errorf("%s: %s: %s", at, r.ID, reason)
 				}
 			}
 		}
-		if rows == 0 {
+		if len(rows) == 0 {
 			t.Errorf("%s has no rows", table)
 		}
 	}
@@ -89,26 +84,26 @@ var byCommand = []string{"planning/packing.TestScenarios"}
 // missing returns why a test of that name does not exist or did not run, "" when neither is so. passed may be nil. The tests of
 // conformance/ are another module and run at another time.
 func missing(t *testing.T, name string, passed map[string]map[string]bool) string {
-	m := testName.FindStringSubmatch(name)
-	if m == nil {
+	folder, function, testCase, ok := fidelity.Test(name)
+	if !ok {
 		return strconv.Quote(name) + " is not package.TestName or package.TestName/case"
 	}
-	s := sourcesOf(t, m[1])
-	if _, ok := s.functions[m[2]]; !ok {
-		return m[2] + " does not exist in " + m[1]
+	s := sourcesOf(t, folder)
+	if _, ok := s.functions[function]; !ok {
+		return function + " does not exist in " + folder
 	}
-	if m[3] != "" && !s.uses(t, m[2], m[3]) {
-		return m[1] + "." + m[2] + " has no case " + strconv.Quote(m[3])
+	if testCase != "" && !s.uses(t, function, testCase) {
+		return folder + "." + function + " has no case " + strconv.Quote(testCase)
 	}
-	if passed == nil || strings.HasPrefix(m[1], "conformance/") || slices.Contains(byCommand, m[1]+"."+m[2]) {
+	if passed == nil || strings.HasPrefix(folder, "conformance/") || slices.Contains(byCommand, folder+"."+function) {
 		return ""
 	}
-	run := m[2]
-	if m[3] != "" {
-		run += "/" + strings.ReplaceAll(m[3], " ", "_")
+	run := function
+	if testCase != "" {
+		run += "/" + strings.ReplaceAll(testCase, " ", "_")
 	}
-	if !passed[m[1]][run] {
-		return m[1] + "." + run + " did not run, or did not pass"
+	if !passed[folder][run] {
+		return folder + "." + run + " did not run, or did not pass"
 	}
 	return ""
 }

@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/testkit/fidelity"
 )
 
 const (
@@ -186,10 +188,7 @@ func exportedReceiver(r *ast.FieldList) bool {
 	return ok && id.IsExported()
 }
 
-var (
-	fidelityRow = regexp.MustCompile(`^\| *([A-Z]+-?[0-9][0-9A-Za-z.\-]*) *\|(.*)\|([^|]*)\|$`)
-	ruleName    = regexp.MustCompile(`(?:^|[\s(,])([A-Z]{1,2}(?:-[0-9]+[a-z]?|[0-9]+\.[0-9]+))\b`)
-)
+var ruleName = regexp.MustCompile(`(?:^|[\s(,])([A-Z]{1,2}(?:-[0-9]+[a-z]?|[0-9]+\.[0-9]+))\b`)
 
 // A comment that names a rule ("rule S3.2", "rules S3.1 to S3.4", "quirk U10.2", "S-6") names a row of the fidelity tables.
 func TestRuleNames(t *testing.T) {
@@ -199,11 +198,9 @@ func TestRuleNames(t *testing.T) {
 	for _, table := range tables {
 		text, err := os.ReadFile(table)
 		require.NoError(t, err)
-		for line := range strings.SplitSeq(string(text), "\n") {
-			if m := fidelityRow.FindStringSubmatch(strings.ReplaceAll(line, `\|`, "¦")); m != nil {
-				known[m[1]] = true
-				letters[strings.TrimRight(m[1], "0123456789.-abcdefghijklmnopqrstuvwxyz")] = true
-			}
+		for _, r := range fidelity.Rows(string(text)) {
+			known[r.ID] = true
+			letters[strings.TrimRight(r.ID, "0123456789.-abcdefghijklmnopqrstuvwxyz")] = true
 		}
 	}
 	named := 0
