@@ -16,6 +16,7 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/conformance/gen"
 	"github.com/podberth/podberth/conformance/real"
+	"github.com/podberth/podberth/conformance/registration"
 	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
@@ -187,16 +188,6 @@ func (s *Side) Hints(c *gen.Cluster) ([]Difference, error) {
 	return s.differences, nil
 }
 
-// registered returns the hint that podberth's registrations have for the event, given the plugin's hint.
-func registered(name string, e fwk.ClusterEvent, hint queue.Hint) queue.Hint {
-	for _, r := range queue.DefaultEvents(map[string]queue.Hint{name: hint}, trial.Linked) {
-		if r.Plugin == name && r.Event.Resource == string(e.Resource) {
-			return r.Hint
-		}
-	}
-	panic(name + " has no registration for " + e.Label())
-}
-
 // hint compares the answer of the plugin's registration to one change.
 func (s *Side) hint(w *World, name string, ours hint, r fwk.ClusterEventWithHint, in fwk.ClusterEvent, pod *v1.Pod, e gen.Event) {
 	area := "hint/" + name
@@ -204,7 +195,7 @@ func (s *Side) hint(w *World, name string, ours hint, r fwk.ClusterEventWithHint
 	if r.QueueingHintFn != nil {
 		theirs, theirErr = r.QueueingHintFn(klog.Background(), pod, e.Old, e.New)
 	}
-	helps := registered(name, r.Event, func(pod *v1.Pod, old, new any) (bool, error) { return ours(s, w, pod, old, new) })
+	helps := registration.Hint(trial.Linked, name, string(r.Event.Resource), func(pod *v1.Pod, old, new any) (bool, error) { return ours(s, w, pod, old, new) })
 	queues, err := helps(pod, e.Old, e.New)
 	what := fmt.Sprintf("pod %s/%s, %s %s -> %s", pod.Namespace, pod.Name, in.Label(), describe(e.Old), describe(e.New))
 	if (theirErr != nil) != (err != nil) {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/podberth/podberth/conformance/registration"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release"
@@ -57,19 +58,12 @@ func (q *sequence) podHints(pod *v1.Pod) {
 	}
 }
 
-// registered returns the hint as podberth registers it.
-func (q *sequence) registered(resource fwk.EventResource, hint queue.Hint) queue.Hint {
-	v := release.V1_36
+// release returns the release whose registrations the real scheduler has.
+func (q *sequence) release() release.Version {
 	if q.hearsDeletions() {
-		v = release.V1_37
+		return release.V1_37
 	}
-	for _, r := range queue.DefaultEvents(map[string]queue.Hint{"DynamicResources": hint}, v) {
-		if r.Plugin == "DynamicResources" && r.Event.Resource == string(resource) {
-			return r.Hint
-		}
-	}
-	q.t.Fatalf("podberth has no registration for %s", resource)
-	return nil
+	return release.V1_36
 }
 
 // hint compares the answer of one hint. A registration without a function always queues.
@@ -78,7 +72,7 @@ func (q *sequence) hint(name string, resource fwk.EventResource, ours queue.Hint
 		if r.Event.Resource != resource && (resource != fwk.Pod || r.Event.Resource != "TargetPod") {
 			continue
 		}
-		here, err := q.registered(r.Event.Resource, ours)(pod, old, new)
+		here, err := registration.Hint(q.release(), "DynamicResources", string(r.Event.Resource), ours)(pod, old, new)
 		there, theirErr := r.QueueingHintFn(klog.Background(), pod, old, new)
 		q.names[name+": "+there.String()] = true
 		q.fail(fmt.Sprintf("%s of %s", name, pod.Name), fmt.Sprint(here, err), fmt.Sprint(there == fwk.Queue, theirErr))
