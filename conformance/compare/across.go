@@ -57,7 +57,7 @@ func (s *Side) Across(c *gen.Cluster) ([]Difference, error) {
 			}
 			same(s, "across/needed", what+", but with "+r.Victims[k].Pod.Name, false, text == "")
 		}
-		s.Seen.Produced("victims on other nodes", fmt.Sprint(r.Foreign))
+		s.Seen.Found("victims on other nodes", fmt.Sprint(r.Foreign))
 		return s.differences, nil
 	}
 	return s.differences, nil
@@ -76,10 +76,10 @@ func (s *Side) Gang(c *gen.Cluster) ([]Difference, error) {
 	}
 	s.Seen.Compared("gang/plan")
 	if !plan.Placed {
-		s.Seen.Produced("gang", "no place")
+		s.Seen.Found("gang", "no place")
 		return nil, nil
 	}
-	s.Seen.Produced("gang", fmt.Sprintf("%d victims", len(plan.Victims)))
+	s.Seen.Found("gang", fmt.Sprintf("%d victims", len(plan.Victims)))
 	if _, err := s.Load(withoutVictims(c, plan.Victims)); err != nil {
 		return nil, err
 	}

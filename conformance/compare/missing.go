@@ -14,16 +14,13 @@ func lowest(plugin string) int {
 	return 0
 }
 
-// distributions are the areas that count podberth's own answers by size. Large sizes are rare.
-var distributions = map[string]bool{"best victims": true, "gang": true, "victims on other nodes": true}
-
 // Holes returns what was produced fewer than least times, and what was never produced of expected ("area: value").
 func (t *Tally) Holes(least int64, expected []string) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var out []string
 	for area, values := range t.produced {
-		if strings.HasPrefix(area, "hint/") || distributions[area] { // some changes come about only when several fields change at once
+		if strings.HasPrefix(area, "hint/") || t.found[area] { // some changes come about only when several fields change at once
 			continue
 		}
 		for value, n := range values {

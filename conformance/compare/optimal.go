@@ -68,7 +68,7 @@ func (s *Side) better(c *gen.Cluster, w *World, pod *v1.Pod, search *optimal.Sea
 	if !found || d > 0 {
 		text, err := s.without(c, pod, candidate)
 		if err != nil || text != "" {
-			s.Seen.Produced("best victims", "kube-scheduler's victims give no room")
+			s.Seen.Found("best victims", "kube-scheduler's victims give no room")
 			return err
 		}
 	}
@@ -80,7 +80,7 @@ func (s *Side) better(c *gen.Cluster, w *World, pod *v1.Pod, search *optimal.Sea
 	case d > 0:
 		s.differ("optimal/values", "%s: kube-scheduler's victims on %s have %v, podberth's on %s are worse: %v", what, candidate.Node, real, ours.Node, best)
 	case d == 0:
-		s.Seen.Produced("best victims", "as good as kube-scheduler's")
+		s.Seen.Found("best victims", "as good as kube-scheduler's")
 	default:
 		s.gain(real, best)
 	}
@@ -89,18 +89,18 @@ func (s *Side) better(c *gen.Cluster, w *World, pod *v1.Pod, search *optimal.Sea
 
 // gain counts by how much the best victims are better.
 func (s *Side) gain(real, best optimal.Values) {
-	s.Seen.Produced("best victims", "better than kube-scheduler's")
+	s.Seen.Found("best victims", "better than kube-scheduler's")
 	for _, criterion := range optimal.DefaultOrder() {
 		if best[criterion] != real[criterion] {
-			s.Seen.Produced("best victims", "better by "+criterion.String())
+			s.Seen.Found("best victims", "better by "+criterion.String())
 			break
 		}
 	}
 	if n := real[optimal.Violations] - best[optimal.Violations]; n > 0 {
-		s.Seen.Produced("best victims", fmt.Sprintf("%d budgets kept", n))
+		s.Seen.Found("best victims", fmt.Sprintf("%d budgets kept", n))
 	}
 	if n := real[optimal.Victims] - best[optimal.Victims]; n > 0 {
-		s.Seen.Produced("best victims", fmt.Sprintf("%d victims saved", n))
+		s.Seen.Found("best victims", fmt.Sprintf("%d victims saved", n))
 	}
 }
 

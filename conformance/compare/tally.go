@@ -12,6 +12,7 @@ type Tally struct {
 	mu       sync.Mutex
 	compared map[string]int64
 	produced map[string]map[string]int64
+	found    map[string]bool // areas of produced that count answers of podberth
 	scores   map[string]*[101]int64
 	diffs    map[string][]int64 // seeds by area
 	cases    map[string]*cases  // by test
@@ -27,7 +28,7 @@ type cases struct {
 
 // NewTally returns an empty one.
 func NewTally() *Tally {
-	return &Tally{compared: map[string]int64{}, produced: map[string]map[string]int64{}, scores: map[string]*[101]int64{},
+	return &Tally{compared: map[string]int64{}, produced: map[string]map[string]int64{}, found: map[string]bool{}, scores: map[string]*[101]int64{},
 		diffs: map[string][]int64{}, cases: map[string]*cases{}}
 }
 
@@ -54,6 +55,17 @@ func (t *Tally) Produced(area, value string) {
 		t.produced[area] = m
 	}
 	m[value]++
+}
+
+// Found counts one answer of podberth, which kube-scheduler does not give. Some sizes of such answers are rare.
+func (t *Tally) Found(area, value string) {
+	if t == nil {
+		return
+	}
+	t.Produced(area, value)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.found[area] = true
 }
 
 // Count returns how often kube-scheduler answered so.
