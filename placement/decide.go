@@ -205,15 +205,13 @@ func (p *Plan) bindings(pod *v1.Pod, slot int) volume.Decision {
 // known returns the failure of an answer. Pods that get the same answer get copies of one failure, which share their lists.
 func (p *Plan) known(nodes int, pod *v1.Pod, x *reuse.Answer) *Failure {
 	if x.Memo != nil {
-		if f, ok := (*x.Memo).(*Failure); ok {
-			copied := *f
-			return &copied
+		if f, ok := (*x.Memo).(Failure); ok {
+			return &f
 		}
 	}
 	f := (&Attempt{plan: p, pod: pod, Predicates: x.Predicates}).failure(nodes, x.Rejected)
 	if x.Memo != nil {
-		copied := *f
-		*x.Memo = &copied
+		*x.Memo = *f
 	}
 	return f
 }

@@ -81,12 +81,12 @@ func sortedPairs(dst []byte, m map[string]string) []byte {
 // Quantity appends a quantity. Quantities that are equal in value but differ in notation may differ.
 func Quantity(dst []byte, q resource.Quantity) []byte {
 	if n, ok := q.AsInt64(); ok { // the common case: whole units
-		return whole(dst, n)
+		return units(dst, n)
 	}
 	return Text(dst, q.String()) // not empty: the first byte is not 0
 }
 
-func whole(dst []byte, units int64) []byte { return Int(Int(dst, 0), units) }
+func units(dst []byte, n int64) []byte { return Int(Int(dst, 0), n) }
 
 // Resources appends a list of amounts in an order of their names. nil and an empty list are equal.
 func Resources(dst []byte, list v1.ResourceList) []byte {
@@ -102,14 +102,14 @@ func Resources(dst []byte, list v1.ResourceList) []byte {
 	}
 	type amount struct {
 		name  v1.ResourceName
-		units int64 // with the name, so that the map is read once
-		whole bool
+		n     int64 // with the name, so that the map is read once
+		whole bool  // n is the amount
 	}
 	var room [16]amount
 	amounts := room[:0]
 	for name, q := range list {
-		units, whole := q.AsInt64()
-		amounts = append(amounts, amount{name, units, whole})
+		n, whole := q.AsInt64()
+		amounts = append(amounts, amount{name, n, whole})
 	}
 	slices.SortFunc(amounts, func(a, b amount) int {
 		if d := len(a.name) - len(b.name); d != 0 { // most often; the names need not be read
@@ -119,7 +119,7 @@ func Resources(dst []byte, list v1.ResourceList) []byte {
 	})
 	for k := range amounts {
 		if a := &amounts[k]; a.whole {
-			dst = whole(Text(dst, a.name), a.units)
+			dst = units(Text(dst, a.name), a.n)
 		} else {
 			dst = Quantity(Text(dst, a.name), list[a.name])
 		}

@@ -14,8 +14,9 @@
 //	failures  answers without a node                            by pod, until the next event
 //
 // The first pod with some requests uses statics and states, and searches the rows of the nodes in boxes (tree), or looks at the rows
-// of every node once (scan). Later pods with the same requests have heaps over kept rows. When a
-// node comes or leaves, states and shapes begin again; statics, rows and layouts follow. Every answer is the answer that asking each node gives. An Engine belongs to one goroutine.
+// of every node once (scan). Later pods with the same requests have heaps over kept rows. When a node comes or leaves, states and
+// shapes begin again; statics, rows and layouts follow. Every answer is the answer that asking each node gives. An Engine belongs to
+// one goroutine.
 package reuse
 
 import (

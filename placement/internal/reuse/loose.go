@@ -42,7 +42,7 @@ func (e *Engine) looseShape(pod *v1.Pod, key string, c compiled) *shape {
 		return nil
 	}
 	remember(e.met, string(e.room.key))
-	if len(e.statics) == 0 || e.readsStorage(pod) { // most clusters have one kind of statics
+	if len(e.statics) == 0 || e.readsStorage(pod) { // the first statics of all are kept: most pods of most clusters share them
 		return nil
 	}
 	t := e.looseStatics(pod)
@@ -125,7 +125,7 @@ func (p *partition) follow(e *Engine) bool {
 	}
 	of := make(map[int32]int32, len(reps)) // class by number in the log
 	for c, slot := range p.reps {
-		if slot < 0 || p.class[slot] != int32(c) {
+		if slot >= 0 && p.class[slot] != int32(c) { // a class without nodes gets none any more
 			p.reps[c] = int32(slices.Index(p.class, int32(c)))
 		}
 		if slot = p.reps[c]; slot >= 0 {
