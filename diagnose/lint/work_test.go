@@ -51,7 +51,8 @@ func TestSurge(t *testing.T) {
 	})
 }
 
-// A term looks into its namespaces and those that its selector matches, and into the pod's own namespace without either.
+// A term counts pods of the namespaces that it names and of those that its selector matches. A term that has neither counts pods of the
+// pod's own namespace.
 func TestInNamespaces(t *testing.T) {
 	selector := func(pairs string) *metav1.LabelSelector {
 		return &metav1.LabelSelector{MatchLabels: testkit.Pairs(pairs)}
