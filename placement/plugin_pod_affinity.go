@@ -144,6 +144,12 @@ func (s podAffinity) Repels(pod *v1.Pod) func(q *v1.Pod) []string {
 // labels, the namespace and the terms of q.
 func (s podAffinity) RepelsEach() bool { return true }
 
+// NeedsPods reports whether the pod has several required affinity terms: each may need a pod of another node.
+func (s podAffinity) NeedsPods(pod *v1.Pod) bool {
+	f := pod.Spec.Affinity
+	return f != nil && f.PodAffinity != nil && len(f.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 1
+}
+
 // requiredKeys returns the topology keys of the required anti-affinity terms of a pod.
 func requiredKeys(pod *v1.Pod) (keys []string) {
 	if f := pod.Spec.Affinity; f != nil && f.PodAntiAffinity != nil {

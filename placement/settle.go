@@ -3,6 +3,8 @@ package placement
 import (
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/preemption"
 )
@@ -26,6 +28,16 @@ func (w *whatIf) Settles(i int, leave []preemption.Placed) bool {
 	}
 	a := w.settled.Prepare(w.attempt.pod)
 	return !a.Rejected() && a.named(i) && a.whatIf(w.options).Check(i).Verdict == 0
+}
+
+// NeedsPods reports whether several pods of other nodes that stay may be what gives the pod room: more victims may give less room.
+func (w *whatIf) NeedsPods() bool {
+	for _, p := range w.attempt.Predicates {
+		if n, ok := p.(interface{ NeedsPods(pod *v1.Pod) bool }); ok && n.NeedsPods(w.attempt.pod) {
+			return true
+		}
+	}
+	return false
 }
 
 // settle makes the plan over a fork. It returns false for a cluster that is no snapshot.

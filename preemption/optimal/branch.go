@@ -213,23 +213,25 @@ func (n *node) take(leave []bool, v *Values) {
 // branch decides about group k and all groups after it. v has the values of the groups that leave. It returns false when the
 // search was cut.
 func (n *node) branch(k int, v Values) bool {
-	if !n.s.step() {
+	if !n.s.step() || n.blind > 0 && n.s.proof.Steps > n.blind {
 		return false
 	}
 	if bound := n.bound(k, &v); !n.s.better(&bound) {
 		return true
 	}
 	if n.room() && n.satisfied() {
-		if fits := n.fits(func(m int) bool { return n.leave[m] }); !fits {
-			n.learn()
-		} else if n.settles(n.leave) {
+		switch fits := n.fits(func(m int) bool { return n.leave[m] }); {
+		case fits && n.settles(n.leave):
 			n.take(n.leave, &v)
 			return true // more victims are not better
-		} else {
+		case n.blind > 0:
+		case fits:
 			n.learnSettled()
+		default:
+			n.learn()
 		}
 	}
-	if k == len(n.groups) || n.known(k, &v) {
+	if k == len(n.groups) || n.blind == 0 && n.known(k, &v) {
 		return true
 	}
 	g := &n.groups[k]

@@ -45,8 +45,8 @@
 //     volume.
 //
 // With preemption.Options.CrossNode, a DoNotSchedule spread constraint of the preemptor breaks the first condition: a pod on another
-// node may hold up the smallest count of a domain. Then the victims are still as few as possible, in the sense that none of them can
-// stay, but better victims may exist although the proof says Optimal.
+// node may hold up the smallest count of a domain. The search then goes on without the first condition, and is cut after 20,000
+// steps on a node.
 //
 // Every answer is checked by the filters, whatever they do.
 //

@@ -31,6 +31,7 @@ type node struct {
 	clauses  []clause
 	pinned   int  // a group that must stay; -1: none
 	needsOne bool // no set gives room in a cluster without the pods that leave
+	blind    int  // the step at which a search ends that learns nothing from a set that the filters reject; 0: it learns
 	gone     []preemption.Placed
 
 	forcedFrom   []Values // of the groups from a position on that must leave; empty: not known
@@ -62,6 +63,7 @@ type group struct {
 // load reads what the first bound of a node needs. It keeps the memory of the node before. O(pods of the node x resources).
 func (n *node) load(s *Search, p *preemption.Problem) {
 	n.s, n.p, n.pinned, n.answer, n.clauses, n.needsOne = s, p, -1, nil, nil, false
+	n.blind = 0
 	n.forcedFrom, n.forcedBreaks = n.forcedFrom[:0], 0
 	n.quorums.forget()
 	n.tight()

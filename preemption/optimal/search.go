@@ -210,14 +210,19 @@ func (r *searcher) Solve(p *preemption.Problem) []bool {
 		s.proof.Excluded++
 		return nil
 	}
-	if s.best != noBound && n.across() && n.fits(func(int) bool { return true }) && !n.force() {
+	across := n.across()
+	needs := across && n.needsPods()
+	if s.best != noBound && across && !needs && n.fits(func(int) bool { return true }) && !n.force() {
 		s.proof.Excluded++
 		return nil
 	}
 	n.prepare()
 	complete := n.solve()
-	if n.answer != nil && n.across() && n.comeBack() {
-		complete = false
+	if n.answer != nil && across && n.comeBack() {
+		needs = true
+	}
+	if needs {
+		complete = n.exhaust()
 	}
 	if !complete {
 		s.proof.Cut++
