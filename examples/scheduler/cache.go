@@ -17,7 +17,7 @@ import (
 // cache knows which pods hold room: bound pods, and assumed pods. An assumed pod has a node by this scheduler's
 // decision, and the API server does not know the decision yet. Binding cycles and events write to the cache at any
 // time. Their changes reach the snapshot at the start of the next scheduling cycle, so that a cycle sees one state of
-// the cluster from its start to its end.
+// the cluster from its start to its end. While there is nothing to schedule, they reach it mostWaiting at a time.
 type cache struct {
 	mu   sync.Mutex
 	pods map[types.UID]*cached
@@ -39,6 +39,16 @@ var errNoUID = errors.New("cannot get cache key for pod with empty UID")
 
 // later records a change for the next refresh. The caller holds the lock.
 func (c *cache) later(change func(*cluster.Snapshot) error) { c.todo = append(c.todo, change) }
+
+// mostWaiting is how many changes may wait for the next scheduling cycle. A change keeps the object that it is about in memory.
+const mostWaiting = 1000
+
+// full reports whether as many changes wait as may.
+func (c *cache) full() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.todo) >= mostWaiting
+}
 
 // refresh applies the recorded changes to the snapshot. It reports whether nodes may have changed, and returns the
 // errors of changes that the snapshot refused.

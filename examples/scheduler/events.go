@@ -249,6 +249,10 @@ func (s *Scheduler) handle(event string, run func() error) {
 		s.report(fmt.Errorf("%s: %w", event, err))
 	}
 	s.handled(event, began)
+	if s.cache.full() && s.cycle.TryLock() {
+		defer s.cycle.Unlock()
+		s.report(s.refresh())
+	}
 }
 
 // errPreempted is the cause of the context of a PreBind that preemption has cancelled.

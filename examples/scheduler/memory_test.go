@@ -205,3 +205,29 @@ func TestForgetsPods(t *testing.T) {
 		require.Greater(t, len(a.all), 2*made, "most pods are bound")
 	})
 }
+
+// A scheduler that has nothing to schedule, such as a replica without the lease, forgets the pods that others bind and that leave.
+func TestForgetsPodsWhileIdle(t *testing.T) {
+	const made = 10 * mostWaiting
+	snapshot, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n1").Capacity("cpu=4,pods=110").Obj()}})
+	require.NoError(t, err)
+	s, err := New(snapshot, Options{Client: &churn{}, Clock: newClock(), OnError: func(err error) { t.Error(err) }})
+	require.NoError(t, err)
+	all := make([]weak.Pointer[v1.Pod], made)
+	for k := range all {
+		p := testkit.Pod(fmt.Sprint("default/p", k)).On("n1").Obj()
+		p.UID = types.UID(fmt.Sprint(k))
+		all[k] = weak.Make(p)
+		s.AddPod(p)
+		s.DeletePod(p)
+	}
+	runtime.GC()
+	n := 0
+	for _, p := range all {
+		if p.Value() != nil {
+			n++
+		}
+	}
+	require.LessOrEqual(t, n, mostWaiting)
+	runtime.KeepAlive(s)
+}
