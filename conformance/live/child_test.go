@@ -35,6 +35,7 @@ import (
 
 	"github.com/podberth/podberth/examples/config"
 	"github.com/podberth/podberth/examples/live/daemon"
+	"github.com/podberth/podberth/examples/live/write"
 )
 
 // The schedulers of the end-to-end measurement run in processes of their own, so that their CPU time and memory can be told from
@@ -251,52 +252,93 @@ func runKube(ctx context.Context, c *rest.Config, ready func(func() (float64, er
 	return nil
 }
 
-// bareBinders is how many bindings the bare loop posts at the same time.
+// bareBinders is how many bindings a loop without a scheduler posts at the same time.
 const bareBinders = 64
 
-// runBare binds every pending pod to the nodes in turn: what the API server can take.
+// blind is the view of a client that only binds and writes events.
+type blind struct{}
+
+func (blind) Pod(_, _ string) *v1.Pod               { return nil }
+func (blind) Reported(_, _, _ string) metav1.Object { return nil }
+func (blind) Changed() <-chan struct{}              { return nil }
+
+// bindAll binds the pods of a channel to the nodes in turn, as podberth does, and calls after for each pod. It returns at the first
+// error, or when the channel is closed and all pods are bound.
+func bindAll(ctx context.Context, api kubernetes.Interface, pods <-chan *v1.Pod, nodes []string, after func(pod *v1.Pod, node string)) error {
+	c := write.New(api, blind{}, write.Options{})
+	defer c.Close()
+	var next atomic.Int64
+	failed := make(chan error, bareBinders)
+	for range bareBinders {
+		go func() {
+			for p := range pods {
+				node := nodes[int(next.Add(1))%len(nodes)]
+				if err := c.Bind(ctx, p, node); err != nil {
+					failed <- err
+					return
+				}
+				after(p, node)
+			}
+			failed <- nil
+		}()
+	}
+	for range bareBinders {
+		select {
+		case err := <-failed:
+			if err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return nil
+}
+
+// runBare binds every pending pod and writes no events: what the API server can take.
 func runBare(ctx context.Context, c *rest.Config, ready func(func() (float64, error))) error {
 	api := kubernetes.NewForConfigOrDie(c)
-	nodes, err := api.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	list, err := api.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
+	}
+	var nodes []string
+	for _, n := range list.Items {
+		nodes = append(nodes, n.Name)
 	}
 	pods, err := api.CoreV1().Pods(measured).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
 	ready(nothing)
-	turns := make(chan int)
-	failed := make(chan error, bareBinders)
-	for range bareBinders {
-		go func() {
-			for k := range turns {
-				p := &pods.Items[k]
-				failed <- api.CoreV1().Pods(p.Namespace).Bind(ctx, &v1.Binding{ObjectMeta: metav1.ObjectMeta{Name: p.Name, UID: p.UID}, Target: v1.ObjectReference{Kind: "Node", Name: nodes.Items[k%len(nodes.Items)].Name}}, metav1.CreateOptions{})
-			}
-		}()
-	}
+	turns := make(chan *v1.Pod)
 	go func() {
+		defer close(turns)
 		for k := range pods.Items {
-			turns <- k
+			select {
+			case turns <- &pods.Items[k]:
+			case <-ctx.Done():
+				return
+			}
 		}
-		close(turns)
 	}()
-	for range pods.Items {
-		if err := <-failed; err != nil {
-			return err
-		}
+	if err := bindAll(ctx, api, turns, nodes, func(*v1.Pod, string) {}); err != nil {
+		return err
 	}
 	<-ctx.Done()
 	return nil
 }
 
-// runFloor binds every pending pod that an informer reports to the nodes in turn: what any scheduler spends on the API.
+// runFloor binds every pending pod that an informer reports, and writes its event: what podberth spends without a decision.
 func runFloor(ctx context.Context, c *rest.Config, ready func(func() (float64, error))) error {
 	api := kubernetes.NewForConfigOrDie(c)
+	recorder := write.NewRecorder(kubernetes.NewForConfigOrDie(c), v1.DefaultSchedulerName)
+	if err := recorder.Start(ctx); err != nil {
+		return err
+	}
 	factory := informers.NewSharedInformerFactory(api, 0)
-	pods, nodes := factory.Core().V1().Pods().Informer(), factory.Core().V1().Nodes()
-	waiting, failed := make(chan *v1.Pod, *e2ePods), make(chan error, 1)
+	pods, lister := factory.Core().V1().Pods().Informer(), factory.Core().V1().Nodes().Lister()
+	waiting := make(chan *v1.Pod)
 	_, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(o any) {
 		if p, ok := o.(*v1.Pod); ok && p.Spec.NodeName == "" {
 			waiting <- p
@@ -306,33 +348,19 @@ func runFloor(ctx context.Context, c *rest.Config, ready func(func() (float64, e
 		return err
 	}
 	ready(nothing)
-	lister := nodes.Lister()
 	factory.StartWithContext(ctx)
 	factory.WaitForCacheSyncWithContext(ctx)
 	list, err := lister.List(labels.Everything())
 	if err != nil {
 		return err
 	}
-	var next atomic.Int64
-	for range bareBinders {
-		go func() {
-			for p := range waiting {
-				node := list[int(next.Add(1))%len(list)].Name
-				if err := api.CoreV1().Pods(p.Namespace).Bind(ctx, &v1.Binding{ObjectMeta: metav1.ObjectMeta{Name: p.Name, UID: p.UID}, Target: v1.ObjectReference{Kind: "Node", Name: node}}, metav1.CreateOptions{}); err != nil {
-					select {
-					case failed <- err:
-					default:
-					}
-				}
-			}
-		}()
+	var nodes []string
+	for _, n := range list {
+		nodes = append(nodes, n.Name)
 	}
-	select {
-	case err := <-failed:
-		return err
-	case <-ctx.Done():
-		return nil
-	}
+	return bindAll(ctx, api, waiting, nodes, func(pod *v1.Pod, node string) {
+		recorder.Event(pod, v1.EventTypeNormal, scheduled, "Binding", fmt.Sprintf("Successfully assigned %s/%s to %s", pod.Namespace, pod.Name, node))
+	})
 }
 
 // child is a scheduler in a process of its own.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 )
@@ -31,14 +33,16 @@ var (
 )
 
 const (
-	measured = "measured"
-	creators = 30
+	measured  = "measured"
+	scheduled = "Scheduled" // the reason of a binding's event
+	creators  = 30
 )
 
 // figures are what one run gave.
 type figures struct {
 	perSecond float64
 	p50, p99  time.Duration // from the creation to the binding, in an open run
+	events    int64         // about bindings
 	state     state
 }
 
@@ -60,8 +64,8 @@ func TestEndToEnd(t *testing.T) {
 		for k := range roles {
 			role := roles[(run+k)%len(roles)]
 			f := w.measure(role)
-			fmt.Printf("%s %s nodes=%d pods=%d open=%v: %.0f pods/s, p50 %v, p99 %v, CPU %.2f s (%.0f us/pod), heap %d MiB, RSS %d MiB\n", role, *e2eWorkload, *e2eNodes, *e2ePods, *e2eOpen,
-				f.perSecond, f.p50.Round(time.Millisecond), f.p99.Round(time.Millisecond), f.state.CPU.Seconds(), float64(f.state.CPU.Microseconds())/float64(*e2ePods), f.state.Heap>>20, f.state.RSS)
+			fmt.Printf("%s %s nodes=%d pods=%d open=%v: %.0f pods/s, p50 %v, p99 %v, CPU %.2f s (%.0f us/pod), heap %d MiB, RSS %d MiB, %d events\n", role, *e2eWorkload, *e2eNodes, *e2ePods, *e2eOpen,
+				f.perSecond, f.p50.Round(time.Millisecond), f.p99.Round(time.Millisecond), f.state.CPU.Seconds(), float64(f.state.CPU.Microseconds())/float64(*e2ePods), f.state.Heap>>20, f.state.RSS, f.events)
 			if run < *e2eRuns-1 || k < len(roles)-1 {
 				w.clear()
 			}
@@ -129,7 +133,7 @@ func (w *world) measure(role string) (f figures) {
 	}
 	ctx, cancel := context.WithCancel(w.ctx)
 	defer cancel()
-	bound := w.watchBound(ctx)
+	bound, events := w.watchBound(ctx), w.watchEvents(ctx)
 	created := make([]time.Time, *e2ePods)
 	create := func() {
 		parallel(*e2ePods, func(k int) {
@@ -161,7 +165,10 @@ func (w *world) measure(role string) (f figures) {
 			t.Fatalf("%s has bound %d of %d pods", role, len(times), *e2ePods)
 		}
 	}
-	f.state = c.state()
+	if role != "bare" {
+		w.allWritten(events)
+	}
+	f.events, f.state = events.Load(), c.state()
 	c.stop()
 	var all []time.Time
 	var latencies []time.Duration
@@ -230,14 +237,46 @@ type boundPod struct {
 func (w *world) watchBound(ctx context.Context) <-chan boundPod {
 	w.t.Helper()
 	out := make(chan boundPod, 4**e2ePods)
-	watch, err := w.api.CoreV1().Pods(measured).Watch(ctx, metav1.ListOptions{})
+	pods, err := w.api.CoreV1().Pods(measured).Watch(ctx, metav1.ListOptions{})
 	require.NoError(w.t, err)
 	go func() {
-		for e := range watch.ResultChan() {
+		for e := range pods.ResultChan() {
 			if p, ok := e.Object.(*v1.Pod); ok && p.Spec.NodeName != "" && p.DeletionTimestamp == nil {
 				out <- boundPod{p.Name, time.Now()}
 			}
 		}
 	}()
 	return out
+}
+
+// watchEvents counts the events about bindings.
+func (w *world) watchEvents(ctx context.Context) *atomic.Int64 {
+	w.t.Helper()
+	n := new(atomic.Int64)
+	events, err := w.api.EventsV1().Events(measured).Watch(ctx, metav1.ListOptions{FieldSelector: "reason=" + scheduled})
+	require.NoError(w.t, err)
+	go func() {
+		for e := range events.ResultChan() {
+			if e.Type == watch.Added {
+				n.Add(1)
+			}
+		}
+	}()
+	return n
+}
+
+// lastEvent is how long no event came when a scheduler has written its last: client-go drops events if too many wait.
+const lastEvent = 2 * time.Second
+
+// allWritten returns when every pod has its event, or when no more come, so that the CPU time of each scheduler has all that it owes.
+func (w *world) allWritten(events *atomic.Int64) {
+	w.t.Helper()
+	n, since := events.Load(), time.Now()
+	err := wait.PollUntilContextTimeout(w.ctx, 10*time.Millisecond, 10*time.Minute, true, func(context.Context) (bool, error) {
+		if now := events.Load(); now != n {
+			n, since = now, time.Now()
+		}
+		return n >= int64(*e2ePods) || time.Since(since) > lastEvent, nil
+	})
+	require.NoError(w.t, err)
 }
