@@ -1,9 +1,13 @@
 package affinity
 
 import (
+	"cmp"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/release"
 )
 
 // WouldHelp is the queueing hint of NodeAffinity (rule A12.1). It reports whether an event could make a pod schedulable
@@ -75,25 +79,42 @@ func (s *Selector) match(node *v1.Node) (bool, error) {
 //     required anti-affinity terms.
 //
 // No pod matches an empty list of terms. A namespaceSelector sees a namespace without labels. Other releases differ (rules
-// L7.7 to L7.10). It is an error when a term of the pod cannot be converted, or when old or new has another type. A queue
+// L7.7 to L7.10). It is an error when a required term cannot be converted, of the rejected pod or a required anti-affinity term of the
+// deleted pod, and when old or new has another type. A queue
 // treats an error as yes. The method value PodOptions{}.WouldHelp is a hint of package queue.
 func (o PodOptions) WouldHelp(pod *v1.Pod, old, new any) (bool, error) {
-	e, err := CompilePods(pod, o)
-	if err != nil {
-		return false, err
-	}
 	if isNode(old) || isNode(new) {
 		before, after, err := eventObjects[v1.Node](old, new)
 		if err != nil {
 			return false, err
 		}
-		return e.wouldHelpNode(before, after), nil
+		return wouldHelpNode(pod, before, after)
 	}
 	before, after, err := eventObjects[v1.Pod](old, new)
-	if err != nil {
+	about := cmp.Or(after, before)
+	switch {
+	case err != nil || about == nil:
 		return false, err
+	case before != nil && after != nil && after.UID == pod.UID:
+		return ownChangeHelps(o.Release), nil
+	case !countsAsPlaced(o.Release, about):
+		return false, nil
 	}
-	return e.wouldHelpPod(before, after), nil
+	return wouldHelpPod(o.Release, pod, before, after)
+}
+
+func requiredAffinity(pod *v1.Pod) ([]term, error) {
+	if affinity, _ := podinfo.PodAffinity(pod); affinity != nil {
+		return newTerms(pod, affinity.RequiredDuringSchedulingIgnoredDuringExecution)
+	}
+	return nil, nil
+}
+
+func requiredAntiAffinity(pod *v1.Pod) ([]term, error) {
+	if _, anti := podinfo.PodAffinity(pod); anti != nil {
+		return newTerms(pod, anti.RequiredDuringSchedulingIgnoredDuringExecution)
+	}
+	return nil, nil
 }
 
 func isNode(o any) bool {
@@ -101,58 +122,54 @@ func isNode(o any) bool {
 	return ok
 }
 
-func (e *PodEvaluator) wouldHelpNode(old, new *v1.Node) bool {
-	if new == nil {
-		return false
+// wouldHelpNode reads the anti-affinity when the affinity does not decide.
+func wouldHelpNode(pod *v1.Pod, old, new *v1.Node) (bool, error) {
+	affinity, err := requiredAffinity(pod)
+	if err != nil || new == nil {
+		return false, err
 	}
-	for i := range e.affinity {
-		now, has := new.Labels[e.affinity[i].key]
+	for i := range affinity {
+		now, has := new.Labels[affinity[i].key]
 		if !has {
 			continue
 		}
 		if old == nil {
-			return true
+			return true, nil
 		}
-		if was, had := old.Labels[e.affinity[i].key]; !had || was != now {
-			return true
-		}
-	}
-	if old == nil {
-		return len(e.anti) > 0
-	}
-	for i := range e.anti {
-		was, had := old.Labels[e.anti[i].key]
-		if now, has := new.Labels[e.anti[i].key]; had && (!has || was != now) {
-			return true
+		if was, had := old.Labels[affinity[i].key]; !had || was != now {
+			return true, nil
 		}
 	}
-	return false
+	anti, err := requiredAntiAffinity(pod)
+	if err != nil || old == nil {
+		return err == nil && len(anti) > 0, err
+	}
+	for i := range anti {
+		was, had := old.Labels[anti[i].key]
+		if now, has := new.Labels[anti[i].key]; had && (!has || was != now) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
-func (e *PodEvaluator) wouldHelpPod(old, new *v1.Pod) bool {
-	pod := new
-	if pod == nil {
-		pod = old
+func wouldHelpPod(v release.Version, pod, old, new *v1.Pod) (bool, error) {
+	affinity, err := requiredAffinity(pod)
+	if err != nil {
+		return false, err
 	}
-	if pod == nil {
-		return false
-	}
-	if old != nil && new != nil && new.UID == e.pod.UID {
-		return ownChangeHelps(e.release)
-	}
-	if !countsAsPlaced(e.release, pod) {
-		return false
-	}
+	anti, err := requiredAntiAffinity(pod)
 	switch {
+	case err != nil:
+		return false, err
 	case old == nil:
-		return all(e.affinity, new)
+		return all(affinity, new), nil
+	case new == nil && meets(v, anti, old):
+		return true, nil
 	case new == nil:
-		return meets(e.release, e.anti, old) || blockedBy(e.release, e.pod, old)
+		return blockedBy(v, pod, old)
 	}
-	if !all(e.affinity, old) && all(e.affinity, new) {
-		return true
-	}
-	return meets(e.release, e.anti, old) && !meets(e.release, e.anti, new)
+	return !all(affinity, old) && all(affinity, new) || meets(v, anti, old) && !meets(v, anti, new), nil
 }
 
 // all reports whether a pod matches all terms of a list, by the rule of the hint: a namespaceSelector sees a namespace without

@@ -135,11 +135,41 @@ func TestPodHintPod(t *testing.T) {
 	})
 	t.Run("errors", func(t *testing.T) {
 		hint := affinity.PodOptions{}.WouldHelp
-		bogus := pod("d", "", "aff zone bogus")
-		for _, event := range [][2]any{{nil, on(pod("d", ""))}, {nil, w.nodes[0]}} {
-			_, err := hint(bogus, event[0], event[1])
-			require.Error(t, err, "a term cannot be converted")
+		self, other, blocker := pod("d", "", "aff zone bogus"), on(pod("d", "")), on(pod("d", "", "anti zone bogus"))
+		self.UID, other.UID, blocker.UID = "self", "other", "blocker"
+		const text = `"Bogus" is not a valid label selector operator`
+		for _, c := range []struct {
+			why      string
+			pod      *v1.Pod
+			old, new any
+			want     bool
+			text     string
+		}{
+			{"affinity, a pod", self, nil, other, false, text},
+			{"affinity, a node", self, nil, w.nodes[0], false, text},
+			{"anti-affinity, a pod", pod("d", "", "anti zone bogus"), nil, other, false, text},
+			{"anti-affinity, a node", pod("d", "", "anti zone bogus"), nil, w.nodes[0], false, text},
+			{"the affinity decides first", pod("d", "", "aff zone app=x", "anti zone bogus"), nil, w.nodes[0], true, ""},
+			{"a node leaves", pod("d", "", "anti zone bogus"), w.nodes[0], nil, false, ""},
+			{"preferred terms do not matter", pod("d", "", "paff 1 zone bogus"), nil, other, false, ""},
+			{"the pod itself", self, self, self, true, ""},
+			{"a pod without a node", self, nil, pod("d", ""), false, ""},
+			{"terms of the pod that leaves", pod("d", ""), blocker, nil, false, text},
+			{"terms of a pod that comes", pod("d", ""), nil, blocker, false, ""},
+		} {
+			got, err := hint(c.pod, c.old, c.new)
+			require.Equal(t, c.want, got, c.why)
+			if c.text == "" {
+				require.NoError(t, err, c.why)
+			} else {
+				require.EqualError(t, err, c.text, c.why)
+			}
 		}
+		unreadable := pod("d", "")
+		unreadable.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
+			NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{{Key: "a", Operator: v1.NodeSelectorOpIn}}}}}}}
+		_, err := affinity.NodeOptions{}.WouldHelp(unreadable, nil, w.nodes[0])
+		require.EqualError(t, err, "nodeSelectorTerms[0].matchExpressions[0].values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty")
 		for _, event := range [][2]any{{pod("d", ""), w.nodes[0]}, {w.nodes[0], pod("d", "")}, {nil, "x"}, {1, nil}} {
 			_, err := hint(pod("d", ""), event[0], event[1])
 			require.Error(t, err, "%T and %T", event[0], event[1])

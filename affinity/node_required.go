@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/internal/podinfo"
 )
@@ -21,8 +20,7 @@ type pair struct{ key, value string }
 func CompileRequired(pod *v1.Pod) (*Selector, error) {
 	s := &Selector{}
 	if a := podinfo.NodeAffinity(pod); a != nil {
-		path := field.NewPath("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-		s = compileSelector(a.RequiredDuringSchedulingIgnoredDuringExecution, path)
+		s = compileSelector(a.RequiredDuringSchedulingIgnoredDuringExecution, nil)
 	}
 	if len(pod.Spec.NodeSelector) == 0 {
 		return s, s.err

@@ -19,12 +19,12 @@ func ownChangeHelps(v release.Version) bool { return v.AtLeast(release.V1_36) }
 
 // blockedBy reports whether a pod that leaves kept the rejected pod out by its required anti-affinity: the rejected pod matches
 // all of its terms. Up to v1.35 nobody asked (rule L7.8), in v1.37 one term is enough (rule L7.9).
-func blockedBy(v release.Version, rejected, left *v1.Pod) bool {
+func blockedBy(v release.Version, rejected, left *v1.Pod) (bool, error) {
 	if !v.AtLeast(release.V1_36) {
-		return false
+		return false, nil
 	}
-	terms := compileTerms(left)
-	return terms != nil && meets(v, terms.anti, rejected)
+	terms, err := requiredAntiAffinity(left)
+	return err == nil && meets(v, terms, rejected), err
 }
 
 // meets reports whether a pod matches the terms of a required anti-affinity by the rule of the hint: all of them up to v1.36,

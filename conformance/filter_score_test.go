@@ -3,6 +3,10 @@ package conformance
 import (
 	"testing"
 
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	featuregatetesting "k8s.io/component-base/featuregate/testing"
+	"k8s.io/kubernetes/pkg/features"
+
 	"github.com/podberth/podberth/conformance/compare"
 	"github.com/podberth/podberth/conformance/gen"
 )
@@ -12,13 +16,13 @@ func TestDefaultProfile(t *testing.T) {
 	run(t, gen.Count(1500, 28), gen.New, defaultProfile(t), (*compare.Side).Cluster)
 }
 
-// features that roomy clusters turn on, one each.
-var features = []gen.Focus{gen.Taints, gen.NodeAffinity, gen.PodAffinity, gen.Spread, gen.Spread, gen.Images}
+// roomyFeatures are what roomy clusters turn on, one each.
+var roomyFeatures = []gen.Focus{gen.Taints, gen.NodeAffinity, gen.PodAffinity, gen.Spread, gen.Spread, gen.Images}
 
 // Pods that may go anywhere: many different scores.
 func TestScores(t *testing.T) {
 	run(t, gen.Count(300, 22), func(seed int64) *gen.Cluster {
-		shape := gen.Shape{Roomy: true, Nodes: 9, Running: 25, Pending: 6, Focus: features[seed%int64(len(features))]}
+		shape := gen.Shape{Roomy: true, Nodes: 9, Running: 25, Pending: 6, Focus: roomyFeatures[seed%int64(len(roomyFeatures))]}
 		if shape.Focus == gen.Spread {
 			shape.Running = 120
 		}
@@ -42,4 +46,18 @@ func TestUnreadableTerms(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, gen.Count(100, 1), make, scoreOnly, (*compare.Side).Cluster)
+}
+
+// Tolerations that compare numbers, which the scheduler and the API server take with a feature gate.
+func TestNumericTolerations(t *testing.T) {
+	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.TaintTolerationComparisonOperators, true)
+	p, err := compare.Numeric()
+	if err != nil {
+		t.Fatal(err)
+	}
+	make := func(seed int64) *gen.Cluster {
+		return gen.Of(seed, gen.Shape{Numeric: true, Roomy: seed%3 == 0, Focus: gen.Taints | gen.Spread})
+	}
+	run(t, gen.Count(300, 2), make, p, (*compare.Side).Cluster)
+	run(t, gen.Count(50, 1), make, p, (*compare.Side).Hints)
 }

@@ -41,3 +41,16 @@ func TestHints(t *testing.T) {
 		run(t, min(each, n/4-k), func(seed int64) *gen.Cluster { return hintCluster(seed + offset) }, p, (*compare.Side).Hints)
 	}
 }
+
+// Pods whose terms and selectors cannot be read: the hints fail, with the same text.
+func TestHintErrors(t *testing.T) {
+	n := gen.Count(150, 1)
+	run(t, n, func(seed int64) *gen.Cluster {
+		return gen.UnreadableSelectors(gen.Unreadable(hintCluster(seed)))
+	}, defaultProfile(t), (*compare.Side).Hints)
+	for _, plugin := range []string{"InterPodAffinity", "NodeAffinity", "PodTopologySpread"} {
+		if failed := seen.HintErrors(plugin); failed < int64(n) {
+			t.Errorf("the hint of %s failed %d times, want %d", plugin, failed, n)
+		}
+	}
+}

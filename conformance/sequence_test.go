@@ -17,7 +17,7 @@ func TestSequence(t *testing.T) {
 	run(t, gen.Count(80, 2), func(seed int64) *gen.Cluster {
 		shape := gen.Shape{Nodes: 12, Running: 20, Pending: 5}
 		if seed%2 == 1 {
-			shape.Roomy, shape.Focus = true, features[seed/2%int64(len(features))]
+			shape.Roomy, shape.Focus = true, roomyFeatures[seed/2%int64(len(roomyFeatures))]
 		}
 		c := gen.Of(seed, shape)
 		if shape.Roomy {

@@ -74,7 +74,7 @@ func TestRelease(t *testing.T) {
 	t.Run("default profile", func(t *testing.T) { against(t, gen.Count(600, 40), gen.New, (*compare.Side).Cluster) })
 	t.Run("scores", func(t *testing.T) {
 		against(t, gen.Count(150, 15), func(seed int64) *gen.Cluster {
-			return gen.Of(seed, gen.Shape{Roomy: true, Nodes: 9, Running: 25, Pending: 6, Focus: features[seed%int64(len(features))]})
+			return gen.Of(seed, gen.Shape{Roomy: true, Nodes: 9, Running: 25, Pending: 6, Focus: roomyFeatures[seed%int64(len(roomyFeatures))]})
 		}, (*compare.Side).Cluster)
 	})
 	t.Run("volumes", func(t *testing.T) {

@@ -44,9 +44,17 @@ type Hard struct{ evaluator }
 // Rule: documentation, "Pod Topology Spread Constraints" (Spread constraint definition); API field
 // spec.topologySpreadConstraints. O(constraints).
 func CompileHard(pod *v1.Pod, o Options) (*Hard, error) {
-	e, err := compile(pod, v1.DoNotSchedule, &o)
+	h, err := compileHard(pod, &o)
 	if err != nil {
-		return nil, fmt.Errorf("get constraints from pod: obtaining pod's hard topology spread constraints: %w", err)
+		return nil, fmt.Errorf("get constraints from pod: %w", err)
+	}
+	return h, nil
+}
+
+func compileHard(pod *v1.Pod, o *Options) (*Hard, error) {
+	e, err := compile(pod, v1.DoNotSchedule, o)
+	if err != nil {
+		return nil, fmt.Errorf("obtaining pod's hard topology spread constraints: %w", err)
 	}
 	return &Hard{e}, nil
 }

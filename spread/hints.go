@@ -1,6 +1,7 @@
 package spread
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,57 +13,50 @@ import (
 
 // Hint returns the queueing hint of PodTopologySpread: whether an event could make a pod schedulable that this plugin
 // rejected (rules S9.1 to S9.7). old and new are both *v1.Pod or both *v1.Node, before and after the event; old is nil for
-// an addition and new for a deletion. The error is that of CompileHard, or says that the objects are of another kind. The
-// queue treats an error as true. A nil pod panics.
+// an addition and new for a deletion. The error says that a label selector cannot be converted, as in CompileHard, or that the
+// objects are of another kind. The queue treats an error as true. The pod must not be nil.
 func Hint(o Options) func(pod *v1.Pod, old, new any) (bool, error) {
 	return func(pod *v1.Pod, old, new any) (bool, error) {
-		h, err := CompileHard(pod, o)
-		if err != nil {
-			return false, err
+		oldPod, oldIsPod := old.(*v1.Pod)
+		newPod, newIsPod := new.(*v1.Pod)
+		if (oldIsPod || old == nil) && (newIsPod || new == nil) && (oldPod != nil || newPod != nil) {
+			return podEvent(pod, oldPod, newPod, &o)
 		}
-		return h.wouldHelp(old, new)
+		oldNode, oldIsNode := old.(*v1.Node)
+		newNode, newIsNode := new.(*v1.Node)
+		if (oldIsNode || old == nil) && (newIsNode || new == nil) && (oldNode != nil || newNode != nil) {
+			h, err := compileHard(pod, &o)
+			return err == nil && h.nodeEvent(oldNode, newNode), err
+		}
+		return false, fmt.Errorf("topology spread hint: want two pods or two nodes, one of them may be nil: have %T and %T", old, new)
 	}
-}
-
-func (h *Hard) wouldHelp(old, new any) (bool, error) {
-	oldPod, oldIsPod := old.(*v1.Pod)
-	newPod, newIsPod := new.(*v1.Pod)
-	if (oldIsPod || old == nil) && (newIsPod || new == nil) && (oldPod != nil || newPod != nil) {
-		return h.podEvent(oldPod, newPod), nil
-	}
-	oldNode, oldIsNode := old.(*v1.Node)
-	newNode, newIsNode := new.(*v1.Node)
-	if (oldIsNode || old == nil) && (newIsNode || new == nil) && (oldNode != nil || newNode != nil) {
-		return h.nodeEvent(oldNode, newNode), nil
-	}
-	return false, fmt.Errorf("topology spread hint: want two pods or two nodes, one of them may be nil: have %T and %T", old, new)
 }
 
 // podEvent is the hint for a pod. The first rule that holds decides:
 //
-//  1. The event is neither about the pod itself nor about a pod of its namespace that is assigned or nominated: false.
+//  1. The event is neither about the pod itself nor about a pod of its namespace that is assigned or nominated: false, although
+//     a selector of the pod cannot be converted.
 //  2. The pod itself got a toleration, and a constraint honours taints: true.
 //  3. An update: whether a selector matches either the old or the new labels, and not both.
 //  4. An addition or deletion: whether a selector matches. The empty selector matches.
-func (h *Hard) podEvent(old, new *v1.Pod) bool {
-	about := new
-	if about == nil {
-		about = old
+func podEvent(pod, old, new *v1.Pod, o *Options) (bool, error) {
+	about := cmp.Or(new, old)
+	itself := about.UID == pod.UID
+	if !itself && (!countsAsPlaced(o.Release, about) || about.Namespace != pod.Namespace) {
+		return false, nil
 	}
-	itself := about.UID == h.pod.UID
-	if !itself && (!countsAsPlaced(h.release, about) || about.Namespace != h.pod.Namespace) {
-		return false
+	h, err := compileHard(pod, o)
+	switch {
+	case err != nil:
+		return false, err
+	case old == nil || new == nil:
+		return h.selectors.matches(about.Labels) != 0, nil
+	case itself && len(old.Spec.Tolerations) != len(new.Spec.Tolerations) && h.honoursTaints():
+		return true, nil
+	case maps.Equal(old.Labels, new.Labels):
+		return false, nil
 	}
-	if old == nil || new == nil {
-		return h.selectors.matches(about.Labels) != 0
-	}
-	if itself && len(old.Spec.Tolerations) != len(new.Spec.Tolerations) && h.honoursTaints() {
-		return true
-	}
-	if maps.Equal(old.Labels, new.Labels) {
-		return false
-	}
-	return h.selectors.matches(old.Labels) != h.selectors.matches(new.Labels)
+	return h.selectors.matches(old.Labels) != h.selectors.matches(new.Labels), nil
 }
 
 func (h *Hard) honoursTaints() bool {

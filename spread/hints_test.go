@@ -102,8 +102,14 @@ func TestWouldHelp(t *testing.T) {
 		bad := constrained("", by("zone", 1, hard, func(c *v1.TopologySpreadConstraint) {
 			c.LabelSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Bogus"}}}
 		}))
+		const text = `obtaining pod's hard topology spread constraints: "Bogus" is not a valid label selector operator`
 		_, err := Hint(Options{})(bad, nil, running("foo=bar"))
-		assert.Error(t, err)
+		assert.EqualError(t, err, text)
+		_, err = Hint(Options{})(bad, nil, node("zone=a"))
+		assert.EqualError(t, err, text)
+		got, err := Hint(Options{})(bad, nil, podOf("other", "foo=bar"))
+		assert.NoError(t, err, "the other pod has no node")
+		assert.False(t, got)
 	})
 }
 

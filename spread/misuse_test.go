@@ -54,7 +54,6 @@ func TestMisuse(t *testing.T) {
 		"Soft.Ignored":         noSlot,
 		"Soft.Raw":             noSlot,
 		"Soft.Weigh":           "counts are nil or as many as the slots",
-		"hint":                 object,
 	}, world(), &v1.Pod{})
 }
 

@@ -45,8 +45,6 @@ func queueHint(plugin string) queue.Hint {
 
 // hints are podberth's queueing hints by plugin.
 var hints = map[string]hint{
-	"NodeUnschedulable":    plain(taints.Options{}.CordonWouldHelp),
-	"TaintToleration":      plain(taints.Options{}.WouldHelp),
 	"NodeName":             plain(filter.NodeNameWouldHelp),
 	"NodePorts":            plain(filter.PortsWouldHelp),
 	"VolumeRestrictions":   plain(volume.RestrictionsWouldHelp),
@@ -56,6 +54,12 @@ var hints = map[string]hint{
 	"DefaultPreemption":    plain(queueHint("DefaultPreemption")),
 	"SchedulingGates":      plain(queueHint("SchedulingGates")),
 	"NodeDeclaredFeatures": plain(filter.FeaturesWouldHelp),
+	"NodeUnschedulable": func(s *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) {
+		return argsOf[taints.Options](s, "NodeUnschedulable").CordonWouldHelp(pod, old, new)
+	},
+	"TaintToleration": func(s *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) {
+		return argsOf[taints.Options](s, "TaintToleration").WouldHelp(pod, old, new)
+	},
 	"NodeResourcesFit": func(s *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) {
 		return filter.FitHint(argsOf[placement.FitOptions](s, "NodeResourcesFit").Fit)(pod, deviceClass(old), deviceClass(new))
 	},
@@ -198,8 +202,7 @@ func (s *Side) hint(w *World, name string, ours hint, r fwk.ClusterEventWithHint
 	helps := registration.Hint(trial.Linked, name, string(r.Event.Resource), func(pod *v1.Pod, old, new any) (bool, error) { return ours(s, w, pod, old, new) })
 	queues, err := helps(pod, e.Old, e.New)
 	what := fmt.Sprintf("pod %s/%s, %s %s -> %s", pod.Namespace, pod.Name, in.Label(), describe(e.Old), describe(e.New))
-	if (theirErr != nil) != (err != nil) {
-		s.differ(area, "%s: error: kube-scheduler %v, podberth %v", what, theirErr, err)
+	if !same(s, area, what+" error", errText(theirErr), errText(err)) {
 		return
 	}
 	if theirErr == nil && !same(s, area, what, theirs == fwk.Queue, queues) {
@@ -252,6 +255,18 @@ func (t *Tally) hints(plugin string) (all, queue, skip int64) {
 		}
 	}
 	return all, queue, skip
+}
+
+// HintErrors returns how often a plugin's hint failed.
+func (t *Tally) HintErrors(plugin string) (n int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for value, k := range t.produced["hint/"+plugin] {
+		if strings.HasSuffix(value, " error") {
+			n += k
+		}
+	}
+	return n
 }
 
 func describe(o any) string {

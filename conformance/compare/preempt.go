@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"math/rand"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/podberth/podberth/internal/postfilter"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/preemption/optimal"
 )
 
 // Preemption compares, for each pending pod that fits nowhere: whether it may preempt, the victims and broken budgets of each
@@ -77,6 +79,23 @@ func (s *Side) Preemption(c *gen.Cluster) ([]Difference, error) {
 	return s.differences, nil
 }
 
+// node compares the nodes for which victims leave. Where podberth chose by name, v1.36 leaves the choice to chance: then its
+// candidate must be as good as podberth's by all other criteria.
+func (s *Side) node(area, what, theirs string, ours preemption.Result) {
+	s.Seen.Compared(area)
+	if theirs == ours.Node {
+		return
+	}
+	search, err := optimal.New(optimal.Options{})
+	k := slices.IndexFunc(ours.Candidates, func(c preemption.Candidate) bool { return c.Node == theirs })
+	if err != nil || k < 0 || ours.Criterion != preemption.SmallestName ||
+		optimal.Compare(search.Of(ours.Candidates[k], gen.Now), search.Of(ours.Candidate, gen.Now), optimal.DefaultOrder()) != 0 {
+		s.differ(area, "%s: kube-scheduler chooses %s, podberth %s by %s (%v)", what, theirs, ours.Node, ours.Criterion, err)
+		return
+	}
+	s.Seen.Produced("preemption", "another node of equal victims")
+}
+
 func (s *Side) preempt(w *World, pod *v1.Pod, a *real.Attempt, from int, args config.DefaultPreemptionArgs, d placement.Decision, ours preemption.Result) error {
 	what := fmt.Sprintf("pod %s/%s", pod.Namespace, pod.Name)
 	pre := w.Plan.Prepare(pod).Pre
@@ -117,10 +136,7 @@ func (s *Side) preempt(w *World, pod *v1.Pod, a *real.Attempt, from int, args co
 		if ours.Criterion != preemption.SmallestName { // which v1.36 leaves to chance
 			s.Seen.Produced("preemption", "chosen by "+string(ours.Criterion))
 		}
-		if theirs.Chosen != ours.Node && ours.Criterion != preemption.SmallestName {
-			same(s, "preemption/node", what+" by "+string(ours.Criterion), theirs.Chosen, ours.Node)
-		}
-		s.Seen.Compared("preemption/node")
+		s.node("preemption/node", what, theirs.Chosen, ours)
 		return nil
 	}
 	m := d.Failure.Message

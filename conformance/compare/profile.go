@@ -17,6 +17,7 @@ import (
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/score"
 	"github.com/podberth/podberth/spread"
+	"github.com/podberth/podberth/taints"
 )
 
 // Profile is one scheduler profile in the words of both sides.
@@ -30,6 +31,14 @@ type Profile struct {
 func Default() (Profile, error) {
 	p, err := real.DefaultProfile()
 	return Profile{Name: "default", Real: p, Podberth: placement.PluginArgs{Release: trial.Linked}.Profile()}, err
+}
+
+// Numeric returns the default profile with tolerations that compare numbers, for kube-scheduler with the feature gate
+// TaintTolerationComparisonOperators.
+func Numeric() (Profile, error) {
+	p, err := Default()
+	p.Podberth = placement.PluginArgs{Release: trial.Linked, Taints: taints.Options{ComparisonOperators: true}}.Profile()
+	return p, err
 }
 
 // EveryNode starts kube-scheduler with the default profile, which looks at every node.

@@ -58,9 +58,7 @@ func (s *Side) preemptExtended(pod *v1.Pod, a *real.Attempt, theirs []fwk.Extend
 	same(s, "extender/preemption", what+" code", status.Code().String(), string(ours.Outcome))
 	s.Seen.Compared("extender/preemption")
 	if status.IsSuccess() {
-		if node != ours.Node && ours.Criterion != preemption.SmallestName { // which v1.36 leaves to chance
-			s.differ("extender/preemption", "%s: kube-scheduler nominates %s, podberth %s by %s", what, node, ours.Node, ours.Criterion)
-		}
+		s.node("extender/preemption", what, node, ours)
 		return nil
 	}
 	text, message := status.Message(), ours.Message

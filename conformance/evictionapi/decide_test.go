@@ -337,8 +337,7 @@ func (c *request) done(s server, d disruption.Decision) error {
 		if object, err = s.last(podKey("p")); err != nil {
 			return err
 		}
-		ended := c.pod.Status.Phase == v1.PodSucceeded || c.pod.Status.Phase == v1.PodFailed
-		if c.pod.Spec.NodeName != "" && !ended && d.GraceSeconds != 0 {
+		if d.GraceSeconds != 0 {
 			return fmt.Errorf("the pod went at once, podberth gives it %d seconds", d.GraceSeconds)
 		}
 		return hasCondition(object.(*v1.Pod), d)

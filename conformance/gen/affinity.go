@@ -141,7 +141,29 @@ func Unreadable(c *Cluster) *Cluster {
 			if a.PodAntiAffinity == nil {
 				a.PodAntiAffinity = &v1.PodAntiAffinity{}
 			}
+			if g.one(3) {
+				a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution = append(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, bad)
+			}
 			a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution = append(a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution, weighted)
+		}
+	}
+	return c
+}
+
+// UnreadableSelectors gives some pending pods a required node affinity, a node selector or a spread constraint that cannot be read.
+func UnreadableSelectors(c *Cluster) *Cluster {
+	g := &generator{Rand: rand.New(rand.NewSource(c.Seed*41 + 13)), c: c}
+	for _, p := range c.Pending {
+		switch g.Intn(4) {
+		case 0:
+			bad := pick(g, []v1.NodeSelectorRequirement{{Key: "disk", Operator: "Near"}, {Key: "disk", Operator: v1.NodeSelectorOpIn},
+				{Key: "disk", Operator: v1.NodeSelectorOpGt, Values: []string{"x"}}, {Key: "-", Operator: v1.NodeSelectorOpExists}})
+			g.affinity(p).NodeAffinity = &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
+				NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{bad}}}}}
+		case 1:
+			p.Spec.TopologySpreadConstraints = append(p.Spec.TopologySpreadConstraints, v1.TopologySpreadConstraint{MaxSkew: 1, TopologyKey: v1.LabelHostname,
+				WhenUnsatisfiable: pick(g, []v1.UnsatisfiableConstraintAction{v1.DoNotSchedule, v1.ScheduleAnyway}),
+				LabelSelector:     &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Near"}}}})
 		}
 	}
 	return c

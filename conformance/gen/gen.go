@@ -66,6 +66,9 @@ type Shape struct {
 	// Roomy lets every pod go to every node, so that scores decide. With Volumes the nodes differ in the storage that is left
 	// for the claims of pending pods.
 	Roomy bool
+	// Numeric lets tolerations compare numbers. The API server takes them when the feature gate
+	// TaintTolerationComparisonOperators is on.
+	Numeric bool
 	// Focus limits what pods ask for; 0 takes it from the seed.
 	Focus Focus
 }

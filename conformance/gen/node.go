@@ -117,6 +117,9 @@ func (g *generator) taint(n *v1.Node) {
 	}
 	for range g.Intn(5) {
 		t := v1.Taint{Key: pick(g, taintKeys), Value: pick(g, []string{"", "v", "w", "5"}), Effect: pick(g, effects)}
+		if g.shape.Numeric {
+			t.Value = pick(g, []string{"5", "4", "10", "7", "05", "v", ""})
+		}
 		if !seen[t.Key+string(t.Effect)] {
 			seen[t.Key+string(t.Effect)] = true
 			n.Spec.Taints = append(n.Spec.Taints, t)

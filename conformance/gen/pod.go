@@ -181,6 +181,9 @@ func (g *generator) toleration() v1.Toleration {
 	if t.Key != "" && g.one(2) {
 		t.Operator, t.Value = pick(g, []v1.TolerationOperator{"", v1.TolerationOpEqual}), pick(g, []string{"", "v", "w"})
 	}
+	if t.Key != "" && g.shape.Numeric && !g.one(3) {
+		t.Operator, t.Value = pick(g, []v1.TolerationOperator{v1.TolerationOpGt, v1.TolerationOpLt}), pick(g, []string{"5", "4", "10", "-1"})
+	}
 	t.Effect = pick(g, append([]v1.TaintEffect{""}, effects...))
 	if t.Effect == v1.TaintEffectNoExecute && g.one(2) {
 		seconds := int64(g.Intn(3) * 100)
