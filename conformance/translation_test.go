@@ -22,10 +22,10 @@ import (
 )
 
 var (
-	// zonal are the plugins whose migration VolumeBinding reads and whose volumes have a zone.
-	zonal = []string{"kubernetes.io/aws-ebs", "kubernetes.io/gce-pd", "kubernetes.io/cinder"}
+	// read are the plugins whose migration VolumeBinding reads.
+	read = []string{"kubernetes.io/aws-ebs", "kubernetes.io/gce-pd", "kubernetes.io/cinder", "kubernetes.io/azure-disk"}
 	// counted are those whose volumes NodeVolumeLimits counts.
-	counted = append([]string{"kubernetes.io/azure-disk", "kubernetes.io/portworx-volume"}, zonal...)
+	counted = append([]string{"kubernetes.io/portworx-volume"}, read...)
 )
 
 // Volumes of in-tree kinds are in reach of nodes that migrated their plugin as Kubernetes' translation library says, and of
@@ -49,10 +49,10 @@ func TestTranslation(t *testing.T) {
 		for k, n := range c.nodes {
 			want, code := "", filter.Success
 			switch seen := pv; {
-			case c.migrated(k) && slices.Contains(zonal, plugin) && failed != nil:
+			case c.migrated(k) && slices.Contains(read, plugin) && failed != nil:
 				want, code = "could not translate pv: "+failed.Error(), filter.Error
 			default:
-				if c.migrated(k) && slices.Contains(zonal, plugin) {
+				if c.migrated(k) && slices.Contains(read, plugin) {
 					seen = translated
 				}
 				if affinity.CheckNodeAffinity(seen, n.Labels) != nil {

@@ -30,7 +30,8 @@ func InTreeSource(r *rand.Rand) (s v1.PersistentVolumeSource) {
 	case 6:
 		s.Cinder = &v1.CinderPersistentVolumeSource{VolumeID: one(r, "c", "d")}
 	case 7:
-		s.AzureDisk = &v1.AzureDiskVolumeSource{DiskName: "d", DataDiskURI: one(r, "/d", "/e")}
+		shared, managed, lower := v1.AzureSharedBlobDisk, v1.AzureManagedDisk, v1.AzureDataDiskKind("managed")
+		s.AzureDisk = &v1.AzureDiskVolumeSource{DiskName: "d", DataDiskURI: one(r, "/d", "/e"), Kind: one(r, nil, &managed, &managed, &lower, &shared)}
 	case 8:
 		if r.Intn(2) == 0 {
 			s.PortworxVolume = &v1.PortworxVolumeSource{VolumeID: "p"}

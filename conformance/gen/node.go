@@ -48,6 +48,9 @@ func (g *generator) node(i int) *v1.Node {
 	}
 	if g.with(OddResources) {
 		set(gpu, "1", "2", "8", "0")
+		for k := range pick(g, []int{0, 6, 15}) {
+			set(device(k), "2", "2", "2", "2", "2", "2", "2", "1")
+		}
 	}
 	if g.one(8) {
 		set("hugepages-2Mi", "4Mi", "1Gi", "0")
@@ -71,6 +74,9 @@ func (g *generator) node(i int) *v1.Node {
 			if g.one(3) {
 				image.Names = append(image.Names, "web@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef")
 			}
+			if g.one(4) {
+				image.Names = append(image.Names, g.imageName(), image.Names[0])
+			}
 			n.Status.Images = append(n.Status.Images, image)
 		}
 	}
@@ -85,6 +91,9 @@ func (g *generator) node(i int) *v1.Node {
 	}
 	return n
 }
+
+// device is the name of one of many resources.
+func device(k int) v1.ResourceName { return v1.ResourceName(fmt.Sprintf("example.com/r%d", k)) }
 
 func (g *generator) imageCount() int {
 	if g.shape.Roomy {

@@ -131,6 +131,15 @@ func (g *generator) container(name string) v1.Container {
 		q := resource.MustParse(pick(g, []string{"1", "2", "0", "3"}))
 		requests[gpu], limits[gpu] = q, q
 	}
+	if g.focus&OddResources != 0 && g.one(4) {
+		names := 15
+		if g.shape.Nominated || g.shape.Crowded || g.shape.Urgent { // after 13 names podberth's trials lose reasons, a known difference
+			names = 8
+		}
+		for k := range 3 + g.Intn(names-2) {
+			requests[device(k)], limits[device(k)] = resource.MustParse("1"), resource.MustParse("1")
+		}
+	}
 	if g.one(20) {
 		q := resource.MustParse(pick(g, []string{"2Mi", "4Mi", "8Mi"}))
 		requests["hugepages-2Mi"], limits["hugepages-2Mi"] = q, q

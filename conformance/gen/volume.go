@@ -291,7 +291,11 @@ func (g *generator) mount(p *v1.Pod) {
 		v := v1.Volume{Name: fmt.Sprintf("v%d", i)}
 		switch g.Intn(13) {
 		case 10:
-			v.AzureDisk = &v1.AzureDiskVolumeSource{DiskName: pick(g, tiers), DataDiskURI: "/" + pick(g, tiers)}
+			kind, uri := v1.AzureManagedDisk, "/subscriptions/"
+			if g.one(12) { // the API server's default, which the driver does not know
+				kind, uri = v1.AzureSharedBlobDisk, "https://"
+			}
+			v.AzureDisk = &v1.AzureDiskVolumeSource{DiskName: pick(g, tiers), DataDiskURI: uri + pick(g, tiers), Kind: &kind}
 		case 11:
 			v.Cinder = &v1.CinderVolumeSource{VolumeID: pick(g, tiers), ReadOnly: g.one(2)}
 		case 12:

@@ -207,7 +207,7 @@ func (w *world) happen() error {
 		w.Count("event " + e.Label())
 		w.refusals = 0
 		w.say(w.q.Move(queue.Change{Event: ours(e), Old: old, New: new}, w.now()))
-		w.meterRefusals()
+		w.meterRefusals(e.Label())
 		w.real.MoveAllToActiveOrBackoffQueue(w.log, e, old, new, nil)
 	}
 	return nil

@@ -83,15 +83,15 @@ type Play func(s *Source) error
 
 // Run plays short cases (or the number that -clusters asks for) of up to size bytes each. Every name in must has to have been
 // counted: at least once in the short mode, at least 100 times when there are 10,000 cases or more. With -short a failing case
-// is not made small.
-func Run(t *testing.T, short, size int, play Play, must ...string) {
+// is not made small. Run returns how often each name was counted, and the number of cases.
+func Run(t *testing.T, short, size int, play Play, must ...string) (tally map[string]int, n int) {
 	t.Helper()
-	n := short
+	n = short
 	if Long() {
 		n = *clusters
 	}
 	begin := time.Now()
-	tally := map[string]int{}
+	tally = map[string]int{}
 	for i := range n {
 		s := NewSource(bytesOf(*seed+int64(i), size))
 		if err := safely(play, s); err != nil {
@@ -111,13 +111,14 @@ func Run(t *testing.T, short, size int, play Play, must ...string) {
 		need = 100
 	}
 	if n < short {
-		return
+		return tally, n
 	}
 	for _, m := range must {
 		if tally[m] < need {
 			t.Errorf("%q happened %d times: the generator has a hole", m, tally[m])
 		}
 	}
+	return tally, n
 }
 
 func bytesOf(seed int64, size int) []byte {

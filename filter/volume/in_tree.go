@@ -97,7 +97,10 @@ func inTreeSource(ebs *v1.AWSElasticBlockStoreVolumeSource, gce *v1.GCEPersisten
 		handle, err = gceHandle(gce.PDName, labels)
 		return &googlePD, handle, err
 	case azure != nil:
-		return &azureDisk, azure.DataDiskURI, nil
+		if azure.Kind != nil && !strings.EqualFold(string(*azure.Kind), string(v1.AzureManagedDisk)) {
+			err = fmt.Errorf("kind(%s) is not supported in csi migration", *azure.Kind)
+		}
+		return &azureDisk, azure.DataDiskURI, err
 	case px != nil:
 		return &portworx, px.VolumeID, nil
 	}

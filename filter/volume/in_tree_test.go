@@ -44,6 +44,9 @@ func TestHandles(t *testing.T) {
 	gce := func(labels ...string) *v1.PersistentVolume {
 		return volume("pv", "", "1Gi", source(v1.PersistentVolumeSource{GCEPersistentDisk: &v1.GCEPersistentDiskVolumeSource{PDName: "d"}}), labelled(labels...))
 	}
+	azure := func(kind *v1.AzureDataDiskKind) *v1.PersistentVolume {
+		return volume("pv", "", "1Gi", source(v1.PersistentVolumeSource{AzureDisk: &v1.AzureDiskVolumeSource{DataDiskURI: "uri", Kind: kind}}))
+	}
 	const badID, badZone = "failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume ", "failed to get region from zones: zone in unexpected format, expected: {locale}-{region}-{zone}, got: "
 	type test struct {
 		name, why string
@@ -58,6 +61,10 @@ func TestHandles(t *testing.T) {
 		{"EBS id with two zones", "is no name", ebs("aws://a/b/vol-1"), "", badID + "(aws://a/b/vol-1)"},
 		{"EBS id of something else", "volumes begin with vol-", ebs("aws://a/disk"), "", badID + "(aws://a/disk)"},
 		{"EBS id that is no URL", "tells why", ebs("aws://a%/vol-1"), "", `failed to translate Kubernetes ID to EBS Volume ID Invalid disk name (aws://a%/vol-1): parse "aws://a%/vol-1": invalid URL escape "%"`},
+		{"Azure disk", "is known by its URI", azure(nil), "uri", ""},
+		{"managed Azure disk", "as well", azure(new(v1.AzureManagedDisk)), "uri", ""},
+		{"managed Azure disk in small letters", "as well", azure(new(v1.AzureDataDiskKind("managed"))), "uri", ""},
+		{"Azure blob disk", "the driver has none", azure(new(v1.AzureSharedBlobDisk)), "uri", "kind(Shared) is not supported in csi migration"},
 		{"GCE disk", "of no zone", gce(), "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d", ""},
 		{"GCE disk of a zone", "by its label", gce(zoneLabel, "z"), "projects/UNSPECIFIED/zones/z/disks/d", ""},
 		{"GCE disk of two zone labels", "the beta one counts", gce(zoneLabel, "z", betaZone, "y"), "projects/UNSPECIFIED/zones/y/disks/d", ""},

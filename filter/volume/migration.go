@@ -24,12 +24,12 @@ type migrated struct {
 // The first result is valid even then.
 func migrate(pv *v1.PersistentVolume) (*migrated, error) {
 	kind, _, err := inTreeVolume(pv)
-	if kind == nil || kind.zone == "" {
-		return nil, nil
-	}
 	m := &migrated{kind: kind}
-	if err != nil {
+	switch {
+	case err != nil:
 		return m, fmt.Errorf("could not translate pv: %w", err)
+	case kind == nil || kind.zone == "":
+		return nil, nil
 	}
 	terms, changed := kind.terms(pv)
 	if !changed {

@@ -175,7 +175,7 @@ func TestMigratedUnreadable(t *testing.T) {
 	zones := source(v1.PersistentVolumeSource{GCEPersistentDisk: &v1.GCEPersistentDiskVolumeSource{PDName: "d"}})
 	w := &world{
 		nodes:    []*v1.Node{node("n1"), node("n2"), node("n3")},
-		csiNodes: []*storagev1.CSINode{migrating(csiNode("n1", nil), "kubernetes.io/aws-ebs"), migrating(csiNode("n2", nil), "kubernetes.io/gce-pd")},
+		csiNodes: []*storagev1.CSINode{migrating(csiNode("n1", nil), "kubernetes.io/aws-ebs"), migrating(csiNode("n2", nil), "kubernetes.io/gce-pd,kubernetes.io/azure-disk")},
 		claims:   claims(claim("a", "", "1Gi", boundTo("va")), claim("b", "", "1Gi", boundTo("vb")), claim("s", "wait", "1Gi")),
 		volumes:  volumes(volume("va", "", "1Gi", broken("aws://z/disk")), volume("vb", "", "1Gi", zones, labelled(zoneLabel, "a__b"))),
 		classes:  classes(storageClass("wait", noProvisioner, wait)),
@@ -189,6 +189,13 @@ func TestMigratedUnreadable(t *testing.T) {
 	s := Compile(p, w.objects(), Options{}).Binding().On(w)
 	require.Equal(t, []ClaimProblem{{Claim: "a", Volume: "va", Reason: ebsText}}, s.Explain(0), "nothing is decided after a failure")
 	require.Equal(t, []ClaimProblem{{Claim: "b", Volume: "vb", Reason: gceText}}, s.Explain(1))
+
+	blob := v1.AzureDedicatedBlobDisk
+	w.claims = claims(claim("z", "", "1Gi", boundTo("vz")))
+	w.volumes = volumes(volume("vz", "", "1Gi", source(v1.PersistentVolumeSource{AzureDisk: &v1.AzureDiskVolumeSource{Kind: &blob}})))
+	disk := plugins(Compile(pod("p", "z"), w.objects(), Options{}), w)[bindingAt]
+	require.Equal(t, "ok", verdict(disk, 0), "n1 does not use the driver")
+	require.Equal(t, "Error: could not translate pv: kind(Dedicated) is not supported in csi migration", verdict(disk, 1))
 }
 
 // A volume's node affinity does not match the node's name.
