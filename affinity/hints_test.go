@@ -138,13 +138,14 @@ func TestPodHintPod(t *testing.T) {
 		self, other, blocker := pod("d", "", "aff zone bogus"), on(pod("d", "")), on(pod("d", "", "anti zone bogus"))
 		self.UID, other.UID, blocker.UID = "self", "other", "blocker"
 		const text = `"Bogus" is not a valid label selector operator`
-		for _, c := range []struct {
-			why      string
+		type test struct {
+			name     string
 			pod      *v1.Pod
 			old, new any
 			want     bool
 			text     string
-		}{
+		}
+		testkit.Run(t, []test{
 			{"affinity, a pod", self, nil, other, false, text},
 			{"affinity, a node", self, nil, w.nodes[0], false, text},
 			{"anti-affinity, a pod", pod("d", "", "anti zone bogus"), nil, other, false, text},
@@ -156,15 +157,15 @@ func TestPodHintPod(t *testing.T) {
 			{"a pod without a node", self, nil, pod("d", ""), false, ""},
 			{"terms of the pod that leaves", pod("d", ""), blocker, nil, false, text},
 			{"terms of a pod that comes", pod("d", ""), nil, blocker, false, ""},
-		} {
-			got, err := hint(c.pod, c.old, c.new)
-			require.Equal(t, c.want, got, c.why)
-			if c.text == "" {
-				require.NoError(t, err, c.why)
+		}, func(t *testing.T, tc test) {
+			got, err := hint(tc.pod, tc.old, tc.new)
+			require.Equal(t, tc.want, got)
+			if tc.text == "" {
+				require.NoError(t, err)
 			} else {
-				require.EqualError(t, err, c.text, c.why)
+				require.EqualError(t, err, tc.text)
 			}
-		}
+		})
 		unreadable := pod("d", "")
 		unreadable.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
 			NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{{Key: "a", Operator: v1.NodeSelectorOpIn}}}}}}}

@@ -177,9 +177,6 @@ func sample(list []*mutation, n int, seed int64, folder string) []*mutation {
 var beside = map[string][]string{
 	"devices":                  {"devices/cel"},
 	"internal/balance":         {"score"},
-	"internal/decider":         {"preemption/optimal", "planning/consolidation"},
-	"internal/labelkeys":       {"spread", "admission"},
-	"internal/owners":          {"planning/consolidation"},
 	"internal/podclaims":       {"planning/failures", "planning/consolidation"},
 	"internal/reslist":         {"admission"},
 	"internal/semantic":        {"admission"},
