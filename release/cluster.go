@@ -25,7 +25,7 @@ func kubelet() []Difference {
 			By:      by("total of the pod only", "=", "=", "each sidecar too")},
 		Difference{ID: "L12.3", Outside: "filter.Admission gets the node from its caller.", Name: "second look at the node", Sentence: "Since v1.35 the kubelet reads the node from the API server before it refuses a pod for its node affinity alone.",
 			By: by("refused by the cached node", "node is read again", "=", "=")},
-		Difference{ID: "L12.4", Outside: "filter.Admission does not check declared features.", Name: "declared features at the kubelet", Sentence: "Since v1.36 the kubelet refuses a pod that needs a feature which the node does not declare.",
+		Difference{ID: "L12.4", Outside: "filter.Admission leaves this handler of the kubelet out; filter.RequiredFeatures says what a pod needs.", Name: "declared features at the kubelet", Sentence: "Since v1.36 the kubelet refuses a pod that needs a feature which the node does not declare.",
 			By: by("not checked", "=", "PodFeatureUnsupported", "=")},
 		Difference{ID: "L12.5", Outside: "podberth has no start of a kubelet.", Name: "cgroup v1", Sentence: "Since v1.35 the kubelet does not start on cgroup v1 by default.",
 			By: by("starts", "does not start", "=", "=")},

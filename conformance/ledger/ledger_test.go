@@ -37,8 +37,12 @@ func TestDocs(t *testing.T) {
 	require.NoError(t, err)
 	page, err := os.ReadFile("../../docs/conformance.md")
 	require.NoError(t, err)
+	clusters, comparisons, disagreements := "\n| clusters |", "\n| comparisons |", "\n| disagreements |"
 	for _, release := range []string{"1.34", "1.35", "1.36", "1.37"} {
 		sum := Sum(slices, release)
-		require.Contains(t, string(page), fmt.Sprintf("\n| %s | %d | %d | %d |\n", release, sum.Clusters, sum.Comparisons, sum.Disagreements))
+		clusters += fmt.Sprintf(" %d |", sum.Clusters)
+		comparisons += fmt.Sprintf(" %d |", sum.Comparisons)
+		disagreements += fmt.Sprintf(" %d |", sum.Disagreements)
 	}
+	require.Contains(t, string(page), "| version | 1.34 | 1.35 | 1.36 | 1.37 |\n| --- | --- | --- | --- | --- |"+clusters+comparisons+disagreements+"\n")
 }

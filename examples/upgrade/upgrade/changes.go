@@ -6,12 +6,15 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/resources"
 )
 
 // part is a part of a decision that can follow another release than the rest, with the differences that it has.
@@ -22,11 +25,11 @@ type part struct {
 
 // parts are tried one by one: a part that alone turns the answer of the version before into another answer is a reason.
 var parts = []part{
-	{func(x *mix, v release.Version) { x.profile = v }, []string{"L2.1", "L2.2", "L3.5", "L5.2"}},
+	{func(x *mix, v release.Version) { x.profile = v }, []string{"L2.1", "L2.2", "L2.3", "L3.5", "L5.2"}},
 	{func(x *mix, v release.Version) { x.fit = v }, []string{"L3.3"}},
 	{func(x *mix, v release.Version) { x.balance = v }, []string{"L5.1"}},
 	{func(x *mix, v release.Version) { x.affinity = v }, []string{"L3.4"}},
-	{func(x *mix, v release.Version) { x.volumes = v }, []string{"L2.4", "L3.1"}},
+	{func(x *mix, v release.Version) { x.volumes = v }, []string{"L2.4", "L3.1", "L3.2"}},
 	{func(x *mix, v release.Version) { x.rows = v }, []string{"L4.1", "L4.2", "L4.3"}},
 	{func(x *mix, v release.Version) { x.message = v }, []string{"L6.1", "L6.2"}},
 }
@@ -36,6 +39,11 @@ var possible = map[string]func(pod *v1.Pod, was, is verdict) bool{
 	"L2.1": func(pod *v1.Pod, _, _ verdict) bool { return pod.Spec.NodeName != "" },
 	"L3.5": func(pod *v1.Pod, _, _ verdict) bool { return pod.Spec.NodeName != "" },
 	"L2.2": func(pod *v1.Pod, _, _ verdict) bool { return len(filter.RequiredFeatures(pod)) > 0 },
+	"L2.3": func(pod *v1.Pod, was, is verdict) bool {
+		return len(pod.Spec.ResourceClaims) > 0 && was.Node != "" && is.Node != ""
+	},
+	"L3.2": func(pod *v1.Pod, _, _ verdict) bool { return mountsStorage(pod) },
+	"L3.3": func(pod *v1.Pod, _, _ verdict) bool { return asksExtended(pod) },
 	"L5.2": func(pod *v1.Pod, _, _ verdict) bool { return hasImageVolume(pod) },
 	"L2.4": func(_ *v1.Pod, was, is verdict) bool { return was.Node != "" && is.Node != "" },
 	"L3.1": func(_ *v1.Pod, was, is verdict) bool { return was.Node == "" || is.Node == "" },
@@ -65,7 +73,7 @@ func (a *upgradeReport) decisions(m *dump.Objects, o options, stderr io.Writer) 
 	if err != nil {
 		return err
 	}
-	mixed := make([]*scheduler, len(parts)) // made when they are needed
+	mixed, resized := mixes{}, resizedNodes(m, o)
 	progress := report.NewProgress(stderr, "upgrade", "pods", nil)
 	defer progress.End()
 	for k, p := range m.Pods {
@@ -80,14 +88,14 @@ func (a *upgradeReport) decisions(m *dump.Objects, o options, stderr io.Writer) 
 			if was == is {
 				continue
 			}
-			rules, err := reasons(m, o, mixed, p, was, is)
+			rules, err := mixed.reasons(m, o, p, was, is)
 			if err != nil {
 				return err
 			}
 			a.Pods = append(a.Pods, podChange{p.Namespace + "/" + p.Name, was, is, changes(was, is), rules})
 		case p.Spec.NodeName != "" && p.DeletionTimestamp == nil:
 			a.Summary.Running++
-			if err := a.running(before, after, p, o); err != nil {
+			if err := a.running(before, after, mixed, m, p, o, resized); err != nil {
 				return err
 			}
 		}
@@ -95,27 +103,48 @@ func (a *upgradeReport) decisions(m *dump.Objects, o options, stderr io.Writer) 
 	return nil
 }
 
-// reasons returns the rules behind a change.
-func reasons(m *dump.Objects, o options, mixed []*scheduler, p *v1.Pod, was, is verdict) ([]rule, error) {
+// mixes has a scheduler for each version and part: all follows the version, and the part follows the other version.
+type mixes map[release.Version][]*scheduler
+
+// reasons returns the rules behind a change of a pending pod: of the parts that alone change the answer of the version before, or else
+// of those that alone change the answer of the version after.
+func (x mixes) reasons(m *dump.Objects, o options, p *v1.Pod, was, is verdict) ([]rule, error) {
+	can := func(id string) bool { f := possible[id]; return f == nil || f(p, was, is) }
+	other := func(answer verdict) func(s *scheduler) (bool, error) {
+		return func(s *scheduler) (bool, error) { return s.ask(p) != answer, nil }
+	}
+	out, err := x.alone(m, o, o.from.Version, o.to.Version, other(was), can)
+	if err != nil || len(out) > 0 {
+		return out, err
+	}
+	return x.alone(m, o, o.to.Version, o.from.Version, other(is), can)
+}
+
+// alone returns the rules of the parts that alone change the answer of a version when they follow the next version.
+func (x mixes) alone(m *dump.Objects, o options, v, next release.Version, changes func(s *scheduler) (bool, error), can func(id string) bool) ([]rule, error) {
 	out := []rule{}
+	if x[v] == nil {
+		x[v] = make([]*scheduler, len(parts)) // made when they are needed
+	}
 	for k, part := range parts {
 		if !differ(part.rules, o) {
 			continue
 		}
-		if mixed[k] == nil {
-			x := all(o.from.Version)
-			part.set(&x, o.to.Version)
-			s, err := newScheduler(m, x)
+		if x[v][k] == nil {
+			follows := all(v)
+			part.set(&follows, next)
+			s, err := newScheduler(m, follows)
 			if err != nil {
 				return nil, err
 			}
-			mixed[k] = s
+			x[v][k] = s
 		}
-		if mixed[k].ask(p) == was {
-			continue
+		changed, err := changes(x[v][k])
+		if err != nil {
+			return nil, err
 		}
 		for _, id := range part.rules {
-			if f := possible[id]; differ([]string{id}, o) && (f == nil || f(p, was, is)) {
+			if changed && differ([]string{id}, o) && can(id) {
 				out = append(out, ruleOf(id))
 			}
 		}
@@ -149,10 +178,13 @@ func changes(was, is verdict) (out []string) {
 	return out
 }
 
-// running adds a running pod that its node would take before and not after. Only rules of filters can say so: features, drivers
-// of volumes, and namespaceSelectors.
-func (a *upgradeReport) running(before, after *scheduler, p *v1.Pod, o options) error {
-	if !touched(p) {
+// running adds a running pod that its node would take before and not after. Only the rules of refusing and resized can say so.
+func (a *upgradeReport) running(before, after *scheduler, mixed mixes, m *dump.Objects, p *v1.Pod, o options, resized map[string]map[string]bool) error {
+	can := func(id string) bool {
+		f := refusing[id]
+		return resized[p.Spec.NodeName][id] || f != nil && f(p) && differ([]string{id}, o)
+	}
+	if len(resized[p.Spec.NodeName]) == 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(refusing)), can) {
 		return nil
 	}
 	was, err := before.readmit(p)
@@ -163,39 +195,63 @@ func (a *upgradeReport) running(before, after *scheduler, p *v1.Pod, o options) 
 	if err != nil || len(is) == 0 {
 		return err
 	}
-	r := readmission{Pod: p.Namespace + "/" + p.Name, Node: p.Spec.NodeName, Reasons: is, Rules: []rule{}}
-	for _, id := range slices.Sorted(maps.Keys(filtering)) {
-		if filtering[id](p) && differ([]string{id}, o) {
-			r.Rules = append(r.Rules, ruleOf(id))
-		}
+	refuses := func(s *scheduler) (bool, error) { reasons, err := s.readmit(p); return len(reasons) > 0, err }
+	rules, err := mixed.alone(m, o, o.from.Version, o.to.Version, refuses, can)
+	if err != nil {
+		return err
 	}
-	a.Running = append(a.Running, r)
+	a.Running = append(a.Running, readmission{Pod: p.Namespace + "/" + p.Name, Node: p.Spec.NodeName, Reasons: is, Rules: rules})
 	return nil
 }
 
-// filtering has the differences by which a node may refuse a running pod, and the pods that they can concern.
-var filtering = map[string]func(p *v1.Pod) bool{
+// refusing has the differences by which a node may refuse a running pod for what the pod asks for, and the pods that they can concern.
+var refusing = map[string]func(p *v1.Pod) bool{
 	"L2.2": func(p *v1.Pod) bool { return len(filter.RequiredFeatures(p)) > 0 },
-	"L3.1": func(p *v1.Pod) bool { return len(p.Spec.Volumes) > 0 && claims(p) },
+	"L3.1": mountsStorage,
+	"L3.2": mountsStorage,
+	"L3.3": asksExtended,
 	"L3.4": selectsNamespaces,
 }
 
-func touched(p *v1.Pod) bool {
-	for _, f := range filtering {
-		if f(p) {
-			return true
+// resizedNodes returns the nodes with pods that count with other amounts in the version after, and the differences behind it.
+func resizedNodes(m *dump.Objects, o options) map[string]map[string]bool {
+	held := func(p *v1.Pod, v release.Version) v1.ResourceList {
+		return overhead.Requests(p, overhead.Options{UseStatus: true, Release: v})
+	}
+	resized := func(s v1.ContainerStatus) bool { return s.Resources != nil || s.AllocatedResources != nil }
+	out := map[string]map[string]bool{}
+	for _, p := range m.Pods {
+		if p.Spec.NodeName == "" || equality.Semantic.DeepEqual(held(p, o.from.Version), held(p, o.to.Version)) {
+			continue
+		}
+		ids := out[p.Spec.NodeName]
+		if ids == nil {
+			ids = map[string]bool{}
+			out[p.Spec.NodeName] = ids
+		}
+		for id, can := range map[string]bool{
+			"L4.1": slices.ContainsFunc(p.Status.ContainerStatuses, resized),
+			"L4.2": p.Status.Resources != nil || p.Status.AllocatedResources != nil,
+			"L4.3": slices.ContainsFunc(p.Status.InitContainerStatuses, resized),
+		} {
+			if can && differ([]string{id}, o) {
+				ids[id] = true
+			}
 		}
 	}
-	return false
+	return out
 }
 
-func claims(p *v1.Pod) bool {
-	for i := range p.Spec.Volumes {
-		if v := &p.Spec.Volumes[i]; v.PersistentVolumeClaim != nil || v.Ephemeral != nil {
-			return true
-		}
-	}
-	return false
+func asksExtended(p *v1.Pod) (asks bool) {
+	overhead.Each(p, overhead.Options{}, func(name v1.ResourceName, _ int64) { asks = asks || resources.IsExtended(name) })
+	return asks
+}
+
+// mountsStorage reports whether a pod has a volume that a driver attaches.
+func mountsStorage(p *v1.Pod) bool {
+	return slices.ContainsFunc(p.Spec.Volumes, func(v v1.Volume) bool {
+		return v.PersistentVolumeClaim != nil || v.Ephemeral != nil || v.PortworxVolume != nil
+	})
 }
 
 func selectsNamespaces(p *v1.Pod) bool {

@@ -60,6 +60,67 @@ func TestRules(t *testing.T) {
 	require.Empty(t, rules("1.36", "1.36"))
 }
 
+// pairs are two nodes of unlike balance. n1 has an image of the pod's container, n2 the image of its volume.
+const pairs = `
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: "10", memory: 10Gi, pods: "110"}, images: [{names: ["app:1"], sizeBytes: 356515840}]}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: "10", memory: 10Gi, pods: "110"}, images: [{names: ["model:1"], sizeBytes: 253755392}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: even, namespace: default}, spec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: "5", memory: 5Gi}}}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: uneven, namespace: default}, spec: {nodeName: n2, containers: [{name: c, resources: {requests: {cpu: "8", memory: 2Gi}}}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: default}, spec: {volumes: [{name: m, image: {reference: "model:1"}}], containers: [{name: c, image: "app:1", resources: {requests: {cpu: "1", memory: 3Gi}}}]}}
+`
+
+// shrunk has a node whose first pod counts with 3 cpu in v1.37, with 1 before; gpu a node whose device serves a running pod.
+const (
+	shrunk = `
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: "4", memory: 10Gi, pods: "110"}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: init, namespace: default}, spec: {nodeName: n1, initContainers: [{name: i, resources: {requests: {cpu: "1"}}}], containers: [{name: c, resources: {requests: {cpu: "1"}}}]}, status: {phase: Running, initContainerStatuses: [{name: i, resources: {requests: {cpu: "3"}}}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: late, namespace: default}, spec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: "2"}}}]}, status: {phase: Running}}
+`
+	gpu = `
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: "4", memory: 10Gi, pods: "110"}}}
+---
+{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu}, spec: {extendedResourceName: example.com/gpu}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: s}, spec: {driver: drv, nodeName: n1, pool: {name: n1, generation: 1, resourceSliceCount: 1}, devices: [{name: d0}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: trains, namespace: default}, spec: {nodeName: n1, containers: [{name: c, resources: {requests: {example.com/gpu: "1"}}}]}, status: {phase: Running}}
+`
+)
+
+// A change that two rules make together has both; a running pod that its node refuses has the rule, also when another pod of the node
+// is the reason.
+func TestRulesTogether(t *testing.T) {
+	for name, c := range map[string]struct{ objects, from, to, want string }{
+		"two scores":      {pairs, "1.35", "1.36", "default/web L5.2 L5.1"},
+		"back":            {pairs, "1.36", "1.35", "default/web L5.2 L5.1"},
+		"resized":         {shrunk, "1.36", "1.37", "default/late L4.3"},
+		"resized earlier": {shrunk, "1.35", "1.36", ""},
+		"devices":         {gpu, "1.36", "1.35", "default/trains L3.3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			code := Run([]string{"-f", "-", "-from", c.from, "-to", c.to, "-o", "json"}, strings.NewReader(c.objects), &out, &errs)
+			require.Zero(t, code, errs.String())
+			var a upgradeReport
+			require.NoError(t, json.Unmarshal(out.Bytes(), &a))
+			var got []string
+			for _, p := range a.Pods {
+				got = append(append(got, p.Pod), ids(p.Rules)...)
+			}
+			for _, p := range a.Running {
+				got = append(append(got, p.Pod), ids(p.Rules)...)
+			}
+			require.Equal(t, c.want, strings.Join(got, " "))
+		})
+	}
+}
+
 func TestConfiguration(t *testing.T) {
 	fields := func(from, to string) (out []string) {
 		_, text, errs := run(shipped(from, to, "-o", "json", "-config", "../testdata/scheduler.yaml")...)
