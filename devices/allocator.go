@@ -29,7 +29,7 @@ type Allocator struct {
 // NewAllocator returns an allocator over a ledger and its inventory. classes returns the device class of a name, nil when
 // the class does not exist. The ledger and classes must not be nil. With a nil compiler every selector is an error.
 func NewAllocator(ledger *Ledger, classes func(name string) *resourcev1.DeviceClass, compiler SelectorCompiler, options Options) *Allocator {
-	return &Allocator{inventory: ledger.inventory, ledger: ledger, classes: classes, compiler: compiler, options: options, programs: map[string]*program{},
+	return &Allocator{inventory: ledger.inventory, ledger: ledger, classes: classes, compiler: compiler, options: options.released(), programs: map[string]*program{},
 		views: map[string]*view{}, seenBy: make([][]int32, len(ledger.inventory.pools)), shapes: map[string]*shape{}, numbers: map[string]int32{}, classIDs: map[*resourcev1.DeviceClass]int32{}}
 }
 

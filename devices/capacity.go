@@ -112,6 +112,16 @@ func (s *Search) room(d *device, taken capacities) bool {
 	return true
 }
 
+// fits reports whether a device that nobody uses has room for an amount.
+func fits(d *device, taken capacities) bool {
+	for name, amount := range taken {
+		if have := d.object.Capacity[name].Value; amount.Cmp(have) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // shared reports whether an earlier choice of this search shares the device.
 func (s *Search) shared(d *device) bool {
 	for k := range s.choices {

@@ -85,7 +85,9 @@ func TestClaimHint(t *testing.T) {
 	testkit.Run(t, []test{
 		{"the claim is missing", "the pod waits for its claim", world{}, allocated(other), other, false},
 		{"another claim is freed", "its devices are free", all, allocated(other), other, true},
-		{"another claim is deleted", "only a lost allocation frees devices", all, allocated(other), nil, false},
+		{"another claim is deleted", "its devices are free", all, allocated(other), nil, true},
+		{"a claim is deleted and the own one is missing", "the deletion counts first", world{}, allocated(other), nil, true},
+		{"a claim without devices is deleted", "nothing is free", all, other, nil, false},
 		{"another claim is added", "the pod does not use it", all, nil, other, false},
 		{"the claim is added", "the pod waited for it", all, nil, mine, true},
 		{"the status stays", "nothing that the pod needs changed", all, mine, mine.DeepCopy(), false},

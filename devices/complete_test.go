@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/release"
 )
 
 // Complete finds an allocation exactly when trying every choice of devices finds one.
@@ -27,7 +28,7 @@ func TestComplete(t *testing.T) {
 		slices := r.slices()
 		var running, wanted []*resourcev1.ResourceClaim
 		ledger := devices.NewLedger(devices.NewInventory(slices))
-		allocator := devices.NewAllocator(ledger, class, equals{}, devices.Options{Steps: 100_000})
+		allocator := devices.NewAllocator(ledger, class, equals{}, devices.Options{Steps: 100_000, Release: release.Versions()[2+seed%2]})
 		for k := range r.IntN(3) {
 			c := r.claim(fmt.Sprintf("running-%d", k))
 			if results, ok, err := allocator.Compile(c).Allocate(r.nodes[0]); ok && err == nil {

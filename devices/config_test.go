@@ -10,6 +10,7 @@ import (
 
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 // Configurations of classes come first, then those of the claim, by request (rule U7.13, worked examples U-103 and U-104).
@@ -35,21 +36,27 @@ func TestConfigs(t *testing.T) {
 		devices  int
 		requests []resourcev1.DeviceRequest
 		configs  []resourcev1.DeviceClaimConfiguration
-		once     bool
+		options  devices.Options
 		want     []string
 	}
 	testkit.Run(t, []test{
 		{"U-103", 3, []resourcev1.DeviceRequest{exact("r1", "c1"), exact("r2", "c2"), exact("r3", "c1")},
-			[]resourcev1.DeviceClaimConfiguration{config("all"), config("one", "r2"), config("two", "r1", "r3"), config("none", "zz")}, false,
+			[]resourcev1.DeviceClaimConfiguration{config("all"), config("one", "r2"), config("two", "r1", "r3"), config("none", "zz")}, devices.Options{},
 			[]string{"FromClass [r1 r3] A", "FromClass [r1 r3] B", "FromClass [r2] Z", "FromClaim [] all", "FromClaim [r2] one", "FromClaim [r1 r3] two", "FromClaim [r1 r3] two"}},
 		{"U-103 without the quirk", 3, []resourcev1.DeviceRequest{exact("r1", "c1"), exact("r2", "c2"), exact("r3", "c1")},
-			[]resourcev1.DeviceClaimConfiguration{config("two", "r1", "r3")}, true,
+			[]resourcev1.DeviceClaimConfiguration{config("two", "r1", "r3")}, devices.Options{ConfigOnce: true},
 			[]string{"FromClass [r1 r3] A", "FromClass [r1 r3] B", "FromClass [r2] Z", "FromClaim [r1 r3] two"}},
 		{"U-104", 1, []resourcev1.DeviceRequest{{Name: "r", FirstAvailable: []resourcev1.DeviceSubRequest{sub("x", "c1", 2), sub("y", "c2", 1)}}},
-			[]resourcev1.DeviceClaimConfiguration{config("x", "r/x"), config("y", "r/y"), config("r", "r"), config("ry", "r", "r/y")}, false,
+			[]resourcev1.DeviceClaimConfiguration{config("x", "r/x"), config("y", "r/y"), config("r", "r"), config("ry", "r", "r/y")}, devices.Options{},
 			[]string{"FromClass [r/y] Z", "FromClaim [r/y] y", "FromClaim [r] r", "FromClaim [r r/y] ry"}},
-		{"U-104 with a class that two requests share", 2, []resourcev1.DeviceRequest{exact("r1", "c1"), {Name: "r2", FirstAvailable: []resourcev1.DeviceSubRequest{sub("x", "c1", 7), sub("y", "c1", 1)}}}, nil, false,
+		{"U-104 with a class that two requests share", 2, []resourcev1.DeviceRequest{exact("r1", "c1"), {Name: "r2", FirstAvailable: []resourcev1.DeviceSubRequest{sub("x", "c1", 7), sub("y", "c1", 1)}}}, nil, devices.Options{},
 			[]string{"FromClass [r1 r2/y] A", "FromClass [r1 r2/y] B"}},
+		{"L1.7 some requests", 3, []resourcev1.DeviceRequest{exact("r1", "c1"), exact("r2", "c2"), exact("r3", "c1")},
+			[]resourcev1.DeviceClaimConfiguration{config("all"), config("one", "r2"), config("two", "r1", "r3"), config("none", "zz")}, devices.Options{Release: release.V1_37},
+			[]string{"FromClass [r1 r3] A", "FromClass [r1 r3] B", "FromClass [r2] Z", "FromClaim [] all", "FromClaim [r2] one", "FromClaim [r1 r3] two"}},
+		{"L1.7 all requests", 2, []resourcev1.DeviceRequest{exact("r1", "c1"), exact("r2", "c1")},
+			[]resourcev1.DeviceClaimConfiguration{config("both", "r1", "r2")}, devices.Options{Release: release.V1_37},
+			[]string{"FromClass [] A", "FromClass [] B", "FromClaim [] both"}},
 	}, func(t *testing.T, c test) {
 		slice := gpus("n1")
 		device := slice.Spec.Devices[0]
@@ -61,7 +68,7 @@ func TestConfigs(t *testing.T) {
 		claim := gpuClaim("k", 1)
 		claim.Spec.Devices = resourcev1.DeviceClaim{Requests: c.requests, Config: c.configs}
 		ledger := devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{slice}))
-		allocator := devices.NewAllocator(ledger, func(name string) *resourcev1.DeviceClass { return classes[name] }, nil, devices.Options{ConfigOnce: c.once})
+		allocator := devices.NewAllocator(ledger, func(name string) *resourcev1.DeviceClass { return classes[name] }, nil, c.options)
 		results, ok, err := allocator.Compile(claim).Allocate(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
 		require.NoError(t, err)
 		require.True(t, ok)

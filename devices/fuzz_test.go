@@ -11,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 // FuzzAllocate checks every allocation: no device twice, no device that somebody has, exactly the requested number of
@@ -47,7 +48,7 @@ func FuzzAllocate(f *testing.F) {
 		}
 		before := claim.DeepCopy()
 		ledger := devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{slice}), running)
-		allocator := devices.NewAllocator(ledger, class, nil, devices.Options{Steps: 100_000})
+		allocator := devices.NewAllocator(ledger, class, nil, devices.Options{Steps: 100_000, Release: release.Versions()[b.Below(4)]})
 		node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
 		results, ok, err := allocator.Compile(claim).Allocate(node)
 		require.NoError(t, err)

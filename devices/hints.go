@@ -11,12 +11,13 @@ import (
 // ClaimHint is the queueing hint for ResourceClaim events (rule U8.15). old and new are *resourcev1.ResourceClaim; old is
 // nil for an addition, new for a deletion. The first line that holds decides:
 //
-//  1. The claims of the waiting pod do not all exist: false.
-//  2. Any claim lost its allocation: true, because devices became free.
-//  3. The claim is not one of the pod's claims: false.
-//  4. The claim was added: true.
-//  5. The status of the claim did not change: false.
-//  6. Otherwise: true.
+//  1. The claim was deleted, which v1.37 asks about (rule L7.16): whether it had an allocation.
+//  2. The claims of the waiting pod do not all exist: false.
+//  3. Any claim lost its allocation: true, because devices became free.
+//  4. The claim is not one of the pod's claims: false.
+//  5. The claim was added: true.
+//  6. The status of the claim did not change: false.
+//  7. Otherwise: true.
 //
 // The waiting pod and objects must not be nil. Objects of another type than ResourceClaim are an error.
 func ClaimHint(objects Objects) func(pod *v1.Pod, old, new any) (bool, error) {
@@ -25,14 +26,15 @@ func ClaimHint(objects Objects) func(pod *v1.Pod, old, new any) (bool, error) {
 		if err != nil {
 			return false, err
 		}
+		if after == nil {
+			return before != nil && before.Status.Allocation != nil, nil
+		}
 		claims, err := PodClaims(pod, objects)
 		switch {
 		case err != nil:
 			return false, nil // whatever the event is, the pod still waits for a claim
-		case before != nil && after != nil && before.Status.Allocation != nil && after.Status.Allocation == nil:
+		case before != nil && before.Status.Allocation != nil && after.Status.Allocation == nil:
 			return true, nil
-		case after == nil:
-			return false, nil
 		}
 		used := false
 		for _, c := range claims {

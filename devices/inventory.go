@@ -23,13 +23,17 @@ func (d ID) String() string { return d.Driver + "/" + d.Pool + "/" + d.Device }
 // Inventory is the content of all ResourceSlices of a cluster, prepared for questions about many nodes. It is immutable and
 // safe for concurrent use.
 type Inventory struct {
-	index   map[ID]int32 // ID of each device
-	poolOf  []int32      // by index of a device: group.at
-	pools   map[poolKey]*group
-	byNode  map[string][]*slice // by node name: slices of this node without shared counters
-	open    []*slice            // all other slices without shared counters
-	both    []*slice            // slices with shared counters and with devices
-	coupled bool                // the answer for one node can depend on the nodes that were asked before (quirk U10.2)
+	index  map[ID]int32 // ID of each device
+	poolOf []int32      // by index of a device: group.at
+	pools  map[poolKey]*group
+	byNode map[string][]*slice // by node name: slices of this node without shared counters
+	open   []*slice            // all other slices without shared counters
+	both   []*slice            // slices with shared counters and with devices
+
+	countersByNode map[string][]*slice // slices with shared counters, as byNode and open
+	countersOpen   []*slice
+
+	coupled bool // the answer for one node can depend on the nodes that were asked before (quirk U10.2)
 }
 
 // group is all slices of a pool in the cluster.
@@ -75,16 +79,20 @@ type device struct {
 // NewInventory prepares slices. It keeps the slices and does not copy them: they must not change. The order of the list has
 // no influence. A slice must not be nil; an empty list offers nothing. When a node selector cannot be parsed, every question that meets it returns an error, as in v1.36.
 func NewInventory(list []*resourcev1.ResourceSlice) *Inventory {
-	inv := &Inventory{index: map[ID]int32{}, pools: map[poolKey]*group{}, byNode: map[string][]*slice{}}
+	inv := &Inventory{index: map[ID]int32{}, pools: map[poolKey]*group{}, byNode: map[string][]*slice{}, countersByNode: map[string][]*slice{}}
 	contents, kinds := contents{}, contents{}
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b *resourcev1.ResourceSlice) int { return strings.Compare(a.Name, b.Name) })
 	for _, object := range list {
 		s := inv.add(object, contents, kinds)
-		switch name := object.Spec.NodeName; {
-		case s.counters && len(s.devices) > 0:
+		if s.counters && len(s.devices) > 0 {
 			inv.both = append(inv.both, s)
+		}
+		switch name := object.Spec.NodeName; {
+		case s.counters && name != nil && *name != "":
+			inv.countersByNode[*name] = append(inv.countersByNode[*name], s)
 		case s.counters:
+			inv.countersOpen = append(inv.countersOpen, s)
 		case name != nil && *name != "":
 			inv.byNode[*name] = append(inv.byNode[*name], s)
 		default:

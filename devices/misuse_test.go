@@ -76,7 +76,6 @@ func TestMisuse(t *testing.T) {
 		"Search.Explain":    object,
 		"Search.Verdicts":   object,
 		"Unreserved":        object,
-		"claim hint":        object,
 		"FatalError.Error":  "the zero value is not usable",
 	}, nodes(), ledger(), allocator(), devices.Objects(objects), claimPod(), gpuClaim("web", 1))
 }

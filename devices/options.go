@@ -1,9 +1,16 @@
 package devices
 
-import "k8s.io/apimachinery/pkg/types"
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/release"
+)
 
 // Options choose behaviour that differs from v1.36. The zero value is v1.36.3's behaviour with its quirks.
 type Options struct {
+	// Release is the release to follow. v1.37 has no quirks U10.1, U10.2, U10.4, U10.6 and U10.8, whatever the fields below say.
+	Release release.Version
+
 	// Steps bounds the number of devices that a search tries on one node; 0 sets no bound. v1.36 has a time-out of ten
 	// seconds instead.
 	Steps int
@@ -22,7 +29,7 @@ type Options struct {
 	// AllPerNode rejects only the node when allocationMode All violates a constraint. v1.36 ends the attempt with an error
 	// (quirk U10.5).
 	AllPerNode bool
-	// AllStatic makes allocationMode All include shareable devices without room. The request then fails, as it does with
+	// AllStatic makes allocationMode All include shareable devices that have no room now. The request then fails, as it does with
 	// dedicated devices (quirk U10.6).
 	AllStatic bool
 	// ConfigOnce copies a claim's config once, however many requests it names (quirk U10.8).

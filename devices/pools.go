@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+
+	"github.com/podberth/podberth/release"
 )
 
 // pool is the part of a pool that one node sees.
@@ -35,7 +37,7 @@ const (
 func (a *Allocator) poolsOf(node *v1.Node) ([]*pool, error) {
 	inv := a.inventory
 	relevant := map[poolKey][]*slice{}
-	for _, list := range [][]*slice{inv.byNode[node.Name], inv.open} {
+	for _, list := range a.offering(node) {
 		for _, s := range list {
 			ok, err := s.relevant(node)
 			if err != nil {
@@ -48,7 +50,10 @@ func (a *Allocator) poolsOf(node *v1.Node) ([]*pool, error) {
 	}
 	var out []*pool
 	for key, list := range relevant {
-		if p := inv.pool(key, append(list, inv.pools[key].counters...), a.options); p != nil {
+		if countersEverywhere(a.options.Release) {
+			list = append(list, inv.pools[key].counters...)
+		}
+		if p := inv.pool(key, list, a.options); p != nil {
 			out = append(out, p)
 		}
 	}
@@ -71,7 +76,7 @@ func (a *Allocator) poolsOf(node *v1.Node) ([]*pool, error) {
 
 // troubled returns the pools that are incomplete or invalid for a node that sees only their slices with counters.
 func (a *Allocator) troubled() []*pool {
-	if !a.checked {
+	if !a.checked && countersEverywhere(a.options.Release) {
 		a.checked = true
 		for key, g := range a.inventory.pools {
 			if len(g.counters) == 0 {
@@ -149,12 +154,12 @@ func (inv *Inventory) pool(key poolKey, relevant []*slice, options Options) *poo
 		p.state, p.reason = incomplete, fmt.Sprintf("%d of %d slices", len(p.all), want)
 		return p
 	}
-	p.fill(relevant)
+	p.fill(relevant, options.Release)
 	return p
 }
 
 // fill adds the devices and counter sets of the slices and finds contradictions between them (rule U3.6).
-func (p *pool) fill(relevant []*slice) {
+func (p *pool) fill(relevant []*slice, v release.Version) {
 	p.sets = map[counterID]counter{}
 	names, sets := map[string]bool{}, map[string]bool{}
 	broken := func(format string, args ...any) {
@@ -162,7 +167,7 @@ func (p *pool) fill(relevant []*slice) {
 			p.state, p.reason = invalid, fmt.Sprintf(format, args...)
 		}
 	}
-	for _, s := range relevant {
+	for _, s := range p.all {
 		for k := range s.object.Spec.SharedCounters {
 			set := &s.object.Spec.SharedCounters[k]
 			if sets[set.Name] {
@@ -173,6 +178,8 @@ func (p *pool) fill(relevant []*slice) {
 				p.sets[counterID{set.Name, name}] = counter{c.Value}
 			}
 		}
+	}
+	for _, s := range relevant {
 		if s.counters {
 			continue
 		}
@@ -187,6 +194,9 @@ func (p *pool) fill(relevant []*slice) {
 		}
 	}
 	for _, s := range p.all {
+		if s.counters && !countersEverywhere(v) {
+			continue
+		}
 		for k := range s.devices {
 			p.checkCounters(s.devices[k].object, sets, broken)
 		}

@@ -140,7 +140,7 @@ func (s *Search) selectable(d *device, r *request) (bool, error) {
 	for _, ref := range r.selectors {
 		ok, err := s.allocator.matches(ref.program, d)
 		if err != nil {
-			return false, fatal("%s: selector #%d: %w", ref.prefix, ref.at, err)
+			return false, selectorFault(s.options.Release, ref, d, err)
 		}
 		if !ok {
 			return false, nil

@@ -85,19 +85,28 @@ func (s *Search) config(claim int) []resourcev1.DeviceAllocationConfiguration {
 			out[at+j].Requests = append(out[at+j].Requests, r.result())
 		}
 	}
+	for k := range out {
+		out[k].Requests = s.namesOf(claim, out[k].Requests, len(out[k].Requests))
+	}
 	for k := range c.object.Spec.Devices.Config {
 		config := &c.object.Spec.Devices.Config[k]
-		for range s.copies(claim, config.Requests) {
+		n := s.holdsFor(claim, config.Requests)
+		names := s.namesOf(claim, config.Requests, n)
+		if s.options.ConfigOnce {
+			n = min(n, 1)
+		}
+		for range n {
 			out = append(out, resourcev1.DeviceAllocationConfiguration{
-				Source: resourcev1.AllocationConfigSourceClaim, Requests: slices.Clone(config.Requests), DeviceConfiguration: *config.DeviceConfiguration.DeepCopy(),
+				Source: resourcev1.AllocationConfigSourceClaim, Requests: slices.Clone(names), DeviceConfiguration: *config.DeviceConfiguration.DeepCopy(),
 			})
 		}
 	}
 	return out
 }
 
-// copies returns how often a config that names requests enters the allocation: once for each request (quirk U10.8).
-func (s *Search) copies(claim int, names []string) int {
+// holdsFor returns the number of requests of a claim that a config names; 1 for a config that names none. So often the config enters
+// the allocation (quirk U10.8).
+func (s *Search) holdsFor(claim int, names []string) int {
 	if len(names) == 0 {
 		return 1
 	}
@@ -108,10 +117,15 @@ func (s *Search) copies(claim int, names []string) int {
 			n++
 		}
 	}
-	if s.options.ConfigOnce {
-		return min(n, 1)
-	}
 	return n
+}
+
+// namesOf returns the names of requests that a config has in the allocation. The config holds for n requests.
+func (s *Search) namesOf(claim int, names []string, n int) []string {
+	if n == len(s.claims[claim].asks) && leavesOutNames(s.options.Release) {
+		return nil
+	}
+	return names
 }
 
 // nodeSelector returns the nodes on which a claim's allocation can be used; nil means all nodes (rule U7.14).

@@ -157,7 +157,7 @@ func (s *Search) collect(c *claimAsk, r *request) error {
 			if err != nil {
 				return err
 			}
-			if ok && (s.options.AllStatic || s.room(d, taken)) {
+			if ok && (s.room(d, taken) || s.options.AllStatic && fits(d, taken)) {
 				s.found[r.id] = append(s.found[r.id], candidate{p, d})
 			}
 		}

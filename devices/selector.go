@@ -36,7 +36,7 @@ type program struct {
 	answers  map[int32]bool // by device.content
 }
 
-// matches evaluates an expression for a device. prefix is the start of error texts and says where the expression is.
+// matches evaluates an expression for a device.
 func (a *Allocator) matches(p *program, d *device) (bool, error) {
 	if !p.compiled {
 		p.compiled = true
@@ -47,18 +47,24 @@ func (a *Allocator) matches(p *program, d *device) (bool, error) {
 		}
 	}
 	if p.err != nil {
-		return false, &selectorError{"CEL compile error", p.err}
+		return false, &selectorError{compiling, p.err}
 	}
 	if ok, known := p.answers[d.content]; known {
 		return ok, nil
 	}
 	ok, err := p.selector.Matches(Device{d.id.Driver, d.shares, d.object.Attributes, d.object.Capacity})
 	if err != nil {
-		return false, &selectorError{"CEL runtime error", err}
+		return false, &selectorError{evaluating, err}
 	}
 	p.answers[d.content] = ok
 	return ok, nil
 }
+
+// Stages of a selector.
+const (
+	compiling  = "CEL compile error"
+	evaluating = "CEL runtime error"
+)
 
 type selectorError struct {
 	stage string

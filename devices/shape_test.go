@@ -16,6 +16,7 @@ import (
 
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/release"
 )
 
 // equals compiles "NAME=VALUE": the device's attribute NAME has the string VALUE. A device without the attribute is an error.
@@ -167,12 +168,13 @@ func TestKeptAnswers(t *testing.T) {
 	fits, shared := 0, 0
 	for seed := range racks {
 		r := &rack{Rand: rand.New(rand.NewPCG(uint64(seed), 1)), free: seed%3 == 0}
+		o := devices.Options{Release: release.Versions()[2+seed%2]}
 		for k := range 2 + r.IntN(5) {
 			r.nodes = append(r.nodes, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", k)}})
 		}
 		inventory := devices.NewInventory(r.slices())
 		ledger := devices.NewLedger(inventory)
-		kept := devices.NewAllocator(ledger, class, equals{}, devices.Options{})
+		kept := devices.NewAllocator(ledger, class, equals{}, o)
 		var running []*resourcev1.ResourceClaim
 		for k := range pods {
 			w := &byName{}
@@ -184,7 +186,7 @@ func TestKeptAnswers(t *testing.T) {
 			pod := devices.Compile(user(fmt.Sprintf("p%d", k), names...), w, nil)
 			require.Equal(t, filter.Success, pod.Code(), pod.Reason())
 			now := pod.On(r.nodes, kept, devices.Clock{})
-			fresh := pod.On(r.nodes, devices.NewAllocator(devices.NewLedger(inventory, running...), class, equals{}, devices.Options{}), devices.Clock{})
+			fresh := pod.On(r.nodes, devices.NewAllocator(devices.NewLedger(inventory, running...), class, equals{}, o), devices.Clock{})
 			chosen := -1
 			for i := range r.nodes {
 				got, want := now.Check(i), fresh.Check(i)
@@ -198,7 +200,7 @@ func TestKeptAnswers(t *testing.T) {
 				require.Equal(t, fresh.Allocation(i), now.Allocation(i), "seed %d pod %d node %d", seed, k, i)
 			}
 			for _, i := range r.Perm(len(r.nodes)) { // a search of its own on each node
-				search := devices.NewAllocator(ledger, class, equals{}, devices.Options{}).Compile(w.list...)
+				search := devices.NewAllocator(ledger, class, equals{}, o).Compile(w.list...)
 				results, ok, err := search.Allocate(r.nodes[i])
 				if err == nil && now.Check(i) != 0 {
 					require.False(t, ok && !r.free, "seed %d pod %d node %d", seed, k, i)

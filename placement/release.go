@@ -12,7 +12,7 @@ import (
 func (a PluginArgs) released() PluginArgs {
 	for _, v := range []*release.Version{
 		&a.NodeResourcesFit.Fit.Release, &a.BalancedAllocation.Release, &a.PodTopologySpread.Release, &a.InterPodAffinity.Release,
-		&a.Volumes.Release,
+		&a.Volumes.Release, &a.Devices.Search.Release,
 	} {
 		if *v == release.Current {
 			*v = a.Release

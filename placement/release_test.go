@@ -67,7 +67,15 @@ func TestDecisionsOfReleases(t *testing.T) {
 	cordoned := one()
 	cordoned.Spec.Unschedulable = true
 	missing, other := "0/1 nodes are available: 1 Insufficient example.com/gpu.", "0/1 nodes are available: 1 cannot allocate all claims."
+	n1, n2 := "n1", "n2"
+	pool := resourcev1.ResourcePool{Name: "p", ResourceSliceCount: 1}
+	offered := &resourcev1.ResourceSlice{Spec: resourcev1.ResourceSliceSpec{Driver: "drv", Pool: pool, NodeName: &n1, Devices: []resourcev1.Device{{Name: "d"}}}}
+	counters := &resourcev1.ResourceSlice{Spec: resourcev1.ResourceSliceSpec{Driver: "drv", Pool: pool, NodeName: &n2, SharedCounters: []resourcev1.CounterSet{{Name: "set"}}}}
+	offered.Name, counters.Name = "offered", "counters"
 	testkit.Run(t, []test{
+		{"L1.6", "the slice with counters is another node's", testkit.Pod("p").Request("example.com/gpu=1").Obj(),
+			cluster.Objects{Nodes: []*v1.Node{one()}, DeviceClasses: []*resourcev1.DeviceClass{class}, ResourceSlices: []*resourcev1.ResourceSlice{offered, counters}},
+			[4]string{missing, missing, other, placed}},
 		{"L2.2", "the node does not declare the feature", restarting, cluster.Objects{Nodes: []*v1.Node{one()}},
 			[4]string{placed, placed, "0/1 nodes are available: 1 node(s) didn't match Pod's required features.", "0/1 nodes are available: 1 node(s) didn't match Pod's required features."}},
 		{"L2.1", "the first plugin speaks", named, cluster.Objects{Nodes: []*v1.Node{cordoned}},

@@ -5,22 +5,30 @@ import (
 	"flag"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/podberth/podberth/conformance/gen"
 	"github.com/podberth/podberth/devices"
 )
 
-var (
-	clusters = flag.Int("clusters", 1500, "generated cases")
-	seed     = flag.Uint64("seed", 1, "of the generator")
-)
+// The flags -clusters and -seed are those of the whole module: here the number of generated cases, and the seed of the generator.
+var clusters, seed = gen.Clusters, gen.Seed
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if *clusters == 0 {
+		*clusters = 1500
+	}
+	os.Exit(m.Run())
+}
 
 func newGenerator(k int) *generator {
-	return &generator{Rand: rand.New(rand.NewPCG(*seed, uint64(k)))}
+	return &generator{Rand: rand.New(rand.NewPCG(uint64(*seed), uint64(k)))}
 }
 
 // podberth and the real allocator give the same devices in the same order, the same results and the same errors.
@@ -49,7 +57,7 @@ func TestAllocator(t *testing.T) {
 				fatal++
 			}
 			if x, y := a.String(), b.String(); !equalText(x, y) {
-				t.Fatalf("seed %d case %d, node %s\nhere:\n%s\nv1.36.3:\n%s\n%s", *seed, k, w.nodes[n].Name, x, y, w.yaml(t))
+				t.Fatalf("seed %d case %d, node %s\nhere:\n%s\nthere:\n%s\n%s", *seed, k, w.nodes[n].Name, x, y, w.yaml(t))
 			}
 		}
 		maps.Copy(names, theirs.outcomes())

@@ -6,8 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/devices"
-	"github.com/podberth/podberth/devices/cel"
 )
 
 // quirks has each quirk of the search alone, removed.
@@ -35,8 +35,8 @@ func TestComplete(t *testing.T) {
 		}
 		ledger := devices.NewLedger(devices.NewInventory(w.slices), w.running...)
 		ask := func(o devices.Options) *devices.Search {
-			o.Steps = steps
-			return devices.NewAllocator(ledger, classList(w.classes).find, cel.NewCompiler(), o).Compile(w.claims...)
+			o.Steps, o.Release = steps, trial.Linked
+			return devices.NewAllocator(ledger, classList(w.classes).find, compiler, o).Compile(w.claims...)
 		}
 		search := ask(devices.Options{})
 		for n, node := range w.nodes {

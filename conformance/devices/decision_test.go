@@ -13,8 +13,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/devices"
-	"github.com/podberth/podberth/devices/cel"
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/placement"
 )
@@ -63,7 +63,7 @@ func TestDecisions(t *testing.T) {
 			here.message = otherError(w, here.message, there.message)
 		}
 		if here.kind != there.kind || !equalText(here.message, there.message) || here.feasible != there.feasible || !slices.Equal(here.rejecters, there.rejecters) {
-			t.Fatalf("seed %d case %d\nhere:    %+v\nv1.36.3: %+v\n%s", *seed, k, here, there, w.podYAML(t))
+			t.Fatalf("seed %d case %d\nhere:  %+v\nthere: %+v\n%s", *seed, k, here, there, w.podYAML(t))
 		}
 		if here.kind == "placed" && !bestNode(t, placer, snapshot, w.pod, result.SuggestedHost) {
 			t.Fatalf("seed %d case %d: v1.36.3 takes %s, which does not have the best score here\n%s", *seed, k, result.SuggestedHost, w.podYAML(t))
@@ -101,7 +101,7 @@ func placerOf(t *testing.T, w *podWorld) (*placement.Placer, *cluster.Snapshot) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := placement.PluginArgs{Devices: tracker.Options{Compiler: cel.NewCompiler(), Search: devices.Options{Steps: steps}, Now: time.Now}}
+	args := placement.PluginArgs{Release: trial.Linked, Devices: tracker.Options{Compiler: compiler, Search: devices.Options{Steps: steps}, Now: time.Now}}
 	placer, err := placement.NewPlacer(snapshot, args.Profile())
 	if err != nil {
 		t.Fatal(err)

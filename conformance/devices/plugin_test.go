@@ -19,8 +19,8 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/conformance/real"
+	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/devices"
-	"github.com/podberth/podberth/devices/cel"
 	"github.com/podberth/podberth/filter"
 )
 
@@ -255,7 +255,7 @@ func oursOfPod(w *podWorld, nodes []*v1.Node) (pre string, verdicts []string) {
 		return pod.Code().String() + " " + pod.Reason(), nil
 	}
 	ledger := devices.NewLedger(devices.NewInventory(w.slices), w.all()...)
-	allocator := devices.NewAllocator(ledger, classList(w.classes).find, cel.NewCompiler(), devices.Options{Steps: steps})
+	allocator := devices.NewAllocator(ledger, classList(w.classes).find, compiler, devices.Options{Steps: steps, Release: trial.Linked})
 	state := pod.On(nodeList(nodes), allocator, devices.Clock{Now: time.Now()})
 	for i := range nodes {
 		if v := state.Check(i); v != 0 {
@@ -308,13 +308,13 @@ func TestPlugin(t *testing.T) {
 			t.Fatal(err)
 		}
 		if pre != want {
-			t.Fatalf("seed %d case %d\nhere:    %s\nv1.36.3: %s\n%s", *seed, k, pre, want, w.podYAML(t))
+			t.Fatalf("seed %d case %d\nhere:  %s\nthere: %s\n%s", *seed, k, pre, want, w.podYAML(t))
 		}
 		outcomes[strings.Fields(pre)[0]]++
 		for i, want := range theirVerdicts {
 			outcomes[kind(verdicts[i])]++
 			if !equalText(verdicts[i], want) {
-				t.Fatalf("seed %d case %d, node %s\nhere:    %s\nv1.36.3: %s\n%s", *seed, k, nodes[i].Name, verdicts[i], want, w.podYAML(t))
+				t.Fatalf("seed %d case %d, node %s\nhere:  %s\nthere: %s\n%s", *seed, k, nodes[i].Name, verdicts[i], want, w.podYAML(t))
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	dracel "k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/structured"
 
+	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/devices/cel"
 )
@@ -89,9 +90,12 @@ func theirsOf(w *world) (answers, error) {
 	return out, nil
 }
 
+// compiler is package devices' for all cases, as expressionC is v1.36.3's.
+var compiler = cel.NewCompiler()
+
 func oursOf(w *world) answers {
 	ledger := devices.NewLedger(devices.NewInventory(w.slices), w.running...)
-	search := devices.NewAllocator(ledger, classList(w.classes).find, cel.NewCompiler(), devices.Options{Steps: steps}).Compile(w.claims...)
+	search := devices.NewAllocator(ledger, classList(w.classes).find, compiler, devices.Options{Steps: steps, Release: trial.Linked}).Compile(w.claims...)
 	var out answers
 	for _, n := range w.nodes {
 		r, ok, err := search.Allocate(n)

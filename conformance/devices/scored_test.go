@@ -10,6 +10,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/conformance/real"
+	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/devices/cel"
 	"github.com/podberth/podberth/devices/tracker"
@@ -95,7 +96,7 @@ func scoreDevices(t *testing.T, theirs config.ScoringStrategyType, kind string) 
 			}
 			ours := w.scores(t, kind, plugin, names)
 			if theirs.Skip != (ours == nil) || !slices.Equal(ours, theirs.Raw) {
-				t.Fatalf("seed %d case %d, %s\nhere:    %v\nv1.36.3: %v\n%s", *seed, k, plugin, ours, theirs.Raw, w.podYAML(t))
+				t.Fatalf("seed %d case %d, %s\nhere:  %v\nthere: %v\n%s", *seed, k, plugin, ours, theirs.Raw, w.podYAML(t))
 			}
 			seen := map[string]bool{plugin: true}
 			for _, raw := range ours {
@@ -133,6 +134,7 @@ func (w *podWorld) scores(t *testing.T, kind string, plugin string, nodes []stri
 		list = append(list, score.Resource{Name: name, Weight: 1})
 	}
 	args := placement.PluginArgs{
+		Release:            trial.Linked,
 		Devices:            tracker.Options{Compiler: cel.NewCompiler(), Now: time.Now},
 		NodeResourcesFit:   placement.FitOptions{Args: score.FitArgs{ScoringStrategy: &score.Strategy{Type: kind, Resources: list}}},
 		BalancedAllocation: score.BalanceArgs{Resources: list},

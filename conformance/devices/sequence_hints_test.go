@@ -2,13 +2,13 @@ package devices
 
 import (
 	"fmt"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/podberth/podberth/conformance/registration"
+	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release"
@@ -22,18 +22,11 @@ func (q *sequence) sync() {
 	}
 	for _, pod := range q.waiting {
 		for _, c := range changes {
-			if c.new != nil || q.hearsDeletions() {
+			if c.new != nil || trial.Linked.AtLeast(release.V1_37) { // rule L7.16
 				q.claimHint(pod, c)
 			}
 		}
 	}
-}
-
-// hearsDeletions reports whether the plugin is registered for deletions of claims, as in v1.37.
-func (q *sequence) hearsDeletions() bool {
-	return slices.ContainsFunc(q.hints, func(r fwk.ClusterEventWithHint) bool {
-		return r.Event.Resource == fwk.ResourceClaim && r.Event.ActionType&fwk.Delete != 0
-	})
 }
 
 func (q *sequence) claimHint(pod *v1.Pod, c change) {
@@ -58,21 +51,13 @@ func (q *sequence) podHints(pod *v1.Pod) {
 	}
 }
 
-// release returns the release whose registrations the real scheduler has.
-func (q *sequence) release() release.Version {
-	if q.hearsDeletions() {
-		return release.V1_37
-	}
-	return release.V1_36
-}
-
 // hint compares the answer of one hint. A registration without a function always queues.
 func (q *sequence) hint(name string, resource fwk.EventResource, ours queue.Hint, pod *v1.Pod, old, new any) {
 	for _, r := range q.hints {
 		if r.Event.Resource != resource && (resource != fwk.Pod || r.Event.Resource != "TargetPod") {
 			continue
 		}
-		here, err := registration.Hint(q.release(), "DynamicResources", string(r.Event.Resource), ours)(pod, old, new)
+		here, err := registration.Hint(trial.Linked, "DynamicResources", string(r.Event.Resource), ours)(pod, old, new)
 		there, theirErr := r.QueueingHintFn(klog.Background(), pod, old, new)
 		q.names[name+": "+there.String()] = true
 		q.fail(fmt.Sprintf("%s of %s", name, pod.Name), fmt.Sprint(here, err), fmt.Sprint(there == fwk.Queue, theirErr))

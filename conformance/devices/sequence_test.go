@@ -18,9 +18,10 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/conformance/real"
+	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/devices"
-	"github.com/podberth/podberth/devices/cel"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/postfilter"
 )
 
 // plugin is DynamicResources at every extension point.
@@ -154,7 +155,7 @@ func (q *sequence) note(format string, args ...any) {
 
 func (q *sequence) fail(what, here, there string) {
 	if here != there {
-		q.t.Errorf("%s\nhere:    %s\nv1.36.3: %s", what, here, there)
+		q.t.Errorf("%s\nhere:  %s\nthere: %s", what, here, there)
 	}
 }
 
@@ -193,7 +194,7 @@ func (q *sequence) begin() {
 	}
 	q.claims, q.inFlight = map[string]*resourcev1.ResourceClaim{}, map[types.UID]*resourcev1.AllocationResult{}
 	q.ledger = devices.NewLedger(devices.NewInventory(q.w.slices))
-	q.allocator = devices.NewAllocator(q.ledger, classList(q.w.classes).find, cel.NewCompiler(), devices.Options{Steps: steps, ShareID: q.shareID})
+	q.allocator = devices.NewAllocator(q.ledger, classList(q.w.classes).find, compiler, devices.Options{Release: trial.Linked, Steps: steps, ShareID: q.shareID})
 	q.extended = devices.NewExtendedResources(slices.Values(q.w.classes))
 	for _, c := range q.w.running {
 		q.user(c)
@@ -361,7 +362,8 @@ func (q *sequence) postFilter(a *attempt, state *devices.State) {
 		q.names["PostFilter after PreFilter: "+statusText(status)] = true
 	}
 	release := state.Release()
-	q.fail("PostFilter", filter.Unschedulable.String()+" "+release.Reason, statusText(status))
+	text := postfilter.Text(trial.Linked, postfilter.Outcome{Devices: release.Reason})
+	q.fail("PostFilter", strings.TrimSpace(filter.Unschedulable.String()+" "+text), statusText(status))
 	q.names["PostFilter "+release.Reason] = true
 	if release.Deallocate != nil {
 		q.set(devices.Deallocated(q.deallocated(a, release.Deallocate)))

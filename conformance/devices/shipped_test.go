@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/devices/cel"
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/examples/dump"
@@ -56,7 +57,7 @@ func decideShipped(t *testing.T, file string) (pods, allocated int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := placement.PluginArgs{Devices: tracker.Options{Compiler: cel.NewCompiler(), Now: time.Now}}
+	args := placement.PluginArgs{Release: trial.Linked, Devices: tracker.Options{Compiler: cel.NewCompiler(), Now: time.Now}}
 	placer, err := placement.NewPlacer(snapshot, args.Profile())
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +71,7 @@ func decideShipped(t *testing.T, file string) (pods, allocated int) {
 		result, theirErr := s.Schedule(p)
 		here, there := decided(d), decidedByReal(result, theirErr)
 		if here.kind != there.kind || !equalText(here.message, there.message) || here.feasible != there.feasible || !slices.Equal(here.rejecters, there.rejecters) {
-			t.Errorf("%s\nhere:    %+v\nv1.36.3: %+v", p.Name, here, there)
+			t.Errorf("%s\nhere:  %+v\nthere: %+v", p.Name, here, there)
 			continue
 		}
 		if here.kind == "placed" && !bestNode(t, placer, snapshot, p, result.SuggestedHost) {

@@ -1,6 +1,7 @@
 package cel_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"regexp"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/devices/cel"
+	"github.com/podberth/podberth/release"
 )
 
 // The worked examples stand in testdata/worked.txt, parted by empty lines. The first line of a case is its id and what it
@@ -29,6 +31,7 @@ import (
 //	corrected                                                                                     without v1.36's quirks
 //	show reach | results                                                                          more in the answer
 //	= ANSWER
+//	in 1.37 = ANSWER                                                                              where v1.37 differs
 //
 // A slice belongs to the pool of its name and to node n1 unless the line says more: all, each, two, bad, "zone In a". A device
 // may have attributes (numa=0), capacity (cap.mem=10Gi), counters (uses.SET.COUNTER=N), multi, binding conditions (bc=, bf=),
@@ -54,12 +57,15 @@ func TestWorkedExamples(t *testing.T) {
 		seen[id] = true
 		t.Run(id, func(t *testing.T) {
 			w := parse(t, lines[1:])
-			got := w.answer()
-			if prefix, ok := strings.CutPrefix(w.want, "prefix "); ok {
-				require.True(t, strings.HasPrefix(got, "error "+prefix), "%s: %s", why, got)
-				return
+			for v, want := range map[release.Version]string{release.Current: w.want, release.V1_37: cmp.Or(w.next, w.want)} {
+				w.options.Release = v
+				got := w.answer()
+				if prefix, ok := strings.CutPrefix(want, "prefix "); ok {
+					require.True(t, strings.HasPrefix(got, "error "+prefix), "%s in %s: %s", why, v, got)
+					continue
+				}
+				require.Equal(t, want, got, "%s in %s", why, v)
 			}
-			require.Equal(t, w.want, got, why)
 		})
 	}
 	require.Greater(t, len(seen), 100)
@@ -72,6 +78,7 @@ type worked struct {
 	classes map[string]*resourcev1.DeviceClass
 	claims  []*resourcev1.ResourceClaim
 	want    string
+	next    string // in v1.37; "" is want
 	options devices.Options
 
 	showReach, showResults bool
@@ -88,6 +95,8 @@ func parse(t *testing.T, lines []string) *worked {
 		switch word, rest, _ := strings.Cut(line, " "); {
 		case word == "=":
 			w.want = expand(rest)
+		case strings.HasPrefix(line, "in 1.37 = "):
+			w.next = expand(strings.TrimPrefix(line, "in 1.37 = "))
 		case line == "corrected":
 			w.options = devices.Options{}.Corrected()
 		case line == "show reach":

@@ -1,0 +1,50 @@
+package devices
+
+import (
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/release"
+)
+
+// This file has the differences between releases in the allocation of devices.
+
+// released returns the options without the quirks that the release does not have: v1.37 has no U10.1 (rule L1.2), U10.2 (L1.3),
+// U10.4 (L1.4), U10.6 (L1.5) and U10.8 (L1.7).
+func (o Options) released() Options {
+	if o.Release.AtLeast(release.V1_37) {
+		o.CountersOnce, o.CountersByDriver, o.AllDistinct, o.AllStatic, o.ConfigOnce = true, true, true, true, true
+	}
+	return o
+}
+
+// offering returns the slices without counters, and in v1.37 also those with counters, that the node may reach (rule L1.6).
+func (a *Allocator) offering(node *v1.Node) [][]*slice {
+	inv := a.inventory
+	if countersEverywhere(a.options.Release) {
+		return [][]*slice{inv.byNode[node.Name], inv.open}
+	}
+	return [][]*slice{inv.byNode[node.Name], inv.open, inv.countersByNode[node.Name], inv.countersOpen}
+}
+
+// countersEverywhere reports whether every node looks at all slices with counters and at the counters of devices in them, as up to
+// v1.36. In v1.37 a node looks only at those that reach it, and not at devices in them (rule L1.6).
+func countersEverywhere(v release.Version) bool { return !v.AtLeast(release.V1_37) }
+
+// leavesOutNames reports whether a config that holds for all requests of a claim names no request in the allocation, as in v1.37
+// (rule L1.7).
+func leavesOutNames(v release.Version) bool { return v.AtLeast(release.V1_37) }
+
+// selectorFault returns the error of a selector. v1.37 names the device of an error in the evaluation, and has a hint for absent
+// attributes (rule L1.8).
+func selectorFault(v release.Version, ref selectorRef, d *device, err error) error {
+	if e, ok := err.(*selectorError); !ok || e.stage != evaluating || !v.AtLeast(release.V1_37) {
+		return fatal("%s: selector #%d: %w", ref.prefix, ref.at, err)
+	}
+	hint := ""
+	if strings.Contains(err.Error(), "no such key: ") {
+		hint = ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional fields"
+	}
+	return fatal("%s: selector #%d on device %s: %w%s", ref.prefix, ref.at, d.id, err, hint)
+}
