@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
@@ -121,7 +120,7 @@ var failing = []scenario{
 		w.pod("p1", "1")
 		<-asked
 		w.label("p1", "a", "b")
-		<-time.After(nodeSeen)
+		w.seen("the label", func(v *view) bool { return v.informer("p1").Labels["a"] == "b" })
 		release()
 		w.event("FailedScheduling", "p1")
 		w.bound("p1", "n1")
@@ -180,7 +179,7 @@ var failing = []scenario{
 		w.node("n1", "1")
 		x.once(1, http.MethodPost, "/binding", func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 			w.delete("p1")
-			<-time.After(nodeSeen) // the condition names the generation that the scheduler has seen
+			w.seen("the deletion", func(v *view) bool { return v.informer("p1").DeletionTimestamp != nil }) // the condition names the generation
 			return send()
 		})
 		w.pod("p1", "1", func(p *v1.Pod) { p.Finalizers = []string{"example.com/f"} })
@@ -194,10 +193,10 @@ var failing = []scenario{
 		w.pod("p1", "2")
 		w.unschedulable("p1", "1 Insufficient cpu")
 		w.bindElsewhere("p1", "n2")
-		<-time.After(nodeSeen)
-		_, err := w.api.CoreV1().Nodes().Patch(w.ctx, "n2", types.MergePatchType, []byte(`{"spec":{"unschedulable":null}}`), metav1.PatchOptions{})
+		w.boundSeen("p1", "n2")
+		n, err := w.api.CoreV1().Nodes().Patch(w.ctx, "n2", types.MergePatchType, []byte(`{"spec":{"unschedulable":null}}`), metav1.PatchOptions{})
 		require.NoError(w.t, err)
-		<-time.After(nodeSeen)
+		w.nodeSeen(n)
 		w.pod("p2", "2")
 		w.unschedulable("p2", "2 Insufficient cpu")
 	}},
@@ -343,7 +342,7 @@ var breaking = []scenario{
 			_, err := w.api.CoreV1().Nodes().Create(w.ctx, newNode("n3", "1"), metav1.CreateOptions{})
 			require.NoError(w.t, err)
 		})
-		<-time.After(nodeSeen)
+		w.seen("both nodes", func(v *view) bool { return v.node("n1") == nil && v.node("n3") != nil })
 		w.pod("p2", "2")
 		w.unschedulable("p2", "0/1 nodes are available: 1 Insufficient cpu")
 	}},

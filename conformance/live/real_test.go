@@ -45,12 +45,14 @@ func (w *world) kube(witnesses ...*witness) (stop func()) {
 	require.NoError(w.t, s.WaitForHandlersSync(ctx))
 	ended := make(chan struct{})
 	go func() { s.Run(ctx); close(ended) }()
+	gone := w.viewed(viewOfKube(s, factory.Core().V1().Pods().Lister()))
 	stopped := false
 	stop = func() {
 		if stopped {
 			return
 		}
 		stopped = true
+		gone()
 		cancel()
 		<-ended
 		factory.Shutdown()

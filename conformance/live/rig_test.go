@@ -32,9 +32,7 @@ type world struct {
 	wire     *wire  // of the scenario
 	again    func() // stops the scheduler of the scenario and starts another
 
-	// Whether podberth knows that a pod is on a node, and whether it knows a node; nil: kube-scheduler runs.
-	knows     func(pod, node string) bool
-	knowsNode func(*v1.Node) bool
+	views []*view // of the schedulers that run
 }
 
 // plainConfig is a configuration that says nothing.
@@ -72,21 +70,20 @@ func (w *world) podberth(change ...func(*daemon.Config)) (d *daemon.Daemon, stop
 	require.NoError(w.t, err)
 	done := make(chan error, 1)
 	go func() { done <- d.Run(ctx) }()
+	gone := w.viewed(viewOf(d))
 	stopped := false
 	stop = func() error {
 		if stopped {
 			return nil
 		}
 		stopped = true
+		gone()
 		cancel()
 		return <-done
 	}
 	w.t.Cleanup(func() { require.NoError(w.t, stop()) })
 	return d, stop
 }
-
-// nodeSeen is long enough for a scheduler to see a new node before a pod that is created after it.
-const nodeSeen = 100 * time.Millisecond
 
 // patience is how long a test waits for what must come.
 const patience = time.Minute
@@ -120,10 +117,7 @@ func (w *world) node(name, cpu string, change ...func(*v1.Node)) {
 	w.t.Helper()
 	n, err := w.api.CoreV1().Nodes().Create(w.ctx, newNode(name, cpu, change...), metav1.CreateOptions{})
 	require.NoError(w.t, err)
-	if w.knowsNode != nil {
-		w.until("podberth knows node "+name, func() bool { return w.knowsNode(n) })
-	}
-	<-time.After(nodeSeen)
+	w.nodeSeen(n)
 }
 
 func newPod(name, cpu string, change ...func(*v1.Pod)) *v1.Pod {

@@ -234,7 +234,7 @@ var scenarios = []scenario{
 		w.pod("p1", "2", func(p *v1.Pod) { p.Finalizers = []string{"example.com/f"} })
 		w.unschedulable("p1", "1 Insufficient cpu")
 		w.delete("p1")
-		<-time.After(nodeSeen) // another informer: the scheduler must see the deletion first
+		w.seen("the deletion", func(v *view) bool { p := v.pod("p1"); return p == nil || p.DeletionTimestamp != nil }) // another informer reports the node
 		w.resize("n1", "3")
 		w.until("the second event", func() bool {
 			return slices.Contains(w.events("FailedScheduling", "p1"), "skip schedule deleting pod: default/p1")
@@ -288,9 +288,7 @@ var scenarios = []scenario{
 		w.node("n2", "2", func(n *v1.Node) { n.Spec.Unschedulable = true })
 		x.once(1, http.MethodPost, "/binding", func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 			w.bindElsewhere("p1", "n2")
-			if w.knows != nil { // a scheduler that does not know it yet sends a patch, which the API server refuses
-				w.until("podberth knows where p1 is", func() bool { return w.knows("p1", "n2") })
-			}
+			w.boundSeen("p1", "n2") // a scheduler that does not know it yet sends a patch, which the API server refuses
 			return send()
 		})
 		w.pod("p1", "1")
@@ -506,15 +504,7 @@ func (w *world) play(t *testing.T, scenarios []scenario, kube bool) map[string][
 			stop = w.kube()
 			return
 		}
-		d, end := w.podberth()
-		w.knows = func(name, node string) bool {
-			p := d.Feed.Pod("default", name)
-			return p != nil && p.Spec.NodeName == node
-		}
-		w.knowsNode = func(n *v1.Node) bool {
-			known := d.Feed.Reported("nodes", "", n.Name)
-			return known != nil && known.GetUID() == n.UID
-		}
+		_, end := w.podberth()
 		stop = func() { require.NoError(w.t, end()) }
 	}
 	w.again = func() {

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
@@ -100,10 +99,10 @@ func (w *world) randomNodes(rng *rand.Rand) {
 				n.Spec.Taints = []v1.Taint{{Key: "t", Effect: []v1.TaintEffect{v1.TaintEffectNoSchedule, v1.TaintEffectPreferNoSchedule}[rng.IntN(2)]}}
 			}
 		})
-		_, err := w.api.CoreV1().Nodes().Create(w.ctx, n, metav1.CreateOptions{})
+		made, err := w.api.CoreV1().Nodes().Create(w.ctx, n, metav1.CreateOptions{})
 		require.NoError(w.t, err)
+		w.nodeSeen(made)
 	}
-	<-time.After(nodeSeen)
 }
 
 // decorate gives a pod labels, and some of what filters and scores read.
