@@ -11,7 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -60,6 +62,10 @@ func (s silence) RoundTrip(r *http.Request) (*http.Response, error) {
 // Every write ends after 30 s when no answer comes, and is then tried again as a write whose answer was lost.
 func TestNoAnswer(t *testing.T) { // L6.4
 	node, claim := "n1", &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c"}}
+	pv := &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv"}}
+	devices := func(uid types.UID) *resourcev1.ResourceClaim {
+		return &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "d", UID: uid}}
+	}
 	type test struct {
 		name, why string
 		requests  int
@@ -72,7 +78,19 @@ func TestNoAnswer(t *testing.T) { // L6.4
 		}},
 		{"deletion", "three retries", 4, func(ctx context.Context, c *write.Client, _ *write.Recorder) error { return c.Delete(ctx, pod()) }},
 		{"volume", "the attempt fails", 1, func(ctx context.Context, c *write.Client, _ *write.Recorder) error {
+			return c.BindVolumes(ctx, pod(), volume.Decision{Node: node, Bind: []volume.Match{{Claim: claim, Volume: pv}}})
+		}},
+		{"claim of a volume", "the attempt fails", 1, func(ctx context.Context, c *write.Client, _ *write.Recorder) error {
 			return c.BindVolumes(ctx, pod(), volume.Decision{Node: node, Provision: []*v1.PersistentVolumeClaim{claim}})
+		}},
+		{"claim of devices", "the attempt fails", 1, func(ctx context.Context, c *write.Client, _ *write.Recorder) error {
+			return c.WriteClaims(ctx, pod(), scheduler.ClaimWrites{Set: []*resourcev1.ResourceClaim{devices("d")}})
+		}},
+		{"new claim of devices", "the attempt fails", 1, func(ctx context.Context, c *write.Client, _ *write.Recorder) error {
+			return c.WriteClaims(ctx, pod(), scheduler.ClaimWrites{Set: []*resourcev1.ResourceClaim{devices("")}})
+		}},
+		{"claim of devices that goes", "the attempt fails", 1, func(ctx context.Context, c *write.Client, _ *write.Recorder) error {
+			return c.WriteClaims(ctx, pod(), scheduler.ClaimWrites{Delete: []*resourcev1.ResourceClaim{devices("d")}})
 		}},
 		{"event", "it is sent again after a pause", 1, func(ctx context.Context, _ *write.Client, r *write.Recorder) error {
 			r.Event(pod(), v1.EventTypeNormal, "Scheduled", "Binding", "")

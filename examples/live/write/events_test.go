@@ -3,7 +3,9 @@ package write
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"slices"
@@ -82,6 +84,40 @@ func TestRecorder(t *testing.T) {
 		[]string{e.Type, e.Reason, e.Action, e.Note, e.ReportingController, e.ReportingInstance})
 	require.Regexp(t, `^plain\.[0-9a-f]+$`, e.Name)
 	require.False(t, e.EventTime.IsZero())
+}
+
+// A warning that comes again about the same version of the pod makes its event a series. The next version begins another event.
+func TestSeries(t *testing.T) { // L4.3
+	api := fake.NewClientset()
+	sent := make(chan string, 10)
+	note := func(a clienttesting.Action) (bool, runtime.Object, error) {
+		text := a.GetVerb()
+		if p, ok := a.(clienttesting.PatchAction); ok {
+			var body struct{ Series eventsv1.EventSeries }
+			if err := json.Unmarshal(p.GetPatch(), &body); err != nil {
+				return true, nil, err
+			}
+			text = fmt.Sprint(text, " ", body.Series.Count)
+		}
+		sent <- text
+		return false, nil, nil
+	}
+	api.PrependReactor("create", "events", note)
+	api.PrependReactor("patch", "events", note)
+	r := NewRecorder(api, "mine")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	require.NoError(t, r.Start(ctx))
+	warn := func(version, message string) string {
+		p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "u", ResourceVersion: version}}
+		r.Event(p, v1.EventTypeWarning, "FailedScheduling", "Scheduling", message)
+		return <-sent
+	}
+	require.Equal(t, "create", warn("7", "no node"))
+	require.Equal(t, "patch 2", warn("7", "still no node"))
+	require.Equal(t, "create", warn("8", "no node"))
+	r.Flush(ctx)
+	require.Empty(t, sent)
 }
 
 // lostEvents returns the metric.
