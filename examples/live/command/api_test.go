@@ -31,7 +31,7 @@ type fakeAPI struct {
 }
 
 // startAPI starts the server, and returns a kubeconfig for it.
-func startAPI(t *testing.T, a *fakeAPI) (kubeconfig string) {
+func startAPI(t *testing.T, a http.Handler) (kubeconfig string) {
 	t.Helper()
 	s := httptest.NewServer(a)
 	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })

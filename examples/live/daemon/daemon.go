@@ -143,6 +143,9 @@ func (d *Daemon) makeScheduler() error {
 		if o.Metrics, err = scheduler.NewPrometheusMetrics(d.c.Registry); err != nil {
 			return err
 		}
+		if err := d.c.Registry.Register(d.Feed); err != nil {
+			return err
+		}
 	}
 	o.Client, o.Recorder, o.Selectors, o.Go = d.client, d.recorder, cel.NewCompiler(), d.tasks.start
 	o.Leftover, o.Tie, o.Clock = d.c.Leftover, d.c.Tie, d.c.Clock

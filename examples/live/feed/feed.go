@@ -90,8 +90,10 @@ type source struct {
 	handler  cache.ResourceEventHandlerRegistration
 	objects  *objects
 
-	mu   sync.Mutex
-	last error // of the last list or watch that failed before the first list was complete
+	mu      sync.Mutex
+	last    error     // of the last list or watch that failed before the first list was complete
+	version string    // that the informer has reached
+	moved   time.Time // when it was first seen there
 }
 
 // New makes the informers.

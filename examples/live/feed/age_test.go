@@ -1,0 +1,51 @@
+package feed
+
+import (
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+)
+
+// reached is an informer that has reached a version.
+type reached struct {
+	cache.SharedIndexInformer
+	version string
+}
+
+func (r *reached) LastSyncResourceVersion() string { return r.version }
+
+// The view of a resource grows older until its watch brings something.
+func TestAge(t *testing.T) { // L6.6
+	informer, now := &reached{}, time.Now()
+	x := &source{informer: informer}
+	for _, step := range []struct {
+		version string
+		after   time.Duration
+		want    time.Duration
+	}{
+		{"", 0, 0},
+		{"", time.Minute, time.Minute},
+		{"7", time.Minute, 0},
+		{"7", time.Hour, time.Hour},
+		{"8", time.Second, 0},
+	} {
+		informer.version, now = step.version, now.Add(step.after)
+		require.Equal(t, step.want, x.age(now))
+	}
+}
+
+// Every resource has its age in the metrics.
+func TestAges(t *testing.T) {
+	f, err := New(fake.NewClientset(), Options{})
+	require.NoError(t, err)
+	r := prometheus.NewPedanticRegistry()
+	require.NoError(t, r.Register(f))
+	families, err := r.Gather()
+	require.NoError(t, err)
+	require.Len(t, families, 1)
+	require.Len(t, families[0].Metric, len(Kinds()))
+}
