@@ -469,12 +469,18 @@ func TestScenarios(t *testing.T) {
 	if *every {
 		scenarios = slices.Concat(scenarios, failing, breaking, waiting)
 	}
+	compare(t, scenarios, func(*world, *testing.T) string { return scenariosConfig })
+}
+
+// compare runs scenarios with both schedulers. Each has the configuration that document returns for its world.
+func compare(t *testing.T, scenarios []scenario, document func(*world, *testing.T) string) {
 	worlds := [2]*world{newWorld(t), newWorld(t)} // the two sides run at the same time: most of the time each waits
 	var got [2]map[string][]string
 	t.Run("both", func(t *testing.T) {
 		for side, w := range worlds {
 			t.Run([]string{"podberth", "kube"}[side], func(t *testing.T) {
 				t.Parallel()
+				w.document = document(w, t)
 				got[side] = w.play(t, scenarios, side == 1)
 			})
 		}
@@ -495,7 +501,6 @@ func TestScenarios(t *testing.T) {
 // play runs the scenarios with one scheduler, and returns what each has left.
 func (w *world) play(t *testing.T, scenarios []scenario, kube bool) map[string][]string {
 	w.t = t
-	w.document = scenariosConfig
 	w.priorityClass("high", 1000)
 	w.priorityClass("middle", 500)
 	var stop func()

@@ -191,7 +191,7 @@ func TestAnswersToOperators(t *testing.T) {
 	require.Equal(t, 16, c.Config.Parallelism)
 	require.Equal(t, "default-scheduler", c.Config.Profiles[0].SchedulerName)
 	_, body = p.until("/metrics", "operator", func(body string) bool { return strings.Contains(body, "scheduler_pending_pods") })
-	for _, name := range []string{`scheduler_pending_pods{queue="active"} 0`, `scheduler_cache_size{type="nodes"} 0`, "rest_client_requests_total", "go_goroutines"} {
+	for _, name := range []string{`scheduler_pending_pods{queue="active"} 0`, `scheduler_cache_size{type="nodes"} 0`, "rest_client_requests_total", "workqueue_depth", "process_cpu_seconds_total", "go_goroutines"} {
 		require.Contains(t, body, name)
 	}
 	p = run(t, append(access, "--profiling=false")...)

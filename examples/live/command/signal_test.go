@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 }
 
 // The first signal begins a stop in order, which here waits for the answer to the release of the lease. The second ends the process.
-func TestSecondSignal(t *testing.T) { // L7.6
+func TestSecondSignal(t *testing.T) { // B3.14
 	api := &fakeAPI{}
 	var stopping atomic.Bool
 	leads, releases := make(chan struct{}, 100), make(chan struct{}, 100)

@@ -19,7 +19,7 @@ type reached struct {
 func (r *reached) LastSyncResourceVersion() string { return r.version }
 
 // The view of a resource grows older until its watch brings something.
-func TestAge(t *testing.T) { // L6.6
+func TestAge(t *testing.T) { // B1.10
 	informer, now := &reached{}, time.Now()
 	x := &source{informer: informer}
 	for _, step := range []struct {

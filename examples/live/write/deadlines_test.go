@@ -60,7 +60,7 @@ func (s silence) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // Every write ends after 30 s when no answer comes, and is then tried again as a write whose answer was lost.
-func TestNoAnswer(t *testing.T) { // L6.4
+func TestNoAnswer(t *testing.T) { // B2.30
 	node, claim := "n1", &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c"}}
 	pv := &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv"}}
 	devices := func(uid types.UID) *resourcev1.ResourceClaim {

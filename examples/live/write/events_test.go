@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -87,37 +88,47 @@ func TestRecorder(t *testing.T) {
 }
 
 // A warning that comes again about the same version of the pod makes its event a series. The next version begins another event.
-func TestSeries(t *testing.T) { // L4.3
-	api := fake.NewClientset()
-	sent := make(chan string, 10)
-	note := func(a clienttesting.Action) (bool, runtime.Object, error) {
-		text := a.GetVerb()
-		if p, ok := a.(clienttesting.PatchAction); ok {
-			var body struct{ Series eventsv1.EventSeries }
-			if err := json.Unmarshal(p.GetPatch(), &body); err != nil {
-				return true, nil, err
+func TestSeries(t *testing.T) { // B2.31
+	synctest.Test(t, func(t *testing.T) {
+		api := fake.NewClientset()
+		sent := make(chan string, 10)
+		note := func(a clienttesting.Action) (bool, runtime.Object, error) {
+			text := a.GetVerb()
+			if p, ok := a.(clienttesting.PatchAction); ok {
+				var body struct{ Series eventsv1.EventSeries }
+				if err := json.Unmarshal(p.GetPatch(), &body); err != nil {
+					return true, nil, err
+				}
+				text = fmt.Sprint(text, " ", body.Series.Count)
 			}
-			text = fmt.Sprint(text, " ", body.Series.Count)
+			sent <- text
+			return false, nil, nil
 		}
-		sent <- text
-		return false, nil, nil
-	}
-	api.PrependReactor("create", "events", note)
-	api.PrependReactor("patch", "events", note)
-	r := NewRecorder(api, "mine")
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	require.NoError(t, r.Start(ctx))
-	warn := func(version, message string) string {
-		p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "u", ResourceVersion: version}}
-		r.Event(p, v1.EventTypeWarning, "FailedScheduling", "Scheduling", message)
-		return <-sent
-	}
-	require.Equal(t, "create", warn("7", "no node"))
-	require.Equal(t, "patch 2", warn("7", "still no node"))
-	require.Equal(t, "create", warn("8", "no node"))
-	r.Flush(ctx)
-	require.Empty(t, sent)
+		api.PrependReactor("create", "events", note)
+		api.PrependReactor("patch", "events", note)
+		r := NewRecorder(api, "mine")
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		require.NoError(t, r.Start(ctx))
+		warn := func(version, message string) string {
+			p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "u", ResourceVersion: version}}
+			r.Event(p, v1.EventTypeWarning, "FailedScheduling", "Scheduling", message)
+			time.Sleep(time.Second) // of the bubble: the answer is taken, and the next event has another name
+			return <-sent
+		}
+		require.Equal(t, "create", warn("7", "no node"))
+		require.Equal(t, "patch 2", warn("7", "still no node"))
+		require.Equal(t, "create", warn("8", "disk 90%d full"))
+		r.Flush(ctx)
+		require.Empty(t, sent)
+		list, err := api.EventsV1().Events("default").List(ctx, metav1.ListOptions{})
+		require.NoError(t, err)
+		var notes []string
+		for _, e := range list.Items {
+			notes = append(notes, e.Note)
+		}
+		require.ElementsMatch(t, []string{"no node", "disk 90%d full"}, notes, "a note is text, not a format")
+	})
 }
 
 // lostEvents returns the metric.

@@ -36,7 +36,7 @@ func refusing(ctx context.Context, code int) (c *write.Client, way *refusal, sto
 }
 
 // A write that fails in a way that may pass is tried again after 10, 50 and 250 ms, each longer by a random part of up to a half.
-func TestPausesBetweenTries(t *testing.T) { // L3.7
+func TestPausesBetweenTries(t *testing.T) { // B2.33
 	synctest.Test(t, func(t *testing.T) {
 		node, seen := "n1", map[time.Duration]bool{}
 		c, way, stop := refusing(t.Context(), http.StatusInternalServerError)
@@ -58,7 +58,7 @@ func TestPausesBetweenTries(t *testing.T) { // L3.7
 
 // A deletion that is refused for good holds the preemption up for 1 s, doubling to 10 s. A success begins again at 1 s. A stop ends the
 // wait.
-func TestPausesOfRefusedDeletion(t *testing.T) { // L5.2
+func TestPausesOfRefusedDeletion(t *testing.T) { // B2.34
 	synctest.Test(t, func(t *testing.T) {
 		c, way, stop := refusing(t.Context(), http.StatusForbidden)
 		defer stop()
