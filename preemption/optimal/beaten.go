@@ -41,26 +41,15 @@ func (s *Search) beaten(p *preemption.Problem, w without) bool {
 		return false
 	}
 	used, top := c.Requested(p.Slot), int32(s.best[HighestPriority])
-	n := 0
-	for n < len(r.pods) && r.pods[n].priority <= top {
-		n++
+	kept := p.Ledger != nil && s.best[Violations] == 0 && (s.o.NeverViolate || slices.Contains(s.order, Violations))
+	if kept {
+		r.draw(p)
 	}
 	s.may = s.may[:0]
-	for k := range n {
-		s.may = append(s.may, int32(k))
-	}
-	if p.Ledger != nil && s.best[Violations] == 0 && (s.o.NeverViolate || slices.Contains(s.order, Violations)) {
-		p.Ledger.Undo(0)
-		r.protect(p)
-		s.may = slices.DeleteFunc(s.may, func(k int32) bool { // alone worse than the best victims
-			q := &r.pods[k]
-			if len(q.budgets) == 0 {
-				return false
-			}
-			breaks := p.Ledger.Take(q.budgets, q.pod.Name)
-			p.Ledger.Undo(0)
-			return breaks
-		})
+	for k := 0; k < len(r.pods) && r.pods[k].priority <= top; k++ {
+		if !kept || !r.pods[k].breaks { // alone worse than the best victims
+			s.may = append(s.may, int32(k))
+		}
 	}
 	return s.short(r, func(n, count int) bool { return w.Without(p.Slot, s.least(r, used, n, count)).Verdict != 0 })
 }

@@ -35,14 +35,14 @@ type row struct {
 	pods            []rowPod
 	width           int
 	amounts         []int64            // by pod, then by column
-	ledger          *disruption.Ledger // that the budgets of the pods are of; nil: not read
+	ledger          *disruption.Ledger // from which breaks was drawn; nil: it was not
 }
 
 type rowPod struct {
 	pod      *v1.Pod
 	priority int32
-	start    int64   // in microseconds
-	budgets  []int32 // that protect the pod
+	start    int64 // in microseconds
+	breaks   bool  // the pod breaks a budget, if no other pod leaves
 }
 
 // follow forgets the rows that have changed, and all rows of another cluster.
@@ -123,13 +123,16 @@ func (r *row) read(p *preemption.Problem) {
 	r.measured = true
 }
 
-// protect reads the budgets that protect the pods. A ledger is of one set of budgets.
-func (r *row) protect(p *preemption.Problem) {
+// draw finds the pods that break a budget. A ledger is of one set of budgets.
+func (r *row) draw(p *preemption.Problem) {
 	if r.ledger == p.Ledger {
 		return
 	}
 	r.ledger = p.Ledger
+	p.Ledger.Undo(0)
 	for k := range r.pods {
-		r.pods[k].budgets = p.Matches(r.pods[k].pod)
+		q := &r.pods[k]
+		q.breaks = p.Ledger.Take(p.Matches(q.pod), q.pod.Name)
+		p.Ledger.Undo(0)
 	}
 }
