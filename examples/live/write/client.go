@@ -141,11 +141,22 @@ func (c *Client) Pod(namespace, name string) *v1.Pod { return c.view.Pod(namespa
 
 // request returns the context of one request.
 func (c *Client) request() (context.Context, context.CancelFunc) {
+	return context.WithDeadline(c.life, c.deadline())
+}
+
+// mayWrite reports whether no other scheduler may write yet.
+func (c *Client) mayWrite() bool {
+	t := c.until.Load()
+	return t == nil || time.Now().Before(*t)
+}
+
+// deadline returns when a request that begins now ends at the latest.
+func (c *Client) deadline() time.Time {
 	end := time.Now().Add(c.o.Timeout)
 	if t := c.until.Load(); t != nil && t.Before(end) {
 		end = *t
 	}
-	return context.WithDeadline(c.life, end)
+	return end
 }
 
 // Bind assigns the pod to a node.
@@ -156,21 +167,21 @@ func (c *Client) Bind(_ context.Context, pod *v1.Pod, node string) error {
 	}
 	defer release()
 	c.status.drop(pod.UID)
-	err = c.bindOnce(pod, node)
+	over, err := c.bindOnce(pod, node)
 	for _, pause := range c.o.bindPauses() {
 		if err == nil || !bindMayPass(err) || !c.pause(pause) {
 			break
 		}
-		err = c.bindOnce(pod, node)
+		over, err = c.bindOnce(pod, node)
 	}
 	switch {
 	case err == nil, final(err) && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err):
 		return err
 	}
 	// The pod may be gone, may be bound by another, or may be bound by this request, whose answer was lost.
-	now, known := c.read(pod)
+	now, unknown := c.settled(pod, err, over)
 	switch {
-	case !known:
+	case unknown != nil:
 		return err
 	case now == nil:
 		return gone{err}
@@ -180,9 +191,11 @@ func (c *Client) Bind(_ context.Context, pod *v1.Pod, node string) error {
 	return err
 }
 
-func (c *Client) bindOnce(pod *v1.Pod, node string) (err error) {
-	over := c.bindings.do(c.life, func() { err = c.postBinding(pod, node) })
-	return cmp.Or(over, err)
+// bindOnce posts the binding. over is when the API server is done with it: a tenth of Timeout after the request's end, because an API
+// server that has too much to do is late.
+func (c *Client) bindOnce(pod *v1.Pod, node string) (over time.Time, err error) {
+	ended := c.bindings.do(c.life, func() { over, err = c.deadline().Add(c.o.Timeout/10), c.postBinding(pod, node) })
+	return over, cmp.Or(ended, err)
 }
 
 func (c *Client) postBinding(pod *v1.Pod, node string) error {
@@ -198,20 +211,20 @@ func (c *Client) postBinding(pod *v1.Pod, node string) error {
 	return c.post(ctx, "/api/v1/namespaces/"+pod.Namespace+"/pods/"+pod.Name+"/binding", binding)
 }
 
-// read asks the API server for the pod: nil if it is gone or replaced. known is false if the API server does not answer.
-func (c *Client) read(pod *v1.Pod) (now *v1.Pod, known bool) {
+// read asks the API server for the pod: nil if it is gone or replaced.
+func (c *Client) read(pod *v1.Pod) (*v1.Pod, error) {
 	ctx, cancel := c.request()
 	defer cancel()
 	now, err := c.api.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, true
+		return nil, nil
 	case err != nil:
-		return nil, false
+		return nil, err
 	case now.UID != pod.UID:
-		return nil, true
+		return nil, nil
 	}
-	return now, true
+	return now, nil
 }
 
 // gone is a failure because the pod does not exist any more. Its text is the API server's.

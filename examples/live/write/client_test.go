@@ -5,6 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
+	"net/http"
+	"os"
+	"syscall"
 	"testing"
 	"time"
 
@@ -69,7 +73,7 @@ func client(t *testing.T, now, known *v1.Pod, verb, sub string, err error) (*wri
 		}
 		return true, &v1.Pod{}, err
 	})
-	c := write.New(api, &view{known}, write.Options{Retry: []time.Duration{time.Microsecond}, DeleteBackoff: time.Millisecond, DeleteBackoffLimit: 2 * time.Millisecond})
+	c := write.New(api, &view{known}, write.Options{Timeout: 10 * time.Millisecond, Retry: []time.Duration{time.Microsecond}, DeleteBackoff: time.Millisecond, DeleteBackoffLimit: 2 * time.Millisecond})
 	t.Cleanup(c.Close)
 	return c, api
 }
@@ -102,6 +106,48 @@ func TestBind(t *testing.T) {
 		require.EqualError(t, err, c.answer.Error(), "the text is the API server's")
 		require.Equal(t, c.gone, errors.Is(err, scheduler.ErrGone), c.why)
 	})
+}
+
+// A binding without an answer may still come. The pod keeps its room until the API server says where it is and is done with the binding.
+func TestBindThatIsLate(t *testing.T) {
+	lost, refused := io.ErrUnexpectedEOF, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	late := apierrors.NewTimeoutError("the server was unable to return a response in the time allotted", 1)
+	late.ErrStatus.Code = http.StatusGatewayTimeout
+	for name, c := range map[string]struct {
+		answer error
+		reads  []any // what each read gives, the last forever
+		least  int   // reads
+		most   int
+		ok     bool
+	}{
+		"the pod is bound at the second read":      {lost, []any{pod(), pod(on("n1"))}, 2, 2, true},
+		"the API server says that it takes longer": {late, []any{pod(), pod(on("n1"))}, 2, 2, true},
+		"the API server does not answer for long":  {lost, []any{lost, lost, lost, pod()}, 4, 5, false},
+		"no binding comes":                         {lost, []any{pod()}, 2, 3, false},
+		"the pod goes":                             {lost, []any{pod(), nil}, 2, 2, false},
+		"an answer of the API server":              {failure(), []any{pod(), pod(on("n1"))}, 1, 1, false},
+		"nobody took the request":                  {refused, []any{pod(), pod(on("n1"))}, 1, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x, api := client(t, pod(), pod(), "create", "binding", c.answer)
+			reads := 0
+			api.PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+				now := c.reads[min(reads, len(c.reads)-1)]
+				reads++
+				switch now := now.(type) {
+				case *v1.Pod:
+					return true, now, nil
+				case error:
+					return true, nil, now
+				}
+				return true, nil, notFound()
+			})
+			err := x.Bind(t.Context(), pod(), "n1")
+			require.Equal(t, c.ok, err == nil, "%v", err)
+			require.GreaterOrEqual(t, reads, c.least)
+			require.LessOrEqual(t, reads, c.most)
+		})
+	}
 }
 
 func patches(api *fake.Clientset) (out []map[string]any) {

@@ -72,7 +72,10 @@ func TestNoAnswer(t *testing.T) { // B2.30
 		write     func(context.Context, *write.Client, *write.Recorder) error
 	}
 	testkit.Run(t, []test{
-		{"binding", "the pod is read afterwards", 2, func(ctx context.Context, c *write.Client, _ *write.Recorder) error { return c.Bind(ctx, pod(), node) }},
+		{"binding", "the pod is read until the lease is over", 2, func(ctx context.Context, c *write.Client, _ *write.Recorder) error {
+			c.Until(time.Now().Add(time.Minute))
+			return c.Bind(ctx, pod(), node)
+		}},
 		{"nomination", "three retries", 4, func(ctx context.Context, c *write.Client, _ *write.Recorder) error {
 			return c.PatchStatus(ctx, pod(), scheduler.StatusPatch{NominatedNode: &node})
 		}},

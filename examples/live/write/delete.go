@@ -22,7 +22,7 @@ func (c *Client) Delete(ctx context.Context, pod *v1.Pod) error {
 			return scheduler.ErrGone
 		}
 		if apierrors.IsConflict(err) {
-			if now, known := c.read(pod); known && now == nil {
+			if now, unknown := c.read(pod); unknown == nil && now == nil {
 				return scheduler.ErrGone
 			}
 		}

@@ -32,7 +32,7 @@ func TestBindOfReleases(t *testing.T) { // L9.2
 				}
 				return true, &v1.Pod{}, nil
 			})
-			x := write.New(api, &view{pod()}, write.Options{Release: v, Retry: []time.Duration{time.Microsecond, time.Microsecond}})
+			x := write.New(api, &view{pod()}, write.Options{Timeout: 10 * time.Millisecond, Release: v, Retry: []time.Duration{time.Microsecond, time.Microsecond}})
 			err := x.Bind(t.Context(), pod(), "n1")
 			if c.again && v.AtLeast(release.V1_37) {
 				require.NoError(t, err, v.String())

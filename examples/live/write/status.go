@@ -64,8 +64,8 @@ func (c *Client) patchNow(pod *v1.Pod, patch scheduler.StatusPatch) error {
 		if fresh || !stale {
 			return fmt.Errorf("updating the status of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 		}
-		var known bool
-		if now, known = c.read(pod); !known {
+		var unknown error
+		if now, unknown = c.read(pod); unknown != nil {
 			return err
 		}
 	}
