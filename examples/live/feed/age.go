@@ -12,21 +12,23 @@ var ageMetric = prometheus.NewDesc("podberth_watch_age_seconds",
 // Describe makes the feed a prometheus.Collector.
 func (f *Feed) Describe(out chan<- *prometheus.Desc) { out <- ageMetric }
 
-// Collect tells how old the view of each resource is.
+// Collect tells how old the view of each resource is that has its first list.
 func (f *Feed) Collect(out chan<- prometheus.Metric) {
 	now := time.Now()
 	for _, x := range f.sources {
-		out <- prometheus.MustNewConstMetric(ageMetric, prometheus.GaugeValue, x.age(now).Seconds(), x.name)
+		if age, listed := x.age(now); listed {
+			out <- prometheus.MustNewConstMetric(ageMetric, prometheus.GaugeValue, age.Seconds(), x.name)
+		}
 	}
 }
 
-// age returns how long ago age has first seen the version that the watch has reached.
-func (x *source) age(now time.Time) time.Duration {
+// age returns how long ago age has first seen the version that the watch has reached. listed is false before the first list.
+func (x *source) age(now time.Time) (age time.Duration, listed bool) {
 	version := x.informer.LastSyncResourceVersion()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.moved.IsZero() || x.version != version {
+	if x.version != version {
 		x.version, x.moved = version, now
 	}
-	return now.Sub(x.moved)
+	return now.Sub(x.moved), version != ""
 }
