@@ -79,6 +79,13 @@ func TestGatedUpdate(t *testing.T) {
 	aff := func(a *v1.Affinity) v1.PodSpec { return v1.PodSpec{Affinity: a} }
 	preferred := &v1.Affinity{NodeAffinity: &v1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []v1.PreferredSchedulingTerm{{Weight: 1, Preference: requirements("a")}}}}
 	pods := &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: "z"}}}}
+	named := func(names ...string) v1.NodeSelectorTerm {
+		term := requirements("a")
+		for _, name := range names {
+			term.MatchFields = append(term.MatchFields, v1.NodeSelectorRequirement{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{name}})
+		}
+		return term
+	}
 	const terms = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
 	testkit.Run(t, []updateCase{
 		{"remove one", "gates go in any order", g(v1.PodSpec{}, "a", "b"), g(v1.PodSpec{}, "b"), ""},
@@ -100,6 +107,9 @@ func TestGatedUpdate(t *testing.T) {
 		{"first required terms", "a pod without required terms may get any", g(aff(preferred), "g"), g(aff(required(requirements("a"), requirements("b"))), "g"), ""},
 		{"term grows", "expressions may be appended", g(aff(required(requirements("a"))), "g"), g(aff(required(requirements("a", "b"))), "g"), ""},
 		{"term changes", "the first expressions must stay", g(aff(required(requirements("a"))), "g"), g(aff(required(requirements("b", "a"))), "g"), terms + "[0]: Invalid value"},
+		{"fields grow", "fields may be appended, too", g(aff(required(named("n"))), "g"), g(aff(required(named("n", "m"))), "g"), ""},
+		{"fields change", "the first fields must stay", g(aff(required(named("n"))), "g"), g(aff(required(named("m", "n"))), "g"), terms + "[0]: Invalid value"},
+		{"fields go", "although the expressions stay", g(aff(required(named("n"))), "g"), g(aff(required(named())), "g"), terms + "[0]: Invalid value"},
 		{"more terms", "terms are alternatives: another term would match more nodes", g(aff(required(requirements("a"))), "g"), g(aff(required(requirements("a"), requirements("b"))), "g"), terms + ": Invalid value"},
 		{"affinity removed", "required terms must not go", g(aff(required(requirements("a"))), "g"), g(aff(nil), "g"), terms + ": Invalid value"},
 		{"empty term", "an empty term matches nothing and must stay empty", g(aff(required(requirements())), "g"), g(aff(required(requirements("a"))), "g"), terms + "[0]: Invalid value"},

@@ -219,12 +219,12 @@ func FuzzOperations(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, steps uint16) {
 		base := newWorld(t, rand.New(testkit.NewBytes(data)))
 		var fork *world
-		for i := range steps % 1000 {
+		for i := range steps % 50 {
 			base.step(t)
 			if fork != nil {
 				fork.step(t)
 			}
-			if i%100 == 50 {
+			if i%25 == 12 {
 				fork = base.fork()
 			}
 		}

@@ -49,7 +49,7 @@ func TestFailuresLeaveNoReservations(t *testing.T) {
 func FuzzReservations(f *testing.F) {
 	f.Add(testkit.RandomBytes(1, 1000), uint8(20))
 	f.Fuzz(func(t *testing.T, data []byte, steps uint8) {
-		failAtRandom(t, rand.New(testkit.NewBytes(data)), "fuzz", int(steps%40))
+		failAtRandom(t, rand.New(testkit.NewBytes(data)), "fuzz", int(steps%5))
 	})
 }
 

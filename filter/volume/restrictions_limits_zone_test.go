@@ -202,6 +202,13 @@ func TestLimits(t *testing.T) {
 			x.claims = append(x.claims, claim("running-v", "s", "1Gi"))
 			x.put(0, inline(ephemeral(pod("running"), "v"), ebsVolume("aws://z/disk", false)))
 		}), pod("p", "a"), Options{}, []string{"Error: PVC default/running-v was not created for pod default/running (pod is not owner)"}},
+		{"faults on two nodes", "each node has its own", with(w(2), func(x *world) {
+			x.nodes, x.csiNodes = append(x.nodes, node("n2")), append(x.csiNodes, csiNode("n2", map[string]int32{"d": 2}))
+			x.put(0, inline(pod("q"), ebsVolume("aws://z/disk", false)))
+			x.put(1, inline(pod("r"), ebsVolume("aws://y/disk", false)))
+		}), pod("p", "a"), Options{}, []string{
+			"Error: converting volume(inline) from inline to csi: failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://z/disk)",
+			"Error: converting volume(inline) from inline to csi: failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://y/disk)"}},
 		{"in-tree volume by two names", "is one volume", with(w(2), func(x *world) {
 			x.csiNodes = []*storagev1.CSINode{csiNode("n1", map[string]int32{"ebs.csi.aws.com": 1})}
 			x.volumes[0].Spec.CSI, x.volumes[0].Spec.AWSElasticBlockStore = nil, &v1.AWSElasticBlockStoreVolumeSource{VolumeID: "aws://zone/vol-1"}

@@ -136,7 +136,7 @@ func FuzzShadow(f *testing.F) {
 		f.Add(testkit.RandomBytes(seed, 100))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) > 400 {
+		if len(data) > 100 {
 			t.Skip("longer input has no other steps")
 		}
 		b := testkit.NewBytes(data)
