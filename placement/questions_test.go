@@ -216,3 +216,19 @@ func TestPurity(t *testing.T) {
 		require.Equal(t, total, podsOn(s))
 	}
 }
+
+// Without score plugins every node has 1 in all; plugins that all skip the pod give 0.
+func TestTotalsWithoutScores(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
+	require.NoError(t, err)
+	profile := DefaultProfile()
+	skips := slices.DeleteFunc(slices.Clone(profile.Scores), func(w Weighted) bool { return w.Plugin.Name != "InterPodAffinity" })
+	for want, scores := range map[int64][]Weighted{1: nil, 0: skips} {
+		profile.Scores = scores
+		p, err := New(s, profile)
+		require.NoError(t, err)
+		_, totals, err := p.Prepare(testkit.Pod("p").Obj()).Scores([]int{0, 1})
+		require.NoError(t, err)
+		require.Equal(t, []int64{want, want}, totals)
+	}
+}

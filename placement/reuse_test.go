@@ -48,6 +48,10 @@ func play(t *testing.T, r *rand.Rand, name string, steps int) (shared int) {
 		profile.Scores = nil // the first feasible node ends a search
 	case 1:
 		nodes = 110 // the 100th ends a search
+	case 2, 3:
+		for k := range profile.Scores {
+			profile.Scores[k].Weight = int64(1 + w.r.IntN(5))
+		}
 	}
 	s := w.snapshot(t, nodes, pods)
 	with, err := New(s, profile)
