@@ -191,3 +191,19 @@ func TestPreempters(t *testing.T) {
 		require.Equal(t, c.victims, fmt.Sprint(names))
 	})
 }
+
+// An extender that is not interested in the pod is asked nothing.
+func TestStrangers(t *testing.T) {
+	x, c := server(t, `[{"Host":"n1","Score":2}]`, func(x *configv1.Extender) {
+		x.ManagedResources = []configv1.ExtenderManagedResource{{Name: "example.com/gpu"}}
+	})
+	clients, err := NewAll([]configv1.Extender{c}, Options{})
+	require.NoError(t, err)
+	require.True(t, clients[0].Offers(Bind) && clients[0].Offers(Preempt) && clients[0].Offers(Prioritize))
+	require.Equal(t, []int64{0}, ScoreAll(ctx, clients, web(), nodes("n1")))
+	bound, err := BindAll(ctx, clients, web(), "n1")
+	require.NoError(t, err)
+	require.False(t, bound)
+	require.Empty(t, Preempters(ctx, clients, web()))
+	require.Empty(t, x.asked)
+}
