@@ -296,3 +296,19 @@ func TestTick(t *testing.T) {
 		require.Equal(t, c.want, tick(c.at, c.period), "after %d by %d", c.at, c.period)
 	}
 }
+
+// Timers of one instant are listed by name.
+func TestPendingOrder(t *testing.T) {
+	var pods []*v1.Pod
+	seconds := int64(100)
+	for _, name := range []string{"c", "a", "e", "b", "d"} {
+		pods = append(pods, podOn("n1", name, []v1.Toleration{{Key: "x", Operator: v1.TolerationOpExists, TolerationSeconds: &seconds}}))
+	}
+	line, err := Forecast(Input{Nodes: []*v1.Node{ready("n1", "a", "True")}, Pods: pods, Events: []Event{{Node: "n1", At: after(1), Taint: "x:NoExecute"}}, Until: 10 * time.Second})
+	require.NoError(t, err)
+	var names []string
+	for _, p := range line.Pending {
+		names = append(names, p.Pod[len(p.Pod)-1:])
+	}
+	require.Equal(t, []string{"a", "b", "c", "d", "e"}, names)
+}
