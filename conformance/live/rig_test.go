@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,9 +29,10 @@ type world struct {
 	api    kubernetes.Interface // of the test, not through the link
 	last   error                // is part of the failure of until
 
-	document string // the schedulers' configuration
-	wire     *wire  // of the scenario
-	again    func() // stops the scheduler of the scenario and starts another
+	document string   // the schedulers' configuration
+	wire     *wire    // of the scenario
+	made     sync.Map // UIDs of the pods of the scenario
+	again    func()   // stops the scheduler of the scenario and starts another
 
 	views []*view // of the schedulers that run
 }
@@ -134,6 +136,7 @@ func (w *world) pod(name, cpu string, change ...func(*v1.Pod)) *v1.Pod {
 	w.t.Helper()
 	p, err := w.api.CoreV1().Pods("default").Create(w.ctx, newPod(name, cpu, change...), metav1.CreateOptions{})
 	require.NoError(w.t, err)
+	w.made.Store(p.UID, true)
 	return p
 }
 

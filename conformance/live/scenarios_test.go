@@ -96,8 +96,8 @@ func (w *world) outcome(x *wire) []string {
 	events, err := w.api.EventsV1().Events("default").List(w.ctx, metav1.ListOptions{})
 	require.NoError(w.t, err)
 	for _, e := range events.Items {
-		if e.Regarding.Kind != "Pod" {
-			continue
+		if _, ours := w.made.Load(e.Regarding.UID); !ours {
+			continue // a late event of the scenario before
 		}
 		out = append(out, fmt.Sprintf("event %s %s %s %s %s: %s", e.Regarding.Name, e.Type, e.Reason, e.Action, e.ReportingController, e.Note))
 	}
@@ -528,6 +528,7 @@ func (w *world) play(t *testing.T, scenarios []scenario, kube bool) map[string][
 		t.Run(s.name, func(x *testing.T) {
 			w.t = x
 			w.wire = &wire{writes: map[string]bool{}}
+			w.made.Clear()
 			w.link.faults(w.wire.trip)
 			defer w.wipe()
 			s.run(w, w.wire)
