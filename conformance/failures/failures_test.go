@@ -131,7 +131,7 @@ func TestGeneratedClusters(t *testing.T) {
 	n := &tally{}
 	for i := range gen.Count(30, 2) {
 		seed := *gen.Seed + int64(i)
-		shape := gen.Shape{Nodes: 9, Running: 40, Exactly: true, Crowded: i%3 == 1, Roomy: i%3 == 2, Volumes: i%5 == 4}
+		shape := gen.Shape{Nodes: 9, Running: 40, Exactly: true, FewNames: true, Crowded: i%3 == 1, Roomy: i%3 == 2, Volumes: i%5 == 4}
 		c := gen.Of(seed, shape)
 		objects := c.Objects
 		objects.ReplicaSets, objects.ReplicationControllers, objects.StatefulSets, objects.PodDisruptionBudgets = nil, nil, nil, nil

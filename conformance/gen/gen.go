@@ -61,6 +61,9 @@ type Shape struct {
 	Nominated bool
 	// Crowded makes nodes small and full, so that pods fit only if others leave.
 	Crowded bool
+	// FewNames gives a pod at most 8 resources of its own names. After 13 names podberth's trials lose reasons, a known difference, so
+	// that shapes for preemption and nominated pods have few too.
+	FewNames bool
 	// Urgent gives pending pods higher priorities than most running pods; Crowded does too.
 	Urgent bool
 	// Roomy lets every pod go to every node, so that scores decide. With Volumes the nodes differ in the storage that is left

@@ -133,7 +133,7 @@ func (g *generator) container(name string) v1.Container {
 	}
 	if g.focus&OddResources != 0 && g.one(4) {
 		names := 15
-		if g.shape.Nominated || g.shape.Crowded || g.shape.Urgent { // after 13 names podberth's trials lose reasons, a known difference
+		if g.shape.FewNames || g.shape.Nominated || g.shape.Crowded || g.shape.Urgent {
 			names = 8
 		}
 		for k := range 3 + g.Intn(names-2) {
