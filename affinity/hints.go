@@ -6,7 +6,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/release"
 )
 
@@ -79,9 +78,8 @@ func (s *Selector) match(node *v1.Node) (bool, error) {
 //     required anti-affinity terms.
 //
 // No pod matches an empty list of terms. A namespaceSelector sees a namespace without labels. Other releases differ (rules
-// L7.7 to L7.10). It is an error when a required term cannot be converted, of the rejected pod or a required anti-affinity term of the
-// deleted pod, and when old or new has another type. A queue
-// treats an error as yes. The method value PodOptions{}.WouldHelp is a hint of package queue.
+// L7.7 to L7.10). It is an error when a required term of the rejected pod or a required anti-affinity term of the deleted pod cannot be
+// converted, and when old or new has another type. A queue treats an error as yes. The method value PodOptions{}.WouldHelp is a hint of package queue.
 func (o PodOptions) WouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	if isNode(old) || isNode(new) {
 		before, after, err := eventObjects[v1.Node](old, new)
@@ -101,20 +99,6 @@ func (o PodOptions) WouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 		return false, nil
 	}
 	return wouldHelpPod(o.Release, pod, before, after)
-}
-
-func requiredAffinity(pod *v1.Pod) ([]term, error) {
-	if affinity, _ := podinfo.PodAffinity(pod); affinity != nil {
-		return newTerms(pod, affinity.RequiredDuringSchedulingIgnoredDuringExecution)
-	}
-	return nil, nil
-}
-
-func requiredAntiAffinity(pod *v1.Pod) ([]term, error) {
-	if _, anti := podinfo.PodAffinity(pod); anti != nil {
-		return newTerms(pod, anti.RequiredDuringSchedulingIgnoredDuringExecution)
-	}
-	return nil, nil
 }
 
 func isNode(o any) bool {

@@ -70,14 +70,10 @@ func CompilePods(pod *v1.Pod, options PodOptions) (*PodEvaluator, error) {
 	}
 	var err error
 	hasPreferred := false
-	if affinity != nil {
-		e.affinity, err = newTerms(pod, affinity.RequiredDuringSchedulingIgnoredDuringExecution)
-		note("requiredAffinityTerms", err)
-	}
-	if anti != nil {
-		e.anti, err = newTerms(pod, anti.RequiredDuringSchedulingIgnoredDuringExecution)
-		note("requiredAntiAffinityTerms", err)
-	}
+	e.affinity, err = requiredAffinity(pod)
+	note("requiredAffinityTerms", err)
+	e.anti, err = requiredAntiAffinity(pod)
+	note("requiredAntiAffinityTerms", err)
 	if affinity != nil {
 		hasPreferred = len(affinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0
 		e.preferred, err = newWeightedTerms(pod, affinity.PreferredDuringSchedulingIgnoredDuringExecution)

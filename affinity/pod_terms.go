@@ -14,6 +14,20 @@ type terms struct {
 	pairs uint64 // label pairs of which a pod must have one for any term to match it (see guard)
 }
 
+func requiredAffinity(pod *v1.Pod) ([]term, error) {
+	if affinity, _ := podinfo.PodAffinity(pod); affinity != nil {
+		return newTerms(pod, affinity.RequiredDuringSchedulingIgnoredDuringExecution)
+	}
+	return nil, nil
+}
+
+func requiredAntiAffinity(pod *v1.Pod) ([]term, error) {
+	if _, anti := podinfo.PodAffinity(pod); anti != nil {
+		return newTerms(pod, anti.RequiredDuringSchedulingIgnoredDuringExecution)
+	}
+	return nil, nil
+}
+
 // compileTerms compiles the inter-pod terms of a running pod; nil when it has none. As in v1.36.3 a term that cannot be
 // converted empties its whole list (required or preferred, affinity or anti-affinity) without an error (rule A7.6).
 func compileTerms(pod *v1.Pod) *terms {
@@ -22,12 +36,12 @@ func compileTerms(pod *v1.Pod) *terms {
 		return nil
 	}
 	t := &terms{}
+	t.affinity, _ = requiredAffinity(pod)
+	t.anti, _ = requiredAntiAffinity(pod)
 	if affinity != nil {
-		t.affinity, _ = newTerms(pod, affinity.RequiredDuringSchedulingIgnoredDuringExecution)
 		t.preferred, _ = newWeightedTerms(pod, affinity.PreferredDuringSchedulingIgnoredDuringExecution)
 	}
 	if anti != nil {
-		t.anti, _ = newTerms(pod, anti.RequiredDuringSchedulingIgnoredDuringExecution)
 		t.preferredAnti, _ = newWeightedTerms(pod, anti.PreferredDuringSchedulingIgnoredDuringExecution)
 	}
 	if t.size() == 0 {

@@ -29,7 +29,8 @@ func (a *Allocator) offering(node *v1.Node) [][]*slice {
 }
 
 // countersEverywhere reports whether every node looks at all slices with counters and at the counters of devices in them, as up to
-// v1.36. In v1.37 a node looks only at those that reach it, and not at devices in them (rule L1.6).
+// v1.36. In v1.37 a node looks only at the slices with counters that reach the node, and not at the counters of devices in these slices
+// (rule L1.6).
 func countersEverywhere(v release.Version) bool { return !v.AtLeast(release.V1_37) }
 
 // leavesOutNames reports whether a config that holds for all requests of a claim names no request in the allocation, as in v1.37

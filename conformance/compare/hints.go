@@ -258,15 +258,9 @@ func (t *Tally) hints(plugin string) (all, queue, skip int64) {
 }
 
 // HintErrors returns how often a plugin's hint failed.
-func (t *Tally) HintErrors(plugin string) (n int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for value, k := range t.produced["hint/"+plugin] {
-		if strings.HasSuffix(value, " error") {
-			n += k
-		}
-	}
-	return n
+func (t *Tally) HintErrors(plugin string) int64 {
+	all, queue, skip := t.hints(plugin)
+	return all - queue - skip
 }
 
 func describe(o any) string {

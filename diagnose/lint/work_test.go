@@ -51,7 +51,7 @@ func TestSurge(t *testing.T) {
 	})
 }
 
-// A term counts pods of the namespaces that it names and of those that its selector matches. A term that has neither counts pods of the
+// A term counts pods of the namespaces that the term names, and of the namespaces that its selector matches. Without both it counts pods of the
 // pod's own namespace.
 func TestInNamespaces(t *testing.T) {
 	selector := func(pairs string) *metav1.LabelSelector {

@@ -13,10 +13,7 @@ func (n *node) needsPods() bool {
 // hold up the smallest count of a spread constraint. It reports whether the search was complete.
 func (n *node) exhaust() bool {
 	n.pinned, n.clauses, n.blind = -1, nil, n.s.proof.Steps+blindSteps
-	n.forcedFrom, n.forcedBreaks = n.forcedFrom[:0], 0
-	for k := range n.groups {
-		n.groups[k].must = false
-	}
+	n.unforce()
 	n.bar()
 	return n.branch(0, noVictims)
 }

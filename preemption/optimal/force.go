@@ -9,10 +9,7 @@ import (
 // It returns false if these groups alone are not better than the best set so far. Groups of other nodes come first: they are
 // there because they may be in the way. All groups but the pinned group are removed when it begins, and when it ends.
 func (n *node) force() bool {
-	n.forcedFrom, n.forcedBreaks = n.forcedFrom[:0], 0
-	for k := range n.groups {
-		n.groups[k].must = false
-	}
+	n.unforce()
 	for _, foreign := range [...]bool{true, false} {
 		found := false
 		for k := range n.groups {
@@ -38,6 +35,14 @@ func (n *node) force() bool {
 	}
 	n.sumForced()
 	return true
+}
+
+// unforce forgets the groups that are in every set.
+func (n *node) unforce() {
+	n.forcedFrom, n.forcedBreaks = n.forcedFrom[:0], 0
+	for k := range n.groups {
+		n.groups[k].must = false
+	}
 }
 
 // across reports whether pods of other nodes may leave.

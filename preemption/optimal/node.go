@@ -62,8 +62,7 @@ type group struct {
 
 // load reads what the first bound of a node needs. It keeps the memory of the node before. O(pods of the node x resources).
 func (n *node) load(s *Search, p *preemption.Problem) {
-	n.s, n.p, n.pinned, n.answer, n.clauses, n.needsOne = s, p, -1, nil, nil, false
-	n.blind = 0
+	n.s, n.p, n.pinned, n.answer, n.clauses, n.needsOne, n.blind = s, p, -1, nil, nil, false, 0
 	n.forcedFrom, n.forcedBreaks = n.forcedFrom[:0], 0
 	n.quorums.forget()
 	n.tight()

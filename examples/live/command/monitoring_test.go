@@ -63,7 +63,7 @@ var (
 	metricLabel = regexp.MustCompile(`(\w+)(?:=~|!~|!=|=)"`)
 )
 
-// The metrics and labels of every alert are those that a process has.
+// The process writes every metric that an alert reads, with the labels that the alert reads.
 func TestAlerts(t *testing.T) {
 	var rules struct {
 		kind `json:",inline"`

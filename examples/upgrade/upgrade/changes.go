@@ -106,8 +106,8 @@ func (a *upgradeReport) decisions(m *dump.Objects, o options, stderr io.Writer) 
 // mixes has a scheduler for each version and part: all follows the version, and the part follows the other version.
 type mixes map[release.Version][]*scheduler
 
-// reasons returns the rules behind a change of a pending pod: of the parts that alone change the answer of the version before, or else
-// of those that alone change the answer of the version after.
+// reasons returns the rules behind a change of a pending pod. Each part follows the version after, all else the version before: a part
+// that changes the answer is a reason. If no part does, each part follows the version before, and all else the version after.
 func (x mixes) reasons(m *dump.Objects, o options, p *v1.Pod, was, is verdict) ([]rule, error) {
 	can := func(id string) bool { f := possible[id]; return f == nil || f(p, was, is) }
 	other := func(answer verdict) func(s *scheduler) (bool, error) {
