@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
@@ -53,6 +54,14 @@ func (s *server) give(holder string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.record = &resourcelock.LeaderElectionRecord{HolderIdentity: holder, LeaseDurationSeconds: 15}
+	s.version++
+}
+
+// remove deletes the lease.
+func (s *server) remove() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record = nil
 	s.version++
 }
 
@@ -101,8 +110,18 @@ func (l *lock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte,
 	return &r, raw, err
 }
 
-func (l *lock) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
-	return l.Update(ctx, r)
+func (l *lock) Create(_ context.Context, r resourcelock.LeaderElectionRecord) error {
+	if l.unreachable() {
+		return errUnreachable
+	}
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	if l.s.record != nil {
+		return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "leases"}, "x")
+	}
+	l.s.version++
+	l.seen, l.s.record = l.s.version, &r
+	return nil
 }
 
 func (l *lock) Update(_ context.Context, r resourcelock.LeaderElectionRecord) error {
@@ -202,6 +221,45 @@ func TestStolen(t *testing.T) {
 		require.LessOrEqual(t, told, 5*time.Second, "a renewal each 2 s finds out")
 		require.Equal(t, []string{"a begins", "a ends"}, s.done(), "no release")
 		require.Equal(t, "thief", s.holder())
+	})
+}
+
+// A leader whose lease is deleted makes it again and goes on.
+func TestDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		ctx, stop := context.WithCancel(t.Context())
+		a := s.replica(ctx, &lock{s: s, name: "a"}, func() { s.note("lost") }, untilEnd)
+		time.Sleep(10 * time.Second)
+		s.remove()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, "a", s.holder())
+		stop()
+		require.NoError(t, <-a)
+		require.Equal(t, []string{"a begins", "a ends", "a releases"}, s.done())
+	})
+}
+
+// A lease runs out by the clock of the replica that waits: a time of renewal that is an hour ahead does not hold it up.
+func TestRenewTimeAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		ahead := metav1.NewTime(time.Now().Add(time.Hour))
+		s.record = &resourcelock.LeaderElectionRecord{HolderIdentity: "gone", LeaseDurationSeconds: 15, AcquireTime: ahead, RenewTime: ahead}
+		ctx, stop := context.WithCancel(t.Context())
+		came := time.Now()
+		var began time.Duration
+		a := s.replica(ctx, &lock{s: s, name: "a"}, nil, func(ctx context.Context) error {
+			began = time.Since(came)
+			return untilEnd(ctx)
+		})
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		stop()
+		require.NoError(t, <-a)
+		require.GreaterOrEqual(t, began, 15*time.Second)
+		require.LessOrEqual(t, began, 20*time.Second, "the lease lasts 15 s, and is read every 2 to 4.4 s")
 	})
 }
 
