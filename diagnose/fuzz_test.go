@@ -32,7 +32,7 @@ func FuzzRelax(f *testing.F) {
 		s, err := cluster.New(objects)
 		require.NoError(t, err)
 		o := Options{Size: 2, Nodes: 2}
-		if b.OneIn(8) {
+		if b.OneIn(50) {
 			o.Size = 3 // brute force then takes ten times as long
 		}
 		var d *Diagnosis
@@ -40,9 +40,11 @@ func FuzzRelax(f *testing.F) {
 			d, err = Relax(Input{Snapshot: s}, pod, o)
 			require.NoError(t, err)
 		}, append(objects.Pods, pod)...)
-		again, err := Relax(Input{Snapshot: s}, pod, o)
-		require.NoError(t, err)
-		require.Equal(t, texts(d.Relaxations), texts(again.Relaxations))
+		if b.OneIn(4) {
+			again, err := Relax(Input{Snapshot: s}, pod, o)
+			require.NoError(t, err)
+			require.Equal(t, texts(d.Relaxations), texts(again.Relaxations))
+		}
 		if d.Node != "" {
 			return
 		}
@@ -87,13 +89,18 @@ func tighter(t *testing.T, s *cluster.Snapshot, pod *v1.Pod, r Relaxation, i int
 	require.False(t, works(t, s, pod, less), "%s: one step back", r.Text())
 }
 
+var standard = placement.DefaultProfile()
+
 func works(t *testing.T, s *cluster.Snapshot, pod *v1.Pod, changes []Change) bool {
 	fork := s.Fork()
 	p, err := Apply(fork, pod, changes...)
 	require.NoError(t, err)
-	plan, err := placement.New(fork, placement.DefaultProfile())
+	if len(p.Spec.SchedulingGates) > 0 {
+		return false
+	}
+	plan, err := placement.New(fork, standard)
 	require.NoError(t, err)
-	return len(p.Spec.SchedulingGates) == 0 && plan.Decide(p, placement.Options{}).Placed()
+	return plan.Decide(p, placement.Options{}).Placed()
 }
 
 func pick[T any](list []T, set uint64) (out []T) {
