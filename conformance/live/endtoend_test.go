@@ -152,7 +152,9 @@ func (w *world) measure(role string) (f figures) {
 	}
 	times := map[string]time.Time{}
 	if *e2eWorkload == "churn" {
-		go w.churn(ctx)
+		var all sync.WaitGroup
+		all.Go(func() { w.churn(ctx) })
+		defer func() { cancel(); all.Wait() }()
 	}
 	limit := time.After(10 * time.Minute)
 	for len(times) < *e2ePods {
@@ -201,7 +203,7 @@ func (w *world) clear() {
 	clean("nodes", func() error { return api.CoreV1().Nodes().DeleteCollection(w.ctx, now, metav1.ListOptions{}) })
 }
 
-// churn makes and removes, each second, a node without room, a pod that fits nowhere, and a service.
+// churn makes and removes, each second, a node without room, a pod that fits nowhere, and a service. At the end of ctx it removes the last.
 func (w *world) churn(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -211,18 +213,20 @@ func (w *world) churn(ctx context.Context) {
 		n := newNode(name, "4", func(n *v1.Node) { n.Status.Allocatable[v1.ResourcePods] = resource.MustParse("0") })
 		p := newPod(name, "9", high)
 		s := &v1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1.ServiceSpec{Selector: map[string]string{"app": name}, Ports: []v1.ServicePort{{Port: 80}}}}
-		_, nodeErr := w.api.CoreV1().Nodes().Create(ctx, n, metav1.CreateOptions{})
-		_, podErr := w.api.CoreV1().Pods("default").Create(ctx, p, metav1.CreateOptions{})
-		_, serviceErr := w.api.CoreV1().Services("default").Create(ctx, s, metav1.CreateOptions{})
+		_, nodeErr := w.api.CoreV1().Nodes().Create(w.ctx, n, metav1.CreateOptions{})
+		_, podErr := w.api.CoreV1().Pods("default").Create(w.ctx, p, metav1.CreateOptions{})
+		_, serviceErr := w.api.CoreV1().Services("default").Create(w.ctx, s, metav1.CreateOptions{})
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
+		}
+		err := errors.Join(nodeErr, podErr, serviceErr, w.api.CoreV1().Nodes().Delete(w.ctx, name, now), w.api.CoreV1().Pods("default").Delete(w.ctx, name, now),
+			w.api.CoreV1().Services("default").Delete(w.ctx, name, now))
+		if err != nil {
+			w.t.Error(err)
 			return
 		}
-		err := errors.Join(nodeErr, podErr, serviceErr, w.api.CoreV1().Nodes().Delete(ctx, name, now), w.api.CoreV1().Pods("default").Delete(ctx, name, now),
-			w.api.CoreV1().Services("default").Delete(ctx, name, now))
-		if err != nil && ctx.Err() == nil {
-			w.t.Error(err)
+		if ctx.Err() != nil {
 			return
 		}
 	}
