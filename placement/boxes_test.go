@@ -33,7 +33,11 @@ func TestDecisionsByBoxes(t *testing.T) {
 	}, func(t *testing.T, c test) {
 		profile := c.args.Profile()
 		profile.Sampling = AllNodes()
-		for seed := range uint64(3) {
+		seeds := uint64(3)
+		if testing.Short() {
+			seeds = 1
+		}
+		for seed := range seeds {
 			decideByBoxes(t, &world{r: rand.New(rand.NewPCG(seed, 11))}, profile)
 		}
 	})

@@ -60,13 +60,11 @@ type shownMessage struct {
 	text    string
 }
 
-// show makes the text of a failure that has a message.
+// show makes the text of a failure.
 func (f *Failure) show() {
-	if f.Err == nil && f.Message.Nodes > 0 {
-		m := f.Message
-		f.shown = &shownMessage{m, m.String()}
-		f.shown.message.Reasons, f.shown.message.Absent = slices.Clone(m.Reasons), slices.Clone(m.Absent)
-	}
+	m := f.Message
+	f.shown = &shownMessage{m, m.String()}
+	f.shown.message.Reasons, f.shown.message.Absent = slices.Clone(m.Reasons), slices.Clone(m.Absent)
 }
 
 // of reports whether the text is that of a message. A caller may have changed the message of a failure.

@@ -160,7 +160,7 @@ func whole(t *testing.T, d Decision) string {
 func TestKeptClaimsChangeNothing(t *testing.T) {
 	seeds := 300
 	if testing.Short() {
-		seeds = 80
+		seeds = 40
 	}
 	var sum keptDecisions
 	for seed := range seeds {

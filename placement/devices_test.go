@@ -232,6 +232,9 @@ func TestExtendedResource(t *testing.T) {
 			require.Empty(t, d.Devices.Claims)
 		} else {
 			require.Contains(t, claimsOf(s), name+"-extended-resources: "+d.Devices.Results[0].Devices.Results[0].Pool+"/"+d.Devices.Results[0].Devices.Results[0].Device+" for "+name)
+			stored, err := json.Marshal(d)
+			require.NoError(t, err)
+			require.Contains(t, string(stored), `"claim":"default/`+name+`-extended-resources"`)
 		}
 	}
 	require.Equal(t, "0/5 nodes are available: 1 Insufficient example.com/gpu, 4 cannot allocate all claims.", p.Decide(ask("e"), Options{}).Failure.Text())

@@ -126,3 +126,19 @@ func TestWithNodes(t *testing.T) {
 	require.Zero(t, podsOn(s))
 	require.False(t, p.Decide(pod, Options{}).Placed())
 }
+
+// The copies of a pod have names that no pod has.
+func TestCopyNames(t *testing.T) {
+	_, s := placerOf(t, cluster.Objects{Nodes: threeZones()})
+	pod := testkit.Pod("p").Obj()
+	pod.UID, pod.Status.NominatedNodeName = "own", "a1"
+	for _, want := range []string{"p-1", "p-1-2", "p-1-3"} {
+		c := copyOf(s, pod, 1)
+		require.Equal(t, want, c.Name)
+		require.Equal(t, "default/"+want, string(c.UID))
+		require.Empty(t, c.Status.NominatedNodeName)
+		require.NoError(t, s.Assume(c, 0))
+	}
+	require.Equal(t, "p-2", copyOf(s, pod, 2).Name)
+	require.Equal(t, "a1", pod.Status.NominatedNodeName)
+}

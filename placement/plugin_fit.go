@@ -150,7 +150,7 @@ func orderOf(args score.FitArgs) (best int, ok bool) {
 	if s.Type == score.MostAllocated {
 		return 1, true
 	}
-	return 0, s.Type == score.LeastAllocated || s.Type == ""
+	return 0, s.Type == score.LeastAllocated
 }
 
 // MaxRawRow returns the score of the row with the best of each number.

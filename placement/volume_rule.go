@@ -20,7 +20,7 @@ type volumeRule[R any, S filter.Predicate] struct {
 	// scores reports whether the plugin scores too, and scorer returns the state as a score; nil when it never does.
 	scores func(o volume.Options) bool
 	scorer func(s S) Scorer
-	// share changes the plugin over Volumes so that pods with claims share work; nil: they share none.
+	// share changes the plugin over Volumes so that pods with claims share work.
 	share func(p *Plugin, o volume.Options, v *Volumes)
 }
 
@@ -51,7 +51,7 @@ func (r volumeRule[R, S]) plugin(o volume.Options, v *Volumes) *Plugin {
 		p.Score = func(pod *v1.Pod, c Cluster) (Scorer, error) { return r.score(pod, c, o, v), nil }
 		return p
 	}
-	if v != nil && r.share != nil {
+	if v != nil {
 		r.share(p, o, v)
 	}
 	return p

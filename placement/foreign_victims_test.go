@@ -1,0 +1,131 @@
+package placement
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/preemption"
+)
+
+// The pods of other nodes that may keep a pod off a node are those of lower priority that reject it there alone by anti-affinity, that a
+// DoNotSchedule constraint counts in a domain of the node, or that use one of its claims. Bars are the first of these.
+func TestForeignVictims(t *testing.T) {
+	found, barred := 0, 0
+	for seed := range uint64(40) {
+		w := &world{r: rand.New(rand.NewPCG(seed, 53))}
+		s := w.snapshot(t, 3+w.r.IntN(5), 12+w.r.IntN(24))
+		claims := w.chance(3)
+		use := func(p *v1.Pod) {
+			if claims && w.chance(2) {
+				p.Spec.Volumes = []v1.Volume{{Name: "none"}, {Name: "v", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: w.pick("x", "y")}}}}
+			}
+		}
+		for i := range s.Len() {
+			for p := range s.Pods(i) {
+				q := p.DeepCopy()
+				q.Spec.Priority = new(int32(w.r.IntN(3)))
+				if w.chance(6) {
+					now := metav1.NewTime(testkit.Epoch)
+					q.DeletionTimestamp = &now
+				}
+				use(q)
+				require.NoError(t, s.Set(q))
+			}
+		}
+		pod := w.pod(w.r.IntN(30))
+		pod.Spec.Priority = new(int32(2))
+		use(pod)
+		all := DefaultProfile()
+		profile := Profile{Filters: []*Plugin{all.Filter(plugins.PodTopologySpread), all.Filter(plugins.InterPodAffinity)}}
+		p, err := New(s, profile)
+		require.NoError(t, err)
+		a := p.Prepare(pod)
+		x := a.whatIf(Options{})
+		require.Nil(t, x.Bars(0), "nobody has asked for the pods of other nodes")
+		for i := range s.Len() {
+			var near, sure []preemption.Placed
+			for j := range s.Len() {
+				for q := range s.Pods(j) {
+					apart, counted := apartOn(t, s, profile, pod, q, i), countedOn(s, pod, q, i, j)
+					for _, f := range a.Predicates {
+						want := counted
+						if f.Name() == plugins.InterPodAffinity {
+							want = apart
+						}
+						got := f.(interface {
+							KeepsOff(pod, q *v1.Pod, i, j int) bool
+						}).KeepsOff(pod, q, i, j)
+						require.Equal(t, want, got, "seed %d: %s keeps %s off %d because of %s on %d", seed, f.Name(), pod.Name, i, q.Name, j)
+					}
+					claim := uses(pod, q)
+					if podinfo.Priority(q) >= 2 || !apart && !counted && !claim {
+						continue
+					}
+					near = append(near, preemption.Placed{Pod: q, Slot: j})
+					if apart && !claim {
+						sure = append(sure, preemption.Placed{Pod: q, Slot: j})
+					}
+				}
+			}
+			require.Equal(t, placed(near), placed(x.foreign(i)), "seed %d slot %d", seed, i)
+			require.Equal(t, placed(sure), placed(x.Bars(i)), "seed %d slot %d", seed, i)
+			found, barred = found+len(near), barred+len(sure)
+		}
+	}
+	require.Greater(t, found, 120)
+	require.Greater(t, barred, 50)
+}
+
+func placed(list []preemption.Placed) (out []string) {
+	for _, x := range list {
+		out = append(out, fmt.Sprint(x.Pod.Namespace, "/", x.Pod.Name, " on ", x.Slot))
+	}
+	return out
+}
+
+// apartOn reports whether anti-affinity rejects the pod on slot i of a cluster in which q alone runs.
+func apartOn(t *testing.T, s *cluster.Snapshot, profile Profile, pod, q *v1.Pod, i int) bool {
+	o := cluster.Objects{Pods: []*v1.Pod{q}}
+	for k := range s.Len() {
+		o.Nodes = append(o.Nodes, s.Node(k))
+	}
+	alone, err := cluster.New(o)
+	require.NoError(t, err)
+	p, err := New(alone, Profile{Filters: profile.Filters[1:]})
+	require.NoError(t, err)
+	apart := pod.DeepCopy()
+	if apart.Spec.Affinity != nil {
+		apart.Spec.Affinity.PodAffinity = nil
+	}
+	return len(p.Rejections(apart, alone.Slot(s.Node(i).Name))) > 0
+}
+
+// countedOn reports whether a constraint counts q, and slots i and j share the domain of a constraint.
+func countedOn(s *cluster.Snapshot, pod, q *v1.Pod, i, j int) bool {
+	counts, near := false, false
+	for _, c := range pod.Spec.TopologySpreadConstraints {
+		if c.WhenUnsatisfiable != v1.DoNotSchedule {
+			continue
+		}
+		counts = counts || q.DeletionTimestamp == nil && q.Namespace == pod.Namespace && q.Labels["app"] == c.LabelSelector.MatchLabels["app"]
+		at, has := s.Node(i).Labels[c.TopologyKey]
+		other, also := s.Node(j).Labels[c.TopologyKey]
+		near = near || has && also && at == other
+	}
+	return counts && near
+}
+
+// uses reports whether two pods use one claim.
+func uses(p, q *v1.Pod) bool {
+	return p.Namespace == q.Namespace && len(p.Spec.Volumes) == 2 && len(q.Spec.Volumes) == 2 &&
+		p.Spec.Volumes[1].PersistentVolumeClaim.ClaimName == q.Spec.Volumes[1].PersistentVolumeClaim.ClaimName
+}

@@ -1,0 +1,115 @@
+package placement
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+func localVolumes(t *testing.T) (*Placer, *cluster.Snapshot) {
+	return placerOf(t, cluster.Objects{
+		Nodes: threeZones(), StorageClasses: []*storagev1.StorageClass{storageClass("local", "kubernetes.io/no-provisioner")},
+		PersistentVolumes: []*v1.PersistentVolume{disk("d1", "local", "b", "1Gi"), disk("d2", "local", "c", "1Gi")},
+		Claims:            []*v1.PersistentVolumeClaim{waiting("x", "local", "1Gi"), waiting("y", "local", "1Gi"), waiting("z", "local", "1Gi")},
+	})
+}
+
+// The count of volumes in use is kept while pods come and leave, and made again after a change of nodes. Everything is read once.
+func TestUsageIsKept(t *testing.T) {
+	p, s := localVolumes(t)
+	v := p.profile.Volumes
+	before := v.inUse()
+	require.NoError(t, s.Set(mounting(testkit.Pod("p").On("a1").Obj(), "x")))
+	require.Same(t, before, v.inUse())
+	require.Equal(t, s.Version(), v.at)
+	require.Len(t, v.users, 1)
+	require.NoError(t, s.Set(testkit.Node("d1").Obj()))
+	require.NotSame(t, before, v.inUse())
+	require.Equal(t, s.Version(), v.at)
+	before = v.inUse()
+	require.Same(t, before, v.inUse())
+	for k := range 100_000 { // more than the log holds
+		q := testkit.Pod(fmt.Sprint("q", k)).On("a1").Obj()
+		require.NoError(t, s.Set(q))
+		require.NoError(t, s.Unset(q))
+		if s.Since(v.at, func([]cluster.Event) {}) {
+			continue
+		}
+		require.NotSame(t, before, v.inUse())
+		return
+	}
+	require.Fail(t, "the log reaches back to its beginning")
+}
+
+// A reservation ends when the pod has left the snapshot, also when the log no longer says so.
+func TestReservationsEndBehindTheLog(t *testing.T) {
+	p, s := localVolumes(t)
+	v := p.profile.Volumes
+	pod := mounting(testkit.Pod("p").Obj(), "x")
+	place(t, p, pod)
+	_, reserved := v.Reserved(pod)
+	require.True(t, reserved)
+	require.NoError(t, s.Set(testkit.Pod("other").On("a1").Obj()))
+	require.NoError(t, s.Unset(testkit.Pod("other").On("a1").Obj()))
+	_, reserved = v.Reserved(pod)
+	require.True(t, reserved, "another pod has left")
+	at := v.at
+	require.NoError(t, s.Unset(s.Pod("default", "p")))
+	for k := 0; s.Since(at, func([]cluster.Event) {}); k++ {
+		require.Less(t, k, 100_000)
+		require.NoError(t, s.Set(testkit.Pod(fmt.Sprint("q", k)).On("a1").Obj()))
+	}
+	_, reserved = v.Reserved(pod)
+	require.False(t, reserved)
+	require.Empty(t, v.assumed)
+}
+
+// The volumes of a class are found by an index that follows the cluster.
+func TestVolumesByClass(t *testing.T) {
+	p, s := localVolumes(t)
+	of := func(class string) (names []string) {
+		table, ok := p.profile.Volumes.objects().PersistentVolumes.(byClass)
+		require.True(t, ok)
+		for pv := range table.OfClass(class) {
+			names = append(names, pv.Name)
+		}
+		var candidates []string
+		for pv := range table.CandidatesFor(class, "default", "x") {
+			candidates = append(candidates, pv.Name)
+		}
+		require.Equal(t, names, candidates)
+		return names
+	}
+	require.Equal(t, []string{"d1", "d2"}, of("local"))
+	require.Empty(t, of("fast"))
+	require.NoError(t, s.Set(disk("d0", "local", "a", "1Gi")))
+	require.NoError(t, s.Set(disk("d3", "fast", "a", "1Gi")))
+	require.Equal(t, []string{"d0", "d1", "d2"}, of("local"))
+	require.Equal(t, []string{"d3"}, of("fast"))
+}
+
+// A pod whose claims must be asked about by themselves shares nothing with a pod without claims, whatever other plugins there are.
+func TestClaimsShareNothingWithPlainPods(t *testing.T) {
+	for _, name := range []string{plugins.VolumeBinding, plugins.VolumeZone} {
+		_, s := localVolumes(t)
+		all := DefaultProfile()
+		p, err := New(s, Profile{Filters: []*Plugin{all.Filter(name)}, Scores: all.Scores})
+		require.NoError(t, err)
+		plain, claiming := testkit.Pod("plain").Obj(), mounting(testkit.Pod("claiming").Obj(), "x")
+		missing := mounting(testkit.Pod("missing").Obj(), "none")
+		for range 4 {
+			require.Equal(t, "a1", p.Decide(plain, Options{}).Node)
+			if name == plugins.VolumeBinding {
+				require.Equal(t, "b1", p.Decide(claiming, Options{}).Node)
+			}
+			require.False(t, p.Decide(missing, Options{}).Placed())
+		}
+	}
+}
