@@ -207,3 +207,16 @@ func TestAdmitPriorityClass(t *testing.T) {
 	require.NoError(t, AdmitPriorityClass(globalDefault(priorityClass("b", 2, "")), nil), "the first default")
 	require.NoError(t, AdmitPriorityClass(nil, existing))
 }
+
+// Of default classes the smallest value counts, and of equal values the smallest name, in whatever order they come.
+func TestOneDefaultClass(t *testing.T) {
+	a, b, c := globalDefault(priorityClass("a", 10, "")), globalDefault(priorityClass("b", 10, "")), globalDefault(priorityClass("c", 9, ""))
+	none := priorityClass("0", 1, "")
+	for _, list := range [][]*schedulingv1.PriorityClass{{a, b}, {b, a}, {nil, none, b, a, none}} {
+		require.Same(t, a, defaultPriorityClass(list))
+	}
+	for _, list := range [][]*schedulingv1.PriorityClass{{a, c}, {c, a}, {b, c, a}} {
+		require.Same(t, c, defaultPriorityClass(list))
+	}
+	require.Nil(t, defaultPriorityClass([]*schedulingv1.PriorityClass{nil, none}))
+}

@@ -69,6 +69,13 @@ func (s *reprieve) Solve(p *preemption.Problem) []bool {
 
 // checkSums checks what Left says without the pods of lower priorities.
 func (s *reprieve) checkSums(p *preemption.Problem) {
+	for q := range p.Cluster.Pods(p.Slot) {
+		_, counts := p.Cluster.(interface {
+			PodRequests(p *v1.Pod) (resources.Vector, bool)
+		})
+		_, ok := p.Requests(q)
+		require.Equal(s.t, counts, ok)
+	}
 	for range 2 { // the first question may go unanswered
 		for priority := int32(-3); priority < 7; priority++ {
 			got, ok := p.Left(priority)
@@ -221,6 +228,20 @@ func TestEligibleUnits(t *testing.T) {
 			return victim.Name != refused
 		}
 		require.Equal(t, want, shown(s.preempt(t, p)), "%q must stay", refused)
+	}
+}
+
+// A preemptor waits for a terminating pod on its nominated node only if the pod may be a victim.
+func TestEligibleWaits(t *testing.T) {
+	p := nominatedTo(pod("p", 10, "4", ""), "n1")
+	for refused, want := range map[string]string{"nobody": waiting, "a": "n1: b"} {
+		s := parts(node("n1", "4"), preempted(pod("a", 1, "0", "n1")), pod("b", 1, "4", "n1").Obj())
+		s.options.Eligible = func(i int, victim, preemptor *v1.Pod) bool {
+			require.Zero(t, i)
+			require.Same(t, p, preemptor)
+			return victim.Name != refused
+		}
+		require.Equal(t, want, shown(s.preempt(t, p)), refused)
 	}
 }
 
