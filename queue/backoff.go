@@ -46,10 +46,7 @@ func (q *Queue) duration(e *Entry) time.Duration {
 
 func (q *Queue) expiry(e *Entry) time.Time {
 	d := q.duration(e)
-	switch {
-	case d <= 0:
-		return time.Time{}
-	case q.o.WaitOutBackoff || q.o.CycleCounter:
+	if d > 0 && (q.o.WaitOutBackoff || q.o.CycleCounter) {
 		return e.Timestamp.Add(d)
 	}
 	return backoffExpiry(e.Timestamp, d)
@@ -57,20 +54,18 @@ func (q *Queue) expiry(e *Entry) time.Time {
 
 func (q *Queue) backingOff(e *Entry, now time.Time) bool {
 	switch {
-	case q.duration(e) <= 0:
-		return false
 	case q.o.CycleCounter:
 		return e.BackoffExpiration.After(now)
 	case q.o.WaitOutBackoff:
-		return !e.BackoffExpiration.Before(now)
+		return !e.BackoffExpiration.IsZero() && !e.BackoffExpiration.Before(now)
 	}
-	return !e.BackoffExpiration.Before(now.Truncate(window))
+	return backingOff(e.BackoffExpiration, now)
 }
 
-// free returns the first instant at which e no longer rests.
+// free returns the first instant at which e no longer rests. The entry is in a backoff.
 func (q *Queue) free(e *Entry) time.Time {
 	switch {
-	case q.duration(e) <= 0 || q.o.CycleCounter:
+	case q.o.CycleCounter:
 		return e.BackoffExpiration
 	case q.o.WaitOutBackoff:
 		return e.BackoffExpiration.Add(1)

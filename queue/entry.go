@@ -107,10 +107,7 @@ func PriorityLess(a, b *Entry) bool {
 func cachedLess(a, b *Entry) bool { return before(a, b, a.priority, b.priority) }
 
 func before(a, b *Entry, priorityA, priorityB int32) bool {
-	if priorityA != priorityB {
-		return priorityA > priorityB
-	}
-	return a.Timestamp.Before(b.Timestamp)
+	return priorityA > priorityB || priorityA == priorityB && a.Timestamp.Before(b.Timestamp)
 }
 
 func keyOf(pod *v1.Pod) types.NamespacedName {

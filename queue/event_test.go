@@ -1,19 +1,15 @@
 package queue
 
 import (
-	"fmt"
-	"math/rand"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
-	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/release"
 )
 
@@ -238,67 +234,4 @@ func TestDefaultEvents(t *testing.T) {
 		yes, _ = neverHelps(p, nil, nil)
 		require.False(t, yes)
 	})
-}
-
-// The requests that decide what a scale-down is are those of package overhead.
-func TestRequestsLikeOverhead(t *testing.T) {
-	r := rand.New(rand.NewSource(1))
-	names := []v1.ResourceName{"cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "example.com/gpu"}
-	list := func() v1.ResourceList {
-		if r.Intn(4) == 0 {
-			return nil
-		}
-		l := v1.ResourceList{}
-		for _, n := range names {
-			if r.Intn(2) == 0 {
-				l[n] = *resource.NewMilliQuantity(int64(r.Intn(5000)), resource.DecimalSI)
-			}
-		}
-		return l
-	}
-	for range 3000 {
-		p := &v1.Pod{}
-		container := func(kind string, i int, out *[]v1.ContainerStatus) v1.Container {
-			c := v1.Container{Name: fmt.Sprint(kind, i), Resources: v1.ResourceRequirements{Requests: list()}}
-			if kind == "init" && r.Intn(2) == 0 {
-				c.RestartPolicy = ptr(v1.ContainerRestartPolicyAlways)
-			}
-			if r.Intn(2) == 0 {
-				s := v1.ContainerStatus{Name: c.Name, AllocatedResources: list()}
-				if r.Intn(3) > 0 {
-					s.Resources = &v1.ResourceRequirements{Requests: list()}
-				}
-				*out = append(*out, s)
-			}
-			return c
-		}
-		for i := range r.Intn(4) {
-			p.Spec.Containers = append(p.Spec.Containers, container("c", i, &p.Status.ContainerStatuses))
-		}
-		for i := range r.Intn(4) {
-			p.Spec.InitContainers = append(p.Spec.InitContainers, container("init", i, &p.Status.InitContainerStatuses))
-		}
-		if r.Intn(2) == 0 {
-			p.Spec.Resources = &v1.ResourceRequirements{Requests: list()}
-		}
-		if r.Intn(2) == 0 {
-			p.Status.Resources = &v1.ResourceRequirements{Requests: list()}
-			p.Status.AllocatedResources = list()
-		}
-		if r.Intn(2) == 0 {
-			p.Spec.Overhead = list()
-		}
-		if r.Intn(3) == 0 {
-			p.Status.Conditions = []v1.PodCondition{{Type: v1.PodResizePending, Reason: v1.PodReasonInfeasible}}
-		}
-		want := overhead.Requests(p, overhead.Options{UseStatus: true})
-		got := requests(p)
-		require.Len(t, got, len(want))
-		for n, q := range want {
-			have, ok := got[n]
-			require.True(t, ok && have.Cmp(q) == 0, "%s: %v, want %v: %+v", n, have.String(), q.String(), p)
-		}
-		other := p.DeepCopy()
-		require.True(t, !sameRequests(p, other) || equality.Semantic.DeepEqual(requests(p), requests(other)))
-	}
 }

@@ -63,8 +63,7 @@ type Wait struct {
 
 func (q *Queue) status(e *Entry, now time.Time) Status {
 	s := Status{Pod: e.Pod, Place: e.place, Since: e.since, Timestamp: e.Timestamp, Attempts: e.Attempts,
-		Gate: e.GatingPlugin, Nominated: q.nom.Node(e.Pod)}
-	s.Rejectors = rejectors(append(slices.Clone(e.UnschedulablePlugins), e.PendingPlugins...))
+		Rejectors: slices.Clone(e.UnschedulablePlugins), Gate: e.GatingPlugin, Nominated: q.nom.Node(e.Pod)}
 	switch e.place {
 	case Backoff, ErrorBackoff:
 		s.Until = laterOf(q.free(e), now)
@@ -107,7 +106,7 @@ func (q *Queue) Explain(pod *v1.Pod, now time.Time) Explanation {
 	switch e.place {
 	case Active:
 		for _, other := range q.heaps[Active].items {
-			if other != e && q.heaps[Active].less(other, e) {
+			if q.heaps[Active].less(other, e) {
 				x.Ahead++
 			}
 		}

@@ -78,9 +78,7 @@ func (q *Queue) flushLeftover(at, now time.Time) {
 		return
 	}
 	q.moveCycle = q.cycle
-	if !q.o.CycleCounter { // pods in flight take it as an event that concerns them
-		q.record(c)
-	}
+	q.record(c) // pods in flight take it as an event that concerns them
 }
 
 // overdueGated returns the gated pods that are overdue. O(them): the heap has the oldest on top.

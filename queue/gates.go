@@ -43,9 +43,6 @@ func (q *Queue) refuses(g Gate, e *Entry) *plugin {
 
 // rejectors returns a sorted copy without repetitions.
 func rejectors(names []string) []string {
-	if len(names) == 0 {
-		return nil
-	}
 	names = slices.Clone(names)
 	slices.Sort(names)
 	return slices.Compact(names)

@@ -31,12 +31,10 @@ func (q *Queue) Move(c Change, now time.Time) []Move {
 			q.requeue(e, v, cause{c.Event.String(), by, err}, now)
 		}
 	}
-	q.forget()
+	clear(q.found)
 	q.moveCycle = q.cycle
-	if !q.o.CycleCounter {
-		c.PreCheck = nil
-		q.record(c)
-	}
+	c.PreCheck = nil
+	q.record(c)
 	return q.moves()
 }
 
@@ -92,14 +90,6 @@ func (q *Queue) concerned(arriving Event) []*Entry {
 	}
 	q.found = found
 	return found
-}
-
-// forget lets go of the entries that concerned returned, and of the room for very many.
-func (q *Queue) forget() {
-	clear(q.found)
-	if cap(q.found) > 4096 {
-		q.found = nil
-	}
 }
 
 // requeue sends a waiting entry, or one that returns from its attempt, back towards active.

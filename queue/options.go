@@ -133,7 +133,7 @@ func defaultProfiles(v release.Version) map[string]Profile {
 func (o Options) validate(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	initial, max := o.backoff()
-	if initial < 0 {
+	if o.InitialBackoff < 0 {
 		errs = append(errs, field.Invalid(path.Child("initialBackoff"), initial.String(), "must be greater than 0 (0 means 1s)"))
 	}
 	if max < 0 {

@@ -156,11 +156,6 @@ func (e *Entry) resolve() {
 	for _, name := range e.UnschedulablePlugins {
 		e.waits = append(e.waits, wait{plugin: e.profile.plugin(name), pending: slices.Contains(e.PendingPlugins, name), at: -1})
 	}
-	for _, name := range e.PendingPlugins {
-		if !slices.Contains(e.UnschedulablePlugins, name) {
-			e.waits = append(e.waits, wait{plugin: e.profile.plugin(name), pending: true, at: -1})
-		}
-	}
 }
 
 // wakesAlways reports whether every interesting event concerns the entry, because no plugin has registered the events for it.

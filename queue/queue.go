@@ -120,16 +120,12 @@ func (q *Queue) setOrders() {
 		return !less(b, a) && a.seq < b.seq
 	}
 	byExpiry := func(a, b *Entry) bool {
-		if c := a.BackoffExpiration.Compare(b.BackoffExpiration); c != 0 {
-			return c < 0
-		}
-		return active(a, b)
+		c := a.BackoffExpiration.Compare(b.BackoffExpiration)
+		return c < 0 || c == 0 && active(a, b)
 	}
 	byTimestamp := func(a, b *Entry) bool {
-		if c := a.waitsSince().Compare(b.waitsSince()); c != 0 {
-			return c < 0
-		}
-		return a.seq < b.seq
+		c := a.waitsSince().Compare(b.waitsSince())
+		return c < 0 || c == 0 && a.seq < b.seq
 	}
 	q.heaps[Active].less = active
 	q.heaps[Backoff].less = byExpiry
@@ -150,9 +146,7 @@ func (q *Queue) see(now time.Time) {
 	if !q.anchored {
 		q.anchor, q.anchored = now, true
 	}
-	if q.lastFlush > 0 || now.Before(q.anchor) {
-		q.lastFlush = min(q.lastFlush, q.grid(now))
-	}
+	q.lastFlush = min(q.lastFlush, q.grid(now))
 }
 
 func (q *Queue) moves() []Move {

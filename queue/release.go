@@ -107,9 +107,9 @@ func hintOf(plugin string, e Event, hint Hint) Hint {
 		return hint
 	}
 	return func(pod *v1.Pod, old, new any) (bool, error) {
-		changed, ok := new.(*v1.Pod)
+		changed, _ := new.(*v1.Pod)
 		switch {
-		case !ok || changed == nil || pod == nil || changed.UID == pod.UID:
+		case changed == nil || pod == nil || changed.UID == pod.UID:
 		case plugin == "PodTopologySpread":
 			itself := *changed
 			itself.UID = pod.UID

@@ -316,6 +316,12 @@ func checkLists(t *testing.T, q *Queue) {
 	}
 	require.Len(t, q.entries, inHeaps)
 	require.Len(t, q.loose, loose)
+	for _, e := range q.found[:cap(q.found)] {
+		require.Nil(t, e, "room keeps no entry")
+	}
+	if q.order.Len() == 0 {
+		require.Nil(t, q.events, "the log lets go of its room")
+	}
 	for _, g := range q.groups {
 		grouped -= len(g.fresh) + len(g.waiting)
 	}
