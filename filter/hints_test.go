@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,6 +33,8 @@ func TestHints(t *testing.T) {
 	big := []string{"cpu", "4", "example.com/x", "1", "pods", "5"}
 	needy := self()
 	needy.Spec.HostNetwork, needy.Spec.HostUsers = true, ptr(false)
+	needyOther := needy.DeepCopy()
+	needyOther.UID = "q"
 
 	testkit.Run(t, []hintCase{
 		{"fit: scheduled pod deleted", "it frees something", fit, on(pod("q")), nil, true},
@@ -44,6 +47,10 @@ func TestHints(t *testing.T) {
 		{"fit: another asks for less of what this pod asks none of", "a request of 0 is none", func(p *v1.Pod, old, new any) (bool, error) {
 			return FitHint(FitOptions{})(pod("p", "cpu", "0", "memory", "1"), old, new)
 		}, on(pod("q", "cpu", "2")), on(pod("q", "cpu", "1")), false},
+		{"fit: node grew in what this pod asks none of", "a request of 0 is none", func(p *v1.Pod, old, new any) (bool, error) {
+			return FitHint(FitOptions{})(pod("p", "cpu", "0", "memory", "1"), old, new)
+		}, node("n", "cpu", "1", "memory", "1", "pods", "1"), node("n", "cpu", "2", "memory", "1", "pods", "1"), false},
+		{"fit: node shrank", "the pod fits, and nothing is new", fit, node("n", "cpu", "8", "example.com/x", "1", "pods", "6"), node("n", big...), false},
 		{"fit: this pod asks for what the other never had", "other resources do not replace the missing resource", func(p *v1.Pod, old, new any) (bool, error) {
 			return FitHint(FitOptions{})(pod("p", "example.com/x", "1"), old, new)
 		}, on(pod("q", "cpu", "2")), on(pod("q", "cpu", "1")), false},
@@ -94,14 +101,24 @@ func TestHints(t *testing.T) {
 		{"features: this pod needs others", "an update of its spec", FeaturesWouldHelp, self(), needy, true},
 		{"features: this pod as before", "needs what it needed", FeaturesWouldHelp, self(), self(), false},
 		{"features: another pod", "does not matter", FeaturesWouldHelp, pod("q"), pod("q"), false},
+		{"features: another pod needs others", "does not matter", FeaturesWouldHelp, pod("q"), needyOther, false},
+		{"features: this pod added", "it needs what it needed", FeaturesWouldHelp, nil, needy, false},
+		{"features: this pod deleted", "never helps", FeaturesWouldHelp, needy, nil, false},
+		{"features: node deleted", "never helps", FeaturesWouldHelp, declares("a"), nil, false},
+		{"ports: node deleted", "never helps", PortsWouldHelp, node("n"), nil, false},
+		{"fit: waiting pod with a new node", "it is this pod", fit, self(), on(self()), true},
 	}, func(t *testing.T, c hintCase) {
 		got, err := c.hint(self(), c.old, c.new)
 		require.NoError(t, err)
 		require.Equal(t, c.want, got)
 		helps, err := c.hint(self(), new(int), "a string")
-		require.ErrorContains(t, err, "objects of an event: got *int and string, want *v1.")
+		plugin, _, _ := strings.Cut(c.name, ":")
+		want := map[string]string{"fit": "*v1.Pod, *v1.Node or *DeviceClass", "ports": "*v1.Pod or *v1.Node", "name": "*v1.Node", "features": "*v1.Node or *v1.Pod"}[plugin]
+		require.EqualError(t, err, "objects of an event: got *int and string, want "+want)
 		require.False(t, helps)
 		_, err = c.hint(self(), nil, nil)
-		require.ErrorContains(t, err, "objects of an event: got <nil> and <nil>, want *v1.")
+		require.EqualError(t, err, "objects of an event: got <nil> and <nil>, want "+want)
+		_, err = c.hint(self(), (*v1.Node)(nil), new(int))
+		require.EqualError(t, err, "objects of an event: got *v1.Node and *int, want "+want)
 	})
 }

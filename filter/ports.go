@@ -59,9 +59,9 @@ func (h hostPort) containerPort() v1.ContainerPort {
 }
 
 // conflicts reports whether two ports cannot both be held on one node: they are equal in protocol and port, and equal in
-// address or one address is 0.0.0.0. Both ports are as appendHostPorts returns them. Ports of 0 and below never conflict.
+// address or one address is 0.0.0.0. Both ports are as appendHostPorts returns them.
 func (h hostPort) conflicts(o hostPort) bool {
-	return h.port > 0 && h.port == o.port && h.protocol == o.protocol && (h.ip == o.ip || h.ip == anyIP || o.ip == anyIP)
+	return h.port == o.port && h.protocol == o.protocol && (h.ip == o.ip || h.ip == anyIP || o.ip == anyIP)
 }
 
 // ports is a pod's side of NodePorts: the host ports that the pod asks for.

@@ -80,9 +80,9 @@ func (s Search) Run(ps Predicates, check func(i int) Rejection) Found {
 	if n == 0 {
 		return f
 	}
-	limit := s.Limit
-	if limit <= 0 || limit > n {
-		limit = n
+	limit := n
+	if s.Limit > 0 {
+		limit = min(s.Limit, n)
 	}
 	at := view.Around(s.Next, n)
 	for f.Examined < n && len(f.Feasible) < limit {
