@@ -27,20 +27,28 @@ type sums struct {
 type amount struct {
 	name  v1.ResourceName
 	total int64 // of containers and sidecars; in the end of the pod
-	side  int64 // of the sidecars so far
+	side  int64 // of the sidecars so far, zero without
 	peak  int64 // largest need while starting
 	step  int64 // of the container at hand
-	has   uint8 // which of the four exist: an absent amount is not zero, because amounts may be negative
+	has   uint8 // which of total, peak and step exist: an absent amount is not zero, because amounts may be negative
 }
 
 const (
 	hasTotal uint8 = 1 << iota
-	hasSide
 	hasPeak
 	hasStep
 )
 
 func (a *amount) in(bit uint8) bool { return a.has&bit != 0 }
+
+// raise raises an amount, which exists when a has the bit, to v.
+func (a *amount) raise(to *int64, bit uint8, v int64) {
+	if a.in(bit) {
+		v = max(v, *to)
+	}
+	*to = v
+	a.has |= bit
+}
 
 // miss sets the value for containers that do not name the resource.
 func (s *sums) miss(name v1.ResourceName, value int64) bool {
@@ -87,9 +95,8 @@ func (s *sums) pod(pod *v1.Pod, o Options) bool {
 		}
 	}
 	for i := range s.n {
-		if a := &s.at[i]; a.in(hasPeak) && (!a.in(hasTotal) || a.peak > a.total) {
-			a.total = a.peak
-			a.has |= hasTotal
+		if a := &s.at[i]; a.in(hasPeak) {
+			a.raise(&a.total, hasTotal, a.peak)
 		}
 	}
 	if !o.IgnorePodLevel && podLevelRequests(pod) && !s.podLevel(pod, o.usePodStatus(pod), infeasible) {
@@ -123,9 +130,6 @@ func (s *sums) load(pod *v1.Pod, c *v1.Container, useStatus, infeasible bool) bo
 
 // put raises the step to list. With supported set it reads only the names that spec.resources may have.
 func (s *sums) put(list v1.ResourceList, supported bool) bool {
-	if len(list) == 0 {
-		return true
-	}
 	seen := 0
 	for _, name := range [...]v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} { // this is the common case
 		if q, ok := list[name]; ok {
@@ -160,10 +164,7 @@ func (s *sums) raise(name v1.ResourceName, q *resource.Quantity) bool {
 		}
 	}
 	v, ok := wholeUnits(name, q)
-	if ok && (!a.in(hasStep) || v > a.step) {
-		a.step = v
-		a.has |= hasStep
-	}
+	a.raise(&a.step, hasStep, v)
 	return ok
 }
 
@@ -185,10 +186,7 @@ func (s *sums) run(sidecar bool) bool {
 		a.has |= hasTotal
 		if sidecar {
 			ok = ok && plus(&a.side, a.step)
-			if !a.in(hasPeak) || a.side > a.peak {
-				a.peak = a.side
-			}
-			a.has |= hasSide | hasPeak
+			a.raise(&a.peak, hasPeak, a.side)
 		}
 		if !ok {
 			return false
@@ -205,14 +203,12 @@ func (s *sums) start() bool {
 		if !a.in(hasStep) {
 			continue
 		}
-		need := a.side // zero without sidecars
+		need := a.side
 		if !plus(&need, a.step) {
 			return false
 		}
-		if !a.in(hasPeak) || need > a.peak {
-			a.peak = need
-		}
-		a.has = a.has&^hasStep | hasPeak
+		a.raise(&a.peak, hasPeak, need)
+		a.has &^= hasStep
 	}
 	return true
 }
@@ -288,9 +284,7 @@ func (s *sums) find(name v1.ResourceName) *amount {
 }
 
 func (s *sums) sort() {
-	if s.n > 2 || s.n == 2 && compareNames(s.at[0].name, s.at[1].name) > 0 { // cpu and memory are in order mostly
-		slices.SortFunc(s.at[:s.n], func(a, b amount) int { return compareNames(a.name, b.name) })
-	}
+	slices.SortFunc(s.at[:s.n], func(a, b amount) int { return compareNames(a.name, b.name) })
 }
 
 // plus adds v to *sum and reports whether the result is exact.
