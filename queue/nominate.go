@@ -61,9 +61,7 @@ func (n *nominator) Update(old, new *v1.Pod) {
 	to := Nomination{}
 	if old != nil {
 		if old.Status.NominatedNodeName == "" && new.Status.NominatedNodeName == "" {
-			if node, ok := n.node[flightKey(old)]; ok {
-				to = Nomination{Override: true, Node: node}
-			}
+			to = Nomination{Override: true, Node: n.node[flightKey(old)]}
 		}
 		n.Remove(old)
 	}

@@ -83,6 +83,11 @@ func TestNominator(t *testing.T) {
 	})
 }
 
+// Nobody counts for no pod.
+func TestCountedForNil(t *testing.T) {
+	require.Nil(t, Counted([]*v1.Pod{testkit.Pod("a").Obj(), nil}, nil))
+}
+
 func TestQueueNominations(t *testing.T) {
 	t.Run("with the pod's way through the queue", func(t *testing.T) {
 		r := newRig(t, Options{})

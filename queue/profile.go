@@ -202,6 +202,5 @@ func (q *Queue) delist(e *Entry) {
 		} else {
 			w.plugin.rejected.remove(w.at)
 		}
-		w.at = -1
 	}
 }

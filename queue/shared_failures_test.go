@@ -284,6 +284,7 @@ func checkLists(t *testing.T, q *Queue) {
 	t.Helper()
 	gauge, inHeaps, loose, grouped := map[*plugin]int{}, 0, 0, 0
 	for place := range q.heaps {
+		letGo(t, q.heaps[place].items)
 		for i, e := range q.heaps[place].items {
 			require.Equal(t, Place(place), e.place)
 			require.Equal(t, i, e.index)
@@ -316,19 +317,31 @@ func checkLists(t *testing.T, q *Queue) {
 	}
 	require.Len(t, q.entries, inHeaps)
 	require.Len(t, q.loose, loose)
-	for _, e := range q.found[:cap(q.found)] {
-		require.Nil(t, e, "room keeps no entry")
-	}
+	letGo(t, q.found[:0])
 	if q.order.Len() == 0 {
 		require.Nil(t, q.events, "the log lets go of its room")
 	}
 	for _, g := range q.groups {
 		grouped -= len(g.fresh) + len(g.waiting)
+		letGo(t, g.fresh)
+		letGo(t, g.waiting)
 	}
+	letGo(t, q.loose)
 	require.Zero(t, grouped)
 	for _, p := range q.byName {
 		for _, pl := range p.plugins {
 			require.Equal(t, gauge[pl], pl.count)
+			letGo(t, pl.rejected.slots)
+			letGo(t, pl.gated.slots)
 		}
+	}
+}
+
+// letGo requires that the room of a list behind its end keeps no entry.
+func letGo[T comparable](t *testing.T, list []T) {
+	t.Helper()
+	var none T
+	for _, x := range list[len(list):cap(list)] {
+		require.True(t, x == none)
 	}
 }

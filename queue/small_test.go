@@ -177,7 +177,7 @@ func TestBackoffAtTheEnds(t *testing.T) {
 		count        int
 		want         time.Duration
 	}{{second, 10 * second, 0, 0}, {second, 10 * second, 1, second}, {second, 8 * second, 4, 8 * second}, {second, 8 * second, 5, 8 * second}, {second, 7 * second, 4, 7 * second},
-		{second, 0, 3, 0}, {0, second, 3, 0}, {second, 10 * second, 100, 10 * second}, {1, 1 << 62, 63, 1 << 62}} {
+		{second, 0, 3, 0}, {0, second, 3, 0}, {second, 10 * second, 100, 10 * second}, {1, 1 << 62, 63, 1 << 62}, {1, 1, 1, 1}} {
 		require.Equal(t, c.want, backoffDuration(c.initial, c.max, c.count), "%+v", c)
 	}
 }
