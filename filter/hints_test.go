@@ -43,6 +43,7 @@ func TestHints(t *testing.T) {
 		{"fit: pod added", "takes, never gives", fit, nil, on(pod("q")), false},
 		{"fit: this pod shrank", "it asks for less itself", fit, self(), self(), true},
 		{"fit: another asks for less cpu", "a resource this pod asks for", fit, on(pod("q", "cpu", "2")), on(pod("q", "cpu", "1")), true},
+		{"fit: another asks for less and still for more than this pod", "what counts is the difference", fit, on(pod("q", "cpu", "9")), on(pod("q", "cpu", "8")), true},
 		{"fit: another asks for less memory", "not a resource this pod asks for", fit, on(pod("q", "memory", "2")), on(pod("q", "memory", "1")), false},
 		{"fit: another asks for less of what this pod asks none of", "a request of 0 is none", func(p *v1.Pod, old, new any) (bool, error) {
 			return FitHint(FitOptions{})(pod("p", "cpu", "0", "memory", "1"), old, new)
@@ -102,6 +103,8 @@ func TestHints(t *testing.T) {
 		{"features: this pod as before", "needs what it needed", FeaturesWouldHelp, self(), self(), false},
 		{"features: another pod", "does not matter", FeaturesWouldHelp, pod("q"), pod("q"), false},
 		{"features: another pod needs others", "does not matter", FeaturesWouldHelp, pod("q"), needyOther, false},
+		{"features: this pod in place of another", "it needs others", FeaturesWouldHelp, needyOther, self(), true},
+		{"features: another pod in place of this", "does not matter", FeaturesWouldHelp, self(), needyOther, false},
 		{"features: this pod added", "it needs what it needed", FeaturesWouldHelp, nil, needy, false},
 		{"features: this pod deleted", "never helps", FeaturesWouldHelp, needy, nil, false},
 		{"features: node deleted", "never helps", FeaturesWouldHelp, declares("a"), nil, false},

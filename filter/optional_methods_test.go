@@ -37,6 +37,19 @@ func TestHistogramOfGroups(t *testing.T) {
 	require.Equal(t, []string{"NodeResourcesFit"}, a.Rejecters(partial))
 }
 
+// A count of no nodes leaves no trace.
+func TestHistogramOfNoNodes(t *testing.T) {
+	ps := Predicates{fixed{"A", []resources.Verdict{1}, nil}}
+	var h Histogram
+	for _, n := range []int{0, -1} {
+		h.Add(ps, ps.First(0), 0, n)
+	}
+	h.Add(ps, Rejection{}, 0, 1)
+	require.Zero(t, h.Nodes())
+	require.Empty(t, h.Counts(ps))
+	require.Empty(t, h.Rejecters(ps))
+}
+
 // knowing is a world with the optional methods PodRequests and PortPods.
 type knowing struct{ *world }
 

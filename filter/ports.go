@@ -107,7 +107,7 @@ func (e *ports) conflict(pod *v1.Pod) bool {
 
 func (e *ports) hits(c *v1.Container) bool {
 	for k := range c.Ports {
-		if c.Ports[k].HostPort > 0 && e.hit(portOf(&c.Ports[k])) {
+		if e.hit(portOf(&c.Ports[k])) {
 			return true
 		}
 	}

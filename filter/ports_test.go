@@ -30,6 +30,7 @@ func TestPortConflicts(t *testing.T) {
 		{"protocol case", "the protocol is compared as written", port("", "tcp", 80), port("", "TCP", 80), false},
 		{"same", "equal tuples conflict", port("10.0.0.1", "SCTP", 80), port("10.0.0.1", "SCTP", 80), true},
 		{"no host port", "port 0 holds nothing", port("", "", 0), port("", "", 0), false},
+		{"the first port", "every number above 0 holds a port", port("", "", 1), port("", "", 1), true},
 	}, func(t *testing.T, c portCase) {
 		used, want := withPorts(pod("used"), c.used), withPorts(pod("want"), c.want)
 		w := newWorld(node("n")).put(0, used)

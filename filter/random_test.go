@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -150,6 +151,8 @@ func TestFitTrialAgainstCounts(t *testing.T) {
 		base := CompileFit(p, o).On(w.resolve())
 		fast := CompileFit(p, o).On(knowing{w})
 		trials := []Trial{base.NewTrial(), fast.NewTrial()}
+		byRow := base.NewTrial().(*fitTrial)
+		row := func(q *v1.Pod) resources.Vector { return overhead.AppendRequests(nil, w.schema, q, overhead.Options{}) }
 		for range 2 {
 			now := newWorld(w.nodes...)
 			for i := range w.pods {
@@ -163,6 +166,7 @@ func TestFitTrialAgainstCounts(t *testing.T) {
 					for _, tr := range trials {
 						tr.Remove(gone, i)
 					}
+					byRow.Apply(row(gone), i, -1)
 				} else {
 					come := pod([]string{"unknown", "new"}[r.Intn(2)], amounts(3)...)
 					come.UID = ""
@@ -170,18 +174,21 @@ func TestFitTrialAgainstCounts(t *testing.T) {
 					for _, tr := range trials {
 						tr.Add(come, i)
 					}
+					byRow.Apply(row(come), i, 1)
+					byRow.Apply(row(come), i, 2)
+					byRow.Apply(row(come), i, -2)
 				}
 				fresh := CompileFit(p, o).On(now.resolve())
 				for i := range 3 {
-					for _, tr := range trials {
+					for _, tr := range append(trials, byRow) {
 						require.Equal(t, fresh.Check(i), tr.Check(i), "step %d", step)
 					}
 				}
 			}
-			for k, tr := range trials {
+			for _, tr := range append(trials, byRow) {
 				tr.Reset()
 				for i := range 3 {
-					require.Equal(t, []FitState{base, fast}[k].Check(i), tr.Check(i))
+					require.Equal(t, base.Check(i), tr.Check(i))
 				}
 			}
 		}

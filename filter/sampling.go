@@ -29,15 +29,11 @@ func NumToFind(n int, s Sampling) int {
 	if s.Unscored {
 		return min(n, 1)
 	}
-	const least = 100
-	if n < least {
-		return n
-	}
 	percentage := s.Global
 	if s.Percentage != nil {
 		percentage = *s.Percentage
 	}
-	return min(n, max(least, share(n, percentage)))
+	return min(n, max(100, share(n, percentage)))
 }
 
 // share returns a percentage of n. A percentage below 1 means the adaptive percentage.

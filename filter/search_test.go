@@ -49,8 +49,14 @@ func TestNumToFind(t *testing.T) {
 	}, func(t *testing.T, c sampleCase) { require.Equal(t, c.want, NumToFind(c.n, c.s)) })
 
 	for n := range 20000 {
-		k := NumToFind(n, Sampling{Global: int32(n % 101)})
-		require.True(t, k <= n && k >= min(n, 100), n)
+		p, want := n%101, n
+		if p == 0 {
+			p = max(5, 50-n/125)
+		}
+		if n >= 100 {
+			want = max(100, n*p/100)
+		}
+		require.Equal(t, want, NumToFind(n, Sampling{Global: int32(n % 101)}), n)
 	}
 }
 
