@@ -121,8 +121,7 @@ func (p *Policy) status(thresholds []Threshold, s State, o Observation, now time
 				st.Since = since
 			}
 			st.Due = now.Sub(st.Since) >= t.Grace
-			last, seen := s.Measured[t.Signal]
-			st.Actionable = st.Due && (!seen || last.IsZero() || m.Time.IsZero() || m.Time.After(last))
+			st.Actionable = st.Due && (m.Time.IsZero() || m.Time.After(s.Measured[t.Signal]))
 		}
 		list[i] = st
 	}

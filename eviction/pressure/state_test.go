@@ -70,6 +70,13 @@ func TestAmountOfOddShares(t *testing.T) {
 		q := thresholdValue{Percent: true, Share: share}.amount(100, Options{})
 		require.Equal(t, text, q.AsDec().String())
 	}
+	all := thresholdValue{Percent: true, Share: 1}.amount(math.MaxInt64, Options{})
+	require.Equal(t, int64(math.MaxInt64), all.Value())
+	for text, want := range map[string]bool{"1.2.3": false, "": false, "1e1": false, "-1": false, "12.5": true, "+7": true, ".5": true} {
+		n, ok := thresholdValue{Percent: true, text: text}.exact(1000)
+		require.Equal(t, want, ok, text)
+		require.Equal(t, map[string]int64{"12.5": 125, "+7": 70, ".5": 5}[text], n, text)
+	}
 	_, ok := thresholdValue{Percent: true, text: strings.Repeat("1", 64)}.exact(0)
 	require.True(t, ok, "64 characters are read")
 	_, ok = thresholdValue{Percent: true, text: strings.Repeat("1", 65)}.exact(0)

@@ -89,6 +89,9 @@ func TestProcesses(t *testing.T) {
 	for _, text := range []string{"", "1 2 3", "1 2 3 4 5", "1 2 3 4/x 5"} {
 		_, err := Processes(1, 1, text, epoch)
 		require.ErrorContains(t, err, "loadavg")
+		running, err := runningProcesses(text)
+		require.Error(t, err)
+		require.Zero(t, running)
 	}
 }
 

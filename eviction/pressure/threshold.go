@@ -109,20 +109,13 @@ func (t Threshold) missed(m Measurement, o Options) bool {
 //
 //  1. by signal, in the order of Signals: memory first
 //  2. hard before soft, and shorter grace first
-//  3. quantities before percentages, then the larger value first
+//  3. the larger quantity first, then percentages, the larger one first
 //  4. larger minimum reclaim first, compared as text
 func compareThresholds(a, b Threshold) int {
-	percent := func(v thresholdValue) int {
-		if v.Percent {
-			return 1
-		}
-		return 0
-	}
 	return cmp.Or(
 		cmp.Compare(a.Signal.order(), b.Signal.order()),
 		cmp.Compare(a.Grace, b.Grace),
-		cmp.Compare(percent(a.Value), percent(b.Value)),
-		b.Value.Quantity.Cmp(a.Value.Quantity),
+		b.Value.Quantity.Cmp(a.Value.Quantity), // a percentage has the quantity 0
 		cmp.Compare(b.Value.Share, a.Value.Share),
 		cmp.Compare(b.MinReclaim.String(), a.MinReclaim.String()),
 	)
