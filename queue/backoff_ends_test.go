@@ -14,6 +14,8 @@ func TestBackoffDoubles(t *testing.T) {
 	}
 	require.Zero(t, backoffDuration(5, 0, 3))
 	require.EqualValues(t, 3, backoffDuration(5, 3, 1))
+	require.False(t, backoffExpiry(time.Unix(7, 0), 1).IsZero())
+	require.True(t, backoffExpiry(time.Unix(7, 0), 0).IsZero())
 }
 
 // Without an expiry no pod rests, at the zero time neither. An expiry counts by whole seconds.

@@ -44,6 +44,7 @@ func TestMatches(t *testing.T) {
 		{"one of two arriving", Event{"Node", UpdateNodeTaint, ""}, Event{"Node", UpdateNodeLabel | UpdateNodeTaint, ""}, false},
 		{"numbers and not subsets", Event{"Node", Add | UpdateNodeTaint, ""}, Event{"Node", Add | UpdateNodeLabel, ""}, true},
 		{"every resource", Event{"*", Add, ""}, nodeAdd, true},
+		{"everything, and an event of no action", Event{"*", All, ""}, Event{Resource: "Node"}, true},
 		{"all of nodes and a wildcard", Event{"Node", All, ""}, wild, false},
 		{"wildcard and wildcard", wild, unschedulableTimeout, true},
 		{"additions of everything and a wildcard", Event{"*", Add, ""}, wild, false},

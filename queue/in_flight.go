@@ -55,9 +55,6 @@ func (q *Queue) trim() {
 	if front := q.order.Front(); front != nil {
 		n = oldest(front) - q.base
 	}
-	if n == 0 {
-		return
-	}
 	q.base += n
 	rest := q.events[n:]
 	if len(rest) == 0 {

@@ -169,6 +169,16 @@ func TestSameRequests(t *testing.T) {
 	}
 }
 
+// Two lists of amounts are the same when each names what the other names.
+func TestSameQuantities(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{{"", "", true}, {"cpu=1", "cpu=1000m", true}, {"cpu=1", "cpu=2", false}, {"cpu=0", "memory=0", false}, {"cpu=1", "cpu=1,memory=0", false}, {"cpu=1,memory=0", "cpu=1", false}} {
+		require.Equal(t, c.want, sameQuantities(testkit.Resources(c.a), testkit.Resources(c.b)), "%+v", c)
+	}
+}
+
 // Claims that a controller made for a pod are an event when one of them is another than before.
 func TestGeneratedClaimsDiffer(t *testing.T) {
 	status := func(name string, claim *string) v1.PodResourceClaimStatus {

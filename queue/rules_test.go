@@ -129,6 +129,9 @@ func TestGates(t *testing.T) {
 		r.add("a")
 		r.q.Activate(r.now, r.pod("a"))
 		require.Equal(t, map[string]int{"x a": 1, "y a": 2}, r.gates)
+		r.shut["y a"] = false
+		r.q.Activate(r.now, r.pod("a"))
+		require.Equal(t, map[string]int{"x a": 2, "y a": 3}, r.gates, "each once")
 	})
 	t.Run("first refusal stops", func(t *testing.T) {
 		r := newRig(t, Options{})

@@ -144,6 +144,17 @@ func TestWhoSharesFailures(t *testing.T) {
 		r.is(Active, "w6")
 		r.is(Unschedulable, "w4")
 	})
+	t.Run("of a plugin", func(t *testing.T) {
+		r := newRig(t, Options{ShareFailures: true, CycleCounter: true})
+		for _, n := range []string{"w1", "w2"} {
+			r.pods[n] = testkit.Pod(n).Labels("like=web").Obj()
+		}
+		r.add("w1")
+		r.fail(r.pop())
+		r.is(Unschedulable, "w1")
+		r.add("w2")
+		r.is(Active, "w2")
+	})
 	t.Run("without a nomination", func(t *testing.T) {
 		r := set(t)
 		r.pods["w2"].Status.NominatedNodeName = "n1"

@@ -43,6 +43,10 @@ func TestClosedFlights(t *testing.T) {
 	require.Equal(t, [2]Place{InFlight, Nowhere}, [2]Place{moves[0].From, moves[0].To})
 	require.Equal(t, Nowhere, e.Place())
 	require.Empty(t, r.q.Done(r.pod("a")))
+	r.add("b")
+	e, _ = r.q.Pop(r.now)
+	require.Len(t, r.q.Done(r.pod("b")), 1)
+	require.Equal(t, Nowhere, e.Place())
 }
 
 // The end of a rest that is over is now, and All lists pods as Pop takes them.
@@ -155,6 +159,12 @@ func TestTermsSelectNamespaces(t *testing.T) {
 			term.NamespaceSelector = &metav1.LabelSelector{MatchLabels: labels}
 		}
 		return q.termMatches(&term, testkit.Pod("waiting/w").Obj(), testkit.Pod("other/a").Obj())
+	}
+	q, err := New(Options{CycleCounter: true})
+	require.NoError(t, err)
+	invalid := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Like"}}}
+	for _, term := range []v1.PodAffinityTerm{{LabelSelector: invalid}, {LabelSelector: &metav1.LabelSelector{}, NamespaceSelector: invalid}} {
+		require.False(t, q.termMatches(&term, testkit.Pod("a").Obj(), testkit.Pod("b").Obj()))
 	}
 	known := Options{NamespaceLabels: func(name string) map[string]string { return map[string]string{"of": name} }}
 	require.False(t, selects(Options{}, nil), "the pod's own namespace")
