@@ -7,7 +7,6 @@ import (
 
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/overhead"
-	"github.com/podberth/podberth/resources"
 )
 
 // Admission is the check that a kubelet makes before it runs a pod. The check matters for a pod that names its node: no
@@ -114,11 +113,11 @@ func beforePredicates(pod *v1.Pod, node *v1.Node) (AdmissionFailure, bool) {
 	return AdmissionFailure{}, false
 }
 
-// notOffered returns the extended resources that the pod asks for and the node does not name.
+// notOffered returns the resources that the pod asks for and the node does not name. Of these the filter ignores the extended ones.
 func notOffered(pod *v1.Pod, node *v1.Node) []string {
 	var out []string
 	overhead.Each(pod, overhead.Options{}, func(name v1.ResourceName, _ int64) {
-		if _, ok := node.Status.Allocatable[name]; !ok && resources.IsExtended(name) {
+		if _, ok := node.Status.Allocatable[name]; !ok {
 			out = append(out, string(name))
 		}
 	})

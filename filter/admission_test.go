@@ -81,6 +81,10 @@ func TestAdmission(t *testing.T) {
 		}, nil, "PodOSSelectorNodeLabelDoesNotMatch", "Pod was rejected: Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"},
 		{"spec of another system", "before everything else", func(p *v1.Pod, _ *v1.Node) { p.Spec.OS = &v1.PodOS{Name: v1.Windows} }, nil, "PodOSNotSupported",
 			"Pod was rejected: Failed to admit pod as the OS field doesn't match node OS"},
+		{"node without a system", "nothing to compare with", func(p *v1.Pod, n *v1.Node) {
+			n.Status.NodeInfo.OperatingSystem = ""
+			p.Spec.OS, p.Labels = &v1.PodOS{Name: v1.Windows}, map[string]string{"kubernetes.io/os": "windows"}
+		}, nil, "", ""},
 		{"same system", "nothing to say", func(p *v1.Pod, _ *v1.Node) {
 			p.Spec.OS, p.Labels = &v1.PodOS{Name: v1.Linux}, map[string]string{"kubernetes.io/os": "linux"}
 		}, nil, "", ""},

@@ -214,6 +214,20 @@ func TestParseFlags(t *testing.T) {
 	})
 }
 
+// A grace period that is refused is 0.
+func TestParseGrace(t *testing.T) {
+	for text, want := range map[string]time.Duration{"0s": 0, "1ns": 1, "1m30s": 90 * time.Second} {
+		d, err := parseGrace("memory.available", text)
+		require.NoError(t, err)
+		require.Equal(t, want, d)
+	}
+	for text, want := range map[string]string{"-1ns": "invalid eviction grace period specified: -1ns, must be a positive value", "": `time: invalid duration ""`} {
+		d, err := parseGrace("memory.available", text)
+		require.EqualError(t, err, want)
+		require.Zero(t, d)
+	}
+}
+
 func TestAmount(t *testing.T) {
 	type test struct {
 		name            string

@@ -132,10 +132,8 @@ func closer(a, b *v1.Pod, missing []Missing) bool {
 func distance(pod *v1.Pod, missing []Missing) float64 {
 	var sum float64
 	for _, m := range missing {
-		open := float64(m.Amount-asks(pod, m.Name)) / float64(m.Amount)
-		if open > 0 {
-			sum += float64(open * open)
-		}
+		open := max(0, float64(m.Amount-asks(pod, m.Name))/float64(m.Amount))
+		sum += float64(open * open)
 	}
 	return sum
 }

@@ -119,6 +119,14 @@ func TestRankTies(t *testing.T) {
 	require.Equal(t, twin, got[2].Pod, "UID decides between equal names")
 }
 
+// A negative request does not make a pod exceed it by more than it uses.
+func TestRankNegativeRequest(t *testing.T) {
+	pods := []*v1.Pod{pod("a", 0, "memory=-1"), pod("b", 0, "memory=0")}
+	ranking := Rank(memoryAvailable, singleFilesystem, pods, stats(pods, memory(10), memory(10)), Options{})
+	require.Equal(t, []int64{10, 10}, []int64{ranking[0].excess, ranking[1].excess})
+	require.Equal(t, []int64{-1, 0}, []int64{ranking[0].Request, ranking[1].Request})
+}
+
 func TestRankActive(t *testing.T) {
 	ended, failed, leaving := pod("ended", 0, ""), pod("failed", 0, ""), testkit.Pod("leaving").Terminating().Obj()
 	ended.Status.Phase, failed.Status.Phase, leaving.Status.Phase = v1.PodSucceeded, v1.PodFailed, v1.PodFailed

@@ -15,10 +15,7 @@ import (
 func BenchmarkPass(b *testing.B) {
 	for _, size := range []int{5000, 50000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			l, err := newLifecycle(Config{})
-			if err != nil {
-				b.Fatal(err)
-			}
+			l := newLifecycle(Config{})
 			for i := range size {
 				l.SetNode(ready(fmt.Sprint("n", i), fmt.Sprint("z", i%3), "True"), start)
 			}

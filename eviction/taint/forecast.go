@@ -49,12 +49,8 @@ func Forecast(in Input) (Timeline, error) {
 	if errs := in.validate(); len(errs) > 0 {
 		return Timeline{}, errs.ToAggregate()
 	}
-	lifecycle, err := newLifecycle(in.Config)
-	if err != nil {
-		return Timeline{}, err
-	}
 	f := &forecast{
-		in: in, lifecycle: lifecycle, timers: NewTimers(in.Options), silent: map[string]bool{},
+		in: in, lifecycle: newLifecycle(in.Config), timers: NewTimers(in.Options), silent: map[string]bool{},
 		events: slices.SortedStableFunc(slices.Values(in.Events), compareEvents),
 		line:   Timeline{Until: metav1.Duration{Duration: in.Until}, Entries: []Entry{}},
 	}

@@ -59,12 +59,9 @@ type lifecycleChanges struct {
 	Zones []zoneChange
 }
 
-// newLifecycle returns a controller that knows no node. The error is that of Config.Validate.
-func newLifecycle(c Config) (*nodeLifecycle, error) {
-	if errs := c.Validate(nil); len(errs) > 0 {
-		return nil, errs.ToAggregate()
-	}
-	return &nodeLifecycle{config: c, nodes: map[string]*member{}, zones: map[string]*zone{}}, nil
+// newLifecycle returns a controller that knows no node. The parameters must be valid.
+func newLifecycle(c Config) *nodeLifecycle {
+	return &nodeLifecycle{config: c, nodes: map[string]*member{}, zones: map[string]*zone{}}
 }
 
 // SetNode takes a node that was added or updated. At once it mirrors conditions and spec.unschedulable as NoSchedule taints

@@ -79,8 +79,7 @@ type farm struct {
 }
 
 func newFarm(t *testing.T, zones map[string]int, c Config) *farm {
-	l, err := newLifecycle(c)
-	require.NoError(t, err)
+	l := newLifecycle(c)
 	f := &farm{t: t, l: l, down: map[string]bool{}}
 	for zone, n := range zones {
 		for i := range n {
@@ -317,8 +316,7 @@ func TestZones(t *testing.T) {
 
 // TestNotReadyPods: when Ready changes from True to something else, the pods are marked once.
 func TestNotReadyPods(t *testing.T) {
-	l, err := newLifecycle(Config{})
-	require.NoError(t, err)
+	l := newLifecycle(Config{})
 	n := ready("n", "", "True")
 	l.SetNode(n, start)
 	l.SetNode(ready("m", "", "True"), start)

@@ -111,8 +111,7 @@ func TestApply(t *testing.T) {
 
 // The next service is the earliest of all zones. The zones are kept in a map, so that each round may see another order.
 func TestNextServe(t *testing.T) {
-	l, err := newLifecycle(Config{})
-	require.NoError(t, err)
+	l := newLifecycle(Config{})
 	_, ok := l.NextServe(start)
 	require.False(t, ok)
 	l.Pass(start)

@@ -47,7 +47,7 @@ func (l *tokenBucket) Accept(now time.Time) bool {
 }
 
 // Would reports whether Accept would take a token at now.
-func (l tokenBucket) Would(now time.Time) bool { return l.rate > 0 && l.wait(now) <= 0 }
+func (l tokenBucket) Would(now time.Time) bool { return l.wait(now) <= 0 }
 
 // Next returns the time, at now or later, at which the bucket has a token. ok is false when it never has one.
 func (l tokenBucket) Next(now time.Time) (at time.Time, ok bool) {

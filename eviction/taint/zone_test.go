@@ -229,6 +229,5 @@ func TestConfigValidate(t *testing.T) {
 	require.Empty(t, Config{EvictionRate: &two, UnhealthyThreshold: &one, MonitorPeriod: 1, GracePeriod: 1, StartupGrace: 1, LargeCluster: new(int)}.Validate(nil))
 	require.Equal(t, []time.Duration{1, 2, 3}, []time.Duration{Config{MonitorPeriod: 1}.monitorPeriod(), Config{GracePeriod: 2}.gracePeriod(), Config{StartupGrace: 3}.startupGrace()})
 	require.ErrorContains(t, Config{EvictionRate: &nan}.Validate(nil).ToAggregate(), "must be a number not less than 0")
-	_, err := newLifecycle(bad)
-	require.ErrorContains(t, err, "must be a number from 0 to 1")
+	require.ErrorContains(t, bad.Validate(nil).ToAggregate(), "must be a number from 0 to 1")
 }
