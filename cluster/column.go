@@ -54,11 +54,8 @@ func (c *column[T]) unshare(own *owner) {
 
 // grow makes room for n elements.
 func (c *column[T]) grow(own *owner, n int) {
-	if len(c.chunks)<<chunkBits >= n {
-		return
-	}
-	c.unshare(own)
 	for len(c.chunks)<<chunkBits < n {
+		c.unshare(own)
 		c.chunks = append(c.chunks, &chunk[T]{own: own})
 	}
 }
@@ -115,11 +112,8 @@ func (c *vectors) unshare(own *owner) {
 }
 
 func (c *vectors) grow(own *owner, n int) {
-	if len(c.chunks)<<chunkBits >= n {
-		return
-	}
-	c.unshare(own)
 	for len(c.chunks)<<chunkBits < n {
+		c.unshare(own)
 		c.chunks = append(c.chunks, &vectorChunk{own: own, stride: resources.Scalars, v: make([]int64, chunkLen*resources.Scalars)})
 	}
 }

@@ -128,9 +128,7 @@ func (s *Snapshot) fillPods(pods []*v1.Pod) (errs field.ErrorList) {
 		key := keyOf(pod)
 		slot := gone
 		if pod.Spec.NodeName != "" && !Finished(pod) {
-			if slot = s.nodeIndex.get(pod.Spec.NodeName); slot < 0 {
-				at[i] = unknown
-			}
+			slot, at[i] = s.nodeIndex.get(pod.Spec.NodeName), unknown
 		}
 		known, elsewhere := s.index.size()+len(out), false
 		if slot < 0 {

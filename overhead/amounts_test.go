@@ -139,7 +139,7 @@ func TestShortWayIsTaken(t *testing.T) {
 // An amount is whole in thousandths of cpu and in units of the rest, up to the ends of int64.
 func TestWholeUnits(t *testing.T) {
 	for _, c := range []struct {
-		name  v1.ResourceName
+		of    v1.ResourceName
 		q     string
 		value int64
 		whole bool
@@ -151,10 +151,10 @@ func TestWholeUnits(t *testing.T) {
 		{"memory", "9223372036854775807", math.MaxInt64, true},
 	} {
 		q := resource.MustParse(c.q)
-		value, whole := wholeUnits(c.name, &q)
-		require.Equal(t, c.whole, whole, "%s %s", c.name, c.q)
+		value, whole := wholeUnits(c.of, &q)
+		require.Equal(t, c.whole, whole, "%s %s", c.of, c.q)
 		if whole {
-			require.Equal(t, c.value, value, "%s %s", c.name, c.q)
+			require.Equal(t, c.value, value, "%s %s", c.of, c.q)
 		}
 	}
 	for _, c := range []struct {

@@ -30,11 +30,13 @@ type diary struct {
 	out   []string
 }
 
-// Options that the diaries of every release are kept under.
-var diaryOptions = []struct {
+type diaryOption struct {
 	name string
 	o    Options
-}{
+}
+
+// diaryOptions are the options under which the diaries of every release are kept.
+var diaryOptions = []diaryOption{
 	{"default", Options{}},
 	{"wait out", Options{WaitOutBackoff: true, MaxBackoff: ptr(5 * time.Second)}},
 	{"no backoff", Options{WaitOutBackoff: true, MaxBackoff: new(time.Duration)}},
@@ -320,16 +322,14 @@ func writeDiary(t *testing.T, o Options, seed int64) []string {
 
 // The same calls give the same moves in the same order, whatever the order of the maps inside.
 func TestSameCallsSameMoves(t *testing.T) {
-	for _, c := range diaryOptions {
-		t.Run(c.name, func(t *testing.T) {
-			for seed := range int64(2) {
-				want := writeDiary(t, c.o, seed)
-				for range 2 {
-					require.Equal(t, want, writeDiary(t, c.o, seed))
-				}
+	testkit.Run(t, diaryOptions, func(t *testing.T, c diaryOption) {
+		for seed := range int64(2) {
+			want := writeDiary(t, c.o, seed)
+			for range 2 {
+				require.Equal(t, want, writeDiary(t, c.o, seed))
 			}
-		})
-	}
+		}
+	})
 }
 
 // The answers to random operations stay what they are, under all options and in all releases. The file has the hashes of the
