@@ -30,6 +30,16 @@ const (
 	apartPath = ".affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[%d]"
 )
 
+// eachRequired calls f for each required term of affinity, then of anti-affinity.
+func eachRequired(w *work, f func(path string, t v1.PodAffinityTerm)) {
+	for i, t := range requiredWith(w.pod) {
+		f(w.path+fmt.Sprintf(withPath, i), t)
+	}
+	for i, t := range requiredApart(w.pod) {
+		f(w.path+fmt.Sprintf(apartPath, i), t)
+	}
+}
+
 // self reports whether a pod matches its own term.
 func (c *checker) self(p *v1.Pod, t v1.PodAffinityTerm) bool {
 	return c.reaches(p, t, p.Namespace, p.Labels)
@@ -116,29 +126,24 @@ var affinityRules = []Rule{
 		}
 	}},
 	{ID: "affinity-namespaces", Severity: Warning, Cluster: true, Summary: "the namespaces of an affinity term do not exist", work: func(c *checker, w *work) {
-		for list, terms := range map[string][]v1.PodAffinityTerm{withPath: requiredWith(w.pod), apartPath: requiredApart(w.pod)} {
-			for i, t := range terms {
-				if len(t.Namespaces) == 0 && t.NamespaceSelector == nil || len(c.in.Cluster.Namespaces) == 0 {
-					continue
-				}
-				any := false
-				for _, n := range c.in.Cluster.Namespaces {
-					any = any || c.inNamespaces(w.pod, t, n.Name)
-				}
-				if !any {
-					c.report(w.path+fmt.Sprintf(list, i), "mend namespaces or namespaceSelector", "no namespace of the cluster is selected")
+		eachRequired(w, func(path string, t v1.PodAffinityTerm) {
+			if len(t.Namespaces) == 0 && t.NamespaceSelector == nil || len(c.in.Cluster.Namespaces) == 0 {
+				return
+			}
+			for _, n := range c.in.Cluster.Namespaces {
+				if c.inNamespaces(w.pod, t, n.Name) {
+					return
 				}
 			}
-		}
+			c.report(path, "mend namespaces or namespaceSelector", "no namespace of the cluster is selected")
+		})
 	}},
 	{ID: "affinity-selects-nobody", Severity: Warning, Summary: "an affinity term without a label selector selects no pod", work: func(c *checker, w *work) {
-		for list, terms := range map[string][]v1.PodAffinityTerm{withPath: requiredWith(w.pod), apartPath: requiredApart(w.pod)} {
-			for i, t := range terms {
-				if t.LabelSelector == nil {
-					c.report(w.path+fmt.Sprintf(list, i), "write a labelSelector; {} selects every pod", "a term without labelSelector matches nothing")
-				}
+		eachRequired(w, func(path string, t v1.PodAffinityTerm) {
+			if t.LabelSelector == nil {
+				c.report(path, "write a labelSelector; {} selects every pod", "a term without labelSelector matches nothing")
 			}
-		}
+		})
 	}},
 	{ID: "anti-affinity-others", Severity: Info, Summary: "anti-affinity keeps the pod away from pods of another workload too", work: func(c *checker, w *work) {
 		for i, t := range requiredApart(w.pod) {

@@ -11,7 +11,7 @@ import (
 // covered returns the workloads of a budget and their replicas.
 func (c *checker) covered(b *policyv1.PodDisruptionBudget) (objects []string, replicas int) {
 	for _, w := range c.works {
-		if w.pod.Namespace == namespace(b.Namespace) && b.Spec.Selector != nil && selects(b.Spec.Selector, w.pod.Labels) {
+		if w.pod.Namespace == namespace(b.Namespace) && selects(b.Spec.Selector, w.pod.Labels) {
 			objects = append(objects, w.object)
 			replicas += max(w.replicas, 0)
 		}

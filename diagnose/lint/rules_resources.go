@@ -44,10 +44,8 @@ func (c *checker) each(w *work, f func(name v1.ResourceName, asks resource.Quant
 		offers := false
 		var largest resource.Quantity
 		for _, n := range c.usable(w) {
-			if has, ok := n.Status.Allocatable[name]; ok && has.Sign() > 0 {
-				if offers = true; has.Cmp(largest) > 0 {
-					largest = has
-				}
+			if has := n.Status.Allocatable[name]; has.Cmp(largest) > 0 {
+				offers, largest = true, has
 			}
 		}
 		f(name, q, offers, largest)
@@ -139,9 +137,10 @@ var resourceRules = []Rule{
 	}},
 }
 
+// hostPort returns the first host port of a pod and its path; 0 when there is none.
 func hostPort(w *work) (path string, port int32) {
 	if w.pod.Spec.HostNetwork {
-		return "", 0
+		return path, port
 	}
 	for i, k := range w.pod.Spec.Containers {
 		for j, p := range k.Ports {
@@ -150,7 +149,7 @@ func hostPort(w *work) (path string, port int32) {
 			}
 		}
 	}
-	return "", 0
+	return path, port
 }
 
 // claim returns the claim of a volume among the manifests and in the cluster; nil when there is none.

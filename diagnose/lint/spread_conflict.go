@@ -1,6 +1,8 @@
 package lint
 
 import (
+	"fmt"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/placement"
@@ -10,15 +12,15 @@ import (
 // node although each DoNotSchedule constraint alone would leave one, with the topology keys; 0 when there is none.
 func (c *checker) conflictOf(w *work) (at int, keys []string) {
 	placer, p, nodes, want := c.room(w)
-	if placer == nil || len(nodes) >= want {
-		return 0, nil
+	if len(nodes) >= want {
+		return at, nil
 	}
-	for k, n := range nodes {
+	for k := range nodes {
 		copy := p.DeepCopy()
-		copy.Name, copy.Spec.NodeName = p.Name+"-"+string(rune('a'+k%26))+n, ""
+		copy.Name = fmt.Sprint(p.Name, k)
 		d := placer.Decide(copy, placement.Options{})
 		if !d.Placed() || placer.Assume(copy, d) != nil {
-			return 0, nil
+			return at, nil
 		}
 	}
 	var hardOnes []int
@@ -35,7 +37,7 @@ func (c *checker) conflictOf(w *work) (at int, keys []string) {
 			}
 		}
 		if !placer.Decide(one, placement.Options{}).Placed() {
-			return 0, nil
+			return at, nil
 		}
 	}
 	return w.replicas - want + len(nodes) + 1, keys

@@ -1,6 +1,9 @@
 package lint
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -8,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -29,4 +33,42 @@ func TestDrowned(t *testing.T) {
 		require.Equal(t, c.want, node == "n1" || node == "n2", node)
 		require.Equal(t, !c.want, len(of(t, w, "preference-drowned")) > 0)
 	}
+}
+
+// The points of a drowned preference come from the fewest taints of the nodes that the preference matches, while a node that it does not
+// match has none.
+func TestDrownedPoints(t *testing.T) {
+	drowned := 0
+	for seed := range uint64(600) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		w := newWorld()
+		var matching, others []int64
+		for _, n := range w.objs.Nodes {
+			n.Labels[zone] = []string{"a", "b"}[r.IntN(2)]
+			count := r.IntN(4)
+			for k := range count {
+				n.Spec.Taints = append(n.Spec.Taints, testkit.Taints(fmt.Sprintf("t%d:PreferNoSchedule", k))...)
+			}
+			switch closed := r.IntN(6) == 0; {
+			case closed:
+				n.Spec.Taints = append(n.Spec.Taints, testkit.Taints("gpu:NoSchedule")...)
+			case n.Labels[zone] == "a":
+				matching = append(matching, int64(count))
+			default:
+				others = append(others, int64(count))
+			}
+		}
+		lead, most := int64(0), int64(0)
+		if len(matching) > 0 && slices.Min(matching) > 0 && slices.Contains(others, 0) {
+			lead, most = 3*(100*slices.Min(matching)/slices.Max(append(others, matching...))), 200
+			drowned++
+		}
+		c := checkerOf(t, w)
+		gotLead, gotMost := c.drowned(c.works[0], term(zone, v1.NodeSelectorOpIn, "a"))
+		require.Equal(t, [2]int64{lead, most}, [2]int64{gotLead, gotMost}, "nodes that match have %v taints, others %v", matching, others)
+	}
+	require.Greater(t, drowned, 50)
+	c := checkerOf(t, newWorld())
+	lead, most := c.drowned(c.works[0], term(zone, "Near"))
+	require.Zero(t, lead+most, "no node is known to match a term that cannot be read")
 }

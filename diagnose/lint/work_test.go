@@ -148,3 +148,42 @@ func TestOpen(t *testing.T) {
 		require.Equal(t, c.want, open(&v1.Pod{Spec: v1.PodSpec{Tolerations: c.tolerations}}, n))
 	})
 }
+
+// A workload may have the name of a running pod, and gates that a controller removes.
+func TestFits(t *testing.T) {
+	w := newWorld()
+	w.objs.Pods = []*v1.Pod{testkit.Pod("web").On("n1").Obj()}
+	w.pod.SchedulingGates = []v1.PodSchedulingGate{{Name: "wait"}}
+	all := checkerOf(t, w)
+	require.True(t, all.fits(all.works[0]))
+}
+
+// Of three constraints each alone must leave a node: two of them together need not.
+func TestConflictOfThree(t *testing.T) {
+	w := newWorld()
+	sixth(w)
+	for _, n := range w.objs.Nodes {
+		n.Labels["region"] = "r"
+	}
+	w.spread(1, "region", v1.DoNotSchedule, "web")
+	all := checkerOf(t, w)
+	at, keys := all.conflictOf(all.works[0])
+	require.Equal(t, 6, at)
+	require.Equal(t, []string{zone, host, "region"}, keys)
+}
+
+// The others of a workload are the other manifests with replicas, then the pods that run.
+func TestOthers(t *testing.T) {
+	w := newWorld()
+	w.app("db", 1)
+	w.app("none", 0)
+	ended := testkit.Pod("ended").On("n1").Obj()
+	ended.Status.Phase = v1.PodFailed
+	w.objs.Pods = []*v1.Pod{testkit.Pod("p1").On("n1").Labels("app=p").Obj(), testkit.Pod("waits").Obj(), ended}
+	all := checkerOf(t, w)
+	var have []string
+	all.others(all.works[0], func(object, ns string, set map[string]string) {
+		have = append(have, object+" in "+ns+" app="+set["app"])
+	})
+	require.Equal(t, []string{"Deployment default/db in default app=db", "Pod default/p1 in default app=p"}, have)
+}
