@@ -45,43 +45,50 @@ func TestRandom(t *testing.T) {
 				p.Status.StartTime, p.Spec.ActiveDeadlineSeconds = &started, &most
 			}
 		}
-		s, err := cluster.New(objects)
-		require.NoError(t, err)
-		in := Input{Snapshot: s}
 		o := Options{Size: b.Below(4), Nodes: testkit.Pick(b, 0, 2, 5, -1), Steps: testkit.Pick(b, 0, 0, 60, 600)}
 		if b.OneIn(4) {
 			o.Where = func(n *v1.Node) bool { return n.Name != "n0" }
 		}
-		d, err := Relax(in, pod, o)
-		require.NoError(t, err)
-		h := fnv.New32a()
-		for _, c := range d.Changes {
-			fmt.Fprintln(h, DefaultCost(c), c.Text())
-		}
-		fmt.Fprintf(&out, "%d: %q %s, preempts %q %v, %d changes %08x, conflicts %v, cut %q\n", seed, d.Node, d.Message, d.Preempts, d.Victims, len(d.Changes), h.Sum32(), d.Conflicts, d.Cut)
-		for _, r := range d.Relaxations {
-			fmt.Fprintf(&out, "    %d %s %s\n", r.Cost, r.Node, r.Text())
-		}
-		for _, n := range objects.Nodes {
-			c, err := Compare(in, pod, n.Name)
-			if err != nil {
-				continue
-			}
-			fmt.Fprintf(&out, "    %s and not %s: %v", c.Chosen, c.Other, c.Parts)
-			for _, f := range c.Flips {
-				fmt.Fprintf(&out, "; %s %s: %s", f.Kind, f.Object, f.Text)
-			}
-			out.WriteByte('\n')
-		}
-		w, err := Wake(in, pod, WakeOptions{})
-		require.NoError(t, err)
-		fmt.Fprintf(&out, "    waits for %v:", w.Events)
-		for _, e := range w.Ends {
-			fmt.Fprintf(&out, " %s leaves %s after %s (%s, %t);", e.Pod, e.Node, e.At.Sub(testkit.Epoch), e.Why, e.Wakes)
-		}
-		fmt.Fprintf(&out, " %s\n", w.Node)
+		fmt.Fprintf(&out, "%d: %s", seed, answers(t, objects, pod, o, WakeOptions{}))
 	}
 	testkit.Golden(t, "testdata/random.txt", out.String())
+}
+
+// answers writes all that is said about a pod. Of the changes that were considered it writes a hash.
+func answers(t *testing.T, objects cluster.Objects, pod *v1.Pod, o Options, wake WakeOptions) string {
+	var out strings.Builder
+	s, err := cluster.New(objects)
+	require.NoError(t, err)
+	in := Input{Snapshot: s}
+	d, err := Relax(in, pod, o)
+	require.NoError(t, err)
+	h := fnv.New32a()
+	for _, c := range d.Changes {
+		fmt.Fprintln(h, DefaultCost(c), c.Text())
+	}
+	fmt.Fprintf(&out, "%q %s, preempts %q %v, %d changes %08x, conflicts %v, cut %q\n", d.Node, d.Message, d.Preempts, d.Victims, len(d.Changes), h.Sum32(), d.Conflicts, d.Cut)
+	for _, r := range d.Relaxations {
+		fmt.Fprintf(&out, "    %d %s %s\n", r.Cost, r.Node, r.Text())
+	}
+	for _, n := range objects.Nodes {
+		c, err := Compare(in, pod, n.Name)
+		if err != nil {
+			continue
+		}
+		fmt.Fprintf(&out, "    %s and not %s: %v", c.Chosen, c.Other, c.Parts)
+		for _, f := range c.Flips {
+			fmt.Fprintf(&out, "; %s %s: %s", f.Kind, f.Object, f.Text)
+		}
+		out.WriteByte('\n')
+	}
+	w, err := Wake(in, pod, wake)
+	require.NoError(t, err)
+	fmt.Fprintf(&out, "    waits for %v:", w.Events)
+	for _, e := range w.Ends {
+		fmt.Fprintf(&out, " %s leaves %s after %s (%s, %t);", e.Pod, e.Node, e.At.Sub(testkit.Epoch), e.Why, e.Wakes)
+	}
+	fmt.Fprintf(&out, " %s\n", w.Node)
+	return out.String()
 }
 
 // addPreference adds a preferred node label.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement"
 )
 
 const zone = v1.LabelTopologyZone
@@ -146,7 +147,7 @@ func TestCut(t *testing.T) {
 
 // What is not a pending pod, or no cluster, is an error.
 func TestBadInput(t *testing.T) {
-	s, err := cluster.New(cluster.Objects{Nodes: five()})
+	s, err := cluster.New(cluster.Objects{Nodes: five(), Pods: []*v1.Pod{testkit.Pod("runs").On("n1").Obj()}})
 	require.NoError(t, err)
 	finished := testkit.Pod("done").Obj()
 	finished.Status.Phase = v1.PodSucceeded
@@ -160,6 +161,8 @@ func TestBadInput(t *testing.T) {
 		{"no snapshot", Input{}, testkit.Pod("a").Obj(), "the input has no snapshot"},
 		{"no pod", Input{Snapshot: s}, nil, "pod: Required value"},
 		{"assigned", Input{Snapshot: s}, testkit.Pod("a").On("n1").Obj(), "spec.nodeName: Forbidden"},
+		{"a pod of its name runs", Input{Snapshot: s}, testkit.Pod("runs").Obj(), "spec.nodeName: Forbidden"},
+		{"volumes", Input{Snapshot: s, Profile: placement.Profile{Volumes: placement.NewVolumes(s)}}, testkit.Pod("a").Obj(), "profile: Forbidden"},
 		{"finished", Input{Snapshot: s}, finished, "status.phase: Forbidden"},
 	}, func(t *testing.T, c test) {
 		_, err := Relax(c.in, c.pod, Options{})
@@ -176,6 +179,8 @@ func TestBadInput(t *testing.T) {
 	require.ErrorContains(t, err, "pod: Required value")
 	_, err = Apply(s, testkit.Pod("a").Obj(), Change{Kind: Untaint})
 	require.ErrorContains(t, err, "is no change of a Diagnosis")
+	_, err = Apply(none, testkit.Pod("a").Obj(), Change{Kind: RemovePods, remove: []*v1.Pod{running("a1", "n1", "cpu=1")}, make: leave})
+	require.Error(t, err, "the pod is not in the snapshot")
 }
 
 // The documentation's two constraints, on zone and on hostname, replica by replica: the sixth has no node, the two constraints
