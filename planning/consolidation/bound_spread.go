@@ -135,7 +135,7 @@ func (b *bounder) spreadOver(key string, apps []*spreadApp) int64 {
 			place[value] = at
 			values = append(values, value)
 		}
-		if zone[i] = at; n.held != "" && at < mostZones {
+		if zone[i] = at; n.held != "" {
 			needed |= 1 << at
 		}
 	}

@@ -1,0 +1,227 @@
+package consolidation
+
+import (
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// wide adds to a random cluster what else holds nodes, restricts pods, or changes what counts.
+func wide(b *testkit.Bytes) *world {
+	w := random(b)
+	for k, n := range w.objects.Nodes {
+		if b.OneIn(4) {
+			n.Labels["pool"] = testkit.Pick(b, "x", "y")
+		}
+		if b.OneIn(6) {
+			delete(n.Labels, v1.LabelTopologyZone)
+		}
+		if b.OneIn(6) {
+			n.Spec.Taints = testkit.Taints(testkit.Pick(b, "team=x:NoSchedule", "team=x:NoExecute", "soft:PreferNoSchedule"))
+		}
+		if b.OneIn(3) {
+			n.Status.Allocatable["example.com/gpu"] = testkit.Resources(testkit.Pick(b, "a=2", "a=4"))["a"]
+		}
+		if b.OneIn(8) {
+			w.objects.Nodes[k].Annotations = map[string]string{"owner": "x"}
+		}
+	}
+	for _, pod := range w.objects.Pods {
+		changePod(b, w, pod)
+	}
+	if b.OneIn(3) {
+		w.in.HoldNode = func(n *v1.Node) string {
+			if n.Name == "n1" {
+				return "held"
+			}
+			return ""
+		}
+	}
+	if b.OneIn(3) {
+		w.in.Hold = HeldByAnnotation
+	}
+	w.in.EmptyDirs = b.OneIn(2)
+	for _, pdb := range w.objects.PodDisruptionBudgets {
+		if n := testkit.Pick(b, intstr.FromInt32(1), intstr.FromString("50%")); b.OneIn(3) {
+			pdb.Spec.MinAvailable, pdb.Spec.MaxUnavailable = nil, &n
+		}
+	}
+	if len(w.objects.ReplicaSets) > 0 && b.OneIn(3) {
+		r := w.objects.ReplicaSets[0]
+		if b.OneIn(2) {
+			w.objects.ReplicaSets = w.objects.ReplicaSets[1:] // its pods have a controller that is not among the objects
+		} else {
+			r.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "d", UID: "d", Controller: ptr(true)}}
+			w.in.Deployments = []*appsv1.Deployment{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "d", UID: types.UID("d")}, Spec: appsv1.DeploymentSpec{Replicas: testkit.Pick(b, nil, ptr(int32(2)), ptr(int32(4)))}}}
+		}
+	}
+	switch b.Below(5) {
+	case 0:
+		w.in.Price, w.in.Defragment = nil, testkit.Pick[v1.ResourceName](b, "cpu", "example.com/gpu", "example.com/none")
+	case 1, 2:
+		for k := range 1 + b.Below(2) {
+			node := testkit.Node(fmt.Sprint("type", k)).Zone(testkit.Pick(b, "a", "b")).Capacity(testkit.Pick(b, "cpu=6,memory=16Gi", "cpu=16,memory=64Gi", "cpu=3,memory=4Gi"))
+			if b.OneIn(4) {
+				node = node.Taint("team=x:NoSchedule")
+			}
+			w.in.Types = append(w.in.Types, Type{Node: node.Obj(), Price: int64(b.Below(4)), Most: b.Below(4) - 1})
+		}
+		w.in.DaemonSets = []*appsv1.DaemonSet{{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agent"},
+			Spec:       appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "agent"}}, Template: template("agent", "cpu=1,memory=1Gi", nil)},
+		}}
+	case 3:
+		w.in.Price = nil
+	}
+	return w
+}
+
+// changePod gives some pods of a workload what holds them, binds them to nodes or lets another rule count them.
+func changePod(b *testkit.Bytes, w *world, pod *v1.Pod) {
+	node := w.objects.Nodes[slices.IndexFunc(w.objects.Nodes, func(n *v1.Node) bool { return n.Name == pod.Spec.NodeName })]
+	s := &pod.Spec
+	switch b.Below(24) {
+	case 0:
+		pod.Annotations = map[string]string{testkit.Pick(b, "cluster-autoscaler.kubernetes.io/safe-to-evict", "karpenter.sh/do-not-disrupt"): testkit.Pick(b, "false", "true")}
+	case 1:
+		s.Volumes = []v1.Volume{{Name: "tmp", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}}}
+	case 2:
+		s.SchedulerName = "other"
+	case 3:
+		pod.DeletionTimestamp = &metav1.Time{Time: testkit.Epoch}
+	case 4, 5:
+		if pool, ok := node.Labels["pool"]; ok {
+			s.NodeSelector = map[string]string{"pool": pool}
+		}
+	case 6, 7, 8:
+		s.Tolerations = []v1.Toleration{{Key: "team", Operator: v1.TolerationOpExists}}
+	case 9, 10:
+		s.Containers[0].Resources.Requests["example.com/gpu"] = testkit.Resources("a=1")["a"]
+		s.Containers[0].Resources.Limits = v1.ResourceList{"example.com/gpu": s.Containers[0].Resources.Requests["example.com/gpu"]}
+	case 11:
+		if s.Affinity == nil {
+			s.Affinity = &v1.Affinity{}
+		}
+		s.Affinity.NodeAffinity = &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{
+			{}, {MatchExpressions: []v1.NodeSelectorRequirement{{Key: v1.LabelTopologyZone, Operator: v1.NodeSelectorOpIn, Values: []string{"a", "b"}}}}}}}
+	case 12:
+		s.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{{Weight: 1, PodAffinityTerm: testkit.Term(v1.LabelHostname, "app=app0")}}}}
+	case 13:
+		pod.Annotations = map[string]string{v1.MirrorPodAnnotationKey: "x"}
+	case 14:
+		s.Volumes = []v1.Volume{{Name: "scratch", VolumeSource: v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{VolumeClaimTemplate: &v1.PersistentVolumeClaimTemplate{}}}}}
+	case 15, 16:
+		for k := range s.TopologySpreadConstraints {
+			c := &s.TopologySpreadConstraints[k]
+			switch b.Below(5) {
+			case 0:
+				c.MaxSkew = 2
+			case 1:
+				c.MinDomains = ptr(int32(1 + b.Below(3)))
+			case 2:
+				c.NodeTaintsPolicy = ptr(v1.NodeInclusionPolicyHonor)
+			case 3:
+				c.WhenUnsatisfiable = v1.ScheduleAnyway
+			case 4:
+				c.MatchLabelKeys = []string{"app"}
+			}
+		}
+	}
+}
+
+// The plans for clusters with every rule that a planner knows, in short: the costs, the steps, and a hash of all that is said and of what
+// the planner read.
+func TestEveryRule(t *testing.T) {
+	var out strings.Builder
+	emptied, above := 0, 0
+	for seed := range uint64(250) {
+		b := testkit.NewBytes(testkit.RandomBytes(seed+8e6, 300))
+		p := wide(b).planner(t)
+		h := fnv.New32a()
+		for i := range p.loads {
+			l := &p.loads[i]
+			fmt.Fprintf(h, "%s %s %d %s %v %.6f %q %d %v %t\n", l.old.Name, l.fresh.Name, l.slot, l.way, l.asks, l.size, l.shape, l.kind, l.groups, l.claims)
+		}
+		for _, k := range p.kinds {
+			fmt.Fprintf(h, "%v %v %t %t %v\n", k.at, k.broken, k.hard == nil, k.pods == nil, k.rep.Spec.Affinity)
+		}
+		x := &bounder{Planner: p, schema: p.base.Schema().Len()}
+		x.read()
+		bounds := []int64{x.held, x.divisor, x.cover(nil, nil), x.restricted(), x.domains(), x.spreads()}
+		fmt.Fprintln(h, p.ranks(), bounds, x.offers, x.asks)
+		o := Options{Steps: 30, Seed: seed, MaxMoves: max(0, b.Below(12)-4)}
+		heard := 0
+		o.Improved = func(progress Progress) { heard++; fmt.Fprintln(h, progress) }
+		plan, err := p.Plan(o)
+		require.NoError(t, err)
+		one, err := p.Step(o)
+		require.NoError(t, err)
+		again, err := p.Replay(plan)
+		require.NoError(t, err)
+		for _, plan := range []*Plan{plan, one} {
+			fmt.Fprintln(h, plan.Before, plan.After, plan.Bound, plan.Steps, plan.Gap(), plan.Moves(), plan.Nodes)
+			for _, wave := range plan.Waves {
+				for _, m := range wave {
+					fmt.Fprintln(h, m.Pod.Name, m.New.Name, m.From, m.To, m.Way, m.Chosen, m.Budgets, m.Pin())
+				}
+			}
+			for _, k := range plan.Kept {
+				fmt.Fprintln(h, k.Node, k.Reason, k.Pod != nil)
+			}
+			for _, a := range plan.Added {
+				fmt.Fprintln(h, a.Type, a.Price, a.Node.Name, slices.Sorted(maps.Keys(a.Node.Labels)))
+			}
+		}
+		fmt.Fprintln(h, again.Same, again.Nodes, len(again.Pending))
+		if len(plan.Nodes) > 0 {
+			emptied++
+		}
+		if plan.After > plan.Bound {
+			above++
+		}
+		fmt.Fprintf(&out, "%d: from %d to %d in %d steps, bounds %v, %d moves, %08x\n", seed, plan.Before, plan.After, plan.Steps, bounds, plan.Moves(), h.Sum32())
+	}
+	require.Greater(t, emptied, 100)
+	require.Greater(t, above, 50)
+	testkit.Golden(t, "testdata/every_rule.txt", out.String())
+}
+
+// The plans for clusters that are full but for a little, where nodes are emptied by trades, in short. A third of the pods also ask for memory.
+func TestEveryTrade(t *testing.T) {
+	var out strings.Builder
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 53))
+		w := pack(r, 6+r.IntN(8))
+		for _, n := range w.objects.Nodes {
+			n.Status.Allocatable["memory"] = resource.MustParse("16Gi")
+		}
+		for k, pod := range w.objects.Pods {
+			if k%3 == 0 {
+				pod.Spec.Containers[0].Resources.Requests["memory"] = *resource.NewQuantity(int64(1+r.IntN(12))<<28, resource.BinarySI)
+			}
+		}
+		if seed%4 == 0 {
+			w.in.Price = func(n *v1.Node) int64 { return int64(3 + len(n.Name) + int(n.Name[len(n.Name)-1])%3) }
+		}
+		h := fnv.New32a()
+		o := Options{Steps: 80, Seed: seed, MaxMoves: int(seed%5) * 12, Improved: func(p Progress) { fmt.Fprintln(h, p) }}
+		plan := w.plan(t, o)
+		fmt.Fprintln(h, lines(plan))
+		fmt.Fprintf(&out, "%d: from %d to %d in %d steps, bound %d, %d moves, %08x\n", seed, plan.Before, plan.After, plan.Steps, plan.Bound, plan.Moves(), h.Sum32())
+	}
+	testkit.Golden(t, "testdata/every_trade.txt", out.String())
+}
