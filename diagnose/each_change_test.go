@@ -28,7 +28,7 @@ func TestEachChange(t *testing.T) {
 		b := testkit.NewBytes(testkit.RandomBytes(seed+4e6, 500))
 		objects, pod := wide(b)
 		if b.OneIn(3) {
-			randomDevices(b, &objects, pod)
+			wideDevices(b, &objects, pod)
 		}
 		limits := int32(9)
 		objects.CSINodes = []*storagev1.CSINode{{ObjectMeta: metav1.ObjectMeta{Name: "n0", UID: "csi"}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: "d", Allocatable: &storagev1.VolumeNodeResources{Count: &limits}}}}}}

@@ -20,6 +20,9 @@ func TestEveryField(t *testing.T) {
 	for seed := range uint64(200) {
 		b := testkit.NewBytes(testkit.RandomBytes(seed+3e6, 500))
 		objects, pod := wide(b)
+		if b.OneIn(6) {
+			wideDevices(b, &objects, pod)
+		}
 		sets := 0
 		o := Options{Size: 2 + b.Below(2), Nodes: testkit.Pick(b, 1, 2, 2, -1), Steps: testkit.Pick(b, 300, 3000, 3000), Stop: func() bool { sets++; return false }}
 		switch b.Below(10) {
@@ -40,4 +43,22 @@ func TestEveryField(t *testing.T) {
 		fmt.Fprintf(&out, "%d: %d lines, %d sets, %08x\n", seed, strings.Count(text, "\n"), sets, h.Sum32())
 	}
 	testkit.Golden(t, "testdata/every_field.txt", out.String())
+}
+
+// The same for pods that have a node: why not another one, and what would change that.
+func TestEveryWish(t *testing.T) {
+	var out strings.Builder
+	flips := 0
+	for seed := range uint64(100) {
+		b := testkit.NewBytes(testkit.RandomBytes(seed+2e6, 300))
+		objects, pod := roomy(b)
+		text := answers(t, objects, pod, Options{}, WakeOptions{})
+		h := fnv.New32a()
+		_, err := h.Write([]byte(text))
+		require.NoError(t, err)
+		flips += strings.Count(text, "; ")
+		fmt.Fprintf(&out, "%d: %d lines, %08x\n", seed, strings.Count(text, "\n"), h.Sum32())
+	}
+	require.Greater(t, flips, 300)
+	testkit.Golden(t, "testdata/every_wish.txt", out.String())
 }

@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -162,6 +163,20 @@ func widePending(b *testkit.Bytes, o *cluster.Objects, pod *v1.Pod) {
 	if b.OneIn(3) {
 		wideVolumes(b, o, s)
 	}
+	switch b.Below(12) {
+	case 0: // the pod asks as a whole
+		s.Resources = &v1.ResourceRequirements{Requests: testkit.Resources("cpu=3,memory=6Gi")}
+	case 1: // limits are requests
+		s.Containers[0].Resources.Limits, s.Containers[0].Resources.Requests = s.Containers[0].Resources.Requests, nil
+	case 2: // more changes than a search holds
+		for k := range 45 {
+			s.Containers[0].Ports = append(s.Containers[0].Ports, v1.ContainerPort{ContainerPort: 1, HostPort: int32(1000 + k), Protocol: v1.ProtocolTCP})
+		}
+	case 3: // a volume without a claim, and one with a claim that is made for it
+		s.Volumes = append(s.Volumes, v1.Volume{Name: "tmp", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}},
+			v1.Volume{Name: "scratch", VolumeSource: v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{VolumeClaimTemplate: &v1.PersistentVolumeClaimTemplate{}}}})
+		s.Containers[0].VolumeDevices = []v1.VolumeDevice{{Name: "scratch"}, {Name: "other"}}
+	}
 }
 
 // requireWide asks for labels with every operator, and for fields.
@@ -200,6 +215,10 @@ func wideVolumes(b *testkit.Bytes, o *cluster.Objects, s *v1.PodSpec) {
 	}
 	c := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 	c.Spec.AccessModes = []v1.PersistentVolumeAccessMode{testkit.Pick(b, v1.ReadWriteOncePod, v1.ReadWriteOncePod, v1.ReadWriteMany)}
+	if b.OneIn(3) {
+		class := "fast"
+		c.Spec.StorageClassName = &class
+	}
 	if c.Spec.Resources.Requests = testkit.Resources("storage=2Gi"); !b.OneIn(4) {
 		pv := &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv", Labels: map[string]string{}}}
 		pv.Spec.AccessModes, pv.Spec.Capacity = c.Spec.AccessModes, c.Spec.Resources.Requests
@@ -214,4 +233,80 @@ func wideVolumes(b *testkit.Bytes, o *cluster.Objects, s *v1.PodSpec) {
 		c.Spec.VolumeName, c.Annotations = "pv", map[string]string{"pv.kubernetes.io/bind-completed": "yes"}
 	}
 	o.Claims = append(o.Claims, c)
+}
+
+// wideDevices gives the pod a claim in a container, constraints of both kinds, and claims that hold devices for nobody. Some pods have a
+// claim that does not exist.
+func wideDevices(b *testkit.Bytes, o *cluster.Objects, pod *v1.Pod) {
+	randomDevices(b, o, pod)
+	for i := range pod.Spec.Containers {
+		pod.Spec.Containers[i].Resources.Claims = []v1.ResourceClaim{{Name: "gpu"}, {Name: "other"}}
+	}
+	numa := resourcev1.FullyQualifiedName(driver + "/numa")
+	for _, c := range o.ResourceClaims {
+		if c.Name == "pending" && b.OneIn(2) {
+			c.Spec.Devices.Constraints = append(c.Spec.Devices.Constraints, resourcev1.DeviceConstraint{DistinctAttribute: &numa})
+		}
+		if c.Name != "pending" && b.OneIn(2) { // the claim was made for its pod
+			for _, r := range c.Status.ReservedFor {
+				controller := true
+				c.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: r.Name, UID: r.UID, Controller: &controller}}
+			}
+		}
+	}
+	if b.OneIn(4) {
+		for k := range 8 {
+			gpus(o, fmt.Sprint("idle", k), 1)
+			give(claim(o, fmt.Sprint("idle", k), 1, false), fmt.Sprint("idle", k), 0, nil)
+		}
+	}
+	if b.OneIn(6) {
+		uses(pod, "missing")
+	}
+}
+
+// roomy makes a cluster with room, and a pod that asks for little and has wishes.
+func roomy(b *testkit.Bytes) (o cluster.Objects, pod *v1.Pod) {
+	for i := range 2 + b.Below(3) {
+		n := testkit.Node(fmt.Sprint("n", i)).Zone(testkit.Pick(b, "a", "b")).Capacity(testkit.Pick(b, "cpu=4,memory=8Gi", "cpu=6,memory=8Gi"))
+		if b.OneIn(3) {
+			n = n.Taint(testkit.Pick(b, "soft:PreferNoSchedule", "old:PreferNoSchedule"))
+		}
+		if b.OneIn(2) {
+			n = n.Image(int64(200+100*b.Below(8))<<20, "app:v1", "app:latest")
+		}
+		if b.OneIn(2) {
+			n = n.Label("disk", testkit.Pick(b, "ssd", "hdd"))
+		}
+		o.Nodes = append(o.Nodes, n.Obj())
+	}
+	for i := range b.Below(9) {
+		p := testkit.Pod(fmt.Sprint("r", i)).On(o.Nodes[b.Below(len(o.Nodes))].Name).Labels(testkit.Pick(b, "app=a", "app=b")).Request(testkit.Pick(b, "cpu=1", "cpu=300m,memory=1Gi", "memory=500Mi"))
+		if b.OneIn(4) {
+			p = p.PreferWith(int32(1+b.Below(100)), zone, "app=a")
+		}
+		if b.OneIn(5) {
+			p = p.NodeSelector(zone + "=" + testkit.Pick(b, "a", "b"))
+		}
+		o.Pods = append(o.Pods, p.Obj())
+		wideRunning(b, p.Obj(), i)
+	}
+	p := testkit.Pod("pending").Labels("app=a").Image("app:v1").Request(testkit.Pick(b, "cpu=1,memory=1Gi", "cpu=500m,memory=2Gi", "cpu=100m"))
+	if b.OneIn(2) {
+		p = p.Spread(1, zone, v1.ScheduleAnyway, "app=a")
+	}
+	if b.OneIn(3) {
+		p = p.PreferWith(int32(1+b.Below(100)), v1.LabelHostname, "app=b")
+	}
+	pod = p.Obj()
+	if b.OneIn(2) {
+		pod.Spec.Affinity = addPreference(pod.Spec.Affinity, "disk", testkit.Pick(b, "ssd", "hdd"))
+	}
+	if b.OneIn(4) {
+		randomDevices(b, &o, pod)
+		if b.OneIn(2) {
+			pod.Spec.ResourceClaims = nil
+		}
+	}
+	return o, pod
 }
