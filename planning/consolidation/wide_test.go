@@ -17,7 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement"
 )
 
 // wide adds to a random cluster what else holds nodes, restricts pods, or changes what counts.
@@ -90,6 +92,27 @@ func wide(b *testkit.Bytes) *world {
 	return w
 }
 
+// read returns the input over a snapshot of which some have free slots, and a profile of which some lack filters.
+func (w *world) read(t *testing.T, b *testkit.Bytes) Input {
+	s, err := cluster.New(w.objects)
+	require.NoError(t, err)
+	if b.OneIn(3) {
+		gone := testkit.Node("gone").Zone("a").Capacity("cpu=8,memory=8Gi").Obj()
+		require.NoError(t, s.Set(gone))
+		if b.OneIn(2) {
+			require.NoError(t, s.Set(testkit.Node("last").Zone("b").Capacity("cpu=8,memory=8Gi").Obj()))
+		}
+		require.NoError(t, s.Unset(gone))
+	}
+	w.in.Snapshot, w.in.Now = s, testkit.Epoch
+	if b.OneIn(6) {
+		w.in.Profile = placement.DefaultProfile()
+		without := testkit.Pick(b, "PodTopologySpread", "InterPodAffinity", "TaintToleration", "NodeAffinity", "NodeUnschedulable")
+		w.in.Profile.Filters = slices.DeleteFunc(w.in.Profile.Filters, func(f *placement.Plugin) bool { return f.Name == without })
+	}
+	return w.in
+}
+
 // changePod gives some pods of a workload what holds them, binds them to nodes or lets another rule count them.
 func changePod(b *testkit.Bytes, w *world, pod *v1.Pod) {
 	node := w.objects.Nodes[slices.IndexFunc(w.objects.Nodes, func(n *v1.Node) bool { return n.Name == pod.Spec.NodeName })]
@@ -124,6 +147,10 @@ func changePod(b *testkit.Bytes, w *world, pod *v1.Pod) {
 		pod.Annotations = map[string]string{v1.MirrorPodAnnotationKey: "x"}
 	case 14:
 		s.Volumes = []v1.Volume{{Name: "scratch", VolumeSource: v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{VolumeClaimTemplate: &v1.PersistentVolumeClaimTemplate{}}}}}
+	case 17:
+		if a := s.Affinity; a != nil && a.PodAntiAffinity != nil && len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
+			a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].Namespaces = []string{"default", "other"}
+		}
 	case 15, 16:
 		for k := range s.TopologySpreadConstraints {
 			c := &s.TopologySpreadConstraints[k]
@@ -143,6 +170,33 @@ func changePod(b *testkit.Bytes, w *world, pod *v1.Pod) {
 	}
 }
 
+// anyChoice takes nodes to empty and places for their pods without a look at rules and room.
+func anyChoice(b *testkit.Bytes, p *Planner) choice {
+	c := choice{target: map[int32]int32{}}
+	var stay []int32
+	for i := range p.nodes {
+		switch n := &p.nodes[i]; {
+		case n.object == nil:
+		case n.kind != nil:
+			if b.OneIn(4) {
+				c.add, stay = append(c.add, i), append(stay, int32(i))
+			}
+		case n.held == "" && b.OneIn(2):
+			c.nodes = append(c.nodes, i)
+		default:
+			stay = append(stay, int32(i))
+		}
+	}
+	for _, i := range c.nodes {
+		for _, id := range p.nodes[i].loads {
+			if len(stay) > 0 {
+				c.target[id] = stay[b.Below(len(stay))]
+			}
+		}
+	}
+	return c
+}
+
 // The plans for clusters with every rule that a planner knows, in short: the costs, the steps, and a hash of all that is said and of what
 // the planner read.
 func TestEveryRule(t *testing.T) {
@@ -150,7 +204,9 @@ func TestEveryRule(t *testing.T) {
 	emptied, above := 0, 0
 	for seed := range uint64(250) {
 		b := testkit.NewBytes(testkit.RandomBytes(seed+8e6, 300))
-		p := wide(b).planner(t)
+		w := wide(b)
+		p, err := New(w.read(t, b))
+		require.NoError(t, err)
 		h := fnv.New32a()
 		for i := range p.loads {
 			l := &p.loads[i]
@@ -164,15 +220,19 @@ func TestEveryRule(t *testing.T) {
 		bounds := []int64{x.held, x.divisor, x.cover(nil, nil), x.restricted(), x.domains(), x.spreads()}
 		fmt.Fprintln(h, p.ranks(), bounds, x.offers, x.asks)
 		o := Options{Steps: 30, Seed: seed, MaxMoves: max(0, b.Below(12)-4)}
-		heard := 0
-		o.Improved = func(progress Progress) { heard++; fmt.Fprintln(h, progress) }
+		o.Improved = func(progress Progress) { fmt.Fprintln(h, progress) }
+		if asked := 0; b.OneIn(6) {
+			o.Stop = func() bool { asked++; return asked > 10 }
+		}
 		plan, err := p.Plan(o)
 		require.NoError(t, err)
 		one, err := p.Step(o)
 		require.NoError(t, err)
 		again, err := p.Replay(plan)
 		require.NoError(t, err)
-		for _, plan := range []*Plan{plan, one} {
+		blind, err := p.order(anyChoice(b, p))
+		require.NoError(t, err)
+		for _, plan := range []*Plan{plan, one, blind} {
 			fmt.Fprintln(h, plan.Before, plan.After, plan.Bound, plan.Steps, plan.Gap(), plan.Moves(), plan.Nodes)
 			for _, wave := range plan.Waves {
 				for _, m := range wave {
