@@ -46,6 +46,9 @@ func dense(r *rand.Rand) situation {
 			s.pods = append(s.pods, q)
 		}
 	}
+	if len(s.pods) > 5 && r.IntN(4) == 0 { // pods that leave together
+		s.options.Units = []preemption.Unit{{Pods: s.pods[:2]}, {Pods: s.pods[3:6]}}
+	}
 	s.pod = testkit.Pod("p").Priority(int32(r.IntN(3))).Request(fmt.Sprintf("cpu=%dm,memory=%dMi", 500+100*r.IntN(25), 512+128*r.IntN(40))).Obj()
 	if r.IntN(4) == 0 {
 		n := testkit.Resources(fmt.Sprintf("example.com/gpu=%d", 1+r.IntN(5)))
@@ -76,6 +79,10 @@ func TestEveryOption(t *testing.T) {
 			if r.IntN(6) == 0 {
 				o.Order = []optimal.Criterion{optimal.PrioritySum, optimal.Victims, optimal.HighestPriority}
 				o.Cost = nil
+			}
+			if r.IntN(6) == 0 {
+				o.Order = []optimal.Criterion{optimal.Cost, optimal.PrioritySum}
+				o.Cost = func(v preemption.Placed) int64 { return int64(len(v.Pod.Labels)+len(v.Pod.Name)%3) - 2 } // less than 0 counts as 0
 			}
 			with := search(t, o)
 			got := s.preempt(t, with.Options(s.options))

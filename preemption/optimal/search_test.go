@@ -173,35 +173,6 @@ func TestSearch(t *testing.T) {
 	})
 }
 
-// Quorums counts the pods of each controller that run.
-func TestQuorums(t *testing.T) {
-	ending, done := owned(running("job-2", 1, "1", "n1").Terminating(), "Job", "job"), owned(running("job-3", 1, "1", "n1"), "Job", "job")
-	done.Status.Phase = v1.PodSucceeded
-	pods := []*v1.Pod{
-		owned(running("db-0", 1, "1", "n1"), "StatefulSet", "db"), owned(running("db-1", 1, "1", "n1"), "StatefulSet", "db"),
-		owned(running("db-2", 1, "1", "n1"), "StatefulSet", "db"), owned(running("job-0", 1, "1", "n1"), "Job", "job"),
-		owned(running("job-1", 1, "1", "n1"), "Job", "job"), ending, done, owned(running("web", 1, "1", "n1"), "ReplicaSet", "web"), running("a", 1, "1", "n1").Obj(),
-	}
-	quorum := optimal.Quorums(pods, func(owner *metav1.OwnerReference, n int) int {
-		switch owner.Kind {
-		case "StatefulSet":
-			return optimal.Majority(n)
-		case "Job":
-			return n
-		}
-		return 0
-	})
-	var got []string
-	for _, p := range pods {
-		name, leave := quorum(p)
-		got = append(got, fmt.Sprintf("%s: %s %d", p.Name, name, leave))
-	}
-	require.Equal(t, []string{
-		"db-0: default/StatefulSet/db 1", "db-1: default/StatefulSet/db 1", "db-2: default/StatefulSet/db 1", "job-0: default/Job/job 0",
-		"job-1: default/Job/job 0", "job-2:  0", "job-3: default/Job/job 0", "web:  0", "a:  0",
-	}, got)
-}
-
 // A spread constraint over many equal pods is one constraint, not one for each set of them.
 func TestEqualPods(t *testing.T) {
 	s := situation{nodes: []*v1.Node{node("n1", "64"), node("n2", "20")}}
