@@ -20,6 +20,7 @@ type mutation struct {
 	old, new string
 	nth      int // which of the mutations of the function with the same operator and texts, from 1
 	edits    []edit
+	never    bool // equivalent.txt says that no input reaches the place
 }
 
 // edit replaces the text of a node. wrap gets the mutation's number and the text of the node, in which other mutations may

@@ -4,8 +4,10 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -205,6 +207,26 @@ func TestEquivalent(t *testing.T) {
 	require.NoError(t, err)
 	_, _, err = split("a", all, known)
 	require.ErrorContains(t, err, "are called equivalent, more than 10 %")
+}
+
+// A place that no input reaches panics when an input does.
+func TestNever(t *testing.T) {
+	for change, reached := range map[string]bool{
+		"return a == b -> return !(a == b)": true, "n == 8 -> false": true,
+		"return 0, false -> return 0, !(false)": false, "a -> false": false, "return t, err -> return t, nil": false,
+	} {
+		u, err := load(module(t), "a")
+		require.NoError(t, err)
+		all := u.find()
+		k := slices.IndexFunc(all, func(m *mutation) bool { return m.change() == change })
+		all[k].never = true
+		b, err := u.build(t.TempDir(), all[k:k+1], u.folder)
+		require.NoError(t, err)
+		passed, _, out, err := b.run(guarded, "", time.Minute)
+		require.NoError(t, err)
+		require.Equal(t, !reached, passed, change)
+		require.Equal(t, reached, strings.Contains(string(out), "mutation 1 is reached"), change)
+	}
 }
 
 // Every entry of equivalent.txt names a mutation, and no package has too many.

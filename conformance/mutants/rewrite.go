@@ -15,6 +15,8 @@ var mutantNumber int
 
 func mutantPick[T any](number int, mutated, original T) T { return original }
 
+func mutantNever(number int, reached bool) bool { return reached }
+
 func mutantHit(function int) {}
 `
 
@@ -27,7 +29,7 @@ import (
 	mutantSync "sync"
 )
 
-// mutantNumber says which mutation is on: 0 for none. -1 asks for the functions that run.
+// mutantNumber says which mutation is on: 0 for none. -1 asks for the functions that run, -2 for places that no input reaches.
 var mutantNumber = func() int {
 	n, _ := mutantStrconv.Atoi(mutantOS.Getenv("PODBERTH_MUTANT"))
 	return n
@@ -38,6 +40,13 @@ func mutantPick[T any](number int, mutated, original T) T {
 		return mutated
 	}
 	return original
+}
+
+func mutantNever(number int, reached bool) bool {
+	if reached && mutantNumber == -2 {
+		panic("mutation " + mutantStrconv.Itoa(number) + " is reached")
+	}
+	return reached
 }
 
 var mutantHits struct {
@@ -84,6 +93,22 @@ type numbered struct {
 	number int
 }
 
+// guarded is the number with which places that no input reaches panic.
+const guarded = -2
+
+// guard makes the place of a mutation panic when an input reaches it: a condition that holds, an error that is returned, or any other
+// statement.
+func (m *mutation) guard(number int, text string) string {
+	if m.operator == term {
+		return fmt.Sprintf("mutantNever(%d, %s)", number, text)
+	}
+	reached := "true"
+	if rest, ok := strings.CutSuffix(m.old, "err"); ok && m.new == rest+"nil" {
+		reached = "err != nil"
+	}
+	return fmt.Sprintf("mutantNever(%d, %s); %s", number, reached, text)
+}
+
 // rewrite returns the text of the files with the mutations, which get their numbers. A function with mutations also says
 // that it runs.
 func (u *unit) rewrite(list []*mutation) map[string][]byte {
@@ -91,6 +116,9 @@ func (u *unit) rewrite(list []*mutation) map[string][]byte {
 	for k, m := range list {
 		m.number = k + 1
 		for _, e := range m.edits {
+			if m.never {
+				e.wrap = m.guard
+			}
 			edits[m.file] = append(edits[m.file], numbered{e, m.number})
 		}
 	}
@@ -109,7 +137,7 @@ func (u *unit) rewrite(list []*mutation) map[string][]byte {
 			}
 			at := u.fset.Position(fn.Body.Lbrace).Offset + 1
 			all = append(all, numbered{edit{at, at, func(int, string) string {
-				return fmt.Sprintf(" if mutantNumber < 0 { mutantHit(%d) };", id)
+				return fmt.Sprintf(" if mutantNumber == -1 { mutantHit(%d) };", id)
 			}}, 0})
 		}
 		slices.SortStableFunc(all, func(a, b numbered) int {
