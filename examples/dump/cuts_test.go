@@ -180,9 +180,10 @@ func TestWidePieces(t *testing.T) {
 		require.Equal(t, "line 6: half a character of UTF-16 at the end", strings.TrimPrefix(outcome(strings.NewReader(in+"x")), "document 1: "))
 	}
 	require.Contains(t, outcome(strings.NewReader("\xff\xfe\n\x00\x3d\xd8x\x00")), "line 2: Invalid value: 0xd83d: must be UTF-16")
-	for _, short := range []string{"\xff", "\xff\xfe", "\xfe\xff", "\xef\xbb\xbf", "\xef\xbb"} {
+	const empty = "standard input: is empty: must hold Kubernetes objects as YAML or JSON"
+	for short, want := range map[string]string{"\xff": "document 1: line 1: Invalid value: byte 0xff: must be UTF-8", "\xff\xfe": empty, "\xfe\xff": empty, "\xef\xbb\xbf": empty, "\xef\xbb": "document 1: line 1: Invalid value: byte 0xef: must be UTF-8", "\xfe\xff\xd8\x3d": "document 1: line 1: Invalid value: 0xd83d: must be UTF-16"} {
 		_, err := Read([]string{"-"}, strings.NewReader(short), Options{})
-		require.Error(t, err, "%q", short)
+		require.ErrorContains(t, err, want, "%q", short)
 	}
 	for _, err := range []error{errors.New("the disk is gone"), fmt.Errorf("wrapped: %w", io.ErrNoProgress)} {
 		_, got := plain(iotest.ErrReader(err), Options{})

@@ -189,16 +189,17 @@ func (l locator) field(t reflect.Type, name string) (reflect.Type, bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if tag == "" && !f.Anonymous {
-			tag = f.Name
-		}
-		if tag == name || l.fold && strings.EqualFold(tag, name) {
-			return f.Type, true
-		}
 		if tag == "" && f.Anonymous {
 			if inner, ok := l.field(f.Type, name); ok {
 				return inner, true
 			}
+			continue
+		}
+		if tag == "" {
+			tag = f.Name
+		}
+		if tag == name || l.fold && strings.EqualFold(tag, name) {
+			return f.Type, true
 		}
 	}
 	return nil, false

@@ -25,10 +25,11 @@ type documents struct {
 
 func newDocuments(in *bufio.Reader) *documents { return &documents{in: in, line: 1} }
 
-// next goes to the next document, which may be empty, and reports whether there is a next document.
+// next goes to the next document, which may be empty, and reports whether there is a next document. An error of the text is in the
+// next document.
 func (d *documents) next() bool {
 	d.over, d.rest, d.ahead = false, d.ahead, nil
-	return d.err == nil || len(d.rest) > 0
+	return !errors.Is(d.err, io.EOF) || len(d.rest) > 0
 }
 
 // head reads up to n bytes of the current document. They are valid until the next call.

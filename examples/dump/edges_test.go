@@ -171,6 +171,9 @@ func TestWithoutDevicesOfPlainClasses(t *testing.T) {
 	for _, r := range []v1.ResourceName{"deviceclass.resource.kubernetes.io/gpu", "example.com/gpu"} {
 		o.Pods = append(o.Pods, &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "d", Name: fmt.Sprint("p", len(o.Pods))}, Spec: v1.PodSpec{Containers: []v1.Container{{Resources: v1.ResourceRequirements{Requests: v1.ResourceList{r: resource.MustParse("1")}}}}}})
 	}
+	finished := o.Pods[0].DeepCopy()
+	finished.Spec.ResourceClaims, finished.Status.Phase = []v1.PodResourceClaim{{Name: "g"}}, v1.PodSucceeded
+	o.Pods = append(o.Pods, finished)
 	o.WithoutDevices()
 	require.Equal(t, []string{"pod d/p0 asks for deviceclass.resource.kubernetes.io/gpu, and DeviceClass gpu, which provides it, is not considered"}, o.Warnings.Texts())
 }

@@ -2,6 +2,7 @@ package dump
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +50,55 @@ func TestExpandIsWhatControllersMake(t *testing.T) {
 	require.NoError(t, err)
 	_, err = o.Expand()
 	require.EqualError(t, err, "ReplicaSet default/web: spec.replicas: Invalid value: -1: must be greater than or equal to 0")
+}
+
+// Every kind of workload makes its pods. A ReplicaSet that a Deployment has already makes those of the Deployment.
+func TestExpandMakesPodsOfEveryKind(t *testing.T) {
+	shape := func(rest string) string {
+		return "spec: {" + rest + "selector: {matchLabels: {app: w}}, template: {metadata: {labels: {app: w}}, spec: {restartPolicy: Always, containers: [{name: c, image: a}]}}}}"
+	}
+	text := nodeYAML + `---
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, uid: d}, ` + shape("replicas: 3, ") + `
+---
+{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-a, uid: r, labels: {app: w}, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: d, controller: true}]}, ` + shape("replicas: 1, ") + `
+---
+{apiVersion: v1, kind: Pod, metadata: {name: web-a-x, labels: {app: w}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-a, uid: r, controller: true}]}, spec: {nodeName: n1, containers: [{name: c}]}}
+---
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: new}, ` + shape("") + `
+---
+{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: set}, ` + shape("replicas: 2, ") + `
+---
+{apiVersion: v1, kind: ReplicationController, metadata: {name: rc}, ` + strings.Replace(shape(""), "{matchLabels: {app: w}}", "{app: w}", 1) + `
+---
+{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db}, ` + shape("podManagementPolicy: Parallel, replicas: 2, volumeClaimTemplates: [{metadata: {name: data}}], ") + `
+---
+{apiVersion: batch/v1, kind: Job, metadata: {name: once}, ` + strings.Replace(strings.Replace(shape("parallelism: 2, completions: 2, "), "selector: {matchLabels: {app: w}}, ", "", 1), "Always", "Never", 1) + `
+---
+{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: agent}, ` + shape("") + `
+`
+	o, err := readText(text, Options{})
+	require.NoError(t, err)
+	made, err := o.Expand()
+	require.NoError(t, err)
+	var pods, sets, claims []string
+	for _, p := range made {
+		owner := metav1.GetControllerOf(p)
+		pods = append(pods, owner.Kind+" "+owner.Name+" "+p.Name)
+	}
+	for _, r := range o.ReplicaSets {
+		sets = append(sets, r.Name)
+	}
+	for _, c := range o.PersistentVolumeClaims {
+		claims = append(claims, c.Name)
+	}
+	require.Equal(t, []string{
+		"ReplicaSet set set-1", "ReplicaSet set set-2", "ReplicaSet web-a web-a-1", "ReplicaSet web-a web-a-2", "ReplicaSet new-65f48d454d new-65f48d454d-1",
+		"ReplicationController rc rc-1", "StatefulSet db db-0", "StatefulSet db db-1", "Job once once-1", "Job once once-2", "DaemonSet agent agent-1",
+	}, pods)
+	require.Equal(t, []string{"web-a", "set", "new-65f48d454d"}, sets)
+	require.Equal(t, []string{"data-db-0", "data-db-1"}, claims)
+	require.Len(t, o.Pods, 1+len(made))
+	require.Empty(t, o.Warnings.Lines())
 }
 
 // Expanding Deployments takes time in their number, not in its product with the number of ReplicaSets: 64 times the objects

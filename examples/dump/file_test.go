@@ -24,7 +24,7 @@ func TestOneDocument(t *testing.T) {
 		{"no text", "", "", "", "standard input: is empty"},
 		{"no document", "---\n# nothing\n", "", "", "standard input: is empty"},
 		{"two documents", nodeYAML + "---\n" + nodeYAML, "", "", "standard input: must hold a single document"},
-		{"no YAML", "kind: [", "", "", "standard input: "},
+		{"no YAML", "kind: [", "", "", "standard input: yaml: line 1: did not find expected node content"},
 		{"too large", "kind: Node\na: " + big, "", "", "standard input: Too long: one object may have at most 1000 bytes"},
 	}, func(t *testing.T, c struct{ name, text, kind, unknown, wrong string }) {
 		var n v1.Node

@@ -76,12 +76,9 @@ func (s *scan) number(text []byte) {
 	if !s.numbers && len(text) > 0 {
 		switch c := text[0]; {
 		case c >= '0' && c <= '9', c == '-', c == '+', c == '.':
-			s.numbers = len(text) > quantity.MaxLength || quantity.Huge(text)
+			s.numbers = len(text) > quantity.MaxLength || quantity.Huge(text) || bytes.IndexByte(text, '\\') >= 0
 		case c == ' ' || c == '\\':
 			s.numbers = true
-		}
-		if !s.numbers && bytes.IndexByte(text[:min(len(text), quantity.MaxLength)], '\\') >= 0 && len(text) < 1000 {
-			s.numbers = text[0] >= '+' && text[0] <= '9'
 		}
 	}
 }

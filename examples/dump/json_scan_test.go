@@ -117,14 +117,14 @@ func TestSurrogates(t *testing.T) {
 
 // Every text that is expensive as a quantity is noted, as a number and as a string.
 func TestNumbersAreNoted(t *testing.T) {
-	for _, text := range []string{"1e999", "-1e999", "+1e999", ".1e999", "0e999", "9e999", " 1e999", `1e999`, "1e-999", strings.Repeat("7", 65), strings.Repeat("0", 65)} {
+	for _, text := range []string{"1e999", "-1e999", "+1e999", ".1e999", "0e999", "9e999", " 1e999", `1e999`, "1e-999", strings.Repeat("7", 65), strings.Repeat("0", 65), `9\u0065999`, `+\u0031e999`, `-\u0031e999`, `.1\u0065999`} {
 		var plain string
 		require.NoError(t, json.Unmarshal([]byte(`"`+text+`"`), &plain))
 		require.Error(t, quantity.Check(strings.TrimSpace(plain)), text)
 		s := scan{data: []byte(`{"a":"` + text + `"}`)}
 		require.NoError(t, s.whole())
 		require.True(t, s.numbers, text)
-		if c := text[0]; c == '-' || c >= '0' && c <= '9' {
+		if c := text[0]; !strings.Contains(text, `\u`) && (c == '-' || c >= '0' && c <= '9') {
 			s = scan{data: []byte(`[` + text + `,1]`)}
 			require.NoError(t, s.whole())
 			require.True(t, s.numbers, text)

@@ -170,7 +170,7 @@ func (s *stream) value(dst []byte) ([]byte, error) {
 			if errors.Is(err, io.EOF) && word {
 				return dst, nil
 			}
-			return dst, short0(err)
+			return nil, short0(err)
 		}
 		chunk, _ := s.in.Peek(s.in.Buffered())
 		for i, c := range chunk {
@@ -193,7 +193,7 @@ func (s *stream) value(dst []byte) ([]byte, error) {
 				depth++
 			case c == '}' || c == ']':
 				if depth--; depth < 0 {
-					return dst, syntaxError{}
+					return nil, syntaxError{}
 				}
 				if depth == 0 {
 					end = i + 1
@@ -207,7 +207,7 @@ func (s *stream) value(dst []byte) ([]byte, error) {
 		}
 		var err error
 		if dst, err = s.keep(dst, chunk); err != nil {
-			return dst, err
+			return nil, err
 		}
 	}
 }
@@ -215,7 +215,7 @@ func (s *stream) value(dst []byte) ([]byte, error) {
 // keep appends a part of what is buffered and goes on behind it.
 func (s *stream) keep(dst, part []byte) ([]byte, error) {
 	if len(dst)+len(part) > s.o.object() {
-		return dst, s.o.tooLarge()
+		return nil, s.o.tooLarge()
 	}
 	dst = append(dst, part...)
 	s.line += bytes.Count(part, []byte("\n"))

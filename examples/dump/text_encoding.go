@@ -95,7 +95,10 @@ func (w *wide) rune() (rune, error) {
 		return first, err
 	}
 	second, err := w.unit()
-	if r := utf16.DecodeRune(first, second); err == nil && r != utf8.RuneError {
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, err
+	}
+	if r := utf16.DecodeRune(first, second); r != utf8.RuneError {
 		return r, nil
 	}
 	return 0, fmt.Errorf("line %d: Invalid value: %#x: must be UTF-16", w.line, first)

@@ -1,10 +1,12 @@
 package dump
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/internal/testkit"
@@ -103,6 +105,25 @@ func TestCluster(t *testing.T) {
 	require.ElementsMatch(t, []string{"system-node-critical", "mine", "system-cluster-critical"}, classes)
 	require.Len(t, o.Admission().PriorityClasses, 3)
 	require.Len(t, o.Admission().Namespaces, 1)
+}
+
+// Every kind of object that a snapshot holds comes into the cluster, and every kind into Objects.
+func TestEveryKindComesIntoTheCluster(t *testing.T) {
+	o := &Objects{}
+	for name, k := range kinds {
+		object := k.make()
+		object.SetName("a")
+		k.add(o, object)
+		require.Equal(t, []metav1.Object{object}, k.list(o), name)
+	}
+	for _, of := range []any{*o, o.Cluster(), o.Admission()} {
+		v := reflect.ValueOf(of)
+		for i := range v.NumField() {
+			if field := v.Type().Field(i); field.Type.Kind() == reflect.Slice && field.Name != "UnknownFields" {
+				require.Positive(t, v.Field(i).Len(), "%s of %T", field.Name, of)
+			}
+		}
+	}
 }
 
 // A missing budget could save pods only from a pod that may preempt them.

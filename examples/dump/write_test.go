@@ -28,6 +28,8 @@ func TestWrite(t *testing.T) {
 		require.Equal(t, []string{"/v1, Kind=Node n1", "/v1, Kind=Pod web"}, kinds)
 	}
 	require.NoError(t, Write(&bytes.Buffer{}, nil, true, nil))
+	require.NoError(t, Write(&bytes.Buffer{}, objects, false, nil))
+	require.ErrorContains(t, Write(&bytes.Buffer{}, []map[string]any{{"a": func() {}}}, true, nil), "unsupported type")
 	require.ErrorContains(t, Write(full{}, objects, true, nil), "full")
 }
 
