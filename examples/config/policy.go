@@ -167,7 +167,9 @@ func (k *policyConverter) predicates(p *policy, plugins *configv1.Plugins) {
 		switch {
 		case x.Argument != nil && (x.Argument.ServiceAffinity != nil || x.Argument.LabelsPresence != nil):
 			k.note("predicate %s: removed in v1.23 without a successor; node affinity or a plugin of one's own does it", x.Name)
-		case !ok || len(old.Plugins) == 0:
+		case !ok:
+			k.note("predicate %s: no such function", x.Name)
+		case len(old.Plugins) == 0:
 			k.note("predicate %s: %s", x.Name, old.Note)
 		default:
 			if old.Note != "" {

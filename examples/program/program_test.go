@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/examples/report"
 )
 
 func TestCode(t *testing.T) {
@@ -91,4 +92,85 @@ func TestTables(t *testing.T) {
 	require.Equal(t, []string{"shop/web", "data/db", ""}, []string{tables.Qualified("web"), tables.Qualified("data/db"), tables.Qualified("")})
 	require.NoError(t, tables.Check("table"))
 	require.EqualError(t, tables.Check("json"), "-no-headers: Invalid value: true: goes with tables")
+}
+
+// What cannot be written is an error of Parse, and a wrong command line is one of Code.
+func TestBrokenOutput(t *testing.T) {
+	for _, arg := range []string{"-h", "-version"} {
+		require.ErrorIs(t, Parse(Flags(Help{Name: "x"}, broken{}), []string{arg}), errBroken)
+	}
+}
+
+var errBroken = errors.New("the pipe is broken")
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errBroken }
+
+// The help has no section without lines, and no default that is nothing.
+func TestShortHelp(t *testing.T) {
+	var out strings.Builder
+	f := Flags(Help{Name: "x", Purpose: "waits."}, &out)
+	for name, value := range map[string]string{"a": "", "b": "0", "c": "0s", "d": "false", "e": "-3", "f2": "3"} {
+		f.String(name, value, "something")
+	}
+	require.ErrorIs(t, Parse(f, []string{"-h"}), flag.ErrHelp)
+	require.Equal(t, "x waits.\n\nFlags:\n  -a string\n        something\n  -b string\n        something\n  -c string\n        something\n  -d string\n        something\n"+
+		"  -e string\n        something\n  -f2 string\n        something (default 3)\n  -version\n        print the version\n", out.String())
+}
+
+// The exit code is 1 for the answer no, and 2 for an error whatever the answer is.
+func TestRun(t *testing.T) {
+	for _, c := range []struct {
+		no   bool
+		err  error
+		want int
+	}{{false, nil, 0}, {true, nil, 1}, {false, errBroken, 2}, {true, errBroken, 2}, {true, flag.ErrHelp, 0}} {
+		var errs strings.Builder
+		require.Equal(t, c.want, Run("x", func() (bool, error) { return c.no, c.err }, &errs))
+		require.Equal(t, c.want == 2, errs.String() == "x: the pipe is broken\n", errs.String())
+	}
+}
+
+// Names that are near come first, then names that have the wrong one in them; there are at most three.
+func TestNearest(t *testing.T) {
+	for _, c := range []struct {
+		wrong, want string
+		names       []string
+	}{
+		{"node-1", "; near: node-1, node-10, node-2", []string{"node-2", "node-3", "node-10", "node-1"}},
+		{"ab", "; near: a, aa, xxabxx", []string{"xxabxx", "aa", "xxxx", "a"}},
+		{"abcdefgh", "; near: abcdefxx", []string{"abcdexxx", "abcdefxx"}},
+		{"abc", "", []string{"xxx", "", "ab12"}},
+		{"n/", "; near: n/a", []string{"n/a", "zzzz/b"}},
+		{"x/web", "; near: a/web, x/wob, b/web-1", []string{"b/web-1", "a/web", "x/wob", "web/c"}},
+		{"web", "; near: a/web-1", []string{"a/web-1"}},
+		{"web-1-long", "", []string{"web-1"}},
+	} {
+		require.Equal(t, c.want, Near(c.wrong, c.names), c.wrong)
+	}
+	require.NoError(t, CheckNode("-node", "n1", []string{"n0", "n1"}))
+	require.EqualError(t, CheckNode("-node", "n1", []string{"n2", "other"}), `-node: Not found: "n1": no such node in the input; near: n2`)
+}
+
+// terminal is 60 characters wide.
+type terminal struct{ strings.Builder }
+
+func (*terminal) Width() int { return 60 }
+
+// A table is as wide as the terminal. Reading says nothing before it takes long.
+func TestTerminal(t *testing.T) {
+	var tables Tables
+	var out terminal
+	tables.Fit(&out)
+	require.Equal(t, Tables{Layout: report.Layout{Width: 60, Wrap: true}}, tables)
+	tell := Reading(&out)
+	tell(1<<20, 5<<20)
+	tell(5<<20, 5<<20)
+	require.Empty(t, out.String())
+	f := Flags(Help{Name: "x"}, &out)
+	tables.Flags(f, OfNames)
+	require.ErrorIs(t, Parse(f, []string{"-h"}), flag.ErrHelp)
+	require.Contains(t, out.String(), "  -n NAMESPACE\n        print the pods of this NAMESPACE only, and take it for names without a namespace\n")
+	require.NoError(t, (&Tables{}).Check("json"))
 }
