@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -60,19 +59,14 @@ func (e Extender) manages(list v1.ResourceList) bool {
 // Order returns the positions of the extenders in the order in which they are asked: the ignorable ones after the others
 // (rule C10.2).
 func Order(extenders []Extender) []int {
-	order := make([]int, len(extenders))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case extenders[a].Ignorable == extenders[b].Ignorable:
-			return 0
-		case extenders[b].Ignorable:
-			return -1
+	order := make([]int, 0, len(extenders))
+	for _, ignorable := range [...]bool{false, true} {
+		for i, x := range extenders {
+			if x.Ignorable == ignorable {
+				order = append(order, i)
+			}
 		}
-		return 1
-	})
+	}
 	return order
 }
 

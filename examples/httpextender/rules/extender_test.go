@@ -1,10 +1,12 @@
 package rules_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/examples/httpextender/rules"
@@ -104,4 +106,24 @@ func TestApplyFilter(t *testing.T) {
 	require.Equal(t, map[string]string{"n2": "soft"}, got.Failed)
 	require.Equal(t, map[string]string{"n3": "hard"}, got.Unresolvable)
 	require.Equal(t, "http://e/x/filter", rules.URL("http://e/x/", "filter"))
+}
+
+// The name of a managed resource must be a qualified name of an extended resource, once.
+func TestNamesOfManagedResources(t *testing.T) {
+	errs := rules.ValidateExtenders([]rules.Extender{{ManagedResources: []rules.ManagedResource{{Name: "a.b/x y"}, {Name: "cpu"}, {Name: "a.b/x"}, {Name: "a.b/x"}}}, {ManagedResources: []rules.ManagedResource{{Name: "cpu"}, {Name: ""}}}}, field.NewPath("extenders"))
+	var got []string
+	for _, e := range errs {
+		got = append(got, e.Field+" "+fmt.Sprint(e.BadValue)+": "+e.Detail)
+	}
+	want := []string{"extenders[0].managedResources[0].name a.b/x y: "}
+	for _, text := range validation.IsQualifiedName("a.b/x y") {
+		want[0] += text
+	}
+	want = append(want, "extenders[0].managedResources[1].name cpu: is an invalid extended resource name", "extenders[0].managedResources[3].name a.b/x: duplicate extender managed resource name",
+		"extenders[1].managedResources[0].name cpu: is an invalid extended resource name", "extenders[1].managedResources[0].name cpu: duplicate extender managed resource name")
+	for _, text := range validation.IsQualifiedName("") {
+		want = append(want, "extenders[1].managedResources[1].name : "+text)
+	}
+	require.Equal(t, want, got)
+	require.Len(t, rules.ValidateExtenders([]rules.Extender{{PrioritizeVerb: "p", Weight: 1, BindVerb: "b"}, {Weight: -1}, {PrioritizeVerb: "p"}, {BindVerb: "c"}}, field.NewPath("x")), 2)
 }
