@@ -17,14 +17,14 @@ import (
 func TestUse(t *testing.T) {
 	offered := v1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("0")}
 	for _, c := range []struct {
-		name  v1.ResourceName
+		of    v1.ResourceName
 		asked int64
 		want  use
 	}{
 		{"cpu", 0, use{0, "0 of 4"}}, {"cpu", 39, use{0, "39m of 4"}}, {"cpu", 40, use{1, "40m of 4"}}, {"cpu", 4000, use{100, "4 of 4"}}, {"cpu", 39_960, use{999, "39960m of 4"}}, {"cpu", 1_000_000, use{999, "1000 of 4"}},
 		{"memory", 0, use{Percent: -1}}, {"memory", 1, use{100, "1 of 0"}}, {"example.com/gpu", 0, use{Percent: -1}}, {"example.com/gpu", 2, use{100, "2 of 0"}},
 	} {
-		require.Equal(t, c.want, useOf(c.name, c.asked, offered), "%s %d", c.name, c.asked)
+		require.Equal(t, c.want, useOf(c.of, c.asked, offered), "%s %d", c.of, c.asked)
 	}
 }
 
