@@ -96,9 +96,7 @@ func (s *Search) room(d *device, taken capacities) bool {
 	before := s.ledger.consumed[d.index]
 	for name, amount := range taken {
 		sum := amount.DeepCopy()
-		if have, ok := before[name]; ok {
-			sum.Add(have)
-		}
+		sum.Add(before[name])
 		for k := range s.choices {
 			if c := &s.choices[k]; c.shared && c.device.index == d.index {
 				sum.Add(c.consumed[name])

@@ -14,6 +14,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/devices/tracker"
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -470,4 +471,89 @@ func TestVictimsFreeAgain(t *testing.T) {
 		require.Len(t, result.Victims, 1, claim)
 		require.Equal(t, own, result.Victims[0].Pod)
 	}
+}
+
+// The plugin alone, over no plan, reads the devices of the cluster for each pod and keeps no work.
+func TestDevicesOfAPluginAlone(t *testing.T) {
+	_, s := gpuCluster(t, gpuClaim("one", 1), gpuClaim("three", 3))
+	plugin, err := PluginArgs{}.Plugin("DynamicResources")
+	require.NoError(t, err)
+	pod := claiming(testkit.Pod("p").Obj(), "one")
+	f := plugin.Filter(pod, s)
+	require.Equal(t, filter.Success, f.Code)
+	for _, n := range []string{"a1", "a2", "b1", "b2", "c1"} {
+		require.Equal(t, n == "a2" || n == "b2", f.Predicate.Check(s.Slot(n)) == 0, n)
+	}
+	scorer, err := plugin.Score(pod, s)
+	require.NoError(t, err)
+	require.NotNil(t, scorer)
+	require.Equal(t, filter.Skip, plugin.Filter(testkit.Pod("plain").Obj(), s).Code)
+	scorer, err = plugin.Score(testkit.Pod("plain").Obj(), s)
+	require.NoError(t, err)
+	require.Nil(t, scorer)
+	gone := plugin.Filter(claiming(testkit.Pod("p").Obj(), "gone"), s)
+	require.Equal(t, filter.UnschedulableAndUnresolvable, gone.Code)
+	require.Len(t, gone.Reasons, 1)
+	counting := plugin.States(s)
+	_, err = counting.Compile(pod)
+	require.ErrorIs(t, err, errClaimsApart)
+	key, ok := counting.(claimCounting).AppendPodKey([]byte("k"), pod)
+	require.False(t, ok)
+	require.Equal(t, "k", string(key))
+	require.Zero(t, counting.(claimCounting).Epoch())
+}
+
+// Events of claims and of the pod itself are judged by their rules, in the direction of the event. Every other event may help.
+func TestDeviceHints(t *testing.T) {
+	_, s := gpuCluster(t, gpuClaim("one", 1), gpuClaim("other", 1))
+	hint := DefaultProfile().Hints(s)["DynamicResources"]
+	pod := claiming(testkit.Pod("p").Obj(), "one")
+	allocated := gpuClaim("other", 1)
+	allocated.Status.Allocation = &resourcev1.AllocationResult{}
+	mine, other := gpuClaim("one", 1), testkit.Pod("q").Obj()
+	waits := claiming(testkit.Pod("p").Obj(), "gone")
+	type test struct {
+		name     string
+		pod      *v1.Pod
+		old, new any
+		want     bool
+	}
+	testkit.Run(t, []test{
+		{"devices became free", pod, allocated, gpuClaim("other", 1), true},
+		{"devices were taken", pod, gpuClaim("other", 1), allocated, false},
+		{"the claim came", pod, nil, mine, true},
+		{"another claim came", pod, nil, gpuClaim("other", 1), false},
+		{"an allocated claim went", pod, allocated, nil, true},
+		{"another claim went", pod, gpuClaim("other", 1), nil, false},
+		{"a claim is missing", waits, allocated, gpuClaim("other", 1), false},
+		{"the pod changed", pod, pod, pod, true},
+		{"the pod changed and waits on", waits, waits, waits, false},
+		{"another pod changed", pod, other, other, false},
+		{"a pod went", pod, other, nil, false},
+		{"a node", pod, nil, s.Node(0), true},
+		{"a slice", pod, gpuSlice("a2", 1), nil, true},
+	}, func(t *testing.T, c test) {
+		got, err := hint(c.pod, c.old, c.new)
+		require.NoError(t, err)
+		require.Equal(t, c.want, got)
+	})
+	_, err := hint(pod, mine, other)
+	require.Error(t, err)
+
+	fit := DefaultProfile().Hints(s)["NodeResourcesFit"]
+	asks := testkit.Pod("p").Request("example.com/gpu=1").Obj()
+	var none *resourcev1.DeviceClass
+	for _, c := range []struct {
+		old, new any
+		want     bool
+	}{
+		{nil, gpuClass("example.com/gpu"), true}, {gpuClass(""), gpuClass("example.com/gpu"), true}, {gpuClass("example.com/gpu"), gpuClass("example.com/gpu"), false},
+		{nil, gpuClass("example.com/fpga"), false}, {nil, gpuClass(""), false}, {gpuClass("example.com/gpu"), gpuClass(""), false}, {gpuClass("example.com/gpu"), nil, false},
+	} {
+		got, err := fit(asks, c.old, c.new)
+		require.NoError(t, err)
+		require.Equal(t, c.want, got, "%v", c)
+	}
+	require.Equal(t, any(none), deviceClass(none))
+	require.Equal(t, any(pod), deviceClass(pod))
 }

@@ -155,3 +155,19 @@ func preemptPod(r *rand.Rand, name string) *v1.Pod {
 	}
 	return p.Obj()
 }
+
+// Over a cluster without a change log preemption prepares the pod again: nothing says whether the cluster has changed.
+func TestPreemptWithoutALog(t *testing.T) {
+	view := testkit.NewCluster([]*v1.Node{testkit.Node("n1").Capacity("cpu=2").Obj()}, []*v1.Pod{testkit.Pod("low").Request("cpu=2").On("n1").Obj()})
+	c := &counting{}
+	profile := DefaultProfile()
+	profile.Filters = append([]*Plugin{c.plugin()}, profile.Filters...)
+	p, err := New(Rows(view), profile)
+	require.NoError(t, err)
+	pod := testkit.Pod("web").Priority(10).Request("cpu=2").Obj()
+	failed := p.Decide(pod, Options{}).Failure
+	require.NotNil(t, failed)
+	require.Equal(t, 1, c.prepared)
+	require.Equal(t, "n1", p.Preempt(pod, failed, Options{}, PreemptOptions{}).Node)
+	require.Equal(t, 2, c.prepared)
+}

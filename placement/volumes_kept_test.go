@@ -93,6 +93,21 @@ func TestVolumesByClass(t *testing.T) {
 	require.NoError(t, s.Set(disk("d3", "fast", "a", "1Gi")))
 	require.Equal(t, []string{"d0", "d1", "d2"}, of("local"))
 	require.Equal(t, []string{"d3"}, of("fast"))
+
+	for name, claim := range map[string]string{"dx": "x", "dy": "y"} {
+		pv := disk(name, "kept", "a", "1Gi")
+		pv.Spec.ClaimRef = &v1.ObjectReference{Namespace: "default", Name: claim}
+		require.NoError(t, s.Set(pv))
+	}
+	candidates := func(claim string) (names []string) {
+		for pv := range p.profile.Volumes.objects().PersistentVolumes.(byClass).CandidatesFor("kept", "default", claim) {
+			names = append(names, pv.Name)
+		}
+		return names
+	}
+	require.Equal(t, []string{"dx"}, candidates("x"))
+	require.Equal(t, []string{"dy"}, candidates("y"))
+	require.Empty(t, candidates("default"))
 }
 
 // A pod whose claims must be asked about by themselves shares nothing with a pod without claims, whatever other plugins there are.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/internal/testkit"
@@ -53,6 +54,7 @@ func TestWarnings(t *testing.T) {
 		{"states first", "rejections are counted by group in plugin order", s, with(func(p *Profile) {
 			slices.Reverse(p.Filters)
 		}), []string{"plugins DynamicResources, InterPodAffinity, PodTopologySpread, NodeVolumeLimits: a filter of GroupStates must come after NodeResourcesFit, which is of GroupRows"}},
+		{"states alone", "there is no filter over rows that could come later", s, Profile{Filters: []*Plugin{newInterPodAffinity(affinity.PodOptions{})}, Scores: DefaultProfile().Scores}, nil},
 		{"no scores", "the first feasible node ends a search", s, with(func(p *Profile) { p.Scores = nil }), nil},
 		{"sampling", "100 feasible nodes of 200 end a search", large, DefaultProfile(), nil},
 		{"all nodes", "every node is looked at", large, with(func(p *Profile) { p.Sampling = AllNodes() }), nil},
