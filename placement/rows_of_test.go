@@ -9,9 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices/tracker"
+	"github.com/podberth/podberth/internal/owners"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/spread"
 )
 
 // viewOf has three methods of a snapshot, and its namespaces.
@@ -94,3 +98,51 @@ type growing struct {
 func (g *growing) Len() int                     { return len(g.nodes) }
 func (g *growing) Node(i int) *v1.Node          { return g.nodes[i] }
 func (g *growing) Pods(i int) iter.Seq[*v1.Pod] { return slices.Values(g.pods[i]) }
+
+// ownedView is a view that knows owners and devices.
+type ownedView struct {
+	*testkit.Cluster
+	spread.Owners
+	s *cluster.Snapshot
+}
+
+// DeviceObjects returns the objects of the snapshot.
+func (v ownedView) DeviceObjects() tracker.Objects { return tracker.Of(v.s) }
+
+// The services, controllers and devices of a view count as those of a snapshot do, over Rows and over a cluster of its own.
+func TestRowsOfAViewWithObjects(t *testing.T) {
+	o := cluster.Objects{
+		Nodes: threeZones(), Services: services(), DeviceClasses: []*resourcev1.DeviceClass{gpuClass("example.com/gpu")},
+		ResourceSlices: []*resourcev1.ResourceSlice{gpuSlice("b2", 1)}, ResourceClaims: []*resourcev1.ResourceClaim{gpuClaim("x", 1)},
+	}
+	for k, n := range []string{"a1", "a1", "b1"} {
+		o.Pods = append(o.Pods, testkit.Pod(fmt.Sprint("r", k)).Labels("svc=s").On(n).Obj())
+	}
+	s, err := cluster.New(o)
+	require.NoError(t, err)
+	p, err := New(s, DefaultProfile())
+	require.NoError(t, err)
+	bare, err := New(Rows(viewOf(s)), DefaultProfile())
+	require.NoError(t, err)
+	view := ownedView{viewOf(s), owners.Of{Snapshot: s}, s}
+	rows := Rows(view)
+	over, err := New(rows, DefaultProfile())
+	require.NoError(t, err)
+	own, err := New(ownedRows{rows, view}, DefaultProfile())
+	require.NoError(t, err)
+	for name, pod := range map[string]*v1.Pod{
+		"default constraints": testkit.Pod("p").Labels("svc=s").Obj(), "claim": claiming(testkit.Pod("p").Obj(), "x"), "extended": testkit.Pod("p").Request("example.com/gpu=1").Obj(),
+	} {
+		want := p.Decide(pod, Options{})
+		for _, with := range []*Plan{over, own} {
+			require.Equal(t, text(want), text(with.Decide(pod, Options{})), name)
+		}
+		require.NotEqual(t, text(want), text(bare.Decide(pod, Options{})), name)
+	}
+}
+
+// ownedRows is a cluster with rows that knows owners and devices itself.
+type ownedRows struct {
+	Cluster
+	ownedView
+}

@@ -245,6 +245,24 @@ func TestEligibleWaits(t *testing.T) {
 	}
 }
 
+// A Searcher with CrossNode and no Foreign searches the pods of the node alone.
+func TestSearcherWithoutForeign(t *testing.T) {
+	s := parts(node("n1", "4"), pod("a", 1, "4", "n1").Obj())
+	plan, o := s.plan(t)
+	p := pod("p", 10, "4", "").Obj()
+	a := plan.Prepare(p)
+	c, err := cluster.New(cluster.Objects{Nodes: s.nodes, Pods: s.pods})
+	require.NoError(t, err)
+	r := preemption.Request{Pod: p, Cluster: c, WhatIf: a.WhatIf(o), Rejections: a.Rejections(nil, o), Now: now}
+	r.Options.CrossNode = &preemption.CrossNode{}
+	require.Equal(t, "n1: a", shown(preemption.Preempt(r)))
+	r.Options.Search = asked{func(*preemption.Problem) bool { return false }, func(p *preemption.Problem) []bool {
+		require.Len(t, p.Groups, 1)
+		return []bool{true}
+	}}
+	require.Equal(t, "n1: a", shown(preemption.Preempt(r)))
+}
+
 // The limits themselves are allowed: as many pods of other nodes as the limit, and all nodes as candidates.
 func TestLimitsAreAllowed(t *testing.T) {
 	r := crossNode("2").with(preemption.Options{CrossNode: &preemption.CrossNode{Max: 1}}).preempt(t, crossNodePod())

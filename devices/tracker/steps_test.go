@@ -143,3 +143,22 @@ func TestClockStays(t *testing.T) {
 	require.False(t, tracker.Of(w.Snapshot).InFlight("k"))
 	require.False(t, tracker.Of(w.Snapshot).InFlight(""))
 }
+
+// Claims without UIDs are told apart by name, and a change of a claim is a new version.
+func TestClaimsWithoutUIDs(t *testing.T) {
+	w := newWorld(t, 3)
+	at := w.Tracker.Version()
+	for _, name := range []string{"a", "b"} {
+		c := gpuClaim(name)
+		c.UID = ""
+		require.NoError(t, w.Set(c))
+		require.Greater(t, w.Tracker.Version(), at)
+		at = w.Tracker.Version()
+	}
+	p, q := claiming("p", "a"), claiming("q", "b")
+	d := w.allocation(p)
+	require.NoError(t, w.Reserve(p, d))
+	require.NoError(t, w.Reserve(q, w.allocation(q)))
+	require.ErrorIs(t, w.Reserve(claiming("r", "a"), d), tracker.ErrReserved)
+	require.Equal(t, 1, w.free())
+}
