@@ -326,3 +326,28 @@ func TestLimits(t *testing.T) {
 	remember(set, "one more")
 	require.Equal(t, map[string]struct{}{"one more": {}}, set)
 }
+
+// Pods of many kinds with equal requests share one layout without heaps and one with heaps. Other requests make one more.
+func TestLayoutsAreShared(t *testing.T) {
+	var objects cluster.Objects
+	for k := range 6 {
+		objects.Nodes = append(objects.Nodes, testkit.Node(fmt.Sprint("n", k)).Capacity("cpu=8,pods=99").Label("pool", "x").Obj())
+	}
+	s, err := cluster.New(objects)
+	require.NoError(t, err)
+	order := []int{0, 1, 2, 3, 4, 5}
+	e := New(s, func() []int { return order }, calls{}.plugins(s))
+	for k, cpu := range []string{"1", "2", "3"} {
+		for app := range 10 {
+			for range 3 {
+				got, ok := e.Decide(&Question{Pod: testkit.Pod("p").Labels(fmt.Sprint("app=", app)).Request("cpu=" + cpu).NodeSelector("pool=x").Obj()})
+				require.True(t, ok)
+				require.Equal(t, 6, got.Feasible)
+			}
+		}
+		require.Len(t, e.layouts, 2+k)
+		require.Len(t, e.rows, 1+k)
+		require.Len(t, e.statics, 1)
+		require.Len(t, e.shapes, 10*(k+1))
+	}
+}
