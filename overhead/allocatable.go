@@ -65,7 +65,7 @@ func Allocatable(capacity v1.ResourceList, r Reservations) (v1.ResourceList, err
 
 // threshold returns the amount of a threshold.
 func threshold(signal, text string, capacity resource.Quantity) (resource.Quantity, error) {
-	if text == "0%" || text == "100%" {
+	if text == "100%" {
 		return resource.Quantity{}, nil
 	}
 	if !strings.HasSuffix(text, "%") {

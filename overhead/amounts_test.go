@@ -217,7 +217,7 @@ func TestNegativeAmounts(t *testing.T) {
 func TestThresholds(t *testing.T) {
 	capacity := v1.ResourceList{"memory": resource.MustParse("1000"), "ephemeral-storage": resource.MustParse("1000"), "hugepages-2Mi": resource.MustParse("100"), "cpu": resource.MustParse("2")}
 	for text, want := range map[string]string{
-		"10%": "800", "0%": "900", "100%": "900", "99%": "0", "0.1%": "899", "500": "400", "900": "0", "899": "1", "2000": "0", "00%": "900", "1e9999%": "", "12%%": "781",
+		"10%": "800", "0%": "900", "100%": "900", "100.0%": "0", "99%": "0", "0.1%": "899", "500": "400", "900": "0", "899": "1", "2000": "0", "00%": "900", "1e9999%": "", "12%%": "781",
 		"0": "evictionHard[memory.available]: eviction threshold memory.available must be positive: 0", "-1": "evictionHard[memory.available]: eviction threshold memory.available must be positive: -1",
 		"101%": "evictionHard[memory.available]: eviction percentage threshold memory.available must be <= 100%: 101%",
 		"-1%":  "evictionHard[memory.available]: eviction percentage threshold memory.available must be >= 0%: -1%",

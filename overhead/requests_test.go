@@ -100,8 +100,8 @@ func TestEphemeralContainersNeverCount(t *testing.T) {
 }
 
 func TestNilPod(t *testing.T) {
-	require.Empty(t, Requests(nil, onNode))
-	require.Empty(t, Limits(nil, onNode))
+	require.Equal(t, v1.ResourceList{}, Requests(nil, onNode))
+	require.Equal(t, v1.ResourceList{}, Limits(nil, onNode))
 	require.Empty(t, Explain(nil, onNode))
 	cpu, memory := NonZero(nil, release.Current)
 	require.Zero(t, cpu+memory)
