@@ -146,7 +146,7 @@ func TestWholeUnits(t *testing.T) {
 	}{
 		{"cpu", "1", 1000, true}, {"cpu", "1m", 1, true}, {"cpu", "1500u", 2, false}, {"cpu", "-1", -1000, true}, {"cpu", "0", 0, true},
 		{"cpu", "9223372036854775", 9223372036854775000, true}, {"cpu", "-9223372036854775", -9223372036854775000, true},
-		{"cpu", "9223372036854776", math.MaxInt64, false}, {"cpu", "9223372036854775807m", math.MaxInt64, true}, {"cpu", "9223372036854775807", math.MaxInt64, false},
+		{"cpu", "9223372036854776", math.MaxInt64, false}, {"cpu", "-9223372036854776", math.MinInt64, false}, {"cpu", "9223372036854775807m", math.MaxInt64, true}, {"cpu", "9223372036854775807", math.MaxInt64, false},
 		{"memory", "1", 1, true}, {"memory", "1500m", 2, false}, {"memory", "2000m", 2, true}, {"memory", "1.5Ki", 1536, true}, {"memory", "1.0001Ki", 1025, false},
 		{"memory", "9223372036854775807", math.MaxInt64, true},
 	} {

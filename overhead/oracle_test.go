@@ -179,6 +179,7 @@ func compare(t testing.TB, pod *v1.Pod, o Options) {
 	})
 	schema := &resources.Schema{}
 	row := AppendRequests(nil, schema, pod, o)
+	require.Equal(t, row, AppendRequests(nil, schema, pod, o), "a schema that knows the names")
 	parts := Explain(pod, o)
 	require.Len(t, parts, len(got))
 	for _, name := range names {
@@ -219,9 +220,12 @@ func bit(b bool) int {
 }
 
 // decoder makes a pod from bytes. Every edge below has its byte.
-type decoder struct{ *testkit.Bytes }
+type decoder struct {
+	*testkit.Bytes
+	quantities []string
+}
 
-func newDecoder(data []byte) *decoder { return &decoder{testkit.NewBytes(data)} }
+func newDecoder(data []byte) *decoder { return &decoder{testkit.NewBytes(data), quantities} }
 
 var quantities = []string{"1", "0", "-1", "500m", "100u", "1500m", "1n", "1.5Gi", "128Mi", "2.0", "3k", "9223372036854775807", "-9223372036854775808", "9223372036854775", "10E", "7"}
 
@@ -235,7 +239,7 @@ func (d *decoder) list() v1.ResourceList {
 	}
 	list := v1.ResourceList{}
 	for range count {
-		list[names[min(d.Below(2*len(names)), len(names)-1)*bit(d.Below(3) > 0)]] = resource.MustParse(quantities[d.Below(len(quantities))])
+		list[names[min(d.Below(2*len(names)), len(names)-1)*bit(d.Below(3) > 0)]] = resource.MustParse(d.quantities[d.Below(len(d.quantities))])
 	}
 	return list
 }
@@ -340,6 +344,15 @@ func RandomPod(data []byte) *v1.Pod {
 func TestRequestsAgainstOracle(t *testing.T) {
 	for seed := range testkit.Rounds(4000) {
 		checkBytes(t, testkit.RandomBytes(uint64(seed), seed*37%400))
+	}
+}
+
+// Small whole amounts go the short way over integers.
+func TestWholeRequestsAgainstOracle(t *testing.T) {
+	for seed := range testkit.Rounds(2000) {
+		pod, o := (&decoder{testkit.NewBytes(testkit.RandomBytes(uint64(seed), seed*37%300)), []string{"0", "1", "2", "3", "4", "-1", "7", "12"}}).pod()
+		compare(t, pod, o)
+		compareNonZero(t, pod)
 	}
 }
 

@@ -181,6 +181,7 @@ func TestForecastErrors(t *testing.T) {
 			{Node: "n1", At: after(-1), Taint: "x"},
 			{Node: "n1", Heartbeats: "maybe"},
 			{Node: "n1", Status: "Sometimes", Unschedulable: &yes},
+			{Node: "n1", Condition: v1.NodeReady, Unschedulable: &yes},
 		},
 	})
 	for _, want := range []string{
@@ -188,6 +189,7 @@ func TestForecastErrors(t *testing.T) {
 		`events[0].node: Not found: "n2"`, "events[1]: Invalid value: 0: exactly one of", `events[2].at: Invalid value: "-1s": must not be negative`,
 		`events[2].taint: Invalid value: "x": invalid taint spec: x`, `events[3].heartbeats: Unsupported value: "maybe"`,
 		`events[4].status: Unsupported value: "Sometimes"`, "events[4].condition: Required value", "events[4]: Invalid value: 2: exactly one of",
+		`events[5].status: Unsupported value: ""`, "events[5]: Invalid value: 2: exactly one of",
 	} {
 		require.ErrorContains(t, err, want)
 	}

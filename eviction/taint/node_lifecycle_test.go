@@ -42,6 +42,8 @@ func TestHeartbeat(t *testing.T) {
 	require.Equal(t, at(-10), h.Probe, "without a Ready condition: from creation")
 	require.False(t, h.Silent(at(50), c), "60 s are allowed")
 	require.True(t, h.Silent(at(50.001), c))
+	require.Equal(t, at(-10), heartbeat{}.Observe(fresh, at(-1), start).Probe, "a lease does not count at the first observation of such a node")
+	require.Equal(t, at(20), h.Observe(fresh, at(10), at(20)).Probe, "later it counts")
 }
 
 func TestWithUnknown(t *testing.T) {

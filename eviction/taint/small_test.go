@@ -19,6 +19,14 @@ func TestCompareNames(t *testing.T) {
 	}
 }
 
+// A heap of timers keeps no pod behind its end.
+func TestHeapLetsGo(t *testing.T) {
+	h := &dueHeap{}
+	h.Push(due{fire: at(1), pod: &podTimer{}})
+	h.Pop()
+	require.Equal(t, due{}, (*h)[:1][0])
+}
+
 // A bucket without a rate never has a token; a bucket with one has a token at once, and the next after its period.
 func TestTokens(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
