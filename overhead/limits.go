@@ -28,7 +28,7 @@ func Limits(pod *v1.Pod, o Options) v1.ResourceList {
 	}
 	if !o.IgnoreOverhead {
 		for name, q := range pod.Spec.Overhead {
-			if limit, ok := total[name]; ok && !limit.IsZero() {
+			if limit := total[name]; !limit.IsZero() {
 				limit.Add(q)
 				total[name] = limit
 			}

@@ -101,13 +101,12 @@ func asks(q *v1.Pod, name v1.ResourceName) int64 {
 	return max(request(q, name), 0)
 }
 
-// nearest takes pods one by one until nothing is missing. All pods together must have enough.
+// nearest takes pods one by one until nothing is missing. All pods together must have enough. It changes their order.
 func nearest(pods []*v1.Pod, missing []Missing) []*v1.Pod {
 	var chosen []*v1.Pod
-	pods = slices.Clone(pods)
 	for len(missing) > 0 && len(pods) > 0 {
 		best := 0
-		for i := 1; i < len(pods); i++ {
+		for i := range pods {
 			if !closer(pods[best], pods[i], missing) {
 				best = i
 			}

@@ -86,9 +86,11 @@ func TestProcesses(t *testing.T) {
 	p, err := Processes(1, 1, "1 2 3 4/5", epoch)
 	require.NoError(t, err)
 	require.EqualValues(t, 5, *p.Running, "four fields suffice")
-	for _, text := range []string{"", "1 2 3", "1 2 3 4 5", "1 2 3 4/x 5"} {
+	for text, want := range map[string]string{"": `loadavg "": must have at least four fields`, "1 2 3": `loadavg "1 2 3": must have at least four fields`,
+		"1 2 3 4 5":   `loadavg "1 2 3 4 5": the fourth field must be running/all`,
+		"1 2 3 4/x 5": `loadavg "1 2 3 4/x 5": strconv.ParseInt: parsing "x": invalid syntax`} {
 		_, err := Processes(1, 1, text, epoch)
-		require.ErrorContains(t, err, "loadavg")
+		require.EqualError(t, err, want)
 		running, err := runningProcesses(text)
 		require.Error(t, err)
 		require.Zero(t, running)
