@@ -1,6 +1,7 @@
 package pressure
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -83,7 +84,11 @@ func TestProcesses(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, ProcessStats{since(1), ptr(max), ptr(int64(1187))}, *p)
 	}
-	p, err := Processes(1, 1, "1 2 3 4/5", epoch)
+	p, err := Processes(1, 1, "1 2 3 4/9223372036854775807", epoch)
+	require.NoError(t, err)
+	require.EqualValues(t, math.MaxInt64, *p.Running)
+	require.Equal(t, []int64{0, math.MaxInt64, math.MaxInt64, math.MaxInt64}, []int64{signed(0), signed(math.MaxInt64), signed(math.MaxInt64 + 1), signed(math.MaxUint64)})
+	p, err = Processes(1, 1, "1 2 3 4/5", epoch)
 	require.NoError(t, err)
 	require.EqualValues(t, 5, *p.Running, "four fields suffice")
 	for text, want := range map[string]string{"": `loadavg "": must have at least four fields`, "1 2 3": `loadavg "1 2 3": must have at least four fields`,
