@@ -135,7 +135,7 @@ func (s *Snapshot) fillPods(pods []*v1.Pod) (errs field.ErrorList) {
 			elsewhere = s.index.get(key) != gone
 			out[key] = true
 		} else {
-			elsewhere = len(out) > 0 && out[key]
+			elsewhere = out[key]
 			s.index.put(s.own, key, slot)
 			at[i] = slot
 			room[slot]++

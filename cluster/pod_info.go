@@ -164,7 +164,7 @@ func (s *Snapshot) sweep(g *groups) {
 	}
 	g.sweep(s.own)
 	if g == &s.sets {
-		s.postings.clear(s.own)
+		s.postings = postings{}
 		for id := range s.sets.n {
 			if c := s.sets.at(int32(id)); c.id != nil {
 				s.postings.add(s.own, c.id.rep.Namespace, c.id.rep.Labels, int32(id))

@@ -80,11 +80,3 @@ func (p *postings) list(ns, pair int32, yield func(ids []int32)) {
 		yield(p.col.at(int(at)).ids)
 	}
 }
-
-// clear empties the index.
-func (p *postings) clear(own *owner) {
-	*p = postings{}
-	p.namespaces.reset(own, 0)
-	p.pairs.reset(own, 0)
-	p.lists.reset(own, 0)
-}
