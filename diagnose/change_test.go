@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -55,4 +57,13 @@ func TestCostAndText(t *testing.T) {
 	r := Relaxation{Changes: []Change{{Kind: AddNode, From: "a"}, {Kind: AddNode, From: "b"}, {Kind: AddNode, From: "c"}}}
 	require.Equal(t, "add a node like a; add a node like b; add a node like c", r.Text())
 	require.Empty(t, Relaxation{}.Text())
+}
+
+// One more node has a name that no node has.
+func TestNameOfOneMoreNode(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n1-more").Obj(), testkit.Node("n1").Obj(), testkit.Node("n1-more-more").Obj()}})
+	require.NoError(t, err)
+	d := &diagnosis{base: s}
+	require.Equal(t, "n1-more-more-more", d.freeName("n1"))
+	require.Equal(t, "n2-more", d.freeName("n2"))
 }

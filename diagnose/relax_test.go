@@ -56,6 +56,8 @@ func TestRelax(t *testing.T) {
 	*minDomains.Spec.TopologySpreadConstraints[0].MinDomains = 5
 	gated := testkit.Pod("gated").Obj()
 	gated.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/wait"}}
+	gatedTwo := testkit.Pod("gated").Request("cpu=2").Obj()
+	gatedTwo.Spec.SchedulingGates = gated.Spec.SchedulingGates
 	claims := testkit.Pod("data").Obj()
 	claims.Spec.Volumes = []v1.Volume{{Name: "data", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
 	type test struct {
@@ -85,6 +87,8 @@ func TestRelax(t *testing.T) {
 		{"anti-affinity", five()[:2], []*v1.Pod{running("a1", "n1", "cpu=1"), running("a2", "n2", "cpu=1")}, testkit.Pod("a3").Labels("app=a").RequireApart(v1.LabelHostname, "app=a").Obj(), Options{},
 			"Pod default/a3: make spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] a preference (topologyKey kubernetes.io/hostname)\nmove default/a1 from n1 to n2 (1 more node is alike)\nadd a node like n1"},
 		{"gate", five(), nil, gated, Options{}, "Pod default/gated: drop spec.schedulingGates (example.com/wait)"},
+		{"gate and pods in the way", five()[:1], full()[:1], gatedTwo, Options{Cost: only(DropGate, RemovePods)},
+			"Pod default/gated: drop spec.schedulingGates (example.com/wait); remove default/a1 from n1"},
 		{"port", five()[:1], []*v1.Pod{testkit.Pod("p1").On("n1").HostPort("", v1.ProtocolTCP, 80).Obj()}, testkit.Pod("web").HostPort("", v1.ProtocolTCP, 80).Obj(), Options{Nodes: -1},
 			"Pod default/web: drop spec.containers[0].ports[0].hostPort (80)"},
 		{"claim", five(), nil, claims, Options{Nodes: -1}, "PersistentVolumeClaim default/data: bind to a volume that every node reaches\nPod default/data: drop spec.volumes[0] (data)"},

@@ -257,7 +257,9 @@ func wideDevices(b *testkit.Bytes, o *cluster.Objects, pod *v1.Pod) {
 	if b.OneIn(4) {
 		for k := range 8 {
 			gpus(o, fmt.Sprint("idle", k), 1)
-			give(claim(o, fmt.Sprint("idle", k), 1, false), fmt.Sprint("idle", k), 0, nil)
+			c := claim(o, fmt.Sprint("idle", 9-k), 1, false)
+			c.Namespace = []string{"default", "other", "another"}[k%3]
+			give(c, fmt.Sprint("idle", k), 0, nil)
 		}
 	}
 	if b.OneIn(6) {
