@@ -78,6 +78,9 @@ func TestForeignVictims(t *testing.T) {
 			}
 			require.Equal(t, placed(near), placed(x.foreign(i)), "seed %d slot %d", seed, i)
 			require.Equal(t, placed(sure), placed(x.Bars(i)), "seed %d slot %d", seed, i)
+			if once, again := x.foreign(i), x.foreign(i); len(once) > 0 {
+				require.Same(t, &once[0], &again[0], "slots of equal domains share a list")
+			}
 			found, barred = found+len(near), barred+len(sure)
 		}
 	}
