@@ -67,3 +67,14 @@ func TestViolationsNameOthers(t *testing.T) {
 		}
 	}
 }
+
+// A rejection names the taints that no toleration of the pod tolerates, and no others.
+func TestTaintsInWords(t *testing.T) {
+	p, s := planOf(t, cluster.Objects{Nodes: []*v1.Node{testkit.Node("n").Taint("a:NoSchedule").Taint("b:NoExecute").Taint("c:PreferNoSchedule").Taint("d:NoSchedule").Obj()}})
+	pod := testkit.Pod("p").Tolerate("a", v1.TolerationOpExists, "", "").Tolerate("d", v1.TolerationOpExists, "", "").Obj()
+	r := p.Rejections(pod, s.Slot("n"))
+	require.Len(t, r, 1)
+	require.Len(t, r[0].Numbers, 1)
+	require.Contains(t, r[0].Numbers[0], "b:NoExecute")
+	require.Len(t, p.Rejections(testkit.Pod("p").Obj(), s.Slot("n"))[0].Numbers, 3)
+}
