@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"github.com/podberth/podberth/examples/dump"
+)
+
+// The least and the largest values of flags.
+func TestFlagBounds(t *testing.T) {
+	for args, fine := range map[string]bool{
+		"-scores=1": true, "-scores=0": false, "-scores=1000000": true, "-scores=1000001": false, "-max-body=1": true, "-max-body=0": false, "-at-once=1": true, "-at-once=0": false, "-max-nodes=1": true, "-max-nodes=0": false,
+	} {
+		_, err := parseFlags([]string{"-f", "x", args}, io.Discard)
+		require.Equal(t, fine, err == nil, "%s: %v", args, err)
+	}
+}
+
+// A score is the weighted mean of the profile's scores, rounded to the nearest number.
+func TestScoresAreRounded(t *testing.T) {
+	s, _ := start(t, nil)
+	names := []string{"node-1", "node-4", "node-9", "node-5"}
+	pod := podAsking("1")
+	w := s.world()
+	var slots []int
+	for _, n := range []string{"node-1", "node-4", "node-5"} {
+		slots = append(slots, w.snapshot.Slot(n))
+	}
+	plan, err := w.plan(pod)
+	require.NoError(t, err)
+	columns, _, err := plan.Prepare(pod).Scores(slots)
+	require.NoError(t, err)
+	mean := func(k int) float64 {
+		sum, weights := 0.0, 0.0
+		for _, c := range columns {
+			sum, weights = sum+float64(c.Scores[k]*c.Weight), weights+float64(c.Weight)
+		}
+		return sum / weights / 100
+	}
+	for highest := int64(1); highest < 60; highest++ {
+		got, err := w.prioritize(&extenderv1.ExtenderArgs{Pod: pod, NodeNames: &names}, highest)
+		require.NoError(t, err)
+		require.Zero(t, got[2].Score)
+		for k, at := range []int{0, 1, 3} {
+			require.EqualValues(t, math.Floor(mean(k)*float64(highest)+0.5+1e-9), got[at].Score, "%s up to %d", got[at].Host, highest)
+		}
+	}
+}
+
+// Answers are JSON and say so. A node without a list of victims is left out, and the error of an unknown profile names the profile.
+func TestAnswers(t *testing.T) {
+	_, h := start(t, nil)
+	response, err := http.Post(h.URL+"/preempt", "application/json", strings.NewReader(`{"Pod":{},"NodeNameToMetaVictims":{"node-3":null}}`))
+	require.NoError(t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.Equal(t, `{"NodeNameToMetaVictims":{}}`+"\n", string(body))
+	require.Equal(t, "application/json", response.Header.Get("Content-Type"))
+	w := &world{}
+	pod := podAsking("1")
+	pod.Spec.SchedulerName = "other"
+	_, err = w.plan(pod)
+	require.EqualError(t, err, `Pod.spec.schedulerName: Invalid value: "other": no such profile in the configuration`)
+	twice := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
+	_, _, err = newWorld(&dump.Objects{Nodes: []*v1.Node{twice, twice}}, nil)
+	require.Error(t, err)
+}
+
+// A request may have as many nodes as the limit says.
+func TestNodesOfOneRequest(t *testing.T) {
+	s, _ := start(t, nil)
+	w := s.world()
+	for _, n := range []int{2, 3} {
+		var names []string
+		list := &v1.NodeList{}
+		for k := range n {
+			names = append(names, fmt.Sprint("node-", k))
+			list.Items = append(list.Items, v1.Node{ObjectMeta: metav1.ObjectMeta{Name: names[k]}})
+		}
+		w.shared.limit = 2
+		for _, a := range []*extenderv1.ExtenderArgs{{Pod: podAsking("1"), NodeNames: &names}, {Pod: podAsking("1"), Nodes: list}} {
+			err := w.learn(a)
+			if n <= 2 {
+				require.NoError(t, err)
+			} else {
+				require.EqualError(t, err, "3 nodes in a request; the limit is 2 (-max-nodes)")
+			}
+		}
+	}
+}
