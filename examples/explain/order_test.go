@@ -100,6 +100,7 @@ func TestLines(t *testing.T) {
 			require.Equal(t, fmt.Sprintf("  and %d more reasons", n-3), lines[3])
 		}
 	}
+	require.Equal(t, []string{"  1 node: Insufficient cpu: cpu: a (NodeResourcesFit)", "Nearest: n1 (NodeResourcesFit)"}, Of([]placement.NodeReport{rejected("n1", cpu("a"))}, nil).Lines())
 	require.Equal(t, "r: d (P)", Obstacle{Plugin: "P", Reason: "r", Detail: "d"}.String())
 	require.Equal(t, "r: on n1 d (P)", Obstacle{Plugin: "P", Reason: "r", Detail: "d", Example: "n1"}.String())
 }

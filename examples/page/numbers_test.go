@@ -1,6 +1,7 @@
 package page
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -15,13 +16,14 @@ import (
 
 // How full a node is: in percent, at most 999, and nothing where the node has none of the resource and no pod asks for it.
 func TestUse(t *testing.T) {
-	offered := v1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("0")}
+	offered := v1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("0"), "pods": resource.MustParse("1")}
 	for _, c := range []struct {
 		of    v1.ResourceName
 		asked int64
 		want  use
 	}{
 		{"cpu", 0, use{0, "0 of 4"}}, {"cpu", 39, use{0, "39m of 4"}}, {"cpu", 40, use{1, "40m of 4"}}, {"cpu", 4000, use{100, "4 of 4"}}, {"cpu", 39_960, use{999, "39960m of 4"}}, {"cpu", 1_000_000, use{999, "1000 of 4"}},
+		{"pods", 0, use{0, "0 of 1"}}, {"pods", 1, use{100, "1 of 1"}},
 		{"memory", 0, use{Percent: -1}}, {"memory", 1, use{100, "1 of 0"}}, {"example.com/gpu", 0, use{Percent: -1}}, {"example.com/gpu", 2, use{100, "2 of 0"}},
 	} {
 		require.Equal(t, c.want, useOf(c.of, c.asked, offered), "%s %d", c.of, c.asked)
@@ -70,7 +72,12 @@ func TestSelectedPod(t *testing.T) {
 		for _, name := range c.explained {
 			p.Explain(name, verdict())
 		}
-		require.Equal(t, c.want, modelOf(t, written(t, p)).Selected, "%v", c)
+		m := modelOf(t, written(t, p))
+		require.Equal(t, c.want, m.Selected, "%v", c)
+		for k, name := range m.Pods.Name {
+			require.Equal(t, map[bool]int{true: -1}[name == "default/c"], m.Pods.Node[k], name)
+			require.Equal(t, "cpu 1", m.Texts[m.Pods.Ask[k]], "told or not")
+		}
 	}
 }
 
@@ -107,6 +114,23 @@ func TestLanes(t *testing.T) {
 	require.Equal(t, lane{"default/b", 4, -1, []span{{3, 5, Changes, "x"}}}, got.Lanes[2])
 	require.Equal(t, -1, got.Lanes[3].Node)
 	require.EqualValues(t, 9, got.End)
+	order := func(lanes ...string) (names string) {
+		all := &Timeline{}
+		for _, name := range lanes {
+			if strings.Contains(name, "/") {
+				all.Add("", name, Span{To: 1})
+			} else {
+				all.Add(name, "", Span{To: 1})
+			}
+		}
+		for _, l := range all.in(nodes, pods).Lanes {
+			names += l.Name + " "
+		}
+		return names
+	}
+	require.Equal(t, "n2 n1 d/b d/a ", order("n2", "n1", "d/b", "d/a"), "what begins at one time stays in its order")
+	require.Equal(t, "n2 n1 d/b d/a ", order("d/b", "n2", "d/a", "n1"))
+	require.Equal(t, "n1 n2 d/a d/b ", order("d/a", "d/b", "n1", "n2"))
 	steps := &Timeline{Steps: 12}
 	steps.Add("n1", "", Span{From: 1, To: 3})
 	got = steps.in(nodes, pods)

@@ -165,6 +165,13 @@ func TestSkews(t *testing.T) {
 		 "domains": [{"value": "a", "pods": 1, "nodes": 1, "over": true}, {"value": "b", "pods": 0, "nodes": 1, "over": false}]},
 		{"title": "ScheduleAnyway over kubernetes.io/hostname, maxSkew 1", "text": "Counts pods with app=web; the minimum is 0.", "key": "kubernetes.io/hostname",
 		 "domains": [{"value": "n1", "pods": 1, "nodes": 1, "over": true}, {"value": "n2", "pods": 0, "nodes": 1, "over": false}]}]`, string(text))
+	three := int32(3)
+	pod.Spec.TopologySpreadConstraints[0].MinDomains = &three
+	skews, err = Skews(pod, c)
+	require.NoError(t, err)
+	text, err = json.Marshal(skews[0])
+	require.NoError(t, err)
+	require.Contains(t, string(text), "the minimum counts as 0, because there are fewer than minDomains 3.")
 	pod.Spec.TopologySpreadConstraints[0].LabelSelector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Bad"}}
 	_, err = Skews(pod, c)
 	require.Error(t, err)

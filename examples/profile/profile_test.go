@@ -42,6 +42,10 @@ profiles:
 		fmt.Sprintf("2 extenders of %s are not asked", file),
 	}, warnings)
 	same(t, p, func(name string) bool { return name == "ImageLocality" })
+	file = write(t, head+"extenders: [{urlPrefix: 'http://x'}]\n")
+	_, warnings, err = profile.Of(file, dump.Options{})
+	require.NoError(t, err)
+	require.Equal(t, []string{fmt.Sprintf("1 extenders of %s are not asked", file)}, warnings)
 	p, warnings, err = profile.Of(write(t, head), dump.Options{})
 	require.NoError(t, err)
 	require.Empty(t, warnings)

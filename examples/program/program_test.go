@@ -146,6 +146,8 @@ func TestNearest(t *testing.T) {
 		{"x/web", "; near: a/web, x/wob, b/web-1", []string{"b/web-1", "a/web", "x/wob", "web/c"}},
 		{"web", "; near: a/web-1", []string{"a/web-1"}},
 		{"web-1-long", "", []string{"web-1"}},
+		{"x/web", "; near: abcdefgh/web, x/wob", []string{"x/wob", "abcdefgh/web"}},
+		{"web", "; near: aaaa-web, zz-web", []string{"zz-web", "aaaa-web"}},
 	} {
 		require.Equal(t, c.want, Near(c.wrong, c.names), c.wrong)
 	}

@@ -39,6 +39,7 @@ func TestWriteFile(t *testing.T) {
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o755), info.Mode().Perm())
+	require.Error(t, WriteText(dir, 0o600, "a folder"))
 	require.NoError(t, WriteText(os.DevNull, 0o600, "gone"))
 	info, err = os.Stat(os.DevNull)
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -65,6 +66,32 @@ func TestRulesAndForms(t *testing.T) {
 	require.Equal(t, program.BadInput, code)
 	require.Empty(t, out)
 	require.Contains(t, errs, "spec.priority")
+}
+
+// -n shows the findings of one namespace.
+func TestFindingsOfANamespace(t *testing.T) {
+	answer := func(args ...string) (a lintReport) {
+		_, out, errs := linting("", append(append(args, shipped...), "-o", "json")...)
+		require.NoError(t, json.Unmarshal([]byte(out), &a), errs)
+		return a
+	}
+	of := func(object string) string {
+		_, name, _ := strings.Cut(object, " ")
+		namespace, _, _ := strings.Cut(name, "/")
+		return namespace
+	}
+	all := answer().Findings
+	namespace, want := of(all[0].Object), 0
+	for _, f := range all {
+		if of(f.Object) == namespace {
+			want++
+		}
+	}
+	require.Len(t, answer("-n", namespace).Findings, want)
+	code, out, errs := linting("", append(shipped, "-no-headers", "-o", "json")...)
+	require.Equal(t, program.BadInput, code)
+	require.Empty(t, out)
+	require.Equal(t, "lint: -no-headers: Invalid value: true: goes with tables\n", errs)
 }
 
 type broken struct{}
