@@ -129,3 +129,22 @@ func TestForgottenImages(t *testing.T) {
 	require.NoError(t, s.Unset(s.Node(0)))
 	require.Empty(t, s.images.byName)
 }
+
+// A newer version without a node stays on its slot, also on slot 0, and host ports that come or go are followed.
+func TestUpdatesOnTheFirstSlot(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: two()})
+	require.NoError(t, s.Assume(testkit.Pod("x").Obj(), 0))
+	for _, ports := range []int{1, 0, 1} {
+		next := testkit.Pod("x")
+		if ports > 0 {
+			next = next.HostPort("", v1.ProtocolTCP, 80)
+		}
+		version, pod := s.Version(), next.Obj()
+		require.NoError(t, s.Set(pod))
+		require.Same(t, pod, s.Pod(pod.Namespace, "x"))
+		require.Len(t, s.PortPods(0), ports)
+		events := 0
+		require.True(t, s.Since(version, func(list []Event) { events += len(list) }))
+		require.Equal(t, 2, events, "one version leaves, the other comes")
+	}
+}
