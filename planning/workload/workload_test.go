@@ -401,9 +401,9 @@ func TestMakeIsLinear(t *testing.T) {
 	took := func(n int) time.Duration {
 		o, best := many(n), time.Hour
 		for range 4 {
-			begin := time.Now()
+			begin := testkit.ProcessorTime(t)
 			made, err := Make(o, Options{})
-			best = min(best, time.Since(begin))
+			best = min(best, testkit.ProcessorTime(t)-begin)
 			require.NoError(t, err)
 			require.Len(t, made.Pods, n)
 		}

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -256,10 +255,10 @@ func TestOpenbTrace(t *testing.T) {
 	require.NoError(t, json.Unmarshal(out, &result))
 	require.Len(t, result.Pods, 8152)
 
-	before := processorTime(t)
+	before := testkit.ProcessorTime(t)
 	objects, err := dump.Read([]string{file}, nil, dump.Options{})
 	require.NoError(t, err)
-	reading := processorTime(t) - before
+	reading := testkit.ProcessorTime(t) - before
 	// The measure is time on processors. On a busy machine other programs lengthen it, so it is compared with the time that
 	// reading the file takes.
 	took := program.ProcessState.UserTime() + program.ProcessState.SystemTime()
@@ -294,12 +293,4 @@ func TestOpenbTrace(t *testing.T) {
 		}
 	}
 	require.Greater(t, placed, 6000)
-}
-
-// processorTime returns how long this process has used processors.
-func processorTime(t *testing.T) time.Duration {
-	t.Helper()
-	var u syscall.Rusage
-	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
