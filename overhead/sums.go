@@ -130,6 +130,9 @@ func (s *sums) load(pod *v1.Pod, c *v1.Container, useStatus, infeasible bool) bo
 
 // put raises the step to list. With supported set it reads only the names that spec.resources may have.
 func (s *sums) put(list v1.ResourceList, supported bool) bool {
+	if len(list) == 0 {
+		return true
+	}
 	seen := 0
 	for _, name := range [...]v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} { // this is the common case
 		if q, ok := list[name]; ok {
@@ -284,7 +287,9 @@ func (s *sums) find(name v1.ResourceName) *amount {
 }
 
 func (s *sums) sort() {
-	slices.SortFunc(s.at[:s.n], func(a, b amount) int { return compareNames(a.name, b.name) })
+	if s.n > 2 || s.n == 2 && compareNames(s.at[0].name, s.at[1].name) > 0 { // cpu and memory are in order mostly
+		slices.SortFunc(s.at[:s.n], func(a, b amount) int { return compareNames(a.name, b.name) })
+	}
 }
 
 // plus adds v to *sum and reports whether the result is exact.
