@@ -1,6 +1,7 @@
 package history_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/score"
 )
 
@@ -125,6 +127,24 @@ func TestRegistrations128(t *testing.T) {
 	require.Equal(t, 2, rows["NodePorts Pod"], "Delete")
 	require.NotContains(t, rows, "DynamicResources Node")
 	require.NotContains(t, rows, "TaintToleration Pod")
+}
+
+// What a plugin waits for in 1.28 has the additions and deletions of 1.36, and every update of a node.
+func TestUpdates128(t *testing.T) {
+	actions := func(list []queue.Registration) map[string]queue.Action {
+		out := map[string]queue.Action{}
+		for _, r := range list {
+			out[r.Plugin+" "+r.Event.Resource] |= r.Event.Action
+		}
+		return out
+	}
+	today := actions(queue.DefaultEvents(nil, release.V1_36))
+	for what, action := range actions(history.Registrations128()) {
+		require.Equal(t, today[what]&(queue.Add|queue.Delete), action&(queue.Add|queue.Delete), what)
+		if strings.HasSuffix(what, " Node") {
+			require.Equal(t, history.UpdateActions128, action&history.UpdateActions128, what)
+		}
+	}
 }
 
 // v1.24 drops minDomains and the inclusion policies: the document's branch for minDomains is not reached there.
