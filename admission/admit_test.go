@@ -144,6 +144,7 @@ func TestLimitRanges(t *testing.T) {
 	got := WithLimitRanges(pod, ranges)
 	require.Equal(t, "cpu=1 memory=1Mi / cpu=2 memory=2Gi; cpu=2 memory=1Mi / cpu=2 memory=2Gi",
 		fmt.Sprint(written(got.Spec.Containers[0].Resources), "; ", written(got.Spec.InitContainers[0].Resources)), "by name of the LimitRange; what is there stays")
+	require.Empty(t, WithLimitRanges(asking("cpu=1", "cpu=1"), []*v1.LimitRange{limitRange("a", v1.LimitRangeItem{Default: amounts("cpu=2")})}).Annotations, "nothing was set")
 }
 
 func written(r v1.ResourceRequirements) string {

@@ -80,6 +80,10 @@ func TestRestrictNode(t *testing.T) {
 	tainted := n.DeepCopy()
 	tainted.Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}}
 	require.EqualError(t, RestrictNodeUpdate("n", n, tainted), `node "n" is not allowed to modify taints`)
+	require.NoError(t, RestrictNodeUpdate("n", tainted, tainted.DeepCopy()), "the same taints")
+	none := n.DeepCopy()
+	none.Spec.Taints = []v1.Taint{}
+	require.NoError(t, RestrictNodeUpdate("n", n, none), "no taints are no taints")
 	require.NoError(t, RestrictNodeCreate("n", &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: tainted.Spec}))
 }
 
