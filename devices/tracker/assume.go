@@ -81,11 +81,9 @@ func (t *Tracker) Forget(s *cluster.Snapshot, pod *v1.Pod) error {
 	t.follow()
 	var err error
 	id := podinfo.UID(pod)
-	keys := slices.Clone(t.assumed[id])
-	for k := len(keys) - 1; k >= 0; k-- {
-		err = errors.Join(err, t.back(s, keys[k], id))
+	for _, key := range slices.Backward(t.assumed[id]) {
+		err = errors.Join(err, t.back(s, key, id))
 	}
-	t.follow()
 	delete(t.assumed, id)
 	return err
 }

@@ -45,19 +45,13 @@ func (t *Tracker) disown(c *resourcev1.ResourceClaim) {
 
 // ExtendedResourceClaim returns the claim that an earlier attempt has made for the extended resources of a pod; nil when there is
 // none. Of several claims the claim whose name comes first counts. Over a cluster with a log of claims it takes O(1), else
-// O(claims of the namespace). The pod must not be nil.
+// O(claims + slices). The pod must not be nil.
 func (t *Tracker) ExtendedResourceClaim(pod *v1.Pod) (found *resourcev1.ResourceClaim) {
 	t.follow()
-	claims := slices.Values(t.owned[owner{pod.Namespace, pod.Name, pod.UID}])
-	if t.log == nil {
-		claims = t.ResourceClaims(pod.Namespace)
-	}
-	for c := range claims {
-		eachOwner(c, func(o owner) {
-			if o == (owner{pod.Namespace, pod.Name, pod.UID}) && (found == nil || c.Name < found.Name) {
-				found = c
-			}
-		})
+	for _, c := range t.owned[owner{pod.Namespace, pod.Name, pod.UID}] {
+		if found == nil || c.Name < found.Name {
+			found = c
+		}
 	}
 	return found
 }
