@@ -60,6 +60,12 @@ func TestDerivedSelector(t *testing.T) {
 		{"nil selector of an owner", "adds nothing", ownedBy(foo(), "apps/v1", "StatefulSet", "nil", true), all, "-"},
 		{"invalid selector of an owner", "is ignored", ownedBy(foo(), "apps/v1", "StatefulSet", "bad", true), all, "-"},
 		{"empty selector of an owner", "adds nothing", ownedBy(foo(), "apps/v1", "StatefulSet", "empty", true), all, "-"},
+		{"ReplicationController of another group", "adds nothing", ownedBy(foo(), "apps/v1", "ReplicationController", "rc", true), all, "-"},
+		{"ReplicaSet of another group", "adds nothing", ownedBy(foo(), "v1", "ReplicaSet", "rs", true), all, "-"},
+		{"StatefulSet of another group", "adds nothing", ownedBy(foo(), "v1", "StatefulSet", "set", true), all, "-"},
+		{"another kind of v1", "adds nothing", ownedBy(foo(), "v1", "Node", "rc", true), all, "-"},
+		{"another kind of apps/v1, named as a ReplicaSet", "adds nothing", ownedBy(foo(), "apps/v1", "DaemonSet", "rs", true), all, "-"},
+		{"another kind of apps/v1, named as a StatefulSet", "adds nothing", ownedBy(foo(), "apps/v1", "DaemonSet", "set", true), all, "-"},
 		{"Job", "other owners add nothing", ownedBy(foo(), "batch/v1", "Job", "rs", true), all, "-"},
 		{"Deployment", "acts through its ReplicaSet: by revision", ownedBy(foo(), "apps/v1", "ReplicaSet", "deploy-h", true), all, "app=w,pod-template-hash=h"},
 	}

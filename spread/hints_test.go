@@ -53,6 +53,9 @@ func TestWouldHelp(t *testing.T) {
 		{"pod added for a nil selector", "matches nothing", constrained("foo=bar", by("zone", 1, hard, noSelector)), nil, running("foo=bar"), false},
 		{"pod starts to match", "the match flipped", pod, running("x=y"), running("foo=bar"), true},
 		{"pod stops matching", "the match flipped", pod, running("foo=bar"), running("x=y"), true},
+		{"pod gets its node and starts to match", "the pod after the event counts", pod, podOf("q", "x=y"), running("foo=bar"), true},
+		{"pod loses its node and starts to match", "the pod after the event does not count", pod, running("x=y"), podOf("q", "foo=bar"), false},
+		{"itself without a new toleration", "nothing changed", taints, self("foo=bar"), self("foo=bar"), false},
 		{"labels unchanged", "nothing changed", pod, running("foo=bar"), running("foo=bar"), false},
 		{"other label changed", "still matches", pod, running("foo=bar"), running("foo=bar,x=y"), false},
 		{"itself relabelled", "its self-match flipped", pod, self("x=y"), self("foo=bar"), true},
@@ -96,18 +99,21 @@ func TestWouldHelp(t *testing.T) {
 	})
 	t.Run("errors", func(t *testing.T) {
 		for _, pair := range [][2]any{{nil, nil}, {pod, node("")}, {"x", nil}, {(*v1.Pod)(nil), nil}} {
-			_, err := Hint(Options{})(pod, pair[0], pair[1])
+			got, err := Hint(Options{})(pod, pair[0], pair[1])
 			assert.Error(t, err)
+			assert.False(t, got)
 		}
 		bad := constrained("", by("zone", 1, hard, func(c *v1.TopologySpreadConstraint) {
 			c.LabelSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Bogus"}}}
 		}))
 		const text = `obtaining pod's hard topology spread constraints: "Bogus" is not a valid label selector operator`
-		_, err := Hint(Options{})(bad, nil, running("foo=bar"))
+		got, err := Hint(Options{})(bad, nil, running("foo=bar"))
 		assert.EqualError(t, err, text)
-		_, err = Hint(Options{})(bad, nil, node("zone=a"))
+		assert.False(t, got)
+		got, err = Hint(Options{})(bad, nil, node("zone=a"))
 		assert.EqualError(t, err, text)
-		got, err := Hint(Options{})(bad, nil, podOf("other", "foo=bar"))
+		assert.False(t, got)
+		got, err = Hint(Options{})(bad, nil, podOf("other", "foo=bar"))
 		assert.NoError(t, err, "the other pod has no node")
 		assert.False(t, got)
 	})

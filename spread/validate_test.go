@@ -24,7 +24,7 @@ func TestValidate(t *testing.T) {
 	set := func(f func(*v1.TopologySpreadConstraint)) []v1.TopologySpreadConstraint {
 		return []v1.TopologySpreadConstraint{by("zone", 1, hard, f)}
 	}
-	bogus := v1.NodeInclusionPolicy("B")
+	bogus, honour, ignore := v1.NodeInclusionPolicy("B"), v1.NodeInclusionPolicyHonor, v1.NodeInclusionPolicyIgnore
 	const p = "spec.topologySpreadConstraints"
 	type test struct {
 		name, why string
@@ -47,6 +47,10 @@ func TestValidate(t *testing.T) {
 			[]string{p + `[0].nodeAffinityPolicy: Unsupported value: "B": supported values: "Honor", "Ignore"`, p + `[0].nodeTaintsPolicy: Unsupported value: "B": supported values: "Honor", "Ignore"`}},
 		{"matchLabelKeys without selector", "forbidden", set(func(c *v1.TopologySpreadConstraint) { noSelector(c); c.MatchLabelKeys = []string{"a"} }),
 			[]string{p + "[0].matchLabelKeys: Forbidden: must not be specified when labelSelector is not set"}},
+		{"two keys for one action", "legal", []v1.TopologySpreadConstraint{by("zone", 1, hard), by("rack", 2, hard)}, nil},
+		{"minDomains 1", "the least", set(minDomains(1)), nil},
+		{"known policies", "Honor and Ignore", append(set(func(c *v1.TopologySpreadConstraint) { c.NodeAffinityPolicy, c.NodeTaintsPolicy = &honour, &ignore }),
+			by("rack", 1, hard, func(c *v1.TopologySpreadConstraint) { c.NodeAffinityPolicy, c.NodeTaintsPolicy = &ignore, &honour })), nil},
 		{"nil selector", "legal", set(noSelector), nil},
 		{"empty selector", "legal", set(emptySelector), nil},
 		{"key in both", "the key appears twice after the merge; the path is v1.36's", MergeMatchLabelKeys(constrained("a=x", by("zone", 1, hard, func(c *v1.TopologySpreadConstraint) {
