@@ -120,4 +120,6 @@ func TestDisabledDefaults(t *testing.T) {
 	o := Options{Owners: service("foo=bar"), Defaults: Defaults{Type: ListDefaulting}}
 	assert.True(t, mustSoft(t, podOf("p", "foo=bar"), o).Skip())
 	assert.True(t, mustHard(t, podOf("p", "foo=bar"), o).Skip())
+	assert.False(t, mustSoft(t, podOf("p", "foo=bar"), o).Defaulted())
+	assert.False(t, mustHard(t, podOf("p", "foo=bar"), Options{Owners: service("foo=bar")}).Defaulted(), "no built-in constraint is hard")
 }
