@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
@@ -47,4 +48,66 @@ func TestFilterFails(t *testing.T) {
 	leaves.Victims[0].Pod = testkit.Pod("unknown").On("n1").Obj()
 	_, err = c.After(pod, leaves, placement.PreemptOptions{})
 	require.Error(t, err, "no such victim runs")
+}
+
+// failingFrom is the default profile with a filter that fails from the nth time on that it is asked. asked counts.
+func failingFrom(n int, asked *int) placement.Profile {
+	p := placement.DefaultProfile()
+	p.Filters = append(p.Filters, &placement.Plugin{Name: "Fails", Filter: func(*v1.Pod, placement.Cluster) placement.Filtering {
+		if *asked++; *asked >= n {
+			return placement.Filtering{Code: filter.Error, Reasons: []string{"it fails"}}
+		}
+		return placement.Filtering{}
+	}})
+	return p
+}
+
+// An error that begins with any of the decisions about a gang, or about the victims that come back, is that of the answer.
+func TestFilterFailsAnyTime(t *testing.T) {
+	s := situation{nodes: []*v1.Node{node("n1", "4"), node("n2", "4")}, pods: []*v1.Pod{
+		web("a", 1, "2", "n1"), web("b", 2, "2", "n1"), web("c", 3, "1", "n2"), web("d", 3, "3", "n2"),
+	}}
+	whole := func(name string) *v1.Pod { return testkit.Pod(name).Priority(100).Request("cpu=3").Obj() }
+	ends := func(ask func(n int, asked *int) error) {
+		for n := 1; ; n++ {
+			asked := 0
+			err := ask(n, &asked)
+			if asked < n {
+				require.NoError(t, err)
+				require.Greater(t, n, 3)
+				return
+			}
+			require.ErrorContains(t, err, "it fails", "from decision %d on", n)
+		}
+	}
+	ends(func(n int, asked *int) error {
+		g := s.gang(t, whole("g1"), whole("g2"))
+		g.Profile = failingFrom(n, asked)
+		p, err := optimal.PlaceGang(g, optimal.Options{})
+		require.Equal(t, err == nil, p.Placed)
+		return err
+	})
+	snapshot, _ := s.comeback(t)
+	leaves := preemption.Candidate{Slot: snapshot.Slot("n2"), Node: "n2", Victims: []preemption.Victim{{Placed: preemption.Placed{Pod: s.pods[2]}}, {Placed: preemption.Placed{Pod: s.pods[3]}}}}
+	ends(func(n int, asked *int) error {
+		c, err := optimal.NewComeback(snapshot, failingFrom(n, asked))
+		require.NoError(t, err)
+		all, err := c.After(whole("p"), leaves, placement.PreemptOptions{Now: now})
+		require.Equal(t, err == nil, all != nil)
+		return err
+	})
+}
+
+// The errors of a profile say where it is used.
+func TestProfileErrors(t *testing.T) {
+	s := situation{nodes: []*v1.Node{node("n1", "4")}}
+	snapshot, _ := s.comeback(t)
+	devices := placement.Profile{Devices: tracker.New(snapshot, tracker.Of(snapshot))}
+	const want = "optimal: profile.Devices: Forbidden: the search has devices of its own"
+	_, err := optimal.NewComeback(snapshot, devices)
+	require.EqualError(t, err, want)
+	g := s.gang(t, testkit.Pod("g").Obj())
+	g.Profile = devices
+	_, err = optimal.PlaceGang(g, optimal.Options{})
+	require.EqualError(t, err, want)
 }
