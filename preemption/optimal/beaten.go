@@ -19,7 +19,7 @@ func (s *Search) ranked() bool {
 		switch {
 		case at < len(plainOrder) && c == plainOrder[at]:
 			at++
-		case s.best[c] != 0 || c == HighestPriority || c == PrioritySum || c == Victims || c == Start:
+		case s.best[c] != 0:
 			return false
 		}
 	}
@@ -41,7 +41,8 @@ func (s *Search) beaten(p *preemption.Problem, w without) bool {
 		return false
 	}
 	used, top := c.Requested(p.Slot), int32(s.best[HighestPriority])
-	kept := p.Ledger != nil && s.best[Violations] == 0 && (s.o.NeverViolate || slices.Contains(s.order, Violations))
+	// The best victims break no budget then.
+	kept := p.Ledger != nil && (s.o.NeverViolate || slices.Contains(s.order, Violations))
 	if kept {
 		r.draw(p)
 	}

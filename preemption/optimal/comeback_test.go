@@ -86,6 +86,12 @@ func TestCostChanges(t *testing.T) {
 	require.EqualValues(t, 7, cost(at(s.pods[0])))
 	require.EqualValues(t, 9, cost(at(daemon("d", 1, "1", "n1"))))
 	require.EqualValues(t, 7, cost(at(web("unknown", 1, "1", "n1"))), "not in the cluster")
+	nowhere := daemon("nowhere", 1, "1", "n1")
+	nowhere.OwnerReferences[0].Kind = "ReplicaSet"
+	term := &nowhere.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0]
+	term.MatchFields = append(term.MatchFields, v1.NodeSelectorRequirement{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{"n2"}})
+	require.NoError(t, snapshot.Assume(nowhere, snapshot.Slot("n1")))
+	require.EqualValues(t, 7, cost(at(nowhere)), "no node has two names")
 	require.EqualValues(t, 7, cost(preemption.Placed{Pod: running("x", 1, "1", "n1").Obj()}), "no controller")
 }
 
