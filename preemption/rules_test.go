@@ -325,6 +325,7 @@ func TestExtenders(t *testing.T) {
 	testkit.Run(t, []test{
 		{"leaves one node out", "the other is taken", []preemption.Extender{answer(says("n2", 0, "uid-default-b", "uid-default-c"))}, "n2: b c"},
 		{"other victims and violations", "as the extender answers", []preemption.Extender{answer(says("n1", 7, "uid-default-a"), says("n2", 3, "uid-default-c"))}, "n2: c, violations 3"},
+		{"a node twice", "the last answer about n1 counts", []preemption.Extender{answer(says("n1", 0, "uid-default-a"), says("n2", 3, "uid-default-b"), says("n1", 7, "uid-default-a"))}, "n2: b, violations 3"},
 		{"a victim twice", "counts twice in the choice", []preemption.Extender{answer(says("n2", 0, "uid-default-b", "uid-default-b"))}, "n2: b b"},
 		{"error", "ends preemption", []preemption.Extender{failing}, "Error, keep: down"},
 		{"ignorable error", "is passed over", []preemption.Extender{ignorable(failing)}, "n1: a"},

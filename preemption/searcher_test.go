@@ -151,6 +151,11 @@ func TestSearcherRefuses(t *testing.T) {
 	never := func(*preemption.Problem) bool { return false }
 	require.Equal(t, "Unschedulable, clear: 0/2 nodes are available: 2 no acceptable preemption victims.", search(never, func(*preemption.Problem) []bool { return nil }))
 	require.Equal(t, "n2: b", search(never, func(p *preemption.Problem) []bool { return []bool{p.Slot == 1} }))
+	few := int32(0)
+	s.options.Candidates = preemption.CandidateArgs{MinPercentage: &few, MinAbsolute: &few}
+	tried := 0
+	search(never, func(*preemption.Problem) []bool { tried++; return []bool{true} })
+	require.Equal(t, 2, tried, "every node is tried, whatever number is enough for v1.36")
 	require.Equal(t, "n2: b", search(func(p *preemption.Problem) bool { return p.Slot == 0 }, func(p *preemption.Problem) []bool { return []bool{true, true, true} }))
 }
 

@@ -1,0 +1,180 @@
+package preemption
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// sharing is a WhatIf whose preemptors of a kind share work.
+type sharing struct {
+	words
+	kind               any
+	states, rejections uint64
+}
+
+func (w *sharing) Kept() (kind any, states, rejections uint64) { return w.kind, w.states, w.rejections }
+
+// What is kept for a kind of preemptor stays until the index, its cluster, the budgets or the state of the filters change. The slots to
+// try are found again when the rejections or the names of the nodes change.
+func TestWhatIsKept(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	l := &list{}
+	for k := range 5 {
+		l.nodes = append(l.nodes, testkit.Node(fmt.Sprint("n", k)).Obj())
+	}
+	w := &sharing{}
+	q := &Request{Cluster: l, WhatIf: w, Rejections: make([]Rejection, 8)}
+	d := &dryRun{r: q, index: NewIndex(l)}
+	type memory struct {
+		index     *Index
+		budgets   *disruption.Budgets
+		states    uint64
+		forgotten int
+		slots     int
+		rejected  uint64
+		sorts     int
+		try       []int32
+		mark      uint64
+	}
+	remembered, forgotten, sorts, stayed := map[any]*memory{}, 0, 0, 0
+	for round := range uint64(4000) {
+		switch r.IntN(12) {
+		case 0:
+			w.states++
+		case 1:
+			w.rejections++
+		case 2:
+			d.budgets = disruption.NewBudgets(nil, disruption.BudgetOptions{})
+		case 3:
+			d.index = NewIndex(l)
+		case 4:
+			d.index.Forget()
+			forgotten++
+		case 5:
+			if l.nodes = append(l.nodes, testkit.Node(fmt.Sprint("m", round)).Obj()); len(l.nodes) > 8 {
+				l.nodes = l.nodes[:4]
+			}
+			d.index.TouchNodes()
+			sorts++
+		case 6:
+			l.nodes[0], l.nodes[1] = l.nodes[1], l.nodes[0]
+			d.index.TouchNodes()
+			sorts++
+		case 7:
+			for i := range q.Rejections { // noticed with w.rejections only
+				q.Rejections[i] = Rejection(r.IntN(2))
+			}
+		}
+		q.Index, w.kind = d.index, []any{"a", "b"}[r.IntN(2)]
+		x := d.keptFor()
+		m := remembered[w.kind]
+		if m == nil {
+			m = &memory{}
+			remembered[w.kind] = m
+		}
+		if m.index != d.index || m.budgets != d.budgets || m.states != w.states || m.forgotten != forgotten || m.slots != len(l.nodes) {
+			*m = memory{index: d.index, budgets: d.budgets, states: w.states, forgotten: forgotten, slots: len(l.nodes), sorts: -1}
+		} else {
+			stayed++
+		}
+		if m.rejected != w.rejections || m.sorts != sorts {
+			m.rejected, m.sorts, m.try = w.rejections, sorts, nil
+			for _, i := range d.index.byName() {
+				if q.Rejections[i] == Resolvable {
+					m.try = append(m.try, i)
+				}
+			}
+		}
+		require.Equal(t, m.try, append([]int32(nil), x.try...))
+		require.Len(t, x.slots, len(l.nodes))
+		for _, s := range x.slots {
+			require.Equal(t, m.mark, s.at)
+		}
+		m.mark = round + 1
+		for i := range x.slots {
+			x.slots[i].at = m.mark
+		}
+	}
+	require.Greater(t, stayed, 1000)
+}
+
+// Nothing is kept for a request whose answer depends on more than the kind of the preemptor.
+func TestWhatIsNotKept(t *testing.T) {
+	l := &list{nodes: []*v1.Node{testkit.Node("n").Obj()}}
+	for k, change := range []func(d *dryRun, w *sharing){
+		func(*dryRun, *sharing) {},
+		func(_ *dryRun, w *sharing) { w.kind = nil },
+		func(d *dryRun, _ *sharing) { d.r.WhatIf = &words{} },
+		func(d *dryRun, _ *sharing) { d.r.Index = nil },
+		func(d *dryRun, _ *sharing) { d.unitOf = map[podName]int{} },
+		func(d *dryRun, _ *sharing) { d.r.Options.Eligible = func(int, *v1.Pod, *v1.Pod) bool { return true } },
+		func(d *dryRun, _ *sharing) { d.r.Options.CrossNode = &CrossNode{} },
+		func(d *dryRun, _ *sharing) { d.r.Options.MoreImportant = func(a, b *v1.Pod) bool { return false } },
+		func(d *dryRun, _ *sharing) { d.r.Options.NeverViolate = true },
+		func(d *dryRun, _ *sharing) { d.r.Options.Search = struct{ Searcher }{} },
+	} {
+		x, w := NewIndex(l), &sharing{kind: "a"}
+		d := &dryRun{r: &Request{Cluster: l, WhatIf: w, Index: x}, index: x}
+		change(d, w)
+		require.Equal(t, k == 0, d.keptFor() != nil, "%d", k)
+	}
+}
+
+// All kinds are forgotten when they would have more than 262,144 slots together.
+func TestKeptSlotsAreBounded(t *testing.T) {
+	l, w := &list{nodes: make([]*v1.Node, 1<<16)}, &sharing{}
+	x := NewIndex(l)
+	d := &dryRun{r: &Request{Cluster: l, WhatIf: w, Index: x}, index: x}
+	for k, want := range []int{1, 2, 3, 4, 1, 2} {
+		w.kind = k
+		first := d.keptFor()
+		require.Same(t, first, d.keptFor())
+		require.Len(t, d.kept, want)
+		require.Equal(t, want<<16, d.keptSlots)
+	}
+}
+
+// A choice holds as long as pods without start time started after all others.
+func TestChoiceHolds(t *testing.T) {
+	at := func(second int64) time.Time { return time.Unix(second, 0) }
+	one := func(second int64) member {
+		p := testkit.Pod("p").Obj()
+		if second > 0 {
+			p.Status.StartTime = &metav1.Time{Time: at(second)}
+		}
+		return member{Placed: Placed{Pod: p}}
+	}
+	for k, c := range []struct {
+		members []member
+		undated bool
+		latest  int64
+		holds   []bool // at seconds 3 to 6
+	}{
+		{[]member{one(4), one(5), one(2)}, false, 5, []bool{true, true, true, true}},
+		{[]member{one(5), one(0)}, true, 5, []bool{false, false, false, true}},
+		{[]member{one(0), one(4), one(3)}, true, 4, []bool{false, false, true, true}},
+	} {
+		l := &list{nodes: []*v1.Node{testkit.Node("n").Obj()}}
+		d := &dryRun{r: &Request{Cluster: l, Now: at(9)}, members: c.members}
+		var x choice
+		d.choose(&x, 0)
+		require.Equal(t, c.undated, x.undated, "%d", k)
+		require.Equal(t, at(c.latest), x.latest, "%d", k)
+		for n, want := range c.holds {
+			require.Equal(t, want, x.holds(at(int64(3+n))), "%d at %d", k, 3+n)
+		}
+	}
+	x := choice{values: criteria{start: at(4)}}
+	require.Equal(t, at(4), x.at(at(7)).start)
+	x.now = true
+	require.Equal(t, at(7), x.at(at(7)).start)
+}
