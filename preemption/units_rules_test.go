@@ -1,0 +1,180 @@
+package preemption
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// A unit is as important as its most important pod, or as it says, and started with its first pod. It is asked about once, and is no
+// victim if one of its pods must stay. Pods on no node do not count.
+func TestCollectUnit(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	now, collected := time.Unix(3, 0), 0
+	for range 5000 {
+		d := &dryRun{r: &Request{Now: now, Pod: &v1.Pod{}}, priority: int32(2 + r.IntN(3)), slots: [][]int{nil, nil}}
+		stays := ""
+		if r.IntN(2) == 0 {
+			stays = fmt.Sprint("p", r.IntN(6))
+			d.r.Options.Eligible = func(i int, victim, _ *v1.Pod) bool { return victim.Name != stays || i != 1 }
+		}
+		u := Unit{}
+		want, members, ok := unit{foreign: r.IntN(2) == 0}, []member(nil), true
+		for k := range r.IntN(4) {
+			p := testkit.Pod(fmt.Sprint("p", k)).Priority(int32(r.IntN(4))).Obj()
+			start := now
+			if second := int64(r.IntN(6)); second > 0 {
+				start = time.Unix(second, 0)
+				p.Status.StartTime = &metav1.Time{Time: start}
+			}
+			slot := r.IntN(3) - 1
+			u.Pods, d.slots[1] = append(u.Pods, p), append(d.slots[1], slot)
+			if slot < 0 {
+				continue
+			}
+			ok = ok && Priority(p) < d.priority && !(p.Name == stays && slot == 1)
+			if len(members) == 0 {
+				want.priority, want.start = Priority(p), start
+			}
+			want.priority = max(want.priority, Priority(p))
+			if start.Before(want.start) {
+				want.start = start
+			}
+			members = append(members, member{Placed: Placed{p, slot}})
+		}
+		if r.IntN(3) == 0 {
+			priority := int32(r.IntN(5))
+			u.Priority, want.priority = &priority, priority
+		}
+		d.r.Options.Units = []Unit{{}, u}
+		d.members, d.units = []member{{}}, []unit{{to: 1}}
+		for range 2 {
+			d.collectUnit(0, 1, want.foreign)
+		}
+		require.Equal(t, []int{1}, d.seen)
+		if !ok || len(members) == 0 || want.priority >= d.priority {
+			require.Len(t, d.units, 1)
+			require.Len(t, d.members, 1)
+			continue
+		}
+		want.from, want.to = 1, 1+len(members)
+		require.Equal(t, []unit{{to: 1}, want}, d.units)
+		require.Equal(t, members, d.members[1:])
+		collected++
+	}
+	require.Greater(t, collected, 1000)
+}
+
+// counting is a Searcher that says how many groups it is asked about. All of them leave.
+type counting struct{ groups int }
+
+func (*counting) Begin()                {}
+func (*counting) Exclude(*Problem) bool { return false }
+func (c *counting) Solve(p *Problem) (leave []bool) {
+	c.groups = len(p.Groups)
+	for range p.Groups {
+		leave = append(leave, true)
+	}
+	return leave
+}
+
+// open is a WhatIf that allows the preemptor only without all pods.
+type open struct {
+	words
+	pods, out int
+}
+
+func (w *open) Reset()              { w.out = 0 }
+func (w *open) Remove(*v1.Pod, int) { w.out++ }
+func (w *open) Add(*v1.Pod, int)    { w.out-- }
+func (w *open) Check(int) Answer {
+	if w.out < w.pods {
+		return Answer{Verdict: 1}
+	}
+	return Answer{}
+}
+
+func (w *open) Err(int, Answer) error { return nil }
+
+// As many pods of other nodes may leave as CrossNode allows. With more of them the node is not tried, or without them by a Searcher.
+func TestPodsOfOtherNodes(t *testing.T) {
+	for foreign := range 5 {
+		for own := range 3 {
+			l := &list{nodes: []*v1.Node{testkit.Node("n").Obj(), testkit.Node("m").Obj()}, pods: make([][]*v1.Pod, 2)}
+			for range own {
+				l.pods[0] = append(l.pods[0], testkit.Pod("own").Priority(1).Obj())
+			}
+			others := []Placed{{Pod: testkit.Pod("here").Priority(1).Obj(), Slot: 0}, {Pod: testkit.Pod("important").Priority(5).Obj(), Slot: 1}}
+			for range foreign {
+				others = append(others, Placed{testkit.Pod("other").Priority(1).Obj(), 1})
+			}
+			options := Options{CrossNode: &CrossNode{Max: 3, Foreign: func(int) []Placed { return others }}}
+			local := outcome{reason: "local"}
+			run := func(o Options) (outcome, *dryRun) {
+				d := &dryRun{r: &Request{Cluster: l, WhatIf: &open{pods: own + foreign}, Options: o}, index: NewIndex(l), priority: 5}
+				d.describe()
+				return d.across(0, local), d
+			}
+			got, d := run(options)
+			switch {
+			case foreign == 0:
+				require.Equal(t, local, got)
+			case foreign > 3:
+				require.Equal(t, outcome{reason: "more than 3 pods on other nodes may be in the way"}, got)
+			default:
+				require.Equal(t, outcome{found: true}, got)
+				require.Equal(t, foreign, d.candidate(0, 0).Foreign)
+			}
+			search := &counting{}
+			options.Search = search
+			want := own + foreign
+			if foreign > 3 {
+				want = own
+			}
+			got, _ = run(options)
+			require.Equal(t, want, search.groups)
+			require.Equal(t, want > 0, got.found)
+			if want == 0 {
+				require.Equal(t, local, got)
+			}
+			options.CrossNode = &CrossNode{}
+			got, _ = run(options)
+			require.Equal(t, own > 0, got.found, "only the pods of the node")
+			options.Search = nil
+			got, _ = run(options)
+			require.Equal(t, local, got, "the node was tried before")
+		}
+	}
+	require.Equal(t, []int{50, 7}, []int{(&CrossNode{}).max(), (&CrossNode{Max: 7}).max()})
+}
+
+// Of the pods that a Searcher lets leave those break a budget that the budget does not allow.
+func TestBudgetsOfASearcher(t *testing.T) {
+	l := &list{nodes: []*v1.Node{testkit.Node("n").Obj()}, pods: make([][]*v1.Pod, 1)}
+	for k := range 3 {
+		l.pods[0] = append(l.pods[0], testkit.Pod(fmt.Sprint("p", k)).Labels("app=x").Priority(1).Obj())
+	}
+	budgets := disruption.NewBudgets([]*policyv1.PodDisruptionBudget{{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "b"},
+		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}},
+		Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 1},
+	}}, disruption.BudgetOptions{})
+	d := &dryRun{
+		r:     &Request{Cluster: l, WhatIf: &open{}, Options: Options{Search: &counting{}}},
+		index: NewIndex(l), priority: 5, budgets: budgets, ledger: budgets.Ledger(), matches: map[*v1.Pod][]int32{},
+	}
+	d.describe()
+	for range 2 {
+		require.Equal(t, outcome{found: true}, d.node(0))
+		require.Equal(t, 2, d.violations())
+	}
+}
