@@ -12,6 +12,7 @@ import (
 
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/resources"
 )
 
 // sharing is a WhatIf whose preemptors of a kind share work.
@@ -177,4 +178,74 @@ func TestChoiceHolds(t *testing.T) {
 	require.Equal(t, at(4), x.at(at(7)).start)
 	x.now = true
 	require.Equal(t, at(7), x.at(at(7)).start)
+}
+
+// A slot is tried once for a kind of preemptor, and again after its pods have changed. Requests that keep nothing try it each time.
+func TestKeptOutcome(t *testing.T) {
+	l := &list{nodes: []*v1.Node{testkit.Node("n").Obj(), testkit.Node("m").Obj()}, pods: make([][]*v1.Pod, 2)}
+	l.pods[0] = []*v1.Pod{testkit.Pod("a").Priority(1).Obj()}
+	w := &open{pods: 1}
+	d := &dryRun{r: &Request{Cluster: l, WhatIf: w, Now: time.Unix(9, 0)}, index: NewIndex(l), priority: 5}
+	x := &kept{slots: make([]keptSlot, 2)}
+	var h histogram
+	tried := func(x *kept, i int) bool {
+		w.out = 99 // until a trial begins
+		o, c := d.outcome(x, i, &h)
+		require.Equal(t, i == 0, o.found)
+		require.Equal(t, x != nil && i == 0, c != nil)
+		if c != nil {
+			require.Equal(t, "n", c.candidate.Node)
+		}
+		return w.out != 99
+	}
+	for _, want := range []bool{true, false, false} {
+		require.Equal(t, want, tried(x, 0))
+	}
+	d.index.Touch(1)
+	require.False(t, tried(x, 0))
+	d.index.Touch(0)
+	require.True(t, tried(x, 0))
+	require.False(t, tried(x, 0))
+	require.True(t, tried(nil, 0))
+	require.True(t, tried(nil, 0))
+	tried(x, 1)
+	tried(nil, 1)
+	require.Equal(t, 2, h.nodes, "nodes without victims are counted")
+}
+
+// Choices that nobody keeps use the memory of the requests before.
+func TestSpare(t *testing.T) {
+	d := &dryRun{r: &Request{}}
+	a, b := d.spare(), d.spare()
+	require.NotSame(t, a, b)
+	require.Equal(t, 2, d.chosen)
+	d.chosen = 0
+	require.Same(t, a, d.spare())
+	require.Same(t, b, d.spare())
+	require.Len(t, d.choices, 2)
+	d.spare()
+	require.Len(t, d.choices, 3)
+}
+
+// Matches are swept when there are 1024, and then when there are twice as many as were left.
+func TestSweepAt(t *testing.T) {
+	x := NewIndex(&list{})
+	for _, c := range []struct{ runs, want int }{{0, 1024}, {512, 1024}, {513, 1026}, {2000, 4000}} {
+		d := &dryRun{index: x, matches: map[*v1.Pod][]int32{}}
+		x.requests = func(p *v1.Pod) (resources.Vector, bool) { return nil, p.Name == "" }
+		for range c.runs {
+			d.matches[&v1.Pod{}] = nil
+		}
+		d.matches[testkit.Pod("left").Obj()] = nil
+		d.sweep()
+		require.Len(t, d.matches, c.runs)
+		require.Equal(t, c.want, d.sweepAt)
+	}
+}
+
+// By default a tenth of the nodes is enough, and at least 100.
+func TestDefaultNumber(t *testing.T) {
+	for n, want := range map[int]int{0: 0, 1: 1, 99: 99, 100: 100, 101: 100, 999: 100, 1000: 100, 1009: 100, 1010: 101, 5000: 500} {
+		require.Equal(t, want, CandidateArgs{}.number(n), "%d nodes", n)
+	}
 }

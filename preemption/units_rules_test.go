@@ -13,6 +13,7 @@ import (
 
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/resources"
 )
 
 // A unit is as important as its most important pod, or as it says, and started with its first pod. It is asked about once, and is no
@@ -177,4 +178,35 @@ func TestBudgetsOfASearcher(t *testing.T) {
 		require.Equal(t, outcome{found: true}, d.node(0))
 		require.Equal(t, 2, d.violations())
 	}
+}
+
+// A planner holds nothing of a request that it has answered. Left knows no sum when pods of a low priority may have to stay.
+func TestAnsweredRequest(t *testing.T) {
+	l := &list{nodes: []*v1.Node{testkit.Node("n").Obj()}, pods: [][]*v1.Pod{{testkit.Pod("a").Priority(1).Obj()}}}
+	certain := 0
+	exclude := &lefts{certain: &certain}
+	for _, o := range []Options{{Search: exclude}, {Search: exclude, Eligible: func(int, *v1.Pod, *v1.Pod) bool { return true }}} {
+		certain = 0
+		var pl Planner
+		l.requests = map[*v1.Pod]resources.Vector{l.pods[0][0]: {1}}
+		got := pl.Preempt(Request{Pod: testkit.Pod("p").Priority(5).Obj(), Cluster: l, WhatIf: &open{pods: 1}, Rejections: []Rejection{Resolvable}, Options: o})
+		require.Equal(t, Success, got.Outcome)
+		require.Nil(t, pl.run.r)
+		require.Equal(t, o.Eligible == nil, certain > 0)
+	}
+}
+
+// lefts is a Searcher that counts how often Left is certain.
+type lefts struct {
+	counting
+	certain *int
+}
+
+func (s *lefts) Exclude(p *Problem) bool {
+	for range 2 {
+		if _, ok := p.Left(1); ok {
+			*s.certain++
+		}
+	}
+	return false
 }

@@ -35,6 +35,7 @@ func TestQuorums(t *testing.T) {
 	leave := func(p *v1.Pod) int {
 		name, n := quorum(p)
 		if name == "" {
+			require.Zero(t, n)
 			return -1
 		}
 		return n

@@ -58,10 +58,15 @@ func TestFull(t *testing.T) {
 		s, err := New(Options{})
 		require.NoError(t, err)
 		s.limit, s.best[Violations] = limit, 1 // only the pods up to the limit count
-		return s.full(&preemption.Problem{Cluster: c, WhatIf: w, Left: func(priority int32) (resources.Vector, bool) {
+		out := s.full(&preemption.Problem{Cluster: c, WhatIf: w, Left: func(priority int32) (resources.Vector, bool) {
 			require.EqualValues(t, limit+1, priority)
 			return left, certain
 		}})
+		if out {
+			require.True(t, s.fresh)
+			require.Equal(t, preemption.Cluster(c), s.rows.cluster, "the rows are those of the cluster")
+		}
+		return out
 	}
 	w := &judge{c: c, needs: resources.Vector{2}}
 	require.True(t, full(5, resources.Vector{3}, true, w))
@@ -71,6 +76,39 @@ func TestFull(t *testing.T) {
 	require.False(t, full(math.MaxInt32, resources.Vector{3}, true, w))
 	require.True(t, full(math.MaxInt32-1, resources.Vector{3}, true, w))
 	require.False(t, full(math.MaxInt64, resources.Vector{3}, true, w))
+}
+
+// The answer is the first set, and then each better set, of at least one victim; budgets may be binding.
+func TestTake(t *testing.T) {
+	for k, c := range []struct {
+		best, v  Values
+		never    bool
+		accepted bool
+	}{
+		{noBound, Values{Victims: 1}, false, true},
+		{noBound, Values{Victims: 0}, false, false},
+		{noBound, Values{Victims: 1, Violations: 1}, false, true},
+		{noBound, Values{Victims: 1, Violations: 1}, true, false},
+		{noBound, Values{Victims: 1}, true, true},
+		{Values{Victims: 1}, Values{Victims: 1}, false, false},
+		{Values{Victims: 2}, Values{Victims: 1}, false, true},
+		{Values{Victims: 1}, Values{Victims: 2}, false, false},
+	} {
+		s, err := New(Options{NeverViolate: c.never})
+		require.NoError(t, err)
+		s.best = c.best
+		n, leave := &node{s: s}, []bool{true, false}
+		n.take(leave, &c.v)
+		if !c.accepted {
+			require.Nil(t, n.answer, "%d", k)
+			require.Equal(t, c.best, s.best, "%d", k)
+			continue
+		}
+		require.Equal(t, leave, n.answer, "%d", k)
+		require.Equal(t, c.v, s.best, "%d", k)
+		leave[0] = false
+		require.True(t, n.answer[0], "the branch goes on")
+	}
 }
 
 // kinds is a cluster that knows the kind of a pod from its labels.
