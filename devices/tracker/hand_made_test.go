@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // special returns a claim for extended resources that the API server does not have. Each owner is "namespace name uid" and whether
@@ -35,11 +36,12 @@ func plain(namespace, name, uid string) *resourcev1.ResourceClaim {
 func TestOneClaim(t *testing.T) {
 	yes, no := new(true), new(false)
 	type claim = resourcev1.ResourceClaim
-	for _, c := range []struct {
-		why  string
+	type test struct {
+		name string
 		a, b *claim
 		same bool
-	}{
+	}
+	testkit.Run(t, []test{
 		{"one controller", special("a", controller(yes, "p", "1")), special("a", controller(yes, "p", "1")), true},
 		{"other UID", special("a", controller(yes, "p", "1")), special("a", controller(yes, "p", "2")), false},
 		{"other name", special("a", controller(yes, "p", "1")), special("a", controller(yes, "q", "1")), false},
@@ -66,7 +68,7 @@ func TestOneClaim(t *testing.T) {
 			c.OwnerReferences = []metav1.OwnerReference{controller(yes, "p", "1")}
 			return c
 		}(), false},
-	} {
+	}, func(t *testing.T, c test) {
 		w := newWorld(t, 1)
 		for _, x := range []*claim{c.a, c.b} {
 			if x.GenerateName == "" {
@@ -76,14 +78,14 @@ func TestOneClaim(t *testing.T) {
 		reserve := func(pod string, x *claim) error {
 			return w.Reserve(claiming(pod), devices.Allocation{Claims: []*claim{x}, Results: []resourcev1.AllocationResult{{}}})
 		}
-		require.NoError(t, reserve("first", c.a), c.why)
+		require.NoError(t, reserve("first", c.a))
 		err := reserve("second", c.b)
 		if c.same {
-			require.ErrorIs(t, err, tracker.ErrReserved, c.why)
+			require.ErrorIs(t, err, tracker.ErrReserved)
 		} else {
-			require.NoError(t, err, c.why)
+			require.NoError(t, err)
 		}
-	}
+	})
 }
 
 // A claim that the API server does not have yet must not exist when it is reserved. A claim that it has is no new claim, though it
