@@ -11,7 +11,7 @@ import (
 // errors are in the order of the selector. Each is at the last index of the key below path, which is the path of the
 // constraint or term: the API server leaves out the name of the list.
 func Doubled(keys []string, selector *metav1.LabelSelector, path *field.Path) field.ErrorList {
-	if selector == nil || len(keys) == 0 {
+	if selector == nil {
 		return nil
 	}
 	last, seen := map[string]int{}, map[string]bool{}
