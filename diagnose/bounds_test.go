@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/placement"
 )
 
-// The weights with which a node stays ahead are those that a trial of every weight from 1 to 300 finds.
+// A node stays ahead with the weights that a trial of every weight from 1 to 300 finds.
 func TestBounds(t *testing.T) {
 	ahead, never, ends := 0, 0, 0
 	for seed := range uint64(3000) {

@@ -72,7 +72,7 @@ func (m Message) writeReasons(b *strings.Builder) {
 		return
 	}
 	slices.SortFunc(list, func(x, y Count) int { return strings.Compare(x.Reason, y.Reason) })
-	reasons := list[:1]
+	reasons, size := list[:1], 0
 	for _, c := range list[1:] {
 		if last := &reasons[len(reasons)-1]; last.Reason == c.Reason {
 			last.Nodes += c.Nodes
@@ -81,6 +81,10 @@ func (m Message) writeReasons(b *strings.Builder) {
 		}
 	}
 	slices.SortFunc(reasons, compareTexts)
+	for k := range reasons {
+		size += len(reasons[k].Reason) + 10
+	}
+	b.Grow(size)
 	for k, c := range reasons {
 		if k > 0 {
 			b.WriteByte(',')

@@ -195,7 +195,7 @@ func TestFitTrialAgainstCounts(t *testing.T) {
 	}
 }
 
-// A trial of ports holds a set of ports for each slot: the ports of the pods there, and those that came, without those that left.
+// A trial keeps a set of ports for each slot: the ports of its pods, with the pods that came and without the pods that left.
 func TestPortsTrialAgainstSets(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	always := v1.ContainerRestartPolicyAlways

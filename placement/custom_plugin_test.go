@@ -241,7 +241,7 @@ func TestProfileValidate(t *testing.T) {
 		{"wrong point", "a score does not filter", Profile{Filters: []*Plugin{newImageLocality(release.Current)}}, []string{"filters[0]: Invalid value: \"ImageLocality\": does not serve at this point"}},
 		{"no key", "answers are kept by what a plugin reads", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName(release.Current).Filter, Group: GroupStatics}}}, []string{"filters[0].appendKey: Required value"}},
 		{"no states", "counts are kept by states", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName(release.Current).Filter, Group: GroupStates, AppendKey: taints.AppendKey}}}, []string{"filters[0].states: Required value"}},
-		{"no skips", "the pods that are served are those that the plugin skips", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName(release.Current).Filter, Group: GroupAbsent, AppendKey: taints.AppendKey}}}, []string{"filters[0].skips: Required value"}},
+		{"no skips", "the plugin must say which pods it skips", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName(release.Current).Filter, Group: GroupAbsent, AppendKey: taints.AppendKey}}}, []string{"filters[0].skips: Required value"}},
 		{"absent needs no states", "each group needs its own", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName(release.Current).Filter, Group: GroupAbsent, AppendKey: taints.AppendKey, Skips: func(*v1.Pod) bool { return true }}}}, nil},
 		{"percentage", "a share of nodes", Profile{Sampling: filter.Sampling{Percentage: &percent}}, []string{"sampling.percentage: Invalid value: 101"}},
 	}, func(t *testing.T, c test) {

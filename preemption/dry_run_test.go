@@ -69,8 +69,8 @@ func TestSortUnits(t *testing.T) {
 	}
 }
 
-// More important units draw from the budgets first. The victims are the pods of the units that are out; those that break a budget come
-// first among equally important units.
+// More important units draw from the budgets first. The victims are the pods of the units that leave. Of equally important units those
+// that break a budget come first.
 func TestCandidateOfUnits(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	broken := 0

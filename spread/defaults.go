@@ -100,9 +100,11 @@ func OwnerSelector(pod *v1.Pod, owners Owners) labels.Selector {
 		}
 	}
 	out := labels.SelectorFromValidatedSet(pairs)
-	if s, err := metav1.LabelSelectorAsSelector(extra); err == nil { // of nil: a selector of nothing, without requirements
-		requirements, _ := s.Requirements()
-		out = out.Add(requirements...)
+	if extra != nil {
+		if s, err := metav1.LabelSelectorAsSelector(extra); err == nil {
+			requirements, _ := s.Requirements()
+			out = out.Add(requirements...)
+		}
 	}
 	if out.Empty() {
 		return nil

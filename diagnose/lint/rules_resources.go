@@ -140,7 +140,7 @@ var resourceRules = []Rule{
 // hostPort returns the first host port of a pod and its path; 0 when there is none.
 func hostPort(w *work) (path string, port int32) {
 	if w.pod.Spec.HostNetwork {
-		return path, port
+		return "", 0
 	}
 	for i, k := range w.pod.Spec.Containers {
 		for j, p := range k.Ports {
@@ -149,7 +149,7 @@ func hostPort(w *work) (path string, port int32) {
 			}
 		}
 	}
-	return path, port
+	return "", 0
 }
 
 // claim returns the claim of a volume among the manifests and in the cluster; nil when there is none.

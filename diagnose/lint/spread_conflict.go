@@ -13,14 +13,14 @@ import (
 func (c *checker) conflictOf(w *work) (at int, keys []string) {
 	placer, p, nodes, want := c.room(w)
 	if len(nodes) >= want {
-		return at, nil
+		return 0, nil
 	}
 	for k := range nodes {
 		copy := p.DeepCopy()
 		copy.Name = fmt.Sprint(p.Name, k)
 		d := placer.Decide(copy, placement.Options{})
 		if !d.Placed() || placer.Assume(copy, d) != nil {
-			return at, nil
+			return 0, nil
 		}
 	}
 	var hardOnes []int
@@ -37,7 +37,7 @@ func (c *checker) conflictOf(w *work) (at int, keys []string) {
 			}
 		}
 		if !placer.Decide(one, placement.Options{}).Placed() {
-			return at, nil
+			return 0, nil
 		}
 	}
 	return w.replicas - want + len(nodes) + 1, keys

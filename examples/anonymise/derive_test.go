@@ -10,7 +10,7 @@ import (
 	"github.com/podberth/podberth/examples/dump"
 )
 
-// Claims and pods that controllers make are named after the new names, those that only look so are not.
+// Claims and pods that controllers make get names after the new names of their owners. Other claims and pods whose names look alike do not.
 func TestNamesThatControllersGive(t *testing.T) {
 	claim := func(name, namespace, owner string) string {
 		if owner != "" {

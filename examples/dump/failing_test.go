@@ -68,7 +68,7 @@ func TestReadersThatFail(t *testing.T) {
 	}
 }
 
-// A stream of objects is refused where something else stands in it. The error has the line.
+// Text that is no object makes a stream of objects fail. The error names the line.
 func TestStreamsOfOtherValues(t *testing.T) {
 	for text, want := range map[string]string{
 		`7`: `1 not a Kubernetes object: Invalid value: 7: must be an object with apiVersion and kind`, "\n\"a\"": `2 not a Kubernetes object: Invalid value: "a": must be an object with apiVersion and kind`,

@@ -59,7 +59,7 @@ func TestPlain(t *testing.T) {
 // least as well before is known.
 func TestStates(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
-	texts := map[string]string{} // key by what it stands for
+	texts := map[string]string{} // the state of each key
 	n := &node{
 		s: &Search{byPriority: true}, classes: 2, lacks: []int64{3, 2},
 		clauses: []clause{{{0, 1}}, {{1, 2}, {0, 2}}},
@@ -155,7 +155,7 @@ func TestNote(t *testing.T) {
 	}
 }
 
-// Groups come back in order, first those that break a budget; a group stays out that cannot come back.
+// Groups come back in order, groups that break a budget first. A group that cannot come back stays out.
 func TestReprieve(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 11))
 	for range 3000 {
