@@ -2,12 +2,9 @@ package main
 
 import (
 	_ "embed"
-	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // equivalents has the mutations that change nothing that a caller can see, one a line, separated by tabs: file, function,
@@ -73,55 +70,4 @@ func split(folder string, all []*mutation, known []equivalent) (list []*mutation
 		return nil, nil, fmt.Errorf("%d of %d mutations are called equivalent, more than %g %%", len(alike), len(all), 100*most)
 	}
 	return list, alike, nil
-}
-
-// million runs fuzz targets a million times: the target of each equivalent mutation with the mutation on, and the targets of
-// the places that no input reaches once for all of them, which then panic. A target compares the library with a slow form of
-// the rule.
-func million(binaries []*binary, alike []equivalent) error {
-	var targets []string
-	for _, e := range alike {
-		switch {
-		case e.fuzz == "-":
-			fmt.Printf("no target   %s\n", e.mutation)
-		case !e.never:
-			if err := fuzz(binaries, e.fuzz, e.mutation.number); err != nil {
-				return fmt.Errorf("%s is not equivalent: %w", e.mutation, err)
-			}
-			fmt.Printf("equivalent  %s\n", e.mutation)
-		case !slices.Contains(targets, e.fuzz):
-			targets = append(targets, e.fuzz)
-		}
-	}
-	for _, target := range targets {
-		if err := fuzz(binaries, target, guarded); err != nil {
-			return err
-		}
-		for _, e := range alike {
-			if e.never && e.fuzz == target {
-				fmt.Printf("not reached %s\n", e.mutation)
-			}
-		}
-	}
-	return nil
-}
-
-// fuzz runs a target a million times with a mutation on.
-func fuzz(binaries []*binary, target string, number int) error {
-	for _, b := range binaries {
-		names, err := b.names()
-		if err != nil {
-			return err
-		}
-		if !slices.Contains(names, target) {
-			continue
-		}
-		passed, _, out, err := b.run(number, "", 2*time.Hour, "-test.run", "^$", "-test.fuzz", "^"+target+"$", "-test.fuzztime", "1000000x",
-			"-test.fuzzminimizetime", "1x", "-test.fuzzcachedir", b.path+".cache", "-test.parallel", "1")
-		if err == nil && !passed {
-			err = errors.New(string(out))
-		}
-		return err
-	}
-	return fmt.Errorf("there is no %s", target)
 }

@@ -73,7 +73,11 @@ func (s settings) examine(root, folder string, known []equivalent) (report, erro
 		defer os.RemoveAll(dir)
 	}
 	var binaries []*binary
-	for _, with := range append([]string{folder}, beside[folder]...) {
+	with := append([]string{folder}, beside[folder]...)
+	if s.equivalent {
+		with = append(with, fuzzed[folder]...)
+	}
+	for _, with := range with {
 		b, err := u.build(filepath.Join(dir, strings.ReplaceAll(with, "/", "-")), list, with)
 		if err != nil {
 			return r, err
@@ -85,10 +89,10 @@ func (s settings) examine(root, folder string, known []equivalent) (report, erro
 	if len(binaries) == 0 {
 		return r, nil
 	}
-	if s.equivalent {
-		return r, million(binaries, alike)
-	}
 	ids := functions(list)
+	if s.equivalent {
+		return r, executer{binaries, ids, s.inputs}.million(folder, alike)
+	}
 	if s.rows {
 		return r, checkRows(root, folder, binaries[0], list, ids, s.seed)
 	}
@@ -184,11 +188,22 @@ var beside = map[string][]string{
 	"placement/internal/reuse": {"placement"},
 }
 
+// fuzzed has the folders whose fuzz targets run packages that have none of their own.
+var fuzzed = map[string][]string{
+	"internal/key":         {"placement"},
+	"internal/near":        {"spread"},
+	"internal/plugins":     {"placement"},
+	"internal/tolerations": {"spread", "placement"},
+	"internal/view":        {"placement"},
+	"resources":            {"overhead", "filter", "cluster"},
+}
+
 // binary is a test binary with all mutations of a sample in it.
 type binary struct {
 	path, dir string
 	tests     []test
 	reach     [][]int // by function, the tests that run it
+	inputs    string  // seed+count: so many random inputs for fuzz targets
 }
 
 type test struct {
@@ -203,9 +218,12 @@ func (u *unit) build(dir string, list []*mutation, folder string) (*binary, erro
 	}
 	replace := map[string]string{}
 	texts := u.rewrite(list)
-	texts[u.folder+"/mutants_helpers.go"] = fmt.Appendf(nil, helpers, u.name)
+	texts[u.folder+"/mutants_helpers.go"] = fmt.Appendf(nil, helpers, u.name, len(list)+1, len(functions(list)))
+	if err := u.addInputs(texts, folder); err != nil {
+		return nil, err
+	}
 	for path, text := range texts {
-		to := filepath.Join(dir, filepath.Base(path))
+		to := filepath.Join(dir, strings.ReplaceAll(path, "/", "-"))
 		if err := os.WriteFile(to, text, 0o644); err != nil {
 			return nil, err
 		}
@@ -228,15 +246,38 @@ func (u *unit) build(dir string, list []*mutation, folder string) (*binary, erro
 	return b, nil
 }
 
+// addInputs changes the files with fuzz targets, so that the targets can have random inputs.
+func (u *unit) addInputs(texts map[string][]byte, folder string) error {
+	files, err := filepath.Glob(filepath.Join(u.root, folder, "*_test.go"))
+	if err != nil {
+		return err
+	}
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if !bytes.Contains(text, []byte("f.Fuzz(")) {
+			continue
+		}
+		name := string(packageClause.FindSubmatch(text)[1])
+		texts[folder+"/"+filepath.Base(path)] = bytes.ReplaceAll(text, []byte("f.Fuzz("), []byte("mutantFuzz(f, "))
+		texts[folder+"/mutants_"+name+"_inputs_test.go"] = fmt.Appendf(nil, inputs, name)
+	}
+	return nil
+}
+
+var packageClause = regexp.MustCompile(`(?m)^package (\w+)`)
+
 // run runs tests with a mutation and reports whether they pass. cpu is the processor time that they may take. A mutation may
 // loop without end, wait without end, or ask for memory without end.
-func (b *binary) run(number int, hits string, cpu time.Duration, args ...string) (passed bool, took time.Duration, output []byte, err error) {
+func (b *binary) run(mutant, hits string, cpu time.Duration, args ...string) (passed bool, took time.Duration, output []byte, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute+20*cpu)
 	defer cancel()
 	limits := fmt.Sprintf(`ulimit -v 8388608; ulimit -t %d; exec "$0" "$@"`, int(cpu.Seconds())+1)
 	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", limits, b.path}, args...)...)
 	cmd.Dir = b.dir
-	cmd.Env = append(os.Environ(), "PODBERTH_MUTANT="+strconv.Itoa(number), "PODBERTH_MUTANT_HITS="+hits)
+	cmd.Env = append(os.Environ(), "PODBERTH_MUTANT="+mutant, "PODBERTH_MUTANT_HITS="+hits, "PODBERTH_MUTANT_INPUTS="+b.inputs)
 	cmd.WaitDelay = time.Second
 	output, err = cmd.CombinedOutput()
 	if cmd.ProcessState != nil {
@@ -252,7 +293,7 @@ var testNames = regexp.MustCompile(`(?m)^(Test|Fuzz|Example)\w*$`)
 
 // names returns the names of all tests, fuzz targets and examples.
 func (b *binary) names() ([]string, error) {
-	_, _, out, err := b.run(0, "", time.Minute, "-test.list", ".")
+	_, _, out, err := b.run("", "", time.Minute, "-test.list", ".")
 	return testNames.FindAllString(string(out), -1), err
 }
 
@@ -290,19 +331,15 @@ func (b *binary) reaches(pattern string) (functions map[int]bool, passed bool, t
 	if err := os.Remove(hits); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, false, 0, nil, err
 	}
-	if passed, took, output, err = b.run(-1, hits, 10*time.Minute, "-test.run", pattern, "-test.short"); err != nil {
+	if passed, took, output, err = b.run("-1", hits, 10*time.Minute, "-test.run", pattern, "-test.short"); err != nil {
 		return nil, false, 0, nil, err
 	}
-	numbers, err := os.ReadFile(hits)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	_, runs, err := executions(hits)
+	if err != nil {
 		return nil, false, 0, nil, err
 	}
-	functions = map[int]bool{} // a test may start the binary again, which names its functions again
-	for f := range strings.FieldsSeq(string(numbers)) {
-		k, err := strconv.Atoi(f)
-		if err != nil {
-			return nil, false, 0, nil, err
-		}
+	functions = map[int]bool{}
+	for k := range runs {
 		functions[k] = true
 	}
 	return functions, passed, took, output, nil
@@ -336,7 +373,7 @@ func (b *binary) try(number int, reach []int) (noticed bool, err error) {
 		if len(names) == 0 {
 			continue
 		}
-		passed, _, _, err := b.run(number, "", limit, "-test.run", "^("+strings.Join(names, "|")+")$", "-test.failfast", "-test.short")
+		passed, _, _, err := b.run(strconv.Itoa(number), "", limit, "-test.run", "^("+strings.Join(names, "|")+")$", "-test.failfast", "-test.short")
 		if err != nil || !passed {
 			return !passed, err
 		}

@@ -190,9 +190,9 @@ func (x *finder) force(e ast.Expr, value bool, old, new string) {
 	}
 	x.add(e, term, old, new, x.edit(e, func(number int, text string) string {
 		if value {
-			return fmt.Sprintf("(mutantNumber == %d || (%s))", number, text)
+			return fmt.Sprintf("(mutantOn(%d) || (%s))", number, text)
 		}
-		return fmt.Sprintf("(mutantNumber != %d && (%s))", number, text)
+		return fmt.Sprintf("(!mutantOn(%d) && (%s))", number, text)
 	}))
 }
 
@@ -201,14 +201,14 @@ func (x *finder) flip(e ast.Expr, operator, old, new string) {
 		return
 	}
 	x.add(e, operator, old, new, x.edit(e, func(number int, text string) string {
-		return fmt.Sprintf("((mutantNumber == %d) != (%s))", number, text)
+		return fmt.Sprintf("(mutantOn(%d) != (%s))", number, text)
 	}))
 }
 
 // instead evaluates another condition.
 func (x *finder) instead(e ast.Expr, operator, new string) {
 	x.add(e, operator, x.text(e), new, x.edit(e, func(number int, text string) string {
-		return fmt.Sprintf("(mutantNumber == %d && (%s) || mutantNumber != %d && (%s))", number, new, number, text)
+		return fmt.Sprintf("(mutantOn(%d) && (%s) || !mutantOn(%d) && (%s))", number, new, number, text)
 	}))
 }
 
@@ -400,7 +400,7 @@ func (x *finder) room(list []ast.Expr) bool {
 
 func (x *finder) drop(s ast.Stmt) {
 	x.add(s, deletion, x.text(s), "", x.edit(s, func(number int, text string) string {
-		return fmt.Sprintf("if mutantNumber != %d { %s }", number, text)
+		return fmt.Sprintf("if !mutantOn(%d) { %s }", number, text)
 	}))
 }
 
@@ -437,7 +437,7 @@ func (x *finder) results(s *ast.ReturnStmt) {
 		texts[k] = new
 		changed := "return " + strings.Join(texts, ", ")
 		x.add(s, result, x.text(s), changed, x.edit(s, func(number int, text string) string {
-			return fmt.Sprintf("if mutantNumber == %d { %s }; %s", number, changed, text)
+			return fmt.Sprintf("if mutantOn(%d) { %s }; %s", number, changed, text)
 		}))
 	}
 }

@@ -37,6 +37,7 @@ type settings struct {
 	tests      *regexp.Regexp // nil: all
 	list       bool
 	equivalent bool
+	inputs     int
 	rows       bool
 }
 
@@ -49,7 +50,8 @@ func main() {
 	flag.DurationVar(&s.budget, "budget", 0, "begin no further package after this time; 0: no limit")
 	flag.StringVar(&s.keep, "keep", "", "folder to keep the changed source and the test binaries in")
 	flag.BoolVar(&s.list, "list", false, "print the mutations and run nothing")
-	flag.BoolVar(&s.equivalent, "equivalent", false, "run the fuzz targets of equivalent.txt a million times on each of its mutations")
+	flag.BoolVar(&s.equivalent, "equivalent", false, "execute the mutations of equivalent.txt a million times")
+	flag.IntVar(&s.inputs, "inputs", enough, "most inputs of a fuzz target for -equivalent")
 	flag.BoolVar(&s.rows, "rows", false, "print for each row of docs/fidelity a mutation that its test notices")
 	functions := flag.String("functions", "", "mutations of the functions that this expression matches, as Type.Method or Function")
 	tests := flag.String("tests", "", "run the tests that this expression matches")

@@ -11,13 +11,13 @@ import (
 // declared has the declarations of helpers without their bodies' imports, for checking types.
 const declared = `package %s
 
-var mutantNumber int
+func mutantOn(number int) bool { return false }
 
 func mutantPick[T any](number int, mutated, original T) T { return original }
 
 func mutantNever(number int, reached bool) bool { return reached }
 
-func mutantHit(function int) {}
+func mutantRun(function int) {}
 `
 
 // helpers is the file that the changed package gets in addition.
@@ -26,52 +26,156 @@ const helpers = `package %s
 import (
 	mutantOS "os"
 	mutantStrconv "strconv"
+	mutantStrings "strings"
 	mutantSync "sync"
+	mutantAtomic "sync/atomic"
 )
 
-// mutantNumber says which mutation is on: 0 for none. -1 asks for the functions that run, -2 for places that no input reaches.
-var mutantNumber = func() int {
-	n, _ := mutantStrconv.Atoi(mutantOS.Getenv("PODBERTH_MUTANT"))
-	return n
+// mutantNumber says which mutation is on: 0 for none. -1 asks for the functions that run. With a comma, the mutations of mutantSet
+// are on together, places that no input reaches panic, and all of them are counted.
+var mutantNumber, mutantSet = func() (int, []bool) {
+	text := mutantOS.Getenv("PODBERTH_MUTANT")
+	n, err := mutantStrconv.Atoi(text)
+	if err == nil || text == "" {
+		return n, nil
+	}
+	set := make([]bool, %[2]d)
+	for _, f := range mutantStrings.Split(text, ",") {
+		if n, err := mutantStrconv.Atoi(f); err == nil {
+			set[n] = true
+		}
+	}
+	return 0, set
 }()
 
+func mutantOn(number int) bool {
+	return mutantNumber == number || mutantSet != nil && mutantTogether(number)
+}
+
+func mutantTogether(number int) bool {
+	if mutantSet[number] {
+		mutantCount("m", number, &mutantPlaces[number])
+	}
+	return mutantSet[number]
+}
+
 func mutantPick[T any](number int, mutated, original T) T {
-	if mutantNumber == number {
+	if mutantOn(number) {
 		return mutated
 	}
 	return original
 }
 
 func mutantNever(number int, reached bool) bool {
-	if reached && mutantNumber == -2 {
+	if mutantOn(number) && reached {
 		panic("mutation " + mutantStrconv.Itoa(number) + " is reached")
 	}
 	return reached
 }
 
-var mutantHits struct {
-	mutantSync.Mutex
-	seen map[int]bool
+func mutantRun(function int) {
+	if mutantNumber == -1 || mutantSet != nil {
+		mutantCount("f", function, &mutantFunctions[function])
+	}
 }
 
-func mutantHit(function int) {
-	mutantHits.Lock()
-	defer mutantHits.Unlock()
-	if mutantHits.seen[function] {
+var (
+	mutantPlaces    [%[2]d]mutantAtomic.Int64
+	mutantFunctions [%[3]d]mutantAtomic.Int64
+)
+
+var mutantHits struct {
+	mutantSync.Mutex
+	file *mutantOS.File
+	line []byte
+}
+
+// mutantCount writes the first, the 1,000th, the 2,000th execution and so on, up to a million. It takes no memory, because tests measure that.
+func mutantCount(kind string, k int, counter *mutantAtomic.Int64) {
+	const step = 1000
+	n := counter.Add(1)
+	if n != 1 && n %% step != 0 || n > step*step {
 		return
 	}
-	if mutantHits.seen == nil {
-		mutantHits.seen = map[int]bool{}
+	more := int64(step)
+	if n == 1 {
+		more = 1
+	} else if n == step {
+		more = step - 1
 	}
-	mutantHits.seen[function] = true
-	f, err := mutantOS.OpenFile(mutantOS.Getenv("PODBERTH_MUTANT_HITS"), mutantOS.O_APPEND|mutantOS.O_CREATE|mutantOS.O_WRONLY, 0o600)
+	h := &mutantHits
+	h.Lock()
+	defer h.Unlock()
+	var err error
+	if h.file == nil {
+		h.line = make([]byte, 0, 100)
+		h.file, err = mutantOS.OpenFile(mutantOS.Getenv("PODBERTH_MUTANT_HITS"), mutantOS.O_APPEND|mutantOS.O_CREATE|mutantOS.O_WRONLY, 0o600)
+	}
 	if err == nil {
-		_, err = f.WriteString(mutantStrconv.Itoa(function) + "\n")
-		_ = f.Close()
+		h.line = append(h.line[:0], kind...)
+		h.line = mutantStrconv.AppendInt(append(h.line, ' '), int64(k), 10)
+		h.line = mutantStrconv.AppendInt(append(h.line, ' '), more, 10)
+		_, err = h.file.Write(append(h.line, '\n'))
 	}
 	if err != nil {
 		panic(err)
 	}
+}
+`
+
+// inputs is the file that the tests of the changed package get in addition. Fuzz targets get random inputs as well, which takes a tenth of
+// the time that they take from the fuzzing engine.
+const inputs = `package %s
+
+import (
+	mutantRand "math/rand/v2"
+	mutantOS "os"
+	mutantReflect "reflect"
+	mutantStrconv "strconv"
+	mutantStrings "strings"
+	mutantTesting "testing"
+)
+
+func mutantFuzz(f *mutantTesting.F, check any) {
+	first, count, _ := mutantStrings.Cut(mutantOS.Getenv("PODBERTH_MUTANT_INPUTS"), "+")
+	seed, _ := mutantStrconv.ParseUint(first, 10, 64)
+	n, _ := mutantStrconv.Atoi(count)
+	typ := mutantReflect.TypeOf(check)
+	for range n {
+		random := mutantRand.New(mutantRand.NewPCG(seed, 1))
+		seed++
+		var args []any
+		for k := 1; k < typ.NumIn(); k++ {
+			args = append(args, mutantInput(random, typ.In(k)))
+		}
+		f.Add(args...)
+	}
+	f.Fuzz(check)
+}
+
+func mutantInput(random *mutantRand.Rand, typ mutantReflect.Type) any {
+	value := mutantReflect.New(typ).Elem()
+	switch typ.Kind() {
+	case mutantReflect.Bool:
+		value.SetBool(random.IntN(2) == 1)
+	case mutantReflect.Slice, mutantReflect.String:
+		text := make([]byte, random.IntN(200))
+		letters := random.IntN(2) == 1
+		for i := range text {
+			text[i] = byte(random.Uint32())
+			if letters {
+				text[i] = "azAZ019.-/_+:=,<>()[]{} \"'\n"[int(text[i])%%27]
+			}
+		}
+		value.Set(mutantReflect.ValueOf(text).Convert(typ))
+	case mutantReflect.Int, mutantReflect.Int8, mutantReflect.Int16, mutantReflect.Int32, mutantReflect.Int64:
+		value.SetInt(int64(random.Uint64()) >> random.IntN(64))
+	case mutantReflect.Uint, mutantReflect.Uint8, mutantReflect.Uint16, mutantReflect.Uint32, mutantReflect.Uint64:
+		value.SetUint(random.Uint64() >> random.IntN(64))
+	default:
+		panic("no inputs of type " + typ.String())
+	}
+	return value.Interface()
 }
 `
 
@@ -92,9 +196,6 @@ type numbered struct {
 	edit
 	number int
 }
-
-// guarded is the number with which places that no input reaches panic.
-const guarded = -2
 
 // guard makes the place of a mutation panic when an input reaches it: a condition that holds, an error that is returned, or any other
 // statement.
@@ -137,7 +238,7 @@ func (u *unit) rewrite(list []*mutation) map[string][]byte {
 			}
 			at := u.fset.Position(fn.Body.Lbrace).Offset + 1
 			all = append(all, numbered{edit{at, at, func(int, string) string {
-				return fmt.Sprintf(" if mutantNumber == -1 { mutantHit(%d) };", id)
+				return fmt.Sprintf(" mutantRun(%d);", id)
 			}}, 0})
 		}
 		slices.SortStableFunc(all, func(a, b numbered) int {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -88,7 +89,7 @@ func checkRows(root, folder string, b *binary, list []*mutation, ids map[[2]stri
 		}
 		rng.Shuffle(len(candidates), func(i, k int) { candidates[i], candidates[k] = candidates[k], candidates[i] })
 		for _, m := range candidates[:min(mostTries, len(candidates))] {
-			passed, _, _, err := b.run(m.number, "", 2*time.Second+10*took, "-test.run", t.pattern(), "-test.failfast", "-test.short")
+			passed, _, _, err := b.run(strconv.Itoa(m.number), "", 2*time.Second+10*took, "-test.run", t.pattern(), "-test.failfast", "-test.short")
 			if err != nil {
 				return err
 			}
