@@ -8,17 +8,17 @@ import (
 )
 
 // equivalents has the mutations that change nothing that a caller can see, one a line, separated by tabs: file, function,
-// operator, change, which of several such changes in the function, fuzz target or -, class of inputs, reason. "never" before the
-// target says that no input reaches the place.
+// operator, change, which of several such changes in the function, "never" where no input reaches the place and otherwise "-", class of
+// inputs, reason.
 //
 //go:embed equivalent.txt
 var equivalents string
 
 type equivalent struct {
-	key, fuzz, inputs, reason string
-	never                     bool
-	line                      int
-	mutation                  *mutation
+	key, inputs, reason string
+	never               bool
+	line                int
+	mutation            *mutation
 }
 
 func parseEquivalents(text string) (out []equivalent, err error) {
@@ -36,8 +36,10 @@ func parseEquivalents(text string) (out []equivalent, err error) {
 		if _, err := strconv.Atoi(f[4]); err != nil {
 			return nil, fmt.Errorf("equivalent.txt:%d: %w", n, err)
 		}
-		fuzz, never := strings.CutPrefix(f[5], "never ")
-		out = append(out, equivalent{key: strings.Join(f[:5], "\t"), fuzz: fuzz, never: never, inputs: f[6], reason: f[7], line: n})
+		if f[5] != "-" && f[5] != "never" {
+			return nil, fmt.Errorf("equivalent.txt:%d: %q, want - or never", n, f[5])
+		}
+		out = append(out, equivalent{key: strings.Join(f[:5], "\t"), never: f[5] == "never", inputs: f[6], reason: f[7], line: n})
 	}
 	return out, nil
 }

@@ -61,7 +61,7 @@ type finder struct {
 	file     *source
 	function string
 	out      []*mutation
-	skip     map[ast.Node]bool // constants that must stay constants, and sizes that only decide about memory
+	skip     map[ast.Node]bool // constants that must stay constants, sizes that only decide about memory, values beside an error
 }
 
 // find returns all mutations of the package's functions, in the order of the source.
@@ -154,6 +154,13 @@ func (x *finder) visit(n ast.Node) bool {
 			}
 		}
 	case *ast.IfStmt:
+		if b, ok := n.Cond.(*ast.BinaryExpr); ok && b.Op == token.NEQ && x.isError(b.X) && x.info.Types[b.Y].IsNil() {
+			for _, s := range n.Body.List {
+				if r, ok := s.(*ast.ReturnStmt); ok && len(r.Results) > 1 && x.isError(r.Results[len(r.Results)-1]) {
+					x.beside(r)
+				}
+			}
+		}
 		x.condition(n.Cond)
 	case *ast.ForStmt:
 		if n.Cond != nil {
@@ -172,6 +179,24 @@ func (x *finder) visit(n ast.Node) bool {
 		return x.constant(e)
 	}
 	return true
+}
+
+func (x *finder) isError(e ast.Expr) bool {
+	t := x.info.Types[e].Type
+	return t != nil && t.String() == "error"
+}
+
+// failure reports whether an expression makes an error.
+func (x *finder) failure(e ast.Expr) bool {
+	c, ok := e.(*ast.CallExpr)
+	return ok && slices.Contains([]string{"fmt.Errorf", "errors.New"}, x.text(c.Fun))
+}
+
+// beside leaves out the values beside an error, which callers do not read.
+func (x *finder) beside(r *ast.ReturnStmt) {
+	for _, e := range r.Results[:len(r.Results)-1] {
+		x.skip[e] = true
+	}
 }
 
 // condition drops a condition that is one term: it always holds, or never.
@@ -407,13 +432,16 @@ func (x *finder) drop(s ast.Stmt) {
 // results changes the results of a return statement one by one: a condition the other way round, nil for a pointer, slice,
 // map or interface.
 func (x *finder) results(s *ast.ReturnStmt) {
+	if k := len(s.Results) - 1; k > 0 && x.failure(s.Results[k]) {
+		x.beside(s)
+	}
 	if len(s.Results) == 0 {
 		x.drop(s)
 		return
 	}
 	for k, e := range s.Results {
 		tv := x.info.Types[e]
-		if tv.Type == nil || tv.IsNil() {
+		if tv.Type == nil || tv.IsNil() || x.skip[e] {
 			continue
 		}
 		new := ""

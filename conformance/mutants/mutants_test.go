@@ -195,6 +195,8 @@ func TestEquivalent(t *testing.T) {
 	require.EqualError(t, err, "equivalent.txt:1: 2 fields, want 8")
 	_, err = parseEquivalents(line("a", "b", "c", "d", "x", "-", "", ""))
 	require.Error(t, err)
+	_, err = parseEquivalents(line("a", "b", "c", "d", "1", "FuzzA", "", ""))
+	require.EqualError(t, err, `equivalent.txt:1: "FuzzA", want - or never`)
 	gone, err := parseEquivalents(line("a/a.go", "Boundary", "boundary", "a > b -> a >= b", "1", "-", "all", "x"))
 	require.NoError(t, err)
 	_, _, err = split("a", all, gone)
@@ -227,6 +229,61 @@ func TestNever(t *testing.T) {
 		require.Equal(t, !reached, passed, change)
 		require.Equal(t, reached, strings.Contains(string(out), "mutation 1 is reached"), change)
 	}
+}
+
+// The tests and fuzz targets run with equivalent mutations on, and a mutation that they notice is none.
+func TestMillion(t *testing.T) {
+	root := module(t)
+	fuzz := `package a
+
+import "testing"
+
+func FuzzBoundary(f *testing.F) {
+	f.Fuzz(func(t *testing.T, a, b int, text string) {
+		if b > a+1 && !Boundary(a, b) {
+			t.Error(a, b)
+		}
+	})
+}
+`
+	require.NoError(t, os.WriteFile(filepath.Join(root, "a/fuzz_test.go"), []byte(fuzz), 0o644))
+	for change, want := range map[string]string{"a < b -> a <= b": "", "n < 10 -> false": "n < 10 -> false is not equivalent"} {
+		u, err := load(root, "a")
+		require.NoError(t, err)
+		var alike []equivalent
+		for _, m := range u.find() {
+			if m.change() == change {
+				alike = append(alike, equivalent{mutation: m})
+			}
+		}
+		list := []*mutation{alike[0].mutation}
+		b, err := u.build(t.TempDir(), list, u.folder)
+		require.NoError(t, err)
+		x := executer{[]*binary{b}, functions(list), 2 * slice}
+		counts := map[*mutation]int{}
+		_, err = x.execute(alike, counts)
+		if want != "" {
+			require.ErrorContains(t, err, want)
+			continue
+		}
+		require.NoError(t, err)
+		require.Greater(t, counts[list[0]], slice/2, "half of the inputs ask")
+	}
+}
+
+// Mutations of one place are not on together.
+func TestTogether(t *testing.T) {
+	u, err := load(module(t), "a")
+	require.NoError(t, err)
+	var alike []equivalent
+	for _, m := range u.find() {
+		if m.function == "Boundary" {
+			alike = append(alike, equivalent{mutation: m})
+		}
+	}
+	groups := together(alike)
+	require.Len(t, groups, 2)
+	require.Len(t, groups[0], 2, "the return and the boundary")
 }
 
 // Every entry of equivalent.txt names a mutation, and no package has too many.
