@@ -24,7 +24,7 @@ func (d *Decision) StatusObject() metav1.Status {
 	if d.Cause != "" {
 		details.Causes = []metav1.StatusCause{{Type: policyv1.DisruptionBudgetCause, Message: d.Cause}}
 	}
-	if details.Name+string(details.Kind) != "" || details.Causes != nil || details.RetryAfterSeconds != 0 {
+	if details.Kind != "" || details.Causes != nil {
 		s.Details = &details
 	}
 	return s

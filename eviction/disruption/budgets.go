@@ -46,8 +46,8 @@ func NewBudgets(pdbs []*policyv1.PodDisruptionBudget, o BudgetOptions) *Budgets 
 			continue
 		}
 		b.allowed[i] = int64(p.Status.DisruptionsAllowed)
-		s := selectorOf(p)
-		if s == nil || s.Empty() && !o.EmptySelectorMatchesAll {
+		s, err := metav1.LabelSelectorAsSelector(p.Spec.Selector)
+		if err != nil || s.Empty() && !o.EmptySelectorMatchesAll {
 			continue
 		}
 		b.matcher[i] = s
@@ -61,19 +61,6 @@ func NewBudgets(pdbs []*policyv1.PodDisruptionBudget, o BudgetOptions) *Budgets 
 	return b
 }
 
-// selectorOf returns the selector of a budget with the meaning of policy/v1: {} selects all pods. It returns nil for a nil
-// selector and for a selector that cannot be read.
-func selectorOf(p *policyv1.PodDisruptionBudget) labels.Selector {
-	if p.Spec.Selector == nil {
-		return nil
-	}
-	s, err := metav1.LabelSelectorAsSelector(p.Spec.Selector)
-	if err != nil {
-		return nil
-	}
-	return s
-}
-
 // add indexes a budget under the values of one requirement that every selected pod meets. Of several such requirements it
 // takes a requirement with the fewest values.
 func (n *namespace) add(i int32, s labels.Selector) {
@@ -84,7 +71,7 @@ func (n *namespace) add(i int32, s labels.Selector) {
 	var best *labels.Requirement
 	for r := range requirements {
 		q := &requirements[r]
-		if op := q.Operator(); op != selection.In && op != selection.Equals && op != selection.DoubleEquals {
+		if op := q.Operator(); op != selection.In && op != selection.Equals {
 			continue
 		}
 		if best == nil || len(q.ValuesUnsorted()) < len(best.ValuesUnsorted()) {
@@ -121,10 +108,8 @@ func (b *Budgets) AppendMatches(dst []int32, podNamespace string, podLabels map[
 		}
 	}
 	add(ns.rest)
-	if len(ns.byPair) > 0 {
-		for k, v := range podLabels {
-			add(ns.byPair[pair{k, v}])
-		}
+	for k, v := range podLabels {
+		add(ns.byPair[pair{k, v}])
 	}
 	slices.Sort(dst[start:])
 	return dst

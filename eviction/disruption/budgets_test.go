@@ -140,9 +140,9 @@ func TestLedger(t *testing.T) {
 // slowMatches looks at every budget.
 func slowMatches(pdbs []*policyv1.PodDisruptionBudget, o BudgetOptions, pod *v1.Pod) (out []int32) {
 	for i, p := range pdbs {
-		s := selectorOf(p)
+		s, err := metav1.LabelSelectorAsSelector(p.Spec.Selector)
 		switch {
-		case p.Namespace != pod.Namespace || s == nil:
+		case p.Namespace != pod.Namespace || err != nil:
 		case !o.EmptySelectorMatchesAll && (s.Empty() || len(pod.Labels) == 0):
 		case s.Matches(labelSet(pod.Labels)):
 			out = append(out, int32(i))
@@ -242,4 +242,49 @@ func TestRepeatedValue(t *testing.T) {
 	b.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpIn, Values: []string{"web", "web"}}}}
 	budgets := NewBudgets([]*policyv1.PodDisruptionBudget{b}, BudgetOptions{})
 	require.Equal(t, []int32{0}, budgets.AppendMatches(nil, "default", map[string]string{"app": "web"}))
+}
+
+// A budget is found by the values of one requirement, one with the fewest values. Budgets whose selectors require no value
+// are asked about every pod of the namespace.
+func TestIndex(t *testing.T) {
+	of := func(requirements ...metav1.LabelSelectorRequirement) *metav1.LabelSelector {
+		return &metav1.LabelSelector{MatchExpressions: requirements}
+	}
+	in := func(key string, values ...string) metav1.LabelSelectorRequirement {
+		return metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpIn, Values: values}
+	}
+	type test struct {
+		name     string
+		selector *metav1.LabelSelector
+		pairs    []pair
+		rest     bool
+	}
+	testkit.Run(t, []test{
+		{"nil", nil, nil, false},
+		{"every pod", &metav1.LabelSelector{}, nil, true},
+		{"label", &metav1.LabelSelector{MatchLabels: map[string]string{"a": "1"}}, []pair{{"a", "1"}}, false},
+		{"one value of several keys", of(in("a", "1", "2", "3"), in("b", "1"), in("c", "1", "2")), []pair{{"b", "1"}}, false},
+		{"as few values", of(in("a", "1", "2"), in("b", "1", "2")), []pair{{"a", "1"}, {"a", "2"}}, false},
+		{"no value", expression("a", metav1.LabelSelectorOpExists), nil, true},
+		{"a value that is not allowed", expression("a", metav1.LabelSelectorOpNotIn, "1"), nil, true},
+		{"value and no value", of(metav1.LabelSelectorRequirement{Key: "a", Operator: metav1.LabelSelectorOpExists}, in("b", "1", "2")), []pair{{"b", "1"}, {"b", "2"}}, false},
+	}, func(t *testing.T, c test) {
+		b := pdb("b", "", 0)
+		b.Spec.Selector = c.selector
+		space := NewBudgets([]*policyv1.PodDisruptionBudget{b}, BudgetOptions{EmptySelectorMatchesAll: true}).spaces["default"]
+		pairs := map[pair][]int32{}
+		for _, p := range c.pairs {
+			pairs[p] = []int32{0}
+		}
+		require.Equal(t, pairs, space.byPair)
+		require.Equal(t, c.rest, len(space.rest) == 1)
+	})
+}
+
+// What was in the slice before stays, also when no budget can protect the pod.
+func TestAppendMatches(t *testing.T) {
+	b := NewBudgets([]*policyv1.PodDisruptionBudget{pdb("a", "app=x", 0)}, BudgetOptions{})
+	require.Equal(t, []int32{7, 0}, b.AppendMatches([]int32{7}, "default", map[string]string{"app": "x"}))
+	require.Equal(t, []int32{7}, b.AppendMatches([]int32{7}, "default", nil))
+	require.Equal(t, []int32{7}, b.AppendMatches([]int32{7}, "other", map[string]string{"app": "x"}))
 }

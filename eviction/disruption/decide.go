@@ -62,7 +62,7 @@ type Decision struct {
 	Waiting bool
 
 	covering []*policyv1.PodDisruptionBudget
-	by       *policyv1.PodDisruptionBudget // the budget that refuses
+	by       *policyv1.PodDisruptionBudget // the budget that was asked last; if the answer is its refusal, the budget that refuses
 	yielding *policyv1.PodDisruptionBudget // the budget lets the pod leave, but only the version of the pod that was read
 	kind     refusal
 	dryRun   []string // the dry-run options of the request
@@ -217,7 +217,7 @@ func (d *Decision) pin(pod *v1.Pod) {
 func grace(pod *v1.Pod, o *metav1.DeleteOptions) int64 {
 	own := int64(v1.DefaultTerminationGracePeriodSeconds)
 	switch {
-	case pod.DeletionTimestamp != nil && pod.DeletionGracePeriodSeconds != nil:
+	case pod.DeletionGracePeriodSeconds != nil: // the pod is terminating
 		own = *pod.DeletionGracePeriodSeconds
 		if o.GracePeriodSeconds != nil {
 			own = min(own, *o.GracePeriodSeconds)
@@ -257,7 +257,6 @@ func (d *Decision) allows(b *policyv1.PodDisruptionBudget) bool {
 		}
 		*d = d.notNow(kind, 0, cause)
 	default:
-		d.by = nil
 		return true
 	}
 	return false

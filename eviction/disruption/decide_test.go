@@ -118,6 +118,10 @@ func TestDecide(t *testing.T) {
 		{name: "nil selector covers nobody", pod: target(), pdbs: list(pdb("none", "", 0)), code: 201},
 		{name: "unreadable selector is skipped", pod: target(), pdbs: list(with(pdb("bad", "", 0), func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = expression("app", "Bad") })), code: 201},
 		{name: "another namespace", pod: target(), pdbs: list(with(pdb("far", "app=x", 0), func(b *policyv1.PodDisruptionBudget) { b.Namespace = "far" })), code: 201},
+		{name: "one is enough and lets unready pods go", pod: unready(target()), pdbs: list(counted(0, 1, 1, 3)), code: 201, bypass: "Unhealthy", pinned: true},
+		{name: "the first condition of the type counts", pod: target(), pdbs: list(with(counted(0, 3, 2, 3), func(b *policyv1.PodDisruptionBudget) {
+			b.Status.Conditions = []metav1.Condition{{Type: "Other", Status: "False", Reason: "R1", Message: "M1"}, {Type: "DisruptionAllowed", Status: "False", Reason: "R2", Message: "M2"}, {Type: "DisruptionAllowed", Status: "False", Reason: "R3", Message: "M3"}}
+		})), code: 429, message: violates, cause: "The disruption budget x does not allow evicting pods currently (R2): M2", outlook: outlookNotNow},
 		{name: "demands every pod", pod: target(), pdbs: list(counted(0, 3, 3, 3)), code: 429, message: violates, cause: "The disruption budget x needs 3 healthy pods and has 3 currently", outlook: outlookNever},
 	}, func(t *testing.T, c test) {
 		var d Decision
@@ -156,6 +160,10 @@ func TestCharge(t *testing.T) {
 	require.Equal(t, []any{metav1.ConditionFalse, "InsufficientPods"}, []any{d.Charges[0].Status.Conditions[0].Status, d.Charges[0].Status.Conditions[0].Reason})
 	d = Decide(target(), []*policyv1.PodDisruptionBudget{counted(2, 4, 2, 4)}, Request{}, now)
 	require.Empty(t, d.Charges[0].Status.Conditions, "one is left")
+	b = with(counted(1, 3, 2, 3), condition("True", "SufficientPods", ""))
+	testkit.Unchanged(t, func() { d = Decide(target(), []*policyv1.PodDisruptionBudget{b}, Request{}, now) }, b)
+	require.Equal(t, metav1.ConditionFalse, d.Charges[0].Status.Conditions[0].Status)
+	require.Equal(t, []string{"x"}, d.Budgets)
 }
 
 func TestRequests(t *testing.T) {
@@ -198,6 +206,8 @@ func TestRequests(t *testing.T) {
 		require.True(t, d.Allowed())
 		d = Decide(nil, nil, Request{Name: "other", Eviction: r.Eviction}, now)
 		require.EqualValues(t, 400, d.Code, "the name is looked at before the pod")
+		d = Decide(nil, nil, Request{Eviction: &policyv1.Eviction{}}, now)
+		require.EqualValues(t, 400, d.Code, "no name at all")
 		d = Decide(nil, nil, Request{Name: "p", Eviction: r.Eviction}, now)
 		require.Equal(t, []any{int32(404), `pods "p" not found`}, []any{d.Code, d.Message})
 	})
@@ -218,6 +228,8 @@ func TestRequests(t *testing.T) {
 		require.Equal(t, `Eviction.policy "p" is invalid: deleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential: Invalid value: true: can not be set for pod eviction, try after removing the option`, d.Message)
 		require.Equal(t, &metav1.StatusDetails{Name: "p", Group: "policy", Kind: "Eviction", Causes: []metav1.StatusCause{{Type: metav1.CauseTypeFieldValueInvalid, Field: "deleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential",
 			Message: "Invalid value: true: can not be set for pod eviction, try after removing the option"}}}, d.StatusObject().Details)
+		d = Decide(target(), one, options(metav1.DeleteOptions{IgnoreStoreReadErrorWithClusterBreakingPotential: ptr(false)}), now)
+		require.True(t, d.Allowed())
 	})
 	t.Run("preconditions", func(t *testing.T) {
 		d := Decide(target(), one, options(metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: ptr("9")}}), now)
@@ -230,6 +242,8 @@ func TestRequests(t *testing.T) {
 		require.True(t, d.Allowed())
 		d = Decide(phase(v1.PodPending), nil, options(metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: ptr("9")}}), now)
 		require.EqualValues(t, 409, d.Code, "the caller's version is not replaced")
+		d = Decide(phase(v1.PodPending), nil, options(metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr(types.UID("u1"))}}), now)
+		require.Equal(t, &metav1.Preconditions{UID: ptr(types.UID("u1")), ResourceVersion: ptr("1")}, d.Preconditions)
 		d = Decide(unready(target()), []*policyv1.PodDisruptionBudget{counted(0, 2, 2, 3)}, options(metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: ptr("9")}}), now)
 		require.True(t, d.Allowed(), "a pod that may leave because it is not ready is deleted in the version that was read, whatever version the caller demands")
 		require.Equal(t, "1", *d.Preconditions.ResourceVersion)
@@ -328,24 +342,25 @@ func TestDocumentedEviction(t *testing.T) {
 			require.Equal(t, want == 429, BudgetRefuses(&s))
 		}
 		for name, s := range map[string]metav1.Status{
-			"no cause: the API server is busy": {Code: 429, Status: metav1.StatusFailure},
+			"no cause: the API server is busy": {Code: 429, Status: metav1.StatusFailure, Reason: metav1.StatusReasonTooManyRequests},
 			"another cause":                    {Code: 429, Status: metav1.StatusFailure, Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: "Other"}}}},
 			"another code":                     {Code: 403, Status: metav1.StatusFailure, Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: "DisruptionBudget"}}}},
 		} {
 			require.False(t, BudgetRefuses(&s), name)
 		}
+		details := &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: "DisruptionBudget"}}}
+		require.True(t, BudgetRefuses(&metav1.Status{Code: 429, Details: details}), "the code is enough")
+		require.True(t, BudgetRefuses(&metav1.Status{Reason: metav1.StatusReasonTooManyRequests, Details: details}), "the reason is enough")
 	})
 	t.Run("the six steps", func(t *testing.T) {
 		d := Decide(quux, nil, Request{}, now)
 		steps := d.Steps(quux)
-		var actors []string
-		for i, s := range steps {
-			actors = append(actors, s.Actor)
-			require.LessOrEqual(t, s.After, s.Until)
-			require.True(t, i == 0 || steps[i-1].After <= s.After)
+		var out []string
+		for _, s := range steps {
+			out = append(out, fmt.Sprintf("%s to %s: %s", s.After, s.Until, s.Actor))
 		}
-		require.Equal(t, []string{"API server", "kubelet", "control plane", "kubelet", "kubelet", "API server"}, actors)
-		require.Equal(t, 30*time.Second, steps[3].After)
+		require.Equal(t, []string{"0s to 0s: API server", "0s to 30s: kubelet", "0s to 30s: control plane", "30s to 30s: kubelet", "30s to 30s: kubelet", "30s to 30s: API server"}, out)
+		require.Nil(t, d.Steps(nil))
 	})
 	t.Run("troubleshooting", func(t *testing.T) {
 		for _, pdbs := range [][]*policyv1.PodDisruptionBudget{{counted(0, 1, 2, 3)}, {pdb("a", "app=x", 1), pdb("b", "app=x", 1)}, {counted(-1, 3, 2, 3)},
@@ -355,5 +370,34 @@ func TestDocumentedEviction(t *testing.T) {
 			require.Equal(t, []string{"pause the automation that evicts and look into the application", "after waiting, delete the pod directly; budgets do not hold that back"}, r[len(r)-2:])
 			require.Greater(t, len(r), 2)
 		}
+	})
+}
+
+// The details of a status name the object that was refused, and have the causes and the time to wait of a budget.
+func TestStatusObject(t *testing.T) {
+	causes := func(message string) []metav1.StatusCause {
+		return []metav1.StatusCause{{Type: "DisruptionBudget", Message: message}}
+	}
+	type test struct {
+		name    string
+		pod     *v1.Pod
+		pdbs    []*policyv1.PodDisruptionBudget
+		r       Request
+		status  string
+		details *metav1.StatusDetails
+	}
+	testkit.Run(t, []test{
+		{"accepted", target(), nil, Request{}, "Success", nil},
+		{"no pod", nil, nil, Request{Name: "p"}, "Failure", &metav1.StatusDetails{Name: "p", Kind: "pods"}},
+		{"several budgets", target(), []*policyv1.PodDisruptionBudget{pdb("a", "app=x", 5), pdb("b", "app=x", 5)}, Request{}, "Failure", nil},
+		{"exhausted", target(), []*policyv1.PodDisruptionBudget{counted(0, 2, 2, 3)}, Request{}, "Failure", &metav1.StatusDetails{Causes: causes("The disruption budget x needs 2 healthy pods and has 2 currently")}},
+		{"stale", target(), []*policyv1.PodDisruptionBudget{with(counted(5, 3, 2, 3), stale)}, Request{}, "Failure",
+			&metav1.StatusDetails{Causes: causes("The disruption budget x is still being processed by the server."), RetryAfterSeconds: 10}},
+		{"negative", target(), []*policyv1.PodDisruptionBudget{counted(-1, 3, 2, 3)}, Request{}, "Failure", &metav1.StatusDetails{Name: "x", Group: "policy", Kind: "poddisruptionbudget"}},
+		{"conflict", target(), nil, Request{Eviction: &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "p"}, DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: ptr("9")}}}},
+			"Failure", &metav1.StatusDetails{Name: "p", Kind: "Pod"}},
+	}, func(t *testing.T, c test) {
+		d := Decide(c.pod, c.pdbs, c.r, now)
+		require.Equal(t, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: c.status, Code: d.Code, Reason: d.Reason, Message: d.Message, Details: c.details}, d.StatusObject())
 	})
 }

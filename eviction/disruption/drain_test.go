@@ -1,7 +1,6 @@
 package disruption
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -62,6 +61,9 @@ func TestTreat(t *testing.T) {
 		{"local storage before unmanaged", make("", emptyDir), DrainOptions{}, refuses, emptyDirRefused},
 		{"terminating for long", make("", deleted), DrainOptions{SkipWaitForDelete: time.Second}, skip, ""},
 		{"terminating not for so long", make("ReplicaSet/a", deleted), DrainOptions{SkipWaitForDelete: time.Hour}, leave, ""},
+		{"terminating for exactly so long", make("ReplicaSet/a", deleted), DrainOptions{SkipWaitForDelete: time.Minute}, leave, ""},
+		{"terminating for more than a nanosecond", make("ReplicaSet/a", deleted), DrainOptions{SkipWaitForDelete: 1}, skip, ""},
+		{"not terminating", make("ReplicaSet/a"), DrainOptions{SkipWaitForDelete: time.Second}, leave, ""},
 		{"terminating", make("ReplicaSet/a", deleted), DrainOptions{}, leave, ""},
 	}, func(t *testing.T, c test) {
 		got, reason := treat(c.pod, c.o, now)
@@ -79,13 +81,17 @@ func TestSelect(t *testing.T) {
 	pods := []*v1.Pod{place("b", "DaemonSet/a", "n"), place("x", "", "n"), place("far", "", "m"), place("a", "DaemonSet/a", "n"), place("ok", "ReplicaSet/r", "n")}
 	s := Select("n", pods, DrainOptions{}, now)
 	require.Equal(t, [][]Treated{{{pods[4], ""}}, nil, {{pods[0], daemonSetRefused}, {pods[1], unmanagedRefused}, {pods[3], daemonSetRefused}}}, [][]Treated{s.Leaving, s.Skipped, s.Refused})
+	require.Empty(t, s.Warnings)
 	require.Equal(t, []string{
 		"cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore): d/b, d/a",
 		"cannot delete Pods that declare no controller (use --force to override): d/x",
 	}, s.Errors)
 	s = Select("n", pods, DrainOptions{Force: true, IgnoreDaemonSets: true}, now)
-	require.Empty(t, s.Errors)
+	require.Equal(t, Selection{Leaving: []Treated{{pods[1], unmanagedDeleted}, {pods[4], ""}}, Skipped: []Treated{{pods[0], daemonSetSkipped}, {pods[3], daemonSetSkipped}}, Warnings: s.Warnings}, s)
 	require.Equal(t, []string{"ignoring DaemonSet-managed Pods: d/b, d/a", "deleting Pods that declare no controller: d/x"}, s.Warnings)
 	s = Select("n", pods, DrainOptions{PodSelector: labels.SelectorFromSet(labels.Set{"app": "other"})}, now)
-	require.Empty(t, slices.Concat(s.Leaving, s.Skipped, s.Refused))
+	require.Equal(t, Selection{}, s)
+	pods[4].Labels = map[string]string{"app": "other"}
+	s = Select("n", pods, DrainOptions{PodSelector: labels.SelectorFromSet(labels.Set{"app": "other"})}, now)
+	require.Equal(t, Selection{Leaving: []Treated{{pods[4], ""}}}, s)
 }

@@ -10,7 +10,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/podberth/podberth/internal/podinfo"
@@ -90,7 +89,7 @@ func MakePlan(in PlanInput) Plan {
 		p.deleteAll(waiting)
 		return plan
 	}
-	for len(waiting) > 0 {
+	for {
 		p.sync()
 		slices.SortFunc(waiting, leaveOrder)
 		var wave []Planned
@@ -111,7 +110,6 @@ func MakePlan(in PlanInput) Plan {
 			default:
 				if d.kind == exhausted && charged[budgetName(d.by)] {
 					later = append(later, pod) // the budget lets pods leave in this wave, so it may let more leave in the next
-					refusals[pod] = d
 				} else {
 					p.block(pod, d)
 				}
@@ -121,13 +119,12 @@ func MakePlan(in PlanInput) Plan {
 			for _, pod := range later {
 				p.block(pod, refusals[pod])
 			}
-			break
+			return plan
 		}
 		p.replace(wave)
 		plan.Waves = append(plan.Waves, wave)
 		waiting = later
 	}
-	return plan
 }
 
 type planner struct {
@@ -136,7 +133,6 @@ type planner struct {
 	evictions *Evictions
 	plan      *Plan
 	now       time.Time
-	made      int
 }
 
 // sortPods sorts the pods of the nodes into skipped, refused and leaving pods.
@@ -177,11 +173,8 @@ func flagFor(reason string) string {
 }
 
 func (p *planner) request(pod *v1.Pod) Request {
-	r := Request{EveryBudget: p.in.EveryBudget}
-	if p.in.Options.GracePeriodSeconds != nil {
-		r.Eviction = &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}, DeleteOptions: &metav1.DeleteOptions{GracePeriodSeconds: p.in.Options.GracePeriodSeconds}}
-	}
-	return r
+	return Request{EveryBudget: p.in.EveryBudget, Eviction: &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
+		DeleteOptions: &metav1.DeleteOptions{GracePeriodSeconds: p.in.Options.GracePeriodSeconds}}}
 }
 
 func (p *planner) deleteAll(pods []*v1.Pod) {
@@ -209,17 +202,13 @@ func leaveOrder(a, b *v1.Pod) int {
 
 // sync brings the statuses up to date.
 func (p *planner) sync() {
-	if p.in.Scale != nil {
-		p.evictions.Sync(p.present, p.in.Scale, p.now)
-		return
-	}
 	for i, matching := range p.evictions.matching(p.present) {
-		if p.evictions.pdbs[i] == nil {
+		b, err := p.evictions.pdbs[i], p.evictions.errs[i]
+		if b == nil {
 			continue
 		}
-		b, err := p.evictions.pdbs[i], p.evictions.errs[i]
-		if err != nil || !needsScale(b) {
-			s := syncMatching(b, matching, err, nil, p.now)
+		if p.in.Scale != nil || err != nil || !needsScale(b) {
+			s := syncMatching(b, matching, err, p.in.Scale, p.now)
 			p.evictions.set(int32(i), &s.Status)
 			continue
 		}
@@ -247,14 +236,13 @@ func failed(b *policyv1.PodDisruptionBudget) bool {
 	})
 }
 
-// replace removes the evicted pods, syncs the budgets, and then adds the replacements.
+// replace removes the evicted pods and adds their replacements.
 func (p *planner) replace(wave []Planned) {
 	gone := map[*v1.Pod]bool{}
 	for i := range wave {
 		gone[wave[i].Pod] = true
 	}
 	p.present = slices.DeleteFunc(p.present, func(pod *v1.Pod) bool { return gone[pod] })
-	p.sync()
 	for i := range wave {
 		e := &wave[i]
 		if metav1.GetControllerOf(e.Pod) == nil || podinfo.Finished(e.Pod) || e.Pod.DeletionTimestamp != nil {
@@ -265,22 +253,16 @@ func (p *planner) replace(wave []Planned) {
 			e.Replacement, e.Replaced = p.in.Replace(e.Pod)
 		}
 		if e.Replaced {
-			p.present = append(p.present, p.replacement(e.Pod, e.Replacement))
+			p.present = append(p.present, replacement(e.Pod))
 		}
 	}
 }
 
-// replacement returns a new ready pod of the same controller. The name differs from the old pod's, for a StatefulSet too.
-// That is harmless: the sync before has removed the old pod's entry in disruptedPods.
-func (p *planner) replacement(pod *v1.Pod, node string) *v1.Pod {
-	p.made++
-	c := pod.DeepCopy()
-	c.Name = fmt.Sprintf("%s-replacement-%d", pod.Name, p.made)
-	c.UID = types.UID(c.Name)
-	c.Spec.NodeName = node
-	c.DeletionTimestamp = nil
-	c.Status = v1.PodStatus{Phase: v1.PodRunning, Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}}
-	return c
+// replacement returns a new ready pod of the same controller. It has no name, also where a StatefulSet keeps the name: the
+// old pod's entry in disruptedPods is not about it.
+func replacement(pod *v1.Pod) *v1.Pod {
+	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Labels: pod.Labels, OwnerReferences: pod.OwnerReferences},
+		Status: v1.PodStatus{Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}}}
 }
 
 func (p *planner) block(pod *v1.Pod, d Decision) {
@@ -288,11 +270,8 @@ func (p *planner) block(pod *v1.Pod, d Decision) {
 	if d.by != nil {
 		guilty = []*policyv1.PodDisruptionBudget{d.by}
 	}
-	b := Blocked{Pod: pod, Budgets: budgetNames(d.covering), Cause: cmp.Or(d.Cause, d.Message), WaitingHelps: d.Waiting, Proof: Proof(guilty)}
-	if r := d.Remedies(); len(r) > 0 {
-		b.Remedy = r[0]
-	}
-	p.plan.Blocked = append(p.plan.Blocked, b)
+	p.plan.Blocked = append(p.plan.Blocked, Blocked{Pod: pod, Budgets: budgetNames(d.covering), Cause: cmp.Or(d.Cause, d.Message),
+		WaitingHelps: d.Waiting, Remedy: d.Remedies()[0], Proof: Proof(guilty)})
 }
 
 func budgetNames(pdbs []*policyv1.PodDisruptionBudget) (out []string) {

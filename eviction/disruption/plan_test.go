@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/internal/testkit"
 )
@@ -64,6 +66,8 @@ func TestPlan(t *testing.T) {
 		require.Equal(t, []string{"n: cannot delete Pods that declare no controller (use --force to override): default/c1"}, p.Errors)
 		require.Len(t, p.Blocked, 4, "nothing on the node is evicted")
 		require.Equal(t, "--force deletes the pod; nothing creates the pod again", p.Blocked[3].Remedy)
+		require.Equal(t, "the drain of node n does not begin: cannot delete Pods that declare no controller (use --force to override): default/c1", p.Blocked[0].Cause)
+		require.Equal(t, "see the pods that are refused", p.Blocked[0].Remedy)
 	})
 	t.Run("the example with force", func(t *testing.T) {
 		in := example()
@@ -73,6 +77,7 @@ func TestPlan(t *testing.T) {
 		require.Equal(t, []string{"a1 c1 ", "a2 ", "!b1"}, outline(p))
 		b := p.Blocked[0]
 		require.Equal(t, "The disruption budget b needs 1 healthy pods and has 1 currently", b.Cause)
+		require.Equal(t, "raise the replicas above what the budget demands, or lower what it demands: it wants every pod", b.Remedy)
 		require.False(t, b.WaitingHelps)
 		require.Equal(t, []string{"default/b"}, b.Budgets)
 		require.Equal(t, "budget default/b demands 1 healthy pods of 1 expected: 1 - 1 leaves none to disrupt", b.Proof)
@@ -106,7 +111,39 @@ func TestPlan(t *testing.T) {
 	t.Run("without eviction", func(t *testing.T) {
 		in := example()
 		in.Options.Force, in.Options.DisableEviction = true, true
-		require.Equal(t, []string{"a1 a2 b1 c1 "}, outline(MakePlan(in)))
+		slices.Reverse(in.Pods)
+		p := MakePlan(in)
+		require.Equal(t, []string{"a1 a2 b1 c1 "}, outline(p))
+		for i, replaced := range []bool{true, true, true, false} {
+			require.Equal(t, replaced, p.Waves[0][i].Replaced)
+		}
+	})
+	t.Run("finished and terminating pods are not replaced", func(t *testing.T) {
+		in := example()
+		in.Budgets, in.Pods = nil, in.Pods[:3]
+		in.Nodes = []string{"n", "m"}
+		in.Pods[0].Status.Phase = v1.PodSucceeded
+		in.Pods[1].DeletionTimestamp = &metav1.Time{Time: now}
+		p := MakePlan(in)
+		require.Equal(t, []string{"a1 a2 a3 "}, outline(p))
+		for i, replaced := range []bool{false, false, true} {
+			require.Equal(t, replaced, p.Waves[0][i].Replaced)
+		}
+	})
+	t.Run("pods that have left do not count", func(t *testing.T) {
+		in := example()
+		in.Pods = in.Pods[:3]
+		in.Budgets = []*policyv1.PodDisruptionBudget{budget("a", "app=a", "2", "")}
+		in.Replace = func(*v1.Pod) (string, bool) { return "", false }
+		p := MakePlan(in)
+		require.Equal(t, []string{"a1 ", "!a2"}, outline(p))
+		require.Equal(t, "budget default/a demands 2 healthy pods of 2 expected: 2 - 2 leaves none to disrupt", p.Blocked[0].Proof)
+	})
+	t.Run("nil budgets and no controllers", func(t *testing.T) {
+		in := example()
+		in.Options.Force, in.Scale = true, nil
+		in.Budgets = []*policyv1.PodDisruptionBudget{nil, budget("b", "app=b", "1", "")}
+		require.Equal(t, []string{"a1 a2 c1 ", "!b1"}, outline(MakePlan(in)))
 	})
 	t.Run("two budgets", func(t *testing.T) {
 		in := example()
@@ -180,7 +217,64 @@ func TestPlan(t *testing.T) {
 		require.Equal(t, Plan{}, MakePlan(PlanInput{Nodes: []string{"empty"}, Options: DrainOptions{DisableEviction: true}}))
 	})
 	require.Equal(t, "budget default/x expects 0 pods and allows no disruption of that", Proof([]*policyv1.PodDisruptionBudget{counted(0, 0, 0, 0)}))
+	require.Equal(t, "budget default/x demands 5 healthy pods of 3 expected: 3 - 5 leaves none to disrupt", Proof([]*policyv1.PodDisruptionBudget{counted(0, 3, 5, 3)}))
 	require.Empty(t, Proof(nil))
+}
+
+// Without controllers a budget whose numbers depend on them keeps those of its status. Everything else is brought up to
+// date. Other budgets are computed as the disruption controller computes them.
+func TestStatusWithoutControllers(t *testing.T) {
+	ago := func(d time.Duration) metav1.Time { return metav1.NewTime(now.Add(-d)) }
+	pods := []*v1.Pod{on("n", "p0", "x", "ReplicaSet/a"), on("n", "p1", "x", "ReplicaSet/a"), on("n", "p2", "x", "ReplicaSet/a")}
+	unread := pdb("unread", "", 0)
+	unread.Spec.Selector = expression("app", "Bad")
+	type test struct {
+		name   string
+		budget *policyv1.PodDisruptionBudget
+		want   string // expected/desired/current/allowed
+		err    bool
+	}
+	testkit.Run(t, []test{
+		{"nothing demanded", budget("b", "app=x", "", ""), "0/0/2/0", false},
+		{"number", budget("b", "app=x", "1", ""), "3/1/2/1", false},
+		{"percentage", budget("b", "app=x", "50%", ""), "9/1/2/1", false},
+		{"unavailable number", budget("b", "app=x", "", "1"), "9/1/2/1", false},
+		{"unavailable percentage", budget("b", "app=x", "", "50%"), "9/1/2/1", false},
+		{"number beside an unavailable one", budget("b", "app=x", "1", "1"), "9/1/2/1", false},
+		{"selector that cannot be read", with(unread, func(b *policyv1.PodDisruptionBudget) { b.Spec.MaxUnavailable = amount("1") }), "9/1/8/0", true},
+	}, func(t *testing.T, c test) {
+		c.budget.Generation = 4
+		c.budget.Status = policyv1.PodDisruptionBudgetStatus{ExpectedPods: 9, DesiredHealthy: 1, CurrentHealthy: 8, DisruptionsAllowed: 7, ObservedGeneration: 3,
+			DisruptedPods: map[string]metav1.Time{"p0": ago(time.Second), "p1": ago(time.Hour), "gone": ago(0)},
+			Conditions:    []metav1.Condition{{Type: "Other", Reason: policyv1.SyncFailedReason}}}
+		p := &planner{evictions: NewEvictions([]*policyv1.PodDisruptionBudget{nil, c.budget}), present: pods, now: now}
+		p.sync()
+		s := p.evictions.Budgets()[1].Status
+		require.Equal(t, c.want, numbers(s))
+		require.Equal(t, c.err, s.Conditions[1].Reason == policyv1.SyncFailedReason)
+		if !c.err {
+			require.Equal(t, map[string]metav1.Time{"p0": ago(time.Second)}, s.DisruptedPods)
+			require.EqualValues(t, 4, s.ObservedGeneration)
+		}
+	})
+}
+
+// The order within a wave, from first to last.
+func TestLeaveOrder(t *testing.T) {
+	of := func(name, uid string, priority int32, isReady bool) *v1.Pod {
+		p := healthyPod(name, "")
+		p.UID, p.Spec.Priority = types.UID(uid), &priority
+		if !isReady {
+			unready(p)
+		}
+		return p
+	}
+	list := []*v1.Pod{of("b/z", "9", 5, false), of("b/z", "9", -1, true), of("a/z", "9", 0, true), of("b/y", "9", 0, true), of("b/z", "1", 0, true), of("b/z", "2", 0, true), of("a/a", "1", 7, true)}
+	for i, a := range list {
+		for j, b := range list {
+			require.Equal(t, cmp.Compare(i, j), leaveOrder(a, b), "%d and %d", i, j)
+		}
+	}
 }
 
 // random returns a cluster of three nodes with controllers, pods in all states and budgets of all kinds.

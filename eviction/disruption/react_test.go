@@ -29,6 +29,13 @@ func TestReact(t *testing.T) {
 	testkit.Run(t, []test{
 		{"accepted", "until it is gone", answer(target()), target(), awaitDeletion},
 		{"accepted as documented", "200 instead of 201", &metav1.Status{Code: 200}, target(), awaitDeletion},
+		{"below success", "no success", &metav1.Status{Code: 199}, target(), giveUp},
+		{"last code of success", "like the others", &metav1.Status{Code: 299}, target(), awaitDeletion},
+		{"above success", "no success", &metav1.Status{Code: 300}, target(), giveUp},
+		{"code of gone", "it is enough", &metav1.Status{Code: 404}, target(), gone},
+		{"reason of gone", "it is enough", &metav1.Status{Reason: metav1.StatusReasonNotFound}, target(), gone},
+		{"code of a rate limit", "it is enough", &metav1.Status{Code: 429}, target(), askAgain},
+		{"reason of a rate limit", "it is enough", &metav1.Status{Reason: metav1.StatusReasonTooManyRequests}, target(), askAgain},
 		{"gone", "done", answer(nil), target(), gone},
 		{"budget", "without limit", answer(target(), counted(0, 2, 2, 3)), target(), askAgain},
 		{"budget that never lets go", "kubectl does not know", answer(target(), counted(0, 3, 3, 3)), target(), askAgain},

@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -128,9 +129,6 @@ func setCondition(s *policyv1.PodDisruptionBudgetStatus, status metav1.Condition
 }
 
 func matchingPods(b *policyv1.PodDisruptionBudget, pods []*v1.Pod) ([]*v1.Pod, error) {
-	if b.Spec.Selector == nil {
-		return nil, nil
-	}
 	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 	if err != nil {
 		return nil, err
@@ -144,29 +142,25 @@ func matchingPods(b *policyv1.PodDisruptionBudget, pods []*v1.Pod) ([]*v1.Pod, e
 	return out, nil
 }
 
+// numbers returns the expected and the desired number of pods. Beside an error they mean nothing.
 func (s *Synced) numbers(b *policyv1.PodDisruptionBudget, matching []*v1.Pod, scale Scale) (expected, desired int32, err error) {
 	switch {
 	case b.Spec.MaxUnavailable != nil:
-		if expected, err = s.replicas(matching, scale); err != nil {
-			return 0, 0, err
-		}
-		v, err := scaled(b.Spec.MaxUnavailable, expected)
+		expected, v, err := s.scaled(b.Spec.MaxUnavailable, matching, scale)
 		return expected, max(0, expected-v), err
 	case b.Spec.MinAvailable == nil:
 		return 0, 0, nil
 	case b.Spec.MinAvailable.Type == intstr.Int:
 		return int32(len(matching)), b.Spec.MinAvailable.IntVal, nil
 	}
-	if expected, err = s.replicas(matching, scale); err != nil {
-		return 0, 0, err
-	}
-	desired, err = scaled(b.Spec.MinAvailable, expected)
-	return expected, desired, err
+	return s.scaled(b.Spec.MinAvailable, matching, scale)
 }
 
-func scaled(v *intstr.IntOrString, total int32) (int32, error) {
-	n, err := intstr.GetScaledValueFromIntOrPercent(v, int(total), true)
-	return int32(n), err
+// scaled returns S of Sync and the number that v gives for S.
+func (s *Synced) scaled(v *intstr.IntOrString, matching []*v1.Pod, scale Scale) (expected, n int32, err error) {
+	expected, err = s.replicas(matching, scale)
+	of, wrong := intstr.GetScaledValueFromIntOrPercent(v, int(expected), true)
+	return expected, int32(of), cmp.Or(err, wrong)
 }
 
 // replicas returns S of Sync. Each controller counts once.
@@ -185,11 +179,11 @@ func (s *Synced) replicas(matching []*v1.Pod, scale Scale) (int32, error) {
 		}
 		counted[owner.UID] = true
 		if scale == nil {
-			return 0, fmt.Errorf("found no controllers for pod %q", p.Name)
+			return sum, fmt.Errorf("found no controllers for pod %q", p.Name)
 		}
 		uid, n, err := scale(p, *owner)
 		if err != nil {
-			return 0, err
+			return sum, err
 		}
 		if uid == owner.UID || !counted[uid] {
 			counted[uid] = true

@@ -170,8 +170,10 @@ func TestSyncPods(t *testing.T) {
 	b := pdb("b", "app=x", 0)
 	b.Spec.MaxUnavailable = amount("1")
 	s = Sync(b, pods[:1], nil, now)
-	require.Equal(t, "UnmanagedPods", s.Notices[0].Reason)
+	require.Equal(t, []Notice{{"Warning", "UnmanagedPods", "Pods selected by this PodDisruptionBudget have no controller: p--0", nil}}, s.Notices)
 	require.NoError(t, s.Err)
+	s = Sync(b, []*v1.Pod{healthyPod("x", "ReplicaSet/a")}, NewScale([]Workload{workload("ReplicaSet", "a", ptr(int32(1)), "")}), now)
+	require.Empty(t, s.Notices)
 }
 
 // When several budgets select a pod there is one warning with their names. Each budget has its own status all the same.
@@ -185,7 +187,7 @@ func TestSeveralBudgetsNotice(t *testing.T) {
 	both.Labels, one.Labels = map[string]string{"app": "x"}, map[string]string{"app": "z"}
 	e := NewEvictions([]*policyv1.PodDisruptionBudget{a, b, other})
 	var several []Notice
-	for _, s := range e.Sync([]*v1.Pod{both, one}, nil, now) {
+	for _, s := range e.Sync([]*v1.Pod{both, one}, nil, now)[:1] { // the notice is that of budget a
 		several = append(several, slices.DeleteFunc(s.Notices, func(n Notice) bool { return n.Reason != "MultiplePodDisruptionBudgets" })...)
 	}
 	require.Equal(t, []Notice{{"Warning", "MultiplePodDisruptionBudgets", "Several PodDisruptionBudgets select the pod: a, b", both}}, several)
@@ -208,10 +210,12 @@ func TestSyncFailed(t *testing.T) {
 		require.Equal(t, b.Status.DisruptedPods, s.Status.DisruptedPods)
 		c := s.Status.Conditions[0]
 		require.Equal(t, []any{metav1.ConditionFalse, "SyncFailed", want, int64(1)}, []any{c.Status, c.Reason, c.Message, c.ObservedGeneration})
-		require.Equal(t, "Failed to calculate the number of expected pods: "+want, s.Notices[len(s.Notices)-1].Message)
+		require.Equal(t, Notice{"Warning", "CalculateExpectedPodCountFailed", "Failed to calculate the number of expected pods: " + want, nil}, s.Notices[len(s.Notices)-1])
+		require.Equal(t, s, NewEvictions([]*policyv1.PodDisruptionBudget{b}).Sync(pods, scale, now)[0])
 	}
 	none := NewScale(nil)
 	check(`found no controllers for pod "x"`, []*v1.Pod{healthyPod("x", "ReplicaSet/a")}, none)
+	check(`found no controllers for pod "x"`, []*v1.Pod{healthyPod("x", "ReplicaSet/a")}, nil)
 	check(`no matches for kind "Job" in version "batch/v1"`, []*v1.Pod{healthyPod("x", "Job/a")}, none)
 	for kind, resource := range map[string]string{"Job": "jobs.batch", "Redis": "redises.batch", "Proxy": "proxies.batch"} {
 		job := Workload{APIVersion: "batch/v1", Kind: kind, Namespace: "default", Name: "a", UID: "uid-a"}
@@ -225,13 +229,35 @@ func TestSyncFailed(t *testing.T) {
 	b.Spec.Selector = &metav1.LabelSelector{}
 	b.Spec.MaxUnavailable = &intstr.IntOrString{Type: intstr.String, StrVal: "many"}
 	require.Error(t, Sync(b, nil, nil, now).Err)
+	b.Spec.MinAvailable, b.Spec.MaxUnavailable = b.Spec.MaxUnavailable, nil
+	require.Error(t, Sync(b, nil, nil, now).Err)
+	require.EqualError(t, Sync(b, []*v1.Pod{healthyPod("x", "ReplicaSet/a")}, none, now).Err, `found no controllers for pod "x"`, "the controllers are looked for first")
+}
+
+// The wanted number of replicas is asked for once for each controller. Objects that several controllers belong to count once.
+func TestReplicas(t *testing.T) {
+	b := pdb("b", "app=x", 0)
+	b.Spec.MaxUnavailable = amount("1")
+	var asked []string
+	scale := func(pod *v1.Pod, owner metav1.OwnerReference) (types.UID, int32, error) {
+		asked = append(asked, pod.Name+" "+owner.Name)
+		if owner.Name == "alone" {
+			return owner.UID, 10, nil
+		}
+		return "deployment", 3, nil
+	}
+	s := Sync(b, join(replicate(2, "ReplicaSet/alone"), replicate(2, "ReplicaSet/old"), replicate(2, "ReplicaSet/new")), scale, now)
+	require.Equal(t, []string{"p-ReplicaSet-alone-0 alone", "p-ReplicaSet-old-0 old", "p-ReplicaSet-new-0 new"}, asked)
+	require.EqualValues(t, 13, s.Status.ExpectedPods)
 }
 
 func TestWorkloads(t *testing.T) {
 	three := ptr(int32(3))
 	scale := NewScale([]Workload{workload("ReplicationController", "rc", three, ""), workload("ReplicaSet", "rs", three, ""), workload("StatefulSet", "db", three, ""),
 		workload("ReplicaSet", "d-1", ptr(int32(1)), "d"), workload("Deployment", "d", ptr(int32(9)), ""), workload("ReplicaSet", "orphan", three, "gone"),
-		{APIVersion: "example.com/v1", Kind: "Robot", Namespace: "default", Name: "r", UID: "uid-r", Replicas: three}})
+		{APIVersion: "example.com/v1", Kind: "Robot", Namespace: "default", Name: "r", UID: "uid-r", Replicas: three},
+		{APIVersion: "v1", Kind: "Node", Namespace: "default", Name: "n", UID: "uid-n"},
+		{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "default", Name: "db", UID: "uid-other", Replicas: three}})
 	find := func(version, kind, name string, uid types.UID) (types.UID, int32, error) {
 		return scale(healthyPod("x", ""), metav1.OwnerReference{APIVersion: version, Kind: kind, Name: name, UID: uid})
 	}
@@ -256,12 +282,48 @@ func TestWorkloads(t *testing.T) {
 		require.Equal(t, c.uid, uid)
 		require.Equal(t, c.replicas, n)
 	})
-	_, _, err := find("apps/v1", "ReplicaSet", "rs", "other")
-	require.EqualError(t, err, `found no controllers for pod "x"`, "same name with another UID")
-	_, _, err = find("apps/v1", "ReplicaSet", "orphan", "uid-orphan")
-	require.EqualError(t, err, `found no controllers for pod "x"`, "its deployment is gone")
-	_, _, err = find("example.com/v1", "Robot", "other", "uid")
-	require.EqualError(t, err, `found no controllers for pod "x"`)
+	type failure struct {
+		name, version, kind, object, want string
+	}
+	testkit.Run(t, []failure{
+		{"same name with another UID", "apps/v1", "ReplicaSet", "db", `found no controllers for pod "x"`},
+		{"its deployment is gone", "apps/v1", "ReplicaSet", "orphan", `found no controllers for pod "x"`},
+		{"unknown object of a known kind", "example.com/v1", "Robot", "other", `found no controllers for pod "x"`},
+		{"unknown replication controller", "v1", "ReplicationController", "other", `found no controllers for pod "x"`},
+		{"replication controller of a group", "example.com/v1", "ReplicationController", "rc", `no matches for kind "ReplicationController" in version "example.com/v1"`},
+		{"unknown kind", "batch/v1", "Job", "j", `no matches for kind "Job" in version "batch/v1"`},
+		{"no scale", "v1", "Node", "n", "nodes does not implement the scale subresource"},
+	}, func(t *testing.T, c failure) {
+		uid, n, err := find(c.version, c.kind, c.object, "uid-"+types.UID(c.object))
+		require.EqualError(t, err, c.want)
+		require.Zero(t, uid)
+		require.Zero(t, n)
+	})
+}
+
+// Only a ReplicaSet of apps that a Deployment of apps controls counts as its controller.
+func TestControllerOfController(t *testing.T) {
+	for _, c := range []struct {
+		version, kind             string
+		controllerVersion, parent string
+		want                      types.UID
+	}{
+		{"apps/v1", "ReplicaSet", "apps/v1", "Deployment", "uid-parent"},
+		{"apps/v1", "StatefulSet", "apps/v1", "Deployment", "uid-child"},
+		{"example.com/v1", "ReplicaSet", "apps/v1", "Deployment", "uid-child"},
+		{"apps/v1", "ReplicaSet", "apps/v1", "Robot", "uid-child"},
+		{"apps/v1", "ReplicaSet", "example.com/v1", "Deployment", "uid-child"},
+		{"apps/v1", "ReplicaSet", "", "", "uid-child"},
+	} {
+		child := Workload{APIVersion: c.version, Kind: c.kind, Namespace: "default", Name: "child", UID: "uid-child", Replicas: ptr(int32(1))}
+		if c.parent != "" {
+			child.Controller = &metav1.OwnerReference{APIVersion: c.controllerVersion, Kind: c.parent, Name: "parent", UID: "uid-parent"}
+		}
+		parent := Workload{APIVersion: c.controllerVersion, Kind: c.parent, Namespace: "default", Name: "parent", UID: "uid-parent", Replicas: ptr(int32(1))}
+		uid, _, err := NewScale([]Workload{child, parent})(healthyPod("x", ""), metav1.OwnerReference{APIVersion: c.version, Kind: c.kind, Name: "child", UID: "uid-child"})
+		require.NoError(t, err)
+		require.Equal(t, c.want, uid, "%v", c)
+	}
 }
 
 func TestDisruptedPods(t *testing.T) {
@@ -279,6 +341,20 @@ func TestDisruptedPods(t *testing.T) {
 	require.Equal(t, "4/1/2/1", numbers(s.Status), "at exactly two minutes p1 counts again and its entry is still there")
 	require.Equal(t, now, s.Recheck)
 	require.Equal(t, []Notice{{"Warning", "NotDeleted", "Pod was expected by PDB default/b to be deleted but it wasn't", pods[2]}}, s.Notices)
+	s = Sync(b, replicate(1, ""), nil, now)
+	require.Empty(t, s.Notices, "a pod without an entry")
+	require.Empty(t, s.Status.DisruptedPods)
+	require.Equal(t, "1/1/1/0", numbers(Sync(b, replicate(1, ""), nil, time.Time{}).Status), "a pod without an entry is not disrupted, at whatever time")
+}
+
+// Whether a pod is ready is a matter of its first condition of that type alone.
+func TestReady(t *testing.T) {
+	p := healthyPod("p", "")
+	other := v1.PodCondition{Type: v1.PodScheduled, Status: v1.ConditionFalse}
+	p.Status.Conditions = []v1.PodCondition{other, {Type: v1.PodReady, Status: v1.ConditionTrue}, {Type: v1.PodReady, Status: v1.ConditionFalse}}
+	require.True(t, ready(p))
+	p.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionTrue}}
+	require.False(t, ready(p))
 }
 
 func TestConditionTime(t *testing.T) {
@@ -299,6 +375,9 @@ func TestStaleTarget(t *testing.T) {
 	p.Status.Conditions = []v1.PodCondition{{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: "EvictionByEvictionAPI", LastTransitionTime: metav1.NewTime(now)}}
 	require.False(t, StaleTarget(p, now.Add(time.Minute)))
 	require.True(t, StaleTarget(p, now.Add(2*time.Minute)))
+	p.Status.Conditions[0].Status = v1.ConditionFalse
+	require.False(t, StaleTarget(p, now.Add(2*time.Minute)))
+	p.Status.Conditions[0].Status = v1.ConditionTrue
 	p.Status.Conditions[0].Reason = "TerminationByKubelet"
 	require.False(t, StaleTarget(p, now.Add(time.Hour)))
 	p.Status.Conditions[0].Reason = "EvictionByEvictionAPI"
@@ -316,6 +395,8 @@ func TestSelectorFromV1beta1(t *testing.T) {
 	s, err := metav1.LabelSelectorAsSelector(SelectorFromV1beta1(&metav1.LabelSelector{}))
 	require.NoError(t, err)
 	require.False(t, s.Matches(labelSet{"app": "x"}), "{} matched no pod")
-	given := expression("app", metav1.LabelSelectorOpExists)
-	require.Same(t, given, SelectorFromV1beta1(given))
+	require.Equal(t, expression("pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match", metav1.LabelSelectorOpExists), SelectorFromV1beta1(&metav1.LabelSelector{}))
+	for _, given := range []*metav1.LabelSelector{expression("app", metav1.LabelSelectorOpExists), {MatchLabels: map[string]string{"app": "x"}}} {
+		require.Same(t, given, SelectorFromV1beta1(given))
+	}
 }
