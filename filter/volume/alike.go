@@ -19,7 +19,7 @@ func (e *bindingFilter) AppendAlike(dst []byte) ([]byte, bool) {
 	if e.pre.Code == filter.Skip {
 		return key.Len(dst, 0), true
 	}
-	if e.pre.Code != filter.Success || len(e.errs) > 0 || e.unreadable != 0 {
+	if e.pre.Code != filter.Success || len(e.errs) > 0 {
 		return dst, false
 	}
 	dst = key.Len(dst, 1+len(e.bound))

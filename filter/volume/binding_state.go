@@ -277,14 +277,14 @@ func (s *bindingState) Explain(i int) []ClaimProblem {
 	if v == 0 {
 		return out
 	}
-	for k := range e.delayed {
+	for k := range e.delayed { // the last one answers as all of them
 		part := *e
 		part.delayed = e.delayed[:k+1]
 		if w, _ := part.checkDelayed(node, nil); w == v {
 			return append(out, ClaimProblem{Claim: e.delayed[k].claim.Name, Reason: s.Reasons(v)[0]})
 		}
 	}
-	return append(out, ClaimProblem{Reason: s.Reasons(v)[0]})
+	return out
 }
 
 // ClaimProblem is a claim that rejects a node.

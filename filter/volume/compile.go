@@ -58,11 +58,8 @@ func Compile(pod *v1.Pod, objects Objects, o Options) *Pod {
 		if !ok {
 			continue
 		}
-		c := podClaim{name: name, ephemeral: ephemeral}
-		if claim, ok := lookUp(objects.Claims, pod.Namespace, name); ok {
-			c.claim = claim
-		}
-		p.claims = append(p.claims, c)
+		claim, _ := lookUp(objects.Claims, pod.Namespace, name)
+		p.claims = append(p.claims, podClaim{name, ephemeral, claim})
 	}
 	return p
 }

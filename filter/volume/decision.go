@@ -3,6 +3,7 @@ package volume
 import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Decision says which claims of a pod to bind and which to provision when the pod goes to a node. kube-scheduler writes the
@@ -29,9 +30,6 @@ func (s *bindingState) Bindings(i int) (Decision, bool) {
 	d := Decision{Node: node.Name}
 	if e.checkBound(node) != 0 {
 		return Decision{}, false
-	}
-	if len(e.delayed) == 0 {
-		return d, true
 	}
 	v, choices := e.checkDelayed(node, nil)
 	if v != 0 {
@@ -74,10 +72,7 @@ func reserve(pv *v1.PersistentVolume, claim *v1.PersistentVolumeClaim) *v1.Persi
 	}
 	c := pv.DeepCopy()
 	if ref == nil {
-		if c.Annotations == nil {
-			c.Annotations = map[string]string{}
-		}
-		c.Annotations[annBoundByController] = "yes"
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, annBoundByController, "yes")
 	}
 	c.Spec.ClaimRef = &v1.ObjectReference{
 		Kind: "PersistentVolumeClaim", APIVersion: "v1", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID,
@@ -92,10 +87,7 @@ func selectNode(claim *v1.PersistentVolumeClaim, node string) *v1.PersistentVolu
 		return claim
 	}
 	c := claim.DeepCopy()
-	if c.Annotations == nil {
-		c.Annotations = map[string]string{}
-	}
-	c.Annotations[AnnSelectedNode] = node
+	metav1.SetMetaDataAnnotation(&c.ObjectMeta, AnnSelectedNode, node)
 	return c
 }
 

@@ -204,9 +204,6 @@ func (s *limitsState) check(u *slotUsage) resources.Verdict {
 			return noDriver + resources.Verdict(k)
 		}
 	}
-	if !u.csi {
-		return 0
-	}
 	if len(u.faults) > 0 && s.wants(u) && u.limited() {
 		return neighbour + u.faults[0]
 	}
@@ -289,7 +286,7 @@ type DriverCount struct {
 
 func (s *limitsState) Explain(i int) []DriverCount {
 	u := s.usage.slot(i)
-	if u == nil || !u.csi {
+	if u == nil {
 		return nil
 	}
 	var out []DriverCount

@@ -329,7 +329,7 @@ func checkWorld(t *testing.T, seed int64) {
 		kept := NewUsage(w, w.objects())
 		kept.Remove(gone, 0)
 		on := restrictions.On(kept).(*restrictionsState)
-		require.Equal(t, fresh.users, on.users, "usage")
+		require.Equal(t, fresh.used, on.used, "usage")
 		for i := range w.nodes {
 			require.Equal(t, fresh.Check(i), on.Check(i), "usage")
 		}

@@ -51,21 +51,19 @@ func (p *Pod) restrictions() *restrictionsFilter {
 func (e *restrictionsFilter) PreFilter() filter.PreFilterResult { return e.pre }
 
 func (e *restrictionsFilter) On(u *Usage) RestrictionsState {
-	s := &restrictionsState{restrictions: e, cluster: u.cluster, users: make([]int32, len(e.rwop))}
+	s := &restrictionsState{restrictions: e, cluster: u.cluster, used: make([]bool, len(e.rwop))}
 	if e.pre.Code != filter.Success {
 		return s
 	}
-	if e.pod.inline {
-		for i, pods := range u.holders {
-			for _, p := range pods {
-				if diskConflict(e.pod.pod, p) {
-					s.countDisk(i)
-				}
+	for i, pods := range u.holders {
+		for _, p := range pods {
+			if diskConflict(e.pod.pod, p) {
+				s.countDisk(i)
 			}
 		}
 	}
 	for k, name := range e.rwop {
-		if s.users[k] = u.claims[[2]string{e.pod.pod.Namespace, name}]; s.users[k] > 0 {
+		if _, s.used[k] = u.claims[[2]string{e.pod.pod.Namespace, name}]; s.used[k] {
 			s.conflicts++
 		}
 	}
@@ -81,8 +79,8 @@ func (s *restrictionsState) countLedger() {
 		return
 	}
 	for k, name := range e.rwop {
-		if s.users[k] == 0 && l.uses(e.pod.pod, name) {
-			s.users[k] = 1
+		if !s.used[k] && l.uses(e.pod.pod, name) {
+			s.used[k] = true
 			s.conflicts++
 		}
 	}
@@ -107,7 +105,7 @@ type restrictionsState struct {
 	restrictions *restrictionsFilter
 	cluster      filter.Cluster
 	disks        []int32 // by slot, pods with a conflicting disk
-	users        []int32 // by ReadWriteOncePod claim, pods that use the claim on any node
+	used         []bool  // by ReadWriteOncePod claim: whether a pod uses the claim, on any node
 	conflicts    int     // claims in use
 }
 
@@ -151,8 +149,8 @@ func (s *restrictionsState) Reasons(v resources.Verdict) []string {
 // inUse returns the pod's ReadWriteOncePod claims that another pod uses, in the order of the pod's volumes.
 func (s *restrictionsState) inUse() []string {
 	var out []string
-	for k, n := range s.users {
-		if n > 0 {
+	for k, used := range s.used {
+		if used {
 			out = append(out, s.restrictions.rwop[k])
 		}
 	}
@@ -170,7 +168,7 @@ type Holder struct {
 func (s *restrictionsState) Explain(i int) []Holder {
 	var out []Holder
 	e := s.restrictions
-	if i < len(s.disks) && s.disks[i] > 0 && s.cluster.Node(i) != nil {
+	if s.cluster.Node(i) != nil {
 		for p := range s.cluster.Pods(i) {
 			if diskConflict(e.pod.pod, p) {
 				out = append(out, Holder{"", p})
@@ -227,7 +225,7 @@ func (t *restrictionsTrial) Reset() { t.conflicts, t.disks = 0, t.disks[:0] }
 
 func (t *restrictionsTrial) change(p *v1.Pod, i, n int) {
 	e := t.s.restrictions
-	if e.pod.inline && diskConflict(e.pod.pod, p) {
+	if diskConflict(e.pod.pod, p) {
 		t.disks = append(t.disks, diskChange{i, int32(n)})
 	}
 	if e.pod.options.CompareNamespaces && p.Namespace != e.pod.pod.Namespace {
@@ -258,12 +256,8 @@ func exclusive(v *v1.Volume) bool {
 // diskConflict reports whether a volume of the pod and a volume of the other pod must not be attached to one node.
 func diskConflict(pod, other *v1.Pod) bool {
 	for i := range pod.Spec.Volumes {
-		v := &pod.Spec.Volumes[i]
-		if !exclusive(v) {
-			continue
-		}
 		for k := range other.Spec.Volumes {
-			if sameDisk(v, &other.Spec.Volumes[k]) {
+			if sameDisk(&pod.Spec.Volumes[i], &other.Spec.Volumes[k]) {
 				return true
 			}
 		}

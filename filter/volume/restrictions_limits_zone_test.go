@@ -335,6 +335,8 @@ func TestHints(t *testing.T) {
 		a.Spec.Attacher = driver
 		return a
 	}
+	foreign, silent, unlimited := claim("c", "", ""), driver("d", true), csiNode("n", map[string]int32{"d": 1})
+	foreign.Namespace, silent.Spec.StorageCapacity, unlimited.Spec.Drivers[0].Allocatable.Count = "other", nil, nil
 	limit := func(n int32) *storagev1.CSINode { return csiNode("n", map[string]int32{"d": n}) }
 	amount := func(a string) *storagev1.CSIStorageCapacity { return capacityOf("k", "s", a, nil) }
 	type hint func(pod *v1.Pod, old, new any) (bool, error)
@@ -396,6 +398,15 @@ func TestHints(t *testing.T) {
 		{"binding: capacity grew", BindingWouldHelp, self, amount("1Gi"), amount("2Gi"), true},
 		{"binding: capacity published", BindingWouldHelp, self, amount(""), amount("2Gi"), true},
 		{"binding: capacity fell", BindingWouldHelp, self, amount("2Gi"), amount("1Gi"), false},
+		{"binding: driver added", BindingWouldHelp, self, nil, driver("d", false), false},
+		{"binding: driver deleted", BindingWouldHelp, self, driver("d", true), nil, false},
+		{"binding: driver publishes as before", BindingWouldHelp, self, driver("d", true), driver("d", true), false},
+		{"binding: driver publishes neither before nor after", BindingWouldHelp, self, driver("d", false), driver("d", false), false},
+		{"binding: driver does not say any more", BindingWouldHelp, self, driver("d", true), silent, true},
+		{"binding: class deleted", BindingWouldHelp, self, topologies, nil, false},
+		{"binding: CSINode deleted", BindingWouldHelp, self, migrated, nil, false},
+		{"binding: capacity deleted", BindingWouldHelp, self, amount("1Gi"), nil, false},
+		{"binding: the largest volume grew, capacity did not", BindingWouldHelp, self, withMaximum(amount("9Gi"), "1Gi"), withMaximum(amount("9Gi"), "2Gi"), true},
 
 		{"zone: node", ZoneWouldHelp, self, nil, node("n"), true},
 		{"zone: volume added", ZoneWouldHelp, self, nil, zoned("a"), true},
@@ -407,6 +418,23 @@ func TestHints(t *testing.T) {
 		{"zone: other claim", ZoneWouldHelp, self, nil, claim("d", "", ""), false},
 		{"zone: class that waits", ZoneWouldHelp, self, nil, storageClass("s", "d", wait), true},
 		{"zone: class that does not", ZoneWouldHelp, self, nil, storageClass("s", "d", now), false},
+		{"zone: class without a mode", ZoneWouldHelp, self, nil, storageClass("s", "d", nil), false},
+		{"zone: class deleted", ZoneWouldHelp, self, storageClass("s", "d", wait), nil, false},
+		{"zone: volume deleted", ZoneWouldHelp, self, zoned("a"), nil, false},
+		{"zone: volume with the zone in another label", ZoneWouldHelp, self, volume("pv", "", "1Gi", labelled(v1.LabelFailureDomainBetaZone, "a")), zoned("a"), true},
+		{"zone: claim of another namespace", ZoneWouldHelp, self, nil, foreign, false},
+		{"zone: claim deleted", ZoneWouldHelp, self, claim("c", "", ""), nil, false},
+		{"restrictions: claim of another namespace", RestrictionsWouldHelp, self, nil, foreign, false},
+		{"restrictions: claim deleted", RestrictionsWouldHelp, self, claim("c", "", ""), nil, false},
+		{"limits: CSINode deleted", LimitsWouldHelp, self, limit(1), nil, false},
+		{"limits: limit as before", LimitsWouldHelp, self, limit(2), limit(2), false},
+		{"limits: no number in the limit", LimitsWouldHelp, self, nil, unlimited, true},
+		{"limits: no number in the limit before", LimitsWouldHelp, self, unlimited, limit(1), true},
+		{"limits: attachment added", LimitsWouldHelp, self, nil, va("d"), false},
+		{"limits: attachment deleted, volumes that no driver counts", LimitsWouldHelp, inline(pod("p"), v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}), va(""), nil, false},
+		{"limits: claim deleted", LimitsWouldHelp, self, claim("c", "", ""), nil, false},
+		{"limits: claim with an empty name", LimitsWouldHelp, inline(pod("p"), v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}), nil, claim("", "", ""), false},
+		{"limits: pod with local volumes deleted", LimitsWouldHelp, self, placedPod(inline(pod("q"), v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}})), nil, false},
 	}, func(t *testing.T, c test) {
 		got, err := c.hint(c.pod, c.old, c.new)
 		require.NoError(t, err)

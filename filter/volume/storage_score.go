@@ -14,14 +14,11 @@ type storage struct {
 
 func (s *bindingState) Raw(i int) int64 {
 	node := s.cluster.Node(i)
-	if node == nil || len(s.binding.delayed) == 0 || s.binding.checkBound(node) != 0 {
+	if node == nil || s.binding.checkBound(node) != 0 {
 		return 0
 	}
 	var buf [8]choice
-	v, choices := s.binding.checkDelayed(node, buf[:0])
-	if v != 0 {
-		return 0
-	}
+	_, choices := s.binding.checkDelayed(node, buf[:0]) // none when the node is rejected
 	return freeShare(byClass(choices))
 }
 

@@ -148,8 +148,8 @@ func (u *Usage) restrict(pod *v1.Pod, i int, n int32) {
 	}
 	if n > 0 {
 		u.holders[i] = append(u.holders[i], pod)
-	} else if at := slices.IndexFunc(u.holders[i], func(p *v1.Pod) bool { return p.UID == pod.UID && p.Name == pod.Name && p.Namespace == pod.Namespace }); at >= 0 {
-		u.holders[i] = slices.Delete(u.holders[i], at, at+1)
+	} else {
+		u.holders[i] = slices.DeleteFunc(u.holders[i], func(p *v1.Pod) bool { return p.UID == pod.UID && p.Name == pod.Name && p.Namespace == pod.Namespace })
 	}
 }
 

@@ -101,11 +101,7 @@ func (p *Pod) zonal(c *podClaim) (pv *v1.PersistentVolume, reason string) {
 
 func appendZoneRules(dst []zoneRule, pv *v1.PersistentVolume) []zoneRule {
 	for _, key := range zoneKeys {
-		value, ok := pv.Labels[key[0]]
-		if !ok {
-			continue
-		}
-		if values, ok := zoneSet(value); ok {
+		if values, ok := zoneSet(pv.Labels[key[0]]); ok {
 			dst = append(dst, zoneRule{key[0], key[1], values, pv.Name})
 		}
 	}
@@ -188,10 +184,10 @@ func zoned(node *v1.Node) bool {
 // counts. A volume with today's labels does not match a node that has only beta labels.
 func (r *zoneRule) allows(node *v1.Node) bool {
 	value, ok := node.Labels[r.key]
-	if !ok && r.twin != "" {
-		value, ok = node.Labels[r.twin]
+	if !ok {
+		value = node.Labels[r.twin]
 	}
-	return ok && slices.Contains(r.values, value)
+	return slices.Contains(r.values, value) // none of them is empty
 }
 
 func (s *zoneState) Reasons(v resources.Verdict) []string {
