@@ -166,10 +166,9 @@ func (e *bindingFilter) checkDelayed(node *v1.Node, dst []choice) (resources.Ver
 		return e.unreadable, nil
 	}
 	for k := range e.delayed {
-		if d := &e.delayed[k]; d.selected == "" {
-			if c := d.match(node, dst); c != nil {
-				dst = append(dst, choice{claim: d, volume: c})
-			}
+		d := &e.delayed[k]
+		if c := d.match(node, dst); c != nil { // nil for a claim that is being provisioned
+			dst = append(dst, choice{claim: d, volume: c})
 		}
 	}
 	matched := len(dst)
@@ -277,14 +276,12 @@ func (s *bindingState) Explain(i int) []ClaimProblem {
 	if v == 0 {
 		return out
 	}
-	for k := range e.delayed { // the last one answers as all of them
-		part := *e
+	for part, k := *e, 0; ; k++ { // all of them together have the verdict v, if no fewer have
 		part.delayed = e.delayed[:k+1]
 		if w, _ := part.checkDelayed(node, nil); w == v {
 			return append(out, ClaimProblem{Claim: e.delayed[k].claim.Name, Reason: s.Reasons(v)[0]})
 		}
 	}
-	return out
 }
 
 // ClaimProblem is a claim that rejects a node.

@@ -12,6 +12,9 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // A claim is bound when the annotation is there, with any value, and names a volume.
@@ -74,11 +77,12 @@ func TestInTopology(t *testing.T) {
 		return out
 	}
 	n := node("n", zone, "a", rack, "r")
-	for _, c := range []struct {
+	type test struct {
 		name  string
 		terms []topology
 		want  bool
-	}{
+	}
+	testkit.Run(t, []test{
 		{"nothing asked", nil, true},
 		{"empty term", []topology{{}}, false},
 		{"value", []topology{term(zone, "a")}, true},
@@ -90,9 +94,9 @@ func TestInTopology(t *testing.T) {
 		{"the second term", []topology{term(zone, "b"), term(zone, "a")}, true},
 		{"the first term", []topology{term(zone, "a"), term(zone, "b")}, true},
 		{"no term", []topology{term(zone, "b"), term(rack, "s")}, false},
-	} {
-		require.Equal(t, c.want, (&delayedClaim{topologies: c.terms}).inTopology(n), c.name)
-	}
+	}, func(t *testing.T, c test) {
+		require.Equal(t, c.want, (&delayedClaim{topologies: c.terms}).inTopology(n))
+	})
 }
 
 // Of published capacities those of the class count that have nodes and room for the request.
@@ -261,4 +265,19 @@ func first[T any](n int, seq iter.Seq[T]) (out []T) {
 		return len(out) < n
 	})
 	return out
+}
+
+// An affinity that requires nothing reaches every node.
+func TestAffinityWithoutRequirement(t *testing.T) {
+	pv := volume("v", "", "1Gi")
+	pv.Spec.NodeAffinity = &v1.VolumeNodeAffinity{}
+	require.True(t, reaches(nodeAffinity(pv), node("n")))
+}
+
+// A pod with one inline disk among other volumes is restricted, wherever the disk stands.
+func TestInlineDiskAmongOthers(t *testing.T) {
+	local := v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}
+	for _, p := range []*v1.Pod{inline(pod("p"), gcePD("d", false), local), inline(pod("p"), local, gcePD("d", false))} {
+		require.Equal(t, filter.Success, Compile(p, Objects{}, Options{}).Restrictions().PreFilter().Code)
+	}
 }

@@ -72,7 +72,7 @@ func claimName(pod *v1.Pod, v *v1.Volume) (name string, ephemeral, ok bool) {
 	case v.Ephemeral != nil:
 		return pod.Name + "-" + v.Name, true, true
 	}
-	return "", false, false
+	return
 }
 
 // class returns the class of a claim: the old annotation, or else the field, or else "".
@@ -117,9 +117,6 @@ func modeNotSet(name string) string {
 }
 
 func (p *Pod) class(name string) (*storagev1.StorageClass, bool) {
-	if name == "" {
-		return nil, false
-	}
 	return lookUp(p.objects.StorageClasses, "", name)
 }
 

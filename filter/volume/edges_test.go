@@ -62,7 +62,10 @@ func TestDecisionObjects(t *testing.T) {
 	taken.Spec.ClaimRef = &v1.ObjectReference{Namespace: "default", Name: "c", UID: c.UID}
 	named.Spec.ClaimRef = &v1.ObjectReference{Namespace: "default", Name: "c"}
 	volumes, claims := Decision{Node: "n1", Bind: []Match{{c, free}, {c, taken}, {c, named}}, Provision: []*v1.PersistentVolumeClaim{c, d}}.Objects()
-	require.Len(t, volumes, 2)
+	require.Equal(t, []string{"free", "named"}, []string{volumes[0].Name, volumes[1].Name})
+	nameless, strange := claim("x", "s", "1Gi"), volume("strange", "s", "1Gi")
+	nameless.UID, strange.Spec.ClaimRef = "", &v1.ObjectReference{Namespace: "default", Name: "y"}
+	require.NotSame(t, strange, reserve(strange, nameless), "the volume of another claim")
 	require.Equal(t, "yes", volumes[0].Annotations[annBoundByController])
 	require.Empty(t, volumes[1].Annotations, "a user has named the claim")
 	for _, pv := range volumes {

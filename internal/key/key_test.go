@@ -135,6 +135,11 @@ func TestDistinct(t *testing.T) {
 		pod := &v1.Pod{Spec: v1.PodSpec{Affinity: a}}
 		add("pod terms", PodTerms(nil, pod), [2]any{pod.Spec.Affinity.PodAffinity, pod.Spec.Affinity.PodAntiAffinity})
 	}
+	for _, c := range constraints() {
+		add("constraints", Constraints(nil, &v1.Pod{Spec: v1.PodSpec{TopologySpreadConstraints: c}}), c)
+	}
+	owned := &v1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Name: "a", Controller: &controls}}}}
+	add("constraints", Constraints(nil, owned), owned)
 	for group, values := range groups {
 		keys := slices.Sorted(maps.Keys(values))
 		require.NotEmpty(t, keys)
@@ -144,6 +149,18 @@ func TestDistinct(t *testing.T) {
 			}
 		}
 	}
+}
+
+// constraints returns lists of constraints that differ in each field.
+func constraints() (out [][]v1.TopologySpreadConstraint) {
+	var one []v1.TopologySpreadConstraint
+	for _, x := range odd[:3] {
+		one = append(one, v1.TopologySpreadConstraint{TopologyKey: x, MaxSkew: 1}, v1.TopologySpreadConstraint{WhenUnsatisfiable: v1.UnsatisfiableConstraintAction(x), MaxSkew: 2},
+			v1.TopologySpreadConstraint{LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{x: ""}}}, v1.TopologySpreadConstraint{MatchLabelKeys: []string{x}})
+		policy, minDomains := v1.NodeInclusionPolicy(x), int32(len(x))
+		one = append(one, v1.TopologySpreadConstraint{NodeAffinityPolicy: &policy}, v1.TopologySpreadConstraint{NodeTaintsPolicy: &policy}, v1.TopologySpreadConstraint{MinDomains: &minDomains})
+	}
+	return lists(one)
 }
 
 // affinities returns affinities that differ in each field of a term, and have the term at each of the four places.
