@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
 )
@@ -186,6 +187,10 @@ func TestMigratedUnreadable(t *testing.T) {
 	for i, want := range []string{"Error: " + ebsText, "Error: " + gceText, noneToBind} {
 		require.Equal(t, want, verdict(plugins(Compile(p, w.objects(), Options{}), w)[bindingAt], i))
 	}
+	w.claims = append(w.claims, claim("unread", "wait", "1Gi", func(c *v1.PersistentVolumeClaim) {
+		c.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "k", Operator: "Bad"}}}
+	}))
+	require.Equal(t, "Error: "+ebsText, verdict(plugins(Compile(pod("p", "a", "unread"), w.objects(), Options{}), w)[bindingAt], 0), "the first failure")
 	s := Compile(p, w.objects(), Options{}).Binding().On(w)
 	require.Equal(t, []ClaimProblem{{Claim: "a", Volume: "va", Reason: ebsText}}, s.Explain(0), "nothing is decided after a failure")
 	require.Equal(t, []ClaimProblem{{Claim: "b", Volume: "vb", Reason: gceText}}, s.Explain(1))
