@@ -44,22 +44,25 @@ func TestIndex(t *testing.T) {
 		require.Zero(t, x.changedAt(7))
 		name := 0
 		for range 200 {
+			report := []func(){x.TouchNodes, x.Forget}[r.IntN(2)] // of a change of nodes
 			switch n := r.IntN(10); {
 			case n == 0 || len(l.nodes) == 0:
 				name++
 				l.nodes, l.pods = append(l.nodes, testkit.Node(fmt.Sprintf("n%02d", (name*37)%100)).Obj()), append(l.pods, nil)
-				x.TouchNodes()
+				report()
 			case n == 1:
 				l.nodes[r.IntN(len(l.nodes))] = nil
-				x.TouchNodes()
+				report()
 			case n == 2:
 				name++
 				l.nodes[r.IntN(len(l.nodes))] = testkit.Node(fmt.Sprintf("n%02d", (name*37)%100)).Obj()
-				x.TouchNodes()
+				report()
 			case n == 3:
 				i := r.IntN(len(l.nodes))
 				l.pods[i] = nil
+				before := x.forgotten
 				x.Forget()
+				require.Equal(t, before+1, x.forgotten)
 			default:
 				i := r.IntN(len(l.nodes))
 				if k := len(l.pods[i]); k > 0 && r.IntN(3) == 0 {
