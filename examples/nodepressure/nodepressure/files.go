@@ -59,20 +59,16 @@ func misplaced(o options) error {
 // wantedBy returns the flag that reads such a file, "" when that is not known.
 func wantedBy(path string, limits dump.Options) string {
 	data, err := dump.ReadJSON(path, nil, limits)
-	switch {
-	case errors.Is(err, dump.ErrDocuments):
+	if errors.Is(err, dump.ErrDocuments) {
 		if _, err := dump.Read([]string{path}, nil, limits); err == nil {
 			return "-f"
 		}
-		return ""
-	case err != nil:
-		return ""
 	}
 	var file struct {
 		Kind        string
 		Node, State json.RawMessage
 	}
-	if err := json.Unmarshal(data, &file); err != nil {
+	if errors.Join(err, json.Unmarshal(data, &file)) != nil {
 		return ""
 	}
 	switch {

@@ -24,7 +24,6 @@ type setup struct {
 	policy   *pressure.Policy
 	config   pressure.Config // completed
 	reserved overhead.Reservations
-	from     string // what messages call the configuration
 	warnings []string
 }
 
@@ -50,7 +49,6 @@ func loadKubelet(path string, stdin io.Reader, ofInput *dump.Kubelet, goos strin
 			s.warnings = append(s.warnings, u+"; the kubelet ignores it, too")
 		}
 	}
-	s.from = path
 	s.config = pressure.Default(pressure.Config{
 		EvictionHard:                     c.EvictionHard,
 		EvictionSoft:                     c.EvictionSoft,
@@ -86,7 +84,7 @@ func loadKubelet(path string, stdin io.Reader, ofInput *dump.Kubelet, goos strin
 func placed(path string, c pressure.Config, err error) error {
 	var bad *pressure.ConfigError
 	if !errors.As(err, &bad) {
-		return fmt.Errorf("%s: %w", path, err)
+		return err
 	}
 	value := map[string]map[string]string{
 		"evictionHard": c.EvictionHard, "evictionSoft": c.EvictionSoft,

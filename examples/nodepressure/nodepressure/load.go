@@ -71,7 +71,7 @@ func read(o options, stdin io.Reader) (*input, error) {
 	}
 	if node != nil {
 		if in.allocatable, err = overhead.Allocatable(node.Status.Capacity, in.setup.reserved); err != nil {
-			return nil, fmt.Errorf("%s: evictionHard: %w", in.setup.from, err)
+			return nil, err
 		}
 	}
 	var others []string

@@ -100,9 +100,6 @@ func (r *nodeReport) only(t *program.Tables) {
 func observe(in *input) *nodeReport {
 	policy, o := in.setup.policy, in.observation
 	state, d := policy.Observe(in.before, o, in.at)
-	if state.Layout == "" {
-		state.Layout = o.Layout
-	}
 	in.after = state
 	r := &nodeReport{
 		Head: report.HeadOf("NodePressure"), LocalStorage: []victim{}, Node: in.node, At: in.at, Layout: o.Layout, Event: d.Event, RankedFor: in.rank, Allocatable: map[string]string{},

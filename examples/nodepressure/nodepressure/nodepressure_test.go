@@ -217,6 +217,9 @@ func TestSwappedFiles(t *testing.T) {
 		args []string
 		want string
 	}
+	summaryText, err := os.ReadFile(in("disk-single.json"))
+	require.NoError(t, err)
+	at := files(t, map[string]string{"summary.json": string(summaryText)})
 	testkit.Run(t, []test{
 		{"both", []string{"-f", in("memory.json"), "-summary", in("pods.yaml")}, `-summary: Invalid value: "../testdata/pods.yaml": the file goes to -f, it holds ` + objects + "; -summary takes " + summary},
 		{"a summary for -f", []string{"-f", in("memory.json"), "-summary", in("memory.json")}, `-f: Invalid value: "../testdata/memory.json": the file goes to -summary, it holds ` + summary + "; -f takes " + objects},
@@ -225,7 +228,7 @@ func TestSwappedFiles(t *testing.T) {
 		{"pods for -kubelet", []string{"-f", in("pods.yaml"), "-summary", in("memory.json"), "-kubelet", in("pods.yaml")}, `-kubelet: Invalid value: "../testdata/pods.yaml": the file goes to -f`},
 		{"a summary for -kubelet", []string{"-f", in("pods.yaml"), "-summary", in("memory.json"), "-kubelet", in("disk-single.json")}, `-kubelet: Invalid value: "../testdata/disk-single.json": the file goes to -summary`},
 		{"a state for -summary", []string{"-f", in("pods.yaml"), "-summary", in("transition.state")}, `-summary: Invalid value: "../testdata/transition.state": the file goes to -state, it holds what an earlier run has written`},
-		{"a summary for -state", []string{"-f", in("pods.yaml"), "-summary", in("memory.json"), "-state", in("disk-single.json")}, `-state: Invalid value: "../testdata/disk-single.json": the file goes to -summary`},
+		{"a summary for -state", []string{"-f", in("pods.yaml"), "-summary", in("memory.json"), "-state", at("summary.json")}, `-state: Invalid value: "` + at("summary.json") + `": the file goes to -summary`},
 	}, func(t *testing.T, c test) {
 		code, out, errs := nodepressure("", c.args...)
 		require.Equal(t, program.BadInput, code)

@@ -77,7 +77,7 @@ type arrival struct {
 func shown(p *planner.Plan, o options) *rolloutPlan {
 	a := &rolloutPlan{
 		Head:    report.HeadOf("RolloutPlan"),
-		Summary: summary{p.Replaced, 0, p.Evictions, len(p.Again), text(p.Total)},
+		Summary: summary{Replaced: p.Replaced, Evictions: p.Evictions, Again: len(p.Again), Total: text(p.Total)},
 		Steps:   []step{}, Blocked: []planner.Deadlock{}, Skipped: []planner.Skipped{}, Again: []planner.Journey{}, Waiting: []string{},
 	}
 	shows := func(pod string) bool {

@@ -1,0 +1,9 @@
+package nodepressure
+
+import (
+	"testing"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+func TestHelp(t *testing.T) { testkit.Help(t, nodepressure, Flags()) }
