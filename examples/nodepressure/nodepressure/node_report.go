@@ -112,7 +112,7 @@ func observe(in *input) *nodeReport {
 	for i := range d.Thresholds {
 		s := &d.Thresholds[i]
 		r.Thresholds = append(r.Thresholds, thresholdOf(s))
-		if s.Met && (short == nil || d.Acting != nil && s.Actionable && !short.Actionable) {
+		if s.Met && (short == nil || d.Acting != nil && !short.Actionable) {
 			short = s
 		}
 	}

@@ -87,7 +87,7 @@ func refused(c configuration, v release.Version) (out []fieldChange) {
 					switch path += ".scoringStrategy.requestedToCapacityRatio"; {
 					case strategy["type"] == "RequestedToCapacityRatio" && !block:
 						refuse(path, "must be specified when type is RequestedToCapacityRatio", "L11.1")
-					case strategy != nil && strategy["type"] != "RequestedToCapacityRatio" && block:
+					case strategy["type"] != "RequestedToCapacityRatio" && block:
 						refuse(path, "must be nil when type is not RequestedToCapacityRatio", "L11.1")
 					}
 				}

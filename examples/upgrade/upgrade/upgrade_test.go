@@ -104,21 +104,27 @@ func TestRulesTogether(t *testing.T) {
 		"devices":         {gpu, "1.36", "1.35", "default/trains L3.3"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var out, errs bytes.Buffer
-			code := Run([]string{"-f", "-", "-from", c.from, "-to", c.to, "-o", "json"}, strings.NewReader(c.objects), &out, &errs)
-			require.Zero(t, code, errs.String())
-			var a upgradeReport
-			require.NoError(t, json.Unmarshal(out.Bytes(), &a))
-			var got []string
-			for _, p := range a.Pods {
-				got = append(append(got, p.Pod), ids(p.Rules)...)
-			}
-			for _, p := range a.Running {
-				got = append(append(got, p.Pod), ids(p.Rules)...)
-			}
-			require.Equal(t, c.want, strings.Join(got, " "))
+			require.Equal(t, c.want, rulesOf(t, c.objects, c.from, c.to))
 		})
 	}
+}
+
+// rulesOf returns the pods that change, each with its rules.
+func rulesOf(t *testing.T, objects, from, to string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code := Run([]string{"-f", "-", "-from", from, "-to", to, "-o", "json"}, strings.NewReader(objects), &out, &errs)
+	require.Zero(t, code, errs.String())
+	var a upgradeReport
+	require.NoError(t, json.Unmarshal(out.Bytes(), &a))
+	var got []string
+	for _, p := range a.Pods {
+		got = append(append(got, p.Pod), ids(p.Rules)...)
+	}
+	for _, p := range a.Running {
+		got = append(append(got, p.Pod), ids(p.Rules)...)
+	}
+	return strings.Join(got, " ")
 }
 
 func TestConfiguration(t *testing.T) {
@@ -145,7 +151,7 @@ func TestFlags(t *testing.T) {
 	require.Zero(t, code)
 	require.Contains(t, help, "upgrade -f PATH -from VERSION -to VERSION [flags]")
 	for _, c := range []struct{ args, want string }{
-		{"", "-f"},
+		{"", "-f: Required value: at least one file, folder or -"},
 		{"-f ../testdata/cluster.yaml", "-from and -to: both versions are required"},
 		{"-f ../testdata/cluster.yaml -from 1.36", "-from and -to: both versions are required"},
 		{"-f ../testdata/cluster.yaml -from 1.33 -to 1.36", `release "1.33": known are 1.34, 1.35, 1.36 and 1.37`},
