@@ -208,10 +208,8 @@ func (in *input) alerts() []alert {
 		}
 		var asked, offered, largest int64
 		for i := range s.Len() {
-			if s.Node(i) != nil {
-				n := s.Allocatable(i).At(column)
-				asked, offered, largest = resources.Add(asked, s.Requested(i).At(column)), resources.Add(offered, n), max(largest, n)
-			}
+			n := s.Allocatable(i).At(column)
+			asked, offered, largest = resources.Add(asked, s.Requested(i).At(column)), resources.Add(offered, n), max(largest, n)
 		}
 		rest := offered - largest
 		out = append(out, alert{name, number(name, asked), number(name, rest), asked > rest && rest > 0})
