@@ -121,12 +121,5 @@ func (in *input) cost(n int64) string {
 	if in.prices == nil {
 		return fmt.Sprint(n)
 	}
-	text := big.NewRat(n, millionths).FloatString(6)
-	for text[len(text)-1] == '0' {
-		text = text[:len(text)-1]
-	}
-	if text[len(text)-1] == '.' {
-		text = text[:len(text)-1]
-	}
-	return text
+	return strings.TrimRight(strings.TrimRight(big.NewRat(n, millionths).FloatString(6), "0"), ".")
 }
