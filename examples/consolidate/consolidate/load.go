@@ -5,7 +5,6 @@ import (
 	"io"
 	"math/big"
 	"strings"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -52,7 +51,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 	in := &input{nodes: len(objects.Nodes)}
 	x := consolidation.Input{
 		Snapshot: s, Deployments: objects.Deployments, DaemonSets: objects.DaemonSets, Profile: decides, EmptyDirs: o.emptyDirs,
-		Defragment: v1.ResourceName(o.defragment), Now: time.Unix(0, 0),
+		Defragment: v1.ResourceName(o.defragment),
 	}
 	if !o.annotated {
 		x.Hold = consolidation.HeldByAnnotation

@@ -106,7 +106,7 @@ func TestLimitsOfInput(t *testing.T) {
 	_, err := readTypes(options{types: []string{"../testdata/no-nodes.yaml"}})
 	require.EqualError(t, err, "-types: Required value: there is no Node in it")
 	_, out, _ := planning("", "-f", "../testdata/full.yaml", "-types", types, "-o", "json")
-	require.NotContains(t, out, `"price": "0"`)
+	require.Contains(t, out, `"price": "1"`)
 }
 
 // terminal is 60 characters wide.

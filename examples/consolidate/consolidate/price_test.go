@@ -21,16 +21,25 @@ func TestPrices(t *testing.T) {
 	}
 	for _, text := range []string{"", "x", "-1", "-0.000001", "0.0000001", "1000000000.000001", "1e30"} {
 		n.Labels["price"] = text
-		_, err := price(n, "price")
+		got, err := price(n, "price")
+		require.Zero(t, got)
 		require.ErrorContains(t, err, "must be a number from 0 to 1000000000 with at most six decimals", text)
 	}
+}
+
+// A node without the label has no price.
+func TestNoPrice(t *testing.T) {
+	got, err := price(&v1.Node{}, "price")
+	require.Zero(t, got)
+	require.Error(t, err)
 }
 
 // Pods without a node are named in a warning, and input that cannot be read ends the program.
 func TestWarningsOfInput(t *testing.T) {
 	const cluster = "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: '4', pods: '10'}}}\n---\n{apiVersion: v1, kind: PodDisruptionBudget, metadata: {name: b}}\n"
+	const running = "---\n{apiVersion: v1, kind: Pod, metadata: {name: r}, spec: {nodeName: n1}}\n"
 	pending := cluster + "---\n{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {}}\n"
-	_, _, errs := planning(cluster, "-f", "-")
+	_, _, errs := planning(cluster+running, "-f", "-")
 	require.NotContains(t, errs, "without a node")
 	_, _, errs = planning(pending, "-f", "-")
 	require.Contains(t, errs, "warning: 1 pod without a node: the plan leaves them no room\n")
