@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // The forecast is about the threshold that acts, else about the first one that is met, and the ranking about the same signal unless
@@ -17,24 +18,25 @@ import (
 func TestWhatIsForetold(t *testing.T) {
 	const stats = `"memory":{"time":"2026-03-02T08:00:00Z","availableBytes":1048576,"workingSetBytes":4293918720},"fs":{"time":"2026-03-02T08:00:00Z","availableBytes":1,"capacityBytes":100,"inodesFree":1,"inodes":100}`
 	const soft = "evictionHard: {nodefs.available: %s}\nevictionSoft: {memory.available: 1Gi, nodefs.inodesFree: 50%%}\nevictionSoftGracePeriod: {memory.available: 1m, nodefs.inodesFree: 1m}\nevictionMinimumReclaim: {memory.available: 5%%}\n"
-	for _, c := range []struct {
+	type test struct {
 		name, hard, over string
 		args             []string
 		want             string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"disk acts", "10%", "0", nil, "nodefs.available, nodefs.available, nodefs.available"},
 		{"only soft ones are met", "1%", "0", nil, ", memory.available, memory.available"},
 		{"a pod is over its limit", "10%", "2097152", nil, ", memory.available, memory.available"},
 		{"another ranking", "1%", "0", []string{"-rank", "pid.available"}, ", memory.available, pid.available"},
 		{"what acts is ranked", "10%", "0", []string{"-rank", "pid.available"}, "nodefs.available, nodefs.available, nodefs.available"},
-	} {
+	}, func(t *testing.T, c test) {
 		r, errs, _ := answered(t, map[string]string{
 			"summary.json": `{"node":{"nodeName":"n1",` + stats + `},"pods":[{"podRef":{"name":"a","namespace":"default","uid":"u"},"volume":[{"name":"scratch","usedBytes":` + c.over + `}]}]}`,
 			"kubelet.yaml": config + fmt.Sprintf(soft, c.hard),
 		}, c.args...)
 		require.Empty(t, errs)
-		require.NotNil(t, r.Forecast, c.name)
-		require.Equal(t, c.want, fmt.Sprintf("%s, %s, %s", r.Acting, r.Forecast.Signal, r.RankedFor), c.name)
+		require.NotNil(t, r.Forecast)
+		require.Equal(t, c.want, fmt.Sprintf("%s, %s, %s", r.Acting, r.Forecast.Signal, r.RankedFor))
 		for _, x := range r.Thresholds {
 			if x.Signal == "memory.available" {
 				require.Equal(t, "5%", x.MinimumReclaim)
@@ -44,7 +46,7 @@ func TestWhatIsForetold(t *testing.T) {
 				require.Empty(t, x.Target)
 			}
 		}
-	}
+	})
 }
 
 // Pods without a UID are told apart by their names.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // The object of a kubelet has what the program reads, and nothing else.
@@ -16,7 +18,8 @@ func TestKubeletObject(t *testing.T) {
 	const memory, leanMemory = `{` + at + `,"availableBytes":1,"usageBytes":2,"workingSetBytes":3,"rssBytes":4}`, `{` + at + `,"availableBytes":1,"workingSetBytes":3}`
 	const disk, leanDisk = `{` + at + `,` + fs + `}`, `{` + at + `,"usedBytes":4,"inodesUsed":2}`
 	const start = `"startTime":"2026-03-01T08:00:00Z"`
-	for _, c := range []struct{ name, summary, want string }{
+	type test struct{ name, summary, want string }
+	testkit.Run(t, []test{
 		{"empty", `{"node":{}}`, `{"node":{"nodeName":"n1","startTime":null},"pods":null}`},
 		{
 			"full",
@@ -32,14 +35,14 @@ func TestKubeletObject(t *testing.T) {
 				"containers":[{"name":"c",` + start + `,"memory":` + leanMemory + `,"rootfs":` + leanDisk + `,"logs":` + leanDisk + `},{"name":"d",` + start + `}],
 				"volume":[{"name":"v",` + at + `,"usedBytes":4,"inodesUsed":2}]}]}`,
 		},
-	} {
+	}, func(t *testing.T, c test) {
 		k, err := Kubelet("n1", []byte(c.summary), nil)
 		require.NoError(t, err)
 		require.Nil(t, k.Configuration)
 		got, err := json.Marshal(k.Summary)
 		require.NoError(t, err)
-		require.JSONEq(t, c.want, string(got), c.name)
-	}
+		require.JSONEq(t, c.want, string(got))
+	})
 	k, err := Kubelet("n1", nil, []byte(`{"kubeletconfig":{}}`))
 	require.NoError(t, err)
 	require.Nil(t, k.Summary)

@@ -25,13 +25,13 @@ func TestPodsOfTheSummary(t *testing.T) {
 		return p
 	}
 	pods := []*v1.Pod{pod("x", "1", ""), pod("y", "a/y", ""), pod("static", "3", "h"), pod("last", "4", "")}
-	for _, c := range []struct{ name, uid, want string }{
+	for _, c := range []struct{ pod, uid, want string }{
 		{"x", "1", "1"}, {"x", "", "1"}, {"x", "9", ""}, {"other", "1", "1"}, {"y", "1", "1"}, {"y", "9", "a/y"}, {"y", "", "a/y"}, {"static", "h", "3"}, {"static", "9", ""}, {"none", "", ""}, {"none", "9", ""},
 	} {
-		found, others := podStats([]stats.PodStats{{PodRef: stats.PodReference{Namespace: "a", Name: c.name, UID: c.uid}}}, pods)
+		found, others := podStats([]stats.PodStats{{PodRef: stats.PodReference{Namespace: "a", Name: c.pod, UID: c.uid}}}, pods)
 		if c.want == "" {
 			require.Empty(t, found, c)
-			require.Equal(t, []string{"a/" + c.name}, others, c)
+			require.Equal(t, []string{"a/" + c.pod}, others, c)
 			continue
 		}
 		require.Empty(t, others, c)

@@ -16,12 +16,13 @@ import (
 
 // Pods of the default scheduler that are not finished are looked at: those that wait, and those that run and stay.
 func TestWhichPods(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name   string
 		node   string
 		change func(p *v1.Pod)
 		want   summary
-	}{
+	}
+	testkit.Run(t, []test{
 		{"waits", "", func(*v1.Pod) {}, summary{Pending: 1}},
 		{"runs", "n1", func(*v1.Pod) {}, summary{Running: 1}},
 		{"leaves", "n1", func(p *v1.Pod) { p.DeletionTimestamp = &metav1.Time{} }, summary{}},
@@ -31,7 +32,7 @@ func TestWhichPods(t *testing.T) {
 		{"succeeded", "n1", func(p *v1.Pod) { p.Status.Phase = v1.PodSucceeded }, summary{}},
 		{"failed", "", func(p *v1.Pod) { p.Status.Phase = v1.PodFailed }, summary{}},
 		{"other namespace", "", func(p *v1.Pod) { p.Namespace = "other" }, summary{}},
-	} {
+	}, func(t *testing.T, c test) {
 		p := testkit.Pod("p").On(c.node).Obj()
 		p.Namespace = "a"
 		c.change(p)
@@ -39,8 +40,8 @@ func TestWhichPods(t *testing.T) {
 		a := &upgradeReport{}
 		o := options{from: version{release.V1_36}, to: version{release.V1_37}, tables: program.Tables{Namespace: "a"}}
 		require.NoError(t, a.decisions(m, o, io.Discard))
-		require.Equal(t, c.want, a.Summary, c.name)
-	}
+		require.Equal(t, c.want, a.Summary)
+	})
 	bad := &dump.Objects{Nodes: []*v1.Node{{}, {}}}
 	require.Error(t, (&upgradeReport{}).decisions(bad, options{from: version{release.V1_36}, to: version{release.V1_37}}, io.Discard))
 }
