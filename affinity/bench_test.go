@@ -112,26 +112,6 @@ func BenchmarkCount(b *testing.B) {
 	}
 }
 
-func BenchmarkCountInto(b *testing.B) {
-	for _, n := range sizes {
-		l := newLarge(n)
-		for name, p := range shapes() {
-			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
-				e, err := affinity.CompilePods(p, affinity.PodOptions{})
-				if err != nil {
-					b.Fatal(err)
-				}
-				var memo affinity.Memo
-				s := e.CountWith(l, &memo)
-				b.ReportAllocs()
-				for b.Loop() {
-					e.CountInto(s, l, &memo)
-				}
-			})
-		}
-	}
-}
-
 func BenchmarkCountWithoutIndexes(b *testing.B) {
 	l := newLarge(5000)
 	e, _ := affinity.CompilePods(shapes()["host-anti"], affinity.PodOptions{})
@@ -294,6 +274,6 @@ func BenchmarkCountDistinct(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		e.CountInto(s, l, &memo)
+		e.CountWith(l, &memo)
 	}
 }

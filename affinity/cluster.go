@@ -54,8 +54,8 @@ func labelsOf(name string, in Namespaces) (labels map[string]string, known bool)
 	return nil, false
 }
 
-// column is one topology key: the domain of each slot and the counts by domain. A count slice is allocated at the first
-// count of its kind. It may be shorter than the number of domains; the missing counts are 0.
+// column is one topology key: the domain of each slot and the counts by domain. A count slice is nil, with counts of 0,
+// until the first count of its kind.
 type column struct {
 	key    string
 	ids    []int32 // by slot; -1: the node lacks the key
@@ -93,8 +93,8 @@ func countIn[T int32 | int64](counts []T, domain int32) T {
 
 // add adds n to a count and returns the change in the number of counts that are not 0: -1, 0 or 1.
 func (c *column) add(counts *[]int32, domain, n int32) int {
-	if int(domain) >= len(*counts) {
-		*counts = grow(*counts, max(c.values, int(domain)+1))
+	if *counts == nil {
+		*counts = make([]int32, c.values)
 	}
 	p := &(*counts)[domain]
 	before := *p
@@ -111,26 +111,8 @@ func (c *column) add(counts *[]int32, domain, n int32) int {
 }
 
 func (c *column) addScore(domain int32, n int64) {
-	if int(domain) >= len(c.score) {
-		c.score = grow(c.score, max(c.values, int(domain)+1))
+	if c.score == nil {
+		c.score = make([]int64, c.values)
 	}
 	c.score[domain] += n
-}
-
-// grow lengthens counts to n by zeros.
-func grow[T int32 | int64](counts []T, n int) []T {
-	have := len(counts)
-	if n > cap(counts) {
-		longer := make([]T, n)
-		copy(longer, counts)
-		return longer
-	}
-	counts = counts[:n]
-	clear(counts[have:])
-	return counts
-}
-
-// reuse takes the memory of another column's counts.
-func (c *column) reuse(old *column) {
-	c.affinity, c.anti, c.existing, c.score = old.affinity[:0], old.anti[:0], old.existing[:0], old.score[:0]
 }

@@ -13,21 +13,9 @@ func (e *PodEvaluator) Count(cluster Cluster) *State { return e.CountWith(cluste
 // CountWith is Count with a memo that keeps the compiled terms of running pods. It does not use the memo when the cluster
 // has no term sets. A nil memo keeps nothing.
 func (e *PodEvaluator) CountWith(cluster Cluster, m *Memo) *State {
-	s := &State{}
-	e.countInto(s, cluster, m)
-	return s
-}
-
-// countInto is CountWith into the memory of an old state of any evaluator, or of the zero State. The old state and its
-// trials must not be used any more.
-func (e *PodEvaluator) countInto(s *State, cluster Cluster, m *Memo) {
-	*s = State{
-		evaluator: e, cluster: cluster,
-		columns: s.columns[:0], spare: append(s.spare, s.columns...),
-		affinityCols: s.affinityCols[:0], antiCols: s.antiCols[:0], scratch: s.scratch,
-	}
+	s := &State{evaluator: e, cluster: cluster}
 	if e.err != nil {
-		return
+		return s
 	}
 	s.bind()
 	byLabels := len(s.affinity)+len(s.anti)+len(s.preferred)+len(s.preferredAnti) > 0
@@ -43,6 +31,7 @@ func (e *PodEvaluator) countInto(s *State, cluster Cluster, m *Memo) {
 	if byLabels || byTerms {
 		s.countPods(byLabels, byTerms)
 	}
+	return s
 }
 
 // bind resolves the namespaces of the pod's terms and makes the columns of the required terms.

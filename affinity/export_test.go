@@ -30,8 +30,6 @@ func (e *NodeEvaluator) Explain(n *v1.Node) []string { return e.explain(n) }
 
 func (e *NodeEvaluator) RequiredErr() error { return e.required.err }
 
-func (e *PodEvaluator) CountInto(s *State, c Cluster, m *Memo) { e.countInto(s, c, m) }
-
 func (e *PodEvaluator) SelfAll(namespaceLabels map[string]string, known bool) bool {
 	return e.matchesItself(namespaceLabels, known)
 }

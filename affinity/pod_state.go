@@ -19,8 +19,7 @@ type State struct {
 	existingCells          int
 	marks                  int64 // number of contributions to the score
 
-	spare   []column // columns of an earlier count, whose memory is reused
-	scratch Effect   // memo of Count
+	scratch Effect // memo of Count
 }
 
 // column returns the column of a key. It makes the column at the first call for the key.
@@ -33,10 +32,6 @@ func (s *State) columnIndex(key string) int {
 		}
 	}
 	s.columns = append(s.columns, newColumn(s.cluster, key))
-	if n := len(s.spare); n > 0 {
-		s.columns[len(s.columns)-1].reuse(&s.spare[n-1])
-		s.spare = s.spare[:n-1]
-	}
 	return len(s.columns) - 1
 }
 

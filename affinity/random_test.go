@@ -128,9 +128,6 @@ func testRandom(t *testing.T, data []byte) {
 	requireState(t, w, o, s, "plain")
 	var memo affinity.Memo
 	requireState(t, w, o, e.CountWith(index(w), &memo), "indexed")
-	used := count(index(w), pod("d", "app=x", "anti h {}", "anti zone {}", "aff rack {}", "paff 3 h {}"), options)
-	e.CountInto(used, index(w), &memo)
-	requireState(t, w, o, used, "into used memory")
 	sp := e.Count(sparse(w))
 	for i := range w.nodes {
 		require.Equal(t, s.Check(i), sp.Check(2*i))
