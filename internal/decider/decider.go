@@ -30,10 +30,7 @@ func Profile(planner, owner string, p placement.Profile) (placement.Profile, err
 			p.Sampling = placement.AllNodes()
 		}
 	}
-	if errs := p.Validate(nil); len(errs) > 0 {
-		return p, errs.ToAggregate()
-	}
-	return p, nil
+	return p, p.Validate(nil).ToAggregate()
 }
 
 // Schedules reports whether a profile decides about the pod. An empty name of a scheduler is v1.36's default scheduler.
