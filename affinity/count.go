@@ -18,18 +18,16 @@ func (e *PodEvaluator) CountWith(cluster Cluster, m *Memo) *State {
 		return s
 	}
 	s.bind()
-	byLabels := len(s.affinity)+len(s.anti)+len(s.preferred)+len(s.preferredAnti) > 0
-	byTerms := true
-	if p, ok := cluster.(view.PodSets); ok && byLabels {
-		s.countSets(p)
-		byLabels = false
+	podSets, hasPodSets := cluster.(view.PodSets)
+	if hasPodSets {
+		s.countSets(podSets)
 	}
-	if t, ok := cluster.(view.TermSets); ok {
-		s.countTermSets(t, m)
-		byTerms = false
+	termSets, hasTermSets := cluster.(view.TermSets)
+	if hasTermSets {
+		s.countTermSets(termSets, m)
 	}
-	if byLabels || byTerms {
-		s.countPods(byLabels, byTerms)
+	if !hasPodSets || !hasTermSets {
+		s.countPods(!hasPodSets, !hasTermSets)
 	}
 	return s
 }

@@ -19,7 +19,7 @@ type set struct {
 }
 
 func index(w *world) *indexed {
-	x := &indexed{world: w}
+	x := &indexed{world: w, terms: []set{{}}} // the first term set has no pods any more
 	byLabels, byTerms := map[string]int{}, map[string]int{}
 	for i := range w.nodes {
 		for _, p := range w.pods[i] {

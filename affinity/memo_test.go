@@ -2,6 +2,7 @@ package affinity_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,4 +32,79 @@ func TestAppendKeyTerms(t *testing.T) {
 		keys[string(key)] = true
 		require.Equal(t, k < terms, len(matched) == 1)
 	}
+}
+
+// TestAppendKey: pods with equal keys have equal counts, no key begins with another one, and the matched term sets are those with a
+// term that matches the pod. A memo changes nothing.
+func TestAppendKey(t *testing.T) {
+	equal := 0
+	var memo affinity.Memo
+	for seed := range int64(testkit.Rounds(3000)) {
+		src := newSource(bytes(seed))
+		w, p := src.world(), src.pod()
+		q, other := p.DeepCopy(), src.pod()
+		switch src.Below(6) {
+		case 0:
+			q.Namespace = other.Namespace
+		case 1:
+			q.Spec.Affinity = other.Spec.Affinity
+		default:
+			q.Labels = other.Labels
+		}
+		x := index(w)
+		keyOf := func(p *v1.Pod) (string, *affinity.State) {
+			e, _ := affinity.CompilePods(p, affinity.PodOptions{})
+			key, matched := e.AppendKey([]byte("x"), []int32{-1}, x, &memo)
+			again, _ := e.AppendKey([]byte("x"), nil, x, nil)
+			require.Equal(t, string(again), string(key), "seed %d: memo", seed)
+			want := []int32{-1}
+			for id := range x.terms {
+				if rep := x.terms[id].rep; rep != nil && affinity.CompileTerms(rep).Which(p, w.namespaces[p.Namespace]) != 0 {
+					want = append(want, int32(id))
+				}
+			}
+			require.Equal(t, want, matched, "seed %d: matched", seed)
+			return string(key), e.Count(x)
+		}
+		pKey, pState := keyOf(p)
+		qKey, qState := keyOf(q)
+		if pKey != qKey {
+			require.False(t, strings.HasPrefix(pKey, qKey) || strings.HasPrefix(qKey, pKey), "seed %d: prefix", seed)
+			continue
+		}
+		equal++
+		for i := range w.nodes {
+			require.Equal(t, pState.Check(i), qState.Check(i), "seed %d", seed)
+			require.Equal(t, pState.Raw(i), qState.Raw(i), "seed %d", seed)
+		}
+		require.Equal(t, pState.Skip(), qState.Skip(), "seed %d", seed)
+		require.Equal(t, pState.SkipScore(), qState.SkipScore(), "seed %d", seed)
+	}
+	require.Greater(t, equal, testkit.Rounds(3000)/10)
+}
+
+// TestNodeKeys: pods with different node affinity have different keys, and no key begins with another one.
+func TestNodeKeys(t *testing.T) {
+	prefer := func(list []v1.PreferredSchedulingTerm) *v1.NodeAffinity {
+		return &v1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: list}
+	}
+	in := exprs(req("zone", "In", "a"))
+	keys := map[string]int{}
+	for k, a := range []*v1.NodeAffinity{nil, {}, {RequiredDuringSchedulingIgnoredDuringExecution: terms()}, {RequiredDuringSchedulingIgnoredDuringExecution: terms(in)},
+		prefer([]v1.PreferredSchedulingTerm{}), prefer([]v1.PreferredSchedulingTerm{{Weight: 1, Preference: in}}), prefer([]v1.PreferredSchedulingTerm{{Weight: 2, Preference: in}}),
+		prefer([]v1.PreferredSchedulingTerm{{Weight: 1}}), prefer([]v1.PreferredSchedulingTerm{{Weight: 1}, {Weight: 1, Preference: in}})} {
+		for n, selector := range []map[string]string{nil, {"a": "b"}, {"a": "b", "c": ""}} {
+			p := pod("d", "")
+			p.Spec.NodeSelector, p.Spec.Affinity = selector, &v1.Affinity{NodeAffinity: a}
+			key := string(affinity.AppendNodeKey(nil, p))
+			for other, at := range keys {
+				require.False(t, strings.HasPrefix(key, other) || strings.HasPrefix(other, key), "%d and %d", at, 10*k+n)
+			}
+			keys[key] = 10*k + n
+			require.Equal(t, "x"+key, string(affinity.AppendNodeKey([]byte("x"), p)))
+		}
+	}
+	with, without := pod("d", ""), pod("d", "")
+	with.Spec.Affinity = &v1.Affinity{}
+	require.Equal(t, affinity.AppendNodeKey(nil, without), affinity.AppendNodeKey(nil, with), "no node affinity")
 }

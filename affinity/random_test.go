@@ -11,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/release"
 )
 
@@ -128,6 +129,14 @@ func testRandom(t *testing.T, data []byte) {
 	requireState(t, w, o, s, "plain")
 	var memo affinity.Memo
 	requireState(t, w, o, e.CountWith(index(w), &memo), "indexed")
+	requireState(t, w, o, e.Count(struct {
+		*world
+		view.PodSets
+	}{w, index(w)}), "only pod sets")
+	requireState(t, w, o, e.Count(struct {
+		*world
+		view.TermSets
+	}{w, index(w)}), "only term sets")
 	sp := e.Count(sparse(w))
 	for i := range w.nodes {
 		require.Equal(t, s.Check(i), sp.Check(2*i))
@@ -217,10 +226,7 @@ func requireSignatures(t *testing.T, w *world, s *affinity.State) {
 }
 
 func TestRandom(t *testing.T) {
-	if testing.Short() { // the race detector is run with short, and this test has one goroutine
-		t.Skip("slow under the race detector")
-	}
-	for seed := range int64(6000) {
+	for seed := range int64(testkit.Rounds(6000)) {
 		if !t.Run(fmt.Sprint(seed), func(t *testing.T) { testRandom(t, bytes(seed)) }) {
 			return
 		}

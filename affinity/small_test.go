@@ -2,6 +2,7 @@ package affinity
 
 import (
 	"fmt"
+	"hash/fnv"
 	"math/bits"
 	"slices"
 	"testing"
@@ -43,6 +44,12 @@ func TestPairBit(t *testing.T) {
 		all |= b
 	}
 	require.Equal(t, ^uint64(0), all)
+	for _, pair := range [][2]string{{"", ""}, {"app", "web"}, {"app", ""}, {"example.com/tier", "back=end"}} {
+		h := fnv.New64a()
+		_, err := fmt.Fprintf(h, "%s=%s", pair[0], pair[1])
+		require.NoError(t, err)
+		require.Equal(t, uint64(1)<<(h.Sum64()>>58), pairBit(pair[0], pair[1]), "%q", pair)
+	}
 	require.NotEqual(t, pairsOf(map[string]string{"ab": "c", "x": "y"}), pairsOf(map[string]string{"a": "bc", "x": "y"}))
 }
 
@@ -81,4 +88,54 @@ func TestExplainFields(t *testing.T) {
 	node := &v1.Node{}
 	node.Name = "n1"
 	require.Equal(t, []string{"term 1: does not hold: metadata.name in (n2)", "term 2: does not hold: metadata.name notin (n1)"}, s.explain(nil, "term", node))
+}
+
+// A memo compiles the terms of a set once for each representative. It keeps no set with a negative id or an id that is too large.
+func TestMemoTerms(t *testing.T) {
+	rep := func() *v1.Pod {
+		anti := &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: "zone"}}}
+		return &v1.Pod{Spec: v1.PodSpec{Affinity: &v1.Affinity{PodAntiAffinity: anti}}}
+	}
+	first, second := rep(), rep()
+	for id, kept := range map[int32]bool{-1: false, 0: true, 7: true, remembered - 1: true, remembered: false, remembered + 1: false} {
+		var m Memo
+		compiled := m.terms(id, first)
+		require.Equal(t, 1, compiled.size(), "set %d", id)
+		require.Equal(t, kept, compiled == m.terms(id, first), "set %d", id)
+		require.NotSame(t, compiled, m.terms(id, second), "set %d: another representative", id)
+		if kept {
+			require.Len(t, m.entries, int(id)+1)
+			m.terms(id/2, first)
+			require.Len(t, m.entries, int(id)+1, "a smaller id needs no more memory")
+		} else {
+			require.Empty(t, m.entries)
+		}
+	}
+	require.Equal(t, 1, (*Memo)(nil).terms(3, first).size())
+}
+
+// Keys ends when its caller breaks off.
+func TestKeysBreak(t *testing.T) {
+	s := &State{columns: []column{{key: "zone", unique: true}, {key: "rack"}}}
+	for key, single := range s.Keys {
+		require.Equal(t, "zone", key)
+		require.True(t, single)
+		break
+	}
+}
+
+// A count that no pod changes takes no memory.
+func TestCountMemory(t *testing.T) {
+	s := &State{}
+	made := func(c cell) [4]bool {
+		col := &column{values: 1}
+		s.count(col, &c, 0, 1)
+		return [4]bool{col.affinity != nil, col.anti != nil, col.existing != nil, col.score != nil}
+	}
+	require.Equal(t, [4]bool{}, made(cell{}))
+	require.Equal(t, [4]bool{true, false, false, false}, made(cell{affinity: 1}))
+	require.Equal(t, [4]bool{false, true, false, false}, made(cell{anti: 1}))
+	require.Equal(t, [4]bool{false, false, true, false}, made(cell{existing: 1}))
+	require.Equal(t, [4]bool{false, false, false, true}, made(cell{marks: 1}))
+	require.Equal(t, [4]bool{true, true, true, true}, made(cell{affinity: 2, anti: 2, existing: 2, marks: 2}))
 }

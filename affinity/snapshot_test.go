@@ -2,6 +2,7 @@ package affinity_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,15 +12,13 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // TestSnapshot: the indexes of package cluster give the answers of the plain world, also after pods came and left, and the
 // state follows these changes.
 func TestSnapshot(t *testing.T) {
-	if testing.Short() { // the race detector is run with short, and this test has one goroutine
-		t.Skip("slow under the race detector")
-	}
-	for seed := range int64(1500) {
+	for seed := range int64(testkit.Rounds(1500)) {
 		src := newSource(bytes(seed))
 		w := src.world()
 		objects := cluster.Objects{Nodes: w.nodes}
@@ -92,4 +91,53 @@ func TestManyNamespaces(t *testing.T) {
 	for _, c := range []affinity.Cluster{w, index(w)} {
 		require.Equal(t, "n1:anti n2:ok n3:ok n4:ok", verdicts(w, count(c, p, affinity.PodOptions{}).Check))
 	}
+}
+
+// asked counts how often an index is asked for pod sets.
+type asked struct {
+	*indexed
+	times int
+}
+
+func (a *asked) PodSets(namespace, key, value string, yield func(id int32)) {
+	a.times++
+	a.indexed.PodSets(namespace, key, value, yield)
+}
+
+// TestPodSetsAsked: a count asks the index once for each value and namespace of a term, once for all namespaces where there are more
+// than 16, and about one of the required affinity terms only.
+func TestPodSetsAsked(t *testing.T) {
+	w := tableWorld()
+	for i := range 40 {
+		w.namespace(fmt.Sprint("t", i), map[bool]string{true: "team=16"}[i < 16])
+	}
+	for i := range 17 {
+		w.namespace(fmt.Sprint("u", i), "team=17")
+	}
+	type test struct {
+		name, terms string
+		times       int
+	}
+	testkit.Run(t, []test{
+		{"no terms", "", 0},
+		{"one term", "anti h app=x", 1},
+		{"two values", "anti h app=x|y", 2},
+		{"no value", "anti h tier", 1},
+		{"no pod", "anti h nil", 0},
+		{"two namespaces", "anti h app=x ns=d,o", 2},
+		{"16 namespaces", "anti h app=x nssel=team=16", 16},
+		{"17 namespaces", "anti h app=x nssel=team=17", 1},
+		{"every namespace", "anti h app=x nssel={}", 1},
+		{"two anti-affinity terms", "anti h app=x;anti zone app=y", 2},
+		{"two affinity terms", "aff h app=x;aff zone app=y", 1},
+		{"preferred terms", "paff 1 h app=x;paff 2 h app=y;panti 3 h app=z", 3},
+	}, func(t *testing.T, tc test) {
+		var terms []string
+		if tc.terms != "" {
+			terms = strings.Split(tc.terms, ";")
+		}
+		a := &asked{indexed: index(w)}
+		count(a, pod("d", "", terms...), affinity.PodOptions{})
+		require.Equal(t, tc.times, a.times)
+	})
 }

@@ -181,7 +181,6 @@ func sample(list []*mutation, n int, seed int64, folder string) []*mutation {
 var beside = map[string][]string{
 	"devices":                  {"devices/cel"},
 	"internal/balance":         {"score"},
-	"internal/podclaims":       {"planning/failures", "planning/consolidation"},
 	"internal/reslist":         {"admission"},
 	"internal/semantic":        {"admission"},
 	"internal/tolerations":     {"taints", "admission"},
