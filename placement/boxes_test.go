@@ -60,8 +60,7 @@ func decideByBoxes(t *testing.T, w *world, profile Profile) {
 	for _, i := range s.Order() {
 		require.NoError(t, s.Set(w.machine(s.Node(int(i)).Name)))
 	}
-	with, err := New(s, profile)
-	require.NoError(t, err)
+	with := w.plan(t, s, profile)
 	var running []*v1.Pod
 	for step := range 500 {
 		switch w.r.IntN(12) {

@@ -3,6 +3,7 @@ package placement
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,8 +16,11 @@ import (
 // asked counts how often a plan asks the plugins of a profile to prepare an answer, by plugin.
 type asked map[string]int
 
-func (a asked) profile() Profile {
-	profile := DefaultProfile()
+func (a asked) profile() Profile { return a.over(DefaultProfile()) }
+
+// over returns a profile whose plugins count their calls.
+func (a asked) over(profile Profile) Profile {
+	profile.Filters, profile.Scores = slices.Clone(profile.Filters), slices.Clone(profile.Scores)
 	done := map[*Plugin]*Plugin{}
 	for k, p := range profile.Filters {
 		done[p] = a.plugin(p)

@@ -22,7 +22,7 @@ func TestReuseChangesNothing(t *testing.T) {
 	}
 	shared := 0
 	for seed := range seeds {
-		shared += play(t, rand.New(rand.NewPCG(uint64(seed), 1)), fmt.Sprint("seed ", seed), 60)
+		shared += play(t, &world{r: rand.New(rand.NewPCG(uint64(seed), 1))}, fmt.Sprint("seed ", seed), 60)
 	}
 	require.Greater(t, shared, seeds*5, "decisions that used shared work")
 }
@@ -30,14 +30,13 @@ func TestReuseChangesNothing(t *testing.T) {
 func FuzzReuse(f *testing.F) {
 	f.Add(testkit.RandomBytes(1, 2000), uint8(40))
 	f.Fuzz(func(t *testing.T, data []byte, steps uint8) {
-		play(t, rand.New(testkit.NewBytes(data)), "fuzz", int(steps%16))
+		play(t, &world{r: rand.New(testkit.NewBytes(data))}, "fuzz", int(steps%16))
 	})
 }
 
 // play runs random operations on a cluster and decides pods with and without reuse. It returns the number of decisions
 // that used kept work.
-func play(t *testing.T, r *rand.Rand, name string, steps int) (shared int) {
-	w := &world{r: r}
+func play(t *testing.T, w *world, name string, steps int) (shared int) {
 	nodes, pods := 3+w.r.IntN(8), w.r.IntN(20)
 	if w.chance(4) {
 		nodes, pods = nodes*8, pods*8
@@ -54,8 +53,7 @@ func play(t *testing.T, r *rand.Rand, name string, steps int) (shared int) {
 		}
 	}
 	s := w.snapshot(t, nodes, pods)
-	with, err := New(s, profile)
-	require.NoError(t, err)
+	with := w.plan(t, s, profile)
 	var assumed []*v1.Pod
 	var marks []cluster.Mark
 	var assumedAt []int
@@ -106,8 +104,7 @@ func play(t *testing.T, r *rand.Rand, name string, steps int) (shared int) {
 		case 6:
 			if w.chance(3) && len(marks) == 0 {
 				s = s.Fork()
-				with, err = New(s, profile)
-				require.NoError(t, err)
+				with = w.plan(t, s, profile)
 			}
 		default:
 			p := w.pod(base + w.r.IntN(shapes))
@@ -212,7 +209,7 @@ func TestReuseWhenNodesLeave(t *testing.T) {
 	}
 	shared := 0
 	for seed := range seeds {
-		shared += leave(t, rand.New(rand.NewPCG(uint64(seed), 2)), fmt.Sprint("seed ", seed), 12)
+		shared += leave(t, &world{r: rand.New(rand.NewPCG(uint64(seed), 2))}, fmt.Sprint("seed ", seed), 12)
 	}
 	require.Greater(t, shared, seeds*20, "decisions that used shared work")
 }
@@ -220,18 +217,16 @@ func TestReuseWhenNodesLeave(t *testing.T) {
 func FuzzReuseWhenNodesLeave(f *testing.F) {
 	f.Add(testkit.RandomBytes(1, 1000), uint8(10))
 	f.Fuzz(func(t *testing.T, data []byte, rounds uint8) {
-		leave(t, rand.New(testkit.NewBytes(data)), "fuzz", int(rounds%4))
+		leave(t, &world{r: rand.New(testkit.NewBytes(data))}, "fuzz", int(rounds%4))
 	})
 }
 
 // leave plays failures: nodes leave, pods are decided and placed, and most often everything comes back. It returns the number of
 // decisions that used kept work.
-func leave(t *testing.T, r *rand.Rand, name string, rounds int) (shared int) {
-	w := &world{r: r}
+func leave(t *testing.T, w *world, name string, rounds int) (shared int) {
 	s := w.snapshot(t, 4+w.r.IntN(20), w.r.IntN(40))
 	profile := DefaultProfile()
-	with, err := New(s, profile)
-	require.NoError(t, err)
+	with := w.plan(t, s, profile)
 	shapes, base := 1+w.r.IntN(6), w.r.IntN(30)
 	decide := func(at string) {
 		p := w.pod(base + w.r.IntN(shapes))

@@ -2,63 +2,106 @@ package placement
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/owners"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/resources"
 )
 
-// How often a plan asks its plugins to prepare an answer in random clusters that change. A loss of reuse changes no answer; here it
-// raises a number. A number may fall, or rise by a tenth. With -rewrite the test writes the numbers as they are.
-func TestWork(t *testing.T) {
-	calls := asked{}
-	for seed := range uint64(24) {
-		calls["decisions"] += work(t, rand.New(rand.NewPCG(seed, 43)), calls)
-	}
-	testkit.AtMost(t, "testdata/work.numbers", calls)
+// watched counts what a plan reads of a snapshot.
+type watched struct {
+	owners.Of
+	calls asked
 }
 
-// work decides about pods like each other and unlike each other, while nodes and pods change. It returns the number of decisions.
-func work(t *testing.T, r *rand.Rand, calls asked) (decisions int) {
-	w := &world{r: r}
-	s := w.snapshot(t, 6+r.IntN(40), r.IntN(60))
-	p, err := NewPlacer(s, calls.profile())
+func (w watched) Node(i int) *v1.Node {
+	w.calls["read node"]++
+	return w.Snapshot.Node(i)
+}
+
+func (w watched) Allocatable(i int) resources.Vector {
+	w.calls["read allocatable"]++
+	return w.Snapshot.Allocatable(i)
+}
+
+func (w watched) Requested(i int) resources.Vector {
+	w.calls["read requested"]++
+	return w.Snapshot.Requested(i)
+}
+
+func (w watched) NonZero(i int) (cpuMilli, memoryBytes int64) {
+	w.calls["read nonzero"]++
+	return w.Snapshot.NonZero(i)
+}
+
+func (w watched) PodSet(id int32) (rep *v1.Pod, nodes, counts []int32) {
+	w.calls["read pod set"]++
+	return w.Snapshot.PodSet(id)
+}
+
+func (w watched) TermSet(id int32) (rep *v1.Pod, nodes, counts []int32) {
+	w.calls["read term set"]++
+	return w.Snapshot.TermSet(id)
+}
+
+func (w watched) Domains(key string) (ids []int32, domains, have int) {
+	w.calls["read domains"]++
+	return w.Snapshot.Domains(key)
+}
+
+func (w watched) Classes(reads []string) (ids, reps []int32, ok bool) {
+	w.calls["read classes"]++
+	return w.Snapshot.Classes(reads)
+}
+
+func (w watched) Since(version uint64, yield func([]cluster.Event)) bool {
+	w.calls["read log"]++
+	return w.Snapshot.Since(version, func(events []cluster.Event) {
+		w.calls["events"] += len(events)
+		yield(events)
+	})
+}
+
+// plan returns a plan over the snapshot, whose work is counted when the world counts.
+func (w *world) plan(t *testing.T, s *cluster.Snapshot, profile Profile) *Plan {
+	var c Cluster = s
+	if w.calls != nil {
+		c, profile = watched{owners.Of{Snapshot: s}, w.calls}, w.calls.over(profile)
+	}
+	p, err := New(c, profile)
 	require.NoError(t, err)
-	base := r.IntN(30)
-	var placed []*v1.Pod
-	for step := range 120 {
-		switch k := r.IntN(30); {
-		case k == 0:
-			n := s.Node(int(s.Order()[r.IntN(len(s.Order()))])).DeepCopy()
-			switch r.IntN(3) {
-			case 0:
-				n.Labels["revision"] = fmt.Sprint(step)
-			case 1:
-				n.Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}}
-			case 2:
-				n.Status.Allocatable = testkit.Resources("cpu=9,memory=9Gi,pods=9")
-			}
-			require.NoError(t, s.Set(n))
-		case k < 5 && len(placed) > 0:
-			require.NoError(t, s.Unset(placed[0]))
-			placed = placed[1:]
-		default:
-			pod := w.pod(base + r.IntN(3))
-			switch r.IntN(8) {
-			case 0:
-				pod.Labels["pod"] = pod.Name
-			case 1:
-				pod.Spec.Containers[0].Resources.Requests = testkit.Resources(fmt.Sprintf("cpu=%dm", 50+r.IntN(200)))
-			}
-			decisions++
-			if d := p.Decide(pod, Options{}); d.Placed() {
-				require.NoError(t, p.Assume(pod, d))
-				placed = append(placed, pod)
-			}
+	return p
+}
+
+// How often plans ask their plugins to prepare an answer and read the cluster, in random clusters that change. A loss of reuse changes
+// no answer; here it changes a number. With -rewrite the test writes the numbers as they are.
+func TestWork(t *testing.T) {
+	var out strings.Builder
+	count := func(name string, seeds int, play func(w *world, seed int)) {
+		calls := asked{}
+		for seed := range seeds {
+			play(&world{r: rand.New(rand.NewPCG(uint64(seed), 43)), calls: calls}, seed)
+		}
+		fmt.Fprintf(&out, "%s\n", name)
+		for _, what := range slices.Sorted(maps.Keys(calls)) {
+			fmt.Fprintf(&out, "\t%s: %d\n", what, calls[what])
 		}
 	}
-	return decisions
+	count("changes", 60, func(w *world, seed int) { play(t, w, fmt.Sprint("seed ", seed), 60) })
+	count("nodes leave", 30, func(w *world, seed int) { leave(t, w, fmt.Sprint("seed ", seed), 12) })
+	count("boxes", 1, func(w *world, _ int) {
+		profile := DefaultProfile()
+		profile.Sampling = AllNodes()
+		decideByBoxes(t, w, profile)
+	})
+	testkit.Golden(t, "testdata/work.txt", out.String())
 }

@@ -15,8 +15,9 @@ import (
 
 // world makes random clusters and pods from few names and values, so that pods compete.
 type world struct {
-	r    *rand.Rand
-	next int
+	r     *rand.Rand
+	next  int
+	calls asked // counts the work of plans; nil: nothing is counted
 }
 
 func (w *world) pick(list ...string) string { return list[w.r.IntN(len(list))] }
