@@ -216,7 +216,7 @@ func (s *shape) allows(i int) (allowed, failed bool) {
 			continue
 		}
 		if v := s.predicates[k].Check(i); v != 0 {
-			return false, s.predicates.Code(filter.Rejection{Predicate: uint16(k), Verdict: v}) == filter.Error
+			return false, s.predicates.Err(filter.Rejection{Predicate: uint16(k), Verdict: v}, i) != nil
 		}
 	}
 	return true, false

@@ -79,7 +79,10 @@ func (e *Engine) looseStatics(pod *v1.Pod) *statics {
 			t.verdict, t.raw = append(t.verdict, filter.Rejection{}), append(t.raw, nil)
 			continue
 		}
-		t.verdict, t.raw = append(t.verdict, t.first(int(slot))), append(t.raw, t.raws(int(slot)))
+		t.judge(int(slot))
+	}
+	if !t.usable {
+		return nil
 	}
 	return t
 }

@@ -20,7 +20,7 @@ type rows struct {
 	// negative key: the node is rejected, with the verdict in reject.
 	keys   []int64
 	reject []resources.Verdict
-	broken bool // a sum does not fit a key
+	broken bool // a sum does not fit a key, or the predicate failed
 }
 
 // asker is one pod's predicate and scorers of group Rows.
@@ -28,6 +28,7 @@ type asker struct {
 	log     Log
 	filter  filter.Predicate // nil: the profile has none
 	row     RowFilter        // the same; nil when it wants no rows
+	coder   filter.Coder     // the same; nil when it cannot fail
 	scorers []rowScorer
 	reads   bool // an answer reads other nodes
 }
@@ -48,6 +49,7 @@ func (e *Engine) askerOf(pod *v1.Pod) (a asker, ok bool) {
 				return a, false
 			}
 			a.row, _ = a.filter.(RowFilter)
+			a.coder, _ = a.filter.(filter.Coder)
 			a.reads = a.reads || len(p.Reads) > 0
 		}
 	}
@@ -88,11 +90,16 @@ func (a *asker) check(i int, allocatable, requested resources.Vector) resources.
 	return 0
 }
 
-// key judges a slot: its key, or the verdict that rejects it.
+// fails reports whether a verdict about slot i says that the predicate failed.
+func (a *asker) fails(i int, v resources.Verdict) bool {
+	return a.coder != nil && filter.Predicates{a.filter}.Err(filter.Rejection{Verdict: v}, i) != nil
+}
+
+// key judges a slot: its key, or the verdict that rejects it. It reports false when the predicate fails or the score is out of range.
 func (a *asker) key(i int, rank int32) (key int64, reject resources.Verdict, ok bool) {
 	allocatable, requested := a.log.Allocatable(i), a.log.Requested(i)
 	if v := a.check(i, allocatable, requested); v != 0 {
-		return -1, v, true
+		return -1, v, !a.fails(i, v)
 	}
 	cpu, memory := a.log.NonZero(i)
 	var own int64

@@ -62,7 +62,8 @@ func (s *shape) treeOf() *tree {
 	return l.tree
 }
 
-// search writes into each group how many nodes have room and which node is best. It reports false when a score is out of range.
+// search writes into each group how many nodes have room and which node is best. It reports false when a score is out of range
+// or the predicate fails.
 func (s *shape) search(a *asker, filter RowsFilter, t *tree) bool {
 	l := s.layout
 	f := search{tree: t, asker: a, filter: filter, except: &s.exceptions, open: s.engine.room.open[:0]}
@@ -100,8 +101,11 @@ func (s *shape) searchExceptions(a *asker, t *tree) bool {
 			key, ok := int64(0), true
 			if allowed {
 				key, _, ok = a.key(int(m.slot), t.rank[m.slot])
-			} else if i := int(m.slot); a.check(i, a.log.Allocatable(i), a.log.Requested(i)) != 0 { // no score is needed
-				key = -1
+			} else { // no score is needed
+				i := int(m.slot)
+				if v := a.check(i, a.log.Allocatable(i), a.log.Requested(i)); v != 0 {
+					key, ok = -1, !a.fails(i, v)
+				}
 			}
 			if !ok {
 				return false
@@ -127,6 +131,9 @@ func (f *search) count(x *box) bool {
 	v, same := f.filter.CheckRows(x.allocatable, x.requested)
 	switch {
 	case same && v != 0:
+		if f.asker.fails(int(f.group.member), v) {
+			return false
+		}
 		f.group.tally(v, x.count)
 	case same:
 		f.group.count += x.count

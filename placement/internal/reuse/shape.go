@@ -232,7 +232,7 @@ func (s *shape) divide() bool {
 			continue
 		}
 		r := s.predicates[s.front:s.own].First(int(x.member))
-		if s.predicates[s.front:s.own].Code(r) == filter.Error {
+		if s.predicates[s.front:s.own].Err(r, int(x.member)) != nil {
 			return false
 		}
 		if r.Verdict != 0 {

@@ -98,9 +98,18 @@ func (t *statics) classify(i int) {
 	}
 	id, known := x.number()
 	if !known {
-		t.verdict, t.raw = append(t.verdict, t.first(i)), append(t.raw, t.raws(i))
+		t.judge(i)
 	}
 	t.class[i] = id
+}
+
+// judge appends the answers about a slot, for a new class. When a predicate fails the statics are not usable.
+func (t *statics) judge(i int) {
+	r := t.first(i)
+	if filter.Predicates(t.filters).Err(r, i) != nil {
+		t.usable = false
+	}
+	t.verdict, t.raw = append(t.verdict, r), append(t.raw, t.raws(i))
 }
 
 func (t *statics) first(i int) filter.Rejection {
