@@ -61,3 +61,20 @@ func TestNoClaims(t *testing.T) {
 		t.Fatal("a claim")
 	}
 }
+
+// A fork has no step of a pod at a claim that lost its allocation before the fork, even when nobody asked meanwhile: a later allocation
+// is not the pod's to take back.
+func TestForkAfterLoss(t *testing.T) {
+	w := newWorld(t, 2, "k")
+	p := claiming("p", "k")
+	w.assume(p, w.allocation(p))
+	allocated := w.ResourceClaim("default", "k").DeepCopy()
+	require.NoError(t, w.Set(devices.Deallocated(allocated)))
+	s := w.Snapshot.Fork()
+	fork := &world{T: t, Snapshot: s, Tracker: w.Tracker.Fork(s, tracker.Of(s)), now: noon}
+	allocated.Status.ReservedFor = nil
+	require.NoError(t, s.Set(allocated))
+	fork.forget(p)
+	require.Equal(t, 1, fork.free())
+	require.Equal(t, 2, w.free())
+}
