@@ -136,6 +136,9 @@ func (p *Plan) answer(d *Decision, pod *v1.Pod, x *reuse.Answer) {
 		d.Evaluated = d.Nodes
 	}
 	d.Next = view.Around(d.Next+d.Evaluated, d.Nodes)
+	if d.Feasible > 1 && len(p.profile.Scores) == 0 {
+		d.Total = 1 // as in score.Totals
+	}
 	if d.Slot >= 0 {
 		d.Node = p.cluster.Node(d.Slot).Name
 		d.Volumes = p.bindings(pod, d.Slot)

@@ -103,5 +103,5 @@ func TestWork(t *testing.T) {
 		profile.Sampling = AllNodes()
 		decideByBoxes(t, w, profile)
 	})
-	testkit.Golden(t, "testdata/work.txt", out.String())
+	testkit.Golden(t, "testdata/work.golden", out.String())
 }
