@@ -17,7 +17,9 @@ import (
 func TestRelease(t *testing.T) {
 	pod := testkit.Pod("p").Obj()
 	pod.UID = "u"
-	use := func(name string) v1.PodResourceClaim { return v1.PodResourceClaim{Name: name, ResourceClaimName: &name} }
+	use := func(name string) v1.PodResourceClaim {
+		return v1.PodResourceClaim{Name: name, ResourceClaimName: &name}
+	}
 	made := "made"
 	pod.Spec.ResourceClaims = []v1.PodResourceClaim{use("unknown"), use("alone"), use("shared"), {Name: "template", ResourceClaimTemplateName: &made}}
 	pod.Status.ResourceClaimStatuses = []v1.PodResourceClaimStatus{{Name: "not made"}, {Name: "template", ResourceClaimName: &made}}

@@ -678,6 +678,15 @@ func TestPlain(t *testing.T) {
 				}
 				if got.Slot < 0 {
 					require.Equal(t, want.Rejected.Counts(want.Predicates), got.Rejected.Counts(got.Predicates), at)
+					if got.Memo != nil {
+						total["failures that are kept"]++
+						again, known := e.Decide(&q)
+						require.True(t, known, at)
+						require.Same(t, got.Memo, again.Memo, at)
+					}
+					if got.Kind.Key != "" {
+						total["failures with a kind"]++
+					}
 				}
 			}
 			if want.Slot >= 0 && !fails {
@@ -695,4 +704,28 @@ func TestPlain(t *testing.T) {
 		fmt.Fprintf(&out, "%s: %d\n", what, total[what])
 	}
 	testkit.Golden(t, "testdata/plain.txt", out.String())
+}
+
+// Statics with more combinations of answers than a table may have ask about each node.
+func TestManyAnswers(t *testing.T) {
+	f := &field{r: rand.New(rand.NewPCG(1, 5)), c: calls{}}
+	var o cluster.Objects
+	for k := range 300 {
+		o.Nodes = append(o.Nodes, testkit.Node(fmt.Sprint("n", k)).Capacity("pods=9,cpu=4").Label("grade", strconv.Itoa(k%100)).Label("pool", "x").Obj())
+	}
+	var err error
+	f.s, err = cluster.New(o)
+	require.NoError(t, err)
+	for k := range 3 { // 100 answers each
+		f.plugins = append(f.plugins, Plugin{Name: fmt.Sprint("pools ", k), Group: Statics, Filter: -1, Score: k, Weight: 1, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst },
+			Scorer: func(p *v1.Pod) (Scorer, error) { return readPools{pools{f.kindOf("pools", p)}}, nil }})
+	}
+	e := New(f.s, f.order, f.plugins)
+	for range 3 {
+		q := Question{Pod: f.pod()}
+		want, _, _ := f.plain(&q)
+		got, ok := e.Decide(&q)
+		require.True(t, ok)
+		require.Equal(t, []any{want.Slot, want.Total, want.Feasible}, []any{got.Slot, got.Total, got.Feasible})
+	}
 }
