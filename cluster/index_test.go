@@ -228,3 +228,16 @@ func TestImagesOfManyNodes(t *testing.T) {
 	require.NoError(t, s.Unset(s.Node(64)))
 	hold("z", 0, func(int) bool { return false })
 }
+
+// A free slot has no value of a label and no class, also when the first question comes after the node has gone.
+func TestFreeSlotsHaveNoValues(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: []*v1.Node{testkit.Node("a").Zone("z").Obj(), testkit.Node("b").Zone("z").Obj(), testkit.Node("c").Obj()}})
+	require.NoError(t, s.Unset(testkit.Node("a").Obj()))
+	ids, domains, have := s.Domains(v1.LabelTopologyZone)
+	require.Equal(t, []int32{-1, 0, -1}, ids)
+	require.Equal(t, []int{1, 1}, []int{domains, have})
+	ids, reps, ok := s.Classes([]string{"name"})
+	require.True(t, ok)
+	require.Equal(t, []int32{-1, 0, 1}, ids)
+	require.Equal(t, []int32{1, 2}, reps)
+}

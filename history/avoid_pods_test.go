@@ -59,17 +59,17 @@ func TestAvoidedControllers(t *testing.T) {
 		return `{"preferAvoidPods":[{"podSignature":{}},{"podSignature":{"podController":{"apiVersion":"v1","kind":"` + kind + `","name":"c","uid":"` + uid + `","controller":true}}}]}`
 	}
 	nodes := []*v1.Node{node("same", entry("ReplicaSet", "u1")), node("other-uid", entry("ReplicaSet", "u2")), node("other-kind", entry("ReplicationController", "u1")),
-		node("broken", "{"), nil, testkit.Node("plain").Obj()}
+		node("other-controller", entry("StatefulSet", "u1")), node("broken", "{"), nil, testkit.Node("plain").Obj()}
 	type test struct {
 		name string
 		pod  *v1.Pod
 		want []int64
 	}
 	testkit.Run(t, []test{
-		{"replica set", controlled(testkit.Pod("web").Obj(), "ReplicaSet", "u1"), []int64{0, 100, 100, 100, 100, 100}},
-		{"replication controller", controlled(testkit.Pod("web").Obj(), "ReplicationController", "u1"), []int64{100, 100, 0, 100, 100, 100}},
-		{"other kinds cannot be avoided", controlled(testkit.Pod("web").Obj(), "StatefulSet", "u1"), []int64{100, 100, 100, 100, 100, 100}},
-		{"no controller", testkit.Pod("web").Obj(), []int64{100, 100, 100, 100, 100, 100}},
+		{"replica set", controlled(testkit.Pod("web").Obj(), "ReplicaSet", "u1"), []int64{0, 100, 100, 100, 100, 100, 100}},
+		{"replication controller", controlled(testkit.Pod("web").Obj(), "ReplicationController", "u1"), []int64{100, 100, 0, 100, 100, 100, 100}},
+		{"other kinds cannot be avoided", controlled(testkit.Pod("web").Obj(), "StatefulSet", "u1"), []int64{100, 100, 100, 100, 100, 100, 100}},
+		{"no controller", testkit.Pod("web").Obj(), []int64{100, 100, 100, 100, 100, 100, 100}},
 	}, func(t *testing.T, tc test) {
 		s, err := history.NodePreferAvoidPods().Score(tc.pod, nodesOnly{testkit.NewCluster(nodes, nil)})
 		require.NoError(t, err)

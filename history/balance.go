@@ -65,15 +65,13 @@ func VolumeVariance(pod *v1.Pod, rows VolumeRows, limit int64) Scorer {
 	}
 }
 
-// shares returns the shares of cpu and memory in use with the pod, 1 for a node without the resource. ok is false when one
-// of them is used up.
+// shares returns the shares of cpu and memory in use with the pod. ok is false when one of them is used up or the node does
+// not have it.
 func shares(asked func(v1.ResourceName) int64, rows score.Rows, i int) (cpu, memory float64, ok bool) {
 	var f [2]float64
 	for k, name := range [...]v1.ResourceName{resources.CPU: v1.ResourceCPU, resources.Memory: v1.ResourceMemory} {
-		f[k] = 1
-		if used, allocatable := amounts(rows, i, name); allocatable != 0 {
-			f[k] = float64(resources.Add(used, asked(name))) / float64(allocatable)
-		}
+		used, allocatable := amounts(rows, i, name)
+		f[k] = float64(resources.Add(used, asked(name))) / float64(allocatable)
 	}
 	return f[resources.CPU], f[resources.Memory], f[0] < 1 && f[1] < 1
 }

@@ -1,6 +1,8 @@
 package history_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -116,17 +118,48 @@ func TestDocumentQueueTable(t *testing.T) {
 
 // The rows of the other plugins: what came after 1.28 is left out, and nothing has a hint.
 func TestRegistrations128(t *testing.T) {
-	rows := map[string]int{}
-	for _, r := range history.Registrations128() {
-		require.Nil(t, r.Hint)
-		require.Zero(t, r.Event.Action&^history.AllActions128, r.Plugin)
-		rows[r.Plugin+" "+r.Event.Resource] = int(r.Event.Action)
+	rows := func(list []queue.Registration) (out []string) {
+		for _, r := range list {
+			require.Nil(t, r.Hint)
+			out = append(out, fmt.Sprint(r.Plugin, " ", r.Event.Resource, " ", int(r.Event.Action)))
+		}
+		return out
 	}
-	require.Equal(t, 63, rows["PodTopologySpread Pod"], "All")
-	require.Equal(t, 61, rows["NodeAffinity Node"], "Add and Update")
-	require.Equal(t, 2, rows["NodePorts Pod"], "Delete")
-	require.NotContains(t, rows, "DynamicResources Node")
-	require.NotContains(t, rows, "TaintToleration Pod")
+	want := []string{ // 1 Add, 2 Delete, 60 every update
+		"NodeUnschedulable Node 61",
+		"NodeName Node 61",
+		"TaintToleration Node 61",
+		"NodeAffinity Node 61",
+		"NodePorts Pod 2",
+		"NodePorts Node 61",
+		"NodeResourcesFit Pod 62",
+		"NodeResourcesFit Node 61",
+		"VolumeRestrictions Pod 2",
+		"VolumeRestrictions PersistentVolumeClaim 1",
+		"VolumeRestrictions Node 61",
+		"NodeVolumeLimits storage.k8s.io/CSINode 1",
+		"NodeVolumeLimits storage.k8s.io/CSINode 60",
+		"NodeVolumeLimits Pod 2",
+		"NodeVolumeLimits PersistentVolumeClaim 1",
+		"VolumeBinding Node 61",
+		"VolumeBinding PersistentVolume 61",
+		"VolumeBinding PersistentVolumeClaim 61",
+		"VolumeBinding storage.k8s.io/StorageClass 61",
+		"VolumeBinding storage.k8s.io/CSINode 61",
+		"VolumeBinding storage.k8s.io/CSIDriver 60",
+		"VolumeBinding storage.k8s.io/CSIStorageCapacity 61",
+		"VolumeZone Node 61",
+		"VolumeZone PersistentVolume 61",
+		"VolumeZone PersistentVolumeClaim 61",
+		"VolumeZone storage.k8s.io/StorageClass 1",
+		"PodTopologySpread Pod 63",
+		"PodTopologySpread Node 63",
+		"InterPodAffinity Pod 63",
+		"InterPodAffinity Node 61",
+	}
+	require.Equal(t, want, rows(history.Registrations128()))
+	want[slices.Index(want, "NodeResourcesFit Pod 62")] = "NodeResourcesFit Pod 2"
+	require.Equal(t, want, rows(history.Registrations124()))
 }
 
 // What a plugin waits for in 1.28 has the additions and deletions of 1.36, and every update of a node.

@@ -26,6 +26,12 @@ func TestOldFilters(t *testing.T) {
 		got, ok := FindOldFilter(o.Old)
 		require.True(t, ok)
 		require.Equal(t, o, got)
+		if len(got.Plugins) > 0 {
+			got.Plugins[0] = "changed by the caller"
+			again, _ := FindOldFilter(o.Old)
+			require.Equal(t, o, again)
+			require.NotEqual(t, got, again)
+		}
 	}
 	for old, plugin := range map[string]string{"PodFitsResources": "NodeResourcesFit", "PodFitsHostPorts": "NodePorts", "HostName": "NodeName",
 		"MatchNodeSelector": "NodeAffinity", "NoDiskConflict": "VolumeRestrictions", "NoVolumeZoneConflict": "VolumeZone",

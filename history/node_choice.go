@@ -7,7 +7,8 @@ package history
 // A widely read article prints the loop without the line that increments the count. Without this line the loop always takes
 // the last of the tied nodes.
 func Reservoir(totals []int64, intn func(n int) int) int {
-	best, ties := -1, 0
+	best := -1
+	var ties int
 	for i, t := range totals {
 		switch {
 		case best < 0 || t > totals[best]:

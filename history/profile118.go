@@ -1,6 +1,8 @@
 package history
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/placement"
@@ -34,12 +36,8 @@ func Profile118(limit int64) placement.Profile {
 		out.Scores = append(out.Scores, placement.Weighted{Plugin: p, Weight: weight})
 	}
 	still := func(name string) *placement.Plugin {
-		for _, w := range today.Scores {
-			if w.Name == name {
-				return scaled(w.Plugin, limit)
-			}
-		}
-		panic("history: v1.36 has no plugin " + name)
+		at := slices.IndexFunc(today.Scores, func(w placement.Weighted) bool { return w.Name == name })
+		return scaled(today.Scores[at].Plugin, limit)
 	}
 	rows := func(name string, scorer func(pod *v1.Pod, rows score.Rows) Scorer) *placement.Plugin {
 		return &placement.Plugin{Name: name, Score: func(pod *v1.Pod, c placement.Cluster) (placement.Scorer, error) { return scorer(pod, c), nil }}

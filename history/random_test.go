@@ -133,6 +133,14 @@ func TestSpreadFieldsAlone(t *testing.T) {
 	}
 }
 
+// The gate of the inclusion policies is that of each of the two.
+func TestSpreadFieldsPolicies(t *testing.T) {
+	honor := v1.NodeInclusionPolicyHonor
+	pod := testkit.Pod("web").Spread(1, "zone", v1.DoNotSchedule, "app=a").Obj()
+	pod.Spec.TopologySpreadConstraints[0].NodeAffinityPolicy = &honor
+	require.Nil(t, history.SpreadFields(pod).Spec.TopologySpreadConstraints[0].NodeAffinityPolicy)
+}
+
 // v1.18 has the filters of today but for the two that came later, in their order.
 func TestProfile118Filters(t *testing.T) {
 	var want, got []string

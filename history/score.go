@@ -83,13 +83,10 @@ func ZeroToTen(pod *v1.Pod, args score.FitArgs, rows score.Rows) (Scorer, error)
 
 // toTen returns the score of one resource, 0 to 10.
 func toTen(s *score.Strategy, requested, allocatable int64) int64 {
-	full := allocatable == 0 || requested > allocatable
 	switch {
-	case s.Type == score.RequestedToCapacityRatio && full:
-		return interpolate(s.RequestedToCapacityRatio.Shape, 100, 1)
 	case s.Type == score.RequestedToCapacityRatio:
 		return interpolate(s.RequestedToCapacityRatio.Shape, utilization(requested, allocatable), 1)
-	case full:
+	case full(requested, allocatable):
 		return 0
 	case s.Type == score.MostAllocated:
 		return share(requested, 10, allocatable)
@@ -97,9 +94,12 @@ func toTen(s *score.Strategy, requested, allocatable int64) int64 {
 	return share(allocatable-requested, 10, allocatable)
 }
 
-// utilization returns 100 minus the free share in percent, truncated. A resource over capacity is used to 100 percent.
+// full reports whether a resource is over capacity, or not there.
+func full(requested, allocatable int64) bool { return allocatable == 0 || requested > allocatable }
+
+// utilization returns 100 minus the free share in percent, truncated. A full resource is used to 100 percent.
 func utilization(requested, allocatable int64) int64 {
-	if requested > allocatable {
+	if full(requested, allocatable) {
 		return 100
 	}
 	return 100 - share(allocatable-requested, 100, allocatable)
@@ -121,18 +121,15 @@ func interpolate(shape []score.Point, percent, scale int64) int64 {
 	return int64(shape[len(shape)-1].Score) * scale
 }
 
-// mean is a weighted mean; 0 without weights.
+// mean is a weighted mean.
 type mean struct{ sum, weights int64 }
 
 func (m *mean) add(n, weight int64) { m.sum, m.weights = m.sum+n*weight, m.weights+weight }
 
-func (m *mean) truncated() int64 {
-	if m.weights == 0 {
-		return 0
-	}
-	return m.sum / m.weights
-}
+// truncated needs weights.
+func (m *mean) truncated() int64 { return m.sum / m.weights }
 
+// rounded is 0 without weights.
 func (m *mean) rounded() int64 {
 	if m.weights == 0 {
 		return 0
@@ -164,7 +161,7 @@ func amounts(rows score.Rows, i int, name v1.ResourceName) (used, allocatable in
 	}
 	at, ok := rows.Schema().Column(name)
 	if !ok || name != v1.ResourceEphemeralStorage && !resources.IsScalar(name) {
-		return 0, 0
+		return
 	}
 	return rows.Requested(i).At(at), rows.Allocatable(i).At(at)
 }

@@ -175,10 +175,66 @@ func TestBalanceOld(t *testing.T) {
 		{"before the scale of 100", "times 10", history.Difference(web, r, 10), 7},
 		{"volume limit unknown", "difference", history.VolumeVariance(web, attached{r, 3, 0}, 100), 70},
 		{"variance of three", "shares .2 .5 .8: variance .06", history.VolumeVariance(web, attached{r, 8, 10}, 100), 94},
+		{"variance of other three", "shares .1 .9 .2: variance .1267", history.VolumeVariance(asking("cpu=1,memory=9000Mi"), attached{r, 2, 10}, 100), 87},
+		{"one volume", "a limit of one is a limit", history.VolumeVariance(web, attached{r, 0, 1}, 100), 95},
+		{"nothing asked of no cpu", "a node without cpu is never preferred", history.Difference(asking("cpu=0,memory=1"), rowsOf(t, []string{"memory=10000Mi"}), 100), 0},
+		{"nothing asked of one", "both shares are 0", history.Difference(asking("cpu=0,memory=0"), rowsOf(t, []string{"cpu=1m,memory=1"}), 100), 100},
 		{"variance before the scale of 100", "times 10", history.VolumeVariance(web, attached{r, 8, 10}, 10), 9},
 		{"volumes used up", "never preferred", history.VolumeVariance(web, attached{r, 10, 10}, 100), 0},
 		{"cpu used up", "never preferred", history.VolumeVariance(asking("cpu=10,memory=5000Mi"), attached{r, 1, 10}, 100), 0},
 	}, func(t *testing.T, tc test) { require.Equal(t, tc.want, tc.s(0)) })
+}
+
+// What the old scale says of nodes that are exactly full, of which nothing is asked, and that lack a resource.
+func TestZeroToTenEdges(t *testing.T) {
+	of := func(kind string, names ...string) score.FitArgs {
+		args := score.FitArgs{ScoringStrategy: &score.Strategy{Type: kind}}
+		if kind == score.RequestedToCapacityRatio {
+			args.ScoringStrategy.RequestedToCapacityRatio = &score.Ratio{Shape: []score.Point{{}, {Utilization: 100, Score: 10}}}
+		}
+		for _, name := range names {
+			args.ScoringStrategy.Resources = append(args.ScoringStrategy.Resources, score.Resource{Name: name})
+		}
+		return args
+	}
+	type test struct {
+		name, asks, node   string
+		resource           string
+		least, most, ratio int64
+	}
+	testkit.Run(t, []test{
+		{"exactly full", "cpu=4", "cpu=4", "cpu", 0, 10, 10},
+		{"one more than full", "cpu=4001m", "cpu=4", "cpu", 0, 0, 10},
+		{"one less than full", "cpu=3999m", "cpu=4", "cpu", 0, 9, 10},
+		{"one of one", foo + "=1", foo + "=1", foo, 0, 10, 10},
+		{"nothing of one", "cpu=1", foo + "=1", foo, 10, 0, 0},
+		{"nothing of nothing", "cpu=0", "memory=1Gi", "cpu", 0, 0, 10},
+		{"nothing of an unknown device", "cpu=1", "cpu=4", "example.com/other", 0, 0, 10},
+		{"pods are no resource", "cpu=1", "cpu=4,pods=10", "pods", 0, 0, 10},
+	}, func(t *testing.T, c test) {
+		for kind, want := range map[string]int64{score.LeastAllocated: c.least, score.MostAllocated: c.most, score.RequestedToCapacityRatio: c.ratio} {
+			s, err := history.ZeroToTen(asking(c.asks), of(kind, c.resource), rowsOf(t, []string{c.node}))
+			require.NoError(t, err)
+			require.Equal(t, want, s(0), kind)
+		}
+	})
+	for _, kind := range []string{score.LeastAllocated, score.MostAllocated} {
+		s, err := history.FreeShare(asking("cpu=1"), of(kind, "cpu"), rowsOf(t, []string{"cpu=4"}))
+		require.NoError(t, err)
+		require.EqualValues(t, map[string]int64{score.LeastAllocated: 75, score.MostAllocated: 25}[kind], s(0))
+	}
+	small := of(score.RequestedToCapacityRatio, "cpu", "memory")
+	small.ScoringStrategy.RequestedToCapacityRatio.Shape[1].Score = 1
+	s, err := history.FreeShare(asking("cpu=1,memory=9"), small, rowsOf(t, []string{"cpu=10,memory=10"}))
+	require.NoError(t, err)
+	require.EqualValues(t, 5, s(0), "the mean of 1 and 9")
+	least := history.Profile118(100).Scores[3]
+	require.Equal(t, "NodeResourcesLeastAllocated", least.Name)
+	for node, want := range map[string]int64{"memory=1": 50, "cpu=1m,memory=1": 100, "cpu=1m": 50} {
+		s, err := least.Plugin.Score(asking("cpu=0,memory=0"), rowsOf(t, []string{node}))
+		require.NoError(t, err)
+		require.Equal(t, want, s.Raw(0), node)
+	}
 }
 
 func TestReservoir(t *testing.T) {

@@ -53,8 +53,8 @@ func newSpreadScore(pod *v1.Pod, find spread.Owners, c placement.Cluster, limit 
 	s := &spreadScore{cluster: c, limit: limit, counts: make([]int64, c.Len()), scores: make([]int64, c.Len())}
 	selector := spread.OwnerSelector(pod, find)
 	for i := range s.counts {
-		if selector == nil || c.Node(i) == nil {
-			continue
+		if selector == nil {
+			break
 		}
 		for p := range c.Pods(i) {
 			if p.Namespace == pod.Namespace && p.DeletionTimestamp == nil && selector.Matches(labels.Set(p.Labels)) {

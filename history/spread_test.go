@@ -47,6 +47,8 @@ func TestSelectorSpread(t *testing.T) {
 		{"S-70", "two thirds zone, one third node", abxy, []int{2, 1, 0, 4}, []int64{33, 41, 33, 0}},
 		{"S-71", "without zone labels", make([]map[string]string, 4), []int{2, 1, 0, 4}, []int64{50, 75, 100, 0}},
 		{"S-72", "no pods", abxy, []int{0, 0, 0, 0}, []int64{100, 100, 100, 100}},
+		{"one pod", "its zone and its node have no free share", abxy, []int{1, 0, 0, 0}, []int64{0, 33, 100, 100}},
+		{"nodes without a zone", "are no zone together", []map[string]string{{zone: "1"}, {zone: "2"}, nil, nil}, []int{1, 2, 3, 3}, []int64{55, 11, 0, 0}},
 		{"beta labels first", "the older zone label wins: both nodes are apart", []map[string]string{{beta: "1", zone: "z"}, {zone: "z"}}, []int{2, 1}, []int64{0, 50}},
 		{"region alone", "is a zone too", []map[string]string{{region: "r"}, nil}, []int{2, 1}, []int64{0, 50}},
 	}, func(t *testing.T, tc test) {
@@ -60,7 +62,10 @@ func TestSelectorSpread(t *testing.T) {
 				pods = append(pods, testkit.Pod(fmt.Sprint("p", i, k)).Labels("foo=bar").On(n.Name).Obj())
 			}
 			other := testkit.Pod(fmt.Sprint("other", i)).Labels("foo=baz").On(n.Name).Obj()
-			pods = append(pods, other)
+			foreign := testkit.Pod(fmt.Sprint("elsewhere/foreign", i)).Labels("foo=bar").On(n.Name).Obj()
+			leaving := testkit.Pod(fmt.Sprint("leaving", i)).Labels("foo=bar").On(n.Name).Obj()
+			leaving.DeletionTimestamp = &metav1.Time{}
+			pods = append(pods, other, foreign, leaving)
 		}
 		c := testkit.NewCluster(nodes, pods)
 		s, err := history.SelectorSpread(all).Score(web, placement.Rows(c))
@@ -84,4 +89,15 @@ func TestSelectorSpread(t *testing.T) {
 	require.NoError(t, err)
 	none.(placement.Weigher).Weigh([]int32{0}, nil)
 	require.EqualValues(t, 100, none.Raw(0), "nothing selects")
+}
+
+// The owners that the caller gives count, in a snapshot too.
+func TestSelectorSpreadOwners(t *testing.T) {
+	web := testkit.Pod("p").Labels("foo=bar").Obj()
+	all := services{{ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: "s"}, Spec: v1.ServiceSpec{Selector: map[string]string{"foo": "bar"}}}}
+	c := rowsOf(t, []string{"cpu=1", "cpu=1"}, testkit.Pod("q").Labels("foo=bar").On("n0").Obj())
+	s, err := history.SelectorSpread(all).Score(web, c)
+	require.NoError(t, err)
+	s.(placement.Weigher).Weigh([]int32{0, 1}, nil)
+	require.Equal(t, []int64{0, 100}, []int64{s.Raw(0), s.Raw(1)})
 }

@@ -146,3 +146,11 @@ func TestReplacedOnUnknownNode(t *testing.T) {
 	fresh.UID, fresh.Spec.NodeName = "2", "unknown"
 	require.Equal(t, []Action{{Kind: Cancelled, At: at(1), Pod: types.NamespacedName{Namespace: "d", Name: "p"}, UID: "1", Node: "n", Fire: at(9)}}, timers.SetPod(fresh, at(1)))
 }
+
+// The kinds of events have the numbers of the list.
+func TestRanks(t *testing.T) {
+	yes := true
+	for i, e := range []Event{{Heartbeats: HeartbeatsStop}, {Condition: v1.NodeReady}, {Unschedulable: &yes}, {Taint: "k:NoExecute-"}, {Taint: "k:NoExecute"}, {Deleted: true}} {
+		require.Equal(t, i+1, e.rank())
+	}
+}
