@@ -28,7 +28,7 @@ func (x *run) cycle(from int32) (proof string, names []string, err error) {
 		seen[k] = true
 		path = append(path, k)
 		for _, it := range x.budgets.pods[k] {
-			if it.node != "" {
+			if it.node != "" || ready(it.seen) {
 				continue
 			}
 			holders, err := x.holders(it, k)
@@ -50,8 +50,7 @@ func (x *run) cycle(from int32) (proof string, names []string, err error) {
 		path = path[:len(path)-1]
 		return false, nil
 	}
-	found, err := visit(from)
-	if err != nil || !found {
+	if _, err := visit(from); err != nil { // without a cycle there are no links and no path in the end
 		return "", nil, err
 	}
 	for _, k := range path {
@@ -94,10 +93,9 @@ func (x *run) fitsWithout(it, gone *item) (bool, error) {
 	if err := x.remove(gone); err != nil {
 		return false, err
 	}
-	if slot := x.snapshot.Slot(gone.node); x.snapshot.Node(slot).Spec.Unschedulable { // the node would take pods if it were not drained
-		if err := x.snapshot.Set(renewed(x.snapshot.Node(slot))); err != nil {
-			return false, err
-		}
+	node := x.snapshot.Node(x.snapshot.Slot(gone.node))
+	if err := x.snapshot.Set(renewed(node)); err != nil { // the node would take pods if it were not drained
+		return false, err
 	}
 	d := x.placer.Decide(it.obj, placement.Options{})
 	return d.Placed(), nil

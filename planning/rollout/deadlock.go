@@ -52,12 +52,7 @@ next:
 	for _, d := range list {
 		for i := range out {
 			if o := &out[i]; o.Kind == d.Kind && o.Proof == d.Proof {
-				for _, n := range d.Nodes {
-					if !slices.Contains(o.Nodes, n) {
-						o.Nodes = append(slices.Clip(o.Nodes), n)
-					}
-				}
-				o.Pods = append(o.Pods, d.Pods...)
+				o.Nodes, o.Pods = slices.Concat(o.Nodes, d.Nodes), append(o.Pods, d.Pods...)
 				continue next
 			}
 		}
@@ -150,7 +145,7 @@ func (x *run) budgetDeadlock(it *item, d *disruption.Decision) (Deadlock, error)
 		out.Kind, out.Proof = Uncountable, fmt.Sprintf("budget %s allows nothing: %s", budgetName(b), why)
 		return out, nil
 	}
-	if s.ExpectedPods <= 0 || s.DesiredHealthy >= s.ExpectedPods {
+	if s.DesiredHealthy >= s.ExpectedPods {
 		out.Kind, out.Proof = Never, disruption.Proof(covering)+rounding(b)
 		return out, nil
 	}
@@ -178,9 +173,10 @@ func (x *run) budgetDeadlock(it *item, d *disruption.Decision) (Deadlock, error)
 func (x *run) unready(budget int32) (sick, waiting []string) {
 	for _, it := range x.budgets.pods[budget] {
 		switch {
+		case ready(it.seen):
 		case it.node == "":
 			waiting = append(waiting, podinfo.Name(it.obj))
-		case !ready(it.seen):
+		default:
 			sick = append(sick, podinfo.Name(it.obj))
 		}
 	}
@@ -243,7 +239,7 @@ func (x *run) roomDeadlock(r refusal, nodes []string) Deadlock {
 			continue
 		}
 		open++
-		rejecters, last := 0, 0
+		var rejecters, last int
 		for k, p := range a.Predicates {
 			if p.Check(i) != 0 {
 				all[k]++
@@ -254,15 +250,15 @@ func (x *run) roomDeadlock(r refusal, nodes []string) Deadlock {
 			alone[last]++
 		}
 	}
-	best := -1
-	for k := range alone {
-		if all[k] > 0 && (best < 0 || alone[k] > alone[best] || alone[k] == alone[best] && all[k] > all[best]) {
-			best = k
-		}
-	}
+	best := slices.IndexFunc(all, func(n int) bool { return n > 0 })
 	if best < 0 {
 		out.Proof = fmt.Sprintf("no node takes pods: %s", out.Message)
 		return out
+	}
+	for k := range all {
+		if alone[k] > alone[best] || alone[k] == alone[best] && all[k] > all[best] {
+			best = k
+		}
 	}
 	plugin := a.Predicates[best]
 	out.Kind = kindOf(plugin.Name())
@@ -273,7 +269,7 @@ func (x *run) roomDeadlock(r refusal, nodes []string) Deadlock {
 		}
 	}
 	out.Proof = fmt.Sprintf("%s rejects %d of the %d nodes that take pods, %d of them alone", plugin.Name(), all[best], open, alone[best])
-	if text := x.numbers(out.Kind, r.pod); text != "" {
+	if text := x.numbers(plugin.Name(), r.pod); text != "" {
 		out.Proof += "; " + text
 	}
 	if len(held) > 0 && out.Kind != NoRoom {
@@ -289,18 +285,21 @@ func kindOf(plugin string) Kind {
 	return NoRoom
 }
 
-// numbers returns the figures that explain a kind for a pod, "" when there are none.
-func (x *run) numbers(kind Kind, pod *v1.Pod) string {
-	switch kind {
+// numbers returns the figures that explain why a plugin rejects a pod, "" when there are none.
+func (x *run) numbers(plugin string, pod *v1.Pod) string {
+	switch kindOf(plugin) {
 	case AntiAffinity:
-		if u := x.unitOf(pod); u != nil {
-			return fmt.Sprintf("%s asks for %d pods", u, u.replicas)
-		}
+		u := x.unitOf(pod)
+		return fmt.Sprintf("%s asks for %d pods", u, u.replicas)
 	case NoRoom:
 		for i := range x.snapshot.Len() {
-			if n := x.snapshot.Node(i); n != nil && !n.Spec.Unschedulable {
-				if list := x.placer.Rejections(pod, i); len(list) > 0 && len(list[0].Numbers) > 0 {
-					return n.Name + ": " + strings.Join(list[0].Numbers, ", ")
+			n := x.snapshot.Node(i)
+			if n == nil || n.Spec.Unschedulable {
+				continue
+			}
+			for _, r := range x.placer.Rejections(pod, i) {
+				if r.Plugin == plugin && len(r.Numbers) > 0 {
+					return n.Name + ": " + strings.Join(r.Numbers, ", ")
 				}
 			}
 		}

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -121,6 +123,40 @@ func TestDeadlocks(t *testing.T) {
 		{"a scheduling gate", "nobody tries the replacement", func(w *world) {
 			w.app("web", "cpu=1", "n1", nil).Spec.Template.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/wait"}}
 		}, given("n1"), WaitsForOther, "the replacement has scheduling gates: waiting for scheduling gates: [example.com/wait]", nil},
+		{"a bare pod under a budget", "one replica more is no remedy for a pod without a controller", func(w *world) {
+			w.pod("", "", "bare", "n1", template("bare", "cpu=1", nil))
+			w.budget("bare", "bare", "1")
+		}, Options{Nodes: []string{"n1"}, Drain: disruption.DrainOptions{Force: true}}, Never, "budget default/bare demands 1 healthy pods of 1 expected: 1 - 1 leaves none to disrupt", []string{"minAvailable 0 in place of 1 in budget default/bare"}},
+		{"a budget without a rule", "it expects no pods and allows nothing", func(w *world) {
+			w.app("web", "cpu=1", "n1 n2", nil)
+			w.budget("web", "web", "1").Spec.MinAvailable = nil
+		}, given("n1"), Never, "budget default/web expects 0 pods and allows no disruption of that", []string{"minAvailable 0 in place of nothing in budget default/web"}},
+		{"a claim that does not exist", "no node is asked", func(w *world) {
+			w.app("web", "cpu=1", "n1", claiming("lost"))
+		}, given("n1"), Volumes, `0/5 nodes are available: persistentvolumeclaim "lost" not found.`, []string{"no: 1 surge node like n1", "no: 2 surge nodes like n1", "no: 3 surge nodes like n1"}},
+		{"the only node that takes pods", "every other node is cordoned", func(w *world) {
+			w.app("web", "cpu=1", "n1", nil)
+			for _, n := range w.objects.Nodes[1:] {
+				n.Spec.Unschedulable = true
+			}
+		}, given("n1"), NoRoom, "no node takes pods: 0/5 nodes are available: 5 node(s) were unschedulable.", []string{"1 surge node like n1"}},
+		{"numbers of a node that takes pods", "n2 is cordoned, and the pod tolerates that", func(w *world) {
+			tolerant := func(s *v1.PodSpec) {
+				s.Tolerations = []v1.Toleration{{Key: v1.TaintNodeUnschedulable, Operator: v1.TolerationOpExists}}
+			}
+			w.app("big", "cpu=3", "n1", tolerant)
+			w.app("half", "cpu=2", "n2 n3 n4 n5", nil)
+			w.app("rest", "cpu=2", "n1", nil)
+			w.objects.Pods[0].Spec.Containers[0].Resources.Requests = testkit.Resources("cpu=1")
+			w.objects.Nodes[1].Spec.Unschedulable = true
+			w.objects.Pods[5].Spec.TerminationGracePeriodSeconds = new(int64(0))
+			w.budget("rest", "rest", "1")
+		}, given("n1"), NoRoom, "NodeResourcesFit rejects 3 of the 3 nodes that take pods, 3 of them alone; n3: cpu: asks for 3, 2 of 4 are free", []string{"1 surge node like n1"}},
+		{"numbers of the plugin that rejects most nodes", "another plugin rejects n2", func(w *world) {
+			w.app("big", "cpu=3", "n1", nil)
+			w.app("half", "cpu=2", "n3 n4 n5", nil)
+			w.objects.Nodes[1].Spec.Taints = testkit.Taints("disk=slow:NoSchedule")
+		}, given("n1"), NoRoom, "NodeResourcesFit rejects 3 of the 4 nodes that take pods, 3 of them alone; n3: cpu: asks for 3, 2 of 4 are free", []string{"1 surge node like n1"}},
 		{"a time-out", "three waves of 2s do not fit into 5s", func(w *world) {
 			w.app("web", "cpu=1", "n1 n1 n1", nil)
 			w.budget("web", "web", "max 1")
@@ -171,9 +207,11 @@ func TestEveryRemedy(t *testing.T) {
 	}}
 	w.pod("ReplicationController", "rc", "rc-0", "n5", rc).OwnerReferences[0].APIVersion = "v1"
 	w.budget("rc", "rc", "1")
-	p := w.planner(t)
-	x, err := p.begin(p.complete(Options{}))
-	require.NoError(t, err)
+	w.pod("Rollout", "canary", "canary", "n5", template("canary", "cpu=1", nil)) // its controller is not known
+	w.budget("canary", "canary", "1")
+	w.job(batchv1.Failed)
+	w.budget("work", "work", "1")
+	x := w.begun(t, Options{Drain: disruption.DrainOptions{Force: true}})
 	require.NoError(t, x.play())
 	x.finish()
 	var got []string
@@ -189,7 +227,92 @@ func TestEveryRemedy(t *testing.T) {
 		"one replica more of ReplicaSet default/web (3): true",
 		"minAvailable 1 in place of 2 in budget default/db: true",
 		"one replica more of StatefulSet default/db (3): true",
+		"minAvailable 0 in place of 1 in budget default/work: true",
+		"minAvailable 0 in place of 1 in budget default/canary: true",
 		"minAvailable 0 in place of 1 in budget default/rc: true",
 		"one replica more of ReplicationController default/rc (2): true",
 	}, got)
+}
+
+// Deadlocks are one when kind and proof are the same, of one node and of several.
+func TestMerge(t *testing.T) {
+	one := func(node, pod string, kind Kind, proof string) Deadlock {
+		return Deadlock{Kind: kind, Proof: proof, Nodes: []string{node}, Pods: []string{pod}}
+	}
+	shared := []string{"n1", ""}[:1]
+	first := one("", "a", Pinned, "x")
+	first.Nodes = shared
+	require.Equal(t, []Deadlock{
+		{Kind: Pinned, Proof: "x", Nodes: []string{"n1", "n2", "n3"}, Pods: []string{"a", "b", "e"}},
+		one("n2", "c", Late, "x"), one("n2", "d", Pinned, "y"),
+	}, merge([]Deadlock{first, one("n2", "b", Pinned, "x"), one("n2", "c", Late, "x"), one("n2", "d", Pinned, "y"), one("n3", "e", Pinned, "x")}))
+	require.Equal(t, []string{"n1", ""}, shared[:2], "the list of the first deadlock does not change")
+
+	g := groups{nodes: []string{"n1"}}
+	for _, d := range []Deadlock{{Kind: Pinned, Proof: "x"}, {Kind: Late, Proof: "x"}, {Kind: Pinned, Proof: "y"}, {Kind: Pinned, Proof: "x"}} {
+		g.add(d, &item{origin: testkit.Pod(fmt.Sprint("p", len(g.list))).Obj()})
+	}
+	var got []string
+	for _, d := range g.list {
+		got = append(got, fmt.Sprint(d.Kind, " ", d.Proof, d.Nodes, d.Pods))
+	}
+	require.Equal(t, []string{"pinned x[n1] [default/p0 default/p3]", "timeout x[n1] [default/p1]", "pinned y[n1] [default/p2]"}, got)
+}
+
+// Pods of a budget that are not ready, with and without a node, by name.
+func TestUnready(t *testing.T) {
+	w := five("cpu=4")
+	w.app("web", "cpu=1", "n3 n2 n1", nil)
+	sick(w.objects.Pods[0])
+	sick(w.objects.Pods[1])
+	for _, name := range []string{"web-z", "web-a"} {
+		w.pod("ReplicaSet", "web", name, "", template("web", "cpu=9", nil))
+	}
+	w.budget("web", "web", "1")
+	x := w.begun(t, Options{})
+	slices.Reverse(x.budgets.pods[0])
+	sick, waiting := x.unready(0)
+	require.Equal(t, []string{"default/web-0", "default/web-1"}, sick)
+	require.Equal(t, []string{"default/web-a", "default/web-z"}, waiting)
+}
+
+// The changes that are tried for each kind of deadlock, in their order.
+func TestChanges(t *testing.T) {
+	texts := func(pending int, d Deadlock, o Options) (out []string) {
+		w := five("cpu=4")
+		w.app("web", "cpu=1", "n1 n2", nil)
+		w.budget("web", "web", "2")
+		for i := range pending {
+			w.pod("", "", fmt.Sprint("waits-", i), "", template("waits", "cpu=9", nil))
+		}
+		d.Nodes, d.Budgets = []string{"n2"}, []string{"default/web"}
+		x := w.begun(t, o)
+		x.mark()
+		for _, c := range x.changes(&d) {
+			out = append(out, c.text)
+		}
+		return out
+	}
+	sickLeave, looser := "unhealthyPodEvictionPolicy AlwaysAllow in budget default/web", "minAvailable 1 in place of 2 in budget default/web"
+	for _, kind := range []Kind{Unhealthy, Cycle} {
+		require.Equal(t, []string{sickLeave, looser}, texts(0, Deadlock{Kind: kind}, Options{}))
+		require.Equal(t, []string{sickLeave, looser, "1 surge node like n2, to stay", "2 surge nodes like n2, to stay", "3 surge nodes like n2, to stay"},
+			texts(1, Deadlock{Kind: kind}, Options{}))
+	}
+	room := Deadlock{Kind: NoRoom}
+	orders := []string{"nodes n2 and n5 in swapped order", "nodes n2 and n3 in swapped order", "nodes n2 and n1 in swapped order"}
+	more := func(from int, like string) (out []string) {
+		for n := from; n < from+3; n++ {
+			out = append(out, fmt.Sprintf("%d surge nodes like %s", n, like))
+		}
+		return out
+	}
+	require.Equal(t, slices.Concat(orders, []string{"1 surge node like n2"}, more(1, "n2")[1:]), texts(0, room, Options{Order: Given}))
+	require.Equal(t, slices.Concat(orders, []string{"1 surge node like n2"}, more(1, "n2")[1:]), texts(0, room, Options{Order: Given, Surge: 2}), "surge nodes like n1")
+	nodes := []string{"n2", "n1"}
+	require.Equal(t, slices.Concat([]string{"nodes n2 and n1 in swapped order"}, more(3, "n2")), texts(0, room, Options{Order: Given, Surge: 2, Nodes: nodes}), "surge nodes like n2")
+	require.Equal(t, []string{"minAvailable 1 in budget default/web"}, texts(0, Deadlock{Kind: Uncountable}, Options{}))
+	require.Equal(t, []string{"no budget default/web"}, texts(0, Deadlock{Kind: Several}, Options{}))
+	require.Equal(t, []string{looser}, texts(0, Deadlock{Kind: Never}, Options{}))
+	require.Empty(t, texts(0, Deadlock{Kind: WaitsForOther}, Options{}))
 }

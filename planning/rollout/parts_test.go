@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
@@ -198,5 +199,53 @@ func TestSurgeNodeAndSkewOfPending(t *testing.T) {
 	x, err := p.begin(p.complete(Options{Surge: 1}))
 	require.NoError(t, err)
 	require.Empty(t, x.surged(1).UID)
-	require.Equal(t, 0, x.skew(x.unitOf(w.objects.Pods[0]), zone))
+	u := x.unitOf(w.objects.Pods[0])
+	require.Equal(t, 0, x.skew(u, zone))
+	require.Equal(t, 0, x.skew(u, "rack"), "no node has a rack")
+	delete(w.objects.Nodes[4].Labels, zone)
+	x = w.begun(t, Options{})
+	u = x.unitOf(w.objects.Pods[0])
+	require.Equal(t, 0, x.skew(u, zone), "the pod on n5 is in no zone")
+	x.ofUnit[u][0].seen.DeletionTimestamp = &metav1.Time{Time: testkit.Epoch}
+	require.Equal(t, 1, x.skew(u, zone), "a terminating pod does not count")
+}
+
+// Skews are ordered by workload and key. Each workload is named once, and pods without a controller have none.
+func TestOrderOfSkews(t *testing.T) {
+	w := five("cpu=4")
+	two := func(s *v1.PodSpec) {
+		spreadOver("x", zone)(s)
+		s.TopologySpreadConstraints = append(s.TopologySpreadConstraints, s.TopologySpreadConstraints[0])
+		s.TopologySpreadConstraints[1].TopologyKey = host
+	}
+	w.app("b", "cpu=1", "n1 n1", two)
+	w.app("a", "cpu=1", "n1", two)
+	w.pod("", "", "bare", "n1", template("bare", "cpu=1", two))
+	x := w.begun(t, Options{})
+	var got []string
+	for _, s := range x.skews(x.onNode["n1"]) {
+		got = append(got, s.Workload+" "+s.Key)
+	}
+	require.Equal(t, []string{"ReplicaSet default/a " + host, "ReplicaSet default/a " + zone, "ReplicaSet default/b " + host, "ReplicaSet default/b " + zone}, got)
+}
+
+// Of the pods that moved more than once, those with most moves come first.
+func TestOrderOfJourneys(t *testing.T) {
+	x := five("cpu=4").begun(t, Options{})
+	for _, name := range []string{"c", "b", "a", "once"} {
+		it := &item{origin: testkit.Pod(name).Obj(), moves: 2, path: []string{"n1", "n2", "n3"}}
+		if name == "c" {
+			it.moves, it.path = 3, append(it.path, "n4")
+		}
+		if name == "once" {
+			it.moves = 1
+		}
+		x.onNode["n1"] = append(x.onNode["n1"], it)
+	}
+	x.finish()
+	var got []string
+	for _, j := range x.plan.Again {
+		got = append(got, j.Pod)
+	}
+	require.Equal(t, []string{"default/c", "default/a", "default/b"}, got)
 }

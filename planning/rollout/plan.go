@@ -203,10 +203,6 @@ func (x *run) settle(d drain) error {
 
 // wait tries the pods that wait for a node. Those that find a node make a step without nodes.
 func (x *run) wait() error {
-	if len(x.pending) == 0 {
-		return nil
-	}
-	x.journal = x.journal[:0]
 	w, _, _, err := x.wave(nil)
 	if len(w.Placed) > 0 {
 		x.plan.Steps = append(x.plan.Steps, Step{Action: Settle, Nodes: []string{}, Begin: w.Begin, Empty: w.Begin, End: w.End, Waves: []Wave{w}, Budgets: []Room{}, Skews: []Skew{}})

@@ -16,10 +16,10 @@ import (
 // remake returns the pod that a controller makes in the place of a pod that is terminating or gone; nil when nobody makes one.
 // waits says why the controller makes the pod later, or the API server does not take the pod.
 func (x *run) remake(it *item) (next *v1.Pod, waits string, err error) {
-	if it.unit == nil || podinfo.Finished(it.obj) {
+	if it.unit == nil {
 		return nil, "", nil
 	}
-	if !it.unit.known && !it.unit.late() && it.origin.DeletionTimestamp != nil {
+	if !it.unit.known && !it.unit.stateful() && it.origin.DeletionTimestamp != nil {
 		return nil, "", nil // its controller has made the next pod already
 	}
 	next = copyOf(it.obj)
@@ -29,7 +29,7 @@ func (x *run) remake(it *item) (next *v1.Pod, waits string, err error) {
 			return nil, "", err
 		}
 		at := 0
-		if it.unit.late() {
+		if it.unit.stateful() {
 			at = slices.IndexFunc(made.Pods, func(p *v1.Pod) bool { return p.Name == it.obj.Name })
 		}
 		switch {
@@ -37,8 +37,6 @@ func (x *run) remake(it *item) (next *v1.Pod, waits string, err error) {
 			next = made.Pods[at]
 		case len(made.Waiting) > 0:
 			return nil, made.Waiting[0].String(), nil
-		case len(made.Pods) > 0:
-			return nil, fmt.Sprintf("%s makes pod %s first", it.unit, made.Pods[0].Name), nil
 		default:
 			return nil, "", nil
 		}
@@ -49,7 +47,7 @@ func (x *run) remake(it *item) (next *v1.Pod, waits string, err error) {
 			return nil, err.Error(), nil
 		}
 	}
-	if !it.unit.late() {
+	if !it.unit.stateful() {
 		next.Name = x.freeName(it)
 	}
 	next.UID = types.UID(fmt.Sprintf("%s/%s/%d", next.Namespace, next.Name, it.moves+1))

@@ -169,7 +169,7 @@ func (x *run) moreNodes(d *Deadlock, stay bool) (out []change) {
 		return nil // a surge node
 	}
 	like, have := x.base.Node(slot), 0
-	if x.o.Surge > 0 && x.o.Shape.Name == like.Name {
+	if x.o.Shape.Name == like.Name {
 		have = x.o.Surge
 	}
 	for n := 1; n <= mostSurge; n++ {

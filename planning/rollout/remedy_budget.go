@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -16,14 +17,12 @@ import (
 	"github.com/podberth/podberth/planning/workload"
 )
 
-// budgetsOf yields the budgets of a deadlock as the cluster has them.
-func (x *run) budgetsOf(d *Deadlock, yield func(name string, b *policyv1.PodDisruptionBudget)) {
-	all := cluster.List[*policyv1.PodDisruptionBudget](x.base)
+// budgetsOf yields the budgets of a deadlock, by their numbers and as the cluster has them.
+func (x *run) budgetsOf(d *Deadlock, yield func(k int, name string, b *policyv1.PodDisruptionBudget)) {
+	all := slices.Collect(cluster.List[*policyv1.PodDisruptionBudget](x.base).All())
 	for _, name := range d.Budgets {
-		namespace, short, _ := strings.Cut(name, "/")
-		if b, ok := all.Get(namespace, short); ok {
-			yield(name, b)
-		}
+		k := slices.IndexFunc(all, func(b *policyv1.PodDisruptionBudget) bool { return budgetName(b) == name })
+		yield(k, name, all[k])
 	}
 }
 
@@ -38,14 +37,11 @@ func replaced(text string, b *policyv1.PodDisruptionBudget, edit func(s *policyv
 
 // looserBudgets lets each budget allow one disruption more.
 func (x *run) looserBudgets(d *Deadlock) (out []change) {
-	x.budgetsOf(d, func(name string, b *policyv1.PodDisruptionBudget) {
-		s := x.statusOf(name)
-		if s == nil {
-			return
-		}
+	x.budgetsOf(d, func(k int, name string, b *policyv1.PodDisruptionBudget) {
+		s := &x.budgets.list[k].Status // at the end of the plan
 		desired := max(0, min(s.DesiredHealthy, s.CurrentHealthy)-1)
 		if b.Spec.MaxUnavailable != nil {
-			most := intstr.FromInt32(max(0, s.ExpectedPods-desired))
+			most := intstr.FromInt32(s.ExpectedPods - desired)
 			out = append(out, replaced(fmt.Sprintf("maxUnavailable %s in place of %s in budget %s", most.String(), b.Spec.MaxUnavailable.String(), name), b, func(s *policyv1.PodDisruptionBudgetSpec) {
 				s.MaxUnavailable = &most
 			}))
@@ -63,34 +59,20 @@ func (x *run) looserBudgets(d *Deadlock) (out []change) {
 	return out
 }
 
-// statusOf returns the status of a budget at the end of the plan, nil when there is no such budget.
-func (x *run) statusOf(name string) *policyv1.PodDisruptionBudgetStatus {
-	for k := range x.budgets.list {
-		if x.budgets.name(int32(k)) == name {
-			return &x.budgets.list[k].Status
-		}
-	}
-	return nil
-}
-
 // countableBudgets have a number in minAvailable, for which the disruption controller asks no controller.
 func (x *run) countableBudgets(d *Deadlock) (out []change) {
-	for k, b := range x.budgets.list {
-		name := x.budgets.name(int32(k))
-		if len(d.Budgets) != 1 || d.Budgets[0] != name {
-			continue
-		}
-		least := intstr.FromInt32(int32(max(0, len(x.budgets.pods[k])-1)))
+	x.budgetsOf(d, func(k int, name string, b *policyv1.PodDisruptionBudget) {
+		least := intstr.FromInt32(int32(len(x.budgets.pods[k]) - 1))
 		out = append(out, replaced(fmt.Sprintf("minAvailable %s in budget %s", least.String(), name), b, func(s *policyv1.PodDisruptionBudgetSpec) {
 			s.MinAvailable, s.MaxUnavailable = &least, nil
 		}))
-	}
+	})
 	return out
 }
 
 // fewerBudgets leaves one budget to the pods, each of them in turn.
 func (x *run) fewerBudgets(d *Deadlock) (out []change) {
-	x.budgetsOf(d, func(name string, b *policyv1.PodDisruptionBudget) {
+	x.budgetsOf(d, func(_ int, name string, b *policyv1.PodDisruptionBudget) {
 		out = append(out, change{"no budget " + name, func(in *Input, _ *Options) error { return in.Snapshot.Unset(b) }})
 	})
 	return out
@@ -99,7 +81,7 @@ func (x *run) fewerBudgets(d *Deadlock) (out []change) {
 // sickLeave lets pods leave that are not ready.
 func (x *run) sickLeave(d *Deadlock) (out []change) {
 	always := policyv1.AlwaysAllow
-	x.budgetsOf(d, func(name string, b *policyv1.PodDisruptionBudget) {
+	x.budgetsOf(d, func(_ int, name string, b *policyv1.PodDisruptionBudget) {
 		if policyOf(b) != always {
 			out = append(out, replaced("unhealthyPodEvictionPolicy AlwaysAllow in budget "+name, b, func(s *policyv1.PodDisruptionBudgetSpec) {
 				s.UnhealthyPodEvictionPolicy = &always

@@ -1,12 +1,14 @@
 package rollout
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -157,6 +159,20 @@ func TestPlan(t *testing.T) {
 			"0s replace n1 until 2s",
 			"  0s..2s: other-0 -> other-0-moved-1 @0s",
 		}},
+		{"another scheduler and a budget", "the new pods are ready in their time and take no room here", func(w *world) {
+			r := w.app("other", "cpu=4", "n2 n3", func(s *v1.PodSpec) { s.SchedulerName = "other" })
+			for _, p := range w.objects.Pods {
+				p.Spec.SchedulerName = r.Spec.Template.Spec.SchedulerName
+			}
+			w.budget("other", "other", "1")
+			w.app("web", "cpu=4", "n4 n5", nil)
+		}, Options{Nodes: []string{"n2", "n3", "n4"}, Order: Given, Batch: 2}, []string{
+			"0s replace n2 n3 until 4s",
+			"  0s..2s: other-0 -> other-0-moved-1 @0s",
+			"  2s..4s: other-1 -> other-1-moved-1 @2s",
+			"4s replace n4 until 6s",
+			"  4s..6s: web-0 -> web-0-moved-1 n1@4s",
+		}},
 		{"surplus", "the set asks for one pod and has two", func(w *world) {
 			w.app("web", "cpu=1", "n1 n2", nil).Spec.Replicas = new(int32(1))
 		}, given("n1"), []string{
@@ -183,6 +199,75 @@ func TestPlan(t *testing.T) {
 			"2s retire n1-surge-1 until 4s",
 			"  2s..4s: b-waits -> b-waits-moved-1 n1@2s",
 			"n1-surge-2: no-room: default/b-0",
+		}},
+		{"pending pods that nobody places", "bound, terminating, finished, of another scheduler, and gated", func(w *world) {
+			for i := range 5 {
+				w.pod("", "", fmt.Sprint("p", i), "", template("p", "cpu=1", nil))
+			}
+			w.in.Pending[0].Spec.NodeName = "n1"
+			w.in.Pending[1].DeletionTimestamp = &metav1.Time{Time: testkit.Epoch}
+			w.in.Pending[2].Status.Phase = v1.PodSucceeded
+			w.in.Pending[3].Spec.SchedulerName = "other"
+			w.in.Pending[4].Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/wait"}}
+		}, given("n1"), []string{"0s replace n1 until 0s"}},
+		{"room for a pending pod during a drain", "b-1 needs a zone without a, and b-0 stays until b-1 is ready", func(w *world) {
+			w.app("a", "cpu=1", "n1", on("n3"))
+			w.app("b", "cpu=1", "n1", nil).Spec.Replicas = new(int32(2))
+			w.pod("ReplicaSet", "b", "b-1", "", template("b", "cpu=1", func(s *v1.PodSpec) {
+				apart("a", zone)(s)
+				on("n2")(s)
+			}))
+			w.budget("b", "b", "1")
+		}, given("n1"), []string{
+			"0s replace n1 until 4s",
+			"  0s..2s: a-0 -> a-0-moved-1 n3@0s",
+			"  2s..2s: b-1 gets n2",
+			"  2s..4s: b-0 -> b-0-moved-1 n5@2s",
+		}},
+		{"room that comes during a wave", "db-0 needs a zone without web, and web-0 takes 2s to leave", func(w *world) {
+			w.app("web", "cpu=1", "n1", on("n3"))
+			w.stateful("db", "cpu=1", "n1", appsv1.OrderedReadyPodManagement, func(s *v1.PodSpec) {
+				apart("web", zone)(s)
+				on("n2")(s)
+			})
+			w.objects.Pods[1].Spec.TerminationGracePeriodSeconds = new(int64(1))
+		}, given("n1"), []string{
+			"0s replace n1 until 3s",
+			"  0s..2s: web-0 -> web-0-moved-1 n3@0s",
+			"  2s..3s: db-0 -> db-0 n2@3s",
+		}},
+		{"room that comes in time", "web-0 is gone when db-0 is", func(w *world) {
+			w.app("web", "cpu=1", "n1", on("n3"))
+			w.stateful("db", "cpu=1", "n1", appsv1.OrderedReadyPodManagement, func(s *v1.PodSpec) {
+				apart("web", zone)(s)
+				on("n2")(s)
+			})
+		}, given("n1"), []string{
+			"0s replace n1 until 2s",
+			"  0s..2s: web-0 -> web-0-moved-1 n3@0s, db-0 -> db-0 n2@2s",
+		}},
+		{"a pod that stops at once", "web-0 is not tried again when adb-0 has left", func(w *world) {
+			w.app("web", "cpu=1", "n1", func(s *v1.PodSpec) {
+				apart("adb", zone)(s)
+				on("n2")(s)
+			})
+			w.stateful("adb", "cpu=1", "n1", appsv1.OrderedReadyPodManagement, on("n3"))
+		}, Options{Nodes: []string{"n1"}, Stop: func(*v1.Pod) time.Duration { return 0 }}, []string{
+			"0s replace n1 until 0s",
+			"  0s..0s: adb-0 -> adb-0 n3@0s",
+			"  0s..0s: web-0 -> web-0-moved-1 n2@0s",
+		}},
+		{"ephemeral volumes", "the new pod gets a claim of its own", func(w *world) {
+			w.app("scratch", "cpu=1", "n1", func(s *v1.PodSpec) {
+				s.Volumes = []v1.Volume{{Name: "tmp", VolumeSource: v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{VolumeClaimTemplate: &v1.PersistentVolumeClaimTemplate{
+					Spec: v1.PersistentVolumeClaimSpec{StorageClassName: new("wait")},
+				}}}}}
+			})
+			mode := storagev1.VolumeBindingWaitForFirstConsumer
+			w.objects.StorageClasses = []*storagev1.StorageClass{{ObjectMeta: metav1.ObjectMeta{Name: "wait"}, Provisioner: "example.com/disk", VolumeBindingMode: &mode}}
+		}, given("n1"), []string{
+			"0s replace n1 until 2s",
+			"  0s..2s: scratch-0 -> scratch-0-moved-1 n3@0s",
 		}},
 		{"terminating", "a pod that leaves already is not made again", func(w *world) {
 			w.app("web", "cpu=1", "n1 n2", nil).Spec.Replicas = new(int32(1))

@@ -10,7 +10,6 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/podclaims"
-	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -39,15 +38,9 @@ type run struct {
 	onNode   map[string][]*item
 	ofUnit   map[*unit][]*item
 	pending  []*item
-	starting []start
+	starting []*item           // pods that become ready in this wave
 	admitted map[*unit]*v1.Pod // a pod of each controller whose pods are alike
 	journal  []func()          // undoes the changes of fields since the last mark, in reverse order
-}
-
-// start is a pod that becomes ready.
-type start struct {
-	it *item
-	at time.Duration
 }
 
 // do notes how to take back a change of a field.
@@ -59,21 +52,20 @@ type mark struct {
 	now      time.Duration
 	list     []*policyv1.PodDisruptionBudget
 	pending  []*item
-	starting []start
 }
 
 // mark begins a step. The budgets are up to date.
 func (x *run) mark() mark {
 	x.budgets.sync(x.scale, x.clock())
 	x.journal = x.journal[:0]
-	return mark{x.snapshot.Mark(), x.now, slices.Clone(x.budgets.list), slices.Clone(x.pending), slices.Clone(x.starting)}
+	return mark{x.snapshot.Mark(), x.now, slices.Clone(x.budgets.list), slices.Clone(x.pending)}
 }
 
 // back returns to a mark and ends it.
 func (x *run) back(m mark) {
 	x.undo(0)
 	x.snapshot.Rollback(m.snapshot)
-	x.now, x.pending, x.starting, x.budgets.list = m.now, m.pending, m.starting, m.list
+	x.now, x.pending, x.budgets.list = m.now, m.pending, m.list
 }
 
 // undo takes back the changes of fields after the first ones of the journal.
@@ -92,7 +84,7 @@ func (x *run) clock() time.Time { return x.in.Now.Add(x.now) }
 func (x *run) observe(pod *v1.Pod, node string, u *unit) *v1.Pod {
 	c := *pod
 	c.Spec.NodeName = node
-	if node != "" && !podinfo.Finished(pod) && !slices.ContainsFunc(pod.Status.Conditions, isReady) {
+	if node != "" && !slices.ContainsFunc(pod.Status.Conditions, isReady) {
 		c.Status.Phase = v1.PodRunning
 		c.Status.Conditions = append(slices.Clone(pod.Status.Conditions), v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionTrue})
 	}
@@ -114,14 +106,11 @@ func ready(pod *v1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return isReady(c) && c.Status == v1.ConditionTrue })
 }
 
-// withReady returns the pod with the condition Ready, and with phase Running when node is not "".
-func withReady(pod *v1.Pod, node string, status v1.ConditionStatus) *v1.Pod {
+// withReady returns the pod as it runs on a node and is ready.
+func withReady(pod *v1.Pod, node string) *v1.Pod {
 	c := *pod
-	c.Spec.NodeName = node
-	c.Status.Conditions = append(slices.DeleteFunc(slices.Clone(pod.Status.Conditions), isReady), v1.PodCondition{Type: v1.PodReady, Status: status})
-	if c.Status.Phase = v1.PodPending; node != "" {
-		c.Status.Phase = v1.PodRunning
-	}
+	c.Spec.NodeName, c.Status.Phase = node, v1.PodRunning
+	c.Status.Conditions = append(slices.DeleteFunc(slices.Clone(pod.Status.Conditions), isReady), v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionTrue})
 	return &c
 }
 
@@ -143,22 +132,14 @@ func (x *run) add(it *item) {
 }
 
 func (x *run) enlist(it *item) {
-	if it.node != "" {
-		x.onNode[it.node] = append(x.onNode[it.node], it)
-	}
-	if it.unit != nil {
-		x.ofUnit[it.unit] = append(x.ofUnit[it.unit], it)
-	}
+	x.onNode[it.node] = append(x.onNode[it.node], it)
+	x.ofUnit[it.unit] = append(x.ofUnit[it.unit], it)
 	x.budgets.add(it)
 }
 
 func (x *run) delist(it *item) {
-	if it.node != "" {
-		x.onNode[it.node] = without(x.onNode[it.node], it)
-	}
-	if it.unit != nil {
-		x.ofUnit[it.unit] = without(x.ofUnit[it.unit], it)
-	}
+	x.onNode[it.node] = without(x.onNode[it.node], it)
+	x.ofUnit[it.unit] = without(x.ofUnit[it.unit], it)
 	x.budgets.drop(it)
 }
 
@@ -167,22 +148,17 @@ func (x *run) see(it *item, pod *v1.Pod) {
 	before := it.seen
 	it.seen = pod
 	x.budgets.changed(it)
-	x.do(func() {
-		it.seen = before
-		x.budgets.changed(it)
-	})
+	x.do(func() { it.seen = before })
 }
 
 // terminate makes a pod terminating. The pod stays on its node.
 func (x *run) terminate(it *item) error {
 	now := metav1.NewTime(x.clock())
-	before, c, seen := it.obj, *it.obj, *it.seen
+	c, seen := *it.obj, *it.seen
 	c.DeletionTimestamp, seen.DeletionTimestamp = &now, &now
 	if err := x.snapshot.Set(&c); err != nil {
 		return err
 	}
-	it.obj = &c
-	x.do(func() { it.obj = before })
 	x.see(it, &seen)
 	return nil
 }
@@ -197,33 +173,27 @@ func (x *run) remove(it *item) error {
 	return podclaims.Release(x.snapshot, it.obj)
 }
 
-// put gives a pod the node of a decision. The pod is ready at the time.
-func (x *run) put(it *item, d placement.Decision, ready time.Duration) error {
-	if err := x.placer.Assume(it.obj, d); err != nil {
-		return err
+// put gives a pod the node of a decision; a pod of another scheduler has none. The pod is ready when the time advances.
+func (x *run) put(it *item, d placement.Decision) error {
+	if d.Placed() {
+		if err := x.placer.Assume(it.obj, d); err != nil {
+			return err
+		}
+		node, path := it.node, it.path
+		x.do(func() { it.node, it.path = node, path })
+		it.node = d.Node
+		it.path = append(slices.Clone(it.path), d.Node)
 	}
-	before := *it
-	x.do(func() { it.node, it.path, it.seen = before.node, before.path, before.seen })
-	it.node = d.Node
-	it.path = append(slices.Clone(it.path), d.Node)
-	it.seen = withReady(it.seen, d.Node, v1.ConditionFalse)
 	x.add(it)
-	x.starting = append(x.starting, start{it, ready})
+	x.starting = append(x.starting, it)
 	return nil
 }
 
-// advance sets the time. Pods whose time has come become ready.
+// advance sets the time, at which all new pods are ready.
 func (x *run) advance(to time.Duration) {
 	x.now = to
-	var later []start
-	for _, s := range x.starting {
-		if s.at > to {
-			later = append(later, s)
-			continue
-		}
-		if s.it.seen.DeletionTimestamp == nil {
-			x.see(s.it, withReady(s.it.seen, s.it.node, v1.ConditionTrue))
-		}
+	for _, it := range x.starting {
+		x.see(it, withReady(it.seen, it.node))
 	}
-	x.starting = later
+	x.starting = nil
 }

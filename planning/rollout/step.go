@@ -30,7 +30,6 @@ type stuck struct {
 type pinned struct {
 	it     *item
 	reason string
-	flag   bool // of kubectl drain
 }
 
 // drain cordons the nodes and drains them in waves. The caller takes the changes back when the drain is stuck.
@@ -53,18 +52,12 @@ func (x *run) drain(action Action, nodes []string) (drain, error) {
 		if err != nil {
 			return d, err
 		}
-		if len(w.Moves)+len(w.Placed) > 0 {
-			d.step.Waves = append(d.step.Waves, w)
-		}
-		switch {
-		case len(w.Moves)+len(w.Placed) > 0:
-		case len(x.starting) > 0:
-			x.advance(x.soonest())
-		default:
+		if len(w.Moves)+len(w.Placed) == 0 {
 			d.stuck = &stuck{nodes: nodes, waiting: left, refused: refused}
 			return d, nil
 		}
-		if late := x.late(d.step.Begin, &w, waiting, left); len(late) > 0 {
+		d.step.Waves = append(d.step.Waves, w)
+		if late := x.late(d.step.Begin, &w, waiting); len(late) > 0 {
 			d.stuck = &stuck{nodes: nodes, late: late}
 			return d, nil
 		}
@@ -76,7 +69,7 @@ func (x *run) drain(action Action, nodes []string) (drain, error) {
 }
 
 // late returns the pods that are not gone when the time of the drain is over.
-func (x *run) late(begin time.Duration, w *Wave, waiting, left []*item) (late []*item) {
+func (x *run) late(begin time.Duration, w *Wave, waiting []*item) (late []*item) {
 	if x.o.Timeout == 0 {
 		return nil
 	}
@@ -87,46 +80,28 @@ func (x *run) late(begin time.Duration, w *Wave, waiting, left []*item) (late []
 			late = append(late, it)
 		}
 	}
-	if len(late) == 0 {
-		return nil
-	}
-	for _, it := range left {
-		if !slices.Contains(late, it) {
-			late = append(late, it)
-		}
-	}
 	return late
 }
 
-// soonest returns when the next pod becomes ready.
-func (x *run) soonest() time.Duration {
-	at := x.starting[0].at
-	for _, s := range x.starting {
-		at = min(at, s.at)
-	}
-	return at
-}
-
-// choose returns the pods of the nodes that are to leave, and the pods that must not.
+// choose returns the pods of the nodes that drains evict, and the pods that must not leave.
 func (x *run) choose(nodes []string, d *drain) (leave []*item, pins []pinned) {
 	for _, name := range nodes {
 		items := slices.Clone(x.onNode[name])
-		slices.SortFunc(items, func(a, b *item) int { return leaveOrder(a, b) })
+		slices.SortFunc(items, leaveOrder)
 		pods, of := make([]*v1.Pod, len(items)), map[*v1.Pod]*item{}
 		for i, it := range items {
 			pods[i], of[it.seen] = it.seen, it
 		}
 		s := disruption.Select(name, pods, x.o.Drain, x.clock())
 		for _, t := range s.Refused {
-			pins = append(pins, pinned{of[t.Pod], t.Reason, true})
+			pins = append(pins, pinned{of[t.Pod], t.Reason})
 		}
 		for _, t := range s.Skipped {
 			d.skipped = append(d.skipped, Skipped{podinfo.Name(t.Pod), name, t.Reason})
 		}
 		for _, t := range s.Leaving {
-			if reason := x.o.Pinned(t.Pod); reason != "" && !podinfo.Finished(t.Pod) {
-				pins = append(pins, pinned{of[t.Pod], reason, false})
-				continue
+			if reason := x.o.Pinned(t.Pod); reason != "" {
+				pins = append(pins, pinned{of[t.Pod], reason})
 			}
 			leave = append(leave, of[t.Pod])
 		}

@@ -25,6 +25,7 @@ type unit struct {
 	known                 bool
 	replicas              int32 // that the controller asks for; of an unknown controller the pods that run
 	ordered               bool  // a StatefulSet with OrderedReady
+	afterwards            bool  // a Job with podReplacementPolicy Failed
 }
 
 type unitKey struct{ kind, namespace, name string }
@@ -40,7 +41,10 @@ func (u *unit) identify() {
 }
 
 // late reports whether the controller makes a new pod only when the old pod is gone.
-func (u *unit) late() bool { return u != nil && u.kind == "StatefulSet" }
+func (u *unit) late() bool { return u.stateful() || u != nil && u.afterwards }
+
+// stateful reports whether the controller gives a new pod the name of the old pod.
+func (u *unit) stateful() bool { return u != nil && u.kind == "StatefulSet" }
 
 // group finds the controllers of the pods.
 func (p *Planner) group() error {
@@ -148,6 +152,7 @@ func (g *grouper) objects() error {
 			return err
 		}
 		u.objects.Jobs = []*batchv1.Job{j}
+		u.afterwards = j.Spec.PodReplacementPolicy != nil && *j.Spec.PodReplacementPolicy == batchv1.Failed
 	}
 	for i, d := range g.in.DaemonSets {
 		if d == nil {

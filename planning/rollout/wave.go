@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -26,11 +27,17 @@ type refusal struct {
 	gate     string // why the scheduler does not try the replacement
 }
 
+// departure is a pod that leaves at a time.
+type departure struct {
+	it *item
+	at time.Duration
+}
+
 // wave is one wave that is under way.
 type wave struct {
 	*run
 	Wave
-	leaving []start // old pods, until they are gone
+	leaving []departure // old pods, until they are gone
 	refused map[*item]refusal
 }
 
@@ -56,11 +63,11 @@ func (x *run) wave(waiting []*item) (Wave, []*item, map[*item]refusal, error) {
 // play evicts in the order of the plan: first pods that are replaced at once, then the others by the time that they take.
 func (w *wave) play(waiting []*item) error {
 	slices.SortFunc(waiting, leaveOrder)
-	var late []start
+	var late []departure
 	for _, it := range waiting {
 		at := w.Begin + w.stop(it)
 		if it.unit.late() {
-			late = append(late, start{it, at})
+			late = append(late, departure{it, at})
 			continue
 		}
 		d, ok := w.ask(it)
@@ -80,28 +87,27 @@ func (w *wave) play(waiting []*item) error {
 			w.undo(j)
 			w.snapshot.Rollback(s)
 			if r.failure != nil && stays {
-				late = append(late, start{it, at}) // the replacement may fit when the old pod is gone
+				late = append(late, departure{it, at}) // the replacement may fit when the old pod is gone
 			}
 			continue
 		}
 		w.snapshot.Release(s)
 		w.budgets.charge(it, d)
 		if stays {
-			w.leaving = append(w.leaving, start{it, at})
+			w.leaving = append(w.leaving, departure{it, at})
 		}
 		if err := w.record(it, d, n, at, w.Begin); err != nil {
 			return err
 		}
 	}
-	slices.SortStableFunc(late, func(a, b start) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(late, func(a, b departure) int { return cmp.Compare(a.at, b.at) })
 	return w.late(late)
 }
 
 // late evicts pods that are replaced when they are gone. They become terminating together, and each leaves at its time. A pod
 // whose replacement finds no node then is left out, and the others are tried again.
-func (w *wave) late(all []start) error {
+func (w *wave) late(all []departure) error {
 	out := map[*item]refusal{}
-	w.budgets.sync(w.scale, w.clock())
 	for {
 		before, leaving, moves := w.saved(), slices.Clone(w.leaving), len(w.Moves)
 		s, j := w.snapshot.Mark(), len(w.journal)
@@ -122,9 +128,9 @@ func (w *wave) late(all []start) error {
 }
 
 // together evicts the pods that are not out. It returns the first pod whose replacement finds no node.
-func (w *wave) together(all []start, out map[*item]refusal) (failed *item, err error) {
+func (w *wave) together(all []departure, out map[*item]refusal) (failed *item, err error) {
 	sets := map[*unit]bool{} // StatefulSets with OrderedReady that lose a pod in this wave
-	var group []start
+	var group []departure
 	var decisions []*disruption.Decision
 	for _, s := range all {
 		delete(w.refused, s.it)
@@ -171,14 +177,17 @@ func (w *wave) together(all []start, out map[*item]refusal) (failed *item, err e
 
 // saved and restore keep what neither the snapshot nor the journal has.
 func (w *wave) saved() saved {
-	return saved{slices.Clone(w.budgets.list), slices.Clone(w.starting), w.End}
+	return saved{slices.Clone(w.budgets.list), maps.Clone(w.budgets.rooms), slices.Clone(w.starting), w.End}
 }
 
-func (w *wave) restore(s saved) { w.budgets.list, w.starting, w.End = s.list, s.starting, s.end }
+func (w *wave) restore(s saved) {
+	w.budgets.list, w.budgets.rooms, w.starting, w.End = s.list, s.rooms, s.starting, s.end
+}
 
 type saved struct {
 	list     []*policyv1.PodDisruptionBudget
-	starting []start
+	rooms    map[int32]Room
+	starting []*item
 	end      time.Duration
 }
 
@@ -220,7 +229,7 @@ func (w *wave) replace(it *item) (replacement, error) {
 	n := w.newItem(next, "")
 	n.origin, n.moves, n.path = it.origin, it.moves+1, it.path
 	if !w.schedules(next) {
-		return replacement{next: n}, nil
+		return replacement{next: n, decision: placement.Decision{Slot: -1}}, nil
 	}
 	if gate, gated := filter.Gated(next); gated {
 		w.refused[it] = refusal{pod: next, gate: gate}
@@ -252,10 +261,8 @@ func (w *wave) record(it *item, d *disruption.Decision, r replacement, gone, mad
 		move.Replacement, move.To, move.Placed = podinfo.Name(r.next.obj), r.decision.Node, made
 		move.Ready = made + w.o.start(r.next.obj, r.decision.Node)
 		w.End = max(w.End, move.Ready)
-		if r.decision.Placed() {
-			if err := w.put(r.next, r.decision, move.Ready); err != nil {
-				return err
-			}
+		if err := w.put(r.next, r.decision); err != nil {
+			return err
 		}
 	}
 	w.Moves = append(w.Moves, move)
@@ -272,9 +279,6 @@ func (w *wave) asked(it *item) []*policyv1.PodDisruptionBudget {
 
 // request is the eviction of a pod with the grace period of the options.
 func (o *Options) request(pod *v1.Pod) disruption.Request {
-	if o.Drain.GracePeriodSeconds == nil {
-		return disruption.Request{}
-	}
 	return disruption.Request{Eviction: &policyv1.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
 		DeleteOptions: &metav1.DeleteOptions{GracePeriodSeconds: o.Drain.GracePeriodSeconds},
@@ -292,14 +296,17 @@ func (x *run) stop(it *item) time.Duration {
 
 // gone removes the old pods that have left at a time.
 func (w *wave) gone(at time.Duration) error {
-	slices.SortStableFunc(w.leaving, func(a, b start) int { return cmp.Compare(a.at, b.at) })
-	for len(w.leaving) > 0 && w.leaving[0].at <= at {
-		it := w.leaving[0].it
-		w.leaving = w.leaving[1:]
-		if err := w.remove(it); err != nil {
+	var later []departure
+	for _, d := range w.leaving {
+		if d.at > at {
+			later = append(later, d)
+			continue
+		}
+		if err := w.remove(d.it); err != nil {
 			return err
 		}
 	}
+	w.leaving = later
 	return nil
 }
 
@@ -316,7 +323,7 @@ func (w *wave) place() error {
 		at := w.Begin + w.o.start(it.obj, d.Node)
 		w.delist(it)
 		w.do(func() { w.enlist(it) })
-		if err := w.put(it, d, at); err != nil {
+		if err := w.put(it, d); err != nil {
 			return err
 		}
 		w.Placed = append(w.Placed, Arrival{podinfo.Name(it.obj), d.Node, at})
