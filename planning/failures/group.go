@@ -92,9 +92,7 @@ func (x *player) groupOf(it *item) Group {
 	}
 	a := x.placer.Prepare(it.pod)
 	if a.Rejected() {
-		if len(it.failure.Rejecters) > 0 {
-			g.Plugin = it.failure.Rejecters[0]
-		}
+		g.Plugin = a.Pre.Rejecters()[0]
 		g.Cause, g.Reason = causeOf(g.Plugin, a.Pre.Message), a.Pre.Message
 		return g
 	}
@@ -107,7 +105,7 @@ func (x *player) blame(g *Group, predicates filter.Predicates, slots []int) {
 	alone, all := make([]int, len(predicates)), make([]int, len(predicates))
 	verdicts := make([]map[resources.Verdict]int, len(predicates))
 	for _, i := range slots {
-		rejecters, last := 0, 0
+		var rejecters, last int
 		for k, p := range predicates {
 			v := p.Check(i)
 			if v == 0 {
@@ -124,15 +122,15 @@ func (x *player) blame(g *Group, predicates filter.Predicates, slots []int) {
 			alone[last]++
 		}
 	}
-	best := -1
-	for k := range predicates {
-		if all[k] > 0 && (best < 0 || cmp.Or(cmp.Compare(alone[k], alone[best]), cmp.Compare(all[k], all[best])) > 0) {
-			best = k
-		}
-	}
+	best := slices.IndexFunc(all, func(n int) bool { return n > 0 })
 	if best < 0 {
 		g.Cause, g.Reason = Other, g.Message
 		return
+	}
+	for k := range all {
+		if cmp.Or(cmp.Compare(alone[k], alone[best]), cmp.Compare(all[k], all[best])) > 0 {
+			best = k
+		}
 	}
 	var most resources.Verdict
 	for v, n := range verdicts[best] {

@@ -58,9 +58,7 @@ func (p *Planner) Pairs(limit int, seed uint64) []Scenario {
 	r, seen := rand.New(rand.NewPCG(seed, 0)), map[[2]int]bool{}
 	for len(out) < limit {
 		i, k := r.IntN(n), r.IntN(n)
-		if i > k {
-			i, k = k, i
-		}
+		i, k = min(i, k), max(i, k)
 		if i == k || seen[[2]int{i, k}] {
 			continue
 		}

@@ -110,7 +110,7 @@ func replicated(replicas *int32, selector *metav1.LabelSelector, template *v1.Po
 	if err != nil {
 		return err
 	}
-	if selector != nil && !s.Matches(labels.Set(template.Labels)) {
+	if !s.Matches(labels.Set(template.Labels)) {
 		return fmt.Errorf("spec.template.metadata.labels: Invalid value: %q: `selector` does not match template `labels`", labels.FormatLabels(template.Labels))
 	}
 	return nil

@@ -49,9 +49,7 @@ func (m *maker) daemonSet(d *appsv1.DaemonSet) {
 		}
 		p := model.DeepCopy()
 		pin(p, n.Name)
-		if !m.add(p, "") {
-			return
-		}
+		m.add(p, "")
 	}
 }
 

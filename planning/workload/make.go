@@ -162,11 +162,10 @@ func orEmpty(m map[string]string) map[string]string {
 
 // add gives a pod its name and keeps it. An empty name becomes the pod's generateName and a number.
 func (m *maker) add(p *v1.Pod, name string) bool {
-	if m.err != nil {
-		return false
-	}
-	if len(m.made.Pods) >= m.limit {
+	if m.err == nil && len(m.made.Pods) == m.limit {
 		m.err = fmt.Errorf("%s %s/%s: Too many: there are more than %d pods to make", p.OwnerReferences[0].Kind, p.Namespace, p.OwnerReferences[0].Name, m.limit)
+	}
+	if m.err != nil {
 		return false
 	}
 	if name == "" {
@@ -184,9 +183,7 @@ const maxGenerated = 58
 
 // free returns the first name with a number that no pod has.
 func (m *maker) free(prefix id) string {
-	if len(prefix.name) > maxGenerated {
-		prefix.name = prefix.name[:maxGenerated]
-	}
+	prefix.name = prefix.name[:min(len(prefix.name), maxGenerated)]
 	for {
 		m.numbers[prefix]++
 		name := prefix.name + strconv.Itoa(m.numbers[prefix])

@@ -36,7 +36,7 @@ func (m *maker) statefulSet(s *appsv1.StatefulSet) {
 				m.wait(o, name, why)
 			}
 		case why != "":
-			if m.lacks(s, i+1, start+orOne(s.Spec.Replicas)) || p.DeletionTimestamp != nil || !mine[name] {
+			if m.lacks(s, i, start+orOne(s.Spec.Replicas)) || p.DeletionTimestamp != nil || !mine[name] {
 				m.wait(o, name, why)
 			}
 			return
@@ -48,7 +48,7 @@ func (m *maker) statefulSet(s *appsv1.StatefulSet) {
 				return
 			}
 			if s.Spec.PodManagementPolicy != appsv1.ParallelPodManagement {
-				if m.lacks(s, i+1, start+orOne(s.Spec.Replicas)) {
+				if m.lacks(s, i, start+orOne(s.Spec.Replicas)) {
 					m.wait(o, name, notReady)
 				}
 				return

@@ -375,6 +375,11 @@ func TestBadInput(t *testing.T) {
 		{"Job selector", "unknown operator", work(func(j *batchv1.Job) {
 			j.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}
 		}), `Job shop/once: spec.selector: Invalid value: "Near" is not a valid label selector operator`},
+		{"selector of a DaemonSet", "its controller would make pods without end", Objects{DaemonSets: []*appsv1.DaemonSet{func() *appsv1.DaemonSet {
+			d := daemonSet("a")
+			d.Spec.Selector = selector("b")
+			return d
+		}()}}, "DaemonSet shop/a: spec.template.metadata.labels: Invalid value: \"app=a\": `selector` does not match template `labels`"},
 		{"DaemonSet", "checked, too", Objects{DaemonSets: []*appsv1.DaemonSet{nil}}, "DaemonSet 0 of the list: Required value: must not be nil"},
 	}, func(t *testing.T, c struct {
 		name, why string
