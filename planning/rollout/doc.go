@@ -17,7 +17,8 @@
 //  3. The order of the evictions of a wave: pods that are replaced at once, then pods that are replaced when they are gone, by
 //     the time that they take to stop. Among those: pods that are not ready, lower priority, namespace, name, UID. A StatefulSet
 //     with OrderedReady loses one pod in a wave.
-//  4. A controller replaces a pod at once when the pod is terminating, a StatefulSet when the pod is gone. A replacement that
+//  4. A controller replaces a pod at once when the pod is terminating. A StatefulSet, and a Job with podReplacementPolicy Failed,
+//     replaces the pod when it is gone. A replacement that
 //     only fits when the old pod is gone is placed then.
 //  5. A batch that cannot be drained is taken back, and each of its nodes is tried alone. A node that cannot be drained alone is
 //     left as it was, with a Deadlock.

@@ -23,7 +23,7 @@ import (
 // Plans of random clusters and options: a hash of the whole plan, what is blocked, and which remedies hold.
 func TestRandom(t *testing.T) {
 	var out strings.Builder
-	for seed := range uint64(200) {
+	for seed := range uint64(130) {
 		b := testkit.NewBytes(testkit.RandomBytes(seed+7e6, 500))
 		w := random(b)
 		w.more(b)
