@@ -88,7 +88,7 @@ func TestReplace(t *testing.T) {
 	for k, c := range []struct {
 		kind, scheduler, node string
 		ok                    bool
-	}{{"ReplicaSet", "", "n249", true}, {"ReplicaSet", v1.DefaultSchedulerName, "n249", true}, {"ReplicaSet", "other", "", true}, {"DaemonSet", "", "", false}} {
+	}{{"ReplicaSet", "", "n249", true}, {"ReplicaSet", v1.DefaultSchedulerName, "n006", true}, {"ReplicaSet", "other", "", true}, {"DaemonSet", "", "", false}} {
 		p := in.objects.Pods[k].DeepCopy()
 		p.OwnerReferences = owned("", c.kind).OwnerReferences
 		p.Spec.SchedulerName = c.scheduler
