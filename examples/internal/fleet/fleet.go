@@ -48,7 +48,6 @@ type writer struct {
 	rand  *rand.Rand
 	o     Options
 	uids  int
-	err   error
 	nodes []node
 }
 
@@ -62,7 +61,7 @@ type node struct {
 
 // Write writes a cluster as lines of JSON.
 func Write(out io.Writer, o Options) error {
-	w := &writer{out: bufio.NewWriterSize(out, 1<<20), rand: rand.New(rand.NewPCG(o.Seed, 28)), o: o}
+	w := &writer{out: bufio.NewWriter(out), rand: rand.New(rand.NewPCG(o.Seed, 28)), o: o}
 	for _, name := range []string{"shop", "data", "batch", "ml", "kube-system"} {
 		w.write("v1", "Namespace", "", name, object{"kubernetes.io/metadata.name": name}, nil, nil)
 	}
@@ -75,9 +74,6 @@ func Write(out io.Writer, o Options) error {
 	w.deployments()
 	w.databases()
 	w.pending()
-	if w.err != nil {
-		return w.err
-	}
 	return w.out.Flush()
 }
 
@@ -104,20 +100,14 @@ func (w *writer) write(apiVersion, kind, namespace, name string, labels, more, m
 	for key, value := range more {
 		all[key] = value
 	}
-	line, err := json.Marshal(all)
-	if err == nil {
-		_, err = w.out.Write(append(line, '\n'))
-	}
-	if w.err == nil {
-		w.err = err
-	}
+	_ = json.NewEncoder(w.out).Encode(all) // out keeps its error for Flush
 	return uid
 }
 
 func (w *writer) writeNodes() {
 	for k := range w.o.Nodes {
 		at := k * 100 / w.o.Nodes
-		p := &pools[0]
+		var p *pool
 		for i := range pools {
 			if p = &pools[i]; at < p.share {
 				break
