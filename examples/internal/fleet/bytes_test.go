@@ -16,8 +16,8 @@ import (
 // The same options write the same bytes, by hash in testdata/bytes.txt.
 func TestBytes(t *testing.T) {
 	var out strings.Builder
-	for _, nodes := range []int{60, 150, 300, 700} {
-		for seed := range uint64(3) {
+	for _, nodes := range []int{60, 300} {
+		for seed := range uint64(2) {
 			for _, full := range []bool{false, true} {
 				var text bytes.Buffer
 				require.NoError(t, Write(&text, Options{Nodes: nodes, Seed: seed, Full: full}))
@@ -42,7 +42,7 @@ func (d *disk) Write(p []byte) (int, error) {
 
 // A writer that fails ends the cluster with its error, also at the last bytes.
 func TestFullDisk(t *testing.T) {
-	o := Options{Nodes: 700, Seed: 1}
+	o := Options{Nodes: 300, Seed: 1}
 	all := &disk{left: 1 << 20}
 	require.NoError(t, Write(all, o))
 	writes := 1<<20 - all.left
