@@ -23,7 +23,8 @@ type PlanInput struct {
 	Pods    []*v1.Pod
 	Budgets []*policyv1.PodDisruptionBudget
 	// Scale is used to compute the statuses again between waves. A nil Scale keeps expectedPods and desiredHealthy and only
-	// counts the healthy pods: for callers who do not know the controllers.
+	// counts the healthy pods: for callers who do not know the controllers. Scale is asked about replacements too, which have
+	// no name.
 	Scale   Scale
 	Options DrainOptions
 	// EveryBudget is Request.EveryBudget, for pods that several budgets cover.
