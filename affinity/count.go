@@ -114,9 +114,6 @@ func (s *State) countSets(index view.PodSets) {
 	e := &s.scratch
 	for _, id := range slices.Compact(ids) {
 		rep, nodes, counts := index.PodSet(id)
-		if len(nodes) == 0 {
-			continue
-		}
 		*e = (*e)[:0]
 		s.labelEffect(e, rep)
 		s.applyAll(*e, nodes, counts)

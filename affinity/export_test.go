@@ -50,7 +50,12 @@ func (t *terms) AppendWhich(dst []uint64, p *v1.Pod, namespaceLabels map[string]
 	return t.appendWhich(dst, p, namespaceLabels)
 }
 
-func (t *terms) Len() int { return t.size() }
+func (t *terms) Len() int {
+	if t == nil {
+		return 0
+	}
+	return len(t.anti) + len(t.affinity) + len(t.preferred) + len(t.preferredAnti)
+}
 
 // SelfAll is matchesItself of the evaluator with the namespaces of the cluster.
 func (s *State) SelfAll() bool { return s.self }

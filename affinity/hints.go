@@ -40,7 +40,7 @@ func (e *NodeEvaluator) wouldHelp(old, new *v1.Node) (bool, error) {
 		return false, nil
 	}
 	matched, err := e.required.match(new)
-	if err != nil || !matched {
+	if !matched {
 		return err != nil, err
 	}
 	if old == nil {
@@ -91,7 +91,7 @@ func (o PodOptions) WouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	before, after, err := eventObjects[v1.Pod](old, new)
 	about := cmp.Or(after, before)
 	switch {
-	case err != nil || about == nil:
+	case about == nil:
 		return false, err
 	case before != nil && after != nil && after.UID == pod.UID:
 		return ownChangeHelps(o.Release), nil
@@ -126,7 +126,7 @@ func wouldHelpNode(pod *v1.Pod, old, new *v1.Node) (bool, error) {
 	}
 	anti, err := requiredAntiAffinity(pod)
 	if err != nil || old == nil {
-		return err == nil && len(anti) > 0, err
+		return len(anti) > 0, err
 	}
 	for i := range anti {
 		was, had := old.Labels[anti[i].key]

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/view"
 )
 
 // indexed is a world with every optional interface, built once.
@@ -19,7 +21,7 @@ type set struct {
 }
 
 func index(w *world) *indexed {
-	x := &indexed{world: w, terms: []set{{}}} // the first term set has no pods any more
+	x := &indexed{world: w}
 	byLabels, byTerms := map[string]int{}, map[string]int{}
 	for i := range w.nodes {
 		for _, p := range w.pods[i] {
@@ -29,8 +31,15 @@ func index(w *world) *indexed {
 			}
 		}
 	}
+	x.terms = append(x.terms, set{rep: pod("d", "", "anti h {} nssel={}")}) // has no pods any more
 	return x
 }
+
+// podSets and termSets are one of the optional indexes.
+type (
+	podSets  interface{ view.PodSets }
+	termSets interface{ view.TermSets }
+)
 
 func text(v any) string {
 	b, err := json.Marshal(v)

@@ -175,6 +175,8 @@ func TestExplain(t *testing.T) {
 		{Anti: true, Key: "h", Value: "n1", Has: true, Count: 2},
 		{Anti: true, Existing: true, Key: "rack", Value: "r1", Has: true, Count: 1},
 	}, count(w, pod("d", "app=p", "aff zone app=x", "aff zone app", "anti h app=x"), affinity.PodOptions{}).Explain(0))
+	require.Equal(t, []affinity.Explanation{{Anti: true, Key: "h", Value: "n1", Has: true, Count: 4}, {Anti: true, Existing: true, Key: "rack", Value: "r1", Has: true, Count: 1}},
+		count(w, pod("d", "app=p", "anti h app=x", "anti h app"), affinity.PodOptions{}).Explain(0), "two terms of one key")
 }
 
 // TestPurity: no argument is modified.

@@ -11,6 +11,7 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 // TestAppendKeyTerms holds that the key names the terms of running pods that match the pod, also where a running pod has more
@@ -41,7 +42,7 @@ func TestAppendKey(t *testing.T) {
 	var memo affinity.Memo
 	for seed := range int64(testkit.Rounds(3000)) {
 		src := newSource(bytes(seed))
-		w, p := src.world(), src.pod()
+		w, p, options := src.world(), src.pod(), src.options()
 		q, other := p.DeepCopy(), src.pod()
 		switch src.Below(6) {
 		case 0:
@@ -53,13 +54,16 @@ func TestAppendKey(t *testing.T) {
 		}
 		x := index(w)
 		keyOf := func(p *v1.Pod) (string, *affinity.State) {
-			e, _ := affinity.CompilePods(p, affinity.PodOptions{})
+			e, _ := affinity.CompilePods(p, options)
+			plain, none := e.AppendKey([]byte("x"), []int32{-1}, w, &memo)
+			require.Equal(t, []int32{-1}, none, "seed %d: no term sets", seed)
 			key, matched := e.AppendKey([]byte("x"), []int32{-1}, x, &memo)
 			again, _ := e.AppendKey([]byte("x"), nil, x, nil)
 			require.Equal(t, string(again), string(key), "seed %d: memo", seed)
+			require.True(t, strings.HasPrefix(string(key), string(plain)), "seed %d: the terms of running pods come last", seed)
 			want := []int32{-1}
 			for id := range x.terms {
-				if rep := x.terms[id].rep; rep != nil && affinity.CompileTerms(rep).Which(p, w.namespaces[p.Namespace]) != 0 {
+				if rep := x.terms[id].rep; len(x.terms[id].nodes) > 0 && affinity.CompileTerms(rep).Which(p, w.namespaces[p.Namespace]) != 0 {
 					want = append(want, int32(id))
 				}
 			}
@@ -107,4 +111,41 @@ func TestNodeKeys(t *testing.T) {
 	with, without := pod("d", ""), pod("d", "")
 	with.Spec.Affinity = &v1.Affinity{}
 	require.Equal(t, affinity.AppendNodeKey(nil, without), affinity.AppendNodeKey(nil, with), "no node affinity")
+}
+
+// TestSelfInNamespaces: a pod matches its own terms through a namespaceSelector only when the cluster has its namespace, from v1.37 on.
+func TestSelfInNamespaces(t *testing.T) {
+	for _, c := range []struct {
+		known         bool
+		release       release.Version
+		labels, nssel string
+		want          bool
+	}{
+		{true, release.V1_37, "", "!env", true}, {false, release.V1_37, "", "!env", false}, {false, release.V1_36, "", "!env", true},
+		{true, release.V1_37, "env=a", "env", true}, {false, release.V1_37, "", "env", false}, {true, release.V1_37, "env=a", "!env", false},
+	} {
+		w := newWorld(node("n1", "zone=a"))
+		if c.known {
+			w.namespace("d", c.labels)
+		}
+		w.namespace("o", "")
+		e, err := affinity.CompilePods(pod("d", "app=x", "aff zone app=x ns=q nssel="+c.nssel), affinity.PodOptions{Release: c.release})
+		require.NoError(t, err)
+		require.Equal(t, c.want, e.Count(w).SelfAll(), "%v", c)
+		require.Equal(t, c.want, e.SelfAll(w.namespaces["d"], c.known), "%v", c)
+		with, _ := e.AppendKey(nil, nil, w, nil)
+		other, err := affinity.CompilePods(pod("d", "app=y", "aff zone app=x ns=q nssel="+c.nssel), affinity.PodOptions{Release: c.release})
+		require.NoError(t, err)
+		without, _ := other.AppendKey(nil, nil, w, nil)
+		require.Equal(t, c.want, string(with) != string(without), "%v", c)
+	}
+}
+
+// TestManyLabels: a term of a running pod matches whatever its label is.
+func TestManyLabels(t *testing.T) {
+	for k := range 300 {
+		label := fmt.Sprint("app=a", k)
+		w := newWorld(node("n1", "zone=a")).namespace("d", "").run("n1", pod("d", "", "anti zone "+label))
+		require.Equal(t, "n1:existing", verdicts(w, count(w, pod("d", label), affinity.PodOptions{}).Check))
+	}
 }

@@ -70,7 +70,6 @@ func pinnedNames(required *v1.NodeSelector) (names []string, pinned bool) {
 	if required == nil || len(required.NodeSelectorTerms) == 0 {
 		return nil, false
 	}
-	names = []string{}
 	for i := range required.NodeSelectorTerms {
 		var common []string
 		found := false
@@ -80,7 +79,6 @@ func pinnedNames(required *v1.NodeSelector) (names []string, pinned bool) {
 			}
 			if !found {
 				common, found = slices.Clone(r.Values), true
-				continue
 			}
 			common = slices.DeleteFunc(common, func(s string) bool { return !slices.Contains(r.Values, s) })
 		}

@@ -21,9 +21,7 @@ func compilePreferred(list []v1.PreferredSchedulingTerm, path *field.Path) ([]pr
 			continue
 		}
 		p := preference{int64(list[i].Weight), compileTerm(&list[i].Preference, path.Index(i))}
-		if p.term.err != nil {
-			errs = append(errs, p.term.err)
-		}
+		errs = append(errs, p.term.err)
 		prefs = append(prefs, p)
 	}
 	return prefs, aggregate(errs)
@@ -66,14 +64,8 @@ func CompileAdded(affinity *v1.NodeAffinity) (NodeOptions, error) {
 	var err error
 	a.preferred, err = compilePreferred(affinity.PreferredDuringSchedulingIgnoredDuringExecution,
 		path.Child("preferredDuringSchedulingIgnoredDuringExecution"))
-	var errs []error
-	for _, e := range []error{a.required.err, err} {
-		if e != nil {
-			errs = append(errs, e)
-		}
-	}
-	if len(errs) > 0 {
-		return NodeOptions{}, aggregate(errs)
+	if err := aggregate([]error{a.required.err, err}); err != nil {
+		return NodeOptions{}, err
 	}
 	return NodeOptions{a}, nil
 }

@@ -153,6 +153,7 @@ func TestNodeSkips(t *testing.T) {
 		{"A3.9 empty selector", "an empty map is not skipped", &v1.Pod{Spec: v1.PodSpec{NodeSelector: map[string]string{}}}, nil, false, true},
 		{"A3.9 required", "required affinity", requiring(terms()), nil, false, true},
 		{"A3.9 added", "the profile's terms", &v1.Pod{}, added, false, false},
+		{"A4.5 added", "preferred terms of the profile alone", requiring(terms()), added, false, false},
 		{"A4.5 nil list", "nothing to score", preferring(), nil, true, true},
 		{"A4.5 non-nil list", "an empty list is scored", &v1.Pod{Spec: v1.PodSpec{Affinity: &v1.Affinity{NodeAffinity: &v1.NodeAffinity{
 			PreferredDuringSchedulingIgnoredDuringExecution: []v1.PreferredSchedulingTerm{}}}}}, nil, true, false},
@@ -293,4 +294,14 @@ func TestExplainNode(t *testing.T) {
 	require.Equal(t, "term 1: does not hold: zone in (q)", x[1])
 	require.Regexp(t, "^term 2 never matches: .*Bogus", x[2])
 	require.Equal(t, "term 3: does not hold: metadata.name notin (n1)", x[3])
+
+	added := &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: terms(exprs(req("zone", "In", "q")))}
+	empty := &v1.Pod{Spec: v1.PodSpec{NodeSelector: map[string]string{"none": ""}}}
+	x = compileNode(t, empty, added).Explain(tableNodes()[0])
+	require.Equal(t, []string{"node selector: the node lacks none=", "profile term 1: does not hold: zone in (q)"}, x)
+	nameless := &v1.Node{}
+	require.Empty(t, compileNode(t, requiring(terms(fields(req("metadata.name", "In", "n1")))), nil).Explain(nameless))
+	both := requiring(terms(v1.NodeSelectorTerm{MatchExpressions: reqs{req("zone", "In", "q")}, MatchFields: reqs{req("metadata.name", "In", "n1"), req("metadata.name", "In", "n2")}}))
+	require.Equal(t, []string{"term 1: does not hold: zone in (q)"}, compileNode(t, both, nil).Explain(nameless), "no field of a node without a name is tested")
+	require.Equal(t, []string{"term 1: does not hold: zone in (q), metadata.name in (n2)"}, compileNode(t, both, nil).Explain(node("n1", "")))
 }

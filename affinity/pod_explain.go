@@ -18,9 +18,6 @@ type Explanation struct {
 // then of its required anti-affinity terms, then of required anti-affinity terms of running pods that match the pod. The
 // result is nil when CompilePods returned an error, and has no counts for a free slot. Explain allocates.
 func (s *State) Explain(i int) []Explanation {
-	if s.evaluator.err != nil {
-		return nil
-	}
 	var out []Explanation
 	first := s.self && s.affinityCells == 0
 	for _, k := range s.affinityCols {

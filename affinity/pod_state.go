@@ -177,7 +177,7 @@ func (s *State) AppendCountedSlots(dst []int32) []int32 {
 			continue
 		}
 		for i, d := range col.ids {
-			if d >= 0 && (countIn(col.affinity, d) != 0 || countIn(col.anti, d) != 0 || countIn(col.existing, d) != 0 || countIn(col.score, d) != 0) {
+			if countIn(col.affinity, d) != 0 || countIn(col.anti, d) != 0 || countIn(col.existing, d) != 0 || countIn(col.score, d) != 0 {
 				dst = append(dst, int32(i))
 			}
 		}

@@ -44,23 +44,12 @@ func compileTerms(pod *v1.Pod) *terms {
 	if anti != nil {
 		t.preferredAnti, _ = newWeightedTerms(pod, anti.PreferredDuringSchedulingIgnoredDuringExecution)
 	}
-	if t.size() == 0 {
-		return nil
-	}
 	for _, list := range [...][]term{t.anti, t.affinity, t.preferred, t.preferredAnti} {
 		for i := range list {
 			t.pairs |= guard(list[i].selector)
 		}
 	}
 	return t
-}
-
-// size returns the number of terms.
-func (t *terms) size() int {
-	if t == nil {
-		return 0
-	}
-	return len(t.anti) + len(t.affinity) + len(t.preferred) + len(t.preferredAnti)
 }
 
 // appendWhich appends which terms match an incoming pod, 64 terms to a word. Bit k is term k, in the order required

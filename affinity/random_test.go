@@ -11,7 +11,6 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/internal/testkit"
-	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/release"
 )
 
@@ -83,7 +82,7 @@ func (s *source) term() string {
 	t := kind + " " + s.pick("zone", "zone", "h", "h", "rack", "missing") + " " + sel
 	switch s.Below(6) {
 	case 0:
-		t += " ns=" + s.pick("o", "d", "d,o,d")
+		t += " ns=" + s.pick("o", "d", "d,o,d", "q,o,d")
 	case 1:
 		t += " nssel=" + s.pick("{}", "env=prod", "env!=prod", "!env")
 	case 2:
@@ -116,6 +115,9 @@ func requireState(t *testing.T, w *world, o *oracle, s *affinity.State, why stri
 	if o.parses() {
 		require.Equal(t, o.ignoreMoves, s.Skip(), "%s: skip", why)
 		require.Equal(t, len(o.score) == 0, s.SkipScore(), "%s: score skip", why)
+	} else {
+		require.True(t, s.SkipScore(), "%s: nothing is counted", why)
+		require.False(t, s.Skip(), "%s: the pod is rejected", why)
 	}
 }
 
@@ -131,11 +133,11 @@ func testRandom(t *testing.T, data []byte) {
 	requireState(t, w, o, e.CountWith(index(w), &memo), "indexed")
 	requireState(t, w, o, e.Count(struct {
 		*world
-		view.PodSets
+		podSets
 	}{w, index(w)}), "only pod sets")
 	requireState(t, w, o, e.Count(struct {
 		*world
-		view.TermSets
+		termSets
 	}{w, index(w)}), "only term sets")
 	sp := e.Count(sparse(w))
 	for i := range w.nodes {

@@ -24,7 +24,7 @@ func blockedBy(v release.Version, rejected, left *v1.Pod) (bool, error) {
 		return false, nil
 	}
 	terms, err := requiredAntiAffinity(left)
-	return err == nil && meets(v, terms, rejected), err
+	return meets(v, terms, rejected), err
 }
 
 // meets reports whether a pod matches the terms of a required anti-affinity by the rule of the hint: all of them up to v1.36,

@@ -61,9 +61,7 @@ func compileSelector(selector *v1.NodeSelector, path *field.Path) *Selector {
 			continue
 		}
 		compiled := compileTerm(t, path.Index(i))
-		if compiled.err != nil {
-			errs = append(errs, compiled.err)
-		}
+		errs = append(errs, compiled.err)
 		s.terms = append(s.terms, compiled)
 		names.addTerm(&compiled)
 	}
@@ -191,10 +189,5 @@ var (
 	fieldOperatorNames = []v1.NodeSelectorOperator{v1.NodeSelectorOpIn, v1.NodeSelectorOpNotIn}
 )
 
-// aggregate formats a single error as it is and several errors as [a, b].
-func aggregate(errs []error) error {
-	if len(errs) == 0 {
-		return nil
-	}
-	return utilerrors.NewAggregate(errs)
-}
+// aggregate formats a single error as it is and several errors as [a, b]. nil is no error.
+func aggregate(errs []error) error { return utilerrors.NewAggregate(errs) }

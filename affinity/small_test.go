@@ -3,12 +3,14 @@ package affinity
 import (
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math/bits"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // v1.36.3's texts of the verdicts.
@@ -100,7 +102,7 @@ func TestMemoTerms(t *testing.T) {
 	for id, kept := range map[int32]bool{-1: false, 0: true, 7: true, remembered - 1: true, remembered: false, remembered + 1: false} {
 		var m Memo
 		compiled := m.terms(id, first)
-		require.Equal(t, 1, compiled.size(), "set %d", id)
+		require.Equal(t, 1, compiled.Len(), "set %d", id)
 		require.Equal(t, kept, compiled == m.terms(id, first), "set %d", id)
 		require.NotSame(t, compiled, m.terms(id, second), "set %d: another representative", id)
 		if kept {
@@ -111,7 +113,7 @@ func TestMemoTerms(t *testing.T) {
 			require.Empty(t, m.entries)
 		}
 	}
-	require.Equal(t, 1, (*Memo)(nil).terms(3, first).size())
+	require.Equal(t, 1, (*Memo)(nil).terms(3, first).Len())
 }
 
 // Keys ends when its caller breaks off.
@@ -138,4 +140,75 @@ func TestCountMemory(t *testing.T) {
 	require.Equal(t, [4]bool{false, false, true, false}, made(cell{existing: 1}))
 	require.Equal(t, [4]bool{false, false, false, true}, made(cell{marks: 1}))
 	require.Equal(t, [4]bool{true, true, true, true}, made(cell{affinity: 2, anti: 2, existing: 2, marks: 2}))
+}
+
+// A slot behind the last one has no domain.
+func TestDomain(t *testing.T) {
+	c := &column{ids: []int32{4, -1}}
+	for i, want := range map[int]int32{0: 4, 1: -1, 2: -1, 3: -1} {
+		require.Equal(t, want, c.domain(i), "slot %d", i)
+	}
+}
+
+// An effect has one cell for each topology key.
+func TestEffectAt(t *testing.T) {
+	var e Effect
+	e.at("zone").anti++
+	e.at("rack").anti++
+	e.at("zone").anti++
+	require.Equal(t, Effect{{key: "zone", anti: 2}, {key: "rack", anti: 1}}, e)
+}
+
+// The signature of a node that shares no domain says whether it has the key, which counts are above 0, and the score.
+func TestAppendSignature(t *testing.T) {
+	s := &State{columns: []column{{unique: true, ids: []int32{0, 1, 2, 3, -1}, affinity: []int32{1, 0, 0, 0}, anti: []int32{0, 1, 0, 0}, existing: []int32{0, 0, 1}, score: []int64{0, 0, 0, -3 << 40}}}}
+	for i, want := range [][]int32{{1, 0, 0}, {2, 0, 0}, {4, 0, 0}, {0, 0, -3 << 8}, {-1, 0, 0}} {
+		require.Equal(t, want, s.AppendSignature(nil, i), "slot %d", i)
+	}
+	require.Equal(t, []int32{0, 1, 2, 3}, s.AppendCountedSlots(nil))
+}
+
+// Names of namespaces that a selector adds do not come into the term.
+func TestBindKeepsTerm(t *testing.T) {
+	names := append(make([]string, 0, 8), "m")
+	selector, err := labels.Parse("a")
+	require.NoError(t, err)
+	own := term{names: names, nsSelector: selector}
+	b := own.bind(maps.All(map[string]map[string]string{"b": {"a": ""}, "c": {}}), true)
+	require.Equal(t, []string{"b", "m"}, b.names)
+	require.Equal(t, []string{"m"}, own.names)
+}
+
+// A pod may have affinity alone or anti-affinity alone.
+func TestCompileTermsOfOneKind(t *testing.T) {
+	list := []v1.PodAffinityTerm{{TopologyKey: "zone"}}
+	affinity := &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: list}
+	anti := &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: list}
+	require.Equal(t, 1, compileTerms(&v1.Pod{Spec: v1.PodSpec{Affinity: &v1.Affinity{PodAffinity: affinity}}}).Len())
+	require.Equal(t, 1, compileTerms(&v1.Pod{Spec: v1.PodSpec{Affinity: &v1.Affinity{PodAntiAffinity: anti}}}).Len())
+	require.Nil(t, compileTerms(&v1.Pod{Spec: v1.PodSpec{Affinity: &v1.Affinity{}}}))
+	require.Equal(t, []uint64{7}, (*terms)(nil).appendWhich([]uint64{7}, &v1.Pod{}, nil))
+}
+
+// Reads lists what a selector reads, each name once, behind the names that the caller has.
+func TestSelectorReads(t *testing.T) {
+	expression := func(key string, op v1.NodeSelectorOperator, values ...string) v1.NodeSelectorTerm {
+		return v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{{Key: key, Operator: op, Values: values}}}
+	}
+	s, err := CompileSelector(&v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{expression("b", v1.NodeSelectorOpExists), expression("a", v1.NodeSelectorOpExists)}})
+	require.NoError(t, err)
+	require.Equal(t, []string{"label:b", "label:a"}, s.Reads(nil))
+	require.Equal(t, []string{"name", "label:a", "label:b"}, s.Reads([]string{"name", "label:a"}))
+	require.Equal(t, []string{"name"}, (*Selector)(nil).Reads([]string{"name"}))
+
+	bad := &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{expression("c", "Bogus", "x"), expression("a", v1.NodeSelectorOpExists), expression("d", v1.NodeSelectorOpIn)}}
+	s, err = CompileSelector(bad)
+	require.EqualError(t, err, `[nodeSelectorTerms[0].matchExpressions[0].operator: Unsupported value: "Bogus": supported values: "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", `+
+		`nodeSelectorTerms[2].matchExpressions[0].values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty]`)
+	require.Equal(t, []string{"label:a"}, s.Reads(nil))
+	for _, selector := range []map[string]string{nil, {"x": "y"}} {
+		pod := &v1.Pod{Spec: v1.PodSpec{NodeSelector: selector, Affinity: &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: bad}}}}
+		_, got := CompileRequired(pod)
+		require.Equal(t, err, got)
+	}
 }

@@ -125,6 +125,8 @@ func TestPodSetsAsked(t *testing.T) {
 		{"no value", "anti h tier", 1},
 		{"no pod", "anti h nil", 0},
 		{"two namespaces", "anti h app=x ns=d,o", 2},
+		{"a namespace twice", "anti h app=x ns=d,o,d", 2},
+		{"a namespace by name and by selector", "anti h app=x ns=t0 nssel=team=16", 16},
 		{"16 namespaces", "anti h app=x nssel=team=16", 16},
 		{"17 namespaces", "anti h app=x nssel=team=17", 1},
 		{"every namespace", "anti h app=x nssel={}", 1},

@@ -41,9 +41,6 @@ func newTerm(owner *v1.Pod, t *v1.PodAffinityTerm, weight int32) (term, error) {
 
 // newTerms compiles a list of terms. The first error empties the whole list, as v1.36.3 does for running pods (rule A7.6).
 func newTerms(owner *v1.Pod, list []v1.PodAffinityTerm) ([]term, error) {
-	if len(list) == 0 {
-		return nil, nil
-	}
 	out := make([]term, len(list))
 	for i := range list {
 		var err error
@@ -55,9 +52,6 @@ func newTerms(owner *v1.Pod, list []v1.PodAffinityTerm) ([]term, error) {
 }
 
 func newWeightedTerms(owner *v1.Pod, list []v1.WeightedPodAffinityTerm) ([]term, error) {
-	if len(list) == 0 {
-		return nil, nil
-	}
 	out := make([]term, len(list))
 	for i := range list {
 		var err error
@@ -119,9 +113,6 @@ func (b *bound) matches(pod *v1.Pod) bool {
 }
 
 func bindAll(list []term, namespaces iter.Seq2[string, map[string]string], names bool) []bound {
-	if len(list) == 0 {
-		return nil
-	}
 	out := make([]bound, len(list))
 	for i := range list {
 		out[i] = list[i].bind(namespaces, names)

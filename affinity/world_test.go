@@ -23,9 +23,14 @@ type world struct {
 	namespaces map[string]map[string]string
 }
 
-func (w *world) Len() int                     { return len(w.nodes) }
-func (w *world) Node(i int) *v1.Node          { return w.nodes[i] }
-func (w *world) Pods(i int) iter.Seq[*v1.Pod] { return slices.Values(w.pods[i]) }
+func (w *world) Len() int            { return len(w.nodes) }
+func (w *world) Node(i int) *v1.Node { return w.nodes[i] }
+func (w *world) Pods(i int) iter.Seq[*v1.Pod] {
+	if w.nodes[i] == nil {
+		panic("pods of a free slot")
+	}
+	return slices.Values(w.pods[i])
+}
 func (w *world) Namespaces() iter.Seq2[string, map[string]string] {
 	return maps.All(w.namespaces)
 }
