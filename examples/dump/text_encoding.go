@@ -29,7 +29,7 @@ func plain(in io.Reader, o Options) (*bufio.Reader, error) {
 	}
 	var order binary.ByteOrder
 	switch {
-	case len(mark) >= 3 && string(mark) == "\xef\xbb\xbf":
+	case string(mark) == "\xef\xbb\xbf":
 		_, err = b.Discard(3)
 		return b, err
 	case len(mark) >= 2 && mark[0] == 0xff && mark[1] == 0xfe:
