@@ -46,9 +46,7 @@ func (w *walker) questions(list []Tree) []question {
 		q.keys, q.values[k] = append(q.keys, k), slices.Compact(values)
 	}
 	for _, t := range list {
-		if t["kind"] != "Node" {
-			q.below(t)
-		}
+		q.below(t)
 	}
 	return q.out
 }
@@ -159,7 +157,7 @@ func (w *walker) groups(list []question) {
 		}
 		for _, n := range q.names {
 			switch {
-			case n == q.wrong || !near.Alike(q.wrong, n):
+			case !near.Alike(q.wrong, n):
 			case b.seen[q.wrong] && b.seen[n]:
 				b.join(q.wrong, n)
 			case b.seen[q.wrong]:

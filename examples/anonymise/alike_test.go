@@ -45,16 +45,7 @@ func pod(name, spec string) string {
 // lint suggests the same names: keys and values of labels, hostnames, taints, priority classes, and names that are the same behind the
 // slash. It suggests none for a name that is like no other.
 func TestSuggestions(t *testing.T) {
-	const spread = "topologySpreadConstraints: [{maxSkew: 1, topologyKey: %s, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}]"
-	input := labelled("node-1", "example.com/pool: fast, disktype: ssd, team: red", "dedicated") + labelled("node-2", "example.com/pool: slow, disktype: hdd, team: reds", "gpu") +
-		"---\napiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: important}\nvalue: 5\n" +
-		pod("a", "nodeSelector: {disktipe: ssd}") + pod("b", "nodeSelector: {disktype: sdd}") + pod("c", "nodeSelector: {team: blue}") +
-		pod("d", fmt.Sprintf(spread, "zone")) + pod("e", fmt.Sprintf(spread, "topology.kubernetes.com/zone")) + pod("f", fmt.Sprintf(spread, "pool")) +
-		pod("g", fmt.Sprintf(spread, "other.example/pool")) + pod("h", fmt.Sprintf(spread, "quite-another-thing")) +
-		pod("i", "nodeSelector: {kubernetes.io/hostname: node-3}") + pod("j", "tolerations: [{key: dedicatd, operator: Exists}]") +
-		pod("k", "priorityClassName: inportant") + pod("l", "nodeSelector: {topology.kubernetes.io/zone: eu-b, zebra: b, alpha: a}") +
-		pod("m", "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: teams, operator: In, values: [red]}]}]}}}")
-	before, after, unlike := linted(t, input)
+	before, after, unlike := linted(t, misspelled())
 	for _, want := range []string{
 		"disktipe, near: disktype", "disktype=sdd, near: hdd, ssd", "team=blue", "label zone, near: topology.kubernetes.io/zone", "topology.kubernetes.com/zone, near: topology.kubernetes.io/zone",
 		"label pool, near: example.com/pool", "other.example/pool, near: example.com/pool", "quite-another-thing", "node-3, near: node-1, node-2", "tolerates, near: dedicated",
@@ -64,6 +55,19 @@ func TestSuggestions(t *testing.T) {
 	}
 	require.Equal(t, before, after)
 	require.Empty(t, unlike)
+}
+
+// misspelled is a dump whose pods ask for names that nothing has.
+func misspelled() string {
+	const spread = "topologySpreadConstraints: [{maxSkew: 1, topologyKey: %s, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}]"
+	return labelled("node-1", "example.com/pool: fast, disktype: ssd, team: red", "dedicated") + labelled("node-2", "example.com/pool: slow, disktype: hdd, team: reds", "gpu") +
+		"---\napiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: important}\nvalue: 5\n" +
+		pod("a", "nodeSelector: {disktipe: ssd}") + pod("b", "nodeSelector: {disktype: sdd}") + pod("c", "nodeSelector: {team: blue}") +
+		pod("d", fmt.Sprintf(spread, "zone")) + pod("e", fmt.Sprintf(spread, "topology.kubernetes.com/zone")) + pod("f", fmt.Sprintf(spread, "pool")) +
+		pod("g", fmt.Sprintf(spread, "other.example/pool")) + pod("h", fmt.Sprintf(spread, "quite-another-thing")) +
+		pod("i", "nodeSelector: {kubernetes.io/hostname: node-3}") + pod("j", "tolerations: [{key: dedicatd, operator: Exists}]") +
+		pod("k", "priorityClassName: inportant") + pod("l", "nodeSelector: {topology.kubernetes.io/zone: eu-b, zebra: b, alpha: a}") +
+		pod("m", "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: teams, operator: In, values: [red]}]}]}}}")
 }
 
 // Names cannot keep every likeness: a name may be like one of two names that a third name is like. Objects names it.

@@ -2,6 +2,7 @@ package anonymise
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -49,11 +50,9 @@ func Objects(o *dump.Objects, progress func(done, total int)) ([]Tree, *Names, e
 		prefix string
 	}{{nameOf, "x"}, {nodeName, "node-"}, {nsName, "ns-"}, {uidOf, "uid-"}, {labelKey, "key-"}, {labelMap, "v"}, {imageName, "image-"}, {volumeName, "vol-"}} {
 		w.books[r.rule] = newBook(r.prefix)
-		if r.rule != labelKey && r.rule != labelMap {
-			w.books[r.rule].after = "/" // programs sort NAMESPACE/NAME
-		}
 	}
-	for _, t := range list { // the first walk collects the names, the second replaces them
+	w.books[nsName].after = "/" // programs sort NAMESPACE/NAME
+	for _, t := range list {    // the first walk collects the names, the second replaces them
 		w.object(t)
 		step()
 	}
@@ -281,10 +280,7 @@ func (w *walker) each(v any, replace func(string) string) any {
 
 // pool returns the name of a pool of devices, which often is that of its node.
 func (w *walker) pool(text string) string {
-	if w.closed && w.books[nodeName].new[text] != "" {
-		return w.books[nodeName].new[text]
-	}
-	return text
+	return cmp.Or(w.books[nodeName].new[text], text) // no name is new before the books are closed
 }
 
 // refuse returns an error about an object.

@@ -88,18 +88,45 @@ func TestRefusals(t *testing.T) {
 	pod := func(name, owner string) string {
 		return `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"` + name + `","ownerReferences":[{"apiVersion":"apps/v1","kind":"StatefulSet","name":"` + owner + `","uid":"u","controller":true}]}}` + "\n"
 	}
+	claimed := func(name, template string) string {
+		return `{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"` + name + `"},"spec":{"volumeClaimTemplates":[{"metadata":{"name":"` + template + `"}}]}}` + "\n"
+	}
+	claim := func(name string) string {
+		return `{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"` + name + `"}}` + "\n"
+	}
+	const (
+		selectors = `{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu","selectors":[{"cel":{"expression":"device.attributes[\"x.example\"].host == NAME"}}]}}]}}`
+		request   = `{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":"c"},"spec":` + selectors + `}`
+		template  = `{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaimTemplate","metadata":{"name":"c"},"spec":{"spec":` + selectors + `}}`
+	)
 	type test struct{ name, input, want string }
 	testkit.Run(t, []test{
 		{"an expression that names a node", nodes + `{"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{"name":"gpu"},"spec":{"selectors":[{"cel":{"expression":"device.attributes[\"example.com\"].host == \"n1\""}}]}}`,
 			`DeviceClass gpu: selectors: the expression "device.attributes[\"example.com\"].host == \"n1\"" names "n1", which gets a new name`},
 		{"an order that a controller's names give", nodes + pod("web-1", "web") + `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-1a"}}` + "\n" + pod("web-2", "web"),
-			`Pod default/web-1a: metadata.name: would no longer sort after "web-1"`},
+			`Pod default/web-2: metadata.name: would no longer sort after "web-1a"`},
+		{"a claim that two templates give", claimed("b-c", "a") + claimed("c", "a-b") + claim("a-b-c-0"), `StatefulSet default/c: metadata.name: "a-b-c-0" is a name that two controllers would give`},
+		{"a pod that two sets give", pod("web-0-1", "web") + strings.ReplaceAll(pod("web-0-1", "web-0"), `"metadata":{`, `"metadata":{"namespace":"other",`), `Pod other/web-0-1: metadata.name: "web-0-1" is a name that two controllers would give`},
+		{"an expression in other quotes", nodes + strings.ReplaceAll(request, "NAME", "'n2'"), `ResourceClaim default/c: selectors: the expression "device.attributes[\"x.example\"].host == 'n2'" names "n2", which gets a new name`},
+		{"an expression of a template", nodes + strings.ReplaceAll(template, "NAME", `\"c\"`), `ResourceClaimTemplate default/c: selectors: the expression "device.attributes[\"x.example\"].host == \"c\"" names "c", which gets a new name`},
+		{"an expression with a namespace", strings.ReplaceAll(request, "NAME", "'default'"), `ResourceClaim default/c: selectors: the expression "device.attributes[\"x.example\"].host == 'default'" names "default", which gets a new name`},
 	}, func(t *testing.T, c test) {
 		objects, err := dump.Read([]string{"-"}, strings.NewReader(c.input), dump.Options{})
 		require.NoError(t, err)
 		_, _, err = Objects(objects, nil)
 		require.EqualError(t, err, c.want)
 	})
+	for _, input := range []string{ // one controller for both, and names that are only alike
+		claimed("web", "data") + claim("data-web-0") + claim("data-web-x") + strings.ReplaceAll(claimed("web", "data")+claim("data-web-0"), `"metadata":{"name":"w`, `"metadata":{"namespace":"other","name":"w`),
+		pod("web-1", "web") + strings.ReplaceAll(pod("web-1", "web"), `"metadata":{`, `"metadata":{"namespace":"other",`),
+		nodes + strings.ReplaceAll(request, "NAME", "'n3'") + strings.ReplaceAll(template, "NAME", `'x.example'`),
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a-b"}}`,
+	} {
+		objects, err := dump.Read([]string{"-"}, strings.NewReader(input), dump.Options{})
+		require.NoError(t, err)
+		_, _, err = Objects(objects, nil)
+		require.NoError(t, err, input)
+	}
 	list, _, err := Objects(&dump.Objects{}, nil)
 	require.NoError(t, err)
 	require.Empty(t, list)

@@ -13,22 +13,14 @@ func (w *walker) rule(t Tree, parent, field string) rule {
 	switch parent {
 	case "annotations":
 		return annotations[field]
-	case "volumes": // those that only mount something decide nothing
-		if field == "configMap" || field == "secret" || field == "projected" || field == "downwardAPI" || field == "hostPath" {
-			return leaveOut
-		}
 	case "disruptedPods":
 		return leaveOut
-	case "nodeInfo":
-		if rules[field] != keep {
-			return leaveOut
-		}
 	}
 	switch field {
 	case "name":
 		return w.nameRule(t, parent)
 	case "selector":
-		if (w.kind == "Service" || w.kind == "ReplicationController") && parent == "spec" {
+		if w.kind == "Service" || w.kind == "ReplicationController" {
 			return labelMap
 		}
 	case "nodeSelector": // of slices and allocations it is a selector with terms
@@ -49,11 +41,6 @@ func (w *walker) rule(t Tree, parent, field string) rule {
 		if _, text := t[field].(string); text { // of a condition
 			return keep
 		}
-	case "names":
-		if parent == "images" {
-			return imageName
-		}
-		return leaveOut
 	case "type":
 		return keep
 	case "capacity":

@@ -56,6 +56,7 @@ func TestBetween(t *testing.T) {
 	for _, c := range [][4]string{
 		{"", "", "key-", ""}, {"a", "z", "key-", ""}, {"l", "", "key-", "l"}, {"l", "z", "key-", "l"}, {"a", "b", "key-", "a"}, {"key-5", "", "key-", "k"}, {"", "key-5", "key-", "a"},
 		{"kubernetes.io/a", "kubernetes.io/c", "key-", "kubernetes.io/a"}, {"kubernetes.io/a", "kubernetes.io/b", "key-", "kubernetes.io/a"}, {"z", "", "key-", "z"}, {"z~", "", "key-", ""}, {"a", "key-", "x", "a"}, {"key-", "key-~", "key-", "key-a"},
+		{"key-", "", "key-", "k"}, {"", "key-~", "key-", "a"}, {"", "key-~~", "key-", ""},
 	} {
 		require.Equal(t, c[3], between(c[0], c[1], c[2]), "%v", c)
 	}
@@ -66,7 +67,7 @@ func TestBack(t *testing.T) {
 	n := &Names{Node: map[string]string{"node-001": "a1"}, Object: map[string]string{"x001": "web", "x001-0": "web-0"}, Namespace: map[string]string{"ns-001": "shop"}, Key: map[string]string{"key-001": "team"}, Image: map[string]string{"registry.example/image-001:v1": "nginx:1"}, Volume: map[string]string{"vol-001": "data"}, Value: map[string]string{"v001": "red"}}
 	for text, want := range map[string]string{
 		"": "", "nothing": "nothing", "ns-001/x001": "shop/web", "node-001 has registry.example/image-001:v1": "a1 has nginx:1", "key-001=v001": "team=red", "vol-001-x001-5": "data-web-5", "x002": "x002", "(x001)": "(web)",
-		"node-002": "node-002", "b.key-001": "b.team",
+		"node-002": "node-002", "b.key-001": "b.team", "key-001/zone": "team/zone", "node-001-abcdefghijklmnopqrstuvwx": "a1-abcdefghijklmnopqrstuvwx",
 	} {
 		require.Equal(t, want, n.Back(text), text)
 	}

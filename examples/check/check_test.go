@@ -130,9 +130,10 @@ func TestBadInput(t *testing.T) {
 		{"too many", "-place: Invalid value: 100001: not in valid range [1-100000]", []string{"-f", shipped, "-spread", "web-1", "-place", "100001"}},
 		{"deleting none", "-delete: Invalid value: -1", []string{"-f", shipped, "-spread", "web-1", "-delete", "-1"}},
 		{"no controller", "-delete: Invalid value: the pod has no controller, or none of its pods runs", []string{"-f", shipped, "-spread", "shop/lone", "-delete", "1"}},
+		{"an unknown field", `Node: unknown field "spec.colour" in 1 object(s)`, []string{"-f", "-", "-strict"}},
 		{"no headers of data", "-no-headers: Invalid value: true: goes with tables", []string{"-f", shipped, "-no-headers", "-o", "json"}},
 	}, func(t *testing.T, c test) {
-		code, out, errs := check("", c.args...)
+		code, out, errs := check("{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: {colour: red}}", c.args...)
 		require.Equal(t, program.BadInput, code)
 		require.Empty(t, out)
 		require.Contains(t, errs, c.want)
@@ -141,6 +142,9 @@ func TestBadInput(t *testing.T) {
 	code, help, errs := check("", "-h")
 	require.Zero(t, code)
 	require.Empty(t, errs)
-	require.Contains(t, help, "Usage:\n  check -f PATH")
-	require.NotRegexp(t, `(?m)^  -\S+ (value|int|uint|string|float|duration)$|default -`, help, "flags have their own words and no internal defaults")
+	testkit.Golden(t, "testdata/help.txt", help)
+	code, out, errs := check("", "-f", shipped, "-strict", "-spread", "shop/lone")
+	require.Zero(t, code, "nothing to warn of")
+	require.Empty(t, errs)
+	require.Contains(t, out, "app=lone")
 }

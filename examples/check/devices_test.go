@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -81,6 +82,13 @@ func TestPlaceDevices(t *testing.T) {
 			claim("web-gpu", allocated("n1")) + pod("  nodeName: n1\n"+fromTemplate, "status: {resourceClaimStatuses: [{name: gpu, resourceClaimName: web-gpu}]}"), []string{"n3", "n1"}},
 		{"a resource of the class", "the nodes list none of it", pod(strings.Replace(plain, "cpu: 100m", "cpu: 100m, example.com/gpu: \"1\"", 1), ""), []string{"n1", "n3", "n1"}},
 		{"a claim that all share", "it has its device on n3", claim("shared", allocated("n3")) + pod(plain+"\n  resourceClaims: [{name: gpu, resourceClaimName: shared}]", ""), []string{"n3"}},
+		{"a template that has changed", "the pod's claim took two GPUs, a new claim takes one", template + strings.Replace(claim("web-gpu", ""), "count: 1", "count: 2", 1) +
+			pod(fromTemplate, "status: {resourceClaimStatuses: [{name: gpu, resourceClaimName: web-gpu}]}"), []string{"n1", "n3", "n1"}},
+		{"claims of several templates", "the status of the right claim counts, not the one before it",
+			strings.Replace(claim("other", ""), "count: 1", "count: 2", 1) + claim("web-gpu", "") +
+				pod(fromTemplate, "status: {resourceClaimStatuses: [{name: none}, {name: other, resourceClaimName: other}, {name: gpu, resourceClaimName: web-gpu}]}"), []string{"n1", "n3", "n1"}},
+		{"no claim was needed", "the status has no name, so nobody knows the template", pod(fromTemplate, "status: {resourceClaimStatuses: [{name: gpu}]}"), []string{}},
+		{"the claim is not in the input", "nobody knows the template", pod(fromTemplate, "status: {resourceClaimStatuses: [{name: gpu, resourceClaimName: web-gpu}]}"), []string{}},
 		{"no claim", "nobody can make it", pod(fromTemplate, ""), []string{}},
 	}, func(t *testing.T, c test) {
 		code, out, errs := check(gpuZones()+c.input, "-f", "-", "-spread", "ml/web", "-place", "5", "-o", "json")
@@ -88,6 +96,10 @@ func TestPlaceDevices(t *testing.T) {
 		var s spreadReport
 		require.NoError(t, json.Unmarshal([]byte(out), &s))
 		require.Equal(t, &placed{5, c.want, true}, s.Place)
+		_, out, _ = check(gpuZones()+c.input, "-f", "-", "-spread", "ml/web", "-place", "1", "-o", "json")
+		s = spreadReport{}
+		require.NoError(t, json.Unmarshal([]byte(out), &s))
+		require.Equal(t, &placed{1, c.want[:min(1, len(c.want))], true}, s.Place)
 	})
 }
 
@@ -99,4 +111,13 @@ func TestPlaceSharedDevices(t *testing.T) {
 	require.Equal(t, program.BadInput, code)
 	require.Empty(t, out)
 	require.Contains(t, errs, want)
+}
+
+// A search that was cut short says so where it found too few nodes.
+func TestUnprovenPlaces(t *testing.T) {
+	for found, want := range []string{"\n0 of 2 more pods find a node; the search was cut short, so there may be room for more\n", "\n1 of 2 more pods find a node; the search was cut short, so there may be room for more\n\n1   n\n", "\n2 of 2 more pods find a node\n\n1   n\n2   n\n"} {
+		var b strings.Builder
+		(&spreadReport{Constraints: []constraint{{}}, Place: &placed{Asked: 2, Nodes: []string{"n", "n"}[:found]}}).table(&b, report.Layout{NoHeaders: true})
+		require.Equal(t, want, b.String())
+	}
 }

@@ -56,7 +56,6 @@ func load(o options, stdin io.Reader) (*input, error) {
 		}
 	}
 	in.profile = placement.PluginArgs{Devices: tracker.Options{Compiler: cel.NewCompiler(), Templates: o.place > 0}}.Profile()
-	in.profile.Sampling = placement.AllNodes()
 	in.plan, err = placement.New(in.snapshot, in.profile)
 	return in, err
 }

@@ -169,18 +169,18 @@ func (in *input) place(state *spread.HardState, n int) (*placed, error) {
 	return p, nil
 }
 
-// room returns how many pods like the asked pod fit into the free resources of a node, at most n.
+// room returns how many pods like the asked pod fit into the free resources of a node that takes one, at most n.
 func (in *input) room(n int) func(slot int) int {
 	schema := in.snapshot.Schema().Clone()
 	each := resources.FromList(schema, overhead.Requests(in.asked, overhead.Options{}))
 	return func(slot int) int {
 		fit := min(int64(n), in.snapshot.Allocatable(slot).At(resources.Pods)-in.snapshot.Requested(slot).At(resources.Pods))
 		for c := range schema.Len() {
-			if want := each.At(c); want > 0 && c != resources.Pods {
+			if want := each.At(c); want > 0 {
 				fit = min(fit, (in.snapshot.Allocatable(slot).At(c)-in.snapshot.Requested(slot).At(c))/want)
 			}
 		}
-		return int(max(fit, 0))
+		return int(fit)
 	}
 }
 

@@ -145,13 +145,10 @@ func (c *Controller) touch() {
 // Reconcile works off the workloads that something changed for, sorted by name. It writes only conditions that differ from the
 // last ones written. A workload whose condition cannot be made or written stays marked for the next call; the error names it.
 func (c *Controller) Reconcile() error {
-	if len(c.dirty) == 0 {
-		return nil
-	}
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(c.dirty)) {
 		want, err := c.condition(c.workloads[key])
-		if last, ok := c.written[key]; err == nil && !(ok && reflect.DeepEqual(last, want)) {
+		if err == nil && !reflect.DeepEqual(c.written[key], want) { // no condition is the zero one
 			err = c.write(key, want)
 		}
 		if err != nil {

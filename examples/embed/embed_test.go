@@ -127,3 +127,36 @@ func TestClaims(t *testing.T) {
 	c.SetWorkload(w)
 	require.EqualError(t, c.Reconcile(), "workload shop/web: template.spec.resourceClaims: Forbidden: the controller keeps no claims of devices")
 }
+
+// A new node takes the first slot that is free, and goes before the nodes behind that slot.
+func TestFreeSlots(t *testing.T) {
+	var last embed.Condition
+	c := embed.New(func(_ string, c embed.Condition) error { last = c; return nil })
+	for _, name := range []string{"n1", "n2", "n3", "n4"} {
+		c.SetNode(node(name, "4"))
+	}
+	c.SetWorkload(web(4, "3"))
+	c.DeleteNode(node("n1", "4"))
+	c.DeleteNode(node("n3", "4"))
+	c.SetNode(node("n5", "4"))
+	require.NoError(t, c.Reconcile())
+	require.Equal(t, []string{"n5", "n2", "n4"}, last.Nodes)
+}
+
+// A template that no attempt can read is an error each time.
+func TestUnreadableTemplate(t *testing.T) {
+	c := embed.New(func(string, embed.Condition) error {
+		t.Error("a condition was written")
+		return nil
+	})
+	c.SetNode(node("n1", "4"))
+	w := web(1, "2")
+	w.Template.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
+		MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: v1.DoNotSchedule,
+		LabelSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Within"}}},
+	}}
+	c.SetWorkload(w)
+	for range 2 {
+		require.ErrorContains(t, c.Reconcile(), `"Within" is not a valid label selector operator`)
+	}
+}

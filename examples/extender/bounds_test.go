@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
@@ -24,6 +25,13 @@ func TestFlagBounds(t *testing.T) {
 		_, err := parseFlags([]string{"-f", "x", args}, io.Discard)
 		require.Equal(t, fine, err == nil, "%s: %v", args, err)
 	}
+}
+
+// Slow connections end: the times for headers, requests, answers and idle connections, and the most bytes of headers.
+func TestBoundedConnections(t *testing.T) {
+	h := bounded(http.NotFoundHandler())
+	require.Equal(t, []time.Duration{10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute}, []time.Duration{h.ReadHeaderTimeout, h.ReadTimeout, h.WriteTimeout, h.IdleTimeout})
+	require.Equal(t, 65536, h.MaxHeaderBytes)
 }
 
 // A score is the weighted mean of the profile's scores, rounded to the nearest number.

@@ -335,8 +335,7 @@ func TestHelp(t *testing.T) {
 	var help, errs bytes.Buffer
 	require.Equal(t, program.OK, run(ctx, []string{"-h"}, strings.NewReader(""), &help, &errs, nil))
 	require.Empty(t, errs.String())
-	require.Contains(t, help.String(), "Usage:\n  extender -f PATH [flags]")
-	require.NotRegexp(t, `(?m)^  -\S+ (value|int|uint|string|float|duration)$|default -`, help.String(), "flags have their own words and no internal defaults")
+	testkit.Golden(t, "testdata/help.txt", help.String())
 }
 
 // The program listens, reads its input again on a signal, keeps the old input when the new input is wrong, and ends.
@@ -345,6 +344,14 @@ func TestServe(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(shop), 0o600))
 	running, stop := context.WithCancel(ctx)
 	hangup := make(chan os.Signal)
+	late := time.After(20 * time.Second)
+	signal := func() {
+		select {
+		case hangup <- syscall.SIGHUP:
+		case <-late:
+			require.Fail(t, "the program takes no signal")
+		}
+	}
 	read, write := io.Pipe()
 	lines := make(chan string, 100)
 	go func() {
@@ -365,7 +372,7 @@ func TestServe(t *testing.T) {
 				if rest, found := strings.CutPrefix(line, begin); found {
 					return rest
 				}
-			case <-time.After(20 * time.Second):
+			case <-late:
 				require.Fail(t, "no line begins with "+begin)
 			}
 		}
@@ -381,15 +388,20 @@ func TestServe(t *testing.T) {
 	require.Equal(t, []string{"node-4"}, ask().Nodes)
 
 	require.NoError(t, os.WriteFile(file, []byte("not a dump: ["), 0o600))
-	hangup <- syscall.SIGHUP
+	signal()
 	said("extender: not read again: ")
 	require.Equal(t, []string{"node-4"}, ask().Nodes)
 	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(shop, "spec: {unschedulable: true}, ", "", 1)), 0o600))
-	hangup <- syscall.SIGHUP
-	hangup <- syscall.SIGHUP // taken when the first has been worked on
+	signal()
+	signal() // taken when the first has been worked on
 	require.Equal(t, []string{"node-2", "node-4"}, ask().Nodes)
 	stop()
-	require.Equal(t, program.OK, <-code)
+	select {
+	case got := <-code:
+		require.Equal(t, program.OK, got)
+	case <-late:
+		require.Fail(t, "the program does not end")
+	}
 	require.NoError(t, write.Close())
 }
 

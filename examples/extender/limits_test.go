@@ -84,9 +84,6 @@ func TestSlowBody(t *testing.T) {
 	s, _ := start(t, func(o *options) { o.limits = limits{body: 1 << 20, atOnce: 1, nodes: 4} })
 	h := httptest.NewUnstartedServer(s)
 	h.Config = bounded(s)
-	for _, d := range []time.Duration{h.Config.ReadHeaderTimeout, h.Config.ReadTimeout, h.Config.WriteTimeout, h.Config.IdleTimeout} {
-		require.Positive(t, d)
-	}
 	h.Config.ReadTimeout = 50 * time.Millisecond
 	h.Start()
 	t.Cleanup(h.Close)

@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"github.com/podberth/podberth/cluster"
@@ -229,8 +230,8 @@ func (w *world) takeIn(nodes []v1.Node, from int) error {
 			continue
 		}
 		added := w.snapshot.Slot(n.Name) < 0
-		if err := w.snapshot.Set(n); err != nil {
-			return badRequest{fmt.Errorf("Nodes.items[%d].%w", from+k, err)}
+		if err := w.snapshot.Set(n); err != nil { // the only possible error: no name
+			return badRequest{field.Required(field.NewPath("Nodes", "items").Index(from+k).Child("metadata", "name"), "a node needs a name")}
 		}
 		if added {
 			w.shared.learned[n.Name] = 0

@@ -1,0 +1,11 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m, main) }
+
+func TestStreams(t *testing.T) { testkit.Streams(t, "check", "-f", "-") }
