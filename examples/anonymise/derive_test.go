@@ -33,6 +33,7 @@ func TestNamesThatControllersGive(t *testing.T) {
 	require.NoError(t, err)
 	fresh := map[string]string{}
 	for now, old := range names.Object {
+		require.Empty(t, fresh[old], "one new name for %s", old)
 		fresh[old] = now
 	}
 	set, volume := fresh["web"], map[string]string{}

@@ -5,6 +5,9 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -75,6 +78,14 @@ func TestAnswers(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `{"NodeNameToMetaVictims":{}}`+"\n", string(body))
 	require.Equal(t, "application/json", response.Header.Get("Content-Type"))
+	get, err := http.Get(h.URL + "/preempt")
+	require.NoError(t, err)
+	defer get.Body.Close()
+	require.Equal(t, http.MethodPost, get.Header.Get("Allow"))
+	s, _ := start(t, nil)
+	failed := httptest.NewRecorder()
+	answer(failed, httptest.NewRequest(http.MethodPost, "/filter", strings.NewReader(small)), s, (*world).learn, func(*world, *extenderv1.ExtenderArgs) (int, error) { return 0, io.ErrUnexpectedEOF })
+	require.Equal(t, []any{http.StatusInternalServerError, "unexpected EOF\n"}, []any{failed.Code, failed.Body.String()})
 	w := &world{}
 	pod := podAsking("1")
 	pod.Spec.SchedulerName = "other"
@@ -106,4 +117,17 @@ func TestNodesOfOneRequest(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A profile without scores gives every node 0.
+func TestNoScores(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{schedulerName: default-scheduler, plugins: {score: {disabled: [{name: '*'}]}}}]\n"), 0o600))
+	_, h := start(t, func(o *options) { o.config = file })
+	pod := podAsking("1")
+	pod.Spec.SchedulerName = v1.DefaultSchedulerName
+	got, err := client(t, h.URL, true).Prioritize(ctx, pod, nodesNamed("node-1", "node-4"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"node-1", "node-4"}, got.Hosts)
+	require.Equal(t, []int64{0, 0}, got.Scores)
 }

@@ -258,6 +258,7 @@ func TestBadRequests(t *testing.T) {
 		{"no nodes to prioritize", "POST", "/prioritize", `{"Pod":{}}`, 400, "Nodes: Required value: node objects, or NodeNames\n"},
 		{"null list of victims", "POST", "/preempt", `{"Pod":{},"NodeNameToVictims":{"node-3":null}}`, 200, `{"NodeNameToMetaVictims":{}}` + "\n"},
 		{"null victim", "POST", "/preempt", `{"Pod":{},"NodeNameToMetaVictims":{"node-1":{"Pods":[null]}}}`, 400, "NodeNameToMetaVictims[node-1].Pods[0]: Required value\n"},
+		{"null victim before an object", "POST", "/preempt", `{"Pod":{},"NodeNameToVictims":{"node-1":{"Pods":[null,{}]}}}`, 400, "NodeNameToVictims[node-1].Pods[0]: Required value\n"},
 		{"null victim as an object", "POST", "/preempt", `{"Pod":{},"NodeNameToVictims":{"node-1":{"Pods":[{},null]}}}`, 400, "NodeNameToVictims[node-1].Pods[1]: Required value\n"},
 		{"resource claims", "POST", "/filter", `{"Pod":{"spec":{"resourceClaims":[{"name":"x","resourceClaimName":"y"}]}},"NodeNames":["node-1"]}`, 200, ""},
 	}, func(t *testing.T, c test) {
@@ -325,7 +326,9 @@ func TestCommandLine(t *testing.T) {
 		{"bad address", []string{"-f", good, "-listen", "nowhere"}, program.BadInput, "extender: -listen: listen tcp: address nowhere: missing port in address\n"},
 	}, func(t *testing.T, c test) {
 		var errs bytes.Buffer
-		require.Equal(t, c.code, run(ctx, c.args, strings.NewReader(""), io.Discard, &errs, nil))
+		soon, cancel := context.WithTimeout(ctx, 10*time.Second) // a program that serves in place of an error ends
+		defer cancel()
+		require.Equal(t, c.code, run(soon, c.args, strings.NewReader(""), io.Discard, &errs, nil))
 		require.Contains(t, errs.String(), c.text)
 	})
 }
@@ -403,6 +406,9 @@ func TestServe(t *testing.T) {
 		require.Fail(t, "the program does not end")
 	}
 	require.NoError(t, write.Close())
+	for line := range lines {
+		require.NotContains(t, line, "not read again")
+	}
 }
 
 // A server that stops by itself says why.

@@ -46,15 +46,20 @@ func TestRequestsAtOnce(t *testing.T) {
 	s, h := start(t, func(o *options) { o.limits = limits{body: 1 << 20, atOnce: 2, nodes: 4} })
 	s.slots <- struct{}{}
 	s.slots <- struct{}{}
-	status, text := post(t, h.URL, strings.NewReader(small))
-	require.Equal(t, http.StatusTooManyRequests, status)
-	require.Equal(t, "more than 2 requests at once (-at-once)\n", text)
-	response, err := http.Get(h.URL + "/healthz")
+	response, err := http.Post(h.URL+"/filter", "application/json", strings.NewReader(small))
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusTooManyRequests, response.StatusCode)
+	require.Equal(t, "1", response.Header.Get("Retry-After"))
+	require.Equal(t, "more than 2 requests at once (-at-once)\n", string(text))
+	response, err = http.Get(h.URL + "/healthz")
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	<-s.slots
-	status, _ = post(t, h.URL, strings.NewReader(small))
+	status, _ := post(t, h.URL, strings.NewReader(small))
 	require.Equal(t, http.StatusOK, status)
 }
 

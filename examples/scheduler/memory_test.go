@@ -155,7 +155,7 @@ func (a *churn) inMemory() (n int) {
 // While pods and nodes come and go, the scheduler forgets the pods that left. A bounded number of them stays, as examples of
 // pods that count the same.
 func TestForgetsPods(t *testing.T) {
-	const made, present = 4000, 60
+	const made, present = 2000, 60
 	budgets := disruption.NewBudgets(nil, disruption.BudgetOptions{})
 	type test struct {
 		name    string
