@@ -8,4 +8,6 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m, main) }
 
-func TestStreams(t *testing.T) { testkit.Streams(t, "upgrade", "-f", "-", "-from", "1.35", "-to", "1.36") }
+func TestStreams(t *testing.T) {
+	testkit.Streams(t, "upgrade", "-f", "-", "-from", "1.35", "-to", "1.36")
+}
