@@ -33,10 +33,13 @@ func point(shape []score.Point, percent, scale int) int {
 
 // The scores of random nodes are those of the rules, written plainly: a share is truncated, and so is the mean of old scores; the
 // mean of a shape is rounded and leaves out zeros.
-func TestRandomScores(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	names := []string{"cpu", "memory", foo}
-	for range testkit.Rounds(3000) {
+func FuzzScores(f *testing.F) {
+	for seed := range uint64(testkit.Rounds(3000)) {
+		f.Add(testkit.RandomBytes(seed, 60))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := rand.New(testkit.NewBytes(data))
+		names := []string{"cpu", "memory", foo}
 		var has, used, asks [3]int
 		for k := range names {
 			has[k], used[k], asks[k] = r.IntN(12), r.IntN(8), 1+r.IntN(6)
@@ -106,7 +109,7 @@ func TestRandomScores(t *testing.T) {
 		s, err := history.Profile118(10).Scores[at].Plugin.Score(pod, rows)
 		require.NoError(t, err)
 		require.EqualValues(t, least/2, s.Raw(0), "%s of %s with %s", text(asks), node, text(used))
-	}
+	})
 }
 
 // Each field of a constraint is dropped without its gate alone, and the pod itself is given back when none is.

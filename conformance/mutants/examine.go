@@ -189,6 +189,8 @@ var beside = map[string][]string{
 
 // fuzzed has the folders whose fuzz targets run packages that have none of their own.
 var fuzzed = map[string][]string{
+	"affinity":             {"placement"},
+	"examples/profile":     {"examples/config"},
 	"internal/key":         {"placement"},
 	"internal/near":        {"spread"},
 	"internal/plugins":     {"placement"},
