@@ -157,12 +157,18 @@ func (b *binary) narrow(group []equivalent, t target, failed []byte, err error) 
 	if err != nil {
 		return nil, err
 	}
+	var alone []error
 	for _, e := range group {
-		if out, err := b.fails([]equivalent{e}, b.path+".alone", t); err != nil {
+		out, err := b.fails([]equivalent{e}, b.path+".alone", t)
+		if err != nil {
 			return nil, err
-		} else if out != nil {
-			return nil, fmt.Errorf("%s is not equivalent: %s", e.mutation, out)
 		}
+		if out != nil {
+			alone = append(alone, fmt.Errorf("%s is not equivalent: %s", e.mutation, firstLine(out)))
+		}
+	}
+	if len(alone) > 0 {
+		return nil, errors.Join(alone...)
 	}
 	if len(group) == 1 {
 		return nil, fmt.Errorf("%s: %s", group[0].mutation, failed)
