@@ -97,19 +97,32 @@ func (s settings) examine(root, folder string, known []equivalent) (report, erro
 		return r, checkRows(root, folder, binaries[0], list, ids, s.seed)
 	}
 	for _, b := range binaries {
-		if err := b.measure(len(ids), s.tests); err != nil {
+		if b.short, err = b.measure(len(ids), s.tests, "-test.short"); err != nil {
 			return r, err
 		}
 	}
 	for _, m := range list {
 		noticed, reached := false, 0
+		function := ids[[2]string{m.file.path, m.function}]
 		for _, b := range binaries {
-			if noticed {
+			if !noticed {
+				reached += len(b.short.reach[function])
+				if noticed, err = b.short.try(m.number, function); err != nil {
+					return r, err
+				}
+			}
+		}
+		for _, b := range binaries {
+			if noticed || !s.full {
 				break
 			}
-			reach := b.reach[ids[[2]string{m.file.path, m.function}]]
-			reached += len(reach)
-			if noticed, err = b.try(m.number, reach); err != nil {
+			if b.whole == nil {
+				if b.whole, err = b.measure(len(ids), s.tests, "-test.short=false"); err != nil {
+					return r, err
+				}
+			}
+			reached += len(b.whole.reach[function])
+			if noticed, err = b.whole.try(m.number, function); err != nil {
 				return r, err
 			}
 		}
@@ -201,10 +214,17 @@ var fuzzed = map[string][]string{
 
 // binary is a test binary with all mutations of a sample in it.
 type binary struct {
-	path, dir string
-	tests     []test
-	reach     [][]int // by function, the tests that run it
-	inputs    string  // seed+count: so many random inputs for fuzz targets
+	path, dir    string
+	short, whole *suite // the tests with and without -short
+	inputs       string // seed+count: so many random inputs for fuzz targets
+}
+
+// suite has the tests of a binary.
+type suite struct {
+	*binary
+	mode  string // -test.short, or -test.short=false
+	tests []test
+	reach [][]int // by function, the tests that run it
 }
 
 type test struct {
@@ -300,39 +320,39 @@ func (b *binary) names() ([]string, error) {
 
 // measure runs each test alone: how long it takes and which functions it runs. A test that fails without a mutation takes no
 // part, because it would notice everything.
-func (b *binary) measure(functions int, tests *regexp.Regexp) error {
+func (b *binary) measure(functions int, tests *regexp.Regexp, mode string) (*suite, error) {
 	names, err := b.names()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	b.reach = make([][]int, functions)
+	s := &suite{binary: b, mode: mode, reach: make([][]int, functions)}
 	for _, name := range names {
 		if !matches(tests, name) {
 			continue
 		}
-		reached, passed, took, out, err := b.reaches("^" + name + "$")
+		reached, passed, took, out, err := b.reaches("^"+name+"$", mode)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !passed {
 			fmt.Printf("left out  %s: it fails without a mutation: %s\n", name, firstLine(out))
 			continue
 		}
 		for k := range reached {
-			b.reach[k] = append(b.reach[k], len(b.tests))
+			s.reach[k] = append(s.reach[k], len(s.tests))
 		}
-		b.tests = append(b.tests, test{name, took})
+		s.tests = append(s.tests, test{name, took})
 	}
-	return nil
+	return s, nil
 }
 
 // reaches runs tests without a mutation and returns the functions that they run.
-func (b *binary) reaches(pattern string) (functions map[int]bool, passed bool, took time.Duration, output []byte, err error) {
+func (b *binary) reaches(pattern, mode string) (functions map[int]bool, passed bool, took time.Duration, output []byte, err error) {
 	hits := b.path + ".hits"
 	if err := os.Remove(hits); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, false, 0, nil, err
 	}
-	if passed, took, output, err = b.run("-1", hits, 10*time.Minute, "-test.run", pattern, "-test.short"); err != nil {
+	if passed, took, output, err = b.run("-1", hits, 10*time.Minute, "-test.run", pattern, mode); err != nil {
 		return nil, false, 0, nil, err
 	}
 	_, runs, err := executions(hits)
@@ -360,13 +380,13 @@ func firstLine(out []byte) string {
 // quick is how long a test may take that runs before the others.
 const quick = 100 * time.Millisecond
 
-// try runs the tests that reach a mutation, the quick ones first, and reports whether one of them fails.
-func (b *binary) try(number int, reach []int) (noticed bool, err error) {
+// try runs the tests that run a mutation's function, the quick ones first, and reports whether one of them fails.
+func (s *suite) try(number, function int) (noticed bool, err error) {
 	for _, slow := range []bool{false, true} {
 		var names []string
 		limit := 2 * time.Second
-		for _, k := range reach {
-			if t := b.tests[k]; (t.took > quick) == slow {
+		for _, k := range s.reach[function] {
+			if t := s.tests[k]; (t.took > quick) == slow {
 				names = append(names, t.name)
 				limit += 10 * t.took
 			}
@@ -374,7 +394,7 @@ func (b *binary) try(number int, reach []int) (noticed bool, err error) {
 		if len(names) == 0 {
 			continue
 		}
-		passed, _, _, err := b.run(strconv.Itoa(number), "", limit, "-test.run", "^("+strings.Join(names, "|")+")$", "-test.failfast", "-test.short")
+		passed, _, _, err := s.run(strconv.Itoa(number), "", limit, "-test.run", "^("+strings.Join(names, "|")+")$", "-test.failfast", s.mode)
 		if err != nil || !passed {
 			return !passed, err
 		}

@@ -55,10 +55,12 @@ func (e *restrictionsFilter) On(u *Usage) RestrictionsState {
 	if e.pre.Code != filter.Success {
 		return s
 	}
-	for i, pods := range u.holders {
-		for _, p := range pods {
-			if diskConflict(e.pod.pod, p) {
-				s.countDisk(i)
+	if e.pod.inline {
+		for i, pods := range u.holders {
+			for _, p := range pods {
+				if diskConflict(e.pod.pod, p) {
+					s.countDisk(i)
+				}
 			}
 		}
 	}
