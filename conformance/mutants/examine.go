@@ -97,32 +97,19 @@ func (s settings) examine(root, folder string, known []equivalent) (report, erro
 		return r, checkRows(root, folder, binaries[0], list, ids, s.seed)
 	}
 	for _, b := range binaries {
-		if b.short, err = b.measure(len(ids), s.tests, "-test.short"); err != nil {
+		if err := b.measure(len(ids), s.tests); err != nil {
 			return r, err
 		}
 	}
 	for _, m := range list {
 		noticed, reached := false, 0
-		function := ids[[2]string{m.file.path, m.function}]
 		for _, b := range binaries {
-			if !noticed {
-				reached += len(b.short.reach[function])
-				if noticed, err = b.short.try(m.number, function); err != nil {
-					return r, err
-				}
-			}
-		}
-		for _, b := range binaries {
-			if noticed || !s.full {
+			if noticed {
 				break
 			}
-			if b.whole == nil {
-				if b.whole, err = b.measure(len(ids), s.tests, "-test.short=false"); err != nil {
-					return r, err
-				}
-			}
-			reached += len(b.whole.reach[function])
-			if noticed, err = b.whole.try(m.number, function); err != nil {
+			reach := b.reach[ids[[2]string{m.file.path, m.function}]]
+			reached += len(reach)
+			if noticed, err = b.try(m.number, reach); err != nil {
 				return r, err
 			}
 		}
@@ -214,17 +201,10 @@ var fuzzed = map[string][]string{
 
 // binary is a test binary with all mutations of a sample in it.
 type binary struct {
-	path, dir    string
-	short, whole *suite // the tests with and without -short
-	inputs       string // seed+count: so many random inputs for fuzz targets
-}
-
-// suite has the tests of a binary.
-type suite struct {
-	*binary
-	mode  string // -test.short, or -test.short=false
-	tests []test
-	reach [][]int // by function, the tests that run it
+	path, dir string
+	tests     []test
+	reach     [][]int // by function, the tests that run it
+	inputs    string  // seed+count: so many random inputs for fuzz targets
 }
 
 type test struct {
@@ -320,39 +300,39 @@ func (b *binary) names() ([]string, error) {
 
 // measure runs each test alone: how long it takes and which functions it runs. A test that fails without a mutation takes no
 // part, because it would notice everything.
-func (b *binary) measure(functions int, tests *regexp.Regexp, mode string) (*suite, error) {
+func (b *binary) measure(functions int, tests *regexp.Regexp) error {
 	names, err := b.names()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s := &suite{binary: b, mode: mode, reach: make([][]int, functions)}
+	b.reach = make([][]int, functions)
 	for _, name := range names {
 		if !matches(tests, name) {
 			continue
 		}
-		reached, passed, took, out, err := b.reaches("^"+name+"$", mode)
+		reached, passed, took, out, err := b.reaches("^" + name + "$")
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if !passed {
 			fmt.Printf("left out  %s: it fails without a mutation: %s\n", name, firstLine(out))
 			continue
 		}
 		for k := range reached {
-			s.reach[k] = append(s.reach[k], len(s.tests))
+			b.reach[k] = append(b.reach[k], len(b.tests))
 		}
-		s.tests = append(s.tests, test{name, took})
+		b.tests = append(b.tests, test{name, took})
 	}
-	return s, nil
+	return nil
 }
 
 // reaches runs tests without a mutation and returns the functions that they run.
-func (b *binary) reaches(pattern, mode string) (functions map[int]bool, passed bool, took time.Duration, output []byte, err error) {
+func (b *binary) reaches(pattern string) (functions map[int]bool, passed bool, took time.Duration, output []byte, err error) {
 	hits := b.path + ".hits"
 	if err := os.Remove(hits); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, false, 0, nil, err
 	}
-	if passed, took, output, err = b.run("-1", hits, 10*time.Minute, "-test.run", pattern, mode); err != nil {
+	if passed, took, output, err = b.run("-1", hits, 10*time.Minute, "-test.run", pattern, "-test.short"); err != nil {
 		return nil, false, 0, nil, err
 	}
 	_, runs, err := executions(hits)
@@ -380,13 +360,13 @@ func firstLine(out []byte) string {
 // quick is how long a test may take that runs before the others.
 const quick = 100 * time.Millisecond
 
-// try runs the tests that run a mutation's function, the quick ones first, and reports whether one of them fails.
-func (s *suite) try(number, function int) (noticed bool, err error) {
+// try runs the tests that reach a mutation, the quick ones first, and reports whether one of them fails.
+func (b *binary) try(number int, reach []int) (noticed bool, err error) {
 	for _, slow := range []bool{false, true} {
 		var names []string
 		limit := 2 * time.Second
-		for _, k := range s.reach[function] {
-			if t := s.tests[k]; (t.took > quick) == slow {
+		for _, k := range reach {
+			if t := b.tests[k]; (t.took > quick) == slow {
 				names = append(names, t.name)
 				limit += 10 * t.took
 			}
@@ -394,7 +374,7 @@ func (s *suite) try(number, function int) (noticed bool, err error) {
 		if len(names) == 0 {
 			continue
 		}
-		passed, _, _, err := s.run(strconv.Itoa(number), "", limit, "-test.run", "^("+strings.Join(names, "|")+")$", "-test.failfast", s.mode)
+		passed, _, _, err := b.run(strconv.Itoa(number), "", limit, "-test.run", "^("+strings.Join(names, "|")+")$", "-test.failfast", "-test.short")
 		if err != nil || !passed {
 			return !passed, err
 		}

@@ -5,7 +5,6 @@
 //	go run ./mutants -packages filter,score -sample 60     // 60 mutations of each package
 //	go run ./mutants -packages all -sample 0               // every mutation of every package
 //	go run ./mutants -packages filter -sample 0 -functions '^Fit' -tests TestFit   // of some functions, with some tests
-//	go run ./mutants -packages placement -full             // also with the tests that -short leaves out, for what survives
 //	go run ./mutants -packages filter -equivalent          // a million executions of each mutation of equivalent.txt
 //	go run ./mutants -packages filter -sample 0 -rows      // a mutation that the test of each row of docs/fidelity notices
 //
@@ -37,7 +36,6 @@ type settings struct {
 	functions  *regexp.Regexp // nil: all
 	tests      *regexp.Regexp // nil: all
 	list       bool
-	full       bool
 	equivalent bool
 	inputs     int
 	rows       bool
@@ -52,7 +50,6 @@ func main() {
 	flag.DurationVar(&s.budget, "budget", 0, "begin no further package after this time; 0: no limit")
 	flag.StringVar(&s.keep, "keep", "", "folder to keep the changed source and the test binaries in")
 	flag.BoolVar(&s.list, "list", false, "print the mutations and run nothing")
-	flag.BoolVar(&s.full, "full", false, "run the tests without -short when the tests with -short notice nothing")
 	flag.BoolVar(&s.equivalent, "equivalent", false, "execute the mutations of equivalent.txt a million times")
 	flag.IntVar(&s.inputs, "inputs", enough, "most inputs of a fuzz target for -equivalent")
 	flag.BoolVar(&s.rows, "rows", false, "print for each row of docs/fidelity a mutation that its test notices")

@@ -156,32 +156,15 @@ func TestExamine(t *testing.T) {
 	r, err := settings{seed: 1, sample: 8}.examine(root, "a", nil)
 	require.NoError(t, err)
 	require.Equal(t, 8, r.tried, "one of each operator")
-	long := `package a
-
-import "testing"
-
-func TestNegation(t *testing.T) {
-	if !testing.Short() && Negation(true) {
-		t.Error("negation")
-	}
-}
-`
-	require.NoError(t, os.WriteFile(filepath.Join(root, "a/long_test.go"), []byte(long), 0o644))
-	for full, noticed := range map[bool]int{false: 0, true: 1} {
-		r, err := settings{full: full, functions: regexp.MustCompile("^Negation$")}.examine(root, "a", nil)
-		require.NoError(t, err)
-		require.Equal(t, []int{2, noticed}, []int{r.tried, min(r.noticed, 1)}, "-full %v", full)
-	}
 
 	b, err := u.build(t.TempDir(), list, u.folder)
 	require.NoError(t, err)
 	ids := functions(list)
-	short, err := b.measure(len(ids), nil, "-test.short")
-	require.NoError(t, err)
+	require.NoError(t, b.measure(len(ids), nil))
 	noticed := map[string]bool{}
 	for _, m := range list {
 		if m.function == "T.Relation" || m.function == "Boundary" {
-			noticed[m.operator+" "+m.change()], err = short.try(m.number, ids[[2]string{"a/a.go", m.function}])
+			noticed[m.operator+" "+m.change()], err = b.try(m.number, b.reach[ids[[2]string{"a/a.go", m.function}]])
 			require.NoError(t, err)
 		}
 	}
@@ -189,7 +172,7 @@ func TestNegation(t *testing.T) {
 		"return return a == b -> return !(a == b)": true, "relation a == b -> a != b": true,
 		"return return ok -> return !(ok)": true, "boundary a < b -> a <= b": false, "relation a < b -> a > b": true,
 	}, noticed)
-	require.Empty(t, short.reach[ids[[2]string{"a/a.go", "Swap"}]], "no test runs it")
+	require.Empty(t, b.reach[ids[[2]string{"a/a.go", "Swap"}]], "no test runs it")
 }
 
 func TestEquivalent(t *testing.T) {

@@ -74,7 +74,7 @@ func checkRows(root, folder string, b *binary, list []*mutation, ids map[[2]stri
 		if noticed[t.row] != nil {
 			continue
 		}
-		reached, passed, took, _, err := b.reaches(t.pattern(), "-test.short")
+		reached, passed, took, _, err := b.reaches(t.pattern())
 		if err != nil {
 			return err
 		}
