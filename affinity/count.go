@@ -26,8 +26,9 @@ func (e *PodEvaluator) CountWith(cluster Cluster, m *Memo) *State {
 	if hasTermSets {
 		s.countTermSets(termSets, m)
 	}
-	if !hasPodSets || !hasTermSets {
-		s.countPods(!hasPodSets, !hasTermSets)
+	byLabels := !hasPodSets && len(s.affinity)+len(s.anti)+len(s.preferred)+len(s.preferredAnti) > 0
+	if byLabels || !hasTermSets {
+		s.countPods(byLabels, !hasTermSets)
 	}
 	return s
 }

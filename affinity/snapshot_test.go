@@ -2,6 +2,7 @@ package affinity_test
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 	"testing"
 
@@ -142,4 +143,22 @@ func TestPodSetsAsked(t *testing.T) {
 		count(a, pod("d", "", terms...), affinity.PodOptions{})
 		require.Equal(t, tc.times, a.times)
 	})
+}
+
+// unread is a cluster with an index of terms alone. Its pods must not be read.
+type unread struct {
+	*world
+	termSets
+	t *testing.T
+}
+
+func (u unread) Pods(i int) iter.Seq[*v1.Pod] {
+	u.t.Errorf("the pods of slot %d are read", i)
+	return u.world.Pods(i)
+}
+
+// A pod without terms needs no index of labels: the pods of a cluster without that index are not read.
+func TestPodsAreNotRead(t *testing.T) {
+	w := tableWorld()
+	count(unread{w, index(w), t}, pod("d", ""), affinity.PodOptions{})
 }
