@@ -21,7 +21,7 @@ import (
 // amounts of cpu in thousandths and of memory in bytes, with the ends where a formula changes.
 var (
 	milli = []int64{0, 1, 2, 3, 10, 100, 999, 1000, 1500, 255999, 256000, 256001, 1 << 50, 1<<63 - 1}
-	bytes = []int64{0, 1, 2, 3, 996, 997, 998, 999, 1000, 1001, 2000, 1 << 20, 1 << 40, 1<<63 - 1}
+	bytes = []int64{0, 1, 2, 3, 996, 997, 998, 999, 1000, 1001, 2000, 1 << 20, 1 << 40, 1 << 48}
 )
 
 type source struct{ *testkit.Bytes }
