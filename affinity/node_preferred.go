@@ -21,7 +21,9 @@ func compilePreferred(list []v1.PreferredSchedulingTerm, path *field.Path) ([]pr
 			continue
 		}
 		p := preference{int64(list[i].Weight), compileTerm(&list[i].Preference, path.Index(i))}
-		errs = append(errs, p.term.err)
+		if p.term.err != nil {
+			errs = append(errs, p.term.err)
+		}
 		prefs = append(prefs, p)
 	}
 	return prefs, aggregate(errs)

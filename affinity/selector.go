@@ -61,7 +61,9 @@ func compileSelector(selector *v1.NodeSelector, path *field.Path) *Selector {
 			continue
 		}
 		compiled := compileTerm(t, path.Index(i))
-		errs = append(errs, compiled.err)
+		if compiled.err != nil {
+			errs = append(errs, compiled.err)
+		}
 		s.terms = append(s.terms, compiled)
 		names.addTerm(&compiled)
 	}

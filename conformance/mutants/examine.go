@@ -73,11 +73,11 @@ func (s settings) examine(root, folder string, known []equivalent) (report, erro
 		defer os.RemoveAll(dir)
 	}
 	var binaries []*binary
-	with := append([]string{folder}, beside[folder]...)
+	tested := append([]string{folder}, beside[folder]...)
 	if s.equivalent {
-		with = append(with, fuzzed[folder]...)
+		tested = append(tested, fuzzed[folder]...)
 	}
-	for _, with := range with {
+	for _, with := range tested {
 		b, err := u.build(filepath.Join(dir, strings.ReplaceAll(with, "/", "-")), list, with)
 		if err != nil {
 			return r, err

@@ -202,8 +202,7 @@ func checkScore(t *testing.T, pod *v1.Pod, capacity int64, class v1.PodQOSClass)
 	}
 	least := slices.MinFunc(pod.Spec.Containers, func(a, b v1.Container) int { return cmp.Compare(memory(a), memory(b)) })
 	score := func(memory int64) int64 {
-		part := new(big.Int).Quo(times(1000, memory), big.NewInt(capacity))
-		return max(1000-whole(part, big.NewInt(1), math.MinInt64, 1000), 0)
+		return 1000 - whole(times(1000, memory), big.NewInt(capacity), math.MinInt64, 1000)
 	}
 	for _, c := range containers(pod) {
 		want := score(memory(c) + share)
