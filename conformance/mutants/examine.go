@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -91,7 +92,7 @@ func (s settings) examine(root, folder string, known []equivalent) (report, erro
 	}
 	ids := functions(list)
 	if s.equivalent {
-		return r, executer{binaries, ids, s.inputs}.million(folder, alike)
+		return r, executer{binaries, ids, s.longest, uint64(s.seed)}.million(folder, alike)
 	}
 	if s.rows {
 		return r, checkRows(root, folder, binaries[0], list, ids, s.seed)
@@ -204,7 +205,7 @@ type binary struct {
 	path, dir string
 	tests     []test
 	reach     [][]int // by function, the tests that run it
-	inputs    string  // seed+count: so many random inputs for fuzz targets
+	inputs    string  // the plan of a fuzz target
 }
 
 type test struct {
@@ -219,8 +220,7 @@ func (u *unit) build(dir string, list []*mutation, folder string) (*binary, erro
 	}
 	replace := map[string]string{}
 	texts := u.rewrite(list)
-	texts[u.folder+"/mutants_helpers.go"] = fmt.Appendf(nil, helpers, u.name, len(list)+1, len(functions(list)))
-	if err := u.addInputs(texts, folder); err != nil {
+	if err := u.addHelpers(texts, folder); err != nil {
 		return nil, err
 	}
 	for path, text := range texts {
@@ -247,8 +247,33 @@ func (u *unit) build(dir string, list []*mutation, folder string) (*binary, erro
 	return b, nil
 }
 
-// addInputs changes the files with fuzz targets, so that the targets can have random inputs.
-func (u *unit) addInputs(texts map[string][]byte, folder string) error {
+//go:embed switches/switches.go
+var switchesSource []byte
+
+//go:embed inputs
+var inputsSource embed.FS
+
+// addHelpers adds what the changed files call. In the tests, fuzz targets call the package inputs.
+func (u *unit) addHelpers(texts map[string][]byte, folder string) error {
+	mod, err := os.ReadFile(filepath.Join(u.root, "go.mod"))
+	if err != nil {
+		return err
+	}
+	module := string(moduleClause.FindSubmatch(mod)[1])
+	texts[u.folder+"/mutants_helpers.go"] = fmt.Appendf(nil, helpers, u.name, module)
+	texts["internal/mutantswitches/switches.go"] = switchesSource
+	sources, err := inputsSource.ReadDir("inputs")
+	if err != nil {
+		return err
+	}
+	for _, file := range sources {
+		text, err := inputsSource.ReadFile("inputs/" + file.Name())
+		if err != nil {
+			return err
+		}
+		texts["internal/mutantinputs/"+file.Name()] = bytes.ReplaceAll(text,
+			[]byte("github.com/podberth/podberth/conformance/mutants/switches"), []byte(module+"/internal/mutantswitches"))
+	}
 	files, err := filepath.Glob(filepath.Join(u.root, folder, "*_test.go"))
 	if err != nil {
 		return err
@@ -262,11 +287,14 @@ func (u *unit) addInputs(texts map[string][]byte, folder string) error {
 			continue
 		}
 		name := string(packageClause.FindSubmatch(text)[1])
-		texts[folder+"/"+filepath.Base(path)] = bytes.ReplaceAll(text, []byte("f.Fuzz("), []byte("mutantFuzz(f, "))
-		texts[folder+"/mutants_"+name+"_inputs_test.go"] = fmt.Appendf(nil, inputs, name)
+		text = bytes.ReplaceAll(text, []byte("f.Fuzz("), []byte("mutantFuzz(f, "))
+		texts[folder+"/"+filepath.Base(path)] = bytes.ReplaceAll(text, []byte("f.Add("), []byte("mutantAdd(f, "))
+		texts[folder+"/mutants_"+name+"_targets_test.go"] = fmt.Appendf(nil, targets, name, module)
 	}
 	return nil
 }
+
+var moduleClause = regexp.MustCompile(`(?m)^module (\S+)`)
 
 var packageClause = regexp.MustCompile(`(?m)^package (\w+)`)
 

@@ -37,7 +37,7 @@ type settings struct {
 	tests      *regexp.Regexp // nil: all
 	list       bool
 	equivalent bool
-	inputs     int
+	longest    time.Duration
 	rows       bool
 }
 
@@ -51,7 +51,7 @@ func main() {
 	flag.StringVar(&s.keep, "keep", "", "folder to keep the changed source and the test binaries in")
 	flag.BoolVar(&s.list, "list", false, "print the mutations and run nothing")
 	flag.BoolVar(&s.equivalent, "equivalent", false, "execute the mutations of equivalent.txt a million times")
-	flag.IntVar(&s.inputs, "inputs", enough, "most inputs of a fuzz target for -equivalent")
+	flag.DurationVar(&s.longest, "for", 10*time.Minute, "longest time of a fuzz target for -equivalent")
 	flag.BoolVar(&s.rows, "rows", false, "print for each row of docs/fidelity a mutation that its test notices")
 	functions := flag.String("functions", "", "mutations of the functions that this expression matches, as Type.Method or Function")
 	tests := flag.String("tests", "", "run the tests that this expression matches")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,22 +10,23 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/podberth/podberth/conformance/mutants/inputs"
 )
 
-const (
-	enough = 1_000_000 // executions of a place
-	slice  = 10_000    // inputs of a fuzz target before the executions are counted
-)
+// enough is how often the place of a mutation is to run.
+const enough = 1_000_000
 
 // executer runs tests and fuzz targets with the equivalent mutations of a package on.
 type executer struct {
 	binaries []*binary
 	ids      map[[2]string]int // numbers of the functions
-	inputs   int               // most inputs of a target
+	longest  time.Duration     // of a fuzz target
+	seed     uint64
 }
 
 // million executes the places of equivalent mutations with the mutations on, until each has run a million times or the fuzz targets
-// have had all their inputs. The targets and tests compare the package with slow forms of the rules and with answers on file.
+// have had their time. The targets and tests compare the package with slow forms of the rules and with answers on file.
 // Mutations of different places are on together.
 func (x executer) million(folder string, alike []equivalent) error {
 	counts := map[*mutation]int{}
@@ -76,61 +78,57 @@ func (x executer) execute(group []equivalent, counts map[*mutation]int) (halves 
 	if err := os.Remove(hits); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	var targets []target
 	for _, b := range x.binaries {
 		if failed, err := b.fails(group, hits, target{}); failed != nil || err != nil {
 			return b.narrow(group, target{}, failed, err)
 		}
+	}
+	for _, b := range x.binaries {
 		names, err := b.names()
 		if err != nil {
 			return nil, err
 		}
 		for _, name := range names {
-			if strings.HasPrefix(name, "Fuzz") {
-				targets = append(targets, target{b, name, 0})
+			if !strings.HasPrefix(name, "Fuzz") {
+				continue
 			}
-		}
-	}
-	for {
-		left, err := x.count(group, hits, counts)
-		if err != nil || left == 0 || len(targets) == 0 {
-			return nil, err
-		}
-		var useful []target
-		for _, t := range targets {
-			if failed, err := t.of.fails(group, hits, t); failed != nil || err != nil {
-				return t.of.narrow(group, t, failed, err)
-			}
-			now, err := x.count(group, hits, counts)
-			if err != nil {
+			left, err := x.count(group, hits, counts)
+			if err != nil || len(left) == 0 {
 				return nil, err
 			}
-			if t.from += slice; now < left && t.from < x.inputs {
-				useful = append(useful, t)
+			t := target{name, inputs.Plan{For: x.longest, Seed: x.seed, Left: left, Failed: b.path + ".failed"}}
+			if failed, err := b.fails(group, hits, t); failed != nil || err != nil {
+				t.plan.Again = true
+				return b.narrow(group, t, failed, err)
 			}
-			left = now
 		}
-		targets = useful
 	}
+	_, err = x.count(group, hits, counts)
+	return nil, err
 }
 
-// target is a fuzz target and the first of its next inputs. The zero target stands for all tests, without further inputs.
+// target is a fuzz target and the plan of its inputs. The zero target stands for all tests, without further inputs.
 type target struct {
-	of   *binary
 	name string
-	from int
+	plan inputs.Plan
 }
 
-// count writes down how often the places of a group ran. It returns how many executions are left.
-func (x executer) count(group []equivalent, hits string, counts map[*mutation]int) (left int, err error) {
+// count writes down how often the places of a group ran. It returns how often they are to run yet. What counts for the return of an error
+// that never comes is how often its function ran.
+func (x executer) count(group []equivalent, hits string, counts map[*mutation]int) (left []inputs.Left, err error) {
 	places, runs, err := executions(hits)
 	for _, e := range group {
-		n := places[e.mutation.number]
-		if e.never && n == 0 { // the return of an error that never comes
-			n = runs[x.ids[[2]string{e.mutation.file.path, e.mutation.function}]]
+		kind, k := "m", e.mutation.number
+		n := places[k]
+		if e.never {
+			kind, k = "f", x.ids[[2]string{e.mutation.file.path, e.mutation.function}]
+			n = runs[k]
 		}
 		counts[e.mutation] = n
-		left += max(0, enough-n)
+		if n < enough {
+			const step = 1000 // a binary writes down every thousandth execution
+			left = append(left, inputs.Left{Kind: kind, K: k, Times: int64((enough - n + step - 1) / step * step)})
+		}
 	}
 	return left, err
 }
@@ -142,10 +140,14 @@ func (b *binary) fails(group []equivalent, hits string, t target) ([]byte, error
 		on += strconv.Itoa(e.mutation.number) + ","
 	}
 	if b.inputs = ""; t.name != "" {
-		b.inputs = fmt.Sprintf("%d+%d", t.from, slice)
-		args = append(args, "-test.run", "^"+t.name+"$")
+		plan, err := json.Marshal(t.plan)
+		if err != nil {
+			return nil, err
+		}
+		b.inputs = string(plan)
+		args = append(args, "-test.run", "^"+t.name+"$", "-test.timeout", "0")
 	}
-	passed, _, out, err := b.run(on, hits, time.Hour, args...)
+	passed, _, out, err := b.run(on, hits, 10*time.Minute+2*t.plan.For, args...)
 	if err != nil || passed {
 		return nil, err
 	}

@@ -23,160 +23,33 @@ func mutantRun(function int) {}
 // helpers is the file that the changed package gets in addition.
 const helpers = `package %s
 
-import (
-	mutantOS "os"
-	mutantStrconv "strconv"
-	mutantStrings "strings"
-	mutantSync "sync"
-	mutantAtomic "sync/atomic"
-)
+import mutantSwitches "%s/internal/mutantswitches"
 
-// mutantNumber says which mutation is on: 0 for none. -1 asks for the functions that run. With a comma, the mutations of mutantSet
-// are on together, places that no input reaches panic, and all of them are counted.
-var mutantNumber, mutantSet = func() (int, []bool) {
-	text := mutantOS.Getenv("PODBERTH_MUTANT")
-	n, err := mutantStrconv.Atoi(text)
-	if err == nil || text == "" {
-		return n, nil
-	}
-	set := make([]bool, %[2]d)
-	for _, f := range mutantStrings.Split(text, ",") {
-		if n, err := mutantStrconv.Atoi(f); err == nil {
-			set[n] = true
-		}
-	}
-	return 0, set
-}()
-
-func mutantOn(number int) bool {
-	return mutantNumber == number || mutantSet != nil && mutantTogether(number)
-}
-
-func mutantTogether(number int) bool {
-	if mutantSet[number] {
-		mutantCount("m", number, &mutantPlaces[number])
-	}
-	return mutantSet[number]
-}
+func mutantOn(number int) bool { return mutantSwitches.On(number) }
 
 func mutantPick[T any](number int, mutated, original T) T {
-	if mutantOn(number) {
+	if mutantSwitches.On(number) {
 		return mutated
 	}
 	return original
 }
 
-func mutantNever(number int, reached bool) bool {
-	if mutantOn(number) && reached {
-		panic("mutation " + mutantStrconv.Itoa(number) + " is reached")
-	}
-	return reached
-}
+func mutantNever(number int, reached bool) bool { return mutantSwitches.Never(number, reached) }
 
-func mutantRun(function int) {
-	if mutantNumber == -1 || mutantSet != nil {
-		mutantCount("f", function, &mutantFunctions[function])
-	}
-}
-
-var (
-	mutantPlaces    [%[2]d]mutantAtomic.Int64
-	mutantFunctions [%[3]d]mutantAtomic.Int64
-)
-
-var mutantHits struct {
-	mutantSync.Mutex
-	file *mutantOS.File
-	line []byte
-}
-
-// mutantCount writes the first, the 1,000th, the 2,000th execution and so on, up to a million. It takes no memory, because tests measure that.
-func mutantCount(kind string, k int, counter *mutantAtomic.Int64) {
-	const step = 1000
-	n := counter.Add(1)
-	if n != 1 && n %% step != 0 || n > step*step {
-		return
-	}
-	more := int64(step)
-	if n == 1 {
-		more = 1
-	} else if n == step {
-		more = step - 1
-	}
-	h := &mutantHits
-	h.Lock()
-	defer h.Unlock()
-	var err error
-	if h.file == nil {
-		h.line = make([]byte, 0, 100)
-		h.file, err = mutantOS.OpenFile(mutantOS.Getenv("PODBERTH_MUTANT_HITS"), mutantOS.O_APPEND|mutantOS.O_CREATE|mutantOS.O_WRONLY, 0o600)
-	}
-	if err == nil {
-		h.line = append(h.line[:0], kind...)
-		h.line = mutantStrconv.AppendInt(append(h.line, ' '), int64(k), 10)
-		h.line = mutantStrconv.AppendInt(append(h.line, ' '), more, 10)
-		_, err = h.file.Write(append(h.line, '\n'))
-	}
-	if err != nil {
-		panic(err)
-	}
-}
+func mutantRun(function int) { mutantSwitches.Run(function) }
 `
 
-// inputs is the file that the tests of the changed package get in addition. Fuzz targets get random inputs as well, which takes a tenth of
-// the time that they take from the fuzzing engine.
-const inputs = `package %s
+// targets is the file that the tests of the changed package get in addition. Fuzz targets call it instead of the fuzzing engine.
+const targets = `package %s
 
 import (
-	mutantRand "math/rand/v2"
-	mutantOS "os"
-	mutantReflect "reflect"
-	mutantStrconv "strconv"
-	mutantStrings "strings"
-	mutantTesting "testing"
+	mutantInputs "%s/internal/mutantinputs"
+	"testing"
 )
 
-func mutantFuzz(f *mutantTesting.F, check any) {
-	first, count, _ := mutantStrings.Cut(mutantOS.Getenv("PODBERTH_MUTANT_INPUTS"), "+")
-	seed, _ := mutantStrconv.ParseUint(first, 10, 64)
-	n, _ := mutantStrconv.Atoi(count)
-	typ := mutantReflect.TypeOf(check)
-	for range n {
-		random := mutantRand.New(mutantRand.NewPCG(seed, 1))
-		seed++
-		var args []any
-		for k := 1; k < typ.NumIn(); k++ {
-			args = append(args, mutantInput(random, typ.In(k)))
-		}
-		f.Add(args...)
-	}
-	f.Fuzz(check)
-}
+func mutantAdd(f *testing.F, args ...any) { mutantInputs.Add(f, args...) }
 
-func mutantInput(random *mutantRand.Rand, typ mutantReflect.Type) any {
-	value := mutantReflect.New(typ).Elem()
-	switch typ.Kind() {
-	case mutantReflect.Bool:
-		value.SetBool(random.IntN(2) == 1)
-	case mutantReflect.Slice, mutantReflect.String:
-		text := make([]byte, random.IntN(200))
-		letters := random.IntN(2) == 1
-		for i := range text {
-			text[i] = byte(random.Uint32())
-			if letters {
-				text[i] = "azAZ019.-/_+:=,<>()[]{} \"'\n"[int(text[i])%%27]
-			}
-		}
-		value.Set(mutantReflect.ValueOf(text).Convert(typ))
-	case mutantReflect.Int, mutantReflect.Int8, mutantReflect.Int16, mutantReflect.Int32, mutantReflect.Int64:
-		value.SetInt(int64(random.Uint64()) >> random.IntN(64))
-	case mutantReflect.Uint, mutantReflect.Uint8, mutantReflect.Uint16, mutantReflect.Uint32, mutantReflect.Uint64:
-		value.SetUint(random.Uint64() >> random.IntN(64))
-	default:
-		panic("no inputs of type " + typ.String())
-	}
-	return value.Interface()
-}
+func mutantFuzz(f *testing.F, check any) { mutantInputs.Fuzz(f, check) }
 `
 
 // functions numbers the functions that have mutations, by file and name.
