@@ -84,6 +84,7 @@ func (s settings) examine(root, folder string, known []equivalent) (report, erro
 			return r, err
 		}
 		if b != nil {
+			b.inputsOnly = slices.Contains(fuzzed[folder], with)
 			binaries = append(binaries, b)
 		}
 	}
@@ -206,6 +207,8 @@ type binary struct {
 	tests     []test
 	reach     [][]int // by function, the tests that run it
 	inputs    string  // the plan of a fuzz target
+
+	inputsOnly bool // fuzz targets run, tests do not
 }
 
 type test struct {

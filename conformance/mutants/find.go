@@ -327,8 +327,11 @@ func hasLiteral(e ast.Expr) (found bool) {
 	return found
 }
 
-// commutative are functions whose first two arguments may change places.
-var commutative = []string{"Equal", "EqualFunc", "DeepEqual"}
+// commutes reports whether the first two arguments of a call may change places: of sums, products, and comparisons for equality.
+func (x *finder) commutes(c *ast.CallExpr, name string) bool {
+	return slices.Contains([]string{"Equal", "EqualFunc", "DeepEqual", "EqualFold", "Mul64"}, name) || strings.HasPrefix(strings.ToLower(name), "same") ||
+		x.text(c.Fun) == "resources.Add"
+}
 
 func (x *finder) call(c *ast.CallExpr) {
 	name := ""
@@ -343,7 +346,7 @@ func (x *finder) call(c *ast.CallExpr) {
 			x.skip[a] = true
 		}
 	}
-	if x.info.Types[c.Fun].IsType() || x.info.Types[c.Fun].IsBuiltin() || slices.Contains(commutative, name) {
+	if x.info.Types[c.Fun].IsType() || x.info.Types[c.Fun].IsBuiltin() || x.commutes(c, name) {
 		return
 	}
 	for k := 1; k < len(c.Args); k++ {

@@ -79,6 +79,9 @@ func (x executer) execute(group []equivalent, counts map[*mutation]int) (halves 
 		return nil, err
 	}
 	for _, b := range x.binaries {
+		if b.inputsOnly {
+			continue
+		}
 		if failed, err := b.fails(group, hits, target{}); failed != nil || err != nil {
 			return b.narrow(group, target{}, failed, err)
 		}
