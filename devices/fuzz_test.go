@@ -2,6 +2,7 @@ package devices_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -69,5 +70,22 @@ func FuzzAllocate(f *testing.F) {
 		_, again, err := allocator.Compile(gpuClaim("rest", int64(free)-count+1)).Allocate(node)
 		require.NoError(t, err)
 		require.False(t, again, "more devices than are free")
+	})
+}
+
+// FuzzRack compares a kept allocator with new ones: its answers, and what it says of them.
+func FuzzRack(f *testing.F) {
+	f.Add([]byte("answers about some pods, which come and leave"))
+	f.Add([]byte("\x01what is said of these pods"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b := testkit.NewBytes(data)
+		say, pods, o := b.Below(2) == 1, b.Below(10), devices.Options{Release: release.Versions()[2+b.Below(2)]}
+		r := &rack{Rand: rand.New(b), free: b.Below(3) == 0, clean: b.Below(2) == 1}
+		if say {
+			r.nodes = nodesOf("n0", "n1", "n2")
+			r.sentences(t, "fuzz", pods)
+			return
+		}
+		r.attempts(t, "fuzz", pods, o)
 	})
 }

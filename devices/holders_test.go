@@ -153,36 +153,43 @@ func TestHoldersFollow(t *testing.T) {
 	racks, named := 60, 0
 	for seed := range racks {
 		r := &rack{Rand: rand.New(rand.NewPCG(uint64(seed), 8)), clean: seed%2 == 0, nodes: nodesOf("n0", "n1", "n2")}
-		inventory := devices.NewInventory(r.slices())
-		ledger := devices.NewLedger(inventory)
-		kept := devices.NewAllocator(ledger, class, equals{}, devices.Options{Steps: 2000})
-		var running []*resourcev1.ResourceClaim
-		for k := range 15 {
-			c := r.claim(fmt.Sprintf("c%d", k))
-			pod := devices.Compile(user("p", c.Name), &byName{list: []*resourcev1.ResourceClaim{c}}, nil)
-			now := pod.On(r.nodes, kept, devices.Clock{})
-			fresh := pod.On(r.nodes, devices.NewAllocator(devices.NewLedger(inventory, running...), class, equals{}, devices.Options{Steps: 2000}), devices.Clock{})
-			for i := range r.nodes {
-				require.Equal(t, fresh.Numbers(i), now.Numbers(i), "seed %d pod %d node %d", seed, k, i)
-				want, ok := fresh.Explain(i)
-				got, _ := now.Explain(i)
-				require.Equal(t, want, got, "seed %d pod %d node %d", seed, k, i)
-				if ok && len(want.Requests) > 0 && len(refusals(want)["is not in use"]) > 0 {
-					named++
-				}
-				if a := now.Allocation(i); len(a.Claims) > 0 && len(running) <= k {
-					c := devices.Reserved(a.Claims[0], &a.Results[0])
-					running = append(running, c)
-					ledger.Add(c, c.Status.Allocation)
-					break
-				}
-			}
-			if len(running) > 0 && r.chance(40) {
-				at := r.IntN(len(running))
-				ledger.Remove(running[at].DeepCopy(), running[at].Status.Allocation)
-				running = append(running[:at:at], running[at+1:]...)
-			}
-		}
+		named += r.sentences(t, fmt.Sprint("seed ", seed), 15)
 	}
 	require.Greater(t, named, racks*5)
+}
+
+// sentences compares what is said of some pods one after the other. It returns how often a device was in use.
+func (r *rack) sentences(t *testing.T, name string, pods int) (named int) {
+	t.Helper()
+	inventory := devices.NewInventory(r.slices())
+	ledger := devices.NewLedger(inventory)
+	kept := devices.NewAllocator(ledger, class, equals{}, devices.Options{Steps: 2000})
+	var running []*resourcev1.ResourceClaim
+	for k := range pods {
+		c := r.claim(fmt.Sprintf("c%d", k))
+		pod := devices.Compile(user("p", c.Name), &byName{list: []*resourcev1.ResourceClaim{c}}, nil)
+		now := pod.On(r.nodes, kept, devices.Clock{})
+		fresh := pod.On(r.nodes, devices.NewAllocator(devices.NewLedger(inventory, running...), class, equals{}, devices.Options{Steps: 2000}), devices.Clock{})
+		for i := range r.nodes {
+			require.Equal(t, fresh.Numbers(i), now.Numbers(i), "%s pod %d node %d", name, k, i)
+			want, ok := fresh.Explain(i)
+			got, _ := now.Explain(i)
+			require.Equal(t, want, got, "%s pod %d node %d", name, k, i)
+			if ok && len(want.Requests) > 0 && len(refusals(want)["is not in use"]) > 0 {
+				named++
+			}
+			if a := now.Allocation(i); len(a.Claims) > 0 && len(running) <= k {
+				c := devices.Reserved(a.Claims[0], &a.Results[0])
+				running = append(running, c)
+				ledger.Add(c, c.Status.Allocation)
+				break
+			}
+		}
+		if len(running) > 0 && r.chance(40) {
+			at := r.IntN(len(running))
+			ledger.Remove(running[at].DeepCopy(), running[at].Status.Allocation)
+			running = append(running[:at:at], running[at+1:]...)
+		}
+	}
+	return named
 }

@@ -168,67 +168,75 @@ func TestKeptAnswers(t *testing.T) {
 	fits, shared := 0, 0
 	for seed := range racks {
 		r := &rack{Rand: rand.New(rand.NewPCG(uint64(seed), 1)), free: seed%3 == 0}
-		o := devices.Options{Release: release.Versions()[2+seed%2]}
-		for k := range 2 + r.IntN(5) {
-			r.nodes = append(r.nodes, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", k)}})
-		}
-		inventory := devices.NewInventory(r.slices())
-		ledger := devices.NewLedger(inventory)
-		kept := devices.NewAllocator(ledger, class, equals{}, o)
-		var running []*resourcev1.ResourceClaim
-		for k := range pods {
-			w := &byName{}
-			names := []string{}
-			for j := range 1 + r.IntN(2) {
-				c := r.claim(fmt.Sprintf("c%d-%d", k, j))
-				w.list, names = append(w.list, c), append(names, c.Name)
-			}
-			pod := devices.Compile(user(fmt.Sprintf("p%d", k), names...), w, nil)
-			require.Equal(t, filter.Success, pod.Code(), pod.Reason())
-			now := pod.On(r.nodes, kept, devices.Clock{})
-			fresh := pod.On(r.nodes, devices.NewAllocator(devices.NewLedger(inventory, running...), class, equals{}, o), devices.Clock{})
-			chosen := -1
-			for i := range r.nodes {
-				got, want := now.Check(i), fresh.Check(i)
-				require.Equal(t, fresh.Reasons(want), now.Reasons(got), "seed %d pod %d node %d", seed, k, i)
-				if want != 0 {
-					continue
-				}
-				fits++
-				chosen = i
-				require.Equal(t, fresh.Raw(i), now.Raw(i), "seed %d pod %d node %d", seed, k, i)
-				require.Equal(t, fresh.Allocation(i), now.Allocation(i), "seed %d pod %d node %d", seed, k, i)
-			}
-			for _, i := range r.Perm(len(r.nodes)) { // a search of its own on each node
-				search := devices.NewAllocator(ledger, class, equals{}, o).Compile(w.list...)
-				results, ok, err := search.Allocate(r.nodes[i])
-				if err == nil && now.Check(i) != 0 {
-					require.False(t, ok && !r.free, "seed %d pod %d node %d", seed, k, i)
-				}
-				if ok && now.Check(i) == 0 {
-					shared++
-					if !r.free {
-						require.Equal(t, results, now.Allocation(i).Results, "seed %d pod %d node %d", seed, k, i)
-					}
-				}
-			}
-			if chosen >= 0 && r.chance(80) {
-				a := now.Allocation(chosen)
-				for j, c := range a.Claims {
-					c = devices.Reserved(c, &a.Results[j])
-					running = append(running, c)
-					ledger.Add(c, c.Status.Allocation)
-				}
-			}
-			if len(running) > 0 && r.chance(30) {
-				at := r.IntN(len(running))
-				ledger.Remove(running[at], running[at].Status.Allocation)
-				running = append(running[:at:at], running[at+1:]...)
-			}
-		}
+		fit, same := r.attempts(t, fmt.Sprint("seed ", seed), pods, devices.Options{Release: release.Versions()[2+seed%2]})
+		fits, shared = fits+fit, shared+same
 	}
 	require.Greater(t, fits, racks*pods/2)
 	require.Greater(t, shared, racks*pods/2)
+}
+
+// attempts compares the answers about some pods one after the other. It returns how many nodes fit, and how many answers equal those of a
+// search on the node itself.
+func (r *rack) attempts(t *testing.T, name string, pods int, o devices.Options) (fits, shared int) {
+	t.Helper()
+	for k := range 2 + r.IntN(5) {
+		r.nodes = append(r.nodes, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", k)}})
+	}
+	inventory := devices.NewInventory(r.slices())
+	ledger := devices.NewLedger(inventory)
+	kept := devices.NewAllocator(ledger, class, equals{}, o)
+	var running []*resourcev1.ResourceClaim
+	for k := range pods {
+		w := &byName{}
+		names := []string{}
+		for j := range 1 + r.IntN(2) {
+			c := r.claim(fmt.Sprintf("c%d-%d", k, j))
+			w.list, names = append(w.list, c), append(names, c.Name)
+		}
+		pod := devices.Compile(user(fmt.Sprintf("p%d", k), names...), w, nil)
+		require.Equal(t, filter.Success, pod.Code(), pod.Reason())
+		now := pod.On(r.nodes, kept, devices.Clock{})
+		fresh := pod.On(r.nodes, devices.NewAllocator(devices.NewLedger(inventory, running...), class, equals{}, o), devices.Clock{})
+		chosen := -1
+		for i := range r.nodes {
+			got, want := now.Check(i), fresh.Check(i)
+			require.Equal(t, fresh.Reasons(want), now.Reasons(got), "%s pod %d node %d", name, k, i)
+			if want != 0 {
+				continue
+			}
+			fits++
+			chosen = i
+			require.Equal(t, fresh.Raw(i), now.Raw(i), "%s pod %d node %d", name, k, i)
+			require.Equal(t, fresh.Allocation(i), now.Allocation(i), "%s pod %d node %d", name, k, i)
+		}
+		for _, i := range r.Perm(len(r.nodes)) { // a search of its own on each node
+			search := devices.NewAllocator(ledger, class, equals{}, o).Compile(w.list...)
+			results, ok, err := search.Allocate(r.nodes[i])
+			if err == nil && now.Check(i) != 0 {
+				require.False(t, ok && !r.free, "%s pod %d node %d", name, k, i)
+			}
+			if ok && now.Check(i) == 0 {
+				shared++
+				if !r.free {
+					require.Equal(t, results, now.Allocation(i).Results, "%s pod %d node %d", name, k, i)
+				}
+			}
+		}
+		if chosen >= 0 && r.chance(80) {
+			a := now.Allocation(chosen)
+			for j, c := range a.Claims {
+				c = devices.Reserved(c, &a.Results[j])
+				running = append(running, c)
+				ledger.Add(c, c.Status.Allocation)
+			}
+		}
+		if len(running) > 0 && r.chance(30) {
+			at := r.IntN(len(running))
+			ledger.Remove(running[at], running[at].Status.Allocation)
+			running = append(running[:at:at], running[at+1:]...)
+		}
+	}
+	return fits, shared
 }
 
 // byName has claims by name, in every namespace.

@@ -1,6 +1,7 @@
 package quantity
 
 import (
+	"math/bits"
 	"strconv"
 	"strings"
 
@@ -23,7 +24,8 @@ func Human(name string, n int64) string {
 		unit, at = unit<<10, at+1
 	}
 	out := strconv.FormatInt(n/unit, 10)
-	if parts := abs(n%unit) / (unit >> 10) * 100 >> 10; parts > 0 {
+	hi, lo := bits.Mul64(abs(n%unit), 100)
+	if parts, _ := bits.Div64(hi, lo, uint64(unit)); parts > 0 {
 		out += strings.TrimRight("."+string([]byte{'0' + byte(parts/10), '0' + byte(parts%10)}), "0")
 	}
 	return out + units[at]
@@ -31,11 +33,11 @@ func Human(name string, n int64) string {
 
 var units = [...]string{"Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}
 
-func abs(n int64) int64 {
+func abs(n int64) uint64 {
 	if n < 0 {
-		return -n
+		return uint64(-n)
 	}
-	return n
+	return uint64(n)
 }
 
 // inBytes reports whether a resource is counted in bytes.

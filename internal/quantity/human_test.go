@@ -32,6 +32,7 @@ func TestHuman(t *testing.T) {
 		{"memory", 32749125123, "30.49Gi", "32749125123"},
 		{"memory", 1<<30 + 1<<20*11, "1.01Gi", "1035Mi"},
 		{"memory", 1<<30 + 1<<20*10, "1Gi", "1034Mi"},
+		{"memory", 1<<30 + 1<<19*21, "1.01Gi", "1059328Ki"},
 		{"memory", -3 << 29, "-1.5Gi", "-1536Mi"},
 		{"ephemeral-storage", math.MaxInt64, "7.99Ei", "9223372036854775807"},
 		{"hugepages-2Mi", 64 << 20, "64Mi", "64Mi"},
