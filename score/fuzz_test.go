@@ -1,6 +1,8 @@
 package score_test
 
 import (
+	"bytes"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -121,6 +123,17 @@ func checkResources(t *testing.T, data []byte) {
 		got := a.Raw(i)
 		require.Equal(t, slow(p, st, r, i), got)
 		require.True(t, got >= 0 && got <= 100)
+		cpuMilli, memoryBytes := r.NonZero(i)
+		require.Equal(t, got, a.RawOf(i, r.Allocatable(i), cpuMilli, memoryBytes))
+		sum, weights := int64(0), int64(0)
+		for _, part := range a.Explain(i) {
+			if part.Counted {
+				sum, weights = sum+part.Weight*part.Score, weights+part.Weight
+			}
+		}
+		if st.Type != score.RequestedToCapacityRatio && weights > 0 {
+			require.Equal(t, sum/weights, got)
+		}
 	}
 	seen := map[string]bool{}
 	var list []score.Resource
@@ -130,7 +143,7 @@ func checkResources(t *testing.T, data []byte) {
 		}
 		seen[res.Name] = true
 	}
-	if len(list) == 0 {
+	if len(list) == 0 || s.Below(2) == 0 {
 		list = weighted("cpu", 1, "memory", 1)
 	}
 	b := balanceOf(t, p, list, r)
@@ -185,6 +198,15 @@ func checkLaws(t *testing.T, data []byte) {
 	require.NoError(t, err)
 	for i := range totals {
 		require.Equal(t, 2*totals[i], doubled[i], "doubled weights double the totals")
+	}
+	part := score.Column{Plugin: "extender", Weight: int64(s.Below(5)), Hosts: nodes, Scores: make([]int64, n)}
+	for i := range part.Scores {
+		part.Scores[i] = int64(s.Below(11))
+	}
+	more, err := score.Totals(nodes, columns, []score.Column{part})
+	require.NoError(t, err)
+	for i := range totals {
+		require.Equal(t, totals[i]+10*part.Weight*part.Scores[i], more[i], "an extender's scores count tenfold")
 	}
 	best := score.Best(totals, nil)
 	require.Equal(t, best, score.Best(doubled, nil))
@@ -282,6 +304,52 @@ func checkImages(t *testing.T, data []byte) {
 		require.Equal(t, got, other.Raw(i))
 	}
 }
+
+// Pods whose keys are equal have the same images in the same places.
+func checkImageKeys(t *testing.T, data []byte) {
+	s := source{testkit.NewBytes(data)}
+	var pods []*v1.Pod
+	for range 2 {
+		p := testkit.Pod("p").Obj()
+		p.Spec.Containers = nil
+		for range s.Below(3) {
+			p.Spec.InitContainers = append(p.Spec.InitContainers, v1.Container{Image: testkit.Pick(s.Bytes, "", "a", "aa")})
+		}
+		for range s.Below(3) {
+			p.Spec.Containers = append(p.Spec.Containers, v1.Container{Image: testkit.Pick(s.Bytes, "", "a", "aa")})
+		}
+		for range s.Below(3) {
+			v := v1.Volume{}
+			if s.Below(2) == 1 {
+				v.Image = &v1.ImageVolumeSource{Reference: testkit.Pick(s.Bytes, "", "a", "aa")}
+			}
+			p.Spec.Volumes = append(p.Spec.Volumes, v)
+		}
+		pods = append(pods, p)
+	}
+	images := func(p *v1.Pod) (containers []string, volumes []string) {
+		for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+			containers = append(containers, c.Image)
+		}
+		for i := range p.Spec.Volumes {
+			if image := p.Spec.Volumes[i].Image; image != nil {
+				volumes = append(volumes, fmt.Sprint(i, image.Reference))
+			}
+		}
+		return containers, volumes
+	}
+	one, volumes := images(pods[0])
+	other, others := images(pods[1])
+	require.Equal(t, slices.Equal(one, other) && slices.Equal(volumes, others),
+		bytes.Equal(score.AppendImagesKey(nil, pods[0]), score.AppendImagesKey(nil, pods[1])))
+}
+
+func FuzzImageKeys(f *testing.F) {
+	f.Add([]byte{1, 1, 1, 2, 0, 1, 1})
+	f.Fuzz(checkImageKeys)
+}
+
+func TestImageKeys(t *testing.T) { manySeeds(t, 2000, 30, checkImageKeys) }
 
 func FuzzImages(f *testing.F) {
 	f.Add([]byte{2, 1, 2, 0, 100, 1, 30})
