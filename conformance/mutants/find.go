@@ -330,7 +330,7 @@ func hasLiteral(e ast.Expr) (found bool) {
 // commutes reports whether the first two arguments of a call may change places: of sums, products, and comparisons for equality.
 func (x *finder) commutes(c *ast.CallExpr, name string) bool {
 	return slices.Contains([]string{"Equal", "EqualFunc", "DeepEqual", "EqualFold", "Mul64", "Distance", "times"}, name) ||
-		strings.HasPrefix(strings.ToLower(x.text(c.Fun)), "same") || x.text(c.Fun) == "resources.Add"
+		strings.HasPrefix(strings.ToLower(x.text(c.Fun)), "same") || strings.HasPrefix(name, "equal") || x.text(c.Fun) == "resources.Add"
 }
 
 func (x *finder) call(c *ast.CallExpr) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -37,6 +38,10 @@ func (x executer) million(folder string, alike []equivalent) error {
 			return err
 		}
 		groups = append(groups, halves...)
+		rest := slices.DeleteFunc(slices.Clone(groups[k]), func(e equivalent) bool { return counts[e.mutation] >= enough })
+		if halves == nil && len(rest) > 0 && len(rest) < len(groups[k]) { // a condition that never holds keeps what is under it from running
+			groups = append(groups, rest)
+		}
 	}
 	often := 0
 	for _, e := range alike {
@@ -74,7 +79,7 @@ func overlap(a, b *mutation) bool {
 // execute runs a group and writes down how often its places ran. Two mutations that change nothing alone may change something together:
 // then execute returns the halves of the group.
 func (x executer) execute(group []equivalent, counts map[*mutation]int) (halves [][]equivalent, err error) {
-	hits := x.binaries[0].path + ".hits"
+	hits, before := x.binaries[0].path+".hits", maps.Clone(counts)
 	if err := os.Remove(hits); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -95,7 +100,7 @@ func (x executer) execute(group []equivalent, counts map[*mutation]int) (halves 
 			if !strings.HasPrefix(name, "Fuzz") {
 				continue
 			}
-			left, err := x.count(group, hits, counts)
+			left, err := x.count(group, hits, before, counts)
 			if err != nil || len(left) == 0 {
 				return nil, err
 			}
@@ -106,7 +111,7 @@ func (x executer) execute(group []equivalent, counts map[*mutation]int) (halves 
 			}
 		}
 	}
-	_, err = x.count(group, hits, counts)
+	_, err = x.count(group, hits, before, counts)
 	return nil, err
 }
 
@@ -118,7 +123,7 @@ type target struct {
 
 // count writes down how often the places of a group ran. It returns how often they are to run yet. What counts for the return of an error
 // that never comes is how often its function ran.
-func (x executer) count(group []equivalent, hits string, counts map[*mutation]int) (left []inputs.Left, err error) {
+func (x executer) count(group []equivalent, hits string, before, counts map[*mutation]int) (left []inputs.Left, err error) {
 	places, runs, err := executions(hits)
 	for _, e := range group {
 		kind, k := "m", e.mutation.number
@@ -127,6 +132,7 @@ func (x executer) count(group []equivalent, hits string, counts map[*mutation]in
 			kind, k = "f", x.ids[[2]string{e.mutation.file.path, e.mutation.function}]
 			n = runs[k]
 		}
+		n += before[e.mutation]
 		counts[e.mutation] = n
 		if n < enough {
 			const step = 1000 // a binary writes down every thousandth execution
