@@ -16,7 +16,9 @@ func FuzzMessage(f *testing.F) {
 	f.Add([]byte("reasons of nodes, and of nodes that no filter looked at"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for b := testkit.NewBytes(data); b.More(); {
-			reason := func() string { return testkit.Pick(b, "Too many pods", "Insufficient cpu", "Insufficient memory", "x", "") }
+			reason := func() string {
+				return testkit.Pick(b, "Too many pods", "Insufficient cpu", "Insufficient memory", "x", "")
+			}
 			m := Message{Nodes: b.Below(200)}
 			sums := map[string]int{}
 			for range b.Below(12) {

@@ -93,7 +93,11 @@ func (s settings) examine(root, folder string, known []equivalent) (report, erro
 	}
 	ids := functions(list)
 	if s.equivalent {
-		return r, executer{binaries, ids, s.longest, uint64(s.seed)}.million(folder, alike)
+		x := executer{binaries: binaries, ids: ids, longest: s.longest, seed: uint64(s.seed)}
+		if s.budget > 0 {
+			x.end = begin.Add(s.budget)
+		}
+		return r, x.million(folder, alike)
 	}
 	if s.rows {
 		return r, checkRows(root, folder, binaries[0], list, ids, s.seed)

@@ -47,7 +47,7 @@ func main() {
 	flag.IntVar(&s.sample, "sample", 60, "mutations of each package; 0: all")
 	flag.Int64Var(&s.seed, "seed", 0, "seed of the sample; 0: the hash of the commit")
 	flag.Float64Var(&s.least, "least", 0, "fail when the tests of a package notice less than this percentage")
-	flag.DurationVar(&s.budget, "budget", 0, "begin no further package after this time; 0: no limit")
+	flag.DurationVar(&s.budget, "budget", 0, "begin no further package after this time, with -equivalent no further fuzz target of a package; 0: no limit")
 	flag.StringVar(&s.keep, "keep", "", "folder to keep the changed source and the test binaries in")
 	flag.BoolVar(&s.list, "list", false, "print the mutations and run nothing")
 	flag.BoolVar(&s.equivalent, "equivalent", false, "execute the mutations of equivalent.txt a million times")
@@ -96,7 +96,7 @@ func run(packages string, s settings) error {
 	}
 	var errs []error
 	var reports []report
-	for begin := time.Now(); len(folders) > 0 && (s.budget == 0 || time.Since(begin) < s.budget); folders = folders[1:] {
+	for begin := time.Now(); len(folders) > 0 && (s.budget == 0 || s.equivalent || time.Since(begin) < s.budget); folders = folders[1:] {
 		r, err := s.examine(root, folders[0], known)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", folders[0], err))

@@ -23,6 +23,7 @@ type executer struct {
 	binaries []*binary
 	ids      map[[2]string]int // numbers of the functions
 	longest  time.Duration     // of a fuzz target
+	end      time.Time         // no fuzz target begins afterwards; zero: no limit
 	seed     uint64
 }
 
@@ -39,7 +40,7 @@ func (x executer) million(folder string, alike []equivalent) error {
 		}
 		groups = append(groups, halves...)
 		rest := slices.DeleteFunc(slices.Clone(groups[k]), func(e equivalent) bool { return counts[e.mutation] >= enough })
-		if halves == nil && len(rest) > 0 && len(rest) < len(groups[k]) { // a condition that never holds keeps what is under it from running
+		if halves == nil && len(rest) > 0 && len(rest) < len(groups[k]) && x.time() > 0 { // a condition that never holds keeps what is under it from running
 			groups = append(groups, rest)
 		}
 	}
@@ -101,10 +102,11 @@ func (x executer) execute(group []equivalent, counts map[*mutation]int) (halves 
 				continue
 			}
 			left, err := x.count(group, hits, before, counts)
-			if err != nil || len(left) == 0 {
+			longest := x.time()
+			if err != nil || len(left) == 0 || longest <= 0 {
 				return nil, err
 			}
-			t := target{name, inputs.Plan{For: x.longest, Seed: x.seed, Left: left, Failed: b.path + ".failed"}}
+			t := target{name, inputs.Plan{For: longest, Seed: x.seed, Left: left, Failed: b.path + ".failed"}}
 			if failed, err := b.fails(group, hits, t); failed != nil || err != nil {
 				t.plan.Again = true
 				return b.narrow(group, t, failed, err)
@@ -113,6 +115,14 @@ func (x executer) execute(group []equivalent, counts map[*mutation]int) (halves 
 	}
 	_, err = x.count(group, hits, before, counts)
 	return nil, err
+}
+
+// time returns how long the next fuzz target may run.
+func (x executer) time() time.Duration {
+	if x.end.IsZero() {
+		return x.longest
+	}
+	return min(x.longest, time.Until(x.end))
 }
 
 // target is a fuzz target and the plan of its inputs. The zero target stands for all tests, without further inputs.

@@ -266,7 +266,7 @@ func FuzzBoundary(f *testing.F) {
 		list := []*mutation{alike[0].mutation}
 		b, err := u.build(t.TempDir(), list, u.folder)
 		require.NoError(t, err)
-		x := executer{[]*binary{b}, functions(list), time.Minute, 1}
+		x := executer{binaries: []*binary{b}, ids: functions(list), longest: time.Minute, seed: 1}
 		counts := map[*mutation]int{}
 		_, err = x.execute(alike, counts)
 		if want != "" {
