@@ -34,6 +34,9 @@ type explanation struct {
 	Of       int    `json:"of"`    // nodes of the cluster
 	Feasible int    `json:"feasible"`
 	explain.Answer
+	// Kept are the pods for which the pod must leave room, as "namespace/name on node": pods of at least its priority that are
+	// nominated to a node.
+	Kept       []string          `json:"kept,omitempty"`
 	Preemption *preemptionAnswer `json:"preemption,omitempty"`
 	// Allocations are what the claims of a pod with a node get.
 	Allocations []allocation `json:"allocations,omitempty"`
@@ -158,6 +161,9 @@ func (x *simulation) whyThere(e *explanation, pod *v1.Pod) (err error) {
 		e.State = "Terminating"
 		e.said += fmt.Sprintf(" and is being deleted: it is gone at %s", pod.DeletionTimestamp.UTC().Format(time.RFC3339))
 	}
+	for _, p := range x.w.pending {
+		x.w.s.AddPod(p) // room is kept for those that are nominated
+	}
 	var c *cluster.Snapshot
 	x.w.s.View(func(s *cluster.Snapshot) { c = s.Fork() })
 	if c.Slot(here) >= 0 {
@@ -198,11 +204,12 @@ func (x *simulation) ahead(pod *v1.Pod) int {
 
 // ask finds out where a pod can go in a cluster, and why not elsewhere.
 func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) error {
-	plan, err := x.plan(pod, c)
+	q, err := x.asks(pod, c)
 	if err != nil {
 		return err
 	}
-	d := plan.Decide(pod, placement.Options{})
+	d := q.plan.Decide(pod, q.options)
+	e.Kept = q.kept()
 	e.Outcome, e.Node, e.Of, e.Feasible, e.pod, e.now = outcomeScheduled, d.Node, d.Nodes, d.Feasible, pod, x.w.now
 	if d.Placed() {
 		e.node = c.Node(d.Slot)
@@ -211,17 +218,17 @@ func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) error
 		if d.Failure.Err != nil {
 			e.Outcome = outcomeError
 		} else {
-			e.Preemption, err = x.askPreemption(plan, pod, c, d.Failure)
+			e.Preemption, err = x.askPreemption(q, d.Failure)
 			if err != nil {
 				return err
 			}
 		}
 	}
-	table, err := plan.Table(pod)
+	table, err := q.table()
 	if err != nil {
 		e.scores = err // the rejections are there all the same
 	}
-	shortage := explain.Shortage(pod, c)
+	shortage := explain.Shortage(pod, q.with)
 	e.Answer = explain.Of(table, shortage)
 	e.table = explain.Order(table, shortage)
 	e.Nodes = e.table
@@ -232,7 +239,7 @@ func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) error
 		}
 		e.skews = skews
 	}
-	if err := x.diagnose(e, pod, c, d); err != nil {
+	if err := x.diagnose(e, q, d); err != nil {
 		return err
 	}
 	if !x.o.all && len(e.Nodes) > mostNodes {
@@ -240,7 +247,7 @@ func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) error
 		e.Nodes = e.Nodes[:mostNodes:mostNodes]
 	}
 	if err == nil && d.Placed() && d.Feasible > 1 {
-		why, err := plan.Choice(pod, d.Slot)
+		why, err := q.tabled.Choice(pod, d.Slot)
 		if err != nil {
 			return err
 		}
@@ -254,36 +261,36 @@ const mostHelp = 2
 
 // diagnose fills in what would change the answer: changes and events for a pod without a node, and the comparison with another
 // node for a pod with a node.
-func (x *simulation) diagnose(e *explanation, pod *v1.Pod, c *cluster.Snapshot, d placement.Decision) error {
-	want, err := x.wantedNodes(c)
-	if err != nil {
-		return err
-	}
-	in, err := x.diagnosed(pod, c)
+func (x *simulation) diagnose(e *explanation, q *asked, d placement.Decision) error {
+	want, err := x.wantedNodes(q.cluster)
 	if err != nil {
 		return err
 	}
 	switch {
 	case d.Placed():
-		e.Allocations = allocationsOf(pod, d.Node, d.Devices)
+		e.Allocations = allocationsOf(q.pod, d.Node, d.Devices)
 		if e.scores != nil {
 			return nil
 		}
-		return x.choose(e, in, d, want, e.Nodes)
+		return x.choose(e, q, d, want)
 	case d.Failure.Err != nil:
 		return nil
 	}
-	if help := x.relaxations(pod, in, want); len(help) > 0 {
+	in, err := x.diagnosed(q.with, q.profile)
+	if err != nil {
+		return err
+	}
+	if help := x.relaxations(q, in, want); len(help) > 0 {
 		e.Help = help
 	}
-	e.Outlook, err = diagnose.Wake(in, pod, diagnose.WakeOptions{})
+	e.Outlook, err = diagnose.Wake(in, q.pod, diagnose.WakeOptions{})
 	return err
 }
 
 // relaxations returns the cheapest of the smallest sets of changes that place the pod where it is wanted; none when the search
 // finds none or fails, and the explanation then says what is short on the nearest nodes.
-func (x *simulation) relaxations(pod *v1.Pod, in diagnose.Input, want wanted) (help []string) {
-	d, err := diagnose.Relax(in, pod, diagnose.Options{Size: 3, Steps: 20000, Where: want})
+func (x *simulation) relaxations(q *asked, in diagnose.Input, want wanted) (help []string) {
+	d, err := diagnose.Relax(in, q.pod, diagnose.Options{Size: 3, Steps: 20000, Where: want, Cost: q.stays})
 	if err != nil {
 		x.warn("no changes that would help were searched: %v", err)
 		return nil

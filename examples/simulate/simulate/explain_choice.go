@@ -44,9 +44,8 @@ func (x *simulation) wantedNodes(c *cluster.Snapshot) (wanted, error) {
 	return nil, fmt.Errorf("-where: Not found: %q: no node of that name, and no node with these labels%s", where, program.Near(where, names))
 }
 
-// diagnosed returns the input of package diagnose: the cluster with the budgets as they are now.
-func (x *simulation) diagnosed(pod *v1.Pod, c *cluster.Snapshot) (diagnose.Input, error) {
-	profile := x.profile(pod)
+// diagnosed returns the input of package diagnose: a cluster with the budgets as they are now.
+func (x *simulation) diagnosed(c *cluster.Snapshot, profile placement.Profile) (diagnose.Input, error) {
 	profile.Volumes, profile.Devices = nil, nil
 	s := c.Fork()
 	x.w.disruptionBudgets()
@@ -60,15 +59,19 @@ func (x *simulation) diagnosed(pod *v1.Pod, c *cluster.Snapshot) (diagnose.Input
 
 // choose compares the node of the decision with the best node that -where wants, or else with the best other node. Without a
 // node that -where wants and that can take the pod it looks for changes.
-func (x *simulation) choose(e *explanation, in diagnose.Input, d placement.Decision, want wanted, order []placement.NodeReport) error {
-	k := slices.IndexFunc(order, func(n placement.NodeReport) bool {
-		return n.Node != d.Node && n.Feasible() && (want == nil || want(in.Snapshot.Node(in.Snapshot.Slot(n.Node))))
+func (x *simulation) choose(e *explanation, q *asked, d placement.Decision, want wanted) error {
+	k := slices.IndexFunc(e.Nodes, func(n placement.NodeReport) bool {
+		return n.Node != d.Node && n.Feasible() && (want == nil || want(q.cluster.Node(q.cluster.Slot(n.Node))))
 	})
 	switch {
-	case want != nil && want(in.Snapshot.Node(d.Slot)):
+	case want != nil && want(q.cluster.Node(d.Slot)):
 		e.wish = fmt.Sprintf("%s is a node of %s.", d.Node, x.o.where)
 	case k >= 0:
-		c, err := diagnose.Compare(in, e.pod, order[k].Node)
+		in, err := x.diagnosed(q.cluster, q.scored)
+		if err != nil {
+			return err
+		}
+		c, err := diagnose.Compare(in, q.pod, e.Nodes[k].Node)
 		if err != nil {
 			return err
 		}
@@ -78,7 +81,11 @@ func (x *simulation) choose(e *explanation, in diagnose.Input, d placement.Decis
 		}
 	case want != nil:
 		e.wish = fmt.Sprintf("No node of %s can take it.", x.o.where)
-		e.Help = x.relaxations(e.pod, in, want)
+		in, err := x.diagnosed(q.with, q.profile)
+		if err != nil {
+			return err
+		}
+		e.Help = x.relaxations(q, in, want)
 	}
 	return nil
 }

@@ -9,10 +9,21 @@ import (
 	"github.com/podberth/podberth/score"
 )
 
+// mostKept is how many nominated pods the first line names.
+const mostKept = 3
+
 // text returns the explanation in words: the answer first, then what the pod asks for, the nodes, and the choice.
 func (e *explanation) text() string {
 	var b strings.Builder
-	fmt.Fprintln(&b, e.said)
+	b.WriteString(e.said)
+	if n := len(e.Kept); n > 0 {
+		fmt.Fprintf(&b, " Room is kept for nominated pods: %s", strings.Join(e.Kept[:min(n, mostKept)], ", "))
+		if n > mostKept {
+			fmt.Fprintf(&b, " and %d more", n-mostKept)
+		}
+		b.WriteString(".")
+	}
+	b.WriteString("\n")
 	if e.pod == nil {
 		return b.String()
 	}

@@ -160,9 +160,9 @@ func bestVictims(profiles []scheduler.Profile) error {
 }
 
 // askPreemption finds out which pods would give way.
-func (x *simulation) askPreemption(plan *placement.Plan, pod *v1.Pod, c *cluster.Snapshot, failure *placement.Failure) (*preemptionAnswer, error) {
+func (x *simulation) askPreemption(q *asked, failure *placement.Failure) (*preemptionAnswer, error) {
 	o := placement.PreemptOptions{Budgets: x.w.disruptionBudgets(), Now: x.w.now}
-	r := plan.Preempt(pod, failure, placement.Options{}, o)
+	r := q.plan.Preempt(q.pod, failure, q.options, o)
 	if x.o.preemption != optimalPreemption {
 		return &preemptionAnswer{choice: choiceOf(r), Message: r.Message}, nil
 	}
@@ -171,14 +171,14 @@ func (x *simulation) askPreemption(plan *placement.Plan, pod *v1.Pod, c *cluster
 		return nil, err
 	}
 	o.Options = search.Options(preemption.Options{})
-	best := plan.Preempt(pod, failure, placement.Options{}, o)
+	best := q.plan.Preempt(q.pod, failure, q.options, o)
 	theirs, proved := choiceOf(r), search.Proof().Optimal
 	answer := &preemptionAnswer{choice: choiceOf(best), Message: best.Message, Optimal: &proved, Default: &theirs}
 	answer.Comparison = answer.comparison(search, best, r, x.w.now)
 	if best.Outcome != preemption.Success {
 		return answer, nil
 	}
-	answer.Returns, err = x.returns(pod, c, best.Candidate, placement.PreemptOptions{Budgets: o.Budgets, Now: o.Now})
+	answer.Returns, err = x.returns(q.pod, q.cluster, best.Candidate, placement.PreemptOptions{Budgets: o.Budgets, Now: o.Now})
 	return answer, err
 }
 

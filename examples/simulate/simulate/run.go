@@ -206,12 +206,12 @@ func (x *simulation) attempt(pod *v1.Pod, c *cluster.Snapshot) {
 		x.stopped = true
 		x.explain(pod, c)
 	case x.o.detail.of(key(pod)):
-		plan, err := x.plan(pod, c)
+		q, err := x.asks(pod, c)
 		if err != nil {
 			x.err = err
 			return
 		}
-		if x.tables[key(pod)], err = plan.Table(pod); err != nil {
+		if x.tables[key(pod)], err = q.table(); err != nil {
 			x.warn("pod %s: -detail has no scores: %v", key(pod), err)
 		}
 	case x.o.output == page.Form && x.explain == nil && x.verdicts.room(pod, c.Len()):
@@ -223,20 +223,15 @@ func (x *simulation) attempt(pod *v1.Pod, c *cluster.Snapshot) {
 
 // judge keeps what every plugin says about a pod, for a page.
 func (x *simulation) judge(pod *v1.Pod, c *cluster.Snapshot) error {
-	plan, err := x.plan(pod, c)
+	q, err := x.asks(pod, c)
 	if err != nil {
 		return err
 	}
-	table, err := plan.Table(pod)
+	table, err := q.table()
 	if err != nil {
 		return err
 	}
-	return x.verdicts.keep(pod, c, table)
-}
-
-// plan makes a plan of the pod's profile over the cluster. The first profile takes the place of a profile that is not there.
-func (x *simulation) plan(pod *v1.Pod, c *cluster.Snapshot) (*placement.Plan, error) {
-	return placement.New(c, x.profile(pod))
+	return x.verdicts.keep(pod, q.with, table)
 }
 
 // profile returns the profile of the pod's scheduler, or the first one.
