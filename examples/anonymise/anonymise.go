@@ -104,6 +104,7 @@ type walker struct {
 	closed bool
 	kind   string // of the object
 	made   bool   // the walk is in a template for the claims of a StatefulSet
+	claim  bool   // the walk is in a template for a claim of a pod
 }
 
 func (w *walker) object(t Tree) Tree {
@@ -232,8 +233,8 @@ func (w *walker) field(t Tree, parent, name string, v any) (any, bool) {
 	case deviceName:
 		return w.each(v, w.pool), true
 	case walkOn:
-		defer func(before bool) { w.made = before }(w.made)
-		w.made = w.made || name == "volumeClaimTemplates"
+		defer func(made, claim bool) { w.made, w.claim = made, claim }(w.made, w.claim)
+		w.made, w.claim = w.made || name == "volumeClaimTemplates", w.claim || name == "volumeClaimTemplate"
 		return w.all(v, name)
 	}
 	return w.each(v, func(text string) string { return w.name(r, text) }), true

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/examples/drain/drain"
 	"github.com/podberth/podberth/examples/dump"
@@ -139,4 +140,27 @@ func TestReadable(t *testing.T) {
 		_, err := dump.Read([]string{"-"}, strings.NewReader(text), dump.Options{Strict: true})
 		require.NoError(t, err, file)
 	}
+}
+
+// The selector of a claim in the pod template of a ReplicationController is a label selector, the controller's own is a map of labels.
+func TestSelectorsOfReplicationControllers(t *testing.T) {
+	objects, err := dump.Read([]string{"-"}, strings.NewReader(`{apiVersion: v1, kind: ReplicationController, metadata: {name: old}, spec: {selector: {app: old}, template: {metadata: {labels: {app: old}}, spec: {
+  containers: [{name: c}], volumes: [{name: v, ephemeral: {volumeClaimTemplate: {metadata: {labels: {tier: gold}}, spec: {selector: {matchLabels: {tier: gold}, matchExpressions: [{key: tier, operator: In, values: [gold, iron]}]}}}}}]}}}}`), dump.Options{})
+	require.NoError(t, err)
+	list, names, err := Objects(objects, nil)
+	require.NoError(t, err)
+	text, err := json.Marshal(list[0])
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "gold")
+	var c v1.ReplicationController
+	require.NoError(t, json.Unmarshal(text, &c))
+	require.Equal(t, c.Spec.Template.Labels, c.Spec.Selector)
+	claim := c.Spec.Template.Spec.Volumes[0].Ephemeral.VolumeClaimTemplate
+	require.Equal(t, claim.Labels, claim.Spec.Selector.MatchLabels)
+	require.Len(t, claim.Spec.Selector.MatchExpressions, 1)
+	e := claim.Spec.Selector.MatchExpressions[0]
+	require.Equal(t, "In", string(e.Operator))
+	require.Equal(t, claim.Labels[e.Key], e.Values[0])
+	require.Equal(t, "gold", names.Back(e.Values[0]))
+	require.Equal(t, "iron", names.Back(e.Values[1]))
 }

@@ -20,7 +20,7 @@ func (w *walker) rule(t Tree, parent, field string) rule {
 	case "name":
 		return w.nameRule(t, parent)
 	case "selector":
-		if w.kind == "Service" || w.kind == "ReplicationController" {
+		if w.kind == "Service" || w.kind == "ReplicationController" && !w.claim {
 			return labelMap
 		}
 	case "nodeSelector": // of slices and allocations it is a selector with terms

@@ -1,6 +1,7 @@
 package dump
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -58,4 +59,29 @@ func TestAddedWorkloadsAreExpanded(t *testing.T) {
 			require.Len(t, o.PodDisruptionBudgets, 1)
 		}
 	})
+}
+
+// Objects that are added by number have numbers in their names and no UID: the UID is that of one object.
+func TestNumberedObjects(t *testing.T) {
+	o := &Objects{}
+	more, err := readText("{apiVersion: v1, kind: Node, metadata: {name: node, uid: u, labels: {kubernetes.io/hostname: node, zone: node}}}\n---\n{apiVersion: v1, kind: Node, metadata: {name: more, uid: v, labels: {kubernetes.io/hostname: other}}}", Options{})
+	require.NoError(t, err)
+	_, err = o.Add(more, 2)
+	require.NoError(t, err)
+	var got []string
+	for _, n := range o.Nodes {
+		got = append(got, fmt.Sprintf("%s uid=%q %v", n.Name, n.UID, n.Labels))
+	}
+	require.Equal(t, []string{
+		`node-1 uid="" map[kubernetes.io/hostname:node-1 zone:node]`, `node-2 uid="" map[kubernetes.io/hostname:node-2 zone:node]`,
+		`more-1 uid="" map[kubernetes.io/hostname:other]`, `more-2 uid="" map[kubernetes.io/hostname:other]`,
+	}, got)
+	require.Equal(t, "node", more.Nodes[0].Name)
+	require.EqualValues(t, "u", more.Nodes[0].UID, "the object itself stays")
+	require.Equal(t, "node", more.Nodes[0].Labels["kubernetes.io/hostname"])
+	again, err := readText("{apiVersion: v1, kind: Node, metadata: {name: one, uid: w}}", Options{})
+	require.NoError(t, err)
+	_, err = o.Add(again, 1)
+	require.NoError(t, err)
+	require.EqualValues(t, "w", o.Nodes[4].UID)
 }

@@ -20,11 +20,15 @@ func TestWorkloads(t *testing.T) {
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: b, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-1, uid: from-b, controller: true}]}, spec: {}}
 ---
+{apiVersion: v1, kind: Pod, metadata: {name: b-2, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-1, uid: another, controller: true}]}, spec: {}}
+---
 {apiVersion: v1, kind: Pod, metadata: {name: c, ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: db, controller: true}]}, spec: {}}
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: c, namespace: other, ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: db, controller: true}, {apiVersion: batch/v1, kind: Job, name: none}]}, spec: {}}
 ---
 {apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-1, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: from-set, controller: true}]}, spec: {replicas: 3}}
+---
+{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-1b, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: another-set, controller: true}]}, spec: {replicas: 3}}
 ---
 {apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-2, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, controller: true}]}, spec: {replicas: 0}}
 ---
@@ -56,6 +60,7 @@ func TestWorkloads(t *testing.T) {
 	require.Equal(t, []line{
 		{"v1", "ReplicationController", "default/old", "v1 ReplicationController default/old", "", n(1)},
 		{"apps/v1", "ReplicaSet", "default/web-1", "from-b", "from-set", n(3)},
+		{"apps/v1", "ReplicaSet", "default/web-1b", "apps ReplicaSet default/web-1b", "another-set", n(3)},
 		{"apps/v1", "ReplicaSet", "default/web-2", "apps ReplicaSet default/web-2", "from-set", n(0)},
 		{"apps/v1", "Deployment", "default/web", "from-set", "", n(1)},
 		{"apps/v1", "StatefulSet", "default/db", "own", "", n(2)},
@@ -68,7 +73,7 @@ func TestWorkloads(t *testing.T) {
 			references = append(references, p.Namespace+"/"+p.Name+" "+string(r.UID))
 		}
 	}
-	require.Equal(t, []string{"default/a from-b", "default/b from-b", "default/c own", "other/c ", "other/c "}, references, "no object of another namespace is the owner")
+	require.Equal(t, []string{"default/a from-b", "default/b from-b", "default/b-2 another", "default/c own", "other/c ", "other/c "}, references, "no object of another namespace is the owner")
 	require.Equal(t, []disruption.Workload(nil), new(Objects).Workloads())
 }
 

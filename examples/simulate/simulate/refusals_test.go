@@ -147,6 +147,32 @@ func TestTimelineRefusesUpdates(t *testing.T) {
 	require.Contains(t, errs, `event 1: add: refused: Node "n2" is invalid: metadata.taints[0].effect`)
 }
 
+// A StorageClass keeps its provisioner, parameters, reclaim policy and binding mode. Missing ones are the defaults.
+func TestStorageClassesStay(t *testing.T) {
+	class := func(fields string) string {
+		return "{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}" + fields + "}"
+	}
+	for update, want := range map[string]string{
+		", provisioner: a": "", ", provisioner: a, reclaimPolicy: Delete, volumeBindingMode: Immediate, parameters: {}, allowVolumeExpansion: true": "",
+		", provisioner: b":                                          "provisioner: Forbidden: updates to provisioner are forbidden.",
+		", provisioner: a, parameters: {disk: ssd}":                 "parameters: Forbidden: updates to parameters are forbidden.",
+		", provisioner: a, reclaimPolicy: Retain":                   "reclaimPolicy: Forbidden: updates to reclaimPolicy are forbidden.",
+		", provisioner: a, volumeBindingMode: WaitForFirstConsumer": `volumeBindingMode: Invalid value: "WaitForFirstConsumer": field is immutable`,
+	} {
+		events := "- {at: 1, update: " + class(update) + "}\n"
+		code, _, errs := withTimeline(t, documents(oneNode, class(", provisioner: a")), events)
+		require.Zero(t, code, errs)
+		code, _, listed := withTimeline(t, documents(oneNode, class(", provisioner: a")), events, "-strict")
+		if want == "" {
+			require.Empty(t, errs+listed)
+			continue
+		}
+		require.Contains(t, errs, `event 1: update: refused: StorageClass.storage.k8s.io "fast" is invalid: `+want)
+		require.Equal(t, program.BadInput, code)
+		require.Contains(t, listed, "event 1: update StorageClass fast: "+want)
+	}
+}
+
 // A pod on a node that is not in the input: the warning says what becomes of the pod, and after how long.
 func TestPodsOfMissingNodesAreCollected(t *testing.T) {
 	input := oneNode + "---\n" + strings.Replace(onePod, "spec: {", "spec: {nodeName: gone, ", 1)

@@ -77,7 +77,7 @@ func readEvent(fields map[string]json.RawMessage, where string) (e event, err er
 }
 
 func readTime(data json.RawMessage) (time.Duration, error) {
-	if data == nil {
+	if data == nil || string(data) == "null" {
 		return 0, field.Required(field.NewPath("at"), "when, as in 1m30s")
 	}
 	var seconds float64
@@ -199,11 +199,11 @@ func (x *simulation) refuses(e event, old metav1.Object) bool {
 	bad := invalid(e.object)
 	all := bad
 	if e.verb == "update" {
-		all = admission.ValidateUpdate(e.object, old)
+		all = invalidUpdate(e.object, old)
 	}
 	switch {
 	case x.o.admit && len(all) > 0, len(all) > len(bad):
-		x.refuseEvent(e, admission.Refusal(e.object, all).Error())
+		x.refuseEvent(e, refusalOf(e.object, all))
 		return true
 	case len(all) > 0:
 		x.warnOf(e, all)

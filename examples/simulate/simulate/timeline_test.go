@@ -49,6 +49,7 @@ func TestTimelineErrors(t *testing.T) {
 	testkit.Run(t, []test{
 		{"not YAML", "a: b: c", "events.yaml:"},
 		{"no list", "at: 1s", "events.yaml: must be a list of events with at and one of add, update, delete"},
+		{"a time of null", "- {at: null, add: {}}", "events.yaml: event 1: at: Required value: when, as in 1m30s"},
 		{"no time", "- add: {}", "events.yaml: event 1: at: Required value"},
 		{"a bad time", "- {at: soon, add: {}}", `event 1: at: Invalid value: "soon": must be a duration since the beginning`},
 		{"a negative time", "- {at: -1s, add: {}}", `event 1: at: Invalid value: "-1s"`},

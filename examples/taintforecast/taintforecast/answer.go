@@ -1,6 +1,9 @@
 package taintforecast
 
 import (
+	"cmp"
+	"fmt"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,8 +19,6 @@ type answer struct {
 	Until   metav1.Duration `json:"until"`
 	Entries []entry         `json:"entries"`
 	Pending []pending       `json:"pending"`
-
-	line taint.Timeline
 }
 
 // entry is a taint.Entry with the parts of the pod's name.
@@ -45,18 +46,15 @@ type pending struct {
 // zones stays.
 func answerOf(line taint.Timeline, t *program.Tables) *answer {
 	a := &answer{Head: report.HeadOf("TaintForecast"), Until: line.Until, Entries: []entry{}, Pending: []pending{}}
-	a.line.Until = line.Until
 	for _, e := range line.Entries {
 		namespace, name, _ := strings.Cut(e.Pod, "/")
 		if e.Pod == "" || t.Shows(namespace) {
-			a.line.Entries = append(a.line.Entries, e)
 			a.Entries = append(a.Entries, entry{e.At, e.What, e.Node, e.Zone, e.Pod, namespace, name, e.Cause, e.Until})
 		}
 	}
 	for _, p := range line.Pending {
 		namespace, name, _ := strings.Cut(p.Pod, "/")
 		if t.Shows(namespace) {
-			a.line.Pending = append(a.line.Pending, p)
 			a.Pending = append(a.Pending, pending{p.Pod, namespace, name, p.Node, p.Until})
 		}
 	}
@@ -65,9 +63,20 @@ func answerOf(line taint.Timeline, t *program.Tables) *answer {
 
 // table writes the timeline.
 func (a *answer) table(b *strings.Builder, layout report.Layout) {
-	text := a.line.String()
-	if layout.NoHeaders {
-		_, text, _ = strings.Cut(text, "\n")
+	var rows [][]string
+	for _, e := range a.Entries {
+		where, cause := e.Node, e.Cause
+		if e.What == taint.EntryZone {
+			where = "zone " + strconv.Quote(e.Zone)
+		}
+		if e.Until != nil {
+			cause = strings.TrimPrefix(fmt.Sprintf("%s, until %v", cause, e.Until.Duration), ", ")
+		}
+		rows = append(rows, []string{e.At.Duration.String(), where, cmp.Or(e.Pod, "-"), e.What, cause})
 	}
+	for _, p := range a.Pending {
+		rows = append(rows, []string{a.Until.Duration.String(), p.Node, p.Pod, "pending", fmt.Sprintf("until %v", p.Until.Duration)})
+	}
+	text, _ := layout.Columns([]string{"AT", "NODE", "POD", "WHAT", "CAUSE"}, rows)
 	b.WriteString(text)
 }

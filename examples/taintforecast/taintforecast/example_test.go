@@ -18,12 +18,12 @@ func ExampleRun() {
 {apiVersion: v1, kind: Pod, metadata: {name: web, labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: web, controller: true}]}, spec: {nodeName: n2, containers: [{name: c, resources: {requests: {cpu: "1", memory: 1Gi}}}]}, status: {phase: Running}}
 `), os.Stdout, io.Discard)
 	// Output:
-	// AT     NODE  POD          WHAT      CAUSE
-	// 0s     n2    -            event     heartbeats stop
-	// 55s    n2    -            unknown   Kubelet stopped posting node status.
-	// 55s    n2    -            notReady  its pods get Ready=False
-	// 55s    n2    -            tainted   node.kubernetes.io/unreachable:NoSchedule
-	// 55s    n2    -            tainted   node.kubernetes.io/unreachable:NoExecute
-	// 55s    n2    default/web  started   node.kubernetes.io/unreachable:NoExecute, until 5m55s
-	// 5m55s  n2    default/web  evicted   node.kubernetes.io/unreachable:NoExecute: time is up; stays Terminating while the kubelet is silent
+	// AT      NODE   POD           WHAT       CAUSE
+	// 0s      n2     -             event      heartbeats stop
+	// 55s     n2     -             unknown    Kubelet stopped posting node status.
+	// 55s     n2     -             notReady   its pods get Ready=False
+	// 55s     n2     -             tainted    node.kubernetes.io/unreachable:NoSchedule
+	// 55s     n2     -             tainted    node.kubernetes.io/unreachable:NoExecute
+	// 55s     n2     default/web   started    node.kubernetes.io/unreachable:NoExecute, until 5m55s
+	// 5m55s   n2     default/web   evicted    node.kubernetes.io/unreachable:NoExecute: time is up; stays Terminating while the kubelet is silent
 }

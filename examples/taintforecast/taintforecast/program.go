@@ -39,6 +39,7 @@ type options struct {
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	o, err := parseFlags(args, stdout)
 	if err == nil {
+		o.tables.Fit(stdout)
 		o.input.Progress = program.Reading(stderr)
 		err = reply(o, stdin, stdout, stderr)
 	}

@@ -249,3 +249,20 @@ func TestBadInput(t *testing.T) {
 	require.Contains(t, help, "Usage:\n  taintforecast -f PATH")
 	require.NotRegexp(t, `(?m)^  -\S+ (value|int|uint|string|float|duration)$|default -`, help, "flags have their own words and no internal defaults")
 }
+
+// terminal is 60 characters wide.
+type terminal struct{ strings.Builder }
+
+func (*terminal) Width() int { return 60 }
+
+// Tables are as wide as the terminal.
+func TestTerminal(t *testing.T) {
+	args := []string{"-f", shop, "-events", "../testdata/events.yaml"}
+	var out terminal
+	require.Zero(t, Run(args, nil, &out, &strings.Builder{}))
+	_, wide, _ := forecast("", args...)
+	require.NotEqual(t, wide, out.String())
+	for line := range strings.Lines(out.String()) {
+		require.LessOrEqual(t, len(line), 61)
+	}
+}

@@ -44,6 +44,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		if err != nil {
 			return false, err
 		}
+		o.tables.Fit(stdout)
 		o.input.Progress = program.Reading(stderr)
 		return answer(o, stdin, stdout, stderr)
 	}, stderr)

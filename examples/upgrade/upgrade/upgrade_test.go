@@ -187,3 +187,16 @@ func TestForms(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, missing)
 }
+
+// terminal is 60 characters wide.
+type terminal struct{ strings.Builder }
+
+func (*terminal) Width() int { return 60 }
+
+// Tables are as wide as the terminal.
+func TestTerminal(t *testing.T) {
+	var out terminal
+	require.Zero(t, Run(shipped("1.36", "1.37"), nil, &out, &strings.Builder{}))
+	_, wide, _ := run(shipped("1.36", "1.37")...)
+	require.NotEqual(t, wide, out.String())
+}
