@@ -150,9 +150,22 @@ profiles: [{plugins: {multiPoint: {disabled: [{name: "*"}], enabled: [{name: Pri
 // profileOf returns a document with one profile, given as the text below "- ".
 func profileOf(body string) string { return head + "profiles:\n- " + body + "\n" }
 
+// Documents that are refused when they are read are refused when they are built, and with the same error when they are written and
+// read again.
 func TestRefusals(t *testing.T) {
 	testkit.Run(t, refusals, func(t *testing.T, c refusal) {
 		_, err := Load([]byte(c.document))
 		require.EqualError(t, err, c.err)
+		document, err := Decode([]byte(c.document))
+		if err != nil {
+			return // there is nothing to write
+		}
+		_, err = Loader{}.Build(document)
+		require.Error(t, err)
+		refused := err.Error()
+		out, err := Encode(document)
+		require.NoError(t, err)
+		_, err = Load(out)
+		require.EqualError(t, err, refused, "written as %s", out)
 	})
 }

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -155,4 +156,25 @@ func TestMisfits(t *testing.T) {
 	code, _, errs := simulate(t, nodeYAML("n1", "2", "")+podYAML("a", "n1", 0, "1", "")+podYAML("b", "n1", 0, "3", ""), "-f", "-", "-v")
 	require.Zero(t, code)
 	require.Contains(t, errs, "warning: pod default/b is on node n1, whose kubelet would not admit it: OutOfcpu: ")
+}
+
+// A PriorityClass of the timeline counts for the pods that come while it is there. It changes no pod that came before.
+func TestPriorityClassesOfTheTimeline(t *testing.T) {
+	class := func(verb string, at int, more string) string {
+		return fmt.Sprintf("- {at: %d, %s: {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: gold}, %s}}\n", at, verb, more)
+	}
+	pod := func(at int, name, class string) string {
+		return fmt.Sprintf("- {at: %d, add: {apiVersion: v1, kind: Pod, metadata: {name: %s}, spec: {%s containers: [{name: c, resources: {requests: {cpu: '8'}}}]}}}\n", at, name, class)
+	}
+	const gold = "priorityClassName: gold,"
+	_, out, errs := withTimeline(t, oneNode, class("add", 1, "value: 1000")+pod(2, "a", gold)+class("delete", 3, "value: 1000")+pod(4, "b", gold)+
+		class("add", 5, "value: 7")+pod(6, "c", gold)+class("update", 7, "value: 7, globalDefault: true")+pod(8, "d", "")+class("update", 9, "value: 7")+pod(10, "e", ""), "-o", "json")
+	require.Empty(t, errs)
+	var a answer
+	require.NoError(t, json.Unmarshal([]byte(out), &a))
+	var got []string
+	for _, p := range a.Pods {
+		got = append(got, fmt.Sprintf("%s %d %s", p.Name, p.Priority, p.Outcome))
+	}
+	require.Equal(t, []string{"a 1000 Unschedulable", "b 0 Refused", "c 7 Unschedulable", "d 7 Unschedulable", "e 0 Unschedulable"}, got)
 }
