@@ -53,9 +53,8 @@ func New(c *cluster.Snapshot, client Client, now func() time.Time) (*Scheduler, 
 	if err != nil {
 		return nil, err
 	}
-	q, err := queue.New(queue.Options{Profiles: map[string]queue.Profile{v1.DefaultSchedulerName: {
-		Gates: []queue.Gate{queue.SchedulingGates()}, Events: queue.DefaultEvents(profile.Hints(c), release.Current),
-	}}})
+	events := queue.DefaultEvents(profile.Hints(c), release.Current)
+	q, err := queue.New(queue.Options{Profiles: map[string]queue.Profile{v1.DefaultSchedulerName: {Gates: []queue.Gate{queue.SchedulingGates()}, Events: events}}})
 	return &Scheduler{client: client, now: now, cluster: c, placer: placer, queue: q, wake: make(chan struct{}, 1)}, err
 }
 
@@ -109,8 +108,9 @@ func (s *Scheduler) bind(ctx context.Context, e *queue.Entry, d placement.Decisi
 		return
 	}
 	if p := s.cluster.Pod(e.Pod.Namespace, e.Pod.Name); p != nil && p.Spec.NodeName == "" { // still assumed
-		err = errors.Join(err, s.placer.Forget(e.Pod))
-		s.move(e.Pod, nil, queue.Event{Resource: "AssignedPod", Action: queue.Delete})
+		was := *e.Pod
+		was.Spec.NodeName, err = d.Node, errors.Join(err, s.placer.Forget(e.Pod))
+		s.move(&was, nil, queue.Event{Resource: "AssignedPod", Action: queue.Delete}) // it held room there
 	}
 	s.fail(ctx, e, nil, queue.Nomination{Override: true}, err.Error())
 }
