@@ -259,9 +259,7 @@ var (
 func quantities(v reflect.Value, path string) *FieldError {
 	switch v.Kind() {
 	case reflect.Pointer:
-		if !v.IsNil() {
-			return quantities(v.Elem(), path)
-		}
+		return quantities(v.Elem(), path) // of a nil pointer there is no value
 	case reflect.Struct:
 		if v.Type() == quantityType {
 			q := v.Interface().(resource.Quantity)

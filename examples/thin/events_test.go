@@ -265,4 +265,3 @@ func TestThinClearsNominations(t *testing.T) {
 	w.waiting(p)
 	require.Empty(t, w.Pod("shop", "p").Status.NominatedNodeName)
 }
-
