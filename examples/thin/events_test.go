@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
 )
@@ -216,33 +217,33 @@ func TestThinFails(t *testing.T) {
 
 // A binding that succeeds ends the pod's time in the queue. One that fails gives the room back, if the pod still holds it by assumption.
 func TestThinBinds(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name   string
 		refuse int
 		there  func(w *server, p *v1.Pod) // before the answer comes
 		holds  bool
 		waits  queue.Place // of another pod for which there is no room
-	}{
+	}
+	testkit.Run(t, []test{
 		{"bound", 0, func(*server, *v1.Pod) {}, true, queue.Unschedulable},
 		{"refused", 1, func(*server, *v1.Pod) {}, false, queue.Backoff},
 		{"refused and gone", 1, func(w *server, p *v1.Pod) { require.NoError(t, w.s.cluster.Unset(p)) }, false, queue.Unschedulable},
 		{"refused, yet there", 1, func(w *server, p *v1.Pod) { require.NoError(t, w.s.cluster.Set(on(p, "n1"))) }, true, queue.Unschedulable},
-	} {
+	}, func(t *testing.T, c test) {
 		w := desk(t, on(web("else", "4"), "n2"))
 		p := web("p", "3")
 		w.add(p)
 		e, _ := w.s.queue.Pop(time.Unix(1000, 0))
-		d := w.s.placer.Decide(p, placement.Options{})
-		require.NoError(t, w.s.placer.Assume(p, d))
+		require.NoError(t, w.s.placer.Assume(p, w.s.placer.Decide(p, placement.Options{})))
 		other := w.waiting(web("other", "3"))
 		w.refuse = c.refuse
 		c.there(w, p)
-		w.s.bind(t.Context(), e, d)
+		w.s.bind(t.Context(), e, placement.Decision{Node: "n1"})
 		w.s.tasks.Wait()
-		require.Equal(t, c.holds, w.s.cluster.Pod("shop", "p") != nil, c.name)
-		require.Equal(t, c.waits, w.place(other), c.name)
-		require.Zero(t, w.s.queue.Counts().InFlight, c.name)
-	}
+		require.Equal(t, c.holds, w.s.cluster.Pod("shop", "p") != nil)
+		require.Equal(t, c.waits, w.place(other))
+		require.Zero(t, w.s.queue.Counts().InFlight)
+	})
 }
 
 // A pod that is on a node already cannot be assumed: its attempt fails with that error.
