@@ -29,8 +29,12 @@ func TestListsAgreeWithConfigurations(t *testing.T) {
 		Name   string `json:"name"`
 		Weight int64  `json:"weight,omitempty"`
 	}
+	rounds, kinds := 1000, 5
+	if testing.Short() {
+		rounds, kinds = 100, 3
+	}
 	accepted, refused := 0, map[string]int{}
-	for range 1000 {
+	for range rounds {
 		profile, document := Profile{Plugins: Plugins{}}, map[string]any{}
 		for _, at := range append(Points(), MultiPoint) {
 			field, ok := fields[at]
@@ -98,8 +102,8 @@ func TestListsAgreeWithConfigurations(t *testing.T) {
 			require.Equal(t, strings.Join(theirs, " "), list(s.Profile("default-scheduler"), at), "%s: %s", at, text)
 		}
 	}
-	require.Greater(t, accepted, 700)
-	require.Greater(t, len(refused), 4, "%v", refused)
+	require.Greater(t, accepted, rounds*7/10)
+	require.GreaterOrEqual(t, len(refused), kinds, "%v", refused)
 }
 
 func mustScheduler(t *testing.T, o Options) *Scheduler {
