@@ -216,43 +216,47 @@ func plainOutcome(s *HardState, r Replica) []int {
 func TestScaleDownAgainstReports(t *testing.T) {
 	deleted := 0
 	for seed := range int64(1200) {
-		w := decode(randomBytes(seed))
-		h := mustHard(t, w.pod, w.options)
-		if h.Skip() {
-			continue
-		}
-		s := h.Count(w.fake)
-		var replicas []Replica
-		for _, i := range w.all() {
-			for _, p := range w.pods[i] {
-				p.Name, p.UID = []string{"a", "b"}[w.next.Below(2)], types.UID(fmt.Sprint(w.next.Below(3)))
-				replicas = append(replicas, Replica{Pod: p, Slot: i})
-			}
-		}
-		replicas = append(replicas, Replica{Pod: podOf("a", "foo=bar"), Slot: len(w.nodes)}, Replica{Pod: podOf("a", "foo=bar"), Slot: -1})
-		n := w.next.Below(6)
-		got := s.ScaleDownOrder(replicas, n)
-		slices.SortStableFunc(replicas, func(a, b Replica) int {
-			return cmp.Or(cmp.Compare(a.Pod.Namespace, b.Pod.Namespace), cmp.Compare(a.Pod.Name, b.Pod.Name), cmp.Compare(a.Pod.UID, b.Pod.UID), cmp.Compare(a.Slot, b.Slot))
-		})
-		left := s.clone()
-		require.Len(t, got, min(n, len(replicas)))
-		for _, x := range got {
-			best := 0
-			for j := range replicas {
-				if slices.Compare(plainOutcome(left, replicas[j]), plainOutcome(left, replicas[best])) < 0 {
-					best = j
-				}
-			}
-			want := replicas[best]
-			want.Excess = plainOutcome(left, want)[0]
-			require.Equal(t, fmt.Sprint(want.Pod.Namespace, want.Pod.Name, want.Pod.UID, want.Slot, want.Excess), fmt.Sprint(x.Pod.Namespace, x.Pod.Name, x.Pod.UID, x.Slot, x.Excess))
-			left.Remove(want.Pod, want.Slot)
-			replicas = slices.Delete(replicas, best, best+1)
-			deleted++
-		}
+		deleted += checkScaleDown(t, decode(randomBytes(seed)))
 	}
 	require.Greater(t, deleted, 500)
+}
+
+func checkScaleDown(t testing.TB, w world) (deleted int) {
+	h := mustHard(t, w.pod, w.options)
+	if h.Skip() {
+		return 0
+	}
+	s := h.Count(w.fake)
+	var replicas []Replica
+	for _, i := range w.all() {
+		for _, p := range w.pods[i] {
+			p.Name, p.UID = []string{"a", "b"}[w.next.Below(2)], types.UID(fmt.Sprint(w.next.Below(3)))
+			replicas = append(replicas, Replica{Pod: p, Slot: i})
+		}
+	}
+	replicas = append(replicas, Replica{Pod: podOf("a", "foo=bar"), Slot: len(w.nodes)}, Replica{Pod: podOf("a", "foo=bar"), Slot: -1})
+	n := w.next.Below(6)
+	got := s.ScaleDownOrder(replicas, n)
+	slices.SortStableFunc(replicas, func(a, b Replica) int {
+		return cmp.Or(cmp.Compare(a.Pod.Namespace, b.Pod.Namespace), cmp.Compare(a.Pod.Name, b.Pod.Name), cmp.Compare(a.Pod.UID, b.Pod.UID), cmp.Compare(a.Slot, b.Slot))
+	})
+	left := s.clone()
+	require.Len(t, got, min(n, len(replicas)))
+	for _, x := range got {
+		best := 0
+		for j := range replicas {
+			if slices.Compare(plainOutcome(left, replicas[j]), plainOutcome(left, replicas[best])) < 0 {
+				best = j
+			}
+		}
+		want := replicas[best]
+		want.Excess = plainOutcome(left, want)[0]
+		require.Equal(t, fmt.Sprint(want.Pod.Namespace, want.Pod.Name, want.Pod.UID, want.Slot, want.Excess), fmt.Sprint(x.Pod.Namespace, x.Pod.Name, x.Pod.UID, x.Slot, x.Excess))
+		left.Remove(want.Pod, want.Slot)
+		replicas = slices.Delete(replicas, best, best+1)
+		deleted++
+	}
+	return deleted
 }
 
 // A domain without room has 0, and a domain that never fills has MaxInt; maxSkew 0 allows only the emptiest domains without the pod.

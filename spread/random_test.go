@@ -251,6 +251,18 @@ func FuzzSpread(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { checkAll(t, decode(data)) })
 }
 
+// FuzzReports checks what is said of the nodes, the room of domains, and which replicas are deleted.
+func FuzzReports(f *testing.F) {
+	for seed := range int64(20) {
+		f.Add(randomBytes(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		checkExplain(t, decode(data))
+		checkRoom(t, decode(data))
+		checkScaleDown(t, decode(data))
+	})
+}
+
 // TestWorldsReachEverything: each kind of verdict and score occurs in the random tests.
 func TestWorldsReachEverything(t *testing.T) {
 	verdict, ignored, planned, defaulted, minimum := map[resources.Verdict]int{}, 0, 0, 0, 0

@@ -30,35 +30,35 @@ func TestExplain(t *testing.T) {
 }
 
 // TestExplainAgreesWithCheck: Check rejects with the first constraint that does not allow the node according to Explain.
-func TestExplainAgreesWithCheck(t *testing.T) {
-	forWorlds(t, func(t testing.TB, w world) {
-		s := mustHard(t, w.pod, w.options).Count(w.fake)
-		for _, i := range w.all() {
-			var want resources.Verdict
-			for _, x := range s.Explain(i) {
-				if !x.Allows {
-					if want = skewExceeded; x.Missing {
-						want = missingLabel
-					}
-					break
+func TestExplainAgreesWithCheck(t *testing.T) { forWorlds(t, checkExplain) }
+
+func checkExplain(t testing.TB, w world) {
+	s := mustHard(t, w.pod, w.options).Count(w.fake)
+	for _, i := range w.all() {
+		var want resources.Verdict
+		for _, x := range s.Explain(i) {
+			if !x.Allows {
+				if want = skewExceeded; x.Missing {
+					want = missingLabel
 				}
-			}
-			if got := s.Check(i); got != want {
-				t.Errorf("slot %d: Check %x, Explain %x", i, got, want)
+				break
 			}
 		}
-		q := mustSoft(t, w.pod, w.options).Count(w.fake)
-		raw, _ := pass(q, w.all())
-		for j, i := range w.all() {
-			sum := 0.0
-			for _, x := range q.explain(i) {
-				sum += x.score
-			}
-			if d := sum - float64(raw[j]); d > 0.5 || d < -0.5 {
-				t.Errorf("slot %d: raw %d, parts sum to %v", i, raw[j], sum)
-			}
+		if got := s.Check(i); got != want {
+			t.Errorf("slot %d: Check %x, Explain %x", i, got, want)
 		}
-	})
+	}
+	q := mustSoft(t, w.pod, w.options).Count(w.fake)
+	raw, _ := pass(q, w.all())
+	for j, i := range w.all() {
+		sum := 0.0
+		for _, x := range q.explain(i) {
+			sum += x.score
+		}
+		if d := sum - float64(raw[j]); d > 0.5 || d < -0.5 {
+			t.Errorf("slot %d: raw %d, parts sum to %v", i, raw[j], sum)
+		}
+	}
 }
 
 func TestExplainScore(t *testing.T) {
@@ -129,35 +129,35 @@ func TestSoftReport(t *testing.T) {
 }
 
 // TestRoomIsExact places pods in one domain until the domain is full.
-func TestRoomIsExact(t *testing.T) {
-	forWorlds(t, func(t testing.TB, w world) {
-		h := mustHard(t, w.pod, w.options)
-		if len(h.constraints) != 1 {
-			return
+func TestRoomIsExact(t *testing.T) { forWorlds(t, checkRoom) }
+
+func checkRoom(t testing.TB, w world) {
+	h := mustHard(t, w.pod, w.options)
+	if len(h.constraints) != 1 {
+		return
+	}
+	s := h.Count(w.fake)
+	for _, d := range s.Report()[0].Domains {
+		if d.Nodes == 0 {
+			continue
 		}
-		s := h.Count(w.fake)
-		for _, d := range s.Report()[0].Domains {
-			if d.Nodes == 0 {
-				continue
-			}
-			slot := -1
-			for _, i := range w.all() {
-				if s.Explain(i)[0].Counted && s.Explain(i)[0].Value == d.Value {
-					slot = i
-				}
-			}
-			if slot < 0 {
-				t.Fatalf("no node of %q", d.Value)
-			}
-			c, n := s.clone(), 0
-			for ; n < 50 && c.Check(slot) == 0; n++ {
-				c.Add(w.pod, slot)
-			}
-			if want := min(d.Room, 50); n != want {
-				t.Errorf("domain %q: placed %d, room %d", d.Value, n, want)
+		slot := -1
+		for _, i := range w.all() {
+			if s.Explain(i)[0].Counted && s.Explain(i)[0].Value == d.Value {
+				slot = i
 			}
 		}
-	})
+		if slot < 0 {
+			t.Fatalf("no node of %q", d.Value)
+		}
+		c, n := s.clone(), 0
+		for ; n < 50 && c.Check(slot) == 0; n++ {
+			c.Add(w.pod, slot)
+		}
+		if want := min(d.Room, 50); n != want {
+			t.Errorf("domain %q: placed %d, room %d", d.Value, n, want)
+		}
+	}
 }
 
 // TestPlannedNodes: a zone whose pool is scaled to zero is a domain when the caller passes its template.
