@@ -91,11 +91,7 @@ func (b *bounder) up(cost int64) int64 {
 func (b *bounder) cover(only func(id int32) bool, may []bool) int64 {
 	need, offers := b.asksOf(only), make([]resources.Vector, len(b.nodes))
 	for i := range b.nodes {
-		if b.nodes[i].object == nil {
-			continue
-		}
-		offers[i] = b.offers[i]
-		if may != nil && !may[i] {
+		if offers[i] = b.offers[i]; may != nil && !may[i] {
 			offers[i] = need[i]
 		}
 	}
@@ -149,7 +145,7 @@ func (b *bounder) coverColumn(c int, demand int64, offers []resources.Vector, ma
 	slices.SortFunc(order, func(x, y int) int { // price / offer, without fractions
 		xh, xl := bits.Mul64(uint64(b.nodes[x].price), uint64(offers[y].At(c)))
 		yh, yl := bits.Mul64(uint64(b.nodes[y].price), uint64(offers[x].At(c)))
-		return cmp.Or(cmp.Compare(xh, yh), cmp.Compare(xl, yl), cmp.Compare(x, y))
+		return cmp.Or(cmp.Compare(xh, yh), cmp.Compare(xl, yl))
 	})
 	for _, i := range order {
 		if demand <= 0 {

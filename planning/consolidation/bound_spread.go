@@ -146,14 +146,12 @@ func (b *bounder) spreadOver(key string, apps []*spreadApp) int64 {
 	for i := range b.asks {
 		total.Add(b.asks[i])
 	}
-	best := int64(math.MaxInt64)
-	for set := uint(1); set < 1<<len(values); set++ {
+	all := uint(1)<<len(values) - 1
+	best := b.spreadCost(values, zone, all, apps, total)
+	for set := uint(1); set < all; set++ {
 		if set&needed == needed {
 			best = min(best, b.spreadCost(values, zone, set, apps, total))
 		}
-	}
-	if best == math.MaxInt64 {
-		return b.held
 	}
 	return best
 }
@@ -172,14 +170,14 @@ func (b *bounder) spreadCost(values []string, zone []int, set uint, apps []*spre
 				demand.Add(a.asks)
 			}
 		}
-		sum += b.coverZone(zone, 1<<z, demand, 1)
+		sum += b.coverZone(zone, 1<<z, demand, false)
 	}
 	for i := range b.nodes { // held nodes without a domain
 		if n := &b.nodes[i]; n.object != nil && n.held != "" && zone[i] < 0 {
 			sum += n.price
 		}
 	}
-	return max(sum, b.coverZone(zone, set, total, 0))
+	return max(sum, b.coverZone(zone, set, total, true))
 }
 
 // smallest returns how many pods the smallest of so many domains has at least.
@@ -191,25 +189,21 @@ func (a *spreadApp) smallest(domains int) int32 {
 	return max(0, a.pods-(k-1)*a.skew+k-1) / k
 }
 
-// coverZone returns the least cost of nodes of some domains that offer a demand, at least so many nodes. With all the demand of the
-// cluster the nodes without a domain offer too.
-func (b *bounder) coverZone(zone []int, set uint, demand resources.Vector, fewest int) int64 {
+// coverZone returns the least cost of nodes of some domains that offer a demand, at least that of one node. With all the demand of the
+// cluster the nodes without a domain offer too, and no node is needed.
+func (b *bounder) coverZone(zone []int, set uint, demand resources.Vector, all bool) int64 {
 	may := make([]bool, len(b.nodes))
 	offers := make([]resources.Vector, len(b.nodes))
 	cheapest := int64(math.MaxInt64)
 	for i := range b.nodes {
 		n := &b.nodes[i]
-		if n.object == nil {
-			continue
-		}
-		if zone[i] >= 0 && set>>zone[i]&1 == 1 || zone[i] < 0 && fewest == 0 {
+		if n.object != nil && (zone[i] >= 0 && set>>zone[i]&1 == 1 || zone[i] < 0 && all) {
 			may[i], offers[i] = true, b.offers[i]
-			price := n.price
-			cheapest = min(cheapest, price)
+			cheapest = min(cheapest, n.price)
 		}
 	}
 	worst := int64(0)
-	if fewest > 0 && cheapest < math.MaxInt64 {
+	if !all {
 		worst = cheapest
 	}
 	for c := range b.schema {

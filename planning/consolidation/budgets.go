@@ -45,7 +45,7 @@ func (p *Planner) scaleOf() disruption.Scale {
 		uid, n, err := known(pod, owner)
 		if err != nil && owner.Kind != "DaemonSet" && owner.Kind != "Job" { // these two have no scale
 			k := key{pod.Namespace, owner.Kind, owner.Name}
-			return types.UID(k.kind + " " + k.namespace + "/" + k.name), has[k], nil
+			return types.UID(k.kind + "/" + k.name), has[k], nil // a budget covers one namespace
 		}
 		return uid, n, err
 	}

@@ -74,6 +74,7 @@ func TestDevices(t *testing.T) {
 	testkit.Run(t, []test{
 		{"one node has all", "three pods of 1 core and 1 device: n1 has 3 devices", []int{3, 1, 1, 0, 0}, []string{"n1", "n2", "n3"}, 1},
 		{"two devices a node", "three pods need two nodes of 2 devices, although one node has the cores", []int{2, 2, 2, 0, 0}, []string{"n1", "n2", "n3"}, 2},
+		{"the last node has all", "the pods of n1 and n2 go to n3", []int{1, 1, 3, 0, 0}, []string{"n1", "n2", "n3"}, 1},
 		{"no free device", "every device is in use", []int{1, 1, 1, 0, 0}, []string{"n1", "n2", "n3"}, 3},
 	}, func(t *testing.T, c test) {
 		w := five("cpu=4")

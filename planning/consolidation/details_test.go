@@ -1,14 +1,22 @@
 package consolidation
 
 import (
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement"
 )
 
 // A pod waits for its place: web is larger and comes first, but its place n3 is free only when db-1 is there, because web wants a db in
@@ -148,6 +156,75 @@ func TestScaleOfControllers(t *testing.T) {
 	})
 }
 
+// Controllers that are not among the objects want as many pods as they have, each by its kind and its name. A Job and a DaemonSet have
+// no scale.
+func TestScaleOfUnknownControllers(t *testing.T) {
+	third := intstr.FromString("34%")
+	type test struct {
+		name, why string
+		owners    [2][3]string // kind, name and UID, of two pods each
+		status    [2]int32     // how many pods are expected, and how many must be healthy
+	}
+	testkit.Run(t, []test{
+		{"one owner", "34 % of 4 pods are 2, rounded up", [2][3]string{{"Rollout", "a", "1"}, {"Rollout", "a", "1"}}, [2]int32{4, 2}},
+		{"made again", "an owner of the same kind and name counts once", [2][3]string{{"Rollout", "a", "1"}, {"Rollout", "a", "2"}}, [2]int32{4, 2}},
+		{"two names", "34 % of 2 + 2 pods", [2][3]string{{"Rollout", "a", "1"}, {"Rollout", "b", "2"}}, [2]int32{4, 2}},
+		{"two kinds", "34 % of 2 + 2 pods", [2][3]string{{"Rollout", "a", "1"}, {"CloneSet", "a", "2"}}, [2]int32{4, 2}},
+		{"a job", "how many pods are expected is not known", [2][3]string{{"Rollout", "a", "1"}, {"Job", "a", "2"}}, [2]int32{}},
+		{"a daemon set", "how many pods are expected is not known", [2][3]string{{"DaemonSet", "a", "1"}, {"Rollout", "a", "2"}}, [2]int32{}},
+	}, func(t *testing.T, c test) {
+		w := five("cpu=4")
+		for k := range 4 {
+			o := c.owners[k/2]
+			w.pod(o[0], o[1], fmt.Sprint("p", k), fmt.Sprint("n", k+1), template("web", "cpu=1", nil)).OwnerReferences[0].UID = types.UID(o[2])
+		}
+		w.budget("web", 0)
+		w.objects.PodDisruptionBudgets[0].Spec.MinAvailable = &third
+		p := w.planner(t)
+		status := disruption.NewEvictions(p.pdbs).Sync(p.pods, p.scale, testkit.Epoch)[0].Status
+		require.Equal(t, c.status, [2]int32{status.ExpectedPods, status.DesiredHealthy}, c.why)
+	})
+}
+
+// A node that is emptied keeps its annotations and gets a mark, and the object of the snapshot stays as it is.
+func TestCordoned(t *testing.T) {
+	for _, defragment := range []v1.ResourceName{"", "cpu"} {
+		for _, before := range []bool{false, true} {
+			w := five("cpu=4")
+			n := w.objects.Nodes[0]
+			n.Annotations, n.Spec.Unschedulable = map[string]string{"owner": "x"}, before
+			w.in.Defragment = defragment
+			p := w.planner(t)
+			c := p.cordoned(p.base.Slot("n1"))
+			require.Equal(t, map[string]string{"owner": "x", emptied: ""}, c.Annotations)
+			require.Equal(t, before || defragment == "", c.Spec.Unschedulable)
+			require.Equal(t, map[string]string{"owner": "x"}, n.Annotations)
+			require.Equal(t, before, n.Spec.Unschedulable)
+		}
+	}
+}
+
+// Pods go where they fill what is scarce: n1 and n2 differ in the devices that are in use alone.
+func TestPacksEveryResource(t *testing.T) {
+	w := five("cpu=8,memory=8Gi,example.com/gpu=4")
+	w.objects.Nodes = w.objects.Nodes[:3]
+	w.app("train", "cpu=1,memory=1Gi,example.com/gpu=1", "n1", nil)
+	w.app("fuller", "cpu=1,memory=1Gi,example.com/gpu=3", "n2", nil)
+	w.app("moves", "cpu=1,memory=1Gi,example.com/gpu=1", "n3", nil)
+	w.in.HoldNode = func(n *v1.Node) string { return map[bool]string{true: "held"}[n.Name != "n3"] }
+	require.Equal(t, []string{"0 moves-0 n3 n2", "remove n3 after 0"}, lines(w.plan(t, Options{})))
+}
+
+// The filters of one search do not keep what they read of another snapshot.
+func TestProfileOfEachSearch(t *testing.T) {
+	p := five("cpu=4").planner(t)
+	shared := slices.Clone(p.packing.Filters)
+	k := slices.IndexFunc(shared, func(f *placement.Plugin) bool { return f.Name == "InterPodAffinity" })
+	one := p.packs(&affinity.Memo{})
+	require.NotSame(t, shared[k], one.Filters[k])
+	require.Equal(t, shared, p.packing.Filters)
+}
+
 // Parts of prices are computed without overflow and rounded up.
 func TestPart(t *testing.T) {
 	for _, c := range []struct{ price, demand, offer, want int64 }{
@@ -155,5 +232,13 @@ func TestPart(t *testing.T) {
 		{1<<62 - 1, 1<<62 - 2, 1<<62 - 1, 1<<62 - 2}, {3, 1<<62 - 1, 1 << 62, 3},
 	} {
 		require.Equal(t, c.want, part(c.price, c.demand, c.offer), "%d * %d / %d", c.price, c.demand, c.offer)
+	}
+	r := rand.New(rand.NewPCG(1, 59))
+	for range 10000 {
+		price, offer := r.Int64N(1<<r.IntN(63)), 1+r.Int64N(1<<r.IntN(63))
+		demand := r.Int64N(offer)
+		want := new(big.Int).Mul(big.NewInt(price), big.NewInt(demand))
+		want.Add(want, big.NewInt(offer-1)).Div(want, big.NewInt(offer))
+		require.Equal(t, want.Int64(), part(price, demand, offer), "%d * %d / %d", price, demand, offer)
 	}
 }

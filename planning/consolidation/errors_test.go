@@ -20,6 +20,8 @@ func TestBadInput(t *testing.T) {
 		require.NoError(t, err)
 		return s
 	}
+	taken, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("x-new-1").Obj()}})
+	require.NoError(t, err)
 	type test struct {
 		name string
 		in   Input
@@ -32,6 +34,7 @@ func TestBadInput(t *testing.T) {
 		{"negative price", Input{Snapshot: snapshot(), Price: func(*v1.Node) int64 { return -1 }}, "consolidation: node n1: price: Invalid value: -1: must not be negative"},
 		{"nil type", Input{Snapshot: snapshot(), Types: []Type{{}}}, "consolidation: types[0].node.metadata.name: Required value: a type has a node with a name"},
 		{"negative price of a type", Input{Snapshot: snapshot(), Types: []Type{{Node: testkit.Node("x").Obj(), Price: -1}}}, "consolidation: types[0].price: Invalid value: -1: must not be negative"},
+		{"name of a type that is taken", Input{Snapshot: taken, Types: []Type{{Node: testkit.Node("x").Obj()}}}, "consolidation: node x-new-1: metadata.name: Duplicate value: a node of type x would have the name"},
 		{"price and resource", Input{Snapshot: snapshot(), Defragment: "cpu", Types: []Type{{Node: testkit.Node("x").Obj()}}}, "consolidation: defragment: Forbidden: with a price or types"},
 		{"nil filter", Input{Snapshot: snapshot(), Profile: placement.Profile{Filters: []*placement.Plugin{nil}}}, "filters[0]: Required value: a plugin"},
 	}, func(t *testing.T, c test) {

@@ -201,7 +201,7 @@ func (r *run) wave(waiting []int32) (wave []Move, later []int32, err error) {
 		r.equal[l.shape] = slices.DeleteFunc(r.equal[l.shape], func(other int32) bool { return other == id })
 		moved, fresh = append(moved, id), append(fresh, x.pod)
 	}
-	r.swap(wave, moved, fresh)
+	r.swap(moved, fresh)
 	return wave, later, nil
 }
 
@@ -214,15 +214,13 @@ func (r *run) changed(l *load, at int) bool {
 }
 
 // swap brings the budgets up to date after a wave: the old pods are gone, and then the new pods are ready.
-func (r *run) swap(wave []Move, moved []int32, fresh []*v1.Pod) {
+func (r *run) swap(moved []int32, fresh []*v1.Pod) {
 	for _, id := range moved {
 		r.present[r.place[r.loads[id].old]] = nil
 	}
 	r.evictions.Sync(r.present, r.scale, r.in.Now)
 	for k, id := range moved {
-		pod := *fresh[k]
-		pod.Spec.NodeName = wave[k].To
-		r.present[r.place[r.loads[id].old]] = podinfo.Observed(&pod)
+		r.present[r.place[r.loads[id].old]] = podinfo.Observed(fresh[k])
 	}
 }
 
@@ -295,7 +293,6 @@ func (r *run) try(id int32, node string, way Way) (replaced, error) {
 		return replaced{}, nil
 	}
 	chosen := r.free.Decide(fresh, placement.Options{}).Node == d.Node
-	r.placer.Volumes().Unreserve(fresh)
 	if err := r.placer.Assume(fresh, d); err != nil {
 		return replaced{}, err
 	}

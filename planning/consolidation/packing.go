@@ -117,12 +117,7 @@ func (l leaving) AppendSignature(dst []int32, i int) []int32 { return append(dst
 type rank []int64
 
 // Raw returns the score of a slot.
-func (r rank) Raw(i int) int64 {
-	if i < len(r) {
-		return r[i]
-	}
-	return 0
-}
+func (r rank) Raw(i int) int64 { return r[i] }
 
 // AppendSignature appends the score.
 func (r rank) AppendSignature(dst []int32, i int) []int32 { return append(dst, int32(r.Raw(i))) }

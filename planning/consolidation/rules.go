@@ -47,7 +47,7 @@ func (p *Planner) readRules() error {
 			continue
 		}
 		for pod := range p.base.Pods(i) {
-			if pod.DeletionTimestamp != nil || !mayHaveRules(pod, ofSpread) {
+			if pod.DeletionTimestamp != nil {
 				continue
 			}
 			rep := strict(pod)
@@ -76,19 +76,6 @@ func (p *Planner) readRules() error {
 	}
 	p.group()
 	return nil
-}
-
-// mayHaveRules reports whether a pod may have hard rules about other pods.
-func mayHaveRules(pod *v1.Pod, o spread.Options) bool {
-	a := pod.Spec.Affinity
-	if a != nil && (a.PodAffinity != nil && len(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 ||
-		a.PodAntiAffinity != nil && len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0) {
-		return true
-	}
-	if len(pod.Spec.TopologySpreadConstraints) == 0 {
-		return len(o.Defaults.Constraints) > 0
-	}
-	return slices.ContainsFunc(pod.Spec.TopologySpreadConstraints, func(c v1.TopologySpreadConstraint) bool { return c.WhenUnsatisfiable == v1.DoNotSchedule })
 }
 
 // strict returns a copy of a pod without its preferences.
@@ -169,29 +156,24 @@ func (p *Planner) group() {
 			}
 		}
 	}
-	next := int32(len(p.kinds))
-	byOwner := map[[2]string]int32{}
-	claims := int32(-1)
+	alone := map[[2]string]int32{} // groups of loads that move one at a time
 	for i := range p.loads {
 		l := &p.loads[i]
 		l.groups = slices.Clone(of[i].by)
 		if l.kind >= 0 {
 			l.groups = append(l.groups, l.kind)
 		}
-		if l.way == InPlace {
-			owner := [2]string{l.old.Namespace, metav1.GetControllerOfNoCopy(l.old).Name}
-			if _, ok := byOwner[owner]; !ok {
-				byOwner[owner] = next
-				next++
+		join := func(name [2]string) {
+			if _, ok := alone[name]; !ok {
+				alone[name] = int32(len(p.kinds) + len(alone))
 			}
-			l.groups = append(l.groups, byOwner[owner])
+			l.groups = append(l.groups, alone[name])
+		}
+		if l.way == InPlace {
+			join([2]string{l.old.Namespace, metav1.GetControllerOfNoCopy(l.old).Name})
 		}
 		if l.claims {
-			if claims < 0 {
-				claims = next
-				next++
-			}
-			l.groups = append(l.groups, claims)
+			join([2]string{})
 		}
 		slices.Sort(l.groups)
 		l.groups = slices.Compact(l.groups)

@@ -202,7 +202,6 @@ func (x *state) try(id int32, node string) (placed, ok bool, err error) {
 	}
 	d := x.placer.Decide(asked, placement.Options{})
 	if d.Placed() {
-		x.placer.Volumes().Unreserve(fresh)
 		if err := x.placer.Assume(fresh, d); err != nil {
 			return false, false, err
 		}
@@ -240,7 +239,6 @@ func (x *state) raise(id int32) error {
 
 // takeOff takes a pod off its node.
 func (x *state) takeOff(pod *v1.Pod) error {
-	x.placer.Volumes().Unreserve(pod)
 	if err := x.snapshot.Unset(pod); err != nil {
 		return err
 	}
