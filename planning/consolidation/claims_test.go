@@ -92,6 +92,22 @@ func TestDevices(t *testing.T) {
 	})
 }
 
+// A device that every node reaches is free for the new pod once the old pod is gone.
+func TestDeviceOfAllNodes(t *testing.T) {
+	w := five("cpu=4")
+	w.gpus("n1", 1)
+	slice := w.objects.ResourceSlices[0]
+	slice.Spec.NodeName, slice.Spec.AllNodes = nil, ptr(true)
+	w.training("n1")
+	w.objects.ResourceClaims[0].Status.Allocation.NodeSelector = nil
+	w.app("web", "cpu=3", "n2", nil)
+	w.in.HoldNode = func(n *v1.Node) string { return map[bool]string{true: "held"}[n.Name == "n2"] }
+	plan := w.plan(t, Options{})
+	require.Equal(t, int64(1), plan.After)
+	m := plan.Waves[0][0]
+	require.Equal(t, []string{"n2", "InPlace"}, []string{m.To, string(m.Way)})
+}
+
 // A pod with an ephemeral volume gets a new claim, which no volume is bound to yet: the new volume is made where the class allows.
 func TestUnboundVolumes(t *testing.T) {
 	type test struct {

@@ -38,6 +38,29 @@ func TestWaitsForItsPlace(t *testing.T) {
 	lawful(t, w, plan)
 }
 
+// Two pods that wait for one pod go in one wave once it is there.
+func TestTwoWaitForOne(t *testing.T) {
+	w := five("cpu=4")
+	w.app("db", "cpu=1", "n2 n1", nil)
+	w.app("web", "cpu=2", "n1", beside("db", v1.LabelTopologyZone))
+	w.app("api", "cpu=1", "n1", func(s *v1.PodSpec) {
+		beside("db", v1.LabelTopologyZone)(s)
+		s.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].LabelSelector = &metav1.LabelSelector{
+			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpIn, Values: []string{"db"}}}}
+	})
+	p := w.planner(t)
+	c := choice{nodes: []int{p.base.Slot("n1")}, target: map[int32]int32{}}
+	for id := range p.loads {
+		if p.loads[id].slot == int32(c.nodes[0]) {
+			c.target[int32(id)] = int32(p.base.Slot("n3"))
+		}
+	}
+	plan, err := p.order(c)
+	require.NoError(t, err)
+	require.Equal(t, []string{"0 db-1 n1 n3", "1 web-0 n1 n3", "1 api-0 n1 n3", "remove n1 after 1"}, lines(plan))
+	lawful(t, w, plan)
+}
+
 // A pod whose place is taken for good goes elsewhere.
 func TestElsewhere(t *testing.T) {
 	w := five("cpu=4")

@@ -1,6 +1,7 @@
 package consolidation
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
 )
@@ -118,4 +120,109 @@ func TestPositionsFollowMoves(t *testing.T) {
 		}
 	}
 	require.Greater(t, moves, 40)
+}
+
+// A pod that is not let onto a node leaves the positions and the snapshot as they were, and one that is shows in both.
+func TestTryChangesAllOrNothing(t *testing.T) {
+	moved, kept := 0, 0
+	for seed := range uint64(60) {
+		b := testkit.NewBytes(testkit.RandomBytes(seed+8e6, 300))
+		w := wide(b)
+		for k, n := range w.objects.Nodes {
+			app := fmt.Sprint("app", k%3)
+			w.app(fmt.Sprint("near", k), "cpu=10m", n.Name, beside(app, testkit.Pick(b, v1.LabelHostname, v1.LabelTopologyZone)))
+		}
+		p := w.planner(t)
+		r, err := p.newRun(anyChoice(b, p))
+		require.NoError(t, err)
+		for id := range p.loads {
+			for i := range p.nodes {
+				if r.snapshot.Node(i) == nil {
+					continue // a node that is not added
+				}
+				l := &p.loads[id]
+				at := func() (out []map[int32]int32) {
+					for _, m := range r.where.at {
+						out = append(out, maps.Clone(m))
+					}
+					return out
+				}
+				before, m := at(), r.snapshot.Mark()
+				x, err := r.try(int32(id), p.nodes[i].object.Name, testkit.Pick(b, l.way, InPlace))
+				require.NoError(t, err)
+				if x.pod == nil {
+					require.Equal(t, before, r.where.at)
+					require.Same(t, l.old, r.snapshot.Pod(l.old.Namespace, l.old.Name))
+					if x.placed {
+						kept++
+					}
+				} else {
+					require.Equal(t, int32(i), x.slot)
+					require.Contains(t, slices.Collect(r.snapshot.Pods(i)), x.pod)
+					r.where.shift(l.kind, x.slot, l.slot)
+					require.Equal(t, before, r.where.at)
+					moved++
+				}
+				r.snapshot.Rollback(m)
+			}
+		}
+	}
+	require.Greater(t, min(moved, kept), 20, "%d moved, %d broke a rule of another pod", moved, kept)
+}
+
+// A pod that found no node may find one after a move that one of its rules concerns, and after the removal of a node when one of its
+// rules counts domains.
+func TestChanged(t *testing.T) {
+	w := five("cpu=4")
+	w.app("spread", "cpu=1", "n1 n3 n5", spreadOver("spread", v1.LabelTopologyZone))
+	w.app("apart", "cpu=1", "n1 n3", apart("apart", v1.LabelHostname))
+	w.stateful("db", "cpu=1", "n1 n2")
+	w.app("plain", "cpu=1", "n1", nil)
+	p := w.planner(t)
+	of := func(pod string) *load {
+		return &p.loads[slices.IndexFunc(p.loads, func(l load) bool { return l.old.Name == pod })]
+	}
+	for _, c := range []struct {
+		pod, touched string // touched: the rules of this pod
+		at, clock    int
+		removed      int
+		want         bool
+	}{
+		{"spread-0", "spread-1", 3, 4, 0, true}, {"spread-0", "spread-1", 3, 3, 0, false}, {"spread-0", "apart-0", 3, 4, 0, false},
+		{"apart-0", "apart-1", 3, 4, 0, true}, {"db-0", "db-1", 3, 4, 0, true}, {"db-0", "db-1", 4, 4, 0, false}, {"plain-0", "spread-0", 0, 4, 4, false},
+		{"spread-0", "", 3, 0, 4, true}, {"spread-0", "", 3, 0, 3, false}, {"apart-0", "", 3, 0, 4, false}, {"db-0", "", 3, 0, 4, false},
+	} {
+		r := &run{Planner: p, touched: map[int32]int{}, removed: c.removed}
+		if c.touched != "" {
+			for _, g := range of(c.touched).groups {
+				r.touched[g] = c.clock
+			}
+		}
+		require.Equal(t, c.want, r.changed(of(c.pod), c.at), "%+v", c)
+	}
+}
+
+// A pod runs where its rules hold only if both its spread constraint and its terms about other pods do.
+func TestJudge(t *testing.T) {
+	for _, c := range []struct {
+		on             string
+		spread, others bool
+		want           bool
+	}{
+		{"n1 n3 n5", true, true, true}, {"n1 n2 n3 n5", true, true, true}, {"n1 n2", true, false, false}, {"n1 n1", false, true, false}, {"n1 n1 n2", true, true, false},
+		{"n1 n3", true, true, true}, {"n1 n2 n3 n4 n5", true, true, true},
+	} {
+		w := five("cpu=4")
+		w.app("web", "cpu=1", c.on, func(s *v1.PodSpec) {
+			if c.spread {
+				spreadOver("web", v1.LabelTopologyZone)(s)
+			}
+			if c.others {
+				apart("web", v1.LabelHostname)(s)
+			}
+		})
+		p := w.planner(t)
+		s := p.base.Fork()
+		require.Equal(t, c.want, p.kinds[0].over(s, &affinity.Memo{}).holds(s.Slot("n1")), "%+v", c)
+	}
 }

@@ -1,7 +1,11 @@
 package consolidation
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/resources"
 )
 
 // placed moves a load to a node in a search.
@@ -157,4 +162,119 @@ func TestBoundOfSpread(t *testing.T) {
 		s.TopologySpreadConstraints[0].MaxSkew = 3
 	}, "n1 n3 n6")
 	require.Equal(t, int64(15), loose.plan(t, Options{}).Bound, "with maxSkew 3 a zone has at least (12 - 6) / 3 pods, on 1 node")
+}
+
+// The trades of a node are the best of all that fit: one or two loads of the pool for no, one or two guests, that fill the node more or
+// as much with fewer pods. Of equal trades the first that a plain search finds comes first.
+func TestTrades(t *testing.T) {
+	full, some := 0, 0
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 61))
+		w := pack(r, 6+r.IntN(8))
+		for k, pod := range w.objects.Pods {
+			if k%7 == 3 {
+				delete(pod.Spec.Containers[0].Resources.Requests, "cpu") // nothing is asked for
+			}
+		}
+		x, err := w.planner(t).newSearch(Options{})
+		require.NoError(t, err)
+		require.NoError(t, x.first())
+		stay := slices.DeleteFunc(slices.Clone(x.list), func(i int) bool { return x.empty[i] })
+		from := stay[r.IntN(len(stay))]
+		pool := slices.Clone(x.on[from])
+		for _, id := range pool {
+			require.NoError(t, x.raise(id))
+		}
+		for _, k := range stay {
+			var guests []int32
+			for _, id := range x.on[k] {
+				if x.loads[id].slot != int32(k) {
+					guests = append(guests, id)
+				}
+			}
+			sets := func(list []int32) [][]int32 {
+				out := [][]int32{nil}
+				for a := range list {
+					out = append(out, list[a:a+1])
+					for b := a + 1; b < len(list); b++ {
+						out = append(out, []int32{list[a], list[b]})
+					}
+				}
+				return out
+			}
+			sum := func(ids []int32) (cpu int64, size float64) {
+				for _, id := range ids {
+					cpu, size = cpu+x.loads[id].asks.At(0), size+x.loads[id].size
+				}
+				return cpu, size
+			}
+			var want []trade
+			for _, out := range sets(guests) {
+				for _, in := range sets(pool[:min(len(pool), 12)])[1:] {
+					leaves, given := sum(out)
+					comes, taken := sum(in)
+					gain, finer := taken-given, len(out)-len(in)
+					if comes > 0 && comes > x.snapshot.Allocatable(k).At(0)-x.snapshot.Requested(k).At(0)+leaves || gain < -1e-12 || gain < 1e-12 && finer <= 0 {
+						continue
+					}
+					want = append(want, trade{out: pair(out), in: pair(in), gain: gain, finer: finer})
+				}
+			}
+			slices.SortStableFunc(want, func(a, b trade) int {
+				if math.Abs(a.gain-b.gain) > 1e-12 {
+					return cmp.Compare(b.gain, a.gain)
+				}
+				return b.finer - a.finer
+			})
+			got := x.trades(pool, k)
+			require.Len(t, got, min(4, len(want)), "seed %d", seed)
+			for at := range got {
+				require.InDelta(t, want[at].gain, got[at].gain, 1e-12)
+				got[at].gain = want[at].gain
+				require.Equal(t, want[at], got[at], "seed %d, trade %d of node %d", seed, at, k)
+			}
+			if len(want) > 4 {
+				full++
+			} else if len(want) > 0 {
+				some++
+			}
+		}
+	}
+	require.Greater(t, min(full, some), 20, "%d nodes with more trades than are kept, %d with fewer", full, some)
+}
+
+// pair returns the loads of a set; -1: none.
+func pair(ids []int32) [2]int32 {
+	out := [2]int32{-1, -1}
+	copy(out[:], ids)
+	return out
+}
+
+// A trade is better by its gain, and with about the same gain when more loads leave than come.
+func TestBetterTrade(t *testing.T) {
+	for _, c := range []struct {
+		a, b   trade
+		better bool
+	}{
+		{trade{gain: 2 * tiny}, trade{}, true}, {trade{gain: tiny}, trade{}, false}, {trade{}, trade{gain: 2 * tiny}, false}, {trade{}, trade{gain: tiny}, false},
+		{trade{finer: 1}, trade{}, true}, {trade{}, trade{finer: 1}, false}, {trade{}, trade{}, false}, {trade{gain: tiny}, trade{finer: 1}, false},
+		{trade{finer: 1}, trade{gain: tiny}, true}, {trade{gain: 2 * tiny}, trade{finer: 1}, true}, {trade{finer: 1}, trade{gain: 2 * tiny}, false},
+	} {
+		require.Equal(t, c.better, c.a.better(c.b), "%v and %v", c.a, c.b)
+	}
+}
+
+// What a node that offers so much has beside what is in use. Nothing is needed of a resource that is not asked for.
+func TestCovers(t *testing.T) {
+	for _, c := range []struct {
+		offer, used, asks resources.Vector
+		want              bool
+	}{
+		{resources.Vector{4, 4}, resources.Vector{1, 1}, resources.Vector{3, 3}, true}, {resources.Vector{4, 4}, resources.Vector{1, 1}, resources.Vector{3, 4}, false},
+		{resources.Vector{4, 4}, resources.Vector{1, 1}, resources.Vector{4, 3}, false}, {resources.Vector{4, 1}, resources.Vector{1, 5}, resources.Vector{3, 0}, true},
+		{resources.Vector{4}, resources.Vector{1, 1}, resources.Vector{3, 1}, false}, {resources.Vector{4, 4}, resources.Vector{1}, resources.Vector{3, 4}, true},
+		{resources.Vector{4, 4}, nil, nil, true}, {resources.Vector{1, 4}, resources.Vector{2}, nil, true},
+	} {
+		require.Equal(t, c.want, covers(c.offer, c.used, c.asks), "%v of %v", c.asks, c.offer)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -99,6 +100,75 @@ func TestStep(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, plan.Nodes)
 	require.Equal(t, int64(5), plan.After)
+}
+
+// A node that the search can empty, but whose agent a budget holds, is passed over: n1 saves most, and n2 goes.
+func TestStepPassesOver(t *testing.T) {
+	w := five("cpu=4")
+	w.app("web", "cpu=2", "n1 n2 n3 n4 n5", nil)
+	w.pod("DaemonSet", "agent", "agent-0", "n1", template("agent", "cpu=1", nil))
+	w.objects.Pods[5].Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}
+	w.budget("agent", 1)
+	w.in.Price = func(n *v1.Node) int64 {
+		if n.Name == "n1" {
+			return 5
+		}
+		return 1
+	}
+	plan, err := w.planner(t).Step(Options{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"n2"}, removed(plan))
+	require.Equal(t, plan.Before-1, plan.After)
+	require.Equal(t, int64(3), plan.Bound)
+}
+
+// A node that is taken away again is as if it had not been added: no rule counts its labels.
+func TestWithdraw(t *testing.T) {
+	w := five("cpu=4")
+	w.objects.Nodes = w.objects.Nodes[:2]
+	w.app("web", "cpu=1", "n1", nil)
+	bare := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Status: w.objects.Nodes[0].Status}
+	w.in.Types = []Type{{Node: bare, Most: 1}}
+	w.in.DaemonSets = []*appsv1.DaemonSet{{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agent"},
+		Spec:       appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "agent"}}, Template: template("agent", "cpu=1", nil)},
+	}}
+	p := w.planner(t)
+	x, err := p.newState()
+	require.NoError(t, err)
+	i := x.snapshot.Slot("x-new-1")
+	before := x.snapshot.Node(i)
+	require.Empty(t, before.Labels)
+	require.NoError(t, x.reopen(i))
+	require.Equal(t, map[string]string{v1.LabelHostname: "x-new-1"}, x.snapshot.Node(i).Labels)
+	require.Equal(t, int64(1000), x.snapshot.Requested(i).At(0))
+	ok, err := x.clear(i)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, before, x.snapshot.Node(i))
+	require.Zero(t, x.snapshot.Requested(i).At(0))
+	require.Nil(t, bare.Labels)
+}
+
+// A type whose node takes the first slot, which is free, is added as others are.
+func TestTypeInTheFirstSlot(t *testing.T) {
+	gone := testkit.Node("gone").Obj()
+	w := &world{}
+	w.objects.Nodes = append(w.objects.Nodes, gone)
+	w.node("n1", "a", "cpu=16")
+	w.app("web", "cpu=2", "n1", nil)
+	s, err := cluster.New(w.objects)
+	require.NoError(t, err)
+	require.NoError(t, s.Unset(gone))
+	price := func(*v1.Node) int64 { return 10 }
+	p, err := New(Input{Snapshot: s, Price: price, Types: []Type{{Node: testkit.Node("small").Zone("a").Capacity("cpu=4").Obj(), Price: 3, Most: 1}}})
+	require.NoError(t, err)
+	require.Zero(t, p.base.Slot("small-new-1"))
+	plan, err := p.Plan(Options{})
+	require.NoError(t, err)
+	require.Equal(t, int64(3), plan.After)
+	_, err = New(Input{Snapshot: p.base, Types: []Type{{Node: testkit.Node("small").Obj()}}})
+	require.EqualError(t, err, "consolidation: node small-new-1: metadata.name: Duplicate value: a node of type small would have the name")
 }
 
 // GPUs are freed on whole nodes: two nodes of 8 GPUs have 4 pods with 1 GPU each. Pods without GPUs stay.
