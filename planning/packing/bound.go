@@ -1,7 +1,6 @@
 package packing
 
 import (
-	"math"
 	"math/bits"
 	"slices"
 )
@@ -110,18 +109,16 @@ func (m *model) normalized() (sizes, rooms []int64) {
 		out := make([]int64, len(list))
 		for at, n := range list {
 			switch top := largest[at%m.columns]; {
-			case top == 0 && n > 0:
+			case n <= 0:
+			case top == 0:
 				out[at] = unit + 1 // no slot offers the resource
-			case top > 0 && n > 0:
+			default:
 				high, low := bits.Mul64(uint64(min(n, 2*top)), unit)
 				q, _ := bits.Div64(high, low, uint64(top))
 				out[at] = int64(q)
 			}
 		}
 		return out
-	}
-	if m.columns == 0 {
-		return nil, nil
 	}
 	return scale(m.needs), scale(rooms)
 }
@@ -153,5 +150,5 @@ func (m *model) boundBy(w weigh, sizes, rooms []int64, above []int, tier int) in
 		}
 		n++
 	}
-	return min(n, math.MaxInt32)
+	return n
 }

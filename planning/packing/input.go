@@ -1,6 +1,7 @@
 package packing
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -80,10 +81,7 @@ func (in *Input) check(o Options) (placement.Profile, []*v1.Pod, error) {
 		queue = append(queue, pod)
 	}
 	slices.SortStableFunc(queue, func(a, b *v1.Pod) int {
-		if x, y := podinfo.Priority(a), podinfo.Priority(b); x != y {
-			return int(max(-1, min(1, int64(y)-int64(x))))
-		}
-		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+		return cmp.Or(cmp.Compare(podinfo.Priority(b), podinfo.Priority(a)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time))
 	})
 	return p, queue, nil
 }

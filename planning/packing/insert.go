@@ -15,23 +15,23 @@ func (s *search) insertion(k, tier int) (slot int, out []int) {
 		return i, nil
 	}
 	slot = -1
-	cost, limit := 0, s.items[k].tries
+	cost := s.items[k].tries
 	for _, i := range s.some() {
 		if it := &s.items[k]; it.slots != nil && !it.slots[i] {
 			continue
 		}
 		lower, enough := s.lower(k, i, tier)
 		if enough {
-			if c := len(lower) - 1<<20; (slot < 0 || c < cost) && s.allows(k, i, lower) {
+			if c := len(lower) - 1<<20; c < cost && s.allows(k, i, lower) {
 				slot, out, cost = i, lower, c
 			}
 			continue
 		}
-		if slot >= 0 && cost < 0 {
+		if cost < 0 {
 			continue
 		}
 		s.each(k, i, tier, lower, func(set []int, c int) {
-			if c < limit && (slot < 0 || c < cost || c == cost && s.r.IntN(3) == 0) && s.allows(k, i, set) {
+			if (c < cost || c == cost && slot >= 0 && s.r.IntN(3) == 0) && s.allows(k, i, set) {
 				slot, out, cost = i, slices.Clone(set), c
 			}
 		})
@@ -66,13 +66,13 @@ func (s *search) lower(k, i, tier int) (list []int, enough bool) {
 			list = append(list, m)
 		}
 	}
-	if !s.roomy(k, i, list, -1, -1) {
+	if !s.roomy(k, i, list) {
 		return list, false
 	}
 	slices.SortFunc(list, func(a, b int) int { return s.items[a].tier - s.items[b].tier })
 	for at := 0; at < len(list); { // the highest tiers stay first
 		rest := slices.Delete(slices.Clone(list), at, at+1)
-		if s.roomy(k, i, rest, -1, -1) {
+		if s.roomy(k, i, rest) {
 			list = rest
 			continue
 		}
@@ -103,19 +103,16 @@ func (s *search) keeps(list []int) bool {
 	return true
 }
 
-// roomy reports whether an item has room on a slot without the items of a list, and without items a and b; -1: none.
-func (s *search) roomy(k, i int, list []int, a, b int) bool {
+// roomy reports whether an item has room on a slot without the items of a list and some more.
+func (s *search) roomy(k, i int, list []int, more ...int) bool {
 	free, need := s.left(i), s.need(k)
 	for c, n := range need {
 		room := free[c]
 		for _, m := range list {
 			room += s.needs[m*s.columns+c]
 		}
-		if a >= 0 {
-			room += s.needs[a*s.columns+c]
-		}
-		if b >= 0 {
-			room += s.needs[b*s.columns+c]
+		for _, m := range more {
+			room += s.needs[m*s.columns+c]
 		}
 		if n > 0 && n > room {
 			return false
@@ -132,7 +129,7 @@ func (s *search) each(k, i, tier int, lower []int, yield func(set []int, cost in
 		if s.items[a].tier > tier || !s.may(a) {
 			continue
 		}
-		if s.roomy(k, i, lower, a, -1) {
+		if s.roomy(k, i, lower, a) {
 			if set = append(append(set[:0], lower...), a); s.keeps(set) {
 				yield(set, s.items[a].tries)
 			}
@@ -162,7 +159,7 @@ func (s *search) shake(tier int) {
 	if s.r.IntN(2) == 0 {
 		i := s.slots[s.r.IntN(len(s.slots))]
 		s.take(a)
-		if i == from || !s.fits(a, i) {
+		if !s.fits(a, i) {
 			i = from
 		}
 		s.put(a, i)

@@ -60,7 +60,7 @@ func newModel(in *Input, profile placement.Profile, queue []*v1.Pod) (*model, er
 		}
 		m.slots = append(m.slots, i)
 		for pod := range s.Pods(i) {
-			m.items = append(m.items, item{pod: unbound(pod), running: pod, home: i, at: -1, stays: in.stays(pod),
+			m.items = append(m.items, item{pod: unbound(pod), running: pod, home: i, stays: in.stays(pod),
 				budgets: budgets.AppendMatches(nil, pod.Namespace, pod.Labels)})
 		}
 	}
@@ -339,7 +339,7 @@ func (m *model) restore(at []int) {
 		}
 	}
 	for k, i := range at {
-		if i >= 0 && m.items[k].at != i {
+		if m.items[k].at != i {
 			m.put(k, i)
 		}
 	}

@@ -143,7 +143,6 @@ func (m *model) carryOut(in *Input, profile placement.Profile, want []int, p *Pl
 		return nil, err
 	}
 	at = slices.Clone(want)
-	p.Refused, m.turns = 0, nil
 	var todo []int
 	for k, i := range want {
 		it := &m.items[k]

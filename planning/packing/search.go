@@ -35,24 +35,20 @@ func (s *search) step() bool {
 	return true
 }
 
-// note remembers the positions if more pods of a tier are placed than before, and no fewer of the tiers above.
-func (s *search) note() {
-	if slices.Compare(s.placed, s.value) > 0 {
-		s.best, s.value = s.positions(), slices.Clone(s.placed)
-	}
-}
+// note remembers the positions, which are the best so far.
+func (s *search) note() { s.best, s.value = s.positions(), slices.Clone(s.placed) }
 
 // run searches tier by tier. Tiers that are full, or at their bound after full tiers, need no search. The tiers that may have room
 // are searched again and again, each time with twice as many steps.
 func (s *search) run() {
-	s.best, s.value = s.positions(), slices.Clone(s.placed)
+	s.note()
 	for steps := 200 + len(s.items); ; steps *= 2 {
 		before := s.steps
 		for tier := range s.tiers {
 			s.restore(s.best)
 			s.fill(tier, steps)
 		}
-		if s.ended || s.steps == before || slices.Compare(s.value, s.bound) >= 0 {
+		if s.steps == before {
 			break
 		}
 	}
@@ -89,11 +85,10 @@ func (s *search) fill(tier, steps int) {
 	base, patience := s.positions(), 20+len(s.items)/4
 	for s.steps < end && !s.ended {
 		pool := s.pool(tier)
-		for stall := 0; stall < patience && len(pool) > 0 && s.steps < end && s.step(); stall++ {
+		for stall := 0; stall < patience && s.steps < end && s.step(); stall++ {
 			pool = s.insert(pool, tier)
 			switch d := slices.Compare(s.placed[:tier+1], s.value[:tier+1]); {
 			case d > 0:
-				s.refill(tier)
 				s.note()
 				if !s.open(tier) {
 					return
@@ -102,9 +97,6 @@ func (s *search) fill(tier, steps int) {
 			case d == 0:
 				s.copyTo(base)
 			}
-		}
-		if len(pool) == 0 {
-			return
 		}
 		s.restore(base)
 		for range shakes {
@@ -146,15 +138,6 @@ func (s *search) insert(pool []int, tier int) []int {
 	return pool
 }
 
-// refill brings running pods of the tiers below home where they fit.
-func (s *search) refill(tier int) {
-	for m := range s.items {
-		if it := &s.items[m]; it.tier > tier && it.at < 0 && it.home >= 0 && s.fits(m, it.home) {
-			s.put(m, it.home)
-		}
-	}
-}
-
 // snug returns the slot with room for an item that has the least room, -1 for none. A running pod goes home if it can.
 func (s *search) snug(k int) int {
 	if home := s.items[k].home; home >= 0 && s.fits(k, home) {
@@ -190,7 +173,7 @@ func (s *search) goHome() {
 			}
 		}
 	}
-	s.best, s.value = s.positions(), slices.Clone(s.placed)
+	s.note()
 }
 
 // returns brings an item home and reports whether that was possible.

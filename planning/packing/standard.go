@@ -46,7 +46,7 @@ func (m *model) play(in *Input, profile placement.Profile) (at []int, broken boo
 			queue = append(queue, k)
 		}
 	}
-	for len(queue) > 0 {
+	for {
 		var left []int
 		changed := false
 		for len(queue) > 0 {
@@ -76,7 +76,7 @@ func (m *model) play(in *Input, profile placement.Profile) (at []int, broken boo
 func (m *model) breaks(at []int) bool {
 	away := make([]int32, len(m.allowed))
 	for k := range m.items {
-		if it := &m.items[k]; it.home >= 0 && at[k] != it.home {
+		if it := &m.items[k]; at[k] != it.home {
 			for _, b := range it.budgets {
 				if away[b]++; away[b] > m.allowed[b] {
 					return true
@@ -111,7 +111,7 @@ func (s *standard) attempt(k int, at []int) (placed bool, victims []int, err err
 		d = s.placer.Decide(&nominated, placement.Options{Next: s.next})
 	}
 	if !d.Placed() {
-		return false, victims, nil
+		return false, nil, nil
 	}
 	if err := s.placer.Assume(pod, d); err != nil {
 		return false, nil, err
