@@ -12,7 +12,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/planning/packing"
 )
 
@@ -86,6 +88,22 @@ func mixed(b *testkit.Bytes) *world {
 	return w
 }
 
+// counted returns the default profile with a filter that counts the pods it is asked about: every time, or once for pods that are equal
+// to it, which it thinks are those of one app.
+func counted(n *int, kept bool) placement.Profile {
+	p := placement.DefaultProfile()
+	p.Sampling = placement.AllNodes()
+	plugin := &placement.Plugin{Name: "Counted", Filter: func(*v1.Pod, placement.Cluster) placement.Filtering {
+		*n++
+		return placement.Filtering{Code: filter.Skip}
+	}}
+	if kept {
+		plugin.Group, plugin.AppendKey = placement.GroupStatics, func(dst []byte, pod *v1.Pod) []byte { return append(dst, pod.Labels["app"]...) }
+	}
+	p.Filters = append(slices.Clone(p.Filters), plugin)
+	return p
+}
+
 // The plans for mixed clusters, in short: the vectors of the tiers, the steps, and a hash of the whole plan.
 func TestEveryKind(t *testing.T) {
 	var out strings.Builder
@@ -97,7 +115,10 @@ func TestEveryKind(t *testing.T) {
 		if b.OneIn(4) {
 			in.Movable = func(p *v1.Pod) bool { return p.Name[len(p.Name)-1]%3 != 0 }
 		}
-		asked := 0
+		asked, looks := 0, 0
+		if seed%2 == 0 {
+			in.Profile = counted(&looks, seed%4 == 0)
+		}
 		o := packing.Options{Seed: seed, Steps: 100 + 100*b.Below(5), Stop: func() bool { asked++; return asked > 4 }}
 		p, err := packing.Pack(in, o)
 		require.NoError(t, err)
@@ -112,7 +133,7 @@ func TestEveryKind(t *testing.T) {
 		if !p.Optimal {
 			open++
 		}
-		fmt.Fprintf(&out, "%d: %d steps, placed %v, bound %v, %d actions, asked %d times, %08x\n", seed, p.Steps, vector(p.Tiers, placed), vector(p.Tiers, bound), len(p.Actions), asked, h.Sum32())
+		fmt.Fprintf(&out, "%d: %d steps, placed %v, bound %v, %d actions, asked %d times, filters %d times, %08x\n", seed, p.Steps, vector(p.Tiers, placed), vector(p.Tiers, bound), len(p.Actions), asked, looks, h.Sum32())
 	}
 	require.Greater(t, min(changed, open), 80)
 	testkit.Golden(t, "testdata/every_kind.txt", out.String())
