@@ -41,7 +41,7 @@ func (n *node) bound(k int, v *Values) Values {
 		out[c] += max(forced[c], n.smallest(c, k, more))
 	}
 	n.boundPriority(&out, k, last)
-	if n.s.byNumber > 0 && more > 0 && Compare(out, n.s.best, n.s.order[:n.s.byNumber]) == 0 {
+	if n.s.byNumber > 0 && Compare(out, n.s.best, n.s.order[:n.s.byNumber]) == 0 {
 		// Sets of more groups are worse. Of sets of so many groups the start is bounded better.
 		n.boundPriority(&out, k, min(last, n.latest(k, more)))
 	}
@@ -53,9 +53,6 @@ func (n *node) latest(k, groups int) int {
 	last := len(n.groups)
 	for c, lack := range n.lacks {
 		lack -= n.free[c]
-		if lack <= 0 {
-			continue
-		}
 		top, sum := n.s.top[:0], int64(0) // the largest amounts of the groups from a position on, the smallest of them first
 		m := len(n.groups)
 		for sum < lack && m > k {
@@ -63,10 +60,7 @@ func (n *node) latest(k, groups int) int {
 				continue
 			}
 			free := n.groups[m].free[c]
-			if len(top) == groups {
-				if free <= top[0] {
-					continue
-				}
+			if len(top) == groups { // if free is less than the smallest, the next that is larger replaces it again
 				sum -= top[0]
 				top = append(top[:0], top[1:]...)
 			}

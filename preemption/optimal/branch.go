@@ -49,7 +49,7 @@ func (n *node) search() bool {
 	if n.branch(0, noVictims) {
 		return true
 	}
-	if !first && n.fits(func(k int) bool { return k != n.pinned }) {
+	if n.fits(func(k int) bool { return k != n.pinned }) {
 		n.greedy()
 	}
 	return false
@@ -187,7 +187,7 @@ func (n *node) reprieve(breaks, out []bool, back func(k int) bool) {
 // draw takes the pods of a group from the budgets and returns how many of them break a budget.
 func (n *node) draw(k int) (breaks int64) {
 	for m, q := range n.groups[k].pods {
-		if list := n.groups[k].matches[m]; len(list) > 0 && n.p.Ledger.Take(list, q.Pod.Name) {
+		if n.p.Ledger.Take(n.groups[k].matches[m], q.Pod.Name) {
 			breaks++
 		}
 	}

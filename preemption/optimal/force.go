@@ -47,7 +47,7 @@ func (n *node) unforce() {
 
 // across reports whether pods of other nodes may leave.
 func (n *node) across() bool {
-	return slices.ContainsFunc(n.groups, func(g group) bool { return g.values[Foreign] > 0 || g.barred && g.pods[0].Slot != n.p.Slot })
+	return slices.ContainsFunc(n.groups, func(g group) bool { return g.values[Foreign] > 0 || g.pods[0].Slot != n.p.Slot })
 }
 
 // sumForced adds up the groups that must leave, from each position on.

@@ -91,6 +91,27 @@ func TestPlaceGang(t *testing.T) {
 	})
 }
 
+// g1 goes to n1, where g2 has no room beside it. Without pods of lower priority both go to n2. The victims are those of n2, also when no
+// step is left to ask about the pod of n1. PreemptLowerPriority is the default policy.
+func TestGangOnOneNode(t *testing.T) {
+	lower := v1.PreemptLowerPriority
+	g1 := testkit.Pod("g1").Labels("app=gang").Priority(100).Request("cpu=2").Obj()
+	g2 := testkit.Pod("g2").Labels("app=gang").Priority(100).Request("cpu=6").RequireWith(hostKey, "app=gang").Obj()
+	g1.Spec.PreemptionPolicy, g2.Spec.PreemptionPolicy = &lower, &lower
+	s := situation{nodes: []*v1.Node{node("n1", "4"), node("n2", "8")}, pods: []*v1.Pod{running("a", 1, "8", "n2").Obj(), running("b", 1, "1", "n1").Obj()}}
+	stopped := false
+	for _, c := range []struct {
+		o       optimal.Options
+		minimal bool
+	}{{optimal.Options{}, true}, {optimal.Options{Steps: 2}, false}, {optimal.Options{Steps: 3}, false}, {optimal.Options{Steps: 4}, true}, {optimal.Options{Stop: func() bool { stopped = true; return true }}, false}} {
+		p, err := optimal.PlaceGang(s.gang(t, g1, g2), c.o)
+		require.NoError(t, err)
+		require.Equal(t, "n2 n2: a", shownGang(p))
+		require.Equal(t, c.minimal, p.Minimal, "%d steps", c.o.Steps)
+	}
+	require.True(t, stopped)
+}
+
 // A gang that is placed fits without its victims, and no victim can stay. A gang that is not placed does not fit without any pod of lower
 // priority.
 func TestGangLaws(t *testing.T) {

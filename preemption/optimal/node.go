@@ -63,7 +63,7 @@ type group struct {
 // load reads what the first bound of a node needs. It keeps the memory of the node before. O(pods of the node x resources).
 func (n *node) load(s *Search, p *preemption.Problem) {
 	n.s, n.p, n.pinned, n.answer, n.clauses, n.needsOne, n.blind = s, p, -1, nil, nil, false, 0
-	n.forcedFrom, n.forcedBreaks = n.forcedFrom[:0], 0
+	n.forcedFrom = n.forcedFrom[:0]
 	n.quorums.forget()
 	n.tight()
 	n.groups = slices.Grow(n.groups[:0], len(p.Groups))[:len(p.Groups)]
@@ -370,10 +370,8 @@ func (n *node) tight() {
 // roomOf returns the most that the pods of the node may ask for of a column: less than amount, which is too much. A filter that
 // subtracts the request of the preemptor from what the node offers gives each node the same difference.
 func (n *node) roomOf(column int, amount, offered int64, tooMuch func(int64) bool) int64 {
-	if need, ok := n.s.needs[column]; ok {
-		if room := offered - need; room >= 0 && room < amount && !tooMuch(room) && tooMuch(room+1) {
-			return room
-		}
+	if room := offered - n.s.needs[column]; !tooMuch(room) && tooMuch(room+1) {
+		return room
 	}
 	room := int64(sort.Search(int(amount), func(m int) bool { return tooMuch(int64(m) + 1) }))
 	n.s.needs[column] = offered - room

@@ -79,14 +79,10 @@ func (x *rows) forget() {
 
 // of returns the row of the slot of a problem, and false if the cluster does not know the requests of a pod.
 func (x *rows) of(p *preemption.Problem) (*row, bool) {
-	i := p.Slot
-	if x.log == nil {
-		i = 0 // nobody asks for a row twice
-	}
-	for len(x.list) <= i {
+	for len(x.list) <= p.Slot {
 		x.list = append(x.list, row{})
 	}
-	r := &x.list[i]
+	r := &x.list[p.Slot]
 	if !r.known || x.log == nil {
 		r.read(p)
 	}

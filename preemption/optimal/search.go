@@ -171,7 +171,6 @@ func (r *searcher) Begin() {
 // no better than the best victims so far.
 func (r *searcher) Exclude(p *preemption.Problem) bool {
 	s := (*Search)(r)
-	s.now = p.Now
 	if s.best == noBound || !s.barred(p) && !s.full(p) {
 		return false
 	}
