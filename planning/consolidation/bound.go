@@ -234,7 +234,7 @@ func (b *bounder) restricted() int64 {
 		}
 	}
 	for i := range b.nodes {
-		if n := &b.nodes[i]; n.object != nil && n.held != "" && !taken[i] {
+		if n := &b.nodes[i]; n.held != "" && !taken[i] {
 			sum += n.price
 		}
 	}
@@ -249,7 +249,7 @@ func (b *bounder) allowed(pod *v1.Pod) []bool {
 	tainted, cordon := tolerations.On(b.base), tolerations.OnCordon(b.base)
 	for i := range may {
 		n := b.nodes[i].object
-		may[i] = n != nil && b.nodes[i].kind != nil || n != nil && (b.real.Filter("TaintToleration") == nil || tainted.Check(i) == 0) &&
+		may[i] = b.nodes[i].kind != nil || n != nil && (b.real.Filter("TaintToleration") == nil || tainted.Check(i) == 0) &&
 			(b.real.Filter("NodeUnschedulable") == nil || cordon.Check(i) == 0) &&
 			(b.real.Filter("NodeAffinity") == nil || selector.Matches(n))
 	}

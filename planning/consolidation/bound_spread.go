@@ -197,7 +197,7 @@ func (b *bounder) coverZone(zone []int, set uint, demand resources.Vector, all b
 	cheapest := int64(math.MaxInt64)
 	for i := range b.nodes {
 		n := &b.nodes[i]
-		if n.object != nil && (zone[i] >= 0 && set>>zone[i]&1 == 1 || zone[i] < 0 && all) {
+		if zone[i] >= 0 && set>>zone[i]&1 == 1 || zone[i] < 0 && all {
 			may[i], offers[i] = true, b.offers[i]
 			cheapest = min(cheapest, n.price)
 		}

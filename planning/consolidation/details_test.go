@@ -227,15 +227,17 @@ func TestCordoned(t *testing.T) {
 	}
 }
 
-// Pods go where they fill what is scarce: n1 and n2 differ in the devices that are in use alone.
+// Pods go where nodes are fuller: n1 and n2 differ in one resource alone.
 func TestPacksEveryResource(t *testing.T) {
-	w := five("cpu=8,memory=8Gi,example.com/gpu=4")
-	w.objects.Nodes = w.objects.Nodes[:3]
-	w.app("train", "cpu=1,memory=1Gi,example.com/gpu=1", "n1", nil)
-	w.app("fuller", "cpu=1,memory=1Gi,example.com/gpu=3", "n2", nil)
-	w.app("moves", "cpu=1,memory=1Gi,example.com/gpu=1", "n3", nil)
-	w.in.HoldNode = func(n *v1.Node) string { return map[bool]string{true: "held"}[n.Name != "n3"] }
-	require.Equal(t, []string{"0 moves-0 n3 n2", "remove n3 after 0"}, lines(w.plan(t, Options{})))
+	for _, more := range []string{"cpu=3,memory=1Gi,example.com/gpu=1", "cpu=1,memory=3Gi,example.com/gpu=1", "cpu=1,memory=1Gi,example.com/gpu=3"} {
+		w := five("cpu=8,memory=8Gi,example.com/gpu=8")
+		w.objects.Nodes = w.objects.Nodes[:3]
+		w.app("some", "cpu=1,memory=1Gi,example.com/gpu=1", "n1", nil)
+		w.app("more", more, "n2", nil)
+		w.app("moves", "cpu=1,memory=1Gi,example.com/gpu=1", "n3", nil)
+		w.in.HoldNode = func(n *v1.Node) string { return map[bool]string{true: "held"}[n.Name != "n3"] }
+		require.Equal(t, []string{"0 moves-0 n3 n2", "remove n3 after 0"}, lines(w.plan(t, Options{})), more)
+	}
 }
 
 // The filters of one search do not keep what they read of another snapshot.

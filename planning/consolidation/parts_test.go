@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/resources"
 )
 
 // The smallest of some domains has as few pods as the others can take with maxSkew; with fewer domains than minDomains it may be empty.
@@ -50,6 +51,73 @@ func TestSpreadBoundOfHeldNodes(t *testing.T) {
 		x.read()
 		require.Equal(t, want, x.spreads(), "with a zone: %t", zoned)
 	}
+}
+
+// What nodes of some domains cost that offer a demand. n5 has no domain and counts for the demand of the cluster alone.
+func TestCoverZone(t *testing.T) {
+	w := five("cpu=4")
+	prices := map[string]int64{"n1": 5, "n2": 3, "n3": 4, "n4": 6, "n5": 2}
+	w.in.Price = func(n *v1.Node) int64 { return prices[n.Name] }
+	p := w.planner(t)
+	x := &bounder{Planner: p, schema: p.base.Schema().Len()}
+	x.read()
+	zone := make([]int, len(p.nodes))
+	for name, z := range map[string]int{"n1": 0, "n2": 0, "n3": 1, "n4": 1, "n5": -1} {
+		zone[p.base.Slot(name)] = z
+	}
+	for _, c := range []struct {
+		set    uint
+		demand int64
+		all    bool
+		want   int64
+	}{
+		{1, 0, false, 3}, {1, 0, true, 0}, {1, 4000, false, 3}, {1, 6000, false, 8}, {1, 6000, true, 5}, {2, 0, false, 4}, {2, 4001, false, 10}, {2, 4000, true, 2},
+		{3, 12000, false, 12}, {3, 12000, true, 9}, {0, 1000, true, 2},
+	} {
+		demand := make(resources.Vector, x.schema)
+		demand[0] = c.demand
+		require.Equal(t, c.want, x.coverZone(zone, c.set, demand, c.all), "%+v", c)
+	}
+}
+
+// A node whose agent another pod needs is not removed, and nothing has changed then.
+func TestDropKeepsRules(t *testing.T) {
+	w := five("cpu=4")
+	w.pod("DaemonSet", "agent", "agent-0", "n1", template("agent", "cpu=1", nil))
+	w.app("web", "cpu=1", "n2", beside("agent", v1.LabelTopologyZone))
+	p := w.planner(t)
+	for node, want := range map[string]bool{"n1": false, "n3": true} {
+		r, err := p.newRun(choice{nodes: []int{p.base.Slot(node)}})
+		require.NoError(t, err)
+		ok, err := r.drop(r.choice.nodes)
+		require.NoError(t, err)
+		require.Equal(t, want, ok)
+		require.Equal(t, want, r.snapshot.Slot(node) < 0)
+		require.NotNil(t, r.snapshot.Pod("default", "agent-0"))
+	}
+}
+
+// Of the equal pods that wait with places that a pod may take at most four are tried, each place once.
+func TestPlacesOfEqualPods(t *testing.T) {
+	w := &world{}
+	for k := range 9 {
+		w.node(fmt.Sprint("n", k), "a", "cpu=16")
+	}
+	w.app("web", "cpu=1", "n0 n0 n0 n0 n0 n0 n0 n0", nil)
+	p := w.planner(t)
+	target := map[int32]int32{}
+	for id := range int32(8) {
+		target[id] = int32(p.base.Slot(fmt.Sprint("n", 1+max(1, id))))
+	}
+	r, err := p.newRun(choice{nodes: []int{p.base.Slot("n0")}, target: target})
+	require.NoError(t, err)
+	places, err := r.places(0, Surge)
+	require.NoError(t, err)
+	require.Equal(t, []int32{2, 3, 4, 5}, places, "the second pod has the place of the first")
+	r.equal[r.loads[0].shape] = []int32{0}
+	places, err = r.places(0, Surge)
+	require.NoError(t, err)
+	require.Empty(t, places)
 }
 
 // The nodes for a pod come in the order of their scores, and every node that the filters allow is among them.

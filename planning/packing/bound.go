@@ -56,14 +56,11 @@ func (w weigh) of(amounts []int64) int64 {
 func (m *model) mixes() (out [][]int64) {
 	add := func(a, b int, x, y int64) {
 		mix := make([]int64, m.columns)
-		mix[a] = x
-		if y > 0 {
-			mix[b] = y
-		}
+		mix[a], mix[b] = x, y
 		out = append(out, mix)
 	}
 	for a := range m.columns {
-		add(a, a, 1, 0)
+		add(a, a, 1, 1)
 		for b := range a {
 			add(a, b, 1, 1)
 			add(a, b, 1, 2)
