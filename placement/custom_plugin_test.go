@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -295,4 +297,109 @@ func TestPluginThatOnlyNarrows(t *testing.T) {
 		d := p.Decide(testkit.Pod(fmt.Sprintf("p%d", n)).Labels("tenant=pinned").Request("cpu=100m").Obj(), Options{})
 		require.Equal(t, "n1", d.Node, "decision %d", n)
 	}
+}
+
+// A score plugin that returns an error fails the attempt, also when it returns a scorer as well.
+func TestScorerBesideAnError(t *testing.T) {
+	for _, group := range []Group{GroupNever, GroupStatics} {
+		plugin := &Plugin{Name: "Both", Group: group, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst },
+			Score: func(_ *v1.Pod, c Cluster) (Scorer, error) { return tenantSpeed{c}, errors.New("both") }}
+		profile := DefaultProfile()
+		profile.Scores = append(profile.Scores, Weighted{plugin, 1})
+		s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
+		require.NoError(t, err)
+		p, err := New(s, profile)
+		require.NoError(t, err)
+		for range 3 {
+			f := p.Decide(testkit.Pod("p").Obj(), Options{}).Failure
+			require.NotNil(t, f)
+			require.EqualError(t, f.Err, `running PreScore plugin "Both": both`)
+		}
+	}
+}
+
+// The normalised score of a node depends on the smallest and the largest raw score of the feasible nodes that the plugin does not
+// ignore. It is the same whether the plan keeps work or not.
+func TestScoresBetweenTheEnds(t *testing.T) {
+	type test struct {
+		name, why  string
+		speeds     string // of n0, n1 and so on; "-" rejects the pod, and "~" is ignored
+		normalised []int64
+	}
+	testkit.Run(t, []test{
+		{"above zero", "the smallest is not 0", "10 30 20 40", []int64{0, 66, 33, 100}},
+		{"below zero", "the largest is not 0", "-40 -10 -20", []int64{0, 100, 66}},
+		{"around zero", "neither end is 0", "-10 0 30", []int64{0, 25, 100}},
+		{"the smallest comes last", "the order of the nodes does not matter", "40 30 20", []int64{100, 50, 0}},
+		{"the largest in the middle", "the order of the nodes does not matter", "1 3 2", []int64{0, 100, 50}},
+		{"alike", "there is nothing between the ends", "7 7", []int64{0, 0}},
+		{"rejected ends", "nodes that reject the pod have no part", "1- 10 20 15 99-", []int64{0, 100, 50}},
+		{"ignored ends", "ignored nodes have no part and no score", "1~ 10 20 15 99~", []int64{0, 0, 100, 50, 0}},
+	}, func(t *testing.T, c test) {
+		var o cluster.Objects
+		var feasible []string
+		for k, speed := range strings.Fields(c.speeds) {
+			name := fmt.Sprint("n", k)
+			n := testkit.Node(name).Capacity("cpu=4").Label("speed", strings.TrimRight(speed, "-~"))
+			if strings.HasSuffix(speed, "-") {
+				n = n.Label("tenant", "blue")
+			} else {
+				feasible = append(feasible, name)
+			}
+			if strings.HasSuffix(speed, "~") {
+				n = n.Label("ignored", "yes")
+			}
+			o.Nodes = append(o.Nodes, n.Obj())
+		}
+		s, err := cluster.New(o)
+		require.NoError(t, err)
+		for _, plugin := range []*Plugin{tenant(), plainTenant()} {
+			score := plugin.Score
+			plugin.Score = func(pod *v1.Pod, c Cluster) (Scorer, error) {
+				x, err := score(pod, c)
+				if x != nil {
+					x = choosySpeed{x.(tenantSpeed)}
+				}
+				return x, err
+			}
+			profile := Profile{Filters: []*Plugin{plugin}, Scores: []Weighted{{plugin, 5}}, Sampling: AllNodes()}
+			p, err := New(s, profile)
+			require.NoError(t, err)
+			pod := testkit.Pod("p").Labels("tenant=red").Obj()
+			table, err := p.Table(pod)
+			require.NoError(t, err)
+			var got []int64
+			totals := map[string]int64{}
+			for _, n := range table {
+				if !n.Feasible() {
+					require.Empty(t, n.Scores)
+					continue
+				}
+				x := n.Scores[0]
+				require.Equal(t, NodeScore{"Tenant", x.Raw, x.Normalized, 5, 5 * x.Normalized}, x)
+				require.Equal(t, s.Node(s.Slot(n.Node)).Labels["speed"], fmt.Sprint(x.Raw))
+				got, totals[n.Node] = append(got, x.Normalized), n.Total
+			}
+			require.Equal(t, c.normalised, got)
+			best := slices.Index(got, slices.Max(got))
+			for range 3 {
+				d := p.Decide(pod, Options{})
+				require.Equal(t, feasible[best], d.Node)
+				require.Equal(t, 5*got[best], d.Total)
+				require.Equal(t, totals[d.Node], d.Total)
+			}
+		}
+	})
+}
+
+// choosySpeed ignores nodes with the label ignored.
+type choosySpeed struct{ tenantSpeed }
+
+func (s choosySpeed) Ignored(i int) bool { return s.c.Node(i).Labels["ignored"] != "" }
+func (s choosySpeed) AppendSignature(dst []int32, i int) []int32 {
+	dst = s.tenantSpeed.AppendSignature(dst, i)
+	if s.Ignored(i) {
+		return append(dst, 1)
+	}
+	return append(dst, 0)
 }

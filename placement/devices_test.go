@@ -324,6 +324,59 @@ func TestClaimsFromTemplates(t *testing.T) {
 	require.Empty(t, claimsOf(s))
 }
 
+// An entry that needs no claim, as its status says, needs none in a copy of the pod either.
+func TestHowManyWithAnEntryThatNeedsNoClaim(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: threeZones(), DeviceClasses: []*resourcev1.DeviceClass{gpuClass("")}})
+	require.NoError(t, err)
+	p, err := NewPlacer(s, PluginArgs{Devices: tracker.Options{Templates: true}}.Profile())
+	require.NoError(t, err)
+	entry, gone := "gpu", "gone"
+	pod := testkit.Pod("web").Request("cpu=3").Obj()
+	pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: entry, ResourceClaimTemplateName: &gone}}
+	room, err := p.HowMany(pod, func(placed int) bool { return placed < 10 })
+	require.NoError(t, err)
+	require.Empty(t, room.Nodes, "the template is not there")
+	pod.Status.ResourceClaimStatuses = []v1.PodResourceClaimStatus{{Name: "other"}, {Name: entry}}
+	room, err = p.HowMany(pod, func(placed int) bool { return placed < 10 })
+	require.NoError(t, err)
+	require.Len(t, room.Nodes, 5)
+}
+
+// Attempts of pods with claims answer for their own pods, whatever is prepared in between.
+func TestScoresOfEarlierAttempts(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{
+		Nodes: threeZones(), DeviceClasses: []*resourcev1.DeviceClass{gpuClass("")},
+		ResourceSlices: []*resourcev1.ResourceSlice{gpuSlice("a1", 2), gpuSlice("a2", 4)}, ResourceClaims: []*resourcev1.ResourceClaim{gpuClaim("one", 1), gpuClaim("four", 4)},
+	})
+	require.NoError(t, err)
+	profile := DefaultProfile()
+	dra := profile.Filter("DynamicResources")
+	profile.Scores = []Weighted{{dra, 1}}
+	p, err := New(s, profile)
+	require.NoError(t, err)
+	pod := func(claim string) *v1.Pod {
+		pod := testkit.Pod(claim).Obj()
+		pod.Spec.ResourceClaims = claiming(testkit.Pod(claim).Obj(), claim).Spec.ResourceClaims
+		return pod
+	}
+	slots := []int{s.Slot("a1"), s.Slot("a2")}
+	one, plain := p.Prepare(pod("one")), p.Prepare(testkit.Pod("plain").Obj())
+	columns, _, err := one.Scores(slots)
+	require.NoError(t, err)
+	require.Len(t, columns, 1)
+	columns, _, err = plain.Scores(slots)
+	require.NoError(t, err)
+	require.Empty(t, columns, "a pod without claims")
+	first, second := p.Prepare(pod("one")), p.Prepare(pod("four"))
+	require.Equal(t, []string{"one: a1/gpu-0"}, given(first.devices(slots[0])))
+	columns, _, err = first.Scores(slots)
+	require.NoError(t, err)
+	require.Len(t, columns, 1)
+	columns, _, err = second.Scores(slots[1:])
+	require.NoError(t, err)
+	require.Len(t, columns, 1)
+}
+
 // Rules U8.3 and U8.6: preemption frees the cpu of victims and none of their devices, as in v1.36.
 func TestPreemptionFreesNoDevices(t *testing.T) {
 	type test struct {
@@ -529,6 +582,9 @@ func TestDeviceHints(t *testing.T) {
 		{"the pod changed", pod, pod, pod, true},
 		{"the pod changed and waits on", waits, waits, waits, false},
 		{"another pod changed", pod, other, other, false},
+		{"the pod's claim was made", waits, waits, pod, true},
+		{"the pod's claim went", waits, pod, waits, false},
+		{"the pod came", pod, nil, pod, true},
 		{"a pod went", pod, other, nil, false},
 		{"a node", pod, nil, s.Node(0), true},
 		{"a slice", pod, gpuSlice("a2", 1), nil, true},

@@ -41,4 +41,12 @@ func TestManyRequests(t *testing.T) {
 		require.False(t, d.Placed())
 		require.Equal(t, "0/4 nodes are available: 1 Insufficient example.com/r13, 1 Too many pods, 2 Insufficient example.com/r14.", d.Failure.Text())
 	}
+	table, err := placer.Table(testkit.Pod("asked").Request(list("2")[:len(list("2"))-len(",pods=")]).Obj())
+	require.NoError(t, err)
+	var reasons [][]string
+	for _, n := range table[:3] {
+		require.Len(t, n.Rejections, 1)
+		reasons = append(reasons, n.Rejections[0].Reasons)
+	}
+	require.Equal(t, [][]string{{"Insufficient example.com/r13"}, {"Insufficient example.com/r14"}, {"Insufficient example.com/r14"}}, reasons)
 }

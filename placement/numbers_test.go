@@ -1,10 +1,13 @@
 package placement
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
@@ -35,6 +38,9 @@ func TestNumbersInWords(t *testing.T) {
 		{"anti-affinity of running pods", "only of those that do not bear the pod", []*v1.Pod{web("a").On("n1").Obj(), web("b").RequireApart(v1.LabelTopologyZone, "app=new").On("n1").Obj()},
 			incoming().Obj(), []string{"topology.kubernetes.io/zone=a: the anti-affinity of default/b rejects the pod"}},
 		{"affinity", "nobody to go with", nil, incoming().RequireWith(v1.LabelTopologyZone, "app=web").Obj(), []string{"topology.kubernetes.io/zone=a: no pod there matches the pod's affinity"}},
+		{"affinity and anti-affinity by one key", "each term has its own pods", []*v1.Pod{web("a").On("n1").Obj(), testkit.Pod("b").Labels("app=db").On("n1").Obj()},
+			incoming().RequireWith(v1.LabelTopologyZone, "app=db").RequireApart(v1.LabelTopologyZone, "app=web").Obj(), []string{"topology.kubernetes.io/zone=a: the pod's anti-affinity rejects default/a"}},
+		{"no such domain", "the node lacks the key", nil, incoming().RequireWith("rack", "app=web").Obj(), []string{"the node has no label rack, which the pod's affinity needs"}},
 		{"host port", "the pod that holds the port", []*v1.Pod{web("a").HostPort("", v1.ProtocolTCP, 80).On("n1").Obj()}, incoming().HostPort("", v1.ProtocolTCP, 80).Obj(), []string{"port 80: held by default/a"}},
 	}, func(t *testing.T, c test) {
 		nodes := []*v1.Node{testkit.Node("n1").Zone("a").Capacity("cpu=4,memory=32749125632,pods=5").Obj(), testkit.Node("n2").Zone("b").Capacity("cpu=4,memory=8Gi,pods=5").Obj()}
@@ -77,4 +83,25 @@ func TestTaintsInWords(t *testing.T) {
 	require.Len(t, r[0].Numbers, 1)
 	require.Contains(t, r[0].Numbers[0], "b:NoExecute")
 	require.Len(t, p.Rejections(testkit.Pod("p").Obj(), s.Slot("n"))[0].Numbers, 3)
+}
+
+// A limit of volumes comes with the volumes that are attached and those that the pod brings.
+func TestVolumeLimitsInWords(t *testing.T) {
+	const driver = "csi.example.com"
+	o := cluster.Objects{Nodes: []*v1.Node{testkit.Node("n1").Obj()}, StorageClasses: []*storagev1.StorageClass{storageClass("fast", driver)}}
+	for k := range 8 {
+		c := waiting(fmt.Sprint("c", k), "fast", "1Gi")
+		pv := disk(fmt.Sprint("v", k), "fast", "a", "1Gi")
+		pv.Spec.NodeAffinity = nil
+		bind(c, pv, driver)
+		o.Claims, o.PersistentVolumes = append(o.Claims, c), append(o.PersistentVolumes, pv)
+	}
+	o.CSINodes = []*storagev1.CSINode{{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: storagev1.CSINodeSpec{
+		Drivers: []storagev1.CSINodeDriver{{Name: driver, Allocatable: &storagev1.VolumeNodeResources{Count: new(int32(7))}}}}}}
+	o.Pods = []*v1.Pod{mounting(testkit.Pod("there").On("n1").Obj(), "c0", "c1", "c2", "c3", "c4")}
+	p, _ := planOf(t, o)
+	r := p.Rejections(mounting(testkit.Pod("p").Obj(), "c5", "c6", "c7"), 0)
+	require.Len(t, r, 1)
+	require.Equal(t, []string{driver + ": 5 attached and 3 more, 7 allowed"}, r[0].Numbers)
+	require.Nil(t, p.Rejections(mounting(testkit.Pod("p").Obj(), "c5", "c6"), 0))
 }

@@ -1,6 +1,9 @@
 package placement
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -73,4 +76,31 @@ func TestTableFollowsNodes(t *testing.T) {
 	require.NoError(t, s.Unset(s.Node(s.Slot("aa"))))
 	require.NoError(t, s.Set(testkit.Node("bb").Obj()))
 	require.Equal(t, []string{"a1", "a2", "b1", "b2", "bb", "c1"}, names())
+}
+
+// The plugins of a profile decide the same when plans share nothing between them.
+func TestPluginsThatShareNothing(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 61))
+		shared, s := volumeWorld(t, r)
+		profile := DefaultProfile()
+		alone := func(p *Plugin) *Plugin {
+			c := *p
+			c.Over = nil
+			return &c
+		}
+		profile.Filters, profile.Scores = slices.Clone(profile.Filters), slices.Clone(profile.Scores)
+		for k, p := range profile.Filters {
+			profile.Filters[k] = alone(p)
+		}
+		for k, w := range profile.Scores {
+			profile.Scores[k].Plugin = alone(w.Plugin)
+		}
+		for k := range 4 {
+			p, err := New(s, profile)
+			require.NoError(t, err)
+			pod := volumePod(r, fmt.Sprint("p", k))
+			require.Equal(t, text(shared.Decide(pod, Options{})), text(p.Decide(pod, Options{})), "seed %d pod %d", seed, k)
+		}
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -170,4 +171,43 @@ func TestPreemptWithoutALog(t *testing.T) {
 	require.Equal(t, 1, c.prepared)
 	require.Equal(t, "n1", p.Preempt(pod, failed, Options{}, PreemptOptions{}).Node)
 	require.Equal(t, 2, c.prepared)
+}
+
+// Options.Rejected has an effect on slots of the cluster that no filter rejected. What other questions find stays.
+func TestPreemptWithRejectedSlots(t *testing.T) {
+	var o cluster.Objects
+	for i := range 3 {
+		n := fmt.Sprintf("n%d", i)
+		o.Nodes = append(o.Nodes, testkit.Node(n).Capacity("cpu=2").Obj())
+		o.Pods = append(o.Pods, testkit.Pod("low-"+n).Request("cpu=1").On(n).Obj())
+	}
+	o.Nodes[2].Spec.Unschedulable = true
+	s, err := cluster.New(o)
+	require.NoError(t, err)
+	p, err := New(s, DefaultProfile())
+	require.NoError(t, err)
+	pod := testkit.Pod("web").Priority(10).Request("cpu=1").Obj()
+	for _, c := range []struct {
+		rejected map[int]preemption.Rejection
+		want     string
+	}{
+		{map[int]preemption.Rejection{0: preemption.Resolvable}, `expected at least one victim pod on node "n0"`},
+		{map[int]preemption.Rejection{0: preemption.Unresolvable, 1: preemption.Resolvable}, `expected at least one victim pod on node "n1"`},
+		{map[int]preemption.Rejection{0: preemption.Unresolvable, 1: preemption.Unresolvable, 2: preemption.Resolvable}, "0/3 nodes are available: 3 Preemption is not helpful for scheduling."},
+		{map[int]preemption.Rejection{-1: preemption.Resolvable, 3: preemption.Resolvable, 0: preemption.Resolvable}, `expected at least one victim pod on node "n0"`},
+	} {
+		for range 2 {
+			p.preempter = nil
+			r := p.Preempt(pod, nil, Options{}, PreemptOptions{Rejected: c.rejected})
+			require.Empty(t, r.Node)
+			require.Equal(t, c.want, r.Message, "%v", c.rejected)
+		}
+	}
+	full := testkit.Pod("full").Priority(10).Request("cpu=2").Obj()
+	for _, first := range []string{"n0", "n1"} {
+		d := p.Decide(full, Options{})
+		rejected := map[int]preemption.Rejection{0: preemption.Unresolvable}
+		require.Equal(t, "n0", p.Preempt(full, d.Failure, Options{}, PreemptOptions{Rejected: rejected}).Node, "a filter rejected both: no effect, "+first)
+		require.Equal(t, "n0", p.Preempt(full, d.Failure, Options{}, PreemptOptions{}).Node)
+	}
 }

@@ -24,7 +24,7 @@ func TestKeptPreemptors(t *testing.T) {
 	}
 	kept, found := 0, 0
 	for seed := range seeds {
-		k, f := playPreemptors(t, rand.New(rand.NewPCG(uint64(seed), 4)), fmt.Sprint("seed ", seed), 60)
+		k, f := playPreemptors(t, &world{r: rand.New(rand.NewPCG(uint64(seed), 4))}, fmt.Sprint("seed ", seed), 60)
 		kept, found = kept+k, found+f
 	}
 	require.Greater(t, kept, seeds*2, "questions that found something kept")
@@ -34,18 +34,17 @@ func TestKeptPreemptors(t *testing.T) {
 func FuzzKeptPreemptors(f *testing.F) {
 	f.Add(testkit.RandomBytes(1, 2000), uint8(40))
 	f.Fuzz(func(t *testing.T, data []byte, steps uint8) {
-		playPreemptors(t, rand.New(testkit.NewBytes(data)), "fuzz", int(steps%12))
+		playPreemptors(t, &world{r: rand.New(testkit.NewBytes(data))}, "fuzz", int(steps%12))
 	})
 }
 
 // playPreemptors changes a cluster at random and asks a plan and a new plan for victims. It returns how often something was kept
 // from an earlier question, and how often there were victims then.
-func playPreemptors(t *testing.T, r *rand.Rand, name string, steps int) (kept, found int) {
-	w := &world{r: r}
+func playPreemptors(t *testing.T, w *world, name string, steps int) (kept, found int) {
+	r := w.r
 	nodes := 3 + r.IntN(5)
 	s := w.snapshot(t, nodes, 0)
-	plan, err := New(s, benchProfile())
-	require.NoError(t, err)
+	plan := w.plan(t, s, benchProfile())
 	var running []*v1.Pod
 	run := func() {
 		p := w.pod(r.IntN(30))
@@ -105,6 +104,9 @@ func playPreemptors(t *testing.T, r *rand.Rand, name string, steps int) (kept, f
 			o := PreemptOptions{Budgets: budgets, Now: time.Unix(int64(1000+r.IntN(10)), 0), Options: preemption.Options{Offset: r.IntN(9)}}
 			if w.chance(2) {
 				o.Candidates = preemption.CandidateArgs{MinPercentage: new(int32), MinAbsolute: &one}
+			}
+			if w.chance(4) {
+				o.CrossNode = &preemption.CrossNode{Max: 2}
 			}
 			before := plan.keeps(p)
 			got := plan.Preempt(p, d.Failure, Options{}, o)

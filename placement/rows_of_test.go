@@ -146,3 +146,20 @@ type ownedRows struct {
 	Cluster
 	ownedView
 }
+
+// A View lists the namespaces of its pods by name, each once, until the caller has enough.
+func TestNamespacesOfRows(t *testing.T) {
+	v := &growing{nodes: []*v1.Node{testkit.Node("n").Obj()}}
+	for _, name := range []string{"b/1", "a/1", "c/1", "a/2"} {
+		v.pods = map[int][]*v1.Pod{0: append(v.pods[0], testkit.Pod(name).Obj())}
+	}
+	for most := 1; most <= 4; most++ {
+		var names []string
+		for name := range Rows(v).Namespaces() {
+			if names = append(names, name); len(names) == most {
+				break
+			}
+		}
+		require.Equal(t, []string{"a", "b", "c"}[:min(most, 3)], names)
+	}
+}

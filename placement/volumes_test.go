@@ -313,3 +313,26 @@ func TestVolumeDecisionsChangeNoObject(t *testing.T) {
 		}, volumes...)
 	}
 }
+
+// A reservation ends when its pod leaves the snapshot, and not when it is Volumes' alone.
+func TestReservationsOfPodsThatLeave(t *testing.T) {
+	p, s := placerOf(t, cluster.Objects{
+		Nodes: threeZones(), StorageClasses: []*storagev1.StorageClass{storageClass("local", "kubernetes.io/no-provisioner")},
+		PersistentVolumes: []*v1.PersistentVolume{disk("disk-b", "local", "b", "100Gi")},
+		Claims:            []*v1.PersistentVolumeClaim{waiting("data-1", "local", "50Gi"), waiting("data-2", "local", "50Gi")},
+	})
+	first, second := mounting(testkit.Pod("db-1").Obj(), "data-1"), mounting(testkit.Pod("db-2").Obj(), "data-2")
+	d1, d2 := p.Decide(first, Options{}), p.Decide(second, Options{})
+	require.NoError(t, p.Assume(first, d1))
+	require.NoError(t, s.Unset(first))
+	require.NoError(t, p.Volumes().Reserve(second, d2.Slot, d2.Volumes), "the volume is free again")
+	require.True(t, p.Volumes().Unreserve(second))
+	require.False(t, p.Volumes().Unreserve(second))
+
+	require.NoError(t, p.Assume(first, d1))
+	require.True(t, p.Volumes().Unreserve(first))
+	require.NoError(t, p.Volumes().Reserve(first, d1.Slot, d1.Volumes))
+	require.NoError(t, s.Unset(first))
+	_, reserved := p.Volumes().Reserved(first)
+	require.True(t, reserved, "a caller's own reservation does not end with the pod")
+}

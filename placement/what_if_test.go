@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/preemption"
@@ -259,4 +261,85 @@ func TestNeedsPods(t *testing.T) {
 	}, func(t *testing.T, c test) {
 		require.Equal(t, c.want, p.Prepare(c.pod.Obj()).whatIf(Options{}).NeedsPods())
 	})
+}
+
+// A plan whose only filter is over rows asks no fork, and judges each node without its pods. So does a plan without such filters.
+func TestWhatIfOfRowsAlone(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n1").Capacity("cpu=2").Obj(), testkit.Node("n2").Capacity("cpu=4").Taint("a:NoSchedule").Obj()}})
+	require.NoError(t, err)
+	all := DefaultProfile()
+	fit, tainted := all.Filter(plugins.NodeResourcesFit), all.Filter(plugins.TaintToleration)
+	cpu := func(milli int64) []int64 { return []int64{milli} }
+	for _, c := range []struct {
+		name    string
+		filters []*Plugin
+		rejects [2]bool // without other pods on n1, n2
+	}{
+		{"rows", []*Plugin{fit}, [2]bool{true, false}}, {"taints before rows", []*Plugin{tainted, fit}, [2]bool{true, false}},
+		{"rows before taints", []*Plugin{fit, tainted}, [2]bool{true, false}}, {"taints", []*Plugin{tainted}, [2]bool{}},
+	} {
+		p, err := New(s, Profile{Filters: c.filters})
+		require.NoError(t, err)
+		x := p.Prepare(testkit.Pod("p").Request("cpu=3").Obj()).whatIf(Options{})
+		for _, order := range [][]int{{0, 1}, {1, 0}} {
+			for _, i := range order {
+				require.Equal(t, c.rejects[i], x.Without(i, cpu(0)).Verdict != 0, "%s: slot %d", c.name, i)
+			}
+		}
+		require.True(t, x.Settles(0, nil), c.name)
+		require.Nil(t, x.settled, c.name)
+	}
+}
+
+// A nominated pod may leave again: the pod must fit beside it and without it.
+func TestCheckWithoutTheNominatedPod(t *testing.T) {
+	p, s := planOf(t, cluster.Objects{Nodes: threeZones()})
+	friend := testkit.Pod("friend").Labels("app=x").Priority(3).Request("cpu=1").Obj()
+	o := Options{Nominated: func(int) []*v1.Pod { return []*v1.Pod{friend} }}
+	for _, c := range []struct {
+		cpu  string
+		want bool
+	}{{"1", false}, {"9", false}} {
+		x := p.Prepare(testkit.Pod("p").Request("cpu="+c.cpu).RequireWith(v1.LabelTopologyZone, "app=x").Obj()).WhatIf(o)
+		require.Equal(t, c.want, x.Check(0).Verdict == 0, "nobody else is there")
+		x.Add(testkit.Pod("there").Labels("app=x").Obj(), 0)
+		require.Equal(t, c.cpu == "1", x.Check(0).Verdict == 0)
+	}
+	require.Zero(t, podsOn(s))
+}
+
+// The texts of a verdict are complete when the verdict has a bit for each reason.
+func TestWhatIfReasons(t *testing.T) {
+	many := ""
+	for k := range 15 {
+		many += fmt.Sprintf("example.com/r%02d=2,", k)
+	}
+	p, _ := planOf(t, cluster.Objects{Nodes: threeZones()})
+	for requests, complete := range map[string]bool{"cpu=9": true, many[:len(many)-1]: false} {
+		x := p.Prepare(testkit.Pod("p").Request(requests).Obj()).WhatIf(Options{})
+		r := x.Check(0)
+		require.NotZero(t, r.Verdict)
+		_, all := x.Reasons(0, r)
+		require.Equal(t, complete, all, requests)
+	}
+}
+
+// Settles asks only about nodes that the plugins name, also when their predicates allow others.
+func TestSettlesWhereThePluginsName(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
+	require.NoError(t, err)
+	only := &Plugin{Name: "Only", Filter: func(*v1.Pod, Cluster) Filtering { return Filtering{Nodes: []string{"b1"}} }}
+	banned := &Plugin{Name: "Banned", Filter: func(pod *v1.Pod, _ Cluster) Filtering {
+		if pod.Labels["banned"] != "" {
+			return Filtering{Code: filter.Unschedulable}
+		}
+		return Filtering{Code: filter.Skip}
+	}}
+	p, err := New(s, Profile{Filters: []*Plugin{only, DefaultProfile().Filter(plugins.NodePorts), banned}})
+	require.NoError(t, err)
+	b := testkit.Pod("p").HostPort("", v1.ProtocolTCP, 80)
+	x := p.Prepare(b.Obj()).whatIf(Options{})
+	require.True(t, x.Settles(s.Slot("b1"), nil))
+	require.False(t, x.Settles(s.Slot("a1"), nil))
+	require.False(t, p.Prepare(b.Labels("banned=yes").Obj()).whatIf(Options{}).Settles(s.Slot("b1"), nil))
 }

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -41,6 +42,21 @@ func (w watched) Requested(i int) resources.Vector {
 func (w watched) NonZero(i int) (cpuMilli, memoryBytes int64) {
 	w.calls["read nonzero"]++
 	return w.Snapshot.NonZero(i)
+}
+
+func (w watched) Pods(i int) iter.Seq[*v1.Pod] {
+	w.calls["read pods"]++
+	return w.Snapshot.Pods(i)
+}
+
+func (w watched) PodKind(pod *v1.Pod) (kind any, terms int32) {
+	w.calls["read pod kind"]++
+	return w.Snapshot.PodKind(pod)
+}
+
+func (w watched) Order() []int32 {
+	w.calls["read order"]++
+	return w.Snapshot.Order()
 }
 
 func (w watched) PodSet(id int32) (rep *v1.Pod, nodes, counts []int32) {
@@ -98,10 +114,23 @@ func TestWork(t *testing.T) {
 	}
 	count("changes", 60, func(w *world, seed int) { play(t, w, fmt.Sprint("seed ", seed), 60) })
 	count("nodes leave", 30, func(w *world, seed int) { leave(t, w, fmt.Sprint("seed ", seed), 12) })
+	count("preemption", 30, func(w *world, seed int) { playPreemptors(t, w, fmt.Sprint("seed ", seed), 60) })
+	count("explanations", 30, func(w *world, _ int) { explain(t, w) })
 	count("boxes", 1, func(w *world, _ int) {
 		profile := DefaultProfile()
 		profile.Sampling = AllNodes()
 		decideByBoxes(t, w, profile)
 	})
 	testkit.Golden(t, "testdata/work.golden", out.String())
+}
+
+// explain asks for the tables of some pods, of which some are rejected by running pods.
+func explain(t *testing.T, w *world) {
+	s := w.snapshot(t, 3+w.r.IntN(8), w.r.IntN(40))
+	p := w.plan(t, s, DefaultProfile())
+	for range 4 {
+		_, err := p.Table(w.pod(w.r.IntN(30)))
+		require.NoError(t, err)
+		p.Violations()
+	}
 }
