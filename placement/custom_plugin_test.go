@@ -122,6 +122,7 @@ func TestOwnPlugin(t *testing.T) {
 	table, err := p.Table(pod("red", "1"))
 	require.NoError(t, err)
 	require.Equal(t, NodeScore{"Tenant", 30, 100, 5, 500}, table[2].Scores[len(table[2].Scores)-1])
+	require.Nil(t, table[2].Rejections)
 	require.Equal(t, []Rejection{{Plugin: "Tenant", Code: "UnschedulableAndUnresolvable", Reasons: []string{"node(s) belonged to another tenant"}, Numbers: []string{"the node belongs to blue"}}}, table[1].Rejections)
 
 	d := p.Decide(pod("green", "5"), Options{})

@@ -368,6 +368,7 @@ func TestScoresOfEarlierAttempts(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, columns, "a pod without claims")
 	first, second := p.Prepare(pod("one")), p.Prepare(pod("four"))
+	require.True(t, p.Prepare(pod("gone")).Rejected())
 	require.Equal(t, []string{"one: a1/gpu-0"}, given(first.devices(slots[0])))
 	columns, _, err = first.Scores(slots)
 	require.NoError(t, err)

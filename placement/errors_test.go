@@ -110,3 +110,19 @@ func TestUnreadableTerms(t *testing.T) {
 		}
 	})
 }
+
+// A preferred node term and a ScheduleAnyway constraint that cannot be read are errors of PreScore, however often the pod is asked about.
+func TestUnreadableWishes(t *testing.T) {
+	node, spread := testkit.Pod("p").Obj(), testkit.Pod("p").Spread(1, v1.LabelTopologyZone, v1.ScheduleAnyway, "app=x").Obj()
+	node.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []v1.PreferredSchedulingTerm{
+		{Weight: 1, Preference: v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{{Key: "disk", Operator: "Near"}}}}}}}
+	spread.Spec.TopologySpreadConstraints[0].LabelSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Near"}}}
+	p, _ := planOf(t, cluster.Objects{Nodes: threeZones()})
+	for want, pod := range map[string]*v1.Pod{plugins.NodeAffinity: node, plugins.PodTopologySpread: spread} {
+		for range 3 {
+			f := p.Decide(pod, Options{}).Failure
+			require.NotNil(t, f, want)
+			require.ErrorContains(t, f.Err, `running PreScore plugin "`+want+`": `)
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/resources"
 )
 
 // The pods of other nodes that may keep a pod off a node are those of lower priority that reject it there alone by anti-affinity, that a
@@ -26,7 +27,10 @@ func TestForeignVictims(t *testing.T) {
 		claims := w.chance(3)
 		use := func(p *v1.Pod) {
 			if claims && w.chance(2) {
-				p.Spec.Volumes = []v1.Volume{{Name: "none"}, {Name: "v", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: w.pick("x", "y")}}}}
+				p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: w.pick("x", "y")}}}}
+				if w.chance(2) {
+					p.Spec.Volumes = append(p.Spec.Volumes, v1.Volume{Name: "none"})
+				}
 			}
 		}
 		for i := range s.Len() {
@@ -129,6 +133,50 @@ func countedOn(s *cluster.Snapshot, pod, q *v1.Pod, i, j int) bool {
 
 // uses reports whether two pods use one claim.
 func uses(p, q *v1.Pod) bool {
-	return p.Namespace == q.Namespace && len(p.Spec.Volumes) == 2 && len(q.Spec.Volumes) == 2 &&
-		p.Spec.Volumes[1].PersistentVolumeClaim.ClaimName == q.Spec.Volumes[1].PersistentVolumeClaim.ClaimName
+	return p.Namespace == q.Namespace && len(p.Spec.Volumes) > 0 && len(q.Spec.Volumes) > 0 &&
+		p.Spec.Volumes[0].PersistentVolumeClaim.ClaimName == q.Spec.Volumes[0].PersistentVolumeClaim.ClaimName
+}
+
+// shy keeps the pod off the nodes of a rack with a pod called bad. It looks at names, so that pods that are equal otherwise differ.
+type shy struct{}
+
+func (shy) Name() string                       { return "Shy" }
+func (shy) Check(int) resources.Verdict        { return 1 }
+func (shy) Reasons(resources.Verdict) []string { return []string{"shy"} }
+func (shy) Repels(*v1.Pod) func(q *v1.Pod) []string {
+	return func(q *v1.Pod) []string {
+		if q.Name != "bad" {
+			return nil
+		}
+		return []string{"rack"}
+	}
+}
+
+// A filter that says which pods repel is asked about each pod. A rack without a name is another rack than none.
+func TestForeignVictimsOfAnyFilter(t *testing.T) {
+	var o cluster.Objects
+	for k, rack := range []string{"", "-", "r"} {
+		n := testkit.Node(fmt.Sprint("n", k))
+		if rack != "-" {
+			n = n.Label("rack", rack)
+		}
+		o.Nodes = append(o.Nodes, n.Obj())
+	}
+	for k, name := range []string{"good", "bad", "x/good", "x/bad"} {
+		o.Pods = append(o.Pods, testkit.Pod(name).On(fmt.Sprint("n", k/2)).Obj())
+	}
+	s, err := cluster.New(o)
+	require.NoError(t, err)
+	p, err := New(s, Profile{Filters: []*Plugin{{Name: "Shy", Filter: func(*v1.Pod, Cluster) Filtering { return Filtering{Predicate: shy{}} }}}})
+	require.NoError(t, err)
+	for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}} {
+		x := p.Prepare(testkit.Pod("p").Priority(1).Obj()).whatIf(Options{})
+		for _, i := range order {
+			var want []string
+			if i == 0 {
+				want = []string{"default/bad on 0"}
+			}
+			require.Equal(t, want, placed(x.foreign(i)), "slot %d", i)
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/podberth/podberth/devices"
@@ -147,15 +148,12 @@ func (f *Failure) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
 	}
-	out := Failure{Code: -1, Rejecters: in.Rejecters}
-	for _, c := range []filter.Code{filter.Error, filter.Unschedulable, filter.UnschedulableAndUnresolvable, filter.Pending} {
-		if c.String() == in.Code {
-			out.Code = c
-		}
-	}
-	if out.Code < 0 {
+	codes := []filter.Code{filter.Error, filter.Unschedulable, filter.UnschedulableAndUnresolvable, filter.Pending}
+	k := slices.IndexFunc(codes, func(c filter.Code) bool { return c.String() == in.Code })
+	if k < 0 {
 		return fmt.Errorf("code: Unsupported value: %q", in.Code)
 	}
+	out := Failure{Code: codes[k], Rejecters: in.Rejecters}
 	out.Message = filter.Message{Nodes: in.Nodes, PreFilter: in.PreFilter, Absent: in.Absent, AbsentNodes: in.AbsentNodes}
 	for _, r := range in.Reasons {
 		out.Message.Reasons = append(out.Message.Reasons, filter.Count(r))

@@ -84,7 +84,7 @@ func (a PluginArgs) Profile() Profile {
 		if p == nil {
 			continue
 		}
-		if p.Filter != nil && entry.At("Filter") {
+		if entry.At("Filter") {
 			out.Filters = append(out.Filters, p)
 		}
 		if p.Score != nil && entry.At("Score") {

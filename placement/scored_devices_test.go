@@ -74,3 +74,14 @@ func TestScoredDevicesAgainstFreshPlans(t *testing.T) {
 		require.NoError(t, p.Assume(pod, got))
 	}
 }
+
+// A score over cpu and memory shares no devices, and keeps its key.
+func TestScoresOverNoDevices(t *testing.T) {
+	profile := DefaultProfile()
+	require.Nil(t, profile.Filter("NodeResourcesFit").Over)
+	for _, w := range profile.Scores {
+		if w.Plugin.Name == "NodeResourcesBalancedAllocation" {
+			require.Nil(t, w.Plugin.Over)
+		}
+	}
+}
