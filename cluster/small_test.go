@@ -13,8 +13,10 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/internal/view"
 )
 
 // A snapshot and its fork log their own events from the common number on, in the block that they shared too.
@@ -281,4 +283,62 @@ func TestPortsOfSidecars(t *testing.T) {
 	require.NoError(t, s.Set(testkit.Pod("zero").HostPort("", v1.ProtocolTCP, 0).On("a").Obj()))
 	require.Equal(t, []*v1.Pod{s.Pod("default", "sidecar")}, s.PortPods(0))
 	require.Empty(t, s.PortPods(1))
+}
+
+// Unset takes a pod by its name. The UIDs must agree where both are known.
+func TestUnsetByUID(t *testing.T) {
+	for _, c := range []struct {
+		have, asked types.UID
+		want        bool
+	}{{"a", "a", true}, {"a", "b", false}, {"a", "", true}, {"", "b", true}, {"", "", true}} {
+		for _, node := range []string{"a", "elsewhere"} {
+			pod := testkit.Pod("p").On(node).Obj()
+			pod.UID = c.have
+			s := mustNew(t, Objects{Nodes: two(), Pods: []*v1.Pod{pod}})
+			asked := testkit.Pod("p").Obj()
+			asked.UID = c.asked
+			err := s.Unset(asked)
+			require.Equal(t, c.want, err == nil, "%v: %v", c, err)
+			require.Equal(t, c.want, s.Pod("default", "p") == nil && len(s.Orphans()) == 0)
+		}
+	}
+}
+
+// Every change of an object has one event in the log, also of a kind that no filter reads.
+func TestEventsOfObjectsThatNobodyReads(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: two()})
+	for k, object := range []metav1.Object{
+		&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "b"}}, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "c"}},
+	} {
+		before := s.Version()
+		require.NoError(t, s.Set(object))
+		require.Equal(t, before+1, s.Version(), "%d came", k)
+		require.True(t, s.Since(before, func(events []Event) {
+			require.Len(t, events, 1)
+			require.Equal(t, int32(view.Unread), events[0].Node)
+		}))
+		require.NoError(t, s.Unset(object))
+		require.Equal(t, before+2, s.Version(), "%d left", k)
+	}
+}
+
+// A slot whose pods and node are gone is empty for the next node. Slots at the ends of the table hold pods as others do.
+func TestSlotsAtTheEnds(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: two(), Pods: []*v1.Pod{testkit.Pod("p").Request("cpu=1,memory=1Gi,example.com/gpu=1").On("b").Obj()}})
+	require.Error(t, s.Assume(testkit.Pod("q").Obj(), -1))
+	require.Error(t, s.Assume(testkit.Pod("q").Obj(), s.Len()))
+	require.Error(t, s.Assume(testkit.Pod("q").Obj(), s.Len()+1))
+	require.NoError(t, s.Assume(testkit.Pod("q").Request("cpu=2").Obj(), s.Len()-1))
+	b := s.Node(s.Len() - 1)
+	require.NoError(t, s.Unset(testkit.Pod("q").Obj()))
+	require.NoError(t, s.Unset(testkit.Pod("p").Obj()))
+	require.NoError(t, s.Unset(b))
+	require.NoError(t, s.Set(testkit.Node("c").Capacity("cpu=1").Obj()))
+	i := s.Slot("c")
+	for k := range s.Schema().Len() {
+		require.Zero(t, s.Requested(i).At(k), "column %d", k)
+	}
+	cpu, memory := s.NonZero(i)
+	require.Zero(t, cpu)
+	require.Zero(t, memory)
 }

@@ -266,3 +266,32 @@ func TestNameOfTemplateClaim(t *testing.T) {
 		require.Equal(t, string(slices.Repeat([]byte{'p'}, 50))+c.want, claim.GenerateName)
 	}
 }
+
+// The last slot of a page has an answer of its own, and equal errors of nodes are one verdict.
+func TestLastSlotOfAPage(t *testing.T) {
+	var nodes list
+	var published []*resourcev1.ResourceSlice
+	for k := range 256 {
+		nodes = append(nodes, nodesOf(fmt.Sprintf("n%d", k))...)
+	}
+	published = append(published, gpus("n255"))
+	allocator := devices.NewAllocator(devices.NewLedger(devices.NewInventory(published)), class, nil, devices.Options{})
+	s := devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{gpuClaim("web", 1)}}, nil).On(nodes, allocator, devices.Clock{})
+	for i := range nodes {
+		require.Equal(t, i == 255, s.Check(i) == 0, "slot %d", i)
+	}
+
+	published = []*resourcev1.ResourceSlice{sliceWith("n0", with("a")), sliceWith("n1", with("a")), sliceWith("n2", with("a", "numa", "1"))}
+	claim := gpuClaim("web", 1)
+	claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{choose("gpu", "numa=0")}
+	allocator = devices.NewAllocator(devices.NewLedger(devices.NewInventory(published)), class, equals{}, devices.Options{})
+	s = devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{claim}}, nil).On(nodes, allocator, devices.Clock{})
+	first, second := s.Check(0), s.Check(1)
+	require.NotZero(t, first)
+	require.Equal(t, s.Reasons(first), s.Reasons(second))
+	require.NotEqual(t, first, s.Check(2))
+	for range 2 {
+		require.Equal(t, first, s.Check(0))
+		require.Equal(t, second, s.Check(1))
+	}
+}
