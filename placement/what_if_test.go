@@ -270,25 +270,28 @@ func TestWhatIfOfRowsAlone(t *testing.T) {
 	all := DefaultProfile()
 	fit, tainted := all.Filter(plugins.NodeResourcesFit), all.Filter(plugins.TaintToleration)
 	cpu := func(milli int64) []int64 { return []int64{milli} }
-	for _, c := range []struct {
-		name    string
-		filters []*Plugin
-		rejects [2]bool // without other pods on n1, n2
-	}{
-		{"rows", []*Plugin{fit}, [2]bool{true, true}}, {"taints before rows", []*Plugin{tainted, fit}, [2]bool{true, false}},
-		{"rows before taints", []*Plugin{fit, tainted}, [2]bool{true, true}}, {"taints", []*Plugin{tainted}, [2]bool{}},
-	} {
+	type test struct {
+		name, why string
+		filters   []*Plugin
+		rejects   [2]bool // without other pods on n1, n2
+	}
+	testkit.Run(t, []test{
+		{"rows", "the rows alone decide", []*Plugin{fit}, [2]bool{true, true}},
+		{"taints before rows", "what is known before the rows is left to Check", []*Plugin{tainted, fit}, [2]bool{true, false}},
+		{"rows before taints", "the rows come first", []*Plugin{fit, tainted}, [2]bool{true, true}},
+		{"taints", "no rows are read", []*Plugin{tainted}, [2]bool{}},
+	}, func(t *testing.T, c test) {
 		p, err := New(s, Profile{Filters: c.filters})
 		require.NoError(t, err)
 		x := p.Prepare(testkit.Pod("p").Request("cpu=3").Obj()).whatIf(Options{})
 		for _, order := range [][]int{{0, 1}, {1, 0}} {
 			for _, i := range order {
-				require.Equal(t, c.rejects[i], x.Without(i, cpu(0)).Verdict != 0, "%s: slot %d", c.name, i)
+				require.Equal(t, c.rejects[i], x.Without(i, cpu(0)).Verdict != 0, "slot %d", i)
 			}
 		}
-		require.True(t, x.Settles(0, nil), c.name)
-		require.Nil(t, x.settled, c.name)
-	}
+		require.True(t, x.Settles(0, nil))
+		require.Nil(t, x.settled)
+	})
 }
 
 // A nominated pod may leave again: the pod must fit beside it and without it.
