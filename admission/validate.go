@@ -8,6 +8,7 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -102,6 +103,8 @@ func kindOf(object metav1.Object) string {
 		return "PriorityClass.scheduling.k8s.io"
 	case *nodev1.RuntimeClass:
 		return "RuntimeClass.node.k8s.io"
+	case *storagev1.StorageClass:
+		return "StorageClass.storage.k8s.io"
 	case *policyv1.PodDisruptionBudget:
 		return "PodDisruptionBudget.policy"
 	}

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -22,6 +23,7 @@ import (
 //   - Pod: ValidatePodUpdate,
 //   - PriorityClass: preemption.ValidatePriorityClass,
 //   - RuntimeClass: runtimeclass.ValidateUpdate,
+//   - StorageClass: parameters, provisioner, reclaimPolicy and volumeBindingMode stay,
 //   - Node, PodDisruptionBudget: Validate.
 //
 // Objects of other kinds, and nil, have no errors. An object in the interface must not be a nil pointer.
@@ -40,6 +42,11 @@ func ValidateUpdate(object, old metav1.Object) field.ErrorList {
 	case *nodev1.RuntimeClass:
 		if before, same := old.(*nodev1.RuntimeClass); same {
 			return append(validateRuntimeClass(o), runtimeclass.ValidateUpdate(before, o, nil)...)
+		}
+		return nil
+	case *storagev1.StorageClass:
+		if before, same := old.(*storagev1.StorageClass); same {
+			return validateStorageClassUpdate(o, before)
 		}
 		return nil
 	}

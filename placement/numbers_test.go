@@ -85,7 +85,7 @@ func TestTaintsInWords(t *testing.T) {
 	require.Len(t, p.Rejections(testkit.Pod("p").Obj(), s.Slot("n"))[0].Numbers, 3)
 }
 
-// A limit of volumes comes with the volumes that are attached and those that the pod brings.
+// The text about a limit of volumes says how many volumes are attached, and how many the pod brings.
 func TestVolumeLimitsInWords(t *testing.T) {
 	const driver = "csi.example.com"
 	o := cluster.Objects{Nodes: []*v1.Node{testkit.Node("n1").Obj()}, StorageClasses: []*storagev1.StorageClass{storageClass("fast", driver)}}

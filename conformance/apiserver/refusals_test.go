@@ -15,6 +15,7 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -54,10 +55,12 @@ func TestRefusedObjects(t *testing.T) {
 	s := start(t)
 	s.make(t, classes, highClass())
 	s.make(t, runtimes, kataClass())
-	high, kata := &schedulingv1.PriorityClass{}, &nodev1.RuntimeClass{}
+	s.make(t, storage, fastClass())
+	high, kata, fast := &schedulingv1.PriorityClass{}, &nodev1.RuntimeClass{}, &storagev1.StorageClass{}
 	require.NoError(t, s.get(classes+"/high", high))
 	require.NoError(t, s.get(runtimes+"/kata", kata))
-	compare(t, s, 100, 20, func(source *trial.Source) request { return drawObject(source, high, kata) })
+	require.NoError(t, s.get(storage+"/fast", fast))
+	compare(t, s, 100, 20, func(source *trial.Source) request { return drawObject(source, high, kata, fast) })
 }
 
 // compare tries n objects (in the long mode the share of -clusters) and compares the set of errors, their order by field, and
@@ -269,6 +272,7 @@ const (
 	nodes    = "/api/v1/nodes"
 	classes  = "/apis/scheduling.k8s.io/v1/priorityclasses"
 	runtimes = "/apis/node.k8s.io/v1/runtimeclasses"
+	storage  = "/apis/storage.k8s.io/v1/storageclasses"
 	budgets  = "/apis/policy/v1/namespaces/" + namespace + "/poddisruptionbudgets"
 )
 
@@ -283,7 +287,11 @@ func kataClass() *nodev1.RuntimeClass {
 			Tolerations: []v1.Toleration{{Key: "a", Operator: v1.TolerationOpExists}}}}
 }
 
-func drawObject(s *trial.Source, high *schedulingv1.PriorityClass, kata *nodev1.RuntimeClass) request {
+func fastClass() *storagev1.StorageClass {
+	return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}, Provisioner: "example.com/a", Parameters: map[string]string{"disk": "ssd"}}
+}
+
+func drawObject(s *trial.Source, high *schedulingv1.PriorityClass, kata *nodev1.RuntimeClass, fast *storagev1.StorageClass) request {
 	var r request
 	change := func(object any, roots ...string) {
 		for range 1 + s.N(3) {
@@ -294,7 +302,7 @@ func drawObject(s *trial.Source, high *schedulingv1.PriorityClass, kata *nodev1.
 	post := func(path string, object metav1.Object) {
 		r.method, r.path, r.errs = http.MethodPost, path, admission.Validate(object)
 	}
-	switch s.N(6) {
+	switch s.N(7) {
 	case 0:
 		c := gen.New(int64(s.N(4096)))
 		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "new"}}
@@ -328,6 +336,22 @@ func drawObject(s *trial.Source, high *schedulingv1.PriorityClass, kata *nodev1.
 			r.story += "another handler"
 		}
 		r.method, r.path, r.errs = http.MethodPut, runtimes+"/kata", admission.ValidateUpdate(c, old)
+	case 5:
+		c := fast.DeepCopy()
+		pick := func(name string, change func()) {
+			if s.Once(3) {
+				change()
+				r.story += name + "; "
+			}
+		}
+		pick("provisioner", func() { c.Provisioner = "example.com/b" })
+		pick("parameters", func() { c.Parameters = map[string]string{"disk": "hdd"} })
+		pick("reclaimPolicy", func() { c.ReclaimPolicy = new(v1.PersistentVolumeReclaimRetain) })
+		pick("no reclaimPolicy", func() { c.ReclaimPolicy = nil })
+		pick("volumeBindingMode", func() { c.VolumeBindingMode = new(storagev1.VolumeBindingWaitForFirstConsumer) })
+		pick("no volumeBindingMode", func() { c.VolumeBindingMode = nil })
+		r.object = c
+		r.method, r.path, r.errs = http.MethodPut, storage+"/fast", admission.ValidateUpdate(c, fast)
 	default:
 		b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "new", Namespace: namespace}}
 		b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}, MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "c", Operator: metav1.LabelSelectorOpExists}}}

@@ -125,7 +125,7 @@ func (x executer) time() time.Duration {
 	return min(x.longest, time.Until(x.end))
 }
 
-// target is a fuzz target and the plan of its inputs. The zero target stands for all tests, without further inputs.
+// target is a fuzz target and the plan of its inputs. The zero value means all tests, which get no further inputs.
 type target struct {
 	name string
 	plan inputs.Plan

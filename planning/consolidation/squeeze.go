@@ -24,7 +24,7 @@ func (x *search) trySqueeze(i int) (bool, error) {
 			return false, err
 		}
 	}
-	if ok, err := x.distribute(pool, i); !ok {
+	if ok, err := x.distribute(pool, i); !ok || err != nil {
 		return false, err
 	}
 	return x.emptied(i)
@@ -196,7 +196,7 @@ func (x *search) make(t trade, k int) (bool, error) {
 		if id < 0 {
 			continue
 		}
-		if _, ok, err := x.try(id, x.nodes[k].object.Name); !ok {
+		if _, ok, err := x.try(id, x.nodes[k].object.Name); !ok || err != nil {
 			return false, err
 		}
 		if x.at[id] != int32(k) {

@@ -123,7 +123,7 @@ func (x *state) clear(i int) (bool, error) {
 func (x *state) attempt(f func() (bool, error)) (bool, error) {
 	m := x.mark()
 	ok, err := f()
-	if !ok {
+	if !ok || err != nil {
 		x.takeBack(m)
 		return false, err
 	}
@@ -143,7 +143,7 @@ func (x *state) tryClear(i int) (bool, error) {
 		x.shuffle.Shuffle(len(list), func(i, k int) { list[i], list[k] = list[k], list[i] })
 	}
 	for _, id := range list {
-		if ok, err := x.move(id); !ok {
+		if ok, err := x.move(id); !ok || err != nil {
 			return false, err
 		}
 	}

@@ -80,7 +80,7 @@ func PlaceGang(g Gang, o Options) (GangPlan, error) {
 	if nodes == nil && err == nil {
 		victims, nodes, message, err = p.all()
 	}
-	if nodes == nil {
+	if err != nil || nodes == nil {
 		return GangPlan{Message: message}, err
 	}
 	out := GangPlan{Placed: true}
@@ -282,7 +282,7 @@ func (p *gang) all() (victims []preemption.Placed, nodes []string, message strin
 			}
 		}
 	}
-	if nodes, message, err = p.try(victims, nil); nodes == nil {
+	if nodes, message, err = p.try(victims, nil); err != nil || nodes == nil {
 		return nil, nil, message, err
 	}
 	near := slices.DeleteFunc(slices.Clone(victims), func(v preemption.Placed) bool {

@@ -162,7 +162,7 @@ func (x *simulation) whyThere(e *explanation, pod *v1.Pod) (err error) {
 		e.said += fmt.Sprintf(" and is being deleted: it is gone at %s", pod.DeletionTimestamp.UTC().Format(time.RFC3339))
 	}
 	for _, p := range x.w.pending {
-		x.w.s.AddPod(p) // room is kept for those that are nominated
+		x.w.s.AddPod(p) // the queue then knows which pods are nominated, and room is kept for these
 	}
 	var c *cluster.Snapshot
 	x.w.s.View(func(s *cluster.Snapshot) { c = s.Fork() })

@@ -3,12 +3,10 @@ package simulate
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -122,7 +120,7 @@ func checkTimeline(objects *dump.Objects, timeline []event) []error {
 			if p, is := e.object.(*v1.Pod); is {
 				bad = admission.ValidateUpdate(updated(p, old.(*v1.Pod)), old)
 			} else {
-				bad = invalidUpdate(e.object, old)
+				bad = admission.ValidateUpdate(e.object, old)
 			}
 		}
 		if len(bad) > 0 {
@@ -132,43 +130,6 @@ func checkTimeline(objects *dump.Objects, timeline []event) []error {
 		now[name] = e.object
 	}
 	return errs
-}
-
-// invalidUpdate returns what the API server finds wrong with an update of an object that is no pod.
-func invalidUpdate(o, old metav1.Object) field.ErrorList {
-	class, is := o.(*storagev1.StorageClass)
-	if !is {
-		return admission.ValidateUpdate(o, old)
-	}
-	before, errs := old.(*storagev1.StorageClass), invalid(o)
-	forbid := func(name string, same bool) {
-		if !same {
-			errs = append(errs, field.Forbidden(field.NewPath(name), "updates to "+name+" are forbidden."))
-		}
-	}
-	forbid("parameters", maps.Equal(class.Parameters, before.Parameters))
-	forbid("provisioner", class.Provisioner == before.Provisioner)
-	forbid("reclaimPolicy", orDefault(class.ReclaimPolicy, v1.PersistentVolumeReclaimDelete) == orDefault(before.ReclaimPolicy, v1.PersistentVolumeReclaimDelete))
-	now, then := orDefault(class.VolumeBindingMode, storagev1.VolumeBindingImmediate), orDefault(before.VolumeBindingMode, storagev1.VolumeBindingImmediate)
-	if now != then {
-		errs = append(errs, field.Invalid(field.NewPath("volumeBindingMode"), now, "field is immutable"))
-	}
-	return errs
-}
-
-// refusalOf returns the text with which the API server refuses an object.
-func refusalOf(o metav1.Object, errs field.ErrorList) string {
-	if _, is := o.(*storagev1.StorageClass); is {
-		return fmt.Sprintf("StorageClass.storage.k8s.io %q is invalid: %v", o.GetName(), errs.ToAggregate())
-	}
-	return admission.Refusal(o, errs).Error()
-}
-
-func orDefault[T any](v *T, otherwise T) T {
-	if v == nil {
-		return otherwise
-	}
-	return *v
 }
 
 // updated returns the pod that an update of old asks for. What the update leaves out of what the API server, its admission

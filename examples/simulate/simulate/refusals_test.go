@@ -154,9 +154,9 @@ func TestStorageClassesStay(t *testing.T) {
 	}
 	for update, want := range map[string]string{
 		", provisioner: a": "", ", provisioner: a, reclaimPolicy: Delete, volumeBindingMode: Immediate, parameters: {}, allowVolumeExpansion: true": "",
-		", provisioner: b":                                          "provisioner: Forbidden: updates to provisioner are forbidden.",
-		", provisioner: a, parameters: {disk: ssd}":                 "parameters: Forbidden: updates to parameters are forbidden.",
-		", provisioner: a, reclaimPolicy: Retain":                   "reclaimPolicy: Forbidden: updates to reclaimPolicy are forbidden.",
+		", provisioner: b":                                          `provisioner: Invalid value: "b": field is immutable`,
+		", provisioner: a, parameters: {disk: ssd}":                 `parameters: Invalid value: {"disk":"ssd"}: field is immutable`,
+		", provisioner: a, reclaimPolicy: Retain":                   `reclaimPolicy: Invalid value: "Retain": field is immutable`,
 		", provisioner: a, volumeBindingMode: WaitForFirstConsumer": `volumeBindingMode: Invalid value: "WaitForFirstConsumer": field is immutable`,
 	} {
 		events := "- {at: 1, update: " + class(update) + "}\n"

@@ -199,11 +199,11 @@ func (x *simulation) refuses(e event, old metav1.Object) bool {
 	bad := invalid(e.object)
 	all := bad
 	if e.verb == "update" {
-		all = invalidUpdate(e.object, old)
+		all = admission.ValidateUpdate(e.object, old)
 	}
 	switch {
 	case x.o.admit && len(all) > 0, len(all) > len(bad):
-		x.refuseEvent(e, refusalOf(e.object, all))
+		x.refuseEvent(e, admission.Refusal(e.object, all).Error())
 		return true
 	case len(all) > 0:
 		x.warnOf(e, all)
