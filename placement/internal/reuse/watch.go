@@ -95,11 +95,11 @@ func (e *Engine) changed(slot int) loss {
 		return everything
 	}
 	old, node := e.nodes[slot], e.log.Node(slot)
-	if old == node {
-		return nothing
-	}
 	e.nodes[slot] = node
 	e.changes = append(e.changes, int32(slot))
+	if old == node { // the node left and came back unseen, after which classes of nodes may have other numbers
+		return nothing
+	}
 	if old == nil || node == nil || old.Name != node.Name {
 		return states
 	}
