@@ -96,14 +96,12 @@ func (s *Snapshot) change(slot int, node *v1.Node) {
 	s.logNode(slot)
 }
 
-// vacate frees a slot whose pods are gone.
+// vacate frees a slot whose pods are gone. The sums over its pods are 0 then.
 func (s *Snapshot) vacate(slot int) {
 	old := s.Node(slot)
 	*s.nodes.write(s.own, slot) = nil
 	*s.rows.write(s.own, slot) = nil
 	clear(s.allocatable.write(s.own, slot, 0))
-	clear(s.requested.write(s.own, slot, 0))
-	*s.nonZero.write(s.own, slot) = [2]int64{}
 	s.nodeIndex.delete(s.own, old.Name)
 	s.live--
 	s.free = append(slices.Clip(s.free), int32(slot))

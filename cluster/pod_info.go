@@ -15,15 +15,13 @@ import (
 type info struct {
 	set, terms     int32
 	setID, termsID *identity
-	schema         *resources.Schema
 	request        resources.Vector // without zeros at the end; column Pods is 1
 	cpu, memory    int64            // non-zero requests
 	ports          bool
 }
 
 // prepare returns what a pod counts with. It writes to the snapshot: it registers the pod's labels, terms and resource
-// names. prepare makes a new info on a fork and after ids got other meanings. Otherwise pods that count the same get the
-// same info.
+// names. prepare makes a new info after ids got other meanings. Otherwise pods that count the same get the same info.
 func (s *Snapshot) prepare(pod *v1.Pod) *info {
 	set := s.internSet(pod)
 	terms := s.internTerms(pod)
@@ -38,7 +36,7 @@ func (s *Snapshot) prepare(pod *v1.Pod) *info {
 		}
 	}
 	i := &info{
-		set: set, terms: terms, setID: g.id, schema: s.schema,
+		set: set, terms: terms, setID: g.id,
 		request: slices.Clone(s.request), cpu: cpu, memory: memory, ports: ports,
 	}
 	if terms >= 0 {
@@ -55,9 +53,10 @@ func (s *Snapshot) prepare(pod *v1.Pod) *info {
 // kind gets a separate info.
 const sharedInfos = 64
 
-// valid reports whether the ids and columns of an info have the same meaning in this snapshot.
+// valid reports whether the ids of an info have the same meaning in this snapshot. The columns of its request have: an info comes
+// from the snapshot itself or from the snapshot that it was forked from, and a schema only grows.
 func (s *Snapshot) valid(i *info) bool {
-	return i.schema == s.schema && s.sets.is(i.set, i.setID) && (i.terms < 0 || s.terms.is(i.terms, i.termsID))
+	return s.sets.is(i.set, i.setID) && (i.terms < 0 || s.terms.is(i.terms, i.termsID))
 }
 
 // countSame reports whether two valid infos count the same.

@@ -328,6 +328,7 @@ func TestSlotsAtTheEnds(t *testing.T) {
 	require.Error(t, s.Assume(testkit.Pod("q").Obj(), -1))
 	require.Error(t, s.Assume(testkit.Pod("q").Obj(), s.Len()))
 	require.Error(t, s.Assume(testkit.Pod("q").Obj(), s.Len()+1))
+	require.Error(t, mustNew(t, Objects{}).Assume(testkit.Pod("q").Obj(), 0), "no slot at all")
 	require.NoError(t, s.Assume(testkit.Pod("q").Request("cpu=2").Obj(), s.Len()-1))
 	b := s.Node(s.Len() - 1)
 	require.NoError(t, s.Unset(testkit.Pod("q").Obj()))
@@ -341,4 +342,36 @@ func TestSlotsAtTheEnds(t *testing.T) {
 	cpu, memory := s.NonZero(i)
 	require.Zero(t, cpu)
 	require.Zero(t, memory)
+}
+
+// A pod with a required or a preferred term of affinity or of anti-affinity is in a term set, and no other pod is.
+func TestPodsWithTerms(t *testing.T) {
+	for which := range 16 {
+		pod := testkit.Pod("p").On("a").Obj()
+		with, apart := &v1.PodAffinity{}, &v1.PodAntiAffinity{}
+		term := v1.PodAffinityTerm{TopologyKey: "k"}
+		for k, add := range []func(){
+			func() { with.RequiredDuringSchedulingIgnoredDuringExecution = []v1.PodAffinityTerm{term} },
+			func() {
+				with.PreferredDuringSchedulingIgnoredDuringExecution = []v1.WeightedPodAffinityTerm{{Weight: 1, PodAffinityTerm: term}}
+			},
+			func() { apart.RequiredDuringSchedulingIgnoredDuringExecution = []v1.PodAffinityTerm{term} },
+			func() {
+				apart.PreferredDuringSchedulingIgnoredDuringExecution = []v1.WeightedPodAffinityTerm{{Weight: 1, PodAffinityTerm: term}}
+			},
+		} {
+			if which>>k&1 == 1 {
+				add()
+			}
+		}
+		for _, a := range []*v1.Affinity{{PodAffinity: with, PodAntiAffinity: apart}, {PodAffinity: with}, {PodAntiAffinity: apart}, {}} {
+			pod.Spec.Affinity = a
+			want := int32(-1)
+			if a.PodAffinity != nil && which&3 > 0 || a.PodAntiAffinity != nil && which&12 > 0 {
+				want = 0
+			}
+			_, terms := mustNew(t, Objects{Nodes: two(), Pods: []*v1.Pod{pod}}).PodKind(pod)
+			require.Equal(t, want, terms, "terms %04b of %v", which, a)
+		}
+	}
 }
