@@ -67,6 +67,9 @@ type span struct {
 	show             func(v int64) string
 }
 
+// decimal is span.show for plain numbers.
+func decimal(v int64) string { return fmt.Sprint(v) }
+
 // Leaving is a pod that leaves its node.
 type Leaving struct {
 	Pod      string `json:"pod"` // namespace/name

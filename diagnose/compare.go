@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -78,18 +79,17 @@ func Compare(in Input, pod *v1.Pod, other string) (*Comparison, error) {
 	c := &Comparison{Pod: podinfo.Name(pod), Chosen: dec.Node, Other: other, ChosenTotal: chosen.Total, OtherTotal: second.Total, Parts: []ScorePart{}, Flips: []Flip{}}
 	for k, s := range chosen.Scores {
 		p := ScorePart{Plugin: s.Plugin, Weight: s.Weight, Chosen: s.Normalized, Other: second.Scores[k].Normalized}
-		p.Least, p.Most = d.bounds(table, chosen, k)
+		if p.Least, p.Most = d.bounds(table, chosen, k); p.Most == math.MaxInt64 {
+			p.Most = -1
+		}
 		c.Parts = append(c.Parts, p)
 	}
 	for k, p := range c.Parts {
 		least, most := d.bounds(table, second, k)
-		if most >= 0 && least > most {
+		if least > most {
 			continue // no weight of this plugin alone is enough
 		}
-		to := least
-		if p.Weight > least {
-			to = most
-		}
+		to := min(max(p.Weight, least), most)
 		if err := d.try(c, Flip{Kind: "weight", Object: "Plugin " + p.Plugin, Text: fmt.Sprintf("weight of %s from %d to %d", p.Plugin, p.Weight, to), Weight: to}); err != nil {
 			return nil, err
 		}
@@ -98,7 +98,7 @@ func Compare(in Input, pod *v1.Pod, other string) (*Comparison, error) {
 }
 
 // bounds returns the weights of plugin k with which a node is ahead of every other feasible node: from least to most, none when
-// least is larger. most is -1 without an upper end.
+// least is larger. most is math.MaxInt64 without an upper end.
 func (d *diagnosis) bounds(table []placement.NodeReport, chosen *placement.NodeReport, k int) (least, most int64) {
 	least, most = 1, math.MaxInt64
 	mine := chosen.Scores[k]
@@ -107,10 +107,7 @@ func (d *diagnosis) bounds(table []placement.NodeReport, chosen *placement.NodeR
 		if n == chosen || !n.Feasible() {
 			continue
 		}
-		need := int64(0) // the lead that the node needs
-		if d.rank[d.base.Slot(n.Node)] < d.rank[d.base.Slot(chosen.Node)] {
-			need = 1
-		}
+		need := int64(max(0, cmp.Compare(d.rank[d.base.Slot(chosen.Node)], d.rank[d.base.Slot(n.Node)]))) // the lead that the node needs
 		gain := mine.Normalized - n.Scores[k].Normalized
 		rest := chosen.Total - n.Total - mine.Weight*gain // the lead without the plugin
 		switch {                                          // rest + weight x gain >= need
@@ -121,12 +118,6 @@ func (d *diagnosis) bounds(table []placement.NodeReport, chosen *placement.NodeR
 		case rest < need:
 			return 1, 0
 		}
-	}
-	switch {
-	case most == math.MaxInt64:
-		most = -1
-	case most < least:
-		return 1, 0
 	}
 	return least, most
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -54,10 +53,10 @@ func claimChanges(c *resourcev1.ResourceClaim) (out []*Change) {
 		if r.Exactly == nil || r.Exactly.AllocationMode == resourcev1.DeviceAllocationModeAll || r.Exactly.Count < 2 {
 			continue
 		}
-		x := onClaim(c, LowerCount, fmt.Sprintf("spec.devices.requests[%d].exactly.count", i), strconv.FormatInt(r.Exactly.Count, 10), func(x *resourcev1.ResourceClaim, v int64) {
+		x := onClaim(c, LowerCount, fmt.Sprintf("spec.devices.requests[%d].exactly.count", i), decimal(r.Exactly.Count), func(x *resourcev1.ResourceClaim, v int64) {
 			x.Spec.Devices.Requests[i].Exactly.Count = v
 		})
-		x.value = &span{from: r.Exactly.Count, loosest: 1, show: func(v int64) string { return strconv.FormatInt(v, 10) }}
+		x.value = &span{from: r.Exactly.Count, loosest: 1, show: decimal}
 		out = append(out, x)
 	}
 	for i, k := range c.Spec.Devices.Constraints {

@@ -5,14 +5,12 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // mostTurns is the number of times that the pods of a removal that have no other node are exchanged for others.
 const mostTurns = 2
-
-// mostParts is the number of times that a part of an answer takes the place of the answer. Each part has fewer changes or fewer
-// pods that leave.
-const mostParts = 16
 
 // finish takes the values of each set back as far as the pod still fits, decides again, and sorts by cost.
 func (d *diagnosis) finish(found []choice) ([]Relaxation, error) {
@@ -79,15 +77,9 @@ type orders struct {
 
 // protects reports whether a disruption budget protects a pod of a removal of the set.
 func (d *diagnosis) protects(c choice) bool {
-	if c.place < 0 {
-		return false
-	}
-	for k, x := range d.places[c.place].changes {
-		if c.node>>k&1 == 1 && x.Kind == RemovePods {
-			return !slices.Equal(d.sorted(x.remove, true), x.remove)
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.listOf(c), func(x *Change) bool {
+		return x.Kind == RemovePods && !slices.Equal(d.sorted(x.remove, true), x.remove)
+	})
 }
 
 // relaxation returns a relaxation without a node when no node takes the pod. stuck are pods that leave and have no other node.
@@ -104,40 +96,45 @@ func (d *diagnosis) relaxation(c choice, o orders) (r Relaxation, stuck []*v1.Po
 	if err := d.tighten(list); err != nil {
 		return Relaxation{}, nil, err
 	}
-	for range mostParts {
-		if list, err = d.part(list); err != nil {
-			return Relaxation{}, nil, err
-		}
-		if i := slices.IndexFunc(list, removes); i >= 0 && list[i].evicts { // the part of an answer: only some of its pods leave
-			if list, err = d.evicted(list, list[i]); err != nil {
-				return Relaxation{}, nil, err
-			}
-			if fits, err := d.stay(list, list[slices.IndexFunc(list, removes)]); err != nil || !fits {
-				return Relaxation{}, nil, err
-			}
-		}
-		var final []*Change
-		if r, final, stuck, err = d.decideAgain(list); err != nil || len(final) == len(list) && !slices.ContainsFunc(final, func(c *Change) bool { return c.Kind == MovePods }) {
-			return r, stuck, err
-		}
-		if list, err = d.part(final); err != nil || len(list) == len(final) {
-			return r, stuck, err
-		}
+	if list, err = d.part(list); err != nil {
+		return Relaxation{}, nil, err
 	}
-	return r, stuck, nil
+	r, final, stuck, err := d.decideAgain(list)
+	if err != nil {
+		return Relaxation{}, nil, err
+	}
+	if list, err = d.part(final); err != nil || len(list) == len(final) {
+		return r, stuck, err
+	}
+	r, err = d.enough(list)
+	return r, stuck, err
 }
 
-// evicted returns the changes of a part of an answer without those of budgets. Only the pods leave that the budgets let go.
-func (d *diagnosis) evicted(list []*Change, c *Change) ([]*Change, error) {
-	w, _, err := d.apply(list)
+// enough returns the relaxation of a part of an answer: in their new places pods that move may help the pod more than other changes
+// do. Only the pods leave that the budgets of the part let go.
+func (d *diagnosis) enough(list []*Change) (Relaxation, error) {
+	dec, s, err := d.decided(list)
 	if err != nil {
-		return nil, err
+		return Relaxation{}, err
 	}
-	c.remove = slices.DeleteFunc(slices.Clone(c.remove), func(p *v1.Pod) bool {
-		return slices.Contains(slices.Collect(w.snapshot.Pods(d.slotOf[p])), p)
-	})
-	c.Kind, c.evicts, c.to, c.Leaving = RemovePods, false, nil, nil
-	return slices.DeleteFunc(slices.Clone(list), func(c *Change) bool { return c.Kind == RaiseBudget }), nil
+	if i := slices.IndexFunc(list, removes); i >= 0 {
+		c := list[i]
+		c.remove = slices.DeleteFunc(slices.Clone(c.remove), func(p *v1.Pod) bool { return s.Pod(p.Namespace, p.Name) == p })
+		c.Leaving = slices.DeleteFunc(slices.Clone(c.Leaving), func(l Leaving) bool {
+			return !slices.ContainsFunc(c.remove, func(p *v1.Pod) bool { return podinfo.Name(p) == l.Pod })
+		})
+	}
+	return d.relaxed(list, dec.Node), nil
+}
+
+// relaxed returns the relaxation that consists of some changes.
+func (d *diagnosis) relaxed(list []*Change, node string) Relaxation {
+	r := Relaxation{Node: node}
+	for _, c := range list {
+		r.Changes = append(r.Changes, *c)
+		r.Cost += d.o.Cost(*c)
+	}
+	return r
 }
 
 // listOf returns copies of the changes of a set.
@@ -168,27 +165,23 @@ func (d *diagnosis) listOf(c choice) (list []*Change) {
 // part returns the smallest part of a set with a removal that is enough, with the values as they are now. All pods of a removal
 // may be too many, such as when required affinity needs one of them; with the pods that can stay a part may be enough.
 func (d *diagnosis) part(list []*Change) ([]*Change, error) {
-	if len(list) < 2 || !slices.ContainsFunc(list, removes) {
+	if !slices.ContainsFunc(list, removes) {
 		return list, nil
 	}
 	for size := 1; size < len(list); size++ {
 		for set := uint64(1)<<size - 1; set < 1<<len(list); set = next(set) {
 			var some []*Change
-			gates := 0
 			for k, c := range list {
 				if set>>k&1 == 1 {
 					some = append(some, c)
 				}
-				if c.Kind == DropGate && set>>k&1 == 0 {
-					gates++
-				}
-			}
-			if gates > 0 {
-				continue
 			}
 			w, pod, err := d.apply(some)
 			if err != nil {
 				return nil, err
+			}
+			if len(pod.Spec.SchedulingGates) > 0 {
+				continue
 			}
 			if ok, err := d.decides(w, pod); err != nil || ok {
 				return some, err
@@ -241,23 +234,14 @@ func (d *diagnosis) stay(list []*Change, c *Change) (bool, error) {
 	for _, p := range c.remove {
 		near.add(d.slotOf[p])
 	}
-	if slot := w.snapshot.Slot(c.Object[len("Node "):]); slot >= 0 {
-		near.add(slot)
-	}
 	near.and(w.target)
-	far := newBits(w.snapshot.Len()) // other nodes, as far as filters allow that do not care for the pods of a removal
-	copy(far, w.target)
-	for i := range w.snapshot.Len() {
-		if near.has(i) {
-			far.remove(i)
-		}
-	}
+	far := slices.Clone(w.target) // as far as filters allow that look at one node, when all pods leave
 	for _, f := range w.filters {
-		if local(f) && !far.empty() {
+		if local(f) {
 			far.and(d.asked(w, f, pod))
 		}
 	}
-	fits := func(w *world) bool { return d.fits(w, pod, near) || !far.empty() && d.fits(w, pod, far) }
+	fits := func(w *world) bool { return d.fits(w, pod, near) || d.fits(w, pod, far) } // the nodes of the pods first: they are few
 	if !fits(w) {
 		return false, nil
 	}

@@ -52,12 +52,10 @@ func (d *diagnosis) try(c *Comparison, f Flip) error {
 		return err
 	}
 	profile := d.profileOver(s)
-	if f.Weight > 0 {
-		profile.Scores = slices.Clone(profile.Scores)
-		for k := range profile.Scores {
-			if "Plugin "+profile.Scores[k].Name == f.Object {
-				profile.Scores[k].Weight = f.Weight
-			}
+	profile.Scores = slices.Clone(profile.Scores)
+	for k := range profile.Scores {
+		if "Plugin "+profile.Scores[k].Name == f.Object {
+			profile.Scores[k].Weight = f.Weight
 		}
 	}
 	plan, err := placement.New(s, profile)

@@ -52,14 +52,7 @@ func FuzzRelax(f *testing.F) {
 		require.Equal(t, bruteForce(t, s, pod, d.Changes, o.Size), kindsOf(d.Relaxations))
 		require.Equal(t, bruteConflicts(t, s, pod, d.Changes, o.Size), d.Conflicts)
 		for _, r := range d.Relaxations {
-			require.True(t, works(t, s, pod, r.Changes), r.Text())
-			all := 1<<len(r.Changes) - 1
-			for set := range all {
-				require.False(t, works(t, s, pod, pick(r.Changes, uint64(set))), "part of %s", r.Text())
-			}
-			for i := range r.Changes {
-				tighter(t, s, pod, r, i)
-			}
+			smallest(t, s, pod, r)
 		}
 		for _, c := range d.Changes {
 			if c.Kind == RemovePods && works(t, s, pod, []Change{c}) {
@@ -67,6 +60,18 @@ func FuzzRelax(f *testing.F) {
 			}
 		}
 	})
+}
+
+// smallest holds that a relaxation works, that no part of it does, and that nothing in it goes too far.
+func smallest(t *testing.T, s *cluster.Snapshot, pod *v1.Pod, r Relaxation) {
+	require.True(t, works(t, s, pod, r.Changes), r.Text())
+	all := 1<<len(r.Changes) - 1
+	for set := range all {
+		require.False(t, works(t, s, pod, pick(r.Changes, uint64(set))), "part of %s", r.Text())
+	}
+	for i := range r.Changes {
+		tighter(t, s, pod, r, i)
+	}
 }
 
 // tighter holds that no pod of a removal can stay, and that no value can go back by one.

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -116,11 +115,8 @@ func dropTaint(n *v1.Node, t v1.Taint) {
 
 // keepsOff reports whether a pod does not tolerate a taint that filters. The taint of a cordoned node goes with Uncordon.
 func keepsOff(pod *v1.Pod, t v1.Taint) bool {
-	if t.Effect == v1.TaintEffectPreferNoSchedule || t.Key == v1.TaintNodeUnschedulable {
-		return false
-	}
 	n := &v1.Node{Spec: v1.NodeSpec{Taints: []v1.Taint{t}}}
-	return taints.Untolerated(n, pod.Spec.Tolerations, taints.Options{}) != nil
+	return t.Key != v1.TaintNodeUnschedulable && taints.Untolerated(n, pod.Spec.Tolerations, taints.Options{}) != nil
 }
 
 // topologyKeys returns the keys of the rules that need the label on a node, each once.
@@ -181,11 +177,11 @@ func (d *diagnosis) shapes(most int) []*Change {
 		var b strings.Builder
 		for _, r := range slices.Sorted(maps.Keys(n.Status.Allocatable)) {
 			q := n.Status.Allocatable[r]
-			fmt.Fprintf(&b, "%s=%d,", r, resources.Value(r, q))
+			b.WriteString(string(r) + "=" + decimal(resources.Value(r, q)) + ",")
 		}
 		for _, k := range slices.Sorted(maps.Keys(n.Labels)) {
 			if shared[[2]string{k, n.Labels[k]}] > 1 {
-				fmt.Fprintf(&b, "%s=%s,", k, n.Labels[k])
+				b.WriteString(k + "=" + n.Labels[k] + ",")
 			}
 		}
 		for _, t := range n.Spec.Taints {

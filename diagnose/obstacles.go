@@ -110,7 +110,7 @@ func (x *obstacles) ask(p filter.Predicates, slots []int) {
 			continue
 		}
 		if at >= len(known) || known[at].Verdict != v { // neighbours are often alike
-			if at = slices.IndexFunc(known, func(k verdict) bool { return k.Verdict == v }); at < 0 {
+			if at = slices.IndexFunc(known, func(k verdict) bool { return k.Verdict == v }); at == -1 {
 				at = len(known)
 				known = append(known, verdict{Verdict: v, partial: details != nil && details.Partial(v)})
 			}

@@ -180,7 +180,7 @@ func spreadChanges(pod *v1.Pod, add adder) {
 			p.Spec.TopologySpreadConstraints[i].MinDomains = nil
 		})
 		skew := add(RaiseMaxSkew, path, path+".maxSkew", strconv.Itoa(int(c.MaxSkew)), func(p *v1.Pod, v int64) { p.Spec.TopologySpreadConstraints[i].MaxSkew = int32(v) })
-		skew.value = &span{from: int64(c.MaxSkew), loosest: 1<<31 - 1, show: func(v int64) string { return strconv.FormatInt(v, 10) }}
+		skew.value = &span{from: int64(c.MaxSkew), loosest: 1<<31 - 1, show: decimal}
 		if c.MinDomains != nil && *c.MinDomains > 1 {
 			least := add(LowerMinDomains, path, path+".minDomains", strconv.Itoa(int(*c.MinDomains)), func(p *v1.Pod, v int64) {
 				if at := &p.Spec.TopologySpreadConstraints[i]; at.MinDomains != nil {
@@ -188,7 +188,7 @@ func spreadChanges(pod *v1.Pod, add adder) {
 					at.MinDomains = &n
 				}
 			})
-			least.value = &span{from: int64(*c.MinDomains), loosest: 1, show: func(v int64) string { return strconv.FormatInt(v, 10) }}
+			least.value = &span{from: int64(*c.MinDomains), loosest: 1, show: decimal}
 		}
 	}
 }
@@ -223,10 +223,7 @@ func quantity(name v1.ResourceName, n int64) resource.Quantity {
 // shrink lowers what a pod asks for from total to at most v: every container in the same proportion, overhead excluded. What
 // rounding leaves over goes to the first container that asks for some.
 func shrink(p *v1.Pod, name v1.ResourceName, total, v int64) {
-	over := int64(0)
-	if q, ok := p.Spec.Overhead[name]; ok {
-		over = resources.Value(name, q)
-	}
+	over := resources.Value(name, p.Spec.Overhead[name])
 	part := float64(max(v-over, 0)) / float64(max(total-over, 1))
 	lower := func(r *v1.ResourceRequirements, more int64) bool {
 		q, ok := r.Requests[name]

@@ -113,12 +113,7 @@ func (d *diagnosis) decideAgain(list []*Change) (r Relaxation, final []*Change, 
 	if !dec.Placed() {
 		return Relaxation{}, nil, nil, fmt.Errorf("diagnose: the filters allow the pod with changes that its decision refuses: %s", dec.Failure.Text())
 	}
-	r.Node = dec.Node
-	for _, c := range list {
-		r.Changes = append(r.Changes, *c)
-		r.Cost += d.o.Cost(*c)
-	}
-	return r, list, stuck, nil
+	return d.relaxed(list, dec.Node), list, stuck, nil
 }
 
 // removes reports whether pods leave with a change.
