@@ -227,17 +227,12 @@ func shrink(p *v1.Pod, name v1.ResourceName, total, v int64) {
 	part := float64(max(v-over, 0)) / float64(max(total-over, 1))
 	lower := func(r *v1.ResourceRequirements, more int64) bool {
 		q, ok := r.Requests[name]
-		if !ok {
-			if q, ok = r.Limits[name]; !ok {
-				return false
-			}
+		if !ok { // a limit alone asks for nothing
+			return false
 		}
 		n := resources.Value(name, q)
 		if more == 0 {
 			n = int64(part * float64(n))
-		}
-		if r.Requests == nil {
-			r.Requests = v1.ResourceList{}
 		}
 		r.Requests[name] = quantity(name, n+more)
 		if _, ok := r.Limits[name]; ok && name != v1.ResourceCPU && name != v1.ResourceMemory && name != v1.ResourceEphemeralStorage {
