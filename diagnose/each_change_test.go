@@ -36,12 +36,13 @@ func TestEachChange(t *testing.T) {
 		require.NoError(t, err)
 		d, err := begin(Input{Snapshot: s}, pod, Options{Nodes: 1 + b.Below(4)})
 		require.NoError(t, err)
-		if _, err = d.asItIs(&Diagnosis{}); err == nil {
-			err = d.list()
-		}
+		_, err = d.asItIs(&Diagnosis{})
 		require.NoError(t, err)
+		d.list()
 		all := append(append([]*Change{}, d.changes...), d.everyone...)
 		for _, p := range d.places {
+			require.NotEmpty(t, p.changes)
+			require.Equal(t, p.changes[0].Kind == AddNode, p.slot == -1)
 			all = append(all, p.changes...)
 		}
 		for app, budget := range d.budgets.pdbs {

@@ -88,7 +88,7 @@ func TestOneAnswerWithoutBudgets(t *testing.T) {
 	for allowed, want := range map[int32]int{0: 2, 1: 1} {
 		full.PodDisruptionBudgets = []*policyv1.PodDisruptionBudget{budget("pdb", "b", allowed)}
 		d := begun(t, full, testkit.Pod("web").Request("cpu=2").Obj())
-		require.NoError(t, d.list())
+		d.list()
 		for _, set := range []string{"changes of the pod", "pods that leave"} {
 			c, answers := choice{place: -1, pod: 1}, 1
 			if set == "pods that leave" {

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -41,7 +42,7 @@ func TestMostChanges(t *testing.T) {
 			p.Spec.Volumes = append(p.Spec.Volumes, claimed(fmt.Sprint("c", k))...)
 		}
 		d := begun(t, cluster.Objects{Nodes: five()}, p)
-		require.NoError(t, d.list())
+		d.list()
 		require.Equal(t, []any{c.changes, c.everyone, c.cut}, []any{len(d.changes), len(d.everyone), d.cut})
 	})
 }
@@ -143,6 +144,36 @@ func TestPluginWithoutKey(t *testing.T) {
 	require.Equal(t, [][]string{{"spec.containers[0].ports[0].hostPort"}}, d.Conflicts)
 	require.Len(t, d.Relaxations, 1)
 	require.Equal(t, "Pod default/web: drop spec.containers[0].ports[0].hostPort (80)", d.Relaxations[0].Text())
+}
+
+// Plugins of the profile may have every name, also those of the filters that a diagnosis adds.
+func TestNamesOfPlugins(t *testing.T) {
+	o := cluster.Objects{Nodes: five()[:2], Pods: []*v1.Pod{running("a", "n1", "cpu=3"), running("b", "n2", "cpu=3")}}
+	s, err := cluster.New(o)
+	require.NoError(t, err)
+	options := Options{Where: func(n *v1.Node) bool { return n.Name == "n1" }, Cost: only(RemovePods, MovePods)}
+	plain, err := Relax(Input{Snapshot: s}, testkit.Pod("web").Request("cpu=2").Obj(), options)
+	require.NoError(t, err)
+	require.Len(t, plain.Relaxations, 1)
+	profile := placement.DefaultProfile()
+	for _, name := range []string{"Where", "Elsewhere", "Elsewhere-more"} {
+		profile.Filters = append(profile.Filters, &placement.Plugin{Name: name, Filter: func(*v1.Pod, placement.Cluster) placement.Filtering { return placement.Filtering{Code: filter.Skip} }})
+	}
+	named, err := Relax(Input{Snapshot: s, Profile: profile}, testkit.Pod("web").Request("cpu=2").Obj(), options)
+	require.NoError(t, err)
+	require.Equal(t, texts(plain.Relaxations), texts(named.Relaxations))
+}
+
+// The error of a score plugin is an error of Compare, also if a single node needs no score.
+func TestErrorOfScores(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: five()[:2]})
+	require.NoError(t, err)
+	profile := placement.DefaultProfile()
+	profile.Scores = append(profile.Scores, placement.Weighted{Plugin: &placement.Plugin{Name: "Fails", Score: func(*v1.Pod, placement.Cluster) (placement.Scorer, error) {
+		return nil, errors.New("oh")
+	}}})
+	_, err = Compare(Input{Snapshot: s, Profile: profile}, testkit.Pod("web").NodeSelector(v1.LabelHostname+"=n1").Obj(), "n2")
+	require.ErrorContains(t, err, "oh")
 }
 
 // Of two equal terms, the change of each makes both a preference, and both changes make no second pair.

@@ -19,7 +19,7 @@ func (d *diagnosis) rehouse(c *Change, s *cluster.Snapshot) (stuck []*v1.Pod, er
 		home[podinfo.Name(q)] = d.nodeOf[q]
 	}
 	p := d.profileOver(s) // a pod that leaves may go to any node but its own
-	p.Filters = append([]*placement.Plugin{{Name: "Elsewhere", Filter: func(pod *v1.Pod, c placement.Cluster) placement.Filtering {
+	p.Filters = append([]*placement.Plugin{{Name: d.freeFilter("Elsewhere"), Filter: func(pod *v1.Pod, c placement.Cluster) placement.Filtering {
 		return placement.Filtering{Predicate: elsewhere{c, home[podinfo.Name(pod)]}}
 	}}}, p.Filters...)
 	placer, err := placement.NewPlacer(s, p)

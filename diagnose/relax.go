@@ -135,9 +135,7 @@ func Relax(in Input, pod *v1.Pod, o Options) (*Diagnosis, error) {
 	if done, err := d.asItIs(out); done || err != nil {
 		return out, err
 	}
-	if err := d.list(); err != nil {
-		return nil, err
-	}
+	d.list()
 	found, err := d.search()
 	if err != nil {
 		return nil, err
@@ -250,17 +248,21 @@ func (d *diagnosis) asItIs(out *Diagnosis) (bool, error) {
 // ofDevices is the plugin that no change makes necessary for a pod that asks for no devices.
 const ofDevices = "DynamicResources"
 
+// freeFilter returns a name that no filter of the profile has.
+func (d *diagnosis) freeFilter(name string) string {
+	for slices.ContainsFunc(d.profile.Filters, func(f *placement.Plugin) bool { return f.Name == name }) {
+		name += "-more"
+	}
+	return name
+}
+
 // where is the profile over a snapshot with a filter in front that allows the nodes of Options.Where alone.
 func (d *diagnosis) where(s *cluster.Snapshot) placement.Profile {
 	p := d.profileOver(s)
-	if !d.asksDevices {
-		p.Filters = slices.DeleteFunc(slices.Clone(p.Filters), func(f *placement.Plugin) bool { return f.Name == ofDevices })
-		p.Scores = slices.DeleteFunc(slices.Clone(p.Scores), func(f placement.Weighted) bool { return f.Name == ofDevices })
-	}
 	if d.o.Where == nil {
 		return p
 	}
-	p.Filters = append([]*placement.Plugin{{Name: "Where", Filter: func(_ *v1.Pod, c placement.Cluster) placement.Filtering {
+	p.Filters = append([]*placement.Plugin{{Name: d.freeFilter("Where"), Filter: func(_ *v1.Pod, c placement.Cluster) placement.Filtering {
 		names := []string{}
 		for i := range c.Len() {
 			if n := c.Node(i); n != nil && d.o.Where(n) {

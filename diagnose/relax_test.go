@@ -144,9 +144,36 @@ func TestCut(t *testing.T) {
 	require.Equal(t, "size", relax(t, o, testkit.Pod("web").Obj(), Options{}).Cut)
 	require.Equal(t, "steps", relax(t, o, testkit.Pod("web").Obj(), Options{Steps: 30}).Cut)
 	require.Equal(t, "stop", relax(t, o, testkit.Pod("web").Obj(), Options{Stop: func() bool { return true }}).Cut)
+	for _, n := range nodes {
+		n.Spec.Unschedulable = true
+	}
+	stopped := relax(t, o, testkit.Pod("web").Obj(), Options{Stop: func() bool { return true }})
+	require.Equal(t, []any{"stop", [][]string{}}, []any{stopped.Cut, stopped.Conflicts}, "a search that is stopped knows no conflict")
+	for _, n := range nodes {
+		n.Spec.Unschedulable = false
+	}
 	whole := relax(t, o, testkit.Pod("web").Obj(), Options{Size: 10})
 	require.Empty(t, whole.Cut)
 	require.Len(t, whole.Relaxations, 32)
+}
+
+// Each of three rules can give way alone, so the conflict has three rules: a search for smaller ones says that it may have missed some.
+func TestCutOfConflicts(t *testing.T) {
+	var o cluster.Objects
+	for _, lacks := range []string{"a", "b", "c"} {
+		n := testkit.Node("no-"+lacks).Label("a", "1").Label("b", "1").Label("c", "1").Capacity("cpu=1").Obj()
+		delete(n.Labels, lacks)
+		o.Nodes = append(o.Nodes, n)
+	}
+	for size, want := range map[int]*Diagnosis{
+		1: {Cut: "size", Conflicts: [][]string{}}, 2: {Cut: "size", Conflicts: [][]string{}},
+		3: {Conflicts: [][]string{{"spec.nodeSelector[a]", "spec.nodeSelector[b]", "spec.nodeSelector[c]"}}},
+		4: {Conflicts: [][]string{{"spec.nodeSelector[a]", "spec.nodeSelector[b]", "spec.nodeSelector[c]"}}},
+	} {
+		d := relax(t, o, testkit.Pod("web").NodeSelector("a=1,b=1,c=1").Obj(), Options{Size: size, Nodes: -1})
+		require.Len(t, d.Relaxations, 3)
+		require.Equal(t, []any{want.Cut, want.Conflicts}, []any{d.Cut, d.Conflicts}, "sets of at most %d", size)
+	}
 }
 
 // What is not a pending pod, or no cluster, is an error.

@@ -19,7 +19,7 @@ import (
 const mostChanges = 40
 
 // list lists the changes of which the sets are made.
-func (d *diagnosis) list() error {
+func (d *diagnosis) list() {
 	base := d.worlds[worldKey{place: -1}]
 	verdicts := d.verdicts()
 	reps := d.representatives(verdicts)
@@ -96,7 +96,6 @@ func (d *diagnosis) list() error {
 			}
 		}
 	}
-	return nil
 }
 
 func keep(list []*Change, wanted func(*Change) bool) (out []*Change) {
@@ -268,9 +267,6 @@ func (d *diagnosis) search() ([]choice, error) {
 				own = len(d.places[at].changes)
 			}
 			n := own + beside
-			if size > n {
-				continue
-			}
 			for set := uint64(1)<<size - 1; set < 1<<n; set = next(set) {
 				c := choice{at, set & (1<<own - 1), set >> own}
 				if at >= 0 && c.node == 0 || slices.ContainsFunc(found, func(f choice) bool { return f.within(c) }) {
@@ -339,7 +335,7 @@ func (d *diagnosis) conflicts() [][]string {
 		masks[c.rule] |= 1 << k
 	}
 	base := d.worlds[worldKey{place: -1}]
-	all := uint64(1)<<len(d.changes) - 1
+	all := ^uint64(0)
 	if d.cut == "stop" || d.cut == "steps" {
 		return out
 	}

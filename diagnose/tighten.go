@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -86,10 +85,10 @@ func (c *Change) now() int64 {
 // have no other node.
 func (d *diagnosis) decideAgain(list []*Change) (r Relaxation, final []*Change, stuck []*v1.Pod, err error) {
 	dec, s, err := d.decided(list)
-	if err != nil || dec.Failure != nil && dec.Failure.Err != nil {
+	if err != nil || !dec.Placed() {
 		return Relaxation{}, nil, nil, err
 	}
-	if i := slices.IndexFunc(list, removes); i >= 0 && dec.Placed() {
+	if i := slices.IndexFunc(list, removes); i >= 0 {
 		c := list[i]
 		if stuck, err = d.rehouse(c, s); err != nil {
 			return Relaxation{}, nil, nil, err
@@ -109,9 +108,6 @@ func (d *diagnosis) decideAgain(list []*Change) (r Relaxation, final []*Change, 
 		if dec, _, err = d.decided(list); err != nil {
 			return Relaxation{}, nil, nil, err
 		}
-	}
-	if !dec.Placed() {
-		return Relaxation{}, nil, nil, fmt.Errorf("diagnose: the filters allow the pod with changes that its decision refuses: %s", dec.Failure.Text())
 	}
 	return d.relaxed(list, dec.Node), list, stuck, nil
 }

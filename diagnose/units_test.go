@@ -41,7 +41,11 @@ func TestFreeSlots(t *testing.T) {
 			if gone {
 				require.NoError(t, s.Unset(s.Node(s.Slot("gone"))))
 			}
-			d, err := Relax(Input{Snapshot: s}, pod, Options{Steps: 600})
+			o := Options{Steps: 600}
+			if seed%2 == 0 {
+				o.Where = func(n *v1.Node) bool { return n.Name != "n1" && n.Name != "gone" }
+			}
+			d, err := Relax(Input{Snapshot: s}, pod, o)
 			require.NoError(t, err)
 			text, err := json.Marshal(d)
 			require.NoError(t, err)
@@ -196,6 +200,11 @@ func TestShort(t *testing.T) {
 		d.pod = testkit.Pod("p").Request(ask).Obj()
 		require.Equal(t, want, d.short(d.requests(), d.base.Slot("n1")), ask)
 	}
+	over := begun(t, cluster.Objects{
+		Nodes: []*v1.Node{testkit.Node("n1").Capacity("cpu=4,memory=8").Obj()},
+		Pods:  []*v1.Pod{testkit.Pod("a").Request("cpu=5").On("n1").Obj()},
+	}, testkit.Pod("p").Request("memory=16").Obj())
+	require.Equal(t, 0.5, over.short(over.requests(), 0), "the pod asks for no cpu")
 }
 
 // A comparison names the request that would have to be half as large.

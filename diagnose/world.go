@@ -140,18 +140,20 @@ func (d *diagnosis) allowed(w *world, filter int, mask uint64) bits {
 	return b
 }
 
-// asked asks a filter about all nodes.
+// asked asks a filter about all nodes that the pod may get.
 func (d *diagnosis) asked(w *world, plugin *placement.Plugin, pod *v1.Pod) bits {
 	b := newBits(w.snapshot.Len())
-	slots := make([]int, w.snapshot.Len())
-	for i := range slots {
-		slots[i] = i
+	slots := make([]int, 0, len(d.slots))
+	for i := range w.snapshot.Len() {
+		if w.target.has(i) {
+			slots = append(slots, i)
+		}
 	}
 	d.ask(w, plugin, pod, slots, b)
 	return b
 }
 
-// ask asks a filter about some slots.
+// ask asks a filter about some slots with nodes.
 func (d *diagnosis) ask(w *world, plugin *placement.Plugin, pod *v1.Pod, slots []int, b bits) {
 	d.asks++
 	f := plugin.Filter(pod, w.snapshot)
@@ -163,8 +165,7 @@ func (d *diagnosis) ask(w *world, plugin *placement.Plugin, pod *v1.Pod, slots [
 		}
 	}
 	for _, i := range slots {
-		n := w.snapshot.Node(i)
-		ok := n != nil && (f.Code == filter.Success || f.Code == filter.Skip) && (named == nil || named[n.Name]) && (f.Code == filter.Skip || f.Predicate == nil || f.Predicate.Check(i) == 0)
+		ok := (f.Code == filter.Success || f.Code == filter.Skip) && (named == nil || named[w.snapshot.Node(i).Name]) && (f.Code == filter.Skip || f.Predicate == nil || f.Predicate.Check(i) == 0)
 		if ok {
 			b.add(i)
 		} else {
