@@ -139,9 +139,6 @@ func (col *hardColumn) findDomains() {
 			}
 		}
 	}
-	if col.exist == col.domains {
-		col.absent = nil
-	}
 }
 
 // addPlanned adds the domains of planned nodes.
