@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/queue"
 )
@@ -126,4 +127,17 @@ func TestRun(t *testing.T) {
 	require.Equal(t, "b", <-bound)
 	cancel()
 	require.NoError(t, <-done)
+}
+
+// The caller hears of moves, and of nothing else.
+func TestQueueWithoutMoves(t *testing.T) {
+	inner, err := queue.New(queue.Options{Profiles: map[string]queue.Profile{v1.DefaultSchedulerName: {}}})
+	require.NoError(t, err)
+	q := NewQueue(inner, newClock(), func(m []queue.Move) { require.NotEmpty(t, m) })
+	require.Nil(t, q.TryPop())
+	q.Delete(pod("p"))
+	q.Move(queue.Change{Event: podGone, Old: pod("p")})
+	require.NoError(t, q.Add(identified([]*v1.Pod{pod("p")})[0]))
+	require.NotNil(t, q.TryPop())
+	require.Nil(t, NewQueue(inner, newClock(), nil).TryPop(), "without a listener")
 }

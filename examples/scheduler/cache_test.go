@@ -241,3 +241,48 @@ func TestClusterEvents(t *testing.T) {
 		require.Equal(t, queue.Backoff, r.place(p))
 	})
 }
+
+// The cache is full with the thousandth change.
+func TestCacheIsFull(t *testing.T) {
+	c := newCache(0)
+	for k := range 1000 {
+		require.False(t, c.full(), k)
+		c.later(func(*cluster.Snapshot) error { return nil })
+	}
+	require.True(t, c.full())
+}
+
+// A what-if has the node's pods without the removed and with the added. A pod that comes back after it left, or leaves after it came,
+// is no change.
+func TestNodeInfo(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: three(), Pods: []*v1.Pod{testkit.Pod("default/a").On("n1").Obj(), testkit.Pod("default/b").On("n1").Obj()}})
+	require.NoError(t, err)
+	n := &NodeInfo{Slot: s.Slot("n1"), snapshot: s}
+	names := func() (out string) {
+		for p := range n.Pods() {
+			out += p.Name
+		}
+		return out
+	}
+	a, b, x, y := s.Pod("default", "a"), s.Pod("default", "b"), pod("x"), pod("y")
+	require.False(t, n.Changed())
+	for _, c := range []struct {
+		do      func(*v1.Pod)
+		pod     *v1.Pod
+		names   string
+		changed bool
+	}{
+		{n.add, x, "abx", true}, {n.remove, x, "ab", false},
+		{n.add, x, "abx", true}, {n.add, y, "abxy", true}, {n.remove, y, "abx", true}, {n.remove, a, "bx", true}, {n.remove, x, "b", true},
+		{n.remove, b, "", true}, {n.add, b, "b", true}, {n.add, a, "ab", false},
+	} {
+		c.do(c.pod)
+		require.Equal(t, c.names, names())
+		require.Equal(t, c.changed, n.Changed())
+	}
+	n.add(x)
+	c := n.clone()
+	c.add(y)
+	c.remove(a)
+	require.Equal(t, "abx", names(), "a clone changes alone")
+}

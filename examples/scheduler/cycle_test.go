@@ -15,6 +15,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release"
 )
 
 var every = []Point{PreEnqueue, PreFilter, Filter, PostFilter, PreScore, Score, Reserve, Permit, PreBind, Bind, PostBind}
@@ -357,4 +358,35 @@ type activator struct {
 func (a *activator) Reserve(_ context.Context, s *State, _ *v1.Pod, _ string) *Status {
 	s.PodsToActivate.Add(a.wants)
 	return nil
+}
+
+// A pod that finishes while it waits leaves the queue.
+func TestPendingPodFinishes(t *testing.T) {
+	r := newRig(t, Options{}, three())
+	x := pod("p")
+	r.add(x)
+	done := x.DeepCopy()
+	done.Status.Phase = v1.PodFailed
+	r.s.UpdatePod(x, done)
+	require.Equal(t, queue.Nowhere, r.place(x))
+	require.False(t, r.step())
+}
+
+// A failed attempt of a pod that has gone is reported once, without an error.
+func TestFailedPodHasGone(t *testing.T) {
+	eachRelease(t, "L9.4", func(t *testing.T, o Options, _ func(release.Version) bool) {
+		r := newRig(t, o, three())
+		r.failing["p"] = ErrGone
+		r.add(sized("p", "9")).step()
+		require.Empty(t, r.errs)
+		require.Len(t, r.results, 1)
+		r.s.o.OnAttempt = func(*v1.Pod, *cluster.Snapshot) {
+			again := sized("q", "9")
+			again.UID = "another"
+			r.pods["default/q"] = again
+		}
+		r.add(sized("q", "9")).step()
+		require.Len(t, r.results, 2, "the pod was made again under its name")
+		require.Equal(t, "q", r.last().Pod.Name)
+	})
 }

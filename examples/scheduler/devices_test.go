@@ -91,6 +91,20 @@ func TestClaims(t *testing.T) {
 	})
 }
 
+// A pod whose claims have nothing to give back writes no claim.
+func TestNoClaimIsWritten(t *testing.T) {
+	everyWay(t, func(t *testing.T, o Options) {
+		r := deviceRig(t, o, "a", "b", "c")
+		for _, name := range []string{"a", "b"} {
+			r.add(withClaim(testkit.Pod("pod-"+name).Obj(), name)).step()
+		}
+		before := r.writes
+		r.add(withClaim(testkit.Pod("pod-c").Obj(), "c")).step()
+		require.Equal(t, Rejected, r.last().Outcome)
+		require.Equal(t, before, r.writes)
+	})
+}
+
 // A pod whose claim does not exist is gated, and enters the queue when the claim comes.
 func TestClaimGate(t *testing.T) {
 	r := deviceRig(t, Options{})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
@@ -358,4 +359,19 @@ func TestState(t *testing.T) {
 	_, err = cloned.Read(c)
 	require.ErrorIs(t, err, ErrNotFound)
 	require.Equal(t, "cloned", fmt.Sprint(cloned))
+}
+
+// The pods that wait on Permit are listed by name.
+func TestWaitingPodsInOrder(t *testing.T) {
+	_, list := probes(1)
+	list[0].answer[Permit], list[0].timeout = NewStatus(Wait), time.Hour
+	r := bare(t, list, Permit)
+	r.add(pod("b"), pod("c"), pod("a"))
+	for r.step() {
+	}
+	var names []string
+	for _, w := range r.s.waiting.list() {
+		names = append(names, w.Name)
+	}
+	require.Equal(t, []string{"a", "b", "c"}, names)
 }

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -130,6 +131,31 @@ func TestRareMetrics(t *testing.T) { // W12
 	r.add(pod("q")).step()
 	require.Equal(t, 3.0, value(t, registry, PluginExecutionDuration, "extension_point=Filter", "plugin=NodeName", "status=Success"))
 	require.Equal(t, 6.0, value(t, registry, PluginEvaluation, "extension_point=Filter", "plugin=NodeName", "profile=default-scheduler"))
+}
+
+// A pod of 15 attempts and more has one label.
+func TestAttemptsLabel(t *testing.T) { // W12
+	m := &sums{}
+	r := newRig(t, Options{Metrics: m}, three())
+	for _, n := range []int{1, 14, 15, 16} {
+		r.s.scheduled(&attempt{f: r.framework(), entry: &queue.Entry{Attempts: n}})
+	}
+	times := map[string]int{}
+	for key, x := range m.lines {
+		if name, label, _ := strings.Cut(key, " ~ "); "scheduler_"+name == PodSchedulingSLIDuration {
+			times[label] = x.times
+		}
+	}
+	require.Equal(t, map[string]int{"[1]": 1, "[14]": 1, "[15+]": 2}, times)
+}
+
+// The texts and buckets.
+func TestMetricTable(t *testing.T) {
+	var out strings.Builder
+	for _, m := range MetricTable() {
+		fmt.Fprintf(&out, "%s %v\n\t%s\n\t%.6g\n", m.Name, m.Labels, m.Help, m.Buckets)
+	}
+	testkit.Golden(t, "testdata/metrics.golden", out.String())
 }
 
 // The names are those of kube-scheduler.

@@ -87,6 +87,21 @@ func TestPreemptionClearsLowerNominations(t *testing.T) {
 	require.Equal(t, []*v1.Pod{r.pods["default/p"]}, r.s.queue.NominatedFor("n1"))
 }
 
+// A pod of equal priority keeps its nomination to the node.
+func TestPreemptionKeepsEqualNominations(t *testing.T) {
+	r := newRig(t, Options{}, []*v1.Node{node("n1")}, testkit.Pod("default/a").On("n1").Priority(0).Request("cpu=2").Obj(),
+		testkit.Pod("default/b").On("n1").Priority(0).Request("cpu=2").Obj())
+	first, second := testkit.Pod("default/first").Priority(5).Request("cpu=2").Obj(), testkit.Pod("default/second").Priority(5).Request("cpu=2").Obj()
+	for _, p := range []*v1.Pod{first, second} {
+		r.add(p)
+		require.True(t, r.s.TryScheduleOne(ctx))
+		require.Equal(t, "n1", r.last().Nominated)
+	}
+	r.tasks[1]()
+	require.Len(t, r.s.queue.NominatedFor("n1"), 2)
+	require.NotContains(t, r.patches, `first: nominated=""`)
+}
+
 // preemptedAt lets pod high preempt pod low, which is at a point, and returns what happened.
 func preemptedAt(t *testing.T, o Options, at Point) (r *rig, low, high *v1.Pod) {
 	_, list := probes(1)

@@ -1,14 +1,18 @@
 package scheduler
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
+
+	"github.com/podberth/podberth/examples/httpextender/rules"
 )
 
 func list(f *Framework, at Point) string {
@@ -64,6 +68,48 @@ func TestDefaultProfile(t *testing.T) { // W9.6, F11
 	require.True(t, f.HasPostFilterPlugins())
 	require.Nil(t, f.PercentageOfNodesToScore())
 	require.NotNil(t, f.plan, "the library answers at once")
+}
+
+// A profile says what it lacks.
+func TestBareProfile(t *testing.T) {
+	f := bare(t, nil).framework()
+	require.False(t, f.HasFilterPlugins())
+	require.False(t, f.HasPostFilterPlugins())
+	require.False(t, f.HasScorePlugins())
+	require.Equal(t, map[Point][]PluginRef{QueueSort: refs("PrioritySort"), Bind: refs("DefaultBinder")}, f.ListPlugins(), "empty points are left out")
+	percentage := int32(30)
+	f = newRig(t, Options{Profiles: []Profile{{PercentageOfNodesToScore: &percentage}}}, three()).framework()
+	require.EqualValues(t, 30, *f.PercentageOfNodesToScore())
+}
+
+// silent is a filter that says nothing about events. It rejects every node.
+type silent struct{}
+
+func (silent) Name() string                                               { return "Silent" }
+func (silent) Filter(context.Context, *State, *v1.Pod, *NodeInfo) *Status { return u("no") }
+
+// A pod that such a filter rejects waits for any event, its own update among them. So does a pod that an extender rejects.
+func TestPluginsWithoutEvents(t *testing.T) { // 9.6
+	r := newRig(t, Options{
+		Plugins:  Registry{"Silent": func(any, *Handle) (Plugin, error) { return silent{}, nil }},
+		Profiles: []Profile{{Plugins: Plugins{Filter: {Enabled: refs("Silent")}}}},
+	}, three())
+	x := pod("p")
+	r.add(x).step()
+	require.Contains(t, r.moves, "default/p: unschedulable -> backoff (UnschedulablePodUpdate, Silent)")
+
+	e := &scripted{name: "X", script: &script{}, filtered: &rules.Filtered{}}
+	r = newRig(t, Options{Extenders: []Extender{e}}, three())
+	r.add(x).step()
+	require.Contains(t, r.moves, "default/p: unschedulable -> backoff (UnschedulablePodUpdate, Extender)")
+}
+
+// A single PostFilter plugin is asked for a profile with a plan too.
+func TestOnePostFilterPlugin(t *testing.T) {
+	r, p := fullNode(t, Options{Profiles: []Profile{{Plugins: Plugins{PostFilter: {Disabled: []string{nameDynamicResources}}}}}}, "a", "b")
+	require.NotNil(t, r.framework().plan)
+	r.add(p).step()
+	require.Equal(t, "n1", r.last().Nominated)
 }
 
 func TestPluginLists(t *testing.T) { // W-9

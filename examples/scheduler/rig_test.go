@@ -77,6 +77,7 @@ type server struct {
 	claims   map[string]metav1.Object           // by name
 	extended *v1.PodExtendedResourceClaimStatus // written last
 	failing  map[string]error                   // of Delete and PatchStatus, by pod name
+	writes   int                                // calls of WriteClaims
 }
 
 func (a *server) Pod(namespace, name string) *v1.Pod {
@@ -131,6 +132,7 @@ func (a *server) PatchStatus(_ context.Context, pod *v1.Pod, patch StatusPatch) 
 }
 
 func (a *server) WriteClaims(_ context.Context, _ *v1.Pod, w ClaimWrites) error {
+	a.writes++
 	if err := a.failing["claims"]; err != nil && len(w.Set) > 0 {
 		return err
 	}
