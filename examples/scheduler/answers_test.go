@@ -14,6 +14,7 @@ import (
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/score"
 
 	"github.com/podberth/podberth/examples/httpextender/rules"
@@ -71,6 +72,13 @@ func (r *rig) story(s *script, m *sums) (lines []string) {
 			x.Pod.Name, x.Outcome, x.Node, x.Nominated, victims, x.Feasible, x.Evaluated, x.Total, x.Attempts, x.Message))
 	}
 	add("move", r.moves)
+	r.s.queue.Read(func(q *queue.Queue) {
+		for _, name := range sortedKeys(r.pods) {
+			if e, ok := q.Lookup(r.pods[name]); ok {
+				lines = append(lines, fmt.Sprintf("waits %s for %v, %v of them pending", name, e.UnschedulablePlugins, e.PendingPlugins))
+			}
+		}
+	})
 	add("patch", r.patches)
 	add("event", r.events)
 	add("deleted", r.deleted)

@@ -286,3 +286,22 @@ func TestNodeInfo(t *testing.T) {
 	c.remove(a)
 	require.Equal(t, "abx", names(), "a clone changes alone")
 }
+
+// A pod on a node that the cluster does not have leaves the cluster when it is forgotten.
+func TestForgetsOrphan(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: three()})
+	require.NoError(t, err)
+	c := newCache(0)
+	x := identified([]*v1.Pod{testkit.Pod("default/p").On("gone").Obj(), testkit.Pod("default/q").On("gone").Obj()})
+	for _, p := range x {
+		require.NoError(t, c.assume(p))
+	}
+	_, err = c.refresh(s)
+	require.NoError(t, err)
+	require.Len(t, s.Orphans(), 2)
+	require.NoError(t, c.forget(x[0]))
+	_, err = c.refresh(s)
+	require.NoError(t, err)
+	require.Len(t, s.Orphans(), 1)
+	require.Equal(t, "q", s.Orphans()[0].Name)
+}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	quantity "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
@@ -389,4 +391,46 @@ func TestFailedPodHasGone(t *testing.T) {
 		require.Len(t, r.results, 2, "the pod was made again under its name")
 		require.Equal(t, "q", r.last().Pod.Name)
 	})
+}
+
+// Pods that plugins want to be active are taken once, by name.
+func TestPodsToActivateList(t *testing.T) {
+	var p PodsToActivate
+	a, b, other := pod("a"), pod("b"), testkit.Pod("other/a").Obj()
+	for _, x := range []*v1.Pod{b, nil, a, other, a} {
+		p.Add(x)
+	}
+	require.Equal(t, []*v1.Pod{a, b, other}, p.take())
+	require.Empty(t, p.take())
+}
+
+// A running pod that asks for less makes a waiting pod schedulable; a running pod that asks for more does not.
+func TestRunningPodScales(t *testing.T) {
+	for _, c := range []struct {
+		cpu  string
+		want queue.Place
+	}{{"1", queue.Backoff}, {"4", queue.Unschedulable}} {
+		running := sized("r", "3")
+		running.Spec.NodeName, running.Status.Phase = "n1", v1.PodRunning
+		r := newRig(t, Options{}, []*v1.Node{node("n1")}, running)
+		x := sized("p", "2")
+		r.add(x).step()
+		next := running.DeepCopy()
+		next.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = quantity.MustParse(c.cpu)
+		r.s.UpdatePod(running, next)
+		require.Equal(t, c.want, r.place(x), c.cpu)
+	}
+}
+
+// Objects that no pod waits for are no events.
+func TestObjectsWithoutEvents(t *testing.T) {
+	r := newRig(t, Options{}, three())
+	r.add(pod("p"))
+	require.NotNil(t, r.s.queue.TryPop())
+	budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "b"}}
+	r.s.Set(nil, budget)
+	r.s.Unset(budget)
+	r.s.queue.Read(func(q *queue.Queue) { require.Empty(t, q.InFlightEvents()) })
+	r.s.AddNode(node("n4"))
+	r.s.queue.Read(func(q *queue.Queue) { require.Len(t, q.InFlightEvents(), 1) })
 }

@@ -105,6 +105,30 @@ func TestNoClaimIsWritten(t *testing.T) {
 	})
 }
 
+// A claim that was deleted gates its pod. Devices are free again as soon as the API server has released the bound claim.
+func TestClaimsThatLeave(t *testing.T) {
+	everyWay(t, func(t *testing.T, o Options) {
+		r := deviceRig(t, o, "a", "b", "c")
+		r.s.Unset(r.claims["c"])
+		r.add(withClaim(testkit.Pod("pod-c").Obj(), "c"))
+		require.False(t, r.step())
+		for _, name := range []string{"a", "b"} {
+			r.add(withClaim(testkit.Pod("pod-"+name).Obj(), name)).step()
+			require.Equal(t, Scheduled, r.last().Outcome)
+			old := r.claims[name].(*resourcev1.ResourceClaim)
+			free := old.DeepCopy()
+			free.Status = resourcev1.ResourceClaimStatus{}
+			r.claims[name] = free
+			r.s.Set(old, free)
+		}
+		for _, name := range []string{"d", "e"} {
+			r.claim(name)
+			r.add(withClaim(testkit.Pod("pod-"+name).Obj(), name)).step()
+			require.Equal(t, Scheduled, r.last().Outcome)
+		}
+	})
+}
+
 // A pod whose claim does not exist is gated, and enters the queue when the claim comes.
 func TestClaimGate(t *testing.T) {
 	r := deviceRig(t, Options{})

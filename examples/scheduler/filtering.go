@@ -304,11 +304,8 @@ func (s *Scheduler) extenderFilters(ctx context.Context, pod *v1.Pod, nodes []*N
 					d.statuses.explicit[n.Slot] = NewStatus(Unschedulable, text)
 				}
 			}
-			left := slices.DeleteFunc(slices.Clone(nodes), func(n *NodeInfo) bool { return !slices.Contains(answer.Nodes, n.Node.Name) })
-			if len(left) < len(nodes) {
-				d.rejected(NewStatus(Unschedulable).by("Extender"))
-			}
-			nodes = left
+			nodes = slices.DeleteFunc(slices.Clone(nodes), func(n *NodeInfo) bool { return !slices.Contains(answer.Nodes, n.Node.Name) })
+			d.rejected(NewStatus(Unschedulable).by("Extender")) // of no account while nodes are left
 		}
 	}
 	return nodes, nil

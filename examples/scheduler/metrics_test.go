@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/queue"
@@ -147,6 +148,24 @@ func TestAttemptsLabel(t *testing.T) { // W12
 		}
 	}
 	require.Equal(t, map[string]int{"[1]": 1, "[14]": 1, "[15+]": 2}, times)
+}
+
+// Each place of the queue has its number of pods.
+func TestPendingGauges(t *testing.T) { // W12
+	m := &sums{}
+	r := newRig(t, Options{Metrics: m}, three())
+	gated := pod("gated")
+	gated.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "wait"}}
+	r.add(gated)
+	for _, name := range []string{"x", "y", "z"} {
+		r.add(sized(name, "9")).step()
+	}
+	r.s.queue.Read(func(q *queue.Queue) { require.Equal(t, 3, q.Counts().Unschedulable) })
+	r.add(pod("a"), pod("b"))
+	r.s.Gauges()
+	for _, want := range []string{"active 2", "gated 1", "unschedulable 3", "backoff 0"} {
+		require.Contains(t, m.lines, "pending_pods = ["+want+"]")
+	}
 }
 
 // The texts and buckets.

@@ -97,9 +97,7 @@ func namesOf(list []PluginRef) []string {
 func (p Profile) merged(v release.Version) Plugins {
 	out, defaults := Plugins{}, defaultPlugins(v)
 	for _, at := range append(Points(), MultiPoint) {
-		if set := merge(defaults[at], p.Plugins[at]); len(set.Enabled)+len(set.Disabled) > 0 {
-			out[at] = set
-		}
+		out[at] = merge(defaults[at], p.Plugins[at])
 	}
 	return out
 }
