@@ -203,6 +203,8 @@ func (s *Scheduler) decidePlanned(ctx context.Context, a *attempt) (string, *fai
 		statuses.failure, statuses.attempt, statuses.verdicts = d.Failure, p, p.Verdicts(nil, o)
 		if p.Rejected() {
 			statuses.attempt, statuses.absent = nil, NewStatus(p.Pre.Code, p.Pre.Message)
+		} else if outside := p.Pre.Outside(); outside != nil {
+			statuses.absent = NewStatus(UnschedulableAndUnresolvable, outside...)
 		}
 		if p.Pre.Code != UnschedulableAndUnresolvable || slices.Contains(p.Pre.Rejecters(), nameDynamicResources) {
 			seen.Write(a.state, releaserOf(p.Predicates)) // DynamicResources has seen the pod

@@ -129,6 +129,34 @@ func TestClaimsThatLeave(t *testing.T) {
 	})
 }
 
+// A node whose devices serve an earlier alternative of a request scores more.
+func TestScoreOfAlternatives(t *testing.T) {
+	var totals []int64
+	everyWay(t, func(t *testing.T, o Options) {
+		o.Profiles = []Profile{{Plugins: Plugins{Score: {Enabled: []PluginRef{{Name: nameDynamicResources, Weight: 7}}, Disabled: []string{"*"}}, PreScore: {Disabled: []string{"*"}}}}}
+		r := deviceRig(t, o)
+		name := "n1"
+		r.s.Set(nil, &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: resourcev1.ResourceSliceSpec{
+			Driver: "gpu.example.com", NodeName: &name, Pool: resourcev1.ResourcePool{Name: "n1", ResourceSliceCount: 1},
+			Devices: []resourcev1.Device{{Name: "gpu-0"}},
+		}})
+		r.claim("a")
+		c := r.claims["a"].(*resourcev1.ResourceClaim)
+		sub := func(name string, count int64) resourcev1.DeviceSubRequest {
+			return resourcev1.DeviceSubRequest{Name: name, DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: count}
+		}
+		better := c.DeepCopy()
+		better.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "gpu", FirstAvailable: []resourcev1.DeviceSubRequest{sub("two", 2), sub("one", 1)}}}
+		r.claims["a"] = better
+		r.s.Set(c, better)
+		r.add(withClaim(testkit.Pod("p").Obj(), "a")).step()
+		require.Equal(t, "n2", r.last().Node, "n1 has a single device")
+		require.EqualValues(t, 2, r.last().Feasible)
+		totals = append(totals, r.last().Total)
+	})
+	require.Equal(t, []int64{700, 700}, totals)
+}
+
 // A pod whose claim does not exist is gated, and enters the queue when the claim comes.
 func TestClaimGate(t *testing.T) {
 	r := deviceRig(t, Options{})

@@ -375,3 +375,74 @@ func TestWaitingPodsInOrder(t *testing.T) {
 	}
 	require.Equal(t, []string{"a", "b", "c"}, names)
 }
+
+// Without scores every node has 1. When all scores skip, every node has 0.
+func TestTotalsWithoutScores(t *testing.T) { // C1.2
+	_, list := probes(1)
+	r := bare(t, list, PreScore, Score)
+	_, totals, err := r.framework().choose(ctx, NewState(), pod("p"), r.s.nodes.list)
+	require.NoError(t, err)
+	require.Equal(t, []int64{0, 0, 0}, totals)
+	list[0].answer[PreScore] = NewStatus(Skip)
+	_, totals, err = r.framework().choose(ctx, NewState(), pod("p"), r.s.nodes.list)
+	require.NoError(t, err)
+	require.Equal(t, []int64{0, 0, 0}, totals)
+	r = bare(t, nil)
+	_, totals, err = r.framework().choose(ctx, NewState(), pod("p"), r.s.nodes.list)
+	require.NoError(t, err)
+	require.Equal(t, []int64{1, 1, 1}, totals)
+}
+
+// spectator is a PostFilter plugin that writes down the status of every node.
+type spectator struct {
+	r    **rig
+	seen *[]string
+}
+
+func (spectator) Name() string { return "Spectator" }
+func (x spectator) PostFilter(_ context.Context, _ *State, _ *v1.Pod, n *NodeStatuses) (*Nomination, *Status) {
+	for _, node := range (*x.r).s.nodes.list {
+		st := n.Get(node.Slot)
+		*x.seen = append(*x.seen, fmt.Sprintf("%s %v %s %v", node.Node.Name, st.Code(), st.Plugin(), st.Reasons()))
+	}
+	return nil, u()
+}
+
+// PostFilter plugins see the same statuses of a plan and of single plugins: of nodes that a PreFilter plugin left out too.
+func TestStatusesOfNodes(t *testing.T) {
+	everyWay(t, func(t *testing.T, o Options) {
+		var r *rig
+		var seen []string
+		o.Plugins = Registry{"Spectator": func(any, *Handle) (Plugin, error) { return spectator{&r, &seen}, nil }}
+		o.Profiles = []Profile{{Plugins: Plugins{PostFilter: {Enabled: refs("Spectator")}}}}
+		r = newRig(t, o, []*v1.Node{node("n1"), testkit.Node("n2").Capacity("cpu=4").Taint("a=b:NoSchedule").Obj(), node("n3")})
+		require.Equal(t, o.OneByOne, r.framework().plan == nil)
+		x := sized("p", "9")
+		x.Spec.Affinity = named("n1", "n2")
+		r.add(x).step()
+		require.Equal(t, []string{
+			"n1 UnschedulableAndUnresolvable NodeResourcesFit [Insufficient cpu]",
+			"n2 UnschedulableAndUnresolvable TaintToleration [node(s) had untolerated taint(s)]",
+			"n3 UnschedulableAndUnresolvable  [node(s) didn't satisfy plugin(s) [NodeAffinity]]",
+		}, seen)
+	})
+}
+
+// Plugins see the new version of a node.
+func TestNodeChangesForPlugins(t *testing.T) {
+	everyWay(t, func(t *testing.T, o Options) {
+		r := newRig(t, o, []*v1.Node{node("n1")})
+		r.add(pod("a")).step()
+		require.Equal(t, Scheduled, r.last().Outcome)
+		tainted := testkit.Node("n1").Capacity("cpu=4,memory=8Gi,pods=10").Taint("a=b:NoSchedule").Obj()
+		r.s.UpdateNode(node("n1"), tainted)
+		r.add(pod("b")).step()
+		require.Contains(t, r.last().Message, "untolerated taint")
+	})
+}
+
+// A profile with a single score has a plan.
+func TestPlanOfOneScore(t *testing.T) {
+	r := newRig(t, Options{Profiles: []Profile{{Plugins: Plugins{Score: {Enabled: refs("ImageLocality"), Disabled: []string{"*"}}, PreScore: {Disabled: []string{"*"}}}}}}, three())
+	require.NotNil(t, r.framework().plan)
+}
