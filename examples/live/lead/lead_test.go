@@ -417,3 +417,11 @@ func TestNeverTwo(t *testing.T) {
 		require.Len(t, begins, turns)
 	})
 }
+
+// Durations of 0 are client-go's defaults, and others stay.
+func TestDefaulted(t *testing.T) {
+	d := (&Lease{}).defaulted()
+	require.Equal(t, []time.Duration{15 * time.Second, 10 * time.Second, 2 * time.Second}, []time.Duration{d.Duration, d.RenewDeadline, d.RetryPeriod})
+	d = (&Lease{Duration: 3, RenewDeadline: 2, RetryPeriod: 1}).defaulted()
+	require.Equal(t, []time.Duration{3, 2, 1}, []time.Duration{d.Duration, d.RenewDeadline, d.RetryPeriod})
+}
