@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 
@@ -107,7 +106,10 @@ func (d *diagnosis) bounds(table []placement.NodeReport, chosen *placement.NodeR
 		if n == chosen || !n.Feasible() {
 			continue
 		}
-		need := int64(max(0, cmp.Compare(d.rank[d.base.Slot(chosen.Node)], d.rank[d.base.Slot(n.Node)]))) // the lead that the node needs
+		need := int64(0) // the lead that the node needs
+		if d.rank[d.base.Slot(n.Node)] < d.rank[d.base.Slot(chosen.Node)] {
+			need = 1
+		}
 		gain := mine.Normalized - n.Scores[k].Normalized
 		rest := chosen.Total - n.Total - mine.Weight*gain // the lead without the plugin
 		switch {                                          // rest + weight x gain >= need

@@ -103,6 +103,9 @@ func (d *diagnosis) relaxation(c choice, o orders) (r Relaxation, stuck []*v1.Po
 	if err != nil {
 		return Relaxation{}, nil, err
 	}
+	if len(final) == len(list) && !slices.ContainsFunc(final, func(c *Change) bool { return c.Kind == MovePods }) {
+		return r, stuck, nil // the same changes: they have no smaller part
+	}
 	if list, err = d.part(final); err != nil || len(list) == len(final) {
 		return r, stuck, err
 	}
@@ -209,6 +212,9 @@ func (d *diagnosis) apply(list []*Change) (*world, *v1.Pod, error) {
 func (d *diagnosis) fits(w *world, pod *v1.Pod, slots bits) bool {
 	b := append(bits(nil), slots...)
 	for _, f := range w.filters {
+		if b.empty() {
+			return false
+		}
 		list := []int{}
 		for i := range w.snapshot.Len() {
 			if b.has(i) {
@@ -216,9 +222,6 @@ func (d *diagnosis) fits(w *world, pod *v1.Pod, slots bits) bool {
 			}
 		}
 		d.ask(w, f, pod, list, b)
-		if len(list) == 0 {
-			return false
-		}
 	}
 	return !b.empty()
 }
@@ -235,7 +238,12 @@ func (d *diagnosis) stay(list []*Change, c *Change) (bool, error) {
 		near.add(d.slotOf[p])
 	}
 	near.and(w.target)
-	far := slices.Clone(w.target) // as far as filters allow that look at one node, when all pods leave
+	far := slices.Clone(w.target) // the other nodes, as far as filters allow that look at one node, when all pods leave
+	for i := range w.snapshot.Len() {
+		if near.has(i) {
+			far.remove(i)
+		}
+	}
 	for _, f := range w.filters {
 		if local(f) {
 			far.and(d.asked(w, f, pod))

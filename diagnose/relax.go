@@ -258,7 +258,7 @@ func (d *diagnosis) freeFilter(name string) string {
 
 // where is the profile over a snapshot with a filter in front that allows the nodes of Options.Where alone.
 func (d *diagnosis) where(s *cluster.Snapshot) placement.Profile {
-	p := d.profileOver(s)
+	p := d.ofPod(s)
 	if d.o.Where == nil {
 		return p
 	}

@@ -44,6 +44,9 @@ func (d *diagnosis) removal(slot, alike int) *Change {
 		}
 		keeps := map[podKind]bool{}
 		for _, j := range d.slots {
+			if j == slot {
+				continue
+			}
 			for p := range d.base.Pods(j) {
 				kind, terms := d.base.PodKind(p)
 				key := podKind{kind, terms}

@@ -42,13 +42,20 @@ func (d *diagnosis) profileOver(s *cluster.Snapshot) placement.Profile {
 	return p
 }
 
+// ofPod is profileOver for decisions about the pod alone. The plugin of devices is left out when the pod asks for none.
+func (d *diagnosis) ofPod(s *cluster.Snapshot) placement.Profile {
+	p := d.profileOver(s)
+	if !d.asksDevices {
+		p.Filters = slices.DeleteFunc(slices.Clone(p.Filters), func(f *placement.Plugin) bool { return f.Name == ofDevices })
+		p.Scores = slices.DeleteFunc(slices.Clone(p.Scores), func(f placement.Weighted) bool { return f.Name == ofDevices })
+	}
+	return p
+}
+
 func (d *diagnosis) newWorld(s *cluster.Snapshot) *world {
 	w := &world{snapshot: s, nodes: true, seen: map[seenKey]bits{}}
-	p := d.profileOver(s)
+	p := d.ofPod(s)
 	for _, f := range p.Filters {
-		if f.Name == ofDevices && !d.asksDevices {
-			continue
-		}
 		if f.Over != nil {
 			f = f.Over(p)
 		}
