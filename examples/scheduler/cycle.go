@@ -197,14 +197,12 @@ func (s *Scheduler) decidePlanned(ctx context.Context, a *attempt) (string, *fai
 	case d.Failure.Err != nil:
 		return "", &failure{status: AsStatus(d.Failure.Err), nomination: denominate}
 	}
-	statuses := &NodeStatuses{absent: NewStatus(UnschedulableAndUnresolvable)}
+	statuses := &NodeStatuses{absent: NewStatus(UnschedulableAndUnresolvable, d.Failure.Message.Absent...)}
 	if len(a.f.postFilter) > 0 {
 		p := a.f.plan.Failed(d.Failure)
 		statuses.failure, statuses.attempt, statuses.verdicts = d.Failure, p, p.Verdicts(nil, o)
 		if p.Rejected() {
 			statuses.attempt, statuses.absent = nil, NewStatus(p.Pre.Code, p.Pre.Message)
-		} else if outside := p.Pre.Outside(); outside != nil {
-			statuses.absent = NewStatus(UnschedulableAndUnresolvable, outside...)
 		}
 		if p.Pre.Code != UnschedulableAndUnresolvable || slices.Contains(p.Pre.Rejecters(), nameDynamicResources) {
 			seen.Write(a.state, releaserOf(p.Predicates)) // DynamicResources has seen the pod

@@ -393,38 +393,43 @@ func TestTotalsWithoutScores(t *testing.T) { // C1.2
 	require.Equal(t, []int64{1, 1, 1}, totals)
 }
 
-// spectator is a PostFilter plugin that writes down the status of every node.
-type spectator struct {
-	r    **rig
-	seen *[]string
-}
+// spectator is a PostFilter plugin that looks at the statuses of the nodes.
+type spectator func(n *NodeStatuses)
 
 func (spectator) Name() string { return "Spectator" }
-func (x spectator) PostFilter(_ context.Context, _ *State, _ *v1.Pod, n *NodeStatuses) (*Nomination, *Status) {
-	for _, node := range (*x.r).s.nodes.list {
-		st := n.Get(node.Slot)
-		*x.seen = append(*x.seen, fmt.Sprintf("%s %v %s %v", node.Node.Name, st.Code(), st.Plugin(), st.Reasons()))
-	}
+func (look spectator) PostFilter(_ context.Context, _ *State, _ *v1.Pod, n *NodeStatuses) (*Nomination, *Status) {
+	look(n)
 	return nil, u()
 }
 
-// PostFilter plugins see the same statuses of a plan and of single plugins: of nodes that a PreFilter plugin left out too.
+// PostFilter plugins see the same statuses whether a plan or single plugins decide. A node that a PreFilter plugin left out has the
+// reason, with the plugin that rejected the nominated node.
 func TestStatusesOfNodes(t *testing.T) {
 	everyWay(t, func(t *testing.T, o Options) {
 		var r *rig
 		var seen []string
-		o.Plugins = Registry{"Spectator": func(any, *Handle) (Plugin, error) { return spectator{&r, &seen}, nil }}
+		look := spectator(func(n *NodeStatuses) {
+			for _, node := range r.s.nodes.list {
+				st := n.Get(node.Slot)
+				seen = append(seen, fmt.Sprintf("%s %v %s %v", node.Node.Name, st.Code(), st.Plugin(), st.Reasons()))
+			}
+		})
+		o.Plugins = Registry{"Spectator": func(any, *Handle) (Plugin, error) { return look, nil }}
 		o.Profiles = []Profile{{Plugins: Plugins{PostFilter: {Enabled: refs("Spectator")}}}}
 		r = newRig(t, o, []*v1.Node{node("n1"), testkit.Node("n2").Capacity("cpu=4").Taint("a=b:NoSchedule").Obj(), node("n3")})
 		require.Equal(t, o.OneByOne, r.framework().plan == nil)
-		x := sized("p", "9")
-		x.Spec.Affinity = named("n1", "n2")
-		r.add(x).step()
-		require.Equal(t, []string{
-			"n1 UnschedulableAndUnresolvable NodeResourcesFit [Insufficient cpu]",
-			"n2 UnschedulableAndUnresolvable TaintToleration [node(s) had untolerated taint(s)]",
-			"n3 UnschedulableAndUnresolvable  [node(s) didn't satisfy plugin(s) [NodeAffinity]]",
-		}, seen)
+		for nominated, plugins := range map[string]string{"": "NodeAffinity", "n2": "NodeAffinity TaintToleration"} {
+			x := sized("p"+nominated, "9")
+			x.Spec.Affinity = named("n1", "n2")
+			x.Status.NominatedNodeName = nominated
+			seen = nil
+			r.add(x).step()
+			require.Equal(t, []string{
+				"n1 UnschedulableAndUnresolvable NodeResourcesFit [Insufficient cpu]",
+				"n2 UnschedulableAndUnresolvable TaintToleration [node(s) had untolerated taint(s)]",
+				"n3 UnschedulableAndUnresolvable  [node(s) didn't satisfy plugin(s) [" + plugins + "]]",
+			}, seen)
+		}
 	})
 }
 

@@ -165,16 +165,13 @@ func (f *Framework) findNodes(ctx context.Context, a *attempt) (*foundNodes, err
 	s, state, pod := f.s, a.state, a.pod
 	all := s.nodes.list
 	d := &foundNodes{pre: f.runPreFilter(ctx, state, pod, all)}
-	d.statuses = &NodeStatuses{explicit: map[int]*Status{}, absent: NewStatus(UnschedulableAndUnresolvable)}
+	d.statuses = &NodeStatuses{explicit: map[int]*Status{}, absent: NewStatus(UnschedulableAndUnresolvable, d.pre.Outside()...)}
 	if err := d.pre.Err; err != nil {
 		return d, err
 	}
 	if d.pre.Code != Success {
 		d.statuses.absent = NewStatus(d.pre.Code, d.pre.Message)
 		return d, nil
-	}
-	if outside := d.pre.Outside(); outside != nil {
-		d.statuses.absent = NewStatus(UnschedulableAndUnresolvable, outside...)
 	}
 	candidates := all
 	if only := d.pre.Nodes; only != nil {
@@ -305,7 +302,7 @@ func (s *Scheduler) extenderFilters(ctx context.Context, pod *v1.Pod, nodes []*N
 				}
 			}
 			nodes = slices.DeleteFunc(slices.Clone(nodes), func(n *NodeInfo) bool { return !slices.Contains(answer.Nodes, n.Node.Name) })
-			d.rejected(NewStatus(Unschedulable).by("Extender")) // of no account while nodes are left
+			d.rejected(NewStatus(Unschedulable).by("Extender")) // read only if no node is left
 		}
 	}
 	return nodes, nil
