@@ -173,6 +173,26 @@ func TestEveryAnswerAtEveryPoint(t *testing.T) { // the table of points, W12
 	})
 }
 
+// everyNode is the answer of an extender that filters nothing.
+func everyNode(nodes []*v1.Node) (out rules.Filtered) {
+	for _, n := range nodes {
+		out.Nodes = append(out.Nodes, n.Name)
+	}
+	return out
+}
+
+// sameVictims is the answer of an extender that agrees with every candidate.
+func sameVictims(list []preemption.Candidate) (out []preemption.ExtenderVictims) {
+	for _, c := range list {
+		v := preemption.ExtenderVictims{Node: c.Node, Violations: c.Violations}
+		for _, p := range c.Victims {
+			v.UIDs = append(v.UIDs, p.Pod.UID)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
 // scripted is an extender that notes its calls.
 type scripted struct {
 	name      string
@@ -201,11 +221,9 @@ func (e *scripted) says(v Verb, nodes ...string) error {
 	return e.fails[v]
 }
 
-func (e *scripted) Filter(_ context.Context, _ *v1.Pod, nodes []*v1.Node) (out rules.Filtered, err error) {
-	for _, n := range nodes {
-		out.Nodes = append(out.Nodes, n.Name)
-	}
-	err = e.says(FilterVerb, out.Nodes...)
+func (e *scripted) Filter(_ context.Context, _ *v1.Pod, nodes []*v1.Node) (rules.Filtered, error) {
+	out := everyNode(nodes)
+	err := e.says(FilterVerb, out.Nodes...)
 	if e.filtered != nil {
 		out = *e.filtered
 	}
@@ -220,16 +238,12 @@ func (e *scripted) Prioritize(_ context.Context, _ *v1.Pod, nodes []*v1.Node) (o
 	return out, e.says(PrioritizeVerb, out.Hosts...)
 }
 
-func (e *scripted) Preempt(_ context.Context, _ *v1.Pod, list []preemption.Candidate) (out []preemption.ExtenderVictims, err error) {
+func (e *scripted) Preempt(_ context.Context, _ *v1.Pod, list []preemption.Candidate) ([]preemption.ExtenderVictims, error) {
 	var nodes []string
 	for _, c := range list {
-		v := preemption.ExtenderVictims{Node: c.Node, Violations: c.Violations}
-		for _, p := range c.Victims {
-			v.UIDs = append(v.UIDs, p.Pod.UID)
-		}
-		out, nodes = append(out, v), append(nodes, c.Node)
+		nodes = append(nodes, c.Node)
 	}
-	return out, e.says(PreemptVerb, nodes...)
+	return sameVictims(list), e.says(PreemptVerb, nodes...)
 }
 
 func (e *scripted) Bind(_ context.Context, _ *v1.Pod, node string) error {

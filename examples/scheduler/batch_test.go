@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,25 +18,17 @@ import (
 	"github.com/podberth/podberth/spread"
 )
 
-// counted is Metrics that keeps counters by name and labels.
-type counted map[string]float64
-
-func (c counted) Add(name string, n float64, labels ...string) { c[fmt.Sprint(name, labels)] += n }
-func (counted) Set(string, float64, ...string)                 {}
-func (counted) Observe(string, float64, ...string)             {}
-func (c counted) batch() (out map[string]float64) {
-	out = map[string]float64{}
-	for _, result := range []string{"no_hint", "hint_used", "hint_not_used"} {
-		if n := c[fmt.Sprint(BatchAttempts, []string{"default-scheduler", result})]; n > 0 {
-			out[result] = n
+// batch returns what the counters of batching have, by result and by reason, and forgets all.
+func (s *sums) batch() map[string]float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[string]float64{}
+	for key, x := range s.lines {
+		if name, labels, _ := strings.Cut(key, " + [default-scheduler "); strings.HasPrefix(name, "batch_") {
+			out[strings.TrimSuffix(labels, "]")] = x.value
 		}
 	}
-	for _, reason := range []string{"pod_skipped", "node_missing", "node_not_full", "empty_list", "expired", "pod_incompatible", "pod_not_batchable"} {
-		if n := c[fmt.Sprint(BatchCacheFlushed, []string{"default-scheduler", reason})]; n > 0 {
-			out[reason] = n
-		}
-	}
-	clear(c)
+	clear(s.lines)
 	return out
 }
 
@@ -45,9 +38,9 @@ func listed() Profile {
 }
 
 // batching makes a rig over three nodes, the first of which is the largest. The rig counts by metrics.
-func batching(t *testing.T, o Options) (*rig, counted) {
+func batching(t *testing.T, o Options) (*rig, *sums) {
 	t.Helper()
-	c := counted{}
+	c := &sums{}
 	o.Metrics = c
 	var nodes []*v1.Node
 	for k, memory := range []string{"64Gi", "16Gi", "4Gi"} {
@@ -85,7 +78,7 @@ func TestBatch(t *testing.T) { // W13.3
 		{"the hint cannot take it", "somebody else was quicker: all are looked at", sized("q", "3"), func(r *rig) { r.add(testkit.Pod("default/x").On("n2").Request("cpu=4").Obj()) }, "n3", 3,
 			counts{"hint_not_used": 1, "empty_list": 1}},
 		{"the hinted node is gone", "all are looked at", sized("q", "3"), func(r *rig) { r.s.DeleteNode(testkit.Node("n2").Obj()) }, "n3", 2, counts{"hint_not_used": 1, "empty_list": 1}},
-		{"an attempt between", "the ranking is of the last attempt but one", sized("q", "3"), func(r *rig) { r.add(sized("big", "9")).step(); r.s.o.Metrics.(counted).batch() }, "n2", 3, counts{"no_hint": 1, "pod_skipped": 1}},
+		{"an attempt between", "the ranking is of the last attempt but one", sized("q", "3"), func(r *rig) { r.add(sized("big", "9")).step(); r.s.o.Metrics.(*sums).batch() }, "n2", 3, counts{"no_hint": 1, "pod_skipped": 1}},
 	}, func(t *testing.T, c test) {
 		for _, each := range []bool{false, true} {
 			t.Run(fmt.Sprintf("one by one %v", each), func(t *testing.T) {

@@ -93,12 +93,9 @@ func (e stormy) Name() string            { e.trip("Name"); return "stormy" }
 func (e stormy) Offers(v Verb) bool      { e.trip("Offers"); return e.verbs[v] }
 func (e stormy) Interested(*v1.Pod) bool { e.trip("Interested"); return true }
 func (e stormy) Ignorable() bool         { e.trip("Ignorable"); return e.ignorable }
-func (e stormy) Filter(_ context.Context, _ *v1.Pod, nodes []*v1.Node) (out rules.Filtered, err error) {
+func (e stormy) Filter(_ context.Context, _ *v1.Pod, nodes []*v1.Node) (rules.Filtered, error) {
 	e.trip("Filter")
-	for _, n := range nodes {
-		out.Nodes = append(out.Nodes, n.Name)
-	}
-	return out, nil
+	return everyNode(nodes), nil
 }
 func (e stormy) Prioritize(_ context.Context, _ *v1.Pod, nodes []*v1.Node) (out score.Column, err error) {
 	e.trip("Prioritize")
@@ -108,16 +105,9 @@ func (e stormy) Prioritize(_ context.Context, _ *v1.Pod, nodes []*v1.Node) (out 
 	out.Weight = 1
 	return out, nil
 }
-func (e stormy) Preempt(_ context.Context, _ *v1.Pod, list []preemption.Candidate) (out []preemption.ExtenderVictims, err error) {
+func (e stormy) Preempt(_ context.Context, _ *v1.Pod, list []preemption.Candidate) ([]preemption.ExtenderVictims, error) {
 	e.trip("Preempt")
-	for _, c := range list {
-		v := preemption.ExtenderVictims{Node: c.Node, Violations: c.Violations}
-		for _, p := range c.Victims {
-			v.UIDs = append(v.UIDs, p.Pod.UID)
-		}
-		out = append(out, v)
-	}
-	return out, nil
+	return sameVictims(list), nil
 }
 func (e stormy) Bind(ctx context.Context, pod *v1.Pod, node string) error {
 	return e.storm.Bind(ctx, pod, node)

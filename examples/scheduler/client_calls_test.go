@@ -60,27 +60,17 @@ func (e faultyExtender) Name() string            { e.goes("Extender.Name"); retu
 func (e faultyExtender) Offers(v Verb) bool      { e.goes("Extender.Offers"); return true }
 func (e faultyExtender) Interested(*v1.Pod) bool { e.goes("Extender.Interested"); return true }
 func (e faultyExtender) Ignorable() bool         { e.goes("Extender.Ignorable"); return false }
-func (e faultyExtender) Filter(_ context.Context, _ *v1.Pod, nodes []*v1.Node) (out rules.Filtered, err error) {
+func (e faultyExtender) Filter(_ context.Context, _ *v1.Pod, nodes []*v1.Node) (rules.Filtered, error) {
 	e.goes("Extender.filter")
-	for _, n := range nodes {
-		out.Nodes = append(out.Nodes, n.Name)
-	}
-	return out, nil
+	return everyNode(nodes), nil
 }
 func (e faultyExtender) Prioritize(context.Context, *v1.Pod, []*v1.Node) (score.Column, error) {
 	e.goes("Extender.prioritize")
 	return score.Column{Weight: 1}, nil
 }
-func (e faultyExtender) Preempt(_ context.Context, _ *v1.Pod, list []preemption.Candidate) (out []preemption.ExtenderVictims, err error) {
+func (e faultyExtender) Preempt(_ context.Context, _ *v1.Pod, list []preemption.Candidate) ([]preemption.ExtenderVictims, error) {
 	e.goes("Extender.preempt")
-	for _, c := range list {
-		v := preemption.ExtenderVictims{Node: c.Node}
-		for _, p := range c.Victims {
-			v.UIDs = append(v.UIDs, p.Pod.UID)
-		}
-		out = append(out, v)
-	}
-	return out, nil
+	return sameVictims(list), nil
 }
 func (e faultyExtender) Bind(c context.Context, p *v1.Pod, n string) error {
 	e.goes("Extender.bind")
