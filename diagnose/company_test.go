@@ -89,8 +89,8 @@ func TestCompany(t *testing.T) {
 	}
 }
 
-// rehoused holds that the pods of a removal are what a relaxation says of them: those that move go to another node, and those that
-// are removed fit on the node that is named, one after the other, or on no other node.
+// rehoused checks what a relaxation says of the pods that leave. A pod that moves runs on another node. A pod that is removed fits on
+// the node that is named, after the pods before it; without a name it fits on no other node.
 func rehoused(t *testing.T, s *cluster.Snapshot, pod *v1.Pod, r Relaxation, c Change) {
 	require.Len(t, c.Leaving, len(c.remove))
 	p, err := Apply(s, pod, r.Changes...)

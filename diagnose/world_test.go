@@ -58,7 +58,7 @@ func TestAllowed(t *testing.T) {
 	require.Greater(t, min(reached["both"], reached["a place"]), 50)
 }
 
-// The filters of a search have the order of the profile, but those that look at one node come first.
+// A search asks the filters that look at one node before the others. Otherwise it keeps the order of the profile.
 func TestOrderOfFilters(t *testing.T) {
 	o, pod := roomy(testkit.NewBytes(testkit.RandomBytes(1, 300)))
 	pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "c", ResourceClaimName: new(string)}}

@@ -83,7 +83,7 @@ type hardColumn struct {
 	exist         int      // number of domains with a counted or planned node
 	extra         []string // values of the domains that only planned nodes have; the first is number domains
 	counts        []int32
-	absent        []bool // domains whose nodes are all excluded; nil when there is no such domain
+	absent        []bool // domains whose nodes are all excluded; nil or all false when there is no such domain
 	smallest      minimum
 }
 

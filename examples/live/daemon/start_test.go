@@ -139,7 +139,7 @@ func TestAnswered(t *testing.T) {
 	}
 }
 
-// Wait returns when all tasks have ended, those that tasks started among them, or when the context ends.
+// Wait returns when all tasks have ended, or when the context ends. Tasks that a task started count too.
 func TestTasks(t *testing.T) {
 	var all tasks
 	require.Zero(t, all.wait(t.Context()))
