@@ -73,6 +73,23 @@ var failing = []scenario{
 	{name: "the deletion of a victim is forbidden once", run: func(w *world, x *wire) {
 		w.victim(x, refuse(http.StatusForbidden, "Forbidden"))
 	}},
+	// With other tests beside it, kube-scheduler at times never binds the preemptor.
+	{name: "a victim is replaced before it is deleted", run: func(w *world, x *wire) {
+		w.node("n1", "1")
+		w.pod("low", "1")
+		w.bound("low", "n1")
+		w.event("Scheduled", "low")
+		x.once(1, http.MethodDelete, "pods/low", func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+			w.delete("low")
+			w.pod("low", "1", func(p *v1.Pod) { p.Spec.SchedulerName = "other" })
+			return send()
+		})
+		w.pod("hi", "1", high)
+		w.bound("hi", "n1")
+		w.event("Scheduled", "hi")
+	}, why: "the deletion names the UID, so the pod that replaced the victim stays",
+		ours:   []string{"pod low *", "write DELETE pods/low 409"},
+		theirs: []string{"write DELETE pods/low 200", "event low Normal Preempted *"}},
 	{name: "a higher preemptor while the victim ends", run: func(w *world, _ *wire) {
 		w.node("n1", "2")
 		w.pod("low", "2", grace(30))

@@ -394,22 +394,6 @@ var scenarios = []scenario{
 		w.bound("p1", "n1")
 		w.event("Scheduled", "p1")
 	}},
-	{name: "a victim is replaced before it is deleted", run: func(w *world, x *wire) {
-		w.node("n1", "1")
-		w.pod("low", "1")
-		w.bound("low", "n1")
-		w.event("Scheduled", "low")
-		x.once(1, http.MethodDelete, "pods/low", func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
-			w.delete("low")
-			w.pod("low", "1", func(p *v1.Pod) { p.Spec.SchedulerName = "other" })
-			return send()
-		})
-		w.pod("hi", "1", high)
-		w.bound("hi", "n1")
-		w.event("Scheduled", "hi")
-	}, why: "the deletion names the UID, so the pod that replaced the victim stays",
-		ours:   []string{"pod low *", "write DELETE pods/low 409"},
-		theirs: []string{"write DELETE pods/low 200", "event low Normal Preempted *"}},
 	{name: "a pod is replaced before its status is patched", run: func(w *world, x *wire) {
 		w.node("n1", "1")
 		x.once(1, http.MethodPatch, "p1/status", func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
