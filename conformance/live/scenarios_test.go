@@ -283,6 +283,15 @@ var scenarios = []scenario{
 		w.event("Preempted", "low")
 		w.event("Scheduled", "hi")
 	}},
+	{name: "a victim is replaced before it is deleted", alone: true, run: replaced,
+		why: "with other tests beside it, kube-scheduler at times never binds the preemptor", ours: []string{
+			"event hi Normal Scheduled Binding default-scheduler: Successfully assigned default/hi to n1",
+			"event hi Warning FailedScheduling Scheduling default-scheduler: 0/1 nodes are available: 1 Insufficient cpu.*",
+			"event low Normal Scheduled Binding default-scheduler: Successfully assigned default/low to n1",
+			"pod hi node=n1 nominated= labels=map[] PodScheduled=True///0", "pod low *",
+			"write DELETE pods/low 409", "write PATCH pods/hi/status 200", "write PATCH pods/low/status 200",
+			"write POST pods/hi/binding 201", "write POST pods/low/binding 201",
+		}},
 	{name: "bound by another during the binding", run: func(w *world, x *wire) {
 		w.node("n1", "2")
 		w.node("n2", "2", func(n *v1.Node) { n.Spec.Unschedulable = true })
