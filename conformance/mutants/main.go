@@ -132,7 +132,7 @@ func commitSeed(root string) (int64, error) {
 
 // expand returns the folders that the flag names, those of the published modules for "library", "examples" and "all".
 func expand(root, packages string) ([]string, error) {
-	patterns := map[string][]string{"library": {"./..."}, "examples": {"./examples/..."}, "all": {"./...", "./devices/cel/...", "./examples/..."}}[packages]
+	patterns := map[string][]string{"library": {"./..."}, "examples": {"./examples/...", "./examples/live/..."}, "all": {"./...", "./devices/cel/...", "./examples/...", "./examples/live/..."}}[packages]
 	if patterns == nil {
 		return strings.Split(packages, ","), nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -49,7 +50,7 @@ func (c *Client) writeClaim(claim *resourcev1.ResourceClaim) (*resourcev1.Resour
 	var err error
 	if claim.UID == "" {
 		now, err = api.Create(ctx, claim, metav1.CreateOptions{})
-	} else if old, ok := c.view.Reported(deviceClaims, claim.Namespace, claim.Name).(*resourcev1.ResourceClaim); ok && sameFinalizers(old, claim) {
+	} else if old, ok := c.view.Reported(deviceClaims, claim.Namespace, claim.Name).(*resourcev1.ResourceClaim); ok && slices.Equal(old.Finalizers, claim.Finalizers) {
 		now = claim
 	} else {
 		now, err = api.Update(ctx, claim, metav1.UpdateOptions{})
@@ -60,18 +61,6 @@ func (c *Client) writeClaim(claim *resourcev1.ResourceClaim) (*resourcev1.Resour
 	status := now.DeepCopy()
 	status.Status = claim.Status
 	return api.UpdateStatus(ctx, status, metav1.UpdateOptions{})
-}
-
-func sameFinalizers(a, b *resourcev1.ResourceClaim) bool {
-	if len(a.Finalizers) != len(b.Finalizers) {
-		return false
-	}
-	for k := range a.Finalizers {
-		if a.Finalizers[k] != b.Finalizers[k] {
-			return false
-		}
-	}
-	return true
 }
 
 // deleteClaim deletes a claim and takes away its finalizers, which would keep it.

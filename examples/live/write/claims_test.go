@@ -1,0 +1,236 @@
+package write_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/podberth/podberth/examples/live/write"
+	"github.com/podberth/podberth/examples/scheduler"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+func deviceClaim(change ...func(*resourcev1.ResourceClaim)) *resourcev1.ResourceClaim {
+	x := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "d", UID: "d", ResourceVersion: "5", Finalizers: []string{"f"}}}
+	for _, f := range change {
+		f(x)
+	}
+	return x
+}
+
+// attached gives the claim a device that must be attached, and its conditions.
+func attached(conditions ...metav1.Condition) func(*resourcev1.ResourceClaim) {
+	return func(x *resourcev1.ResourceClaim) {
+		now := metav1.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // when a bubble of synctest begins
+		x.Status.Allocation = &resourcev1.AllocationResult{AllocationTimestamp: &now, Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{{
+			Request: "r", Driver: "dr", Pool: "p", Device: "g", BindingConditions: []string{"Attached"}, BindingFailureConditions: []string{"Broken"},
+		}}}}
+		x.Status.Devices = []resourcev1.AllocatedDeviceStatus{{Driver: "dr", Pool: "p", Device: "g", Conditions: conditions}}
+	}
+}
+
+func isTrue(condition string) metav1.Condition {
+	return metav1.Condition{Type: condition, Status: metav1.ConditionTrue}
+}
+
+func claimVersion(version string) func(*resourcev1.ResourceClaim) {
+	return func(x *resourcev1.ResourceClaim) { x.ResourceVersion = version }
+}
+
+// A pod waits until the scheduler knows what was written, and until its devices are ready.
+func TestWriteClaimsWaits(t *testing.T) {
+	const wait = 3500 * time.Millisecond
+	type test struct {
+		name   string
+		gone   bool                      // the claim is deleted, not set
+		before *resourcev1.ResourceClaim // as it is reported in the first 1.5 s; nil: unknown
+		then   *resourcev1.ResourceClaim
+		after  time.Duration // when the pod goes on
+		want   string
+	}
+	set, gone := false, true
+	failed := "claim default/d: the devices were not ready within 3.5s"
+	testkit.Run(t, []test{
+		{"known", set, deviceClaim(), nil, 0, ""},
+		{"a newer version is known", set, deviceClaim(claimVersion("6")), nil, 0, ""},
+		{"not known yet", set, nil, deviceClaim(), 2 * time.Second, ""},
+		{"an older version is known", set, deviceClaim(claimVersion("4")), deviceClaim(), 2 * time.Second, ""},
+		{"an older claim is known", set, deviceClaim(func(x *resourcev1.ResourceClaim) { x.UID = "old" }), deviceClaim(), 2 * time.Second, ""},
+		{"ready", set, deviceClaim(attached(isTrue("Attached"))), nil, 0, ""},
+		{"ready in time", set, deviceClaim(attached()), deviceClaim(attached(isTrue("Attached"))), 2 * time.Second, ""},
+		{"not ready in time", set, deviceClaim(attached()), deviceClaim(attached()), 4 * time.Second, failed},
+		{"broken", set, deviceClaim(attached(isTrue("Broken"))), nil, 0, `device binding failed: claim=d, reason=, message=""`},
+		{"deleted", gone, nil, nil, 0, ""},
+		{"deleted and made again", gone, deviceClaim(func(x *resourcev1.ResourceClaim) { x.UID = "new" }), nil, 0, ""},
+		{"the deletion is not known yet", gone, deviceClaim(), nil, 2 * time.Second, ""},
+	}, func(t *testing.T, x test) {
+		synctest.Test(t, func(t *testing.T) {
+			known := &reports{view: view{pod()}, objects: map[string]metav1.Object{}, changed: make(chan struct{})}
+			report := func(claim *resourcev1.ResourceClaim) {
+				var o metav1.Object // no interface with a nil claim in it
+				if claim != nil {
+					o = claim
+				}
+				known.report("resourceclaims.resource.k8s.io/d", o)
+			}
+			report(x.before)
+			c := write.New(versioned("5", "resourceclaims"), known, write.Options{Waits: map[string]write.Waits{"": {Devices: wait}}})
+			defer c.Close()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go c.Run(ctx, 1)
+			began := time.Now()
+			time.AfterFunc(1500*time.Millisecond, func() { report(x.then) })
+			w := scheduler.ClaimWrites{Set: []*resourcev1.ResourceClaim{deviceClaim()}}
+			if x.gone {
+				w = scheduler.ClaimWrites{Delete: []*resourcev1.ResourceClaim{deviceClaim()}}
+			}
+			err := c.WriteClaims(ctx, pod(), w)
+			if x.want == "" {
+				require.NoError(t, err)
+			} else {
+				require.EqualError(t, err, x.want)
+			}
+			require.Equal(t, x.after, time.Since(began))
+		})
+	})
+}
+
+// A report, the end of the attempt and a lost lease end the wait for claims at once.
+func TestWriteClaimsEnds(t *testing.T) {
+	type test struct {
+		name  string
+		event func(known *reports, cancel context.CancelCauseFunc, c *write.Client)
+		want  string
+	}
+	testkit.Run(t, []test{
+		{"report", func(known *reports, _ context.CancelCauseFunc, _ *write.Client) {
+			known.report("resourceclaims.resource.k8s.io/d", deviceClaim())
+			close(known.changed)
+		}, ""},
+		{"cancelled", func(_ *reports, cancel context.CancelCauseFunc, _ *write.Client) { cancel(errors.New("preempted")) }, "preempted"},
+		{"closed", func(_ *reports, _ context.CancelCauseFunc, c *write.Client) { c.Close() }, "context canceled"},
+	}, func(t *testing.T, x test) {
+		synctest.Test(t, func(t *testing.T) {
+			known := &reports{view: view{pod()}, objects: map[string]metav1.Object{}, changed: make(chan struct{})}
+			c := write.New(versioned("5", "resourceclaims"), known, write.Options{})
+			defer c.Close()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			go c.Run(ctx, 1)
+			began := time.Now()
+			time.AfterFunc(300*time.Millisecond, func() { x.event(known, cancel, c) })
+			err := c.WriteClaims(ctx, pod(), scheduler.ClaimWrites{Set: []*resourcev1.ResourceClaim{deviceClaim()}})
+			if x.want == "" {
+				require.NoError(t, err)
+			} else {
+				require.EqualError(t, err, x.want)
+			}
+			require.Equal(t, 300*time.Millisecond, time.Since(began))
+		})
+	})
+}
+
+// Claims are created when they have no UID, and updated only where their finalizers change; the finalizers of a claim that goes are
+// taken away first, and its status before them.
+func TestWriteClaims(t *testing.T) {
+	type test struct {
+		name  string
+		known *resourcev1.ResourceClaim // by the scheduler and by the API server
+		write scheduler.ClaimWrites
+		fail  string // the request that the API server refuses, by verb and subresource
+		want  []string
+		err   string
+	}
+	set := func(change ...func(*resourcev1.ResourceClaim)) scheduler.ClaimWrites {
+		return scheduler.ClaimWrites{Set: []*resourcev1.ResourceClaim{deviceClaim(change...)}}
+	}
+	remove := func(change ...func(*resourcev1.ResourceClaim)) scheduler.ClaimWrites {
+		return scheduler.ClaimWrites{Delete: []*resourcev1.ResourceClaim{deviceClaim(change...)}}
+	}
+	finalizers := func(names ...string) func(*resourcev1.ResourceClaim) {
+		return func(x *resourcev1.ResourceClaim) { x.Finalizers = names }
+	}
+	fresh := func(x *resourcev1.ResourceClaim) { x.UID = "" }
+	testkit.Run(t, []test{
+		{"new", nil, set(fresh), "", []string{"create ", "update status"}, ""},
+		{"same finalizers", deviceClaim(), set(), "", []string{"update status"}, ""},
+		{"another finalizer", deviceClaim(finalizers("g")), set(), "", []string{"update ", "update status"}, ""},
+		{"more finalizers", deviceClaim(finalizers()), set(), "", []string{"update ", "update status"}, ""},
+		{"removed", deviceClaim(), remove(), "", []string{"update status", "update ", "delete d"}, ""},
+		{"removed without finalizers", deviceClaim(finalizers()), remove(finalizers()), "", []string{"update status", "delete d"}, ""},
+		{"removed, gone already", nil, remove(), "", []string{"update status"}, ""},
+		{"creation refused", nil, set(fresh), "create ", []string{"create "}, "refused"},
+		{"update refused", deviceClaim(finalizers()), set(), "update ", []string{"update "}, "refused"},
+		{"status refused", deviceClaim(), set(), "update status", []string{"update status"}, "refused"},
+		{"removal refused", deviceClaim(), remove(), "delete ", []string{"update status", "update ", "delete d"}, "refused"},
+	}, func(t *testing.T, x test) {
+		synctest.Test(t, func(t *testing.T) {
+			api := fake.NewClientset()
+			known := &reports{view: view{pod()}, objects: map[string]metav1.Object{}, changed: make(chan struct{})}
+			if x.known != nil {
+				require.NoError(t, api.Tracker().Add(x.known.DeepCopy()))
+				known.objects["resourceclaims.resource.k8s.io/d"] = x.known
+			}
+			api.PrependReactor("*", "resourceclaims", func(a clienttesting.Action) (bool, runtime.Object, error) {
+				if x.fail != "" && a.GetVerb()+" "+a.GetSubresource() == x.fail {
+					return true, nil, errors.New("refused")
+				}
+				if a.GetSubresource() == "status" && x.known != nil {
+					return true, x.known.DeepCopy(), nil // an update of the status leaves the finalizers
+				}
+				return false, nil, nil
+			})
+			c := write.New(api, known, write.Options{})
+			defer c.Close()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			go c.Run(ctx, 1)
+			time.AfterFunc(300*time.Millisecond, func() { cancel(nil) }) // what is written is never reported
+			err := c.WriteClaims(ctx, pod(), x.write)
+			if x.err != "" {
+				require.EqualError(t, err, x.err)
+			}
+			var got []string
+			for _, a := range api.Actions() {
+				line := a.GetVerb() + " " + a.GetSubresource()
+				if d, ok := a.(clienttesting.DeleteActionImpl); ok {
+					line += string(*d.DeleteOptions.Preconditions.UID)
+				}
+				got = append(got, line)
+			}
+			require.Equal(t, x.want, got)
+		})
+	})
+}
+
+// The patch of the extended resources' claim is for the pod that was decided.
+func TestWriteExtended(t *testing.T) {
+	status := &v1.PodExtendedResourceClaimStatus{ResourceClaimName: "d"}
+	type test struct {
+		name    string
+		known   *v1.Pod
+		patches int
+		want    error
+	}
+	testkit.Run(t, []test{
+		{"written", pod(), 1, nil},
+		{"as it is", pod(func(p *v1.Pod) { p.Status.ExtendedResourceClaimStatus = status }), 0, nil},
+		{"gone", nil, 0, scheduler.ErrGone},
+		{"replaced", pod(as("other")), 0, scheduler.ErrGone},
+	}, func(t *testing.T, x test) {
+		c, api := client(t, pod(), x.known, "get", "", nil)
+		require.ErrorIs(t, c.WriteClaims(t.Context(), pod(), scheduler.ClaimWrites{Extended: status}), x.want)
+		require.Len(t, patches(api), x.patches)
+	})
+}
