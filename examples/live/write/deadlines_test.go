@@ -49,6 +49,20 @@ func TestUntil(t *testing.T) {
 	require.Empty(t, asked, "nothing is asked after the time")
 }
 
+// A request whose time is over at this moment is not sent.
+func TestNoTimeLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 0)
+		defer cancel()
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://api", nil)
+		require.NoError(t, err)
+		way := silence{make(chan time.Duration, 1)}
+		_, err = write.Deadlines(way).RoundTrip(r)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Empty(t, way.waited)
+	})
+}
+
 // silence is the way to an API server that never answers. It takes down how long each request waited.
 type silence struct{ waited chan time.Duration }
 

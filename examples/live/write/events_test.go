@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -78,10 +79,13 @@ func TestRecorder(t *testing.T) {
 	}
 	require.Len(t, written, 3)
 	require.EqualValues(t, 2, lostEvents(t)-before, "refused and down")
-	require.Equal(t, "mine", written["other"].ReportingController)
+	o := written["other"]
+	require.Equal(t, []string{"Warning", "FailedScheduling", "Scheduling", "no", "mine"}, []string{o.Type, o.Reason, o.Action, o.Note, o.ReportingController})
+	host, err := os.Hostname()
+	require.NoError(t, err)
 	e := written["plain"]
 	require.Equal(t, v1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: "default", Name: "plain", UID: "u", ResourceVersion: "7"}, e.Regarding)
-	require.Equal(t, []string{"Normal", "Scheduled", "Binding", "100% to n1", "second", "second-" + r.instance},
+	require.Equal(t, []string{"Normal", "Scheduled", "Binding", "100% to n1", "second", "second-" + host},
 		[]string{e.Type, e.Reason, e.Action, e.Note, e.ReportingController, e.ReportingInstance})
 	require.Regexp(t, `^plain\.[0-9a-f]+$`, e.Name)
 	require.False(t, e.EventTime.IsZero())
@@ -119,7 +123,9 @@ func TestSeries(t *testing.T) { // B2.31
 		require.Equal(t, "create", warn("7", "no node"))
 		require.Equal(t, "patch 2", warn("7", "still no node"))
 		require.Equal(t, "create", warn("8", "disk 90%d full"))
+		began := time.Now()
 		r.Flush(ctx)
+		require.Zero(t, time.Since(began), "every event that was given has been written")
 		require.Empty(t, sent)
 		list, err := api.EventsV1().Events("default").List(ctx, metav1.ListOptions{})
 		require.NoError(t, err)
