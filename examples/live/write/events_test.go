@@ -158,6 +158,7 @@ func TestEventsBeyondRoom(t *testing.T) {
 	lines := func() int { return strings.Count(log.String(), "Events are lost: too many wait") }
 	r := NewRecorder(fake.NewClientset(), "mine")
 	defer r.once.ShutDown()
+	require.Equal(t, 100_000, r.room)
 	r.room = 4
 	before := lostEvents(t)
 	note := func() { r.Event(&v1.Pod{}, v1.EventTypeNormal, "Scheduled", "Binding", "") }

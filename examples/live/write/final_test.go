@@ -48,5 +48,6 @@ func TestErrors(t *testing.T) {
 	}, func(t *testing.T, x test) {
 		require.Equal(t, x.final, final(x.err))
 		require.Equal(t, x.unclear, unclear(x.err))
+		require.ErrorIs(t, gone{x.err}, x.err)
 	})
 }

@@ -235,6 +235,27 @@ func (b *busy) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader("{}")), Request: r}, nil
 }
 
+// A binding waits for the patch of its pod that is on its way.
+func TestBindAfterPatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		way := &busy{open: make(chan bool)}
+		c := write.New(kubernetes.NewForConfigOrDie(&rest.Config{Host: "http://api", Transport: way, QPS: -1}), &view{pod()}, write.Options{})
+		defer c.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go c.Run(ctx, 1)
+		require.NoError(t, c.PatchStatus(ctx, pod(), unschedulable("a")))
+		synctest.Wait()
+		bound := make(chan error)
+		go func() { bound <- c.Bind(ctx, pod(), "n1") }()
+		synctest.Wait()
+		require.EqualValues(t, 1, way.asked.Load())
+		close(way.open)
+		require.NoError(t, <-bound)
+		require.EqualValues(t, 2, way.asked.Load())
+	})
+}
+
 // 48 bindings and 16 events are under way at a time. Bindings of a pod come one after the other.
 func TestTakesTurns(t *testing.T) {
 	type test struct {

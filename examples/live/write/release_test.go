@@ -1,6 +1,10 @@
 package write_test
 
 import (
+	"io"
+	"net"
+	"os"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +27,7 @@ func TestBindOfReleases(t *testing.T) { // L9.2
 			again bool // in v1.37
 		}{
 			{failure(), true}, {apierrors.NewServiceUnavailable("busy"), true}, {forbidden(), false}, {conflict(), false},
+			{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, true}, {io.EOF, false},
 			{apierrors.NewServerTimeout(pods, "create", 1), false},
 		} {
 			api, tries := fake.NewClientset(pod()), 0

@@ -52,8 +52,10 @@ func TestJobsHang(t *testing.T) {
 		for range 5 {
 			all.Go(func() { assert.NoError(t, turns.do(ctx, func() { <-release })) })
 		}
+		synctest.Wait()
 		began := time.Now()
 		require.NoError(t, turns.do(ctx, func() {}))
+		require.GreaterOrEqual(t, time.Since(began), slowJob, "the jobs that hang have all turns")
 		require.LessOrEqual(t, time.Since(began), 3*slowJob)
 		close(release)
 		all.Wait()
