@@ -154,7 +154,7 @@ func expand(root, packages string) ([]string, error) {
 }
 
 // helps has the packages that help tests. Their statements are no part of the library.
-var helps = []string{"internal/nodeday", "internal/testkit", "internal/testkit/traces"}
+var helps = []string{"examples/live/internal/apitest", "internal/nodeday", "internal/testkit", "internal/testkit/traces"}
 
 func goCommand(dir string, args ...string) ([]byte, error) {
 	cmd := exec.Command("go", args...)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -16,13 +15,12 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-)
+	"k8s.io/utils/ptr"
 
-var (
-	podsKind   = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-	eventsKind = schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"}
+	"github.com/podberth/podberth/examples/live/internal/apitest"
 )
 
 // patience is how long a test waits for what must come.
@@ -97,7 +95,7 @@ func (p *process) until(path, token string, good func(body string) bool) (code i
 // readyz names what it waits for, while healthz and livez are well; then it is ready. With leader election the lease is a check of
 // healthz and readyz.
 func TestHealth(t *testing.T) {
-	api := &fakeAPI{held: map[string]chan struct{}{"nodes": make(chan struct{}), "csinodes": make(chan struct{})}}
+	api := &apitest.API{Held: map[string]chan struct{}{"nodes": make(chan struct{}), "csinodes": make(chan struct{})}}
 	p := run(t, "--kubeconfig", startAPI(t, api), "--leader-elect=false")
 	for path, want := range map[string]string{
 		"/healthz": "ok", "/livez": "ok", "/healthz?verbose": "[+]ping ok\nhealthz check passed\n", "/livez?verbose": "[+]ping ok\nlivez check passed\n",
@@ -112,14 +110,14 @@ func TestHealth(t *testing.T) {
 		require.Equal(t, map[bool]int{true: http.StatusOK, false: http.StatusInternalServerError}[strings.HasPrefix(want, "[+]")], code)
 	}
 	readyz("[-]sched-handler-sync failed: waiting for the first list of nodes, csinodes.storage.k8s.io\nreadyz check failed\n")
-	close(api.held["nodes"])
+	close(api.Held["nodes"])
 	readyz("[-]sched-handler-sync failed: waiting for the first list of csinodes.storage.k8s.io\nreadyz check failed\n")
-	close(api.held["csinodes"])
+	close(api.Held["csinodes"])
 	readyz("[+]sched-handler-sync ok\nreadyz check passed\n")
 	_, body := p.ask("/readyz", "")
 	require.Equal(t, "ok", body)
 
-	p = run(t, "--kubeconfig", startAPI(t, &fakeAPI{}))
+	p = run(t, "--kubeconfig", startAPI(t, &apitest.API{}))
 	_, body = p.ask("/healthz?verbose", "")
 	require.Equal(t, "[+]leaderElection ok\nhealthz check passed\n", body)
 	_, body = p.ask("/livez?verbose", "")
@@ -131,27 +129,31 @@ func TestHealth(t *testing.T) {
 func TestDelayedCache(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config")
 	require.NoError(t, os.WriteFile(file, []byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\ndelayCacheUntilActive: true\n"), 0o600))
-	held := func(holder string) json.RawMessage {
-		return fmt.Appendf(nil, `{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"namespace":"kube-system","name":"kube-scheduler"},"spec":{"holderIdentity":%q,"leaseDurationSeconds":3600}}`, holder)
+	api := &apitest.API{}
+	hold := func(holder string) {
+		api.Put(t, &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "kube-scheduler"},
+			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: ptr.To[int32](3600)},
+		})
 	}
-	api := &fakeAPI{lease: held("somebody")}
+	hold("somebody")
 	p := run(t, "--kubeconfig", startAPI(t, api), "--config", file, "--leader-elect-lease-duration=2s", "--leader-elect-renew-deadline=1s", "--leader-elect-retry-period=50ms")
 	p.until("/readyz", "", func(body string) bool {
 		return strings.Contains(body, "waiting for the first list of nodes, namespaces, ")
 	})
-	require.Eventually(t, func() bool { return api.reads() > 2 }, patience, time.Millisecond, "the lease is asked for again and again")
+	require.Eventually(t, func() bool {
+		return api.Asked(http.MethodGet, "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler") > 2
+	}, patience, time.Millisecond, "the lease is asked for again and again")
 	_, body := p.ask("/readyz", "")
 	require.True(t, strings.HasPrefix(body, "[+]leaderElection ok\n[-]sched-handler-sync failed: waiting for the first list of nodes, namespaces, services, "), body)
-	api.mu.Lock()
-	api.lease = held("")
-	api.mu.Unlock()
+	hold("")
 	p.until("/readyz", "", func(body string) bool { return body == "ok" })
 }
 
 // Everything but the checks needs a user whom the API server knows and who may read the path. Without --authentication-kubeconfig and
 // --authorization-kubeconfig nobody may.
 func TestAccess(t *testing.T) {
-	kubeconfig := startAPI(t, &fakeAPI{})
+	kubeconfig := startAPI(t, &apitest.API{})
 	p := run(t, "--kubeconfig", kubeconfig, "--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig", kubeconfig, "--leader-elect=false")
 	closed := run(t, "--kubeconfig", kubeconfig, "--leader-elect=false")
 	for _, path := range []string{"/metrics", "/configz", "/debug/pprof/", "/healthz/ping", "/nothing"} {
@@ -175,7 +177,7 @@ func TestAccess(t *testing.T) {
 
 // configz has the configuration with its defaults, and metrics have kube-scheduler's names.
 func TestAnswersToOperators(t *testing.T) {
-	kubeconfig := startAPI(t, &fakeAPI{})
+	kubeconfig := startAPI(t, &apitest.API{})
 	access := []string{"--kubeconfig", kubeconfig, "--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig", kubeconfig, "--leader-elect=false"}
 	p := run(t, access...)
 	_, body := p.ask("/configz", "operator")
@@ -201,7 +203,7 @@ func TestAnswersToOperators(t *testing.T) {
 
 // The server speaks TLS only. It makes a certificate for localhost, or has that of the flags. It ends with the command.
 func TestTLS(t *testing.T) {
-	kubeconfig := startAPI(t, &fakeAPI{})
+	kubeconfig := startAPI(t, &apitest.API{})
 	p := run(t, "--kubeconfig", kubeconfig, "--leader-elect=false")
 	p.ask("/livez", "")
 	plain, err := http.Get("http://" + p.address + "/livez")

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/podberth/podberth/examples/scheduler"
+
+	"github.com/podberth/podberth/examples/live/internal/apitest"
 )
 
 // manifest reads a manifest. Fields that into lacks are errors.
@@ -79,7 +81,7 @@ func TestAlerts(t *testing.T) {
 	}
 	manifest(t, "monitoring/alerts.yaml", &rules)
 	require.Equal(t, "monitoring.coreos.com/v1 PrometheusRule", rules.APIVersion+" "+rules.Kind)
-	kubeconfig := startAPI(t, &fakeAPI{})
+	kubeconfig := startAPI(t, &apitest.API{})
 	p := run(t, "--kubeconfig", kubeconfig, "--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig", kubeconfig)
 	_, body := p.until("/metrics", "operator", func(body string) bool {
 		return strings.Contains(body, `leader_election_master_status{name="kube-scheduler"} 1`) && strings.Contains(body, "podberth_watch_age_seconds{")

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/examples/live/internal/apitest"
 )
 
 // childVariable makes the test's program the command.
@@ -28,21 +30,20 @@ func TestMain(m *testing.M) {
 
 // The first signal begins a stop in order, which here waits for the answer to the release of the lease. The second ends the process.
 func TestSecondSignal(t *testing.T) { // B3.14
-	api := &fakeAPI{}
 	var stopping atomic.Bool
 	leads, releases := make(chan struct{}, 100), make(chan struct{}, 100)
-	kubeconfig := startAPI(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	kubeconfig := startAPI(t, &apitest.API{Answer: func(_ http.ResponseWriter, r *http.Request) bool {
 		switch {
 		case r.Method == http.MethodPut && stopping.Load():
 			_, _ = io.Copy(io.Discard, r.Body) // only then the end of the request is seen
 			releases <- struct{}{}
 			<-r.Context().Done()
-			return
+			return true
 		case r.Method == http.MethodPost && r.URL.Path == "/api/v1/namespaces/kube-system/events":
 			leads <- struct{}{} // the event says so
 		}
-		api.ServeHTTP(w, r)
-	}))
+		return false
+	}})
 	c := exec.Command(os.Args[0], "-test.run=^$")
 	c.Env = append(os.Environ(), childVariable+"="+kubeconfig)
 	var said bytes.Buffer
