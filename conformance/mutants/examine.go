@@ -35,9 +35,13 @@ func (r report) rate() float64 {
 }
 
 // examine tries the mutations of one package.
-func (s settings) examine(root, folder string, known []equivalent) (report, error) {
+func (s settings) examine(root, folder string) (report, error) {
 	begin := time.Now()
 	r := report{folder: folder}
+	known, err := knownEquivalents(folder)
+	if err != nil {
+		return r, err
+	}
 	u, err := load(root, folder)
 	if err != nil {
 		return r, err
@@ -47,14 +51,23 @@ func (s settings) examine(root, folder string, known []equivalent) (report, erro
 	if err != nil {
 		return r, err
 	}
-	list = slices.DeleteFunc(list, func(m *mutation) bool { return !matches(s.functions, m.function) })
-	r.found, r.equivalents = len(all), len(alike)
+	r.found = len(all)
 	if s.equivalent {
 		list = nil
-		for _, m := range alike {
-			list = append(list, m.mutation)
+	}
+	for _, e := range alike {
+		switch {
+		case s.equivalent:
+			list = append(list, e.mutation)
+		case e.ran < enough: // not shown to be equivalent, so it counts
+			e.mutation.never = false
+			list = append(list, e.mutation)
+		default:
+			r.equivalents++
 		}
-	} else {
+	}
+	list = slices.DeleteFunc(list, func(m *mutation) bool { return !matches(s.functions, m.function) })
+	if !s.equivalent {
 		list = sample(list, s.sample, s.seed, folder)
 	}
 	if list, err = u.compilable(list); err != nil || len(list) == 0 {
@@ -93,11 +106,20 @@ func (s settings) examine(root, folder string, known []equivalent) (report, erro
 	}
 	ids := functions(list)
 	if s.equivalent {
-		x := executer{binaries: binaries, ids: ids, longest: s.longest, seed: uint64(s.seed)}
+		x := executer{binaries: binaries, ids: ids, longest: s.longest, seed: uint64(s.seed), ran: map[string]int{}}
 		if s.budget > 0 {
 			x.end = begin.Add(s.budget)
 		}
-		return r, x.million(folder, alike)
+		if s.write {
+			for _, e := range known {
+				x.ran[e.key] = e.ran
+			}
+		}
+		err := x.million(folder, alike)
+		if s.write {
+			err = errors.Join(err, writeEquivalents(root, folder, known, x.ran))
+		}
+		return r, err
 	}
 	if s.rows {
 		return r, checkRows(root, folder, binaries[0], list, ids, s.seed)

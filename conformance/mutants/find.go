@@ -20,7 +20,7 @@ type mutation struct {
 	old, new string
 	nth      int // which of the mutations of the function with the same operator and texts, from 1
 	edits    []edit
-	never    bool // equivalent.txt says that no input reaches the place
+	never    bool // an entry of the folder equivalent says that no input reaches the place
 }
 
 // edit replaces the text of a node. wrap gets the mutation's number and the text of the node, in which other mutations may
@@ -48,7 +48,7 @@ func (m *mutation) String() string {
 
 func (m *mutation) change() string { return flat(m.old) + " -> " + flat(m.new) }
 
-// key names the mutation as equivalent.txt does: without the line, which other changes move.
+// key names the mutation as the folder equivalent does: without the line, which other changes move.
 func (m *mutation) key() string {
 	return strings.Join([]string{m.file.path, m.function, m.operator, m.change(), fmt.Sprint(m.nth)}, "\t")
 }

@@ -5,7 +5,7 @@
 //	go run ./mutants -packages filter,score -sample 60     // 60 mutations of each package
 //	go run ./mutants -packages all -sample 0               // every mutation of every package
 //	go run ./mutants -packages filter -sample 0 -functions '^Fit' -tests TestFit   // of some functions, with some tests
-//	go run ./mutants -packages filter -equivalent          // a million executions of each mutation of equivalent.txt
+//	go run ./mutants -packages filter -equivalent          // a million executions of each mutation of equivalent/filter.txt
 //	go run ./mutants -packages filter -sample 0 -rows      // a mutation that the test of each row of docs/fidelity notices
 //
 // The packages are folders of the repository; "library" and "examples" name all of a kind, "all" both. Only the package's own
@@ -38,6 +38,7 @@ type settings struct {
 	list       bool
 	equivalent bool
 	longest    time.Duration
+	write      bool
 	rows       bool
 }
 
@@ -50,7 +51,8 @@ func main() {
 	flag.DurationVar(&s.budget, "budget", 0, "begin no further package after this time, with -equivalent no further fuzz target of a package; 0: no limit")
 	flag.StringVar(&s.keep, "keep", "", "folder to keep the changed source and the test binaries in")
 	flag.BoolVar(&s.list, "list", false, "print the mutations and run nothing")
-	flag.BoolVar(&s.equivalent, "equivalent", false, "execute the mutations of equivalent.txt a million times")
+	flag.BoolVar(&s.equivalent, "equivalent", false, "execute the mutations of the folder equivalent a million times")
+	flag.BoolVar(&s.write, "write", false, "with -equivalent: go on from the numbers of executions in the folder equivalent, and write the new ones")
 	flag.DurationVar(&s.longest, "for", 10*time.Minute, "longest time of a fuzz target for -equivalent")
 	flag.BoolVar(&s.rows, "rows", false, "print for each row of docs/fidelity a mutation that its test notices")
 	functions := flag.String("functions", "", "mutations of the functions that this expression matches, as Type.Method or Function")
@@ -74,10 +76,6 @@ func run(packages string, s settings) error {
 	if err != nil {
 		return err
 	}
-	known, err := parseEquivalents(equivalents)
-	if err != nil {
-		return err
-	}
 	if s.seed == 0 {
 		if s.seed, err = commitSeed(root); err != nil {
 			return err
@@ -97,7 +95,7 @@ func run(packages string, s settings) error {
 	var errs []error
 	var reports []report
 	for begin := time.Now(); len(folders) > 0 && (s.budget == 0 || s.equivalent || time.Since(begin) < s.budget); folders = folders[1:] {
-		r, err := s.examine(root, folders[0], known)
+		r, err := s.examine(root, folders[0])
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", folders[0], err))
 			continue

@@ -25,35 +25,36 @@ type executer struct {
 	longest  time.Duration     // of a fuzz target
 	end      time.Time         // no fuzz target begins afterwards; zero: no limit
 	seed     uint64
+	ran      map[string]int // executions of each mutation by key
 }
 
 // million executes the places of equivalent mutations with the mutations on, until each has run a million times or the fuzz targets
 // have had their time. The targets and tests compare the package with slow forms of the rules and with answers on file.
-// Mutations of different places are on together.
+// Mutations of different places are on together. The error names the mutations that a test or target notices.
 func (x executer) million(folder string, alike []equivalent) error {
-	counts := map[*mutation]int{}
+	var errs []error
 	groups := together(alike)
 	for k := 0; k < len(groups); k++ {
-		halves, err := x.execute(groups[k], counts)
+		more, refuted, err := x.execute(groups[k])
 		if err != nil {
 			return err
 		}
-		groups = append(groups, halves...)
-		rest := slices.DeleteFunc(slices.Clone(groups[k]), func(e equivalent) bool { return counts[e.mutation] >= enough })
-		if halves == nil && len(rest) > 0 && len(rest) < len(groups[k]) && x.time() > 0 { // a condition that never holds keeps what is under it from running
+		groups, errs = append(groups, more...), append(errs, refuted...)
+		rest := slices.DeleteFunc(slices.Clone(groups[k]), func(e equivalent) bool { return x.ran[e.key] >= enough })
+		if more == nil && len(rest) > 0 && len(rest) < len(groups[k]) && x.time() > 0 { // a condition that never holds keeps what is under it from running
 			groups = append(groups, rest)
 		}
 	}
 	often := 0
 	for _, e := range alike {
-		if n := counts[e.mutation]; n < enough {
+		if n := x.ran[e.key]; n < enough {
 			fmt.Printf("%d executions of %s\n", n, e.mutation)
 		} else {
 			often++
 		}
 	}
-	fmt.Printf("%s: no test and no input shows a difference; %d of %d equivalent mutations ran a million times\n", folder, often, len(alike))
-	return nil
+	fmt.Printf("%s: %d of %d equivalent mutations ran a million times without a difference\n", folder, often, len(alike))
+	return errors.Join(errs...)
 }
 
 // together groups mutations of different places. The places that no input reaches are part of the first group.
@@ -77,12 +78,13 @@ func overlap(a, b *mutation) bool {
 	})
 }
 
-// execute runs a group and writes down how often its places ran. Two mutations that change nothing alone may change something together:
-// then execute returns the halves of the group.
-func (x executer) execute(group []equivalent, counts map[*mutation]int) (halves [][]equivalent, err error) {
-	hits, before := x.binaries[0].path+".hits", maps.Clone(counts)
+// execute runs a group and writes down how often its places ran. Where a test or target fails, more has what is to be tried next:
+// the mutations that do not fail alone, in halves when none does, because two mutations that change nothing alone may change something
+// together. refuted has an error for each mutation that fails alone.
+func (x executer) execute(group []equivalent) (more [][]equivalent, refuted []error, err error) {
+	hits, before := x.binaries[0].path+".hits", maps.Clone(x.ran)
 	if err := os.Remove(hits); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, b := range x.binaries {
 		if b.inputsOnly {
@@ -95,16 +97,16 @@ func (x executer) execute(group []equivalent, counts map[*mutation]int) (halves 
 	for _, b := range x.binaries {
 		names, err := b.names()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, name := range names {
 			if !strings.HasPrefix(name, "Fuzz") {
 				continue
 			}
-			left, err := x.count(group, hits, before, counts)
+			left, err := x.count(group, hits, before)
 			longest := x.time()
 			if err != nil || len(left) == 0 || longest <= 0 {
-				return nil, err
+				return nil, nil, err
 			}
 			t := target{name, inputs.Plan{For: longest, Seed: x.seed, Left: left, Failed: b.path + ".failed"}}
 			if failed, err := b.fails(group, hits, t); failed != nil || err != nil {
@@ -113,8 +115,8 @@ func (x executer) execute(group []equivalent, counts map[*mutation]int) (halves 
 			}
 		}
 	}
-	_, err = x.count(group, hits, before, counts)
-	return nil, err
+	_, err = x.count(group, hits, before)
+	return nil, nil, err
 }
 
 // time returns how long the next fuzz target may run.
@@ -133,7 +135,7 @@ type target struct {
 
 // count writes down how often the places of a group ran. It returns how often they are to run yet. What counts for the return of an error
 // that never comes is how often its function ran.
-func (x executer) count(group []equivalent, hits string, before, counts map[*mutation]int) (left []inputs.Left, err error) {
+func (x executer) count(group []equivalent, hits string, before map[string]int) (left []inputs.Left, err error) {
 	places, runs, err := executions(hits)
 	for _, e := range group {
 		kind, k := "m", e.mutation.number
@@ -142,8 +144,8 @@ func (x executer) count(group []equivalent, hits string, before, counts map[*mut
 			kind, k = "f", x.ids[[2]string{e.mutation.file.path, e.mutation.function}]
 			n = runs[k]
 		}
-		n += before[e.mutation]
-		counts[e.mutation] = n
+		n += before[e.key]
+		x.ran[e.key] = n
 		if n < enough {
 			const step = 1000 // a binary writes down every thousandth execution
 			left = append(left, inputs.Left{Kind: kind, K: k, Times: int64((enough - n + step - 1) / step * step)})
@@ -173,28 +175,32 @@ func (b *binary) fails(group []equivalent, hits string, t target) ([]byte, error
 	return append(out, '\n'), nil
 }
 
-// narrow finds the mutations of a group that fail alone, which is an error. Without any it returns the halves of the group.
-func (b *binary) narrow(group []equivalent, t target, failed []byte, err error) ([][]equivalent, error) {
+// narrow parts a group that failed into what is to be tried next and the mutations that fail alone.
+func (b *binary) narrow(group []equivalent, t target, failed []byte, err error) (more [][]equivalent, refuted []error, _ error) {
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var alone []error
+	var rest []equivalent
 	for _, e := range group {
 		out, err := b.fails([]equivalent{e}, b.path+".alone", t)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if out != nil {
-			alone = append(alone, fmt.Errorf("%s is not equivalent: %s", e.mutation, firstLine(out)))
+			refuted = append(refuted, fmt.Errorf("%s is not equivalent: %s", e.mutation, firstLine(out)))
+		} else {
+			rest = append(rest, e)
 		}
 	}
-	if len(alone) > 0 {
-		return nil, errors.Join(alone...)
+	switch {
+	case len(rest) == 0:
+		return nil, refuted, nil
+	case len(rest) < len(group):
+		return [][]equivalent{rest}, refuted, nil
+	case len(group) == 1:
+		return nil, nil, fmt.Errorf("%s: %s", group[0].mutation, failed)
 	}
-	if len(group) == 1 {
-		return nil, fmt.Errorf("%s: %s", group[0].mutation, failed)
-	}
-	return [][]equivalent{group[:len(group)/2], group[len(group)/2:]}, nil
+	return [][]equivalent{group[:len(group)/2], group[len(group)/2:]}, nil, nil
 }
 
 // executions reads how often places and functions ran.

@@ -153,7 +153,7 @@ func TestExamine(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, list, len(all)-1, "a function without its only return does not compile")
 
-	r, err := settings{seed: 1, sample: 8}.examine(root, "a", nil)
+	r, err := settings{seed: 1, sample: 8}.examine(root, "a")
 	require.NoError(t, err)
 	require.Equal(t, 8, r.tried, "one of each operator")
 
@@ -180,32 +180,34 @@ func TestEquivalent(t *testing.T) {
 	require.NoError(t, err)
 	all := u.find()
 	line := func(fields ...string) string { return strings.Join(fields, "\t") + "\n" }
-	known, err := parseEquivalents("# a comment\n" + line("a/a.go", "Boundary", "boundary", "a < b -> a <= b", "1", "-", "all", "the caller never asks about equal ones"))
+	known, err := parseEquivalents("a.txt", line("a/a.go", "Boundary", "boundary", "a < b -> a <= b", "1", "-", "7", "all", "the caller never asks about equal ones"))
 	require.NoError(t, err)
 	list, alike, err := split("a", all, known)
 	require.NoError(t, err)
 	require.Len(t, list, len(all)-1)
 	require.Equal(t, "a/a.go:10 Boundary [boundary 1] a < b -> a <= b", alike[0].mutation.String())
-	list, alike, err = split("b", all, known)
-	require.NoError(t, err, "entries of other packages do not count")
-	require.Len(t, list, len(all))
-	require.Empty(t, alike)
+	require.Equal(t, 7, alike[0].ran)
+	require.Equal(t, known[0].text(), line(alike[0].mutation.key(), "-", "7", "all", "the caller never asks about equal ones"))
+	_, _, err = split("a", all, append(known, known...))
+	require.EqualError(t, err, "equivalent/a.txt:1: the mutation stands there twice")
 
-	_, err = parseEquivalents("a\tb\n")
-	require.EqualError(t, err, "equivalent.txt:1: 2 fields, want 8")
-	_, err = parseEquivalents(line("a", "b", "c", "d", "x", "-", "", ""))
+	_, err = parseEquivalents("a.txt", "a\tb\n")
+	require.EqualError(t, err, "a.txt:1: 2 fields, want 9")
+	_, err = parseEquivalents("a.txt", line("a", "b", "c", "d", "x", "-", "0", "", ""))
 	require.Error(t, err)
-	_, err = parseEquivalents(line("a", "b", "c", "d", "1", "FuzzA", "", ""))
-	require.EqualError(t, err, `equivalent.txt:1: "FuzzA", want - or never`)
-	gone, err := parseEquivalents(line("a/a.go", "Boundary", "boundary", "a > b -> a >= b", "1", "-", "all", "x"))
+	_, err = parseEquivalents("a.txt", line("a", "b", "c", "d", "1", "-", "many", "", ""))
+	require.Error(t, err)
+	_, err = parseEquivalents("a.txt", line("a", "b", "c", "d", "1", "FuzzA", "0", "", ""))
+	require.EqualError(t, err, `a.txt:1: "FuzzA", want - or never`)
+	gone, err := parseEquivalents("a.txt", line("a/a.go", "Boundary", "boundary", "a > b -> a >= b", "1", "-", "0", "all", "x"))
 	require.NoError(t, err)
 	_, _, err = split("a", all, gone)
-	require.ErrorContains(t, err, "equivalent.txt:1: there is no such mutation")
+	require.ErrorContains(t, err, "equivalent/a.txt:1: there is no such mutation")
 	var many strings.Builder
 	for _, m := range all[:len(all)/5] {
-		many.WriteString(line(m.key(), "-", "all", "x"))
+		many.WriteString(line(m.key(), "-", "0", "all", "x"))
 	}
-	known, err = parseEquivalents(many.String())
+	known, err = parseEquivalents("a.txt", many.String())
 	require.NoError(t, err)
 	_, _, err = split("a", all, known)
 	require.ErrorContains(t, err, "are called equivalent, more than 10 %")
@@ -260,21 +262,23 @@ func FuzzBoundary(f *testing.F) {
 		var alike []equivalent
 		for _, m := range u.find() {
 			if m.change() == change {
-				alike = append(alike, equivalent{mutation: m})
+				alike = append(alike, equivalent{key: m.key(), mutation: m})
 			}
 		}
 		list := []*mutation{alike[0].mutation}
 		b, err := u.build(t.TempDir(), list, u.folder)
 		require.NoError(t, err)
-		x := executer{binaries: []*binary{b}, ids: functions(list), longest: time.Minute, seed: 1}
-		counts := map[*mutation]int{}
-		_, err = x.execute(alike, counts)
+		x := executer{binaries: []*binary{b}, ids: functions(list), longest: time.Minute, seed: 1, ran: map[string]int{}}
+		more, refuted, err := x.execute(alike)
+		require.NoError(t, err)
 		if want != "" {
-			require.ErrorContains(t, err, want)
+			require.Len(t, refuted, 1)
+			require.ErrorContains(t, refuted[0], want)
+			require.Empty(t, more)
 			continue
 		}
-		require.NoError(t, err)
-		require.GreaterOrEqual(t, counts[list[0]], enough)
+		require.Empty(t, refuted)
+		require.GreaterOrEqual(t, x.ran[alike[0].key], enough)
 	}
 }
 
@@ -285,7 +289,7 @@ func TestTogether(t *testing.T) {
 	var alike []equivalent
 	for _, m := range u.find() {
 		if m.function == "Boundary" {
-			alike = append(alike, equivalent{mutation: m})
+			alike = append(alike, equivalent{key: m.key(), mutation: m})
 		}
 	}
 	groups := together(alike)
@@ -293,25 +297,28 @@ func TestTogether(t *testing.T) {
 	require.Len(t, groups[0], 2, "the return and the boundary")
 }
 
-// Every entry of equivalent.txt names a mutation, and no package has too many.
-func TestEquivalentFile(t *testing.T) {
+// Every entry of the folder equivalent names a mutation, and no package has too many.
+func TestEquivalentFiles(t *testing.T) {
 	root, err := repository()
 	require.NoError(t, err)
-	known, err := parseEquivalents(equivalents)
+	files, err := equivalents.ReadDir("equivalent")
 	require.NoError(t, err)
-	seen := map[string]bool{}
-	for _, e := range known {
-		file, _, _ := strings.Cut(e.key, "\t")
-		folder := filepath.ToSlash(filepath.Dir(file))
-		if seen[folder] {
+	folders, err := expand(root, "all")
+	require.NoError(t, err)
+	read := 0
+	for _, folder := range folders {
+		known, err := knownEquivalents(folder)
+		require.NoError(t, err)
+		if known == nil {
 			continue
 		}
-		seen[folder] = true
+		read++
 		u, err := load(root, folder)
 		require.NoError(t, err)
 		_, _, err = split(folder, u.find(), known)
 		require.NoError(t, err)
 	}
+	require.Len(t, files, read, "each file is that of a package")
 }
 
 // The rows of docs/fidelity name tests and cases, which -test.run finds by their printed names.
