@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -33,6 +34,9 @@ func TestNumbersInWords(t *testing.T) {
 			incoming().Obj(), []string{"pods: 5 are there, 5 may be"}},
 		{"skew", "pods there, this pod, minimum and maxSkew", []*v1.Pod{web("a").On("n1").Obj(), web("b").On("n1").Obj()},
 			web("new").Spread(1, v1.LabelTopologyZone, v1.DoNotSchedule, "app=web").Obj(), []string{"topology.kubernetes.io/zone=a: 2 pods there and this pod, minimum 0: skew 3, maxSkew 1"}},
+		{"skew of one of two constraints", "only the constraint that rejects", []*v1.Pod{web("a").On("n1").Obj(), web("b").On("n1").Obj()},
+			web("new").Spread(5, v1.LabelHostname, v1.DoNotSchedule, "app=web").Spread(1, v1.LabelTopologyZone, v1.DoNotSchedule, "app=web").Obj(),
+			[]string{"topology.kubernetes.io/zone=a: 2 pods there and this pod, minimum 0: skew 3, maxSkew 1"}},
 		{"anti-affinity of the pod", "three names are enough", []*v1.Pod{web("a").On("n1").Obj(), web("b").On("n1").Obj(), web("c").On("n1").Obj(), web("d").On("n1").Obj()},
 			incoming().RequireApart(v1.LabelTopologyZone, "app=web").Obj(), []string{"topology.kubernetes.io/zone=a: the pod's anti-affinity rejects default/a, default/b, default/c and others"}},
 		{"anti-affinity of running pods", "only of those that do not bear the pod", []*v1.Pod{web("a").On("n1").Obj(), web("b").RequireApart(v1.LabelTopologyZone, "app=new").On("n1").Obj()},
@@ -104,4 +108,45 @@ func TestVolumeLimitsInWords(t *testing.T) {
 	require.Len(t, r, 1)
 	require.Equal(t, []string{driver + ": 5 attached and 3 more, 7 allowed"}, r[0].Numbers)
 	require.Nil(t, p.Rejections(mounting(testkit.Pod("p").Obj(), "c5", "c6"), 0))
+}
+
+// The words about volumes name the claim or the disk, and the pod that uses it. A pod that only the ledger knows has no name there.
+func TestVolumesInUseInWords(t *testing.T) {
+	onDisk := func(name string) *v1.Pod {
+		p := testkit.Pod(name).Obj()
+		p.Spec.Volumes = []v1.Volume{{Name: "d", VolumeSource: v1.VolumeSource{GCEPersistentDisk: &v1.GCEPersistentDiskVolumeSource{PDName: "d"}}}}
+		return p
+	}
+	there := onDisk("there")
+	there.Spec.NodeName = "n1"
+	p, _ := planOf(t, cluster.Objects{Nodes: []*v1.Node{testkit.Node("n1").Obj()}, Pods: []*v1.Pod{there}})
+	r := p.Rejections(onDisk("p"), 0)
+	require.Len(t, r, 1)
+	require.Equal(t, []string{"a disk is used by default/there"}, r[0].Numbers)
+
+	p, s := planOf(t, cluster.Objects{
+		Nodes: threeZones(), StorageClasses: []*storagev1.StorageClass{storageClass("fast", "csi.example.com")},
+		Claims: []*v1.PersistentVolumeClaim{waiting("one", "fast", "1Gi", v1.ReadWriteOncePod)},
+	})
+	first := mounting(testkit.Pod("first").Obj(), "one")
+	d := p.Decide(first, Options{})
+	require.NoError(t, p.Volumes().Reserve(first, d.Slot, d.Volumes))
+	r = p.Rejections(mounting(testkit.Pod("second").Obj(), "one"), s.Slot(d.Node))
+	require.NotEmpty(t, r)
+	require.Equal(t, []string{"claim one is used by a pod that is not bound yet"}, r[0].Numbers)
+}
+
+// Table returns the error of a score plugin.
+func TestTableHasTheErrorOfAScore(t *testing.T) {
+	profile := DefaultProfile()
+	profile.Scores = append(profile.Scores, Weighted{&Plugin{Name: "Broken", Score: func(*v1.Pod, Cluster) (Scorer, error) { return nil, errors.New("no speed known") }}, 1})
+	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n1").Obj(), testkit.Node("n2").Obj()}})
+	require.NoError(t, err)
+	p, err := New(s, profile)
+	require.NoError(t, err)
+	_, err = p.Table(testkit.Pod("p").Obj())
+	require.EqualError(t, err, `running PreScore plugin "Broken": no speed known`)
+	table, err := p.Table(testkit.Pod("p").Request("cpu=1k").Obj())
+	require.NoError(t, err, "no node is feasible, so no score is asked")
+	require.Len(t, table, 2)
 }
