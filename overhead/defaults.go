@@ -42,11 +42,13 @@ func Default(pod *v1.Pod) *v1.Pod {
 	}
 	if pod.Spec.Resources != nil {
 		defaultPodLevel(pod)
-		roundUp(pod.Spec.Resources.Requests, pod.Spec.Resources.Limits)
+		roundUp(pod.Spec.Resources.Requests)
+		roundUp(pod.Spec.Resources.Limits)
 	}
 	for _, containers := range [...][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		for i := range containers {
-			roundUp(containers[i].Resources.Requests, containers[i].Resources.Limits)
+			roundUp(containers[i].Resources.Requests)
+			roundUp(containers[i].Resources.Limits)
 		}
 	}
 	roundUp(pod.Spec.Overhead)
@@ -54,12 +56,10 @@ func Default(pod *v1.Pod) *v1.Pod {
 }
 
 // roundUp rounds up to thousandths, because the API server does not store finer amounts.
-func roundUp(lists ...v1.ResourceList) {
-	for _, list := range lists {
-		for name, q := range list {
-			q.RoundUp(resource.Milli)
-			list[name] = q
-		}
+func roundUp(list v1.ResourceList) {
+	for name, q := range list {
+		q.RoundUp(resource.Milli)
+		list[name] = q
 	}
 }
 

@@ -18,7 +18,7 @@ func percent(name v1.ResourceName, q, allocatable resource.Quantity) string {
 	percent := int64(0)
 	if whole := resources.Value(name, allocatable); whole != 0 {
 		f := float64(resources.Value(name, q)) / float64(whole) * 100
-		percent = int64(math.Max(math.MinInt64, math.Min(f, math.MaxInt32))) // the conversion of a number beyond int64 has no defined result
+		percent = int64(max(math.MinInt64, min(f, math.MaxInt32))) // the conversion of a number beyond int64 has no defined result
 	}
 	return q.String() + " (" + strconv.FormatInt(percent, 10) + "%)"
 }

@@ -16,18 +16,18 @@ func AppendKey(dst []byte, pod *v1.Pod) []byte {
 	dst = appendContainers(dst, pod.Spec.Containers)
 	dst = appendContainers(dst, pod.Spec.InitContainers)
 	dst = key.Resources(dst, pod.Spec.Overhead)
-	dst = key.Flag(dst, pod.Spec.Resources != nil)
-	if r := pod.Spec.Resources; r != nil {
-		dst = key.Resources(key.Resources(dst, r.Requests), r.Limits)
-	}
-	return dst
+	return key.Optional(dst, pod.Spec.Resources, appendAmounts)
+}
+
+func appendAmounts(dst []byte, r v1.ResourceRequirements) []byte {
+	return key.Resources(key.Resources(dst, r.Requests), r.Limits)
 }
 
 func appendContainers(dst []byte, list []v1.Container) []byte {
 	dst = key.Len(dst, len(list))
 	for i := range list {
 		c := &list[i]
-		dst = key.Resources(key.Resources(dst, c.Resources.Requests), c.Resources.Limits)
+		dst = appendAmounts(dst, c.Resources)
 		dst = key.Optional(dst, c.RestartPolicy, key.Text)
 	}
 	return dst

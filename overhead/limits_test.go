@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 func TestLimits(t *testing.T) {
@@ -124,4 +125,27 @@ func TestValidateQuantities(t *testing.T) {
 	require.Empty(t, ValidateQuantities(testkit.Containers(testkit.Kata), nil))
 	require.Empty(t, ValidateQuantities(testkit.Containers("container a requests cpu=2 limits cpu=1"), nil), "a request above its limit is not looked at")
 	require.Empty(t, ValidateQuantities(nil, nil))
+}
+
+// Of equal amounts in different notations the first counts: that of the spec before what is actuated, and that before what is allocated.
+func TestNotationOfEqualAmounts(t *testing.T) {
+	const one, other = "memory=1Gi", "memory=1073741824"
+	resized := Options{UseStatus: true, Release: release.V1_37}
+	type test struct {
+		name, why, pod string
+		o              Options
+		amounts        func(*v1.Pod, Options) v1.ResourceList
+	}
+	testkit.Run(t, []test{
+		{"spec and actuated", "the spec is first", "container a requests " + one + "\nstatus a requests " + other, onNode, Requests},
+		{"actuated and allocated", "the spec does not name it", "container a\nstatus a requests " + one + " allocated " + other, onNode, Requests},
+		{"infeasible", "the spec does not count", "container a requests memory=5Gi\nstatus a requests " + one + " allocated " + other + "\nresize Infeasible", onNode, Requests},
+		{"pod level", "the spec is smaller", "container a\nwhole requests memory=1\nwholestatus requests " + one + " allocated " + other, onNode, Requests},
+		{"infeasible pod level", "the spec does not count", "container a\nwhole requests memory=5Gi\nwholestatus requests " + one + " allocated " + other + "\nresize Infeasible", onNode, Requests},
+		{"limits", "the spec is first", "container a limits " + one + "\nstatus a limits " + other, onNode, Limits},
+		{"limits at pod level", "the spec is first", "container a\nwhole limits " + one + "\nwholestatus limits " + other, onNode, Limits},
+		{"limits at pod level in v1.37", "the status is first", "container a\nwhole limits " + other + "\nwholestatus limits " + one, resized, Limits},
+	}, func(t *testing.T, c test) {
+		require.Equal(t, one, testkit.ShowResources(c.amounts(testkit.Containers(c.pod), c.o)))
+	})
 }

@@ -88,13 +88,15 @@ func (p *Part) flip(nodes []string, scores, totals []int64, chosen int) {
 	found := false
 	for i := range nodes {
 		d := entryAt(scores, chosen) - entryAt(scores, i) // what a weight larger by 1 adds to the lead over i
-		if d == 0 {                                       // the chosen node, and nodes with its score
-			continue
-		}
 		lead := max(totals[chosen]-totals[i], 0)
-		to := p.Weight - (lead/d + 1) // d > 0: a smaller weight
-		if d < 0 {
+		var to int64
+		switch {
+		case d > 0:
+			to = p.Weight - (lead/d + 1)
+		case d < 0:
 			to = p.Weight + lead/-d + 1
+		default: // the chosen node, and nodes with its score
+			continue
 		}
 		if to >= 0 && (!found || max(to-p.Weight, p.Weight-to) < p.change()) {
 			p.Winner, p.Flip, found = nodes[i], to, true

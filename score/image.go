@@ -92,19 +92,13 @@ func NormalizeImage(name string) string {
 // comes, goes or changes, because the number of nodes is part of every score.
 func (e *Images) On(nodes Nodes) *ImageState {
 	s := &ImageState{containers: e.containers}
-	if len(e.wanted) == 0 {
-		return s
-	}
-	found := e.find(nodes)
-	var total int
-	for _, f := range found {
-		if f.nodes > 0 && total == 0 {
-			total = countNodes(nodes)
-		}
-	}
-	for k, f := range found {
+	total := 0
+	for k, f := range e.find(nodes) {
 		if f.nodes == 0 {
 			continue
+		}
+		if total == 0 { // only now, because this looks at every slot
+			total = countNodes(nodes)
 		}
 		spread := float64(f.nodes) / float64(total)
 		s.images = append(s.images, image{times(int64(float64(f.size)*spread), e.wanted[k].times), f.has})
@@ -187,7 +181,7 @@ func (s *ImageState) Zero() bool { return len(s.images) == 0 }
 // images on the node of size x share of nodes that have the image, on a scale from 23 MiB (0) to 1000 MiB per container
 // (100). O(images), no allocation.
 func (s *ImageState) Raw(i int) int64 {
-	if len(s.images) == 0 || s.containers == 0 {
+	if s.containers == 0 {
 		return 0
 	}
 	var sum int64

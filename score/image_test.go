@@ -133,3 +133,34 @@ func TestImageScoreAtTheEnds(t *testing.T) {
 		require.Equal(t, want, score.CompileImages(imagePod("", 0, "x"), release.Current).On(nodes).Raw(0), "%d bytes", size)
 	}
 }
+
+// counting is a cluster that counts how often its nodes are asked for.
+type counting struct {
+	indexed
+	asked *int
+}
+
+func (c counting) Node(i int) *v1.Node {
+	*c.asked++
+	return c.indexed.Node(i)
+}
+
+// With an index the nodes are only counted, once and only when some node has an image of the pod.
+func TestImagesCountNodesOnce(t *testing.T) {
+	nodes := []*v1.Node{testkit.Node("a").Image(40*mib, "x:1", "y:1").Obj(), testkit.Node("b").Image(40*mib, "x:1").Obj(), nil}
+	type test struct {
+		name, why string
+		images    []string
+		asked     int
+	}
+	testkit.Run(t, []test{
+		{"no containers", "there is no image to look for", nil, 0},
+		{"an image of no node", "the share of the nodes is not needed", []string{"z:1"}, 0},
+		{"one image", "every slot once", []string{"x:1"}, 3},
+		{"two images", "the number is kept", []string{"z:1", "x:1", "y:1"}, 3},
+	}, func(t *testing.T, tc test) {
+		asked := 0
+		score.CompileImages(imagePod("", 0, tc.images...), release.Current).On(counting{indexed{testkit.NewCluster(nodes, nil)}, &asked})
+		require.Equal(t, tc.asked, asked)
+	})
+}

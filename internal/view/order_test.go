@@ -36,43 +36,51 @@ func TestZones(t *testing.T) {
 	var none Zones
 	require.Equal(t, []int32{}, none.Order())
 	for seed := range int64(200) {
-		rng := rand.New(rand.NewSource(seed))
-		var z, kept Zones
-		var keptOrder []int32
-		var seen []string               // zones in the order in which they were first seen
-		members := map[string][]int32{} // slots in the order in which they were added
-		where := map[int]string{}
-		for range 60 {
-			slot, key := rng.Intn(12), string(rune('a'+rng.Intn(4)))
-			if at, there := where[slot]; there {
-				z.Remove(slot, at)
-				delete(where, slot)
-				members[at] = slices.DeleteFunc(members[at], func(s int32) bool { return int(s) == slot })
-				if len(members[at]) == 0 {
-					seen = slices.DeleteFunc(seen, func(s string) bool { return s == at })
+		checkZones(t, rand.New(rand.NewSource(seed)))
+	}
+}
+
+func FuzzZones(f *testing.F) {
+	f.Add([]byte("slots come and go"))
+	f.Fuzz(func(t *testing.T, data []byte) { checkZones(t, rand.New(testkit.NewBytes(data))) })
+}
+
+func checkZones(t *testing.T, rng *rand.Rand) {
+	var z, kept Zones
+	var keptOrder []int32
+	var seen []string               // zones in the order in which they were first seen
+	members := map[string][]int32{} // slots in the order in which they were added
+	where := map[int]string{}
+	for range 60 {
+		slot, key := rng.Intn(12), string(rune('a'+rng.Intn(4)))
+		if at, there := where[slot]; there {
+			z.Remove(slot, at)
+			delete(where, slot)
+			members[at] = slices.DeleteFunc(members[at], func(s int32) bool { return int(s) == slot })
+			if len(members[at]) == 0 {
+				seen = slices.DeleteFunc(seen, func(s string) bool { return s == at })
+			}
+		} else {
+			z.Add(slot, key)
+			if !slices.Contains(seen, key) {
+				seen = append(seen, key)
+			}
+			members[key], where[slot] = append(members[key], int32(slot)), key
+		}
+		want := []int32{}
+		for round := 0; len(want) < len(where); round++ {
+			for _, key := range seen {
+				if round < len(members[key]) {
+					want = append(want, members[key][round])
 				}
-			} else {
-				z.Add(slot, key)
-				if !slices.Contains(seen, key) {
-					seen = append(seen, key)
-				}
-				members[key], where[slot] = append(members[key], int32(slot)), key
 			}
-			want := []int32{}
-			for round := 0; len(want) < len(where); round++ {
-				for _, key := range seen {
-					if round < len(members[key]) {
-						want = append(want, members[key][round])
-					}
-				}
-			}
-			require.Equal(t, want, z.Order())
-			if keptOrder != nil {
-				require.Equal(t, keptOrder, kept.Order())
-			}
-			if rng.Intn(10) == 0 {
-				kept, keptOrder = z.Clone(), want
-			}
+		}
+		require.Equal(t, want, z.Order())
+		if keptOrder != nil {
+			require.Equal(t, keptOrder, kept.Order())
+		}
+		if rng.Intn(10) == 0 {
+			kept, keptOrder = z.Clone(), want
 		}
 	}
 }

@@ -102,10 +102,7 @@ func group(requests, limits v1.ResourceList, o CgroupOptions) Cgroup {
 
 // shares returns cpu.shares of a CPU request in thousandths: 1024 for each CPU, from 2 to 262144 (rule O9.1).
 func shares(milli int64) int64 {
-	if milli >= 256000 { // also where the product would overflow
-		return maxShares
-	}
-	return max(minShares, milli*1024/1000)
+	return max(minShares, min(milli, maxShares*1000/1024)*1024/1000) // the product of the smaller number cannot overflow
 }
 
 // quotaMicros returns the CFS quota in microseconds of a CPU limit in thousandths: 0 (no limit) if the limit is 0, and
@@ -137,7 +134,8 @@ func declares(pod *v1.Pod, name v1.ResourceName, v release.Version) bool {
 	var sidecars resource.Quantity // sum of the sidecars so far
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
-		need := plus(sidecars, c.Resources.Limits[name])
+		need := sidecars.DeepCopy()
+		need.Add(c.Resources.Limits[name])
 		if !positive(need) {
 			return false
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math/big"
-	"math/bits"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -65,13 +64,10 @@ func OOMScoreAdj(pod *v1.Pod, container *v1.Container, capacityBytes int64, v re
 	if container != nil && isSidecarOf(pod, container) {
 		adj = min(adj, burstable(smallestRequest(pod)+share, capacityBytes))
 	}
-	if adj < minBurstable {
-		return minBurstable, nil
-	}
 	if adj == bestEffortScore {
 		return maxBurstable, nil
 	}
-	return int(adj), nil
+	return int(max(adj, minBurstable)), nil
 }
 
 // nodeCritical reports whether the pod is node-critical.
@@ -82,22 +78,11 @@ func nodeCritical(pod *v1.Pod) bool {
 	return podinfo.Static(pod) || podinfo.Mirror(pod) || podinfo.Critical(pod)
 }
 
-// burstable returns 1000 - 1000*memory/capacity, truncated, and at least 0.
+// burstable returns 1000 - 1000*memory/capacity, at least 0. It truncates the quotient. Negative memory, which the API server
+// rejects, gives more than 1000.
 func burstable(memory, capacity int64) int64 {
-	if memory >= capacity {
-		return 0
-	}
-	if memory < 0 { // the API server rejects negative requests
-		return 1000 + quotient(-memory, capacity)
-	}
-	return 1000 - quotient(memory, capacity)
-}
-
-func quotient(memory, capacity int64) int64 {
-	hi, lo := bits.Mul64(1000, uint64(memory))
-	q := new(big.Int).SetUint64(hi)
-	q.Lsh(q, 64).Or(q, new(big.Int).SetUint64(lo))
-	return q.Quo(q, big.NewInt(capacity)).Int64()
+	q := new(big.Int).Mul(big.NewInt(1000), big.NewInt(min(memory, capacity)))
+	return 1000 - q.Quo(q, big.NewInt(capacity)).Int64()
 }
 
 // podShare returns what each container counts beside its own request: an equal share of what the containers leave of the
@@ -122,12 +107,13 @@ func memoryOf(c *v1.Container) int64 {
 	return resources.Value(v1.ResourceMemory, c.Resources.Requests[v1.ResourceMemory])
 }
 
-func smallestRequest(pod *v1.Pod) int64 {
-	smallest := int64(0)
+func smallestRequest(pod *v1.Pod) (smallest int64) {
 	for i := range pod.Spec.Containers {
-		if m := memoryOf(&pod.Spec.Containers[i]); i == 0 || m < smallest {
+		m := memoryOf(&pod.Spec.Containers[i])
+		if i == 0 {
 			smallest = m
 		}
+		smallest = min(smallest, m)
 	}
 	return smallest
 }

@@ -2,7 +2,6 @@ package kubelet
 
 import (
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podberth/podberth/release"
 )
@@ -58,16 +57,11 @@ func QoS(pod *v1.Pod, v release.Version) v1.PodQOSClass {
 func addPositive(sum, list v1.ResourceList) (n int) {
 	for _, name := range [...]v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
 		if q := list[name]; q.Sign() > 0 {
-			sum[name] = plus(sum[name], q)
+			total := sum[name]
+			total.Add(q)
+			sum[name] = total
 			n++
 		}
 	}
 	return n
-}
-
-// plus returns the sum of two quantities, and changes neither.
-func plus(a, b resource.Quantity) resource.Quantity {
-	a = a.DeepCopy()
-	a.Add(b)
-	return a
 }
