@@ -204,6 +204,17 @@ func TestAdded(t *testing.T) {
 // TestNodeClasses: with classes, without classes and by a slow evaluation of the parts the answers are the same.
 func TestNodeClasses(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
+	for range 3000 {
+		checkNodeClasses(t, r)
+	}
+}
+
+func FuzzNodeClasses(f *testing.F) {
+	f.Add(bytes(1))
+	f.Fuzz(func(t *testing.T, data []byte) { checkNodeClasses(t, rand.New(testkit.NewBytes(data))) })
+}
+
+func checkNodeClasses(t *testing.T, r *rand.Rand) {
 	pick := func(list ...string) string { return list[r.Intn(len(list))] }
 	requirement := func() v1.NodeSelectorRequirement {
 		q := req(pick("zone", "g", "missing"), v1.NodeSelectorOperator(pick("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Bogus")))
@@ -233,38 +244,36 @@ func TestNodeClasses(t *testing.T) {
 		return a
 	}
 	nodes := append(tableNodes(), nil)
-	for range 3000 {
-		p := &v1.Pod{Spec: v1.PodSpec{Affinity: &v1.Affinity{NodeAffinity: nodeAffinity()}}}
-		if r.Intn(3) == 0 {
-			p.Spec.NodeSelector = map[string]string{"zone": pick("a", "b")}
-		}
-		added, err := affinity.CompileAdded(nodeAffinity())
-		if err != nil {
-			require.Zero(t, added)
-		}
-		e, _ := affinity.CompileNode(p, added)
-		w := &world{nodes: nodes, pods: make([][]*v1.Pod, len(nodes))}
-		fast, slow := e.On(&indexed{world: w}), e.On(plainNodes{nodes})
-		ids, _, _ := (&indexed{world: w}).Classes(fast.Reads(nil))
-		known := map[int32]int{}
-		for i, n := range nodes {
-			require.Equal(t, slow.Check(i), fast.Check(i))
-			require.Equal(t, slow.Raw(i), fast.Raw(i))
-			require.Equal(t, slow.Explain(i), fast.Explain(i))
-			x := fast.Explain(i)
-			if n != nil {
-				if j, ok := known[ids[i]]; ok {
-					require.Equal(t, fast.Check(j), fast.Check(i))
-					require.Equal(t, fast.Raw(j), fast.Raw(i))
-				}
-				known[ids[i]] = i
+	p := &v1.Pod{Spec: v1.PodSpec{Affinity: &v1.Affinity{NodeAffinity: nodeAffinity()}}}
+	if r.Intn(3) == 0 {
+		p.Spec.NodeSelector = map[string]string{"zone": pick("a", "b")}
+	}
+	added, err := affinity.CompileAdded(nodeAffinity())
+	if err != nil {
+		require.Zero(t, added)
+	}
+	e, _ := affinity.CompileNode(p, added)
+	w := &world{nodes: nodes, pods: make([][]*v1.Pod, len(nodes))}
+	fast, slow := e.On(&indexed{world: w}), e.On(plainNodes{nodes})
+	ids, _, _ := (&indexed{world: w}).Classes(fast.Reads(nil))
+	known := map[int32]int{}
+	for i, n := range nodes {
+		require.Equal(t, slow.Check(i), fast.Check(i))
+		require.Equal(t, slow.Raw(i), fast.Raw(i))
+		require.Equal(t, slow.Explain(i), fast.Explain(i))
+		x := fast.Explain(i)
+		if n != nil {
+			if j, ok := known[ids[i]]; ok {
+				require.Equal(t, fast.Check(j), fast.Check(i))
+				require.Equal(t, fast.Raw(j), fast.Raw(i))
 			}
-			if n == nil {
-				require.Equal(t, resources.Verdict(affinity.NodeMismatch), fast.Check(i))
-				continue
-			}
-			require.Equal(t, affinity.MatchNode(p, n), !slices.ContainsFunc(x, ofPod) && !emptyRequired(p))
+			known[ids[i]] = i
 		}
+		if n == nil {
+			require.Equal(t, resources.Verdict(affinity.NodeMismatch), fast.Check(i))
+			continue
+		}
+		require.Equal(t, affinity.MatchNode(p, n), !slices.ContainsFunc(x, ofPod) && !emptyRequired(p))
 	}
 }
 

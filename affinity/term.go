@@ -19,12 +19,12 @@ type term struct {
 	nsSelector labels.Selector // nil: the term has none
 }
 
-func newTerm(owner *v1.Pod, t *v1.PodAffinityTerm, weight int32) (term, error) {
+func newTerm(owner *v1.Pod, t *v1.PodAffinityTerm) (term, error) {
 	selector, err := metav1.LabelSelectorAsSelector(t.LabelSelector)
 	if err != nil {
 		return term{}, err
 	}
-	c := term{key: t.TopologyKey, weight: int64(weight), selector: selector}
+	c := term{key: t.TopologyKey, selector: selector}
 	if t.NamespaceSelector != nil {
 		if c.nsSelector, err = metav1.LabelSelectorAsSelector(t.NamespaceSelector); err != nil {
 			return term{}, err
@@ -44,7 +44,7 @@ func newTerms(owner *v1.Pod, list []v1.PodAffinityTerm) ([]term, error) {
 	out := make([]term, len(list))
 	for i := range list {
 		var err error
-		if out[i], err = newTerm(owner, &list[i], 0); err != nil {
+		if out[i], err = newTerm(owner, &list[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -55,9 +55,10 @@ func newWeightedTerms(owner *v1.Pod, list []v1.WeightedPodAffinityTerm) ([]term,
 	out := make([]term, len(list))
 	for i := range list {
 		var err error
-		if out[i], err = newTerm(owner, &list[i].PodAffinityTerm, list[i].Weight); err != nil {
+		if out[i], err = newTerm(owner, &list[i].PodAffinityTerm); err != nil {
 			return nil, err
 		}
+		out[i].weight = int64(list[i].Weight)
 	}
 	return out, nil
 }
