@@ -11,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/internal/key"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/taints"
 )
@@ -319,6 +320,5 @@ func excludesItself(pod *v1.Pod, term v1.PodAffinityTerm) bool {
 	if len(term.Namespaces) > 0 || term.NamespaceSelector != nil {
 		return false
 	}
-	selector, err := metav1.LabelSelectorAsSelector(term.LabelSelector)
-	return err == nil && selector.Matches(labels.Set(pod.Labels))
+	return must.Get(metav1.LabelSelectorAsSelector(term.LabelSelector)).Matches(labels.Set(pod.Labels))
 }

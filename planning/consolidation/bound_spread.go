@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -53,10 +54,7 @@ func (b *bounder) spreadApp(k *kind) (*spreadApp, string) {
 	if len(c.MatchLabelKeys) > 0 || c.NodeTaintsPolicy != nil && *c.NodeTaintsPolicy == v1.NodeInclusionPolicyHonor {
 		return nil, ""
 	}
-	selector, err := metav1.LabelSelectorAsSelector(c.LabelSelector)
-	if err != nil {
-		return nil, ""
-	}
+	selector := must.Get(metav1.LabelSelectorAsSelector(c.LabelSelector))
 	for _, broken := range k.broken {
 		if broken {
 			return nil, ""

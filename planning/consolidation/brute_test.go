@@ -270,10 +270,9 @@ func TestBruteForce(t *testing.T) {
 		if plan.After == best {
 			equal++
 		} else {
-			x, err := b.w.planner(t).newSearch(Options{Steps: 300})
-			require.NoError(t, err)
-			require.NoError(t, x.first())
-			require.NoError(t, x.improve())
+			x := b.w.planner(t).newSearch(Options{Steps: 300})
+			x.first()
+			x.improve()
 			t.Logf("seed %d: %d, brute force finds %d; search %d", *seed+k, plan.After, best, x.cost)
 		}
 		lawful(t, b.w, plan)

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
@@ -22,6 +23,13 @@ func TestBadInput(t *testing.T) {
 	}
 	taken, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("x-new-1").Obj()}})
 	require.NoError(t, err)
+	running := func(change func(*v1.PodSpec)) *cluster.Snapshot {
+		w := five("cpu=4")
+		w.app("web", "cpu=1", "n1", change)
+		s, err := cluster.New(w.objects)
+		require.NoError(t, err)
+		return s
+	}
 	type test struct {
 		name string
 		in   Input
@@ -35,12 +43,62 @@ func TestBadInput(t *testing.T) {
 		{"nil type", Input{Snapshot: snapshot(), Types: []Type{{}}}, "consolidation: types[0].node.metadata.name: Required value: a type has a node with a name"},
 		{"negative price of a type", Input{Snapshot: snapshot(), Types: []Type{{Node: testkit.Node("x").Obj(), Price: -1}}}, "consolidation: types[0].price: Invalid value: -1: must not be negative"},
 		{"name of a type that is taken", Input{Snapshot: taken, Types: []Type{{Node: testkit.Node("x").Obj()}}}, "consolidation: node x-new-1: metadata.name: Duplicate value: a node of type x would have the name"},
+		{"nil daemon set", Input{Snapshot: snapshot(), Types: []Type{{Node: testkit.Node("x").Obj()}}, DaemonSets: []*appsv1.DaemonSet{nil}}, "DaemonSet 0 of the list: Required value: must not be nil"},
+		{"spread constraint of a running pod", Input{Snapshot: running(func(s *v1.PodSpec) {
+			spreadOver("web", v1.LabelTopologyZone)(s)
+			s.TopologySpreadConstraints[0].LabelSelector = wrong()
+		})}, `get constraints from pod: obtaining pod's hard topology spread constraints: "Like" is not a valid label selector operator`},
+		{"required term of a running pod", Input{Snapshot: running(func(s *v1.PodSpec) {
+			apart("web", v1.LabelTopologyZone)(s)
+			s.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].LabelSelector = wrong()
+		})}, `parsing pod: requiredAntiAffinityTerms: "Like" is not a valid label selector operator`},
 		{"price and resource", Input{Snapshot: snapshot(), Defragment: "cpu", Types: []Type{{Node: testkit.Node("x").Obj()}}}, "consolidation: defragment: Forbidden: with a price or types"},
 		{"nil filter", Input{Snapshot: snapshot(), Profile: placement.Profile{Filters: []*placement.Plugin{nil}}}, "filters[0]: Required value: a plugin"},
 	}, func(t *testing.T, c test) {
 		p, err := New(c.in)
 		require.EqualError(t, err, c.text)
 		require.Nil(t, p)
+	})
+}
+
+// wrong is a selector that the API server refuses.
+func wrong() *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Like", Values: []string{"web"}}}}
+}
+
+// A pod whose preferred terms cannot be read is placed nowhere, as by kube-scheduler, and holds no other pod.
+func TestWrongPreferredTerm(t *testing.T) {
+	w := five("cpu=4")
+	w.app("web", "cpu=1", "n1", func(s *v1.PodSpec) {
+		s.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{{
+			Weight: 1, PodAffinityTerm: v1.PodAffinityTerm{TopologyKey: v1.LabelHostname, LabelSelector: wrong()},
+		}}}}
+	})
+	w.app("other", "cpu=1", "n2", nil)
+	plan := w.plan(t, Options{Steps: 20})
+	require.Equal(t, []string{"0 other-0 n2 n1", "remove n3 after -1", "remove n4 after -1", "remove n5 after -1", "remove n2 after 0"}, lines(plan))
+}
+
+// Replay returns the error of the snapshot for a plan that somebody changed.
+func TestReplayOfChangedPlans(t *testing.T) {
+	type test struct {
+		name   string
+		change func(*Plan)
+		text   string
+	}
+	testkit.Run(t, []test{
+		{"a node that is nil is added", func(p *Plan) { p.Added = []Added{{}} }, "nodes: Required value: a nil node"},
+		{"a pod moves twice", func(p *Plan) { p.Waves = append(p.Waves, p.Waves[0]) }, `pods: Not found: "default/web-0"`},
+	}, func(t *testing.T, c test) {
+		w := five("cpu=4")
+		w.app("web", "cpu=1", "n1 n2", nil)
+		p := w.planner(t)
+		plan, err := p.Plan(Options{})
+		require.NoError(t, err)
+		c.change(plan)
+		replay, err := p.Replay(plan)
+		require.EqualError(t, err, c.text)
+		require.Nil(t, replay)
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/decider"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/resources"
 )
@@ -77,17 +78,16 @@ type Planner struct {
 // ErrNoSnapshot is the error of New for an Input without a Snapshot.
 var ErrNoSnapshot = errors.New("consolidation: the input has no snapshot")
 
-// New returns a Planner. The errors are ErrNoSnapshot, those of Profile.Validate, and errors for a profile that has Volumes or
-// Devices, a nil Deployment and a negative price. O(cluster).
-func New(in Input) (*Planner, error) {
+// New returns a Planner. The errors are ErrNoSnapshot, those of Profile.Validate, those of workload.Make for DaemonSets, and errors
+// for a profile that has Volumes or Devices, a nil Deployment, a type without a name, a negative price, and a running pod with a
+// label selector that cannot be converted. O(cluster).
+func New(in Input) (_ *Planner, err error) {
+	defer must.Catch(&err)
 	if in.Snapshot == nil {
 		return nil, ErrNoSnapshot
 	}
 	in.Profile.Sampling = placement.AllNodes()
-	var err error
-	if in.Profile, err = decider.Profile("consolidation", "every plan", in.Profile); err != nil {
-		return nil, err
-	}
+	in.Profile = must.Get(decider.Profile("consolidation", "every plan", in.Profile))
 	if in.Defragment != "" && (in.Price != nil || len(in.Types) > 0) {
 		return nil, errors.New("consolidation: defragment: Forbidden: with a price or types")
 	}
@@ -97,20 +97,12 @@ func New(in Input) (*Planner, error) {
 		}
 	}
 	p := &Planner{in: in, base: in.Snapshot.Fork(), real: in.Profile}
-	if err := p.readNodes(); err != nil {
-		return nil, err
-	}
-	if err := p.readTypes(); err != nil {
-		return nil, err
-	}
-	if err := p.readPods(); err != nil {
-		return nil, err
-	}
-	if err := p.readRules(); err != nil {
-		return nil, err
-	}
-	p.packing, err = p.packingProfile()
-	return p, err
+	must.Do(p.readNodes())
+	must.Do(p.readTypes())
+	p.readPods()
+	p.readRules()
+	p.packing = p.packingProfile()
+	return p, nil
 }
 
 // node is a node before the plan.

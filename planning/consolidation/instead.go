@@ -25,38 +25,29 @@ func shapeOf(l *load) string {
 
 // instead moves a pod to the place of an equal pod that waits, and gives the other pod its own place. So pods that are spread over
 // zones find an order in which no zone has too many.
-func (r *run) instead(id int32, way Way) (replaced, error) {
-	slots, err := r.places(id, way)
-	if err != nil {
-		return replaced{}, err
-	}
-	for _, other := range slots {
-		x, err := r.try(id, r.nodes[r.choice.target[other]].object.Name, way)
-		if err != nil || x.pod != nil {
+func (r *run) instead(id int32, way Way) replaced {
+	for _, other := range r.places(id, way) {
+		if x := r.try(id, r.nodes[r.choice.target[other]].object.Name, way); x.pod != nil {
 			r.choice.target[id], r.choice.target[other] = r.choice.target[other], r.choice.target[id]
-			return x, err
+			return x
 		}
 	}
-	return replaced{}, nil
+	return replaced{}
 }
 
 // mostSwaps is how many equal pods are tried for one pod.
 const mostSwaps = 4
 
 // places returns equal pods that wait whose places the filters allow a pod, at most mostSwaps.
-func (r *run) places(id int32, way Way) (out []int32, err error) {
+func (r *run) places(id int32, way Way) (out []int32) {
 	if len(r.equal[r.loads[id].shape]) < 2 {
-		return nil, nil
+		return nil
 	}
 	m := r.snapshot.Mark()
 	defer r.snapshot.Rollback(m)
-	fresh, err := r.lift(id, way)
-	if err != nil {
-		return nil, err
-	}
-	a := r.placer.Prepare(fresh)
+	a := r.placer.Prepare(r.lift(id, way))
 	if a.Rejected() || a.Pre.Nodes != nil {
-		return nil, nil
+		return nil
 	}
 	tried := map[int32]bool{r.choice.target[id]: true}
 	for _, other := range r.equal[r.loads[id].shape] {
@@ -71,5 +62,5 @@ func (r *run) places(id int32, way Way) (out []int32, err error) {
 			}
 		}
 	}
-	return out, nil
+	return out
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
-	"github.com/podberth/podberth/internal/podclaims"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 )
@@ -23,18 +23,12 @@ type choice struct {
 
 // order finds the moves that empty the nodes of a choice, one after the other by all rules. Nodes whose pods find no place or are
 // not let go stay.
-func (p *Planner) order(c choice) (*Plan, error) {
+func (p *Planner) order(c choice) *Plan {
 	for {
-		r, err := p.newRun(c)
-		if err != nil {
-			return nil, err
-		}
-		stuck, err := r.all()
-		if err != nil {
-			return nil, err
-		}
+		r := p.newRun(c)
+		stuck := r.all()
 		if len(stuck) == 0 {
-			return r.plan, nil
+			return r.plan
 		}
 		c.nodes = slices.DeleteFunc(slices.Clone(c.nodes), func(i int) bool { return stuck[i] })
 	}
@@ -61,19 +55,12 @@ type run struct {
 	plan      *Plan
 }
 
-func (p *Planner) newRun(c choice) (*run, error) {
+func (p *Planner) newRun(c choice) *run {
 	s, where := p.base.Fork(), p.positions()
-	placer, err := placement.NewPlacer(s, p.packs(where.memo))
-	if err != nil {
-		return nil, err
-	}
-	free, err := placement.New(s, p.real)
-	if err != nil {
-		return nil, err
-	}
 	r := &run{
-		Planner: p, snapshot: s, placer: placer, free: free, evictions: disruption.NewEvictions(p.pdbs), present: slices.Clone(p.pods),
-		place: map[*v1.Pod]int{}, where: where, choice: c, equal: map[string][]int32{}, left: map[int]int{}, touched: map[int32]int{}, failed: [2]map[int32]int{{}, {}}, plan: &Plan{},
+		Planner: p, snapshot: s, placer: must.Get(placement.NewPlacer(s, p.packs(where.memo))), free: must.Get(placement.New(s, p.real)),
+		evictions: disruption.NewEvictions(p.pdbs), present: slices.Clone(p.pods), place: map[*v1.Pod]int{}, where: where, choice: c,
+		equal: map[string][]int32{}, left: map[int]int{}, touched: map[int32]int{}, failed: [2]map[int32]int{{}, {}}, plan: &Plan{},
 	}
 	for i := range p.nodes {
 		if p.nodes[i].kind == nil {
@@ -97,19 +84,15 @@ func (p *Planner) newRun(c choice) (*run, error) {
 				r.equal[l.shape] = append(r.equal[l.shape], id)
 			}
 		}
-		if err := s.Set(p.cordoned(i)); err != nil {
-			return nil, err
-		}
+		must.Do(s.Set(p.cordoned(i)))
 	}
-	if err := r.add(); err != nil {
-		return nil, err
-	}
-	return r, nil
+	r.add()
+	return r
 }
 
 // all makes one wave after the other. A load goes where the search placed it. When no load can, one load goes elsewhere. all returns
 // the nodes that cannot be emptied.
-func (r *run) all() (stuck map[int]bool, err error) {
+func (r *run) all() (stuck map[int]bool) {
 	var waiting []int32
 	for _, i := range r.choice.nodes {
 		waiting = append(waiting, r.nodes[i].loads...)
@@ -117,25 +100,17 @@ func (r *run) all() (stuck map[int]bool, err error) {
 	slices.SortStableFunc(waiting, func(a, b int32) int {
 		return cmp.Compare(r.loads[b].size, r.loads[a].size)
 	})
-	open := slices.Clone(r.choice.nodes)
-	if open, err = r.remove(open, -1); err != nil {
-		return nil, err
-	}
+	open := r.remove(r.choice.nodes, -1)
 	for loose := false; len(open) > 0; {
 		if loose {
 			r.elsewhere = 1
 		}
-		wave, later, err := r.wave(waiting)
-		if err != nil {
-			return nil, err
-		}
+		wave, later := r.wave(waiting)
 		if len(wave) > 0 {
 			r.plan.Waves = append(r.plan.Waves, wave)
 		}
 		before := len(open)
-		if open, err = r.remove(open, len(r.plan.Waves)-1); err != nil {
-			return nil, err
-		}
+		open = r.remove(open, len(r.plan.Waves)-1)
 		if r.elsewhere = 0; len(wave) == 0 && len(open) == before {
 			if !loose {
 				loose = true
@@ -145,15 +120,15 @@ func (r *run) all() (stuck map[int]bool, err error) {
 			for _, i := range open {
 				stuck[i] = true
 			}
-			return stuck, nil
+			return stuck
 		}
 		waiting, loose = later, false
 	}
-	return nil, nil
+	return nil
 }
 
 // wave makes the moves that can be made at the same time.
-func (r *run) wave(waiting []int32) (wave []Move, later []int32, err error) {
+func (r *run) wave(waiting []int32) (wave []Move, later []int32) {
 	r.evictions.Sync(r.present, r.scale, r.in.Now)
 	used := map[int32]bool{}
 	var moved []int32
@@ -177,10 +152,7 @@ func (r *run) wave(waiting []int32) (wave []Move, later []int32, err error) {
 			later = append(later, id)
 			continue
 		}
-		x, err := r.replace(id)
-		if err != nil {
-			return nil, nil, err
-		}
+		x := r.replace(id)
 		if x.pod == nil {
 			r.failed[r.elsewhere][id] = r.clock
 			later = append(later, id)
@@ -202,7 +174,7 @@ func (r *run) wave(waiting []int32) (wave []Move, later []int32, err error) {
 		moved, fresh = append(moved, id), append(fresh, x.pod)
 	}
 	r.swap(moved, fresh)
-	return wave, later, nil
+	return wave, later
 }
 
 // changed reports whether a pod that found no node at a time may find one now. Nodes that stay only get fuller, so that nothing but
@@ -234,111 +206,89 @@ type replaced struct {
 }
 
 // replace moves one pod. A new pod that no node takes because of its old pod waits until the old pod is gone.
-func (r *run) replace(id int32) (replaced, error) {
-	x, err := r.move(id, r.loads[id].way)
-	if x.pod == nil && err == nil && r.loads[id].way == Surge {
-		x, err = r.move(id, InPlace)
+func (r *run) replace(id int32) replaced {
+	x := r.move(id, r.loads[id].way)
+	if x.pod == nil && r.loads[id].way == Surge {
+		x = r.move(id, InPlace)
 	}
-	return x, err
+	return x
 }
 
 // move moves one pod where the search placed it, or an equal pod that waits. A pod without such a place, and every pod when elsewhere
 // says so, may go to any node that the filters allow where no rule of another pod breaks.
-func (r *run) move(id int32, way Way) (replaced, error) {
+func (r *run) move(id int32, way Way) replaced {
 	name := ""
 	if slot, ok := r.choice.target[id]; ok {
 		name = r.nodes[slot].object.Name
 	}
-	x, err := r.try(id, name, way)
-	if err != nil || x.pod != nil {
-		return x, err
+	x := r.try(id, name, way)
+	if x.pod != nil {
+		return x
 	}
 	if name != "" && r.elsewhere == 0 {
 		return r.instead(id, way)
 	}
 	if !x.placed {
-		return x, nil
+		return x
 	}
 	m := r.snapshot.Mark()
-	fresh, err := r.lift(id, way)
-	if err != nil {
-		return replaced{}, err
-	}
-	names, err := alternatives(r.placer, r.snapshot, fresh)
+	names := alternatives(r.placer, r.snapshot, r.lift(id, way))
 	r.snapshot.Rollback(m)
 	for _, name := range names {
-		if x, err = r.try(id, name, way); x.pod != nil || err != nil {
-			return x, err
+		if x = r.try(id, name, way); x.pod != nil {
+			return x
 		}
 	}
-	return replaced{}, err
+	return replaced{}
 }
 
 // try moves one pod, to a node if one is named and takes the pod. When no node takes the pod, or a rule of another pod would not
 // hold any more, nothing has changed and there is no pod.
-func (r *run) try(id int32, node string, way Way) (replaced, error) {
+func (r *run) try(id int32, node string, way Way) replaced {
 	m := r.snapshot.Mark()
 	l := &r.loads[id]
-	fresh, err := r.lift(id, way)
-	if err != nil {
-		return replaced{}, err
-	}
+	fresh := r.lift(id, way)
 	if node != "" && r.elsewhere == 0 && !accepts(r.placer, fresh, r.snapshot.Slot(node)) {
 		r.snapshot.Rollback(m)
-		return replaced{}, nil
+		return replaced{}
 	}
 	d := r.placer.Decide(nominated(fresh, node), placement.Options{})
 	if !d.Placed() || node != "" && d.Node != node && r.elsewhere == 0 {
 		r.snapshot.Rollback(m)
-		return replaced{}, nil
+		return replaced{}
 	}
 	chosen := r.free.Decide(fresh, placement.Options{}).Node == d.Node
-	if err := r.placer.Assume(fresh, d); err != nil {
-		return replaced{}, err
-	}
+	must.Do(r.placer.Assume(fresh, d))
 	if way == Surge {
-		if err := r.takeOff(r.snapshot.Pod(l.old.Namespace, l.old.Name)); err != nil {
-			return replaced{}, err
-		}
+		takeOff(r.snapshot, r.snapshot.Pod(l.old.Namespace, l.old.Name))
 	}
 	slot := int32(d.Slot)
 	r.where.shift(l.kind, l.slot, slot)
 	if !r.where.keeps(r.snapshot, l) {
 		r.where.shift(l.kind, slot, l.slot)
 		r.snapshot.Rollback(m)
-		return replaced{placed: true}, nil
+		return replaced{placed: true}
 	}
 	r.snapshot.Release(m)
-	return replaced{pod: fresh, slot: slot, way: way, chosen: chosen}, nil
+	return replaced{pod: fresh, slot: slot, way: way, chosen: chosen}
 }
 
 // lift evicts a pod as far as its new pod needs, and returns the new pod.
-func (r *run) lift(id int32, way Way) (*v1.Pod, error) {
+func (r *run) lift(id int32, way Way) *v1.Pod {
 	l := &r.loads[id]
-	var err error
 	if way == Surge {
 		leaving := *l.old
 		now := metav1.NewTime(r.in.Now)
 		leaving.DeletionTimestamp = &now
-		err = r.snapshot.Set(&leaving)
+		must.Do(r.snapshot.Set(&leaving))
 	} else {
-		err = r.takeOff(l.old)
-	}
-	if err != nil {
-		return nil, err
+		takeOff(r.snapshot, l.old)
 	}
 	return prepare(r.snapshot, l)
 }
 
-func (r *run) takeOff(pod *v1.Pod) error {
-	if err := r.snapshot.Unset(pod); err != nil {
-		return err
-	}
-	return podclaims.Release(r.snapshot, pod)
-}
-
 // remove removes the empty nodes among open whose removal breaks no rule, and returns the others.
-func (r *run) remove(open []int, wave int) (others []int, err error) {
+func (r *run) remove(open []int, wave int) (others []int) {
 	var ready []int
 	for _, i := range open {
 		if r.left[i] > 0 {
@@ -348,20 +298,11 @@ func (r *run) remove(open []int, wave int) (others []int, err error) {
 		}
 	}
 	if len(ready) == 0 {
-		return others, nil
+		return others
 	}
-	ok, err := r.drop(ready)
-	if err != nil {
-		return nil, err
-	}
+	all := r.drop(ready)
 	for _, i := range ready {
-		gone := ok
-		if !ok {
-			if gone, err = r.drop([]int{i}); err != nil {
-				return nil, err
-			}
-		}
-		if !gone {
+		if !all && !r.drop([]int{i}) {
 			others = append(others, i)
 			continue
 		}
@@ -370,43 +311,39 @@ func (r *run) remove(open []int, wave int) (others []int, err error) {
 		r.plan.After -= n.price
 	}
 	slices.Sort(others)
-	return others, nil
+	return others
 }
 
 // drop removes nodes with the pods that leave with them. When a rule of another pod or a budget would not hold any more, nothing
 // has changed.
-func (r *run) drop(nodes []int) (bool, error) {
+func (r *run) drop(nodes []int) bool {
 	if r.in.Defragment != "" {
-		return true, nil
+		return true
 	}
 	m := r.snapshot.Mark()
 	present := slices.Clone(r.present)
 	for _, i := range nodes {
 		for _, pod := range r.nodes[i].tied {
-			if err := r.takeOff(pod); err != nil {
-				return false, err
-			}
+			takeOff(r.snapshot, pod)
 			present[r.place[pod]] = nil
 		}
-		if err := r.snapshot.Unset(r.snapshot.Node(i)); err != nil {
-			return false, err
-		}
+		must.Do(r.snapshot.Unset(r.snapshot.Node(i)))
 	}
 	for id := range r.kinds {
 		if !r.where.hold(r.snapshot, int32(id)) {
 			r.snapshot.Rollback(m)
-			return false, nil
+			return false
 		}
 	}
 	if !r.keepsBudgets(nodes, present) {
 		r.snapshot.Rollback(m)
-		return false, nil
+		return false
 	}
 	r.snapshot.Release(m)
 	r.present = present
 	r.clock++
 	r.removed = r.clock
-	return true, nil
+	return true
 }
 
 // keepsBudgets reports whether the pods that leave with some nodes leave each budget what it asks for.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
@@ -30,16 +31,13 @@ func (p *Planner) cordoned(i int) *v1.Node {
 
 // packingProfile returns the filters of the caller's profile with scores that fill nodes: nodes that stay anyway first, then nodes
 // that offer much for their price, then full nodes.
-func (p *Planner) packingProfile() (placement.Profile, error) {
+func (p *Planner) packingProfile() placement.Profile {
 	strategy := &score.Strategy{Type: "MostAllocated", Resources: []score.Resource{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}}}
 	schema := p.base.Schema()
 	for c := resources.Scalars; c < schema.Len(); c++ {
 		strategy.Resources = append(strategy.Resources, score.Resource{Name: string(schema.Name(c)), Weight: 1})
 	}
-	full, err := placement.PluginArgs{NodeResourcesFit: placement.FitOptions{Args: score.FitArgs{ScoringStrategy: strategy}}}.Plugin("NodeResourcesFit")
-	if err != nil {
-		return placement.Profile{}, err
-	}
+	full := must.Get(placement.PluginArgs{NodeResourcesFit: placement.FitOptions{Args: score.FitArgs{ScoringStrategy: strategy}}}.Plugin("NodeResourcesFit"))
 	ranks := p.ranks()
 	all := func(dst []byte, _ *v1.Pod) []byte { return dst }
 	worth := &placement.Plugin{
@@ -55,7 +53,7 @@ func (p *Planner) packingProfile() (placement.Profile, error) {
 	out := p.real
 	out.Filters = append(slices.Clone(p.real.Filters), leave)
 	out.Scores = []placement.Weighted{{Plugin: full, Weight: 1}, {Plugin: worth, Weight: 1}}
-	return out, nil
+	return out
 }
 
 // packs returns the packing profile for one snapshot. The memo keeps the compiled terms of running pods.

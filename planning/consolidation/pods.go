@@ -47,7 +47,7 @@ func HeldByAnnotation(pod *v1.Pod) string {
 }
 
 // readPods sorts the pods of each node: pods that may move, pods that leave with the node, and pods that hold the node.
-func (p *Planner) readPods() error {
+func (p *Planner) readPods() {
 	for i := range p.nodes {
 		if p.nodes[i].object != nil {
 			for pod := range p.base.Pods(i) {
@@ -96,7 +96,6 @@ func (p *Planner) readPods() error {
 			p.loads = append(p.loads, p.newLoad(pod, i, total))
 		}
 	}
-	return nil
 }
 
 // tied reports whether a pod leaves with its node: no controller makes it on another node.

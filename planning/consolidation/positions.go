@@ -9,6 +9,7 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -73,26 +74,23 @@ func (p positions) keeps(s *cluster.Snapshot, l *load) bool {
 const others = 64
 
 // alternatives returns the names of the nodes that the filters allow for a pod, best score first.
-func alternatives(placer *placement.Placer, s *cluster.Snapshot, pod *v1.Pod) ([]string, error) {
+func alternatives(placer *placement.Placer, s *cluster.Snapshot, pod *v1.Pod) (names []string) {
 	a := placer.Prepare(pod)
 	slots := a.Search(placement.Options{}).Feasible
 	if len(slots) == 0 {
-		return nil, nil
+		return nil
 	}
 	_, totals, err := a.Scores(slots)
-	if err != nil {
-		return nil, err
-	}
+	must.Do(err)
 	order := make([]int, len(slots))
 	for k := range order {
 		order[k] = k
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(totals[b], totals[a]) })
-	var out []string
 	for _, k := range order[:min(len(order), others)] {
-		out = append(out, s.Node(slots[k]).Name)
+		names = append(names, s.Node(slots[k]).Name)
 	}
-	return out, nil
+	return names
 }
 
 // accepts reports whether the filters may allow a pod on a node; false is certain.

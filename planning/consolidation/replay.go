@@ -5,7 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/internal/podclaims"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -23,59 +23,40 @@ type Replay struct {
 // Replay evicts the pods of a plan of this planner, wave by wave, with the nodes of the plan cordoned, and lets the profile choose
 // the node of each new pod as kube-scheduler does; of equal nodes it takes the first. The error names a pod that the planner does
 // not know, or is that of a snapshot. One decision a move.
-func (p *Planner) Replay(plan *Plan) (*Replay, error) {
+func (p *Planner) Replay(plan *Plan) (_ *Replay, err error) {
+	defer must.Catch(&err)
 	loadOf := map[*v1.Pod]*load{}
 	for i := range p.loads {
 		loadOf[p.loads[i].old] = &p.loads[i]
 	}
-	r, err := p.newRun(choice{})
-	if err != nil {
-		return nil, err
-	}
+	r := p.newRun(choice{})
 	for _, a := range plan.Added {
-		if err := r.snapshot.Set(a.Node); err != nil {
-			return nil, err
-		}
+		must.Do(r.snapshot.Set(a.Node))
 	}
 	for _, n := range plan.Nodes {
 		slot := p.base.Slot(n.Node)
 		if slot < 0 {
 			return nil, fmt.Errorf("consolidation: node %q: Not found: the plan is not of this planner", n.Node)
 		}
-		if err := r.snapshot.Set(p.cordoned(slot)); err != nil {
-			return nil, err
-		}
+		must.Do(r.snapshot.Set(p.cordoned(slot)))
 	}
-	placer, err := placement.NewPlacer(r.snapshot, p.real)
-	if err != nil {
-		return nil, err
-	}
+	placer := must.Get(placement.NewPlacer(r.snapshot, p.real))
 	out := &Replay{}
 	for _, wave := range plan.Waves {
 		for _, m := range wave {
 			if loadOf[m.Pod] == nil {
 				return nil, fmt.Errorf("consolidation: pod %s/%s: Not found: the plan is not of this planner", m.Pod.Namespace, m.Pod.Name)
 			}
-			if err := r.snapshot.Unset(m.Pod); err != nil {
-				return nil, err
-			}
-			if err := podclaims.Release(r.snapshot, m.Pod); err != nil {
-				return nil, err
-			}
+			takeOff(r.snapshot, m.Pod)
 		}
 		for _, m := range wave {
-			fresh, err := prepare(r.snapshot, loadOf[m.Pod])
-			if err != nil {
-				return nil, err
-			}
+			fresh := prepare(r.snapshot, loadOf[m.Pod])
 			d := placer.Decide(fresh, placement.Options{})
 			if !d.Placed() {
 				out.Pending = append(out.Pending, m)
 				continue
 			}
-			if err := placer.Assume(fresh, d); err != nil {
-				return nil, err
-			}
+			must.Do(placer.Assume(fresh, d))
 			if d.Node == m.To {
 				out.Same++
 				continue
@@ -89,13 +70,10 @@ func (p *Planner) Replay(plan *Plan) (*Replay, error) {
 // Step returns the plan that empties one node: the one that saves most, and of these the one with the fewest moves. A plan without
 // nodes says that no single node can be emptied. For controllers that act step by step: ask again when the pods run. No node is
 // added. The options Steps and Seed have no effect. The error is that of Plan. One decision for each pod that may move.
-func (p *Planner) Step(o Options) (*Plan, error) {
-	x, err := p.newSearch(o)
-	if err != nil {
-		return nil, err
-	}
-	order := x.byPrice()
-	for _, i := range order {
+func (p *Planner) Step(o Options) (_ *Plan, err error) {
+	defer must.Catch(&err)
+	x := p.newSearch(o)
+	for _, i := range x.byPrice() {
 		if x.stopped() {
 			break
 		}
@@ -103,28 +81,18 @@ func (p *Planner) Step(o Options) (*Plan, error) {
 			continue
 		}
 		m := x.mark()
-		ok, err := x.clear(i)
-		if err != nil {
-			return nil, err
-		}
+		ok := x.clear(i)
 		c := x.chosen()
 		x.takeBack(m)
 		if !ok {
 			continue
 		}
-		plan, err := p.order(c)
-		if err != nil {
-			return nil, err
-		}
-		if len(plan.Nodes) > 0 {
+		if plan := p.order(c); len(plan.Nodes) > 0 {
 			plan.Bound, plan.Kept = x.bound, p.kept()
 			return plan, nil
 		}
 	}
-	plan, err := p.order(choice{})
-	if err != nil {
-		return nil, err
-	}
+	plan := p.order(choice{})
 	plan.Bound, plan.Kept = x.bound, p.kept()
 	return plan, nil
 }

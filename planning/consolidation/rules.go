@@ -9,6 +9,7 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/key"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/owners"
 	"github.com/podberth/podberth/spread"
 )
@@ -23,7 +24,7 @@ type kind struct {
 }
 
 // readRules finds the kinds, and which pods a rule of a kind concerns.
-func (p *Planner) readRules() error {
+func (p *Planner) readRules() {
 	var ofSpread spread.Options
 	var ofPods affinity.PodOptions
 	f, g := p.real.Filter("PodTopologySpread"), p.real.Filter("InterPodAffinity")
@@ -54,12 +55,8 @@ func (p *Planner) readRules() error {
 			buffer = affinity.AppendNodeKey(affinity.AppendPodKey(spread.AppendKey(buffer[:0], rep), rep), rep)
 			id, ok := byKey[string(buffer)]
 			if !ok {
-				k, err := newKind(rep, f != nil, g != nil, ofSpread, ofPods)
-				if err != nil {
-					return err
-				}
 				id = -1
-				if k != nil {
+				if k := newKind(rep, f != nil, g != nil, ofSpread, ofPods); k != nil {
 					id = int32(len(p.kinds))
 					p.kinds = append(p.kinds, k)
 				}
@@ -75,7 +72,6 @@ func (p *Planner) readRules() error {
 		}
 	}
 	p.group()
-	return nil
 }
 
 // strict returns a copy of a pod without its preferences.
@@ -96,28 +92,20 @@ func strict(pod *v1.Pod) *v1.Pod {
 }
 
 // newKind compiles the rules of a pod; nil when it has none. A profile without the filter has no such rules.
-func newKind(rep *v1.Pod, spreads, terms bool, ofSpread spread.Options, ofPods affinity.PodOptions) (*kind, error) {
+func newKind(rep *v1.Pod, spreads, terms bool, ofSpread spread.Options, ofPods affinity.PodOptions) *kind {
 	k := &kind{rep: rep, at: map[int32]int32{}, broken: map[int32]bool{}}
 	if spreads {
-		hard, err := spread.CompileHard(rep, ofSpread)
-		if err != nil {
-			return nil, err
-		}
-		if !hard.Skip() {
+		if hard := must.Get(spread.CompileHard(rep, ofSpread)); !hard.Skip() {
 			k.hard = hard
 		}
 	}
 	if a := rep.Spec.Affinity; terms && a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil) {
-		pods, err := affinity.CompilePods(rep, ofPods)
-		if err != nil {
-			return nil, err
-		}
-		k.pods = pods
+		k.pods = must.Get(affinity.CompilePods(rep, ofPods))
 	}
 	if k.hard == nil && k.pods == nil {
-		return nil, nil
+		return nil
 	}
-	return k, nil
+	return k
 }
 
 // group gives each pod that may move the rules that its move concerns: the rules of its own kind, those that count it, and for the

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/podberth/podberth/internal/must"
 )
 
 // Options change one search. The zero value empties nodes one after the other and does not search further.
@@ -32,29 +34,17 @@ type Progress struct {
 // Plan looks for the cheapest cluster. The error is one of the snapshot or of the profile's plugins. A negative Steps or MaxMoves
 // counts as 0. The cost is in the package comment: one pass over the nodes for the first set, a few nodes for each step, and one
 // pass over the moves for their order.
-func (p *Planner) Plan(o Options) (*Plan, error) {
-	x, err := p.newSearch(o)
-	if err != nil {
-		return nil, err
-	}
-	if err := x.first(); err != nil {
-		return nil, err
-	}
-	best, err := p.order(x.chosen())
-	if err != nil {
-		return nil, err
-	}
+func (p *Planner) Plan(o Options) (_ *Plan, err error) {
+	defer must.Catch(&err)
+	x := p.newSearch(o)
+	x.first()
+	best := p.order(x.chosen())
 	steps := 0
 	for round := range uint64(rounds) {
-		if err := x.improve(); err != nil {
-			return nil, err
-		}
+		x.improve()
 		steps += x.steps
 		if x.better {
-			other, err := p.order(x.chosen())
-			if err != nil {
-				return nil, err
-			}
+			other := p.order(x.chosen())
 			if cmp.Or(cmp.Compare(other.After, best.After), cmp.Compare(other.Moves(), best.Moves())) < 0 {
 				best = other
 			}
@@ -63,12 +53,8 @@ func (p *Planner) Plan(o Options) (*Plan, error) {
 			break
 		}
 		o.Seed += round + 1
-		if x, err = p.newSearch(o); err != nil {
-			return nil, err
-		}
-		if err := x.first(); err != nil {
-			return nil, err
-		}
+		x = p.newSearch(o)
+		x.first()
 	}
 	best.Bound, best.Steps, best.Kept = x.bound, steps, p.kept()
 	return best, nil
@@ -88,18 +74,14 @@ type search struct {
 	list   []int
 }
 
-func (p *Planner) newSearch(o Options) (*search, error) {
-	s, err := p.newState()
-	if err != nil {
-		return nil, err
-	}
-	x := &search{state: s, o: o, bound: p.bound(), random: rand.New(rand.NewPCG(o.Seed, 1))}
+func (p *Planner) newSearch(o Options) *search {
+	x := &search{state: p.newState(), o: o, bound: p.bound(), random: rand.New(rand.NewPCG(o.Seed, 1))}
 	for i := range p.nodes {
 		if n := &p.nodes[i]; n.object != nil && n.held == "" && n.price > 0 {
 			x.list = append(x.list, i)
 		}
 	}
-	return x, nil
+	return x
 }
 
 func (x *search) stopped() bool { return x.o.Stop != nil && x.o.Stop() }
@@ -133,7 +115,7 @@ func (x *search) byPrice() []int {
 }
 
 // first empties one node after the other, first those of which least has to move for their price.
-func (x *search) first() error {
+func (x *search) first() {
 	weights := make([]float64, len(x.nodes))
 	for _, i := range x.list {
 		weights[i] = x.weight(i)
@@ -149,26 +131,19 @@ func (x *search) first() error {
 		if !x.allows(i) {
 			continue
 		}
-		if _, err := x.clear(i); err != nil {
-			return err
-		}
+		x.clear(i)
 	}
-	if err := x.buy(order); err != nil {
-		return err
-	}
+	x.buy(order)
 	x.log = x.log[:0]
 	x.tell()
-	return nil
 }
 
 // improve takes some emptied nodes back and tries to empty others, as long as steps are left and the cost is above the bound.
-func (x *search) improve() error {
+func (x *search) improve() {
 	for x.steps < x.o.Steps && x.cost > x.bound && !x.stopped() {
 		x.steps++
 		m, cost, moves := x.mark(), x.cost, x.moves
-		if err := x.step(); err != nil {
-			return err
-		}
+		x.step()
 		if cmp.Or(cmp.Compare(x.cost, cost), cmp.Compare(x.moves, moves)) > 0 {
 			x.takeBack(m)
 			continue
@@ -180,16 +155,16 @@ func (x *search) improve() error {
 		}
 		x.better = x.better || x.cost < cost || x.moves < moves
 	}
-	return nil
 }
 
 // tries is how many nodes a step tries to empty at most.
 const tries = 16
 
 // step squeezes one node, and every other time takes nodes back.
-func (x *search) step() error {
+func (x *search) step() {
 	if x.steps%2 == 0 {
-		return x.swap()
+		x.swap()
+		return
 	}
 	var stay []int
 	for _, i := range x.list {
@@ -198,15 +173,14 @@ func (x *search) step() error {
 		}
 	}
 	if len(stay) == 0 {
-		return nil
+		return
 	}
 	slices.SortStableFunc(stay, func(a, b int) int { return cmp.Compare(x.weight(a), x.weight(b)) })
-	_, err := x.squeeze(stay[x.random.IntN(min(len(stay), 8+x.steps/16))])
-	return err
+	x.squeeze(stay[x.random.IntN(min(len(stay), 8+x.steps/16))])
 }
 
 // swap takes up to three emptied nodes back. Then it tries to empty nodes that stayed, and after them the nodes that it took back.
-func (x *search) swap() error {
+func (x *search) swap() {
 	var stay, back []int
 	for _, i := range x.list {
 		switch {
@@ -219,9 +193,7 @@ func (x *search) swap() error {
 	x.random.Shuffle(len(back), func(i, k int) { back[i], back[k] = back[k], back[i] })
 	back = back[:min(len(back), x.random.IntN(4))]
 	for _, i := range back {
-		if err := x.reopen(i); err != nil {
-			return err
-		}
+		x.reopen(i)
 	}
 	x.random.Shuffle(len(stay), func(i, k int) { stay[i], stay[k] = stay[k], stay[i] })
 	if len(stay) > tries {
@@ -232,14 +204,10 @@ func (x *search) swap() error {
 	x.shuffle = x.random
 	defer func() { x.shuffle = nil }()
 	for _, i := range append(stay, back...) {
-		if !x.allows(i) {
-			continue
-		}
-		if _, err := x.clear(i); err != nil {
-			return err
+		if x.allows(i) {
+			x.clear(i)
 		}
 	}
-	return nil
 }
 
 // chosen returns the nodes that are empty, and where their loads are.

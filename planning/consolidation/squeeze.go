@@ -10,47 +10,29 @@ import (
 // squeeze tries to empty a node whose pods find no place where there is room. Pods that moved already change places: another node
 // gives some of them away for pods that fill it more. The pods that are given away are smaller, so that they fit elsewhere, or take
 // the place of still smaller pods. When pods are left over, nothing has changed.
-func (x *search) squeeze(i int) (bool, error) {
-	return x.attempt(func() (bool, error) { return x.trySqueeze(i) })
-}
-
-func (x *search) trySqueeze(i int) (bool, error) {
-	if err := x.snapshot.Set(x.cordoned(i)); err != nil {
-		return false, err
-	}
-	pool := slices.Clone(x.on[i])
-	for _, id := range pool {
-		if err := x.raise(id); err != nil {
-			return false, err
+func (x *search) squeeze(i int) bool {
+	return x.attempt(i, func() bool {
+		pool := slices.Clone(x.on[i])
+		for _, id := range pool {
+			x.raise(id)
 		}
-	}
-	if ok, err := x.distribute(pool, i); !ok || err != nil {
-		return false, err
-	}
-	return x.emptied(i)
+		return x.distribute(pool, i)
+	})
 }
 
 // distribute finds places for the loads of a pool, which were on a node. It reports whether all have one.
-func (x *search) distribute(pool []int32, from int) (done bool, err error) {
+func (x *search) distribute(pool []int32, from int) bool {
 	open, partners := x.open(from)
-	if pool, err = x.settle(pool, open); err != nil {
-		return false, err
-	}
+	pool = x.settle(pool, open)
 	for loose := 0; len(pool) > 0; {
 		traded := false
 		for _, k := range partners {
 			if len(pool) == 0 || x.stopped() {
 				break
 			}
-			t, ok, err := x.exchange(x.trades(pool, k), k)
-			if err != nil {
-				return false, err
-			}
-			if ok {
+			if t, ok := x.exchange(x.trades(pool, k), k); ok {
 				traded = true
-				if pool, err = x.after(t, pool, open); err != nil {
-					return false, err
-				}
+				pool = x.after(t, pool, open)
 			}
 		}
 		if traded || len(pool) == 0 {
@@ -59,18 +41,17 @@ func (x *search) distribute(pool []int32, from int) (done bool, err error) {
 		if loose++; loose > mostLoose || len(pool) > 2 {
 			break
 		}
-		if partners, pool, err = x.loosen(pool, partners, open); err != nil || pool == nil {
-			return false, err
+		if partners, pool = x.loosen(pool, partners, open); pool == nil {
+			return false
 		}
 	}
-	return len(pool) == 0, nil
+	return len(pool) == 0
 }
 
 // after returns the pool after a trade. What left a node is placed where there is room.
-func (x *search) after(t trade, pool []int32, open []int) ([]int32, error) {
+func (x *search) after(t trade, pool []int32, open []int) []int32 {
 	pool = slices.DeleteFunc(pool, func(id int32) bool { return id == t.in[0] || id == t.in[1] })
-	left, err := x.settle(slices.DeleteFunc(t.out[:], func(id int32) bool { return id < 0 }), open)
-	return append(pool, left...), err
+	return append(pool, x.settle(slices.DeleteFunc(t.out[:], func(id int32) bool { return id < 0 }), open)...)
 }
 
 // mostLoose is how often a node gives a larger pod away for a smaller one.
@@ -79,7 +60,7 @@ const mostLoose = 12
 // loosen makes a node that has little room give a larger load away for a load of the pool, so that there is room for a second load
 // like that one: two rooms that are too small become one that is large enough, once the larger load takes the place of a smaller one
 // elsewhere. The node takes part in no other trade. The pool is nil when there is no such node.
-func (x *search) loosen(pool []int32, partners []int, open []int) ([]int, []int32, error) {
+func (x *search) loosen(pool []int32, partners []int, open []int) ([]int, []int32) {
 	p := &x.loads[pool[len(pool)-1]]
 	twice := slices.Clone(p.asks)
 	twice.Add(p.asks)
@@ -97,16 +78,11 @@ func (x *search) loosen(pool []int32, partners []int, open []int) ([]int, []int3
 		if best < 0 {
 			continue
 		}
-		t, ok, err := x.exchange([]trade{{out: [2]int32{best, -1}, in: [2]int32{pool[len(pool)-1], -1}}}, k)
-		if err != nil {
-			return nil, nil, err
-		}
-		if ok {
-			pool, err = x.after(t, pool, open)
-			return slices.Delete(partners, at, at+1), pool, err
+		if t, ok := x.exchange([]trade{{out: [2]int32{best, -1}, in: [2]int32{pool[len(pool)-1], -1}}}, k); ok {
+			return slices.Delete(partners, at, at+1), x.after(t, pool, open)
 		}
 	}
-	return nil, nil, nil
+	return nil, nil
 }
 
 // open returns the nodes that stay, and those of them that have pods that moved there, in a random order.
@@ -131,23 +107,18 @@ func (x *state) guest(id int32) bool {
 }
 
 // settle places the loads of a pool that some node has room for, the largest first, and returns the others.
-func (x *search) settle(pool []int32, open []int) (left []int32, err error) {
+func (x *search) settle(pool []int32, open []int) (left []int32) {
 	slices.SortFunc(pool, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(x.loads[b].size, x.loads[a].size), cmp.Compare(a, b))
 	})
 	for _, id := range pool {
 		asks := x.loads[id].asks
-		ok := slices.ContainsFunc(open, func(k int) bool { return covers(x.snapshot.Allocatable(k), x.snapshot.Requested(k), asks) })
-		if ok {
-			if ok, err = x.move(id); err != nil {
-				return nil, err
-			}
-		}
-		if !ok {
+		room := slices.ContainsFunc(open, func(k int) bool { return covers(x.snapshot.Allocatable(k), x.snapshot.Requested(k), asks) })
+		if !room || !x.move(id) {
 			left = append(left, id)
 		}
 	}
-	return left, nil
+	return left
 }
 
 // covers reports whether a node that offers so much, of which so much is in use, has what a request asks for.
@@ -168,42 +139,34 @@ type trade struct {
 }
 
 // exchange makes the first of some trades that the filters and the rules of other pods allow. Without one nothing has changed.
-func (x *search) exchange(trades []trade, k int) (t trade, ok bool, err error) {
-	for _, t = range trades {
+func (x *search) exchange(trades []trade, k int) (trade, bool) {
+	for _, t := range trades {
 		m := x.mark()
-		if ok, err = x.make(t, k); err != nil {
-			return t, false, err
-		}
-		if ok {
+		if x.make(t, k) {
 			x.keep(m)
-			return t, true, nil
+			return t, true
 		}
 		x.takeBack(m)
 	}
-	return t, false, nil
+	return trade{}, false
 }
 
 // make makes a trade. It reports whether the filters allow it.
-func (x *search) make(t trade, k int) (bool, error) {
+func (x *search) make(t trade, k int) bool {
 	for _, id := range t.out {
 		if id >= 0 {
-			if err := x.raise(id); err != nil {
-				return false, err
-			}
+			x.raise(id)
 		}
 	}
 	for _, id := range t.in {
 		if id < 0 {
 			continue
 		}
-		if _, ok, err := x.try(id, x.nodes[k].object.Name); !ok || err != nil {
-			return false, err
-		}
-		if x.at[id] != int32(k) {
-			return false, nil
+		if _, ok := x.try(id, x.nodes[k].object.Name); !ok || x.at[id] != int32(k) {
+			return false
 		}
 	}
-	return true, nil
+	return true
 }
 
 // Limits of trades for one node: how many loads of the pool are looked at, and how many trades the filters are asked about.

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podclaims"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
@@ -37,15 +38,11 @@ type change struct {
 	pod  *v1.Pod
 }
 
-func (p *Planner) newState() (*state, error) {
+func (p *Planner) newState() *state {
 	s, where := p.base.Fork(), p.positions()
-	placer, err := placement.NewPlacer(s, p.packs(where.memo))
-	if err != nil {
-		return nil, err
-	}
 	x := &state{
-		Planner: p, snapshot: s, placer: placer, at: make([]int32, len(p.loads)), pod: make([]*v1.Pod, len(p.loads)),
-		on: make([][]int32, len(p.nodes)), empty: make([]bool, len(p.nodes)), where: where,
+		Planner: p, snapshot: s, placer: must.Get(placement.NewPlacer(s, p.packs(where.memo))), at: make([]int32, len(p.loads)),
+		pod: make([]*v1.Pod, len(p.loads)), on: make([][]int32, len(p.nodes)), empty: make([]bool, len(p.nodes)), where: where,
 	}
 	for i := range p.loads {
 		x.at[i], x.pod[i] = p.loads[i].slot, p.loads[i].old
@@ -58,7 +55,7 @@ func (p *Planner) newState() (*state, error) {
 		}
 		x.cost += p.nodes[i].price
 	}
-	return x, nil
+	return x
 }
 
 // mark begins a change that takeBack ends.
@@ -115,168 +112,125 @@ func (x *state) shift(id, slot int32, pod *v1.Pod) {
 }
 
 // clear tries to empty a node. When a pod finds no other node, nothing has changed.
-func (x *state) clear(i int) (bool, error) {
-	return x.attempt(func() (bool, error) { return x.tryClear(i) })
-}
-
-// attempt keeps the changes of a function that reports success, and takes them back otherwise.
-func (x *state) attempt(f func() (bool, error)) (bool, error) {
-	m := x.mark()
-	ok, err := f()
-	if !ok || err != nil {
-		x.takeBack(m)
-		return false, err
-	}
-	x.keep(m)
-	return true, nil
-}
-
-func (x *state) tryClear(i int) (bool, error) {
-	if err := x.snapshot.Set(x.cordoned(i)); err != nil {
-		return false, err
-	}
-	list := slices.Clone(x.on[i])
-	slices.SortFunc(list, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(x.loads[b].size, x.loads[a].size), cmp.Compare(a, b))
+func (x *state) clear(i int) bool {
+	return x.attempt(i, func() bool {
+		list := slices.Clone(x.on[i])
+		slices.SortFunc(list, func(a, b int32) int {
+			return cmp.Or(cmp.Compare(x.loads[b].size, x.loads[a].size), cmp.Compare(a, b))
+		})
+		if x.shuffle != nil && x.shuffle.IntN(2) == 0 {
+			x.shuffle.Shuffle(len(list), func(i, k int) { list[i], list[k] = list[k], list[i] })
+		}
+		return !slices.ContainsFunc(list, func(id int32) bool { return !x.move(id) })
 	})
-	if x.shuffle != nil && x.shuffle.IntN(2) == 0 {
-		x.shuffle.Shuffle(len(list), func(i, k int) { list[i], list[k] = list[k], list[i] })
-	}
-	for _, id := range list {
-		if ok, err := x.move(id); !ok || err != nil {
-			return false, err
-		}
-	}
-	return x.emptied(i)
 }
 
-// emptied notes that no load is left on a node. It reports true.
-func (x *state) emptied(i int) (bool, error) {
+// attempt cordons a node. The node is empty when a function says that it moved all loads away; otherwise nothing has changed.
+func (x *state) attempt(i int, moved func() bool) bool {
+	m := x.mark()
+	must.Do(x.snapshot.Set(x.cordoned(i)))
+	if !moved() {
+		x.takeBack(m)
+		return false
+	}
 	if x.nodes[i].kind != nil {
-		if err := x.withdraw(x.snapshot, i); err != nil {
-			return false, err
-		}
+		x.withdraw(x.snapshot, i)
 	}
 	x.log = append(x.log, change{load: -1, slot: int32(i)})
 	x.flip(i)
-	return true, nil
+	x.keep(m)
+	return true
 }
 
 // move takes a load off its node and places it where the filters allow and no rule of another pod breaks.
-func (x *state) move(id int32) (bool, error) {
-	placed, ok, err := x.try(id, "")
-	if err != nil || ok || !placed {
-		return ok, err
+func (x *state) move(id int32) bool {
+	placed, ok := x.try(id, "")
+	if ok || !placed {
+		return ok
 	}
 	m := x.mark()
-	fresh, err := x.lift(id)
-	if err != nil {
-		return false, err
-	}
-	names, err := alternatives(x.placer, x.snapshot, fresh)
+	names := alternatives(x.placer, x.snapshot, x.lift(id))
 	x.takeBack(m)
-	for _, name := range names {
-		if _, ok, err := x.try(id, name); ok || err != nil {
-			return ok, err
-		}
-	}
-	return false, err
+	return slices.ContainsFunc(names, func(name string) bool {
+		_, ok := x.try(id, name)
+		return ok
+	})
 }
 
 // try moves a load, to a node if one is named and takes the pod. When no node takes the pod, or a rule of another pod would not hold
 // any more, nothing has changed.
-func (x *state) try(id int32, node string) (placed, ok bool, err error) {
+func (x *state) try(id int32, node string) (placed, ok bool) {
 	m := x.mark()
 	old := x.pod[id]
-	fresh, err := x.lift(id)
-	if err != nil {
-		return false, false, err
-	}
+	fresh := x.lift(id)
 	asked := fresh
 	if node != "" {
 		if !accepts(x.placer, fresh, x.snapshot.Slot(node)) {
 			x.takeBack(m)
-			return false, false, nil
+			return false, false
 		}
 		asked = nominated(fresh, node)
 	}
 	d := x.placer.Decide(asked, placement.Options{})
 	if d.Placed() {
-		if err := x.placer.Assume(fresh, d); err != nil {
-			return false, false, err
-		}
+		must.Do(x.placer.Assume(fresh, d))
 		x.log = append(x.log, change{id, x.at[id], old})
 		x.shift(id, int32(d.Slot), fresh)
 		if x.where.keeps(x.snapshot, &x.loads[id]) {
 			x.keep(m)
-			return true, true, nil
+			return true, true
 		}
 	}
 	x.takeBack(m)
-	return d.Placed(), false, nil
+	return d.Placed(), false
 }
 
 // lift takes a load off its node, if it is on one, and returns the pod that its controller makes.
-func (x *state) lift(id int32) (*v1.Pod, error) {
+func (x *state) lift(id int32) *v1.Pod {
 	if x.at[id] != nowhere {
-		if err := x.takeOff(x.pod[id]); err != nil {
-			return nil, err
-		}
+		takeOff(x.snapshot, x.pod[id])
 	}
 	return prepare(x.snapshot, &x.loads[id])
 }
 
 // raise takes a load off its node. The load is on no node until try places it.
-func (x *state) raise(id int32) error {
+func (x *state) raise(id int32) {
 	was := x.pod[id]
-	if err := x.takeOff(was); err != nil {
-		return err
-	}
+	takeOff(x.snapshot, was)
 	x.log = append(x.log, change{id, x.at[id], was})
 	x.shift(id, nowhere, nil)
-	return nil
 }
 
 // takeOff takes a pod off its node.
-func (x *state) takeOff(pod *v1.Pod) error {
-	if err := x.snapshot.Unset(pod); err != nil {
-		return err
-	}
-	return podclaims.Release(x.snapshot, pod)
+func takeOff(s *cluster.Snapshot, pod *v1.Pod) {
+	must.Do(s.Unset(pod))
+	must.Do(podclaims.Release(s, pod))
 }
 
 // prepare returns the new pod of a load, with the claims that are made for it in the snapshot.
-func prepare(s *cluster.Snapshot, l *load) (*v1.Pod, error) {
+func prepare(s *cluster.Snapshot, l *load) *v1.Pod {
 	fresh := l.fresh
 	for _, claim := range podinfo.EphemeralClaims(&fresh) {
-		if err := s.Set(claim); err != nil {
-			return nil, err
-		}
+		must.Do(s.Set(claim))
 	}
-	return &fresh, podclaims.Make(s, &fresh, "again")
+	must.Do(podclaims.Make(s, &fresh, "again"))
+	return &fresh
 }
 
 // reopen takes an empty node back: its own pods return to it from where they are. The node must not have pods with claims of
 // their own.
-func (x *state) reopen(i int) error {
+func (x *state) reopen(i int) {
 	n := &x.nodes[i]
-	if err := x.offerNode(x.snapshot, i); err != nil {
-		return err
-	}
+	x.offerNode(x.snapshot, i)
 	x.log = append(x.log, change{load: -1, slot: int32(i)})
 	x.flip(i)
 	for _, id := range n.loads {
 		was := x.pod[id]
-		if err := x.takeOff(was); err != nil {
-			return err
-		}
-		if err := x.snapshot.Assume(x.loads[id].old, i); err != nil {
-			return err
-		}
+		takeOff(x.snapshot, was)
+		must.Do(x.snapshot.Assume(x.loads[id].old, i))
 		x.log = append(x.log, change{id, x.at[id], was})
 		x.shift(id, int32(i), x.loads[id].old)
 	}
-	return nil
 }
 
 // reopens reports whether reopen may take a node back.

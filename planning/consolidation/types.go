@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/planning/workload"
 )
 
@@ -49,29 +50,23 @@ func (p *Planner) readType(t *Type, name string) error {
 		object.Labels = map[string]string{}
 	}
 	object.Labels[v1.LabelHostname] = name
-	made, err := workload.Make(workload.Objects{DaemonSets: p.in.DaemonSets, Nodes: []*v1.Node{&object}}, workload.Options{})
-	if err != nil {
-		return err
-	}
+	made := must.Get(workload.Make(workload.Objects{DaemonSets: p.in.DaemonSets, Nodes: []*v1.Node{&object}}, workload.Options{}))
 	tied := slices.DeleteFunc(made.Pods, func(pod *v1.Pod) bool { return !daemon(pod) })
 	for k, pod := range tied {
 		pod.Name = fmt.Sprintf("%s%s-%d", pod.GenerateName, name, k)
 		pod.Spec.NodeName = name
 	}
 	f := p.base.Fork() // says what the node offers
-	if err := f.Set(&object); err != nil {
-		return err
-	}
+	must.Do(f.Set(&object))
 	offer := slices.Clone(f.Allocatable(f.Slot(name)))
-	if err := p.base.Set(blank(&object)); err != nil {
-		return err
-	}
+	must.Do(p.base.Set(blank(&object)))
 	i := p.base.Slot(name)
 	for len(p.nodes) <= i {
 		p.nodes = append(p.nodes, node{})
 	}
 	p.nodes[i] = node{object: &object, price: t.Price, tied: tied, kind: t, offer: offer}
-	return p.subtract(f, i)
+	p.subtract(f, i)
+	return nil
 }
 
 func daemon(pod *v1.Pod) bool {
@@ -80,15 +75,12 @@ func daemon(pod *v1.Pod) bool {
 }
 
 // subtract takes what the pods of DaemonSets ask for off what a node offers.
-func (p *Planner) subtract(f *cluster.Snapshot, i int) error {
+func (p *Planner) subtract(f *cluster.Snapshot, i int) {
 	for _, pod := range p.nodes[i].tied {
-		if err := f.Set(pod); err != nil {
-			return err
-		}
+		must.Do(f.Set(pod))
 		requests, _ := f.PodRequests(pod)
 		p.nodes[i].offer.Sub(requests)
 	}
-	return nil
 }
 
 // blank returns the object of a node that is not added.
@@ -97,31 +89,27 @@ func blank(n *v1.Node) *v1.Node {
 }
 
 // offerNode takes a node back, or adds one with the pods of its DaemonSets.
-func (p *Planner) offerNode(s *cluster.Snapshot, i int) error {
+func (p *Planner) offerNode(s *cluster.Snapshot, i int) {
 	n := &p.nodes[i]
-	if err := s.Set(n.object); err != nil || n.kind == nil {
-		return err
+	must.Do(s.Set(n.object))
+	if n.kind == nil {
+		return
 	}
 	for _, pod := range n.tied {
-		if err := s.Set(pod); err != nil {
-			return err
-		}
+		must.Do(s.Set(pod))
 	}
-	return nil
 }
 
 // withdraw takes an added node away that has no pods but those of DaemonSets.
-func (p *Planner) withdraw(s *cluster.Snapshot, i int) error {
+func (p *Planner) withdraw(s *cluster.Snapshot, i int) {
 	for _, pod := range p.nodes[i].tied {
-		if err := s.Unset(pod); err != nil {
-			return err
-		}
+		must.Do(s.Unset(pod))
 	}
-	return s.Set(blank(p.nodes[i].object))
+	must.Do(s.Set(blank(p.nodes[i].object)))
 }
 
 // buy adds a node of each type in turn and tries to empty others. It goes on as long as the cost falls.
-func (x *search) buy(order []int) error {
+func (x *search) buy(order []int) {
 	for again := true; again && !x.stopped(); {
 		again = false
 		for k := range x.in.Types {
@@ -130,28 +118,22 @@ func (x *search) buy(order []int) error {
 				continue
 			}
 			for _, dear := range []bool{true, false} {
-				better, err := x.trade(i, order, dear)
-				if err != nil {
-					return err
-				}
-				if again = again || better; better {
+				if x.trade(i, order, dear) {
+					again = true
 					break
 				}
 			}
 		}
 	}
-	return nil
 }
 
 // slotOf returns the slot of a node of the table.
 func (p *Planner) slotOf(n *node) int { return p.base.Slot(n.object.Name) }
 
 // trade adds a node and empties others, the dearest first if asked. It keeps the change if the cost falls.
-func (x *search) trade(i int, order []int, dear bool) (bool, error) {
+func (x *search) trade(i int, order []int, dear bool) bool {
 	m, cost := x.mark(), x.cost
-	if err := x.reopen(i); err != nil {
-		return false, err
-	}
+	x.reopen(i)
 	order = slices.Clone(order)
 	if dear {
 		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(x.nodes[b].price, x.nodes[a].price) })
@@ -160,38 +142,30 @@ func (x *search) trade(i int, order []int, dear bool) (bool, error) {
 		if x.stopped() {
 			break
 		}
-		if k == i || x.nodes[k].kind != nil || !x.allows(k) {
-			continue
-		}
-		if _, err := x.clear(k); err != nil {
-			return false, err
+		if k != i && x.nodes[k].kind == nil && x.allows(k) {
+			x.clear(k)
 		}
 	}
 	if x.cost < cost {
 		x.keep(m)
-		return true, nil
+		return true
 	}
 	x.takeBack(m)
-	return false, nil
+	return false
 }
 
 // add puts the nodes of a choice that are new into the snapshot of a run, and takes the others out.
-func (r *run) add() error {
+func (r *run) add() {
 	for i := range r.nodes {
 		n := &r.nodes[i]
 		switch {
 		case n.kind == nil:
 		case slices.Contains(r.choice.add, i):
-			if err := r.offerNode(r.snapshot, i); err != nil {
-				return err
-			}
+			r.offerNode(r.snapshot, i)
 			r.plan.Added = append(r.plan.Added, Added{Type: n.kind.Node.Name, Node: n.object, Price: n.price})
 			r.plan.After += n.price
 		default:
-			if err := r.snapshot.Unset(r.snapshot.Node(i)); err != nil {
-				return err
-			}
+			must.Do(r.snapshot.Unset(r.snapshot.Node(i)))
 		}
 	}
-	return nil
 }
