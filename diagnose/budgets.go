@@ -9,6 +9,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/internal/must"
 )
 
 // budgets are the disruption budgets of a cluster as the Eviction API reads them. nil budgets allow everything.
@@ -93,6 +94,6 @@ func raise(b *policyv1.PodDisruptionBudget, n int32) *Change {
 		raised.Spec.MaxUnavailable = &to
 	}
 	c.To = to.String()
-	c.make = func(s *cluster.Snapshot, _ *Change) error { return s.Set(raised) }
+	c.make = func(s *cluster.Snapshot, _ *Change) { must.Do(s.Set(raised)) }
 	return c
 }

@@ -51,14 +51,14 @@ type Change struct {
 	// Leaving are the pods of MovePods and RemovePods, those first that leave first.
 	Leaving []Leaving `json:"leaving,omitempty"`
 
-	rule   string                                     // the rule of the pod that the change weakens
-	edit   func(p *v1.Pod, v int64)                   // of the pod
-	value  *span                                      // nil: no value
-	make   func(s *cluster.Snapshot, c *Change) error // of the cluster
-	remove []*v1.Pod                                  // pods that leave, those first that stay first
-	to     map[*v1.Pod]string                         // new nodes of pods that move
-	evicts bool                                       // budgets count
-	beside bool                                       // of a node, beside the changes of one node
+	rule   string                               // the rule of the pod that the change weakens
+	edit   func(p *v1.Pod, v int64)             // of the pod
+	value  *span                                // nil: no value
+	make   func(s *cluster.Snapshot, c *Change) // of the cluster
+	remove []*v1.Pod                            // pods that leave, those first that stay first
+	to     map[*v1.Pod]string                   // new nodes of pods that move
+	evicts bool                                 // budgets count
+	beside bool                                 // of a node, beside the changes of one node
 }
 
 // span is the values between that of the pod and the loosest one.
@@ -124,10 +124,12 @@ func (c Change) Text() string {
 	case ReleaseClaim:
 		fmt.Fprintf(&b, "%s: release its devices", c.Object)
 	}
-	if c.Alike == 1 {
-		b.WriteString(" (1 more node is alike)")
-	} else if c.Alike > 1 {
-		fmt.Fprintf(&b, " (%d more nodes are alike)", c.Alike)
+	if c.Alike > 0 {
+		nodes := "nodes are"
+		if c.Alike == 1 {
+			nodes = "node is"
+		}
+		fmt.Fprintf(&b, " (%d more %s alike)", c.Alike, nodes)
 	}
 	return b.String()
 }

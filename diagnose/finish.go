@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
@@ -13,14 +14,10 @@ import (
 const mostTurns = 2
 
 // finish takes the values of each set back as far as the pod still fits, decides again, and sorts by cost.
-func (d *diagnosis) finish(found []choice) ([]Relaxation, error) {
+func (d *diagnosis) finish(found []choice) []Relaxation {
 	out := []Relaxation{}
 	for _, c := range found {
-		list, err := d.relaxations(c)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range list {
+		for _, r := range d.relaxations(c) {
 			unwanted := slices.ContainsFunc(r.Changes, func(c Change) bool { return d.o.Cost(c) < 0 })
 			known := slices.ContainsFunc(out, func(x Relaxation) bool { return x.Text() == r.Text() }) // a part may be the part of two sets
 			if !unwanted && !known {
@@ -31,42 +28,36 @@ func (d *diagnosis) finish(found []choice) ([]Relaxation, error) {
 	slices.SortStableFunc(out, func(a, b Relaxation) int {
 		return cmp.Or(cmp.Compare(a.Cost, b.Cost), cmp.Compare(len(a.Changes), len(b.Changes)))
 	})
-	return out, nil
+	return out
 }
 
 // relaxations returns what a set of changes becomes. A set with a removal may become several: pods that budgets protect stay first;
 // the more important pods stay first, whatever the budgets say; and pods that have no other node stay.
-func (d *diagnosis) relaxations(c choice) (out []Relaxation, err error) {
-	add := func(o orders) ([]*v1.Pod, error) {
-		r, stuck, err := d.relaxation(c, o)
+func (d *diagnosis) relaxations(c choice) (out []Relaxation) {
+	add := func(o orders) []*v1.Pod {
+		r, stuck := d.relaxation(c, o)
 		if r.Node != "" {
 			out = append(out, r)
 		}
-		return stuck, err
+		return stuck
 	}
-	stuck, err := add(orders{budgetsFirst: true})
-	if err != nil {
-		return nil, err
-	}
+	stuck := add(orders{budgetsFirst: true})
 	if len(out) == 0 {
 		d.cut = "error" // a filter fails with the values that would fit
-		return nil, nil
+		return nil
 	}
 	var never []*v1.Pod
 	for turn := 0; len(stuck) > 0 && turn < mostTurns; turn++ {
 		never = append(never, stuck...)
-		if stuck, err = add(orders{budgetsFirst: true, never: never}); err != nil {
-			return nil, err
-		}
+		stuck = add(orders{budgetsFirst: true, never: never})
 		if last := len(out) - 1; len(stuck) > 0 { // pods would leave for good: this is no better than the first answer
 			out = out[:last]
 		}
 	}
-	if !d.protects(c) {
-		return out, nil
+	if d.protects(c) {
+		add(orders{})
 	}
-	_, err = add(orders{})
-	return out, err
+	return out
 }
 
 // orders says which pods of a removal stay first.
@@ -83,43 +74,32 @@ func (d *diagnosis) protects(c choice) bool {
 }
 
 // relaxation returns a relaxation without a node when no node takes the pod. stuck are pods that leave and have no other node.
-func (d *diagnosis) relaxation(c choice, o orders) (r Relaxation, stuck []*v1.Pod, err error) {
+func (d *diagnosis) relaxation(c choice, o orders) (r Relaxation, stuck []*v1.Pod) {
 	list := d.listOf(c)
 	for _, x := range list {
 		if x.Kind == RemovePods {
 			x.remove = slices.DeleteFunc(d.sorted(x.remove, o.budgetsFirst), func(p *v1.Pod) bool { return slices.Contains(o.never, p) })
-			if fits, err := d.stay(list, x); err != nil || !fits {
-				return Relaxation{}, nil, err
+			if !d.stay(list, x) {
+				return Relaxation{}, nil
 			}
 		}
 	}
-	if err := d.tighten(list); err != nil {
-		return Relaxation{}, nil, err
-	}
-	if list, err = d.part(list); err != nil {
-		return Relaxation{}, nil, err
-	}
-	r, final, stuck, err := d.decideAgain(list)
-	if err != nil {
-		return Relaxation{}, nil, err
-	}
+	d.tighten(list)
+	list = d.part(list)
+	r, final, stuck := d.decideAgain(list)
 	if len(final) == len(list) && !slices.ContainsFunc(final, func(c *Change) bool { return c.Kind == MovePods }) {
-		return r, stuck, nil // the same changes: they have no smaller part
+		return r, stuck // the same changes: they have no smaller part
 	}
-	if list, err = d.part(final); err != nil || len(list) == len(final) {
-		return r, stuck, err
+	if list = d.part(final); len(list) != len(final) {
+		r = d.enough(list)
 	}
-	r, err = d.enough(list)
-	return r, stuck, err
+	return r, stuck
 }
 
 // enough returns the relaxation of a part of an answer: in their new places pods that move may help the pod more than other changes
 // do. Only the pods leave that the budgets of the part let go.
-func (d *diagnosis) enough(list []*Change) (Relaxation, error) {
-	dec, s, err := d.decided(list)
-	if err != nil {
-		return Relaxation{}, err
-	}
+func (d *diagnosis) enough(list []*Change) Relaxation {
+	dec, s := d.decided(list)
 	if i := slices.IndexFunc(list, removes); i >= 0 {
 		c := list[i]
 		c.remove = slices.DeleteFunc(slices.Clone(c.remove), func(p *v1.Pod) bool { return s.Pod(p.Namespace, p.Name) == p })
@@ -127,7 +107,7 @@ func (d *diagnosis) enough(list []*Change) (Relaxation, error) {
 			return !slices.ContainsFunc(c.remove, func(p *v1.Pod) bool { return podinfo.Name(p) == l.Pod })
 		})
 	}
-	return d.relaxed(list, dec.Node), nil
+	return d.relaxed(list, dec.Node)
 }
 
 // relaxed returns the relaxation that consists of some changes.
@@ -167,9 +147,9 @@ func (d *diagnosis) listOf(c choice) (list []*Change) {
 
 // part returns the smallest part of a set with a removal that is enough, with the values as they are now. All pods of a removal
 // may be too many, such as when required affinity needs one of them; with the pods that can stay a part may be enough.
-func (d *diagnosis) part(list []*Change) ([]*Change, error) {
+func (d *diagnosis) part(list []*Change) []*Change {
 	if !slices.ContainsFunc(list, removes) {
-		return list, nil
+		return list
 	}
 	for size := 1; size < len(list); size++ {
 		for set := uint64(1)<<size - 1; set < 1<<len(list); set = next(set) {
@@ -179,33 +159,23 @@ func (d *diagnosis) part(list []*Change) ([]*Change, error) {
 					some = append(some, c)
 				}
 			}
-			w, pod, err := d.apply(some)
-			if err != nil {
-				return nil, err
-			}
-			if len(pod.Spec.SchedulingGates) > 0 {
-				continue
-			}
-			if ok, err := d.decides(w, pod); err != nil || ok {
-				return some, err
+			if w, pod := d.apply(some); len(pod.Spec.SchedulingGates) == 0 && d.decides(w, pod) {
+				return some
 			}
 		}
 	}
-	return list, nil
+	return list
 }
 
 // apply returns a copy of the cluster, and the pod, with changes.
-func (d *diagnosis) apply(list []*Change) (*world, *v1.Pod, error) {
+func (d *diagnosis) apply(list []*Change) (*world, *v1.Pod) {
 	s := d.base.Fork()
 	values := make([]Change, len(list))
 	for i, c := range list {
 		values[i] = *c
 	}
-	pod, err := Apply(s, d.pod, values...)
-	if err != nil {
-		return nil, nil, err
-	}
-	return d.newWorld(s), pod, nil
+	pod := must.Get(Apply(s, d.pod, values...))
+	return d.newWorld(s), pod
 }
 
 // fits reports whether a pod is placed on one of some slots.
@@ -228,11 +198,8 @@ func (d *diagnosis) fits(w *world, pod *v1.Pod, slots bits) bool {
 
 // stay lets pods of a removal stay, those first that come first, as long as the pod still has a node. It goes on until no single
 // pod can stay. It returns false when the pod has no node although all pods leave.
-func (d *diagnosis) stay(list []*Change, c *Change) (bool, error) {
-	w, pod, err := d.apply(list)
-	if err != nil {
-		return false, err
-	}
+func (d *diagnosis) stay(list []*Change, c *Change) bool {
+	w, pod := d.apply(list)
 	near := newBits(w.snapshot.Len())
 	for _, p := range c.remove {
 		near.add(d.slotOf[p])
@@ -251,7 +218,7 @@ func (d *diagnosis) stay(list []*Change, c *Change) (bool, error) {
 	}
 	fits := func(w *world) bool { return d.fits(w, pod, near) || d.fits(w, pod, far) } // the nodes of the pods first: they are few
 	if !fits(w) {
-		return false, nil
+		return false
 	}
 	for again := true; again; {
 		again = false
@@ -261,11 +228,9 @@ func (d *diagnosis) stay(list []*Change, c *Change) (bool, error) {
 			c.remove = slices.Delete(slices.Clone(all), i, i+1)
 			with := w
 			if usesDevices(p) { // its claims come back with it
-				if with, _, err = d.apply(list); err != nil {
-					return false, err
-				}
-			} else if err := w.snapshot.Assume(p, d.slotOf[p]); err != nil {
-				return false, err
+				with, _ = d.apply(list)
+			} else {
+				must.Do(w.snapshot.Assume(p, d.slotOf[p]))
 			}
 			if fits(with) {
 				w, again = with, true
@@ -273,12 +238,10 @@ func (d *diagnosis) stay(list []*Change, c *Change) (bool, error) {
 			}
 			c.remove = all
 			if with == w {
-				if err := w.snapshot.Unset(p); err != nil {
-					return false, err
-				}
+				must.Do(w.snapshot.Unset(p))
 			}
 			i++
 		}
 	}
-	return true, nil
+	return true
 }

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 )
@@ -20,12 +21,13 @@ type Flip struct {
 	// Weight is the plugin's weight for the kind weight, and 0 for the others.
 	Weight int64 `json:"weight,omitempty"`
 
-	change func(s *cluster.Snapshot, p *v1.Pod) error // nil: nothing of the objects
+	change func(s *cluster.Snapshot, p *v1.Pod) // nil: nothing of the objects
 }
 
 // ApplyFlip makes the change of a flip in a snapshot and returns the changed pod. The pod stays as it is. A flip of the kind weight
 // changes no object. A Flip of another kind that was read from JSON is an error. The other errors are those of cluster.Snapshot.Set.
-func ApplyFlip(s *cluster.Snapshot, pod *v1.Pod, f Flip) (*v1.Pod, error) {
+func ApplyFlip(s *cluster.Snapshot, pod *v1.Pod, f Flip) (changed *v1.Pod, err error) {
+	defer must.Catch(&err)
 	switch {
 	case s == nil:
 		return nil, ErrNoSnapshot
@@ -35,22 +37,19 @@ func ApplyFlip(s *cluster.Snapshot, pod *v1.Pod, f Flip) (*v1.Pod, error) {
 		return nil, fmt.Errorf("diagnose: flip: Invalid value: %q: is no flip of a Comparison", f.Kind)
 	}
 	p := pod.DeepCopy()
-	if f.change == nil {
-		return p, nil
+	if f.change != nil {
+		f.change(s, p)
 	}
-	return p, f.change(s, p)
+	return p, nil
 }
 
 // mostTried is the number of running pods of the other node whose leaving Compare tries.
 const mostTried = 20
 
 // try adds a flip if the decision with the flip chooses the other node.
-func (d *diagnosis) try(c *Comparison, f Flip) error {
+func (d *diagnosis) try(c *Comparison, f Flip) {
 	s := d.base.Fork()
-	p, err := ApplyFlip(s, d.pod, f)
-	if err != nil {
-		return err
-	}
+	p := must.Get(ApplyFlip(s, d.pod, f))
 	profile := d.profileOver(s)
 	profile.Scores = slices.Clone(profile.Scores)
 	for k := range profile.Scores {
@@ -58,21 +57,16 @@ func (d *diagnosis) try(c *Comparison, f Flip) error {
 			profile.Scores[k].Weight = f.Weight
 		}
 	}
-	plan, err := placement.New(s, profile)
-	if err != nil {
-		return err
-	}
-	if plan.Decide(p, placement.Options{}).Node == c.Other {
+	if must.Get(placement.New(s, profile)).Decide(p, placement.Options{}).Node == c.Other {
 		c.Flips = append(c.Flips, f)
 	}
-	return nil
 }
 
 // flips tries single changes of objects in favour of the other node.
-func (d *diagnosis) flips(c *Comparison, slot int) error {
+func (d *diagnosis) flips(c *Comparison, slot int) {
 	var list []Flip
 	onNode := func(kind, text string, edit func(n *v1.Node)) {
-		list = append(list, Flip{Kind: kind, Object: "Node " + c.Other, Text: text, change: func(s *cluster.Snapshot, _ *v1.Pod) error { return editNode(s, c.Other, edit) }})
+		list = append(list, Flip{Kind: kind, Object: "Node " + c.Other, Text: text, change: func(s *cluster.Snapshot, _ *v1.Pod) { editNode(s, c.Other, edit) }})
 	}
 	n := d.base.Node(slot)
 	images := d.base.Node(d.base.Slot(c.Chosen)).Status.Images
@@ -106,11 +100,7 @@ func (d *diagnosis) flips(c *Comparison, slot int) error {
 		if fixed(p) {
 			continue
 		}
-		f, err := d.away(c, p)
-		if err != nil {
-			return err
-		}
-		list = append(list, f)
+		list = append(list, d.away(c, p))
 	}
 	var requests []*Change
 	requestChanges(d.pod, func(kind Kind, rule, path, from string, edit func(p *v1.Pod, v int64)) *Change {
@@ -120,38 +110,26 @@ func (d *diagnosis) flips(c *Comparison, slot int) error {
 	})
 	for _, x := range requests {
 		half := x.value.from / 2
-		list = append(list, Flip{Kind: "request", Object: "Pod " + c.Pod, Text: fmt.Sprintf("%s from %s to %s", x.Path, x.From, x.value.show(half)), change: func(_ *cluster.Snapshot, p *v1.Pod) error {
-			x.edit(p, half)
-			return nil
-		}})
+		list = append(list, Flip{Kind: "request", Object: "Pod " + c.Pod, Text: fmt.Sprintf("%s from %s to %s", x.Path, x.From, x.value.show(half)), change: func(_ *cluster.Snapshot, p *v1.Pod) { x.edit(p, half) }})
 	}
 	for _, f := range list {
-		if err := d.try(c, f); err != nil {
-			return err
-		}
+		d.try(c, f)
 	}
-	return nil
 }
 
 // away returns the flip in which a running pod leaves the other node: it moves to the chosen node if it fits there.
-func (d *diagnosis) away(c *Comparison, p *v1.Pod) (Flip, error) {
-	f := Flip{Kind: "pod", Object: "Pod " + podinfo.Name(p), Text: "remove " + podinfo.Name(p) + " from " + c.Other, change: func(s *cluster.Snapshot, _ *v1.Pod) error { return takeAway(s, p) }}
+func (d *diagnosis) away(c *Comparison, p *v1.Pod) Flip {
+	f := Flip{Kind: "pod", Object: "Pod " + podinfo.Name(p), Text: "remove " + podinfo.Name(p) + " from " + c.Other, change: func(s *cluster.Snapshot, _ *v1.Pod) { takeAway(s, p) }}
 	if usesDevices(p) {
-		return f, nil
+		return f
 	}
 	s := d.base.Fork()
-	if err := s.Unset(p); err != nil {
-		return f, err
-	}
-	plan, err := placement.New(s, d.profileOver(s))
-	if err != nil {
-		return f, err
-	}
-	chosen := s.Slot(c.Chosen)
-	if len(plan.Rejections(unplaced(p), chosen)) > 0 {
-		return f, nil
+	must.Do(s.Unset(p))
+	plan := must.Get(placement.New(s, d.profileOver(s)))
+	if len(plan.Rejections(unplaced(p), s.Slot(c.Chosen))) > 0 {
+		return f
 	}
 	f.Text = fmt.Sprintf("move %s from %s to %s", podinfo.Name(p), c.Other, c.Chosen)
-	f.change = func(s *cluster.Snapshot, _ *v1.Pod) error { return move(s, p, c.Chosen) }
-	return f, nil
+	f.change = func(s *cluster.Snapshot, _ *v1.Pod) { move(s, p, c.Chosen) }
+	return f
 }

@@ -10,6 +10,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/taints"
@@ -72,7 +73,7 @@ func (x *nodeEdits) add(kind Kind, path, from, to string, edit func(n *v1.Node))
 	name := x.node.Name
 	x.out = append(x.out, &Change{
 		Kind: kind, Object: "Node " + name, Path: path, From: from, To: to, Alike: x.alike,
-		make: func(s *cluster.Snapshot, _ *Change) error { return editNode(s, name, edit) },
+		make: func(s *cluster.Snapshot, _ *Change) { editNode(s, name, edit) },
 	})
 }
 
@@ -153,10 +154,10 @@ func (d *diagnosis) values(key string, most int) []string {
 	return list[:min(most, len(list))]
 }
 
-func editNode(s *cluster.Snapshot, name string, edit func(n *v1.Node)) error {
+func editNode(s *cluster.Snapshot, name string, edit func(n *v1.Node)) {
 	n := s.Node(s.Slot(name)).DeepCopy()
 	edit(n)
-	return s.Set(n)
+	must.Do(s.Set(n))
 }
 
 // shapes returns a change for one more node of each of the commonest shapes. Nodes have one shape when allocatable resources, taints,
@@ -195,9 +196,7 @@ func (d *diagnosis) shapes(most int) []*Change {
 	var out []*Change
 	for _, list := range lists[:min(most, len(lists))] {
 		like := d.base.Node(list[0])
-		out = append(out, &Change{Kind: AddNode, Object: "Node", From: like.Name, To: d.freeName(like.Name), make: func(s *cluster.Snapshot, c *Change) error {
-			return addNode(s, like, c.To)
-		}})
+		out = append(out, &Change{Kind: AddNode, Object: "Node", From: like.Name, To: d.freeName(like.Name), make: func(s *cluster.Snapshot, c *Change) { addNode(s, like, c.To) }})
 	}
 	return out
 }
@@ -211,7 +210,7 @@ func (d *diagnosis) freeName(name string) string {
 }
 
 // addNode adds a node like another one, without pods, with the same limits of volumes.
-func addNode(s *cluster.Snapshot, like *v1.Node, name string) error {
+func addNode(s *cluster.Snapshot, like *v1.Node, name string) {
 	n := like.DeepCopy()
 	n.Name, n.UID = name, ""
 	n.Status.VolumesAttached, n.Status.VolumesInUse = nil, nil
@@ -223,9 +222,7 @@ func addNode(s *cluster.Snapshot, like *v1.Node, name string) error {
 	if old, ok := cluster.List[*storagev1.CSINode](s).Get("", like.Name); ok {
 		c := old.DeepCopy()
 		c.Name, c.UID = name, ""
-		if err := s.Set(c); err != nil {
-			return err
-		}
+		must.Do(s.Set(c))
 	}
-	return s.Set(n)
+	must.Do(s.Set(n))
 }

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/resources"
@@ -13,7 +14,7 @@ import (
 
 // rehouse looks for another node for each pod that leaves, the most important first, with the pod on its node, and fills in
 // Leaving. It returns the pods that get none.
-func (d *diagnosis) rehouse(c *Change, s *cluster.Snapshot) (stuck []*v1.Pod, err error) {
+func (d *diagnosis) rehouse(c *Change, s *cluster.Snapshot) (stuck []*v1.Pod) {
 	home := map[string]string{}
 	for _, q := range c.remove {
 		home[podinfo.Name(q)] = d.nodeOf[q]
@@ -22,18 +23,13 @@ func (d *diagnosis) rehouse(c *Change, s *cluster.Snapshot) (stuck []*v1.Pod, er
 	p.Filters = append([]*placement.Plugin{{Name: d.freeFilter("Elsewhere"), Filter: func(pod *v1.Pod, c placement.Cluster) placement.Filtering {
 		return placement.Filtering{Predicate: elsewhere{c, home[podinfo.Name(pod)]}}
 	}}}, p.Filters...)
-	placer, err := placement.NewPlacer(s, p)
-	if err != nil {
-		return nil, err
-	}
+	placer := must.Get(placement.NewPlacer(s, p))
 	c.to = map[*v1.Pod]string{}
 	for _, q := range c.remove {
 		l := Leaving{Pod: podinfo.Name(q), Node: d.nodeOf[q], Priority: podinfo.Priority(q)}
 		again := unplaced(q)
 		if dec := placer.Decide(again, placement.Options{}); dec.Placed() && !usesDevices(q) {
-			if err := placer.Assume(again, dec); err != nil {
-				return nil, err
-			}
+			must.Do(placer.Assume(again, dec))
 			l.To, c.to[q] = dec.Node, dec.Node
 		} else {
 			stuck = append(stuck, q)
@@ -41,7 +37,7 @@ func (d *diagnosis) rehouse(c *Change, s *cluster.Snapshot) (stuck []*v1.Pod, er
 		c.Leaving = append(c.Leaving, l)
 	}
 	slices.Reverse(c.Leaving)
-	return stuck, nil
+	return stuck
 }
 
 // elsewhere rejects one node.

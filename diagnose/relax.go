@@ -11,6 +11,7 @@ import (
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 )
@@ -126,23 +127,15 @@ type place struct {
 // Relax returns what would have to change so that the pod gets a node that Options.Where wants. A pod that gets one as things are
 // has no relaxations. The pod must not be on a node. The errors are ErrNoSnapshot, those of Profile.Validate, and an error for a
 // nil pod, a pod that is on a node or has finished, and a profile with Volumes or Devices.
-func Relax(in Input, pod *v1.Pod, o Options) (*Diagnosis, error) {
-	d, err := begin(in, pod, o)
-	if err != nil {
-		return nil, err
-	}
+func Relax(in Input, pod *v1.Pod, o Options) (_ *Diagnosis, err error) {
+	defer must.Catch(&err)
+	d := must.Get(begin(in, pod, o))
 	out := &Diagnosis{Pod: podinfo.Name(pod), Changes: []Change{}, Relaxations: []Relaxation{}, Conflicts: [][]string{}}
-	if done, err := d.asItIs(out); done || err != nil {
-		return out, err
+	if d.asItIs(out) {
+		return out, nil
 	}
 	d.list()
-	found, err := d.search()
-	if err != nil {
-		return nil, err
-	}
-	if out.Relaxations, err = d.finish(found); err != nil {
-		return nil, err
-	}
+	out.Relaxations = d.finish(d.search())
 	out.Conflicts = d.conflicts()
 	out.Cut = d.cut
 	for _, c := range d.changes {
@@ -184,6 +177,7 @@ func begin(in Input, pod *v1.Pod, o Options) (*diagnosis, error) {
 	if o.Nodes == 0 {
 		o.Nodes = 3
 	}
+	o.Nodes = max(o.Nodes, 0)
 	if o.Size <= 0 {
 		o.Size = 4
 	}
@@ -212,20 +206,17 @@ func begin(in Input, pod *v1.Pod, o Options) (*diagnosis, error) {
 }
 
 // asItIs decides about the pod without changes, and reports whether it goes where it should.
-func (d *diagnosis) asItIs(out *Diagnosis) (bool, error) {
-	plan, err := placement.New(d.base, d.profileOver(d.base))
-	if err != nil {
-		return false, err
-	}
+func (d *diagnosis) asItIs(out *Diagnosis) bool {
+	plan := must.Get(placement.New(d.base, d.profileOver(d.base)))
 	d.full = plan.Prepare(d.pod).Predicates
 	if len(d.pod.Spec.SchedulingGates) > 0 {
 		out.Message = "Scheduling is blocked due to non-empty scheduling gates"
-		return false, nil
+		return false
 	}
 	dec := plan.Decide(d.pod, placement.Options{})
 	if dec.Placed() && d.o.Where == nil {
 		out.Node = dec.Node
-		return true, nil
+		return true
 	}
 	if !dec.Placed() {
 		out.Message = dec.Failure.Text()
@@ -236,13 +227,10 @@ func (d *diagnosis) asItIs(out *Diagnosis) (bool, error) {
 				out.Victims = append(out.Victims, podinfo.Name(v.Pod))
 			}
 		}
-		return false, nil
+		return false
 	}
-	if plan, err = placement.New(d.base, d.where(d.base)); err != nil {
-		return false, err
-	}
-	out.Node = plan.Decide(d.pod, placement.Options{}).Node
-	return out.Node != "", nil
+	out.Node = must.Get(placement.New(d.base, d.where(d.base))).Decide(d.pod, placement.Options{}).Node
+	return out.Node != ""
 }
 
 // ofDevices is the plugin that no change makes necessary for a pod that asks for no devices.
@@ -277,7 +265,8 @@ func (d *diagnosis) where(s *cluster.Snapshot) placement.Profile {
 // Apply makes changes, of one Diagnosis of that pod, in a snapshot, and returns the changed pod. The pod stays as it is and comes on
 // no node. The pods of a Relaxation leave by eviction: a pod stays if a disruption budget does not allow its eviction. Fork the snapshot to keep it. Without changes Apply returns a copy of the pod. A Change that was read from JSON is an
 // error. The other errors are those of cluster.Snapshot.Set and Unset, and the snapshot then has some of the changes.
-func Apply(s *cluster.Snapshot, pod *v1.Pod, changes ...Change) (*v1.Pod, error) {
+func Apply(s *cluster.Snapshot, pod *v1.Pod, changes ...Change) (changed *v1.Pod, err error) {
+	defer must.Catch(&err)
 	if s == nil {
 		return nil, ErrNoSnapshot
 	}
@@ -291,9 +280,7 @@ func Apply(s *cluster.Snapshot, pod *v1.Pod, changes ...Change) (*v1.Pod, error)
 		case c.edit != nil:
 			c.edit(p, c.now())
 		case c.make != nil:
-			if err := c.make(s, c); err != nil {
-				return nil, err
-			}
+			c.make(s, c)
 		default:
 			return nil, fmt.Errorf("diagnose: changes[%d]: Invalid value: %q: is no change of a Diagnosis", i, c.Kind)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
@@ -115,10 +116,10 @@ func unplaced(p *v1.Pod) *v1.Pod {
 }
 
 // move puts a running pod on another node.
-func move(s *cluster.Snapshot, p *v1.Pod, to string) error {
+func move(s *cluster.Snapshot, p *v1.Pod, to string) {
 	there := unplaced(p)
 	there.Spec.NodeName = to
-	return s.Set(there)
+	must.Do(s.Set(there))
 }
 
 // podKind is what cluster.Snapshot.PodKind returns.
@@ -129,7 +130,7 @@ type podKind struct {
 
 // leave makes the pods of RemovePods and MovePods leave. With Change.evicts a pod stays when a disruption budget does not allow its
 // eviction; the least important pods leave first.
-func leave(s *cluster.Snapshot, c *Change) error {
+func leave(s *cluster.Snapshot, c *Change) {
 	var b *budgets
 	if c.evicts {
 		b = budgetsOf(s)
@@ -139,23 +140,19 @@ func leave(s *cluster.Snapshot, c *Change) error {
 		if !b.allow(ledger, p) {
 			continue
 		}
-		var err error
 		if to := c.to[p]; to != "" {
-			err = move(s, p, to)
+			move(s, p, to)
 		} else {
-			err = takeAway(s, p)
-		}
-		if err != nil {
-			return err
+			takeAway(s, p)
 		}
 	}
-	return nil
 }
 
 // takeAway takes a pod off its node. Its claims lose the reservation, and the devices with the last one, as the controllers have it.
-func takeAway(s *cluster.Snapshot, p *v1.Pod) error {
-	if err := s.Unset(p); err != nil || !usesDevices(p) {
-		return err
+func takeAway(s *cluster.Snapshot, p *v1.Pod) {
+	must.Do(s.Unset(p))
+	if !usesDevices(p) {
+		return
 	}
 	gone := *p
 	gone.UID = podinfo.UID(p)
@@ -166,16 +163,12 @@ func takeAway(s *cluster.Snapshot, p *v1.Pod) error {
 		}
 	}
 	for _, c := range claims {
-		left := devices.Abandoned(c, &gone)
-		if left == nil {
-			if err := s.Unset(c); err != nil {
-				return err
-			}
-		} else if err := s.Set(left); err != nil {
-			return err
+		if left := devices.Abandoned(c, &gone); left != nil {
+			must.Do(s.Set(left))
+		} else {
+			must.Do(s.Unset(c))
 		}
 	}
-	return nil
 }
 
 // sorted returns pods of a removal, the pods that stay first coming first: with budgets first the pods whose eviction no budget

@@ -70,17 +70,15 @@ func (d *diagnosis) list() {
 			d.gates |= 1 << k
 		}
 	}
-	if d.o.Nodes > 0 {
-		for _, r := range reps[:min(d.o.Nodes, len(reps))] {
-			own := func(c *Change) bool { return wanted(c) && !slices.ContainsFunc(d.everyone, c.same) }
-			if list := keep(d.nodeChanges(r.slot, r.alike), own); len(list) > 0 {
-				d.places = append(d.places, place{r.slot, list})
-			}
+	for _, r := range reps[:min(d.o.Nodes, len(reps))] {
+		own := func(c *Change) bool { return wanted(c) && !slices.ContainsFunc(d.everyone, c.same) }
+		if list := keep(d.nodeChanges(r.slot, r.alike), own); len(list) > 0 {
+			d.places = append(d.places, place{r.slot, list})
 		}
-		for _, c := range d.shapes(d.o.Nodes) {
-			if wanted(c) {
-				d.places = append(d.places, place{-1, []*Change{c}})
-			}
+	}
+	for _, c := range d.shapes(d.o.Nodes) {
+		if wanted(c) {
+			d.places = append(d.places, place{-1, []*Change{c}})
 		}
 	}
 	d.sees = make([]uint64, len(base.filters))
@@ -193,7 +191,7 @@ func (d *diagnosis) representatives(verdicts [][]uint32) []representative {
 		r := representative{slot: i, alike: 1, short: d.short(asks, i)}
 		for _, v := range verdicts[i] {
 			b.WriteString(strconv.Itoa(int(v)))
-			b.WriteByte(',')
+			b.WriteString(",")
 			if v != 0 {
 				r.rejects++
 			}
@@ -236,8 +234,8 @@ func (d *diagnosis) requests() resources.Vector {
 func (d *diagnosis) short(asks resources.Vector, slot int) (sum float64) {
 	for c, n := range asks {
 		free := d.base.Allocatable(slot).At(c) - d.base.Requested(slot).At(c)
-		if n > 0 && free < n {
-			sum += float64(n-free) / float64(n)
+		if n > 0 {
+			sum += float64(max(n-free, 0)) / float64(n)
 		}
 	}
 	return sum
@@ -256,8 +254,7 @@ func (c choice) within(other choice) bool {
 
 // search returns all smallest sets that work, of at most Options.Size changes. A set that has a smaller one that works is not
 // tried; all smaller sets were tried before it, so no assumption is made about what a change does to other rules.
-func (d *diagnosis) search() ([]choice, error) {
-	var found []choice
+func (d *diagnosis) search() (found []choice) {
 	beside := len(d.changes) + len(d.everyone)
 	for size := 1; size <= d.o.Size; size++ {
 		failed := false
@@ -273,19 +270,9 @@ func (d *diagnosis) search() ([]choice, error) {
 					continue
 				}
 				if d.stop() {
-					return found, nil
+					return found
 				}
-				w, err := d.world(d.keyOf(c))
-				if err != nil {
-					return nil, err
-				}
-				ok := d.works(w, c.pod)
-				if ok {
-					if ok, err = d.decides(w, d.changed(c.pod)); err != nil {
-						return nil, err
-					}
-				}
-				if ok {
+				if w := d.world(d.keyOf(c)); d.works(w, c.pod) && d.decides(w, d.changed(c.pod)) {
 					found = append(found, c)
 				} else {
 					failed = failed || n > size
@@ -293,11 +280,11 @@ func (d *diagnosis) search() ([]choice, error) {
 			}
 		}
 		if !failed {
-			return found, nil
+			return found
 		}
 	}
 	d.cut = "size"
-	return found, nil
+	return found
 }
 
 // next returns the next number with as many bits.

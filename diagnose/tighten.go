@@ -6,19 +6,17 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/placement"
 )
 
 // tighten takes the values back, one after the other, as far as the pod still fits: first those of the pod, then those of other
 // objects.
-func (d *diagnosis) tighten(list []*Change) error {
+func (d *diagnosis) tighten(list []*Change) {
 	if !slices.ContainsFunc(list, func(c *Change) bool { return c.value != nil }) {
-		return nil
+		return
 	}
-	w, pod, err := d.apply(list)
-	if err != nil {
-		return err
-	}
+	w, pod := d.apply(list)
 	left, slots := d.valued(w, pod, list)
 	for _, c := range list {
 		if c.value == nil {
@@ -38,10 +36,7 @@ func (d *diagnosis) tighten(list []*Change) error {
 				}
 				ok = d.fits(left, p, slots)
 			} else {
-				w, pod, err := d.apply(list)
-				if err != nil {
-					return err
-				}
+				w, pod := d.apply(list)
 				ok = d.fits(w, pod, w.target)
 			}
 			if ok {
@@ -52,7 +47,6 @@ func (d *diagnosis) tighten(list []*Change) error {
 		}
 		c.value.v, c.To = good, c.value.show(good)
 	}
-	return nil
 }
 
 // valued returns the filters that see a value of the pod, as a world, and the slots that the others allow.
@@ -83,33 +77,27 @@ func (c *Change) now() int64 {
 // decideAgain decides with the changes made, and fills in what follows: where the pods that leave fit, and which budgets must rise.
 // The changes become those of the relaxation. The relaxation has no node when a filter fails. stuck are the pods that leave and
 // have no other node.
-func (d *diagnosis) decideAgain(list []*Change) (r Relaxation, final []*Change, stuck []*v1.Pod, err error) {
-	dec, s, err := d.decided(list)
-	if err != nil || !dec.Placed() {
-		return Relaxation{}, nil, nil, err
+func (d *diagnosis) decideAgain(list []*Change) (r Relaxation, final []*Change, stuck []*v1.Pod) {
+	dec, s := d.decided(list)
+	if !dec.Placed() {
+		return Relaxation{}, nil, nil
 	}
 	if i := slices.IndexFunc(list, removes); i >= 0 {
 		c := list[i]
-		if stuck, err = d.rehouse(c, s); err != nil {
-			return Relaxation{}, nil, nil, err
-		}
+		stuck = d.rehouse(c, s)
 		c.evicts = true
 		list = slices.Insert(slices.Clone(list), i, d.budgets.raises(c.remove)...)
 		moves := len(stuck) == 0
 		if moves {
 			c.Kind = MovePods
-			if moves, err = d.together(list, c, dec.Node); err != nil {
-				return Relaxation{}, nil, nil, err
-			}
+			moves = d.together(list, c, dec.Node)
 		}
 		if !moves {
 			c.Kind, c.to = RemovePods, nil
 		}
-		if dec, _, err = d.decided(list); err != nil {
-			return Relaxation{}, nil, nil, err
-		}
+		dec, _ = d.decided(list)
 	}
-	return d.relaxed(list, dec.Node), list, stuck, nil
+	return d.relaxed(list, dec.Node), list, stuck
 }
 
 // removes reports whether pods leave with a change.
@@ -117,35 +105,28 @@ func removes(c *Change) bool { return c.Kind == RemovePods || c.Kind == MovePods
 
 // together reports whether the pod goes to a node with all moves made, and to no node when one of the pods stays: in their new
 // places pods can keep the pod off, or help it.
-func (d *diagnosis) together(list []*Change, c *Change, node string) (bool, error) {
-	dec, _, err := d.decided(list)
-	if err != nil || dec.Node != node {
-		return false, err
+func (d *diagnosis) together(list []*Change, c *Change, node string) bool {
+	if dec, _ := d.decided(list); dec.Node != node {
+		return false
 	}
 	all := c.remove
 	defer func() { c.remove = all }()
 	for i := range all {
 		c.remove = slices.Delete(slices.Clone(all), i, i+1)
-		if dec, _, err = d.decided(list); err != nil || dec.Placed() {
-			return false, err
+		if dec, _ := d.decided(list); dec.Placed() {
+			return false
 		}
 	}
-	return true, nil
+	return true
 }
 
 // decided decides with the changes made. The snapshot has the changes, and the pod on its node.
-func (d *diagnosis) decided(list []*Change) (placement.Decision, *cluster.Snapshot, error) {
-	w, pod, err := d.apply(list)
-	if err != nil {
-		return placement.Decision{}, nil, err
-	}
-	placer, err := placement.NewPlacer(w.snapshot, d.where(w.snapshot))
-	if err != nil {
-		return placement.Decision{}, nil, err
-	}
+func (d *diagnosis) decided(list []*Change) (placement.Decision, *cluster.Snapshot) {
+	w, pod := d.apply(list)
+	placer := must.Get(placement.NewPlacer(w.snapshot, d.where(w.snapshot)))
 	dec := placer.Decide(pod, placement.Options{})
 	if dec.Placed() {
-		err = placer.Assume(pod, dec)
+		must.Do(placer.Assume(pod, dec))
 	}
-	return dec, w.snapshot, err
+	return dec, w.snapshot
 }

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/must"
 )
 
 // volumeChanges lists the changes of the pod's claims and of their volumes.
@@ -19,22 +20,20 @@ func volumeChanges(s *cluster.Snapshot, pod *v1.Pod) []*Change {
 		name := v.PersistentVolumeClaim.ClaimName
 		claim, ok := cluster.List[*v1.PersistentVolumeClaim](s).Get(pod.Namespace, name)
 		if !ok || claim.Spec.VolumeName == "" {
-			out = append(out, &Change{Kind: BindVolume, Object: "PersistentVolumeClaim " + pod.Namespace + "/" + name, Path: "spec.volumeName", make: func(s *cluster.Snapshot, _ *Change) error {
-				return bindVolume(s, pod, name)
-			}})
+			out = append(out, &Change{Kind: BindVolume, Object: "PersistentVolumeClaim " + pod.Namespace + "/" + name, Path: "spec.volumeName", make: func(s *cluster.Snapshot, _ *Change) { bindVolume(s, pod, name) }})
 			continue
 		}
 		if pv, ok := cluster.List[*v1.PersistentVolume](s).Get("", claim.Spec.VolumeName); ok {
 			if pv.Spec.NodeAffinity == nil && pv.Labels[v1.LabelTopologyZone] == "" && pv.Labels[v1.LabelTopologyRegion] == "" && pv.Labels[v1.LabelFailureDomainBetaZone] == "" {
 				continue
 			}
-			out = append(out, &Change{Kind: FreeVolume, Object: "PersistentVolume " + pv.Name, Path: "spec.nodeAffinity and zone labels", From: pv.Name, make: func(s *cluster.Snapshot, _ *Change) error {
+			out = append(out, &Change{Kind: FreeVolume, Object: "PersistentVolume " + pv.Name, Path: "spec.nodeAffinity and zone labels", From: pv.Name, make: func(s *cluster.Snapshot, _ *Change) {
 				free := pv.DeepCopy()
 				free.Spec.NodeAffinity = nil
 				for _, k := range []string{v1.LabelTopologyZone, v1.LabelTopologyRegion, v1.LabelFailureDomainBetaZone, v1.LabelFailureDomainBetaRegion} {
 					delete(free.Labels, k)
 				}
-				return s.Set(free)
+				must.Do(s.Set(free))
 			}})
 		}
 	}
@@ -42,7 +41,7 @@ func volumeChanges(s *cluster.Snapshot, pod *v1.Pod) []*Change {
 }
 
 // bindVolume makes the claim, if there is none, and binds it to a new volume without node affinity.
-func bindVolume(s *cluster.Snapshot, pod *v1.Pod, name string) error {
+func bindVolume(s *cluster.Snapshot, pod *v1.Pod, name string) {
 	claim := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: name}}
 	if old, ok := cluster.List[*v1.PersistentVolumeClaim](s).Get(pod.Namespace, name); ok {
 		claim = old.DeepCopy()
@@ -65,8 +64,6 @@ func bindVolume(s *cluster.Snapshot, pod *v1.Pod, name string) error {
 		claim.Annotations = map[string]string{}
 	}
 	claim.Annotations["pv.kubernetes.io/bind-completed"] = "yes"
-	if err := s.Set(volume); err != nil {
-		return err
-	}
-	return s.Set(claim)
+	must.Do(s.Set(volume))
+	must.Do(s.Set(claim))
 }

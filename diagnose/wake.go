@@ -2,12 +2,12 @@ package diagnose
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
@@ -53,16 +53,11 @@ type WakeOptions struct {
 // terminating pods (deletionTimestamp has the grace), pods with activeDeadlineSeconds, pods that a NoExecute taint evicts after
 // tolerationSeconds, and pods of WakeOptions.Completes. The pods leave one after the other with their devices, and after each the
 // pod is decided again. A pod that has a node as things are has no events. A pod with scheduling gates waits for the last gate to go. The errors are those of Relax. O(known ends) decisions.
-func Wake(in Input, pod *v1.Pod, o WakeOptions) (*Outlook, error) {
-	d, err := begin(in, pod, Options{})
-	if err != nil {
-		return nil, err
-	}
+func Wake(in Input, pod *v1.Pod, o WakeOptions) (_ *Outlook, err error) {
+	defer must.Catch(&err)
+	d := must.Get(begin(in, pod, Options{}))
 	out := &Outlook{Pod: podinfo.Name(pod), Events: []WakeEvent{}, Ends: []End{}}
-	placer, err := placement.NewPlacer(d.base, d.profileOver(d.base))
-	if err != nil {
-		return nil, err
-	}
+	placer := must.Get(placement.NewPlacer(d.base, d.profileOver(d.base)))
 	dec := placer.Decide(d.pod, placement.Options{})
 	registered := queue.DefaultEvents(d.profile.Hints(d.base), release.Current)
 	var rejects []string
@@ -104,9 +99,7 @@ func Wake(in Input, pod *v1.Pod, o WakeOptions) (*Outlook, error) {
 			wakes, err := r.Hint(d.pod, e.pod, nil)
 			e.Wakes = wakes || err != nil
 		}
-		if err := takeAway(d.base, e.pod); err != nil {
-			return nil, fmt.Errorf("diagnose: %w", err)
-		}
+		takeAway(d.base, e.pod)
 		out.Ends = append(out.Ends, e.End)
 		dec := placer.Decide(d.pod, placement.Options{})
 		if dec.Placed() {

@@ -8,6 +8,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -85,34 +86,30 @@ func local(f *placement.Plugin) bool {
 }
 
 // world returns the cluster with changes of a place and changes beside it.
-func (d *diagnosis) world(key worldKey) (*world, error) {
+func (d *diagnosis) world(key worldKey) *world {
 	if w := d.worlds[key]; w != nil {
-		return w, nil
+		return w
 	}
 	s := d.base.Fork()
 	var touched []int
 	nodes := true
-	make := func(c *Change, n bool) error {
+	make := func(c *Change, n bool) {
 		nodes = nodes && n
 		for _, p := range c.remove {
 			touched = append(touched, d.slotOf[p])
 		}
-		return c.make(s, c)
+		c.make(s, c)
 	}
 	for k, c := range d.everyone {
 		if key.everyone>>k&1 == 1 {
-			if err := make(c, false); err != nil {
-				return nil, err
-			}
+			make(c, false)
 		}
 	}
 	if key.place >= 0 {
 		p := d.places[key.place]
 		for k, c := range p.changes {
 			if key.changes>>k&1 == 1 {
-				if err := make(c, true); err != nil {
-					return nil, err
-				}
+				make(c, true)
 			}
 		}
 		slot := p.slot
@@ -124,7 +121,7 @@ func (d *diagnosis) world(key worldKey) (*world, error) {
 	w := d.newWorld(s)
 	w.touched, w.nodes = touched, nodes
 	d.worlds[key] = w
-	return w, nil
+	return w
 }
 
 // allowed returns the slots that a filter allows a pod with some changes.
@@ -183,15 +180,11 @@ func (d *diagnosis) ask(w *world, plugin *placement.Plugin, pod *v1.Pod, slots [
 
 // decides reports whether a decision places the pod where it should go. A filter that fails on one node ends the decision
 // although another node would take the pod.
-func (d *diagnosis) decides(w *world, pod *v1.Pod) (bool, error) {
+func (d *diagnosis) decides(w *world, pod *v1.Pod) bool {
 	if w.plan == nil {
-		plan, err := placement.New(w.snapshot, d.where(w.snapshot))
-		if err != nil {
-			return false, err
-		}
-		w.plan = plan
+		w.plan = must.Get(placement.New(w.snapshot, d.where(w.snapshot)))
 	}
-	return w.plan.Decide(pod, placement.Options{}).Placed(), nil
+	return w.plan.Decide(pod, placement.Options{}).Placed()
 }
 
 // works reports whether the filters allow the pod on a node, with changes of the pod, in a world.
