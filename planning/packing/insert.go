@@ -15,19 +15,19 @@ func (s *search) insertion(k, tier int) (slot int, out []int) {
 		return i, nil
 	}
 	slot = -1
-	cost := s.items[k].tries
+	cost, evicts := s.items[k].tries, false // only items of lower tiers leave
 	for _, i := range s.some() {
 		if it := &s.items[k]; it.slots != nil && !it.slots[i] {
 			continue
 		}
 		lower, enough := s.lower(k, i, tier)
 		if enough {
-			if c := len(lower) - 1<<20; c < cost && s.allows(k, i, lower) {
-				slot, out, cost = i, lower, c
+			if (!evicts || len(lower) < len(out)) && s.allows(k, i, lower) {
+				slot, out, evicts = i, lower, true
 			}
 			continue
 		}
-		if cost < 0 {
+		if evicts {
 			continue
 		}
 		s.each(k, i, tier, lower, func(set []int, c int) {

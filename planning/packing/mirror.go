@@ -2,6 +2,7 @@ package packing
 
 import (
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
 )
@@ -21,16 +22,12 @@ func (x *mirror) put(it *item, slot int) {
 		return // never left
 	}
 	x.asked = nil
-	if err := x.snapshot.Assume(it.pod, slot); err != nil {
-		panic(err) // the model has the pod on one slot at most
-	}
+	must.Do(x.snapshot.Assume(it.pod, slot))
 }
 
 func (x *mirror) take(it *item) {
 	x.asked = nil
-	if err := x.snapshot.Unset(it.pod); err != nil {
-		panic(err)
-	}
+	must.Do(x.snapshot.Unset(it.pod))
 }
 
 // allows reports whether the filters allow the pod on a slot without some items of the slot.

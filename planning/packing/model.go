@@ -8,6 +8,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
@@ -46,7 +47,7 @@ type item struct {
 }
 
 // newModel reads the cluster and the queue. All running pods are on their nodes.
-func newModel(in *Input, profile placement.Profile, queue []*v1.Pod) (*model, error) {
+func newModel(in *Input, profile placement.Profile, queue []*v1.Pod) *model {
 	m := &model{}
 	s := in.Snapshot.Fork()
 	pdbs := in.budgets()
@@ -73,12 +74,8 @@ func newModel(in *Input, profile placement.Profile, queue []*v1.Pod) (*model, er
 	slices.SortFunc(m.tiers, func(a, b int32) int { return cmp.Compare(b, a) })
 	m.tiers = slices.Compact(m.tiers)
 	m.placed = make([]int, len(m.tiers))
-	if err := m.measure(s); err != nil {
-		return nil, err
-	}
-	if err := m.constrain(s, profile); err != nil {
-		return nil, err
-	}
+	m.measure(s)
+	m.constrain(s, profile)
 	for k := range m.items { // put counts them again
 		for _, b := range m.items[k].budgets {
 			m.allowed[b]--
@@ -89,7 +86,7 @@ func newModel(in *Input, profile placement.Profile, queue []*v1.Pod) (*model, er
 			m.put(k, it.home)
 		}
 	}
-	return m, nil
+	return m
 }
 
 // unbound returns the pod as its controller would make it again.
@@ -100,13 +97,13 @@ func unbound(pod *v1.Pod) *v1.Pod {
 }
 
 // measure reads what the pods ask for and what the nodes offer. s has no movable pods afterwards.
-func (m *model) measure(s *cluster.Snapshot) error {
+func (m *model) measure(s *cluster.Snapshot) {
 	for k := range m.items {
 		it := &m.items[k]
 		it.tier, _ = slices.BinarySearchFunc(m.tiers, podinfo.Priority(it.pod), func(a, b int32) int { return cmp.Compare(b, a) })
 	}
 	if len(m.slots) == 0 {
-		return nil
+		return
 	}
 	var used []resources.Vector
 	probe := m.slots[0]
@@ -118,17 +115,13 @@ func (m *model) measure(s *cluster.Snapshot) error {
 			continue
 		}
 		before := slices.Clone(s.Requested(probe))
-		if err := s.Assume(it.pod, probe); err != nil {
-			return err
-		}
+		must.Do(s.Assume(it.pod, probe))
 		r := slices.Clone(s.Requested(probe))
 		for c := range r {
 			r[c] -= before.At(c)
 		}
 		used = append(used, r)
-		if err := s.Unset(it.pod); err != nil {
-			return err
-		}
+		must.Do(s.Unset(it.pod))
 	}
 	var columns []int
 	for c := range s.Schema().Len() {
@@ -152,21 +145,15 @@ func (m *model) measure(s *cluster.Snapshot) error {
 	m.free = slices.Clone(m.rooms)
 	for k := range m.items {
 		if it := &m.items[k]; it.home >= 0 && !it.stays {
-			if err := s.Unset(it.running); err != nil {
-				return err
-			}
+			must.Do(s.Unset(it.running))
 		}
 	}
-	return nil
 }
 
 // constrain asks the filters that look at no other pod where each pod may go, over a cluster of the pods that stay, and finds the
 // pods whose filters look at other pods.
-func (m *model) constrain(s *cluster.Snapshot, profile placement.Profile) error {
-	plan, err := placement.New(s, profile)
-	if err != nil {
-		return err
-	}
+func (m *model) constrain(s *cluster.Snapshot, profile placement.Profile) {
+	plan := must.Get(placement.New(s, profile))
 	repels := slices.ContainsFunc(m.items, func(it item) bool {
 		a := it.pod.Spec.Affinity
 		return a != nil && a.PodAntiAffinity != nil && len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0
@@ -191,7 +178,6 @@ func (m *model) constrain(s *cluster.Snapshot, profile placement.Profile) error 
 	if coupled {
 		m.mirror = &mirror{m: m, plan: plan, snapshot: s}
 	}
-	return nil
 }
 
 // reach is where a pod may go by the filters that look at no other pod.

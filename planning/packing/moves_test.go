@@ -117,6 +117,9 @@ func TestInsertion(t *testing.T) {
 				least = min(least, cost(i, set))
 			}
 		}
+		if best < 0 {
+			require.Equal(t, -1, s.snug(k))
+		}
 		i, out := s.insertion(k, tier)
 		name := fmt.Sprintf("seed %d", seed)
 		switch {

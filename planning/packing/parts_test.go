@@ -76,8 +76,7 @@ func drawn(t *testing.T, seed uint64, coupled bool) *search {
 	in.Movable = func(p *v1.Pod) bool { return p.Name != "p3" }
 	profile, queue, err := in.check(Options{})
 	require.NoError(t, err)
-	m, err := newModel(&in, profile, queue)
-	require.NoError(t, err)
+	m := newModel(&in, profile, queue)
 	return &search{model: m, r: r, bound: m.bounds()}
 }
 
@@ -115,6 +114,18 @@ func TestModel(t *testing.T) {
 		}
 	}
 	require.Greater(t, min(anywhere, coupled), 50)
+}
+
+// Filters that look at other pods are asked about all pods when a pod must be apart from others, but not when a pod only prefers that.
+func TestModelOfPreference(t *testing.T) {
+	required := testkit.Pod("p").RequireApart(v1.LabelHostname, "app=a").Obj()
+	preferred := testkit.Pod("p").Obj()
+	preferred.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{{Weight: 1, PodAffinityTerm: required.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0]}}}}
+	for pod, want := range map[*v1.Pod]bool{required: true, preferred: false} {
+		m, _, _ := modelOf(t, cluster.Objects{Nodes: []*v1.Node{nodeOf("n1", "a", 4)}}, Input{Pending: []*v1.Pod{pod, podOf("q", 1, 1).Obj()}})
+		require.Equal(t, []bool{want, want}, []bool{m.items[0].coupled, m.items[1].coupled}, "the pod must be apart: %t", want)
+		require.Equal(t, want, m.mirror != nil)
+	}
 }
 
 // The weights are each column alone, and each two in three proportions.
@@ -336,8 +347,7 @@ func TestMirrorOfRejectedPod(t *testing.T) {
 	in := Input{Snapshot: s, Profile: profile, Pending: []*v1.Pod{testkit.Pod("p").Request("cpu=1").Obj(), testkit.Pod("q").Request("cpu=1").Obj()}}
 	profile, queue, err := in.check(Options{})
 	require.NoError(t, err)
-	m, err := newModel(&in, profile, queue)
-	require.NoError(t, err)
+	m := newModel(&in, profile, queue)
 	require.NotNil(t, m.mirror)
 	require.True(t, m.mirror.allows(&m.items[1], 0, nil))
 	require.False(t, m.mirror.allows(&m.items[0], 0, nil))

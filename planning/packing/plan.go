@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -61,30 +62,22 @@ type Action struct {
 
 // Pack makes a plan. The errors are ErrNoSnapshot, those of Profile.Validate, and an error for a nil or a repeated pod of Pending,
 // for a profile that has Volumes or Devices, and for negative steps.
-func Pack(in Input, o Options) (Plan, error) {
+func Pack(in Input, o Options) (_ Plan, err error) {
+	defer must.Catch(&err)
 	profile, queue, err := in.check(o)
 	if err != nil {
 		return Plan{}, err
 	}
-	m, err := newModel(&in, profile, queue)
-	if err != nil {
-		return Plan{}, err
-	}
+	m := newModel(&in, profile, queue)
 	before := slices.Clone(m.placed)
-	standard, broken, err := m.play(&in, profile)
-	if err != nil {
-		return Plan{}, err
-	}
+	standard, broken := m.play(&in, profile)
 	s := &search{model: m, r: rand.New(rand.NewPCG(o.Seed, 1)), o: o, bound: m.bounds()}
 	if !broken && !m.evictsStaying(standard) && m.better(standard, m.positions()) {
 		m.restore(standard)
 	}
 	s.run()
 	p := Plan{Steps: s.steps, DefaultBreaks: broken, Actions: []Action{}, Pending: []string{}}
-	at, err := m.carryOut(&in, profile, s.best, &p)
-	if err != nil {
-		return Plan{}, err
-	}
+	at := m.carryOut(&in, profile, s.best, &p)
 	if p.LeaveIt = !broken && !m.better(at, standard); p.LeaveIt {
 		at = standard
 	}
@@ -136,13 +129,10 @@ func (m *model) better(a, b []int) bool { return slices.Compare(m.values(a), m.v
 
 // carryOut places the pods on a fork by the filters, notes the order, and returns where they are then. Pods whose turn has not come, such as a pod
 // that needs another pod, are tried again. A pod that its node rejects goes where it can.
-func (m *model) carryOut(in *Input, profile placement.Profile, want []int, p *Plan) (at []int, err error) {
+func (m *model) carryOut(in *Input, profile placement.Profile, want []int, p *Plan) []int {
 	s := in.Snapshot.Fork()
-	placer, err := placement.NewPlacer(s, profile)
-	if err != nil {
-		return nil, err
-	}
-	at = slices.Clone(want)
+	placer := must.Get(placement.NewPlacer(s, profile))
+	at := slices.Clone(want)
 	var todo []int
 	for k, i := range want {
 		it := &m.items[k]
@@ -150,9 +140,7 @@ func (m *model) carryOut(in *Input, profile placement.Profile, want []int, p *Pl
 			continue
 		}
 		if it.home >= 0 {
-			if err := s.Unset(it.running); err != nil {
-				return nil, err
-			}
+			must.Do(s.Unset(it.running))
 		}
 		if i >= 0 {
 			at[k] = -1
@@ -160,16 +148,17 @@ func (m *model) carryOut(in *Input, profile placement.Profile, want []int, p *Pl
 		}
 	}
 	slices.SortStableFunc(todo, func(a, b int) int { return cmp.Compare(m.items[a].tier, m.items[b].tier) })
-	place := func(k int, node string) (bool, error) {
+	place := func(k int, node string) bool {
 		pod := *m.items[k].pod
 		pod.Status.NominatedNodeName = node
 		d := placer.Decide(&pod, placement.Options{})
 		if !d.Placed() || node != "" && d.Node != node {
-			return false, nil
+			return false
 		}
 		at[k] = d.Slot
 		m.turns = append(m.turns, k)
-		return true, placer.Assume(m.items[k].pod, d)
+		must.Do(placer.Assume(m.items[k].pod, d))
+		return true
 	}
 	for _, nominate := range []bool{true, false} {
 		for again := true; again; {
@@ -180,11 +169,9 @@ func (m *model) carryOut(in *Input, profile placement.Profile, want []int, p *Pl
 				if nominate {
 					node = s.Node(want[k]).Name
 				}
-				ok, err := place(k, node)
-				if err != nil {
-					return nil, err
-				}
-				if again = again || ok; !ok {
+				if place(k, node) {
+					again = true
+				} else {
 					left = append(left, k)
 				}
 			}
@@ -194,7 +181,7 @@ func (m *model) carryOut(in *Input, profile placement.Profile, want []int, p *Pl
 			p.Refused = len(todo)
 		}
 	}
-	return at, nil
+	return at
 }
 
 // describe fills in the actions and the pending pods.

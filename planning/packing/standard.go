@@ -6,8 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
@@ -16,10 +16,9 @@ import (
 // standard plays kube-scheduler: it decides about the queue in order, with preemption. Victims leave at once, are made again, and
 // are decided about again after the queue. Pods without a node are tried again while anything changes.
 type standard struct {
-	snapshot *cluster.Snapshot
-	placer   *placement.Placer
-	budgets  *disruption.Budgets
-	in       *Input
+	placer  *placement.Placer
+	budgets *disruption.Budgets
+	in      *Input
 
 	of     map[*v1.Pod]int // items by pod, as it runs or is made again
 	model  *model
@@ -28,11 +27,9 @@ type standard struct {
 }
 
 // play returns where kube-scheduler leaves every item, and whether it broke a disruption budget.
-func (m *model) play(in *Input, profile placement.Profile) (at []int, broken bool, err error) {
-	s := &standard{snapshot: in.Snapshot.Fork(), in: in, model: m, of: map[*v1.Pod]int{}}
-	if s.placer, err = placement.NewPlacer(s.snapshot, profile); err != nil {
-		return nil, false, err
-	}
+func (m *model) play(in *Input, profile placement.Profile) (at []int, broken bool) {
+	s := &standard{in: in, model: m, of: map[*v1.Pod]int{}}
+	s.placer = must.Get(placement.NewPlacer(in.Snapshot.Fork(), profile))
 	s.budgets = disruption.NewBudgets(in.budgets(), disruption.BudgetOptions{})
 	at = make([]int, len(m.items))
 	var queue []int
@@ -52,10 +49,7 @@ func (m *model) play(in *Input, profile placement.Profile) (at []int, broken boo
 		for len(queue) > 0 {
 			k := queue[0]
 			queue = queue[1:]
-			placed, victims, err := s.attempt(k, at)
-			if err != nil {
-				return nil, false, err
-			}
+			placed, victims := s.attempt(k, at)
 			if !placed {
 				left = append(left, k)
 				continue
@@ -69,7 +63,7 @@ func (m *model) play(in *Input, profile placement.Profile) (at []int, broken boo
 		}
 		queue = left
 	}
-	return at, s.broken || m.breaks(at), nil
+	return at, s.broken || m.breaks(at)
 }
 
 // breaks reports whether more running pods of a budget are off their nodes than the budget allows. All items are at home.
@@ -88,20 +82,18 @@ func (m *model) breaks(at []int) bool {
 }
 
 // attempt decides about one item. victims are the items that left for it.
-func (s *standard) attempt(k int, at []int) (placed bool, victims []int, err error) {
+func (s *standard) attempt(k int, at []int) (placed bool, victims []int) {
 	pod := s.model.items[k].pod
 	d := s.placer.Decide(pod, placement.Options{Next: s.next})
 	s.next = d.Next
 	if !d.Placed() && d.Failure.Err == nil {
 		r := s.placer.Preempt(pod, d.Failure, placement.Options{}, placement.PreemptOptions{Budgets: s.budgets, Now: s.in.Now})
 		if r.Outcome != preemption.Success {
-			return false, nil, nil
+			return false, nil
 		}
 		s.broken = s.broken || r.Violations > 0
 		for _, v := range r.Victims {
-			if err := s.placer.Forget(v.Pod); err != nil {
-				return false, nil, err
-			}
+			must.Do(s.placer.Forget(v.Pod))
 			out := s.of[v.Pod]
 			at[out] = -1
 			victims = append(victims, out)
@@ -111,13 +103,11 @@ func (s *standard) attempt(k int, at []int) (placed bool, victims []int, err err
 		d = s.placer.Decide(&nominated, placement.Options{Next: s.next})
 	}
 	if !d.Placed() {
-		return false, nil, nil
+		return false, nil
 	}
-	if err := s.placer.Assume(pod, d); err != nil {
-		return false, nil, err
-	}
+	must.Do(s.placer.Assume(pod, d))
 	at[k] = d.Slot
-	return true, victims, nil
+	return true, victims
 }
 
 // name returns the pod's name with its namespace.
