@@ -134,24 +134,25 @@ func (c *checker) drowned(w *work, preference v1.NodeSelectorTerm) (lead, most i
 	if err != nil {
 		return 0, 0
 	}
-	fewest, largest, other := int64(-1), int64(0), false
+	var counts []int64 // of the nodes that the term matches
+	var largest int64
+	other := false
 	for _, n := range c.reachable(w) {
 		have := soft(w.pod, n)
 		largest = max(largest, have)
-		switch {
-		case s.Matches(n) && (fewest < 0 || have < fewest):
-			fewest = have
-		case !s.Matches(n) && have == 0:
+		if s.Matches(n) {
+			counts = append(counts, have)
+		} else if have == 0 {
 			other = true
 		}
 	}
-	if fewest <= 0 || !other {
+	if len(counts) == 0 || slices.Min(counts) == 0 || !other {
 		return 0, 0
 	}
 	for _, x := range placement.DefaultProfile().Scores {
 		switch x.Name {
 		case "TaintToleration":
-			lead = x.Weight * (100 * fewest / largest)
+			lead = x.Weight * (100 * slices.Min(counts) / largest)
 		case "NodeAffinity":
 			most = 100 * x.Weight
 		}

@@ -158,6 +158,38 @@ func TestFits(t *testing.T) {
 	require.True(t, all.fits(all.works[0]))
 }
 
+// No more places are looked for than replicas want.
+func TestRoom(t *testing.T) {
+	w := newWorld()
+	for _, replicas := range []int32{0, 1, 3} {
+		all := checkerOf(t, w.replicas(replicas))
+		placer, _, nodes, want := all.room(all.works[0])
+		require.NotNil(t, placer)
+		require.Len(t, nodes, int(replicas))
+		require.Equal(t, int(replicas), want)
+	}
+}
+
+// What is known of a workload is found once, also that no node takes its pods.
+func TestKnownOfWorkload(t *testing.T) {
+	w := newWorld()
+	all := checkerOf(t, w)
+	nodes := all.reachable(all.works[0])
+	require.NotEmpty(t, nodes)
+	require.Same(t, &nodes[0], &all.reachable(all.works[0])[0])
+	require.True(t, all.fits(all.works[0]))
+	no := false
+	all.works[0].fits = &no
+	require.False(t, all.fits(all.works[0]), "the answer is kept")
+	all.works[0].fits = nil
+	all.fits(all.works[0])
+	require.NotNil(t, all.works[0].fits)
+	w.pod.NodeSelector = map[string]string{"no": "node"}
+	all = checkerOf(t, w)
+	require.Empty(t, all.reachable(all.works[0]))
+	require.NotNil(t, all.works[0].reachable)
+}
+
 // Of three constraints each alone must leave a node: two of them together need not.
 func TestConflictOfThree(t *testing.T) {
 	w := newWorld()
