@@ -63,16 +63,9 @@ func hasImageVolume(pod *v1.Pod) bool {
 }
 
 // decisions fills in the pending pods that change and the running pods that would not be admitted.
-func (a *upgradeReport) decisions(m *dump.Objects, o options, stderr io.Writer) error {
+func (a *upgradeReport) decisions(m *dump.Objects, o options, stderr io.Writer) {
 	a.Pods, a.Running = []podChange{}, []readmission{}
-	before, err := newScheduler(m, all(o.from.Version))
-	if err != nil {
-		return err
-	}
-	after, err := newScheduler(m, all(o.to.Version))
-	if err != nil {
-		return err
-	}
+	before, after := newScheduler(m, all(o.from.Version)), newScheduler(m, all(o.to.Version))
 	mixed, resized := mixes{}, resizedNodes(m, o)
 	progress := report.NewProgress(stderr, "upgrade", "pods", nil)
 	defer progress.End()
@@ -88,19 +81,12 @@ func (a *upgradeReport) decisions(m *dump.Objects, o options, stderr io.Writer) 
 			if was == is {
 				continue
 			}
-			rules, err := mixed.reasons(m, o, p, was, is)
-			if err != nil {
-				return err
-			}
-			a.Pods = append(a.Pods, podChange{p.Namespace + "/" + p.Name, was, is, changes(was, is), rules})
+			a.Pods = append(a.Pods, podChange{p.Namespace + "/" + p.Name, was, is, changes(was, is), mixed.reasons(m, o, p, was, is)})
 		case p.Spec.NodeName != "" && p.DeletionTimestamp == nil:
 			a.Summary.Running++
-			if err := a.running(before, after, mixed, m, p, o, resized); err != nil {
-				return err
-			}
+			a.running(before, after, mixed, m, p, o, resized)
 		}
 	}
-	return nil
 }
 
 // mixes has a scheduler for each version and part: all follows the version, and the part follows the other version.
@@ -108,20 +94,19 @@ type mixes map[release.Version][]*scheduler
 
 // reasons returns the rules behind a change of a pending pod. Each part follows the version after, all else the version before: a part
 // that changes the answer is a reason. If no part does, each part follows the version before, and all else the version after.
-func (x mixes) reasons(m *dump.Objects, o options, p *v1.Pod, was, is verdict) ([]rule, error) {
+func (x mixes) reasons(m *dump.Objects, o options, p *v1.Pod, was, is verdict) []rule {
 	can := func(id string) bool { f := possible[id]; return f == nil || f(p, was, is) }
-	other := func(answer verdict) func(s *scheduler) (bool, error) {
-		return func(s *scheduler) (bool, error) { return s.ask(p) != answer, nil }
+	other := func(answer verdict) func(s *scheduler) bool {
+		return func(s *scheduler) bool { return s.ask(p) != answer }
 	}
-	out, err := x.alone(m, o, o.from.Version, o.to.Version, other(was), can)
-	if err != nil || len(out) > 0 {
-		return out, err
+	if out := x.alone(m, o, o.from.Version, o.to.Version, other(was), can); len(out) > 0 {
+		return out
 	}
 	return x.alone(m, o, o.to.Version, o.from.Version, other(is), can)
 }
 
 // alone returns the rules of the parts that alone change the answer of a version when they follow the next version.
-func (x mixes) alone(m *dump.Objects, o options, v, next release.Version, changes func(s *scheduler) (bool, error), can func(id string) bool) ([]rule, error) {
+func (x mixes) alone(m *dump.Objects, o options, v, next release.Version, changes func(s *scheduler) bool, can func(id string) bool) []rule {
 	out := []rule{}
 	if x[v] == nil {
 		x[v] = make([]*scheduler, len(parts)) // made when they are needed
@@ -133,23 +118,16 @@ func (x mixes) alone(m *dump.Objects, o options, v, next release.Version, change
 		if x[v][k] == nil {
 			follows := all(v)
 			part.set(&follows, next)
-			s, err := newScheduler(m, follows)
-			if err != nil {
-				return nil, err
-			}
-			x[v][k] = s
+			x[v][k] = newScheduler(m, follows)
 		}
-		changed, err := changes(x[v][k])
-		if err != nil {
-			return nil, err
-		}
+		changed := changes(x[v][k])
 		for _, id := range part.rules {
 			if changed && differ([]string{id}, o) && can(id) {
 				out = append(out, ruleOf(id))
 			}
 		}
 	}
-	return out, nil
+	return out
 }
 
 // differ reports whether one of the rules differs between the versions.
@@ -179,29 +157,21 @@ func changes(was, is verdict) (out []string) {
 }
 
 // running adds a running pod that its node would take before and not after. Only the rules of refusing and resized can say so.
-func (a *upgradeReport) running(before, after *scheduler, mixed mixes, m *dump.Objects, p *v1.Pod, o options, resized map[string]map[string]bool) error {
+func (a *upgradeReport) running(before, after *scheduler, mixed mixes, m *dump.Objects, p *v1.Pod, o options, resized map[string]map[string]bool) {
 	can := func(id string) bool {
 		f := refusing[id]
 		return resized[p.Spec.NodeName][id] || f != nil && f(p) && differ([]string{id}, o)
 	}
 	if len(resized[p.Spec.NodeName]) == 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(refusing)), can) {
-		return nil
+		return
 	}
-	was, err := before.readmit(p)
-	if err != nil || len(was) > 0 {
-		return err
+	is := after.readmit(p)
+	if len(is) == 0 || len(before.readmit(p)) > 0 {
+		return
 	}
-	is, err := after.readmit(p)
-	if err != nil || len(is) == 0 {
-		return err
-	}
-	refuses := func(s *scheduler) (bool, error) { reasons, err := s.readmit(p); return len(reasons) > 0, err }
-	rules, err := mixed.alone(m, o, o.from.Version, o.to.Version, refuses, can)
-	if err != nil {
-		return err
-	}
+	refuses := func(s *scheduler) bool { return len(s.readmit(p)) > 0 }
+	rules := mixed.alone(m, o, o.from.Version, o.to.Version, refuses, can)
 	a.Running = append(a.Running, readmission{Pod: p.Namespace + "/" + p.Name, Node: p.Spec.NodeName, Reasons: is, Rules: rules})
-	return nil
 }
 
 // refusing has the differences by which a node may refuse a running pod for what the pod asks for, and the pods that they can concern.

@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -144,6 +145,23 @@ func TestRefusedBefore(t *testing.T) {
 	}
 }
 
+// A scheduler is made once for a version and a part, and only for parts that differ between the versions.
+func TestSchedulersAreKept(t *testing.T) {
+	m := &dump.Objects{Nodes: []*v1.Node{testkit.Node("n1").Obj()}}
+	o := options{from: version{release.V1_36}, to: version{release.V1_37}}
+	x := mixes{}
+	ask := func() []*scheduler {
+		x.reasons(m, o, testkit.Pod("p").Obj(), verdict{}, verdict{})
+		return append(slices.Clone(x[release.V1_36]), x[release.V1_37]...)
+	}
+	made := ask()
+	require.Equal(t, made, ask())
+	for k, s := range ask() {
+		require.Same(t, made[k], s)
+		require.Equal(t, differ(parts[k%len(parts)].rules, o), s != nil, parts[k%len(parts)].rules)
+	}
+}
+
 // Every node is looked at, also in clusters in which kube-scheduler looks at a part of them.
 func TestAllNodesAreLookedAt(t *testing.T) {
 	m := &dump.Objects{}
@@ -154,7 +172,6 @@ func TestAllNodesAreLookedAt(t *testing.T) {
 			m.Pods = append(m.Pods, testkit.Pod(fmt.Sprint("p", i)).Request("cpu=5,memory=5Gi").On(n.Name).Obj())
 		}
 	}
-	s, err := newScheduler(m, all(release.V1_36))
-	require.NoError(t, err)
+	s := newScheduler(m, all(release.V1_36))
 	require.Equal(t, verdict{Outcome: "Scheduled", Node: "n249"}, s.ask(testkit.Pod("new").Request("cpu=1,memory=1Gi").Obj()))
 }

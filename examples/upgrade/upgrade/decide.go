@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/postfilter"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
@@ -33,23 +34,17 @@ type scheduler struct {
 	budgets  *disruption.Budgets
 }
 
-func newScheduler(m *dump.Objects, x mix) (*scheduler, error) {
+func newScheduler(m *dump.Objects, x mix) *scheduler {
 	objects := m.Cluster()
 	objects.Release = x.rows
-	s, err := cluster.New(objects)
-	if err != nil {
-		return nil, err
-	}
+	s := must.Get(cluster.New(objects))
 	args := placement.PluginArgs{Release: x.profile, Devices: tracker.Options{Compiler: cel.NewCompiler()}}
 	args.NodeResourcesFit.Fit.Release, args.BalancedAllocation.Release, args.PodTopologySpread.Release = x.fit, x.balance, x.spread
 	args.InterPodAffinity.Release, args.Volumes.Release = x.affinity, x.volumes
 	profile := args.Profile()
 	profile.Sampling = placement.AllNodes()
-	p, err := placement.NewPlacer(s, profile)
-	if err != nil {
-		return nil, err
-	}
-	return &scheduler{x, s, p, disruption.NewBudgets(m.PodDisruptionBudgets, disruption.BudgetOptions{})}, nil
+	p := must.Get(placement.NewPlacer(s, profile))
+	return &scheduler{x, s, p, disruption.NewBudgets(m.PodDisruptionBudgets, disruption.BudgetOptions{})}
 }
 
 // ask returns what happens to a pending pod: each pod is asked about alone, on the cluster as the dump has it.
@@ -92,14 +87,12 @@ func (s *scheduler) devices(f *placement.Failure) string {
 }
 
 // readmit returns why the node of a running pod would not take the pod if the pod came now; nil when the node would.
-func (s *scheduler) readmit(pod *v1.Pod) (reasons []string, err error) {
+func (s *scheduler) readmit(pod *v1.Pod) (reasons []string) {
 	slot := s.snapshot.Slot(pod.Spec.NodeName)
 	if slot < 0 {
-		return nil, nil
+		return nil
 	}
-	if err := s.snapshot.Unset(pod); err != nil {
-		return nil, err
-	}
+	must.Do(s.snapshot.Unset(pod))
 	fresh := pod.DeepCopy()
 	fresh.Spec.NodeName = ""
 	a := s.placer.Prepare(fresh)
@@ -113,5 +106,6 @@ func (s *scheduler) readmit(pod *v1.Pod) (reasons []string, err error) {
 			reasons = a.Predicates.Reasons(v, slot)
 		}
 	}
-	return reasons, s.snapshot.Set(pod)
+	must.Do(s.snapshot.Set(pod))
+	return reasons
 }

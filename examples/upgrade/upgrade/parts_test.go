@@ -8,7 +8,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/release"
 )
 
@@ -66,8 +65,6 @@ func TestRefusedFields(t *testing.T) {
 	} {
 		require.Equal(t, c.want, fields(c.text, c.v), "%s in %v", c.text, c.v)
 	}
-	_, err := newScheduler(&dump.Objects{Nodes: []*v1.Node{{}, {}}}, all(release.V1_36))
-	require.Error(t, err)
 }
 
 // The table of fields names each with its rule.

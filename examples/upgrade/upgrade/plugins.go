@@ -30,7 +30,7 @@ func pluginChanges(from, to release.Version) []pluginChange {
 	}
 	names := slices.Clone(before)
 	for _, p := range after {
-		if at(before, p.Name) < 0 {
+		if at(before, p.Name) == -1 {
 			names = append(names, p)
 		}
 	}

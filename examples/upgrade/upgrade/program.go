@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/release"
 )
 
@@ -52,24 +53,15 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 // answer prints the report. no is true when -fail-changed is set and something changes.
 func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
-	m, err := dump.Read(o.files, stdin, o.input)
-	if err != nil {
-		return false, err
-	}
+	defer must.Catch(&err)
+	m := must.Get(dump.Read(o.files, stdin, o.input))
 	a := &upgradeReport{Head: report.HeadOf("UpgradeReport"), From: o.from.String(), To: o.to.String()}
-	if a.Fields, err = fieldChanges(o, stdin); err != nil {
-		return false, err
-	}
+	a.Fields = must.Get(fieldChanges(o, stdin))
 	a.Plugins = pluginChanges(o.from.Version, o.to.Version)
 	a.Differences = differences(o.from.Version, o.to.Version)
-	if err := a.decisions(m, o, stderr); err != nil {
-		return false, err
-	}
+	a.decisions(m, o, stderr)
 	a.sum()
-	out, err := report.Render(o.output, a, func(b *strings.Builder) { a.table(b, o) })
-	if err != nil {
-		return false, err
-	}
+	out := must.Get(report.Render(o.output, a, func(b *strings.Builder) { a.table(b, o) }))
 	return o.failChanged && a.changed(), report.Print(out, m.Warnings, stdout, stderr)
 }
 

@@ -39,9 +39,7 @@ func TestWhichPods(t *testing.T) {
 		m := &dump.Objects{Nodes: []*v1.Node{testkit.Node("n1").Obj()}, Pods: []*v1.Pod{p}}
 		a := &upgradeReport{}
 		o := options{from: version{release.V1_36}, to: version{release.V1_37}, tables: program.Tables{Namespace: "a"}}
-		require.NoError(t, a.decisions(m, o, io.Discard))
+		a.decisions(m, o, io.Discard)
 		require.Equal(t, c.want, a.Summary)
 	})
-	bad := &dump.Objects{Nodes: []*v1.Node{{}, {}}}
-	require.Error(t, (&upgradeReport{}).decisions(bad, options{from: version{release.V1_36}, to: version{release.V1_37}}, io.Discard))
 }
