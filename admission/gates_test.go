@@ -86,6 +86,11 @@ func TestGatedUpdate(t *testing.T) {
 		}
 		return term
 	}
+	fieldsOnly := func() v1.NodeSelectorTerm {
+		term := named("n")
+		term.MatchExpressions = nil
+		return term
+	}
 	const terms = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
 	testkit.Run(t, []updateCase{
 		{"remove one", "gates go in any order", g(v1.PodSpec{}, "a", "b"), g(v1.PodSpec{}, "b"), ""},
@@ -110,6 +115,7 @@ func TestGatedUpdate(t *testing.T) {
 		{"fields grow", "fields may be appended, too", g(aff(required(named("n"))), "g"), g(aff(required(named("n", "m"))), "g"), ""},
 		{"fields change", "the first fields must stay", g(aff(required(named("n"))), "g"), g(aff(required(named("m", "n"))), "g"), terms + "[0]: Invalid value"},
 		{"fields go", "although the expressions stay", g(aff(required(named("n"))), "g"), g(aff(required(named())), "g"), terms + "[0]: Invalid value"},
+		{"fields alone get an expression", "a term of fields is not empty", g(aff(required(fieldsOnly())), "g"), g(aff(required(named("n"))), "g"), ""},
 		{"more terms", "terms are alternatives: another term would match more nodes", g(aff(required(requirements("a"))), "g"), g(aff(required(requirements("a"), requirements("b"))), "g"), terms + ": Invalid value"},
 		{"affinity removed", "required terms must not go", g(aff(required(requirements("a"))), "g"), g(aff(nil), "g"), terms + ": Invalid value"},
 		{"empty term", "an empty term matches nothing and must stay empty", g(aff(required(requirements())), "g"), g(aff(required(requirements("a"))), "g"), terms + "[0]: Invalid value"},
