@@ -81,7 +81,7 @@ func (a *upgradeReport) decisions(m *dump.Objects, o options, stderr io.Writer) 
 			if was == is {
 				continue
 			}
-			a.Pods = append(a.Pods, podChange{p.Namespace + "/" + p.Name, was, is, changes(was, is), mixed.reasons(m, o, p, was, is)})
+			a.Pods = append(a.Pods, podChange{p.Namespace + "/" + p.Name, was, is, was.changes(is), mixed.reasons(m, o, p, was, is)})
 		case p.Spec.NodeName != "" && p.DeletionTimestamp == nil:
 			a.Summary.Running++
 			a.running(before, after, mixed, m, p, o, resized)
@@ -142,15 +142,15 @@ func differ(ids []string, o options) bool {
 	return false
 }
 
-// changes names the fields that differ between two verdicts.
-func changes(was, is verdict) (out []string) {
-	if was.Outcome != is.Outcome {
+// changes names the fields in which another verdict differs.
+func (v verdict) changes(to verdict) (out []string) {
+	if v.Outcome != to.Outcome {
 		out = append(out, "verdict")
 	}
-	if was.Node != is.Node || was.NominatedNode != is.NominatedNode {
+	if v.Node != to.Node || v.NominatedNode != to.NominatedNode {
 		out = append(out, "node")
 	}
-	if was.Message != is.Message {
+	if v.Message != to.Message {
 		out = append(out, "message")
 	}
 	return out

@@ -17,9 +17,9 @@ func TestChanges(t *testing.T) {
 	for want, b := range map[string]verdict{
 		"": a, "verdict": {Outcome: "Gated", Node: "n1"}, "node": {Outcome: "Scheduled", Node: "n2"}, "message": {Outcome: "Scheduled", Node: "n1", Message: "x"}, "verdict node message": {Outcome: "Error", NominatedNode: "n1", Message: "x"},
 	} {
-		require.Equal(t, want, strings.Join(changes(a, b), " "))
+		require.Equal(t, want, strings.Join(a.changes(b), " "))
 	}
-	require.Equal(t, []string{"node"}, changes(a, verdict{Outcome: "Scheduled", Node: "n1", NominatedNode: "n3"}))
+	require.Equal(t, []string{"node"}, a.changes(verdict{Outcome: "Scheduled", Node: "n1", NominatedNode: "n3"}))
 	for _, c := range []struct {
 		volume v1.VolumeSource
 		want   bool
