@@ -25,6 +25,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -85,16 +86,17 @@ func (l *Lease) Run(ctx context.Context, config *rest.Config, work func(context.
 	d := l.defaulted()
 	events := record.NewBroadcaster(record.WithContext(ctx))
 	defer events.Shutdown()
-	api, err := kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(config), "leader-election"))
+	reach := rest.AddUserAgent(rest.CopyConfig(config), "leader-election")
+	reach.Timeout = max(d.RenewDeadline/2, time.Second) // a request that hangs leaves time for another
+	api, err := kubernetes.NewForConfig(reach)
 	if err != nil {
 		return err
 	}
 	events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: api.CoreV1().Events("")})
-	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, d.Namespace, d.Name, resourcelock.ResourceLockConfig{
-		Identity: d.Identity, EventRecorder: events.NewRecorder(scheme.Scheme, v1.EventSource{Component: d.Component}),
-	}, config, d.RenewDeadline)
-	if err != nil {
-		return err
+	lock := &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name},
+		Client:     api.CoordinationV1(),
+		LockConfig: resourcelock.ResourceLockConfig{Identity: d.Identity, EventRecorder: events.NewRecorder(scheme.Scheme, v1.EventSource{Component: d.Component})},
 	}
 	return run(ctx, d, lock, work)
 }
@@ -103,7 +105,6 @@ func run(ctx context.Context, d Lease, lock resourcelock.Interface, work func(co
 	working, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	election, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
 	g := &gate{Interface: lock, lease: d, over: make(chan struct{})}
 	g.lost = sync.OnceFunc(func() {
 		g.unclear.Store(true)
@@ -132,17 +133,15 @@ func run(ctx context.Context, d Lease, lock resourcelock.Interface, work func(co
 	if d.WatchDog != nil {
 		d.WatchDog.SetLeaderElection(elector)
 	}
-	standby := context.AfterFunc(ctx, func() {
+	context.AfterFunc(ctx, func() {
 		if !g.holds() {
 			end()
 		}
 	})
-	defer standby()
 	elector.Run(election)
 	if !g.holds() {
 		return nil
 	}
-	g.giveUp()
 	<-g.over
 	if errors.Is(context.Cause(working), ErrLost) && !errors.Is(result, ErrLost) {
 		return errors.Join(ErrLost, result)
@@ -159,43 +158,36 @@ type gate struct {
 	unclear atomic.Bool   // a request may be under way after work has returned
 
 	mu    sync.Mutex
-	held  bool
-	timer *time.Timer
+	timer *time.Timer // runs until the renew deadline; nil until the lease is held
 }
 
 func (g *gate) holds() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.held
+	return g.timer != nil
 }
 
 // renewed notes a renewal whose request began at a time.
 func (g *gate) renewed(began time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.held = true
 	if g.lease.OnRenewed != nil {
 		g.lease.OnRenewed(began.Add(g.lease.Duration))
 	}
 	left := time.Until(began.Add(g.lease.RenewDeadline))
 	if g.timer == nil {
-		g.timer = time.AfterFunc(left, g.lost)
-	} else if g.timer.Stop() {
-		g.timer.Reset(left)
-	} // else the deadline is over, and work has been told
+		g.timer = time.AfterFunc(left, g.expire)
+	} else {
+		g.timer.Reset(left) // if the deadline was over before, work has been told, and lost does nothing any more
+	}
 }
 
-// giveUp stops work unless it has returned, and the timer.
-func (g *gate) giveUp() {
+// expire says that the lease is lost, unless work has returned.
+func (g *gate) expire() {
 	select {
 	case <-g.over:
 	default:
 		g.lost()
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.timer != nil {
-		g.timer.Stop()
 	}
 }
 
@@ -215,7 +207,6 @@ var errUnclear = errors.New("a request may be under way: the lease runs out by i
 // Update renews the lease, takes it or releases it. Work ends before the lease is released.
 func (g *gate) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	if r.HolderIdentity == "" {
-		g.giveUp()
 		select {
 		case <-g.over:
 		case <-ctx.Done():
