@@ -53,7 +53,9 @@ func (b *bounder) read() {
 		if n.object == nil {
 			continue
 		}
-		b.divisor = gcd(b.divisor, n.price)
+		for rest := n.price; rest != 0; { // the greatest common divisor
+			b.divisor, rest = rest, b.divisor%rest
+		}
 		if n.held != "" {
 			b.held += n.price
 		}
@@ -72,13 +74,6 @@ func (b *bounder) read() {
 	}
 }
 
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
-}
-
 // up rounds a cost up to a sum of prices.
 func (b *bounder) up(cost int64) int64 {
 	if b.divisor == 0 {
@@ -89,14 +84,13 @@ func (b *bounder) up(cost int64) int64 {
 
 // cover returns the least cost of nodes that offer what some pods ask for, in the resource for which this costs most. The nodes
 // that are held are among them. only reports which loads count, nil all; may reports which nodes take them, nil all.
-func (b *bounder) cover(only func(id int32) bool, may []bool) int64 {
+func (b *bounder) cover(only func(id int32) bool, may []bool) (worst int64) {
 	need, offers := b.asksOf(only), make([]resources.Vector, len(b.nodes))
 	for i := range b.nodes {
 		if offers[i] = b.offers[i]; may != nil && !may[i] {
 			offers[i] = need[i]
 		}
 	}
-	worst := int64(0)
 	for c := range b.schema {
 		demand := int64(0)
 		for i := range need {
@@ -149,15 +143,9 @@ func (b *bounder) coverColumn(c int, demand int64, offers []resources.Vector, ma
 		return cmp.Or(cmp.Compare(xh, yh), cmp.Compare(xl, yl))
 	})
 	for _, i := range order {
-		if demand <= 0 {
-			break
-		}
-		if offer := offers[i].At(c); offer <= demand {
-			cost, demand = cost+b.nodes[i].price, demand-offer
-			continue
-		}
-		cost += part(b.nodes[i].price, demand, offers[i].At(c))
-		demand = 0
+		offer := offers[i].At(c)
+		used := min(offer, max(0, demand))
+		cost, demand = cost+part(used, offer, b.nodes[i].price), demand-used
 	}
 	return max(cost, held+b.cheapest(c, total, offers, order))
 }
@@ -178,9 +166,9 @@ func (b *bounder) cheapest(c int, demand int64, offers []resources.Vector, nodes
 	return sum
 }
 
-// part returns price * demand / offer, rounded up; demand is less than offer.
-func part(price, demand, offer int64) int64 {
-	hi, lo := bits.Mul64(uint64(price), uint64(demand))
+// part returns what the used part of an offer costs, rounded up.
+func part(used, offer, price int64) int64 {
+	hi, lo := bits.Mul64(uint64(price), uint64(used))
 	lo, carry := bits.Add64(lo, uint64(offer-1), 0)
 	q, _ := bits.Div64(hi+carry, lo, uint64(offer))
 	return int64(q)
@@ -293,9 +281,10 @@ func (b *bounder) domainsOf(k *kind, topology string) int64 {
 		if n.held != "" {
 			price = 0
 		}
-		if known, ok := cheapest[value]; !ok || price < known {
-			cheapest[value] = price
+		if known, ok := cheapest[value]; ok {
+			price = min(price, known)
 		}
+		cheapest[value] = price
 	}
 	in := map[string]bool{}
 	for slot := range k.at {

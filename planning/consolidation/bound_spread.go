@@ -1,7 +1,6 @@
 package consolidation
 
 import (
-	"math"
 	"math/bits"
 	"slices"
 
@@ -115,10 +114,9 @@ func least(a, asks resources.Vector) resources.Vector {
 func (b *bounder) spreadOver(key string, apps []*spreadApp) int64 {
 	place := map[string]int{}
 	var values []string
-	zone := make([]int, len(b.nodes)) // by slot; -1: no domain
-	var needed uint                   // domains with a node that is held
+	zone := make([]uint, len(b.nodes)) // by slot: the bit of the domain; 0: no domain
+	var needed uint                    // domains with a node that is held
 	for i := range b.nodes {
-		zone[i] = -1
 		n := &b.nodes[i]
 		if n.object == nil {
 			continue
@@ -133,8 +131,8 @@ func (b *bounder) spreadOver(key string, apps []*spreadApp) int64 {
 			place[value] = at
 			values = append(values, value)
 		}
-		if zone[i] = at; n.held != "" {
-			needed |= 1 << at
+		if zone[i] = 1 << at; n.held != "" {
+			needed |= zone[i]
 		}
 	}
 	if len(values) == 0 || len(values) > mostZones {
@@ -144,21 +142,21 @@ func (b *bounder) spreadOver(key string, apps []*spreadApp) int64 {
 	for i := range b.asks {
 		total.Add(b.asks[i])
 	}
-	all := uint(1)<<len(values) - 1
-	best := b.spreadCost(values, zone, all, apps, total)
-	for set := uint(1); set < all; set++ {
+	var costs []int64
+	for set := uint(1); set < 1<<len(values); set++ {
 		if set&needed == needed {
-			best = min(best, b.spreadCost(values, zone, set, apps, total))
+			costs = append(costs, b.spreadCost(values, zone, set, apps, total))
 		}
 	}
-	return best
+	return slices.Min(costs)
 }
 
 // spreadCost returns the cost when the nodes of a set of domains stay, and those without a domain.
-func (b *bounder) spreadCost(values []string, zone []int, set uint, apps []*spreadApp, total resources.Vector) int64 {
+func (b *bounder) spreadCost(values []string, zone []uint, set uint, apps []*spreadApp, total resources.Vector) int64 {
 	sum := int64(0)
 	for z, value := range values {
-		if set>>z&1 == 0 {
+		bit := uint(1) << z
+		if set&bit == 0 {
 			continue
 		}
 		demand := make(resources.Vector, b.schema)
@@ -168,10 +166,10 @@ func (b *bounder) spreadCost(values []string, zone []int, set uint, apps []*spre
 				demand.Add(a.asks)
 			}
 		}
-		sum += b.coverZone(zone, 1<<z, demand, false)
+		sum += b.coverZone(zone, bit, demand, false)
 	}
 	for i := range b.nodes { // held nodes without a domain
-		if n := &b.nodes[i]; n.object != nil && n.held != "" && zone[i] < 0 {
+		if n := &b.nodes[i]; n.object != nil && n.held != "" && zone[i] == 0 {
 			sum += n.price
 		}
 	}
@@ -189,20 +187,18 @@ func (a *spreadApp) smallest(domains int) int32 {
 
 // coverZone returns the least cost of nodes of some domains that offer a demand, at least that of one node. With all the demand of the
 // cluster the nodes without a domain offer too, and no node is needed.
-func (b *bounder) coverZone(zone []int, set uint, demand resources.Vector, all bool) int64 {
+func (b *bounder) coverZone(zone []uint, set uint, demand resources.Vector, all bool) (worst int64) {
 	may := make([]bool, len(b.nodes))
 	offers := make([]resources.Vector, len(b.nodes))
-	cheapest := int64(math.MaxInt64)
+	var prices []int64
 	for i := range b.nodes {
-		n := &b.nodes[i]
-		if zone[i] >= 0 && set>>zone[i]&1 == 1 || zone[i] < 0 && all {
+		if zone[i]&set != 0 || zone[i] == 0 && all {
 			may[i], offers[i] = true, b.offers[i]
-			cheapest = min(cheapest, n.price)
+			prices = append(prices, b.nodes[i].price)
 		}
 	}
-	worst := int64(0)
 	if !all {
-		worst = cheapest
+		worst = slices.Min(prices)
 	}
 	for c := range b.schema {
 		worst = max(worst, b.up(b.coverColumn(c, demand.At(c), offers, may)))

@@ -2,6 +2,7 @@ package consolidation
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"slices"
@@ -249,18 +250,18 @@ func TestProfileOfEachSearch(t *testing.T) {
 
 // Parts of prices are computed without overflow and rounded up.
 func TestPart(t *testing.T) {
-	for _, c := range []struct{ price, demand, offer, want int64 }{
-		{10, 1, 4, 3}, {10, 2, 4, 5}, {1 << 40, 1 << 40, 1 << 41, 1 << 39}, {1<<40 + 1, 1 << 40, 1 << 41, 1<<39 + 1},
-		{1<<62 - 1, 1<<62 - 2, 1<<62 - 1, 1<<62 - 2}, {3, 1<<62 - 1, 1 << 62, 3},
+	for _, c := range []struct{ used, offer, price, want int64 }{
+		{0, 4, 10, 0}, {1, 4, 10, 3}, {2, 4, 10, 5}, {4, 4, 10, 10}, {1 << 40, 1 << 41, 1 << 40, 1 << 39}, {1 << 40, 1 << 41, 1<<40 + 1, 1<<39 + 1},
+		{1<<62 - 2, 1<<62 - 1, 1<<62 - 1, 1<<62 - 2}, {1<<62 - 1, 1 << 62, 3, 3}, {math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64},
 	} {
-		require.Equal(t, c.want, part(c.price, c.demand, c.offer), "%d * %d / %d", c.price, c.demand, c.offer)
+		require.Equal(t, c.want, part(c.used, c.offer, c.price), "%d * %d / %d", c.price, c.used, c.offer)
 	}
 	r := rand.New(rand.NewPCG(1, 59))
 	for range 10000 {
 		price, offer := r.Int64N(1<<r.IntN(63)), 1+r.Int64N(1<<r.IntN(63))
-		demand := r.Int64N(offer)
-		want := new(big.Int).Mul(big.NewInt(price), big.NewInt(demand))
+		used := r.Int64N(offer + 1)
+		want := new(big.Int).Mul(big.NewInt(price), big.NewInt(used))
 		want.Add(want, big.NewInt(offer-1)).Div(want, big.NewInt(offer))
-		require.Equal(t, want.Int64(), part(price, demand, offer), "%d * %d / %d", price, demand, offer)
+		require.Equal(t, want.Int64(), part(used, offer, price), "%d * %d / %d", price, used, offer)
 	}
 }

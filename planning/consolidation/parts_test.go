@@ -61,8 +61,8 @@ func TestCoverZone(t *testing.T) {
 	p := w.planner(t)
 	x := &bounder{Planner: p, schema: p.base.Schema().Len()}
 	x.read()
-	zone := make([]int, len(p.nodes))
-	for name, z := range map[string]int{"n1": 0, "n2": 0, "n3": 1, "n4": 1, "n5": -1} {
+	zone := make([]uint, len(p.nodes))
+	for name, z := range map[string]uint{"n1": 1, "n2": 1, "n3": 2, "n4": 2} {
 		zone[p.base.Slot(name)] = z
 	}
 	for _, c := range []struct {

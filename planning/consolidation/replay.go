@@ -81,16 +81,13 @@ func (p *Planner) Step(o Options) (_ *Plan, err error) {
 			continue
 		}
 		m := x.mark()
-		ok := x.clear(i)
-		c := x.chosen()
+		if x.clear(i) {
+			if plan := p.order(x.chosen()); len(plan.Nodes) > 0 {
+				plan.Bound, plan.Kept = x.bound, p.kept()
+				return plan, nil
+			}
+		}
 		x.takeBack(m)
-		if !ok {
-			continue
-		}
-		if plan := p.order(c); len(plan.Nodes) > 0 {
-			plan.Bound, plan.Kept = x.bound, p.kept()
-			return plan, nil
-		}
 	}
 	plan := p.order(choice{})
 	plan.Bound, plan.Kept = x.bound, p.kept()

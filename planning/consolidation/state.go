@@ -33,9 +33,10 @@ type state struct {
 
 // change is what take-back needs.
 type change struct {
-	load int32 // -1: a node became empty, or is not empty any more
 	slot int32
-	pod  *v1.Pod
+	node bool    // the node became empty, or is not empty any more
+	load int32   // otherwise: it was on the slot
+	pod  *v1.Pod // of the load
 }
 
 func (p *Planner) newState() *state {
@@ -74,11 +75,11 @@ func (x *state) takeBack(m mark) {
 	x.snapshot.Rollback(m.snapshot)
 	for k := len(x.log) - 1; k >= m.log; k-- {
 		c := x.log[k]
-		if c.load < 0 {
+		if c.node {
 			x.flip(int(c.slot))
-			continue
+		} else {
+			x.shift(c.load, c.slot, c.pod)
 		}
-		x.shift(c.load, c.slot, c.pod)
 	}
 	x.log = x.log[:m.log]
 }
@@ -136,7 +137,7 @@ func (x *state) attempt(i int, moved func() bool) bool {
 	if x.nodes[i].kind != nil {
 		x.withdraw(x.snapshot, i)
 	}
-	x.log = append(x.log, change{load: -1, slot: int32(i)})
+	x.log = append(x.log, change{slot: int32(i), node: true})
 	x.flip(i)
 	x.keep(m)
 	return true
@@ -163,26 +164,20 @@ func (x *state) try(id int32, node string) (placed, ok bool) {
 	m := x.mark()
 	old := x.pod[id]
 	fresh := x.lift(id)
-	asked := fresh
-	if node != "" {
-		if !accepts(x.placer, fresh, x.snapshot.Slot(node)) {
-			x.takeBack(m)
-			return false, false
-		}
-		asked = nominated(fresh, node)
-	}
-	d := x.placer.Decide(asked, placement.Options{})
-	if d.Placed() {
-		must.Do(x.placer.Assume(fresh, d))
-		x.log = append(x.log, change{id, x.at[id], old})
-		x.shift(id, int32(d.Slot), fresh)
-		if x.where.keeps(x.snapshot, &x.loads[id]) {
-			x.keep(m)
-			return true, true
+	if node == "" || accepts(x.placer, fresh, x.snapshot.Slot(node)) {
+		d := x.placer.Decide(nominated(fresh, node), placement.Options{})
+		if placed = d.Placed(); placed {
+			must.Do(x.placer.Assume(fresh, d))
+			x.log = append(x.log, change{slot: x.at[id], load: id, pod: old})
+			x.shift(id, int32(d.Slot), fresh)
+			if x.where.keeps(x.snapshot, &x.loads[id]) {
+				x.keep(m)
+				return true, true
+			}
 		}
 	}
 	x.takeBack(m)
-	return d.Placed(), false
+	return placed, false
 }
 
 // lift takes a load off its node, if it is on one, and returns the pod that its controller makes.
@@ -197,7 +192,7 @@ func (x *state) lift(id int32) *v1.Pod {
 func (x *state) raise(id int32) {
 	was := x.pod[id]
 	takeOff(x.snapshot, was)
-	x.log = append(x.log, change{id, x.at[id], was})
+	x.log = append(x.log, change{slot: x.at[id], load: id, pod: was})
 	x.shift(id, nowhere, nil)
 }
 
@@ -222,13 +217,13 @@ func prepare(s *cluster.Snapshot, l *load) *v1.Pod {
 func (x *state) reopen(i int) {
 	n := &x.nodes[i]
 	x.offerNode(x.snapshot, i)
-	x.log = append(x.log, change{load: -1, slot: int32(i)})
+	x.log = append(x.log, change{slot: int32(i), node: true})
 	x.flip(i)
 	for _, id := range n.loads {
 		was := x.pod[id]
 		takeOff(x.snapshot, was)
 		must.Do(x.snapshot.Assume(x.loads[id].old, i))
-		x.log = append(x.log, change{id, x.at[id], was})
+		x.log = append(x.log, change{slot: x.at[id], load: id, pod: was})
 		x.shift(id, int32(i), x.loads[id].old)
 	}
 }
