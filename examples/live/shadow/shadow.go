@@ -89,11 +89,9 @@ func New(c *config.Configuration, selectors devices.SelectorCompiler, report fun
 	}
 	s := &Shadow{report: report, failed: failed, snapshot: snapshot, placers: map[string]*placement.Placer{}, first: c.Profiles[0].SchedulerName, pending: map[types.UID]*v1.Pod{}}
 	for _, p := range c.Profiles {
-		profile := p.Placement
-		if selectors != nil {
-			if profile, err = config.WithSelectors(profile, selectors); err != nil {
-				return nil, err
-			}
+		profile, err := config.WithSelectors(p.Placement, selectors)
+		if err != nil {
+			return nil, err
 		}
 		if s.placers[p.SchedulerName], err = placement.NewPlacer(snapshot, profile); err != nil {
 			return nil, fmt.Errorf("profile %s: %w", p.SchedulerName, err)
@@ -163,17 +161,18 @@ func (s *Shadow) DeletePod(pod *v1.Pod) {
 	})
 }
 
-// nominated returns the waiting pods that are nominated to the node of a slot.
-func (s *Shadow) nominated(i int) []*v1.Pod {
-	var out []*v1.Pod
-	node := s.snapshot.Node(i)
+// nominated returns a function that returns the waiting pods that are nominated to the node of a slot; nil if there are none.
+func (s *Shadow) nominated() func(i int) []*v1.Pod {
+	pods := map[string][]*v1.Pod{} // by node
 	for _, p := range s.pending {
-		if node != nil && p.Status.NominatedNodeName == node.Name {
-			out = append(out, p)
+		if node := p.Status.NominatedNodeName; node != "" {
+			pods[node] = append(pods[node], p)
 		}
 	}
-	slices.SortFunc(out, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
-	return out
+	if len(pods) == 0 {
+		return nil
+	}
+	return func(i int) []*v1.Pod { return pods[s.snapshot.Node(i).Name] }
 }
 
 // judge decides a pod that another scheduler has bound to a node.
@@ -183,11 +182,7 @@ func (s *Shadow) judge(pod *v1.Pod, node string) Report {
 	if placer == nil {
 		placer = s.placers[s.first]
 	}
-	o := placement.Options{}
-	if slices.ContainsFunc(s.waiting(), func(p *v1.Pod) bool { return p.Status.NominatedNodeName != "" }) {
-		o.Nominated = s.nominated
-	}
-	d := placer.Decide(pod, o)
+	d := placer.Decide(pod, placement.Options{Nominated: s.nominated()})
 	r.Would = d.Node
 	switch {
 	case d.Node == node:
@@ -210,22 +205,12 @@ func (s *Shadow) judge(pod *v1.Pod, node string) Report {
 	return r
 }
 
-func (s *Shadow) waiting() (out []*v1.Pod) {
-	for _, p := range s.pending {
-		out = append(out, p)
-	}
-	return out
-}
-
 // compare fills in why the two decisions differ.
 func (s *Shadow) compare(r *Report, d placement.Decision, table []placement.NodeReport) {
-	of := func(name string) (n placement.NodeReport) {
-		if k := slices.IndexFunc(table, func(x placement.NodeReport) bool { return x.Node == name }); k >= 0 {
-			n = table[k]
-		}
-		return n
+	of := func(name string) placement.NodeReport {
+		return table[slices.IndexFunc(table, func(x placement.NodeReport) bool { return x.Node == name })]
 	}
-	theirs, ours := of(r.Node), of(r.Would)
+	theirs := of(r.Node)
 	switch {
 	case !d.Placed():
 		r.Verdict, r.Message, r.Rejections = Unschedulable, d.Failure.Text(), theirs.Rejections
@@ -233,6 +218,9 @@ func (s *Shadow) compare(r *Report, d placement.Decision, table []placement.Node
 	case !theirs.Feasible():
 		r.Verdict, r.Rejections = Rejected, theirs.Rejections
 		return
+	}
+	ours := of(r.Would)
+	switch {
 	case theirs.Total == ours.Total:
 		r.Verdict = Tie
 		return
@@ -241,11 +229,9 @@ func (s *Shadow) compare(r *Report, d placement.Decision, table []placement.Node
 	default:
 		r.Verdict = Score
 	}
-	for _, a := range theirs.Scores {
-		for _, b := range ours.Scores {
-			if a.Plugin == b.Plugin && a.Weighted != b.Weighted {
-				r.Scores = append(r.Scores, ScoreDifference{a.Plugin, a.Weighted, b.Weighted})
-			}
+	for k, a := range theirs.Scores {
+		if b := ours.Scores[k]; a.Weighted != b.Weighted {
+			r.Scores = append(r.Scores, ScoreDifference{a.Plugin, a.Weighted, b.Weighted})
 		}
 	}
 }
