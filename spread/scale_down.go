@@ -38,7 +38,7 @@ func (s *HardState) ScaleDownOrder(replicas []Replica, n int) []Replica {
 	for j, r := range replicas {
 		left[j] = candidate{r, s.hard.Effect(r.Pod)}
 	}
-	slices.SortFunc(left, func(a, b candidate) int {
+	slices.SortStableFunc(left, func(a, b candidate) int {
 		return cmp.Or(strings.Compare(a.Pod.Namespace, b.Pod.Namespace), strings.Compare(a.Pod.Name, b.Pod.Name),
 			strings.Compare(string(a.Pod.UID), string(b.Pod.UID)), cmp.Compare(a.Slot, b.Slot))
 	})

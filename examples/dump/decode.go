@@ -135,10 +135,7 @@ func (l locator) locate(t reflect.Type, value any, path string) *FieldError {
 			}
 		}
 	}
-	data, err := json.Marshal(value)
-	if err != nil {
-		return &FieldError{path, fmt.Sprint(value), err.Error()}
-	}
+	data, _ := json.Marshal(value) // the value was JSON before
 	if t == quantityType {
 		text, quoted := value.(string)
 		if !quoted {

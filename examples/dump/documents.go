@@ -3,7 +3,6 @@ package dump
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"unicode/utf8"
@@ -29,7 +28,7 @@ func newDocuments(in *bufio.Reader) *documents { return &documents{in: in, line:
 // next document.
 func (d *documents) next() bool {
 	d.over, d.rest, d.ahead = false, d.ahead, nil
-	return !errors.Is(d.err, io.EOF) || len(d.rest) > 0
+	return d.err != io.EOF || len(d.rest) > 0
 }
 
 // head reads up to n bytes of the current document. They are valid until the next call.
@@ -41,7 +40,7 @@ func (d *documents) head(n int) ([]byte, error) {
 			continue
 		}
 		if len(d.rest) == 0 {
-			if d.err != nil && !errors.Is(d.err, io.EOF) {
+			if d.err != nil && d.err != io.EOF {
 				return d.first, d.err
 			}
 			break
@@ -71,7 +70,7 @@ func (d *documents) Read(p []byte) (int, error) {
 // piece reads a line, or the part of a line that fits into the buffer.
 func (d *documents) piece() {
 	b, err := d.in.ReadSlice('\n')
-	if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+	if err != nil && err != bufio.ErrBufferFull {
 		d.err = err
 	}
 	if bad := d.utf8(b); bad != nil {

@@ -54,6 +54,7 @@ func TestPlacesOfItems(t *testing.T) {
 	}
 	require.Equal(t, "Node /n", outcome(strings.NewReader(deep(maxLists+1))))
 	require.Contains(t, outcome(strings.NewReader(deep(maxLists+2))), "Too many: Lists may be nested 8 deep")
+	require.Equal(t, "document 1, item 1: items: Invalid value: must be a list", outcome(strings.NewReader(`{"kind":"List","items":[{"kind":"PodList","items":7}]}`)))
 	at := position{"f", 3, 7}
 	require.EqualError(t, at.fail(syntaxError{}), "f: document 3: line 7: not JSON: a comma, a bracket or a quote is wrong, or something stands behind the object")
 	require.EqualError(t, at.fail(refusal{2, "a: no"}), "f: document 3: line 9: a: no")

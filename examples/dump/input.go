@@ -84,7 +84,7 @@ func (c *counted) Read(p []byte) (n int, err error) {
 	n, err = c.in.Read(p)
 	c.done += int64(n)
 	switch {
-	case errors.Is(err, io.EOF):
+	case err == io.EOF:
 		c.tell(c.done, c.done)
 	case c.done < c.total || c.total == 0 && c.done > 0:
 		c.tell(c.done, c.total)
@@ -184,7 +184,7 @@ func (p *position) json(in io.Reader, o Options, to sink) error {
 	s := stream{in: bufio.NewReaderSize(in, 64<<10), line: p.line, o: o}
 	for {
 		if _, err := s.peek(); err != nil {
-			if errors.Is(err, io.EOF) {
+			if err == io.EOF {
 				return nil
 			}
 			p.document++

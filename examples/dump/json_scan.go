@@ -76,7 +76,7 @@ func (s *scan) number(text []byte) {
 	if !s.numbers && len(text) > 0 {
 		switch c := text[0]; {
 		case c >= '0' && c <= '9', c == '-', c == '+', c == '.':
-			s.numbers = len(text) > quantity.MaxLength || quantity.Huge(text) || bytes.IndexByte(text, '\\') >= 0
+			s.numbers = len(text) > quantity.MaxLength || quantity.Huge(text) || bytes.ContainsRune(text, '\\')
 		case c == ' ' || c == '\\':
 			s.numbers = true
 		}
@@ -105,7 +105,7 @@ func (s *scan) expect(c byte) error {
 
 // more reads the comma or the bracket behind an item.
 func (s *scan) more(bracket byte) (bool, error) {
-	if err := s.expect(','); err == nil || errors.Is(err, errShort) {
+	if err := s.expect(','); err == nil || err == errShort {
 		return err == nil, err
 	}
 	return false, s.expect(bracket)
@@ -128,7 +128,7 @@ func (s *scan) object(depth int) error {
 			return err
 		}
 		name := text[1 : len(text)-1]
-		if bytes.IndexByte(name, '\\') >= 0 {
+		if bytes.ContainsRune(name, '\\') {
 			var plain string
 			if json.Unmarshal(text, &plain) != nil {
 				return syntaxError{s.at}

@@ -167,7 +167,7 @@ func (s *stream) value(dst []byte) ([]byte, error) {
 	depth, quoted, escaped, word := 0, false, false, false
 	for {
 		if _, err := s.in.Peek(1); err != nil {
-			if errors.Is(err, io.EOF) && word {
+			if err == io.EOF && word {
 				return dst, nil
 			}
 			return nil, short0(err)

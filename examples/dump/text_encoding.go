@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"compress/gzip"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"unicode/utf16"
@@ -24,7 +23,7 @@ func plain(in io.Reader, o Options) (*bufio.Reader, error) {
 	}
 	b = bufio.NewReaderSize(&limited{b, o.file(), o}, 64<<10)
 	mark, err := b.Peek(3)
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil && err != io.EOF {
 		return nil, err
 	}
 	var order binary.ByteOrder
@@ -74,7 +73,7 @@ func (w *wide) Read(p []byte) (int, error) {
 	for len(w.rest) < len(p) {
 		r, err := w.rune()
 		if err != nil {
-			if len(w.rest) > 0 && errors.Is(err, io.EOF) {
+			if len(w.rest) > 0 && err == io.EOF {
 				break
 			}
 			return 0, err
@@ -95,7 +94,7 @@ func (w *wide) rune() (rune, error) {
 		return first, err
 	}
 	second, err := w.unit()
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil && err != io.EOF {
 		return 0, err
 	}
 	if r := utf16.DecodeRune(first, second); r != utf8.RuneError {
@@ -107,7 +106,7 @@ func (w *wide) rune() (rune, error) {
 func (w *wide) unit() (rune, error) {
 	var b [2]byte
 	if _, err := io.ReadFull(w.in, b[:]); err != nil {
-		if errors.Is(err, io.ErrUnexpectedEOF) {
+		if err == io.ErrUnexpectedEOF {
 			err = fmt.Errorf("line %d: half a character of UTF-16 at the end", w.line)
 		}
 		return 0, err

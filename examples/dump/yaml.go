@@ -30,7 +30,7 @@ func fromYAML(text []byte, line, limit int, tooLarge error) ([][]byte, error) {
 	for {
 		var tree any
 		err := decoder.Decode(&tree)
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF {
 			return values, nil
 		}
 		if err != nil {

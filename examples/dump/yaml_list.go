@@ -32,7 +32,7 @@ func yamlList(in *bufio.Reader, line int, o Options, item func(data []byte, line
 	for start := true; ; {
 		piece, err := in.ReadSlice('\n')
 		whole := err == nil
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) && !errors.Is(err, io.EOF) {
+		if err != nil && err != bufio.ErrBufferFull && err != io.EOF {
 			return nil, false, err
 		}
 		if start {
@@ -72,7 +72,7 @@ func yamlList(in *bufio.Reader, line int, o Options, item func(data []byte, line
 		if start = whole; whole {
 			line++
 		}
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF {
 			break
 		}
 	}
