@@ -1,7 +1,6 @@
 package reuse
 
 import (
-	"math"
 	"slices"
 
 	"github.com/podberth/podberth/resources"
@@ -15,7 +14,6 @@ type box struct {
 	level  int // how often the range of shares was halved
 	bounds
 	count    int32
-	first    int32 // no node of the box comes before this place in scan order
 	loose    int32 // changes since the bounds were made that may have left the bounds too wide
 	divided  bool
 	children [4]*box // of a divided box; nil: none
@@ -26,6 +24,7 @@ type box struct {
 type bounds struct {
 	allocatable, requested [2]resources.Vector
 	cpu, memory            [2]int64
+	first                  int32 // no node comes before this place in scan order
 }
 
 const (
@@ -34,7 +33,7 @@ const (
 )
 
 func newBox(parent *box) *box {
-	x := &box{parent: parent, first: math.MaxInt32}
+	x := &box{parent: parent}
 	if parent != nil {
 		x.level = parent.level + 1
 	}
@@ -61,26 +60,25 @@ func (b *bounds) widen(empty bool, o *bounds) {
 			copy(b.allocatable[k], o.allocatable[k])
 			copy(b.requested[k], o.requested[k])
 		}
-		b.cpu, b.memory = o.cpu, o.memory
+		b.cpu, b.memory, b.first = o.cpu, o.memory, o.first
 		return
 	}
 	widen(&b.allocatable, &o.allocatable)
 	widen(&b.requested, &o.requested)
 	b.cpu = [2]int64{min(b.cpu[0], o.cpu[0]), max(b.cpu[1], o.cpu[1])}
 	b.memory = [2]int64{min(b.memory[0], o.memory[0]), max(b.memory[1], o.memory[1])}
+	b.first = min(b.first, o.first)
 }
 
 func widen(b, o *[2]resources.Vector) {
+	n := max(len(b[0]), len(o[0]))
 	for k := range b {
-		n := max(len(b[k]), len(o[k]))
 		for len(b[k]) < n {
 			b[k] = append(b[k], 0) // a short row has zeros at its end
 		}
-		for c := range n {
-			if v := o[k].At(c); k == 0 && v < b[k][c] || k == 1 && v > b[k][c] {
-				b[k][c] = v
-			}
-		}
+	}
+	for c := range n {
+		b[0][c], b[1][c] = min(b[0][c], o[0].At(c)), max(b[1][c], o[1].At(c))
 	}
 }
 
@@ -88,7 +86,7 @@ func widen(b, o *[2]resources.Vector) {
 func (t *tree) rowOf(i int32) bounds {
 	a, r := t.log.Allocatable(int(i)), t.log.Requested(int(i))
 	cpu, memory := t.log.NonZero(int(i))
-	return bounds{[2]resources.Vector{a, a}, [2]resources.Vector{r, r}, [2]int64{cpu, cpu}, [2]int64{memory, memory}}
+	return bounds{[2]resources.Vector{a, a}, [2]resources.Vector{r, r}, [2]int64{cpu, cpu}, [2]int64{memory, memory}, t.rank[i]}
 }
 
 // placeAt returns the place of a row among the children of a box of a level.
@@ -100,17 +98,16 @@ func (b *bounds) placeAt(level int) int {
 // half returns 0 or 1 for the lower or upper half, after the range of shares was halved some times.
 func half(level int, used, all int64) int {
 	const most = 1<<levels - 1
-	if all <= 0 || used <= 0 {
+	if all <= 0 {
 		return 0
 	}
-	return int(min(1, float64(used)/float64(all))*most) >> (levels - 1 - level) & 1
+	return int(min(1, float64(max(0, used))/float64(all))*most) >> (levels - 1 - level) & 1
 }
 
-// take counts one more row with its place in scan order.
-func (x *box) take(row *bounds, rank int32) {
+// take counts one more row.
+func (x *box) take(row *bounds) {
 	x.widen(x.count == 0, row)
 	x.count++
-	x.first = min(x.first, rank)
 }
 
 // changed notes that the bounds of a box may be too wide. After many changes it makes the bounds again.
@@ -118,18 +115,18 @@ func (x *box) changed(t *tree) {
 	if x.loose++; x.loose <= x.count/2+8 {
 		return
 	}
-	x.loose, x.first = 0, math.MaxInt32
+	x.loose = 0
 	empty := true
 	for _, c := range x.children {
 		if c != nil && c.count > 0 {
 			x.widen(empty, &c.bounds)
-			x.first, empty = min(x.first, c.first), false
+			empty = false
 		}
 	}
 	for _, i := range x.slots {
 		row := t.rowOf(i)
 		x.widen(empty, &row)
-		x.first, empty = min(x.first, t.rank[i]), false
+		empty = false
 	}
 }
 
@@ -157,7 +154,7 @@ func (x *box) divide(t *tree) {
 	for _, i := range x.slots {
 		row := t.rowOf(i)
 		c := x.child(&row)
-		c.take(&row, t.rank[i])
+		c.take(&row)
 		c.slots = append(c.slots, i)
 		t.leaf[i] = c
 	}

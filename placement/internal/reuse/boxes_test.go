@@ -78,8 +78,8 @@ func checkBoxes(t *testing.T, x *tree, l *layout) (loose int) {
 			loose += checkBox(t, x, o.boxes[k], nil, func(i int32) {
 				slots++
 				row := x.rowOf(i)
-				require.Equal(t, int32(g), l.group[i], "group of slot %d", i)
-				require.Equal(t, key, string(appendOffer(nil, &row)), "offer of slot %d", i)
+				equal(t, int32(g), l.group[i], "group of slot %d", i)
+				equal(t, key, string(appendOffer(nil, &row)), "offer of slot %d", i)
 			})
 		}
 	}
@@ -110,10 +110,10 @@ func checkBox(t *testing.T, x *tree, b, parent *box, slot func(i int32)) (loose 
 			if c == nil {
 				continue
 			}
-			require.Equal(t, b.level+1, c.level)
+			equal(t, b.level+1, c.level)
 			loose += checkBox(t, x, c, b, func(i int32) {
 				row := x.rowOf(i)
-				require.Equal(t, at, row.placeAt(b.level), "child of slot %d", i)
+				equal(t, at, row.placeAt(b.level), "child of slot %d", i)
 				inner(i)
 			})
 			if c.count > 0 {
@@ -129,17 +129,17 @@ func checkBox(t *testing.T, x *tree, b, parent *box, slot func(i int32)) (loose 
 			inner(i)
 		}
 	}
-	require.Equal(t, count, b.count)
+	equal(t, count, b.count)
 	if count == 0 {
 		return loose
 	}
 	require.LessOrEqual(t, b.first, first)
 	require.LessOrEqual(t, b.loose, count/2+8)
-	require.Equal(t, width(b.bounds), width(union(b.bounds, tight)), "the bounds hold all rows")
+	equal(t, width(b.bounds), width(union(b.bounds, tight)), "the bounds hold all rows")
 	if b.loose > 0 {
 		return loose + 1
 	}
-	require.Equal(t, width(tight), width(b.bounds), "bounds that nothing has left since they were made")
+	equal(t, width(tight), width(b.bounds), "bounds that nothing has left since they were made")
 	return loose
 }
 
@@ -214,9 +214,9 @@ func TestHeap(t *testing.T) {
 	h.order(where)
 	for range 3000 {
 		for i, e := range h {
-			require.Equal(t, keys[e.slot], e.key)
-			require.Equal(t, int32(i), where[e.slot])
-			require.True(t, i == 0 || h[(i-1)/fan].key >= e.key, "no entry is above a larger one")
+			equal(t, keys[e.slot], e.key)
+			equal(t, int32(i), where[e.slot])
+			equal(t, true, i == 0 || h[(i-1)/fan].key >= e.key, "no entry is above a larger one")
 		}
 		require.Len(t, h, len(keys))
 		slot, key := int32(r.IntN(slots)), r.Int64N(50)

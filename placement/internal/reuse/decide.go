@@ -171,7 +171,7 @@ func (s *shape) scan(pod *v1.Pod) bool {
 		if !ok {
 			return false
 		}
-		if key < 0 {
+		if !fits(key) {
 			x.tally(reject, 1)
 			continue
 		}

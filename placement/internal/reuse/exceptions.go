@@ -61,29 +61,26 @@ func (x *exceptions) move(s *shape, i int32) {
 		sign.next, some = s.counted[k].state.AppendCounts(sign.next, int(i))
 		counted = counted || some
 	}
+	x.leave(i)
 	if !counted {
-		x.leave(s, i)
-		x.group[i] = -1
 		return
 	}
 	g, known := sign.number()
 	if !known {
 		x.groups = append(x.groups, exception{base: s.layout.group[i]})
 	}
-	if x.group[i] != g {
-		x.leave(s, i)
-		x.group[i] = g
-		x.groups[g].size++
-	}
+	x.group[i] = g
+	x.groups[g].size++
 	x.rank(s, i)
 }
 
 // leave takes a slot out of its group.
-func (x *exceptions) leave(s *shape, i int32) {
+func (x *exceptions) leave(i int32) {
 	g := x.group[i]
 	if g < 0 {
 		return
 	}
+	x.group[i] = -1
 	x.groups[g].size--
 	if x.where[i] >= 0 {
 		x.groups[g].heap.remove(int(x.where[i]), x.where)
@@ -106,14 +103,14 @@ func (x *exceptions) rank(s *shape, i int32) {
 	}
 	key := w.keys[i]
 	switch at := x.where[i]; {
-	case at >= 0 && key >= 0:
+	case at >= 0 && fits(key):
 		if g.heap[at].key != key {
 			g.heap.set(int(at), key, x.where)
 		}
 	case at >= 0:
 		g.heap.remove(int(at), x.where)
 		x.add(g.base, -1)
-	case key >= 0:
+	case fits(key):
 		g.heap.push(heapEntry{key, i}, x.where)
 		x.add(g.base, 1)
 	}

@@ -1,5 +1,7 @@
 package reuse
 
+import "math"
+
 // heap holds slots with the largest key on top, four children for each entry. where[slot] is the position of a slot in its
 // heap. The key of a slot is its score over rows and then its place in scan order: the top is the node that a scan from the
 // front would choose.
@@ -10,14 +12,17 @@ type heapEntry struct {
 	slot int32
 }
 
+// keyOf returns the key of a node with a score over rows and a place in scan order.
+func keyOf(own int64, rank int32) int64 { return own<<32 | int64(math.MaxUint32-uint32(rank)) }
+
+// fits reports whether a key is that of a node. A node that its rows reject has a negative key.
+func fits(key int64) bool { return key >= 0 }
+
 const fan = 4
 
 // order makes a heap of entries in any order.
 func (h *heap) order(where []int32) {
-	for i, e := range *h {
-		where[e.slot] = int32(i)
-	}
-	for i := (len(*h)+fan-2)/fan - 1; i >= 0; i-- { // entries with children
+	for i := len(*h) - 1; i >= 0; i-- {
 		h.down(i, where)
 	}
 }

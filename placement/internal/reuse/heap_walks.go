@@ -55,7 +55,7 @@ func (s *shape) heapOf(slot int32, without map[int]bool) (heap, skips) {
 func (s *shape) leaveOut(without map[int]bool, groups []candidate) {
 	for i := range without {
 		for k := range groups {
-			if c := &groups[k]; s.alike(int32(i), c.top.slot) {
+			if c := &groups[k]; s.holds(c, i) {
 				c.count--
 				break
 			}
@@ -69,10 +69,10 @@ func (s *shape) leaveOut(without map[int]bool, groups []candidate) {
 	}
 }
 
-// alike reports whether two slots are in one group.
-func (s *shape) alike(a, b int32) bool {
-	x := &s.exceptions
-	return s.layout.group[a] == s.layout.group[b] && (!x.some || x.group[a] == x.group[b])
+// holds reports whether a slot is in the group of a candidate.
+func (s *shape) holds(c *candidate, i int) bool {
+	x, top := &s.exceptions, c.top.slot
+	return s.layout.group[i] == s.layout.group[top] && (!x.some || x.group[i] == x.group[top])
 }
 
 // amongTied lets the question choose among the nodes of the largest total, in scan order.

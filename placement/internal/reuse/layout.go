@@ -153,7 +153,7 @@ func (l *layout) enter(i int32) {
 		return
 	}
 	g := &l.groups[l.group[i]]
-	if key := l.rows.keys[i]; key >= 0 {
+	if key := l.rows.keys[i]; fits(key) {
 		g.heap.push(heapEntry{key, i}, l.where)
 		return
 	}
@@ -218,7 +218,7 @@ func (l *layout) refill(e *Engine) {
 	}
 	for _, i := range e.order() {
 		x := &l.groups[l.group[i]]
-		if key := l.rows.keys[i]; key >= 0 {
+		if key := l.rows.keys[i]; fits(key) {
 			if len(x.heap) == 0 {
 				x.heap = slices.Grow(x.heap, int(x.size))
 			}
@@ -239,13 +239,13 @@ func (l *layout) rank(i int32) {
 		return
 	}
 	key := l.rows.keys[i]
-	if at := l.where[i]; at >= 0 && key >= 0 {
+	if at := l.where[i]; at >= 0 && fits(key) {
 		h := l.groups[l.group[i]].heap
 		if h[at].key != key {
 			h.set(int(at), key, l.where)
 		}
 		return
-	} else if at < 0 && key < 0 && l.reject[i] == l.rows.reject[i] {
+	} else if at < 0 && !fits(key) && l.reject[i] == l.rows.reject[i] {
 		return
 	}
 	l.leave(i)

@@ -52,7 +52,7 @@ func (s *shape) look(q *Question) (Answer, bool) {
 				continue
 			}
 		}
-		if key := keyOf(score, int32(len(found))); c.count == 0 || key > c.top.key {
+		if key := keyOf(score, int32(len(found))); key > c.top.key { // the first key is larger than 0
 			c.top = heapEntry{key, int32(i)}
 		}
 		c.count++

@@ -114,8 +114,6 @@ func (a *asker) key(i int, rank int32) (key int64, reject resources.Verdict, ok 
 	return keyOf(own, rank), 0, own >= 0 && own < maxOwn
 }
 
-func keyOf(own int64, rank int32) int64 { return own<<32 | int64(math.MaxUint32-uint32(rank)) }
-
 // rowsOf returns the rows for a pod, up to date; nil when the rows cannot be kept.
 func (e *Engine) rowsOf(pod *v1.Pod) *rows {
 	e.room.key = e.rowKeys.append(e.room.key[:0], pod)
@@ -143,8 +141,7 @@ func (e *Engine) rowsOf(pod *v1.Pod) *rows {
 }
 
 func (w *rows) judge(i int) {
-	if w.log.Node(i) == nil {
-		w.keys[i] = -1
+	if w.log.Node(i) == nil { // nobody asks about a free slot
 		return
 	}
 	var ok bool
@@ -167,7 +164,7 @@ func (w *rows) follow(e *Engine) bool {
 			}
 		}
 		for i, key := range w.keys {
-			if key >= 0 {
+			if fits(key) {
 				w.keys[i] = key&^math.MaxUint32 | int64(math.MaxUint32-uint32(rank[i]))
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
 )
 
@@ -16,6 +17,7 @@ type search struct {
 	except *exceptions
 	group  *group
 	open   []opening // boxes whose nodes all have room
+	failed bool      // a score is out of range, or the predicate failed
 }
 
 // opening is a box with a key that no key of its nodes exceeds.
@@ -30,15 +32,13 @@ func (a *asker) searchable() (RowsFilter, bool) {
 	if !ok || a.reads {
 		return nil, false
 	}
-	var most int64
+	left := int64((maxOwn - 1) / score.MaxScore) // for weights
 	for k := range a.scorers {
 		s := &a.scorers[k]
-		if s.rows == nil || s.weight < 0 || s.weight > maxOwn {
+		if s.rows == nil || s.weight < 0 || s.weight > left {
 			return nil, false
 		}
-		if most += s.weight * score.MaxScore; most >= maxOwn {
-			return nil, false
-		}
+		left -= s.weight
 	}
 	return f, true
 }
@@ -73,20 +73,17 @@ func (s *shape) search(a *asker, filter RowsFilter, t *tree) bool {
 			continue
 		}
 		for _, x := range t.groups[g].boxes {
-			if !f.count(x) {
-				return false
-			}
+			f.count(x)
 		}
-		if !f.best() {
-			return false
-		}
+		f.into(0) // the boxes whose nodes have room
 	}
 	s.engine.room.open = f.open[:0]
-	return s.searchExceptions(a, t)
+	s.searchExceptions(&f)
+	return !f.failed
 }
 
 // searchExceptions takes the exceptions out of the counts of their groups.
-func (s *shape) searchExceptions(a *asker, t *tree) bool {
+func (s *shape) searchExceptions(f *search) {
 	for g := range s.exceptions.groups {
 		x := &s.exceptions.groups[g]
 		base := &s.layout.groups[x.base]
@@ -98,19 +95,17 @@ func (s *shape) searchExceptions(a *asker, t *tree) bool {
 			allowed, _ = s.allows(int(x.heap[0].slot))
 		}
 		for _, m := range x.heap {
-			key, ok := int64(0), true
+			key := int64(0)
 			if allowed {
-				key, _, ok = a.key(int(m.slot), t.rank[m.slot])
+				key, _ = f.key(m.slot)
 			} else { // no score is needed
-				i := int(m.slot)
+				i, a := int(m.slot), f.asker
 				if v := a.check(i, a.log.Allocatable(i), a.log.Requested(i)); v != 0 {
-					key, ok = -1, !a.fails(i, v)
+					key = -1
+					f.failed = f.failed || a.fails(i, v)
 				}
 			}
-			if !ok {
-				return false
-			}
-			if key < 0 {
+			if !fits(key) {
 				continue
 			}
 			base.count--
@@ -119,38 +114,39 @@ func (s *shape) searchExceptions(a *asker, t *tree) bool {
 			}
 		}
 	}
-	return true
+}
+
+// key judges a slot as the asker does.
+func (f *search) key(i int32) (key int64, reject resources.Verdict) {
+	key, reject, ok := f.asker.key(int(i), f.tree.rank[i])
+	f.failed = f.failed || !ok
+	return key, reject
 }
 
 // count counts the nodes of a box that have room, and the verdicts of the others. It looks at single nodes where the bounds leave
 // the verdict open.
-func (f *search) count(x *box) bool {
+func (f *search) count(x *box) {
 	if x.count == 0 {
-		return true
+		return
 	}
 	v, same := f.filter.CheckRows(x.allocatable, x.requested)
 	switch {
 	case same && v != 0:
-		if f.asker.fails(int(f.group.member), v) {
-			return false
-		}
+		f.failed = f.failed || f.asker.fails(int(f.group.member), v)
 		f.group.tally(v, x.count)
 	case same:
 		f.group.count += x.count
 		f.open = append(f.open, opening{f.most(x), x})
 	case x.divided:
 		for _, c := range x.children {
-			if c != nil && !f.count(c) {
-				return false
+			if c != nil {
+				f.count(c)
 			}
 		}
 	default:
 		for _, i := range x.slots {
-			key, reject, ok := f.asker.key(int(i), f.tree.rank[i])
-			if !ok {
-				return false
-			}
-			if key < 0 {
+			key, reject := f.key(i)
+			if !fits(key) {
 				f.group.tally(reject, 1)
 				continue
 			}
@@ -158,7 +154,6 @@ func (f *search) count(x *box) bool {
 			f.offer(key, i)
 		}
 	}
-	return true
 }
 
 // offer takes a node that has room as the best of its group, unless a better node is known or the node is an exception.
@@ -178,11 +173,9 @@ func (f *search) most(x *box) int64 {
 	return keyOf(own, x.first)
 }
 
-// best looks into the boxes whose nodes have room, the most promising first, until no box can have a better node than the best.
-func (f *search) best() bool { return f.into(0) }
-
-// into looks into the openings from a position on, and forgets them.
-func (f *search) into(from int) bool {
+// into looks into the openings from a position on, the most promising first, until no box can have a better node than the best. It
+// forgets these openings.
+func (f *search) into(from int) {
 	slices.SortFunc(f.open[from:], func(a, b opening) int { return cmp.Compare(b.most, a.most) })
 	for k, end := from, len(f.open); k < end && f.open[k].most > f.group.top.key; k++ {
 		x := f.open[k].box
@@ -194,22 +187,16 @@ func (f *search) into(from int) bool {
 				f.open = append(f.open, opening{most, c})
 			}
 		}
-		if len(f.open) > end && !f.into(end) {
-			return false
-		}
+		f.into(end)
 		own := f.open[k].most >> 32
 		for _, i := range x.slots {
 			rank := f.tree.rank[i]
 			if keyOf(own, rank) <= f.group.top.key {
 				break // so do all slots behind
 			}
-			key, _, ok := f.asker.key(int(i), rank)
-			if !ok {
-				return false
-			}
+			key, _ := f.key(i)
 			f.offer(key, i)
 		}
 	}
 	f.open = f.open[:from]
-	return true
 }

@@ -109,7 +109,7 @@ func appendOffer(dst []byte, row *bounds) []byte {
 func (t *tree) insert(i, g int32, row *bounds) {
 	x := t.top(g, row, true)
 	for {
-		x.take(row, t.rank[i])
+		x.take(row)
 		if !x.divided && (len(x.slots) < crowded || x.level == levels) {
 			x.put(t, i)
 			return

@@ -1,0 +1,262 @@
+package reuse
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/resources"
+)
+
+// audit checks everything that the engine keeps and that has followed the log against the nodes, one by one.
+func audit(t *testing.T, g *game, at string) {
+	e := g.engine
+	version, changes := e.log.Version(), len(e.changes)
+	if e.at != version {
+		return
+	}
+	for _, w := range e.rows {
+		if w.version == version && !w.broken {
+			auditRows(t, e, w, at)
+		}
+	}
+	for _, x := range e.statics {
+		if x.usable && x.changes == changes {
+			auditStatics(t, e, x, at)
+		}
+	}
+	for _, p := range e.partitions {
+		if p.changes == changes {
+			auditPartition(t, e, p, at)
+		}
+	}
+	for _, l := range e.layouts {
+		if l.version == version && l.changes == changes {
+			auditLayout(t, e, l, at)
+		}
+	}
+	for _, list := range []map[string]*shape{e.shapes, e.parts} {
+		for _, s := range list {
+			if s.usable && s.epoch == e.epoch && s.version == version && s.layout.version == version && s.nodes == changes && len(s.moved) == 0 {
+				auditShape(t, g, s, at)
+			}
+		}
+	}
+}
+
+// auditRows asks the plugins about every row again.
+func auditRows(t *testing.T, e *Engine, w *rows, at string) {
+	if w.orders != e.orders {
+		return
+	}
+	a, ok := e.askerOf(w.pod)
+	equal(t, true, ok, at)
+	for i, rank := range e.ranks() {
+		if e.log.Node(i) == nil {
+			continue
+		}
+		key, reject, ok := a.key(i, rank)
+		equal(t, true, ok, at)
+		equal(t, key, w.keys[i], "%s: key of slot %d", at, i)
+		if !fits(key) {
+			equal(t, reject, w.reject[i], "%s: verdict about slot %d", at, i)
+		}
+	}
+}
+
+func auditStatics(t *testing.T, e *Engine, x *statics, at string) {
+	for _, i := range e.order() {
+		class := x.class[i]
+		equal(t, x.first(i), x.verdict[class], "%s: verdict about slot %d", at, i)
+		require.Equal(t, x.raws(i), x.raw[class], "%s: scores of slot %d", at, i)
+	}
+}
+
+func auditPartition(t *testing.T, e *Engine, p *partition, at string) {
+	l, is := e.log.(classes)
+	if !is {
+		return
+	}
+	ids, _, ok := l.Classes(p.reads)
+	equal(t, true, ok, at)
+	class := map[int32]int32{}
+	for i := range e.log.Len() {
+		if e.log.Node(i) == nil {
+			equal(t, int32(-1), p.class[i], at)
+			continue
+		}
+		if c, known := class[ids[i]]; known {
+			equal(t, c, p.class[i], "%s: class of slot %d", at, i)
+		}
+		class[ids[i]] = p.class[i]
+		rep := p.reps[p.class[i]]
+		equal(t, true, rep >= 0, at)
+		equal(t, p.class[i], p.class[rep], "%s: slot of class %d", at, p.class[i])
+	}
+	for c, rep := range p.reps {
+		if rep < 0 {
+			require.NotContains(t, p.class, int32(c), "%s: class without nodes", at)
+		}
+	}
+}
+
+// auditLayout checks the groups, their heaps and their counts.
+func auditLayout(t *testing.T, e *Engine, l *layout, at string) {
+	equal(t, e.log.Len(), len(l.group), at)
+	size := make([]int32, len(l.groups))
+	for i, g := range l.group {
+		equal(t, e.log.Node(i) == nil, g < 0, "%s: slot %d has group %d", at, i, g)
+		if g >= 0 {
+			size[g]++
+		}
+	}
+	for g := range l.groups {
+		equal(t, size[g], l.groups[g].size, "%s: group %d", at, g)
+		if size[g] > 0 {
+			equal(t, int32(g), l.group[l.groups[g].member], "%s: a member of group %d", at, g)
+		}
+	}
+	if l.tree != nil && l.tree.version == l.version && l.tree.orders == e.orders && len(l.tree.moved) == 0 {
+		checkBoxes(t, l.tree, l)
+	}
+	if l.rows == nil || l.rows.version != l.version || l.rows.orders != e.orders || l.orders != e.orders || l.rows.broken {
+		return
+	}
+	rejects := make([]map[resources.Verdict]int32, len(l.groups))
+	for i, g := range l.group {
+		switch key := l.rows.keys[i]; {
+		case g < 0:
+			equal(t, int32(-1), l.where[i], at)
+		case fits(key):
+			equal(t, heapEntry{key, int32(i)}, l.groups[g].heap[l.where[i]], "%s: slot %d", at, i)
+			size[g]--
+		default:
+			equal(t, int32(-1), l.where[i], at)
+			equal(t, l.rows.reject[i], l.reject[i], at)
+			if rejects[g] == nil {
+				rejects[g] = map[resources.Verdict]int32{}
+			}
+			rejects[g][l.reject[i]]++
+			size[g]--
+		}
+	}
+	for g := range l.groups {
+		equal(t, 0, size[g], at)
+		checkHeap(t, l.groups[g].heap, l.where, at)
+		for _, x := range l.groups[g].rejects {
+			equal(t, rejects[g][x.verdict], x.n, "%s: verdict %d in group %d", at, x.verdict, g)
+			delete(rejects[g], x.verdict)
+		}
+		require.Empty(t, rejects[g], at)
+	}
+}
+
+func checkHeap(t *testing.T, h heap, where []int32, at string) {
+	for i, e := range h {
+		equal(t, int32(i), where[e.slot], at)
+		equal(t, true, i == 0 || h[(i-1)/fan].key >= e.key, at)
+	}
+}
+
+// auditShape checks which groups slots are in: by what static plugins answer, by the domains of the states, and for the exceptions by
+// the counts.
+func auditShape(t *testing.T, g *game, s *shape, at string) {
+	e, l, x := s.engine, s.layout, &s.exceptions
+	if l.changes != len(e.changes) || s.shifts && !upToDate(s) {
+		return
+	}
+	sizes, group := map[int32]int32{}, map[string]int32{}
+	inBase := make([]int32, len(l.groups))
+	for _, i := range e.order() {
+		var sign []int32
+		for k := range s.counted {
+			sign = s.counted[k].state.AppendDomains(sign, i)
+		}
+		base := l.group[i]
+		equal(t, s.static.verdict[s.static.class[i]], s.static.verdict[l.groups[base].class], "%s: slot %d", at, i)
+		key := fmt.Sprint(s.static.class[i], sign)
+		if known, ok := group[key]; ok {
+			equal(t, known, base, "%s: group of slot %d", at, i)
+		}
+		group[key] = base
+		counted := false
+		for k := range s.counted {
+			var some bool
+			sign, some = s.counted[k].state.AppendCounts(sign, i)
+			counted = counted || some
+		}
+		if !x.some {
+			equal(t, false, counted, at)
+			continue
+		}
+		equal(t, counted, x.group[i] >= 0, "%s: slot %d is an exception", at, i)
+		if !counted {
+			equal(t, int32(-1), x.where[i], at)
+			continue
+		}
+		except := &x.groups[x.group[i]]
+		sizes[x.group[i]]++
+		equal(t, base, except.base, at)
+		key = fmt.Sprint("exception ", base, sign)
+		if known, ok := group[key]; ok {
+			equal(t, known, -1-x.group[i], "%s: group of exception %d", at, i)
+		}
+		group[key] = -1 - x.group[i]
+		if l.rows != nil && !fits(l.rows.keys[i]) {
+			equal(t, int32(-1), x.where[i], at)
+			continue
+		}
+		entry := heapEntry{0, int32(i)}
+		if l.rows != nil {
+			entry.key = l.rows.keys[i]
+		}
+		equal(t, entry, except.heap[x.where[i]], at)
+		inBase[base]++
+	}
+	require.Len(t, slices.Compact(slices.Sorted(maps.Values(group))), len(group), "%s: slots of different signatures are in different groups", at)
+	for k := range x.groups {
+		equal(t, sizes[int32(k)], x.groups[k].size, "%s: exceptions %d", at, k)
+		checkHeap(t, x.groups[k].heap, x.where, at)
+	}
+	for k, n := range inBase {
+		if k < len(x.inBase) {
+			equal(t, n, x.inBase[k], "%s: exceptions in group %d", at, k)
+		} else {
+			equal(t, 0, n, at)
+		}
+	}
+	auditCounts(t, s, at)
+}
+
+// upToDate reports whether the layout and the exceptions have followed the objects beside the nodes.
+func upToDate(s *shape) bool {
+	now := s.shift(nil, nil)
+	return slices.Equal(now, s.layout.shifted) && (!s.exceptions.some || slices.Equal(now, s.shifted))
+}
+
+// auditCounts counts the pods of the states again.
+func auditCounts(t *testing.T, s *shape, at string) {
+	for k := range s.counted {
+		x := &s.counted[k]
+		equal(t, x.keys, x.state.Keys(), at)
+		if _, terms := x.state.(*guardState); terms && s.shared {
+			continue // the state leaves out the terms that match the first pod alone
+		}
+		again := x.compiled.Count()
+		if p, q := x.state.Filter(), again.Filter(); p != nil {
+			for _, i := range s.engine.order() {
+				equal(t, q.Check(i), p.Check(i), "%s: state %d, slot %d", at, k, i)
+			}
+		}
+	}
+}
+
+// equal is require.Equal without its cost where numbers are equal.
+func equal[T comparable](t *testing.T, want, got T, at ...any) {
+	if want != got {
+		require.Equal(t, want, got, at...)
+	}
+}
