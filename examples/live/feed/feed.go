@@ -24,6 +24,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -98,7 +99,7 @@ type source struct {
 
 // New makes the informers.
 func New(client kubernetes.Interface, o Options) (*Feed, error) {
-	f := &Feed{o: o, factory: informers.NewSharedInformerFactory(client, 0)}
+	f := &Feed{o: o, factory: informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(withoutManagedFields))}
 	pods := f.factory.InformerFor(&v1.Pod{}, func(c kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
 		return coreinformers.NewFilteredPodInformer(c, metav1.NamespaceAll, resync, cache.Indexers{}, func(o *metav1.ListOptions) {
 			o.FieldSelector = "status.phase!=" + string(v1.PodSucceeded) + ",status.phase!=" + string(v1.PodFailed)
@@ -114,17 +115,11 @@ func New(client kubernetes.Interface, o Options) (*Feed, error) {
 			return nil, err
 		}
 		x := &source{resource: r, name: r.GroupResource().String(), informer: generic.Informer()}
-		if !slices.Contains(writtenBack, r.Resource) {
-			if err := x.informer.SetTransform(withoutManagedFields); err != nil {
-				return nil, err
-			}
-		}
-		err = x.informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, reflector *cache.Reflector, err error) {
+		err = x.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 			x.failed(err)
 			if o.OnError != nil {
 				o.OnError(x.name, err)
 			}
-			cache.DefaultWatchErrorHandler(ctx, reflector, err)
 		})
 		if err != nil {
 			return nil, err
@@ -134,12 +129,12 @@ func New(client kubernetes.Interface, o Options) (*Feed, error) {
 	return f, nil
 }
 
-// writtenBack are the resources whose objects a scheduler writes as a whole.
-var writtenBack = []string{"persistentvolumes", "persistentvolumeclaims", "resourceclaims"}
-
-// withoutManagedFields drops what no decision reads and what is much of an object's size.
+// withoutManagedFields drops what no decision reads and what is much of an object's size. Objects that a scheduler writes as a whole
+// keep them.
 func withoutManagedFields(obj any) (any, error) {
-	if o, ok := obj.(metav1.Object); ok {
+	switch o := obj.(type) {
+	case *v1.PersistentVolume, *v1.PersistentVolumeClaim, *resourcev1.ResourceClaim:
+	case metav1.Object:
 		o.SetManagedFields(nil)
 	}
 	return obj, nil

@@ -71,9 +71,8 @@ func TestFeed(t *testing.T) {
 	changed := f.Changed()
 	require.NoError(t, api.CoreV1().Pods("default").Delete(ctx, "web", metav1.DeleteOptions{}))
 	<-changed
-	for pods > 0 {
-		pods, _, _ = s.all()
-	}
+	pods, _, _ = s.all()
+	require.Zero(t, pods)
 	cancel()
 	f.Stop()
 }
