@@ -48,8 +48,11 @@ func (a *Allocator) program(text string) *program {
 func (a *Allocator) Compile(claims ...*resourcev1.ResourceClaim) *Search {
 	s := &Search{allocator: a, ledger: a.ledger, options: a.options, left: map[poolKey]map[counterID]counter{}}
 	for _, c := range claims {
-		s.claims = append(s.claims, a.compileClaim(c, &s.requests))
+		x := a.compileClaim(c, &s.requests)
+		s.claims = append(s.claims, x)
+		s.constraints, s.chosen = append(s.constraints, make([]constraint, len(x.constraints))), append(s.chosen, make([]int, len(x.asks)))
 	}
+	s.counts, s.found = make([]int, len(claims)), make([][]candidate, s.requests)
 	return s
 }
 

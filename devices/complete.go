@@ -33,21 +33,20 @@ func (s *Search) Complete(node *v1.Node) (results []resourcev1.AllocationResult,
 	return s.corrected.Allocate(node)
 }
 
-// alike returns a number that is equal for devices of one pool which the search can exchange, and -1 for a device that it
-// cannot exchange for another.
+// alike returns a number above 0 that is equal for devices of one pool which the search can exchange, and 0 for a device that
+// it cannot exchange for another.
 func (s *Search) alike(x candidate) int32 {
 	if s.tried == nil || x.device.slice.each {
-		return -1
+		return 0
 	}
 	for k := range s.choices {
 		if s.choices[k].device == x.device {
-			return -1
+			return 0
 		}
 	}
 	class, ok := s.tried[x.device.index]
 	if !ok {
-		b := binary.AppendUvarint([]byte{'d'}, uint64(x.pool.group.at))
-		class = -1
+		b := binary.AppendUvarint(nil, uint64(x.pool.group.at))
 		if b, ok = s.signContent(b, x.device); ok {
 			class = s.allocator.number(b)
 		}

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strconv"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/podberth/podberth/internal/key"
 )
 
 // contents gives equal numbers to devices that selectors cannot tell apart: those with equal driver, attributes, capacities
@@ -14,15 +16,13 @@ import (
 type contents map[string]int32
 
 func (c contents) of(driver string, d *resourcev1.Device) int32 {
-	b := strconv.AppendQuote(nil, driver)
-	b = strconv.AppendBool(b, d.AllowMultipleAllocations != nil && *d.AllowMultipleAllocations)
+	b := key.Flag(key.Text(nil, driver), d.AllowMultipleAllocations != nil && *d.AllowMultipleAllocations)
+	b = key.Len(b, len(d.Attributes))
 	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
-		b = appendAttribute(strconv.AppendQuote(b, string(name)), d.Attributes[name])
+		b = appendAttribute(key.Text(b, name), d.Attributes[name])
 	}
-	b = append(b, '|')
 	for _, name := range slices.Sorted(maps.Keys(d.Capacity)) {
-		value := d.Capacity[name].Value
-		b = strconv.AppendQuote(strconv.AppendQuote(b, string(name)), value.String())
+		b = appendAmount(key.Text(b, name), d.Capacity[name].Value)
 	}
 	id, ok := c[string(b)]
 	if !ok {
@@ -51,29 +51,18 @@ func (c contents) kindOf(d *resourcev1.Device) int32 {
 }
 
 func appendAttribute(b []byte, a resourcev1.DeviceAttribute) []byte {
-	if a.IntValue != nil {
-		b = strconv.AppendInt(append(b, 'i'), *a.IntValue, 10)
-	}
-	if a.BoolValue != nil {
-		b = strconv.AppendBool(append(b, 'b'), *a.BoolValue)
-	}
-	if a.StringValue != nil {
-		b = strconv.AppendQuote(append(b, 's'), *a.StringValue)
-	}
-	if a.VersionValue != nil {
-		b = strconv.AppendQuote(append(b, 'v'), *a.VersionValue)
-	}
+	b = key.Optional(key.Optional(b, a.IntValue, key.Int), a.BoolValue, key.Flag)
+	b = key.Optional(key.Optional(b, a.StringValue, key.Text), a.VersionValue, key.Text)
+	b = key.Len(b, len(a.IntValues))
 	for _, x := range a.IntValues {
-		b = strconv.AppendInt(append(b, 'I'), x, 10)
+		b = key.Int(b, x)
 	}
+	b = key.Len(b, len(a.BoolValues))
 	for _, x := range a.BoolValues {
-		b = strconv.AppendBool(append(b, 'B'), x)
+		b = key.Flag(b, x)
 	}
-	for _, x := range a.StringValues {
-		b = strconv.AppendQuote(append(b, 'S'), x)
-	}
-	for _, x := range a.VersionValues {
-		b = strconv.AppendQuote(append(b, 'V'), x)
-	}
-	return append(b, ';')
+	return key.Texts(key.Texts(b, a.StringValues), a.VersionValues)
 }
+
+// appendAmount appends a quantity with its notation, which a selector sees.
+func appendAmount(b []byte, q resource.Quantity) []byte { return key.Text(b, q.String()) }

@@ -1,8 +1,6 @@
 package devices
 
 import (
-	"errors"
-
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 )
@@ -24,8 +22,6 @@ func (a *Allocator) Offered(node *v1.Node, class *resourcev1.DeviceClass) (count
 	}
 	return count, allocated
 }
-
-var errNoExpression = errors.New("the selector has no CEL expression")
 
 func (a *Allocator) offeredBy(s *slice, node *v1.Node, class *resourcev1.DeviceClass) (count, allocated int64, ok bool) {
 	if s.reach.kind != nowhere {
@@ -64,7 +60,7 @@ func (a *Allocator) selected(d *device, class *resourcev1.DeviceClass) (bool, er
 	for k := range class.Spec.Selectors {
 		c := class.Spec.Selectors[k].CEL
 		if c == nil {
-			return false, errNoExpression
+			return false, nil // Offered counts no device of such a class
 		}
 		p := a.program(c.Expression)
 		single := *d

@@ -3,6 +3,7 @@ package devices
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -124,15 +125,7 @@ func (inv *Inventory) pool(key poolKey, relevant []*slice, options Options) *poo
 	}
 	older := func(s *slice) bool { return s.object.Spec.Pool.Generation < generation }
 	relevant = slices.DeleteFunc(relevant, older)
-	slices.SortStableFunc(relevant, func(a, b *slice) int {
-		switch {
-		case a.object.Name < b.object.Name:
-			return -1
-		case a.object.Name > b.object.Name:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(relevant, func(a, b *slice) int { return strings.Compare(a.object.Name, b.object.Name) })
 	p := &pool{key: key, group: inv.pools[key]}
 	newer := false
 	for _, s := range p.group.all {

@@ -75,10 +75,6 @@ func (s *Search) run(node *v1.Node) (outcome, error) {
 	s.node, s.steps, s.err = node, 0, nil
 	s.choices = s.choices[:0]
 	clear(s.spent)
-	if s.counts == nil {
-		s.counts, s.found = make([]int, len(s.claims)), make([][]candidate, s.requests)
-		s.constraints, s.chosen = make([][]constraint, len(s.claims)), make([][]int, len(s.claims))
-	}
 	clear(s.counts)
 	v := s.allocator.view(node)
 	if v.err != nil {
@@ -98,9 +94,6 @@ func (s *Search) run(node *v1.Node) (outcome, error) {
 // U6.7).
 func (s *Search) prepare(claim int) error {
 	c := &s.claims[claim]
-	if s.chosen[claim] == nil {
-		s.chosen[claim], s.constraints[claim] = make([]int, len(c.asks)), make([]constraint, len(c.constraints))
-	}
 	clear(s.chosen[claim])
 	total := 0
 	for k := range c.asks {
@@ -225,7 +218,7 @@ func (s *Search) tryDevices(at position, r *request, from cursor) outcome {
 		for d := first; d < len(s.pools[p].devices); d++ {
 			x := candidate{s.pools[p], s.pools[p].devices[d]}
 			class := s.alike(x)
-			if class >= 0 && slices.Contains(seen, class) {
+			if slices.Contains(seen, class) {
 				continue
 			}
 			ok, out := s.take(at, r, x)
@@ -242,7 +235,7 @@ func (s *Search) tryDevices(at position, r *request, from cursor) outcome {
 			if out != failed {
 				return out
 			}
-			if class >= 0 {
+			if class != 0 {
 				seen = append(seen, class)
 			}
 		}

@@ -3,12 +3,12 @@ package devices
 import (
 	"encoding/binary"
 	"encoding/json"
-	"maps"
 	"slices"
-	"strconv"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+
+	"github.com/podberth/podberth/internal/key"
 )
 
 // maxShapes bounds the shapes that an allocator keeps, and maxClasses the classes of each: what grows larger is dropped and
@@ -111,7 +111,7 @@ func (sh *shape) class(signature []byte) int32 {
 
 // shapeOf returns the shape of the claims of a search.
 func (a *Allocator) shapeOf(s *Search) *shape {
-	var key []byte
+	var text []byte
 	for k := range s.claims {
 		spec := &s.claims[k].object.Spec.Devices
 		for _, part := range []any{spec.Requests, spec.Constraints} {
@@ -119,22 +119,22 @@ func (a *Allocator) shapeOf(s *Search) *shape {
 			if err != nil { // cannot happen for an object of the API; the search then shares nothing with others
 				return a.newShape(s)
 			}
-			key = append(key, b...)
+			text = append(text, b...)
 		}
 		for j := range s.claims[k].asks {
 			for _, r := range s.claims[k].asks[j].alternatives {
-				key = strconv.AppendInt(append(key, ','), int64(a.classID(r.class)), 10)
+				text = key.Int(text, int64(a.classID(r.class)))
 			}
 		}
 	}
-	if sh := a.shapes[string(key)]; sh != nil {
+	if sh := a.shapes[string(text)]; sh != nil {
 		return sh
 	}
 	if len(a.shapes) >= maxShapes {
 		clear(a.shapes)
 	}
 	sh := a.newShape(s)
-	a.shapes[string(key)] = sh
+	a.shapes[string(text)] = sh
 	return sh
 }
 
@@ -178,8 +178,7 @@ func (s *Search) sign(v *view) []byte {
 		if p.state != complete {
 			continue
 		}
-		if !p.group.private {
-			b = append(b, 'p')
+		if b = key.Flag(b, p.group.private); !p.group.private {
 			b = binary.AppendUvarint(b, uint64(p.group.at))
 			b = binary.AppendUvarint(b, s.ledger.revisions[p.group.at])
 		}
@@ -204,7 +203,7 @@ func (s *Search) signDevice(b []byte, p *pool, d *device, node *v1.Node) ([]byte
 			if err != nil {
 				return b, false
 			}
-			b = strconv.AppendBool(b, ok)
+			b = key.Flag(b, ok)
 		}
 	}
 	return s.signContent(b, d)
@@ -212,21 +211,16 @@ func (s *Search) signDevice(b []byte, p *pool, d *device, node *v1.Node) ([]byte
 
 // signContent appends what the search reads of a device besides its place.
 func (s *Search) signContent(b []byte, d *device) ([]byte, bool) {
-	held := byte('f')
-	if s.ledger.dedicated[d.index] > 0 {
-		held |= 8
+	b = key.Flag(key.Flag(b, s.ledger.dedicated[d.index] > 0), s.ledger.shares[d.index] > 0)
+	consumed := s.ledger.consumed[d.index]
+	var names []resourcev1.QualifiedName
+	for name := range consumed { // none for most devices; maps.Keys would allocate
+		names = append(names, name)
 	}
-	if s.ledger.shares[d.index] > 0 {
-		held |= 16
-	}
-	b = append(b, held)
-	if s.ledger.measured[d.index] > 0 {
-		consumed := s.ledger.consumed[d.index]
-		for _, name := range slices.Sorted(maps.Keys(consumed)) {
-			q := consumed[name]
-			b = strconv.AppendQuote(strconv.AppendQuote(b, string(name)), q.String())
-		}
-		b = append(b, 'm')
+	slices.Sort(names)
+	b = key.Len(b, len(names))
+	for _, name := range names {
+		b = appendAmount(key.Text(b, name), consumed[name])
 	}
 	b = binary.AppendVarint(b, int64(d.kind))
 	for _, program := range s.shape.programs {
@@ -234,7 +228,7 @@ func (s *Search) signContent(b []byte, d *device) ([]byte, bool) {
 		if err != nil {
 			return b, false
 		}
-		b = append(b, '0'+flagByte(ok))
+		b = key.Flag(b, ok)
 	}
 	for _, name := range s.shape.attributes {
 		b = binary.AppendUvarint(b, uint64(s.allocator.valueOf(d, name)))
@@ -242,18 +236,8 @@ func (s *Search) signContent(b []byte, d *device) ([]byte, bool) {
 	return b, true
 }
 
-func flagByte(ok bool) byte {
-	if ok {
-		return 1
-	}
-	return 0
-}
-
-// number gives equal numbers to equal texts; the empty text is 0.
+// number gives equal numbers from 1 to equal texts. Texts of different kinds may have the same number.
 func (a *Allocator) number(text []byte) int32 {
-	if len(text) == 0 {
-		return 0
-	}
 	n, ok := a.numbers[string(text)]
 	if !ok {
 		n = int32(len(a.numbers)) + 1
@@ -268,24 +252,17 @@ func (a *Allocator) valueOf(d *device, name string) int32 {
 	if value == nil {
 		return 0
 	}
-	return a.number(appendAttribute([]byte{'a'}, *value))
+	return a.number(appendAttribute(nil, *value))
 }
 
 // setsOf returns the number of a pool's counter sets.
 func (a *Allocator) setsOf(p *pool) int32 {
-	if len(p.sets) == 0 {
-		return 0
-	}
 	var lines []string
 	for id, c := range p.sets {
-		lines = append(lines, strconv.Quote(id.set)+strconv.Quote(id.name)+c.value.String())
+		lines = append(lines, string(appendAmount(key.Text(key.Text(nil, id.set), id.name), c.value)))
 	}
 	slices.Sort(lines)
-	b := []byte{'s'}
-	for _, line := range lines {
-		b = append(b, line...)
-	}
-	return a.number(b)
+	return a.number(key.Texts(nil, lines))
 }
 
 // score returns the sum of the scores of the chosen alternatives (rule U8.7). An alternative without devices scores nothing.

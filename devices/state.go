@@ -248,10 +248,7 @@ func (s *State) decide(i int) slotAnswer {
 			return slotAnswer{}
 		}
 	}
-	var missing []*resourcev1.ResourceClaim
-	if len(s.pending) < len(s.pod.claims) {
-		missing = s.unavailable(node)
-	}
+	missing := s.unavailable(node)
 	if s.allocator.options.AlwaysRelease {
 		s.keep(missing)
 	}
@@ -315,7 +312,10 @@ func (s *State) unavailable(node *v1.Node) (out []*resourcev1.ResourceClaim) {
 // searchFor returns the search for the claims without allocation. The special claim gets requests for the resources that
 // classes provide on the node.
 func (s *State) searchFor(provided []v1.ResourceName) *nodeSearch {
-	if len(provided) == 0 && s.plain != nil {
+	if len(provided) == 0 {
+		if s.plain == nil {
+			s.plain = s.newSearch(nil)
+		}
 		return s.plain
 	}
 	var key strings.Builder
@@ -324,11 +324,15 @@ func (s *State) searchFor(provided []v1.ResourceName) *nodeSearch {
 		key.WriteByte(0)
 	}
 	x := s.searches[key.String()]
-	if x != nil {
-		return x
+	if x == nil {
+		x = s.newSearch(provided)
+		s.searches[key.String()] = x
 	}
-	claims := slices.Clone(s.pending)
-	x = &nodeSearch{}
+	return x
+}
+
+func (s *State) newSearch(provided []v1.ResourceName) *nodeSearch {
+	claims, x := slices.Clone(s.pending), &nodeSearch{}
 	if s.special(provided) {
 		special := s.pod.special.DeepCopy()
 		special.Spec.Devices.Requests, x.mappings = s.pod.extended.requests(s.pod.pod, provided)
@@ -339,10 +343,6 @@ func (s *State) searchFor(provided []v1.ResourceName) *nodeSearch {
 		s.left = x.left
 	}
 	x.left = s.left // one cache for the whole attempt (quirk U10.2)
-	s.searches[key.String()] = x
-	if len(provided) == 0 {
-		s.plain = x
-	}
 	return x
 }
 

@@ -1,0 +1,99 @@
+package devices
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// oneClaim has a claim under every name, and its class.
+type oneClaim struct {
+	onlyClaims
+	class *resourcev1.DeviceClass
+}
+
+func (c oneClaim) DeviceClass(string) *resourcev1.DeviceClass             { return c.class }
+func (c oneClaim) ResourceClaim(string, string) *resourcev1.ResourceClaim { return c.onlyClaims[0] }
+
+type nodeList []*v1.Node
+
+func (l nodeList) Len() int            { return len(l) }
+func (l nodeList) Node(i int) *v1.Node { return l[i] }
+
+// stateOfTwo returns the state of a pod that wants n devices, over two nodes with one device each.
+func stateOfTwo(n int64) *State {
+	var published []*resourcev1.ResourceSlice
+	var nodes nodeList
+	for k := range 2 {
+		name := fmt.Sprint("n", k)
+		nodes = append(nodes, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		published = append(published, &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.ResourceSliceSpec{
+			Driver: "example.com", Pool: resourcev1.ResourcePool{Name: name, ResourceSliceCount: 1}, NodeName: &name, Devices: []resourcev1.Device{{Name: "d"}}}})
+	}
+	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c"}}
+	claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{
+		DeviceClassName: "class", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: n}}}
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "p"}}
+	pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "c", ResourceClaimName: &claim.Name}}
+	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "class"}}
+	a := NewAllocator(NewLedger(NewInventory(published)), func(string) *resourcev1.DeviceClass { return class }, nil, Options{})
+	return Compile(pod, oneClaim{onlyClaims{claim}, class}, nil).On(nodes, a, Clock{})
+}
+
+// Nodes of a class are searched once, and the class of a node is found once.
+func TestSearchesOnce(t *testing.T) {
+	s := stateOfTwo(1)
+	search := s.searchFor(nil).Search
+	require.Same(t, search, s.searchFor(nil).Search, "the search of a state is made once")
+	require.Zero(t, s.Check(0))
+	first := search.node
+	require.Zero(t, s.Check(1))
+	require.Same(t, first, search.node, "the second node has the answer of the first")
+
+	search.shape.buffer = nil
+	for i, node := range s.cluster.(nodeList) {
+		require.Zero(t, search.classOf(s.allocator.viewOf(i, node)))
+	}
+	require.Nil(t, search.shape.buffer, "no signature is written again")
+}
+
+// Nodes of a class share the lines of an explanation.
+func TestExplainsOnce(t *testing.T) {
+	s := stateOfTwo(2)
+	first, second := s.Numbers(0), s.Numbers(1)
+	require.Equal(t, []string{"claim default/c, request r: wants 2, 1 of 1 devices left"}, first)
+	require.Same(t, &first[0], &second[0])
+}
+
+// The search without quirks is made once for all nodes.
+func TestCompleteKeepsSearch(t *testing.T) {
+	s := stateOfTwo(2)
+	search := s.searchFor(nil).Search
+	for _, node := range s.cluster.(nodeList) {
+		before := search.corrected
+		_, ok, err := search.Complete(node)
+		require.NoError(t, err)
+		require.False(t, ok)
+		if before != nil {
+			require.Same(t, before, search.corrected)
+		}
+	}
+	require.NotNil(t, search.corrected)
+}
+
+// Slices with counters alone offer no devices, so nobody looks for devices in them.
+func TestCountersAlone(t *testing.T) {
+	counters := []resourcev1.CounterSet{{Name: "set", Counters: map[string]resourcev1.Counter{"c": {Value: resource.MustParse("1")}}}}
+	slice := func(name string, devices ...resourcev1.Device) *resourcev1.ResourceSlice {
+		return &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.ResourceSliceSpec{
+			Driver: "example.com", Pool: resourcev1.ResourcePool{Name: "p", ResourceSliceCount: 2}, NodeName: new("n"), SharedCounters: counters, Devices: devices}}
+	}
+	inventory := NewInventory([]*resourcev1.ResourceSlice{slice("alone"), slice("with", resourcev1.Device{Name: "d"})})
+	require.Len(t, inventory.both, 1)
+	require.Equal(t, "with", inventory.both[0].object.Name)
+}
