@@ -32,13 +32,9 @@ func (t *Tracker) Assume(s *cluster.Snapshot, pod *v1.Pod, d devices.Allocation)
 		return nil
 	}
 	t.follow()
-	id := podinfo.UID(pod)
-	if pod.UID == "" {
-		named := *pod
-		named.UID = id
-		pod = &named
-	}
-	claims, err := t.Bound(pod, d, t.clock())
+	id, named := podinfo.UID(pod), *pod
+	named.UID = id
+	claims, err := t.Bound(&named, d, t.clock())
 	if err != nil {
 		return err
 	}

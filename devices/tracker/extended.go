@@ -2,6 +2,7 @@ package tracker
 
 import (
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -46,12 +47,11 @@ func (t *Tracker) disown(c *resourcev1.ResourceClaim) {
 // ExtendedResourceClaim returns the claim that an earlier attempt has made for the extended resources of a pod; nil when there is
 // none. Of several claims the claim whose name comes first counts. Over a cluster with a log of claims it takes O(1), else
 // O(claims + slices). The pod must not be nil.
-func (t *Tracker) ExtendedResourceClaim(pod *v1.Pod) (found *resourcev1.ResourceClaim) {
+func (t *Tracker) ExtendedResourceClaim(pod *v1.Pod) *resourcev1.ResourceClaim {
 	t.follow()
-	for _, c := range t.owned[owner{pod.Namespace, pod.Name, pod.UID}] {
-		if found == nil || c.Name < found.Name {
-			found = c
-		}
+	list := t.owned[owner{pod.Namespace, pod.Name, pod.UID}]
+	if len(list) == 0 {
+		return nil
 	}
-	return found
+	return slices.MinFunc(list, func(a, b *resourcev1.ResourceClaim) int { return strings.Compare(a.Name, b.Name) })
 }
