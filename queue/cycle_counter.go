@@ -12,13 +12,10 @@ import (
 // sameSpec reports whether an update changes only fields that cannot make a pod schedulable: status, resource version,
 // generation, managed fields and finalizers.
 func sameSpec(old, new *v1.Pod) bool {
-	strip := func(p *v1.Pod) *v1.Pod {
-		c := p.DeepCopy()
-		c.ResourceVersion, c.Generation, c.ManagedFields, c.Finalizers = "", 0, nil, nil
-		c.Status = v1.PodStatus{}
-		return c
-	}
-	return equality.Semantic.DeepEqual(strip(old), strip(new))
+	c := *new
+	c.ResourceVersion, c.Generation, c.ManagedFields, c.Finalizers = old.ResourceVersion, old.Generation, old.ManagedFields, old.Finalizers
+	c.Status = old.Status
+	return equality.Semantic.DeepEqual(old, &c)
 }
 
 // assignedPodCheck narrows the addition or update of an assigned pod to the waiting pods with a required affinity term

@@ -3,6 +3,7 @@ package queue
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -208,12 +209,7 @@ func (q *Queue) All(now time.Time) []Status {
 	all := make([]Status, 0, len(q.entries)+q.order.Len())
 	for place := Active; place <= Gated; place++ {
 		items := slices.Clone(q.heaps[place].items)
-		slices.SortFunc(items, func(a, b *Entry) int {
-			if q.heaps[place].less(a, b) {
-				return -1
-			}
-			return 1
-		})
+		sort.Slice(items, func(i, j int) bool { return q.heaps[place].less(items[i], items[j]) })
 		for _, e := range items {
 			all = append(all, q.status(e, now))
 		}
