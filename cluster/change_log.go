@@ -51,7 +51,7 @@ func (c *changes[E]) add(own *owner, e E) {
 
 func (c *changes[E]) unshare(own *owner) {
 	c.blocks, c.own = slices.Clone(c.blocks), own
-	if n := len(c.blocks); n > 0 && len(c.blocks[n-1]) < blockLen {
+	if n := len(c.blocks); n > 0 {
 		c.blocks[n-1] = append(make([]E, 0, blockLen), c.blocks[n-1]...)
 	}
 }
