@@ -17,12 +17,12 @@ import (
 // capacity. Between equal keys only a change of a node changes a verdict.
 func (e *bindingFilter) AppendAlike(dst []byte) ([]byte, bool) {
 	if e.pre.Code == filter.Skip {
-		return key.Len(dst, 0), true
+		return key.Flag(dst, false), true
 	}
 	if e.pre.Code != filter.Success || len(e.errs) > 0 {
 		return dst, false
 	}
-	dst = key.Len(dst, 1+len(e.bound))
+	dst = key.Len(key.Flag(dst, true), len(e.bound))
 	for k := range e.bound {
 		b := &e.bound[k]
 		if b.volume == nil || b.migrated != nil {

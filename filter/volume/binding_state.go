@@ -71,7 +71,7 @@ func (e *bindingFilter) idle() bool { return len(e.bound) == 0 && len(e.delayed)
 
 func (e *bindingFilter) check(node *v1.Node) resources.Verdict {
 	v := e.checkBound(node)
-	if len(e.delayed) > 0 && v&bindingError == 0 {
+	if v&bindingError == 0 {
 		var buf [8]choice
 		more, _ := e.checkDelayed(node, buf[:0])
 		v |= more
