@@ -158,10 +158,10 @@ func (l *nodeLifecycle) Serve(now time.Time) lifecycleChanges {
 	var out lifecycleChanges
 	for _, key := range slices.Sorted(maps.Keys(l.zones)) {
 		z := l.zones[key]
-		z.queue.Serve(&z.limiter, now, func(name string) (bool, time.Duration) {
+		z.queue.Serve(&z.limiter, now, func(name string) {
 			m := l.nodes[name]
 			if m == nil {
-				return true, 0
+				return
 			}
 			status, _ := edit.Ready(m.node)
 			change := nodeChange{At: now}
@@ -173,7 +173,6 @@ func (l *nodeLifecycle) Serve(now time.Time) lifecycleChanges {
 				l.apply(m, h, now, &change)
 			}
 			l.report(&out, m, change)
-			return true, 0
 		})
 	}
 	return out

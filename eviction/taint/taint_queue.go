@@ -67,17 +67,14 @@ func (q *taintQueue) Names() []string {
 }
 
 // Serve handles waiting names while the limiter accepts. It takes a token before it looks at the first name; the token is
-// lost when that name is not due. handle reports whether the name is done. If not, the name is due again after retry.
-func (q *taintQueue) Serve(l *tokenBucket, now time.Time, handle func(name string) (done bool, retry time.Duration)) {
+// lost when that name is not due.
+func (q *taintQueue) Serve(l *tokenBucket, now time.Time, handle func(name string)) {
 	for len(q.waiting) > 0 && l.Accept(now) {
 		head := q.waiting[0]
 		if head.due.After(now) {
 			return
 		}
 		q.waiting = q.waiting[1:]
-		if done, retry := handle(head.name); !done {
-			head.due = now.Add(retry)
-			q.insert(head)
-		}
+		handle(head.name)
 	}
 }

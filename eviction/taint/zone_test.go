@@ -167,7 +167,7 @@ func TestQueue(t *testing.T) {
 
 	l := newTokenBucket(2, start)
 	var got []string
-	handle := func(name string) (bool, time.Duration) { got = append(got, name); return true, 0 }
+	handle := func(name string) { got = append(got, name) }
 	for ms := 0; ms <= 2000; ms += 100 {
 		before := len(got)
 		q.Serve(&l, at(1+float64(ms)/1000), handle)
@@ -185,7 +185,7 @@ func TestQueue(t *testing.T) {
 		var q taintQueue
 		q.Add("later", at(1))
 		l := newTokenBucket(1, start)
-		q.Serve(&l, at(0.5), func(string) (bool, time.Duration) { t.Fatal("not due"); return true, 0 })
+		q.Serve(&l, at(0.5), func(string) { t.Fatal("not due") })
 		require.False(t, l.Would(at(1)), "the token is used up")
 		require.True(t, l.Would(at(1.5)))
 	})
@@ -194,21 +194,6 @@ func TestQueue(t *testing.T) {
 		l := newTokenBucket(1, start)
 		q.Serve(&l, start, nil)
 		require.True(t, l.Would(start))
-	})
-	t.Run("retry", func(t *testing.T) {
-		var q taintQueue
-		q.Add("a", start)
-		q.Add("b", at(0.01))
-		l := newTokenBucket(1000, start)
-		var got []string
-		for ms := 0; ms < 200; ms += 10 {
-			q.Serve(&l, at(float64(ms)/1000), func(name string) (bool, time.Duration) {
-				got = append(got, fmt.Sprint(name, ms))
-				return len(got) > 1, 50 * time.Millisecond
-			})
-		}
-		require.Equal(t, []string{"a0", "b10", "a50"}, got, "due again after the delay")
-		require.Zero(t, q.Len())
 	})
 }
 
