@@ -60,15 +60,12 @@ func (l tokenBucket) Next(now time.Time) (at time.Time, ok bool) {
 // Swap changes the rate (rule XZ7.7). An equal rate keeps the bucket. Otherwise the bucket is new: empty when the old
 // bucket would refuse at now, full when it would accept. (Kubernetes ignores a change from 0 to exactly 1.)
 func (l *tokenBucket) Swap(rate float32, now time.Time) {
-	if !(rate > 0) {
-		rate = 0
-	}
-	if rate == l.rate {
+	next := newTokenBucket(rate, now)
+	if next.rate == l.rate {
 		return
 	}
-	empty := !l.Would(now)
-	*l = newTokenBucket(rate, now)
-	if empty {
-		l.tokens = 0
+	if !l.Would(now) {
+		next.tokens = 0
 	}
+	*l = next
 }
