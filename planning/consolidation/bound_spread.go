@@ -162,7 +162,7 @@ func (b *bounder) spreadCost(values []string, zone []uint, set uint, apps []*spr
 		demand := make(resources.Vector, b.schema)
 		for _, a := range apps {
 			n := a.smallest(bits.OnesCount(set)) - a.fixed[value]
-			for range max(0, n) {
+			for range n {
 				demand.Add(a.asks)
 			}
 		}
@@ -182,7 +182,7 @@ func (a *spreadApp) smallest(domains int) int32 {
 		return 0
 	}
 	k := int32(domains)
-	return max(0, a.pods-(k-1)*a.skew+k-1) / k
+	return max(0, (a.pods-(k-1)*(a.skew-1))/k)
 }
 
 // coverZone returns the least cost of nodes of some domains that offer a demand, at least that of one node. With all the demand of the

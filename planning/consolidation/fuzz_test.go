@@ -84,3 +84,31 @@ func random(b *testkit.Bytes) *world {
 	w.in.Price = func(n *v1.Node) int64 { return prices[n.Name] }
 	return w
 }
+
+// FuzzStep compares the plan of one node with the first plan of a new search for each node alone.
+func FuzzStep(f *testing.F) {
+	for seed := range uint64(50) {
+		f.Add(testkit.RandomBytes(seed, 120))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b := testkit.NewBytes(data)
+		w := random(b)
+		o := Options{MaxMoves: b.Below(5)}
+		p := w.planner(t)
+		got, err := p.Step(o)
+		require.NoError(t, err)
+		lawful(t, w, got)
+		require.LessOrEqual(t, len(got.Nodes), 1)
+		want := p.order(choice{})
+		for _, i := range p.newSearch(o).byPrice() {
+			x := p.newSearch(o)
+			if x.allows(i) && x.clear(i) {
+				if plan := p.order(x.chosen()); len(plan.Nodes) > 0 {
+					want = plan
+					break
+				}
+			}
+		}
+		require.Equal(t, lines(want), lines(got))
+	})
+}

@@ -30,7 +30,7 @@ func (p *Planner) order(c choice) *Plan {
 		if len(stuck) == 0 {
 			return r.plan
 		}
-		c.nodes = slices.DeleteFunc(slices.Clone(c.nodes), func(i int) bool { return stuck[i] })
+		c.nodes = slices.DeleteFunc(slices.Clone(c.nodes), func(i int) bool { return slices.Contains(stuck, i) })
 	}
 }
 
@@ -92,7 +92,7 @@ func (p *Planner) newRun(c choice) *run {
 
 // all makes one wave after the other. A load goes where the search placed it. When no load can, one load goes elsewhere. all returns
 // the nodes that cannot be emptied.
-func (r *run) all() (stuck map[int]bool) {
+func (r *run) all() (stuck []int) {
 	var waiting []int32
 	for _, i := range r.choice.nodes {
 		waiting = append(waiting, r.nodes[i].loads...)
@@ -101,28 +101,21 @@ func (r *run) all() (stuck map[int]bool) {
 		return cmp.Compare(r.loads[b].size, r.loads[a].size)
 	})
 	open := r.remove(r.choice.nodes, -1)
-	for loose := false; len(open) > 0; {
-		if loose {
-			r.elsewhere = 1
-		}
+	for len(open) > 0 {
 		wave, later := r.wave(waiting)
 		if len(wave) > 0 {
 			r.plan.Waves = append(r.plan.Waves, wave)
 		}
 		before := len(open)
 		open = r.remove(open, len(r.plan.Waves)-1)
-		if r.elsewhere = 0; len(wave) == 0 && len(open) == before {
-			if !loose {
-				loose = true
-				continue
-			}
-			stuck = map[int]bool{}
-			for _, i := range open {
-				stuck[i] = true
-			}
-			return stuck
+		switch {
+		case len(wave) > 0 || len(open) < before:
+			waiting, r.elsewhere = later, 0
+		case r.elsewhere == 0:
+			r.elsewhere = 1
+		default:
+			return open
 		}
-		waiting, loose = later, false
 	}
 	return nil
 }

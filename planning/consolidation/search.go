@@ -202,7 +202,6 @@ func (x *search) swap() {
 		stay = stay[:tries]
 	}
 	x.shuffle = x.random
-	defer func() { x.shuffle = nil }()
 	for _, i := range append(stay, back...) {
 		if x.allows(i) {
 			x.clear(i)

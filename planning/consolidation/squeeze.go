@@ -138,12 +138,12 @@ type trade struct {
 	finer   int // how many more loads leave than come
 }
 
-// exchange makes the first of some trades that the filters and the rules of other pods allow. Without one nothing has changed.
+// exchange makes the first of some trades that the filters and the rules of other pods allow. Without one nothing has changed. The
+// mark of a trade ends with that of attempt.
 func (x *search) exchange(trades []trade, k int) (trade, bool) {
 	for _, t := range trades {
 		m := x.mark()
 		if x.make(t, k) {
-			x.keep(m)
 			return t, true
 		}
 		x.takeBack(m)
@@ -199,10 +199,7 @@ func (x *search) trades(pool []int32, k int) (best []trade) {
 					t.finer--
 				}
 			}
-			if t.gain < -tiny || t.gain < tiny && t.finer <= 0 {
-				continue
-			}
-			if len(best) == mostTrades && !t.better(best[mostTrades-1]) || !x.fits(in, offer, used) {
+			if !t.better(trade{}) || len(best) == mostTrades && !t.better(best[mostTrades-1]) || !x.fits(in, offer, used) {
 				continue
 			}
 			best = append(best, t)

@@ -27,7 +27,7 @@ type state struct {
 	cost     int64      // of the nodes that are not empty
 	moves    int        // loads whose own node is empty
 	log      []change   // since the first mark that is open
-	shuffle  *rand.Rand // nil: large pods are placed first
+	shuffle  *rand.Rand // nil: large pods are placed first, as for the first set of nodes
 	where    positions
 }
 
@@ -159,7 +159,7 @@ func (x *state) move(id int32) bool {
 }
 
 // try moves a load, to a node if one is named and takes the pod. When no node takes the pod, or a rule of another pod would not hold
-// any more, nothing has changed.
+// any more, nothing has changed. The mark of a change ends with that of attempt.
 func (x *state) try(id int32, node string) (placed, ok bool) {
 	m := x.mark()
 	old := x.pod[id]
@@ -171,7 +171,6 @@ func (x *state) try(id int32, node string) (placed, ok bool) {
 			x.log = append(x.log, change{slot: x.at[id], load: id, pod: old})
 			x.shift(id, int32(d.Slot), fresh)
 			if x.where.keeps(x.snapshot, &x.loads[id]) {
-				x.keep(m)
 				return true, true
 			}
 		}
