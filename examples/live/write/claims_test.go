@@ -152,24 +152,29 @@ func TestWriteClaims(t *testing.T) {
 		want  []string
 		err   string
 	}
+	decided := func(change []func(*resourcev1.ResourceClaim)) []*resourcev1.ResourceClaim {
+		return []*resourcev1.ResourceClaim{deviceClaim(append(change, attached(isTrue("Attached")))...)}
+	}
 	set := func(change ...func(*resourcev1.ResourceClaim)) scheduler.ClaimWrites {
-		return scheduler.ClaimWrites{Set: []*resourcev1.ResourceClaim{deviceClaim(change...)}}
+		return scheduler.ClaimWrites{Set: decided(change)}
 	}
 	remove := func(change ...func(*resourcev1.ResourceClaim)) scheduler.ClaimWrites {
-		return scheduler.ClaimWrites{Delete: []*resourcev1.ResourceClaim{deviceClaim(change...)}}
+		return scheduler.ClaimWrites{Delete: decided(change)}
 	}
 	finalizers := func(names ...string) func(*resourcev1.ResourceClaim) {
 		return func(x *resourcev1.ResourceClaim) { x.Finalizers = names }
 	}
 	fresh := func(x *resourcev1.ResourceClaim) { x.UID = "" }
 	testkit.Run(t, []test{
-		{"new", nil, set(fresh), "", []string{"create ", "update status"}, ""},
+		{"new", nil, set(fresh), "", []string{"create ", "update status"}, "context canceled"},
 		{"same finalizers", deviceClaim(), set(), "", []string{"update status"}, ""},
 		{"another finalizer", deviceClaim(finalizers("g")), set(), "", []string{"update ", "update status"}, ""},
 		{"more finalizers", deviceClaim(finalizers()), set(), "", []string{"update ", "update status"}, ""},
-		{"removed", deviceClaim(), remove(), "", []string{"update status", "update ", "delete d"}, ""},
-		{"removed without finalizers", deviceClaim(finalizers()), remove(finalizers()), "", []string{"update status", "delete d"}, ""},
+		{"removed", deviceClaim(), remove(), "", []string{"update status", "update ", "delete d"}, "context canceled"},
+		{"removed without finalizers", deviceClaim(finalizers()), remove(finalizers()), "", []string{"update status", "delete d"}, "context canceled"},
 		{"removed, gone already", nil, remove(), "", []string{"update status"}, ""},
+		{"removed, status refused", deviceClaim(), remove(), "update status", []string{"update status"}, "refused"},
+		{"removed, finalizers refused", deviceClaim(), remove(), "update ", []string{"update status", "update "}, "refused"},
 		{"creation refused", nil, set(fresh), "create ", []string{"create "}, "refused"},
 		{"update refused", deviceClaim(finalizers()), set(), "update ", []string{"update "}, "refused"},
 		{"status refused", deviceClaim(), set(), "update status", []string{"update status"}, "refused"},
@@ -184,7 +189,7 @@ func TestWriteClaims(t *testing.T) {
 			}
 			api.PrependReactor("*", "resourceclaims", func(a clienttesting.Action) (bool, runtime.Object, error) {
 				if x.fail != "" && a.GetVerb()+" "+a.GetSubresource() == x.fail {
-					return true, nil, errors.New("refused")
+					return true, x.known, errors.New("refused")
 				}
 				if a.GetSubresource() == "status" && x.known != nil {
 					return true, x.known.DeepCopy(), nil // an update of the status leaves the finalizers
@@ -198,11 +203,19 @@ func TestWriteClaims(t *testing.T) {
 			go c.Run(ctx, 1)
 			time.AfterFunc(300*time.Millisecond, func() { cancel(nil) }) // what is written is never reported
 			err := c.WriteClaims(ctx, pod(), x.write)
-			if x.err != "" {
+			if x.err == "" {
+				require.NoError(t, err)
+			} else {
 				require.EqualError(t, err, x.err)
 			}
 			var got []string
 			for _, a := range api.Actions() {
+				if u, ok := a.(clienttesting.UpdateActionImpl); ok {
+					sent := u.Object.(*resourcev1.ResourceClaim)
+					removes := len(x.write.Delete) > 0
+					require.Equal(t, removes, sent.Status.Allocation == nil)
+					require.Equal(t, removes, len(sent.Finalizers) == 0)
+				}
 				line := a.GetVerb() + " " + a.GetSubresource()
 				if d, ok := a.(clienttesting.DeleteActionImpl); ok {
 					line += string(*d.DeleteOptions.Preconditions.UID)

@@ -21,7 +21,6 @@
 package write
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -169,7 +168,7 @@ func (c *Client) Bind(_ context.Context, pod *v1.Pod, node string) error {
 	c.status.drop(pod.UID)
 	over, err := c.bindOnce(pod, node)
 	for _, pause := range c.o.bindPauses() {
-		if err == nil || !bindMayPass(err) || !c.pause(pause) {
+		if !bindMayPass(err) || !c.pause(pause) {
 			break
 		}
 		over, err = c.bindOnce(pod, node)
@@ -194,8 +193,11 @@ func (c *Client) Bind(_ context.Context, pod *v1.Pod, node string) error {
 // bindOnce posts the binding. over is when the API server is done with it: a tenth of Timeout after the request's end, because an API
 // server that has too much to do is late.
 func (c *Client) bindOnce(pod *v1.Pod, node string) (over time.Time, err error) {
-	ended := c.bindings.do(c.life, func() { over, err = c.deadline().Add(c.o.Timeout/10), c.postBinding(pod, node) })
-	return over, cmp.Or(ended, err)
+	err = c.bindings.do(c.life, func() error {
+		over = c.deadline().Add(c.o.Timeout / 10)
+		return c.postBinding(pod, node)
+	})
+	return over, err
 }
 
 func (c *Client) postBinding(pod *v1.Pod, node string) error {
@@ -233,7 +235,7 @@ type gone struct{ error }
 func (g gone) Unwrap() error        { return g.error }
 func (g gone) Is(target error) bool { return target == scheduler.ErrGone }
 
-// final reports whether an error is an answer that another try would get again.
+// final reports whether an error is an answer that another try would get again. No error is not final.
 func final(err error) bool {
 	if errors.Is(err, scheduler.ErrGone) || errors.Is(err, context.Canceled) {
 		return true

@@ -189,6 +189,7 @@ func TestPatchStatus(t *testing.T) {
 // Whether a patch is sent depends on what the pod is.
 func TestPatchesLeftOut(t *testing.T) {
 	same := func(p *v1.Pod) { p.Status.Conditions = []v1.PodCondition{*unschedulable("a").Condition} }
+	nominated := func(p *v1.Pod) { p.Status.NominatedNodeName = "n1" }
 	victim := scheduler.StatusPatch{Condition: &v1.PodCondition{Type: v1.DisruptionTarget, Status: v1.ConditionTrue}}
 	node := "n1"
 	type test struct {
@@ -205,6 +206,7 @@ func TestPatchesLeftOut(t *testing.T) {
 		{"gone", "the informer has no such pod", nil, nil, unschedulable("a"), 0},
 		{"victim", "victims have nodes", pod(on("n1")), pod(on("n1")), victim, 1},
 		{"nomination", "before PreBind", pod(), pod(), scheduler.StatusPatch{NominatedNode: &node}, 1},
+		{"nomination that is there", "the informer shows it", pod(nominated), pod(nominated), scheduler.StatusPatch{NominatedNode: &node}, 0},
 		{"nomination of a bound pod", "it is bound already", pod(), pod(on("n1")), scheduler.StatusPatch{NominatedNode: &node}, 0},
 	}, func(t *testing.T, c test) {
 		x, api := client(t, c.now, c.known, "patch", "status", nil)
@@ -269,6 +271,8 @@ func TestDelete(t *testing.T) {
 		{"gone", notFound(), nil, 1, scheduler.ErrGone},
 		{"replaced", conflict(), pod(as("other")), 1, scheduler.ErrGone},
 		{"refused", forbidden(), pod(), 1, forbidden()},
+		{"refused, replaced", forbidden(), pod(as("other")), 1, forbidden()},
+		{"refused with a conflict", conflict(), pod(), 2, conflict()},
 		{"failed", failure(), pod(), 2, failure()},
 	}, func(t *testing.T, c test) {
 		x, api := client(t, c.now, pod(), "delete", "", c.answer)

@@ -63,6 +63,40 @@ func TestNoTimeLeft(t *testing.T) {
 	})
 }
 
+// The time that is left is one more parameter of the request that is sent. The caller's request stays as it is, and so do requests
+// without a deadline.
+func TestDeadlines(t *testing.T) {
+	type test struct {
+		name, url string
+		left      time.Duration // 0: no deadline
+		want      string
+	}
+	testkit.Run(t, []test{
+		{"no deadline", "http://api/x?watch=true", 0, "watch=true"},
+		{"no query", "http://api/x", 1500 * time.Millisecond, "timeout=1.5s"},
+		{"query", "http://api/x?a=b", time.Minute, "a=b&timeout=1m0s"},
+		{"the last moment", "http://api/x", time.Nanosecond, "timeout=1ns"},
+	}, func(t *testing.T, x test) {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), x.left)
+			defer cancel()
+			if x.left == 0 {
+				ctx = t.Context()
+			}
+			r, err := http.NewRequestWithContext(ctx, http.MethodGet, x.url, nil)
+			require.NoError(t, err)
+			way := &answers{next: []answer{{http.StatusOK, ""}}}
+			wrapped := write.Deadlines(way)
+			answered, err := wrapped.RoundTrip(r)
+			require.NoError(t, err)
+			require.NoError(t, answered.Body.Close())
+			require.Equal(t, x.url, r.URL.String(), "the caller's")
+			require.Equal(t, x.want, way.asked[0].URL.RawQuery)
+			require.Same(t, way, wrapped.(interface{ WrappedRoundTripper() http.RoundTripper }).WrappedRoundTripper())
+		})
+	})
+}
+
 // silence is the way to an API server that never answers. It takes down how long each request waited.
 type silence struct{ waited chan time.Duration }
 

@@ -1,7 +1,6 @@
 package write
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -65,10 +64,8 @@ func NewRecorder(api kubernetes.Interface, profiles ...string) *Recorder {
 	for _, name := range profiles {
 		r.recorders[name] = r.broadcaster.NewRecorder(scheme.Scheme, name)
 	}
-	if host, err := os.Hostname(); err == nil {
-		r.instance = host
-	}
-	r.once = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemFastSlowRateLimiter[*eventsv1.Event](eventPause, eventPause, eventTries))
+	r.instance, _ = os.Hostname() // "" if the host has no name
+	r.once = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[*eventsv1.Event](eventPause, eventPause))
 	return r
 }
 
@@ -208,12 +205,13 @@ func (s *countingSink) begin() (done func()) {
 
 func (s *countingSink) turn(ctx context.Context, write func(context.Context) (*eventsv1.Event, error)) (e *eventsv1.Event, err error) {
 	defer s.begin()()
-	over := s.turns.do(ctx, func() {
+	err = s.turns.do(ctx, func() (err error) {
 		ctx, cancel := context.WithTimeout(ctx, eventTimeout)
 		defer cancel()
 		e, err = write(ctx)
+		return err
 	})
-	return e, cmp.Or(over, err)
+	return e, err
 }
 
 // Create creates an event.

@@ -183,4 +183,11 @@ func TestEventsBeyondRoom(t *testing.T) {
 		note()
 	}
 	require.Equal(t, 2, lines())
+	for range 2 {
+		take()
+	}
+	for range 3 {
+		note()
+	}
+	require.Equal(t, 2, lines(), "half of the room was full")
 }

@@ -78,6 +78,9 @@ func TestPausesOfRefusedDeletion(t *testing.T) { // B2.34
 		over, cancel := context.WithCancel(t.Context())
 		cancel()
 		require.Zero(t, took(over))
+		way.code = http.StatusNotFound
+		require.Zero(t, took(t.Context()), "a pod that is gone holds nothing up")
+		way.code = http.StatusForbidden
 		c.Close()
 		require.Zero(t, took(t.Context()))
 	})

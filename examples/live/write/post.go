@@ -13,7 +13,7 @@ type post func(ctx context.Context, path string, body runtime.Object) error
 
 // postBy returns a post by a client; nil if the client is that of a fake, which sends nothing.
 func postBy(c rest.Interface) post {
-	if real, ok := c.(*rest.RESTClient); !ok || real == nil {
+	if real, _ := c.(*rest.RESTClient); real == nil {
 		return nil
 	}
 	return func(ctx context.Context, path string, body runtime.Object) error {

@@ -17,7 +17,7 @@ func (o *Options) bindPauses() []time.Duration {
 	return o.Retry
 }
 
-// bindMayPass reports whether v1.37 tries a binding again after the error.
+// bindMayPass reports whether v1.37 tries a binding again after the error; nil: it does not.
 func bindMayPass(err error) bool {
 	return apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) || utilnet.IsConnectionRefused(err)
 }

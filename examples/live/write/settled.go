@@ -28,15 +28,13 @@ func (c *Client) settled(pod *v1.Pod, err error, over time.Time) (*v1.Pod, error
 		began := time.Now()
 		now, unknown := c.read(pod)
 		switch decided := unknown == nil && (now == nil || now.Spec.NodeName != ""); {
-		case decided, !unclear(err), unknown == nil && began.After(over), unknown != nil && final(unknown), !c.mayWrite():
+		case decided, !unclear(err), unknown == nil && began.After(over), final(unknown), !c.mayWrite():
 			return now, unknown
 		}
 		wait := min(pause, 5*time.Second)
-		if left := time.Until(over); unknown == nil && left < wait {
-			wait = max(left, time.Millisecond)
+		if unknown == nil {
+			wait = min(wait, max(time.Until(over), time.Millisecond))
 		}
-		if !c.pause(wait) {
-			return nil, err
-		}
+		c.pause(wait) // after Close the next read fails for good
 	}
 }

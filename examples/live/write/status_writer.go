@@ -66,9 +66,7 @@ func (w *statusWriter) one(life context.Context) bool {
 	defer w.queue.Done(uid)
 	w.mu.Lock()
 	held := w.held[uid]
-	if !held {
-		w.held[uid] = true
-	}
+	w.held[uid] = true
 	w.mu.Unlock()
 	if held {
 		return true // the holder's release queues the pod again
@@ -102,8 +100,8 @@ func (w *statusWriter) one(life context.Context) bool {
 func (w *statusWriter) later(pod *v1.Pod, patch scheduler.StatusPatch) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if before, ok := w.waiting[pod.UID]; ok && patch.NominatedNode == nil {
-		patch.NominatedNode = before.patch.NominatedNode
+	if patch.NominatedNode == nil {
+		patch.NominatedNode = w.waiting[pod.UID].patch.NominatedNode
 	}
 	w.waiting[pod.UID] = statusJob{pod, patch}
 	w.queue.Add(pod.UID)

@@ -26,13 +26,13 @@ type turns struct {
 
 func newTurns(n int) *turns { return &turns{jobs: make(chan func()), slow: slowJob, more: n} }
 
-// do runs a job when it is its turn, and returns when the job has ended. It panics if the job does. If the context ends before its turn,
-// do returns the context's error. A goroutine of the turns ends when the context of the job that it was started for ends.
-func (t *turns) do(ctx context.Context, job func()) error {
+// do runs a job when it is its turn, and returns the job's error when the job has ended. It panics if the job does. If the context ends
+// before the job's turn, do returns the context's error. A goroutine of the turns ends when the context of the job that it was started for ends.
+func (t *turns) do(ctx context.Context, job func() error) (err error) {
 	ended := make(chan any) // takes what the job panics with
 	run := func() {
 		defer func() { ended <- recover() }()
-		job()
+		err = job()
 	}
 	select {
 	case t.jobs <- run:
@@ -50,7 +50,7 @@ func (t *turns) do(ctx context.Context, job func()) error {
 	if r := <-ended; r != nil {
 		panic(r)
 	}
-	return nil
+	return err
 }
 
 // grow reports whether another goroutine may start.

@@ -2,6 +2,7 @@ package write
 
 import (
 	"context"
+	"io"
 	"runtime"
 	"sync"
 	"testing"
@@ -19,14 +20,14 @@ func TestTurns(t *testing.T) {
 	running, release, ended := make(chan bool), make(chan bool), make(chan error)
 	for range 3 {
 		go func() {
-			ended <- turns.do(ctx, func() { running <- true; <-release })
+			ended <- turns.do(ctx, func() error { running <- true; <-release; return nil })
 		}()
 	}
 	<-running
 	<-running
 	over, stop := context.WithCancel(t.Context())
 	stop()
-	require.ErrorIs(t, turns.do(over, func() { t.Error("a third job runs") }), context.Canceled)
+	require.ErrorIs(t, turns.do(over, func() error { t.Error("a third job runs"); return nil }), context.Canceled)
 	release <- true
 	require.NoError(t, <-ended)
 	<-running // the goroutine of the first takes it
@@ -50,11 +51,11 @@ func TestJobsHang(t *testing.T) {
 		turns, release := newTurns(2), make(chan bool)
 		var all sync.WaitGroup
 		for range 5 {
-			all.Go(func() { assert.NoError(t, turns.do(ctx, func() { <-release })) })
+			all.Go(func() { assert.NoError(t, turns.do(ctx, func() error { <-release; return nil })) })
 		}
 		synctest.Wait()
 		began := time.Now()
-		require.NoError(t, turns.do(ctx, func() {}))
+		require.NoError(t, turns.do(ctx, func() error { return nil }))
 		require.GreaterOrEqual(t, time.Since(began), slowJob, "the jobs that hang have all turns")
 		require.LessOrEqual(t, time.Since(began), 3*slowJob)
 		close(release)
@@ -70,6 +71,6 @@ func TestJobPanics(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	turns := newTurns(1)
-	require.PanicsWithValue(t, "no", func() { _ = turns.do(ctx, func() { panic("no") }) })
-	require.NoError(t, turns.do(ctx, func() {}), "the turn is free again")
+	require.PanicsWithValue(t, "no", func() { _ = turns.do(ctx, func() error { panic("no") }) })
+	require.ErrorIs(t, turns.do(ctx, func() error { return io.EOF }), io.EOF, "the turn is free again")
 }

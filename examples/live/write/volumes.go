@@ -45,10 +45,7 @@ func (c *Client) BindVolumes(ctx context.Context, pod *v1.Pod, d volume.Decision
 		}
 		written[claimResource+"/"+now.Name] = version(now)
 	}
-	limit := time.NewTimer(c.o.waits(pod).Volumes)
-	defer limit.Stop()
-	tick := time.NewTicker(checkPeriod)
-	defer tick.Stop()
+	limit := time.After(c.o.waits(pod).Volumes)
 	for {
 		changed := c.view.Changed()
 		done, err := c.volumesBound(pod, d, written)
@@ -60,8 +57,8 @@ func (c *Client) BindVolumes(ctx context.Context, pod *v1.Pod, d volume.Decision
 		}
 		select {
 		case <-changed:
-		case <-tick.C:
-		case <-limit.C:
+		case <-time.After(checkPeriod):
+		case <-limit:
 			return fmt.Errorf("binding volumes: %w", context.DeadlineExceeded)
 		case <-ctx.Done():
 			return context.Cause(ctx)

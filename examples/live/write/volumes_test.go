@@ -106,6 +106,7 @@ func TestBindVolumes(t *testing.T) {
 	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"host": "n"}}}
 	match := volume.Decision{Node: "n", Bind: []volume.Match{{Claim: volumeClaim(), Volume: pv(unclaimed)}}}
 	provision := volume.Decision{Node: "n", Provision: []*v1.PersistentVolumeClaim{volumeClaim(unannotated(volume.AnnSelectedNode))}}
+	second := volumeClaim(unbound, func(x *v1.PersistentVolumeClaim) { x.Name = "second" })
 	const pvs, pvcs, nodes = "persistentvolumes/pv", "persistentvolumeclaims/c", "nodes/n"
 	type objects = map[string]metav1.Object
 	type test struct {
@@ -125,6 +126,10 @@ func TestBindVolumes(t *testing.T) {
 		{"bound to a newer version", match, pod(), objects{pvs: pv(versionOf("6"))}, ""},
 		{"bound to a version that is no number", match, pod(), objects{pvs: pv(versionOf("x"))}, ""},
 		{"bound to a volume of the node", match, pod(), objects{pvs: pv(localTo("m", "n"))}, ""},
+		{"bound to a volume of all nodes", match, pod(), objects{pvs: pv(func(x *v1.PersistentVolume) { x.Spec.NodeAffinity = &v1.VolumeNodeAffinity{} })}, ""},
+		{"the volume's affinity cannot be read", match, pod(), objects{pvs: pv(localTo("n"), func(x *v1.PersistentVolume) {
+			x.Spec.NodeAffinity.Required.NodeSelectorTerms[0].MatchExpressions[0].Operator = "Nope"
+		})}, `binding volumes: pv "pv" node affinity doesn't match node "n": nodeSelectorTerms[0].matchExpressions[0].operator: Unsupported value: "Nope": supported values: "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"`},
 		{"no volume", match, pod(), objects{pvs: nil}, `binding volumes: failed to get pv "pv": persistentvolume "pv" not found`},
 		{"the volume is not reported yet", match, pod(), objects{pvs: pv(versionOf("4"), unclaimed)}, late},
 		{"the volume is at its first version", match, pod(), objects{pvs: pv(versionOf("1"), unclaimed)}, late},
@@ -135,6 +140,11 @@ func TestBindVolumes(t *testing.T) {
 		{"the claim has no volume", match, pod(), objects{pvcs: volumeClaim(unbound)}, late},
 		{"the binding is not complete", match, pod(), objects{pvcs: volumeClaim(unannotated("pv.kubernetes.io/bind-completed"))}, late},
 
+		{"the first of two claims is bound", volume.Decision{Node: "n", Bind: []volume.Match{match.Bind[0], {Claim: second, Volume: pv()}}}, pod(), nil, late},
+		{"the second of two claims is bound", volume.Decision{Node: "n", Bind: []volume.Match{{Claim: second, Volume: pv()}, match.Bind[0]}}, pod(), nil, late},
+
+		{"the first of two claims is provisioned", volume.Decision{Node: "n", Provision: []*v1.PersistentVolumeClaim{volumeClaim(), second}}, pod(), nil, late},
+		{"the second of two claims is provisioned", volume.Decision{Node: "n", Provision: []*v1.PersistentVolumeClaim{second, volumeClaim()}}, pod(), nil, late},
 		{"provisioned", provision, pod(), nil, ""},
 		{"provisioned for the node", provision, pod(), objects{pvs: pv(localTo("n"))}, ""},
 		{"no claim to provision", provision, pod(), objects{pvcs: nil}, `binding volumes: failed to get pvc "c": persistentvolumeclaim "c" not found`},
@@ -149,7 +159,7 @@ func TestBindVolumes(t *testing.T) {
 		{"provisioned, not bound", provision, pod(), objects{pvcs: volumeClaim(unannotated("pv.kubernetes.io/bind-completed"))}, late},
 	}, func(t *testing.T, x test) {
 		synctest.Test(t, func(t *testing.T) {
-			known := &reports{view: view{x.known}, objects: objects{pvs: pv(), pvcs: volumeClaim(), nodes: node}}
+			known := &reports{view: view{x.known}, objects: objects{pvs: pv(), pvcs: volumeClaim(), "persistentvolumeclaims/second": second, nodes: node}}
 			maps.Copy(known.objects, x.change)
 			c := write.New(versioned("5", "persistentvolumes", "persistentvolumeclaims"), known, write.Options{})
 			defer c.Close()
