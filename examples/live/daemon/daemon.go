@@ -14,6 +14,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -99,9 +100,7 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 	if d.api, err = kubernetes.NewForConfig(reads); err != nil {
 		return nil, err
 	}
-	if d.events, err = kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(c.REST), "scheduler")); err != nil {
-		return nil, err
-	}
+	d.events = kubernetes.NewForConfigOrDie(rest.AddUserAgent(rest.CopyConfig(c.REST), "scheduler")) // as good as for the first client
 	without, err := served(ctx, d.api)
 	if err != nil {
 		return nil, err
@@ -211,6 +210,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 
 func (d *Daemon) run(ctx context.Context) error {
 	defer d.Feed.Stop()
+	defer d.recorder.Flush(d.work) // after the end of work this only ends the recorder
 	defer d.end()
 	defer d.client.Close()
 	if err := d.recorder.Start(d.work); err != nil {
@@ -226,8 +226,8 @@ func (d *Daemon) run(ctx context.Context) error {
 	if d.c.Configuration.Document.DelayCacheUntilActive {
 		return lease.Run(ctx, d.c.REST, d.watchAndSchedule)
 	}
-	if err := d.watch(ctx); err != nil || ctx.Err() != nil {
-		return err
+	if !d.watch(ctx) {
+		return nil
 	}
 	return lease.Run(ctx, d.c.REST, func(ctx context.Context) error {
 		if err := d.catchUp(ctx); err != nil || ctx.Err() != nil {
@@ -239,19 +239,16 @@ func (d *Daemon) run(ctx context.Context) error {
 
 // watchAndSchedule is schedule after watch.
 func (d *Daemon) watchAndSchedule(ctx context.Context) error {
-	if err := d.watch(ctx); err != nil || ctx.Err() != nil {
-		return err
+	if !d.watch(ctx) {
+		return nil
 	}
 	return d.schedule(ctx)
 }
 
-// watch starts the informers and waits until the first lists are in, or until the context ends.
-func (d *Daemon) watch(ctx context.Context) error {
+// watch starts the informers and waits for the first lists. It returns false when the context ends before.
+func (d *Daemon) watch(ctx context.Context) bool {
 	d.Feed.Start(d.work)
-	if err := d.Feed.Wait(ctx); err != nil && ctx.Err() == nil {
-		return err
-	}
-	return nil
+	return d.Feed.Wait(ctx) == nil // the end of the context is the only error
 }
 
 // schedule schedules until the context ends, and then finishes what is under way. When the lease is lost, it ends at once.
@@ -266,7 +263,7 @@ func (d *Daemon) schedule(ctx context.Context) error {
 	defer cancel()
 	if n := d.tasks.wait(finish); n > 0 {
 		klog.InfoS("Stopping while bindings are under way; their pods stay with the API server", "bindings", n)
-		err = errors.Join(err, errCut)
+		err = cmp.Or(err, errCut)
 	}
 	flush, cancel := context.WithTimeout(d.work, d.c.FlushTimeout)
 	defer cancel()

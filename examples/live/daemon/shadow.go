@@ -52,9 +52,6 @@ func (s *Shadow) Run(ctx context.Context) error {
 	work, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	s.feed.Start(work)
-	if err := s.feed.Wait(ctx); err != nil && ctx.Err() == nil {
-		return err
-	}
 	<-ctx.Done()
 	return nil
 }

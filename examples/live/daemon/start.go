@@ -21,13 +21,12 @@ import (
 	"github.com/podberth/podberth/examples/live/lead"
 )
 
-// answerPause is the first pause before an API server that did not answer is asked again.
-const answerPause = 500 * time.Millisecond
+// The pauses before an API server that did not answer is asked again double from the first to the last.
+const firstAnswerPause, lastAnswerPause = 500 * time.Millisecond, 10 * time.Second
 
 // answered asks until the API server answers, or until the context ends. A refusal is an answer.
 func answered(ctx context.Context, ask func() error) error {
-	pauses := wait.Backoff{Duration: answerPause, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 10 * time.Second}
-	for {
+	for pause := firstAnswerPause; ; pause = min(2*pause, lastAnswerPause) {
 		err := ask()
 		var status apierrors.APIStatus
 		if err == nil || errors.As(err, &status) && status.Status().Code < 500 && status.Status().Code != 429 {
@@ -35,7 +34,7 @@ func answered(ctx context.Context, ask func() error) error {
 		}
 		klog.ErrorS(err, "The API server does not answer; asking again")
 		select {
-		case <-time.After(pauses.Step()):
+		case <-time.After(wait.Jitter(pause, 0.5)):
 		case <-ctx.Done():
 			return errors.Join(err, context.Cause(ctx))
 		}

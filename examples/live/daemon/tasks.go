@@ -9,7 +9,7 @@ import (
 type tasks struct {
 	mu      sync.Mutex
 	running int
-	idle    chan struct{} // is closed when no task runs; nil: nobody waits
+	ended   chan struct{} // is closed when a task ends; nil: nobody waits
 }
 
 func (t *tasks) start(task func()) {
@@ -26,9 +26,9 @@ func (t *tasks) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.running--
-	if t.running == 0 && t.idle != nil {
-		close(t.idle)
-		t.idle = nil
+	if t.ended != nil {
+		close(t.ended)
+		t.ended = nil
 	}
 }
 
@@ -37,16 +37,16 @@ func (t *tasks) wait(ctx context.Context) int {
 	for {
 		t.mu.Lock()
 		n := t.running
-		if n > 0 && t.idle == nil {
-			t.idle = make(chan struct{})
+		if t.ended == nil {
+			t.ended = make(chan struct{})
 		}
-		idle := t.idle
+		ended := t.ended
 		t.mu.Unlock()
 		if n == 0 || ctx.Err() != nil {
 			return n
 		}
 		select {
-		case <-idle:
+		case <-ended:
 		case <-ctx.Done():
 		}
 	}
