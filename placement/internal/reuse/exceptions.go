@@ -45,7 +45,8 @@ func (x *exceptions) build(s *shape) {
 	for _, i := range slots {
 		x.move(s, i)
 	}
-	s.shifted = s.shift(s.shifted[:0], nil)
+	s.shifted = make([]uint64, len(s.counted))
+	s.shift(s.shifted, nil)
 }
 
 // move puts a slot into the group of its signature, or out of the exceptions.

@@ -12,7 +12,7 @@ type skips struct {
 }
 
 func (s skips) has(slot int32) bool {
-	return s.exceptions != nil && s.exceptions[slot] >= 0 || len(s.without) > 0 && s.without[int(slot)]
+	return s.exceptions != nil && s.exceptions[slot] >= 0 || s.without[int(slot)]
 }
 
 // best returns the best entry of a heap that counts. There must be such an entry. It goes down the heap from the top, so its cost

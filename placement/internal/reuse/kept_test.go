@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -171,7 +172,7 @@ func (c calls) plugins(s *cluster.Snapshot) []Plugin {
 		return append(append(dst, p.Spec.NodeSelector["pool"]...), byte(len(p.Spec.Volumes)))
 	}
 	cpu := func(dst []byte, p *v1.Pod) []byte {
-		return fmt.Appendf(dst, "%d ", p.Spec.Containers[0].Resources.Requests.Cpu().MilliValue())
+		return append(strconv.AppendInt(dst, p.Spec.Containers[0].Resources.Requests.Cpu().MilliValue(), 10), 0)
 	}
 	app := func(dst []byte, p *v1.Pod) []byte { return append(append(dst, p.Labels["app"]...), 0) }
 	of := func(p *v1.Pod) byCPU {

@@ -113,7 +113,8 @@ func (e *Engine) newLayout(s *shape, bare *layout) *layout {
 			l.groups[g].size++
 		}
 	}
-	l.shifted = s.shift(nil, nil)
+	l.shifted = make([]uint64, len(s.counted))
+	s.shift(l.shifted, nil)
 	if l.rows != nil {
 		l.where, l.reject = make([]int32, len(l.group)), make([]resources.Verdict, len(l.group))
 		for i := range l.where {
@@ -245,7 +246,7 @@ func (l *layout) rank(i int32) {
 			h.set(int(at), key, l.where)
 		}
 		return
-	} else if at < 0 && !fits(key) && l.reject[i] == l.rows.reject[i] {
+	} else if at < 0 && l.reject[i] == l.rows.reject[i] { // the verdict about a slot that fits is 0
 		return
 	}
 	l.leave(i)
@@ -259,7 +260,7 @@ func (l *layout) follow(e *Engine, s *shape) {
 		l.move(s, e.changes[l.changes])
 	}
 	if s.shifts {
-		l.shifted = s.shift(l.shifted, func(i int) { l.move(s, int32(i)) })
+		s.shift(l.shifted, func(i int) { l.move(s, int32(i)) })
 	}
 	version := e.log.Version()
 	if version == l.version {

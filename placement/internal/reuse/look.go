@@ -113,9 +113,6 @@ func (s *shape) ownOf(pod *v1.Pod) (func(i int) int64, bool) {
 		return func(i int) int64 { return w.keys[i] >> 32 }, true
 	}
 	a, ok := s.engine.askerOf(pod)
-	if s.own >= 0 && ok {
-		s.predicates[s.own] = a.filter
-	}
 	return func(i int) int64 {
 		key, _, ok := a.key(i, 0)
 		if !ok {

@@ -16,6 +16,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/resources"
 )
 
 // watched is a log that counts what the engine reads, and that may have dropped its old events.
@@ -36,6 +37,11 @@ func (w *watched) Since(version uint64, yield func([]cluster.Event)) bool {
 func (w *watched) Node(i int) *v1.Node {
 	w.c["log node"]++
 	return w.Snapshot.Node(i)
+}
+
+func (w *watched) Allocatable(i int) resources.Vector {
+	w.c["log allocatable"]++
+	return w.Snapshot.Allocatable(i)
 }
 
 func (w *watched) PodSet(id int32) (*v1.Pod, []int32, []int32) {
@@ -69,7 +75,12 @@ type verdictAt struct{ node, verdict string }
 func newGame(t *testing.T, r *rand.Rand, total calls) *game {
 	g := &game{field: newField(r), failed: map[Kind][]verdictAt{}, total: total}
 	var o cluster.Objects
-	for range 3 + g.r.IntN(20) {
+	g.quiet = g.one(3)
+	nodes := 3 + g.r.IntN(20)
+	if g.quiet && g.one(4) {
+		nodes += 60 // boxes are divided
+	}
+	for range nodes {
 		o.Nodes = append(o.Nodes, g.node())
 	}
 	var err error
@@ -86,7 +97,6 @@ func newGame(t *testing.T, r *rand.Rand, total calls) *game {
 	for range 2 + g.r.IntN(5) {
 		g.kinds = append(g.kinds, g.pod())
 	}
-	g.quiet = g.one(3)
 	return g
 }
 

@@ -272,6 +272,7 @@ func (x *crowdState) AppendLayoutKey(dst []byte) []byte { return append(append(d
 func (x *crowdState) Single() bool                      { return x.key == "" }
 func (*crowdState) OfTerms(int32, *v1.Pod) Move         { return nil }
 func (x *crowdState) AppendDomains(dst []int32, i int) []int32 {
+	x.c[x.name+" domains"]++
 	if x.key == "" {
 		return append(dst, 0)
 	}
@@ -279,6 +280,7 @@ func (x *crowdState) AppendDomains(dst []int32, i int) []int32 {
 }
 
 func (x *crowdState) AppendCounts(dst []int32, i int) ([]int32, bool) {
+	x.c[x.name+" counts"]++
 	if x.key != "" {
 		return dst, false
 	}

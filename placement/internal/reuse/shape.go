@@ -287,7 +287,7 @@ func (s *shape) follow() bool {
 	}
 	s.moved = s.moved[:0]
 	if s.shifts && s.exceptions.some {
-		s.shifted = s.shift(s.shifted, func(i int) { s.exceptions.move(s, int32(i)) })
+		s.shift(s.shifted, func(i int) { s.exceptions.move(s, int32(i)) })
 	}
 	return true
 }
@@ -302,7 +302,7 @@ func (s *shape) moveStates() bool {
 	for _, events := range blocks {
 		for i := range events {
 			e := &events[i]
-			if e.N == 0 || e.Set < 0 {
+			if e.N == 0 { // no pods came or left
 				continue
 			}
 			if s.exceptions.some && s.exceptions.group[e.Node] >= 0 {
@@ -317,18 +317,14 @@ func (s *shape) moveStates() bool {
 	return known
 }
 
-// shift yields the slots whose domains may have changed since the versions, by state, and returns the versions now. A nil yield
+// shift yields the slots whose domains may have changed since the versions, by state, and writes the versions now. A nil yield
 // asks for the versions alone.
-func (s *shape) shift(versions []uint64, yield func(slot int)) []uint64 {
+func (s *shape) shift(versions []uint64, yield func(slot int)) {
 	for k := range s.counted {
-		if k >= len(versions) {
-			versions = append(versions, 0)
-		}
 		if x, ok := s.counted[k].state.(Shifting); ok {
 			versions[k] = x.Shifted(versions[k], yield)
 		}
 	}
-	return versions
 }
 
 // newKeys reports whether a state counts by more topology keys than the layout has.

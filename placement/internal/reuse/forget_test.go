@@ -1,0 +1,215 @@
+package reuse
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// New serves no profile with a plugin of group Never or with two filters over rows.
+func TestNew(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{})
+	require.NoError(t, err)
+	for _, c := range []struct {
+		name    string
+		plugins []Plugin
+		serves  bool
+	}{
+		{"no plugin", nil, true},
+		{"group Never", []Plugin{{Group: Never, Filter: 0, Score: -1}}, false},
+		{"two filters over rows", []Plugin{{Group: Rows, Filter: 0, Score: -1}, {Group: Rows, Filter: 1, Score: -1}}, false},
+		{"a filter and a score over rows", []Plugin{{Group: Rows, Filter: 0, Score: -1}, {Group: Rows, Filter: -1, Score: 0}}, true},
+		{"two scores over rows", []Plugin{{Group: Rows, Filter: -1, Score: 1}, {Group: Rows, Filter: -1, Score: 0}}, true},
+	} {
+		require.Equal(t, c.serves, New(s, func() []int { return nil }, c.plugins) != nil, c.name)
+	}
+	e := New(s, func() []int { return nil }, []Plugin{{Group: Rows, Filter: 2, Score: -1}, {Group: Statics, Filter: -1, Score: 1}})
+	require.Equal(t, []int{-1, -1, 0}, e.filters)
+	require.Equal(t, []int{-1, 1}, e.scores)
+}
+
+// Each key is asked for once: by plugins of one KeyName, and by plugins of a part of that name.
+func TestKeysOnce(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{})
+	require.NoError(t, err)
+	letter := func(text string) func([]byte, *v1.Pod) []byte {
+		return func(dst []byte, _ *v1.Pod) []byte { return append(dst, text...) }
+	}
+	skips := func(*v1.Pod) bool { return true }
+	e := New(s, func() []int { return nil }, []Plugin{
+		{Group: Statics, Filter: 0, Score: -1, AppendKey: letter("a"), KeyName: "a"},
+		{Group: Statics, Filter: 1, Score: -1, AppendKey: letter("A"), KeyName: "a"},
+		{Group: Statics, Filter: 2, Score: -1, AppendKey: letter("b")},
+		{Group: Statics, Filter: 3, Score: -1, AppendKey: letter("c")},
+		{Group: Rows, Filter: 4, Score: -1, AppendKey: letter("d"), KeyName: "d"},
+		{Group: Rows, Filter: -1, Score: 0, AppendKey: letter("D"), KeyName: "d"},
+		{Group: Rows, Filter: -1, Score: 1, AppendKey: letter("e"), KeyName: "d", AppendRowKey: letter("f")},
+		{Group: Rows, Filter: -1, Score: 2, AppendKey: letter("g"), KeyName: "a"},
+		{Group: Absent, Filter: 5, Score: -1, AppendKey: letter("x"), KeyName: "a", Skips: skips},
+		{Group: Absent, Filter: 6, Score: -1, AppendKey: letter("x"), KeyName: "a", Skips: skips},
+		{Group: Absent, Filter: 7, Score: -1, AppendKey: letter("x"), Skips: skips},
+		{Group: Rows, Filter: -1, Score: 3, AppendKey: letter("no"), Parts: []Part{{"a", letter("no")}, {"h", letter("h")}, {"h", letter("H")}}},
+	})
+	require.Equal(t, "abc", string(e.staticKeys.append(nil, nil)))
+	require.Equal(t, "dfgno", string(e.rowKeys.append(nil, nil)))
+	require.Equal(t, "abcdh", string(e.pods.append(nil, nil)))
+	require.Len(t, e.skips, 2)
+}
+
+// simple returns an engine over some nodes for pods of kept_test.go.
+func simple(t *testing.T, nodes int) (*Engine, *cluster.Snapshot, func(pod *v1.Pod) Answer) {
+	var objects cluster.Objects
+	var order []int
+	for k := range nodes {
+		objects.Nodes = append(objects.Nodes, testkit.Node(fmt.Sprint("n", k)).Capacity("cpu=8,pods=99").Label("pool", "x").Label("rack", "r").Obj())
+		order = append(order, k)
+	}
+	s, err := cluster.New(objects)
+	require.NoError(t, err)
+	e := New(s, func() []int { return order }, calls{}.plugins(s))
+	return e, s, func(pod *v1.Pod) Answer {
+		a, ok := e.Decide(&Question{Pod: pod})
+		require.True(t, ok)
+		return a
+	}
+}
+
+func simplePod(app, cpu string) *v1.Pod {
+	return testkit.Pod("p").Labels("app=" + app).Request("cpu=" + cpu).NodeSelector("pool=x").Obj()
+}
+
+// After a node has come or left the engine keeps layouts and rows unless they are very large.
+func TestMaxKept(t *testing.T) {
+	for _, c := range []struct {
+		layouts, rows, nodes int
+		kept                 bool
+	}{{2, 2, maxKept / 4, true}, {3, 1, maxKept / 4, true}, {2, 3, maxKept / 4, false}, {3, 2, maxKept / 4, false}, {1, 0, maxKept, true}, {1, 0, maxKept + 1, false}, {0, 1, maxKept + 1, false}} {
+		e, s, _ := simple(t, 2)
+		for k := range c.layouts {
+			e.layouts[fmt.Sprint(k)] = &layout{}
+		}
+		for k := range c.rows {
+			e.rows[fmt.Sprint(k)] = &rows{}
+		}
+		e.nodes = append(e.nodes, make([]*v1.Node, c.nodes-len(e.nodes))...)
+		require.NoError(t, s.Unset(s.Node(1)))
+		e.watch()
+		require.Equal(t, c.kept, len(e.layouts)+len(e.rows) > 0, "%+v", c)
+	}
+}
+
+// After many changes of nodes the engine forgets everything, so that the list of changes ends.
+func TestMaxChanges(t *testing.T) {
+	for _, more := range []int{0, 1} {
+		e, s, decide := simple(t, 2)
+		decide(simplePod("a", "1"))
+		e.changes = make([]int32, maxChanges-1+more)
+		node := s.Node(1).DeepCopy()
+		node.Labels["new"] = "x"
+		require.NoError(t, s.Set(node))
+		e.watch()
+		require.Len(t, e.changes, maxChanges*(1-more))
+		require.Len(t, e.statics, 1-more)
+	}
+}
+
+// An engine that has everything it needs asks for no memory.
+func TestAllocations(t *testing.T) {
+	e, s, decide := simple(t, 20)
+	require.NoError(t, s.Set(testkit.Pod("r").Labels("app=a").Request("cpu=1").On("n3").Obj()))
+	pod := simplePod("a", "1")
+	for range 3 {
+		require.Equal(t, 19, decide(pod).Feasible)
+	}
+	tie := func(n int) int { return n - 1 }
+	first := func(slot int) func(int) int { return func(int) int { return slot } }(0)
+	for _, c := range []struct {
+		name     string
+		question Question
+		want     float64
+	}{
+		{"the best node", Question{Pod: pod}, 0},
+		{"one of the best", Question{Pod: pod, Tie: tie}, 0},
+		{"some are left out", Question{Pod: pod, Without: map[int]bool{0: true, 1: true}, Tie: first}, 0},
+		{"in order", Question{Pod: pod, From: 2, Limit: 5, Tie: tie}, 1}, // the function that returns scores
+	} {
+		ask := func() {
+			if _, ok := e.Decide(&c.question); !ok {
+				t.Error(c.name)
+			}
+		}
+		ask()
+		require.Equal(t, c.want, testing.AllocsPerRun(20, ask), c.name)
+	}
+	x := testkit.Pod("x").Labels("app=b").Request("cpu=1").On("n5").Obj()
+	follow := func() {
+		if s.Set(x) != nil || s.Unset(x) != nil {
+			t.Error("set")
+		}
+	}
+	follow()
+	alone := testing.AllocsPerRun(20, follow)
+	require.Equal(t, alone, testing.AllocsPerRun(20, func() {
+		follow()
+		decide(pod)
+	}), "and none to follow pods")
+}
+
+// What is known to do nothing needs no look at the states.
+func TestEffects(t *testing.T) {
+	e, s, decide := simple(t, 3)
+	for range 3 {
+		decide(simplePod("a", "1"))
+	}
+	var sh *shape
+	for _, sh = range e.shapes {
+	}
+	at := s.Version()
+	require.NoError(t, s.Set(testkit.Pod("other").Labels("app=b").On("n1").Obj()))
+	require.NoError(t, s.Set(testkit.Pod("same").Labels("app=a").On("n1").Obj()))
+	require.NoError(t, s.Set(testkit.Pod("guard").Labels("app=b").RequireApart("rack", "app=c").On("n2").Obj()))
+	var events []cluster.Event
+	s.Since(at, func(block []cluster.Event) { events = append(events, block...) })
+	require.Len(t, events, 3)
+	for k := range events {
+		require.False(t, sh.effects.none(&events[k]), "event %d is new", k)
+	}
+	decide(simplePod("a", "1"))
+	require.True(t, sh.effects.none(&events[0]))
+	require.False(t, sh.effects.none(&events[1]), "the pod counts")
+	require.True(t, sh.effects.none(&events[2]), "nor do its terms do anything")
+	require.False(t, sh.effects.none(&cluster.Event{Set: events[0].Set, Terms: events[2].Terms + 1, N: 1}), "nobody asked about these terms")
+	require.Len(t, sh.effects.moves, 1)
+}
+
+// A plugin of group Statics without a signature has a name.
+func TestUnsigned(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n").Obj()}})
+	require.NoError(t, err)
+	none := func(dst []byte, _ *v1.Pod) []byte { return dst }
+	e := New(s, func() []int { return []int{0} }, []Plugin{
+		{Name: "b", Group: Statics, Filter: 0, Score: -1, AppendKey: none, Predicate: func(p *v1.Pod) (filter.Predicate, bool) {
+			if p.Name != "b" {
+				return nil, true
+			}
+			return struct{ filter.Predicate }{}, true
+		}},
+		{Name: "a", Group: Statics, Filter: -1, Score: 0, AppendKey: func(dst []byte, p *v1.Pod) []byte { return append(dst, p.Name...) }, Scorer: func(p *v1.Pod) (Scorer, error) {
+			if p.Name != "a" {
+				return nil, nil
+			}
+			return struct{ Scorer }{}, nil
+		}},
+	})
+	for name, want := range map[string]bool{"c": true, "a": false, "b": false} {
+		_, ok := e.Decide(&Question{Pod: testkit.Pod(name).Obj()})
+		require.Equal(t, want, ok, name)
+	}
+	require.Equal(t, []string{"a", "b"}, e.Unsigned())
+}

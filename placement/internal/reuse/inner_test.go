@@ -1,0 +1,215 @@
+package reuse
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/resources"
+)
+
+// An entry of a heap goes no further than it must: entries of equal keys stay where they are.
+func TestHeapTies(t *testing.T) {
+	var h heap
+	where := []int32{-1, -1, -1, -1, -1, -1, -1}
+	slots := func() (list []int32) {
+		for _, e := range h {
+			list = append(list, e.slot)
+		}
+		return list
+	}
+	for slot := range int32(6) {
+		h.push(heapEntry{5, slot}, where)
+	}
+	require.Equal(t, []int32{0, 1, 2, 3, 4, 5}, slots(), "an entry does not pass an equal one on its way up")
+	h.set(0, 5, where)
+	require.Equal(t, []int32{0, 1, 2, 3, 4, 5}, slots(), "nor on its way down")
+	h.set(0, 4, where)
+	require.Equal(t, []int32{1, 5, 2, 3, 4, 0}, slots(), "of equal entries the first goes up")
+	require.Equal(t, []int32{5, 0, 2, 3, 4, 1, -1}, where)
+}
+
+// rated is a scorer over rows that gives every node the same.
+type rated struct{ raw int64 }
+
+func (x rated) Raw(int) int64 { return x.raw }
+func (x rated) RawRow(int, resources.Vector, resources.Vector, int64, int64) int64 {
+	return x.raw
+}
+func (x rated) MaxRawRow(_, _ [2]resources.Vector, _, _ [2]int64) int64 { return x.raw }
+
+// A sum of scores has room in a key when it is from 0 to maxOwn-1.
+func TestKey(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n").Capacity("cpu=1").Obj()}})
+	require.NoError(t, err)
+	for _, c := range []struct {
+		raw  int64
+		fits bool
+	}{{0, true}, {-1, false}, {maxOwn - 1, true}, {maxOwn, false}} {
+		for _, row := range []RowScorer{nil, rated{c.raw}} {
+			a := asker{log: s, scorers: []rowScorer{{Scorer: rated{c.raw}, weight: 1, row: row}}}
+			key, _, ok := a.key(0, 3)
+			require.Equal(t, c.fits, ok, "%+v", c)
+			if ok {
+				require.Equal(t, c.raw<<32+math.MaxUint32-3, key, "%+v", c)
+			}
+			sh := &shape{engine: &Engine{log: s, plugins: []Plugin{{Group: Rows, Weight: 1, Scorer: func(*v1.Pod) (Scorer, error) { return rated{c.raw}, nil }}}, scores: []int{0}}, own: -1}
+			own, ok := sh.ownOf(nil)
+			require.True(t, ok)
+			if c.fits {
+				require.Equal(t, c.raw, own(0), "%+v", c)
+			} else {
+				require.Equal(t, int64(maxOwn), own(0), "%+v", c)
+			}
+		}
+	}
+}
+
+// anywhere is a filter over boxes.
+type anywhere struct{ filter.Predicate }
+
+func (anywhere) CheckRows(_, _ [2]resources.Vector) (resources.Verdict, bool) { return 0, true }
+
+// Boxes are searched when every plugin answers about boxes and no sum of scores can reach maxOwn.
+func TestSearchable(t *testing.T) {
+	const most = (maxOwn - 1) / 100
+	for _, c := range []struct {
+		name    string
+		asker   asker
+		weights []int64
+		want    bool
+	}{
+		{"no scores", asker{filter: anywhere{}}, nil, true},
+		{"no filter", asker{}, nil, false},
+		{"a filter without boxes", asker{filter: struct{ filter.Predicate }{}}, nil, false},
+		{"other nodes are read", asker{filter: anywhere{}, reads: true}, nil, false},
+		{"weight 0", asker{filter: anywhere{}}, []int64{0}, true},
+		{"a negative weight", asker{filter: anywhere{}}, []int64{-1}, false},
+		{"the largest weight", asker{filter: anywhere{}}, []int64{most}, true},
+		{"a larger weight", asker{filter: anywhere{}}, []int64{most + 1}, false},
+		{"the largest sum", asker{filter: anywhere{}}, []int64{5, most - 5}, true},
+		{"a larger sum", asker{filter: anywhere{}}, []int64{5, most - 4}, false},
+		{"a sum that overflows", asker{filter: anywhere{}}, []int64{math.MaxInt64, 2}, false},
+	} {
+		for _, w := range c.weights {
+			c.asker.scorers = append(c.asker.scorers, rowScorer{weight: w, rows: rated{}})
+		}
+		f, ok := c.asker.searchable()
+		require.Equal(t, c.want, ok, c.name)
+		require.Equal(t, c.want, f != nil, c.name)
+	}
+	a := asker{filter: anywhere{}, scorers: []rowScorer{{weight: 1, rows: rated{}}, {weight: 1}}}
+	_, ok := a.searchable()
+	require.False(t, ok, "a scorer without boxes")
+}
+
+// The states of three kinds of shapes are apart, and each grows with what changes the answers.
+func TestKindState(t *testing.T) {
+	e := &Engine{epoch: 3, columns: 3}
+	counts := &shape{engine: e, static: &statics{}, asked: "k", states: 3, counted: make([]counted, 1)}
+	bare := &shape{engine: e, static: &statics{}, asked: "k"}
+	require.Equal(t, Kind{"k", 13}, counts.kind())
+	require.Equal(t, Kind{"k", 15}, bare.kind(), "the nodes may change")
+	e.survives = true
+	require.Equal(t, Kind{"k", 14}, bare.kind(), "verdicts name columns")
+	for _, s := range []*shape{
+		{engine: e, static: &statics{}, asked: "k", shifts: true}, {engine: e, static: &statics{}, asked: "k", account: true},
+		{engine: e, static: &statics{storage: true}, asked: "k"},
+	} {
+		require.Zero(t, s.kind())
+	}
+}
+
+// A partition has at most 256 classes.
+func TestMaxClasses(t *testing.T) {
+	for _, n := range []int{maxClasses - 1, maxClasses, maxClasses + 1} {
+		var objects cluster.Objects
+		for k := range n {
+			objects.Nodes = append(objects.Nodes, testkit.Node(fmt.Sprint("n", k)).Label("grade", fmt.Sprint(k)).Obj())
+		}
+		s, err := cluster.New(objects)
+		require.NoError(t, err)
+		order := make([]int, n)
+		for k := range order {
+			order[k] = k
+		}
+		e := &Engine{log: s, order: func() []int { return order }, nodes: objects.Nodes, partitions: map[string]*partition{}}
+		p := e.partitionOf([]string{"label:grade"})
+		require.Equal(t, n <= maxClasses, p != nil, "%d classes", n)
+		if p == nil {
+			continue
+		}
+		require.Len(t, p.reps, n)
+		require.Same(t, p, e.partitionOf([]string{"label:grade"}))
+		node := objects.Nodes[0].DeepCopy() // gets a class of its own
+		node.Labels["grade"] = "again"
+		require.NoError(t, s.Set(node))
+		e.nodes[0], e.changes = node, append(e.changes, 0)
+		p = e.partitionOf([]string{"label:grade"})
+		require.Equal(t, n < maxClasses, p != nil, "a class without nodes stays a class")
+		if p != nil {
+			require.Len(t, p.reps, n+1)
+		}
+	}
+	p := &partition{changes: 0, reps: make([]int32, maxClasses)}
+	require.True(t, p.follow(&Engine{}))
+	p.reps = append(p.reps, 0)
+	require.False(t, p.follow(&Engine{}))
+}
+
+// What is read of a node says whether a change of the node matters to other nodes.
+func TestReadChanged(t *testing.T) {
+	node := func(labels map[string]string, images ...v1.ContainerImage) *v1.Node {
+		return &v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Status: v1.NodeStatus{Images: images}}
+	}
+	a, b := v1.ContainerImage{Names: []string{"a", "b"}, SizeBytes: 1}, v1.ContainerImage{Names: []string{"c"}, SizeBytes: 1}
+	for _, c := range []struct {
+		name, read string
+		old, new   *v1.Node
+		want       bool
+	}{
+		{"the label", "label:x", node(map[string]string{"x": "1"}), node(map[string]string{"x": "2"}), true},
+		{"another label", "label:x", node(map[string]string{"x": "1"}), node(map[string]string{"x": "1", "y": "2"}), false},
+		{"the label goes", "label:x", node(map[string]string{"x": "1"}), node(nil), true},
+		{"the empty label comes", "label:x", node(nil), node(map[string]string{"x": ""}), true},
+		{"no label", "label:x", node(nil), node(map[string]string{"y": ""}), false},
+		{"the name", "name", node(nil), node(nil), false},
+		{"something else", "taints", node(nil), node(nil), true},
+		{"the same images", "images", node(nil, a, b), node(nil, a, b), false},
+		{"no images", "images", node(nil), node(nil), false},
+		{"more images", "images", node(nil, a), node(nil, a, b), true},
+		{"an image of another size", "images", node(nil, a), node(nil, v1.ContainerImage{Names: []string{"a", "b"}, SizeBytes: 2}), true},
+		{"the second is of another size", "images", node(nil, b, a), node(nil, b, v1.ContainerImage{Names: []string{"a", "b"}, SizeBytes: 2}), true},
+		{"an image of fewer names", "images", node(nil, a), node(nil, v1.ContainerImage{Names: []string{"a"}, SizeBytes: 1}), true},
+		{"an image of another name", "images", node(nil, a), node(nil, v1.ContainerImage{Names: []string{"a", "c"}, SizeBytes: 1}), true},
+		{"of another first name", "images", node(nil, a), node(nil, v1.ContainerImage{Names: []string{"c", "b"}, SizeBytes: 1}), true},
+	} {
+		require.Equal(t, c.want, readChanged(c.read, c.old, c.new), c.name)
+		require.Equal(t, c.want, readChanged(c.read, c.new, c.old), "%s, the other way round", c.name)
+	}
+}
+
+// Of the candidates with the largest total the first in scan order is the best, whatever the order of the groups.
+func TestBest(t *testing.T) {
+	groups := []candidate{
+		{top: heapEntry{keyOf(1, 5), 50}}, {top: heapEntry{keyOf(3, 2), 20}}, {top: heapEntry{keyOf(0, 1), 10}}, {top: heapEntry{keyOf(9, 9), 90}},
+	}
+	for _, c := range []struct {
+		add   []int64
+		slot  int
+		total int64
+	}{
+		{[]int64{0, 0, 0, 0}, 90, 9}, {[]int64{4, 2, 5, -9}, 10, 5}, {[]int64{4, 2, 4, -9}, 20, 5}, {[]int64{9, 1, 5, 1}, 50, 10},
+		{[]int64{-11, -13, -10, -19}, 10, -10},
+	} {
+		slot, total := best(groups, c.add)
+		require.Equal(t, []any{c.slot, c.total}, []any{slot, total}, "%v", c.add)
+	}
+}
