@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,6 +11,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -63,6 +65,21 @@ func TestLabelFlips(t *testing.T) {
 		nodes := []*v1.Node{testkit.Node("n1").Label("disk", "ssd").Capacity("cpu=4,memory=8Gi").Obj(), testkit.Node("n2").Label("disk", "hdd").Capacity("cpu=8,memory=16Gi").Obj()}
 		require.Equal(t, c.want, flipsOf(t, cluster.Objects{Nodes: nodes}, pod, "n2", "label"))
 	})
+}
+
+// A term with In and no value has no label that meets it. A profile without the score of node affinity takes such a pod.
+func TestLabelWithoutValue(t *testing.T) {
+	pod := testkit.Pod("web").Request("cpu=1").Obj()
+	pod.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []v1.PreferredSchedulingTerm{{
+		Weight: 1, Preference: v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{{Key: "disk", Operator: v1.NodeSelectorOpIn}}},
+	}}}}
+	profile := placement.DefaultProfile()
+	profile.Scores = slices.DeleteFunc(slices.Clone(profile.Scores), func(w placement.Weighted) bool { return w.Name == "NodeAffinity" })
+	s, err := cluster.New(cluster.Objects{Nodes: five()[:2]})
+	require.NoError(t, err)
+	c, err := Compare(Input{Snapshot: s, Profile: profile}, pod, "n2")
+	require.NoError(t, err)
+	require.Equal(t, "n1", c.Chosen)
 }
 
 // Of the pods of the other node, the first 20 are tried. Pods that come back on the same node count, and are no flip.

@@ -32,8 +32,8 @@ func TestMadeOnce(t *testing.T) {
 	require.Same(t, plan, w.plan)
 }
 
-// A set of one change has no smaller part: no filter is asked.
-func TestPartOfOne(t *testing.T) {
+// Each smaller part of a set is asked about once, up to the first that is enough: the parts of one change, then larger ones. A set of one change has none.
+func TestPart(t *testing.T) {
 	asked := 0
 	profile := placement.DefaultProfile()
 	profile.Filters = append(profile.Filters, &placement.Plugin{Name: "Counts", Filter: func(*v1.Pod, placement.Cluster) placement.Filtering {
@@ -44,23 +44,64 @@ func TestPartOfOne(t *testing.T) {
 	require.NoError(t, err)
 	d, err := begin(Input{Snapshot: s, Profile: profile}, testkit.Pod("web").Request("cpu=2").Obj(), Options{})
 	require.NoError(t, err)
-	list := []*Change{d.removal(0, 0)}
-	require.Equal(t, list, d.part(list))
-	require.Zero(t, asked)
-	list = append(list, &Change{Kind: DropPort, edit: func(*v1.Pod, int64) {}})
-	require.Equal(t, list[:1], d.part(list))
-	require.Positive(t, asked)
+	nothing := &Change{Kind: DropPort, edit: func(*v1.Pod, int64) {}}
+	leaves, smaller := d.removal(0, 0), &Change{Kind: LowerRequest, edit: func(p *v1.Pod, _ int64) { shrink(p, v1.ResourceCPU, 2000, 1000) }}
+	for _, c := range []struct {
+		list, want []*Change
+		asks       int
+	}{
+		{[]*Change{leaves}, []*Change{leaves}, 0}, {[]*Change{leaves, nothing}, []*Change{leaves}, 1}, {[]*Change{nothing, leaves}, []*Change{leaves}, 2},
+		{[]*Change{leaves, smaller}, []*Change{leaves}, 1}, {[]*Change{smaller, leaves}, []*Change{smaller}, 1}, {[]*Change{nothing, nothing, smaller, leaves}, []*Change{smaller}, 3},
+	} {
+		asked = 0
+		require.Equal(t, c.want, d.part(c.list))
+		require.Equal(t, c.asks, asked)
+	}
+	d.pod = testkit.Pod("web").Request("cpu=5").Obj()
+	list := []*Change{leaves, smaller}
+	smaller.edit = func(p *v1.Pod, _ int64) { shrink(p, v1.ResourceCPU, 5000, 4000) }
+	asked = 0
+	require.Equal(t, list, d.part(list), "both are needed")
+	require.Equal(t, 2, asked)
+	gated := &Change{Kind: DropGate, edit: func(p *v1.Pod, _ int64) { p.Spec.SchedulingGates = nil }}
+	d.pod = testkit.Pod("web").Request("cpu=1").Obj()
+	d.pod.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "wait"}}
+	require.Equal(t, []*Change{gated}, d.part([]*Change{leaves, gated}), "a pod with gates goes nowhere")
 }
 
-// talks rejects every slot with one verdict, and counts how often it makes the texts.
+// A filter is asked about the nodes that the pod may get.
+func TestAskedOfTarget(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: five()})
+	require.NoError(t, err)
+	d, err := begin(Input{Snapshot: s}, testkit.Pod("web").Request("cpu=2").Obj(), Options{Where: func(n *v1.Node) bool { return n.Name == "n2" || n.Name == "n4" }})
+	require.NoError(t, err)
+	for _, f := range d.profile.Filters {
+		for i := range s.Len() {
+			name := s.Node(i).Name
+			require.Equal(t, name == "n2" || name == "n4", d.asked(d.worlds[worldKey{place: -1}], f, d.pod).has(i), "%s, %s", f.Name, name)
+		}
+	}
+}
+
+// talks rejects slots below 5 with one of two verdicts, and counts how often it makes the texts.
 type talks struct {
 	made    map[string]int
 	partial resources.Verdict
 }
 
-func (talks) Name() string                         { return "Talks" }
-func (talks) Check(i int) resources.Verdict        { return resources.Verdict(1 + i%2) }
-func (p talks) Partial(v resources.Verdict) bool   { return v == p.partial }
+func (talks) Name() string { return "Talks" }
+func (talks) Check(i int) resources.Verdict {
+	if i >= 5 {
+		return 0
+	}
+	return resources.Verdict(1 + i%2)
+}
+func (p talks) Partial(v resources.Verdict) bool {
+	if v == 0 {
+		p.made["none"]++
+	}
+	return v == p.partial
+}
 func (p talks) Reasons(resources.Verdict) []string { p.made["all"]++; return []string{"the same"} }
 func (p talks) ReasonsAt(int) []string             { p.made["each"]++; return []string{"its own"} }
 
@@ -70,7 +111,7 @@ func TestTextsMadeOnce(t *testing.T) {
 	require.NoError(t, err)
 	for partial, want := range map[resources.Verdict]map[string]int{9: {"all": 2}, 1: {"all": 1, "each": 3}, 2: {"all": 1, "each": 2}} {
 		x, p := obstacles{snapshot: s}, talks{map[string]int{}, partial}
-		x.ask(filter.Predicates{p}, []int{0, 1, 2, 3, 4})
+		x.ask(filter.Predicates{p}, []int{0, 1, 2, 5, 3, 4})
 		require.Equal(t, want, p.made)
 	}
 }

@@ -132,12 +132,10 @@ func TestKeepersOfOtherNodes(t *testing.T) {
 	d.full = filter.Predicates{keeper{keeps: func(pod, q *v1.Pod, i, j int) bool {
 		require.Same(t, d.pod, pod)
 		require.Equal(t, own, i)
-		if j == own && q.Spec.NodeName != "n2" {
+		require.NotEqual(t, "n2", q.Spec.NodeName, "the pods of the node leave without a question")
+		if j == own {
 			near[q.Labels["app"]]++
 			return q.Labels["app"] != "a"
-		}
-		if j == own {
-			return true
 		}
 		require.Equal(t, d.base.Slot(q.Spec.NodeName), j)
 		require.NotEqual(t, "a", q.Labels["app"], "pods of this kind do not keep the pod off even when they are near")

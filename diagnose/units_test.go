@@ -109,6 +109,52 @@ func TestChangesOfClaims(t *testing.T) {
 	require.Equal(t, []any{0, false}, []any{n, cut})
 }
 
+// A claim that went with its last pod stays away.
+func TestClaimThatWent(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{})
+	require.NoError(t, err)
+	gone := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c"}}
+	c := onClaim(gone, ReleaseClaim, "", "", func(*resourcev1.ResourceClaim, int64) { require.Fail(t, "there is no claim") })
+	c.make(s, c)
+	require.Empty(t, slices.Collect(cluster.List[*resourcev1.ResourceClaim](s).All()))
+}
+
+// Options that are not set have defaults. Negative Nodes mean none.
+func TestDefaults(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{})
+	require.NoError(t, err)
+	for _, c := range [][2]Options{
+		{{}, {Nodes: 3, Size: 4, Steps: DefaultSteps}}, {{Nodes: -1, Size: -1, Steps: -1}, {Size: 4, Steps: DefaultSteps}}, {{Nodes: 1, Size: 1, Steps: 1}, {Nodes: 1, Size: 1, Steps: 1}},
+	} {
+		d, err := begin(Input{Snapshot: s}, testkit.Pod("p").Obj(), c[0])
+		require.NoError(t, err)
+		require.Equal(t, []int{c[1].Nodes, c[1].Size, c[1].Steps}, []int{d.o.Nodes, d.o.Size, d.o.Steps})
+		require.Equal(t, DefaultCost(Change{Kind: AddNode}), d.o.Cost(Change{Kind: AddNode}))
+	}
+}
+
+// The users of a claim for one pod alone are the running pods of the namespace that mount it, whatever else pods mount.
+func TestClaimUsers(t *testing.T) {
+	mounts := func(p *v1.Pod, names ...string) *v1.Pod {
+		p.Spec.Volumes = []v1.Volume{{Name: "own", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}}}
+		for _, name := range names {
+			p.Spec.Volumes = append(p.Spec.Volumes, v1.Volume{Name: name, VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: name}}})
+		}
+		return p
+	}
+	claim := func(name string, mode v1.PersistentVolumeAccessMode) *v1.PersistentVolumeClaim {
+		return &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: v1.PersistentVolumeClaimSpec{AccessModes: []v1.PersistentVolumeAccessMode{mode}}}
+	}
+	elsewhere := mounts(testkit.Pod("elsewhere").On("n1").Obj(), "alone")
+	elsewhere.Namespace = "other"
+	user := mounts(testkit.Pod("user").On("n2").Obj(), "shared", "alone")
+	objects := cluster.Objects{Nodes: five()[:2], Claims: []*v1.PersistentVolumeClaim{claim("alone", v1.ReadWriteOncePod), claim("shared", v1.ReadWriteMany)},
+		Pods: []*v1.Pod{elsewhere, user, mounts(testkit.Pod("none").On("n1").Obj()), mounts(testkit.Pod("shares").On("n1").Obj(), "shared")}}
+	require.Equal(t, []*v1.Pod{user}, begun(t, objects, mounts(testkit.Pod("p").Obj(), "missing", "shared", "alone")).claimUsers())
+	require.Empty(t, begun(t, objects, mounts(testkit.Pod("p").Obj(), "missing", "shared")).claimUsers())
+	require.Empty(t, begun(t, objects, mounts(testkit.Pod("p").Obj())).claimUsers())
+}
+
 // Required terms of node affinity become preferences of the largest weight: those that name labels and nothing else.
 func TestPreferNodes(t *testing.T) {
 	named := v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{{Key: "disk", Operator: v1.NodeSelectorOpExists}}}
@@ -120,7 +166,12 @@ func TestPreferNodes(t *testing.T) {
 	require.Equal(t, []v1.PreferredSchedulingTerm{{Weight: 100, Preference: named}}, p.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
 	preferNodes(p)
 	require.Len(t, p.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution, 1)
-	preferNodes(testkit.Pod("p").Obj())
+	for _, other := range []*v1.Pod{testkit.Pod("p").Obj(), p} { // of a pod without required terms there is nothing to take
+		was := other.DeepCopy()
+		preferNodes(other)
+		dropRequirement(other, 0, named.MatchExpressions[0])
+		require.Equal(t, was, other)
+	}
 }
 
 // A node meets a requirement of labels by a label that is set or taken away; no requirement of a number and no list without values

@@ -81,7 +81,7 @@ func (v *nodeValues) none(key string) string {
 		return key + " must exist and must not exist"
 	case v.in != nil && left == 0:
 		return "no value of " + key + " is left"
-	case v.bounded && v.lo > v.hi:
+	case v.lo > v.hi:
 		return "no number is left for " + key
 	}
 	return ""

@@ -35,6 +35,22 @@ func TestDrowned(t *testing.T) {
 	}
 }
 
+// Only taints PreferNoSchedule that the pod does not tolerate count.
+func TestSoft(t *testing.T) {
+	n := &v1.Node{Spec: v1.NodeSpec{Taints: testkit.Taints("a:PreferNoSchedule", "b:PreferNoSchedule", "c:PreferNoSchedule", "d:NoSchedule")}}
+	require.EqualValues(t, 3, soft(&v1.Pod{}, n))
+	tolerates := func(keys ...string) *v1.Pod {
+		p := &v1.Pod{}
+		for _, k := range keys {
+			p.Spec.Tolerations = append(p.Spec.Tolerations, v1.Toleration{Key: k, Operator: v1.TolerationOpExists})
+		}
+		return p
+	}
+	require.EqualValues(t, 2, soft(tolerates("b", "other"), n))
+	require.EqualValues(t, 1, soft(tolerates("c", "d", "a"), n))
+	require.Zero(t, soft(tolerates("a", "b", "c"), n))
+}
+
 // The points of a drowned preference come from the fewest taints of the nodes that the preference matches, while a node that it does not
 // match has none.
 func TestDrownedPoints(t *testing.T) {

@@ -204,15 +204,13 @@ func (c *checker) usable(w *work) []*v1.Node {
 	return w.usable
 }
 
+// cordoned has the taint that stands for a cordon.
+var cordoned = &v1.Node{Spec: v1.NodeSpec{Taints: []v1.Taint{{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule}}}}
+
 // open reports whether a pod may come to a node as far as cordon and taints decide.
 func open(p *v1.Pod, n *v1.Node) bool {
-	if len(n.Spec.Taints) == 0 && !n.Spec.Unschedulable {
-		return true
-	}
-	cordon := &v1.Node{}
-	cordon.Spec.Taints = []v1.Taint{{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule}}
 	return taints.Untolerated(n, p.Spec.Tolerations, taints.Options{}) == nil &&
-		(!n.Spec.Unschedulable || taints.Untolerated(cordon, p.Spec.Tolerations, taints.Options{}) == nil)
+		(!n.Spec.Unschedulable || taints.Untolerated(cordoned, p.Spec.Tolerations, taints.Options{}) == nil)
 }
 
 // domains returns the values of a label on nodes.
@@ -276,7 +274,6 @@ func (c *checker) room(w *work) (placer *placement.Placer, replica *v1.Pod, node
 	}
 	replica = w.pod.DeepCopy()
 	replica.Name += "-lint"
-	replica.Spec.SchedulingGates = nil
 	want = w.replicas - c.running(w)
 	found, err := placer.HowMany(replica, func(placed int) bool { return placed < want })
 	if err != nil {

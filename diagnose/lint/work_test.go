@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -158,6 +160,30 @@ func TestFits(t *testing.T) {
 	require.True(t, all.fits(all.works[0]))
 }
 
+// The cluster has the claims of the input, and the manifests have the replicas of their kinds: a DaemonSet has one pod for each node.
+func TestRead(t *testing.T) {
+	w := newWorld()
+	w.claim("data", v1.ReadWriteOncePod)
+	w.in.Claims = append(w.in.Claims, nil)
+	w.in.DaemonSets = []*appsv1.DaemonSet{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agent"}, Spec: appsv1.DaemonSetSpec{Template: w.web.Spec.Template}}}
+	all := checkerOf(t, w)
+	got, ok := cluster.List[*v1.PersistentVolumeClaim](all.snap).Get("default", "data")
+	require.True(t, ok)
+	require.Equal(t, w.in.Claims[0], got)
+	require.Equal(t, []int{3, -1}, []int{all.works[0].replicas, all.works[1].replicas})
+	require.False(t, all.fits(all.works[1]), "nobody knows how many pods a DaemonSet would have")
+}
+
+// A selector that cannot be read matches nothing, as does none.
+func TestSelects(t *testing.T) {
+	set := map[string]string{"app": "web"}
+	require.False(t, selects(nil, set))
+	require.False(t, selects(&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Near"}}}, set))
+	require.True(t, selects(&metav1.LabelSelector{}, set))
+	require.True(t, selects(&metav1.LabelSelector{MatchLabels: set}, set))
+	require.False(t, selects(&metav1.LabelSelector{MatchLabels: set}, nil))
+}
+
 // No more places are looked for than replicas want.
 func TestRoom(t *testing.T) {
 	w := newWorld()
@@ -168,6 +194,21 @@ func TestRoom(t *testing.T) {
 		require.Len(t, nodes, int(replicas))
 		require.Equal(t, int(replicas), want)
 	}
+}
+
+// Every node is looked at, also in clusters in which kube-scheduler looks at a part of them: the empty node is the best.
+func TestRoomOnTheLastNode(t *testing.T) {
+	w := newWorld()
+	w.objs.Nodes = nil
+	for i := range 250 {
+		n := testkit.Node(fmt.Sprint("n", i)).Capacity("cpu=4,memory=8Gi").Obj()
+		w.objs.Nodes = append(w.objs.Nodes, n)
+		w.objs.Pods = append(w.objs.Pods, testkit.Pod(fmt.Sprint("p", i)).Request("cpu=1,memory=2Gi").On(n.Name).Obj())
+	}
+	w.objs.Pods = w.objs.Pods[:249]
+	all := checkerOf(t, w.replicas(1))
+	_, _, nodes, _ := all.room(all.works[0])
+	require.Equal(t, []string{"n249"}, nodes)
 }
 
 // What is known of a workload is found once, also that no node takes its pods.

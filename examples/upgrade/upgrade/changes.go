@@ -82,7 +82,7 @@ func (a *upgradeReport) decisions(m *dump.Objects, o options, stderr io.Writer) 
 				continue
 			}
 			a.Pods = append(a.Pods, podChange{p.Namespace + "/" + p.Name, was, is, was.changes(is), mixed.reasons(m, o, p, was, is)})
-		case p.Spec.NodeName != "" && p.DeletionTimestamp == nil:
+		case p.DeletionTimestamp == nil:
 			a.Summary.Running++
 			a.running(before, after, mixed, m, p, o, resized)
 		}
@@ -132,7 +132,7 @@ func (x mixes) alone(m *dump.Objects, o options, v, next release.Version, change
 
 // differ reports whether one of the rules differs between the versions.
 func differ(ids []string, o options) bool {
-	for _, d := range release.Between(o.from.Version, o.to.Version) {
+	for _, d := range o.between() {
 		for _, id := range ids {
 			if d.ID == id {
 				return true

@@ -29,14 +29,14 @@ func TestProfilesOfEveryTwoVersions(t *testing.T) {
 
 // The table has a section for each part that has something, and the rules of all sections once, in their order.
 func TestMadeReport(t *testing.T) {
-	from, to := release.V1_34, release.V1_37
+	o := options{from: version{release.V1_34}, to: version{release.V1_37}}
 	rules := func(ids ...string) (out []rule) {
 		for _, id := range ids {
 			out = append(out, ruleOf(id))
 		}
 		return out
 	}
-	empty := upgradeReport{Head: report.HeadOf("UpgradeReport"), From: "1.34", To: "1.37", Differences: differences(from, to)}
+	empty := upgradeReport{Head: report.HeadOf("UpgradeReport"), From: "1.34", To: "1.37", Differences: differences(o)}
 	pods, pod, running, fields, plugins := empty, empty, empty, empty, empty
 	pods.Pods = []podChange{
 		{Pod: "a/x", From: verdict{Outcome: "Scheduled", Node: "n1"}, To: verdict{Outcome: "Unschedulable", Message: "no room"}, Rules: rules("L6.1", "L3.4")},

@@ -58,7 +58,7 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 	a := &upgradeReport{Head: report.HeadOf("UpgradeReport"), From: o.from.String(), To: o.to.String()}
 	a.Fields = must.Get(fieldChanges(o, stdin))
 	a.Plugins = pluginChanges(o.from.Version, o.to.Version)
-	a.Differences = differences(o.from.Version, o.to.Version)
+	a.Differences = differences(o)
 	a.decisions(m, o, stderr)
 	a.sum()
 	out := must.Get(report.Render(o.output, a, func(b *strings.Builder) { a.table(b, o) }))

@@ -70,11 +70,16 @@ type difference struct {
 	Modelled bool   `json:"modelled"`
 }
 
+// between returns what differs between the versions.
+func (o *options) between() []release.Difference {
+	return release.Between(o.from.Version, o.to.Version)
+}
+
 // differences returns what differs between the versions, whether or not it concerns this cluster.
-func differences(from, to release.Version) []difference {
+func differences(o options) []difference {
 	out := []difference{}
-	for _, d := range release.Between(from, to) {
-		out = append(out, difference{d.ID, d.Area, d.Name, d.Sentence, d.In(from), d.In(to), d.Option != ""})
+	for _, d := range o.between() {
+		out = append(out, difference{d.ID, d.Area, d.Name, d.Sentence, d.In(o.from.Version), d.In(o.to.Version), d.Option != ""})
 	}
 	return out
 }
