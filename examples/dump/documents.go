@@ -70,7 +70,7 @@ func (d *documents) Read(p []byte) (int, error) {
 // piece reads a line, or the part of a line that fits into the buffer.
 func (d *documents) piece() {
 	b, err := d.in.ReadSlice('\n')
-	if err != nil && err != bufio.ErrBufferFull {
+	if err != bufio.ErrBufferFull {
 		d.err = err
 	}
 	if bad := d.utf8(b); bad != nil {
@@ -78,7 +78,7 @@ func (d *documents) piece() {
 		return
 	}
 	first := !d.begun
-	if d.begun = len(b) > 0 && b[len(b)-1] != '\n'; !d.begun && len(b) > 0 {
+	if d.begun = !bytes.HasSuffix(b, []byte("\n")); !d.begun {
 		d.line++
 	}
 	if d.rest = b; !first || len(b) < 3 {
@@ -99,7 +99,7 @@ func (d *documents) utf8(b []byte) error {
 	for len(d.cut) > 0 && len(b) > 0 && !utf8.FullRune(d.cut) {
 		d.cut, b = append(d.cut, b[0]), b[1:]
 	}
-	if len(d.cut) > 0 && (utf8.FullRune(d.cut) || ended) {
+	if utf8.FullRune(d.cut) || ended {
 		if !utf8.Valid(d.cut) {
 			return d.notUTF8(d.cut[0])
 		}

@@ -70,6 +70,7 @@ func TestCheckedValues(t *testing.T) {
 		{"twice", `{"kind":"a","kind":"b"}`, "kind: Duplicate value: the key stands twice"},
 		{"long quantity", `{"status":{"allocatable":{"cpu":"1e999999999"}}}`, `status.allocatable[cpu]: Invalid value: "1e999999999": must be a quantity with an exponent between -99 and 99`},
 		{"in other letters", `{"STATUS":{"Allocatable":{"cpu":"1e999999999"}}}`, `STATUS.Allocatable[cpu]: Invalid value: "1e999999999": must be a quantity with an exponent between -99 and 99`},
+		{"behind an escape", `{"status":{"allocatable":{"cpu":"\u0031e999999999"}}}`, `status.allocatable[cpu]: Invalid value: "1e999999999": must be a quantity with an exponent between -99 and 99`},
 		{"in text", `{"metadata":{"name":"1e999999999"}}`, ""},
 	}, func(t *testing.T, c struct{ name, text, want string }) {
 		err := Check([]byte(c.text), &v1.Node{})

@@ -30,13 +30,11 @@ func (o *Objects) expand(w workload.Objects) ([]*v1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(made.Finished) > 0 {
-		leaves := map[*v1.Pod]bool{}
-		for _, p := range made.Finished {
-			leaves[p] = true
-		}
-		o.Pods = slices.DeleteFunc(slices.Clone(o.Pods), func(p *v1.Pod) bool { return leaves[p] })
+	leaves := map[*v1.Pod]bool{}
+	for _, p := range made.Finished {
+		leaves[p] = true
 	}
+	o.Pods = slices.DeleteFunc(slices.Clone(o.Pods), func(p *v1.Pod) bool { return leaves[p] })
 	o.Pods = append(o.Pods, made.Pods...)
 	o.ReplicaSets = append(o.ReplicaSets, made.ReplicaSets...)
 	o.PersistentVolumeClaims = append(o.PersistentVolumeClaims, made.Claims...)

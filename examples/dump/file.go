@@ -79,7 +79,7 @@ func ReadText(path string, stdin io.Reader, o Options) (text []byte, err error) 
 		return nil, fmt.Errorf("%s: %w", called, err)
 	}
 	limit := o.tooLarge()
-	if _, err := fromYAML(text, 1, o.object(), limit); errors.Is(err, limit) {
+	if _, err := fromYAML(text, 1, o.object(), limit); err == limit {
 		return nil, fmt.Errorf("%s: %w", called, limit)
 	}
 	return text, nil

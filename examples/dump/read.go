@@ -128,7 +128,7 @@ func (r *reader) item(kind string, data []byte, at position) error {
 	r.list.n++
 	name := fmt.Sprintf("%v, item %d", at, r.list.n)
 	s := scan{data: data}
-	if err := s.whole(); err == nil && s.kind == nil && len(data) > 0 && data[0] == '{' {
+	if err := s.whole(); err == nil && s.kind == nil && data[0] == '{' {
 		r.list.waiting = append(r.list.waiting, waiter{append([]byte(nil), data...), at, name})
 		return nil
 	}
@@ -197,7 +197,7 @@ func (r *reader) one(data []byte, name string, at position, around envelope) err
 		}
 		return at.fail(err)
 	}
-	if len(data) == 0 || data[0] != '{' {
+	if data[0] != '{' {
 		return fmt.Errorf("%s: %w", name, notAnObject(data))
 	}
 	e := around

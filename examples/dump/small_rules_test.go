@@ -112,6 +112,59 @@ func TestKeysAndTextsOfJSON(t *testing.T) {
 	}
 }
 
+// An object and a list count alike when values are nested.
+func TestNestingOfJSON(t *testing.T) {
+	for form, n := range map[string]int{`{"a":`: 1, `[`: 1, `{"a":[`: 2, `[{"a":`: 2} {
+		for _, more := range []int{0, 1} {
+			open := strings.Repeat(form, maxNesting/n) + strings.Repeat(`[`, maxNesting%n+more)
+			closed := []byte{}
+			for k := len(open) - 1; k >= 0; k-- {
+				switch open[k] {
+				case '{':
+					closed = append(closed, '}')
+				case '[':
+					closed = append(closed, ']')
+				}
+			}
+			s := scan{data: []byte(open + "1" + string(closed))}
+			if err := s.whole(); more == 0 {
+				require.NoError(t, err, form)
+			} else {
+				require.ErrorContains(t, err, "Too many: objects and lists may be nested", form)
+			}
+		}
+	}
+}
+
+// The first bytes of a document are as many as are asked for, from however many lines they come.
+func TestHeadOfADocument(t *testing.T) {
+	for n, want := range map[int]string{0: "", 1: "a", 2: "a\n", 3: "a\nb", 5: "a\nbc\n", 7: "a\nbc\nde", 9: "a\nbc\ndef\n", 99: "a\nbc\ndef\n"} {
+		d := newDocuments(bufio.NewReader(strings.NewReader("a\nbc\ndef\n---\nmore\n")))
+		require.True(t, d.next())
+		head, err := d.head(n)
+		require.NoError(t, err)
+		require.Equal(t, want, string(head), "%d bytes", n)
+	}
+}
+
+// What is no letter of a text as it is written is escaped.
+func TestTextsOfYAML(t *testing.T) {
+	for text, want := range map[string]string{"a b": `"a b"`, "\x1f": `"\u001f"`, "\"": `"\""`, "\\": `"\\"`, "\u00e9": "\"\u00e9\"", "<": `"<"`, "": `""`} {
+		w := &writer{}
+		w.text(text)
+		require.Equal(t, want, string(w.out), "%q", text)
+	}
+}
+
+// An error of several lines is one line. Standard input may be none.
+func TestSmallErrors(t *testing.T) {
+	require.EqualError(t, oneLine(errors.New("a\n  b\nc")), "a b c")
+	require.EqualError(t, oneLine(errors.New("a  b")), "a  b")
+	_, err := Read([]string{"-"}, nil, Options{})
+	require.EqualError(t, err, "standard input: is empty: must hold Kubernetes objects as YAML or JSON")
+	require.Equal(t, `document 2: line 3: a: Duplicate value: the key stands twice`, outcome(strings.NewReader("{\"kind\":\"Node\",\"metadata\":{\"name\":\"n\"}}\n\n{\"a\":1,\"a\":2}")), "the line is that of the object")
+}
+
 var errBroken = errors.New("the disk is broken")
 
 // A text of UTF-16 that ends within a pair is refused with the cause: half a character, or the reader's error.

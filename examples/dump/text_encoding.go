@@ -29,8 +29,8 @@ func plain(in io.Reader, o Options) (*bufio.Reader, error) {
 	var order binary.ByteOrder
 	switch {
 	case string(mark) == "\xef\xbb\xbf":
-		_, err = b.Discard(3)
-		return b, err
+		_, _ = b.Discard(len(mark)) // Peek has read it
+		return b, nil
 	case len(mark) >= 2 && mark[0] == 0xff && mark[1] == 0xfe:
 		order = binary.LittleEndian
 	case len(mark) >= 2 && mark[0] == 0xfe && mark[1] == 0xff:
@@ -38,9 +38,7 @@ func plain(in io.Reader, o Options) (*bufio.Reader, error) {
 	default:
 		return b, nil
 	}
-	if _, err := b.Discard(2); err != nil {
-		return nil, err
-	}
+	_, _ = b.Discard(2)
 	return bufio.NewReaderSize(&wide{in: b, order: order, line: 1}, 64<<10), nil
 }
 

@@ -145,6 +145,9 @@ func TestNegativeWeight(t *testing.T) {
 	require.Equal(t, program.BadInput, code)
 	require.Empty(t, out)
 	require.Contains(t, errs, "simulate: scores[0].weight: Invalid value: -1: must not be negative; 0 means 1\n")
+	code, _, errs = simulate(t, twoNodes, "-f", "-", "-o", "html", "-config", file)
+	require.Zero(t, code)
+	require.Contains(t, errs, "warning: pod default/web: the page has no verdict of every plugin: scores[0].weight: Invalid value: -1: ")
 }
 
 // The simulation asks extenders, but never to bind.

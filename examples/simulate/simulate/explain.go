@@ -1,9 +1,9 @@
 package simulate
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -14,6 +14,7 @@ import (
 	"github.com/podberth/podberth/examples/explain"
 	"github.com/podberth/podberth/examples/page"
 	"github.com/podberth/podberth/examples/report"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/score"
@@ -64,24 +65,21 @@ const mostNodes = 20
 
 // explainPod answers -explain: it plays the queue up to the pod and explains the attempt, or says what the pod is and what
 // would hold for a pod like it.
-func explainPod(ctx context.Context, out io.Writer, x *simulation) (v verdict, err error) {
-	e, err := x.question(ctx)
-	if err != nil {
-		return v, err
-	}
-	v = verdict{unplaced: e.Node == "", failed: e.Outcome == outcomeRefused || e.Outcome == outcomeError}
+func explainPod(ctx context.Context, out *bytes.Buffer, x *simulation) verdict {
+	e := x.question(ctx)
 	switch {
 	case report.IsData(x.o.output):
-		return v, writeData(out, e, x.o.output)
+		writeData(out, e, x.o.output)
 	case x.o.output == page.Form:
-		return v, e.writePage(out, x)
+		e.writePage(out, x)
+	default:
+		out.WriteString(e.text())
 	}
-	_, err = io.WriteString(out, e.text())
-	return v, err
+	return verdict{unplaced: e.Node == "", failed: e.Outcome == outcomeRefused || e.Outcome == outcomeError}
 }
 
 // question finds the pod and explains it by its state.
-func (x *simulation) question(ctx context.Context) (*explanation, error) {
+func (x *simulation) question(ctx context.Context) *explanation {
 	name := x.o.explain
 	e := &explanation{Head: report.HeadOf("Explanation"), Pod: name, Answer: explain.Of(nil, nil), Nodes: []placement.NodeReport{}}
 	e.Namespace, e.Name, _ = strings.Cut(name, "/")
@@ -89,7 +87,7 @@ func (x *simulation) question(ctx context.Context) (*explanation, error) {
 		if key(r.pod) == name {
 			e.State, e.Outcome, e.Message = "Refused", outcomeRefused, r.text
 			e.said = fmt.Sprintf("Pod %s is refused by the API server: %s", name, r.text)
-			return e, nil
+			return e
 		}
 	}
 	pod := x.w.find(name)
@@ -97,24 +95,23 @@ func (x *simulation) question(ctx context.Context) (*explanation, error) {
 	case cluster.Finished(pod):
 		e.State, e.Node = "Ended", pod.Spec.NodeName
 		e.said = fmt.Sprintf("Pod %s has ended (%s): it holds nothing on any node, and no scheduler tries it.", name, pod.Status.Phase)
-		return e, nil
 	case pod.Spec.NodeName != "":
-		return e, x.whyThere(e, pod)
+		x.whyThere(e, pod)
+	default:
+		x.whereTo(ctx, e, pod)
 	}
-	return e, x.whereTo(ctx, e, pod)
+	return e
 }
 
 // whereTo explains a pod without a node, after the pods of higher rank. A pod that no scheduler of this run tries comes after
 // all others.
-func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) error {
+func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) {
 	answered, failed := false, error(nil)
 	x.explain = func(pod *v1.Pod, c *cluster.Snapshot) {
 		answered = true
 		failed = x.ask(e, pod, c)
 	}
-	if err := x.run(ctx); err != nil {
-		return err
-	}
+	must.Do(x.run(ctx))
 	e.State, e.Ahead = "Pending", x.ahead(pod)
 	first := fmt.Sprintf("Pod %s ", pod.Namespace+"/"+pod.Name)
 	switch {
@@ -135,12 +132,12 @@ func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) e
 	if !answered {
 		x.w.s.View(func(c *cluster.Snapshot) { failed = x.ask(e, pod, c) })
 	}
+	must.Do(failed)
 	if e.Outcome == outcomeScheduled {
 		e.said = fmt.Sprintf("%sgoes to %s: %d of %d nodes can take it. %s", first, e.Node, e.Feasible, e.Of, tried(e.Ahead))
 	} else {
 		e.said = fmt.Sprintf("%shas no node: %d of %d nodes can take it. %s", first, e.Feasible, e.Of, tried(e.Ahead))
 	}
-	return failed
 }
 
 func tried(ahead int) string {
@@ -154,7 +151,7 @@ func tried(ahead int) string {
 }
 
 // whyThere explains a running pod: it asks where the pod could go now if it did not run yet.
-func (x *simulation) whyThere(e *explanation, pod *v1.Pod) (err error) {
+func (x *simulation) whyThere(e *explanation, pod *v1.Pod) {
 	here := pod.Spec.NodeName
 	e.State, e.said = "Running", fmt.Sprintf("Pod %s runs on %s", key(pod), here)
 	if pod.DeletionTimestamp != nil {
@@ -167,15 +164,11 @@ func (x *simulation) whyThere(e *explanation, pod *v1.Pod) (err error) {
 	var c *cluster.Snapshot
 	x.w.s.View(func(s *cluster.Snapshot) { c = s.Fork() })
 	if c.Slot(here) >= 0 {
-		if err := c.Unset(pod); err != nil {
-			return err
-		}
+		must.Do(c.Unset(pod))
 	}
 	free := *pod
 	free.Spec.NodeName, free.Status.NominatedNodeName, free.DeletionTimestamp = "", "", nil
-	if err := x.ask(e, &free, c); err != nil {
-		return err
-	}
+	must.Do(x.ask(e, &free, c))
 	best := e.Node
 	e.Node, e.node = here, x.w.nodes[here]
 	e.said += fmt.Sprintf(". If it came now, %d of %d nodes could take it", e.Feasible, e.Of)
@@ -189,7 +182,6 @@ func (x *simulation) whyThere(e *explanation, pod *v1.Pod) (err error) {
 	default:
 		e.said += fmt.Sprintf(", and it would go to %s.", best)
 	}
-	return nil
 }
 
 // ahead counts the pods of the input that the queue tries before.
@@ -202,12 +194,11 @@ func (x *simulation) ahead(pod *v1.Pod) int {
 	return len(x.w.pending)
 }
 
-// ask finds out where a pod can go in a cluster, and why not elsewhere.
-func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) error {
-	q, err := x.asks(pod, c)
-	if err != nil {
-		return err
-	}
+// ask finds out where a pod can go in a cluster, and why not elsewhere. It returns errors, because the scheduler that calls it would
+// report a panic as a warning.
+func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) (err error) {
+	defer must.Catch(&err)
+	q := must.Get(x.asks(pod, c))
 	d := q.plan.Decide(pod, q.options)
 	e.Kept = q.kept()
 	e.Outcome, e.Node, e.Of, e.Feasible, e.pod, e.now = outcomeScheduled, d.Node, d.Nodes, d.Feasible, pod, x.w.now
@@ -218,10 +209,7 @@ func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) error
 		if d.Failure.Err != nil {
 			e.Outcome = outcomeError
 		} else {
-			e.Preemption, err = x.askPreemption(q, d.Failure)
-			if err != nil {
-				return err
-			}
+			e.Preemption = x.askPreemption(q, d.Failure)
 		}
 	}
 	table, err := q.table()
@@ -233,24 +221,15 @@ func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) error
 	e.table = explain.Order(table, shortage)
 	e.Nodes = e.table
 	if x.o.output == page.Form {
-		skews, err := page.Skews(pod, c)
-		if err != nil {
-			return err
-		}
-		e.skews = skews
+		e.skews = must.Get(page.Skews(pod, c))
 	}
-	if err := x.diagnose(e, q, d); err != nil {
-		return err
-	}
+	x.diagnose(e, q, d)
 	if !x.o.all && len(e.Nodes) > mostNodes {
 		e.hidden = len(e.Nodes) - mostNodes
 		e.Nodes = e.Nodes[:mostNodes:mostNodes]
 	}
 	if err == nil && d.Placed() && d.Feasible > 1 {
-		why, err := q.tabled.Choice(pod, d.Slot)
-		if err != nil {
-			return err
-		}
+		why := must.Get(q.tabled.Choice(pod, d.Slot))
 		e.why = &why
 	}
 	return nil
@@ -261,30 +240,21 @@ const mostHelp = 2
 
 // diagnose fills in what would change the answer: changes and events for a pod without a node, and the comparison with another
 // node for a pod with a node.
-func (x *simulation) diagnose(e *explanation, q *asked, d placement.Decision) error {
-	want, err := x.wantedNodes(q.cluster)
-	if err != nil {
-		return err
-	}
+func (x *simulation) diagnose(e *explanation, q *asked, d placement.Decision) {
+	want := must.Get(x.wantedNodes(q.cluster))
 	switch {
 	case d.Placed():
 		e.Allocations = allocationsOf(q.pod, d.Node, d.Devices)
-		if e.scores != nil {
-			return nil
+		if e.scores == nil {
+			x.choose(e, q, d, want)
 		}
-		return x.choose(e, q, d, want)
-	case d.Failure.Err != nil:
-		return nil
+	case d.Failure.Err == nil:
+		in := x.diagnosed(q.with, q.profile)
+		if help := x.relaxations(q, in, want); len(help) > 0 {
+			e.Help = help
+		}
+		e.Outlook = must.Get(diagnose.Wake(in, q.pod, diagnose.WakeOptions{}))
 	}
-	in, err := x.diagnosed(q.with, q.profile)
-	if err != nil {
-		return err
-	}
-	if help := x.relaxations(q, in, want); len(help) > 0 {
-		e.Help = help
-	}
-	e.Outlook, err = diagnose.Wake(in, q.pod, diagnose.WakeOptions{})
-	return err
 }
 
 // relaxations returns the cheapest of the smallest sets of changes that place the pod where it is wanted; none when the search

@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/diagnose"
 	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -45,21 +46,19 @@ func (x *simulation) wantedNodes(c *cluster.Snapshot) (wanted, error) {
 }
 
 // diagnosed returns the input of package diagnose: a cluster with the budgets as they are now.
-func (x *simulation) diagnosed(c *cluster.Snapshot, profile placement.Profile) (diagnose.Input, error) {
+func (x *simulation) diagnosed(c *cluster.Snapshot, profile placement.Profile) diagnose.Input {
 	profile.Volumes, profile.Devices = nil, nil
 	s := c.Fork()
 	x.w.disruptionBudgets()
 	for _, b := range x.w.budgets {
-		if err := s.Set(b.pdb); err != nil {
-			return diagnose.Input{}, err
-		}
+		must.Do(s.Set(b.pdb))
 	}
-	return diagnose.Input{Snapshot: s, Profile: profile}, nil
+	return diagnose.Input{Snapshot: s, Profile: profile}
 }
 
 // choose compares the node of the decision with the best node that -where wants, or else with the best other node. Without a
 // node that -where wants and that can take the pod it looks for changes.
-func (x *simulation) choose(e *explanation, q *asked, d placement.Decision, want wanted) error {
+func (x *simulation) choose(e *explanation, q *asked, d placement.Decision, want wanted) {
 	k := slices.IndexFunc(e.Nodes, func(n placement.NodeReport) bool {
 		return n.Node != d.Node && n.Feasible() && (want == nil || want(q.cluster.Node(q.cluster.Slot(n.Node))))
 	})
@@ -67,27 +66,15 @@ func (x *simulation) choose(e *explanation, q *asked, d placement.Decision, want
 	case want != nil && want(q.cluster.Node(d.Slot)):
 		e.wish = fmt.Sprintf("%s is a node of %s.", d.Node, x.o.where)
 	case k >= 0:
-		in, err := x.diagnosed(q.cluster, q.scored)
-		if err != nil {
-			return err
-		}
-		c, err := diagnose.Compare(in, q.pod, e.Nodes[k].Node)
-		if err != nil {
-			return err
-		}
+		c := must.Get(diagnose.Compare(x.diagnosed(q.cluster, q.scored), q.pod, e.Nodes[k].Node))
 		e.Choice = c
 		if want != nil {
 			e.wish = fmt.Sprintf("The best node of %s is %s: %d points, %s has %d.", x.o.where, c.Other, c.OtherTotal, c.Chosen, c.ChosenTotal)
 		}
 	case want != nil:
 		e.wish = fmt.Sprintf("No node of %s can take it.", x.o.where)
-		in, err := x.diagnosed(q.with, q.profile)
-		if err != nil {
-			return err
-		}
-		e.Help = x.relaxations(q, in, want)
+		e.Help = x.relaxations(q, x.diagnosed(q.with, q.profile), want)
 	}
-	return nil
 }
 
 // wishes says how the pod gets to the other node: the answer to -where, and what makes the decision choose that node.

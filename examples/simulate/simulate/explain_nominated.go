@@ -9,6 +9,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/diagnose"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/resources"
@@ -32,14 +33,13 @@ type asked struct {
 	tabled     *placement.Plan
 }
 
-// asks prepares the question where a pod can go. The first profile takes the place of a profile that is not there.
+// asks prepares the question where a pod can go. The first profile takes the place of a profile that is not there. The error says
+// that there is no plan of the profile.
 func (x *simulation) asks(pod *v1.Pod, c *cluster.Snapshot) (q *asked, err error) {
+	defer must.Catch(&err)
 	profile := x.profile(pod)
-	q = &asked{pod: pod, cluster: c, profile: profile, with: c, scored: profile, nominated: map[int][]*v1.Pod{}}
-	if q.plan, err = placement.New(c, profile); err != nil {
-		return nil, err
-	}
-	q.tabled = q.plan
+	plan := must.Get(placement.New(c, profile))
+	q = &asked{pod: pod, cluster: c, profile: profile, plan: plan, with: c, scored: profile, tabled: plan, nominated: map[int][]*v1.Pod{}}
 	for slot := range c.Len() {
 		if n := c.Node(slot); n != nil {
 			if pods := queue.Counted(x.w.s.Queue().NominatedFor(n.Name), pod); len(pods) > 0 {
@@ -47,32 +47,27 @@ func (x *simulation) asks(pod *v1.Pod, c *cluster.Snapshot) (q *asked, err error
 			}
 		}
 	}
-	if len(q.nominated) == 0 {
-		return q, nil
+	if len(q.nominated) > 0 {
+		q.options.Nominated = func(slot int) []*v1.Pod { return q.nominated[slot] }
+		q.keepRoom()
 	}
-	q.options.Nominated = func(slot int) []*v1.Pod { return q.nominated[slot] }
-	return q, q.keepRoom()
+	return q, nil
 }
 
 // keepRoom finds the nodes that reject the pod when the nominated pods are there.
-func (q *asked) keepRoom() error {
+func (q *asked) keepRoom() {
 	q.with = q.cluster.Fork()
 	for slot, pods := range q.nominated {
 		for _, p := range pods {
-			if err := q.with.Assume(p, slot); err != nil {
-				return err
-			}
+			must.Do(q.with.Assume(p, slot))
 		}
 	}
 	profile := q.profile
 	profile.Volumes, profile.Devices = nil, nil // those of the profile follow the other cluster
-	with, err := placement.New(q.with, profile)
-	if err != nil {
-		return err
-	}
+	with := must.Get(placement.New(q.with, profile))
 	attempt := q.plan.Prepare(q.pod)
 	if attempt.Rejected() {
-		return nil
+		return
 	}
 	q.rejections = map[string][]placement.Rejection{}
 	q.full = keptNodes{}
@@ -94,8 +89,7 @@ func (q *asked) keepRoom() error {
 	}
 	kept := &placement.Plugin{Name: q.full.Name(), Filter: func(*v1.Pod, placement.Cluster) placement.Filtering { return placement.Filtering{Predicate: q.full} }}
 	q.scored.Filters = slices.Concat(q.profile.Filters, []*placement.Plugin{kept})
-	q.tabled, err = placement.New(q.cluster, q.scored)
-	return err
+	q.tabled = must.Get(placement.New(q.cluster, q.scored))
 }
 
 // table returns what every plugin says about every node, and the scores of the nodes that can take the pod.

@@ -1,10 +1,12 @@
 package simulate
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 
 	"github.com/podberth/podberth/examples/report"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -22,25 +24,21 @@ type roomFor struct {
 }
 
 // howMany says how many more pods like a pod of the input fit into the cluster as it is. Pending pods are not placed before.
-func howMany(out, stderr io.Writer, w *world, o options, profile placement.Profile) (failed bool, err error) {
+func howMany(out *bytes.Buffer, stderr io.Writer, w *world, o options, profile placement.Profile) (failed bool) {
 	c := *w.find(o.howMany)
 	c.Spec.NodeName, c.Status.NominatedNodeName = "", ""
-	placer, err := placement.NewPlacer(w.snapshot, profile)
-	if err != nil {
-		return false, err
-	}
+	placer := must.Get(placement.NewPlacer(w.snapshot, profile))
 	progress := report.NewProgress(stderr, "simulate: -how-many", "pods fit so far", nil)
 	room, err := placer.HowMany(&c, upTo(mostCopies, progress))
 	progress.End()
-	if err != nil {
-		return false, err
-	}
+	must.Do(err)
 	n := len(room.Nodes)
 	if report.IsData(o.output) {
 		if room.Nodes == nil {
 			room.Nodes = []string{}
 		}
-		return n == 0, writeData(out, roomFor{report.HeadOf("HowMany"), o.howMany, c.Namespace, c.Name, n, room}, o.output)
+		writeData(out, roomFor{report.HeadOf("HowMany"), o.howMany, c.Namespace, c.Name, n, room}, o.output)
+		return n == 0
 	}
 	if room.Stop == nil {
 		fmt.Fprintf(out, "At least %d more pods like %s fit; -how-many tries no more than that.\n", n, o.howMany)
@@ -62,7 +60,7 @@ func howMany(out, stderr io.Writer, w *world, o options, profile placement.Profi
 	if room.Stop != nil {
 		fmt.Fprintf(out, "One more does not: %s\n", room.Stop.Text())
 	}
-	return n == 0, nil
+	return n == 0
 }
 
 // upTo lets HowMany place at most limit copies. It says how many fit so far.

@@ -1,13 +1,14 @@
 package simulate
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 	"strconv"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/examples/report"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/planning/packing"
@@ -21,7 +22,7 @@ type packed struct {
 
 // pack says how the pending pods get nodes if running pods may move or leave. Pods of other profiles and pods with scheduling gates
 // are left out.
-func pack(out io.Writer, w *world, o options, profile placement.Profile) (unplaced bool, err error) {
+func pack(out *bytes.Buffer, w *world, o options, profile placement.Profile) (unplaced bool) {
 	profile.Volumes, profile.Devices = nil, nil // the plan has its own
 	var queue []*v1.Pod
 	for _, p := range w.pending {
@@ -29,16 +30,14 @@ func pack(out io.Writer, w *world, o options, profile placement.Profile) (unplac
 			queue = append(queue, p)
 		}
 	}
-	plan, err := packing.Pack(packing.Input{Snapshot: w.snapshot, Pending: queue, Profile: profile, Now: w.now}, packing.Options{Seed: o.seed})
-	if err != nil {
-		return false, err
-	}
+	plan := must.Get(packing.Pack(packing.Input{Snapshot: w.snapshot, Pending: queue, Profile: profile, Now: w.now}, packing.Options{Seed: o.seed}))
 	unplaced = len(plan.Pending) > 0
 	if report.IsData(o.output) {
 		if plan.Tiers == nil {
 			plan.Tiers = []packing.Tier{}
 		}
-		return unplaced, writeData(out, packed{report.HeadOf("PackingPlan"), plan}, o.output)
+		writeData(out, packed{report.HeadOf("PackingPlan"), plan}, o.output)
+		return unplaced
 	}
 	var rows [][]string
 	for _, t := range plan.Tiers {
@@ -64,5 +63,5 @@ func pack(out io.Writer, w *world, o options, profile placement.Profile) (unplac
 	default:
 		fmt.Fprintf(out, "A better plan may exist: %d steps were searched.\n", plan.Steps)
 	}
-	return unplaced, nil
+	return unplaced
 }

@@ -1,8 +1,8 @@
 package simulate
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -11,6 +11,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/examples/explain"
 	"github.com/podberth/podberth/examples/page"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -76,7 +77,7 @@ func (x *simulation) page(title string) *page.Page {
 }
 
 // writePage writes the answer of a run as a page: the pods without a node first.
-func (x *simulation) writePage(out io.Writer, a answer) error {
+func (x *simulation) writePage(out *bytes.Buffer, a answer) {
 	p := x.page("Where the waiting pods go")
 	p.Summary = a.Summary.String()
 	header, rows := finals(a.Pods)
@@ -97,11 +98,11 @@ func (x *simulation) writePage(out io.Writer, a answer) error {
 			p.Tell(page.Pod{Name: s.Pod, State: s.Outcome, Message: message})
 		}
 	}
-	return p.Write(out)
+	must.Do(p.Write(out))
 }
 
 // writePage writes the explanation as a page.
-func (e *explanation) writePage(out io.Writer, x *simulation) error {
+func (e *explanation) writePage(out *bytes.Buffer, x *simulation) {
 	p := x.page("Why " + e.Pod)
 	p.Summary, p.Text, p.Select = e.said, e.text(), e.Pod
 	state := e.State
@@ -112,5 +113,5 @@ func (e *explanation) writePage(out io.Writer, x *simulation) error {
 	if e.pod != nil {
 		p.Explain(e.Pod, page.VerdictOf(e.table, e.Answer, e.skews))
 	}
-	return p.Write(out)
+	must.Do(p.Write(out))
 }

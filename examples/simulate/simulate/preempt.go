@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/examples/scheduler"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/preemption/optimal"
@@ -143,12 +144,9 @@ func (p *preemptionAnswer) comparison(search *optimal.Search, best, theirs preem
 }
 
 // bestVictims gives every profile the search for the best victims.
-func bestVictims(profiles []scheduler.Profile) error {
+func bestVictims(profiles []scheduler.Profile) {
 	for k := range profiles {
-		search, err := optimal.New(optimal.Options{})
-		if err != nil {
-			return err
-		}
+		search := must.Get(optimal.New(optimal.Options{}))
 		if profiles[k].Args == nil {
 			profiles[k].Args = map[string]any{}
 		}
@@ -156,47 +154,34 @@ func bestVictims(profiles []scheduler.Profile) error {
 		args.Options = search.Options(args.Options)
 		profiles[k].Args["DefaultPreemption"] = args
 	}
-	return nil
 }
 
 // askPreemption finds out which pods would give way.
-func (x *simulation) askPreemption(q *asked, failure *placement.Failure) (*preemptionAnswer, error) {
+func (x *simulation) askPreemption(q *asked, failure *placement.Failure) *preemptionAnswer {
 	o := placement.PreemptOptions{Budgets: x.w.disruptionBudgets(), Now: x.w.now}
 	r := q.plan.Preempt(q.pod, failure, q.options, o)
 	if x.o.preemption != optimalPreemption {
-		return &preemptionAnswer{choice: choiceOf(r), Message: r.Message}, nil
+		return &preemptionAnswer{choice: choiceOf(r), Message: r.Message}
 	}
-	search, err := optimal.New(optimal.Options{})
-	if err != nil {
-		return nil, err
-	}
+	search := must.Get(optimal.New(optimal.Options{}))
 	o.Options = search.Options(preemption.Options{})
 	best := q.plan.Preempt(q.pod, failure, q.options, o)
 	theirs, proved := choiceOf(r), search.Proof().Optimal
 	answer := &preemptionAnswer{choice: choiceOf(best), Message: best.Message, Optimal: &proved, Default: &theirs}
 	answer.Comparison = answer.comparison(search, best, r, x.w.now)
-	if best.Outcome != preemption.Success {
-		return answer, nil
+	if best.Outcome == preemption.Success {
+		answer.Returns = x.returns(q.pod, q.cluster, best.Candidate, placement.PreemptOptions{Budgets: o.Budgets, Now: o.Now})
 	}
-	answer.Returns, err = x.returns(q.pod, q.cluster, best.Candidate, placement.PreemptOptions{Budgets: o.Budgets, Now: o.Now})
-	return answer, err
+	return answer
 }
 
 // returns finds out what becomes of the victims when their controllers make them again.
-func (x *simulation) returns(pod *v1.Pod, c *cluster.Snapshot, candidate preemption.Candidate, o placement.PreemptOptions) ([]comeback, error) {
+func (x *simulation) returns(pod *v1.Pod, c *cluster.Snapshot, candidate preemption.Candidate, o placement.PreemptOptions) (out []comeback) {
 	profile := x.profile(pod)
 	profile.Volumes, profile.Devices = nil, nil // the answer has its own
-	back, err := optimal.NewComeback(c, profile)
-	if err != nil {
-		return nil, err
-	}
-	all, err := back.After(pod, candidate, o)
-	if err != nil {
-		return nil, err
-	}
-	var out []comeback
-	for _, r := range all {
+	back := must.Get(optimal.NewComeback(c, profile))
+	for _, r := range must.Get(back.After(pod, candidate, o)) {
 		out = append(out, comeback{key(r.Pod), string(r.Fate), r.Node})
 	}
-	return out, nil
+	return out
 }

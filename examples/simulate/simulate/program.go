@@ -14,6 +14,7 @@ import (
 	"github.com/podberth/podberth/examples/page"
 	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
@@ -90,61 +91,44 @@ type verdict struct {
 }
 
 // reply writes what was asked for.
-func reply(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (v verdict, err error) {
+func reply(out *bytes.Buffer, o options, stdin io.Reader, stderr io.Writer) (v verdict, err error) {
+	defer must.Catch(&err)
 	var timeline []event
 	if o.timeline != "" {
-		if timeline, err = readTimeline(o.timeline, o.input); err != nil {
-			return v, err
-		}
+		timeline = must.Get(readTimeline(o.timeline, o.input))
 	}
 	with, warnings, err := optionsOf(o, stderr)
-	if err != nil {
-		return v, err
-	}
-	w, err := load(o, with.Profiles, timeline, stdin, stderr)
-	if err != nil {
-		return v, err
-	}
+	must.Do(err)
+	w := must.Get(load(o, with.Profiles, timeline, stdin, stderr))
 	for _, text := range warnings {
 		fmt.Fprintf(stderr, "warning: %s\n", text)
 	}
-	if err := o.known(w, timeline); err != nil {
-		return v, err
-	}
+	must.Do(o.known(w, timeline))
 	before := usageOf(w.snapshot)
-	x, err := newSimulation(w, o, timeline, with, stderr)
-	if err != nil {
-		return v, err
-	}
+	x := must.Get(newSimulation(w, o, timeline, with, stderr))
 	switch {
 	case o.howMany != "":
 		profile := w.s.Profile(with.Profiles[0].SchedulerName)
 		if p := w.pods[o.howMany]; p != nil && w.s.Profile(podinfo.SchedulerName(p)) != nil {
 			profile = w.s.Profile(podinfo.SchedulerName(p))
 		}
-		v.unplaced, err = howMany(out, stderr, w, o, profile.Placement())
-		return v, err
+		v.unplaced = howMany(out, stderr, w, o, profile.Placement())
+		return v, nil
 	case o.pack:
-		v.unplaced, err = pack(out, w, o, w.s.Profile(with.Profiles[0].SchedulerName).Placement())
-		return v, err
+		v.unplaced = pack(out, w, o, w.s.Profile(with.Profiles[0].SchedulerName).Placement())
+		return v, nil
 	case o.explain != "":
-		return explainPod(context.Background(), out, x)
+		return explainPod(context.Background(), out, x), nil
 	}
 	began := time.Now()
-	if err := x.run(context.Background()); err != nil {
-		return v, err
-	}
+	must.Do(x.run(context.Background()))
 	x.notes.Print(stderr)
 	switch o.log {
 	case "":
 	case "-":
-		if _, err := fmt.Fprintf(out, "%s\n", x.log.String()); err != nil {
-			return v, err
-		}
+		fmt.Fprintf(out, "%s\n", x.log.String())
 	default:
-		if err := report.WriteText(o.log, 0o644, x.log.String()); err != nil {
-			return v, err
-		}
+		must.Do(report.WriteText(o.log, 0o644, x.log.String()))
 	}
 	v.failed = x.refused
 	for _, e := range x.last {
@@ -152,22 +136,21 @@ func reply(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (v verdi
 		v.failed = v.failed || e.Outcome == outcomeRefused || e.Outcome == outcomeError
 	}
 	if o.output == page.Form {
-		return v, x.writePage(out, x.answer())
+		x.writePage(out, x.answer())
+		return v, nil
 	}
-	if err := write(out, x.answer(), o, time.Since(began)); err != nil {
-		return v, err
-	}
+	write(out, x.answer(), o, time.Since(began))
 	w.s.View(func(c *cluster.Snapshot) {
 		if o.nodeMap {
 			most := mostNodesInMap
 			if o.output == wide {
 				most = c.Len()
 			}
-			err = writeMap(out, c, most, o.tables.Layout)
+			writeMap(out, c, most, o.tables.Layout)
 		}
-		if err == nil && o.output == wide && !o.tables.Layout.NoHeaders {
-			err = writeUsage(out, before, usageOf(c))
+		if o.output == wide && !o.tables.Layout.NoHeaders {
+			writeUsage(out, before, usageOf(c))
 		}
 	})
-	return v, err
+	return v, nil
 }

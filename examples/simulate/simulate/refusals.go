@@ -52,10 +52,10 @@ func invalid(o metav1.Object) field.ErrorList {
 func (o options) checkInput(objects *dump.Objects, timeline []event) error {
 	var errs []error
 	refused := map[metav1.Object]bool{}
-	see := func(object metav1.Object) bool {
+	see := func(object metav1.Object) {
 		bad := invalid(object)
 		if len(bad) == 0 {
-			return true
+			return
 		}
 		pod, is := object.(*v1.Pod)
 		switch {
@@ -68,7 +68,6 @@ func (o options) checkInput(objects *dump.Objects, timeline []event) error {
 		default:
 			objects.Warnings.Add(fmt.Sprintf("%s: %v; the API server would refuse it, the scheduler uses it as it is", named(object), bad.ToAggregate()))
 		}
-		return true
 	}
 	for object := range objects.Others() {
 		see(object)

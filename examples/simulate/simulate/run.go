@@ -63,15 +63,11 @@ func newSimulation(w *world, o options, timeline []event, setup scheduler.Option
 	if o.seed != 0 {
 		setup.Tie = rand.New(rand.NewPCG(o.seed, 0)).IntN
 	}
-	if o.log != "" {
-		setup.OnMove = func(m queue.Move, _ time.Time) { x.logf("%v", m) }
+	setup.OnMove = func(m queue.Move, _ time.Time) { x.logf("%v", m) }
+	if o.preemption == optimalPreemption {
+		bestVictims(setup.Profiles)
 	}
 	var err error
-	if o.preemption == optimalPreemption {
-		if err = bestVictims(setup.Profiles); err != nil {
-			return nil, err
-		}
-	}
 	if w.s, err = scheduler.New(w.snapshot, setup); err != nil {
 		return nil, err
 	}
@@ -85,7 +81,11 @@ func (x *simulation) warn(format string, args ...any) {
 	}
 }
 
+// logf writes a line of the log, if there is one.
 func (x *simulation) logf(format string, args ...any) {
+	if x.o.log == "" {
+		return
+	}
 	fmt.Fprintf(&x.log, "%.3fs "+format+"\n", append([]any{x.w.now.Sub(x.begin).Seconds()}, args...)...)
 }
 
@@ -267,9 +267,7 @@ func (x *simulation) result(r scheduler.Result) {
 		x.gaveWay[key(v)] = key(r.Pod)
 	}
 	delete(x.gaveWay, key(r.Pod))
-	if x.o.log != "" {
-		x.logf("%s: %s", key(r.Pod), e.line())
-	}
+	x.logf("%s: %s", key(r.Pod), e.line())
 	x.add(r.Pod, e)
 }
 

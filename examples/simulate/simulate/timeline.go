@@ -99,9 +99,7 @@ func readTime(data json.RawMessage) (time.Duration, error) {
 
 // apply applies an event.
 func (x *simulation) apply(e event) error {
-	if x.o.log != "" {
-		x.logf("%s %s", e.verb, named(e.object))
-	}
+	x.logf("%s %s", e.verb, named(e.object))
 	x.w.changes++
 	switch o := e.object.(type) {
 	case *v1.Pod:
@@ -170,9 +168,7 @@ func (x *simulation) applyPod(e event, p *v1.Pod) {
 
 // refuse notes that the API server does not take a pod of the timeline.
 func (x *simulation) refuse(r refusal) {
-	if x.o.log != "" {
-		x.logf("%s: %s", key(r.pod), r.entry().line())
-	}
+	x.logf("%s: %s", key(r.pod), r.entry().line())
 	x.add(r.pod, r.entry())
 }
 
@@ -180,9 +176,7 @@ func (x *simulation) refuse(r refusal) {
 func (x *simulation) refuseEvent(e event, text string) {
 	x.refused = true
 	x.warn("%s: %s: refused: %s", e.where, e.verb, text)
-	if x.o.log != "" {
-		x.logf("%s refused: %s", named(e.object), text)
-	}
+	x.logf("%s refused: %s", named(e.object), text)
 }
 
 // warnOf warns of an object that the API server would refuse.

@@ -1,8 +1,8 @@
 package simulate
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 	"math/big"
 
 	v1 "k8s.io/api/core/v1"
@@ -35,7 +35,7 @@ func usageOf(c *cluster.Snapshot) usage {
 }
 
 // writeUsage prints what pods ask for before and after the run, and what the nodes offer.
-func writeUsage(out io.Writer, before, after usage) error {
+func writeUsage(out *bytes.Buffer, before, after usage) {
 	var rows [][]string
 	for _, name := range after.names {
 		total := after.offered[name]
@@ -45,8 +45,7 @@ func writeUsage(out io.Writer, before, after usage) error {
 		}
 		rows = append(rows, []string{name, amount(name, total), share(name, old, oldTotal), share(name, after.wanted[name], total)})
 	}
-	_, err := fmt.Fprint(out, "\n", report.Columns([]string{"RESOURCE", "ALLOCATABLE", "REQUESTED BEFORE", "REQUESTED AFTER"}, rows))
-	return err
+	fmt.Fprint(out, "\n", report.Columns([]string{"RESOURCE", "ALLOCATABLE", "REQUESTED BEFORE", "REQUESTED AFTER"}, rows))
 }
 
 func amount(name string, n *big.Int) string { return report.Amount(v1.ResourceName(name), n) }

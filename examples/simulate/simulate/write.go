@@ -1,19 +1,20 @@
 package simulate
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/podberth/podberth/examples/report"
+	"github.com/podberth/podberth/internal/must"
 )
 
 // write prints the answer in the form asked for. took is how long the run lasted on the clock. The time is printed on a
 // terminal only, so that equal input gives equal bytes elsewhere.
-func write(out io.Writer, a answer, o options, took time.Duration) error {
-	data, err := report.Render(o.output, a, func(b *strings.Builder) {
+func write(out *bytes.Buffer, a answer, o options, took time.Duration) {
+	out.Write(must.Get(report.Render(o.output, a, func(b *strings.Builder) {
 		header, rows := finals(a.Pods)
 		layout := o.tables.Layout
 		if o.output == wide {
@@ -33,23 +34,11 @@ func write(out io.Writer, a answer, o options, took time.Duration) error {
 			b.WriteString("; -o wide has the whole messages")
 		}
 		b.WriteString("\n")
-	})
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(data)
-	return err
+	})))
 }
 
 // writeData prints v as JSON or YAML.
-func writeData(out io.Writer, v any, form string) error {
-	data, err := report.Data(form, v)
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(data)
-	return err
-}
+func writeData(out *bytes.Buffer, v any, form string) { out.Write(must.Get(report.Data(form, v))) }
 
 // attempts returns the wide table: a row for each attempt.
 func attempts(entries []entry) (header []string, rows [][]string) {
