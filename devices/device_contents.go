@@ -17,9 +17,10 @@ type contents map[string]int32
 
 func (c contents) of(driver string, d *resourcev1.Device) int32 {
 	b := key.Flag(key.Text(nil, driver), d.AllowMultipleAllocations != nil && *d.AllowMultipleAllocations)
-	b = key.Len(b, len(d.Attributes))
-	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
-		b = appendAttribute(key.Text(b, name), d.Attributes[name])
+	names := slices.Sorted(maps.Keys(d.Attributes))
+	b = key.Texts(b, names)
+	for _, name := range names {
+		b = appendAttribute(b, d.Attributes[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Capacity)) {
 		b = appendAmount(key.Text(b, name), d.Capacity[name].Value)

@@ -1,0 +1,105 @@
+package devices
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// A ledger notes a changed pool once for each allocation, and forgets the older half when it has noted too many.
+func TestTouchedPools(t *testing.T) {
+	l := NewLedger(NewInventory([]*resourcev1.ResourceSlice{privateSlice("n0", "d0", "d1"), privateSlice("n1", "d0")}))
+	result := func(pool, device string) resourcev1.DeviceRequestAllocationResult {
+		return resourcev1.DeviceRequestAllocationResult{Driver: "example.com", Pool: pool, Device: device}
+	}
+	l.Add(nil, &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{
+		result("n0", "d0"), result("n0", "d1"), result("n1", "d0")}}})
+	require.Equal(t, []int32{0, 1}, l.touched)
+	for len(l.touched) < maxTouched {
+		l.touch(0)
+	}
+	l.touch(1)
+	require.Len(t, l.touched, maxTouched/2+1)
+	require.EqualValues(t, maxTouched/2, l.forgotten)
+	require.EqualValues(t, 1, l.touched[maxTouched/2])
+	l.touch(0)
+	require.Len(t, l.touched, maxTouched/2+2)
+}
+
+// An explanation names a capacity when its policy forbids the amount, when the policy has a fault, and when the amount is not free.
+func TestFullCapacities(t *testing.T) {
+	amount := func(n int64) resource.Quantity { return *resource.NewQuantity(n, resource.DecimalSI) }
+	amounts := func(n int64) *resource.Quantity { q := amount(n); return &q }
+	type test struct {
+		name, why string
+		policy    *resourcev1.CapacityRequestPolicy
+		asks      int64
+		full      bool
+	}
+	testkit.Run(t, []test{
+		{"no policy", "any amount is allowed", nil, 3, false},
+		{"too much", "the device has 8", nil, 9, true},
+		{"within the range", "4 is the largest amount", &resourcev1.CapacityRequestPolicy{ValidRange: &resourcev1.CapacityRequestPolicyRange{Min: amounts(1), Max: amounts(4)}}, 4, false},
+		{"out of the range", "4 is the largest amount", &resourcev1.CapacityRequestPolicy{ValidRange: &resourcev1.CapacityRequestPolicyRange{Min: amounts(1), Max: amounts(4)}}, 5, true},
+		{"faulty policy", "a step needs a minimum", &resourcev1.CapacityRequestPolicy{ValidRange: &resourcev1.CapacityRequestPolicyRange{Step: amounts(2)}}, 2, true},
+	}, func(t *testing.T, c test) {
+		slice := privateSlice("n", "d")
+		slice.Spec.Devices[0].AllowMultipleAllocations = new(true)
+		slice.Spec.Devices[0].Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {Value: amount(8), RequestPolicy: c.policy}, "links": {Value: amount(1)}}
+		inventory := NewInventory([]*resourcev1.ResourceSlice{slice})
+		s := NewAllocator(NewLedger(inventory), nil, nil, Options{}).Compile()
+		var want []resourcev1.QualifiedName
+		if c.full {
+			want = []resourcev1.QualifiedName{"memory"}
+		}
+		require.Equal(t, want, s.fullCapacities(&inventory.byNode["n"][0].devices[0], capacities{"memory": amount(c.asks)}))
+	})
+}
+
+// For want of any capacity those are to blame who consume some.
+func TestBlameForAnyCapacity(t *testing.T) {
+	slice := privateSlice("n", "d")
+	inventory := NewInventory([]*resourcev1.ResourceSlice{slice})
+	l := NewLedger(inventory)
+	for k, consumed := range []capacities{nil, {"memory": resource.MustParse("1")}} {
+		share := resourcev1.DeviceRequestAllocationResult{Driver: "example.com", Pool: "n", Device: "d", ConsumedCapacity: consumed}
+		c := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprint("c", k)}}
+		c.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{share}}}
+		l.Add(c, c.Status.Allocation)
+	}
+	s := NewAllocator(l, nil, nil, Options{}).Compile()
+	require.Equal(t, []string{"default/c1"}, s.appendBlamed(nil, &failure{step: stepCapacity}, candidate{device: &inventory.byNode["n"][0].devices[0]}))
+}
+
+// An allocation can be used where the selectors of all its slices hold: their fields and their labels.
+func TestSelectorOfSlices(t *testing.T) {
+	requirement := func(key, value string) v1.NodeSelectorRequirement {
+		return v1.NodeSelectorRequirement{Key: key, Operator: v1.NodeSelectorOpIn, Values: []string{value}}
+	}
+	var published []*resourcev1.ResourceSlice
+	for _, value := range []string{"a", "b"} {
+		s := privateSlice("pool-"+value, "d")
+		s.Spec.NodeName = nil
+		s.Spec.NodeSelector = &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
+			MatchFields: []v1.NodeSelectorRequirement{requirement("metadata.name", value)}, MatchExpressions: []v1.NodeSelectorRequirement{requirement("zone", value), requirement("rack", "r")}}}}
+		published = append(published, s)
+	}
+	inventory := NewInventory(published)
+	s := NewAllocator(NewLedger(inventory), nil, nil, Options{}).Compile(&resourcev1.ResourceClaim{})
+	for _, x := range inventory.open {
+		s.choices = append(s.choices, choice{candidate: candidate{device: &x.devices[0]}})
+	}
+	got, err := s.nodeSelector(0)
+	require.NoError(t, err)
+	require.Equal(t, &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
+		MatchFields:      []v1.NodeSelectorRequirement{requirement("metadata.name", "a"), requirement("metadata.name", "b")},
+		MatchExpressions: []v1.NodeSelectorRequirement{requirement("zone", "a"), requirement("rack", "r"), requirement("zone", "b")},
+	}}}, got)
+}
