@@ -11,6 +11,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/decider"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
 )
@@ -43,17 +44,13 @@ func NewComeback(s *cluster.Snapshot, profile placement.Profile) (*Comeback, err
 var errNoSnapshot = errors.New("optimal: snapshot: required")
 
 // follow forks the snapshot again if it has changed.
-func (c *Comeback) follow() error {
+func (c *Comeback) follow() {
 	if c.fork != nil && c.at == c.snapshot.Version() {
-		return nil
+		return
 	}
 	fork := c.snapshot.Fork()
-	placer, err := placement.NewPlacer(fork, c.profile)
-	if err != nil {
-		return err
-	}
+	placer := must.Get(placement.NewPlacer(fork, c.profile))
 	c.placer, c.fork, c.at, c.homes = placer, fork, c.snapshot.Version(), map[*v1.Pod]bool{}
-	return nil
 }
 
 // Costs are the costs of victims that do not come back.
@@ -77,9 +74,10 @@ func (c *Comeback) Cost(costs Costs) func(victim preemption.Placed) int64 {
 			return costs.Homeless
 		case owner.Kind == "DaemonSet":
 			return costs.DaemonSet
-		case c.follow() != nil:
-			return costs.Homeless // the profile is valid, so that this does not happen
 		}
+		var none error // NewComeback has checked the profile
+		defer must.Catch(&none)
+		c.follow()
 		home, known := c.homes[victim.Pod]
 		if !known {
 			home = c.elsewhere(victim)
@@ -152,28 +150,23 @@ type Return struct {
 // still lower priority; these follow in the list. Victims without controller are lost. Starvation has a name there: a victim that
 // Starves does not come back, and a victim that Preempts passes its loss on. o has the budgets and the time; its other fields count
 // as well. The errors are those of the snapshot for victims and preemptors that do not belong to it. O(victims) decisions.
-func (c *Comeback) After(preemptor *v1.Pod, candidate preemption.Candidate, o placement.PreemptOptions) ([]Return, error) {
-	if err := c.follow(); err != nil {
-		return nil, err
-	}
+func (c *Comeback) After(preemptor *v1.Pod, candidate preemption.Candidate, o placement.PreemptOptions) (out []Return, err error) {
+	defer must.Catch(&err)
+	return c.after(preemptor, candidate, o), nil
+}
+
+func (c *Comeback) after(preemptor *v1.Pod, candidate preemption.Candidate, o placement.PreemptOptions) (out []Return) {
+	c.follow()
 	mark := c.fork.Mark()
 	defer c.fork.Rollback(mark)
-	var out []Return
-	leave := func(victims []preemption.Victim, by *v1.Pod) error {
+	leave := func(victims []preemption.Victim, by *v1.Pod) {
 		for _, v := range victims {
-			if err := c.fork.Unset(v.Pod); err != nil {
-				return err
-			}
+			must.Do(c.fork.Unset(v.Pod))
 			out = append(out, Return{Pod: v.Pod, By: by, Fate: Lost})
 		}
-		return nil
 	}
-	if err := leave(candidate.Victims, preemptor); err != nil {
-		return nil, err
-	}
-	if err := c.fork.Assume(preemptor, candidate.Slot); err != nil {
-		return nil, err
-	}
+	leave(candidate.Victims, preemptor)
+	must.Do(c.fork.Assume(preemptor, candidate.Slot))
 	for k := 0; k < len(out); k++ {
 		slices.SortStableFunc(out[k:], func(a, b Return) int {
 			return cmp.Compare(preemption.Priority(b.Pod), preemption.Priority(a.Pod))
@@ -182,39 +175,31 @@ func (c *Comeback) After(preemptor *v1.Pod, candidate preemption.Candidate, o pl
 		if metav1.GetControllerOfNoCopy(r.Pod) == nil {
 			continue
 		}
-		victims, err := c.comeBack(&r, o)
-		if err != nil {
-			return nil, err
-		}
+		victims := c.comeBack(&r, o)
 		out[k] = r
-		if err := leave(victims, r.Pod); err != nil {
-			return nil, err
-		}
+		leave(victims, r.Pod)
 		if r.Node != "" {
-			if err := c.fork.Assume(again(r.Pod), c.fork.Slot(r.Node)); err != nil {
-				return nil, err
-			}
+			must.Do(c.fork.Assume(again(r.Pod), c.fork.Slot(r.Node)))
 		}
 	}
-	return out, nil
+	return out
 }
 
 // comeBack decides about one victim and returns its own victims.
-func (c *Comeback) comeBack(r *Return, o placement.PreemptOptions) ([]preemption.Victim, error) {
+func (c *Comeback) comeBack(r *Return, o placement.PreemptOptions) []preemption.Victim {
 	pod := again(r.Pod)
 	d := c.placer.Decide(pod, placement.Options{})
 	if d.Placed() {
 		r.Fate, r.Node = Moves, d.Node
-		return nil, nil
+		return nil
 	}
-	if d.Failure.Err != nil {
-		return nil, d.Failure.Err
-	}
+	must.Do(d.Failure.Err)
 	p := c.placer.Preempt(pod, d.Failure, placement.Options{}, o)
 	if p.Outcome == preemption.Success {
 		r.Fate, r.Node = Preempts, p.Node
-		return p.Victims, nil
+		return p.Victims
 	}
+	must.Do(p.Err)
 	r.Fate, r.Why = Starves, d.Failure.Text()
-	return nil, p.Err
+	return nil
 }

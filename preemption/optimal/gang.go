@@ -13,6 +13,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/internal/decider"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
@@ -61,32 +62,24 @@ type GangPlan struct {
 // different size another order of the pods may find one. Of the options, Steps also bounds the
 // decisions of step 3. The errors are those of New and Profile.Validate, and errors for a nil snapshot, a nil pod, a pod that the
 // list has twice or that runs already, and a profile that has Volumes or Devices.
-func PlaceGang(g Gang, o Options) (GangPlan, error) {
-	p, err := newGang(g, o)
-	if err != nil {
-		return GangPlan{}, err
-	}
+func PlaceGang(g Gang, o Options) (plan GangPlan, err error) {
+	defer must.Catch(&err)
+	p := must.Get(newGang(g, o))
 	if len(g.Pods) == 0 {
 		return GangPlan{Placed: true, Minimal: true}, nil
 	}
-	victims, nodes, err := p.oneByOne()
-	if err != nil {
-		return GangPlan{}, err
-	}
+	victims, nodes := p.oneByOne()
 	if nodes != nil {
-		nodes, _, err = p.try(victims, nodes)
+		nodes, _ = p.try(victims, nodes)
 	}
-	message := ""
-	if nodes == nil && err == nil {
-		victims, nodes, message, err = p.all()
-	}
-	if err != nil || nodes == nil {
-		return GangPlan{Message: message}, err
+	if nodes == nil {
+		message := ""
+		if victims, nodes, message = p.all(); nodes == nil {
+			return GangPlan{Message: message}, nil
+		}
 	}
 	out := GangPlan{Placed: true}
-	if out.Minimal, err = p.reprieve(&victims, &nodes); err != nil {
-		return GangPlan{}, err
-	}
+	out.Minimal = p.reprieve(&victims, &nodes)
 	if out.Victims = p.drawn(victims); !p.allowed(victims) {
 		return GangPlan{Message: refusedVictims}, nil
 	}
@@ -157,20 +150,15 @@ func newGang(g Gang, o Options) (*gang, error) {
 }
 
 // oneByOne decides about the pods in order. nodes is nil if a pod finds no place.
-func (p *gang) oneByOne() (victims []preemption.Placed, nodes []string, err error) {
+func (p *gang) oneByOne() (victims []preemption.Placed, nodes []string) {
 	s := p.Snapshot.Fork()
-	placer, err := placement.NewPlacer(s, p.Profile)
-	if err != nil {
-		return nil, nil, err
-	}
+	placer := must.Get(placement.NewPlacer(s, p.Profile))
 	budgets := p.budgets
 	for _, k := range p.order {
 		pod := p.Pods[k]
 		d := placer.Decide(pod, placement.Options{})
 		if d.Placed() {
-			if err := placer.Assume(pod, d); err != nil {
-				return nil, nil, err
-			}
+			must.Do(placer.Assume(pod, d))
 			nodes = append(nodes, d.Node)
 			continue
 		}
@@ -180,12 +168,11 @@ func (p *gang) oneByOne() (victims []preemption.Placed, nodes []string, err erro
 			}),
 		})
 		if r.Outcome != preemption.Success {
-			return nil, nil, r.Err
+			must.Do(r.Err)
+			return nil, nil
 		}
 		for _, v := range r.Victims {
-			if err := s.Unset(v.Pod); err != nil {
-				return nil, nil, err
-			}
+			must.Do(s.Unset(v.Pod))
 			victims = append(victims, v.Placed)
 			if p.o.Quorum != nil {
 				name, _ := p.o.Quorum(v.Pod)
@@ -193,12 +180,10 @@ func (p *gang) oneByOne() (victims []preemption.Placed, nodes []string, err erro
 			}
 		}
 		budgets = charged(p.budgets, victims)
-		if err := s.Assume(pod, r.Slot); err != nil {
-			return nil, nil, err
-		}
+		must.Do(s.Assume(pod, r.Slot))
 		nodes = append(nodes, r.Node)
 	}
-	return victims, nodes, nil
+	return victims, nodes
 }
 
 // outside returns nil, or what keeps the pods of the gang from being victims if their priorities differ from the lowest.
@@ -232,18 +217,13 @@ func charged(budgets []*policyv1.PodDisruptionBudget, victims []preemption.Place
 
 // try decides about the gang in a cluster without the victims. Each pod is nominated to its node; nodes may be nil. The result is
 // nil if a pod finds no place, and message says why.
-func (p *gang) try(victims []preemption.Placed, nodes []string) (found []string, message string, err error) {
+func (p *gang) try(victims []preemption.Placed, nodes []string) (found []string, message string) {
 	p.steps--
 	s := p.Snapshot.Fork()
 	for _, v := range victims {
-		if err := s.Unset(v.Pod); err != nil {
-			return nil, "", err
-		}
+		must.Do(s.Unset(v.Pod))
 	}
-	placer, err := placement.NewPlacer(s, p.Profile)
-	if err != nil {
-		return nil, "", err
-	}
+	placer := must.Get(placement.NewPlacer(s, p.Profile))
 	var pods []*v1.Pod
 	for at, k := range p.order {
 		pod := p.Pods[k]
@@ -255,22 +235,19 @@ func (p *gang) try(victims []preemption.Placed, nodes []string) (found []string,
 		pods = append(pods, pod)
 	}
 	decisions, err := placer.PlaceAll(pods, placement.Options{})
-	var none *placement.NoPlaceError
-	switch {
-	case errors.As(err, &none) && none.Failure.Err == nil:
-		return nil, none.Failure.Text(), nil
-	case err != nil:
-		return nil, "", err
+	if none := (*placement.NoPlaceError)(nil); errors.As(err, &none) && none.Failure.Err == nil {
+		return nil, none.Failure.Text()
 	}
+	must.Do(err)
 	for _, d := range decisions {
 		found = append(found, d.Node)
 	}
-	return found, "", nil
+	return found, ""
 }
 
 // all finds places for the gang when all pods that may be victims leave. If the pods on the gang's nodes are enough, the victims are
 // these.
-func (p *gang) all() (victims []preemption.Placed, nodes []string, message string, err error) {
+func (p *gang) all() (victims []preemption.Placed, nodes []string, message string) {
 	s := p.Snapshot
 	for i := range s.Len() {
 		if s.Node(i) == nil || p.never {
@@ -282,35 +259,30 @@ func (p *gang) all() (victims []preemption.Placed, nodes []string, message strin
 			}
 		}
 	}
-	if nodes, message, err = p.try(victims, nil); err != nil || nodes == nil {
-		return nil, nil, message, err
+	if nodes, message = p.try(victims, nil); nodes == nil {
+		return nil, nil, message
 	}
 	near := slices.DeleteFunc(slices.Clone(victims), func(v preemption.Placed) bool {
 		return !slices.Contains(nodes, s.Node(v.Slot).Name)
 	})
-	found, _, err := p.try(near, nodes)
-	if found != nil {
+	if found, _ := p.try(near, nodes); found != nil {
 		victims, nodes = near, found
 	}
-	return victims, nodes, "", err
+	return victims, nodes, ""
 }
 
 // reprieve lets victims come back, and reports whether every victim that is left was tried.
-func (p *gang) reprieve(victims *[]preemption.Placed, nodes *[]string) (minimal bool, err error) {
+func (p *gang) reprieve(victims *[]preemption.Placed, nodes *[]string) (minimal bool) {
 	for _, violating := range [...]bool{true, false} {
 		for _, v := range p.drawn(*victims) {
 			if v.Violates != violating {
 				continue
 			}
 			if p.steps <= 0 || p.o.Stop != nil && p.o.Stop() {
-				return false, nil
+				return false
 			}
 			rest := slices.DeleteFunc(slices.Clone(*victims), func(q preemption.Placed) bool { return q.Pod == v.Pod })
-			found, _, err := p.try(rest, *nodes)
-			if err != nil {
-				return false, err
-			}
-			if found != nil {
+			if found, _ := p.try(rest, *nodes); found != nil {
 				*victims, *nodes = rest, found
 			}
 		}
@@ -319,17 +291,16 @@ func (p *gang) reprieve(victims *[]preemption.Placed, nodes *[]string) (minimal 
 }
 
 // settled reports whether no victim can stay. A pod that could not come back may be able to when another pod is back.
-func (p *gang) settled(victims []preemption.Placed, nodes []string) (bool, error) {
+func (p *gang) settled(victims []preemption.Placed, nodes []string) bool {
 	for k := range victims {
 		if p.steps <= 0 {
-			return false, nil
+			return false
 		}
-		found, _, err := p.try(slices.Delete(slices.Clone(victims), k, k+1), nodes)
-		if err != nil || found != nil {
-			return false, err
+		if found, _ := p.try(slices.Delete(slices.Clone(victims), k, k+1), nodes); found != nil {
+			return false
 		}
 	}
-	return true, nil
+	return true
 }
 
 // drawn returns the victims, most important first, and whether they break a budget.
