@@ -7,25 +7,23 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/internal/must"
 )
 
 // Release takes a pod that left off its ResourceClaims. A claim that was made for the pod goes with the pod. A claim that no pod
 // has reserved any more loses its allocation. The error is that of the snapshot.
-func Release(s *cluster.Snapshot, pod *v1.Pod) error {
+func Release(s *cluster.Snapshot, pod *v1.Pod) (err error) {
+	defer must.Catch(&err)
 	all := cluster.List[*resourcev1.ResourceClaim](s)
 	for _, name := range names(pod) {
 		c, ok := all.Get(pod.Namespace, name)
 		if !ok {
 			continue
 		}
-		var err error
 		if left := devices.Abandoned(c, pod); left != nil {
-			err = s.Set(left)
+			must.Do(s.Set(left))
 		} else {
-			err = s.Unset(c)
-		}
-		if err != nil {
-			return err
+			must.Do(s.Unset(c))
 		}
 	}
 	return nil
@@ -51,7 +49,8 @@ func names(pod *v1.Pod) (names []string) {
 
 // Make makes the claims of a new pod from their templates and writes their names into the pod's status. suffix ends the names. A
 // template that does not exist makes none, and the pod stays pending. The error is that of the snapshot.
-func Make(s *cluster.Snapshot, pod *v1.Pod, suffix string) error {
+func Make(s *cluster.Snapshot, pod *v1.Pod, suffix string) (err error) {
+	defer must.Catch(&err)
 	templates := cluster.List[*resourcev1.ResourceClaimTemplate](s)
 	for k := range pod.Spec.ResourceClaims {
 		e := &pod.Spec.ResourceClaims[k]
@@ -63,9 +62,7 @@ func Make(s *cluster.Snapshot, pod *v1.Pod, suffix string) error {
 			continue
 		}
 		c := devices.ClaimFromTemplate(pod, e.Name, template, suffix)
-		if err := s.Set(c); err != nil {
-			return err
-		}
+		must.Do(s.Set(c))
 		pod.Status.ResourceClaimStatuses = append(pod.Status.ResourceClaimStatuses, v1.PodResourceClaimStatus{Name: e.Name, ResourceClaimName: &c.Name})
 	}
 	return nil

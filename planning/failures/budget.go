@@ -77,7 +77,7 @@ func (x *player) count(pod *v1.Pod, n int32) {
 
 // preemptionBudgets returns the budgets as the disruption controller has them now, for preemption.
 func (x *player) preemptionBudgets() *disruption.Budgets {
-	if x.allowed != nil || len(x.budgets) == 0 {
+	if x.allowed != nil {
 		return x.allowed
 	}
 	list := make([]*policyv1.PodDisruptionBudget, len(x.budgets))

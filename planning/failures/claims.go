@@ -2,6 +2,7 @@ package failures
 
 import (
 	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -18,14 +19,13 @@ func (x *player) giveBack(f *placement.Failure) devices.Release {
 }
 
 // write writes what PostFilter gave back. The pods that failed are tried again then.
-func (x *player) write(r devices.Release) error {
+func (x *player) write(r devices.Release) {
 	switch {
 	case r.Deallocate != nil:
 		x.changes++
-		return x.snapshot.Set(devices.Deallocated(r.Deallocate))
+		must.Do(x.snapshot.Set(devices.Deallocated(r.Deallocate)))
 	case r.Delete != nil:
 		x.changes++
-		return x.snapshot.Unset(r.Delete)
+		must.Do(x.snapshot.Unset(r.Delete))
 	}
-	return nil
 }

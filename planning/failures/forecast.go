@@ -7,12 +7,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/eviction/taint"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // forecast sets when taint-based eviction deletes the pods of the lost nodes, if their kubelets fall silent at once and the
 // nodes stay in the cluster.
-func (p *Planner) forecast(r *Result, until time.Duration) error {
+func (p *Planner) forecast(r *Result, until time.Duration) {
 	in := taint.Input{Until: until}
 	for i := range p.base.Len() {
 		if n := p.base.Node(i); n != nil {
@@ -29,17 +30,12 @@ func (p *Planner) forecast(r *Result, until time.Duration) error {
 	for _, n := range r.Nodes {
 		in.Events = append(in.Events, taint.Event{Node: n, Heartbeats: taint.HeartbeatsStop})
 	}
-	line, err := taint.Forecast(in)
-	if err != nil {
-		return err
-	}
-	for _, e := range line.Evictions() {
+	for _, e := range must.Get(taint.Forecast(in)).Evictions() {
 		if k, ok := at[e.Pod]; ok {
 			d := e.At.Duration
 			r.Pods[k].Leaves = &d
 		}
 	}
-	return nil
 }
 
 // assigned returns the pod with the name of its node: a pod that was only assumed has none.

@@ -2,6 +2,7 @@ package failures
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -133,8 +134,8 @@ func (x *player) blame(g *Group, predicates filter.Predicates, slots []int) {
 		}
 	}
 	var most resources.Verdict
-	for v, n := range verdicts[best] {
-		if m := verdicts[best][most]; n > m || n == m && v < most {
+	for _, v := range slices.Sorted(maps.Keys(verdicts[best])) {
+		if verdicts[best][v] > verdicts[best][most] {
 			most = v
 		}
 	}

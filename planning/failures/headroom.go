@@ -1,6 +1,10 @@
 package failures
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/podberth/podberth/internal/must"
+)
 
 // Search limits a search for headroom. The zero value has the defaults.
 type Search struct {
@@ -43,7 +47,8 @@ func (h *Headroom) Binding() *Group {
 // nodes, of three nodes and so on while the limit allows all sets of a size. Beyond that it looks for a set: it fails the nodes
 // whose pods ask for most together, as many as it takes, and takes nodes out of the set while a pod stays pending. The loss of
 // more nodes may leave fewer pods pending, such as when it takes the pods that forbid others; so only Survives is a proof.
-func (p *Planner) Headroom(s Search) (Headroom, error) {
+func (p *Planner) Headroom(s Search) (found Headroom, err error) {
+	defer must.Catch(&err)
 	if s.Limit == 0 {
 		s.Limit = DefaultLimit
 	}
@@ -57,10 +62,7 @@ func (p *Planner) Headroom(s Search) (Headroom, error) {
 			h.Limited = true
 			break
 		}
-		failing, err := h.play(sets)
-		if err != nil {
-			return Headroom{}, err
-		}
+		failing := h.play(sets)
 		if size > 1 {
 			h.played += len(sets)
 		}
@@ -68,13 +70,14 @@ func (p *Planner) Headroom(s Search) (Headroom, error) {
 			Worst(failing)
 			h.Found, h.Exact = &failing[0], true
 			if size == 1 {
-				err = h.remedies(failing)
+				h.remedies(failing)
 			}
-			return h.Headroom, err
+			return h.Headroom, nil
 		}
 		h.Survives = size
 	}
-	return h.Headroom, h.grow()
+	h.grow()
+	return h.Headroom, nil
 }
 
 // search is one call of Headroom.
@@ -86,18 +89,14 @@ type search struct {
 }
 
 // play returns the results of the sets that leave a pod pending.
-func (h *search) play(sets [][]int) ([]Result, error) {
+func (h *search) play(sets [][]int) (out []Result) {
 	const block = 1024 // results of scenarios without consequences are not kept
-	var out []Result
 	for part := range slices.Chunk(sets, block) {
 		scenarios := make([]Scenario, len(part))
 		for i, set := range part {
 			scenarios[i] = h.p.scenario(set...)
 		}
-		results, err := h.p.Run(scenarios, Options{Parallel: h.s.Parallel})
-		if err != nil {
-			return nil, err
-		}
+		results := must.Get(h.p.Run(scenarios, Options{Parallel: h.s.Parallel}))
 		h.Played += len(part)
 		for _, r := range results {
 			if r.Stays() > 0 {
@@ -105,7 +104,7 @@ func (h *search) play(sets [][]int) ([]Result, error) {
 			}
 		}
 	}
-	return out, nil
+	return out
 }
 
 // combinations returns all sets of size numbers below n in order, nil when there are more than limit.
@@ -135,45 +134,35 @@ func combinations(n, size, limit int) [][]int {
 }
 
 // grow looks for a set that leaves a pod pending: the first nodes of those whose pods ask for most, then fewer of them.
-func (h *search) grow() error {
+func (h *search) grow() {
 	if !h.Limited {
-		return nil
+		return
 	}
 	order := h.p.fullest()
-	try := func(set []int) (*Result, error) {
+	try := func(set []int) *Result {
 		if h.played >= h.s.Limit {
-			return nil, nil
+			return nil
 		}
 		h.played++
-		failing, err := h.play([][]int{set})
-		if err != nil || len(failing) == 0 {
-			return nil, err
+		if failing := h.play([][]int{set}); len(failing) > 0 {
+			return &failing[0]
 		}
-		return &failing[0], nil
+		return nil
 	}
 	low, high := h.Survives, h.Survives+1 // the first low nodes may fail together
 	for {
-		found, err := try(order[:min(high, len(order))])
-		if err != nil {
-			return err
-		}
-		if found != nil {
-			h.Found = found
+		if h.Found = try(order[:min(high, len(order))]); h.Found != nil {
 			break
 		}
 		if high >= len(order) {
-			return nil
+			return
 		}
 		low, high = high, 2*high
 	}
 	high = min(high, len(order))
 	for high-low > 1 {
 		middle := (low + high) / 2
-		found, err := try(order[:middle])
-		if err != nil {
-			return err
-		}
-		if found != nil {
+		if found := try(order[:middle]); found != nil {
 			h.Found, high = found, middle
 		} else {
 			low = middle
@@ -182,14 +171,9 @@ func (h *search) grow() error {
 	set := slices.Clone(order[:high])
 	for i := len(set) - 1; i >= 0 && len(set) > h.Survives+1; i-- {
 		fewer := slices.Delete(slices.Clone(set), i, i+1)
-		found, err := try(fewer)
-		if err != nil {
-			return err
-		}
-		if found != nil {
+		if found := try(fewer); found != nil {
 			h.Found, set = found, fewer
 		}
 	}
 	h.Exact = len(set) == h.Survives+1
-	return nil
 }

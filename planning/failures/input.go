@@ -15,6 +15,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/internal/decider"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -95,20 +96,17 @@ func (p *Planner) schedules(pod *v1.Pod) bool {
 }
 
 // take returns a player that no one else uses.
-func (p *Planner) take() (*player, error) {
+func (p *Planner) take() *player {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if n := len(p.idle); n > 0 {
 		x := p.idle[n-1]
 		p.idle = p.idle[:n-1]
-		return x, nil
+		return x
 	}
 	s := p.base.Fork()
-	placer, err := placement.NewPlacer(s, p.in.Profile)
-	if err != nil {
-		return nil, err
-	}
-	return &player{Planner: p, snapshot: s, placer: placer, admitted: map[unitKey]*v1.Pod{}}, nil
+	placer := must.Get(placement.NewPlacer(s, p.in.Profile))
+	return &player{Planner: p, snapshot: s, placer: placer, admitted: map[unitKey]*v1.Pod{}}
 }
 
 // put gives a player back.

@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podclaims"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/postfilter"
@@ -69,33 +70,27 @@ type item struct {
 }
 
 // play plays a scenario and leaves the snapshot as it was.
-func (x *player) play(s Scenario, shuffle *rand.Rand) (Result, error) {
+func (x *player) play(s Scenario, shuffle *rand.Rand) Result {
 	x.scene = scene{
 		shuffle: shuffle, lost: map[string]bool{}, left: map[*unit][]*v1.Pod{}, waits: map[*unit]string{},
 		of: map[*unit][]*item{}, placed: map[*v1.Pod]*item{}, healthy: x.healthyBefore(),
 	}
 	mark := x.snapshot.Mark()
 	defer x.snapshot.Rollback(mark)
-	if err := x.lose(s.Nodes); err != nil {
-		return Result{}, err
-	}
+	x.lose(s.Nodes)
 	x.lowest = slices.Clone(x.healthy)
 	for _, pod := range x.pending {
 		it := &item{old: pod, unit: x.unitOf[pod], pod: pod, fate: Pending}
 		x.before = append(x.before, it)
 		x.enqueue(it)
 	}
-	if err := x.remake(); err != nil {
-		return Result{}, err
-	}
-	if err := x.schedule(); err != nil {
-		return Result{}, err
-	}
-	return x.result(s), nil
+	x.remake()
+	x.schedule()
+	return x.result(s)
 }
 
 // lose removes the nodes with their pods.
-func (x *player) lose(nodes []string) error {
+func (x *player) lose(nodes []string) {
 	for _, name := range nodes {
 		x.lost[name] = true
 	}
@@ -103,25 +98,16 @@ func (x *player) lose(nodes []string) error {
 		slot := x.snapshot.Slot(name)
 		pods := slices.SortedFunc(x.snapshot.Pods(slot), byName)
 		for _, pod := range pods {
-			if err := x.remove(pod, name, ""); err != nil {
-				return err
-			}
+			x.remove(pod, name, "")
 		}
-		if err := x.snapshot.Unset(x.snapshot.Node(slot)); err != nil {
-			return err
-		}
+		must.Do(x.snapshot.Unset(x.snapshot.Node(slot)))
 	}
-	return nil
 }
 
 // remove takes a pod of the cluster off its node.
-func (x *player) remove(pod *v1.Pod, from, by string) error {
-	if err := x.snapshot.Unset(pod); err != nil {
-		return err
-	}
-	if err := podclaims.Release(x.snapshot, pod); err != nil {
-		return err
-	}
+func (x *player) remove(pod *v1.Pod, from, by string) {
+	must.Do(x.snapshot.Unset(pod))
+	must.Do(podclaims.Release(x.snapshot, pod))
 	x.changes++
 	u := x.unitOf[pod]
 	it := &item{old: pod, from: from, unit: u, by: by, fate: Gone}
@@ -138,7 +124,6 @@ func (x *player) remove(pod *v1.Pod, from, by string) error {
 		x.of[u] = append(x.of[u], it)
 		x.left[u] = slices.DeleteFunc(x.leftOf(u), func(p *v1.Pod) bool { return p == pod })
 	}
-	return nil
 }
 
 // leftOf returns the pods of a unit that exist, as a list of this scene.
@@ -173,27 +158,23 @@ const maxAttempts = 10000
 
 // schedule tries the active pods in order. When none is active, the StatefulSets go on, and then the failed pods are tried
 // again if the cluster has changed since.
-func (x *player) schedule() error {
+func (x *player) schedule() {
 	for {
 		for len(x.active) > 0 {
 			it := x.active[0]
 			x.active = x.active[1:]
 			if it.attempts++; it.attempts > maxAttempts {
-				return fmt.Errorf("pod %s: %w", podinfo.Name(it.pod), errLoop)
+				must.Do(fmt.Errorf("pod %s: %w", podinfo.Name(it.pod), errLoop))
 			}
-			if err := x.attempt(it, it.pod); err != nil {
-				return err
-			}
-			if err := x.remake(); err != nil {
-				return err
-			}
+			x.attempt(it, it.pod)
+			x.remake()
 		}
 		again := false
 		for _, it := range x.failed {
 			again = again || it.tried != x.changes
 		}
 		if !again {
-			return nil
+			return
 		}
 		retry := x.failed
 		x.failed = nil
@@ -205,48 +186,45 @@ func (x *player) schedule() error {
 }
 
 // attempt decides about an item as the scheduler sees its pod: at first it.pod, after a preemption with the nomination.
-func (x *player) attempt(it *item, pod *v1.Pod) error {
+func (x *player) attempt(it *item, pod *v1.Pod) {
 	it.failure, it.tried = nil, x.changes
 	d := x.placer.Decide(pod, placement.Options{Next: x.next})
 	x.next = d.Next
 	if d.Placed() {
 		x.tell(Attempt{Pod: pod, Decision: d})
-		return x.settle(it, d)
+		x.settle(it, d)
+		return
 	}
 	it.failure = d.Failure
 	if d.Failure.Err == nil {
 		released := x.giveBack(d.Failure)
 		r := x.placer.Preempt(pod, d.Failure, placement.Options{}, placement.PreemptOptions{Budgets: x.preemptionBudgets(), Now: x.in.Now})
 		if r.Outcome == preemption.Success {
-			return x.preempt(it, pod, d, r)
+			x.preempt(it, pod, d, r)
+			return
 		}
 		it.failure.Message.PostFilter = postfilter.Text(release.Current, postfilter.Outcome{
 			Stopped: d.Failure.Code == filter.UnschedulableAndUnresolvable, Devices: released.Reason, Preemption: r.Message,
 		})
-		if err := x.write(released); err != nil {
-			return err
-		}
+		x.write(released)
 	}
 	x.tell(Attempt{Pod: pod, Decision: d})
 	x.failed = append(x.failed, it)
-	return nil
 }
 
 // preempt removes the victims and tries the pod again at once, first on the node that it is nominated to.
-func (x *player) preempt(it *item, pod *v1.Pod, d placement.Decision, r preemption.Result) error {
+func (x *player) preempt(it *item, pod *v1.Pod, d placement.Decision, r preemption.Result) {
 	a := Attempt{Pod: pod, Decision: d, Nominated: r.Node}
 	for _, v := range r.Victims {
 		a.Victims = append(a.Victims, v.Pod)
 	}
 	x.tell(a)
 	for _, v := range r.Victims {
-		if err := x.displace(v.Pod, r.Node, podinfo.Name(it.pod)); err != nil {
-			return err
-		}
+		x.displace(v.Pod, r.Node, podinfo.Name(it.pod))
 	}
 	nominated := *it.pod
 	nominated.Status.NominatedNodeName = r.Node
-	return x.attempt(it, &nominated)
+	x.attempt(it, &nominated)
 }
 
 func (x *player) tell(a Attempt) {
@@ -256,27 +234,23 @@ func (x *player) tell(a Attempt) {
 }
 
 // displace removes a victim. A pod that this scene placed is tried again; a pod of the cluster is made again by its controller.
-func (x *player) displace(pod *v1.Pod, from, by string) error {
+func (x *player) displace(pod *v1.Pod, from, by string) {
 	it := x.placed[pod]
 	if it == nil {
-		return x.remove(pod, from, by)
+		x.remove(pod, from, by)
+		return
 	}
-	if err := x.placer.Forget(pod); err != nil {
-		return err
-	}
+	must.Do(x.placer.Forget(pod))
 	delete(x.placed, pod)
 	x.changes++
 	x.count(pod, -1)
 	it.node, it.by, it.fate = "", by, Pending
 	x.enqueue(it)
-	return nil
 }
 
 // settle puts a pod on the node of a decision.
-func (x *player) settle(it *item, d placement.Decision) error {
-	if err := x.placer.Assume(it.pod, d); err != nil {
-		return err
-	}
+func (x *player) settle(it *item, d placement.Decision) {
+	must.Do(x.placer.Assume(it.pod, d))
 	x.changes++
 	it.node, it.fate = d.Node, Placed
 	x.placed[it.pod] = it
@@ -284,20 +258,15 @@ func (x *player) settle(it *item, d placement.Decision) error {
 	if it.unit != nil && it.unit.stateful != nil {
 		x.touch(it.unit)
 	}
-	return nil
 }
 
 // remake lets the controllers that lost or placed pods make what is missing.
-func (x *player) remake() error {
+func (x *player) remake() {
 	units := x.changed
 	x.changed = nil
 	var fresh []*item
 	for _, u := range units {
-		items, err := x.made(u)
-		if err != nil {
-			return err
-		}
-		fresh = append(fresh, items...)
+		fresh = append(fresh, x.made(u)...)
 	}
 	if x.shuffle != nil {
 		x.shuffle.Shuffle(len(fresh), func(i, k int) { fresh[i], fresh[k] = fresh[k], fresh[i] })
@@ -305,7 +274,6 @@ func (x *player) remake() error {
 	for _, it := range fresh {
 		x.enqueue(it)
 	}
-	return nil
 }
 
 // String returns the workload as groups have it.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podclaims"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/planning/workload"
@@ -16,7 +17,7 @@ import (
 
 // made returns the items for which a unit makes pods now. A unit makes as many pods as it lost: what it lacked before the
 // failure is no consequence.
-func (x *player) made(u *unit) ([]*item, error) {
+func (x *player) made(u *unit) []*item {
 	var open []*item
 	for _, it := range x.of[u] {
 		if it.pod == nil && it.refusal == nil && it.fate != Tied && it.old.DeletionTimestamp == nil {
@@ -25,20 +26,15 @@ func (x *player) made(u *unit) ([]*item, error) {
 	}
 	delete(x.waits, u)
 	if len(open) == 0 {
-		return nil, nil
+		return nil
 	}
 	if !u.known {
 		for _, it := range open {
-			if err := x.begin(it, copyOf(it.old)); err != nil {
-				return nil, err
-			}
+			x.begin(it, copyOf(it.old))
 		}
-		return ready(open), nil
+		return ready(open)
 	}
-	missing, err := u.missing(x.snapshot, x.present(u))
-	if err != nil {
-		return nil, err
-	}
+	missing := must.Get(u.missing(x.snapshot, x.present(u)))
 	for _, w := range missing.Waiting {
 		x.waits[u] = w.String()
 	}
@@ -46,24 +42,18 @@ func (x *player) made(u *unit) ([]*item, error) {
 	if u.stateful != nil {
 		for _, it := range open {
 			if k := slices.IndexFunc(missing.Pods, func(p *v1.Pod) bool { return p.Name == it.old.Name }); k >= 0 {
-				if err := x.claims(missing, missing.Pods[k]); err != nil {
-					return nil, err
-				}
-				if err := x.begin(it, missing.Pods[k]); err != nil {
-					return nil, err
-				}
+				x.claims(missing, missing.Pods[k])
+				x.begin(it, missing.Pods[k])
 				out = append(out, it)
 			}
 		}
 	} else {
 		for k, it := range open[:min(len(open), len(missing.Pods))] {
-			if err := x.begin(it, missing.Pods[k]); err != nil {
-				return nil, err
-			}
+			x.begin(it, missing.Pods[k])
 			out = append(out, it)
 		}
 	}
-	return ready(out), nil
+	return ready(out)
 }
 
 // ready returns the items that the queue takes.
@@ -83,17 +73,14 @@ func (x *player) present(u *unit) []*v1.Pod {
 }
 
 // claims adds the claims that a StatefulSet makes for a pod.
-func (x *player) claims(made *workload.Made, pod *v1.Pod) error {
+func (x *player) claims(made *workload.Made, pod *v1.Pod) {
 	for _, c := range made.Claims {
 		for i := range pod.Spec.Volumes {
 			if s := pod.Spec.Volumes[i].PersistentVolumeClaim; s != nil && s.ClaimName == c.Name {
-				if err := x.snapshot.Set(c); err != nil {
-					return err
-				}
+				must.Do(x.snapshot.Set(c))
 			}
 		}
 	}
-	return nil
 }
 
 // copyOf returns the pod that a controller makes in the place of another pod, when the controller is not known.
@@ -124,12 +111,12 @@ func (x *player) admit(pod *v1.Pod) (*v1.Pod, error) {
 
 // begin gives an item its new pod: admitted, under the name of the pod that it replaces, with new claims of its ephemeral
 // volumes and devices.
-func (x *player) begin(it *item, pod *v1.Pod) error {
+func (x *player) begin(it *item, pod *v1.Pod) {
 	if it.unit.known {
 		admitted, err := x.admit(pod)
 		if err != nil {
 			it.refusal, it.fate = err, Pending
-			return nil
+			return
 		}
 		pod = admitted
 	}
@@ -138,14 +125,12 @@ func (x *player) begin(it *item, pod *v1.Pod) error {
 	it.pod = pod
 	if !x.schedules(pod) {
 		it.fate = Foreign
-		return nil
+		return
 	}
 	it.fate = Pending
 	it.gate, _ = filter.Gated(pod)
 	for _, claim := range podinfo.EphemeralClaims(pod) {
-		if err := x.snapshot.Set(claim); err != nil {
-			return err
-		}
+		must.Do(x.snapshot.Set(claim))
 	}
-	return podclaims.Make(x.snapshot, pod, "again")
+	must.Do(podclaims.Make(x.snapshot, pod, "again"))
 }

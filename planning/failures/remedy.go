@@ -10,6 +10,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/must"
 )
 
 // Remedy is a change of the cluster, and what it comes to.
@@ -24,55 +26,43 @@ type Remedy struct {
 }
 
 // remedies checks what would let the cluster survive the failures of one node.
-func (h *search) remedies(failing []Result) error {
+func (h *search) remedies(failing []Result) {
 	for _, make := range []func([]Result) []remedy{h.p.moreNodes, h.p.fewerReplicas, h.p.weakerConstraints} {
 		list := make(failing)
 		for _, r := range list[:min(len(list), max(0, h.s.Remedies))] {
-			if err := h.check(r, failing); err != nil {
-				return err
-			}
+			h.check(r, failing)
 		}
 	}
-	return nil
 }
 
 // remedy is a change of an input that nobody else holds.
 type remedy struct {
 	kind, text string
-	change     func(in *Input) error
+	change     func(in *Input)
 }
 
 // check plays the changed cluster: the failures that left pods pending, and when none does any more, all.
-func (h *search) check(r remedy, failing []Result) error {
+func (h *search) check(r remedy, failing []Result) {
 	in := h.p.in
 	in.Snapshot = h.p.base.Fork()
-	if err := r.change(&in); err != nil {
-		return err
-	}
-	p, err := New(in)
-	if err != nil {
-		return err
-	}
+	r.change(&in)
+	p := must.Get(New(in))
 	again := make([]Scenario, len(failing))
 	for i := range failing {
 		again[i] = failing[i].Scenario
 	}
 	out := Remedy{Kind: r.kind, Text: r.text}
 	for _, scenarios := range [][]Scenario{again, p.Nodes()} {
-		results, err := p.Run(scenarios, Options{Parallel: h.s.Parallel})
-		if err != nil {
-			return err
-		}
+		results := must.Get(p.Run(scenarios, Options{Parallel: h.s.Parallel}))
 		h.Played += len(results)
 		if Worst(results); results[0].Stays() > 0 {
 			out.Worst, out.Stays = results[0].Name, results[0].Stays()
 			h.Remedies = append(h.Remedies, out)
-			return nil
+			return
 		}
 	}
 	out.Holds = true
 	h.Remedies = append(h.Remedies, out)
-	return nil
 }
 
 // moreNodes returns a node more of each kind: the kinds are nodes with equal allocatable resources, taints and labels that other
@@ -108,7 +98,7 @@ func (p *Planner) moreNodes([]Result) []remedy {
 	var out []remedy
 	for _, list := range lists {
 		like := list[0]
-		out = append(out, remedy{"node", fmt.Sprintf("one more node like %s (there are %d)", like.Name, len(list)), func(in *Input) error {
+		out = append(out, remedy{"node", fmt.Sprintf("one more node like %s (there are %d)", like.Name, len(list)), func(in *Input) {
 			n := like.DeepCopy()
 			for p.base.Slot(n.Name) >= 0 {
 				n.Name += "-more"
@@ -119,7 +109,7 @@ func (p *Planner) moreNodes([]Result) []remedy {
 					n.Labels[k] = n.Name
 				}
 			}
-			return in.Snapshot.Set(n)
+			must.Do(in.Snapshot.Set(n))
 		}})
 	}
 	return out
@@ -155,14 +145,12 @@ func (p *Planner) fewerReplicas(failing []Result) []remedy {
 		if !u.known || u.want < 1 || u.kind == "Job" {
 			continue
 		}
-		out = append(out, remedy{"replicas", fmt.Sprintf("one replica fewer of %s (%d of %d)", u, u.want-1, u.want), func(in *Input) error {
+		out = append(out, remedy{"replicas", fmt.Sprintf("one replica fewer of %s (%d of %d)", u, u.want-1, u.want), func(in *Input) {
 			want := int32(u.want - 1)
 			if pod := p.surplus(u); pod != nil {
-				if err := in.Snapshot.Unset(pod); err != nil {
-					return err
-				}
+				must.Do(in.Snapshot.Unset(pod))
 			}
-			return u.edit(in, func(replicas **int32, _ *v1.PodTemplateSpec) { *replicas = &want })
+			u.edit(in, func(replicas **int32, _ *v1.PodTemplateSpec) { *replicas = &want })
 		}})
 	}
 	return out
@@ -200,8 +188,8 @@ func (p *Planner) weakerConstraints(failing []Result) []remedy {
 			continue
 		}
 		if causes[u][Spread] {
-			out = append(out, remedy{"constraint", fmt.Sprintf("whenUnsatisfiable: ScheduleAnyway in the spread constraints of %s", u), func(in *Input) error {
-				return u.edit(in, func(_ **int32, t *v1.PodTemplateSpec) {
+			out = append(out, remedy{"constraint", fmt.Sprintf("whenUnsatisfiable: ScheduleAnyway in the spread constraints of %s", u), func(in *Input) {
+				u.edit(in, func(_ **int32, t *v1.PodTemplateSpec) {
 					for i := range t.Spec.TopologySpreadConstraints {
 						t.Spec.TopologySpreadConstraints[i].WhenUnsatisfiable = v1.ScheduleAnyway
 						t.Spec.TopologySpreadConstraints[i].MinDomains = nil
@@ -210,18 +198,16 @@ func (p *Planner) weakerConstraints(failing []Result) []remedy {
 			}})
 		}
 		if causes[u][AntiAffinity] {
-			out = append(out, remedy{"constraint", fmt.Sprintf("preferred in place of required anti-affinity of %s", u), func(in *Input) error {
+			out = append(out, remedy{"constraint", fmt.Sprintf("preferred in place of required anti-affinity of %s", u), func(in *Input) {
 				for _, pod := range u.pods {
 					if p.base.Pod(pod.Namespace, pod.Name) != pod {
 						continue
 					}
 					c := pod.DeepCopy()
 					prefer(&c.Spec)
-					if err := in.Snapshot.Set(c); err != nil {
-						return err
-					}
+					must.Do(in.Snapshot.Set(c))
 				}
-				return u.edit(in, func(_ **int32, t *v1.PodTemplateSpec) { prefer(&t.Spec) })
+				u.edit(in, func(_ **int32, t *v1.PodTemplateSpec) { prefer(&t.Spec) })
 			}})
 		}
 	}
@@ -241,7 +227,7 @@ func prefer(s *v1.PodSpec) {
 }
 
 // edit changes the objects of a workload in an input: replicas and template of each.
-func (u *unit) edit(in *Input, change func(replicas **int32, t *v1.PodTemplateSpec)) error {
+func (u *unit) edit(in *Input, change func(replicas **int32, t *v1.PodTemplateSpec)) {
 	var changed []metav1.Object
 	for _, d := range u.objects.Deployments {
 		c := d.DeepCopy()
@@ -285,11 +271,8 @@ func (u *unit) edit(in *Input, change func(replicas **int32, t *v1.PodTemplateSp
 		}
 	}
 	for _, o := range changed {
-		if err := in.Snapshot.Set(o); err != nil {
-			return err
-		}
+		must.Do(in.Snapshot.Set(o))
 	}
-	return nil
 }
 
 func zero(r *appsv1.ReplicaSet) bool { return r.Spec.Replicas != nil && *r.Spec.Replicas == 0 }

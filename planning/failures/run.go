@@ -10,6 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -75,36 +76,29 @@ func (p *Planner) Run(scenarios []Scenario, o Options) ([]Result, error) {
 	return results, nil
 }
 
-func (p *Planner) run(i int, s Scenario, o Options) (Result, error) {
-	x, err := p.take()
-	if err != nil {
-		return Result{}, err
-	}
+// run plays one scenario. A player that met an error is not used again.
+func (p *Planner) run(i int, s Scenario, o Options) (result Result, err error) {
+	defer must.Catch(&err)
+	x := p.take()
 	if o.Observe != nil {
 		x.observe = func(a Attempt) { o.Observe(i, a) }
 	}
-	result, err := x.play(s, nil)
+	result = x.play(s, nil)
 	x.observe = nil
-	if err != nil {
-		return Result{}, err // the player is not used again
-	}
 	if o.Orders > 0 {
 		b := Bounds{Orders: 1 + o.Orders, Fewest: result.Stays(), Most: result.Stays()}
 		r := rand.New(rand.NewPCG(o.Seed, 1))
 		for range o.Orders {
-			other, err := x.play(s, r)
-			if err != nil {
-				return Result{}, err
-			}
+			other := x.play(s, r)
 			b.Fewest, b.Most = min(b.Fewest, other.Stays()), max(b.Most, other.Stays())
 		}
 		result.Bounds = &b
 	}
 	p.put(x)
 	if o.Until > 0 {
-		err = p.forecast(&result, o.Until)
+		p.forecast(&result, o.Until)
 	}
-	return result, err
+	return result, nil
 }
 
 // Worst sorts results by what does not come back: first the result with the most pods that stay pending or waiting, then with

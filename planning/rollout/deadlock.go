@@ -62,7 +62,7 @@ next:
 }
 
 // deadlocks says why a batch is stuck. The cluster is as it is then.
-func (x *run) deadlocks(s *stuck) ([]Deadlock, error) {
+func (x *run) deadlocks(s *stuck) []Deadlock {
 	g := groups{nodes: s.nodes}
 	switch {
 	case s.pinned != nil:
@@ -76,14 +76,10 @@ func (x *run) deadlocks(s *stuck) ([]Deadlock, error) {
 		}
 	default:
 		for _, it := range s.waiting {
-			d, err := x.deadlock(it, s.refused[it], s.nodes)
-			if err != nil {
-				return nil, err
-			}
-			g.add(d, it)
+			g.add(x.deadlock(it, s.refused[it], s.nodes), it)
 		}
 	}
-	return g.list, nil
+	return g.list
 }
 
 // groups collects pods that cannot leave for the same reason.
@@ -105,7 +101,7 @@ func (g *groups) add(d Deadlock, it *item) {
 }
 
 // deadlock returns the kind and the proof for one pod.
-func (x *run) deadlock(it *item, r refusal, nodes []string) (Deadlock, error) {
+func (x *run) deadlock(it *item, r refusal, nodes []string) Deadlock {
 	switch {
 	case r.decision != nil:
 		return x.budgetDeadlock(it, r.decision)
@@ -115,18 +111,16 @@ func (x *run) deadlock(it *item, r refusal, nodes []string) (Deadlock, error) {
 			x.undo(j)
 			x.snapshot.Rollback(mark)
 		}()
-		if err := x.remove(it); err != nil {
-			return Deadlock{}, err
-		}
-		return x.roomDeadlock(r, nodes), nil
+		x.remove(it)
+		return x.roomDeadlock(r, nodes)
 	case r.gate != "":
-		return Deadlock{Kind: WaitsForOther, Proof: "the replacement has scheduling gates: " + r.gate}, nil
+		return Deadlock{Kind: WaitsForOther, Proof: "the replacement has scheduling gates: " + r.gate}
 	}
-	return Deadlock{Kind: WaitsForOther, Proof: r.waits}, nil
+	return Deadlock{Kind: WaitsForOther, Proof: r.waits}
 }
 
 // budgetDeadlock is for a pod that budgets keep.
-func (x *run) budgetDeadlock(it *item, d *disruption.Decision) (Deadlock, error) {
+func (x *run) budgetDeadlock(it *item, d *disruption.Decision) Deadlock {
 	covering := x.budgets.covering(it)
 	out := Deadlock{Message: d.Message}
 	if d.Cause != "" {
@@ -137,25 +131,21 @@ func (x *run) budgetDeadlock(it *item, d *disruption.Decision) (Deadlock, error)
 	}
 	if len(covering) > 1 {
 		out.Kind, out.Proof = Several, disruption.Proof(covering)
-		return out, nil
+		return out
 	}
 	b := covering[0]
 	s := &b.Status
 	if why := syncFailure(b); why != "" {
 		out.Kind, out.Proof = Uncountable, fmt.Sprintf("budget %s allows nothing: %s", budgetName(b), why)
-		return out, nil
+		return out
 	}
 	if s.DesiredHealthy >= s.ExpectedPods {
 		out.Kind, out.Proof = Never, disruption.Proof(covering)+rounding(b)
-		return out, nil
+		return out
 	}
-	proof, names, err := x.cycle(it.budgets[0])
-	if err != nil {
-		return Deadlock{}, err
-	}
-	if proof != "" {
+	if proof, names := x.cycle(it.budgets[0]); proof != "" {
 		out.Kind, out.Proof, out.Budgets = Cycle, proof, names
-		return out, nil
+		return out
 	}
 	out.Kind = Unhealthy
 	out.Proof = fmt.Sprintf("budget %s demands %d healthy pods of %d and has %d", budgetName(b), s.DesiredHealthy, s.ExpectedPods, s.CurrentHealthy)
@@ -166,7 +156,7 @@ func (x *run) budgetDeadlock(it *item, d *disruption.Decision) (Deadlock, error)
 	if len(waiting) > 0 {
 		out.Proof += "; without a node: " + strings.Join(waiting, ", ")
 	}
-	return out, nil
+	return out
 }
 
 // unready returns the pods of a budget that are on a node and not ready, and the pods that have no node, by name.

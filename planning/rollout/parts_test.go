@@ -188,6 +188,19 @@ func TestTextsOfDeadlocks(t *testing.T) {
 	require.Equal(t, []string{"2 surge nodes like n1"}, remedied(w.plan(t, o).Blocked[0].Remedies))
 }
 
+// When the API server refuses a workload's new pods, a replica more changes nothing, and the plan goes on.
+func TestRemedyThatTheServerRefuses(t *testing.T) {
+	w := five("cpu=4")
+	w.app("web", "cpu=1", "n1 n2", nil).Spec.Template.Spec.PriorityClassName = "none"
+	w.budget("web", "web", "2")
+	o := given("n1")
+	o.Remedies = 8
+	require.Equal(t, []Remedy{
+		{"minAvailable 1 in place of 2 in budget default/web", false},
+		{"one replica more of ReplicaSet default/web (3)", false},
+	}, w.plan(t, o).Blocked[0].Remedies)
+}
+
 // A surge node is another node than the one that it is like. Pods without a node count in no domain.
 func TestSurgeNodeAndSkewOfPending(t *testing.T) {
 	w := five("cpu=4")
@@ -196,8 +209,7 @@ func TestSurgeNodeAndSkewOfPending(t *testing.T) {
 	*w.objects.ReplicaSets[0].Spec.Replicas = 4
 	w.pod("ReplicaSet", "web", "web-waits", "", template("web", "cpu=9", spreadOver("web", zone)))
 	p := w.planner(t)
-	x, err := p.begin(p.complete(Options{Surge: 1}))
-	require.NoError(t, err)
+	x := p.begin(p.complete(Options{Surge: 1}))
 	require.Empty(t, x.surged(1).UID)
 	u := x.unitOf(w.objects.Pods[0])
 	require.Equal(t, 0, x.skew(u, zone))

@@ -8,40 +8,30 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 )
 
 // Plan returns the plan for the options. The error names an option that contradicts the cluster, or is the first error of an
 // object that the API server refuses or of a plugin; there is no plan then.
-func (p *Planner) Plan(o Options) (*Plan, error) {
-	if err := p.check(&o); err != nil {
-		return nil, err
-	}
-	o = p.complete(o)
-	x, err := p.begin(o)
-	if err != nil {
-		return nil, err
-	}
-	if err := x.play(); err != nil {
-		return nil, err
-	}
+func (p *Planner) Plan(o Options) (plan *Plan, err error) {
+	defer must.Catch(&err)
+	must.Do(p.check(&o))
+	x := p.begin(p.complete(o))
+	x.play()
 	x.finish()
-	if err := x.remedies(); err != nil {
-		return nil, err
-	}
+	x.remedies()
 	return &x.plan, nil
 }
 
 // begin returns the state before the first step.
-func (p *Planner) begin(o Options) (*run, error) {
+func (p *Planner) begin(o Options) *run {
 	s := p.base.Fork()
 	x := &run{Planner: p, o: o, snapshot: s, onNode: map[string][]*item{}, ofUnit: map[*unit][]*item{}, budgets: newBudgets(s), admitted: map[*unit]*v1.Pod{}}
 	x.plan = Plan{Steps: []Step{}, Blocked: []Deadlock{}, Skipped: []Skipped{}, Again: []Journey{}, Waiting: []string{}}
 	for _, name := range o.Nodes {
-		if err := s.Set(aged(s.Node(s.Slot(name)))); err != nil {
-			return nil, err
-		}
+		must.Do(s.Set(aged(s.Node(s.Slot(name)))))
 	}
 	for _, name := range p.nodes {
 		for pod := range s.Pods(s.Slot(name)) {
@@ -59,60 +49,41 @@ func (p *Planner) begin(o Options) (*run, error) {
 	slices.SortStableFunc(x.pending, func(a, b *item) int {
 		return cmp.Or(cmp.Compare(podinfo.Priority(b.obj), podinfo.Priority(a.obj)), a.obj.CreationTimestamp.Compare(b.obj.CreationTimestamp.Time))
 	})
-	var err error
-	x.placer, err = placement.NewPlacer(s, p.in.Profile)
-	return x, err
+	x.placer = must.Get(placement.NewPlacer(s, p.in.Profile))
+	return x
 }
 
 // play plays all steps.
-func (x *run) play() error {
-	surge, err := x.surge()
-	if err != nil {
-		return err
-	}
-	if err := x.wait(); err != nil {
-		return err
-	}
+func (x *run) play() {
+	surge := x.surge()
+	x.wait()
 	nodes := x.order()
 	done := 0
 	for batch := range slices.Chunk(nodes, x.o.Batch) {
-		if err := x.batch(Replace, batch); err != nil {
-			return err
-		}
+		x.batch(Replace, batch)
 		if done += len(batch); x.o.Progress != nil {
 			x.o.Progress(done, len(nodes))
 		}
 	}
 	if !x.o.KeepSurge {
 		for batch := range slices.Chunk(surge, x.o.Batch) {
-			if err := x.batch(Retire, batch); err != nil {
-				return err
-			}
+			x.batch(Retire, batch)
 		}
 	}
-	return nil
 }
 
 // surge adds the surge nodes with the pods of DaemonSets.
-func (x *run) surge() (names []string, err error) {
+func (x *run) surge() (names []string) {
 	if x.o.Surge == 0 {
-		return nil, nil
+		return nil
 	}
 	step := Step{Action: Surge, Begin: x.now, Empty: x.now, Waves: []Wave{}, Budgets: []Room{}, Skews: []Skew{}}
 	var nodes []*v1.Node
 	for n := range x.o.Surge {
 		node := x.surged(n + 1)
-		if err := x.snapshot.Set(node); err != nil {
-			return nil, err
-		}
-		pods, err := x.daemons(node)
-		if err != nil {
-			return nil, err
-		}
-		for _, pod := range pods {
-			if err := x.snapshot.Assume(pod, x.snapshot.Slot(node.Name)); err != nil {
-				return nil, err
-			}
+		must.Do(x.snapshot.Set(node))
+		for _, pod := range x.daemons(node) {
+			must.Do(x.snapshot.Assume(pod, x.snapshot.Slot(node.Name)))
 			x.enlist(x.newItem(pod, node.Name))
 		}
 		nodes, names = append(nodes, node), append(names, node.Name)
@@ -123,7 +94,7 @@ func (x *run) surge() (names []string, err error) {
 	}
 	x.advance(step.End)
 	x.plan.Steps = append(x.plan.Steps, step)
-	return names, nil
+	return names
 }
 
 // order returns the nodes in the order in which they are replaced.
@@ -146,68 +117,53 @@ func (x *run) order() []string {
 
 // batch drains the nodes together, or each alone when they cannot be drained together. A node that cannot be drained alone is as
 // it was before.
-func (x *run) batch(action Action, nodes []string) error {
+func (x *run) batch(action Action, nodes []string) {
 	m := x.mark()
-	d, err := x.drain(action, nodes)
-	if err != nil {
-		return err
-	}
+	d := x.drain(action, nodes)
 	if d.stuck == nil {
 		x.snapshot.Release(m.snapshot)
-		return x.settle(d)
+		x.settle(d)
+		return
 	}
 	if len(nodes) == 1 {
-		found, err := x.deadlocks(d.stuck)
-		if err != nil {
-			return err
-		}
+		x.plan.Blocked = append(x.plan.Blocked, x.deadlocks(d.stuck)...)
 		x.back(m)
-		x.plan.Blocked = append(x.plan.Blocked, found...)
-		return nil
+		return
 	}
 	x.back(m)
 	for _, name := range nodes {
-		if err := x.batch(action, []string{name}); err != nil {
-			return err
-		}
+		x.batch(action, []string{name})
 	}
-	return nil
 }
 
 // settle ends a step: the nodes come back new, or surge nodes leave.
-func (x *run) settle(d drain) error {
+func (x *run) settle(d drain) {
 	d.step.End = x.now
 	for _, name := range d.step.Nodes {
 		n := renewed(x.snapshot.Node(x.snapshot.Slot(name)))
 		if d.step.Action == Replace {
 			x.plan.Replaced++
 			d.step.End = max(d.step.End, x.now+x.o.renew(n))
-			if err := x.snapshot.Set(n); err != nil {
-				return err
-			}
+			must.Do(x.snapshot.Set(n))
 			continue
 		}
 		for _, it := range slices.Clone(x.onNode[name]) {
-			if err := x.remove(it); err != nil {
-				return err
-			}
+			x.remove(it)
 		}
-		if err := x.snapshot.Unset(n); err != nil {
-			return err
-		}
+		must.Do(x.snapshot.Unset(n))
 	}
 	x.advance(d.step.End)
 	x.plan.Steps, x.plan.Skipped = append(x.plan.Steps, d.step), append(x.plan.Skipped, d.skipped...)
-	return x.wait()
+	x.wait()
 }
 
 // wait tries the pods that wait for a node. Those that find a node make a step without nodes.
-func (x *run) wait() error {
-	w, _, _, err := x.wave(nil)
+func (x *run) wait() {
+	w := x.arrive()
+	x.advance(w.End)
 	if len(w.Placed) > 0 {
-		x.plan.Steps = append(x.plan.Steps, Step{Action: Settle, Nodes: []string{}, Begin: w.Begin, Empty: w.Begin, End: w.End, Waves: []Wave{w}, Budgets: []Room{}, Skews: []Skew{}})
+		x.plan.Steps = append(x.plan.Steps, Step{Action: Settle, Nodes: []string{}, Begin: w.Begin, Empty: w.Begin, End: w.End, Waves: []Wave{w.Wave}, Budgets: []Room{}, Skews: []Skew{}})
 	}
-	return err
 }
 
 // finish counts what the steps came to.

@@ -9,25 +9,23 @@ import (
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/planning/workload"
 )
 
 // remake returns the pod that a controller makes in the place of a pod that is terminating or gone; nil when nobody makes one.
 // waits says why the controller makes the pod later, or the API server does not take the pod.
-func (x *run) remake(it *item) (next *v1.Pod, waits string, err error) {
+func (x *run) remake(it *item) (next *v1.Pod, waits string) {
 	if it.unit == nil {
-		return nil, "", nil
+		return nil, ""
 	}
 	if !it.unit.known && !it.unit.stateful() && it.origin.DeletionTimestamp != nil {
-		return nil, "", nil // its controller has made the next pod already
+		return nil, "" // its controller has made the next pod already
 	}
 	next = copyOf(it.obj)
 	if it.unit.known {
-		made, err := x.missing(it)
-		if err != nil {
-			return nil, "", err
-		}
+		made := x.missing(it)
 		at := 0
 		if it.unit.stateful() {
 			at = slices.IndexFunc(made.Pods, func(p *v1.Pod) bool { return p.Name == it.obj.Name })
@@ -36,22 +34,21 @@ func (x *run) remake(it *item) (next *v1.Pod, waits string, err error) {
 		case at >= 0 && at < len(made.Pods):
 			next = made.Pods[at]
 		case len(made.Waiting) > 0:
-			return nil, made.Waiting[0].String(), nil
+			return nil, made.Waiting[0].String()
 		default:
-			return nil, "", nil
+			return nil, ""
 		}
-		if err := x.claims(made, next); err != nil {
-			return nil, "", err
-		}
+		x.claims(made, next)
+		var err error
 		if next, err = x.admit(it.unit, next); err != nil {
-			return nil, err.Error(), nil
+			return nil, err.Error()
 		}
 	}
 	if !it.unit.stateful() {
 		next.Name = x.freeName(it)
 	}
 	next.UID = types.UID(fmt.Sprintf("%s/%s/%d", next.Namespace, next.Name, it.moves+1))
-	return next, "", nil
+	return next, ""
 }
 
 // admit returns the pod as the API server stores it. The pods of a ReplicaSet or ReplicationController are equal but for their
@@ -70,16 +67,16 @@ func (x *run) admit(u *unit, pod *v1.Pod) (*v1.Pod, error) {
 }
 
 // missing returns what the controller of a pod makes now.
-func (x *run) missing(it *item) (*workload.Made, error) {
+func (x *run) missing(it *item) *workload.Made {
 	o := it.unit.objects
 	for _, other := range x.ofUnit[it.unit] {
 		o.Pods = append(o.Pods, other.seen)
 	}
-	return workload.Make(o, workload.Options{})
+	return must.Get(workload.Make(o, workload.Options{}))
 }
 
 // claims adds the claims that a StatefulSet makes for a pod and that are not there.
-func (x *run) claims(made *workload.Made, pod *v1.Pod) error {
+func (x *run) claims(made *workload.Made, pod *v1.Pod) {
 	all := cluster.List[*v1.PersistentVolumeClaim](x.snapshot)
 	for _, c := range made.Claims {
 		_, there := all.Get(c.Namespace, c.Name)
@@ -88,11 +85,8 @@ func (x *run) claims(made *workload.Made, pod *v1.Pod) error {
 		}) {
 			continue
 		}
-		if err := x.snapshot.Set(c); err != nil {
-			return err
-		}
+		must.Do(x.snapshot.Set(c))
 	}
-	return nil
 }
 
 // freeName returns the name of the next pod in the place of a pod. Controllers end names with random characters; the plan names
@@ -116,12 +110,8 @@ func copyOf(old *v1.Pod) *v1.Pod {
 }
 
 // daemons returns the pods of DaemonSets for a new node, as the API server stores them.
-func (x *run) daemons(node *v1.Node) ([]*v1.Pod, error) {
-	made, err := workload.Make(workload.Objects{DaemonSets: x.in.DaemonSets, Nodes: []*v1.Node{node}}, workload.Options{})
-	if err != nil {
-		return nil, err
-	}
-	var out []*v1.Pod
+func (x *run) daemons(node *v1.Node) (out []*v1.Pod) {
+	made := must.Get(workload.Make(workload.Objects{DaemonSets: x.in.DaemonSets, Nodes: []*v1.Node{node}}, workload.Options{}))
 	for _, pod := range made.Pods {
 		admitted, _, err := admission.Admit(pod, x.in.Admission, admission.Options{})
 		if err != nil {
@@ -131,5 +121,5 @@ func (x *run) daemons(node *v1.Node) ([]*v1.Pod, error) {
 		admitted.UID = types.UID(podinfo.Name(admitted))
 		out = append(out, admitted)
 	}
-	return out, nil
+	return out
 }

@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
@@ -21,18 +22,18 @@ type Remedy struct {
 // change is a remedy before it is tried. apply changes an input and options that nobody else holds.
 type change struct {
 	text  string
-	apply func(in *Input, o *Options) error
+	apply func(in *Input, o *Options)
 }
 
 // remedies tries changes for each deadlock, the smallest first, until one holds or Options.Remedies are tried.
-func (x *run) remedies() error {
+func (x *run) remedies() {
 	for i := range x.plan.Blocked {
 		d := &x.plan.Blocked[i]
 		list := x.changes(d)
 		for _, c := range list[:min(len(list), x.o.Remedies)] {
 			holds, err := x.try(c, d)
 			if err != nil {
-				return fmt.Errorf("remedy %q: %w", c.text, err)
+				must.Do(fmt.Errorf("remedy %q: %w", c.text, err))
 			}
 			d.Remedies = append(d.Remedies, Remedy{c.text, holds})
 			if holds {
@@ -40,25 +41,16 @@ func (x *run) remedies() error {
 			}
 		}
 	}
-	return nil
 }
 
 // try plans again with a change.
-func (x *run) try(c change, d *Deadlock) (bool, error) {
+func (x *run) try(c change, d *Deadlock) (holds bool, err error) {
+	defer must.Catch(&err)
 	in, o := x.in, x.o
 	in.Snapshot, in.Pending = x.base.Fork(), slices.Clone(x.in.Pending)
 	o.Remedies, o.Progress, o.Nodes = 0, nil, slices.Clone(x.o.Nodes)
-	if err := c.apply(&in, &o); err != nil {
-		return false, err
-	}
-	p, err := New(in)
-	if err != nil {
-		return false, err
-	}
-	again, err := p.Plan(o)
-	if err != nil {
-		return false, err
-	}
+	c.apply(&in, &o)
+	again := must.Get(must.Get(New(in)).Plan(o))
 	before := map[string]bool{}
 	for _, b := range x.plan.Blocked {
 		for _, n := range b.Nodes {
@@ -83,10 +75,7 @@ func (x *run) changes(d *Deadlock) (out []change) {
 	case Pinned:
 		return x.flags(d)
 	case Late:
-		return []change{{"no time-out", func(_ *Input, o *Options) error {
-			o.Timeout = 0
-			return nil
-		}}}
+		return []change{{"no time-out", func(_ *Input, o *Options) { o.Timeout = 0 }}}
 	case Several:
 		return x.fewerBudgets(d)
 	case Never:
@@ -108,10 +97,7 @@ func (x *run) changes(d *Deadlock) (out []change) {
 // flags are the flags of kubectl drain that let pinned pods leave, and the annotations that pin pods.
 func (x *run) flags(d *Deadlock) []change {
 	flag := func(name string, set func(o *Options)) change {
-		return change{name, func(_ *Input, o *Options) error {
-			set(o)
-			return nil
-		}}
+		return change{name, func(_ *Input, o *Options) { set(o) }}
 	}
 	switch {
 	case strings.Contains(d.Proof, "DaemonSet-managed"):
@@ -151,9 +137,8 @@ func (x *run) orders(d *Deadlock) (out []change) {
 		tried[with] = true
 		swapped := slices.Clone(nodes)
 		swapped[at], swapped[with] = swapped[with], swapped[at]
-		out = append(out, change{fmt.Sprintf("nodes %s and %s in swapped order", nodes[at], nodes[with]), func(_ *Input, o *Options) error {
+		out = append(out, change{fmt.Sprintf("nodes %s and %s in swapped order", nodes[at], nodes[with]), func(_ *Input, o *Options) {
 			o.Nodes, o.Order = swapped, Given
-			return nil
 		}})
 	}
 	return out
@@ -180,9 +165,8 @@ func (x *run) moreNodes(d *Deadlock, stay bool) (out []change) {
 		if stay && !x.o.KeepSurge {
 			text += ", to stay"
 		}
-		out = append(out, change{text, func(_ *Input, o *Options) error {
+		out = append(out, change{text, func(_ *Input, o *Options) {
 			o.Surge, o.Shape, o.KeepSurge = n+have, like, stay
-			return nil
 		}})
 	}
 	return out

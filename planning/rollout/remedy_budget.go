@@ -14,6 +14,7 @@ import (
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/planning/workload"
 )
 
@@ -28,10 +29,10 @@ func (x *run) budgetsOf(d *Deadlock, yield func(k int, name string, b *policyv1.
 
 // replaced is the change that gives a budget another specification.
 func replaced(text string, b *policyv1.PodDisruptionBudget, edit func(s *policyv1.PodDisruptionBudgetSpec)) change {
-	return change{text, func(in *Input, _ *Options) error {
+	return change{text, func(in *Input, _ *Options) {
 		c := b.DeepCopy()
 		edit(&c.Spec)
-		return in.Snapshot.Set(c)
+		must.Do(in.Snapshot.Set(c))
 	}}
 }
 
@@ -73,7 +74,7 @@ func (x *run) countableBudgets(d *Deadlock) (out []change) {
 // fewerBudgets leaves one budget to the pods, each of them in turn.
 func (x *run) fewerBudgets(d *Deadlock) (out []change) {
 	x.budgetsOf(d, func(_ int, name string, b *policyv1.PodDisruptionBudget) {
-		out = append(out, change{"no budget " + name, func(in *Input, _ *Options) error { return in.Snapshot.Unset(b) }})
+		out = append(out, change{"no budget " + name, func(in *Input, _ *Options) { must.Do(in.Snapshot.Unset(b)) }})
 	})
 	return out
 }
@@ -105,13 +106,13 @@ func (x *run) moreReplicas(d *Deadlock) (out []change) {
 			continue
 		}
 		seen[u] = true
-		out = append(out, change{fmt.Sprintf("one replica more of %s (%d)", u, u.replicas+1), func(in *Input, _ *Options) error { return x.grow(in, u) }})
+		out = append(out, change{fmt.Sprintf("one replica more of %s (%d)", u, u.replicas+1), func(in *Input, _ *Options) { x.grow(in, u) }})
 	}
 	return out
 }
 
-// grow changes an input so that a workload has one pod more, which waits for a node.
-func (x *run) grow(in *Input, u *unit) error {
+// grow changes an input so that a workload has one pod more, which waits for a node. A pod that the API server refuses does not come.
+func (x *run) grow(in *Input, u *unit) {
 	more := u.replicas + 1
 	objects := u.objects
 	var owner metav1.Object
@@ -119,25 +120,19 @@ func (x *run) grow(in *Input, u *unit) error {
 		c := *r
 		c.Spec.Replicas, owner = &more, r
 		objects.ReplicaSets = []*appsv1.ReplicaSet{&c}
-		if err := in.Snapshot.Set(&c); err != nil {
-			return err
-		}
+		must.Do(in.Snapshot.Set(&c))
 	}
 	for _, r := range u.objects.ReplicationControllers {
 		c := *r
 		c.Spec.Replicas = &more
 		objects.ReplicationControllers = []*v1.ReplicationController{&c}
-		if err := in.Snapshot.Set(&c); err != nil {
-			return err
-		}
+		must.Do(in.Snapshot.Set(&c))
 	}
 	for _, s := range u.objects.StatefulSets {
 		c := *s
 		c.Spec.Replicas = &more
 		objects.StatefulSets = []*appsv1.StatefulSet{&c}
-		if err := in.Snapshot.Set(&c); err != nil {
-			return err
-		}
+		must.Do(in.Snapshot.Set(&c))
 	}
 	if owner != nil {
 		in.Deployments = grownDeployment(in.Deployments, owner)
@@ -151,26 +146,20 @@ func (x *run) grow(in *Input, u *unit) error {
 			}
 		}
 	}
-	made, err := workload.Make(objects, workload.Options{})
-	if err != nil {
-		return err
-	}
+	made := must.Get(workload.Make(objects, workload.Options{}))
 	for _, c := range made.Claims {
 		if _, there := cluster.List[*v1.PersistentVolumeClaim](in.Snapshot).Get(c.Namespace, c.Name); !there {
-			if err := in.Snapshot.Set(c); err != nil {
-				return err
-			}
+			must.Do(in.Snapshot.Set(c))
 		}
 	}
 	for _, pod := range made.Pods[:min(1, len(made.Pods))] {
 		admitted, _, err := admission.Admit(pod, in.Admission, admission.Options{})
 		if err != nil {
-			return err
+			continue // the workload stays without the pod
 		}
 		admitted.UID = types.UID(admitted.Namespace + "/" + admitted.Name + "/more")
 		in.Pending = append(in.Pending, admitted)
 	}
-	return nil
 }
 
 // grownDeployment returns the list with one replica more for the Deployment of a ReplicaSet.

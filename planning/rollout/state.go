@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podclaims"
 	"github.com/podberth/podberth/placement"
 )
@@ -152,33 +153,26 @@ func (x *run) see(it *item, pod *v1.Pod) {
 }
 
 // terminate makes a pod terminating. The pod stays on its node.
-func (x *run) terminate(it *item) error {
+func (x *run) terminate(it *item) {
 	now := metav1.NewTime(x.clock())
 	c, seen := *it.obj, *it.seen
 	c.DeletionTimestamp, seen.DeletionTimestamp = &now, &now
-	if err := x.snapshot.Set(&c); err != nil {
-		return err
-	}
+	must.Do(x.snapshot.Set(&c))
 	x.see(it, &seen)
-	return nil
 }
 
 // remove takes a pod off its node.
-func (x *run) remove(it *item) error {
-	if err := x.snapshot.Unset(it.obj); err != nil {
-		return err
-	}
+func (x *run) remove(it *item) {
+	must.Do(x.snapshot.Unset(it.obj))
 	x.delist(it)
 	x.do(func() { x.enlist(it) })
-	return podclaims.Release(x.snapshot, it.obj)
+	must.Do(podclaims.Release(x.snapshot, it.obj))
 }
 
 // put gives a pod the node of a decision; a pod of another scheduler has none. The pod is ready when the time advances.
-func (x *run) put(it *item, d placement.Decision) error {
+func (x *run) put(it *item, d placement.Decision) {
 	if d.Placed() {
-		if err := x.placer.Assume(it.obj, d); err != nil {
-			return err
-		}
+		must.Do(x.placer.Assume(it.obj, d))
 		node, path := it.node, it.path
 		x.do(func() { it.node, it.path = node, path })
 		it.node = d.Node
@@ -186,7 +180,6 @@ func (x *run) put(it *item, d placement.Decision) error {
 	}
 	x.add(it)
 	x.starting = append(x.starting, it)
-	return nil
 }
 
 // advance sets the time, at which all new pods are ready.

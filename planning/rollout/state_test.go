@@ -74,26 +74,22 @@ func TestBack(t *testing.T) {
 		w.more(b)
 		p := w.planner(t)
 		o := p.complete(anyOptions(b))
-		x, err := p.begin(o)
-		require.NoError(t, err)
+		x := p.begin(o)
 		for batch := range slices.Chunk(o.Nodes, o.Batch) {
 			before := x.show(t)
 			m := x.mark()
-			d, err := x.drain(Replace, batch)
-			require.NoError(t, err)
+			d := x.drain(Replace, batch)
 			if d.stuck == nil {
 				x.snapshot.Release(m.snapshot)
-				require.NoError(t, x.settle(d))
+				x.settle(d)
 				continue
 			}
 			stuck++
 			during := x.show(t)
-			found, err := x.deadlocks(d.stuck)
-			require.NoError(t, err)
+			found := x.deadlocks(d.stuck)
 			require.NotEmpty(t, found)
 			for k := range x.budgets.list {
-				_, _, err := x.cycle(int32(k))
-				require.NoError(t, err)
+				x.cycle(int32(k))
 			}
 			require.Equal(t, during, x.show(t))
 			x.back(m)
@@ -205,8 +201,7 @@ func TestNodesOfTheSteps(t *testing.T) {
 	require.Equal(t, n, renewed(closed))
 	require.Equal(t, slow, n.Spec.Taints)
 
-	x, err := five("cpu=4").planner(t).begin(Options{})
-	require.NoError(t, err)
+	x := five("cpu=4").planner(t).begin(Options{})
 	x.o.Shape = testkit.Node("n1").Zone("a").Obj()
 	first := x.surged(1)
 	require.Equal(t, "n1-surge-1", first.Name)

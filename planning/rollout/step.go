@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
@@ -33,39 +34,34 @@ type pinned struct {
 }
 
 // drain cordons the nodes and drains them in waves. The caller takes the changes back when the drain is stuck.
-func (x *run) drain(action Action, nodes []string) (drain, error) {
+func (x *run) drain(action Action, nodes []string) drain {
 	d := drain{step: Step{Action: action, Nodes: nodes, Begin: x.now, Waves: []Wave{}}}
 	for _, name := range nodes {
-		if err := x.snapshot.Set(cordoned(x.snapshot.Node(x.snapshot.Slot(name)))); err != nil {
-			return d, err
-		}
+		must.Do(x.snapshot.Set(cordoned(x.snapshot.Node(x.snapshot.Slot(name)))))
 	}
 	waiting, pins := x.choose(nodes, &d)
 	if len(pins) > 0 {
 		d.stuck = &stuck{nodes: nodes, pinned: pins}
-		return d, nil
+		return d
 	}
 	x.budgets.watch(waiting)
 	touched := slices.Clone(waiting)
 	for len(waiting) > 0 {
-		w, left, refused, err := x.wave(waiting)
-		if err != nil {
-			return d, err
-		}
+		w, left, refused := x.wave(waiting)
 		if len(w.Moves)+len(w.Placed) == 0 {
 			d.stuck = &stuck{nodes: nodes, waiting: left, refused: refused}
-			return d, nil
+			return d
 		}
 		d.step.Waves = append(d.step.Waves, w)
 		if late := x.late(d.step.Begin, &w, waiting); len(late) > 0 {
 			d.stuck = &stuck{nodes: nodes, late: late}
-			return d, nil
+			return d
 		}
 		waiting = left
 	}
 	d.step.Empty = x.now
 	d.step.Budgets, d.step.Skews = x.budgets.seen(), x.skews(touched)
-	return d, nil
+	return d
 }
 
 // late returns the pods that are not gone when the time of the drain is over.

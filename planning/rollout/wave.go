@@ -13,6 +13,7 @@ import (
 
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podclaims"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
@@ -41,27 +42,27 @@ type wave struct {
 	refused map[*item]refusal
 }
 
-// wave lets pods leave that may leave now. It returns the pods that did not leave and why.
-func (x *run) wave(waiting []*item) (Wave, []*item, map[*item]refusal, error) {
+// arrive begins a wave: the pods that wait for a node are tried.
+func (x *run) arrive() *wave {
 	w := &wave{run: x, refused: map[*item]refusal{}}
 	w.Begin = x.now
-	if err := w.place(); err != nil {
-		return Wave{}, nil, nil, err
-	}
+	w.place()
 	x.budgets.sync(x.scale, x.clock())
-	if err := w.play(waiting); err != nil {
-		return Wave{}, nil, nil, err
-	}
-	if err := w.gone(w.End); err != nil {
-		return Wave{}, nil, nil, err
-	}
+	return w
+}
+
+// wave lets pods leave that may leave now. It returns the pods that did not leave and why.
+func (x *run) wave(waiting []*item) (Wave, []*item, map[*item]refusal) {
+	w := x.arrive()
+	w.play(waiting)
+	w.gone(w.End)
 	x.advance(w.End)
 	left := slices.DeleteFunc(slices.Clone(waiting), func(it *item) bool { _, stays := w.refused[it]; return !stays })
-	return w.Wave, left, w.refused, nil
+	return w.Wave, left, w.refused
 }
 
 // play evicts in the order of the plan: first pods that are replaced at once, then the others by the time that they take.
-func (w *wave) play(waiting []*item) error {
+func (w *wave) play(waiting []*item) {
 	slices.SortFunc(waiting, leaveOrder)
 	var late []departure
 	for _, it := range waiting {
@@ -74,15 +75,10 @@ func (w *wave) play(waiting []*item) error {
 		if !ok {
 			continue
 		}
-		s, j := w.snapshot.Mark(), len(w.journal)
+		s, j := w.snapshot.Mark(), len(w.journal) // the mark of the batch ends this mark too
 		stays := at > w.Begin
-		if err := w.take(it, stays); err != nil {
-			return err
-		}
-		n, err := w.replace(it)
-		if err != nil {
-			return err
-		}
+		w.take(it, stays)
+		n := w.replace(it)
 		if r, refused := w.refused[it]; refused {
 			w.undo(j)
 			w.snapshot.Rollback(s)
@@ -91,33 +87,26 @@ func (w *wave) play(waiting []*item) error {
 			}
 			continue
 		}
-		w.snapshot.Release(s)
 		w.budgets.charge(it, d)
 		if stays {
 			w.leaving = append(w.leaving, departure{it, at})
 		}
-		if err := w.record(it, d, n, at, w.Begin); err != nil {
-			return err
-		}
+		w.record(it, d, n, at, w.Begin)
 	}
 	slices.SortStableFunc(late, func(a, b departure) int { return cmp.Compare(a.at, b.at) })
-	return w.late(late)
+	w.late(late)
 }
 
 // late evicts pods that are replaced when they are gone. They become terminating together, and each leaves at its time. A pod
 // whose replacement finds no node then is left out, and the others are tried again.
-func (w *wave) late(all []departure) error {
+func (w *wave) late(all []departure) {
 	out := map[*item]refusal{}
 	for {
 		before, leaving, moves := w.saved(), slices.Clone(w.leaving), len(w.Moves)
 		s, j := w.snapshot.Mark(), len(w.journal)
-		failed, err := w.together(all, out)
-		if err != nil {
-			return err
-		}
+		failed := w.together(all, out)
 		if failed == nil {
-			w.snapshot.Release(s)
-			return nil
+			return
 		}
 		out[failed] = w.refused[failed]
 		w.undo(j)
@@ -128,7 +117,7 @@ func (w *wave) late(all []departure) error {
 }
 
 // together evicts the pods that are not out. It returns the first pod whose replacement finds no node.
-func (w *wave) together(all []departure, out map[*item]refusal) (failed *item, err error) {
+func (w *wave) together(all []departure, out map[*item]refusal) (failed *item) {
 	sets := map[*unit]bool{} // StatefulSets with OrderedReady that lose a pod in this wave
 	var group []departure
 	var decisions []*disruption.Decision
@@ -147,32 +136,21 @@ func (w *wave) together(all []departure, out map[*item]refusal) (failed *item, e
 			continue
 		}
 		w.budgets.charge(s.it, d)
-		if err := w.take(s.it, true); err != nil {
-			return nil, err
-		}
+		w.take(s.it, true)
 		sets[s.it.unit] = s.it.unit.ordered
 		group, decisions = append(group, s), append(decisions, d)
 	}
 	w.budgets.sync(w.scale, w.clock()) // forgets the disrupted pods, whose names come again
 	for k, s := range group {
-		if err := w.gone(s.at); err != nil {
-			return nil, err
-		}
-		if err := w.remove(s.it); err != nil {
-			return nil, err
-		}
-		n, err := w.replace(s.it)
-		if err != nil {
-			return nil, err
-		}
+		w.gone(s.at)
+		w.remove(s.it)
+		n := w.replace(s.it)
 		if _, refused := w.refused[s.it]; refused {
-			return s.it, nil
+			return s.it
 		}
-		if err := w.record(s.it, decisions[k], n, s.at, s.at); err != nil {
-			return nil, err
-		}
+		w.record(s.it, decisions[k], n, s.at, s.at)
 	}
-	return nil, nil
+	return nil
 }
 
 // saved and restore keep what neither the snapshot nor the journal has.
@@ -201,14 +179,13 @@ func (w *wave) ask(it *item) (*disruption.Decision, bool) {
 }
 
 // take makes a pod terminating, or takes it away at once.
-func (w *wave) take(it *item, stays bool) error {
+func (w *wave) take(it *item, stays bool) {
 	switch {
 	case !stays:
-		return w.remove(it)
+		w.remove(it)
 	case it.seen.DeletionTimestamp == nil:
-		return w.terminate(it)
+		w.terminate(it)
 	}
-	return nil
 }
 
 // replacement is what takes the place of a pod: nothing, a pod on a node, or a pod of another scheduler.
@@ -218,40 +195,36 @@ type replacement struct {
 }
 
 // replace looks for a node for the pod that takes the place of a pod. refused says why there is none.
-func (w *wave) replace(it *item) (replacement, error) {
-	next, waits, err := w.remake(it)
+func (w *wave) replace(it *item) replacement {
+	next, waits := w.remake(it)
 	if waits != "" {
 		w.refused[it] = refusal{waits: waits}
 	}
-	if err != nil || next == nil {
-		return replacement{}, err
+	if next == nil {
+		return replacement{}
 	}
 	n := w.newItem(next, "")
 	n.origin, n.moves, n.path = it.origin, it.moves+1, it.path
 	if !w.schedules(next) {
-		return replacement{next: n, decision: placement.Decision{Slot: -1}}, nil
+		return replacement{next: n, decision: placement.Decision{Slot: -1}}
 	}
 	if gate, gated := filter.Gated(next); gated {
 		w.refused[it] = refusal{pod: next, gate: gate}
-		return replacement{}, nil
+		return replacement{}
 	}
 	for _, claim := range podinfo.EphemeralClaims(next) {
-		if err := w.snapshot.Set(claim); err != nil {
-			return replacement{}, err
-		}
+		must.Do(w.snapshot.Set(claim))
 	}
-	if err := podclaims.Make(w.snapshot, next, "moved"); err != nil {
-		return replacement{}, err
-	}
+	must.Do(podclaims.Make(w.snapshot, next, "moved"))
 	d := w.placer.Decide(next, placement.Options{})
 	if !d.Placed() {
 		w.refused[it] = refusal{pod: next, failure: d.Failure}
 	}
-	return replacement{next: n, decision: d}, nil
+	return replacement{next: n, decision: d}
 }
 
 // record writes a move and puts the replacement on its node.
-func (w *wave) record(it *item, d *disruption.Decision, r replacement, gone, made time.Duration) error {
+func (w *wave) record(it *item, d *disruption.Decision, r replacement, gone, made time.Duration) {
 	move := Move{Pod: podinfo.Name(it.obj), From: it.node, Bypass: d.Bypass, Gone: gone}
 	for _, k := range it.budgets {
 		move.Budgets = append(move.Budgets, w.budgets.name(k))
@@ -261,12 +234,9 @@ func (w *wave) record(it *item, d *disruption.Decision, r replacement, gone, mad
 		move.Replacement, move.To, move.Placed = podinfo.Name(r.next.obj), r.decision.Node, made
 		move.Ready = made + w.o.start(r.next.obj, r.decision.Node)
 		w.End = max(w.End, move.Ready)
-		if err := w.put(r.next, r.decision); err != nil {
-			return err
-		}
+		w.put(r.next, r.decision)
 	}
 	w.Moves = append(w.Moves, move)
-	return nil
 }
 
 // asked returns the budgets that an eviction of the pod asks.
@@ -295,23 +265,20 @@ func (x *run) stop(it *item) time.Duration {
 }
 
 // gone removes the old pods that have left at a time.
-func (w *wave) gone(at time.Duration) error {
+func (w *wave) gone(at time.Duration) {
 	var later []departure
 	for _, d := range w.leaving {
 		if d.at > at {
 			later = append(later, d)
 			continue
 		}
-		if err := w.remove(d.it); err != nil {
-			return err
-		}
+		w.remove(d.it)
 	}
 	w.leaving = later
-	return nil
 }
 
 // place tries the pods that wait for a node, in the order of the queue.
-func (w *wave) place() error {
+func (w *wave) place() {
 	var still []*item
 	w.End = w.Begin
 	for _, it := range w.pending {
@@ -323,14 +290,11 @@ func (w *wave) place() error {
 		at := w.Begin + w.o.start(it.obj, d.Node)
 		w.delist(it)
 		w.do(func() { w.enlist(it) })
-		if err := w.put(it, d); err != nil {
-			return err
-		}
+		w.put(it, d)
 		w.Placed = append(w.Placed, Arrival{podinfo.Name(it.obj), d.Node, at})
 		w.End = max(w.End, at)
 	}
 	w.pending = still
-	return nil
 }
 
 // leaveOrder orders pods that leave: pods that are not ready, lower priority, namespace, name, UID.
