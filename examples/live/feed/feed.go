@@ -230,10 +230,7 @@ func (f *Feed) Waiting() error {
 
 // Pod returns a pod as the informer has it, nil if the informer does not have it. The sink may know an earlier version.
 func (f *Feed) Pod(namespace, name string) *v1.Pod {
-	pod, err := f.pods.Pods(namespace).Get(name)
-	if err != nil {
-		return nil // the only error is that there is no such pod
-	}
+	pod, _ := f.pods.Pods(namespace).Get(name) // the only error is that there is no such pod
 	return pod
 }
 

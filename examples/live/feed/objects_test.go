@@ -59,6 +59,7 @@ func TestObjects(t *testing.T) {
 				o.see(said)
 			}
 			require.True(t, last == o.get(keyOf(a1)), c.why)
+			require.Equal(t, last != nil, len(o.known) > 0, "what is gone takes no memory")
 		}
 		require.Equal(t, c.want, got, c.why)
 	})
