@@ -11,14 +11,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/signal"
 	"runtime/debug"
-	"sync"
 	"syscall"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/tools/leaderelection"
 	logsapi "k8s.io/component-base/logs/api/v1"
 	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
@@ -33,11 +32,12 @@ import (
 // usage is an error of the caller: exit code 2.
 type usage struct{ error }
 
-func (u usage) Unwrap() error { return u.error }
+// stopSignals stop the command.
+var stopSignals = []os.Signal{syscall.SIGTERM, syscall.SIGINT}
 
 // Run runs the command and returns the exit code. It stops when the context ends, and at SIGTERM or SIGINT.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
+	ctx, stop := signal.NotifyContext(ctx, stopSignals...)
 	defer stop()
 	o := newOptions()
 	c := &cobra.Command{
@@ -45,7 +45,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		Short: "A Kubernetes scheduler that decides as kube-scheduler v1.36 does",
 		Long: "podberth-scheduler watches an API server and binds the pods of its profiles. It decides as kube-scheduler v1.36 does.\n" +
 			"It reads the same configuration, and has kube-scheduler's flags where it has what they are about.",
-		Version: version(), SilenceUsage: true, SilenceErrors: true,
+		Version: version(debug.ReadBuildInfo()), SilenceUsage: true, SilenceErrors: true,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usage{fmt.Errorf("%q does not take any arguments, got %q", c.Name(), args)}
@@ -90,24 +90,19 @@ func lines(err error) (out []string) {
 	return []string{err.Error()}
 }
 
-// version returns the module's version and the version of Kubernetes that it follows.
-func version() string {
+// version returns the module's version, as far as the build knows it, and the version of Kubernetes that it follows.
+func version(info *debug.BuildInfo, ok bool) string {
 	own := "(devel)"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+	if ok && info.Main.Version != "" {
 		own = info.Main.Version
 	}
 	return own + ", decides as Kubernetes v1.36.3"
 }
 
-// applyLogs configures the logs, once in a process: klog has no more than one configuration.
-var (
-	applyOnce sync.Once
-	applyErr  error
-)
-
+// applyLogs configures the logs. klog has one configuration in a process: another after it is an error.
 func applyLogs(c *logsapi.LoggingConfiguration) error {
-	applyOnce.Do(func() { applyErr = logsapi.ValidateAndApply(c, nil) })
-	return applyErr
+	logsapi.ReapplyHandling = logsapi.ReapplyHandlingIgnoreUnchanged
+	return logsapi.ValidateAndApply(c, nil)
 }
 
 // prepared is what the flags and the configuration ask for.
@@ -143,29 +138,30 @@ func (o *options) run(ctx context.Context, stdout io.Writer) error {
 	if err := applyLogs(o.logs); err != nil {
 		return usage{err}
 	}
-	klog.InfoS("Starting", "version", version())
+	klog.InfoS("Starting", "version", version(debug.ReadBuildInfo()))
 	s := &server{configuration: p.configuration, registry: prometheus.NewRegistry(), profiling: o.profiling}
 	if o.shadow.on {
 		p.daemon.Lease = nil // a shadow writes nothing
 	}
 	if p.daemon.Lease != nil {
-		s.elector = leaderelection.NewLeaderHealthzAdaptor(leaseGrace)
-		p.daemon.Lease.WatchDog = s.elector
+		s.elector = p.daemon.Lease.WatchDog
 	}
-	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
-	defer stopServing()
-	served, err := o.serve(serving, s)
+	stop, err := o.serve(s)
 	if err != nil {
 		return err
 	}
 	p.daemon.Registry = s.registry
-	err = o.schedule(ctx, p, s, stdout)
+	err = ended(ctx, o.schedule(ctx, p, s, stdout))
+	stop()
+	return err
+}
+
+// ended returns the command's error when the scheduler has ended with an error: none after a stop, unless the lease was lost.
+func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil && !errors.Is(err, daemon.ErrLeaseLost) {
 		klog.InfoS("Requested to terminate, exiting", "err", err)
-		err = nil
+		return nil
 	}
-	stopServing()
-	<-served
 	return err
 }
 

@@ -41,6 +41,7 @@ func TestMistakes(t *testing.T) {
 		{"arguments", "there are none", []string{"extra"}, `error: "podberth-scheduler" does not take any arguments, got ["extra"]`},
 		{"no server", "outside a cluster somebody must say where it is", nil, "error: no API server: give --kubeconfig or --master, or run in a pod with a service account"},
 		{"no kubeconfig", "the file is named", []string{"--kubeconfig", dir + "/x"}, "error: --kubeconfig " + dir + "/x: stat " + dir + "/x: no such file or directory"},
+		{"no kubeconfig of the configuration", "the file and who names it", []string{"--config", file("reach", "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nclientConnection: {kubeconfig: /none}\n")}, "error: clientConnection.kubeconfig /none: stat /none: no such file or directory"},
 		{"broken kubeconfig", "the file is named", []string{"--kubeconfig", file("broken", "{")}, "error: --kubeconfig " + dir + "/broken: error loading config file"},
 		{"no config", "the file is named", []string{"--config", dir + "/x"}, "error: --config: open " + dir + "/x: no such file or directory"},
 		{"old config", "an API version that is not supported", []string{"--config", file("old", "apiVersion: kubescheduler.config.k8s.io/v1alpha1\nkind: KubeSchedulerConfiguration\n")}, "error: --config " + dir + "/old: "},

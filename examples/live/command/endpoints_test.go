@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,17 +37,20 @@ type process struct {
 // run runs the command with an HTTPS server at a free port, until the test ends.
 func run(t *testing.T, args ...string) *process {
 	t.Helper()
-	o := newOptions()
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	o.addFlags(flags)
-	require.NoError(t, flags.Parse(append(args, "--kube-api-content-type=application/json"))) // which the server of the test reads
+	return runTo(t, io.Discard, args...)
+}
+
+// runTo is run with a standard output.
+func runTo(t *testing.T, stdout io.Writer, args ...string) *process {
+	t.Helper()
+	o := parsed(t, append(args, "--kube-api-content-type=application/json")...) // which the server of the test reads
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	o.serving.Listener = listener
 	ctx, cancel := context.WithCancel(context.Background())
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // the certificate is made by the process
 	p := &process{t: t, address: listener.Addr().String(), client: &http.Client{Transport: transport}, ended: make(chan error, 1), stop: cancel}
-	go func() { p.ended <- o.run(ctx, io.Discard) }()
+	go func() { p.ended <- o.run(ctx, stdout) }()
 	t.Cleanup(func() {
 		cancel()
 		transport.CloseIdleConnections()

@@ -12,6 +12,7 @@ import (
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/leaderelection"
 	logsapi "k8s.io/component-base/logs/api/v1"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
@@ -50,6 +51,9 @@ type shadowFlags struct {
 	output string
 }
 
+// healthPaths are for everybody.
+var healthPaths = []string{"/healthz", "/readyz", "/livez"}
+
 // defaultPort is kube-scheduler's.
 const defaultPort = 10259
 
@@ -57,7 +61,7 @@ func newOptions() *options {
 	o := &options{
 		serving:        genericoptions.NewSecureServingOptions().WithLoopback(),
 		authentication: genericoptions.NewDelegatingAuthenticationOptions(),
-		authorization:  genericoptions.NewDelegatingAuthorizationOptions().WithAlwaysAllowPaths("/healthz", "/readyz", "/livez"),
+		authorization:  genericoptions.NewDelegatingAuthorizationOptions().WithAlwaysAllowPaths(healthPaths...),
 		logs:           logsapi.NewLoggingConfiguration(),
 	}
 	o.serving.BindPort = defaultPort
@@ -103,13 +107,13 @@ func (o *options) load() (*config.Configuration, error) {
 		}
 	}
 	c, err := config.Load(data)
-	if err != nil && o.config != "" {
+	if err != nil {
 		return nil, fmt.Errorf("--config %s: %w", o.config, err)
 	}
-	return c, err
+	return c, nil
 }
 
-// rest returns how to reach the API server: by the flags that are given, then by the configuration.
+// rest returns how to reach the API server: by the flags that are given, then by the configuration, which has its defaults.
 func (o *options) rest(c *configv1.KubeSchedulerConfiguration) (*rest.Config, error) {
 	file, from := o.kubeconfig, "--kubeconfig"
 	if file == "" && c.ClientConnection.Kubeconfig != "" {
@@ -131,18 +135,11 @@ func (o *options) rest(c *configv1.KubeSchedulerConfiguration) (*rest.Config, er
 		}
 		return nil, fmt.Errorf("%s %s: %w", from, file, err)
 	}
+	burst := int(c.ClientConnection.Burst)
 	out.QPS, out.Burst, out.ContentType = o.qps, o.burst, o.contentType
-	if s := c.ClientConnection; o.config != "" {
-		if !o.given.Changed("kube-api-qps") && s.QPS != 0 {
-			out.QPS = s.QPS
-		}
-		if !o.given.Changed("kube-api-burst") && s.Burst != 0 {
-			out.Burst = int(s.Burst)
-		}
-		if !o.given.Changed("kube-api-content-type") && s.ContentType != "" {
-			out.ContentType = s.ContentType
-		}
-	}
+	take(o.given, "kube-api-qps", &out.QPS, &c.ClientConnection.QPS)
+	take(o.given, "kube-api-burst", &out.Burst, &burst)
+	take(o.given, "kube-api-content-type", &out.ContentType, &c.ClientConnection.ContentType)
 	out.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 	out.DisableCompression = true
 	return out, nil
@@ -157,16 +154,14 @@ func overrides(master string) *clientcmd.ConfigOverrides {
 // leaseOf returns the lease, nil without leader election. Flags that are given override the configuration.
 func (o *options) leaseOf(c *config.Configuration) (*lead.Lease, error) {
 	f := o.lease
-	if o.config != "" {
-		s := c.Document.LeaderElection
-		take(o.given, "leader-elect", &f.elect, s.LeaderElect)
-		take(o.given, "leader-elect-lease-duration", &f.duration, &s.LeaseDuration.Duration)
-		take(o.given, "leader-elect-renew-deadline", &f.renewDeadline, &s.RenewDeadline.Duration)
-		take(o.given, "leader-elect-retry-period", &f.retry, &s.RetryPeriod.Duration)
-		take(o.given, "leader-elect-resource-lock", &f.lock, &s.ResourceLock)
-		take(o.given, "leader-elect-resource-name", &f.name, &s.ResourceName)
-		take(o.given, "leader-elect-resource-namespace", &f.namespace, &s.ResourceNamespace)
-	}
+	s := &c.Document.LeaderElection
+	take(o.given, "leader-elect", &f.elect, s.LeaderElect)
+	take(o.given, "leader-elect-lease-duration", &f.duration, &s.LeaseDuration.Duration)
+	take(o.given, "leader-elect-renew-deadline", &f.renewDeadline, &s.RenewDeadline.Duration)
+	take(o.given, "leader-elect-retry-period", &f.retry, &s.RetryPeriod.Duration)
+	take(o.given, "leader-elect-resource-lock", &f.lock, &s.ResourceLock)
+	take(o.given, "leader-elect-resource-name", &f.name, &s.ResourceName)
+	take(o.given, "leader-elect-resource-namespace", &f.namespace, &s.ResourceNamespace)
 	if !f.elect {
 		return nil, nil
 	}
@@ -180,14 +175,14 @@ func (o *options) leaseOf(c *config.Configuration) (*lead.Lease, error) {
 	l := &lead.Lease{
 		Namespace: f.namespace, Name: f.name, Identity: host + "_" + string(uuid.NewUUID()), Component: c.Profiles[0].SchedulerName,
 		Duration: f.duration, RenewDeadline: f.renewDeadline, RetryPeriod: f.retry,
+		WatchDog: leaderelection.NewLeaderHealthzAdaptor(leaseGrace),
 	}
 	return l, l.Validate()
 }
 
-// take sets a value from the configuration, unless the flag was given or the configuration has none.
-func take[T comparable](fs *pflag.FlagSet, flag string, to *T, from *T) {
-	var none T
-	if !fs.Changed(flag) && from != nil && (*from != none || flag == "leader-elect") {
+// take sets a value from the configuration, which is complete, unless the flag was given.
+func take[T any](fs *pflag.FlagSet, flag string, to, from *T) {
+	if !fs.Changed(flag) {
 		*to = *from
 	}
 }
@@ -198,9 +193,7 @@ func (o *options) validate() error {
 	errs = append(errs, o.serving.Validate()...)
 	errs = append(errs, o.authentication.Validate()...)
 	errs = append(errs, o.authorization.Validate()...)
-	if list := logsapi.Validate(o.logs, nil, nil); len(list) > 0 {
-		errs = append(errs, list.ToAggregate())
-	}
+	errs = append(errs, logsapi.Validate(o.logs, nil, nil).ToAggregate())
 	return errors.Join(errs...)
 }
 

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/internal/testkit"
@@ -62,9 +61,7 @@ leaderElection: {leaseDuration: 60s, renewDeadline: 40s, retryPeriod: 5s, resour
 		{"deadline", "https://of-config", []string{"--config", config, "--leader-elect-renew-deadline", "30s"}, 7, 9, "application/json", changed(configured, func(l *lead.Lease) { l.RenewDeadline = 30 * time.Second })},
 		{"retry", "https://of-config", []string{"--config", config, "--leader-elect-retry-period", "3s"}, 7, 9, "application/json", changed(configured, func(l *lead.Lease) { l.RetryPeriod = 3 * time.Second })},
 	}, func(t *testing.T, c test) {
-		o, fs := newOptions(), pflag.NewFlagSet("", pflag.ContinueOnError)
-		o.addFlags(fs)
-		require.NoError(t, fs.Parse(c.args))
+		o := parsed(t, c.args...)
 		require.NoError(t, o.validate())
 		require.Equal(t, 10259, o.serving.BindPort)
 		loaded, err := o.load()
@@ -75,6 +72,7 @@ leaderElection: {leaseDuration: 60s, renewDeadline: 40s, retryPeriod: 5s, resour
 		require.Equal(t, c.qps, r.QPS)
 		require.Equal(t, c.burst, r.Burst)
 		require.Equal(t, c.contentType, r.ContentType)
+		require.Equal(t, "application/vnd.kubernetes.protobuf,application/json", r.AcceptContentTypes)
 		require.True(t, r.DisableCompression)
 		lease, err := o.leaseOf(loaded)
 		require.NoError(t, err)
@@ -82,9 +80,8 @@ leaderElection: {leaseDuration: 60s, renewDeadline: 40s, retryPeriod: 5s, resour
 			require.Nil(t, lease)
 			return
 		}
-		require.NotEmpty(t, lease.Identity)
 		require.Equal(t, "default-scheduler", lease.Component)
-		lease.Identity, lease.Component = "", ""
+		lease.Identity, lease.Component, lease.WatchDog = "", "", nil // TestIdentity
 		require.Equal(t, c.lease, lease)
 	})
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -131,21 +130,14 @@ func (s *server) handler() http.Handler {
 func (s *server) configz(w http.ResponseWriter, _ *http.Request) {
 	document := s.configuration.Document.DeepCopy()
 	document.TypeMeta = metav1.TypeMeta{APIVersion: configv1.SchemeGroupVersion.String(), Kind: "KubeSchedulerConfiguration"}
-	body, err := json.Marshal(map[string]any{"componentconfig": document})
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(body) // the caller has hung up
+	_ = json.NewEncoder(w).Encode(map[string]any{"componentconfig": document}) // the caller has hung up
 }
 
-// serve starts the HTTPS server. The channel is closed when the context has ended and the server has stopped.
-func (o *options) serve(ctx context.Context, s *server) (<-chan struct{}, error) {
-	stopped := make(chan struct{})
+// serve starts the HTTPS server. stop returns when every request has its answer, or after drain.
+func (o *options) serve(s *server) (stop func(), err error) {
 	if o.serving.BindPort == 0 && o.serving.Listener == nil {
-		close(stopped)
-		return stopped, nil
+		return func() {}, nil
 	}
 	if err := o.selfSigned(); err != nil {
 		return nil, err
@@ -172,9 +164,7 @@ func (o *options) serve(ctx context.Context, s *server) (<-chan struct{}, error)
 	h = genericfilters.WithRequestInfo(h, resolver)
 	h = genericfilters.WithCacheControl(h)
 	h = serverfilters.WithPanicRecovery(h, resolver)
-	done, _, err := info.Serve(h, drain, ctx.Done())
-	if err != nil {
-		return nil, err
-	}
-	return done, nil
+	end := make(chan struct{})
+	done, _, err := info.Serve(h, drain, end)
+	return func() { close(end); <-done }, err
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,24 +15,24 @@ import (
 	"github.com/podberth/podberth/examples/live/shadow"
 )
 
-// runShadow judges other schedulers until the context ends. Each judged pod counts in a metric. Each difference that is not a tie
-// is a JSON line.
+// runShadow judges other schedulers until the context ends.
 func (o *options) runShadow(ctx context.Context, p prepared, s *server, stdout io.Writer) error {
-	out := stdout
-	if o.shadow.output != "-" {
-		f, err := os.OpenFile(o.shadow.output, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-		if err != nil {
-			return usage{fmt.Errorf("--shadow-output: %w", err)}
-		}
-		defer func() { klog.InfoS("Reports written", "file", o.shadow.output, "err", f.Close()) }()
-		out = f
+	if o.shadow.output == "-" {
+		return judge(ctx, p, s, stdout)
 	}
+	f, err := os.OpenFile(o.shadow.output, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return usage{fmt.Errorf("--shadow-output: %w", err)}
+	}
+	return errors.Join(judge(ctx, p, s, f), f.Close())
+}
+
+// judge counts each judged pod in a metric, and writes a JSON line for each difference that is not a tie.
+func judge(ctx context.Context, p prepared, s *server, out io.Writer) error {
 	judged := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "podberth_shadow_decisions_total", Help: "Number of pods of other schedulers that were judged, by the verdict.",
 	}, []string{"verdict"})
-	if err := s.registry.Register(judged); err != nil {
-		return err
-	}
+	s.registry.MustRegister(judged)
 	lines := json.NewEncoder(out)
 	d, err := daemon.NewShadow(ctx, p.daemon, func(r shadow.Report) {
 		judged.WithLabelValues(string(r.Verdict)).Inc()
