@@ -31,7 +31,7 @@ func DescribeResources(requests, limits, allocatable v1.ResourceList) string {
 	for _, name := range sortedNames(allocatable) {
 		request, limit := requests[name], limits[name]
 		switch {
-		case rank(name) < 3:
+		case rank(name) < len(foremost):
 			rows = append(rows, []string{string(name), percent(name, request, allocatable[name]), percent(name, limit, allocatable[name])})
 		case counted(name, nil):
 			rows = append(rows, []string{string(name), request.String(), limit.String()})

@@ -10,10 +10,10 @@ import (
 // request above its limit is no error in this check. A nil pod has no errors. Rules O12.1 and O12.2: API field documentation
 // of resources.requests.
 func ValidateQuantities(pod *v1.Pod, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
 	if pod == nil {
-		return errs
+		return nil
 	}
+	var errs field.ErrorList
 	for _, list := range [...]struct {
 		name       string
 		containers []v1.Container

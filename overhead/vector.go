@@ -139,16 +139,17 @@ func compareNames(a, b v1.ResourceName) int {
 	return cmp.Compare(a, b)
 }
 
+// foremost are the names that come before the others.
+var foremost = [...]v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage}
+
+// rank returns the place of a name among the foremost, and their number for every other name.
 func rank(name v1.ResourceName) int {
-	switch name {
-	case v1.ResourceCPU:
-		return 0
-	case v1.ResourceMemory:
-		return 1
-	case v1.ResourceEphemeralStorage:
-		return 2
+	for i, first := range foremost {
+		if name == first {
+			return i
+		}
 	}
-	return 3
+	return len(foremost)
 }
 
 func sortedNames(list v1.ResourceList) []v1.ResourceName {

@@ -149,10 +149,8 @@ func (s *AllocationState) resource(n *node, c *column) (int64, bool) {
 		return share(alloc-req, MaxScore, alloc), true
 	case s.kind == most:
 		return share(min(req, alloc), MaxScore, alloc), true
-	case req > alloc:
-		return s.shape.at(100), true
 	}
-	return s.shape.at(share(req, 100, alloc)), true
+	return s.shape.at(share(min(req, alloc), 100, alloc)), true
 }
 
 // ResourceScore is one resource's part in the score of a node.

@@ -57,6 +57,8 @@ func TestAllocation(t *testing.T) {
 			newRows(node("n", "cpu=100,memory=1000Mi")), []int64{2}},
 		{"half of the largest amount", "100 times the request does not fit an int64", pod("memory=4611686018427387904"), ratio(weighted("memory", 1), 0, 0, 100, 10),
 			newRows(node("n", "memory=9223372036854775807")), []int64{50}},
+		{"half of the largest amount, packed", "as before, for memory", pod("memory=4611686018427387904"), only(most, "memory"), newRows(node("n", "memory=9223372036854775807")), []int64{50}},
+		{"half of the largest amount of another resource", "as before", pod("ephemeral-storage=4611686018427387904"), only(most, "ephemeral-storage"), newRows(node("n", "ephemeral-storage=9223372036854775807")), []int64{50}},
 		{"best effort", "100m and 200Mi stand in", pod(""), least, standard(), []int64{97}},
 		{"two containers and an init container without requests", "the defaults of two: 95, 96", withContainers(pod(""), 1, 1), least, standard(), []int64{95}},
 		{"explicit zero beside defaults", "0 cpu stays 0: used 200, requested 300", pod(""), only(least, "cpu"),
@@ -143,4 +145,22 @@ func TestDevices(t *testing.T) {
 	}}
 	s := fit(t, pod(foo+"=1,hugepages-2Mi=2Mi"), score.Strategy{Type: score.MostAllocated, Resources: weighted(foo, 1, "hugepages-2Mi", 1)}, d)
 	require.Equal(t, []int64{50, 50}, raws(2, s.Raw), "2 of 4 devices; 1 of the 2 that allocatable names")
+
+	const implicit = "deviceclass.resource.kubernetes.io/gpu"
+	d.devices = func(name v1.ResourceName, i int) (int64, int64) {
+		require.Equal(t, v1.ResourceName(implicit), name)
+		return 4, 1
+	}
+	s = fit(t, pod(implicit+"=1"), score.Strategy{Type: score.MostAllocated, Resources: weighted(implicit, 1)}, d)
+	require.Equal(t, []int64{50, 50}, raws(2, s.Raw), "the name of a class")
+}
+
+// The least score of a shape counts, and no score does not.
+func TestExplainedParts(t *testing.T) {
+	r := newRows(node("n", "cpu=100,memory=1000Mi"))
+	for request, counted := range map[string]bool{"cpu=1,memory=10Mi": true, "cpu=990m,memory=10Mi": false} {
+		parts := fit(t, pod(request), ratio(weighted("cpu", 1), 0, 0, 100, 10), r).Explain(0)
+		require.Len(t, parts, 1)
+		require.Equal(t, counted, parts[0].Counted, request)
+	}
 }

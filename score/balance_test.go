@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
 )
 
@@ -92,4 +93,11 @@ func TestBalanceDevices(t *testing.T) {
 	s := balance(t, pod(foo+"=1,cpu=2"), score.BalanceArgs{Resources: weighted("cpu", 1, foo, 1)}, d)
 	with, without := s.Explain(0)
 	require.Equal(t, []int64{100, 87}, []int64{with, without}, "2 of 4 cpu and 2 of 4 devices; before, 0 and 1 of 4")
+}
+
+// Rows that are shorter than two columns have no memory.
+func TestBalanceOfShortRows(t *testing.T) {
+	r := newRows(node("n", "cpu=4"))
+	b := balance(t, pod("cpu=1,memory=1Gi"), score.BalanceArgs{}, r)
+	require.Equal(t, b.Raw(0), b.RawOf(0, resources.Vector{4000}, nil))
 }

@@ -45,7 +45,7 @@ type column struct {
 func columns(list []Resource, request func(v1.ResourceName) int64, nonZero bool) []column {
 	cols := make([]column, 0, len(list))
 	for _, r := range list {
-		c := column{name: v1.ResourceName(r.Name), weight: r.Weight, at: -1}
+		c := column{name: v1.ResourceName(r.Name), weight: r.Weight}
 		if !isScored(c.name) {
 			continue
 		}
@@ -77,7 +77,7 @@ func newView(rows Rows, cols []column) view {
 		c := &v.cols[k]
 		c.at = -1
 		v.exact, v.nonZero = v.exact || !c.nonZero, v.nonZero || c.nonZero
-		if at, ok := rows.Schema().Column(c.name); ok && isScored(c.name) {
+		if at, ok := rows.Schema().Column(c.name); ok {
 			c.at = at
 		}
 	}
@@ -108,7 +108,7 @@ func (v *view) node(i int) (n node) {
 func (v *view) amounts(n *node, c *column) (alloc, used int64) {
 	at := c.at
 	if at < 0 {
-		if v.rows.Schema().Len() == v.width && v.devices == nil || !isScored(c.name) {
+		if v.rows.Schema().Len() == v.width && v.devices == nil {
 			return 0, 0
 		}
 		var ok bool

@@ -100,11 +100,9 @@ func OwnerSelector(pod *v1.Pod, owners Owners) labels.Selector {
 		}
 	}
 	out := labels.SelectorFromValidatedSet(pairs)
-	if extra != nil {
-		if s, err := metav1.LabelSelectorAsSelector(extra); err == nil {
-			requirements, _ := s.Requirements()
-			out = out.Add(requirements...)
-		}
+	if s, err := metav1.LabelSelectorAsSelector(extra); err == nil {
+		requirements, _ := s.Requirements() // none without extra
+		out = out.Add(requirements...)
 	}
 	if out.Empty() {
 		return nil

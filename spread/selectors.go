@@ -62,7 +62,7 @@ func (ss *selectors) add(s labels.Selector) (uint8, error) {
 	if len(ss.list) == maxSelectors {
 		return 0, errSelectors
 	}
-	if selectable && len(requirements) > 0 {
+	if len(requirements) > 0 {
 		ss.counting |= 1 << len(ss.list)
 	}
 	ss.list = append(ss.list, s)

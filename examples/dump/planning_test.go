@@ -26,7 +26,7 @@ func TestSnapshotOfAPlanner(t *testing.T) {
 	}
 	testkit.Run(t, []test{
 		{name: "as it is", text: node + web, pods: 0},
-		{name: "with workloads", text: node + web, p: Planning{Expand: true}, pods: 2, warnings: []string{"the input has no PodDisruptionBudget; "}},
+		{name: "with workloads", text: node + web, p: Planning{Expand: true}, pods: 2, warnings: []string{"the input has no PodDisruptionBudget, PriorityClass; "}},
 		{name: "workloads that are wrong", text: node + strings.ReplaceAll(web, "name: web", "name: web, namespace: x") + strings.Replace(web, "labels: {a: b}", "labels: {}", 1), p: Planning{Expand: true}, err: "ReplicaSet"},
 		{name: "a lost pod", text: node + lost, p: Planning{Orphans: "left out"}, warnings: []string{"left out", "the input has no PodDisruptionBudget; "}},
 		{name: "a lost pod, strict", text: node + lost, p: Planning{Strict: true}, err: `"gone"`},

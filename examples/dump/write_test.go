@@ -16,9 +16,9 @@ func TestWrite(t *testing.T) {
 	}
 	for _, asJSON := range []bool{false, true} {
 		var b bytes.Buffer
-		steps := 0
-		require.NoError(t, Write(&b, objects, asJSON, func(int) { steps++ }))
-		require.Equal(t, 2, steps)
+		var steps []int
+		require.NoError(t, Write(&b, objects, asJSON, func(done int) { steps = append(steps, done) }))
+		require.Equal(t, []int{1, 2}, steps)
 		o, err := Read([]string{"-"}, &b, Options{Strict: true})
 		require.NoError(t, err)
 		var kinds []string

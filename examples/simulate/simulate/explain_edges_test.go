@@ -143,7 +143,24 @@ func TestPageOfVictims(t *testing.T) {
 	file := timelineFile(t, "- {at: 10s, add: "+strings.TrimSpace(strings.TrimPrefix(podYAML("high", "", 9, "2", ""), "---\n"))+"}\n")
 	code, out, errs = simulate(t, nodeYAML("n1", "2", "")+podYAML("low", "", 0, "2", ""), "-f", "-", "-o", "html", "-timeline", file)
 	require.Zero(t, code, errs)
-	require.Contains(t, out, "preempted by default/high")
+	require.Contains(t, out, `"preempted by default/high"`, "the message of the pod")
+}
+
+// What the claims of a pod get is a line for each.
+func TestDevicesInWords(t *testing.T) {
+	e := &explanation{said: "S.", pod: &v1.Pod{}, Node: "n1", Allocations: []allocation{{Claim: "x/c", Devices: []string{"a", "b"}}, {Claim: "x/d"}}}
+	require.Contains(t, e.text(), "S.\nDevices: x/c gets a, b\nDevices: x/d gets <none>\n")
+}
+
+// Pods of added workloads go through admission, also those that have a priority. -map draws what somebody asks for.
+func TestAddedWorkloads(t *testing.T) {
+	file := timelineFile(t, "{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web}, spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {priority: 5, containers: [{name: c, image: i}]}}}}\n")
+	nodes := strings.Replace(nodeYAML("n1", "4", ""), "pods: '110'", "pods: '110', ephemeral-storage: 9Gi", 1)
+	code, out, errs := simulate(t, nodes+podYAML("p", "", 0, "1", ""), "-f", "-", "-add", file, "-map")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "Refused")
+	require.Contains(t, out, "cpu [##")
+	require.NotContains(t, out, "ephemeral-storage [")
 }
 
 func timelineFile(t *testing.T, text string) string {
@@ -167,8 +184,13 @@ func TestRefusedObjectsAreLeftOut(t *testing.T) {
 	require.Zero(t, code, errs)
 	require.Contains(t, errs, "spec.minAvailable: Invalid value: -1: must be greater than or equal to 0; it is left out")
 	require.Equal(t, []string{"default", "p", "0", "Scheduled", "n1"}, strings.Fields(out))
-	o := options{admit: true}
-	require.Len(t, begun(t, o, input).w.budgets, 1)
+	input += "---\n{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: r}, handler: Bad_Handler}\n" +
+		"---\n{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: much}, value: 2000000000}\n" +
+		strings.Replace(nodeYAML("n2", "4", ""), "status:", "spec: {taints: [{key: a, effect: NoSchedule}, {key: a, effect: NoSchedule}]}, status:", 1)
+	left := begun(t, options{admit: true}, input).w.objects
+	require.Equal(t, []int{1, 0, 0, 1}, []int{len(left.PodDisruptionBudgets), len(left.RuntimeClasses), len(left.PriorityClasses), len(left.Nodes)})
+	there := begun(t, options{}, input).w.objects
+	require.Equal(t, []int{2, 1, 1, 2}, []int{len(there.PodDisruptionBudgets), len(there.RuntimeClasses), len(there.PriorityClasses), len(there.Nodes)})
 }
 
 // The number of pods that fit is told with their nodes, also when one fits.
@@ -178,6 +200,10 @@ func TestHowManyOfOne(t *testing.T) {
 	require.Contains(t, out, "1 more pod(s) like default/p fit.\nNODE   PODS\nn1     1\nOne more does not: ")
 	_, out, _ = simulate(t, nodeYAML("n1", "2", "")+podYAML("p", "", 0, "3", ""), "-f", "-", "-how-many", "p")
 	require.Contains(t, out, "0 more pod(s) like default/p fit.\nOne more does not: ")
+	for cpu, want := range map[string]int{"4": program.OK, "2": program.No} {
+		code, _, errs := simulate(t, nodeYAML("n1", cpu, "")+podYAML("p", "", 0, "3", ""), "-f", "-", "-how-many", "p", "-o", "json", "-fail-unschedulable")
+		require.Equal(t, want, code, errs)
+	}
 }
 
 // Without the flag the percentage is that of the configuration.

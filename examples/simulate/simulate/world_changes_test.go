@@ -12,6 +12,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/examples/scheduler"
 	"github.com/podberth/podberth/filter/volume"
 )
@@ -136,9 +137,10 @@ func TestEventsOfOtherObjects(t *testing.T) {
 	}
 	n := len(x.w.objects.Namespaces)
 	for _, name := range []string{"a", "b"} {
-		p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "fresh", Name: name}, Spec: v1.PodSpec{Containers: []v1.Container{{Name: "c", Image: "i"}}}}
+		p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "fresh", Name: name, UID: "given"}, Spec: v1.PodSpec{Containers: []v1.Container{{Name: "c", Image: "i"}}}}
 		require.NoError(t, x.apply(event{verb: "add", object: p, where: "timeline"}))
 		require.Len(t, x.w.objects.Namespaces, n+1)
+		require.EqualValues(t, "given", x.w.pods["fresh/"+name].UID)
 	}
 	node := x.w.nodes["n1"]
 	require.EqualError(t, x.apply(event{verb: "add", object: node, where: "timeline"}), `timeline: metadata.name: Duplicate value: "n1": there is such an object at that time`)
@@ -146,4 +148,20 @@ func TestEventsOfOtherObjects(t *testing.T) {
 	for _, verb := range []string{"update", "delete"} {
 		require.EqualError(t, x.apply(event{verb: verb, object: node, where: "timeline"}), "timeline: Not found: Node n1: there is no such object at that time")
 	}
+}
+
+// Events are in the order of their times, and those of one time in the order of the file.
+func TestOrderOfEvents(t *testing.T) {
+	var text string
+	for _, at := range []string{"30s", "10s", "20s", "10s", "0"} {
+		text += "- {at: " + at + ", delete: {apiVersion: v1, kind: Node, metadata: {name: n}}}\n"
+	}
+	list, err := readTimeline(timelineFile(t, text), dump.Options{})
+	require.NoError(t, err)
+	var got []string
+	for _, e := range list {
+		_, where, _ := strings.Cut(e.where, ": ")
+		got = append(got, where+" at "+e.at.String())
+	}
+	require.Equal(t, []string{"event 5 at 0s", "event 2 at 10s", "event 4 at 10s", "event 3 at 20s", "event 1 at 30s"}, got)
 }
