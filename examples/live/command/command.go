@@ -59,7 +59,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage{err} })
 	o.addFlags(c.Flags())
-	c.SetArgs(args)
+	c.SetArgs(append([]string{}, args...)) // instead of nil cobra would take the arguments of the process
 	c.SetOut(stdout)
 	c.SetErr(stderr)
 	err := c.ExecuteContext(ctx)

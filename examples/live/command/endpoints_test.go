@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +25,15 @@ import (
 
 // patience is how long a test waits for what must come.
 const patience = 20 * time.Second
+
+// certificates returns a folder in which the processes of a test keep their certificate, because making one takes long.
+var certificates = sync.OnceValue(func() string {
+	dir, err := os.MkdirTemp("", "podberth-command-")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+})
 
 // process is a command that runs.
 type process struct {
@@ -43,7 +53,7 @@ func run(t *testing.T, args ...string) *process {
 // runTo is run with a standard output.
 func runTo(t *testing.T, stdout io.Writer, args ...string) *process {
 	t.Helper()
-	o := parsed(t, append(args, "--kube-api-content-type=application/json")...) // which the server of the test reads
+	o := parsed(t, append([]string{"--kube-api-content-type=application/json", "--cert-dir=" + certificates()}, args...)...) // the server of the test reads JSON
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	o.serving.Listener = listener
@@ -206,7 +216,7 @@ func TestAnswersToOperators(t *testing.T) {
 // The server speaks TLS only. It makes a certificate for localhost, or has that of the flags. It ends with the command.
 func TestTLS(t *testing.T) {
 	kubeconfig := startAPI(t, &apitest.API{})
-	p := run(t, "--kubeconfig", kubeconfig, "--leader-elect=false")
+	p := run(t, "--kubeconfig", kubeconfig, "--leader-elect=false", "--cert-dir=")
 	p.ask("/livez", "")
 	plain, err := http.Get("http://" + p.address + "/livez")
 	require.NoError(t, err)
@@ -226,4 +236,9 @@ func TestTLS(t *testing.T) {
 	require.NoError(t, p.end(), "a stop is no failure")
 	_, err = net.Dial("tcp", p.address)
 	require.Error(t, err, "the port is free")
+
+	dir := t.TempDir()
+	p = run(t, "--kubeconfig", kubeconfig, "--leader-elect=false", "--cert-dir="+dir)
+	p.ask("/livez", "")
+	require.FileExists(t, filepath.Join(dir, "podberth-scheduler.crt"), "the certificate is kept for the next start")
 }

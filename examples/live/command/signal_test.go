@@ -25,7 +25,9 @@ func TestMain(m *testing.M) {
 	if kubeconfig := os.Getenv(childVariable); kubeconfig != "" {
 		os.Exit(Run(context.Background(), []string{"--kubeconfig", kubeconfig, "--secure-port=0", "--kube-api-content-type=application/json"}, os.Stdout, os.Stderr))
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	os.RemoveAll(certificates())
+	os.Exit(code)
 }
 
 // The first signal begins a stop in order, which here waits for the answer to the release of the lease. The second ends the process.
