@@ -47,7 +47,8 @@ func TestMostChanges(t *testing.T) {
 	})
 }
 
-// Taints of at most four other nodes go for minDomains; a node with two such taints has a change for each.
+// Taints of at most four other nodes go for minDomains; a node with two such taints has a change for each. What two constraints need
+// is one change.
 func TestMostOpenings(t *testing.T) {
 	for zones := range 7 {
 		o := cluster.Objects{Nodes: []*v1.Node{testkit.Node("n").Zone("free").Capacity("cpu=1").Obj()}}
@@ -60,6 +61,9 @@ func TestMostOpenings(t *testing.T) {
 		honor, n := v1.NodeInclusionPolicyHonor, int32(9)
 		pod.Spec.TopologySpreadConstraints[0].NodeTaintsPolicy, pod.Spec.TopologySpreadConstraints[0].MinDomains = &honor, &n
 		require.Len(t, begun(t, o, pod).openings(), min(zones, 4), "%d zones", zones)
+		twice := pod.DeepCopy()
+		twice.Spec.TopologySpreadConstraints = append(twice.Spec.TopologySpreadConstraints, pod.Spec.TopologySpreadConstraints...)
+		require.Len(t, begun(t, o, twice).openings(), min(zones, 4), "%d zones", zones)
 		if zones == 1 {
 			o.Nodes[1].Spec.Taints = testkit.Taints("x:NoSchedule", "y:NoSchedule")
 			require.Len(t, begun(t, o, pod).openings(), 2)

@@ -172,6 +172,8 @@ func TestRead(t *testing.T) {
 	require.Equal(t, w.in.Claims[0], got)
 	require.Equal(t, []int{3, -1}, []int{all.works[0].replicas, all.works[1].replicas})
 	require.False(t, all.fits(all.works[1]), "nobody knows how many pods a DaemonSet would have")
+	w.claim("", v1.ReadWriteOnce)
+	require.Error(t, (&checker{in: w.in}).read(), "a claim has a name")
 }
 
 // A selector that cannot be read matches nothing, as does none.
@@ -228,6 +230,7 @@ func TestKnownOfWorkload(t *testing.T) {
 	w.pod.NodeSelector = map[string]string{"no": "node"}
 	all = checkerOf(t, w)
 	require.Empty(t, all.reachable(all.works[0]))
+	require.NotNil(t, all.works[0].usable)
 	require.NotNil(t, all.works[0].reachable)
 }
 

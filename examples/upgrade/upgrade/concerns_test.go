@@ -49,6 +49,7 @@ func TestConcerns(t *testing.T) {
 		}
 		require.Equal(t, twice, got, id)
 	}
+	require.True(t, asksExtended(testkit.Pod("p").Request("example.com/gpu=1,hugepages-2Mi=2Mi").Obj()), "whatever else the pod asks for")
 	require.False(t, possible["L6.1"](plain, other, other), "both have a node")
 	require.True(t, possible["L6.2"](plain, other, other))
 	require.False(t, possible["L6.1"](plain, n1, no))
