@@ -202,7 +202,7 @@ var errCut = errors.New("bindings were cut")
 // Run schedules until the context ends. It returns nil after a stop in order.
 func (d *Daemon) Run(ctx context.Context) error {
 	err := d.run(ctx)
-	if errors.Is(err, errCut) {
+	if err == errCut {
 		return nil
 	}
 	return err
@@ -212,7 +212,6 @@ func (d *Daemon) run(ctx context.Context) error {
 	defer d.Feed.Stop()
 	defer d.recorder.Flush(d.work) // after the end of work this only ends the recorder
 	defer d.end()
-	defer d.client.Close()
 	if err := d.recorder.Start(d.work); err != nil {
 		return err
 	}

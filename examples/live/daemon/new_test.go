@@ -89,8 +89,9 @@ func TestNewErrors(t *testing.T) {
 			d.end()
 			d.recorder.Flush(t.Context())
 		}
-		_, err = NewShadow(t.Context(), c, func(shadow.Report) {})
+		s, err := NewShadow(t.Context(), c, func(shadow.Report) {})
 		check(x.shadow, err)
+		require.Equal(t, x.shadow == "", s != nil)
 	})
 }
 

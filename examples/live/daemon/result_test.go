@@ -62,6 +62,9 @@ func TestResult(t *testing.T) {
 	}, func(t *testing.T, x test) {
 		for _, level := range []string{"1", "2"} {
 			require.NoError(t, flags.Set("v", level))
+			if r := (scheduler.Result{Pod: pod("a-pod"), Outcome: x.outcome}); level == "1" && x.outcome == scheduler.Scheduled {
+				require.Less(t, testing.AllocsPerRun(100, func() { (&Daemon{}).result(r) }), 2.0, "a line that nobody wants is not made")
+			}
 			logged.take()
 			(&Daemon{}).result(scheduler.Result{Pod: pod("a-pod"), Outcome: x.outcome, Node: "n", Message: "why", Evaluated: 3, Feasible: 2})
 			if level == "2" || x.always {

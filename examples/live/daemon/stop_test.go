@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/podberth/podberth/examples/live/internal/apitest"
 	"github.com/podberth/podberth/examples/live/lead"
+	"github.com/podberth/podberth/examples/live/shadow"
 	"github.com/podberth/podberth/examples/scheduler"
 	"github.com/podberth/podberth/internal/testkit"
 )
@@ -128,6 +130,42 @@ func TestStopBeforeFirstList(t *testing.T) {
 			require.False(t, d.Leading())
 			require.Equal(t, x.holder, holder(api))
 		})
+	})
+}
+
+// slowToEnd is a way to a server whose watches take a second to end.
+type slowToEnd struct{ http.RoundTripper }
+
+func (s slowToEnd) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !watches(r) {
+		return s.RoundTripper.RoundTrip(r)
+	}
+	<-r.Context().Done()
+	time.Sleep(time.Second) // of the bubble
+	return nil, r.Context().Err()
+}
+
+// A daemon and a shadow have stopped when their informers have ended.
+func TestStopWaitsForInformers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := configure(t, &apitest.API{})
+		c.REST.Transport = slowToEnd{c.REST.Transport}
+		s, err := NewShadow(t.Context(), c, func(shadow.Report) {})
+		require.NoError(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- s.Run(ctx) }()
+		d := start(t, c)
+		synctest.Wait()
+		for _, x := range []struct {
+			stop  func()
+			ended chan error
+		}{{stop, ended}, {d.stop, d.ended}} {
+			began := time.Now()
+			x.stop()
+			require.NoError(t, <-x.ended)
+			require.GreaterOrEqual(t, time.Since(began), time.Second)
+		}
 	})
 }
 

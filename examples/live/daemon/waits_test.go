@@ -25,7 +25,7 @@ profiles:
     args: {bindingTimeout: 5s}
 - schedulerName: c
   plugins:
-    multiPoint: {disabled: [{name: VolumeBinding}]}
+    multiPoint: {disabled: [{name: VolumeBinding}, {name: DynamicResources}]}
 `))
 	require.NoError(t, err)
 	require.Equal(t, map[string]write.Waits{

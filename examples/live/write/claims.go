@@ -94,7 +94,7 @@ func (c *Client) writeExtended(pod *v1.Pod, status *v1.PodExtendedResourceClaimS
 	changed.Status.ExtendedResourceClaimStatus = status
 	return c.again(func() error {
 		body, err := between(now, changed)
-		if err == nil && body != nil {
+		if body != nil {
 			err = c.sendPatch(now, body)
 		}
 		return err

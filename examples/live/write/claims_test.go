@@ -67,6 +67,9 @@ func TestWriteClaimsWaits(t *testing.T) {
 		{"an older version is known", set, deviceClaim(claimVersion("4")), deviceClaim(), 2 * time.Second, ""},
 		{"an older claim is known", set, deviceClaim(func(x *resourcev1.ResourceClaim) { x.UID = "old" }), deviceClaim(), 2 * time.Second, ""},
 		{"ready", set, deviceClaim(attached(isTrue("Attached"))), nil, 0, ""},
+		{"ready, and allocated long ago", set, deviceClaim(attached(isTrue("Attached")), func(x *resourcev1.ResourceClaim) {
+			x.Status.Allocation.AllocationTimestamp.Time = x.Status.Allocation.AllocationTimestamp.Add(-time.Hour)
+		}), nil, 0, ""},
 		{"ready in time", set, deviceClaim(attached()), deviceClaim(attached(isTrue("Attached"))), 2 * time.Second, ""},
 		{"not ready in time", set, deviceClaim(attached()), deviceClaim(attached()), 4 * time.Second, failed},
 		{"broken", set, deviceClaim(attached(isTrue("Broken"))), nil, 0, `device binding failed: claim=d, reason=, message=""`},
@@ -191,8 +194,16 @@ func TestWriteClaims(t *testing.T) {
 				if x.fail != "" && a.GetVerb()+" "+a.GetSubresource() == x.fail {
 					return true, x.known, errors.New("refused")
 				}
+				if sent, ok := a.(interface{ GetObject() runtime.Object }); ok && a.GetSubresource() == "" {
+					now := sent.GetObject().DeepCopyObject().(*resourcev1.ResourceClaim)
+					now.Status = resourcev1.ResourceClaimStatus{} // only an update of the status writes it
+					return true, now, nil
+				}
 				if a.GetSubresource() == "status" && x.known != nil {
 					return true, x.known.DeepCopy(), nil // an update of the status leaves the finalizers
+				}
+				if a.GetSubresource() == "status" && len(x.write.Set) > 0 {
+					return true, a.(clienttesting.UpdateAction).GetObject(), nil // it was created
 				}
 				return false, nil, nil
 			})
@@ -227,23 +238,53 @@ func TestWriteClaims(t *testing.T) {
 	})
 }
 
-// The patch of the extended resources' claim is for the pod that was decided.
+// The patch of the extended resources' claim is for the pod that was decided. What the pod has stays when nothing is decided.
 func TestWriteExtended(t *testing.T) {
 	status := &v1.PodExtendedResourceClaimStatus{ResourceClaimName: "d"}
+	has := func(p *v1.Pod) { p.Status.ExtendedResourceClaimStatus = status }
 	type test struct {
 		name    string
 		known   *v1.Pod
+		write   *v1.PodExtendedResourceClaimStatus
+		answer  error
 		patches int
 		want    error
 	}
 	testkit.Run(t, []test{
-		{"written", pod(), 1, nil},
-		{"as it is", pod(func(p *v1.Pod) { p.Status.ExtendedResourceClaimStatus = status }), 0, nil},
-		{"gone", nil, 0, scheduler.ErrGone},
-		{"replaced", pod(as("other")), 0, scheduler.ErrGone},
+		{"written", pod(), status, nil, 1, nil},
+		{"as it is", pod(has), status, nil, 0, nil},
+		{"nothing to write", pod(has), nil, nil, 0, nil},
+		{"refused", pod(), status, errRefused, 2, errRefused},
+		{"gone", nil, status, nil, 0, scheduler.ErrGone},
+		{"replaced", pod(as("other")), status, nil, 0, scheduler.ErrGone},
 	}, func(t *testing.T, x test) {
-		c, api := client(t, pod(), x.known, "get", "", nil)
-		require.ErrorIs(t, c.WriteClaims(t.Context(), pod(), scheduler.ClaimWrites{Extended: status}), x.want)
-		require.Len(t, patches(api), x.patches)
+		c, api := client(t, pod(), x.known, "patch", "status", x.answer)
+		require.ErrorIs(t, c.WriteClaims(t.Context(), pod(), scheduler.ClaimWrites{Extended: x.write}), x.want)
+		sent := patches(api)
+		require.Len(t, sent, x.patches)
+		for _, p := range sent {
+			require.Equal(t, map[string]any{"extendedResourceClaimStatus": map[string]any{"resourceClaimName": "d", "requestMappings": nil}}, p["status"])
+		}
+	})
+}
+
+var errRefused = errors.New("refused")
+
+// A pod waits for its claims also when it has extended resources.
+func TestWriteExtendedWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := versioned("5", "resourceclaims")
+		require.NoError(t, api.Tracker().Add(pod()))
+		known := &reports{view: view{pod()}, objects: map[string]metav1.Object{}, changed: make(chan struct{})}
+		c := write.New(api, known, write.Options{})
+		defer c.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go c.Run(ctx, 1)
+		began := time.Now()
+		time.AfterFunc(1500*time.Millisecond, func() { known.report("resourceclaims.resource.k8s.io/d", deviceClaim()) })
+		require.NoError(t, c.WriteClaims(ctx, pod(), scheduler.ClaimWrites{Set: []*resourcev1.ResourceClaim{deviceClaim()}, Extended: &v1.PodExtendedResourceClaimStatus{ResourceClaimName: "d"}}))
+		require.Equal(t, 2*time.Second, time.Since(began))
+		require.Len(t, patches(api), 1)
 	})
 }

@@ -155,7 +155,9 @@ func TestEventsBeyondRoom(t *testing.T) {
 	var log bytes.Buffer
 	defer klog.CaptureState().Restore()
 	klog.SetSlogLogger(slog.New(slog.NewTextHandler(&log, nil)))
-	lines := func() int { return strings.Count(log.String(), "Events are lost: too many wait") }
+	lines := func() int {
+		return strings.Count(log.String(), `msg="Events are lost: too many wait for the API server"`)
+	}
 	r := NewRecorder(fake.NewClientset(), "mine")
 	defer r.once.ShutDown()
 	require.Equal(t, 100_000, r.room)

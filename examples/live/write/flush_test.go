@@ -38,7 +38,10 @@ func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, r.Context().Err()
 	}
 	s.done.Add(1)
-	return &http.Response{StatusCode: http.StatusCreated, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader("{}")), Request: r}, s.lost
+	if s.lost != nil {
+		return nil, s.lost
+	}
+	return &http.Response{StatusCode: http.StatusCreated, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader("{}")), Request: r}, nil
 }
 
 // recorder returns a recorder of such an API server.
@@ -56,20 +59,22 @@ func TestFlush(t *testing.T) {
 		kind       string
 		events     int
 		begun      bool // requests have begun when Flush is called
+		ended      bool // and have ended
 		limit      time.Duration
 		want       time.Duration
 		eventsThen int64 // that are written
 	}
 	normal, warning := v1.EventTypeNormal, v1.EventTypeWarning
 	testkit.Run(t, []test{
-		{"nothing", "nothing was given", false, normal, 0, false, time.Hour, 0, 0},
-		{"event under way", "looked at each 50 ms", false, normal, 1, true, time.Hour, 1050 * time.Millisecond, 1},
-		{"event", "it is sent while Flush waits", false, normal, 1, false, time.Hour, 1050 * time.Millisecond, 1},
-		{"events", "16 at a time", false, normal, 17, false, time.Hour, 2050 * time.Millisecond, 17},
-		{"warning under way", "client-go sends it", false, warning, 1, true, time.Hour, 1050 * time.Millisecond, 1},
-		{"limit", "the API server takes longer", false, normal, 1, true, 200 * time.Millisecond, 200 * time.Millisecond, 0},
-		{"nobody writes an event", "no request begins", true, normal, 1, false, time.Hour, quiet, 0},
-		{"nobody writes a warning", "no request begins", true, warning, 1, true, time.Hour, quiet, 0},
+		{"nothing", "nothing was given", false, normal, 0, false, false, time.Hour, 0, 0},
+		{"event that is written", "nothing is left", false, normal, 1, true, true, time.Hour, 0, 1},
+		{"event under way", "looked at each 50 ms", false, normal, 1, true, false, time.Hour, 1050 * time.Millisecond, 1},
+		{"event", "it is sent while Flush waits", false, normal, 1, false, false, time.Hour, 1050 * time.Millisecond, 1},
+		{"events", "16 at a time", false, normal, 17, false, false, time.Hour, 2050 * time.Millisecond, 17},
+		{"warning under way", "client-go sends it", false, warning, 1, true, false, time.Hour, 1050 * time.Millisecond, 1},
+		{"limit", "the API server takes longer", false, normal, 1, true, false, 200 * time.Millisecond, 200 * time.Millisecond, 0},
+		{"nobody writes an event", "no request begins", true, normal, 1, false, false, time.Hour, quiet, 0},
+		{"nobody writes a warning", "no request begins", true, warning, 1, true, false, time.Hour, quiet, 0},
 	}, func(t *testing.T, x test) {
 		synctest.Test(t, func(t *testing.T) {
 			way := &slow{takes: takes}
@@ -87,6 +92,9 @@ func TestFlush(t *testing.T) {
 			}
 			if x.begun {
 				synctest.Wait()
+			}
+			if x.ended {
+				time.Sleep(2 * takes)
 			}
 			flush, end := context.WithTimeout(ctx, x.limit)
 			defer end()

@@ -99,17 +99,17 @@ func TestRequests(t *testing.T) {
 		}, []string{"PUT " + claims + "/d/status", "PUT " + claims + "/d", "DELETE " + claims + "/d"}},
 		{"event", []answer{{http.StatusCreated, "no object"}}, func(ctx context.Context, _ *write.Client, r *write.Recorder) error {
 			r.Event(pod(), v1.EventTypeNormal, "Scheduled", "Binding", "")
-			time.Sleep(time.Minute) // of the bubble: it is not sent again
+			time.Sleep(15 * time.Second) // of the bubble: it is not sent again
 			return nil
 		}, []string{"POST " + events}},
 		{"warning", []answer{ok}, func(ctx context.Context, _ *write.Client, r *write.Recorder) error {
 			r.Event(pod(), v1.EventTypeWarning, "FailedScheduling", "Scheduling", "")
-			time.Sleep(time.Minute)
+			time.Sleep(15 * time.Second)
 			return nil
 		}, []string{"POST " + events}},
 		{"warning that is lost", []answer{{}, ok}, func(ctx context.Context, _ *write.Client, r *write.Recorder) error {
 			r.Event(pod(), v1.EventTypeWarning, "FailedScheduling", "Scheduling", "")
-			time.Sleep(time.Minute)
+			time.Sleep(15 * time.Second)
 			return nil
 		}, []string{"POST " + events, "POST " + events}},
 	}, func(t *testing.T, x test) {
@@ -124,7 +124,7 @@ func TestRequests(t *testing.T) {
 			require.NoError(t, r.Start(ctx))
 			tired := errors.New("nothing is reported")
 			call, end := context.WithCancelCause(ctx)
-			time.AfterFunc(5*time.Minute, func() { end(tired) })
+			time.AfterFunc(10*time.Second, func() { end(tired) }) // before the contexts of requests end by themselves
 			if err := x.write(call, c, r); err != nil && !errors.Is(err, tired) {
 				require.ErrorContains(t, err, `node "n1" not found`, "the informers know no node")
 			}
