@@ -108,6 +108,9 @@ func TestDocumentsNomination(t *testing.T) {
 	require.Empty(t, actions.Evict, "the victim is not deleted twice")
 	require.Equal(t, nominated["n"], actions.ClearNominations, "p loses its nomination")
 	require.Equal(t, "n", actions.Nominate)
+	before := pod("high", 1, "4", "").Obj()
+	before.UID = high.UID
+	require.Equal(t, nominated["n"], r.Actions(high, append([]*v1.Pod{before}, nominated["n"]...)).ClearNominations, "an older object of the preemptor keeps its nomination")
 
 	require.NoError(t, s.Unset(s.Pod("default", "victim")))
 	d := plan.Decide(high, o)

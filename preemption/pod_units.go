@@ -1,6 +1,7 @@
 package preemption
 
 import (
+	"math"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -16,7 +17,7 @@ func (d *dryRun) collectUnit(i, k int, foreign bool) {
 	d.seen = append(d.seen, k)
 	u := &d.r.Options.Units[k]
 	from := len(d.members)
-	out := unit{from: from, foreign: foreign}
+	out := unit{from: from, foreign: foreign, priority: math.MinInt32}
 	for n, p := range u.Pods {
 		slot := d.slots[k][n]
 		if slot < 0 {
@@ -26,9 +27,7 @@ func (d *dryRun) collectUnit(i, k int, foreign bool) {
 			d.members = d.members[:from]
 			return
 		}
-		if len(d.members) == from || Priority(p) > out.priority {
-			out.priority = Priority(p)
-		}
+		out.priority = max(out.priority, Priority(p))
 		if s := podinfo.Start(p, d.r.Now); len(d.members) == from || s.Before(out.start) {
 			out.start = s
 		}

@@ -159,6 +159,20 @@ func TestSearcherRefuses(t *testing.T) {
 	require.Equal(t, "n2: b", search(func(p *preemption.Problem) bool { return p.Slot == 0 }, func(p *preemption.Problem) []bool { return []bool{true, true, true} }))
 }
 
+// Only the groups that leave draw from the budgets: the group that stays would have drawn the only disruption.
+func TestSearcherBudgets(t *testing.T) {
+	s := parts(node("n1", "4"), pod("a", 2, "4", "n1").Labels("app=shop").Obj(), pod("b", 1, "0", "n1").Labels("app=shop").Obj(), budget("shop", "app=shop", 1))
+	p := pod("p", 10, "0", "").Labels("x=y").Obj()
+	s.nodes[0].Status.Allocatable["pods"] = testkit.Resources("pods=2")["pods"]
+	s.options.Search = asked{func(*preemption.Problem) bool { return false }, func(p *preemption.Problem) []bool {
+		require.Equal(t, "a", p.Groups[0].Pods[0].Pod.Name)
+		return []bool{false, true}
+	}}
+	r := s.preempt(t, p)
+	require.Equal(t, "n1: b", shown(r))
+	require.Zero(t, r.Candidates[0].Violations)
+}
+
 type asked struct {
 	exclude func(*preemption.Problem) bool
 	solve   func(*preemption.Problem) []bool

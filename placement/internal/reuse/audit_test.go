@@ -111,6 +111,8 @@ func auditLayout(t *testing.T, e *Engine, l *layout, at string) {
 		equal(t, e.log.Node(i) == nil, g < 0, "%s: slot %d has group %d", at, i, g)
 		if g >= 0 {
 			size[g]++
+		} else {
+			equal(t, -1, g, at)
 		}
 	}
 	for g := range l.groups {

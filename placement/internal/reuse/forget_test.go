@@ -213,3 +213,37 @@ func TestUnsigned(t *testing.T) {
 	}
 	require.Equal(t, []string{"a", "b"}, e.Unsigned())
 }
+
+// A pod fits on no node when pods of its app run on all of them.
+func TestEveryNodeIsAnException(t *testing.T) {
+	_, s, decide := simple(t, 3)
+	for range 3 {
+		require.Equal(t, 3, decide(simplePod("a", "1")).Feasible)
+	}
+	for k := range 3 {
+		require.NoError(t, s.Set(testkit.Pod(fmt.Sprint("r", k)).Labels("app=a").Request("cpu=1").On(fmt.Sprint("n", k)).Obj()))
+		got := decide(simplePod("a", "1"))
+		require.Equal(t, 2-k, got.Feasible)
+		require.Equal(t, k == 2, got.Rejected != nil)
+	}
+}
+
+// The engine keeps a limited number of failures, of one version of the log.
+func TestFailuresAreLimited(t *testing.T) {
+	e, s, decide := simple(t, 1)
+	e.survives = true
+	for _, c := range []struct{ known, want int }{{maxShapes - 1, maxShapes}, {maxShapes, 1}} {
+		e.failures.forget()
+		for k := range c.known {
+			e.failures.answers[fmt.Sprint(k)] = &failure{}
+		}
+		e.failures.version = s.Version()
+		got := decide(simplePod("a", fmt.Sprint(90+c.known-maxShapes)))
+		require.NotNil(t, got.Memo)
+		require.Len(t, e.failures.answers, c.want)
+	}
+	require.NoError(t, s.Set(testkit.Pod("r").Request("cpu=1").On("n0").Obj()))
+	decide(simplePod("a", "91"))
+	require.Len(t, e.failures.answers, 1, "those of an earlier version are gone")
+	require.Equal(t, s.Version(), e.failures.version)
+}

@@ -175,6 +175,9 @@ func (g *game) question() Question {
 		p.UID = ""
 		if g.quiet && !g.one(3) {
 			p.Spec.Containers[0].Resources.Requests = testkit.Resources(fmt.Sprintf("cpu=%dm", 100*(1+g.r.IntN(40))))
+			if g.one(16) {
+				p.Labels["sizes"] = g.pick("error-one", "error-full", "partial-full")
+			}
 		}
 	}
 	q := Question{Pod: p}
