@@ -170,13 +170,13 @@ func (x *state) try(id int32, node string) (placed, ok bool) {
 			must.Do(x.placer.Assume(fresh, d))
 			x.log = append(x.log, change{slot: x.at[id], load: id, pod: old})
 			x.shift(id, int32(d.Slot), fresh)
-			if x.where.keeps(x.snapshot, &x.loads[id]) {
-				return true, true
-			}
+			ok = x.where.keeps(x.snapshot, &x.loads[id])
 		}
 	}
-	x.takeBack(m)
-	return placed, false
+	if !ok {
+		x.takeBack(m)
+	}
+	return placed, ok
 }
 
 // lift takes a load off its node, if it is on one, and returns the pod that its controller makes.

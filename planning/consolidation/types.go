@@ -142,7 +142,7 @@ func (x *search) trade(i int, order []int, dear bool) bool {
 		if x.stopped() {
 			break
 		}
-		if k != i && x.nodes[k].kind == nil && x.allows(k) {
+		if x.nodes[k].kind == nil && x.allows(k) {
 			x.clear(k)
 		}
 	}
