@@ -69,6 +69,26 @@ func TestRemoval(t *testing.T) {
 	})
 }
 
+// A budget rises when it allows fewer evictions than its pods need.
+func TestRaises(t *testing.T) {
+	pods := []*v1.Pod{running("a1", "n1", "cpu=1"), running("a2", "n1", "cpu=1"), running("b", "n1", "cpu=1")}
+	for allowed, want := range map[int32]string{-1: "0 1 1 2", 0: "0 1 1 2", 1: "0 0 0 2", 2: "0 0 0 0"} {
+		s, err := cluster.New(cluster.Objects{Nodes: five()[:1], Pods: pods, PodDisruptionBudgets: []*policyv1.PodDisruptionBudget{budget("pdb", "a", allowed)}})
+		require.NoError(t, err)
+		b := budgetsOf(s)
+		needs := func(pods ...*v1.Pod) (n int32) {
+			for _, c := range b.raises(pods) {
+				fork := s.Fork()
+				c.make(fork, c)
+				risen, _ := cluster.List[*policyv1.PodDisruptionBudget](fork).Get("default", "pdb")
+				n += risen.Status.DisruptionsAllowed
+			}
+			return n
+		}
+		require.Equal(t, want, fmt.Sprint(needs(pods[2]), needs(pods[0]), needs(pods[1]), needs(pods...)), "%d allowed", allowed)
+	}
+}
+
 // After a budget has risen, the disruption controller counts as many evictions as are needed.
 func TestRaiseBudget(t *testing.T) {
 	var pods []*v1.Pod
