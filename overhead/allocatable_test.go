@@ -19,6 +19,7 @@ func TestAllocatable(t *testing.T) {
 		{"the documents' node", "10Gi - 1.5Gi - 500Mi", "memory=10Gi", "", "memory=1.5Gi", map[string]string{"memory.available": "500Mi"}, "memory=8204Mi"},
 		{"all three", "kube, system and both thresholds", "cpu=16,memory=32Gi,ephemeral-storage=100Gi", "cpu=1,memory=2Gi,ephemeral-storage=1Gi", "cpu=500m,memory=1Gi,ephemeral-storage=1Gi", map[string]string{"memory.available": "500Mi", "nodefs.available": "10%"}, "cpu=14500m,ephemeral-storage=94489280352,memory=29196Mi"},
 		{"single precision", "10% of 100Gi is 10737418400", "memory=100Gi", "", "", map[string]string{"memory.available": "10%"}, "memory=96636764000"},
+		{"rounded once", "the text lies above the middle of two numbers of single precision, by less than double precision tells", "memory=1P", "", "", map[string]string{"memory.available": "1.00000005960464477539062500001%"}, "memory=989999998360873"},
 		{"disabled thresholds", "0% and 100% keep nothing", "memory=1Gi,ephemeral-storage=1Gi", "", "", map[string]string{"memory.available": "0%", "nodefs.available": "100%"}, "ephemeral-storage=1Gi,memory=1Gi"},
 		{"other signals", "keep nothing", "memory=1Gi", "", "", map[string]string{"imagefs.available": "15%", "nodefs.inodesFree": "nonsense"}, "memory=1Gi"},
 		{"more reserved than there is", "not below zero", "cpu=1,memory=1Gi", "cpu=2,memory=2Gi", "", nil, "cpu=0,memory=0"},

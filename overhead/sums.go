@@ -224,7 +224,7 @@ func (s *sums) podLevel(pod *v1.Pod, useStatus, infeasible bool) bool {
 	var named [len(s.at)]bool
 	for i := range s.n {
 		a := &s.at[i]
-		if named[i] = a.in(hasStep); named[i] && useStatus && infeasible {
+		if named[i] = a.in(hasStep); useStatus && infeasible {
 			a.has &^= hasStep // the desired amount does not count
 		}
 	}

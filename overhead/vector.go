@@ -55,9 +55,7 @@ func AppendRequests(dst resources.Vector, schema *resources.Schema, pod *v1.Pod,
 	}
 	eachRequest(pod, o, schema, func(name v1.ResourceName, value int64) {
 		c := schema.Intern(name)
-		for len(dst) < start+schema.Len() {
-			dst = append(dst, 0)
-		}
+		dst = dst.Grow(start + schema.Len())
 		dst[start+c] = value
 	})
 	return dst

@@ -184,7 +184,7 @@ func TestRefusedObjectsAreLeftOut(t *testing.T) {
 	require.Zero(t, code, errs)
 	require.Contains(t, errs, "spec.minAvailable: Invalid value: -1: must be greater than or equal to 0; it is left out")
 	require.Equal(t, []string{"default", "p", "0", "Scheduled", "n1"}, strings.Fields(out))
-	input += "---\n{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: r}, handler: Bad_Handler}\n" +
+	input += "---\n{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: r}, handler: r, scheduling: {nodeSelector: {'bad key': x}}}\n" +
 		"---\n{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: much}, value: 2000000000}\n" +
 		strings.Replace(nodeYAML("n2", "4", ""), "status:", "spec: {taints: [{key: a, effect: NoSchedule}, {key: a, effect: NoSchedule}]}, status:", 1)
 	left := begun(t, options{admit: true}, input).w.objects

@@ -154,7 +154,7 @@ func TestEventsOfOtherObjects(t *testing.T) {
 func TestOrderOfEvents(t *testing.T) {
 	var text string
 	for _, at := range []string{"30s", "10s", "20s", "10s", "0"} {
-		text += "- {at: " + at + ", delete: {apiVersion: v1, kind: Node, metadata: {name: n}}}\n"
+		text += "- {at: " + at + ", delete: {apiVersion: v1, kind: Node, metadata: {name: n1}}}\n"
 	}
 	list, err := readTimeline(timelineFile(t, text), dump.Options{})
 	require.NoError(t, err)
