@@ -53,6 +53,19 @@ func TestSpreadBoundOfHeldNodes(t *testing.T) {
 	}
 }
 
+// The bound lets every pod go to a node that could be added. Of the nodes that exist it leaves those out that do not match.
+func TestAllowedNodes(t *testing.T) {
+	w := five("cpu=4")
+	w.objects.Nodes[0].Labels["pool"] = "x"
+	w.app("web", "cpu=1", "n1", func(s *v1.PodSpec) { s.NodeSelector = map[string]string{"pool": "x"} })
+	w.in.Types = []Type{{Node: testkit.Node("small").Capacity("cpu=4").Obj(), Price: 1, Most: 1}}
+	p := w.planner(t)
+	may := (&bounder{Planner: p}).allowed(p.loads[0].old)
+	for name, want := range map[string]bool{"n1": true, "n2": false, "small-new-1": true} {
+		require.Equal(t, want, may[p.base.Slot(name)], name)
+	}
+}
+
 // What nodes of some domains cost that offer a demand. n5 has no domain and counts for the demand of the cluster alone.
 func TestCoverZone(t *testing.T) {
 	w := five("cpu=4")
