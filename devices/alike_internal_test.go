@@ -54,6 +54,7 @@ func TestTriesDevicesThatDiffer(t *testing.T) {
 			}
 			require.Len(t, got, 1, "%+v", c)
 			if alike {
+				require.NotEmpty(t, s.tried, "the class of a device is found once")
 				classes := map[int32]string{}
 				for at, class := range s.tried {
 					require.Positive(t, class)

@@ -9,6 +9,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/internal/testkit"
 )
@@ -102,4 +103,48 @@ func TestSelectorOfSlices(t *testing.T) {
 		MatchFields:      []v1.NodeSelectorRequirement{requirement("metadata.name", "a"), requirement("metadata.name", "b")},
 		MatchExpressions: []v1.NodeSelectorRequirement{requirement("zone", "a"), requirement("rack", "r"), requirement("zone", "b")},
 	}}}, got)
+}
+
+// Devices that are held in different ways are not alike.
+func TestHeldDevicesDiffer(t *testing.T) {
+	share, ways := new(types.UID("x")), map[string]string{}
+	for name, r := range map[string]resourcev1.DeviceRequestAllocationResult{
+		"free": {Driver: "other"}, "whole": {}, "share": {ShareID: share}, "share of memory": {ShareID: share, ConsumedCapacity: capacities{"memory": resource.MustParse("1")}},
+		"share of more": {ShareID: share, ConsumedCapacity: capacities{"memory": resource.MustParse("2")}}, "share of links": {ShareID: share, ConsumedCapacity: capacities{"links": resource.MustParse("1")}},
+	} {
+		inventory := NewInventory([]*resourcev1.ResourceSlice{privateSlice("n", "d")})
+		l := NewLedger(inventory)
+		if r.Driver == "" {
+			r.Driver = "example.com"
+		}
+		r.Pool, r.Device = "n", "d"
+		l.Add(nil, &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{r}}})
+		s := NewAllocator(l, nil, nil, Options{}).Compile()
+		s.shape = s.allocator.newShape(s)
+		b, ok := s.signContent(nil, &inventory.byNode["n"][0].devices[0])
+		require.True(t, ok)
+		require.Empty(t, ways[string(b)], name)
+		ways[string(b)] = name
+	}
+}
+
+// sharing compiles every text to the selector of devices that allow several allocations.
+type sharing struct{}
+
+func (sharing) Compile(string) (Selector, error) { return sharing{}, nil }
+func (sharing) Matches(d Device) (bool, error)   { return d.AllowMultipleAllocations, nil }
+
+// The answer of a selector about a device that shares is not the answer about the device of an extended resource.
+func TestOfferedAsSingle(t *testing.T) {
+	slice := privateSlice("n", "d")
+	slice.Spec.Devices[0].AllowMultipleAllocations = new(true)
+	inventory := NewInventory([]*resourcev1.ResourceSlice{slice})
+	a := NewAllocator(NewLedger(inventory), nil, sharing{}, Options{})
+	ok, err := a.matches(a.program("shares"), &inventory.byNode["n"][0].devices[0])
+	require.NoError(t, err)
+	require.True(t, ok)
+	class := &resourcev1.DeviceClass{}
+	class.Spec.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: "shares"}}}
+	count, _ := a.Offered(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, class)
+	require.Zero(t, count)
 }

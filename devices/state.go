@@ -1,7 +1,6 @@
 package devices
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -271,7 +270,7 @@ func (s *State) decide(i int) slotAnswer {
 // verdictOf returns the verdict on what a search found.
 func (s *State) verdictOf(x answer) resources.Verdict {
 	switch {
-	case errors.Is(x.err, ErrInvalidPools):
+	case x.err == ErrInvalidPools:
 		return invalidPools
 	case x.err != nil:
 		return s.fail(x.err)
