@@ -64,3 +64,10 @@ func TestIdlePods(t *testing.T) {
 		require.Equal(t, asked, c.asked, pod.Name)
 	}
 }
+
+// What is held is empty without a volume and without a fault.
+func TestHeldNothing(t *testing.T) {
+	require.True(t, (&heldVolumes{}).empty())
+	require.False(t, (&heldVolumes{faulty: true}).empty())
+	require.False(t, (&heldVolumes{disks: make([]usedDisk, 1)}).empty())
+}

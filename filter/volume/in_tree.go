@@ -69,7 +69,7 @@ func volumeDisk(pv *v1.PersistentVolume) (d disk, translated, ok bool) {
 		return disk{s.Driver, s.VolumeHandle}, false, s.VolumeHandle != ""
 	}
 	k, handle, err := inTreeVolume(pv)
-	if k == nil || err != nil || handle == "" {
+	if err != nil || handle == "" {
 		return disk{}, false, false
 	}
 	return disk{k.driver, handle}, true, true
