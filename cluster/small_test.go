@@ -75,6 +75,21 @@ func TestInfoOfAFork(t *testing.T) {
 	require.True(t, f.valid(info))
 	s.prepare(testkit.Pod("q").Labels("app=other").Obj())
 	require.False(t, s.valid(info))
+
+	s.prepare(testkit.Pod("r").Labels("app=both").Obj())
+	f = s.Fork()
+	info = f.prepare(testkit.Pod("r").Labels("app=both").RequireApart("k", "app=both").Obj())
+	require.True(t, f.valid(info))
+	require.False(t, s.valid(info), "the snapshot has the set, but not the terms")
+}
+
+// A set keeps infos of a limited number of kinds of pods.
+func TestKindsOfASet(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: two()})
+	for k := range sharedInfos + 3 {
+		pod := testkit.Pod("p").Request(fmt.Sprintf("cpu=%d", 1+k)).Obj()
+		require.Equal(t, k < sharedInfos, s.prepare(pod) == s.prepare(pod), "kind %d", k)
+	}
 }
 
 // Sets with pods are never swept, however many there are, and after a sweep labels find what they found before.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
@@ -78,6 +79,8 @@ func TestCopiesOnce(t *testing.T) {
 	require.Same(t, list, &c.chunks[0])
 	c.unshare(new(owner))
 	require.NotSame(t, list, &c.chunks[0])
+	other := new(owner)
+	require.Same(t, c.write(other, 0), c.write(other, 0))
 
 	var v vectors
 	v.grow(own, 1)
@@ -107,6 +110,14 @@ func TestKnownSetTakesNoMemory(t *testing.T) {
 			t.Fatal("another id")
 		}
 	}))
+}
+
+// A row is no wider than the amounts of its node.
+func TestRowsWithoutZeros(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: []*v1.Node{testkit.Node("a").Capacity("cpu=4,example.com/x=0").Obj()}})
+	require.Len(t, s.Allocatable(0), resources.Scalars)
+	require.NoError(t, s.Set(testkit.Node("a").Capacity("cpu=4,example.com/x=1").Obj()))
+	require.Len(t, s.Allocatable(0), resources.Scalars+1)
 }
 
 // The list of a label's values that a reader holds is copied once, when a node changes.
