@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podberth/podberth/internal/seconds"
-	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -121,7 +120,7 @@ func podRequest(pod *v1.Pod) (resource.Quantity, bool) {
 		return resource.Quantity{}, false
 	}
 	q, ok := pod.Spec.Resources.Requests[v1.ResourceMemory]
-	return q.DeepCopy(), ok && overhead.PodLevelSupported(v1.ResourceMemory)
+	return q.DeepCopy(), ok
 }
 
 // containerUse returns usage and request of a regular or init container. It returns nil for other containers and for

@@ -39,7 +39,7 @@ func (v thresholdValue) amount(capacity int64, o Options) resource.Quantity {
 
 // exact returns the percentage as a fraction from its text; ok is false for a text that is not a plain decimal.
 func (v thresholdValue) exact(capacity int64) (int64, bool) {
-	if len(v.text) == 0 || len(v.text) > 64 || strings.Trim(v.text, "0123456789.+") != "" {
+	if len(v.text) > 64 || strings.Trim(v.text, "0123456789.+") != "" {
 		return 0, false
 	}
 	share, ok := new(big.Rat).SetString(v.text)
