@@ -38,7 +38,7 @@ func (h heartbeat) Observe(node *v1.Node, renewed, now time.Time) heartbeat {
 	switch {
 	case !h.Initially && !next.Ready:
 		next.Probe = node.CreationTimestamp.Time
-	case !h.Initially || h.Ready != next.Ready || !h.Posted.Equal(next.Posted):
+	case h.Ready != next.Ready || !h.Posted.Equal(next.Posted):
 		next.Probe = now
 	}
 	if renewed.After(h.Renewed) {

@@ -194,10 +194,9 @@ func (l *nodeLifecycle) NextServe(now time.Time) (at time.Time, ok bool) {
 
 // mirror changes the NoSchedule taints of m to those of its conditions.
 func (l *nodeLifecycle) mirror(m *member, change *nodeChange) {
-	if node, add, remove := edit.MirrorConditions(m.node, change.At); len(add)+len(remove) > 0 {
-		m.node = node
-		change.Added, change.Removed = append(change.Added, add...), append(change.Removed, remove...)
-	}
+	node, add, remove := edit.MirrorConditions(m.node, change.At)
+	m.node = node
+	change.Added, change.Removed = append(change.Added, add...), append(change.Removed, remove...)
 }
 
 // health changes the NoExecute taints of m as far as its Ready condition demands at once, and queues the node otherwise.
