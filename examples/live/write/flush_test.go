@@ -17,6 +17,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
@@ -171,4 +172,17 @@ func TestLostEvent(t *testing.T) {
 		require.False(t, r.writeOne(t.Context()))
 		r.Flush(t.Context())
 	})
+}
+
+// client-go gets the events as the API server has them.
+func TestSinkAnswers(t *testing.T) {
+	r := NewRecorder(fake.NewClientset(), "mine")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	e, err := r.sink.Create(ctx, &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "e"}})
+	require.NoError(t, err)
+	require.Equal(t, "e", e.Name)
+	e, err = r.sink.Patch(ctx, e, []byte(`{"note":"n"}`))
+	require.NoError(t, err)
+	require.Equal(t, "n", e.Note)
 }
