@@ -153,7 +153,7 @@ func (x *player) enqueue(it *item) {
 }
 
 // maxAttempts is how often a pod is tried at most. Every preemption replaces pods by one of a higher priority, so a scenario
-// ends by itself; the limit turns a mistake into an error.
+// ends by itself, unless a plugin contradicts itself; the limit makes an error of that.
 const maxAttempts = 10000
 
 // schedule tries the active pods in order. When none is active, the StatefulSets go on, and then the failed pods are tried
