@@ -116,7 +116,7 @@ func (o *options) load() (*config.Configuration, error) {
 // rest returns how to reach the API server: by the flags that are given, then by the configuration, which has its defaults.
 func (o *options) rest(c *configv1.KubeSchedulerConfiguration) (*rest.Config, error) {
 	file, from := o.kubeconfig, "--kubeconfig"
-	if file == "" && c.ClientConnection.Kubeconfig != "" {
+	if file == "" {
 		file, from = c.ClientConnection.Kubeconfig, "clientConnection.kubeconfig"
 	}
 	var out *rest.Config
