@@ -35,7 +35,7 @@ func (c *checker) counted(w *work, t v1.TopologySpreadConstraint) (out []*v1.Nod
 			_, has := n.Labels[key]
 			return !has
 		})
-		if !lacks && (!honors || len(n.Spec.Taints) == 0 || taints.Untolerated(n, w.pod.Spec.Tolerations, taints.Options{}) == nil) {
+		if !lacks && (!honors || taints.Untolerated(n, w.pod.Spec.Tolerations, taints.Options{}) == nil) {
 			out = append(out, n)
 		}
 	}

@@ -150,10 +150,7 @@ func surge(byDefault bool, replicas int, of func() (surge, unavailable *intstr.I
 			fewer = b
 		}
 	}
-	m, err := intstr.GetScaledValueFromIntOrPercent(more, replicas, true)
-	if err != nil {
-		return 0
-	}
+	m, _ := intstr.GetScaledValueFromIntOrPercent(more, replicas, true) // 0 for a text that cannot be read
 	u, err := intstr.GetScaledValueFromIntOrPercent(fewer, replicas, false)
 	if err != nil || u > 0 {
 		return 0
@@ -164,7 +161,7 @@ func surge(byDefault bool, replicas int, of func() (surge, unavailable *intstr.I
 // selects reports whether a selector matches labels. A nil selector, and one that cannot be read, matches nothing.
 func selects(s *metav1.LabelSelector, set map[string]string) bool {
 	sel, err := metav1.LabelSelectorAsSelector(s)
-	return err == nil && s != nil && sel.Matches(labels.Set(set))
+	return err == nil && sel.Matches(labels.Set(set))
 }
 
 // reaches reports whether a term of the pod p selects a pod with these labels in a namespace.

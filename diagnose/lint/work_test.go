@@ -2,11 +2,13 @@ package lint
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -103,6 +105,16 @@ func TestTimes(t *testing.T) {
 		}
 		require.Equal(t, c.want, times(all.works[0], n), c.capacity)
 	}
+}
+
+// The least that a pod can ask for counts. A pod that asks for nothing fits as often as the number of pods of a node allows.
+func TestTimesOfLittle(t *testing.T) {
+	n := &v1.Node{Status: v1.NodeStatus{Allocatable: testkit.Resources("cpu=5m")}}
+	little, nothing := &work{pod: testkit.Pod("p").Request("cpu=1m").Obj()}, &work{pod: testkit.Pod("p").Obj()}
+	require.Equal(t, 5, times(little, n))
+	require.Equal(t, math.MaxInt32, times(nothing, n))
+	n.Status.Allocatable[v1.ResourcePods] = resource.MustParse("3")
+	require.Equal(t, []int{3, 3}, []int{times(little, n), times(nothing, n)})
 }
 
 // Running pods are those of the namespace that have the workload's labels and a node, and have not ended.
@@ -220,6 +232,7 @@ func TestKnownOfWorkload(t *testing.T) {
 	nodes := all.reachable(all.works[0])
 	require.NotEmpty(t, nodes)
 	require.Same(t, &nodes[0], &all.reachable(all.works[0])[0])
+	require.Same(t, &all.usable(all.works[0])[0], &all.usable(all.works[0])[0])
 	require.True(t, all.fits(all.works[0]))
 	no := false
 	all.works[0].fits = &no
@@ -242,10 +255,19 @@ func TestConflictOfThree(t *testing.T) {
 		n.Labels["region"] = "r"
 	}
 	w.spread(1, "region", v1.DoNotSchedule, "web")
-	all := checkerOf(t, w)
-	at, keys := all.conflictOf(all.works[0])
-	require.Equal(t, 6, at)
-	require.Equal(t, []string{zone, host, "region"}, keys)
+	w.spread(1, "row", v1.ScheduleAnyway, "web")
+	for k := range 6 { // other pods may have the names of replicas
+		w.objs.Pods = append(w.objs.Pods, testkit.Pod(fmt.Sprint("web", k)).On("n1").Obj())
+	}
+	for _, running := range []bool{false, true} { // the sixth replica has no node, also when the first runs already
+		if running {
+			w.objs.Pods = append(w.objs.Pods, testkit.Pod("runs").Labels("app=web").On("n1").Obj())
+		}
+		all := checkerOf(t, w)
+		at, keys := all.conflictOf(all.works[0])
+		require.Equal(t, 6, at)
+		require.Equal(t, []string{zone, host, "region"}, keys)
+	}
 }
 
 // The others of a workload are the other manifests with replicas, then the pods that run.
@@ -262,4 +284,6 @@ func TestOthers(t *testing.T) {
 		have = append(have, object+" in "+ns+" app="+set["app"])
 	})
 	require.Equal(t, []string{"Deployment default/db in default app=db", "Pod default/p1 in default app=p"}, have)
+	every := v1.PodAffinityTerm{LabelSelector: &metav1.LabelSelector{}}
+	require.Equal(t, "Deployment default/db", all.found(all.works[0], every), "the first that the term selects")
 }
