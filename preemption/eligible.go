@@ -24,11 +24,7 @@ func (r *Request) eligible() (bool, string) {
 	if p := r.Pod.Spec.PreemptionPolicy; p != nil && *p == v1.PreemptNever {
 		return false, neverMessage
 	}
-	name := r.Pod.Status.NominatedNodeName
-	if name == "" {
-		return true, ""
-	}
-	i := r.slot(name)
+	i := r.slot(r.Pod.Status.NominatedNodeName) // no node has an empty name
 	if i < 0 || r.rejection(i) == Unresolvable {
 		return true, ""
 	}
