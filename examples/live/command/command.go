@@ -99,11 +99,8 @@ func version(info *debug.BuildInfo, ok bool) string {
 	return own + ", decides as Kubernetes v1.36.3"
 }
 
-// applyLogs configures the logs. klog has one configuration in a process: another after it is an error.
-func applyLogs(c *logsapi.LoggingConfiguration) error {
-	logsapi.ReapplyHandling = logsapi.ReapplyHandlingIgnoreUnchanged
-	return logsapi.ValidateAndApply(c, nil)
-}
+// klog has one configuration in a process. A second command may ask for the same.
+func init() { logsapi.ReapplyHandling = logsapi.ReapplyHandlingIgnoreUnchanged }
 
 // prepared is what the flags and the configuration ask for.
 type prepared struct {
@@ -135,7 +132,7 @@ func (o *options) run(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := applyLogs(o.logs); err != nil {
+	if err := logsapi.ValidateAndApply(o.logs, nil); err != nil {
 		return usage{err}
 	}
 	klog.InfoS("Starting", "version", version(debug.ReadBuildInfo()))

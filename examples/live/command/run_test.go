@@ -8,12 +8,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	logsapi "k8s.io/component-base/logs/api/v1"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 
@@ -23,11 +25,13 @@ import (
 	"github.com/podberth/podberth/examples/live/internal/apitest"
 )
 
-// journal is what was logged.
+// journal is what was logged by all tests.
 type journal struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
+
+var logs journal
 
 func (j *journal) Write(p []byte) (int, error) {
 	j.mu.Lock()
@@ -41,15 +45,18 @@ func (j *journal) String() string {
 	return j.text.String()
 }
 
-// logged collects the logs until the test ends.
-func logged(t *testing.T) *journal {
-	t.Helper()
-	require.NoError(t, applyLogs(newOptions().logs))
-	state := klog.CaptureState()
-	t.Cleanup(state.Restore)
-	j := &journal{}
-	klog.SetLogger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(j))))
-	return j
+// collectLogs makes klog write to logs too. It is called before anything logs, because klog's logger has no lock.
+func collectLogs() {
+	if err := logsapi.ValidateAndApply(newOptions().logs, nil); err != nil {
+		panic(err)
+	}
+	klog.SetLogger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(io.MultiWriter(&logs, os.Stderr)))))
+}
+
+// logged returns a function that returns what was logged in between.
+func logged() func() string {
+	from := len(logs.String())
+	return func() string { return logs.String()[from:] }
 }
 
 // command runs the command without a port for its server, and returns its exit code and its output.
@@ -64,7 +71,7 @@ func command(t *testing.T, args ...string) (code int, stdout, stderr string) {
 
 // A command that is stopped has exit code 0, and says in the log when it starts and ends.
 func TestStopped(t *testing.T) {
-	j := logged(t)
+	said := logged()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	kubeconfig := startAPI(t, &apitest.API{Answer: func(http.ResponseWriter, *http.Request) bool {
@@ -74,8 +81,8 @@ func TestStopped(t *testing.T) {
 	var out, errs bytes.Buffer
 	require.Zero(t, Run(ctx, []string{"--kubeconfig", kubeconfig, "--secure-port=0", "--leader-elect=false"}, &out, &errs))
 	require.Empty(t, out.String()+errs.String())
-	require.Contains(t, j.String(), `"Starting" version="(devel), decides as Kubernetes v1.36.3"`)
-	require.Contains(t, j.String(), `"Requested to terminate, exiting" err=`)
+	require.Contains(t, said(), `"Starting" version="(devel), decides as Kubernetes v1.36.3"`)
+	require.Contains(t, said(), `"Requested to terminate, exiting" err=`)
 }
 
 // A command that cannot run has exit code 1, and a line for each reason.
@@ -112,7 +119,6 @@ func TestPortInUse(t *testing.T) {
 
 // The logs of a process are configured once.
 func TestLogsChange(t *testing.T) {
-	require.NoError(t, applyLogs(newOptions().logs))
 	code, _, errs := command(t, "--master=http://127.0.0.1:1", "--logging-format=json")
 	require.Equal(t, 2, code)
 	require.True(t, strings.HasPrefix(errs, "error: the logging configuration should not be changed after setting it once"), errs)

@@ -87,7 +87,7 @@ func TestMetricsOfScheduler(t *testing.T) {
 // The server says what it waits for before there is a scheduler, survives a panic and logs it, forbids caches to keep answers, and stops when the
 // last request has its answer.
 func TestServe(t *testing.T) {
-	j := logged(t)
+	said := logged()
 	o, s := parsed(t), newServer(t)
 	o.serving.Listener = listen(t)
 	stop, err := o.serve(s)
@@ -112,7 +112,7 @@ func TestServe(t *testing.T) {
 
 	s.watch(&standIn{ready: func() error { panic("out of order") }})
 	ask() // the server breaks the connection
-	require.Contains(t, j.String(), `"apiserver panic'd" method="GET" URI="/readyz"`)
+	require.Contains(t, said(), `"apiserver panic'd" method="GET" URI="/readyz"`)
 
 	asked, answer := make(chan struct{}), make(chan struct{})
 	s.watch(&standIn{ready: func() error { close(asked); <-answer; return nil }})

@@ -62,7 +62,7 @@ func TestShadow(t *testing.T) {
 		}},
 		{"closed", "the shadow goes on without its reader", closed{}, nil, nil},
 	}, func(t *testing.T, c test) {
-		j := logged(t)
+		said := logged()
 		api := &apitest.API{}
 		size := v1.ResourceList{v1.ResourceCPU: resource.MustParse("4"), v1.ResourceMemory: resource.MustParse("8Gi"), v1.ResourcePods: resource.MustParse("110")}
 		pod := func(name, node string) *v1.Pod {
@@ -95,10 +95,10 @@ func TestShadow(t *testing.T) {
 		})
 		require.NoError(t, p.end())
 		if c.written == nil {
-			require.Contains(t, j.String(), `"A report was not written" err="nobody reads" pod="default/d"`)
+			require.Contains(t, said(), `"A report was not written" err="nobody reads" pod="default/d"`)
 			return
 		}
-		require.NotContains(t, j.String(), "A report was not written")
+		require.NotContains(t, said(), "A report was not written")
 		text := c.written()
 		require.Equal(t, 1, strings.Count(text, "\n"), c.why)
 		var r shadow.Report

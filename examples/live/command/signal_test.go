@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 	if kubeconfig := os.Getenv(childVariable); kubeconfig != "" {
 		os.Exit(Run(context.Background(), []string{"--kubeconfig", kubeconfig, "--secure-port=0", "--kube-api-content-type=application/json"}, os.Stdout, os.Stderr))
 	}
+	collectLogs()
 	code := m.Run()
 	os.RemoveAll(certificates())
 	os.Exit(code)
