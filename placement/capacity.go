@@ -9,6 +9,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
@@ -30,33 +31,31 @@ type Room struct {
 //
 // A copy has the pod's name with a number. All copies use the same claims; each copy has generic ephemeral volumes and
 // ResourceClaims from templates of its own. The nomination of the pod does not count. The errors are those of Assume; the Room is empty then. One decision a copy.
-func (p *Placer) HowMany(pod *v1.Pod, more func(placed int) bool) (Room, error) {
+func (p *Placer) HowMany(pod *v1.Pod, more func(placed int) bool) (room Room, err error) {
+	defer must.Catch(&err)
+	return p.howMany(pod, more), nil
+}
+
+func (p *Placer) howMany(pod *v1.Pod, more func(placed int) bool) (room Room) {
 	s := p.snapshot
 	defer s.Rollback(s.Mark())
-	var room Room
 	for more == nil || more(len(room.Nodes)) {
 		c := copyOf(s, pod, len(room.Nodes)+1)
 		for _, claim := range podinfo.EphemeralClaims(c) {
-			if err := s.Set(claim); err != nil {
-				return Room{}, err
-			}
+			must.Do(s.Set(claim))
 		}
 		for _, claim := range templateClaims(s, c) {
-			if err := s.Set(claim); err != nil {
-				return Room{}, err
-			}
+			must.Do(s.Set(claim))
 		}
 		d := p.Decide(c, Options{})
 		if !d.Placed() {
 			room.Stop = d.Failure
 			break
 		}
-		if err := p.Assume(c, d); err != nil {
-			return Room{}, err
-		}
+		must.Do(p.Assume(c, d))
 		room.Nodes = append(room.Nodes, d.Node)
 	}
-	return room, nil
+	return room
 }
 
 // copyOf returns the pod under a name that no pod of the snapshot has.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -48,7 +49,7 @@ func TestStoredForm(t *testing.T) {
 		require.Equal(t, c.want, string(data))
 		if d.Failure != nil {
 			require.NoError(t, json.Unmarshal(data, &d))
-			require.Contains(t, c.want, `"message":`+string(must(json.Marshal(d.Failure.Text()))))
+			require.Contains(t, c.want, `"message":`+string(must.Get(json.Marshal(d.Failure.Text()))))
 		}
 	})
 	failed := Failure{Code: filter.Error, Err: errors.New(`running PreScore plugin "X": boom`)}
@@ -57,13 +58,6 @@ func TestStoredForm(t *testing.T) {
 	require.JSONEq(t, `{"code":"Error","message":"running PreScore plugin \"X\": boom","error":"running PreScore plugin \"X\": boom"}`, string(data))
 	require.EqualError(t, json.Unmarshal([]byte(`{"code":"Perhaps"}`), &failed), `code: Unsupported value: "Perhaps"`)
 	require.Error(t, json.Unmarshal([]byte(`{"nodes":"many"}`), &Decision{}))
-}
-
-func must(data []byte, err error) []byte {
-	if err != nil {
-		panic(err)
-	}
-	return data
 }
 
 // Reading returns what was written.

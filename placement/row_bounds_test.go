@@ -126,6 +126,32 @@ func balanceBound(b rowBox, need [2]int64) int64 {
 	return balance.Change(best, worst)
 }
 
+// The answers about a range of rows are those about its best and its worst row.
+func FuzzRowBounds(f *testing.F) {
+	f.Add(testkit.RandomBytes(1, 4000))
+	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
+	require.NoError(f, err)
+	need := [2]int64{100, 150}
+	pod := testkit.Pod("p").Request(fmt.Sprintf("cpu=%dm,memory=%d", need[0], need[1])).Obj()
+	fits := fitOver(FitOptions{}, nil).Filter(pod, s).Predicate.(fitPredicate)
+	least, err := fitOver(FitOptions{}, nil).Score(pod, s)
+	require.NoError(f, err)
+	balanced, err := balanceOver(score.BalanceArgs{}, nil).Score(pod, s)
+	require.NoError(f, err)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for bytes := testkit.NewBytes(data); bytes.More(); {
+			b := randomBox(rand.New(bytes))
+			best := least.(boundedScore).RawRow(0, b.allocatable[1], b.requested[0], b.cpu[0], b.memory[0])
+			require.Equal(t, best, least.(boundedScore).MaxRawRow(b.allocatable, b.requested, b.cpu, b.memory))
+			require.Equal(t, balanceBound(b, need), balanced.(boundedScore).MaxRawRow(b.allocatable, b.requested, b.cpu, b.memory))
+			worst, most := fits.CheckRow(0, b.allocatable[0], b.requested[1]), fits.CheckRow(0, b.allocatable[1], b.requested[0])
+			v, same := fits.CheckRows(b.allocatable, b.requested)
+			require.Equal(t, worst == most, same)
+			require.Equal(t, worst, v)
+		}
+	})
+}
+
 // Where a node offers none of a resource the bound of balance is the most of all scores.
 func TestBoundOfBalanceWithoutAResource(t *testing.T) {
 	x := pairBalance{cpu: 1, memory: 1}

@@ -15,12 +15,13 @@ import (
 
 // The table of statics has a column for each plugin with more than one answer, and at most maxAnswers combinations.
 func TestColumns(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name    string
 		answers []int // of each plugin
 		columns int
 		n       int // combinations; 0: too many
-	}{
+	}
+	testkit.Run(t, []test{
 		{"no plugin", nil, 0, 1},
 		{"one answer", []int{1}, 0, 1},
 		{"two answers", []int{2}, 1, 2},
@@ -28,7 +29,7 @@ func TestColumns(t *testing.T) {
 		{"as many as the table may have", []int{256, 256}, 2, maxAnswers},
 		{"more", []int{256, 257}, 0, 0},
 		{"more in the end", []int{256, 256, 2}, 0, 0},
-	} {
+	}, func(t *testing.T, c test) {
 		f := newField(rand.New(rand.NewPCG(1, 5)))
 		var o cluster.Objects
 		for k := range 257 {
@@ -50,16 +51,16 @@ func TestColumns(t *testing.T) {
 			x.asked, x.scorers = append(x.asked, a), append(x.scorers, s)
 		}
 		columns, n, ok := x.columns(f.s)
-		require.Equal(t, c.n > 0, ok, c.name)
-		require.Equal(t, c.n, n, c.name)
-		require.Len(t, columns, c.columns, c.name)
+		require.Equal(t, c.n > 0, ok)
+		require.Equal(t, c.n, n)
+		require.Len(t, columns, c.columns)
 		_, _, ok = x.columns(bare{f.s})
 		require.False(t, ok, "a log without classes")
 		x.classifyAll(&Engine{log: f.s, order: f.order})
 		for i := range f.s.Len() {
-			require.Equal(t, x.raws(i), x.raw[x.class[i]], "%s: slot %d", c.name, i)
+			require.Equal(t, x.raws(i), x.raw[x.class[i]], "slot %d", i)
 		}
-	}
+	})
 }
 
 // graded gives the number of a label.

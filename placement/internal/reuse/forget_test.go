@@ -16,19 +16,20 @@ import (
 func TestNew(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{})
 	require.NoError(t, err)
-	for _, c := range []struct {
+	type test struct {
 		name    string
 		plugins []Plugin
 		serves  bool
-	}{
+	}
+	testkit.Run(t, []test{
 		{"no plugin", nil, true},
 		{"group Never", []Plugin{{Group: Never, Filter: 0, Score: -1}}, false},
 		{"two filters over rows", []Plugin{{Group: Rows, Filter: 0, Score: -1}, {Group: Rows, Filter: 1, Score: -1}}, false},
 		{"a filter and a score over rows", []Plugin{{Group: Rows, Filter: 0, Score: -1}, {Group: Rows, Filter: -1, Score: 0}}, true},
 		{"two scores over rows", []Plugin{{Group: Rows, Filter: -1, Score: 1}, {Group: Rows, Filter: -1, Score: 0}}, true},
-	} {
-		require.Equal(t, c.serves, New(s, func() []int { return nil }, c.plugins) != nil, c.name)
-	}
+	}, func(t *testing.T, c test) {
+		require.Equal(t, c.serves, New(s, func() []int { return nil }, c.plugins) != nil)
+	})
 	e := New(s, func() []int { return nil }, []Plugin{{Group: Rows, Filter: 2, Score: -1}, {Group: Statics, Filter: -1, Score: 1}})
 	require.Equal(t, []int{-1, -1, 0}, e.filters)
 	require.Equal(t, []int{-1, 1}, e.scores)
@@ -129,24 +130,25 @@ func TestAllocations(t *testing.T) {
 	}
 	tie := func(n int) int { return n - 1 }
 	first := func(slot int) func(int) int { return func(int) int { return slot } }(0)
-	for _, c := range []struct {
+	type test struct {
 		name     string
 		question Question
 		want     float64
-	}{
+	}
+	testkit.Run(t, []test{
 		{"the best node", Question{Pod: pod}, 0},
 		{"one of the best", Question{Pod: pod, Tie: tie}, 0},
 		{"some are left out", Question{Pod: pod, Without: map[int]bool{0: true, 1: true}, Tie: first}, 0},
 		{"in order", Question{Pod: pod, From: 2, Limit: 5, Tie: tie}, 1}, // the function that returns scores
-	} {
+	}, func(t *testing.T, c test) {
 		ask := func() {
 			if _, ok := e.Decide(&c.question); !ok {
-				t.Error(c.name)
+				t.Error("no answer")
 			}
 		}
 		ask()
-		require.Equal(t, c.want, testing.AllocsPerRun(20, ask), c.name)
-	}
+		require.Equal(t, c.want, testing.AllocsPerRun(20, ask))
+	})
 	x := testkit.Pod("x").Labels("app=b").Request("cpu=1").On("n5").Obj()
 	follow := func() {
 		if s.Set(x) != nil || s.Unset(x) != nil {

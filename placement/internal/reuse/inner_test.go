@@ -80,12 +80,13 @@ func (anywhere) CheckRows(_, _ [2]resources.Vector) (resources.Verdict, bool) { 
 // Boxes are searched when every plugin answers about boxes and no sum of scores can reach maxOwn.
 func TestSearchable(t *testing.T) {
 	const most = (maxOwn - 1) / 100
-	for _, c := range []struct {
+	type test struct {
 		name    string
 		asker   asker
 		weights []int64
 		want    bool
-	}{
+	}
+	testkit.Run(t, []test{
 		{"no scores", asker{filter: anywhere{}}, nil, true},
 		{"no filter", asker{}, nil, false},
 		{"a filter without boxes", asker{filter: struct{ filter.Predicate }{}}, nil, false},
@@ -97,14 +98,14 @@ func TestSearchable(t *testing.T) {
 		{"the largest sum", asker{filter: anywhere{}}, []int64{5, most - 5}, true},
 		{"a larger sum", asker{filter: anywhere{}}, []int64{5, most - 4}, false},
 		{"a sum that overflows", asker{filter: anywhere{}}, []int64{math.MaxInt64, 2}, false},
-	} {
+	}, func(t *testing.T, c test) {
 		for _, w := range c.weights {
 			c.asker.scorers = append(c.asker.scorers, rowScorer{weight: w, rows: rated{}})
 		}
 		f, ok := c.asker.searchable()
-		require.Equal(t, c.want, ok, c.name)
-		require.Equal(t, c.want, f != nil, c.name)
-	}
+		require.Equal(t, c.want, ok)
+		require.Equal(t, c.want, f != nil)
+	})
 	a := asker{filter: anywhere{}, scorers: []rowScorer{{weight: 1, rows: rated{}}, {weight: 1}}}
 	_, ok := a.searchable()
 	require.False(t, ok, "a scorer without boxes")
@@ -170,11 +171,12 @@ func TestReadChanged(t *testing.T) {
 		return &v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Status: v1.NodeStatus{Images: images}}
 	}
 	a, b := v1.ContainerImage{Names: []string{"a", "b"}, SizeBytes: 1}, v1.ContainerImage{Names: []string{"c"}, SizeBytes: 1}
-	for _, c := range []struct {
+	type test struct {
 		name, read string
 		old, new   *v1.Node
 		want       bool
-	}{
+	}
+	testkit.Run(t, []test{
 		{"the label", "label:x", node(map[string]string{"x": "1"}), node(map[string]string{"x": "2"}), true},
 		{"another label", "label:x", node(map[string]string{"x": "1"}), node(map[string]string{"x": "1", "y": "2"}), false},
 		{"the label goes", "label:x", node(map[string]string{"x": "1"}), node(nil), true},
@@ -190,10 +192,10 @@ func TestReadChanged(t *testing.T) {
 		{"an image of fewer names", "images", node(nil, a), node(nil, v1.ContainerImage{Names: []string{"a"}, SizeBytes: 1}), true},
 		{"an image of another name", "images", node(nil, a), node(nil, v1.ContainerImage{Names: []string{"a", "c"}, SizeBytes: 1}), true},
 		{"of another first name", "images", node(nil, a), node(nil, v1.ContainerImage{Names: []string{"c", "b"}, SizeBytes: 1}), true},
-	} {
-		require.Equal(t, c.want, readChanged(c.read, c.old, c.new), c.name)
-		require.Equal(t, c.want, readChanged(c.read, c.new, c.old), "%s, the other way round", c.name)
-	}
+	}, func(t *testing.T, c test) {
+		require.Equal(t, c.want, readChanged(c.read, c.old, c.new))
+		require.Equal(t, c.want, readChanged(c.read, c.new, c.old), "%s, the other way round")
+	})
 }
 
 // Of the candidates with the largest total the first in scan order is the best, whatever the order of the groups.
