@@ -196,3 +196,12 @@ func TestNoDefaultsElsewhere(t *testing.T) {
 		require.EqualValues(t, 1, value)
 	})
 }
+
+// The order of two names does not depend on which of them comes first in the pod.
+func TestOrderOfTwoNames(t *testing.T) {
+	for _, pod := range []string{"container a requests memory=1\ncontainer b requests cpu=1", "container a requests cpu=1\ncontainer b requests memory=1"} {
+		var names []v1.ResourceName
+		Each(testkit.Containers(pod), Options{}, func(name v1.ResourceName, _ int64) { names = append(names, name) })
+		require.Equal(t, []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory}, names)
+	}
+}
