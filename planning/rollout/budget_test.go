@@ -10,10 +10,25 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
 )
+
+// A percentage is explained, and a number is not.
+func TestRounding(t *testing.T) {
+	half, two := intstr.FromString("50%"), intstr.FromInt32(2)
+	b := &policyv1.PodDisruptionBudget{}
+	b.Status.ExpectedPods = 3
+	text := func(least, most *intstr.IntOrString) string {
+		b.Spec.MinAvailable, b.Spec.MaxUnavailable = least, most
+		return rounding(b)
+	}
+	require.Equal(t, " (minAvailable 50% of 3, rounded up)", text(&half, nil))
+	require.Equal(t, " (maxUnavailable 50% of 3, rounded up)", text(nil, &half))
+	require.Empty(t, text(&two, nil)+text(nil, &two)+text(nil, nil))
+}
 
 // How many pods a budget with a percentage expects: the sum of the replicas that the controllers of the pods ask for.
 func TestExpectedPods(t *testing.T) {
@@ -143,8 +158,11 @@ func TestGrow(t *testing.T) {
 	w.in.Deployments[1].Spec.Replicas = nil
 	w.in.Deployments = append(w.in.Deployments, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "web"}})
 	set := w.stateful("db", "cpu=1", "n3", appsv1.OrderedReadyPodManagement, nil)
-	set.Spec.VolumeClaimTemplates = []v1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}}
+	set.Spec.VolumeClaimTemplates = []v1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}, {ObjectMeta: metav1.ObjectMeta{Name: "logs"}}}
 	w.objects.Claims = []*v1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data-db-0"}, Spec: v1.PersistentVolumeClaimSpec{VolumeName: "kept"}}}
+	later := w.objects.Claims[0].DeepCopy()
+	later.Name = "data-db-1"
+	w.objects.Claims = append(w.objects.Claims, later)
 	rc := template("rc", "cpu=1", nil)
 	w.objects.ReplicationControllers = []*v1.ReplicationController{{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "rc"},
@@ -184,10 +202,10 @@ func TestGrow(t *testing.T) {
 		got = append(got, text)
 	}
 	require.Equal(t, []string{
-		"web-0: default/web 3, bare 4, web 3, db 1, data-db-0 kept; web-2 default/web-2/more",
-		"bare-0: default/web 2 default/bare 2, bare 5, web 2, db 1, data-db-0 kept; bare-2 default/bare-2/more",
-		"db-0: default/web 2, bare 4, web 2, db 2, data-db-0 kept, data-db-1 ; db-1 default/db-1/more",
-		"rc-0: default/web 2, bare 4, web 2, db 1, rc 2, data-db-0 kept",
+		"web-0: default/web 3, bare 4, web 3, db 1, data-db-0 kept, data-db-1 kept; web-2 default/web-2/more",
+		"bare-0: default/web 2 default/bare 2, bare 5, web 2, db 1, data-db-0 kept, data-db-1 kept; bare-2 default/bare-2/more",
+		"db-0: default/web 2, bare 4, web 2, db 2, data-db-0 kept, data-db-1 kept, logs-db-1 ; db-1 default/db-1/more",
+		"rc-0: default/web 2, bare 4, web 2, db 1, rc 2, data-db-0 kept, data-db-1 kept",
 	}, got)
 	require.Equal(t, int32(2), *w.in.Deployments[0].Spec.Replicas, "the input does not change")
 }

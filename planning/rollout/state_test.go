@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
@@ -221,4 +222,15 @@ func TestNoTime(t *testing.T) {
 	o := &Options{}
 	require.Zero(t, o.start(nil, ""))
 	require.Zero(t, o.renew(nil))
+	o.Start = func(*v1.Pod, string) time.Duration { return -time.Second }
+	o.Renew = func(*v1.Node) time.Duration { return -time.Second }
+	require.Zero(t, o.start(nil, ""))
+	require.Zero(t, o.renew(nil))
+
+	w := five("cpu=4")
+	w.app("web", "cpu=1", "n1", func(s *v1.PodSpec) { s.TerminationGracePeriodSeconds = new(int64(-1)) })
+	x := w.begun(t, Options{})
+	require.Zero(t, x.stop(x.onNode["n1"][0]))
+	x.o.Stop = func(*v1.Pod) time.Duration { return -time.Second }
+	require.Zero(t, x.stop(x.onNode["n1"][0]))
 }
