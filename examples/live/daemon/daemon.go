@@ -100,7 +100,9 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 	if d.api, err = kubernetes.NewForConfig(reads); err != nil {
 		return nil, err
 	}
-	d.events = kubernetes.NewForConfigOrDie(rest.AddUserAgent(rest.CopyConfig(c.REST), "scheduler")) // as good as for the first client
+	if d.events, err = kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(c.REST), "scheduler")); err != nil {
+		return nil, err
+	}
 	without, err := served(ctx, d.api)
 	if err != nil {
 		return nil, err
