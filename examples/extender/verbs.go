@@ -104,7 +104,7 @@ func (w *world) prioritize(a *extenderv1.ExtenderArgs, highest int64) (extenderv
 	}
 	best := int64(0)
 	for _, c := range columns {
-		best += max(c.Weight, 0) * 100
+		best += c.Weight * 100
 	}
 	if best == 0 {
 		return list, nil

@@ -187,14 +187,14 @@ func (w *world) learn(a *extenderv1.ExtenderArgs) error {
 	if a.Nodes == nil {
 		return nil
 	}
-	for from := 0; from < len(a.Nodes.Items); from += nodesPerStep {
-		part := a.Nodes.Items[from:min(from+nodesPerStep, len(a.Nodes.Items))]
-		if !w.differs(part) {
-			continue
+	from := 0
+	for part := range slices.Chunk(a.Nodes.Items, nodesPerStep) {
+		if w.differs(part) {
+			if err := w.takeIn(part, from); err != nil {
+				return err
+			}
 		}
-		if err := w.takeIn(part, from); err != nil {
-			return err
-		}
+		from += len(part)
 	}
 	return w.forget(a.Nodes.Items)
 }
