@@ -184,10 +184,10 @@ func (c *valueIndex) clone(own *owner) *valueIndex {
 // has reports whether the slot has that value in the index already.
 func (c *valueIndex) has(slot int, v string, ok bool) bool {
 	id := c.ids[slot]
-	if !ok {
-		return id < 0
+	if id < 0 {
+		return !ok
 	}
-	return id >= 0 && c.names[id] == v
+	return ok && c.names[id] == v
 }
 
 // set gives a slot a value, or none when ok is false. It reports whether a number changed its meaning: when a value loses its

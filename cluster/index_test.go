@@ -78,6 +78,9 @@ func TestDomainsKeepTheirNumbers(t *testing.T) {
 	require.Equal(t, 3, n)
 	require.Equal(t, old, ids, "a list that was returned stays")
 
+	require.False(t, restart(func() { require.NoError(t, s.Set(testkit.Node("d").Zone("z2").Obj())) }), "a node comes to a zone that has nodes")
+	require.False(t, restart(func() { require.NoError(t, s.Set(testkit.Node("d").Obj())) }), "a node leaves a zone that keeps nodes")
+
 	require.True(t, restart(func() { require.NoError(t, s.removeNode("e")) }), "from now on each node has a zone of its own")
 	require.False(t, restart(func() { require.NoError(t, s.removeNode("a")) }), "each node had a zone of its own, and has")
 	require.NoError(t, s.Set(testkit.Node("d").Zone("z2").Obj()))

@@ -133,17 +133,13 @@ func (s *Snapshot) Orphans() []*v1.Pod {
 func (s *Snapshot) addOrphan(pod *v1.Pod) {
 	s.orphans.put(s.own, pod.Spec.NodeName, podinfo.Name(pod), pod)
 	s.index.put(s.own, keyOf(pod), orphan)
-	if s.recording {
-		s.record(undo{kind: undoFunc, call: func() { s.removeOrphan(pod) }})
-	}
+	s.record(undo{kind: undoFunc, call: func() { s.removeOrphan(pod) }})
 }
 
 func (s *Snapshot) removeOrphan(pod *v1.Pod) {
 	s.orphans.remove(s.own, pod.Spec.NodeName, podinfo.Name(pod))
 	s.index.delete(s.own, keyOf(pod))
-	if s.recording {
-		s.record(undo{kind: undoFunc, call: func() { s.addOrphan(pod) }})
-	}
+	s.record(undo{kind: undoFunc, call: func() { s.addOrphan(pod) }})
 }
 
 // findOrphan returns the orphan of the pod's namespace and name.

@@ -178,12 +178,11 @@ func (s *Snapshot) addNonZero(slot int, cpu, memory int64) bool {
 	return resources.Vector(s.nonZero.write(s.own, slot)[:]).Add(add[:])
 }
 
-// find returns the position of a pod in a slot, -1 when it is not there.
+// find returns the position of a pod that is in the slot.
 func (r *row) find(namespace, name string) int {
-	for i := len(r.pods) - 1; i >= 0; i-- { // assumed pods are at the end
+	for i := len(r.pods) - 1; ; i-- { // assumed pods are at the end
 		if p := r.pods[i].pod; p.Name == name && p.Namespace == namespace {
 			return i
 		}
 	}
-	return -1
 }

@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -147,4 +148,44 @@ func TestUpdatesOnTheFirstSlot(t *testing.T) {
 		require.True(t, s.Since(version, func(list []Event) { events += len(list) }))
 		require.Equal(t, 2, events, "one version leaves, the other comes")
 	}
+}
+
+// A sweep of the term sets does not make the index of the pod sets anew; a sweep of the pod sets does.
+func TestSweepOfTermsAlone(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: two(), Pods: []*v1.Pod{testkit.Pod("kept").Labels("app=kept").On("a").Obj()}})
+	list := s.postings.col.chunks[0]
+	wave := func(label func(k int) string, terms bool) {
+		for k := range 2 * sweepAt {
+			p := testkit.Pod("p").Labels(label(k))
+			if terms {
+				p = p.RequireApart("k", fmt.Sprint("app=", k))
+			}
+			require.NoError(t, s.Assume(p.Obj(), 0))
+			require.NoError(t, s.Unset(p.Obj()))
+		}
+	}
+	wave(func(int) string { return "app=one" }, true)
+	require.Less(t, s.terms.n, 2*sweepAt, "ids of term sets were freed")
+	require.Same(t, list, s.postings.col.chunks[0])
+	wave(func(k int) string { return fmt.Sprint("app=", k) }, false)
+	require.NotSame(t, list, s.postings.col.chunks[0])
+	require.Equal(t, []map[int32]int32{{0: 1}}, setsOf(s, "app", "kept"))
+}
+
+// A class keeps its representative while that node is in the class, so that a change of another node costs nothing more.
+func TestRepresentativeStays(t *testing.T) {
+	node := func(name, zone string) *v1.Node { return testkit.Node(name).Zone(zone).Obj() }
+	s := mustNew(t, Objects{Nodes: []*v1.Node{node("a", "z"), node("b", "z"), node("c", "z")}})
+	reps := func() []int32 {
+		_, reps, ok := s.Classes([]string{"label:" + v1.LabelTopologyZone})
+		require.True(t, ok)
+		return slices.Clone(reps)
+	}
+	require.Equal(t, []int32{0}, reps())
+	require.NoError(t, s.Set(node("a", "y")))
+	require.Equal(t, []int32{1, 0}, reps(), "b is the next node of z")
+	require.NoError(t, s.Set(node("a", "z")))
+	require.Equal(t, []int32{1}, reps())
+	require.NoError(t, s.Set(node("c", "y")))
+	require.Equal(t, []int32{1, 2}, reps())
 }

@@ -7,7 +7,7 @@ import (
 
 // consumption returns the amount that a request takes of each capacity of a device; nil for a device without capacity. ok
 // is false when the device cannot serve the request: it lacks a requested capacity, or a request policy forbids the amount
-// (rule U6.8). The error is about a policy that the API server refuses: a step without a minimum.
+// (rule U6.8). ok is false with an error too, which is about a policy that the API server refuses: a step without a minimum.
 func consumption(d *device, requests capacities) (taken capacities, ok bool, err error) {
 	for name := range requests {
 		if _, known := d.object.Capacity[name]; !known {

@@ -116,10 +116,12 @@ func (s *Search) explain(node *v1.Node) (e Explanation, blames []blame) {
 	return e, blames
 }
 
-// atom is a request or a constraint of a claim.
+// atom is a request or a constraint of a claim; the other one is nil.
 type atom struct {
-	claim, request, constraint int
-	text                       string
+	claim      int
+	request    *resourcev1.DeviceRequest
+	constraint *resourcev1.DeviceConstraint
+	text       string
 }
 
 // conflict returns a smallest set of at most three requests and constraints that the node cannot meet together.
@@ -128,14 +130,15 @@ func (s *Search) conflict(node *v1.Node) []string {
 	for k := range s.claims {
 		c := s.claims[k].object
 		for j := range c.Spec.Devices.Requests {
-			atoms = append(atoms, atom{k, j, -1, "request " + c.Spec.Devices.Requests[j].Name + " of claim " + s.claims[k].name})
+			r := &c.Spec.Devices.Requests[j]
+			atoms = append(atoms, atom{claim: k, request: r, text: "request " + r.Name + " of claim " + s.claims[k].name})
 		}
 		for j, x := range s.claims[k].constraints {
 			kind := "matchAttribute "
 			if x.distinct {
 				kind = "distinctAttribute "
 			}
-			atoms = append(atoms, atom{k, -1, j, kind + x.attribute + " of claim " + s.claims[k].name})
+			atoms = append(atoms, atom{claim: k, constraint: &c.Spec.Devices.Constraints[j], text: kind + x.attribute + " of claim " + s.claims[k].name})
 		}
 	}
 	for n := 1; n <= min(3, len(atoms)); n++ {
@@ -168,25 +171,24 @@ func (s *Search) impossible(node *v1.Node, atoms, chosen []atom, n int) []atom {
 }
 
 // reduced returns the claims with the chosen requests and constraints only. A constraint keeps the chosen requests that it
-// names; a constraint on all requests of its claim covers the chosen requests.
+// names; a constraint on all requests of its claim covers the chosen requests. A claim without chosen requests asks for nothing.
 func (s *Search) reduced(chosen []atom) []*resourcev1.ResourceClaim {
 	var out []*resourcev1.ResourceClaim
 	for k := range s.claims {
 		c := *s.claims[k].object
-		spec := c.Spec.Devices
 		c.Spec.Devices = resourcev1.DeviceClaim{}
 		var names []string
 		for _, a := range chosen {
-			if a.claim == k && a.request >= 0 {
-				c.Spec.Devices.Requests = append(c.Spec.Devices.Requests, spec.Requests[a.request])
-				names = append(names, spec.Requests[a.request].Name)
+			if a.claim == k && a.request != nil {
+				c.Spec.Devices.Requests = append(c.Spec.Devices.Requests, *a.request)
+				names = append(names, a.request.Name)
 			}
 		}
 		for _, a := range chosen {
-			if a.claim != k || a.constraint < 0 {
+			if a.claim != k || a.constraint == nil {
 				continue
 			}
-			x := spec.Constraints[a.constraint]
+			x := *a.constraint
 			if len(x.Requests) > 0 {
 				x.Requests = slices.DeleteFunc(slices.Clone(x.Requests), func(name string) bool {
 					base, _, _ := strings.Cut(name, "/")
@@ -198,9 +200,7 @@ func (s *Search) reduced(chosen []atom) []*resourcev1.ResourceClaim {
 			}
 			c.Spec.Devices.Constraints = append(c.Spec.Devices.Constraints, x)
 		}
-		if len(c.Spec.Devices.Requests) > 0 {
-			out = append(out, &c)
-		}
+		out = append(out, &c)
 	}
 	return out
 }

@@ -102,7 +102,7 @@ func (s *Search) failures(r *request, p *pool, d *device, node *v1.Node) (out []
 		fail(stepUse, "is not in use")
 	}
 	for k, ref := range r.selectors {
-		if ok, err := s.allocator.matches(ref.program, d); ok && err == nil {
+		if ok, _ := s.allocator.matches(ref.program, d); ok {
 			continue
 		}
 		if k < maxSelectors {
@@ -112,7 +112,7 @@ func (s *Search) failures(r *request, p *pool, d *device, node *v1.Node) (out []
 		}
 	}
 	if d.slice.each {
-		if ok, err := d.reach.has(node); !ok || err != nil {
+		if ok, _ := d.reach.has(node); !ok {
 			fail(stepReach, "can be used on this node")
 		}
 	}
@@ -152,7 +152,7 @@ func (s *Search) fullCapacities(d *device, requests capacities) (out []resourcev
 		if amount, ok := requests[name]; ok {
 			asked[name] = amount
 		}
-		if taken, ok, err := consumption(&one, asked); err != nil || !ok || !s.room(&one, taken) {
+		if taken, ok, _ := consumption(&one, asked); !ok || !s.room(&one, taken) {
 			out = append(out, name)
 		}
 	}

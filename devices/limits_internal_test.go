@@ -148,3 +148,46 @@ func TestOfferedAsSingle(t *testing.T) {
 	count, _ := a.Offered(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, class)
 	require.Zero(t, count)
 }
+
+// A state keeps a limited number of errors. Further errors have the verdict and the text of the last one.
+func TestManyErrors(t *testing.T) {
+	s := &State{}
+	for k := firstError; k < lastError; k++ {
+		require.Equal(t, k, s.fail(fmt.Errorf("error %d", k)))
+	}
+	require.Equal(t, firstError, s.fail(fmt.Errorf("error %d", firstError)), "the error is known")
+	require.Equal(t, lastError-1, s.fail(fmt.Errorf("one more")))
+	require.Equal(t, []string{fmt.Sprintf("error %d", lastError-1)}, s.Reasons(lastError-1))
+	require.Nil(t, s.Reasons(lastError))
+}
+
+// The selectors after the last that is explained count as one test, which comes after all other selectors.
+func TestManySelectors(t *testing.T) {
+	inventory := NewInventory([]*resourcev1.ResourceSlice{privateSlice("n", "d")})
+	a := NewAllocator(NewLedger(inventory), nil, sharing{}, Options{})
+	r := &request{all: true}
+	var want []Refusal
+	for k := range maxSelectors + 2 {
+		text := fmt.Sprintf("x%03d", 999-k) // by text alone the order is the other way round
+		r.selectors = append(r.selectors, selectorRef{a.program(text), "claim c", k})
+		if k < maxSelectors {
+			want = append(want, Refusal{Test: "selector of claim c: " + text, Devices: 1})
+		}
+	}
+	want = append(want, Refusal{Test: "one of 2 more selectors", Devices: 1})
+	out, _ := a.Compile().explainRequest(&claimAsk{}, r, a.view(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}))
+	require.Equal(t, 1, out.Wants, "no device matches")
+	for k := range out.Refused {
+		out.Refused[k].Decisive = false
+	}
+	require.Equal(t, want, out.Refused)
+
+	// a device that fails none but the selectors which are not explained does not match either
+	for k := range maxSelectors {
+		r.selectors[k].program.compiled, r.selectors[k].program.answers[inventory.byNode["n"][0].devices[0].content] = true, true
+	}
+	list := a.Compile().failures(r, a.views["n"].pools[0], &inventory.byNode["n"][0].devices[0], a.views["n"].node)
+	require.Len(t, list, 1)
+	require.Greater(t, list[0].step, stepUse)
+	require.Less(t, list[0].step, stepReach)
+}

@@ -67,7 +67,7 @@ func (a *Allocator) selected(d *device, class *resourcev1.DeviceClass) (bool, er
 		if single.shares {
 			single.shares, single.content = false, -1-d.content // the answer for the device that shares is another
 		}
-		if ok, err := a.matches(p, &single); !ok || err != nil {
+		if ok, err := a.matches(p, &single); !ok {
 			return false, err
 		}
 	}

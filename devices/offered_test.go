@@ -90,3 +90,40 @@ func TestOfferedSelectors(t *testing.T) {
 	}
 	require.Equal(t, []int64{2, 2, 0, 0}, []int64{offered(), offered(cel("single")), offered(cel("other")), offered(resourcev1.DeviceSelector{})})
 }
+
+// sound is a compiler whose selectors match every device of the driver "sound" and fail for every other device.
+type sound struct{}
+
+func (sound) Compile(string) (Selector, error) { return sound{}, nil }
+
+func (sound) Matches(d Device) (bool, error) {
+	if d.Driver != "sound" {
+		return false, fmt.Errorf("driver %q is not known", d.Driver)
+	}
+	return true, nil
+}
+
+// A selector that fails in one slice takes away what the other slices offer.
+func TestOfferedBesideAFault(t *testing.T) {
+	yes := true
+	faulty := &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{{Key: "rack", Operator: "Like", Values: []string{"n"}}}}}}
+	type test struct {
+		name, why string
+		spec      resourcev1.ResourceSliceSpec
+		want      int64
+	}
+	testkit.Run(t, []test{
+		{"no fault", "both slices offer", resourcev1.ResourceSliceSpec{Driver: "sound", AllNodes: &yes, Devices: []resourcev1.Device{{Name: "d"}}}, 3},
+		{"slice", "the node selector of the slice fails", resourcev1.ResourceSliceSpec{Driver: "sound", NodeSelector: faulty, Devices: []resourcev1.Device{{Name: "d"}}}, 0},
+		{"device", "the node selector of the device fails", resourcev1.ResourceSliceSpec{Driver: "sound", PerDeviceNodeSelection: &yes, Devices: []resourcev1.Device{{Name: "d", NodeSelector: faulty}}}, 0},
+		{"class", "the selector of the class fails for the device", resourcev1.ResourceSliceSpec{Driver: "other", AllNodes: &yes, Devices: []resourcev1.Device{{Name: "d"}}}, 0},
+	}, func(t *testing.T, c test) {
+		good := resourcev1.ResourceSliceSpec{Driver: "sound", AllNodes: &yes, Devices: []resourcev1.Device{{Name: "a"}, {Name: "b"}}}
+		inventory := NewInventory([]*resourcev1.ResourceSlice{{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: good}, {ObjectMeta: metav1.ObjectMeta{Name: "b"}, Spec: c.spec}})
+		a := NewAllocator(NewLedger(inventory), nil, sound{}, Options{})
+		class := &resourcev1.DeviceClass{}
+		class.Spec.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: "x"}}}
+		count, _ := a.Offered(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, class)
+		require.Equal(t, c.want, count)
+	})
+}

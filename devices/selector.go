@@ -36,7 +36,7 @@ type program struct {
 	answers  map[int32]bool // by device.content
 }
 
-// matches evaluates an expression for a device.
+// matches evaluates an expression for a device. A device does not match when there is an error.
 func (a *Allocator) matches(p *program, d *device) (bool, error) {
 	if !p.compiled {
 		p.compiled = true

@@ -293,13 +293,10 @@ func (s *State) special(provided []v1.ResourceName) bool {
 }
 
 // unavailable returns the allocated claims that cannot be used on a node: the node is out of reach, or the devices are not
-// ready in time.
+// ready in time. A claim without an allocation has no reach and is ready.
 func (s *State) unavailable(node *v1.Node) (out []*resourcev1.ResourceClaim) {
 	for k := range s.pod.claims {
 		c := &s.pod.claims[k]
-		if !c.allocated() {
-			continue
-		}
 		ready := BindingReadiness(c.object, s.clock.BindingTimeout, s.clock.Now)
 		if c.reach != nil && !c.reach.Matches(node) || ready.Failed != "" || !ready.Ready && ready.TimedOut {
 			out = append(out, c.object)

@@ -97,3 +97,16 @@ func TestCountersAlone(t *testing.T) {
 	require.Len(t, inventory.both, 1)
 	require.Equal(t, "with", inventory.both[0].object.Name)
 }
+
+// A slot is noted once for each pool that its nodes see, also when the object of the node changes.
+func TestSlotsOfAPool(t *testing.T) {
+	a := NewAllocator(NewLedger(NewInventory([]*resourcev1.ResourceSlice{privateSlice("n", "d"), privateSlice("m", "d")})), nil, nil, Options{})
+	at := func(name string) int32 { return a.inventory.byNode[name][0].devices[0].index }
+	for _, name := range []string{"n", "n", "m", "n"} {
+		a.viewOf(3, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		a.viewOf(5, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	for _, name := range []string{"n", "m"} {
+		require.Equal(t, []int32{3, 5}, a.seenBy[a.inventory.poolOf[at(name)]], name)
+	}
+}
