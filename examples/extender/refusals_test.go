@@ -1,9 +1,8 @@
 package main
 
 import (
+	"bytes"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -30,18 +29,16 @@ func TestVerbsNeedAPod(t *testing.T) {
 
 // Only pods that wait keep room on their nominated node. A pod that runs may still have its old nomination.
 func TestNominationOfRunningPod(t *testing.T) {
-	const node = `
+	const input = `
 {apiVersion: v1, kind: Node, metadata: {name: node-1}, status: {allocatable: {cpu: "4", pods: "10"}}}
 ---
 {apiVersion: v1, kind: Node, metadata: {name: node-2}, status: {allocatable: {cpu: "4", pods: "10"}}}
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: moved, namespace: shop, uid: moved}, spec: {nodeName: node-2, priority: 100, containers: [{name: c, resources: {requests: {cpu: "3"}}}]}, status: {nominatedNodeName: node-1}}
 `
-	file := filepath.Join(t.TempDir(), "input.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(node), 0o600))
-	o := options{files: []string{file}, scores: 10}
+	o := options{files: []string{"-"}, scores: 10}
 	s := newServer(o)
-	require.NoError(t, s.read(o, strings.NewReader(""), io.Discard))
+	require.NoError(t, s.read(o, strings.NewReader(input), io.Discard))
 	got, err := s.world().filter(&extenderv1.ExtenderArgs{Pod: podAsking("2"), NodeNames: &[]string{"node-1", "node-2"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"node-1"}, *got.NodeNames)
@@ -73,4 +70,55 @@ func TestFilterFails(t *testing.T) {
 	got, err = w.filter(&extenderv1.ExtenderArgs{Pod: podAsking("1"), NodeNames: &[]string{"node-1", "node-2"}})
 	require.NoError(t, err)
 	require.Equal(t, &extenderv1.ExtenderFilterResult{Error: `running "Failing" filter plugin: no answer`}, got)
+}
+
+// Victims are passed on when the pod is rejected for a reason that they may end, and not when no victim can help. Here the input does
+// not know the victim.
+func TestPreemptOfRejectedPod(t *testing.T) {
+	s, _ := start(t, nil)
+	w := s.world()
+	victims := map[string]*extenderv1.MetaVictims{"node-1": {Pods: []*extenderv1.MetaPod{{UID: "young"}}}}
+	for code, want := range map[filter.Code]map[string]*extenderv1.MetaVictims{
+		filter.Unschedulable: victims, filter.UnschedulableAndUnresolvable: {},
+	} {
+		plan, err := placement.New(w.snapshot, placement.Profile{SchedulerName: "s", Filters: []*placement.Plugin{{
+			Name: "Refusing", Filter: func(*v1.Pod, placement.Cluster) placement.Filtering {
+				return placement.Filtering{Code: code, Reasons: []string{"no"}}
+			},
+		}}})
+		require.NoError(t, err)
+		w.plans = map[string]*placement.Plan{"": plan}
+		got, err := w.preempt(&extenderv1.ExtenderPreemptionArgs{Pod: podAsking("1"), NodeNameToMetaVictims: victims})
+		require.NoError(t, err)
+		require.Equal(t, &extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: want}, got, code)
+	}
+}
+
+// A limit of one node is a limit.
+func TestOneNode(t *testing.T) {
+	s, _ := start(t, nil)
+	w := s.world()
+	w.shared.limit = 1
+	require.NoError(t, w.learn(&extenderv1.ExtenderArgs{Pod: podAsking("1"), NodeNames: &[]string{"node-1"}}))
+	require.ErrorAs(t, w.learn(&extenderv1.ExtenderArgs{Pod: podAsking("1"), NodeNames: &[]string{"node-1", "node-2"}}), new(badRequest))
+}
+
+// The error of a profile names the profile.
+func TestProfileWithoutPlan(t *testing.T) {
+	s, _ := start(t, nil)
+	_, err := plansOf(s.world().snapshot, map[string]placement.Profile{"s": {SchedulerName: "s", Filters: []*placement.Plugin{nil}}})
+	require.ErrorContains(t, err, "profile s: ")
+}
+
+// Requests may bring any pod, so the namespaces that pods on nodes select by label are missing although no pod of the input waits.
+func TestMissingNamespaces(t *testing.T) {
+	const input = `
+{apiVersion: v1, kind: Node, metadata: {name: node-1}, status: {allocatable: {cpu: "4", pods: "10"}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop, uid: web}, spec: {nodeName: node-1, containers: [{name: c}], affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, labelSelector: {}, namespaceSelector: {matchLabels: {a: b}}}]}}}}
+`
+	o := options{files: []string{"-"}, scores: 10}
+	var stderr bytes.Buffer
+	require.NoError(t, newServer(o).read(o, strings.NewReader(input), &stderr))
+	require.Regexp(t, "warning: the input has no .*Namespace", stderr.String())
 }
