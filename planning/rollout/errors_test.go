@@ -28,6 +28,9 @@ func TestBadInput(t *testing.T) {
 		want   string
 	}{
 		{"nil pending pod", func(w *world) { w.in.Pending = []*v1.Pod{nil} }, "rollout: pending[0]: Required value: must not be nil"},
+		{"a pending pod twice", func(w *world) {
+			w.in.Pending = []*v1.Pod{testkit.Pod("a").Obj(), testkit.Pod("b").Obj(), testkit.Pod("a").Obj()}
+		}, `rollout: pending[2]: Duplicate value: "default/a"`},
 		{"nil deployment", func(w *world) { w.in.Deployments = []*appsv1.Deployment{nil} }, "rollout: deployments[0]: Required value: must not be nil"},
 		{"two deployments", func(w *world) { w.in.Deployments = []*appsv1.Deployment{deployment("x"), deployment("x")} }, `Deployment default/x: metadata.name: Duplicate value: "x"`},
 		{"nil job", func(w *world) { w.in.Jobs = []*batchv1.Job{nil} }, "rollout: jobs[0]: Required value: must not be nil"},

@@ -15,6 +15,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/internal/decider"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -61,10 +62,15 @@ func New(in Input) (*Planner, error) {
 	if in.Profile, err = decider.Profile("rollout", "every plan", in.Profile); err != nil {
 		return nil, err
 	}
+	pending := map[string]bool{}
 	for i, pod := range in.Pending {
 		if pod == nil {
 			return nil, fmt.Errorf("rollout: pending[%d]: Required value: must not be nil", i)
 		}
+		if pending[podinfo.Name(pod)] {
+			return nil, fmt.Errorf("rollout: pending[%d]: Duplicate value: %q", i, podinfo.Name(pod))
+		}
+		pending[podinfo.Name(pod)] = true
 	}
 	p := &Planner{in: in, base: in.Snapshot.Fork()}
 	for i := range p.base.Len() {
