@@ -170,35 +170,21 @@ func (s *Search) impossible(node *v1.Node, atoms, chosen []atom, n int) []atom {
 	return nil
 }
 
-// reduced returns the claims with the chosen requests and constraints only. A constraint keeps the chosen requests that it
-// names; a constraint on all requests of its claim covers the chosen requests. A claim without chosen requests asks for nothing.
+// reduced returns the claims with the chosen requests and constraints only. A constraint binds those of the chosen requests that it
+// names; a constraint on all requests of its claim binds all chosen requests. A claim without chosen requests asks for nothing.
 func (s *Search) reduced(chosen []atom) []*resourcev1.ResourceClaim {
 	var out []*resourcev1.ResourceClaim
 	for k := range s.claims {
 		c := *s.claims[k].object
 		c.Spec.Devices = resourcev1.DeviceClaim{}
-		var names []string
 		for _, a := range chosen {
-			if a.claim == k && a.request != nil {
+			switch {
+			case a.claim != k:
+			case a.request != nil:
 				c.Spec.Devices.Requests = append(c.Spec.Devices.Requests, *a.request)
-				names = append(names, a.request.Name)
+			default:
+				c.Spec.Devices.Constraints = append(c.Spec.Devices.Constraints, *a.constraint)
 			}
-		}
-		for _, a := range chosen {
-			if a.claim != k || a.constraint == nil {
-				continue
-			}
-			x := *a.constraint
-			if len(x.Requests) > 0 {
-				x.Requests = slices.DeleteFunc(slices.Clone(x.Requests), func(name string) bool {
-					base, _, _ := strings.Cut(name, "/")
-					return !slices.Contains(names, base)
-				})
-				if len(x.Requests) == 0 {
-					continue
-				}
-			}
-			c.Spec.Devices.Constraints = append(c.Spec.Devices.Constraints, x)
 		}
 		out = append(out, &c)
 	}

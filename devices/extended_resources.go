@@ -207,7 +207,7 @@ func (e ExtendedResources) requestsOf(containers []container, resource v1.Resour
 	var extra []containerRequest
 	for _, c := range containers {
 		n, name := c.amount(resource)
-		if n <= 0 || c.longLived {
+		if c.longLived {
 			continue
 		}
 		sum := int64(0)

@@ -64,6 +64,43 @@ func TestFullCapacities(t *testing.T) {
 	})
 }
 
+// What a request takes of a capacity that it does not name.
+func TestUnaskedCapacity(t *testing.T) {
+	four, one := resource.MustParse("4"), resource.MustParse("1")
+	type test struct {
+		name, why string
+		policy    *resourcev1.CapacityRequestPolicy
+		taken     string
+	}
+	testkit.Run(t, []test{
+		{"no policy", "all of it", nil, "8"},
+		{"default", "the default", &resourcev1.CapacityRequestPolicy{Default: &four}, "4"},
+		{"no default", "all of it", &resourcev1.CapacityRequestPolicy{ValidRange: &resourcev1.CapacityRequestPolicyRange{Min: &one}}, "8"},
+	}, func(t *testing.T, c test) {
+		object := &resourcev1.Device{Capacity: map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {Value: resource.MustParse("8"), RequestPolicy: c.policy}}}
+		taken, ok, err := consumption(&device{object: object}, nil)
+		require.NoError(t, err)
+		require.True(t, ok)
+		amount := taken["memory"]
+		require.Equal(t, c.taken, amount.String())
+	})
+}
+
+// Each device is explained alone: the counters of one device are not missing for the next.
+func TestExplainsCountersAlone(t *testing.T) {
+	slice := privateSlice("n", "a", "b")
+	counters := map[string]resourcev1.Counter{"c": {Value: resource.MustParse("1")}}
+	for k := range slice.Spec.Devices {
+		slice.Spec.Devices[k].ConsumesCounters = []resourcev1.DeviceCounterConsumption{{CounterSet: "set", Counters: counters}}
+	}
+	sets := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "sets"}, Spec: slice.Spec}
+	sets.Spec.Devices, sets.Spec.SharedCounters = nil, []resourcev1.CounterSet{{Name: "set", Counters: counters}}
+	slice.Spec.Pool.ResourceSliceCount, sets.Spec.Pool.ResourceSliceCount = 2, 2
+	s := NewAllocator(NewLedger(NewInventory([]*resourcev1.ResourceSlice{slice, sets})), nil, nil, Options{}).Compile()
+	out, _ := s.explainRequest(&claimAsk{}, &request{count: 2}, s.allocator.view(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}))
+	require.Equal(t, RequestReport{Wants: 2, Devices: 2, Left: 2}, out)
+}
+
 // For want of any capacity those are to blame who consume some.
 func TestBlameForAnyCapacity(t *testing.T) {
 	slice := privateSlice("n", "d")

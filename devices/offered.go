@@ -26,7 +26,7 @@ func (a *Allocator) Offered(node *v1.Node, class *resourcev1.DeviceClass) (count
 func (a *Allocator) offeredBy(s *slice, node *v1.Node, class *resourcev1.DeviceClass) (count, allocated int64, ok bool) {
 	if s.reach.kind != nowhere {
 		reached, err := s.reach.has(node)
-		if err != nil || !reached {
+		if !reached {
 			return 0, 0, err == nil
 		}
 	}

@@ -298,7 +298,7 @@ func (s *State) unavailable(node *v1.Node) (out []*resourcev1.ResourceClaim) {
 	for k := range s.pod.claims {
 		c := &s.pod.claims[k]
 		ready := BindingReadiness(c.object, s.clock.BindingTimeout, s.clock.Now)
-		if c.reach != nil && !c.reach.Matches(node) || ready.Failed != "" || !ready.Ready && ready.TimedOut {
+		if !c.reach.Matches(node) || ready.Failed != "" || !ready.Ready && ready.TimedOut {
 			out = append(out, c.object)
 		}
 	}

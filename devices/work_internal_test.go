@@ -110,3 +110,59 @@ func TestSlotsOfAPool(t *testing.T) {
 		require.Equal(t, []int32{3, 5}, a.seenBy[a.inventory.poolOf[at(name)]], name)
 	}
 }
+
+// counting counts the calls of a compiler and of its selectors, which match the devices that allow several allocations.
+type counting struct{ compiled, asked *int }
+
+func (c counting) Compile(string) (Selector, error) {
+	*c.compiled++
+	return c, nil
+}
+
+func (c counting) Matches(d Device) (bool, error) {
+	*c.asked++
+	return d.AllowMultipleAllocations, nil
+}
+
+// A selector is compiled once, and evaluated once for devices of equal contents.
+func TestEvaluatesOnce(t *testing.T) {
+	slice := privateSlice("n", "a", "b", "shared")
+	slice.Spec.Devices[2].AllowMultipleAllocations = new(true)
+	inventory := NewInventory([]*resourcev1.ResourceSlice{slice})
+	c := counting{new(int), new(int)}
+	a := NewAllocator(NewLedger(inventory), nil, c, Options{})
+	for range 2 {
+		for k := range slice.Spec.Devices {
+			ok, err := a.matches(a.program("x"), &inventory.byNode["n"][0].devices[k])
+			require.NoError(t, err)
+			require.Equal(t, k == 2, ok)
+		}
+	}
+	require.Equal(t, []int{1, 2}, []int{*c.compiled, *c.asked})
+}
+
+// A node shares no answers when its answer depends on the nodes before it, and when it has an error of its own.
+func TestNodesWithoutClass(t *testing.T) {
+	consuming := func(driver, node string) *resourcev1.ResourceSlice {
+		s := privateSlice(node, "d")
+		s.Spec.Driver, s.Spec.Pool.Name = driver, "p"
+		s.Spec.Devices[0].ConsumesCounters = []resourcev1.DeviceCounterConsumption{{CounterSet: "set"}}
+		return s
+	}
+	faulty := privateSlice("m", "d")
+	faulty.Spec.NodeName = nil
+	faulty.Spec.NodeSelector = &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{{Key: "rack", Operator: "Like", Values: []string{"n"}}}}}}
+	for name, c := range map[string]struct {
+		published []*resourcev1.ResourceSlice
+		class     int32
+	}{
+		"alone":             {[]*resourcev1.ResourceSlice{privateSlice("n", "d")}, 0},
+		"shared counters":   {[]*resourcev1.ResourceSlice{consuming("a", "n"), consuming("b", "n")}, -1},
+		"a selector failed": {[]*resourcev1.ResourceSlice{privateSlice("n", "d"), faulty}, -1},
+	} {
+		s := NewAllocator(NewLedger(NewInventory(c.published)), nil, nil, Options{}).Compile()
+		s.shape = s.allocator.shapeOf(s)
+		s.shape.buffer = make([]byte, 0, 64)
+		require.Equal(t, c.class, s.classOf(s.allocator.viewOf(0, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}})), name)
+	}
+}
