@@ -122,3 +122,13 @@ func TestMissingNamespaces(t *testing.T) {
 	require.NoError(t, newServer(o).read(o, strings.NewReader(input), &stderr))
 	require.Regexp(t, "warning: the input has no .*Namespace", stderr.String())
 }
+
+// Without a configuration the default profile decides about the pods of every scheduler name.
+func TestAnySchedulerName(t *testing.T) {
+	s, _ := start(t, nil)
+	pod := podAsking("1")
+	pod.Spec.SchedulerName = "other"
+	got, err := s.world().filter(&extenderv1.ExtenderArgs{Pod: pod, NodeNames: &[]string{"node-1", "node-2"}})
+	require.NoError(t, err)
+	require.Equal(t, []string{"node-1"}, *got.NodeNames)
+}
