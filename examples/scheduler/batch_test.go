@@ -113,6 +113,20 @@ func TestBatchNominated(t *testing.T) { // W13.3
 	}
 }
 
+// A pod that PreFilter rejects does not come to the step of batching, with or without a signature.
+func TestNoBatchBeforePreFilter(t *testing.T) {
+	for _, each := range []bool{false, true} {
+		for _, p := range []Profile{{}, listed()} {
+			r, count := batching(t, Options{Profiles: []Profile{p}, OneByOne: each})
+			x := sized("p", "3")
+			x.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "none"}}}}
+			r.add(x).step()
+			require.Equal(t, Rejected, r.last().Outcome)
+			require.Empty(t, count.batch())
+		}
+	}
+}
+
 // One ranking serves several pods, until it has no node left.
 func TestBatchRanking(t *testing.T) { // W13.3
 	r, count := batching(t, Options{Profiles: []Profile{listed()}})

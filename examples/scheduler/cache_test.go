@@ -185,6 +185,21 @@ func TestClusterEvents(t *testing.T) {
 		require.False(t, r.step())
 		require.Equal(t, "p", r.on("n3"))
 	})
+	t.Run("a pod of another scheduler", func(t *testing.T) {
+		r := newRig(t, Options{}, three())
+		p := pod("p")
+		p.Spec.SchedulerName, p.Status.NominatedNodeName = "other", "n1"
+		r.add(p)
+		require.NoError(t, r.change(p, func(old *v1.Pod) *v1.Pod {
+			c := *old
+			c.Labels, c.Status.NominatedNodeName = map[string]string{"a": "b"}, "n2"
+			return &c
+		}))
+		require.Equal(t, queue.Nowhere, r.place(p))
+		require.Empty(t, r.s.queue.NominatedFor("n2"), "it takes no room here")
+		require.False(t, r.step())
+		require.Empty(t, r.errs)
+	})
 	t.Run("an assumed pod is deleted", func(t *testing.T) { // W8.4
 		r := newRig(t, Options{}, three())
 		p := pod("p")
@@ -285,6 +300,24 @@ func TestNodeInfo(t *testing.T) {
 	c.add(y)
 	c.remove(a)
 	require.Equal(t, "abx", names(), "a clone changes alone")
+}
+
+// NodeInfos stay while no node changes, and show a node that was replaced.
+func TestNodeListFollows(t *testing.T) {
+	s := mustSnapshot(t)
+	var l nodeList
+	l.follow(s, true)
+	before := l.named("n1")
+	l.follow(s, false)
+	require.Same(t, before, l.named("n1"))
+	changed := node("n1")
+	changed.Labels = map[string]string{"a": "b"}
+	require.NoError(t, s.Set(changed))
+	l.follow(s, true)
+	require.Equal(t, "b", l.named("n1").Node.Labels["a"])
+	require.NoError(t, s.Set(node("n4")))
+	l.follow(s, false)
+	require.NotNil(t, l.named("n4"), "a node more needs no hint")
 }
 
 // A pod on a node that the cluster does not have leaves the cluster when it is forgotten.

@@ -346,6 +346,7 @@ func TestWaitingOfAnotherProfile(t *testing.T) { // W5.6
 	require.Len(t, h.WaitingPods(), 1)
 	require.Equal(t, "n1", h.WaitingPods()[0].Spec.NodeName)
 	require.Equal(t, []string{"A"}, h.WaitsFor(p.UID))
+	require.Empty(t, h.WaitsFor("unknown"))
 	require.True(t, h.Allow(p.UID, "A"))
 	require.False(t, h.Reject(p.UID, "A", "late"))
 	r.work()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
@@ -13,7 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement"
 )
 
 // deviceRig is a scheduler over the nodes n1 and n2, of which n2 has two GPUs, and the named claims for one GPU each.
@@ -240,4 +244,36 @@ func TestBadWriteClaims(t *testing.T) {
 	require.Equal(t, []string{"a:"}, r.held())
 	require.True(t, slices.ContainsFunc(r.results, func(x Result) bool { return x.Outcome == SchedulingError }))
 	require.NoError(t, r.server.WriteClaims(context.Background(), nil, ClaimWrites{}))
+}
+
+// noSelectors is a compiler that refuses every text.
+type noSelectors struct{ name string }
+
+func (noSelectors) Compile(string) (devices.Selector, error) { return nil, errors.New("no selectors") }
+
+// The scheduler's compiler and clock are for plugins that have none of their own.
+func TestCompilerAndClockOfPlugins(t *testing.T) {
+	theirs, own := noSelectors{"scheduler"}, noSelectors{"plugin"}
+	at := func(hour int) func() time.Time {
+		return func() time.Time { return time.Date(2026, 1, 1, hour, 0, 0, 0, time.UTC) }
+	}
+	for _, c := range []struct {
+		given tracker.Options
+		want  noSelectors
+		hour  int
+	}{
+		{tracker.Options{}, theirs, 1},
+		{tracker.Options{Compiler: own}, own, 1},
+		{tracker.Options{Now: at(2)}, theirs, 2},
+		{tracker.Options{Compiler: own, Now: at(2)}, own, 2},
+	} {
+		p, err := placement.PluginArgs{Devices: c.given}.Plugin(nameDynamicResources)
+		require.NoError(t, err)
+		got, err := withDevices(p, theirs, at(1))
+		require.NoError(t, err)
+		o, ok := got.Args.(tracker.Options)
+		require.True(t, ok)
+		require.Equal(t, c.want, o.Compiler)
+		require.Equal(t, c.hour, o.Now().Hour())
+	}
 }

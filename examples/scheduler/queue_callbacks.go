@@ -91,16 +91,15 @@ func (f *Framework) less() func(a, b *queue.Entry) bool {
 	}
 	broken := false
 	return func(a, b *queue.Entry) bool {
-		if broken {
-			return queue.PriorityLess(a, b)
-		}
-		less, st := guarded(f.s, context.Background(), QueueSort, p, func(context.Context) (bool, *Status) { return p.Less(a, b), nil })
-		if !st.Success() {
+		if !broken {
+			less, st := guarded(f.s, context.Background(), QueueSort, p, func(context.Context) (bool, *Status) { return p.Less(a, b), nil })
+			if st.Success() {
+				return less
+			}
 			broken = true
 			f.s.queue.disorder = fmt.Errorf("%w; the queue goes on in the order of PrioritySort", st.AsError())
-			return queue.PriorityLess(a, b)
 		}
-		return less
+		return queue.PriorityLess(a, b)
 	}
 }
 

@@ -202,3 +202,12 @@ func TestVolumesAfterFailuresAtEveryStep(t *testing.T) {
 	}
 	require.NotZero(t, outcomes[" Scheduled"])
 }
+
+// A pod without volumes and devices has nothing to do before it is bound, so nothing runs in parallel with others.
+func TestNothingBeforeBinding(t *testing.T) {
+	for _, p := range []PreBindPreFlight{volumeBinding{}, dynamicResources{}} {
+		parallel, st := p.PreBindPreFlight(context.Background(), NewState(), &v1.Pod{}, "n0")
+		require.False(t, parallel, "%T", p)
+		require.Equal(t, Skip, st.Code(), "%T", p)
+	}
+}
