@@ -119,12 +119,14 @@ func (s *Search) failures(r *request, p *pool, d *device, node *v1.Node) (out []
 	for _, name := range s.fullCapacities(d, r.capacity) {
 		add(failure{stepCapacity, fmt.Sprintf("has enough of the capacity %s free", name), string(name)})
 	}
-	if ok, paid := s.charge(p, d); !ok {
+	ok, paid := s.charge(p, d)
+	if paid {
+		s.refund(p, d)
+	}
+	if !ok {
 		for _, name := range s.shortCounters(p, d) {
 			add(failure{stepCounters, "has enough of the counter " + name, name})
 		}
-	} else if paid {
-		s.refund(p, d)
 	}
 	for k := range d.object.Taints {
 		if t := &d.object.Taints[k]; !tolerated(d.object.Taints[k:k+1], r.tolerations) {

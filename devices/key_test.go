@@ -58,6 +58,7 @@ func TestAppendKey(t *testing.T) {
 	cpu := v1.ResourceList{"cpu": resource.MustParse("1"), "example.com/gpu": resource.MustParse("0")}
 	require.Equal(t, plain("a", cpu), plain("b", nil), "no class can serve these pods")
 	require.Equal(t, []byte("x\x00"), devices.AppendKey([]byte("x"), user("a")))
+	require.NotEqual(t, byte(0), devices.AppendKey(nil, pod(nil))[0], "the key of no pod begins with the key of a pod without devices")
 	gpu := v1.ResourceList{"example.com/gpu": resource.MustParse("1")}
 	require.NotEqual(t, plain("a", gpu), plain("b", gpu), "a special claim belongs to its pod")
 	require.NotEqual(t, plain("a", cpu), devices.AppendKey(nil, user("a", "web")))

@@ -86,19 +86,23 @@ func TestUnaskedCapacity(t *testing.T) {
 	})
 }
 
-// Each device is explained alone: the counters of one device are not missing for the next.
+// Each device is explained alone: what one device consumes is neither missing for the next, nor given back to it.
 func TestExplainsCountersAlone(t *testing.T) {
-	slice := privateSlice("n", "a", "b")
-	counters := map[string]resourcev1.Counter{"c": {Value: resource.MustParse("1")}}
-	for k := range slice.Spec.Devices {
-		slice.Spec.Devices[k].ConsumesCounters = []resourcev1.DeviceCounterConsumption{{CounterSet: "set", Counters: counters}}
+	for amount, left := range map[string]int{"1": 3, "2": 0} {
+		slice := privateSlice("n", "a", "b", "c")
+		counters := func(amount string) map[string]resourcev1.Counter {
+			return map[string]resourcev1.Counter{"c": {Value: resource.MustParse(amount)}}
+		}
+		for k := range slice.Spec.Devices {
+			slice.Spec.Devices[k].ConsumesCounters = []resourcev1.DeviceCounterConsumption{{CounterSet: "set", Counters: counters(amount)}}
+		}
+		sets := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "sets"}, Spec: slice.Spec}
+		sets.Spec.Devices, sets.Spec.SharedCounters = nil, []resourcev1.CounterSet{{Name: "set", Counters: counters("1")}}
+		slice.Spec.Pool.ResourceSliceCount, sets.Spec.Pool.ResourceSliceCount = 2, 2
+		s := NewAllocator(NewLedger(NewInventory([]*resourcev1.ResourceSlice{slice, sets})), nil, nil, Options{}).Compile()
+		out, _ := s.explainRequest(&claimAsk{}, &request{count: 2}, s.allocator.view(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}))
+		require.Equal(t, []int{3, left}, []int{out.Devices, out.Left}, amount)
 	}
-	sets := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "sets"}, Spec: slice.Spec}
-	sets.Spec.Devices, sets.Spec.SharedCounters = nil, []resourcev1.CounterSet{{Name: "set", Counters: counters}}
-	slice.Spec.Pool.ResourceSliceCount, sets.Spec.Pool.ResourceSliceCount = 2, 2
-	s := NewAllocator(NewLedger(NewInventory([]*resourcev1.ResourceSlice{slice, sets})), nil, nil, Options{}).Compile()
-	out, _ := s.explainRequest(&claimAsk{}, &request{count: 2}, s.allocator.view(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}))
-	require.Equal(t, RequestReport{Wants: 2, Devices: 2, Left: 2}, out)
 }
 
 // For want of any capacity those are to blame who consume some.
@@ -227,4 +231,25 @@ func TestManySelectors(t *testing.T) {
 	require.Len(t, list, 1)
 	require.Greater(t, list[0].step, stepUse)
 	require.Less(t, list[0].step, stepReach)
+}
+
+// A device has one signature, whatever the order in which a map yields the capacities that are consumed.
+func TestSignatureOfConsumption(t *testing.T) {
+	consumed := capacities{}
+	for k := range 8 {
+		consumed[resourcev1.QualifiedName(fmt.Sprint("c", k))] = *resource.NewQuantity(int64(k), resource.DecimalSI)
+	}
+	inventory := NewInventory([]*resourcev1.ResourceSlice{privateSlice("n", "d")})
+	l := NewLedger(inventory)
+	l.Add(nil, &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{
+		{Driver: "example.com", Pool: "n", Device: "d", ShareID: new(types.UID("x")), ConsumedCapacity: consumed}}}})
+	s := NewAllocator(l, nil, nil, Options{}).Compile()
+	s.shape = s.allocator.newShape(s)
+	texts := map[string]bool{}
+	for range 100 {
+		b, ok := s.signContent(nil, &inventory.byNode["n"][0].devices[0])
+		require.True(t, ok)
+		texts[string(b)] = true
+	}
+	require.Len(t, texts, 1)
 }

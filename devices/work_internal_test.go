@@ -82,6 +82,7 @@ func TestCompleteKeepsSearch(t *testing.T) {
 		if before != nil {
 			require.Same(t, before, search.corrected)
 		}
+		require.Len(t, search.corrected.tried, 1, "the classes of devices are those of one node")
 	}
 	require.NotNil(t, search.corrected)
 }
@@ -165,4 +166,33 @@ func TestNodesWithoutClass(t *testing.T) {
 		s.shape.buffer = make([]byte, 0, 64)
 		require.Equal(t, c.class, s.classOf(s.allocator.viewOf(0, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}})), name)
 	}
+}
+
+// The place of a holder that has gone is used again.
+func TestPlacesOfHolders(t *testing.T) {
+	l := NewLedger(NewInventory([]*resourcev1.ResourceSlice{privateSlice("n", "d")}))
+	r := resourcev1.DeviceRequestAllocationResult{Driver: "example.com", Pool: "n", Device: "d"}
+	for k := range 5 {
+		c := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprint("c", k)}}
+		allocation := &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{r}}}
+		l.Add(c, allocation)
+		l.Remove(c, allocation)
+	}
+	require.Len(t, l.holders, 1)
+}
+
+// A state answers about nodes that came after it, even when there are many more.
+func TestStateOfAGrownCluster(t *testing.T) {
+	s := stateOfTwo(1)
+	require.Zero(t, s.Check(1))
+	few := s.cluster.(nodeList)
+	for _, n := range []int{pageSize, pageSize + 1, 5*pageSize + 1} {
+		grown := make(nodeList, n)
+		copy(grown, few)
+		grown[n-1] = few[0]
+		s.cluster = grown
+		require.Zero(t, s.Check(n-1))
+		require.Zero(t, s.Check(0))
+	}
+	require.Len(t, s.answers, 6)
 }
