@@ -2,6 +2,7 @@ package preemption
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,9 +17,10 @@ const (
 type histogram struct {
 	nodes   int
 	tallies []tally
+	texts   map[string]int // nodes by reasons that stand in no tally
 }
 
-// tally is a number of nodes with one answer, or with one text if the answer allows.
+// tally is a number of nodes with one answer.
 type tally struct {
 	answer  Answer
 	reasons []string
@@ -54,18 +56,16 @@ func (h *histogram) add(w WhatIf, i int, o outcome) bool {
 }
 
 func (h *histogram) text(reason string) {
-	for k := range h.tallies {
-		if t := &h.tallies[k]; t.answer.Verdict == 0 && t.reasons[0] == reason {
-			t.n++
-			return
-		}
+	if h.texts == nil {
+		h.texts = map[string]int{}
 	}
-	h.tallies = append(h.tallies, tally{Answer{}, []string{reason}, 1})
+	h.texts[reason]++
 }
 
 // counts returns "<nodes> <reason>" for each reason, and for rest nodes for which preemption does not help, sorted as text.
 func (h *histogram) counts(rest int) []string {
 	nodes := map[string]int{}
+	maps.Copy(nodes, h.texts)
 	for _, t := range h.tallies {
 		for _, reason := range t.reasons {
 			nodes[reason] += t.n
