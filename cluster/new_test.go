@@ -55,6 +55,10 @@ func TestNewErrors(t *testing.T) {
 		}}, `services[2].metadata.name: Duplicate value: "x/s"`},
 		{"nil class", "there is nothing to read", Objects{StorageClasses: []*storagev1.StorageClass{nil}}, `storageClasses[0]: Required value: a nil object`},
 		{"nameless claim", "claims are found by name", Objects{Claims: []*v1.PersistentVolumeClaim{{}}}, `claims[0].metadata.name: Required value: an object needs a name`},
+		{"nameless objects", "they are not duplicates besides", Objects{Nodes: []*v1.Node{{}, {}}, Pods: []*v1.Pod{{}, {}}, Claims: []*v1.PersistentVolumeClaim{{}, {}}},
+			`[nodes[0].metadata.name: Required value: a node needs a name, nodes[1].metadata.name: Required value: a node needs a name, ` +
+				`pods[0].metadata.name: Required value: a pod needs a name, pods[1].metadata.name: Required value: a pod needs a name, ` +
+				`claims[0].metadata.name: Required value: an object needs a name, claims[1].metadata.name: Required value: an object needs a name]`},
 		{"several errors", "the error names all", Objects{Nodes: []*v1.Node{n, n}, Pods: []*v1.Pod{nil}},
 			`[nodes[1].metadata.name: Duplicate value: "n", pods[0]: Required value: a nil pod]`},
 	}, func(t *testing.T, c test) {

@@ -165,7 +165,7 @@ func TestSweepOfTermsAlone(t *testing.T) {
 		}
 	}
 	wave(func(int) string { return "app=one" }, true)
-	require.Less(t, s.terms.n, 2*sweepAt, "ids of term sets were freed")
+	require.Equal(t, sweepAt, s.terms.n, "ids of term sets were freed when so many were idle, and used again")
 	require.Same(t, list, s.postings.col.chunks[0])
 	wave(func(k int) string { return fmt.Sprint("app=", k) }, false)
 	require.NotSame(t, list, s.postings.col.chunks[0])
@@ -188,4 +188,21 @@ func TestRepresentativeStays(t *testing.T) {
 	require.Equal(t, []int32{1}, reps())
 	require.NoError(t, s.Set(node("c", "y")))
 	require.Equal(t, []int32{1, 2}, reps())
+}
+
+// A snapshot with more term sets in use than sweepAt keeps as many idle ones before it frees their ids.
+func TestSweepOfManyGroups(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: two()})
+	pod := func(k int) *v1.Pod {
+		return testkit.Pod(fmt.Sprint("p", k)).RequireApart("k", fmt.Sprint("app=", k)).Obj()
+	}
+	const used = sweepAt + 200
+	for k := range used {
+		require.NoError(t, s.Assume(pod(k), 0))
+	}
+	for k := range 2 * used {
+		require.NoError(t, s.Assume(pod(used+k), 0))
+		require.NoError(t, s.Unset(pod(used+k)))
+	}
+	require.Equal(t, 2*used, s.terms.n)
 }
