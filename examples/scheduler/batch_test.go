@@ -127,6 +127,23 @@ func TestNoBatchBeforePreFilter(t *testing.T) {
 	}
 }
 
+// A single node needs no ranking, and no score is asked for it: a score that fails does no harm.
+func TestNoRankingOfOneNode(t *testing.T) {
+	for _, each := range []bool{false, true} {
+		p := listed()
+		p.Args["ImageLocality"] = &placement.Plugin{Name: "ImageLocality", Score: func(*v1.Pod, placement.Cluster) (placement.Scorer, error) {
+			return nil, errors.New("no score")
+		}}
+		r := newRig(t, Options{Profiles: []Profile{p}, OneByOne: each}, []*v1.Node{node("n1")})
+		require.Equal(t, each, r.framework().plan == nil)
+		x := sized("p", "3")
+		require.NotEmpty(t, r.framework().SignPod(ctx, x), "equal pods could follow")
+		r.add(x).step()
+		require.Equal(t, "n1", r.last().Node)
+		require.Empty(t, r.errs)
+	}
+}
+
 // One ranking serves several pods, until it has no node left.
 func TestBatchRanking(t *testing.T) { // W13.3
 	r, count := batching(t, Options{Profiles: []Profile{listed()}})

@@ -200,6 +200,14 @@ func TestClusterEvents(t *testing.T) {
 		require.False(t, r.step())
 		require.Empty(t, r.errs)
 	})
+	t.Run("an event that fails", func(t *testing.T) {
+		r := newRig(t, Options{}, three())
+		p := testkit.Pod("default/p").On("n1").Obj()
+		p.UID = ""
+		r.s.AddPod(p)
+		require.Len(t, r.errs, 1)
+		require.EqualError(t, r.errs[0], "PodAdd: cannot get cache key for pod with empty UID")
+	})
 	t.Run("an assumed pod is deleted", func(t *testing.T) { // W8.4
 		r := newRig(t, Options{}, three())
 		p := pod("p")

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -9,8 +10,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/examples/config"
+	"github.com/podberth/podberth/placement"
 )
 
 // Random lists of plugins have the same meaning as in a configuration file: the same plugins at every point in the same
@@ -104,6 +107,30 @@ func TestListsAgreeWithConfigurations(t *testing.T) {
 	}
 	require.Greater(t, accepted, rounds*7/10)
 	require.GreaterOrEqual(t, len(refused), kinds, "%v", refused)
+}
+
+// A profile whose scores are all without a rule of their own has no plan: a plan without scores ends the search at the first node.
+func TestPlanNeedsAScore(t *testing.T) {
+	only := func(name string, preScore ...PluginRef) *Framework {
+		none := []string{"*"}
+		return mustScheduler(t, Options{Profiles: []Profile{{Plugins: Plugins{
+			PreScore: {Enabled: preScore, Disabled: none}, Score: {Enabled: refs(name), Disabled: none},
+		}}}}).Profile("default-scheduler")
+	}
+	require.NotNil(t, only("ImageLocality").plan)
+	require.NotNil(t, only("NodeAffinity", refs("NodeAffinity")...).plan)
+	volumes := only("VolumeBinding", refs("VolumeBinding")...)
+	require.Nil(t, volumes.plan)
+	require.True(t, volumes.HasScorePlugins())
+}
+
+// A score that skips the pod gives every node 0.
+func TestScoreThatSkips(t *testing.T) {
+	s := mustScheduler(t, Options{})
+	skips := &placement.Plugin{Name: "Skips", Score: func(*v1.Pod, placement.Cluster) (placement.Scorer, error) { return nil, nil }}
+	got, st := newScores(adapterBase{"Skips", &Handle{s: s}, nil}, skips).Score(context.Background(), NewState(), pod("p"), s.nodes.named("n1"))
+	require.True(t, st.Success())
+	require.Zero(t, got)
 }
 
 func mustScheduler(t *testing.T, o Options) *Scheduler {
