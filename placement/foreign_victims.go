@@ -119,7 +119,7 @@ func (a *Attempt) repelled(all []repelling) []bool {
 	}
 	slots := make([]bool, a.plan.cluster.Len())
 	mark := func(rep *v1.Pod, nodes []int32) {
-		if rep != nil && len(nodes) > 0 && slices.ContainsFunc(all, func(r repelling) bool { return len(r.keys(rep)) > 0 }) {
+		if rep != nil && slices.ContainsFunc(all, func(r repelling) bool { return len(r.keys(rep)) > 0 }) {
 			for _, i := range nodes {
 				slots[i] = true
 			}

@@ -172,7 +172,7 @@ func (v *Volumes) follow() {
 	if fresh || !known {
 		v.usage, v.users, v.classes = nil, nil, nil
 	}
-	if (left || fresh || !known) && len(v.assumed) > 0 {
+	if left || fresh || !known {
 		v.release()
 	}
 	if v.usage == nil {
