@@ -90,6 +90,19 @@ func TestDomainsKeepTheirNumbers(t *testing.T) {
 	require.Equal(t, []int{1, 2}, []int{n, have})
 }
 
+// Questions about many labels do not drop the classes, whose number alone is limited.
+func TestClassesBesideManyLabels(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: two()})
+	ids, _, ok := s.Classes([]string{"name"})
+	require.True(t, ok)
+	for i := range 2 * maxClasses {
+		s.Domains(fmt.Sprint("k", i))
+	}
+	again, _, _ := s.Classes([]string{"name"})
+	require.Same(t, &ids[0], &again[0], "the classes are the same list still")
+	require.Len(t, s.indexes, 2*maxClasses+1)
+}
+
 func TestClassesOfUnknownReads(t *testing.T) {
 	s := mustNew(t, Objects{Nodes: two()})
 	_, _, ok := s.Classes([]string{"taints", "weather"})

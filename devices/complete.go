@@ -14,8 +14,8 @@ import (
 // Of devices that are alike the second search tries one, so it also ends where v1.36's search would run into its time-out.
 // The errors are those of Allocate; ErrSteps says that the proof needs more than Options.Steps devices.
 func (s *Search) Complete(node *v1.Node) (results []resourcev1.AllocationResult, ok bool, err error) {
-	if results, ok, err = s.Allocate(node); ok {
-		return results, ok, err
+	if results, ok, _ = s.Allocate(node); ok {
+		return results, true, nil
 	}
 	if s.corrected == nil {
 		options := s.options.Corrected()

@@ -77,7 +77,7 @@ func (t *freeingTrial) Check(i int) resources.Verdict {
 	if s.pod.special != nil {
 		provided, _ = s.pod.extended.provided(s.pod.asked, node)
 	}
-	if ok, err := s.searchFor(provided).solve(node); ok && err == nil {
+	if ok, _ := s.searchFor(provided).solve(node); ok {
 		return 0
 	}
 	return v

@@ -81,9 +81,8 @@ type device struct {
 func NewInventory(list []*resourcev1.ResourceSlice) *Inventory {
 	inv := &Inventory{index: map[ID]int32{}, pools: map[poolKey]*group{}, byNode: map[string][]*slice{}, countersByNode: map[string][]*slice{}}
 	contents, kinds := contents{}, contents{}
-	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b *resourcev1.ResourceSlice) int { return strings.Compare(a.Name, b.Name) })
-	for _, object := range list {
+	byName := func(a, b *resourcev1.ResourceSlice) int { return strings.Compare(a.Name, b.Name) }
+	for _, object := range slices.SortedStableFunc(slices.Values(list), byName) {
 		s := inv.add(object, contents, kinds)
 		if s.counters && len(s.devices) > 0 {
 			inv.both = append(inv.both, s)

@@ -48,6 +48,7 @@ func TestPolicies(t *testing.T) {
 		{"above the last step", "not allowed", between("2", "8", "3"), "9", "11", false},
 		{"a step of 0", "no step", between("2", "8", "0"), "3", "3", true},
 		{"a negative step", "no step", between("2", "8", "-1"), "3", "3", true},
+		{"a step without a minimum", "no step", between("", "8", "3"), "4", "4", true},
 		{"no minimum", "nothing is rounded", between("", "8", ""), "3", "3", true},
 		{"a value", "allowed", values, "4", "4", true},
 		{"between values", "goes up", values, "2", "4", true},

@@ -94,7 +94,6 @@ func (s *Search) run(node *v1.Node) (outcome, error) {
 // U6.7).
 func (s *Search) prepare(claim int) error {
 	c := &s.claims[claim]
-	clear(s.chosen[claim])
 	total := 0
 	for k := range c.asks {
 		least := -1

@@ -196,3 +196,24 @@ func TestStateOfAGrownCluster(t *testing.T) {
 	}
 	require.Len(t, s.answers, 6)
 }
+
+// A claim that gives a device back is told from the device's other holders, also by a copy of its object.
+func TestReleasedHolder(t *testing.T) {
+	r := resourcev1.DeviceRequestAllocationResult{Driver: "example.com", Pool: "n", Device: "d"}
+	allocation := &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{r}}}
+	for name, change := range map[string]func(c *resourcev1.ResourceClaim){
+		"namespace":     func(c *resourcev1.ResourceClaim) { c.Namespace = "other" },
+		"name":          func(c *resourcev1.ResourceClaim) { c.Name = "other" },
+		"generate name": func(c *resourcev1.ResourceClaim) { c.GenerateName = "other-" },
+		"allocation":    func(c *resourcev1.ResourceClaim) { c.Status.Allocation = allocation },
+	} {
+		l := NewLedger(NewInventory([]*resourcev1.ResourceSlice{privateSlice("n", "d")}))
+		gone := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c"}}
+		stays := gone.DeepCopy()
+		change(stays)
+		l.Add(gone, allocation)
+		l.Add(stays, allocation)
+		l.Remove(gone.DeepCopy(), allocation)
+		require.Same(t, stays, l.holders[l.first[0]-1].claim, name)
+	}
+}
