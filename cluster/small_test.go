@@ -88,7 +88,8 @@ func TestKindsOfASet(t *testing.T) {
 	s := mustNew(t, Objects{Nodes: two()})
 	for k := range sharedInfos + 3 {
 		pod := testkit.Pod("p").Request(fmt.Sprintf("cpu=%d", 1+k)).Obj()
-		require.Equal(t, k < sharedInfos, s.prepare(pod) == s.prepare(pod), "kind %d", k)
+		first, again := s.prepare(pod), s.prepare(pod)
+		require.Equal(t, k < sharedInfos, first == again, "kind %d", k)
 	}
 }
 

@@ -133,9 +133,7 @@ func (g *game) change(t *testing.T) {
 	case 9:
 		if g.one(4) {
 			g.tide++
-			for _, i := range g.order() {
-				g.shifts = append(g.shifts, i)
-			}
+			g.shifts = append(g.shifts, g.order()...)
 		}
 	case 10:
 		if g.one(2) {
