@@ -311,6 +311,7 @@ func TestSignatureOrder(t *testing.T) {
 			p.Spec.InitContainers = []v1.Container{{Image: "x", Ports: []v1.ContainerPort{{HostPort: 1}}}}
 		}, false},
 		{"a port of 0", func(p *v1.Pod) { p.Spec.Containers[2].Ports = []v1.ContainerPort{{ContainerPort: 9}} }, true},
+		{"no port of 0", func(p *v1.Pod) { p.Spec.Containers[1].Ports = p.Spec.Containers[1].Ports[:2] }, true},
 		{"an image", func(p *v1.Pod) { p.Spec.Containers[2].Image = "y:2" }, false},
 		{"an image of an init container", func(p *v1.Pod) { p.Spec.InitContainers = []v1.Container{{Image: "z"}} }, false},
 		{"an image once more", func(p *v1.Pod) { p.Spec.InitContainers = []v1.Container{{Image: "x"}} }, true},

@@ -193,6 +193,7 @@ func TestMemoryOfReleases(t *testing.T) {
 			require.Equal(t, queue.ErrorBackoff, r.place(low))
 		} else {
 			require.Equal(t, queue.Unschedulable, r.place(low), "it waits for an event")
+			require.Contains(t, r.last().Message, "1 preempted.")
 		}
 	})
 	eachRelease(t, "L8.8", func(t *testing.T, o Options, since func(release.Version) bool) {
