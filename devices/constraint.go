@@ -35,7 +35,7 @@ func (c *constraintSpec) covers(r *request) bool {
 type constraint struct {
 	*constraintSpec
 	count int                         // matchAttribute: number of devices chosen
-	value *resourcev1.DeviceAttribute // matchAttribute: value of the first chosen device
+	value *resourcev1.DeviceAttribute // matchAttribute: value of the chosen devices
 	last  map[string]*resourcev1.DeviceAttribute
 	all   []*resourcev1.DeviceAttribute // Options.AllDistinct: values of all chosen devices
 }
@@ -51,9 +51,7 @@ func (c *constraint) add(r *request, d *device, every bool) bool {
 		if c.count > 0 && !sameValue(c.value, a) {
 			return false
 		}
-		if c.count == 0 {
-			c.value = a
-		}
+		c.value = a
 		c.count++
 	case every:
 		for _, b := range c.all {

@@ -48,7 +48,7 @@ func (s *State) Numbers(i int) []string {
 		ready := BindingReadiness(c, s.clock.BindingTimeout, s.clock.Now)
 		at := slices.IndexFunc(s.pod.claims, func(x podClaim) bool { return x.object == c })
 		switch {
-		case s.pod.claims[at].reach != nil && !s.pod.claims[at].reach.Matches(s.cluster.Node(i)):
+		case !s.pod.claims[at].reach.Matches(s.cluster.Node(i)):
 			out = append(out, fmt.Sprintf("claim %s has devices that this node cannot use: %s", name, strings.Join(devices, ", ")))
 		case ready.Failed != "":
 			out = append(out, fmt.Sprintf("claim %s: binding of its devices failed: %s", name, ready.Failed))

@@ -9,6 +9,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // oneClaim has a claim under every name, and its class.
@@ -68,6 +69,38 @@ func TestExplainsOnce(t *testing.T) {
 	first, second := s.Numbers(0), s.Numbers(1)
 	require.Equal(t, []string{"claim default/c, request r: wants 2, 1 of 1 devices left"}, first)
 	require.Same(t, &first[0], &second[0])
+
+	s = stateOfTwo(2)
+	s.allocator.inventory.coupled = true
+	first, second = s.Numbers(0), s.Numbers(1)
+	require.Equal(t, first, second)
+	require.NotSame(t, &first[0], &second[0], "without classes each node has lines of its own")
+}
+
+// Resources whose names together give one text have searches of their own.
+func TestSearchesByResources(t *testing.T) {
+	s := stateOfTwo(1)
+	two := s.searchFor([]v1.ResourceName{"x/ab", "x/c"})
+	require.Same(t, two, s.searchFor([]v1.ResourceName{"x/ab", "x/c"}))
+	require.NotSame(t, two, s.searchFor([]v1.ResourceName{"x/a", "bx/c"}))
+}
+
+// A claim that several victims use is free once, when all of its users are gone.
+func TestFreesOnce(t *testing.T) {
+	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c"}}
+	claim.Status.Allocation = &resourcev1.AllocationResult{}
+	for _, uid := range []types.UID{"a", "b", "c"} {
+		claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{UID: uid})
+	}
+	trial := (&State{}).Freeing(oneClaim{onlyClaims: onlyClaims{claim}}).NewTrial().(*freeingTrial)
+	for k := range 3 {
+		require.Empty(t, trial.free(), "%d users are gone", k)
+		uid := claim.Status.ReservedFor[k].UID
+		pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: string(uid), UID: uid}}
+		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "c", ResourceClaimName: &claim.Name}}
+		trial.Remove(pod, 0)
+	}
+	require.Equal(t, []*resourcev1.ResourceClaim{claim}, trial.free())
 }
 
 // The search without quirks is made once for all nodes.
@@ -215,5 +248,22 @@ func TestReleasedHolder(t *testing.T) {
 		l.Add(stays, allocation)
 		l.Remove(gone.DeepCopy(), allocation)
 		require.Same(t, stays, l.holders[l.first[0]-1].claim, name)
+	}
+}
+
+// A node looks at a slice with node selections of its devices when it can use one of them.
+func TestRelevantByDevice(t *testing.T) {
+	slice := privateSlice("n", "a", "b")
+	slice.Spec.NodeName, slice.Spec.PerDeviceNodeSelection = nil, new(true)
+	slice.Spec.Devices[0].NodeName, slice.Spec.Devices[1].NodeName = new("n"), new("m")
+	inventory := NewInventory([]*resourcev1.ResourceSlice{slice})
+	for name, want := range map[string]bool{"n": true, "m": true, "o": false} {
+		node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		got, err := inventory.open[0].relevant(node)
+		require.NoError(t, err)
+		require.Equal(t, want, got, name)
+		pools, err := NewAllocator(NewLedger(inventory), nil, nil, Options{}).poolsOf(node)
+		require.NoError(t, err)
+		require.Equal(t, want, len(pools) == 1, name)
 	}
 }
