@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -105,6 +106,23 @@ func TestStates(t *testing.T) {
 	require.Len(t, states, len(texts), "a state has one key")
 	n.forget()
 	require.Empty(t, n.seen)
+}
+
+// A map of 1,000 states is cleared, because that takes no memory. A larger map is made new, because clearing takes as long as the map was large.
+func TestForget(t *testing.T) {
+	for states, kept := range map[int]bool{1: true, 1000: true, 1001: false} {
+		n := &node{seen: map[string]Values{}}
+		for k := range states {
+			n.seen[strconv.Itoa(k)] = Values{}
+		}
+		before := n.seen
+		n.forget()
+		require.Empty(t, n.seen)
+		require.Equal(t, kept, len(before) == 0, "%d states", states)
+	}
+	n := &node{}
+	n.forget()
+	require.NotNil(t, n.seen, "a new node has no map yet")
 }
 
 // A clause has, for each class, how many of the groups stay that are the reason. The pinned group stays anyway and is no reason.

@@ -44,13 +44,17 @@ func NewComeback(s *cluster.Snapshot, profile placement.Profile) (*Comeback, err
 var errNoSnapshot = errors.New("optimal: snapshot: required")
 
 // follow forks the snapshot again if it has changed.
-func (c *Comeback) follow() {
+func (c *Comeback) follow() error {
 	if c.fork != nil && c.at == c.snapshot.Version() {
-		return
+		return nil
 	}
 	fork := c.snapshot.Fork()
-	placer := must.Get(placement.NewPlacer(fork, c.profile))
+	placer, err := placement.NewPlacer(fork, c.profile)
+	if err != nil {
+		return err
+	}
 	c.placer, c.fork, c.at, c.homes = placer, fork, c.snapshot.Version(), map[*v1.Pod]bool{}
+	return nil
 }
 
 // Costs are the costs of victims that do not come back.
@@ -74,10 +78,9 @@ func (c *Comeback) Cost(costs Costs) func(victim preemption.Placed) int64 {
 			return costs.Homeless
 		case owner.Kind == "DaemonSet":
 			return costs.DaemonSet
+		case c.follow() != nil:
+			return costs.Homeless // the profile is valid, so that this does not happen
 		}
-		var none error // NewComeback has checked the profile
-		defer must.Catch(&none)
-		c.follow()
 		home, known := c.homes[victim.Pod]
 		if !known {
 			home = c.elsewhere(victim)
@@ -156,7 +159,7 @@ func (c *Comeback) After(preemptor *v1.Pod, candidate preemption.Candidate, o pl
 }
 
 func (c *Comeback) after(preemptor *v1.Pod, candidate preemption.Candidate, o placement.PreemptOptions) (out []Return) {
-	c.follow()
+	must.Do(c.follow())
 	mark := c.fork.Mark()
 	defer c.fork.Rollback(mark)
 	leave := func(victims []preemption.Victim, by *v1.Pod) {

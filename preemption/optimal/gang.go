@@ -206,10 +206,8 @@ func charged(budgets []*policyv1.PodDisruptionBudget, victims []preemption.Place
 		}
 	}
 	for k, b := range budgets {
-		if used[k] > 0 {
-			b = b.DeepCopy()
-			b.Status.DisruptionsAllowed -= used[k]
-		}
+		b = b.DeepCopy()
+		b.Status.DisruptionsAllowed -= used[k]
 		out = append(out, b)
 	}
 	return out
