@@ -127,6 +127,22 @@ func TestNoBatchBeforePreFilter(t *testing.T) {
 	}
 }
 
+// A pod that PreFilter keeps from every node, one by one, comes to the step of batching.
+func TestBatchWithoutCandidates(t *testing.T) {
+	for _, each := range []bool{false, true} {
+		for _, p := range []Profile{{}, listed()} {
+			r, count := batching(t, Options{Profiles: []Profile{p}, OneByOne: each})
+			x := sized("p", "3")
+			x.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{
+				{MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{"gone"}}}}}}}}
+			r.add(x).step()
+			require.Equal(t, Rejected, r.last().Outcome)
+			require.Zero(t, r.last().Evaluated)
+			require.Equal(t, counts{"no_hint": 1}, count.batch())
+		}
+	}
+}
+
 // A single node needs no ranking, and no score is asked for it: a score that fails does no harm.
 func TestNoRankingOfOneNode(t *testing.T) {
 	for _, each := range []bool{false, true} {
@@ -141,6 +157,13 @@ func TestNoRankingOfOneNode(t *testing.T) {
 		r.add(x).step()
 		require.Equal(t, "n1", r.last().Node)
 		require.Empty(t, r.errs)
+
+		r = newRig(t, Options{Profiles: []Profile{p}, OneByOne: each}, three())
+		x = sized("q", "3")
+		r.add(x).step()
+		require.Equal(t, SchedulingError, r.last().Outcome, "of several nodes the scores decide")
+		require.Contains(t, r.last().Message, "no score")
+		require.Empty(t, r.last().Node)
 	}
 }
 

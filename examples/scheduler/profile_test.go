@@ -11,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement"
 
 	"github.com/podberth/podberth/examples/httpextender/rules"
 )
@@ -115,6 +116,7 @@ func TestOnePostFilterPlugin(t *testing.T) {
 	require.NotNil(t, r.framework().plan)
 	r.add(p).step()
 	require.Equal(t, "n1", r.last().Nominated)
+	require.Equal(t, "p", (&Handle{s: r.s}).NominatedFor("n1")[0].Name)
 }
 
 func TestPluginLists(t *testing.T) { // W-9
@@ -177,6 +179,8 @@ func TestPluginLists(t *testing.T) { // W-9
 			Plugins:  Registry{"ByName": func(any, *Handle) (Plugin, error) { return &sorter{}, nil }},
 		}},
 		{"a plugin that cannot be made", `initializing plugin "NodeResourcesFit": want args to be of type`, Options{Profiles: []Profile{{Args: map[string]any{"NodeResourcesFit": 7}}}}},
+		{"args of another plugin", "want args to be plugin NodeResourcesFit, got NodeName", Options{Profiles: []Profile{{Args: map[string]any{"NodeResourcesFit": &placement.Plugin{Name: "NodeName"}}}}}},
+		{"args of preemption", `initializing plugin "DefaultPreemption": want args to be of type scheduler.PreemptionArgs, got int`, Options{Profiles: []Profile{{Args: map[string]any{"DefaultPreemption": 7}}}}},
 		{"args of a plugin that nobody names are ignored", "", Options{Profiles: []Profile{{Args: map[string]any{"Nobody": 7}}}}},
 		{"a name that is taken", "a plugin named NodeName already exists", Options{Plugins: Registry{"NodeName": nil}}},
 	}, func(t *testing.T, c test2) {
