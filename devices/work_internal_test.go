@@ -267,3 +267,10 @@ func TestRelevantByDevice(t *testing.T) {
 		require.Equal(t, want, len(pools) == 1, name)
 	}
 }
+
+// A clock without a time-out for binding conditions has the default.
+func TestDefaultTimeout(t *testing.T) {
+	s := stateOfTwo(1)
+	require.Equal(t, DefaultBindingTimeout, s.clock.BindingTimeout)
+	require.Equal(t, DefaultBindingTimeout+1, s.pod.On(s.cluster, s.allocator, Clock{BindingTimeout: DefaultBindingTimeout + 1}).clock.BindingTimeout)
+}
