@@ -100,20 +100,20 @@ func TestBadOptions(t *testing.T) {
 // An error in the middle of a plan ends the plan. A panic of a function of the caller goes through.
 func TestErrorsEndThePlan(t *testing.T) {
 	w := five("cpu=4")
-	twice := w.pod("", "", "twice", "", template("twice", "cpu=1", nil))
-	w.in.Pending = append(w.in.Pending, twice)
+	w.pod("", "", "twice", "n1", template("twice", "cpu=1", nil))
+	w.pod("", "", "twice", "", template("twice", "cpu=1", nil)) // waits, and has the name of a pod that runs
 	plan, err := w.planner(t).Plan(Options{})
 	require.ErrorIs(t, err, cluster.ErrPlaced)
 	require.Nil(t, plan)
 
 	w = five("cpu=2")
 	w.app("web", "cpu=2", "n1 n2 n3 n4 n5", nil)
-	huge := w.pod("", "", "huge", "", template("huge", "cpu=2", nil))
-	w.in.Pending = append(w.in.Pending, huge)
+	w.pod("", "", "huge", "n5", template("huge", "", nil))
+	w.pod("", "", "huge", "", template("huge", "cpu=2", nil))
 	o := Options{Nodes: []string{"n1"}, Remedies: 2}
 	plan, err = w.planner(t).Plan(o)
 	require.ErrorIs(t, err, cluster.ErrPlaced, "only surge nodes have room for the pods")
-	require.ErrorContains(t, err, `remedy "2 surge nodes like n1": pods: Duplicate value: "default/huge"`)
+	require.ErrorContains(t, err, `remedy "1 surge node like n1": pods: Duplicate value: "default/huge"`)
 	require.Nil(t, plan)
 
 	w = five("cpu=4")
