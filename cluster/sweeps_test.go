@@ -150,7 +150,7 @@ func TestUpdatesOnTheFirstSlot(t *testing.T) {
 	}
 }
 
-// A sweep of the term sets does not make the index of the pod sets anew; a sweep of the pod sets does.
+// A sweep of the pod sets makes the index of the pod sets again. A sweep of the term sets does not.
 func TestSweepOfTermsAlone(t *testing.T) {
 	s := mustNew(t, Objects{Nodes: two(), Pods: []*v1.Pod{testkit.Pod("kept").Labels("app=kept").On("a").Obj()}})
 	list := s.postings.col.chunks[0]

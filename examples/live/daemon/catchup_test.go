@@ -40,7 +40,7 @@ func TestCatchUpEnds(t *testing.T) {
 	}
 }
 
-// A list of pods that breaks off begins anew.
+// A list of pods that breaks off is read again from its beginning.
 func TestBoundPods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api, asked := fake.NewClientset(), 0
