@@ -1,6 +1,6 @@
 // Release builds the modules of the tree as their users will: it writes a module proxy into a temporary folder that has
-// every published module under the next version, then builds and vets each module and runs the go get and go install
-// lines of README.md with that proxy, outside the workspace. Published are all modules of the tree but those in conformance/.
+// every published module under the next version, then vets each module and runs the go get and go install lines of README.md
+// with that proxy, outside the workspace. Vetting compiles the packages of a module, installing links the programs. Published are all modules of the tree but those in conformance/.
 // The next version is the first one in CHANGELOG.md.
 //
 //	go run .ci/release.go
@@ -56,11 +56,11 @@ func run() error {
 		return err
 	}
 	// The go command looks for programs in modules of longer and longer paths. A proxy on the network may answer with an error
-	// where no such module exists, so installing takes the other modules from what building has fetched.
+	// where no such module exists, so installing takes the other modules from what vetting has fetched.
 	installing := append(slices.Clone(env), "GOPROXY=file://"+filepath.Join(tmp, "proxy")+",file://"+filepath.Join(tmp, "mod/cache/download"))
 	var programs, libraries []string // import paths of programs, folders of modules that others can import
 	for _, folder := range folders {
-		found, library, err := build(env, filepath.Join(tmp, "src", folder), folder)
+		found, library, err := check(env, filepath.Join(tmp, "src", folder), folder)
 		if err != nil {
 			return fmt.Errorf("%s: %w", modulePath(folder), err)
 		}
@@ -75,7 +75,7 @@ func run() error {
 
 // readme runs the go get and go install lines of README.md, each in a new module. The packages that a line gets must build,
 // and the lines must name the version, get every module that has packages to import, and install every program.
-// A new module asks for the go.mod files of versions that building did not fetch, so go get takes them from the network.
+// A new module asks for the go.mod files of versions that vetting did not fetch, so go get takes them from the network.
 func readme(getting, installing []string, tmp, version string, libraries, programs []string) error {
 	text, err := os.ReadFile("README.md")
 	if err != nil {
@@ -91,14 +91,20 @@ func readme(getting, installing []string, tmp, version string, libraries, progra
 			return err
 		}
 		commands := [][]string{{"mod", "init", "example.com/user"}, {verb, pattern + "@" + line[3]}}
-		if verb == "get" {
-			commands = append(commands, []string{"build", pattern})
-			got = append(got, strings.TrimSuffix(pattern, "/..."))
-		}
 		for _, args := range commands {
 			if err := command(envs[verb], dir, args...); err != nil {
 				return fmt.Errorf("README.md: %s: %w", line[0], err)
 			}
+		}
+		if verb == "get" {
+			_, packages, err := list(envs[verb], dir, pattern)
+			if err == nil {
+				err = command(envs[verb], dir, append([]string{"build"}, packages...)...)
+			}
+			if err != nil {
+				return fmt.Errorf("README.md: %s: %w", line[0], err)
+			}
+			got = append(got, strings.TrimSuffix(pattern, "/..."))
 		}
 		if line[3] != version {
 			return fmt.Errorf("README.md: %s: the next version is %s", line[0], version)
@@ -209,7 +215,7 @@ func publish(proxy, folder, version string) error {
 
 // environment returns the environment of the go command: no workspace, a module cache of its own, the proxy in tmp before the
 // module cache of the machine and the ordinary proxies. The checksum database is not asked: it cannot know modules that are
-// not released, and build checks that go.sum has the sums of all others.
+// not released, and check finds that go.sum has the sums of all others.
 func environment(tmp string) ([]string, error) {
 	out, err := exec.Command("go", "env", "GOPROXY", "GOMODCACHE").Output()
 	if err != nil {
@@ -222,10 +228,10 @@ func environment(tmp string) ([]string, error) {
 		"GOPROXY=file://"+filepath.Join(tmp, "proxy")+",file://"+filepath.Join(cache, "cache/download")+","+proxies), nil
 }
 
-// build builds and vets a copy of a module at dir. It returns the import paths of the module's programs, and whether the module has
-// packages that others can import. The copy's go.mod and go.sum
-// must need nothing more than the sums of the modules that are about to be released.
-func build(env []string, dir, folder string) (programs []string, library bool, err error) {
+// check vets a copy of a module at dir. It returns the import paths of the module's programs, and whether the module has
+// packages that others can import. The copy's go.mod and go.sum must need nothing more than the sums of the modules that are
+// about to be released.
+func check(env []string, dir, folder string) (programs []string, library bool, err error) {
 	names, err := files(folder)
 	if err != nil {
 		return nil, false, err
@@ -242,9 +248,6 @@ func build(env []string, dir, folder string) (programs []string, library bool, e
 			return nil, false, err
 		}
 	}
-	if err := command(env, dir, "build", "./..."); err != nil {
-		return nil, false, err
-	}
 	if err := command(env, dir, "vet", "./..."); err != nil {
 		return nil, false, err
 	}
@@ -253,19 +256,25 @@ func build(env []string, dir, folder string) (programs []string, library bool, e
 			return nil, false, err
 		}
 	}
-	list := exec.Command("go", "list", "-f", `{{.Name}} {{.ImportPath}}`, "./...")
-	list.Env, list.Dir, list.Stderr = env, dir, os.Stderr
-	out, err := list.Output()
+	programs, packages, err := list(env, dir, "./...")
+	library = slices.ContainsFunc(packages, func(path string) bool { return !strings.Contains(path, "/internal/") })
+	return programs, library, err
+}
+
+// list returns the import paths of the programs and of the other packages that a pattern matches.
+func list(env []string, dir, pattern string) (programs, packages []string, err error) {
+	cmd := exec.Command("go", "list", "-f", `{{.Name}} {{.ImportPath}}`, pattern)
+	cmd.Env, cmd.Dir, cmd.Stderr = env, dir, os.Stderr
+	out, err := cmd.Output()
 	for line := range strings.Lines(string(out)) {
 		name, path, _ := strings.Cut(strings.TrimSpace(line), " ")
-		switch {
-		case name == "main":
+		if name == "main" {
 			programs = append(programs, path)
-		case !strings.Contains(path, "/internal/"):
-			library = true
+		} else {
+			packages = append(packages, path)
 		}
 	}
-	return programs, library, err
+	return programs, packages, err
 }
 
 // unchanged returns an error when the go command added a line to a file that does not name a module of the tree.
