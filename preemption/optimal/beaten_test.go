@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -28,37 +29,58 @@ func randomRow(r *rand.Rand) *row {
 }
 
 // What the pods of the node still ask for, without the largest amounts of some of the first pods, is that of a sorted list.
+func checkLeast(t *testing.T, r *rand.Rand, s *Search) {
+	x := randomRow(r)
+	s.may = s.may[:0]
+	for k := range x.pods {
+		if r.IntN(4) > 0 {
+			s.may = append(s.may, int32(k))
+		}
+	}
+	n := r.IntN(len(s.may) + 1)
+	count := r.IntN(n + 2)
+	used := resources.Vector{int64(r.IntN(12)), int64(r.IntN(12)), 7}[:1+r.IntN(3)]
+	want := slices.Clone(used)
+	for c := range min(2, len(used)) {
+		var all []int64
+		for _, k := range s.may[:n] {
+			all = append(all, x.amounts[int(k)*2+c])
+		}
+		slices.Sort(all)
+		slices.Reverse(all)
+		sum := total(all[:min(count, n)])
+		want[c] = max(0, used[c]-sum)
+		if got := s.largest(x, c, n, min(count, n)); got != sum {
+			t.Fatalf("%d, want %d", got, sum)
+		}
+	}
+	s.top = nil
+	require.Equal(t, []int64(want), s.least(x, used, n, count))
+	if count >= n && s.top != nil {
+		t.Fatal("to add up all amounts takes no list of the largest")
+	}
+}
+
 func TestLeast(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	s := &Search{}
 	for range 5000 {
-		x := randomRow(r)
-		s.may = s.may[:0]
-		for k := range x.pods {
-			if r.IntN(4) > 0 {
-				s.may = append(s.may, int32(k))
-			}
-		}
-		n := r.IntN(len(s.may) + 1)
-		count := r.IntN(n + 2)
-		used := resources.Vector{int64(r.IntN(12)), int64(r.IntN(12)), 7}[:1+r.IntN(3)]
-		want := slices.Clone(used)
-		for c := range min(2, len(used)) {
-			var all []int64
-			for _, k := range s.may[:n] {
-				all = append(all, x.amounts[int(k)*2+c])
-			}
-			slices.Sort(all)
-			slices.Reverse(all)
-			sum := int64(0)
-			for _, amount := range all[:min(count, n)] {
-				sum += amount
-			}
-			want[c] = max(0, used[c]-sum)
-			require.Equal(t, sum, s.largest(x, c, n, min(count, n)))
-		}
-		require.Equal(t, []int64(want), s.least(x, used, n, count))
+		checkLeast(t, r, s)
 	}
+}
+
+func FuzzLeast(f *testing.F) {
+	f.Add(testkit.RandomBytes(5, 40))
+	f.Fuzz(func(t *testing.T, data []byte) { checkLeast(t, rand.New(testkit.NewBytes(data)), &Search{}) })
+}
+
+// The questions about all nodes use the same memory.
+func TestLeastKeepsItsMemory(t *testing.T) {
+	x := &row{width: 1, amounts: []int64{3, 1, 2}}
+	s := &Search{may: []int32{0, 1, 2}}
+	used := resources.Vector{9}
+	require.Zero(t, testing.AllocsPerRun(10, func() { s.least(x, used, 3, 2) }))
+	require.Equal(t, resources.Vector{4}, s.left)
 }
 
 // A node is beaten if its pods free too little for each way to be better: with the best priority and a smaller sum or number, with

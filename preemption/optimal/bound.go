@@ -15,14 +15,12 @@ func (n *node) bound(k int, v *Values) Values {
 	}
 	more, last := n.more(), len(n.groups)
 	for c, lack := range n.lacks {
-		if n.free[c] >= lack {
-			continue
-		}
-		if n.free[c]+n.after[k*len(n.lacks)+c] < lack {
+		lack -= n.free[c]
+		if n.after[k*len(n.lacks)+c] < lack {
 			return noBound
 		}
-		more = max(more, n.count(c, k, lack-n.free[c]))
-		for last = min(last, len(n.groups)-1); n.free[c]+n.after[last*len(n.lacks)+c] < lack; {
+		more = max(more, n.count(c, k, lack))
+		for n.after[last*len(n.lacks)+c] < lack {
 			last--
 		}
 	}

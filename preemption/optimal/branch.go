@@ -251,12 +251,13 @@ func (n *node) branch(k int, v Values) bool {
 
 // without continues the branch without group k.
 func (n *node) without(k int, v Values) bool {
-	g, mark := &n.groups[k], 0
+	g := &n.groups[k]
 	if !n.quorums.take(g.quorums) {
 		n.quorums.give(g.quorums)
 		return true
 	}
 	defer n.quorums.give(g.quorums)
+	var mark int
 	if n.p.Ledger != nil {
 		mark = n.p.Ledger.Mark()
 	}

@@ -1,6 +1,7 @@
 package optimal_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -110,4 +111,26 @@ func TestProfileErrors(t *testing.T) {
 	g.Profile = devices
 	_, err = optimal.PlaceGang(g, optimal.Options{})
 	require.EqualError(t, err, want)
+}
+
+// Cost decides about a victim once, as long as the snapshot stays as it is.
+func TestCostIsKept(t *testing.T) {
+	s := situation{nodes: []*v1.Node{node("n1", "4"), node("n2", "4")}, pods: []*v1.Pod{web("a", 1, "4", "n1"), web("b", 1, "4", "n2")}}
+	snapshot, _ := s.comeback(t)
+	asked := 0
+	back, err := optimal.NewComeback(snapshot, failingFrom(math.MaxInt, &asked))
+	require.NoError(t, err)
+	cost := back.Cost(optimal.Costs{Homeless: 3})
+	a := preemption.Placed{Pod: s.pods[0], Slot: snapshot.Slot("n1")}
+	require.EqualValues(t, 3, cost(a))
+	first := asked
+	require.Positive(t, first)
+	require.EqualValues(t, 3, cost(a))
+	require.Equal(t, first, asked)
+	require.NoError(t, snapshot.Unset(s.pods[1]))
+	require.Zero(t, cost(a))
+	second := asked
+	require.Greater(t, second, first)
+	require.Zero(t, cost(a))
+	require.Equal(t, second, asked)
 }

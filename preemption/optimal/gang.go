@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -114,7 +115,7 @@ func newGang(g Gang, o Options) (*gang, error) {
 	if g.Snapshot == nil {
 		return nil, errNoSnapshot
 	}
-	p := &gang{Gang: g, o: o, taken: map[string]int{}, steps: cmp.Or(o.Steps, defaultSteps)}
+	p := &gang{Gang: g, o: o, taken: map[string]int{}, lowest: math.MaxInt32, steps: cmp.Or(o.Steps, defaultSteps)}
 	names := map[string]bool{}
 	for k, pod := range g.Pods {
 		if pod == nil {
@@ -127,9 +128,7 @@ func newGang(g Gang, o Options) (*gang, error) {
 		names[name] = true
 		p.order = append(p.order, k)
 		p.never = p.never || pod.Spec.PreemptionPolicy != nil && *pod.Spec.PreemptionPolicy == v1.PreemptNever
-		if priority := preemption.Priority(pod); k == 0 || priority < p.lowest {
-			p.lowest = priority
-		}
+		p.lowest = min(p.lowest, preemption.Priority(pod))
 	}
 	slices.SortStableFunc(p.order, func(a, b int) int {
 		return cmp.Compare(preemption.Priority(g.Pods[b]), preemption.Priority(g.Pods[a]))

@@ -72,7 +72,7 @@ func (n *node) load(s *Search, p *preemption.Problem) {
 		known = n.fill(&n.groups[k], k) && known
 	}
 	if !known { // the resources say nothing
-		n.columns, n.lacks = n.columns[:0], n.lacks[:0]
+		n.lacks = n.lacks[:0]
 		for k := range n.groups {
 			n.groups[k].free = n.groups[k].free[:0]
 		}

@@ -134,6 +134,7 @@ func TestSurrogate(t *testing.T) {
 		require.Len(t, n.lacks, columns+1)
 		require.Len(t, n.free, columns+1)
 		require.EqualValues(t, columns<<20, n.lacks[columns])
+		require.Zero(t, n.free[columns], "no group leaves yet")
 		for _, g := range n.groups {
 			want := 0.0
 			for c, lack := range n.lacks[:columns] {
@@ -216,6 +217,10 @@ func TestBarred(t *testing.T) {
 			}
 			want := len(w.bars) > 0 && (Compare(v, s.best, order) >= 0 || s.o.NeverViolate && breaks > 0)
 			require.Equal(t, want, s.barred(p), "%v %v %v", order, v, s.best)
+			if len(w.bars) > 0 {
+				v[Foreign] = 0
+				require.Equal(t, v, s.bars[&w.bars[0]], "what differs between slots is not kept")
+			}
 			results[want]++
 			if p.Ledger != nil && len(w.bars) > 0 {
 				require.Zero(t, p.Ledger.Mark())

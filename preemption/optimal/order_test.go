@@ -1,6 +1,7 @@
 package optimal
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -129,6 +130,7 @@ func TestLimitOfTheBest(t *testing.T) {
 		order := randomOrder(r)
 		s, err := New(Options{Order: order, Cost: free})
 		require.NoError(t, err)
+		require.EqualValues(t, math.MaxInt64, s.limit, "before the first victims there is no limit")
 		v := noVictims
 		for c := range v {
 			v[c] = int64(r.IntN(3) - 1)
@@ -152,6 +154,10 @@ func TestLimitOfTheBest(t *testing.T) {
 		if !slices.Contains(order, HighestPriority) {
 			limited = Compare(noVictims, v, order) >= 0
 		}
-		require.Equal(t, limited, s.limit == v[HighestPriority], "%v %v", order, v)
+		limit := int64(math.MaxInt64)
+		if limited {
+			limit = v[HighestPriority]
+		}
+		require.Equal(t, limit, s.limit, "%v %v", order, v)
 	}
 }

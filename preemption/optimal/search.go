@@ -52,7 +52,6 @@ type Search struct {
 	proof Proof
 	now   time.Time
 	steps int // left
-	until int // steps to the next question to Stop
 
 	node  node
 	limit int64 // no better victims have a pod of a higher priority
@@ -98,9 +97,11 @@ func New(o Options) (*Search, error) {
 	if o.Steps < 0 {
 		return nil, errors.New("steps: must not be negative")
 	}
-	priority, start := slices.Index(s.order, HighestPriority), slices.Index(s.order, Start)
-	s.byPriority = start < 0 || priority >= 0 && priority < start
-	if start > 0 && s.byPriority && (slices.Contains(s.order[:start], PrioritySum) || slices.Contains(s.order[:start], Victims)) {
+	start := slices.Index(s.order, Start)
+	before := s.order[:max(0, start)]
+	priority := slices.Contains(before, HighestPriority)
+	s.byPriority = start < 0 || priority
+	if priority && (slices.Contains(before, PrioritySum) || slices.Contains(before, Victims)) {
 		s.byNumber = start
 	}
 	(*searcher)(s).Begin()
@@ -144,12 +145,9 @@ func (s *Search) step() bool {
 	}
 	s.steps--
 	s.proof.Steps++
-	if s.until--; s.until <= 0 {
-		s.until = stopEvery
-		if s.o.Stop != nil && s.o.Stop() {
-			s.steps = 0
-			return false
-		}
+	if s.o.Stop != nil && s.proof.Steps%stopEvery == 1 && s.o.Stop() {
+		s.steps = 0
+		return false
 	}
 	return true
 }
@@ -160,7 +158,7 @@ type searcher Search
 // Begin forgets the request before.
 func (r *searcher) Begin() {
 	r.limit = math.MaxInt64
-	r.best, r.open, r.proof, r.until, r.needs, r.fresh = noBound, noBound, Proof{}, 0, map[int]int64{}, false
+	r.best, r.open, r.proof, r.needs, r.fresh = noBound, noBound, Proof{}, map[int]int64{}, false
 	r.bars = map[*preemption.Placed]Values{}
 	if r.steps = r.o.Steps; r.steps == 0 {
 		r.steps = defaultSteps
@@ -236,7 +234,7 @@ func (r *searcher) Solve(p *preemption.Problem) []bool {
 func (s *Search) take(v *Values) {
 	s.best, s.limit = *v, math.MaxInt64
 	bound := noVictims
-	bound[HighestPriority] = v[HighestPriority] + 1
+	bound[HighestPriority] = noBound[HighestPriority] // every higher priority is as bad
 	if !s.better(&bound) {
 		s.limit = v[HighestPriority]
 	}

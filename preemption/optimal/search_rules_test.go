@@ -39,6 +39,7 @@ func TestSteps(t *testing.T) {
 	require.False(t, s.step())
 	require.Equal(t, []int{1, 1001, 2001, 3001}, asked)
 	require.Equal(t, 3001, s.proof.Steps)
+	require.Zero(t, s.steps)
 	few, err := New(Options{Steps: 2})
 	require.NoError(t, err)
 	require.Equal(t, []bool{true, true, false}, []bool{few.step(), few.step(), few.step()})
@@ -48,6 +49,21 @@ func TestSteps(t *testing.T) {
 		g, err := newGang(Gang{Snapshot: snapshot}, Options{Steps: steps})
 		require.NoError(t, err)
 		require.Equal(t, map[int]int{0: 2_000_000, 5: 5}[steps], g.steps)
+	}
+}
+
+// A gang's victims have a lower priority than each of its pods.
+func TestLowestOfAGang(t *testing.T) {
+	snapshot, err := cluster.New(cluster.Objects{})
+	require.NoError(t, err)
+	for _, c := range [][]int32{{math.MaxInt32}, {5, 5}, {3, -2, 7}, {math.MinInt32, 0}} {
+		var pods []*v1.Pod
+		for k, priority := range c {
+			pods = append(pods, testkit.Pod(fmt.Sprint("g", k)).Priority(priority).Obj())
+		}
+		g, err := newGang(Gang{Snapshot: snapshot, Pods: pods}, Options{})
+		require.NoError(t, err)
+		require.Equal(t, slices.Min(c), g.lowest)
 	}
 }
 
@@ -156,6 +172,12 @@ func TestPrepare(t *testing.T) {
 			n.groups, like = append(n.groups, g), append(like, same)
 		}
 		n.prepare()
+		classes := n.classes
+		n.prepare()
+		require.Equal(t, classes, n.classes, "nothing is left of the classes before")
+		if len(n.groups) > 0 {
+			require.Zero(t, n.groups[0].class, "classes have numbers from 0 on")
+		}
 		open := make([]int, n.classes)
 		type alike struct {
 			class          int
