@@ -36,9 +36,6 @@ type ExtenderVictims struct {
 //
 // Rules P9.1 to P9.6.
 func (r *Request) extend(found []Candidate) ([]Candidate, error) {
-	if len(r.Extenders) == 0 {
-		return found, nil
-	}
 	found = byName(slices.Clone(found))
 	for _, x := range r.Extenders {
 		answer, err := x.Process(r.Pod, found)

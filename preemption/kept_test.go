@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/eviction/disruption"
@@ -211,6 +212,17 @@ func TestKeptOutcome(t *testing.T) {
 	tried(x, 1)
 	tried(nil, 1)
 	require.Equal(t, 2, h.nodes, "nodes without victims are counted")
+	l.pods[1] = []*v1.Pod{testkit.Pod("b").Priority(1).Obj()}
+	w.pods = 2 // one pod that leaves is not enough
+	for _, general := range []bool{true, false} {
+		w.general = map[Answer]bool{{Verdict: 1}: general}
+		h = histogram{}
+		d.index.Touch(1)
+		for _, want := range []bool{true, !general, !general} {
+			require.Equal(t, want, tried(x, 1), "reasons that differ between slots are asked for again")
+		}
+		require.Equal(t, 3, h.nodes)
+	}
 }
 
 // Choices that nobody keeps use the memory of the requests before.
@@ -240,6 +252,31 @@ func TestSweepAt(t *testing.T) {
 		d.sweep()
 		require.Len(t, d.matches, c.runs)
 		require.Equal(t, c.want, d.sweepAt)
+	}
+}
+
+// The budgets of a pod are looked up once. A pod that is new sweeps when there are many matches.
+func TestMatching(t *testing.T) {
+	budgets := disruption.NewBudgets([]*policyv1.PodDisruptionBudget{{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "b"},
+		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}},
+	}}, disruption.BudgetOptions{})
+	x := NewIndex(&list{})
+	for _, c := range []struct{ matches, want int }{{2, 3}, {3, 1}, {4, 1}} {
+		d := &dryRun{index: x, budgets: budgets, matches: map[*v1.Pod][]int32{}, sweepAt: 3}
+		for range c.matches {
+			d.matches[testkit.Pod("left").Obj()] = nil
+		}
+		p := testkit.Pod("p").Labels("app=x").Obj()
+		require.Equal(t, []int32{0}, d.matching(p))
+		require.Len(t, d.matches, c.want)
+		d.sweepAt = 0
+		require.Equal(t, []int32{0}, d.matching(p))
+		require.Len(t, d.matches, c.want, "the answer was kept")
+		x.requests, d.sweepAt = nil, 0
+		d.matching(testkit.Pod("q").Obj())
+		require.Len(t, d.matches, 1, "a cluster that does not say which pods it has")
+		x.requests = (&list{}).PodRequests
 	}
 }
 

@@ -88,16 +88,17 @@ func (pl *Planner) Preempt(r Request) Result {
 		none.ClearNomination, none.Message = true, message(nodes, none.Reasons)
 		return none
 	}
-	found, err := r.extend(out.found)
-	switch {
-	case err != nil:
-		none.Outcome, none.Err, none.Message = Error, err, err.Error()
-		return none
-	case len(found) == 0:
-		none.Message = "no candidate node for preemption"
-		return none
-	}
+	found := out.found
 	if len(r.Extenders) > 0 {
+		var err error
+		switch found, err = r.extend(found); {
+		case err != nil:
+			none.Outcome, none.Err, none.Message = Error, err, err.Error()
+			return none
+		case len(found) == 0:
+			none.Message = "no candidate node for preemption"
+			return none
+		}
 		d.values = valuesOf(d.values[:0], found, r.Now)
 	}
 	best, by := choose(found, d.values, r.Options.Scores)
@@ -114,7 +115,7 @@ func (d *dryRun) prepare(r *Request) {
 	}
 	d.bound, _ = r.WhatIf.(bounder)
 	if d.budgets != r.Budgets || d.ledger == nil {
-		d.budgets, d.ledger, d.matches, d.sweepAt = r.Budgets, nil, map[*v1.Pod][]int32{}, 0
+		d.budgets, d.ledger, d.matches, d.sweepAt = r.Budgets, nil, map[*v1.Pod][]int32{}, minMatches
 		if r.Budgets != nil {
 			d.ledger = r.Budgets.Ledger()
 		}

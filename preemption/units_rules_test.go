@@ -3,6 +3,7 @@ package preemption
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -156,6 +157,39 @@ func TestPodsOfOtherNodes(t *testing.T) {
 		}
 	}
 	require.Equal(t, []int{50, 7}, []int{(&CrossNode{}).max(), (&CrossNode{Max: 7}).max()})
+}
+
+// One pod more than CrossNode allows shows that there are too many. The others are not read.
+func TestPodsBeyondTheLimit(t *testing.T) {
+	for _, own := range []int{0, 2} {
+		asked := 0
+		d := &dryRun{r: &Request{}, priority: 5, members: make([]member, own), units: make([]unit, own)}
+		d.r.Options.Eligible = func(int, *v1.Pod, *v1.Pod) bool {
+			asked++
+			return true
+		}
+		d.r.Options.CrossNode = &CrossNode{Max: 3, Foreign: func(int) []Placed {
+			return slices.Repeat([]Placed{{testkit.Pod("other").Priority(1).Obj(), 1}}, 9)
+		}}
+		d.collectForeign(0)
+		require.Equal(t, 4, asked)
+		require.Len(t, d.members, own+4)
+		require.Len(t, d.units, own+4)
+	}
+}
+
+// A node without pods of a lower priority needs no search, unless units or pods of other nodes may leave.
+func TestHopeless(t *testing.T) {
+	l := &list{nodes: []*v1.Node{testkit.Node("n").Obj()}, pods: [][]*v1.Pod{{testkit.Pod("a").Priority(5).Obj()}}}
+	for priority, want := range map[int32]bool{4: true, 5: true, 6: false} {
+		d := &dryRun{r: &Request{Cluster: l}, index: NewIndex(l), priority: priority}
+		o, certain := d.hopeless(0)
+		require.Equal(t, want, certain)
+		require.Equal(t, want, o.reason == noVictims)
+		d.r.Options.CrossNode = &CrossNode{}
+		_, certain = d.hopeless(0)
+		require.False(t, certain)
+	}
 }
 
 // Of the pods that a Searcher lets leave those break a budget that the budget does not allow.
