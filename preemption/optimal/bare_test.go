@@ -186,5 +186,14 @@ func TestBeatenByBudgets(t *testing.T) {
 			p.Ledger = budgets.Ledger()
 		}
 		require.Equal(t, c.want, s.beaten(p, p.WhatIf.(without)), "%+v", c)
+		both := struct {
+			*logged
+			*measured
+		}{cl.Cluster.(*logged), cl}
+		p.Cluster = both
+		s.rows.follow(both)
+		require.Equal(t, c.want, s.beaten(p, p.WhatIf.(without)), "%+v", c)
+		p.Ledger = nil
+		require.False(t, s.beaten(p, p.WhatIf.(without)), "the budgets are gone")
 	}
 }

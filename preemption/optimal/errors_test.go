@@ -134,3 +134,26 @@ func TestCostIsKept(t *testing.T) {
 	require.Zero(t, cost(a))
 	require.Equal(t, second, asked)
 }
+
+// An error that comes once ends the work on a gang, whichever decision it belongs to.
+func TestFilterFailsOnce(t *testing.T) {
+	s := situation{nodes: []*v1.Node{node("n1", "4")}, pods: []*v1.Pod{web("a", 1, "4", "n1")}}
+	for n := 1; ; n++ {
+		asked := 0
+		g := s.gang(t, testkit.Pod("g").Priority(100).Request("cpu=4").Obj())
+		g.Profile = placement.DefaultProfile()
+		g.Profile.Filters = append(g.Profile.Filters, &placement.Plugin{Name: "Fails", Filter: func(*v1.Pod, placement.Cluster) placement.Filtering {
+			if asked++; asked == n {
+				return placement.Filtering{Code: filter.Error, Reasons: []string{"it fails"}}
+			}
+			return placement.Filtering{}
+		}})
+		_, err := optimal.PlaceGang(g, optimal.Options{})
+		if asked < n {
+			require.NoError(t, err)
+			require.Greater(t, n, 3)
+			return
+		}
+		require.ErrorContains(t, err, "it fails", "decision %d", n)
+	}
+}

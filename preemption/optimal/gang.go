@@ -161,6 +161,7 @@ func (p *gang) oneByOne() (victims []preemption.Placed, nodes []string) {
 			nodes = append(nodes, d.Node)
 			continue
 		}
+		must.Do(d.Failure.Err)
 		r := placer.Preempt(pod, d.Failure, placement.Options{}, placement.PreemptOptions{
 			Budgets: disruption.NewBudgets(budgets, disruption.BudgetOptions{}), Now: p.Now, Options: p.search.Options(preemption.Options{
 				Eligible: p.outside(),

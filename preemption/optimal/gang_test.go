@@ -103,13 +103,26 @@ func TestGangOnOneNode(t *testing.T) {
 	for _, c := range []struct {
 		o       optimal.Options
 		minimal bool
-	}{{optimal.Options{}, true}, {optimal.Options{Steps: 2}, false}, {optimal.Options{Steps: 3}, false}, {optimal.Options{Steps: 4}, true}, {optimal.Options{Stop: func() bool { stopped = true; return true }}, false}} {
+	}{{optimal.Options{}, true}, {optimal.Options{Steps: 2}, false}, {optimal.Options{Steps: 3}, false}, {optimal.Options{Steps: 4}, true}, {optimal.Options{Stop: func() bool { return false }}, true}, {optimal.Options{Stop: func() bool { stopped = true; return true }}, false}} {
 		p, err := optimal.PlaceGang(s.gang(t, g1, g2), c.o)
 		require.NoError(t, err)
 		require.Equal(t, "n2 n2: a", shownGang(p))
 		require.Equal(t, c.minimal, p.Minimal, "%d steps", c.o.Steps)
 	}
 	require.True(t, stopped)
+}
+
+// The gang goes to the node of a, which is not in the way. The last step lets a come back.
+func TestGangWithoutVictims(t *testing.T) {
+	g1 := testkit.Pod("g1").Labels("app=gang").Priority(100).Request("cpu=2").Obj()
+	g2 := testkit.Pod("g2").Labels("app=gang").Priority(100).Request("cpu=6").RequireWith(hostKey, "app=gang").Obj()
+	s := situation{nodes: []*v1.Node{node("n1", "4"), node("n2", "8")}, pods: []*v1.Pod{testkit.Pod("a").Request("memory=60Gi").Priority(1).On("n2").Obj()}}
+	for steps, want := range map[int]string{2: "n2 n2: a", 3: "n2 n2: "} {
+		p, err := optimal.PlaceGang(s.gang(t, g1, g2), optimal.Options{Steps: steps})
+		require.NoError(t, err)
+		require.Equal(t, want, shownGang(p))
+		require.Equal(t, steps == 3, p.Minimal)
+	}
 }
 
 // A gang that is placed fits without its victims, and no victim can stay. A gang that is not placed does not fit without any pod of lower

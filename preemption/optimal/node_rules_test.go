@@ -56,8 +56,10 @@ func TestNothingIsPinned(t *testing.T) {
 	n.load(s, &preemption.Problem{})
 	require.Equal(t, -1, n.pinned)
 	n.pinned, n.rooms = 3, false
+	s.proof.Steps = 7
 	require.True(t, n.exhaust())
 	require.Equal(t, -1, n.pinned)
+	require.Equal(t, 20_007, n.blind)
 }
 
 // The requests of pods count if the node lacks a resource. One pod of unknown requests is enough to know nothing.
@@ -91,6 +93,60 @@ func TestWhatGroupsFree(t *testing.T) {
 		s.node.load(s, p)
 		require.Equal(t, 3, asked)
 		require.Empty(t, s.node.lacks)
+	}
+}
+
+// Nothing more is asked about a group that is in no better set.
+func TestBarredGroupsAreNotRead(t *testing.T) {
+	pods := []*v1.Pod{testkit.Pod("high").Priority(9).Obj(), testkit.Pod("quorum").Priority(1).Obj(), testkit.Pod("low").Priority(1).Obj()}
+	var read, cost []string
+	s, err := New(Options{
+		Quorum: func(pod *v1.Pod) (string, int) { return map[string]string{"quorum": "w"}[pod.Name], 0 },
+		Cost: func(q preemption.Placed) int64 {
+			cost = append(cost, q.Pod.Name)
+			return 0
+		},
+	})
+	require.NoError(t, err)
+	s.limit = 8
+	c := &measured{used: []resources.Vector{{4}}, offered: []resources.Vector{{4}}}
+	p := &preemption.Problem{Cluster: c, WhatIf: &judge{c: c, needs: resources.Vector{3}}, Requests: func(pod *v1.Pod) (resources.Vector, bool) {
+		read = append(read, pod.Name)
+		return resources.Vector{2}, true
+	}}
+	for _, pod := range pods {
+		p.Groups = append(p.Groups, preemption.Group{Pods: []preemption.Placed{{Pod: pod}}, Priority: preemption.Priority(pod)})
+	}
+	s.node.load(s, p)
+	for k, want := range []bool{true, true, false} {
+		require.Equal(t, want, s.node.groups[k].barred)
+	}
+	require.Equal(t, []string{"low"}, read)
+	require.Equal(t, []string{"low"}, cost)
+}
+
+// A search that learns nothing ends behind its last step.
+func TestBlind(t *testing.T) {
+	s, err := New(Options{})
+	require.NoError(t, err)
+	n := &node{s: s, blind: 2}
+	require.Equal(t, []bool{true, true, false}, []bool{n.branch(0, noVictims), n.branch(0, noVictims), n.branch(0, noVictims)})
+}
+
+// A group of the answer that need not leave comes back. The answer says whether there was one.
+func TestComeBack(t *testing.T) {
+	a, b := testkit.Pod("a").Obj(), testkit.Pod("b").Obj()
+	for _, needless := range []bool{true, false} {
+		fits := func(out map[*v1.Pod]bool) bool { return out[b] && (needless || out[a]) }
+		s, err := New(Options{})
+		require.NoError(t, err)
+		n := &node{s: s, pinned: -1, p: &preemption.Problem{WhatIf: &trial{out: map[*v1.Pod]bool{}, accepts: fits, settles: fits}, Now: testkit.Epoch}}
+		for _, pod := range []*v1.Pod{a, b} {
+			n.groups = append(n.groups, group{pods: []preemption.Placed{{Pod: pod}}, matches: [][]int32{nil}})
+		}
+		n.answer = []bool{true, true}
+		require.Equal(t, needless, n.comeBack())
+		require.Equal(t, []bool{!needless, true}, n.answer)
 	}
 }
 

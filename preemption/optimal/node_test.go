@@ -37,6 +37,9 @@ type judge struct {
 func (w *judge) Without(i int, left []int64) preemption.Answer {
 	w.asked++
 	for c, need := range w.needs {
+		if left[c] < 0 {
+			panic("pods ask for less than nothing")
+		}
 		if left[c]+need > w.c.offered[i].At(c) {
 			return preemption.Answer{Verdict: 1}
 		}
