@@ -132,11 +132,9 @@ func (d *dryRun) collectLocal(i int) {
 
 // collect adds the pod, or the unit of the pod, as a possible victim.
 func (d *dryRun) collect(i int, q *resident, foreign bool) {
-	if d.unitOf != nil {
-		if k, ok := d.unitOf[podName{q.pod.Namespace, q.pod.Name}]; ok {
-			d.collectUnit(i, k, foreign)
-			return
-		}
+	if k, ok := d.unitOf[podName{q.pod.Namespace, q.pod.Name}]; ok {
+		d.collectUnit(i, k, foreign)
+		return
 	}
 	if q.priority >= d.priority || d.r.Options.Eligible != nil && !d.r.Options.Eligible(i, q.pod, d.r.Pod) {
 		return
@@ -313,7 +311,7 @@ func (d *dryRun) any() bool {
 // violations counts the victims that break a budget.
 func (d *dryRun) violations() (n int) {
 	for k := range d.units {
-		if u := &d.units[k]; u.out && u.violating {
+		if u := &d.units[k]; u.out {
 			for _, m := range d.members[u.from:u.to] {
 				if m.violates {
 					n++

@@ -1,6 +1,7 @@
 package preemption
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -209,15 +210,7 @@ func (x *Index) sum(l *levels) {
 
 // at returns the step of a priority, and inserts a step if there is none.
 func (l *levels) at(priority int32) *priorityStep {
-	k, found := slices.BinarySearchFunc(l.steps, priority, func(s priorityStep, p int32) int {
-		switch {
-		case s.priority > p:
-			return -1
-		case s.priority < p:
-			return 1
-		}
-		return 0
-	})
+	k, found := slices.BinarySearchFunc(l.steps, priority, func(s priorityStep, p int32) int { return cmp.Compare(p, s.priority) })
 	if !found {
 		var spare resources.Vector
 		if n := len(l.steps); n < cap(l.steps) { // memory of an earlier fill

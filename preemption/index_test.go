@@ -167,6 +167,29 @@ func TestIndexKeepsItsOrder(t *testing.T) {
 		require.Equal(t, uint64(k+2), x.sorts, "change %d", k)
 	}
 	require.Equal(t, []int32{2, 1}, x.byName())
+	l.nodes[0], l.nodes[1] = l.nodes[1], nil // as many nodes as before
+	x.TouchNodes()
+	require.Equal(t, []int32{2, 0}, x.byName())
+}
+
+// The sums of a slot are computed once, as far as the requests of its pods are known.
+func TestSumsAreKept(t *testing.T) {
+	for unknown, want := range map[int]int{-1: 3, 0: 1, 1: 2} {
+		l := &list{nodes: []*v1.Node{testkit.Node("n").Obj()}, pods: [][]*v1.Pod{{testkit.Pod("a").Obj(), testkit.Pod("b").Obj(), testkit.Pod("c").Obj()}}}
+		x, asked := NewIndex(l), 0
+		x.requests = func(p *v1.Pod) (resources.Vector, bool) {
+			asked++
+			return resources.Vector{1}, unknown < 0 || p != l.pods[0][unknown]
+		}
+		for k := range 4 {
+			sum, ok := x.left(0, 0)
+			require.Equal(t, k > 0 && unknown < 0, ok)
+			if ok {
+				require.Equal(t, resources.Vector{3}, sum)
+			}
+		}
+		require.Equal(t, want, asked)
+	}
 }
 
 func TestTrueFirst(t *testing.T) {

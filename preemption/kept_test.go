@@ -137,11 +137,18 @@ func TestKeptSlotsAreBounded(t *testing.T) {
 	x := NewIndex(l)
 	d := &dryRun{r: &Request{Cluster: l, WhatIf: w, Index: x}, index: x}
 	for k, want := range []int{1, 2, 3, 4, 1, 2} {
+		if l.nodes = l.nodes[:1<<16]; k == 4 {
+			l.nodes = l.nodes[:1] // one slot too many
+		}
 		w.kind = k
 		first := d.keptFor()
 		require.Same(t, first, d.keptFor())
 		require.Len(t, d.kept, want)
-		require.Equal(t, want<<16, d.keptSlots)
+		if k < 4 {
+			require.Equal(t, want<<16, d.keptSlots)
+		} else {
+			require.Equal(t, 1+(want-1)<<16, d.keptSlots)
+		}
 	}
 }
 
@@ -175,10 +182,43 @@ func TestChoiceHolds(t *testing.T) {
 			require.Equal(t, want, x.holds(at(int64(3+n))), "%d at %d", k, 3+n)
 		}
 	}
+	for k, c := range []struct {
+		out  []int64 // starts of victims; 0: none
+		now  int64
+		want bool
+	}{{[]int64{4}, 9, false}, {[]int64{9}, 9, false}, {[]int64{0}, 9, true}, {[]int64{0, 4}, 9, false}, {[]int64{4, 0}, 9, false}} {
+		d := &dryRun{r: &Request{Cluster: &list{nodes: []*v1.Node{testkit.Node("n").Obj()}}, Now: at(c.now)}}
+		for k, second := range c.out {
+			d.members, d.units = append(d.members, one(second)), append(d.units, unit{from: k, to: k + 1, out: true})
+		}
+		var x choice
+		d.choose(&x, 0)
+		require.Equal(t, c.want, x.now, "%d", k)
+	}
 	x := choice{values: criteria{start: at(4)}}
 	require.Equal(t, at(4), x.at(at(7)).start)
 	x.now = true
 	require.Equal(t, at(7), x.at(at(7)).start)
+}
+
+// keptOpen is an open whose preemptors share work.
+type keptOpen struct{ *open }
+
+func (keptOpen) Kept() (kind any, states, rejections uint64) { return "kind", 0, 0 }
+
+// The slots to try are those that were found for the same rejections.
+func TestKeptSlotsAreTried(t *testing.T) {
+	l := &list{nodes: []*v1.Node{testkit.Node("n").Obj(), testkit.Node("m").Obj()}, pods: make([][]*v1.Pod, 2)}
+	r := Request{Pod: testkit.Pod("p").Priority(5).Obj(), Cluster: l, WhatIf: keptOpen{&open{pods: 1}}, Index: NewIndex(l)}
+	var pl Planner
+	for k, rejections := range [][]Rejection{{Resolvable, Unresolvable}, {Resolvable, Resolvable}} {
+		r.Rejections = rejections
+		require.Equal(t, 1, pl.Preempt(r).Tried, "request %d", k)
+	}
+	require.Equal(t, 1024, pl.run.sweepAt)
+	r.Index = nil
+	require.Equal(t, 2, pl.Preempt(r).Tried)
+	require.Equal(t, []int32{1, 0}, pl.run.try, "the next request uses the memory")
 }
 
 // A slot is tried once for a kind of preemptor, and again after its pods have changed. Requests that keep nothing try it each time.

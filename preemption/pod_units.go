@@ -45,7 +45,6 @@ func (d *dryRun) collectUnit(i, k int, foreign bool) {
 
 // findUnits finds the unit of each pod, and the slots of the units' pods.
 func (d *dryRun) findUnits() {
-	d.unitOf, d.slots = nil, nil
 	if len(d.r.Options.Units) == 0 {
 		return
 	}

@@ -121,7 +121,6 @@ func (d *dryRun) prepare(r *Request) {
 		}
 	}
 	d.findUnits()
-	d.pile = nil
 	if r.Options.Search != nil {
 		d.describe()
 		r.Options.Search.Begin()

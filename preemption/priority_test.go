@@ -159,6 +159,7 @@ func TestValidatePriorityClass(t *testing.T) {
 		{"system prefix", "reserved", priorityClass("system-mine", 1, ""), []string{reserved + "system-mine is not a known system priority class"}},
 		{"built-in with another value", "its value is fixed", priorityClass(systemNodeCritical, 5, ""), []string{reserved + "value of system-node-critical PriorityClass must be 2000001000"}},
 		{"built-in as default", "never the default", globalDefault(priorityClass(systemClusterCritical, 2000000000, "")), []string{reserved + "globalDefault of system-cluster-critical PriorityClass must be false"}},
+		{"policy Never", "valid", priorityClass("c", 1, v1.PreemptNever), nil},
 		{"built-in", "valid", priorityClass(systemNodeCritical, 2000001000, v1.PreemptLowerPriority), nil},
 		{"empty policy", "not the default", &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "c"}, PreemptionPolicy: new(v1.PreemptionPolicy)}, []string{"preemptionPolicy: Required value"}},
 		{"unknown policy", "one of two", priorityClass("c", 1, "Sometimes"), []string{`preemptionPolicy: Unsupported value: "Sometimes": supported values: "PreemptLowerPriority", "Never"`}},

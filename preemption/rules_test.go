@@ -3,7 +3,6 @@ package preemption_test
 import (
 	"errors"
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -225,6 +224,7 @@ func TestArguments(t *testing.T) {
 	})
 	require.Empty(t, preemption.CandidateArgs{}.Validate(nil))
 	require.Empty(t, args(0, 1).Validate(nil))
+	require.Empty(t, args(1, 0).Validate(nil))
 }
 
 // Arguments that come to no candidate find nothing although there are victims.
@@ -236,6 +236,9 @@ func TestNoCandidatesWanted(t *testing.T) {
 	require.Equal(t, "Unschedulable, clear: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.", shown(s.preempt(t, p)))
 	s.options.AtLeastOneCandidate = true
 	require.Equal(t, "n1: a", shown(s.preempt(t, p)))
+	require.Len(t, s.preempt(t, p).Candidates, 1)
+	s.options.Candidates = preemption.CandidateArgs{}
+	require.Len(t, s.preempt(t, p).Candidates, 2, "the defaults want more")
 }
 
 // The search ends when it has enough candidates and one of them breaks no budget. Candidates that break a budget come last.
@@ -352,34 +355,6 @@ func TestExtenders(t *testing.T) {
 	require.Len(t, r.Actions(p, nil).Evict, 1, "a victim that is named twice is deleted once")
 	s.extenders = []preemption.Extender{failing}
 	require.Equal(t, none, shown(s.preempt(t, p)), "without candidates no extender is asked")
-}
-
-// Every extender gets the candidates sorted by node name, and so does the caller, whatever order an answer has.
-func TestOrderOfExtendedCandidates(t *testing.T) {
-	s := parts(node("n3", "4"), node("n1", "4"), node("n2", "4"), pod("a", 1, "4", "n1").Obj(), pod("b", 1, "4", "n2").Obj(), pod("c", 1, "4", "n3").Obj())
-	var seen [][]string
-	names := func(list []preemption.Candidate) (out []string) {
-		for _, c := range list {
-			out = append(out, c.Node)
-		}
-		return out
-	}
-	backwards := preemption.Extender{Process: func(_ *v1.Pod, got []preemption.Candidate) (out []preemption.ExtenderVictims, _ error) {
-		seen = append(seen, names(got))
-		for _, c := range slices.Backward(got) {
-			out = append(out, preemption.ExtenderVictims{Node: c.Node, UIDs: []types.UID{c.Victims[0].Pod.UID}})
-		}
-		return out, nil
-	}}
-	s.extenders = []preemption.Extender{backwards, backwards}
-	s.options.Offset = 1 // the nodes are found in another order
-	r := s.preempt(t, pod("p", 10, "4", "").Obj())
-	want := []string{"n1", "n2", "n3"}
-	require.Equal(t, [][]string{want, want}, seen)
-	require.Equal(t, want, names(r.Candidates))
-	s.extenders = nil
-	r = s.preempt(t, pod("p", 10, "4", "").Obj())
-	require.Equal(t, []string{"n2", "n3", "n1"}, names(r.Candidates), "without extenders in the order in which they were found")
 }
 
 func TestActions(t *testing.T) {

@@ -122,3 +122,30 @@ func FuzzDefaultPriorityClass(f *testing.F) {
 		}
 	})
 }
+
+// The index has the pods of every slot while slots come and pods change.
+func FuzzLevel(f *testing.F) {
+	f.Add(testkit.RandomBytes(1, 4000))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		l := &list{}
+		x := NewIndex(l)
+		pods := []*v1.Pod{{}, {}, {}}
+		for b := testkit.NewBytes(data); b.More(); {
+			if len(l.nodes) == 0 || len(l.nodes) < 20 && b.OneIn(16) {
+				l.nodes, l.pods = append(l.nodes, &v1.Node{}), append(l.pods, nil)
+			}
+			i := b.Below(len(l.nodes))
+			if b.OneIn(8) {
+				l.pods[i] = pods[b.Below(4):]
+				x.Touch(i)
+			}
+			got := x.level(i).pods
+			if !slices.EqualFunc(got, l.pods[i], func(q resident, p *v1.Pod) bool { return q.pod == p }) {
+				t.Fatalf("slot %d: %v, want %v", i, got, l.pods[i])
+			}
+			if len(x.touched) < len(l.nodes) {
+				t.Fatal("a change of a slot that is read must be noticed")
+			}
+		}
+	})
+}

@@ -83,6 +83,12 @@ func (*counting) Begin()                {}
 func (*counting) Exclude(*Problem) bool { return false }
 func (c *counting) Solve(p *Problem) (leave []bool) {
 	c.groups = len(p.Groups)
+	if p.Ledger != nil {
+		if p.Ledger.Mark() != 0 {
+			panic("something is drawn when the search begins")
+		}
+		p.Ledger.Take([]int32{0}, "drawn") // a Searcher may leave it so
+	}
 	for range p.Groups {
 		leave = append(leave, true)
 	}
@@ -178,18 +184,15 @@ func TestPodsBeyondTheLimit(t *testing.T) {
 	}
 }
 
-// A node without pods of a lower priority needs no search, unless units or pods of other nodes may leave.
-func TestHopeless(t *testing.T) {
-	l := &list{nodes: []*v1.Node{testkit.Node("n").Obj()}, pods: [][]*v1.Pod{{testkit.Pod("a").Priority(5).Obj()}}}
-	for priority, want := range map[int32]bool{4: true, 5: true, 6: false} {
-		d := &dryRun{r: &Request{Cluster: l}, index: NewIndex(l), priority: priority}
-		o, certain := d.hopeless(0)
-		require.Equal(t, want, certain)
-		require.Equal(t, want, o.reason == noVictims)
-		d.r.Options.CrossNode = &CrossNode{}
-		_, certain = d.hopeless(0)
-		require.False(t, certain)
-	}
+// The pods of a unit that are on no node have slot -1. A free slot has no pods, and is not asked for them.
+func TestFindUnits(t *testing.T) {
+	a, b, elsewhere := testkit.Pod("a").Obj(), testkit.Pod("b").Obj(), testkit.Pod("elsewhere").Obj()
+	l := &list{nodes: []*v1.Node{nil, testkit.Node("n").Obj()}, pods: [][]*v1.Pod{{a}, {b}}}
+	d := &dryRun{r: &Request{Cluster: l, Options: Options{Units: []Unit{{Pods: []*v1.Pod{elsewhere, b}}, {Pods: []*v1.Pod{a, b}}}}}}
+	d.findUnits()
+	require.Equal(t, [][]int{{-1, 1}, {-1, -1}}, d.slots)
+	require.Equal(t, -1, d.r.slot("elsewhere"))
+	require.Equal(t, 1, d.r.slot("n"))
 }
 
 // Of the pods that a Searcher lets leave those break a budget that the budget does not allow.

@@ -13,11 +13,14 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
+// priorities are those of the pods of rows. A pod of the lowest adds nothing to the sum of the priorities.
+var priorities = []int32{0, -1, math.MinInt32, 1}
+
 // randomRow returns a row of up to seven pods with small amounts.
 func randomRow(r *rand.Rand) *row {
 	x := &row{width: 2}
 	for range r.IntN(8) {
-		x.pods = append(x.pods, rowPod{priority: int32(r.IntN(3) - 1), start: int64(r.IntN(4))})
+		x.pods = append(x.pods, rowPod{priority: priorities[r.IntN(4)], start: int64(r.IntN(4))})
 	}
 	slices.SortFunc(x.pods, func(a, b rowPod) int {
 		return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(b.start, a.start))
@@ -102,7 +105,7 @@ func TestShort(t *testing.T) {
 		// The best victims: some pods, of which the highest priority is 0.
 		best := noVictims
 		for range 1 + r.IntN(4) {
-			priority := int64(-r.IntN(2))
+			priority := int64(priorities[r.IntN(3)])
 			best.add(&Values{HighestPriority: priority, PrioritySum: priority + math.MaxInt32 + 1, Victims: 1, Start: -int64(r.IntN(4))})
 		}
 		best.add(&Values{HighestPriority: 0, PrioritySum: math.MaxInt32 + 1, Victims: 1, Start: -int64(r.IntN(4))})

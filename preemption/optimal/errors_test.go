@@ -13,6 +13,7 @@ import (
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/preemption/optimal"
+	"github.com/podberth/podberth/resources"
 )
 
 // failing is the default profile with a filter that fails for one pod.
@@ -133,6 +134,8 @@ func TestCostIsKept(t *testing.T) {
 	require.Greater(t, second, first)
 	require.Zero(t, cost(a))
 	require.Equal(t, second, asked)
+	_, empty := situation{}.comeback(t)
+	require.EqualValues(t, 3, empty.Cost(optimal.Costs{Homeless: 3})(a), "a cluster that never changed")
 }
 
 // An error that comes once ends the work on a gang, whichever decision it belongs to.
@@ -156,4 +159,32 @@ func TestFilterFailsOnce(t *testing.T) {
 		}
 		require.ErrorContains(t, err, "it fails", "decision %d", n)
 	}
+}
+
+// failsInTrials is a filter that allows every node. It fails when it is asked about a node without some pods.
+type failsInTrials struct{}
+
+func (failsInTrials) Name() string                       { return "FailsInTrials" }
+func (failsInTrials) Check(int) resources.Verdict        { return 0 }
+func (failsInTrials) Reasons(resources.Verdict) []string { return []string{"it fails"} }
+func (failsInTrials) Code(resources.Verdict) filter.Code { return filter.Error }
+func (failsInTrials) NewTrial() filter.Trial             { return failingTrial{} }
+
+type failingTrial struct{}
+
+func (failingTrial) Check(int) resources.Verdict { return 1 }
+func (failingTrial) Add(*v1.Pod, int)            {}
+func (failingTrial) Remove(*v1.Pod, int)         {}
+func (failingTrial) Reset()                      {}
+
+// An error in the search of victims for a gang is that of the answer, even if the gang would fit without pods of lower priority.
+func TestSearchOfAGangFails(t *testing.T) {
+	s := situation{nodes: []*v1.Node{node("n1", "4")}, pods: []*v1.Pod{web("a", 1, "4", "n1")}}
+	g := s.gang(t, testkit.Pod("g").Priority(100).Request("cpu=4").Obj())
+	g.Profile = placement.DefaultProfile()
+	g.Profile.Filters = append(g.Profile.Filters, &placement.Plugin{Name: "FailsInTrials", Filter: func(*v1.Pod, placement.Cluster) placement.Filtering {
+		return placement.Filtering{Predicate: failsInTrials{}}
+	}})
+	_, err := optimal.PlaceGang(g, optimal.Options{})
+	require.ErrorContains(t, err, "it fails")
 }

@@ -56,10 +56,11 @@ func TestNothingIsPinned(t *testing.T) {
 	n.load(s, &preemption.Problem{})
 	require.Equal(t, -1, n.pinned)
 	n.pinned, n.rooms = 3, false
-	s.proof.Steps = 7
+	s.proof.Steps, n.forcedBreaks = 7, 5
 	require.True(t, n.exhaust())
 	require.Equal(t, -1, n.pinned)
 	require.Equal(t, 20_007, n.blind)
+	require.Zero(t, n.forcedBreaks)
 }
 
 // The requests of pods count if the node lacks a resource. One pod of unknown requests is enough to know nothing.

@@ -67,6 +67,30 @@ func TestLowestOfAGang(t *testing.T) {
 	}
 }
 
+// The victims of a gang are settled if none of them can stay, and not if there are too few steps to ask about each.
+func TestSettled(t *testing.T) {
+	o := cluster.Objects{Nodes: []*v1.Node{testkit.Node("n1").Capacity("cpu=4,pods=9").Obj(), testkit.Node("n2").Capacity("cpu=4,pods=9").Obj()}}
+	for _, name := range []string{"n1", "n2"} {
+		o.Pods = append(o.Pods, testkit.Pod("on-"+name).Request("cpu=4").Priority(1).On(name).Obj())
+	}
+	snapshot, err := cluster.New(o)
+	require.NoError(t, err)
+	var victims []preemption.Placed
+	for i, pod := range o.Pods {
+		victims = append(victims, preemption.Placed{Pod: pod, Slot: i})
+	}
+	for _, c := range []struct {
+		steps int
+		gone  []preemption.Placed
+		want  bool
+	}{{9, victims, false}, {9, victims[:1], true}, {1, victims[:1], true}, {0, victims[:1], false}, {0, nil, true}} {
+		g, err := newGang(Gang{Snapshot: snapshot, Pods: []*v1.Pod{testkit.Pod("p").Request("cpu=4").Priority(5).Obj()}}, Options{})
+		require.NoError(t, err)
+		g.steps = c.steps
+		require.Equal(t, c.want, g.settled(c.gone, []string{"n1"}), "%+v", c)
+	}
+}
+
 // A node is full only if the limit of the best victims is a priority and every pod below it may leave.
 func TestFull(t *testing.T) {
 	c := &measured{used: []resources.Vector{{4}}, offered: []resources.Vector{{4}}}
