@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -62,4 +63,48 @@ func TestEndOf(t *testing.T) {
 		_, why = endOf(p, n, WakeOptions{})
 		require.NotEqual(t, "completion", why)
 	})
+}
+
+// A deadline that a time.Duration cannot hold is the largest one. A taint that is tolerated for longer is tolerated for ever.
+func TestEndOfHugeTimes(t *testing.T) {
+	for _, huge := range []int64{1 << 34, math.MaxInt64} { // in nanoseconds both are negative as an int64
+		p, n := testkit.Pod("a").Obj(), testkit.Node("n").Obj()
+		p.Status.StartTime = &metav1.Time{Time: testkit.Epoch}
+		p.Spec.ActiveDeadlineSeconds = &huge
+		at, why := endOf(p, n, WakeOptions{})
+		require.Equal(t, []any{testkit.Epoch.Add(math.MaxInt64), "deadline"}, []any{at, why})
+
+		p.Spec.ActiveDeadlineSeconds = nil
+		p.Spec.Tolerations = []v1.Toleration{{Operator: v1.TolerationOpExists, TolerationSeconds: &huge}}
+		n.Spec.Taints = []v1.Taint{{Key: "old", Effect: v1.TaintEffectNoExecute, TimeAdded: p.Status.StartTime}}
+		_, why = endOf(p, n, WakeOptions{})
+		require.Empty(t, why)
+	}
+}
+
+// The first toleration that tolerates a taint decides how long the pod stays. Of several taints the first deadline counts.
+func TestEndOfSeveralTaints(t *testing.T) {
+	old := func(seconds *int64) v1.Toleration {
+		return v1.Toleration{Key: "old", Operator: v1.TolerationOpExists, TolerationSeconds: seconds}
+	}
+	all := v1.Toleration{Operator: v1.TolerationOpExists, TolerationSeconds: new(int64(20))}
+	n := testkit.Node("n").Obj()
+	n.Spec.Taints = []v1.Taint{
+		{Key: "old", Effect: v1.TaintEffectNoExecute, TimeAdded: &metav1.Time{Time: testkit.Epoch}},
+		{Key: "broken", Effect: v1.TaintEffectNoExecute, TimeAdded: &metav1.Time{Time: testkit.Epoch.Add(5 * time.Second)}},
+	}
+	for _, c := range []struct {
+		tolerations []v1.Toleration
+		want        time.Duration
+	}{
+		{[]v1.Toleration{old(nil), all}, 25 * time.Second},
+		{[]v1.Toleration{old(new(int64(60))), all}, 25 * time.Second},
+		{[]v1.Toleration{old(new(int64(10))), all}, 10 * time.Second},
+		{[]v1.Toleration{all, old(new(int64(10)))}, 20 * time.Second},
+	} {
+		p := testkit.Pod("a").Obj()
+		p.Spec.Tolerations = c.tolerations
+		at, why := endOf(p, n, WakeOptions{})
+		require.Equal(t, []any{testkit.Epoch.Add(c.want), "taint"}, []any{at, why})
+	}
 }

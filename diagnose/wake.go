@@ -9,6 +9,7 @@ import (
 
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/internal/seconds"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release"
@@ -123,16 +124,15 @@ func endOf(p *v1.Pod, n *v1.Node, o WakeOptions) (at time.Time, why string) {
 		earlier(p.DeletionTimestamp.Time, "grace")
 	}
 	if p.Spec.ActiveDeadlineSeconds != nil && p.Status.StartTime != nil {
-		earlier(p.Status.StartTime.Add(time.Duration(*p.Spec.ActiveDeadlineSeconds)*time.Second), "deadline")
+		earlier(p.Status.StartTime.Add(seconds.Duration(*p.Spec.ActiveDeadlineSeconds)), "deadline")
 	}
+	tolerations := taints.Compile(p.Spec.Tolerations, taints.Options{})
 	for _, t := range n.Spec.Taints {
-		if t.Effect != v1.TaintEffectNoExecute || t.TimeAdded == nil {
+		if t.TimeAdded == nil {
 			continue
 		}
-		for _, x := range p.Spec.Tolerations {
-			if x.TolerationSeconds != nil && taints.Matches(&x, &t, taints.Options{}) {
-				earlier(t.TimeAdded.Add(time.Duration(max(*x.TolerationSeconds, 0))*time.Second), "taint")
-			}
+		if d := tolerations.Deadline([]v1.Taint{t}); d.Stay == taints.Limited {
+			earlier(t.TimeAdded.Add(d.After), "taint")
 		}
 	}
 	if o.Completes != nil {
