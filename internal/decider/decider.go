@@ -1,4 +1,4 @@
-// Package decider checks the profile that a planner decides with.
+// Package decider checks the profile that a planner decides with, and the pods that wait for its decisions.
 package decider
 
 import (

@@ -2,7 +2,6 @@ package failures
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -59,7 +58,7 @@ type Planner struct {
 var ErrNoSnapshot = errors.New("failures: the input has no snapshot")
 
 // New returns a Planner. The errors are ErrNoSnapshot, those of Profile.Validate, those of workload.Make for an object that the
-// API server refuses, and an error for a nil pod of Pending and for a profile that has Volumes or Devices. O(cluster).
+// API server refuses, and an error for a nil pod of Pending, for a waiting pod with the name of another pod, and for a profile that has Volumes or Devices. O(cluster).
 func New(in Input) (*Planner, error) {
 	if in.Snapshot == nil {
 		return nil, ErrNoSnapshot
@@ -69,13 +68,8 @@ func New(in Input) (*Planner, error) {
 		return nil, err
 	}
 	p := &Planner{in: in, base: in.Snapshot.Fork(), unitOf: map[*v1.Pod]*unit{}}
-	for i, pod := range in.Pending {
-		if pod == nil {
-			return nil, fmt.Errorf("failures: pending[%d]: Required value: must not be nil", i)
-		}
-		if pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil && !cluster.Finished(pod) {
-			p.pending = append(p.pending, pod)
-		}
+	if p.pending, err = decider.Pending("failures", p.base, in.Pending); err != nil {
+		return nil, err
 	}
 	slices.SortStableFunc(p.pending, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	for i := range p.base.Len() {

@@ -218,6 +218,7 @@ func TestBadInput(t *testing.T) {
 		{"devices", Input{Profile: placement.Profile{Devices: &tracker.Tracker{}}}, "failures: profile.Devices: Forbidden: every scenario has devices of its own"},
 		{"profile", Input{Profile: placement.Profile{Filters: []*placement.Plugin{nil}}}, "filters[0]: Required value"},
 		{"pending", Input{Pending: make([]*v1.Pod, 1)}, "failures: pending[0]: Required value: must not be nil"},
+		{"pending pod with the name of another", Input{Pending: []*v1.Pod{testkit.Pod("a").Obj(), testkit.Pod("a").Obj()}}, `failures: pending[1].metadata.name: Duplicate value: "default/a": pending[0] has the name`},
 		{"deployment", Input{Deployments: make([]*appsv1.Deployment, 1)}, "failures: deployments[0]: Required value: must not be nil"},
 		{"job", Input{Jobs: make([]*batchv1.Job, 1)}, "failures: jobs[0]: Required value: must not be nil"},
 		{"two deployments", Input{Deployments: []*appsv1.Deployment{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, {ObjectMeta: metav1.ObjectMeta{Name: "a"}}}}, `Deployment /a: metadata.name: Duplicate value: "a"`},
