@@ -209,3 +209,28 @@ func TestGrow(t *testing.T) {
 	}, got)
 	require.Equal(t, int32(2), *w.in.Deployments[0].Spec.Replicas, "the input does not change")
 }
+
+// A workload of which a pod waits makes another pod than the one that waits.
+func TestGrowWithWaitingPods(t *testing.T) {
+	w := five("cpu=4")
+	set := w.stateful("db", "cpu=1", "n1", appsv1.ParallelPodManagement, nil)
+	set.Spec.Replicas = new(int32(2))
+	w.pod("StatefulSet", "db", "db-1", "", template("db", "cpu=9", nil))
+	w.pod("", "", "bare", "", template("bare", "cpu=9", nil))
+	w.budget("db", "db", "2")
+	x := w.begun(t, Options{})
+	in := x.in
+	in.Snapshot = x.base.Fork()
+	x.grow(&in, x.unitOf(w.objects.Pods[0]))
+	var got []string
+	for _, p := range in.Pending {
+		got = append(got, p.Name)
+	}
+	require.Equal(t, []string{"db-1", "bare", "db-2"}, got)
+
+	o := given("n1")
+	o.Remedies = 8
+	require.Equal(t, []Remedy{
+		{"minAvailable 0 in place of 2 in budget default/db", true},
+	}, w.plan(t, o).Blocked[0].Remedies)
+}

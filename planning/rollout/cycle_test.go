@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/podberth/podberth/internal/testkit"
 )
@@ -59,13 +60,14 @@ func TestLongCycle(t *testing.T) {
 	w.budget("b0", "b0", "1")
 	w.waits("c", "n3", "n4")
 	w.waits("d", "n4", "n3")
+	w.objects.PodDisruptionBudgets[3].Spec.MinAvailable = new(intstr.FromInt32(2))
 	w.pod("ReplicaSet", "a", "a-2", "", template("a", "cpu=3", on("n3")))
 	*w.objects.ReplicaSets[0].Spec.Replicas = 3
 	proof, names := w.cycleOf(t, "a")
 	require.Empty(t, proof, "c and d starve each other and not a")
 	require.Empty(t, names)
 	proof, names = w.cycleOf(t, "d")
-	require.Equal(t, "default/d needs 1 healthy pods and has 1: default/d-1 waits for the place of default/c-0; "+
+	require.Equal(t, "default/d needs 2 healthy pods and has 1: default/d-1 waits for the place of default/c-0; "+
 		"default/c needs 1 healthy pods and has 1: default/c-1 waits for the place of default/d-0", proof)
 	require.Equal(t, []string{"default/d", "default/c"}, names)
 	w.pod("ReplicaSet", "d", "d-2", "", template("d", "cpu=3", on("n1")))
@@ -73,7 +75,7 @@ func TestLongCycle(t *testing.T) {
 	proof, names = w.cycleOf(t, "a")
 	require.Equal(t, "default/a needs 1 healthy pods and has 1: default/a-2 waits for the place of default/c-0; "+
 		"default/c needs 1 healthy pods and has 1: default/c-1 waits for the place of default/d-0; "+
-		"default/d needs 1 healthy pods and has 1: default/d-2 waits for the place of default/a-0", proof)
+		"default/d needs 2 healthy pods and has 1: default/d-2 waits for the place of default/a-0", proof)
 	require.Equal(t, []string{"default/a", "default/c", "default/d"}, names)
 }
 

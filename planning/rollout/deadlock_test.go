@@ -15,6 +15,8 @@ import (
 
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/resources"
 )
 
 // remedied is what the tests say about a remedy: the text, with "no: " in front when the remedy does not hold.
@@ -259,13 +261,38 @@ func TestMerge(t *testing.T) {
 	require.Equal(t, []string{"pinned x[n1] [default/p0 default/p3]", "timeout x[n1] [default/p1]", "pinned y[n1] [default/p2]"}, got)
 }
 
+// silent is a user's plugin that allows n1 alone and gives no numbers.
+type silent struct{ placement.Cluster }
+
+func (silent) Name() string                       { return "Silent" }
+func (silent) Reasons(resources.Verdict) []string { return []string{"no"} }
+func (p silent) Check(i int) resources.Verdict {
+	if p.Node(i).Name == "n1" {
+		return 0
+	}
+	return 1
+}
+
+// The proof has no figures when the plugin that rejects most nodes gives none.
+func TestPluginWithoutNumbers(t *testing.T) {
+	w := five("cpu=4")
+	w.app("web", "cpu=1", "n1", nil)
+	w.in.Profile = placement.DefaultProfile()
+	w.in.Profile.Filters = append(w.in.Profile.Filters, &placement.Plugin{Name: "Silent", Filter: func(_ *v1.Pod, c placement.Cluster) placement.Filtering {
+		return placement.Filtering{Predicate: silent{c}}
+	}})
+	d := w.plan(t, given("n1")).Blocked[0]
+	require.Equal(t, NoRoom, d.Kind)
+	require.Equal(t, "Silent rejects 4 of the 4 nodes that take pods, 4 of them alone", d.Proof)
+}
+
 // Pods of a budget that are not ready, with and without a node, by name.
 func TestUnready(t *testing.T) {
 	w := five("cpu=4")
 	w.app("web", "cpu=1", "n3 n2 n1", nil)
 	sick(w.objects.Pods[0])
 	sick(w.objects.Pods[1])
-	for _, name := range []string{"web-z", "web-a"} {
+	for _, name := range []string{"web-z", "web-a", "web-m"} {
 		w.pod("ReplicaSet", "web", name, "", template("web", "cpu=9", nil))
 	}
 	w.budget("web", "web", "1")
@@ -273,7 +300,7 @@ func TestUnready(t *testing.T) {
 	slices.Reverse(x.budgets.pods[0])
 	sick, waiting := x.unready(0)
 	require.Equal(t, []string{"default/web-0", "default/web-1"}, sick)
-	require.Equal(t, []string{"default/web-a", "default/web-z"}, waiting)
+	require.Equal(t, []string{"default/web-a", "default/web-m", "default/web-z"}, waiting)
 }
 
 // The changes that are tried for each kind of deadlock, in their order.

@@ -24,7 +24,7 @@
 //     left as it was, with a Deadlock.
 //
 // Times are virtual and count from the beginning. A wave lasts until its last pod is gone and its last replacement is ready; a
-// step lasts until its last node is new.
+// step lasts until its last node is new. A time that a time.Duration cannot hold is the largest one, about 292 years.
 //
 // A Planner reads its objects and never modifies them. It is safe for concurrent use: each Plan works on a fork of the snapshot.
 // The plan depends on the input alone.

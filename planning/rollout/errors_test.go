@@ -30,7 +30,11 @@ func TestBadInput(t *testing.T) {
 		{"nil pending pod", func(w *world) { w.in.Pending = []*v1.Pod{nil} }, "rollout: pending[0]: Required value: must not be nil"},
 		{"a pending pod twice", func(w *world) {
 			w.in.Pending = []*v1.Pod{testkit.Pod("a").Obj(), testkit.Pod("b").Obj(), testkit.Pod("a").Obj()}
-		}, `rollout: pending[2]: Duplicate value: "default/a"`},
+		}, `rollout: pending[2].metadata.name: Duplicate value: "default/a": pending[0] has the name; a pod that waits must have a name of its own`},
+		{"a pending pod that has the name of a running pod", func(w *world) {
+			w.pod("", "", "twice", "n1", template("twice", "cpu=1", nil))
+			w.pod("", "", "twice", "", template("twice", "cpu=1", nil))
+		}, `rollout: pending[0].metadata.name: Duplicate value: "default/twice": a pod on node n1 has the name; a pod that waits must have a name of its own`},
 		{"nil deployment", func(w *world) { w.in.Deployments = []*appsv1.Deployment{nil} }, "rollout: deployments[0]: Required value: must not be nil"},
 		{"two deployments", func(w *world) { w.in.Deployments = []*appsv1.Deployment{deployment("x"), deployment("x")} }, `Deployment default/x: metadata.name: Duplicate value: "x"`},
 		{"nil job", func(w *world) { w.in.Jobs = []*batchv1.Job{nil} }, "rollout: jobs[0]: Required value: must not be nil"},
@@ -99,21 +103,26 @@ func TestBadOptions(t *testing.T) {
 
 // An error in the middle of a plan ends the plan. A panic of a function of the caller goes through.
 func TestErrorsEndThePlan(t *testing.T) {
-	w := five("cpu=4")
-	w.pod("", "", "twice", "n1", template("twice", "cpu=1", nil))
-	w.pod("", "", "twice", "", template("twice", "cpu=1", nil)) // waits, and has the name of a pod that runs
-	plan, err := w.planner(t).Plan(Options{})
+	agents := func(capacity string) *world {
+		w := five(capacity)
+		agent := template("agent", "", nil)
+		w.in.DaemonSets = []*appsv1.DaemonSet{{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agent"},
+			Spec:       appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: agent.Labels}, Template: agent},
+		}}
+		w.pod("", "", "agent-n1-surge-1", "n5", agent) // has the name of a pod of a surge node
+		return w
+	}
+	plan, err := agents("cpu=4").planner(t).Plan(Options{Surge: 1})
 	require.ErrorIs(t, err, cluster.ErrPlaced)
 	require.Nil(t, plan)
 
-	w = five("cpu=2")
+	w := agents("cpu=2")
 	w.app("web", "cpu=2", "n1 n2 n3 n4 n5", nil)
-	w.pod("", "", "huge", "n5", template("huge", "", nil))
-	w.pod("", "", "huge", "", template("huge", "cpu=2", nil))
 	o := Options{Nodes: []string{"n1"}, Remedies: 2}
 	plan, err = w.planner(t).Plan(o)
 	require.ErrorIs(t, err, cluster.ErrPlaced, "only surge nodes have room for the pods")
-	require.ErrorContains(t, err, `remedy "1 surge node like n1": pods: Duplicate value: "default/huge"`)
+	require.ErrorContains(t, err, `remedy "1 surge node like n1": pods: Duplicate value: "default/agent-n1-surge-1"`)
 	require.Nil(t, plan)
 
 	w = five("cpu=4")

@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/internal/decider"
-	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -41,19 +39,20 @@ type Input struct {
 
 // Planner makes plans for one cluster. New makes a Planner. Its methods may be called at the same time.
 type Planner struct {
-	in    Input
-	base  *cluster.Snapshot // never changes but for forks
-	nodes []string          // by slot
-	units map[unitKey]*unit
-	scale disruption.Scale
+	in      Input
+	base    *cluster.Snapshot // never changes but for forks
+	nodes   []string          // by slot
+	waiting []*v1.Pod         // pods of the input that wait for a node
+	units   map[unitKey]*unit
+	scale   disruption.Scale
 }
 
 // ErrNoSnapshot is the error of New for an Input without a Snapshot.
 var ErrNoSnapshot = errors.New("rollout: the input has no snapshot")
 
 // New returns a Planner. The errors are ErrNoSnapshot, those of Profile.Validate, those of workload.Make for an object that the
-// API server refuses, and an error for a nil object, for two objects of one kind and name, and for a profile that has Volumes or
-// Devices. O(cluster).
+// API server refuses, and an error for a nil object, for two objects of one kind and name, for a waiting pod with the name of a pod
+// on a node, and for a profile that has Volumes or Devices. O(cluster).
 func New(in Input) (*Planner, error) {
 	if in.Snapshot == nil {
 		return nil, ErrNoSnapshot
@@ -62,17 +61,10 @@ func New(in Input) (*Planner, error) {
 	if in.Profile, err = decider.Profile("rollout", "every plan", in.Profile); err != nil {
 		return nil, err
 	}
-	pending := map[string]bool{}
-	for i, pod := range in.Pending {
-		if pod == nil {
-			return nil, fmt.Errorf("rollout: pending[%d]: Required value: must not be nil", i)
-		}
-		if pending[podinfo.Name(pod)] {
-			return nil, fmt.Errorf("rollout: pending[%d]: Duplicate value: %q", i, podinfo.Name(pod))
-		}
-		pending[podinfo.Name(pod)] = true
-	}
 	p := &Planner{in: in, base: in.Snapshot.Fork()}
+	if p.waiting, err = decider.Pending("rollout", p.base, in.Pending); err != nil {
+		return nil, err
+	}
 	for i := range p.base.Len() {
 		if n := p.base.Node(i); n != nil {
 			p.nodes = append(p.nodes, n.Name)

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/resources"
 )
 
 // OldTaint is the key of the taint that nodes have until their turn comes. Its effect is PreferNoSchedule and its value is empty.
@@ -119,6 +120,11 @@ func unsafe(pod *v1.Pod) string {
 		return "annotation " + SafeToEvict + " is " + pod.Annotations[SafeToEvict]
 	}
 	return ""
+}
+
+// later returns the time that is d after at, and at most the largest duration.
+func later(at, d time.Duration) time.Duration {
+	return time.Duration(resources.Add(int64(at), int64(d)))
 }
 
 func (o *Options) start(pod *v1.Pod, node string) time.Duration {

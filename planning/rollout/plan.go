@@ -6,7 +6,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
@@ -38,8 +37,8 @@ func (p *Planner) begin(o Options) *run {
 			x.enlist(x.newItem(pod, name))
 		}
 	}
-	for _, pod := range p.in.Pending {
-		if pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || cluster.Finished(pod) || !p.schedules(pod) || len(pod.Spec.SchedulingGates) > 0 {
+	for _, pod := range p.waiting {
+		if !p.schedules(pod) || len(pod.Spec.SchedulingGates) > 0 {
 			continue
 		}
 		it := x.newItem(pod, "")
@@ -90,7 +89,7 @@ func (x *run) surge() (names []string) {
 	}
 	step.Nodes = names
 	for _, n := range nodes {
-		step.End = max(step.End, x.now+x.o.renew(n))
+		step.End = max(step.End, later(x.now, x.o.renew(n)))
 	}
 	x.advance(step.End)
 	x.plan.Steps = append(x.plan.Steps, step)
@@ -143,7 +142,7 @@ func (x *run) settle(d drain) {
 		n := renewed(x.snapshot.Node(x.snapshot.Slot(name)))
 		if d.step.Action == Replace {
 			x.plan.Replaced++
-			d.step.End = max(d.step.End, x.now+x.o.renew(n))
+			d.step.End = max(d.step.End, later(x.now, x.o.renew(n)))
 			must.Do(x.snapshot.Set(n))
 			continue
 		}

@@ -94,7 +94,10 @@ func (x *run) claims(made *workload.Made, pod *v1.Pod) {
 func (x *run) freeName(it *item) string {
 	for n := it.moves + 1; ; n++ {
 		name := fmt.Sprintf("%s-moved-%d", it.origin.Name, n)
-		if x.snapshot.Pod(it.obj.Namespace, name) == nil {
+		taken := x.snapshot.Pod(it.obj.Namespace, name) != nil || slices.ContainsFunc(x.pending, func(p *item) bool {
+			return p.obj.Namespace == it.obj.Namespace && p.obj.Name == name
+		})
+		if !taken {
 			return name
 		}
 	}

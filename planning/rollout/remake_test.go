@@ -30,6 +30,8 @@ func TestNamesOfNewPods(t *testing.T) {
 	w.app("web", "cpu=1", "n1 n2", nil)
 	w.stateful("db", "cpu=1", "n1", appsv1.OrderedReadyPodManagement, nil)
 	w.pod("ReplicaSet", "other", "web-0-moved-1", "n3", template("other", "cpu=1", nil))
+	w.pod("", "", "web-1-moved-1", "", template("waits", "cpu=9", nil))
+	w.pod("", "", "web-1-moved-2", "", template("waits", "cpu=9", nil)).Namespace = "other"
 	w.pod("Rollout", "canary", "canary", "n4", template("canary", "cpu=1", nil))
 	sick(w.objects.Pods[4])
 	w.objects.Pods[4].Spec.EphemeralContainers = []v1.EphemeralContainer{{}}
@@ -45,7 +47,7 @@ func TestNamesOfNewPods(t *testing.T) {
 	}
 	name := func(p *v1.Pod) string { return p.Name + " " + string(p.UID) }
 	require.Equal(t, "web-0-moved-2 default/web-0-moved-2/1", name(next("n1", "web-0")))
-	require.Equal(t, "web-1-moved-1 default/web-1-moved-1/1", name(next("n2", "web-1")))
+	require.Equal(t, "web-1-moved-2 default/web-1-moved-2/1", name(next("n2", "web-1")), "a pod that waits has the first name")
 	require.Equal(t, "db-0 default/db-0/1", name(next("n1", "db-0")))
 	canary := next("n4", "canary")
 	require.Equal(t, "canary-moved-1 default/canary-moved-1/1", name(canary))

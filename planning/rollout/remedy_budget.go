@@ -146,6 +146,11 @@ func (x *run) grow(in *Input, u *unit) {
 			}
 		}
 	}
+	for _, pod := range x.waiting {
+		if x.unitOf(pod) == u {
+			objects.Pods = append(objects.Pods, x.observe(pod, "", u))
+		}
+	}
 	made := must.Get(workload.Make(objects, workload.Options{}))
 	for _, c := range made.Claims {
 		if _, there := cluster.List[*v1.PersistentVolumeClaim](in.Snapshot).Get(c.Namespace, c.Name); !there {

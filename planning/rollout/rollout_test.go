@@ -315,45 +315,6 @@ func sick(p *v1.Pod) {
 	p.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionFalse}}
 }
 
-// The caller's functions say how long pods and nodes take.
-func TestTimes(t *testing.T) {
-	w := five("cpu=4")
-	w.app("web", "cpu=1", "n1 n2", nil)
-	w.stateful("db", "cpu=1", "n1", appsv1.OrderedReadyPodManagement, nil)
-	o := given("n1", "n2")
-	o.Surge, o.Drain.GracePeriodSeconds = 1, new(int64(7))
-	o.Start = func(pod *v1.Pod, node string) time.Duration {
-		require.NotEmpty(t, node)
-		if pod.Labels["app"] == "db" {
-			return 10 * time.Second
-		}
-		return time.Second
-	}
-	o.Renew = func(n *v1.Node) time.Duration {
-		if n.Name == "n1-surge-1" {
-			return time.Minute
-		}
-		return 5 * time.Second
-	}
-	require.Equal(t, []string{
-		"0s surge n1-surge-1 until 1m0s",
-		"1m0s replace n1 until 1m22s",
-		"  1m0s..1m17s: web-0 -> web-0-moved-1 n3@1m0s, db-0 -> db-0 n5@1m7s",
-		"1m22s replace n2 until 1m34s",
-		"  1m22s..1m29s: web-1 -> web-1-moved-1 n1@1m22s",
-		"1m34s retire n1-surge-1 until 1m34s",
-	}, lines(w.plan(t, o)))
-	o.Stop = func(*v1.Pod) time.Duration { return -time.Second }
-	require.Equal(t, []string{
-		"0s surge n1-surge-1 until 1m0s",
-		"1m0s replace n1 until 1m15s",
-		"  1m0s..1m10s: web-0 -> web-0-moved-1 n3@1m0s, db-0 -> db-0 n5@1m0s",
-		"1m15s replace n2 until 1m21s",
-		"  1m15s..1m16s: web-1 -> web-1-moved-1 n1@1m15s",
-		"1m21s retire n1-surge-1 until 1m21s",
-	}, lines(w.plan(t, o)), "pods stop at once")
-}
-
 // The room of the budgets, the spread of the pods, and the pods that move twice.
 func TestRoomAndSkew(t *testing.T) {
 	w := five("cpu=4")

@@ -234,3 +234,13 @@ func TestNoTime(t *testing.T) {
 	x.o.Stop = func(*v1.Pod) time.Duration { return -time.Second }
 	require.Zero(t, x.stop(x.onNode["n1"][0]))
 }
+
+// A list without an item has the other items in their order. The list itself does not change.
+func TestWithout(t *testing.T) {
+	a, b, c := &item{node: "a"}, &item{node: "b"}, &item{node: "c"}
+	list := []*item{a, b, c}
+	require.Equal(t, []*item{b, c}, without(list, a))
+	require.Equal(t, []*item{a, c}, without(list, b))
+	require.Equal(t, []*item{a, b}, without(list, c))
+	require.Equal(t, []*item{a, b, c}, list)
+}

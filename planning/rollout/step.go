@@ -69,7 +69,7 @@ func (x *run) late(begin time.Duration, w *Wave, waiting []*item) (late []*item)
 	if x.o.Timeout == 0 {
 		return nil
 	}
-	over := begin + x.o.Timeout
+	over := later(begin, x.o.Timeout)
 	for _, it := range waiting {
 		k := slices.IndexFunc(w.Moves, func(m Move) bool { return m.Pod == podinfo.Name(it.obj) })
 		if k >= 0 && w.Moves[k].Gone > over || k < 0 && x.now >= over {

@@ -16,6 +16,7 @@ import (
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podclaims"
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/internal/seconds"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -66,7 +67,7 @@ func (w *wave) play(waiting []*item) {
 	slices.SortFunc(waiting, leaveOrder)
 	var late []departure
 	for _, it := range waiting {
-		at := w.Begin + w.stop(it)
+		at := later(w.Begin, w.stop(it))
 		if it.unit.late() {
 			late = append(late, departure{it, at})
 			continue
@@ -232,7 +233,7 @@ func (w *wave) record(it *item, d *disruption.Decision, r replacement, gone, mad
 	w.End = max(w.End, gone)
 	if r.next != nil {
 		move.Replacement, move.To, move.Placed = podinfo.Name(r.next.obj), r.decision.Node, made
-		move.Ready = made + w.o.start(r.next.obj, r.decision.Node)
+		move.Ready = later(made, w.o.start(r.next.obj, r.decision.Node))
 		w.End = max(w.End, move.Ready)
 		w.put(r.next, r.decision)
 	}
@@ -261,7 +262,7 @@ func (x *run) stop(it *item) time.Duration {
 		return max(0, x.o.Stop(it.seen))
 	}
 	d := disruption.Decide(it.seen, nil, x.o.request(it.seen), x.clock())
-	return max(0, time.Duration(d.GraceSeconds)*time.Second)
+	return max(0, seconds.Duration(d.GraceSeconds))
 }
 
 // gone removes the old pods that have left at a time.
@@ -287,7 +288,7 @@ func (w *wave) place() {
 			still = append(still, it)
 			continue
 		}
-		at := w.Begin + w.o.start(it.obj, d.Node)
+		at := later(w.Begin, w.o.start(it.obj, d.Node))
 		w.delist(it)
 		w.do(func() { w.enlist(it) })
 		w.put(it, d)
