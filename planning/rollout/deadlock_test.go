@@ -13,6 +13,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
@@ -281,7 +282,16 @@ func TestPluginWithoutNumbers(t *testing.T) {
 	w.in.Profile.Filters = append(w.in.Profile.Filters, &placement.Plugin{Name: "Silent", Filter: func(_ *v1.Pod, c placement.Cluster) placement.Filtering {
 		return placement.Filtering{Predicate: silent{c}}
 	}})
-	d := w.plan(t, given("n1")).Blocked[0]
+	w.objects.Nodes = append(w.objects.Nodes, testkit.Node("gone").Obj())
+	s, err := cluster.New(w.objects)
+	require.NoError(t, err)
+	require.NoError(t, s.Unset(s.Node(s.Slot("gone"))), "a free slot has no figures either")
+	w.in.Snapshot = s
+	p, err := New(w.in)
+	require.NoError(t, err)
+	plan, err := p.Plan(given("n1"))
+	require.NoError(t, err)
+	d := plan.Blocked[0]
 	require.Equal(t, NoRoom, d.Kind)
 	require.Equal(t, "Silent rejects 4 of the 4 nodes that take pods, 4 of them alone", d.Proof)
 }

@@ -215,6 +215,11 @@ func TestNodesOfTheSteps(t *testing.T) {
 	x.o.Shape.Name = "n2"
 	require.NoError(t, x.snapshot.Set(testkit.Node("n2-surge-1").Obj()))
 	require.Equal(t, "n2-surge-1-more", x.surged(1).Name)
+	w := five("cpu=4")
+	w.objects.Nodes[0].Name = "n2-surge-1"
+	x = w.planner(t).begin(Options{})
+	x.o.Shape = testkit.Node("n2").Obj()
+	require.Equal(t, "n2-surge-1-more", x.surged(1).Name, "the node of the first slot has the name")
 }
 
 // Without the caller's functions nothing takes time. Negative times count as none.
