@@ -6,7 +6,7 @@
 //		...
 //		must.Do(snapshot.Set(pod)) // an error ends Plan, which returns the error
 //
-// Each exported function that reaches Do or Get defers Catch, so that no caller of a package meets a panic.
+// Each exported function of a public package that reaches Do or Get defers Catch, so that no caller of a package meets a panic.
 package must
 
 // stop is the value of a panic that Catch ends.

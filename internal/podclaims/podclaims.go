@@ -1,4 +1,5 @@
-// Package podclaims does to the ResourceClaims of a snapshot what controllers do when pods come and leave.
+// Package podclaims does to the ResourceClaims of a snapshot what controllers do when pods come and leave. Its functions are steps of a
+// planner's computation: the planner defers must.Catch, which returns an error of the snapshot.
 package podclaims
 
 import (
@@ -11,9 +12,8 @@ import (
 )
 
 // Release takes a pod that left off its ResourceClaims. A claim that was made for the pod goes with the pod. A claim that no pod
-// has reserved any more loses its allocation. The error is that of the snapshot.
-func Release(s *cluster.Snapshot, pod *v1.Pod) (err error) {
-	defer must.Catch(&err)
+// has reserved any more loses its allocation.
+func Release(s *cluster.Snapshot, pod *v1.Pod) {
 	all := cluster.List[*resourcev1.ResourceClaim](s)
 	for _, name := range names(pod) {
 		c, ok := all.Get(pod.Namespace, name)
@@ -26,7 +26,6 @@ func Release(s *cluster.Snapshot, pod *v1.Pod) (err error) {
 			must.Do(s.Unset(c))
 		}
 	}
-	return nil
 }
 
 // names returns the names of the claims that a pod uses.
@@ -48,9 +47,8 @@ func names(pod *v1.Pod) (names []string) {
 }
 
 // Make makes the claims of a new pod from their templates and writes their names into the pod's status. suffix ends the names. A
-// template that does not exist makes none, and the pod stays pending. The error is that of the snapshot.
-func Make(s *cluster.Snapshot, pod *v1.Pod, suffix string) (err error) {
-	defer must.Catch(&err)
+// template that does not exist makes none, and the pod stays pending.
+func Make(s *cluster.Snapshot, pod *v1.Pod, suffix string) {
 	templates := cluster.List[*resourcev1.ResourceClaimTemplate](s)
 	for k := range pod.Spec.ResourceClaims {
 		e := &pod.Spec.ResourceClaims[k]
@@ -65,5 +63,4 @@ func Make(s *cluster.Snapshot, pod *v1.Pod, suffix string) (err error) {
 		must.Do(s.Set(c))
 		pod.Status.ResourceClaimStatuses = append(pod.Status.ResourceClaimStatuses, v1.PodResourceClaimStatus{Name: e.Name, ResourceClaimName: &c.Name})
 	}
-	return nil
 }

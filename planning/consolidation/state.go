@@ -198,7 +198,7 @@ func (x *state) raise(id int32) {
 // takeOff takes a pod off its node.
 func takeOff(s *cluster.Snapshot, pod *v1.Pod) {
 	must.Do(s.Unset(pod))
-	must.Do(podclaims.Release(s, pod))
+	podclaims.Release(s, pod)
 }
 
 // prepare returns the new pod of a load, with the claims that are made for it in the snapshot.
@@ -207,7 +207,7 @@ func prepare(s *cluster.Snapshot, l *load) *v1.Pod {
 	for _, claim := range podinfo.EphemeralClaims(&fresh) {
 		must.Do(s.Set(claim))
 	}
-	must.Do(podclaims.Make(s, &fresh, "again"))
+	podclaims.Make(s, &fresh, "again")
 	return &fresh
 }
 

@@ -107,7 +107,7 @@ func (x *player) lose(nodes []string) {
 // remove takes a pod of the cluster off its node.
 func (x *player) remove(pod *v1.Pod, from, by string) {
 	must.Do(x.snapshot.Unset(pod))
-	must.Do(podclaims.Release(x.snapshot, pod))
+	podclaims.Release(x.snapshot, pod)
 	x.changes++
 	u := x.unitOf[pod]
 	it := &item{old: pod, from: from, unit: u, by: by, fate: Gone}

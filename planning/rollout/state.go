@@ -166,7 +166,7 @@ func (x *run) remove(it *item) {
 	must.Do(x.snapshot.Unset(it.obj))
 	x.delist(it)
 	x.do(func() { x.enlist(it) })
-	must.Do(podclaims.Release(x.snapshot, it.obj))
+	podclaims.Release(x.snapshot, it.obj)
 }
 
 // put gives a pod the node of a decision; a pod of another scheduler has none. The pod is ready when the time advances.

@@ -216,7 +216,7 @@ func (w *wave) replace(it *item) replacement {
 	for _, claim := range podinfo.EphemeralClaims(next) {
 		must.Do(w.snapshot.Set(claim))
 	}
-	must.Do(podclaims.Make(w.snapshot, next, "moved"))
+	podclaims.Make(w.snapshot, next, "moved")
 	d := w.placer.Decide(next, placement.Options{})
 	if !d.Placed() {
 		w.refused[it] = refusal{pod: next, failure: d.Failure}
