@@ -44,6 +44,7 @@ func TestHints(t *testing.T) {
 		{"fit: this pod shrank", "it asks for less itself", fit, self(), self(), true},
 		{"fit: another asks for less cpu", "a resource this pod asks for", fit, on(pod("q", "cpu", "2")), on(pod("q", "cpu", "1")), true},
 		{"fit: another asks for less cpu and as much of x", "one resource is enough", fit, on(pod("q", "cpu", "2", "example.com/x", "1")), on(pod("q", "cpu", "1", "example.com/x", "1")), true},
+		{"fit: another asks for less of x", "this pod asks for one", fit, on(pod("q", "example.com/x", "2")), on(pod("q", "example.com/x", "1")), true},
 		{"fit: another asks for less and still for more than this pod", "what counts is the difference", fit, on(pod("q", "cpu", "9")), on(pod("q", "cpu", "8")), true},
 		{"fit: another asks for less memory", "not a resource this pod asks for", fit, on(pod("q", "memory", "2")), on(pod("q", "memory", "1")), false},
 		{"fit: another asks for less of what this pod asks none of", "a request of 0 is none", func(p *v1.Pod, old, new any) (bool, error) {

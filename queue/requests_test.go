@@ -149,17 +149,20 @@ func TestSameRequests(t *testing.T) {
 	}
 	require.True(t, sameRequests(base(), base()))
 	for name, change := range map[string]func(p *v1.Pod){
-		"a request":              func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests = testkit.Resources("cpu=2") },
-		"another resource":       func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests = testkit.Resources("memory=1") },
-		"a resource more":        func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests = testkit.Resources("cpu=1,memory=1") },
-		"a name":                 func(p *v1.Pod) { p.Spec.Containers[0].Name = "other" },
-		"a container more":       func(p *v1.Pod) { p.Spec.Containers = append(p.Spec.Containers, v1.Container{}) },
-		"no container":           func(p *v1.Pod) { p.Spec.Containers = nil },
-		"an init container's":    func(p *v1.Pod) { p.Spec.InitContainers[0].Resources.Requests = nil },
-		"a sidecar no more":      func(p *v1.Pod) { p.Spec.InitContainers[0].RestartPolicy = nil },
-		"the overhead":           func(p *v1.Pod) { p.Spec.Overhead = testkit.Resources("cpu=2") },
-		"the pod's own":          func(p *v1.Pod) { p.Spec.Resources = &v1.ResourceRequirements{} },
-		"a container's status":   func(p *v1.Pod) { p.Status.ContainerStatuses = []v1.ContainerStatus{{}} },
+		"a request":            func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests = testkit.Resources("cpu=2") },
+		"another resource":     func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests = testkit.Resources("memory=1") },
+		"a resource more":      func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests = testkit.Resources("cpu=1,memory=1") },
+		"a name":               func(p *v1.Pod) { p.Spec.Containers[0].Name = "other" },
+		"a container more":     func(p *v1.Pod) { p.Spec.Containers = append(p.Spec.Containers, v1.Container{}) },
+		"no container":         func(p *v1.Pod) { p.Spec.Containers = nil },
+		"an init container's":  func(p *v1.Pod) { p.Spec.InitContainers[0].Resources.Requests = nil },
+		"a sidecar no more":    func(p *v1.Pod) { p.Spec.InitContainers[0].RestartPolicy = nil },
+		"the overhead":         func(p *v1.Pod) { p.Spec.Overhead = testkit.Resources("cpu=2") },
+		"the pod's own":        func(p *v1.Pod) { p.Spec.Resources = &v1.ResourceRequirements{} },
+		"a container's status": func(p *v1.Pod) { p.Status.ContainerStatuses = []v1.ContainerStatus{{}} },
+		"both": func(p *v1.Pod) {
+			p.Status.ContainerStatuses, p.Status.InitContainerStatuses = []v1.ContainerStatus{{}}, []v1.ContainerStatus{{}}
+		},
 		"an init container's of": func(p *v1.Pod) { p.Status.InitContainerStatuses = []v1.ContainerStatus{{}} },
 	} {
 		p := base()

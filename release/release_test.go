@@ -33,7 +33,7 @@ func TestVersions(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	for text, want := range map[string]release.Version{
-		"": release.Current, "1.34": release.V1_34, "v1.35": release.V1_35, "1.36.3": release.V1_36, "v1.37.0-alpha.1": release.V1_37, "1.36+": release.V1_36,
+		"": release.Current, "1.34": release.V1_34, "v1.35": release.V1_35, "1.36.3": release.V1_36, "v1.37.0-alpha.1": release.V1_37, "1.36+": release.V1_36, "1.36-gke.100": release.V1_36,
 	} {
 		got, err := release.Parse(text)
 		require.NoError(t, err, text)
@@ -76,6 +76,7 @@ func TestBetween(t *testing.T) {
 	}
 	require.Empty(t, ids(release.V1_36, release.Current))
 	require.Empty(t, ids(release.V1_36, release.Version(38)))
+	require.Empty(t, ids(release.Version(38), release.V1_36))
 	require.Equal(t, ids(release.V1_35, release.V1_37), ids(release.V1_37, release.V1_35))
 	require.Contains(t, ids(release.V1_35, release.V1_36), "L5.1")
 	require.NotContains(t, ids(release.V1_36, release.V1_37), "L5.1")

@@ -17,6 +17,8 @@ func TestWouldHelp(t *testing.T) {
 	other.UID = "q"
 	updated := podWith(tol("node.kubernetes.io/unschedulable Exists _ _"))
 	updated.UID = "p"
+	otherTolerant := updated.DeepCopy()
+	otherTolerant.UID = "q"
 	var noNode *v1.Node
 	open, soft, bad := node("a:NoSchedule"), node("b:PreferNoSchedule"), node("b:NoExecute")
 	type test struct {
@@ -41,6 +43,7 @@ func TestWouldHelp(t *testing.T) {
 		{"this pod", pod, updated, true, true, "this pod got the toleration of cordoned nodes"},
 		{"this pod still not", pod, pod, true, false, "this pod, without the toleration for cordoned nodes"},
 		{"other pod", pod, other, false, false, "another pod"},
+		{"other pod that tolerates", other, otherTolerant, false, false, "another pod got the toleration"},
 	}
 	testkit.Run(t, cases, func(t *testing.T, c test) {
 		testkit.Unchanged(t, func() {

@@ -147,6 +147,7 @@ func TestNumbers(t *testing.T) {
 		{"one more", "9223372036854775808", false, "beyond int64"},
 		{"twenty digits", "10000000000000000000", false, "beyond int64"},
 		{"smallest", "-9223372036854775808", false, "within int64, and not above itself"},
+		{"one less than the smallest", "-9223372036854775809", false, "beyond int64"},
 		{"next to smallest", "-9223372036854775807", true, "within int64"},
 	}, func(t *testing.T, c test) {
 		tl, tn := tol("k Gt -9223372036854775808 _"), v1.Taint{Key: "k", Value: c.value, Effect: v1.TaintEffectNoSchedule}

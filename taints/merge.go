@@ -23,10 +23,10 @@ func MergeTolerations(a, b []v1.Toleration) []v1.Toleration {
 	var merged []v1.Toleration
 	for i := range all {
 		covered := func(by v1.Toleration) bool { return tolerations.Covers(&by, &all[i]) }
-		coveredLater := func(by v1.Toleration) bool {
+		coveredLater := func(by v1.Toleration) bool { // not by itself
 			return covered(by) && !same.Toleration(by, all[i])
 		}
-		if slices.ContainsFunc(merged, covered) || slices.ContainsFunc(all[i+1:], coveredLater) {
+		if slices.ContainsFunc(merged, covered) || slices.ContainsFunc(all[i:], coveredLater) {
 			continue
 		}
 		merged = append(merged, *all[i].DeepCopy())

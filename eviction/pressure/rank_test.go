@@ -125,6 +125,7 @@ func TestRankNegativeRequest(t *testing.T) {
 	ranking := Rank(memoryAvailable, singleFilesystem, pods, stats(pods, memory(10), memory(10)), Options{})
 	require.Equal(t, []int64{10, 10}, []int64{ranking[0].excess, ranking[1].excess})
 	require.Equal(t, []int64{-1, 0}, []int64{ranking[0].Request, ranking[1].Request})
+	require.EqualValues(t, 0, asks(pods[0], v1.ResourceMemory), "the pod gives nothing back")
 }
 
 func TestRankActive(t *testing.T) {

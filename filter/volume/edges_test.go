@@ -204,6 +204,14 @@ func TestHintsOfOtherObjects(t *testing.T) {
 		require.Error(t, err)
 		require.False(t, helps)
 	}
+	for _, added := range []any{node("n1"), volume("pv", "", "1Gi")} {
+		helps, err := BindingWouldHelp(self, nil, added)
+		require.NoError(t, err)
+		require.True(t, helps, "%T is added", added)
+		helps, err = BindingWouldHelp(self, added, nil)
+		require.NoError(t, err)
+		require.False(t, helps, "%T is deleted", added)
+	}
 	zones := func(z string) *v1.PersistentVolume { return volume("pv", "", "1Gi", labelled(v1.LabelTopologyZone, z)) }
 	for _, c := range [][2]string{{"a", "a__b"}, {"a__b", "a"}, {"a__b", "a__c"}} {
 		helps, err := ZoneWouldHelp(self, zones(c[0]), zones(c[1]))

@@ -46,6 +46,7 @@ func TestUsageOfEndingPods(t *testing.T) {
 		{"grace counted twice", "deletionTimestamp has the period in it already", v1.PodRunning, true, &grace, 30 * time.Second, true},
 		{"should be gone", "past the second grace period", v1.PodRunning, true, &grace, 30*time.Second + 1, false},
 		{"grace of 317 years", "more seconds than a duration holds do not end before they began", v1.PodRunning, true, &huge, time.Hour, true},
+		{"grace period without a deletion", "the pod is not deleted", v1.PodRunning, false, &grace, time.Hour, true},
 		{"deleted without grace period", "charged", v1.PodRunning, true, nil, time.Hour, true},
 	}, func(t *testing.T, c test) {
 		pod := testkit.Containers(testkit.Kata)
@@ -69,6 +70,7 @@ func TestCheck(t *testing.T) {
 		{"must specify", "overhead is no substitute; containers and init containers", "container b requests cpu=1\ncontainer a\ninit i limits cpu=1\noverhead cpu=1", "cpu=9,limits.cpu=9,requests.storage=1", "", `pods "test-pod" is forbidden: failed quota: team: must specify cpu for: a,i; limits.cpu for: a,b`},
 		{"requests names", "requests.cpu is cpu", "container a requests cpu=1", "requests.cpu=1,requests.memory=1,memory=1,limits.memory=1", "", `pods "test-pod" is forbidden: failed quota: team: must specify limits.memory for: a; memory for: a; requests.memory for: a`},
 		{"pod level instead", "supported resources of the whole pod satisfy it", "container a\nwhole limits cpu=1", "memory=1Gi", "", ""},
+		{"pod level requests instead", "as limits", "container a\nwhole requests cpu=1", "memory=1Gi", "", ""},
 		{"pod level of another name", "is no substitute", "container a\nwhole limits example.com/x=1", "memory=1Gi", "", `pods "test-pod" is forbidden: failed quota: team: must specify memory for: a`},
 		{"quota of other things", "not of this pod", "container a", "services=0", "", ""},
 	}, func(t *testing.T, c test) {
@@ -83,7 +85,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestNilPod(t *testing.T) {
-	require.Empty(t, Usage(nil, testkit.Epoch, release.Current))
+	require.Equal(t, v1.ResourceList{}, Usage(nil, testkit.Epoch, release.Current))
 	require.NoError(t, Check("q", nil, nil, nil, testkit.Epoch, release.Current))
 }
 

@@ -190,3 +190,21 @@ func TestNilPod(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, admitted)
 }
+
+// Overheads are equal when they have the same resources. A resource that is missing is not one of amount 0.
+func TestEqual(t *testing.T) {
+	type test struct {
+		name, why, a, b string
+		want            bool
+	}
+	testkit.Run(t, []test{
+		{"nothing", "no resource differs", "", "", true},
+		{"notations", "the amounts are the same", "cpu=1,memory=1Ki", "cpu=1000m,memory=1024", true},
+		{"amounts", "one differs", "cpu=1,memory=1", "cpu=1,memory=2", false},
+		{"a resource more", "the second has it", "cpu=1", "cpu=1,memory=0", false},
+		{"other resources of amount 0", "the names differ", "cpu=0", "memory=0", false},
+	}, func(t *testing.T, c test) {
+		require.Equal(t, c.want, equal(testkit.Resources(c.a), testkit.Resources(c.b)))
+		require.Equal(t, c.want, equal(testkit.Resources(c.b), testkit.Resources(c.a)))
+	})
+}

@@ -11,9 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/planning/workload"
 )
@@ -187,6 +190,45 @@ func TestClaimsOfNewPods(t *testing.T) {
 		got = append(got, c.Name)
 	}
 	require.Equal(t, []string{"new"}, got)
+}
+
+// A pod that leaves changes the cluster, and so does a claim that is given back: pods that failed are tried again.
+func TestChanges(t *testing.T) {
+	w := five("cpu=4")
+	w.app("web", "cpu=1", "n1", nil)
+	w.claim("kept", "n1", "gpu-0")
+	w.claim("dropped", "n1", "gpu-0")
+	x := w.planner(t).take()
+	x.scene = scene{of: map[*unit][]*item{}, left: map[*unit][]*v1.Pod{}, healthy: x.healthyBefore()}
+	x.remove(w.objects.Pods[0], "n1", "")
+	require.Equal(t, 1, x.changes)
+	require.Nil(t, x.snapshot.Pod("default", "web-0"))
+
+	claims := cluster.List[*resourcev1.ResourceClaim](x.snapshot)
+	kept, dropped := w.objects.ResourceClaims[0], w.objects.ResourceClaims[1]
+	x.write(devices.Release{Reason: "nothing"})
+	require.Equal(t, 1, x.changes)
+	x.write(devices.Release{Deallocate: kept})
+	require.Equal(t, 2, x.changes)
+	free, _ := claims.Get("default", "kept")
+	require.Nil(t, free.Status.Allocation)
+	x.write(devices.Release{Delete: dropped})
+	require.Equal(t, 3, x.changes)
+	_, there := claims.Get("default", "dropped")
+	require.False(t, there)
+}
+
+// A pod with an ephemeral volume has a claim of its own for it.
+func TestEphemeralVolumes(t *testing.T) {
+	w := five("cpu=4")
+	w.app("scratch", "cpu=1", "n1", func(s *v1.PodSpec) {
+		s.Volumes = []v1.Volume{{Name: "tmp", VolumeSource: v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{VolumeClaimTemplate: &v1.PersistentVolumeClaimTemplate{
+			Spec: v1.PersistentVolumeClaimSpec{StorageClassName: ptr("wait")},
+		}}}}}
+	})
+	mode := storagev1.VolumeBindingWaitForFirstConsumer
+	w.objects.StorageClasses = []*storagev1.StorageClass{{ObjectMeta: metav1.ObjectMeta{Name: "wait"}, Provisioner: "example.com/disk", VolumeBindingMode: &mode}}
+	require.Equal(t, []string{"scratch-0 n1 Placed n2"}, lines(w.run(t, "n1")))
 }
 
 // A new pod has the name of the lost pod, a UID that no pod had before, and the status of a new pod.

@@ -406,6 +406,36 @@ func TestReadyOfStatefulSets(t *testing.T) {
 	}
 }
 
+// A pod that has no node is not ready, so that an ordered StatefulSet waits for it.
+func TestWaitingPodOfAStatefulSet(t *testing.T) {
+	w := five("cpu=4")
+	w.stateful("db", "n1 n3", appsv1.OrderedReadyPodManagement)
+	waits := w.objects.Pods[0]
+	waits.Spec.NodeName, waits.Spec.Containers[0].Resources.Requests = "", testkit.Resources("cpu=9")
+	w.objects.Pods, w.in.Pending = w.objects.Pods[1:], []*v1.Pod{waits}
+	require.Equal(t, "db-1 n3 Waiting", lines(w.run(t, "n3"))[0])
+}
+
+// The claims of a StatefulSet's pods begin with the first ordinal.
+func TestClaimsOfOrdinalsThatExist(t *testing.T) {
+	w := five("cpu=4")
+	w.stateful("db", "n1 n1 n1", appsv1.ParallelPodManagement)
+	s := w.objects.StatefulSets[0]
+	s.Spec.Replicas = ptr(int32(2))
+	names := func() (out []string) {
+		p := w.planner(t)
+		for _, c := range p.unitOf[w.objects.Pods[0]].claims(p.base) {
+			out = append(out, c.Name)
+		}
+		return out
+	}
+	require.Equal(t, []string{"data-db-0", "data-db-1"}, names())
+	s.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: 1}
+	require.Equal(t, []string{"data-db-1", "data-db-2"}, names())
+	s.Spec.Ordinals.Start = 2
+	require.Equal(t, []string{"data-db-2"}, names())
+}
+
 // A pod that was only assumed on its node counts as there.
 func TestAssumedPods(t *testing.T) {
 	w := five("cpu=4")

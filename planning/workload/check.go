@@ -91,10 +91,8 @@ func checkJob(j *batchv1.Job) error {
 			return fmt.Errorf("spec.completionMode: Unsupported value: %q: supported values: %q, %q", *m, batchv1.IndexedCompletion, batchv1.NonIndexedCompletion)
 		}
 	}
-	if _, err := selectorOf(j.Spec.Selector); err != nil {
-		return err
-	}
-	return nil
+	_, err := selectorOf(j.Spec.Selector)
+	return err
 }
 
 func negative(path string, n int32) error {

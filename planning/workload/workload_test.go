@@ -137,6 +137,12 @@ func TestMake(t *testing.T) {
 	suspended.Spec.Suspend = ptr(true)
 	complete.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: v1.ConditionTrue}}
 	managed.Spec.ManagedBy = ptr("example.com/kueue")
+	own, resumed := job("once", nil, nil), job("once", nil, nil)
+	own.Spec.ManagedBy = ptr(batchv1.JobControllerName)
+	resumed.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: v1.ConditionTrue}}
+	older := setOf(web, 0)
+	older.Name, older.CreationTimestamp, set.CreationTimestamp = "web-older", metav1.Time{Time: time.Unix(1, 0)}, metav1.Time{Time: time.Unix(2, 0)}
+	known := func(p *v1.Pod) { p.OwnerReferences[0].UID = "uid" }
 	half.Status.Succeeded = 3
 	someDone := indexed(job("once", ptr(int32(3)), ptr(int32(8))))
 	someDone.Status.CompletedIndexes = "0,2-3"
@@ -165,6 +171,9 @@ func TestMake(t *testing.T) {
 			set.Name + "-1; " + set.Name + "-2"},
 		{"scaled", "the ReplicaSet with the template gets the rest", Objects{Deployments: []*appsv1.Deployment{scaled}, ReplicaSets: []*appsv1.ReplicaSet{small}},
 			strings.Join([]string{set.Name + "-1", set.Name + "-2", set.Name + "-3", set.Name + "-4", set.Name + "-5"}, "; ")},
+		{"two ReplicaSets with the template", "the older one gets the rest", Objects{Deployments: []*appsv1.Deployment{scaled}, ReplicaSets: []*appsv1.ReplicaSet{set, older}},
+			strings.Join([]string{set.Name + "-1", set.Name + "-2", set.Name + "-3", "web-older-1", "web-older-2"}, "; ")},
+		{"owner of a UID", "the object has none", Objects{ReplicaSets: []*appsv1.ReplicaSet{replicaSet("web", 2)}, Pods: []*v1.Pod{pod("ReplicaSet", "web", "web-1", known)}}, "web-2"},
 		{"new deployment", "the ReplicaSet is made, too", Objects{Deployments: []*appsv1.Deployment{deployment("web", 1)}}, "ReplicaSet " + set.Name + "; " + set.Name + "-1"},
 		{"changed template", "a rollout is not continued: the old ReplicaSet keeps its replicas", Objects{Deployments: []*appsv1.Deployment{other}, ReplicaSets: []*appsv1.ReplicaSet{set}},
 			set.Name + "-1; " + set.Name + "-2; " + set.Name + "-3"},
@@ -205,6 +214,8 @@ func TestMake(t *testing.T) {
 			Pods: []*v1.Pod{pod("Job", "once", "once-1", phase(v1.PodSucceeded))}}, ""},
 		{"suspended", "none", Objects{Jobs: []*batchv1.Job{suspended}}, ""},
 		{"complete", "none", Objects{Jobs: []*batchv1.Job{complete}}, ""},
+		{"managed by the Job controller", "as without the field", Objects{Jobs: []*batchv1.Job{own}}, "once-1"},
+		{"condition Suspended", "the condition ends no Job", Objects{Jobs: []*batchv1.Job{resumed}}, "once-1"},
 		{"managed elsewhere", "none", Objects{Jobs: []*batchv1.Job{managed}}, ""},
 		{"indexes", "the lowest that are missing", Objects{Jobs: []*batchv1.Job{someDone}, Pods: []*v1.Pod{pod("Job", "once", "x", index("4"))}}, "once-1-1; once-5-1"},
 		{"terminating pod of a job", "replaced at once", Objects{Jobs: []*batchv1.Job{job("once", nil, nil)}, Pods: []*v1.Pod{pod("Job", "once", "x", terminating)}}, "once-1"},

@@ -80,7 +80,8 @@ func TestConditionTaints(t *testing.T) {
 					require.Equal(t, noon, tn.TimeAdded.Time, "added taints carry the time")
 				}
 			}
-			_, add, remove = MirrorConditions(after, noon)
+			again, add, remove := MirrorConditions(after, noon)
+			require.Same(t, after, again)
 			require.Empty(t, append(add, remove...), "a second time there is nothing to do")
 		}, c.node)
 	})
@@ -105,6 +106,7 @@ func TestHealth(t *testing.T) {
 		{"both", node(p+"unreachable:NoExecute", p+"not-ready:NoExecute"), v1.ConditionFalse, false, "not-ready", "not-ready:NoExecute", "only the opposite one goes"},
 		{"there already", node(p + "not-ready:NoExecute"), v1.ConditionFalse, true, "not-ready", "not-ready:NoExecute", "queued all the same"},
 		{"recovered", node(p+"not-ready:NoExecute", p+"unreachable:NoExecute", p+"not-ready:NoSchedule"), v1.ConditionTrue, false, "", "not-ready:NoSchedule", "both NoExecute taints go at once"},
+		{"ready", node("a:NoExecute"), v1.ConditionTrue, false, "", "a:NoExecute", "no taint goes"},
 		{"no status", node(p + "not-ready:NoExecute"), "", false, "", "not-ready:NoExecute", "an unknown status does nothing"},
 	}
 	testkit.Run(t, cases, func(t *testing.T, c test) {
@@ -112,6 +114,9 @@ func TestHealth(t *testing.T) {
 			h := Health(c.node, c.ready)
 			require.Equal(t, c.queue, h.Queue)
 			require.Equal(t, c.wants, strings.TrimPrefix(h.Wants, p))
+			for _, gone := range h.Remove {
+				require.Contains(t, c.node.Spec.Taints, gone, "only taints that are there go")
+			}
 			require.Equal(t, c.result, formats(h.Apply(c.node, noon).Spec.Taints))
 		}, c.node)
 	})

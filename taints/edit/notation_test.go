@@ -57,6 +57,11 @@ func TestParse(t *testing.T) {
 				require.Equal(t, c.err, err.Error())
 			}
 			require.Zero(t, command)
+			if fields := strings.Fields(c.specs); len(fields) == 1 {
+				_, removal, err := ParseOne(c.specs)
+				require.Error(t, err)
+				require.Equal(t, strings.HasSuffix(c.specs, "-"), removal, "what the taint was to be is known all the same")
+			}
 			return
 		}
 		require.NoError(t, err)
@@ -155,6 +160,7 @@ func TestEdit(t *testing.T) {
 		{"overwrite nothing", "", "a:NoSchedule", true, "a:NoSchedule", "modified", "", "the word is modified with overwrite"},
 		{"there already", "a=1:NoSchedule b:NoExecute", "a=2:NoSchedule b:NoExecute c:NoSchedule", false, "", "",
 			"node node1 already has a,b taint(s) with same effect(s) and --overwrite is false", "both are named"},
+		{"one there already", "a=1:NoSchedule", "a=2:NoSchedule", false, "", "", "node node1 already has a taint(s) with same effect(s) and --overwrite is false", "an addition replaces nothing"},
 		{"conflict", "", "a=1:NoSchedule a:NoSchedule-", false, "", "",
 			"can not both modify and remove the following taint(s) in the same command: a=NoSchedule", "the same key and effect"},
 		{"conflict with key", "", "a=1:NoSchedule a-", false, "", "",
