@@ -1,6 +1,8 @@
 package taints
 
 import (
+	"strings"
+
 	v1 "k8s.io/api/core/v1"
 )
 
@@ -122,11 +124,7 @@ func Matches(t *v1.Toleration, taint *v1.Taint, o Options) bool {
 // canonicalInt reads a canonical decimal integer within int64: 0, or an optional minus sign and digits that do not begin
 // with 0 (rule T1.4).
 func canonicalInt(s string) (n int64, ok bool) {
-	digits := s
-	negative := len(s) > 0 && s[0] == '-'
-	if negative {
-		digits = s[1:]
-	}
+	digits, negative := strings.CutPrefix(s, "-")
 	if digits == "" || len(digits) > 19 || digits[0] == '0' && len(s) > 1 {
 		return 0, false
 	}

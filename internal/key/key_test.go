@@ -254,3 +254,19 @@ func TestNoAllocation(t *testing.T) {
 	list := v1.ResourceList{"cpu": resource.MustParse("100m"), "memory": resource.MustParse("1Gi")}
 	require.Zero(t, testing.AllocsPerRun(100, func() { dst = Resources(Pairs(dst[:0], m), list) }))
 }
+
+// The key of a pod's labels has its namespace and all labels.
+func TestLabels(t *testing.T) {
+	pod := func(namespace string, labels map[string]string) *v1.Pod {
+		return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "any", Labels: labels}}
+	}
+	seen := map[string]bool{}
+	for _, p := range []*v1.Pod{pod("", nil), pod("a", nil), pod("a", map[string]string{"k": "v"}), pod("a", map[string]string{"k": "w"}), pod("b", map[string]string{"k": "v"})} {
+		k := string(Labels(nil, p))
+		require.False(t, seen[k], "%v", p.ObjectMeta)
+		seen[k] = true
+		again := p.DeepCopy()
+		again.Name = "other"
+		require.Equal(t, "x"+k, string(Labels([]byte("x"), again)))
+	}
+}

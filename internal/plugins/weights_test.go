@@ -39,6 +39,7 @@ func TestWeights(t *testing.T) {
 		{"sum of 0", "only sums below 0 are refused", []weight{{"a", 1}, {"b", -1}}, []weight{{"c", 1}}, map[string]int64{"a": 1, "b": -1, "c": 1}},
 		{"negative sum at the end", "the last weight may be negative", []weight{{"a", 1}, {"b", -2}}, nil, map[string]int64{"a": 1, "b": -2}},
 		{"negative sum before the end", "kube-scheduler refuses it", []weight{{"a", 1}, {"b", -2}, {"c", 9}}, nil, nil},
+		{"negative sum before the smallest weight", "kube-scheduler refuses it, whatever the weight", []weight{{"a", -1}, {"b", least}}, nil, nil},
 	}, func(t *testing.T, c test) {
 		got, err := Weights(c.own, c.multi, func(w weight) (string, int64) { return w.name, w.n }, func(name string) bool { return name != "other" })
 		if c.want == nil {

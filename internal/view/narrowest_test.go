@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/podberth/podberth/internal/view"
 )
@@ -31,6 +32,10 @@ func TestNarrowest(t *testing.T) {
 		require.Equal(t, want.key, key, text)
 		require.Equal(t, want.values, values, text)
 	}
+	twice, err := labels.NewRequirement("a", selection.In, []string{"y", "x", "y"})
+	require.NoError(t, err)
+	_, values, _ := view.Narrowest(labels.NewSelector().Add(*twice))
+	require.Equal(t, []string{"x", "y"}, values, "each value once")
 	_, _, ok := view.Narrowest(labels.Nothing())
 	require.False(t, ok)
 }

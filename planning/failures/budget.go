@@ -30,9 +30,6 @@ func (p *Planner) watchBudgets() {
 	pods := make([][]*v1.Pod, len(list))
 	var at []int32
 	for i := range p.base.Len() {
-		if p.base.Node(i) == nil {
-			continue
-		}
 		for pod := range p.base.Pods(i) {
 			at = p.matching.AppendMatches(at[:0], pod.Namespace, pod.Labels)
 			for _, k := range at {
@@ -66,7 +63,7 @@ func (p *Planner) healthyBefore() []int32 {
 
 // count notes that n pods like this came, or -n left.
 func (x *player) count(pod *v1.Pod, n int32) {
-	if len(x.budgets) == 0 || !healthy(pod) {
+	if !healthy(pod) {
 		return
 	}
 	for _, k := range x.matching.AppendMatches(nil, pod.Namespace, pod.Labels) {

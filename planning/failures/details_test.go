@@ -171,19 +171,25 @@ func TestQuorumOfFive(t *testing.T) {
 	require.False(t, w.run(t, "n1").Workloads[0].BelowQuorum())
 }
 
-// Workloads come in the order of what they lack, then of kind and name.
+// Workloads come in the order of what they lack, then of kind, namespace and name.
 func TestOrderOfWorkloads(t *testing.T) {
 	w := five("cpu=4")
 	w.stateful("a", "n5", appsv1.ParallelPodManagement)
 	w.app("c", "cpu=4", "n5", nil)
 	w.app("b", "cpu=4", "n5", nil)
+	for _, namespace := range []string{"zoo", "a-team"} {
+		r := w.app("other", "cpu=4", "n5", nil)
+		r.Namespace, w.objects.Pods[len(w.objects.Pods)-1].Namespace = namespace, namespace
+	}
 	w.app("full", "cpu=1", "n1 n2 n3 n4", nil)
 	w.app("two", "cpu=4", "n5 n5", nil)
 	var got []string
 	for _, x := range w.run(t, "n5").Workloads {
-		got = append(got, x.Kind+" "+x.Name)
+		got = append(got, x.Kind+" "+x.Namespace+"/"+x.Name)
 	}
-	require.Equal(t, []string{"ReplicaSet two", "ReplicaSet b", "ReplicaSet c", "StatefulSet a"}, got)
+	require.Equal(t, []string{
+		"ReplicaSet default/two", "ReplicaSet a-team/other", "ReplicaSet default/b", "ReplicaSet default/c", "ReplicaSet zoo/other", "StatefulSet default/a",
+	}, got)
 }
 
 // A static pod that is preempted does not come back on another node.

@@ -31,18 +31,13 @@ func (p *Planner) forecast(r *Result, until time.Duration) {
 		in.Events = append(in.Events, taint.Event{Node: n, Heartbeats: taint.HeartbeatsStop})
 	}
 	for _, e := range must.Get(taint.Forecast(in)).Evictions() {
-		if k, ok := at[e.Pod]; ok {
-			d := e.At.Duration
-			r.Pods[k].Leaves = &d
-		}
+		d := e.At.Duration
+		r.Pods[at[e.Pod]].Leaves = &d
 	}
 }
 
 // assigned returns the pod with the name of its node: a pod that was only assumed has none.
 func assigned(pod *v1.Pod, node string) *v1.Pod {
-	if pod.Spec.NodeName == node {
-		return pod
-	}
 	c := *pod
 	c.Spec.NodeName = node
 	return &c

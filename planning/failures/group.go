@@ -34,9 +34,7 @@ func (g *groups) add(it *item) int {
 		key.text = it.gate
 	case it.failure != nil:
 		key.text = it.failure.Text()
-	default:
-		key.text = g.player.waits[it.unit]
-	}
+	} // otherwise the workload makes the pod later, for one reason
 	k, ok := g.at[key]
 	if !ok {
 		k = len(g.list)

@@ -41,9 +41,7 @@ func (p *Planner) group() error {
 	}
 	var pods []*v1.Pod
 	for i := range p.base.Len() {
-		if p.base.Node(i) != nil {
-			pods = slices.AppendSeq(pods, p.base.Pods(i))
-		}
+		pods = slices.AppendSeq(pods, p.base.Pods(i))
 	}
 	slices.SortFunc(pods, byName)
 	for _, pod := range append(pods, p.pending...) {
@@ -53,10 +51,8 @@ func (p *Planner) group() error {
 		}
 		p.unitOf[pod] = u
 		u.pods = append(u.pods, pod)
-		if pod.Spec.NodeName != "" || p.base.Pod(pod.Namespace, pod.Name) == pod {
-			if pod.DeletionTimestamp == nil {
-				u.running++
-			}
+		if p.base.Pod(pod.Namespace, pod.Name) == pod && pod.DeletionTimestamp == nil {
+			u.running++
 		}
 	}
 	p.units = g.units

@@ -92,6 +92,7 @@ func TestPodsOfLostReplicaSets(t *testing.T) {
 		"of a StatefulSet":        {other, 1},
 		"without a controller":    {orphan, 1},
 		"of a known ReplicaSet":   {owned("web-known", "known"), 1},
+		"named as the Deployment": {owned("web", "xyz"), 1},
 		"of another name's owner": {owned("webabc", "abc"), 1},
 	} {
 		known := replicaSet("web-known", 0)
@@ -103,6 +104,77 @@ func TestPodsOfLostReplicaSets(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, made.Pods, c.want, name)
 	}
+}
+
+// Which ReplicaSets of a Deployment have its template.
+func TestSameTemplate(t *testing.T) {
+	template := func(change func(x *v1.PodTemplateSpec)) *v1.PodTemplateSpec {
+		x := template("web")
+		change(&x)
+		return &x
+	}
+	for name, c := range map[string]struct {
+		other *v1.PodTemplateSpec
+		want  bool
+	}{
+		"equal":              {template(func(*v1.PodTemplateSpec) {}), true},
+		"the hash":           {template(func(x *v1.PodTemplateSpec) { x.Labels[appsv1.DefaultDeploymentUniqueLabelKey] = "abc" }), true},
+		"another label":      {template(func(x *v1.PodTemplateSpec) { x.Labels["tier"] = "front" }), false},
+		"no labels":          {template(func(x *v1.PodTemplateSpec) { x.Labels = nil }), false},
+		"another annotation": {template(func(x *v1.PodTemplateSpec) { x.Annotations = map[string]string{"a": "b"} }), false},
+		"another image":      {template(func(x *v1.PodTemplateSpec) { x.Spec.Containers[0].Image = "new" }), false},
+	} {
+		require.Equal(t, c.want, sameTemplate(template(func(*v1.PodTemplateSpec) {}), c.other), name)
+		require.Equal(t, c.want, sameTemplate(c.other, template(func(*v1.PodTemplateSpec) {})), name)
+	}
+}
+
+// A Deployment makes a ReplicaSet of its own when no ReplicaSet is its own and stays.
+func TestNewReplicaSets(t *testing.T) {
+	web := deployment("web", 1)
+	owned := func(change func(r *appsv1.ReplicaSet)) *appsv1.ReplicaSet {
+		r := setOf(web, 0)
+		r.Name = "web-known"
+		change(r)
+		return r
+	}
+	for name, c := range map[string]struct {
+		set  *appsv1.ReplicaSet
+		made int
+	}{
+		"its own":                {owned(func(*appsv1.ReplicaSet) {}), 0},
+		"of another kind":        {owned(func(r *appsv1.ReplicaSet) { r.OwnerReferences[0].Kind = "Rollout" }), 1},
+		"without a controller":   {owned(func(r *appsv1.ReplicaSet) { r.OwnerReferences = nil }), 1},
+		"that is being deleted":  {owned(func(r *appsv1.ReplicaSet) { r.DeletionTimestamp = &metav1.Time{} }), 1},
+		"with another template":  {owned(func(r *appsv1.ReplicaSet) { r.Spec.Template.Spec.Containers[0].Image = "old" }), 1},
+		"of another Deployment":  {owned(func(r *appsv1.ReplicaSet) { r.OwnerReferences[0].Name = "db" }), 1},
+		"of another's namespace": {owned(func(r *appsv1.ReplicaSet) { r.Namespace = "other" }), 1},
+	} {
+		made, err := Make(Objects{Deployments: []*appsv1.Deployment{web}, ReplicaSets: []*appsv1.ReplicaSet{c.set}}, Options{})
+		require.NoError(t, err)
+		require.Len(t, made.ReplicaSets, c.made, name)
+		require.Len(t, made.Pods, 1, name)
+	}
+	bare := deployment("bare", 1)
+	bare.Spec.Selector, bare.Spec.Template.Labels = nil, nil
+	made, err := Make(Objects{Deployments: []*appsv1.Deployment{bare}}, Options{})
+	require.NoError(t, err)
+	require.Nil(t, made.ReplicaSets[0].Spec.Selector)
+	require.Len(t, made.Pods[0].Labels, 1, "the hash")
+}
+
+// A pod of a DaemonSet keeps what the template says beside the node.
+func TestAffinityOfTheTemplate(t *testing.T) {
+	anti := &v1.PodAntiAffinity{}
+	prefer := []v1.PreferredSchedulingTerm{{Weight: 1}}
+	agent := daemonSet("agent")
+	agent.Spec.Template.Spec.Affinity = &v1.Affinity{PodAntiAffinity: anti, NodeAffinity: &v1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: prefer}}
+	made, err := Make(Objects{DaemonSets: []*appsv1.DaemonSet{agent}, Nodes: nodes("n1")}, Options{})
+	require.NoError(t, err)
+	got := made.Pods[0].Spec.Affinity
+	require.Equal(t, anti, got.PodAntiAffinity)
+	require.Equal(t, prefer, got.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+	require.Equal(t, "n1", nodeOf(made.Pods[0]))
 }
 
 // The ReplicaSet of a Deployment that selects by expressions alone gets a label to select by.
@@ -188,6 +260,38 @@ func TestNodeOfTheTemplate(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, made.Pods, 1)
 	require.Equal(t, "n2", made.Pods[0].Spec.NodeName)
+}
+
+// The node of a DaemonSet's pod is the node that it runs on, or the one name in its node affinity.
+func TestNodeOf(t *testing.T) {
+	pinned := func(key string, operator v1.NodeSelectorOperator, values ...string) v1.NodeSelectorTerm {
+		return v1.NodeSelectorTerm{MatchFields: []v1.NodeSelectorRequirement{{Key: key, Operator: operator, Values: values}}}
+	}
+	type test struct {
+		name, why string
+		runs      string
+		terms     []v1.NodeSelectorTerm
+		want      string
+	}
+	testkit.Run(t, []test{
+		{"no affinity", "nothing names a node", "", nil, ""},
+		{"no terms", "node affinity without required terms", "", []v1.NodeSelectorTerm{}, ""},
+		{"a running pod", "its own node counts", "n1", []v1.NodeSelectorTerm{pinned("metadata.name", v1.NodeSelectorOpIn, "n2")}, "n1"},
+		{"one name", "the DaemonSet controller writes it", "", []v1.NodeSelectorTerm{pinned("metadata.name", v1.NodeSelectorOpIn, "n2")}, "n2"},
+		{"another field", "is no name", "", []v1.NodeSelectorTerm{pinned("metadata.uid", v1.NodeSelectorOpIn, "n2")}, ""},
+		{"not the name", "any other node", "", []v1.NodeSelectorTerm{pinned("metadata.name", v1.NodeSelectorOpNotIn, "n2")}, ""},
+		{"two names", "either node", "", []v1.NodeSelectorTerm{pinned("metadata.name", v1.NodeSelectorOpIn, "n2", "n3")}, ""},
+		{"a later term", "terms without a name say nothing", "", []v1.NodeSelectorTerm{{}, pinned("metadata.name", v1.NodeSelectorOpIn, "n2")}, "n2"},
+	}, func(t *testing.T, c test) {
+		p := pod("DaemonSet", "agent", "agent-1", on(c.runs))
+		if c.terms != nil {
+			p.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{}}
+		}
+		if len(c.terms) > 0 {
+			p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = &v1.NodeSelector{NodeSelectorTerms: c.terms}
+		}
+		require.Equal(t, c.want, nodeOf(p))
+	})
 }
 
 // Only the pods of an indexed Job have an index. Their containers get it as a variable, unless they have one of that name.

@@ -140,7 +140,7 @@ func parseIndexes(text string) (list []span, err error) {
 		}
 		from, err1 := strconv.Atoi(first)
 		to, err2 := strconv.Atoi(last)
-		if err1 != nil || err2 != nil || from < 0 || to < from {
+		if err1 != nil || err2 != nil || to < from { // a minus sign is part of no number here
 			return nil, errors.New("must be indexes such as 1,3-5,7")
 		}
 		list = append(list, span{from, to})

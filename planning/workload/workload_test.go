@@ -173,6 +173,8 @@ func TestMake(t *testing.T) {
 			strings.Join([]string{set.Name + "-1", set.Name + "-2", set.Name + "-3", set.Name + "-4", set.Name + "-5"}, "; ")},
 		{"two ReplicaSets with the template", "the older one gets the rest", Objects{Deployments: []*appsv1.Deployment{scaled}, ReplicaSets: []*appsv1.ReplicaSet{set, older}},
 			strings.Join([]string{set.Name + "-1", set.Name + "-2", set.Name + "-3", "web-older-1", "web-older-2"}, "; ")},
+		{"two ReplicaSets in the other order", "the order of the list does not matter", Objects{Deployments: []*appsv1.Deployment{scaled}, ReplicaSets: []*appsv1.ReplicaSet{older, set}},
+			strings.Join([]string{set.Name + "-1", set.Name + "-2", set.Name + "-3", "web-older-1", "web-older-2"}, "; ")},
 		{"owner of a UID", "the object has none", Objects{ReplicaSets: []*appsv1.ReplicaSet{replicaSet("web", 2)}, Pods: []*v1.Pod{pod("ReplicaSet", "web", "web-1", known)}}, "web-2"},
 		{"new deployment", "the ReplicaSet is made, too", Objects{Deployments: []*appsv1.Deployment{deployment("web", 1)}}, "ReplicaSet " + set.Name + "; " + set.Name + "-1"},
 		{"changed template", "a rollout is not continued: the old ReplicaSet keeps its replicas", Objects{Deployments: []*appsv1.Deployment{other}, ReplicaSets: []*appsv1.ReplicaSet{set}},
@@ -186,6 +188,10 @@ func TestMake(t *testing.T) {
 			Pods: []*v1.Pod{pod("StatefulSet", "db", "db-0", phase(v1.PodPending))}}, "waits for db-0, which is not running and ready"},
 		{"ordered and all there", "nobody waits for the last pod", Objects{StatefulSets: []*appsv1.StatefulSet{statefulSet("db", 1, "")},
 			Pods: []*v1.Pod{pod("StatefulSet", "db", "db-0", phase(v1.PodPending))}}, ""},
+		{"ordered and the last pod leaves", "its name is free when it is gone", Objects{StatefulSets: []*appsv1.StatefulSet{statefulSet("db", 1, "")},
+			Pods: []*v1.Pod{pod("StatefulSet", "db", "db-0", terminating)}}, "waits for db-0, which is terminating"},
+		{"ordered and a later pod has ended", "it waits for the pod before", Objects{StatefulSets: []*appsv1.StatefulSet{statefulSet("db", 2, "")},
+			Pods: []*v1.Pod{pod("StatefulSet", "db", "db-0", phase(v1.PodPending)), pod("StatefulSet", "db", "db-1", phase(v1.PodFailed))}}, "waits for db-0, which is not running and ready"},
 		{"hole", "the first pod that is missing", Objects{StatefulSets: []*appsv1.StatefulSet{statefulSet("db", 3, "")},
 			Pods: []*v1.Pod{pod("StatefulSet", "db", "db-0"), pod("StatefulSet", "db", "db-2")}}, "claim data-db-1; db-1"},
 		{"parallel", "all pods, claims that exist stay", Objects{StatefulSets: []*appsv1.StatefulSet{statefulSet("db", 2, appsv1.ParallelPodManagement)},
@@ -203,6 +209,10 @@ func TestMake(t *testing.T) {
 		{"daemons and taints", "cordoned nodes are tolerated, others are not", Objects{DaemonSets: []*appsv1.DaemonSet{daemonSet("agent")}, Nodes: tainted}, "agent-1"},
 		{"daemon leaves", "its node waits", Objects{DaemonSets: []*appsv1.DaemonSet{daemonSet("agent")}, Nodes: nodes("n1"),
 			Pods: []*v1.Pod{pod("DaemonSet", "agent", "agent-1", on("n1"), terminating)}}, "waits for agent-1, which is terminating"},
+		{"two daemons on a node", "the first counts", Objects{DaemonSets: []*appsv1.DaemonSet{daemonSet("agent")}, Nodes: nodes("n1"),
+			Pods: []*v1.Pod{pod("DaemonSet", "agent", "agent-1", on("n1")), pod("DaemonSet", "agent", "agent-2", on("n1"), terminating)}}, ""},
+		{"daemon failed and leaves", "its node waits", Objects{DaemonSets: []*appsv1.DaemonSet{daemonSet("agent")}, Nodes: nodes("n1"),
+			Pods: []*v1.Pod{pod("DaemonSet", "agent", "agent-1", on("n1"), terminating, phase(v1.PodFailed))}}, "waits for agent-1, which is terminating"},
 		{"daemon failed", "made again", Objects{DaemonSets: []*appsv1.DaemonSet{daemonSet("agent")}, Nodes: nodes("n1"),
 			Pods: []*v1.Pod{pod("DaemonSet", "agent", "agent-1", on("n1"), phase(v1.PodFailed))}}, "agent-2"},
 		{"job", "parallelism, as completions allow", Objects{Jobs: []*batchv1.Job{job("once", ptr(int32(4)), ptr(int32(2)))}}, "once-1; once-2"},
@@ -218,6 +228,8 @@ func TestMake(t *testing.T) {
 		{"condition Suspended", "the condition ends no Job", Objects{Jobs: []*batchv1.Job{resumed}}, "once-1"},
 		{"managed elsewhere", "none", Objects{Jobs: []*batchv1.Job{managed}}, ""},
 		{"indexes", "the lowest that are missing", Objects{Jobs: []*batchv1.Job{someDone}, Pods: []*v1.Pod{pod("Job", "once", "x", index("4"))}}, "once-1-1; once-5-1"},
+		{"indexes of pods", "a failed pod has not done its index, and a pod without an index does none", Objects{Jobs: []*batchv1.Job{indexed(job("once", ptr(int32(4)), ptr(int32(4))))}, Pods: []*v1.Pod{
+			pod("Job", "once", "x", index("1"), phase(v1.PodFailed)), pod("Job", "once", "y"), pod("Job", "once", "z", index("2"), phase(v1.PodSucceeded))}}, "once-0-1; once-1-1; once-3-1"},
 		{"terminating pod of a job", "replaced at once", Objects{Jobs: []*batchv1.Job{job("once", nil, nil)}, Pods: []*v1.Pod{pod("Job", "once", "x", terminating)}}, "once-1"},
 		{"podReplacementPolicy Failed", "replaced when it has failed", Objects{Jobs: []*batchv1.Job{failedOnly}, Pods: []*v1.Pod{pod("Job", "once", "x", terminating)}}, ""},
 	}, func(t *testing.T, c struct {
@@ -372,6 +384,13 @@ func TestBadInput(t *testing.T) {
 		}), `Deployment shop/web: spec.selector: Invalid value: "Near" is not a valid label selector operator`},
 		{"ReplicaSet", "checked, too", Objects{ReplicaSets: []*appsv1.ReplicaSet{replicaSet("a", -1)}}, "ReplicaSet shop/a: spec.replicas: Invalid value: -1: must be greater than or equal to 0"},
 		{"no template", "of a ReplicationController", Objects{ReplicationControllers: []*v1.ReplicationController{{ObjectMeta: meta("a")}}}, "ReplicationController shop/a: spec.template: Required value"},
+		{"ReplicationController", "checked, too", Objects{ReplicationControllers: []*v1.ReplicationController{{ObjectMeta: meta("a"), Spec: v1.ReplicationControllerSpec{Replicas: ptr(int32(-1)), Template: ptr(template("a"))}}}},
+			"ReplicationController shop/a: spec.replicas: Invalid value: -1: must be greater than or equal to 0"},
+		{"StatefulSet", "checked, too", set(func(s *appsv1.StatefulSet) { s.Spec.Replicas = ptr(int32(-1)) }), "StatefulSet shop/db: spec.replicas: Invalid value: -1: must be greater than or equal to 0"},
+		{"failed indexes", "no list of indexes", work(func(j *batchv1.Job) {
+			indexed(j).Spec.Completions = ptr(int32(2))
+			j.Status.FailedIndexes = ptr("x")
+		}), `Job shop/once: status.failedIndexes: Invalid value: "x": must be indexes such as 1,3-5,7`},
 		{"unknown policy", "of a StatefulSet", set(func(s *appsv1.StatefulSet) { s.Spec.PodManagementPolicy = "Sometimes" }), `StatefulSet shop/db: spec.podManagementPolicy: Unsupported value: "Sometimes": supported values: "OrderedReady", "Parallel"`},
 		{"negative ordinal", "of a StatefulSet", set(func(s *appsv1.StatefulSet) { s.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: -1} }), "StatefulSet shop/db: spec.ordinals.start: Invalid value: -1: must be greater than or equal to 0"},
 		{"claim without a name", "of a StatefulSet", set(func(s *appsv1.StatefulSet) { s.Spec.VolumeClaimTemplates[0].Name = "" }), "StatefulSet shop/db: spec.volumeClaimTemplates[0].metadata.name: Required value"},
