@@ -3,10 +3,13 @@ package failures
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/podberth/podberth/filter"
@@ -93,4 +96,79 @@ func TestAdmittedOnce(t *testing.T) {
 		require.Equal(t, alike, x.admitted[unitKey{kind, "default", "web"}] != nil, kind)
 		require.Equal(t, alike, first.Name == second.Name, kind)
 	}
+}
+
+// A result without groups binds nothing, and a plugin of the user's own is no known cause.
+func TestNoCause(t *testing.T) {
+	require.Nil(t, (&Headroom{}).Binding())
+	require.Nil(t, (&Headroom{Found: &Result{}}).Binding())
+	h := Headroom{Found: &Result{Groups: []Group{{Cause: Gates}, {Cause: Order}}}}
+	require.Equal(t, Gates, h.Binding().Cause)
+	require.Equal(t, Other, causeOf("Mine", ""))
+}
+
+// Pods that waited before the failure are tried in the order of their creation.
+func TestOrderOfPending(t *testing.T) {
+	w := five("cpu=4")
+	for k, name := range []string{"third", "first", "second"} {
+		p := w.pod("", "", name, "", v1.PodTemplateSpec{})
+		p.CreationTimestamp.Time = testkit.Epoch.Add(time.Duration([]int{3, 1, 2}[k]) * time.Second)
+		w.in.Pending = append(w.in.Pending, p)
+	}
+	w.objects.Pods = nil
+	var got []string
+	for _, p := range w.planner(t).pending {
+		got = append(got, p.Name)
+	}
+	require.Equal(t, []string{"first", "second", "third"}, got)
+}
+
+// Beyond the limit, a set of nodes that leaves a pod pending loses the nodes that it does not need: n1 has most, and nobody makes its
+// pod again.
+func TestFewerNodes(t *testing.T) {
+	w := five("cpu=4")
+	w.app("full", "cpu=4", "n5", nil)
+	w.app("web", "cpu=3", "n2 n3", nil)
+	w.pod("", "", "bare", "n1", w.objects.ReplicaSets[0].Spec.Template)
+	h, err := w.planner(t).Headroom(Search{Limit: 9})
+	require.NoError(t, err)
+	require.Equal(t, []any{1, true, true}, []any{h.Survives, h.Limited, h.Exact})
+	require.ElementsMatch(t, []string{"n2", "n5"}, h.Found.Nodes)
+}
+
+// A terminating pod of an ordered StatefulSet is gone, while the set waits with its other pods.
+func TestTerminatingPodOfAStatefulSet(t *testing.T) {
+	w := five("cpu=4")
+	w.stateful("db", "n1 n3 n3", appsv1.OrderedReadyPodManagement)
+	w.objects.Pods[0].Status.Phase = v1.PodRunning
+	w.objects.Pods[0].Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionFalse}}
+	w.objects.Pods[1].DeletionTimestamp = &metav1.Time{Time: testkit.Epoch}
+	require.Equal(t, []string{"db-1 n3 Gone", "db-2 n3 Waiting"}, lines(w.run(t, "n3"))[:2])
+}
+
+// A displaced pod that comes back is no pod more of its workload.
+func TestDisplacedPodThatComesBack(t *testing.T) {
+	w := five("cpu=2")
+	w.class("high", 1000)
+	w.app("batch", "cpu=1", "n1 n2 n3 n4 n5", nil)
+	w.app("web", "cpu=2", "n1", classed("high"))
+	r := w.run(t, "n1")
+	require.Equal(t, []int{1, 0}, []int{r.Displaced, r.Pending})
+	require.Equal(t, []Workload{
+		{Kind: "ReplicaSet", Namespace: "default", Name: "batch", Replicas: 5, Before: 5, Lost: 4, After: 5},
+		{Kind: "ReplicaSet", Namespace: "default", Name: "web", Replicas: 1, Before: 1, Lost: 0, After: 1},
+	}, r.Workloads)
+}
+
+// A pod of a DaemonSet that is preempted is made again. One that is lost with its node is not.
+func TestPreemptedDaemon(t *testing.T) {
+	w := five("cpu=1")
+	w.class("high", 1000)
+	w.app("web", "cpu=1", "n1", classed("high"))
+	w.app("full", "cpu=1", "n3 n4 n5", classed("high"))
+	agent := w.objects.ReplicaSets[0].Spec.Template
+	agent.Spec.PriorityClassName = ""
+	w.pod("DaemonSet", "agent", "agent-1", "n1", agent)
+	w.pod("DaemonSet", "agent", "agent-2", "n2", agent)
+	require.Equal(t, []string{"agent-1 n1 Tied", "web-0 n1 Placed n2", "agent-2 n2 Pending displaced by default/web-0"}, lines(w.run(t, "n1"))[:3])
 }

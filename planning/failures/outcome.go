@@ -18,7 +18,7 @@ func (x *player) result(s Scenario) Result {
 	}
 	groups := newGroups(x)
 	for _, it := range x.items {
-		if it.fate == Gone && it.pod == nil && x.waits[it.unit] != "" && it.old.DeletionTimestamp == nil {
+		if it.fate == Gone && x.waits[it.unit] != "" && it.old.DeletionTimestamp == nil {
 			it.fate = Waiting
 		}
 		o := Outcome{Pod: it.old, From: it.from, Fate: it.fate, Node: it.node, DisplacedBy: it.by, Group: -1}
@@ -53,10 +53,8 @@ func (x *player) resourcesLeft() (out []Resource) {
 	schema := x.snapshot.Schema()
 	offered, asked := make(resources.Vector, schema.Len()), make(resources.Vector, schema.Len())
 	for i := range x.snapshot.Len() {
-		if x.snapshot.Node(i) != nil {
-			offered.Add(x.snapshot.Allocatable(i))
-			asked.Add(x.snapshot.Requested(i))
-		}
+		offered.Add(x.snapshot.Allocatable(i))
+		asked.Add(x.snapshot.Requested(i))
 	}
 	for c := range schema.Len() {
 		if offered[c] != 0 || asked[c] != 0 {

@@ -95,8 +95,9 @@ func TestPending(t *testing.T) {
 	w := five("cpu=2")
 	w.app("web", "cpu=2", "n1 n2 n3 n4", nil)
 	waits := w.pod("", "", "waits", "", v1.PodTemplateSpec{Spec: v1.PodSpec{Containers: []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: testkit.Resources("cpu=2")}}}}})
-	w.objects.Pods = w.objects.Pods[:len(w.objects.Pods)-1]
-	w.in.Pending = []*v1.Pod{waits}
+	large := w.pod("", "", "large", "", v1.PodTemplateSpec{Spec: v1.PodSpec{Containers: []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: testkit.Resources("cpu=9")}}}}})
+	w.objects.Pods = w.objects.Pods[:len(w.objects.Pods)-2]
+	w.in.Pending = []*v1.Pod{waits, large}
 	r := w.run(t, "n1")
 	require.Equal(t, []string{"web-0 n1 Pending", "ReplicaSet default/web: default/web-0: resources: NodeResourcesFit 4/4: Insufficient cpu"}, lines(r))
 	require.Equal(t, 1, r.Released)
