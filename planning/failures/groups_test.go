@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -171,4 +172,26 @@ func TestPreemptedDaemon(t *testing.T) {
 	w.pod("DaemonSet", "agent", "agent-1", "n1", agent)
 	w.pod("DaemonSet", "agent", "agent-2", "n2", agent)
 	require.Equal(t, []string{"agent-1 n1 Tied", "web-0 n1 Placed n2", "agent-2 n2 Pending displaced by default/web-0"}, lines(w.run(t, "n1"))[:3])
+}
+
+// A negative number of remedies is none.
+func TestNoRemedies(t *testing.T) {
+	w := five("cpu=1")
+	w.app("web", "cpu=1", "n1 n2 n3 n4 n5", nil)
+	for _, n := range []int{0, -1, -5} {
+		h, err := w.planner(t).Headroom(Search{Remedies: n})
+		require.NoError(t, err)
+		require.NotNil(t, h.Found)
+		require.Empty(t, h.Remedies)
+	}
+}
+
+// A StatefulSet makes a claim that is not there together with the pod.
+func TestMissingClaim(t *testing.T) {
+	w := five("cpu=4")
+	w.stateful("db", "n1", appsv1.ParallelPodManagement)
+	mode := storagev1.VolumeBindingWaitForFirstConsumer
+	w.objects.Claims, w.objects.PersistentVolumes = nil, nil
+	w.objects.StorageClasses = []*storagev1.StorageClass{{ObjectMeta: metav1.ObjectMeta{Name: "disk"}, Provisioner: "example.com/disk", VolumeBindingMode: &mode}}
+	require.Equal(t, []string{"db-0 n1 Placed n2"}, lines(w.run(t, "n1")))
 }

@@ -37,7 +37,7 @@ type scene struct {
 	lost     map[string]bool
 	items    []*item           // everything that was lost or displaced, in order
 	of       map[*unit][]*item // the items of a unit
-	placed   map[*v1.Pod]*item // by the new pod
+	placed   map[*v1.Pod]*item // by the new pod, once it was placed
 	before   []*item           // pods of Input.Pending
 	active   []*item           // to try, in order
 	failed   []*item           // tried without success
@@ -176,9 +176,8 @@ func (x *player) schedule() {
 		if !again {
 			return
 		}
-		retry := x.failed
+		retry := x.failed // of one priority in the order of their arrival
 		x.failed = nil
-		slices.SortStableFunc(retry, func(a, b *item) int { return cmp.Compare(a.arrival, b.arrival) })
 		for _, it := range retry {
 			x.enqueue(it)
 		}
@@ -241,7 +240,6 @@ func (x *player) displace(pod *v1.Pod, from, by string) {
 		return
 	}
 	must.Do(x.placer.Forget(pod))
-	delete(x.placed, pod)
 	x.changes++
 	x.count(pod, -1)
 	it.node, it.by, it.fate = "", by, Pending

@@ -18,6 +18,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/planning/workload"
 )
 
@@ -203,6 +204,15 @@ func TestChanges(t *testing.T) {
 	x.remove(w.objects.Pods[0], "n1", "")
 	require.Equal(t, 1, x.changes)
 	require.Nil(t, x.snapshot.Pod("default", "web-0"))
+
+	again := &item{old: w.objects.Pods[0], pod: w.objects.Pods[0].DeepCopy()}
+	x.placed = map[*v1.Pod]*item{}
+	x.settle(again, x.placer.Decide(again.pod, placement.Options{}))
+	require.Equal(t, 2, x.changes)
+	x.displace(again.pod, again.node, "default/other")
+	require.Equal(t, 3, x.changes)
+	require.Equal(t, []any{Pending, "", "default/other"}, []any{again.fate, again.node, again.by})
+	x.changes = 1
 
 	claims := cluster.List[*resourcev1.ResourceClaim](x.snapshot)
 	kept, dropped := w.objects.ResourceClaims[0], w.objects.ResourceClaims[1]

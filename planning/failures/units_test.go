@@ -102,7 +102,7 @@ func TestNamesOfMoreNodes(t *testing.T) {
 	w := five("cpu=4")
 	w.objects.Nodes = w.objects.Nodes[:2]
 	for i, name := range []string{"n1-more", "n1"} {
-		w.objects.Nodes[i].Name = name
+		w.objects.Nodes[i].Name, w.objects.Nodes[i].UID = name, "uid"
 		w.objects.Nodes[i].Labels[v1.LabelHostname] = name
 	}
 	w.objects.Nodes[0].Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}}
@@ -113,6 +113,7 @@ func TestNamesOfMoreNodes(t *testing.T) {
 		in.Snapshot = p.base.Fork()
 		r.change(&in)
 		n := in.Snapshot.Node(2)
+		require.Empty(t, n.UID)
 		got = append(got, fmt.Sprint(r.text, ": ", n.Name, " ", n.Labels[v1.LabelHostname], " ", len(n.Spec.Taints)))
 	}
 	require.Equal(t, []string{
