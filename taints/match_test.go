@@ -35,6 +35,8 @@ func TestMatches(t *testing.T) {
 		{"T-5", "k Exists zzz _", "k=v:NoExecute", true, true, "Exists ignores its value"},
 		{"T-6", "_ Exists _ _", "anything=x:PreferNoSchedule", true, true, "empty key and effect match all"},
 		{"T-6 unknown effect", "_ Exists _ _", "anything=x:Bogus", true, true, "empty effect matches unknown effects too"},
+		{"the same unknown effect", "k Exists _ Bogus", "k=v:Bogus", true, true, "the effects are equal"},
+		{"another unknown effect", "k Exists _ Bogus", "k=v:Odd", false, false, "the effects differ"},
 		{"T-7", "_ Exists _ NoSchedule", "k=v:NoExecute", false, false, "effect is looked at first"},
 		{"T-8", "_ Equal v _", "k=v:NoExecute", true, true, "the key rule does not look at the operator"},
 		{"T-9", "k exists _ _", "k=v:NoExecute", false, false, "operators are case-sensitive"},

@@ -1,7 +1,9 @@
 package failures
 
 import (
+	"cmp"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -194,4 +196,18 @@ func TestMissingClaim(t *testing.T) {
 	w.objects.Claims, w.objects.PersistentVolumes = nil, nil
 	w.objects.StorageClasses = []*storagev1.StorageClass{{ObjectMeta: metav1.ObjectMeta{Name: "disk"}, Provisioner: "example.com/disk", VolumeBindingMode: &mode}}
 	require.Equal(t, []string{"db-0 n1 Placed n2"}, lines(w.run(t, "n1")))
+}
+
+// Pods are lost in the order of their namespaces and names.
+func TestByName(t *testing.T) {
+	var list []*v1.Pod
+	for _, name := range []string{"a/x", "a/y", "b/a"} {
+		namespace, short, _ := strings.Cut(name, "/")
+		list = append(list, &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: short}})
+	}
+	for i, a := range list {
+		for j, b := range list {
+			require.Equal(t, cmp.Compare(i, j), byName(a, b), "%d %d", i, j)
+		}
+	}
 }

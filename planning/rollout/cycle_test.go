@@ -50,6 +50,17 @@ func TestCycles(t *testing.T) {
 	w.budget("free", "free", "0")
 	proof, _ = w.cycleOf(t, "a")
 	require.Empty(t, proof, "the budget of the pod on n2 lets the pod leave")
+
+	w = five("cpu=4")
+	w.waits("a", "n1", "n2")
+	w.app("b", "cpu=3", "n2 n3", nil).Spec.Replicas = new(int32(3))
+	w.pod("ReplicaSet", "b", "b-2", "", template("b", "cpu=3", on("n1")))
+	w.budget("b", "b", "1")
+	proof, _ = w.cycleOf(t, "a")
+	require.Empty(t, proof, "one pod of b may leave")
+	w.objects.PodDisruptionBudgets[1].Spec.MinAvailable = new(intstr.FromInt32(2))
+	_, names = w.cycleOf(t, "a")
+	require.Equal(t, []string{"default/a", "default/b"}, names, "no pod of b may leave")
 }
 
 // The search goes through all pods of a budget that wait and all pods that hold their places.

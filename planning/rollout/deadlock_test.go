@@ -287,13 +287,18 @@ func TestPluginWithoutNumbers(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.Unset(s.Node(s.Slot("gone"))), "a free slot has no figures either")
 	w.in.Snapshot = s
-	p, err := New(w.in)
-	require.NoError(t, err)
-	plan, err := p.Plan(given("n1"))
-	require.NoError(t, err)
-	d := plan.Blocked[0]
-	require.Equal(t, NoRoom, d.Kind)
-	require.Equal(t, "Silent rejects 4 of the 4 nodes that take pods, 4 of them alone", d.Proof)
+	last, first := w.in.Profile.Filters, slices.Clone(w.in.Profile.Filters)
+	slices.Reverse(first)
+	for _, filters := range [][]*placement.Plugin{last, first} { // wherever the plugin is in the list
+		w.in.Profile.Filters = filters
+		p, err := New(w.in)
+		require.NoError(t, err)
+		plan, err := p.Plan(given("n1"))
+		require.NoError(t, err)
+		d := plan.Blocked[0]
+		require.Equal(t, NoRoom, d.Kind)
+		require.Equal(t, "Silent rejects 4 of the 4 nodes that take pods, 4 of them alone", d.Proof)
+	}
 }
 
 // Pods of a budget that are not ready, with and without a node, by name.
