@@ -53,6 +53,7 @@ func TestDeadline(t *testing.T) {
 		{"T-20 running", taintList("key1=value1:NoSchedule", "key1=value1:NoExecute", "key2=value2:NoSchedule"),
 			tols(tol("key1 Equal value1 NoSchedule"), tol("key1 Equal value1 NoExecute")), taints.Forever, 0, "the third taint does not evict"},
 		{"one untolerated", taintList("a:NoExecute", "z:NoExecute"), tols(stay("a", 3)), taints.Leave, 0, "one taint without toleration is enough"},
+		{"zero wins over one", taintList("a:NoExecute", "b:NoExecute"), tols(stay("a", 1), stay("b", 0)), taints.Limited, 0, "0 is smaller"},
 		{"zero wins", taintList("a:NoExecute", "b:NoExecute"), tols(stay("a", 7), stay("b", 0)), taints.Limited, 0, "0 is the smallest"},
 		{"largest", taintList("a:NoExecute"), tols(stay("a", 9223372036)), taints.Limited, 9223372036, "the last whole second of a Duration"},
 		{"wrap", taintList("a:NoExecute"), tols(stay("a", 9223372037)), taints.Forever, 0, "beyond a Duration: for ever, not negative"},

@@ -139,7 +139,7 @@ func canonicalInt(s string) (n int64, ok bool) {
 	switch {
 	case negative && u <= 1<<63:
 		return -int64(u), true
-	case !negative && u < 1<<63:
+	case u < 1<<63:
 		return int64(u), true
 	}
 	return 0, false

@@ -87,6 +87,15 @@ func TestConditionTaints(t *testing.T) {
 	})
 }
 
+// One taint comes and another goes in one change.
+func TestMirrorSwap(t *testing.T) {
+	const p = "node.kubernetes.io/"
+	n := withConditions(node(p+"memory-pressure:NoSchedule"), "DiskPressure=True")
+	after, added, removed := MirrorConditions(n, noon)
+	require.Equal(t, "disk-pressure:NoSchedule", formats(after.Spec.Taints))
+	require.Equal(t, []int{1, 1}, []int{len(added), len(removed)})
+}
+
 func TestHealth(t *testing.T) {
 	const p = "node.kubernetes.io/"
 	type test struct {
