@@ -93,15 +93,22 @@ func Rank(s Signal, l Layout, pods []*v1.Pod, stats map[types.UID]PodStats, o Op
 	return list
 }
 
-// compareRanked compares two pods by the rules for a signal. Pods without measurements have no excess and exceed nothing.
 func compareRanked(s Signal, a, b *Ranked) int {
 	priority := cmp.Compare(a.Priority, b.Priority)
 	missing := trueFirst(!a.Measured, !b.Measured)
-	more := cmp.Compare(b.excess, a.excess)
+	both := a.Measured && b.Measured
+	var more int
+	if both {
+		more = cmp.Compare(b.excess, a.excess)
+	}
 	if s == pidAvailable {
 		return cmp.Or(priority, missing, more)
 	}
-	return cmp.Or(missing, trueFirst(a.Exceeds, b.Exceeds), priority, more)
+	var exceeds int
+	if both {
+		exceeds = trueFirst(a.Exceeds, b.Exceeds)
+	}
+	return cmp.Or(missing, exceeds, priority, more)
 }
 
 // trueFirst compares two bools: true comes first.

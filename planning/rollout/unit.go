@@ -54,9 +54,6 @@ func (p *Planner) group() error {
 		return err
 	}
 	for i := range p.base.Len() {
-		if p.base.Node(i) == nil {
-			continue
-		}
 		for pod := range p.base.Pods(i) {
 			g.count(pod)
 		}
