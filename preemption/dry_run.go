@@ -20,8 +20,9 @@ type dryRun struct {
 	sweepAt  int                 // number of matches at which those of pods that left are dropped
 	index    *Index
 	bound    bounder
-	unitOf   map[podName]int // unit of Options.Units; nil: there are none
-	slots    [][]int         // slots of the units' pods; -1: no slot
+	breaker  interface{ Broken() error } // nil: Add and Remove of the WhatIf cannot fail
+	unitOf   map[podName]int             // unit of Options.Units; nil: there are none
+	slots    [][]int                     // slots of the units' pods; -1: no slot
 
 	units   []unit
 	members []member
@@ -147,8 +148,19 @@ func (d *dryRun) collect(i int, q *resident, foreign bool) {
 	d.units = append(d.units, unit{from: n, to: n + 1, priority: q.priority, start: at, foreign: foreign})
 }
 
-// search removes all units and lets units come back while the preemptor fits.
+// search finds victims among the units. It gives the node up if the WhatIf could not follow an added or removed pod.
 func (d *dryRun) search(i int) outcome {
+	o := d.victims(i)
+	if d.breaker != nil {
+		if err := d.breaker.Broken(); err != nil {
+			return outcome{err: err}
+		}
+	}
+	return o
+}
+
+// victims removes all units and lets units come back while the preemptor fits.
+func (d *dryRun) victims(i int) outcome {
 	if d.r.Options.Search != nil {
 		return d.solve(i)
 	}

@@ -114,6 +114,7 @@ func (d *dryRun) prepare(r *Request) {
 		d.index = NewIndex(r.Cluster)
 	}
 	d.bound, _ = r.WhatIf.(bounder)
+	d.breaker, _ = r.WhatIf.(interface{ Broken() error })
 	if d.budgets != r.Budgets || d.ledger == nil {
 		d.budgets, d.ledger, d.matches, d.sweepAt = r.Budgets, nil, map[*v1.Pod][]int32{}, minMatches
 		if r.Budgets != nil {
@@ -130,7 +131,7 @@ func (d *dryRun) prepare(r *Request) {
 // release drops the references to the request.
 func (d *dryRun) release() {
 	d.piled = len(d.pile)
-	d.r, d.index, d.bound, d.pile, d.unitOf, d.slots = nil, nil, nil, nil, nil, nil
+	d.r, d.index, d.bound, d.breaker, d.pile, d.unitOf, d.slots = nil, nil, nil, nil, nil, nil, nil
 	clear(d.members)
 	clear(d.clean)
 	clear(d.violating)

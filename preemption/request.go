@@ -37,6 +37,9 @@ type Answer struct {
 // Check(i) would give if the pods of slot i asked for no more than left. The columns of left are those of the schema that
 // the WhatIf and the cluster share. Without returns an answer that allows if the filters allow, or if that answer is not
 // certain, for example because an earlier filter reads labels of other pods.
+//
+// A WhatIf whose Add and Remove can fail has the method Broken() error. Broken returns the first failure since the last Reset.
+// A node with such a failure is given up with this error, also if its victims are found.
 type WhatIf interface {
 	// Check asks the filters about slot i with the changes made. Pods nominated to the slot whose priority is at least the
 	// preemptor's count in two passes: the preemptor must pass with all of them on the slot, and without them. The answer is

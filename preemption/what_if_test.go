@@ -1,6 +1,7 @@
 package preemption_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"testing"
@@ -69,4 +70,49 @@ func TestVerdicts(t *testing.T) {
 		{"failure beside a candidate", "does not matter", []resources.Verdict{7, 0}, "n1: bn1 an1"},
 		{"failure while pods come back", "counts as not fitting", []resources.Verdict{0}, "n0: bn0 an0"},
 	}, func(t *testing.T, c test) { require.Equal(t, c.want, shown(ask(c.verdicts...))) })
+}
+
+// fragile is a WhatIf that cannot add pods to some slots.
+type fragile struct {
+	*scripted
+	cannot map[int]error
+	broken error
+}
+
+func (f *fragile) Add(p *v1.Pod, i int) {
+	f.scripted.Add(p, i)
+	f.broken = cmp.Or(f.broken, f.cannot[i])
+}
+func (f *fragile) Reset() {
+	f.scripted.Reset()
+	f.broken = nil
+}
+func (f *fragile) Broken() error { return f.broken }
+
+// A node on which a pod cannot come back is given up with the error. No pod leaves it.
+func TestPodCannotComeBack(t *testing.T) {
+	type test struct {
+		name, why string
+		cannot    map[int]error
+		want      string
+	}
+	broken := errors.New("broken")
+	testkit.Run(t, []test{
+		{"no failure", "the node with the victims of the lowest priority", nil, "n0: bn0 an0"},
+		{"one node", "the other node has the victims", map[int]error{0: broken}, "n1: bn1 an1"},
+		{"last node", "the failure does not reach the nodes before it", map[int]error{1: broken}, "n0: bn0 an0"},
+		{"all nodes", "without candidates the attempt fails", map[int]error{0: broken, 1: errors.New("gone")}, "Error, keep: [broken, gone]"},
+	}, func(t *testing.T, c test) {
+		s := parts()
+		w := &fragile{scripted: &scripted{pods: map[int]int{0: 2, 1: 2}, left: map[int]int{}}, cannot: c.cannot}
+		for i, priority := range []int32{1, 3} {
+			name := fmt.Sprintf("n%d", i)
+			s.nodes = append(s.nodes, node(name, "4"))
+			s.pods = append(s.pods, pod("a"+name, priority, "1", name).Obj(), pod("b"+name, priority+1, "1", name).Obj())
+		}
+		require.Equal(t, c.want, shown(preemption.Preempt(preemption.Request{
+			Pod: pod("p", 10, "1", "").Obj(), Cluster: testkit.NewCluster(s.nodes, s.pods), WhatIf: w, Now: now,
+			Rejections: []preemption.Rejection{preemption.Resolvable, preemption.Resolvable},
+		})))
+	})
 }

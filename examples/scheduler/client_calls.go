@@ -163,7 +163,7 @@ func (s *Scheduler) measures() bool { return s.o.Metrics != nil && !s.unmeasured
 // interested reports whether the scheduler calls an extender's verb for a pod.
 func (s *Scheduler) interested(ctx context.Context, e Extender, v Verb, pod *v1.Pod) (bool, error) {
 	offers, err := ask(s, ctx, "Extender.Offers", func(context.Context) (bool, error) { return e.Offers(v), nil })
-	if err != nil || !offers {
+	if !offers { // as after an error
 		return false, err
 	}
 	return ask(s, ctx, "Extender.Interested", func(context.Context) (bool, error) { return e.Interested(pod), nil })
@@ -171,7 +171,7 @@ func (s *Scheduler) interested(ctx context.Context, e Extender, v Verb, pod *v1.
 
 // consult calls an extender that offers the verb and is interested in the pod. asked is false for any other extender.
 func consult[T any](s *Scheduler, ctx context.Context, e Extender, v Verb, pod *v1.Pod, run func(context.Context) (T, error)) (answer T, asked bool, err error) {
-	if asked, err = s.interested(ctx, e, v, pod); err != nil || !asked {
+	if asked, err = s.interested(ctx, e, v, pod); !asked { // as after an error
 		return answer, err != nil, err
 	}
 	answer, err = ask(s, ctx, Point("Extender."+v), run)

@@ -189,9 +189,7 @@ func (s *Scheduler) decidePlanned(ctx context.Context, a *attempt) (string, *fai
 		if d.Feasible > 1 && a.signature != "" {
 			s.planRanking(a, pod, o, d.Slot)
 		}
-		if !d.Volumes.Empty() {
-			decided.Write(a.state, d.Volumes)
-		}
+		decided.Write(a.state, d.Volumes)
 		allocated.Write(a.state, d.Devices)
 		return d.Node, nil
 	case d.Failure.Err != nil:

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"testing"
 
@@ -29,9 +30,9 @@ func TestPreemptorIsUnreadable(t *testing.T) {
 	})
 }
 
-// Victims come back one by one while the preemptor still fits. A victim that a plugin cannot add back leaves.
+// Victims come back one by one while the preemptor still fits. When a plugin cannot add a victim back, the node is given up.
 func TestVictimsThatCannotComeBack(t *testing.T) {
-	for broken, victims := range map[bool]int{false: 1, true: 2} {
+	for _, broken := range []bool{false, true} {
 		_, list := probes(1)
 		if broken {
 			list[0].answer["AddPod"] = bad
@@ -42,23 +43,38 @@ func TestVictimsThatCannotComeBack(t *testing.T) {
 		}
 		r := newRig(t, Options{Profiles: []Profile{p}, Plugins: reg}, []*v1.Node{node("n1")}, low("a"), low("b"))
 		r.add(testkit.Pod("default/high").Priority(9).Request("cpu=1").Obj()).step()
-		require.Len(t, r.last().Victims, victims)
+		if broken {
+			require.Empty(t, r.last().Victims)
+			require.Contains(t, r.last().Message, `preemption: running AddPod on PreFilter plugin "A": broken`)
+			continue
+		}
+		require.Len(t, r.last().Victims, 1)
 	}
 }
 
-// A hint of a plugin decides whether an event wakes the pods that the plugin rejected.
+// A hint of a plugin decides whether an event wakes the pods that the plugin rejected. A hint that fails wakes them.
 func TestHintOfPlugin(t *testing.T) {
-	for wakes, place := range map[bool]queue.Place{true: queue.Backoff, false: queue.Unschedulable} {
+	type test struct {
+		name  string
+		wants bool
+		err   error
+		place queue.Place
+	}
+	testkit.Run(t, []test{
+		{"wants it", true, nil, queue.Backoff},
+		{"does not want it", false, nil, queue.Unschedulable},
+		{"fails", false, errors.New("broken"), queue.Backoff},
+	}, func(t *testing.T, c test) {
 		_, list := probes(1)
 		list[0].answer[Filter] = u("no")
-		list[0].events = []queue.Registration{{Event: queue.Event{Resource: "Node", Action: queue.Add}, Hint: func(*v1.Pod, any, any) (bool, error) { return wakes, nil }}}
+		list[0].events = []queue.Registration{{Event: queue.Event{Resource: "Node", Action: queue.Add}, Hint: func(*v1.Pod, any, any) (bool, error) { return c.wants, c.err }}}
 		r := lockedRig(t, list[0], Filter)
 		p := pod("p")
 		r.add(p).step()
 		require.Equal(t, queue.Unschedulable, r.place(p))
 		r.s.AddNode(node("n4"))
-		require.Equal(t, place, r.place(p))
-	}
+		require.Equal(t, c.place, r.place(p))
+	})
 }
 
 // The volumes of a pod are promised to it from the decision until they are bound.

@@ -198,12 +198,8 @@ func (f *Framework) findNodes(ctx context.Context, a *attempt) (*foundNodes, err
 	sampling := f.sampling
 	sampling.Unscored = len(f.score) == 0 && !s.extendersRank()
 	limit := filter.NumToFind(len(candidates), sampling)
-	at := 0
-	if len(candidates) > 0 {
-		at = s.next % len(candidates)
-	}
 	for d.evaluated < len(candidates) && len(d.nodes) < limit {
-		n := candidates[(at+d.evaluated)%len(candidates)]
+		n := candidates[(s.next+d.evaluated)%len(candidates)]
 		d.evaluated++
 		st := f.runFiltersWithNominated(ctx, state, pod, n, s.queue.NominatedFor(n.Node.Name))
 		switch {

@@ -278,17 +278,20 @@ func (w *whatIf) node(i int) *NodeInfo {
 
 // Add adds p to slot i of the what-if.
 func (w *whatIf) Add(p *v1.Pod, i int) {
-	if st := w.f.addPod(w.ctx, w.state, w.pod, p, w.node(i)); w.err == nil && !st.Success() {
+	if st := w.f.addPod(w.ctx, w.state, w.pod, p, w.node(i)); w.err == nil {
 		w.err = st
 	}
 }
 
 // Remove removes p from slot i of the what-if.
 func (w *whatIf) Remove(p *v1.Pod, i int) {
-	if st := w.f.removePod(w.ctx, w.state, w.pod, p, w.node(i)); w.err == nil && !st.Success() {
+	if st := w.f.removePod(w.ctx, w.state, w.pod, p, w.node(i)); w.err == nil {
 		w.err = st
 	}
 }
+
+// Broken returns the first failure of Add or Remove.
+func (w *whatIf) Broken() error { return w.err.AsError() }
 
 // Check asks the filters about slot i. The verdict is the code.
 func (w *whatIf) Check(i int) preemption.Answer {

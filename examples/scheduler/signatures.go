@@ -195,11 +195,13 @@ func sortedNodeAffinity(pod *v1.Pod) *v1.Pod {
 	for k := range required.NodeSelectorTerms {
 		sortTerm(&required.NodeSelectorTerms[k])
 	}
-	required.NodeSelectorTerms = sortedBy(required.NodeSelectorTerms, func(t v1.NodeSelectorTerm) []byte { return termKey(t, 0) })
+	required.NodeSelectorTerms = sortedBy(required.NodeSelectorTerms, func(t v1.NodeSelectorTerm) []byte {
+		return termKey(v1.PreferredSchedulingTerm{Preference: t})
+	})
 	for k := range a.PreferredDuringSchedulingIgnoredDuringExecution {
 		sortTerm(&a.PreferredDuringSchedulingIgnoredDuringExecution[k].Preference)
 	}
-	preferred := sortedBy(a.PreferredDuringSchedulingIgnoredDuringExecution, func(t v1.PreferredSchedulingTerm) []byte { return termKey(t.Preference, t.Weight) })
+	preferred := sortedBy(a.PreferredDuringSchedulingIgnoredDuringExecution, termKey)
 	a.PreferredDuringSchedulingIgnoredDuringExecution = append([]v1.PreferredSchedulingTerm{}, preferred...) // never nil
 	return out
 }
@@ -211,14 +213,14 @@ func sortTerm(t *v1.NodeSelectorTerm) {
 			slices.Sort(r.Values)
 		}
 		*list = sortedBy(*list, func(r v1.NodeSelectorRequirement) []byte {
-			return termKey(v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{r}}, 0)
+			return termKey(v1.PreferredSchedulingTerm{Preference: v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{r}}})
 		})
 	}
 }
 
 // termKey returns the key of a pod that prefers one term.
-func termKey(t v1.NodeSelectorTerm, weight int32) []byte {
-	list := []v1.PreferredSchedulingTerm{{Weight: weight, Preference: t}}
+func termKey(t v1.PreferredSchedulingTerm) []byte {
+	list := []v1.PreferredSchedulingTerm{t}
 	return affinity.AppendNodeKey(nil, &v1.Pod{Spec: v1.PodSpec{Affinity: &v1.Affinity{
 		NodeAffinity: &v1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: list},
 	}}})
@@ -250,9 +252,7 @@ func hostPorts(pod *v1.Pod) *v1.Pod {
 	var numbers []int32
 	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 		for _, p := range c.Ports {
-			if p.HostPort > 0 {
-				numbers = append(numbers, p.HostPort)
-			}
+			numbers = append(numbers, p.HostPort) // the key leaves 0 out
 		}
 	}
 	slices.Sort(numbers)
