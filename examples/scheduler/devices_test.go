@@ -90,6 +90,10 @@ func TestClaims(t *testing.T) {
 		r.work()
 		require.Equal(t, []string{"a: gpu-0 for pod-a", "b: gpu-1 for pod-b", "c:"}, r.held())
 		require.Equal(t, "n2", r.last().Node)
+		r.s.View(func(*cluster.Snapshot) {
+			_, reserved := r.s.devices.Reserved(r.pods["default/pod-b"])
+			require.False(t, reserved, "the claim says it now")
+		})
 		require.Equal(t, "gpu-1", r.last().Devices.Results[0].Devices.Results[0].Device)
 		require.Empty(t, r.errs)
 	})

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release"
 )
 
 // These tests call a function of the scheduler alone, where a whole attempt would hide what it returns.
@@ -113,6 +115,56 @@ func TestPlanDoesNoMore(t *testing.T) {
 	}
 }
 
+// A what-if copy of a node changes alone.
+func TestNodeInfoClone(t *testing.T) {
+	r := newRig(t, Options{}, []*v1.Node{node("n1")}, testkit.Pod("default/a").On("n1").Obj(), testkit.Pod("default/b").On("n1").Obj())
+	names := func(n *NodeInfo) (out []string) {
+		for p := range n.Pods() {
+			out = append(out, p.Name)
+		}
+		return out
+	}
+	n := r.s.nodes.named("n1").clone()
+	there := slices.Collect(n.Pods())
+	x, y := pod("x"), pod("y")
+	n.remove(there[0])
+	n.add(x)
+	n.add(y)
+	c := n.clone()
+	c.remove(x)
+	c.remove(there[1])
+	c.add(there[0])
+	c.add(pod("z"))
+	require.Equal(t, []string{"b", "x", "y"}, names(n))
+	require.Equal(t, []string{"a", "y", "z"}, names(c))
+	require.True(t, n.Changed())
+	require.False(t, r.s.nodes.named("n1").Changed())
+}
+
+// The caller chooses among the nodes of equal total, by the plan and by the plugins.
+func TestTie(t *testing.T) {
+	everyWay(t, func(t *testing.T, o Options) {
+		asked := 0
+		o.Tie = func(n int) int { asked = n; return n - 1 }
+		r := newRig(t, o, three())
+		r.add(pod("p")).step()
+		require.Equal(t, 3, asked)
+		require.Equal(t, "n3", r.last().Node)
+	})
+}
+
+// Claims that are gone at PreBind fail it. A pod exists for the queue until the Client says otherwise.
+func TestWhatIsNotThere(t *testing.T) {
+	r := newRig(t, Options{}, three())
+	bind := r.framework().plugins[nameDynamicResources].(PreBindPlugin)
+	require.Error(t, bind.PreBind(ctx, NewState(), withClaim(pod("p"), "gone"), "n1").AsError())
+	_, there := r.s.known(pod("p"))
+	require.False(t, there)
+	r.s.o.Client = podless{r.server}
+	_, there = r.s.known(pod("p"))
+	require.True(t, there)
+}
+
 // The list of calls that have not answered has them all, the oldest first.
 func TestHangingCalls(t *testing.T) {
 	var c calls
@@ -134,9 +186,21 @@ func TestQueueErrors(t *testing.T) {
 	require.Error(t, r.s.queue.Update(e.Pod, pod("other")))
 }
 
+// Pods that are in flight when the queue closes have a last move.
+func TestMovesOfClose(t *testing.T) {
+	r := newRig(t, Options{}, three())
+	r.add(pod("p"))
+	require.NotNil(t, r.s.queue.TryPop())
+	before := len(r.moves)
+	require.NoError(t, r.s.Close())
+	require.Len(t, r.moves, before+1)
+	require.Contains(t, r.moves[before], "default/p")
+}
+
 // A time to live of a moment is one.
 func TestShortTimeToLive(t *testing.T) {
 	c := newCache(1)
+	c.bound(pod("unknown"), time.Time{})
 	p := identified([]*v1.Pod{testkit.Pod("default/p").On("n1").Obj()})[0]
 	require.NoError(t, c.assume(p))
 	_, ok := c.next()
@@ -210,14 +274,17 @@ func TestPlanOfScores(t *testing.T) {
 	type test struct {
 		name    string
 		enabled []PluginRef
+		release release.Version
 		plan    bool
 	}
 	testkit.Run(t, []test{
-		{"no scores", nil, true},
-		{"a score", []PluginRef{{Name: "ImageLocality"}}, true},
-		{"a score that never scores", []PluginRef{{Name: "VolumeBinding"}}, false},
+		{"no scores", nil, release.Current, true},
+		{"a score", []PluginRef{{Name: "ImageLocality"}}, release.Current, true},
+		{"a score of devices", []PluginRef{{Name: nameDynamicResources}}, release.Current, true},
+		{"a score of storage", []PluginRef{{Name: "VolumeBinding"}}, release.V1_37, true},
+		{"a score that never scores", []PluginRef{{Name: "VolumeBinding"}}, release.V1_36, false},
 	}, func(t *testing.T, c test) {
-		r := newRig(t, Options{Profiles: []Profile{{Plugins: Plugins{
+		r := newRig(t, Options{Release: c.release, Profiles: []Profile{{Plugins: Plugins{
 			PreScore: {Disabled: []string{"*"}, Enabled: filterNamed(c.enabled, "VolumeBinding")}, Score: {Disabled: []string{"*"}, Enabled: c.enabled},
 		}}}}, three())
 		require.Equal(t, c.plan, r.framework().plan != nil)

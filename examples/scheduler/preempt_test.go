@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -61,10 +62,12 @@ func TestPreemptionActions(t *testing.T) {
 
 // When a victim cannot be deleted, the preemptor is tried again.
 func TestPreemptionFails(t *testing.T) {
-	r, p := fullNode(t, Options{}, "a", "b")
+	c := &sums{}
+	r, p := fullNode(t, Options{Metrics: c}, "a", "b")
 	r.failing["a"] = errors.New("forbidden")
 	r.add(p).step()
 	require.Empty(t, r.deleted, "the last victim is left alone")
+	require.Contains(t, fmt.Sprint(c.lines), "preemption_goroutines_execution_total + [error]")
 	require.Equal(t, queue.Active, r.place(p))
 	require.ErrorContains(t, r.errs[0], "preemption for default/p: forbidden")
 	r, p = fullNode(t, Options{}, "a", "b")
@@ -290,6 +293,7 @@ func TestBudgetsKept(t *testing.T) {
 		return b
 	}
 	none := now()
+	require.NotNil(t, none)
 	require.Same(t, none, now())
 	r.s.Set(nil, budget(0))
 	first := now()
