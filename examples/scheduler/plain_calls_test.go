@@ -161,8 +161,15 @@ func TestWhatIsNotThere(t *testing.T) {
 	_, there := r.s.known(pod("p"))
 	require.False(t, there)
 	r.s.o.Client = podless{r.server}
-	_, there = r.s.known(pod("p"))
+	r.s.queue.Read(func(*queue.Queue) { _, there = r.s.known(pod("p")) })
 	require.True(t, there)
+	require.Len(t, r.errs, 1, "the queue reports it when its lock is free")
+	require.ErrorContains(t, r.errs[0], "Client.Pod panicked: boom")
+
+	p := identified([]*v1.Pod{testkit.Pod("default/p").On("n1").Obj()})[0]
+	require.Same(t, p, r.s.cache.lastKnown(p), "the cache does not know it")
+	require.NoError(t, r.s.cache.set(p))
+	require.Same(t, p, r.s.cache.lastKnown(p.DeepCopy()))
 }
 
 // The list of calls that have not answered has them all, the oldest first.
