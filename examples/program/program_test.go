@@ -4,8 +4,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -94,6 +97,34 @@ func TestTables(t *testing.T) {
 	require.EqualError(t, tables.Check("json"), "-no-headers: Invalid value: true: goes with tables")
 }
 
+// Reading says how far it is every ten seconds, and nothing when it is done.
+func TestReading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		tell := Reading(&out)
+		time.Sleep(12 * time.Second) // of the bubble
+		tell(4<<20, 5<<20)
+		require.Equal(t, "reading: 4 of 5 MiB, 0 a second, 3s left\n", out.String())
+		time.Sleep(12 * time.Second)
+		tell(5<<20, 5<<20)
+		require.Equal(t, 1, strings.Count(out.String(), "\n"))
+
+		var screen terminal
+		tell = Reading(&screen)
+		time.Sleep(2 * time.Second)
+		tell(4<<20, 5<<20)
+		require.Contains(t, screen.String(), "4 of 5 MiB, 2 a second")
+		time.Sleep(2 * time.Second)
+		tell(5<<20, 5<<20)
+		require.True(t, strings.HasSuffix(screen.String(), "left\r\x1b[K"), "the bar goes")
+	})
+}
+
+// Package flag prints nothing by itself.
+func TestQuietFlags(t *testing.T) {
+	require.Equal(t, io.Discard, Flags(Help{Name: "x"}, &strings.Builder{}).Output())
+}
+
 // What cannot be written is an error of Parse, and a wrong command line is one of Code.
 func TestBrokenOutput(t *testing.T) {
 	for _, arg := range []string{"-h", "-version"} {
@@ -148,6 +179,7 @@ func TestNearest(t *testing.T) {
 		{"web-1-long", "", []string{"web-1"}},
 		{"x/web", "; near: abcdefgh/web, x/wob", []string{"x/wob", "abcdefgh/web"}},
 		{"web", "; near: aaaa-web, zz-web", []string{"zz-web", "aaaa-web"}},
+		{"x/web", "; near: zzzzzz/web, x/web2", []string{"x/web2", "zzzzzz/web"}},
 	} {
 		require.Equal(t, c.want, Near(c.wrong, c.names), c.wrong)
 	}

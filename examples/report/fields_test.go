@@ -7,7 +7,7 @@ import (
 )
 
 func TestUndocumented(t *testing.T) {
-	page := "# Fields\n\n## Other\n| `pods[].node` | elsewhere |\n\n## Plan\n\n| field | meaning |\n| --- | --- |\n| `kind` | it |\n| `pods[]` | all |\n| `pods[].name` | its name |\n| `free.*` | by resource |\n\n## More\n| `blocked` | |\n"
+	page := "# Fields\n\n## Other\n| `pods[].node` | elsewhere |\n\n## Plan\n\n| field | meaning |\n| --- | --- |\n| `kind` | it |\n| `pods[]` | all |\n| `pods[].name` | its name |\n| `free.*` | by resource |\n\n## More\n| `blocked[]` | |\n"
 	data := []byte(`{"kind": "Plan", "pods": [{"name": "a", "node": "n1"}, {"name": "b"}], "free": {"cpu": "1"}, "blocked": []}`)
 	missing, err := Undocumented(page, data)
 	require.NoError(t, err)

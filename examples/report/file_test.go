@@ -41,7 +41,17 @@ func TestWriteFile(t *testing.T) {
 	require.Equal(t, os.FileMode(0o755), info.Mode().Perm())
 	require.Error(t, WriteText(dir, 0o600, "a folder"))
 	require.NoError(t, WriteText(os.DevNull, 0o600, "gone"))
+	require.ErrorIs(t, WriteFile(os.DevNull, 0o600, text("", failure)), failure)
 	info, err = os.Stat(os.DevNull)
 	require.NoError(t, err)
 	require.False(t, info.Mode().IsRegular(), "a device stays a device")
+}
+
+// A text that a device does not take is an error.
+func TestFullDevice(t *testing.T) {
+	const full = "/dev/full"
+	if _, err := os.Stat(full); err != nil {
+		t.Skip("only Linux has this device")
+	}
+	require.Error(t, WriteText(full, 0o600, "no room"))
 }

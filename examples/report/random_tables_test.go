@@ -50,6 +50,10 @@ func TestSection(t *testing.T) {
 	Layout{}.Section(&out, "", []string{"A"}, [][]string{{"1"}})
 	Layout{NoHeaders: true}.Section(&out, "second", []string{"B"}, [][]string{{"2"}})
 	require.Equal(t, "A\n1\n\nsecond\n2\n", out.String())
+	out.Reset()
+	out.WriteString("\n")
+	Layout{}.Section(&out, "below an empty line", []string{"C"}, [][]string{{"3"}})
+	require.Equal(t, "\n\nbelow an empty line\nC\n3\n", out.String())
 }
 
 // A text is broken into as many characters as there is room for: at a blank, else behind a mark in the last two thirds.

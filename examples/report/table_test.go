@@ -48,3 +48,12 @@ func TestWidth(t *testing.T) {
 func TestCount(t *testing.T) {
 	require.Equal(t, "0 pods, 1 pod, 2 pods", Count(0, "pod")+", "+Count(1, "pod")+", "+Count(2, "pod"))
 }
+
+// A single column keeps a few characters, however narrow the terminal is.
+func TestOneNarrowColumn(t *testing.T) {
+	for _, width := range []int{1, 10, 24} {
+		table, cut := Layout{Width: width}.Columns([]string{"A"}, [][]string{{strings.Repeat("x", 30)}})
+		require.Equal(t, "A\n"+strings.Repeat("x", 23)+"…\n", table)
+		require.True(t, cut)
+	}
+}

@@ -24,6 +24,7 @@ func TestWrap(t *testing.T) {
 		{"a name behind its mark", "shop/web-6d4b75cb6d", 9, 0, "shop/web-|6d4b75cb6|d"},
 		{"anywhere when there is no mark", "abcdef", 4, 0, "abcd|ef"},
 		{"no room", "ab", 0, 5, "a|b"},
+		{"blanks at the end go", "ab cd   ", 5, 0, "ab cd"},
 		{"blanks at the beginning stay", "    one two", 8, 6, "    one|    two"},
 		{"characters, not bytes", "äöü äöü", 3, 0, "äöü|äöü"},
 	}, func(t *testing.T, c test) {
