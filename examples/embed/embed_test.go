@@ -115,17 +115,20 @@ func TestPodBeforeNode(t *testing.T) {
 	require.Equal(t, "0/1 nodes are available: 1 Insufficient cpu.", last.Message)
 }
 
-// The controller knows no claims: a workload with some is an error, and gets no condition.
+// The controller knows no claims: a workload with some is an error, and its condition stays as it was.
 func TestClaims(t *testing.T) {
-	c := embed.New(func(string, embed.Condition) error {
-		t.Error("a condition was written")
-		return nil
-	})
+	var written []embed.Condition
+	c := embed.New(func(_ string, c embed.Condition) error { written = append(written, c); return nil })
 	c.SetNode(node("n1", "4"))
+	c.SetWorkload(web(1, "2"))
+	require.NoError(t, c.Reconcile())
 	w := web(1, "2")
 	w.Template.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu"}}
 	c.SetWorkload(w)
-	require.EqualError(t, c.Reconcile(), "workload shop/web: template.spec.resourceClaims: Forbidden: the controller keeps no claims of devices")
+	for range 2 {
+		require.EqualError(t, c.Reconcile(), "workload shop/web: template.spec.resourceClaims: Forbidden: the controller keeps no claims of devices")
+	}
+	require.Equal(t, []embed.Condition{{Ready: true, Count: 1, Nodes: []string{"n1"}}}, written)
 }
 
 // A new node takes the first slot that is free, and goes before the nodes behind that slot.

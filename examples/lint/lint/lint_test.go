@@ -76,3 +76,17 @@ func TestForms(t *testing.T) {
 		require.True(t, known[r.RuleID])
 	}
 }
+
+// terminal is 60 characters wide.
+type terminal struct{ strings.Builder }
+
+func (*terminal) Width() int { return 60 }
+
+// The table of the rules is as wide as the terminal.
+func TestTerminal(t *testing.T) {
+	var out terminal
+	require.Zero(t, Run([]string{"-rules"}, nil, &out, &strings.Builder{}))
+	for line := range strings.Lines(out.String()) {
+		require.LessOrEqual(t, len([]rune(line))-1, 60, line)
+	}
+}
