@@ -96,3 +96,20 @@ func TestRefusedBeforeLearning(t *testing.T) {
 	require.NoError(t, w.learn(&extenderv1.ExtenderArgs{Pod: podAsking("1"), Nodes: list}), "no limit")
 	require.Equal(t, -1, w.snapshot.Slot("new"))
 }
+
+// Without a limit no node of a request is forgotten. A request without news takes nothing in.
+func TestLearnWithoutLimit(t *testing.T) {
+	s, _ := start(t, nil)
+	w := s.world()
+	w.shared.limit = 0
+	list := &v1.NodeList{Items: []v1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "x1"}}, {ObjectMeta: metav1.ObjectMeta{Name: "x2"}}}}
+	require.True(t, w.differs(list.Items))
+	for range 2 {
+		require.NoError(t, w.learn(&extenderv1.ExtenderArgs{Pod: podAsking("1"), Nodes: list}))
+		require.False(t, w.differs(list.Items))
+		require.Len(t, w.snapshot.Order(), len(all)+2)
+	}
+	changed := list.DeepCopy().Items
+	changed[1].Labels = map[string]string{"a": "b"}
+	require.True(t, w.differs(changed))
+}

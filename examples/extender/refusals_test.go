@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -131,4 +132,17 @@ func TestAnySchedulerName(t *testing.T) {
 	got, err := s.world().filter(&extenderv1.ExtenderArgs{Pod: pod, NodeNames: &[]string{"node-1", "node-2"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"node-1"}, *got.NodeNames)
+}
+
+// A score that fails is an error of the answer.
+func TestScoreFails(t *testing.T) {
+	s, _ := start(t, nil)
+	w := s.world()
+	plan, err := placement.New(w.snapshot, placement.Profile{SchedulerName: "s", Scores: []placement.Weighted{{Weight: 1, Plugin: &placement.Plugin{
+		Name: "Failing", Score: func(*v1.Pod, placement.Cluster) (placement.Scorer, error) { return nil, errors.New("no score") },
+	}}}})
+	require.NoError(t, err)
+	w.plans = map[string]*placement.Plan{"": plan}
+	_, err = w.prioritize(&extenderv1.ExtenderArgs{Pod: podAsking("1"), NodeNames: &[]string{"node-1"}}, 10)
+	require.ErrorContains(t, err, "no score")
 }

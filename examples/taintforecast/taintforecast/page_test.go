@@ -1,12 +1,16 @@
 package taintforecast
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/eviction/taint"
 	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/internal/testkit"
 )
@@ -41,4 +45,33 @@ func TestLengths(t *testing.T) {
 	require.Equal(t, program.BadInput, code)
 	require.Empty(t, out)
 	require.Contains(t, errs, "none.yaml")
+}
+
+// A pod's wait ends when its time moves, when the pod leaves or stays, and at the end of the forecast.
+func TestSpansOfPage(t *testing.T) {
+	at := func(seconds int) metav1.Duration {
+		return metav1.Duration{Duration: time.Duration(seconds) * time.Second}
+	}
+	a := &answer{
+		Until: at(60),
+		Entries: []entry{
+			{At: at(0), What: taint.EntryZone, Zone: "z"},
+			{At: at(1), What: taint.EntryStarted, Pod: "shop/a"}, {At: at(2), What: taint.EntryStarted, Pod: "shop/b"}, {At: at(3), What: taint.EntryMoved, Pod: "shop/a"},
+			{At: at(5), What: taint.EntryEvicted, Pod: "shop/a"}, {At: at(6), What: taint.EntryEvicted, Pod: "shop/a"}, {At: at(7), What: taint.EntryStarted, Pod: "shop/c"},
+			{At: at(8), What: taint.EntryCancelled, Pod: "shop/c"},
+		},
+		Pending: []pending{{Pod: "shop/b", Until: at(90)}},
+	}
+	var got []string
+	for _, lane := range a.page(taint.Input{}, &program.Tables{}).Timeline.Lanes {
+		for _, s := range lane.Spans {
+			got = append(got, fmt.Sprintf("%s%s: %v to %v %s", lane.Node, lane.Pod, s.From, s.To, s.Kind))
+		}
+	}
+	require.ElementsMatch(t, []string{
+		"zone z: 0s to 0s changes",
+		"shop/a: 1s to 3s waits", "shop/a: 3s to 5s waits", "shop/a: 5s to 5s leaves", "shop/a: 6s to 6s leaves",
+		"shop/b: 2s to 1m0s waits",
+		"shop/c: 7s to 8s waits", "shop/c: 8s to 8s stays",
+	}, got)
 }
