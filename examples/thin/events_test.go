@@ -266,3 +266,33 @@ func TestThinClearsNominations(t *testing.T) {
 	w.waiting(p)
 	require.Empty(t, w.Pod("shop", "p").Status.NominatedNodeName)
 }
+
+// A pod that no filter can read fails once, and no room is made for it.
+func TestThinFailsUnreadablePods(t *testing.T) {
+	w := desk(t, on(web("low", "4"), "n1"), on(web("other", "4"), "n2"))
+	p := web("p", "1")
+	priority := int32(10)
+	p.Spec.Priority = &priority
+	p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
+		MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: v1.DoNotSchedule,
+		LabelSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Within"}}},
+	}}
+	w.add(p)
+	require.Equal(t, 1, w.steps())
+	require.Len(t, w.results, 1)
+	require.Contains(t, w.results[0].Message, `"Within" is not a valid label selector operator`)
+	require.Empty(t, w.victims)
+}
+
+// A running pod that asks for less makes room. One that asks for more does not.
+func TestThinSeesPodsScale(t *testing.T) {
+	for cpu, want := range map[string]queue.Place{"1": queue.Backoff, "4": queue.Unschedulable} {
+		running := on(web("running", "3"), "n1")
+		w := desk(t, running, on(web("full", "4"), "n2"))
+		p := w.waiting(web("p", "2"))
+		scaled := running.DeepCopy()
+		scaled.Spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse(cpu)
+		require.NoError(t, w.s.SeePod(running, scaled))
+		require.Equal(t, want, w.place(p), cpu)
+	}
+}
