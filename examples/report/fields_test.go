@@ -16,4 +16,14 @@ func TestUndocumented(t *testing.T) {
 	require.EqualError(t, err, `no section "## None"`)
 	_, err = Undocumented(page, []byte("no JSON"))
 	require.Error(t, err)
+	_, err = Undocumented(page, []byte(`{"kind": 3}`))
+	require.Error(t, err)
+}
+
+// Fields of objects are fields too. A kind is the whole title of its section.
+func TestUndocumentedFields(t *testing.T) {
+	page := "# Plan\n\n## PlanOfWaves\n| `kind` | other |\n| `h` | other |\n\nA Plan\n\n## Plan\n| `kind` | it |\n| `a` | an object |\n"
+	missing, err := Undocumented(page, []byte(`{"kind": "Plan", "a": {"c": 1, "b": {"d": 2}}, "g": 1, "f": 2, "e": [], "h": 3}`))
+	require.NoError(t, err)
+	require.Equal(t, []string{"a.b", "a.b.d", "a.c", "e[]", "f", "g", "h"}, missing)
 }

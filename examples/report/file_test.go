@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,7 +40,7 @@ func TestWriteFile(t *testing.T) {
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o755), info.Mode().Perm())
-	require.Error(t, WriteText(dir, 0o600, "a folder"))
+	require.ErrorIs(t, WriteText(dir, 0o600, "a folder"), syscall.EISDIR)
 	require.NoError(t, WriteText(os.DevNull, 0o600, "gone"))
 	require.ErrorIs(t, WriteFile(os.DevNull, 0o600, text("", failure)), failure)
 	info, err = os.Stat(os.DevNull)

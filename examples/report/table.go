@@ -85,10 +85,10 @@ func (l Layout) fitted(rows [][]string) (table string, cut bool) {
 		end := []string{}
 		if len(r) > last && r[last] != "" && !(apart && n == 0 && !l.NoHeaders) {
 			end = []string{r[last]}
-			switch long := utf8.RuneCountInString(r[last]) > widths[last]; {
-			case long && l.Wrap:
+			switch {
+			case l.Wrap:
 				end = Wrap(r[last], widths[last], 0)
-			case long:
+			case utf8.RuneCountInString(r[last]) > widths[last]:
 				end, cut = []string{string([]rune(r[last])[:widths[last]-1]) + "…"}, true
 			}
 		}
@@ -112,9 +112,7 @@ func block(out *strings.Builder, cells, end []string, widths []int, gap int) {
 		parts[k] = Wrap(cell, widths[k], 0)
 		height = max(height, len(parts[k]))
 	}
-	if end != nil {
-		parts = append(parts, end)
-	}
+	parts = append(parts, end)
 	for n := range height {
 		line := ""
 		for k, p := range parts {
@@ -122,10 +120,7 @@ func block(out *strings.Builder, cells, end []string, widths []int, gap int) {
 			if n < len(p) {
 				text = p[n]
 			}
-			line += text
-			if k < len(widths)-1 {
-				line += strings.Repeat(" ", max(0, widths[k]-utf8.RuneCountInString(text))+gap)
-			}
+			line += text + strings.Repeat(" ", max(0, widths[k]-utf8.RuneCountInString(text))+gap)
 		}
 		out.WriteString(strings.TrimRight(line, " ") + "\n")
 	}

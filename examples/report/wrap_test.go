@@ -86,6 +86,31 @@ func TestProgress(t *testing.T) {
 	require.Equal(t, "\r\x1b[K[##########..........] 5 of 10 pods, 2 a second, 2s left", screen.String())
 	p.End()
 	require.True(t, strings.HasSuffix(screen.String(), "\r\x1b[K"), "the bar goes")
+	file.Reset()
+	NewProgress(&file, "by the clock of the system", "things", nil).Step(1, 2)
+	require.Empty(t, file.String())
 	(*Progress)(nil).Step(1, 2)
 	(*Progress)(nil).End()
+}
+
+// A bar has twenty cells. The rate needs something done and some time.
+func TestProgressText(t *testing.T) {
+	p := &Progress{unit: "pods"}
+	for _, c := range []struct {
+		done, total int
+		took        time.Duration
+		want        string
+	}{
+		{0, 10, time.Second, "0 of 10 pods"}, {1, 10, 0, "1 of 10 pods"}, {1, 0, 0, "1 pods"}, {1, 1, 0, "1 of 1 pods"},
+		{1, 0, 1, "1 pods, 1000000000 a second"}, {1, 2, time.Second, "1 of 2 pods, 1 a second, 1s left"}, {2, 2, time.Second, "2 of 2 pods, 2 a second"},
+		{4, 6, 8 * time.Second, "4 of 6 pods, 0 a second, 4s left"},
+	} {
+		require.Equal(t, c.want, p.text(c.done, c.total, c.took))
+	}
+	for total, want := range map[int]string{0: "1 pods", 1: "[####################] 1 of 1 pods", 2: "[##########..........] 1 of 2 pods"} {
+		var out strings.Builder
+		p := &Progress{unit: "pods", out: &out, width: 60, now: func() time.Time { return time.Time{} }}
+		p.Step(1, total)
+		require.Equal(t, "\r\x1b[K"+want, out.String())
+	}
 }
