@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -112,4 +114,15 @@ func TestLearnWithoutLimit(t *testing.T) {
 	changed := list.DeepCopy().Items
 	changed[1].Labels = map[string]string{"a": "b"}
 	require.True(t, w.differs(changed))
+}
+
+// Plans are made once and used again by later requests.
+func TestPlansAreGivenBack(t *testing.T) {
+	s, h := start(t, nil)
+	require.Len(t, s.world().shared.free, 1)
+	for range 3 {
+		status, _ := post(t, h.URL, strings.NewReader(small))
+		require.Equal(t, http.StatusOK, status)
+		require.Len(t, s.world().shared.free, 1)
+	}
 }
