@@ -105,8 +105,6 @@ func templateClaims(s *cluster.Snapshot, pod *v1.Pod) (out []*resourcev1.Resourc
 			status = append(status, v1.PodResourceClaimStatus{Name: e.Name, ResourceClaimName: &claim.Name})
 		}
 	}
-	if len(pod.Spec.ResourceClaims) > 0 {
-		pod.Status.ResourceClaimStatuses = status
-	}
+	pod.Status.ResourceClaimStatuses = status
 	return out
 }

@@ -227,9 +227,7 @@ func (a *Attempt) failure(nodes int, rejected *filter.Histogram, nominatedBy ...
 		return f
 	}
 	f.Message.Reasons = rejected.Counts(a.Predicates)
-	if outside := a.Pre.Outside(nominatedBy...); outside != nil {
-		f.Message.Absent, f.Message.AbsentNodes = outside, nodes-rejected.Nodes()
-	}
+	f.Message.Absent, f.Message.AbsentNodes = a.Pre.Outside(nominatedBy...), nodes-rejected.Nodes()
 	f.show()
 	f.Rejecters = a.inOrder(append(a.Pre.Rejecters(), rejected.Rejecters(a.Predicates)...))
 	return f

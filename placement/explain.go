@@ -175,15 +175,12 @@ func (p *Plan) Choice(pod *v1.Pod, chosen int) (score.Explanation, error) {
 	a := p.prepareAll(pod)
 	var names []string
 	var feasible []int
-	at := -1
 	for _, i := range p.order() {
 		if len(a.rejections(i)) == 0 {
-			if i == chosen {
-				at = len(feasible)
-			}
 			feasible, names = append(feasible, i), append(names, p.cluster.Node(i).Name)
 		}
 	}
+	at := slices.Index(feasible, chosen)
 	if at < 0 {
 		return score.Explanation{}, fmt.Errorf("slot %d: %w", chosen, ErrNotFeasible)
 	}

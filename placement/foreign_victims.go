@@ -79,7 +79,7 @@ func (a *Attempt) suspects() *suspects {
 			if podinfo.Priority(q) >= priority {
 				continue
 			}
-			at, claim := int32(len(x.pods)), sharesClaim(a.pod, q)
+			at, claim := int32(len(x.pods)), a.sharesClaim(q)
 			found := claim
 			if claim {
 				x.all = append(x.all, at)
@@ -197,11 +197,12 @@ func keepsOff(c Cluster, keys []string, i, j int) bool {
 	return false
 }
 
-func sharesClaim(p, q *v1.Pod) bool {
-	if p.Namespace != q.Namespace {
+// sharesClaim reports whether q uses a claim of the pod.
+func (a *Attempt) sharesClaim(q *v1.Pod) bool {
+	if a.pod.Namespace != q.Namespace {
 		return false
 	}
-	for _, v := range p.Spec.Volumes {
+	for _, v := range a.pod.Spec.Volumes {
 		if v.PersistentVolumeClaim == nil {
 			continue
 		}

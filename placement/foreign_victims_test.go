@@ -3,6 +3,7 @@ package placement
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -87,6 +88,8 @@ func TestForeignVictims(t *testing.T) {
 			}
 			found, barred = found+len(near), barred+len(sure)
 		}
+		keys := slices.Sorted(slices.Values(x.suspects.keys))
+		require.Equal(t, slices.Compact(slices.Clone(keys)), keys, "each key is looked up once")
 	}
 	require.Greater(t, found, 120)
 	require.Greater(t, barred, 50)
@@ -137,7 +140,7 @@ func uses(p, q *v1.Pod) bool {
 		p.Spec.Volumes[0].PersistentVolumeClaim.ClaimName == q.Spec.Volumes[0].PersistentVolumeClaim.ClaimName
 }
 
-// shy keeps the pod off the nodes of a rack with a pod called bad. It looks at names, so that pods that are equal otherwise differ.
+// shy keeps the pod off the nodes of a rack or shelf with a pod called bad. It looks at names, so that pods that are equal otherwise differ.
 type shy struct{}
 
 func (shy) Name() string                       { return "Shy" }
@@ -148,23 +151,20 @@ func (shy) Repels(*v1.Pod) func(q *v1.Pod) []string {
 		if q.Name != "bad" {
 			return nil
 		}
-		return []string{"rack"}
+		return []string{"rack", "shelf"}
 	}
 }
 
 // A filter that says which pods repel is asked about each pod. A rack without a name is another rack than none.
 func TestForeignVictimsOfAnyFilter(t *testing.T) {
 	var o cluster.Objects
-	for k, rack := range []string{"", "-", "r"} {
-		n := testkit.Node(fmt.Sprint("n", k))
-		if rack != "-" {
-			n = n.Label("rack", rack)
-		}
-		o.Nodes = append(o.Nodes, n.Obj())
+	for k, key := range []string{"rack", "none", "shelf"} {
+		o.Nodes = append(o.Nodes, testkit.Node(fmt.Sprint("n", k)).Label(key, "").Obj())
 	}
-	for k, name := range []string{"good", "bad", "x/good", "x/bad"} {
+	for k, name := range []string{"good", "bad", "x/good", "x/bad", "y/good"} {
 		o.Pods = append(o.Pods, testkit.Pod(name).On(fmt.Sprint("n", k/2)).Obj())
 	}
+	o.Pods = append(o.Pods, testkit.Pod("y/bad").On("n2").Obj())
 	s, err := cluster.New(o)
 	require.NoError(t, err)
 	p, err := New(s, Profile{Filters: []*Plugin{{Name: "Shy", Filter: func(*v1.Pod, Cluster) Filtering { return Filtering{Predicate: shy{}} }}}})
@@ -176,7 +176,49 @@ func TestForeignVictimsOfAnyFilter(t *testing.T) {
 			if i == 0 {
 				want = []string{"default/bad on 0"}
 			}
+			if i == 2 {
+				want = []string{"y/bad on 2"}
+			}
 			require.Equal(t, want, placed(x.foreign(i)), "slot %d", i)
 		}
 	}
+}
+
+// Only nodes with a pod that repels the pod are looked at, but all nodes for a pod with claims, for a filter that looks at more of a pod
+// than its set has, and in a cluster that knows no sets. Another volume is no claim.
+func TestRepelledSlots(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: threeZones(), Pods: []*v1.Pod{
+		testkit.Pod("good").Labels("app=y").On("a1").Obj(), testkit.Pod("bad").Labels("app=x").On("a2").Obj(), testkit.Pod("apart").RequireApart(v1.LabelTopologyZone, "app=p").On("c1").Obj(),
+		testkit.Pod("with").Labels("app=z").RequireWith(v1.LabelTopologyZone, "app=x").On("b1").Obj(),
+	}})
+	require.NoError(t, err)
+	pod := testkit.Pod("p").Labels("app=p").RequireApart(v1.LabelTopologyZone, "app=x").Obj()
+	other := pod.DeepCopy()
+	other.Spec.Volumes = []v1.Volume{{Name: "none"}}
+	some := []bool{false, true, false, false, true}
+	type test struct {
+		name, why string
+		cluster   Cluster
+		pod       *v1.Pod
+		more      []repelling
+		want      []bool
+	}
+	testkit.Run(t, []test{
+		{"sets", "one pod of a set answers for all", s, pod, nil, some},
+		{"claim", "every pod may use it", s, mounting(pod.DeepCopy(), "data"), nil, nil},
+		{"other volume", "no pod shares it", s, other, nil, some},
+		{"more than sets", "pods of a set may differ", s, pod, []repelling{{}}, nil},
+		{"no sets", "each pod is asked about", Rows(viewOf(s)), pod, nil, nil},
+	}, func(t *testing.T, c test) {
+		p, err := New(c.cluster, DefaultProfile())
+		require.NoError(t, err)
+		a := p.Prepare(c.pod)
+		all := c.more
+		for _, f := range a.Predicates {
+			if r, ok := f.(podAffinity); ok {
+				all = append(all, repelling{keys: r.Repels(c.pod), sets: true})
+			}
+		}
+		require.Equal(t, c.want, a.repelled(all))
+	})
 }

@@ -62,6 +62,7 @@ func (k limitsCounting) Compile(pod *v1.Pod) (Compiled, error) {
 
 // keptLimits is what pods with as many volumes of each driver share.
 type keptLimits struct {
+	unmoved
 	volumes *Volumes
 	key     []byte
 	state   volume.LimitsState
@@ -97,25 +98,16 @@ func (k *keptLimits) Reasons(v resources.Verdict) []string { return k.now().Reas
 func (k *keptLimits) Code(v resources.Verdict) filter.Code { return k.now().Code(v) }
 
 func (k *keptLimits) AppendKey(dst []byte) []byte { return append(dst, k.key...) }
-func (*keptLimits) Matched(int32) bool            { return false }
 func (k *keptLimits) Count() State                { return k }
 
-func (k *keptLimits) Filter() filter.Predicate  { return k }
-func (*keptLimits) Score() reuse.Scorer         { return nil }
-func (*keptLimits) Reads(dst []string) []string { return dst }
-func (*keptLimits) Keys() int                   { return 1 }
-func (*keptLimits) Single() bool                { return false }
-func (*keptLimits) OfSet(*v1.Pod) Move          { return nil }
-func (*keptLimits) OfTerms(int32, *v1.Pod) Move { return nil }
+func (k *keptLimits) Filter() filter.Predicate { return k }
+func (*keptLimits) Score() reuse.Scorer        { return nil }
 
 // AppendLayoutKey and AppendDomains divide the nodes by their verdicts.
 func (k *keptLimits) AppendLayoutKey(dst []byte) []byte { return k.AppendKey(dst) }
 func (k *keptLimits) AppendDomains(dst []int32, slot int) []int32 {
 	return append(dst, int32(k.Check(slot)))
 }
-
-func (*keptLimits) AppendCounts(dst []int32, _ int) ([]int32, bool) { return dst, false }
-func (*keptLimits) AppendCounted(dst []int32) []int32               { return dst }
 
 // Shifted yields the slots whose pods changed.
 func (k *keptLimits) Shifted(version uint64, yield func(slot int)) uint64 {

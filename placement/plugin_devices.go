@@ -203,11 +203,12 @@ func (k claimCounting) Compile(pod *v1.Pod) (Compiled, error) {
 	if x == nil || err != nil {
 		return nil, err
 	}
-	return keptClaims{k, x, k.x.allocated()}, nil
+	return keptClaims{claimCounting: k, devices: x, witness: k.x.allocated()}, nil
 }
 
 // keptClaims is what pods with equal claims share. No running pod changes it: the ledger of the claims does.
 type keptClaims struct {
+	unmoved
 	claimCounting
 	devices *devices.Kept
 	witness bool // a claim has an allocation
@@ -222,25 +223,16 @@ var (
 )
 
 func (k keptClaims) AppendKey(dst []byte) []byte { return k.appendKey(dst, k.devices) }
-func (keptClaims) Matched(int32) bool            { return false }
 func (k keptClaims) Count() State                { return k }
 
-func (k keptClaims) Filter() filter.Predicate  { return k.devices }
-func (k keptClaims) Score() reuse.Scorer       { return k.devices }
-func (keptClaims) Reads(dst []string) []string { return dst }
-func (keptClaims) Keys() int                   { return 1 }
-func (keptClaims) Single() bool                { return false }
-func (keptClaims) OfSet(*v1.Pod) Move          { return nil }
-func (keptClaims) OfTerms(int32, *v1.Pod) Move { return nil }
+func (k keptClaims) Filter() filter.Predicate { return k.devices }
+func (k keptClaims) Score() reuse.Scorer      { return k.devices }
 
 // AppendLayoutKey and AppendDomains divide the nodes by their answers.
 func (k keptClaims) AppendLayoutKey(dst []byte) []byte { return k.AppendKey(dst) }
 func (k keptClaims) AppendDomains(dst []int32, slot int) []int32 {
 	return k.devices.AppendSignature(dst, slot)
 }
-
-func (keptClaims) AppendCounts(dst []int32, _ int) ([]int32, bool) { return dst, false }
-func (keptClaims) AppendCounted(dst []int32) []int32               { return dst }
 
 // Shifted yields the slots whose answers may have changed.
 func (k keptClaims) Shifted(version uint64, yield func(slot int)) uint64 {

@@ -82,7 +82,8 @@ func (t podTrial) MoveOf(pod *v1.Pod, known *runningPod) Move {
 	}
 }
 
-// termEffect returns what a pod does by its terms, which are compiled once for each term set that the cluster knows.
+// termEffect returns what a pod does by its terms, which are compiled once for each term set that the cluster knows. known is nil for
+// a pod of which the cluster knows nothing.
 func (s podAffinity) termEffect(pod *v1.Pod, known *runningPod) affinity.Effect {
 	sets, ok := s.cluster.(reuse.Log)
 	if !ok || known == nil || known.terms < 0 {
@@ -108,7 +109,7 @@ func (s podAffinity) Remove(pod *v1.Pod, i int) {
 
 func (s podAffinity) move(pod *v1.Pod, i int, n int32) {
 	s.Apply(s.LabelEffect(pod), i, n)
-	s.Apply(s.TermEffect(nil, 0, pod), i, n)
+	s.Apply(s.termEffect(pod, nil), i, n)
 }
 
 // Repels returns the keys by which anti-affinity, of the pod or of q, keeps the two apart.
@@ -124,9 +125,9 @@ func (s podAffinity) Repels(pod *v1.Pod) func(q *v1.Pod) []string {
 		return func(*v1.Pod) []string { return nil }
 	}
 	near := &pair{all: s.cluster, node: &v1.Node{}}
-	state := e.Count(near)
+	state := podAffinity{State: e.Count(near)}
 	return func(q *v1.Pod) (keys []string) {
-		labels, terms := own != nil && state.LabelEffect(q) != nil, q.Spec.Affinity != nil && state.TermEffect(nil, 0, q) != nil
+		labels, terms := own != nil && state.LabelEffect(q) != nil, q.Spec.Affinity != nil && state.termEffect(q, nil) != nil
 		if !labels && !terms {
 			return nil
 		}
@@ -344,7 +345,7 @@ func (s podAffinity) find(c conflict, i int) (found []*v1.Pod) {
 	there := s.count(c, i)
 	for j := range s.domain(c, i) {
 		for q := range s.cluster.Pods(j) {
-			labels, terms := s.LabelEffect(q), s.TermEffect(nil, 0, q)
+			labels, terms := s.LabelEffect(q), s.termEffect(q, nil)
 			if len(labels) == 0 && len(terms) == 0 {
 				continue
 			}

@@ -55,11 +55,12 @@ func (x portsCounting) Compile(pod *v1.Pod) (Compiled, error) {
 	live := e.(interface {
 		Live(c filter.Cluster) filter.TrialState[filter.PortConflict]
 	})
-	return &keptPorts{ports{live.Live(x.cluster)}, filter.AppendPortsKey(nil, pod), x.cluster, log}, nil
+	return &keptPorts{ports: ports{live.Live(x.cluster)}, key: filter.AppendPortsKey(nil, pod), cluster: x.cluster, log: log}, nil
 }
 
 // keptPorts is what pods with the same host ports share. It divides the nodes by whether the ports are free.
 type keptPorts struct {
+	unmoved
 	ports
 	key     []byte
 	cluster Cluster
@@ -72,16 +73,10 @@ var (
 )
 
 func (k *keptPorts) AppendKey(dst []byte) []byte { return append(dst, k.key...) }
-func (*keptPorts) Matched(int32) bool            { return false }
 func (k *keptPorts) Count() State                { return k }
 
-func (k *keptPorts) Filter() filter.Predicate  { return k.ports }
-func (*keptPorts) Score() reuse.Scorer         { return nil }
-func (*keptPorts) Reads(dst []string) []string { return dst }
-func (*keptPorts) Keys() int                   { return 1 }
-func (*keptPorts) Single() bool                { return false }
-func (*keptPorts) OfSet(*v1.Pod) Move          { return nil }
-func (*keptPorts) OfTerms(int32, *v1.Pod) Move { return nil }
+func (k *keptPorts) Filter() filter.Predicate { return k.ports }
+func (*keptPorts) Score() reuse.Scorer        { return nil }
 
 // AppendLayoutKey and AppendDomains divide the nodes by their verdicts.
 func (k *keptPorts) AppendLayoutKey(dst []byte) []byte { return k.AppendKey(dst) }
@@ -91,9 +86,6 @@ func (k *keptPorts) AppendDomains(dst []int32, slot int) []int32 {
 
 // Divides marks a state whose predicate gives all slots of equal AppendDomains one verdict.
 func (*keptPorts) Divides() {}
-
-func (*keptPorts) AppendCounts(dst []int32, _ int) ([]int32, bool) { return dst, false }
-func (*keptPorts) AppendCounted(dst []int32) []int32               { return dst }
 
 // Shifted yields the slots whose pods changed.
 func (k *keptPorts) Shifted(version uint64, yield func(slot int)) uint64 {

@@ -257,13 +257,9 @@ func (s *spreadState) OfSet(rep *v1.Pod) Move {
 	if hard == 0 && soft == 0 {
 		return nil
 	}
-	return func(i int, n int32) {
-		if hard != 0 {
-			s.hard.Apply(hard, i, n)
-		}
-		if soft != 0 {
-			s.soft.Apply(soft, i, n)
-		}
+	return func(i int, n int32) { // no effect changes nothing, where there is no state too
+		s.hard.Apply(hard, i, n)
+		s.soft.Apply(soft, i, n)
 	}
 }
 

@@ -67,9 +67,10 @@ func TestPreemptGoesOn(t *testing.T) {
 			return pod, failed
 		}},
 		{"changed cluster", "the verdicts are out of date", func() (*v1.Pod, *Failure) {
-			err := s.Set(testkit.Node("n5").Capacity("cpu=1").Obj())
-			require.NoError(t, err)
-			return pod, failed
+			f := p.Decide(pod, Options{}).Failure
+			require.NoError(t, s.Set(testkit.Node("n5").Capacity("cpu=1").Obj()))
+			*c = counting{}
+			return pod, f
 		}},
 	}, func(t *testing.T, test testCase) {
 		*c = counting{}

@@ -158,8 +158,9 @@ func TestBoundOfBalanceWithoutAResource(t *testing.T) {
 	for _, offer := range []resources.Vector{{0, 100}, {100, 0}, {-1, 100}} {
 		require.Equal(t, int64(score.MaxScore), x.MaxRawRow([2]resources.Vector{offer, offer}, [2]resources.Vector{{50, 1}, {50, 1}}, [2]int64{}, [2]int64{}))
 	}
-	offer := resources.Vector{100, 100}
-	require.Less(t, x.MaxRawRow([2]resources.Vector{offer, offer}, [2]resources.Vector{{50, 50}, {50, 50}}, [2]int64{}, [2]int64{}), int64(score.MaxScore))
+	for _, c := range [][2]resources.Vector{{{100, 100}, {50, 50}}, {{100, 1}, {50, 0}}, {{1, 100}, {0, 50}}} {
+		require.Less(t, x.MaxRawRow([2]resources.Vector{c[0], c[0]}, [2]resources.Vector{c[1], c[1]}, [2]int64{}, [2]int64{}), int64(score.MaxScore), "%v", c)
+	}
 }
 
 // A verdict of many rows is that of each row, and different verdicts are told apart.
@@ -240,4 +241,5 @@ func TestRowKeyOfImages(t *testing.T) {
 	require.Equal(t, key(), key("d"))
 	require.NotEqual(t, key("a"), key("c"))
 	require.Equal(t, byte('x'), key("a")[0])
+	require.False(t, strings.HasPrefix(key("a"), key()), "keys are appended to each other")
 }

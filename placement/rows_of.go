@@ -34,7 +34,7 @@ type View interface {
 // Rows is for callers who keep nodes and pods in another form and ask seldom. A cluster.Snapshot does the same and follows
 // changes.
 func Rows(v View) Cluster {
-	c := &counted{View: v, schema: new(resources.Schema), known: map[string]map[string]string{}}
+	c := &counted{View: v, schema: new(resources.Schema), known: map[string]bool{}}
 	if x, ok := v.(interface{ Release() release.Version }); ok {
 		c.release = x.Release()
 	}
@@ -49,7 +49,7 @@ type counted struct {
 	View
 	schema *resources.Schema
 	rows   []rowCounts
-	known  map[string]map[string]string
+	known  map[string]bool // namespaces of the pods
 	// release is the release by whose rule pods that are being resized count
 	release release.Version
 }
@@ -75,9 +75,7 @@ func (c *counted) count(i int) (row rowCounts) {
 		row.requested[resources.Pods]++
 		cpu, memory := overhead.NonZero(p, c.release)
 		row.cpuMilli, row.memoryBytes = row.cpuMilli+cpu, row.memoryBytes+memory
-		if _, ok := c.known[p.Namespace]; !ok {
-			c.known[p.Namespace] = map[string]string{v1.LabelMetadataName: p.Namespace}
-		}
+		c.known[p.Namespace] = true
 	}
 	return row
 }
@@ -91,7 +89,7 @@ func (c *counted) Namespaces() iter.Seq2[string, map[string]string] {
 	}
 	return func(yield func(string, map[string]string) bool) {
 		for _, name := range slices.Sorted(maps.Keys(c.known)) {
-			if !yield(name, c.known[name]) {
+			if !yield(name, map[string]string{v1.LabelMetadataName: name}) {
 				return
 			}
 		}
