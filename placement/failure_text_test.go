@@ -42,7 +42,9 @@ func TestTextFollowsTheMessage(t *testing.T) {
 		require.Equal(t, f.Message.String(), f.Text())
 		require.Equal(t, before, decide().Text())
 	})
-	require.NotNil(t, decide().shown, "equal pods share the text")
+	shared := decide()
+	require.NotNil(t, shared.shown, "equal pods share the text")
+	require.Zero(t, testing.AllocsPerRun(10, func() { _ = shared.Text() }), "the text is not made again")
 	own := decide() // nobody shares its lists
 	own.Message.Reasons[0].Nodes++
 	own.Message.Absent[0] = "x"

@@ -51,6 +51,18 @@ func TestPlaceAll(t *testing.T) {
 	require.Empty(t, decisions)
 }
 
+// The search for each pod of a group begins where the search before ended.
+func TestPlaceAllGoesRound(t *testing.T) {
+	var o cluster.Objects
+	for k := range 200 {
+		o.Nodes = append(o.Nodes, testkit.Node(fmt.Sprint("n", k)).Capacity("cpu=4").Obj())
+	}
+	p, _ := placerOf(t, o)
+	decisions, err := p.PlaceAll([]*v1.Pod{testkit.Pod("a").Request("cpu=1").Obj(), testkit.Pod("b").Request("cpu=1").Obj()}, Options{Next: 20})
+	require.NoError(t, err)
+	require.Equal(t, []int{120, 20}, []int{decisions[0].Next, decisions[1].Next}, "100 feasible nodes of 200 end a search")
+}
+
 // HowMany returns the count of a loop of decisions on a fork, and changes nothing.
 func TestHowMany(t *testing.T) {
 	for seed := range uint64(60) {

@@ -59,6 +59,29 @@ func TestOrderIsKept(t *testing.T) {
 	require.Equal(t, "no nodes available to schedule pods", none.Decide(testkit.Pod("p").Obj(), Options{}).Failure.Text())
 }
 
+// younger is a snapshot whose change log began after the first objects had come.
+type younger struct {
+	*cluster.Snapshot
+	born uint64
+}
+
+func (c younger) Version() uint64 { return c.Snapshot.Version() - c.born }
+func (c younger) Since(version uint64, yield func([]cluster.Event)) bool {
+	return c.Snapshot.Since(version+c.born, yield)
+}
+
+// The nodes of a cluster count although its change log is at 0.
+func TestOrderAtVersionZero(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
+	require.NoError(t, err)
+	p, err := New(younger{s, s.Version()}, DefaultProfile())
+	require.NoError(t, err)
+	require.Len(t, p.order(), 5)
+	require.Len(t, p.order(), 5)
+	require.NoError(t, s.Set(testkit.Node("d1").Obj()))
+	require.Len(t, p.order(), 6)
+}
+
 // Tables are sorted by name, also after nodes have come, left and come again.
 func TestTableFollowsNodes(t *testing.T) {
 	p, s := planOf(t, cluster.Objects{Nodes: threeZones()})

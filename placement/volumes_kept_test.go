@@ -6,9 +6,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/internal/testkit"
 )
@@ -30,6 +33,12 @@ func TestUsageIsKept(t *testing.T) {
 	require.Same(t, before, v.inUse())
 	require.Equal(t, s.Version(), v.at)
 	require.Len(t, v.users, 1)
+	require.NoError(t, s.Set(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "any"}}))
+	require.Same(t, before, v.inUse(), "no plugin reads budgets")
+	require.NoError(t, s.Set(testkit.Node("a1").Label("new", "").Obj()))
+	require.NoError(t, s.Set(testkit.Pod("q").On("a1").Obj()))
+	require.NotSame(t, before, v.inUse(), "a node has changed before a pod came")
+	before = v.inUse()
 	require.NoError(t, s.Set(testkit.Node("d1").Obj()))
 	require.NotSame(t, before, v.inUse())
 	require.Equal(t, s.Version(), v.at)
@@ -46,6 +55,63 @@ func TestUsageIsKept(t *testing.T) {
 		return
 	}
 	require.Fail(t, "the log reaches back to its beginning")
+}
+
+// lookups is a snapshot that counts how often it is asked for a pod.
+type lookups struct {
+	*cluster.Snapshot
+	asked *int
+}
+
+func (c lookups) Pod(namespace, name string) *v1.Pod {
+	*c.asked++
+	return c.Snapshot.Pod(namespace, name)
+}
+
+// VolumeObjects returns the storage objects of the snapshot.
+func (c lookups) VolumeObjects() volume.Objects { return volumeObjectsOf(c.Snapshot) }
+
+// The pods with reservations are looked up when a pod has left, and not when a pod has come or was replaced.
+func TestReservationsAreLookedUp(t *testing.T) {
+	_, s := localVolumes(t)
+	asked := 0
+	p, err := New(lookups{s, &asked}, DefaultProfile())
+	require.NoError(t, err)
+	v := p.profile.Volumes
+	pod, other := mounting(testkit.Pod("p").Obj(), "x"), testkit.Pod("other").On("a1").Obj()
+	d := p.Decide(pod, Options{})
+	require.True(t, d.Placed())
+	require.NoError(t, s.Assume(pod, d.Slot))
+	require.NoError(t, v.assume(pod, d.Slot, d.Volumes))
+	looked := func(change func() error) bool {
+		before := asked
+		require.NoError(t, change())
+		_, ok := v.Reserved(pod)
+		require.True(t, ok)
+		return asked > before
+	}
+	require.False(t, looked(func() error { return s.Set(other) }))
+	require.False(t, looked(func() error { return s.Set(testkit.Pod("other").On("a1").Image("new").Obj()) }))
+	require.True(t, looked(func() error { return s.Unset(other) }))
+	require.False(t, looked(func() error { return nil }))
+	require.NoError(t, s.Unset(pod))
+	for pv := range v.Objects().PersistentVolumes.All() {
+		require.Nil(t, pv.Spec.ClaimRef, "the objects follow the snapshot")
+	}
+	none, ok := v.Reserved(nil)
+	require.False(t, ok)
+	require.True(t, none.Empty())
+}
+
+// A cluster with a change log need not know storage objects.
+func TestChangeLogWithoutStorage(t *testing.T) {
+	_, s := localVolumes(t)
+	c := struct {
+		Cluster
+		volumeLog
+	}{s, s}
+	require.Zero(t, volumeObjectsOf(c))
+	require.Nil(t, NewVolumes(c).objects().PersistentVolumes)
 }
 
 // A reservation ends when the pod has left the snapshot, also when the log no longer says so.
