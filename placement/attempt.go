@@ -151,9 +151,9 @@ func (a *Attempt) Volumes(i int) volume.Decision {
 	return volume.Decision{}
 }
 
-// devices returns what the pod's claims get on slot i, which must be feasible.
-func (a *Attempt) devices(i int) devices.Allocation {
-	for _, p := range a.Predicates {
+// devicesOn returns what a pod's claims get on slot i, which must be feasible.
+func devicesOn(i int, predicates filter.Predicates) devices.Allocation {
+	for _, p := range predicates {
 		if x, ok := p.(interface {
 			Allocation(i int) devices.Allocation
 		}); ok {

@@ -142,9 +142,7 @@ func (p *Plan) answer(d *Decision, pod *v1.Pod, x *reuse.Answer) {
 	if d.Slot >= 0 {
 		d.Node = p.cluster.Node(d.Slot).Name
 		d.Volumes = p.bindings(pod, d.Slot)
-		if x.Predicates != nil {
-			d.Devices = (&Attempt{plan: p, pod: pod, Predicates: x.Predicates}).devices(d.Slot)
-		}
+		d.Devices = devicesOn(d.Slot, x.Predicates)
 		return
 	}
 	d.Failure = p.known(d.Nodes, pod, x)
@@ -175,7 +173,7 @@ func (a *Attempt) decide(d Decision, o Options) Decision {
 		d.Slot, d.Total = found.Feasible[best], totals[best]
 	}
 	if d.Slot >= 0 {
-		d.Node, d.Volumes, d.Devices = a.plan.cluster.Node(d.Slot).Name, a.Volumes(d.Slot), a.devices(d.Slot)
+		d.Node, d.Volumes, d.Devices = a.plan.cluster.Node(d.Slot).Name, a.Volumes(d.Slot), devicesOn(d.Slot, a.Predicates)
 	}
 	return d
 }

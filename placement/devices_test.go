@@ -369,7 +369,7 @@ func TestScoresOfEarlierAttempts(t *testing.T) {
 	require.Empty(t, columns, "a pod without claims")
 	first, second := p.Prepare(pod("one")), p.Prepare(pod("four"))
 	require.True(t, p.Prepare(pod("gone")).Rejected())
-	require.Equal(t, []string{"one: a1/gpu-0"}, given(first.devices(slots[0])))
+	require.Equal(t, []string{"one: a1/gpu-0"}, given(devicesOn(slots[0], first.Predicates)))
 	columns, _, err = first.Scores(slots)
 	require.NoError(t, err)
 	require.Len(t, columns, 1)

@@ -64,6 +64,7 @@ func TestConflictingNodes(t *testing.T) {
 	pod := testkit.Pod("p").RequireNodes(v1.NodeSelectorTerm{MatchFields: []v1.NodeSelectorRequirement{only("a1"), only("b1")}}).Obj()
 	f := p.Decide(pod, Options{}).Failure
 	require.Equal(t, "0/5 nodes are available: pod affinity terms conflict.", f.Text())
+	require.Zero(t, testing.AllocsPerRun(10, func() { _ = f.Text() }), "the text is not made again")
 	require.Equal(t, filter.UnschedulableAndUnresolvable, f.Code)
 }
 

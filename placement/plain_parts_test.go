@@ -89,6 +89,10 @@ func TestRunningPodsInEveryOrder(t *testing.T) {
 	}
 	require.Len(t, k.effects, 2)
 	require.NotEqual(t, numbers["a"], numbers["b"])
+	for n, x := range k.slots[0].pods {
+		require.Same(t, x.pod, k.of(x.pod, 0).pod)
+		require.Equal(t, n+1, k.slots[0].next, "the next question begins behind the pod")
+	}
 	require.Nil(t, (&running{}).of(pods[0], 0), "a cluster that knows nothing of pods")
 }
 

@@ -81,6 +81,25 @@ func TestPreemptGoesOn(t *testing.T) {
 	})
 }
 
+// A cluster without a change log is read again for each preemption.
+func TestPreemptWithoutAChangeLog(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n1").Capacity("cpu=2").Obj(), testkit.Node("n2").Capacity("cpu=2").Obj()}})
+	require.NoError(t, err)
+	p, err := New(struct{ Cluster }{s}, DefaultProfile())
+	require.NoError(t, err)
+	pod := testkit.Pod("web").Priority(10).Request("cpu=2").Obj()
+	for _, priorities := range [][2]int32{{1, 2}, {2, 1}, {20, 1}, {1, 20}, {3, 4}} {
+		for k, priority := range priorities {
+			require.NoError(t, s.Set(testkit.Pod(fmt.Sprint("low", k)).Priority(priority).Request("cpu=2").On(fmt.Sprint("n", k+1)).Obj()))
+		}
+		want := "n1"
+		if priorities[0] > priorities[1] {
+			want = "n2"
+		}
+		require.Equal(t, want, p.Preempt(pod, p.Decide(pod, Options{}).Failure, Options{}, PreemptOptions{}).Node, "%v", priorities)
+	}
+}
+
 // TestPreemptLikeAFreshAttempt holds that preemption answers the same with the failed attempt, which may share the predicates
 // of equal pods, and without.
 func TestPreemptLikeAFreshAttempt(t *testing.T) {

@@ -15,6 +15,8 @@ import (
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/internal/owners"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/spread"
 )
 
@@ -98,6 +100,34 @@ type growing struct {
 func (g *growing) Len() int                     { return len(g.nodes) }
 func (g *growing) Node(i int) *v1.Node          { return g.nodes[i] }
 func (g *growing) Pods(i int) iter.Seq[*v1.Pod] { return slices.Values(g.pods[i]) }
+
+// releasedView is a view that follows a release.
+type releasedView struct {
+	*testkit.Cluster
+	release release.Version
+}
+
+// Release returns the release.
+func (v releasedView) Release() release.Version { return v.release }
+
+// Pods that are being resized count by the rule of the view's release, as in a snapshot.
+func TestRowsOfARelease(t *testing.T) {
+	resized := testkit.Containers("container c requests cpu=2\ncontainer d requests cpu=1\nstatus c requests cpu=1\nstatus d requests cpu=2")
+	resized.Name, resized.Namespace, resized.UID, resized.Spec.NodeName = "r", "default", "r", "n1"
+	nodes := []*v1.Node{testkit.Node("n1").Capacity("cpu=4,memory=4Gi").Obj()}
+	seen := map[int64]bool{}
+	for _, v := range release.Versions() {
+		s, err := cluster.New(cluster.Objects{Nodes: nodes, Pods: []*v1.Pod{resized}, Release: v})
+		require.NoError(t, err)
+		rows := Rows(releasedView{viewOf(s), v})
+		require.Equal(t, s.Requested(0), rows.Requested(0), v)
+		cpu, memory := s.NonZero(0)
+		gotCPU, gotMemory := rows.NonZero(0)
+		require.Equal(t, []int64{cpu, memory}, []int64{gotCPU, gotMemory}, v)
+		seen[rows.Requested(0)[resources.CPU]] = true
+	}
+	require.Len(t, seen, 2, "the rule has changed once")
+}
 
 // ownedView is a view that knows owners and devices.
 type ownedView struct {

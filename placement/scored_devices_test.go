@@ -8,9 +8,24 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/score"
 )
+
+// A score over resources that no device class can provide is the same for every cluster, and so is its key.
+func TestScoresWithoutDevices(t *testing.T) {
+	with := func(names ...v1.ResourceName) *Plugin {
+		var list []score.Resource
+		for _, name := range names {
+			list = append(list, score.Resource{Name: string(name), Weight: 1})
+		}
+		return newNodeResourcesFit(FitOptions{Args: score.FitArgs{ScoringStrategy: &score.Strategy{Type: score.LeastAllocated, Resources: list}}}, tracker.Options{})
+	}
+	require.Nil(t, with(v1.ResourceCPU, v1.ResourceMemory).Over)
+	require.Nil(t, with().Over)
+	require.NotNil(t, with(v1.ResourceCPU, "example.com/gpu").Over)
+}
 
 // U9.10: a score over a resource counts the devices of the class where the node offers none, and follows the allocations of
 // claims that no pod of the node has.
