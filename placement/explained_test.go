@@ -34,6 +34,16 @@ func TestRejectionsShareMemory(t *testing.T) {
 	require.Equal(t, 302, cap(e.slab))
 }
 
+// A verdict that names all its reasons is put into words once for all nodes.
+func TestTextsAreShared(t *testing.T) {
+	p, _ := planOf(t, cluster.Objects{Nodes: threeZones()})
+	e := p.prepareAll(testkit.Pod("p").Request("cpu=9").Obj())
+	for i := range 5 {
+		require.Len(t, e.rejections(i), 1)
+		require.Len(t, e.texts, 1)
+	}
+}
+
 // When a score fails, Choice and Table return its error.
 func TestChoiceOfAFailedScore(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})

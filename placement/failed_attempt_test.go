@@ -58,6 +58,9 @@ func TestRejectionsForPreemption(t *testing.T) {
 	p, s := codedPlan(t, filter.Success)
 	want := []preemption.Rejection{preemption.Resolvable, preemption.Unresolvable, preemption.Failed, preemption.Unresolvable, preemption.Fits, preemption.Unresolvable}
 	pod := testkit.Pod("p").Obj()
+	require.Len(t, p.Rejections(pod, 0), 1)
+	rejecting, _ := codedPlan(t, filter.Unschedulable)
+	require.Equal(t, []Rejection{{Plugin: "Coded", Code: "Unschedulable", Reasons: []string{"no"}}}, rejecting.Rejections(pod, 0), "a filter that rejects the pod is not asked about nodes")
 	a := p.Prepare(pod)
 	before := []preemption.Rejection{preemption.Failed}
 	require.Equal(t, append(before, want...), a.Rejections(before, Options{}))

@@ -78,6 +78,21 @@ func TestKeyOfScoredDevices(t *testing.T) {
 	require.NotEqual(t, before[1], now[1], "the devices have changed")
 }
 
+// The key of a pod that asks for devices of a class is another one when the class has gone, also when the class was there at first.
+func TestKeyWithoutTheClass(t *testing.T) {
+	const gpu = "example.com/gpu"
+	s, err := cluster.New(cluster.Objects{Nodes: threeZones(), DeviceClasses: []*resourcev1.DeviceClass{gpuClass(gpu)}})
+	require.NoError(t, err)
+	p, err := NewPlacer(s, PluginArgs{NodeResourcesFit: FitOptions{Args: score.FitArgs{ScoringStrategy: &score.Strategy{Resources: []score.Resource{{Name: gpu, Weight: 1}}}}}}.Profile())
+	require.NoError(t, err)
+	key := func() string {
+		return string(p.profile.Filter("NodeResourcesFit").AppendKey(nil, testkit.Pod("p").Request(gpu+"=1").Obj()))
+	}
+	before := key()
+	require.NoError(t, s.Unset(gpuClass(gpu)))
+	require.NotEqual(t, before, key())
+}
+
 // What is kept for preemptors has a limit: beyond it all kinds are dropped.
 func TestLimitOfPreemptors(t *testing.T) {
 	var o cluster.Objects

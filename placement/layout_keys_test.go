@@ -96,6 +96,28 @@ func TestDomainsAreAppended(t *testing.T) {
 	}
 }
 
+// Only the counts of keys whose values no two nodes share make a slot one with counts, wherever these keys stand.
+func TestCountsOfUniqueKeys(t *testing.T) {
+	var o cluster.Objects
+	for k, n := range threeZones() {
+		n.Labels["zz-serial"] = fmt.Sprint(k)
+		o.Nodes = append(o.Nodes, n)
+	}
+	o.Pods = []*v1.Pod{testkit.Pod("x").Labels("app=x").On("a2").Obj(), testkit.Pod("y").Labels("app=y").On("b1").Obj(), testkit.Pod("z").Labels("app=z").On("b2").Obj()}
+	s, err := cluster.New(o)
+	require.NoError(t, err)
+	pod := testkit.Pod("p").RequireApart(v1.LabelHostname, "app=x").RequireApart(v1.LabelTopologyZone, "app=z").RequireApart("zz-serial", "app=y").PreferWith(5, v1.LabelHostname, "app=z").Obj()
+	x := first(stateOf(t, newInterPodAffinity(affinity.PodOptions{}), s, pod))
+	require.Equal(t, 3, x.Keys())
+	var some []string
+	for i := range s.Len() {
+		if _, has := x.AppendCounts(nil, i); has {
+			some = append(some, s.Node(i).Name)
+		}
+	}
+	require.Equal(t, []string{"a2", "b1", "b2"}, some)
+}
+
 func first[A, B any](a A, _ B) A { return a }
 
 // The key of a pod that the filter skips begins no key of other pods.

@@ -75,8 +75,8 @@ func fitHint(o filter.FitOptions, known affinity.Namespaces) queue.Hint {
 
 // deviceClass returns what the hint reads of a DeviceClass, and any other object as it is.
 func deviceClass(object any) any {
-	c, ok := object.(*resourcev1.DeviceClass)
-	if !ok || c == nil {
+	c, _ := object.(*resourcev1.DeviceClass)
+	if c == nil {
 		return object
 	}
 	out := &filter.DeviceClass{Name: c.Name}

@@ -189,7 +189,7 @@ func (s *spreadState) Keys() int { return len(s.single) }
 
 // AppendLayoutKey appends the topology keys, and whether nodes without them are ignored.
 func (s *spreadState) AppendLayoutKey(dst []byte) []byte {
-	dst = key.Flag(dst, s.soft != nil && s.spreadCompiled.soft.Defaulted())
+	dst = key.Flag(dst, s.spreadCompiled.soft.Defaulted())
 	dst = key.Texts(dst, s.spreadCompiled.hard.Keys(nil))
 	dst = key.Texts(dst, s.spreadCompiled.soft.Keys(nil))
 	dst = key.Len(dst, len(s.single))

@@ -87,7 +87,7 @@ func (x *preempter) preempt(pod *v1.Pod, failure *Failure, o Options, po Preempt
 
 // rejected returns what each slot's rejection means. For an attempt whose pods are known to be alike it finds what is kept.
 func (x *preempter) rejected(a *Attempt, w *whatIf, o Options) []preemption.Rejection {
-	if o.Nominated == nil && x.log != nil {
+	if o.Nominated == nil {
 		if w.kept = x.preemptors.of(a.kind, podinfo.Priority(a.pod), a, x.log); w.kept != nil {
 			return w.kept.rejections
 		}

@@ -12,6 +12,17 @@ import (
 	"github.com/podberth/podberth/preemption"
 )
 
+// Other rejections replace those of nodes that no filter rejected, in a copy.
+func TestReplacedRejections(t *testing.T) {
+	x := &preempter{rejections: []preemption.Rejection{preemption.Failed}}
+	kept := []preemption.Rejection{preemption.Fits, preemption.Resolvable, preemption.Fits}
+	by := map[int]preemption.Rejection{-1: preemption.Failed, 0: preemption.Unresolvable, 1: preemption.Failed, 3: preemption.Failed}
+	for range 2 {
+		require.Equal(t, []preemption.Rejection{preemption.Unresolvable, preemption.Resolvable, preemption.Fits}, x.replaced(kept, by))
+	}
+	require.Equal(t, []preemption.Rejection{preemption.Fits, preemption.Resolvable, preemption.Fits}, kept)
+}
+
 // What is kept for a kind of preemptors is asked again for the nodes that changed. It is asked again for all nodes after a change of the
 // filters, of what they have counted, or of more than nodes, and when the log does not reach back.
 func TestPreemptorFollows(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/score"
 )
 
 // The engine gets each plugin once, with its places in the lists, -1 for none.
@@ -58,6 +59,18 @@ func (s steep) Normalize(raw, lo, hi int64) int64 {
 		return 100
 	}
 	return 0
+}
+
+// Arguments that a score does not take are an error for each pod.
+func TestScoresWithWrongArguments(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
+	require.NoError(t, err)
+	wrong := []score.Resource{{Name: "cpu", Weight: -1}}
+	for _, p := range []*Plugin{balanceOver(score.BalanceArgs{Resources: wrong}, nil), fitOver(FitOptions{Args: score.FitArgs{ScoringStrategy: &score.Strategy{Type: score.LeastAllocated, Resources: wrong}}}, nil)} {
+		scorer, err := p.Score(testkit.Pod("p").Request("cpu=1").Obj(), s)
+		require.Error(t, err, p.Name)
+		require.Nil(t, scorer, p.Name)
+	}
 }
 
 // The least and the most raw score may be any numbers.

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"fmt"
+	"iter"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,15 +58,21 @@ func TestUsageIsKept(t *testing.T) {
 	require.Fail(t, "the log reaches back to its beginning")
 }
 
-// lookups is a snapshot that counts how often it is asked for a pod.
+// lookups is a snapshot that counts how often it is asked for a pod, and for the pods of a slot.
 type lookups struct {
 	*cluster.Snapshot
 	asked *int
+	read  map[int]int // by slot: how often its pods were read
 }
 
 func (c lookups) Pod(namespace, name string) *v1.Pod {
 	*c.asked++
 	return c.Snapshot.Pod(namespace, name)
+}
+
+func (c lookups) Pods(i int) iter.Seq[*v1.Pod] {
+	c.read[i]++
+	return c.Snapshot.Pods(i)
 }
 
 // VolumeObjects returns the storage objects of the snapshot.
@@ -75,7 +82,7 @@ func (c lookups) VolumeObjects() volume.Objects { return volumeObjectsOf(c.Snaps
 func TestReservationsAreLookedUp(t *testing.T) {
 	_, s := localVolumes(t)
 	asked := 0
-	p, err := New(lookups{s, &asked}, DefaultProfile())
+	p, err := New(lookups{s, &asked, map[int]int{}}, DefaultProfile())
 	require.NoError(t, err)
 	v := p.profile.Volumes
 	pod, other := mounting(testkit.Pod("p").Obj(), "x"), testkit.Pod("other").On("a1").Obj()
@@ -101,6 +108,30 @@ func TestReservationsAreLookedUp(t *testing.T) {
 	none, ok := v.Reserved(nil)
 	require.False(t, ok)
 	require.True(t, none.Empty())
+}
+
+// A fork has no reservation of a pod that has left.
+func TestForkFollows(t *testing.T) {
+	p, s := localVolumes(t)
+	pod := mounting(testkit.Pod("p").Obj(), "x")
+	place(t, p, pod)
+	require.NoError(t, s.Unset(pod))
+	_, ok := p.profile.Volumes.fork(s.Fork()).Reserved(pod)
+	require.False(t, ok)
+}
+
+// The volumes in use are counted again once for each slot that changed, however often it did.
+func TestUsageIsCountedOnce(t *testing.T) {
+	_, s := localVolumes(t)
+	c := lookups{s, new(int), map[int]int{}}
+	v := NewVolumes(c)
+	v.inUse()
+	clear(c.read)
+	for k, n := range []string{"a1", "b1", "a1", "b1", "b1"} {
+		require.NoError(t, s.Set(testkit.Pod(fmt.Sprint("p", k)).On(n).Obj()))
+	}
+	v.inUse()
+	require.Equal(t, map[int]int{s.Slot("a1"): 1, s.Slot("b1"): 1}, c.read)
 }
 
 // A cluster with a change log need not know storage objects.

@@ -200,10 +200,10 @@ func (w *whatIf) Err(i int, a preemption.Answer) error {
 
 // Kept returns what equal preemptors share; nil when nothing is kept.
 func (w *whatIf) Kept() (kind any, states, rejections uint64) {
-	if w.kept == nil {
-		return nil, 0, 0
+	if w.kept != nil {
+		kind, states, rejections = w.kept, w.kept.others, w.kept.changes
 	}
-	return w.kept, w.kept.others, w.kept.changes
+	return kind, states, rejections
 }
 
 // Without returns the answer for slot i if the pods of the slot asked for no more than left. The answer allows when it is not

@@ -48,6 +48,9 @@ func FuzzWhatIf(f *testing.F) {
 		a := p.Prepare(pod)
 		x := a.whatIf(Options{})
 		for k := 0; k < 200 && b.More(); k++ {
+			if b.OneIn(2) {
+				x = a.whatIf(Options{})
+			}
 			i, left := b.Below(6), resources.Vector{int64(b.Below(5)) * 1000, 0, 0, 1}
 			require.Equal(t, preemption.Answer(a.Predicates.First(i)), x.Check(i))
 			require.Equal(t, withoutPlainly(a, i, left), x.Without(i, left))
