@@ -13,6 +13,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
 )
@@ -198,14 +199,14 @@ func (c changes) Since(version uint64, yield func([]cluster.Event)) bool {
 }
 
 func TestChangedSlots(t *testing.T) {
-	log := changes{[]cluster.Event{{Node: 4}, {Node: -2}, {Node: 0, Set: 1, N: 1}}}
+	log := changes{[]cluster.Event{{Node: 4}, {Node: view.Storage}, {Node: -1}, {Node: 0, Set: 1, N: 1}}}
 	for _, c := range []struct {
 		since uint64
 		want  []int
-	}{{6, nil}, {5, []int{0}}, {4, []int{0}}, {3, []int{4, 0}}, {2, []int{0, 1, 2, 3, 4}}, {0, []int{0, 1, 2, 3, 4}}} {
+	}{{7, nil}, {6, []int{0}}, {5, []int{0}}, {4, []int{0}}, {3, []int{4, 0}}, {2, []int{0, 1, 2, 3, 4}}, {0, []int{0, 1, 2, 3, 4}}} {
 		var got []int
-		require.Equal(t, uint64(6), changedSlots(log, 5, c.since, func(i int) { got = append(got, i) }))
+		require.Equal(t, uint64(7), changedSlots(log, 5, c.since, func(i int) { got = append(got, i) }))
 		require.Equal(t, c.want, got, "since %d", c.since)
-		require.Equal(t, uint64(6), changedSlots(log, 5, c.since, nil))
+		require.Equal(t, uint64(7), changedSlots(log, 5, c.since, nil))
 	}
 }

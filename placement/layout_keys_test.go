@@ -96,6 +96,19 @@ func TestDomainsAreAppended(t *testing.T) {
 	}
 }
 
+// A state that no pod moves appends nothing to what other states read and count.
+func TestUnmoved(t *testing.T) {
+	x := unmoved{}
+	require.Equal(t, []string{"images"}, x.Reads([]string{"images"}))
+	counts, some := x.AppendCounts([]int32{7}, 0)
+	require.Equal(t, []int32{7}, counts)
+	require.False(t, some)
+	require.Equal(t, []int32{7}, x.AppendCounted([]int32{7}))
+	require.False(t, x.Matched(0))
+	require.False(t, x.Single())
+	require.Equal(t, 1, x.Keys(), "the verdicts, or the devices, are its key")
+}
+
 // Only the counts of keys whose values no two nodes share make a slot one with counts, wherever these keys stand.
 func TestCountsOfUniqueKeys(t *testing.T) {
 	var o cluster.Objects

@@ -12,6 +12,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/spread"
 )
 
 // Numbers are in the words of people: quantities with units, "none" for a resource that the node lacks, skew in words, and
@@ -57,6 +58,20 @@ func TestNumbersInWords(t *testing.T) {
 		require.Len(t, r, 1)
 		require.Equal(t, c.want, r[0].Numbers)
 	})
+}
+
+// The arithmetic of a constraint in words.
+func TestSkewInWords(t *testing.T) {
+	for want, x := range map[string]spread.Skew{
+		"the node has no label rack":                                      {Key: "rack", Missing: true, Pods: 3},
+		"rack=r: 0 pods there and this pod, minimum 0: skew 1, maxSkew 1": {Key: "rack", Value: "r", Self: 1, MaxSkew: 1},
+		"rack=r: 1 pod there and this pod, minimum 2: skew 0, maxSkew 3":  {Key: "rack", Value: "r", Pods: 1, Self: 1, Minimum: 2, MaxSkew: 3},
+		"rack=r: 1 pod there, minimum 0: skew 1, maxSkew 2":               {Key: "rack", Value: "r", Pods: 1, MaxSkew: 2},
+		"rack=r: 5 pods there, minimum 1: skew 4, maxSkew 2":              {Key: "rack", Value: "r", Pods: 5, Minimum: 1, MaxSkew: 2},
+		"rack=r: 2 pods there and this pod, minimum 1: skew 2, maxSkew 1": {Key: "rack", Value: "r", Pods: 2, Self: 1, Minimum: 1, MaxSkew: 1},
+	} {
+		require.Equal(t, want, skewInWords(x))
+	}
 }
 
 // A pod does not count against itself. A pod that one question leaves out counts in the next question.

@@ -53,6 +53,23 @@ func TestSignature(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// Each key is written once: that of a plugin which filters and scores, and that of plugins with one KeyName. Plugins without a KeyName share
+// none.
+func TestSignatureHasEachKeyOnce(t *testing.T) {
+	plugin := func(name, keyName, key string) *Plugin {
+		return &Plugin{Name: name, KeyName: keyName, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return append(dst, key...) }}
+	}
+	both := plugin("Both", "", "b")
+	p := Profile{
+		Filters: []*Plugin{both, plugin("One", "shared", "s"), plugin("Other", "", "o")},
+		Scores:  []Weighted{{both, 1}, {plugin("Two", "shared", "s"), 1}, {plugin("Another", "", "a"), 1}},
+	}
+	pod := testkit.Pod("p").Obj()
+	require.Equal(t, Profile{}.Signature(pod)+"bsoa", p.Signature(pod))
+	p.Scores = append(p.Scores, Weighted{&Plugin{Name: "Foreign"}, 1})
+	require.Empty(t, p.Signature(pod), "a score that does not say what it reads")
+}
+
 // TestSignatureHasEveryKey changes every field of some pods, one field at a time. Whenever the key of a plugin changes,
 // the signature must change.
 func TestSignatureHasEveryKey(t *testing.T) {

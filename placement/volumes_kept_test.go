@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/internal/testkit"
@@ -29,6 +30,9 @@ func localVolumes(t *testing.T) (*Placer, *cluster.Snapshot) {
 func TestUsageIsKept(t *testing.T) {
 	p, s := localVolumes(t)
 	v := p.profile.Volumes
+	require.Equal(t, s.Version(), NewVolumes(s).at, "a new count reads no old changes")
+	unused := newVolumeRestrictions(volume.Options{}).Filter(mounting(testkit.Pod("p").Obj(), "x"), s)
+	require.Equal(t, filter.Skip, unused.Code, "no rule of the claim looks at who uses it")
 	before := v.inUse()
 	require.NoError(t, s.Set(mounting(testkit.Pod("p").On("a1").Obj(), "x")))
 	require.Same(t, before, v.inUse())

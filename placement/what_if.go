@@ -63,7 +63,6 @@ func (w *whatIf) Check(i int) preemption.Answer {
 	if len(w.nominated) == 0 {
 		return preemption.Answer(w.pass(i))
 	}
-	w.replay()
 	for _, k := range w.moving {
 		for _, q := range w.nominated {
 			w.trials[k].Add(q, i)

@@ -346,3 +346,19 @@ func TestSettlesWhereThePluginsName(t *testing.T) {
 	require.False(t, x.Settles(s.Slot("a1"), nil))
 	require.False(t, p.Prepare(b.Labels("banned=yes").Obj()).whatIf(Options{}).Settles(s.Slot("b1"), nil))
 }
+
+// The error of a filter that fails on a node is the answer's, and a rejection has none.
+func TestWhatIfErrors(t *testing.T) {
+	codes := []filter.Code{filter.Unschedulable, filter.Error}
+	var o cluster.Objects
+	for _, code := range codes {
+		o.Nodes = append(o.Nodes, testkit.Node(code.String()).Label("code", code.String()).Obj())
+	}
+	s, err := cluster.New(o)
+	require.NoError(t, err)
+	p, err := New(s, Profile{Filters: []*Plugin{{Name: "Coded", Filter: func(_ *v1.Pod, c Cluster) Filtering { return Filtering{Predicate: coded{c, codes}} }}}})
+	require.NoError(t, err)
+	x := p.Prepare(testkit.Pod("p").Obj()).WhatIf(Options{})
+	require.NoError(t, x.Err(0, x.Check(0)))
+	require.ErrorContains(t, x.Err(1, x.Check(1)), filter.Error.String())
+}
