@@ -117,7 +117,9 @@ func (w *whatIf) Add(p *v1.Pod, i int) { w.change(podMove{p, i, false}) }
 func (w *whatIf) Remove(p *v1.Pod, i int) { w.change(podMove{p, i, true}) }
 
 func (w *whatIf) change(m podMove) {
-	w.moves = append(w.moves, m)
+	if w.options.Nominated != nil {
+		w.moves = append(w.moves, m)
+	}
 	w.apply(m)
 }
 

@@ -311,6 +311,19 @@ func TestCheckWithoutTheNominatedPod(t *testing.T) {
 	require.Zero(t, podsOn(s))
 }
 
+// Changes are noted only where nominated pods may make Check begin again.
+func TestNotedChanges(t *testing.T) {
+	p, _ := planOf(t, cluster.Objects{Nodes: threeZones()})
+	for noted, o := range map[int]Options{0: {}, 2: {Nominated: func(int) []*v1.Pod { return nil }}} {
+		x := p.Prepare(testkit.Pod("p").Request("cpu=1").Obj()).whatIf(o)
+		x.Add(testkit.Pod("q").Obj(), 0)
+		x.Remove(testkit.Pod("q").Obj(), 0)
+		require.Len(t, x.moves, noted)
+		x.Reset()
+		require.Empty(t, x.moves)
+	}
+}
+
 // The texts of a verdict are complete when the verdict has a bit for each reason.
 func TestWhatIfReasons(t *testing.T) {
 	many := ""
