@@ -40,7 +40,7 @@ func BindingReadiness(claim *resourcev1.ResourceClaim, timeout time.Duration, no
 		if at := allocation.AllocationTimestamp; at != nil && at.Add(timeout).Before(now) {
 			r.TimedOut = true
 		}
-		if !r.Ready || r.Failed != "" {
+		if !r.Ready {
 			continue
 		}
 		status := deviceStatus(claim, result)

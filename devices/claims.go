@@ -31,7 +31,8 @@ type Objects interface {
 func PodClaims(pod *v1.Pod, objects Objects) ([]*resourcev1.ResourceClaim, error) {
 	var out []*resourcev1.ResourceClaim
 	for k := range pod.Spec.ResourceClaims {
-		name, generated, err := claimName(pod, &pod.Spec.ResourceClaims[k])
+		entry := &pod.Spec.ResourceClaims[k]
+		name, err := claimName(pod, entry)
 		if err != nil {
 			return nil, err
 		}
@@ -44,7 +45,7 @@ func PodClaims(pod *v1.Pod, objects Objects) ([]*resourcev1.ResourceClaim, error
 			return nil, fmt.Errorf("could not find ResourceClaim %q", pod.Namespace+"/"+name)
 		case claim.DeletionTimestamp != nil:
 			return nil, fmt.Errorf("resourceclaim %q is being deleted", name)
-		case generated && !metav1.IsControlledBy(claim, pod):
+		case entry.ResourceClaimName == nil && !metav1.IsControlledBy(claim, pod):
 			return nil, fmt.Errorf("ResourceClaim %s/%s was not created for Pod %s/%s (Pod is not owner)", claim.Namespace, claim.Name, pod.Namespace, pod.Name)
 		}
 		out = append(out, claim)
@@ -52,24 +53,23 @@ func PodClaims(pod *v1.Pod, objects Objects) ([]*resourcev1.ResourceClaim, error
 	return out, nil
 }
 
-// claimName returns the name of an entry's claim, "" when the entry needs no claim. generated is true when the claim is
-// made from a template.
-func claimName(pod *v1.Pod, entry *v1.PodResourceClaim) (name string, generated bool, err error) {
+// claimName returns the name of an entry's claim, "" when the entry needs no claim.
+func claimName(pod *v1.Pod, entry *v1.PodResourceClaim) (string, error) {
 	switch {
 	case entry.ResourceClaimName != nil:
-		return *entry.ResourceClaimName, false, nil
+		return *entry.ResourceClaimName, nil
 	case entry.ResourceClaimTemplateName == nil:
-		return "", false, fmt.Errorf("pod %q, spec.resourceClaim %q: none of the supported fields are set", pod.Namespace+"/"+pod.Name, entry.Name)
+		return "", fmt.Errorf("pod %q, spec.resourceClaim %q: none of the supported fields are set", pod.Namespace+"/"+pod.Name, entry.Name)
 	}
 	for k := range pod.Status.ResourceClaimStatuses {
 		if s := &pod.Status.ResourceClaimStatuses[k]; s.Name == entry.Name {
 			if s.ResourceClaimName == nil {
-				return "", true, nil
+				return "", nil
 			}
-			return *s.ResourceClaimName, true, nil
+			return *s.ResourceClaimName, nil
 		}
 	}
-	return "", true, fmt.Errorf("pod %q: %w", pod.Namespace+"/"+pod.Name, errNotCreated)
+	return "", fmt.Errorf("pod %q: %w", pod.Namespace+"/"+pod.Name, errNotCreated)
 }
 
 var errNotCreated = errors.New("ResourceClaim not created yet")

@@ -23,7 +23,7 @@ func (p *pool) available(l *Ledger) map[counterID]counter {
 		}
 		for k := range s.devices {
 			d := &s.devices[k]
-			if len(d.object.ConsumesCounters) == 0 || !l.allocated(d.index) {
+			if !l.allocated(d.index) {
 				continue
 			}
 			eachCounter(d.object, func(id counterID, amount resource.Quantity) {

@@ -98,7 +98,7 @@ func (s *Search) failures(r *request, p *pool, d *device, node *v1.Node) (out []
 	fail := func(step int, format string, args ...any) {
 		add(failure{step: step, text: fmt.Sprintf(format, args...)})
 	}
-	if s.inUse(d, r, 0) {
+	if s.held(d, r) {
 		fail(stepUse, "is not in use")
 	}
 	for k, ref := range r.selectors {

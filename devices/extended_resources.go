@@ -172,15 +172,16 @@ func podContainers(pod *v1.Pod) []container {
 	return out
 }
 
-// amount returns how many devices a container asks for and the name of its request; 0 and "" when the container asks for
-// none.
-func (c container) amount(resource v1.ResourceName) (int64, string) {
-	q, ok := c.Resources.Requests[resource]
-	if !ok || q.Value() <= 0 {
-		return 0, ""
-	}
+// amount returns how many devices a container asks for.
+func (c container) amount(resource v1.ResourceName) int64 {
+	q := c.Resources.Requests[resource]
+	return q.Value()
+}
+
+// request returns the name of a container's request for a resource.
+func (c container) request(resource v1.ResourceName) string {
 	names := slices.Sorted(maps.Keys(c.Resources.Requests))
-	return q.Value(), "container-" + strconv.Itoa(c.at) + "-request-" + strconv.Itoa(slices.Index(names, resource))
+	return "container-" + strconv.Itoa(c.at) + "-request-" + strconv.Itoa(slices.Index(names, resource))
 }
 
 // containerRequest is the request of one container for one resource.
@@ -199,18 +200,18 @@ type containerRequest struct {
 func (e ExtendedResources) requestsOf(containers []container, resource v1.ResourceName) (requests []resourcev1.DeviceRequest, long, short []v1.ContainerExtendedResourceRequest) {
 	var lasting []containerRequest
 	for _, c := range containers {
-		if n, name := c.amount(resource); n > 0 && c.longLived {
+		if n := c.amount(resource); n > 0 && c.longLived {
+			name := c.request(resource)
 			lasting = append(lasting, containerRequest{c, name, n})
 			long = append(long, v1.ContainerExtendedResourceRequest{ContainerName: c.Name, ResourceName: string(resource), RequestName: name})
 		}
 	}
 	var extra []containerRequest
 	for _, c := range containers {
-		n, name := c.amount(resource)
 		if c.longLived {
 			continue
 		}
-		sum := int64(0)
+		n, sum := c.amount(resource), int64(0)
 		for _, l := range lasting {
 			if l.container.at < c.at || sum >= n {
 				continue
@@ -219,6 +220,7 @@ func (e ExtendedResources) requestsOf(containers []container, resource v1.Resour
 			short = append(short, v1.ContainerExtendedResourceRequest{ContainerName: c.Name, ResourceName: string(resource), RequestName: l.name})
 		}
 		if sum < n {
+			name := c.request(resource)
 			extra = append(extra, containerRequest{c, name, n - sum})
 			short = append(short, v1.ContainerExtendedResourceRequest{ContainerName: c.Name, ResourceName: string(resource), RequestName: name})
 		}

@@ -87,10 +87,7 @@ func (t *freeingTrial) Check(i int) resources.Verdict {
 func (t *freeingTrial) free() (out []*resourcev1.ResourceClaim) {
 	seen := map[*resourcev1.ResourceClaim]bool{}
 	for _, pod := range t.gone {
-		claims, err := PodClaims(pod, t.f.objects)
-		if err != nil { // a claim of the victim is gone: nobody knows what the others hold
-			continue
-		}
+		claims, _ := PodClaims(pod, t.f.objects) // none when a claim of the victim is gone: nobody knows what the others hold
 		for _, c := range claims {
 			if seen[c] || c.Status.Allocation == nil || len(c.Status.ReservedFor) == 0 {
 				continue

@@ -84,9 +84,6 @@ type blame struct {
 
 // name writes the claims to blame into an explanation. Nodes of one class have equal explanations apart from these names.
 func (s *Search) name(e *Explanation, blames []blame, v *view) {
-	if len(blames) == 0 {
-		return
-	}
 	var places []candidate
 	for _, p := range v.pools {
 		if p.state != complete {

@@ -104,7 +104,7 @@ func NewInventory(list []*resourcev1.ResourceSlice) *Inventory {
 
 // couple finds out which pools are private, and whether answers about nodes can depend on each other.
 func (inv *Inventory) couple() {
-	names := map[string]poolKey{} // of pools that consume counters
+	names := map[string]bool{} // of pools that consume counters; two pools of one name have different drivers
 	for key, g := range inv.pools {
 		node := ""
 		g.private = true
@@ -121,9 +121,8 @@ func (inv *Inventory) couple() {
 		if !g.consumes {
 			continue
 		}
-		other, again := names[key.pool]
-		names[key.pool] = key
-		inv.coupled = inv.coupled || !g.private || again && other != key
+		inv.coupled = inv.coupled || !g.private || names[key.pool]
+		names[key.pool] = true
 	}
 }
 

@@ -84,12 +84,12 @@ func (s *State) appendAllocated(dst []byte) ([]byte, bool) {
 			continue
 		}
 		if s.allocator.options.AlwaysRelease {
-			return dst, false
+			return nil, false
 		}
 		allocation := c.object.Status.Allocation
 		for j := range allocation.Devices.Results {
 			if len(allocation.Devices.Results[j].BindingConditions) > 0 {
-				return dst, false
+				return nil, false
 			}
 		}
 		dst = key.Optional(key.Flag(dst, true), allocation.NodeSelector, key.NodeSelector)

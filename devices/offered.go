@@ -65,7 +65,7 @@ func (a *Allocator) selected(d *device, class *resourcev1.DeviceClass) (bool, er
 		p := a.program(c.Expression)
 		single := *d
 		if single.shares {
-			single.shares, single.content = false, -1-d.content // the answer for the device that shares is another
+			single.shares, single.content = false, ^d.content // the answer for the device that shares is another
 		}
 		if ok, err := a.matches(p, &single); !ok {
 			return false, err

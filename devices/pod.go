@@ -61,10 +61,8 @@ func Compile(pod *v1.Pod, objects Objects, extended ExtendedResources) *Pod {
 		x := podClaim{object: c}
 		switch {
 		case c.Status.Allocation != nil:
-			if selector := c.Status.Allocation.NodeSelector; selector != nil {
-				if x.reach, err = affinity.CompileSelector(selector); err != nil {
-					return p.refuse(filter.Error, err.Error())
-				}
+			if x.reach, err = affinity.CompileSelector(c.Status.Allocation.NodeSelector); err != nil {
+				return p.refuse(filter.Error, err.Error())
 			}
 		case c != p.special || c.UID != "":
 			if objects.InFlight(c.UID) {

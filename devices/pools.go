@@ -201,7 +201,6 @@ func (p *pool) checkCounters(d *resourcev1.Device, sets map[string]bool, broken 
 	for _, use := range d.ConsumesCounters {
 		if !sets[use.CounterSet] {
 			broken("counter set %s not found", use.CounterSet)
-			continue
 		}
 		for name := range use.Counters {
 			if _, ok := p.sets[counterID{use.CounterSet, name}]; !ok {

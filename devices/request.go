@@ -81,7 +81,7 @@ func (a *Allocator) compileClaim(c *resourcev1.ResourceClaim, requests *int) cla
 	}
 	for k := range c.Spec.Devices.Constraints {
 		spec, err := compileConstraint(&c.Spec.Devices.Constraints[k], out.name, k)
-		if err != nil && out.err == nil {
+		if out.err == nil {
 			out.err = err
 		}
 		out.constraints = append(out.constraints, spec)

@@ -64,7 +64,7 @@ const (
 // position is a point of the search: n devices are found for one alternative of one request of one claim.
 type position struct {
 	claim, ask, alternative int
-	entered                 bool // index of an alternative of firstAvailable
+	entered                 bool // alternative is chosen
 	n                       int
 }
 
@@ -170,8 +170,8 @@ func (s *Search) step(at position, from cursor) outcome {
 		return failed
 	}
 	x := &c.asks[at.ask]
-	if x.first && !at.entered {
-		return s.firstAvailable(at, x)
+	if !at.entered {
+		return s.alternatives(at, x)
 	}
 	r := &x.alternatives[at.alternative]
 	need := r.count
@@ -242,8 +242,8 @@ func (s *Search) tryDevices(at position, r *request, from cursor) outcome {
 	return failed
 }
 
-// firstAvailable tries the alternatives of a request in their order (rule U5.2).
-func (s *Search) firstAvailable(at position, x *ask) outcome {
+// alternatives tries the alternatives of a request in their order (rule U5.2).
+func (s *Search) alternatives(at position, x *ask) outcome {
 	out := tooMany
 	for k := range x.alternatives {
 		switch s.step(position{claim: at.claim, ask: at.ask, alternative: k, entered: true}, cursor{}) {
@@ -329,7 +329,7 @@ func (s *Search) suits(r *request, d *device) (taken capacities, ok bool, err er
 
 // inUse reports whether an allocation or an earlier choice blocks the device (rule U7.3).
 func (s *Search) inUse(d *device, r *request, claim int) bool {
-	if !r.admin && (s.ledger.dedicated[d.index] > 0 || s.options.SharesBlock && !d.shares && s.ledger.shares[d.index] > 0) {
+	if s.held(d, r) {
 		return true
 	}
 	for k := range s.choices {
@@ -345,6 +345,11 @@ func (s *Search) inUse(d *device, r *request, claim int) bool {
 		}
 	}
 	return false
+}
+
+// held reports whether an allocation blocks the device.
+func (s *Search) held(d *device, r *request) bool {
+	return !r.admin && (s.ledger.dedicated[d.index] > 0 || s.options.SharesBlock && !d.shares && s.ledger.shares[d.index] > 0)
 }
 
 // constrain adds a device to the constraints of its claim. It returns false and adds nothing when the device violates a

@@ -115,10 +115,7 @@ func (a *Allocator) shapeOf(s *Search) *shape {
 	for k := range s.claims {
 		spec := &s.claims[k].object.Spec.Devices
 		for _, part := range []any{spec.Requests, spec.Constraints} {
-			b, err := json.Marshal(part)
-			if err != nil { // cannot happen for an object of the API; the search then shares nothing with others
-				return a.newShape(s)
-			}
+			b, _ := json.Marshal(part) // no error: JSON has every value of requests and constraints
 			text = append(text, b...)
 		}
 		for j := range s.claims[k].asks {
@@ -179,7 +176,6 @@ func (s *Search) sign(v *view) []byte {
 			continue
 		}
 		if b = key.Flag(b, p.group.private); !p.group.private {
-			b = binary.AppendUvarint(b, uint64(p.group.at))
 			b = binary.AppendUvarint(b, s.ledger.revisions[p.group.at])
 		}
 		b = binary.AppendUvarint(b, uint64(s.allocator.setsOf(p)))
@@ -199,10 +195,7 @@ func (s *Search) signDevice(b []byte, p *pool, d *device, node *v1.Node) ([]byte
 	if !p.group.private {
 		b = binary.AppendUvarint(b, uint64(d.index))
 		if d.slice.each {
-			ok, err := d.reach.has(node)
-			if err != nil {
-				return b, false
-			}
+			ok, _ := d.reach.has(node) // a selector that cannot be parsed fails on every node
 			b = key.Flag(b, ok)
 		}
 	}
@@ -226,7 +219,7 @@ func (s *Search) signContent(b []byte, d *device) ([]byte, bool) {
 	for _, program := range s.shape.programs {
 		ok, err := s.allocator.matches(program, d)
 		if err != nil {
-			return b, false
+			return nil, false
 		}
 		b = key.Flag(b, ok)
 	}
@@ -246,13 +239,9 @@ func (a *Allocator) number(text []byte) int32 {
 	return n
 }
 
-// valueOf returns the number of a device's value of an attribute, 0 when the device lacks it.
+// valueOf returns the number of a device's value of an attribute. To lack the attribute is a value too.
 func (a *Allocator) valueOf(d *device, name string) int32 {
-	value := attribute(d, name)
-	if value == nil {
-		return 0
-	}
-	return a.number(appendAttribute(nil, *value))
+	return a.number(key.Optional(nil, attribute(d, name), appendAttribute))
 }
 
 // setsOf returns the number of a pool's counter sets.

@@ -51,7 +51,6 @@ type State struct {
 
 	mu        sync.Mutex
 	searches  map[string]*nodeSearch // extended resources that classes provide
-	plain     *nodeSearch            // where classes provide nothing
 	left      map[poolKey]map[counterID]counter
 	answers   []*answerPage // by slot / pageSize; nil: nothing is known
 	errors    []string
@@ -74,7 +73,7 @@ type slotAnswer struct {
 	known   bool
 	verdict resources.Verdict
 	score   int64
-	search  *nodeSearch // nil: the node allocates nothing
+	search  *nodeSearch // nil: the node allocates nothing, or the verdict rejects
 }
 
 // On returns the filter and score over a cluster. The allocator's ledger must count the allocations of all claims of the
@@ -192,7 +191,7 @@ type Allocation struct {
 // are allocated already, and for a slot that Check rejects.
 func (s *State) Allocation(i int) Allocation {
 	a := s.answer(i)
-	if a.search == nil || a.verdict != 0 {
+	if a.search == nil {
 		return Allocation{}
 	}
 	s.mu.Lock()
@@ -308,12 +307,6 @@ func (s *State) unavailable(node *v1.Node) (out []*resourcev1.ResourceClaim) {
 // searchFor returns the search for the claims without allocation. The special claim gets requests for the resources that
 // classes provide on the node.
 func (s *State) searchFor(provided []v1.ResourceName) *nodeSearch {
-	if len(provided) == 0 {
-		if s.plain == nil {
-			s.plain = s.newSearch(nil)
-		}
-		return s.plain
-	}
 	var key strings.Builder
 	for _, name := range provided {
 		key.WriteString(string(name))
