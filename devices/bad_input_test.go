@@ -59,6 +59,13 @@ func TestBadInput(t *testing.T) {
 			claim(func(r *resourcev1.ExactDeviceRequest) {
 				r.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: "true"}}}
 			}), "claim default/web: selector #0: CEL compile error: no compiler of CEL expressions was given"},
+		{"all devices in steps without a minimum", "a step counts from the minimum", []*resourcev1.ResourceSlice{change(gpus("n1"), func(s *resourcev1.ResourceSliceSpec) {
+			one := resource.MustParse("1")
+			s.Devices[1].Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {Value: one, RequestPolicy: &resourcev1.CapacityRequestPolicy{ValidRange: &resourcev1.CapacityRequestPolicyRange{Step: &one}}}}
+		})}, claim(func(r *resourcev1.ExactDeviceRequest) {
+			r.AllocationMode, r.Count = resourcev1.DeviceAllocationModeAll, 0
+			r.Capacity = &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{"memory": resource.MustParse("1")}}
+		}), "device gpu.example.com/n1/gpu-1, capacity memory: requestPolicy.validRange.step needs validRange.min"},
 		{"an empty selector", "only CEL is known", nil, claim(func(r *resourcev1.ExactDeviceRequest) { r.Selectors = []resourcev1.DeviceSelector{{}} }),
 			"claim default/web, request gpu, selector #0: CEL expression empty (unsupported selector type?)"},
 	}, func(t *testing.T, c test) {

@@ -51,6 +51,8 @@ func TestConfigs(t *testing.T) {
 			[]string{"FromClass [r/y] Z", "FromClaim [r/y] y", "FromClaim [r] r", "FromClaim [r r/y] ry"}},
 		{"U-104 with a class that two requests share", 2, []resourcev1.DeviceRequest{exact("r1", "c1"), {Name: "r2", FirstAvailable: []resourcev1.DeviceSubRequest{sub("x", "c1", 7), sub("y", "c1", 1)}}}, nil, devices.Options{},
 			[]string{"FromClass [r1 r2/y] A", "FromClass [r1 r2/y] B"}},
+		{"U-103 with a class at the second place", 3, []resourcev1.DeviceRequest{exact("r1", "c2"), exact("r2", "c1"), exact("r3", "c1")}, nil, devices.Options{},
+			[]string{"FromClass [r1] Z", "FromClass [r2 r3] A", "FromClass [r2 r3] B"}},
 		{"L1.7 some requests", 3, []resourcev1.DeviceRequest{exact("r1", "c1"), exact("r2", "c2"), exact("r3", "c1")},
 			[]resourcev1.DeviceClaimConfiguration{config("all"), config("one", "r2"), config("two", "r1", "r3"), config("none", "zz")}, devices.Options{Release: release.V1_37},
 			[]string{"FromClass [r1 r3] A", "FromClass [r1 r3] B", "FromClass [r2] Z", "FromClaim [] all", "FromClaim [r2] one", "FromClaim [r1 r3] two"}},

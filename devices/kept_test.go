@@ -90,6 +90,15 @@ func TestKeptFollows(t *testing.T) {
 	}
 	slots, _ = since(at)
 	require.Equal(t, []int{1}, slots, "the ledger remembers more than twenty changes")
+
+	at = kept.Since(0, nil)
+	other := take(2)
+	for range 2 {
+		ledger.Add(nil, taken)
+		ledger.Add(nil, other)
+	}
+	slots, _ = since(at)
+	require.ElementsMatch(t, []int{1, 2}, slots, "each slot once")
 }
 
 // A shape keeps the answers of 128 kinds of pods, then begins again.

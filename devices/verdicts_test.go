@@ -36,6 +36,26 @@ func ExampleSearch_Verdicts() {
 	// default/web gpu gpu.example.com/n1/gpu-2 []
 }
 
+// The tests that a device fails have the order of the search, and those of a step the order of their texts.
+func TestVerdictsInOrder(t *testing.T) {
+	slice := gpus("n1")
+	slice.Spec.Devices = slice.Spec.Devices[:1]
+	for _, key := range []string{"hot", "worn", "cold"} {
+		slice.Spec.Devices[0].Taints = append(slice.Spec.Devices[0].Taints, resourcev1.DeviceTaint{Key: key, Effect: resourcev1.DeviceTaintEffectNoSchedule})
+	}
+	claim := gpuClaim("web", 1)
+	claim.Spec.Devices.Requests[0].Exactly.Capacity = &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{"memory": resource.MustParse("1")}}
+	verdicts, err := devices.NewAllocator(devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{slice})), class, nil, devices.Options{}).Compile(claim).Verdicts(nodesOf("n1")[0])
+	require.NoError(t, err)
+	require.Len(t, verdicts, 1)
+	require.Equal(t, []string{
+		"has enough of the capacity memory free",
+		"has no taint cold:NoSchedule that the request does not tolerate",
+		"has no taint hot:NoSchedule that the request does not tolerate",
+		"has no taint worn:NoSchedule that the request does not tolerate",
+	}, verdicts[0].Fails)
+}
+
 // The verdicts on single devices add up to the counts of Explain.
 func TestVerdicts(t *testing.T) {
 	failed := 0

@@ -63,6 +63,17 @@ func TestSearchesOnce(t *testing.T) {
 	require.Nil(t, search.shape.buffer, "no signature is written again")
 }
 
+// Nodes of a class with an invalid pool are searched once.
+func TestSearchesInvalidPoolsOnce(t *testing.T) {
+	s := stateOfTwo(1)
+	search := NewAllocator(NewLedger(NewInventory([]*resourcev1.ResourceSlice{privateSlice("n0", "d", "d"), privateSlice("n1", "d", "d")})), s.allocator.classes, nil, Options{}).Compile(s.pending...)
+	nodes := s.cluster.(nodeList)
+	for i, node := range nodes {
+		require.Equal(t, ErrInvalidPools, search.ask(search.allocator.viewOf(i, node)).err)
+	}
+	require.Same(t, nodes[0], search.node)
+}
+
 // Nodes of a class share the lines of an explanation.
 func TestExplainsOnce(t *testing.T) {
 	s := stateOfTwo(2)
