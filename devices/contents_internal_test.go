@@ -133,4 +133,16 @@ func TestClassOfDeviceOnce(t *testing.T) {
 		require.Zero(t, s.alike(candidate{v.pools[0], v.pools[0].devices[0]}))
 	}
 	require.Equal(t, 1, *f.asked)
+	require.EqualValues(t, -1, s.classOf(v), "the error belongs to the node")
+}
+
+// Claims that ask for the same have shapes of their own when the object of their class is another.
+func TestShapesByClass(t *testing.T) {
+	s := stateOfTwo(1)
+	class := s.allocator.classes("class")
+	a := NewAllocator(s.allocator.ledger, func(string) *resourcev1.DeviceClass { return class }, nil, Options{})
+	first := a.shapeOf(a.Compile(s.pending...))
+	require.Same(t, first, a.shapeOf(a.Compile(s.pending[0].DeepCopy())))
+	class = class.DeepCopy()
+	require.NotSame(t, first, a.shapeOf(a.Compile(s.pending...)))
 }

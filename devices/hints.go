@@ -55,7 +55,7 @@ func ClaimHint(objects Objects) func(pod *v1.Pod, old, new any) (bool, error) {
 func PodHint(objects Objects) func(pod *v1.Pod, old, new any) (bool, error) {
 	return func(pod *v1.Pod, old, new any) (bool, error) {
 		_, after, err := pair[v1.Pod](old, new)
-		if err != nil || after == nil || after.UID != pod.UID {
+		if after == nil || after.UID != pod.UID {
 			return false, err
 		}
 		_, err = PodClaims(after, objects)

@@ -59,6 +59,7 @@ func TestPolicies(t *testing.T) {
 		require.Equal(t, c.permitted, permitted(got, c.policy))
 	})
 	require.False(t, permitted(*q("6"), between("2", "8", "3")), "between steps")
+	require.True(t, permitted(*q("6"), between("2", "8", "1")), "every integer is on a step of 1")
 	require.False(t, permitted(*q("2"), values))
 	fallback := between("2", "8", "3")
 	fallback.Default = q("6")

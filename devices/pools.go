@@ -101,12 +101,9 @@ func (s *slice) relevant(node *v1.Node) (bool, error) {
 		}
 		return ok, err
 	}
-	if !s.each {
-		return false, nil
-	}
 	for k := range s.devices {
 		d := &s.devices[k]
-		ok, err := d.reach.has(node)
+		ok, err := d.reach.has(node) // nowhere, unless the slice has PerDeviceNodeSelection
 		if err != nil {
 			return false, fmt.Errorf("device %v in slice %s: %w", d.object, s.object.Name, err)
 		}

@@ -175,9 +175,7 @@ func (s *Search) sign(v *view) []byte {
 		if p.state != complete {
 			continue
 		}
-		if b = key.Flag(b, p.group.private); !p.group.private {
-			b = binary.AppendUvarint(b, s.ledger.revisions[p.group.at])
-		}
+		b = key.Flag(b, p.group.private)
 		b = binary.AppendUvarint(b, uint64(s.allocator.setsOf(p)))
 		b = binary.AppendUvarint(b, uint64(len(p.devices)))
 		for _, d := range p.devices {

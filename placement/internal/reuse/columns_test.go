@@ -56,12 +56,19 @@ func TestColumns(t *testing.T) {
 		require.Len(t, columns, c.columns)
 		_, _, ok = x.columns(bare{f.s})
 		require.False(t, ok, "a log without classes")
+		_, _, ok = x.columns(unclassed{f.s})
+		require.Equal(t, len(c.answers) == 0, ok, "a log that has no classes of these reads")
 		x.classifyAll(&Engine{log: f.s, order: f.order})
 		for i := range f.s.Len() {
 			require.Equal(t, x.raws(i), x.raw[x.class[i]], "slot %d", i)
 		}
 	})
 }
+
+// unclassed is a log that cannot divide its nodes.
+type unclassed struct{ Log }
+
+func (unclassed) Classes([]string) (ids, reps []int32, ok bool) { return nil, nil, false }
 
 // graded gives the number of a label.
 type graded struct {

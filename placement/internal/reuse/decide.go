@@ -151,11 +151,11 @@ func (s *shape) scan(pod *v1.Pod) bool {
 	}
 	for g := range l.groups {
 		x := &l.groups[g]
-		x.count, x.rejects, x.top = 0, x.rejects[:0], heapEntry{key: -1}
+		x.count, x.rejects, x.top = 0, x.rejects[:0], heapEntry{} // the key of a node is larger than 0
 	}
 	except := &s.exceptions
 	for g := range except.groups {
-		except.groups[g].count, except.groups[g].top = 0, heapEntry{key: -1}
+		except.groups[g].count, except.groups[g].top = 0, heapEntry{}
 	}
 	if filter, ok := a.searchable(); ok {
 		if t := s.treeOf(); t != nil {
@@ -268,14 +268,13 @@ func (s *shape) scoresOf(groups []candidate) ([]int64, bool) {
 	return add, true
 }
 
-// best returns the node with the largest total; of equal totals the first in scan order.
+// best returns the node with the largest total; of equal totals the first in scan order. There must be a group.
 func best(groups []candidate, add []int64) (slot int, total int64) {
-	slot, total = -1, math.MinInt64
 	var rank int64
 	for j := range groups {
 		top := groups[j].top
 		t, place := top.key>>32+add[j], top.key&math.MaxUint32 // larger is earlier
-		if t > total || t == total && place > rank {
+		if j == 0 || t > total || t == total && place > rank {
 			slot, total, rank = int(top.slot), t, place
 		}
 	}
@@ -287,51 +286,40 @@ func best(groups []candidate, add []int64) (slot int, total int64) {
 func (s *shape) rejected(groups []candidate) (*filter.Histogram, bool) {
 	h := &filter.Histogram{}
 	ps := s.predicates
+	add := func(r filter.Rejection, slot, n int32) bool {
+		if d, ok := ps[r.Predicate].(filter.Detailer); n > 0 && ok && d.Partial(r.Verdict) {
+			return false
+		}
+		h.Add(ps, r, int(slot), int(n))
+		return true
+	}
 	for g := range s.layout.groups {
 		x := &s.layout.groups[g]
-		if x.size == 0 {
-			continue
-		}
 		if v := s.verdict(x); v.Verdict != 0 {
 			v.Predicate = s.position(v.Predicate)
-			if partial(ps, v) {
+			if !add(v, x.member, x.size) {
 				return nil, false
 			}
-			h.Add(ps, v, int(x.member), int(x.size))
 			continue
 		}
 		for _, t := range x.rejects {
-			r := filter.Rejection{Predicate: uint16(s.own), Verdict: t.verdict}
-			if t.n > 0 && partial(ps, r) {
+			if !add(filter.Rejection{Predicate: uint16(s.own), Verdict: t.verdict}, x.member, t.n) {
 				return nil, false
 			}
-			h.Add(ps, r, int(x.member), int(t.n))
 		}
 	}
 	for k := range groups {
 		c := &groups[k]
 		i := int(c.top.slot)
 		r := ps.First(i)
-		if partial(ps, r) || ps.Err(r, i) != nil {
+		if !add(r, c.top.slot, c.count) || ps.Err(r, i) != nil {
 			return nil, false
 		}
-		h.Add(ps, r, i, int(c.count))
 	}
 	return h, true
 }
 
 // position returns the place of a plugin's predicate in the shape's list.
 func (s *shape) position(plugin uint16) uint16 {
-	for at, k := range s.plugin {
-		if k == int(plugin) {
-			return uint16(at)
-		}
-	}
-	return 0
-}
-
-// partial reports whether the reasons of a rejection must be asked for node by node.
-func partial(ps filter.Predicates, r filter.Rejection) bool {
-	d, ok := ps[r.Predicate].(filter.Detailer)
-	return ok && d.Partial(r.Verdict)
+	return uint16(slices.Index(s.plugin, int(plugin)))
 }

@@ -95,7 +95,7 @@ func (s *shape) searchExceptions(f *search) {
 			allowed, _ = s.allows(int(x.heap[0].slot))
 		}
 		for _, m := range x.heap {
-			key := int64(0)
+			key := int64(1) // of a node that has room
 			if allowed {
 				key, _ = f.key(m.slot)
 			} else { // no score is needed

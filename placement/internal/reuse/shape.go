@@ -19,7 +19,6 @@ type shape struct {
 	shared  bool   // with pods of other keys
 	served  int    // how many pods a shared shape has served
 	usable  bool
-	epoch   uint64
 	version uint64
 
 	static  *statics
@@ -100,7 +99,7 @@ func (s *shape) verdict(g *group) filter.Rejection {
 // build makes everything from the start, over these statics; nil: those of the pod.
 func (s *shape) build(c compiled, t *statics) {
 	e := s.engine
-	*s = shape{engine: e, pod: s.pod, key: s.key, asked: s.asked, heaps: s.heaps, shared: s.shared, served: s.served, epoch: e.epoch,
+	*s = shape{engine: e, pod: s.pod, key: s.key, asked: s.asked, heaps: s.heaps, shared: s.shared, served: s.served,
 		version: e.log.Version(), nodes: len(e.changes)}
 	if !c.ok {
 		return
@@ -254,10 +253,6 @@ func (s *shape) use(pod *v1.Pod) *shape {
 // follow brings the shape to the version of the cluster and reports whether it can be used.
 func (s *shape) follow() bool {
 	e := s.engine
-	if s.epoch != e.epoch {
-		s.rebuild()
-		return s.usable
-	}
 	if !s.usable {
 		return false
 	}

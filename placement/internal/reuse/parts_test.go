@@ -1,0 +1,94 @@
+package reuse
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/resources"
+)
+
+// The bounds of a short row make room for a longer one. The short row has zeros where it has no number.
+func TestWidenShortRows(t *testing.T) {
+	row := func(allocatable, requested resources.Vector) *bounds {
+		return &bounds{allocatable: [2]resources.Vector{allocatable, allocatable}, requested: [2]resources.Vector{requested, requested}}
+	}
+	short, long := row(resources.Vector{4, 8}, resources.Vector{1}), row(resources.Vector{2, 9, 5, 7}, resources.Vector{0, 2, -3})
+	for _, list := range [][2]*bounds{{short, long}, {long, short}} {
+		var b bounds
+		b.widen(true, list[0])
+		b.widen(false, list[1])
+		require.Equal(t, [2]resources.Vector{{2, 8, 0, 0}, {4, 9, 5, 7}}, b.allocatable)
+		for k, want := range []resources.Vector{{0, 0, -3}, {1, 2, 0}} {
+			for c, n := range want {
+				require.Equal(t, n, b.requested[k].At(c), "%d of %v", c, b.requested[k])
+			}
+		}
+	}
+}
+
+// partly is a predicate whose verdicts have reasons that differ from node to node.
+type partly struct{ filter.Predicate }
+
+func (partly) Partial(resources.Verdict) bool { return true }
+func (partly) ReasonsAt(int) []string         { return nil }
+
+// Verdicts that no node has do not keep the rejections from being counted.
+func TestRejectedByNobody(t *testing.T) {
+	rejected := func(size, n int32) bool {
+		s := &shape{
+			static: &statics{verdict: []filter.Rejection{{Predicate: 5, Verdict: 1}, {}}}, plugin: []int{3, 5}, predicates: filter.Predicates{nil, partly{}}, own: 1,
+			layout: &layout{groups: []group{{class: 0, size: size}, {class: 1, size: 1, rejects: []tally{{2, n}}}}},
+		}
+		h, ok := s.rejected(nil)
+		require.Equal(t, ok, h != nil)
+		return ok
+	}
+	require.True(t, rejected(0, 0))
+	require.False(t, rejected(1, 0))
+	require.False(t, rejected(0, 1))
+}
+
+// keyed is a state that counts by some topology keys.
+type keyed struct {
+	State
+	keys []string
+}
+
+func (x *keyed) Keys() int                   { return len(x.keys) }
+func (x *keyed) Reads(dst []string) []string { return append(dst, x.keys...) }
+
+// What a state reads of nodes is known as soon as it counts by one more topology key.
+func TestNewKeysAreRead(t *testing.T) {
+	e, x := &Engine{reads: map[string]struct{}{}}, &keyed{keys: []string{"label:zone"}}
+	s := &shape{engine: e, counted: []counted{{state: x, keys: 1}}}
+	require.False(t, s.newKeys())
+	require.Empty(t, e.reads)
+	x.keys = append(x.keys, "label:rack")
+	require.True(t, s.newKeys())
+	require.Contains(t, e.reads, "label:rack")
+	require.False(t, s.newKeys())
+}
+
+// A slot that stays in its group stays where it is in the heap.
+func TestMoveToTheSameGroup(t *testing.T) {
+	keys := []int64{5, 4, 3, 2, 1}
+	s := &shape{engine: &Engine{nodes: make([]*v1.Node, len(keys))}, static: &statics{class: make([]int32, len(keys))}}
+	l := &layout{rows: &rows{keys: keys}, group: make([]int32, len(keys)), where: make([]int32, len(keys))}
+	require.Zero(t, l.find(s, 0))
+	for i, key := range keys {
+		s.engine.nodes[i] = &v1.Node{}
+		l.groups[0].heap = append(l.groups[0].heap, heapEntry{key, int32(i)})
+		l.groups[0].size++
+	}
+	l.groups[0].heap.order(l.where)
+	before := slices.Clone(l.where)
+	for i := range keys {
+		l.move(s, int32(i))
+		require.Equal(t, before, l.where)
+		require.Equal(t, int32(i), l.groups[0].member, "the node that was looked at last")
+	}
+}
