@@ -39,7 +39,11 @@ func TestKindOfPlainDevice(t *testing.T) {
 // Nodes whose pools differ in a counter alone are of different classes.
 func TestClassesByCounters(t *testing.T) {
 	counters := func(n string) map[string]resourcev1.Counter {
-		return map[string]resourcev1.Counter{"slots": {Value: resource.MustParse(n)}}
+		out := map[string]resourcev1.Counter{"slots": {Value: resource.MustParse(n)}}
+		for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} { // a map yields them in any order
+			out[name] = resourcev1.Counter{Value: resource.MustParse("2")}
+		}
+		return out
 	}
 	var published []*resourcev1.ResourceSlice
 	for name, have := range map[string]string{"few": "1", "enough": "2", "more": "2"} {

@@ -200,6 +200,7 @@ func TestManyErrors(t *testing.T) {
 	require.Equal(t, lastError-1, s.fail(fmt.Errorf("one more")))
 	require.Equal(t, []string{fmt.Sprintf("error %d", lastError-1)}, s.Reasons(lastError-1))
 	require.Nil(t, s.Reasons(lastError))
+	require.Nil(t, s.Reasons(firstError-1))
 }
 
 // The selectors after the last that is explained count as one test, which comes after all other selectors.

@@ -2,7 +2,6 @@ package devices
 
 import (
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -50,7 +50,8 @@ type State struct {
 	preferred int64                       // score of the alternatives in the allocations that the pod's claims have
 
 	mu        sync.Mutex
-	searches  map[string]*nodeSearch // extended resources that classes provide
+	searches  map[string]*nodeSearch // by the extended resources that classes provide
+	names     []byte                 // key of searches, to be written again
 	left      map[poolKey]map[counterID]counter
 	answers   []*answerPage // by slot / pageSize; nil: nothing is known
 	errors    []string
@@ -110,8 +111,6 @@ func (s *State) Check(i int) resources.Verdict { return s.answer(i).verdict }
 // Reasons returns v1.36's text of a verdict of Check, of a Kept or of a Freeing; nil for 0 and for any other verdict.
 func (s *State) Reasons(v resources.Verdict) []string {
 	switch v {
-	case 0:
-		return nil
 	case noFreeSlot:
 		return []string{"the slot has no node"}
 	case notAllocated, notAllocatedNow:
@@ -127,7 +126,7 @@ func (s *State) Reasons(v resources.Verdict) []string {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if v < firstError || int(v-firstError) >= len(s.errors) {
+	if int(v-firstError) >= len(s.errors) { // and so for a verdict below firstError, whose difference is a large number
 		return nil
 	}
 	return []string{s.errors[v-firstError]}
@@ -307,15 +306,11 @@ func (s *State) unavailable(node *v1.Node) (out []*resourcev1.ResourceClaim) {
 // searchFor returns the search for the claims without allocation. The special claim gets requests for the resources that
 // classes provide on the node.
 func (s *State) searchFor(provided []v1.ResourceName) *nodeSearch {
-	var key strings.Builder
-	for _, name := range provided {
-		key.WriteString(string(name))
-		key.WriteByte(0)
-	}
-	x := s.searches[key.String()]
+	s.names = key.Texts(s.names[:0], provided)
+	x := s.searches[string(s.names)]
 	if x == nil {
 		x = s.newSearch(provided)
-		s.searches[key.String()] = x
+		s.searches[string(s.names)] = x
 	}
 	return x
 }

@@ -91,9 +91,6 @@ func (x *exceptions) leave(i int32) {
 
 // rank gives an exception its present place by rows.
 func (x *exceptions) rank(s *shape, i int32) {
-	if x.group[i] < 0 {
-		return
-	}
 	g, w := &x.groups[x.group[i]], s.layout.rows
 	if w == nil { // the heap is a list of the exceptions
 		if x.where[i] < 0 {

@@ -83,18 +83,18 @@ func (h *heap) down(i int, where []int32) {
 		if first >= len(s) {
 			break
 		}
-		best := first
-		for c := first + 1; c < min(first+fan, len(s)); c++ {
-			if s[c].key > s[best].key {
+		children, best := s[first:min(first+fan, len(s))], 0
+		for c := range children {
+			if children[c].key > children[best].key {
 				best = c
 			}
 		}
-		if s[best].key <= e.key {
+		if children[best].key <= e.key {
 			break
 		}
-		s[i] = s[best]
+		s[i] = children[best]
 		where[s[i].slot] = int32(i)
-		i = best
+		i = first + best
 	}
 	s[i] = e
 	where[e.slot] = int32(i)

@@ -12,7 +12,7 @@ type skips struct {
 }
 
 func (s skips) has(slot int32) bool {
-	return s.exceptions != nil && s.exceptions[slot] >= 0 || len(s.without) > 0 && s.without[int(slot)]
+	return s.exceptions != nil && s.exceptions[slot] >= 0 || s.without[int(slot)]
 }
 
 // best returns the best entry of a heap that counts. There must be such an entry. It goes down the heap from the top, so its cost
@@ -90,10 +90,7 @@ func (s *shape) amongTied(q *Question, groups []candidate, scores []int64, best 
 	if n < 2 {
 		return best.Slot
 	}
-	k := q.Tie(n)
-	if k < 0 {
-		return best.Slot
-	}
+	k := max(q.Tie(n), 0)
 	for at, word := range room.tied {
 		if c := bits.OnesCount64(word); k >= c {
 			k -= c

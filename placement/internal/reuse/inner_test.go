@@ -31,6 +31,8 @@ func TestHeapTies(t *testing.T) {
 	require.Equal(t, []int32{0, 1, 2, 3, 4, 5}, slots(), "an entry does not pass an equal one on its way up")
 	h.set(0, 5, where)
 	require.Equal(t, []int32{0, 1, 2, 3, 4, 5}, slots(), "nor on its way down")
+	var frontier heap
+	require.Equal(t, heapEntry{5, 1}, h.best(skips{without: map[int]bool{0: true}}, &frontier), "of equal entries that count the first is the best")
 	h.set(0, 4, where)
 	require.Equal(t, []int32{1, 5, 2, 3, 4, 0}, slots(), "of equal entries the first goes up")
 	require.Equal(t, []int32{5, 0, 2, 3, 4, 1, -1}, where)
@@ -63,10 +65,11 @@ func TestKey(t *testing.T) {
 			sh := &shape{engine: &Engine{log: s, plugins: []Plugin{{Group: Rows, Weight: 1, Scorer: func(*v1.Pod) (Scorer, error) { return rated{c.raw}, nil }}}, scores: []int{0}}, own: -1}
 			own, ok := sh.ownOf(nil)
 			require.True(t, ok)
-			if c.fits {
-				require.Equal(t, c.raw, own(0), "%+v", c)
+			if score, ok := own(0); c.fits {
+				require.True(t, ok, "%+v", c)
+				require.Equal(t, c.raw, score, "%+v", c)
 			} else {
-				require.Equal(t, int64(maxOwn), own(0), "%+v", c)
+				require.False(t, ok, "%+v", c)
 			}
 		}
 	}

@@ -39,7 +39,7 @@ type layout struct {
 type group struct {
 	size    int32
 	class   int32
-	member  int32 // a slot that is or was in the group, and has a node unless the group is empty
+	member  int32 // a slot of the group; any number when the group is empty
 	heap    heap
 	rejects []tally // of the nodes that their rows reject
 
@@ -201,7 +201,7 @@ func (l *layout) move(s *shape, i int32) {
 		l.leave(i)
 		l.group[i] = -1
 		g := &l.groups[from]
-		if g.size--; g.member == i && g.size > 0 {
+		if g.size--; g.member == i {
 			g.member = int32(slices.Index(l.group, from))
 		}
 	}
@@ -245,8 +245,6 @@ func (l *layout) rank(i int32) {
 		if h[at].key != key {
 			h.set(int(at), key, l.where)
 		}
-		return
-	} else if at < 0 && l.reject[i] == l.rows.reject[i] { // the verdict about a slot that fits is 0
 		return
 	}
 	l.leave(i)

@@ -35,8 +35,8 @@ func (s *shape) look(q *Question) (Answer, bool) {
 		if c.count < 0 {
 			continue
 		}
-		score := own(i)
-		if score >= maxOwn {
+		score, ok := own(i)
+		if !ok {
 			return Answer{}, false
 		}
 		if score < 0 || q.Without[i] {
@@ -106,19 +106,16 @@ func (s *shape) chooseFound(groups []candidate, found []sighting, tie func(n int
 	return slot, total, true
 }
 
-// ownOf returns a function that returns the score of a slot over rows: negative when its rows reject the slot, maxOwn when the sum of
-// the scores is out of range.
-func (s *shape) ownOf(pod *v1.Pod) (func(i int) int64, bool) {
+// ownOf returns a function that returns the score of a slot over rows: negative when its rows reject the slot. That function reports false
+// when the sum of the scores is out of range or the predicate fails.
+func (s *shape) ownOf(pod *v1.Pod) (func(i int) (int64, bool), bool) {
 	if w := s.rows; w != nil {
-		return func(i int) int64 { return w.keys[i] >> 32 }, true
+		return func(i int) (int64, bool) { return w.keys[i] >> 32, true }, true
 	}
 	a, ok := s.engine.askerOf(pod)
-	return func(i int) int64 {
+	return func(i int) (int64, bool) {
 		key, _, ok := a.key(i, 0)
-		if !ok {
-			return maxOwn
-		}
-		return key >> 32
+		return key >> 32, ok
 	}, ok
 }
 

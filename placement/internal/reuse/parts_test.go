@@ -92,3 +92,67 @@ func TestMoveToTheSameGroup(t *testing.T) {
 		require.Equal(t, int32(i), l.groups[0].member, "the node that was looked at last")
 	}
 }
+
+// Pods whose requests were asked about before share the answers about rows only with pods of the same requests.
+func TestPartKeys(t *testing.T) {
+	e := New(nobody{}, func() []int { return nil }, nil)
+	first, heaps := e.partKey(nil, compiled{})
+	require.False(t, heaps)
+	second, heaps := e.partKey(nil, compiled{})
+	require.True(t, heaps)
+	require.NotEqual(t, first, second)
+}
+
+// nobody is a log without nodes.
+type nobody struct{ Log }
+
+func (nobody) Len() int                  { return 0 }
+func (nobody) Schema() *resources.Schema { return &resources.Schema{} }
+func (nobody) Version() uint64           { return 0 }
+
+// many is a state that counts by a topology key which nodes share.
+type many struct{ State }
+
+func (many) Single() bool { return false }
+
+// A shape whose states count for whole domains looks for no exceptions.
+func TestNoExceptions(t *testing.T) {
+	s := &shape{layout: &layout{group: make([]int32, 3)}, counted: []counted{{state: many{}}}}
+	s.exceptions.build(s)
+	require.False(t, s.exceptions.some)
+	require.Empty(t, s.exceptions.group)
+}
+
+// A question chooses among nodes of equal totals, and is not asked when one node alone has the largest.
+func TestTieOfOne(t *testing.T) {
+	s := &shape{engine: &Engine{}}
+	groups := []candidate{{count: 1, top: heapEntry{keyOf(3, 0), 7}}, {count: 2, top: heapEntry{keyOf(5, 1), 8}}}
+	found := []sighting{{3, 7, 0}, {5, 8, 1}, {4, 9, 1}}
+	slot, total, ok := s.chooseFound(groups, found, func(int) int { panic("asked") })
+	require.Equal(t, []any{8, int64(5), true}, []any{slot, total, ok})
+	found[2].own = 5
+	for k, want := range map[int]int{-1: 8, 0: 8, 1: 9, 2: 8} {
+		slot, _, _ = s.chooseFound(groups, found, func(n int) int {
+			require.Equal(t, 2, n)
+			return k
+		})
+		require.Equal(t, want, slot, "choice %d", k)
+	}
+}
+
+// A heap gets its memory in one piece.
+func TestRefillAllocatesOnce(t *testing.T) {
+	const nodes = 300
+	order := make([]int, nodes)
+	l := &layout{rows: &rows{keys: make([]int64, nodes)}, group: make([]int32, nodes), where: make([]int32, nodes), groups: []group{{size: nodes}}}
+	for i := range order {
+		order[i], l.rows.keys[i] = i, int64(i)
+	}
+	e := &Engine{order: func() []int { return order }}
+	require.EqualValues(t, 1, testing.AllocsPerRun(5, func() {
+		l.groups[0].heap = nil
+		l.refill(e)
+	}))
+	require.Zero(t, testing.AllocsPerRun(5, func() { l.refill(e) }))
+	require.Len(t, l.groups[0].heap, nodes)
+}

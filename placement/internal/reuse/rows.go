@@ -156,11 +156,10 @@ func (w *rows) follow(e *Engine) bool {
 		w.rank, w.orders = rank, e.orders
 		if w.reads {
 			a, ok := e.askerOf(w.pod)
-			if w.asker, w.broken = a, !ok; w.broken {
-				return false
-			}
-			for _, i := range e.order() {
-				w.judge(i)
+			if w.asker, w.broken = a, !ok; ok {
+				for _, i := range e.order() {
+					w.judge(i)
+				}
 			}
 		}
 		for i, key := range w.keys {

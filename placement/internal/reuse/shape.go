@@ -136,7 +136,7 @@ func (s *shape) build(c compiled, t *statics) {
 // rebuild is build for a shape whose states are out of date.
 func (s *shape) rebuild() {
 	c := s.engine.compile(s.pod)
-	if c.ok && s.shared {
+	if s.shared {
 		s.engine.room.key = c.appendKey(s.engine.room.key[:0]) // the call finds the term sets that match
 	}
 	s.build(c, nil)
@@ -234,9 +234,7 @@ func (s *shape) divide() bool {
 		if s.predicates[s.front:s.own].Err(r, int(x.member)) != nil {
 			return false
 		}
-		if r.Verdict != 0 {
-			x.before = filter.Rejection{Predicate: uint16(s.plugin[s.front+int(r.Predicate)]), Verdict: r.Verdict}
-		}
+		x.before = filter.Rejection{Predicate: uint16(s.plugin[s.front+int(r.Predicate)]), Verdict: r.Verdict}
 	}
 	return true
 }
