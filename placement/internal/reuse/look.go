@@ -99,7 +99,7 @@ func (s *shape) chooseFound(groups []candidate, found []sighting, tie func(n int
 	}
 	room.slots = tied
 	if len(tied) > 1 {
-		if k := tie(len(tied)); k > 0 && k < len(tied) {
+		if k := uint(tie(len(tied))); k < uint(len(tied)) { // a negative number is out of range too
 			slot = int(tied[k])
 		}
 	}

@@ -90,7 +90,16 @@ func TestMoveToTheSameGroup(t *testing.T) {
 		l.move(s, int32(i))
 		require.Equal(t, before, l.where)
 		require.Equal(t, int32(i), l.groups[0].member, "the node that was looked at last")
+		l.rank(int32(i))
+		require.Equal(t, before, l.where, "nor does it move when its key is the same")
 	}
+	s.static.class[0] = 1
+	l.move(s, 0)
+	require.EqualValues(t, 1, l.group[0])
+	require.EqualValues(t, 4, l.groups[0].member, "another slot left")
+	s.static.class[4] = 1
+	l.move(s, 4)
+	require.EqualValues(t, 1, l.groups[0].member, "the first that is left")
 }
 
 // Pods whose requests were asked about before share the answers about rows only with pods of the same requests.
