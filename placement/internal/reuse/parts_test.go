@@ -165,3 +165,33 @@ func TestRefillAllocatesOnce(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(5, func() { l.refill(e) }))
 	require.Len(t, l.groups[0].heap, nodes)
 }
+
+// faulty is a predicate over rows that fails on every node, or rejects every node.
+type faulty struct {
+	filter.Predicate
+	code filter.Code
+}
+
+func (faulty) Name() string                                                    { return "faulty" }
+func (faulty) Check(int) resources.Verdict                                     { return 1 }
+func (x faulty) Code(resources.Verdict) filter.Code                            { return x.code }
+func (faulty) Reasons(resources.Verdict) []string                              { return nil }
+func (faulty) AppendReasons(dst []string, _ resources.Verdict, _ int) []string { return dst }
+func (nobody) Allocatable(int) resources.Vector                                { return nil }
+func (nobody) Requested(int) resources.Vector                                  { return nil }
+
+// A predicate over rows that fails on an exception ends the search, also when no score of the exception is needed because another
+// predicate rejects it.
+func TestSearchFailsOnAnException(t *testing.T) {
+	for code, fails := range map[filter.Code]bool{filter.Error: true, filter.Unschedulable: false} {
+		s := &shape{
+			static: &statics{verdict: make([]filter.Rejection, 1)}, layout: &layout{groups: make([]group, 1)}, predicates: filter.Predicates{faulty{}}, own: -1,
+			exceptions: exceptions{groups: []exception{{size: 1, heap: heap{{key: 1}}}}},
+		}
+		x := faulty{code: code}
+		f := &search{asker: &asker{log: nobody{}, filter: x, coder: x}}
+		s.searchExceptions(f)
+		require.Equal(t, fails, f.failed, code)
+		require.Zero(t, s.exceptions.groups[0].count)
+	}
+}
