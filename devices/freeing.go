@@ -73,10 +73,7 @@ func (t *freeingTrial) Check(i int) resources.Verdict {
 	}()
 	clear(s.left)
 	node := s.cluster.Node(i)
-	var provided []v1.ResourceName
-	if s.pod.special != nil {
-		provided, _ = s.pod.extended.provided(s.pod.asked, node)
-	}
+	provided, _ := s.pod.extended.provided(s.pod.asked, node)
 	if ok, _ := s.searchFor(provided).solve(node); ok {
 		return 0
 	}

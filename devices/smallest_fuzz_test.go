@@ -16,12 +16,13 @@ import (
 func FuzzSmallest(f *testing.F) {
 	f.Add([]byte{3, 4, 1, 2, 4, 3})
 	f.Add([]byte{5, 6, 1, 2, 4, 8, 16, 31, 0, 3})
-	f.Add([]byte{5, 4, 1, 2, 4, 8}) // four tests leave no device, a fifth is not needed
+	f.Add([]byte{6, 5, 1, 2, 4, 8, 16}) // more than four tests are needed: all of them are decisive
+	f.Add([]byte{5, 4, 1, 2, 4, 8})     // four tests leave no device, a fifth is not needed
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b := testkit.NewBytes(data)
-		tests := b.Below(6)
+		tests := b.Below(7)
 		sets := setsOfTests(tests)
-		failed := make([]uint64, b.Below(5))
+		failed := make([]uint64, b.Below(6))
 		for k := range failed {
 			failed[k] = uint64(b.Below(1 << tests))
 		}
