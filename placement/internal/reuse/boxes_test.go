@@ -68,6 +68,20 @@ func TestBoxes(t *testing.T) {
 	}
 }
 
+// A node that comes to a free slot gets a box, also when no box of its group and offer is there yet.
+func TestBoxOfANewGroup(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n0").Capacity("cpu=8").Obj(), testkit.Node("n1").Capacity("cpu=4").Obj()}})
+	require.NoError(t, err)
+	l := &layout{group: []int32{0, -1}}
+	x := newTree(&Engine{log: s, order: func() []int { return []int{0} }}, l)
+	x.rank = []int32{0, 1}
+	checkBoxes(t, x, l)
+	l.group[1] = 1
+	x.update(1, 1)
+	checkBoxes(t, x, l)
+	require.NotNil(t, x.leaf[1])
+}
+
 func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
 
 // checkBoxes checks all boxes against the rows, and returns how many of them have bounds that may be too wide.
