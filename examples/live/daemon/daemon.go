@@ -17,6 +17,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -168,7 +169,7 @@ func waits(c *config.Configuration) map[string]write.Waits {
 	for _, p := range c.Profiles {
 		w := write.DefaultWaits()
 		if a, ok := p.Args["VolumeBinding"].(*configv1.VolumeBindingArgs); ok {
-			w.Volumes = time.Duration(*a.BindTimeoutSeconds) * time.Second
+			w.Volumes = time.Duration(min(*a.BindTimeoutSeconds, math.MaxInt64/int64(time.Second))) * time.Second
 		}
 		if a, ok := p.Args["DynamicResources"].(*configv1.DynamicResourcesArgs); ok {
 			w.Devices = a.BindingTimeout.Duration

@@ -26,11 +26,16 @@ profiles:
 - schedulerName: c
   plugins:
     multiPoint: {disabled: [{name: VolumeBinding}, {name: DynamicResources}]}
+- schedulerName: d
+  pluginConfig:
+  - name: VolumeBinding
+    args: {bindTimeoutSeconds: 9223372036854775807}
 `))
 	require.NoError(t, err)
 	require.Equal(t, map[string]write.Waits{
 		"a": {Volumes: 10 * time.Minute, Devices: 10 * time.Minute},
 		"b": {Volumes: 3 * time.Second, Devices: 5 * time.Second},
 		"c": {Volumes: 10 * time.Minute, Devices: 10 * time.Minute},
+		"d": {Volumes: 9_223_372_036 * time.Second, Devices: 10 * time.Minute}, // about 292 years, the most that a Duration holds
 	}, waits(c))
 }
