@@ -330,7 +330,7 @@ var packageClause = regexp.MustCompile(`(?m)^package (\w+)`)
 // run runs tests with a mutation and reports whether they pass. cpu is the processor time that they may take. A mutation may
 // loop without end, wait without end, or ask for memory without end.
 func (b *binary) run(mutant, hits string, cpu time.Duration, args ...string) (passed bool, took time.Duration, output []byte, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute+20*cpu)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second+2*cpu)
 	defer cancel()
 	limits := fmt.Sprintf(`ulimit -v 8388608; ulimit -t %d; exec "$0" "$@"`, int(cpu.Seconds())+1)
 	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", limits, b.path}, args...)...)

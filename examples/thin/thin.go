@@ -50,12 +50,9 @@ type Scheduler struct {
 func New(c *cluster.Snapshot, client Client, now func() time.Time) (*Scheduler, error) {
 	profile := placement.DefaultProfile()
 	placer, err := placement.NewPlacer(c, profile)
-	if err != nil {
-		return nil, err
-	}
 	events := queue.DefaultEvents(profile.Hints(c), release.Current)
-	q, err := queue.New(queue.Options{Profiles: map[string]queue.Profile{v1.DefaultSchedulerName: {Gates: []queue.Gate{queue.SchedulingGates()}, Events: events}}})
-	return &Scheduler{client: client, now: now, cluster: c, placer: placer, queue: q, wake: make(chan struct{}, 1)}, err
+	q, refused := queue.New(queue.Options{Profiles: map[string]queue.Profile{v1.DefaultSchedulerName: {Gates: []queue.Gate{queue.SchedulingGates()}, Events: events}}})
+	return &Scheduler{client: client, now: now, cluster: c, placer: placer, queue: q, wake: make(chan struct{}, 1)}, errors.Join(err, refused)
 }
 
 // Run schedules pods until the context ends, then waits for what runs in the background.
