@@ -55,7 +55,7 @@ type PluginArgs struct {
 	// Release is the release that the profile follows: its plugins, their order and weights, and the rules of all plugins whose
 	// own arguments name no release.
 	Release release.Version
-	// Taints configures TaintToleration and NodeUnschedulable.
+	// Taints configures TaintToleration and NodeUnschedulable, and PodTopologySpread unless it has a Matching of its own.
 	Taints           taints.Options
 	NodeAffinity     affinity.NodeOptions
 	NodeResourcesFit FitOptions

@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"cmp"
+
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/score"
@@ -8,7 +10,8 @@ import (
 
 // This file has the differences between releases in the plugins of a profile. The rules of a plugin are in its package.
 
-// released returns the arguments with the release of the profile for the plugins whose arguments name none.
+// released returns the arguments with the release of the profile for the plugins whose arguments name none, and with how tolerations
+// match taints for PodTopologySpread.
 func (a PluginArgs) released() PluginArgs {
 	for _, v := range []*release.Version{
 		&a.NodeResourcesFit.Fit.Release, &a.BalancedAllocation.Release, &a.PodTopologySpread.Release, &a.InterPodAffinity.Release,
@@ -18,6 +21,7 @@ func (a PluginArgs) released() PluginArgs {
 			*v = a.Release
 		}
 	}
+	a.PodTopologySpread.Matching = cmp.Or(a.PodTopologySpread.Matching, a.Taints)
 	return a
 }
 

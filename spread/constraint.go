@@ -10,6 +10,7 @@ import (
 	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/taints"
 )
 
 // Options are the arguments of the profile, and facts that a cluster does not have. The zero value is v1.36's default
@@ -31,6 +32,9 @@ type Options struct {
 	// field path, the value and the allowed values. Without Strict both compilers ignore such a constraint, as v1.36's
 	// scheduler does.
 	Strict bool
+	// Matching is how tolerations match taints where a constraint honours taints. In a profile of placement.PluginArgs the zero
+	// value stands for its Taints.
+	Matching taints.Options
 	// Release is the release whose queueing hint counts (rule L7.10).
 	Release release.Version
 }
@@ -104,7 +108,7 @@ func compile(pod *v1.Pod, action v1.UnsatisfiableConstraintAction, o *Options) (
 		e.constraints = append(e.constraints, newConstraint(c, i, bit))
 	}
 	e.self = e.selectors.matches(pod.Labels)
-	e.inclusion = compileInclusion(pod, e.constraints)
+	e.inclusion = compileInclusion(pod, e.constraints, o.Matching)
 	return e, nil
 }
 

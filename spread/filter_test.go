@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/taints"
 )
 
 const fourNodes = "node1{zone=zoneA,node=node1} node2{zone=zoneA,node=node2} node3{zone=zoneB,node=node3} node4{zone=zoneB,node=node4}"
@@ -119,6 +120,17 @@ func racks() *fake {
 func tolerating(p *v1.Pod) *v1.Pod {
 	p.Spec.Tolerations = []v1.Toleration{{Key: "k", Operator: v1.TolerationOpExists}}
 	return p
+}
+
+// A node whose taint is tolerated by a comparison is a domain when the operators that compare are on.
+func TestComparedTolerations(t *testing.T) {
+	p := constrained("foo=bar", by("zone", 1, hard, honourTaints))
+	p.Spec.Tolerations = []v1.Toleration{{Key: "k", Operator: v1.TolerationOpGt, Value: "4"}}
+	c := tainted("k=5:NoSchedule", withZoneC())
+	for on, want := range map[bool]string{false: "node3 node4 node5", true: "node5"} {
+		pass, _, _ := verdicts(c, mustHard(t, p, Options{Matching: taints.Options{ComparisonOperators: on}}).Count(c).Check)
+		assert.Equal(t, want, pass, "on: %t", on)
+	}
 }
 
 func selecting(p *v1.Pod, labels string) *v1.Pod {

@@ -24,7 +24,7 @@ type inclusion struct {
 	asks       uint8             // bits that some constraint honours and that can exclude a node
 }
 
-func compileInclusion(pod *v1.Pod, constraints []constraint) inclusion {
+func compileInclusion(pod *v1.Pod, constraints []constraint, o taints.Options) inclusion {
 	var in inclusion
 	var honours uint8
 	for k := range constraints {
@@ -36,7 +36,7 @@ func compileInclusion(pod *v1.Pod, constraints []constraint) inclusion {
 		in.asks |= excludedByAffinity
 	}
 	if honours&excludedByTaints != 0 {
-		in.tolerances = taints.Compile(pod.Spec.Tolerations, taints.Options{})
+		in.tolerances = taints.Compile(pod.Spec.Tolerations, o)
 		in.asks |= excludedByTaints
 	}
 	return in
