@@ -1,6 +1,7 @@
 // Release builds the modules of the tree as their users will: it writes a module proxy into a temporary folder that has
 // every published module under the next version, then vets each module and runs the go get and go install lines of README.md
-// with that proxy, outside the workspace. Vetting compiles the packages of a module, installing links the programs. Published are all modules of the tree but those in conformance/.
+// with that proxy, outside the workspace. Vetting compiles the packages of a module, installing links the programs. Published are
+// all modules of the tree but those in conformance/.
 // The next version is the first one in CHANGELOG.md.
 //
 //	go run .ci/release.go

@@ -37,8 +37,7 @@ func (c contents) of(driver string, d *resourcev1.Device) int32 {
 func (c contents) kindOf(d *resourcev1.Device) int32 {
 	key := ""
 	if d.AllowMultipleAllocations != nil || len(d.Capacity)+len(d.ConsumesCounters)+len(d.Taints) > 0 {
-		b, _ := json.Marshal(resourcev1.Device{AllowMultipleAllocations: d.AllowMultipleAllocations, Capacity: d.Capacity, ConsumesCounters: d.ConsumesCounters, Taints: d.Taints})
-		key = string(b) // without an error: JSON has every value of these fields
+		key = string(appendJSON(nil, resourcev1.Device{AllowMultipleAllocations: d.AllowMultipleAllocations, Capacity: d.Capacity, ConsumesCounters: d.ConsumesCounters, Taints: d.Taints}))
 	}
 	id, ok := c[key]
 	if !ok {
@@ -64,3 +63,9 @@ func appendAttribute(b []byte, a resourcev1.DeviceAttribute) []byte {
 
 // appendAmount appends a quantity with its notation, which a selector sees.
 func appendAmount(b []byte, q resource.Quantity) []byte { return key.Text(b, q.String()) }
+
+// appendJSON appends a part of an API object as JSON. There is no error: JSON has every value of the API's types.
+func appendJSON(b []byte, part any) []byte {
+	text, _ := json.Marshal(part)
+	return append(b, text...)
+}

@@ -2,7 +2,6 @@ package devices
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -115,8 +114,7 @@ func (a *Allocator) shapeOf(s *Search) *shape {
 	for k := range s.claims {
 		spec := &s.claims[k].object.Spec.Devices
 		for _, part := range []any{spec.Requests, spec.Constraints} {
-			b, _ := json.Marshal(part) // no error: JSON has every value of requests and constraints
-			text = append(text, b...)
+			text = appendJSON(text, part)
 		}
 		for j := range s.claims[k].asks {
 			for _, r := range s.claims[k].asks[j].alternatives {

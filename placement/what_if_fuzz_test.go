@@ -14,8 +14,8 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// The first filter that rejects gives the answer of Check. Without gives the answer of the rows over other requests when no filter before
-// them rejects. Filters that look at no other pods stand before and behind those that do.
+// Check returns the answer of the first filter that rejects. When no filter before the rows rejects, Without returns the answer of the rows
+// for other requests. Some filters look at other pods. Filters that look at no other pods come before and after them.
 func FuzzWhatIf(f *testing.F) {
 	f.Add(testkit.RandomBytes(1, 400))
 	all := DefaultProfile()

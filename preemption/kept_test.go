@@ -206,7 +206,7 @@ type keptOpen struct{ *open }
 
 func (keptOpen) Kept() (kind any, states, rejections uint64) { return "kind", 0, 0 }
 
-// The slots to try are those that were found for the same rejections.
+// Two attempts with the same rejections try the same slots.
 func TestKeptSlotsAreTried(t *testing.T) {
 	l := &list{nodes: []*v1.Node{testkit.Node("n").Obj(), testkit.Node("m").Obj()}, pods: make([][]*v1.Pod, 2)}
 	r := Request{Pod: testkit.Pod("p").Priority(5).Obj(), Cluster: l, WhatIf: keptOpen{&open{pods: 1}}, Index: NewIndex(l)}

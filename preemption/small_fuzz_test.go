@@ -59,7 +59,7 @@ func FuzzChoose(f *testing.F) {
 	})
 }
 
-// Units are sorted by importance, and equal units keep their order. Of equal victims those that break a budget come first.
+// Units are sorted by importance, and equal units keep their order. A victim that breaks a budget comes before an equal victim that does not.
 func FuzzSort(f *testing.F) {
 	f.Add(testkit.RandomBytes(1, 4000))
 	f.Fuzz(func(t *testing.T, data []byte) {

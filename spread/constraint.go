@@ -32,8 +32,8 @@ type Options struct {
 	// field path, the value and the allowed values. Without Strict both compilers ignore such a constraint, as v1.36's
 	// scheduler does.
 	Strict bool
-	// Matching is how tolerations match taints where a constraint honours taints. In a profile of placement.PluginArgs the zero
-	// value stands for its Taints.
+	// Matching is how tolerations match taints. Constraints whose nodeTaintsPolicy is Honor use it. When it is zero,
+	// placement.PluginArgs uses its Taints instead.
 	Matching taints.Options
 	// Release is the release whose queueing hint counts (rule L7.10).
 	Release release.Version

@@ -146,13 +146,17 @@ func (c *checker) drowned(w *work, preference v1.NodeSelectorTerm) (lead, most i
 			other = true
 		}
 	}
-	if len(counts) == 0 || slices.Min(counts) == 0 || !other {
+	if len(counts) == 0 || !other {
+		return 0, 0
+	}
+	fewest := slices.Min(counts)
+	if fewest == 0 {
 		return 0, 0
 	}
 	for _, x := range placement.DefaultProfile().Scores {
 		switch x.Name {
 		case "TaintToleration":
-			lead = x.Weight * (100 * slices.Min(counts) / largest)
+			lead = x.Weight * (100 * fewest / largest)
 		case "NodeAffinity":
 			most = 100 * x.Weight
 		}

@@ -201,7 +201,7 @@ func (c *checker) usable(w *work) []*v1.Node {
 	return w.usable
 }
 
-// cordoned has the taint that stands for a cordon.
+// cordoned is a node with the taint of a cordoned node.
 var cordoned = &v1.Node{Spec: v1.NodeSpec{Taints: []v1.Taint{{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule}}}}
 
 // open reports whether a pod may come to a node as far as cordon and taints decide.

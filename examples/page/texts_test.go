@@ -11,7 +11,7 @@ import (
 	"github.com/podberth/podberth/examples/explain"
 )
 
-// A text that many pods have stands in the model once. The lanes of a timeline point to their pods.
+// The model holds each text once, even when many pods have it. The lanes of a timeline point to their pods.
 func TestTextsAndLanesOfPods(t *testing.T) {
 	p := New("t", []*v1.Node{nodeOf("n1", "a", "4")}, []*v1.Pod{podOf("a", "n1", "1"), podOf("b", "n1", "1"), podOf("c", "n1", "2")})
 	p.Timeline = &Timeline{}

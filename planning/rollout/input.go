@@ -51,8 +51,8 @@ type Planner struct {
 var ErrNoSnapshot = errors.New("rollout: the input has no snapshot")
 
 // New returns a Planner. The errors are ErrNoSnapshot, those of Profile.Validate, those of workload.Make for an object that the
-// API server refuses, and an error for a nil object, for two objects of one kind and name, for a waiting pod with the name of a pod
-// on a node, and for a profile that has Volumes or Devices. O(cluster).
+// API server refuses, and an error for a nil object, for two objects of one kind and name, for a waiting pod with the name of another
+// pod, and for a profile that has Volumes or Devices. O(cluster).
 func New(in Input) (*Planner, error) {
 	if in.Snapshot == nil {
 		return nil, ErrNoSnapshot

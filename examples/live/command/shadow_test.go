@@ -27,8 +27,8 @@ type closed struct{}
 
 func (closed) Write([]byte) (int, error) { return 0, errors.New("nobody reads") }
 
-// A shadow counts every pod that another scheduler places, and reports those that it would have placed elsewhere: to standard output
-// or at the end of a file. It holds no lease. An output that cannot be written is an error in the log.
+// A shadow counts every pod that another scheduler places. It reports a pod that it would have placed on another node. The report goes
+// to standard output or to the end of a file. A shadow holds no lease. When it cannot write a report, it logs an error.
 func TestShadow(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "reports")
 	require.NoError(t, os.WriteFile(file, []byte("before\n"), 0o600))

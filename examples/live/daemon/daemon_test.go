@@ -68,6 +68,15 @@ func asks(r *http.Request, method, end string) bool {
 	return r.Method == method && strings.HasSuffix(r.URL.Path, end)
 }
 
+// refusesNodes answers a request for nodes: the account may not read them.
+func refusesNodes(w http.ResponseWriter, r *http.Request) bool {
+	if !asks(r, http.MethodGet, "/nodes") {
+		return false
+	}
+	apitest.Refuse(w, http.StatusForbidden, "Forbidden")
+	return true
+}
+
 // watches reports whether a request is for what comes after a list.
 func watches(r *http.Request) bool {
 	return r.URL.Query().Get("watch") == "true" && r.URL.Query().Get("sendInitialEvents") == ""

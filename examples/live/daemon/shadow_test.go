@@ -48,13 +48,7 @@ func TestShadow(t *testing.T) {
 func TestShadowCannotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logged.take()
-		api := &apitest.API{Answer: func(w http.ResponseWriter, r *http.Request) bool {
-			if asks(r, http.MethodGet, "/nodes") {
-				apitest.Refuse(w, http.StatusForbidden, "Forbidden")
-				return true
-			}
-			return false
-		}}
+		api := &apitest.API{Answer: refusesNodes}
 		s, err := NewShadow(t.Context(), configure(t, api), func(shadow.Report) {})
 		require.NoError(t, err)
 		ctx, stop := context.WithCancel(t.Context())

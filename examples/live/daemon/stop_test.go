@@ -112,13 +112,7 @@ func TestStopBeforeFirstList(t *testing.T) {
 	}, func(t *testing.T, x test) {
 		synctest.Test(t, func(t *testing.T) {
 			logged.take()
-			api := &apitest.API{Answer: func(w http.ResponseWriter, r *http.Request) bool {
-				if asks(r, http.MethodGet, "/nodes") {
-					apitest.Refuse(w, http.StatusForbidden, "Forbidden")
-					return true
-				}
-				return false
-			}}
+			api := &apitest.API{Answer: refusesNodes}
 			c := configure(t, api, x.setting)
 			c.Lease = x.lease
 			d := start(t, c)

@@ -152,7 +152,7 @@ func TestDevicesInWords(t *testing.T) {
 	require.Contains(t, e.text(), "S.\nDevices: x/c gets a, b\nDevices: x/d gets <none>\n")
 }
 
-// Pods of added workloads go through admission, also those that have a priority. -map draws what somebody asks for.
+// Pods of added workloads go through admission, even when they have a priority. -map draws the resource that the flag names.
 func TestAddedWorkloads(t *testing.T) {
 	file := timelineFile(t, "{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web}, spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {priority: 5, containers: [{name: c, image: i}]}}}}\n")
 	nodes := strings.Replace(nodeYAML("n1", "4", ""), "pods: '110'", "pods: '110', ephemeral-storage: 9Gi", 1)
