@@ -258,6 +258,7 @@ func (d *Daemon) schedule(ctx context.Context) error {
 	d.leading.Store(true)
 	defer context.AfterFunc(ctx, func() { d.stopping.Store(true) })()
 	err := d.Scheduler.Run(ctx)
+	d.stopping.Store(ctx.Err() != nil) // the function above may not have run yet
 	if errors.Is(context.Cause(ctx), lead.ErrLost) {
 		return errors.Join(lead.ErrLost, err)
 	}

@@ -1,11 +1,16 @@
 package daemon
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
 	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,6 +43,16 @@ func give(t *testing.T, api *apitest.API, holder string) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "l"},
 		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: ptr.To[int32](3600), RenewTime: ptr.To(metav1.NowMicro())},
 	})
+}
+
+// releases reports whether a request writes a lease that nobody holds.
+func releases(t *testing.T, r *http.Request) bool {
+	text, err := io.ReadAll(r.Body)
+	assert.NoError(t, err)
+	r.Body = io.NopCloser(bytes.NewReader(text))
+	var l coordinationv1.Lease
+	assert.NoError(t, json.Unmarshal(text, &l))
+	return ptr.Deref(l.Spec.HolderIdentity, "") == ""
 }
 
 // A daemon that sees another holder stops at once, whatever is under way, and leaves the lease.
@@ -84,16 +99,20 @@ func TestLeaseLost(t *testing.T) {
 // A status patch without an answer is cut before another may take the lease.
 func TestPatchIsCutBeforeRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		asked, kept := make(chan bool, 1), make(chan string, 1)
+		asked, released := make(chan bool, 1), make(chan string, 1)
+		patch := make(chan context.Context, 1)
 		api := &apitest.API{}
 		api.Answer = func(_ http.ResponseWriter, r *http.Request) bool {
-			if r.Method != http.MethodPatch {
-				return false
+			switch {
+			case r.Method == http.MethodPatch:
+				patch <- r.Context()
+				asked <- true
+				return hang(r)
+			case asks(r, http.MethodPut, "/leases/l") && releases(t, r):
+				assert.Error(t, (<-patch).Err(), "the patch is cut")
+				released <- holder(api)
 			}
-			asked <- true
-			hang(r)
-			kept <- holder(api)
-			return true
+			return false
 		}
 		api.Put(t, pod("p"))
 		c := configure(t, api)
@@ -102,7 +121,7 @@ func TestPatchIsCutBeforeRelease(t *testing.T) {
 		<-asked
 		began := time.Now()
 		d.stop()
-		require.Equal(t, "me", <-kept)
+		require.Equal(t, "me", <-released)
 		require.Equal(t, 2*time.Second, time.Since(began), "the time to flush")
 		require.NoError(t, <-d.ended)
 		require.Empty(t, holder(api))
