@@ -24,13 +24,14 @@ type Allocator struct {
 	classIDs  map[*resourcev1.DeviceClass]int32
 	checked   bool
 	foreign   []*pool // what troubled returns
+	patience  int     // steps of a search before it looks ahead
 }
 
 // NewAllocator returns an allocator over a ledger and its inventory. classes returns the device class of a name, nil when
 // the class does not exist. The ledger and classes must not be nil. With a nil compiler every selector is an error.
 func NewAllocator(ledger *Ledger, classes func(name string) *resourcev1.DeviceClass, compiler SelectorCompiler, options Options) *Allocator {
 	return &Allocator{inventory: ledger.inventory, ledger: ledger, classes: classes, compiler: compiler, options: options.released(), programs: map[string]*program{},
-		views: map[string]*view{}, seenBy: make([][]int32, len(ledger.inventory.pools)), shapes: map[string]*shape{}, numbers: map[string]int32{}, classIDs: map[*resourcev1.DeviceClass]int32{}}
+		patience: patience, views: map[string]*view{}, seenBy: make([][]int32, len(ledger.inventory.pools)), shapes: map[string]*shape{}, numbers: map[string]int32{}, classIDs: map[*resourcev1.DeviceClass]int32{}}
 }
 
 func (a *Allocator) program(text string) *program {
@@ -57,10 +58,10 @@ func (a *Allocator) Compile(claims ...*resourcev1.ResourceClaim) *Search {
 }
 
 // Allocate returns one allocation for each claim, in the order of the claims, on one node. ok is false and the error nil
-// when the node does not have devices for all claims. ErrInvalidPools and ErrSteps concern this node only. A FatalError
+// when the node does not have devices for all claims. ErrInvalidPools, ErrSteps and ErrStopped concern this node only. A FatalError
 // ends the attempt on every node. Allocate takes the first solution in the order of pools, slices and devices, and prefers
 // no device (rule U7.2). The cost is proportional to the number of devices that the node sees when the first choices serve.
-// In the worst case the cost is exponential in the number of requests; Options.Steps bounds it.
+// In the worst case the cost is exponential in the number of requests; Options.Steps and Options.Stop bound it.
 func (s *Search) Allocate(node *v1.Node) (results []resourcev1.AllocationResult, ok bool, err error) {
 	if ok, err := s.solve(node); !ok || err != nil {
 		return nil, false, err

@@ -137,8 +137,10 @@ func TestSteps(t *testing.T) {
 	state := compiled.On(nodes, devices.NewAllocator(ledger, class, nil, devices.Options{Steps: 1}), devices.Clock{})
 	v := state.Check(0)
 	require.Equal(t, filter.Error, state.Code(v))
-	require.Equal(t, []string{devices.ErrSteps.Error()}, state.Reasons(v))
+	require.Equal(t, []string{"node n1: the search for devices was cut after 1 steps; kube-scheduler searches until its filterTimeout and then fails: timed out trying to allocate devices"}, state.Reasons(v))
 	require.Zero(t, state.Check(1))
-	state = compiled.On(nodes, devices.NewAllocator(ledger, class, nil, devices.Options{}), devices.Clock{})
-	require.Zero(t, state.Check(0), "without a bound")
+	for _, steps := range []int{0, -1} {
+		state = compiled.On(nodes, devices.NewAllocator(ledger, class, nil, devices.Options{Steps: steps}), devices.Clock{})
+		require.Zero(t, state.Check(0), "the default, and no bound")
+	}
 }

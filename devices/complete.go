@@ -36,7 +36,11 @@ func (s *Search) Complete(node *v1.Node) (results []resourcev1.AllocationResult,
 // alike returns a number above 0 that is equal for devices of one pool which the search can exchange, and 0 for a device that
 // it cannot exchange for another.
 func (s *Search) alike(x candidate) int32 {
-	if s.tried == nil || x.device.slice.each {
+	tried := s.tried
+	if tried == nil && s.outlook != nil && s.outlook.exact {
+		tried = s.outlook.classes
+	}
+	if tried == nil || x.device.slice.each {
 		return 0
 	}
 	for k := range s.choices {
@@ -44,13 +48,19 @@ func (s *Search) alike(x candidate) int32 {
 			return 0
 		}
 	}
-	class, ok := s.tried[x.device.index]
-	if !ok {
-		b := binary.AppendUvarint(nil, uint64(x.pool.group.at))
-		if b, ok = s.signContent(b, x.device); ok {
-			class = s.allocator.number(b)
-		}
-		s.tried[x.device.index] = class
+	return s.classIn(tried, x)
+}
+
+// classIn returns the class of a device, and keeps it in known: a number above 0, or 0 for a device that is in no class.
+func (s *Search) classIn(known map[int32]int32, x candidate) int32 {
+	class, ok := known[x.device.index]
+	if ok || x.device.slice.each {
+		return class
 	}
+	b := binary.AppendUvarint(nil, uint64(x.pool.group.at))
+	if b, ok = s.signContent(b, x.device); ok {
+		class = s.allocator.number(b)
+	}
+	known[x.device.index] = class
 	return class
 }

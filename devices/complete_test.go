@@ -316,7 +316,7 @@ func TestCompleteEqualDevices(t *testing.T) {
 	name := resourcev1.FullyQualifiedName("gpu.example.com/numa")
 	claim.Spec.Devices.Constraints = []resourcev1.DeviceConstraint{{MatchAttribute: &name}}
 	ledger := devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{slice}))
-	search := devices.NewAllocator(ledger, class, nil, devices.Options{Steps: 1000}).Compile(claim)
+	search := devices.NewAllocator(ledger, class, nil, devices.Options{Steps: 200}).Compile(claim)
 	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
 	_, _, err := search.Allocate(node)
 	require.ErrorIs(t, err, devices.ErrSteps)

@@ -9,9 +9,6 @@ import (
 // still serve.
 var ErrInvalidPools = errors.New("invalid resource pools were encountered")
 
-// ErrSteps is the error for a node on which Options.Steps ended the search.
-var ErrSteps = errors.New("the search for devices reached its limit of steps")
-
 // FatalError ends the attempt of a pod on every node. v1.36 returns the code Error. The zero value is not usable.
 type FatalError struct{ err error }
 

@@ -22,7 +22,7 @@ type Explanation struct {
 	// Requests has each request and each alternative of firstAvailable, in the order of the search, each looked at alone.
 	Requests []RequestReport `json:"requests"`
 	// Conflict is a smallest set of requests and constraints that cannot be met together. It is empty when the node
-	// allocates, when one request alone is to blame, and when the set has more than three members.
+	// allocates, when one request alone is to blame, when the set has more than three members, and when it takes too many searches.
 	Conflict []string `json:"conflict,omitempty"`
 }
 
@@ -70,7 +70,7 @@ type Refusal struct {
 func (r RequestReport) Short() bool { return r.Left < r.Wants }
 
 // Explain looks at a node once more, request by request. It costs all tests of all devices for each request, and up to a
-// few hundred searches for Conflict; Options.Steps bounds each of these.
+// few hundred searches for Conflict, which end with the steps of one search.
 func (s *Search) Explain(node *v1.Node) Explanation {
 	e, blames := s.explain(node)
 	s.name(&e, blames, s.allocator.view(node))
@@ -124,7 +124,14 @@ type atom struct {
 	text       string
 }
 
-// conflict returns a smallest set of at most three requests and constraints that the node cannot meet together.
+// The steps of all searches of conflict together, and what each of them costs beside the devices that it tries.
+const (
+	conflictSteps = DefaultSteps
+	conflictCost  = 32
+)
+
+// conflict returns a smallest set of at most three requests and constraints that the node cannot meet together; nil
+// when it has not found one within conflictSteps.
 func (s *Search) conflict(node *v1.Node) []string {
 	var atoms []atom
 	for k := range s.claims {
@@ -141,8 +148,9 @@ func (s *Search) conflict(node *v1.Node) []string {
 			atoms = append(atoms, atom{claim: k, constraint: &c.Spec.Devices.Constraints[j], text: kind + x.attribute + " of claim " + s.claims[k].name})
 		}
 	}
+	left := conflictSteps
 	for n := 1; n <= min(3, len(atoms)); n++ {
-		if set := s.impossible(node, atoms, nil, n); set != nil {
+		if set := s.impossible(node, atoms, nil, n, &left); set != nil {
 			out := make([]string, n)
 			for k := range set {
 				out[k] = set[k].text
@@ -153,17 +161,24 @@ func (s *Search) conflict(node *v1.Node) []string {
 	return nil
 }
 
-// impossible looks for n more atoms which, with chosen, leave no allocation.
-func (s *Search) impossible(node *v1.Node, atoms, chosen []atom, n int) []atom {
+// impossible looks for n more atoms which, with chosen, leave no allocation, while steps are left.
+func (s *Search) impossible(node *v1.Node, atoms, chosen []atom, n int, left *int) []atom {
 	if n == 0 {
-		_, ok, err := s.allocator.Compile(s.reduced(chosen)...).Allocate(node)
-		if ok || err != nil {
+		if *left <= 0 {
+			return nil
+		}
+		search := s.allocator.Compile(s.reduced(chosen)...)
+		_, ok, err := search.Allocate(node)
+		if *left -= search.bound.steps + conflictCost; ok || err != nil {
 			return nil
 		}
 		return slices.Clone(chosen)
 	}
 	for k := range atoms {
-		if set := s.impossible(node, atoms[k+1:], append(chosen, atoms[k]), n-1); set != nil {
+		if *left <= 0 {
+			break
+		}
+		if set := s.impossible(node, atoms[k+1:], append(chosen, atoms[k]), n-1, left); set != nil {
 			return set
 		}
 	}

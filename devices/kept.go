@@ -25,7 +25,8 @@ type Kept struct {
 //   - devices of an allocation have binding conditions,
 //   - an earlier attempt has created the claim for the pod's extended resources,
 //   - the answer for one node can depend on the nodes that were asked before (quirk U10.2),
-//   - Options.AlwaysRelease is set and a claim has an allocation.
+//   - Options.AlwaysRelease is set and a claim has an allocation,
+//   - Options.Stop has ended a search for such claims.
 //
 // State.Release does not know which nodes a Kept was asked about. When a pod with an allocated claim fits on no node, ask the State
 // about the nodes again before Release.
@@ -55,6 +56,9 @@ func (s *State) keptAs(freeing bool) *Kept {
 	x := s.searchFor(nil)
 	if x.shape == nil {
 		x.shape = a.shapeOf(x.Search)
+	}
+	if x.shape.stopped {
+		return nil
 	}
 	asked := append(strconv.AppendBool(nil, freeing), allocated...)
 	if s.pod.special != nil {
@@ -156,6 +160,9 @@ func (k *Kept) answer(i int) slotAnswer {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if x := s.searchFor(nil); x.shape != nil && x.shape.stopped { // the attempt is over: no other node is searched
+		return slotAnswer{verdict: s.verdictOf(answer{err: ErrStopped}, s.cluster.Node(i))}
+	}
 	clear(s.left) // counters are kept for one attempt only
 	x := s.decide(i)
 	if k.freeing {

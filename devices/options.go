@@ -11,9 +11,12 @@ type Options struct {
 	// Release is the release to follow. v1.37 has no quirks U10.1, U10.2, U10.4, U10.6 and U10.8, whatever the fields below say.
 	Release release.Version
 
-	// Steps bounds the number of devices that a search tries on one node; 0 sets no bound. v1.36 has a time-out of ten
-	// seconds instead.
+	// Steps bounds the search on one node: each device that the search tries is a step. 0 means DefaultSteps, a number below 0
+	// sets no bound. v1.36 has a time-out of ten seconds instead.
 	Steps int
+	// Stop begins the search on a node, and the function that it returns is asked every few hundred steps whether the search ends
+	// now, with ErrStopped. With it a caller that has a clock applies v1.36's filterTimeout. nil: nobody stops a search.
+	Stop func() (over func() bool)
 	// ShareID returns a new share ID. When it is nil, the shares of one allocation are called share-1, share-2 and so on.
 	ShareID func() types.UID
 

@@ -49,3 +49,6 @@ func selectorFault(v release.Version, ref selectorRef, d *device, err error) err
 	}
 	return fatal("%s: selector #%d on device %s: %w%s", ref.prefix, ref.at, d.id, err, hint)
 }
+
+// endsAttempt reports whether a search that was cut ends the attempt on every node. Up to v1.35 it rejects its node alone (rule L3.6).
+func endsAttempt(v release.Version) bool { return v.AtLeast(release.V1_36) }

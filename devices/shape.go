@@ -2,6 +2,7 @@ package devices
 
 import (
 	"encoding/binary"
+	"errors"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -28,6 +29,7 @@ type shape struct {
 	classes    map[string]int32
 	answers    []answer // by class
 	buffer     []byte
+	stopped    bool // Options.Stop ended a search
 }
 
 // nodeClass is the class that a node had at a revision of its view.
@@ -41,15 +43,18 @@ type nodeClass struct {
 type answer struct {
 	known bool
 	ok    bool
-	err   error // ErrInvalidPools, or nil; other errors name their node's devices and are not kept
+	err   error // ErrInvalidPools, of a cut search, or nil; other errors name their node's devices and are not kept
 	score int64
+	once  bool // serves one question only
 }
 
 // ask searches on a node, or uses the answer for another node of its class. Only solve gives the choices.
 func (s *Search) ask(v *view) answer {
 	class := s.classOf(v)
 	if class >= 0 && s.shape.answers[class].known {
-		return s.shape.answers[class]
+		a := s.shape.answers[class]
+		s.shape.answers[class].known = !a.once
+		return a
 	}
 	a := answer{known: true}
 	if a.ok, a.err = s.solve(v.node); a.ok {
@@ -61,7 +66,9 @@ func (s *Search) ask(v *view) answer {
 			}
 		}
 	}
-	if class >= 0 && (a.err == nil || a.err == ErrInvalidPools) {
+	if class >= 0 && (a.err == nil || a.err == ErrInvalidPools || cut(a.err)) {
+		a.once = errors.Is(a.err, ErrStopped)
+		s.shape.stopped = s.shape.stopped || a.once
 		s.shape.answers[class] = a
 	}
 	return a

@@ -1,6 +1,7 @@
 package devices
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -26,7 +27,8 @@ type Clock struct {
 	BindingTimeout time.Duration
 }
 
-// The verdicts. Preemption cannot help against any verdict of a State, except against an error.
+// The verdicts. Preemption cannot help against any verdict of a State, except against an error. firstError and the verdicts after it
+// are errors; with Unresolvable they reject the node.
 const (
 	noFreeSlot      resources.Verdict = 1 | resources.Unresolvable
 	notAllocated    resources.Verdict = 2 | resources.Unresolvable
@@ -126,6 +128,7 @@ func (s *State) Reasons(v resources.Verdict) []string {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	v &^= resources.Unresolvable            // that a cut search has up to v1.35
 	if int(v-firstError) >= len(s.errors) { // and so for a verdict below firstError, whose difference is a large number
 		return nil
 	}
@@ -253,7 +256,7 @@ func (s *State) decide(i int) slotAnswer {
 	if len(s.pending) > 0 || s.special(provided) {
 		a.search = s.searchFor(provided)
 		x := a.search.ask(s.allocator.viewOf(i, node))
-		if v := s.verdictOf(x); v != 0 {
+		if v := s.verdictOf(x, node); v != 0 {
 			return slotAnswer{verdict: v}
 		}
 		a.score = x.score + s.preferred
@@ -266,8 +269,12 @@ func (s *State) decide(i int) slotAnswer {
 }
 
 // verdictOf returns the verdict on what a search found.
-func (s *State) verdictOf(x answer) resources.Verdict {
+func (s *State) verdictOf(x answer, node *v1.Node) resources.Verdict {
 	switch {
+	case cut(x.err) && endsAttempt(s.allocator.options.Release):
+		return s.fail(fmt.Errorf("node %s: %w", node.Name, x.err))
+	case cut(x.err):
+		return s.fail(x.err) | resources.Unresolvable
 	case x.err == ErrInvalidPools:
 		return invalidPools
 	case x.err != nil:

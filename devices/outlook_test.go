@@ -1,0 +1,101 @@
+package devices_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	resourcev1 "k8s.io/api/resource/v1"
+
+	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
+)
+
+var (
+	adversaries = flag.Int("adversaries", 400, "claims of TestAdversary")
+	unlooked    = flag.Bool("unlooked", false, "TestAdversary searches without looking ahead")
+)
+
+// never is more patience than a search has steps.
+const never = math.MaxInt
+
+// looksAhead compares a search that looks ahead before its first step with a search that never does. It reports whether the slow
+// search came to an end, and whether that took many steps.
+func looksAhead(t *testing.T, r *rand.Rand, name string) (ended, long bool) {
+	t.Helper()
+	a := &adversary{Rand: r, devices: 4 + r.IntN(12), errors: r.IntN(4) == 0}
+	o := (&rack{Rand: r}).options()
+	o.Steps, o.ShareID = 20_000, nil
+	slices := a.node()
+	running := a.running(slices)
+	claims := []*resourcev1.ResourceClaim{a.claim("web")}
+	if a.chance(20) {
+		claims = append(claims, a.claim("more"))
+	}
+	slow := a.search(slices, running, o, never, claims...)
+	want, wants, wantErr := slow.Allocate(n1)
+	if errors.Is(wantErr, devices.ErrSteps) {
+		return false, true
+	}
+	got, ok, err := a.search(slices, running, o, 0, claims...).Allocate(n1)
+	require.Equal(t, fmt.Sprint(wantErr), fmt.Sprint(err), name)
+	require.Equal(t, wants, ok, name)
+	require.Equal(t, want, got, name)
+	return true, slow.Steps() > 500
+}
+
+// A search that looks ahead gives the answers of a search that does not: the same devices and the same errors.
+func TestLooksAhead(t *testing.T) {
+	ended, long := 0, 0
+	for seed := range 3000 {
+		e, l := looksAhead(t, rand.New(rand.NewPCG(uint64(seed), 5)), fmt.Sprint("seed ", seed))
+		if e {
+			ended++
+		}
+		if e && l {
+			long++
+		}
+	}
+	t.Logf("%d searches ended, %d of them after more than 500 steps", ended, long)
+	require.Greater(t, ended, 2000)
+	require.Greater(t, long, 50)
+}
+
+// FuzzLooksAhead is TestLooksAhead over inputs of the fuzzer.
+func FuzzLooksAhead(f *testing.F) {
+	f.Add([]byte("claims that are hard to decide"))
+	f.Fuzz(func(t *testing.T, data []byte) { looksAhead(t, rand.New(testkit.NewBytes(data)), "fuzz") })
+}
+
+// No claim of 3 kB takes more than the default number of steps on 64 devices, and most of them get an answer. The flags measure more
+// claims, and a search that does not look ahead: -args -adversaries 100000 -unlooked.
+func TestAdversary(t *testing.T) {
+	patience, steps := 256, 0
+	if *unlooked {
+		patience, steps = never, 1_000_000
+	}
+	cut, worst, most := 0, time.Duration(0), 0
+	for seed := range *adversaries {
+		r := rand.New(rand.NewPCG(uint64(seed), 64))
+		a := &adversary{Rand: r, devices: 64, errors: seed%10 == 0}
+		slices := a.node()
+		search := a.search(slices, a.running(slices), devices.Options{Steps: steps, Release: release.Versions()[2+seed%2]}, patience, a.claim("web"))
+		began := time.Now()
+		_, _, err := search.Allocate(n1)
+		worst, most = max(worst, time.Since(began)), max(most, search.Steps())
+		if errors.Is(err, devices.ErrSteps) {
+			cut++
+		}
+	}
+	t.Logf("%d of %d searches were cut, the longest took %d steps, the slowest %v", cut, *adversaries, most, worst)
+	if !*unlooked {
+		require.LessOrEqual(t, most, devices.DefaultSteps+100)
+		require.Less(t, cut, *adversaries/20)
+	}
+}
