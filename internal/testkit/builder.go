@@ -131,6 +131,12 @@ func (b PodBuilder) On(node string) PodBuilder {
 	return b
 }
 
+// Nominated nominates the pod to the node.
+func (b PodBuilder) Nominated(node string) PodBuilder {
+	b.pod.Status.NominatedNodeName = node
+	return b
+}
+
 // Terminating sets a deletion time.
 func (b PodBuilder) Terminating() PodBuilder {
 	t := metav1.NewTime(Epoch)

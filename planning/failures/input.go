@@ -27,7 +27,8 @@ type Input struct {
 	Deployments []*appsv1.Deployment
 	Jobs        []*batchv1.Job
 	// Pending are pods that waited for a node before the failure. They compete with the pods that come back, and no result
-	// counts them as consequences.
+	// counts them as consequences. A pod with status.nominatedNodeName holds room on that node as in v1.36. Pods with scheduling
+	// gates and pods of other schedulers take no node.
 	Pending []*v1.Pod
 	// Profile decides; without filters and scores it is placement.DefaultProfile, which looks at every node unless Sampling says
 	// otherwise. Its Volumes and Devices must be nil. A profile with v1.36's sampling keeps no work between pods on more than 100 nodes.

@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podclaims"
 	"github.com/podberth/podberth/internal/podinfo"
@@ -50,6 +51,8 @@ type scene struct {
 	allowed  *disruption.Budgets // for preemption; nil when healthy has changed
 	changes  int                 // placements and removals
 	next     int                 // where the next search begins
+
+	nominations *decider.Nominations
 }
 
 // item is a pod that was lost, displaced or pending before, and the pod that takes its place.
@@ -79,7 +82,12 @@ func (x *player) play(s Scenario, shuffle *rand.Rand) Result {
 	defer x.snapshot.Rollback(mark)
 	x.lose(s.Nodes)
 	x.lowest = slices.Clone(x.healthy)
-	for _, pod := range x.pending {
+	waiting := slices.DeleteFunc(slices.Clone(x.pending), func(pod *v1.Pod) bool {
+		_, gated := filter.Gated(pod)
+		return gated || !x.schedules(pod)
+	})
+	x.nominations = decider.NewNominations(x.snapshot, waiting)
+	for _, pod := range waiting {
 		it := &item{old: pod, unit: x.unitOf[pod], pod: pod, fate: Pending}
 		x.before = append(x.before, it)
 		x.enqueue(it)
@@ -166,7 +174,7 @@ func (x *player) schedule() {
 			if it.attempts++; it.attempts > maxAttempts {
 				must.Do(fmt.Errorf("pod %s: %w", podinfo.Name(it.pod), errLoop))
 			}
-			x.attempt(it, it.pod)
+			x.attempt(it)
 			x.remake()
 		}
 		again := false
@@ -184,10 +192,11 @@ func (x *player) schedule() {
 	}
 }
 
-// attempt decides about an item as the scheduler sees its pod: at first it.pod, after a preemption with the nomination.
-func (x *player) attempt(it *item, pod *v1.Pod) {
+// attempt decides about an item as the scheduler sees its pod: with the nomination that the pod has then.
+func (x *player) attempt(it *item) {
 	it.failure, it.tried = nil, x.changes
-	d := x.placer.Decide(pod, placement.Options{Next: x.next})
+	pod, o := x.nominations.Of(it.pod), x.nominations.Options(it.pod, x.next)
+	d := x.placer.Decide(pod, o)
 	x.next = d.Next
 	if d.Placed() {
 		x.tell(Attempt{Pod: pod, Decision: d})
@@ -197,7 +206,8 @@ func (x *player) attempt(it *item, pod *v1.Pod) {
 	it.failure = d.Failure
 	if d.Failure.Err == nil {
 		released := x.giveBack(d.Failure)
-		r := x.placer.Preempt(pod, d.Failure, placement.Options{}, placement.PreemptOptions{Budgets: x.preemptionBudgets(), Now: x.in.Now})
+		r := x.placer.Preempt(pod, d.Failure, o, placement.PreemptOptions{Budgets: x.preemptionBudgets(), Now: x.in.Now})
+		x.nominations.Failed(it.pod, r)
 		if r.Outcome == preemption.Success {
 			x.preempt(it, pod, d, r)
 			return
@@ -206,6 +216,8 @@ func (x *player) attempt(it *item, pod *v1.Pod) {
 			Stopped: d.Failure.Code == filter.UnschedulableAndUnresolvable, Devices: released.Reason, Preemption: r.Message,
 		})
 		x.write(released)
+	} else {
+		x.nominations.Nominate(it.pod, "")
 	}
 	x.tell(Attempt{Pod: pod, Decision: d})
 	x.failed = append(x.failed, it)
@@ -221,9 +233,7 @@ func (x *player) preempt(it *item, pod *v1.Pod, d placement.Decision, r preempti
 	for _, v := range r.Victims {
 		x.displace(v.Pod, r.Node, podinfo.Name(it.pod))
 	}
-	nominated := *it.pod
-	nominated.Status.NominatedNodeName = r.Node
-	x.attempt(it, &nominated)
+	x.attempt(it)
 }
 
 func (x *player) tell(a Attempt) {
@@ -249,6 +259,7 @@ func (x *player) displace(pod *v1.Pod, from, by string) {
 // settle puts a pod on the node of a decision.
 func (x *player) settle(it *item, d placement.Decision) {
 	must.Do(x.placer.Assume(it.pod, d))
+	x.nominations.Nominate(it.pod, "")
 	x.changes++
 	it.node, it.fate = d.Node, Placed
 	x.placed[it.pod] = it

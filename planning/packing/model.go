@@ -30,6 +30,8 @@ type model struct {
 	allowed []int32 // by budget: how many more running pods may be off their nodes
 	mirror  *mirror // nil: no pod has constraints on other pods
 	turns   []int   // items in the order in which the plan was carried out
+
+	queue []*v1.Pod // the pending pods as they are, with their nominations
 }
 
 // item is a running or a pending pod.
@@ -48,7 +50,7 @@ type item struct {
 
 // newModel reads the cluster and the queue. All running pods are on their nodes.
 func newModel(in *Input, profile placement.Profile, queue []*v1.Pod) *model {
-	m := &model{}
+	m := &model{queue: queue}
 	s := in.Snapshot.Fork()
 	pdbs := in.budgets()
 	budgets := disruption.NewBudgets(pdbs, disruption.BudgetOptions{EmptySelectorMatchesAll: true})

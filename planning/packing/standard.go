@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
@@ -14,11 +15,12 @@ import (
 )
 
 // standard plays kube-scheduler: it decides about the queue in order, with preemption. Victims leave at once, are made again, and
-// are decided about again after the queue. Pods without a node are tried again while anything changes.
+// are decided about again after the queue. Pods without a node are tried again while anything changes. Nominated pods hold room.
 type standard struct {
-	placer  *placement.Placer
-	budgets *disruption.Budgets
-	in      *Input
+	placer      *placement.Placer
+	nominations *decider.Nominations
+	budgets     *disruption.Budgets
+	in          *Input
 
 	of     map[*v1.Pod]int // items by pod, as it runs or is made again
 	model  *model
@@ -29,7 +31,8 @@ type standard struct {
 // play returns where kube-scheduler leaves every item, and whether it broke a disruption budget.
 func (m *model) play(in *Input, profile placement.Profile) (at []int, broken bool) {
 	s := &standard{in: in, model: m, of: map[*v1.Pod]int{}}
-	s.placer = must.Get(placement.NewPlacer(in.Snapshot.Fork(), profile))
+	fork := in.Snapshot.Fork()
+	s.placer, s.nominations = must.Get(placement.NewPlacer(fork, profile)), decider.NewNominations(fork, m.queue)
 	s.budgets = disruption.NewBudgets(in.budgets(), disruption.BudgetOptions{})
 	at = make([]int, len(m.items))
 	var queue []int
@@ -84,10 +87,11 @@ func (m *model) breaks(at []int) bool {
 // attempt decides about one item. victims are the items that left for it.
 func (s *standard) attempt(k int, at []int) (placed bool, victims []int) {
 	pod := s.model.items[k].pod
-	d := s.placer.Decide(pod, placement.Options{Next: s.next})
-	s.next = d.Next
+	d := s.decide(pod)
 	if !d.Placed() && d.Failure.Err == nil {
-		r := s.placer.Preempt(pod, d.Failure, placement.Options{}, placement.PreemptOptions{Budgets: s.budgets, Now: s.in.Now})
+		seen := s.nominations.Of(pod)
+		r := s.placer.Preempt(seen, d.Failure, s.nominations.Options(pod, 0), placement.PreemptOptions{Budgets: s.budgets, Now: s.in.Now})
+		s.nominations.Failed(pod, r)
 		if r.Outcome != preemption.Success {
 			return false, nil
 		}
@@ -98,9 +102,10 @@ func (s *standard) attempt(k int, at []int) (placed bool, victims []int) {
 			at[out] = -1
 			victims = append(victims, out)
 		}
-		nominated := *pod
-		nominated.Status.NominatedNodeName = r.Node
-		d = s.placer.Decide(&nominated, placement.Options{Next: s.next})
+		d = s.decide(pod)
+	}
+	if d.Placed() || d.Failure.Err != nil {
+		s.nominations.Nominate(pod, "")
 	}
 	if !d.Placed() {
 		return false, nil
@@ -108,6 +113,13 @@ func (s *standard) attempt(k int, at []int) (placed bool, victims []int) {
 	must.Do(s.placer.Assume(pod, d))
 	at[k] = d.Slot
 	return true, victims
+}
+
+// decide decides about a pod with its nomination.
+func (s *standard) decide(pod *v1.Pod) placement.Decision {
+	d := s.placer.Decide(s.nominations.Of(pod), s.nominations.Options(pod, s.next))
+	s.next = d.Next
+	return d
 }
 
 // name returns the pod's name with its namespace.

@@ -77,6 +77,10 @@ func TestPlay(t *testing.T) {
 		broken    bool
 	}
 	one := []*v1.Node{nodeOf("n1", "a", 10)}
+	gated := func(p *v1.Pod) *v1.Pod {
+		p.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "wait"}}
+		return p
+	}
 	testkit.Run(t, []test{
 		{"comes home", "wants evicts v, so that key gets its place and later evicts wants; v has room at home again",
 			[]*v1.Node{nodeOf("n1", "a", 10), nodeOf("n2", "a", 1)}, []*v1.Pod{podOf("v", 0, 2).On("n1").Obj(), podOf("w", 5, 6).On("n1").Obj()},
@@ -95,6 +99,19 @@ func TestPlay(t *testing.T) {
 		{"waits for another", "first needs second, which comes after it, and is tried again", one, nil,
 			[]*v1.Pod{podOf("first", 9, 1).RequireWith(v1.LabelHostname, "app=second").Obj(), podOf("second", 1, 1).Obj()}, nil,
 			map[string]string{"first": "n1", "second": "n1"}, false},
+		{"a nominated pod", "p goes where it is nominated, not to the emptier n1", []*v1.Node{nodeOf("n1", "a", 4), nodeOf("n2", "a", 2)}, nil,
+			[]*v1.Pod{podOf("p", 10, 1).Nominated("n2").Obj(), podOf("q", 0, 4).Obj()}, nil, map[string]string{"p": "n2", "q": "n1"}, false},
+		{"room for a nominated pod", "p is as important as q and comes after it; q leaves n1 to p", []*v1.Node{nodeOf("n1", "a", 4), nodeOf("n2", "a", 2)}, nil,
+			[]*v1.Pod{podOf("q", 10, 2).Obj(), podOf("p", 10, 4).Nominated("n1").Obj()}, nil, map[string]string{"q": "n2", "p": "n1"}, false},
+		{"no room for lower pods", "p of lower priority holds nothing against q", one, nil,
+			[]*v1.Pod{podOf("q", 10, 6).Obj(), podOf("p", 5, 6).Nominated("n1").Obj()}, nil, map[string]string{"q": "n1", "p": ""}, false},
+		{"a nomination that does not help", "no pod can leave for p, which loses its nomination, so that q gets n1", one, []*v1.Pod{podOf("w", 20, 2).On("n1").Obj()},
+			[]*v1.Pod{podOf("p", 10, 9).Nominated("n1").Obj(), podOf("q", 10, 8).Obj()}, nil, map[string]string{"w": "n1", "p": "", "q": "n1"}, false},
+		{"a nomination that is taken", "p preempts on n1; q of lower priority loses n1 and goes to n2", []*v1.Node{nodeOf("n1", "a", 4), nodeOf("n2", "a", 2)},
+			[]*v1.Pod{podOf("v", 0, 3).On("n1").Obj()}, []*v1.Pod{podOf("p", 10, 4).Obj(), podOf("q", 5, 2).Nominated("n1").Obj()}, nil,
+			map[string]string{"v": "", "p": "n1", "q": "n2"}, false},
+		{"a gated pod", "holds no room", one, nil, []*v1.Pod{podOf("q", 0, 8).Obj(), gated(podOf("p", 0, 8).Nominated("n1").Obj())}, nil,
+			map[string]string{"q": "n1", "p": ""}, false},
 	}, func(t *testing.T, c test) {
 		m, in, profile := modelOf(t, cluster.Objects{Nodes: c.nodes, Pods: c.running, PodDisruptionBudgets: budgets(c.budgets)}, Input{Pending: c.pending})
 		at, broken := m.play(in, profile)

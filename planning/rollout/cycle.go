@@ -6,7 +6,6 @@ import (
 
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
-	"github.com/podberth/podberth/placement"
 )
 
 // mostHolders is how many pods are taken away on trial for one pod that waits.
@@ -83,6 +82,5 @@ func (x *run) fitsWithout(it, gone *item) bool {
 	x.remove(gone)
 	node := x.snapshot.Node(x.snapshot.Slot(gone.node))
 	must.Do(x.snapshot.Set(renewed(node))) // the node would take pods if it were not drained
-	d := x.placer.Decide(it.obj, placement.Options{})
-	return d.Placed()
+	return x.decide(it.obj).Placed()
 }

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices/tracker"
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
 )
@@ -103,26 +105,26 @@ func TestBadOptions(t *testing.T) {
 
 // An error in the middle of a plan ends the plan. A panic of a function of the caller goes through.
 func TestErrorsEndThePlan(t *testing.T) {
-	agents := func(capacity string) *world {
-		w := five(capacity)
-		agent := template("agent", "", nil)
-		w.in.DaemonSets = []*appsv1.DaemonSet{{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agent"},
-			Spec:       appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: agent.Labels}, Template: agent},
-		}}
-		w.pod("", "", "agent-n1-surge-1", "n5", agent) // has the name of a pod of a surge node
-		return w
-	}
-	plan, err := agents("cpu=4").planner(t).Plan(Options{Surge: 1})
+	w := five("cpu=2")
+	w.app("web", "cpu=2", "n1 n2 n3 n4 n5", nil)
+	w.in.Profile = placement.DefaultProfile()
+	w.in.Profile.Sampling = placement.AllNodes()
+	meddles := &placement.Plugin{Name: "Meddles", Filter: func(pod *v1.Pod, c placement.Cluster) placement.Filtering {
+		if s := c.(*cluster.Snapshot); s.Slot("n1-surge-1") >= 0 {
+			twin := *pod
+			twin.Spec.Containers = nil                // takes no room
+			_ = s.Assume(&twin, s.Slot("n1-surge-1")) // fails when the pod is there
+		}
+		return placement.Filtering{Code: filter.Skip}
+	}}
+	w.in.Profile.Filters = append(slices.Clone(w.in.Profile.Filters), meddles)
+	plan, err := w.planner(t).Plan(Options{Nodes: []string{"n1"}, Surge: 1})
 	require.ErrorIs(t, err, cluster.ErrPlaced)
 	require.Nil(t, plan)
 
-	w := agents("cpu=2")
-	w.app("web", "cpu=2", "n1 n2 n3 n4 n5", nil)
-	o := Options{Nodes: []string{"n1"}, Remedies: 2}
-	plan, err = w.planner(t).Plan(o)
+	plan, err = w.planner(t).Plan(Options{Nodes: []string{"n1"}, Remedies: 2})
 	require.ErrorIs(t, err, cluster.ErrPlaced, "only surge nodes have room for the pods")
-	require.ErrorContains(t, err, `remedy "1 surge node like n1": pods: Duplicate value: "default/agent-n1-surge-1"`)
+	require.ErrorContains(t, err, `remedy "1 surge node like n1": pods: Duplicate value: "default/web-0-moved-1"`)
 	require.Nil(t, plan)
 
 	w = five("cpu=4")

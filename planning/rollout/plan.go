@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
@@ -37,10 +38,11 @@ func (p *Planner) begin(o Options) *run {
 			x.enlist(x.newItem(pod, name))
 		}
 	}
-	for _, pod := range p.waiting {
-		if !p.schedules(pod) || len(pod.Spec.SchedulingGates) > 0 {
-			continue
-		}
+	waiting := slices.DeleteFunc(slices.Clone(p.waiting), func(pod *v1.Pod) bool {
+		return !p.schedules(pod) || len(pod.Spec.SchedulingGates) > 0
+	})
+	x.held = decider.NewNominations(s, waiting)
+	for _, pod := range waiting {
 		it := x.newItem(pod, "")
 		x.enlist(it)
 		x.pending = append(x.pending, it)

@@ -94,13 +94,17 @@ func (x *run) claims(made *workload.Made, pod *v1.Pod) {
 func (x *run) freeName(it *item) string {
 	for n := it.moves + 1; ; n++ {
 		name := fmt.Sprintf("%s-moved-%d", it.origin.Name, n)
-		taken := x.snapshot.Pod(it.obj.Namespace, name) != nil || slices.ContainsFunc(x.pending, func(p *item) bool {
-			return p.obj.Namespace == it.obj.Namespace && p.obj.Name == name
-		})
-		if !taken {
+		if !x.taken(it.obj.Namespace, name) {
 			return name
 		}
 	}
+}
+
+// taken reports whether a pod on a node, also on a node that the snapshot lacks, or a pod that waits has a name.
+func (x *run) taken(namespace, name string) bool {
+	has := func(p *v1.Pod) bool { return p.Namespace == namespace && p.Name == name }
+	return x.snapshot.Pod(namespace, name) != nil || slices.ContainsFunc(x.snapshot.Orphans(), has) ||
+		slices.ContainsFunc(x.pending, func(p *item) bool { return has(p.obj) })
 }
 
 // copyOf returns the pod that a controller makes in the place of another pod, when the controller is not known.
@@ -112,7 +116,8 @@ func copyOf(old *v1.Pod) *v1.Pod {
 	return &c
 }
 
-// daemons returns the pods of DaemonSets for a new node, as the API server stores them.
+// daemons returns the pods of DaemonSets for a new node, as the API server stores them. A pod is named after its DaemonSet and the
+// node, with a number if another pod has the name.
 func (x *run) daemons(node *v1.Node) (out []*v1.Pod) {
 	made := must.Get(workload.Make(workload.Objects{DaemonSets: x.in.DaemonSets, Nodes: []*v1.Node{node}}, workload.Options{}))
 	for _, pod := range made.Pods {
@@ -120,7 +125,11 @@ func (x *run) daemons(node *v1.Node) (out []*v1.Pod) {
 		if err != nil {
 			continue // the DaemonSet has no pod there
 		}
-		admitted.Name = admitted.OwnerReferences[0].Name + "-" + node.Name
+		name := admitted.OwnerReferences[0].Name + "-" + node.Name
+		admitted.Name = name
+		for n := 2; x.taken(admitted.Namespace, admitted.Name) || slices.ContainsFunc(out, func(p *v1.Pod) bool { return podinfo.Name(p) == podinfo.Name(admitted) }); n++ {
+			admitted.Name = fmt.Sprintf("%s-%d", name, n)
+		}
 		admitted.UID = types.UID(podinfo.Name(admitted))
 		out = append(out, admitted)
 	}

@@ -200,6 +200,24 @@ func TestPlan(t *testing.T) {
 			"  2s..4s: b-waits -> b-waits-moved-1 n1@2s",
 			"n1-surge-2: no-room: default/b-0",
 		}},
+		{"nominated pod", "first is tried first and leaves n3 to p", func(w *world) {
+			for _, name := range []string{"first", "p"} {
+				w.pod("", "", name, "", template(name, "cpu=3", nil))
+			}
+			w.in.Pending[1].Status.NominatedNodeName = "n3"
+		}, given("n1"), []string{
+			"0s settle  until 0s", "  0s..0s: first gets n5, p gets n3", "0s replace n1 until 0s",
+		}},
+		{"nominated pod that waits for its victim", "web-0 leaves n2 to p, which preempted there", func(w *world) {
+			preempts(w)
+			victim := w.pod("", "", "victim", "n2", template("victim", "cpu=1", nil))
+			victim.DeletionTimestamp = &metav1.Time{Time: testkit.Epoch}
+			victim.Status.Conditions = []v1.PodCondition{{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: v1.PodReasonPreemptionByScheduler}}
+		}, given("n1"), []string{"n1: no-room: default/web-0"}},
+		{"nominated pod that waits for nobody", "p does not fit on n2 and loses the nomination", func(w *world) {
+			preempts(w)
+			w.pod("", "", "other", "n2", template("other", "cpu=1", nil))
+		}, given("n1"), []string{"0s replace n1 until 2s", "  0s..2s: web-0 -> web-0-moved-1 n2@0s", "2s settle  until 2s", "  2s..2s: p gets n1"}},
 		{"pending pods that nobody places", "bound, terminating, finished, of another scheduler, and gated", func(w *world) {
 			for i := range 5 {
 				w.pod("", "", fmt.Sprint("p", i), "", template("p", "cpu=1", nil))
@@ -340,6 +358,32 @@ func TestRoomAndSkew(t *testing.T) {
 }
 
 // A surge node gets the pods of the DaemonSets that may run there.
+func preempts(w *world) {
+	w.app("web", "cpu=3", "n1", nil)
+	w.app("full", "cpu=4", "n3 n4 n5", nil)
+	p := w.pod("", "", "p", "", template("p", "cpu=4", nil))
+	p.Spec.Priority, p.Status.NominatedNodeName = new(int32(9)), "n2"
+}
+
+// A pod of a DaemonSet on a surge node gets a name that no other pod has.
+func TestNamesOfDaemonsOfSurgeNodes(t *testing.T) {
+	agent := template("agent", "cpu=1", nil)
+	w := five("cpu=4")
+	w.in.DaemonSets = []*appsv1.DaemonSet{{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agent"},
+		Spec:       appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: agent.Labels}, Template: agent},
+	}}
+	w.pod("", "", "agent-n1-surge-1", "n2", template("same", "cpu=1", nil))
+	w.pod("", "", "agent-n1-surge-1-2", "", template("same", "cpu=1", on("n3")))
+	w.pod("", "", "agent-n1-surge-1-3", "gone", template("same", "cpu=1", nil))
+	w.app("web", "cpu=1", "n1", nil)
+	w.pod("", "", "web-0-moved-1", "gone", template("same", "cpu=1", nil))
+	x := w.begun(t, Options{Nodes: []string{"n1"}, Surge: 1})
+	x.surge()
+	require.Equal(t, "agent-n1-surge-1-4", x.onNode["n1-surge-1"][0].obj.Name)
+	require.Contains(t, lines(w.plan(t, Options{Nodes: []string{"n1"}, Surge: 1})), "  0s..2s: web-0 -> web-0-moved-2 n5@0s")
+}
+
 func TestDaemonsOfSurgeNodes(t *testing.T) {
 	w := five("cpu=4")
 	w.in.DaemonSets = []*appsv1.DaemonSet{{

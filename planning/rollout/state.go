@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podclaims"
 	"github.com/podberth/podberth/placement"
@@ -39,9 +40,10 @@ type run struct {
 	onNode   map[string][]*item
 	ofUnit   map[*unit][]*item
 	pending  []*item
-	starting []*item           // pods that become ready in this wave
-	admitted map[*unit]*v1.Pod // a pod of each controller whose pods are alike
-	journal  []func()          // undoes the changes of fields since the last mark, in reverse order
+	held     *decider.Nominations // of pending
+	starting []*item              // pods that become ready in this wave
+	admitted map[*unit]*v1.Pod    // a pod of each controller whose pods are alike
+	journal  []func()             // undoes the changes of fields since the last mark, in reverse order
 }
 
 // do notes how to take back a change of a field.
@@ -124,6 +126,19 @@ func (x *run) newItem(pod *v1.Pod, node string) *item {
 		it.path = []string{node}
 	}
 	return it
+}
+
+// decide decides about a pod as the scheduler sees it. Pods that wait hold room on the nodes that they are nominated to.
+func (x *run) decide(pod *v1.Pod) placement.Decision {
+	return x.placer.Decide(x.held.Of(pod), x.held.Options(pod, 0))
+}
+
+// release ends the nomination of a pod.
+func (x *run) release(pod *v1.Pod) {
+	if node := x.held.Node(pod); node != "" {
+		x.held.Nominate(pod, "")
+		x.do(func() { x.held.Nominate(pod, node) })
+	}
 }
 
 // add puts an item into the lists.

@@ -217,7 +217,7 @@ func (w *wave) replace(it *item) replacement {
 		must.Do(w.snapshot.Set(claim))
 	}
 	podclaims.Make(w.snapshot, next, "moved")
-	d := w.placer.Decide(next, placement.Options{})
+	d := w.decide(next)
 	if !d.Placed() {
 		w.refused[it] = refusal{pod: next, failure: d.Failure}
 	}
@@ -283,11 +283,15 @@ func (w *wave) place() {
 	var still []*item
 	w.End = w.Begin
 	for _, it := range w.pending {
-		d := w.placer.Decide(it.obj, placement.Options{})
+		d := w.decide(it.obj)
 		if !d.Placed() {
+			if !w.held.WaitsForVictims(w.placer, it.obj, d.Failure, w.clock()) {
+				w.release(it.obj)
+			}
 			still = append(still, it)
 			continue
 		}
+		w.release(it.obj)
 		at := later(w.Begin, w.o.start(it.obj, d.Node))
 		w.delist(it)
 		w.do(func() { w.enlist(it) })
