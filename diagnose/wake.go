@@ -60,7 +60,7 @@ func Wake(in Input, pod *v1.Pod, o WakeOptions) (_ *Outlook, err error) {
 	out := &Outlook{Pod: podinfo.Name(pod), Events: []WakeEvent{}, Ends: []End{}}
 	placer := must.Get(placement.NewPlacer(d.base, d.profileOver(d.base)))
 	dec := placer.Decide(d.pod, placement.Options{})
-	registered := queue.DefaultEvents(d.profile.Hints(d.base), release.Current)
+	registered := must.Get(d.profile.Registrations(d.base, release.Current))
 	var rejects []string
 	switch {
 	case len(d.pod.Spec.SchedulingGates) > 0:

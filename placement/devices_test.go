@@ -560,7 +560,7 @@ func TestDevicesOfAPluginAlone(t *testing.T) {
 // Events of claims and of the pod itself are judged by their rules, in the direction of the event. Every other event may help.
 func TestDeviceHints(t *testing.T) {
 	_, s := gpuCluster(t, gpuClaim("one", 1), gpuClaim("other", 1))
-	hint := DefaultProfile().Hints(s)["DynamicResources"]
+	hint := DefaultProfile().Filter("DynamicResources").Hint(s)
 	pod := claiming(testkit.Pod("p").Obj(), "one")
 	allocated := gpuClaim("other", 1)
 	allocated.Status.Allocation = &resourcev1.AllocationResult{}
@@ -597,7 +597,7 @@ func TestDeviceHints(t *testing.T) {
 	_, err := hint(pod, mine, other)
 	require.Error(t, err)
 
-	fit := DefaultProfile().Hints(s)["NodeResourcesFit"]
+	fit := DefaultProfile().Filter("NodeResourcesFit").Hint(s)
 	asks := testkit.Pod("p").Request("example.com/gpu=1").Obj()
 	var none *resourcev1.DeviceClass
 	for _, c := range []struct {

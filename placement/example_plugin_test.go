@@ -3,6 +3,7 @@ package placement_test
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +14,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -25,7 +27,9 @@ func bandwidth() *placement.Plugin {
 		Group: placement.GroupStatics,
 		// everything that the plugin reads of a pod
 		AppendKey: func(dst []byte, pod *v1.Pod) []byte { return append(append(dst, pod.Annotations[speedKey]...), 0) },
-		Hint:      func(affinity.Namespaces) queue.Hint { return fasterNode },
+		// the events that a rejected pod waits for, and whether one of them helps
+		Events: []queue.Event{{Resource: "Node", Action: queue.Add | queue.UpdateNodeLabel}},
+		Hint:   func(affinity.Namespaces) queue.Hint { return fasterNode },
 		Filter: func(pod *v1.Pod, c placement.Cluster) placement.Filtering {
 			return placement.Filtering{Predicate: speeds{c, speed(pod.Annotations)}}
 		},
@@ -123,12 +127,34 @@ func ExamplePlugin_bandwidth() {
 			fmt.Println(gbit, "Gbit/s:", d.Failure.Text())
 		}
 	}
-	hint := profile.Hints(snapshot)["Bandwidth"]
-	fast, err := hint(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{speedKey: "400"}}}, nil, node("n6", "c", "400"))
-	fmt.Println("a node with 400 Gbit/s helps:", fast, err)
+
+	// A queue hears of the events of the profile's plugins. The pod that Bandwidth rejected waits for a node that is fast enough.
+	events, err := profile.Registrations(snapshot, release.Current)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	q, err := queue.New(queue.Options{Profiles: map[string]queue.Profile{v1.DefaultSchedulerName: {Events: events}}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	now := time.Unix(0, 0)
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db", Annotations: map[string]string{speedKey: "400"}}}
+	q.Add(pod, now)
+	e, _ := q.Pop(now)
+	if _, err := q.Return(e, queue.Failure{Unschedulable: []string{"Bandwidth"}}, now); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, gbit := range []string{"100", "400"} {
+		q.Move(queue.Change{Event: queue.Event{Resource: "Node", Action: queue.Add}, New: node("n6", "c", gbit)}, now)
+		fmt.Println("after a node with", gbit, "Gbit/s:", q.Explain(pod, now).Place)
+	}
 	// Output:
 	// 5 Gbit/s: n2
 	// 40 Gbit/s: n5
 	// 400 Gbit/s: 0/5 nodes are available: 5 node(s) had a slower network.
-	// a node with 400 Gbit/s helps: true <nil>
+	// after a node with 100 Gbit/s: unschedulable
+	// after a node with 400 Gbit/s: backoff
 }

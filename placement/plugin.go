@@ -26,8 +26,12 @@ type Plugin struct {
 	// Score prepares the scorer of one pod over one cluster. A nil Scorer skips the pod. An error ends the attempt. nil: the
 	// plugin does not score.
 	Score func(pod *v1.Pod, c Cluster) (Scorer, error)
-	// Hint returns the plugin's queueing hint. known has the namespaces at the time of an event. nil: every event of the
-	// plugin may make the pod schedulable.
+	// Events are what the pods wait for that the filter rejected (Profile.Registrations). nil: all that queue.UnregisteredEvents
+	// has, changes of the pod's own status too. Empty and not nil: no event. The events of built-in plugins stand in
+	// queue.DefaultEvents: a plugin with the name of a built-in one takes its place, and must have no Events.
+	Events []queue.Event
+	// Hint returns the plugin's queueing hint, which judges each of its events. known has the namespaces at the time of an event.
+	// nil: every event of the plugin may make the pod schedulable.
 	Hint func(known affinity.Namespaces) queue.Hint
 
 	// Group says on what the plugin's answers depend. Every Group except the zero value, GroupNever, needs AppendKey.

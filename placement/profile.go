@@ -11,7 +11,6 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/internal/plugins"
-	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/score"
 	"github.com/podberth/podberth/spread"
@@ -134,24 +133,6 @@ func findPlugin(list []*Plugin, name string) *Plugin {
 		}
 	}
 	return nil
-}
-
-// Hints returns the queueing hints by plugin name, for queue.DefaultEvents. known has the namespaces at the time of an event;
-// a Cluster is one.
-func (p Profile) Hints(known affinity.Namespaces) map[string]queue.Hint {
-	out := map[string]queue.Hint{}
-	add := func(plugin *Plugin) {
-		if plugin.Hint != nil {
-			out[plugin.Name] = plugin.Hint(known)
-		}
-	}
-	for _, f := range p.Filters {
-		add(f)
-	}
-	for _, w := range p.Scores {
-		add(w.Plugin)
-	}
-	return out
 }
 
 // Validate returns the errors of the profile, by field path: a plugin that is nil or has no name, a plugin twice in one list,

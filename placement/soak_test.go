@@ -89,8 +89,10 @@ func heapInUse() uint64 {
 }
 
 func (s *soak) queueOptions() queue.Options {
+	events, err := DefaultProfile().Registrations(s.cluster, release.Current)
+	require.NoError(s.t, err)
 	return queue.Options{Profiles: map[string]queue.Profile{v1.DefaultSchedulerName: {
-		Gates: []queue.Gate{queue.SchedulingGates()}, Events: queue.DefaultEvents(DefaultProfile().Hints(s.cluster), release.Current),
+		Gates: []queue.Gate{queue.SchedulingGates()}, Events: events,
 	}}}
 }
 

@@ -1,19 +1,15 @@
 package placement
 
 import (
-	"maps"
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement/internal/reuse"
-	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/score"
 )
 
@@ -33,13 +29,6 @@ func TestPlacesOfUnits(t *testing.T) {
 		got = append(got, places{u.Name, u.Filter, u.Score, u.Weight})
 	}
 	require.Equal(t, []places{{"Filter", 0, -1, 0}, {"Tenant", 1, 1, 7}, {"Score", -1, 0, 1}}, got)
-}
-
-// A plugin that only scores has its hint too.
-func TestHintsOfScores(t *testing.T) {
-	hint := func(affinity.Namespaces) queue.Hint { return nil }
-	p := Profile{Filters: []*Plugin{{Name: "Filter", Hint: hint}, {Name: "Silent"}}, Scores: []Weighted{{&Plugin{Name: "Score", Hint: hint}, 1}}}
-	require.Equal(t, []string{"Filter", "Score"}, slices.Sorted(maps.Keys(p.Hints(nil))))
 }
 
 // A pod that is not like others has a key too, which begins no key of pods that are, and the engine does not ask about the pod.

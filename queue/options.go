@@ -161,16 +161,17 @@ func (o Options) validate(path *field.Path) field.ErrorList {
 			}
 		}
 		for i, r := range o.Profiles[name].Events {
+			of := " (plugin " + r.Plugin + ")"
 			if r.Plugin == "" {
 				errs = append(errs, field.Required(at.Child("events").Index(i).Child("plugin"), "a registration is known by its plugin"))
 			}
 			if r.Event.Resource == "" {
-				errs = append(errs, field.Required(at.Child("events").Index(i).Child("event", "resource"), `a kind, or "*"`))
+				errs = append(errs, field.Required(at.Child("events").Index(i).Child("event", "resource"), `a kind, or "*"`+of))
 			} else if !o.hasEvents(r.Event.Resource) && strings.Count(r.Event.Resource, ".") < 2 {
-				errs = append(errs, field.Invalid(at.Child("events").Index(i).Child("event", "resource"), r.Event.Resource, "must be a resource of this package or plural.version.group"))
+				errs = append(errs, field.Invalid(at.Child("events").Index(i).Child("event", "resource"), r.Event.Resource, "must be a resource of this package or plural.version.group"+of))
 			}
 			if r.Event.Action <= 0 || r.Event.Action&^All != 0 {
-				errs = append(errs, field.Invalid(at.Child("events").Index(i).Child("event", "action"), int64(r.Event.Action), "must be a mask from 1 to 8191"))
+				errs = append(errs, field.Invalid(at.Child("events").Index(i).Child("event", "action"), int64(r.Event.Action), "must be a mask from 1 to 8191"+of))
 			}
 		}
 	}

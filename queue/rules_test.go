@@ -246,7 +246,7 @@ func TestValidate(t *testing.T) {
 	bad(Options{Profiles: map[string]Profile{"p": {Events: []Registration{{"", nodeAdd, nil}}}}}, "profiles[p].events[0].plugin: Required value")
 	bad(Options{Profiles: map[string]Profile{"p": {Events: []Registration{{"P", Event{"", Add, ""}, nil}}}}}, "profiles[p].events[0].event.resource: Required value")
 	bad(Options{Profiles: map[string]Profile{"p": {Events: []Registration{{"P", Event{"Node", 0, ""}, nil}}}}}, "must be a mask from 1 to 8191")
-	bad(Options{Profiles: map[string]Profile{"p": {Events: []Registration{{"P", Event{"Nodes", Add, ""}, nil}}}}}, `event.resource: Invalid value: "Nodes": must be a resource of this package or plural.version.group`)
+	bad(Options{Profiles: map[string]Profile{"p": {Events: []Registration{{"P", Event{"Nodes", Add, ""}, nil}}}}}, `event.resource: Invalid value: "Nodes": must be a resource of this package or plural.version.group (plugin P)`)
 	_, err := New(Options{Profiles: map[string]Profile{"p": {Events: []Registration{{"P", Event{"foos.v1.example.com", Add, ""}, nil}}}}})
 	require.NoError(t, err)
 	_, err = New(Options{MaxBackoff: new(time.Duration)})

@@ -48,7 +48,7 @@ func Example() {
 		panic(err)
 	}
 	client := &printer{pods: map[string]*v1.Pod{}, said: make(chan string, 10)}
-	s, err := thin.New(snapshot, client, time.Now)
+	s, err := thin.New(snapshot, placement.DefaultProfile(), client, time.Now)
 	if err != nil {
 		panic(err)
 	}

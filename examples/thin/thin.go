@@ -7,6 +7,7 @@
 package thin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -33,9 +34,10 @@ type Client interface {
 	Report(ctx context.Context, pod *v1.Pod, text string, n queue.Nomination) // the condition PodScheduled; n to status.nominatedNodeName
 }
 
-// Scheduler schedules the pods of the default scheduler. Make one with New. It is safe for concurrent use.
+// Scheduler schedules the pods of one profile. Make one with New. It is safe for concurrent use.
 type Scheduler struct {
 	client  Client
+	name    string // spec.schedulerName of the pods
 	now     func() time.Time
 	mu      sync.Mutex // protects all fields; bindings and evictions run without it
 	cluster *cluster.Snapshot
@@ -46,13 +48,14 @@ type Scheduler struct {
 	tasks   sync.WaitGroup // bindings, evictions and reports that run
 }
 
-// New returns a scheduler over a cluster, which it owns from now on. Pending pods come later, by SeePod.
-func New(c *cluster.Snapshot, client Client, now func() time.Time) (*Scheduler, error) {
-	profile := placement.DefaultProfile()
+// New returns a scheduler over a cluster, which it owns from now on. The profile may have plugins of the caller. Pending pods
+// come later, by SeePod.
+func New(c *cluster.Snapshot, profile placement.Profile, client Client, now func() time.Time) (*Scheduler, error) {
+	name := cmp.Or(profile.SchedulerName, v1.DefaultSchedulerName)
 	placer, err := placement.NewPlacer(c, profile)
-	events := queue.DefaultEvents(profile.Hints(c), release.Current)
-	q, refused := queue.New(queue.Options{Profiles: map[string]queue.Profile{v1.DefaultSchedulerName: {Gates: []queue.Gate{queue.SchedulingGates()}, Events: events}}})
-	return &Scheduler{client: client, now: now, cluster: c, placer: placer, queue: q, wake: make(chan struct{}, 1)}, errors.Join(err, refused)
+	events, unknown := profile.Registrations(c, release.Current)
+	q, refused := queue.New(queue.Options{Profiles: map[string]queue.Profile{name: {Gates: []queue.Gate{queue.SchedulingGates()}, Events: events}}})
+	return &Scheduler{client: client, name: name, now: now, cluster: c, placer: placer, queue: q, wake: make(chan struct{}, 1)}, errors.Join(err, unknown, refused)
 }
 
 // Run schedules pods until the context ends, then waits for what runs in the background.
@@ -159,7 +162,7 @@ func (s *Scheduler) SeePod(old, new *v1.Pod) (err error) {
 	case new.Spec.NodeName != "":
 		err = s.cluster.Set(new)
 		s.move(old, new, queue.PodUpdateEvents(old, new)...)
-	case s.cluster.Pod(new.Namespace, new.Name) == nil && new.Spec.SchedulerName == v1.DefaultSchedulerName: // not assumed
+	case s.cluster.Pod(new.Namespace, new.Name) == nil && new.Spec.SchedulerName == s.name: // not assumed
 		_, err = s.queue.Update(old, new, s.now())
 		s.move(nil, nil)
 	}

@@ -45,13 +45,17 @@ type result struct {
 func name(p *v1.Pod) string { return p.Namespace + "/" + p.Name }
 
 func newServer(t *testing.T, objects cluster.Objects, now func() time.Time) *server {
+	return newServerOf(t, placement.DefaultProfile(), objects, now)
+}
+
+func newServerOf(t *testing.T, profile placement.Profile, objects cluster.Objects, now func() time.Time) *server {
 	w := &server{t: t, pods: map[string]*v1.Pod{}}
 	snapshot, err := cluster.New(objects)
 	require.NoError(t, err)
 	for _, p := range objects.Pods {
 		w.pods[name(p)] = p
 	}
-	w.s, err = New(snapshot, w, now)
+	w.s, err = New(snapshot, profile, w, now)
 	require.NoError(t, err)
 	return w
 }
@@ -112,7 +116,7 @@ func (w *server) Evict(_ context.Context, a preemption.Actions) {
 
 func (w *server) Report(_ context.Context, pod *v1.Pod, text string, n queue.Nomination) {
 	w.tell(result{Pod: name(pod), Outcome: "Unschedulable", Message: text, NominatedNode: n.Node})
-	if n.Override {
+	if p := w.Pod(pod.Namespace, pod.Name); n.Override && p != nil && p.Status.NominatedNodeName != n.Node { // else there is no event
 		w.change(name(pod), func(p v1.Pod) *v1.Pod { p.Status.NominatedNodeName = n.Node; return &p })
 	}
 }
