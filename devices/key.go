@@ -28,6 +28,7 @@ func AppendKey(dst []byte, pod *v1.Pod) []byte {
 		s := &pod.Status.ResourceClaimStatuses[k]
 		dst = key.Optional(key.Text(dst, s.Name), s.ResourceClaimName, key.Text)
 	}
+	dst = key.Len(key.Len(dst, len(pod.Spec.InitContainers)), len(pod.Spec.Containers))
 	for k := range pod.Spec.InitContainers {
 		dst = key.Text(dst, pod.Spec.InitContainers[k].Name)
 	}
@@ -39,7 +40,9 @@ func AppendKey(dst []byte, pod *v1.Pod) []byte {
 
 // appendContainers appends what the requests for extended resources depend on: kind and requests of each container.
 func appendContainers(dst []byte, pod *v1.Pod) []byte {
-	for _, c := range podContainers(pod) {
+	containers := podContainers(pod)
+	dst = key.Len(dst, len(containers))
+	for _, c := range containers {
 		names := slices.Sorted(maps.Keys(c.Resources.Requests))
 		dst = key.Len(key.Flag(dst, c.longLived), len(names))
 		for _, name := range names {

@@ -36,8 +36,8 @@ type Plugin struct {
 
 	// Group says on what the plugin's answers depend. Every Group except the zero value, GroupNever, needs AppendKey.
 	Group Group
-	// AppendKey appends everything that the plugin reads of an incoming pod. Pods with equal keys must get equal answers on
-	// every cluster.
+	// AppendKey appends everything that the plugin reads of an incoming pod, as any bytes: the plan keeps the keys of several
+	// plugins apart. Pods with equal keys must get equal answers on every cluster.
 	AppendKey func(dst []byte, pod *v1.Pod) []byte
 	// KeyName names what AppendKey appends. Of plugins with the same KeyName one is asked, so they must append the same. ""
 	// is a key of this plugin alone.
@@ -48,7 +48,7 @@ type Plugin struct {
 	// Reads names what an answer about one node reads of other nodes: "label:KEY", "images", "taints". A change of it on any
 	// node drops all kept work.
 	Reads []string
-	// Skips reports whether the plugin skips the pod on every cluster, for GroupAbsent.
+	// Skips reports whether the plugin skips the pod on every cluster, for GroupAbsent. Each plugin is asked.
 	Skips func(pod *v1.Pod) bool
 	// States begins to count over a cluster, for GroupStates.
 	States func(c Cluster) Counting

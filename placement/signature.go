@@ -28,17 +28,19 @@ func (p Profile) Signature(pod *v1.Pod) string {
 		}
 	}
 	dst := key.Optional(key.Int(nil, int64(podinfo.Priority(pod))), pod.Spec.PreemptionPolicy, key.Text)
-	var names []string // of keys that are written
+	type name struct{ key, plugin string } // of a key that is written; plugin is "" for a key with a KeyName
+	var names []name
 	add := func(x *Plugin) bool {
 		if x.AppendKey == nil {
 			return false
 		}
-		name := x.KeyName
-		if name == "" {
-			name = "plugin " + x.Name // once, if the plugin filters and scores
+		own := name{key: x.KeyName}
+		if x.KeyName == "" {
+			own.plugin = x.Name // once, if the plugin filters and scores
 		}
-		if !slices.Contains(names, name) {
-			dst, names = x.AppendKey(dst, pod), append(names, name)
+		if !slices.Contains(names, own) {
+			at := len(dst)
+			dst, names = key.Frame(x.AppendKey(dst, pod), at), append(names, own)
 		}
 		return true
 	}

@@ -65,7 +65,7 @@ func TestSignatureHasEachKeyOnce(t *testing.T) {
 		Scores:  []Weighted{{both, 1}, {plugin("Two", "shared", "s"), 1}, {plugin("Another", "", "a"), 1}},
 	}
 	pod := testkit.Pod("p").Obj()
-	require.Equal(t, Profile{}.Signature(pod)+"bsoa", p.Signature(pod))
+	require.Equal(t, Profile{}.Signature(pod)+"\x01b\x01s\x01o\x01a", p.Signature(pod))
 	p.Scores = append(p.Scores, Weighted{&Plugin{Name: "Foreign"}, 1})
 	require.Empty(t, p.Signature(pod), "a score that does not say what it reads")
 }

@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
@@ -20,19 +21,19 @@ type Violation struct {
 func (p *Plan) Violations() []Violation {
 	var out []Violation
 	kept := map[string]*explained{}
-	var key []byte
+	var rules []byte
 	for _, i := range p.order() {
 		for pod := range p.cluster.Pods(i) {
 			if pod.DeletionTimestamp != nil {
 				continue
 			}
 			var e *explained
-			if key = p.rulesKey(key[:0], pod); key != nil {
-				e = kept[string(key)]
+			if rules = p.rulesKey(rules[:0], pod); rules != nil {
+				e = kept[string(rules)]
 			}
 			if e == nil {
 				e = p.prepareRules(pod)
-				kept[string(key)] = e
+				kept[string(rules)] = e
 			}
 			if r := e.without(pod, i); len(r) > 0 {
 				out = append(out, Violation{podinfo.Name(pod), p.cluster.Node(i).Name, r})
@@ -51,7 +52,8 @@ func (p *Plan) rulesKey(dst []byte, pod *v1.Pod) []byte {
 		if plugin.AppendKey == nil {
 			return nil
 		}
-		dst = plugin.AppendKey(dst, pod)
+		at := len(dst)
+		dst = key.Frame(plugin.AppendKey(dst, pod), at)
 	}
 	return append(dst, 0)
 }

@@ -35,6 +35,21 @@ func Flag(dst []byte, f bool) []byte {
 // Text appends a string.
 func Text[T ~string](dst []byte, s T) []byte { return append(Len(dst, len(s)), s...) }
 
+// Frame puts the length of dst[at:] in front of these bytes, so that no byte in front of them or behind them can be read as one of
+// theirs. Keys of several writers that stand one behind the other are framed:
+//
+//	at := len(dst)
+//	dst = key.Frame(write(dst, pod), at)
+func Frame(dst []byte, at int) []byte {
+	var room [binary.MaxVarintLen64]byte
+	n := len(dst) - at
+	width := binary.PutUvarint(room[:], uint64(n))
+	dst = append(dst, room[:width]...)
+	copy(dst[at+width:], dst[at:at+n])
+	copy(dst[at:], room[:width])
+	return dst
+}
+
 // Texts appends a list of strings. nil and an empty list are equal.
 func Texts[T ~string](dst []byte, list []T) []byte {
 	dst = Len(dst, len(list))

@@ -72,6 +72,10 @@ func TestDistinct(t *testing.T) {
 	for _, x := range lists(odd) {
 		add("texts", Texts(nil, x), x)
 	}
+	for _, x := range append(odd, strings.Repeat("a", 127), strings.Repeat("a", 128), strings.Repeat("a", 129), strings.Repeat("a", 1<<14)) {
+		add("frames", Frame([]byte(x), 0), x)
+		require.Equal(t, "before"+string(Text(nil, x)), string(Frame([]byte("before"+x), 6)), "the bytes in front stay")
+	}
 	for _, m := range pairs() {
 		add("pairs", Pairs(nil, m), m)
 	}

@@ -17,11 +17,14 @@ func (a *asked) describe(x any) bool {
 	return a.reader != nil || a.signed != nil
 }
 
-// appendAnswer appends integers that determine the answer about a slot.
+// appendAnswer appends integers that determine the answer about a slot. A signature has its length behind it, because it may have
+// another length for every slot.
 func (a *asked) appendAnswer(dst []int32, i int) []int32 {
 	switch {
 	case a.signed != nil:
-		return a.signed.AppendSignature(dst, i)
+		n := len(dst)
+		dst = a.signed.AppendSignature(dst, i)
+		return append(dst, int32(len(dst)-n))
 	case a.filter != nil:
 		return append(dst, int32(a.filter.Check(i)))
 	}

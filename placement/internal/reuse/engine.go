@@ -27,6 +27,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -119,12 +120,13 @@ const (
 	maxKept    = 1 << 23 // slots in layouts and rows that outlast a change of nodes
 )
 
-// keys are the AppendKey functions of some plugins, each key once.
+// keys are the AppendKey functions of some plugins, each key once. Every key is framed: a plugin may append any bytes.
 type keys []func(dst []byte, pod *v1.Pod) []byte
 
 func (k keys) append(dst []byte, pod *v1.Pod) []byte {
 	for _, f := range k {
-		dst = f(dst, pod)
+		at := len(dst)
+		dst = key.Frame(f(dst, pod), at)
 	}
 	return dst
 }
@@ -165,9 +167,7 @@ func New(log Log, order func() []int, plugins []Plugin) *Engine {
 				e.rowKeys = append(e.rowKeys, p.AppendKey)
 			}
 		case Absent:
-			if fresh(p, "skips ") {
-				e.skips = append(e.skips, p.Skips)
-			}
+			e.skips = append(e.skips, p.Skips)
 		}
 	}
 	if filtering > 1 {
@@ -335,10 +335,12 @@ func (e *Engine) podKey(pod *v1.Pod) bool {
 	e.room.key = e.pods.append(e.room.key[:0], pod)
 	for _, k := range e.keyers {
 		x := e.counting[k].(PodKeyer)
-		key, ok := x.AppendPodKey(e.room.key, pod)
-		if e.room.key = key; !ok {
+		at := len(e.room.key)
+		own, ok := x.AppendPodKey(e.room.key, pod)
+		if e.room.key = own; !ok {
 			return false
 		}
+		e.room.key = key.Frame(e.room.key, at)
 		if now := x.Epoch(); now != e.epochs[k] {
 			e.epochs[k] = now
 			e.drop(k)

@@ -1,10 +1,10 @@
 package reuse
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -55,29 +55,44 @@ type tally struct {
 	n       int32
 }
 
+// The first byte of a layout's key says what follows.
+const (
+	bareLayout  byte = iota // keys of statics, and states
+	rowsLayout              // and keys of rows
+	looseLayout             // a partition, and states
+)
+
 // lay gives the shape its layout, which it makes when there is none, and its exceptions.
 func (e *Engine) lay(s *shape) {
-	b, kind := append(e.room.key[:0], s.static.partition...), byte(2)
+	b := append(e.room.key[:0], bareLayout)
 	if s.static.partition == "" {
-		b, kind = e.staticKeys.append(b, s.pod), 0
+		b = e.staticKeys.append(b, s.pod)
+	} else {
+		b[0] = looseLayout
+		b = key.Text(b, s.static.partition)
 	}
+	b = key.Len(b, len(s.counted))
 	for k := range s.counted {
-		b = binary.AppendUvarint(b, uint64(s.counted[k].plugin))
-		b = s.counted[k].state.AppendLayoutKey(b)
+		b = key.Len(b, s.counted[k].plugin)
+		at := len(b)
+		b = key.Frame(s.counted[k].state.AppendLayoutKey(b), at)
 	}
-	b = append(b, kind)
 	n := len(b)
-	if s.rows != nil {
-		b[n-1] = 1
+	if s.rows != nil { // then the statics have no partition
+		b[0] = rowsLayout
 		b = e.rowKeys.append(b, s.pod)
 	}
 	e.room.key = b
 	l, ok := e.layouts[string(b)]
 	if !ok {
-		key := string(b)
-		b[n-1] = 0
-		l = e.newLayout(s, e.layouts[string(b[:n])])
-		e.layouts[key] = l
+		name := string(b)
+		var bare *layout
+		if s.rows != nil {
+			b[0] = bareLayout
+			bare = e.layouts[string(b[:n])]
+		}
+		l = e.newLayout(s, bare)
+		e.layouts[name] = l
 	}
 	s.layout = l
 	l.follow(e, s)

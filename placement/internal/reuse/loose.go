@@ -2,11 +2,11 @@ package reuse
 
 import (
 	"slices"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/key"
 )
 
 // A pod that tolerates and selects what no pod before it did has no layout. It takes the layout of a partition: the nodes by what
@@ -89,7 +89,7 @@ func (e *Engine) looseStatics(pod *v1.Pod) *statics {
 
 // partitionOf returns the partition by these reads, up to date; nil when the log cannot tell, or when there are too many classes.
 func (e *Engine) partitionOf(reads []string) *partition {
-	name := strings.Join(reads, "\x00")
+	name := string(key.Texts(nil, reads))
 	p, known := e.partitions[name]
 	if !known {
 		p = &partition{name: name, reads: reads, changes: -1}

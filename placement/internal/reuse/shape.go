@@ -1,12 +1,11 @@
 package reuse
 
 import (
-	"encoding/binary"
-
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/key"
 )
 
 // shape is the kept work for one kind of pod: statics, states that follow the cluster, and a layout of the nodes.
@@ -81,8 +80,9 @@ func (e *Engine) compile(pod *v1.Pod) compiled {
 // appendKey appends what the states depend on.
 func (c compiled) appendKey(dst []byte) []byte {
 	for k := range c.list {
-		dst = binary.AppendUvarint(dst, uint64(c.list[k].plugin))
-		dst = c.list[k].compiled.AppendKey(dst)
+		dst = key.Len(dst, c.list[k].plugin)
+		at := len(dst)
+		dst = key.Frame(c.list[k].compiled.AppendKey(dst), at)
 	}
 	return dst
 }
