@@ -16,6 +16,7 @@ import (
 
 	"github.com/podberth/podberth/examples/drain/drain"
 	"github.com/podberth/podberth/examples/rollout/rollout"
+	"github.com/podberth/podberth/examples/shell"
 	"github.com/podberth/podberth/examples/simulate/simulate"
 	"github.com/podberth/podberth/examples/taintforecast/taintforecast"
 )
@@ -61,6 +62,15 @@ func TestPages(t *testing.T) {
 			require.Greater(t, focusable, 15)
 			b.quiet()
 		})
+	}
+}
+
+// A name in a command is one word of a shell, as package shell writes it.
+func TestShellWords(t *testing.T) {
+	b := open(t, answer(t, "place"), 1400, 1000, nil)
+	for _, c := range []struct{ text, word string }{{"data/postgres-3", "data/postgres-3"}, {"a; reboot", "'a; reboot'"}, {"it's", `'it'\''s'`}, {"", "''"}} {
+		require.Equal(t, c.word, shell.Words(c.text))
+		require.Equal(t, c.word, eval[string](b, fmt.Sprintf("shellWord(%q)", c.text)))
 	}
 }
 

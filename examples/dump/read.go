@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/examples/report"
+	"github.com/podberth/podberth/examples/shell"
 )
 
 // Read reads the dumps at paths: files, folders (recursively their .yaml, .yml and .json files and the .gz of those, by
@@ -220,8 +221,8 @@ func (r *reader) one(data []byte, name string, at position, around envelope) err
 		return nil
 	}
 	if version.Group == devices && version.Version != "v1" {
-		return fmt.Errorf("%s (%s): apiVersion: Unsupported value: %q: must be %s/v1; kubectl get %s.v1.%s prints that", name, nameOf(e.kind, data),
-			e.apiVersion, devices, plural(e.kind), devices)
+		return fmt.Errorf("%s (%s): apiVersion: Unsupported value: %q: must be %s/v1; %s prints that", name, nameOf(e.kind, data),
+			e.apiVersion, devices, "kubectl get "+shell.Words(plural(e.kind)+".v1."+devices))
 	}
 	if version.Group == kubeletGroup && version.Version != kubeletVersion {
 		return fmt.Errorf("%s (%s): apiVersion: Unsupported value: %q: must be %s", name, nameOf(e.kind, data), e.apiVersion, report.APIVersion)

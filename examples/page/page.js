@@ -140,6 +140,11 @@ function detail(title, parts) {
   byId("shown").replaceChildren(...parts);
 }
 
+// shellWord returns a text as one word of a shell.
+function shellWord(text) {
+  return /^[A-Za-z0-9%+,./:@_-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
 function choosePod(k) {
   chosen = {pod: k, node: -1};
   verdict = k in model.of ? verdicts[model.of[k]] : null;
@@ -148,7 +153,7 @@ function choosePod(k) {
   const parts = [facts([["State", state], ["Node", n >= 0 ? nodeButton(n) : "none"], ["Asks for", texts[pods.ask[k]]], ["Why", k in pods.message ? texts[pods.message[k]] : ""]])];
   const after = [];
   if (verdict) after.push(...verdictParts(parts));
-  else parts.push(make("p", {class: "quiet"}, `kubectl podberth why ${pods.name[k]} -o html shows what every plugin says about every node.`));
+  else parts.push(make("p", {class: "quiet"}, `kubectl podberth why -o html -- ${shellWord(pods.name[k])} shows what every plugin says about every node.`));
   detail(`Pod ${pods.name[k]}`, parts);
   for (const f of after) f();
   byId("said").textContent = `Pod ${pods.name[k]}: ${state}${verdict ? `, ${number.format(verdict.feasible)} of ${count(nodes.length, "node")} can take it` : ""}`;

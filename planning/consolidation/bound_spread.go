@@ -181,8 +181,8 @@ func (a *spreadApp) smallest(domains int) int32 {
 	if domains < int(a.least) {
 		return 0
 	}
-	k := int32(domains)
-	return max(0, (a.pods-(k-1)*(a.skew-1))/k)
+	k := int64(domains) // a product of two int32 may be larger than int32
+	return int32(max(0, (int64(a.pods)-(k-1)*(int64(a.skew)-1))/k))
 }
 
 // coverZone returns the least cost of nodes of some domains that offer a demand, at least that of one node. With all the demand of the

@@ -3,6 +3,7 @@ package consolidation
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"testing"
 
@@ -34,6 +35,10 @@ func TestSmallest(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestSmallestWithHugeSkew(t *testing.T) {
+	require.Zero(t, (&spreadApp{pods: 100, skew: math.MaxInt32, least: 1}).smallest(3))
 }
 
 // A node that is held and has no zone counts beside the cheapest set of zones. A held node with a zone is part of each set.

@@ -91,7 +91,12 @@ func (x *player) groupOf(it *item) Group {
 	}
 	a := x.placer.Prepare(it.pod)
 	if a.Rejected() {
-		g.Plugin = a.Pre.Rejecters()[0]
+		by := a.Pre.Rejecters()
+		if len(by) == 0 { // without nodes no plugin was asked, and now a plugin fails
+			g.Cause, g.Reason = Other, g.Message
+			return g
+		}
+		g.Plugin = by[0]
 		g.Cause, g.Reason = causeOf(g.Plugin, a.Pre.Message), a.Pre.Message
 		return g
 	}

@@ -211,3 +211,20 @@ func TestByName(t *testing.T) {
 		}
 	}
 }
+
+// A plugin may fail for a pod that no plugin was asked about, because no node was left.
+func TestGroupOfBrokenPodWithoutNodes(t *testing.T) {
+	w := five("cpu=4")
+	w.objects.Nodes = w.objects.Nodes[:1]
+	w.app("web", "cpu=1", "n1", func(s *v1.PodSpec) {
+		s.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
+			MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: v1.DoNotSchedule,
+			LabelSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpIn}}},
+		}}
+	})
+	r := w.run(t, "n1")
+	require.Len(t, r.Groups, 1)
+	require.Equal(t, Other, r.Groups[0].Cause)
+	require.Equal(t, filter.NoNodes, r.Groups[0].Message)
+	require.Equal(t, filter.NoNodes, r.Groups[0].Reason)
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubelet "k8s.io/kubelet/config/v1beta1"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/examples/report"
+	"github.com/podberth/podberth/examples/shell"
 )
 
 // Kubelet makes the object of a snapshot from what the kubelet of a node answers: summary is that of /stats/summary, configuration
@@ -95,7 +97,8 @@ func (in *input) measured(o options, stdin io.Reader, objects *dump.Objects) (*s
 	case len(found) > 1:
 		return nil, fmt.Errorf("-node: Required value: the input has the stats of %d nodes, the first is %s", len(found), found[0].Name)
 	case len(found) == 0 && o.node != "":
-		return nil, fmt.Errorf("-summary: Required value: the input has no stats of node %s; kubectl get --raw /api/v1/nodes/%s/proxy/stats/summary prints them", o.node, o.node)
+		get := "kubectl get --raw " + shell.Words("/api/v1/nodes/"+url.PathEscape(o.node)+"/proxy/stats/summary")
+		return nil, fmt.Errorf("-summary: Required value: the input has no stats of node %s; %s prints them", o.node, get)
 	case len(found) == 0:
 		return nil, errors.New("-summary: Required value: the input has no stats of nodes; kubectl get --raw /api/v1/nodes/NODE/proxy/stats/summary prints them")
 	}

@@ -78,7 +78,11 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 		return false, err
 	}
 	if o.script != "" {
-		if err := report.WriteText(o.script, 0o755, script(p, o)); err != nil {
+		text, err := checkedScript(p, o)
+		if err == nil {
+			err = report.WriteText(o.script, 0o755, text)
+		}
+		if err != nil {
 			return false, fmt.Errorf("-script: %w", err)
 		}
 	}

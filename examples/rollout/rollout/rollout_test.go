@@ -159,9 +159,9 @@ func TestScriptOfBatches(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{
-		"kubectl taint nodes n1 n2 n3 podberth.io/old=:PreferNoSchedule --overwrite",
-		"kubectl cordon n1 n2", "kubectl drain n1 n2 --force", "kubectl taint nodes n1 n2 podberth.io/old:PreferNoSchedule-", "kubectl uncordon n1 n2",
-		"kubectl cordon n3", "kubectl drain n3 --force", "kubectl taint nodes n3 podberth.io/old:PreferNoSchedule-", "kubectl uncordon n3",
+		"kubectl taint nodes --overwrite -- n1 n2 n3 podberth.io/old=:PreferNoSchedule",
+		"kubectl cordon -- n1 n2", "kubectl drain --force -- n1 n2", "kubectl taint nodes -- n1 n2 podberth.io/old:PreferNoSchedule-", "kubectl uncordon -- n1 n2",
+		"kubectl cordon -- n3", "kubectl drain --force -- n3", "kubectl taint nodes -- n3 podberth.io/old:PreferNoSchedule-", "kubectl uncordon -- n3",
 	}, commands)
 	info, err := os.Stat(file)
 	require.NoError(t, err)

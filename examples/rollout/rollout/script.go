@@ -5,16 +5,45 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/examples/shell"
 	planner "github.com/podberth/podberth/planning/rollout"
 )
+
+// checkedScript returns the script of a plan, and an error for a node whose name the API server refuses.
+func checkedScript(p *planner.Plan, o options) (string, error) {
+	for _, s := range p.Steps {
+		for _, n := range s.Nodes {
+			if err := checkName(n); err != nil {
+				return "", err
+			}
+		}
+	}
+	for _, n := range blockedNodes(p) {
+		if err := checkName(n); err != nil {
+			return "", err
+		}
+	}
+	return script(p, o), nil
+}
+
+func checkName(node string) error {
+	if bad := validation.IsDNS1123Subdomain(node); len(bad) > 0 {
+		return fmt.Errorf("Node %q: %w", node, field.Invalid(field.NewPath("metadata", "name"), node, bad[0]))
+	}
+	return nil
+}
 
 // script returns the kubectl commands of a plan in their order. Comments stand where somebody has to add, replace or remove
 // nodes. kubectl drain evicts all pods of a node and tries refused pods again, so that its waves may differ from the plan's.
 func script(p *planner.Plan, o options) string {
-	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	b := strings.Builder{}
+	line := func(text string) { b.WriteString(text + "\n") }
+	comment := func(format string, args ...any) { line(shell.Comment(fmt.Sprintf(format, args...))) }
 	line("#!/bin/sh")
-	line("# %d nodes in %d steps, %d evictions, %v", p.Replaced, len(p.Steps), p.Evictions, p.Total)
+	comment("%d nodes in %d steps, %d evictions, %v", p.Replaced, len(p.Steps), p.Evictions, p.Total)
 	line("set -e")
 	var all []string
 	for _, s := range p.Steps {
@@ -22,40 +51,44 @@ func script(p *planner.Plan, o options) string {
 			all = append(all, s.Nodes...)
 		}
 	}
-	if len(all) > 0 {
-		line("kubectl taint nodes %s %s=:PreferNoSchedule --overwrite", strings.Join(all, " "), planner.OldTaint)
-	}
 	left := blockedNodes(p)
-	if len(left) > 0 {
-		line("kubectl taint nodes %s %s=:PreferNoSchedule --overwrite", strings.Join(left, " "), planner.OldTaint)
+	for _, nodes := range [][]string{all, left} {
+		if len(nodes) > 0 {
+			line("kubectl taint nodes --overwrite -- " + shell.Words(nodes...) + " " + planner.OldTaint + "=:PreferNoSchedule")
+		}
 	}
 	for _, d := range p.Blocked {
-		line("# left out: %s: %s: %s", strings.Join(d.Nodes, " "), d.Kind, d.Proof)
+		comment("left out: %s: %s: %s", strings.Join(d.Nodes, " "), d.Kind, d.Proof)
+	}
+	untaint := func(nodes []string) {
+		line("kubectl taint nodes -- " + shell.Words(nodes...) + " " + planner.OldTaint + ":PreferNoSchedule-")
 	}
 	for i, s := range p.Steps {
-		nodes := strings.Join(s.Nodes, " ")
-		line("\n# step %d, %v to %v", i+1, s.Begin, s.End)
+		names, words := strings.Join(s.Nodes, " "), shell.Words(s.Nodes...)
+		line("")
+		comment("step %d, %v to %v", i+1, s.Begin, s.End)
 		switch s.Action {
 		case planner.Surge:
-			line("# add nodes: %s", nodes)
+			comment("add nodes: %s", names)
 		case planner.Settle:
-			line("# wait for pods that get a node")
+			comment("wait for pods that get a node")
 		default:
-			line("kubectl cordon %s", nodes)
-			line("kubectl drain %s%s", nodes, drainFlags(o))
+			line("kubectl cordon -- " + words)
+			line("kubectl drain" + drainFlags(o) + " -- " + words)
 			if s.Action == planner.Retire {
-				line("# remove nodes: %s", nodes)
-				line("kubectl delete node %s", nodes)
+				comment("remove nodes: %s", names)
+				line("kubectl delete node -- " + words)
 				continue
 			}
-			line("# replace nodes: %s", nodes)
-			line("kubectl taint nodes %s %s:PreferNoSchedule-", nodes, planner.OldTaint)
-			line("kubectl uncordon %s", nodes)
+			comment("replace nodes: %s", names)
+			untaint(s.Nodes)
+			line("kubectl uncordon -- " + words)
 		}
 	}
 	if len(left) > 0 {
-		line("\n# the nodes that are left out")
-		line("kubectl taint nodes %s %s:PreferNoSchedule-", strings.Join(left, " "), planner.OldTaint)
+		line("")
+		comment("the nodes that are left out")
+		untaint(left)
 	}
 	return b.String()
 }

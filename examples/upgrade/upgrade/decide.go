@@ -97,6 +97,8 @@ func (s *scheduler) readmit(pod *v1.Pod) (reasons []string) {
 	fresh.Spec.NodeName = ""
 	a := s.placer.Prepare(fresh)
 	switch {
+	case a.Pre.Err != nil:
+		reasons = []string{a.Pre.Err.Error()}
 	case a.Rejected():
 		reasons = []string{a.Pre.Message}
 	case !slices.Contains(a.Candidates(), slot):

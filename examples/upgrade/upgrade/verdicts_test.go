@@ -46,6 +46,8 @@ const mixed = `
 {apiVersion: v1, kind: Pod, metadata: {name: pinned, namespace: default}, spec: {nodeName: n1, affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [n2]}]}]}}}, containers: [{name: c}]}, status: {phase: Running}}
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: lost, namespace: default}, spec: {nodeName: n9, containers: [{name: c}]}, status: {phase: Running}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: unreadable, namespace: default}, spec: {nodeName: n1, topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchExpressions: [{key: app, operator: In}]}}], containers: [{name: c}]}, status: {phase: Running}}
 `
 
 // Every pending pod has a verdict, and every running pod the reasons why its node would not take it.

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/podberth/podberth/examples/report"
+	"github.com/podberth/podberth/examples/shell"
 )
 
 const (
@@ -198,8 +199,8 @@ func (r *reader) refusal() error {
 	if r.lacks(Pods) || r.lacks(Nodes) {
 		advice = "; or ask of a dump: -f PATH"
 	}
-	return fmt.Errorf("this user may not list %s in all namespaces: kubectl create clusterrole podberth --verb=list --resource=%s, and bind it to the user%s",
-		r.names(), strings.ReplaceAll(r.names(), ", ", ","), advice)
+	create := "kubectl create clusterrole podberth --verb=list --resource=" + shell.Words(strings.ReplaceAll(r.names(), ", ", ","))
+	return fmt.Errorf("this user may not list %s in all namespaces: %s, and bind it to the user%s", r.names(), create, advice)
 }
 
 // Names returns the names of the objects of a kind, at most a page: in all namespaces as NAMESPACE/NAME, or in one as NAME.

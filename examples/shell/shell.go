@@ -1,0 +1,51 @@
+// Package shell writes text that a POSIX shell reads: the words of a command and comments. Whatever stands in a word reaches the
+// program as one argument, and no comment ends before its line does. Every text that a person may paste into a shell is made with it.
+//
+//	"kubectl cordon -- " + shell.Words(names...)
+//
+// Words end with no option only behind "--": a program takes a name such as -h for a flag, quoted or not. Nothing is refused, the empty
+// word neither; a NUL, which no argument can hold, is left out.
+package shell
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// plain are the characters that mean nothing to a shell, wherever they stand in a word.
+const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:@_"
+
+// Words returns words for a command line, with blanks between them: each as it is, or in single quotes when a shell could read it in
+// another way. No words are the empty string. O(characters).
+func Words(words ...string) string {
+	out := make([]string, len(words))
+	for k, w := range words {
+		out[k] = quoted(w)
+	}
+	return strings.Join(out, " ")
+}
+
+func quoted(w string) string {
+	w = strings.ReplaceAll(w, "\x00", "")
+	if w != "" && strings.Trim(w, plain) == "" {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}
+
+// Comment returns a comment of one line, without the end of the line. Characters that do not print, such as the end of a line, are
+// written as in a Go string. O(characters).
+func Comment(text string) string {
+	var b strings.Builder
+	b.WriteString("# ")
+	for _, r := range strings.ToValidUTF8(text, string(unicode.ReplacementChar)) {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		escaped := strconv.QuoteRune(r)
+		b.WriteString(escaped[1 : len(escaped)-1])
+	}
+	return b.String()
+}
