@@ -21,6 +21,8 @@ profiles:
   pluginConfig:
   - name: VolumeBinding
     args: {bindTimeoutSeconds: 1}
+  - name: DynamicResources
+    args: {bindingTimeout: 2s}
 `
 
 // refuse answers in the API server's place.

@@ -32,6 +32,7 @@ type world struct {
 	document string   // the schedulers' configuration
 	wire     *wire    // of the scenario
 	made     sync.Map // UIDs of the pods of the scenario
+	halt     func()   // stops the scheduler of the scenario
 	again    func()   // stops the scheduler of the scenario and starts another
 
 	views []*view // of the schedulers that run

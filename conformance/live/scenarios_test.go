@@ -79,6 +79,9 @@ func (x *wire) once(n int, method, path string, do func(r *http.Request, send fu
 
 var uid = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
+// generated are the names that the API server makes.
+var generated = regexp.MustCompile(`-extended-resources-[a-z0-9]{5}\b`)
+
 // outcome is what a scenario has left: pods, the events about them, and the writes.
 func (w *world) outcome(x *wire) []string {
 	w.t.Helper()
@@ -88,6 +91,9 @@ func (w *world) outcome(x *wire) []string {
 	for k := range pods.Items {
 		p := &pods.Items[k]
 		line := fmt.Sprintf("pod %s node=%s nominated=%s labels=%v", p.Name, p.Spec.NodeName, p.Status.NominatedNodeName, p.Labels)
+		if x := p.Status.ExtendedResourceClaimStatus; x != nil {
+			line += fmt.Sprintf(" extended=%s %v", x.ResourceClaimName, x.RequestMappings)
+		}
 		for _, c := range p.Status.Conditions {
 			line += fmt.Sprintf(" %s=%s/%s/%s/%d", c.Type, c.Status, c.Reason, c.Message, c.ObservedGeneration)
 		}
@@ -108,7 +114,7 @@ func (w *world) outcome(x *wire) []string {
 	x.mu.Unlock()
 	out = append(out, w.stored()...)
 	for k := range out {
-		out[k] = uid.ReplaceAllString(out[k], "UID")
+		out[k] = generated.ReplaceAllString(uid.ReplaceAllString(out[k], "UID"), "-extended-resources-NAME")
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -458,7 +464,7 @@ func only(a, b, allowed []string) (out []string) {
 // scenarios of failures, broken watches and slow volumes are left out: which events two schedulers write there depends on the load of
 // the machine.
 func TestScenarios(t *testing.T) {
-	scenarios := slices.Concat(scenarios, storage)
+	scenarios := slices.Concat(scenarios, storage, allocating)
 	if *every {
 		scenarios = slices.Concat(scenarios, failing, breaking, waiting)
 	}
@@ -505,6 +511,7 @@ func (w *world) play(t *testing.T, scenarios []scenario, kube bool) map[string][
 		_, end := w.podberth()
 		stop = func() { require.NoError(w.t, end()) }
 	}
+	w.halt = func() { stop() }
 	w.again = func() {
 		stop()
 		scenario := w.t

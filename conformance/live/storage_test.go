@@ -1,6 +1,7 @@
 package live
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -201,11 +202,18 @@ func (w *world) stored() (out []string) {
 	devices, err := w.api.ResourceV1().ResourceClaims("default").List(w.ctx, metav1.ListOptions{})
 	require.NoError(w.t, err)
 	for _, c := range devices.Items {
-		line := fmt.Sprintf("device claim %s finalizers=%v reserved=%v", c.Name, c.Finalizers, c.Status.ReservedFor)
-		if a := c.Status.Allocation; a != nil {
-			line += fmt.Sprintf(" devices=%v selector=%v", a.Devices.Results, a.NodeSelector)
+		if a := c.Status.Allocation; a != nil && a.AllocationTimestamp != nil {
+			a.AllocationTimestamp = &metav1.Time{}
 		}
-		out = append(out, line)
+		for k := range c.Status.Devices {
+			for j := range c.Status.Devices[k].Conditions {
+				c.Status.Devices[k].Conditions[j].LastTransitionTime = metav1.Time{}
+			}
+		}
+		kept := metav1.ObjectMeta{GenerateName: c.GenerateName, Labels: c.Labels, Annotations: c.Annotations, OwnerReferences: c.OwnerReferences, Finalizers: c.Finalizers}
+		line, err := json.Marshal([]any{kept, c.Spec, c.Status})
+		require.NoError(w.t, err)
+		out = append(out, fmt.Sprintf("device claim %s %s", c.Name, line))
 	}
 	return out
 }

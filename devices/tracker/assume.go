@@ -3,6 +3,7 @@ package tracker
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -25,7 +26,8 @@ type step struct {
 	before, after *resourcev1.ResourceClaim
 }
 
-// Assume writes the claims of Bound into a snapshot, so that the next decision counts them. The snapshot must be the tracker's
+// Assume writes the claims of Bound into a snapshot, so that the next decision counts them. The special claim for extended resources
+// gets the name POD-extended-resources. The snapshot must be the tracker's
 // cluster. The time is that of Options.Now. The error is that of Bound; the snapshot has not changed then. Neither the snapshot nor the pod may be nil.
 func (t *Tracker) Assume(s *cluster.Snapshot, pod *v1.Pod, d devices.Allocation) error {
 	if len(d.Claims) == 0 && len(pod.Spec.ResourceClaims) == 0 {
@@ -34,9 +36,13 @@ func (t *Tracker) Assume(s *cluster.Snapshot, pod *v1.Pod, d devices.Allocation)
 	t.follow()
 	id, named := podinfo.UID(pod), *pod
 	named.UID = id
-	claims, err := t.Bound(&named, d, t.clock())
+	claims, created, err := t.writes(&named, d, t.clock())
 	if err != nil {
 		return err
+	}
+	for _, c := range created {
+		admit(c)
+		claims = append(claims, c)
 	}
 	for k, c := range claims {
 		before := t.ResourceClaim(c.Namespace, c.Name)
@@ -46,6 +52,16 @@ func (t *Tracker) Assume(s *cluster.Snapshot, pod *v1.Pod, d devices.Allocation)
 		t.touch(id, before, c)
 	}
 	return nil
+}
+
+// admit gives a claim that PreBind creates what the API server gives it: a UID, and the special claim its name.
+func admit(c *resourcev1.ResourceClaim) {
+	if c.Name != "" {
+		c.UID = types.UID(c.Name)
+		return
+	}
+	c.Name = strings.TrimSuffix(c.GenerateName, "-")
+	c.UID = types.UID(c.Namespace + "/" + c.Name)
 }
 
 func (t *Tracker) touch(pod types.UID, before, after *resourcev1.ResourceClaim) {

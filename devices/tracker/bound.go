@@ -3,7 +3,6 @@ package tracker
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -15,13 +14,18 @@ import (
 
 // Bound returns the claims that PreBind writes for a pod (rule U8.8): the claims of the allocation with their devices, and the
 // pod's other claims with the pod in status.reservedFor. A claim that needs no change is left out. Claims that the API server
-// does not have come last: a claim made from a template, and the special claim for extended resources under the name
-// POD-extended-resources.
+// does not have come last, without a UID, because PreBind creates them: a claim made from a template, and the special claim for
+// extended resources. The special claim has no name either: the API server makes one from generateName.
 //
 // The error is v1.36's text for a claim that was deleted, allocated or deallocated since the decision, and for an allocation
 // whose special claim has no requests (quirk U10.7). The pod must not be nil. Bound changes nothing.
 func (o Objects) Bound(pod *v1.Pod, d devices.Allocation, now time.Time) ([]*resourcev1.ResourceClaim, error) {
-	var out, created []*resourcev1.ResourceClaim
+	changed, created, err := o.writes(pod, d, now)
+	return append(changed, created...), err
+}
+
+// writes returns the claims of Bound: those that the API server has, and those that it does not have.
+func (o Objects) writes(pod *v1.Pod, d devices.Allocation, now time.Time) (out, created []*resourcev1.ResourceClaim, err error) {
 	latest := func(namespace, name string) *resourcev1.ResourceClaim {
 		for _, c := range out {
 			if c.Namespace == namespace && c.Name == name {
@@ -36,14 +40,14 @@ func (o Objects) Bound(pod *v1.Pod, d devices.Allocation, now time.Time) ([]*res
 		if isNew(c) {
 			x, err := newClaim(c, pod, &d, k, now)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			created = append(created, x)
 			continue
 		}
 		x, err := bound(latest(c.Namespace, c.Name), c, pod, &d.Results[k], now)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		out = append(out, x)
 	}
@@ -60,11 +64,11 @@ func (o Objects) Bound(pod *v1.Pod, d devices.Allocation, now time.Time) ([]*res
 		}
 		x, err := bound(c, &resourcev1.ResourceClaim{}, pod, nil, now)
 		if err != nil {
-			return nil, fmt.Errorf("pod %s/%s, claim %s: %w", pod.Namespace, pod.Name, name, err)
+			return nil, nil, fmt.Errorf("pod %s/%s, claim %s: %w", pod.Namespace, pod.Name, name, err)
 		}
 		out = append(out, x)
 	}
-	return append(out, created...), nil
+	return out, created, nil
 }
 
 // bound returns what PreBind writes into one claim. decided is the claim that the decision was about; without a UID it may be
@@ -76,15 +80,15 @@ func bound(latest, decided *resourcev1.ResourceClaim, pod *v1.Pod, allocation *r
 	return devices.Bound(latest, pod, allocation, now)
 }
 
-// newClaim returns claim k of an allocation as it is after PreBind has created it.
+// newClaim returns claim k of an allocation as PreBind creates it.
 func newClaim(c *resourcev1.ResourceClaim, pod *v1.Pod, d *devices.Allocation, k int, now time.Time) (*resourcev1.ResourceClaim, error) {
 	out := c.DeepCopy()
+	out.UID = ""
 	if special(c) {
 		if len(d.Mappings) == 0 {
 			return nil, fmt.Errorf("nil or empty request mappings, no update of pod %s/%s ExtendedResourceClaimStatus", pod.Namespace, pod.Name)
 		}
-		out.Name = strings.TrimSuffix(c.GenerateName, "-")
-		out.UID = types.UID(out.Namespace + "/" + out.Name)
+		out.Name = ""
 	}
 	return devices.Bound(out, pod, &d.Results[k], now)
 }

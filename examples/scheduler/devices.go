@@ -203,17 +203,9 @@ func (p dynamicResources) PreBind(ctx context.Context, s *State, pod *v1.Pod, _ 
 		return AsStatus(err)
 	}
 	written.Write(s, true)
-	if err := p.h.s.writeClaims(ctx, pod, ClaimWrites{Set: claims, Extended: extendedStatus(claims, d)}); err != nil {
+	if err := p.h.s.writeClaims(ctx, pod, ClaimWrites{Set: claims, Mappings: d.Mappings}); err != nil {
 		return AsStatus(err)
 	}
 	p.release(pod) // the cluster shows it now
 	return nil
-}
-
-// extendedStatus returns the pod's status about the claim for its extended resources; nil without one.
-func extendedStatus(claims []*resourcev1.ResourceClaim, d devices.Allocation) *v1.PodExtendedResourceClaimStatus {
-	if len(d.Mappings) == 0 {
-		return nil
-	}
-	return &v1.PodExtendedResourceClaimStatus{ResourceClaimName: claims[len(claims)-1].Name, RequestMappings: d.Mappings}
 }

@@ -213,8 +213,8 @@ func TestExtendedResourceClaim(t *testing.T) {
 		r.add(testkit.Pod("q").Request("example.com/gpu=2").Obj())
 		require.True(t, r.step())
 		r.work()
-		require.Equal(t, []string{"q-extended-resources: gpu-0 gpu-1 for q"}, r.held())
-		require.Equal(t, "q-extended-resources", r.extended.ResourceClaimName)
+		require.Equal(t, []string{"q-extended-resources-made: gpu-0 gpu-1 for q"}, r.held())
+		require.Equal(t, "q-extended-resources-made", r.extended.ResourceClaimName)
 		require.Len(t, r.extended.RequestMappings, 1)
 	})
 }

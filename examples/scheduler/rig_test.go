@@ -136,16 +136,22 @@ func (a *server) WriteClaims(_ context.Context, _ *v1.Pod, w ClaimWrites) error 
 	if err := a.failing["claims"]; err != nil && len(w.Set) > 0 {
 		return err
 	}
-	if w.Extended != nil {
-		a.extended = w.Extended
-	}
 	for _, c := range w.Set {
+		if c.UID == "" && c.Name == "" {
+			c.Name = c.GenerateName + "made"
+		}
+		if c.UID == "" {
+			c.UID = types.UID("uid of " + c.Name)
+		}
 		var old metav1.Object
 		if a.claims[c.Name] != nil {
 			old = a.claims[c.Name]
 		}
 		a.s.Set(old, c)
 		a.claims[c.Name] = c
+	}
+	if w.Mappings != nil {
+		a.extended = &v1.PodExtendedResourceClaimStatus{ResourceClaimName: w.Set[len(w.Set)-1].Name, RequestMappings: w.Mappings}
 	}
 	for _, c := range w.Delete {
 		a.s.Unset(c)

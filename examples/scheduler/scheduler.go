@@ -48,12 +48,14 @@ type Client interface {
 
 // ClaimWrites are the changes of ResourceClaims at PreBind, Unreserve or PostFilter of a pod.
 type ClaimWrites struct {
-	// Set are claims to write: finalizers, allocation and reservations. A claim that the API server does not have is created.
+	// Set are claims to write: finalizers, allocation and reservations. A claim without a UID is created, and a new claim
+	// without a name gets one from the API server. When the writes fail, the Client deletes what it has created.
 	Set []*resourcev1.ResourceClaim
 	// Delete are claims to delete, with their finalizers.
 	Delete []*resourcev1.ResourceClaim
-	// Extended is the pod's new status.extendedResourceClaimStatus; nil changes nothing.
-	Extended *v1.PodExtendedResourceClaimStatus
+	// Mappings says which request of the last claim in Set serves which extended resource of which container. The Client writes
+	// the mappings and the name of the claim into the pod's status.extendedResourceClaimStatus. nil changes nothing there.
+	Mappings []v1.ContainerExtendedResourceRequest
 }
 
 // ErrGone is a Client's error for a pod that does not exist any more.

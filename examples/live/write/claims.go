@@ -18,13 +18,56 @@ import (
 
 const deviceClaims = "resourceclaims.resource.k8s.io"
 
-// WriteClaims writes the claims of a pod: created if the API server does not have them, their finalizers, then their status.
+// WriteClaims writes the claims of a pod: the finalizers, then the status. A claim without a UID is created first, and is deleted again
+// when a later write fails or when the pod does not wait to the end, because the next attempt makes another.
 // It returns when the scheduler knows every change, and when the devices of every allocated claim are ready.
 func (c *Client) WriteClaims(ctx context.Context, pod *v1.Pod, w scheduler.ClaimWrites) error {
+	var created []*resourcev1.ResourceClaim
+	err := c.writeClaims(ctx, pod, w, &created)
+	if err != nil {
+		for _, claim := range created {
+			if e := c.undo(claim); e != nil {
+				c.o.OnError(fmt.Errorf("deleting claim %s/%s: %w", claim.Namespace, claim.Name, e))
+			}
+		}
+	}
+	return err
+}
+
+// undo deletes a claim that was created, whatever was written to it since.
+func (c *Client) undo(created *resourcev1.ResourceClaim) error {
+	now, err := c.readClaim(created.Namespace, created.Name)
+	if err == nil && now.UID == created.UID {
+		err = c.deleteClaim(now)
+	}
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+func (c *Client) readClaim(namespace, name string) (*resourcev1.ResourceClaim, error) {
+	ctx, cancel := c.request()
+	defer cancel()
+	return c.api.ResourceV1().ResourceClaims(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+func (c *Client) writeClaims(ctx context.Context, pod *v1.Pod, w scheduler.ClaimWrites, created *[]*resourcev1.ResourceClaim) error {
 	written := make([]*resourcev1.ResourceClaim, 0, len(w.Set))
-	for _, claim := range w.Set {
-		now, err := c.writeClaim(claim)
+	for k, claim := range w.Set {
+		now, err := c.writeMetadata(claim)
 		if err != nil {
+			return err
+		}
+		if claim.UID == "" {
+			*created = append(*created, now)
+		}
+		if k == len(w.Set)-1 && len(w.Mappings) > 0 {
+			if err := c.writeExtended(pod, &v1.PodExtendedResourceClaimStatus{ResourceClaimName: now.Name, RequestMappings: w.Mappings}); err != nil {
+				return err
+			}
+		}
+		if now, err = c.writeClaimStatus(now, claim.Status); err != nil {
 			return err
 		}
 		written = append(written, now)
@@ -34,33 +77,29 @@ func (c *Client) WriteClaims(ctx context.Context, pod *v1.Pod, w scheduler.Claim
 			return err
 		}
 	}
-	if w.Extended != nil {
-		if err := c.writeExtended(pod, w.Extended); err != nil {
-			return err
-		}
-	}
 	return c.claimsReady(ctx, written, w.Delete, c.o.waits(pod).Devices)
 }
 
-func (c *Client) writeClaim(claim *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
+// writeMetadata creates a claim that has no UID, and writes the finalizers of another if they change. It returns the claim as it is then.
+func (c *Client) writeMetadata(claim *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
 	api := c.api.ResourceV1().ResourceClaims(claim.Namespace)
 	ctx, cancel := c.request()
 	defer cancel()
-	var now *resourcev1.ResourceClaim
-	var err error
 	if claim.UID == "" {
-		now, err = api.Create(ctx, claim, metav1.CreateOptions{})
-	} else if old, ok := c.view.Reported(deviceClaims, claim.Namespace, claim.Name).(*resourcev1.ResourceClaim); ok && slices.Equal(old.Finalizers, claim.Finalizers) {
-		now = claim
-	} else {
-		now, err = api.Update(ctx, claim, metav1.UpdateOptions{})
+		return api.Create(ctx, claim, metav1.CreateOptions{})
 	}
-	if err != nil {
-		return nil, err
+	if old, ok := c.view.Reported(deviceClaims, claim.Namespace, claim.Name).(*resourcev1.ResourceClaim); ok && slices.Equal(old.Finalizers, claim.Finalizers) {
+		return claim, nil
 	}
-	status := now.DeepCopy()
-	status.Status = claim.Status
-	return api.UpdateStatus(ctx, status, metav1.UpdateOptions{})
+	return api.Update(ctx, claim, metav1.UpdateOptions{})
+}
+
+func (c *Client) writeClaimStatus(now *resourcev1.ResourceClaim, status resourcev1.ResourceClaimStatus) (*resourcev1.ResourceClaim, error) {
+	ctx, cancel := c.request()
+	defer cancel()
+	changed := now.DeepCopy()
+	changed.Status = status
+	return c.api.ResourceV1().ResourceClaims(now.Namespace).UpdateStatus(ctx, changed, metav1.UpdateOptions{})
 }
 
 // deleteClaim deletes a claim and takes away its finalizers, which would keep it.
@@ -84,18 +123,23 @@ func (c *Client) deleteClaim(claim *resourcev1.ResourceClaim) error {
 	return err
 }
 
-// writeExtended writes which claim stands for the extended resources of the pod.
+// writeExtended writes which claim stands for the extended resources of the pod. After a conflict it reads the pod.
 func (c *Client) writeExtended(pod *v1.Pod, status *v1.PodExtendedResourceClaimStatus) error {
 	now := c.view.Pod(pod.Namespace, pod.Name)
-	if now == nil || now.UID != pod.UID {
-		return scheduler.ErrGone
-	}
-	changed := now.DeepCopy()
-	changed.Status.ExtendedResourceClaimStatus = status
 	return c.again(func() error {
+		if now == nil || now.UID != pod.UID {
+			return scheduler.ErrGone
+		}
+		changed := now.DeepCopy()
+		changed.Status.ExtendedResourceClaimStatus = status
 		body, err := between(now, changed)
-		if body != nil {
-			err = c.sendPatch(now, body)
+		if body == nil {
+			return err
+		}
+		if err = c.sendPatch(now, body); apierrors.IsConflict(err) {
+			if fresh, unknown := c.read(pod); unknown == nil {
+				now = fresh
+			}
 		}
 		return err
 	})

@@ -3,6 +3,7 @@ package write_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -169,7 +170,7 @@ func TestWriteClaims(t *testing.T) {
 	}
 	fresh := func(x *resourcev1.ResourceClaim) { x.UID = "" }
 	testkit.Run(t, []test{
-		{"new", nil, set(fresh), "", []string{"create ", "update status"}, "context canceled"},
+		{"new", nil, set(fresh), "", []string{"create ", "update status", "get "}, "context canceled"},
 		{"same finalizers", deviceClaim(), set(), "", []string{"update status"}, ""},
 		{"another finalizer", deviceClaim(finalizers("g")), set(), "", []string{"update ", "update status"}, ""},
 		{"more finalizers", deviceClaim(finalizers()), set(), "", []string{"update ", "update status"}, ""},
@@ -238,53 +239,64 @@ func TestWriteClaims(t *testing.T) {
 	})
 }
 
-// The patch of the extended resources' claim is for the pod that was decided. What the pod has stays when nothing is decided.
+// The claim for extended resources is made, written into the status of the pod that was decided, and gets its devices. It is deleted when
+// a step fails.
 func TestWriteExtended(t *testing.T) {
-	status := &v1.PodExtendedResourceClaimStatus{ResourceClaimName: "d"}
+	status := &v1.PodExtendedResourceClaimStatus{ResourceClaimName: "p-extended-resources-1", RequestMappings: []v1.ContainerExtendedResourceRequest{{ContainerName: "c", ResourceName: "r", RequestName: "q"}}}
 	has := func(p *v1.Pod) { p.Status.ExtendedResourceClaimStatus = status }
+	made, given, undone := []string{"create ", "patch status"}, "update status", []string{"get ", "update status", "delete "} // the fake server drops the finalizers with the status
+	stale := conflict()
 	type test struct {
-		name    string
-		known   *v1.Pod
-		write   *v1.PodExtendedResourceClaimStatus
-		answer  error
-		patches int
-		want    error
+		name       string
+		now, known *v1.Pod
+		refuse     string // verb and subresource
+		answer     error
+		want       []string
+		err        error
 	}
 	testkit.Run(t, []test{
-		{"written", pod(), status, nil, 1, nil},
-		{"as it is", pod(has), status, nil, 0, nil},
-		{"nothing to write", pod(has), nil, nil, 0, nil},
-		{"refused", pod(), status, errRefused, 2, errRefused},
-		{"gone", nil, status, nil, 0, scheduler.ErrGone},
-		{"replaced", pod(as("other")), status, nil, 0, scheduler.ErrGone},
+		{"written", pod(), pod(), "", nil, append(made, given), nil},
+		{"as it is", pod(has), pod(has), "", nil, []string{"create ", given}, nil},
+		{"refused", pod(), pod(), "patch status", errRefused, slices.Concat([]string{"create ", "patch status", "patch status"}, undone), errRefused},
+		{"conflict", pod(), pod(), "patch status", stale, slices.Concat([]string{"create ", "patch status", "get ", "patch status", "get "}, undone), stale},
+		{"conflict, and the pod is gone", nil, pod(), "patch status", stale, slices.Concat([]string{"create ", "patch status", "get "}, undone), scheduler.ErrGone},
+		{"gone", nil, nil, "", nil, slices.Concat([]string{"create "}, undone), scheduler.ErrGone},
+		{"replaced", pod(), pod(as("other")), "", nil, slices.Concat([]string{"create "}, undone), scheduler.ErrGone},
+		{"not created", pod(), pod(), "create ", errRefused, []string{"create "}, errRefused},
+		{"status of the claim refused", pod(), pod(), "update status", errRefused, append(made, "update status", "get ", "update status"), errRefused},
 	}, func(t *testing.T, x test) {
-		c, api := client(t, pod(), x.known, "patch", "status", x.answer)
-		require.ErrorIs(t, c.WriteClaims(t.Context(), pod(), scheduler.ClaimWrites{Extended: x.write}), x.want)
-		sent := patches(api)
-		require.Len(t, sent, x.patches)
-		for _, p := range sent {
-			require.Equal(t, map[string]any{"extendedResourceClaimStatus": map[string]any{"resourceClaimName": "d", "requestMappings": nil}}, p["status"])
+		c, api := client(t, x.now, x.known, "none", "", nil)
+		claim := deviceClaim(attached(isTrue("Attached")), func(x *resourcev1.ResourceClaim) {
+			x.Name, x.GenerateName, x.UID, x.ResourceVersion = "", "p-extended-resources-", "", ""
+		})
+		api.PrependReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
+			if x.refuse == a.GetVerb()+" "+a.GetSubresource() {
+				return true, nil, x.answer
+			}
+			if a.GetVerb() == "create" {
+				now := a.(clienttesting.CreateAction).GetObject().(*resourcev1.ResourceClaim).DeepCopy()
+				now.Name, now.UID, now.ResourceVersion = "p-extended-resources-1", "1", "4"
+				return true, now, api.Tracker().Add(now)
+			}
+			return false, nil, nil
+		})
+		ended := errors.New("nothing is reported")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(ended)
+		err := c.WriteClaims(ctx, pod(), scheduler.ClaimWrites{Set: []*resourcev1.ResourceClaim{claim}, Mappings: status.RequestMappings})
+		if x.err == nil {
+			x.want, x.err = slices.Concat(x.want, undone), ended
+		}
+		require.ErrorIs(t, err, x.err)
+		var got []string
+		for _, a := range api.Actions() {
+			got = append(got, a.GetVerb()+" "+a.GetSubresource())
+		}
+		require.Equal(t, x.want, got)
+		for _, p := range patches(api) {
+			require.Equal(t, map[string]any{"extendedResourceClaimStatus": map[string]any{"resourceClaimName": "p-extended-resources-1", "requestMappings": []any{map[string]any{"containerName": "c", "resourceName": "r", "requestName": "q"}}}}, p["status"])
 		}
 	})
 }
 
 var errRefused = errors.New("refused")
-
-// A pod waits for its claims also when it has extended resources.
-func TestWriteExtendedWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		api := versioned("5", "resourceclaims")
-		require.NoError(t, api.Tracker().Add(pod()))
-		known := &reports{view: view{pod()}, objects: map[string]metav1.Object{}, changed: make(chan struct{})}
-		c := write.New(api, known, write.Options{})
-		defer c.Close()
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		go c.Run(ctx, 1)
-		began := time.Now()
-		time.AfterFunc(1500*time.Millisecond, func() { known.report("resourceclaims.resource.k8s.io/d", deviceClaim()) })
-		require.NoError(t, c.WriteClaims(ctx, pod(), scheduler.ClaimWrites{Set: []*resourcev1.ResourceClaim{deviceClaim()}, Extended: &v1.PodExtendedResourceClaimStatus{ResourceClaimName: "d"}}))
-		require.Equal(t, 2*time.Second, time.Since(began))
-		require.Len(t, patches(api), 1)
-	})
-}

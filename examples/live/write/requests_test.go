@@ -93,7 +93,7 @@ func TestRequests(t *testing.T) {
 		}, []string{"PUT " + claims + "/d", "PUT " + claims + "/d/status"}},
 		{"new claim of devices", []answer{found}, func(ctx context.Context, c *write.Client, _ *write.Recorder) error {
 			return c.WriteClaims(ctx, pod(), scheduler.ClaimWrites{Set: devices("")})
-		}, []string{"POST " + claims, "PUT " + claims + "/d/status"}},
+		}, []string{"POST " + claims, "PUT " + claims + "/d/status", "GET " + claims + "/d", "PUT " + claims + "/d/status", "PUT " + claims + "/d", "DELETE " + claims + "/d"}},
 		{"claim of devices that goes", []answer{found}, func(ctx context.Context, c *write.Client, _ *write.Recorder) error {
 			return c.WriteClaims(ctx, pod(), scheduler.ClaimWrites{Delete: devices("d")})
 		}, []string{"PUT " + claims + "/d/status", "PUT " + claims + "/d", "DELETE " + claims + "/d"}},

@@ -2,8 +2,11 @@ package simulate
 
 import (
 	"context"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
@@ -38,7 +41,14 @@ func allocationsOf(pod *v1.Pod, node string, d devices.Allocation) []allocation 
 
 // WriteClaims writes claims at once. Binding conditions of devices stay as the input has them.
 func (w *world) WriteClaims(_ context.Context, pod *v1.Pod, writes scheduler.ClaimWrites) error {
+	now := w.pods[key(pod)]
+	if len(writes.Mappings) > 0 && (now == nil || now.UID != pod.UID) {
+		return scheduler.ErrGone
+	}
 	for _, c := range writes.Set {
+		if c.UID == "" {
+			register(c)
+		}
 		w.put(c)
 	}
 	for _, c := range writes.Delete {
@@ -46,16 +56,22 @@ func (w *world) WriteClaims(_ context.Context, pod *v1.Pod, writes scheduler.Cla
 		delete(w.others, named(c))
 		w.s.Unset(c)
 	}
-	if writes.Extended != nil {
-		now := w.pods[key(pod)]
-		if now == nil || now.UID != pod.UID {
-			return scheduler.ErrGone
-		}
+	if len(writes.Mappings) > 0 {
 		changed := now.DeepCopy()
-		changed.Status.ExtendedResourceClaimStatus = writes.Extended
+		changed.Status.ExtendedResourceClaimStatus = &v1.PodExtendedResourceClaimStatus{
+			ResourceClaimName: writes.Set[len(writes.Set)-1].Name, RequestMappings: writes.Mappings,
+		}
 		w.store(changed)
 	}
 	return nil
+}
+
+// register gives a new claim a UID, and a name when it has none.
+func register(c *resourcev1.ResourceClaim) {
+	if c.Name == "" {
+		c.Name = strings.TrimSuffix(c.GenerateName, "-")
+	}
+	c.UID = types.UID(c.Namespace + "/" + c.Name)
 }
 
 // tellUnclaimed adds the entries of pods that never entered the active queue, because a claim of theirs does not exist.

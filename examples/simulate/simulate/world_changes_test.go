@@ -10,7 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/examples/scheduler"
@@ -82,7 +84,8 @@ func TestBindVolumesOfAGoneClaim(t *testing.T) {
 func TestWriteExtendedClaims(t *testing.T) {
 	x := begun(t, options{}, nodeYAML("n1", "9", "")+podYAML("p", "", 0, "1", ""))
 	p := x.w.pods["default/p"]
-	writes := scheduler.ClaimWrites{Extended: &v1.PodExtendedResourceClaimStatus{ResourceClaimName: "c"}}
+	made := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "p-extended-resources-"}}
+	writes := scheduler.ClaimWrites{Set: []*resourcev1.ResourceClaim{made}, Mappings: []v1.ContainerExtendedResourceRequest{{ContainerName: "c", ResourceName: "example.com/gpu", RequestName: "r"}}}
 	other := p.DeepCopy()
 	other.UID = "other"
 	require.ErrorIs(t, x.w.WriteClaims(context.Background(), other, writes), scheduler.ErrGone)
@@ -90,8 +93,11 @@ func TestWriteExtendedClaims(t *testing.T) {
 	require.ErrorIs(t, x.w.WriteClaims(context.Background(), other, writes), scheduler.ErrGone)
 	require.NoError(t, x.w.WriteClaims(context.Background(), p, scheduler.ClaimWrites{}))
 	require.Same(t, p, x.w.pods["default/p"])
+	require.Empty(t, made.Name, "nothing was made for a pod that is gone")
 	require.NoError(t, x.w.WriteClaims(context.Background(), p, writes))
-	require.Equal(t, writes.Extended, x.w.pods["default/p"].Status.ExtendedResourceClaimStatus)
+	require.Equal(t, &v1.PodExtendedResourceClaimStatus{ResourceClaimName: "p-extended-resources", RequestMappings: writes.Mappings}, x.w.pods["default/p"].Status.ExtendedResourceClaimStatus)
+	require.Same(t, made, x.w.others[named(made)])
+	require.Equal(t, types.UID("default/p-extended-resources"), made.UID)
 	require.Nil(t, p.Status.ExtendedResourceClaimStatus)
 }
 

@@ -209,6 +209,10 @@ func (a *API) write(w http.ResponseWriter, method string, at target, body []byte
 		return
 	}
 	if method == http.MethodPost && at.subpath == "" {
+		if given.GetName() == "" {
+			given.SetName(fmt.Sprintf("%s%05d", given.GetGenerateName(), a.version))
+		}
+		given.SetUID("") // the server gives it
 		at.name = given.GetName()
 		if a.objects[at.key()] != nil {
 			Refuse(w, http.StatusConflict, "AlreadyExists")
@@ -239,8 +243,15 @@ func (a *API) write(w http.ResponseWriter, method string, at target, body []byte
 	case http.MethodPost:
 		a.bind(w, at, old, body)
 	case http.MethodPut:
-		a.keep(at, given)
-		answer(w, http.StatusOK, given.Object)
+		now, status := given, old.Object["status"]
+		if at.subpath == "status" {
+			now, status = old.DeepCopy(), given.Object["status"]
+		}
+		if now.Object["status"] = status; status == nil {
+			delete(now.Object, "status")
+		}
+		a.keep(at, now)
+		answer(w, http.StatusOK, now.Object)
 	case http.MethodPatch:
 		a.patch(w, at, old, body)
 	case http.MethodDelete:
