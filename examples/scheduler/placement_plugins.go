@@ -15,6 +15,11 @@ import (
 // FromPlacement returns the factory of a plugin of the caller that package placement runs too. It runs at PreFilter and Filter if
 // it filters, at PreScore and Score if it scores; list it at MultiPoint. It waits for Plugin.Events.
 //
+//	Options{
+//		Plugins:  Registry{p.Name: FromPlacement(p)},
+//		Profiles: []Profile{{Plugins: Plugins{MultiPoint: {Enabled: []PluginRef{{Name: p.Name, Weight: 2}}}}}},
+//	}
+//
 // The plan of a profile includes the plugin, so that equal pods share its work. The plan makes the same decisions as single
 // calls of the plugins. A panic of the plugin fails the attempt; Options.PluginTimeout does not end a decision of the plan.
 //
