@@ -145,7 +145,7 @@ func (s *Scheduler) decide(ctx context.Context, a *attempt) (node string, failed
 		a.signature = a.f.SignPod(ctx, a.pod)
 	}
 	if a.f.plan != nil && len(s.o.Extenders) == 0 {
-		return s.decidePlanned(ctx, a)
+		return s.decideGuarded(ctx, a)
 	}
 	// 4. PreFilter. 5. Batching. 6. The nominated node. 7. Filter. 8. Extenders.
 	d, err := a.f.findNodes(ctx, a)
@@ -202,8 +202,8 @@ func (s *Scheduler) decidePlanned(ctx context.Context, a *attempt) (string, *fai
 		if p.Rejected() {
 			statuses.attempt, statuses.absent = nil, NewStatus(p.Pre.Code, p.Pre.Message)
 		}
-		if p.Pre.Code != UnschedulableAndUnresolvable || slices.Contains(p.Pre.Rejecters(), nameDynamicResources) {
-			seen.Write(a.state, releaserOf(p.Predicates)) // DynamicResources has seen the pod
+		if a.f.sawDevices(p.Pre) {
+			seen.Write(a.state, releaserOf(p.Predicates))
 		}
 	}
 	return "", s.postFilter(ctx, a, statuses, d.Failure.Message, d.Failure.Rejecters, nil)

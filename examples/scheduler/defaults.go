@@ -37,50 +37,50 @@ func defaultPlugins(v release.Version) Plugins {
 func DefaultRegistry() Registry {
 	return Registry{
 		"SchedulingGates": func(_ any, h *Handle) (Plugin, error) {
-			return schedulingGates{adapterBase{"SchedulingGates", h, nil}}, nil
+			return schedulingGates{adapterBase{name: "SchedulingGates", h: h}}, nil
 		},
 		namePrioritySort:    func(any, *Handle) (Plugin, error) { return prioritySort{}, nil },
 		"NodeUnschedulable": factoryOf("NodeUnschedulable", filters),
 		"NodeName":          factoryOf("NodeName", filters),
-		"TaintToleration": factoryOf("TaintToleration", func(p *placement.Plugin, b adapterBase) Plugin {
+		"TaintToleration": factoryOf("TaintToleration", func(b adapterBase) Plugin {
 			if b.h.s.o.preFilters() {
-				return podFiltersAndScores(p, b)
+				return podFiltersAndScores(b)
 			}
-			return nodeFilterAndScore{newNodeFilter(b, p), scoring{preScores{newScores(b, p)}}}
+			return nodeFilterAndScore{newNodeFilter(b), scoring{preScores{newScores(b)}}}
 		}),
 		"NodeAffinity":       factoryOf("NodeAffinity", podFiltersAndScores),
 		"NodePorts":          factoryOf("NodePorts", podFilters),
 		"NodeResourcesFit":   factoryOf("NodeResourcesFit", podFiltersAndScores),
 		"VolumeRestrictions": factoryOf("VolumeRestrictions", podFilters),
 		"NodeVolumeLimits":   factoryOf("NodeVolumeLimits", podFilters),
-		"VolumeBinding": factoryOf("VolumeBinding", func(p *placement.Plugin, b adapterBase) Plugin {
-			return volumeBinding{podFilter{newNodeFilter(b, p)}, preScores{newScores(b, p)}}
+		"VolumeBinding": factoryOf("VolumeBinding", func(b adapterBase) Plugin {
+			return volumeBinding{podFilter{newNodeFilter(b)}, preScores{newScores(b)}}
 		}),
 		"VolumeZone":        factoryOf("VolumeZone", podFilters),
 		"PodTopologySpread": factoryOf("PodTopologySpread", podFiltersAndScores),
 		"InterPodAffinity":  factoryOf("InterPodAffinity", podFiltersAndScores),
-		nameDynamicResources: factoryOf(nameDynamicResources, func(p *placement.Plugin, b adapterBase) Plugin {
-			d := dynamicResources{podFilter{newNodeFilter(b, p)}}
+		nameDynamicResources: factoryOf(nameDynamicResources, func(b adapterBase) Plugin {
+			d := dynamicResources{podFilter{newNodeFilter(b)}}
 			if b.h.s.o.scoresDevices() {
 				return scoredDynamicResources{d}
 			}
 			return d
 		}),
 		"NodeDeclaredFeatures": factoryOf("NodeDeclaredFeatures", podFilters),
-		"NodeResourcesBalancedAllocation": factoryOf("NodeResourcesBalancedAllocation", func(p *placement.Plugin, b adapterBase) Plugin {
-			return preScores{newScores(b, p)}
+		"NodeResourcesBalancedAllocation": factoryOf("NodeResourcesBalancedAllocation", func(b adapterBase) Plugin {
+			return preScores{newScores(b)}
 		}),
-		"ImageLocality":       factoryOf("ImageLocality", func(p *placement.Plugin, b adapterBase) Plugin { return newScores(b, p) }),
+		"ImageLocality":       factoryOf("ImageLocality", func(b adapterBase) Plugin { return newScores(b) }),
 		nameDefaultPreemption: newDefaultPreemption,
 		nameDefaultBinder: func(_ any, h *Handle) (Plugin, error) {
-			return defaultBinder{adapterBase{nameDefaultBinder, h, nil}}, nil
+			return defaultBinder{adapterBase{name: nameDefaultBinder, h: h}}, nil
 		},
 	}
 }
 
 // factoryOf makes a factory of a plugin. The arguments are the plugin of package placement with that name; nil is the
 // one with default arguments.
-func factoryOf(name string, make func(p *placement.Plugin, b adapterBase) Plugin) Factory {
+func factoryOf(name string, make func(b adapterBase) Plugin) Factory {
 	return func(args any, h *Handle) (Plugin, error) {
 		p, err := placement.PluginArgs{Release: h.s.o.Release}.Plugin(name)
 		if err != nil {
@@ -102,25 +102,21 @@ func factoryOf(name string, make func(p *placement.Plugin, b adapterBase) Plugin
 		if p.Over != nil {
 			p = p.Over(placement.Profile{Volumes: h.s.volumes, Devices: h.s.devices})
 		}
-		b := adapterBase{p.Name, h, nil}
-		if p.Hint != nil {
-			b.hint = p.Hint(h.s.namespaces)
-		}
-		return make(p, b), nil
+		return make(adapterBase{name: p.Name, h: h, plugin: p}), nil
 	}
 }
 
-func filters(p *placement.Plugin, b adapterBase) Plugin {
+func filters(b adapterBase) Plugin {
 	if b.h.s.o.preFilters() {
-		return podFilters(p, b)
+		return podFilters(b)
 	}
-	return newNodeFilter(b, p)
+	return newNodeFilter(b)
 }
 
-func podFilters(p *placement.Plugin, b adapterBase) Plugin { return podFilter{newNodeFilter(b, p)} }
+func podFilters(b adapterBase) Plugin { return podFilter{newNodeFilter(b)} }
 
-func podFiltersAndScores(p *placement.Plugin, b adapterBase) Plugin {
-	return podFilterAndScore{podFilter{newNodeFilter(b, p)}, scoring{preScores{newScores(b, p)}}}
+func podFiltersAndScores(b adapterBase) Plugin {
+	return podFilterAndScore{podFilter{newNodeFilter(b)}, scoring{preScores{newScores(b)}}}
 }
 
 // nodeFilterAndScore is a plugin at Filter, PreScore and Score. podFilterAndScore is a plugin at PreFilter too.
@@ -169,8 +165,8 @@ func (schedulingGates) PreEnqueue(pod *v1.Pod) *Status {
 type prioritySort struct{}
 
 // Name returns "PrioritySort".
-func (prioritySort) Name() string { return namePrioritySort }
-func (prioritySort) builtin()     {}
+func (prioritySort) Name() string  { return namePrioritySort }
+func (prioritySort) builtin() bool { return true }
 
 // Less puts the pod of higher priority first; at equal priority the pod that has waited longer is first.
 func (prioritySort) Less(a, b *queue.Entry) bool { return queue.PriorityLess(a, b) }

@@ -51,6 +51,15 @@ func withDevices(p *placement.Plugin, compiler devices.SelectorCompiler, now fun
 	return placement.PluginArgs{Devices: o}.Plugin(p.Name)
 }
 
+// sawDevices reports whether DynamicResources has seen the pod at PreFilter: no plugin before it ended PreFilter.
+func (f *Framework) sawDevices(pre filter.PreFilters) bool {
+	if pre.Code != UnschedulableAndUnresolvable {
+		return true
+	}
+	order, rejecters := namesOf(f.lists[PreFilter]), pre.Rejecters()
+	return slices.Index(order, nameDynamicResources) <= slices.Index(order, rejecters[len(rejecters)-1])
+}
+
 // releaserOf returns the releaser among predicates; without one the sight is empty.
 func releaserOf(ps filter.Predicates) sight {
 	for _, p := range ps {
@@ -64,11 +73,11 @@ func releaserOf(ps filter.Predicates) sight {
 // scoredDynamicResources is DynamicResources in releases in which it scores.
 type scoredDynamicResources struct{ dynamicResources }
 
-func (p scoredDynamicResources) libraryScore() *placement.Plugin { return p.filter }
+func (p scoredDynamicResources) libraryScore() *placement.Plugin { return p.plugin }
 
 // Score asks the scorer; 0 for a pod that needs no devices.
 func (p scoredDynamicResources) Score(_ context.Context, _ *State, pod *v1.Pod, node *NodeInfo) (int64, *Status) {
-	x, err := p.filter.Score(pod, p.h.s.snapshot)
+	x, err := p.plugin.Score(pod, p.h.s.snapshot)
 	if x == nil || err != nil {
 		return 0, AsStatus(err)
 	}

@@ -14,7 +14,8 @@
 //     return, keep, see and call.
 //  4. profile.go, defaults.go, registry.go and framework.go: which plugins run at which point.
 //  5. filtering.go, scoring.go, preempt.go, waiting_pods.go and binding.go: the points in the order in which they run.
-//  6. library_plugins.go, volumes.go and devices.go: the default plugins, which are adapters over package placement.
+//  6. library_plugins.go, volumes.go and devices.go: the default plugins, which are adapters over package placement;
+//     placement_plugins.go: the caller's plugins of package placement.
 //  7. cache.go, namespaces.go and status_patch.go: the state of the cluster, and what is written back.
 //  8. batch.go and signatures.go: equal pods share the search. extenders.go: extenders.
 //  9. guarded_calls.go, client_calls.go, blocking_queue.go and queue_callbacks.go: plugins and functions of the caller that
@@ -28,8 +29,8 @@
 //	binding cycle: PreBindPreFlight, the wait on Permit, PreBind, Bind, PostBind
 //
 // A plugin implements any of the interfaces. Plugins keep their values of an attempt in State, under typed keys. If a
-// profile has only default plugins and no extender, a placement.Plan makes the whole decision. The plan shares work
-// between equal pods and makes the same decisions.
+// profile has only default plugins and those of FromPlacement at the points from PreFilter to Score, and no extender, a
+// placement.Plan makes the whole decision. The plan shares work between equal pods and makes the same decisions.
 //
 // Client replaces the API server, Clock replaces the real time, and Options.Go replaces goroutines. A simulator that
 // sets all three is deterministic to the byte (examples/simulate). A Scheduler is safe for concurrent use. Plugins must

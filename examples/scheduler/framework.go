@@ -40,6 +40,7 @@ type Framework struct {
 	// and scores, and is nil for any other profile.
 	placement placement.Profile
 	plan      *placement.Plan
+	own       []string // plugins of FromPlacement
 
 	signers []SignPlugin // nil: no pod has a signature
 	batch   batch
@@ -278,6 +279,10 @@ func (f *Framework) makePlan() (err error) {
 		if s := l.libraryScore(); s != nil {
 			f.placement.Scores = append(f.placement.Scores, placement.Weighted{Plugin: s, Weight: w.weight})
 		}
+	}
+	f.own = f.ownPlugins()
+	if err := f.checkOwn(); err != nil {
+		return err
 	}
 	if whole && (len(f.score) == 0 || len(f.placement.Scores) > 0) {
 		f.plan, err = placement.New(f.s.snapshot, f.placement)

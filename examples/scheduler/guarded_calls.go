@@ -11,12 +11,13 @@ import (
 // panic becomes an error. A call that does not return within Options.PluginTimeout becomes an error too: its context is
 // cancelled, its late answer is dropped, and its goroutine goes on alone.
 
-// builtin marks the library's own plugins, which neither panic nor block and are called directly.
-type builtin interface{ builtin() }
+// builtin marks the library's own plugins, which neither panic nor block and are called directly. builtin returns false for
+// plugins of FromPlacement.
+type builtin interface{ builtin() bool }
 
 func isBuiltin(p Plugin) bool {
-	_, ok := p.(builtin)
-	return ok
+	b, ok := p.(builtin)
+	return ok && b.builtin()
 }
 
 // callee names the called code: a plugin at a point, or a method or function of Options (plugin is nil).

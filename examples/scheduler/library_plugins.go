@@ -21,24 +21,25 @@ type libraryScore interface{ libraryScore() *placement.Plugin } // nil: it never
 
 // adapterBase is the common part of all adapters.
 type adapterBase struct {
-	name string
-	h    *Handle
-	hint queue.Hint
+	name   string
+	h      *Handle
+	plugin *placement.Plugin // nil: package placement does not have the plugin
+	own    bool              // the plugin is the caller's, by FromPlacement
 }
 
 // Name returns the plugin's name.
 func (b adapterBase) Name() string { return b.name }
 
-func (adapterBase) builtin() {}
+func (b adapterBase) builtin() bool { return !b.own }
 
-// EventsToRegister returns the release's registrations with the library's hint.
+// EventsToRegister returns what the plugin registers in a profile of package placement.
 func (b adapterBase) EventsToRegister() ([]queue.Registration, error) {
-	hints := map[string]queue.Hint{}
-	if b.hint != nil {
-		hints[b.name] = b.hint
+	var profile placement.Profile
+	if b.plugin != nil && b.plugin.Filter != nil {
+		profile.Filters = []*placement.Plugin{b.plugin}
 	}
-	others := func(r queue.Registration) bool { return r.Plugin != b.name }
-	return slices.DeleteFunc(queue.DefaultEvents(hints, b.h.s.o.Release), others), nil
+	list, err := profile.Registrations(b.h.s.namespaces, b.h.s.o.Release)
+	return slices.DeleteFunc(list, func(r queue.Registration) bool { return r.Plugin != b.name }), err
 }
 
 // prepared is the state after PreFilter: the predicate of one pod, and a what-if copy after pods were added or removed.
@@ -82,21 +83,18 @@ func (p *prepared) move(m moved) {
 // nodeFilter is a filter that needs no PreFilter. It prepares its predicate for the first node.
 type nodeFilter struct {
 	adapterBase
-	filter *placement.Plugin
-	key    *Key[*prepared]
+	key *Key[*prepared]
 }
 
-func newNodeFilter(b adapterBase, p *placement.Plugin) nodeFilter {
-	return nodeFilter{b, p, NewKey[*prepared](b.name)}
-}
+func newNodeFilter(b adapterBase) nodeFilter { return nodeFilter{b, NewKey[*prepared](b.name)} }
 
-func (p nodeFilter) library() *placement.Plugin { return p.filter }
+func (p nodeFilter) library() *placement.Plugin { return p.plugin }
 
 // Filter asks the predicate.
 func (p nodeFilter) Filter(_ context.Context, s *State, pod *v1.Pod, node *NodeInfo) *Status {
 	x, err := p.key.Read(s)
 	if err != nil {
-		x = &prepared{predicate: p.filter.Filter(pod, p.h.s.snapshot).Predicate}
+		x = &prepared{predicate: p.plugin.Filter(pod, p.h.s.snapshot).Predicate}
 		p.key.Write(s, x)
 	}
 	if x.predicate == nil {
@@ -120,7 +118,7 @@ type podFilter struct{ nodeFilter }
 
 // PreFilter prepares the predicate.
 func (p podFilter) PreFilter(_ context.Context, s *State, pod *v1.Pod, _ []*NodeInfo) ([]string, *Status) {
-	f := p.filter.Filter(pod, p.h.s.snapshot)
+	f := p.plugin.Filter(pod, p.h.s.snapshot)
 	p.key.Write(s, &prepared{predicate: f.Predicate})
 	if f.Code == Success {
 		return f.Nodes, nil
@@ -150,13 +148,10 @@ func (p podFilter) move(s *State, m moved) *Status {
 // scores is a score that needs no PreScore.
 type scores struct {
 	adapterBase
-	plugin *placement.Plugin
-	key    *Key[placement.Scorer]
+	key *Key[placement.Scorer]
 }
 
-func newScores(b adapterBase, p *placement.Plugin) scores {
-	return scores{b, p, NewKey[placement.Scorer](b.name + " scores")}
-}
+func newScores(b adapterBase) scores { return scores{b, NewKey[placement.Scorer](b.name + " scores")} }
 
 func (p scores) libraryScore() *placement.Plugin { return p.plugin }
 

@@ -25,7 +25,7 @@ import (
 // scorerOf makes an adapter of a score whose scorer and error are given.
 func scorerOf(x placement.Scorer, err error) scores {
 	p := &placement.Plugin{Score: func(*v1.Pod, placement.Cluster) (placement.Scorer, error) { return x, err }}
-	return newScores(adapterBase{"X", &Handle{s: &Scheduler{}}, nil}, p)
+	return newScores(adapterBase{name: "X", h: &Handle{s: &Scheduler{}}, plugin: p})
 }
 
 // A score without a scorer is 0. A score that fails says so.
@@ -38,10 +38,10 @@ func TestScoreOfAdapter(t *testing.T) {
 	require.EqualError(t, st.AsError(), "no score")
 	require.Error(t, scorerOf(nil, nil).NormalizeScores(ctx, NewState(), nil, nil).AsError(), "nothing was scored")
 
-	d := scoredDynamicResources{dynamicResources{podFilter{nodeFilter{filter: scorerOf(nil, errors.New("no devices")).plugin, adapterBase: adapterBase{h: &Handle{s: &Scheduler{}}}}}}}
+	d := scoredDynamicResources{dynamicResources{podFilter{nodeFilter{adapterBase: adapterBase{plugin: scorerOf(nil, errors.New("no devices")).plugin, h: &Handle{s: &Scheduler{}}}}}}}
 	_, st = d.Score(ctx, NewState(), pod("p"), at)
 	require.EqualError(t, st.AsError(), "no devices")
-	d.filter = scorerOf(nil, nil).plugin
+	d.plugin = scorerOf(nil, nil).plugin
 	n, st = d.Score(ctx, NewState(), pod("p"), at)
 	require.Zero(t, n)
 	require.True(t, st.Success())

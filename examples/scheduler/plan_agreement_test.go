@@ -26,6 +26,16 @@ func (onlooker) Filter(context.Context, *State, *v1.Pod, *NodeInfo) *Status { re
 
 // randomRig makes a random cluster that is partly full, and pending pods. Equal seeds make equal rigs.
 func randomRig(t *testing.T, seed uint64, slow bool) *rig {
+	o := Options{}
+	if slow {
+		o.Plugins = Registry{"Onlooker": func(any, *Handle) (Plugin, error) { return onlooker{}, nil }}
+		o.Profiles = []Profile{{Plugins: Plugins{Filter: {Enabled: []PluginRef{{Name: "Onlooker"}}}}}}
+	}
+	return randomRigOf(t, seed, o, nil)
+}
+
+// randomRigOf is randomRig with options. change, if not nil, changes the nodes and the pending pods first.
+func randomRigOf(t *testing.T, seed uint64, o Options, change func(r interface{ IntN(int) int }, nodes []*v1.Node, waiting []*v1.Pod)) *rig {
 	r := rand.New(rand.NewPCG(seed, 1))
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
 	var nodes []*v1.Node
@@ -84,10 +94,8 @@ func randomRig(t *testing.T, seed uint64, slow bool) *rig {
 	budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
 	budget.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
 	budget.Status.DisruptionsAllowed = int32(r.IntN(2))
-	o := Options{}
-	if slow {
-		o.Plugins = Registry{"Onlooker": func(any, *Handle) (Plugin, error) { return onlooker{}, nil }}
-		o.Profiles = []Profile{{Plugins: Plugins{Filter: {Enabled: []PluginRef{{Name: "Onlooker"}}}}}}
+	if change != nil {
+		change(r, nodes, waiting)
 	}
 	out := newRig(t, o, nodes, running...)
 	out.s.Set(nil, budget)

@@ -128,7 +128,7 @@ func TestPlanNeedsAScore(t *testing.T) {
 func TestScoreThatSkips(t *testing.T) {
 	s := mustScheduler(t, Options{})
 	skips := &placement.Plugin{Name: "Skips", Score: func(*v1.Pod, placement.Cluster) (placement.Scorer, error) { return nil, nil }}
-	got, st := newScores(adapterBase{"Skips", &Handle{s: s}, nil}, skips).Score(context.Background(), NewState(), pod("p"), s.nodes.named("n1"))
+	got, st := newScores(adapterBase{name: "Skips", h: &Handle{s: s}, plugin: skips}).Score(context.Background(), NewState(), pod("p"), s.nodes.named("n1"))
 	require.True(t, st.Success())
 	require.Zero(t, got)
 }

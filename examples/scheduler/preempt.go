@@ -31,7 +31,7 @@ type defaultPreemption struct {
 }
 
 func newDefaultPreemption(args any, h *Handle) (Plugin, error) {
-	p := &defaultPreemption{adapterBase: adapterBase{nameDefaultPreemption, h, nil}}
+	p := &defaultPreemption{adapterBase: adapterBase{name: nameDefaultPreemption, h: h}}
 	if args != nil {
 		var ok bool
 		if p.args, ok = args.(PreemptionArgs); !ok {

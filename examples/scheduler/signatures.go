@@ -15,6 +15,7 @@ import (
 	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
 	"github.com/podberth/podberth/spread"
@@ -131,6 +132,9 @@ var signedParts = map[string]signedPart{
 
 // SignPod returns what the plugin reads of a pod. It rejects a pod whose placement depends on other pods or on devices.
 func (b adapterBase) SignPod(_ context.Context, pod *v1.Pod) ([]SignFragment, *Status) {
+	if b.own {
+		return signOwn(b.plugin, pod)
+	}
 	part, known := signedParts[b.name]
 	refuse := !known
 	switch a := pod.Spec.Affinity; b.name {
@@ -151,10 +155,22 @@ func (b adapterBase) SignPod(_ context.Context, pod *v1.Pod) ([]SignFragment, *S
 }
 
 // neverSigns reports whether the plugin signs no pod. Default constraints of topology spread make every pod depend on other
-// pods.
-func (p nodeFilter) neverSigns() bool {
-	o, ok := p.filter.Args.(spread.Options)
-	return ok && (o.Defaults.Type != spread.ListDefaulting || len(o.Defaults.Constraints) > 0)
+// pods. A plugin of the caller may not say what it reads.
+func (b adapterBase) neverSigns() bool {
+	if b.plugin == nil {
+		return false
+	}
+	o, ok := b.plugin.Args.(spread.Options)
+	return b.own && b.plugin.Group == placement.GroupNever || ok && (o.Defaults.Type != spread.ListDefaulting || len(o.Defaults.Constraints) > 0)
+}
+
+// signOwn is SignPod of a plugin of the caller: the key that keeps the plugin's work. Where an answer depends on pods on any
+// node, the pod is rejected.
+func signOwn(p *placement.Plugin, pod *v1.Pod) ([]SignFragment, *Status) {
+	if p.Group == placement.GroupStates || p.Group == placement.GroupAbsent && !p.Skips(pod) {
+		return nil, NewStatus(Unschedulable)
+	}
+	return []SignFragment{{p.Name, p.AppendKey(nil, pod)}}, nil
 }
 
 // sortedBy returns a copy of a list in the order of the keys.

@@ -21,15 +21,15 @@ type volumeBinding struct {
 var decided = NewKey[volume.Decision]("VolumeBinding decision")
 
 func (p volumeBinding) libraryScore() *placement.Plugin {
-	if p.filter.Score == nil {
+	if p.plugin.Score == nil {
 		return nil
 	}
-	return p.filter
+	return p.plugin
 }
 
 // PreScore returns Skip in a release that does not score by the capacity of volumes.
 func (p volumeBinding) PreScore(ctx context.Context, s *State, pod *v1.Pod, nodes []*NodeInfo) *Status {
-	if p.filter.Score == nil {
+	if p.plugin.Score == nil {
 		return NewStatus(Skip)
 	}
 	return p.scores.PreScore(ctx, s, pod, nodes)
