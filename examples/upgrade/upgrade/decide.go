@@ -46,7 +46,9 @@ func newScheduler(m *dump.Objects, x mix) *scheduler {
 	profile := args.Profile()
 	profile.Sampling = placement.AllNodes()
 	p := must.Get(placement.NewPlacer(s, profile))
-	waiting := slices.DeleteFunc(slices.Clone(m.Pods), func(pod *v1.Pod) bool { return !dump.Pending(pod) || !decider.Schedules(profile, pod) })
+	waiting := slices.DeleteFunc(slices.Clone(m.Pods), func(pod *v1.Pod) bool {
+		return !dump.Pending(pod) || cluster.Finished(pod) || !decider.Schedules(profile, pod)
+	})
 	return &scheduler{x, s, p, disruption.NewBudgets(m.PodDisruptionBudgets, disruption.BudgetOptions{}), decider.NewNominations(s, waiting)}
 }
 
