@@ -46,7 +46,7 @@ const DefaultSteps = 200000
 // Diagnosis is what would have to change.
 type Diagnosis struct {
 	Pod string `json:"pod"` // namespace/name
-	// Node is where the pod goes as things are; "" when it goes nowhere, or not where Options.Where wants it.
+	// Node is where the pod goes as things are, with its nomination; "" when it goes nowhere, or not where Options.Where wants it.
 	Node string `json:"node,omitempty"`
 	// Message is v1.36's message for a pod that goes nowhere.
 	Message string `json:"message,omitempty"`
@@ -188,7 +188,9 @@ func begin(in Input, pod *v1.Pod, o Options) (*diagnosis, error) {
 		o.Cost = DefaultCost
 	}
 	d := &diagnosis{o: o, profile: in.Profile, base: in.Snapshot.Fork(), pod: pod.DeepCopy(), pods: map[uint64]*v1.Pod{}, worlds: map[worldKey]*world{}, slotOf: map[*v1.Pod]int{}, nodeOf: map[*v1.Pod]string{}}
-	d.pod.Status.NominatedNodeName = ""
+	if i := d.base.Slot(d.pod.Status.NominatedNodeName); o.Where != nil && (i < 0 || !o.Where(d.base.Node(i))) {
+		d.pod.Status.NominatedNodeName = "" // v1.36 tries a nominated node whatever nodes plugins name
+	}
 	d.rank = make([]int, d.base.Len())
 	for at, i := range d.base.Order() {
 		d.slots, d.rank[i] = append(d.slots, int(i)), at

@@ -23,9 +23,10 @@ type reservation struct {
 
 // inFlight is the allocation of a claim that the cluster does not show yet.
 type inFlight struct {
+	by         *reservation
 	claim      *resourcev1.ResourceClaim
 	allocation *resourcev1.AllocationResult
-	landed     bool // the cluster shows an allocation now
+	landed     bool // the cluster has shown an allocation since
 }
 
 // flightKey identifies a claim. The special claim of a pod has the same key before and after the API server has it.
@@ -79,7 +80,7 @@ func (t *Tracker) Reserve(pod *v1.Pod, d devices.Allocation) error {
 		if x := t.inFlight[key]; x != nil && !x.landed { // the pod lists a claim twice: the last allocation counts, as in v1.36
 			t.ledger.Remove(x.claim, x.allocation)
 		}
-		t.inFlight[key] = &inFlight{claim: d.Claims[k], allocation: &d.Results[k]}
+		t.inFlight[key] = &inFlight{by: r, claim: d.Claims[k], allocation: &d.Results[k]}
 		t.ledger.Add(d.Claims[k], &d.Results[k])
 	}
 	t.reserved[id] = r
@@ -118,12 +119,14 @@ func (t *Tracker) Unreserve(pod *v1.Pod) bool {
 	}
 	delete(t.reserved, podinfo.UID(pod))
 	for _, key := range r.keys {
-		if x := t.inFlight[key]; x != nil {
-			if !x.landed {
-				t.ledger.Remove(x.claim, x.allocation)
-			}
-			delete(t.inFlight, key)
+		x := t.inFlight[key]
+		if x == nil || x.by != r { // another pod has reserved the claim since
+			continue
 		}
+		if !x.landed {
+			t.ledger.Remove(x.claim, x.allocation)
+		}
+		delete(t.inFlight, key)
 	}
 	t.changes++
 	return true

@@ -79,9 +79,12 @@ func (t *Tracker) Version() uint64 {
 	return t.log.ClaimVersion() + t.changes
 }
 
-// InFlight reports whether an attempt has reserved devices for the claim with this UID, and the cluster does not show the
-// allocation yet.
+// InFlight reports whether an attempt has reserved devices for the claim with this UID, and the cluster has not shown an allocation
+// since. As in v1.36 the flight ends with the first allocation: a claim that loses the allocation later is free again.
 func (t *Tracker) InFlight(claim types.UID) bool {
+	if t.log != nil {
+		t.follow()
+	}
 	x := t.inFlight[string(claim)]
 	return x != nil && !x.landed && claim != ""
 }
@@ -129,15 +132,13 @@ func (t *Tracker) follow() {
 	}
 }
 
-// readSlices makes inventory and ledger from all slices, claims and reservations. A fork takes over the inventory of its origin.
+// readSlices makes inventory and ledger from all slices, claims and reservations. A fork takes over the inventory of its origin. An
+// allocation that has landed stays so, as in move.
 func (t *Tracker) readSlices() {
 	if now := slices.Collect(all(t.Slices)); t.log == nil || t.inventory == nil || !slices.Equal(now, t.slices) {
 		t.slices, t.inventory = now, devices.NewInventory(now)
 	}
 	t.ledger, t.owned = devices.NewLedger(t.inventory), map[owner][]*resourcev1.ResourceClaim{}
-	for _, x := range t.inFlight {
-		x.landed = false
-	}
 	for c := range all(t.Claims) {
 		t.own(c)
 		t.ledger.Add(c, c.Status.Allocation)

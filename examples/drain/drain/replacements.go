@@ -3,6 +3,7 @@ package drain
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -13,6 +14,8 @@ import (
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/devices/cel"
 	"github.com/podberth/podberth/devices/tracker"
+	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 )
@@ -23,6 +26,7 @@ type replacer struct {
 	snapshot *cluster.Snapshot
 	placer   *placement.Placer
 	profile  placement.Profile
+	held     *decider.Nominations // of pending pods, which hold room on their nominated nodes
 	failures map[*v1.Pod]string
 	warnings []string
 	made     int
@@ -44,6 +48,9 @@ func newReplacer(in *input, nodes []string) (*replacer, error) {
 	if r.snapshot, err = cluster.New(objects); err != nil {
 		return nil, err
 	}
+	r.held = decider.NewNominations(r.snapshot, slices.DeleteFunc(slices.Clone(in.objects.Pods), func(pod *v1.Pod) bool {
+		return !dump.Pending(pod) || cluster.Finished(pod) || !decider.Schedules(r.profile, pod)
+	}))
 	r.placer, err = placement.NewPlacer(r.snapshot, r.profile)
 	return r, err
 }
@@ -78,7 +85,7 @@ func (r *replacer) replace(pod *v1.Pod) (node string, ok bool) {
 		return "", true
 	}
 	next := r.replacement(pod)
-	d := r.placer.Decide(next, placement.Options{})
+	d := r.placer.Decide(next, r.held.Options(next, 0))
 	if !d.Placed() {
 		r.failures[pod] = d.Failure.Text()
 		return "", false
@@ -120,10 +127,14 @@ func (r *replacer) fits(pod *v1.Pod) (bool, error) {
 	if len(pod.Spec.SchedulingGates) > 0 {
 		return false, nil
 	}
-	d := r.placer.Decide(pod, placement.Options{})
+	d := r.placer.Decide(r.held.Of(pod), r.held.Options(pod, 0))
 	if !d.Placed() {
+		if !r.held.WaitsForVictims(r.placer, pod, d.Failure, time.Time{}) {
+			r.held.Nominate(pod, "")
+		}
 		return false, nil
 	}
+	r.held.Nominate(pod, "")
 	if err := r.placer.Assume(pod, d); err != nil {
 		return false, fmt.Errorf("pod %s: %w", podinfo.Name(pod), err)
 	}

@@ -220,6 +220,14 @@ func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) (err 
 	e.Answer = explain.Of(table, shortage)
 	e.table = explain.Order(table, shortage)
 	e.Nodes = e.table
+	if d.Placed() && pod.Status.NominatedNodeName == d.Node { // the decision has looked at no other node
+		e.Feasible = 0
+		for _, n := range e.table {
+			if n.Feasible() {
+				e.Feasible++
+			}
+		}
+	}
 	if x.o.output == page.Form {
 		e.skews = must.Get(page.Skews(pod, c))
 	}

@@ -57,7 +57,8 @@ func (x *simulation) diagnosed(c *cluster.Snapshot, profile placement.Profile) d
 }
 
 // choose compares the node of the decision with the best node that -where wants, or else with the best other node. Without a
-// node that -where wants and that can take the pod it looks for changes.
+// node that -where wants and that can take the pod it looks for changes. A pod that goes to its nominated node goes there without
+// a comparison.
 func (x *simulation) choose(e *explanation, q *asked, d placement.Decision, want wanted) {
 	k := slices.IndexFunc(e.Nodes, func(n placement.NodeReport) bool {
 		return n.Node != d.Node && n.Feasible() && (want == nil || want(q.cluster.Node(q.cluster.Slot(n.Node))))
@@ -65,6 +66,8 @@ func (x *simulation) choose(e *explanation, q *asked, d placement.Decision, want
 	switch {
 	case want != nil && want(q.cluster.Node(d.Slot)):
 		e.wish = fmt.Sprintf("%s is a node of %s.", d.Node, x.o.where)
+	case q.pod.Status.NominatedNodeName == d.Node && (want == nil || k >= 0):
+		e.wish = fmt.Sprintf("It is nominated to %s: this node is tried first, without scores.", d.Node)
 	case k >= 0:
 		c := must.Get(diagnose.Compare(x.diagnosed(q.cluster, q.scored), q.pod, e.Nodes[k].Node))
 		e.Choice = c

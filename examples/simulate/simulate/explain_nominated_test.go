@@ -79,6 +79,20 @@ func TestExplainDecidesAsTheRun(t *testing.T) {
 	require.Greater(t, unplaced, 40)
 }
 
+// A pod goes to the node that it is nominated to, also when another node has a higher score.
+func TestExplainNominated(t *testing.T) {
+	input := nodeYAML("n1", "4", "") + nodeYAML("n2", "2", "") + nodeYAML("n3", "500m", "") + "---\n{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default}, status: {nominatedNodeName: n2}, spec: {containers: [{name: c, resources: {requests: {cpu: '1'}}}]}}\n"
+	const goes = "Pod default/p goes to n2: 2 of 3 nodes can take it. No pod is tried before it.\n"
+	const first = "It is nominated to n2: this node is tried first, without scores.\n"
+	for where, want := range map[string]string{"": goes + first, "n1": goes + first, "n2": goes + "n2 is a node of n2.\n", "n3": goes + "No node of n3 can take it.\n"} {
+		code, out, errs := simulate(t, input, "-f", "-", "-explain", "default/p", "-where", where)
+		require.Zero(t, code, errs)
+		require.Contains(t, out, want)
+	}
+	_, out, errs := simulate(t, input, "-f", "-", "-o", "json", "-detail")
+	require.Contains(t, out, `"node": "n2"`, errs)
+}
+
 // A pod that is nominated to a node keeps its room there from pods of at most its priority, and from no others.
 func TestExplainKeepsRoom(t *testing.T) {
 	const vip = "---\n{apiVersion: v1, kind: Pod, metadata: {name: vip, namespace: shop, creationTimestamp: '2026-01-01T00:00:00Z'}, status: {nominatedNodeName: n1}, spec: {priority: 5, containers: [{name: c, resources: {requests: {cpu: '3'}}}]}}\n"

@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/postfilter"
 	"github.com/podberth/podberth/placement"
@@ -32,6 +33,7 @@ type scheduler struct {
 	snapshot *cluster.Snapshot
 	placer   *placement.Placer
 	budgets  *disruption.Budgets
+	held     *decider.Nominations // of pending pods
 }
 
 func newScheduler(m *dump.Objects, x mix) *scheduler {
@@ -44,15 +46,20 @@ func newScheduler(m *dump.Objects, x mix) *scheduler {
 	profile := args.Profile()
 	profile.Sampling = placement.AllNodes()
 	p := must.Get(placement.NewPlacer(s, profile))
-	return &scheduler{x, s, p, disruption.NewBudgets(m.PodDisruptionBudgets, disruption.BudgetOptions{})}
+	waiting := slices.DeleteFunc(slices.Clone(m.Pods), func(pod *v1.Pod) bool {
+		return !dump.Pending(pod) || cluster.Finished(pod) || !decider.Schedules(profile, pod)
+	})
+	return &scheduler{x, s, p, disruption.NewBudgets(m.PodDisruptionBudgets, disruption.BudgetOptions{}), decider.NewNominations(s, waiting)}
 }
 
-// ask returns what happens to a pending pod: each pod is asked about alone, on the cluster as the dump has it.
+// ask returns what happens to a pending pod: each pod is asked about alone, on the cluster as the dump has it. Other
+// pending pods hold room on the nodes that they are nominated to.
 func (s *scheduler) ask(pod *v1.Pod) verdict {
 	if message, gated := filter.Gated(pod); gated {
 		return verdict{Outcome: "Gated", Message: message}
 	}
-	d := s.placer.Decide(pod, placement.Options{})
+	nominated := s.held.Options(pod, 0)
+	d := s.placer.Decide(pod, nominated)
 	if d.Placed() {
 		return verdict{Outcome: "Scheduled", Node: d.Node}
 	}
@@ -60,7 +67,7 @@ func (s *scheduler) ask(pod *v1.Pod) verdict {
 		return verdict{Outcome: "Error", Message: d.Failure.Text()}
 	}
 	o := postfilter.Outcome{Stopped: d.Failure.Code == filter.UnschedulableAndUnresolvable, Devices: s.devices(d.Failure)}
-	r := s.placer.Preempt(pod, d.Failure, placement.Options{}, placement.PreemptOptions{Budgets: s.budgets})
+	r := s.placer.Preempt(pod, d.Failure, nominated, placement.PreemptOptions{Budgets: s.budgets})
 	o.Preemption = r.Message
 	if r.Outcome == preemption.Success {
 		o.Node, o.Victims = r.Node, len(r.Victims)
