@@ -12,6 +12,9 @@ const DefaultSteps = 100_000
 const (
 	patience  = 256 // steps of a search before it looks ahead
 	stopEvery = 256 // steps between two questions to Options.Stop
+
+	comparedCounters = 16 // as many counters cost a step
+	takenCapacities  = 4  // as many capacities cost a step
 )
 
 // ErrSteps is the error for a node on which Options.Steps ended the search. The error of a search wraps it and says how many steps
@@ -37,7 +40,7 @@ func (stepsError) Unwrap() error { return ErrSteps }
 // cut reports whether the error of a search says that the search was ended before its answer was known.
 func cut(err error) bool { return errors.Is(err, ErrSteps) || errors.Is(err, ErrStopped) }
 
-// bound ends a search. A device that is tried costs a step; counters that are compared cost steps too.
+// bound ends a search. A device that is tried costs a step, and more where it has many capacities or its pool many counters.
 type bound struct {
 	steps    int // so far
 	limit    int // of Options.Steps

@@ -77,6 +77,7 @@ func (s *Search) charge(p *pool, d *device) (ok, paid bool) {
 		}
 		s.spent[key] = spent
 	}
+	s.bound.steps += len(left) / comparedCounters
 	eachCounter(d.object, func(id counterID, amount resource.Quantity) {
 		c := spent[id]
 		c.value.Add(amount)

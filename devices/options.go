@@ -11,7 +11,8 @@ type Options struct {
 	// Release is the release to follow. v1.37 has no quirks U10.1, U10.2, U10.4, U10.6 and U10.8, whatever the fields below say.
 	Release release.Version
 
-	// Steps bounds the search on one node: each device that the search tries is a step. 0 means DefaultSteps, a number below 0
+	// Steps bounds the search on one node: each device that the search tries is a step, or a few steps where it
+	// has many capacities or counters. 0 means DefaultSteps, a number below 0
 	// sets no bound. v1.36 has a time-out of ten seconds instead.
 	Steps int
 	// Stop begins the search on a node, and the function that it returns is asked every few hundred steps whether the search ends

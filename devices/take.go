@@ -61,6 +61,7 @@ func (s *Search) suits(r *request, d *device) (taken capacities, ok bool, err er
 			return nil, false, err
 		}
 	}
+	s.bound.steps += len(d.object.Capacity) / takenCapacities
 	if taken, ok, err = consumption(d, r.capacity); err != nil {
 		return nil, false, err
 	}

@@ -86,8 +86,9 @@ func filters() []Difference {
 			Sentence: "In v1.37 NodeName names its node at PreFilter, so that other nodes get another text.",
 			Example:  "v1.36: node(s) didn't match the requested node name; v1.37: node(s) didn't satisfy plugin(s) [NodeName].",
 			By:       by("text of the filter", "=", "=", "text of PreFilter")},
-		Difference{ID: "L3.6", Outside: "podberth's allocation of devices has no time-out.", Name: "time-out of the allocation of devices",
+		Difference{ID: "L3.6", Option: "devices.Options.Release", Name: "time-out of the allocation of devices",
 			Sentence: "Since v1.36 a time-out fails the whole attempt; before, it rejected the node.",
+			Example:  "A claim whose search on node n1 takes longer than filterTimeout: v1.35 rejects n1 with timed out trying to allocate devices and may place the pod on n2, v1.36 ends the attempt with node n1: timed out trying to allocate devices.",
 			By:       by("rejects the node", "=", "fails the attempt", "=")},
 	)
 }

@@ -20,6 +20,9 @@ type Options struct {
 	// BindingTimeout is how long a claim may wait for the binding conditions of its devices. 0 means
 	// devices.DefaultBindingTimeout.
 	BindingTimeout time.Duration
+	// FilterTimeout is how long the search on one node may take by the clock; see devices.ErrStopped. 0, or no clock: no time-out, and
+	// Search.Steps bounds the search. With a time-out a Search.Steps of 0 sets no bound, so the clock must go on while a search runs.
+	FilterTimeout time.Duration
 	// Now returns the time of a decision. The filters of one tracker have one clock, the last that was given. nil: without
 	// another filter's clock, no binding condition times out and allocations get no time.
 	Now func() time.Time
@@ -81,9 +84,25 @@ func (f *Filter) follow() {
 	t := f.tracker
 	t.follow()
 	if f.ledger != t.ledger {
-		f.allocator, f.ledger = devices.NewAllocator(t.ledger, t.DeviceClass, f.options.Compiler, f.options.Search), t.ledger
+		f.allocator, f.ledger = devices.NewAllocator(t.ledger, t.DeviceClass, f.options.Compiler, f.search()), t.ledger
 		f.epoch++
 	}
+}
+
+// search returns the options of searches, with the time-out.
+func (f *Filter) search() devices.Options {
+	o, limit, now := f.options.Search, f.options.FilterTimeout, f.tracker.now
+	if limit <= 0 || now == nil || o.Stop != nil {
+		return o
+	}
+	if o.Steps == 0 {
+		o.Steps = -1
+	}
+	o.Stop = func() func() bool {
+		began := now()
+		return func() bool { return now().Sub(began) >= limit }
+	}
+	return o
 }
 
 // Offered returns how many devices of the class that provides an extended resource the node of slot i sees, and how many of

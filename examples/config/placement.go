@@ -124,7 +124,7 @@ func (b *builder) make(name string) (*placement.Plugin, error) {
 	case *configv1.NodeResourcesBalancedAllocationArgs:
 		return placement.PluginArgs{BalancedAllocation: balanceArgs(a)}.Plugin(name)
 	case *configv1.DynamicResourcesArgs:
-		return placement.PluginArgs{Devices: tracker.Options{BindingTimeout: a.BindingTimeout.Duration}}.Plugin(name)
+		return placement.PluginArgs{Devices: tracker.Options{FilterTimeout: a.FilterTimeout.Duration, BindingTimeout: a.BindingTimeout.Duration}}.Plugin(name)
 	}
 	return nil, nil
 }
