@@ -10,9 +10,9 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/podberth/podberth/internal/labelkeys"
 	"github.com/podberth/podberth/overhead/runtimeclass"
 	"github.com/podberth/podberth/preemption"
 )
@@ -33,7 +33,7 @@ func Validate(object metav1.Object) field.ErrorList {
 		return ValidatePod(o)
 	case *v1.Node:
 		metadata := field.NewPath("metadata")
-		errs := metavalidation.ValidateLabels(o.Labels, metadata.Child("labels"))
+		errs := labelkeys.Validate(o.Labels, metadata.Child("labels"))
 		return append(errs, ValidateTaints(o.Spec.Taints, metadata.Child("taints"))...)
 	case *schedulingv1.PriorityClass:
 		return preemption.ValidatePriorityClass(nil, o, nil)
@@ -52,7 +52,7 @@ func validateRuntimeClass(c *nodev1.RuntimeClass) field.ErrorList {
 	}
 	if c.Scheduling != nil {
 		path := field.NewPath("scheduling")
-		errs = append(errs, metavalidation.ValidateLabels(c.Scheduling.NodeSelector, path.Child("nodeSelector"))...)
+		errs = append(errs, labelkeys.Validate(c.Scheduling.NodeSelector, path.Child("nodeSelector"))...)
 		errs = append(errs, validateClassTolerations(c.Scheduling.Tolerations, path.Child("tolerations"))...)
 	}
 	return errs

@@ -16,7 +16,7 @@ import (
 // Rule: API reference, NodeAffinity, PodAffinityTerm; A11.1 to A11.7.
 func ValidateAffinity(pod *v1.Pod) field.ErrorList {
 	spec := field.NewPath("spec")
-	errs := metavalidation.ValidateLabels(pod.Spec.NodeSelector, spec.Child("nodeSelector"))
+	errs := labelkeys.Validate(pod.Spec.NodeSelector, spec.Child("nodeSelector"))
 	return append(errs, validateAffinity(MergeLabelKeys(pod).Spec.Affinity, spec.Child("affinity"))...)
 }
 
@@ -154,8 +154,8 @@ func validateTerms(required []v1.PodAffinityTerm, preferred []v1.WeightedPodAffi
 // validateTerm checks a term after MergeLabelKeys.
 func validateTerm(t *v1.PodAffinityTerm, path *field.Path) field.ErrorList {
 	options := metavalidation.LabelSelectorValidationOptions{}
-	errs := metavalidation.ValidateLabelSelector(t.LabelSelector, options, path.Child("labelSelector"))
-	errs = append(errs, metavalidation.ValidateLabelSelector(t.NamespaceSelector, options, path.Child("namespaceSelector"))...)
+	errs := labelkeys.ValidateSelector(t.LabelSelector, options, path.Child("labelSelector"))
+	errs = append(errs, labelkeys.ValidateSelector(t.NamespaceSelector, options, path.Child("namespaceSelector"))...)
 	for _, name := range t.Namespaces {
 		for _, msg := range validation.IsDNS1123Label(name) {
 			errs = append(errs, field.Invalid(path.Child("namespace"), name, msg))

@@ -2,10 +2,10 @@ package admission
 
 import (
 	v1 "k8s.io/api/core/v1"
-	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/podberth/podberth/internal/labelkeys"
 	"github.com/podberth/podberth/internal/reslist"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/spread"
@@ -38,11 +38,11 @@ func ValidatePod(pod *v1.Pod) field.ErrorList {
 // validatePod checks a pod as the API server stores it. numbers accepts the operators Gt and Lt of tolerations.
 func validatePod(pod *v1.Pod, numbers bool) field.ErrorList {
 	s, spec := &pod.Spec, field.NewPath("spec")
-	errs := metavalidation.ValidateLabels(pod.Labels, field.NewPath("metadata", "labels"))
+	errs := labelkeys.Validate(pod.Labels, field.NewPath("metadata", "labels"))
 	errs = append(errs, validateContainers(s, spec)...)
 	errs = append(errs, validatePodResources(s, spec.Child("resources"))...)
 	errs = append(errs, validateHostNetwork(s, spec)...)
-	errs = append(errs, metavalidation.ValidateLabels(s.NodeSelector, spec.Child("nodeSelector"))...)
+	errs = append(errs, labelkeys.Validate(s.NodeSelector, spec.Child("nodeSelector"))...)
 	errs = append(errs, validateAffinity(s.Affinity, spec.Child("affinity"))...)
 	errs = append(errs, newGates(&v1.PodSpec{SchedulingGates: s.SchedulingGates}, spec)...)
 	errs = append(errs, spread.Validate(s.TopologySpreadConstraints, spec.Child("topologySpreadConstraints"))...)

@@ -40,7 +40,7 @@ func Validate(constraints []v1.TopologySpreadConstraint, path *field.Path) field
 		errs = append(errs, validatePolicy(c.NodeAffinityPolicy, p.Child("nodeAffinityPolicy"))...)
 		errs = append(errs, validatePolicy(c.NodeTaintsPolicy, p.Child("nodeTaintsPolicy"))...)
 		errs = append(errs, validateMatchLabelKeys(c, p)...)
-		errs = append(errs, metavalidation.ValidateLabelSelector(c.LabelSelector, metavalidation.LabelSelectorValidationOptions{}, p.Child("labelSelector"))...)
+		errs = append(errs, labelkeys.ValidateSelector(c.LabelSelector, metavalidation.LabelSelectorValidationOptions{}, p.Child("labelSelector"))...)
 	}
 	return errs
 }

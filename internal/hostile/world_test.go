@@ -1,0 +1,129 @@
+package hostile
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	v1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	nodev1 "k8s.io/api/node/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/podberth/podberth/cluster"
+)
+
+// kinds are the kinds of objects of a world.
+var kinds = []reflect.Type{
+	reflect.TypeFor[v1.Node](), reflect.TypeFor[v1.Pod](), reflect.TypeFor[v1.Namespace](), reflect.TypeFor[v1.Service](), reflect.TypeFor[v1.ReplicationController](),
+	reflect.TypeFor[v1.PersistentVolume](), reflect.TypeFor[v1.PersistentVolumeClaim](), reflect.TypeFor[v1.LimitRange](), reflect.TypeFor[v1.ResourceQuota](),
+	reflect.TypeFor[v1.PodTemplate](), reflect.TypeFor[v1.Event](),
+	reflect.TypeFor[appsv1.ReplicaSet](), reflect.TypeFor[appsv1.StatefulSet](), reflect.TypeFor[appsv1.Deployment](), reflect.TypeFor[appsv1.DaemonSet](),
+	reflect.TypeFor[batchv1.Job](), reflect.TypeFor[batchv1.CronJob](), reflect.TypeFor[eventsv1.Event](),
+	reflect.TypeFor[policyv1.PodDisruptionBudget](), reflect.TypeFor[schedulingv1.PriorityClass](), reflect.TypeFor[nodev1.RuntimeClass](),
+	reflect.TypeFor[storagev1.StorageClass](), reflect.TypeFor[storagev1.CSINode](), reflect.TypeFor[storagev1.CSIDriver](), reflect.TypeFor[storagev1.CSIStorageCapacity](),
+	reflect.TypeFor[storagev1.VolumeAttachment](),
+	reflect.TypeFor[resourcev1.DeviceClass](), reflect.TypeFor[resourcev1.ResourceSlice](), reflect.TypeFor[resourcev1.ResourceClaim](), reflect.TypeFor[resourcev1.ResourceClaimTemplate](),
+}
+
+// newWorld makes the objects of a seed.
+func newWorld(seed uint64, reversed bool) *world {
+	w := &world{
+		r: rand.New(rand.NewPCG(seed, 7)), reversed: reversed,
+		objects: map[reflect.Type][]reflect.Value{}, before: map[reflect.Type][]reflect.Value{}, made: map[reflect.Type][]reflect.Value{}, calls: map[string]int{},
+	}
+	for _, kind := range kinds {
+		many := pick(w, 1, 1, 2, 3)
+		if kind == kinds[0] || kind == kinds[1] {
+			many += 1 + w.r.IntN(4)
+		}
+		var list []reflect.Value
+		for k := range many {
+			o := reflect.New(kind)
+			o.Elem().Set(w.structure(kind, 1))
+			w.named(o.Interface().(metav1.Object), k)
+			list = append(list, o)
+		}
+		w.objects[reflect.PointerTo(kind)] = list
+	}
+	for t, list := range w.objects {
+		for _, o := range list {
+			w.before[t] = append(w.before[t], reflect.ValueOf(o.Interface().(runtime.Object).DeepCopyObject()))
+		}
+	}
+	return w
+}
+
+// named gives an object a name that is its own, and lets nodes and pods take part mostly.
+func (w *world) named(o metav1.Object, k int) {
+	name := fmt.Sprintf("a%d", k)
+	switch o := o.(type) {
+	case *v1.Node:
+		name = fmt.Sprintf("n%d", k)
+		if w.oneIn(2) {
+			o.Spec.Unschedulable, o.Spec.Taints = false, nil
+			o.Status.Allocatable = v1.ResourceList{"cpu": cores, "memory": gigabytes, "pods": manyPods}
+		}
+	case *v1.Pod:
+		o.Spec.NodeName = pick(w, "", "", "n0", "n1", "n2", "gone")
+		if w.oneIn(2) {
+			o.DeletionTimestamp, o.Spec.SchedulingGates, o.Status.Phase = nil, nil, pick(w, v1.PodPending, v1.PodRunning)
+		}
+		if w.oneIn(3) {
+			o.Spec.ResourceClaims, o.Spec.Volumes = nil, nil
+		}
+	}
+	if w.oneIn(20) {
+		name = pick(w, odd...) + name
+	}
+	o.SetName(name)
+}
+
+// snapshot makes a cluster of the objects. Objects that the cluster refuses are left out. What is not a node or a pod comes in the
+// opposite order in the world that is reversed: the order must not matter.
+func (w *world) snapshot() *cluster.Snapshot {
+	s, err := cluster.New(cluster.Objects{})
+	if err != nil {
+		panic(err)
+	}
+	var list []metav1.Object
+	for _, kind := range kinds[2:] {
+		for _, o := range w.objects[reflect.PointerTo(kind)] {
+			list = append(list, o.Interface().(metav1.Object))
+		}
+	}
+	if w.reversed {
+		slices.Reverse(list)
+	}
+	for _, kind := range kinds[:2] {
+		for _, o := range w.objects[reflect.PointerTo(kind)] {
+			list = append(list, o.Interface().(metav1.Object))
+		}
+	}
+	for _, o := range list {
+		if err := s.Set(o); err != nil {
+			continue // a kind that a cluster does not hold, or an object that it refuses
+		}
+	}
+	return s
+}
+
+// changed returns the name of an object that is not as it was made; "" for none.
+func (w *world) changed() string {
+	for t, list := range w.before {
+		for k, o := range list {
+			if !reflect.DeepEqual(o.Interface(), w.objects[t][k].Interface()) {
+				return fmt.Sprintf("%v %s", t, o.Interface().(metav1.Object).GetName())
+			}
+		}
+	}
+	return ""
+}
