@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -234,6 +235,43 @@ func TestPostFilterDeallocates(t *testing.T) {
 		require.True(t, r.step())
 		require.Contains(t, r.last().Message, "2 resourceclaim not available on the node. deallocation of ResourceClaim completed, preemption: ")
 		require.Nil(t, r.claims["a"].(*resourcev1.ResourceClaim).Status.Allocation)
+	})
+}
+
+// A pod waits for devices with binding conditions after its claims are written, also for those of a claim that is its own since an earlier
+// attempt. An event says so.
+func TestDevicesWithConditions(t *testing.T) {
+	everyWay(t, func(t *testing.T, o Options) {
+		r := deviceRig(t, o, "a", "b")
+		node := "n1"
+		r.s.Set(nil, &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: resourcev1.ResourceSliceSpec{
+			Driver: "slow.example.com", NodeName: &node, Pool: resourcev1.ResourcePool{Name: "n1", ResourceSliceCount: 1},
+			Devices: []resourcev1.Device{{Name: "slow-0", BindingConditions: []string{"Attached"}, BindingFailureConditions: []string{"Broken"}}},
+		}})
+		r.add(withClaim(testkit.Pod("plain").NodeSelector("kubernetes.io/hostname=n2").Obj(), "a")).step()
+		require.Equal(t, "n2", r.last().Node)
+		require.Empty(t, r.waited, "its device has no conditions")
+		require.NotContains(t, strings.Join(r.events, ""), "BindingConditionsPending")
+
+		r.failing["devices"] = errors.New("not attached")
+		pod := withClaim(testkit.Pod("p").NodeSelector("kubernetes.io/hostname=n1").Obj(), "b")
+		r.add(pod).step()
+		require.Equal(t, SchedulingError, r.last().Outcome)
+		require.Equal(t, `running PreBind plugin "DynamicResources": not attached`, r.last().Message)
+		require.Equal(t, []string{"b"}, r.waited)
+		require.Contains(t, r.events, "p: Normal BindingConditionsPending/Scheduling waiting for binding conditions for device on node n1")
+		require.Equal(t, []string{"a: gpu-0 for plain", "b: slow-0"}, r.held())
+
+		delete(r.failing, "devices")
+		mine := r.claims["b"].(*resourcev1.ResourceClaim).DeepCopy() // as an attempt leaves it whose process was killed
+		mine.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: "p", UID: pod.UID}}
+		r.s.Set(r.claims["b"], mine)
+		r.claims["b"] = mine
+		r.clock.advance(time.Minute)
+		r.s.Tick()
+		require.True(t, r.step())
+		require.Equal(t, Scheduled, r.last().Outcome, r.last().Message)
+		require.Equal(t, []string{"b", "b"}, r.waited)
 	})
 }
 

@@ -78,6 +78,7 @@ type server struct {
 	extended *v1.PodExtendedResourceClaimStatus // written last
 	failing  map[string]error                   // of Delete and PatchStatus, by pod name
 	writes   int                                // calls of WriteClaims
+	waited   []string                           // claims whose devices a pod waited for
 }
 
 func (a *server) Pod(namespace, name string) *v1.Pod {
@@ -152,6 +153,12 @@ func (a *server) WriteClaims(_ context.Context, _ *v1.Pod, w ClaimWrites) error 
 	}
 	if w.Mappings != nil {
 		a.extended = &v1.PodExtendedResourceClaimStatus{ResourceClaimName: w.Set[len(w.Set)-1].Name, RequestMappings: w.Mappings}
+	}
+	for _, c := range w.Ready {
+		a.waited = append(a.waited, c.Name)
+	}
+	if err := a.failing["devices"]; err != nil && len(w.Ready) > 0 {
+		return err
 	}
 	for _, c := range w.Delete {
 		a.s.Unset(c)

@@ -2,17 +2,14 @@ package write
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/examples/scheduler"
 )
 
@@ -20,7 +17,7 @@ const deviceClaims = "resourceclaims.resource.k8s.io"
 
 // WriteClaims writes the claims of a pod: the finalizers, then the status. A claim without a UID is created first, and is deleted again
 // when a later write fails or when the pod does not wait to the end, because the next attempt makes another.
-// It returns when the scheduler knows every change, and when the devices of every allocated claim are ready.
+// WriteClaims returns when the scheduler knows every change, and when the devices are ready that the pod waits for.
 func (c *Client) WriteClaims(ctx context.Context, pod *v1.Pod, w scheduler.ClaimWrites) error {
 	var created []*resourcev1.ResourceClaim
 	err := c.writeClaims(ctx, pod, w, &created)
@@ -77,7 +74,10 @@ func (c *Client) writeClaims(ctx context.Context, pod *v1.Pod, w scheduler.Claim
 			return err
 		}
 	}
-	return c.claimsReady(ctx, written, w.Delete, c.o.waits(pod).Devices)
+	if err := c.claimsReported(ctx, written, w.Delete); err != nil {
+		return err
+	}
+	return c.devicesReady(ctx, w.Ready, c.o.waits(pod).Devices)
 }
 
 // writeMetadata creates a claim that has no UID, and writes the finalizers of another if they change. It returns the claim as it is then.
@@ -143,48 +143,4 @@ func (c *Client) writeExtended(pod *v1.Pod, status *v1.PodExtendedResourceClaimS
 		}
 		return err
 	})
-}
-
-// claimsReady waits for the reports of written and deleted claims, and for the devices of the written ones.
-func (c *Client) claimsReady(ctx context.Context, written, deleted []*resourcev1.ResourceClaim, limit time.Duration) error {
-	for {
-		changed := c.view.Changed()
-		ready, err := c.claimsNow(written, deleted, limit)
-		if ready || err != nil {
-			return err
-		}
-		select {
-		case <-changed:
-		case <-time.After(checkPeriod):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-c.life.Done():
-			return c.life.Err()
-		}
-	}
-}
-
-func (c *Client) claimsNow(written, deleted []*resourcev1.ResourceClaim, limit time.Duration) (ready bool, err error) {
-	ready = true
-	for _, want := range written {
-		now, ok := c.view.Reported(deviceClaims, want.Namespace, want.Name).(*resourcev1.ResourceClaim)
-		if !ok || now.UID != want.UID || version(now) < version(want) {
-			ready = false
-			continue
-		}
-		switch r := devices.BindingReadiness(now, limit, time.Now()); {
-		case r.Failed != "":
-			return false, errors.New(r.Failed)
-		case r.TimedOut && !r.Ready:
-			return false, fmt.Errorf("claim %s/%s: the devices were not ready within %v", now.Namespace, now.Name, limit)
-		case !r.Ready:
-			ready = false
-		}
-	}
-	for _, gone := range deleted {
-		if now := c.view.Reported(deviceClaims, gone.Namespace, gone.Name); now != nil && now.GetUID() == gone.UID {
-			ready = false
-		}
-	}
-	return ready, nil
 }
