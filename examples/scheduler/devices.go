@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -200,7 +201,7 @@ func (p dynamicResources) PreBind(ctx context.Context, s *State, pod *v1.Pod, no
 		return AsStatus(err)
 	}
 	written.Write(s, true)
-	if err := p.h.s.writeClaims(ctx, pod, ClaimWrites{Set: claims, Mappings: d.Mappings}); err != nil {
+	if err := p.h.s.writeClaims(ctx, pod, ClaimWrites{Set: claims, Again: again(pod, d, p.h.s.clock.Now()), Mappings: d.Mappings}); err != nil {
 		return AsStatus(err)
 	}
 	p.release(pod) // the cluster shows it now
@@ -210,6 +211,20 @@ func (p dynamicResources) PreBind(ctx context.Context, s *State, pod *v1.Pod, no
 	}
 	p.h.s.event(pod, v1.EventTypeNormal, "BindingConditionsPending", "Scheduling", "waiting for binding conditions for device on node "+node)
 	return AsStatus(p.h.s.writeClaims(ctx, pod, ClaimWrites{Ready: waits}))
+}
+
+// again returns the function that makes what PreBind writes into a claim anew, when the claim has changed since.
+func again(pod *v1.Pod, d devices.Allocation, now time.Time) func(claim, latest *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
+	return func(claim, latest *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
+		if claim.UID != "" && claim.UID != latest.UID {
+			return nil, fmt.Errorf("claim %s/%s got deleted in the meantime", claim.Namespace, claim.Name)
+		}
+		isNew := claim.UID == "" || slices.ContainsFunc(d.Claims, func(c *resourcev1.ResourceClaim) bool { return c.UID == claim.UID })
+		if !isNew {
+			return devices.Bound(latest, pod, nil, now)
+		}
+		return devices.Bound(latest, pod, claim.Status.Allocation, now)
+	}
 }
 
 // reservedFor returns the claims that are reserved for the pod.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -79,6 +80,8 @@ type server struct {
 	failing  map[string]error                   // of Delete and PatchStatus, by pod name
 	writes   int                                // calls of WriteClaims
 	waited   []string                           // claims whose devices a pod waited for
+
+	meanwhile func(claim string) *resourcev1.ResourceClaim // the claim as another has changed it before it is written; nil: nobody has
 }
 
 func (a *server) Pod(namespace, name string) *v1.Pod {
@@ -137,7 +140,14 @@ func (a *server) WriteClaims(_ context.Context, _ *v1.Pod, w ClaimWrites) error 
 	if err := a.failing["claims"]; err != nil && len(w.Set) > 0 {
 		return err
 	}
-	for _, c := range w.Set {
+	for k, c := range w.Set {
+		if a.meanwhile != nil {
+			var err error
+			if c, err = w.Again(c, a.meanwhile(c.Name)); err != nil {
+				return err
+			}
+			w.Set[k] = c
+		}
 		if c.UID == "" && c.Name == "" {
 			c.Name = c.GenerateName + "made"
 		}

@@ -51,6 +51,9 @@ type ClaimWrites struct {
 	// Set are claims to write: finalizers, allocation and reservations. A claim without a UID is created, and a new claim
 	// without a name gets one from the API server. When the writes fail, the Client deletes what it has created.
 	Set []*resourcev1.ResourceClaim
+	// Again returns what to write in the place of a claim of Set when the API server has a newer version of the claim. Its error ends
+	// the attempt. nil: a conflict ends the attempt.
+	Again func(claim, latest *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error)
 	// Ready are claims of the pod whose devices must be ready before WriteClaims returns.
 	Ready []*resourcev1.ResourceClaim
 	// Delete are claims to delete, with their finalizers.
