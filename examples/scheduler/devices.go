@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -170,10 +171,7 @@ func (p dynamicResources) Reserve(_ context.Context, s *State, pod *v1.Pod, node
 func (p dynamicResources) Unreserve(ctx context.Context, s *State, pod *v1.Pod, _ string) {
 	if _, err := written.Read(s); err == nil {
 		var w ClaimWrites
-		for c := range p.objects().ResourceClaims(pod.Namespace) {
-			if !slices.ContainsFunc(c.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool { return r.UID == pod.UID }) {
-				continue
-			}
+		for _, c := range p.reservedFor(pod) {
 			if c.Annotations[resourcev1.ExtendedResourceClaimAnnotation] == "true" {
 				w.Delete = append(w.Delete, c)
 			} else {
@@ -201,8 +199,8 @@ func (p dynamicResources) PreBindPreFlight(_ context.Context, s *State, pod *v1.
 	return true, nil
 }
 
-// PreBind calls Client.WriteClaims.
-func (p dynamicResources) PreBind(ctx context.Context, s *State, pod *v1.Pod, _ string) *Status {
+// PreBind calls Client.WriteClaims, and once more when the pod must wait for its devices.
+func (p dynamicResources) PreBind(ctx context.Context, s *State, pod *v1.Pod, node string) *Status {
 	d, err := allocated.Read(s)
 	if err != nil {
 		d = devices.Allocation{}
@@ -212,9 +210,43 @@ func (p dynamicResources) PreBind(ctx context.Context, s *State, pod *v1.Pod, _ 
 		return AsStatus(err)
 	}
 	written.Write(s, true)
-	if err := p.h.s.writeClaims(ctx, pod, ClaimWrites{Set: claims, Mappings: d.Mappings}); err != nil {
+	if err := p.h.s.writeClaims(ctx, pod, ClaimWrites{Set: claims, Again: again(pod, d, p.h.s.clock.Now()), Mappings: d.Mappings}); err != nil {
 		return AsStatus(err)
 	}
 	p.release(pod) // the cluster shows it now
-	return nil
+	waits := slices.DeleteFunc(p.reservedFor(pod), func(c *resourcev1.ResourceClaim) bool { return !conditional(c) })
+	if len(waits) == 0 {
+		return nil
+	}
+	p.h.s.event(pod, v1.EventTypeNormal, "BindingConditionsPending", "Scheduling", "waiting for binding conditions for device on node "+node)
+	return AsStatus(p.h.s.writeClaims(ctx, pod, ClaimWrites{Ready: waits}))
+}
+
+// again returns the function that makes what PreBind writes into a claim anew, when the claim has changed since.
+func again(pod *v1.Pod, d devices.Allocation, now time.Time) func(claim, latest *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
+	return func(claim, latest *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
+		if claim.UID != "" && claim.UID != latest.UID {
+			return nil, fmt.Errorf("claim %s/%s got deleted in the meantime", claim.Namespace, claim.Name)
+		}
+		isNew := claim.UID == "" || slices.ContainsFunc(d.Claims, func(c *resourcev1.ResourceClaim) bool { return c.UID == claim.UID })
+		if !isNew {
+			return devices.Bound(latest, pod, nil, now)
+		}
+		return devices.Bound(latest, pod, claim.Status.Allocation, now)
+	}
+}
+
+// reservedFor returns the claims that are reserved for the pod.
+func (p dynamicResources) reservedFor(pod *v1.Pod) (out []*resourcev1.ResourceClaim) {
+	for c := range p.objects().ResourceClaims(pod.Namespace) {
+		if slices.ContainsFunc(c.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool { return r.UID == pod.UID }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// conditional reports whether a device of a claim has binding conditions.
+func conditional(c *resourcev1.ResourceClaim) bool {
+	return c.Status.Allocation != nil && slices.ContainsFunc(c.Status.Allocation.Devices.Results, func(r resourcev1.DeviceRequestAllocationResult) bool { return len(r.BindingConditions) > 0 })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -234,6 +235,92 @@ func TestPostFilterDeallocates(t *testing.T) {
 		require.True(t, r.step())
 		require.Contains(t, r.last().Message, "2 resourceclaim not available on the node. deallocation of ResourceClaim completed, preemption: ")
 		require.Nil(t, r.claims["a"].(*resourcev1.ResourceClaim).Status.Allocation)
+	})
+}
+
+// A claim that somebody changed before it was written gets the pod all the same, or the attempt fails with v1.36's text.
+func TestClaimsAgain(t *testing.T) {
+	type test struct {
+		name, why string
+		allocated bool // before the attempt
+		change    func(*resourcev1.ResourceClaim)
+		held      []string
+		want      string
+	}
+	device := &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{{Request: "gpu", Driver: "gpu.example.com", Pool: "n2", Device: "gpu-1"}}}}
+	other := resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: "other", UID: "other"}
+	const failed = `running PreBind plugin "DynamicResources": claim default/a got `
+	testkit.Run(t, []test{
+		{"a label", "the devices are given to the newer version", false, func(c *resourcev1.ResourceClaim) { c.Labels = map[string]string{"a": "b"} }, []string{"a: gpu-0 for p"}, ""},
+		{"shared", "another pod came first", true, func(c *resourcev1.ResourceClaim) { c.Status.ReservedFor = append(c.Status.ReservedFor, other) }, []string{"a: gpu-1 for other for p"}, ""},
+		{"reserved already", "the answer to an earlier write was lost", true, func(c *resourcev1.ResourceClaim) {
+			c.Status.ReservedFor = append(c.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: "p", UID: "default/p"})
+		}, []string{"a: gpu-1 for p"}, ""},
+		{"allocated", "two attempts must not give devices", false, func(c *resourcev1.ResourceClaim) { c.Status.Allocation = device }, []string{"a:"}, failed + "allocated elsewhere in the meantime"},
+		{"deallocated", "its devices may be another's", true, func(c *resourcev1.ResourceClaim) { c.Status.Allocation = nil }, []string{"a: gpu-1"}, failed + "deallocated elsewhere in the meantime"},
+		{"replaced", "it is another claim", false, func(c *resourcev1.ResourceClaim) { c.UID = "new" }, []string{"a:"}, failed + "deleted in the meantime"},
+	}, func(t *testing.T, x test) {
+		r := deviceRig(t, Options{}, "a")
+		if x.allocated {
+			old := r.claims["a"].(*resourcev1.ResourceClaim)
+			c := old.DeepCopy()
+			c.Status.Allocation = device
+			r.claims["a"] = c
+			r.s.Set(old, c)
+		}
+		r.meanwhile = func(name string) *resourcev1.ResourceClaim {
+			c := r.claims[name].(*resourcev1.ResourceClaim).DeepCopy()
+			x.change(c)
+			return c
+		}
+		p := withClaim(testkit.Pod("p").Obj(), "a")
+		p.UID = "default/p"
+		r.add(p)
+		require.True(t, r.s.TryScheduleOne(context.Background()))
+		r.work()
+		if x.want == "" {
+			require.Equal(t, Scheduled, r.last().Outcome, r.last().Message)
+		} else {
+			require.Equal(t, x.want, r.last().Message, x.why)
+		}
+		require.Equal(t, x.held, r.held(), x.why)
+	})
+}
+
+// A pod waits for devices with binding conditions after its claims are written, also for those of a claim that is its own since an earlier
+// attempt. An event says so.
+func TestDevicesWithConditions(t *testing.T) {
+	everyWay(t, func(t *testing.T, o Options) {
+		r := deviceRig(t, o, "a", "b")
+		node := "n1"
+		r.s.Set(nil, &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: resourcev1.ResourceSliceSpec{
+			Driver: "slow.example.com", NodeName: &node, Pool: resourcev1.ResourcePool{Name: "n1", ResourceSliceCount: 1},
+			Devices: []resourcev1.Device{{Name: "slow-0", BindingConditions: []string{"Attached"}, BindingFailureConditions: []string{"Broken"}}},
+		}})
+		r.add(withClaim(testkit.Pod("plain").NodeSelector("kubernetes.io/hostname=n2").Obj(), "a")).step()
+		require.Equal(t, "n2", r.last().Node)
+		require.Empty(t, r.waited, "its device has no conditions")
+		require.NotContains(t, strings.Join(r.events, ""), "BindingConditionsPending")
+
+		r.failing["devices"] = errors.New("not attached")
+		pod := withClaim(testkit.Pod("p").NodeSelector("kubernetes.io/hostname=n1").Obj(), "b")
+		r.add(pod).step()
+		require.Equal(t, SchedulingError, r.last().Outcome)
+		require.Equal(t, `running PreBind plugin "DynamicResources": not attached`, r.last().Message)
+		require.Equal(t, []string{"b"}, r.waited)
+		require.Contains(t, r.events, "p: Normal BindingConditionsPending/Scheduling waiting for binding conditions for device on node n1")
+		require.Equal(t, []string{"a: gpu-0 for plain", "b: slow-0"}, r.held())
+
+		delete(r.failing, "devices")
+		mine := r.claims["b"].(*resourcev1.ResourceClaim).DeepCopy() // as an attempt leaves it whose process was killed
+		mine.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: "p", UID: pod.UID}}
+		r.s.Set(r.claims["b"], mine)
+		r.claims["b"] = mine
+		r.clock.advance(time.Minute)
+		r.s.Tick()
+		require.True(t, r.step())
+		require.Equal(t, Scheduled, r.last().Outcome, r.last().Message)
+		require.Equal(t, []string{"b", "b"}, r.waited)
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -78,6 +79,9 @@ type server struct {
 	extended *v1.PodExtendedResourceClaimStatus // written last
 	failing  map[string]error                   // of Delete and PatchStatus, by pod name
 	writes   int                                // calls of WriteClaims
+	waited   []string                           // claims whose devices a pod waited for
+
+	meanwhile func(claim string) *resourcev1.ResourceClaim // the claim as another has changed it before it is written; nil: nobody has
 }
 
 func (a *server) Pod(namespace, name string) *v1.Pod {
@@ -136,7 +140,14 @@ func (a *server) WriteClaims(_ context.Context, _ *v1.Pod, w ClaimWrites) error 
 	if err := a.failing["claims"]; err != nil && len(w.Set) > 0 {
 		return err
 	}
-	for _, c := range w.Set {
+	for k, c := range w.Set {
+		if a.meanwhile != nil {
+			var err error
+			if c, err = w.Again(c, a.meanwhile(c.Name)); err != nil {
+				return err
+			}
+			w.Set[k] = c
+		}
 		if c.UID == "" && c.Name == "" {
 			c.Name = c.GenerateName + "made"
 		}
@@ -152,6 +163,12 @@ func (a *server) WriteClaims(_ context.Context, _ *v1.Pod, w ClaimWrites) error 
 	}
 	if w.Mappings != nil {
 		a.extended = &v1.PodExtendedResourceClaimStatus{ResourceClaimName: w.Set[len(w.Set)-1].Name, RequestMappings: w.Mappings}
+	}
+	for _, c := range w.Ready {
+		a.waited = append(a.waited, c.Name)
+	}
+	if err := a.failing["devices"]; err != nil && len(w.Ready) > 0 {
+		return err
 	}
 	for _, c := range w.Delete {
 		a.s.Unset(c)

@@ -39,8 +39,8 @@ type Client interface {
 	// BindVolumes writes the objects of a decision (volume.Decision.Objects). It returns after the claims are bound and
 	// the changes were reported to the scheduler.
 	BindVolumes(ctx context.Context, pod *v1.Pod, d volume.Decision) error
-	// WriteClaims writes what a pod's devices change in the API. It returns after the changes were reported to the scheduler and,
-	// for claims with an allocation, after the binding conditions of the devices are met (devices.BindingReadiness).
+	// WriteClaims writes what a pod's devices change in the API. It returns after the changes were reported to the scheduler, and
+	// after the binding conditions of the devices are met for which it is asked to wait (devices.BindingReadiness).
 	WriteClaims(ctx context.Context, pod *v1.Pod, w ClaimWrites) error
 	// Delete deletes the pod with the pod's own grace period.
 	Delete(ctx context.Context, pod *v1.Pod) error
@@ -51,6 +51,11 @@ type ClaimWrites struct {
 	// Set are claims to write: finalizers, allocation and reservations. A claim without a UID is created, and a new claim
 	// without a name gets one from the API server. When the writes fail, the Client deletes what it has created.
 	Set []*resourcev1.ResourceClaim
+	// Again returns what to write in the place of a claim of Set when the API server has a newer version of the claim. Its error ends
+	// the attempt. nil: a conflict ends the attempt.
+	Again func(claim, latest *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error)
+	// Ready are claims of the pod whose devices must be ready before WriteClaims returns.
+	Ready []*resourcev1.ResourceClaim
 	// Delete are claims to delete, with their finalizers.
 	Delete []*resourcev1.ResourceClaim
 	// Mappings says which request of the last claim in Set serves which extended resource of which container. The Client writes

@@ -2,17 +2,15 @@ package write
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 
-	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/examples/scheduler"
 )
 
@@ -20,7 +18,7 @@ const deviceClaims = "resourceclaims.resource.k8s.io"
 
 // WriteClaims writes the claims of a pod: the finalizers, then the status. A claim without a UID is created first, and is deleted again
 // when a later write fails or when the pod does not wait to the end, because the next attempt makes another.
-// It returns when the scheduler knows every change, and when the devices of every allocated claim are ready.
+// WriteClaims returns when the scheduler knows every change, and when the devices are ready that the pod waits for.
 func (c *Client) WriteClaims(ctx context.Context, pod *v1.Pod, w scheduler.ClaimWrites) error {
 	var created []*resourcev1.ResourceClaim
 	err := c.writeClaims(ctx, pod, w, &created)
@@ -55,19 +53,8 @@ func (c *Client) readClaim(namespace, name string) (*resourcev1.ResourceClaim, e
 func (c *Client) writeClaims(ctx context.Context, pod *v1.Pod, w scheduler.ClaimWrites, created *[]*resourcev1.ResourceClaim) error {
 	written := make([]*resourcev1.ResourceClaim, 0, len(w.Set))
 	for k, claim := range w.Set {
-		now, err := c.writeMetadata(claim)
+		now, err := c.writeClaim(pod, claim, w, k == len(w.Set)-1, created)
 		if err != nil {
-			return err
-		}
-		if claim.UID == "" {
-			*created = append(*created, now)
-		}
-		if k == len(w.Set)-1 && len(w.Mappings) > 0 {
-			if err := c.writeExtended(pod, &v1.PodExtendedResourceClaimStatus{ResourceClaimName: now.Name, RequestMappings: w.Mappings}); err != nil {
-				return err
-			}
-		}
-		if now, err = c.writeClaimStatus(now, claim.Status); err != nil {
 			return err
 		}
 		written = append(written, now)
@@ -77,21 +64,68 @@ func (c *Client) writeClaims(ctx context.Context, pod *v1.Pod, w scheduler.Claim
 			return err
 		}
 	}
-	return c.claimsReady(ctx, written, w.Delete, c.o.waits(pod).Devices)
+	if err := c.claimsReported(ctx, written, w.Delete); err != nil {
+		return err
+	}
+	return c.devicesReady(ctx, w.Ready, c.o.waits(pod).Devices)
 }
 
-// writeMetadata creates a claim that has no UID, and writes the finalizers of another if they change. It returns the claim as it is then.
-func (c *Client) writeMetadata(claim *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
-	api := c.api.ResourceV1().ResourceClaims(claim.Namespace)
+// conflictRetry has the tries of a write that meets a newer version of a claim.
+var conflictRetry = retry.DefaultRetry
+
+// writeClaim writes one claim of the pod. The last one is that of the mappings.
+func (c *Client) writeClaim(pod *v1.Pod, claim *resourcev1.ResourceClaim, w scheduler.ClaimWrites, last bool, created *[]*resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
+	have, _ := c.view.Reported(deviceClaims, claim.Namespace, claim.Name).(*resourcev1.ResourceClaim)
+	wanted := claim
+	if claim.UID == "" {
+		now, err := c.createClaim(claim)
+		if err != nil {
+			return nil, err
+		}
+		*created = append(*created, now)
+		if last && len(w.Mappings) > 0 {
+			if err := c.writeExtended(pod, &v1.PodExtendedResourceClaimStatus{ResourceClaimName: now.Name, RequestMappings: w.Mappings}); err != nil {
+				return nil, err
+			}
+		}
+		have, wanted = now, now.DeepCopy()
+		wanted.Status = claim.Status
+	}
+	pauses := conflictRetry
+	for {
+		now, err := c.replaceClaim(have, wanted)
+		if !apierrors.IsConflict(err) || w.Again == nil || pauses.Steps <= 1 || !c.pauseFor(pauses.Step()) {
+			return now, err
+		}
+		if have, err = c.readClaim(wanted.Namespace, wanted.Name); err != nil {
+			return nil, err
+		}
+		if wanted, err = w.Again(claim, have); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// replaceClaim writes the finalizers of a claim if they change, then the status. have is the claim as it is known; nil: not at all.
+func (c *Client) replaceClaim(have, wanted *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
+	if have == nil || !slices.Equal(have.Finalizers, wanted.Finalizers) {
+		ctx, cancel := c.request()
+		defer cancel()
+		now, err := c.api.ResourceV1().ResourceClaims(wanted.Namespace).Update(ctx, wanted, metav1.UpdateOptions{})
+		if err != nil {
+			return nil, err
+		}
+		have = now
+	} else {
+		have = wanted
+	}
+	return c.writeClaimStatus(have, wanted.Status)
+}
+
+func (c *Client) createClaim(claim *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
 	ctx, cancel := c.request()
 	defer cancel()
-	if claim.UID == "" {
-		return api.Create(ctx, claim, metav1.CreateOptions{})
-	}
-	if old, ok := c.view.Reported(deviceClaims, claim.Namespace, claim.Name).(*resourcev1.ResourceClaim); ok && slices.Equal(old.Finalizers, claim.Finalizers) {
-		return claim, nil
-	}
-	return api.Update(ctx, claim, metav1.UpdateOptions{})
+	return c.api.ResourceV1().ResourceClaims(claim.Namespace).Create(ctx, claim, metav1.CreateOptions{})
 }
 
 func (c *Client) writeClaimStatus(now *resourcev1.ResourceClaim, status resourcev1.ResourceClaimStatus) (*resourcev1.ResourceClaim, error) {
@@ -143,48 +177,4 @@ func (c *Client) writeExtended(pod *v1.Pod, status *v1.PodExtendedResourceClaimS
 		}
 		return err
 	})
-}
-
-// claimsReady waits for the reports of written and deleted claims, and for the devices of the written ones.
-func (c *Client) claimsReady(ctx context.Context, written, deleted []*resourcev1.ResourceClaim, limit time.Duration) error {
-	for {
-		changed := c.view.Changed()
-		ready, err := c.claimsNow(written, deleted, limit)
-		if ready || err != nil {
-			return err
-		}
-		select {
-		case <-changed:
-		case <-time.After(checkPeriod):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-c.life.Done():
-			return c.life.Err()
-		}
-	}
-}
-
-func (c *Client) claimsNow(written, deleted []*resourcev1.ResourceClaim, limit time.Duration) (ready bool, err error) {
-	ready = true
-	for _, want := range written {
-		now, ok := c.view.Reported(deviceClaims, want.Namespace, want.Name).(*resourcev1.ResourceClaim)
-		if !ok || now.UID != want.UID || version(now) < version(want) {
-			ready = false
-			continue
-		}
-		switch r := devices.BindingReadiness(now, limit, time.Now()); {
-		case r.Failed != "":
-			return false, errors.New(r.Failed)
-		case r.TimedOut && !r.Ready:
-			return false, fmt.Errorf("claim %s/%s: the devices were not ready within %v", now.Namespace, now.Name, limit)
-		case !r.Ready:
-			ready = false
-		}
-	}
-	for _, gone := range deleted {
-		if now := c.view.Reported(deviceClaims, gone.Namespace, gone.Name); now != nil && now.GetUID() == gone.UID {
-			ready = false
-		}
-	}
-	return ready, nil
 }

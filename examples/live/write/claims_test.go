@@ -50,33 +50,42 @@ func claimVersion(version string) func(*resourcev1.ResourceClaim) {
 
 // A pod waits until the scheduler knows what was written, and until its devices are ready.
 func TestWriteClaimsWaits(t *testing.T) {
-	const wait = 3500 * time.Millisecond
+	const wait = 7500 * time.Millisecond
 	type test struct {
 		name   string
-		gone   bool                      // the claim is deleted, not set
+		write  scheduler.ClaimWrites
 		before *resourcev1.ResourceClaim // as it is reported in the first 1.5 s; nil: unknown
 		then   *resourcev1.ResourceClaim
 		after  time.Duration // when the pod goes on
 		want   string
 	}
-	set, gone := false, true
-	failed := "claim default/d: the devices were not ready within 3.5s"
+	one := []*resourcev1.ResourceClaim{deviceClaim()}
+	set, gone, ready := scheduler.ClaimWrites{Set: one}, scheduler.ClaimWrites{Delete: one}, scheduler.ClaimWrites{Ready: one}
+	ago := func(d time.Duration) func(*resourcev1.ResourceClaim) {
+		return func(x *resourcev1.ResourceClaim) {
+			x.Status.Allocation.AllocationTimestamp.Time = x.Status.Allocation.AllocationTimestamp.Add(-d)
+		}
+	}
 	testkit.Run(t, []test{
 		{"known", set, deviceClaim(), nil, 0, ""},
 		{"a newer version is known", set, deviceClaim(claimVersion("6")), nil, 0, ""},
 		{"not known yet", set, nil, deviceClaim(), 2 * time.Second, ""},
 		{"an older version is known", set, deviceClaim(claimVersion("4")), deviceClaim(), 2 * time.Second, ""},
 		{"an older claim is known", set, deviceClaim(func(x *resourcev1.ResourceClaim) { x.UID = "old" }), deviceClaim(), 2 * time.Second, ""},
-		{"ready", set, deviceClaim(attached(isTrue("Attached"))), nil, 0, ""},
-		{"ready, and allocated long ago", set, deviceClaim(attached(isTrue("Attached")), func(x *resourcev1.ResourceClaim) {
-			x.Status.Allocation.AllocationTimestamp.Time = x.Status.Allocation.AllocationTimestamp.Add(-time.Hour)
-		}), nil, 0, ""},
-		{"ready in time", set, deviceClaim(attached()), deviceClaim(attached(isTrue("Attached"))), 2 * time.Second, ""},
-		{"not ready in time", set, deviceClaim(attached()), deviceClaim(attached()), 4 * time.Second, failed},
-		{"broken", set, deviceClaim(attached(isTrue("Broken"))), nil, 0, `device binding failed: claim=d, reason=, message=""`},
+		{"devices that are not ready", set, deviceClaim(attached()), nil, 0, ""},
 		{"deleted", gone, nil, nil, 0, ""},
 		{"deleted and made again", gone, deviceClaim(func(x *resourcev1.ResourceClaim) { x.UID = "new" }), nil, 0, ""},
 		{"the deletion is not known yet", gone, deviceClaim(), nil, 2 * time.Second, ""},
+		{"ready", ready, deviceClaim(attached(isTrue("Attached"))), nil, 0, ""},
+		{"ready, and allocated long ago", ready, deviceClaim(attached(isTrue("Attached")), ago(time.Hour)), nil, 0, ""},
+		{"ready in time", ready, deviceClaim(attached()), deviceClaim(attached(isTrue("Attached"))), 2 * time.Second, ""},
+		{"not ready in time", ready, deviceClaim(attached()), deviceClaim(attached()), wait, "device binding timeout: context deadline exceeded"},
+		{"allocated long ago", ready, deviceClaim(attached(), ago(time.Hour)), nil, 0, "device binding timeout: claim=d"},
+		{"allocated before the pod waits", ready, deviceClaim(attached(), ago(4*time.Second)), deviceClaim(attached(), ago(4*time.Second)), 5 * time.Second, "device binding timeout: claim=d"},
+		{"allocated before, and ready between two looks", ready, deviceClaim(attached(), ago(wait-time.Second)), deviceClaim(attached(isTrue("Attached")), ago(wait-time.Second)), 2 * time.Second, ""},
+		{"broken", ready, deviceClaim(attached(isTrue("Broken"))), nil, 0, `device binding failed: claim=d, reason=, message=""`},
+		{"gone meanwhile", ready, deviceClaim(attached()), nil, 2 * time.Second, "claim default/d got deleted in the meantime"},
+		{"replaced meanwhile", ready, deviceClaim(attached()), deviceClaim(func(x *resourcev1.ResourceClaim) { x.UID = "new" }), 2 * time.Second, "claim default/d got deleted in the meantime"},
 	}, func(t *testing.T, x test) {
 		synctest.Test(t, func(t *testing.T) {
 			known := &reports{view: view{pod()}, objects: map[string]metav1.Object{}, changed: make(chan struct{})}
@@ -95,11 +104,7 @@ func TestWriteClaimsWaits(t *testing.T) {
 			go c.Run(ctx, 1)
 			began := time.Now()
 			time.AfterFunc(1500*time.Millisecond, func() { report(x.then) })
-			w := scheduler.ClaimWrites{Set: []*resourcev1.ResourceClaim{deviceClaim()}}
-			if x.gone {
-				w = scheduler.ClaimWrites{Delete: []*resourcev1.ResourceClaim{deviceClaim()}}
-			}
-			err := c.WriteClaims(ctx, pod(), w)
+			err := c.WriteClaims(ctx, pod(), x.write)
 			if x.want == "" {
 				require.NoError(t, err)
 			} else {

@@ -263,9 +263,12 @@ func (c *Client) again(try func() error) error {
 }
 
 // pause waits about as long, and returns false when Close was called.
-func (c *Client) pause(d time.Duration) bool {
+func (c *Client) pause(d time.Duration) bool { return c.pauseFor(wait.Jitter(d, 0.5)) }
+
+// pauseFor waits exactly as long, and returns false when Close was called.
+func (c *Client) pauseFor(d time.Duration) bool {
 	select {
-	case <-time.After(wait.Jitter(d, 0.5)):
+	case <-time.After(d):
 		return true
 	case <-c.life.Done():
 		return false
