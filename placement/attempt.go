@@ -141,9 +141,7 @@ func (a *Attempt) checked(o Options) func(i int) filter.Rejection {
 // takes the decision. It is empty for a pod that VolumeBinding skips.
 func (a *Attempt) Volumes(i int) volume.Decision {
 	for _, p := range a.Predicates {
-		if b, ok := p.(interface {
-			Bindings(i int) (volume.Decision, bool)
-		}); ok {
+		if b, ok := p.(binder); ok {
 			d, _ := b.Bindings(i)
 			return d
 		}
@@ -154,9 +152,7 @@ func (a *Attempt) Volumes(i int) volume.Decision {
 // devicesOn returns what a pod's claims get on slot i, which must be feasible.
 func devicesOn(i int, predicates filter.Predicates) devices.Allocation {
 	for _, p := range predicates {
-		if x, ok := p.(interface {
-			Allocation(i int) devices.Allocation
-		}); ok {
+		if x, ok := p.(allocator); ok {
 			return x.Allocation(i)
 		}
 	}
@@ -173,7 +169,7 @@ func (a *Attempt) Verdicts(dst []filter.Rejection, o Options) []filter.Rejection
 	n := a.plan.cluster.Len()
 	base := len(dst)
 	for range n {
-		dst = append(dst, Outside)
+		dst = append(dst, Outside())
 	}
 	if a.Rejected() {
 		return dst
@@ -185,8 +181,10 @@ func (a *Attempt) Verdicts(dst []filter.Rejection, o Options) []filter.Rejection
 	return dst
 }
 
-// Outside is the rejection of a slot about which no predicate was asked.
-var Outside = filter.Rejection{Predicate: math.MaxUint16, Verdict: resources.Unresolvable}
+// Outside returns the rejection of a slot about which no predicate was asked.
+func Outside() filter.Rejection {
+	return filter.Rejection{Predicate: math.MaxUint16, Verdict: resources.Unresolvable}
+}
 
 // prepareScorers runs the part of the scores that comes before any node (PreScore).
 func (a *Attempt) prepareScorers() error {

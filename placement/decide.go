@@ -8,7 +8,6 @@ import (
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
-	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/score"
@@ -141,7 +140,7 @@ func (p *Plan) answer(d *Decision, pod *v1.Pod, x *reuse.Answer) {
 	}
 	if d.Slot >= 0 {
 		d.Node = p.cluster.Node(d.Slot).Name
-		d.Volumes = p.bindings(pod, d.Slot)
+		d.Volumes = p.bindings(pod, d.Slot, x.Statics)
 		d.Devices = devicesOn(d.Slot, x.Predicates)
 		return
 	}
@@ -185,17 +184,19 @@ func tie(o Options) func([]int) int {
 	return func(tied []int) int { return o.Tie(len(tied)) }
 }
 
-// bindings returns what has to happen to the claims of a pod that goes to a slot.
-func (p *Plan) bindings(pod *v1.Pod, slot int) volume.Decision {
+// bindings returns what has to happen to the claims of a pod that goes to a slot. shared are predicates of pods that share work: those
+// that know about claims are prepared again, because each of these pods has claims of its own.
+func (p *Plan) bindings(pod *v1.Pod, slot int, shared []filter.Predicate) volume.Decision {
 	if volume.Ignores(pod) {
 		return volume.Decision{}
 	}
 	a := &Attempt{plan: p, pod: pod}
-	for _, plugin := range p.profile.Filters {
-		if plugin.Name == plugins.VolumeBinding {
-			if f := plugin.Filter(pod, p.cluster); f.Predicate != nil {
-				a.Predicates = append(a.Predicates, f.Predicate)
-			}
+	for k, s := range shared {
+		if _, ok := s.(binder); !ok {
+			continue
+		}
+		if f := p.profile.Filters[k].Filter(pod, p.cluster); f.Predicate != nil {
+			a.Predicates = append(a.Predicates, f.Predicate)
 		}
 	}
 	return a.Volumes(slot)

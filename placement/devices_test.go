@@ -548,7 +548,7 @@ func TestDevicesOfAPluginAlone(t *testing.T) {
 	gone := plugin.Filter(claiming(testkit.Pod("p").Obj(), "gone"), s)
 	require.Equal(t, filter.UnschedulableAndUnresolvable, gone.Code)
 	require.Len(t, gone.Reasons, 1)
-	counting := plugin.States(s)
+	counting := plugin.states(s)
 	_, err = counting.Compile(pod)
 	require.ErrorIs(t, err, errClaimsApart)
 	key, ok := counting.(claimCounting).AppendPodKey([]byte("k"), pod)

@@ -16,8 +16,9 @@ import (
 func (p *Plan) blank() []filter.Rejection {
 	n := p.cluster.Len()
 	p.verdicts = slices.Grow(p.verdicts[:0], n)[:n]
+	outside := Outside()
 	for i := range p.verdicts {
-		p.verdicts[i] = Outside
+		p.verdicts[i] = outside
 	}
 	return p.verdicts
 }
@@ -37,7 +38,7 @@ func (a *Attempt) recorded(o Options, verdicts []filter.Rejection) func(i int) f
 func (a *Attempt) fail(f *Failure, verdicts []filter.Rejection) {
 	if name := a.pod.Status.NominatedNodeName; name != "" && verdicts != nil {
 		if i, ok := a.plan.Slot(name); ok && !slices.Contains(a.Candidates(), i) {
-			verdicts[i] = Outside // only the message counts a nominated node that the plugins left out
+			verdicts[i] = Outside() // only the message counts a nominated node that the plugins left out
 		}
 	}
 	a.verdicts = verdicts
@@ -96,8 +97,9 @@ func (a *Attempt) Rejections(dst []preemption.Rejection, o Options) []preemption
 		dst[base+i] = meaning
 	}
 	if a.verdicts != nil {
+		outside := Outside()
 		for i, r := range a.verdicts {
-			if r != Outside {
+			if r != outside {
 				put(i, r)
 			}
 		}

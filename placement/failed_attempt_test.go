@@ -65,7 +65,7 @@ func TestRejectionsForPreemption(t *testing.T) {
 	before := []preemption.Rejection{preemption.Failed}
 	require.Equal(t, append(before, want...), a.Rejections(before, Options{}))
 	verdicts := a.Verdicts([]filter.Rejection{{Predicate: 7}}, Options{})
-	require.Equal(t, []filter.Rejection{{Predicate: 7}, {Verdict: 1}, {Verdict: 2}, {Verdict: 3}, Outside, {}, Outside}, verdicts)
+	require.Equal(t, []filter.Rejection{{Predicate: 7}, {Verdict: 1}, {Verdict: 2}, {Verdict: 3}, Outside(), {}, Outside()}, verdicts)
 
 	// A failed decision leaves the same to preemption, whether the nominated node was among the others or not.
 	require.NoError(t, s.Set(testkit.Node("none").Label("code", "Unschedulable").Obj()))
@@ -77,7 +77,7 @@ func TestRejectionsForPreemption(t *testing.T) {
 		failed := p.Failed(d.Failure)
 		require.NotNil(t, failed)
 		require.Equal(t, want, failed.Rejections(nil, Options{}), nominated)
-		require.Equal(t, []filter.Rejection{{Verdict: 1}, {Verdict: 2}, {Verdict: 3}, Outside, {Verdict: 1}, Outside}, failed.Verdicts(nil, Options{}), nominated)
+		require.Equal(t, []filter.Rejection{{Verdict: 1}, {Verdict: 2}, {Verdict: 3}, Outside(), {Verdict: 1}, Outside()}, failed.Verdicts(nil, Options{}), nominated)
 		require.Nil(t, p.Failed(nil))
 	}
 	for code, all := range map[filter.Code]preemption.Rejection{
@@ -88,7 +88,7 @@ func TestRejectionsForPreemption(t *testing.T) {
 		require.Len(t, a.Rejections(nil, Options{}), s.Len())
 		for i, r := range a.Rejections(nil, Options{}) {
 			require.Equal(t, all, r, code.String())
-			require.Equal(t, Outside, a.Verdicts(nil, Options{})[i])
+			require.Equal(t, Outside(), a.Verdicts(nil, Options{})[i])
 		}
 	}
 }

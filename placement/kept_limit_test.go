@@ -14,6 +14,7 @@ import (
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/internal/view"
+	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
 )
@@ -29,7 +30,7 @@ func TestAllocatedClaimsSeenBefore(t *testing.T) {
 	for _, claim := range []string{"x", "y", "z"} {
 		place(t, p, claiming(testkit.Pod(claim).Obj(), claim))
 	}
-	k := devicesOver(tracker.Options{}, p.profile.Devices).States(p.cluster).(claimCounting)
+	k := devicesOver(tracker.Options{}, p.profile.Devices).states(p.cluster).(claimCounting)
 	shares := func(claim string) bool {
 		key, ok := k.AppendPodKey([]byte("k"), claiming(testkit.Pod("more").Obj(), claim))
 		require.Equal(t, ok, len(key) > 1)
@@ -131,7 +132,7 @@ func TestLimitOfRunningPods(t *testing.T) {
 	k.ask()
 	require.Len(t, k.kinds, maxKinds, "as many as the limit")
 	k.kinds["one more"] = maxKinds
-	k.slots, k.effects, k.memo["a"] = make([]runningSlot, 2), make([][]Move, maxKinds), 1
+	k.slots, k.effects, k.memo["a"] = make([]runningSlot, 2), make([][]reuse.Move, maxKinds), 1
 	k.slots[0].next = 1
 	k.ask()
 	require.Empty(t, k.kinds)

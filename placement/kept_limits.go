@@ -48,7 +48,7 @@ func (k limitsCounting) AppendPodKey(dst []byte, pod *v1.Pod) ([]byte, bool) {
 func (limitsCounting) Epoch() uint64 { return 0 }
 
 // Compile returns the limits of a pod; nil for a pod that the filter skips.
-func (k limitsCounting) Compile(pod *v1.Pod) (Compiled, error) {
+func (k limitsCounting) Compile(pod *v1.Pod) (reuse.Compiled, error) {
 	s := k.of(pod)
 	if s == nil {
 		return nil, nil
@@ -98,7 +98,7 @@ func (k *keptLimits) Reasons(v resources.Verdict) []string { return k.now().Reas
 func (k *keptLimits) Code(v resources.Verdict) filter.Code { return k.now().Code(v) }
 
 func (k *keptLimits) AppendKey(dst []byte) []byte { return append(dst, k.key...) }
-func (k *keptLimits) Count() State                { return k }
+func (k *keptLimits) Count() reuse.State          { return k }
 
 func (k *keptLimits) Filter() filter.Predicate { return k }
 func (*keptLimits) Score() reuse.Scorer        { return nil }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement/internal/reuse"
 )
 
 // asked counts how often a plan asks the plugins of a profile to prepare an answer, by plugin.
@@ -53,8 +54,8 @@ func (a asked) plugin(p *Plugin) *Plugin {
 			return score(pod, x)
 		}
 	}
-	if states := p.States; states != nil {
-		c.States = func(x Cluster) Counting {
+	if states := p.states; states != nil {
+		c.states = func(x Cluster) reuse.Counting {
 			a[p.Name+" states"]++
 			counting := states(x)
 			if _, more := counting.(interface{ Lasts() }); more { // has optional methods
@@ -67,12 +68,12 @@ func (a asked) plugin(p *Plugin) *Plugin {
 }
 
 type countedStates struct {
-	Counting
+	reuse.Counting
 	asked asked
 	name  string
 }
 
-func (c countedStates) Compile(pod *v1.Pod) (Compiled, error) {
+func (c countedStates) Compile(pod *v1.Pod) (reuse.Compiled, error) {
 	x, err := c.Counting.Compile(pod)
 	if x == nil {
 		return nil, err
@@ -81,11 +82,11 @@ func (c countedStates) Compile(pod *v1.Pod) (Compiled, error) {
 }
 
 type countedPod struct {
-	Compiled
+	reuse.Compiled
 	states countedStates
 }
 
-func (c countedPod) Count() State {
+func (c countedPod) Count() reuse.State {
 	c.states.asked[c.states.name+" count"]++
 	return c.Compiled.Count()
 }

@@ -40,16 +40,16 @@ func keyedRules(s *cluster.Snapshot) map[string]keyed {
 		if p.AppendRowKey != nil {
 			out[name+" rows"] = keyed{key: func(dst []byte, pod *v1.Pod) []byte { return p.AppendRowKey(dst, pod, s) }, answer: answer}
 		}
-		if p.States != nil {
-			counting := p.States(s)
+		if p.states != nil {
+			counting := p.states(s)
 			if keyer, ok := counting.(reuse.PodKeyer); ok {
 				out[name+" counts"] = keyed{key: ofPod(keyer), answer: answer}
 				return
 			}
 			nodes := func(dst []byte, pod *v1.Pod) []byte { return taints.AppendKey(affinity.AppendNodeKey(dst, pod), pod) }
-			out[name+" counts"] = keyed{key: ofCompiled(counting, Compiled.AppendKey), also: nodes, answer: answer}
+			out[name+" counts"] = keyed{key: ofCompiled(counting, reuse.Compiled.AppendKey), also: nodes, answer: answer}
 			out[name+" layout"] = keyed{
-				key:    ofCompiled(counting, func(c Compiled, dst []byte) []byte { return c.Count().AppendLayoutKey(dst) }),
+				key:    ofCompiled(counting, func(c reuse.Compiled, dst []byte) []byte { return c.Count().AppendLayoutKey(dst) }),
 				also:   nodes,
 				answer: func(pod *v1.Pod) string { return domains(counting, pod, s.Len()) },
 			}
@@ -89,7 +89,7 @@ func ofPod(keyer reuse.PodKeyer) func(dst []byte, pod *v1.Pod) []byte {
 }
 
 // ofCompiled returns the key of the rule that the plugin compiles for a pod.
-func ofCompiled(counting Counting, key func(c Compiled, dst []byte) []byte) func(dst []byte, pod *v1.Pod) []byte {
+func ofCompiled(counting reuse.Counting, key func(c reuse.Compiled, dst []byte) []byte) func(dst []byte, pod *v1.Pod) []byte {
 	return func(dst []byte, pod *v1.Pod) []byte {
 		if c, err := counting.Compile(pod); err == nil && c != nil {
 			return key(c, append(dst, 1))
@@ -99,7 +99,7 @@ func ofCompiled(counting Counting, key func(c Compiled, dst []byte) []byte) func
 }
 
 // domains returns the domain of each slot, in which a pod's running pods are counted.
-func domains(counting Counting, pod *v1.Pod, slots int) string {
+func domains(counting reuse.Counting, pod *v1.Pod, slots int) string {
 	c, err := counting.Compile(pod)
 	if err != nil || c == nil {
 		return ""

@@ -19,9 +19,9 @@ import (
 )
 
 // stateOf returns the state of a pod, ready to append domains, and its layout key.
-func stateOf(t *testing.T, p *Plugin, c Cluster, pod *v1.Pod) (State, string) {
+func stateOf(t *testing.T, p *Plugin, c Cluster, pod *v1.Pod) (reuse.State, string) {
 	t.Helper()
-	compiled, err := p.States(c).Compile(pod)
+	compiled, err := p.states(c).Compile(pod)
 	require.NoError(t, err)
 	compiled.AppendKey(nil)
 	s := compiled.Count()
@@ -75,7 +75,7 @@ func TestDomainsAreAppended(t *testing.T) {
 	const zone, host = v1.LabelTopologyZone, v1.LabelHostname
 	spreading := testkit.Pod("p").Labels("app=x").Spread(1, zone, v1.DoNotSchedule, "app=x").Spread(1, host, v1.DoNotSchedule, "app=x").Obj()
 	apart := testkit.Pod("p").Labels("app=x").RequireApart(zone, "app=x").RequireApart(host, "app=x").Obj()
-	for name, x := range map[string]State{"spread": first(stateOf(t, newPodTopologySpread(spread.Options{}), s, spreading)), "affinity": first(stateOf(t, newInterPodAffinity(affinity.PodOptions{}), s, apart))} {
+	for name, x := range map[string]reuse.State{"spread": first(stateOf(t, newPodTopologySpread(spread.Options{}), s, spreading)), "affinity": first(stateOf(t, newInterPodAffinity(affinity.PodOptions{}), s, apart))} {
 		require.Equal(t, 2, x.Keys(), name)
 		require.True(t, x.Single(), name)
 		var some []string
@@ -146,7 +146,7 @@ func TestKeysOfSkippedPods(t *testing.T) {
 		pod   *v1.Pod
 	}{
 		"volumes": {limitsCounting{volume.Options{}, NewVolumes(s)}, mounting(testkit.Pod("p").Obj(), "data")},
-		"devices": {p.profile.Filter("DynamicResources").States(s).(claimCounting), claiming(testkit.Pod("p").Obj(), "x")},
+		"devices": {p.profile.Filter("DynamicResources").states(s).(claimCounting), claiming(testkit.Pod("p").Obj(), "x")},
 	} {
 		skipped, ok := c.keyer.AppendPodKey([]byte("k"), testkit.Pod("p").Obj())
 		require.True(t, ok, name)

@@ -4,10 +4,23 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/placement/internal/reuse"
 )
 
 // This file has the optional interfaces of predicates and trials. The plan finds them by type assertion and knows no plugin.
+
+// binder is a predicate that knows what has to happen to the pod's claims on a slot that it allows.
+type binder interface {
+	Bindings(i int) (volume.Decision, bool)
+}
+
+// allocator is a predicate that knows what the pod's claims of devices get on a slot that it allows.
+type allocator interface {
+	Allocation(i int) devices.Allocation
+}
 
 // overRows is a predicate that can check the rows of another cluster with the same nodes.
 type overRows interface {
@@ -24,7 +37,7 @@ type remover interface {
 type mover interface {
 	// MoveOf returns what the pod does; nil when the caller must use Add and Remove. known is nil for a pod that the cluster
 	// does not know.
-	MoveOf(pod *v1.Pod, known *runningPod) Move
+	MoveOf(pod *v1.Pod, known *runningPod) reuse.Move
 }
 
 // changeLog is a cluster that says what changed since a version; see cluster.Snapshot.

@@ -45,24 +45,21 @@ type Plugin struct {
 	// AppendRowKey replaces AppendKey for the key of kept rows, for GroupRows. It may leave out what makes no difference in
 	// this cluster. nil: AppendKey.
 	AppendRowKey func(dst []byte, pod *v1.Pod, c Cluster) []byte
+	// AppendSharedKey replaces AppendKey for what a plan keeps. It may append what the objects that the pod names say, in place of
+	// their names, so that pods with objects of their own share work. It reports false for a pod that shares no work. The key must have
+	// everything that changes an answer and is neither a node nor a storage object, such as a version. nil: AppendKey.
+	AppendSharedKey func(dst []byte, pod *v1.Pod) ([]byte, bool)
+	// KeyParts, one behind the other, append what AppendKey appends. A part that several plugins have is asked once. nil: the key
+	// has no parts.
+	KeyParts []KeyPart
 	// Reads names what an answer about one node reads of other nodes: "label:KEY", "images", "taints". A change of it on any
-	// node drops all kept work.
+	// node drops all kept work. "storage" stands for claims, volumes, classes and other storage objects: a change drops what is kept
+	// for the pods for which Skips, which may be nil, does not return true.
 	Reads []string
-	// Skips reports whether the plugin skips the pod on every cluster, for GroupAbsent. Each plugin is asked.
+	// Skips reports whether the plugin skips the pod on every cluster. GroupAbsent needs it. Each plugin is asked.
 	Skips func(pod *v1.Pod) bool
-	// States begins to count over a cluster, for GroupStates.
-	States func(c Cluster) Counting
-
-	// keyParts has the parts of AppendKey. The zero value has none.
-	keyParts keyParts
-	// alike is AppendKey for the plan, where the key may have what the objects that the pod names say in place of their names. It
-	// reports false for a pod that shares no work. nil: AppendKey.
-	alike func(dst []byte, pod *v1.Pod) ([]byte, bool)
-	// storage reports whether the plugin reads storage objects for a pod. nil: for no pod.
-	storage func(pod *v1.Pod) bool
-
-	// divides means that the states are reuse.Dividing: the filter may come before the filter of GroupRows.
-	divides bool
+	// states begins to count over a cluster, for groupStates.
+	states func(c Cluster) reuse.Counting
 
 	// Lapses means that the filter's rule can stop to hold for a running pod, which then stays on its node. Plan.Violations
 	// asks these filters.
@@ -71,6 +68,9 @@ type Plugin struct {
 	// nil: the plugin needs neither.
 	Over func(p Profile) *Plugin
 }
+
+// storageObjects is the word of Plugin.Reads for storage objects.
+const storageObjects = "storage"
 
 // Group says on what the answers of a plugin depend, and so how they are kept.
 type Group = reuse.Group
@@ -90,23 +90,11 @@ const (
 	// at once, so that a pod with requests that no other pod has need not look at every node. Zero() bool of a scorer reports that
 	// every node gets 0.
 	GroupRows = reuse.Rows
-	// GroupStates: an answer changes with the pods on any node. The plugin needs States.
-	GroupStates = reuse.States
+	// groupStates: an answer changes with the pods on any node. Only plugins of this package are of this group: to count pods takes
+	// many methods, which are no promise to callers.
+	groupStates = reuse.States
 	// GroupAbsent: work is kept for the pods for which Skips returns true. The other pods are decided node by node.
 	GroupAbsent = reuse.Absent
-)
-
-// Counting, Compiled, State and Move are the parts of a plugin of GroupStates:
-//
-//   - Counting compiles pods. Its method is Compile.
-//   - Compiled is a compiled pod, and counts the running pods.
-//   - State has the counts.
-//   - Move changes the counts when pods come to a slot or leave it.
-type (
-	Counting = reuse.Counting
-	Compiled = reuse.Compiled
-	State    = reuse.State
-	Move     = reuse.Move
 )
 
 // Filtering is what a filter says about a pod before it sees a node (PreFilter), and its predicate for the nodes.

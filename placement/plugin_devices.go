@@ -30,7 +30,7 @@ func devicesOver(o tracker.Options, t *tracker.Tracker) *Plugin {
 	}
 	return &Plugin{
 		Name: plugins.DynamicResources, Args: o,
-		Group: GroupStates, AppendKey: devices.AppendKey, States: func(c Cluster) Counting { return claimCounting{x, c} },
+		Group: groupStates, AppendKey: devices.AppendKey, states: func(c Cluster) reuse.Counting { return claimCounting{x, c} },
 		Over:   func(p Profile) *Plugin { return devicesOver(o, p.Devices) },
 		Hint:   devicesHint,
 		Filter: x.filter, Score: x.score,
@@ -198,7 +198,7 @@ func (k claimCounting) appendKey(dst []byte, x *devices.Kept) []byte {
 }
 
 // Compile returns the claims of a pod; nil for a pod that the plugin skips.
-func (k claimCounting) Compile(pod *v1.Pod) (Compiled, error) {
+func (k claimCounting) Compile(pod *v1.Pod) (reuse.Compiled, error) {
 	x, err := k.kept(pod, true)
 	if x == nil || err != nil {
 		return nil, err
@@ -223,7 +223,7 @@ var (
 )
 
 func (k keptClaims) AppendKey(dst []byte) []byte { return k.appendKey(dst, k.devices) }
-func (k keptClaims) Count() State                { return k }
+func (k keptClaims) Count() reuse.State          { return k }
 
 func (k keptClaims) Filter() filter.Predicate { return k.devices }
 func (k keptClaims) Score() reuse.Scorer      { return k.devices }

@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/internal/quantity"
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
@@ -97,7 +98,7 @@ func (s fitPredicate) NewTrial() filter.Trial { return fitTrial{s.FitState.NewTr
 type fitTrial struct{ filter.Trial }
 
 // MoveOf returns what a pod with known requests does to the trial.
-func (t fitTrial) MoveOf(_ *v1.Pod, known *runningPod) Move {
+func (t fitTrial) MoveOf(_ *v1.Pod, known *runningPod) reuse.Move {
 	if known == nil {
 		return nil
 	}

@@ -23,10 +23,10 @@ import (
 func newInterPodAffinity(o affinity.PodOptions) *Plugin {
 	return &Plugin{
 		Name: plugins.InterPodAffinity, Args: o, Lapses: true,
-		Group: GroupStates, AppendKey: affinity.AppendPodKey,
-		keyParts: keyParts{affinity.AppendPodKey, []reuse.Part{labelsPart, {Name: "terms", Append: key.PodTerms}}},
+		Group: groupStates, AppendKey: affinity.AppendPodKey,
+		KeyParts: []KeyPart{labelsPart, {Name: "terms", Append: key.PodTerms}},
 		Hint:     func(affinity.Namespaces) queue.Hint { return o.WouldHelp },
-		States:   func(c Cluster) Counting { return newPodCounting(c, o) },
+		states:   func(c Cluster) reuse.Counting { return newPodCounting(c, o) },
 		Filter: func(pod *v1.Pod, c Cluster) Filtering {
 			e, err := affinity.CompilePods(pod, o)
 			if err != nil {
@@ -74,7 +74,7 @@ type podTrial struct {
 type compiledTerms struct{}
 
 // MoveOf returns what a pod does to the trial.
-func (t podTrial) MoveOf(pod *v1.Pod, known *runningPod) Move {
+func (t podTrial) MoveOf(pod *v1.Pod, known *runningPod) reuse.Move {
 	byLabels, byTerms := t.base.LabelEffect(pod), t.base.termEffect(pod, known)
 	return func(i int, n int32) {
 		t.Apply(byLabels, i, n)
@@ -181,7 +181,7 @@ func newPodCounting(c Cluster, o affinity.PodOptions) *podCounting {
 func (x *podCounting) Lasts() {}
 
 // Compile compiles the terms of a pod.
-func (x *podCounting) Compile(pod *v1.Pod) (Compiled, error) {
+func (x *podCounting) Compile(pod *v1.Pod) (reuse.Compiled, error) {
 	e, err := affinity.CompilePods(pod, x.options)
 	if err != nil {
 		return nil, err
@@ -212,7 +212,7 @@ func (e *podCompiled) Matched(id int32) bool {
 }
 
 // Count counts the running pods.
-func (e *podCompiled) Count() State {
+func (e *podCompiled) Count() reuse.State {
 	x := e.counting
 	return &podState{State: e.evaluator.CountWith(x.cluster, &x.memo), podCompiled: e}
 }
@@ -300,14 +300,14 @@ func (s *podState) AppendCounted(dst []int32) []int32 { return s.State.AppendCou
 func (s *podState) Single() bool { return slices.Contains(s.single, true) }
 
 // OfSet returns what pods like rep do by their labels.
-func (s *podState) OfSet(rep *v1.Pod) Move { return s.moveOf(s.State.LabelEffect(rep)) }
+func (s *podState) OfSet(rep *v1.Pod) reuse.Move { return s.moveOf(s.State.LabelEffect(rep)) }
 
 // OfTerms returns what pods like rep do by their terms.
-func (s *podState) OfTerms(id int32, rep *v1.Pod) Move {
+func (s *podState) OfTerms(id int32, rep *v1.Pod) reuse.Move {
 	return s.moveOf(s.State.TermEffect(&s.counting.memo, id, rep))
 }
 
-func (s *podState) moveOf(e affinity.Effect) Move {
+func (s *podState) moveOf(e affinity.Effect) reuse.Move {
 	if len(e) == 0 {
 		return nil
 	}

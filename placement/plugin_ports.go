@@ -16,9 +16,9 @@ import (
 func newNodePorts() *Plugin {
 	return &Plugin{
 		Name:  plugins.NodePorts,
-		Group: GroupStates, AppendKey: filter.AppendPortsKey,
-		States: func(c Cluster) Counting { return portsCounting{c} }, divides: true,
-		Hint: func(affinity.Namespaces) queue.Hint { return filter.PortsWouldHelp },
+		Group: groupStates, AppendKey: filter.AppendPortsKey,
+		states: func(c Cluster) reuse.Counting { return portsCounting{c} },
+		Hint:   func(affinity.Namespaces) queue.Hint { return filter.PortsWouldHelp },
 		Filter: func(pod *v1.Pod, c Cluster) Filtering {
 			e := filter.CompilePorts(pod)
 			if e.Skip() {
@@ -45,8 +45,11 @@ func (s ports) Numbers(i int) []string {
 // portsCounting keeps the work of NodePorts for pods with the same host ports.
 type portsCounting struct{ cluster Cluster }
 
+// Divides marks states whose predicates give all slots of equal AppendDomains one verdict.
+func (portsCounting) Divides() {}
+
 // Compile returns nil for a pod without host ports.
-func (x portsCounting) Compile(pod *v1.Pod) (Compiled, error) {
+func (x portsCounting) Compile(pod *v1.Pod) (reuse.Compiled, error) {
 	e := filter.CompilePorts(pod)
 	log, ok := x.cluster.(changeLog)
 	if e.Skip() || !ok {
@@ -68,12 +71,12 @@ type keptPorts struct {
 }
 
 var (
-	_ reuse.Dividing = (*keptPorts)(nil)
+	_ reuse.Dividing = portsCounting{}
 	_ reuse.Shifting = (*keptPorts)(nil)
 )
 
 func (k *keptPorts) AppendKey(dst []byte) []byte { return append(dst, k.key...) }
-func (k *keptPorts) Count() State                { return k }
+func (k *keptPorts) Count() reuse.State          { return k }
 
 func (k *keptPorts) Filter() filter.Predicate { return k.ports }
 func (*keptPorts) Score() reuse.Scorer        { return nil }
@@ -83,9 +86,6 @@ func (k *keptPorts) AppendLayoutKey(dst []byte) []byte { return k.AppendKey(dst)
 func (k *keptPorts) AppendDomains(dst []int32, slot int) []int32 {
 	return append(dst, int32(k.Check(slot)))
 }
-
-// Divides marks a state whose predicate gives all slots of equal AppendDomains one verdict.
-func (*keptPorts) Divides() {}
 
 // Shifted yields the slots whose pods changed.
 func (k *keptPorts) Shifted(version uint64, yield func(slot int)) uint64 {

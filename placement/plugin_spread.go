@@ -29,12 +29,12 @@ func newPodTopologySpread(o spread.Options) *Plugin {
 	}
 	return &Plugin{
 		Name: plugins.PodTopologySpread, Args: o, Lapses: true,
-		Group: GroupStates, AppendKey: spread.AppendKey,
-		keyParts: keyParts{spread.AppendKey, []reuse.Part{
+		Group: groupStates, AppendKey: spread.AppendKey,
+		KeyParts: []KeyPart{
 			labelsPart, {Name: "constraints", Append: key.Constraints}, {Name: "node affinity", Append: affinity.AppendNodeKey}, {Name: "tolerations", Append: taints.AppendKey},
-		}},
+		},
 		Hint:   func(known affinity.Namespaces) queue.Hint { return spread.Hint(over(known)) },
-		States: func(c Cluster) Counting { return spreadCounting{over(c), c} },
+		states: func(c Cluster) reuse.Counting { return spreadCounting{over(c), c} },
 		Filter: func(pod *v1.Pod, c Cluster) Filtering {
 			e, err := spread.CompileHard(pod, over(c))
 			if err != nil {
@@ -70,7 +70,7 @@ func (s hardSpread) NewTrial() filter.Trial { return spreadTrial{s.HardState.New
 type spreadTrial struct{ spread.Trial }
 
 // MoveOf returns what a pod does to the trial.
-func (t spreadTrial) MoveOf(pod *v1.Pod, _ *runningPod) Move {
+func (t spreadTrial) MoveOf(pod *v1.Pod, _ *runningPod) reuse.Move {
 	e := t.Effect(pod)
 	return func(i int, n int32) { t.Apply(e, i, n) }
 }
@@ -109,7 +109,7 @@ type spreadCounting struct {
 }
 
 // Compile compiles the constraints of a pod.
-func (x spreadCounting) Compile(pod *v1.Pod) (Compiled, error) {
+func (x spreadCounting) Compile(pod *v1.Pod) (reuse.Compiled, error) {
 	hard, err := spread.CompileHard(pod, x.options)
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (e *spreadCompiled) AppendKey(dst []byte) []byte {
 func (e *spreadCompiled) Matched(int32) bool { return false }
 
 // Count counts the running pods.
-func (e *spreadCompiled) Count() State {
+func (e *spreadCompiled) Count() reuse.State {
 	s := &spreadState{spreadCompiled: e}
 	if !e.hard.Skip() {
 		s.hard = e.hard.Count(e.cluster)
@@ -246,7 +246,7 @@ func (s *spreadState) AppendCounted(dst []int32) []int32 {
 func (s *spreadState) Single() bool { return slices.Contains(s.single, true) }
 
 // OfSet returns what pods like rep do.
-func (s *spreadState) OfSet(rep *v1.Pod) Move {
+func (s *spreadState) OfSet(rep *v1.Pod) reuse.Move {
 	var hard, soft spread.Effect
 	if s.hard != nil {
 		hard = s.spreadCompiled.hard.Effect(rep)
@@ -264,7 +264,7 @@ func (s *spreadState) OfSet(rep *v1.Pod) Move {
 }
 
 // OfTerms returns nil: terms of running pods do not matter.
-func (s *spreadState) OfTerms(int32, *v1.Pod) Move { return nil }
+func (s *spreadState) OfTerms(int32, *v1.Pod) reuse.Move { return nil }
 
 // Numbers gives the arithmetic of each constraint that rejects, in words.
 func (s hardSpread) Numbers(i int) []string {

@@ -63,7 +63,7 @@ func (p Profile) units(c Cluster) []reuse.Plugin {
 func (p *Plugin) unit(c Cluster) reuse.Plugin {
 	u := reuse.Plugin{
 		Name: p.Name, Group: p.Group, Filter: -1, Score: -1,
-		AppendKey: p.AppendKey, KeyName: p.KeyName, Parts: p.keyParts.of(p), Skips: p.Skips, Reads: p.Reads, Storage: p.storage,
+		AppendKey: p.AppendKey, KeyName: p.KeyName, Parts: p.KeyParts, Skips: p.Skips,
 		Predicate: func(pod *v1.Pod) (filter.Predicate, bool) {
 			f := p.Filter(pod, c)
 			if f.Code == filter.Skip {
@@ -78,18 +78,25 @@ func (p *Plugin) unit(c Cluster) reuse.Plugin {
 			}
 			return s, err
 		},
-		Open: func() reuse.Counting { return p.States(c) },
+		Open: func() reuse.Counting { return p.states(c) },
 	}
-	if p.alike != nil {
+	for _, read := range p.Reads {
+		if read != storageObjects {
+			u.Reads = append(u.Reads, read)
+			continue
+		}
+		u.Storage = func(pod *v1.Pod) bool { return p.Skips == nil || !p.Skips(pod) }
+	}
+	if p.AppendSharedKey != nil {
 		prepare := u.Predicate
-		u.KeyName, u.AppendKey = "", func(dst []byte, pod *v1.Pod) []byte {
-			if key, ok := p.alike(append(dst, 1), pod); ok {
+		u.KeyName, u.Parts, u.AppendKey = "", nil, func(dst []byte, pod *v1.Pod) []byte {
+			if key, ok := p.AppendSharedKey(append(dst, 1), pod); ok {
 				return key
 			}
 			return append(dst, 0)
 		}
 		u.Predicate = func(pod *v1.Pod) (filter.Predicate, bool) {
-			if _, ok := p.alike(nil, pod); !ok {
+			if _, ok := p.AppendSharedKey(nil, pod); !ok {
 				return nil, false
 			}
 			return prepare(pod)

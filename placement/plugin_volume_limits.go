@@ -6,6 +6,7 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/placement/internal/reuse"
 )
 
 // newNodeVolumeLimits returns the filter of that name: each driver attaches a limited number of volumes to a node. It skips a
@@ -17,8 +18,8 @@ var limitsRule = volumeRule[*volume.Usage, volume.LimitsState]{
 	evaluator: (*volume.Pod).Limits, reads: volumesInUse,
 	predicate: func(s volume.LimitsState) filter.Predicate { return limited{s} },
 	share: func(p *Plugin, o volume.Options, v *Volumes) {
-		p.Group = GroupStates
-		p.States = func(Cluster) Counting { return limitsCounting{o, v} }
+		p.Group = groupStates
+		p.states = func(Cluster) reuse.Counting { return limitsCounting{o, v} }
 	},
 }
 

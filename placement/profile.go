@@ -167,8 +167,8 @@ func (p *Plugin) validate(seen map[string]bool, serves bool, path *field.Path) f
 		errs = append(errs, field.Invalid(path, p.Name, "does not serve at this point"))
 	case p.Group != GroupNever && p.AppendKey == nil:
 		errs = append(errs, field.Required(path.Child("appendKey"), "what the plugin reads of a pod"))
-	case p.Group == GroupStates && p.States == nil:
-		errs = append(errs, field.Required(path.Child("states"), "of a plugin of group States"))
+	case p.Group == groupStates && p.states == nil:
+		errs = append(errs, field.Invalid(path.Child("group"), p.Group, "no plugin of a caller is of this group"))
 	case p.Group == GroupAbsent && p.Skips == nil:
 		errs = append(errs, field.Required(path.Child("skips"), "of a plugin of group Absent"))
 	}

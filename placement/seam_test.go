@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,7 +22,7 @@ var rulePackages = map[string]bool{"taints": true, "affinity": true, "spread": t
 var interfaces = map[string]bool{"affinity.Namespaces": true, "spread.Owners": true}
 
 // The seam: outside the file of a plugin (plugin_*.go) nothing in placement or its engine knows the plugin. No other file
-// uses what such a file declares, names a plugin, or uses the package of its rule. The list of the default profile
+// uses what such a file declares, names a plugin by a text or by a constant, or uses the package of its rule. The list of the default profile
 // (profile.go) is the one place that calls the plugins' functions.
 func TestSeam(t *testing.T) {
 	names := map[string]bool{}
@@ -40,6 +41,8 @@ func TestSeam(t *testing.T) {
 		}
 	}
 	require.Greater(t, len(own), 40, "the plugins' own identifiers")
+	constants := namesOf(t, "../internal/plugins/*.go")
+	require.Greater(t, len(constants), 15, "the constants with the plugins' names")
 	for name, f := range files {
 		if strings.HasPrefix(name, "plugin_") {
 			name = "a plugin"
@@ -49,6 +52,9 @@ func TestSeam(t *testing.T) {
 			case *ast.SelectorExpr: // a field, method or other package: not an identifier of ours
 				if x, ok := n.X.(*ast.Ident); ok && x.Obj == nil && rulePackages[x.Name] && name != "a plugin" && name != "profile.go" && !interfaces[x.Name+"."+n.Sel.Name] {
 					t.Errorf("%s uses %s.%s", name, x.Name, n.Sel.Name)
+				}
+				if x, ok := n.X.(*ast.Ident); ok && x.Obj == nil && x.Name == "plugins" && name != "a plugin" && constants[n.Sel.Name] {
+					t.Errorf("%s names the plugin %s", name, n.Sel.Name)
 				}
 				ast.Inspect(n.X, func(x ast.Node) bool { return foreign(t, name, own, x) })
 				return false
@@ -60,6 +66,33 @@ func TestSeam(t *testing.T) {
 			return foreign(t, name, own, n)
 		})
 	}
+}
+
+// A plugin of the caller can set every field of Plugin but one: to count pods is closed to callers.
+func TestCallersSetEveryField(t *testing.T) {
+	var closed []string
+	for f := range reflect.TypeFor[Plugin]().NumField() {
+		if x := reflect.TypeFor[Plugin]().Field(f); !x.IsExported() {
+			closed = append(closed, x.Name)
+		}
+	}
+	require.Equal(t, []string{"states"}, closed)
+}
+
+// namesOf returns the package-level constants and variables of some files.
+func namesOf(t *testing.T, pattern string) map[string]bool {
+	t.Helper()
+	out := map[string]bool{}
+	for _, f := range parsedFiles(t, pattern) {
+		for _, d := range f.Decls {
+			if g, ok := d.(*ast.GenDecl); ok && g.Tok != token.TYPE {
+				for _, name := range declared(d) {
+					out[name] = true
+				}
+			}
+		}
+	}
+	return out
 }
 
 // foreign fails the test if another file uses an identifier of a plugin's file.
@@ -103,8 +136,13 @@ func TestPluginsStandAlone(t *testing.T) {
 
 func parsed(t *testing.T) map[string]*ast.File {
 	t.Helper()
+	return parsedFiles(t, "*.go", "internal/reuse/*.go")
+}
+
+func parsedFiles(t *testing.T, patterns ...string) map[string]*ast.File {
+	t.Helper()
 	files := map[string]*ast.File{}
-	for _, pattern := range []string{"*.go", "internal/reuse/*.go"} {
+	for _, pattern := range patterns {
 		paths, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		for _, path := range paths {

@@ -37,7 +37,7 @@ func TestUnitOfPodsThatAreAlike(t *testing.T) {
 	require.NoError(t, err)
 	p := &Plugin{
 		Name: "Alike", Filter: func(*v1.Pod, Cluster) Filtering { return Filtering{Predicate: shy{}} }, KeyName: "shared",
-		alike: func(dst []byte, pod *v1.Pod) ([]byte, bool) { return append(dst, pod.Name...), pod.Name != "odd" },
+		AppendSharedKey: func(dst []byte, pod *v1.Pod) ([]byte, bool) { return append(dst, pod.Name...), pod.Name != "odd" },
 	}
 	u := p.unit(s)
 	require.Empty(t, u.KeyName)

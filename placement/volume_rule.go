@@ -29,9 +29,9 @@ func (r volumeRule[R, S]) plugin(o volume.Options, v *Volumes) *Plugin {
 	p := &Plugin{
 		Name: r.name, Args: o,
 		Group: GroupAbsent, AppendKey: volume.AppendKey, KeyName: "volumes", Skips: volume.Ignores,
-		storage: func(pod *v1.Pod) bool { return !volume.Ignores(pod) },
-		Hint:    func(affinity.Namespaces) queue.Hint { return r.hint },
-		Over:    func(p Profile) *Plugin { return r.plugin(o, p.Volumes) },
+		Reads: []string{storageObjects},
+		Hint:  func(affinity.Namespaces) queue.Hint { return r.hint },
+		Over:  func(p Profile) *Plugin { return r.plugin(o, p.Volumes) },
 		Filter: func(pod *v1.Pod, c Cluster) Filtering {
 			if volume.Ignores(pod) {
 				return Filtering{Code: filter.Skip}
@@ -68,7 +68,7 @@ func appendAlike(dst []byte, x any) ([]byte, bool) {
 func staticVolumes(of func(p *volume.Pod) any) func(p *Plugin, o volume.Options, v *Volumes) {
 	return func(p *Plugin, o volume.Options, v *Volumes) {
 		p.Group = GroupStatics
-		p.alike = func(dst []byte, pod *v1.Pod) ([]byte, bool) {
+		p.AppendSharedKey = func(dst []byte, pod *v1.Pod) ([]byte, bool) {
 			if volume.Ignores(pod) {
 				return dst, true
 			}

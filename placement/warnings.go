@@ -3,6 +3,8 @@ package placement
 import (
 	"fmt"
 	"strings"
+
+	"github.com/podberth/podberth/placement/internal/reuse"
 )
 
 // Warnings returns why the plan cannot share work between equal pods, one text for each reason; nil when it can. Every
@@ -11,11 +13,11 @@ import (
 // The reasons are:
 //
 //   - a plugin of GroupNever,
-//   - more than one filter of GroupRows, or a filter of GroupStates in front of it,
+//   - more than one filter of GroupRows, or a filter that counts running pods in front of it,
 //   - a cluster without a change log,
 //   - a predicate or scorer of GroupStatics without AppendSignature and Reads. This shows once such a plugin was asked about a pod.
 func (p *Plan) Warnings() []string {
-	out := p.profile.warnings()
+	out := p.profile.warnings(p.cluster)
 	if p.log == nil {
 		out = append(out, fmt.Sprintf("the cluster, a %T, has no change log, so equal pods share no work", p.cluster))
 	}
@@ -28,7 +30,7 @@ func (p *Plan) Warnings() []string {
 }
 
 // warnings returns the reasons that the profile alone gives.
-func (p Profile) warnings() []string {
+func (p Profile) warnings(c Cluster) []string {
 	var out, rows, early []string
 	seen := map[*Plugin]bool{}
 	never := func(x *Plugin) {
@@ -42,8 +44,10 @@ func (p Profile) warnings() []string {
 		switch {
 		case x.Group == GroupRows:
 			rows = append(rows, x.Name)
-		case x.Group == GroupStates && !x.divides && len(rows) == 0:
-			early = append(early, x.Name)
+		case x.Group == groupStates && len(rows) == 0:
+			if _, ok := x.states(c).(reuse.Dividing); !ok {
+				early = append(early, x.Name)
+			}
 		}
 	}
 	for _, w := range p.Scores {
@@ -53,7 +57,7 @@ func (p Profile) warnings() []string {
 		out = append(out, fmt.Sprintf("plugins %s: at most one filter may be of GroupRows", strings.Join(rows, ", ")))
 	}
 	if len(rows) > 0 && len(early) > 0 {
-		out = append(out, fmt.Sprintf("plugins %s: a filter of GroupStates must come after %s, which is of GroupRows", strings.Join(early, ", "), rows[0]))
+		out = append(out, fmt.Sprintf("plugins %s: a filter that counts running pods must come after %s, which is of GroupRows", strings.Join(early, ", "), rows[0]))
 	}
 	return out
 }

@@ -53,10 +53,10 @@ func TestWarnings(t *testing.T) {
 		}), []string{"plugins NodeResourcesFit, Second: at most one filter may be of GroupRows"}},
 		{"states first", "rejections are counted by group in plugin order", s, with(func(p *Profile) {
 			slices.Reverse(p.Filters)
-		}), []string{"plugins DynamicResources, InterPodAffinity, PodTopologySpread, NodeVolumeLimits: a filter of GroupStates must come after NodeResourcesFit, which is of GroupRows"}},
+		}), []string{"plugins DynamicResources, InterPodAffinity, PodTopologySpread, NodeVolumeLimits: a filter that counts running pods must come after NodeResourcesFit, which is of GroupRows"}},
 		{"one state first", "one filter is enough", s, with(func(p *Profile) {
 			p.Filters = []*Plugin{p.Filter(plugins.InterPodAffinity), p.Filter(plugins.NodeResourcesFit)}
-		}), []string{"plugins InterPodAffinity: a filter of GroupStates must come after NodeResourcesFit, which is of GroupRows"}},
+		}), []string{"plugins InterPodAffinity: a filter that counts running pods must come after NodeResourcesFit, which is of GroupRows"}},
 		{"states alone", "there is no filter over rows that could come later", s, Profile{Filters: []*Plugin{newInterPodAffinity(affinity.PodOptions{})}, Scores: DefaultProfile().Scores}, nil},
 		{"no scores", "the first feasible node ends a search", s, with(func(p *Profile) { p.Scores = nil }), nil},
 		{"sampling", "100 feasible nodes of 200 end a search", large, DefaultProfile(), nil},

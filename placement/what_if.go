@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/resources"
 )
@@ -142,7 +143,7 @@ func (w *whatIf) apply(m podMove) {
 }
 
 // effect returns what a pod on a slot does to the trials. Pods that count the same share the result.
-func (w *whatIf) effect(pod *v1.Pod, slot int) []Move {
+func (w *whatIf) effect(pod *v1.Pod, slot int) []reuse.Move {
 	known := w.running.of(pod, slot)
 	if known == nil {
 		return w.work(pod, nil)
@@ -155,8 +156,8 @@ func (w *whatIf) effect(pod *v1.Pod, slot int) []Move {
 }
 
 // work computes what a pod does to the trials.
-func (w *whatIf) work(pod *v1.Pod, known *runningPod) []Move {
-	moves := make([]Move, len(w.moving))
+func (w *whatIf) work(pod *v1.Pod, known *runningPod) []reuse.Move {
+	moves := make([]reuse.Move, len(w.moving))
 	for at, k := range w.moving {
 		if m, ok := w.trials[k].(mover); ok {
 			moves[at] = m.MoveOf(pod, known)

@@ -32,7 +32,7 @@ func (n *NodeStatuses) Get(slot int) *Status {
 	if n.attempt != nil {
 		r := n.verdicts[slot]
 		switch {
-		case r == placement.Outside:
+		case r == placement.Outside():
 			return n.absent
 		case r.Verdict == 0:
 			return nil
@@ -48,7 +48,7 @@ func (n *NodeStatuses) Get(slot int) *Status {
 
 // code is the code of Get without the texts.
 func (n *NodeStatuses) code(slot int) Code {
-	if n.attempt != nil && n.verdicts[slot] != placement.Outside {
+	if n.attempt != nil && n.verdicts[slot] != placement.Outside() {
 		return n.attempt.Predicates.Code(n.verdicts[slot])
 	}
 	return n.Get(slot).Code()

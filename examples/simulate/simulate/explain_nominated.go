@@ -74,7 +74,7 @@ func (q *asked) keepRoom() {
 	verdicts := attempt.Verdicts(nil, q.options)
 	for slot := range q.nominated {
 		r := verdicts[slot]
-		if r.Verdict == 0 || r == placement.Outside {
+		if r.Verdict == 0 || r == placement.Outside() {
 			continue
 		}
 		ps := attempt.Predicates

@@ -267,6 +267,9 @@ type Answer struct {
 	// Predicates and Rejected say why there is no node. When there is a node, Predicates are those of an Accountable.
 	Predicates filter.Predicates
 	Rejected   *filter.Histogram
+	// Statics are the predicates of group Statics, by place in the profile; nil for a plugin that skips the pod. They may be those of
+	// another pod with the same keys. Statics are set when there is a node.
+	Statics []filter.Predicate
 	// Kind and Memo are set when there is no node. Memo is a place for what the caller makes of the answer. It is empty when the
 	// answer is new. nil: there is no such place.
 	Kind Kind
@@ -303,7 +306,11 @@ func (e *Engine) Decide(q *Question) (Answer, bool) {
 	if s == nil {
 		return Answer{}, false
 	}
-	return s.decide(q)
+	out, ok := s.decide(q)
+	if out.Slot >= 0 {
+		out.Statics = s.static.filters
+	}
+	return out, ok
 }
 
 // shape returns the shape of a pod whose key is in the engine's room, up to date; nil when the pod has none. The pods that share a shape

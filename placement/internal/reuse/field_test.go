@@ -158,16 +158,16 @@ func (f *field) draw() {
 	}
 	states := func(name, key string, divides bool) Plugin {
 		x := crowd{kind: f.kindOf(name, nil), key: key, divides: divides, scores: f.r.IntN(3)}
-		return Plugin{Name: name, Group: States, AppendKey: label("app", name), Open: func() Counting { f.c[name+" open"]++; return x }}
+		return Plugin{Name: name, Group: States, AppendKey: label("app", name), Open: func() Counting { f.c[name+" open"]++; return x.counting() }}
 	}
 	f.plugins = nil
 	racks := func(divides bool) {
 		p := states("racks", "rack", divides)
-		add(p, true, p.Open().(crowd).scores > 0)
+		add(p, true, scoresOf(p.Open()) > 0)
 	}
 	shelf := func(form int) {
 		x := shelves{f.kindOf("shelves", nil), f, form}
-		add(Plugin{Name: "shelves", Group: States, AppendKey: label("shelves"), Open: func() Counting { f.c["shelves open"]++; return x }}, true, f.one(2))
+		add(Plugin{Name: "shelves", Group: States, AppendKey: label("shelves"), Open: func() Counting { f.c["shelves open"]++; return x.counting() }}, true, f.one(2))
 	}
 	var early int // plugins that come before rows
 	switch early = f.r.IntN(12); early {
@@ -182,7 +182,7 @@ func (f *field) draw() {
 	add(rows, !f.one(8), !f.one(4))
 	if !f.one(3) {
 		p := states("nodes", "", false)
-		add(p, true, p.Open().(crowd).scores > 0)
+		add(p, true, scoresOf(p.Open()) > 0)
 	}
 	if early != 1 && !f.one(3) {
 		racks(f.one(2))

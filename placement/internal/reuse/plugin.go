@@ -124,8 +124,8 @@ type Shifting interface {
 	Shifted(version uint64, yield func(slot int)) uint64
 }
 
-// Dividing is a State whose predicate gives all slots of equal AppendDomains the same verdict. Such a predicate may come before the
-// predicate that reads rows.
+// Dividing is a Counting whose states have predicates that give all slots of equal AppendDomains the same verdict. Such a predicate may
+// come before the predicate that reads rows.
 type Dividing interface{ Divides() }
 
 // Accountable is a State that has a predicate for each pod beside the predicate that pods share. Both give the same verdicts.

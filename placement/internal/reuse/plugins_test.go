@@ -222,9 +222,6 @@ func (x crowd) Count() State {
 			}
 		}
 	}
-	if x.divides {
-		return dividedCrowd{state}
-	}
 	return state
 }
 
@@ -233,10 +230,18 @@ type crowdState struct {
 	in map[string]int32
 }
 
-// dividedCrowd counts by racks, so that all nodes of a domain get one verdict.
-type dividedCrowd struct{ *crowdState }
+// dividingCrowd counts by racks, so that all nodes of a domain get one verdict.
+type dividingCrowd struct{ crowd }
 
-func (dividedCrowd) Divides() {}
+func (dividingCrowd) Divides() {}
+
+// counting returns the Counting, with its mark.
+func (x crowd) counting() Counting {
+	if x.divides {
+		return dividingCrowd{x}
+	}
+	return x
+}
 
 func (x *crowdState) Filter() filter.Predicate { return x }
 func (x *crowdState) Score() Scorer {
@@ -312,4 +317,12 @@ func (x *crowdState) Check(i int) resources.Verdict {
 func (x *crowdState) Raw(i int) int64 {
 	x.c[x.name+" raw"]++
 	return 100 - 20*int64(x.in[x.domain(i)]) // more than five pods: out of range
+}
+
+// scoresOf returns how the states of a Counting of crowds score; 0: they do not.
+func scoresOf(c Counting) int {
+	if x, ok := c.(dividingCrowd); ok {
+		c = x.crowd
+	}
+	return c.(crowd).scores
 }

@@ -211,7 +211,7 @@ type unscanned struct{ filter.Predicate }
 func (s *shape) inOrder() bool {
 	for k := s.front; k < s.own; k++ {
 		plugin := s.engine.filters[s.plugin[k]]
-		if _, ok := s.stateOf(plugin).(Dividing); !ok && s.engine.plugins[plugin].Group != Statics {
+		if _, ok := s.engine.counting[plugin].(Dividing); !ok && s.engine.plugins[plugin].Group != Statics {
 			return false
 		}
 	}

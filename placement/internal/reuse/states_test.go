@@ -194,24 +194,29 @@ func (shelves) Matched(int32) bool { return false }
 func (x shelves) number(i int) int { return (x.f.shelf[x.s.Node(i).Name] + int(x.f.tide)) % 4 }
 
 type (
-	shelfState   struct{ shelves }
-	dividedShelf struct{ *shelfState }
-	accountShelf struct{ *shelfState }
+	shelfState    struct{ shelves }
+	accountShelf  struct{ *shelfState }
+	divideShelves struct{ shelves }
 )
 
 func (x shelves) Count() State {
 	x.c["shelves count"]++
 	state := &shelfState{x}
-	switch x.form {
-	case 1:
-		return dividedShelf{state}
-	case 2:
+	if x.form == 2 {
 		return accountShelf{state}
 	}
 	return state
 }
 
-func (dividedShelf) Divides() {}
+func (divideShelves) Divides() {}
+
+// counting returns the Counting of the form.
+func (x shelves) counting() Counting {
+	if x.form == 1 {
+		return divideShelves{x}
+	}
+	return x
+}
 
 func (x accountShelf) Filter() filter.Predicate { return x.Of(x.pod) }
 
