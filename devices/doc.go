@@ -27,7 +27,7 @@
 // never modifies them. Equal input gives equal output.
 //
 // Cost: O(devices that a node sees) when the first devices serve. In the worst case the cost is exponential in the number of
-// requests, as in v1.36; Options.Steps bounds it. A selector is evaluated once for all devices of equal content.
+// requests, as in v1.36; Options.Steps and Options.Stop bound it. A selector is evaluated once for all devices of equal content.
 //
 // The package does not watch or write objects: Reserved, Bound, Unreserved and Deallocated return the objects to write.
 //

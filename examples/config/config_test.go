@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/runtime"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
+	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/score"
@@ -164,6 +166,19 @@ profiles: [{plugins: {score: {enabled: [{name: ImageLocality, weight: 3}]}}, plu
 	argsOnly(a)
 	argsOnly(b)
 	require.Equal(t, b, a)
+}
+
+// The time-outs of DynamicResources are those of its arguments, by default v1.36's.
+func TestTimeoutsOfDevices(t *testing.T) {
+	for text, want := range map[string]tracker.Options{
+		"{}": {FilterTimeout: 10 * time.Second, BindingTimeout: 10 * time.Minute},
+		"{pluginConfig: [{name: DynamicResources, args: {filterTimeout: 3s, bindingTimeout: 9s}}]}": {FilterTimeout: 3 * time.Second, BindingTimeout: 9 * time.Second},
+		"{pluginConfig: [{name: DynamicResources, args: {filterTimeout: 0s, bindingTimeout: 9s}}]}": {BindingTimeout: 9 * time.Second},
+	} {
+		c, err := Load([]byte(profileOf(text)))
+		require.NoError(t, err)
+		require.Equal(t, want, c.Profiles[0].Placement.Filter("DynamicResources").Args, text)
+	}
 }
 
 // Load reads what Encode writes and gets the same configuration.

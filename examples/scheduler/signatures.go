@@ -164,10 +164,10 @@ func (b adapterBase) neverSigns() bool {
 	return b.own && b.plugin.Group == placement.GroupNever || ok && (o.Defaults.Type != spread.ListDefaulting || len(o.Defaults.Constraints) > 0)
 }
 
-// signOwn is SignPod of a plugin of the caller: the key that keeps the plugin's work. Where an answer depends on pods on any
-// node, the pod is rejected.
+// signOwn is SignPod of a plugin of the caller: the key that keeps the plugin's work. A pod that the plugin does not skip is
+// rejected where only skipped pods have a key.
 func signOwn(p *placement.Plugin, pod *v1.Pod) ([]SignFragment, *Status) {
-	if p.Group == placement.GroupStates || p.Group == placement.GroupAbsent && !p.Skips(pod) {
+	if p.Group == placement.GroupAbsent && !p.Skips(pod) {
 		return nil, NewStatus(Unschedulable)
 	}
 	return []SignFragment{{p.Name, p.AppendKey(nil, pod)}}, nil
