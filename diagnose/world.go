@@ -82,7 +82,8 @@ func (d *diagnosis) newWorld(s *cluster.Snapshot) *world {
 
 // local reports whether a filter's answer about a node depends on that node and its pods alone.
 func local(f *placement.Plugin) bool {
-	return len(f.Reads) == 0 && (f.Group == placement.GroupStatics || f.Group == placement.GroupRows)
+	ofNodes := slices.ContainsFunc(f.Reads, func(read string) bool { return read != "storage" })
+	return !ofNodes && (f.Group == placement.GroupStatics || f.Group == placement.GroupRows)
 }
 
 // world returns the cluster with changes of a place and changes beside it.

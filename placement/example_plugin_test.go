@@ -3,6 +3,7 @@ package placement_test
 import (
 	"fmt"
 	"strconv"
+	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/placement/plugintest"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
@@ -91,6 +93,20 @@ func (s speeds) AppendSignature(dst []int32, i int) []int32 { return append(dst,
 func fasterNode(pod *v1.Pod, _, now any) (bool, error) {
 	n, ok := now.(*v1.Node)
 	return ok && speed(n.Labels) >= speed(pod.Annotations), nil
+}
+
+// The plugin names everything that it reads.
+func TestBandwidthNamesWhatItReads(t *testing.T) {
+	pod := func(name, gbit string) *v1.Pod {
+		return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Annotations: map[string]string{speedKey: gbit}}}
+	}
+	node := func(name, gbit string) *v1.Node {
+		return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{speedKey: gbit}}}
+	}
+	err := plugintest.Check(bandwidth(), []*v1.Pod{pod("a", "5"), pod("b", "40")}, []*v1.Node{node("n1", "1"), node("n2", "10"), node("n3", "100")})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // A new plugin is one file, and one line in a list.

@@ -61,7 +61,11 @@ func (a asked) plugin(p *Plugin) *Plugin {
 			if _, more := counting.(interface{ Lasts() }); more { // has optional methods
 				return counting
 			}
-			return countedStates{counting, a, p.Name}
+			counted := countedStates{counting, a, p.Name}
+			if _, divides := counting.(reuse.Dividing); divides {
+				return dividingStates{counted}
+			}
+			return counted
 		}
 	}
 	return &c
@@ -72,6 +76,11 @@ type countedStates struct {
 	asked asked
 	name  string
 }
+
+// dividingStates are of a reuse.Dividing.
+type dividingStates struct{ countedStates }
+
+func (dividingStates) Divides() {}
 
 func (c countedStates) Compile(pod *v1.Pod) (reuse.Compiled, error) {
 	x, err := c.Counting.Compile(pod)

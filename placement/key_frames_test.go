@@ -232,10 +232,13 @@ func TestSkipsOfOneKeyName(t *testing.T) {
 // Every pod gets the answer of a plan that keeps nothing, whatever bytes the plugins append. The texts are short and of few letters, so
 // that many pods have keys that are equal one behind the other, and the letters look like lengths. Each input decides about many pods.
 func FuzzKeyFrames(f *testing.F) {
-	for seed := range uint64(4) {
-		f.Add(seed, uint8(seed*7))
+	for k := range uint64(4) {
+		f.Add(testkit.RandomBytes(k, 10))
 	}
-	f.Fuzz(func(t *testing.T, seed uint64, kinds uint8) { decideTexts(t, seed, kinds, 500) })
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b := testkit.NewBytes(data)
+		decideTexts(t, b.Uint64(), uint8(b.Below(256)), 500)
+	})
 }
 
 // decideTexts decides about pods of one profile with and without kept work. kinds chooses the plugins.
