@@ -5,8 +5,9 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/podberth/podberth/internal/labelkeys"
 )
 
 // term is a compiled v1.PodAffinityTerm of an owner. It matches a pod when the pod's namespace is in scope and the pod's
@@ -20,13 +21,13 @@ type term struct {
 }
 
 func newTerm(owner *v1.Pod, t *v1.PodAffinityTerm) (term, error) {
-	selector, err := metav1.LabelSelectorAsSelector(t.LabelSelector)
+	selector, err := labelkeys.AsSelector(t.LabelSelector)
 	if err != nil {
 		return term{}, err
 	}
 	c := term{key: t.TopologyKey, selector: selector}
 	if t.NamespaceSelector != nil {
-		if c.nsSelector, err = metav1.LabelSelectorAsSelector(t.NamespaceSelector); err != nil {
+		if c.nsSelector, err = labelkeys.AsSelector(t.NamespaceSelector); err != nil {
 			return term{}, err
 		}
 	}

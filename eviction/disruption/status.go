@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/podberth/podberth/internal/labelkeys"
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
@@ -129,7 +130,7 @@ func setCondition(s *policyv1.PodDisruptionBudgetStatus, status metav1.Condition
 }
 
 func matchingPods(b *policyv1.PodDisruptionBudget, pods []*v1.Pod) ([]*v1.Pod, error) {
-	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+	selector, err := labelkeys.AsSelector(b.Spec.Selector)
 	if err != nil {
 		return nil, err
 	}

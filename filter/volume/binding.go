@@ -6,11 +6,11 @@ import (
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/labelkeys"
 	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/resources"
 )
@@ -196,7 +196,7 @@ func (p *Pod) delayedClaim(claim *v1.PersistentVolumeClaim, sc *storagev1.Storag
 func (p *Pod) candidates(claim *v1.PersistentVolumeClaim, d *delayedClaim) ([]candidate, error) {
 	selector := labels.Everything()
 	if claim.Spec.Selector != nil {
-		s, err := metav1.LabelSelectorAsSelector(claim.Spec.Selector)
+		s, err := labelkeys.AsSelector(claim.Spec.Selector)
 		if err != nil {
 			return nil, err
 		}
@@ -275,7 +275,7 @@ func (p *Pod) capacities(class string, request resource.Quantity) []capacity {
 		if m := *most; m.Cmp(request) < 0 { // a copy, because Cmp may change the quantity
 			continue
 		}
-		nodes, err := metav1.LabelSelectorAsSelector(o.NodeTopology)
+		nodes, err := labelkeys.AsSelector(o.NodeTopology)
 		if err != nil { // available nowhere, like an object without topology
 			continue
 		}

@@ -33,7 +33,7 @@ func TestHostile(t *testing.T) {
 		calls += play(t, seed, reached)
 	}
 	t.Logf("%d calls of %d functions and methods with %d seeds in %v", calls, len(reached), seed-*first, time.Since(start).Round(time.Second))
-	if *first != 1 {
+	if *first != 1 || *duration > 0 {
 		return
 	}
 	all := exported(t)
@@ -45,8 +45,6 @@ func TestHostile(t *testing.T) {
 	for name := range notCalled {
 		if !slices.Contains(all, name) {
 			t.Errorf("notCalled: %s does not exist", name)
-		} else if reached[name] {
-			t.Errorf("notCalled: %s is called", name)
 		}
 	}
 }
@@ -69,12 +67,10 @@ func play(t *testing.T, seed uint64, reached map[string]bool) (calls int) {
 		case x.panics != "":
 			if mayPanic[x.name] == "" {
 				t.Errorf("seed %d, call %d: %s panics: %s", seed, k, x.name, x.panics)
+				return calls // a value may be half changed
 			}
-			return calls // a value may be half changed
 		case x.changed != "" && mayChange[x.name] == "":
 			t.Errorf("seed %d, call %d: %s changes %s", seed, k, x.name, x.changed)
-			return calls
-		case x.changed != "":
 			return calls
 		case x.text != y.text && mayDiffer[x.name] == "":
 			t.Errorf("seed %d, call %d: %s gives different results:\n%s\n%s", seed, k, x.name, apart(x.text, y.text), apart(y.text, x.text))

@@ -34,6 +34,8 @@ func methodsOf(t reflect.Type) (out []entry) {
 var basis = []string{
 	"devices/tracker.Of", "devices/tracker.New", "placement.NewVolumes", "placement.New", "placement.NewPlacer", "devices.NewInventory", "devices.NewLedger",
 	"devices.NewAllocator", "devices.Compile", "filter/volume.NewLedger", "filter/volume.Compile", "queue.New", "preemption/optimal.New",
+	"affinity.CompilePods", "affinity.CompileNode", "spread.CompileHard", "spread.CompileSoft", "score.CompileAllocation", "score.CompileBalance", "planning/failures.New",
+	"planning/rollout.New", "planning/consolidation.New", "cluster.List", "eviction/disruption.Decide", "preemption.NewIndex",
 }
 
 // choose returns the next call of a world: of some calls that of which the world had the fewest.

@@ -123,7 +123,9 @@ func clone(v reflect.Value, depth int) reflect.Value {
 		return p
 	case reflect.Struct:
 		s := reflect.New(v.Type()).Elem()
-		s.Set(v)
+		if !strings.HasPrefix(v.Type().PkgPath(), module) {
+			s.Set(v)
+		}
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
 				s.Field(i).Set(clone(v.Field(i), depth+1))

@@ -18,7 +18,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/podberth/podberth/admission"
+	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/diagnose"
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/eviction/pressure"
+	"github.com/podberth/podberth/eviction/taint"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/planning/consolidation"
+	"github.com/podberth/podberth/planning/failures"
+	"github.com/podberth/podberth/planning/rollout"
+	"github.com/podberth/podberth/planning/workload"
+	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/preemption/optimal"
+	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/score"
+	"github.com/podberth/podberth/spread"
+	"github.com/podberth/podberth/taints"
+	"github.com/podberth/podberth/taints/edit"
 )
 
 // kinds are the kinds of objects of a world.
@@ -59,7 +80,28 @@ func newWorld(seed uint64, reversed bool) *world {
 			w.before[t] = append(w.before[t], reflect.ValueOf(o.Interface().(runtime.Object).DeepCopyObject()))
 		}
 	}
+	for _, t := range begun {
+		p := reflect.New(t)
+		p.Elem().Set(w.value(t, 1, ""))
+		w.keep(p.Elem())
+		w.keep(p)
+	}
 	return w
+}
+
+// begun are types of which every world has a value from its begin: few functions return or take one.
+var begun = []reflect.Type{
+	reflect.TypeFor[admission.TolerationRestriction](), reflect.TypeFor[overhead.Phase](), reflect.TypeFor[overhead.Part](), reflect.TypeFor[taint.ActionKind](),
+	reflect.TypeFor[taint.Action](), reflect.TypeFor[taint.Config](), reflect.TypeFor[taint.Timeline](), reflect.TypeFor[filter.Admission](), reflect.TypeFor[filter.Message](), reflect.TypeFor[filter.Code](),
+	reflect.TypeFor[filter.Search](), reflect.TypeFor[placement.PluginArgs](), reflect.TypeFor[placement.NodeReport](), reflect.TypeFor[failures.Headroom](),
+	reflect.TypeFor[failures.Workload](), reflect.TypeFor[failures.Result](), reflect.TypeFor[workload.Waiting](), reflect.TypeFor[preemption.CandidateArgs](),
+	reflect.TypeFor[preemption.Result](), reflect.TypeFor[queue.Action](), reflect.TypeFor[queue.Event](), reflect.TypeFor[spread.Skew](),
+	reflect.TypeFor[spread.Report](), reflect.TypeFor[taints.Explanation](), reflect.TypeFor[taints.Options](), reflect.TypeFor[consolidation.Move](), reflect.TypeFor[rollout.Plan](),
+	reflect.TypeFor[diagnose.Change](), reflect.TypeFor[diagnose.Relaxation](), reflect.TypeFor[pressure.Threshold](), reflect.TypeFor[devices.ID](),
+	reflect.TypeFor[devices.FatalError](), reflect.TypeFor[devices.RequestReport](), reflect.TypeFor[devices.Explanation](), reflect.TypeFor[disruption.Decision](),
+	reflect.TypeFor[optimal.Criterion](), reflect.TypeFor[edit.Command](), reflect.TypeFor[edit.HealthChange](), reflect.TypeFor[affinity.NodeOptions](), reflect.TypeFor[affinity.PodOptions](),
+	reflect.TypeFor[filter.Histogram](), reflect.TypeFor[filter.PreFilters](), reflect.TypeFor[queue.Place](), reflect.TypeFor[placement.Decision](), reflect.TypeFor[preemption.Planner](),
+	reflect.TypeFor[consolidation.Plan](), reflect.TypeFor[score.Explanation](), reflect.TypeFor[queue.Explanation](), reflect.TypeFor[queue.Move](),
 }
 
 // named gives an object a name that is its own, and lets nodes and pods take part mostly.
@@ -76,6 +118,9 @@ func (w *world) named(o metav1.Object, k int) {
 		o.Spec.NodeName = pick(w, "", "", "n0", "n1", "n2", "gone")
 		if w.oneIn(2) {
 			o.DeletionTimestamp, o.Spec.SchedulingGates, o.Status.Phase = nil, nil, pick(w, v1.PodPending, v1.PodRunning)
+		}
+		if w.oneIn(2) {
+			o.Spec.Affinity, o.Spec.TopologySpreadConstraints, o.Spec.Overhead = nil, nil, nil
 		}
 		if w.oneIn(3) {
 			o.Spec.ResourceClaims, o.Spec.Volumes = nil, nil

@@ -1,4 +1,4 @@
-// Package labelkeys checks matchLabelKeys as the API server does.
+// Package labelkeys checks matchLabelKeys, labels and selectors as the API server does, with errors in an order that is always the same.
 package labelkeys
 
 import (

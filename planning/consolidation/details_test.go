@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -141,6 +142,18 @@ func TestNamesAndTypes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "web-0-again-1", plan.Waves[0][0].New.Name)
 	require.Equal(t, labels, small.Labels)
+}
+
+// A type may offer, and a DaemonSet ask for, a resource that no node and no pod of the cluster names.
+func TestTypeWithoutResourceOfDaemonSet(t *testing.T) {
+	w := five("cpu=4")
+	w.in.Types = []Type{{Node: testkit.Node("small").Capacity("cpu=4,example.com/disk=1").Obj(), Price: 1}}
+	w.in.DaemonSets = []*appsv1.DaemonSet{{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agent", UID: "agent"},
+		Spec:       appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "agent"}}, Template: template("agent", "example.com/fpga=1", nil)},
+	}}
+	_, err := w.planner(t).Step(Options{})
+	require.NoError(t, err)
 }
 
 // Controllers of every kind say how many pods a percentage is of; without replicas they want one.

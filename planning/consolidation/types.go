@@ -58,7 +58,8 @@ func (p *Planner) readType(t *Type, name string) error {
 	}
 	f := p.base.Fork() // says what the node offers
 	must.Do(f.Set(&object))
-	offer := slices.Clone(f.Allocatable(f.Slot(name)))
+	columns := p.base.Schema().Len() // what only the type or its daemons name is nothing that a pod of the cluster asks for
+	offer := slices.Clone(f.Allocatable(f.Slot(name))).Grow(columns)[:columns]
 	must.Do(p.base.Set(blank(&object)))
 	i := p.base.Slot(name)
 	for len(p.nodes) <= i {
@@ -79,7 +80,8 @@ func (p *Planner) subtract(f *cluster.Snapshot, i int) {
 	for _, pod := range p.nodes[i].tied {
 		must.Do(f.Set(pod))
 		requests, _ := f.PodRequests(pod)
-		p.nodes[i].offer.Sub(requests)
+		offer := p.nodes[i].offer
+		offer.Sub(requests[:min(len(requests), len(offer))])
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/podberth/podberth/internal/labelkeys"
 )
 
 // check returns the first error of the input: a nil object, an object without a name, two of one name, and values that the
@@ -119,7 +121,7 @@ func selectorOf(selector *metav1.LabelSelector) (labels.Selector, error) {
 	if selector == nil {
 		return labels.Everything(), nil
 	}
-	s, err := metav1.LabelSelectorAsSelector(selector)
+	s, err := labelkeys.AsSelector(selector)
 	if err != nil {
 		return nil, fmt.Errorf("spec.selector: Invalid value: %w", err)
 	}
