@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"testing"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
@@ -85,6 +86,11 @@ func (x *wire) afterCreation(do func()) {
 		do()
 		return answer, err
 	})
+}
+
+// Both schedulers leave the same claims, pods and events where a pod has devices. -every runs the scenarios of TestScenarios, not these.
+func TestDevices(t *testing.T) {
+	compare(t, allocating, func(*world, *testing.T) string { return scenariosConfig })
 }
 
 // allocating are the scenarios with devices: every kind of write that comes before the binding.

@@ -464,7 +464,7 @@ func only(a, b, allowed []string) (out []string) {
 // scenarios of failures, broken watches and slow volumes are left out: which events two schedulers write there depends on the load of
 // the machine.
 func TestScenarios(t *testing.T) {
-	scenarios := slices.Concat(scenarios, storage, allocating)
+	scenarios := slices.Concat(scenarios, storage)
 	if *every {
 		scenarios = slices.Concat(scenarios, failing, breaking, waiting)
 	}

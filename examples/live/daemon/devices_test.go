@@ -17,7 +17,7 @@ import (
 )
 
 // A device that is not attached in time fails the attempt. The next attempt gives the device back, and the attempt after it takes one again.
-func TestDeviceTakesTooLong(t *testing.T) {
+func TestDeviceTakesTooLong(t *testing.T) { // B2.40
 	synctest.Test(t, func(t *testing.T) {
 		api := &apitest.API{}
 		gpus(t, api)

@@ -39,7 +39,7 @@ func asking(name v1.ResourceName, count string) func(*v1.Pod) {
 const claimsPath, resourceClaims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims", "resourceclaims"
 
 // A pod whose extended resource a class serves is bound with a claim, to which the API server gives the name. The status of the pod names it.
-func TestExtendedResource(t *testing.T) {
+func TestExtendedResource(t *testing.T) { // B2.38
 	const explicit, implicit = "example.com/gpu", "deviceclass.resource.kubernetes.io/gpu"
 	type test struct {
 		name    string
@@ -81,7 +81,7 @@ func TestExtendedResource(t *testing.T) {
 }
 
 // A claim that was made for extended resources goes when a later write fails, and the next attempt makes another.
-func TestExtendedResourceFails(t *testing.T) {
+func TestExtendedResourceFails(t *testing.T) { // B2.39
 	type test struct {
 		name, method, path string
 		refused, made      int // which such request is refused, and how many claims are made

@@ -53,7 +53,7 @@ func (c *Client) readClaim(namespace, name string) (*resourcev1.ResourceClaim, e
 func (c *Client) writeClaims(ctx context.Context, pod *v1.Pod, w scheduler.ClaimWrites, created *[]*resourcev1.ResourceClaim) error {
 	written := make([]*resourcev1.ResourceClaim, 0, len(w.Set))
 	for k, claim := range w.Set {
-		now, err := c.writeClaim(pod, claim, w, k == len(w.Set)-1, created)
+		now, err := c.writeClaim(ctx, pod, claim, w, k == len(w.Set)-1, created)
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (c *Client) writeClaims(ctx context.Context, pod *v1.Pod, w scheduler.Claim
 var conflictRetry = retry.DefaultRetry
 
 // writeClaim writes one claim of the pod. The last one is that of the mappings.
-func (c *Client) writeClaim(pod *v1.Pod, claim *resourcev1.ResourceClaim, w scheduler.ClaimWrites, last bool, created *[]*resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
+func (c *Client) writeClaim(ctx context.Context, pod *v1.Pod, claim *resourcev1.ResourceClaim, w scheduler.ClaimWrites, last bool, created *[]*resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
 	have, _ := c.view.Reported(deviceClaims, claim.Namespace, claim.Name).(*resourcev1.ResourceClaim)
 	wanted := claim
 	if claim.UID == "" {
@@ -91,9 +91,23 @@ func (c *Client) writeClaim(pod *v1.Pod, claim *resourcev1.ResourceClaim, w sche
 		have, wanted = now, now.DeepCopy()
 		wanted.Status = claim.Status
 	}
+	turn, release, err := c.claims.take(ctx, wanted.UID)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if turn.newest != nil && w.Again != nil {
+		have = turn.newest
+		if wanted, err = w.Again(claim, have); err != nil {
+			return nil, err
+		}
+	}
 	pauses := conflictRetry
 	for {
 		now, err := c.replaceClaim(have, wanted)
+		if err == nil {
+			turn.newest = now
+		}
 		if !apierrors.IsConflict(err) || w.Again == nil || pauses.Steps <= 1 || !c.pauseFor(pauses.Step()) {
 			return now, err
 		}

@@ -93,6 +93,7 @@ type Client struct {
 	refused workqueue.TypedRateLimiter[types.UID] // deletions
 
 	bindings  *turns
+	claims    claimTurns
 	post      post
 	nominated *lru.Cache // UIDs of pods for which a nomination was perhaps written
 }

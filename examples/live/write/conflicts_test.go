@@ -104,3 +104,46 @@ func TestClaimConflicts(t *testing.T) { // B2.36
 		})
 	})
 }
+
+// Attempts write to a claim one after another, each in the version that the one before left. An attempt that ends does not wait.
+func TestClaimTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api, open, sent := fake.NewClientset(), make(chan struct{}), make(chan string, 10)
+		api.PrependReactor("update", "resourceclaims", func(a clienttesting.Action) (bool, runtime.Object, error) {
+			now := a.(clienttesting.UpdateAction).GetObject().(*resourcev1.ResourceClaim).DeepCopy()
+			sent <- now.ResourceVersion
+			now.ResourceVersion += "0"
+			<-open
+			return true, now, nil
+		})
+		known := &reports{view: view{pod()}, objects: map[string]metav1.Object{"resourceclaims.resource.k8s.io/d": deviceClaim(claimVersion("500"))}, changed: make(chan struct{})}
+		c := write.New(api, known, write.Options{})
+		defer c.Close()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		go c.Run(ctx, 1)
+		again := func(_, latest *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
+			return deviceClaim(attached(), claimVersion(latest.ResourceVersion)), nil
+		}
+		ended := make(chan error, 3)
+		attempt := func(ctx context.Context) {
+			go func() {
+				ended <- c.WriteClaims(ctx, pod(), scheduler.ClaimWrites{Set: []*resourcev1.ResourceClaim{deviceClaim(attached())}, Again: again})
+			}()
+			synctest.Wait()
+		}
+		attempt(ctx)
+		attempt(ctx)
+		preempted, end := context.WithCancelCause(ctx)
+		attempt(preempted)
+		require.Len(t, sent, 1, "the others wait")
+		over := errors.New("preempted")
+		end(over)
+		require.Equal(t, over, <-ended)
+		close(open)
+		require.NoError(t, <-ended)
+		require.NoError(t, <-ended)
+		require.Equal(t, []string{"5", "50"}, []string{<-sent, <-sent})
+		require.Empty(t, sent)
+	})
+}
