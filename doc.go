@@ -10,7 +10,7 @@
 //
 // Package overhead computes what a pod asks for, as vectors of package resources. Each other package answers one question:
 //
-//   - Which nodes may take the pod? taints, affinity, spread, filter, filter/volume, devices.
+//   - Which nodes may take the pod? taints, affinity, spread, filter, volumes, devices.
 //   - Which of these nodes is best? score.
 //   - Which pod is next? queue.
 //   - Which pods make room? preemption.
@@ -21,7 +21,8 @@
 // not elsewhere?".
 //
 // Where to start reading: examples/thin is a scheduler in one file of 200 lines, which wires queue, placement and preemption to
-// a client. examples/embed is a controller that asks placement over its own node cache.
+// a client; go run ./examples/watch shows it at work. examples/pieces wires the pieces by hand, without placement. examples/embed is
+// a controller that asks placement over its own node cache.
 //
 // All packages follow Kubernetes v1.36.3 with its default feature gates; docs/fidelity.md has the rules, the tests that hold
 // them and the known differences. No package does I/O, reads a clock, starts a goroutine or logs.

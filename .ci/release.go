@@ -258,6 +258,7 @@ func check(env []string, dir, folder string) (programs []string, library bool, e
 		}
 	}
 	programs, packages, err := list(env, dir, "./...")
+	programs = slices.DeleteFunc(programs, func(path string) bool { return strings.HasPrefix(path, root+"/examples/") }) // demos run from a checkout
 	library = slices.ContainsFunc(packages, func(path string) bool { return !strings.Contains(path, "/internal/") })
 	return programs, library, err
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/overhead/kubelet"
 	"github.com/podberth/podberth/overhead/runtimeclass"
-	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/spread"
 )
@@ -52,7 +51,7 @@ type Change struct {
 //  1. "defaults": overhead.Default; schedulerName default-scheduler, restartPolicy Always, terminationGracePeriodSeconds 30,
 //     protocol TCP of ports, when they are not given.
 //  2. "LimitRanger": WithLimitRanges.
-//  3. "Priority": preemption.AdmitPriority.
+//  3. "Priority": AdmitPriority.
 //  4. "DefaultTolerationSeconds": WithDefaultSeconds.
 //  5. "PodTolerationRestriction": TolerationRestriction.Admit, when the option is set.
 //  6. "ExtendedResourceToleration": WithExtendedResources, when the option is set.
@@ -64,7 +63,7 @@ type Change struct {
 //
 // A step that changes nothing has no Change. The error is that of the first step that refuses the pod, with the API server's
 // text; the pod is then nil. Classes of the names system-node-critical and system-cluster-critical exist in every cluster:
-// pass preemption.SystemPriorityClasses too. A nil pod gives nil. A second call for the same pod merges label keys again.
+// pass SystemPriorityClasses too. A nil pod gives nil. A second call for the same pod merges label keys again.
 //
 // Admit does not validate fields, charge quotas (overhead/quota) or call webhooks. Cost: O(size of the pod + objects of
 // Cluster).
@@ -78,7 +77,7 @@ func Admit(pod *v1.Pod, c Cluster, o Options) (*v1.Pod, []Change, error) {
 	}{
 		{"defaults", func(p *v1.Pod) (*v1.Pod, error) { return withDefaults(p, o.Release), nil }},
 		{"LimitRanger", func(p *v1.Pod) (*v1.Pod, error) { return WithLimitRanges(p, c.LimitRanges), nil }},
-		{"Priority", func(p *v1.Pod) (*v1.Pod, error) { return preemption.AdmitPriority(p, c.PriorityClasses) }},
+		{"Priority", func(p *v1.Pod) (*v1.Pod, error) { return AdmitPriority(p, c.PriorityClasses) }},
 		{"DefaultTolerationSeconds", func(p *v1.Pod) (*v1.Pod, error) { return WithDefaultSeconds(p, o.DefaultSeconds), nil }},
 		{"PodTolerationRestriction", func(p *v1.Pod) (*v1.Pod, error) { return o.restrict(p, c.Namespaces) }},
 		{"ExtendedResourceToleration", func(p *v1.Pod) (*v1.Pod, error) {

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
-	"github.com/podberth/podberth/preemption"
 )
 
 // amounts reads "cpu=1,memory=1Gi".
@@ -233,7 +232,7 @@ func TestAdmitRefuses(t *testing.T) {
 		o         Options
 		want      string
 	}) {
-		c.c.PriorityClasses = preemption.SystemPriorityClasses()
+		c.c.PriorityClasses = SystemPriorityClasses()
 		got, _, err := Admit(c.pod, c.c, c.o)
 		require.EqualError(t, err, c.want, c.why)
 		require.Nil(t, got)

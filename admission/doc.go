@@ -1,9 +1,10 @@
 // Package admission does to pods and nodes what the API server and the controllers do before the scheduler sees them: it
-// adds tolerations, merges label keys, and refuses what a cluster does not admit.
+// resolves priorities, adds tolerations, merges label keys, and refuses what a cluster does not admit.
 //
 //	err := admission.Refusal(pod, admission.Validate(pod))          // the pod as its author wrote it; other kinds too
 //	err = admission.Refusal(pod, admission.ValidateUpdate(pod, old))
 //	pod, changes, err := admission.Admit(pod, cluster, admission.Options{}) // from template to pod, all steps below in order
+//	pod, err = admission.AdmitPriority(pod, classes)                // priority and preemption policy of the class
 //	pod = admission.MergeLabelKeys(pod)                             // matchLabelKeys of inter-pod terms
 //	pod = admission.WithDefaultSeconds(pod, admission.DefaultSeconds{}) // DefaultTolerationSeconds
 //	pod = admission.WithDaemonSet(pod)                              // only for the pods of a DaemonSet
@@ -16,6 +17,7 @@
 //     is on by default.
 //  3. Restrict functions and LimitHardAntiAffinity return the error with which a plugin refuses an object, nil when the
 //     plugin admits it. These plugins are off by default.
+//  4. AdmitPriority, AdmitPriorityUpdate and AdmitPriorityClass are the plugin Priority, which is on by default.
 //
 // Units: tolerationSeconds are whole seconds. A nil list or map is an empty one. Pods and nodes must not be nil.
 //
@@ -24,10 +26,10 @@
 //
 // Cost: O(terms) or O(tolerations), and O(n^2) where a comment says so. The With functions copy the object.
 //
-// Packages taints and affinity decide what tolerations and terms mean. Priority classes are in package preemption, runtime
-// classes in package overhead/runtimeclass, spread constraints in package spread. Package filter reports whether scheduling
-// gates hold a pod back.
+// Packages taints and affinity decide what tolerations and terms mean. Runtime classes are in package
+// overhead/runtimeclass, spread constraints in package spread. Package preemption compares priorities. Package filter reports
+// whether scheduling gates hold a pod back.
 //
-// The package follows Kubernetes v1.36 with default feature gates. The known differences are in docs/fidelity: taints.md,
-// affinity.md and filter.md.
+// The package follows Kubernetes v1.36 with default feature gates. The known differences are in docs/fidelity: priority.md,
+// taints.md, affinity.md and filter.md.
 package admission

@@ -2,10 +2,9 @@ package admission
 
 import (
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/podberth/podberth/internal/semantic"
 )
 
 // GatedCondition returns the condition that the API server gives a pod with scheduling gates at its creation, without times.
@@ -71,7 +70,7 @@ func ValidateGates(spec, old *v1.PodSpec, path *field.Path) field.ErrorList {
 // placementUpdate checks changes of nodeSelector and affinity. changed reports whether they have a change that no update may
 // make: any change without gates, and a change of inter-pod affinity. The API server says so of the spec as a whole.
 func placementUpdate(spec, old *v1.PodSpec, path *field.Path) (errs field.ErrorList, changed bool) {
-	if semantic.Equal(spec.NodeSelector, old.NodeSelector) && semantic.Equal(spec.Affinity, old.Affinity) {
+	if equality.Semantic.DeepEqual(spec.NodeSelector, old.NodeSelector) && equality.Semantic.DeepEqual(spec.Affinity, old.Affinity) {
 		return nil, false
 	}
 	if len(old.SchedulingGates) == 0 {
@@ -83,7 +82,7 @@ func placementUpdate(spec, old *v1.PodSpec, path *field.Path) (errs field.ErrorL
 	errs = append(errs, termsUpdate(requiredTerms(now), requiredTerms(was), terms)...)
 	rest := spec.Affinity // with the old node affinity: what no update may change
 	switch {
-	case semantic.Equal(now, was):
+	case equality.Semantic.DeepEqual(now, was):
 	case rest == nil && was != nil:
 		rest = &v1.Affinity{NodeAffinity: was}
 	case rest != nil && old.Affinity == nil && rest.PodAffinity == nil && rest.PodAntiAffinity == nil:
@@ -91,7 +90,7 @@ func placementUpdate(spec, old *v1.PodSpec, path *field.Path) (errs field.ErrorL
 	case rest != nil:
 		rest = &v1.Affinity{NodeAffinity: was, PodAffinity: rest.PodAffinity, PodAntiAffinity: rest.PodAntiAffinity}
 	}
-	return errs, !semantic.Equal(rest, old.Affinity)
+	return errs, !equality.Semantic.DeepEqual(rest, old.Affinity)
 }
 
 func nodeAffinity(a *v1.Affinity) *v1.NodeAffinity {
@@ -162,7 +161,7 @@ func termsUpdate(updated, old []v1.NodeSelectorTerm, path *field.Path) field.Err
 
 // extends reports whether updated begins with all of old.
 func extends(updated, old []v1.NodeSelectorRequirement) bool {
-	return len(updated) >= len(old) && semantic.Equal(updated[:len(old)], old[:len(old):len(old)])
+	return len(updated) >= len(old) && equality.Semantic.DeepEqual(updated[:len(old)], old[:len(old):len(old)])
 }
 
 // internalTerm and internalRequirement print as the internal types of the API server do: with the names of the Go fields.

@@ -12,6 +12,9 @@ func TestMisuse(t *testing.T) {
 	testkit.Misuse(t, map[string]any{
 		"GatedCondition":            GatedCondition,
 		"Admit":                     Admit,
+		"AdmitPriority":             AdmitPriority,
+		"AdmitPriorityClass":        AdmitPriorityClass,
+		"AdmitPriorityUpdate":       AdmitPriorityUpdate,
 		"CheckLimitRanges":          CheckLimitRanges,
 		"TolerationRestriction":     func() *TolerationRestriction { return &TolerationRestriction{} },
 		"WithLimitRanges":           WithLimitRanges,
@@ -33,6 +36,8 @@ func TestMisuse(t *testing.T) {
 		"ValidateBudget":            ValidateBudget,
 		"ValidatePodUpdate":         ValidatePodUpdate,
 		"Refusal":                   Refusal,
+		"SystemPriorityClasses":     SystemPriorityClasses,
+		"ValidatePriorityClass":     ValidatePriorityClass,
 		"ValidateAffinity":          ValidateAffinity,
 		"ValidateGates":             ValidateGates,
 		"ValidateTaints":            ValidateTaints,

@@ -6,7 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/internal/tolerations"
+	"github.com/podberth/podberth/internal/same"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -81,5 +81,5 @@ func annotated(namespace *v1.Namespace, key string, configured []v1.Toleration) 
 
 // covered reports whether a toleration of the list covers t.
 func covered(list []v1.Toleration, t v1.Toleration) bool {
-	return slices.ContainsFunc(list, func(w v1.Toleration) bool { return tolerations.Covers(&w, &t) })
+	return slices.ContainsFunc(list, func(w v1.Toleration) bool { return same.CoversToleration(&w, &t) })
 }

@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/podberth/podberth/internal/tolerations"
+	"github.com/podberth/podberth/internal/same"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -55,7 +55,7 @@ func WithDefaultSeconds(pod *v1.Pod, d DefaultSeconds) *v1.Pod {
 // not-ready and unreachable.
 func WithDaemonSet(pod *v1.Pod) *v1.Pod {
 	pod = pod.DeepCopy()
-	pod.Spec.Tolerations = tolerations.DaemonSet(pod)
+	pod.Spec.Tolerations = same.DaemonSetTolerations(pod)
 	return pod
 }
 
@@ -91,7 +91,7 @@ func WithExtendedResources(pod *v1.Pod) *v1.Pod {
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		t := v1.Toleration{Key: name, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule}
-		pod.Spec.Tolerations = tolerations.Add(pod.Spec.Tolerations, t)
+		pod.Spec.Tolerations = same.AddToleration(pod.Spec.Tolerations, t)
 	}
 	return pod
 }
@@ -116,4 +116,4 @@ func WithNotReady(node *v1.Node) *v1.Node {
 	return node
 }
 
-func sameToleration(a, b *v1.Toleration) bool { return tolerations.Same(a, b) }
+func sameToleration(a, b *v1.Toleration) bool { return same.SameToleration(a, b) }

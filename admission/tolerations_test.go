@@ -9,8 +9,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/podberth/podberth/internal/same"
 	"github.com/podberth/podberth/internal/testkit"
-	"github.com/podberth/podberth/internal/tolerations"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -76,8 +76,8 @@ func TestDaemonSet(t *testing.T) {
 	})
 	t.Run("duplicates", func(t *testing.T) {
 		twice := tol("node.kubernetes.io/not-ready Exists _ NoExecute", 10)
-		require.Equal(t, all[:1], show(tolerations.Add(tols(twice), tol("node.kubernetes.io/not-ready Exists _ NoExecute"))))
-		require.Equal(t, append(all[:1:1], all[0]), show(tolerations.Add(tols(twice, twice), tol("node.kubernetes.io/not-ready Exists _ NoExecute"))),
+		require.Equal(t, all[:1], show(same.AddToleration(tols(twice), tol("node.kubernetes.io/not-ready Exists _ NoExecute"))))
+		require.Equal(t, append(all[:1:1], all[0]), show(same.AddToleration(tols(twice, twice), tol("node.kubernetes.io/not-ready Exists _ NoExecute"))),
 			"all duplicates are replaced")
 	})
 	t.Run("NoSchedule of unhealthy nodes", func(t *testing.T) {

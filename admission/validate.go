@@ -12,9 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/podberth/podberth/internal/labelkeys"
+	"github.com/podberth/podberth/internal/apiserver"
 	"github.com/podberth/podberth/overhead/runtimeclass"
-	"github.com/podberth/podberth/preemption"
 )
 
 // Validate returns what the API server finds wrong with the fields that scheduling reads of a new object, with the server's
@@ -22,7 +21,7 @@ import (
 //
 //   - Pod: ValidatePod,
 //   - Node: the labels, and ValidateTaints,
-//   - PriorityClass: preemption.ValidatePriorityClass,
+//   - PriorityClass: ValidatePriorityClass,
 //   - RuntimeClass: runtimeclass.ValidateOverhead, and the nodeSelector and tolerations of scheduling,
 //   - PodDisruptionBudget: ValidateBudget.
 //
@@ -33,10 +32,10 @@ func Validate(object metav1.Object) field.ErrorList {
 		return ValidatePod(o)
 	case *v1.Node:
 		metadata := field.NewPath("metadata")
-		errs := labelkeys.Validate(o.Labels, metadata.Child("labels"))
+		errs := apiserver.ValidateLabels(o.Labels, metadata.Child("labels"))
 		return append(errs, ValidateTaints(o.Spec.Taints, metadata.Child("taints"))...)
 	case *schedulingv1.PriorityClass:
-		return preemption.ValidatePriorityClass(nil, o, nil)
+		return ValidatePriorityClass(nil, o, nil)
 	case *nodev1.RuntimeClass:
 		return validateRuntimeClass(o)
 	case *policyv1.PodDisruptionBudget:
@@ -52,7 +51,7 @@ func validateRuntimeClass(c *nodev1.RuntimeClass) field.ErrorList {
 	}
 	if c.Scheduling != nil {
 		path := field.NewPath("scheduling")
-		errs = append(errs, labelkeys.Validate(c.Scheduling.NodeSelector, path.Child("nodeSelector"))...)
+		errs = append(errs, apiserver.ValidateLabels(c.Scheduling.NodeSelector, path.Child("nodeSelector"))...)
 		errs = append(errs, validateClassTolerations(c.Scheduling.Tolerations, path.Child("tolerations"))...)
 	}
 	return errs

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/podberth/podberth/internal/labelkeys"
+	"github.com/podberth/podberth/internal/apiserver"
 )
 
 // ValidateAffinity checks spec.nodeSelector and spec.affinity as the API server does when a pod is created, and returns every
@@ -16,7 +16,7 @@ import (
 // Rule: API reference, NodeAffinity, PodAffinityTerm; A11.1 to A11.7.
 func ValidateAffinity(pod *v1.Pod) field.ErrorList {
 	spec := field.NewPath("spec")
-	errs := labelkeys.Validate(pod.Spec.NodeSelector, spec.Child("nodeSelector"))
+	errs := apiserver.ValidateLabels(pod.Spec.NodeSelector, spec.Child("nodeSelector"))
 	return append(errs, validateAffinity(MergeLabelKeys(pod).Spec.Affinity, spec.Child("affinity"))...)
 }
 
@@ -154,8 +154,8 @@ func validateTerms(required []v1.PodAffinityTerm, preferred []v1.WeightedPodAffi
 // validateTerm checks a term after MergeLabelKeys.
 func validateTerm(t *v1.PodAffinityTerm, path *field.Path) field.ErrorList {
 	options := metavalidation.LabelSelectorValidationOptions{}
-	errs := labelkeys.ValidateSelector(t.LabelSelector, options, path.Child("labelSelector"))
-	errs = append(errs, labelkeys.ValidateSelector(t.NamespaceSelector, options, path.Child("namespaceSelector"))...)
+	errs := apiserver.ValidateSelector(t.LabelSelector, options, path.Child("labelSelector"))
+	errs = append(errs, apiserver.ValidateSelector(t.NamespaceSelector, options, path.Child("namespaceSelector"))...)
 	for _, name := range t.Namespaces {
 		for _, msg := range validation.IsDNS1123Label(name) {
 			errs = append(errs, field.Invalid(path.Child("namespace"), name, msg))
@@ -192,5 +192,5 @@ func validateLabelKeys(t *v1.PodAffinityTerm, path *field.Path) field.ErrorList 
 			errs = append(errs, field.Invalid(p, key, "exists in both matchLabelKeys and mismatchLabelKeys"))
 		}
 	}
-	return append(errs, labelkeys.Doubled(t.MatchLabelKeys, t.LabelSelector, path)...)
+	return append(errs, apiserver.DoubledKeys(t.MatchLabelKeys, t.LabelSelector, path)...)
 }

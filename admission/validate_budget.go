@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/podberth/podberth/internal/labelkeys"
+	"github.com/podberth/podberth/internal/apiserver"
 )
 
 // ValidateBudget returns the API server's errors about the specification of a PodDisruptionBudget (rule D4.1): both minAvailable and
@@ -27,7 +27,7 @@ func ValidateBudget(spec *policyv1.PodDisruptionBudgetSpec, path *field.Path) fi
 	}
 	errs = append(errs, validateBudgetAmount(spec.MinAvailable, path.Child("minAvailable"))...)
 	errs = append(errs, validateBudgetAmount(spec.MaxUnavailable, path.Child("maxUnavailable"))...)
-	errs = append(errs, labelkeys.ValidateSelector(spec.Selector, metavalidation.LabelSelectorValidationOptions{}, path.Child("selector"))...)
+	errs = append(errs, apiserver.ValidateSelector(spec.Selector, metavalidation.LabelSelectorValidationOptions{}, path.Child("selector"))...)
 	if p := spec.UnhealthyPodEvictionPolicy; p != nil && *p != policyv1.IfHealthyBudget && *p != policyv1.AlwaysAllow {
 		errs = append(errs, field.NotSupported(path.Child("unhealthyPodEvictionPolicy"), *p, []policyv1.UnhealthyPodEvictionPolicyType{policyv1.AlwaysAllow, policyv1.IfHealthyBudget}))
 	}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/podberth/podberth/internal/reslist"
+	"github.com/podberth/podberth/internal/apiserver"
 	"github.com/podberth/podberth/overhead"
 )
 
@@ -43,7 +43,7 @@ var restartPolicies = []v1.ContainerRestartPolicy{v1.ContainerRestartPolicyAlway
 
 func validateContainer(c *v1.Container, path *field.Path) field.ErrorList {
 	errs := validatePorts(c.Ports, path.Child("ports"))
-	return append(errs, reslist.Validate(c.Resources.Limits, c.Resources.Requests, reslist.Name, path.Child("resources"))...)
+	return append(errs, apiserver.ValidateResources(c.Resources.Limits, c.Resources.Requests, apiserver.ResourceName, path.Child("resources"))...)
 }
 
 var protocols = []v1.Protocol{v1.ProtocolSCTP, v1.ProtocolTCP, v1.ProtocolUDP}
@@ -129,7 +129,7 @@ func validatePodResources(s *v1.PodSpec, path *field.Path) field.ErrorList {
 	if s.Resources == nil {
 		return nil
 	}
-	errs := reslist.Validate(s.Resources.Limits, s.Resources.Requests, podResourceName, path)
+	errs := apiserver.ValidateResources(s.Resources.Limits, s.Resources.Requests, podResourceName, path)
 	sums, bare := &v1.Pod{Spec: *s}, overhead.Options{IgnorePodLevel: true, IgnoreOverhead: true}
 	below := func(list, sum v1.ResourceList, what string) {
 		for _, r := range slices.Sorted(maps.Keys(list)) {
@@ -160,7 +160,7 @@ var podResourceNames = []string{string(v1.ResourceCPU), v1.ResourceHugePagesPref
 
 // podResourceName returns what is wrong with the name of a resource of a whole pod.
 func podResourceName(r v1.ResourceName, at *field.Path) field.ErrorList {
-	errs := reslist.PlainName(r, at)
+	errs := apiserver.PlainName(r, at)
 	if len(errs) == 0 && !overhead.PodLevelSupported(r) {
 		errs = append(errs, field.NotSupported(at, string(r), podResourceNames))
 	}

@@ -5,8 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/podberth/podberth/internal/labelkeys"
-	"github.com/podberth/podberth/internal/reslist"
+	"github.com/podberth/podberth/internal/apiserver"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/spread"
 )
@@ -38,11 +37,11 @@ func ValidatePod(pod *v1.Pod) field.ErrorList {
 // validatePod checks a pod as the API server stores it. numbers accepts the operators Gt and Lt of tolerations.
 func validatePod(pod *v1.Pod, numbers bool) field.ErrorList {
 	s, spec := &pod.Spec, field.NewPath("spec")
-	errs := labelkeys.Validate(pod.Labels, field.NewPath("metadata", "labels"))
+	errs := apiserver.ValidateLabels(pod.Labels, field.NewPath("metadata", "labels"))
 	errs = append(errs, validateContainers(s, spec)...)
 	errs = append(errs, validatePodResources(s, spec.Child("resources"))...)
 	errs = append(errs, validateHostNetwork(s, spec)...)
-	errs = append(errs, labelkeys.Validate(s.NodeSelector, spec.Child("nodeSelector"))...)
+	errs = append(errs, apiserver.ValidateLabels(s.NodeSelector, spec.Child("nodeSelector"))...)
 	errs = append(errs, validateAffinity(s.Affinity, spec.Child("affinity"))...)
 	errs = append(errs, newGates(&v1.PodSpec{SchedulingGates: s.SchedulingGates}, spec)...)
 	errs = append(errs, spread.Validate(s.TopologySpreadConstraints, spec.Child("topologySpreadConstraints"))...)
@@ -60,5 +59,5 @@ func validatePod(pod *v1.Pod, numbers bool) field.ErrorList {
 	} else if p != nil && *p != v1.PreemptNever && *p != v1.PreemptLowerPriority {
 		errs = append(errs, field.NotSupported(spec.Child("preemptionPolicy"), *p, []v1.PreemptionPolicy{v1.PreemptLowerPriority, v1.PreemptNever}))
 	}
-	return append(errs, reslist.Validate(s.Overhead, nil, reslist.Name, spec.Child("overhead"))...)
+	return append(errs, apiserver.ValidateResources(s.Overhead, nil, apiserver.ResourceName, spec.Child("overhead"))...)
 }

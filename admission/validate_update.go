@@ -7,13 +7,12 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/podberth/podberth/internal/semantic"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/overhead/runtimeclass"
-	"github.com/podberth/podberth/preemption"
 )
 
 // ValidateUpdate returns what the API server finds wrong with an update of an object from old to object, as far as
@@ -21,7 +20,7 @@ import (
 // errors. It joins the checks of:
 //
 //   - Pod: ValidatePodUpdate,
-//   - PriorityClass: preemption.ValidatePriorityClass,
+//   - PriorityClass: ValidatePriorityClass,
 //   - RuntimeClass: runtimeclass.ValidateUpdate,
 //   - StorageClass: parameters, provisioner, reclaimPolicy and volumeBindingMode stay,
 //   - Node, PodDisruptionBudget: Validate.
@@ -36,7 +35,7 @@ func ValidateUpdate(object, old metav1.Object) field.ErrorList {
 		return nil
 	case *schedulingv1.PriorityClass:
 		if before, same := old.(*schedulingv1.PriorityClass); same {
-			return preemption.ValidatePriorityClass(before, o, nil)
+			return ValidatePriorityClass(before, o, nil)
 		}
 		return nil
 	case *nodev1.RuntimeClass:
@@ -80,7 +79,7 @@ func ValidatePodUpdate(pod, old *v1.Pod) field.ErrorList {
 	gates := ValidateGates(&pod.Spec, &old.Spec, path)
 	kept := slices.ContainsFunc(gates, func(e *field.Error) bool { return e.Field == path.String() })
 	errs = append(errs, gates...)
-	if !kept && !semantic.Equal(fixed(&pod.Spec), fixed(&old.Spec)) {
+	if !kept && !equality.Semantic.DeepEqual(fixed(&pod.Spec), fixed(&old.Spec)) {
 		errs = append(errs, field.Forbidden(path, fixedText))
 	}
 	return errs

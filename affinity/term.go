@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/podberth/podberth/internal/labelkeys"
+	"github.com/podberth/podberth/internal/same"
 )
 
 // term is a compiled v1.PodAffinityTerm of an owner. It matches a pod when the pod's namespace is in scope and the pod's
@@ -21,13 +21,13 @@ type term struct {
 }
 
 func newTerm(owner *v1.Pod, t *v1.PodAffinityTerm) (term, error) {
-	selector, err := labelkeys.AsSelector(t.LabelSelector)
+	selector, err := same.AsSelector(t.LabelSelector)
 	if err != nil {
 		return term{}, err
 	}
 	c := term{key: t.TopologyKey, selector: selector}
 	if t.NamespaceSelector != nil {
-		if c.nsSelector, err = labelkeys.AsSelector(t.NamespaceSelector); err != nil {
+		if c.nsSelector, err = same.AsSelector(t.NamespaceSelector); err != nil {
 			return term{}, err
 		}
 	}

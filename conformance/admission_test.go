@@ -20,9 +20,9 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/admission/priority"
 	"k8s.io/kubernetes/plugin/pkg/admission/runtimeclass"
 
+	podadmission "github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/conformance/gen"
 	podruntimeclass "github.com/podberth/podberth/overhead/runtimeclass"
-	"github.com/podberth/podberth/preemption"
 )
 
 type words struct{ *rand.Rand }
@@ -114,7 +114,7 @@ func TestAdmission(t *testing.T) {
 		p.SetExternalKubeClientSet(client)
 		p.SetExternalKubeInformerFactory(f)
 		p.SetReadyFunc(func() bool { return true })
-		ours, err := preemption.AdmitPriority(pod, priorities)
+		ours, err := podadmission.AdmitPriority(pod, priorities)
 		differ(t, seed, "admission/priority", prioritized(admitted(t, pod, p.Admit)), prioritized(ours, err))
 		r := runtimeclass.NewRuntimeClass()
 		r.SetExternalKubeClientSet(client)

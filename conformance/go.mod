@@ -98,8 +98,9 @@ require (
 	github.com/peterbourgon/diskv v2.0.1+incompatible // indirect
 	github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2 // indirect
 	github.com/podberth/podberth/devices/cel v0.1.0
-	github.com/podberth/podberth/examples v0.1.0
-	github.com/podberth/podberth/examples/live v0.1.0
+	github.com/podberth/podberth/scheduler v0.1.0
+	github.com/podberth/podberth/scheduler/live v0.1.0
+	github.com/podberth/podberth/tools v0.1.0
 	github.com/pquerna/cachecontrol v0.1.0 // indirect
 	github.com/prometheus/client_golang v1.23.2
 	github.com/prometheus/client_model v0.6.2
@@ -193,8 +194,10 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.3 // indirect
 )
 
-replace github.com/podberth/podberth/examples => ../examples
+replace github.com/podberth/podberth/scheduler => ../scheduler
+
+replace github.com/podberth/podberth/tools => ../tools
 
 replace github.com/podberth/podberth/devices/cel => ../devices/cel
 
-replace github.com/podberth/podberth/examples/live => ../examples/live
+replace github.com/podberth/podberth/scheduler/live => ../scheduler/live

@@ -11,7 +11,7 @@ import (
 )
 
 // said are packages whose texts kube-scheduler says too.
-var said = []string{"filter", "filter/volume", "taints", "affinity", "spread", "preemption"}
+var said = []string{"filter", "volumes", "taints", "affinity", "spread", "preemption"}
 
 // beginnings are the first words of the texts that give the reason why a node cannot take a pod, or why preemption found no
 // victims.

@@ -10,13 +10,13 @@ import (
 
 	"github.com/podberth/podberth/conformance/compare"
 	"github.com/podberth/podberth/conformance/gen"
-	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/tools/dump"
 )
 
-// shipped reads a cluster that is shipped with simulate.
+// shipped reads a cluster that is shipped with podberth place.
 func shipped(t *testing.T, name string) *gen.Cluster {
 	t.Helper()
-	o, err := dump.Read([]string{"../examples/simulate/testdata/" + name}, bytes.NewReader(nil), dump.Options{})
+	o, err := dump.Read([]string{"../" + name}, bytes.NewReader(nil), dump.Options{})
 	must(t, err)
 	c := &gen.Cluster{}
 	c.Objects = o.Cluster()
@@ -49,7 +49,7 @@ func agreed(t *testing.T, file string, f check) *gen.Cluster {
 
 // Both sides decide every pending pod of the shipped cluster from the same state.
 func TestShippedCluster(t *testing.T) {
-	c := agreed(t, "cluster.yaml", (*compare.Side).Sequence)
+	c := agreed(t, "examples/testdata/cluster.yaml", (*compare.Side).Sequence)
 	if len(c.Pending) != 19 || len(c.Nodes) != 12 {
 		t.Fatalf("%d pods, %d nodes", len(c.Pending), len(c.Nodes))
 	}
@@ -57,7 +57,7 @@ func TestShippedCluster(t *testing.T) {
 
 // The same for the cluster with volumes. There each pod finds the volumes that earlier decisions left.
 func TestShippedVolumes(t *testing.T) {
-	c := agreed(t, "volumes.yaml", (*compare.Side).Reserve)
+	c := agreed(t, "tools/place/testdata/volumes.yaml", (*compare.Side).Reserve)
 	if len(c.Pending) != 9 || len(c.Nodes) != 5 || len(c.VolumeAttachments) != 1 {
 		t.Fatalf("%d pods, %d nodes, %d attachments", len(c.Pending), len(c.Nodes), len(c.VolumeAttachments))
 	}

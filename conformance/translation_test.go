@@ -18,7 +18,7 @@ import (
 
 	"github.com/podberth/podberth/conformance/gen"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/volumes"
 )
 
 var (
@@ -73,7 +73,7 @@ func TestTranslation(t *testing.T) {
 			continue
 		}
 		counts := c.limits(c.pod(pv, translated))
-		require.Equal(t, []volume.DriverCount{{Driver: translated.Spec.CSI.Driver, New: 1, Limit: 9}}, counts, "seed %d: one volume by both names", seed)
+		require.Equal(t, []volumes.DriverCount{{Driver: translated.Spec.CSI.Driver, New: 1, Limit: 9}}, counts, "seed %d: one volume by both names", seed)
 	}
 }
 
@@ -89,11 +89,11 @@ func (c translationCluster) Pods(int) iter.Seq[*v1.Pod] { return func(func(*v1.P
 func (c translationCluster) migrated(i int) bool        { return i%2 == 0 }
 
 // pod compiles a pod with a bound claim for each volume.
-func (c translationCluster) pod(volumes ...*v1.PersistentVolume) *volume.Pod {
+func (c translationCluster) pod(pvs ...*v1.PersistentVolume) *volumes.Pod {
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p"}}
 	var claims []*v1.PersistentVolumeClaim
 	var named []*v1.PersistentVolume
-	for i, pv := range volumes {
+	for i, pv := range pvs {
 		name := fmt.Sprint("c", i)
 		copied := pv.DeepCopy()
 		copied.Name = name
@@ -103,7 +103,7 @@ func (c translationCluster) pod(volumes ...*v1.PersistentVolume) *volume.Pod {
 		claims = append(claims, claim)
 		p.Spec.Volumes = append(p.Spec.Volumes, v1.Volume{Name: name, VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: name}}})
 	}
-	return volume.Compile(p, volume.Objects{Claims: volume.List(claims...), PersistentVolumes: volume.List(named...), CSINodes: volume.List(c.csiNodes()...)}, volume.Options{})
+	return volumes.Compile(p, volumes.Objects{Claims: volumes.List(claims...), PersistentVolumes: volumes.List(named...), CSINodes: volumes.List(c.csiNodes()...)}, volumes.Options{})
 }
 
 func (c translationCluster) csiNodes() []*storagev1.CSINode {
@@ -125,8 +125,8 @@ func (c translationCluster) csiNodes() []*storagev1.CSINode {
 }
 
 // limits returns the drivers with a limit on slot 0 when no pod has a volume there.
-func (c translationCluster) limits(p *volume.Pod) []volume.DriverCount {
-	return p.Limits().On(volume.NewUsage(c, volume.Objects{CSINodes: volume.List(c.csiNodes()...)})).Explain(0)
+func (c translationCluster) limits(p *volumes.Pod) []volumes.DriverCount {
+	return p.Limits().On(volumes.NewUsage(c, volumes.Objects{CSINodes: volumes.List(c.csiNodes()...)})).Explain(0)
 }
 
 // reach is a volume's node affinity as JSON.

@@ -23,10 +23,10 @@ import (
 	"github.com/podberth/podberth/conformance/compare"
 	"github.com/podberth/podberth/conformance/gen"
 	"github.com/podberth/podberth/conformance/real"
-	"github.com/podberth/podberth/examples/dump"
-	"github.com/podberth/podberth/examples/upgrade/upgrade"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/upgrade"
 )
 
 var (
@@ -47,8 +47,8 @@ func TestUpgrade(t *testing.T) {
 		name    string
 		cluster func(t *testing.T) *gen.Cluster
 	}{
-		{"shipped with upgrade", func(t *testing.T) *gen.Cluster { return apart(t, "../examples/upgrade/testdata/cluster.yaml") }},
-		{"shipped with simulate", func(t *testing.T) *gen.Cluster { return apart(t, "../examples/simulate/testdata/cluster.yaml") }},
+		{"shipped with upgrade", func(t *testing.T) *gen.Cluster { return apart(t, "../tools/upgrade/testdata/cluster.yaml") }},
+		{"shipped with place", func(t *testing.T) *gen.Cluster { return apart(t, "../examples/testdata/cluster.yaml") }},
 		{"openb", func(t *testing.T) *gen.Cluster {
 			return filled(t, trace(t, slice{"openb", "default", 100, 1100, 100}), before.Release)
 		}},

@@ -4,16 +4,19 @@ go 1.26.0
 
 replace github.com/podberth/podberth => ../
 
-replace github.com/podberth/podberth/examples => ../examples
+replace github.com/podberth/podberth/scheduler => ../scheduler
+
+replace github.com/podberth/podberth/tools => ../tools
 
 replace github.com/podberth/podberth/devices/cel => ../devices/cel
 
-replace github.com/podberth/podberth/examples/live => ../examples/live
+replace github.com/podberth/podberth/scheduler/live => ../scheduler/live
 
 require (
 	github.com/podberth/podberth v0.1.0
 	github.com/podberth/podberth/devices/cel v0.1.0
-	github.com/podberth/podberth/examples v0.1.0
+	github.com/podberth/podberth/scheduler v0.1.0
+	github.com/podberth/podberth/tools v0.1.0
 	go.etcd.io/etcd/server/v3 v3.7.0
 )
 

@@ -7,8 +7,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-
-	"github.com/podberth/podberth/internal/heldby"
 )
 
 // Explanation says what one node offers to the claims of a search, and what keeps it from serving them.
@@ -225,7 +223,7 @@ func (e Explanation) Lines() []string {
 		line := fmt.Sprintf("claim %s, request %s: wants %d, %d of %d devices left", r.Claim, r.Request, r.Wants, r.Left, r.Devices)
 		for _, x := range r.Refused {
 			if x.Decisive {
-				line += fmt.Sprintf("; %d fail the test: %s", x.Devices, x.Test) + heldby.Text(x.Claims)
+				line += fmt.Sprintf("; %d fail the test: %s", x.Devices, x.Test) + holderText(x.Claims)
 			}
 		}
 		out = append(out, line)

@@ -24,6 +24,7 @@ func TestMisuse(t *testing.T) {
 	pod := func() *devices.Pod { return devices.Compile(claimPod(), objects, nil) }
 	testkit.Misuse(t, map[string]any{
 		"Abandoned":            devices.Abandoned,
+		"WithoutHolders":       devices.WithoutHolders,
 		"AppendKey":            devices.AppendKey,
 		"BindingReadiness":     devices.BindingReadiness,
 		"Bound":                devices.Bound,

@@ -15,6 +15,7 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
+	volumetracker "github.com/podberth/podberth/volumes/tracker"
 )
 
 // A search holds at most 40 changes beside those of nodes. Changes of volumes stay before changes of the pod.
@@ -110,7 +111,7 @@ func TestOneMoreNode(t *testing.T) {
 func TestProfileWithDevices(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{Nodes: five()})
 	require.NoError(t, err)
-	for _, p := range []placement.Profile{{Volumes: placement.NewVolumes(s)}, {Devices: tracker.New(s, tracker.Of(s))}} {
+	for _, p := range []placement.Profile{{Volumes: volumetracker.New(s, volumetracker.Of(s))}, {Devices: tracker.New(s, tracker.Of(s))}} {
 		_, err := Relax(Input{Snapshot: s, Profile: p}, testkit.Pod("web").Obj(), Options{})
 		require.ErrorContains(t, err, "profile: Forbidden")
 	}

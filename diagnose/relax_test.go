@@ -10,6 +10,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
+	volumetracker "github.com/podberth/podberth/volumes/tracker"
 )
 
 const zone = v1.LabelTopologyZone
@@ -193,7 +194,7 @@ func TestBadInput(t *testing.T) {
 		{"no pod", Input{Snapshot: s}, nil, "pod: Required value"},
 		{"assigned", Input{Snapshot: s}, testkit.Pod("a").On("n1").Obj(), "spec.nodeName: Forbidden"},
 		{"a pod of its name runs", Input{Snapshot: s}, testkit.Pod("runs").Obj(), "spec.nodeName: Forbidden"},
-		{"volumes", Input{Snapshot: s, Profile: placement.Profile{Volumes: placement.NewVolumes(s)}}, testkit.Pod("a").Obj(), "profile: Forbidden"},
+		{"volumes", Input{Snapshot: s, Profile: placement.Profile{Volumes: volumetracker.New(s, volumetracker.Of(s))}}, testkit.Pod("a").Obj(), "profile: Forbidden"},
 		{"finished", Input{Snapshot: s}, finished, "status.phase: Forbidden"},
 	}, func(t *testing.T, c test) {
 		_, err := Relax(c.in, c.pod, Options{})

@@ -9,8 +9,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/internal/heldby"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
 )
@@ -159,7 +159,7 @@ func (d *diagnosis) verdicts() [][]uint32 {
 		}
 		seen := map[string]uint32{}
 		for _, i := range d.slots {
-			text := heldby.Without(strings.Join(x.Numbers(i), "\n"))
+			text := devices.WithoutHolders(strings.Join(x.Numbers(i), "\n"))
 			if _, ok := seen[text]; !ok {
 				seen[text] = uint32(len(seen))
 			}

@@ -9,10 +9,10 @@ import (
 
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
-	"github.com/podberth/podberth/internal/seconds"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -124,7 +124,7 @@ func endOf(p *v1.Pod, n *v1.Node, o WakeOptions) (at time.Time, why string) {
 		earlier(p.DeletionTimestamp.Time, "grace")
 	}
 	if p.Spec.ActiveDeadlineSeconds != nil && p.Status.StartTime != nil {
-		earlier(p.Status.StartTime.Add(seconds.Duration(*p.Spec.ActiveDeadlineSeconds)), "deadline")
+		earlier(p.Status.StartTime.Add(resources.Seconds(*p.Spec.ActiveDeadlineSeconds)), "deadline")
 	}
 	tolerations := taints.Compile(p.Spec.Tolerations, taints.Options{})
 	for _, t := range n.Spec.Taints {

@@ -10,6 +10,7 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/placement"
+	volumetracker "github.com/podberth/podberth/volumes/tracker"
 )
 
 // world is the cluster with some changes of it.
@@ -39,7 +40,7 @@ type worldKey struct {
 // profileOver returns a profile of its own for a snapshot.
 func (d *diagnosis) profileOver(s *cluster.Snapshot) placement.Profile {
 	p := d.profile
-	p.Volumes, p.Devices = placement.NewVolumes(s), d.devices.Fork(s, tracker.Of(s))
+	p.Volumes, p.Devices = volumetracker.New(s, volumetracker.Of(s)), d.devices.Fork(s, tracker.Of(s))
 	return p
 }
 

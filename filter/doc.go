@@ -11,14 +11,13 @@
 //
 // The rule: a node takes the pod when every predicate allows the node. The first predicate in plugin order that rejects the
 // node gives the reasons. A Predicate is anything with a name, a verdict for each slot and texts for verdicts: the states of
-// this package and of filter/volume, and those of a caller. Every state rejects a free slot.
+// this package and of package volumes, and those of a caller. Every state rejects a free slot.
 //
 // The filters of this package:
 //
 //   - NodeResourcesFit (Fits, CompileFit) and NodePorts (CompilePorts),
 //   - NodeName (CompileNodeName) and NodeDeclaredFeatures (CompileFeatures),
-//   - scheduling gates (Gated),
-//   - the kubelet's admission of pods that name their node (Admission).
+//   - scheduling gates (Gated).
 //
 // Around the filters: the scan order of nodes (ScanOrder), how many nodes to find (NumToFind), the search (Search), the
 // answers of PreFilter plugins (PreFilters), the count of reasons (Histogram) and the message of a failure (Message).

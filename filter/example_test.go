@@ -134,18 +134,6 @@ func ExampleLacks() {
 	// Output: Insufficient cpu false
 }
 
-// What does a kubelet say to a pod that names its node?
-func ExampleAdmission() {
-	db := examplePod("db-2", "3", 0)
-	db.Spec.NodeName = "n1"
-	failure, rejected := filter.Admission{}.Admit(db, exampleNode("n1", "a", "4", "0"), []*v1.Pod{examplePod("web", "3", 0)})
-	fmt.Println(rejected, failure.Reason)
-	fmt.Println(failure.Message)
-	// Output:
-	// true OutOfcpu
-	// Pod was rejected: Node didn't have enough resource: cpu, requested: 3000, used: 3000, capacity: 4000
-}
-
 // kube-scheduler scans one node of each zone in turn.
 func ExampleScanOrder() {
 	c := cluster()

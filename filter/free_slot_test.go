@@ -23,14 +23,14 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/spread"
 	"github.com/podberth/podberth/taints"
+	"github.com/podberth/podberth/volumes"
 )
 
-// Every state of a filter is a Predicate. The states of filter/volume and the other states of this package have interface
-// types that contain Predicate.
+// Every state of a filter is a Predicate. The states of package volumes and the other states of this package have
+// interface types that contain Predicate.
 var (
 	_ filter.Predicate = filter.FitState(nil)
 	_ filter.Predicate = (*taints.State)(nil)
@@ -104,9 +104,9 @@ func states(t *testing.T, c gaps, pod *v1.Pod) map[string]filter.Predicate {
 	claim.Spec.VolumeName = "disk-a"
 	claim.Spec.AccessModes = []v1.PersistentVolumeAccessMode{v1.ReadWriteOncePod}
 	disk := &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "disk-a", Labels: map[string]string{v1.LabelTopologyZone: "a"}}}
-	objects := volume.Objects{Claims: volume.List(claim), PersistentVolumes: volume.List(disk)}
-	usage := volume.NewUsage(c, objects)
-	volumes, tolerations := volume.Compile(pod, objects, volume.Options{}), taints.Compile(pod.Spec.Tolerations, taints.Options{})
+	objects := volumes.Objects{Claims: volumes.List(claim), PersistentVolumes: volumes.List(disk)}
+	usage := volumes.NewUsage(c, objects)
+	volumes, tolerations := volumes.Compile(pod, objects, volumes.Options{}), taints.Compile(pod.Spec.Tolerations, taints.Options{})
 	allocator := devices.NewAllocator(devices.NewLedger(devices.NewInventory(nil)), gpuClaim{}.DeviceClass, nil, devices.Options{})
 	claims := devices.Compile(pod, gpuClaim{}, nil).On(c, allocator, devices.Clock{})
 	list := map[string]filter.Predicate{
@@ -201,8 +201,8 @@ func checkers(t *testing.T) (names []string) {
 			return err
 		}
 		if d.IsDir() {
-			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil && path != ".." || path == filepath.Join("..", "planning") {
-				return fs.SkipDir // another module, or the planners
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil && path != ".." || path == filepath.Join("..", "planning") || path == filepath.Join("..", "examples") {
+				return fs.SkipDir // another module, the planners, or the demos
 			}
 			return nil
 		}

@@ -255,7 +255,6 @@ func TestPurity(t *testing.T) {
 						tr.Remove(q, i)
 						pt.Remove(q, i)
 					}
-					Admission{}.failures(p, w.nodes[i], w.pods[i])
 					if _, err := FitHint(FitOptions{})(p, nil, w.nodes[i]); err != nil {
 						t.Fatal(err)
 					}

@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"slices"
 
-	v1 "k8s.io/api/core/v1"
-
-	"github.com/podberth/podberth/internal/deviceclass"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
+	v1 "k8s.io/api/core/v1"
 )
 
 // FitHint returns the queueing hint of NodeResourcesFit with these options. The hint reports whether an event could make a
@@ -50,7 +48,7 @@ func FitHint(o FitOptions) func(pod *v1.Pod, old, new any) (bool, error) {
 
 // provides reports whether a class that was added or updated now provides a resource that the pod names.
 func provides(pod *v1.Pod, before, after *DeviceClass) bool {
-	if before == nil && listed(pod, v1.ResourceName(deviceclass.Prefix+after.Name)) {
+	if before == nil && listed(pod, v1.ResourceName(resources.DeviceClassPrefix+after.Name)) {
 		return true
 	}
 	known := before != nil && before.ExtendedResourceName == after.ExtendedResourceName

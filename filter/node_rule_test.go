@@ -6,9 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/release/plugins"
 )
 
 func ptr[T any](v T) *T { return &v }

@@ -222,14 +222,3 @@ func (s *portsState) each(i int, f func(*v1.Pod)) {
 		f(p)
 	}
 }
-
-// portsFree reports whether no host port of the pod conflicts with the given pods of a node.
-func portsFree(pod *v1.Pod, running []*v1.Pod) bool {
-	e := compilePorts(pod)
-	for _, p := range running {
-		if e.conflict(p) {
-			return false
-		}
-	}
-	return true
-}

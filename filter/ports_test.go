@@ -36,7 +36,6 @@ func TestPortConflicts(t *testing.T) {
 		w := newWorld(node("n")).put(0, used)
 		s := CompilePorts(want).On(w)
 		require.Equal(t, c.conflict, s.Check(0) != 0)
-		require.Equal(t, !c.conflict, portsFree(want, w.pods[0]))
 		require.Equal(t, c.conflict, len(s.Explain(0)) > 0)
 		require.Equal(t, c.conflict, compilePorts(used).conflict(want), "conflict is mutual")
 		if c.conflict {
@@ -75,10 +74,11 @@ func TestWhosePorts(t *testing.T) {
 		if n == 2 {
 			protocol = v1.ProtocolUDP
 		}
-		require.Equal(t, free, portsFree(withPorts(pod("q"), port("", protocol, n)), []*v1.Pod{p}), "port %d", n)
+		q := withPorts(pod("q"), port("", protocol, n))
+		require.Equal(t, free, CompilePorts(q).On(newWorld(node("n")).put(0, p)).Check(0) == 0, "port %d", n)
 	}
 	twice := withPorts(pod("twice"), port("", "", 80), port("", "", 80))
-	require.True(t, portsFree(twice, nil), "conflicts inside one pod are not checked")
+	require.Zero(t, CompilePorts(twice).On(newWorld(node("n"))).Check(0), "conflicts inside one pod are not checked")
 	require.Zero(t, CompilePorts(pod("none")).On(newWorld(node("n")).put(0, p)).Check(0))
 }
 

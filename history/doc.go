@@ -9,7 +9,7 @@
 // A whole profile of an earlier release:
 //
 //	plan, err := placement.New(snapshot, history.Profile118(score.MaxScore))
-//	q, err := queue.New(queue.Options{CycleCounter: true, Profiles: map[string]queue.Profile{name: {Events: history.Registrations128()}}})
+//	q, err := queue.New(queue.Options{Legacy: queue.Legacy{CycleCounter: true}, Profiles: map[string]queue.Profile{name: {Events: history.Registrations128()}}})
 //
 // A Scorer gives the raw score of a slot: it has the method that package placement asks for, so that a profile can use it. A
 // Scorer reads the cluster at each call, modifies nothing and keeps nothing between calls. The code is written for readers,

@@ -102,7 +102,7 @@ func TestDocumentQueueTable(t *testing.T) {
 			"PvcUpdate": queue.Unschedulable, "StorageClassAdd": queue.Unschedulable, "CSINodeAdd": queue.Unschedulable, "CSIDriverUpdate": queue.Unschedulable,
 		} {
 			now := time.Unix(1000, 0)
-			q, err := queue.New(queue.Options{CycleCounter: true, Profiles: map[string]queue.Profile{v1.DefaultSchedulerName: {Events: tc.registrations}}})
+			q, err := queue.New(queue.Options{Legacy: queue.Legacy{CycleCounter: true}, Profiles: map[string]queue.Profile{v1.DefaultSchedulerName: {Events: tc.registrations}}})
 			require.NoError(t, err)
 			podA := testkit.Pod("podA").Obj()
 			_, err = q.Add(podA, now)

@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/release/plugins"
 )
 
 func TestOldFilters(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 )
 
 // Actions of Kubernetes 1.27 and 1.28 that cover several kinds of change. The actions Add to UpdateNodeCondition are those
-// of 1.36. queue.Options.CycleCounter compares such actions bit by bit.
+// of 1.36. queue.Legacy.CycleCounter compares such actions bit by bit.
 const (
 	UpdateActions128 = queue.UpdateNodeAllocatable | queue.UpdateNodeLabel | queue.UpdateNodeTaint | queue.UpdateNodeCondition // 60
 	AllActions128    = queue.Add | queue.Delete | UpdateActions128                                                             // 63
@@ -63,7 +63,7 @@ func UnregisteredEvents128(plugin string) []queue.Registration {
 	return list
 }
 
-// Registrations128 returns what the default plugins of Kubernetes 1.28 waited for, for queue.Options.CycleCounter. There are no
+// Registrations128 returns what the default plugins of Kubernetes 1.28 waited for, for queue.Legacy.CycleCounter. There are no
 // hints. NodeResourcesFit waits for the deletion and the update of a pod (the update with the feature InPlacePodVerticalScaling)
 // and for the addition and the update of a node, as a widely read article on the queue says. The other rows follow from those of
 // 1.36: what came later is left out, and a plugin that waits for new nodes, or for one kind of update, waits for every update.

@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/internal/owners"
 	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/score"
@@ -35,7 +34,7 @@ func selectorSpread(find spread.Owners, limit int64) *placement.Plugin {
 			return nil, nil
 		}
 		if s, ok := c.(*cluster.Snapshot); ok && find == nil {
-			return newSpreadScore(pod, owners.Of{Snapshot: s}, c, limit), nil
+			return newSpreadScore(pod, cluster.Owners{Snapshot: s}, c, limit), nil
 		}
 		return newSpreadScore(pod, find, c, limit), nil
 	}}

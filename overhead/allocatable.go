@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/podberth/podberth/internal/quantity"
+	"github.com/podberth/podberth/resources"
 )
 
 // Reservations are the amounts that a kubelet keeps back from pods, as in its configuration.
@@ -69,7 +69,7 @@ func threshold(signal, text string, capacity resource.Quantity) (resource.Quanti
 		return resource.Quantity{}, nil
 	}
 	if !strings.HasSuffix(text, "%") {
-		q, err := quantity.Parse(text)
+		q, err := resources.ParseQuantity(text)
 		if err == nil && q.Sign() <= 0 {
 			err = fmt.Errorf("eviction threshold %s must be positive: %s", signal, q.String())
 		}

@@ -52,11 +52,6 @@ func amountsOf(pod *v1.Pod, o Options) string {
 	for _, err := range ValidateQuantities(pod, nil) {
 		line("invalid", err)
 	}
-	allocatable := v1.ResourceList{}
-	for _, c := range pod.Spec.Containers {
-		raise(allocatable, c.Resources.Limits)
-	}
-	line("described", "\n", DescribeResources(Requests(pod, o), Limits(pod, o), allocatable), DescribePods([]*v1.Pod{pod}, allocatable, func(*v1.Pod) string { return "5m" }))
 	return b.String()
 }
 

@@ -103,25 +103,6 @@ func ExampleAllocatable() {
 	// Output: 4 8204Mi <nil>
 }
 
-// The tables of "kubectl describe node".
-func ExampleDescribePods() {
-	pod := overhead.Default(web())
-	offered := v1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("8Gi")}
-	fmt.Print(overhead.DescribePods([]*v1.Pod{pod}, offered, func(*v1.Pod) string { return "36m" }))
-	fmt.Println()
-	fmt.Print(overhead.DescribeResources(
-		overhead.Requests(pod, overhead.Options{}), overhead.Limits(pod, overhead.Options{}), offered))
-	// Output:
-	//   Namespace  Name  CPU Requests  CPU Limits  Memory Requests  Memory Limits  Age
-	//   ---------  ----  ------------  ----------  ---------------  -------------  ---
-	//   default    web   750m (18%)    750m (18%)  1144Mi (13%)     376Mi (4%)     36m
-	//
-	//   Resource  Requests      Limits
-	//   --------  --------      ------
-	//   cpu       750m (18%)    750m (18%)
-	//   memory    1144Mi (13%)  376Mi (4%)
-}
-
 func ExampleValidateQuantities() {
 	pod := web()
 	pod.Spec.Containers[0].Resources.Requests = v1.ResourceList{"cpu": resource.MustParse("-1")}

@@ -13,8 +13,6 @@ func TestMisuse(t *testing.T) {
 		"AppendKey":          AppendKey,
 		"AppendRequests":     AppendRequests,
 		"Default":            Default,
-		"DescribePods":       DescribePods,
-		"DescribeResources":  DescribeResources,
 		"Each":               Each,
 		"Explain":            Explain,
 		"IsSidecar":          IsSidecar,

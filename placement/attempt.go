@@ -7,10 +7,10 @@ import (
 
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
+	"github.com/podberth/podberth/volumes"
 )
 
 // Attempt is one pod, prepared over one cluster: the steps of Decide, for callers who do something between the steps. An
@@ -139,14 +139,14 @@ func (a *Attempt) checked(o Options) func(i int) filter.Rejection {
 
 // Volumes returns what has to happen to the pod's claims when the pod goes to slot i, which must be feasible. Volumes.Reserve
 // takes the decision. It is empty for a pod that VolumeBinding skips.
-func (a *Attempt) Volumes(i int) volume.Decision {
+func (a *Attempt) Volumes(i int) volumes.Decision {
 	for _, p := range a.Predicates {
 		if b, ok := p.(binder); ok {
 			d, _ := b.Bindings(i)
 			return d
 		}
 	}
-	return volume.Decision{}
+	return volumes.Decision{}
 }
 
 // devicesOn returns what a pod's claims get on slot i, which must be feasible.

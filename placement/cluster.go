@@ -18,7 +18,7 @@ import (
 //   - Order() []int32, Slot(name string) int and Namespace(name string) (labels map[string]string, ok bool) save time.
 //   - The methods of spread.Owners give services and controllers, from which default spread constraints take their
 //     selectors. Without them a pod has no default constraints.
-//   - VolumeObjects() volume.Objects gives the storage objects. Without it there are none, and pods with claims are rejected.
+//   - VolumeObjects() volumes.Objects gives the storage objects. Without it there are none, and pods with claims are rejected.
 //   - DeviceObjects() tracker.Objects gives claims, slices and classes of devices. Without it there are none, and pods with
 //     spec.resourceClaims are rejected.
 //   - A change log with pod sets and term sets, as cluster.Snapshot has them, lets a Plan share work between equal pods.

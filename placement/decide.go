@@ -7,10 +7,10 @@ import (
 
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/score"
+	"github.com/podberth/podberth/volumes"
 )
 
 // Decision is the answer to "where can this pod go, and why not elsewhere?".
@@ -29,7 +29,7 @@ type Decision struct {
 	// Next is where the next search begins (Options.Next).
 	Next int
 	// Volumes is what has to happen to the pod's claims on that node (Placer.Assume reserves it). It is empty for most pods.
-	Volumes volume.Decision
+	Volumes volumes.Decision
 	// Devices is what the pod's claims get on that node (Placer.Assume writes it into the claims). It is empty for most pods.
 	Devices devices.Allocation
 	// Failure says why no node was chosen; nil when a node was chosen.
@@ -125,7 +125,7 @@ func (p *Plan) kept(pod *v1.Pod, o Options, nodes int) (a *Attempt, x reuse.Answ
 	}
 	x, ok = p.engine.Decide(&q)
 	// Why volumes or nominated pods keep a pod out is asked node by node.
-	return a, x, ok && (x.Slot >= 0 || a == nil && volume.Ignores(pod))
+	return a, x, ok && (x.Slot >= 0 || a == nil && volumes.Ignores(pod))
 }
 
 // answer writes the engine's answer into the decision.
@@ -186,9 +186,9 @@ func tie(o Options) func([]int) int {
 
 // bindings returns what has to happen to the claims of a pod that goes to a slot. shared are predicates of pods that share work: those
 // that know about claims are prepared again, because each of these pods has claims of its own.
-func (p *Plan) bindings(pod *v1.Pod, slot int, shared []filter.Predicate) volume.Decision {
-	if volume.Ignores(pod) {
-		return volume.Decision{}
+func (p *Plan) bindings(pod *v1.Pod, slot int, shared []filter.Predicate) volumes.Decision {
+	if volumes.Ignores(pod) {
+		return volumes.Decision{}
 	}
 	a := &Attempt{plan: p, pod: pod}
 	for k, s := range shared {

@@ -10,9 +10,6 @@ var (
 	ErrUnknownPlugin = errors.New("no such plugin")
 	// ErrNotFeasible: a filter rejects the pod on the node, or the slot has no node.
 	ErrNotFeasible = errors.New("the node is not feasible")
-	// ErrReserved: the pod has a reservation of volumes already, or a volume or claim of the decision has been reserved in
-	// another way since the decision. Decide again.
-	ErrReserved = errors.New("volumes are reserved already")
 )
 
 // NoPlaceError is the error for a pod without a place. The fields of its Failure say why. Failure is nil when the decision
@@ -38,7 +35,7 @@ func (e *NoPlaceError) Unwrap() error {
 	return e.Err
 }
 
-// kindError is an error that is also a kind of error, such as ErrReserved, for errors.Is.
+// kindError is an error that is also a kind of error, such as cluster.ErrDuplicate, for errors.Is.
 type kindError struct {
 	error
 	kind error

@@ -12,8 +12,8 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release/plugins"
 )
 
 // Callers distinguish the errors of this package by errors.Is and errors.As. A call that fails changes nothing.

@@ -11,10 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/release/plugins"
 	"github.com/podberth/podberth/resources"
 )
 

@@ -6,15 +6,17 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/resources"
+	"github.com/podberth/podberth/volumes"
+	volumetracker "github.com/podberth/podberth/volumes/tracker"
 )
 
 // limitsCounting keeps the work of NodeVolumeLimits for pods that bring as many volumes of each driver, none of which is in use.
 type limitsCounting struct {
-	options volume.Options
-	volumes *Volumes
+	options volumes.Options
+	volumes *volumetracker.Tracker
+	cluster Cluster // with a change log
 }
 
 // Lasts marks a Counting that the engine may use for ever.
@@ -24,15 +26,15 @@ func (limitsCounting) Lasts() {}
 var errVolumesApart = errors.New("the volumes of the pod are in use")
 
 // of returns the state of a pod; nil when the filter skips the pod.
-func (k limitsCounting) of(pod *v1.Pod) volume.LimitsState {
-	if volume.Ignores(pod) {
+func (k limitsCounting) of(pod *v1.Pod) volumes.LimitsState {
+	if volumes.Ignores(pod) {
 		return nil
 	}
-	e := volume.Compile(pod, k.volumes.Objects(), k.options).Limits()
+	e := volumes.Compile(pod, k.volumes.Objects(), k.options).Limits()
 	if e.PreFilter().Code == filter.Skip {
 		return nil
 	}
-	return e.On(k.volumes.inUse())
+	return e.On(k.volumes.Usage())
 }
 
 // AppendPodKey appends how many volumes of each driver the pod brings.
@@ -57,17 +59,18 @@ func (k limitsCounting) Compile(pod *v1.Pod) (reuse.Compiled, error) {
 	if !ok {
 		return nil, errVolumesApart
 	}
-	return &keptLimits{volumes: k.volumes, key: key, state: s}, nil
+	return &keptLimits{volumes: k.volumes, cluster: k.cluster, key: key, state: s}, nil
 }
 
 // keptLimits is what pods with as many volumes of each driver share.
 type keptLimits struct {
 	unmoved
-	volumes *Volumes
+	volumes *volumetracker.Tracker
+	cluster Cluster // with a change log
 	key     []byte
-	state   volume.LimitsState
-	usage   *volume.Usage // that current is over
-	current volume.LimitsState
+	state   volumes.LimitsState
+	usage   *volumes.Usage // that current is over
+	current volumes.LimitsState
 }
 
 var (
@@ -76,10 +79,10 @@ var (
 	_ reuse.Shifting   = (*keptLimits)(nil)
 )
 
-func (k *keptLimits) now() volume.LimitsState {
-	if u := k.volumes.inUse(); u != k.usage {
+func (k *keptLimits) now() volumes.LimitsState {
+	if u := k.volumes.Usage(); u != k.usage {
 		k.usage, k.current = u, k.state.(interface {
-			Alike(u *volume.Usage) volume.LimitsState
+			Alike(u *volumes.Usage) volumes.LimitsState
 		}).Alike(u)
 	}
 	return k.current
@@ -111,5 +114,5 @@ func (k *keptLimits) AppendDomains(dst []int32, slot int) []int32 {
 
 // Shifted yields the slots whose pods changed.
 func (k *keptLimits) Shifted(version uint64, yield func(slot int)) uint64 {
-	return changedSlots(k.volumes.log, k.volumes.cluster.Len(), version, yield)
+	return changedSlots(k.cluster.(changeLog), k.cluster.Len(), version, yield)
 }

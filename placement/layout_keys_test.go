@@ -10,10 +10,10 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/spread"
+	"github.com/podberth/podberth/volumes"
 
 	resourcev1 "k8s.io/api/resource/v1"
 )
@@ -145,7 +145,7 @@ func TestKeysOfSkippedPods(t *testing.T) {
 		keyer reuse.PodKeyer
 		pod   *v1.Pod
 	}{
-		"volumes": {limitsCounting{volume.Options{}, NewVolumes(s)}, mounting(testkit.Pod("p").Obj(), "data")},
+		"volumes": {limitsCounting{volumes.Options{}, newVolumes(s), s}, mounting(testkit.Pod("p").Obj(), "data")},
 		"devices": {p.profile.Filter("DynamicResources").states(s).(claimCounting), claiming(testkit.Pod("p").Obj(), "x")},
 	} {
 		skipped, ok := c.keyer.AppendPodKey([]byte("k"), testkit.Pod("p").Obj())

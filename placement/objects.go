@@ -1,14 +1,11 @@
 package placement
 
 import (
-	v1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
-
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices/tracker"
-	"github.com/podberth/podberth/filter/volume"
-	"github.com/podberth/podberth/internal/owners"
 	"github.com/podberth/podberth/spread"
+	"github.com/podberth/podberth/volumes"
+	volumetracker "github.com/podberth/podberth/volumes/tracker"
 )
 
 // This file finds the objects beside nodes and pods that a cluster knows. A Snapshot and the Cluster of Rows need an adapter;
@@ -18,7 +15,7 @@ import (
 func ownersOf(c any) spread.Owners {
 	switch c := c.(type) {
 	case *cluster.Snapshot:
-		return owners.Of{Snapshot: c}
+		return cluster.Owners{Snapshot: c}
 	case *counted:
 		return ownersOf(c.View)
 	case spread.Owners:
@@ -28,21 +25,27 @@ func ownersOf(c any) spread.Owners {
 }
 
 // volumeObjectsOf returns the storage objects of a cluster.
-func volumeObjectsOf(c any) volume.Objects {
+func volumeObjectsOf(c any) volumes.Objects {
 	switch c := c.(type) {
 	case *cluster.Snapshot:
-		return volume.Objects{
-			Claims: cluster.List[*v1.PersistentVolumeClaim](c), PersistentVolumes: cluster.List[*v1.PersistentVolume](c),
-			StorageClasses: cluster.List[*storagev1.StorageClass](c), CSINodes: cluster.List[*storagev1.CSINode](c),
-			CSIDrivers: cluster.List[*storagev1.CSIDriver](c), CSIStorageCapacities: cluster.List[*storagev1.CSIStorageCapacity](c),
-			VolumeAttachments: cluster.List[*storagev1.VolumeAttachment](c),
-		}
+		return volumetracker.Of(c)
 	case *counted:
 		return volumeObjectsOf(c.View)
-	case interface{ VolumeObjects() volume.Objects }:
+	case interface{ VolumeObjects() volumes.Objects }:
 		return c.VolumeObjects()
 	}
-	return volume.Objects{}
+	return volumes.Objects{}
+}
+
+// newVolumes returns a tracker of the volumes of a cluster.
+func newVolumes(c Cluster) *volumetracker.Tracker { return volumetracker.New(c, volumeObjectsOf(c)) }
+
+// volumesOr returns t, or a new tracker of the cluster when t is nil.
+func volumesOr(t *volumetracker.Tracker, c Cluster) *volumetracker.Tracker {
+	if t == nil {
+		return newVolumes(c)
+	}
+	return t
 }
 
 // newDevices returns a tracker of the devices of a cluster.

@@ -6,15 +6,15 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/volumes"
 )
 
 // This file has the optional interfaces of predicates and trials. The plan finds them by type assertion and knows no plugin.
 
 // binder is a predicate that knows what has to happen to the pod's claims on a slot that it allows.
 type binder interface {
-	Bindings(i int) (volume.Decision, bool)
+	Bindings(i int) (volumes.Decision, bool)
 }
 
 // allocator is a predicate that knows what the pod's claims of devices get on a slot that it allows.

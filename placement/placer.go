@@ -9,6 +9,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/internal/podinfo"
+	volumetracker "github.com/podberth/podberth/volumes/tracker"
 )
 
 // Placer is a Plan that can also place pods: it changes its snapshot. NewPlacer makes a Placer; the zero value is not usable.
@@ -33,7 +34,7 @@ func NewPlacer(s *cluster.Snapshot, profile Profile) (*Placer, error) {
 //
 //   - a *NoPlaceError for a decision without a node,
 //   - the error of cluster.Snapshot.Assume: cluster.ErrPlaced, cluster.ErrUnknownNode, or the pod is nil or has finished,
-//   - ErrReserved when the pod has a reservation already, or another pod has reserved one of the volumes or claims,
+//   - ErrReserved of volumes/tracker when the pod has a reservation already, or another pod has reserved one of the volumes or claims,
 //   - v1.36's text for a ResourceClaim that was deleted, allocated or deallocated since the decision.
 //
 // Assume writes the allocations of the pod's ResourceClaims into the snapshot, as PreBind does.
@@ -44,7 +45,7 @@ func (p *Placer) Assume(pod *v1.Pod, d Decision) error {
 	if err := p.snapshot.Assume(pod, d.Slot); err != nil {
 		return err
 	}
-	if err := p.profile.Volumes.assume(pod, d.Slot, d.Volumes); err != nil {
+	if err := p.profile.Volumes.Assume(pod, d.Slot, d.Volumes); err != nil {
 		return errors.Join(err, p.snapshot.Unset(pod))
 	}
 	if err := p.profile.Devices.Assume(p.snapshot, pod, d.Devices); err != nil {
@@ -101,6 +102,6 @@ func (p *Placer) WithNodes(nodes ...*v1.Node) (*Placer, error) {
 		}
 	}
 	profile := p.profile
-	profile.Volumes, profile.Devices = profile.Volumes.fork(fork), profile.Devices.Fork(fork, tracker.Of(fork))
+	profile.Volumes, profile.Devices = profile.Volumes.Fork(fork, volumetracker.Of(fork)), profile.Devices.Fork(fork, tracker.Of(fork))
 	return NewPlacer(fork, profile)
 }

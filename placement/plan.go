@@ -5,6 +5,7 @@ import (
 
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement/internal/reuse"
+	volumetracker "github.com/podberth/podberth/volumes/tracker"
 )
 
 // Plan answers questions about pods over one cluster under one profile. It follows the changes of the cluster: by the change
@@ -43,8 +44,8 @@ func New(c Cluster, profile Profile) (*Plan, error) {
 	return p, nil
 }
 
-// Volumes returns the Volumes that the plan's volume plugins share.
-func (p *Plan) Volumes() *Volumes { return p.profile.Volumes }
+// Volumes returns the tracker of volumes that the plan's volume plugins share.
+func (p *Plan) Volumes() *volumetracker.Tracker { return p.profile.Volumes }
 
 // Options change one question. The zero value asks about the cluster as it is.
 type Options struct {

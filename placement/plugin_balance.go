@@ -5,8 +5,8 @@ import (
 
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/internal/balance"
-	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/release/plugins"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
 )

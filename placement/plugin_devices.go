@@ -12,9 +12,9 @@ import (
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release/plugins"
 )
 
 // newDynamicResources returns the filter and score of that name. A node is allowed when it has devices for the pod's claims.

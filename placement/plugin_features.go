@@ -5,8 +5,8 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release/plugins"
 )
 
 // newNodeDeclaredFeatures returns the filter of that name. A pod that needs no feature skips it.

@@ -9,11 +9,10 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/internal/plugins"
-	"github.com/podberth/podberth/internal/quantity"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release/plugins"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
 )
@@ -170,7 +169,7 @@ func (s fitPredicate) Numbers(i int) []string {
 
 // shortage writes "cpu: asks for 2, 500m of 1 are free", without the cost of package fmt.
 func shortage(x filter.Insufficient) string {
-	name, human := string(x.Resource), quantity.Human
+	name, human := string(x.Resource), resources.Human
 	switch {
 	case x.Resource == v1.ResourcePods:
 		return "pods: " + human(name, x.Used) + " are there, " + human(name, x.Capacity) + " may be"
@@ -179,7 +178,7 @@ func shortage(x filter.Insufficient) string {
 	}
 	free := max(x.Capacity-x.Used, 0)
 	if human(name, free) == human(name, x.Requested) {
-		human = quantity.Exact
+		human = resources.Exact
 	}
 	return name + ": asks for " + human(name, x.Requested) + ", " + human(name, free) + " of " + human(name, x.Capacity) + " are free"
 }

@@ -5,8 +5,8 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release/plugins"
 )
 
 // newNodeAffinity returns the filter and score of that name. A pod whose terms require metadata.name has only the named

@@ -5,9 +5,9 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/release/plugins"
 )
 
 // newNodeName returns the filter of that name, by the rule of a release. It allows all nodes for a pod without spec.nodeName.

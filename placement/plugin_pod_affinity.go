@@ -13,10 +13,10 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/key"
-	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release/plugins"
 )
 
 // newInterPodAffinity returns the filter and score of that name. The zero PodOptions are v1.36's.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release/plugins"
 )
 
 // newNodePorts returns the filter of that name. A pod without host ports skips it.

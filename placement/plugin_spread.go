@@ -9,9 +9,9 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/key"
-	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release/plugins"
 	"github.com/podberth/podberth/spread"
 	"github.com/podberth/podberth/taints"
 )

@@ -4,8 +4,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/affinity"
-	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release/plugins"
 	"github.com/podberth/podberth/taints"
 )
 

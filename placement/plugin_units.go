@@ -11,7 +11,7 @@ import (
 
 // over returns the profile with its plugins over the Volumes and the devices that they share.
 func (p Profile) over(c Cluster) Profile {
-	p.Volumes = p.Volumes.orNew(c)
+	p.Volumes = volumesOr(p.Volumes, c)
 	if p.Devices == nil {
 		p.Devices = newDevices(c)
 	}

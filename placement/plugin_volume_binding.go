@@ -2,25 +2,25 @@ package placement
 
 import (
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/filter/volume"
-	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/release/plugins"
+	"github.com/podberth/podberth/volumes"
 )
 
 // newVolumeBinding returns the filter of that name. In v1.37 it scores too. A node is allowed when it reaches the bound volumes and when the unbound
 // claims find a volume there or can be provisioned there. Decision.Volumes is what would be bound. It skips a pod without
 // claims. The zero Options are v1.36's.
-func newVolumeBinding(o volume.Options) *Plugin { return bindingRule.plugin(o, nil) }
+func newVolumeBinding(o volumes.Options) *Plugin { return bindingRule.plugin(o, nil) }
 
-var bindingRule = volumeRule[filter.Cluster, volume.BindingState]{
-	name: plugins.VolumeBinding, hint: volume.BindingWouldHelp,
-	evaluator: (*volume.Pod).Binding, reads: slotsOf,
-	predicate: func(s volume.BindingState) filter.Predicate { return binding{s} },
+var bindingRule = volumeRule[filter.Cluster, volumes.BindingState]{
+	name: plugins.VolumeBinding, hint: volumes.BindingWouldHelp,
+	evaluator: (*volumes.Pod).Binding, reads: slotsOf,
+	predicate: func(s volumes.BindingState) filter.Predicate { return binding{s} },
 	scores:    scoresStorage,
-	scorer:    func(s volume.BindingState) Scorer { return binding{s} },
-	share:     staticVolumes(func(p *volume.Pod) any { return p.Binding() }),
+	scorer:    func(s volumes.BindingState) Scorer { return binding{s} },
+	share:     staticVolumes(func(p *volumes.Pod) any { return p.Binding() }),
 }
 
-type binding struct{ volume.BindingState }
+type binding struct{ volumes.BindingState }
 
 // AppendSignature appends the verdict.
 func (s binding) AppendSignature(dst []int32, i int) []int32 { return append(dst, int32(s.Check(i))) }

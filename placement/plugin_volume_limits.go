@@ -4,26 +4,27 @@ import (
 	"fmt"
 
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/filter/volume"
-	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/release/plugins"
+	"github.com/podberth/podberth/volumes"
+	volumetracker "github.com/podberth/podberth/volumes/tracker"
 )
 
 // newNodeVolumeLimits returns the filter of that name: each driver attaches a limited number of volumes to a node. It skips a
 // pod without claims and attached volumes. The zero Options are v1.36's.
-func newNodeVolumeLimits(o volume.Options) *Plugin { return limitsRule.plugin(o, nil) }
+func newNodeVolumeLimits(o volumes.Options) *Plugin { return limitsRule.plugin(o, nil) }
 
-var limitsRule = volumeRule[*volume.Usage, volume.LimitsState]{
-	name: plugins.NodeVolumeLimits, hint: volume.LimitsWouldHelp,
-	evaluator: (*volume.Pod).Limits, reads: volumesInUse,
-	predicate: func(s volume.LimitsState) filter.Predicate { return limited{s} },
-	share: func(p *Plugin, o volume.Options, v *Volumes) {
+var limitsRule = volumeRule[*volumes.Usage, volumes.LimitsState]{
+	name: plugins.NodeVolumeLimits, hint: volumes.LimitsWouldHelp,
+	evaluator: (*volumes.Pod).Limits, reads: volumesInUse,
+	predicate: func(s volumes.LimitsState) filter.Predicate { return limited{s} },
+	share: func(p *Plugin, o volumes.Options, v *volumetracker.Tracker) {
 		p.Group = groupStates
-		p.states = func(Cluster) reuse.Counting { return limitsCounting{o, v} }
+		p.states = func(c Cluster) reuse.Counting { return limitsCounting{o, v, c} }
 	},
 }
 
-type limited struct{ volume.LimitsState }
+type limited struct{ volumes.LimitsState }
 
 // Numbers gives the volumes of each driver with a limit.
 func (s limited) Numbers(i int) []string {

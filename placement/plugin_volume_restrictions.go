@@ -4,38 +4,39 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/filter/volume"
-	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/release/plugins"
+	"github.com/podberth/podberth/volumes"
+	volumetracker "github.com/podberth/podberth/volumes/tracker"
 )
 
 // newVolumeRestrictions returns the filter of that name: disks that may not be attached twice, and ReadWriteOncePod claims.
 // It skips a pod that has no such disk and whose ReadWriteOncePod claims no pod uses. As in v1.36, nominated pods do not
 // count for a skipped pod. The zero Options are v1.36's.
-func newVolumeRestrictions(o volume.Options) *Plugin { return restrictionsRule.plugin(o, nil) }
+func newVolumeRestrictions(o volumes.Options) *Plugin { return restrictionsRule.plugin(o, nil) }
 
-var restrictionsRule = volumeRule[*volume.Usage, volume.RestrictionsState]{
-	name: plugins.VolumeRestrictions, hint: volume.RestrictionsWouldHelp,
-	evaluator: (*volume.Pod).Restrictions, reads: volumesInUse,
-	predicate: func(s volume.RestrictionsState) filter.Predicate {
+var restrictionsRule = volumeRule[*volumes.Usage, volumes.RestrictionsState]{
+	name: plugins.VolumeRestrictions, hint: volumes.RestrictionsWouldHelp,
+	evaluator: (*volumes.Pod).Restrictions, reads: volumesInUse,
+	predicate: func(s volumes.RestrictionsState) filter.Predicate {
 		if s.Skip() {
 			return nil
 		}
 		return restricted{s}
 	},
-	share: func(p *Plugin, o volume.Options, v *Volumes) {
+	share: func(p *Plugin, o volumes.Options, v *volumetracker.Tracker) {
 		p.KeyName = ""
 		p.Skips = func(pod *v1.Pod) bool {
-			if volume.Ignores(pod) {
+			if volumes.Ignores(pod) {
 				return true
 			}
-			_, skips := appendAlike(nil, volume.Compile(pod, v.Objects(), o).Restrictions())
+			_, skips := appendAlike(nil, volumes.Compile(pod, v.Objects(), o).Restrictions())
 			return skips
 		}
 	},
 }
 
-type restricted struct{ volume.RestrictionsState }
+type restricted struct{ volumes.RestrictionsState }
 
 // Numbers names the pods in the way.
 func (s restricted) Numbers(i int) []string {

@@ -5,23 +5,23 @@ import (
 	"strings"
 
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/filter/volume"
-	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/release/plugins"
+	"github.com/podberth/podberth/volumes"
 )
 
 // newVolumeZone returns the filter of that name: a node must be in the zones and regions of the labels of bound volumes. It
 // skips a pod whose volumes have no such labels. The zero Options are v1.36's.
-func newVolumeZone(o volume.Options) *Plugin { return zoneRule.plugin(o, nil) }
+func newVolumeZone(o volumes.Options) *Plugin { return zoneRule.plugin(o, nil) }
 
-var zoneRule = volumeRule[filter.Cluster, filter.State[volume.ZoneConflict]]{
-	name: plugins.VolumeZone, hint: volume.ZoneWouldHelp,
-	evaluator: (*volume.Pod).Zone, reads: slotsOf,
-	predicate: func(s filter.State[volume.ZoneConflict]) filter.Predicate { return zoned{s} },
-	share:     staticVolumes(func(p *volume.Pod) any { return p.Zone() }),
+var zoneRule = volumeRule[filter.Cluster, filter.State[volumes.ZoneConflict]]{
+	name: plugins.VolumeZone, hint: volumes.ZoneWouldHelp,
+	evaluator: (*volumes.Pod).Zone, reads: slotsOf,
+	predicate: func(s filter.State[volumes.ZoneConflict]) filter.Predicate { return zoned{s} },
+	share:     staticVolumes(func(p *volumes.Pod) any { return p.Zone() }),
 }
 
 type zoned struct {
-	filter.State[volume.ZoneConflict]
+	filter.State[volumes.ZoneConflict]
 }
 
 // AppendSignature appends the verdict.

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"cmp"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
@@ -9,12 +10,14 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/filter/volume"
-	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/release/plugins"
 	"github.com/podberth/podberth/score"
 	"github.com/podberth/podberth/spread"
 	"github.com/podberth/podberth/taints"
+	"github.com/podberth/podberth/volumes"
+	volumetracker "github.com/podberth/podberth/volumes/tracker"
 )
 
 // Profile lists the filters and the scores in their order, with the weights. The zero value has none: every node is feasible
@@ -26,9 +29,9 @@ type Profile struct {
 	Filters []*Plugin
 	// Scores are added up in this order.
 	Scores []Weighted
-	// Volumes is shared by the volume plugins. Plans that place pods in the same cluster, such as those of several profiles,
-	// must have the same Volumes. nil: the plan makes one.
-	Volumes *Volumes
+	// Volumes follows the volumes of the cluster, and has what attempts have reserved. Plans that place pods in the same cluster,
+	// such as those of several profiles, must have the same Volumes. nil: the plan makes one.
+	Volumes *volumetracker.Tracker
 	// Devices follows the claims of devices, and has what attempts have reserved. Plans that place pods in the same cluster must
 	// have the same Devices. nil: the plan makes one.
 	Devices *tracker.Tracker
@@ -63,7 +66,7 @@ type PluginArgs struct {
 	PodTopologySpread  spread.Options
 	InterPodAffinity   affinity.PodOptions
 	// Volumes configures VolumeRestrictions, NodeVolumeLimits, VolumeBinding and VolumeZone.
-	Volumes volume.Options
+	Volumes volumes.Options
 	// Devices configures DynamicResources. Without Devices.Compiler a selector of a claim or class is an error.
 	Devices tracker.Options
 }
@@ -199,4 +202,10 @@ func (w Weighted) weight() int64 {
 
 func preScoreError(plugin string, err error) error {
 	return fmt.Errorf("running PreScore plugin %q: %w", plugin, err)
+}
+
+// Schedules reports whether the profile decides about the pod. An empty name of a scheduler, on either side, is that of the default
+// scheduler.
+func (p Profile) Schedules(pod *v1.Pod) bool {
+	return podinfo.SchedulerName(pod) == cmp.Or(p.SchedulerName, v1.DefaultSchedulerName)
 }

@@ -6,9 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/affinity"
-	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/release/plugins"
 )
 
 // Registrations returns the events that may help the pods that the profile rejected, for queue.Profile.Events:

@@ -10,10 +10,10 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/release/plugins"
 	"github.com/podberth/podberth/score"
 )
 

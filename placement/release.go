@@ -3,9 +3,9 @@ package placement
 import (
 	"cmp"
 
-	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/score"
+	"github.com/podberth/podberth/volumes"
 )
 
 // This file has the differences between releases in the plugins of a profile. The rules of a plugin are in its package.
@@ -30,7 +30,7 @@ func (a PluginArgs) released() PluginArgs {
 func namesNode(v release.Version) bool { return v.AtLeast(release.V1_37) }
 
 // scoresStorage reports whether VolumeBinding scores nodes, as in v1.37 (rule L2.4).
-func scoresStorage(o volume.Options) bool { return o.Release.AtLeast(release.V1_37) }
+func scoresStorage(o volumes.Options) bool { return o.Release.AtLeast(release.V1_37) }
 
 // scoredSince returns the scored resources that devices may provide: none before v1.36 (rule L5.4).
 func scoredSince(v release.Version, list []score.Resource) []score.Resource {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices/tracker"
-	"github.com/podberth/podberth/internal/owners"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
@@ -154,7 +153,7 @@ func TestRowsOfAViewWithObjects(t *testing.T) {
 	require.NoError(t, err)
 	bare, err := New(Rows(viewOf(s)), DefaultProfile())
 	require.NoError(t, err)
-	view := ownedView{viewOf(s), owners.Of{Snapshot: s}, s}
+	view := ownedView{viewOf(s), cluster.Owners{Snapshot: s}, s}
 	rows := Rows(view)
 	over, err := New(rows, DefaultProfile())
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/release/plugins"
 )
 
 // rulePackages are the packages of rules, which only the file of a plugin uses.
@@ -41,7 +41,7 @@ func TestSeam(t *testing.T) {
 		}
 	}
 	require.Greater(t, len(own), 40, "the plugins' own identifiers")
-	constants := namesOf(t, "../internal/plugins/*.go")
+	constants := namesOf(t, "../release/plugins/*.go")
 	require.Greater(t, len(constants), 15, "the constants with the plugins' names")
 	for name, f := range files {
 		if strings.HasPrefix(name, "plugin_") {

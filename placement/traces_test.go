@@ -103,7 +103,7 @@ func sameDecisions(t *testing.T, o cluster.Objects, pods []*v1.Pod, stride int) 
 }
 
 func TestShippedClusterDecisions(t *testing.T) {
-	text, err := os.ReadFile("../examples/simulate/testdata/cluster.yaml")
+	text, err := os.ReadFile("../examples/testdata/cluster.yaml")
 	require.NoError(t, err)
 	o, pending := readCluster(t, text)
 	require.NotEmpty(t, o.Nodes)

@@ -5,39 +5,40 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/volumes"
+	volumetracker "github.com/podberth/podberth/volumes/tracker"
 )
 
-// volumeRule is what one filter of package volume has of its own. R is what its evaluator reads of the cluster, S its state.
+// volumeRule is what one filter of package volumes has of its own. R is what its evaluator reads of the cluster, S its state.
 type volumeRule[R any, S filter.Predicate] struct {
 	name      string
 	hint      queue.Hint
-	evaluator func(p *volume.Pod) volume.Evaluator[R, S]
-	reads     func(c Cluster, v *Volumes) R
+	evaluator func(p *volumes.Pod) volumes.Evaluator[R, S]
+	reads     func(c Cluster, v *volumetracker.Tracker) R
 	// predicate returns the state with the numbers for explanations, nil when the plugin skips the pod.
 	predicate func(s S) filter.Predicate
 	// scores reports whether the plugin scores too, and scorer returns the state as a score; nil when it never does.
-	scores func(o volume.Options) bool
+	scores func(o volumes.Options) bool
 	scorer func(s S) Scorer
-	// share changes the plugin over Volumes so that pods with claims share work.
-	share func(p *Plugin, o volume.Options, v *Volumes)
+	// share changes the plugin over a tracker so that pods with claims share work.
+	share func(p *Plugin, o volumes.Options, v *volumetracker.Tracker)
 }
 
-// plugin returns the filter of the rule over v. With nil v the filter makes the Volumes of the cluster for each pod.
-func (r volumeRule[R, S]) plugin(o volume.Options, v *Volumes) *Plugin {
+// plugin returns the filter of the rule over v. With nil v the filter makes a tracker of the cluster for each pod.
+func (r volumeRule[R, S]) plugin(o volumes.Options, v *volumetracker.Tracker) *Plugin {
 	p := &Plugin{
 		Name: r.name, Args: o,
-		Group: GroupAbsent, AppendKey: volume.AppendKey, KeyName: "volumes", Skips: volume.Ignores,
+		Group: GroupAbsent, AppendKey: volumes.AppendKey, KeyName: "volumes", Skips: volumes.Ignores,
 		Reads: []string{storageObjects},
 		Hint:  func(affinity.Namespaces) queue.Hint { return r.hint },
 		Over:  func(p Profile) *Plugin { return r.plugin(o, p.Volumes) },
 		Filter: func(pod *v1.Pod, c Cluster) Filtering {
-			if volume.Ignores(pod) {
+			if volumes.Ignores(pod) {
 				return Filtering{Code: filter.Skip}
 			}
-			v := v.orNew(c)
-			e := r.evaluator(volume.Compile(pod, v.Objects(), o))
+			v := volumesOr(v, c)
+			e := r.evaluator(volumes.Compile(pod, v.Objects(), o))
 			if pre := e.PreFilter(); pre.Code != filter.Success {
 				return Filtering{Code: pre.Code, Reasons: pre.Reasons}
 			}
@@ -65,25 +66,25 @@ func appendAlike(dst []byte, x any) ([]byte, bool) {
 }
 
 // staticVolumes shares the verdicts of a rule that reads no pods.
-func staticVolumes(of func(p *volume.Pod) any) func(p *Plugin, o volume.Options, v *Volumes) {
-	return func(p *Plugin, o volume.Options, v *Volumes) {
+func staticVolumes(of func(p *volumes.Pod) any) func(p *Plugin, o volumes.Options, v *volumetracker.Tracker) {
+	return func(p *Plugin, o volumes.Options, v *volumetracker.Tracker) {
 		p.Group = GroupStatics
 		p.AppendSharedKey = func(dst []byte, pod *v1.Pod) ([]byte, bool) {
-			if volume.Ignores(pod) {
+			if volumes.Ignores(pod) {
 				return dst, true
 			}
-			return appendAlike(dst, of(volume.Compile(pod, v.Objects(), o)))
+			return appendAlike(dst, of(volumes.Compile(pod, v.Objects(), o)))
 		}
 	}
 }
 
 // score returns the scorer of a pod, nil for a pod that the filter skips or rejects.
-func (r volumeRule[R, S]) score(pod *v1.Pod, c Cluster, o volume.Options, v *Volumes) Scorer {
-	if volume.Ignores(pod) {
+func (r volumeRule[R, S]) score(pod *v1.Pod, c Cluster, o volumes.Options, v *volumetracker.Tracker) Scorer {
+	if volumes.Ignores(pod) {
 		return nil
 	}
-	v = v.orNew(c)
-	e := r.evaluator(volume.Compile(pod, v.Objects(), o))
+	v = volumesOr(v, c)
+	e := r.evaluator(volumes.Compile(pod, v.Objects(), o))
 	if e.PreFilter().Code != filter.Success {
 		return nil
 	}
@@ -91,7 +92,7 @@ func (r volumeRule[R, S]) score(pod *v1.Pod, c Cluster, o volume.Options, v *Vol
 }
 
 // slotsOf returns the cluster, for rules that read its nodes alone.
-func slotsOf(c Cluster, _ *Volumes) filter.Cluster { return c }
+func slotsOf(c Cluster, _ *volumetracker.Tracker) filter.Cluster { return c }
 
 // volumesInUse returns the volumes that the pods of the cluster use.
-func volumesInUse(_ Cluster, v *Volumes) *volume.Usage { return v.inUse() }
+func volumesInUse(_ Cluster, v *volumetracker.Tracker) *volumes.Usage { return v.Usage() }

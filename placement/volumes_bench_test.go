@@ -10,15 +10,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/volumes"
 )
 
 // BenchmarkVolumePluginsSkip measures what the volume plugins cost pods without volumes.
 func BenchmarkVolumePluginsSkip(b *testing.B) {
 	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
 	require.NoError(b, err)
-	o := volume.Options{}
+	o := volumes.Options{}
 	plugins := Profile{Filters: []*Plugin{newVolumeRestrictions(o), newNodeVolumeLimits(o), newVolumeBinding(o), newVolumeZone(o)}}.over(s).Filters
 	pod := testkit.Pod("p").Obj()
 	pod.Spec.Volumes = []v1.Volume{{VolumeSource: v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{}}}, {VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{}}}}

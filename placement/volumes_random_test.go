@@ -9,21 +9,20 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/volumes"
 )
 
 // seen returns all state of the cluster and its reservations that later decisions read.
 func seen(p *Plan, s *cluster.Snapshot) string {
-	p.profile.Volumes.follow()
-	out := fmt.Sprintln(len(p.profile.Volumes.assumed), podsOn(s))
+	out := fmt.Sprintln(podsOn(s))
 	for pv := range p.profile.Volumes.Objects().PersistentVolumes.All() {
 		if pv.Spec.ClaimRef != nil {
 			out += fmt.Sprintln(pv.Name, pv.Spec.ClaimRef.Name)
 		}
 	}
 	for c := range p.profile.Volumes.Objects().Claims.All() {
-		out += fmt.Sprintln(c.Name, c.Annotations[volume.AnnSelectedNode])
+		out += fmt.Sprintln(c.Name, c.Annotations[volumes.AnnSelectedNode])
 	}
 	r := rand.New(rand.NewPCG(3, 3))
 	for k := range 12 {
@@ -108,6 +107,8 @@ func failAtRandom(t *testing.T, r *rand.Rand, name string, steps int) (failed in
 		}
 		failed++
 		require.Equal(t, before, seen(p.Plan, s), at)
+		_, reserved := p.Volumes().Reserved(pod)
+		require.False(t, reserved, at)
 	}
 	return failed
 }

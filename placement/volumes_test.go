@@ -2,6 +2,7 @@ package placement
 
 import (
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -14,8 +15,9 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/volumes"
+	volumetracker "github.com/podberth/podberth/volumes/tracker"
 )
 
 // Assume makes a decision about volumes visible to the next pod. Forget removes the decision.
@@ -154,9 +156,25 @@ func TestMigratedVolume(t *testing.T) {
 	require.Equal(t, "a1", p.Decide(pod, Options{}).Node)
 }
 
-// Pods without volumes of their own skip the four plugins, without allocation.
+// unread is a snapshot whose pods nobody may read.
+type unread struct {
+	*cluster.Snapshot
+	t *testing.T
+}
+
+func (c unread) Pods(i int) iter.Seq[*v1.Pod] {
+	c.t.Error("the pods are counted")
+	return c.Snapshot.Pods(i)
+}
+
+// Pods without volumes of their own skip the four plugins, without allocation. Nothing is counted for such pods.
 func TestVolumePluginsSkipAtOnce(t *testing.T) {
-	p, s := placerOf(t, cluster.Objects{Nodes: threeZones()})
+	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
+	require.NoError(t, err)
+	profile := DefaultProfile()
+	profile.Volumes = volumetracker.New(unread{s, t}, volumetracker.Of(s))
+	p, err := New(s, profile)
+	require.NoError(t, err)
 	pod := testkit.Pod("p").Obj()
 	pod.Spec.Volumes = []v1.Volume{
 		{VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{}}}, {VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}},
@@ -177,16 +195,15 @@ func TestVolumePluginsSkipAtOnce(t *testing.T) {
 			}
 		}
 	}))
-	require.Nil(t, p.profile.Volumes.usage, "nothing is counted for such pods")
 }
 
 // A cluster that is no snapshot has its own method for storage.
 type storing struct {
 	Cluster
-	objects volume.Objects
+	objects volumes.Objects
 }
 
-func (c storing) VolumeObjects() volume.Objects { return c.objects }
+func (c storing) VolumeObjects() volumes.Objects { return c.objects }
 
 func TestStorageOfOtherClusters(t *testing.T) {
 	plain := testkit.NewCluster(threeZones(), nil).WithRows()
@@ -195,9 +212,9 @@ func TestStorageOfOtherClusters(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `0/5 nodes are available: persistentvolumeclaim "data" not found.`, p.Decide(pod, Options{}).Failure.Text())
 
-	c := storing{plain, volume.Objects{
-		Claims: volume.List(waiting("data", "local", "1Gi")), PersistentVolumes: volume.List(disk("disk-c", "local", "c", "1Gi")),
-		StorageClasses: volume.List(storageClass("local", "kubernetes.io/no-provisioner")),
+	c := storing{plain, volumes.Objects{
+		Claims: volumes.List(waiting("data", "local", "1Gi")), PersistentVolumes: volumes.List(disk("disk-c", "local", "c", "1Gi")),
+		StorageClasses: volumes.List(storageClass("local", "kubernetes.io/no-provisioner")),
 	}}
 	p, err = New(c, DefaultProfile())
 	require.NoError(t, err)
@@ -246,12 +263,12 @@ func TestHowManyWithVolumes(t *testing.T) {
 	require.Equal(t, `0/5 nodes are available: waiting for ephemeral volume controller to create the persistentvolumeclaim "scratch-s".`,
 		p.Decide(scratch, Options{}).Failure.Text(), "the pod itself has no claim yet")
 
-	room, err = p.HowMany(mounting(testkit.Pod("p").Obj(), "one"), nil)
-	require.NoError(t, err)
-	require.Len(t, room.Nodes, 1)
-	p.profile.Volumes.follow()
-	require.Empty(t, p.profile.Volumes.assumed)
-	require.Zero(t, podsOn(s))
+	for range 2 { // the first question leaves no reservation
+		room, err = p.HowMany(mounting(testkit.Pod("p").Obj(), "one"), nil)
+		require.NoError(t, err)
+		require.Len(t, room.Nodes, 1)
+		require.Zero(t, podsOn(s))
+	}
 }
 
 // Preemption considers volumes: the pod that leaves frees a claim that only one pod may use, or the last attachment of
@@ -312,27 +329,4 @@ func TestVolumeDecisionsChangeNoObject(t *testing.T) {
 			}, claims...)
 		}, volumes...)
 	}
-}
-
-// A reservation ends when its pod leaves the snapshot, and not when it is Volumes' alone.
-func TestReservationsOfPodsThatLeave(t *testing.T) {
-	p, s := placerOf(t, cluster.Objects{
-		Nodes: threeZones(), StorageClasses: []*storagev1.StorageClass{storageClass("local", "kubernetes.io/no-provisioner")},
-		PersistentVolumes: []*v1.PersistentVolume{disk("disk-b", "local", "b", "100Gi")},
-		Claims:            []*v1.PersistentVolumeClaim{waiting("data-1", "local", "50Gi"), waiting("data-2", "local", "50Gi")},
-	})
-	first, second := mounting(testkit.Pod("db-1").Obj(), "data-1"), mounting(testkit.Pod("db-2").Obj(), "data-2")
-	d1, d2 := p.Decide(first, Options{}), p.Decide(second, Options{})
-	require.NoError(t, p.Assume(first, d1))
-	require.NoError(t, s.Unset(first))
-	require.NoError(t, p.Volumes().Reserve(second, d2.Slot, d2.Volumes), "the volume is free again")
-	require.True(t, p.Volumes().Unreserve(second))
-	require.False(t, p.Volumes().Unreserve(second))
-
-	require.NoError(t, p.Assume(first, d1))
-	require.True(t, p.Volumes().Unreserve(first))
-	require.NoError(t, p.Volumes().Reserve(first, d1.Slot, d1.Volumes))
-	require.NoError(t, s.Unset(first))
-	_, reserved := p.Volumes().Reserved(first)
-	require.True(t, reserved, "a caller's own reservation does not end with the pod")
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release/plugins"
 )
 
 // Warnings names exactly the plugins and settings that prevent the sharing of work. Without a warning the second pod of

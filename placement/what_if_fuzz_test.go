@@ -8,9 +8,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/release/plugins"
 	"github.com/podberth/podberth/resources"
 )
 

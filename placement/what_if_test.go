@@ -10,10 +10,10 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/release/plugins"
 	"github.com/podberth/podberth/resources"
 )
 

@@ -13,14 +13,14 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/internal/owners"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/resources"
 )
 
 // watched counts what a plan reads of a snapshot.
 type watched struct {
-	owners.Of
+	*cluster.Snapshot
+	cluster.Owners
 	calls asked
 }
 
@@ -91,7 +91,7 @@ func (w watched) Since(version uint64, yield func([]cluster.Event)) bool {
 func (w *world) plan(t *testing.T, s *cluster.Snapshot, profile Profile) *Plan {
 	var c Cluster = s
 	if w.calls != nil {
-		c, profile = watched{owners.Of{Snapshot: s}, w.calls}, w.calls.over(profile)
+		c, profile = watched{s, cluster.Owners{Snapshot: s}, w.calls}, w.calls.over(profile)
 	}
 	p, err := New(c, profile)
 	require.NoError(t, err)

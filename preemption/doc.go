@@ -1,4 +1,4 @@
-// Package preemption decides which pods leave so that a pod that fits on no node gets room, and resolves priorities.
+// Package preemption decides which pods leave so that a pod that fits on no node gets room.
 //
 // The flow, with package placement for the filters (placement.Plan.Preempt does all of it):
 //
@@ -29,8 +29,9 @@
 // Cost: O(nodes) for the list of nodes to try. For each node tried, one check of the filters and one more for each pod of
 // lower priority. Options.Candidates bounds the number of nodes tried once a node is found that breaks no budget.
 //
-// Package filter and placement filter nodes. The disruption controller counts budgets. The caller deletes pods. Package
-// eviction/pressure makes room for critical pods on a kubelet. Package queue lets pods wait.
+// Package admission gives pods the priorities of their classes. Package filter and placement filter nodes. The disruption
+// controller counts budgets. The caller deletes pods. Package eviction/pressure makes room for critical pods on a kubelet.
+// Package queue lets pods wait.
 //
 // This package follows Kubernetes v1.36: the documentation's "Pod Priority and Preemption" and the API fields of
 // PriorityClass, PodDisruptionBudget and pod status. docs/fidelity/preemption.md lists rules, differences and options.

@@ -4,9 +4,6 @@ import (
 	"time"
 )
 
-// SystemNodeCritical is the name of a built-in class, for the tests outside the package.
-const SystemNodeCritical = systemNodeCritical
-
 // Choose returns the index of the best of the candidates, and why.
 func Choose(candidates []Candidate, now time.Time) (int, Criterion) {
 	return choose(candidates, valuesOf(nil, candidates, now), nil)

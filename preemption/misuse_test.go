@@ -12,18 +12,14 @@ import (
 func TestMisuse(t *testing.T) {
 	nodes := func() Cluster { return testkit.NewCluster([]*v1.Node{{}, nil}, nil) }
 	testkit.Misuse(t, map[string]any{
-		"AdmitPriority":         AdmitPriority,
-		"AdmitPriorityClass":    AdmitPriorityClass,
-		"AdmitPriorityUpdate":   AdmitPriorityUpdate,
-		"NewIndex":              NewIndex,
-		"Preempt":               Preempt,
-		"Priority":              Priority,
-		"SystemPriorityClasses": SystemPriorityClasses,
-		"ValidatePriorityClass": ValidatePriorityClass,
-		"CandidateArgs":         func() CandidateArgs { return CandidateArgs{} },
-		"Index":                 func() *Index { return NewIndex(nodes()) },
-		"Planner":               func() *Planner { return new(Planner) },
-		"Result":                func() *Result { return new(Result) },
+		"NewIndex":       NewIndex,
+		"PostFilterText": PostFilterText,
+		"Preempt":        Preempt,
+		"Priority":       Priority,
+		"CandidateArgs":  func() CandidateArgs { return CandidateArgs{} },
+		"Index":          func() *Index { return NewIndex(nodes()) },
+		"Planner":        func() *Planner { return new(Planner) },
+		"Result":         func() *Result { return new(Result) },
 	}, map[string]string{
 		"Preempt":         "the pod, the cluster and the filters of a request must not be nil",
 		"Planner.Preempt": "the pod, the cluster and the filters of a request must not be nil",

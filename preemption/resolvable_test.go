@@ -10,8 +10,8 @@ import (
 )
 
 // TestResolvable checks for each rejection of the default plugins whether preemption tries the node, with a pod of
-// lower priority on it. The tests of filter/volume check the other rejections of the volume plugins; this test has one
-// of them.
+// lower priority on it. The tests of package volumes check the other rejections of the volume plugins; this
+// test has one of them.
 func TestResolvable(t *testing.T) {
 	n1 := func() testkit.NodeBuilder { return testkit.Node("n1").Zone("z").Capacity("cpu=4,memory=4Gi") }
 	a := func() testkit.PodBuilder { return pod("a", 1, "1", "n1") }

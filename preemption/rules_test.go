@@ -76,7 +76,7 @@ func TestWhoMayBeVictim(t *testing.T) {
 	mirror := pod("a", 1, "4", "n1").Obj()
 	mirror.Annotations = map[string]string{v1.MirrorPodAnnotationKey: "x"}
 	other := pod("a", 1, "4", "n1").Obj()
-	other.Spec.SchedulerName, other.Spec.PriorityClassName = "another", preemption.SystemNodeCritical
+	other.Spec.SchedulerName, other.Spec.PriorityClassName = "another", "system-node-critical"
 	type test struct {
 		name, why string
 		s         situation

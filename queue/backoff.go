@@ -46,7 +46,7 @@ func (q *Queue) duration(e *Entry) time.Duration {
 
 func (q *Queue) expiry(e *Entry) time.Time {
 	d := q.duration(e)
-	if d > 0 && (q.o.WaitOutBackoff || q.o.CycleCounter) {
+	if d > 0 && (q.o.Legacy.WaitOutBackoff || q.o.Legacy.CycleCounter) {
 		return e.Timestamp.Add(d)
 	}
 	return backoffExpiry(e.Timestamp, d)
@@ -54,9 +54,9 @@ func (q *Queue) expiry(e *Entry) time.Time {
 
 func (q *Queue) backingOff(e *Entry, now time.Time) bool {
 	switch {
-	case q.o.CycleCounter:
+	case q.o.Legacy.CycleCounter:
 		return e.BackoffExpiration.After(now)
-	case q.o.WaitOutBackoff:
+	case q.o.Legacy.WaitOutBackoff:
 		return !e.BackoffExpiration.IsZero() && !e.BackoffExpiration.Before(now)
 	}
 	return backingOff(e.BackoffExpiration, now)
@@ -65,9 +65,9 @@ func (q *Queue) backingOff(e *Entry, now time.Time) bool {
 // free returns the first instant at which e no longer rests. The entry is in a backoff.
 func (q *Queue) free(e *Entry) time.Time {
 	switch {
-	case q.o.CycleCounter:
+	case q.o.Legacy.CycleCounter:
 		return e.BackoffExpiration
-	case q.o.WaitOutBackoff:
+	case q.o.Legacy.WaitOutBackoff:
 		return e.BackoffExpiration.Add(1)
 	}
 	return e.BackoffExpiration.Add(window)

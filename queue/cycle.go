@@ -14,7 +14,7 @@ func (q *Queue) Pop(now time.Time) (*Entry, []Move) {
 	q.see(now)
 	for {
 		e := q.heaps[Active].head()
-		if e == nil && !q.o.WaitOutBackoff && !q.o.CycleCounter {
+		if e == nil && !q.o.Legacy.WaitOutBackoff && !q.o.Legacy.CycleCounter {
 			if e = q.heaps[Backoff].head(); e != nil {
 				q.take(e)
 				q.put(e, Active, cause{reason: popFromBackoff}, now)
@@ -46,7 +46,7 @@ func (q *Queue) pop(e *Entry, now time.Time) bool {
 		e.UnschedulablePlugins, e.PendingPlugins, e.GatingPlugin, e.GateMessage, e.GateErr = nil, nil, "", "", nil
 		e.resolve()
 	}
-	if !q.o.CycleCounter {
+	if !q.o.Legacy.CycleCounter {
 		q.takeOff(e)
 	}
 	q.out = append(q.out, cause{reason: podPopped}.move(e, Active, InFlight))
@@ -97,7 +97,7 @@ type Failure struct {
 	Pod *v1.Pod
 	// Nomination is applied after the pod has its new place. The zero value keeps what status.nominatedNodeName says.
 	Nomination Nomination
-	// Cycle is read by CycleCounter only: the scheduling cycle that the pod's attempt counts as. The first Pop begins cycle 1,
+	// Cycle is read by Legacy.CycleCounter only: the scheduling cycle that the pod's attempt counts as. The first Pop begins cycle 1,
 	// and each later Pop that returns a pod begins the next. 0 is the cycle of the last Pop, which is what v1.27 passed.
 	Cycle int64
 }
@@ -135,7 +135,7 @@ func (q *Queue) Return(e *Entry, f Failure, now time.Time) ([]Move, error) {
 		return q.moves(), nil
 	}
 	from := Nowhere
-	if fl != nil || q.o.CycleCounter {
+	if fl != nil || q.o.Legacy.CycleCounter {
 		from = InFlight
 	}
 	e.place = from
@@ -186,9 +186,9 @@ func (q *Queue) strategy(e *Entry, fl *flight, f *Failure) (verdict, *plugin, er
 		cycle = q.cycle
 	}
 	switch {
-	case q.o.CycleCounter && q.moveCycle < cycle:
+	case q.o.Legacy.CycleCounter && q.moveCycle < cycle:
 		return skip, nil, nil
-	case q.o.CycleCounter, len(e.waits) == 0, fl == nil:
+	case q.o.Legacy.CycleCounter, len(e.waits) == 0, fl == nil:
 		return afterBackoff, nil, nil
 	case q.o.GangScheduling && e.Pod.Spec.SchedulingGroup != nil:
 		return afterBackoff, nil, nil

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// This file has the larger parts of the rule of 1.27 and 1.28 (Options.CycleCounter).
+// This file has the larger parts of the rule of 1.27 and 1.28 (Legacy.CycleCounter).
 
 // sameSpec reports whether an update changes only fields that cannot make a pod schedulable: status, resource version,
 // generation, managed fields and finalizers.
@@ -67,8 +67,8 @@ func (q *Queue) termMatches(t *v1.PodAffinityTerm, waiting, assigned *v1.Pod) bo
 }
 
 func (q *Queue) namespaceLabels(namespace string) map[string]string {
-	if q.o.NamespaceLabels != nil {
-		return q.o.NamespaceLabels(namespace)
+	if q.o.Legacy.NamespaceLabels != nil {
+		return q.o.Legacy.NamespaceLabels(namespace)
 	}
 	return map[string]string{v1.LabelMetadataName: namespace}
 }

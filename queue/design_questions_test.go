@@ -14,7 +14,7 @@ import (
 // counterRig is the queue of the article on the scheduling queue (Kubernetes 1.28): two plugins with the registrations it
 // quotes, and no hints.
 func counterRig(t *testing.T) *rig {
-	return newRig(t, Options{CycleCounter: true, Profiles: map[string]Profile{defaultScheduler: {
+	return newRig(t, Options{Legacy: Legacy{CycleCounter: true}, Profiles: map[string]Profile{defaultScheduler: {
 		Gates: []Gate{SchedulingGates()},
 		Events: append([]Registration{
 			{"Fit", Event{"Pod", Delete, ""}, nil},

@@ -38,14 +38,14 @@ type diaryOption struct {
 // diaryOptions are the options under which the diaries of every release are kept.
 var diaryOptions = []diaryOption{
 	{"default", Options{}},
-	{"wait out", Options{WaitOutBackoff: true, MaxBackoff: ptr(5 * time.Second)}},
-	{"no backoff", Options{WaitOutBackoff: true, MaxBackoff: new(time.Duration)}},
+	{"wait out", Options{Legacy: Legacy{WaitOutBackoff: true}, MaxBackoff: ptr(5 * time.Second)}},
+	{"no backoff", Options{Legacy: Legacy{WaitOutBackoff: true}, MaxBackoff: new(time.Duration)}},
 	{"flush gated", Options{FlushGated: true, Leftover: 40 * time.Second, LeftoverPeriod: 7 * time.Second}},
 	{"split", Options{SplitRecreated: true, WholeNominations: true}},
 	{"gangs", Options{GangScheduling: true, ExactRegistrations: true}},
 	{"share", Options{ShareFailures: true}},
-	{"counter", Options{CycleCounter: true}},
-	{"share and counter", Options{CycleCounter: true, ShareFailures: true}},
+	{"counter", Options{Legacy: Legacy{CycleCounter: true}}},
+	{"share and counter", Options{Legacy: Legacy{CycleCounter: true}, ShareFailures: true}},
 }
 
 func newDiary(t *testing.T, o Options, seed int64) *diary {

@@ -40,8 +40,8 @@
 // them takes 39 ns, for 1,000 of them 17 µs; a scan of all takes 105 ms. An event that moves nearly all takes 2 µs a pod.
 //
 // This package does not decide whether a pod fits a node (filter, taints, affinity, spread), and has no hints of those
-// plugins (the same packages). Informers, metrics, blocking and retries of bindings are in examples/scheduler.
+// plugins (the same packages). Informers, metrics, blocking and retries of bindings are in scheduler.
 //
 // This package follows Kubernetes v1.36 with default feature gates. docs/fidelity/queue.md lists the rules and the
-// differences. Options brings back earlier rules (CycleCounter, WaitOutBackoff) and offers later or corrected rules.
+// differences. Options.Legacy brings back earlier rules, and Options offers later or corrected rules.
 package queue

@@ -226,7 +226,7 @@ type Counts struct {
 	Active, Backoff, Unschedulable, Gated, InFlight int
 }
 
-// Counts returns the number of pods in each place. With CycleCounter the queue does not know the pods in flight. O(1).
+// Counts returns the number of pods in each place. With Legacy.CycleCounter the queue does not know the pods in flight. O(1).
 func (q *Queue) Counts() Counts {
 	n := func(p Place) int { return len(q.heaps[p].items) }
 	return Counts{Active: n(Active), Backoff: n(Backoff) + n(ErrorBackoff), Unschedulable: n(Unschedulable), Gated: n(Gated), InFlight: q.order.Len()}

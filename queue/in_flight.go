@@ -67,7 +67,7 @@ func (q *Queue) trim() {
 
 func oldest(front *list.Element) int { return front.Value.(*flight).from }
 
-// record logs an event for the pods in flight, if there are any. With CycleCounter there are none.
+// record logs an event for the pods in flight, if there are any. With Legacy.CycleCounter there are none.
 func (q *Queue) record(c Change) {
 	if q.order.Len() > 0 {
 		q.events = append(q.events, c)

@@ -16,7 +16,7 @@ import (
 // O(pods that wait for it) times the cost of their hints.
 func (q *Queue) Move(c Change, now time.Time) []Move {
 	q.see(now)
-	if q.o.CycleCounter {
+	if q.o.Legacy.CycleCounter {
 		q.moveCycle = q.cycle
 		c.PreCheck = q.assignedPodCheck(c)
 	}
@@ -103,12 +103,12 @@ func (q *Queue) requeue(e *Entry, v verdict, c cause, now time.Time) {
 	if queued {
 		q.take(e)
 	}
-	if to == Active || !q.o.CycleCounter {
+	if to == Active || !q.o.Legacy.CycleCounter {
 		if refused, by := q.gate(e); refused {
 			to, c.plugin, c.err = Gated, by, e.GateErr
 		}
 	}
-	if to == Backoff && len(e.waits) == 0 && !q.o.CycleCounter {
+	if to == Backoff && len(e.waits) == 0 && !q.o.Legacy.CycleCounter {
 		to = ErrorBackoff
 	}
 	same := e.place == Gated && to == Gated && held == e.GatingPlugin && e.GateErr == nil
@@ -164,7 +164,7 @@ func (q *Queue) Update(old, new *v1.Pod, now time.Time) ([]Move, error) {
 }
 
 func (q *Queue) updateWaiting(e *Entry, old, new *v1.Pod, events []Event, now time.Time) {
-	if q.o.CycleCounter {
+	if q.o.Legacy.CycleCounter {
 		if !sameSpec(old, new) {
 			q.requeue(e, afterBackoff, cause{reason: labelUpdate}, now)
 		}

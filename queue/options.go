@@ -50,13 +50,9 @@ type Options struct {
 	// Signature returns the key of a pod: pods with equal keys are equal for the scheduler. "" makes the pod equal to no other
 	// pod. Entry.Signature has the key. placement.Profile.Signature is such a function. nil: no pod has a key.
 	Signature func(pod *v1.Pod) string
-	// NamespaceLabels is read by CycleCounter only, for the namespaceSelector of pod affinity terms. nil: a namespace has
-	// the label kubernetes.io/metadata.name and no other.
-	NamespaceLabels func(namespace string) map[string]string
+	// Legacy has the rules of releases that Release does not know.
+	Legacy Legacy
 
-	// WaitOutBackoff is the rule before 1.33: Pop never takes a pod from backoff, and the ends of backoffs are not aligned to
-	// seconds.
-	WaitOutBackoff bool
 	// ExactRegistrations leaves out registrations that releases up to 1.36 add: (Node, UpdateNodeTaint) without a hint for each plugin that
 	// registers Node with Add and without UpdateNodeTaint. With them, any change of a taint tries such a plugin's pods again.
 	ExactRegistrations bool
@@ -74,6 +70,13 @@ type Options struct {
 	// ShareFailures lets equal pods share a failure. While a pod waits unschedulable, active pods with the same Signature wait
 	// too and are not tried, until an event lets one of these pods go. Needs Signature.
 	ShareFailures bool
+}
+
+// Legacy has rules of releases before 1.34, the first that Options.Release knows. The zero value has none of them.
+type Legacy struct {
+	// WaitOutBackoff is the rule before 1.33: Pop never takes a pod from backoff, and the ends of backoffs are not aligned to
+	// seconds.
+	WaitOutBackoff bool
 	// CycleCounter is the rule of 1.27 and 1.28. The counts of failures stay those of 1.36.
 	//
 	//   - There is no log of events, and hints are ignored.
@@ -85,6 +88,9 @@ type Options struct {
 	//   - Gates run at the end of a backoff and in the leftover flush.
 	//   - The ends of backoffs are not aligned to seconds.
 	CycleCounter bool
+	// NamespaceLabels is read by CycleCounter only, for the namespaceSelector of pod affinity terms. nil: a namespace has
+	// the label kubernetes.io/metadata.name and no other.
+	NamespaceLabels func(namespace string) map[string]string
 }
 
 // Profile is the configuration of one spec.schedulerName: the PreEnqueue gates in the order in which they run, and the events

@@ -24,11 +24,11 @@ func TestRegisteredKinds(t *testing.T) {
 	}
 	const kind, action = "profiles[p].events[0].event.resource: ", "profiles[p].events[0].event.action: "
 	for resource, want := range map[string]string{"Node": "", "*": "", "foos.v1.group": "", "foos.v1.example.com": "",
-		"foos.v1": kind + `Invalid value: "foos.v1": must be a resource of this package or plural.version.group`, "": kind + "Required value: a kind, or \"*\""} {
+		"foos.v1": kind + `Invalid value: "foos.v1": must be a resource of this package or plural.version.group (plugin P)`, "": kind + "Required value: a kind, or \"*\" (plugin P)"} {
 		require.Equal(t, want, errs(Event{Resource: resource, Action: Add}), resource)
 	}
-	for mask, want := range map[Action]string{1: "", 8191: "", 0: action + "Invalid value: 0: must be a mask from 1 to 8191",
-		-1: action + "Invalid value: -1: must be a mask from 1 to 8191", 8192: action + "Invalid value: 8192: must be a mask from 1 to 8191"} {
+	for mask, want := range map[Action]string{1: "", 8191: "", 0: action + "Invalid value: 0: must be a mask from 1 to 8191 (plugin P)",
+		-1: action + "Invalid value: -1: must be a mask from 1 to 8191 (plugin P)", 8192: action + "Invalid value: 8192: must be a mask from 1 to 8191 (plugin P)"} {
 		require.Equal(t, want, errs(Event{Resource: "Node", Action: mask}), mask)
 	}
 }
@@ -130,7 +130,7 @@ func TestSameSpec(t *testing.T) {
 // Up to v1.28 an assigned pod concerns the waiting pods whose affinity it matches, unless it frees resources; the caller's own check
 // counts beside that.
 func TestAssignedPodCheck(t *testing.T) {
-	q, err := New(Options{CycleCounter: true})
+	q, err := New(Options{Legacy: Legacy{CycleCounter: true}})
 	require.NoError(t, err)
 	wants := testkit.Pod("wants").Obj()
 	wants.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{testkit.Term("zone", "x=y"), testkit.Term("zone", "a=b")}}}

@@ -166,7 +166,7 @@ func TestBackoffOptions(t *testing.T) {
 		r.is(Active, "a")
 	})
 	t.Run("wait out backoff", func(t *testing.T) {
-		r := newRig(t, Options{WaitOutBackoff: true})
+		r := newRig(t, Options{Legacy: Legacy{WaitOutBackoff: true}})
 		r.at(300 * time.Millisecond)
 		r.try("P", "a")
 		r.event(nodeAdd)

@@ -61,7 +61,7 @@ func newProfile(name string, p Profile, o *Options) *profile {
 		if len(pl.rows) == 0 {
 			c.listed = append(c.listed, pl)
 		}
-		if o.CycleCounter {
+		if o.Legacy.CycleCounter {
 			r.Hint = nil
 		}
 		pl.rows = append(pl.rows, r)
@@ -98,7 +98,7 @@ func (p *profile) plugin(name string) *plugin {
 }
 
 func (q *Queue) matches(r *Registration, arriving Event) bool {
-	if q.o.CycleCounter {
+	if q.o.Legacy.CycleCounter {
 		return r.Event.sharesBit(arriving)
 	}
 	return r.Event.matches(arriving)

@@ -13,14 +13,16 @@ import (
 
 // addsTaintRows reports whether plugins that register new nodes also hear of taints without asking, as up to v1.36 (rule L7.1).
 func (o *Options) addsTaintRows() bool {
-	return !o.ExactRegistrations && !o.CycleCounter && !o.Release.AtLeast(release.V1_37)
+	return !o.ExactRegistrations && !o.Legacy.CycleCounter && !o.Release.AtLeast(release.V1_37)
 }
 
 // wildcardsOpen reports whether a wildcard event asks the gates again, as in v1.37 (rule L7.2).
 func (o *Options) wildcardsOpen() bool { return o.Release.AtLeast(release.V1_37) }
 
 // flushesGates reports whether the leftover flush does.
-func (o *Options) flushesGates() bool { return o.FlushGated || o.CycleCounter || o.wildcardsOpen() }
+func (o *Options) flushesGates() bool {
+	return o.FlushGated || o.Legacy.CycleCounter || o.wildcardsOpen()
+}
 
 // flushed marks an entry that a leftover flush found. In v1.37 its age begins again (rule L7.3).
 func (q *Queue) flushed(e *Entry, at time.Time) {

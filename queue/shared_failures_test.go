@@ -145,7 +145,7 @@ func TestWhoSharesFailures(t *testing.T) {
 		r.is(Unschedulable, "w4")
 	})
 	t.Run("of a plugin", func(t *testing.T) {
-		r := newRig(t, Options{ShareFailures: true, CycleCounter: true})
+		r := newRig(t, Options{ShareFailures: true, Legacy: Legacy{CycleCounter: true}})
 		for _, n := range []string{"w1", "w2"} {
 			r.pods[n] = testkit.Pod(n).Labels("like=web").Obj()
 		}
@@ -215,8 +215,8 @@ func TestShareFailuresNeedsSignature(t *testing.T) {
 // one place and every list that the queue keeps agrees with it; with time alone every pod that is not gated is popped.
 func TestLawsOfOptions(t *testing.T) {
 	for name, o := range map[string]Options{
-		"default": {}, "wait out backoff": {WaitOutBackoff: true}, "flush gated": {FlushGated: true}, "split": {SplitRecreated: true},
-		"share": {ShareFailures: true}, "counter": {CycleCounter: true}, "no backoff": {MaxBackoff: new(time.Duration)},
+		"default": {}, "wait out backoff": {Legacy: Legacy{WaitOutBackoff: true}}, "flush gated": {FlushGated: true}, "split": {SplitRecreated: true},
+		"share": {ShareFailures: true}, "counter": {Legacy: Legacy{CycleCounter: true}}, "no backoff": {MaxBackoff: new(time.Duration)},
 		"other order": {Less: func(a, b *Entry) bool { return len(a.Pod.Name) < len(b.Pod.Name) }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -252,7 +252,7 @@ func randomLaws(t *testing.T, o Options, rnd *rand.Rand) {
 					f.Pending = []string{"P"}
 				}
 				_, err := r.q.Return(e, f, r.now)
-				if !o.CycleCounter { // there an update queues the pod again
+				if !o.Legacy.CycleCounter { // there an update queues the pod again
 					require.NoError(t, err)
 				}
 			}

@@ -154,7 +154,7 @@ func TestScaledDownByRestartPolicy(t *testing.T) {
 // label with the name.
 func TestTermsSelectNamespaces(t *testing.T) {
 	selects := func(o Options, labels map[string]string, namespaces ...string) bool {
-		o.CycleCounter = true
+		o.Legacy.CycleCounter = true
 		q, err := New(o)
 		require.NoError(t, err)
 		term := v1.PodAffinityTerm{LabelSelector: &metav1.LabelSelector{}, Namespaces: namespaces}
@@ -163,13 +163,13 @@ func TestTermsSelectNamespaces(t *testing.T) {
 		}
 		return q.termMatches(&term, testkit.Pod("waiting/w").Obj(), testkit.Pod("other/a").Obj())
 	}
-	q, err := New(Options{CycleCounter: true})
+	q, err := New(Options{Legacy: Legacy{CycleCounter: true}})
 	require.NoError(t, err)
 	invalid := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Like"}}}
 	for _, term := range []v1.PodAffinityTerm{{LabelSelector: invalid}, {LabelSelector: &metav1.LabelSelector{}, NamespaceSelector: invalid}} {
 		require.False(t, q.termMatches(&term, testkit.Pod("a").Obj(), testkit.Pod("b").Obj()))
 	}
-	known := Options{NamespaceLabels: func(name string) map[string]string { return map[string]string{"of": name} }}
+	known := Options{Legacy: Legacy{NamespaceLabels: func(name string) map[string]string { return map[string]string{"of": name} }}}
 	require.False(t, selects(Options{}, nil), "the pod's own namespace")
 	require.True(t, selects(Options{}, nil, "x", "other"))
 	require.False(t, selects(Options{}, nil, "x"))

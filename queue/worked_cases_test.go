@@ -275,7 +275,7 @@ func TestExamples(t *testing.T) {
 		r.is(Active, "a")
 	})
 	t.Run("Q-16 counter mode", func(t *testing.T) {
-		r := newRig(t, Options{CycleCounter: true})
+		r := newRig(t, Options{Legacy: Legacy{CycleCounter: true}})
 		r.add("a")
 		r.pop()
 		_, err := r.q.Return(r.held["a"], Failure{Unschedulable: []string{"P"}}, r.now)

@@ -107,7 +107,7 @@ func binding() []Difference {
 		Difference{ID: "L9.2", Option: "write.Options.Release", Name: "retry of the bind call", Sentence: "v1.37 repeats a bind call that ended with an internal error, an unavailable server or a refused connection.",
 			Example: "The first bind call answers 500: v1.36 reports FailedScheduling, v1.37 binds.",
 			By:      by("one try", "=", "=", "up to four tries")},
-		Difference{ID: "L9.3", Outside: "examples/live repeats a status patch after a conflict in every release.", Name: "retry of status patches", Sentence: "Since v1.36 a status patch is repeated after a conflict too.",
+		Difference{ID: "L9.3", Outside: "scheduler/live repeats a status patch after a conflict in every release.", Name: "retry of status patches", Sentence: "Since v1.36 a status patch is repeated after a conflict too.",
 			By: by("not after a conflict", "=", "after a conflict too", "=")},
 		Difference{ID: "L9.4", Option: "scheduler.Options.Release, queue.Options.Release", Name: "pod that is created again during an attempt", Sentence: "Since v1.36 a failed attempt does not put a pod of another UID back into the queue.",
 			By: by("put back", "=", "dropped", "=")},

@@ -131,7 +131,7 @@ func TestBranches(t *testing.T) {
 		}
 		name := filepath.ToSlash(path)
 		switch {
-		case d.IsDir() && (name == "../conformance" || name == "../examples/upgrade" || name == "../internal/postfilter" || name == "../release" || d.Name() == ".git"):
+		case d.IsDir() && (name == "../conformance" || name == "../tools/upgrade" || name == "../release" || d.Name() == ".git"):
 			return fs.SkipDir
 		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || d.Name() == "release.go":
 			return nil
@@ -153,7 +153,7 @@ func page() string {
 
 podberth follows Kubernetes v1.36 by default. Options with a field ` + "`Release`" + ` follow v1.34, v1.35 or v1.37 instead, each with
 default feature gates and all components of the cluster at that version. [Fidelity](fidelity/release.md) has the tests of each
-difference, [conformance](conformance.md) how each version is held against its real code. ` + "`go run ./examples/upgrade`" + ` tells what
+difference, [conformance](conformance.md) how each version is held against its real code. ` + "`go run ./cmd/podberth upgrade`" + ` tells what
 changes for a given cluster.
 
 This page is made from ` + "`release.Differences`" + `: ` + "`go test ./release -rewrite`" + ` writes it. The last line of an entry names what follows a

@@ -55,7 +55,7 @@ func plugins() []Difference {
 		Difference{ID: "L2.3", Option: "placement.PluginArgs.Release", Name: "score of DynamicResources",
 			Sentence: "Since v1.35 DynamicResources scores nodes with weight 2: earlier entries of a prioritized request list are better.",
 			By:       by("no score", "weight 2", "=", "=")},
-		Difference{ID: "L2.4", Option: "volume.Options.Release", Name: "score of VolumeBinding",
+		Difference{ID: "L2.4", Option: "volumes.Options.Release", Name: "score of VolumeBinding",
 			Sentence: "v1.37 scores nodes by the storage capacity that the pod's claims leave free; earlier releases give every node 0.",
 			Example:  "A claim of 10Gi, node a with 20Gi of storage and node b with 100Gi: v1.37 gives a 50 and b 90, v1.36 gives both 0.",
 			By:       by("no score", "=", "=", "weight 1")},
@@ -67,11 +67,11 @@ func plugins() []Difference {
 
 func filters() []Difference {
 	return in("filters",
-		Difference{ID: "L3.1", Option: "volume.Options.Release", Name: "CSI driver that is missing on the node",
+		Difference{ID: "L3.1", Option: "volumes.Options.Release", Name: "CSI driver that is missing on the node",
 			Sentence: "v1.37 rejects a node without the CSI driver of a new volume if the CSIDriver object sets spec.preventPodSchedulingIfMissing.",
 			Example:  "The driver ebs.csi.aws.com with the field set and a node without CSINode: v1.36 places the pod there, v1.37 says 1 ebs.csi.aws.com CSI driver is not installed on the node.",
 			By:       by("not checked", "=", "=", "rejects, if the driver asks for it")},
-		Difference{ID: "L3.2", Option: "volume.Options.Release", Name: "in-tree Portworx volumes",
+		Difference{ID: "L3.2", Option: "volumes.Options.Release", Name: "in-tree Portworx volumes",
 			Sentence: "Since v1.36 in-tree Portworx volumes count as CSI volumes on every node with a CSINode; before, only where the CSINode's annotation lists the plugin.",
 			By:       by("by the annotation of the CSINode", "=", "always CSI", "=")},
 		Difference{ID: "L3.3", Option: "filter.FitOptions.Release", Name: "extended resource of a DeviceClass",
@@ -135,11 +135,11 @@ func scores() []Difference {
 
 func messages() []Difference {
 	return in("messages",
-		Difference{ID: "L6.1", Option: "internal/postfilter", Name: "no new claims to deallocate",
+		Difference{ID: "L6.1", Option: "preemption", Name: "no new claims to deallocate",
 			Sentence: "v1.37 leaves out the text of DynamicResources that ended nearly every message of a pod without a node.",
 			Example:  "v1.36: 0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: ...; v1.37: 0/1 nodes are available: 1 Insufficient cpu. preemption: ...",
 			By:       by("no new claims to deallocate, or still not schedulable", "=", "=", "nothing")},
-		Difference{ID: "L6.2", Option: "internal/postfilter", Name: "message after preemption",
+		Difference{ID: "L6.2", Option: "preemption", Name: "message after preemption",
 			Sentence: "v1.37 says which node preemption found and how many victims; before, the message had no word about it.",
 			Example:  "v1.37: 0/1 nodes are available: 1 Insufficient cpu. preemption: found a potential placement for pod on node n1, preempting 1 victims",
 			By:       by("nothing", "=", "=", "node and number of victims")},

@@ -19,6 +19,12 @@ func TestMisuse(t *testing.T) {
 		"IsExtended":     resources.IsExtended,
 		"IsScalar":       resources.IsScalar,
 		"Value":          resources.Value,
+		"CheckQuantity":  resources.CheckQuantity,
+		"ParseQuantity":  resources.ParseQuantity,
+		"HugeExponent":   resources.HugeExponent[string],
+		"Human":          resources.Human,
+		"Exact":          resources.Exact,
+		"Seconds":        resources.Seconds,
 	}, map[string]string{
 		"FromList":        "the schema gets the columns: it must not be nil",
 		"Schema.Name":     "a column is a number from 0 to Len()-1",

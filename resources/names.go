@@ -9,6 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
+// DeviceClassPrefix begins the implicit resource name of every DeviceClass; the name of the class follows. It stands here for packages
+// that do not link the resource API.
+const DeviceClassPrefix = "deviceclass.resource.kubernetes.io/"
+
 // Value converts a quantity of the named resource to the integer that vectors hold: thousandths for cpu, whole units
 // otherwise. Fractions are rounded up. A negative quantity, which the API rejects, is rounded down. An amount beyond int64
 // saturates.

@@ -3,10 +3,8 @@ package score
 import (
 	"strings"
 
-	v1 "k8s.io/api/core/v1"
-
-	"github.com/podberth/podberth/internal/deviceclass"
 	"github.com/podberth/podberth/resources"
+	v1 "k8s.io/api/core/v1"
 )
 
 // Rows is the part of a cluster that the resource scores read: what the node of each slot offers and what its pods request.
@@ -127,7 +125,7 @@ func (v *view) amounts(n *node, c *column) (alloc, used int64) {
 }
 
 func (v *view) device(n *node, c *column) (alloc, used int64) {
-	if v.devices == nil || !resources.IsExtended(c.name) && !strings.HasPrefix(string(c.name), deviceclass.Prefix) {
+	if v.devices == nil || !resources.IsExtended(c.name) && !strings.HasPrefix(string(c.name), resources.DeviceClassPrefix) {
 		return 0, 0
 	}
 	return v.devices.Devices(c.name, n.slot)

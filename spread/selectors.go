@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 
-	"github.com/podberth/podberth/internal/labelkeys"
+	"github.com/podberth/podberth/internal/same"
 	"github.com/podberth/podberth/internal/view"
 )
 
@@ -29,7 +29,7 @@ type selectors struct {
 // selector returns the constraint's selector with its matchLabelKeys merged in, as the scheduler does at scheduling time
 // (rule S1.4). Each key that the pod has adds key = value. A nil selector matches nothing, whatever is added.
 func selector(c *v1.TopologySpreadConstraint, pod *v1.Pod) (labels.Selector, error) {
-	s, err := labelkeys.AsSelector(c.LabelSelector)
+	s, err := same.AsSelector(c.LabelSelector)
 	if err != nil || c.LabelSelector == nil {
 		return s, err
 	}

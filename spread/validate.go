@@ -8,7 +8,7 @@ import (
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/podberth/podberth/internal/labelkeys"
+	"github.com/podberth/podberth/internal/apiserver"
 )
 
 var (
@@ -40,7 +40,7 @@ func Validate(constraints []v1.TopologySpreadConstraint, path *field.Path) field
 		errs = append(errs, validatePolicy(c.NodeAffinityPolicy, p.Child("nodeAffinityPolicy"))...)
 		errs = append(errs, validatePolicy(c.NodeTaintsPolicy, p.Child("nodeTaintsPolicy"))...)
 		errs = append(errs, validateMatchLabelKeys(c, p)...)
-		errs = append(errs, labelkeys.ValidateSelector(c.LabelSelector, metavalidation.LabelSelectorValidationOptions{}, p.Child("labelSelector"))...)
+		errs = append(errs, apiserver.ValidateSelector(c.LabelSelector, metavalidation.LabelSelectorValidationOptions{}, p.Child("labelSelector"))...)
 	}
 	return errs
 }
@@ -95,7 +95,7 @@ func validateMatchLabelKeys(c *v1.TopologySpreadConstraint, path *field.Path) (e
 	for j, key := range c.MatchLabelKeys {
 		errs = append(errs, metavalidation.ValidateLabelName(key, keys.Index(j))...)
 	}
-	return append(errs, labelkeys.Doubled(c.MatchLabelKeys, c.LabelSelector, path)...)
+	return append(errs, apiserver.DoubledKeys(c.MatchLabelKeys, c.LabelSelector, path)...)
 }
 
 // equalConstraints reports whether two lists are equal. Nil and empty parts are equal.

@@ -6,7 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/internal/seconds"
+	"github.com/podberth/podberth/resources"
 )
 
 // Stay is how long a pod may stay on a node because of its NoExecute taints.
@@ -69,6 +69,6 @@ func (e *Evaluator) Deadline(taints []v1.Taint) Deadline {
 			d = Deadline{Stay: Limited, Taint: i, Toleration: t.index}
 		}
 	}
-	d.After = seconds.Duration(least)
+	d.After = resources.Seconds(least)
 	return d
 }

@@ -6,7 +6,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/same"
-	"github.com/podberth/podberth/internal/tolerations"
 )
 
 // MergeTolerations returns the tolerations of a and then of b without each toleration that another toleration covers. Of
@@ -22,7 +21,7 @@ func MergeTolerations(a, b []v1.Toleration) []v1.Toleration {
 	all := slices.Concat(a, b)
 	var merged []v1.Toleration
 	for i := range all {
-		covered := func(by v1.Toleration) bool { return tolerations.Covers(&by, &all[i]) }
+		covered := func(by v1.Toleration) bool { return same.CoversToleration(&by, &all[i]) }
 		coveredLater := func(by v1.Toleration) bool { // not by itself
 			return covered(by) && !same.Toleration(by, all[i])
 		}

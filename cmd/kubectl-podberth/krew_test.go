@@ -29,7 +29,7 @@ func TestKrew(t *testing.T) {
 	}}).ParseFiles("krew.yaml")
 	require.NoError(t, err)
 	var out bytes.Buffer
-	require.NoError(t, file.Execute(&out, map[string]string{"TagName": "cmd/kubectl-podberth/v0.1.0"}))
+	require.NoError(t, file.Execute(&out, map[string]string{"TagName": "cmd/v0.1.0"}))
 	var manifest struct {
 		APIVersion, Kind string
 		Metadata         struct{ Name string }
@@ -62,7 +62,7 @@ func TestKrew(t *testing.T) {
 	for k, p := range manifest.Spec.Platforms {
 		platform := p.Selector.MatchLabels["os"] + "_" + p.Selector.MatchLabels["arch"]
 		require.Contains(t, made, platform)
-		require.Equal(t, "https://github.com/podberth/podberth/releases/download/cmd/kubectl-podberth/v0.1.0/kubectl-podberth_"+platform+".tar.gz", p.URI)
+		require.Equal(t, "https://github.com/podberth/podberth/releases/download/cmd/v0.1.0/kubectl-podberth_"+platform+".tar.gz", p.URI)
 		require.Equal(t, urls[k], p.URI)
 		require.Equal(t, p.Selector.MatchLabels["os"] == "windows", strings.HasSuffix(p.Bin, ".exe"))
 	}

@@ -9,7 +9,11 @@ package main
 import (
 	"os"
 
-	"github.com/podberth/podberth/cmd/kubectl-podberth/internal/command"
+	"github.com/podberth/podberth/cmd/internal/command"
+	"github.com/podberth/podberth/cmd/internal/source"
 )
 
-func main() { os.Exit(command.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	p := command.Program{Name: "kubectl podberth", Cluster: source.New()}
+	os.Exit(p.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}

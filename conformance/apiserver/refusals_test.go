@@ -26,7 +26,6 @@ import (
 	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/overhead/runtimeclass"
-	"github.com/podberth/podberth/preemption"
 )
 
 // request is one object that the test sends, and podberth's answer about it.
@@ -187,7 +186,7 @@ func drawPod(s *trial.Source) request {
 
 // byPriority returns the error of the admission plugin Priority.
 func byPriority(p *v1.Pod) error {
-	_, err := preemption.AdmitPriority(p, preemption.SystemPriorityClasses())
+	_, err := admission.AdmitPriority(p, admission.SystemPriorityClasses())
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
 		return errors.New(status.Status().Message)

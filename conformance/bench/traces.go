@@ -10,9 +10,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/internal/testkit/traces"
 	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/tools/dump"
 )
 
 // trace returns a cluster of a real trace. All its pods are pending, in queue order. The error is traces.ErrNone when there are

@@ -14,9 +14,9 @@ import (
 
 	"github.com/podberth/podberth/conformance/gen"
 	"github.com/podberth/podberth/conformance/real"
-	"github.com/podberth/podberth/examples/httpextender"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/scheduler/httpextender"
 	"github.com/podberth/podberth/score"
 )
 

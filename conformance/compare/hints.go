@@ -19,11 +19,11 @@ import (
 	"github.com/podberth/podberth/conformance/registration"
 	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/taints"
+	"github.com/podberth/podberth/volumes"
 )
 
 // hint returns podberth's hint of a plugin, with the arguments of the side's profile.
@@ -47,10 +47,10 @@ func queueHint(plugin string) queue.Hint {
 var hints = map[string]hint{
 	"NodeName":             plain(filter.NodeNameWouldHelp),
 	"NodePorts":            plain(filter.PortsWouldHelp),
-	"VolumeRestrictions":   plain(volume.RestrictionsWouldHelp),
-	"NodeVolumeLimits":     plain(volume.LimitsWouldHelp),
-	"VolumeBinding":        plain(volume.BindingWouldHelp),
-	"VolumeZone":           plain(volume.ZoneWouldHelp),
+	"VolumeRestrictions":   plain(volumes.RestrictionsWouldHelp),
+	"NodeVolumeLimits":     plain(volumes.LimitsWouldHelp),
+	"VolumeBinding":        plain(volumes.BindingWouldHelp),
+	"VolumeZone":           plain(volumes.ZoneWouldHelp),
 	"DefaultPreemption":    plain(queueHint("DefaultPreemption")),
 	"SchedulingGates":      plain(queueHint("SchedulingGates")),
 	"NodeDeclaredFeatures": plain(filter.FeaturesWouldHelp),

@@ -15,7 +15,6 @@ import (
 	"github.com/podberth/podberth/conformance/real"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/internal/postfilter"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/preemption/optimal"
@@ -140,7 +139,7 @@ func (s *Side) preempt(w *World, pod *v1.Pod, a *real.Attempt, from int, args co
 		return nil
 	}
 	m := d.Failure.Message
-	m.PostFilter = postfilter.Text(s.Release, postfilter.Outcome{Stopped: stopped, Preemption: ours.Message})
+	m.PostFilter = preemption.PostFilterText(s.Release, preemption.PostFilterOutcome{Stopped: stopped, Preemption: ours.Message})
 	full := a.PostFilter()
 	s.Seen.Message(full)
 	same(s, "preemption/message", what, full, m.String())

@@ -2,7 +2,11 @@ package devices
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -64,8 +68,12 @@ func allocated(running []*resourcev1.ResourceClaim) structured.AllocatedState {
 	return s
 }
 
-// steps bounds the search of a case on this side. Cases that need more are left out before v1.36.3's allocator is asked.
-const steps = 20_000
+// steps bounds the search of a case on this side, and endless the search of v1.36.3 on one node, which does not look ahead. Cases that
+// need more on either side are left out.
+const (
+	steps   = 20_000
+	endless = 2 * time.Second
+)
 
 // answers is what one side says about each node.
 type answers []answer
@@ -77,7 +85,8 @@ type answer struct {
 }
 
 func theirsOf(w *world) (answers, error) {
-	ctx := context.Background()
+	ctx, cancel := context.WithTimeout(context.Background(), endless)
+	defer cancel()
 	a, err := structured.NewAllocator(ctx, features, allocated(w.running), classList(w.classes), w.slices, expressionC)
 	if err != nil {
 		return nil, err
@@ -88,6 +97,18 @@ func theirsOf(w *world) (answers, error) {
 		out = append(out, answer{r, r != nil && err == nil, err})
 	}
 	return out, nil
+}
+
+// slow reports whether a search of one of the nodes was cut.
+func (a answers) slow() bool {
+	return slices.ContainsFunc(a, func(x answer) bool {
+		return errors.Is(x.err, devices.ErrSteps) || errors.Is(x.err, context.DeadlineExceeded)
+	})
+}
+
+// cut reports whether a text says that the search of one of the sides was cut.
+func cut(text string) bool {
+	return strings.Contains(text, devices.ErrSteps.Error()) || strings.Contains(text, devices.ErrStopped.Error())
 }
 
 // compiler is package devices' for all cases, as expressionC is v1.36.3's.

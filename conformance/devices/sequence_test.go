@@ -21,7 +21,7 @@ import (
 	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/internal/postfilter"
+	"github.com/podberth/podberth/preemption"
 )
 
 // plugin is DynamicResources at every extension point.
@@ -91,7 +91,7 @@ func (q *sequence) DeviceClass(name string) *resourcev1.DeviceClass {
 
 // A hundred pods one after the other: the same answers at every extension point, and the same claims in the API server.
 func TestSequence(t *testing.T) {
-	s := kube(t)
+	s := kube(t, endless)
 	p, err := s.Plugin("DynamicResources")
 	if err != nil {
 		t.Fatal(err)
@@ -301,11 +301,15 @@ func (q *sequence) pod(n int) {
 		if v := state.Check(i); v != 0 {
 			here = strings.TrimSpace(state.Code(v).String() + " " + strings.Join(state.Reasons(v), ", "))
 		}
-		if strings.Contains(here, devices.ErrSteps.Error()) {
+		if cut(here) {
 			q.broken = true
 			return
 		}
 		status := q.p.Filter(ctx, a.state, pod, info)
+		if cut(status.Message()) {
+			q.broken = true
+			return
+		}
 		if !equalText(here, statusText(status)) {
 			q.fail("Filter "+nodes[i].Name, here, statusText(status))
 		}
@@ -362,7 +366,7 @@ func (q *sequence) postFilter(a *attempt, state *devices.State) {
 		q.names["PostFilter after PreFilter: "+statusText(status)] = true
 	}
 	release := state.Release()
-	text := postfilter.Text(trial.Linked, postfilter.Outcome{Devices: release.Reason})
+	text := preemption.PostFilterText(trial.Linked, preemption.PostFilterOutcome{Devices: release.Reason})
 	q.fail("PostFilter", strings.TrimSpace(filter.Unschedulable.String()+" "+text), statusText(status))
 	q.names["PostFilter "+release.Reason] = true
 	if release.Deallocate != nil {

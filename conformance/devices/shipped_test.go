@@ -14,16 +14,16 @@ import (
 	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/devices/cel"
 	"github.com/podberth/podberth/devices/tracker"
-	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/tools/dump"
 )
 
-// Both sides decide every pending pod of the clusters that are shipped with simulate, each pod from the state of the dump.
+// Both sides decide every pending pod of the clusters that are shipped with podberth place, each pod from the state of the dump.
 func TestShipped(t *testing.T) {
 	for _, c := range []struct {
 		file          string
 		pods, devices int // pending pods, and how many of them get devices
-	}{{"cluster.yaml", 21, 1}, {"devices.yaml", 7, 4}} {
+	}{{"examples/testdata/cluster.yaml", 21, 1}, {"tools/place/testdata/devices.yaml", 7, 4}} {
 		t.Run(c.file, func(t *testing.T) {
 			decided, allocated := decideShipped(t, c.file)
 			if decided != c.pods || allocated != c.devices {
@@ -34,7 +34,7 @@ func TestShipped(t *testing.T) {
 }
 
 func decideShipped(t *testing.T, file string) (pods, allocated int) {
-	o, err := dump.Read([]string{"../../examples/simulate/testdata/" + file}, bytes.NewReader(nil), dump.Options{})
+	o, err := dump.Read([]string{"../../" + file}, bytes.NewReader(nil), dump.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func decideShipped(t *testing.T, file string) (pods, allocated int) {
 	}
 	objects := o.Cluster()
 	objects.Pods = slices.DeleteFunc(slices.Clone(o.Pods), func(p *v1.Pod) bool { return p.Spec.NodeName == "" })
-	s := kube(t)
+	s := kube(t, endless)
 	if err := s.Load(objects); err != nil {
 		t.Fatal(err)
 	}

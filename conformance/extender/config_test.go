@@ -21,7 +21,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/validation"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 
-	"github.com/podberth/podberth/examples/config"
+	"github.com/podberth/podberth/scheduler/config"
 )
 
 var registerMetrics sync.Once

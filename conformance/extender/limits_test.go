@@ -17,7 +17,7 @@ import (
 	kubeconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/examples/httpextender"
+	"github.com/podberth/podberth/scheduler/httpextender"
 )
 
 // kube-scheduler's client follows redirects to other hosts. podberth's client does so when Options ask for it.

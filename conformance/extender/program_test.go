@@ -26,12 +26,12 @@ import (
 	"github.com/podberth/podberth/conformance/real"
 )
 
-// build makes the program examples/extender.
+// build makes the program cmd/podberth-extender, whose module this one does not require, in the workspace.
 func build(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "extender")
-	c := exec.Command("go", "build", "-o", file, "github.com/podberth/podberth/examples/extender")
-	c.Env = append(os.Environ(), "GOWORK=off")
+	c := exec.Command("go", "build", "-o", file, "./cmd/podberth-extender")
+	c.Dir, c.Env = "../..", append(os.Environ(), "GOWORK=")
 	out, err := c.CombinedOutput()
 	require.NoError(t, err, string(out))
 	return file

@@ -22,8 +22,8 @@ import (
 	kubeconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
-	"github.com/podberth/podberth/examples/httpextender"
 	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/scheduler/httpextender"
 	"github.com/podberth/podberth/score"
 )
 

@@ -19,11 +19,11 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/conformance/gen"
-	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/internal/testkit/traces"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/planning/failures"
 	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/tools/dump"
 )
 
 func TestMain(m *testing.M) {
@@ -35,9 +35,9 @@ func TestMain(m *testing.M) {
 // Every node and zone of the shipped clusters.
 func TestShippedClusters(t *testing.T) {
 	k := kube(t)
-	for _, file := range []string{"simulate/testdata/cluster.yaml", "simulate/testdata/volumes.yaml", "drain/testdata/cluster.yaml", "failures/testdata/cluster.yaml", "failures/testdata/overcommitted.yaml"} {
+	for _, file := range []string{"examples/testdata/cluster.yaml", "tools/place/testdata/volumes.yaml", "tools/drain/testdata/cluster.yaml", "tools/failures/testdata/cluster.yaml", "tools/failures/testdata/overcommitted.yaml"} {
 		t.Run(file, func(t *testing.T) {
-			o, err := dump.Read([]string{filepath.Join("../../examples", file)}, bytes.NewReader(nil), dump.Options{})
+			o, err := dump.Read([]string{filepath.Join("../..", file)}, bytes.NewReader(nil), dump.Options{})
 			must(t, err)
 			o.PodDisruptionBudgets = nil // their numbers change with every pod, and the replay does not follow them
 			o.Workloads()

@@ -25,9 +25,9 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/conformance/gen"
 	"github.com/podberth/podberth/conformance/real"
-	"github.com/podberth/podberth/examples/scheduler"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/scheduler"
 	"github.com/podberth/podberth/spread"
 )
 

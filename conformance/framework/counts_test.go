@@ -14,9 +14,9 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/conformance/real"
-	"github.com/podberth/podberth/examples/scheduler"
-	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/scheduler"
+	"github.com/podberth/podberth/volumes"
 )
 
 // compared are the metrics that both sides must agree on after every attempt: of histograms, how often they were observed.
@@ -85,7 +85,7 @@ func (a *api) Pod(string, string) *v1.Pod                                       
 func (a *api) Bind(context.Context, *v1.Pod, string) error                       { return nil }
 func (a *api) PatchStatus(context.Context, *v1.Pod, scheduler.StatusPatch) error { return nil }
 func (a *api) WriteClaims(context.Context, *v1.Pod, scheduler.ClaimWrites) error { return nil }
-func (a *api) BindVolumes(context.Context, *v1.Pod, volume.Decision) error       { return nil }
+func (a *api) BindVolumes(context.Context, *v1.Pod, volumes.Decision) error      { return nil }
 func (a *api) Delete(context.Context, *v1.Pod) error                             { return nil }
 
 // attempts are pods that take different ways through the scheduling cycle.

@@ -20,9 +20,9 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/conformance/real"
-	"github.com/podberth/podberth/examples/scheduler"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/scheduler"
 )
 
 // contest has a full node, its two pods, and a pod that preempts both.

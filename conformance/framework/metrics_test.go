@@ -15,7 +15,7 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 
-	"github.com/podberth/podberth/examples/scheduler"
+	"github.com/podberth/podberth/scheduler"
 )
 
 // shape is what a registry shows of a metric: its kind, the names of its labels, its buckets.

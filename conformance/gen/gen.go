@@ -3,7 +3,7 @@
 // selectors match by accident, nodes are full to the last unit, priorities tie, labels are missing or empty.
 //
 //	c := gen.New(seed)             // the same seed gives the same cluster
-//	os.Stdout.Write(c.YAML())      // a file that `simulate` reads
+//	os.Stdout.Write(c.YAML())      // a file that `podberth place` reads
 //	small := gen.Shrink(c, fails)  // the smallest cluster that still fails
 package gen
 

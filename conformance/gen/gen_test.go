@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/conformance/gen"
-	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/tools/dump"
 )
 
 var shapes = []gen.Shape{{}, {Nominated: true}, {Volumes: true}, {Crowded: true, Running: 20}, {Urgent: true}, {Roomy: true, Nodes: 9, Running: 30}, {Roomy: true, Volumes: true}}
@@ -22,7 +22,7 @@ func TestNodesAreValid(t *testing.T) {
 	}
 }
 
-// simulate's reader takes what is printed, and finds everything in it.
+// The reader of podberth place takes what is printed, and finds everything in it.
 func TestYAMLIsRead(t *testing.T) {
 	gated := 0
 	for seed := range int64(100) {

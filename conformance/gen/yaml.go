@@ -42,7 +42,7 @@ func objects[T runtime.Object](list []T) []runtime.Object {
 	return out
 }
 
-// YAML prints the cluster as documents that `simulate -f` reads.
+// YAML prints the cluster as documents that `podberth place -f` reads.
 func (c *Cluster) YAML() []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "# seed %d\n", c.Seed)

@@ -13,7 +13,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/podberth/podberth/examples/anonymise"
+	"github.com/podberth/podberth/tools/anonymise"
 )
 
 var (
@@ -66,7 +66,7 @@ func TestSameAnswers(t *testing.T) {
 	text, err := os.ReadFile(book)
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &names))
-	stats, err := os.ReadFile("../../examples/nodepressure/testdata/memory.json")
+	stats, err := os.ReadFile("../../tools/pressure/testdata/memory.json")
 	require.NoError(t, err)
 	summary := filepath.Join(dir, "summary.json")
 	require.NoError(t, os.WriteFile(summary, []byte(strings.ReplaceAll(string(stats), "general-a1", "node-a000")), 0o600))

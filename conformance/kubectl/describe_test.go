@@ -100,7 +100,7 @@ var typical = map[string]string{
 func TestPendingPods(t *testing.T) {
 	w := start(t)
 	w.namespace("shop")
-	w.create("../../cmd/kubectl-podberth/internal/command/testdata/pending.yaml")
+	w.create("../../cmd/internal/command/testdata/pending.yaml")
 	w.schedule()
 	condition := func(name string) string {
 		p, err := w.api.CoreV1().Pods("shop").Get(t.Context(), name, metav1.GetOptions{})

@@ -18,7 +18,7 @@ import (
 
 	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/eviction/pressure"
-	"github.com/podberth/podberth/internal/nodeday"
+	"github.com/podberth/podberth/internal/testkit/nodeday"
 )
 
 // replays is the largest number of plays of a day. Each play may make other random choices, until they are those of the script.

@@ -33,9 +33,9 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 	"k8s.io/kubernetes/pkg/scheduler/profile"
 
-	"github.com/podberth/podberth/examples/config"
-	"github.com/podberth/podberth/examples/live/daemon"
-	"github.com/podberth/podberth/examples/live/write"
+	"github.com/podberth/podberth/scheduler/config"
+	"github.com/podberth/podberth/scheduler/live/daemon"
+	"github.com/podberth/podberth/scheduler/live/write"
 )
 
 // The schedulers of the end-to-end measurement run in processes of their own, so that their CPU time and memory can be told from
@@ -198,7 +198,7 @@ func runChild(role string) error {
 	return err
 }
 
-// shippedConfig scores every node, as the configuration in examples/live/deploy does. kube-scheduler keeps its default and scores fewer.
+// shippedConfig scores every node, as the configuration in scheduler/live/deploy does. kube-scheduler keeps its default and scores fewer.
 const shippedConfig = plainConfig + "percentageOfNodesToScore: 100\n"
 
 func runPodberth(ctx context.Context, r *rest.Config, ready func(func() (float64, error))) error {

@@ -28,13 +28,13 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/podberth/podberth/conformance/apiserver"
-	"github.com/podberth/podberth/examples/config"
-	"github.com/podberth/podberth/examples/live/daemon"
-	"github.com/podberth/podberth/examples/live/lead"
+	"github.com/podberth/podberth/scheduler/config"
+	"github.com/podberth/podberth/scheduler/live/daemon"
+	"github.com/podberth/podberth/scheduler/live/lead"
 )
 
 const (
-	manifests = "../../examples/live/deploy"
+	manifests = "../../scheduler/live/deploy"
 	account   = "system:serviceaccount:kube-system:podberth-scheduler"
 )
 

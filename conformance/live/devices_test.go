@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 )
 
@@ -40,10 +42,42 @@ func (w *world) gpus(node string, change ...func(*resourcev1.Device)) {
 	require.NoError(w.t, err)
 }
 
+// share makes the claim of the measurement, and a device that every node reaches.
+func (w *world) share() {
+	w.t.Helper()
+	_, err := w.api.ResourceV1().DeviceClasses().Create(w.ctx, &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}, metav1.CreateOptions{})
+	require.NoError(w.t, err)
+	_, err = w.api.ResourceV1().ResourceSlices().Create(w.ctx, &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "slice"}, Spec: resourcev1.ResourceSliceSpec{
+		Driver: "gpu.example.com", Pool: resourcev1.ResourcePool{Name: "all", Generation: 1, ResourceSliceCount: 1}, AllNodes: ptr.To(true), Devices: []resourcev1.Device{{Name: "gpu-0"}},
+	}}, metav1.CreateOptions{})
+	require.NoError(w.t, err)
+	w.gpuClaimIn(measured, "d1")
+}
+
+// wipeDevices removes the claims of a namespace, the slices and the classes.
+func (w *world) wipeDevices(namespace string, now metav1.DeleteOptions) {
+	w.t.Helper()
+	list, err := w.api.ResourceV1().ResourceClaims(namespace).List(w.ctx, metav1.ListOptions{})
+	require.NoError(w.t, err)
+	for _, c := range list.Items {
+		_, err := w.api.ResourceV1().ResourceClaims(namespace).Patch(w.ctx, c.Name, types.MergePatchType, []byte(free), metav1.PatchOptions{})
+		require.NoError(w.t, err)
+	}
+	all := metav1.ListOptions{}
+	require.NoError(w.t, w.api.ResourceV1().ResourceClaims(namespace).DeleteCollection(w.ctx, now, all))
+	require.NoError(w.t, w.api.ResourceV1().ResourceSlices().DeleteCollection(w.ctx, now, all))
+	require.NoError(w.t, w.api.ResourceV1().DeviceClasses().DeleteCollection(w.ctx, now, all))
+}
+
 // gpuClaim makes a claim for one device.
 func (w *world) gpuClaim(name string) {
 	w.t.Helper()
-	_, err := w.api.ResourceV1().ResourceClaims("default").Create(w.ctx, &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.ResourceClaimSpec{
+	w.gpuClaimIn("default", name)
+}
+
+func (w *world) gpuClaimIn(namespace, name string) {
+	w.t.Helper()
+	_, err := w.api.ResourceV1().ResourceClaims(namespace).Create(w.ctx, &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.ResourceClaimSpec{
 		Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1}}}},
 	}}, metav1.CreateOptions{})
 	require.NoError(w.t, err)
@@ -93,6 +127,15 @@ func TestDevices(t *testing.T) {
 	compare(t, allocating, func(*world, *testing.T) string { return scenariosConfig })
 }
 
+// reservations are the writes of a scheduler that gives a reservation back, and of one that reserves again.
+var reservations = []string{"write PATCH */resourceclaims/d1/status 200", "write PUT */resourceclaims/d1/status *"}
+
+// retried is a write that kube-scheduler tries when it deletes a claim; old is the reason.
+const (
+	retried = "write PUT /apis/resource.k8s.io/v1/namespaces/default/resourceclaims/p1-extended-resources-NAME 409"
+	old     = "kube-scheduler takes the finalizer from an old version of the claim first"
+)
+
 // allocating are the scenarios with devices: every kind of write that comes before the binding.
 var allocating = []scenario{
 	{name: "an explicit extended resource", run: func(w *world, _ *wire) {
@@ -123,7 +166,7 @@ var allocating = []scenario{
 		w.pod("p1", "1", asks(explicitResource, "1"))
 		w.event("FailedScheduling", "p1")
 		w.claimMade(false)
-	}, ours: late, theirs: late, why: inStep},
+	}, ours: late, theirs: slices.Concat([]string{retried, "write PATCH pods/p1/status 404"}, late), why: inStep + "; a pod that is gone is not patched; " + old},
 	{name: "the status of the claim for extended resources is refused", run: func(w *world, x *wire) {
 		w.gpus("n1")
 		x.once(1, http.MethodPut, "/status", refuse(http.StatusForbidden, "Forbidden"))
@@ -131,7 +174,7 @@ var allocating = []scenario{
 		w.failsBeforeBinding("p1")
 		w.bound("p1", "n1")
 		w.event("Scheduled", "p1")
-	}, ours: late, theirs: late, why: inStep},
+	}, ours: late, theirs: slices.Concat([]string{retried}, late), why: inStep + "; " + old},
 	{name: "the claim for extended resources is refused", run: func(w *world, x *wire) {
 		w.gpus("n1")
 		x.once(1, http.MethodPost, "/resourceclaims", refuse(http.StatusForbidden, "Forbidden"))
@@ -158,6 +201,9 @@ var allocating = []scenario{
 		w.link.take(false)
 		w.claimMade(true)
 		w.again()
+		w.unschedulable("p1", "deletion of ResourceClaim completed")
+		w.claimMade(false)
+		w.nextGeneration() // no scheduler tries the pod again because a claim is gone
 		w.bound("p1", "n1")
 		w.event("Scheduled", "p1")
 	}, ours: late, theirs: late, why: inStep},
@@ -199,6 +245,7 @@ var allocating = []scenario{
 		w.bound("p1", "n1")
 		w.event("Scheduled", "p1")
 	}, ours: late, theirs: late, why: inStep},
+	// A scheduler that has seen the reservation gives it back; one that has not tries again with the allocation that it then sees.
 	{name: "the answer to the reservation of a device is lost", run: func(w *world, x *wire) {
 		w.gpus("n1")
 		w.gpuClaim("d1")
@@ -211,7 +258,7 @@ var allocating = []scenario{
 		w.pod("p1", "1", uses("d1"))
 		w.bound("p1", "n1")
 		w.event("Scheduled", "p1")
-	}, ours: late, theirs: late, why: inStep},
+	}, ours: slices.Concat(reservations, late), theirs: slices.Concat(reservations, late), why: inStep + ", and so may the reservation when it is to be given back"},
 	{name: "a device is not attached in time", run: func(w *world, _ *wire) {
 		w.gpus("n1", attachable)
 		w.gpuClaim("d1")
@@ -249,6 +296,13 @@ var allocating = []scenario{
 		w.bound("p1", "n1")
 		w.event("Scheduled", "p1")
 	}, ours: late, theirs: late, why: inStep},
+}
+
+// nextGeneration changes the slice of the devices.
+func (w *world) nextGeneration() {
+	w.t.Helper()
+	_, err := w.api.ResourceV1().ResourceSlices().Patch(w.ctx, "slice", types.MergePatchType, []byte(`{"spec":{"pool":{"generation":2}}}`), metav1.PatchOptions{})
+	require.NoError(w.t, err)
 }
 
 // attachable makes a device that must be attached before a pod can use it.

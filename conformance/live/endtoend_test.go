@@ -27,7 +27,7 @@ var (
 	e2eRuns     = flag.Int("e2e", 0, "runs of each side of the end-to-end measurement; 0 leaves it out")
 	e2eNodes    = flag.Int("e2e-nodes", 1000, "nodes")
 	e2ePods     = flag.Int("e2e-pods", 3000, "pods")
-	e2eWorkload = flag.String("e2e-workload", "plain", "plain, spread, affinity, anti-affinity, preemption or churn")
+	e2eWorkload = flag.String("e2e-workload", "plain", "plain, spread, affinity, anti-affinity, preemption, churn or shared: 256 pods at most, which share a claim for a device")
 	e2eRoles    = flag.String("e2e-roles", "podberth,kube,bare,floor", "what runs, in turn")
 	e2eOpen     = flag.Bool("e2e-open", false, "create the pods while the scheduler runs, not before it starts")
 )
@@ -107,6 +107,8 @@ func workloadPod(k int) *v1.Pod {
 		p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{{
 			Weight: 1, PodAffinityTerm: v1.PodAffinityTerm{TopologyKey: v1.LabelHostname, LabelSelector: same},
 		}}}}
+	case "shared":
+		uses("d1")(p)
 	case "preemption":
 		p.Spec.PriorityClassName = "high"
 		p.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = resource.MustParse("3")
@@ -130,6 +132,9 @@ func (w *world) measure(role string) (f figures) {
 			_, err := api.CoreV1().Pods("default").Create(w.ctx, p, metav1.CreateOptions{})
 			require.NoError(t, err)
 		})
+	}
+	if *e2eWorkload == "shared" {
+		w.share()
 	}
 	ctx, cancel := context.WithCancel(w.ctx)
 	defer cancel()
@@ -200,6 +205,7 @@ func (w *world) clear() {
 		clean("pods", func() error { return api.CoreV1().Pods(space).DeleteCollection(w.ctx, now, metav1.ListOptions{}) })
 		clean("events", func() error { return api.EventsV1().Events(space).DeleteCollection(w.ctx, now, metav1.ListOptions{}) })
 	}
+	w.wipeDevices(measured, now)
 	clean("nodes", func() error { return api.CoreV1().Nodes().DeleteCollection(w.ctx, now, metav1.ListOptions{}) })
 }
 

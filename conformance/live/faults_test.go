@@ -25,12 +25,12 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/conformance/apiserver"
-	"github.com/podberth/podberth/examples/config"
-	"github.com/podberth/podberth/examples/live/daemon"
-	"github.com/podberth/podberth/examples/live/lead"
-	"github.com/podberth/podberth/examples/live/write"
-	"github.com/podberth/podberth/examples/scheduler"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/scheduler"
+	"github.com/podberth/podberth/scheduler/config"
+	"github.com/podberth/podberth/scheduler/live/daemon"
+	"github.com/podberth/podberth/scheduler/live/lead"
+	"github.com/podberth/podberth/scheduler/live/write"
 )
 
 // Fault schedules from to to-1 run. A schedule's number is all that decides what happens in it; times decide the rest.
@@ -489,7 +489,7 @@ func left() string {
 	buffer = buffer[:runtime.Stack(buffer, true)]
 	var out []string
 	for _, g := range strings.Split(string(buffer), "\n\n") {
-		if strings.Contains(g, "podberth/examples/live/") || strings.Contains(g, "podberth/examples/scheduler") {
+		if strings.Contains(g, "podberth/scheduler/live/") || strings.Contains(g, "podberth/scheduler") {
 			out = append(out, g)
 		}
 	}

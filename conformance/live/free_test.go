@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/devices/cel"
-	"github.com/podberth/podberth/examples/live/shadow"
+	"github.com/podberth/podberth/scheduler/live/shadow"
 )
 
 // Free running, kube-scheduler decides with pods that it has assumed and whose bindings take a while, so a shadow that knows bound pods

@@ -15,8 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/podberth/podberth/examples/live/daemon"
-	"github.com/podberth/podberth/examples/live/lead"
+	"github.com/podberth/podberth/scheduler/live/daemon"
+	"github.com/podberth/podberth/scheduler/live/lead"
 )
 
 // diary is what replicas have asked of the API server, in order: "a asks for p1", "a has bound p1", "a takes the lease".

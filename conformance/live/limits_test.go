@@ -13,7 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/podberth/podberth/examples/live/daemon"
+	"github.com/podberth/podberth/scheduler/live/daemon"
 )
 
 // isBinding reports whether a request binds a pod.

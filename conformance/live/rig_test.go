@@ -16,8 +16,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/podberth/podberth/conformance/apiserver"
-	"github.com/podberth/podberth/examples/config"
-	"github.com/podberth/podberth/examples/live/daemon"
+	"github.com/podberth/podberth/scheduler/config"
+	"github.com/podberth/podberth/scheduler/live/daemon"
 )
 
 // world is an API server with a namespace-wide view for the test.

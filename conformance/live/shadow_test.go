@@ -12,8 +12,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/podberth/podberth/examples/live/daemon"
-	"github.com/podberth/podberth/examples/live/shadow"
+	"github.com/podberth/podberth/scheduler/live/daemon"
+	"github.com/podberth/podberth/scheduler/live/shadow"
 )
 
 var shadowPods = flag.Int("shadow-pods", 20, "pods that kube-scheduler places under the eyes of the shadow")

@@ -218,10 +218,12 @@ func (w *world) stored() (out []string) {
 	return out
 }
 
+// free takes the finalizers away.
+const free = `{"metadata":{"finalizers":null}}`
+
 // wipeStorage removes claims, volumes, classes and devices, which controllers would let go of first.
 func (w *world) wipeStorage(now metav1.DeleteOptions) {
 	w.t.Helper()
-	const free = `{"metadata":{"finalizers":null}}`
 	list, err := w.api.CoreV1().PersistentVolumeClaims("default").List(w.ctx, metav1.ListOptions{})
 	require.NoError(w.t, err)
 	for _, c := range list.Items {
@@ -233,17 +235,9 @@ func (w *world) wipeStorage(now metav1.DeleteOptions) {
 		_, err := w.api.CoreV1().PersistentVolumes().Patch(w.ctx, v.Name, types.MergePatchType, []byte(free), metav1.PatchOptions{})
 		require.NoError(w.t, err)
 	}
-	devices, err := w.api.ResourceV1().ResourceClaims("default").List(w.ctx, metav1.ListOptions{})
-	require.NoError(w.t, err)
-	for _, c := range devices.Items {
-		_, err := w.api.ResourceV1().ResourceClaims("default").Patch(w.ctx, c.Name, types.MergePatchType, []byte(free), metav1.PatchOptions{})
-		require.NoError(w.t, err)
-	}
 	all := metav1.ListOptions{}
 	require.NoError(w.t, w.api.CoreV1().PersistentVolumeClaims("default").DeleteCollection(w.ctx, now, all))
 	require.NoError(w.t, w.api.CoreV1().PersistentVolumes().DeleteCollection(w.ctx, now, all))
 	require.NoError(w.t, w.api.StorageV1().StorageClasses().DeleteCollection(w.ctx, now, all))
-	require.NoError(w.t, w.api.ResourceV1().ResourceClaims("default").DeleteCollection(w.ctx, now, all))
-	require.NoError(w.t, w.api.ResourceV1().ResourceSlices().DeleteCollection(w.ctx, now, all))
-	require.NoError(w.t, w.api.ResourceV1().DeviceClasses().DeleteCollection(w.ctx, now, all))
+	w.wipeDevices("default", now)
 }

@@ -7,7 +7,7 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/kubernetes/pkg/scheduler"
 
-	"github.com/podberth/podberth/examples/live/daemon"
+	"github.com/podberth/podberth/scheduler/live/daemon"
 )
 
 // view is what a scheduler knows of the nodes, and of the pods of the namespace default; nil: nothing.

@@ -208,23 +208,22 @@ func sample(list []*mutation, n int, seed int64, folder string) []*mutation {
 // internal packages without tests those of the packages that use them.
 var beside = map[string][]string{
 	"devices":                  {"devices/cel"},
+	"internal/apiserver":       {"admission"},
 	"internal/balance":         {"score"},
-	"internal/reslist":         {"admission"},
-	"internal/semantic":        {"admission"},
-	"internal/tolerations":     {"taints", "admission"},
+	"internal/same":            {"taints", "admission"},
 	"placement/internal/reuse": {"placement"},
 }
 
 // fuzzed has the folders whose fuzz targets run packages that have none of their own.
 var fuzzed = map[string][]string{
-	"affinity":             {"placement"},
-	"examples/profile":     {"examples/config"},
-	"internal/key":         {"placement"},
-	"internal/near":        {"spread"},
-	"internal/plugins":     {"placement"},
-	"internal/tolerations": {"spread", "placement"},
-	"internal/view":        {"placement"},
-	"resources":            {"overhead", "filter", "cluster"},
+	"affinity":        {"placement"},
+	"tools/profile":   {"scheduler/config"},
+	"internal/key":    {"placement"},
+	"diagnose/near":   {"spread"},
+	"release/plugins": {"placement"},
+	"internal/same":   {"spread", "placement"},
+	"internal/view":   {"placement"},
+	"resources":       {"overhead", "filter", "cluster"},
 }
 
 // binary is a test binary with all mutations of a sample in it.

@@ -8,7 +8,7 @@
 //	go run ./mutants -packages filter -equivalent          // a million executions of each mutation of equivalent/filter.txt
 //	go run ./mutants -packages filter -sample 0 -rows      // a mutation that the test of each row of docs/fidelity notices
 //
-// The packages are folders of the repository; "library" and "examples" name all of a kind, "all" both. Only the package's own
+// The packages are folders of the repository; "library" and "programs" name all of a kind, "all" both. Only the package's own
 // tests run, for devices also those of devices/cel, and of those only the tests that reach the function. A sample has the same number of mutations of each operator
 // as far as there are as many. The same seed draws the same sample; without the flag the seed is the hash of the commit.
 package main
@@ -44,7 +44,7 @@ type settings struct {
 
 func main() {
 	var s settings
-	packages := flag.String("packages", "library", "folders, separated by commas, or library, examples, all")
+	packages := flag.String("packages", "library", "folders, separated by commas, or library, programs, all")
 	flag.IntVar(&s.sample, "sample", 60, "mutations of each package; 0: all")
 	flag.Int64Var(&s.seed, "seed", 0, "seed of the sample; 0: the hash of the commit")
 	flag.Float64Var(&s.least, "least", 0, "fail when the tests of a package notice less than this percentage")
@@ -128,9 +128,18 @@ func commitSeed(root string) (int64, error) {
 	return strconv.ParseInt(string(out[:15]), 16, 64)
 }
 
-// expand returns the folders that the flag names, those of the published modules for "library", "examples" and "all".
+// kinds has the published modules of each kind.
+var kinds = map[string][]string{
+	"library":  {"./...", "./devices/cel/..."},
+	"programs": {"./scheduler/...", "./scheduler/live/...", "./tools/...", "./cmd/..."},
+}
+
+// expand returns the folders that the flag names, those of the published modules for "library", "programs" and "all".
 func expand(root, packages string) ([]string, error) {
-	patterns := map[string][]string{"library": {"./..."}, "examples": {"./examples/...", "./examples/live/..."}, "all": {"./...", "./devices/cel/...", "./examples/...", "./examples/live/..."}}[packages]
+	patterns := kinds[packages]
+	if packages == "all" {
+		patterns = slices.Concat(kinds["library"], kinds["programs"])
+	}
 	if patterns == nil {
 		return strings.Split(packages, ","), nil
 	}
@@ -144,15 +153,15 @@ func expand(root, packages string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if folder != "." && !slices.Contains(helps, folder) {
+		if folder != "." && !slices.ContainsFunc(helps, func(h string) bool { return folder == h || strings.HasPrefix(folder, h+"/") }) {
 			folders = append(folders, folder)
 		}
 	}
 	return folders, nil
 }
 
-// helps has the packages that help tests. Their statements are no part of the library.
-var helps = []string{"examples/live/internal/apitest", "internal/nodeday", "internal/testkit", "internal/testkit/traces"}
+// helps has the folders of demos and of packages that help tests. Their statements are no part of the library.
+var helps = []string{"examples", "scheduler/live/internal/apitest", "internal/testkit"}
 
 func goCommand(dir string, args ...string) ([]byte, error) {
 	cmd := exec.Command("go", args...)

@@ -4,7 +4,9 @@ go 1.26.0
 
 replace github.com/podberth/podberth => ../../
 
-replace github.com/podberth/podberth/examples => ../../examples
+replace github.com/podberth/podberth/scheduler => ../../scheduler
+
+replace github.com/podberth/podberth/tools => ../../tools
 
 replace github.com/podberth/podberth/devices/cel => ../../devices/cel
 
@@ -12,7 +14,7 @@ require (
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.23.0
 	github.com/podberth/podberth v0.1.0
-	github.com/podberth/podberth/examples v0.1.0
+	github.com/podberth/podberth/tools v0.1.0
 	github.com/stretchr/testify v1.11.1
 	k8s.io/api v0.36.3
 	k8s.io/apimachinery v0.36.3
@@ -36,6 +38,7 @@ require (
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2 // indirect
 	github.com/podberth/podberth/devices/cel v0.1.0 // indirect
+	github.com/podberth/podberth/scheduler v0.1.0 // indirect
 	github.com/prometheus/client_golang v1.23.2 // indirect
 	github.com/prometheus/client_model v0.6.2 // indirect
 	github.com/prometheus/common v0.67.5 // indirect
@@ -64,6 +67,7 @@ require (
 	k8s.io/klog/v2 v2.140.0 // indirect
 	k8s.io/kube-openapi v0.0.0-20260317180543-43fb72c5454a // indirect
 	k8s.io/kube-scheduler v0.36.3 // indirect
+	k8s.io/kubelet v0.36.3 // indirect
 	k8s.io/utils v0.0.0-20260210185600-b8788abfbbc2 // indirect
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730 // indirect
 	sigs.k8s.io/randfill v1.0.0 // indirect

@@ -16,9 +16,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/examples/explain"
-	"github.com/podberth/podberth/examples/page"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/tools/explain"
+	"github.com/podberth/podberth/tools/page"
 )
 
 const (

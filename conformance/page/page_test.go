@@ -14,14 +14,14 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/podberth/podberth/examples/drain/drain"
-	"github.com/podberth/podberth/examples/rollout/rollout"
-	"github.com/podberth/podberth/examples/shell"
-	"github.com/podberth/podberth/examples/simulate/simulate"
-	"github.com/podberth/podberth/examples/taintforecast/taintforecast"
+	"github.com/podberth/podberth/tools/drain"
+	"github.com/podberth/podberth/tools/place"
+	"github.com/podberth/podberth/tools/rollout"
+	"github.com/podberth/podberth/tools/shell"
+	"github.com/podberth/podberth/tools/taints"
 )
 
-const shipped = "../../examples/simulate/testdata/cluster.yaml"
+const shipped = "../../examples/testdata/cluster.yaml"
 
 // answers are the programs that write pages, on the shipped cluster.
 var answers = map[string]struct {
@@ -29,11 +29,11 @@ var answers = map[string]struct {
 	args string
 	has  []string // lines of the accessibility tree
 }{
-	"place": {simulate.Run, "", []string{"heading: Where the waiting pods go", "heading: Would help", "heading: What keeps it off nodes"}},
-	"why":   {simulate.Run, "-explain shop/api-6d4b75cb6d-fs8m2", []string{"heading: Why shop/api-6d4b75cb6d-fs8m2", "heading: Verdict by node: 6 of 12 nodes can take it"}},
+	"place": {place.Run, "", []string{"heading: Where the waiting pods go", "heading: Would help", "heading: What keeps it off nodes"}},
+	"why":   {place.Run, "-explain shop/api-6d4b75cb6d-fs8m2", []string{"heading: Why shop/api-6d4b75cb6d-fs8m2", "heading: Verdict by node: 6 of 12 nodes can take it"}},
 	"drain": {drain.Run, "-ignore-daemonsets -delete-emptydir-data -force general-a1 general-b1", []string{"heading: Waves of the drain", "region: Waves of the drain",
 		"button: batch/report-jmqtx: leaves general-a1 in wave 1; its place is taken on general-a2"}},
-	"taints": {taintforecast.Run, "-stop general-a1 -admit", []string{"heading: What happens when",
+	"taints": {taints.Run, "-stop general-a1 -admit", []string{"heading: What happens when",
 		"button: shop/api-6d4b75cb6d-fs8m2: waits from 55s until 5m55s; 5m55s: evicted, node.kubernetes.io/unreachable:NoExecute: time is up; stays Terminating while the kubelet is silent"}},
 	"rollout": {rollout.Run, "-ignore-daemonsets -delete-emptydir-data -force -surge 1 -start 20s -renew 4m", []string{"heading: Steps of the rollout", "button: general-a1-surge-1: surge from 0s to 4m0s; retire from 27m30s to 28m0s"}},
 }
@@ -217,7 +217,7 @@ func TestHostileNames(t *testing.T) {
 		{"apiVersion": "v1", "kind": "Node", "metadata": {"name": %[1]q, "labels": {"topology.kubernetes.io/zone": %[1]q}}, "status": {"allocatable": {"cpu": "1", "pods": "10"}}},
 		{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": %[1]q, "namespace": "default", "labels": {"app": %[1]q}}, "spec": {"priority": 0, "nodeSelector": {"a": %[1]q}, "containers": [{"name": "c"}]}}]}`, evil)
 	var out, errs bytes.Buffer
-	require.Zero(t, simulate.Run([]string{"-f", "-", "-o", "html"}, strings.NewReader(dump), &out, &errs), errs.String())
+	require.Zero(t, place.Run([]string{"-f", "-", "-o", "html"}, strings.NewReader(dump), &out, &errs), errs.String())
 	b := open(t, out.String(), 1000, 1000, nil)
 	b.settled()
 	require.Equal(t, 0, eval[int](b, `document.images.length`))

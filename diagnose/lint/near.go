@@ -3,7 +3,7 @@ package lint
 import (
 	"strings"
 
-	"github.com/podberth/podberth/internal/near"
+	"github.com/podberth/podberth/diagnose/near"
 )
 
 // nearNames returns ", near: a, b" with at most three names that look like a wrong one, or "".

@@ -8,7 +8,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/podberth/podberth/internal/seconds"
+	"github.com/podberth/podberth/resources"
 
 	"github.com/podberth/podberth/internal/podinfo"
 )
@@ -117,7 +117,7 @@ func (d *Decision) Steps(pod *v1.Pod) []Step {
 	if pod == nil || !d.Allowed() || d.DryRun {
 		return nil
 	}
-	g := seconds.Duration(d.GraceSeconds)
+	g := resources.Seconds(d.GraceSeconds)
 	return []Step{
 		{0, 0, "API server", "sets the deletion timestamp of pod " + podinfo.Name(pod) + " and its grace period"},
 		{0, g, "kubelet", "notices that the pod terminates and shuts it down gracefully"},

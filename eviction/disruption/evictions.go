@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 
-	"github.com/podberth/podberth/internal/labelkeys"
+	"github.com/podberth/podberth/internal/same"
 )
 
 // Evictions decides several evictions one after the other, on copies of the budgets' statuses. It is not safe for
@@ -28,7 +28,7 @@ func NewEvictions(pdbs []*policyv1.PodDisruptionBudget) *Evictions {
 		if b == nil {
 			continue
 		}
-		_, e.errs[i] = labelkeys.AsSelector(b.Spec.Selector)
+		_, e.errs[i] = same.AsSelector(b.Spec.Selector)
 	}
 	return e
 }

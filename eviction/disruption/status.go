@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/podberth/podberth/internal/labelkeys"
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/internal/same"
 )
 
 // deletionTimeout is how long an evicted pod counts as disrupted when it is not deleted.
@@ -130,7 +130,7 @@ func setCondition(s *policyv1.PodDisruptionBudgetStatus, status metav1.Condition
 }
 
 func matchingPods(b *policyv1.PodDisruptionBudget, pods []*v1.Pod) ([]*v1.Pod, error) {
-	selector, err := labelkeys.AsSelector(b.Spec.Selector)
+	selector, err := same.AsSelector(b.Spec.Selector)
 	if err != nil {
 		return nil, err
 	}

@@ -4,11 +4,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/podberth/podberth/resources"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-
-	"github.com/podberth/podberth/internal/seconds"
-	"github.com/podberth/podberth/resources"
 )
 
 // Reason is the status.reason of evicted and refused pods, and the reason of the event.
@@ -46,7 +44,7 @@ func newEviction(pod *v1.Pod, graceSeconds int64, message string) *Eviction {
 
 // waitFor returns one and a half times the grace, at least ten seconds and at most the largest duration.
 func waitFor(graceSeconds int64) time.Duration {
-	grace := seconds.Duration(graceSeconds)
+	grace := resources.Seconds(graceSeconds)
 	return max(10*time.Second, time.Duration(resources.Add(int64(grace), int64(grace/2))))
 }
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/podberth/podberth/internal/quantity"
 	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/resources"
 )
 
 // Options select rules that differ from v1.36. The zero value is v1.36's behaviour.
@@ -167,7 +167,7 @@ func parseThreshold(signal, text string) (*thresholdValue, error) {
 		}
 		return &v, nil
 	}
-	q, err := quantity.Parse(text)
+	q, err := resources.ParseQuantity(text)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func parseReclaim(signal, text string) (thresholdValue, error) {
 		}
 		return v, err
 	}
-	q, err := quantity.Parse(text)
+	q, err := resources.ParseQuantity(text)
 	if err == nil && q.Sign() < 0 {
 		err = fmt.Errorf("negative eviction minimum reclaim specified for %s", signal)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/eviction/pressure"
-	"github.com/podberth/podberth/internal/nodeday"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/internal/testkit/nodeday"
 )
 
 func TestDays(t *testing.T) {

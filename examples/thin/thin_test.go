@@ -18,8 +18,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/internal/testkit/dumps"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/queue"
@@ -124,8 +125,7 @@ func (w *server) Report(_ context.Context, pod *v1.Pod, text string, n queue.Nom
 // shipped returns the shipped cluster and its pending pods in the order in which they were created, without the pods that have
 // claims: the file has no compiler of selectors.
 func shipped(t *testing.T) (cluster.Objects, []*v1.Pod) {
-	objects, err := dump.Read([]string{"../simulate/testdata/cluster.yaml"}, nil, dump.Options{})
-	require.NoError(t, err)
+	objects := dumps.Read(t, "../testdata/cluster.yaml")
 	var pending []*v1.Pod
 	for k, p := range objects.Pods {
 		if p.UID == "" {
@@ -135,9 +135,9 @@ func shipped(t *testing.T) (cluster.Objects, []*v1.Pod) {
 			p.Spec.SchedulerName = v1.DefaultSchedulerName
 		}
 		if p.Spec.Priority == nil {
-			if p, err = preemption.AdmitPriority(p, objects.AllPriorityClasses()); err != nil {
-				t.Fatal(err)
-			}
+			var err error
+			p, err = admission.AdmitPriority(p, append(admission.SystemPriorityClasses(), objects.PriorityClasses...))
+			require.NoError(t, err)
 			objects.Pods[k] = p
 		}
 		if p.Spec.NodeName == "" && len(p.Spec.ResourceClaims) == 0 {
@@ -145,13 +145,13 @@ func shipped(t *testing.T) (cluster.Objects, []*v1.Pod) {
 		}
 	}
 	slices.SortStableFunc(pending, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
-	return objects.Cluster(), pending
+	return objects, pending
 }
 
 // On the shipped cluster the file decides what simulate decides, which has a scheduling framework and all plugins.
 func TestThinDecidesAsSimulate(t *testing.T) {
 	var want struct{ Attempts []result }
-	text, err := os.ReadFile("../simulate/testdata/cluster.json")
+	text, err := os.ReadFile("../testdata/cluster.json")
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &want))
 	want.Attempts = slices.DeleteFunc(want.Attempts, func(r result) bool {

@@ -2,13 +2,9 @@
 package decider
 
 import (
-	"cmp"
 	"fmt"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -31,9 +27,4 @@ func Profile(planner, owner string, p placement.Profile) (placement.Profile, err
 		}
 	}
 	return p, p.Validate(nil).ToAggregate()
-}
-
-// Schedules reports whether a profile decides about the pod. An empty name of a scheduler is v1.36's default scheduler.
-func Schedules(p placement.Profile, pod *v1.Pod) bool {
-	return podinfo.SchedulerName(pod) == cmp.Or(p.SchedulerName, v1.DefaultSchedulerName)
 }

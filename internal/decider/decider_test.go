@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
+	volumetracker "github.com/podberth/podberth/volumes/tracker"
 )
 
 func TestProfile(t *testing.T) {
@@ -51,26 +52,12 @@ func TestProfile(t *testing.T) {
 }
 
 func TestProfileErrors(t *testing.T) {
-	_, err := Profile("plan", "every plan", placement.Profile{Volumes: &placement.Volumes{}})
+	_, err := Profile("plan", "every plan", placement.Profile{Volumes: &volumetracker.Tracker{}})
 	require.EqualError(t, err, "plan: profile.Volumes: Forbidden: every plan has volumes of its own")
 	_, err = Profile("plan", "every plan", placement.Profile{Scores: []placement.Weighted{{}}})
 	require.Error(t, err, "those of Profile.Validate")
 	_, err = Profile("plan", "every plan", placement.Profile{Devices: &tracker.Tracker{}})
 	require.EqualError(t, err, "plan: profile.Devices: Forbidden: every plan has devices of its own")
-}
-
-func TestSchedules(t *testing.T) {
-	for _, c := range []struct {
-		profile, pod string
-		want         bool
-	}{
-		{"", "", true}, {"", "default-scheduler", true}, {"default-scheduler", "", true}, {"mine", "mine", true},
-		{"mine", "", false}, {"", "mine", false},
-	} {
-		pod := testkit.Pod("p").Obj()
-		pod.Spec.SchedulerName = c.pod
-		require.Equal(t, c.want, Schedules(placement.Profile{SchedulerName: c.profile}, pod), "%q and %q", c.profile, c.pod)
-	}
 }
 
 // Of a planner's list the pods wait that have no node, are not terminating and have not finished. A name belongs to one pod.

@@ -1,5 +1,5 @@
-// Package same compares small objects of the API in all fields. Events, timers and queueing hints ask whether an update
-// changed such an object.
+// Package same compares small objects of the API in all fields and merges tolerations as the API server does. Events, timers and
+// queueing hints ask whether an update changed such an object. It modifies no argument.
 package same
 
 import v1 "k8s.io/api/core/v1"

@@ -56,7 +56,7 @@ func TestGraph(t *testing.T) {
 func TestRulesStandAlone(t *testing.T) {
 	own, _ := library(t)
 	for _, p := range own {
-		if !in(p.ImportPath, "queue", "filter", "score", "spread", "taints", "affinity", "preemption", "eviction", "overhead") {
+		if !in(p.ImportPath, "queue", "filter", "score", "spread", "taints", "affinity", "preemption", "eviction", "overhead", "volumes") {
 			continue
 		}
 		for _, dep := range p.Deps {

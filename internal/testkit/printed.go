@@ -33,7 +33,7 @@ func Printed(t *testing.T, page, folders string) {
 			continue
 		}
 		for line := range strings.Lines(blocks[i]) {
-			if line = words(line); line != "" && !strings.HasPrefix(line, "go run ./examples/") {
+			if line = words(line); line != "" && !strings.HasPrefix(line, "go run ./cmd/podberth") {
 				require.True(t, lines[line], "%s: no program prints this line: %s", page, line)
 				compared++
 			}

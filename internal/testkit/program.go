@@ -23,7 +23,7 @@ func Help(t *testing.T, run func(stdin string, args ...string) (code int, stdout
 	t.Helper()
 	code, help, errs := run("", "-h")
 	require.Zero(t, code, errs)
-	Golden(t, "../testdata/help.txt", help)
+	Golden(t, "testdata/help.txt", help)
 	flags.VisitAll(func(f *flag.Flag) { require.Contains(t, help, "\n  -"+f.Name) })
 	require.NotNil(t, flags.Lookup("max-size"))
 }

@@ -35,6 +35,8 @@ type goPackage struct {
 	Imports    []string
 }
 
+// library returns the packages of the library. all has the packages that they import too, and those below internal. Demos
+// are no part of the library.
 func library(t *testing.T) (own []goPackage, all map[string]goPackage) {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Name,Standard,Dir,Deps,Imports", "./...")
@@ -50,6 +52,9 @@ func library(t *testing.T) (own []goPackage, all map[string]goPackage) {
 			break
 		}
 		require.NoError(t, err)
+		if strings.HasPrefix(p.ImportPath, module+"/examples/") {
+			continue
+		}
 		all[p.ImportPath] = p
 		if (p.ImportPath == module || strings.HasPrefix(p.ImportPath, module+"/")) && !strings.Contains(p.ImportPath, "/internal/") {
 			own = append(own, p)

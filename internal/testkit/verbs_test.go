@@ -214,6 +214,9 @@ func signatures(t *testing.T) (all []signature) {
 			if slices.Contains([]string{"conformance", "examples", "testkit", "testdata", ".git", "docs"}, d.Name()) {
 				return filepath.SkipDir
 			}
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil && path != root {
+				return filepath.SkipDir // another module
+			}
 			dirs[path] = true
 		}
 		return err

@@ -71,3 +71,18 @@ func ExampleOOMOrder() {
 	// web 900
 	// db -997
 }
+
+// What does a kubelet say to a pod that names its node?
+func ExampleAdmission() {
+	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Status: v1.NodeStatus{Allocatable: v1.ResourceList{
+		"cpu": resource.MustParse("1"), "memory": resource.MustParse("1Gi"), "pods": resource.MustParse("110"),
+	}}}
+	db := pod("db", "900Mi", "")
+	db.Spec.NodeName = "n1"
+	failure, rejected := kubelet.Admission{}.Admit(db, node, []*v1.Pod{pod("web", "200Mi", "")})
+	fmt.Println(rejected, failure.Reason)
+	fmt.Println(failure.Message)
+	// Output:
+	// true OutOfmemory
+	// Pod was rejected: Node didn't have enough resource: memory, requested: 943718400, used: 209715200, capacity: 1073741824
+}

@@ -6,13 +6,14 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// Nil, zero and extreme arguments give an error or the zero answer.
+// Nil, zero and extreme arguments give an error or the zero answer, except for nil objects of an admission.
 func TestMisuse(t *testing.T) {
 	testkit.Misuse(t, map[string]any{
+		"Admission":   func() Admission { return Admission{} },
 		"OOMOrder":    OOMOrder,
 		"OOMScoreAdj": OOMScoreAdj,
 		"PodCgroup":   PodCgroup,
 		"QoS":         QoS,
 		"Sandbox":     Sandbox,
-	}, nil)
+	}, map[string]string{"Admission.Admit": "pods and nodes must not be nil"})
 }

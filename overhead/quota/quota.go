@@ -24,16 +24,13 @@ import (
 	"strings"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
-
-	"github.com/podberth/podberth/internal/deviceclass"
 	"github.com/podberth/podberth/internal/podinfo"
-	"github.com/podberth/podberth/internal/seconds"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 const (
@@ -70,7 +67,7 @@ func Usage(pod *v1.Pod, now time.Time, v release.Version) v1.ResourceList {
 		case name == v1.ResourceCPU, name == v1.ResourceMemory, name == v1.ResourceEphemeralStorage, strings.HasPrefix(s, v1.ResourceHugePagesPrefix):
 			usage[name] = q
 			usage[v1.ResourceName(v1.DefaultResourceRequestsPrefix+s)] = q.DeepCopy()
-		case resources.IsExtended(name), strings.HasPrefix(s, deviceclass.Prefix):
+		case resources.IsExtended(name), strings.HasPrefix(s, resources.DeviceClassPrefix):
 			usage[v1.ResourceName(v1.DefaultResourceRequestsPrefix+s)] = q
 		}
 	}
@@ -90,7 +87,7 @@ func charged(pod *v1.Pod, now time.Time) bool {
 	if pod.DeletionTimestamp == nil || pod.DeletionGracePeriodSeconds == nil {
 		return true
 	}
-	grace := seconds.Duration(*pod.DeletionGracePeriodSeconds)
+	grace := resources.Seconds(*pod.DeletionGracePeriodSeconds)
 	return !now.After(pod.DeletionTimestamp.Add(grace))
 }
 

@@ -5,7 +5,7 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/podberth/podberth/internal/reslist"
+	"github.com/podberth/podberth/internal/apiserver"
 )
 
 // ValidateUpdate returns what the API server finds wrong with an update of the RuntimeClass at path (nil: the root) from old
@@ -28,5 +28,5 @@ func ValidateUpdate(old, class *nodev1.RuntimeClass, path *field.Path) field.Err
 //
 // Errors are in the order of the names. Rule O6.6: API field RuntimeClass.overhead.podFixed.
 func ValidateOverhead(podFixed v1.ResourceList, path *field.Path) field.ErrorList {
-	return reslist.Validate(podFixed, nil, reslist.Name, path)
+	return apiserver.ValidateResources(podFixed, nil, apiserver.ResourceName, path)
 }

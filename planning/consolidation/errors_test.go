@@ -11,6 +11,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
+	volumetracker "github.com/podberth/podberth/volumes/tracker"
 )
 
 // What New refuses, and the text of each error.
@@ -37,7 +38,7 @@ func TestBadInput(t *testing.T) {
 	}
 	testkit.Run(t, []test{
 		{"nothing", Input{}, "consolidation: the input has no snapshot"},
-		{"volumes", Input{Snapshot: snapshot(), Profile: placement.Profile{Volumes: placement.NewVolumes(snapshot())}}, "consolidation: profile.Volumes: Forbidden: every plan has volumes of its own"},
+		{"volumes", Input{Snapshot: snapshot(), Profile: placement.Profile{Volumes: volumetracker.New(snapshot(), volumetracker.Of(snapshot()))}}, "consolidation: profile.Volumes: Forbidden: every plan has volumes of its own"},
 		{"nil deployment", Input{Snapshot: snapshot(), Deployments: []*appsv1.Deployment{nil}}, "consolidation: deployments[0]: Required value: must not be nil"},
 		{"negative price", Input{Snapshot: snapshot(), Price: func(*v1.Node) int64 { return -1 }}, "consolidation: node n1: price: Invalid value: -1: must not be negative"},
 		{"nil type", Input{Snapshot: snapshot(), Types: []Type{{}}}, "consolidation: types[0].node.metadata.name: Required value: a type has a node with a name"},

@@ -12,7 +12,6 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
-	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/resources"
 )
@@ -112,7 +111,7 @@ func (p *Planner) holds(pod *v1.Pod) string {
 	switch {
 	case metav1.GetControllerOfNoCopy(pod) == nil:
 		return "the pod has no controller"
-	case !decider.Schedules(p.in.Profile, pod):
+	case !p.in.Profile.Schedules(pod):
 		return "the scheduler " + podinfo.SchedulerName(pod) + " decides about the pod"
 	case !p.in.EmptyDirs && slices.ContainsFunc(pod.Spec.Volumes, func(v v1.Volume) bool { return v.EmptyDir != nil }):
 		return "the pod has an emptyDir volume"

@@ -10,7 +10,6 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/internal/must"
-	"github.com/podberth/podberth/internal/owners"
 	"github.com/podberth/podberth/spread"
 )
 
@@ -35,7 +34,7 @@ func (p *Planner) readRules() {
 		ofPods, _ = g.Args.(affinity.PodOptions)
 	}
 	if ofSpread.Owners == nil {
-		ofSpread.Owners = owners.Of{Snapshot: p.base}
+		ofSpread.Owners = cluster.Owners{Snapshot: p.base}
 	}
 	byKey := map[string]int32{}
 	loadOf := map[*v1.Pod]*load{}

@@ -8,8 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/must"
-	"github.com/podberth/podberth/internal/podclaims"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 )
@@ -198,7 +198,7 @@ func (x *state) raise(id int32) {
 // takeOff takes a pod off its node.
 func takeOff(s *cluster.Snapshot, pod *v1.Pod) {
 	must.Do(s.Unset(pod))
-	podclaims.Release(s, pod)
+	decider.ReleaseClaims(s, pod)
 }
 
 // prepare returns the new pod of a load, with the claims that are made for it in the snapshot.
@@ -207,7 +207,7 @@ func prepare(s *cluster.Snapshot, l *load) *v1.Pod {
 	for _, claim := range podinfo.EphemeralClaims(&fresh) {
 		must.Do(s.Set(claim))
 	}
-	podclaims.Make(s, &fresh, "again")
+	decider.MakeClaims(s, &fresh, "again")
 	return &fresh
 }
 

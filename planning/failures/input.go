@@ -88,7 +88,7 @@ func New(in Input) (*Planner, error) {
 
 // schedules reports whether the planner's profile decides about the pod.
 func (p *Planner) schedules(pod *v1.Pod) bool {
-	return decider.Schedules(p.in.Profile, pod)
+	return p.in.Profile.Schedules(pod)
 }
 
 // take returns a player that no one else uses.

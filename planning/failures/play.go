@@ -14,9 +14,7 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/must"
-	"github.com/podberth/podberth/internal/podclaims"
 	"github.com/podberth/podberth/internal/podinfo"
-	"github.com/podberth/podberth/internal/postfilter"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/release"
@@ -52,7 +50,7 @@ type scene struct {
 	changes  int                 // placements and removals
 	next     int                 // where the next search begins
 
-	nominations *decider.Nominations
+	nominations *placement.Nominations
 }
 
 // item is a pod that was lost, displaced or pending before, and the pod that takes its place.
@@ -86,7 +84,7 @@ func (x *player) play(s Scenario, shuffle *rand.Rand) Result {
 		_, gated := filter.Gated(pod)
 		return gated || !x.schedules(pod)
 	})
-	x.nominations = decider.NewNominations(x.snapshot, waiting)
+	x.nominations = placement.NewNominations(x.snapshot, waiting)
 	for _, pod := range waiting {
 		it := &item{old: pod, unit: x.unitOf[pod], pod: pod, fate: Pending}
 		x.before = append(x.before, it)
@@ -115,7 +113,7 @@ func (x *player) lose(nodes []string) {
 // remove takes a pod of the cluster off its node.
 func (x *player) remove(pod *v1.Pod, from, by string) {
 	must.Do(x.snapshot.Unset(pod))
-	podclaims.Release(x.snapshot, pod)
+	decider.ReleaseClaims(x.snapshot, pod)
 	x.changes++
 	u := x.unitOf[pod]
 	it := &item{old: pod, from: from, unit: u, by: by, fate: Gone}
@@ -212,7 +210,7 @@ func (x *player) attempt(it *item) {
 			x.preempt(it, pod, d, r)
 			return
 		}
-		it.failure.Message.PostFilter = postfilter.Text(release.Current, postfilter.Outcome{
+		it.failure.Message.PostFilter = preemption.PostFilterText(release.Current, preemption.PostFilterOutcome{
 			Stopped: d.Failure.Code == filter.UnschedulableAndUnresolvable, Devices: released.Reason, Preemption: r.Message,
 		})
 		x.write(released)

@@ -17,7 +17,6 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
-	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/planning/workload"
@@ -201,7 +200,7 @@ func TestChanges(t *testing.T) {
 	w.claim("kept", "n1", "gpu-0")
 	w.claim("dropped", "n1", "gpu-0")
 	x := w.planner(t).take()
-	x.scene = scene{of: map[*unit][]*item{}, left: map[*unit][]*v1.Pod{}, healthy: x.healthyBefore(), nominations: decider.NewNominations(x.snapshot, nil)}
+	x.scene = scene{of: map[*unit][]*item{}, left: map[*unit][]*v1.Pod{}, healthy: x.healthyBefore(), nominations: placement.NewNominations(x.snapshot, nil)}
 	x.remove(w.objects.Pods[0], "n1", "")
 	require.Equal(t, 1, x.changes)
 	require.Nil(t, x.snapshot.Pod("default", "web-0"))

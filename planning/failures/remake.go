@@ -9,8 +9,8 @@ import (
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/must"
-	"github.com/podberth/podberth/internal/podclaims"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/planning/workload"
 )
@@ -132,5 +132,5 @@ func (x *player) begin(it *item, pod *v1.Pod) {
 	for _, claim := range podinfo.EphemeralClaims(pod) {
 		must.Do(x.snapshot.Set(claim))
 	}
-	podclaims.Make(x.snapshot, pod, "again")
+	decider.MakeClaims(x.snapshot, pod, "again")
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
+	volumetracker "github.com/podberth/podberth/volumes/tracker"
 )
 
 // A budget and a workload right after the failure and in the end: one of two pods comes back.
@@ -215,7 +216,7 @@ func TestBadInput(t *testing.T) {
 		in   Input
 		want string
 	}{
-		{"volumes", Input{Profile: placement.Profile{Volumes: placement.NewVolumes(s)}}, "failures: profile.Volumes: Forbidden: every scenario has volumes of its own"},
+		{"volumes", Input{Profile: placement.Profile{Volumes: volumetracker.New(s, volumetracker.Of(s))}}, "failures: profile.Volumes: Forbidden: every scenario has volumes of its own"},
 		{"devices", Input{Profile: placement.Profile{Devices: &tracker.Tracker{}}}, "failures: profile.Devices: Forbidden: every scenario has devices of its own"},
 		{"profile", Input{Profile: placement.Profile{Filters: []*placement.Plugin{nil}}}, "filters[0]: Required value"},
 		{"pending", Input{Pending: make([]*v1.Pod, 1)}, "failures: pending[0]: Required value: must not be nil"},

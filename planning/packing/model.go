@@ -9,9 +9,9 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/internal/must"
-	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/release/plugins"
 	"github.com/podberth/podberth/resources"
 )
 

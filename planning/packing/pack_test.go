@@ -14,6 +14,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/planning/packing"
+	volumetracker "github.com/podberth/podberth/volumes/tracker"
 )
 
 func app(name string, priority int32, cpu string) testkit.PodBuilder {
@@ -115,7 +116,9 @@ func TestBadInput(t *testing.T) {
 		{"a pod twice", "names are unique", func(in *packing.Input, _ *packing.Options) { in.Pending = []*v1.Pod{p, p} }, `packing: pending[1]: Duplicate value: "default/p"`},
 		{"a pod that runs", "the name is taken", func(in *packing.Input, _ *packing.Options) { in.Pending = []*v1.Pod{app("a", 5, "1").Obj()} }, `packing: pending[0]: Duplicate value: "default/a"`},
 		{"negative steps", "0 is the default", func(_ *packing.Input, o *packing.Options) { o.Steps = -1 }, "packing: steps: must not be negative"},
-		{"volumes", "they belong to another plan", func(in *packing.Input, _ *packing.Options) { in.Profile.Volumes = placement.NewVolumes(in.Snapshot) },
+		{"volumes", "they belong to another plan", func(in *packing.Input, _ *packing.Options) {
+			in.Profile.Volumes = volumetracker.New(in.Snapshot, volumetracker.Of(in.Snapshot))
+		},
 			"packing: profile.Volumes: Forbidden: the plan has volumes of its own"},
 		{"devices", "they belong to another plan", func(in *packing.Input, _ *packing.Options) {
 			in.Profile.Devices = tracker.New(in.Snapshot, tracker.Of(in.Snapshot))

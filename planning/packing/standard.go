@@ -7,7 +7,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/eviction/disruption"
-	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
@@ -18,7 +17,7 @@ import (
 // are decided about again after the queue. Pods without a node are tried again while anything changes. Nominated pods hold room.
 type standard struct {
 	placer      *placement.Placer
-	nominations *decider.Nominations
+	nominations *placement.Nominations
 	budgets     *disruption.Budgets
 	in          *Input
 
@@ -32,7 +31,7 @@ type standard struct {
 func (m *model) play(in *Input, profile placement.Profile) (at []int, broken bool) {
 	s := &standard{in: in, model: m, of: map[*v1.Pod]int{}}
 	fork := in.Snapshot.Fork()
-	s.placer, s.nominations = must.Get(placement.NewPlacer(fork, profile)), decider.NewNominations(fork, m.queue)
+	s.placer, s.nominations = must.Get(placement.NewPlacer(fork, profile)), placement.NewNominations(fork, m.queue)
 	s.budgets = disruption.NewBudgets(in.budgets(), disruption.BudgetOptions{})
 	at = make([]int, len(m.items))
 	var queue []int

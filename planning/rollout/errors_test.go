@@ -16,6 +16,7 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
+	volumetracker "github.com/podberth/podberth/volumes/tracker"
 )
 
 func TestBadInput(t *testing.T) {
@@ -49,7 +50,7 @@ func TestBadInput(t *testing.T) {
 		{"bad daemon set", func(w *world) { w.in.DaemonSets = []*appsv1.DaemonSet{{}} }, "metadata.name: Required value"},
 		{"bad profile", func(w *world) { w.in.Profile.Filters = []*placement.Plugin{nil} }, "filters[0]: Required value"},
 		{"devices", func(w *world) { w.in.Profile.Devices = &tracker.Tracker{} }, "rollout: profile.Devices: Forbidden"},
-		{"volumes", func(w *world) { w.in.Profile.Volumes = &placement.Volumes{} }, "rollout: profile.Volumes: Forbidden"},
+		{"volumes", func(w *world) { w.in.Profile.Volumes = &volumetracker.Tracker{} }, "rollout: profile.Volumes: Forbidden"},
 	}, func(t *testing.T, c struct {
 		name   string
 		change func(w *world)

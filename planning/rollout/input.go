@@ -91,5 +91,5 @@ func (p *Planner) Pool(selector labels.Selector) []string {
 
 // schedules reports whether the planner's profile decides about the pod.
 func (p *Planner) schedules(pod *v1.Pod) bool {
-	return decider.Schedules(p.in.Profile, pod)
+	return p.in.Profile.Schedules(pod)
 }

@@ -7,7 +7,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/eviction/disruption"
-	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
@@ -41,7 +40,7 @@ func (p *Planner) begin(o Options) *run {
 	waiting := slices.DeleteFunc(slices.Clone(p.waiting), func(pod *v1.Pod) bool {
 		return !p.schedules(pod) || len(pod.Spec.SchedulingGates) > 0
 	})
-	x.held = decider.NewNominations(s, waiting)
+	x.held = placement.NewNominations(s, waiting)
 	for _, pod := range waiting {
 		it := x.newItem(pod, "")
 		x.enlist(it)

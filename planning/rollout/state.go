@@ -11,7 +11,6 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/must"
-	"github.com/podberth/podberth/internal/podclaims"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -40,10 +39,10 @@ type run struct {
 	onNode   map[string][]*item
 	ofUnit   map[*unit][]*item
 	pending  []*item
-	held     *decider.Nominations // of pending
-	starting []*item              // pods that become ready in this wave
-	admitted map[*unit]*v1.Pod    // a pod of each controller whose pods are alike
-	journal  []func()             // undoes the changes of fields since the last mark, in reverse order
+	held     *placement.Nominations // of pending
+	starting []*item                // pods that become ready in this wave
+	admitted map[*unit]*v1.Pod      // a pod of each controller whose pods are alike
+	journal  []func()               // undoes the changes of fields since the last mark, in reverse order
 }
 
 // do notes how to take back a change of a field.
@@ -181,7 +180,7 @@ func (x *run) remove(it *item) {
 	must.Do(x.snapshot.Unset(it.obj))
 	x.delist(it)
 	x.do(func() { x.enlist(it) })
-	podclaims.Release(x.snapshot, it.obj)
+	decider.ReleaseClaims(x.snapshot, it.obj)
 }
 
 // put gives a pod the node of a decision; a pod of another scheduler has none. The pod is ready when the time advances.

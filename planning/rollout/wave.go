@@ -13,11 +13,11 @@ import (
 
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/must"
-	"github.com/podberth/podberth/internal/podclaims"
 	"github.com/podberth/podberth/internal/podinfo"
-	"github.com/podberth/podberth/internal/seconds"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/resources"
 )
 
 // refusal is why a pod does not leave in a wave: one of its fields is set.
@@ -216,7 +216,7 @@ func (w *wave) replace(it *item) replacement {
 	for _, claim := range podinfo.EphemeralClaims(next) {
 		must.Do(w.snapshot.Set(claim))
 	}
-	podclaims.Make(w.snapshot, next, "moved")
+	decider.MakeClaims(w.snapshot, next, "moved")
 	d := w.decide(next)
 	if !d.Placed() {
 		w.refused[it] = refusal{pod: next, failure: d.Failure}
@@ -262,7 +262,7 @@ func (x *run) stop(it *item) time.Duration {
 		return max(0, x.o.Stop(it.seen))
 	}
 	d := disruption.Decide(it.seen, nil, x.o.request(it.seen), x.clock())
-	return max(0, seconds.Duration(d.GraceSeconds))
+	return max(0, resources.Seconds(d.GraceSeconds))
 }
 
 // gone removes the old pods that have left at a time.

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/podberth/podberth/internal/labelkeys"
+	"github.com/podberth/podberth/internal/same"
 )
 
 // check returns the first error of the input: a nil object, an object without a name, two of one name, and values that the
@@ -121,7 +121,7 @@ func selectorOf(selector *metav1.LabelSelector) (labels.Selector, error) {
 	if selector == nil {
 		return labels.Everything(), nil
 	}
-	s, err := labelkeys.AsSelector(selector)
+	s, err := same.AsSelector(selector)
 	if err != nil {
 		return nil, fmt.Errorf("spec.selector: Invalid value: %w", err)
 	}

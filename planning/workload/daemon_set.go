@@ -7,7 +7,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/internal/podinfo"
-	"github.com/podberth/podberth/internal/tolerations"
+	"github.com/podberth/podberth/internal/same"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -29,7 +29,7 @@ func (m *maker) daemonSet(d *appsv1.DaemonSet) {
 		}
 	}
 	model := m.pod(o, &d.Spec.Template, d.Name+"-")
-	model.Spec.Tolerations = tolerations.DaemonSet(model)
+	model.Spec.Tolerations = same.DaemonSetTolerations(model)
 	if g := d.Annotations[appsv1.DeprecatedTemplateGeneration]; g != "" {
 		model.Labels[labelTemplateGeneration] = g
 	}

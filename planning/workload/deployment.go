@@ -7,10 +7,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/podberth/podberth/internal/semantic"
 )
 
 // deploymentsAndReplicaSets makes the pods of all ReplicaSets, and then what Deployments ask for beyond their ReplicaSets.
@@ -73,7 +72,7 @@ func (m *maker) deployment(d *appsv1.Deployment, sets []*appsv1.ReplicaSet, have
 
 // sameTemplate compares templates but for the label that the Deployment controller adds.
 func sameTemplate(a, b *v1.PodTemplateSpec) bool {
-	if !semantic.Equal(a.Spec, b.Spec) || !semantic.Equal(a.Annotations, b.Annotations) {
+	if !equality.Semantic.DeepEqual(a.Spec, b.Spec) || !equality.Semantic.DeepEqual(a.Annotations, b.Annotations) {
 		return false
 	}
 	without := func(m map[string]string) map[string]string {

@@ -33,7 +33,7 @@ func Rows(page string) (out []Row) {
 	return out
 }
 
-var test = regexp.MustCompile("^`?([A-Za-z0-9_/]+)\\.((?:Test|Fuzz|Example)[A-Za-z0-9_]*)(?:/([^`]+))?`?$")
+var test = regexp.MustCompile("^`?([A-Za-z0-9_/-]+)\\.((?:Test|Fuzz|Example)[A-Za-z0-9_]*)(?:/([^`]+))?`?$")
 
 // Test takes the name of a test in a row apart. The case is "" for the whole function. ok is false for other texts.
 func Test(name string) (folder, function, testCase string, ok bool) {

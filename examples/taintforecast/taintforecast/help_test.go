@@ -1,9 +1,0 @@
-package taintforecast
-
-import (
-	"testing"
-
-	"github.com/podberth/podberth/internal/testkit"
-)
-
-func TestHelp(t *testing.T) { testkit.Help(t, forecast, Flags()) }

@@ -1,0 +1,176 @@
+// Package command is the command line of scheduler/live: flags, the HTTPS server, signals and exit codes.
+//
+//	os.Exit(command.Run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+//
+// Exit code 0: stopped by a signal. 1: the scheduler cannot run, or lost its lease. 2: bad flags or a bad configuration. Each
+// failure is one line on standard error, "error: …"; a list of missing permissions is one line for each.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	logsapi "k8s.io/component-base/logs/api/v1"
+	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
+	_ "k8s.io/component-base/metrics/prometheus/clientgo"
+	_ "k8s.io/component-base/metrics/prometheus/version"
+	_ "k8s.io/component-base/metrics/prometheus/workqueue"
+	"k8s.io/klog/v2"
+
+	"github.com/podberth/podberth/scheduler/config"
+	"github.com/podberth/podberth/scheduler/live/daemon"
+)
+
+// usage is an error of the caller: exit code 2.
+type usage struct{ error }
+
+// stopSignals stop the command.
+var stopSignals = []os.Signal{syscall.SIGTERM, syscall.SIGINT}
+
+// Run runs the command and returns the exit code. It stops when the context ends, and at SIGTERM or SIGINT.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(ctx, stopSignals...)
+	defer stop()
+	o := newOptions()
+	c := &cobra.Command{
+		Use:   "podberth-scheduler",
+		Short: "A Kubernetes scheduler that decides as kube-scheduler v1.36 does",
+		Long: "podberth-scheduler watches an API server and binds the pods of its profiles. It decides as kube-scheduler v1.36 does.\n" +
+			"It reads the same configuration, and has kube-scheduler's flags where it has what they are about.",
+		Version: version(debug.ReadBuildInfo()), SilenceUsage: true, SilenceErrors: true,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage{fmt.Errorf("%q does not take any arguments, got %q", c.Name(), args)}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error {
+			context.AfterFunc(ctx, stop) // a second signal ends the process at once
+			return o.run(c.Context(), stdout)
+		},
+	}
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage{err} })
+	o.addFlags(c.Flags())
+	c.SetArgs(append([]string{}, args...)) // instead of nil cobra would take the arguments of the process
+	c.SetOut(stdout)
+	c.SetErr(stderr)
+	err := c.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	for _, line := range lines(err) {
+		fmt.Fprintln(stderr, "error:", line)
+	}
+	if errors.As(err, new(usage)) {
+		return 2
+	}
+	return 1
+}
+
+// lines returns the texts of joined errors.
+func lines(err error) (out []string) {
+	var u usage
+	if errors.As(err, &u) {
+		err = u.error
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			out = append(out, lines(e)...)
+		}
+		return out
+	}
+	return []string{err.Error()}
+}
+
+// version returns the module's version, as far as the build knows it, and the version of Kubernetes that it follows.
+func version(info *debug.BuildInfo, ok bool) string {
+	own := "(devel)"
+	if ok && info.Main.Version != "" {
+		own = info.Main.Version
+	}
+	return own + ", decides as Kubernetes v1.36.3"
+}
+
+// klog has one configuration in a process. A second command may ask for the same.
+func init() { logsapi.ReapplyHandling = logsapi.ReapplyHandlingIgnoreUnchanged }
+
+// prepared is what the flags and the configuration ask for.
+type prepared struct {
+	configuration *config.Configuration
+	daemon        daemon.Config
+}
+
+func (o *options) prepare() (p prepared, err error) {
+	if err := o.validate(); err != nil {
+		return p, usage{err}
+	}
+	if p.configuration, err = o.load(); err != nil {
+		return p, usage{err}
+	}
+	reach, err := o.rest(p.configuration.Document)
+	if err != nil {
+		return p, usage{err}
+	}
+	lease, err := o.leaseOf(p.configuration)
+	if err != nil {
+		return p, usage{err}
+	}
+	p.daemon = daemon.Config{REST: reach, Configuration: p.configuration, Lease: lease, Permissions: o.permissions, Leftover: o.leftover}
+	return p, nil
+}
+
+func (o *options) run(ctx context.Context, stdout io.Writer) error {
+	p, err := o.prepare()
+	if err != nil {
+		return err
+	}
+	if err := logsapi.ValidateAndApply(o.logs, nil); err != nil {
+		return usage{err}
+	}
+	klog.InfoS("Starting", "version", version(debug.ReadBuildInfo()))
+	s := &server{configuration: p.configuration, registry: prometheus.NewRegistry(), profiling: o.profiling}
+	if o.shadow.on {
+		p.daemon.Lease = nil // a shadow writes nothing
+	}
+	if p.daemon.Lease != nil {
+		s.elector = p.daemon.Lease.WatchDog
+	}
+	stop, err := o.serve(s)
+	if err != nil {
+		return err
+	}
+	p.daemon.Registry = s.registry
+	err = ended(ctx, o.schedule(ctx, p, s, stdout))
+	stop()
+	return err
+}
+
+// ended returns the command's error when the scheduler has ended with an error: none after a stop, unless the lease was lost.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil && !errors.Is(err, daemon.ErrLeaseLost) {
+		klog.InfoS("Requested to terminate, exiting", "err", err)
+		return nil
+	}
+	return err
+}
+
+// schedule runs the scheduler, or its shadow.
+func (o *options) schedule(ctx context.Context, p prepared, s *server, stdout io.Writer) error {
+	if o.shadow.on {
+		return o.runShadow(ctx, p, s, stdout)
+	}
+	d, err := daemon.New(ctx, p.daemon)
+	if err != nil {
+		return err
+	}
+	s.watch(d)
+	return d.Run(ctx)
+}

@@ -1,0 +1,244 @@
+package command
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
+
+	"github.com/podberth/podberth/scheduler/live/internal/apitest"
+)
+
+// patience is how long a test waits for what must come.
+const patience = 20 * time.Second
+
+// certificates returns a folder in which the processes of a test keep their certificate, because making one takes long.
+var certificates = sync.OnceValue(func() string {
+	dir, err := os.MkdirTemp("", "podberth-command-")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+})
+
+// process is a command that runs.
+type process struct {
+	t       *testing.T
+	address string
+	client  *http.Client
+	ended   chan error
+	stop    context.CancelFunc
+}
+
+// run runs the command with an HTTPS server at a free port, until the test ends.
+func run(t *testing.T, args ...string) *process {
+	t.Helper()
+	return runTo(t, io.Discard, args...)
+}
+
+// runTo is run with a standard output.
+func runTo(t *testing.T, stdout io.Writer, args ...string) *process {
+	t.Helper()
+	o := parsed(t, append([]string{"--kube-api-content-type=application/json", "--cert-dir=" + certificates()}, args...)...) // the server of the test reads JSON
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	o.serving.Listener = listener
+	ctx, cancel := context.WithCancel(context.Background())
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // the certificate is made by the process
+	p := &process{t: t, address: listener.Addr().String(), client: &http.Client{Transport: transport}, ended: make(chan error, 1), stop: cancel}
+	go func() { p.ended <- o.run(ctx, stdout) }()
+	t.Cleanup(func() {
+		cancel()
+		transport.CloseIdleConnections()
+		require.NoError(t, p.end())
+	})
+	return p
+}
+
+// end stops the command and returns its error.
+func (p *process) end() error {
+	p.stop()
+	err := <-p.ended
+	p.ended <- err // for the next who asks
+	return err
+}
+
+// ask sends a request with a token, "" for none, and returns code and body.
+func (p *process) ask(path, token string) (code int, body string) {
+	p.t.Helper()
+	r, err := http.NewRequest(http.MethodGet, "https://"+p.address+path, nil)
+	require.NoError(p.t, err)
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	answer, err := p.client.Do(r) // the listener is open already
+	require.NoError(p.t, err)
+	defer answer.Body.Close()
+	data, err := io.ReadAll(answer.Body)
+	require.NoError(p.t, err)
+	return answer.StatusCode, string(data)
+}
+
+// until asks until the answer is good.
+func (p *process) until(path, token string, good func(body string) bool) (code int, body string) {
+	p.t.Helper()
+	err := wait.PollUntilContextTimeout(p.t.Context(), 10*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		code, body = p.ask(path, token)
+		return good(body), nil
+	})
+	require.NoError(p.t, err, "%s answers %s", path, body)
+	return code, body
+}
+
+// readyz names what it waits for, while healthz and livez are well; then it is ready. With leader election the lease is a check of
+// healthz and readyz.
+func TestHealth(t *testing.T) {
+	api := &apitest.API{Held: map[string]chan struct{}{"nodes": make(chan struct{}), "csinodes": make(chan struct{})}}
+	p := run(t, "--kubeconfig", startAPI(t, api), "--leader-elect=false")
+	for path, want := range map[string]string{
+		"/healthz": "ok", "/livez": "ok", "/healthz?verbose": "[+]ping ok\nhealthz check passed\n", "/livez?verbose": "[+]ping ok\nlivez check passed\n",
+	} {
+		code, body := p.ask(path, "")
+		require.Equal(t, http.StatusOK, code, path)
+		require.Equal(t, want, body, path)
+	}
+	readyz := func(want string) {
+		t.Helper()
+		code, _ := p.until("/readyz?verbose", "", func(body string) bool { return body == want })
+		require.Equal(t, map[bool]int{true: http.StatusOK, false: http.StatusInternalServerError}[strings.HasPrefix(want, "[+]")], code)
+	}
+	readyz("[-]sched-handler-sync failed: waiting for the first list of nodes, csinodes.storage.k8s.io\nreadyz check failed\n")
+	close(api.Held["nodes"])
+	readyz("[-]sched-handler-sync failed: waiting for the first list of csinodes.storage.k8s.io\nreadyz check failed\n")
+	close(api.Held["csinodes"])
+	readyz("[+]sched-handler-sync ok\nreadyz check passed\n")
+	_, body := p.ask("/readyz", "")
+	require.Equal(t, "ok", body)
+
+	p = run(t, "--kubeconfig", startAPI(t, &apitest.API{}))
+	_, body = p.ask("/healthz?verbose", "")
+	require.Equal(t, "[+]leaderElection ok\nhealthz check passed\n", body)
+	_, body = p.ask("/livez?verbose", "")
+	require.Equal(t, "[+]ping ok\nlivez check passed\n", body)
+	readyz("[+]leaderElection ok\n[+]sched-handler-sync ok\nreadyz check passed\n")
+}
+
+// With delayCacheUntilActive a replica that waits for the lease watches nothing and is not ready. It is ready once it has the lease.
+func TestDelayedCache(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config")
+	require.NoError(t, os.WriteFile(file, []byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\ndelayCacheUntilActive: true\n"), 0o600))
+	api := &apitest.API{}
+	hold := func(holder string) {
+		api.Put(t, &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "kube-scheduler"},
+			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: ptr.To[int32](3600)},
+		})
+	}
+	hold("somebody")
+	p := run(t, "--kubeconfig", startAPI(t, api), "--config", file, "--leader-elect-lease-duration=2s", "--leader-elect-renew-deadline=1s", "--leader-elect-retry-period=50ms")
+	p.until("/readyz", "", func(body string) bool {
+		return strings.Contains(body, "waiting for the first list of nodes, namespaces, ")
+	})
+	require.Eventually(t, func() bool {
+		return api.Asked(http.MethodGet, "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler") > 2
+	}, patience, time.Millisecond, "the lease is asked for again and again")
+	_, body := p.ask("/readyz", "")
+	require.True(t, strings.HasPrefix(body, "[+]leaderElection ok\n[-]sched-handler-sync failed: waiting for the first list of nodes, namespaces, services, "), body)
+	hold("")
+	p.until("/readyz", "", func(body string) bool { return body == "ok" })
+}
+
+// Everything but the checks needs a user whom the API server knows and who may read the path. Without --authentication-kubeconfig and
+// --authorization-kubeconfig nobody may.
+func TestAccess(t *testing.T) {
+	kubeconfig := startAPI(t, &apitest.API{})
+	p := run(t, "--kubeconfig", kubeconfig, "--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig", kubeconfig, "--leader-elect=false")
+	closed := run(t, "--kubeconfig", kubeconfig, "--leader-elect=false")
+	for _, path := range []string{"/metrics", "/configz", "/debug/pprof/", "/healthz/ping", "/nothing"} {
+		code, body := p.ask(path, "")
+		require.Equal(t, http.StatusForbidden, code, path)
+		require.Contains(t, body, `forbidden: User \"system:anonymous\" cannot get path \"`+path+`\"`)
+		code, _ = p.ask(path, "stranger")
+		require.Equal(t, http.StatusUnauthorized, code, path)
+		code, _ = p.ask(path, "operator")
+		require.Equal(t, map[bool]int{true: http.StatusOK, false: http.StatusNotFound}[path != "/nothing" && path != "/healthz/ping"], code, path)
+		code, _ = closed.ask(path, "operator")
+		require.Equal(t, http.StatusForbidden, code, path)
+	}
+	for _, path := range []string{"/healthz", "/livez"} {
+		code, _ := p.ask(path, "stranger")
+		require.Equal(t, http.StatusUnauthorized, code, "a token that is no user's")
+		code, _ = closed.ask(path, "")
+		require.Equal(t, http.StatusOK, code)
+	}
+}
+
+// configz has the configuration with its defaults, and metrics have kube-scheduler's names.
+func TestAnswersToOperators(t *testing.T) {
+	kubeconfig := startAPI(t, &apitest.API{})
+	access := []string{"--kubeconfig", kubeconfig, "--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig", kubeconfig, "--leader-elect=false"}
+	p := run(t, access...)
+	_, body := p.ask("/configz", "operator")
+	var c struct {
+		Config struct {
+			Kind, APIVersion string
+			Parallelism      int
+			Profiles         []struct{ SchedulerName string }
+		} `json:"componentconfig"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(body), &c))
+	require.Equal(t, "KubeSchedulerConfiguration kubescheduler.config.k8s.io/v1", c.Config.Kind+" "+c.Config.APIVersion)
+	require.Equal(t, 16, c.Config.Parallelism)
+	require.Equal(t, "default-scheduler", c.Config.Profiles[0].SchedulerName)
+	_, body = p.until("/metrics", "operator", func(body string) bool { return strings.Contains(body, "scheduler_pending_pods") })
+	for _, name := range []string{`scheduler_pending_pods{queue="active"} 0`, `scheduler_cache_size{type="nodes"} 0`, "rest_client_requests_total", "workqueue_depth", "process_cpu_seconds_total", "go_goroutines"} {
+		require.Contains(t, body, name)
+	}
+	p = run(t, append(access, "--profiling=false")...)
+	code, _ := p.ask("/debug/pprof/", "operator")
+	require.Equal(t, http.StatusNotFound, code)
+}
+
+// The server speaks TLS only. It makes a certificate for localhost, or has that of the flags. It ends with the command.
+func TestTLS(t *testing.T) {
+	kubeconfig := startAPI(t, &apitest.API{})
+	p := run(t, "--kubeconfig", kubeconfig, "--leader-elect=false", "--cert-dir=")
+	p.ask("/livez", "")
+	plain, err := http.Get("http://" + p.address + "/livez")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusBadRequest, plain.StatusCode, "not TLS")
+	require.NoError(t, plain.Body.Close())
+	connection, err := tls.Dial("tcp", p.address, p.client.Transport.(*http.Transport).TLSClientConfig)
+	require.NoError(t, err)
+	certificate := connection.ConnectionState().PeerCertificates[0]
+	require.NoError(t, connection.Close())
+	require.NoError(t, certificate.VerifyHostname("localhost"))
+	require.NoError(t, certificate.VerifyHostname("127.0.0.1"))
+	old := &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11} //nolint:gosec // must be refused
+	_, err = tls.Dial("tcp", p.address, old)
+	require.Error(t, err)
+
+	p.client.CloseIdleConnections()
+	require.NoError(t, p.end(), "a stop is no failure")
+	_, err = net.Dial("tcp", p.address)
+	require.Error(t, err, "the port is free")
+
+	dir := t.TempDir()
+	p = run(t, "--kubeconfig", kubeconfig, "--leader-elect=false", "--cert-dir="+dir)
+	p.ask("/livez", "")
+	require.FileExists(t, filepath.Join(dir, "podberth-scheduler.crt"), "the certificate is kept for the next start")
+}

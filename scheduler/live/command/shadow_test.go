@@ -1,0 +1,115 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/internal/testkit"
+
+	"github.com/podberth/podberth/scheduler/live/internal/apitest"
+	"github.com/podberth/podberth/scheduler/live/shadow"
+)
+
+// closed is an output that nobody reads any more.
+type closed struct{}
+
+func (closed) Write([]byte) (int, error) { return 0, errors.New("nobody reads") }
+
+// A shadow counts every pod that another scheduler places. It reports a pod that it would have placed on another node. The report goes
+// to standard output or to the end of a file. A shadow holds no lease. When it cannot write a report, it logs an error.
+func TestShadow(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "reports")
+	require.NoError(t, os.WriteFile(file, []byte("before\n"), 0o600))
+	made := filepath.Join(t.TempDir(), "made")
+	var out bytes.Buffer
+	read := func(name string) func() string {
+		return func() string {
+			data, err := os.ReadFile(name)
+			require.NoError(t, err)
+			return string(data)
+		}
+	}
+	type test struct {
+		name, why string
+		stdout    io.Writer
+		args      []string
+		written   func() string
+	}
+	testkit.Run(t, []test{
+		{"standard output", "the default", &out, nil, out.String},
+		{"file", "what is in the file stays", closed{}, []string{"--shadow-output", file}, func() string {
+			text, ok := strings.CutPrefix(read(file)(), "before\n")
+			require.True(t, ok)
+			return text
+		}},
+		{"new file", "others may read it", closed{}, []string{"--shadow-output", made}, func() string {
+			info, err := os.Stat(made)
+			require.NoError(t, err)
+			require.Zero(t, info.Mode().Perm()&^0o644)
+			return read(made)()
+		}},
+		{"closed", "the shadow goes on without its reader", closed{}, nil, nil},
+	}, func(t *testing.T, c test) {
+		said := logged()
+		api := &apitest.API{}
+		size := v1.ResourceList{v1.ResourceCPU: resource.MustParse("4"), v1.ResourceMemory: resource.MustParse("8Gi"), v1.ResourcePods: resource.MustParse("110")}
+		pod := func(name, node string) *v1.Pod {
+			return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)}, Spec: v1.PodSpec{
+				NodeName: node, SchedulerName: "other",
+				Containers: []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")}}}},
+			}}
+		}
+		for _, name := range []string{"n1", "n2"} {
+			api.Put(t, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}, Status: v1.NodeStatus{Allocatable: size, Capacity: size}})
+		}
+		for _, name := range []string{"a", "b", "c", "d"} {
+			api.Put(t, pod(name, ""))
+		}
+		kubeconfig := startAPI(t, api)
+		p := runTo(t, c.stdout, append([]string{"--kubeconfig", kubeconfig, "--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig", kubeconfig, "--shadow"}, c.args...)...)
+		p.until("/readyz", "", func(body string) bool { return body == "ok" })
+		_, body := p.ask("/healthz?verbose", "")
+		require.Equal(t, "[+]ping ok\nhealthz check passed\n", body, "there is no lease")
+		for _, bound := range []*v1.Pod{
+			pod("a", "n1"), pod("b", "n2"), // both nodes are empty before the first, and equal again after the second
+			pod("c", "n2"),   // of the first and the third, one is where the shadow would have it and one a tie
+			pod("d", "gone"), // a node that the shadow does not know
+		} {
+			api.Put(t, bound)
+		}
+		p.until("/metrics", "operator", func(body string) bool {
+			return strings.Contains(body, `podberth_shadow_decisions_total{verdict="same"} 2`) && strings.Contains(body, `podberth_shadow_decisions_total{verdict="tie"} 1`) &&
+				strings.Contains(body, `podberth_shadow_decisions_total{verdict="unknown"} 1`)
+		})
+		require.NoError(t, p.end())
+		if c.written == nil {
+			require.Contains(t, said(), `"A report was not written" err="nobody reads" pod="default/d"`)
+			return
+		}
+		require.NotContains(t, said(), "A report was not written")
+		text := c.written()
+		require.Equal(t, 1, strings.Count(text, "\n"), c.why)
+		var r shadow.Report
+		require.NoError(t, json.Unmarshal([]byte(text), &r))
+		require.Equal(t, "default/d unknown gone", r.Pod+" "+string(r.Verdict)+" "+r.Node)
+	})
+}
+
+// A file that cannot be made is a mistake of the caller.
+func TestShadowOutput(t *testing.T) {
+	code, _, errs := command(t, "--master=http://127.0.0.1:1", "--shadow", "--shadow-output=/none/x")
+	require.Equal(t, 2, code)
+	require.Equal(t, "error: --shadow-output: open /none/x: no such file or directory\n", errs)
+}

@@ -1,0 +1,63 @@
+package daemon
+
+import (
+	"context"
+	"slices"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"github.com/podberth/podberth/devices/cel"
+	"github.com/podberth/podberth/scheduler/live/feed"
+	"github.com/podberth/podberth/scheduler/live/shadow"
+)
+
+// Shadow judges the decisions of other schedulers in a real cluster. It writes nothing.
+type Shadow struct{ feed *feed.Feed }
+
+// NewShadow makes a shadow. report is called for each judged pod, one after the other.
+func NewShadow(ctx context.Context, c Config, report func(shadow.Report)) (*Shadow, error) {
+	api, err := kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(c.REST), "shadow"))
+	if err != nil {
+		return nil, err
+	}
+	without, err := served(ctx, api)
+	if err != nil {
+		return nil, err
+	}
+	if c.Permissions {
+		reads := slices.DeleteFunc(needs(without, nil), func(a authorizationv1.ResourceAttributes) bool { return a.Verb != "list" && a.Verb != "watch" })
+		if err := checkPermissions(ctx, api, reads); err != nil {
+			return nil, err
+		}
+	}
+	f, err := feed.New(api, feed.Options{Without: without, OnError: func(resource string, err error) {
+		klog.ErrorS(err, "Watching failed", "resource", resource)
+	}})
+	if err != nil {
+		return nil, err
+	}
+	s, err := shadow.New(c.Configuration, cel.NewCompiler(), report, func(err error) { klog.ErrorS(err, "Object refused") })
+	if err != nil {
+		return nil, err
+	}
+	return &Shadow{f}, f.Connect(s)
+}
+
+// Run watches until the context ends.
+func (s *Shadow) Run(ctx context.Context) error {
+	defer s.feed.Stop()
+	work, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	s.feed.Start(work)
+	<-ctx.Done()
+	return nil
+}
+
+// Ready returns nil when every object of the first lists is known, and otherwise what the shadow waits for.
+func (s *Shadow) Ready() error { return s.feed.Waiting() }
+
+// Gauges does nothing: a shadow has no queue.
+func (s *Shadow) Gauges() {}

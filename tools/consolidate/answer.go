@@ -1,0 +1,152 @@
+package consolidate
+
+import (
+	"io"
+	"math"
+	"time"
+
+	"github.com/podberth/podberth/planning/consolidation"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// consolidationPlan is the answer, in the form in which it is printed.
+type consolidationPlan struct {
+	report.Head
+	Summary summary `json:"summary"`
+	Nodes   []node  `json:"nodes"`
+	Added   []added `json:"added"`
+	Waves   []wave  `json:"waves"`
+	Kept    []kept  `json:"kept"`
+	Replay  replay  `json:"replay"`
+}
+
+type summary struct {
+	Nodes   int     `json:"nodes"`
+	Emptied int     `json:"emptied"`
+	Added   int     `json:"added"`
+	Moves   int     `json:"moves"`
+	Waves   int     `json:"waves"`
+	Before  string  `json:"before"`
+	After   string  `json:"after"`
+	Bound   string  `json:"bound"`
+	Gap     float64 `json:"gap"` // rounded up to four decimals
+	Steps   int     `json:"steps"`
+}
+
+type node struct {
+	Node  string `json:"node"`
+	Price string `json:"price"`
+	Wave  int    `json:"wave"` // from 1; 0: before the first
+	Moves int    `json:"moves"`
+}
+
+type added struct {
+	Node  string `json:"node"`
+	Type  string `json:"type"`
+	Price string `json:"price"`
+}
+
+type wave struct {
+	Moves []move `json:"moves"`
+}
+
+type move struct {
+	Pod       string            `json:"pod"`
+	Namespace string            `json:"namespace"`
+	Name      string            `json:"name"`
+	From      string            `json:"from"`
+	To        string            `json:"to"`
+	Way       consolidation.Way `json:"way"`
+	Chosen    bool              `json:"chosen"`
+	Budgets   []string          `json:"budgets"`
+}
+
+type kept struct {
+	Node   string `json:"node"`
+	Pod    string `json:"pod"`
+	Reason string `json:"reason"`
+}
+
+// replay is what becomes of the plan when nobody pins a pod.
+type replay struct {
+	Same      int         `json:"same"`
+	Elsewhere []elsewhere `json:"elsewhere"`
+	Pending   []string    `json:"pending"`
+}
+
+type elsewhere struct {
+	Pod  string `json:"pod"`
+	To   string `json:"to"`
+	Node string `json:"node"`
+}
+
+// plan asks for the plan and its replay.
+func (in *input) plan(o options, stderr io.Writer) (*consolidationPlan, error) {
+	begin, tried := time.Now(), 0
+	progress := report.NewProgress(stderr, "consolidate", "nodes tried", nil)
+	defer progress.End()
+	x := consolidation.Options{Steps: o.steps, Seed: o.seed, MaxMoves: o.maxMoves}
+	x.Stop = func() bool {
+		tried++
+		progress.Step(tried, 0)
+		return o.time > 0 && time.Since(begin) >= o.time
+	}
+	ask := in.planner.Plan
+	if o.oneStep {
+		ask = in.planner.Step
+	}
+	p, err := ask(x)
+	if err != nil {
+		return nil, err
+	}
+	r, err := in.planner.Replay(p)
+	if err != nil {
+		return nil, err
+	}
+	return in.shown(p, r, o), nil
+}
+
+// shown returns a plan in the form in which it is printed. -n leaves out the moves of other namespaces.
+func (in *input) shown(p *consolidation.Plan, r *consolidation.Replay, o options) *consolidationPlan {
+	a := &consolidationPlan{
+		Head: report.HeadOf("ConsolidationPlan"), Nodes: []node{}, Added: []added{}, Waves: []wave{}, Kept: []kept{},
+		Replay: replay{Same: r.Same, Elsewhere: []elsewhere{}, Pending: []string{}},
+		Summary: summary{
+			Nodes: in.nodes, Emptied: len(p.Nodes), Added: len(p.Added), Moves: p.Moves(), Waves: len(p.Waves), Before: in.cost(p.Before),
+			After: in.cost(p.After), Bound: in.cost(p.Bound), Gap: max(0, math.Ceil(p.Gap()*1e4-1e-9)/1e4), Steps: p.Steps,
+		},
+	}
+	for _, n := range p.Nodes {
+		a.Nodes = append(a.Nodes, node{n.Node, in.cost(n.Price), n.Wave + 1, n.Moves})
+	}
+	for _, n := range p.Added {
+		a.Added = append(a.Added, added{n.Node.Name, n.Type, in.cost(n.Price)})
+	}
+	for _, list := range p.Waves {
+		w := wave{Moves: []move{}}
+		for _, m := range list {
+			if !o.tables.Shows(m.Pod.Namespace) {
+				continue
+			}
+			budgets := append([]string{}, m.Budgets...)
+			w.Moves = append(w.Moves, move{name(m), m.Pod.Namespace, m.Pod.Name, m.From, m.To, m.Way, m.Chosen, budgets})
+		}
+		a.Waves = append(a.Waves, w)
+	}
+	for _, k := range p.Kept {
+		x := kept{Node: k.Node, Reason: k.Reason}
+		if k.Pod != nil {
+			x.Pod = k.Pod.Namespace + "/" + k.Pod.Name
+		}
+		a.Kept = append(a.Kept, x)
+	}
+	for k, m := range r.Elsewhere {
+		a.Replay.Elsewhere = append(a.Replay.Elsewhere, elsewhere{name(m), m.To, r.Nodes[k]})
+	}
+	for _, m := range r.Pending {
+		a.Replay.Pending = append(a.Replay.Pending, name(m))
+	}
+	return a
+}
+
+func name(m consolidation.Move) string { return m.Pod.Namespace + "/" + m.Pod.Name }

@@ -1,0 +1,108 @@
+package consolidate
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/tools/report"
+)
+
+const (
+	shipped = "testdata/cluster.yaml"
+	types   = "testdata/types.yaml"
+	label   = "example.com/price"
+)
+
+func planning(stdin string, args ...string) (code int, stdout, stderr string) {
+	return testkit.Program(Run, stdin, args)
+}
+
+// The output on the shipped clusters is asserted whole, in every form.
+func TestShippedClusters(t *testing.T) {
+	type test struct {
+		name string
+		args []string
+	}
+	testkit.Run(t, []test{
+		{"cluster", []string{"-f", shipped, "-price-label", label}},
+		{"one-step", []string{"-f", shipped, "-price-label", label, "-one-step"}},
+		{"types", []string{"-f", "testdata/full.yaml", "-price-label", label, "-types", types}},
+	}, func(t *testing.T, c test) {
+		for form, ending := range map[string]string{"table": ".table", "json": ".json", "yaml": ".out.yaml"} {
+			t.Run(form, func(t *testing.T) {
+				code, out, errs := planning("", append(c.args, "-o", form)...)
+				require.Zero(t, code, errs)
+				testkit.Golden(t, filepath.Join("testdata", c.name+ending), out)
+			})
+		}
+	})
+}
+
+// Flags that change the plan, on the shipped cluster.
+func TestAnswers(t *testing.T) {
+	ask := func(args ...string) (a consolidationPlan) {
+		code, out, errs := planning("", append([]string{"-f", shipped, "-o", "json"}, args...)...)
+		require.Zero(t, code, errs)
+		require.NoError(t, json.Unmarshal([]byte(out), &a))
+		return a
+	}
+	require.Equal(t, "8", ask().Summary.Before, "without prices a node costs 1")
+	require.LessOrEqual(t, ask("-max-moves", "3").Summary.Moves, 3)
+	require.Len(t, ask("-time", "1ns").Nodes, 0, "the search ends before the first node")
+	require.Less(t, len(ask().Kept), len(ask("-f", "testdata/full.yaml").Kept)+2)
+	require.Len(t, ask("-ignore-annotations").Kept, 1)
+	require.Empty(t, ask("-n", "data", "-price-label", label).Waves[1].Moves)
+	require.Equal(t, "0", ask("-defragment", "example.com/gpu").Summary.Before)
+}
+
+// Exit codes, flags that do not fit together, and prices that are none.
+func TestFlags(t *testing.T) {
+	code, help, _ := planning("", "-h")
+	require.Zero(t, code)
+	require.Contains(t, help, "Usage:\n  consolidate -f PATH [flags]")
+	for _, c := range []struct{ args, want string }{
+		{"", "-f"},
+		{"-f " + shipped + " -o csv", "csv"},
+		{"-f " + shipped + " a1", `unexpected argument "a1"`},
+		{"-f " + shipped + " -max-moves -1", "-max-moves: Invalid value: -1: must not be negative"},
+		{"-f " + shipped + " -steps -1", "-steps: Invalid value: -1: must not be negative"},
+		{"-f " + shipped + " -time -1s", "-time: Invalid value: -1s: must not be negative"},
+		{"-f " + shipped + " -defragment gpu -price-label " + label, "-defragment: Forbidden: with -price-label or -types"},
+		{"-f " + shipped + " -price-label example.com/cents", "node a1: metadata.labels[example.com/cents]: Required value: the price of the node"},
+		{"-f " + shipped + " -price-label kubernetes.io/hostname", `node a1: metadata.labels[kubernetes.io/hostname]: Invalid value: "a1": must be a number from 0 to 1000000000 with at most six decimals`},
+		{"-f " + shipped + " -types no/such/file", "-types: "},
+		{"-f " + shipped + " -types -", "-types: standard input: "},
+		{"-f " + shipped + " -config no/such/file", "no/such/file"},
+		{"-f " + shipped + " -no-headers -o json", "-no-headers"},
+	} {
+		code, out, errs := planning("", strings.Fields(c.args)...)
+		require.Equal(t, program.BadInput, code, c.args)
+		require.Empty(t, out, c.args)
+		require.Contains(t, errs, c.want)
+		require.Equal(t, 1, strings.Count(errs, "consolidate: "), errs)
+	}
+}
+
+// docs/json.md describes every field that is printed, and nothing is null.
+func TestDocumentedJSON(t *testing.T) {
+	page, err := os.ReadFile("../../docs/json.md")
+	require.NoError(t, err)
+	for _, file := range []string{"cluster.json", "one-step.json", "types.json"} {
+		out, err := os.ReadFile(filepath.Join("testdata", file))
+		require.NoError(t, err)
+		require.NotContains(t, string(out), "null")
+		missing, err := report.Undocumented(string(page), out)
+		require.NoError(t, err)
+		require.Empty(t, missing)
+	}
+}
+
+// Every line of output in docs/consolidation.md is a line of the shipped output, blanks aside.
+func TestDocumentation(t *testing.T) { testkit.Printed(t, "../../docs/consolidation.md", ".") }

@@ -1,0 +1,144 @@
+// Package consolidate is program consolidate: it plans which nodes of a cluster can be emptied.
+// podberth and kubectl podberth call Run.
+package consolidate
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// options are the command line.
+type options struct {
+	files      []string
+	types      []string
+	config     string
+	input      dump.Options
+	priceLabel string
+	defragment string
+	maxMoves   int
+	steps      int
+	time       time.Duration
+	seed       uint64
+	oneStep    bool
+	emptyDirs  bool
+	annotated  bool
+	strict     bool
+	output     string
+	tables     program.Tables
+}
+
+// Run is the program with its surroundings as arguments. It returns the exit code. Results go to stdout in one piece, or not at all.
+func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return program.Run("consolidate", func() (no bool, err error) {
+		o, err := parseFlags(args, stdout)
+		if err != nil {
+			return false, err
+		}
+		o.tables.Fit(stdout)
+		o.input.Progress = program.Reading(stderr)
+		return false, answer(o, stdin, stdout, stderr)
+	}, stderr)
+}
+
+// answer writes the plan.
+func answer(o options, stdin io.Reader, stdout, stderr io.Writer) error {
+	in, err := load(o, stdin)
+	if err != nil {
+		return err
+	}
+	a, err := in.plan(o, stderr)
+	if err != nil {
+		return err
+	}
+	out, err := report.Render(o.output, a, func(b *strings.Builder) { a.table(b, o.tables) })
+	if err != nil {
+		return err
+	}
+	return report.Print(out, in.warnings, stdout, stderr)
+}
+
+// help is what -h prints before the flags.
+var help = program.Help{
+	Name: "consolidate", Purpose: "says which nodes of a cluster can be emptied and removed, and in which order their pods move.",
+	Usage: []string{"consolidate -f PATH [flags]"},
+	Examples: []string{
+		"# as few nodes as possible",
+		"consolidate -f cluster.yaml",
+		"# as cheap as possible, with a minute to search, and nodes that could be added",
+		"consolidate -f cluster.yaml -price-label example.com/price -time 1m -types types.yaml",
+		"# the one node that is best emptied now",
+		"consolidate -f cluster.yaml -one-step",
+		"# as many GPUs as possible on nodes where none is in use, with at most 20 moves",
+		"consolidate -f cluster.yaml -defragment nvidia.com/gpu -max-moves 20",
+	},
+}
+
+// Flags returns the flags of the program, for programs that have them too. A value that is given to them goes nowhere.
+func Flags() *flag.FlagSet { return new(options).flags(io.Discard).FlagSet }
+
+func (o *options) flags(stdout io.Writer) *program.Set {
+	f := program.Flags(help, stdout)
+	program.Inputs(f, &o.files, "input")
+	o.input.Flags(f.FlagSet)
+	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration, whose first profile decides; the default profile without")
+	f.StringVar(&o.priceLabel, "price-label", "", "node `LABEL` with the price, a number such as 0.096; every node costs 1 without")
+	f.Func("types", "`PATH` of Node objects that could be added, each as often as it helps, up to ten times (repeatable)", func(path string) error {
+		o.types = append(o.types, path)
+		return nil
+	})
+	f.StringVar(&o.defragment, "defragment", "", "remove no nodes: free this `RESOURCE`, such as nvidia.com/gpu, on whole nodes")
+	f.IntVar(&o.maxMoves, "max-moves", 0, "at most `N` moves; 0: no limit")
+	f.IntVar(&o.steps, "steps", 1000, "search for `N` steps after the first plan; with -time and without -steps: no limit")
+	f.DurationVar(&o.time, "time", 0, "end the search after this `DURATION`; 0: no limit")
+	f.Uint64Var(&o.seed, "seed", 0, "`SEED` of the search")
+	f.BoolVar(&o.oneStep, "one-step", false, "only the one node that is best emptied now")
+	f.BoolVar(&o.emptyDirs, "delete-emptydir-data", false, "pods with emptyDir volumes may move, and their data is lost")
+	f.BoolVar(&o.annotated, "ignore-annotations", false, "the annotations safe-to-evict and do-not-disrupt hold no pod")
+	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have, and a pod on a node that is not in the input, are errors")
+	report.Flag(f.FlagSet, &o.output)
+	o.tables.Flags(f, "")
+	return f
+}
+
+func parseFlags(args []string, stdout io.Writer) (o options, err error) {
+	f := o.flags(stdout)
+	if err := program.Parse(f, args); err != nil {
+		return o, err
+	}
+	o.input.Strict = o.strict
+	if err := cmp.Or(program.CheckInputs(o.files), report.Check(o.output), o.tables.Check(o.output)); err != nil {
+		return o, err
+	}
+	if f.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	for _, x := range []struct {
+		name string
+		n    int
+	}{{"max-moves", o.maxMoves}, {"steps", o.steps}} {
+		if x.n < 0 {
+			return o, fmt.Errorf("-%s: Invalid value: %d: must not be negative", x.name, x.n)
+		}
+	}
+	if o.time < 0 {
+		return o, fmt.Errorf("-time: Invalid value: %v: must not be negative", o.time)
+	}
+	if o.defragment != "" && (o.priceLabel != "" || len(o.types) > 0) {
+		return o, fmt.Errorf("-defragment: Forbidden: with -price-label or -types")
+	}
+	given := false
+	f.Visit(func(x *flag.Flag) { given = given || x.Name == "steps" })
+	if o.time > 0 && !given {
+		o.steps = math.MaxInt
+	}
+	return o, nil
+}

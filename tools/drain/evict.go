@@ -1,0 +1,95 @@
+package drain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	policyv1 "k8s.io/api/policy/v1"
+
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// answered is what the Eviction API says about one pod.
+type answered struct {
+	report.Head
+	Pod               string   `json:"pod"`
+	Namespace         string   `json:"namespace"`
+	Name              string   `json:"name"`
+	Allowed           bool     `json:"allowed"`
+	Code              int32    `json:"code"`
+	Reason            string   `json:"reason"`
+	Message           string   `json:"message"`
+	Cause             string   `json:"cause"`
+	RetryAfterSeconds int32    `json:"retryAfterSeconds"`
+	Outlook           string   `json:"outlook"` // now, not now, never
+	Budgets           []string `json:"budgets"`
+	Bypass            string   `json:"bypass"` // why no budget was asked
+	Proof             string   `json:"proof"`
+	Remedies          []string `json:"remedies"`
+	GraceSeconds      *int64   `json:"gracePeriodSeconds,omitempty"`
+	Steps             []string `json:"steps"`
+	Drain             string   `json:"drain"`  // what kubectl drain does after this answer
+	Prints            string   `json:"prints"` // the line that kubectl drain prints then
+}
+
+// evict asks about one pod, with the Eviction object of the input for it if there is one.
+func (in *input) evict(o options) (*answered, error) {
+	pod := in.pod(o.evict)
+	var r disruption.Request
+	for _, e := range in.objects.Evictions {
+		if e.Namespace+"/"+e.Name == o.evict {
+			r.Eviction = e
+		}
+	}
+	d := disruption.Decide(pod, in.budgets, r, o.at)
+	a := &answered{
+		Head: report.HeadOf("EvictionAnswer"), Pod: o.evict, Allowed: d.Allowed(), Code: d.Code, Reason: string(d.Reason), Message: d.Message,
+		Cause: d.Cause, RetryAfterSeconds: d.RetryAfterSeconds, Outlook: d.Outlook(), Bypass: d.Bypass, Remedies: orEmpty(d.Remedies()),
+		Budgets: []string{}, Steps: []string{},
+	}
+	a.Namespace, a.Name, _ = strings.Cut(o.evict, "/")
+	if pod == nil {
+		a.Message = fmt.Sprintf("pods %q not found", a.Name)
+		return a, nil
+	}
+	var covering []*policyv1.PodDisruptionBudget
+	for _, b := range in.budgets {
+		if b.Namespace == pod.Namespace && slices.Contains(d.Budgets, b.Name) {
+			covering = append(covering, b)
+			a.Budgets = append(a.Budgets, budgetName(b))
+		}
+	}
+	status := d.StatusObject()
+	a.Drain, a.Prints = disruption.React(&status, pod)
+	if !a.Allowed {
+		a.Proof = disruption.Proof(covering)
+		return a, in.lookAhead(a, &d)
+	}
+	a.GraceSeconds = &d.GraceSeconds
+	for _, s := range d.Steps(pod) {
+		when := fmt.Sprintf("after %v", s.After)
+		if s.Until != s.After {
+			when = fmt.Sprintf("%v to %v", s.After, s.Until)
+		}
+		a.Steps = append(a.Steps, fmt.Sprintf("%s: %s %s", when, s.Actor, s.Does))
+	}
+	return a, nil
+}
+
+// lookAhead turns "not now" into "never" where more healthy pods would help and no more pods can be healthy.
+func (in *input) lookAhead(a *answered, d *disruption.Decision) error {
+	if !d.Waiting || d.Cause == "" || d.RetryAfterSeconds > 0 {
+		return nil
+	}
+	r, err := newReplacer(in, nil)
+	if err != nil {
+		return err
+	}
+	text, err := newProspects(in, r, nil).instead(a.Budgets)
+	if text != "" {
+		a.Outlook, a.Remedies = "never", append([]string{text}, a.Remedies...)
+	}
+	return err
+}

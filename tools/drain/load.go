@@ -1,0 +1,85 @@
+package drain
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// input is a cluster, ready to be drained.
+type input struct {
+	objects  *dump.Objects
+	nodes    []string                        // to drain
+	budgets  []*policyv1.PodDisruptionBudget // each with a status
+	scale    disruption.Scale                // nil: not all controllers are known
+	notes    map[string][]string             // what is said about a budget, by its name
+	warnings report.Warnings
+}
+
+// load reads the cluster, checks it against the command line and completes the budgets.
+func load(o options, stdin io.Reader) (*input, error) {
+	objects, err := dump.Read(o.files, stdin, o.input)
+	if err != nil {
+		return nil, err
+	}
+	if o.expand {
+		if _, err := objects.Expand(); err != nil {
+			return nil, err
+		}
+	}
+	if err := objects.Orphans("left out of the plan"); err != nil && o.strict {
+		return nil, err
+	}
+	in := &input{objects: objects}
+	if err := in.choose(o); err != nil {
+		return nil, err
+	}
+	objects.Absent(dump.Asks{Budgets: true, Placed: func(p *v1.Pod) bool {
+		return dump.Pending(p) || slices.Contains(in.nodes, p.Spec.NodeName)
+	}})
+	in.warnings = objects.Warnings
+	return in, in.complete(o)
+}
+
+// choose lists the nodes to drain: the nodes of the command line, or the nodes with the labels of -l, sorted by name.
+func (in *input) choose(o options) error {
+	var names []string
+	for _, n := range in.objects.Nodes {
+		names = append(names, n.Name)
+		if o.selector != nil && o.selector.Matches(labels.Set(n.Labels)) {
+			in.nodes = append(in.nodes, n.Name)
+		}
+	}
+	slices.Sort(in.nodes)
+	if o.selector != nil && len(in.nodes) == 0 {
+		return fmt.Errorf("-l: Not found: %q: no node of the input has these labels", o.selector)
+	}
+	for i, n := range o.nodes {
+		if err := program.CheckNode("NODE", n, names); err != nil {
+			return err
+		}
+		if slices.Contains(o.nodes[:i], n) {
+			return fmt.Errorf("NODE: Duplicate value: %q", n)
+		}
+	}
+	in.nodes = append(in.nodes, o.nodes...)
+	return nil
+}
+
+func (in *input) pod(name string) *v1.Pod {
+	for _, p := range in.objects.Pods {
+		if p.Namespace+"/"+p.Name == name {
+			return p
+		}
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package drain
+
+import (
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// plan is the answer, in the form in which it is printed.
+type plan struct {
+	report.Head
+	Nodes   []string  `json:"nodes"`
+	Waves   []wave    `json:"waves"`
+	Blocked []blocked `json:"blocked"`
+	Skipped []skipped `json:"skipped"`
+	Budgets []budget  `json:"budgets"`
+	Errors  []string  `json:"errors"` // with which kubectl drain would refuse to begin on a node
+}
+
+type wave struct {
+	Evictions []eviction `json:"evictions"`
+}
+
+type eviction struct {
+	podRef
+	Budgets []string `json:"budgets"`
+	// Bypass is the reason why no budget was asked although a budget may exist. Replacement is the node of the new pod,
+	// empty without a new pod or when no node takes it; Note has the reason.
+	Bypass      string `json:"bypass"`
+	Replacement string `json:"replacement"`
+	Note        string `json:"note"`
+}
+
+type blocked struct {
+	podRef
+	Budget       string   `json:"budget"` // several: joined by ", "
+	Cause        string   `json:"cause"`
+	WaitingHelps bool     `json:"waitingHelps"`
+	Remedy       string   `json:"remedy"`
+	Proof        string   `json:"proof"` // that no pod of the budget can ever leave
+	Budgets      []string `json:"budgets"`
+}
+
+type skipped struct {
+	podRef
+	Reason string `json:"reason"`
+}
+
+// podRef names a pod and its node.
+type podRef struct {
+	Pod       string `json:"pod"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Node      string `json:"node"`
+}
+
+func refTo(p *v1.Pod) podRef { return podRef{dump.Name(p), p.Namespace, p.Name, p.Spec.NodeName} }
+
+// plan drains the nodes on paper.
+func (in *input) plan(o options) (*plan, error) {
+	r, err := newReplacer(in, in.nodes)
+	if err != nil {
+		return nil, err
+	}
+	o.drain.DaemonSetExists = in.objects.DaemonSetExists()
+	made := disruption.MakePlan(disruption.PlanInput{
+		Nodes: in.nodes, Pods: in.objects.Pods, Budgets: in.budgets, Scale: in.scale, Options: o.drain, Now: o.at, Replace: r.replace,
+	})
+	if r.err != nil {
+		return nil, r.err
+	}
+	for _, text := range append(made.Warnings, r.warnings...) {
+		in.warnings.Add(text)
+	}
+	p := &plan{Head: report.HeadOf("DrainPlan"), Nodes: in.nodes, Waves: []wave{}, Blocked: []blocked{}, Skipped: []skipped{}, Errors: orEmpty(made.Errors)}
+	covering := map[string]bool{}
+	cover := func(budgets []string) []string {
+		for _, b := range budgets {
+			covering[b] = true
+		}
+		return orEmpty(budgets)
+	}
+	for _, w := range made.Waves {
+		out := wave{Evictions: []eviction{}}
+		for _, e := range w {
+			out.Evictions = append(out.Evictions, eviction{
+				podRef: refTo(e.Pod), Budgets: cover(e.Budgets), Bypass: e.Decision.Bypass, Replacement: e.Replacement, Note: r.note(e),
+			})
+		}
+		p.Waves = append(p.Waves, out)
+	}
+	prospects := newProspects(in, r, made.Waves)
+	for _, b := range made.Blocked {
+		if b.WaitingHelps {
+			if text, err := prospects.instead(b.Budgets); err != nil {
+				return nil, err
+			} else if text != "" {
+				b.WaitingHelps, b.Remedy = false, text
+			}
+		}
+		p.Blocked = append(p.Blocked, blocked{
+			podRef: refTo(b.Pod), Budget: strings.Join(b.Budgets, ", "), Budgets: cover(b.Budgets),
+			Cause: b.Cause, WaitingHelps: b.WaitingHelps, Remedy: b.Remedy, Proof: b.Proof,
+		})
+	}
+	for _, s := range made.Skipped {
+		p.Skipped = append(p.Skipped, skipped{refTo(s.Pod), skipReason(s)})
+	}
+	p.Budgets = in.shown(o, covering)
+	return p, nil
+}
+
+// only leaves out the pods of other namespaces than that of -n, and waves without pods.
+func (p *plan) only(t *program.Tables) {
+	kept := []wave{}
+	for _, w := range p.Waves {
+		w.Evictions = slices.DeleteFunc(w.Evictions, func(e eviction) bool { return !t.Shows(e.Namespace) })
+		kept = append(kept, w)
+	}
+	p.Waves = kept
+	p.Blocked = slices.DeleteFunc(p.Blocked, func(b blocked) bool { return !t.Shows(b.Namespace) })
+	p.Skipped = slices.DeleteFunc(p.Skipped, func(s skipped) bool { return !t.Shows(s.Namespace) })
+}
+
+// skipReason is kubectl's, or what it skips without a word.
+func skipReason(t disruption.Treated) string {
+	switch _, mirror := t.Pod.Annotations[v1.MirrorPodAnnotationKey]; {
+	case t.Reason != "":
+		return t.Reason
+	case mirror:
+		return "mirror pod of a static pod: the kubelet runs it as long as its manifest is there"
+	}
+	return "terminating for longer than -skip-wait-for-delete-timeout"
+}
+
+// note returns the reason why an evicted pod has no replacement, "" when it has a replacement.
+func (r *replacer) note(e disruption.Planned) string {
+	switch phase := e.Pod.Status.Phase; {
+	case e.Replaced && e.Replacement == "":
+		return "placed by scheduler " + e.Pod.Spec.SchedulerName
+	case e.Replaced:
+		return ""
+	case phase == v1.PodSucceeded || phase == v1.PodFailed:
+		return "it has finished"
+	case e.Pod.DeletionTimestamp != nil:
+		return "it is being deleted already"
+	case metav1.GetControllerOf(e.Pod) == nil:
+		return "no controller creates it again"
+	}
+	return r.failures[e.Pod]
+}
+
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}

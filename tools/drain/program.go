@@ -1,0 +1,210 @@
+// Package drain is program drain: it says which pods block the drain of nodes, in which waves the others leave without breaking
+// a PodDisruptionBudget, and where each goes. podberth and kubectl podberth call Run.
+package drain
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/resources"
+	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/page"
+	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// options are the command line.
+type options struct {
+	files       []string
+	input       dump.Options
+	nodes       []string
+	selector    labels.Selector // nil: -l is not given
+	evict       string
+	drain       disruption.DrainOptions
+	failBlocked bool
+	strict      bool
+	expand      bool
+	output      string
+	tables      program.Tables
+	at          time.Time
+
+	// As they are given: seconds, a selector, and the time of at.
+	grace, skip       int64
+	podSelector, time string
+}
+
+// Run is the program with its surroundings as arguments. It returns the exit code. Results go to stdout in one piece, or not at all.
+func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return program.Run("drain", func() (no bool, err error) {
+		o, err := parseFlags(args, stdout)
+		if err != nil {
+			return false, err
+		}
+		o.tables.Fit(stdout)
+		o.input.Progress = program.Reading(stderr)
+		return answer(o, stdin, stdout, stderr)
+	}, stderr)
+}
+
+// answer writes what was asked for. It reports whether the exit code says no: a drain cannot begin, or -fail-blocked is given
+// and a pod is blocked.
+func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
+	in, err := load(o, stdin)
+	if err != nil {
+		return false, err
+	}
+	var out []byte
+	var errs []string
+	if o.evict != "" {
+		var a *answered
+		if a, err = in.evict(o); err != nil {
+			return false, err
+		}
+		no = !a.Allowed && o.failBlocked
+		out, err = report.Render(o.output, a, a.table)
+	} else {
+		var p *plan
+		if p, err = in.plan(o); err != nil {
+			return false, err
+		}
+		errs, no = p.Errors, len(p.Errors) > 0 || len(p.Blocked) > 0 && o.failBlocked
+		p.only(&o.tables)
+		if o.output == page.Form {
+			out, err = p.page(in, &o.tables)
+		} else {
+			out, err = report.Render(o.output, p, func(b *strings.Builder) { p.table(b, o.tables.Layout) })
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	if err := report.Print(out, in.warnings, stdout, stderr); err != nil {
+		return false, err
+	}
+	for _, text := range errs {
+		if _, err := fmt.Fprintf(stderr, "error: %s\n", text); err != nil {
+			return false, err
+		}
+	}
+	return no, nil
+}
+
+// help is what -h prints before the flags.
+var help = program.Help{
+	Name: "drain", Purpose: "plans draining nodes: who blocks, who leaves in which wave, and where each goes.",
+	Usage: []string{"drain -f PATH [flags] NODE...", "drain -f PATH -l LABELS [flags]", "drain -f PATH -evict NAMESPACE/NAME [flags]"},
+	Examples: []string{
+		"# which pods block the drain of a node, and in which waves the others leave",
+		"drain -f cluster.yaml -ignore-daemonsets -delete-emptydir-data node-a1",
+		"# the nodes of a zone together",
+		"drain -f cluster.yaml -ignore-daemonsets -l topology.kubernetes.io/zone=a",
+		"# what the Eviction API answers for a pod",
+		"drain -f cluster.yaml -evict shop/web-0",
+	},
+}
+
+// Flags returns the flags of the program, for programs that have them too. A value that is given to them goes nowhere.
+func Flags() *flag.FlagSet { return new(options).flags(io.Discard).FlagSet }
+
+func (o *options) flags(stdout io.Writer) *program.Set {
+	f := program.Flags(help, stdout)
+	program.Inputs(f, &o.files, "input")
+	o.input.Flags(f.FlagSet)
+	f.BoolVar(&o.drain.Force, "force", false, "as of kubectl drain: delete pods without a controller")
+	f.BoolVar(&o.drain.IgnoreDaemonSets, "ignore-daemonsets", false, "as of kubectl drain: leave DaemonSet pods where they are")
+	f.BoolVar(&o.drain.DeleteEmptyDirData, "delete-emptydir-data", false, "as of kubectl drain: delete pods whose emptyDir volumes lose their data")
+	f.BoolVar(&o.drain.DisableEviction, "disable-eviction", false, "as of kubectl drain: delete without asking budgets")
+	f.Int64Var(&o.grace, "grace-period", -1, "as of kubectl drain: `SECONDS` for every pod; without the flag each pod's own")
+	f.Int64Var(&o.skip, "skip-wait-for-delete-timeout", 0, "as of kubectl drain: leave pods alone that have been terminating for more `SECONDS`; 0 leaves none alone")
+	f.Func("l", "drain the nodes with these `LABELS` together, in place of NODE", func(text string) (err error) {
+		o.selector, err = labels.Parse(text)
+		return err
+	})
+	f.StringVar(&o.podSelector, "pod-selector", "", "as of kubectl drain: only pods with these `LABELS`")
+	f.StringVar(&o.evict, "evict", "", "only what the Eviction API answers for one pod: `NAMESPACE/NAME`")
+	f.BoolVar(&o.failBlocked, "fail-blocked", false, "exit 1 if a pod is blocked, or the eviction refused")
+	f.BoolVar(&o.strict, "strict", false, "a pod on a node that is not in the input, and a field that the API does not have, are errors")
+	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they are pending")
+	f.StringVar(&o.time, "at", "", "`TIME` of the drain as 2026-03-02T08:00:00Z (now when not given)")
+	report.Flag(f.FlagSet, &o.output, page.Form)
+	o.tables.Flags(f, program.OfNames)
+	return f
+}
+
+func parseFlags(args []string, stdout io.Writer) (o options, err error) {
+	f := o.flags(stdout)
+	for { // flags may stand behind nodes, as with kubectl
+		if err := program.Parse(f, args); err != nil {
+			return o, err
+		}
+		if f.NArg() == 0 {
+			break
+		}
+		o.nodes, args = append(o.nodes, nodeName(f.Arg(0))), f.Args()[1:]
+	}
+	o.evict, o.input.Strict = o.tables.Qualified(o.evict), o.strict
+	if err := o.check(); err != nil {
+		return o, err
+	}
+	if o.skip < 0 {
+		return o, fmt.Errorf("-skip-wait-for-delete-timeout: Invalid value: %d: must be seconds, not negative", o.skip)
+	}
+	if o.grace >= 0 {
+		o.drain.GracePeriodSeconds = &o.grace
+	}
+	o.drain.SkipWaitForDelete = resources.Seconds(o.skip)
+	if o.drain.PodSelector, err = labels.Parse(o.podSelector); err != nil {
+		return o, fmt.Errorf("-pod-selector: Invalid value: %q: %w", o.podSelector, err)
+	}
+	if o.at = time.Now(); o.time != "" {
+		if o.at, err = time.Parse(time.RFC3339, o.time); err != nil {
+			return o, fmt.Errorf("-at: Invalid value: %q: must be a time such as 2026-03-02T08:00:00Z", o.time)
+		}
+	}
+	return o, nil
+}
+
+// check returns the first error about flags that do not go together.
+func (o *options) check() error {
+	if err := cmp.Or(program.CheckInputs(o.files), report.Check(o.output, page.Form), o.tables.Check(o.output)); err != nil {
+		return err
+	}
+	switch {
+	case o.evict != "" && len(o.nodes) > 0:
+		return fmt.Errorf("unexpected argument %q: -evict is about one pod, not about nodes", o.nodes[0])
+	case o.evict != "" && o.selector != nil:
+		return errors.New("-l: Forbidden: -evict is about one pod, not about nodes")
+	case len(o.nodes) > 0 && o.selector != nil:
+		return fmt.Errorf("unexpected argument %q: -l chooses the nodes", o.nodes[0])
+	case o.evict == "" && len(o.nodes) == 0 && o.selector == nil:
+		return errors.New("NODE: Required value: at least one node, or -l")
+	case o.evict != "" && o.output == page.Form:
+		return fmt.Errorf("-o: Unsupported value: %q: does nothing with -evict", o.output)
+	case o.evict != "" && !isName(o.evict):
+		return fmt.Errorf("-evict: Invalid value: %q: must be NAMESPACE/NAME", o.evict)
+	}
+	return nil
+}
+
+// nodeName returns the name of a node that is given as NAME or, as kubectl prints it, as node/NAME.
+func nodeName(text string) string {
+	for _, kind := range []string{"node/", "nodes/", "no/"} {
+		if name, found := strings.CutPrefix(text, kind); found {
+			return name
+		}
+	}
+	return text
+}
+
+func isName(s string) bool {
+	namespace, name, ok := strings.Cut(s, "/")
+	return ok && namespace != "" && name != "" && !strings.Contains(name, "/")
+}

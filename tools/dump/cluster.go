@@ -1,0 +1,60 @@
+package dump
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+
+	"github.com/podberth/podberth/admission"
+	"github.com/podberth/podberth/cluster"
+)
+
+// Cluster returns the objects that a cluster.Snapshot is made of. A namespace that only pods name is added with the label
+// that the API server gives every namespace: its name.
+func (o *Objects) Cluster() cluster.Objects {
+	return cluster.Objects{
+		Nodes: o.Nodes, Pods: o.Pods, Namespaces: o.namespaces(), Services: o.Services,
+		ReplicationControllers: o.ReplicationControllers, ReplicaSets: o.ReplicaSets, StatefulSets: o.StatefulSets,
+		Claims: o.PersistentVolumeClaims, PersistentVolumes: o.PersistentVolumes, StorageClasses: o.StorageClasses,
+		CSINodes: o.CSINodes, CSIDrivers: o.CSIDrivers, CSIStorageCapacities: o.CSIStorageCapacities,
+		VolumeAttachments: o.VolumeAttachments, PodDisruptionBudgets: o.PodDisruptionBudgets, PriorityClasses: o.PriorityClasses,
+		ResourceClaims: o.ResourceClaims, ResourceClaimTemplates: o.ResourceClaimTemplates, ResourceSlices: o.ResourceSlices, DeviceClasses: o.DeviceClasses,
+	}
+}
+
+func (o *Objects) namespaces() []*v1.Namespace {
+	out := slices.Clone(o.Namespaces)
+	known := map[string]bool{}
+	for _, n := range out {
+		known[n.Name] = true
+	}
+	for _, p := range o.Pods {
+		if !known[p.Namespace] {
+			known[p.Namespace] = true
+			n := &v1.Namespace{}
+			n.Name, n.Labels = p.Namespace, map[string]string{v1.LabelMetadataName: p.Namespace}
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// AllPriorityClasses returns the PriorityClasses of the dump and those of system-node-critical and system-cluster-critical
+// that it lacks: every cluster has them.
+func (o *Objects) AllPriorityClasses() []*schedulingv1.PriorityClass {
+	all := slices.Clone(o.PriorityClasses)
+	for _, system := range admission.SystemPriorityClasses() {
+		if !slices.ContainsFunc(all, func(c *schedulingv1.PriorityClass) bool { return c.Name == system.Name }) {
+			all = append(all, system)
+		}
+	}
+	return all
+}
+
+// Admission returns what the API server's admission reads of the dump.
+func (o *Objects) Admission() admission.Cluster {
+	return admission.Cluster{
+		PriorityClasses: o.AllPriorityClasses(), RuntimeClasses: o.RuntimeClasses, LimitRanges: o.LimitRanges, Namespaces: o.Namespaces,
+	}
+}

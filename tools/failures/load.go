@@ -1,0 +1,116 @@
+package failures
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/planning/failures"
+	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/profile"
+	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// input is a cluster and the scenarios to play.
+type input struct {
+	objects   *dump.Objects
+	snapshot  *cluster.Snapshot
+	planner   *failures.Planner
+	scenarios []failures.Scenario
+	warnings  report.Warnings
+}
+
+// load reads the cluster and chooses the scenarios.
+func load(o options, stdin io.Reader) (*input, error) {
+	objects, err := dump.Read(o.files, stdin, o.input)
+	if err != nil {
+		return nil, err
+	}
+	s, err := objects.Snapshot(dump.Planning{Expand: o.expand, Strict: o.strict, Orphans: "counted nowhere"})
+	if err != nil {
+		return nil, err
+	}
+	decides, warnings, err := profile.Of(o.config, o.input)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range warnings {
+		objects.Warnings.Add(text)
+	}
+	own := cmp.Or(decides.SchedulerName, v1.DefaultSchedulerName)
+	var pending []*v1.Pod
+	for _, p := range objects.Pods {
+		if p.Spec.NodeName == "" && cmp.Or(p.Spec.SchedulerName, v1.DefaultSchedulerName) == own && len(p.Spec.SchedulingGates) == 0 {
+			pending = append(pending, p)
+		}
+	}
+	in := &input{objects: objects, snapshot: s, warnings: objects.Warnings}
+	in.planner, err = failures.New(failures.Input{
+		Snapshot: s, Deployments: objects.Deployments, Jobs: objects.Jobs, Pending: pending, Profile: decides, Admission: objects.Admission(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return in, in.choose(o)
+}
+
+// choose lists the scenarios that the command line asks for.
+func (in *input) choose(o options) error {
+	p := in.planner
+	var names []string
+	for _, n := range in.objects.Nodes {
+		names = append(names, n.Name)
+	}
+	for _, text := range o.scenarios {
+		s := failures.Scenario{Name: text, Nodes: strings.Split(text, ",")}
+		for _, n := range s.Nodes {
+			if err := program.CheckNode("-scenario", n, names); err != nil {
+				return err
+			}
+		}
+		in.scenarios = append(in.scenarios, s)
+	}
+	for _, label := range o.by {
+		list := p.By(label)
+		if len(list) == 0 {
+			return fmt.Errorf("-by: Not found: %q: no node of the input has this label", label)
+		}
+		in.scenarios = append(in.scenarios, list...)
+	}
+	if len(o.scenarios) == 0 && len(o.by) == 0 && o.pairs == 0 {
+		in.scenarios = append(p.Nodes(), p.By(v1.LabelTopologyZone)...)
+	}
+	in.scenarios = append(in.scenarios, p.Pairs(o.pairs, o.seed)...)
+	return nil
+}
+
+// parallel returns a parallel-for with so many workers; 0 means one for each processor. It says on stderr how many scenarios were
+// played.
+func parallel(workers int, stderr io.Writer) func(n int, run func(i int)) {
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	return func(n int, run func(i int)) {
+		progress := report.NewProgress(stderr, "failures", "scenarios", nil)
+		defer progress.End()
+		var next, done atomic.Int64
+		var group sync.WaitGroup
+		for range min(workers, n) {
+			group.Go(func() {
+				for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+					run(i)
+					progress.Step(int(done.Add(1)), n)
+				}
+			})
+		}
+		group.Wait()
+	}
+}

@@ -1,0 +1,72 @@
+package failures
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/tools/program"
+)
+
+// Pods that wait for the profile's scheduler, without gates, get a node when there is one.
+func TestPendingPods(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, pods: 10}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: 4, pods: 10}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: runs}, spec: {nodeName: n2, containers: [{name: c}]}}
+`)
+	for name, spec := range map[string]string{"none": "", "default": "schedulerName: default-scheduler,", "own": "schedulerName: own,", "own2": "schedulerName: own,", "own3": "schedulerName: own,", "gated": "schedulingGates: [{name: g}],"} {
+		fmt.Fprintf(&b, "---\n{apiVersion: v1, kind: Pod, metadata: {name: %s}, spec: {%s containers: [{name: c}]}}\n", name, spec)
+	}
+	released := func(args ...string) int {
+		code, out, errs := failing(b.String(), append([]string{"-f", "-", "-scenario", "n1", "-o", "json"}, args...)...)
+		require.Zero(t, code, errs)
+		var a failureReport
+		require.NoError(t, json.Unmarshal([]byte(out), &a))
+		return a.Scenarios[0].Released
+	}
+	require.Equal(t, 2, released())
+	config := filepath.Join(t.TempDir(), "config.yaml")
+	require.NoError(t, os.WriteFile(config, []byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{schedulerName: own}]\n"), 0o600))
+	require.Equal(t, 3, released("-config", config))
+}
+
+// The least values of flags are allowed, and what -strict forbids is an error.
+func TestLeastValues(t *testing.T) {
+	const stray = "---\n{apiVersion: v1, kind: Pod, metadata: {name: stray}, spec: {nodeName: n9, containers: [{name: c}]}}\n"
+	for _, c := range []struct{ input, args, want string }{
+		{withDevices, "-pairs 0 -orders 0 -limit 0 -remedies 0 -workers 0 -until 0s", ""},
+		{withDevices, "-workers 1", ""},
+		{withDevices, "-until -1ns", "-until: Invalid value: -1ns: must not be negative"},
+		{withDevices, "-workers -1", "-workers: Invalid value: -1: must not be negative"},
+		{withDevices, "-limit -1", "-limit: Invalid value: -1: must not be negative"},
+		{withDevices, "-orders -1", "-orders: Invalid value: -1: must not be negative"},
+		{withDevices, "-remedies -1", "-remedies: Invalid value: -1: must not be negative"},
+		{withDevices + stray, "-strict", "n9"},
+		{withDevices + stray, "", ""},
+		{strings.Replace(withDevices, "status:", "state: {}, status:", 1), "-strict", `unknown field "state"`},
+	} {
+		code, out, errs := failing(c.input, append([]string{"-f", "-"}, strings.Fields(c.args)...)...)
+		if c.want == "" {
+			require.Zero(t, code, errs)
+			require.NotEmpty(t, out)
+			continue
+		}
+		require.Equal(t, program.BadInput, code, c.args)
+		require.Empty(t, out)
+		require.Contains(t, errs, c.want)
+	}
+	file := filepath.Join(t.TempDir(), "failures.prom")
+	_, out, _ := failing("", "-f", shipped, "-prometheus", file)
+	require.NotEmpty(t, out, "the table is printed, too")
+	_, out, _ = failing("{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, pods: 10}}}", "-f", "-", "-headroom")
+	require.Contains(t, out, "Headroom: any node may fail\n")
+}

@@ -1,0 +1,210 @@
+// Package lint is program lint: it finds scheduling rules of manifests that can never be met, contradict each other, or do
+// nothing. podberth and kubectl podberth call Run.
+package lint
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/diagnose/lint"
+	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// options are the command line.
+type options struct {
+	files   []string
+	cluster []string
+	input   dump.Options
+	strict  bool
+	rules   bool
+	output  string
+	tables  program.Tables
+}
+
+// lintReport is the answer, in the form in which it is printed.
+type lintReport struct {
+	report.Head
+	Summary  summary        `json:"summary"`
+	Findings []lint.Finding `json:"findings"`
+}
+
+type summary struct {
+	Errors   int `json:"errors"`
+	Warnings int `json:"warnings"`
+	Infos    int `json:"infos"`
+}
+
+// Run is the program with its surroundings as arguments. It returns the exit code. Results go to stdout in one piece, or not at all.
+func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return program.Run("lint", func() (no bool, err error) {
+		o, err := parseFlags(args, stdout)
+		if err != nil {
+			return false, err
+		}
+		o.tables.Fit(stdout)
+		o.input.Progress = program.Reading(stderr)
+		return answer(o, stdin, stdout, stderr)
+	}, stderr)
+}
+
+// answer writes the findings and reports whether one has severity error.
+func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
+	if o.rules {
+		_, err := io.WriteString(stdout, rules(o))
+		return false, err
+	}
+	in, warnings, err := load(o, stdin)
+	if err != nil {
+		return false, err
+	}
+	found, err := lint.Check(in)
+	if err != nil {
+		return false, err
+	}
+	a := &lintReport{Head: report.HeadOf("LintReport"), Findings: []lint.Finding{}}
+	for _, f := range found {
+		_, name, _ := strings.Cut(f.Object, " ")
+		if namespace, _, _ := strings.Cut(name, "/"); !o.tables.Shows(namespace) {
+			continue
+		}
+		a.Findings = append(a.Findings, f)
+		switch f.Severity {
+		case lint.Error:
+			a.Summary.Errors++
+		case lint.Warning:
+			a.Summary.Warnings++
+		default:
+			a.Summary.Infos++
+		}
+	}
+	var out []byte
+	if o.output == "sarif" {
+		out, err = report.Data("json", sarifOf(a.Findings))
+	} else {
+		out, err = report.Render(o.output, a, func(b *strings.Builder) { a.table(b) })
+	}
+	if err != nil {
+		return false, err
+	}
+	return a.Summary.Errors > 0, report.Print(out, warnings, stdout, stderr)
+}
+
+// load reads the manifests and the cluster. Without -cluster the nodes and pods of the manifests are the cluster.
+func load(o options, stdin io.Reader) (in lint.Input, warnings report.Warnings, err error) {
+	m, err := dump.Read(o.files, stdin, o.input)
+	if err != nil {
+		return in, warnings, err
+	}
+	if err := m.CheckBudgets(); err != nil {
+		return in, warnings, err
+	}
+	in = lint.Input{
+		Deployments: m.Deployments, ReplicaSets: m.ReplicaSets, StatefulSets: m.StatefulSets, DaemonSets: m.DaemonSets, Jobs: m.Jobs,
+		ReplicationControllers: m.ReplicationControllers, Budgets: m.PodDisruptionBudgets, PriorityClasses: m.PriorityClasses, Claims: m.PersistentVolumeClaims,
+	}
+	in.ReplicaSets = nil
+	for _, r := range m.ReplicaSets {
+		if len(r.OwnerReferences) == 0 {
+			in.ReplicaSets = append(in.ReplicaSets, r)
+		}
+	}
+	for _, p := range m.Pods {
+		if len(p.OwnerReferences) == 0 && !cluster.Finished(p) && (p.Spec.NodeName == "" || len(m.Nodes) == 0) {
+			in.Pods = append(in.Pods, p)
+		}
+	}
+	warnings = m.Warnings
+	objects := m
+	if len(o.cluster) > 0 {
+		if objects, err = dump.Read(o.cluster, stdin, o.input); err != nil {
+			return in, warnings, err
+		}
+		warnings.Append(objects.Warnings)
+	}
+	if len(objects.Nodes) > 0 {
+		c := objects.Cluster()
+		in.Cluster = &c
+	}
+	return in, warnings, nil
+}
+
+func (a *lintReport) table(b *strings.Builder) {
+	for _, f := range a.Findings {
+		fmt.Fprintf(b, "%s: %s: %s: %s\n  %s\n  fix: %s\n", f.Severity, f.Object, f.Rule, f.Path, f.Explanation, f.Fix)
+	}
+	fmt.Fprintf(b, "%s, %s, %s\n", report.Count(a.Summary.Errors, "error"), report.Count(a.Summary.Warnings, "warning"), report.Count(a.Summary.Infos, "note"))
+}
+
+// rules is the table of -rules.
+func rules(o options) string {
+	var rows [][]string
+	for _, r := range lint.Rules() {
+		needs := ""
+		if r.Cluster {
+			needs = "nodes"
+		}
+		rows = append(rows, []string{r.ID, string(r.Severity), needs, r.Summary})
+	}
+	text, _ := o.tables.Layout.Columns([]string{"RULE", "SEVERITY", "NEEDS", "WHAT IS WRONG"}, rows)
+	return text
+}
+
+// Flags returns the flags of the program, for programs that have them too. A value that is given to them goes nowhere.
+func Flags() *flag.FlagSet { return new(options).flags(io.Discard).FlagSet }
+
+func (o *options) flags(stdout io.Writer) *program.Set {
+	f := program.Flags(program.Help{
+		Name: "lint", Purpose: "finds scheduling rules of manifests that can never be met, contradict each other, or do nothing.",
+		Usage: []string{"lint -f PATH [-cluster PATH] [flags]", "lint -rules"},
+		Examples: []string{
+			"# manifests alone; exit 1 when a finding has severity error",
+			"lint -f manifests/",
+			"# manifests on a cluster",
+			"kubectl get nodes,pods,namespaces,pvc,priorityclasses -A -o yaml > cluster.yaml",
+			"lint -f manifests/ -cluster cluster.yaml",
+			"# for code scanning in CI",
+			"lint -f manifests/ -o sarif > lint.sarif",
+		},
+	}, stdout)
+	program.Inputs(f, &o.files, "manifests; a dump of a cluster is manifests and cluster in one")
+	f.Func("cluster", "a dump of the cluster: `PATH` as for -f (repeatable)", func(text string) error {
+		if text == "" {
+			return errors.New("must be a path")
+		}
+		o.cluster = append(o.cluster, text)
+		return nil
+	})
+	o.input.Flags(f.FlagSet)
+	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have are errors")
+	f.BoolVar(&o.rules, "rules", false, "print the rules")
+	report.Flag(f.FlagSet, &o.output, "sarif")
+	o.tables.Flags(f, "findings")
+	return f
+}
+
+func parseFlags(args []string, stdout io.Writer) (o options, err error) {
+	f := o.flags(stdout)
+	if err := program.Parse(f, args); err != nil {
+		return o, err
+	}
+	o.input.Strict = o.strict
+	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q; see lint -h", f.Arg(0))
+	case o.rules:
+		return o, nil
+	case len(o.files) == 0:
+		return o, program.CheckInputs(o.files)
+	case report.Check(o.output, "sarif") != nil:
+		return o, report.Check(o.output, "sarif")
+	case o.tables.Check(o.output) != nil:
+		return o, o.tables.Check(o.output)
+	}
+	return o, nil
+}

@@ -1,0 +1,183 @@
+package place
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// Outcomes of pods. An attempt has each of them but outcomePreempted.
+const (
+	outcomeScheduled     = "Scheduled"
+	outcomeUnschedulable = "Unschedulable"
+	outcomeGated         = "Gated"
+	outcomeError         = "Error"
+	outcomeRefused       = "Refused"   // by the API server: the pod never comes into the cluster
+	outcomePreempted     = "Preempted" // the pod had a node and gave way to another pod
+)
+
+// answer is the result of a run, in the form in which it is printed.
+type answer struct {
+	report.Head
+	Summary  summary    `json:"summary"`
+	Pods     []podState `json:"pods"`
+	Attempts []entry    `json:"attempts"`
+}
+
+// summary counts the pods by their last outcomes, and the pods that gave way to others.
+type summary struct {
+	Scheduled     int `json:"scheduled"`
+	Unschedulable int `json:"unschedulable"`
+	Gated         int `json:"gated"`
+	Refused       int `json:"refused"`
+	Errors        int `json:"errors"`
+	Victims       int `json:"victims"`
+}
+
+// podState is what has become of one pod.
+type podState struct {
+	Pod           string   `json:"pod"`
+	Namespace     string   `json:"namespace"`
+	Name          string   `json:"name"`
+	SchedulerName string   `json:"schedulerName"`
+	Priority      int32    `json:"priority"`
+	Outcome       string   `json:"outcome"`
+	Node          string   `json:"node"`
+	Message       string   `json:"message"`
+	NominatedNode string   `json:"nominatedNode"`
+	Victims       []string `json:"victims"`     // of all its attempts
+	PreemptedBy   string   `json:"preemptedBy"` // the pod to which it gave way
+	Attempts      int      `json:"attempts"`
+
+	owner string // the controller, "" for none
+}
+
+// entry is one attempt.
+type entry struct {
+	Pod           string                 `json:"pod"`
+	Namespace     string                 `json:"namespace"`
+	Name          string                 `json:"name"`
+	SchedulerName string                 `json:"schedulerName"`
+	Attempt       int                    `json:"attempt"` // from 1; 0 where no attempt was made
+	At            string                 `json:"at"`      // virtual time since the beginning
+	Priority      int32                  `json:"priority"`
+	Outcome       string                 `json:"outcome"`
+	Node          string                 `json:"node"`
+	Message       string                 `json:"message"`
+	NominatedNode string                 `json:"nominatedNode"`
+	Victims       []string               `json:"victims"`
+	Allocations   []allocation           `json:"allocations,omitempty"`
+	Nodes         []placement.NodeReport `json:"nodes,omitempty"`
+
+	evaluated, feasible int
+	total               int64
+}
+
+// same reports whether an entry says nothing new after another.
+func (e entry) same(o entry) bool {
+	return e.Outcome == o.Outcome && e.Node == o.Node && e.Message == o.Message && slices.Equal(e.Victims, o.Victims)
+}
+
+// add keeps an entry that says something new about its pod. It fills in the name and the time.
+func (x *simulation) add(pod *v1.Pod, e entry) {
+	e.Pod, e.Namespace, e.Name = key(pod), pod.Namespace, pod.Name
+	e.At = x.w.now.Sub(x.begin).Round(time.Millisecond).String()
+	if e.Victims == nil {
+		e.Victims = []string{}
+	}
+	old, ok := x.last[e.Pod]
+	x.last[e.Pod] = e
+	if !ok || !e.same(old) {
+		x.entries = append(x.entries, e)
+	}
+}
+
+// answer returns the result of the run, of one namespace with -n.
+func (x *simulation) answer() answer {
+	a := answer{Head: report.HeadOf("Simulation"), Pods: []podState{}, Attempts: []entry{}}
+	victims := map[string][]string{}
+	for _, e := range x.entries {
+		if !x.o.tables.Shows(e.Namespace) {
+			continue
+		}
+		a.Attempts = append(a.Attempts, e)
+		victims[e.Pod] = append(victims[e.Pod], e.Victims...)
+		a.Summary.Victims += len(e.Victims)
+	}
+	for _, name := range x.order() {
+		s := x.state(x.last[name])
+		if !x.o.tables.Shows(s.Namespace) {
+			continue
+		}
+		s.Victims = append(s.Victims, victims[name]...)
+		a.Pods = append(a.Pods, s)
+		switch s.Outcome {
+		case outcomeScheduled:
+			a.Summary.Scheduled++
+		case outcomeUnschedulable:
+			a.Summary.Unschedulable++
+		case outcomeGated:
+			a.Summary.Gated++
+		case outcomeRefused:
+			a.Summary.Refused++
+		case outcomeError:
+			a.Summary.Errors++
+		}
+	}
+	return a
+}
+
+// state returns what has become of a pod by its last entry. The victims are left out.
+func (x *simulation) state(e entry) podState {
+	s := podState{
+		Pod: e.Pod, Namespace: e.Namespace, Name: e.Name, SchedulerName: e.SchedulerName, Priority: e.Priority,
+		Outcome: e.Outcome, Node: e.Node, Message: e.Message, Victims: []string{}, Attempts: e.Attempt,
+	}
+	if p := x.w.pods[e.Pod]; p != nil {
+		s.NominatedNode = p.Status.NominatedNodeName
+		if c := metav1.GetControllerOf(p); c != nil {
+			s.owner = c.Kind + "/" + c.Name
+		}
+	}
+	if by := x.gaveWay[e.Pod]; by != "" && e.Outcome == outcomeScheduled {
+		s.Outcome, s.PreemptedBy = outcomePreempted, by
+	}
+	return s
+}
+
+// order returns the names of the pods that have entries: those of the input in its order, then those of the timeline.
+func (x *simulation) order() []string {
+	var out []string
+	seen := map[string]bool{}
+	see := func(name string) {
+		if _, ok := x.last[name]; ok && !seen[name] {
+			seen[name] = true
+			out = append(out, name)
+		}
+	}
+	for _, p := range x.w.objects.Pods {
+		see(key(p))
+	}
+	for _, e := range x.entries {
+		see(e.Pod)
+	}
+	return out
+}
+
+// String is the summary in one line.
+func (s summary) String() string {
+	out := fmt.Sprintf("%d scheduled, %d unschedulable, %d gated, %s", s.Scheduled, s.Unschedulable, s.Gated, report.Count(s.Victims, "victim"))
+	if s.Refused > 0 {
+		out += fmt.Sprintf(", %d refused", s.Refused)
+	}
+	if s.Errors > 0 {
+		out += ", " + report.Count(s.Errors, "error")
+	}
+	return out
+}

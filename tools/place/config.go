@@ -1,0 +1,54 @@
+package place
+
+import (
+	"fmt"
+	"io"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/scheduler"
+	"github.com/podberth/podberth/scheduler/config"
+	"github.com/podberth/podberth/scheduler/setup"
+	"github.com/podberth/podberth/tools/dump"
+)
+
+// optionsOf returns the scheduler's options that the command line asks for, and warnings about them.
+func optionsOf(o options, stderr io.Writer) (out scheduler.Options, warnings []string, err error) {
+	if o.config == "" {
+		all := int32(100)
+		out.Profiles = []scheduler.Profile{{SchedulerName: v1.DefaultSchedulerName, PercentageOfNodesToScore: &all}}
+	} else if out, warnings, err = configured(o.config, o.input, stderr); err != nil {
+		return out, nil, err
+	}
+	if o.percentage >= 0 {
+		percentage := int32(o.percentage)
+		for k := range out.Profiles {
+			out.Profiles[k].PercentageOfNodesToScore = &percentage
+		}
+	}
+	return out, warnings, nil
+}
+
+// configured returns the scheduler's options that a KubeSchedulerConfiguration asks for. A simulation never asks extenders to
+// bind. Of each extender, the first failure that kube-scheduler passes over is a warning.
+func configured(file string, limits dump.Options, stderr io.Writer) (out scheduler.Options, warnings []string, err error) {
+	data, err := dump.ReadText(file, nil, limits)
+	if err != nil {
+		return out, nil, fmt.Errorf("-config: %w", err)
+	}
+	c, err := config.Load(data)
+	if err != nil {
+		return out, nil, fmt.Errorf("%s: %w", file, err)
+	}
+	var said sync.Map
+	out, warnings, err = setup.Options(c, setup.Extending{PassedOver: func(extender string, err error) {
+		if _, again := said.LoadOrStore(extender, true); !again {
+			fmt.Fprintf(stderr, "warning: extender %s: passed over: %v\n", extender, err)
+		}
+	}})
+	if err != nil {
+		return out, nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return out, warnings, nil
+}

@@ -1,0 +1,280 @@
+package place
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/diagnose"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/score"
+	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/explain"
+	"github.com/podberth/podberth/tools/internal/must"
+	"github.com/podberth/podberth/tools/page"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// explanation is the answer to -explain, in the form in which it is printed.
+type explanation struct {
+	report.Head
+	Pod       string `json:"pod"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// State is what the pod is in the input: Pending, Gated, Refused, OtherScheduler, Running, Terminating or Ended.
+	State    string `json:"state"`
+	Outcome  string `json:"outcome"` // of the question where the pod can go; "" when it was not asked
+	Node     string `json:"node"`    // where the pod goes, or runs
+	Message  string `json:"message"`
+	Ahead    int    `json:"ahead"` // pods of the input that the queue tries before
+	Of       int    `json:"of"`    // nodes of the cluster
+	Feasible int    `json:"feasible"`
+	explain.Answer
+	// Kept are the pods for which the pod must leave room, as "namespace/name on node": pods of at least its priority that are
+	// nominated to a node.
+	Kept       []string          `json:"kept,omitempty"`
+	Preemption *preemptionAnswer `json:"preemption,omitempty"`
+	// Allocations are what the claims of a pod with a node get.
+	Allocations []allocation `json:"allocations,omitempty"`
+	// Choice compares the node with the best other node, or with the best node that -where wants.
+	Choice *diagnose.Comparison `json:"choice,omitempty"`
+	// Outlook says what wakes a pod without a node, and when.
+	Outlook *diagnose.Outlook `json:"outlook,omitempty"`
+	// Nodes are the best twenty, or all with -all; see explain.Order.
+	Nodes []placement.NodeReport `json:"nodes"`
+
+	said   string    // the first sentence
+	wish   string    // the answer to -where
+	node   *v1.Node  // where the pod goes or runs, if it is in the input
+	pod    *v1.Pod   // nil when the question was not asked
+	now    time.Time // virtual
+	why    *score.Explanation
+	scores error // why there are no scores
+	hidden int   // nodes that are left out
+	table  []placement.NodeReport
+	skews  []page.Skew
+}
+
+// mostNodes is how many nodes an explanation has without -all.
+const mostNodes = 20
+
+// explainPod answers -explain: it plays the queue up to the pod and explains the attempt, or says what the pod is and what
+// would hold for a pod like it.
+func explainPod(ctx context.Context, out *bytes.Buffer, x *simulation) verdict {
+	e := x.question(ctx)
+	switch {
+	case report.IsData(x.o.output):
+		writeData(out, e, x.o.output)
+	case x.o.output == page.Form:
+		e.writePage(out, x)
+	default:
+		out.WriteString(e.text())
+	}
+	return verdict{unplaced: e.Node == "", failed: e.Outcome == outcomeRefused || e.Outcome == outcomeError}
+}
+
+// question finds the pod and explains it by its state.
+func (x *simulation) question(ctx context.Context) *explanation {
+	name := x.o.explain
+	e := &explanation{Head: report.HeadOf("Explanation"), Pod: name, Answer: explain.Of(nil, nil), Nodes: []placement.NodeReport{}}
+	e.Namespace, e.Name, _ = strings.Cut(name, "/")
+	for _, r := range x.w.refused {
+		if key(r.pod) == name {
+			e.State, e.Outcome, e.Message = "Refused", outcomeRefused, r.text
+			e.said = fmt.Sprintf("Pod %s is refused by the API server: %s", name, r.text)
+			return e
+		}
+	}
+	pod := x.w.find(name)
+	switch {
+	case cluster.Finished(pod):
+		e.State, e.Node = "Ended", pod.Spec.NodeName
+		e.said = fmt.Sprintf("Pod %s has ended (%s): it holds nothing on any node, and no scheduler tries it.", name, pod.Status.Phase)
+	case pod.Spec.NodeName != "":
+		x.whyThere(e, pod)
+	default:
+		x.whereTo(ctx, e, pod)
+	}
+	return e
+}
+
+// whereTo explains a pod without a node, after the pods of higher rank. A pod that no scheduler of this run tries comes after
+// all others.
+func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) {
+	answered, failed := false, error(nil)
+	x.explain = func(pod *v1.Pod, c *cluster.Snapshot) {
+		answered = true
+		failed = x.ask(e, pod, c)
+	}
+	must.Do(x.run(ctx))
+	e.State, e.Ahead = "Pending", x.ahead(pod)
+	first := fmt.Sprintf("Pod %s ", pod.Namespace+"/"+pod.Name)
+	switch {
+	case pod.DeletionTimestamp != nil:
+		e.State = "Terminating"
+		first += "is being deleted: no scheduler tries it. A pod like it "
+	case len(pod.Spec.SchedulingGates) > 0:
+		var gates []string
+		for _, g := range pod.Spec.SchedulingGates {
+			gates = append(gates, g.Name)
+		}
+		e.State = "Gated"
+		first += fmt.Sprintf("is gated by %s: %s. Without the gates it ", strings.Join(gates, ", "), gatedMessage)
+	case x.w.s.Profile(dump.SchedulerName(pod)) == nil:
+		e.State = "OtherScheduler"
+		first += fmt.Sprintf("waits for scheduler %q, which is not part of this run. Scheduler %q says that it ", dump.SchedulerName(pod), x.first)
+	}
+	if !answered {
+		x.w.s.View(func(c *cluster.Snapshot) { failed = x.ask(e, pod, c) })
+	}
+	must.Do(failed)
+	if e.Outcome == outcomeScheduled {
+		e.said = fmt.Sprintf("%sgoes to %s: %d of %d nodes can take it. %s", first, e.Node, e.Feasible, e.Of, tried(e.Ahead))
+	} else {
+		e.said = fmt.Sprintf("%shas no node: %d of %d nodes can take it. %s", first, e.Feasible, e.Of, tried(e.Ahead))
+	}
+}
+
+func tried(ahead int) string {
+	switch ahead {
+	case 0:
+		return "No pod is tried before it."
+	case 1:
+		return "1 pod is tried before it."
+	}
+	return fmt.Sprintf("%d pods are tried before it.", ahead)
+}
+
+// whyThere explains a running pod: it asks where the pod could go now if it did not run yet.
+func (x *simulation) whyThere(e *explanation, pod *v1.Pod) {
+	here := pod.Spec.NodeName
+	e.State, e.said = "Running", fmt.Sprintf("Pod %s runs on %s", key(pod), here)
+	if pod.DeletionTimestamp != nil {
+		e.State = "Terminating"
+		e.said += fmt.Sprintf(" and is being deleted: it is gone at %s", pod.DeletionTimestamp.UTC().Format(time.RFC3339))
+	}
+	for _, p := range x.w.pending {
+		x.w.s.AddPod(p) // the queue then knows which pods are nominated, and room is kept for these
+	}
+	var c *cluster.Snapshot
+	x.w.s.View(func(s *cluster.Snapshot) { c = s.Fork() })
+	if c.Slot(here) >= 0 {
+		must.Do(c.Unset(pod))
+	}
+	free := *pod
+	free.Spec.NodeName, free.Status.NominatedNodeName, free.DeletionTimestamp = "", "", nil
+	must.Do(x.ask(e, &free, c))
+	best := e.Node
+	e.Node, e.node = here, x.w.nodes[here]
+	e.said += fmt.Sprintf(". If it came now, %d of %d nodes could take it", e.Feasible, e.Of)
+	switch {
+	case x.w.nodes[here] == nil:
+		e.said += fmt.Sprintf("; %s is not in the input.", here)
+	case e.Feasible == 0:
+		e.said += "."
+	case best == here:
+		e.said += fmt.Sprintf(", and it would go to %s again.", here)
+	default:
+		e.said += fmt.Sprintf(", and it would go to %s.", best)
+	}
+}
+
+// ahead counts the pods of the input that the queue tries before.
+func (x *simulation) ahead(pod *v1.Pod) int {
+	for k, p := range x.w.pending {
+		if key(p) == key(pod) {
+			return k
+		}
+	}
+	return len(x.w.pending)
+}
+
+// ask finds out where a pod can go in a cluster, and why not elsewhere. It returns errors, because the scheduler that calls it would
+// report a panic as a warning.
+func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) (err error) {
+	defer must.Catch(&err)
+	q := must.Get(x.asks(pod, c))
+	d := q.plan.Decide(pod, q.options)
+	e.Kept = q.kept()
+	e.Outcome, e.Node, e.Of, e.Feasible, e.pod, e.now = outcomeScheduled, d.Node, d.Nodes, d.Feasible, pod, x.w.now
+	if d.Placed() {
+		e.node = c.Node(d.Slot)
+	} else {
+		e.Outcome, e.Message = outcomeUnschedulable, d.Failure.Text()
+		if d.Failure.Err != nil {
+			e.Outcome = outcomeError
+		} else {
+			e.Preemption = x.askPreemption(q, d.Failure)
+		}
+	}
+	table, err := q.table()
+	if err != nil {
+		e.scores = err // the rejections are there all the same
+	}
+	shortage := explain.Shortage(pod, q.with)
+	e.Answer = explain.Of(table, shortage)
+	e.table = explain.Order(table, shortage)
+	e.Nodes = e.table
+	if d.Placed() && pod.Status.NominatedNodeName == d.Node { // the decision has looked at no other node
+		e.Feasible = 0
+		for _, n := range e.table {
+			if n.Feasible() {
+				e.Feasible++
+			}
+		}
+	}
+	if x.o.output == page.Form {
+		e.skews = must.Get(page.Skews(pod, c))
+	}
+	x.diagnose(e, q, d)
+	if !x.o.all && len(e.Nodes) > mostNodes {
+		e.hidden = len(e.Nodes) - mostNodes
+		e.Nodes = e.Nodes[:mostNodes:mostNodes]
+	}
+	if err == nil && d.Placed() && d.Feasible > 1 {
+		why := must.Get(q.tabled.Choice(pod, d.Slot))
+		e.why = &why
+	}
+	return nil
+}
+
+// mostHelp is how many sets of changes an explanation names.
+const mostHelp = 2
+
+// diagnose fills in what would change the answer: changes and events for a pod without a node, and the comparison with another
+// node for a pod with a node.
+func (x *simulation) diagnose(e *explanation, q *asked, d placement.Decision) {
+	want := must.Get(x.wantedNodes(q.cluster))
+	switch {
+	case d.Placed():
+		e.Allocations = allocationsOf(q.pod, d.Node, d.Devices)
+		if e.scores == nil {
+			x.choose(e, q, d, want)
+		}
+	case d.Failure.Err == nil:
+		in := x.diagnosed(q.with, q.profile)
+		if help := x.relaxations(q, in, want); len(help) > 0 {
+			e.Help = help
+		}
+		e.Outlook = must.Get(diagnose.Wake(in, q.pod, diagnose.WakeOptions{}))
+	}
+}
+
+// relaxations returns the cheapest of the smallest sets of changes that place the pod where it is wanted; none when the search
+// finds none or fails, and the explanation then says what is short on the nearest nodes.
+func (x *simulation) relaxations(q *asked, in diagnose.Input, want wanted) (help []string) {
+	d, err := diagnose.Relax(in, q.pod, diagnose.Options{Size: 3, Steps: 20000, Where: want, Cost: q.stays})
+	if err != nil {
+		x.warn("no changes that would help were searched: %v", err)
+		return nil
+	}
+	for _, r := range d.Relaxations[:min(mostHelp, len(d.Relaxations))] {
+		help = append(help, fmt.Sprintf("%s (then it goes to %s)", r.Text(), r.Node))
+	}
+	return help
+}

@@ -1,0 +1,118 @@
+package place
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/score"
+)
+
+// mostKept is how many nominated pods the first line names.
+const mostKept = 3
+
+// text returns the explanation in words: the answer first, then what the pod asks for, the nodes, and the choice.
+func (e *explanation) text() string {
+	var b strings.Builder
+	b.WriteString(e.said)
+	if n := len(e.Kept); n > 0 {
+		fmt.Fprintf(&b, " Room is kept for nominated pods: %s", strings.Join(e.Kept[:min(n, mostKept)], ", "))
+		if n > mostKept {
+			fmt.Fprintf(&b, " and %d more", n-mostKept)
+		}
+		b.WriteString(".")
+	}
+	b.WriteString("\n")
+	if e.pod == nil {
+		return b.String()
+	}
+	if e.Node == "" {
+		e.help(&b)
+	}
+	if e.why != nil && e.State != "Running" {
+		fmt.Fprintln(&b, decider(*e.why))
+	}
+	e.wishes(&b)
+	for _, a := range e.Allocations {
+		fmt.Fprintf(&b, "Devices: %s gets %s\n", a.Claim, orNone(strings.Join(a.Devices, ", ")))
+	}
+	switch p := e.Preemption; {
+	case e.Outcome == outcomeError:
+		fmt.Fprintf(&b, "The attempt fails: %s\n", e.Message)
+	case p != nil:
+		b.WriteString(p.text())
+	}
+	if list := e.Lines(); len(list) > 0 {
+		fmt.Fprintf(&b, "What keeps it off nodes:\n%s\n", strings.Join(list, "\n"))
+	}
+	if e.Node != "" && e.wish == "" {
+		e.help(&b)
+	}
+	if e.Outlook != nil {
+		fmt.Fprintf(&b, "\n%s", outlookText(e.Outlook))
+	}
+	fmt.Fprintf(&b, "\n%s", describePod(e.pod, e.node, e.now))
+	if e.scores != nil {
+		fmt.Fprintf(&b, "\nThere are no scores: %v\n", e.scores)
+	}
+	for _, n := range e.Nodes {
+		explainNode(&b, n, n.Node == e.Node)
+	}
+	if e.hidden > 0 {
+		fmt.Fprintf(&b, "\n%d more nodes: -all shows them.\n", e.hidden)
+	}
+	if e.why != nil {
+		fmt.Fprintf(&b, "\nWhy %s:\n%s\n", e.why.Node, strings.TrimRight(e.why.String(), "\n"))
+	}
+	if e.Choice != nil {
+		b.WriteString(margins(e.Choice))
+	}
+	return b.String()
+}
+
+// help says what would let the pod onto nodes that reject it.
+func (e *explanation) help(b *strings.Builder) {
+	for _, text := range e.Help[:min(mostHelp, len(e.Help))] {
+		fmt.Fprintf(b, "Would help: %s\n", text)
+	}
+}
+
+// decider says in a sentence what made the difference between the chosen node and the next.
+func decider(why score.Explanation) string {
+	out := fmt.Sprintf("%s has %d points, %s has %d", why.Node, why.Total, why.RunnerUp, why.RunnerUpTotal)
+	if why.Lead == 0 {
+		return out + ": they are equally good, and the first in the order of the nodes is taken."
+	}
+	var most *score.Part
+	for k := range why.Parts {
+		if p := &why.Parts[k]; p.Weighted > p.RunnerUp && (most == nil || math.Abs(p.Share) > math.Abs(most.Share)) {
+			most = p
+		}
+	}
+	if most == nil {
+		return out + "."
+	}
+	return fmt.Sprintf("%s. %s makes the difference: %d points to %d.", out, most.Name, most.Weighted, most.RunnerUp)
+}
+
+func explainNode(b *strings.Builder, n placement.NodeReport, here bool) {
+	mark := ""
+	if here {
+		mark = " (here)"
+	}
+	if n.Feasible() {
+		fmt.Fprintf(b, "\n%s: can take it, total %d%s\n", n.Node, n.Total, mark)
+		for _, s := range n.Scores {
+			fmt.Fprintf(b, "  %-32s %4d x %d = %d (raw %d)\n", s.Plugin, s.Normalized, s.Weight, s.Weighted, s.Raw)
+		}
+		return
+	}
+	fmt.Fprintf(b, "\n%s: rejected%s\n", n.Node, mark)
+	for _, r := range n.Rejections {
+		fmt.Fprintf(b, "  %s: %s\n", r.Plugin, strings.Join(r.Reasons, ", "))
+		for _, line := range r.Numbers {
+			fmt.Fprintf(b, "    %s\n", line)
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package place
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/admission"
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/overhead/kubelet"
+	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/scheduler"
+	"github.com/podberth/podberth/taints"
+	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// load reads the input and sorts the pods into running, pending and left aside. It prints the warnings when it returns no
+// error.
+func load(o options, profiles []scheduler.Profile, timeline []event, stdin io.Reader, stderr io.Writer) (*world, error) {
+	objects, err := dump.Read(o.files, stdin, o.input)
+	if err != nil {
+		return nil, err
+	}
+	added, err := o.change(objects, stdin)
+	if err != nil {
+		return nil, err
+	}
+	if o.expand {
+		more, err := objects.Expand()
+		if err != nil {
+			return nil, err
+		}
+		added = append(added, more...)
+	}
+	made := map[*v1.Pod]bool{}
+	for _, p := range added {
+		made[p] = true
+	}
+	bad := o.checkInput(objects, timeline)
+	identify(objects.Pods)
+	w := newWorld(objects, o)
+	if w.snapshot, err = cluster.New(objects.Cluster()); err != nil {
+		return nil, err
+	}
+	if o.strict {
+		if err := errors.Join(unknownFields(objects), orphans(w.snapshot), bad, o.unadmitted(objects)); err != nil {
+			return nil, err
+		}
+	}
+	_ = objects.Orphans(collected) // a warning
+	misfits(w.snapshot, &objects.Warnings)
+	objects.Absent(dump.Asks{Placed: dump.Pending})
+	others := map[string]int{}
+	for _, p := range objects.Pods {
+		pending := waits(p)
+		switch {
+		case pending && !slices.ContainsFunc(profiles, func(x scheduler.Profile) bool { return x.SchedulerName == dump.SchedulerName(p) }):
+			others[p.Spec.SchedulerName]++
+			continue
+		case pending && (made[p] || o.admits(p)):
+			admitted, err := o.admitted(p, objects)
+			if err != nil {
+				w.refused = append(w.refused, refusal{p, err.Error()})
+				continue
+			}
+			p = admitted
+		}
+		if !cluster.Finished(p) {
+			w.keep(p)
+		}
+		if pending {
+			w.pending = append(w.pending, p)
+		}
+	}
+	for _, name := range sortedKeys(others) {
+		objects.Warnings.Add(fmt.Sprintf("%d pending pod(s) of scheduler %q left alone", others[name], name))
+	}
+	slices.SortStableFunc(w.pending, comparePods)
+	objects.Warnings.Print(stderr)
+	return w, nil
+}
+
+// newWorld returns the world at its beginning, which is the latest time in the input, rounded up to a second.
+func newWorld(objects *dump.Objects, o options) *world {
+	w := &world{
+		grace: o.grace, pods: map[string]*v1.Pod{}, nodes: map[string]*v1.Node{}, others: map[string]metav1.Object{},
+		now:   time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC),
+		scale: disruption.NewScale(objects.Workloads()), objects: objects,
+	}
+	for _, n := range objects.Nodes {
+		w.nodes[n.Name] = n
+	}
+	for _, b := range objects.PodDisruptionBudgets {
+		w.addBudget(b)
+	}
+	for o := range objects.Others() {
+		w.others[named(o)] = o
+	}
+	var last time.Time
+	for _, p := range objects.Pods {
+		last = later(last, p.CreationTimestamp.Time)
+		if p.Status.StartTime != nil {
+			last = later(last, p.Status.StartTime.Time)
+		}
+	}
+	if !last.IsZero() {
+		w.now = last.Add(time.Second - 1).Truncate(time.Second).UTC()
+	}
+	return w
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// identify gives a UID to pods that have none.
+func identify(pods []*v1.Pod) {
+	for _, p := range pods {
+		if p.UID == "" {
+			p.UID = types.UID(key(p))
+		}
+	}
+}
+
+// collected is what becomes of a pod whose node is not there. Pod garbage collection looks every 20 s, and once more 40 s after it
+// has missed the node.
+const collected = "counted nowhere; if the input is complete, pod garbage collection deletes it 40 to 60 s after its node is gone"
+
+// unknownFields returns an error with a line for every field of the input that the API does not have.
+func unknownFields(objects *dump.Objects) error {
+	var errs []error
+	for _, text := range objects.UnknownFields {
+		errs = append(errs, errors.New(text))
+	}
+	return errors.Join(errs...)
+}
+
+// orphans returns an error with a line for every pod whose node is not in the input.
+func orphans(c *cluster.Snapshot) error {
+	var errs []error
+	for _, p := range c.Orphans() {
+		errs = append(errs, fmt.Errorf("pod %s: spec.nodeName: Invalid value: %q: no such node in the input", key(p), p.Spec.NodeName))
+	}
+	return errors.Join(errs...)
+}
+
+// misfits warns of assigned pods that their kubelets would not admit.
+func misfits(c *cluster.Snapshot, warnings *report.Warnings) {
+	check := kubelet.Admission{
+		MatchesAffinity: affinity.MatchNode,
+		ToleratesNoExecute: func(p *v1.Pod, n *v1.Node) bool {
+			return taints.Untolerated(noExecute(n), p.Spec.Tolerations, taints.Options{}) == nil
+		},
+	}
+	for _, i := range c.Order() {
+		node := c.Node(int(i))
+		pods := slices.Collect(c.Pods(int(i)))
+		for k, p := range pods {
+			if f, failed := check.Admit(p, node, slices.Delete(slices.Clone(pods), k, k+1)); failed {
+				warnings.Group(fmt.Sprintf("%%d pods on %s %s", node.Name, misfit(f.Reason)),
+					fmt.Sprintf("pod %s is on node %s, whose kubelet would not admit it: %s: %s", key(p), node.Name, f.Reason, f.Message))
+			}
+		}
+	}
+}
+
+// misfit puts the reason of a kubelet's refusal into words, for several pods.
+func misfit(reason string) string {
+	if resource, ok := strings.CutPrefix(reason, "OutOf"); ok {
+		return "exceed its " + resource
+	}
+	return "would not be admitted by its kubelet: " + reason
+}
+
+// noExecute returns a node that has the NoExecute taints of n and nothing else.
+func noExecute(n *v1.Node) *v1.Node {
+	c := &v1.Node{}
+	for _, t := range n.Spec.Taints {
+		if t.Effect == v1.TaintEffectNoExecute {
+			c.Spec.Taints = append(c.Spec.Taints, t)
+		}
+	}
+	return c
+}
+
+// comparePods is the order of the queue:
+//
+//  1. higher priority first,
+//  2. older first,
+//  3. input order (by a stable sort).
+func comparePods(a, b *v1.Pod) int {
+	return cmp.Or(cmp.Compare(preemption.Priority(b), preemption.Priority(a)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time))
+}
+
+// waits reports whether the pod is one to decide.
+func waits(p *v1.Pod) bool {
+	return p.Spec.NodeName == "" && !cluster.Finished(p) && p.DeletionTimestamp == nil
+}
+
+// admits reports whether a pod of the input goes through admission: it shows no sign of having been there, or -admit asks.
+func (o options) admits(p *v1.Pod) bool { return o.admit || p.Spec.Priority == nil }
+
+// unadmitted returns an error for each waiting pod whose fields are valid and that admission refuses all the same.
+func (o options) unadmitted(objects *dump.Objects) error {
+	var errs []error
+	for _, p := range objects.Pods {
+		if !waits(p) || !o.admits(p) || len(invalid(p)) > 0 {
+			continue
+		}
+		if _, err := admit(p, objects); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", named(p), err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// admitted returns the pod after admission. The error is that with which the API server refuses the pod; its checks of the
+// pod's fields refuse with -admit only.
+func (o options) admitted(p *v1.Pod, objects *dump.Objects) (*v1.Pod, error) {
+	out, err := admit(p, objects)
+	if err == nil && o.admit {
+		err = admission.Refusal(p, invalid(p))
+	}
+	return out, err
+}
+
+// admit does to a pod what the API server does when it is created. The error is the server's.
+func admit(p *v1.Pod, objects *dump.Objects) (*v1.Pod, error) {
+	admitted, _, err := admission.Admit(p, objects.Admission(), admission.Options{})
+	return admitted, err
+}
+
+func namespace(name string) *v1.Namespace {
+	n := &v1.Namespace{}
+	n.Name, n.Labels = name, map[string]string{v1.LabelMetadataName: name}
+	return n
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,67 @@
+package place
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/planning/packing"
+	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/internal/must"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// packed is the answer to -pack, in the form in which it is printed.
+type packed struct {
+	report.Head
+	packing.Plan
+}
+
+// pack says how the pending pods get nodes if running pods may move or leave. Pods of other profiles and pods with scheduling gates
+// are left out.
+func pack(out *bytes.Buffer, w *world, o options, profile placement.Profile) (unplaced bool) {
+	profile.Volumes, profile.Devices = nil, nil // the plan has its own
+	var queue []*v1.Pod
+	for _, p := range w.pending {
+		if len(p.Spec.SchedulingGates) == 0 && dump.SchedulerName(p) == profile.SchedulerName {
+			queue = append(queue, p)
+		}
+	}
+	plan := must.Get(packing.Pack(packing.Input{Snapshot: w.snapshot, Pending: queue, Profile: profile, Now: w.now}, packing.Options{Seed: o.seed}))
+	unplaced = len(plan.Pending) > 0
+	if report.IsData(o.output) {
+		if plan.Tiers == nil {
+			plan.Tiers = []packing.Tier{}
+		}
+		writeData(out, packed{report.HeadOf("PackingPlan"), plan}, o.output)
+		return unplaced
+	}
+	var rows [][]string
+	for _, t := range plan.Tiers {
+		rows = append(rows, []string{strconv.Itoa(int(t.Priority)), strconv.Itoa(t.Pods), strconv.Itoa(t.Before), strconv.Itoa(t.Default), strconv.Itoa(t.Placed), strconv.Itoa(t.Bound)})
+	}
+	table, _ := o.tables.Layout.Columns([]string{"PRIORITY", "PODS", "PLACED NOW", "BY KUBE-SCHEDULER", "BY THE PLAN", "AT MOST"}, rows)
+	fmt.Fprintf(out, "%s\n", table)
+	if len(plan.Actions) > 0 {
+		rows = nil
+		for _, a := range plan.Actions {
+			rows = append(rows, []string{a.Pod, strconv.Itoa(int(a.Priority)), orNone(a.From), orNone(a.To)})
+		}
+		table, _ = o.tables.Layout.Columns([]string{"POD", "PRIORITY", "FROM", "TO"}, rows)
+		fmt.Fprintf(out, "%s\n", table)
+	}
+	switch {
+	case plan.DefaultOptimal:
+		fmt.Fprintln(out, "kube-scheduler's places are the best: nothing has to move.")
+	case plan.LeaveIt:
+		fmt.Fprintln(out, "No plan was found that is better than kube-scheduler.")
+	case plan.Optimal:
+		fmt.Fprintln(out, "No better plan exists.")
+	default:
+		fmt.Fprintf(out, "A better plan may exist: %d steps were searched.\n", plan.Steps)
+	}
+	return unplaced
+}

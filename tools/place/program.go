@@ -1,0 +1,155 @@
+// Package place is the command place: it schedules the pending pods of a cluster and says where each goes and why not, explains
+// one pod, or counts how many more pods fit. podberth and kubectl podberth call Run.
+package place
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/internal/must"
+	"github.com/podberth/podberth/tools/page"
+	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// options are the command line.
+type options struct {
+	files             []string
+	input             dump.Options
+	config            string
+	output            string
+	detail            detail
+	explain           string
+	where             string // with explain: a node or a label selector
+	all               bool   // with explain: every node
+	admit             bool
+	expand            bool
+	strict            bool
+	seed              uint64
+	percentage        int
+	preemption        string // default or optimal
+	failUnschedulable bool
+	failErrors        bool
+	grace             bool
+	timeline, log     string
+	cordon, taint     []string
+	add               []string
+	count             int
+	howMany           string
+	pack              bool
+	nodeMap           bool
+	tables            program.Tables
+}
+
+// Run is the program with its surroundings as arguments. It returns the exit code. Results go to stdout in one piece. After an error nothing goes there.
+func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	o, err := parseFlags(args, stdout)
+	if err != nil {
+		return program.Code("place", err, stderr)
+	}
+	o.tables.Layout.Width = report.Width(stdout)
+	o.input.Progress = program.Reading(stderr)
+	var out bytes.Buffer
+	v, err := reply(&out, o, stdin, stderr)
+	if err == nil {
+		_, err = stdout.Write(out.Bytes())
+	}
+	if err != nil {
+		for _, e := range joinedErrors(err) {
+			fmt.Fprintf(stderr, "place: %v\n", e)
+		}
+		return program.BadInput
+	}
+	if v.unplaced && o.failUnschedulable || v.failed && o.failErrors {
+		return program.No
+	}
+	return program.OK
+}
+
+// joinedErrors returns the errors that were joined, each of which is a line of its own.
+func joinedErrors(err error) []error {
+	if joined, is := err.(interface{ Unwrap() []error }); is {
+		var out []error
+		for _, e := range joined.Unwrap() {
+			out = append(out, joinedErrors(e)...)
+		}
+		return out
+	}
+	return []error{err}
+}
+
+// verdict is what the exit code depends on.
+type verdict struct {
+	unplaced bool // a pod stayed without a node
+	failed   bool // a pod was refused, or ended with an error
+}
+
+// reply writes what was asked for.
+func reply(out *bytes.Buffer, o options, stdin io.Reader, stderr io.Writer) (v verdict, err error) {
+	defer must.Catch(&err)
+	var timeline []event
+	if o.timeline != "" {
+		timeline = must.Get(readTimeline(o.timeline, o.input))
+	}
+	with, warnings, err := optionsOf(o, stderr)
+	must.Do(err)
+	w := must.Get(load(o, with.Profiles, timeline, stdin, stderr))
+	for _, text := range warnings {
+		fmt.Fprintf(stderr, "warning: %s\n", text)
+	}
+	must.Do(o.known(w, timeline))
+	before := usageOf(w.snapshot)
+	x := must.Get(newSimulation(w, o, timeline, with, stderr))
+	switch {
+	case o.howMany != "":
+		profile := w.s.Profile(with.Profiles[0].SchedulerName)
+		if p := w.pods[o.howMany]; p != nil && w.s.Profile(dump.SchedulerName(p)) != nil {
+			profile = w.s.Profile(dump.SchedulerName(p))
+		}
+		v.unplaced = howMany(out, stderr, w, o, profile.Placement())
+		return v, nil
+	case o.pack:
+		v.unplaced = pack(out, w, o, w.s.Profile(with.Profiles[0].SchedulerName).Placement())
+		return v, nil
+	case o.explain != "":
+		return explainPod(context.Background(), out, x), nil
+	}
+	began := time.Now()
+	must.Do(x.run(context.Background()))
+	x.notes.Print(stderr)
+	switch o.log {
+	case "":
+	case "-":
+		fmt.Fprintf(out, "%s\n", x.log.String())
+	default:
+		must.Do(report.WriteText(o.log, 0o644, x.log.String()))
+	}
+	v.failed = x.refused
+	for _, e := range x.last {
+		v.unplaced = v.unplaced || e.Outcome != outcomeScheduled
+		v.failed = v.failed || e.Outcome == outcomeRefused || e.Outcome == outcomeError
+	}
+	if o.output == page.Form {
+		x.writePage(out, x.answer())
+		return v, nil
+	}
+	write(out, x.answer(), o, time.Since(began))
+	w.s.View(func(c *cluster.Snapshot) {
+		if o.nodeMap {
+			most := mostNodesInMap
+			if o.output == wide {
+				most = c.Len()
+			}
+			writeMap(out, c, most, o.tables.Layout)
+		}
+		if o.output == wide && !o.tables.Layout.NoHeaders {
+			writeUsage(out, before, usageOf(c))
+		}
+	})
+	return v, nil
+}

@@ -1,0 +1,172 @@
+package place
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/admission"
+	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/tools/dump"
+)
+
+// refusal is a pod of the input that the API server does not take, with the server's text.
+type refusal struct {
+	pod  *v1.Pod
+	text string
+}
+
+// entry is the entry of a pod that never comes into the cluster.
+func (r refusal) entry() entry {
+	return entry{SchedulerName: dump.SchedulerName(r.pod), Priority: preemption.Priority(r.pod), Outcome: outcomeRefused, Message: r.text}
+}
+
+// stored reports whether an API server has stored the object before: it comes from a dump and is not as its author wrote it.
+func stored(o metav1.Object) bool {
+	created := o.GetCreationTimestamp()
+	return o.GetResourceVersion() != "" || !created.IsZero()
+}
+
+// merged is what the API server says of a key of matchLabelKeys that stands in the labelSelector too. It does so in every
+// stored pod, for the server itself puts it there.
+const merged = "exists in both matchLabelKeys and labelSelector"
+
+// invalid returns what the API server finds wrong with an object.
+func invalid(o metav1.Object) field.ErrorList {
+	errs := admission.Validate(o)
+	if stored(o) {
+		errs = slices.DeleteFunc(errs, func(e *field.Error) bool { return e.Detail == merged })
+	}
+	return errs
+}
+
+// checkInput holds the objects of the input against the API server's checks. With -strict the error has a line for every object and
+// every event of the timeline that has errors. With -admit objects that are refused go, with a warning, except pods that wait:
+// they have an outcome of their own. Otherwise the objects stay, with a warning.
+func (o options) checkInput(objects *dump.Objects, timeline []event) error {
+	var errs []error
+	refused := map[metav1.Object]bool{}
+	see := func(object metav1.Object) {
+		bad := invalid(object)
+		if len(bad) == 0 {
+			return
+		}
+		pod, is := object.(*v1.Pod)
+		switch {
+		case o.strict:
+			errs = append(errs, fmt.Errorf("%s: %w", named(object), bad.ToAggregate()))
+		case o.admit && is && pod.Spec.NodeName == "": // has an outcome
+		case o.admit && !is:
+			refused[object] = true
+			objects.Warnings.Add(fmt.Sprintf("%v; it is left out", admission.Refusal(object, bad)))
+		default:
+			objects.Warnings.Add(fmt.Sprintf("%s: %v; the API server would refuse it, the scheduler uses it as it is", named(object), bad.ToAggregate()))
+		}
+	}
+	for object := range objects.Others() {
+		see(object)
+	}
+	for _, n := range objects.Nodes {
+		see(n)
+	}
+	for _, p := range objects.Pods {
+		see(p)
+	}
+	objects.PriorityClasses = withoutRefused(objects.PriorityClasses, refused)
+	objects.RuntimeClasses = withoutRefused(objects.RuntimeClasses, refused)
+	objects.PodDisruptionBudgets = withoutRefused(objects.PodDisruptionBudgets, refused)
+	objects.Nodes = withoutRefused(objects.Nodes, refused)
+	if o.strict {
+		errs = append(errs, checkTimeline(objects, timeline)...)
+	}
+	return errors.Join(errs...)
+}
+
+func withoutRefused[T metav1.Object](list []T, refused map[metav1.Object]bool) []T {
+	return slices.DeleteFunc(list, func(x T) bool { return refused[x] })
+}
+
+// checkTimeline returns what the API server finds wrong with the objects of a timeline, before the run: each update is held
+// against the version of the object before it.
+func checkTimeline(objects *dump.Objects, timeline []event) []error {
+	now := map[string]metav1.Object{}
+	for o := range objects.Others() {
+		now[named(o)] = o
+	}
+	for _, n := range objects.Nodes {
+		now[named(n)] = n
+	}
+	for _, p := range objects.Pods {
+		now[named(p)] = p
+	}
+	var errs []error
+	for _, e := range timeline {
+		name, bad := named(e.object), field.ErrorList(nil)
+		old := now[name]
+		switch {
+		case e.verb == "delete":
+			delete(now, name)
+			continue
+		case e.verb == "add":
+			bad = invalid(e.object)
+		case old != nil:
+			if p, is := e.object.(*v1.Pod); is {
+				bad = admission.ValidateUpdate(updated(p, old.(*v1.Pod)), old)
+			} else {
+				bad = admission.ValidateUpdate(e.object, old)
+			}
+		}
+		if len(bad) > 0 {
+			errs = append(errs, fmt.Errorf("%s: %s %s: %w", e.where, e.verb, name, bad.ToAggregate()))
+			continue
+		}
+		now[name] = e.object
+	}
+	return errs
+}
+
+// updated returns the pod that an update of old asks for. What the update leaves out of what the API server, its admission
+// plugins and the scheduler fill in stays as it was.
+func updated(p, old *v1.Pod) *v1.Pod {
+	next := *p
+	next.UID, next.CreationTimestamp, next.ResourceVersion = old.UID, old.CreationTimestamp, old.ResourceVersion
+	s := &next.Spec
+	if s.NodeName == "" {
+		s.NodeName = old.Spec.NodeName
+	}
+	if s.Priority == nil {
+		s.Priority, s.PreemptionPolicy = old.Spec.Priority, old.Spec.PreemptionPolicy
+	}
+	if s.PriorityClassName == "" {
+		s.PriorityClassName = old.Spec.PriorityClassName
+	}
+	if s.SchedulerName == "" {
+		s.SchedulerName = old.Spec.SchedulerName
+	}
+	if s.Overhead == nil && reflect.DeepEqual(s.RuntimeClassName, old.Spec.RuntimeClassName) {
+		s.Overhead = old.Spec.Overhead
+	}
+	if isZero(next.Status) {
+		next.Status = old.Status
+	}
+	return keepTolerations(&next, old)
+}
+
+// keepTolerations returns the pod with the tolerations that admission plugins gave to the old pod: of not-ready and
+// unreachable nodes.
+func keepTolerations(next, old *v1.Pod) *v1.Pod {
+	for _, t := range old.Spec.Tolerations {
+		if t.Key != v1.TaintNodeNotReady && t.Key != v1.TaintNodeUnreachable {
+			continue
+		}
+		if !slices.ContainsFunc(next.Spec.Tolerations, func(x v1.Toleration) bool { return x.Key == t.Key }) {
+			next.Spec.Tolerations = append(slices.Clip(next.Spec.Tolerations), t)
+		}
+	}
+	return next
+}

@@ -1,0 +1,9 @@
+package pressure
+
+import (
+	"testing"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+func TestHelp(t *testing.T) { testkit.Help(t, nodepressure, Flags()) }

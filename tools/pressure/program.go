@@ -1,0 +1,144 @@
+// Package pressure is the command pressure: it says what the kubelet does on a node that runs short of memory, disk or
+// processes. podberth and kubectl podberth call Run.
+package pressure
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/podberth/podberth/eviction/pressure"
+	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// options are the command line.
+type options struct {
+	files   []string
+	input   dump.Options
+	node    string // empty: not given
+	summary string
+	kubelet string
+	layout  pressure.Layout // empty: not given
+	at      time.Time       // zero: not given
+	time    string          // of -at, as it is given
+	state   string
+	rank    pressure.Signal // empty: not given
+	output  string
+	strict  bool
+	tables  program.Tables
+}
+
+// Run is the program with its surroundings as arguments. It returns the exit code. Results go to stdout in one piece, or not at all.
+func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	o, err := parseFlags(args, stdout)
+	if err == nil {
+		o.tables.Fit(stdout)
+		o.input.Progress = program.Reading(stderr)
+		err = answer(o, stdin, stdout, stderr)
+	}
+	return program.Code("pressure", err, stderr)
+}
+
+func answer(o options, stdin io.Reader, stdout, stderr io.Writer) error {
+	in, err := load(o, stdin)
+	if err != nil {
+		return err
+	}
+	r := observe(in)
+	r.only(&o.tables)
+	out, err := report.Render(o.output, r, func(b *strings.Builder) { r.table(b, o.tables.Layout) })
+	if err != nil {
+		return err
+	}
+	if err := in.keep(o.state); err != nil {
+		return err
+	}
+	return report.Print(out, in.warnings, stdout, stderr)
+}
+
+var layouts = []string{"single", "imagefs", "split"}
+
+// Flags returns the flags of the program, for programs that have them too. A value that is given to them goes nowhere.
+func Flags() *flag.FlagSet { return new(options).flags(io.Discard).FlagSet }
+
+func (o *options) flags(stdout io.Writer) *program.Set {
+	f := program.Flags(program.Help{
+		Name: "pressure", Purpose: "says what the kubelet does on a node that runs short of memory, disk or processes.",
+		Usage: []string{"pressure -f PATH -summary FILE [flags]", "pressure -f SNAPSHOT -node NODE [flags]"},
+		Examples: []string{
+			"# what happens on a node now",
+			"kubectl get --raw /api/v1/nodes/node-a1/proxy/stats/summary > summary.json",
+			"kubectl get nodes,pods -A -o yaml | pressure -f - -summary summary.json",
+			"# of a snapshot, which has the stats of the nodes",
+			"pressure -f cluster.yaml.gz -node node-a1",
+		},
+	}, stdout)
+	program.Inputs(f, &o.files, "pods and their node")
+	o.input.Flags(f.FlagSet)
+	f.StringVar(&o.node, "node", "", "the `NODE` (that of the stats when not given)")
+	f.StringVar(&o.summary, "summary", "", "`FILE` that kubectl get --raw /api/v1/nodes/NODE/proxy/stats/summary printed (the node's stats in a snapshot when not given)")
+	f.StringVar(&o.kubelet, "kubelet", "", "`FILE` with a KubeletConfiguration (that in a snapshot when not given, or the defaults)")
+	f.StringVar((*string)(&o.layout), "layout", "", "`LAYOUT` of the file systems: "+strings.Join(layouts, ", ")+" (single, or that of the state, when not given)")
+	f.StringVar(&o.time, "at", "", "`TIME` of the observation as 2026-03-02T08:00:00Z (the newest one of the summary when not given)")
+	f.StringVar(&o.state, "state", "", "`FILE` with what is remembered between observations: read if it is there, and written")
+	f.StringVar((*string)(&o.rank), "rank", "", "`SIGNAL` to rank the pods for when nothing acts (the first one that is short when not given, or memory.available)")
+	report.Flag(f.FlagSet, &o.output)
+	o.tables.Flags(f, "")
+	f.BoolVar(&o.strict, "strict", false, "what is a warning otherwise is an error")
+	return f
+}
+
+func parseFlags(args []string, stdout io.Writer) (o options, err error) {
+	f := o.flags(stdout)
+	if err := program.Parse(f, args); err != nil {
+		return o, err
+	}
+	o.input.Strict = o.strict
+	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q; see pressure -h", f.Arg(0))
+	case len(o.files) == 0:
+		return o, program.CheckInputs(o.files)
+	case report.Check(o.output) != nil:
+		return o, report.Check(o.output)
+	case o.tables.Check(o.output) != nil:
+		return o, o.tables.Check(o.output)
+	case o.layout != "" && !slices.Contains(layouts, string(o.layout)):
+		return o, fmt.Errorf("-layout: Unsupported value: %q: supported values: %s", o.layout, strings.Join(layouts, ", "))
+	case o.rank != "" && !slices.Contains(pressure.Signals(), o.rank):
+		return o, fmt.Errorf("-rank: Unsupported value: %q: supported values: %s", o.rank, signals())
+	case o.state == "-":
+		return o, errors.New("-state: Invalid value: \"-\": must be a file, it is read and written")
+	case standardInputs(o) > 1:
+		return o, errors.New("-: Invalid value: standard input can be read once only")
+	}
+	if o.time != "" {
+		if o.at, err = time.Parse(time.RFC3339, o.time); err != nil {
+			return o, fmt.Errorf("-at: Invalid value: %q: must be a time such as 2026-03-02T08:00:00Z", o.time)
+		}
+	}
+	return o, nil
+}
+
+func standardInputs(o options) (n int) {
+	for _, path := range append([]string{o.summary, o.kubelet}, o.files...) {
+		if path == "-" {
+			n++
+		}
+	}
+	return n
+}
+
+func signals() string {
+	var names []string
+	for _, s := range pressure.Signals() {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
+}

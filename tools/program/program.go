@@ -1,0 +1,75 @@
+// Package program is what the example programs share around their answer: exit codes, flags, help, and errors of one line.
+// Package report writes the answer.
+//
+//	func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+//		o, err := parseFlags(args, stdout)
+//		if err == nil {
+//			err = answer(o, stdin, stdout, stderr)
+//		}
+//		return program.Code("drain", err, stderr)
+//	}
+package program
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+
+	"github.com/podberth/podberth/tools/report"
+)
+
+// Exit codes of the programs.
+const (
+	OK       = 0
+	No       = 1 // the answer is no, and a flag asked for it
+	BadInput = 2
+)
+
+// Code returns the exit code for an error: OK for nil and for flag.ErrHelp, BadInput for every other error. It writes that
+// error to stderr as a line that begins with the program's name.
+func Code(name string, err error, stderr io.Writer) int {
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return OK
+	}
+	fmt.Fprintf(stderr, "%s: %v\n", name, err)
+	return BadInput
+}
+
+// Run answers the question of the command line and returns the exit code: No when answer reports no, otherwise the Code of its
+// error.
+func Run(name string, answer func() (no bool, err error), stderr io.Writer) int {
+	no, err := answer()
+	if err == nil && no {
+		return No
+	}
+	return Code(name, err, stderr)
+}
+
+// Inputs defines the flag -f, which may be given several times.
+func Inputs(f *Set, files *[]string, usage string) {
+	f.Func("f", usage+", from a file, a folder, or - for standard input: `PATH`, repeatable", func(s string) error {
+		*files = append(*files, s)
+		return nil
+	})
+}
+
+// Reading returns a function for dump.Options.Progress. It says on stderr how far the input is read when that takes long.
+func Reading(stderr io.Writer) func(done, total int64) {
+	p := report.NewProgress(stderr, "reading", "MiB", nil)
+	return func(done, total int64) {
+		if done == total {
+			p.End()
+			return
+		}
+		p.Step(int(done>>20), int(total>>20))
+	}
+}
+
+// CheckInputs returns an error when there is no input.
+func CheckInputs(files []string) error {
+	if len(files) == 0 {
+		return errors.New("-f: Required value: at least one file, folder or -")
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package program
+
+import (
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/podberth/podberth/tools/report"
+)
+
+// Tables are the flags about tables, -n and -no-headers. The zero value shows all namespaces and headers.
+type Tables struct {
+	Namespace string // "" shows all
+	Layout    report.Layout
+}
+
+// OfNames is what the help says of -n when names of pods are flags of the program.
+const OfNames = ", and take it for names without a namespace"
+
+// Flags defines -n and -no-headers. more is what the help says of -n besides: OfNames, or nothing.
+func (t *Tables) Flags(f *Set, more string) {
+	f.StringVar(&t.Namespace, "n", "", "print the pods of this `NAMESPACE` only"+more)
+	f.BoolVar(&t.Layout.NoHeaders, "no-headers", false, "print tables without their headers and the summary")
+}
+
+// Fit makes the tables as wide as the terminal that stdout is. Texts that are too long go on in the next line. Tables that go
+// elsewhere are as wide as their texts.
+func (t *Tables) Fit(stdout io.Writer) { t.Layout.Width, t.Layout.Wrap = report.Width(stdout), true }
+
+// Check returns an error when the flags do nothing with the form of output.
+func (t *Tables) Check(form string) error {
+	if t.Layout.NoHeaders && report.IsData(form) {
+		return errors.New("-no-headers: Invalid value: true: goes with tables")
+	}
+	return nil
+}
+
+// Shows reports whether things of a namespace are printed.
+func (t *Tables) Shows(namespace string) bool { return t.Namespace == "" || t.Namespace == namespace }
+
+// Qualified returns a name with its namespace: as it is given, of -n, or default. "" stays "".
+func (t *Tables) Qualified(name string) string {
+	switch {
+	case name == "" || strings.Contains(name, "/"):
+		return name
+	case t.Namespace != "":
+		return t.Namespace + "/" + name
+	}
+	return "default/" + name
+}

@@ -1,0 +1,156 @@
+package rollout
+
+import (
+	"strings"
+	"time"
+
+	planner "github.com/podberth/podberth/planning/rollout"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// rolloutPlan is the answer, in the form in which it is printed.
+type rolloutPlan struct {
+	report.Head
+	Summary summary            `json:"summary"`
+	Steps   []step             `json:"steps"`
+	Blocked []planner.Deadlock `json:"blocked"`
+	Skipped []planner.Skipped  `json:"skipped"`
+	Again   []planner.Journey  `json:"again"`
+	Waiting []string           `json:"waiting"`
+}
+
+type summary struct {
+	Replaced  int    `json:"replaced"`
+	Blocked   int    `json:"blocked"` // nodes
+	Evictions int    `json:"evictions"`
+	Again     int    `json:"again"`
+	Total     string `json:"total"`
+}
+
+type step struct {
+	Action  planner.Action `json:"action"`
+	Nodes   []string       `json:"nodes"`
+	Begin   string         `json:"begin"`
+	Empty   string         `json:"empty"`
+	End     string         `json:"end"`
+	Waves   []wave         `json:"waves"`
+	Budgets []planner.Room `json:"budgets"`
+	Skews   []planner.Skew `json:"skews"`
+
+	begin, end time.Duration
+}
+
+type wave struct {
+	Begin     string     `json:"begin"`
+	End       string     `json:"end"`
+	Evictions []eviction `json:"evictions"`
+	Placed    []arrival  `json:"placed"`
+
+	begin time.Duration
+}
+
+type eviction struct {
+	Pod         string   `json:"pod"`
+	Namespace   string   `json:"namespace"`
+	Name        string   `json:"name"`
+	Node        string   `json:"node"`
+	Budgets     []string `json:"budgets"`
+	Bypass      string   `json:"bypass"`
+	Replacement string   `json:"replacement"`
+	To          string   `json:"to"`
+	Gone        string   `json:"gone"`
+	Placed      string   `json:"placed"`
+	Ready       string   `json:"ready"`
+
+	over time.Duration // the replacement is ready, or the pod is gone
+}
+
+type arrival struct {
+	Pod   string `json:"pod"`
+	To    string `json:"to"`
+	Ready string `json:"ready"`
+
+	over time.Duration
+}
+
+// shown returns a plan in the form in which it is printed. -n leaves out the pods of other namespaces.
+func shown(p *planner.Plan, o options) *rolloutPlan {
+	a := &rolloutPlan{
+		Head:    report.HeadOf("RolloutPlan"),
+		Summary: summary{Replaced: p.Replaced, Evictions: p.Evictions, Again: len(p.Again), Total: text(p.Total)},
+		Steps:   []step{}, Blocked: []planner.Deadlock{}, Skipped: []planner.Skipped{}, Again: []planner.Journey{}, Waiting: []string{},
+	}
+	shows := func(pod string) bool {
+		namespace, _, _ := strings.Cut(pod, "/")
+		return o.tables.Shows(namespace)
+	}
+	for i := range p.Steps {
+		a.Steps = append(a.Steps, stepOf(&p.Steps[i], shows))
+	}
+	blocked := map[string]bool{}
+	for _, d := range p.Blocked {
+		for _, n := range d.Nodes {
+			blocked[n] = true
+		}
+		if shows(d.Pods[0]) {
+			d.Budgets = orEmpty(d.Budgets)
+			a.Blocked = append(a.Blocked, d)
+		}
+	}
+	a.Summary.Blocked = len(blocked)
+	for _, s := range p.Skipped {
+		if shows(s.Pod) {
+			a.Skipped = append(a.Skipped, s)
+		}
+	}
+	for _, j := range p.Again {
+		if shows(j.Pod) {
+			a.Again = append(a.Again, j)
+		}
+	}
+	for _, pod := range p.Waiting {
+		if shows(pod) {
+			a.Waiting = append(a.Waiting, pod)
+		}
+	}
+	return a
+}
+
+func stepOf(s *planner.Step, shows func(pod string) bool) step {
+	out := step{s.Action, s.Nodes, text(s.Begin), text(s.Empty), text(s.End), []wave{}, []planner.Room{}, s.Skews, s.Begin, s.End}
+	for _, r := range s.Budgets {
+		if shows(r.Budget) {
+			out.Budgets = append(out.Budgets, r)
+		}
+	}
+	for _, w := range s.Waves {
+		x := wave{text(w.Begin), text(w.End), []eviction{}, []arrival{}, w.Begin}
+		for _, m := range w.Moves {
+			if !shows(m.Pod) {
+				continue
+			}
+			namespace, name, _ := strings.Cut(m.Pod, "/")
+			e := eviction{Pod: m.Pod, Namespace: namespace, Name: name, Node: m.From, Budgets: orEmpty(m.Budgets), Bypass: m.Bypass, Replacement: m.Replacement, To: m.To, Gone: text(m.Gone), over: max(m.Gone, m.Ready)}
+			if m.Replacement != "" {
+				e.Placed, e.Ready = text(m.Placed), text(m.Ready)
+			}
+			x.Evictions = append(x.Evictions, e)
+		}
+		for _, p := range w.Placed {
+			if shows(p.Pod) {
+				x.Placed = append(x.Placed, arrival{p.Pod, p.To, text(p.Ready), p.Ready})
+			}
+		}
+		out.Waves = append(out.Waves, x)
+	}
+	return out
+}
+
+func text(d time.Duration) string { return d.String() }
+
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}

@@ -1,0 +1,176 @@
+// Package rollout is program rollout: it plans how every node of a cluster is replaced without stopping anything.
+// podberth and kubectl podberth call Run.
+package rollout
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	planner "github.com/podberth/podberth/planning/rollout"
+	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/page"
+	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// options are the command line.
+type options struct {
+	files       []string
+	config      string
+	input       dump.Options
+	nodes       []string
+	selector    labels.Selector
+	plan        planner.Options
+	order       string
+	like        string
+	grace       int64
+	start       time.Duration
+	renew       time.Duration
+	script      string
+	failBlocked bool
+	strict      bool
+	expand      bool
+	output      string
+	tables      program.Tables
+}
+
+// Run is the program with its surroundings as arguments. It returns the exit code. Results go to stdout in one piece, or not at all.
+func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return program.Run("rollout", func() (no bool, err error) {
+		o, err := parseFlags(args, stdout)
+		if err != nil {
+			return false, err
+		}
+		o.tables.Fit(stdout)
+		o.input.Progress = program.Reading(stderr)
+		return answer(o, stdin, stdout, stderr)
+	}, stderr)
+}
+
+// answer writes what was asked for. It reports whether -fail-blocked is given and a node is blocked.
+func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
+	in, err := load(&o, stdin)
+	if err != nil {
+		return false, err
+	}
+	progress := report.NewProgress(stderr, "rollout", "nodes", nil)
+	o.plan.Progress = progress.Step
+	p, err := in.planner.Plan(o.plan)
+	progress.End()
+	if err != nil {
+		return false, fmt.Errorf("rollout: %w", err)
+	}
+	a := shown(p, o)
+	var out []byte
+	if o.output == page.Form {
+		out, err = a.page(in, &o.tables)
+	} else {
+		out, err = report.Render(o.output, a, func(b *strings.Builder) { a.table(b, o.tables.Layout) })
+	}
+	if err != nil {
+		return false, err
+	}
+	if o.script != "" {
+		text, err := checkedScript(p, o)
+		if err == nil {
+			err = report.WriteText(o.script, 0o755, text)
+		}
+		if err != nil {
+			return false, fmt.Errorf("-script: %w", err)
+		}
+	}
+	return o.failBlocked && !p.Complete(), report.Print(out, in.warnings, stdout, stderr)
+}
+
+// help is what -h prints before the flags.
+var help = program.Help{
+	Name: "rollout", Purpose: "plans how every node is replaced without stopping anything, and says what would hang.",
+	Usage: []string{"rollout -f PATH [flags] [NODE...]"},
+	Examples: []string{
+		"# every node, one after the other, behind one surge node",
+		"rollout -f cluster.yaml -ignore-daemonsets -delete-emptydir-data -surge 1",
+		"# a pool, three nodes at a time, with the times of pods and nodes",
+		"rollout -f cluster.yaml -ignore-daemonsets -l pool=web -parallel 3 -start 20s -renew 4m",
+		"# in CI, and the commands for kubectl",
+		"rollout -f cluster.yaml -ignore-daemonsets -fail-blocked -script rollout.sh",
+	},
+}
+
+// Flags returns the flags of the program, for programs that have them too. A value that is given to them goes nowhere.
+func Flags() *flag.FlagSet { return new(options).flags(io.Discard).FlagSet }
+
+func (o *options) flags(stdout io.Writer) *program.Set {
+	f := program.Flags(help, stdout)
+	program.Inputs(f, &o.files, "input")
+	o.input.Flags(f.FlagSet)
+	f.Func("l", "replace the nodes with these `LABELS`, in place of NODE", func(text string) (err error) {
+		o.selector, err = labels.Parse(text)
+		return err
+	})
+	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration, whose first profile decides; the default profile without")
+	f.StringVar(&o.order, "order", "", "the `ORDER` of the nodes: fewest-pods, or given; given when nodes are named")
+	f.IntVar(&o.plan.Batch, "parallel", 1, "drain `N` nodes at once")
+	f.IntVar(&o.plan.Surge, "surge", 0, "add `N` nodes first, which leave in the end")
+	f.StringVar(&o.like, "surge-like", "", "the surge nodes are like this `NODE`; the first node to replace without")
+	f.BoolVar(&o.plan.KeepSurge, "keep-surge", false, "the surge nodes stay")
+	f.BoolVar(&o.plan.Drain.Force, "force", false, "as of kubectl drain: delete pods without a controller")
+	f.BoolVar(&o.plan.Drain.IgnoreDaemonSets, "ignore-daemonsets", false, "as of kubectl drain: leave DaemonSet pods where they are")
+	f.BoolVar(&o.plan.Drain.DeleteEmptyDirData, "delete-emptydir-data", false, "as of kubectl drain: delete pods whose emptyDir volumes lose their data")
+	f.Int64Var(&o.grace, "grace-period", -1, "as of kubectl drain: `SECONDS` for every pod; without the flag each pod's own")
+	f.DurationVar(&o.plan.Timeout, "timeout", 0, "how long the drain of the nodes that are drained at once may take; 0: as long as it likes")
+	f.DurationVar(&o.start, "start", 0, "how long a pod takes to become ready")
+	f.DurationVar(&o.renew, "renew", 0, "how long a node takes from its last pod until it takes pods again")
+	f.IntVar(&o.plan.Remedies, "remedies", 4, "try at most `N` changes for each deadlock; each makes the plan again")
+	f.StringVar(&o.script, "script", "", "write the kubectl commands of the plan to `FILE`")
+	f.BoolVar(&o.failBlocked, "fail-blocked", false, "exit 1 if a node is blocked")
+	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have, and a pod on a node that is not in the input, are errors")
+	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they wait before the rollout")
+	report.Flag(f.FlagSet, &o.output, page.Form)
+	o.tables.Flags(f, "")
+	return f
+}
+
+func parseFlags(args []string, stdout io.Writer) (o options, err error) {
+	f := o.flags(stdout)
+	for { // flags may stand behind nodes, as with kubectl
+		if err := program.Parse(f, args); err != nil {
+			return o, err
+		}
+		if f.NArg() == 0 {
+			break
+		}
+		o.nodes, args = append(o.nodes, strings.TrimPrefix(f.Arg(0), "node/")), f.Args()[1:]
+	}
+	o.input.Strict = o.strict
+	if err := cmp.Or(program.CheckInputs(o.files), report.Check(o.output, page.Form), o.tables.Check(o.output)); err != nil {
+		return o, err
+	}
+	if o.selector != nil && o.nodes != nil {
+		return o, errors.New("-l: Forbidden: name nodes or labels, not both")
+	}
+	if o.like != "" && o.plan.Surge == 0 {
+		return o, errors.New("-surge-like: Forbidden: goes with -surge")
+	}
+	for _, x := range []struct {
+		name  string
+		value time.Duration
+	}{{"start", o.start}, {"renew", o.renew}} {
+		if x.value < 0 {
+			return o, fmt.Errorf("-%s: Invalid value: %v: must not be negative", x.name, x.value)
+		}
+	}
+	if o.plan.Batch < 1 {
+		return o, fmt.Errorf("-parallel: Invalid value: %d: must be 1 or more", o.plan.Batch)
+	}
+	if o.grace >= 0 {
+		o.plan.Drain.GracePeriodSeconds = &o.grace
+	}
+	return o, nil
+}

@@ -1,0 +1,82 @@
+package taints
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/eviction/taint"
+	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// answer is a timeline in the form in which it is printed.
+type answer struct {
+	report.Head
+	Until   metav1.Duration `json:"until"`
+	Entries []entry         `json:"entries"`
+	Pending []pending       `json:"pending"`
+}
+
+// entry is a taint.Entry with the parts of the pod's name.
+type entry struct {
+	At        metav1.Duration  `json:"at"`
+	What      string           `json:"what"`
+	Node      string           `json:"node"`
+	Zone      string           `json:"zone"`
+	Pod       string           `json:"pod"`
+	Namespace string           `json:"namespace"`
+	Name      string           `json:"name"`
+	Cause     string           `json:"cause"`
+	Until     *metav1.Duration `json:"until,omitempty"`
+}
+
+type pending struct {
+	Pod       string          `json:"pod"`
+	Namespace string          `json:"namespace"`
+	Name      string          `json:"name"`
+	Node      string          `json:"node"`
+	Until     metav1.Duration `json:"until"`
+}
+
+// answerOf returns the answer of a timeline, without the pods of other namespaces than that of -n. What happens to nodes and
+// zones stays.
+func answerOf(line taint.Timeline, t *program.Tables) *answer {
+	a := &answer{Head: report.HeadOf("TaintForecast"), Until: line.Until, Entries: []entry{}, Pending: []pending{}}
+	for _, e := range line.Entries {
+		namespace, name, _ := strings.Cut(e.Pod, "/")
+		if e.Pod == "" || t.Shows(namespace) {
+			a.Entries = append(a.Entries, entry{e.At, e.What, e.Node, e.Zone, e.Pod, namespace, name, e.Cause, e.Until})
+		}
+	}
+	for _, p := range line.Pending {
+		namespace, name, _ := strings.Cut(p.Pod, "/")
+		if t.Shows(namespace) {
+			a.Pending = append(a.Pending, pending{p.Pod, namespace, name, p.Node, p.Until})
+		}
+	}
+	return a
+}
+
+// table writes the timeline.
+func (a *answer) table(b *strings.Builder, layout report.Layout) {
+	var rows [][]string
+	for _, e := range a.Entries {
+		where, cause := e.Node, e.Cause
+		if e.What == taint.EntryZone {
+			where = "zone " + strconv.Quote(e.Zone)
+		}
+		if e.Until != nil {
+			cause = strings.TrimPrefix(fmt.Sprintf("%s, until %v", cause, e.Until.Duration), ", ")
+		}
+		rows = append(rows, []string{e.At.Duration.String(), where, cmp.Or(e.Pod, "-"), e.What, cause})
+	}
+	for _, p := range a.Pending {
+		rows = append(rows, []string{a.Until.Duration.String(), p.Node, p.Pod, "pending", fmt.Sprintf("until %v", p.Until.Duration)})
+	}
+	text, _ := layout.Columns([]string{"AT", "NODE", "POD", "WHAT", "CAUSE"}, rows)
+	b.WriteString(text)
+}

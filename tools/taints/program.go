@@ -1,0 +1,183 @@
+// Package taints is the command taints: it says which pods taints make leave their nodes, and when.
+// podberth and kubectl podberth call Run.
+package taints
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/podberth/podberth/eviction/taint"
+	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/page"
+	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// options are the command line.
+type options struct {
+	files  []string
+	input  dump.Options
+	events string
+
+	stop, stopZones []string // nodes and zones whose kubelets fall silent at the start
+
+	until  time.Duration // negative: not given
+	admit  bool
+	strict bool
+	output string
+	tables program.Tables
+	config taint.Config
+}
+
+// Run is the program with its surroundings as arguments. It returns the exit code. Results go to stdout in one piece, or not at all.
+func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	o, err := parseFlags(args, stdout)
+	if err == nil {
+		o.tables.Fit(stdout)
+		o.input.Progress = program.Reading(stderr)
+		err = reply(o, stdin, stdout, stderr)
+	}
+	return program.Code("taints", err, stderr)
+}
+
+func reply(o options, stdin io.Reader, stdout, stderr io.Writer) error {
+	in, warnings, err := load(o, stdin)
+	if err != nil {
+		return err
+	}
+	line, err := taint.Forecast(in)
+	if err != nil {
+		return err
+	}
+	a := answerOf(line, &o.tables)
+	if o.output == page.Form {
+		warnings.Print(stderr)
+		return a.page(in, &o.tables).Write(stdout)
+	}
+	out, err := report.Render(o.output, a, func(b *strings.Builder) { a.table(b, o.tables.Layout) })
+	if err != nil {
+		return err
+	}
+	return report.Print(out, warnings, stdout, stderr)
+}
+
+// longest is how far a forecast looks at most; it walks through every monitor pass.
+const longest = 30 * 24 * time.Hour
+
+// Flags returns the flags of the program, for programs that have them too. A value that is given to them goes nowhere.
+func Flags() *flag.FlagSet { return new(options).flags(io.Discard).FlagSet }
+
+func (o *options) flags(stdout io.Writer) *program.Set {
+	f := program.Flags(program.Help{
+		Name: "taints", Purpose: "says which pods taints make leave their nodes, and when.",
+		Usage: []string{"taints -f PATH -stop NODE [flags]", "taints -f PATH -stop-zone ZONE [flags]", "taints -f PATH -events FILE [flags]"},
+		Examples: []string{
+			"# the kubelet of a node falls silent",
+			"taints -f cluster.yaml -stop node-a1 -admit",
+			"# all kubelets of a zone fall silent",
+			"taints -f cluster.yaml -stop-zone eu-1a -admit",
+			"# what events.yaml says",
+			"taints -f cluster.yaml -events events.yaml -until 30m",
+		},
+		Files: append([]string{"# events.yaml, for -events: each event has at, node, and one of heartbeats, condition with status, taint, unschedulable, deleted"}, sample...),
+	}, stdout)
+	program.Inputs(f, &o.files, "nodes and pods")
+	o.input.Flags(f.FlagSet)
+	list := func(to *[]string, name, usage string) {
+		f.Func(name, usage, func(s string) error { *to = append(*to, s); return nil })
+	}
+	list(&o.stop, "stop", "the kubelet of this `NODE` falls silent at the start, repeatable")
+	list(&o.stopZones, "stop-zone", "the kubelets of all nodes of this `ZONE` fall silent at the start, repeatable")
+	f.StringVar(&o.events, "events", "", "`FILE` with what happens when")
+	f.DurationVar(&o.until, "until", -1, "look until this `DURATION` after the beginning (10m after the last event when not given)")
+	f.BoolVar(&o.admit, "admit", false, "give pods the tolerations of 300 seconds that admission gives them")
+	f.BoolVar(&o.strict, "strict", false, "what is a warning otherwise is an error")
+	report.Flag(f.FlagSet, &o.output, page.Form)
+	o.tables.Flags(f, "")
+	controllerFlags(f.FlagSet, &o.config)
+	return f
+}
+
+func parseFlags(args []string, stdout io.Writer) (o options, err error) {
+	f := o.flags(stdout)
+	if err := program.Parse(f, args); err != nil {
+		return o, err
+	}
+	o.input.Strict = o.strict
+	untilGiven := false
+	f.Visit(func(g *flag.Flag) { untilGiven = untilGiven || g.Name == "until" })
+	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q; see taints -h", f.Arg(0))
+	case len(o.files) == 0:
+		return o, program.CheckInputs(o.files)
+	case o.events == "" && len(o.stop)+len(o.stopZones) == 0:
+		return o, errors.New("-stop, -stop-zone or -events: Required value: what happens")
+	case o.events == "-" && slices.Contains(o.files, "-"):
+		return o, errors.New("-events: Invalid value: \"-\": standard input can be read once only")
+	case report.Check(o.output, page.Form) != nil:
+		return o, report.Check(o.output, page.Form)
+	case o.tables.Check(o.output) != nil:
+		return o, o.tables.Check(o.output)
+	case untilGiven && (o.until < 0 || o.until > longest):
+		return o, fmt.Errorf("-until: Invalid value: %q: must be from 0s to %v", o.until, longest)
+	case o.config.MonitorPeriod != 0 && o.config.MonitorPeriod < taint.ServePeriod:
+		return o, fmt.Errorf("-node-monitor-period: Invalid value: %q: must be at least %v", o.config.MonitorPeriod, taint.ServePeriod)
+	}
+	for _, bad := range o.config.Validate(nil) {
+		return o, fmt.Errorf("-%s: Invalid value: %v: %s", controllerFlag[bad.Field], bad.BadValue, bad.Detail)
+	}
+	return o, nil
+}
+
+// sample is a file of events, for the help.
+var sample = []string{
+	"events:",
+	"- {at: 10s, node: node-a1, heartbeats: stop}",
+	"- {at: 4m, node: node-a1, heartbeats: resume}",
+	`- {at: 5m, node: node-a2, condition: MemoryPressure, status: "True"}`,
+	`- {at: 6m, node: node-b1, taint: "maintenance=disk:NoExecute"}`,
+	"- {at: 7m, node: node-b1, unschedulable: true}",
+	"- {at: 8m, node: node-c1, deleted: true}",
+}
+
+// controllerFlag maps fields of the configuration to flags of kube-controller-manager.
+var controllerFlag = map[string]string{
+	"monitorPeriod": "node-monitor-period", "gracePeriod": "node-monitor-grace-period", "startupGrace": "node-startup-grace-period",
+	"evictionRate": "node-eviction-rate", "secondaryRate": "secondary-node-eviction-rate",
+	"largeCluster": "large-cluster-size-threshold", "unhealthyThreshold": "unhealthy-zone-threshold",
+}
+
+func controllerFlags(f *flag.FlagSet, c *taint.Config) {
+	f.DurationVar(&c.MonitorPeriod, controllerFlag["monitorPeriod"], 0, "`DURATION` as of kube-controller-manager (5s when not given)")
+	f.DurationVar(&c.GracePeriod, controllerFlag["gracePeriod"], 0, "`DURATION` as of kube-controller-manager (50s when not given)")
+	f.DurationVar(&c.StartupGrace, controllerFlag["startupGrace"], 0, "`DURATION` as of kube-controller-manager (1m when not given)")
+	number := func(name, usage string, to **float32) {
+		f.Func(controllerFlag[name], usage, func(s string) error {
+			n, err := strconv.ParseFloat(s, 32)
+			if err != nil {
+				return errors.New("must be a number")
+			}
+			value := float32(n)
+			*to = &value
+			return nil
+		})
+	}
+	number("evictionRate", "as of kube-controller-manager, `NODES` a second (0.1 when not given)", &c.EvictionRate)
+	number("secondaryRate", "as of kube-controller-manager, `NODES` a second (0.01 when not given)", &c.SecondaryRate)
+	number("unhealthyThreshold", "as of kube-controller-manager, a `SHARE` (0.55 when not given)", &c.UnhealthyThreshold)
+	f.Func(controllerFlag["largeCluster"], "as of kube-controller-manager, `NODES` (50 when not given)", func(s string) error {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			return errors.New("must be an integer")
+		}
+		c.LargeCluster = &n
+		return nil
+	})
+}

@@ -1,0 +1,112 @@
+// Package upgrade is program upgrade: it tells what changes for a cluster when Kubernetes goes from one minor version to
+// another. podberth and kubectl podberth call Run.
+package upgrade
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/internal/must"
+	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/tools/report"
+)
+
+type options struct {
+	files       []string
+	input       dump.Options
+	from, to    version
+	config      string
+	failChanged bool
+	output      string
+	tables      program.Tables
+}
+
+// version is a flag with a release.
+type version struct{ release.Version }
+
+func (v *version) Set(text string) (err error) {
+	if text == "" {
+		return errors.New("must be a release such as 1.36")
+	}
+	v.Version, err = release.Parse(text)
+	return err
+}
+
+// Run is the program. args are the flags without the program's name. Run returns the exit code: 0, 1 with -fail-changed when
+// something changes, 2 for bad usage or input.
+func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return program.Run("upgrade", func() (no bool, err error) {
+		o, err := parseFlags(args, stdout)
+		if err != nil {
+			return false, err
+		}
+		o.tables.Fit(stdout)
+		o.input.Progress = program.Reading(stderr)
+		return answer(o, stdin, stdout, stderr)
+	}, stderr)
+}
+
+// answer prints the report. no is true when -fail-changed is set and something changes.
+func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
+	defer must.Catch(&err)
+	m := must.Get(dump.Read(o.files, stdin, o.input))
+	a := &upgradeReport{Head: report.HeadOf("UpgradeReport"), From: o.from.String(), To: o.to.String()}
+	a.Fields = must.Get(fieldChanges(o, stdin))
+	a.Plugins = pluginChanges(o.from.Version, o.to.Version)
+	a.Differences = differences(o)
+	a.decisions(m, o, stderr)
+	a.sum()
+	out := must.Get(report.Render(o.output, a, func(b *strings.Builder) { a.table(b, o) }))
+	return o.failChanged && a.changed(), report.Print(out, m.Warnings, stdout, stderr)
+}
+
+// Flags returns the program's flags.
+func Flags() *flag.FlagSet { return new(options).flags(io.Discard).FlagSet }
+
+func (o *options) flags(stdout io.Writer) *program.Set {
+	f := program.Flags(program.Help{
+		Name: "upgrade", Purpose: "tells what changes for a cluster when Kubernetes goes from one minor version to another.",
+		Usage: []string{"upgrade -f PATH -from VERSION -to VERSION [flags]"},
+		Examples: []string{
+			"# what changes for the pods of a cluster",
+			"kubectl get nodes,pods,namespaces,pv,pvc,storageclasses,csidrivers,csinodes,pdb,priorityclasses -A -o yaml > cluster.yaml",
+			"upgrade -f cluster.yaml -from 1.35 -to 1.36",
+			"# with the configuration of kube-scheduler, exit 1 when something changes",
+			"upgrade -f cluster.yaml -from 1.36 -to 1.37 -config scheduler.yaml -fail-changed",
+		},
+	}, stdout)
+	program.Inputs(f, &o.files, "the objects of the cluster")
+	f.Var(&o.from, "from", "the `version` before: 1.34, 1.35, 1.36 or 1.37")
+	f.Var(&o.to, "to", "the `version` after")
+	f.StringVar(&o.config, "config", "", "a KubeSchedulerConfiguration whose fields are checked: `FILE`; decisions are those of the default profile")
+	f.BoolVar(&o.failChanged, "fail-changed", false, "exit 1 when a pod's verdict, message or node changes, a running pod would not be admitted, or a field is refused")
+	o.input.Flags(f.FlagSet)
+	report.Flag(f.FlagSet, &o.output)
+	o.tables.Flags(f, "")
+	return f
+}
+
+func parseFlags(args []string, stdout io.Writer) (o options, err error) {
+	f := o.flags(stdout)
+	if err := program.Parse(f, args); err != nil {
+		return o, err
+	}
+	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q; see upgrade -h", f.Arg(0))
+	case len(o.files) == 0:
+		return o, program.CheckInputs(o.files)
+	case o.from.Version == release.Current || o.to.Version == release.Current:
+		return o, errors.New("-from and -to: both versions are required")
+	case report.Check(o.output) != nil:
+		return o, report.Check(o.output)
+	case o.tables.Check(o.output) != nil:
+		return o, o.tables.Check(o.output)
+	}
+	return o, nil
+}

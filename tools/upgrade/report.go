@@ -1,0 +1,183 @@
+package upgrade
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// upgradeReport is the answer.
+type upgradeReport struct {
+	report.Head
+	From        string         `json:"from"`
+	To          string         `json:"to"`
+	Summary     summary        `json:"summary"`
+	Pods        []podChange    `json:"pods"`
+	Running     []readmission  `json:"running"`
+	Fields      []fieldChange  `json:"fields"`
+	Plugins     []pluginChange `json:"plugins"`
+	Differences []difference   `json:"differences"`
+}
+
+type summary struct {
+	Pending int `json:"pending"`
+	Changed int `json:"changed"`
+	Running int `json:"running"`
+	Refused int `json:"refused"`
+	Fields  int `json:"fields"`
+}
+
+// podChange is a pending pod whose verdict, message or node changes.
+type podChange struct {
+	Pod  string  `json:"pod"`
+	From verdict `json:"from"`
+	To   verdict `json:"to"`
+	// Changes names the fields that differ between From and To: verdict, node, message.
+	Changes []string `json:"changes"`
+	Rules   []rule   `json:"rules"`
+}
+
+type verdict struct {
+	Outcome       string `json:"outcome"`
+	Node          string `json:"node"`
+	NominatedNode string `json:"nominatedNode"`
+	Message       string `json:"message"`
+}
+
+// rule is a difference that makes a change.
+type rule struct {
+	ID       string `json:"id"`
+	Sentence string `json:"sentence"`
+}
+
+// readmission is a running pod that its node would take in the version before and would not take in the version after.
+type readmission struct {
+	Pod     string   `json:"pod"`
+	Node    string   `json:"node"`
+	Reasons []string `json:"reasons"`
+	Rules   []rule   `json:"rules"`
+}
+
+type difference struct {
+	ID       string `json:"id"`
+	Area     string `json:"area"`
+	Name     string `json:"name"`
+	Sentence string `json:"sentence"`
+	From     string `json:"from"`
+	To       string `json:"to"`
+	Modelled bool   `json:"modelled"`
+}
+
+// between returns what differs between the versions.
+func (o *options) between() []release.Difference {
+	return release.Between(o.from.Version, o.to.Version)
+}
+
+// differences returns what differs between the versions, whether or not it concerns this cluster.
+func differences(o options) []difference {
+	out := []difference{}
+	for _, d := range o.between() {
+		out = append(out, difference{d.ID, d.Area, d.Name, d.Sentence, d.In(o.from.Version), d.In(o.to.Version), d.Option != ""})
+	}
+	return out
+}
+
+func (a *upgradeReport) sum() {
+	a.Summary.Changed, a.Summary.Refused, a.Summary.Fields = len(a.Pods), len(a.Running), len(a.Fields)
+}
+
+// changed reports whether something of the cluster changes.
+func (a *upgradeReport) changed() bool { return len(a.Pods)+len(a.Running)+len(a.Fields) > 0 }
+
+// table writes the report for people.
+func (a *upgradeReport) table(b *strings.Builder, o options) {
+	fmt.Fprintf(b, "%s -> %s: %d of %s change, %d of %s would not be admitted, %s refused\n", a.From, a.To,
+		a.Summary.Changed, report.Count(a.Summary.Pending, "pending pod"), a.Summary.Refused, report.Count(a.Summary.Running, "running pod"), report.Count(a.Summary.Fields, "field"))
+	if len(a.Pods) > 0 {
+		b.WriteString("\n")
+		var rows [][]string
+		for _, p := range a.Pods {
+			rows = append(rows, []string{p.Pod, p.From.short(), p.To.short(), strings.Join(ids(p.Rules), ",")})
+		}
+		text, _ := o.tables.Layout.Columns([]string{"PENDING POD", a.From, a.To, "RULES"}, rows)
+		b.WriteString(text)
+	}
+	if len(a.Running) > 0 {
+		b.WriteString("\n")
+		var rows [][]string
+		for _, p := range a.Running {
+			rows = append(rows, []string{p.Pod, p.Node, strings.Join(p.Reasons, ", "), strings.Join(ids(p.Rules), ",")})
+		}
+		text, _ := o.tables.Layout.Columns([]string{"RUNNING POD", "NODE", "REASON IN " + a.To, "RULES"}, rows)
+		b.WriteString(text)
+	}
+	if len(a.Fields) > 0 {
+		b.WriteString("\n")
+		var rows [][]string
+		for _, f := range a.Fields {
+			rows = append(rows, []string{f.Field, f.Why, f.Rule.ID})
+		}
+		text, _ := o.tables.Layout.Columns([]string{"FIELD", "REFUSED BY " + a.To, "RULE"}, rows)
+		b.WriteString(text)
+	}
+	if len(a.Plugins) > 0 {
+		b.WriteString("\n")
+		var rows [][]string
+		for _, p := range a.Plugins {
+			rows = append(rows, []string{p.Plugin, p.Change, p.From, p.To, p.Rule.ID})
+		}
+		text, _ := o.tables.Layout.Columns([]string{"PLUGIN", "CHANGE", a.From, a.To, "RULE"}, rows)
+		b.WriteString(text)
+	}
+	if used := a.used(); len(used) > 0 {
+		b.WriteString("\n")
+		for _, r := range used {
+			fmt.Fprintf(b, "%s: %s\n", r.ID, r.Sentence)
+		}
+	}
+}
+
+// short returns the verdict in a line: the node of a placed pod, else the message.
+func (v verdict) short() string {
+	if v.Message == "" {
+		return v.Node
+	}
+	return v.Message
+}
+
+// used returns the rules that the report names, in their order.
+func (a *upgradeReport) used() (out []rule) {
+	named := map[string]bool{}
+	note := func(list []rule) {
+		for _, r := range list {
+			named[r.ID] = true
+		}
+	}
+	for _, p := range a.Pods {
+		note(p.Rules)
+	}
+	for _, p := range a.Running {
+		note(p.Rules)
+	}
+	for _, f := range a.Fields {
+		note([]rule{f.Rule})
+	}
+	for _, p := range a.Plugins {
+		note([]rule{p.Rule})
+	}
+	for _, d := range a.Differences {
+		if named[d.ID] {
+			out = append(out, rule{d.ID, d.Sentence})
+		}
+	}
+	return out
+}
+
+func ids(list []rule) (out []string) {
+	for _, r := range list {
+		out = append(out, r.ID)
+	}
+	return out
+}
