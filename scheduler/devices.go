@@ -222,7 +222,7 @@ func (p dynamicResources) PreBind(ctx context.Context, s *State, pod *v1.Pod, no
 	return AsStatus(p.h.s.writeClaims(ctx, pod, ClaimWrites{Ready: waits}))
 }
 
-// again returns the function that makes what PreBind writes into a claim anew, when the claim has changed since.
+// again returns a function that makes the claim for PreBind from the newest version of the claim. It is called when the claim has changed.
 func again(pod *v1.Pod, d devices.Allocation, now time.Time) func(claim, latest *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
 	return func(claim, latest *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
 		if claim.UID != "" && claim.UID != latest.UID {

@@ -24,7 +24,7 @@ func (o Objects) Bound(pod *v1.Pod, d devices.Allocation, now time.Time) ([]*res
 	return append(changed, created...), err
 }
 
-// writes returns the claims of Bound: those that the API server has, and those that it does not have.
+// writes returns the claims of Bound in two lists: the claims that the API server has, and the claims that somebody must create.
 func (o Objects) writes(pod *v1.Pod, d devices.Allocation, now time.Time) (out, created []*resourcev1.ResourceClaim, err error) {
 	latest := func(namespace, name string) *resourcev1.ResourceClaim {
 		for _, c := range out {

@@ -213,7 +213,7 @@ func (c *Client) deleteNow(claim *resourcev1.ResourceClaim) error {
 	return api.Delete(ctx, claim.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &claim.UID}})
 }
 
-// writeExtended writes which claim stands for the extended resources of the pod. After a conflict it reads the pod.
+// writeExtended writes the name of the claim for the extended resources into the status of the pod. After a conflict it reads the pod.
 func (c *Client) writeExtended(pod *v1.Pod, status *v1.PodExtendedResourceClaimStatus) error {
 	now := c.view.Pod(pod.Namespace, pod.Name)
 	return c.again(func() error {
