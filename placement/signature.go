@@ -40,7 +40,7 @@ func (p Profile) Signature(pod *v1.Pod) string {
 		}
 		if !slices.Contains(names, own) {
 			at := len(dst)
-			dst, names = key.Frame(x.AppendKey(dst, pod), at), append(names, own)
+			dst, names = key.Close(x.AppendKey(key.Open(dst), pod), at), append(names, own)
 		}
 		return true
 	}

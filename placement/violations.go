@@ -53,7 +53,7 @@ func (p *Plan) rulesKey(dst []byte, pod *v1.Pod) []byte {
 			return nil
 		}
 		at := len(dst)
-		dst = key.Frame(plugin.AppendKey(dst, pod), at)
+		dst = key.Close(plugin.AppendKey(key.Open(dst), pod), at)
 	}
 	return append(dst, 0)
 }

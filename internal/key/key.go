@@ -35,18 +35,30 @@ func Flag(dst []byte, f bool) []byte {
 // Text appends a string.
 func Text[T ~string](dst []byte, s T) []byte { return append(Len(dst, len(s)), s...) }
 
-// Frame puts the length of dst[at:] in front of these bytes, so that no byte in front of them or behind them can be read as one of
-// theirs. Keys of several writers that stand one behind the other are framed:
+// Open begins a frame, and Close ends it: the bytes between carry their length in front of them, as a text does, so that no byte in
+// front of them or behind them can be read as one of theirs. Keys of several writers that stand one behind the other are framed. At
+// is the length of dst before Open:
 //
 //	at := len(dst)
-//	dst = key.Frame(write(dst, pod), at)
-func Frame(dst []byte, at int) []byte {
-	var room [binary.MaxVarintLen64]byte
-	n := len(dst) - at
-	width := binary.PutUvarint(room[:], uint64(n))
-	dst = append(dst, room[:width]...)
-	copy(dst[at+width:], dst[at:at+n])
-	copy(dst[at:], room[:width])
+//	dst = key.Close(write(key.Open(dst), pod), at)
+func Open(dst []byte) []byte { return append(dst, 0) }
+
+// Close ends the frame that begins at dst[at].
+func Close(dst []byte, at int) []byte {
+	if n := len(dst) - at - 1; n >= 0 && n < 0x80 { // Open left room for a length of one byte
+		dst[at] = byte(n)
+		return dst
+	}
+	return widen(dst, at)
+}
+
+// widen makes room for a length of several bytes.
+func widen(dst []byte, at int) []byte {
+	var length [binary.MaxVarintLen64]byte
+	width := binary.PutUvarint(length[:], uint64(len(dst)-at-1))
+	dst = append(dst, length[1:width]...)
+	copy(dst[at+width:], dst[at+1:len(dst)-width+1])
+	copy(dst[at:], length[:width])
 	return dst
 }
 

@@ -126,7 +126,7 @@ type keys []func(dst []byte, pod *v1.Pod) []byte
 func (k keys) append(dst []byte, pod *v1.Pod) []byte {
 	for _, f := range k {
 		at := len(dst)
-		dst = key.Frame(f(dst, pod), at)
+		dst = key.Close(f(key.Open(dst), pod), at)
 	}
 	return dst
 }
@@ -343,11 +343,11 @@ func (e *Engine) podKey(pod *v1.Pod) bool {
 	for _, k := range e.keyers {
 		x := e.counting[k].(PodKeyer)
 		at := len(e.room.key)
-		own, ok := x.AppendPodKey(e.room.key, pod)
+		own, ok := x.AppendPodKey(key.Open(e.room.key), pod)
 		if e.room.key = own; !ok {
 			return false
 		}
-		e.room.key = key.Frame(e.room.key, at)
+		e.room.key = key.Close(e.room.key, at)
 		if now := x.Epoch(); now != e.epochs[k] {
 			e.epochs[k] = now
 			e.drop(k)

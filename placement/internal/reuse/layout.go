@@ -75,7 +75,7 @@ func (e *Engine) lay(s *shape) {
 	for k := range s.counted {
 		b = key.Len(b, s.counted[k].plugin)
 		at := len(b)
-		b = key.Frame(s.counted[k].state.AppendLayoutKey(b), at)
+		b = key.Close(s.counted[k].state.AppendLayoutKey(key.Open(b)), at)
 	}
 	n := len(b)
 	if s.rows != nil { // then the statics have no partition

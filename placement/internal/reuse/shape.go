@@ -82,7 +82,7 @@ func (c compiled) appendKey(dst []byte) []byte {
 	for k := range c.list {
 		dst = key.Len(dst, c.list[k].plugin)
 		at := len(dst)
-		dst = key.Frame(c.list[k].compiled.AppendKey(dst), at)
+		dst = key.Close(c.list[k].compiled.AppendKey(key.Open(dst)), at)
 	}
 	return dst
 }
