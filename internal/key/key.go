@@ -43,13 +43,17 @@ func Text[T ~string](dst []byte, s T) []byte { return append(Len(dst, len(s)), s
 //	dst = key.Close(write(key.Open(dst), pod), at)
 func Open(dst []byte) []byte { return append(dst, 0) }
 
-// Close ends the frame that begins at dst[at].
+// Close ends the frame that begins at dst[at]. Bytes that end before it stay as they are: their writer did not append.
 func Close(dst []byte, at int) []byte {
-	if n := len(dst) - at - 1; n >= 0 && n < 0x80 { // Open left room for a length of one byte
+	n := len(dst) - at - 1
+	switch {
+	case n < 0:
+	case n < 0x80: // Open left room for a length of one byte
 		dst[at] = byte(n)
-		return dst
+	default:
+		return widen(dst, at)
 	}
-	return widen(dst, at)
+	return dst
 }
 
 // widen makes room for a length of several bytes.
