@@ -1,7 +1,7 @@
 // Release builds the modules of the tree as their users will: it writes a module proxy into a temporary folder that has
 // every published module under the next version, then vets each module and runs the go get and go install lines of README.md
 // with that proxy, outside the workspace. Vetting compiles the packages of a module, installing links the programs. Published are
-// all modules of the tree but those in conformance/.
+// all modules of the tree but those in conformance/ and those with a replace line.
 // The next version is the first one in CHANGELOG.md.
 //
 //	go run .ci/release.go
@@ -125,7 +125,9 @@ func readme(getting, installing []string, tmp, version string, libraries, progra
 	return nil
 }
 
-// modules returns the folders of the published modules.
+var replaces = regexp.MustCompile(`(?m)^replace\b`)
+
+// modules returns the folders of the published modules. A module with a replace line is not published: users would not have it.
 func modules() (folders []string, err error) {
 	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -134,10 +136,14 @@ func modules() (folders []string, err error) {
 		if d.IsDir() && path != "." && (path == "conformance" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")) {
 			return fs.SkipDir
 		}
-		if d.Name() == "go.mod" {
+		if d.Name() != "go.mod" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if !replaces.Match(text) {
 			folders = append(folders, filepath.ToSlash(filepath.Dir(path)))
 		}
-		return nil
+		return err
 	})
 	slices.Sort(folders)
 	return folders, err
