@@ -37,7 +37,7 @@ type server struct {
 	refuse  int // so many bindings fail
 }
 
-// result is an outcome as simulate prints it.
+// result is an outcome as `podberth place` prints it.
 type result struct {
 	Pod, Outcome, Node, Message, NominatedNode string
 	Victims                                    []string
@@ -148,7 +148,7 @@ func shipped(t *testing.T) (cluster.Objects, []*v1.Pod) {
 	return objects, pending
 }
 
-// On the shipped cluster the file decides what simulate decides, which has a scheduling framework and all plugins.
+// On the shipped cluster the file decides what `podberth place` decides, which has a scheduling framework and all plugins.
 func TestThinDecidesAsSimulate(t *testing.T) {
 	var want struct{ Attempts []result }
 	text, err := os.ReadFile("../testdata/cluster.json")

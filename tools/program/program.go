@@ -1,4 +1,4 @@
-// Package program is what the example programs share around their answer: exit codes, flags, help, and errors of one line.
+// Package program is what the commands share around their answer: exit codes, flags, help, and errors of one line.
 // Package report writes the answer.
 //
 //	func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
