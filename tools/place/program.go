@@ -5,7 +5,6 @@ package place
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"time"
 
@@ -61,7 +60,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	if err != nil {
 		for _, e := range joinedErrors(err) {
-			fmt.Fprintf(stderr, "place: %v\n", e)
+			report.Textf(stderr, "place: %v\n", e)
 		}
 		return program.BadInput
 	}
@@ -100,7 +99,7 @@ func reply(out *bytes.Buffer, o options, stdin io.Reader, stderr io.Writer) (v v
 	must.Do(err)
 	w := must.Get(load(o, with.Profiles, timeline, stdin, stderr))
 	for _, text := range warnings {
-		fmt.Fprintf(stderr, "warning: %s\n", text)
+		report.Textf(stderr, "warning: %s\n", text)
 	}
 	must.Do(o.known(w, timeline))
 	before := usageOf(w.snapshot)
@@ -125,7 +124,7 @@ func reply(out *bytes.Buffer, o options, stdin io.Reader, stderr io.Writer) (v v
 	switch o.log {
 	case "":
 	case "-":
-		fmt.Fprintf(out, "%s\n", x.log.String())
+		out.WriteString(x.log.String() + "\n")
 	default:
 		must.Do(report.WriteText(o.log, 0o644, x.log.String()))
 	}

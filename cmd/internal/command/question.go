@@ -202,7 +202,7 @@ func (a *asked) input() (io.Reader, error) {
 func (g *global) read(ctx context.Context, need Need) (io.Reader, error) {
 	in, warnings, err := g.Cluster.Read(ctx, need, g.stderr)
 	for _, text := range warnings {
-		fmt.Fprintf(g.stderr, "warning: %s\n", text)
+		report.Textf(g.stderr, "warning: %s\n", text)
 	}
 	return in, err
 }

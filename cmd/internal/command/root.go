@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/tools/report"
 )
 
 // Program is a program that has the commands.
@@ -85,7 +86,7 @@ func (p Program) Run(args []string, stdin io.Reader, stdout, stderr io.Writer) i
 	if strings.Contains(text, "\n") {
 		text = strings.Join(strings.Fields(text), " ")
 	}
-	fmt.Fprintf(stderr, "%s: %s\n", p.Name, text)
+	report.Textf(stderr, "%s: %s\n", p.Name, text)
 	return program.BadInput
 }
 
