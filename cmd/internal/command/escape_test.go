@@ -27,7 +27,7 @@ const small = "testdata/hostile.yaml"
 var whatPrints = [][]string{
 	{"why", "default/waits"}, {"why", "default/runs"}, {"why", "default/runs", "--all"}, {"place", "-o", "wide"}, {"place", "--map"}, {"place", "--width", "60"}, {"place", "-o", "name"}, {"place", "--log", "-"},
 	{"fit", "default/runs"}, {"drain", "n1", "--force"}, {"drain", "n1", "--ignore-daemonsets", "--delete-emptydir-data", "--force", "-o", "name"}, {"evict", "default/runs"},
-	{"pressure", "n1"}, {"taints", "--admit"}, {"failures"}, {"failures", "-o", "name"}, {"lint"}, {"lint", "-o", "name"}, {"consolidate"}, {"rollout", "--ignore-daemonsets", "--force"},
+	{"pressure", "n1"}, {"taints", "n1", "--admit"}, {"failures"}, {"failures", "-o", "name"}, {"lint"}, {"lint", "-o", "name"}, {"consolidate"}, {"rollout", "--ignore-daemonsets", "--force"},
 	{"rollout", "--ignore-daemonsets", "--force", "--script"}, {"upgrade", "--from", "1.35", "--to", "1.36"}, {"check"}, {"check", "--spread", "default/runs", "--place", "1", "--delete", "1"},
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -64,14 +65,14 @@ func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // Run is main with its surroundings as arguments. It returns the exit code.
 func (p Program) Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	g := &global{Program: p, width: -1, stdin: stdin, stdout: stdout, stderr: stderr}
+	g := &global{Program: p, width: -1, stdin: stdin, stdout: &gate{out: stdout, width: report.Width(stdout)}, stderr: &gate{out: stderr, width: report.Width(stderr)}}
 	root := g.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetOut(g.stdout)
+	root.SetErr(g.stderr)
 	err := root.ExecuteContext(ctx)
 	var code exit
 	switch {
@@ -80,7 +81,7 @@ func (p Program) Run(args []string, stdin io.Reader, stdout, stderr io.Writer) i
 	case errors.As(err, &code):
 		return int(code)
 	case ctx.Err() != nil:
-		err = errors.New("interrupted")
+		err = errInterrupted
 	}
 	text := err.Error()
 	if strings.Contains(text, "\n") {
@@ -119,6 +120,9 @@ func (g *global) root() *cobra.Command {
 		c.AddCommand(g.command(q))
 	}
 	c.AddCommand(g.snapshot(), g.versionCommand())
+	for _, each := range c.Commands() {
+		g.interruptible(each)
+	}
 	c.SetUsageTemplate(strings.NewReplacer(".LocalFlags.FlagUsages", ".LocalFlags.FlagUsagesWrapped 80", ".InheritedFlags.FlagUsages", ".InheritedFlags.FlagUsagesWrapped 80").Replace(c.UsageTemplate()))
 	c.InitDefaultHelpCmd()
 	f.Lookup("width").DefValue = "0" // which the help does not print
