@@ -20,7 +20,7 @@ func optionsOf(o options, stderr io.Writer) (out scheduler.Options, warnings []s
 		all := int32(100)
 		out.Profiles = []scheduler.Profile{{SchedulerName: v1.DefaultSchedulerName, PercentageOfNodesToScore: &all}}
 	} else if out, warnings, err = configured(o.config, o.input, stderr); err != nil {
-		return out, nil, err
+		return out, nil, configError{err}
 	}
 	if o.percentage >= 0 {
 		percentage := int32(o.percentage)

@@ -77,7 +77,7 @@ func (x *simulation) choose(e *explanation, q *asked, d placement.Decision, want
 		}
 	case want != nil:
 		e.wish = fmt.Sprintf("No node of %s can take it.", x.o.where)
-		e.Help = x.relaxations(q, x.diagnosed(q.with, q.profile), want)
+		e.Help, e.Cut = x.relaxations(q, x.diagnosed(q.with, q.profile), want)
 	}
 }
 

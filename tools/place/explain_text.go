@@ -81,6 +81,9 @@ func (e *explanation) help(b *strings.Builder) {
 	for _, text := range e.Help[:min(mostHelp, len(e.Help))] {
 		report.Textf(b, "Would help: %s\n", text)
 	}
+	if e.Cut != "" {
+		b.WriteString("The search for what would help was cut: -steps and -time let it go on for longer.\n")
+	}
 }
 
 // decider says in a sentence what made the difference between the chosen node and the next.

@@ -29,7 +29,7 @@ func pack(out *bytes.Buffer, w *world, o options, profile placement.Profile) (un
 			queue = append(queue, p)
 		}
 	}
-	plan := must.Get(packing.Pack(packing.Input{Snapshot: w.snapshot, Pending: queue, Profile: profile, Now: w.now}, packing.Options{Seed: o.seed}))
+	plan := must.Get(packing.Pack(packing.Input{Snapshot: w.snapshot, Pending: queue, Profile: profile, Now: w.now}, packing.Options{Seed: o.seed, Steps: o.steps, Stop: o.stop()}))
 	unplaced = len(plan.Pending) > 0
 	if report.IsData(o.output) {
 		if plan.Tiers == nil {

@@ -5,7 +5,9 @@ package place
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/podberth/podberth/cluster"
@@ -40,6 +42,8 @@ type options struct {
 	add               []string
 	count             int
 	howMany           string
+	steps             int
+	time              time.Duration
 	pack              bool
 	nodeMap           bool
 	tables            program.Tables
@@ -60,7 +64,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	if err != nil {
 		for _, e := range joinedErrors(err) {
-			report.Textf(stderr, "place: %v\n", e)
+			writeError(stderr, e)
 		}
 		return program.BadInput
 	}
@@ -70,8 +74,42 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return program.OK
 }
 
+// stop returns when the search ends that begins now; nil: never.
+func (o options) stop() func() bool {
+	if o.time == 0 {
+		return nil
+	}
+	end := time.Now().Add(o.time)
+	return func() bool { return !time.Now().Before(end) }
+}
+
+// configError is the error of a configuration file. Its text has several lines, which are the user's own.
+type configError struct{ error }
+
+func (e configError) Unwrap() error { return e.error }
+
+func writeError(stderr io.Writer, err error) {
+	lines := []string{err.Error()}
+	if config := (configError{}); errors.As(err, &config) {
+		lines = strings.Split(err.Error(), "\n")
+	}
+	for k, line := range lines {
+		if k == 0 {
+			line = "place: " + line
+		}
+		report.Textf(stderr, "%s\n", line)
+	}
+}
+
 // joinedErrors returns the errors that were joined, each of which is a line of its own.
 func joinedErrors(err error) []error {
+	if config, is := err.(configError); is {
+		list := joinedErrors(config.error)
+		for k := range list {
+			list[k] = configError{list[k]}
+		}
+		return list
+	}
 	if joined, is := err.(interface{ Unwrap() []error }); is {
 		var out []error
 		for _, e := range joined.Unwrap() {
