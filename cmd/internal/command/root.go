@@ -112,7 +112,7 @@ func (g *global) root() *cobra.Command {
 	f.StringArrayVarP(&g.files, "filename", "f", nil, reading)
 	f.BoolVarP(&g.all, "all-namespaces", "A", false, "answer about all namespaces")
 	f.IntVar(&g.width, "width", -1, "fit tables and texts into so many `COLUMNS`; 0 fits nothing; without it the terminal's")
-	f.StringVar(&g.maxSize, "max-size", "", "read files of up to this `SIZE`, unpacked (256Mi when not given)")
+	f.StringVar(&g.maxSize, "max-size", "", "read files and answers of up to this `SIZE`, unpacked (256Mi when not given)")
 	f.BoolVar(&g.verbose, "all-warnings", false, "print every warning, not groups of warnings")
 	f.BoolVar(&g.bare, "no-headers", false, "print tables without their headers and the summary")
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return fmt.Errorf("%w; see %s --help", err, c.CommandPath()) })

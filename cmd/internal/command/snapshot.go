@@ -107,6 +107,10 @@ func (g *global) objects(c *cobra.Command, need Need) (*dump.Objects, error) {
 	if g.Cluster == nil {
 		return nil, g.noInput(c.Name())
 	}
+	var err error
+	if need.MaxSize, err = g.mostBytes(); err != nil {
+		return nil, err
+	}
 	in, err := g.read(c.Context(), need)
 	if err != nil {
 		return nil, err
