@@ -90,7 +90,7 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 		return false, err
 	}
 	for _, text := range errs {
-		if _, err := fmt.Fprintf(stderr, "error: %s\n", text); err != nil {
+		if _, err := io.WriteString(stderr, "error: "+report.Escape(text)+"\n"); err != nil {
 			return false, err
 		}
 	}
