@@ -66,3 +66,11 @@ func tooManyDevices(v release.Version, c *claimAsk, x *ask, n, taken int) error 
 	}
 	return fatal("claim %s, request %s: adding %d devices exceeds the claim limit of %d, with %d already accounted for", c.name, x.alternatives[0].base, n, maxResults, taken)
 }
+
+// passesLimit reports whether a claim with some devices may not get n more. Up to v1.36 the sum wraps around (rule L1.12).
+func passesLimit(v release.Version, have, n int) bool {
+	if v.AtLeast(release.V1_37) {
+		return n > maxResults-have
+	}
+	return have+n > maxResults
+}

@@ -211,7 +211,7 @@ func (s *Search) step(at position, from cursor) outcome {
 		s.chosen[at.claim][at.ask] = at.alternative
 		return s.step(position{claim: at.claim, ask: at.ask + 1}, cursor{})
 	}
-	if s.counts[at.claim]+need-at.n > maxResults {
+	if passesLimit(s.options.Release, s.counts[at.claim], need-at.n) {
 		return tooMany
 	}
 	if r.all {
