@@ -128,8 +128,9 @@ func (s *Search) failures(r *request, p *pool, d *device, node *v1.Node) (out []
 			add(failure{stepCounters, "has enough of the counter " + name, name})
 		}
 	}
-	for k := range d.object.Taints {
-		if t := &d.object.Taints[k]; !tolerated(d.object.Taints[k:k+1], r.tolerations) {
+	taints := s.taints(d)
+	for k := range taints {
+		if t := &taints[k]; !tolerated(taints[k:k+1], r.tolerations) {
 			text := t.Key
 			if t.Value != "" {
 				text += "=" + t.Value

@@ -93,7 +93,7 @@ func (s *Search) collectCandidates(o *outlook, c *claimAsk, r *request, pays map
 		}
 		for _, x := range s.found[r.id] {
 			taken, _, _ := s.consumption(x.device, r.capacity) // collect had no error
-			o.dead[r.id] = o.dead[r.id] || s.held(x.device, r) || !s.room(x.device, taken) || !s.pays(x, pays) || !tolerated(x.device.object.Taints, r.tolerations)
+			o.dead[r.id] = o.dead[r.id] || s.held(x.device, r) || !s.room(x.device, taken) || !s.pays(x, pays) || !s.tolerates(r, x.device)
 		}
 		o.dead[r.id] = o.dead[r.id] || len(s.found[r.id]) == 0
 		o.candidates[r.id] = s.found[r.id]
@@ -109,7 +109,7 @@ func (s *Search) collectCandidates(o *outlook, c *claimAsk, r *request, pays map
 			}
 			if _, ok, err := s.suits(c.name, r, d); err != nil {
 				return false
-			} else if ok && s.pays(candidate{p, d}, pays) && tolerated(d.object.Taints, r.tolerations) {
+			} else if ok && s.pays(candidate{p, d}, pays) && s.tolerates(r, d) {
 				o.candidates[r.id] = append(o.candidates[r.id], candidate{p, d})
 			}
 		}

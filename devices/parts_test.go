@@ -126,10 +126,10 @@ func TestDeviceContents(t *testing.T) {
 		resourcev1.Device{Capacity: list[4].Capacity, ConsumesCounters: []resourcev1.DeviceCounterConsumption{{CounterSet: "s"}}})
 	k, seen := contents{}, map[int32]bool{}
 	for i := range kinds {
-		seen[k.kindOf(&kinds[i])] = true
+		seen[k.kindOf(&kinds[i], nil)] = true
 	}
 	require.Len(t, seen, len(kinds))
-	require.Equal(t, k.kindOf(&list[0]), k.kindOf(&list[2]), "attributes make no difference")
+	require.Equal(t, k.kindOf(&list[0], nil), k.kindOf(&list[2], nil), "attributes make no difference")
 }
 
 // Requirements with equal keys, operators and sets of values are one.

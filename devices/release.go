@@ -15,6 +15,7 @@ import (
 func (o Options) released() Options {
 	if o.Release.AtLeast(release.V1_37) {
 		o.CountersOnce, o.CountersByDriver, o.AllDistinct, o.AllStatic, o.ConfigOnce = true, true, true, true, true
+		o.TaintRules = true // rule L1.10
 	} else {
 		o.FractionalRange = false
 	}

@@ -27,7 +27,7 @@ func (s *Search) take(at position, r *request, x candidate) (bool, outcome) {
 			s.refund(x.pool, d)
 		}
 	}
-	if !tolerated(d.object.Taints, r.tolerations) {
+	if !s.tolerates(r, d) {
 		undo()
 		return false, failed
 	}
