@@ -22,7 +22,7 @@ type Options struct {
 	ShareID func() types.UID
 
 	// FractionalRange makes amounts of requestPolicy.validRange count in thousandths, as the gate DRAFractionalCapacityRange of v1.37
-	// does. The gate is off by default in v1.37; release.Announced has more. It has no effect before v1.37.
+	// does. The gate is off by default in v1.37; release.Gates has it. It has no effect before v1.37.
 	FractionalRange bool
 
 	// TaintRules makes the taints of DeviceTaintRules count, as the gate DRADeviceTaintRules does up to v1.36, where it is off by default.

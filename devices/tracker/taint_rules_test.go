@@ -15,7 +15,7 @@ import (
 	"github.com/podberth/podberth/release"
 )
 
-// A tracker follows rules that come, change and go, and a fork has those of its own cluster.
+// A tracker follows rules that come, change and go.
 func TestFollowsTaintRules(t *testing.T) {
 	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
 	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "c"}}
@@ -28,9 +28,8 @@ func TestFollowsTaintRules(t *testing.T) {
 	require.NoError(t, err)
 	follows := tracker.New(s, tracker.Of(s))
 	rejects := func(x *tracker.Tracker) bool {
-		f, _, err := x.Filter(pod, tracker.Options{Search: devices.Options{Release: release.V1_37}})
-		require.NoError(t, err)
-		return f.Check(0) != 0
+		f := x.Filter(tracker.Options{Search: devices.Options{Release: release.V1_37}})
+		return f.On(f.Compile(pod)).Check(0) != 0
 	}
 	require.False(t, rejects(follows))
 	rule := &resourcev1beta2.DeviceTaintRule{ObjectMeta: metav1.ObjectMeta{Name: "r"}, Spec: resourcev1beta2.DeviceTaintRuleSpec{DeviceSelector: &resourcev1beta2.DeviceTaintSelector{}, Taint: resourcev1beta2.DeviceTaint{Key: "maint", Effect: "NoSchedule"}}}
