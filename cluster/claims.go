@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,8 +13,8 @@ import (
 )
 
 // ClaimEvent is one entry of the log of devices: a ResourceClaim changed from Old to New. Old is nil for a claim that came,
-// New for a claim that left. Both are nil when a ResourceSlice or a DeviceClass changed: what was read of slices and classes
-// is worthless then.
+// New for a claim that left. Both are nil when a ResourceSlice, a DeviceTaintRule or a DeviceClass changed: what was read of slices,
+// rules and classes is worthless then.
 type ClaimEvent struct {
 	Old, New *resourcev1.ResourceClaim
 }
@@ -35,7 +36,7 @@ func (s *Snapshot) logObject(old, new metav1.Object) {
 		before, _ := old.(*resourcev1.ResourceClaim)
 		after, _ := new.(*resourcev1.ResourceClaim)
 		s.claims.add(s.own, ClaimEvent{before, after})
-	case *resourcev1.ResourceSlice:
+	case *resourcev1.ResourceSlice, *resourcev1beta2.DeviceTaintRule:
 		s.claims.add(s.own, ClaimEvent{})
 	case *resourcev1.DeviceClass:
 		s.claims.add(s.own, ClaimEvent{})

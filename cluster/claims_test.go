@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
@@ -90,7 +91,7 @@ func (r *claimReader) follow(t *testing.T, s *cluster.Snapshot) {
 func TestDeviceObjectsLog(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{})
 	require.NoError(t, err)
-	for k, obj := range []metav1.Object{&resourcev1.ResourceSlice{}, &resourcev1.DeviceClass{}} {
+	for k, obj := range []metav1.Object{&resourcev1.ResourceSlice{}, &resourcev1beta2.DeviceTaintRule{}, &resourcev1.DeviceClass{}} {
 		obj.SetName("x")
 		require.NoError(t, s.Set(obj))
 		require.Equal(t, uint64(2*k+1), s.ClaimVersion())
@@ -98,12 +99,12 @@ func TestDeviceObjectsLog(t *testing.T) {
 		require.Equal(t, uint64(2*k+2), s.ClaimVersion())
 	}
 	require.NoError(t, s.Set(&resourcev1.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "x"}}))
-	require.Equal(t, uint64(4), s.ClaimVersion())
+	require.Equal(t, uint64(6), s.ClaimVersion())
 	require.True(t, s.ClaimsSince(0, func(events []cluster.ClaimEvent) {
 		for _, e := range events {
 			require.Equal(t, cluster.ClaimEvent{}, e)
 		}
 	}))
-	require.False(t, s.ClaimsSince(5, func([]cluster.ClaimEvent) {}))
+	require.False(t, s.ClaimsSince(7, func([]cluster.ClaimEvent) {}))
 	require.Equal(t, uint64(2), s.Version(), "a class may provide an extended resource, which is read of the other log's objects")
 }

@@ -5,6 +5,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,6 +39,7 @@ type Objects struct {
 	ResourceClaimTemplates []*resourcev1.ResourceClaimTemplate
 	ResourceSlices         []*resourcev1.ResourceSlice
 	DeviceClasses          []*resourcev1.DeviceClass
+	DeviceTaintRules       []*resourcev1beta2.DeviceTaintRule
 	// Release is the release by whose rule pods that are being resized count (rules L4.1 to L4.3). Plans over the snapshot should
 	// follow the same release.
 	Release release.Version
@@ -106,6 +108,7 @@ func (s *Snapshot) fill(o *Objects) (errs field.ErrorList) {
 		load(s, &t.resourceClaimTemplates, "resourceClaimTemplates", o.ResourceClaimTemplates),
 		load(s, &t.resourceSlices, "resourceSlices", o.ResourceSlices),
 		load(s, &t.deviceClasses, "deviceClasses", o.DeviceClasses),
+		load(s, &t.deviceTaintRules, "deviceTaintRules", o.DeviceTaintRules),
 	)...)
 }
 

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,6 +35,7 @@ type objects struct {
 	resourceClaimTemplates table[*resourcev1.ResourceClaimTemplate]
 	resourceSlices         table[*resourcev1.ResourceSlice]
 	deviceClasses          table[*resourcev1.DeviceClass]
+	deviceTaintRules       table[*resourcev1beta2.DeviceTaintRule]
 }
 
 // Namespaces yields the namespaces that the snapshot has objects of, by name, with their labels. It leaves out namespaces
@@ -64,7 +66,7 @@ func List[T metav1.Object](s *Snapshot) Lookup[T] {
 	for _, t := range [...]any{
 		&o.services, &o.claims, &o.persistentVolumes, &o.storageClasses, &o.csiNodes, &o.csiDrivers, &o.csiStorageCapacities,
 		&o.volumeAttachments, &o.replicationControllers, &o.replicaSets, &o.statefulSets, &o.podDisruptionBudgets,
-		&o.priorityClasses, &o.namespaces, &o.resourceClaims, &o.resourceClaimTemplates, &o.resourceSlices, &o.deviceClasses,
+		&o.priorityClasses, &o.namespaces, &o.resourceClaims, &o.resourceClaimTemplates, &o.resourceSlices, &o.deviceClasses, &o.deviceTaintRules,
 	} {
 		if t, ok := t.(*table[T]); ok {
 			return Lookup[T]{t}
@@ -178,6 +180,8 @@ func (s *Snapshot) visit(obj metav1.Object, put bool) error {
 		return setOrUnset(s, &t.resourceClaimTemplates, "resourceClaimTemplates", o, put)
 	case *resourcev1.ResourceSlice:
 		return setOrUnset(s, &t.resourceSlices, "resourceSlices", o, put)
+	case *resourcev1beta2.DeviceTaintRule:
+		return setOrUnset(s, &t.deviceTaintRules, "deviceTaintRules", o, put)
 	case *resourcev1.DeviceClass:
 		return setOrUnset(s, &t.deviceClasses, "deviceClasses", o, put)
 	}

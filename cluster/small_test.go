@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -267,6 +268,7 @@ func TestEveryKind(t *testing.T) {
 	holds(t, s, &resourcev1.ResourceClaimTemplate{ObjectMeta: m})
 	holds(t, s, &resourcev1.ResourceSlice{ObjectMeta: m})
 	holds(t, s, &resourcev1.DeviceClass{ObjectMeta: m})
+	holds(t, s, &resourcev1beta2.DeviceTaintRule{ObjectMeta: m})
 }
 
 func holds[T interface {

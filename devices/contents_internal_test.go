@@ -32,8 +32,8 @@ func TestKeysOfAttributes(t *testing.T) {
 func TestKindOfPlainDevice(t *testing.T) {
 	kinds := contents{}
 	plain := &resourcev1.Device{Name: "d"}
-	kinds.kindOf(plain)
-	require.Zero(t, testing.AllocsPerRun(10, func() { kinds.kindOf(plain) }))
+	kinds.kindOf(plain, nil)
+	require.Zero(t, testing.AllocsPerRun(10, func() { kinds.kindOf(plain, nil) }))
 }
 
 // Nodes whose pools differ in a counter alone are of different classes.

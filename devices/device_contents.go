@@ -33,11 +33,14 @@ func (c contents) of(driver string, d *resourcev1.Device) int32 {
 	return id
 }
 
-// kindOf gives equal numbers to devices with equal capacity, policies, counters, taints and allowMultipleAllocations.
-func (c contents) kindOf(d *resourcev1.Device) int32 {
+// kindOf gives equal numbers to devices with equal capacity, policies, counters, taints, taints of rules and allowMultipleAllocations.
+func (c contents) kindOf(d *resourcev1.Device, ruled []resourcev1.DeviceTaint) int32 {
 	key := ""
 	if d.AllowMultipleAllocations != nil || len(d.Capacity)+len(d.ConsumesCounters)+len(d.Taints) > 0 {
 		key = string(appendJSON(nil, resourcev1.Device{AllowMultipleAllocations: d.AllowMultipleAllocations, Capacity: d.Capacity, ConsumesCounters: d.ConsumesCounters, Taints: d.Taints}))
+	}
+	if len(ruled) > 0 {
+		key += string(appendJSON([]byte{0}, ruled))
 	}
 	id, ok := c[key]
 	if !ok {

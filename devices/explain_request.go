@@ -128,8 +128,9 @@ func (s *Search) failures(r *request, p *pool, d *device, node *v1.Node) (out []
 			add(failure{stepCounters, "has enough of the counter " + name, name})
 		}
 	}
-	for k := range d.object.Taints {
-		if t := &d.object.Taints[k]; !tolerated(d.object.Taints[k:k+1], r.tolerations) {
+	taints := s.taints(d)
+	for k := range taints {
+		if t := &taints[k]; !tolerated(taints[k:k+1], r.tolerations) {
 			text := t.Key
 			if t.Value != "" {
 				text += "=" + t.Value
@@ -154,7 +155,7 @@ func (s *Search) fullCapacities(d *device, requests capacities) (out []resourcev
 		if amount, ok := requests[name]; ok {
 			asked[name] = amount
 		}
-		if taken, ok, _ := consumption(&one, asked); !ok || !s.room(&one, taken) {
+		if taken, ok, _ := s.consumption(&one, asked); !ok || !s.room(&one, taken) {
 			out = append(out, name)
 		}
 	}

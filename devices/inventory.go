@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 
 	"github.com/podberth/podberth/affinity"
 )
@@ -69,21 +70,23 @@ type device struct {
 	object  *resourcev1.Device
 	slice   *slice
 	id      ID
-	index   int32 // index in Inventory.ids
-	content int32 // equal for devices that no selector can tell apart
-	kind    int32 // equal for devices with equal capacity, policies, counters, taints and allowMultipleAllocations
-	shares  bool  // allowMultipleAllocations
-	reach   reach // of the device itself; used only where slice.each is set
+	index   int32                    // index in Inventory.ids
+	content int32                    // equal for devices that no selector can tell apart
+	kind    int32                    // equal for devices with equal capacity, policies, counters, taints and allowMultipleAllocations
+	shares  bool                     // allowMultipleAllocations
+	reach   reach                    // of the device itself; used only where slice.each is set
+	ruled   []resourcev1.DeviceTaint // of DeviceTaintRules
 }
 
-// NewInventory prepares slices. It keeps the slices and does not copy them: they must not change. The order of the list has
-// no influence. A slice must not be nil; an empty list offers nothing. When a node selector cannot be parsed, every question that meets it returns an error, as in v1.36.
-func NewInventory(list []*resourcev1.ResourceSlice) *Inventory {
+// NewInventory prepares slices, and the DeviceTaintRules that taint their devices where Options.TaintRules holds. It keeps the slices and
+// does not copy them: they must not change. The order of the lists has no influence. A slice or rule must not be nil; an empty list offers nothing. When a node selector cannot be parsed, every question that meets it returns an error, as in v1.36.
+func NewInventory(list []*resourcev1.ResourceSlice, rules ...*resourcev1beta2.DeviceTaintRule) *Inventory {
+	rules = slices.SortedStableFunc(slices.Values(rules), byRuleName)
 	inv := &Inventory{index: map[ID]int32{}, pools: map[poolKey]*group{}, byNode: map[string][]*slice{}, countersByNode: map[string][]*slice{}}
 	contents, kinds := contents{}, contents{}
 	byName := func(a, b *resourcev1.ResourceSlice) int { return strings.Compare(a.Name, b.Name) }
 	for _, object := range slices.SortedStableFunc(slices.Values(list), byName) {
-		s := inv.add(object, contents, kinds)
+		s := inv.add(object, rules, contents, kinds)
 		if s.counters && len(s.devices) > 0 {
 			inv.both = append(inv.both, s)
 		}
@@ -126,7 +129,7 @@ func (inv *Inventory) couple() {
 	}
 }
 
-func (inv *Inventory) add(object *resourcev1.ResourceSlice, contents, kinds contents) *slice {
+func (inv *Inventory) add(object *resourcev1.ResourceSlice, rules []*resourcev1beta2.DeviceTaintRule, contents, kinds contents) *slice {
 	spec := &object.Spec
 	s := &slice{object: object, pool: poolKey{spec.Driver, spec.Pool.Name}, counters: len(spec.SharedCounters) > 0}
 	g := inv.pools[s.pool]
@@ -151,7 +154,8 @@ func (inv *Inventory) add(object *resourcev1.ResourceSlice, contents, kinds cont
 			inv.index[d.id] = index
 			inv.poolOf = append(inv.poolOf, g.at)
 		}
-		d.index, d.content, d.kind = index, contents.of(spec.Driver, object), kinds.kindOf(object)
+		d.ruled = ruled(rules, d.id)
+		d.index, d.content, d.kind = index, contents.of(spec.Driver, object), kinds.kindOf(object, d.ruled)
 		g.consumes = g.consumes || len(object.ConsumesCounters) > 0
 		d.shares = object.AllowMultipleAllocations != nil && *object.AllowMultipleAllocations
 		if s.each {

@@ -177,7 +177,36 @@ release, or says why nothing does.
 			}
 		}
 	}
+	b.WriteString(`
+## Feature gates
+
+The gates whose default or stage changes from v1.36.3 to v1.37.2, or in what is announced for v1.38, as far as they touch scheduling,
+preemption, eviction, admission, requests or devices. What is announced is not proven.
+
+| gate | 1.36 | 1.37 | announced for 1.38 | difference | what follows it, or why it decides nothing |
+| --- | --- | --- | --- | --- | --- |
+`)
+	for _, g := range release.Gates() {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", g.Name, g.V1_36, g.V1_37, g.Next, g.Difference, g.Note)
+	}
 	return b.String()
+}
+
+// Every gate is complete, and its difference exists.
+func TestGates(t *testing.T) {
+	known, last := map[string]bool{"": true}, ""
+	for _, d := range release.Differences() {
+		known[d.ID] = true
+	}
+	for _, g := range release.Gates() {
+		require.Less(t, last, g.Name, "by name")
+		last = g.Name
+		require.True(t, known[g.Difference], g.Name)
+		require.NotEmpty(t, g.Note, g.Name)
+		for _, state := range []string{g.V1_36, g.V1_37} {
+			require.Contains(t, []string{"on", "off", "absent"}, state, g.Name)
+		}
+	}
 }
 
 func FuzzParse(f *testing.F) {

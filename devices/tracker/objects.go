@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
@@ -23,6 +24,7 @@ type Objects struct {
 	Templates Table[*resourcev1.ResourceClaimTemplate]
 	Slices    Table[*resourcev1.ResourceSlice]
 	Classes   Table[*resourcev1.DeviceClass]
+	Rules     Table[*resourcev1beta2.DeviceTaintRule]
 }
 
 var _ devices.Objects = Objects{}
@@ -32,6 +34,7 @@ func Of(s *cluster.Snapshot) Objects {
 	return Objects{
 		Claims: cluster.List[*resourcev1.ResourceClaim](s), Templates: cluster.List[*resourcev1.ResourceClaimTemplate](s),
 		Slices: cluster.List[*resourcev1.ResourceSlice](s), Classes: cluster.List[*resourcev1.DeviceClass](s),
+		Rules: cluster.List[*resourcev1beta2.DeviceTaintRule](s),
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
@@ -22,6 +23,7 @@ type Tracker struct {
 	changes uint64 // of the reservations
 
 	slices    []*resourcev1.ResourceSlice // that the inventory is of
+	rules     []*resourcev1beta2.DeviceTaintRule
 	inventory *devices.Inventory
 	ledger    *devices.Ledger // nil: nothing was read yet
 	extended  devices.ExtendedResources
@@ -56,7 +58,7 @@ func New(c devices.Cluster, o Objects) *Tracker {
 func (t *Tracker) Fork(c devices.Cluster, o Objects) *Tracker {
 	t.follow()
 	f := New(c, o)
-	f.now, f.slices, f.inventory = t.now, t.slices, t.inventory
+	f.now, f.slices, f.rules, f.inventory = t.now, t.slices, t.rules, t.inventory
 	f.reserved = maps.Clone(t.reserved)
 	for key, x := range t.inFlight {
 		own := *x
@@ -126,17 +128,23 @@ func (t *Tracker) follow() {
 		t.readSlices()
 	case read:
 		t.extended = t.ExtendedResources()
-		if now := slices.Collect(all(t.Slices)); t.ledger == nil || !slices.Equal(now, t.slices) {
+		if t.ledger == nil || !t.sameSlices(slices.Collect(all(t.Slices)), slices.Collect(all(t.Rules))) {
 			t.readSlices()
 		}
 	}
 }
 
+// sameSlices reports whether the inventory is of these slices and rules.
+func (t *Tracker) sameSlices(now []*resourcev1.ResourceSlice, rules []*resourcev1beta2.DeviceTaintRule) bool {
+	return slices.Equal(now, t.slices) && slices.Equal(rules, t.rules)
+}
+
 // readSlices makes inventory and ledger from all slices, claims and reservations. A fork takes over the inventory of its origin. An
 // allocation that has landed stays so, as in move.
 func (t *Tracker) readSlices() {
-	if now := slices.Collect(all(t.Slices)); t.log == nil || t.inventory == nil || !slices.Equal(now, t.slices) {
-		t.slices, t.inventory = now, devices.NewInventory(now)
+	now, rules := slices.Collect(all(t.Slices)), slices.Collect(all(t.Rules))
+	if t.log == nil || t.inventory == nil || !t.sameSlices(now, rules) {
+		t.slices, t.rules, t.inventory = now, rules, devices.NewInventory(now, rules...)
 	}
 	t.ledger, t.owned = devices.NewLedger(t.inventory), map[owner][]*resourcev1.ResourceClaim{}
 	for c := range all(t.Claims) {

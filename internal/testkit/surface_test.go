@@ -28,10 +28,10 @@ var largest = map[string]surface{
 	"score":               {48, 48},
 	"queue":               {81, 94},
 	"preemption":          {44, 85},
-	"eviction/disruption": {44, 81},
+	"eviction/disruption": {45, 81},
 	"eviction/pressure":   {48, 105},
 	"eviction/taint":      {44, 73},
-	"cluster":             {54, 28},
+	"cluster":             {54, 29},
 	"placement":           {89, 123},
 	"history":             {23, 4},
 }

@@ -72,3 +72,16 @@ func TestClaimDefaults(t *testing.T) {
 	first := o.ResourceClaimTemplates[0].Spec.Spec.Devices.Requests[0].FirstAvailable[0]
 	require.Equal(t, []any{resourcev1.DeviceAllocationModeExactCount, int64(1), resourcev1.DeviceTolerationOpExists}, []any{first.AllocationMode, first.Count, first.Tolerations[0].Operator})
 }
+
+// Rules that taint devices are read in the version of v1.37 and in that of v1.36, which are equal.
+func TestTaintRulesAreRead(t *testing.T) {
+	for _, version := range []string{"v1", "v1beta2"} {
+		o, err := readText("{apiVersion: resource.k8s.io/"+version+", kind: DeviceTaintRule, metadata: {name: all}, spec: {deviceSelector: {pool: p}, taint: {key: maint, effect: NoExecute}}}", Options{})
+		require.NoError(t, err)
+		require.Empty(t, o.Warnings.Lines())
+		require.Len(t, o.Cluster().DeviceTaintRules, 1)
+		require.Equal(t, "p", *o.Cluster().DeviceTaintRules[0].Spec.DeviceSelector.Pool)
+	}
+	_, err := readText("{apiVersion: resource.k8s.io/v1alpha3, kind: DeviceTaintRule, metadata: {name: all}}", Options{})
+	require.ErrorContains(t, err, "must be resource.k8s.io/v1", "its selector has other fields")
+}

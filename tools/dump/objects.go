@@ -12,6 +12,7 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,6 +49,7 @@ type Objects struct {
 	ResourceClaimTemplates []*resourcev1.ResourceClaimTemplate
 	ResourceSlices         []*resourcev1.ResourceSlice
 	DeviceClasses          []*resourcev1.DeviceClass
+	DeviceTaintRules       []*resourcev1beta2.DeviceTaintRule // of v1 or v1beta2, which are equal
 	Evictions              []*policyv1.Eviction
 	Kubelets               []*Kubelet // not of the API: a snapshot has them
 
@@ -84,6 +86,9 @@ func kindOf[T any, P interface {
 // devices is the only group whose versions differ in what is read: its objects must be of v1.
 const devices = resourcev1.GroupName
 
+// taintRule is the kind of devices that may be of v1beta2 too: v1.36 serves no other, and the versions are equal.
+const taintRule = "DeviceTaintRule"
+
 var kinds = map[string]objectKind{
 	"Node":                  kindOf("", false, func(o *Objects) *[]*v1.Node { return &o.Nodes }),
 	"Pod":                   kindOf("", true, func(o *Objects) *[]*v1.Pod { return &o.Pods }),
@@ -110,6 +115,7 @@ var kinds = map[string]objectKind{
 	"ResourceClaimTemplate": kindOf(devices, true, func(o *Objects) *[]*resourcev1.ResourceClaimTemplate { return &o.ResourceClaimTemplates }),
 	"ResourceSlice":         kindOf(devices, false, func(o *Objects) *[]*resourcev1.ResourceSlice { return &o.ResourceSlices }),
 	"DeviceClass":           kindOf(devices, false, func(o *Objects) *[]*resourcev1.DeviceClass { return &o.DeviceClasses }),
+	taintRule:               kindOf(devices, false, func(o *Objects) *[]*resourcev1beta2.DeviceTaintRule { return &o.DeviceTaintRules }),
 	"Eviction":              kindOf("policy", true, func(o *Objects) *[]*policyv1.Eviction { return &o.Evictions }),
 	"Kubelet":               kindOf(kubeletGroup, false, func(o *Objects) *[]*Kubelet { return &o.Kubelets }),
 }

@@ -220,7 +220,7 @@ func (r *reader) one(data []byte, name string, at position, around envelope) err
 		r.unknown[schema.GroupKind{Group: version.Group, Kind: e.kind}.String()]++
 		return nil
 	}
-	if version.Group == devices && version.Version != "v1" {
+	if version.Group == devices && version.Version != "v1" && !(e.kind == taintRule && version.Version == "v1beta2") {
 		return fmt.Errorf("%s (%s): apiVersion: Unsupported value: %q: must be %s/v1; %s prints that", name, nameOf(e.kind, data),
 			e.apiVersion, devices, "kubectl get "+shell.Words(plural(e.kind)+".v1."+devices))
 	}

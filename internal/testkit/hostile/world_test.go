@@ -13,6 +13,7 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,7 +54,7 @@ var kinds = []reflect.Type{
 	reflect.TypeFor[policyv1.PodDisruptionBudget](), reflect.TypeFor[schedulingv1.PriorityClass](), reflect.TypeFor[nodev1.RuntimeClass](),
 	reflect.TypeFor[storagev1.StorageClass](), reflect.TypeFor[storagev1.CSINode](), reflect.TypeFor[storagev1.CSIDriver](), reflect.TypeFor[storagev1.CSIStorageCapacity](),
 	reflect.TypeFor[storagev1.VolumeAttachment](),
-	reflect.TypeFor[resourcev1.DeviceClass](), reflect.TypeFor[resourcev1.ResourceSlice](), reflect.TypeFor[resourcev1.ResourceClaim](), reflect.TypeFor[resourcev1.ResourceClaimTemplate](),
+	reflect.TypeFor[resourcev1.DeviceClass](), reflect.TypeFor[resourcev1beta2.DeviceTaintRule](), reflect.TypeFor[resourcev1.ResourceSlice](), reflect.TypeFor[resourcev1.ResourceClaim](), reflect.TypeFor[resourcev1.ResourceClaimTemplate](),
 }
 
 // newWorld makes the objects of a seed.
