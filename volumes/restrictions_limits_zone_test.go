@@ -188,7 +188,7 @@ func TestLimits(t *testing.T) {
 		{"such a volume on a node without limits", "is not looked at", with(w(2), func(x *world) {
 			x.csiNodes = []*storagev1.CSINode{csiNode("n1", nil)}
 			x.put(0, inline(pod("q"), ebsVolume("aws://z/disk", false)))
-		}), pod("p", "a"), Options{Release: release.V1_36}, []string{"ok"}},
+		}), pod("p", "a"), Options{}, []string{"ok"}},
 		{"running pod's ephemeral claim of another owner", "the plugin fails there for pods with volumes", with(w(2), func(x *world) {
 			x.claims = append(x.claims, claim("running-v", "s", "1Gi"))
 			x.put(0, ephemeral(pod("running"), "v"))
@@ -213,7 +213,7 @@ func TestLimits(t *testing.T) {
 			x.csiNodes = []*storagev1.CSINode{csiNode("n1", map[string]int32{"ebs.csi.aws.com": 1})}
 			x.volumes[0].Spec.CSI, x.volumes[0].Spec.AWSElasticBlockStore = nil, &v1.AWSElasticBlockStoreVolumeSource{VolumeID: "aws://zone/vol-1"}
 			x.put(0, inline(pod("q"), ebsVolume("vol-1", false)))
-		}), pod("p", "a"), Options{Release: release.V1_36}, []string{"ok"}},
+		}), pod("p", "a"), Options{}, []string{"ok"}},
 		{"in-tree provisioner", "counts as its CSI driver's", with(w(2), func(x *world) {
 			x.csiNodes = []*storagev1.CSINode{csiNode("n1", map[string]int32{"pd.csi.storage.gke.io": 0})}
 		}), pod("p", "old"), Options{}, []string{tooMany}},
@@ -223,7 +223,7 @@ func TestLimits(t *testing.T) {
 		}), pod("p", "old"), Options{}, []string{"ok"}},
 		{"other in-tree kinds", "NFS has no limit", with(w(0), func(x *world) {
 			x.volumes[0].Spec.CSI, x.volumes[0].Spec.NFS = nil, &v1.NFSVolumeSource{}
-		}), pod("p", "a"), Options{Release: release.V1_36}, []string{"ok"}},
+		}), pod("p", "a"), Options{}, []string{"ok"}},
 		{"in-tree Portworx", "counts as its CSI driver's", portworxOn(w(2), false), pod("p", "a"), Options{}, []string{tooMany}},
 		{"L3.2", "v1.35: it does not count on a node that has not migrated it", portworxOn(w(2), false), pod("p", "a"), Options{Release: release.V1_35}, []string{"ok"}},
 		{"L3.2 running", "it leaves room for a volume of the CSI driver", with(portworxOn(w(2), false), func(x *world) {
