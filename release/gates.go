@@ -1,11 +1,11 @@
 package release
 
-// Gate is a feature gate that v1.37 has on or new where v1.36 has it off, or whose default changes with what is announced for v1.38, and
-// that touches scheduling, preemption, eviction, admission, requests or devices.
+// Gate is a feature gate whose default or stage is not the same in v1.36 and v1.37, or that Announced names, and that touches
+// scheduling, preemption, eviction, admission, requests or devices.
 type Gate struct {
 	Name string
-	// V1_36 and V1_37 are the defaults: "on", "off" or "absent". Next is what is announced for v1.38, "" for no change; it is not proven.
-	V1_36, V1_37, Next string
+	// V1_36 and V1_37 are the defaults: "on", "off" or "absent".
+	V1_36, V1_37 string
 	// Difference is the ID of the Difference that the gate makes; "" for a gate that decides nothing here by default.
 	Difference string
 	// Note says what follows the gate, or why it decides nothing.
@@ -15,27 +15,27 @@ type Gate struct {
 // Gates returns these feature gates, as a new slice, ordered by name.
 func Gates() []Gate {
 	return []Gate{
-		{"CompositePodGroup", "absent", "off", "beta", "", "podberth does not follow groups of groups."},
-		{"DRAConsumableCapacity", "on", "on", "", "L1.11", "Its arithmetic changes in v1.37."},
-		{"DRADeviceTaintRules", "off", "on", "", "L1.10", "devices.Options.TaintRules turns it on before v1.37."},
-		{"DRAExtendedResource", "on", "on", "", "L3.3", "GA in v1.37, on since v1.36."},
-		{"DRAFractionalCapacityRange", "absent", "off", "on", "", "On by default only from a minimum compatibility version of 1.37 on, which a plain v1.37 does not have. devices.Options.FractionalRange turns it on."},
-		{"EvictionRequestAPI", "absent", "off", "", "", "Off: nobody makes such objects."},
-		{"GenericWorkload", "off", "off", "on", "", "Off: the API server drops the fields of pods that belong to a group."},
-		{"HugepageAwareEviction", "absent", "on", "", "L12.1", "pressure.NodeStats.HugePageBytes."},
-		{"InPlacePodVerticalScalingInitContainers", "on", "on", "", "L4.3", "GA in v1.37; the status of init containers counts there."},
-		{"InPlacePodVerticalScalingSchedulerPreemption", "absent", "off", "", "", "Off: a resize that does not fit preempts nobody."},
-		{"InterPodAffinityHostnameFastPath", "absent", "off", "", "", "A shortcut with the same answers."},
-		{"MemoryQoS", "off", "on", "", "L12.7", "Writes nothing with default settings."},
-		{"MutableCSINodeAllocatableCount", "on", "on", "", "", "GA since v1.36; limits are read of the CSINode as it is."},
-		{"NodeControllerLeaseCircuitBreaker", "absent", "on", "", "L14.1", "Package eviction/taint is given the leases."},
-		{"NodeDeclaredFeatures", "on", "on", "", "L2.2", "GA in v1.37, on since v1.36."},
-		{"PodGroupPreemptionPolicy", "absent", "off", "", "", "Off, and groups are off."},
-		{"PodLevelResourcesFixDefaulting", "absent", "on", "", "L15.4", "admission.Options.Release."},
-		{"PodLevelResourcesFixKubeletQOSClass", "absent", "on", "", "L15.5", "kubelet.QoS."},
-		{"SELinuxMount", "off", "on", "", "", "How a kubelet mounts volumes; no filter and no score reads it."},
-		{"SchedulerPreQueueingHints", "absent", "off", "", "", "A shortcut before the hints, with the same answers."},
-		{"StorageCapacityScoring", "off", "on", "", "L2.4", "volumes.Options.Release."},
-		{"VolumeLimitScaling", "off", "on", "", "L3.1", "volumes.Options.Release."},
+		{"CompositePodGroup", "absent", "off", "", "podberth does not follow groups of groups."},
+		{"DRAConsumableCapacity", "on", "on", "L1.11", "Its arithmetic changes in v1.37."},
+		{"DRADeviceTaintRules", "off", "on", "L1.10", "devices.Options.TaintRules turns it on before v1.37."},
+		{"DRAExtendedResource", "on", "on", "L3.3", "GA in v1.37, on since v1.36."},
+		{"DRAFractionalCapacityRange", "absent", "off", "", "On by default only from a minimum compatibility version of 1.37 on, which a plain v1.37 does not have. devices.Options.FractionalRange turns it on."},
+		{"EvictionRequestAPI", "absent", "off", "", "Off: nobody makes such objects."},
+		{"GenericWorkload", "off", "off", "", "Off: the API server drops the fields of pods that belong to a group."},
+		{"HugepageAwareEviction", "absent", "on", "L12.1", "pressure.NodeStats.HugePageBytes."},
+		{"InPlacePodVerticalScalingInitContainers", "on", "on", "L4.3", "GA in v1.37; the status of init containers counts there."},
+		{"InPlacePodVerticalScalingSchedulerPreemption", "absent", "off", "", "Off: a resize that does not fit preempts nobody."},
+		{"InterPodAffinityHostnameFastPath", "absent", "off", "", "A shortcut with the same answers."},
+		{"MemoryQoS", "off", "on", "L12.7", "Writes nothing with default settings."},
+		{"MutableCSINodeAllocatableCount", "on", "on", "", "GA since v1.36; limits are read of the CSINode as it is."},
+		{"NodeControllerLeaseCircuitBreaker", "absent", "on", "L14.1", "Package eviction/taint is given the leases."},
+		{"NodeDeclaredFeatures", "on", "on", "L2.2", "GA in v1.37, on since v1.36."},
+		{"PodGroupPreemptionPolicy", "absent", "off", "", "Off, and groups are off."},
+		{"PodLevelResourcesFixDefaulting", "absent", "on", "L15.4", "admission.Options.Release."},
+		{"PodLevelResourcesFixKubeletQOSClass", "absent", "on", "L15.5", "kubelet.QoS."},
+		{"SELinuxMount", "off", "on", "", "How a kubelet mounts volumes; no filter and no score reads it."},
+		{"SchedulerPreQueueingHints", "absent", "off", "", "A shortcut before the hints, with the same answers."},
+		{"StorageCapacityScoring", "off", "on", "L2.4", "volumes.Options.Release."},
+		{"VolumeLimitScaling", "off", "on", "L3.1", "volumes.Options.Release."},
 	}
 }

@@ -9,7 +9,9 @@ import (
 
 func TestMisuse(t *testing.T) {
 	testkit.Misuse(t, map[string]any{
-		"Versions": release.Versions, "Parse": release.Parse, "Differences": release.Differences, "Between": release.Between, "Areas": release.Areas, "Gates": release.Gates,
-		"Version": func() release.Version { return 0 }, "Difference": func() release.Difference { return release.Difference{} }, "Gate": func() release.Gate { return release.Gate{} },
+		"Versions": release.Versions, "Parse": release.Parse, "Differences": release.Differences, "Between": release.Between, "Areas": release.Areas,
+		"Gates": release.Gates, "Announced": release.Announced, "Version": func() release.Version { return 0 },
+		"Difference": func() release.Difference { return release.Difference{} }, "Gate": func() release.Gate { return release.Gate{} },
+		"Announcement": func() release.Announcement { return release.Announcement{} },
 	}, nil)
 }

@@ -16,10 +16,10 @@ import (
 )
 
 func TestVersions(t *testing.T) {
-	require.Equal(t, "1.36", release.Current.String(), "the zero value is the release that podberth follows by default")
-	require.True(t, release.Current.AtLeast(release.V1_36))
-	require.True(t, release.V1_36.AtLeast(release.Current))
-	require.False(t, release.Current.AtLeast(release.V1_37))
+	require.Equal(t, "1.37", release.Current.String(), "the zero value is the release that podberth follows by default")
+	require.True(t, release.Current.AtLeast(release.V1_37))
+	require.True(t, release.V1_37.AtLeast(release.Current))
+	require.False(t, release.V1_36.AtLeast(release.Current))
 	all := release.Versions()
 	for i, v := range all {
 		require.True(t, v.Known())
@@ -74,7 +74,7 @@ func TestBetween(t *testing.T) {
 		}
 		return out
 	}
-	require.Empty(t, ids(release.V1_36, release.Current))
+	require.Empty(t, ids(release.V1_37, release.Current))
 	require.Empty(t, ids(release.V1_36, release.Version(38)))
 	require.Empty(t, ids(release.Version(38), release.V1_36))
 	require.Equal(t, ids(release.V1_35, release.V1_37), ids(release.V1_37, release.V1_35))
@@ -151,7 +151,7 @@ func page() string {
 	var b strings.Builder
 	b.WriteString(`# Versions
 
-podberth follows Kubernetes v1.36 by default. Options with a field ` + "`Release`" + ` follow v1.34, v1.35 or v1.37 instead, each with
+podberth follows Kubernetes v1.37 by default. Options with a field ` + "`Release`" + ` follow v1.34, v1.35 or v1.36 instead, each with
 default feature gates and all components of the cluster at that version. [Fidelity](fidelity/release.md) has the tests of each
 difference, [conformance](conformance.md) how each version is held against its real code. ` + "`go run ./cmd/podberth upgrade`" + ` tells what
 changes for a given cluster.
@@ -180,14 +180,19 @@ release, or says why nothing does.
 	b.WriteString(`
 ## Feature gates
 
-The gates whose default or stage changes from v1.36.3 to v1.37.2, or in what is announced for v1.38, as far as they touch scheduling,
-preemption, eviction, admission, requests or devices. What is announced is not proven.
+The gates whose default or stage changes from v1.36.3 to v1.37.2, or that the last table names, as far as they touch scheduling,
+preemption, eviction, admission, requests or devices.
 
-| gate | 1.36 | 1.37 | announced for 1.38 | difference | what follows it, or why it decides nothing |
-| --- | --- | --- | --- | --- | --- |
+| gate | 1.36 | 1.37 | difference | what follows it, or why it decides nothing |
+| --- | --- | --- | --- | --- |
 `)
 	for _, g := range release.Gates() {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", g.Name, g.V1_36, g.V1_37, g.Next, g.Difference, g.Note)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", g.Name, g.V1_36, g.V1_37, g.Difference, g.Note)
+	}
+	b.WriteString("\n## Announced, not proven\n\nWhat Kubernetes has announced for releases that podberth does not follow yet. Nobody has compared it with their code.\n\n" +
+		"| release | what | gate |\n| --- | --- | --- |\n")
+	for _, a := range release.Announced("") {
+		fmt.Fprintf(&b, "| %s | %s: %s | %s |\n", a.Release, a.Name, a.Sentence, a.Gate)
 	}
 	return b.String()
 }
@@ -207,6 +212,26 @@ func TestGates(t *testing.T) {
 			require.Contains(t, []string{"on", "off", "absent"}, state, g.Name)
 		}
 	}
+}
+
+// What is announced is complete, is of releases that are not followed, and has its gate.
+func TestAnnounced(t *testing.T) {
+	all := release.Announced("")
+	require.Len(t, all, 4)
+	for _, a := range all {
+		_, err := release.Parse(a.Release)
+		require.Error(t, err, "%s: what podberth follows is a Difference", a.Name)
+		require.NotEmpty(t, a.Name)
+		require.True(t, strings.HasSuffix(a.Sentence, "."), a.Name)
+		require.Regexp(t, "^[A-Z][A-Za-z]+$", a.Gate)
+		require.Contains(t, release.Announced(a.Release), a)
+	}
+	require.Equal(t, all, release.Announced("v1.38.0-rc.1"))
+	for _, text := range []string{"1.37", "1.380", "1.39", "latest"} {
+		require.Empty(t, release.Announced(text), text)
+	}
+	all[0].Name = "changed"
+	require.NotEqual(t, "changed", release.Announced("")[0].Name, "each call returns a slice of its own")
 }
 
 func FuzzParse(f *testing.F) {
