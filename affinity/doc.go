@@ -29,7 +29,7 @@
 //
 // Evaluators are immutable. A State is safe for concurrent reads; Apply lets a State follow pods that come and leave.
 // A Trial is a cheap copy for what-if. No function modifies its arguments. Answers do not depend on the order of nodes, pods
-// or map entries. Bad data does not panic: the compile functions report what cannot be parsed, and treat it as v1.36.3 does.
+// or map entries. Bad data does not panic: the compile functions report what cannot be parsed, and treat it as v1.37.2 does.
 //
 // Cost: On is O(classes of equal nodes). Count is O(nodes) for each topology key, plus the running pods that the terms can
 // match. Without the indexes of the cluster (see Cluster) it reads all running pods. Check and Raw take some nanoseconds
@@ -37,6 +37,6 @@
 //
 // Taints are in package taints, topology spread is in package spread, spec.nodeName and resources are in package filter.
 //
-// The package follows Kubernetes v1.36.3 with default feature gates. That includes a quirk: a namespaceSelector made only of
-// NotIn and DoesNotExist matches every namespace. PodOptions.Release chooses another release; v1.37 corrects this.
+// The package follows Kubernetes v1.37.2 with default feature gates. PodOptions.Release chooses another release. Up to v1.36 a
+// namespaceSelector made only of NotIn and DoesNotExist matches every namespace.
 package affinity

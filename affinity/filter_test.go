@@ -100,17 +100,17 @@ func TestNamespaceSelectorDeviation(t *testing.T) {
 		run("n1", pod("ns1", "app=x")).run("n2", pod("ns2", "app=x"))
 	p := pod("ns3", "", "anti zone app=x nssel=env!=prod")
 	t.Run("A-81", func(t *testing.T) {
-		require.Equal(t, "n1:anti n2:anti", verdicts(w, count(w, p, affinity.PodOptions{}).Check))
+		require.Equal(t, "n1:anti n2:anti", verdicts(w, count(w, p, affinity.PodOptions{Release: release.V1_36}).Check))
 	})
 	t.Run("A-81 documented", func(t *testing.T) {
-		o := affinity.PodOptions{Release: release.V1_37}
+		o := affinity.PodOptions{}
 		require.Equal(t, "n1:ok n2:anti", verdicts(w, count(w, p, o).Check))
 		require.Equal(t, "n1:ok n2:anti", verdicts(w, count(index(w), p, o).Check))
 	})
 	t.Run("A7.3 self", func(t *testing.T) {
 		q := pod("ns1", "app=y", "aff zone app=y nssel=env!=prod")
-		require.Equal(t, "n1:ok n2:ok", verdicts(w, count(w, q, affinity.PodOptions{}).Check), "the rule for the first pod uses the pod's own namespace")
-		require.Equal(t, "n1:affinity n2:affinity", verdicts(w, count(w, q, affinity.PodOptions{Release: release.V1_37}).Check))
+		require.Equal(t, "n1:ok n2:ok", verdicts(w, count(w, q, affinity.PodOptions{Release: release.V1_36}).Check), "the rule for the first pod uses the pod's own namespace")
+		require.Equal(t, "n1:affinity n2:affinity", verdicts(w, count(w, q, affinity.PodOptions{}).Check))
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/release"
 )
 
 // with returns a device of n1 with string attributes "name=value".
@@ -284,7 +285,7 @@ func TestLastSlotOfAPage(t *testing.T) {
 	published = []*resourcev1.ResourceSlice{sliceWith("n0", with("a")), sliceWith("n1", with("a")), sliceWith("n2", with("a", "numa", "1"))}
 	claim := gpuClaim("web", 1)
 	claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{choose("gpu", "numa=0")}
-	allocator = devices.NewAllocator(devices.NewLedger(devices.NewInventory(published)), class, equals{}, devices.Options{})
+	allocator = devices.NewAllocator(devices.NewLedger(devices.NewInventory(published)), class, equals{}, devices.Options{Release: release.V1_36}) // later errors name the device (L1.8)
 	s = devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{claim}}, nil).On(nodes, allocator, devices.Clock{})
 	first, second := s.Check(0), s.Check(1)
 	require.NotZero(t, first)

@@ -121,7 +121,7 @@ func TestCauseOfFailure(t *testing.T) {
 	s := searchWith(faulty{new(int), cause})
 	_, ok, err := s.Allocate(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}})
 	require.False(t, ok)
-	require.EqualError(t, err, "claim default/c: selector #0: CEL runtime error: no such key: x")
+	require.EqualError(t, err, "claim default/c: selector #0 on device example.com/n/a: CEL runtime error: no such key: x. consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional fields")
 	require.ErrorIs(t, err, cause)
 	var f *FatalError
 	require.ErrorAs(t, err, &f)

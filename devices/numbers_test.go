@@ -14,6 +14,7 @@ import (
 
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 func nodesOf(names ...string) (out list) {
@@ -146,6 +147,7 @@ func TestPoolReasons(t *testing.T) {
 		devices                  []resourcev1.Device
 		sets                     []resourcev1.CounterSet
 	}
+	everywhere := devices.Options{Release: release.V1_36} // a node sees the counters of other nodes (L1.6)
 	testkit.Run(t, []test{
 		{"a device twice", "the name says which", "duplicate device name a", "", []resourcev1.Device{{Name: "a"}, {Name: "a"}}, []resourcev1.CounterSet{set("card")}},
 		{"a set twice", "the name says which", "duplicate counter set name card", "duplicate counter set name card",
@@ -160,7 +162,7 @@ func TestPoolReasons(t *testing.T) {
 		published, counters := gpus("n1"), gpus("n1")
 		published.Spec.Devices, published.Spec.Pool.ResourceSliceCount = c.devices, 2
 		counters.Name, counters.Spec.Devices, counters.Spec.SharedCounters, counters.Spec.Pool.ResourceSliceCount = "counters", nil, c.sets, 2
-		allocator := devices.NewAllocator(devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{published, counters})), class, nil, devices.Options{})
+		allocator := devices.NewAllocator(devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{published, counters})), class, nil, everywhere)
 		for k, node := range nodesOf("n1", "n2") {
 			want := []devices.PoolReport{{Pool: "gpu.example.com/n1", Reason: []string{c.want, c.foreign}[k]}}
 			if want[0].Reason == "" {

@@ -94,7 +94,7 @@ func Wake(in Input, pod *v1.Pod, o WakeOptions) (_ *Outlook, err error) {
 	slices.SortStableFunc(ends, func(a, b end) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Pod, b.Pod)) })
 	for _, e := range ends {
 		for _, r := range registered {
-			if r.Hint == nil || e.Wakes || !slices.Contains(rejects, r.Plugin) || r.Event.Resource != "Pod" || r.Event.Action&queue.Delete == 0 {
+			if r.Hint == nil || e.Wakes || !slices.Contains(rejects, r.Plugin) || r.Event.Resource != "AssignedPod" || r.Event.Action&queue.Delete == 0 {
 				continue
 			}
 			wakes, err := r.Hint(d.pod, e.pod, nil)

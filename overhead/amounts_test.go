@@ -69,6 +69,9 @@ func TestShortWayIsTaken(t *testing.T) {
 	few := 0
 	for seed := range uint64(4000) {
 		pod, o := newDecoder(testkit.RandomBytes(seed, int(seed*37%300))).pod()
+		if o.Release == release.Current {
+			o.Release = release.V1_36
+		}
 		lists := []v1.ResourceList{o.Missing, pod.Spec.Overhead, pod.Status.AllocatedResources}
 		for _, r := range []*v1.ResourceRequirements{pod.Spec.Resources, pod.Status.Resources} {
 			if r != nil {
@@ -108,13 +111,13 @@ func TestShortWayIsTaken(t *testing.T) {
 
 	// What v1.37 sums in another way has the short way only without amounts in the status.
 	plain := testkit.Containers("container a requests cpu=1\ninit i requests cpu=2")
-	next := Options{UseStatus: true, Release: release.V1_37}
+	next := onNode
 	require.True(t, taken(plain, next))
 	for _, text := range []string{"status a requests cpu=1", "initstatus i requests cpu=1", "wholestatus requests cpu=1", "resize Infeasible"} {
 		pod := testkit.Containers("container a requests cpu=1\ninit i requests cpu=2\n" + text)
 		require.False(t, taken(pod, next), text)
-		require.True(t, taken(pod, Options{UseStatus: true}), text)
-		require.True(t, taken(pod, Options{Release: release.V1_37}), text)
+		require.True(t, taken(pod, before), text)
+		require.True(t, taken(pod, Options{}), text)
 	}
 	for _, change := range []func(p *v1.Pod){
 		func(p *v1.Pod) { p.Status.AllocatedResources = v1.ResourceList{} },

@@ -7,7 +7,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
-	"github.com/podberth/podberth/release"
 )
 
 func TestLimits(t *testing.T) {
@@ -28,8 +27,10 @@ func TestLimits(t *testing.T) {
 		{"resize", "max(spec, actuated); allocated is not consulted", "container a limits cpu=1\nstatus a limits cpu=2 allocated cpu=9", onNode, "cpu=2"},
 		{"resize up of limits", "the desired amount", "container a limits cpu=4\nstatus a limits cpu=2", onNode, "cpu=4"},
 		{"infeasible resize of limits", "actuated alone", "container a limits cpu=4,memory=1\nstatus a limits cpu=2 allocated cpu=3\nresize Infeasible", onNode, "cpu=2"},
-		{"infeasible pod level limits", "a name that is not there is zero", "container a limits cpu=1\nwhole limits cpu=4\nwholestatus limits memory=1\nresize Infeasible", onNode, "cpu=0"},
-		{"infeasible pod level without limits", "a status without limits is the spec", "container a\nwhole limits cpu=4\nwholestatus requests cpu=1\nresize Infeasible", onNode, "cpu=4"},
+		{"infeasible pod level limits in v1.36", "a name that is not there is zero", "container a limits cpu=1\nwhole limits cpu=4\nwholestatus limits memory=1\nresize Infeasible", before, "cpu=0"},
+		{"infeasible pod level limits", "the status alone counts", "container a limits cpu=1\nwhole limits cpu=4\nwholestatus limits memory=1\nresize Infeasible", onNode, "memory=1"},
+		{"infeasible pod level without limits in v1.36", "a status without limits is the spec", "container a\nwhole limits cpu=4\nwholestatus requests cpu=1\nresize Infeasible", before, "cpu=4"},
+		{"infeasible pod level without limits", "the status alone counts", "container a\nwhole limits cpu=4\nwholestatus requests cpu=1\nresize Infeasible", onNode, ""},
 		{"pod level resize of limits", "max(spec, actuated)", "container a\nwhole requests cpu=1 limits cpu=1\nwholestatus requests cpu=2 limits cpu=2 allocated cpu=3", onNode, "cpu=2"},
 	}, func(t *testing.T, c test) {
 		pod := testkit.Containers(c.pod)
@@ -127,24 +128,26 @@ func TestValidateQuantities(t *testing.T) {
 	require.Empty(t, ValidateQuantities(nil, nil))
 }
 
-// Of equal amounts in different notations the first counts: that of the spec before what is actuated, and that before what is allocated.
+// Of equal amounts in different notations the first counts. Up to v1.36 that is the spec, then what is actuated, then what is
+// allocated; in v1.37 what is allocated, then what is actuated, then the spec.
 func TestNotationOfEqualAmounts(t *testing.T) {
 	const one, other = "memory=1Gi", "memory=1073741824"
-	resized := Options{UseStatus: true, Release: release.V1_37}
 	type test struct {
 		name, why, pod string
 		o              Options
 		amounts        func(*v1.Pod, Options) v1.ResourceList
 	}
 	testkit.Run(t, []test{
-		{"spec and actuated", "the spec is first", "container a requests " + one + "\nstatus a requests " + other, onNode, Requests},
-		{"actuated and allocated", "the spec does not name it", "container a\nstatus a requests " + one + " allocated " + other, onNode, Requests},
-		{"infeasible", "the spec does not count", "container a requests memory=5Gi\nstatus a requests " + one + " allocated " + other + "\nresize Infeasible", onNode, Requests},
-		{"pod level", "the spec is smaller", "container a\nwhole requests memory=1\nwholestatus requests " + one + " allocated " + other, onNode, Requests},
-		{"infeasible pod level", "the spec does not count", "container a\nwhole requests memory=5Gi\nwholestatus requests " + one + " allocated " + other + "\nresize Infeasible", onNode, Requests},
-		{"limits", "the spec is first", "container a limits " + one + "\nstatus a limits " + other, onNode, Limits},
-		{"limits at pod level", "the spec is first", "container a\nwhole limits " + one + "\nwholestatus limits " + other, onNode, Limits},
-		{"limits at pod level in v1.37", "the status is first", "container a\nwhole limits " + other + "\nwholestatus limits " + one, resized, Limits},
+		{"spec and actuated", "the spec is first", "container a requests " + one + "\nstatus a requests " + other, before, Requests},
+		{"actuated and allocated", "the spec does not name it", "container a\nstatus a requests " + one + " allocated " + other, before, Requests},
+		{"infeasible", "the spec does not count", "container a requests memory=5Gi\nstatus a requests " + one + " allocated " + other + "\nresize Infeasible", before, Requests},
+		{"pod level", "the spec is smaller", "container a\nwhole requests memory=1\nwholestatus requests " + one + " allocated " + other, before, Requests},
+		{"infeasible pod level", "the spec does not count", "container a\nwhole requests memory=5Gi\nwholestatus requests " + one + " allocated " + other + "\nresize Infeasible", before, Requests},
+		{"limits", "the spec is first", "container a limits " + one + "\nstatus a limits " + other, before, Limits},
+		{"limits at pod level", "the spec is first", "container a\nwhole limits " + one + "\nwholestatus limits " + other, before, Limits},
+		{"allocated and actuated in v1.37", "what is allocated is first", "container a\nstatus a requests " + other + " allocated " + one, onNode, Requests},
+		{"limits in v1.37", "what is actuated is first", "container a limits " + other + "\nstatus a limits " + one, onNode, Limits},
+		{"limits at pod level in v1.37", "the status is first", "container a\nwhole limits " + other + "\nwholestatus limits " + one, onNode, Limits},
 	}, func(t *testing.T, c test) {
 		require.Equal(t, one, testkit.ShowResources(c.amounts(testkit.Containers(c.pod), c.o)))
 	})

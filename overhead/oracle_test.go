@@ -102,26 +102,34 @@ func (x oracle) container(c v1.Container, sidecar, isInit bool) *big.Rat {
 	return r
 }
 
-func (x oracle) total() *big.Rat {
+// walk returns the largest of the sum of what runs and of each step of the start.
+func (x oracle) walk(of func(c v1.Container, sidecar, isInit bool) *big.Rat) *big.Rat {
 	always := func(c v1.Container) bool { return c.RestartPolicy != nil && *c.RestartPolicy == "Always" }
 	var running *big.Rat
 	for _, c := range x.pod.Spec.Containers {
-		running = sum(running, x.container(c, false, false))
+		running = sum(running, of(c, false, false))
 	}
 	var needs []*big.Rat
 	for i, c := range x.pod.Spec.InitContainers {
 		if always(c) {
-			running = sum(running, x.container(c, true, true))
+			running = sum(running, of(c, true, true))
 		}
-		need := x.container(c, always(c), true)
+		need := of(c, always(c), true)
 		for _, before := range x.pod.Spec.InitContainers[:i] {
 			if always(before) {
-				need = sum(need, x.container(before, true, true))
+				need = sum(need, of(before, true, true))
 			}
 		}
 		needs = append(needs, need)
 	}
-	total := most(append(needs, running)...)
+	return most(append(needs, running)...)
+}
+
+func (x oracle) total() *big.Rat {
+	total := x.walk(x.container)
+	if x.sumsFirst() {
+		total = x.sums()
+	}
 	if whole := x.whole(); whole != nil {
 		total = whole
 	}
@@ -136,7 +144,13 @@ func (x oracle) whole() *big.Rat {
 		return nil
 	}
 	spec := x.pick(*x.pod.Spec.Resources)
-	if spec == nil || !x.o.UseStatus || x.o.IgnorePodStatus || x.pod.Status.Resources == nil {
+	if !x.o.UseStatus || x.o.IgnorePodStatus || x.pod.Status.Resources == nil {
+		return spec
+	}
+	if x.sumsFirst() {
+		return x.held()
+	}
+	if spec == nil || !x.o.Release.AtLeast(release.V1_36) {
 		return spec
 	}
 	if x.limits && x.pod.Status.Resources.Limits == nil {
@@ -293,6 +307,7 @@ func (d *decoder) pod() (*v1.Pod, Options) {
 		kind := []v1.PodConditionType{v1.PodResizePending, v1.PodResizeInProgress}[d.Below(2)]
 		pod.Status.Conditions = append(pod.Status.Conditions, v1.PodCondition{Type: kind, Reason: []string{"Infeasible", "Deferred"}[d.Below(2)]})
 	}
+	o.Release = testkit.Pick(d.Bytes, release.Current, release.V1_36, release.V1_35)
 	return pod, o
 }
 

@@ -7,8 +7,8 @@
 //	}
 //
 // Options with a field Release follow that release. The zero Version is Current, so that options which name no release give
-// the answers of v1.36. A release is the whole control plane and the kubelet of that minor version with default feature
-// gates: v1.34.4, v1.35.4, v1.36.3 and v1.37.0. Components of different versions in one cluster need different options.
+// the answers of v1.37. A release is the whole control plane and the kubelet of that minor version with default feature
+// gates: v1.34.4, v1.35.4, v1.36.3 and v1.37.2. Components of different versions in one cluster need different options.
 //
 // Formulas of releases before v1.34 are in package history. docs/versions.md is the table of the differences.
 package release
@@ -30,11 +30,11 @@ const (
 	V1_37 Version = 37
 )
 
-// Current is the release that options without a Release follow, v1.36. It is the zero Version.
+// Current is the release that options without a Release follow, v1.37. It is the zero Version.
 const Current Version = 0
 
 // current is the release that Current means.
-const current = V1_36
+const current = V1_37
 
 // minor returns the number behind "1.".
 func (v Version) minor() Version {
@@ -44,7 +44,7 @@ func (v Version) minor() Version {
 	return v
 }
 
-// AtLeast reports whether v is the release w or a later release. Current counts as v1.36.
+// AtLeast reports whether v is the release w or a later release. Current counts as v1.37.
 func (v Version) AtLeast(w Version) bool { return v.minor() >= w.minor() }
 
 // Known reports whether v is one of Versions, or Current.

@@ -16,10 +16,10 @@ import (
 )
 
 func TestVersions(t *testing.T) {
-	require.Equal(t, "1.36", release.Current.String(), "the zero value is the release that podberth follows by default")
-	require.True(t, release.Current.AtLeast(release.V1_36))
-	require.True(t, release.V1_36.AtLeast(release.Current))
-	require.False(t, release.Current.AtLeast(release.V1_37))
+	require.Equal(t, "1.37", release.Current.String(), "the zero value is the release that podberth follows by default")
+	require.True(t, release.Current.AtLeast(release.V1_37))
+	require.True(t, release.V1_37.AtLeast(release.Current))
+	require.False(t, release.V1_36.AtLeast(release.Current))
 	all := release.Versions()
 	for i, v := range all {
 		require.True(t, v.Known())
@@ -74,7 +74,7 @@ func TestBetween(t *testing.T) {
 		}
 		return out
 	}
-	require.Empty(t, ids(release.V1_36, release.Current))
+	require.Empty(t, ids(release.V1_37, release.Current))
 	require.Empty(t, ids(release.V1_36, release.Version(38)))
 	require.Empty(t, ids(release.Version(38), release.V1_36))
 	require.Equal(t, ids(release.V1_35, release.V1_37), ids(release.V1_37, release.V1_35))
@@ -151,7 +151,7 @@ func page() string {
 	var b strings.Builder
 	b.WriteString(`# Versions
 
-podberth follows Kubernetes v1.36 by default. Options with a field ` + "`Release`" + ` follow v1.34, v1.35 or v1.37 instead, each with
+podberth follows Kubernetes v1.37 by default. Options with a field ` + "`Release`" + ` follow v1.34, v1.35 or v1.36 instead, each with
 default feature gates and all components of the cluster at that version. [Fidelity](fidelity/release.md) has the tests of each
 difference, [conformance](conformance.md) how each version is held against its real code. ` + "`go run ./cmd/podberth upgrade`" + ` tells what
 changes for a given cluster.

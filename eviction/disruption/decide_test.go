@@ -96,7 +96,7 @@ func TestDecide(t *testing.T) {
 		{name: "B4.9 unready and unhealthy budget", pod: unready(target()), pdbs: list(counted(0, 1, 2, 3)), code: 429, message: violates, cause: "The disruption budget x needs 2 healthy pods and has 1 currently", outlook: outlookNotNow},
 		{name: "B4.10 unready and nothing desired", pod: unready(target()), pdbs: list(counted(0, 0, 0, 0)), code: 429, message: violates, cause: "The disruption budget x needs 0 healthy pods and has 0 currently", outlook: outlookNever},
 		{name: "B4.11 unready and always and stale", pod: unready(target()), pdbs: list(with(with(counted(0, 0, 2, 3), stale), always)), code: 201, bypass: "Unhealthy", pinned: true},
-		{name: "B4.12 overfull", pod: target(), pdbs: list(with(counted(5, 3, 2, 3), disrupted(2001))), code: 403, message: `poddisruptionbudget.policy "x" is forbidden: DisruptedPods map too big - too many evictions not confirmed by PDB controller`, outlook: outlookNotNow},
+		{name: "B4.12 overfull", pod: target(), pdbs: list(with(counted(5, 3, 2, 3), disrupted(2001))), code: 403, message: `poddisruptionbudget.policy "x" is forbidden: DisruptedPods map too big - too many evictions not confirmed by PDB controller`, cause: "The disruption budget x does not allow evicting pods currently: too many pending evictions not confirmed by PDB controller", outlook: outlookNotNow},
 		{name: "B4.14 no phase", pod: phase(""), pdbs: list(counted(0, 2, 2, 3)), code: 429, message: violates, cause: "The disruption budget x needs 2 healthy pods and has 2 currently", outlook: outlookNotNow},
 		{name: "2000 are fine", pod: target(), pdbs: list(with(counted(5, 3, 2, 3), disrupted(2000))), code: 201, charged: true},
 		{name: "unknown phase", pod: phase(v1.PodUnknown), pdbs: list(counted(0, 2, 2, 3)), code: 429, message: violates, cause: "The disruption budget x needs 2 healthy pods and has 2 currently", outlook: outlookNotNow},
@@ -109,7 +109,7 @@ func TestDecide(t *testing.T) {
 			b.Spec.UnhealthyPodEvictionPolicy = ptr(policyv1.UnhealthyPodEvictionPolicyType("?"))
 		})), code: 429, message: violates, cause: "The disruption budget x needs 2 healthy pods and has 1 currently", outlook: outlookNotNow},
 		{name: "ready and always", pod: target(), pdbs: list(with(counted(0, 2, 2, 3), always)), code: 429, message: violates, cause: "The disruption budget x needs 2 healthy pods and has 2 currently", outlook: outlookNotNow},
-		{name: "negative", pod: target(), pdbs: list(counted(-1, 3, 2, 3)), code: 403, message: `poddisruptionbudget.policy "x" is forbidden: pdb disruptions allowed is negative`, outlook: outlookNever},
+		{name: "negative", pod: target(), pdbs: list(counted(-1, 3, 2, 3)), code: 403, message: `poddisruptionbudget.policy "x" is forbidden: pdb disruptions allowed is negative`, cause: "The disruption budget x does not allow evicting pods currently: pdb disruptions allowed is negative", outlook: outlookNever},
 		{name: "failed sync", pod: target(), pdbs: list(with(counted(0, 1, 2, 3), condition("False", "SyncFailed", "M"))), code: 429, message: violates, cause: "The disruption budget x does not allow evicting pods currently because it failed sync: M", outlook: outlookNever},
 		{name: "failed sync without a message", pod: target(), pdbs: list(with(counted(0, 3, 2, 3), condition("False", "SyncFailed", ""))), code: 429, message: violates, cause: "The disruption budget x does not allow evicting pods currently", outlook: outlookNotNow},
 		{name: "condition with a message", pod: target(), pdbs: list(with(counted(0, 3, 2, 3), condition("False", "R", "M"))), code: 429, message: violates, cause: "The disruption budget x does not allow evicting pods currently (R): M", outlook: outlookNotNow},
@@ -393,7 +393,7 @@ func TestStatusObject(t *testing.T) {
 		{"exhausted", target(), []*policyv1.PodDisruptionBudget{counted(0, 2, 2, 3)}, Request{}, "Failure", &metav1.StatusDetails{Causes: causes("The disruption budget x needs 2 healthy pods and has 2 currently")}},
 		{"stale", target(), []*policyv1.PodDisruptionBudget{with(counted(5, 3, 2, 3), stale)}, Request{}, "Failure",
 			&metav1.StatusDetails{Causes: causes("The disruption budget x is still being processed by the server."), RetryAfterSeconds: 10}},
-		{"negative", target(), []*policyv1.PodDisruptionBudget{counted(-1, 3, 2, 3)}, Request{}, "Failure", &metav1.StatusDetails{Name: "x", Group: "policy", Kind: "poddisruptionbudget"}},
+		{"negative", target(), []*policyv1.PodDisruptionBudget{counted(-1, 3, 2, 3)}, Request{}, "Failure", &metav1.StatusDetails{Name: "x", Group: "policy", Kind: "poddisruptionbudget", Causes: causes("The disruption budget x does not allow evicting pods currently: pdb disruptions allowed is negative")}},
 		{"conflict", target(), nil, Request{Eviction: &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "p"}, DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: ptr("9")}}}},
 			"Failure", &metav1.StatusDetails{Name: "p", Kind: "Pod"}},
 	}, func(t *testing.T, c test) {

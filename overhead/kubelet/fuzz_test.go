@@ -78,11 +78,12 @@ func FuzzKubelet(f *testing.F) {
 		s := source{testkit.NewBytes(data)}
 		pod := s.pod()
 		o := kubelet.CgroupOptions{IgnoreCPULimits: s.OneIn(4), PeriodMicros: testkit.Pick[int64](s.Bytes, 0, 0, 1, 1000, 100000, 1<<40)}
-		class := classOf(pod)
+		o.Release = testkit.Pick(s.Bytes, release.Versions()...)
+		class := classOf(pod, o.Release)
 		testkit.Unchanged(t, func() {
-			require.Equal(t, class, kubelet.QoS(pod, release.Current))
+			require.Equal(t, class, kubelet.QoS(pod, o.Release))
 			checkCgroup(t, pod, o, class)
-			checkScore(t, pod, testkit.Pick(s.Bytes, bytes[1:]...), class)
+			checkScore(t, pod, testkit.Pick(s.Bytes, bytes[1:]...), class, o.Release)
 		}, pod)
 	})
 }
@@ -104,13 +105,13 @@ func containers(pod *v1.Pod) []v1.Container {
 	return append(slices.Clone(pod.Spec.Containers), pod.Spec.InitContainers...)
 }
 
-// classOf compares the sums of all containers, or of the pod as a whole.
-func classOf(pod *v1.Pod) v1.PodQOSClass {
+// classOf compares the sums of all containers, or of the pod as a whole: since v1.37 only if it names a resource of a pod as a whole.
+func classOf(pod *v1.Pod, v release.Version) v1.PodQOSClass {
 	var of []v1.ResourceRequirements
 	for _, c := range containers(pod) {
 		of = append(of, c.Resources)
 	}
-	if pod.Spec.Resources != nil {
+	if r := pod.Spec.Resources; r != nil && (!v.AtLeast(release.V1_37) || len(r.Requests)+len(r.Limits) > 0) {
 		of = []v1.ResourceRequirements{*pod.Spec.Resources}
 	}
 	some, guaranteed := false, true
@@ -166,7 +167,7 @@ func checkCgroup(t *testing.T, pod *v1.Pod, o kubelet.CgroupOptions, class v1.Po
 	require.Equal(t, shares, g.Shares)
 	require.Equal(t, 1+(shares-2)*9999/262142, g.Weight)
 	of := func(name v1.ResourceName, value int64) *int64 {
-		if class == v1.PodQOSGuaranteed || class == v1.PodQOSBurstable && declares(pod, name) {
+		if class == v1.PodQOSGuaranteed || class == v1.PodQOSBurstable && declares(pod, name, o.Release) {
 			return &value
 		}
 		return nil
@@ -179,8 +180,8 @@ func checkCgroup(t *testing.T, pod *v1.Pod, o kubelet.CgroupOptions, class v1.Po
 	require.Equal(t, huge.Value(), g.HugePages["2Mi"])
 }
 
-// declares: every container, or the pod, has a limit; an init container also by a sidecar before it.
-func declares(pod *v1.Pod, name v1.ResourceName) bool {
+// declares: every container, or the pod, has a limit; an init container also by a sidecar before it, up to v1.36.
+func declares(pod *v1.Pod, name v1.ResourceName, v release.Version) bool {
 	positive := func(c v1.Container) bool { return fraction(c.Resources.Limits[name]).Sign() > 0 }
 	if r := pod.Spec.Resources; r != nil && fraction(r.Limits[name]).Sign() > 0 {
 		return true
@@ -188,12 +189,12 @@ func declares(pod *v1.Pod, name v1.ResourceName) bool {
 	all := !slices.ContainsFunc(pod.Spec.Containers, func(c v1.Container) bool { return !positive(c) })
 	for i, c := range pod.Spec.InitContainers {
 		before := slices.ContainsFunc(pod.Spec.InitContainers[:i], func(c v1.Container) bool { return c.RestartPolicy != nil && positive(c) })
-		all = all && (before || positive(c))
+		all = all && (before && !v.AtLeast(release.V1_37) || positive(c))
 	}
 	return all
 }
 
-func checkScore(t *testing.T, pod *v1.Pod, capacity int64, class v1.PodQOSClass) {
+func checkScore(t *testing.T, pod *v1.Pod, capacity int64, class v1.PodQOSClass, v release.Version) {
 	memory := func(c v1.Container) int64 { return resources.Value("memory", c.Resources.Requests["memory"]) }
 	share := int64(0)
 	if r := pod.Spec.Resources; r != nil && resources.Value("memory", r.Requests["memory"]) != 0 {
@@ -219,7 +220,7 @@ func checkScore(t *testing.T, pod *v1.Pod, capacity int64, class v1.PodQOSClass)
 		case v1.PodQOSGuaranteed:
 			want = -997
 		}
-		got, err := kubelet.OOMScoreAdj(pod, &c, capacity, release.Current)
+		got, err := kubelet.OOMScoreAdj(pod, &c, capacity, v)
 		require.NoError(t, err)
 		require.EqualValues(t, want, got, "%s of %d", c.Name, capacity)
 	}

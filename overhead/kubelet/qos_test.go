@@ -31,7 +31,7 @@ func TestQoS(t *testing.T) {
 		{"one init container without", "init containers, too", "container a " + full + "\ninit i", v1.PodQOSBurstable},
 		{"memory limit missing", "both resources are needed", "container a requests cpu=1 limits cpu=1", v1.PodQOSBurstable},
 		{"pod level decides alone", "containers are not read", "container a\nwhole " + full, v1.PodQOSGuaranteed},
-		{"pod level empty", "an empty struct decides, too", "container a " + full + "\nwhole", v1.PodQOSBestEffort},
+		{"pod level empty", "an empty struct decides nothing", "container a " + full + "\nwhole", v1.PodQOSGuaranteed},
 		{"pod level one limit", "cpu alone does not do", "container a " + full + "\nwhole requests cpu=1 limits cpu=1", v1.PodQOSBurstable},
 		{"pod level requests without limits", "burstable", "container a\nwhole requests cpu=1,memory=1Gi", v1.PodQOSBurstable},
 		{"status has the say", "whatever it says", "container a\nclass Guaranteed", v1.PodQOSGuaranteed},

@@ -1,5 +1,5 @@
-// Package plugins lists the scheduler plugins of Kubernetes, those of v1.36 and what differs in other releases: names, extension points and weights. It also merges the
-// plugin lists of profiles into default lists and expands multiPoint. Rule: documentation, "Scheduler Configuration"
+// Package plugins lists the scheduler plugins of Kubernetes, those of v1.36 and what differs in other releases: names, extension
+// points and weights. It also merges the plugin lists of profiles into default lists and expands multiPoint. Rule: documentation, "Scheduler Configuration"
 // (Scheduling plugins, Multiple profiles).
 package plugins
 
@@ -79,7 +79,7 @@ func Default(v release.Version) []Plugin {
 	})
 }
 
-// InTree returns Default of v1.36 and the other plugins of kube-scheduler, as a new slice.
+// InTree returns Default of v1.37 and the other plugins of kube-scheduler, as a new slice.
 func InTree() []Plugin {
 	return append(Default(release.Current),
 		Plugin{GangScheduling, 0, []string{"PreEnqueue", "Permit"}},
