@@ -65,7 +65,7 @@ func TestBadInput(t *testing.T) {
 		})}, claim(func(r *resourcev1.ExactDeviceRequest) {
 			r.AllocationMode, r.Count = resourcev1.DeviceAllocationModeAll, 0
 			r.Capacity = &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{"memory": resource.MustParse("1")}}
-		}), "device gpu.example.com/n1/gpu-1, capacity memory: requestPolicy.validRange.step needs validRange.min"},
+		}), `claim default/web, request gpu: checking capacity for device gpu-1: capacity "memory": requestPolicy.validRange.step needs validRange.min`},
 		{"an empty selector", "only CEL is known", nil, claim(func(r *resourcev1.ExactDeviceRequest) { r.Selectors = []resourcev1.DeviceSelector{{}} }),
 			"claim default/web, request gpu, selector #0: CEL expression empty (unsupported selector type?)"},
 	}, func(t *testing.T, c test) {

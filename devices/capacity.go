@@ -1,93 +1,52 @@
 package devices
 
 import (
+	"errors"
+	"fmt"
+
 	resourcev1 "k8s.io/api/resource/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // consumption returns the amount that a request takes of each capacity of a device; nil for a device without capacity. ok
 // is false when the device cannot serve the request: it lacks a requested capacity, or a request policy forbids the amount
-// (rule U6.8). ok is false with an error too, which is about a policy that the API server refuses: a step without a minimum.
-func consumption(d *device, requests capacities) (taken capacities, ok bool, err error) {
+// (rule U6.8). ok is false with an error too: the amounts cannot be calculated. Of several capacities with an error the first name
+// has the say; v1.37 takes any of them.
+func (s *Search) consumption(d *device, requests capacities) (taken capacities, ok bool, err error) {
 	for name := range requests {
 		if _, known := d.object.Capacity[name]; !known {
 			return nil, false, nil
 		}
 	}
+	if len(d.object.Capacity) == 0 {
+		return nil, true, nil
+	}
+	taken, ok = make(capacities, len(d.object.Capacity)), true
+	var faulty resourcev1.QualifiedName
 	for name, c := range d.object.Capacity {
 		amount, asked := requests[name]
+		units := unitsOf(c.RequestPolicy, &s.options)
+		var fault error
 		switch policy := c.RequestPolicy; {
 		case asked:
-			if policy != nil && policy.ValidRange != nil && policy.ValidRange.Step != nil && policy.ValidRange.Min == nil {
-				return nil, false, fatal("device %s, capacity %s: requestPolicy.validRange.step needs validRange.min", d.id, name)
-			}
-			amount = rounded(amount, policy)
+			amount, fault = units.rounded(amount, policy)
 		case policy != nil && policy.Default != nil:
 			amount = *policy.Default
 		default:
 			amount = c.Value
 		}
-		if !permitted(amount, c.RequestPolicy) {
-			return nil, false, nil
+		if fault == nil && amount.Sign() < 0 && refusesAmounts(s.options.Release) {
+			fault = errors.New("capacity value is negative")
 		}
-		if taken == nil {
-			taken = make(capacities, len(d.object.Capacity))
+		if fault != nil && (err == nil || name < faulty) {
+			faulty, err = name, fmt.Errorf("capacity %q: %w", name, fault)
 		}
+		ok = ok && fault == nil && units.permitted(amount, c.RequestPolicy)
 		taken[name] = amount
 	}
-	return taken, true, nil
-}
-
-// rounded returns the requested amount as the policy rounds it.
-func rounded(amount resource.Quantity, policy *resourcev1.CapacityRequestPolicy) resource.Quantity {
-	if policy == nil {
-		return amount
+	if !ok {
+		taken = nil
 	}
-	if r := policy.ValidRange; r != nil && r.Min != nil {
-		if amount.Cmp(*r.Min) < 0 {
-			return *r.Min
-		}
-		if r.Step == nil {
-			return amount
-		}
-		low, step := r.Min.Value(), r.Step.Value()
-		if step <= 0 {
-			return amount
-		}
-		steps := (amount.Value() - low + step - 1) / step
-		return *resource.NewQuantity(low+step*steps, resource.BinarySI)
-	}
-	for _, value := range policy.ValidValues {
-		if value.Cmp(amount) >= 0 {
-			return value
-		}
-	}
-	return amount
-}
-
-// permitted reports whether a policy allows an amount.
-func permitted(amount resource.Quantity, policy *resourcev1.CapacityRequestPolicy) bool {
-	if policy == nil || policy.Default != nil && amount.Cmp(*policy.Default) == 0 {
-		return true
-	}
-	if r := policy.ValidRange; r != nil {
-		if r.Max != nil && amount.Cmp(*r.Max) > 0 {
-			return false
-		}
-		if r.Step != nil && r.Min != nil && r.Step.Value() > 0 && (amount.Value()-r.Min.Value())%r.Step.Value() != 0 {
-			return false
-		}
-		return true
-	}
-	if len(policy.ValidValues) == 0 {
-		return true
-	}
-	for _, value := range policy.ValidValues {
-		if value.Cmp(amount) == 0 {
-			return true
-		}
-	}
-	return false
+	return taken, ok, err
 }
 
 // room reports whether the capacities of a device have room for an amount, besides the allocations of the cluster and the

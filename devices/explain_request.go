@@ -154,7 +154,7 @@ func (s *Search) fullCapacities(d *device, requests capacities) (out []resourcev
 		if amount, ok := requests[name]; ok {
 			asked[name] = amount
 		}
-		if taken, ok, _ := consumption(&one, asked); !ok || !s.room(&one, taken) {
+		if taken, ok, _ := s.consumption(&one, asked); !ok || !s.room(&one, taken) {
 			out = append(out, name)
 		}
 	}

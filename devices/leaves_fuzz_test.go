@@ -27,12 +27,12 @@ func FuzzPolicy(f *testing.F) {
 		for up < amount {
 			up += max(1, step)
 		}
-		if got := rounded(*q(amount), policy); got.CmpInt64(int64(up)) != 0 {
+		if got, err := (units{}).rounded(*q(amount), policy); err != nil || got.CmpInt64(int64(up)) != 0 {
 			t.Fatalf("%d of %d..%d in steps of %d: %s, not %d", amount, low, high, step, got.String(), up)
 		}
 		for n := low; n < low+12; n++ {
 			want := n <= high && (step == 0 || (n-low)%step == 0)
-			if permitted(*q(n), policy) != want {
+			if (units{}).permitted(*q(n), policy) != want {
 				t.Fatalf("%d of %d..%d in steps of %d: not %v", n, low, high, step, want)
 			}
 		}

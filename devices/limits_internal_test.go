@@ -78,7 +78,7 @@ func TestUnaskedCapacity(t *testing.T) {
 		{"no default", "all of it", &resourcev1.CapacityRequestPolicy{ValidRange: &resourcev1.CapacityRequestPolicyRange{Min: &one}}, "8"},
 	}, func(t *testing.T, c test) {
 		object := &resourcev1.Device{Capacity: map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {Value: resource.MustParse("8"), RequestPolicy: c.policy}}}
-		taken, ok, err := consumption(&device{object: object}, nil)
+		taken, ok, err := new(Search).consumption(&device{object: object}, nil)
 		require.NoError(t, err)
 		require.True(t, ok)
 		amount := taken["memory"]

@@ -21,6 +21,10 @@ type Options struct {
 	// ShareID returns a new share ID. When it is nil, the shares of one allocation are called share-1, share-2 and so on.
 	ShareID func() types.UID
 
+	// FractionalRange makes amounts of requestPolicy.validRange count in thousandths, as the gate DRAFractionalCapacityRange of v1.37
+	// does. The gate is off by default in v1.37; release.Announced has more. It has no effect before v1.37.
+	FractionalRange bool
+
 	// CountersOnce makes every shared device pay its counters only once. v1.36 lets a device pay again when its shares
 	// consume no capacity (quirk U10.1).
 	CountersOnce bool

@@ -1,6 +1,9 @@
 package devices
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // outlook is what a search knows about a node before it chooses a device: which devices each request can have, and whether the
 // claims can be met at all. A search makes it when it has not found devices at once. It changes no answer: the search leaves out
@@ -32,7 +35,7 @@ func (s *Search) again() (outcome, error) {
 	s.outlook = o
 	defer func() { s.outlook = nil }() // questions about single devices follow
 	s.bound.resume()
-	out := s.step(position{}, cursor{})
+	out := s.begin()
 	return out, s.err
 }
 
@@ -45,20 +48,22 @@ func (s *Search) lookAhead() *outlook {
 		c := &s.claims[k]
 		most := 0
 		for j := range c.asks {
-			need := 0
+			need, least := 0, math.MaxInt
 			for i := range c.asks[j].alternatives {
 				r := &c.asks[j].alternatives[i]
 				if !s.collectCandidates(o, c, r, pays) {
 					return nil
 				}
 				n := s.need(r)
-				need = max(need, n)
+				need, least = max(need, n), min(least, n)
 				forgets := func(x constraintSpec) bool { return x.distinct && x.covers(r) }
 				if n > 1 && !s.options.AllDistinct && slices.ContainsFunc(c.constraints, forgets) {
 					o.exact = false // quirk U10.4
 				}
 			}
-			most += need
+			if most += min(need, maxResults+1); len(c.asks[j].alternatives) > 0 && least > maxResults {
+				return nil // the sum of the counts has passed the edge of int64
+			}
 		}
 		o.exact = o.exact && most <= maxResults // else a choice may end the search for other choices, see tooMany
 	}
@@ -87,7 +92,7 @@ func (s *Search) collectCandidates(o *outlook, c *claimAsk, r *request, pays map
 			return false
 		}
 		for _, x := range s.found[r.id] {
-			taken, _, _ := consumption(x.device, r.capacity) // collect had no error
+			taken, _, _ := s.consumption(x.device, r.capacity) // collect had no error
 			o.dead[r.id] = o.dead[r.id] || s.held(x.device, r) || !s.room(x.device, taken) || !s.pays(x, pays) || !tolerated(x.device.object.Taints, r.tolerations)
 		}
 		o.dead[r.id] = o.dead[r.id] || len(s.found[r.id]) == 0
@@ -102,7 +107,7 @@ func (s *Search) collectCandidates(o *outlook, c *claimAsk, r *request, pays map
 			if s.held(d, r) {
 				continue
 			}
-			if _, ok, err := s.suits(r, d); err != nil {
+			if _, ok, err := s.suits(c.name, r, d); err != nil {
 				return false
 			} else if ok && s.pays(candidate{p, d}, pays) && tolerated(d.object.Taints, r.tolerations) {
 				o.candidates[r.id] = append(o.candidates[r.id], candidate{p, d})

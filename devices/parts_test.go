@@ -29,6 +29,7 @@ func TestPolicies(t *testing.T) {
 		return &resourcev1.CapacityRequestPolicy{ValidRange: &resourcev1.CapacityRequestPolicyRange{Min: q(low), Max: q(high), Step: q(step)}}
 	}
 	values := &resourcev1.CapacityRequestPolicy{ValidValues: []resource.Quantity{*q("1"), *q("4")}}
+	u := units{}
 	type test struct {
 		name, why string
 		policy    *resourcev1.CapacityRequestPolicy
@@ -48,22 +49,23 @@ func TestPolicies(t *testing.T) {
 		{"above the last step", "not allowed", between("2", "8", "3"), "9", "11", false},
 		{"a step of 0", "no step", between("2", "8", "0"), "3", "3", true},
 		{"a negative step", "no step", between("2", "8", "-1"), "3", "3", true},
-		{"a step without a minimum", "no step", between("", "8", "3"), "4", "4", true},
+		{"a step without a minimum", "an error", between("", "8", "3"), "4", "4", true},
 		{"no minimum", "nothing is rounded", between("", "8", ""), "3", "3", true},
 		{"a value", "allowed", values, "4", "4", true},
 		{"between values", "goes up", values, "2", "4", true},
 		{"above the values", "not allowed", values, "5", "5", false},
 	}, func(t *testing.T, c test) {
-		got := rounded(*q(c.amount), c.policy)
+		got, err := u.rounded(*q(c.amount), c.policy)
+		require.Equal(t, c.name == "a step without a minimum", err != nil)
 		require.Equal(t, c.rounded, got.String())
-		require.Equal(t, c.permitted, permitted(got, c.policy))
+		require.Equal(t, c.permitted, u.permitted(got, c.policy))
 	})
-	require.False(t, permitted(*q("6"), between("2", "8", "3")), "between steps")
-	require.True(t, permitted(*q("6"), between("2", "8", "1")), "every integer is on a step of 1")
-	require.False(t, permitted(*q("2"), values))
+	require.False(t, u.permitted(*q("6"), between("2", "8", "3")), "between steps")
+	require.True(t, u.permitted(*q("6"), between("2", "8", "1")), "every integer is on a step of 1")
+	require.False(t, u.permitted(*q("2"), values))
 	fallback := between("2", "8", "3")
 	fallback.Default = q("6")
-	require.True(t, permitted(*q("6"), fallback), "the default is allowed anywhere")
+	require.True(t, u.permitted(*q("6"), fallback), "the default is allowed anywhere")
 }
 
 // Values of every type are equal to themselves alone.

@@ -11,10 +11,12 @@ import (
 // This file has the differences between releases in the allocation of devices.
 
 // released returns the options without the quirks that the release does not have: v1.37 has no U10.1 (rule L1.2), U10.2 (L1.3),
-// U10.4 (L1.4), U10.6 (L1.5) and U10.8 (L1.7).
+// U10.4 (L1.4), U10.6 (L1.5) and U10.8 (L1.7). Releases before v1.37 have no amounts in thousandths.
 func (o Options) released() Options {
 	if o.Release.AtLeast(release.V1_37) {
 		o.CountersOnce, o.CountersByDriver, o.AllDistinct, o.AllStatic, o.ConfigOnce = true, true, true, true, true
+	} else {
+		o.FractionalRange = false
 	}
 	return o
 }
@@ -52,3 +54,23 @@ func selectorFault(v release.Version, ref selectorRef, d *device, err error) err
 
 // endsAttempt reports whether a search that was cut ends the attempt on every node. Up to v1.35 it rejects its node alone (rule L3.6).
 func endsAttempt(v release.Version) bool { return v.AtLeast(release.V1_36) }
+
+// refusesAmounts reports whether an amount that is negative or beyond int64 ends the attempt, as in v1.37 (rule L1.11).
+func refusesAmounts(v release.Version) bool { return v.AtLeast(release.V1_37) }
+
+// tooManyDevices returns the error of a request for n devices of a claim whose earlier requests want taken devices; nil when n is not
+// too many. v1.37 names the request (rule L1.12).
+func tooManyDevices(v release.Version, c *claimAsk, x *ask, n, taken int) error {
+	if !v.AtLeast(release.V1_37) || n <= maxResults-taken {
+		return nil
+	}
+	return fatal("claim %s, request %s: adding %d devices exceeds the claim limit of %d, with %d already accounted for", c.name, x.alternatives[0].base, n, maxResults, taken)
+}
+
+// passesLimit reports whether a claim with some devices may not get n more. Up to v1.36 the sum wraps around (rule L1.12).
+func passesLimit(v release.Version, have, n int) bool {
+	if v.AtLeast(release.V1_37) {
+		return n > maxResults-have
+	}
+	return have+n > maxResults
+}

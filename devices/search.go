@@ -78,11 +78,22 @@ func (s *Search) run(node *v1.Node) (outcome, error) {
 	if err := s.reset(); err != nil {
 		return broken, err
 	}
-	out := s.step(position{}, cursor{})
+	out := s.begin()
 	if s.err == errPatience {
 		return s.again()
 	}
 	return out, s.err
+}
+
+// begin searches from the first claim on. The first claim can have too many devices when the sum of its counts passes the edge of
+// int64.
+func (s *Search) begin() outcome {
+	out := s.step(position{}, cursor{})
+	if out == tooMany {
+		s.err = fatal("allocation max size exceeded")
+		return broken
+	}
+	return out
 }
 
 // reset begins the search on the node.
@@ -109,7 +120,7 @@ func (s *Search) prepare(claim int) error {
 	c := &s.claims[claim]
 	total := 0
 	for k := range c.asks {
-		least := -1
+		least, any := 0, false
 		for j := range c.asks[k].alternatives {
 			r := &c.asks[k].alternatives[j]
 			if r.err != nil {
@@ -122,11 +133,14 @@ func (s *Search) prepare(claim int) error {
 				}
 				need = len(s.found[r.id])
 			}
-			if least < 0 || need < least {
-				least = need
+			if !any || need < least {
+				least, any = need, true
 			}
 		}
-		total += max(least, 0)
+		if err := tooManyDevices(s.options.Release, c, &c.asks[k], least, total); err != nil {
+			return err
+		}
+		total += least // wraps around, as in v1.36
 	}
 	if total > maxResults {
 		return fatal("claim %s: number of requested devices %d exceeds the claim limit of %d", c.name, total, maxResults)
@@ -158,11 +172,11 @@ func (s *Search) collect(c *claimAsk, r *request) error {
 			if !ok {
 				continue
 			}
-			taken, ok, err := consumption(d, r.capacity)
+			taken, ok, err := s.consumption(d, r.capacity)
 			if err != nil {
-				return err
+				return fatal("claim %s, request %s: checking capacity for device %s: %w", c.name, r.short(), d.id.Device, err)
 			}
-			if ok && (s.room(d, taken) || s.options.AllStatic && fits(d, taken)) {
+			if ok && (s.options.AllStatic && fits(d, taken) || !s.options.AllStatic && s.room(d, taken)) {
 				s.found[r.id] = append(s.found[r.id], candidate{p, d})
 			}
 		}
@@ -197,7 +211,7 @@ func (s *Search) step(at position, from cursor) outcome {
 		s.chosen[at.claim][at.ask] = at.alternative
 		return s.step(position{claim: at.claim, ask: at.ask + 1}, cursor{})
 	}
-	if s.counts[at.claim]+need-at.n > maxResults {
+	if passesLimit(s.options.Release, s.counts[at.claim], need-at.n) {
 		return tooMany
 	}
 	if r.all {

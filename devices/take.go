@@ -10,7 +10,7 @@ func (s *Search) take(at position, r *request, x candidate) (bool, outcome) {
 	if s.inUse(d, r, at.claim) {
 		return false, failed
 	}
-	taken, ok, err := s.suits(r, d)
+	taken, ok, err := s.suits(s.claims[at.claim].name, r, d)
 	if err != nil {
 		s.err = err
 		return false, broken
@@ -55,15 +55,15 @@ func (s *Search) take(at position, r *request, x candidate) (bool, outcome) {
 
 // suits reports whether a device matches a request and has room, and returns what the request takes of the device's capacity.
 // Devices of allocationMode All have passed these tests before the search, and candidates of an outlook the selectors.
-func (s *Search) suits(r *request, d *device) (taken capacities, ok bool, err error) {
+func (s *Search) suits(claim string, r *request, d *device) (taken capacities, ok bool, err error) {
 	if !r.all && s.outlook == nil {
 		if ok, err := s.selectable(d, r); err != nil || !ok {
 			return nil, false, err
 		}
 	}
 	s.bound.steps += len(d.object.Capacity) / takenCapacities
-	if taken, ok, err = consumption(d, r.capacity); err != nil {
-		return nil, false, err
+	if taken, ok, err = s.consumption(d, r.capacity); err != nil {
+		return nil, false, fatal("claim %s, request %s: checking capacity for device %s: %w", claim, r.short(), d.id, err)
 	}
 	return taken, r.all || ok && s.room(d, taken), nil
 }

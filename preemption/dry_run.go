@@ -254,7 +254,7 @@ func (d *dryRun) draw(k int) {
 	u.violating = false
 	for m := u.from; m < u.to; m++ {
 		p := d.members[m].Pod
-		violates := d.ledger.Take(d.matching(p), p.Name)
+		violates := charge(d.r.Options.Release, d.ledger, d.matching(p), p.Name)
 		d.members[m].violates = violates
 		u.violating = u.violating || violates
 	}

@@ -14,6 +14,7 @@ type kept struct {
 	forgotten  uint64 // of the index
 	order      uint64 // of the index, of try
 	budgets    *disruption.Budgets
+	toBroken   bool    // chargesToBroken
 	try        []int32 // the slots to try, sorted by node name
 	slots      []keptSlot
 }
@@ -61,8 +62,9 @@ func (d *dryRun) keptFor() *kept {
 		x = &kept{}
 		d.kept[kind] = x
 	}
-	if x.index != d.index || x.states != states || x.forgotten != d.index.forgotten || x.budgets != d.budgets || len(x.slots) != n {
-		*x = kept{index: d.index, states: states, forgotten: d.index.forgotten, budgets: d.budgets, slots: make([]keptSlot, n)}
+	toBroken := chargesToBroken(d.r.Options.Release)
+	if x.index != d.index || x.states != states || x.forgotten != d.index.forgotten || x.budgets != d.budgets || x.toBroken != toBroken || len(x.slots) != n {
+		*x = kept{index: d.index, states: states, forgotten: d.index.forgotten, budgets: d.budgets, toBroken: toBroken, slots: make([]keptSlot, n)}
 	}
 	if order := d.index.byName(); x.rejections != rejections || x.order != d.index.sorts {
 		x.rejections, x.order, x.try = rejections, d.index.sorts, d.appendTries(x.try[:0], order)

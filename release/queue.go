@@ -93,8 +93,8 @@ func preemption() []Difference {
 		Difference{ID: "L8.10", Outside: "package preemption is given the classes, and reading them cannot fail.", Name: "text when classes of priority cannot be read",
 			Sentence: "Since v1.36 the admission of priorities has another text for a failure to read the classes.",
 			By:       by("failed to get default priority class", "=", "error occurred while retrieving default priority class", "=")},
-		Difference{ID: "L8.11", Outside: "podberth charges all budgets of a victim in every release, which is one of the answers of v1.37.", Name: "victims that two budgets select",
-			Sentence: "v1.37 charges the budgets of a victim one after the other, in no fixed order, and stops at the first that has no room; before, it charged all of them.",
+		Difference{ID: "L8.11", Option: "preemption.Options.Release", Name: "victims that two budgets select",
+			Sentence: "v1.37 charges the budgets of a victim one after the other, in no fixed order, and stops at the first that has no room; before, it charged all of them. podberth takes the order of their names.",
 			Example:  "Of two equal victims the first breaks budget a, which has no room, and budget b has room for one: v1.36 charges b for the first, so that the second breaks it too; v1.37 does so if it reads b before a.",
 			By:       by("all are charged", "=", "=", "up to the first without room, in any order")},
 	)

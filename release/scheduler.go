@@ -39,6 +39,14 @@ func devices() []Difference {
 		Difference{ID: "L1.10", Outside: "podberth has no DeviceTaintRule; add its taints to the devices of the slices.", Name: "DeviceTaintRule",
 			Sentence: "In v1.37 the taints of DeviceTaintRules count by default.",
 			By:       by("off", "=", "=", "on")},
+		Difference{ID: "L1.11", Option: "devices.Options.Release", Name: "amounts of capacity at the edges of int64",
+			Sentence: "In v1.37 an amount that is rounded to validRange.step has the notation of step, and an amount that is negative or that int64 cannot hold ends the attempt with an error; before, such sums wrapped around.",
+			Example:  "A range from 1000 in steps of 1000 and a request for 1500: v1.36 writes 2000, v1.37 writes 2k. A range from 1 in steps of 2 and a request for 20E: v1.36 takes 3, v1.37 says capacity request cannot be represented in the device's range arithmetic: request 20E exceeds MaxInt64.",
+			By:       by("wraps around", "=", "=", "an error")},
+		Difference{ID: "L1.12", Option: "devices.Options.Release", Name: "claims for too many devices",
+			Sentence: "In v1.37 the error names the request that passes the limit of a claim; before, it had the sum of all requests, which could wrap around.",
+			Example:  "Requests for 16 and 17 devices: v1.36 says number of requested devices 33 exceeds the claim limit of 32, v1.37 says request r2: adding 17 devices exceeds the claim limit of 32, with 16 already accounted for.",
+			By:       by("sum of the claim", "=", "=", "request and sum before it")},
 	)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -95,14 +96,18 @@ func (p *defaultPreemption) PostFilter(ctx context.Context, state *State, pod *v
 // search finds the victims, with the filters of the plan. Without a plan it uses the framework's filters.
 func (p *defaultPreemption) search(ctx context.Context, state *State, pod *v1.Pod, statuses *NodeStatuses, budgets *disruption.Budgets) preemption.Result {
 	s, f := p.h.s, p.h.f
+	options := p.args.Options
+	if options.Release == release.Current {
+		options.Release = s.o.Release
+	}
 	if f.plan != nil && len(s.o.Extenders) == 0 {
 		return f.plan.Preempt(pod, statuses.failure, s.planOptions(), placement.PreemptOptions{
-			Budgets: budgets, Now: s.clock.Now(), Options: p.args.Options,
+			Budgets: budgets, Now: s.clock.Now(), Options: options,
 		})
 	}
 	r := preemption.Request{
 		Pod: pod, Cluster: s.snapshot, WhatIf: newWhatIf(ctx, f, state, pod), Budgets: budgets, Now: s.clock.Now(),
-		Options: p.args.Options, Extenders: s.preemptExtenders(ctx, pod),
+		Options: options, Extenders: s.preemptExtenders(ctx, pod),
 	}
 	for i := range s.snapshot.Len() {
 		r.Rejections = append(r.Rejections, rejection(statuses.code(i)))

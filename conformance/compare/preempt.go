@@ -69,7 +69,7 @@ func (s *Side) Preemption(c *gen.Cluster) ([]Difference, error) {
 			args.MinCandidateNodesPercentage, args.MinCandidateNodesAbsolute = int32(r.Intn(4)*25), int32(1+r.Intn(3))
 		}
 		po := placement.PreemptOptions{Budgets: budgets, Now: gen.Now}
-		po.Options.Offset = from
+		po.Options.Offset, po.Options.Release = from, s.Release
 		po.Options.Candidates = preemption.CandidateArgs{MinPercentage: &args.MinCandidateNodesPercentage, MinAbsolute: &args.MinCandidateNodesAbsolute}
 		if err := s.preempt(w, pod, a, from, args, d, w.Plan.Preempt(pod, d.Failure, o, po)); err != nil {
 			return nil, err

@@ -34,7 +34,7 @@ func (s *Side) PreemptExtended(c *gen.Cluster) ([]Difference, error) {
 		if a.Fit() == nil {
 			continue
 		}
-		po := placement.PreemptOptions{Budgets: budgets, Now: gen.Now}
+		po := placement.PreemptOptions{Budgets: budgets, Now: gen.Now, Options: preemption.Options{Release: s.Release}}
 		var theirs []fwk.Extender
 		for range 1 + r.Intn(2) {
 			e := &extender{seed: r.Int63(), ignorable: r.Intn(2) == 0, fails: r.Intn(6) == 0, interested: true, victims: w.victims}

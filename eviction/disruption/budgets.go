@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"slices"
+	"strings"
 
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -126,6 +127,7 @@ type Ledger struct {
 	b     *Budgets
 	left  []int64
 	taken []int32 // one budget for each unit taken, oldest first
+	order []int32 // of TakeToBroken
 }
 
 // Take counts the pod with this name as a victim (rules D6.3 and D6.4). budgets is the answer of AppendMatches for the pod.
@@ -143,6 +145,22 @@ func (l *Ledger) Take(budgets []int32, podName string) (violates bool) {
 		}
 	}
 	return violates
+}
+
+// TakeToBroken is Take as v1.37's preemption counts (rule L8.11): it charges the budgets in the order of their names, and none after the
+// first that is below zero. v1.37 itself has no fixed order.
+func (l *Ledger) TakeToBroken(budgets []int32, podName string) (violates bool) {
+	if len(budgets) > 1 {
+		l.order = append(l.order[:0], budgets...)
+		slices.SortFunc(l.order, func(a, b int32) int { return strings.Compare(l.b.pdbs[a].Name, l.b.pdbs[b].Name) })
+		budgets = l.order
+	}
+	for k := range budgets {
+		if l.Take(budgets[k:k+1], podName) {
+			return true
+		}
+	}
+	return false
 }
 
 // Mark returns the present state for Undo.

@@ -31,6 +31,7 @@ var parts = []part{
 	{func(x *mix, v release.Version) { x.affinity = v }, []string{"L3.4"}},
 	{func(x *mix, v release.Version) { x.volumes = v }, []string{"L2.4", "L3.1", "L3.2"}},
 	{func(x *mix, v release.Version) { x.rows = v }, []string{"L4.1", "L4.2", "L4.3"}},
+	{func(x *mix, v release.Version) { x.victims = v }, []string{"L8.11"}},
 	{func(x *mix, v release.Version) { x.message = v }, []string{"L6.1", "L6.2"}},
 }
 

@@ -20,10 +20,10 @@ import (
 
 // mix says which release each part of a decision follows.
 type mix struct {
-	profile, fit, balance, spread, affinity, volumes, rows, message release.Version
+	profile, fit, balance, spread, affinity, volumes, rows, victims, message release.Version
 }
 
-func all(v release.Version) mix { return mix{v, v, v, v, v, v, v, v} }
+func all(v release.Version) mix { return mix{v, v, v, v, v, v, v, v, v} }
 
 // scheduler is the default profile of a mix of releases over the cluster.
 type scheduler struct {
@@ -65,7 +65,7 @@ func (s *scheduler) ask(pod *v1.Pod) verdict {
 		return verdict{Outcome: "Error", Message: d.Failure.Text()}
 	}
 	o := preemption.PostFilterOutcome{Stopped: d.Failure.Code == filter.UnschedulableAndUnresolvable, Devices: s.devices(d.Failure)}
-	r := s.placer.Preempt(pod, d.Failure, nominated, placement.PreemptOptions{Budgets: s.budgets})
+	r := s.placer.Preempt(pod, d.Failure, nominated, placement.PreemptOptions{Budgets: s.budgets, Options: preemption.Options{Release: s.mix.victims}})
 	o.Preemption = r.Message
 	if r.Outcome == preemption.Success {
 		o.Node, o.Victims = r.Node, len(r.Victims)

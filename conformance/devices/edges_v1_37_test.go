@@ -1,0 +1,7 @@
+//go:build k1_37
+
+package devices
+
+import "k8s.io/dynamic-resource-allocation/structured"
+
+func setFractional(f *structured.Features, on bool) { f.FractionalCapacityRange = on }
