@@ -41,6 +41,25 @@ func resized(pod *v1.Pod) bool {
 // what is in use, these two stand for the second and the third sum. If spec.resources names a resource, the largest amount of spec and
 // status at pod level then replaces the result, for each resource that one of them names (rule L4.2).
 func resizedRequests(pod *v1.Pod, o Options) v1.ResourceList {
+	of, totals := summed(pod, o)
+	for _, amounts := range of {
+		totals = append(totals, sumOf(pod, o, amounts))
+	}
+	total := largest(totals...)
+	for name, q := range podLevelHeld(pod, o) {
+		total[name] = q
+	}
+	if !o.IgnoreOverhead {
+		add(total, pod.Spec.Overhead)
+	}
+	return total
+}
+
+// amounts are what one container counts with in a sum.
+type amounts func(c *v1.Container, s *v1.ContainerStatus) v1.ResourceList
+
+// summed returns what the containers count with in each sum, and the lists of the pod's status that stand for sums.
+func summed(pod *v1.Pod, o Options) (of []amounts, whole []v1.ResourceList) {
 	infeasible := resizeInfeasible(pod)
 	spec := func(c *v1.Container, _ *v1.ContainerStatus) v1.ResourceList { return c.Resources.Requests }
 	allocated := func(c *v1.Container, s *v1.ContainerStatus) v1.ResourceList {
@@ -58,23 +77,15 @@ func resizedRequests(pod *v1.Pod, o Options) v1.ResourceList {
 		}
 		return allocated(c, s)
 	}
-	totals := []v1.ResourceList{sumOf(pod, o, allocated), sumOf(pod, o, used)}
 	if status := pod.Status.Resources; !o.IgnorePodStatus && status != nil && status.Requests != nil && pod.Status.AllocatedResources != nil {
-		totals = []v1.ResourceList{pod.Status.AllocatedResources, status.Requests}
+		whole = []v1.ResourceList{pod.Status.AllocatedResources, status.Requests}
+	} else {
+		of = []amounts{allocated, used}
 	}
 	if !infeasible {
-		totals = append(totals, sumOf(pod, o, spec))
+		of = append(of, spec)
 	}
-	total := largest(totals...)
-	if !o.IgnorePodLevel && podLevelRequests(pod) {
-		for name, q := range podLevelHeld(pod, infeasible, o) {
-			total[name] = q
-		}
-	}
-	if !o.IgnoreOverhead {
-		add(total, pod.Spec.Overhead)
-	}
-	return total
+	return of, whole
 }
 
 // resizedLimits returns the limits of the containers in v1.37: the larger of the sum over the spec, unless the resize is infeasible,
@@ -103,17 +114,23 @@ func resizedLimits(pod *v1.Pod, o Options) v1.ResourceList {
 }
 
 // sumOf returns the sum over the containers of one kind of amount.
-func sumOf(pod *v1.Pod, o Options, amounts func(c *v1.Container, s *v1.ContainerStatus) v1.ResourceList) v1.ResourceList {
-	return ofContainers(pod, o, func(pod *v1.Pod, c *v1.Container, _ bool, o Options) v1.ResourceList {
-		return withMissing(amounts(c, statusOf(pod, c.Name)), o)
-	})
+func sumOf(pod *v1.Pod, o Options, of amounts) v1.ResourceList {
+	return ofContainers(pod, o, of.effective)
 }
 
-// podLevelHeld returns what counts for the resources of spec.resources and of the pod's status.
-func podLevelHeld(pod *v1.Pod, infeasible bool, o Options) v1.ResourceList {
+// effective returns what a container counts with, in the form that ofContainers takes.
+func (of amounts) effective(pod *v1.Pod, c *v1.Container, _ bool, o Options) v1.ResourceList {
+	return withMissing(of(c, statusOf(pod, c.Name)), o)
+}
+
+// podLevelHeld returns what counts for the resources of spec.resources and of the pod's status; nil when spec.resources has no requests.
+func podLevelHeld(pod *v1.Pod, o Options) v1.ResourceList {
+	if o.IgnorePodLevel || !podLevelRequests(pod) {
+		return nil
+	}
 	lists := []v1.ResourceList{pod.Spec.Resources.Requests}
 	if o.usePodStatus(pod) {
-		if infeasible {
+		if resizeInfeasible(pod) {
 			lists = nil
 		}
 		lists = append(lists, pod.Status.Resources.Requests, pod.Status.AllocatedResources)

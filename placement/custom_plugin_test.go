@@ -263,7 +263,7 @@ func TestProfileValidate(t *testing.T) {
 	})
 }
 
-// The default profile is v1.36's.
+// The default profile is v1.37's.
 func TestDefaultProfile(t *testing.T) {
 	var filters, scores []string
 	for _, f := range DefaultProfile().Filters {
@@ -273,11 +273,11 @@ func TestDefaultProfile(t *testing.T) {
 		scores = append(scores, fmt.Sprintf("%s %d", w.Plugin.Name, w.weight()))
 	}
 	require.Equal(t, []string{
-		"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeRestrictions",
+		"NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeRestrictions",
 		"NodeVolumeLimits", "VolumeBinding", "VolumeZone", "PodTopologySpread", "InterPodAffinity", "DynamicResources", "NodeDeclaredFeatures",
 	}, filters)
 	require.Equal(t, []string{
-		"TaintToleration 3", "NodeAffinity 2", "NodeResourcesFit 1", "PodTopologySpread 2", "InterPodAffinity 2", "DynamicResources 2",
+		"TaintToleration 3", "NodeAffinity 2", "NodeResourcesFit 1", "VolumeBinding 1", "PodTopologySpread 2", "InterPodAffinity 2", "DynamicResources 2",
 		"NodeResourcesBalancedAllocation 1", "ImageLocality 1",
 	}, scores)
 	require.Equal(t, "NodePorts", DefaultProfile().Filter("NodePorts").Name)

@@ -34,7 +34,7 @@ func TestStoredForm(t *testing.T) {
 	testkit.Run(t, []test{
 		{"placed", "a node, and what it was chosen with", `{"node":"a1","total":452,"nodes":3,"evaluated":3,"feasible":2}`,
 			testkit.Pod("p").Request("cpu=1,memory=1Gi").Obj()},
-		{"with volumes", "claims by name", `{"node":"a1","total":397,"nodes":3,"evaluated":3,"feasible":2,"volumes":{"bind":[{"claim":"default/data","volume":"disk-a"}],"provision":["default/scratch"]}}`,
+		{"with volumes", "claims by name", `{"node":"a1","total":447,"nodes":3,"evaluated":3,"feasible":2,"volumes":{"bind":[{"claim":"default/data","volume":"disk-a"}],"provision":["default/scratch"]}}`,
 			mounting(testkit.Pod("p").Obj(), "data", "scratch")},
 		{"rejected by nodes", "each reason with the number of nodes", `{"total":0,"nodes":3,"evaluated":3,"feasible":0,"failure":{"code":"Unschedulable","message":"0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu.","nodes":3,"reasons":[{"reason":"Insufficient cpu","nodes":2},{"reason":"node(s) had untolerated taint(s)","nodes":1}],"rejecters":["TaintToleration","NodeResourcesFit"]}}`,
 			testkit.Pod("p").Request("cpu=16").Obj()},

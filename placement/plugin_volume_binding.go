@@ -8,7 +8,7 @@ import (
 
 // newVolumeBinding returns the filter of that name. In v1.37 it scores too. A node is allowed when it reaches the bound volumes and when the unbound
 // claims find a volume there or can be provisioned there. Decision.Volumes is what would be bound. It skips a pod without
-// claims. The zero Options are v1.36's.
+// claims. The zero Options are v1.37's.
 func newVolumeBinding(o volumes.Options) *Plugin { return bindingRule.plugin(o, nil) }
 
 var bindingRule = volumeRule[filter.Cluster, volumes.BindingState]{
@@ -16,7 +16,7 @@ var bindingRule = volumeRule[filter.Cluster, volumes.BindingState]{
 	evaluator: (*volumes.Pod).Binding, reads: slotsOf,
 	predicate: func(s volumes.BindingState) filter.Predicate { return binding{s} },
 	scores:    scoresStorage,
-	scorer:    func(s volumes.BindingState) Scorer { return binding{s} },
+	scorer:    func(s volumes.BindingState) Scorer { return freeStorage{binding{s}} },
 	share:     staticVolumes(func(p *volumes.Pod) any { return p.Binding() }),
 }
 
@@ -24,6 +24,15 @@ type binding struct{ volumes.BindingState }
 
 // AppendSignature appends the verdict.
 func (s binding) AppendSignature(dst []int32, i int) []int32 { return append(dst, int32(s.Check(i))) }
+
+// freeStorage is a binding that scores. Pods that share work have no volume and no published capacity to choose from: each node gives
+// them 0.
+type freeStorage struct{ binding }
+
+// AppendSignature appends the verdict and the score.
+func (s freeStorage) AppendSignature(dst []int32, i int) []int32 {
+	return append(s.binding.AppendSignature(dst, i), int32(s.Raw(i)))
+}
 
 // Numbers names the claims that reject.
 func (s binding) Numbers(i int) []string {

@@ -50,7 +50,6 @@ func (r volumeRule[R, S]) plugin(o volumes.Options, v *volumetracker.Tracker) *P
 	}
 	if r.scores != nil && r.scores(o) {
 		p.Score = func(pod *v1.Pod, c Cluster) (Scorer, error) { return r.score(pod, c, o, v), nil }
-		return p
 	}
 	if v != nil {
 		r.share(p, o, v)

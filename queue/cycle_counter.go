@@ -25,7 +25,7 @@ func (q *Queue) assignedPodCheck(c Change) func(*v1.Pod) bool {
 	if !ok || assigned == nil || c.Event.Resource != assignedPod || c.Event.Action&Delete != 0 {
 		return c.PreCheck
 	}
-	if old, _ := c.Old.(*v1.Pod); old != nil && scaledDown(old, assigned) {
+	if old, _ := c.Old.(*v1.Pod); old != nil && scaledDown(old, assigned, q.o.Release) {
 		return c.PreCheck
 	}
 	return func(waiting *v1.Pod) bool {

@@ -127,7 +127,7 @@ func TestQuestions(t *testing.T) {
 
 		r = newRig(t, Options{Profiles: defaultProfiles(release.Current)})
 		r.try("NodeResourcesFit", "podA")
-		for _, e := range PodUpdateEvents(podB, changed) {
+		for _, e := range PodUpdateEvents(podB, changed, release.Current) {
 			r.q.Move(Change{Event: e, Old: podB, New: changed}, r.now)
 		}
 		r.is(Unschedulable, "podA")

@@ -113,7 +113,7 @@ func TestPodUpdateEvents(t *testing.T) {
 		newer := c.old.DeepCopy()
 		c.change(newer)
 		var got []Action
-		for _, e := range PodUpdateEvents(c.old, newer) {
+		for _, e := range PodUpdateEvents(c.old, newer, release.V1_36) {
 			require.Equal(t, unschedulablePod, e.Resource)
 			got = append(got, e.Action)
 		}
@@ -121,8 +121,8 @@ func TestPodUpdateEvents(t *testing.T) {
 	})
 	assigned := base.DeepCopy()
 	assigned.Spec.NodeName = "n"
-	require.Equal(t, []Event{assignedPodUpdate}, PodUpdateEvents(base, assigned))
-	require.Empty(t, PodUpdateEvents(nil, base))
+	require.Equal(t, []Event{assignedPodUpdate}, PodUpdateEvents(base, assigned, release.Current))
+	require.Empty(t, PodUpdateEvents(nil, base, release.Current))
 }
 
 func TestNodeUpdateEvents(t *testing.T) {
@@ -178,27 +178,27 @@ func TestDefaultEvents(t *testing.T) {
 	}
 	require.Len(t, masks, 16)
 	for plugin, want := range map[string]map[string]Action{
-		"SchedulingGates":      {"Pod": 2048},
-		"NodeUnschedulable":    {"Node": 17, "Pod": 1024},
+		"SchedulingGates":      {"TargetPod": 2048},
+		"NodeUnschedulable":    {"Node": 17, "TargetPod": 1024},
 		"NodeName":             {"Node": 1},
-		"TaintToleration":      {"Node": 17, "Pod": 1024},
+		"TaintToleration":      {"Node": 17, "TargetPod": 1024},
 		"NodeAffinity":         {"Node": 9},
-		"NodePorts":            {"Pod": 2, "Node": 1},
-		"NodeResourcesFit":     {"Pod": 514, "Node": 5, "resource.k8s.io/DeviceClass": 8189},
-		"VolumeRestrictions":   {"Pod": 2, "PersistentVolumeClaim": 1, "Node": 1},
-		"NodeVolumeLimits":     {"storage.k8s.io/CSINode": 8189, "Pod": 2, "PersistentVolumeClaim": 1, "storage.k8s.io/VolumeAttachment": 2},
+		"NodePorts":            {"AssignedPod": 2, "Node": 1},
+		"NodeResourcesFit":     {"AssignedPod": 514, "TargetPod": 512, "Node": 5, "resource.k8s.io/DeviceClass": 8189},
+		"VolumeRestrictions":   {"AssignedPod": 2, "PersistentVolumeClaim": 1, "Node": 1},
+		"NodeVolumeLimits":     {"storage.k8s.io/CSINode": 8189, "AssignedPod": 2, "PersistentVolumeClaim": 1, "storage.k8s.io/VolumeAttachment": 2},
 		"VolumeBinding":        {"Node": 9, "PersistentVolume": 8189, "PersistentVolumeClaim": 8189, "storage.k8s.io/StorageClass": 8189, "storage.k8s.io/CSINode": 8189, "storage.k8s.io/CSIDriver": 8188, "storage.k8s.io/CSIStorageCapacity": 8189},
 		"VolumeZone":           {"Node": 9, "PersistentVolume": 8189, "PersistentVolumeClaim": 8189, "storage.k8s.io/StorageClass": 1},
-		"PodTopologySpread":    {"Pod": 1283, "Node": 27},
-		"InterPodAffinity":     {"Pod": 259, "Node": 9},
-		"DynamicResources":     {"Node": 13, "resource.k8s.io/ResourceClaim": 8189, "Pod": 4096, "resource.k8s.io/DeviceClass": 8189, "resource.k8s.io/ResourceSlice": 8189},
-		"NodeDeclaredFeatures": {"Node": 129, "Pod": 8188},
-		"DefaultPreemption":    {"Pod": 2},
+		"PodTopologySpread":    {"AssignedPod": 259, "TargetPod": 1280, "Node": 27},
+		"InterPodAffinity":     {"AssignedPod": 259, "TargetPod": 256, "Node": 9},
+		"DynamicResources":     {"Node": 13, "resource.k8s.io/ResourceClaim": 8191, "TargetPod": 4096, "resource.k8s.io/DeviceClass": 8189, "resource.k8s.io/ResourceSlice": 8189},
+		"NodeDeclaredFeatures": {"Node": 129, "TargetPod": 8188},
+		"DefaultPreemption":    {"AssignedPod": 2},
 	} {
 		require.Equal(t, want, masks[plugin], plugin)
 	}
-	t.Run("taints are added to ten plugins", func(t *testing.T) {
-		q, err := New(Options{})
+	t.Run("taints are added to ten plugins up to v1.36", func(t *testing.T) {
+		q, err := New(Options{Release: release.V1_36})
 		require.NoError(t, err)
 		var added []string
 		for _, pl := range q.profiles[0].listed {

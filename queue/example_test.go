@@ -56,8 +56,8 @@ func Example() {
 	now = now.Add(time.Minute)
 	show(q.Move(queue.Change{Event: queue.Event{Resource: "Node", Action: queue.Add}, New: node("n4", "2")}, now))
 	// Output:
-	// default/web: nowhere -> active (UnschedulablePodAdd)
-	// default/gpu: nowhere -> active (UnschedulablePodAdd)
+	// default/web: nowhere -> active (UnscheduledPodAdd)
+	// default/gpu: nowhere -> active (UnscheduledPodAdd)
 	// default/gpu: active -> in flight (PodPopped)
 	// default/gpu: in flight -> unschedulable (ScheduleAttemptFailure)
 	// default/gpu: unschedulable -> active (NodeAdd, NodeResourcesFit)
@@ -110,7 +110,6 @@ func ExampleQueue_Explain() {
 	// default/db is unschedulable since 2026-01-01T12:00:00Z, 1 attempts
 	// rejected by NodeAffinity
 	// moved by NodeAdd|UpdateNodeLabel, always (NodeAffinity)
-	// moved by NodeUpdateNodeTaint, always (NodeAffinity)
 	// tried again at 2026-01-01T12:05:30Z in any case
 }
 
@@ -157,7 +156,7 @@ func ExampleOptions() {
 	_, err = queue.New(queue.Options{InitialBackoff: 8 * time.Second, MaxBackoff: &most})
 	fmt.Println(err)
 	// Output:
-	// [default/db: nowhere -> gated (UnschedulablePodAdd, SchedulingGates)] <nil>
+	// [default/db: nowhere -> gated (UnscheduledPodAdd, SchedulingGates)] <nil>
 	// waiting for scheduling gates: [example.com/quota]
 	// maxBackoff: Invalid value: "4s": must be greater than or equal to initialBackoff 8s, or 0 for no backoff
 }

@@ -49,7 +49,7 @@ func TestExplain(t *testing.T) {
 		"rejected by x",
 		"gated by x: held",
 		"moved by NodeUpdateNodeAnnotation, always (x)",
-		"not moved by time", ""}, "\n"), text("g"))
+		"tried again at 2026-01-01T12:05:30Z in any case", ""}, "\n"), text("g"))
 	r.pod("u").Spec.SchedulerName = "nobody's"
 	r.add("u")
 	r.pop()

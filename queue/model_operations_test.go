@@ -4,6 +4,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/release"
 )
 
 func (m *model) move(c Change, now time.Time) {
@@ -28,7 +30,7 @@ func (m *model) move(c Change, now time.Time) {
 
 func (m *model) update(old, new *v1.Pod, now time.Time) {
 	if m.flights[new.UID] != nil {
-		for _, ev := range PodUpdateEvents(old, new) {
+		for _, ev := range PodUpdateEvents(old, new, release.V1_36) {
 			m.log = append(m.log, Change{Event: ev, Old: old, New: new})
 		}
 		return
@@ -42,7 +44,7 @@ func (m *model) update(old, new *v1.Pod, now time.Time) {
 	if e.place != Unschedulable && e.place != Gated {
 		return
 	}
-	for _, ev := range PodUpdateEvents(old, new) {
+	for _, ev := range PodUpdateEvents(old, new, release.V1_36) {
 		if v := m.verdict(e, Change{Event: ev, Old: old, New: new}); v != "skip" {
 			m.requeue(e, v, ev.String(), now)
 			if e.place != Gated {

@@ -143,7 +143,7 @@ func (q *Queue) Update(old, new *v1.Pod, now time.Time) ([]Move, error) {
 		q.add(new, labelAdd, now)
 		return q.moves(), nil
 	}
-	events := q.o.changes(old, new)
+	events := PodUpdateEvents(old, new, q.o.Release)
 	if q.flightOf(new) != nil {
 		for _, ev := range events {
 			q.record(Change{Event: ev, Old: old, New: new})

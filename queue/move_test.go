@@ -59,7 +59,7 @@ func TestMove(t *testing.T) {
 	})
 	t.Run("a change of taints wakes plugins that hear of new nodes", func(t *testing.T) {
 		for _, exact := range []bool{false, true} {
-			r := newRig(t, Options{ExactRegistrations: exact, Profiles: map[string]Profile{defaultScheduler: {Events: DefaultEvents(map[string]Hint{"NodeResourcesFit": neverHelps, "TaintToleration": neverHelps}, release.Current)}}})
+			r := newRig(t, Options{Release: release.V1_36, ExactRegistrations: exact, Profiles: map[string]Profile{defaultScheduler: {Events: DefaultEvents(map[string]Hint{"NodeResourcesFit": neverHelps, "TaintToleration": neverHelps}, release.V1_36)}}})
 			r.try("NodeResourcesFit", "a")
 			r.try("TaintToleration", "b")
 			r.event(Event{"Node", UpdateNodeTaint, ""})
@@ -92,7 +92,7 @@ func TestUpdate(t *testing.T) {
 		r.add("a")
 		r.pop()
 		require.Empty(t, r.update("a", func(p *v1.Pod) { p.Labels = map[string]string{"l": "1"} }))
-		require.Equal(t, map[string]int{"PodPopped": 1, "UnschedulablePodUpdatePodLabel": 1}, r.q.InFlightEvents())
+		require.Equal(t, map[string]int{"PodPopped": 1, "TargetPodUpdatePodLabel": 1}, r.q.InFlightEvents())
 		require.Empty(t, r.pop(), "it is not queued a second time")
 		r.fail("a", "P")
 		r.is(Backoff, "a")
@@ -118,7 +118,7 @@ func TestUpdate(t *testing.T) {
 		r.try("P", "a", "b")
 		require.Empty(t, r.update("a", func(p *v1.Pod) { p.Annotations = map[string]string{"l": "1"} }), "P registered labels only")
 		require.Empty(t, r.update("a", func(p *v1.Pod) { p.Status.Message = "?" }))
-		require.Equal(t, []string{"default/a: unschedulable -> backoff (UnschedulablePodUpdatePodLabel, P)"},
+		require.Equal(t, []string{"default/a: unschedulable -> backoff (TargetPodUpdatePodLabel, P)"},
 			lines(r.update("a", func(p *v1.Pod) { p.Labels = map[string]string{"l": "1"} })))
 		r.is(Unschedulable, "b")
 	})
@@ -139,14 +139,14 @@ func TestUpdate(t *testing.T) {
 	})
 	t.Run("unknown", func(t *testing.T) {
 		r := newRig(t, Options{})
-		require.Equal(t, []string{"default/a: nowhere -> active (UnschedulablePodUpdate)"}, lines(r.update("a", func(*v1.Pod) {})))
+		require.Equal(t, []string{"default/a: nowhere -> active (UnscheduledPodAdd)"}, lines(r.update("a", func(*v1.Pod) {})))
 		moves, err := r.q.Update(nil, r.pod("b"), r.now)
 		require.NoError(t, err)
 		require.Len(t, moves, 1)
 	})
-	t.Run("another UID keeps the history", func(t *testing.T) {
+	t.Run("another UID keeps the history up to v1.36", func(t *testing.T) {
 		for _, split := range []bool{false, true} {
-			r := newRig(t, Options{SplitRecreated: split})
+			r := newRig(t, Options{Release: release.V1_36, SplitRecreated: split})
 			r.try("P", "a")
 			r.update("a", func(p *v1.Pod) { p.UID = "other"; p.Annotations = map[string]string{"a": "b"} })
 			e, _ := r.q.Lookup(r.pod("a"))

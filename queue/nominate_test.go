@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 func nominated(name, node string) *v1.Pod {
@@ -121,16 +122,18 @@ func TestQueueNominations(t *testing.T) {
 		r.q.Nominate(r.pod("a"), Nomination{Override: true, Node: "n3"})
 		require.Equal(t, "n3", r.q.nom.Node(r.pod("a")))
 	})
-	t.Run("gated pods nominate nothing", func(t *testing.T) {
-		r := newRig(t, Options{})
-		r.pods["a"] = nominated("a", "n1")
-		r.shut["x a"] = true
-		r.add("a")
-		require.Empty(t, r.q.nom.Node(r.pod("a")))
+	t.Run("gated pods nominate nothing up to v1.36", func(t *testing.T) {
+		for _, v := range []release.Version{release.V1_36, release.Current} {
+			r := newRig(t, Options{Release: v})
+			r.pods["a"] = nominated("a", "n1")
+			r.shut["x a"] = true
+			r.add("a")
+			require.Equal(t, v == release.Current, r.q.nom.Node(r.pod("a")) != "")
+		}
 	})
-	t.Run("an update that makes a pod active forgets what its status does not know", func(t *testing.T) {
+	t.Run("an update that makes a pod active forgets what its status does not know, up to v1.36", func(t *testing.T) {
 		for _, label := range []bool{false, true} {
-			r := newRig(t, Options{MaxBackoff: ptr(time.Duration(0)), Profiles: map[string]Profile{defaultScheduler: {Events: []Registration{{"R", Event{"Pod", Update, ""}, nil}}}}})
+			r := newRig(t, Options{Release: release.V1_36, MaxBackoff: ptr(time.Duration(0)), Profiles: map[string]Profile{defaultScheduler: {Events: []Registration{{"R", Event{"Pod", Update, ""}, nil}}}}})
 			r.add("a")
 			r.pop()
 			_, err := r.q.Return(r.held["a"], Failure{Unschedulable: []string{"R"}, Nomination: Nomination{Override: true, Node: "n1"}}, r.now)

@@ -22,7 +22,7 @@ const (
 	defaultScheduler      = v1.DefaultSchedulerName
 )
 
-// Options configures a queue. The zero value is that of Kubernetes 1.36: one profile "default-scheduler" with the default
+// Options configures a queue. The zero value is that of Kubernetes 1.37: one profile "default-scheduler" with the default
 // plugins' events and the gate of spec.schedulingGates.
 type Options struct {
 	// Release is the release whose queue counts (rules L7.1 to L7.6, L7.11, L7.12 and L9.4). The registrations of Profiles are the caller's.
@@ -50,21 +50,22 @@ type Options struct {
 	// Signature returns the key of a pod: pods with equal keys are equal for the scheduler. "" makes the pod equal to no other
 	// pod. Entry.Signature has the key. placement.Profile.Signature is such a function. nil: no pod has a key.
 	Signature func(pod *v1.Pod) string
-	// Legacy has the rules of releases that Release does not know.
+	// Legacy has the rules of releases that Release does not know. With them the rest of the queue is that of 1.36, unless Release
+	// names another release.
 	Legacy Legacy
 
 	// ExactRegistrations leaves out registrations that releases up to 1.36 add: (Node, UpdateNodeTaint) without a hint for each plugin that
 	// registers Node with Add and without UpdateNodeTaint. With them, any change of a taint tries such a plugin's pods again.
 	ExactRegistrations bool
-	// FlushGated makes the leftover flush run the gates of gated pods again, as 1.37 does. In 1.36 the flush skips gated pods.
+	// FlushGated makes the leftover flush run the gates of gated pods again, as 1.37 does. Up to 1.36 the flush skips gated pods.
 	FlushGated bool
-	// SplitRecreated treats an Update between two UIDs as Delete and Add, as 1.37 does. 1.36 keeps the history of the old pod.
+	// SplitRecreated treats an Update between two UIDs as Delete and Add, as 1.37 does. Up to 1.36 the queue keeps the history of the old pod.
 	SplitRecreated bool
-	// WholeNominations lets NominatedFor return the whole pod for nominated pods that are in no queue. 1.36 returns their
+	// WholeNominations lets NominatedFor return the whole pod for nominated pods that are in no queue. 1.37 returns their
 	// name and UID without a spec, so that they protect no room.
 	WholeNominations bool
 	// GangScheduling sends returned pods with spec.schedulingGroup to backoff, whatever happened. The feature gate is off by
-	// default in v1.36. The plugin GangScheduling registers (Pod, Add) and (scheduling.k8s.io/PodGroup, Add) without hints:
+	// default in v1.37. The plugin GangScheduling registers (Pod, Add) and (scheduling.k8s.io/PodGroup, Add) without hints:
 	// add them to Profile.Events.
 	GangScheduling bool
 	// ShareFailures lets equal pods share a failure. While a pod waits unschedulable, active pods with the same Signature wait

@@ -79,6 +79,7 @@ func (m Move) String() string {
 // New returns an empty queue. The error names every invalid option by its field path: durations that are negative or
 // contradict each other, gates without name or function, registrations without plugin, resource or action.
 func New(o Options) (*Queue, error) {
+	o.Release = o.base()
 	if errs := o.validate(nil); len(errs) > 0 {
 		return nil, errs.ToAggregate()
 	}

@@ -11,6 +11,14 @@ import (
 
 // This file has the differences between releases in the queue.
 
+// base returns the release whose queue the rules of Legacy change: v1.36, unless the caller names another.
+func (o *Options) base() release.Version {
+	if o.Release == release.Current && (o.Legacy.WaitOutBackoff || o.Legacy.CycleCounter) {
+		return release.V1_36
+	}
+	return o.Release
+}
+
 // addsTaintRows reports whether plugins that register new nodes also hear of taints without asking, as up to v1.36 (rule L7.1).
 func (o *Options) addsTaintRows() bool {
 	return !o.ExactRegistrations && !o.Legacy.CycleCounter && !o.Release.AtLeast(release.V1_37)
@@ -131,10 +139,13 @@ func (o *Options) label(reason string) string {
 	return reason
 }
 
-// changes returns the events of a change of the pending pod itself, as the release names them.
-func (o *Options) changes(old, new *v1.Pod) []Event {
-	if o.tellsPodsApart() && new.Spec.NodeName == "" {
-		return podEvents(targetPod, old, new, true)
+// changedPod returns the resource of the events of a changed pod, and whether a request that grows has an event (rule L7.12).
+func changedPod(pod *v1.Pod, v release.Version) (resource string, growth bool) {
+	switch o := (Options{Release: v}); {
+	case pod.Spec.NodeName != "":
+		return assignedPod, false
+	case o.tellsPodsApart():
+		return targetPod, true
 	}
-	return PodUpdateEvents(old, new)
+	return unschedulablePod, false
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/release"
 )
 
 // randomRequests returns a list of requests of up to five resources.
@@ -101,21 +102,6 @@ func changeRequests(r *rand.Rand, p *v1.Pod) {
 	}
 }
 
-// The requests that decide what a scale-down is are those of package overhead.
-func TestRequestsLikeOverhead(t *testing.T) {
-	r := rand.New(rand.NewSource(1))
-	for range 3000 {
-		p := randomPod(r, true)
-		want := overhead.Requests(p, overhead.Options{UseStatus: true})
-		got := requests(p)
-		require.Len(t, got, len(want))
-		for n, q := range want {
-			have, ok := got[n]
-			require.True(t, ok && have.Cmp(q) == 0, "%s: %v, want %v: %+v", n, have.String(), q.String(), p)
-		}
-	}
-}
-
 // A change scales a pod down when a request of package overhead becomes smaller, by whole milli-units, or goes.
 func TestScaledDownLikeOverhead(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
@@ -124,13 +110,14 @@ func TestScaledDownLikeOverhead(t *testing.T) {
 		a := randomPod(r, r.Intn(2) == 0)
 		b := a.DeepCopy()
 		changeRequests(r, b)
-		after := overhead.Requests(b, overhead.Options{UseStatus: true})
+		o := overhead.Options{UseStatus: true, Release: release.Versions()[r.Intn(4)]}
+		after := overhead.Requests(b, o)
 		want := false
-		for name, q := range overhead.Requests(a, overhead.Options{UseStatus: true}) {
+		for name, q := range overhead.Requests(a, o) {
 			left, ok := after[name]
 			want = want || !ok || left.MilliValue() < q.MilliValue()
 		}
-		require.Equal(t, want, scaledDown(a, b), "%+v\n%+v", a, b)
+		require.Equal(t, want, scaledDown(a, b, o.Release), "%+v\n%+v", a, b)
 		if want {
 			down++
 		}

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 func TestLeftover(t *testing.T) {
@@ -52,7 +53,7 @@ func TestLeftover(t *testing.T) {
 	})
 	t.Run("gated pods", func(t *testing.T) {
 		for _, flush := range []bool{false, true} {
-			r := newRig(t, Options{FlushGated: flush})
+			r := newRig(t, Options{Release: release.V1_36, FlushGated: flush})
 			r.shut["x a"] = true
 			r.add("a")
 			_, ok := r.q.Next(r.now)
@@ -143,7 +144,7 @@ func TestGates(t *testing.T) {
 		g := Gate{"g", func(*v1.Pod) GateVerdict { return GateVerdict{Err: errBroken} }}
 		r := newRig(t, Options{Profiles: map[string]Profile{defaultScheduler: {Gates: []Gate{g}}}})
 		moves := r.add("a")
-		require.Equal(t, []string{"default/a: nowhere -> gated (UnschedulablePodAdd, g: broken)"}, lines(moves))
+		require.Equal(t, []string{"default/a: nowhere -> gated (UnscheduledPodAdd, g: broken)"}, lines(moves))
 		require.ErrorIs(t, r.q.Explain(r.pod("a"), r.now).GateErr, errBroken)
 	})
 	t.Run("the verdict of all rejectors", func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 // PopPod of a pod that a gate refuses returns no entry, and tells that the pod has moved.
@@ -146,8 +147,8 @@ func TestScaledDownByRestartPolicy(t *testing.T) {
 	p.Spec.InitContainers = []v1.Container{{Name: "i", RestartPolicy: &always, Resources: v1.ResourceRequirements{Requests: testkit.Resources("cpu=1")}}}
 	q := p.DeepCopy()
 	q.Spec.InitContainers[0].RestartPolicy = nil
-	require.Equal(t, []Event{{Resource: unschedulablePod, Action: UpdatePodScaleDown}}, PodUpdateEvents(p, q))
-	require.Equal(t, []Event{unschedulablePodUpdate}, PodUpdateEvents(q, p))
+	require.Equal(t, []Event{{Resource: unschedulablePod, Action: UpdatePodScaleDown}}, PodUpdateEvents(p, q, release.V1_36))
+	require.Equal(t, []Event{unschedulablePodUpdate}, PodUpdateEvents(q, p, release.V1_36))
 }
 
 // Up to v1.28 a term of a waiting pod selects namespaces by their labels. Where the caller does not know the labels, the term selects by the

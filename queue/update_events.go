@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/same"
+	"github.com/podberth/podberth/release"
 )
 
 // PodUpdateEvents returns the events of a change from old to new, in this order:
@@ -18,20 +19,13 @@ import (
 //  5. UpdatePodGeneratedResourceClaim: the generated resource claims differ, or the claim for extended resources does.
 //
 // Any other change (annotations, status, requests that grow, one gate of two) and no change give one event with the action
-// Update. The resource is AssignedPod if new has a node, else UnschedulablePod. The result is nil when old or new is nil.
-func PodUpdateEvents(old, new *v1.Pod) []Event {
+// Update. The resource is AssignedPod if new has a node. Else it is TargetPod, and a request that grows is an Update with a label of its
+// own; up to v1.36 it is UnschedulablePod. The result is nil when old or new is nil.
+func PodUpdateEvents(old, new *v1.Pod, v release.Version) []Event {
 	if old == nil || new == nil {
 		return nil
 	}
-	r := unschedulablePod
-	if new.Spec.NodeName != "" {
-		r = assignedPod
-	}
-	return podEvents(r, old, new, false)
-}
-
-// podEvents names the events by the resource r. With growth a larger request is an Update with a label of its own.
-func podEvents(r string, old, new *v1.Pod, growth bool) []Event {
+	r, growth := changedPod(new, v)
 	var events []Event
 	when := func(changed bool, a Action) {
 		if changed {
@@ -39,8 +33,8 @@ func podEvents(r string, old, new *v1.Pod, growth bool) []Event {
 		}
 	}
 	when(!maps.Equal(old.Labels, new.Labels), UpdatePodLabel)
-	when(scaledDown(old, new), UpdatePodScaleDown)
-	if growth && scaledDown(new, old) {
+	when(scaledDown(old, new, v), UpdatePodScaleDown)
+	if growth && scaledDown(new, old, v) {
 		events = append(events, Event{r, Update, r + "UpdatePodScaleUp"})
 	}
 	when(len(old.Spec.SchedulingGates) > 0 && len(new.Spec.SchedulingGates) == 0, UpdatePodSchedulingGatesEliminated)
@@ -63,19 +57,6 @@ func sameExtendedClaim(a, b *v1.PodExtendedResourceClaimStatus) bool {
 		return a == b
 	}
 	return a.ResourceClaimName == b.ResourceClaimName && slices.Equal(a.RequestMappings, b.RequestMappings)
-}
-
-func scaledDown(old, new *v1.Pod) bool {
-	if sameRequests(old, new) {
-		return false
-	}
-	after := requests(new)
-	for name, q := range requests(old) {
-		if now, ok := after[name]; !ok || now.MilliValue() < q.MilliValue() {
-			return true
-		}
-	}
-	return false
 }
 
 // NodeUpdateEvents returns the events of a change from old to new, in this order:

@@ -131,7 +131,7 @@ func TestWaiting(t *testing.T) {
 	t.Run("an update of an unknown pod asks the gates", func(t *testing.T) {
 		r := newRig(t, Options{})
 		r.shut["x a"] = true
-		require.Equal(t, []string{"default/a: nowhere -> gated (UnschedulablePodUpdate, x)"}, lines(r.update("a", func(*v1.Pod) {})))
+		require.Equal(t, []string{"default/a: nowhere -> gated (UnscheduledPodAdd, x)"}, lines(r.update("a", func(*v1.Pod) {})))
 	})
 	t.Run("an update's events in their order until one moves the pod", func(t *testing.T) {
 		var asked []string
@@ -150,7 +150,7 @@ func TestWaiting(t *testing.T) {
 			p.Spec.Containers[0].Resources.Requests = testkit.Resources("cpu=1")
 			p.Spec.Tolerations = []v1.Toleration{{Key: "k"}}
 		})
-		require.Equal(t, []string{"default/a: unschedulable -> backoff (UnschedulablePodUpdatePodScaleDown, P)"}, lines(moves))
+		require.Equal(t, []string{"default/a: unschedulable -> backoff (TargetPodUpdatePodScaleDown, P)"}, lines(moves))
 		require.Equal(t, []string{"label", "scale-down"}, asked)
 	})
 	t.Run("pods that come and go unassigned wake nobody", func(t *testing.T) {

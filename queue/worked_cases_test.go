@@ -60,7 +60,7 @@ func TestPodAAndPodB(t *testing.T) {
 
 	relabelled := running.DeepCopy()
 	relabelled.Labels = map[string]string{"a": "b"}
-	for _, e := range PodUpdateEvents(running, relabelled) {
+	for _, e := range PodUpdateEvents(running, relabelled, release.Current) {
 		require.Empty(t, r.q.Move(Change{Event: e, Old: running, New: relabelled}, r.now), "a label change of the running pod helps no pod")
 	}
 	require.Empty(t, r.q.Move(Change{Event: nodeAdd, New: n2}, r.now), "n2 is too small for podB and not in cd")
@@ -159,7 +159,7 @@ func TestExamples(t *testing.T) {
 		require.Equal(t, "waiting for scheduling gates: [x y]", r.q.Explain(r.pod("a"), r.now).GateMessage, "nobody asked the gate")
 		r.q.Activate(r.now, r.pod("a"))
 		require.Equal(t, "waiting for scheduling gates: [y]", r.q.Explain(r.pod("a"), r.now).GateMessage)
-		require.Equal(t, []string{"default/a: gated -> active (UnschedulablePodUpdatePodSchedulingGatesEliminated, SchedulingGates)"},
+		require.Equal(t, []string{"default/a: gated -> active (TargetPodUpdatePodSchedulingGatesEliminated, SchedulingGates)"},
 			lines(r.update("a", func(p *v1.Pod) { p.Spec.SchedulingGates = nil })))
 		require.Equal(t, Counts{Active: 1}, r.q.Counts())
 	})
@@ -235,7 +235,7 @@ func TestExamples(t *testing.T) {
 		r.add("a")
 		r.pop()
 		r.fail("a")
-		require.Equal(t, []string{"default/a: error backoff -> nowhere (Replaced)", "default/a: nowhere -> active (UnschedulablePodAdd)"}, lines(r.add("a")))
+		require.Equal(t, []string{"default/a: error backoff -> nowhere (Replaced)", "default/a: nowhere -> active (UnscheduledPodAdd)"}, lines(r.add("a")))
 		e, _ := r.q.Lookup(r.pod("a"))
 		require.Equal(t, []int{0, 0}, []int{e.Attempts, e.ConsecutiveErrorsCount})
 	})

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 // world plays one string of bytes on a queue and on the model. Each step reads an operation and its arguments; a string
@@ -92,7 +93,7 @@ func newWorld(t *testing.T, data []byte) *world {
 	gates := []Gate{w.gate("A"), w.gate("B")}
 	given := slices.Delete(slices.Clone(regs), 3, 4)
 	var err error
-	w.q, err = New(Options{Profiles: map[string]Profile{"p": {Gates: gates, Events: given}}})
+	w.q, err = New(Options{Release: release.V1_36, Profiles: map[string]Profile{"p": {Gates: gates, Events: given}}})
 	require.NoError(t, err)
 	w.m = &model{gates: gates, regs: regs, known: map[string]bool{"p": true}, limit: 5 * time.Minute, initial: time.Second,
 		max: 10 * time.Second, queued: map[string]*modelEntry{}, flights: map[types.UID]*modelFlight{}}

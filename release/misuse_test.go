@@ -9,7 +9,7 @@ import (
 
 func TestMisuse(t *testing.T) {
 	testkit.Misuse(t, map[string]any{
-		"Versions": release.Versions, "Parse": release.Parse, "Differences": release.Differences, "Between": release.Between, "Areas": release.Areas,
-		"Version": func() release.Version { return 0 }, "Difference": func() release.Difference { return release.Difference{} },
+		"Versions": release.Versions, "Parse": release.Parse, "Differences": release.Differences, "Between": release.Between, "Areas": release.Areas, "Announced": release.Announced,
+		"Version": func() release.Version { return 0 }, "Difference": func() release.Difference { return release.Difference{} }, "Announcement": func() release.Announcement { return release.Announcement{} },
 	}, nil)
 }

@@ -63,10 +63,15 @@ func Parse(text string) (Version, error) {
 		return Current, nil
 	}
 	for _, v := range Versions() {
-		rest, ok := strings.CutPrefix(strings.TrimPrefix(text, "v"), v.String())
-		if ok && (rest == "" || rest[0] == '.' || rest[0] == '+' || rest[0] == '-') {
+		if isOf(text, v.String()) {
 			return v, nil
 		}
 	}
 	return Current, fmt.Errorf("release %q: known are 1.34, 1.35, 1.36 and 1.37", text)
+}
+
+// isOf reports whether a text names a version of a minor release.
+func isOf(text, minor string) bool {
+	rest, ok := strings.CutPrefix(strings.TrimPrefix(text, "v"), minor)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '+' || rest[0] == '-')
 }

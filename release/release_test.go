@@ -177,7 +177,32 @@ release, or says why nothing does.
 			}
 		}
 	}
+	b.WriteString("\n## Announced, not proven\n\nWhat Kubernetes has announced for releases that podberth does not follow yet. Nobody has compared it with their code.\n\n" +
+		"| release | what | gate |\n| --- | --- | --- |\n")
+	for _, a := range release.Announced("") {
+		fmt.Fprintf(&b, "| %s | %s: %s | %s |\n", a.Release, a.Name, a.Sentence, a.Gate)
+	}
 	return b.String()
+}
+
+// What is announced is complete, is of releases that are not followed, and has its gate.
+func TestAnnounced(t *testing.T) {
+	all := release.Announced("")
+	require.Len(t, all, 4)
+	for _, a := range all {
+		_, err := release.Parse(a.Release)
+		require.Error(t, err, "%s: what podberth follows is a Difference", a.Name)
+		require.NotEmpty(t, a.Name)
+		require.True(t, strings.HasSuffix(a.Sentence, "."), a.Name)
+		require.Regexp(t, "^[A-Z][A-Za-z]+$", a.Gate)
+		require.Contains(t, release.Announced(a.Release), a)
+	}
+	require.Equal(t, all, release.Announced("v1.38.0-rc.1"))
+	for _, text := range []string{"1.37", "1.380", "1.39", "latest"} {
+		require.Empty(t, release.Announced(text), text)
+	}
+	all[0].Name = "changed"
+	require.NotEqual(t, "changed", release.Announced("")[0].Name, "each call returns a slice of its own")
 }
 
 func FuzzParse(f *testing.F) {

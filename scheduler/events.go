@@ -50,7 +50,7 @@ func (s *Scheduler) assigned(old, pod *v1.Pod) error {
 		s.queue.Move(queue.Change{Event: podAssigned, New: pod})
 		return nil
 	}
-	for _, e := range queue.PodUpdateEvents(old, pod) {
+	for _, e := range queue.PodUpdateEvents(old, pod, s.o.Release) {
 		s.queue.Move(queue.Change{Event: e, Old: old, New: pod})
 	}
 	return nil

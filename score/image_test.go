@@ -81,7 +81,7 @@ func TestImages(t *testing.T) {
 		{"nodes disagree on the size", "the first node in list order counts: 300 MiB", []*v1.Node{a, disagree}, imagePod("", 0, "gcr.io/300:v1"), []int64{28, 28}},
 		{"nodes disagree the other way", "999 MiB", []*v1.Node{disagree, a}, imagePod("", 0, "gcr.io/300:v1"), []int64{99, 99}},
 		{"a node lists a name twice", "counted once, the first size", []*v1.Node{twice}, imagePod("", 0, "x:1"), []int64{59}},
-		{"no containers", "the API forbids it: 0", both, imagePod("gcr.io/4000", 0), []int64{0, 0, 0}},
+		{"no containers", "the API forbids it: the volume counts alone", both, imagePod("gcr.io/4000", 0), []int64{0, 0, 100}},
 		{"nil pod", "an empty one", both, nil, []int64{0, 0, 0}},
 	}, func(t *testing.T, tc test) {
 		cluster := testkit.NewCluster(tc.nodes, nil)

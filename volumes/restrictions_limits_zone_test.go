@@ -234,11 +234,11 @@ func TestLimits(t *testing.T) {
 			x.claims = append(x.claims, claim("running-v", "s", "1Gi"))
 			x.put(0, ephemeral(pod("running"), "v"))
 		}), pod("p", "a"), Options{Release: release.V1_35}, []string{"ok"}},
-		{"driver not installed", "allowed by default", with(w(2), func(x *world) {
+		{"driver not installed up to v1.36", "not checked", with(w(2), func(x *world) {
 			x.csiNodes = []*storagev1.CSINode{csiNode("n1", nil)}
 			x.drivers = []*storagev1.CSIDriver{{Spec: storagev1.CSIDriverSpec{PreventPodSchedulingIfMissing: ptr(true)}}}
 			x.drivers[0].Name = "d"
-		}), pod("p", "a"), Options{}, []string{"ok"}},
+		}), pod("p", "a"), Options{Release: release.V1_36}, []string{"ok"}},
 		{"driver required", "v1.37: the node must have it", with(w(2), func(x *world) {
 			x.csiNodes = []*storagev1.CSINode{csiNode("n1", nil)}
 			x.drivers = []*storagev1.CSIDriver{{Spec: storagev1.CSIDriverSpec{PreventPodSchedulingIfMissing: ptr(true)}}}

@@ -20,6 +20,7 @@ import (
 	"github.com/podberth/podberth/conformance/real"
 	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release"
 )
 
 // defaults has a default kube-scheduler, and podberth's table of registrations with the hints of that scheduler.
@@ -182,7 +183,7 @@ func (w *world) happen() error {
 		events = on("AssignedPod", action)
 		if action == fwk.Update {
 			events = real.PodChanges(a, b)
-			if err := sameEvents(events, queue.PodUpdateEvents(a, b)); err != nil {
+			if err := sameEvents(events, queue.PodUpdateEvents(a, b, release.Current)); err != nil {
 				return err
 			}
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/podberth/podberth/conformance/real"
 	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release"
 )
 
 // waiter is a plugin that waits for one event, without a hint.
@@ -147,7 +148,7 @@ func TestHandlers(t *testing.T) {
 	} {
 		reject()
 		old, new := change(f)
-		check(what, queue.PodUpdateEvents(old, new), old, new)
+		check(what, queue.PodUpdateEvents(old, new, release.Current), old, new)
 	}
 	reject()
 	require.NoError(t, pods.Delete(ctx, "r", metav1.DeleteOptions{}))

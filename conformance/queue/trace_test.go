@@ -15,6 +15,7 @@ import (
 
 	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release"
 )
 
 // places has the moves that the tally counts. Every kind of move must happen.
@@ -165,7 +166,7 @@ func (w *world) update(slot int) error {
 	}
 	w.slots[slot] = p
 	_ = w.store.Update(p)
-	w.note("update %s %s to %s: %v, nominated %q to %q", p.Name, p.ResourceVersion, p.UID, queue.PodUpdateEvents(old, p), old.Status.NominatedNodeName, p.Status.NominatedNodeName)
+	w.note("update %s %s to %s: %v, nominated %q to %q", p.Name, p.ResourceVersion, p.UID, queue.PodUpdateEvents(old, p, release.Current), old.Status.NominatedNodeName, p.Status.NominatedNodeName)
 	list, err := w.q.Update(old, p, w.now())
 	w.say(list)
 	w.real.Update(w.ctx, old, p)

@@ -161,7 +161,7 @@ func (s *Scheduler) SeePod(old, new *v1.Pod) (err error) {
 		s.move(nil, new, queue.Event{Resource: "AssignedPod", Action: queue.Add})
 	case new.Spec.NodeName != "":
 		err = s.cluster.Set(new)
-		s.move(old, new, queue.PodUpdateEvents(old, new)...)
+		s.move(old, new, queue.PodUpdateEvents(old, new, release.Current)...)
 	case s.cluster.Pod(new.Namespace, new.Name) == nil && new.Spec.SchedulerName == s.name: // not assumed
 		_, err = s.queue.Update(old, new, s.now())
 		s.move(nil, nil)

@@ -96,7 +96,7 @@ func TestGivenBack(t *testing.T) {
 func TestMessage(t *testing.T) {
 	w := five("cpu=1500m")
 	w.app("web", "cpu=1", "n1 n2 n3 n4 n5", nil)
-	require.Equal(t, "0/4 nodes are available: 4 Insufficient cpu. no new claims to deallocate, preemption: 0/4 nodes are available: 4 No preemption victims found for incoming pod.",
+	require.Equal(t, "0/4 nodes are available: 4 Insufficient cpu. preemption: 0/4 nodes are available: 4 No preemption victims found for incoming pod.",
 		w.run(t, "n1").Groups[0].Message)
 }
 

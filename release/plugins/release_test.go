@@ -17,5 +17,5 @@ func TestReleases(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{NodeName, NodeUnschedulable, TaintToleration}, DefaultAt(release.V1_37, "PreFilter")[:3])
-	require.Equal(t, Default(release.Current), Default(release.V1_36))
+	require.Equal(t, Default(release.Current), Default(release.V1_37))
 }

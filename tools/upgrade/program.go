@@ -33,8 +33,23 @@ func (v *version) Set(text string) (err error) {
 	if text == "" {
 		return errors.New("must be a release such as 1.36")
 	}
-	v.Version, err = release.Parse(text)
+	if v.Version, err = release.Parse(text); err != nil {
+		err = withAnnounced(err, text)
+	}
 	return err
+}
+
+// withAnnounced adds what is announced for a release to the error that it is not known.
+func withAnnounced(err error, text string) error {
+	list := release.Announced(text)
+	if len(list) == 0 {
+		return err
+	}
+	var b strings.Builder
+	for _, a := range list {
+		fmt.Fprintf(&b, "\n  %s: %s (gate %s)", a.Name, a.Sentence, a.Gate)
+	}
+	return fmt.Errorf("%w\nannounced, not proven:%s", err, b.String())
 }
 
 // Run is the program. args are the flags without the program's name. Run returns the exit code: 0, 1 with -fail-changed when
