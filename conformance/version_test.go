@@ -3,9 +3,7 @@ package conformance
 import (
 	"flag"
 	"math/rand"
-	"runtime/debug"
 	"slices"
-	"strings"
 	"testing"
 
 	policyv1 "k8s.io/api/policy/v1"
@@ -15,7 +13,6 @@ import (
 	"github.com/podberth/podberth/conformance/gen"
 	"github.com/podberth/podberth/conformance/ledger"
 	"github.com/podberth/podberth/conformance/remote"
-	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/release"
 )
@@ -96,18 +93,6 @@ func TestRelease(t *testing.T) {
 	t.Run("preemption", func(t *testing.T) {
 		against(t, gen.Count(200, 20), func(seed int64) *gen.Cluster { return withFewBudgets(v, gen.Of(seed, preemptible(seed))) }, (*compare.Side).Preemption)
 	})
-}
-
-// The library follows the release whose code is linked: a move to the next version changes both.
-func TestLinked(t *testing.T) {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		t.Fatal("no build info")
-	}
-	i := slices.IndexFunc(info.Deps, func(m *debug.Module) bool { return m.Path == "k8s.io/kubernetes" })
-	if i < 0 || !strings.HasPrefix(info.Deps[i].Version, "v"+trial.Linked.String()+".") {
-		t.Fatalf("follows %s: %v", trial.Linked, info.Deps)
-	}
 }
 
 // withFewBudgets leaves one budget in each namespace: v1.37 charges the budgets of a victim in random order.
