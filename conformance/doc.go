@@ -1,4 +1,4 @@
-// Package conformance holds podberth against kube-scheduler v1.36.3 itself, run in process over generated clusters:
+// Package conformance holds podberth against kube-scheduler itself, run in process over generated clusters:
 //
 //	go test ./...                                              // the short mode, for continuous integration
 //	go test -timeout 3h . -args -clusters 200000 -seed 1000    // the long mode

@@ -19,7 +19,7 @@ func TestPreemption(t *testing.T) {
 		defaultProfile(t), (*compare.Side).Preemption)
 }
 
-// The best victims are never worse than v1.36's, and kube-scheduler accepts the pod without them. The share of the long run is
+// The best victims are never worse than kube-scheduler's, and kube-scheduler accepts the pod without them. The share of the long run is
 // 50: 100,000 of 200,000 clusters.
 func TestBestVictims(t *testing.T) {
 	run(t, gen.Count(300, 50), func(seed int64) *gen.Cluster { return gen.Of(seed, preemptible(seed)) },

@@ -21,7 +21,7 @@ var beginnings = []string{
 	"no nodes available", "no candidate node", "expected at least", "could not translate pv", "converting volume(",
 }
 
-// unsaid are texts that kube-scheduler v1.36 never prints with its own plugins, each with the reason.
+// unsaid are texts that kube-scheduler never prints with its own plugins, each with the reason.
 var unsaid = map[string]string{
 	"node(s) had taints that the pod didn't tolerate": "the kubelet's",
 	"node(s) didn't satisfy plugin ":                  "only one plugin narrows the nodes, and says itself when none is left",

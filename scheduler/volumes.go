@@ -27,12 +27,18 @@ func (p volumeBinding) libraryScore() *placement.Plugin {
 	return p.plugin
 }
 
-// PreScore returns Skip in a release that does not score by the capacity of volumes.
+// PreScore returns Skip in a release that does not score by the capacity of volumes. In a release that does, every node is asked also
+// for a pod without claims, and has score 0.
 func (p volumeBinding) PreScore(ctx context.Context, s *State, pod *v1.Pod, nodes []*NodeInfo) *Status {
 	if p.plugin.Score == nil {
 		return NewStatus(Skip)
 	}
-	return p.scores.PreScore(ctx, s, pod, nodes)
+	status := p.scores.PreScore(ctx, s, pod, nodes)
+	if status.Code() == Skip {
+		p.scores.key.Write(s, nil)
+		return nil
+	}
+	return status
 }
 
 // Score asks the scorer.

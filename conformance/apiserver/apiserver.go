@@ -1,4 +1,4 @@
-// Package apiserver runs a kube-apiserver v1.36.3 in the test process, on an etcd of its own.
+// Package apiserver runs a kube-apiserver in the test process, on an etcd of its own.
 //
 //	s := apiserver.Start(t)
 //	client := kubernetes.NewForConfigOrDie(s.Config)

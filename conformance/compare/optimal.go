@@ -14,9 +14,9 @@ import (
 	"github.com/podberth/podberth/preemption/optimal"
 )
 
-// Optimal holds the best victims against v1.36's choice for the first pending pod that fits nowhere and for which v1.36 finds
+// Optimal holds the best victims against kube-scheduler's choice for the first pending pod that fits nowhere and for which kube-scheduler finds
 // victims among all nodes. kube-scheduler must place the pod on the node when the victims are gone. The best victims must not be
-// worse in the default order of criteria than v1.36's, if kube-scheduler places the pod when v1.36's victims are gone.
+// worse in the default order of criteria than kube-scheduler's, if kube-scheduler places the pod when kube-scheduler's victims are gone.
 func (s *Side) Optimal(c *gen.Cluster) ([]Difference, error) {
 	w, err := s.Load(c)
 	if err != nil {

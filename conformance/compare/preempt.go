@@ -78,7 +78,7 @@ func (s *Side) Preemption(c *gen.Cluster) ([]Difference, error) {
 	return s.differences, nil
 }
 
-// node compares the nodes for which victims leave. Where podberth chose by name, v1.36 leaves the choice to chance: then its
+// node compares the nodes for which victims leave. Where podberth chose by name, kube-scheduler leaves the choice to chance: then its
 // candidate must be as good as podberth's by all other criteria.
 func (s *Side) node(area, what, theirs string, ours preemption.Result) {
 	s.Seen.Compared(area)
@@ -132,7 +132,7 @@ func (s *Side) preempt(w *World, pod *v1.Pod, a *real.Attempt, from int, args co
 		return nil
 	}
 	if len(theirs.Candidates) > 0 {
-		if ours.Criterion != preemption.SmallestName { // which v1.36 leaves to chance
+		if ours.Criterion != preemption.SmallestName { // which kube-scheduler leaves to chance
 			s.Seen.Produced("preemption", "chosen by "+string(ours.Criterion))
 		}
 		s.node("preemption/node", what, theirs.Chosen, ours)

@@ -62,7 +62,7 @@ func (s *Side) preemptExtended(pod *v1.Pod, a *real.Attempt, theirs []fwk.Extend
 		return nil
 	}
 	text, message := status.Message(), ours.Message
-	if strings.HasPrefix(text, "expected at least one victim") { // of several nodes v1.36 names any
+	if strings.HasPrefix(text, "expected at least one victim") { // of several nodes kube-scheduler names any
 		text, message = normalText(text), normalText(message)
 	}
 	if same(s, "extender/preemption", what+" message", text, message) {

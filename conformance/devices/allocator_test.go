@@ -66,14 +66,14 @@ func TestAllocator(t *testing.T) {
 		census.add(names)
 	}
 	census.report(t, slices.Concat(wantedFeatures, wantedOutcomes), *clusters)
-	t.Logf("%d cases, %d answers: %d fits, %d errors; %d cases were left out because their search tries more than %d devices, %d because v1.36.3 needs %v", census.cases, count, fits, fatal, slow, steps, unknown, endless)
+	t.Logf("%d cases, %d answers: %d fits, %d errors; %d cases were left out because their search tries more than %d devices, %d because kube-scheduler needs %v", census.cases, count, fits, fatal, slow, steps, unknown, endless)
 	if (slow+unknown)*50 > *clusters {
 		t.Error("too many cases were left out")
 	}
 }
 
 // equalText compares answers. An error about a node selector that cannot be parsed has the dumps of a device and of the
-// selector, with addresses. When several slices have such a selector, v1.36 names the first slice of an unsorted list.
+// selector, with addresses. When several slices have such a selector, kube-scheduler names the first slice of an unsorted list.
 func equalText(a, b string) bool {
 	for _, dump := range []string{"failed to perform node selection for ", "failed to parse node selector "} {
 		if i := strings.Index(a, dump); i >= 0 {

@@ -19,7 +19,7 @@ var quirks = map[string]devices.Options{
 	"U10.5 All against a constraint":               {AllPerNode: true},
 }
 
-// The complete search never says that there is no allocation where v1.36.3 finds one. Where v1.36.3 finds none and the
+// The complete search never says that there is no allocation where kube-scheduler finds one. Where kube-scheduler finds none and the
 // complete search does, the test counts the quirk whose removal is enough.
 func TestComplete(t *testing.T) {
 	found, more, slow, count := 0, map[string]int{}, 0, 0
@@ -52,7 +52,7 @@ func TestComplete(t *testing.T) {
 			case theirs[n].ok:
 				found++
 				if !ok {
-					t.Fatalf("seed %d case %d, node %s: v1.36.3 finds an allocation, the complete search does not\n%s\n%s", *seed, k, node.Name, theirs[n], w.yaml(t))
+					t.Fatalf("seed %d case %d, node %s: kube-scheduler finds an allocation, the complete search does not\n%s\n%s", *seed, k, node.Name, theirs[n], w.yaml(t))
 				}
 			case ok:
 				if len(results) != len(w.claims) {
@@ -62,9 +62,9 @@ func TestComplete(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d answers, %d nodes where v1.36.3 allocates, %d searches were left out", count, found, slow)
+	t.Logf("%d answers, %d nodes where kube-scheduler allocates, %d searches were left out", count, found, slow)
 	for kind, n := range more {
-		t.Logf("%6d v1.36.3 finds none: %s", n, kind)
+		t.Logf("%6d kube-scheduler finds none: %s", n, kind)
 	}
 }
 
@@ -79,7 +79,7 @@ func kindOfMore(ask func(devices.Options) *devices.Search, node *v1.Node, theirs
 		}
 	}
 	if theirs.err != nil {
-		return "several quirks, v1.36.3 has an error"
+		return "several quirks, kube-scheduler has an error"
 	}
 	return "several quirks"
 }

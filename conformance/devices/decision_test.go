@@ -70,10 +70,10 @@ func TestDecisions(t *testing.T) {
 			t.Fatalf("seed %d case %d\nhere:  %+v\nthere: %+v\n%s", *seed, k, here, there, w.podYAML(t))
 		}
 		if here.kind == "placed" && !bestNode(t, placer, snapshot, w.pod, result.SuggestedHost) {
-			t.Fatalf("seed %d case %d: v1.36.3 takes %s, which does not have the best score here\n%s", *seed, k, result.SuggestedHost, w.podYAML(t))
+			t.Fatalf("seed %d case %d: kube-scheduler takes %s, which does not have the best score here\n%s", *seed, k, result.SuggestedHost, w.podYAML(t))
 		}
 	}
-	t.Logf("%d of %d cases were left out because their search tries more than %d devices, or takes v1.36.3 %v", slow, *clusters, steps, endless)
+	t.Logf("%d of %d cases were left out because their search tries more than %d devices, or takes kube-scheduler %v", slow, *clusters, steps, endless)
 	census.report(t, []string{"placed", "rejected", "error", "devices allocated", "rejected by DynamicResources", "rejected by NodeResourcesFit"}, census.cases)
 }
 

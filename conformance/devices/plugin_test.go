@@ -131,7 +131,7 @@ func (g *generator) containers(w *podWorld) {
 		if g.chance(60) {
 			c.Resources.Requests[gpuName] = resource.MustParse(pick(g, "0", "1", "1", "2"))
 		}
-		if g.chance(20) && w.classes[1].Spec.ExtendedResourceName == nil { // v1.36 maps no implicit name of a class whose explicit name is another's
+		if g.chance(20) && w.classes[1].Spec.ExtendedResourceName == nil { // kube-scheduler maps no implicit name of a class whose explicit name is another's
 			c.Resources.Requests["deviceclass.resource.kubernetes.io/c2"] = resource.MustParse("1")
 		}
 		if g.chance(8) {
@@ -330,7 +330,7 @@ func TestPlugin(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d of %d cases were left out because their search tries more than %d devices, or takes v1.36.3 %v", slow, *clusters, steps, endless)
+	t.Logf("%d of %d cases were left out because their search tries more than %d devices, or takes kube-scheduler %v", slow, *clusters, steps, endless)
 	for text, n := range outcomes {
 		t.Logf("%6d %s", n, text)
 	}

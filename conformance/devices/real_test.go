@@ -21,7 +21,7 @@ import (
 	"github.com/podberth/podberth/devices/cel"
 )
 
-// features are those of v1.36.3 with default gates.
+// features are those of kube-scheduler with default gates.
 var (
 	features    = structured.Features{AdminAccess: true, ConsumableCapacity: true, DeviceBindingAndStatus: true, DeviceTaints: true, PartitionableDevices: true, PrioritizedList: true}
 	expressionC = dracel.NewCache(1000, dracel.Features{EnableConsumableCapacity: true})
@@ -68,7 +68,7 @@ func allocated(running []*resourcev1.ResourceClaim) structured.AllocatedState {
 	return s
 }
 
-// steps bounds the search of a case on this side, and endless the search of v1.36.3 on one node, which does not look ahead. Cases that
+// steps bounds the search of a case on this side, and endless the search of kube-scheduler on one node, which does not look ahead. Cases that
 // need more on either side are left out.
 const (
 	steps   = 20_000
@@ -111,7 +111,7 @@ func cut(text string) bool {
 	return strings.Contains(text, devices.ErrSteps.Error()) || strings.Contains(text, devices.ErrStopped.Error())
 }
 
-// compiler is package devices' for all cases, as expressionC is v1.36.3's.
+// compiler is package devices' for all cases, as expressionC is kube-scheduler's.
 var compiler = cel.NewCompiler()
 
 func oursOf(w *world) answers {

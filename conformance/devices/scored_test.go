@@ -51,7 +51,7 @@ func kubeScoring(t *testing.T, kind config.ScoringStrategyType) *real.Scheduler 
 	return s
 }
 
-// The resource scores count the devices of the class that provides a resource as v1.36.3 does.
+// The resource scores count the devices of the class that provides a resource as kube-scheduler does.
 func TestScoredDevices(t *testing.T) {
 	for _, c := range []struct {
 		theirs config.ScoringStrategyType
@@ -63,10 +63,10 @@ func TestScoredDevices(t *testing.T) {
 
 func scoreDevices(t *testing.T, theirs config.ScoringStrategyType, kind string) {
 	census := newCensus()
-	for k := range max(*clusters/4, 1) { // a scheduler for each case: v1.36.3 keeps what it knows about the labels of a node
+	for k := range max(*clusters/4, 1) { // a scheduler for each case: kube-scheduler keeps what it knows about the labels of a node
 		s := kubeScoring(t, theirs)
 		w := newGenerator(k).podWorld()
-		if w.hasDeviceTwice() { // v1.36.3 keeps the answer about the copy that it meets first, and the order of slices is open
+		if w.hasDeviceTwice() { // kube-scheduler keeps the answer about the copy that it meets first, and the order of slices is open
 			continue
 		}
 		w.pod.Spec.Containers[0].Resources.Requests[gpuName] = resource.MustParse("1")

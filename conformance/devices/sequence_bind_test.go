@@ -64,8 +64,8 @@ func (q *sequence) unreserve(a *attempt) {
 	q.waiting = append(q.waiting, a.pod)
 }
 
-// forgotten does what v1.36.3's Unreserve of a pod does to the attempts of other pods: it forgets their allocations of claims that
-// the pod uses too. The sequence ends then: the devices are free for v1.36.3 while the other attempt still has them.
+// forgotten does what kube-scheduler's Unreserve of a pod does to the attempts of other pods: it forgets their allocations of claims that
+// the pod uses too. The sequence ends then: the devices are free for kube-scheduler while the other attempt still has them.
 func (q *sequence) forgotten(a *attempt) {
 	for _, other := range q.reserved {
 		for k, c := range other.allocation.Claims {

@@ -52,7 +52,7 @@ func (q *sequence) compareHeld() {
 }
 
 // stateText prints the devices in use. The ids of shares are random. An amount of zero is what shares that have left leave in
-// v1.36.3; nothing depends on it as long as another amount of the device is not zero.
+// kube-scheduler; nothing depends on it as long as another amount of the device is not zero.
 func stateText(s *structured.AllocatedState) string {
 	var out []string
 	for id := range s.AllocatedDevices {

@@ -173,7 +173,7 @@ func (q *sequence) begin() {
 			s.Spec.Devices[k].BindingConditions, s.Spec.Devices[k].BindingFailureConditions = nil, nil
 		}
 	}
-	for _, c := range q.w.running { // v1.36.3 forgets shares of nothing when the other shares of the device leave
+	for _, c := range q.w.running { // kube-scheduler forgets shares of nothing when the other shares of the device leave
 		for _, amount := range c.Status.Allocation.Devices.Results[0].ConsumedCapacity {
 			if amount.IsZero() {
 				c.Status.Allocation.Devices.Results[0].ConsumedCapacity["mem"] = resource.MustParse("1Gi")
@@ -380,7 +380,7 @@ func (q *sequence) postFilter(a *attempt, state *devices.State) {
 	}
 }
 
-// deallocated returns the claim that v1.36.3 has deallocated: any of the pod's claims that no other pod has reserved. This side takes
+// deallocated returns the claim that kube-scheduler has deallocated: any of the pod's claims that no other pod has reserved. This side takes
 // the first of them.
 func (q *sequence) deallocated(a *attempt, first *resourcev1.ResourceClaim) *resourcev1.ResourceClaim {
 	for _, c := range a.compiled.Claims() {

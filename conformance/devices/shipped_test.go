@@ -75,7 +75,7 @@ func decideShipped(t *testing.T, file string) (pods, allocated int) {
 			continue
 		}
 		if here.kind == "placed" && !bestNode(t, placer, snapshot, p, result.SuggestedHost) {
-			t.Errorf("%s: v1.36.3 takes %s, which does not have the best score here", p.Name, result.SuggestedHost)
+			t.Errorf("%s: kube-scheduler takes %s, which does not have the best score here", p.Name, result.SuggestedHost)
 		}
 		if len(d.Devices.Claims) > 0 {
 			allocated++

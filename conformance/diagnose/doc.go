@@ -1,3 +1,3 @@
-// Package diagnose proves package diagnose with kube-scheduler v1.36.3: the objects with the changes of a relaxation make
+// Package diagnose proves package diagnose with kube-scheduler: the objects with the changes of a relaxation make
 // kube-scheduler place the pod, and the objects with any part of them do not.
 package diagnose

@@ -65,7 +65,7 @@ func kube(t *testing.T, file string) (map[string]map[string][]config.Entry, *kub
 	return out, cfg, nil
 }
 
-// sorted puts the errors of a list in order where v1.36 has none: it walks a map of the lists with removed plugins.
+// sorted puts the errors of a list in order where kube-scheduler has none: it walks a map of the lists with removed plugins.
 func sorted(err error) string {
 	if err == nil {
 		return ""

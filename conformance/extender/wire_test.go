@@ -205,7 +205,10 @@ type lister map[string]*framework.NodeInfo
 func (l lister) List() ([]fwk.NodeInfo, error)                                 { return nil, nil }
 func (l lister) HavePodsWithAffinityList() ([]fwk.NodeInfo, error)             { return nil, nil }
 func (l lister) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) { return nil, nil }
-func (l lister) Get(name string) (fwk.NodeInfo, error)                         { return l[name], nil }
+func (l lister) HavePodsWithRequiredNonHostScopedAntiAffinityList() ([]fwk.NodeInfo, error) {
+	return nil, nil
+}
+func (l lister) Get(name string) (fwk.NodeInfo, error) { return l[name], nil }
 
 func victims() (lister, map[string]*extenderv1.Victims, map[string]httpextender.Victims) {
 	l, theirs, ours := lister{}, map[string]*extenderv1.Victims{}, map[string]httpextender.Victims{}

@@ -98,7 +98,7 @@ func placed(t *testing.T, o *dump.Objects) cluster.Objects {
 		must(t, placer.Assume(p, d))
 		running := p.DeepCopy()
 		running.Spec.NodeName, running.Status.Phase = d.Node, v1.PodRunning
-		// Victims without a start time are compared by the clock, which v1.36 reads again for each comparison.
+		// Victims without a start time are compared by the clock, which kube-scheduler reads again for each comparison.
 		started := metav1.NewTime(gen.Epoch.Add(time.Duration(len(objects.Pods)) * time.Second))
 		running.Status.StartTime = &started
 		objects.Pods = append(objects.Pods, running)
@@ -108,7 +108,7 @@ func placed(t *testing.T, o *dump.Objects) cluster.Objects {
 }
 
 // apart takes the host ports from pods whose node has another pod with one of these ports. Such pods cannot run; when one of them
-// leaves, v1.36 takes the port for free.
+// leaves, kube-scheduler takes the port for free.
 func apart(pods []*v1.Pod) {
 	taken := map[string]bool{}
 	for _, p := range pods {

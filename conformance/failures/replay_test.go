@@ -203,7 +203,7 @@ func tied(plan *placement.Placer, pod *v1.Pod, d placement.Decision, host string
 	return ""
 }
 
-// preempts returns how kube-scheduler's preemption differs from podberth's, "" when it does not. The last criterion, which v1.36
+// preempts returns how kube-scheduler's preemption differs from podberth's, "" when it does not. The last criterion, which kube-scheduler
 // leaves to chance, is podberth's.
 func preempts(theirs *real.Attempt, plan *placement.Placer, a failures.Attempt, d placement.Decision) string {
 	if theirs.Fit() == nil {

@@ -1,7 +1,7 @@
 // Command judge runs the kube-scheduler that it was compiled with, and answers requests of package wire on standard input:
 // objects in, decisions out. It does not import podberth. One module file for each version compiles it:
 //
-//	GOWORK=off go build -modfile=judge/v1_37.mod -tags judge,k1_37 -o /tmp/judge_1_37 ./judge
+//	GOWORK=off go build -mod=mod -modfile=judge/v1_36.mod -tags judge,k1_36 -o /tmp/judge_1_36 ./judge
 package main
 
 import (

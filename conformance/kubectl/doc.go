@@ -1,4 +1,4 @@
-// Package kubectl runs the program kubectl podberth against a kube-apiserver v1.36.3, which runs in the test process, and holds what
+// Package kubectl runs the program kubectl podberth against a kube-apiserver, which runs in the test process, and holds what
 // the program says of the cluster against what it says of the cluster's dump, of the anonymised dump, and against what kubectl
 // describe says of pods that the real kube-scheduler has left pending.
 //

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,6 +30,17 @@ func TestSlices(t *testing.T) {
 		_, err := Read(path)
 		require.ErrorContains(t, err, path+":1: ")
 	}
+}
+
+// docs/conformance.md names the version that go.mod requires.
+func TestVersion(t *testing.T) {
+	mod, err := os.ReadFile("../go.mod")
+	require.NoError(t, err)
+	version := regexp.MustCompile(`k8s\.io/kubernetes (v\S+)`).FindSubmatch(mod)
+	require.NotNil(t, version)
+	page, err := os.ReadFile("../../docs/conformance.md")
+	require.NoError(t, err)
+	require.Contains(t, string(page), "links Kubernetes "+string(version[1])+" itself")
 }
 
 // The ledger of the judges is readable, and docs/conformance.md has its sums.

@@ -1,4 +1,4 @@
-// Package live runs scheduler/live and kube-scheduler v1.36.3 against a real kube-apiserver, and compares what each does to the
+// Package live runs scheduler/live and kube-scheduler against a real kube-apiserver, and compares what each does to the
 // objects and on the wire.
 package live
 

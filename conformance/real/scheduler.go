@@ -224,7 +224,7 @@ func (s *Scheduler) Context() context.Context { return s.ctx }
 func (s *Scheduler) Know(pod *v1.Pod) error { return s.informers["pods"].GetIndexer().Add(pod) }
 
 // Nominate puts a pod with status.nominatedNodeName into the queue. Elsewhere the nominator would know its name alone: of a
-// nominated pod that is not in the queue v1.36 takes the requests and terms for empty.
+// nominated pod that is not in the queue kube-scheduler takes the requests and terms for empty.
 func (s *Scheduler) Nominate(pod *v1.Pod) error {
 	if err := s.Know(pod); err != nil {
 		return err

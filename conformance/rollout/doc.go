@@ -1,3 +1,3 @@
-// Package rollout plays plans of planning/rollout against a kube-apiserver v1.36.3 in the test process: with its Eviction API, with
+// Package rollout plays plans of planning/rollout against a kube-apiserver in the test process: with its Eviction API, with
 // the disruption controller, and with kube-scheduler's own algorithm placing the pods.
 package rollout
