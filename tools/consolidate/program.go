@@ -105,7 +105,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.annotated, "ignore-annotations", false, "the annotations safe-to-evict and do-not-disrupt hold no pod")
 	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have, and a pod on a node that is not in the input, are errors")
 	report.Flag(f.FlagSet, &o.output)
-	o.tables.Flags(f, "")
+	o.tables.Flags(f, "pods", "")
 	return f
 }
 

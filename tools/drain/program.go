@@ -135,7 +135,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they are pending")
 	f.StringVar(&o.time, "at", "", "`TIME` of the drain as 2026-03-02T08:00:00Z (now when not given)")
 	report.Flag(f.FlagSet, &o.output, page.Form)
-	o.tables.Flags(f, program.OfNames)
+	o.tables.Flags(f, "pods", program.OfNames)
 	return f
 }
 

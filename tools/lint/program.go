@@ -184,7 +184,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have are errors")
 	f.BoolVar(&o.rules, "rules", false, "print the rules")
 	report.Flag(f.FlagSet, &o.output, "sarif")
-	o.tables.Flags(f, "findings")
+	o.tables.Flags(f, "findings", "")
 	return f
 }
 

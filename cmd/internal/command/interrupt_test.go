@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/cmd/internal/command"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // stuck is an input that interrupts the process when it is read, and gives nothing until the test ends.
@@ -65,4 +66,15 @@ func TestInterrupt(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)
+}
+
+// No help of a command has words that run together.
+func TestWordsOfHelps(t *testing.T) {
+	var all bytes.Buffer
+	for _, of := range []command.Program{{Name: "podberth"}, kubectl()} {
+		for _, name := range []string{"why", "place", "fit", "drain", "evict", "pressure", "taints", "failures", "consolidate", "rollout", "upgrade", "check", "lint", "snapshot", "version"} {
+			require.Equal(t, 0, of.Run([]string{name, "--help"}, nil, &all, &all))
+		}
+	}
+	require.Empty(t, testkit.JoinedWords(all.String()))
 }
