@@ -24,6 +24,6 @@
 // a client; go run ./examples/watch shows it at work. examples/pieces wires the pieces by hand, without placement. examples/embed is
 // a controller that asks placement over its own node cache.
 //
-// All packages follow Kubernetes v1.36.3 with its default feature gates; docs/fidelity.md has the rules, the tests that hold
+// All packages follow Kubernetes v1.37.2 with its default feature gates; docs/fidelity.md has the rules, the tests that hold
 // them and the known differences. No package does I/O, reads a clock, starts a goroutine or logs.
 package podberth

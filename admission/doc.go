@@ -30,6 +30,6 @@
 // overhead/runtimeclass, spread constraints in package spread. Package preemption compares priorities. Package filter reports
 // whether scheduling gates hold a pod back.
 //
-// The package follows Kubernetes v1.36 with default feature gates. The known differences are in docs/fidelity: priority.md,
+// The package follows Kubernetes v1.37 with default feature gates. The known differences are in docs/fidelity: priority.md,
 // taints.md, affinity.md and filter.md.
 package admission

@@ -40,5 +40,5 @@
 // A Snapshot satisfies the optional interfaces of every package of this module. It makes no decisions: package filter
 // decides whether a pod fits a node, and package placement decides which node is best.
 //
-// This package follows Kubernetes v1.36.
+// This package follows Kubernetes v1.37.
 package cluster

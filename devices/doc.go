@@ -32,7 +32,8 @@
 // The package does not watch or write objects: Reserved, Bound, Unreserved and Deallocated return the objects to write.
 //
 // Rules: documentation, "Dynamic Resource Allocation"; API reference, resource.k8s.io/v1. This package follows Kubernetes
-// v1.36.3 with default feature gates, and v1.37 with Options.Release. Options remove v1.36's quirks one by one. One difference:
+// v1.37.2 with default feature gates, and earlier releases with Options.Release. Options remove the quirks of a release one by one. One
+// difference:
 // v1.36.3 changes a claim's amount of capacity while it searches when the amount's text is not a whole number, such as 7.5Gi.
 // This package does not modify its input.
 package devices

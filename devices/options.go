@@ -6,9 +6,10 @@ import (
 	"github.com/podberth/podberth/release"
 )
 
-// Options choose behaviour that differs from v1.36. The zero value is v1.36.3's behaviour with its quirks.
+// Options choose behaviour that differs from v1.37. The zero value is v1.37.2's behaviour with its quirks.
 type Options struct {
-	// Release is the release to follow. v1.37 has no quirks U10.1, U10.2, U10.4, U10.6 and U10.8, whatever the fields below say.
+	// Release is the release to follow. v1.37 has no quirks U10.1, U10.2, U10.4, U10.6 and U10.8, whatever the fields below say:
+	// they count up to v1.36.
 	Release release.Version
 
 	// Steps bounds the search on one node: each device that the search tries is a step, or a few steps where it

@@ -32,5 +32,5 @@
 // The package has no rule of its own: it asks the filters of a placement.Profile. Package preemption finds the pods that v1.36
 // itself would remove.
 //
-// The package follows Kubernetes v1.36. docs/diagnose.md has examples, docs/fidelity/diagnose.md the rules with their tests.
+// The package follows Kubernetes v1.37. docs/diagnose.md has examples, docs/fidelity/diagnose.md the rules with their tests.
 package diagnose

@@ -26,6 +26,6 @@
 // (which taints a pod tolerates), taints/edit (which taints a node's conditions bring), overhead/kubelet (the order in which
 // the kernel kills). The caller deletes the pods.
 //
-// The packages follow the kubelet, the API server and the controllers of Kubernetes 1.36. docs/eviction.md describes the
+// The packages follow the kubelet, the API server and the controllers of Kubernetes 1.37. docs/eviction.md describes the
 // three packages and their programs; docs/fidelity has their rules and known differences.
 package eviction

@@ -34,6 +34,6 @@
 // Cost: compiling is O(pod). On is O(resources of the pod) for resources, O(pods) for ports and O(1) otherwise. Check is
 // O(resources or ports of the pod) and does not allocate. A message is O(distinct reasons) for any number of nodes.
 //
-// This package follows Kubernetes v1.36: the documentation's "Scheduling Framework", "Scheduler Performance Tuning", "Pod
+// This package follows Kubernetes v1.37: the documentation's "Scheduling Framework", "Scheduler Performance Tuning", "Pod
 // Scheduling Readiness" and "Node-pressure Eviction", and the comments of the API's fields.
 package filter

@@ -11,7 +11,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// FitOptions are the arguments of the filter NodeResourcesFit. The zero value is v1.36's default.
+// FitOptions are the arguments of the filter NodeResourcesFit. The zero value is v1.37's default.
 type FitOptions struct {
 	// IgnoredResources lists extended resources that the filter does not check. Other names in the list have no effect.
 	IgnoredResources []string

@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Sampling is the configuration of how many feasible nodes a search looks for. The zero value is v1.36's default: the
+// Sampling is the configuration of how many feasible nodes a search looks for. The zero value is v1.37's default: the
 // adaptive percentage, and all nodes of a cluster of less than 100 nodes.
 type Sampling struct {
 	// Percentage is the profile's percentageOfNodesToScore, 0 to 100. nil means that Global counts. 0 means the adaptive

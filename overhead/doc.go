@@ -25,6 +25,6 @@
 // Package overhead/runtimeclass sets the overhead of a pod. Package overhead/kubelet has quality of service, cgroups and OOM
 // scores. Package overhead/quota has the charge in quotas. Packages filter and score decide whether and how well a pod fits.
 //
-// This package follows Kubernetes v1.36.3 with default feature gates. docs/fidelity/overhead.md lists the rules (O1 to O5,
+// This package follows Kubernetes v1.37.2 with default feature gates. docs/fidelity/overhead.md lists the rules (O1 to O5,
 // O11, O12) and the known differences: sums beyond int64 saturate where kube-scheduler wraps around.
 package overhead

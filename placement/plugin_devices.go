@@ -19,7 +19,7 @@ import (
 
 // newDynamicResources returns the filter and score of that name. A node is allowed when it has devices for the pod's claims.
 // Decision.Devices is what the claims get. It skips a pod without spec.resourceClaims and without an extended resource that a
-// device class provides. The zero Options are v1.36's without a compiler of selectors.
+// device class provides. The zero Options are v1.37's without a compiler of selectors.
 func newDynamicResources(o tracker.Options) *Plugin { return devicesOver(o, nil) }
 
 // devicesOver returns the plugin over a tracker; nil: over the cluster of each question.

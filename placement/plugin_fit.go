@@ -17,7 +17,7 @@ import (
 	"github.com/podberth/podberth/score"
 )
 
-// FitOptions are the arguments of NodeResourcesFit. The zero value is v1.36's: LeastAllocated over cpu and memory.
+// FitOptions are the arguments of NodeResourcesFit. The zero value is v1.37's: LeastAllocated over cpu and memory.
 type FitOptions struct {
 	// Fit are the filter's arguments.
 	Fit filter.FitOptions

@@ -9,7 +9,7 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
-// newTaintToleration returns the filter and score of that name. The zero Options are v1.36's.
+// newTaintToleration returns the filter and score of that name. The zero Options are v1.37's.
 func newTaintToleration(o taints.Options) *Plugin {
 	return &Plugin{
 		Name: plugins.TaintToleration, Args: o, Lapses: true,

@@ -10,7 +10,7 @@ import (
 )
 
 // newNodeUnschedulable returns the filter of that name: it rejects a node with spec.unschedulable unless the pod tolerates
-// the taint. The zero Options are v1.36's.
+// the taint. The zero Options are v1.37's.
 func newNodeUnschedulable(o taints.Options) *Plugin {
 	return &Plugin{
 		Name: plugins.NodeUnschedulable, Args: o,

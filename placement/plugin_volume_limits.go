@@ -11,7 +11,7 @@ import (
 )
 
 // newNodeVolumeLimits returns the filter of that name: each driver attaches a limited number of volumes to a node. It skips a
-// pod without claims and attached volumes. The zero Options are v1.36's.
+// pod without claims and attached volumes. The zero Options are v1.37's.
 func newNodeVolumeLimits(o volumes.Options) *Plugin { return limitsRule.plugin(o, nil) }
 
 var limitsRule = volumeRule[*volumes.Usage, volumes.LimitsState]{

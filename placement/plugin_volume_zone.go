@@ -10,7 +10,7 @@ import (
 )
 
 // newVolumeZone returns the filter of that name: a node must be in the zones and regions of the labels of bound volumes. It
-// skips a pod whose volumes have no such labels. The zero Options are v1.36's.
+// skips a pod whose volumes have no such labels. The zero Options are v1.37's.
 func newVolumeZone(o volumes.Options) *Plugin { return zoneRule.plugin(o, nil) }
 
 var zoneRule = volumeRule[filter.Cluster, filter.State[volumes.ZoneConflict]]{

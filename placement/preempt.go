@@ -33,7 +33,7 @@ func newPreempter(p *Plan) *preempter {
 	return x
 }
 
-// PreemptOptions configure Preempt. The zero value is v1.36's, without budgets.
+// PreemptOptions configure Preempt. The zero value is v1.37's, without budgets.
 type PreemptOptions struct {
 	Budgets   *disruption.Budgets
 	Now       time.Time

@@ -35,7 +35,7 @@ type Profile struct {
 	// Devices follows the claims of devices, and has what attempts have reserved. Plans that place pods in the same cluster must
 	// have the same Devices. nil: the plan makes one.
 	Devices *tracker.Tracker
-	// Sampling limits how many feasible nodes a search looks for. The zero value is v1.36's: all nodes of a small cluster, a
+	// Sampling limits how many feasible nodes a search looks for. The zero value is v1.37's: all nodes of a small cluster, a
 	// share of the nodes of a large one. AllNodes has no limit.
 	Sampling filter.Sampling
 }

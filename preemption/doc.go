@@ -33,6 +33,6 @@
 // controller counts budgets. The caller deletes pods. Package eviction/pressure makes room for critical pods on a kubelet.
 // Package queue lets pods wait.
 //
-// This package follows Kubernetes v1.36: the documentation's "Pod Priority and Preemption" and the API fields of
+// This package follows Kubernetes v1.37: the documentation's "Pod Priority and Preemption" and the API fields of
 // PriorityClass, PodDisruptionBudget and pod status. docs/fidelity/preemption.md lists rules, differences and options.
 package preemption

@@ -97,11 +97,11 @@ type Request struct {
 	Options   Options
 }
 
-// Options selects behaviour other than v1.36's. The zero value is v1.36's behaviour.
+// Options selects behaviour other than v1.37's. The zero value is v1.37's behaviour.
 type Options struct {
 	// Release is the release whose preemption counts (rule L8.4).
 	Release release.Version
-	// Candidates bounds how many nodes are tried. The zero value is v1.36's 10 percent, at least 100.
+	// Candidates bounds how many nodes are tried. The zero value is v1.37's 10 percent, at least 100.
 	Candidates CandidateArgs
 	// Offset is the position at which the search begins, in the list of nodes to try, sorted by name. It counts modulo the
 	// length of the list. v1.36 takes a random position.

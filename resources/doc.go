@@ -20,6 +20,6 @@
 //
 // Package overhead decides which resources a pod asks for; package filter decides whether a pod fits a node.
 //
-// This package follows Kubernetes v1.36: "Resource Management for Pods and Containers" in the documentation, and the
+// This package follows Kubernetes v1.37: "Resource Management for Pods and Containers" in the documentation, and the
 // comments of v1.ResourceList.
 package resources

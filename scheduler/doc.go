@@ -44,6 +44,6 @@
 // What it does not do: watching the API server, leader election, reading configuration files (scheduler/config), evaluating CEL
 // (Options.Selectors takes the compiler of devices/cel).
 //
-// It follows Kubernetes 1.36 with default feature gates; docs/fidelity/framework.md lists the rules and the differences:
+// It follows Kubernetes 1.37 with default feature gates; docs/fidelity/framework.md lists the rules and the differences:
 // filters run one after the other, equal totals go to the first node found, gangs are left out.
 package scheduler

@@ -52,7 +52,7 @@ type FitArgs struct {
 	ScoringStrategy       *Strategy `json:"scoringStrategy,omitempty"`
 }
 
-// BalanceArgs are the arguments of NodeResourcesBalancedAllocation. The zero value is v1.36's default: cpu and memory. The
+// BalanceArgs are the arguments of NodeResourcesBalancedAllocation. The zero value is v1.37's default: cpu and memory. The
 // weight of a resource must be 1; 0 means 1 (rule C6.5).
 type BalanceArgs struct {
 	Resources []Resource `json:"resources,omitempty"`

@@ -35,7 +35,7 @@
 // spread are in the packages of those names. Package history has the formulas of earlier releases. This package does not
 // call extenders: the caller does, and passes the answers as columns.
 //
-// The package follows Kubernetes v1.36. Known differences (docs/fidelity/score.md): a stated rule settles ties instead of
+// The package follows Kubernetes v1.37. Known differences (docs/fidelity/score.md): a stated rule settles ties instead of
 // the position in a heap; nodes that disagree on the size of an image take that of the first node in slot order; sums
 // saturate instead of wrapping around.
 package score

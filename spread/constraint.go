@@ -13,7 +13,7 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
-// Options are the arguments of the profile, and facts that a cluster does not have. The zero value is v1.36's default
+// Options are the arguments of the profile, and facts that a cluster does not have. The zero value is v1.37's default
 // profile, with the built-in default constraints, in a cluster without services and controllers. v1.36 derives the selector
 // of default constraints from services and controllers: a pod without any gets no default constraints. Set Owners in a
 // cluster that has such objects.

@@ -19,7 +19,7 @@ const systemDefaulting = "System"
 
 // Defaults are the default constraints of a scheduler profile (PodTopologySpreadArgs). They apply to a pod that has no
 // constraint itself and belongs to a service, ReplicationController, ReplicaSet or StatefulSet (rules S6.1 to S6.4). The
-// zero value is v1.36's default: the built-in constraints, maxSkew 3 by hostname and 5 by zone, both ScheduleAnyway. Rule:
+// zero value is v1.37's default: the built-in constraints, maxSkew 3 by hostname and 5 by zone, both ScheduleAnyway. Rule:
 // documentation, "Pod Topology Spread Constraints" (Cluster-level default constraints).
 type Defaults struct {
 	// Type is "System" for the built-in constraints, or ListDefaulting. "" means "System", as in the versioned

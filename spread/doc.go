@@ -31,5 +31,5 @@
 //
 // Package placement chooses a node, and package preemption chooses victims. This package does not move running pods.
 //
-// The package follows Kubernetes v1.36.3. docs/fidelity/spread.md lists the rules, their tests and the differences.
+// The package follows Kubernetes v1.37.2. docs/fidelity/spread.md lists the rules, their tests and the differences.
 package spread

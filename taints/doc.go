@@ -32,6 +32,6 @@
 // Package taints/edit changes taints as kubectl and the controllers do. Package admission adds tolerations. Package eviction/taint
 // has timers, zones and eviction rates. Package spread decides whether topology spread counts tainted nodes.
 //
-// The package follows Kubernetes v1.36 with default feature gates. One difference: tolerationSeconds above 9,223,372,036
+// The package follows Kubernetes v1.37 with default feature gates. One difference: tolerationSeconds above 9,223,372,036
 // mean "forever", where the nanoseconds of Kubernetes wrap around (docs/fidelity/taints.md has all differences).
 package taints

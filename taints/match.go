@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Options selects behaviour that v1.36 does not have by default. The zero value is v1.36's default.
+// Options selects behaviour that v1.37 does not have by default. The zero value is v1.37's default.
 type Options struct {
 	// ComparisonOperators enables the operators Gt and Lt, which compare the values of taint and toleration as numbers.
 	// It is the feature gate TaintTolerationComparisonOperators, alpha since v1.35 and off by default. Without it a

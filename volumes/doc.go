@@ -33,6 +33,6 @@
 // This package does not bind or provision volumes: controllers do that through the API. Package filter decides about
 // resources, ports and the rest of a node.
 //
-// This package follows Kubernetes v1.36: the documentation's "Persistent Volumes", "Storage Classes", "Storage Capacity",
+// This package follows Kubernetes v1.37: the documentation's "Persistent Volumes", "Storage Classes", "Storage Capacity",
 // "Node-specific Volume Limits" and "Volumes" (CSI migration), and the comments of the API's fields.
 package volumes

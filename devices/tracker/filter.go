@@ -9,7 +9,7 @@ import (
 	"github.com/podberth/podberth/filter"
 )
 
-// Options configure the plugin DynamicResources over a tracker. The zero value is v1.36's, without a compiler of selectors and
+// Options configure the plugin DynamicResources over a tracker. The zero value is v1.37's, without a compiler of selectors and
 // without a clock.
 type Options struct {
 	// Compiler compiles the CEL expressions of classes and requests. nil: a selector is an error that says so. Package

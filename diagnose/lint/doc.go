@@ -21,6 +21,6 @@
 //
 // The package does not check what the API server refuses, except where the refusal surprises; package admission does.
 //
-// The package follows Kubernetes v1.36: documentation, "Assigning Pods to Nodes", "Pod Topology Spread Constraints", "Taints and
+// The package follows Kubernetes v1.37: documentation, "Assigning Pods to Nodes", "Pod Topology Spread Constraints", "Taints and
 // Tolerations", "Specifying a Disruption Budget". docs/diagnose.md lists the rules.
 package lint

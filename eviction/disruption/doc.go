@@ -27,5 +27,5 @@
 // victims, placement finds nodes for replacements (PlanInput has a callback). The package does not talk to a cluster: it
 // does not cordon, wait or try again as kubectl drain does.
 //
-// The package follows Kubernetes 1.36 and kubectl 1.36. docs/fidelity/disruption.md lists the rules and the differences.
+// The package follows Kubernetes 1.37 and kubectl 1.37. docs/fidelity/disruption.md lists the rules and the differences.
 package disruption

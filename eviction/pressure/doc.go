@@ -32,6 +32,6 @@
 // overhead/kubelet oom_score_adj, overhead node allocatable, taints/edit the taints of conditions, eviction/disruption the
 // Eviction API and budgets. Node pressure asks no budget.
 //
-// The package follows the kubelet of Kubernetes v1.36. One difference: where the kubelet's order is random, this package has
+// The package follows the kubelet of Kubernetes v1.37. One difference: where the kubelet's order is random, this package has
 // a fixed order (docs/fidelity/pressure.md).
 package pressure

@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Options select rules that differ from v1.36. The zero value is v1.36's behaviour.
+// Options select rules that differ from v1.37. The zero value is v1.37's behaviour.
 type Options struct {
 	// Release is the kubelet's release (rule L12.2).
 	Release release.Version

@@ -31,6 +31,6 @@
 // The package deletes and taints nothing: actions say what a controller does, with its events and conditions. A deletion is
 // a plain DELETE: neither disruption budgets (eviction/disruption) nor the kubelet's eviction (eviction/pressure) matter.
 //
-// The package follows Kubernetes v1.36. Two differences: tolerationSeconds that do not fit into a Duration mean no limit, and
+// The package follows Kubernetes v1.37. Two differences: tolerationSeconds that do not fit into a Duration mean no limit, and
 // a zone whose rate changes from 0 to exactly 1 per second starts with an empty bucket (docs/fidelity/taint_eviction.md).
 package taint

@@ -8,7 +8,7 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
-// Options selects behaviour that v1.36 does not have. The zero value is v1.36's behaviour.
+// Options selects behaviour that v1.37 does not have. The zero value is v1.37's behaviour.
 type Options struct {
 	// Matching is how tolerations match taints.
 	Matching taints.Options

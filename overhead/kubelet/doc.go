@@ -21,6 +21,6 @@
 // The package does not evict: package eviction/pressure ranks pods under node pressure. Package overhead computes the
 // requests and limits that this package reads. Package filter has the rules that the kubelet shares with the scheduler.
 //
-// This package follows Kubernetes v1.36.3 with default feature gates on Linux. docs/fidelity/overhead.md lists the rules
+// This package follows Kubernetes v1.37.2 with default feature gates on Linux. docs/fidelity/overhead.md lists the rules
 // (O8 to O10) and the known differences, docs/fidelity/filter.md those of Admission (F13).
 package kubelet

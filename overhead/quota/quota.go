@@ -14,7 +14,7 @@
 //
 // The package does not match scopes, and it does not add up the pods of a namespace: the caller passes what is used.
 //
-// This package follows Kubernetes v1.36.3. docs/fidelity/overhead.md lists the rules (O7).
+// This package follows Kubernetes v1.37.2. docs/fidelity/overhead.md lists the rules (O7).
 package quota
 
 import (

@@ -13,7 +13,7 @@
 //
 // Package overhead computes requests and limits with the overhead that Admit sets.
 //
-// This package follows Kubernetes v1.36.3. docs/fidelity/overhead.md lists the rules (O6).
+// This package follows Kubernetes v1.37.2. docs/fidelity/overhead.md lists the rules (O6).
 package runtimeclass
 
 import (

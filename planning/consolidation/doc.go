@@ -36,5 +36,5 @@
 // The package evicts nothing, cordons nothing, and starts no node. Priorities and preemption play no part: every moved pod finds
 // room. Pods that are equal to the old pod are assumed, not what a changed template makes.
 //
-// The package follows Kubernetes v1.36. Rules: docs/consolidation.md.
+// The package follows Kubernetes v1.37. Rules: docs/consolidation.md.
 package consolidation

@@ -32,6 +32,6 @@
 // The package binds nothing, evicts nothing and knows no cloud: nodes do not come back, and no autoscaler adds nodes. Disruption
 // budgets hold no pod back: a failure does not ask them. Package eviction/disruption plans drains. Quotas are not charged.
 //
-// The package follows Kubernetes v1.36. Rules: documentation, "Nodes" (Node controller), "Workload Management", "Pod Priority and
+// The package follows Kubernetes v1.37. Rules: documentation, "Nodes" (Node controller), "Workload Management", "Pod Priority and
 // Preemption"; docs/failures.md.
 package failures

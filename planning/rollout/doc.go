@@ -35,6 +35,6 @@
 // The package evicts nothing and preempts nothing. A replacement in another scheduler's name has no node in the plan. Quotas are
 // not charged.
 //
-// The package follows Kubernetes v1.36. Rules: documentation, "Safely Drain a Node", "Disruptions", "API-initiated Eviction",
+// The package follows Kubernetes v1.37. Rules: documentation, "Safely Drain a Node", "Disruptions", "API-initiated Eviction",
 // "Workload Management"; docs/rollout.md.
 package rollout

@@ -34,5 +34,5 @@
 // pods of a StatefulSet below its partition are made from the current template too, for the objects do not hold the older
 // template. Backoff after failures is not waited for.
 //
-// Rules: documentation, "Workload Management"; docs/planning.md. The package follows Kubernetes v1.36.
+// Rules: documentation, "Workload Management"; docs/planning.md. The package follows Kubernetes v1.37.
 package workload

@@ -110,7 +110,7 @@ func refuse() *placement.Plugin {
 
 func TestOwnPlugins(t *testing.T) {
 	var seen []string
-	images := placement.DefaultProfile().Scores[7].Plugin
+	images := placement.DefaultProfile().Scores[8].Plugin
 	require.Equal(t, "ImageLocality", images.Name)
 	l := Loader{Plugins: map[string]Plugin{
 		"Refuse": {

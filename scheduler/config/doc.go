@@ -6,7 +6,7 @@
 //	request.Options.Candidates = *profile.Candidates    // nil: this profile does not preempt
 //	for _, x := range c.Extenders { … }                 // package httpextender asks them
 //
-// Load does what kube-scheduler v1.36 does between reading the file and scheduling the first pod: strict decoding,
+// Load does what kube-scheduler v1.37 does between reading the file and scheduling the first pod: strict decoding,
 // defaults, validation, merging of the plugin lists with the default ones (multiPoint, enabled, disabled, "*", weights),
 // and the checks of plugin arguments. It refuses what v1.36 refuses, with v1.36's words; what only fails when v1.36 starts
 // (unknown plugins, no queue order, arguments of NodeResourcesFit) fails here too. Decode, SetDefaults, Validate and

@@ -15,13 +15,13 @@ import (
 	"github.com/podberth/podberth/placement"
 )
 
-// defaultLists are v1.36's plugins by point.
+// defaultLists are v1.37's plugins by point.
 var defaultLists = map[Point]string{
 	PreEnqueue: "SchedulingGates DynamicResources DefaultPreemption",
 	QueueSort:  "PrioritySort",
-	PreFilter: "NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread " +
+	PreFilter: "NodeName NodeUnschedulable TaintToleration NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread " +
 		"InterPodAffinity DynamicResources NodeDeclaredFeatures",
-	Filter: "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions NodeVolumeLimits " +
+	Filter: "NodeName NodeUnschedulable TaintToleration NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions NodeVolumeLimits " +
 		"VolumeBinding VolumeZone PodTopologySpread InterPodAffinity DynamicResources NodeDeclaredFeatures",
 	PostFilter: "DynamicResources DefaultPreemption",
 	PreScore: "TaintToleration NodeAffinity NodeResourcesFit VolumeBinding PodTopologySpread InterPodAffinity " +
@@ -97,8 +97,8 @@ func TestPluginLists(t *testing.T) {
 			map[Point]string{Score: strings.Replace(defaultLists[Score], "ImageLocality=1", "ImageLocality=-3", 1)}},
 		{"gangs", "a plugin that no default has", "plugins: {multiPoint: {enabled: [{name: GangScheduling}]}}",
 			map[Point]string{PreEnqueue: defaultLists[PreEnqueue] + " GangScheduling", Permit: "GangScheduling"}},
-		{"twice where it is disabled", "repetitions count only where the plugin takes part", "plugins: {multiPoint: {enabled: [{name: NodeName}, {name: NodeName}]}, filter: {disabled: [{name: NodeName}]}}",
-			map[Point]string{Filter: without(defaultLists[Filter], "NodeName")}},
+		{"twice where it is disabled", "repetitions count only where the plugin takes part", "plugins: {multiPoint: {enabled: [{name: NodeName}, {name: NodeName}]}, filter: {disabled: [{name: NodeName}]}, preFilter: {disabled: [{name: NodeName}]}}",
+			map[Point]string{Filter: without(defaultLists[Filter], "NodeName"), PreFilter: without(defaultLists[PreFilter], "NodeName")}},
 	}, func(t *testing.T, c test) {
 		conf, err := Load([]byte(profileOf(c.body)))
 		require.NoError(t, err, c.why)
@@ -120,7 +120,7 @@ func TestDefaultPlacement(t *testing.T) {
 			out = append(out, f.Name)
 		}
 		for _, s := range p.Scores {
-			out = append(out, fmt.Sprint(s.Plugin.Name, s.Weight))
+			out = append(out, fmt.Sprint(s.Plugin.Name, max(s.Weight, 1))) // 0 means 1
 		}
 		return out
 	}

@@ -78,7 +78,7 @@ func TestConvertPolicy(t *testing.T) {
 		{name: "empty lists", why: "mandatory and younger filters stay", policy: `{kind: Policy, predicates: [], priorities: []}`,
 			filters: "NodeUnschedulable TaintToleration DynamicResources NodeDeclaredFeatures", noScores: true},
 		{name: "general predicates", why: "several plugins for one name", policy: `{kind: Policy, predicates: [{name: GeneralPredicates}]}`,
-			filters: "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit DynamicResources NodeDeclaredFeatures"},
+			filters: "NodeName NodeUnschedulable TaintToleration NodeAffinity NodePorts NodeResourcesFit DynamicResources NodeDeclaredFeatures"},
 		{name: "gone predicates", why: "they are named in notes", policy: `{kind: Policy, predicates: [
 			{name: Mine, argument: {serviceAffinity: {labels: [region]}}}, {name: Zones, argument: {labelsPresence: {labels: [zone], presence: true}}}, {name: CheckServiceAffinity}]}`,
 			filters: "NodeUnschedulable TaintToleration DynamicResources NodeDeclaredFeatures",

@@ -29,5 +29,5 @@
 // Package rules has the rules without the wire: which pods an extender is asked about, the order of extenders, and what an
 // answer means.
 //
-// This package follows Kubernetes v1.36.
+// This package follows Kubernetes v1.37.
 package httpextender

@@ -21,5 +21,5 @@
 // Package taints decides what taints mean. Package admission adds tolerations to pods and checks taints and tolerations.
 // Package eviction/taint has timers, zones and eviction rates.
 //
-// The package follows Kubernetes v1.36 with default feature gates and has no known difference.
+// The package follows Kubernetes v1.37 with default feature gates and has no known difference.
 package edit
