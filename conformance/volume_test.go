@@ -14,6 +14,13 @@ func TestVolumes(t *testing.T) {
 	}, defaultProfile(t), (*compare.Side).Cluster)
 }
 
+// Claims of every size, among roomy nodes: VolumeBinding's score takes every value.
+func TestStorage(t *testing.T) {
+	run(t, gen.Count(150, 10), func(seed int64) *gen.Cluster {
+		return gen.Of(seed, gen.Shape{Roomy: true, Volumes: true, Nodes: 9, Pending: 6})
+	}, defaultProfile(t), (*compare.Side).Cluster)
+}
+
 // Pods compete for volumes: a volume that is promised to one pod is not free for the next pod.
 func TestReserve(t *testing.T) {
 	run(t, gen.Count(300, 3), func(seed int64) *gen.Cluster {

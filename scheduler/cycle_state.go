@@ -85,7 +85,8 @@ func (k *Key[T]) Read(s *State) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c, ok := s.values[k]; ok {
-		return c.value.(T), nil
+		value, _ := c.value.(T) // a nil interface is no T
+		return value, nil
 	}
 	var none T
 	return none, ErrNotFound

@@ -134,6 +134,27 @@ func TestRareMetrics(t *testing.T) { // W12
 	require.Equal(t, 6.0, value(t, registry, PluginEvaluation, "extension_point=Filter", "plugin=NodeName", "profile=default-scheduler"))
 }
 
+// A key of an interface type holds nil.
+func TestKeyOfNil(t *testing.T) {
+	key, state := NewKey[error]("nothing"), NewState()
+	key.Write(state, nil)
+	got, err := key.Read(state)
+	require.NoError(t, err)
+	require.NoError(t, got)
+}
+
+// L2.4: v1.37 asks VolumeBinding for the score of every node, also for a pod without claims.
+func TestEvaluationsOfStorage(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	metrics, err := NewPrometheusMetrics(registry)
+	require.NoError(t, err)
+	r := newRig(t, Options{Metrics: metrics, OneByOne: true}, three())
+	r.add(pod("p")).step()
+	require.Equal(t, Scheduled, r.last().Outcome)
+	require.Equal(t, 1.0, value(t, registry, PluginEvaluation, "extension_point=PreScore", "plugin=VolumeBinding", "profile=default-scheduler"))
+	require.Equal(t, 3.0, value(t, registry, PluginEvaluation, "extension_point=Score", "plugin=VolumeBinding", "profile=default-scheduler"))
+}
+
 // A pod of 15 attempts and more has one label.
 func TestAttemptsLabel(t *testing.T) { // W12
 	m := &sums{}
