@@ -37,8 +37,8 @@ var largest = map[string]surface{
 }
 
 const (
-	largestNames  = 812 // of all rows together: 789, and 23 that programs of other modules need: amounts of resources, nominations, owners, texts of PostFilter
-	largestFields = 884 // of all rows together: 861, 5 of PostFilterOutcome, 3 for what plugins of callers may set, and 14 for releases: a field Release in each Options that follows one, HugePageBytes, BindingState.Raw
+	largestNames  = 813 // of all rows together: 790, and 23 that programs of other modules need: amounts of resources, nominations, owners, texts of PostFilter
+	largestFields = 885 // of all rows together: 862, 5 of PostFilterOutcome, 3 for what plugins of callers may set, and 14 for releases: a field Release in each Options that follows one, HugePageBytes, BindingState.Raw
 	largestLater  = 60  // names of a package without a row
 )
 
