@@ -34,7 +34,8 @@ type Options struct {
 	Nodes int
 	// Size is the largest number of changes in a set; 0 means 4.
 	Size int
-	// Steps limits the search: one for each set, and one each time a filter is asked. 0 means DefaultSteps.
+	// Steps limits the search: one for each set, and one each time a filter is asked, more where the pod has more than 64 requirements
+	// and requests. 0 means DefaultSteps.
 	Steps int
 	// Stop ends the search when it returns true; it is asked before each set. nil: never.
 	Stop func() bool
@@ -115,6 +116,7 @@ type diagnosis struct {
 	scratch  bits
 
 	steps, asks int
+	weight      int // of an ask, in steps
 	cut         string
 }
 
@@ -202,9 +204,30 @@ func begin(in Input, pod *v1.Pod, o Options) (*diagnosis, error) {
 	}
 	d.budgets, d.devices = budgetsOf(d.base), tracker.New(d.base, tracker.Of(d.base))
 	d.asksDevices = len(d.pod.Spec.ResourceClaims) > 0 || d.devices.ExtendedResources().Serve(d.pod)
+	d.weight = weight(d.pod)
 	w := d.newWorld(d.base)
 	d.worlds[worldKey{place: -1}], d.target = w, w.target
 	return d, nil
+}
+
+// weight returns how many steps it takes to ask a filter about a pod: 1, and 1 more for every eight requirements and requests after
+// the first 64.
+func weight(pod *v1.Pod) int {
+	n := len(pod.Spec.NodeSelector) + len(pod.Spec.Tolerations) + len(pod.Spec.TopologySpreadConstraints)
+	if a := podinfo.NodeAffinity(pod); a != nil && a.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		for _, t := range a.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+			n += len(t.MatchExpressions) + len(t.MatchFields)
+			for _, r := range t.MatchExpressions {
+				n += len(r.Values) / 8
+			}
+		}
+	}
+	for _, list := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range list {
+			n += len(list[i].Resources.Requests) + len(list[i].Ports)
+		}
+	}
+	return 1 + max(0, n-64)/8
 }
 
 // asItIs decides about the pod without changes, and reports whether it goes where it should.

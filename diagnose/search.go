@@ -302,7 +302,7 @@ func (d *diagnosis) stop() bool {
 	switch {
 	case d.o.Stop != nil && d.o.Stop():
 		d.cut = "stop"
-	case d.steps+d.asks >= d.o.Steps:
+	case d.steps+d.asks*d.weight >= d.o.Steps:
 		d.cut = "steps"
 	default:
 		return false

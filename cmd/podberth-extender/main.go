@@ -32,6 +32,7 @@ import (
 	"github.com/podberth/podberth/scheduler/extender"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/tools/report"
 )
 
 const programName = "podberth-extender"
@@ -87,7 +88,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			err = h.Set(in.objects, in.profiles)
 		}
 		if err != nil {
-			fmt.Fprintf(stderr, "%s: not read again: %v\n", programName, err)
+			report.Textf(stderr, "%s: not read again: %v\n", programName, err)
 			return
 		}
 		in.warnings.Print(stderr)

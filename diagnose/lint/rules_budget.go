@@ -2,21 +2,66 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // covered returns the workloads of a budget and their replicas.
 func (c *checker) covered(b *policyv1.PodDisruptionBudget) (objects []string, replicas int) {
-	for _, w := range c.works {
-		if w.pod.Namespace == namespace(b.Namespace) && selects(b.Spec.Selector, w.pod.Labels) {
-			objects = append(objects, w.object)
-			replicas += max(w.replicas, 0)
-		}
+	for _, w := range c.coverage().works[b] {
+		objects = append(objects, w.object)
+		replicas += max(w.replicas, 0)
 	}
 	return objects, replicas
+}
+
+// coverage says which budgets select which workloads. Both lists have the order of the input.
+type coverage struct {
+	works   map[*policyv1.PodDisruptionBudget][]*work
+	budgets map[*work][]*policyv1.PodDisruptionBudget
+	place   map[*policyv1.PodDisruptionBudget]int // in the input
+}
+
+// coverage compares every budget with the workloads of its namespace, once.
+func (c *checker) coverage() *coverage {
+	if c.covers != nil {
+		return c.covers
+	}
+	in := map[string][]*work{}
+	for _, w := range c.works {
+		in[w.pod.Namespace] = append(in[w.pod.Namespace], w)
+	}
+	c.covers = &coverage{map[*policyv1.PodDisruptionBudget][]*work{}, map[*work][]*policyv1.PodDisruptionBudget{}, map[*policyv1.PodDisruptionBudget]int{}}
+	for k, b := range c.in.Budgets {
+		if _, known := c.covers.place[b]; known {
+			continue
+		}
+		c.covers.place[b] = k
+		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+		if err != nil {
+			continue
+		}
+		for _, w := range in[namespace(b.Namespace)] {
+			if selector.Matches(labels.Set(w.pod.Labels)) {
+				c.covers.works[b], c.covers.budgets[w] = append(c.covers.works[b], w), append(c.covers.budgets[w], b)
+			}
+		}
+	}
+	return c.covers
+}
+
+// podOf reports whether the cluster has a pod that a budget selects.
+func (c *checker) podOf(b *policyv1.PodDisruptionBudget) bool {
+	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+	return err == nil && c.in.Cluster != nil && slices.ContainsFunc(c.in.Cluster.Pods, func(p *v1.Pod) bool {
+		return p.Namespace == namespace(b.Namespace) && selector.Matches(labels.Set(p.Labels))
+	})
 }
 
 var budgetRules = []Rule{
@@ -48,29 +93,22 @@ var budgetRules = []Rule{
 		if objects, _ := c.covered(b); len(objects) > 0 {
 			return
 		}
-		if c.in.Cluster != nil {
-			for _, p := range c.in.Cluster.Pods {
-				if p.Namespace == namespace(b.Namespace) && selects(b.Spec.Selector, p.Labels) {
-					return
-				}
-			}
+		if c.podOf(b) {
+			return
 		}
 		c.report("spec.selector", "mend the selector or the namespace", "no pod in namespace %s matches", namespace(b.Namespace))
 	}},
 	{ID: "budget-overlap", Severity: Warning, Summary: "two disruption budgets select one pod, so that the Eviction API refuses it", budget: func(c *checker, b *policyv1.PodDisruptionBudget) {
-		for _, o := range c.in.Budgets {
-			if o == b {
-				return // the later budget reports
+		covers := c.coverage()
+		var other *policyv1.PodDisruptionBudget // the first one of the input before b
+		var shared *work
+		for _, w := range covers.works[b] {
+			if o := covers.budgets[w][0]; o != b && (other == nil || covers.place[o] < covers.place[other]) {
+				other, shared = o, w
 			}
-			if namespace(o.Namespace) != namespace(b.Namespace) {
-				continue
-			}
-			for _, w := range c.works {
-				if w.pod.Namespace == namespace(b.Namespace) && selects(b.Spec.Selector, w.pod.Labels) && selects(o.Spec.Selector, w.pod.Labels) {
-					c.report("spec.selector", "one budget for each workload", "%s selects pods of %s too", o.Name, w.object)
-					return
-				}
-			}
+		}
+		if other != nil {
+			c.report("spec.selector", "one budget for each workload", "%s selects pods of %s too", other.Name, shared.object)
 		}
 	}},
 	{ID: "budget-whole-namespace", Severity: Info, Summary: "a disruption budget selects every pod of its namespace", budget: func(c *checker, b *policyv1.PodDisruptionBudget) {

@@ -37,6 +37,7 @@ type checker struct {
 	rule   *Rule
 	object string
 	out    []Finding
+	covers *coverage // nil: not known yet
 }
 
 // read reads the input.

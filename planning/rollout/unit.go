@@ -1,7 +1,10 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -69,8 +72,11 @@ func (p *Planner) group() error {
 		g.scales = append(g.scales, w)
 	}
 	p.scale = disruption.NewScale(g.scales)
-	for _, u := range p.units {
-		if _, err := workload.Make(u.objects, workload.Options{}); err != nil {
+	byName := func(a, b unitKey) int {
+		return cmp.Or(strings.Compare(a.kind, b.kind), strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(p.units), byName) {
+		if _, err := workload.Make(p.units[k].objects, workload.Options{}); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,8 @@
 package workload
 
 import (
+	"math"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -312,4 +314,30 @@ func TestIndexVariable(t *testing.T) {
 	require.Equal(t, []string{"HOME", name}, []string{got.Containers[0].Env[0].Name, got.Containers[0].Env[1].Name})
 	require.Equal(t, name, got.Containers[1].Env[0].Name)
 	require.Len(t, got.Containers[1].Env, 1)
+}
+
+// A number of replicas that is over the limit is refused from the number: no pod is made.
+func TestNumberOverTheLimit(t *testing.T) {
+	most := int32(math.MaxInt32)
+	template := v1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}}
+	selector := &metav1.LabelSelector{MatchLabels: template.Labels}
+	meta := metav1.ObjectMeta{Name: "x", Namespace: "default"}
+	for name, o := range map[string]Objects{
+		"Deployment":            {Deployments: []*appsv1.Deployment{{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Replicas: &most, Selector: selector, Template: template}}}},
+		"ReplicaSet":            {ReplicaSets: []*appsv1.ReplicaSet{{ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{Replicas: &most, Selector: selector, Template: template}}}},
+		"ReplicationController": {ReplicationControllers: []*v1.ReplicationController{{ObjectMeta: meta, Spec: v1.ReplicationControllerSpec{Replicas: &most, Selector: template.Labels, Template: &template}}}},
+		"StatefulSet":           {StatefulSets: []*appsv1.StatefulSet{{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: &most, Selector: selector, Template: template, PodManagementPolicy: appsv1.ParallelPodManagement}}}},
+		"Job":                   {Jobs: []*batchv1.Job{{ObjectMeta: meta, Spec: batchv1.JobSpec{Parallelism: &most, Template: template}}}},
+		"indexed Job":           {Jobs: []*batchv1.Job{{ObjectMeta: meta, Spec: batchv1.JobSpec{Parallelism: &most, Completions: &most, CompletionMode: ptr(batchv1.IndexedCompletion), Template: template}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			made, err := Make(o, Options{})
+			runtime.ReadMemStats(&after)
+			require.ErrorContains(t, err, "Too many: there are more than 1000000 pods to make")
+			require.Nil(t, made)
+			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
+		})
+	}
 }

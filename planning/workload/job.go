@@ -44,6 +44,9 @@ func (m *maker) job(j *batchv1.Job) {
 	case succeeded > 0: // the pods of a work queue end together
 		return
 	}
+	if !m.room(o, want-running) {
+		return
+	}
 	for range want - running {
 		if !m.add(m.jobPod(o, j, j.Name+"-"), "") {
 			return
@@ -80,6 +83,13 @@ func (m *maker) indexes(o owner, j *batchv1.Job, pods []*v1.Pod, running int) {
 		}
 	}
 	slices.SortFunc(done, func(a, b span) int { return a.from - b.from })
+	left := int(*j.Spec.Completions)
+	for _, s := range done {
+		left -= s.to - s.from + 1
+	}
+	if !m.room(o, min(left, orOne(j.Spec.Parallelism)-running)) {
+		return
+	}
 	next := 0
 	for n := orOne(j.Spec.Parallelism) - running; n > 0; n-- {
 		for len(done) > 0 && done[0].from <= next {

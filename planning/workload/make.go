@@ -160,10 +160,23 @@ func orEmpty(m map[string]string) map[string]string {
 	return maps.Clone(m)
 }
 
+// room reports whether n more pods are within the limit, from the number alone: the pods of a ReplicaSet with 2147483647 replicas are not
+// made to be counted.
+func (m *maker) room(o owner, n int) bool {
+	if m.err == nil && n > m.limit-len(m.made.Pods) {
+		m.err = m.tooMany(o.kind, o.GetNamespace(), o.GetName())
+	}
+	return m.err == nil
+}
+
+func (m *maker) tooMany(kind, namespace, name string) error {
+	return fmt.Errorf("%s %s/%s: Too many: there are more than %d pods to make", kind, namespace, name, m.limit)
+}
+
 // add gives a pod its name and keeps it. An empty name becomes the pod's generateName and a number.
 func (m *maker) add(p *v1.Pod, name string) bool {
 	if m.err == nil && len(m.made.Pods) == m.limit {
-		m.err = fmt.Errorf("%s %s/%s: Too many: there are more than %d pods to make", p.OwnerReferences[0].Kind, p.Namespace, p.OwnerReferences[0].Name, m.limit)
+		m.err = m.tooMany(p.OwnerReferences[0].Kind, p.Namespace, p.OwnerReferences[0].Name)
 	}
 	if m.err != nil {
 		return false
@@ -205,6 +218,9 @@ func (m *maker) replicas(o owner, want int, selector *metav1.LabelSelector, temp
 
 // more makes n pods of a ReplicaSet or ReplicationController.
 func (m *maker) more(o owner, n int, template *v1.PodTemplateSpec) {
+	if !m.room(o, n) {
+		return
+	}
 	for range n {
 		if !m.add(m.pod(o, template, o.GetName()+"-"), "") {
 			return

@@ -27,6 +27,9 @@ func (m *maker) statefulSet(s *appsv1.StatefulSet) {
 	if s.Spec.Ordinals != nil {
 		start = int(s.Spec.Ordinals.Start)
 	}
+	if s.Spec.PodManagementPolicy == appsv1.ParallelPodManagement && !m.room(o, orOne(s.Spec.Replicas)-len(m.pods)) {
+		return // even if all pods of the input were of the set
+	}
 	for i := start; i < start+orOne(s.Spec.Replicas); i++ {
 		name := fmt.Sprintf("%s-%d", s.Name, i)
 		p := m.pods[id{s.Namespace, name}]

@@ -56,7 +56,7 @@ func tlsOf(x *configv1.Extender) (*tls.Config, error) {
 	if len(t.CAData) == 0 && !t.Insecure && t.ServerName == "" && !hasCertificate {
 		return nil, nil
 	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: t.Insecure, ServerName: t.ServerName}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, CipherSuites: suites, InsecureSkipVerify: t.Insecure, ServerName: t.ServerName}
 	if len(t.CAData) > 0 {
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(t.CAData) {
@@ -86,4 +86,10 @@ func fromFile(data []byte, file string) ([]byte, error) {
 		return nil, fmt.Errorf("%s is empty", file)
 	}
 	return read, nil
+}
+
+// suites are those of TLS 1.2 with forward secrecy and authenticated encryption. TLS 1.3 has no others.
+var suites = []uint16{
+	tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+	tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 }

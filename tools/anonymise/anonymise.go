@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -105,6 +106,8 @@ type walker struct {
 	kind   string // of the object
 	made   bool   // the walk is in a template for the claims of a StatefulSet
 	claim  bool   // the walk is in a template for a claim of a pod
+
+	addresses map[string]string // of host ports, by old address
 }
 
 func (w *walker) object(t Tree) Tree {
@@ -137,7 +140,10 @@ func tagged(image string) string {
 
 // key returns the new key of a label, a taint or a topology.
 func (w *walker) key(text string) string {
-	domain, _, found := strings.Cut(text, "/")
+	domain, role, found := strings.Cut(text, "/")
+	if domain == "node-role.kubernetes.io" && role != "" && !slices.Contains([]string{"control-plane", "master", "worker", "node"}, role) {
+		return w.name(labelKey, text)
+	}
 	if text == "" || found && (known(domain, "kubernetes.io") || known(domain, "k8s.io")) || text == "pod-template-hash" || text == "controller-revision-hash" || text == "metadata.name" {
 		if text != "" {
 			w.books[labelKey].kept[text] = true
@@ -191,6 +197,9 @@ func (w *walker) below(t Tree, field string) Tree {
 			out[k] = x
 		}
 	}
+	if field != "" {
+		w.reference(t, out)
+	}
 	return out
 }
 
@@ -232,6 +241,19 @@ func (w *walker) field(t Tree, parent, name string, v any) (any, bool) {
 		return w.each(v, w.key), true
 	case deviceName:
 		return w.each(v, w.pool), true
+	case deviceTree:
+		return w.devices(v, name), true
+	case requestName:
+		return w.each(v, w.request), true
+	case conditionName:
+		return w.each(v, w.condition), true
+	case finalizerName:
+		return w.each(v, w.finalizer), true
+	case noTexts:
+		v = withoutTexts(v)
+		return v, v != nil
+	case hostAddress:
+		return w.each(v, w.address), true
 	case walkOn:
 		defer func(made, claim bool) { w.made, w.claim = made, claim }(w.made, w.claim)
 		w.made, w.claim = w.made || name == "volumeClaimTemplates", w.claim || name == "volumeClaimTemplate"
@@ -281,7 +303,10 @@ func (w *walker) each(v any, replace func(string) string) any {
 
 // pool returns the name of a pool of devices, which often is that of its node.
 func (w *walker) pool(text string) string {
-	return cmp.Or(w.books[nodeName].new[text], text) // no name is new before the books are closed
+	if !w.closed {
+		return w.name(nameOf, text) // whether it is that of a node is not known yet
+	}
+	return cmp.Or(w.books[nodeName].new[text], w.name(nameOf, text))
 }
 
 // refuse returns an error about an object.

@@ -42,7 +42,18 @@ func (w *walker) rule(t Tree, parent, field string) rule {
 			return keep
 		}
 	case "type":
-		return keep
+		if parent == "limits" || parent == "strategy" || parent == "updateStrategy" {
+			return keep
+		}
+		return conditionName
+	case "hostIP":
+		if parent == "status" {
+			return leaveOut
+		}
+	case "config":
+		if w.kind == "Node" {
+			return leaveOut
+		}
 	case "capacity":
 		return keep
 	case "image":
@@ -85,7 +96,7 @@ func (w *walker) nameRule(t Tree, parent string) rule {
 		return keep
 	case "pool":
 		return deviceName
-	case "ports", "securityContext", "os":
+	case "securityContext", "os":
 		return keep
 	case "schedulingGates":
 		return nameOf

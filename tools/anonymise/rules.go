@@ -4,18 +4,24 @@ package anonymise
 type rule int
 
 const (
-	leaveOut   rule = iota // also for fields that have no rule
-	keep                   // the value and all below
-	walkOn                 // rules for the fields below; texts in it go
-	nameOf                 // of an object
-	nodeName               // of a node
-	nsName                 // of a namespace
-	uidOf                  // of an object
-	labelKey               // and lists of keys
-	labelMap               // keys and values
-	imageName              // and lists of images
-	volumeName             // of a volume in a pod
-	deviceName             // of a pool or a device: keeps its text unless it is a node's name
+	leaveOut      rule = iota // also for fields that have no rule
+	keep                      // the value and all below
+	walkOn                    // rules for the fields below; texts in it go
+	nameOf                    // of an object
+	nodeName                  // of a node
+	nsName                    // of a namespace
+	uidOf                     // of an object
+	labelKey                  // and lists of keys
+	labelMap                  // keys and values
+	imageName                 // and lists of images
+	volumeName                // of a volume in a pod
+	deviceName                // of a pool, which often is that of its node
+	deviceTree                // what is asked of devices, and what they are
+	requestName               // of a request of a claim
+	conditionName             // type or reason of a condition
+	finalizerName             // and lists of finalizers
+	hostAddress               // of a host port
+	noTexts                   // numbers and truth values stay, texts go
 )
 
 // rules has the fields whose meaning their name says wherever they are.
@@ -23,20 +29,20 @@ var rules = map[string]rule{
 	// Objects.
 	"metadata": walkOn, "spec": walkOn, "status": walkOn, "template": walkOn, "volumeClaimTemplates": walkOn, "volumeClaimTemplate": walkOn, "items": walkOn,
 	"apiVersion": keep, "kind": keep, "apiGroup": keep, "creationTimestamp": keep, "deletionTimestamp": keep, "deletionGracePeriodSeconds": keep,
-	"generation": keep, "observedGeneration": keep, "resourceVersion": keep, "finalizers": keep, "ownerReferences": walkOn, "controller": keep, "blockOwnerDeletion": keep,
+	"generation": keep, "observedGeneration": keep, "resourceVersion": keep, "finalizers": finalizerName, "ownerReferences": walkOn, "controller": keep, "blockOwnerDeletion": keep,
 	"uid": uidOf, "labels": labelMap, "annotations": walkOn,
 	// Pods.
 	"containers": walkOn, "initContainers": walkOn, "ephemeralContainers": walkOn, "image": imageName, "imagePullPolicy": keep, "restartPolicy": keep,
-	"restartPolicyRules": keep, "resources": walkOn, "requests": keep, "limits": keep, "claims": walkOn, "request": keep, "ports": walkOn, "hostPort": keep, "containerPort": keep, "hostIP": keep, "protocol": keep,
-	"securityContext": keep, "os": keep, "hostNetwork": keep, "hostPID": keep, "hostIPC": keep, "hostUsers": keep, "overhead": keep, "priority": keep,
+	"restartPolicyRules": keep, "resources": walkOn, "requests": keep, "limits": keep, "claims": walkOn, "request": requestName, "ports": walkOn, "hostPort": keep, "containerPort": keep, "hostIP": hostAddress, "protocol": keep,
+	"securityContext": noTexts, "os": keep, "hostNetwork": keep, "hostPID": keep, "hostIPC": keep, "hostUsers": keep, "overhead": keep, "priority": keep,
 	"preemptionPolicy": keep, "priorityClassName": nameOf, "runtimeClassName": nameOf, "schedulerName": nameOf, "schedulingGates": walkOn,
 	"nodeName": nodeName, "nominatedNodeName": nodeName, "nodeSelector": labelMap, "affinity": walkOn, "tolerations": walkOn, "topologySpreadConstraints": walkOn,
-	"activeDeadlineSeconds": keep, "terminationGracePeriodSeconds": keep, "readinessGates": keep, "minReadySeconds": keep,
-	"phase": keep, "conditions": walkOn, "type": keep, "reason": keep, "lastTransitionTime": keep, "lastProbeTime": keep, "lastHeartbeatTime": keep,
+	"activeDeadlineSeconds": keep, "terminationGracePeriodSeconds": keep, "readinessGates": walkOn, "conditionType": conditionName, "minReadySeconds": keep,
+	"phase": keep, "conditions": walkOn, "type": conditionName, "reason": conditionName, "lastTransitionTime": keep, "lastProbeTime": keep, "lastHeartbeatTime": keep,
 	"startTime": keep, "qosClass": keep, "containerStatuses": walkOn, "initContainerStatuses": walkOn, "ephemeralContainerStatuses": walkOn,
 	"ready": keep, "started": keep, "restartCount": keep, "allocatedResources": keep, "resize": keep,
 	"resourceClaims": walkOn, "resourceClaimName": nameOf, "resourceClaimTemplateName": nameOf, "resourceClaimStatuses": walkOn, "extendedResourceClaimStatus": walkOn,
-	"requestMappings": walkOn, "containerName": nameOf, "requestName": keep, "resourceName": keep,
+	"requestMappings": walkOn, "containerName": nameOf, "requestName": requestName, "resourceName": keep,
 	// Affinity, spreading, taints.
 	"nodeAffinity": walkOn, "podAffinity": walkOn, "podAntiAffinity": walkOn, "requiredDuringSchedulingIgnoredDuringExecution": walkOn,
 	"preferredDuringSchedulingIgnoredDuringExecution": walkOn, "nodeSelectorTerms": walkOn, "preference": walkOn, "podAffinityTerm": walkOn, "weight": keep,
@@ -65,8 +71,8 @@ var rules = map[string]rule{
 	"awsElasticBlockStore": walkOn, "gcePersistentDisk": walkOn, "azureDisk": walkOn, "cinder": walkOn, "rbd": walkOn, "iscsi": walkOn, "vsphereVolume": walkOn, "portworxVolume": walkOn, "local": walkOn, "nfs": walkOn,
 	"volumeID": nameOf, "pdName": nameOf, "diskName": nameOf, "pool": deviceName, "iqn": nameOf, "lun": keep, "volumePath": nameOf, "partition": keep, "monitors": nameOf,
 	// Devices.
-	"devices": keep, "sharedCounters": keep, "allNodes": keep, "perDeviceNodeSelection": keep, "resourceSliceCount": keep, "allocation": walkOn, "results": walkOn, "device": keep, "adminAccess": keep,
-	"reservedFor": walkOn, "resource": keep, "selectors": keep, "config": keep, "extendedResourceName": keep, "allocationTimestamp": keep, "shareID": keep, "consumedCapacity": keep, "bindingConditions": keep, "bindingFailureConditions": keep,
+	"devices": deviceTree, "sharedCounters": keep, "allNodes": keep, "perDeviceNodeSelection": keep, "resourceSliceCount": keep, "allocation": walkOn, "results": walkOn, "device": keep, "adminAccess": keep,
+	"reservedFor": walkOn, "resource": keep, "selectors": keep, "config": deviceTree, "extendedResourceName": keep, "allocationTimestamp": keep, "shareID": keep, "consumedCapacity": keep, "bindingConditions": conditionName, "bindingFailureConditions": conditionName,
 	// Evictions.
 	"deleteOptions": keep, "gracePeriodSeconds": keep, "preconditions": keep, "namespace": nsName,
 }

@@ -121,15 +121,15 @@ func (in *input) findings(group []*v1.Pod) (out []finding) {
 func constraintsOf(p *v1.Pod) string {
 	var b strings.Builder
 	for i := range p.Spec.TopologySpreadConstraints {
-		fmt.Fprintln(&b, p.Spec.TopologySpreadConstraints[i].String())
+		report.Textf(&b, "%s\n", p.Spec.TopologySpreadConstraints[i].String())
 	}
 	return b.String()
 }
 
 func (c *clusterCheck) table(b *strings.Builder, layout report.Layout) {
 	if !layout.NoHeaders {
-		fmt.Fprintf(b, "Pods on nodes that would reject them now: %d of %d\n", len(c.Violations), c.Pods)
-		fmt.Fprintf(b, "Likely mistakes in spread constraints: %d in %s of pods\n", len(c.Findings), report.Count(c.Groups, "group"))
+		report.Textf(b, "Pods on nodes that would reject them now: %d of %d\n", len(c.Violations), c.Pods)
+		report.Textf(b, "Likely mistakes in spread constraints: %d in %s of pods\n", len(c.Findings), report.Count(c.Groups, "group"))
 	}
 	var rows [][]string
 	for _, v := range c.Violations {

@@ -92,7 +92,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.fail, "fail-found", false, "exit 1 if something is wrong")
 	f.BoolVar(&o.strict, "strict", false, "what is a warning otherwise is an error")
 	report.Flag(f.FlagSet, &o.output)
-	o.tables.Flags(f, program.OfNames)
+	o.tables.Flags(f, "pods", program.OfNames)
 	return f
 }
 

@@ -113,7 +113,7 @@ func (in *input) spread(o options) (*spreadReport, error) {
 func constraintOf(r spread.Report) constraint {
 	c := constraint{
 		Constraint: r.Constraint, TopologyKey: r.Key, Selector: r.Selector, MaxSkew: r.MaxSkew, MinDomains: r.MinDomains,
-		Minimum: r.Minimum, SetBy: orEmpty(r.SetBy), TooFew: r.TooFew, Domains: []domain{}, Excluded: []excluded{}, text: r.String(),
+		Minimum: r.Minimum, SetBy: orEmpty(r.SetBy), TooFew: r.TooFew, Domains: []domain{}, Excluded: []excluded{}, text: report.Escaped(r).String(),
 	}
 	for _, d := range r.Domains {
 		room := d.Room
@@ -200,7 +200,7 @@ func (in *input) replicas() (list []spread.Replica) {
 
 func (s *spreadReport) table(b *strings.Builder, layout report.Layout) {
 	if len(s.Constraints) == 0 {
-		fmt.Fprintf(b, "%s has no topology spread constraint with DoNotSchedule.\n", s.Pod)
+		report.Textf(b, "%s has no topology spread constraint with DoNotSchedule.\n", s.Pod)
 	}
 	for i, c := range s.Constraints {
 		if i > 0 {
@@ -209,7 +209,7 @@ func (s *spreadReport) table(b *strings.Builder, layout report.Layout) {
 		b.WriteString(c.text)
 	}
 	if p := s.Place; p != nil {
-		fmt.Fprintf(b, "\n%d of %d more pods find a node", len(p.Nodes), p.Asked)
+		report.Textf(b, "\n%d of %d more pods find a node", len(p.Nodes), p.Asked)
 		if !p.Proven && len(p.Nodes) < p.Asked {
 			b.WriteString("; the search was cut short, so there may be room for more")
 		}

@@ -71,7 +71,7 @@ func TestEndsOfTheSearch(t *testing.T) {
 		args  string
 		steps int
 		time  time.Duration
-	}{{"", 1000, 0}, {"-time 1ns", math.MaxInt, 1}, {"-time 0s", 1000, 0}, {"-time 1m -steps 5", 5, time.Minute}, {"-steps 0", 0, 0}, {"-steps 0 -time 1s -max-moves 0", 0, time.Second}, {"-seed 3 -time 1s", math.MaxInt, time.Second}} {
+	}{{"", 1000, 10 * time.Minute}, {"-time 1ns", math.MaxInt, 1}, {"-time 0s", 1000, 0}, {"-time 1m -steps 5", 5, time.Minute}, {"-steps 0", 0, 10 * time.Minute}, {"-steps 0 -time 1s -max-moves 0", 0, time.Second}, {"-seed 3 -time 1s", math.MaxInt, time.Second}} {
 		o, err := parseFlags(append([]string{"-f", "x"}, strings.Fields(c.args)...), &strings.Builder{})
 		require.NoError(t, err, c.args)
 		require.Equal(t, c.steps, o.steps, c.args)

@@ -98,14 +98,14 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.StringVar(&o.defragment, "defragment", "", "remove no nodes: free this `RESOURCE`, such as nvidia.com/gpu, on whole nodes")
 	f.IntVar(&o.maxMoves, "max-moves", 0, "at most `N` moves; 0: no limit")
 	f.IntVar(&o.steps, "steps", 1000, "search for `N` steps after the first plan; with -time and without -steps: no limit")
-	f.DurationVar(&o.time, "time", 0, "end the search after this `DURATION`; 0: no limit")
+	f.DurationVar(&o.time, "time", 10*time.Minute, "end the search after this `DURATION`; 0: no limit")
 	f.Uint64Var(&o.seed, "seed", 0, "`SEED` of the search")
 	f.BoolVar(&o.oneStep, "one-step", false, "only the one node that is best emptied now")
 	f.BoolVar(&o.emptyDirs, "delete-emptydir-data", false, "pods with emptyDir volumes may move, and their data is lost")
 	f.BoolVar(&o.annotated, "ignore-annotations", false, "the annotations safe-to-evict and do-not-disrupt hold no pod")
 	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have, and a pod on a node that is not in the input, are errors")
 	report.Flag(f.FlagSet, &o.output)
-	o.tables.Flags(f, "")
+	o.tables.Flags(f, "pods", "")
 	return f
 }
 
@@ -135,9 +135,9 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	if o.defragment != "" && (o.priceLabel != "" || len(o.types) > 0) {
 		return o, fmt.Errorf("-defragment: Forbidden: with -price-label or -types")
 	}
-	given := false
-	f.Visit(func(x *flag.Flag) { given = given || x.Name == "steps" })
-	if o.time > 0 && !given {
+	given := map[string]bool{}
+	f.Visit(func(x *flag.Flag) { given[x.Name] = true })
+	if given["time"] && o.time > 0 && !given["steps"] {
 		o.steps = math.MaxInt
 	}
 	return o, nil

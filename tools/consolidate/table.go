@@ -12,8 +12,8 @@ import (
 func (a *consolidationPlan) table(out *strings.Builder, t program.Tables) {
 	s := &a.Summary
 	if !t.Layout.NoHeaders {
-		fmt.Fprintf(out, "%d of %s can be emptied with %s in %s\n", s.Emptied, report.Count(s.Nodes, "node"), report.Count(s.Moves, "move"), report.Count(s.Waves, "wave"))
-		fmt.Fprintf(out, "cost %s, then %s; no plan is below %s: at most %.1f %% is missed\n", s.Before, s.After, s.Bound, 100*s.Gap)
+		report.Textf(out, "%d of %s can be emptied with %s in %s\n", s.Emptied, report.Count(s.Nodes, "node"), report.Count(s.Moves, "move"), report.Count(s.Waves, "wave"))
+		report.Textf(out, "cost %s, then %s; no plan is below %s: at most %.1f %% is missed\n", s.Before, s.After, s.Bound, 100*s.Gap)
 	}
 	var rows [][]string
 	for _, n := range a.Added {
@@ -54,6 +54,6 @@ func (a *consolidationPlan) table(out *strings.Builder, t program.Tables) {
 	}
 	t.Layout.Section(out, "Held", []string{"NODE", "POD", "REASON"}, rows)
 	if n := len(a.Replay.Elsewhere); n > 0 && !t.Layout.NoHeaders {
-		fmt.Fprintf(out, "\nWithout pins kube-scheduler takes another node for %s, and leaves %d pending.\n", report.Count(n, "pod"), len(a.Replay.Pending))
+		report.Textf(out, "\nWithout pins kube-scheduler takes another node for %s, and leaves %d pending.\n", report.Count(n, "pod"), len(a.Replay.Pending))
 	}
 }

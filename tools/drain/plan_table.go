@@ -19,7 +19,7 @@ func (p *plan) table(out *strings.Builder, layout report.Layout) {
 		leaving += len(w.Evictions)
 	}
 	if !layout.NoHeaders {
-		fmt.Fprintf(out, "%s in %s, %d blocked, %d skipped\n", leave(leaving), report.Count(len(p.Waves), "wave"), len(p.Blocked), len(p.Skipped))
+		report.Textf(out, "%s in %s, %d blocked, %d skipped\n", leave(leaving), report.Count(len(p.Waves), "wave"), len(p.Blocked), len(p.Skipped))
 	}
 	title := func(text string) {
 		if out.Len() > 0 {
@@ -52,15 +52,15 @@ func (p *plan) table(out *strings.Builder, layout report.Layout) {
 		for _, g := range group {
 			pods = append(pods, g.Pod)
 		}
-		fmt.Fprintf(out, "%s on %s%s\n  cause:  %s\n", strings.Join(pods, ", "), b.Node, inBudget(b.Budget), b.Cause)
+		report.Textf(out, "%s on %s%s\n  cause:  %s\n", strings.Join(pods, ", "), b.Node, inBudget(b.Budget), b.Cause)
 		if b.Proof != "" {
-			fmt.Fprintf(out, "  proof:  %s\n", b.Proof)
+			report.Textf(out, "  proof:  %s\n", b.Proof)
 		}
 		waiting := "waiting does not help"
 		if b.WaitingHelps {
 			waiting = "waiting can help"
 		}
-		fmt.Fprintf(out, "  remedy: %s (%s)\n", b.Remedy, waiting)
+		report.Textf(out, "  remedy: %s (%s)\n", b.Remedy, waiting)
 	}
 	if len(p.Skipped) > 0 {
 		title("Skipped")
@@ -106,7 +106,7 @@ func inBudget(budget string) string {
 func (a *answered) table(out *strings.Builder) {
 	line := func(key, value string) {
 		if value != "" {
-			fmt.Fprintf(out, "%-9s %s\n", key+":", value)
+			report.Textf(out, "%-9s %s\n", key+":", value)
 		}
 	}
 	line("Pod", a.Pod)

@@ -90,7 +90,7 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 		return false, err
 	}
 	for _, text := range errs {
-		if _, err := fmt.Fprintf(stderr, "error: %s\n", text); err != nil {
+		if _, err := io.WriteString(stderr, "error: "+report.Escape(text)+"\n"); err != nil {
 			return false, err
 		}
 	}
@@ -135,7 +135,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they are pending")
 	f.StringVar(&o.time, "at", "", "`TIME` of the drain as 2026-03-02T08:00:00Z (now when not given)")
 	report.Flag(f.FlagSet, &o.output, page.Form)
-	o.tables.Flags(f, program.OfNames)
+	o.tables.Flags(f, "pods", program.OfNames)
 	return f
 }
 

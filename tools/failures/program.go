@@ -125,7 +125,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they wait before the failure")
 	f.StringVar(&o.prometheus, "prometheus", "", "write the result to `FILE` in Prometheus' text format")
 	report.Flag(f.FlagSet, &o.output)
-	o.tables.Flags(f, "pending pods, budgets and workloads")
+	o.tables.Flags(f, "pending pods, budgets and workloads", "")
 	return f
 }
 

@@ -15,13 +15,13 @@ func (a *failureReport) table(out *strings.Builder, t program.Tables) {
 		if a.Summary.Failing == 1 {
 			leave = "leaves"
 		}
-		fmt.Fprintf(out, "%s, %d %s pods pending\n", report.Count(a.Summary.Scenarios, "scenario"), a.Summary.Failing, leave)
+		report.Textf(out, "%s, %d %s pods pending\n", report.Count(a.Summary.Scenarios, "scenario"), a.Summary.Failing, leave)
 		for _, x := range a.Alerts {
 			fires := "is silent"
 			if x.Fires {
 				fires = "fires"
 			}
-			fmt.Fprintf(out, "alert on %s %s: requests %s, nodes without the largest %s\n", x.Resource, fires, x.Requested, x.Rest)
+			report.Textf(out, "alert on %s %s: requests %s, nodes without the largest %s\n", x.Resource, fires, x.Requested, x.Rest)
 		}
 	}
 	header, rows := []string{"SCENARIO", "LOST", "BACK", "PENDING", "DISPLACED", "GONE", "CPU LEFT", "MEMORY LEFT"}, [][]string(nil)
@@ -41,7 +41,7 @@ func (a *failureReport) table(out *strings.Builder, t program.Tables) {
 	}
 	t.Layout.Section(out, "", header, rows)
 	if harmless > 0 {
-		fmt.Fprintf(out, "%s, in which no pod stays pending or is displaced\n", report.Count(harmless, "more scenario"))
+		report.Textf(out, "%s, in which no pod stays pending or is displaced\n", report.Count(harmless, "more scenario"))
 	}
 	t.Layout.Section(out, "Pending", []string{"WORKLOAD", "PODS", "IN", "CAUSE", "REASON"}, a.reasons())
 	t.Layout.Section(out, "Budgets below their minimum", []string{"SCENARIO", "BUDGET", "MINIMUM", "BEFORE", "RIGHT AFTER", "IN THE END"}, a.budgets())
@@ -135,9 +135,9 @@ func (h *headroom) table(out *strings.Builder) {
 	case h.Limited:
 		text += fmt.Sprintf("; no larger set was found to leave pods pending within %s", report.Count(h.Played, "scenario"))
 	}
-	fmt.Fprintf(out, "%s\n", text)
+	report.Textf(out, "%s\n", text)
 	if h.Binding != nil {
-		fmt.Fprintf(out, "Binding: %s: %s: %s\n", h.Binding.Workload, h.Binding.Cause, h.Binding.Reason)
+		report.Textf(out, "Binding: %s: %s: %s\n", h.Binding.Workload, h.Binding.Cause, h.Binding.Reason)
 	}
 }
 

@@ -136,9 +136,9 @@ func load(o options, stdin io.Reader) (in lint.Input, warnings report.Warnings, 
 
 func (a *lintReport) table(b *strings.Builder) {
 	for _, f := range a.Findings {
-		fmt.Fprintf(b, "%s: %s: %s: %s\n  %s\n  fix: %s\n", f.Severity, f.Object, f.Rule, f.Path, f.Explanation, f.Fix)
+		report.Textf(b, "%s: %s: %s: %s\n  %s\n  fix: %s\n", f.Severity, f.Object, f.Rule, f.Path, f.Explanation, f.Fix)
 	}
-	fmt.Fprintf(b, "%s, %s, %s\n", report.Count(a.Summary.Errors, "error"), report.Count(a.Summary.Warnings, "warning"), report.Count(a.Summary.Infos, "note"))
+	report.Textf(b, "%s, %s, %s\n", report.Count(a.Summary.Errors, "error"), report.Count(a.Summary.Warnings, "warning"), report.Count(a.Summary.Infos, "note"))
 }
 
 // rules is the table of -rules.
@@ -184,7 +184,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have are errors")
 	f.BoolVar(&o.rules, "rules", false, "print the rules")
 	report.Flag(f.FlagSet, &o.output, "sarif")
-	o.tables.Flags(f, "findings")
+	o.tables.Flags(f, "findings", "")
 	return f
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/podberth/podberth/scheduler/config"
 	"github.com/podberth/podberth/scheduler/setup"
 	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/report"
 )
 
 // optionsOf returns the scheduler's options that the command line asks for, and warnings about them.
@@ -19,7 +20,7 @@ func optionsOf(o options, stderr io.Writer) (out scheduler.Options, warnings []s
 		all := int32(100)
 		out.Profiles = []scheduler.Profile{{SchedulerName: v1.DefaultSchedulerName, PercentageOfNodesToScore: &all}}
 	} else if out, warnings, err = configured(o.config, o.input, stderr); err != nil {
-		return out, nil, err
+		return out, nil, configError{err}
 	}
 	if o.percentage >= 0 {
 		percentage := int32(o.percentage)
@@ -44,7 +45,7 @@ func configured(file string, limits dump.Options, stderr io.Writer) (out schedul
 	var said sync.Map
 	out, warnings, err = setup.Options(c, setup.Extending{PassedOver: func(extender string, err error) {
 		if _, again := said.LoadOrStore(extender, true); !again {
-			fmt.Fprintf(stderr, "warning: extender %s: passed over: %v\n", extender, err)
+			report.Textf(stderr, "warning: extender %s: passed over: %v\n", extender, err)
 		}
 	}})
 	if err != nil {

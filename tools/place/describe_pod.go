@@ -25,19 +25,19 @@ func describePod(pod *v1.Pod, node *v1.Node, now time.Time) string {
 	b.WriteString("What it asks for:\n")
 	parts := overhead.Explain(pod, overhead.Options{})
 	for _, part := range parts {
-		fmt.Fprintf(&b, "  %s\n", part)
+		report.Textf(&b, "  %s\n", part)
 	}
 	if len(parts) == 0 {
 		b.WriteString("  nothing\n")
 	}
 	if node != nil {
-		fmt.Fprintf(&b, "Of what %s offers:\n", node.Name)
+		report.Textf(&b, "Of what %s offers:\n", node.Name)
 		b.WriteString(report.DescribeResources(
 			overhead.Requests(pod, overhead.Options{}), overhead.Limits(pod, overhead.Options{}), node.Status.Allocatable))
 	}
-	fmt.Fprintf(&b, "QoS class: %s\n", kubelet.QoS(pod, release.Current))
-	fmt.Fprintf(&b, "Cgroup: %s\n", describeCgroup(kubelet.PodCgroup(pod, kubelet.CgroupOptions{})))
-	fmt.Fprintf(&b, "Quota charge: %s\n", describeList(quota.Usage(pod, now, release.Current)))
+	report.Textf(&b, "QoS class: %s\n", kubelet.QoS(pod, release.Current))
+	report.Textf(&b, "Cgroup: %s\n", describeCgroup(kubelet.PodCgroup(pod, kubelet.CgroupOptions{})))
+	report.Textf(&b, "Quota charge: %s\n", describeList(quota.Usage(pod, now, release.Current)))
 	return b.String()
 }
 

@@ -35,6 +35,8 @@ type explanation struct {
 	Of       int    `json:"of"`    // nodes of the cluster
 	Feasible int    `json:"feasible"`
 	explain.Answer
+	// Cut says that the search for help was cut, by "steps" or "stop", so that there may be more, or cheaper changes; "" otherwise.
+	Cut string `json:"cut,omitempty"`
 	// Kept are the pods for which the pod must leave room, as "namespace/name on node": pods of at least its priority that are
 	// nominated to a node.
 	Kept       []string          `json:"kept,omitempty"`
@@ -258,7 +260,8 @@ func (x *simulation) diagnose(e *explanation, q *asked, d placement.Decision) {
 		}
 	case d.Failure.Err == nil:
 		in := x.diagnosed(q.with, q.profile)
-		if help := x.relaxations(q, in, want); len(help) > 0 {
+		help, cut := x.relaxations(q, in, want)
+		if e.Cut = cut; len(help) > 0 {
 			e.Help = help
 		}
 		e.Outlook = must.Get(diagnose.Wake(in, q.pod, diagnose.WakeOptions{}))
@@ -266,15 +269,18 @@ func (x *simulation) diagnose(e *explanation, q *asked, d placement.Decision) {
 }
 
 // relaxations returns the cheapest of the smallest sets of changes that place the pod where it is wanted; none when the search
-// finds none or fails, and the explanation then says what is short on the nearest nodes.
-func (x *simulation) relaxations(q *asked, in diagnose.Input, want wanted) (help []string) {
-	d, err := diagnose.Relax(in, q.pod, diagnose.Options{Size: 3, Steps: 20000, Where: want, Cost: q.stays})
+// finds none or fails, and the explanation then says what is short on the nearest nodes. cut is "steps" or "stop" when the search was cut.
+func (x *simulation) relaxations(q *asked, in diagnose.Input, want wanted) (help []string, cut string) {
+	d, err := diagnose.Relax(in, q.pod, diagnose.Options{Size: 3, Steps: x.o.steps, Stop: x.o.stop(), Where: want, Cost: q.stays})
 	if err != nil {
 		x.warn("no changes that would help were searched: %v", err)
-		return nil
+		return nil, ""
 	}
 	for _, r := range d.Relaxations[:min(mostHelp, len(d.Relaxations))] {
 		help = append(help, fmt.Sprintf("%s (then it goes to %s)", r.Text(), r.Node))
 	}
-	return help
+	if d.Cut == "steps" || d.Cut == "stop" {
+		cut = d.Cut
+	}
+	return help, cut
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/tools/internal/must"
 	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/tools/report"
 )
 
 // wanted reports whether a node is one that -where wants.
@@ -76,14 +77,14 @@ func (x *simulation) choose(e *explanation, q *asked, d placement.Decision, want
 		}
 	case want != nil:
 		e.wish = fmt.Sprintf("No node of %s can take it.", x.o.where)
-		e.Help = x.relaxations(q, x.diagnosed(q.with, q.profile), want)
+		e.Help, e.Cut = x.relaxations(q, x.diagnosed(q.with, q.profile), want)
 	}
 }
 
 // wishes says how the pod gets to the other node: the answer to -where, and what makes the decision choose that node.
 func (e *explanation) wishes(b *strings.Builder) {
 	if e.wish != "" {
-		fmt.Fprintln(b, e.wish)
+		report.Textf(b, "%s\n", e.wish)
 	}
 	switch {
 	case e.Choice == nil:
@@ -94,7 +95,7 @@ func (e *explanation) wishes(b *strings.Builder) {
 		flips := slices.Clone(e.Choice.Flips)
 		slices.SortStableFunc(flips, func(a, b diagnose.Flip) int { return int(min(a.Weight, 1) - min(b.Weight, 1)) }) // objects before weights
 		for _, f := range flips[:min(mostHelp, len(flips))] {
-			fmt.Fprintf(b, "Would go to %s: %s\n", e.Choice.Other, f.Text)
+			report.Textf(b, "Would go to %s: %s\n", e.Choice.Other, f.Text)
 		}
 	}
 }
@@ -114,7 +115,7 @@ func margins(c *diagnose.Comparison) string {
 	if len(list) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s stays the choice with weights of %s.\n", c.Chosen, strings.Join(list, ", "))
+	return report.Escape(fmt.Sprintf("%s stays the choice with weights of %s.", c.Chosen, strings.Join(list, ", "))) + "\n"
 }
 
 // outlookText says what would wake the pod, and when pods leave.
@@ -132,7 +133,7 @@ func outlookText(o *diagnose.Outlook) string {
 		b.WriteString("What wakes it:\n")
 	}
 	for _, p := range plugins {
-		fmt.Fprintf(&b, "  %s: %s\n", p, strings.Join(events[p], ", "))
+		report.Textf(&b, "  %s: %s\n", p, strings.Join(events[p], ", "))
 	}
 	if len(o.Ends) > 0 {
 		b.WriteString("Pods that leave:\n")
@@ -142,11 +143,11 @@ func outlookText(o *diagnose.Outlook) string {
 		if e.Wakes {
 			wakes = ", which wakes it"
 		}
-		fmt.Fprintf(&b, "  %s: %s leaves %s (%s)%s\n", e.At.UTC().Format(time.RFC3339), e.Pod, e.Node, e.Why, wakes)
+		report.Textf(&b, "  %s: %s leaves %s (%s)%s\n", e.At.UTC().Format(time.RFC3339), e.Pod, e.Node, e.Why, wakes)
 	}
 	switch {
 	case o.At != nil:
-		fmt.Fprintf(&b, "Then it goes to %s.\n", o.Node)
+		report.Textf(&b, "Then it goes to %s.\n", o.Node)
 	case len(o.Ends) > 0:
 		b.WriteString("None of these makes room for it.\n")
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/score"
+	"github.com/podberth/podberth/tools/report"
 )
 
 // mostKept is how many nominated pods the first line names.
@@ -15,11 +16,11 @@ const mostKept = 3
 // text returns the explanation in words: the answer first, then what the pod asks for, the nodes, and the choice.
 func (e *explanation) text() string {
 	var b strings.Builder
-	b.WriteString(e.said)
+	b.WriteString(report.Escape(e.said))
 	if n := len(e.Kept); n > 0 {
-		fmt.Fprintf(&b, " Room is kept for nominated pods: %s", strings.Join(e.Kept[:min(n, mostKept)], ", "))
+		report.Textf(&b, " Room is kept for nominated pods: %s", strings.Join(e.Kept[:min(n, mostKept)], ", "))
 		if n > mostKept {
-			fmt.Fprintf(&b, " and %d more", n-mostKept)
+			report.Textf(&b, " and %d more", n-mostKept)
 		}
 		b.WriteString(".")
 	}
@@ -31,39 +32,43 @@ func (e *explanation) text() string {
 		e.help(&b)
 	}
 	if e.why != nil && e.State != "Running" {
-		fmt.Fprintln(&b, decider(*e.why))
+		report.Textf(&b, "%s\n", decider(*e.why))
 	}
 	e.wishes(&b)
 	for _, a := range e.Allocations {
-		fmt.Fprintf(&b, "Devices: %s gets %s\n", a.Claim, orNone(strings.Join(a.Devices, ", ")))
+		report.Textf(&b, "Devices: %s gets %s\n", a.Claim, orNone(strings.Join(a.Devices, ", ")))
 	}
 	switch p := e.Preemption; {
 	case e.Outcome == outcomeError:
-		fmt.Fprintf(&b, "The attempt fails: %s\n", e.Message)
+		report.Textf(&b, "The attempt fails: %s\n", e.Message)
 	case p != nil:
 		b.WriteString(p.text())
 	}
 	if list := e.Lines(); len(list) > 0 {
-		fmt.Fprintf(&b, "What keeps it off nodes:\n%s\n", strings.Join(list, "\n"))
+		b.WriteString("What keeps it off nodes:\n")
+		for _, line := range list {
+			report.Textf(&b, "%s\n", line)
+		}
 	}
 	if e.Node != "" && e.wish == "" {
 		e.help(&b)
 	}
 	if e.Outlook != nil {
-		fmt.Fprintf(&b, "\n%s", outlookText(e.Outlook))
+		b.WriteString("\n" + outlookText(e.Outlook))
 	}
-	fmt.Fprintf(&b, "\n%s", describePod(e.pod, e.node, e.now))
+	b.WriteString("\n" + describePod(e.pod, e.node, e.now))
 	if e.scores != nil {
-		fmt.Fprintf(&b, "\nThere are no scores: %v\n", e.scores)
+		report.Textf(&b, "\nThere are no scores: %v\n", e.scores)
 	}
 	for _, n := range e.Nodes {
 		explainNode(&b, n, n.Node == e.Node)
 	}
 	if e.hidden > 0 {
-		fmt.Fprintf(&b, "\n%d more nodes: -all shows them.\n", e.hidden)
+		report.Textf(&b, "\n%d more nodes: -all shows them.\n", e.hidden)
 	}
 	if e.why != nil {
-		fmt.Fprintf(&b, "\nWhy %s:\n%s\n", e.why.Node, strings.TrimRight(e.why.String(), "\n"))
+		report.Textf(&b, "\nWhy %s:\n", e.why.Node)
+		b.WriteString(strings.TrimRight(report.Escaped(*e.why).String(), "\n") + "\n")
 	}
 	if e.Choice != nil {
 		b.WriteString(margins(e.Choice))
@@ -74,7 +79,10 @@ func (e *explanation) text() string {
 // help says what would let the pod onto nodes that reject it.
 func (e *explanation) help(b *strings.Builder) {
 	for _, text := range e.Help[:min(mostHelp, len(e.Help))] {
-		fmt.Fprintf(b, "Would help: %s\n", text)
+		report.Textf(b, "Would help: %s\n", text)
+	}
+	if e.Cut != "" {
+		b.WriteString("The search for what would help was cut: -steps and -time let it go on for longer.\n")
 	}
 }
 
@@ -102,17 +110,17 @@ func explainNode(b *strings.Builder, n placement.NodeReport, here bool) {
 		mark = " (here)"
 	}
 	if n.Feasible() {
-		fmt.Fprintf(b, "\n%s: can take it, total %d%s\n", n.Node, n.Total, mark)
+		report.Textf(b, "\n%s: can take it, total %d%s\n", n.Node, n.Total, mark)
 		for _, s := range n.Scores {
-			fmt.Fprintf(b, "  %-32s %4d x %d = %d (raw %d)\n", s.Plugin, s.Normalized, s.Weight, s.Weighted, s.Raw)
+			report.Textf(b, "  %-32s %4d x %d = %d (raw %d)\n", s.Plugin, s.Normalized, s.Weight, s.Weighted, s.Raw)
 		}
 		return
 	}
-	fmt.Fprintf(b, "\n%s: rejected%s\n", n.Node, mark)
+	report.Textf(b, "\n%s: rejected%s\n", n.Node, mark)
 	for _, r := range n.Rejections {
-		fmt.Fprintf(b, "  %s: %s\n", r.Plugin, strings.Join(r.Reasons, ", "))
+		report.Textf(b, "  %s: %s\n", r.Plugin, strings.Join(r.Reasons, ", "))
 		for _, line := range r.Numbers {
-			fmt.Fprintf(b, "    %s\n", line)
+			report.Textf(b, "    %s\n", line)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/podberth/podberth/tools/page"
 	"github.com/podberth/podberth/tools/program"
@@ -45,9 +46,11 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration; the default profile without")
 	report.Flag(f.FlagSet, &o.output, wide, page.Form)
 	f.Var(&o.detail, "detail", "with json and yaml: every plugin's verdict and score of every node, for all pods or for one, `[=NAMESPACE/NAME]`, repeatable")
-	o.tables.Flags(f, program.OfNames)
+	o.tables.Flags(f, "pods", program.OfNames)
 	f.StringVar(&o.explain, "explain", "", "explain one pod, waiting or running: `NAMESPACE/NAME`")
 	f.StringVar(&o.where, "where", "", "with -explain: why the pod does not go there, and what would have to change: a `NODE` or a label selector such as topology.kubernetes.io/zone=a")
+	f.IntVar(&o.steps, "steps", 20000, "with -explain and -pack: search for `N` steps for changes or a better plan")
+	f.DurationVar(&o.time, "time", time.Minute, "with -explain and -pack: end the search after this `DURATION`; 0: no limit")
 	f.BoolVar(&o.all, "all", false, "with -explain: every node, not the best twenty")
 	f.BoolVar(&o.admit, "admit", false, "run admission on all pending pods, and refuse what the API server refuses")
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks")
@@ -80,6 +83,12 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	}
 	if f.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q; see place -h", f.Arg(0))
+	}
+	if o.steps <= 0 {
+		return o, fmt.Errorf("-steps: Invalid value: %d: must be greater than 0", o.steps)
+	}
+	if o.time < 0 {
+		return o, fmt.Errorf("-time: Invalid value: %v: must not be negative", o.time)
 	}
 	o.explain, o.howMany = o.tables.Qualified(o.explain), o.tables.Qualified(o.howMany)
 	for k, name := range o.detail.pods {

@@ -41,9 +41,9 @@ func howMany(out *bytes.Buffer, stderr io.Writer, w *world, o options, profile p
 		return n == 0
 	}
 	if room.Stop == nil {
-		fmt.Fprintf(out, "At least %d more pods like %s fit; -how-many tries no more than that.\n", n, o.howMany)
+		report.Textf(out, "At least %d more pods like %s fit; -how-many tries no more than that.\n", n, o.howMany)
 	} else {
-		fmt.Fprintf(out, "%d more pod(s) like %s fit.\n", n, o.howMany)
+		report.Textf(out, "%d more pod(s) like %s fit.\n", n, o.howMany)
 	}
 	if n > 0 {
 		count := map[string]int{}
@@ -58,7 +58,7 @@ func howMany(out *bytes.Buffer, stderr io.Writer, w *world, o options, profile p
 		fmt.Fprint(out, table)
 	}
 	if room.Stop != nil {
-		fmt.Fprintf(out, "One more does not: %s\n", room.Stop.Text())
+		report.Textf(out, "One more does not: %s\n", room.Stop.Text())
 	}
 	return n == 0
 }

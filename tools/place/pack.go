@@ -2,7 +2,6 @@ package place
 
 import (
 	"bytes"
-	"fmt"
 	"strconv"
 
 	v1 "k8s.io/api/core/v1"
@@ -30,7 +29,7 @@ func pack(out *bytes.Buffer, w *world, o options, profile placement.Profile) (un
 			queue = append(queue, p)
 		}
 	}
-	plan := must.Get(packing.Pack(packing.Input{Snapshot: w.snapshot, Pending: queue, Profile: profile, Now: w.now}, packing.Options{Seed: o.seed}))
+	plan := must.Get(packing.Pack(packing.Input{Snapshot: w.snapshot, Pending: queue, Profile: profile, Now: w.now}, packing.Options{Seed: o.seed, Steps: o.steps, Stop: o.stop()}))
 	unplaced = len(plan.Pending) > 0
 	if report.IsData(o.output) {
 		if plan.Tiers == nil {
@@ -44,24 +43,24 @@ func pack(out *bytes.Buffer, w *world, o options, profile placement.Profile) (un
 		rows = append(rows, []string{strconv.Itoa(int(t.Priority)), strconv.Itoa(t.Pods), strconv.Itoa(t.Before), strconv.Itoa(t.Default), strconv.Itoa(t.Placed), strconv.Itoa(t.Bound)})
 	}
 	table, _ := o.tables.Layout.Columns([]string{"PRIORITY", "PODS", "PLACED NOW", "BY KUBE-SCHEDULER", "BY THE PLAN", "AT MOST"}, rows)
-	fmt.Fprintf(out, "%s\n", table)
+	out.WriteString(table + "\n")
 	if len(plan.Actions) > 0 {
 		rows = nil
 		for _, a := range plan.Actions {
 			rows = append(rows, []string{a.Pod, strconv.Itoa(int(a.Priority)), orNone(a.From), orNone(a.To)})
 		}
 		table, _ = o.tables.Layout.Columns([]string{"POD", "PRIORITY", "FROM", "TO"}, rows)
-		fmt.Fprintf(out, "%s\n", table)
+		out.WriteString(table + "\n")
 	}
 	switch {
 	case plan.DefaultOptimal:
-		fmt.Fprintln(out, "kube-scheduler's places are the best: nothing has to move.")
+		report.Textf(out, "kube-scheduler's places are the best: nothing has to move.\n")
 	case plan.LeaveIt:
-		fmt.Fprintln(out, "No plan was found that is better than kube-scheduler.")
+		report.Textf(out, "No plan was found that is better than kube-scheduler.\n")
 	case plan.Optimal:
-		fmt.Fprintln(out, "No better plan exists.")
+		report.Textf(out, "No better plan exists.\n")
 	default:
-		fmt.Fprintf(out, "A better plan may exist: %d steps were searched.\n", plan.Steps)
+		report.Textf(out, "A better plan may exist: %d steps were searched.\n", plan.Steps)
 	}
 	return unplaced
 }

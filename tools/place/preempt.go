@@ -75,13 +75,13 @@ func choiceOf(r preemption.Result) choice {
 func (p *preemptionAnswer) text() string {
 	var b strings.Builder
 	if p.Node == "" {
-		fmt.Fprintf(&b, "Preemption: %s\n", p.Message)
+		report.Textf(&b, "Preemption: %s\n", p.Message)
 	} else {
 		against := ""
 		if p.Violations > 0 {
 			against = fmt.Sprintf(", %d of them against a disruption budget", p.Violations)
 		}
-		fmt.Fprintf(&b, "Preemption: on %s %s would give way%s.", p.Node, strings.Join(p.Victims, ", "), against)
+		report.Textf(&b, "Preemption: on %s %s would give way%s.", p.Node, strings.Join(p.Victims, ", "), against)
 		if p.Optimal != nil && *p.Optimal {
 			b.WriteString(" No better victims exist.")
 		}
@@ -91,10 +91,10 @@ func (p *preemptionAnswer) text() string {
 		return b.String()
 	}
 	for _, c := range p.Returns {
-		fmt.Fprintf(&b, "  Afterwards %v.\n", c)
+		report.Textf(&b, "  Afterwards %v.\n", c)
 	}
 	if p.Comparison != "" {
-		fmt.Fprintf(&b, "  %s\n", p.Comparison)
+		report.Textf(&b, "  %s\n", p.Comparison)
 	}
 	if p.same() {
 		return b.String()

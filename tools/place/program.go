@@ -5,8 +5,9 @@ package place
 import (
 	"bytes"
 	"context"
-	"fmt"
+	"errors"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/podberth/podberth/cluster"
@@ -41,6 +42,8 @@ type options struct {
 	add               []string
 	count             int
 	howMany           string
+	steps             int
+	time              time.Duration
 	pack              bool
 	nodeMap           bool
 	tables            program.Tables
@@ -61,7 +64,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	if err != nil {
 		for _, e := range joinedErrors(err) {
-			fmt.Fprintf(stderr, "place: %v\n", e)
+			writeError(stderr, e)
 		}
 		return program.BadInput
 	}
@@ -71,8 +74,42 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return program.OK
 }
 
+// stop returns when the search ends that begins now; nil: never.
+func (o options) stop() func() bool {
+	if o.time == 0 {
+		return nil
+	}
+	end := time.Now().Add(o.time)
+	return func() bool { return !time.Now().Before(end) }
+}
+
+// configError is the error of a configuration file. Its text has several lines, which are the user's own.
+type configError struct{ error }
+
+func (e configError) Unwrap() error { return e.error }
+
+func writeError(stderr io.Writer, err error) {
+	lines := []string{err.Error()}
+	if config := (configError{}); errors.As(err, &config) {
+		lines = strings.Split(err.Error(), "\n")
+	}
+	for k, line := range lines {
+		if k == 0 {
+			line = "place: " + line
+		}
+		report.Textf(stderr, "%s\n", line)
+	}
+}
+
 // joinedErrors returns the errors that were joined, each of which is a line of its own.
 func joinedErrors(err error) []error {
+	if config, is := err.(configError); is {
+		list := joinedErrors(config.error)
+		for k := range list {
+			list[k] = configError{list[k]}
+		}
+		return list
+	}
 	if joined, is := err.(interface{ Unwrap() []error }); is {
 		var out []error
 		for _, e := range joined.Unwrap() {
@@ -100,7 +137,7 @@ func reply(out *bytes.Buffer, o options, stdin io.Reader, stderr io.Writer) (v v
 	must.Do(err)
 	w := must.Get(load(o, with.Profiles, timeline, stdin, stderr))
 	for _, text := range warnings {
-		fmt.Fprintf(stderr, "warning: %s\n", text)
+		report.Textf(stderr, "warning: %s\n", text)
 	}
 	must.Do(o.known(w, timeline))
 	before := usageOf(w.snapshot)
@@ -125,7 +162,7 @@ func reply(out *bytes.Buffer, o options, stdin io.Reader, stderr io.Writer) (v v
 	switch o.log {
 	case "":
 	case "-":
-		fmt.Fprintf(out, "%s\n", x.log.String())
+		out.WriteString(x.log.String() + "\n")
 	default:
 		must.Do(report.WriteText(o.log, 0o644, x.log.String()))
 	}

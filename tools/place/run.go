@@ -86,7 +86,7 @@ func (x *simulation) logf(format string, args ...any) {
 	if x.o.log == "" {
 		return
 	}
-	fmt.Fprintf(&x.log, "%.3fs "+format+"\n", append([]any{x.w.now.Sub(x.begin).Seconds()}, args...)...)
+	report.Textf(&x.log, "%.3fs "+format+"\n", append([]any{x.w.now.Sub(x.begin).Seconds()}, args...)...)
 }
 
 // run plays until no pod is active or backing off, no pod is leaving and the timeline is over. A pod that was tried after the

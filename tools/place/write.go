@@ -26,9 +26,9 @@ func write(out *bytes.Buffer, a answer, o options, took time.Duration) {
 		if layout.NoHeaders {
 			return
 		}
-		fmt.Fprintf(b, "\n%s", a.Summary)
+		report.Textf(b, "\n%s", a.Summary)
 		if o.tables.Layout.Width > 0 {
-			fmt.Fprintf(b, ", in %v", took.Round(time.Millisecond))
+			report.Textf(b, ", in %v", took.Round(time.Millisecond))
 		}
 		if cut {
 			b.WriteString("; -o wide has the whole messages")

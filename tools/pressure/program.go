@@ -89,7 +89,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.StringVar(&o.state, "state", "", "`FILE` with what is remembered between observations: read if it is there, and written")
 	f.StringVar((*string)(&o.rank), "rank", "", "`SIGNAL` to rank the pods for when nothing acts (the first one that is short when not given, or memory.available)")
 	report.Flag(f.FlagSet, &o.output)
-	o.tables.Flags(f, "")
+	o.tables.Flags(f, "pods", "")
 	f.BoolVar(&o.strict, "strict", false, "what is a warning otherwise is an error")
 	return f
 }

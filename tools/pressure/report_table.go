@@ -17,7 +17,7 @@ func (r *nodeReport) table(b *strings.Builder, layout report.Layout) {
 		table, _ := layout.Columns(header, rows)
 		b.WriteString(table)
 	}
-	fmt.Fprintf(b, "Node %s at %s, file system layout %s\n\n", r.Node, clock(r.At), r.Layout)
+	report.Textf(b, "Node %s at %s, file system layout %s\n\n", r.Node, clock(r.At), r.Layout)
 	var rows [][]string
 	for _, t := range r.Thresholds {
 		rows = append(rows, []string{string(t.Signal), valueOf(t), orDash(t.GracePeriod), orDash(report.Short(t.Observed)), orDash(report.Short(t.Capacity)), orDash(report.Short(t.Target)), stands(t)})
@@ -28,31 +28,31 @@ func (r *nodeReport) table(b *strings.Builder, layout report.Layout) {
 	for _, c := range r.Conditions {
 		conditions = append(conditions, string(c))
 	}
-	fmt.Fprintf(b, "\nConditions: %s\n", orNone(strings.Join(conditions, ", ")))
-	fmt.Fprintf(b, "Acting:     %s\n", orNone(string(r.Acting)))
+	report.Textf(b, "\nConditions: %s\n", orNone(strings.Join(conditions, ", ")))
+	report.Textf(b, "Acting:     %s\n", orNone(string(r.Acting)))
 	var reclaim []string
 	for _, s := range r.Reclaim {
 		reclaim = append(reclaim, string(s))
 	}
 	if len(reclaim) > 0 {
-		fmt.Fprintf(b, "Reclaim:    %s; if that is enough nobody is evicted\n", strings.Join(reclaim, ", "))
+		report.Textf(b, "Reclaim:    %s; if that is enough nobody is evicted\n", strings.Join(reclaim, ", "))
 	}
 	if r.NextChange != nil {
-		fmt.Fprintf(b, "Until:      nothing changes by itself before %s\n", clock(*r.NextChange))
+		report.Textf(b, "Until:      nothing changes by itself before %s\n", clock(*r.NextChange))
 	}
 	for _, v := range r.LocalStorage {
-		fmt.Fprintf(b, "Evict now:  %s (grace %ds, over its own limit): %s\n", v.Pod, v.GracePeriodSeconds, strings.TrimSpace(v.Message))
+		report.Textf(b, "Evict now:  %s (grace %ds, over its own limit): %s\n", v.Pod, v.GracePeriodSeconds, strings.TrimSpace(v.Message))
 	}
 	if v := r.Victim; v != nil {
-		fmt.Fprintf(b, "Evict:      %s (grace %ds): %s\n", v.Pod, v.GracePeriodSeconds, strings.TrimSpace(v.Message))
+		report.Textf(b, "Evict:      %s (grace %ds): %s\n", v.Pod, v.GracePeriodSeconds, strings.TrimSpace(v.Message))
 	}
 	var offered []string
 	for _, k := range slices.Sorted(maps.Keys(r.Allocatable)) {
 		offered = append(offered, k+" "+report.Short(r.Allocatable[k]))
 	}
-	fmt.Fprintf(b, "Allocatable: %s\n", cmp.Or(strings.Join(offered, ", "), "not known"))
+	report.Textf(b, "Allocatable: %s\n", cmp.Or(strings.Join(offered, ", "), "not known"))
 
-	fmt.Fprintf(b, "\nRanking for %s, first evicted first:\n", r.RankedFor)
+	report.Textf(b, "\nRanking for %s, first evicted first:\n", r.RankedFor)
 	rows = nil
 	for _, p := range r.Ranking {
 		rows = append(rows, []string{fmt.Sprint(p.Rank), p.Pod, yesNo(p.ExceedsRequest), fmt.Sprint(p.Priority), usage(p), report.Short(p.Request), cmp.Or(p.Reason, "-"), p.Place})
@@ -60,14 +60,14 @@ func (r *nodeReport) table(b *strings.Builder, layout report.Layout) {
 	columns([]string{"", "POD", "OVER REQUEST", "PRIORITY", "USAGE", "REQUEST", "NEVER EVICTED", "PLACE"}, rows)
 
 	if f := r.Forecast; f != nil {
-		fmt.Fprintf(b, "\nUntil %s of %s are available, if nothing else changes:\n", report.Short(f.Target), f.Signal)
+		report.Textf(b, "\nUntil %s of %s are available, if nothing else changes:\n", report.Short(f.Target), f.Signal)
 		rows = nil
 		for _, s := range f.Steps {
 			rows = append(rows, []string{s.Pod, fmt.Sprintf("%ds", s.GracePeriodSeconds), report.Short(s.Frees), report.Short(s.Available)})
 		}
 		columns([]string{"POD", "GRACE", "FREES", "AVAILABLE"}, rows)
 		if !f.Cleared {
-			fmt.Fprintf(b, "That is not enough.\n")
+			report.Textf(b, "That is not enough.\n")
 		}
 	}
 }

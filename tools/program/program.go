@@ -13,7 +13,6 @@ package program
 import (
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 
 	"github.com/podberth/podberth/tools/report"
@@ -32,7 +31,7 @@ func Code(name string, err error, stderr io.Writer) int {
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return OK
 	}
-	fmt.Fprintf(stderr, "%s: %v\n", name, err)
+	report.Textf(stderr, "%s: %v\n", name, err)
 	return BadInput
 }
 

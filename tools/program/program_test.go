@@ -86,7 +86,7 @@ func TestNear(t *testing.T) {
 func TestTables(t *testing.T) {
 	var tables Tables
 	f := Flags(Help{Name: "x"}, &strings.Builder{})
-	tables.Flags(f, OfNames)
+	tables.Flags(f, "pods", OfNames)
 	require.True(t, tables.Shows("shop"), "all without -n")
 	require.Equal(t, "default/web", tables.Qualified("web"))
 	require.NoError(t, Parse(f, []string{"-n", "shop", "--no-headers"}))
@@ -203,7 +203,7 @@ func TestTerminal(t *testing.T) {
 	tell(5<<20, 5<<20)
 	require.Empty(t, out.String())
 	f := Flags(Help{Name: "x"}, &out)
-	tables.Flags(f, OfNames)
+	tables.Flags(f, "pods", OfNames)
 	require.ErrorIs(t, Parse(f, []string{"-h"}), flag.ErrHelp)
 	require.Contains(t, out.String(), "  -n NAMESPACE\n        print the pods of this NAMESPACE only, and take it for names without a namespace\n")
 	require.NoError(t, (&Tables{}).Check("json"))

@@ -17,9 +17,9 @@ type Tables struct {
 // OfNames is what the help says of -n when names of pods are flags of the program.
 const OfNames = ", and take it for names without a namespace"
 
-// Flags defines -n and -no-headers. more is what the help says of -n besides: OfNames, or nothing.
-func (t *Tables) Flags(f *Set, more string) {
-	f.StringVar(&t.Namespace, "n", "", "print the pods of this `NAMESPACE` only"+more)
+// Flags defines -n and -no-headers. things are what is printed: "pods". more is what the help says of -n besides: OfNames, or nothing.
+func (t *Tables) Flags(f *Set, things, more string) {
+	f.StringVar(&t.Namespace, "n", "", "print the "+things+" of this `NAMESPACE` only"+more)
 	f.BoolVar(&t.Layout.NoHeaders, "no-headers", false, "print tables without their headers and the summary")
 }
 

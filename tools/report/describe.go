@@ -74,6 +74,7 @@ func DescribePods(pods []*v1.Pod, allocatable v1.ResourceList, age func(pod *v1.
 
 // alignColumns aligns the columns, with two spaces between columns and before the first column.
 func alignColumns(rows [][]string) string {
+	rows = escapedRows(rows)
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {

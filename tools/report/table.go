@@ -22,11 +22,12 @@ type Layout struct {
 // Columns returns rows under a header, aligned as kubectl aligns them, without blanks at the end of lines. Lines that would be
 // longer than l.Width are fitted: the texts of the last column are cut, which "…" shows, or go on in the next line with l.Wrap.
 // Where the other columns leave too little room, the texts of the last column get lines of their own below the rows. The bool
-// reports whether a text was cut.
+// reports whether a text was cut. Cells are escaped as Escape does.
 func (l Layout) Columns(header []string, rows [][]string) (table string, cut bool) {
 	if !l.NoHeaders {
 		rows = append([][]string{header}, rows...)
 	}
+	rows = escapedRows(rows)
 	var b bytes.Buffer
 	t := tabwriter.NewWriter(&b, 0, 8, 3, ' ', 0)
 	for _, r := range rows {
@@ -159,7 +160,7 @@ func (l Layout) Section(out *strings.Builder, title string, header []string, row
 		out.WriteString("\n")
 	}
 	if title != "" {
-		out.WriteString(title + "\n")
+		out.WriteString(Escape(title) + "\n")
 	}
 	table, _ := l.Columns(header, rows)
 	out.WriteString(table)

@@ -75,9 +75,9 @@ func (w Warnings) Lines() (lines []string) {
 	return lines
 }
 
-// Print writes the lines to stderr. Each begins with "warning: ".
+// Print writes the lines to stderr, escaped. Each begins with "warning: ".
 func (w Warnings) Print(stderr io.Writer) {
 	for _, line := range w.Lines() {
-		fmt.Fprintf(stderr, "warning: %s\n", line)
+		Textf(stderr, "warning: %s\n", line)
 	}
 }

@@ -133,7 +133,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have, and a pod on a node that is not in the input, are errors")
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they wait before the rollout")
 	report.Flag(f.FlagSet, &o.output, page.Form)
-	o.tables.Flags(f, "")
+	o.tables.Flags(f, "pods", "")
 	return f
 }
 

@@ -10,7 +10,7 @@ import (
 // table writes the timeline, what is blocked with the remedies, and the pods that move more than once.
 func (a *rolloutPlan) table(out *strings.Builder, layout report.Layout) {
 	if !layout.NoHeaders {
-		fmt.Fprintln(out, a.Summary)
+		report.Textf(out, "%s\n", a.Summary)
 	}
 	var rows [][]string
 	for _, s := range a.Steps {

@@ -8,9 +8,9 @@
 package shell
 
 import (
-	"strconv"
 	"strings"
-	"unicode"
+
+	"github.com/podberth/podberth/tools/report"
 )
 
 // plain are the characters that mean nothing to a shell, wherever they stand in a word.
@@ -37,15 +37,5 @@ func quoted(w string) string {
 // Comment returns a comment of one line, without the end of the line. Characters that do not print, such as the end of a line, are
 // written as in a Go string. O(characters).
 func Comment(text string) string {
-	var b strings.Builder
-	b.WriteString("# ")
-	for _, r := range strings.ToValidUTF8(text, string(unicode.ReplacementChar)) {
-		if unicode.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		escaped := strconv.QuoteRune(r)
-		b.WriteString(escaped[1 : len(escaped)-1])
-	}
-	return b.String()
+	return "# " + report.Escape(text)
 }

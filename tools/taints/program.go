@@ -99,7 +99,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.admit, "admit", false, "give pods the tolerations of 300 seconds that admission gives them")
 	f.BoolVar(&o.strict, "strict", false, "what is a warning otherwise is an error")
 	report.Flag(f.FlagSet, &o.output, page.Form)
-	o.tables.Flags(f, "")
+	o.tables.Flags(f, "pods", "")
 	controllerFlags(f.FlagSet, &o.config)
 	return f
 }

@@ -87,7 +87,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.failChanged, "fail-changed", false, "exit 1 when a pod's verdict, message or node changes, a running pod would not be admitted, or a field is refused")
 	o.input.Flags(f.FlagSet)
 	report.Flag(f.FlagSet, &o.output)
-	o.tables.Flags(f, "")
+	o.tables.Flags(f, "pods", "")
 	return f
 }
 

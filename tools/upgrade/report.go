@@ -1,7 +1,6 @@
 package upgrade
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/podberth/podberth/release"
@@ -93,7 +92,7 @@ func (a *upgradeReport) changed() bool { return len(a.Pods)+len(a.Running)+len(a
 
 // table writes the report for people.
 func (a *upgradeReport) table(b *strings.Builder, o options) {
-	fmt.Fprintf(b, "%s -> %s: %d of %s change, %d of %s would not be admitted, %s refused\n", a.From, a.To,
+	report.Textf(b, "%s -> %s: %d of %s change, %d of %s would not be admitted, %s refused\n", a.From, a.To,
 		a.Summary.Changed, report.Count(a.Summary.Pending, "pending pod"), a.Summary.Refused, report.Count(a.Summary.Running, "running pod"), report.Count(a.Summary.Fields, "field"))
 	if len(a.Pods) > 0 {
 		b.WriteString("\n")
@@ -134,7 +133,7 @@ func (a *upgradeReport) table(b *strings.Builder, o options) {
 	if used := a.used(); len(used) > 0 {
 		b.WriteString("\n")
 		for _, r := range used {
-			fmt.Fprintf(b, "%s: %s\n", r.ID, r.Sentence)
+			report.Textf(b, "%s: %s\n", r.ID, r.Sentence)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package command
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/podberth/podberth/tools/report"
 )
 
 // namesOf returns the names that a JSON answer has at some paths, a line each, each once: "pod/shop/web-0", "node/n1". A place is
@@ -25,7 +27,7 @@ func namesOf(data []byte, places []string) (string, error) {
 			}
 			if text != "" && !seen[name] {
 				seen[name] = true
-				b.WriteString(name + "\n")
+				b.WriteString(report.Escape(name) + "\n")
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podberth/podberth/cmd/internal/terminal"
 	"github.com/podberth/podberth/tools/report"
@@ -177,7 +178,7 @@ func (a *asked) answer() error {
 }
 
 // input adds the flags about the input and returns the standard input of the program.
-func (a *asked) input() (io.Reader, error) {
+func (a *asked) input() (in io.Reader, err error) {
 	if a.maxSize != "" {
 		a.given = append(a.given, "-max-size="+a.maxSize)
 	}
@@ -195,14 +196,29 @@ func (a *asked) input() (io.Reader, error) {
 		need = a.need(a)
 	}
 	a.given = append(a.given, "-f=-")
+	if need.MaxSize, err = a.mostBytes(); err != nil {
+		return nil, err
+	}
 	return a.read(a.ctx, need)
+}
+
+// mostBytes returns the value of --max-size; 0 when it is not given.
+func (g *global) mostBytes() (int64, error) {
+	if g.maxSize == "" {
+		return 0, nil
+	}
+	q, err := resource.ParseQuantity(g.maxSize)
+	if err != nil || q.Sign() <= 0 {
+		return 0, fmt.Errorf("--max-size: Invalid value: %q: must be a size such as 256Mi", g.maxSize)
+	}
+	return q.Value(), nil
 }
 
 // read reads the cluster and says on standard error how far it is and what it leaves out.
 func (g *global) read(ctx context.Context, need Need) (io.Reader, error) {
 	in, warnings, err := g.Cluster.Read(ctx, need, g.stderr)
 	for _, text := range warnings {
-		fmt.Fprintf(g.stderr, "warning: %s\n", text)
+		report.Textf(g.stderr, "warning: %s\n", text)
 	}
 	return in, err
 }

@@ -29,8 +29,9 @@ given; 2 bad input.`,
 		examples: [2]string{"why a pod of the current namespace waits\nwhy web-0", "every node, from a dump\nwhy shop/web-0 --all -f cluster.yaml"},
 		program:  "place", flags: place.Flags, run: place.Run, args: cobra.ExactArgs(1), complete: Pods,
 		hidden: []string{"explain", "how-many", "log", "detail", "fail-errors", "map", "pack", strict},
-		usage:  map[string]string{"all": "every node, not the best twenty", "where": "why the pod does not go there, and what would have to change: a `NODE` or a label selector", "preemption": preemptionUsage},
-		forms:  browser, names: []string{"node=node"}, need: placing, more: podFor("-explain"),
+		usage: map[string]string{"all": "every node, not the best twenty", "where": "why the pod does not go there, and what would have to change: a `NODE` or a label selector", "preemption": preemptionUsage,
+			"steps": "search for `N` steps for changes that would help", "time": "end that search after this `DURATION`; 0: no limit"},
+		forms: browser, names: []string{"node=node"}, need: placing, more: podFor("-explain"),
 		dumps: func(q *question) { q.examples[0] = "why a pod waits\nwhy web-0" },
 	}
 }
@@ -45,7 +46,7 @@ Exit codes: 0 answered; 1 a pod stays without a node and --fail-unschedulable is
 given, or a pod was refused and --fail-errors is given; 2 bad input.`,
 		examples: [2]string{"the pods of all namespaces\nplace -A", "what if a node is cordoned and ten more pods come\nplace -f dump.yaml --cordon n1 --add pod.yaml --count 10"},
 		program:  "place", flags: place.Flags, run: place.Run, args: cobra.NoArgs, namespaced: true,
-		hidden: []string{"explain", "where", "how-many", "all", strict}, usage: map[string]string{"preemption": preemptionUsage},
+		hidden: []string{"explain", "where", "how-many", "all", strict}, usage: map[string]string{"preemption": preemptionUsage, "steps": "with --pack: search for `N` steps for a better plan", "time": "with --pack: end the search after this `DURATION`; 0: no limit"},
 		forms: browser, names: []string{"pod=pods.pod"}, need: placing,
 	}
 }
@@ -60,7 +61,7 @@ Exit codes: 0 answered; 1 none fits and --fail-unschedulable is given; 2 bad
 input.`,
 		examples: [2]string{"how many more replicas fit\nfit web-0", "after a node is gone\nfit shop/web-0 -f cluster.yaml --cordon n1"},
 		program:  "place", flags: place.Flags, run: place.Run, args: cobra.ExactArgs(1), complete: Pods,
-		hidden: []string{"explain", "where", "how-many", "all", "log", "detail", "timeline", "grace", "seed", "preemption", "fail-errors", "map", "pack", strict},
+		hidden: []string{"explain", "where", "how-many", "all", "log", "detail", "timeline", "grace", "seed", "preemption", "fail-errors", "map", "pack", "steps", "time", strict},
 		names:  []string{"node=nodes"}, need: placing, more: podFor("-how-many"),
 	}
 }

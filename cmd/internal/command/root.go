@@ -10,10 +10,12 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/tools/report"
 )
 
 // Program is a program that has the commands.
@@ -63,14 +65,14 @@ func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // Run is main with its surroundings as arguments. It returns the exit code.
 func (p Program) Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	g := &global{Program: p, width: -1, stdin: stdin, stdout: stdout, stderr: stderr}
+	g := &global{Program: p, width: -1, stdin: stdin, stdout: &gate{out: stdout, width: report.Width(stdout)}, stderr: &gate{out: stderr, width: report.Width(stderr)}}
 	root := g.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetOut(g.stdout)
+	root.SetErr(g.stderr)
 	err := root.ExecuteContext(ctx)
 	var code exit
 	switch {
@@ -79,13 +81,13 @@ func (p Program) Run(args []string, stdin io.Reader, stdout, stderr io.Writer) i
 	case errors.As(err, &code):
 		return int(code)
 	case ctx.Err() != nil:
-		err = errors.New("interrupted")
+		err = errInterrupted
 	}
 	text := err.Error()
 	if strings.Contains(text, "\n") {
 		text = strings.Join(strings.Fields(text), " ")
 	}
-	fmt.Fprintf(stderr, "%s: %s\n", p.Name, text)
+	report.Textf(stderr, "%s: %s\n", p.Name, text)
 	return program.BadInput
 }
 
@@ -110,7 +112,7 @@ func (g *global) root() *cobra.Command {
 	f.StringArrayVarP(&g.files, "filename", "f", nil, reading)
 	f.BoolVarP(&g.all, "all-namespaces", "A", false, "answer about all namespaces")
 	f.IntVar(&g.width, "width", -1, "fit tables and texts into so many `COLUMNS`; 0 fits nothing; without it the terminal's")
-	f.StringVar(&g.maxSize, "max-size", "", "read files of up to this `SIZE`, unpacked (256Mi when not given)")
+	f.StringVar(&g.maxSize, "max-size", "", "read files and answers of up to this `SIZE`, unpacked (256Mi when not given)")
 	f.BoolVar(&g.verbose, "all-warnings", false, "print every warning, not groups of warnings")
 	f.BoolVar(&g.bare, "no-headers", false, "print tables without their headers and the summary")
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return fmt.Errorf("%w; see %s --help", err, c.CommandPath()) })
@@ -118,6 +120,9 @@ func (g *global) root() *cobra.Command {
 		c.AddCommand(g.command(q))
 	}
 	c.AddCommand(g.snapshot(), g.versionCommand())
+	for _, each := range c.Commands() {
+		g.interruptible(each)
+	}
 	c.SetUsageTemplate(strings.NewReplacer(".LocalFlags.FlagUsages", ".LocalFlags.FlagUsagesWrapped 80", ".InheritedFlags.FlagUsages", ".InheritedFlags.FlagUsagesWrapped 80").Replace(c.UsageTemplate()))
 	c.InitDefaultHelpCmd()
 	f.Lookup("width").DefValue = "0" // which the help does not print

@@ -89,7 +89,7 @@ Exit codes: 0 saved; 2 bad usage, bad input, no access.`,
 		progress := report.NewProgress(g.stderr, "snapshot", "objects", nil)
 		defer progress.End()
 		return save(path, g.stdout, func(out io.Writer) error {
-			return dump.Write(out, list, strings.HasSuffix(strings.TrimSuffix(path, ".gz"), ".json"), func(done int) { progress.Step(done, len(list)) })
+			return dump.Write(until(c.Context(), out), list, strings.HasSuffix(strings.TrimSuffix(path, ".gz"), ".json"), func(done int) { progress.Step(done, len(list)) })
 		})
 	}
 	return c
@@ -106,6 +106,10 @@ func (g *global) objects(c *cobra.Command, need Need) (*dump.Objects, error) {
 	}
 	if g.Cluster == nil {
 		return nil, g.noInput(c.Name())
+	}
+	var err error
+	if need.MaxSize, err = g.mostBytes(); err != nil {
+		return nil, err
 	}
 	in, err := g.read(c.Context(), need)
 	if err != nil {

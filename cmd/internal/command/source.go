@@ -30,6 +30,7 @@ const (
 
 // Need is what a question needs of a cluster. Pods and nodes are always read.
 type Need struct {
+	MaxSize int64 // of all answers together, in bytes, unpacked; 0: the limit of the source
 	// Placing: the question looks for nodes for pods. Volumes and devices are read only when a pod has some.
 	Placing bool
 	// Budgets: the question asks PodDisruptionBudgets. Their controllers are read only when there are budgets.

@@ -61,6 +61,9 @@ func (c *Cluster) Read(ctx context.Context, need command.Need, progress io.Write
 	if err != nil {
 		return nil, nil, err
 	}
+	if need.MaxSize > 0 {
+		client.left.Store(need.MaxSize)
+	}
 	return client.read(ctx, need, c.partial, progress)
 }
 

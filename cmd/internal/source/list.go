@@ -98,12 +98,14 @@ func (r *reader) list(ctx context.Context, k kind) error {
 		}
 	}
 	begin, objects, known := len(r.pages), r.objects, len(r.nodes)
+	tokens := map[string]bool{}
 	for {
 		data, err := r.c.get(ctx, k.path(), query, asJSON)
 		if gone(err) && query.Get("continue") != "" { // the pages are too old for the server: begin again without pages
 			r.pages, r.objects, r.nodes = r.pages[:begin], objects, r.nodes[:known]
 			query.Del("continue")
 			query.Del("limit")
+			clear(tokens)
 			continue
 		}
 		if err != nil {
@@ -137,6 +139,10 @@ func (r *reader) list(ctx context.Context, k kind) error {
 		if list.Metadata.Continue == "" {
 			return nil
 		}
+		if tokens[list.Metadata.Continue] {
+			return fmt.Errorf("%s: the server gives the continue token of an earlier page again", k.path())
+		}
+		tokens[list.Metadata.Continue] = true
 		query.Set("continue", list.Metadata.Continue)
 	}
 }

@@ -351,11 +351,6 @@ var mayChange = map[string]string{
 	"planning/failures.Worst": "sorts the results",
 }
 
-// mayDiffer are calls whose result follows an order that one of the worlds turns round.
-var mayDiffer = map[string]string{
-	"planning/rollout.New": "the error is that of the first object",
-}
-
 // notCalled are functions and methods that this test does not call, with the reason.
 var notCalled = map[string]string{
 	"devices.Freeing.Check":               few,

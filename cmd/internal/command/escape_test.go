@@ -1,0 +1,121 @@
+package command_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/tools/dump"
+)
+
+// hostile ends a line, begins another, clears the screen, sets the title of a window and turns the direction of the text.
+const hostile = "\n\x1b[2J\x1b]0;t\x07\r\u202eBROKEN\u0085\t"
+
+// small is a cluster with an object of every kind, so that hostile objects have something to be about.
+const small = "testdata/hostile.yaml"
+
+// whatPrints are the commands whose texts the test reads.
+var whatPrints = [][]string{
+	{"why", "default/waits"}, {"why", "default/runs"}, {"why", "default/runs", "--all"}, {"place", "-o", "wide"}, {"place", "--map"}, {"place", "--width", "60"}, {"place", "-o", "name"}, {"place", "--log", "-"},
+	{"fit", "default/runs"}, {"drain", "n1", "--force"}, {"drain", "n1", "--ignore-daemonsets", "--delete-emptydir-data", "--force", "-o", "name"}, {"evict", "default/runs"},
+	{"pressure", "n1"}, {"taints", "n1", "--admit"}, {"failures"}, {"failures", "-o", "name"}, {"lint"}, {"lint", "-o", "name"}, {"consolidate"}, {"rollout", "--ignore-daemonsets", "--force"},
+	{"rollout", "--ignore-daemonsets", "--force", "--script"}, {"upgrade", "--from", "1.35", "--to", "1.36"}, {"check"}, {"check", "--spread", "default/runs", "--place", "1", "--delete", "1"},
+}
+
+// variant is an object with hostile texts below a path, as JSON.
+type variant struct {
+	path string
+	data []byte
+}
+
+// variants returns the objects of a kind with hostile texts in each field. Where an object with hostile texts in all fields below a path
+// is refused, each of the fields is tried alone. It checks the errors of those that are refused.
+func variants(t *testing.T, kind schema.GroupVersionKind, object metav1.Object, path string) (list []variant) {
+	t.Helper()
+	for _, field := range testkit.TextFields(object, path) {
+		if field == "TypeMeta" {
+			continue
+		}
+		changed := reflect.New(reflect.TypeOf(object).Elem())
+		data, err := json.Marshal(object)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(data, changed.Interface()))
+		n := 0
+		testkit.SetTexts(changed.Interface(), field, func(_, old string) string { n++; return old + hostile })
+		if n == 0 {
+			continue
+		}
+		data = encode(t, kind, changed.Interface())
+		v := variant{field, data}
+		if _, err := dump.Read([]string{"-"}, bytes.NewReader(data), dump.Options{}); err == nil {
+			list = append(list, v)
+			continue
+		}
+		require.Empty(t, broken(run(t, []string{"place"}, data)), "%s %s", kind.Kind, field)
+		list = append(list, variants(t, kind, object, field)...)
+	}
+	return list
+}
+
+// run returns what a command prints about objects, each of which is JSON, and its errors.
+func run(t *testing.T, args []string, objects ...[]byte) (text string) {
+	_, out, errs := podberth(t, string(bytes.Join(objects, []byte("\n---\n"))), append(args, "-f", "-")...)
+	return out + errs
+}
+
+// broken returns the lines that a terminal would not print as they are, or that a field of the input began.
+func broken(text string) (lines []string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) || strings.HasPrefix(strings.TrimSpace(line), "BROKEN") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// No text of a dump reaches the terminal as it is: not as a name or any other field of any kind, not in tables, texts, names, scripts,
+// warnings or errors.
+func TestTerminalIsNotTheDumps(t *testing.T) {
+	o, err := dump.Read([]string{small}, nil, dump.Options{})
+	require.NoError(t, err)
+	var all [][]byte
+	kinds := map[string]bool{}
+	for kind, object := range o.All() {
+		kinds[kind.Kind] = true
+		all = append(all, encode(t, kind, object))
+	}
+	require.Len(t, kinds, reflect.TypeFor[dump.Objects]().NumField()-2, "every kind")
+	at := 0
+	for kind, object := range o.All() {
+		list := variants(t, kind, object, "")
+		require.NotEmpty(t, list, kind.Kind)
+		for _, v := range list {
+			with := slices.Concat(all[:at], [][]byte{v.data}, all[at+1:])
+			for _, args := range whatPrints {
+				if lines := broken(run(t, args, with...)); len(lines) > 0 {
+					t.Errorf("%v, %s %s: %.200q", args, kind.Kind, v.path, lines[0])
+				}
+			}
+		}
+		at++
+	}
+}
+
+func encode(t *testing.T, kind schema.GroupVersionKind, object any) []byte {
+	object.(interface {
+		SetGroupVersionKind(schema.GroupVersionKind)
+	}).SetGroupVersionKind(kind)
+	data, err := json.Marshal(object)
+	require.NoError(t, err)
+	return data
+}
