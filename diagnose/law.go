@@ -88,8 +88,12 @@ var factLabels = []string{
 	"kubernetes.azure.com/*", "nvidia.com/*", "feature.node.kubernetes.io/*",
 }
 
-// machineLabels are labels that say which machine a pod needs: advice drops no requirement of them.
-var machineLabels = []string{v1.LabelArchStable, v1.LabelOSStable, "beta.kubernetes.io/arch", "beta.kubernetes.io/os", "node-role.*"}
+// systemLabels say which system and architecture a node has. machineLabels say which machine a pod needs: advice drops no
+// requirement of them.
+var (
+	systemLabels  = []string{v1.LabelArchStable, v1.LabelOSStable, "beta.kubernetes.io/arch", "beta.kubernetes.io/os"}
+	machineLabels = append([]string{"node-role.*"}, systemLabels...)
+)
 
 const (
 	whyMachine  = "the pod needs this kind of machine"

@@ -51,6 +51,8 @@ type law struct {
 	pod     *v1.Pod
 	nodes   []*v1.Node
 	sibling bool // another pod of the same owner runs or waits
+	bare    bool // the pod has no owner
+	state   bool // the owner is a StatefulSet
 }
 
 // tolerate returns why the pod may not tolerate a taint that nodes have, "" when it may. note is what stands beside the advice.
@@ -68,8 +70,7 @@ func (l *law) tolerate(t v1.Taint) (why, note string) {
 			}
 			return "", ""
 		case spot:
-			owner := metav1.GetControllerOfNoCopy(l.pod)
-			if !l.sibling || owner == nil || owner.Kind == "StatefulSet" || l.pod.Namespace == metav1.NamespaceSystem {
+			if !l.sibling || l.bare || l.state || l.pod.Namespace == metav1.NamespaceSystem {
 				return whySpot, ""
 			}
 			return "", "may be taken away at any time"
@@ -98,21 +99,28 @@ func (l *law) meant(t v1.Taint) bool {
 	}
 	meant := false
 	overhead.Each(l.pod, overhead.Options{}, func(name v1.ResourceName, total int64) {
-		if total > 0 && (string(name) == t.Key || only(func(n *v1.Node) bool { q := n.Status.Allocatable[name]; return !q.IsZero() })) {
+		if total > 0 && strings.Contains(string(name), "/") && (string(name) == t.Key || only(func(n *v1.Node) bool { q := n.Status.Allocatable[name]; return !q.IsZero() })) {
 			meant = true
 		}
 	})
 	for key, value := range l.pod.Spec.NodeSelector {
-		if only(func(n *v1.Node) bool { return n.Labels[key] == value }) {
+		if !matches(systemLabels, key) && only(func(n *v1.Node) bool { v, ok := n.Labels[key]; return ok && v == value }) {
 			meant = true
 		}
 	}
-	if a := podinfo.NodeAffinity(l.pod); a != nil && a.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+	if a := podinfo.NodeAffinity(l.pod); a != nil && a.RequiredDuringSchedulingIgnoredDuringExecution != nil && selectsPool(a.RequiredDuringSchedulingIgnoredDuringExecution) {
 		if s, err := affinity.CompileSelector(a.RequiredDuringSchedulingIgnoredDuringExecution); err == nil && only(s.Matches) {
 			meant = true
 		}
 	}
 	return meant
+}
+
+// selectsPool reports whether a requirement is of more than the system and the architecture, which every pool may have.
+func selectsPool(s *v1.NodeSelector) bool {
+	return slices.ContainsFunc(s.NodeSelectorTerms, func(t v1.NodeSelectorTerm) bool {
+		return slices.ContainsFunc(t.MatchExpressions, func(r v1.NodeSelectorRequirement) bool { return !matches(systemLabels, r.Key) }) || len(t.MatchFields) > 0
+	})
 }
 
 // untaint returns why a taint of a node stays, "" when it is a mark of the node that a person may take away.
@@ -179,7 +187,7 @@ func controlPlane(n *v1.Node) bool {
 
 // lawOf returns the law about the pod. pending are pods that wait beside it.
 func (d *diagnosis) lawOf(pending []*v1.Pod) *law {
-	l := &law{pod: d.pod}
+	l := &law{pod: d.pod, bare: d.owner.kind == "Pod", state: d.owner.kind == "StatefulSet"}
 	for _, i := range d.slots {
 		l.nodes = append(l.nodes, d.base.Node(i))
 	}

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/resources"
@@ -167,7 +168,7 @@ func editNode(s *cluster.Snapshot, name string, edit func(n *v1.Node)) {
 }
 
 // shapes returns a change for one more node of each of the commonest shapes. Nodes have one shape when allocatable resources, taints,
-// and those labels are equal that other nodes have too.
+// and those labels are equal that other nodes have too. When the node selector and affinity of the pod match nodes, only they are models.
 func (d *diagnosis) shapes(most int) []*Change {
 	shared := map[[2]string]int{}
 	for _, i := range d.slots {
@@ -175,10 +176,13 @@ func (d *diagnosis) shapes(most int) []*Change {
 			shared[[2]string{k, v}]++
 		}
 	}
+	affinity := slices.IndexFunc(d.full, func(p filter.Predicate) bool { return p.Name() == ofAffinity })
+	matches := func(i int) bool { return affinity < 0 || d.full[affinity].Check(i) == 0 }
+	matched := slices.ContainsFunc(d.slots, func(i int) bool { return d.target.has(i) && matches(i) })
 	byShape := map[string][]int{}
 	for _, i := range d.slots {
 		n := d.base.Node(i)
-		if !d.target.has(i) || !model(n) {
+		if !d.target.has(i) || !model(n) || matched && !matches(i) {
 			continue
 		}
 		n, _ = Like(n, n.Name)
@@ -211,6 +215,9 @@ func (d *diagnosis) shapes(most int) []*Change {
 	}
 	return out
 }
+
+// ofAffinity is the plugin of node selectors and node affinity.
+const ofAffinity = "NodeAffinity"
 
 func (d *diagnosis) freeName(name string) string {
 	for {

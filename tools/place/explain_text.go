@@ -73,8 +73,11 @@ func (e *explanation) text() string {
 
 // help says what would let the pod onto nodes that reject it.
 func (e *explanation) help(b *strings.Builder) {
-	for _, text := range e.Help[:min(mostHelp, len(e.Help))] {
-		fmt.Fprintf(b, "Would help: %s\n", text)
+	for _, text := range e.Help {
+		fmt.Fprintf(b, "Do: %s\n", text)
+	}
+	if e.tried != "" {
+		fmt.Fprintln(b, e.tried)
 	}
 }
 
