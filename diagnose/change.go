@@ -26,6 +26,7 @@ const (
 	DropGate        Kind = "DropGate"        // a scheduling gate goes
 	Untaint         Kind = "Untaint"         // a taint of a node goes
 	Uncordon        Kind = "Uncordon"        // spec.unschedulable of a node becomes false
+	Recover         Kind = "Recover"         // outside the API: the state of a node ends, and agents lift its taints
 	Label           Kind = "Label"           // a node gets a label, or loses one
 	AddNode         Kind = "AddNode"         // one more node like an existing one
 	MovePods        Kind = "MovePods"        // running pods move to other nodes
@@ -111,6 +112,8 @@ func (c Change) Text() string {
 		}
 	case Uncordon:
 		fmt.Fprintf(&b, "%s: uncordon, if its maintenance is over", object)
+	case Recover:
+		b.WriteString(c.To)
 	case Label:
 		if c.To == "" {
 			fmt.Fprintf(&b, "%s: remove the label %s", c.Object, c.From)
@@ -157,7 +160,7 @@ func (c Change) Text() string {
 // is what takes capacity or removes pods. A lower request or count costs more the more it takes away.
 func DefaultCost(c Change) int64 {
 	switch c.Kind {
-	case Uncordon, DropGate:
+	case Uncordon, DropGate, Recover:
 		return 2
 	case HonorTaints:
 		return 2

@@ -44,6 +44,7 @@ func TestCostAndText(t *testing.T) {
 		{"ReleaseClaim of the pod", Change{Kind: ReleaseClaim, Object: "O", Again: true}, 12, "O, made again: it then holds no devices"},
 		{"Untaint of a mark", Change{Kind: Untaint, Object: "O", From: "f", mark: true}, 4, "O: remove the taint f, if it is over"},
 		{"Tolerate with a note", Change{Kind: Tolerate, Object: "O", To: "t", Note: "a risk"}, 3, "O: tolerate t (a risk)"},
+		{"Recover", Change{Kind: Recover, Object: "O", To: "bring n1 back"}, 2, "bring n1 back"},
 		{"AddNode", Change{Kind: AddNode, From: "n1"}, 12, "add a node like n1"},
 		{"ReleaseClaim", Change{Kind: ReleaseClaim, Object: "O"}, 12, "O: delete it: no pod uses its devices"},
 		{"MovePods", Change{Kind: MovePods, Leaving: two[:1]}, 7, "move default/a from n1 to n2"},

@@ -2,6 +2,8 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -33,8 +35,8 @@ func OpeningOf(pod *v1.Pod, n *v1.Node, a Around) (o Opening) {
 		if allowed = allowed && why == ""; allowed {
 			o.Tolerate = append(o.Tolerate, t)
 		}
-		if r := rowOf(n, t); r.cure != "" && o.Instead == "" {
-			o.Instead = fmt.Sprintf(r.cure, n.Name)
+		if text := cure(n, t); text != "" && o.Instead == "" {
+			o.Instead = text
 		}
 	}
 	if n.Spec.Unschedulable {
@@ -47,4 +49,43 @@ func OpeningOf(pod *v1.Pod, n *v1.Node, a Around) (o Opening) {
 		o.Tolerate = nil
 	}
 	return o
+}
+
+// cure returns what ends the state of a node that a taint stands for, "" when nothing that a person does there does.
+func cure(n *v1.Node, t v1.Taint) string {
+	r := rowOf(n, t)
+	if r.cure == "" {
+		return ""
+	}
+	for _, c := range n.Status.Conditions {
+		if t.Key == v1.TaintNodeNotReady && c.Type == v1.NodeReady && c.Status != v1.ConditionTrue && strings.Contains(strings.ToLower(c.Message), "cni") {
+			return "start the network plugin of " + n.Name
+		}
+	}
+	return fmt.Sprintf(r.cure, n.Name)
+}
+
+// recovers adds the change in which the state of a node ends: agents then lift all taints that they have set there. Nothing is added
+// for a node that goes away.
+func (d *diagnosis) recovers(x *nodeEdits) {
+	var cures, from []string
+	for _, t := range x.node.Spec.Taints {
+		if rowOf(x.node, t).kind != agent || !keepsOff(d.pod, t) {
+			continue
+		}
+		text := cure(x.node, t)
+		if text == "" {
+			return
+		}
+		if !slices.Contains(cures, text) {
+			cures, from = append(cures, text), append(from, t.ToString())
+		}
+	}
+	if len(cures) == 0 {
+		return
+	}
+	n := x.node
+	x.add(Recover, "spec.taints", strings.Join(from, ", "), strings.Join(cures, ", and "), func(now *v1.Node) {
+		now.Spec.Taints = slices.DeleteFunc(now.Spec.Taints, func(t v1.Taint) bool { return rowOf(n, t).kind == agent })
+	})
 }

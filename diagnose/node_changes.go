@@ -22,6 +22,7 @@ import (
 func (d *diagnosis) nodeChanges(slot, alike int) []*Change {
 	x := &nodeEdits{node: d.base.Node(slot), alike: alike, labelled: map[string]bool{}, law: d.law, facts: topologyKeys(d.pod)}
 	d.untaints(x)
+	d.recovers(x)
 	if x.node.Spec.Unschedulable {
 		x.add(Uncordon, "spec.unschedulable", "true", "false", func(n *v1.Node) {
 			n.Spec.Unschedulable = false
