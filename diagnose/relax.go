@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -22,8 +21,6 @@ type Input struct {
 	Snapshot *cluster.Snapshot
 	// Profile without filters and scores is placement.DefaultProfile. Its Volumes and Devices must be nil.
 	Profile placement.Profile
-	// Pending are pods that wait beside the pod. They say how many pods an owner has.
-	Pending []*v1.Pod
 }
 
 // Options change one question. The zero value asks for any node and has the default limits.
@@ -61,22 +58,12 @@ type Diagnosis struct {
 	Changes []Change `json:"changes"`
 	// Relaxations are all smallest sets of changes that place the pod, the cheapest first.
 	Relaxations []Relaxation `json:"relaxations"`
-	// Dropped are changes that would be in sets, and that the law of advice forbids.
-	Dropped []Dropped `json:"dropped,omitempty"`
 	// Conflicts are the smallest sets of rules of the pod, by field path, that keep the pod out whatever its other rules are.
 	// A conflict without rules says that the pod would not be placed with all its rules dropped.
 	Conflicts [][]string `json:"conflicts"`
 	// Cut says why there may be more relaxations or conflicts: "size", "steps", "stop", or "error" for a set
 	// with which a filter fails; "" when there are none.
 	Cut string `json:"cut,omitempty"`
-
-	probes []Change // of the pod, that the law forbids: Conflicts read them
-}
-
-// Dropped is a change that advice does not name, because it does harm.
-type Dropped struct {
-	Change string `json:"change"` // in words
-	Rule   string `json:"rule"`   // why not
 }
 
 // Relaxation is a smallest set of changes that places the pod.
@@ -86,19 +73,14 @@ type Relaxation struct {
 	Changes []Change `json:"changes"`
 }
 
-// Text returns the changes in words, joined by "; ". An object that has several changes in a row is named once.
+// Text returns the changes in words, joined by "; ".
 func (r Relaxation) Text() string {
-	text, object := "", ""
+	text := ""
 	for i, c := range r.Changes {
 		if i > 0 {
 			text += "; "
 		}
-		own := c.Text()
-		before, edit, ok := strings.Cut(own, ": ")
-		if ok && before == object {
-			own = edit
-		}
-		text, object = text+own, before
+		text += c.Text()
 	}
 	return text
 }
@@ -127,11 +109,7 @@ type diagnosis struct {
 	changes  []*Change // of the pod
 	everyone []*Change // beside the pod and one node; their bits follow those of changes
 	places   []place
-	gates    uint64 // changes of the pod that every set needs
-	probes   uint64 // changes of the pod that the law forbids: they are in no set, and conflicts read them
-	dropped  []Dropped
-	law      *law
-	owner    owner
+	gates    uint64   // changes of the pod that every set needs
 	sees     []uint64 // by filter: the changes that it sees
 	pods     map[uint64]*v1.Pod
 	worlds   map[worldKey]*world
@@ -161,13 +139,9 @@ func Relax(in Input, pod *v1.Pod, o Options) (_ *Diagnosis, err error) {
 	d.list()
 	out.Relaxations = d.finish(d.search())
 	out.Conflicts = d.conflicts()
-	out.Cut, out.Dropped = d.cut, d.dropped
+	out.Cut = d.cut
 	for _, c := range d.changes {
-		if c.why == "" {
-			out.Changes = append(out.Changes, c.loosest())
-		} else {
-			out.probes = append(out.probes, c.loosest())
-		}
+		out.Changes = append(out.Changes, c.loosest())
 	}
 	for _, c := range d.everyone {
 		out.Changes = append(out.Changes, c.loosest())
@@ -228,8 +202,6 @@ func begin(in Input, pod *v1.Pod, o Options) (*diagnosis, error) {
 			d.slotOf[p], d.nodeOf[p] = i, d.base.Node(i).Name
 		}
 	}
-	d.owner = ownerOf(d.base, d.pod)
-	d.law = d.lawOf(in.Pending)
 	d.budgets, d.devices = budgetsOf(d.base), tracker.New(d.base, tracker.Of(d.base))
 	d.asksDevices = len(d.pod.Spec.ResourceClaims) > 0 || d.devices.ExtendedResources().Serve(d.pod)
 	d.weight = weight(d.pod)
