@@ -356,8 +356,6 @@ var notCalled = map[string]string{
 	"devices.Freeing.Check":                  few,
 	"devices.Freeing.Kept":                   few,
 	"devices.Freeing.NewTrial":               few,
-	"diagnose.Like":                          few,
-	"diagnose.OpeningOf":                     few,
 	"eviction/pressure.Policy.Warnings":      few,
 	"planning/failures.Planner.LargestPairs": few,
 	"score.ImageState.Zero":                  few,
