@@ -30,8 +30,7 @@ func main() {
 }
 
 func list(out io.Writer) error {
-	programs := []string{"./cmd/...", "./scheduler/live/..."}
-	command := exec.Command("go", append([]string{"list", "-deps", "-json=Module"}, programs...)...)
+	command := exec.Command("go", "list", "-deps", "-json=Module", "./cmd/...")
 	command.Stderr = os.Stderr
 	data, err := command.Output()
 	if err != nil {
