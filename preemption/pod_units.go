@@ -54,6 +54,9 @@ func (d *dryRun) findUnits() {
 	for k, u := range d.r.Options.Units {
 		d.slots = append(d.slots, slices.Repeat([]int{-1}, len(u.Pods)))
 		for n, p := range u.Pods {
+			if p == nil {
+				continue
+			}
 			name := podName{p.Namespace, p.Name}
 			if _, twice := d.unitOf[name]; !twice { // a pod belongs to the first unit that names it
 				d.unitOf[name], where[name] = k, place{k, n}

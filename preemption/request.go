@@ -131,7 +131,7 @@ type Options struct {
 // every node that holds one of its pods. If one of the pods must not be a victim, none is. A pod in several units belongs to
 // the first.
 type Unit struct {
-	Pods []*v1.Pod
+	Pods []*v1.Pod // nil elements count for nothing
 	// Priority is the priority of the unit; nil: the highest priority of its pods. A unit is as important as a pod of that
 	// priority that started when the first of the unit's pods started.
 	Priority *int32

@@ -184,13 +184,13 @@ func TestPodsBeyondTheLimit(t *testing.T) {
 	}
 }
 
-// The pods of a unit that are on no node have slot -1. A free slot has no pods, and is not asked for them.
+// The pods of a unit that are on no node, or nil, have slot -1. A free slot has no pods, and is not asked for them.
 func TestFindUnits(t *testing.T) {
 	a, b, elsewhere := testkit.Pod("a").Obj(), testkit.Pod("b").Obj(), testkit.Pod("elsewhere").Obj()
 	l := &list{nodes: []*v1.Node{nil, testkit.Node("n").Obj()}, pods: [][]*v1.Pod{{a}, {b}}}
-	d := &dryRun{r: &Request{Cluster: l, Options: Options{Units: []Unit{{Pods: []*v1.Pod{elsewhere, b}}, {Pods: []*v1.Pod{a, b}}}}}}
+	d := &dryRun{r: &Request{Cluster: l, Options: Options{Units: []Unit{{Pods: []*v1.Pod{elsewhere, nil, b}}, {Pods: []*v1.Pod{a, b}}}}}}
 	d.findUnits()
-	require.Equal(t, [][]int{{-1, 1}, {-1, -1}}, d.slots)
+	require.Equal(t, [][]int{{-1, -1, 1}, {-1, -1}}, d.slots)
 	require.Equal(t, -1, d.r.slot("elsewhere"))
 	require.Equal(t, 1, d.r.slot("n"))
 }

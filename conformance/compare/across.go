@@ -38,9 +38,7 @@ func (s *Side) Across(c *gen.Cluster) ([]Difference, error) {
 			continue
 		}
 		what := fmt.Sprintf("pod %s/%s on %s without %d victims", pod.Namespace, pod.Name, r.Node, len(r.Victims))
-		if !slices.ContainsFunc(pod.Spec.TopologySpreadConstraints, func(t v1.TopologySpreadConstraint) bool {
-			return t.WhenUnsatisfiable == v1.DoNotSchedule // such a preemptor may need a pod of another node, and the search says that it was cut
-		}) {
+		if !needsPods(pod) {
 			same(s, "across/proof", what, true, search.Proof().Optimal)
 		}
 		text, err := s.without(c, pod, r.Candidate)
@@ -61,6 +59,14 @@ func (s *Side) Across(c *gen.Cluster) ([]Difference, error) {
 		return s.differences, nil
 	}
 	return s.differences, nil
+}
+
+// needsPods reports whether a preemptor may need several pods of other nodes: the search may be cut, and says so.
+func needsPods(pod *v1.Pod) bool {
+	if a := pod.Spec.Affinity; a != nil && a.PodAffinity != nil && len(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 1 {
+		return true
+	}
+	return slices.ContainsFunc(pod.Spec.TopologySpreadConstraints, func(t v1.TopologySpreadConstraint) bool { return t.WhenUnsatisfiable == v1.DoNotSchedule })
 }
 
 // Gang asks kube-scheduler about the places of a gang when the victims are gone: it must accept every pod on its node, one after the

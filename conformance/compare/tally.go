@@ -110,10 +110,7 @@ func normalText(reason string) string {
 	if names, ok := strings.CutPrefix(reason, narrowed); ok && strings.Contains(names, " ") {
 		return narrowed + "NodeAffinity …]" // and the one that rejected the nominated node
 	}
-	if strings.HasPrefix(reason, "PVC ") && strings.HasSuffix(reason, " (pod is not owner)") {
-		return "PVC … was not created for pod … (pod is not owner)"
-	}
-	return variable.ReplaceAllStringFunc(reason, func(s string) string {
+	return variable.ReplaceAllStringFunc(anyClaim(reason), func(s string) string {
 		if s == "[NodeAffinity]" {
 			return s
 		}

@@ -27,8 +27,8 @@ func SameToleration(a, b *v1.Toleration) bool {
 	return a.Key == b.Key && a.Operator == b.Operator && a.Value == b.Value && a.Effect == b.Effect
 }
 
-// DaemonSetTolerations returns the tolerations of a DaemonSet's pod with those that the DaemonSet controller adds. Comments of
-// admission.WithDaemonSet list them. The pod must not be nil.
+// DaemonSetTolerations returns the tolerations that a pod of a DaemonSet has in the end: its own, and those that the DaemonSet controller
+// adds, which the comment of admission.WithDaemonSet lists. The pod must not be nil.
 func DaemonSetTolerations(pod *v1.Pod) []v1.Toleration {
 	list := pod.Spec.Tolerations
 	add := func(effect v1.TaintEffect, keys ...string) {

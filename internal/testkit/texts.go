@@ -20,7 +20,7 @@ func SetTexts(object any, path string, text func(path, old string) string) {
 	setTexts(reflect.ValueOf(object).Elem(), "", path, text)
 }
 
-// TextFields returns the paths of the fields right below a path, those that SetTexts can go into.
+// TextFields returns the paths of the fields right below a path, each a path for SetTexts. What has no fields, such as a text, has none.
 func TextFields(object any, path string) (fields []string) {
 	t := reflect.TypeOf(object)
 	for step := range strings.SplitSeq(path, ".") {

@@ -1,7 +1,10 @@
 package httpextender
 
 import (
+	"crypto/tls"
 	"encoding/pem"
+	"io"
+	"log"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -77,4 +80,25 @@ func TestTLSErrors(t *testing.T) {
 	})
 	_, err := New(configv1.Extender{EnableHTTPS: true, TLSConfig: &configv1.ExtenderTLSConfig{CertData: []byte("a certificate alone")}}, Options{})
 	require.NoError(t, err, "without a key it is left aside")
+}
+
+// A server without forward secrecy, or without authenticated encryption, is not spoken to.
+func TestSuites(t *testing.T) {
+	for name, suite := range map[string]uint16{"no forward secrecy": tls.TLS_RSA_WITH_AES_128_GCM_SHA256, "no authenticated encryption": tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA, "both": tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewUnstartedServer(&stub{answer: `{"NodeNames":["n1"]}`})
+			s.TLS = &tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{suite}}
+			s.Config.ErrorLog = log.New(io.Discard, "", 0)
+			s.StartTLS()
+			t.Cleanup(s.Close)
+			client, err := New(configv1.Extender{URLPrefix: s.URL, FilterVerb: "filter", NodeCacheCapable: true, EnableHTTPS: true, TLSConfig: &configv1.ExtenderTLSConfig{Insecure: true}}, Options{})
+			require.NoError(t, err)
+			_, err = client.Filter(ctx, web(), nodes("n1"))
+			if name == "both" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, "handshake failure")
+		})
+	}
 }

@@ -138,9 +138,15 @@ func (s *stream) peek() (byte, error) {
 		if !isBlank(b[0]) {
 			return b[0], nil
 		}
-		if s.take() == '\n' {
-			s.gone++
+		b, _ = s.in.Peek(s.in.Buffered()) // what is buffered is there
+		n := 0
+		for ; n < len(b) && isBlank(b[n]); n++ {
+			if b[n] == '\n' {
+				s.line++
+				s.gone++
+			}
 		}
+		_, _ = s.in.Discard(n)
 	}
 }
 

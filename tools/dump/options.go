@@ -40,14 +40,19 @@ type Options struct {
 // Flags defines the flags -max-size and -v.
 func (o *Options) Flags(f *flag.FlagSet) {
 	f.BoolVar(&o.Verbose, "v", false, "print every warning; without it they are grouped and at most "+strconv.Itoa(report.MaxWarnings)+" lines")
-	f.Func("max-size", "read files of up to this `SIZE`, unpacked; an object may take a sixteenth of that (default 256Mi)", func(text string) error {
-		q, err := resources.ParseQuantity(text)
-		if err != nil || q.Value() < 1<<20 || q.Value() > 1<<50 {
-			return errors.New("must be a quantity of bytes between 1Mi and 1Pi")
-		}
-		o.MaxSize = q.Value()
-		return nil
+	f.Func("max-size", "read files of up to this `SIZE`, unpacked; an object may take a sixteenth of that (default 256Mi)", func(text string) (err error) {
+		o.MaxSize, err = ParseSize(text)
+		return err
 	})
+}
+
+// ParseSize returns the bytes of a MaxSize in words, such as "256Mi": 1Mi to 1Pi. The error says what is allowed and does not repeat text.
+func ParseSize(text string) (int64, error) {
+	q, err := resources.ParseQuantity(text)
+	if err != nil || q.Value() < 1<<20 || q.Value() > 1<<50 {
+		return 0, errors.New("must be a quantity of bytes between 1Mi and 1Pi")
+	}
+	return q.Value(), nil
 }
 
 // file returns the limit of a file.

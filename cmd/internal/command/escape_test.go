@@ -37,8 +37,8 @@ type variant struct {
 	data []byte
 }
 
-// variants returns the objects of a kind with hostile texts in each field. Where an object with hostile texts in all fields below a path
-// is refused, each of the fields is tried alone. It checks the errors of those that are refused.
+// variants returns objects of a kind, each with hostile texts in one field right below path. Where the input refuses such an object,
+// variants goes one field deeper: a field of its own for each object. It checks that the errors of refused objects are escaped.
 func variants(t *testing.T, kind schema.GroupVersionKind, object metav1.Object, path string) (list []variant) {
 	t.Helper()
 	for _, field := range testkit.TextFields(object, path) {

@@ -16,10 +16,16 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// stuck is an input that interrupts the process when it is read, and gives nothing until the test ends.
+// stuck is an input that interrupts the process when it is read, and gives nothing until the test ends. A read after the end interrupts
+// nobody: then no command hears the signal, and the process would end.
 type stuck struct{ end chan struct{} }
 
 func (s stuck) Read([]byte) (int, error) {
+	select {
+	case <-s.end:
+		return 0, io.EOF
+	default:
+	}
 	if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
 		return 0, err
 	}

@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podberth/podberth/cmd/internal/terminal"
+	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/report"
 )
 
@@ -207,11 +207,11 @@ func (g *global) mostBytes() (int64, error) {
 	if g.maxSize == "" {
 		return 0, nil
 	}
-	q, err := resource.ParseQuantity(g.maxSize)
-	if err != nil || q.Sign() <= 0 {
-		return 0, fmt.Errorf("--max-size: Invalid value: %q: must be a size such as 256Mi", g.maxSize)
+	n, err := dump.ParseSize(g.maxSize)
+	if err != nil {
+		return 0, fmt.Errorf("--max-size: Invalid value: %q: %w", g.maxSize, err)
 	}
-	return q.Value(), nil
+	return n, nil
 }
 
 // read reads the cluster and says on standard error how far it is and what it leaves out.

@@ -238,6 +238,9 @@ func (w *world) slice(t reflect.Type, depth int, name string) reflect.Value {
 		if w.oneIn(8) && depth > 0 && v.Len() > 0 {
 			v = reflect.Append(v, v.Index(0)) // one object twice
 		}
+		if w.oneIn(25) && depth > 0 {
+			v = reflect.Append(v, reflect.Zero(t.Elem())) // a nil object
+		}
 		return v
 	}
 	if w.oneIn(12) || depth > 10 {

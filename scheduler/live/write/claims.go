@@ -24,10 +24,17 @@ func (c *Client) WriteClaims(ctx context.Context, pod *v1.Pod, w scheduler.Claim
 	var created []*resourcev1.ResourceClaim
 	err := c.writeClaims(ctx, pod, w, &created)
 	if err != nil {
+		var gone []*resourcev1.ResourceClaim
 		for _, claim := range created {
 			if e := c.undo(claim); e != nil {
 				c.o.OnError(fmt.Errorf("deleting claim %s/%s: %w", claim.Namespace, claim.Name, e))
+				continue
 			}
+			gone = append(gone, claim)
+		}
+		// The scheduler deletes what it still finds reserved for the pod.
+		if e := c.claimsReported(ctx, nil, gone); e != nil && ctx.Err() == nil {
+			c.o.OnError(e)
 		}
 	}
 	return err
