@@ -51,10 +51,10 @@ func TestBadInput(t *testing.T) {
 		{"no mode", "the API server fills the mode in", nil, claim(func(r *resourcev1.ExactDeviceRequest) { r.AllocationMode = "" }),
 			"claim default/web, request gpu: unsupported count mode "},
 		{"33 devices", "a claim gets 32 at most", nil, claim(func(r *resourcev1.ExactDeviceRequest) { r.Count = 33 }),
-			"claim default/web: number of requested devices 33 exceeds the claim limit of 32"},
+			"claim default/web, request gpu: adding 33 devices exceeds the claim limit of 32, with 0 already accounted for"},
 		{"33 devices as an alternative to none", "the smallest alternative counts", []*resourcev1.ResourceSlice{gpus("n1")}, either, ""},
 		{"33 devices beside a request of neither kind", "a request without alternatives wants nothing", nil, neither,
-			"claim default/web: number of requested devices 33 exceeds the claim limit of 32"},
+			"claim default/web, request gpu: adding 33 devices exceeds the claim limit of 32, with 0 already accounted for"},
 		{"a selector without a compiler", "an unread selector is never silent", []*resourcev1.ResourceSlice{gpus("n1")},
 			claim(func(r *resourcev1.ExactDeviceRequest) {
 				r.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: "true"}}}

@@ -124,7 +124,7 @@ func TestWake(t *testing.T) {
 	gated.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/wait"}}
 	o, err = Wake(Input{Snapshot: s}, gated, WakeOptions{})
 	require.NoError(t, err)
-	require.Equal(t, &Outlook{Pod: "default/gated", Events: []WakeEvent{{"SchedulingGates", "PodUpdatePodSchedulingGatesEliminated"}}, Ends: []End{}}, o)
+	require.Equal(t, &Outlook{Pod: "default/gated", Events: []WakeEvent{{"SchedulingGates", "TargetPodUpdatePodSchedulingGatesEliminated"}}, Ends: []End{}}, o)
 	_, err = Wake(Input{}, testkit.Pod("web").Obj(), WakeOptions{})
 	require.ErrorIs(t, err, ErrNoSnapshot)
 }

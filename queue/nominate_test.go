@@ -131,7 +131,7 @@ func TestQueueNominations(t *testing.T) {
 			require.Equal(t, v == release.Current, r.q.nom.Node(r.pod("a")) != "")
 		}
 	})
-	t.Run("an update that makes a pod active forgets what its status does not know, up to v1.36", func(t *testing.T) {
+	t.Run("an update that makes a pod active forgets what its status does not know up to v1.36", func(t *testing.T) {
 		for _, label := range []bool{false, true} {
 			r := newRig(t, Options{Release: release.V1_36, MaxBackoff: ptr(time.Duration(0)), Profiles: map[string]Profile{defaultScheduler: {Events: []Registration{{"R", Event{"Pod", Update, ""}, nil}}}}})
 			r.add("a")

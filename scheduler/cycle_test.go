@@ -39,7 +39,7 @@ func TestConditionsAndEvents(t *testing.T) {
 		r := newRig(t, Options{}, three())
 		p := testkit.Pod("default/big").Request("cpu=8").Obj()
 		r.add(p).step()
-		const text = "0/3 nodes are available: 3 Insufficient cpu. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
+		const text = "0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
 		require.Equal(t, []string{"big: Warning FailedScheduling/Scheduling " + text}, r.events)
 		require.Equal(t, []string{fmt.Sprintf("big: PodScheduled=False Unschedulable %q", text)}, r.patches)
 		r.s.queue.Activate(p)

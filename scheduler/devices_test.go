@@ -87,7 +87,7 @@ func TestClaims(t *testing.T) {
 		require.True(t, r.s.TryScheduleOne(context.Background()))
 		require.Contains(t, r.last().Message, "resource claim default/a is in the process of being allocated")
 		require.True(t, r.s.TryScheduleOne(context.Background()))
-		require.Contains(t, r.last().Message, "2 cannot allocate all claims. still not schedulable, preemption: ")
+		require.Contains(t, r.last().Message, "2 cannot allocate all claims. preemption: ")
 		r.work()
 		require.Equal(t, []string{"a: gpu-0 for pod-a", "b: gpu-1 for pod-b", "c:"}, r.held())
 		require.Equal(t, "n2", r.last().Node)

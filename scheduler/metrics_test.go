@@ -76,7 +76,7 @@ func TestMetrics(t *testing.T) { // W12
 	require.GreaterOrEqual(t, value(t, registry, PodSchedulingSLIDuration, "attempts=1"), 2.0)
 	require.Equal(t, 1.0, value(t, registry, PermitWaitDuration, "result=Success"))
 	require.Equal(t, 1.0, value(t, registry, PreemptionVictims))
-	require.GreaterOrEqual(t, value(t, registry, QueueIncomingPods, "event=UnschedulablePodAdd", "queue=active"), 5.0)
+	require.GreaterOrEqual(t, value(t, registry, QueueIncomingPods, "event=UnscheduledPodAdd", "queue=active"), 5.0)
 	require.Equal(t, 1.0, value(t, registry, QueueIncomingPods, "event=ScheduleAttemptFailure", "queue=backoff"))
 	require.Equal(t, 4.0, value(t, registry, CacheSize, "type=nodes"))
 	require.GreaterOrEqual(t, value(t, registry, UnschedulablePods, "plugin=NodeResourcesFit", profile), 1.0)

@@ -13,6 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/scheduler/config"
 )
 
@@ -110,10 +111,11 @@ func TestListsAgreeWithConfigurations(t *testing.T) {
 }
 
 // A profile whose scores are all without a rule of their own has no plan: a plan without scores ends the search at the first node.
+// VolumeBinding of v1.36 is such a score.
 func TestPlanNeedsAScore(t *testing.T) {
 	only := func(name string, preScore ...PluginRef) *Framework {
 		none := []string{"*"}
-		return mustScheduler(t, Options{Profiles: []Profile{{Plugins: Plugins{
+		return mustScheduler(t, Options{Release: release.V1_36, Profiles: []Profile{{Plugins: Plugins{
 			PreScore: {Enabled: preScore, Disabled: none}, Score: {Enabled: refs(name), Disabled: none},
 		}}}}).Profile("default-scheduler")
 	}

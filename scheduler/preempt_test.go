@@ -39,7 +39,7 @@ func TestPreemptionActions(t *testing.T) {
 	require.True(t, r.s.TryScheduleOne(ctx))
 	require.Equal(t, "n1", r.last().Nominated)
 	require.Len(t, r.last().Victims, 2)
-	require.Equal(t, "0/1 nodes are available: 1 Insufficient cpu.", r.last().Message, "success says nothing more")
+	require.Equal(t, "0/1 nodes are available: 1 Insufficient cpu. preemption: found a potential placement for pod on node n1, preempting 2 victims", r.last().Message)
 	require.Equal(t, queue.Unschedulable, r.place(p))
 	require.Equal(t, "n1", r.pods["default/p"].Status.NominatedNodeName)
 	r.s.DeletePod(testkit.Pod("default/other").On("n1").Obj()) // an event while the victims are being deleted
@@ -229,7 +229,7 @@ func TestExtenders(t *testing.T) { // W6.4, W5.8
 		}}}}, three())
 		p := pod("p")
 		r.add(p).step()
-		require.Contains(t, r.last().Message, "0/3 nodes are available: 1 broken, 1 busy. no new claims to deallocate, preemption: ")
+		require.Contains(t, r.last().Message, "0/3 nodes are available: 1 broken, 1 busy. preemption: ")
 		var e *queue.Entry
 		r.s.queue.Read(func(q *queue.Queue) { e, _ = q.Lookup(p) })
 		require.Equal(t, []string{"Extender"}, e.UnschedulablePlugins)
@@ -237,7 +237,7 @@ func TestExtenders(t *testing.T) { // W6.4, W5.8
 	t.Run("without reasons", func(t *testing.T) {
 		r := newRig(t, Options{Extenders: []Extender{&ext{name: "x", verbs: filters, filter: keep(), calls: calls}}}, three())
 		r.add(pod("p")).step()
-		require.Equal(t, "0/3 nodes are available: no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.", r.last().Message)
+		require.Equal(t, "0/3 nodes are available: preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.", r.last().Message)
 	})
 	t.Run("an error", func(t *testing.T) {
 		fails := func([]*v1.Node) (rules.Filtered, error) { return rules.Filtered{}, errors.New("down") }

@@ -40,7 +40,7 @@ func refs(names ...string) []PluginRef {
 }
 
 const (
-	defaultFilters = "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread InterPodAffinity DynamicResources NodeDeclaredFeatures"
+	defaultFilters = "NodeName NodeUnschedulable TaintToleration NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread InterPodAffinity DynamicResources NodeDeclaredFeatures"
 	defaultScores  = "TaintToleration=3 NodeAffinity=2 NodeResourcesFit=1 VolumeBinding=1 PodTopologySpread=2 InterPodAffinity=2 DynamicResources=2 NodeResourcesBalancedAllocation=1 ImageLocality=1"
 )
 
@@ -50,7 +50,7 @@ func TestDefaultProfile(t *testing.T) { // W9.6, F11
 	for at, want := range map[Point]string{
 		PreEnqueue: "SchedulingGates DynamicResources DefaultPreemption",
 		QueueSort:  "PrioritySort",
-		PreFilter:  "NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread InterPodAffinity DynamicResources NodeDeclaredFeatures",
+		PreFilter:  "NodeName NodeUnschedulable TaintToleration NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread InterPodAffinity DynamicResources NodeDeclaredFeatures",
 		Filter:     defaultFilters,
 		PostFilter: "DynamicResources DefaultPreemption",
 		PreScore:   "TaintToleration NodeAffinity NodeResourcesFit VolumeBinding PodTopologySpread InterPodAffinity NodeResourcesBalancedAllocation",
@@ -102,12 +102,12 @@ func TestPluginsWithoutEvents(t *testing.T) { // 9.6
 	}, three())
 	x := pod("p")
 	r.add(x).step()
-	require.Contains(t, r.moves, "default/p: unschedulable -> backoff (UnschedulablePodUpdate, Silent)")
+	require.Contains(t, r.moves, "default/p: unschedulable -> backoff (TargetPodUpdate, Silent)")
 
 	e := &scripted{name: "X", script: &script{}, filtered: &rules.Filtered{}}
 	r = newRig(t, Options{Extenders: []Extender{e}}, three())
 	r.add(x).step()
-	require.Contains(t, r.moves, "default/p: unschedulable -> backoff (UnschedulablePodUpdate, Extender)")
+	require.Contains(t, r.moves, "default/p: unschedulable -> backoff (TargetPodUpdate, Extender)")
 }
 
 // A single PostFilter plugin is asked for a profile with a plan too.
@@ -136,7 +136,7 @@ func TestPluginLists(t *testing.T) { // W-9
 		{"score disabled", "W-9", Score, PluginSet{Disabled: []string{"ImageLocality"}}, strings.TrimSuffix(defaultScores, " ImageLocality=1"), defaultFilters, "DefaultBinder", ""},
 		{"multiPoint disabled", "W-9", MultiPoint, PluginSet{Disabled: []string{"ImageLocality"}}, strings.TrimSuffix(defaultScores, " ImageLocality=1"), defaultFilters, "DefaultBinder", ""},
 		{"only a few", "W-9", MultiPoint, PluginSet{Disabled: []string{"*"}, Enabled: refs("PrioritySort", "DefaultBinder", "NodeAffinity:9")}, "NodeAffinity=9", "NodeAffinity", "DefaultBinder", ""},
-		{"filter order", "W-9", Filter, PluginSet{Enabled: refs("TaintToleration", "NodePorts")}, defaultScores, "TaintToleration NodePorts NodeUnschedulable NodeName NodeAffinity NodeResourcesFit VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread InterPodAffinity DynamicResources NodeDeclaredFeatures", "DefaultBinder", ""},
+		{"filter order", "W-9", Filter, PluginSet{Enabled: refs("TaintToleration", "NodePorts")}, defaultScores, "TaintToleration NodePorts NodeName NodeUnschedulable NodeAffinity NodeResourcesFit VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread InterPodAffinity DynamicResources NodeDeclaredFeatures", "DefaultBinder", ""},
 		{"disabled and enabled at score", "9.4: it leaves multiPoint and comes last", Score, PluginSet{Disabled: []string{"NodeAffinity"}, Enabled: refs("NodeAffinity:5")}, strings.Replace(defaultScores, " NodeAffinity=2", "", 1) + " NodeAffinity=5", defaultFilters, "DefaultBinder", ""},
 		{"disabled and enabled at filter", "9.4", Filter, PluginSet{Disabled: []string{"NodeName"}, Enabled: refs("NodeName")}, defaultScores, strings.Replace(defaultFilters, "NodeName ", "", 1) + " NodeName", "DefaultBinder", ""},
 		{"disabled and enabled at multiPoint", "9.3: it is appended", MultiPoint, PluginSet{Disabled: []string{"TaintToleration"}, Enabled: refs("TaintToleration:4")}, strings.TrimPrefix(defaultScores, "TaintToleration=3 ") + " TaintToleration=4", strings.Replace(defaultFilters, "TaintToleration ", "", 1) + " TaintToleration", "DefaultBinder", ""},
@@ -144,7 +144,7 @@ func TestPluginLists(t *testing.T) { // W-9
 		{"weight lost at multiPoint", "9.4", MultiPoint, PluginSet{Enabled: refs("TaintToleration")}, strings.Replace(defaultScores, "TaintToleration=3", "TaintToleration=1", 1), defaultFilters, "DefaultBinder", ""},
 		{"last weight negative", "nothing comes after it", MultiPoint, PluginSet{Enabled: refs("ImageLocality:-3")}, strings.Replace(defaultScores, "ImageLocality=1", "ImageLocality=-3", 1), defaultFilters, "DefaultBinder", ""},
 		{"only weight negative", "nothing comes after it, but multiPoint's that are left out count", Score, PluginSet{Disabled: []string{"*"}, Enabled: refs("ImageLocality:-3")}, "", "", "", "score plugins: total score of Score plugins could overflow"},
-		{"twice at multiPoint", "9.5", MultiPoint, PluginSet{Enabled: refs("NodeName", "NodeName")}, "", "", "", `plugin "NodeName" already registered as "FilterPlugin"`},
+		{"twice at multiPoint", "9.5", MultiPoint, PluginSet{Enabled: refs("NodeName", "NodeName")}, "", "", "", `plugin "NodeName" already registered as "PreFilterPlugin"`},
 		{"unknown names in disabled", "9.4", Score, PluginSet{Disabled: []string{"Nobody"}}, defaultScores, defaultFilters, "DefaultBinder", ""},
 		{"no binder", "W-9", Bind, PluginSet{Disabled: []string{"*"}}, "", "", "", `at least one bind plugin is needed for profile with scheduler name "default-scheduler"`},
 		{"no binder by name", "W-9", Bind, PluginSet{Disabled: []string{"DefaultBinder"}}, "", "", "", `at least one bind plugin is needed`},

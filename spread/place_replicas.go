@@ -9,7 +9,8 @@ import (
 
 // PlaceOptions limit where Place puts replicas. With the zero value every node takes any number.
 type PlaceOptions struct {
-	// Slots are the nodes that may take replicas: those that pass the other filters. nil means all nodes.
+	// Slots are the nodes that may take replicas: those that pass the other filters. nil means all nodes. A slot without
+	// a node is left out.
 	Slots []int
 	// Room returns how many replicas the node of a slot takes by its resources; nil means any number. It is called once for
 	// each slot.
@@ -111,13 +112,14 @@ func (p *placer) group(s *HardState, o PlaceOptions) {
 	slots := o.Slots
 	if slots == nil {
 		for i := range s.slots {
-			if s.cluster.Node(i) != nil {
-				slots = append(slots, i)
-			}
+			slots = append(slots, i)
 		}
 	}
 	number := map[string]int{}
 	for _, i := range slots {
+		if i < 0 || i >= s.slots || s.cluster.Node(i) == nil {
+			continue
+		}
 		var key []byte
 		for k := range s.cols {
 			key = binary.LittleEndian.AppendUint32(key, uint32(s.cols[k].ids[i]))

@@ -121,6 +121,7 @@ func TestPlace(t *testing.T) {
 		{"room", "zoneB is full after one pod: zoneA may have one pod more", threePods(), constrained("foo=bar", zone), 5,
 			PlaceOptions{Room: func(i int) int { return []int{9, 9, 1, 0}[i] }}, "node3 node1", true},
 		{"slots", "only some nodes may take pods", threePods(), constrained("foo=bar", zone), 3, PlaceOptions{Slots: []int{3}}, "node4 node4", true},
+		{"slots without nodes", "they are left out", threePods(), constrained("foo=bar", zone), 3, PlaceOptions{Slots: []int{-1, 3, 4}}, "node4 node4", true},
 		{"no constraints", "nothing limits", threePods(), constrained("foo=bar"), 3, PlaceOptions{}, "node1 node2 node3", true},
 		{"none asked", "n 0", threePods(), constrained("foo=bar", zone), 0, PlaceOptions{}, "", true},
 		{"empty cluster", "no nodes", &fake{}, constrained("foo=bar", zone), 2, PlaceOptions{}, "", true},

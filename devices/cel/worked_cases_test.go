@@ -31,7 +31,7 @@ import (
 //	corrected                                                                                     without v1.36's quirks
 //	show reach | results                                                                          more in the answer
 //	= ANSWER
-//	in 1.37 = ANSWER                                                                              where v1.37 differs
+//	in 1.36 = ANSWER                                                                              where v1.36 differs
 //
 // A slice belongs to the pool of its name and to node n1 unless the line says more: all, each, two, bad, "zone In a". A device
 // may have attributes (numa=0), capacity (cap.mem=10Gi), counters (uses.SET.COUNTER=N), multi, binding conditions (bc=, bf=),
@@ -57,7 +57,7 @@ func TestWorkedExamples(t *testing.T) {
 		seen[id] = true
 		t.Run(id, func(t *testing.T) {
 			w := parse(t, lines[1:])
-			for v, want := range map[release.Version]string{release.Current: w.want, release.V1_37: cmp.Or(w.next, w.want)} {
+			for v, want := range map[release.Version]string{release.Current: w.want, release.V1_36: cmp.Or(w.before, w.want)} {
 				w.options.Release = v
 				got := w.answer()
 				if prefix, ok := strings.CutPrefix(want, "prefix "); ok {
@@ -78,7 +78,7 @@ type worked struct {
 	classes map[string]*resourcev1.DeviceClass
 	claims  []*resourcev1.ResourceClaim
 	want    string
-	next    string // in v1.37; "" is want
+	before    string // in v1.37; "" is want
 	options devices.Options
 
 	showReach, showResults bool
@@ -95,8 +95,8 @@ func parse(t *testing.T, lines []string) *worked {
 		switch word, rest, _ := strings.Cut(line, " "); {
 		case word == "=":
 			w.want = expand(rest)
-		case strings.HasPrefix(line, "in 1.37 = "):
-			w.next = expand(strings.TrimPrefix(line, "in 1.37 = "))
+		case strings.HasPrefix(line, "in 1.36 = "):
+			w.before = expand(strings.TrimPrefix(line, "in 1.36 = "))
 		case line == "corrected":
 			w.options = devices.Options{}.Corrected()
 		case line == "show reach":

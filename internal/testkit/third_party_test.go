@@ -14,25 +14,25 @@ import (
 // A package may link as many third-party packages as its row allows. A package without a row may link heaviest. A package
 // that reads claims (resource/v1) or Jobs (batch/v1) may link heaviestWithAPI.
 const (
-	heaviest        = 70
-	heaviestWithAPI = 73
+	heaviest        = 73
+	heaviestWithAPI = 77
 )
 
 // thirdParty has a row for every package that must not link more packages than it does.
 var thirdParty = map[string]int{
 	"affinity":            63,
 	"eviction":            0,
-	"eviction/disruption": 63,
+	"eviction/disruption": 64,
 	"eviction/pressure":   64,
-	"eviction/taint":      62,
+	"eviction/taint":      63,
 	"overhead":            64,
 	"overhead/kubelet":    64,
 	"overhead/quota":      64,
 	"preemption":          65,
-	"queue":               63,
+	"queue":               64,
 	"score":               64,
-	"spread":              64,
-	"taints":              62,
+	"spread":              68,
+	"taints":              63,
 }
 
 // No library package links more third-party packages than its limit.

@@ -46,6 +46,7 @@ profiles:
 	//   NodeResourcesFit 5
 	//   TaintToleration 3
 	//   NodeAffinity 2
+	//   VolumeBinding 1
 	//   PodTopologySpread 2
 	//   InterPodAffinity 2
 	//   DynamicResources 2

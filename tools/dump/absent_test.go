@@ -11,15 +11,16 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// The command that makes a dump names every kind that is read. The package comment and README have the command.
+// The command that makes a dump names every kind that is read, but for one that clusters before v1.37 do not serve: kubectl would print
+// nothing at all there. The package comment and README have the command.
 func TestCommandMakesAWholeDump(t *testing.T) {
 	list := strings.Split(strings.Fields(Command)[2], ",")
 	for kind := range kinds {
-		if kind != "Eviction" && kind != "Kubelet" { // a request, and what kubectl does not print
+		if kind != "Eviction" && kind != "Kubelet" && kind != taintRule { // a request, and what kubectl does not print
 			require.Contains(t, list, plural(kind))
 		}
 	}
-	require.Len(t, list, len(kinds)-2)
+	require.Len(t, list, len(kinds)-3)
 	for _, file := range []string{"doc.go", "../../README.md"} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)

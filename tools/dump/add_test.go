@@ -21,7 +21,7 @@ func TestAddedWorkloadsAreExpanded(t *testing.T) {
 		count           int
 		want, fails     string
 	}{
-		{"Deployment", "through its ReplicaSet", head + "Deployment, " + shape, 1, "web-6495997d95-1 web-6495997d95-2", ""},
+		{"Deployment", "through its ReplicaSet", head + "Deployment, " + shape, 1, "web-6d7956c5f7-1 web-6d7956c5f7-2", ""},
 		{"ReplicaSet", "named after it", head + "ReplicaSet, " + shape, 1, "web-1 web-2", ""},
 		{"two of them", "each makes its pods", head + "ReplicaSet, " + shape, 2, "web-1-1 web-1-2 web-2-1 web-2-2", ""},
 		{"StatefulSet", "one after the other", head + "StatefulSet, " + shape, 1, "web-0", ""},

@@ -94,10 +94,10 @@ func TestExpandMakesPodsOfEveryKind(t *testing.T) {
 		claims = append(claims, c.Name)
 	}
 	require.Equal(t, []string{
-		"ReplicaSet set set-1", "ReplicaSet set set-2", "ReplicaSet web-a web-a-1", "ReplicaSet web-a web-a-2", "ReplicaSet new-65f48d454d new-65f48d454d-1",
+		"ReplicaSet set set-1", "ReplicaSet set set-2", "ReplicaSet web-a web-a-1", "ReplicaSet web-a web-a-2", "ReplicaSet new-55fd4454d new-55fd4454d-1",
 		"ReplicationController rc rc-1", "StatefulSet db db-0", "StatefulSet db db-1", "Job once once-1", "Job once once-2", "DaemonSet agent agent-1",
 	}, pods)
-	require.Equal(t, []string{"web-a", "set", "new-65f48d454d"}, sets)
+	require.Equal(t, []string{"web-a", "set", "new-55fd4454d"}, sets)
 	require.Equal(t, []string{"data-db-0", "data-db-1"}, claims)
 	require.Len(t, o.Pods, 1+len(made))
 	require.Empty(t, o.Warnings.Lines())

@@ -80,7 +80,7 @@ func TestTableOfFinalStates(t *testing.T) {
 	require.Zero(t, code, errs)
 	require.Equal(t, `NAMESPACE   NAME              PRIORITY   OUTCOME         NODE     VICTIMS       MESSAGE
 default     high              10         Scheduled       n1       default/low
-batch       4 pods like x-0   0          Unschedulable   <none>   <none>        0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.
+batch       4 pods like x-0   0          Unschedulable   <none>   <none>        0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.
 
 1 scheduled, 4 unschedulable, 0 gated, 1 victim
 `, out)

@@ -187,7 +187,7 @@ func TestExplainOutlook(t *testing.T) {
 	_, out, _ := simulate(t, input, "-f", "-", "-explain", "default/p")
 	require.Contains(t, out, `
 What wakes it:
-  NodeResourcesFit: PodDelete|UpdatePodScaleDown, NodeAdd|UpdateNodeAllocatable, resource.k8s.io/DeviceClassAdd|Update
+  NodeResourcesFit: AssignedPodDelete, AssignedPodUpdatePodScaleDown, TargetPodUpdatePodScaleDown, NodeAdd|UpdateNodeAllocatable, resource.k8s.io/DeviceClassAdd|Update
 `)
 	require.Contains(t, out, `
 Pods that leave:

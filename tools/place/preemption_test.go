@@ -36,7 +36,7 @@ func budgetYAML(app string, allowed int) string {
 const (
 	apart      = "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, labelSelector: {matchLabels: {app: q}}}]}}"
 	together   = "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: db}}}]}}"
-	noVictims  = "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
+	noVictims  = "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
 	classes    = "---\n{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 1000000}\n---\n{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: polite}, value: 1000000, preemptionPolicy: Never}\n"
 	withoutPri = "---\n{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {%scontainers: [{name: c, resources: {requests: {cpu: '2'}}}]}}\n"
 )
@@ -54,7 +54,7 @@ func TestPreemptionChapter(t *testing.T) {
 		{
 			name: "pods are preempted unnecessarily", why: "a class given by mistake makes room by force",
 			input: full + classes + fmt.Sprintf(withoutPri, "priorityClassName: high, "),
-			want:  []string{"p Unschedulable - n1 low", "p Scheduled n1 - -"}, message: "0/1 nodes are available: 1 Insufficient cpu.",
+			want:  []string{"p Unschedulable - n1 low", "p Scheduled n1 - -"}, message: "0/1 nodes are available: 1 Insufficient cpu. preemption: found a potential placement for pod on node n1, preempting 1 victims",
 		},
 		{
 			name: "an empty class preempts nobody", why: "an empty class gives priority 0, and equal priorities never preempt",
@@ -119,7 +119,7 @@ func TestPreemptionChapter(t *testing.T) {
 		{
 			name: "affinity to a lower pod", why: "without the victim the affinity fails, so nobody is evicted",
 			input: nodeYAML("n1", "4", "") + podYAML("db", "n1", 1, "1", "app: db") + podYAML("x", "n1", 1, "3", "") + podYAML("p", "", 10, "2", "", together),
-			want:  []string{"p Unschedulable - - -"}, message: "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 node(s) didn't match pod affinity rules.",
+			want:  []string{"p Unschedulable - - -"}, message: "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 node(s) didn't match pod affinity rules.",
 		},
 		{
 			name: "affinity to a lower pod, best victims", why: "the pod that the affinity needs stays",
@@ -129,12 +129,12 @@ func TestPreemptionChapter(t *testing.T) {
 		{
 			name: "no preemption across nodes", why: "Q runs on another node of the zone",
 			input: nodeYAML("node-n", "4", ", zone: z") + nodeYAML("node-m", "2", ", zone: z") + podYAML("q", "node-m", 1, "1", "app: q") + podYAML("p", "", 10, "3", "", apart),
-			want:  []string{"p Unschedulable - - -"}, message: "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match pod anti-affinity rules. no new claims to deallocate, preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling.",
+			want:  []string{"p Unschedulable - - -"}, message: "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match pod anti-affinity rules. preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling.",
 		},
 		{
 			name: "a class that does not preempt", why: "it waits for room, in front of lower pods",
 			input: full + classes + fmt.Sprintf(withoutPri, "priorityClassName: polite, ") + podYAML("after", "", 0, "2", ""),
-			want:  []string{"p Unschedulable - - -", "after Unschedulable - - -"}, message: "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never.",
+			want:  []string{"p Unschedulable - - -", "after Unschedulable - - -"}, message: "0/1 nodes are available: 1 Insufficient cpu. preemption: not eligible due to preemptionPolicy=Never.",
 		},
 		{
 			name: "a pod that does not preempt may be preempted", why: "its policy protects nobody",
@@ -158,7 +158,7 @@ func TestPreemptionChapter(t *testing.T) {
 			input: full + nodeYAML("n2", "2", "") + podYAML("stays", "n2", 10, "1", "") + podYAML("goes", "n2", 10, "1", "") + podYAML("p", "", 10, "2", ""), args: []string{"-grace"},
 			timeline: "- {at: 5s, delete: {apiVersion: v1, kind: Pod, metadata: {name: goes}}}\n",
 			want:     []string{"p Unschedulable - n1 low", "p Unschedulable - - -", "p Scheduled n1 - -"},
-			second:   "0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, preemption: not eligible due to a terminating pod on the nominated node.",
+			second:   "0/2 nodes are available: 2 Insufficient cpu. preemption: not eligible due to a terminating pod on the nominated node.",
 		},
 	}, func(t *testing.T, c test) {
 		args := append([]string{"-f", "-", "-o", "json"}, c.args...)

@@ -45,11 +45,11 @@ func withAnnounced(err error, text string) error {
 	if len(list) == 0 {
 		return err
 	}
-	var b strings.Builder
-	for _, a := range list {
-		fmt.Fprintf(&b, "\n  %s: %s (gate %s)", a.Name, a.Sentence, a.Gate)
+	names := make([]string, len(list))
+	for i, a := range list {
+		names[i] = fmt.Sprintf("%s (gate %s)", a.Name, a.Gate)
 	}
-	return fmt.Errorf("%w\nannounced, not proven:%s", err, b.String())
+	return fmt.Errorf("%w; announced, not proven: %s", err, strings.Join(names, ", "))
 }
 
 // Run is the program. args are the flags without the program's name. Run returns the exit code: 0, 1 with -fail-changed when

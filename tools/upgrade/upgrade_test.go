@@ -156,7 +156,7 @@ func TestFlags(t *testing.T) {
 		{"-f testdata/cluster.yaml -from 1.36", "-from and -to: both versions are required"},
 		{"-f testdata/cluster.yaml -to 1.36", "-from and -to: both versions are required"},
 		{"-f testdata/cluster.yaml -from 1.33 -to 1.36", `release "1.33": known are 1.34, 1.35, 1.36 and 1.37`},
-		{"-f testdata/cluster.yaml -from 1.37 -to 1.38", "known are 1.34, 1.35, 1.36 and 1.37\nannounced, not proven:\n  groups of pods: Pods that belong to a PodGroup are scheduled together by default. (gate GenericWorkload)\n"},
+		{"-f testdata/cluster.yaml -from 1.37 -to 1.38", "known are 1.34, 1.35, 1.36 and 1.37; announced, not proven: groups of pods (gate GenericWorkload), "},
 		{"-f testdata/cluster.yaml -from 1.36 -to 1.37 web", `unexpected argument "web"`},
 		{"-f testdata/cluster.yaml -from 1.36 -to 1.37 -o csv", "csv"},
 		{"-f no/such/file -from 1.36 -to 1.37", "no/such/file"},

@@ -265,6 +265,8 @@ var functions = map[string]any{
 	"queue.UnregisteredEvents":                queue.UnregisteredEvents,
 	"queue.PodUpdateEvents":                   queue.PodUpdateEvents,
 	"queue.NodeUpdateEvents":                  queue.NodeUpdateEvents,
+	"release.Announced":                       release.Announced,
+	"release.Gates":                           release.Gates,
 	"release.Between":                         release.Between,
 	"release.Areas":                           release.Areas,
 	"release.Differences":                     release.Differences,

@@ -35,7 +35,7 @@ var basis = []string{
 	"devices/tracker.Of", "devices/tracker.New", "volumes/tracker.Of", "volumes/tracker.New", "placement.New", "placement.NewPlacer", "devices.NewInventory", "devices.NewLedger",
 	"devices.NewAllocator", "devices.Compile", "volumes.NewLedger", "volumes.Compile", "queue.New", "preemption/optimal.New",
 	"affinity.CompilePods", "affinity.CompileNode", "spread.CompileHard", "spread.CompileSoft", "score.CompileAllocation", "score.CompileBalance", "planning/failures.New",
-	"planning/rollout.New", "planning/consolidation.New", "cluster.List", "eviction/disruption.Decide", "preemption.NewIndex",
+	"planning/rollout.New", "planning/consolidation.New", "cluster.List", "eviction/disruption.Decide", "preemption.NewIndex", "eviction/pressure.Compile",
 }
 
 // choose returns the next call of a world: of some calls that of which the world had the fewest.

@@ -168,7 +168,7 @@ func TestRun(t *testing.T) {
 			var late v1.Pod
 			require.True(t, api.Get("default/pods/late", &late))
 			require.Len(t, late.Status.Conditions, 1)
-			require.Equal(t, "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.", late.Status.Conditions[0].Message)
+			require.Equal(t, "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.", late.Status.Conditions[0].Message)
 			names := func() map[string]bool {
 				families, err := registry.Gather()
 				require.NoError(t, err)
