@@ -9,19 +9,19 @@ import (
 )
 
 // validateStorageClassUpdate returns which fields of a StorageClass changed that never change. Missing fields count as their defaults:
-// reclaimPolicy Delete and volumeBindingMode Immediate.
+// reclaimPolicy Delete and volumeBindingMode Immediate. The errors name no value, as v1.37's.
 func validateStorageClassUpdate(class, old *storagev1.StorageClass) (errs field.ErrorList) {
-	stays := func(name string, value any, same bool) {
+	stays := func(name string, same bool) {
 		if !same {
-			errs = append(errs, field.Invalid(field.NewPath(name), value, "field is immutable"))
+			errs = append(errs, field.Invalid(field.NewPath(name), nil, "field is immutable"))
 		}
 	}
 	reclaim, mode := classDefaults(class)
 	oldReclaim, oldMode := classDefaults(old)
-	stays("parameters", class.Parameters, maps.Equal(class.Parameters, old.Parameters))
-	stays("provisioner", class.Provisioner, class.Provisioner == old.Provisioner)
-	stays("reclaimPolicy", reclaim, reclaim == oldReclaim)
-	stays("volumeBindingMode", mode, mode == oldMode)
+	stays("parameters", maps.Equal(class.Parameters, old.Parameters))
+	stays("provisioner", class.Provisioner == old.Provisioner)
+	stays("reclaimPolicy", reclaim == oldReclaim)
+	stays("volumeBindingMode", mode == oldMode)
 	return errs
 }
 

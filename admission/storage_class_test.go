@@ -25,11 +25,11 @@ func TestStorageClassUpdate(t *testing.T) {
 		{"defaults", func(c *storagev1.StorageClass) {
 			c.ReclaimPolicy, c.VolumeBindingMode = new(v1.PersistentVolumeReclaimDelete), new(storagev1.VolumeBindingImmediate)
 		}, nil},
-		{"parameters", func(c *storagev1.StorageClass) { c.Parameters = map[string]string{"disk": "ssd"} }, []string{`parameters: Invalid value: {"disk":"ssd"}: field is immutable`}},
+		{"parameters", func(c *storagev1.StorageClass) { c.Parameters = map[string]string{"disk": "ssd"} }, []string{`parameters: Invalid value: null: field is immutable`}},
 		{"the others", func(c *storagev1.StorageClass) {
 			c.Provisioner, c.ReclaimPolicy, c.VolumeBindingMode = "b", new(v1.PersistentVolumeReclaimRetain), new(storagev1.VolumeBindingWaitForFirstConsumer)
-		}, []string{`provisioner: Invalid value: "b": field is immutable`, `reclaimPolicy: Invalid value: "Retain": field is immutable`,
-			`volumeBindingMode: Invalid value: "WaitForFirstConsumer": field is immutable`}},
+		}, []string{`provisioner: Invalid value: null: field is immutable`, `reclaimPolicy: Invalid value: null: field is immutable`,
+			`volumeBindingMode: Invalid value: null: field is immutable`}},
 	}, func(t *testing.T, c test) {
 		old := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}, Provisioner: "a"}
 		now := old.DeepCopy()

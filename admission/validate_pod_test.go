@@ -201,7 +201,7 @@ func TestValidate(t *testing.T) {
 	require.Equal(t, []string{"value: Forbidden: may not be changed in an update."}, messages(ValidateUpdate(now, old)))
 	handler := class.DeepCopy()
 	handler.Handler, handler.Overhead, handler.Scheduling = "other", nil, nil
-	require.Equal(t, []string{`handler: Invalid value: "other": field is immutable`}, messages(ValidateUpdate(handler, class)))
+	require.Equal(t, []string{`handler: Invalid value: null: field is immutable`}, messages(ValidateUpdate(handler, class)))
 	require.Empty(t, ValidateUpdate(handler, old), "objects of two kinds")
 	require.Empty(t, ValidateUpdate(now, class), "objects of two kinds")
 	require.Empty(t, ValidateUpdate(bad, class), "objects of two kinds")

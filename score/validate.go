@@ -44,17 +44,17 @@ func ValidateFitArgs(args FitArgs, path *field.Path) field.ErrorList {
 	case s.Type == RequestedToCapacityRatio && s.RequestedToCapacityRatio == nil:
 		errs = append(errs, field.Required(p, "must be specified when type is RequestedToCapacityRatio"))
 	case s.Type == RequestedToCapacityRatio:
-		errs = append(errs, validateShape(s.RequestedToCapacityRatio.Shape, p.Child("shape"))...)
+		errs = append(errs, ValidateShape(s.RequestedToCapacityRatio.Shape, p.Child("shape"))...)
 	case s.RequestedToCapacityRatio != nil:
 		errs = append(errs, field.Forbidden(p, "must be nil when type is not RequestedToCapacityRatio"))
 	}
 	return errs
 }
 
-// validateShape returns v1.36's errors about a shape (rule C5.4): there must be a point, utilizations must increase
+// ValidateShape returns kube-scheduler's errors about a shape (rule C5.4): there must be a point, utilizations must increase
 // strictly (only the first violation is reported) and be from 0 to 100, scores from 0 to 10. One point is legal: a
-// constant. Rule: configuration API, UtilizationShapePoint.
-func validateShape(shape []Point, path *field.Path) field.ErrorList {
+// constant. A nil path is the root. Rule: configuration API, UtilizationShapePoint.
+func ValidateShape(shape []Point, path *field.Path) field.ErrorList {
 	if len(shape) == 0 {
 		return field.ErrorList{field.Required(path, "at least one point must be specified")}
 	}

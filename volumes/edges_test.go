@@ -251,11 +251,11 @@ func TestPreFilterNames(t *testing.T) {
 }
 
 func TestFreeShare(t *testing.T) {
-	require.Equal(t, int64(0), freeShare([]storage{{"s", 0, 0}}))
-	require.Equal(t, int64(100), freeShare([]storage{{"s", 0, 1}}))
-	require.Equal(t, int64(34), freeShare([]storage{{"s", 2, 3}}), "100 - 66")
-	require.Equal(t, int64(0), freeShare([]storage{{"s", 3, 3}}))
-	require.Equal(t, int64(0), freeShare([]storage{{"s", 4, 3}}))
-	require.Equal(t, int64(45), freeShare([]storage{{"s", 1, 10}, {"t", 9, 8}}), "a class that is full counts with 0")
-	require.Equal(t, int64(48), freeShare([]storage{{"s", 1, 20}, {"t", 9, 8}}), "47.5 is rounded up")
+	require.Equal(t, int64(0), shareScore([]storage{{"s", 0, 0}}, shapeOf(Options{})))
+	require.Equal(t, int64(100), shareScore([]storage{{"s", 0, 1}}, shapeOf(Options{})))
+	require.Equal(t, int64(34), shareScore([]storage{{"s", 2, 3}}, shapeOf(Options{})), "100 - 66")
+	require.Equal(t, int64(0), shareScore([]storage{{"s", 3, 3}}, shapeOf(Options{})))
+	require.Equal(t, int64(0), shareScore([]storage{{"s", 4, 3}}, shapeOf(Options{})))
+	require.Equal(t, int64(45), shareScore([]storage{{"s", 1, 10}, {"t", 9, 8}}, shapeOf(Options{})), "a class that is full counts with 0")
+	require.Equal(t, int64(48), shareScore([]storage{{"s", 1, 20}, {"t", 9, 8}}, shapeOf(Options{})), "47.5 is rounded up")
 }

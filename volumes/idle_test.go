@@ -34,7 +34,7 @@ func FuzzFreeShare(f *testing.F) {
 		if n > 0 {
 			want = (2*percent + n) / (2 * n) // rounded
 		}
-		if got := freeShare(classes); got != int64(want) {
+		if got := shareScore(classes, shapeOf(Options{})); got != int64(want) {
 			t.Fatalf("%+v: %d, want %d", classes, got, want)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/score"
 )
 
 // Table holds the objects of one kind.
@@ -129,4 +130,7 @@ type Options struct {
 	ReserveCapacity bool
 	// Release is the release whose filters count (rules L2.4, L3.1 and L3.2).
 	Release release.Version
+	// Shape is the score of the share of a class's storage that is in use, as VolumeBindingArgs.shape of v1.37 (rule L11.2). It must be
+	// valid (score.ValidateShape). Empty: 10 at 0 percent, 0 at 100.
+	Shape []score.Point
 }

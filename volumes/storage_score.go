@@ -4,6 +4,8 @@ import (
 	"math"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/score"
 )
 
 // storage is what the claims of one class take, and what they take it from.
@@ -19,7 +21,7 @@ func (s *bindingState) Raw(i int) int64 {
 	}
 	var buf [8]choice
 	_, choices := s.binding.checkDelayed(node, buf[:0]) // none when the node is rejected
-	return freeShare(byClass(choices))
+	return shareScore(byClass(choices), shapeOf(s.binding.options))
 }
 
 // byClass adds up the claims of each class. When a claim takes a volume that exists, only such claims count. Otherwise claims
@@ -56,16 +58,26 @@ func byClass(choices []choice) (out []storage) {
 	return out
 }
 
-// freeShare returns the mean share that stays free, in percent: 100 for an empty class, 0 for a full one.
-func freeShare(classes []storage) int64 {
+// shareScore returns the mean score of the shares in use. A class whose storage is too small counts as full.
+func shareScore(classes []storage, at func(utilization int64) int64) int64 {
 	if len(classes) == 0 {
 		return 0
 	}
 	var sum int64
 	for _, c := range classes {
+		used := int64(100)
 		if c.capacity > 0 && c.requested <= c.capacity {
-			sum += 100 - c.requested*100/c.capacity
+			used = c.requested * 100 / c.capacity
 		}
+		sum += at(used)
 	}
 	return int64(math.Round(float64(sum) / float64(len(classes))))
+}
+
+// shapeOf returns the function of the options' shape.
+func shapeOf(o Options) func(utilization int64) int64 {
+	if len(o.Shape) == 0 {
+		return func(utilization int64) int64 { return 100 - utilization }
+	}
+	return score.ShapeAt(o.Shape)
 }

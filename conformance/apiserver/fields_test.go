@@ -30,6 +30,7 @@ var outside = map[string]string{
 	"spec.ephemeralContainers":                   "they ask for nothing, and no pod is created with one",
 	"spec.restartPolicy":                         "the scheduler reads that of init containers only",
 	"spec.activeDeadlineSeconds":                 "it ends a pod that runs",
+	"spec.evictionResponders":                    "they answer a request to evict a pod that runs; the server drops them without the gate EvictionRequestAPI",
 	"spec.dnsPolicy":                             "name resolution",
 	"spec.dnsConfig":                             "name resolution",
 	"spec.hostname":                              "name resolution",

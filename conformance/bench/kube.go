@@ -149,9 +149,7 @@ func (k *kube) assume(pod *v1.Pod, node string) error {
 func (k *kube) removePod(p *v1.Pod) error { return k.sched.Cache.RemovePod(klog.FromContext(k.ctx), p) }
 
 func (k *kube) updateNode(old, node *v1.Node) error {
-	if k.sched.Cache.UpdateNode(klog.FromContext(k.ctx), old, node) == nil {
-		return fmt.Errorf("no node %s", node.Name)
-	}
+	k.sched.Cache.UpdateNode(klog.FromContext(k.ctx), old, node)
 	return nil
 }
 

@@ -12,9 +12,9 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
+	"github.com/podberth/podberth/conformance/compare"
 	"github.com/podberth/podberth/conformance/gen"
 	"github.com/podberth/podberth/diagnose"
-	"github.com/podberth/podberth/queue"
 )
 
 // Pending pods of generated clusters whose running pods terminate, 200 in the short mode: Wake names the events that the plugins
@@ -55,7 +55,7 @@ func TestWakes(t *testing.T) {
 				must(t, err)
 				hints = append(hints, registered...)
 				for _, r := range registered {
-					theirs = append(theirs, name+" "+queue.Event{Resource: string(r.Event.Resource), Action: queue.Action(r.Event.ActionType), Label: r.Event.CustomLabel}.String())
+					theirs = append(theirs, name+" "+compare.Event(r.Event).String())
 				}
 			}
 			for _, e := range o.Events {

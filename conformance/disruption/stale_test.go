@@ -39,7 +39,7 @@ func targets(s *trial.Source) error {
 	c := controller.NewDisruptionControllerInternal(ctx, factory.Core().V1().Pods(), factory.Policy().V1().PodDisruptionBudgets(), factory.Core().V1().ReplicationControllers(),
 		factory.Apps().V1().ReplicaSets(), factory.Apps().V1().Deployments(), factory.Apps().V1().StatefulSets(), client, meta.NewDefaultRESTMapper(nil), &scalefake.FakeScaleClient{}, client.Discovery(), clock.RealClock{}, 2*time.Minute)
 	factory.Start(ctx.Done())
-	go c.Run(ctx)
+	go c.Run(ctx, 1)
 	time.Sleep(2 * time.Second)
 	pods := map[string]*v1.Pod{}
 	for range 30 {

@@ -88,7 +88,7 @@ func budget(s *trial.Source) error {
 		return err
 	}
 	factory.Start(ctx.Done())
-	go c.Run(ctx)
+	go c.Run(ctx, 1)
 	time.Sleep(2 * time.Second)
 	for i := range s.N(7) {
 		if err := w.setPod(fmt.Sprint("p", i)); err != nil {

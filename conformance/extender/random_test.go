@@ -39,11 +39,11 @@ var (
 		"preScore":   {"TaintToleration", "NodeAffinity", "InterPodAffinity"},
 		"score":      {"TaintToleration", "NodeAffinity", "NodeResourcesFit", "ImageLocality", "VolumeBinding", "InterPodAffinity"},
 		"reserve":    {"VolumeBinding"}, "permit": {"GangScheduling"}, "preBind": {"DynamicResources"}, "bind": {"DefaultBinder"},
-		"postBind": {}, "multiPoint": plugins, "placementScore": {"NodeResourcesFit", "PodGroupPodsCount"}, "placementGenerate": {"TopologyPlacementGenerator"},
+		"postBind": {}, "multiPoint": plugins, "placementScore": {"NodeResourcesFit", "PodGroupPodsCount"}, "placementGenerate": {"TopologyPlacementGenerator"}, "podGroupPostFilter": {"DynamicResources", "DefaultPreemption"},
 	}
 	points = []string{
 		"preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore", "score", "reserve", "permit", "preBind", "bind",
-		"postBind", "multiPoint", "placementScore", "placementGenerate",
+		"postBind", "multiPoint", "placementScore", "placementGenerate", "podGroupPostFilter",
 	}
 )
 

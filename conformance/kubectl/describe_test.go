@@ -38,7 +38,7 @@ func (w *world) schedule() {
 	ctx, cancel := context.WithCancel(context.Background())
 	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: w.api.EventsV1()})
 	require.NoError(w.t, broadcaster.StartRecordingToSinkWithContext(ctx))
-	factory := scheduler.NewInformerFactory(w.api, 0)
+	factory := scheduler.NewInformerFactory(w.api, 0, nil)
 	s, err := scheduler.New(ctx, w.api, factory, nil, profile.NewRecorderFactory(broadcaster), scheduler.WithProfiles(c.Profiles...))
 	require.NoError(w.t, err)
 	factory.StartWithContext(ctx)

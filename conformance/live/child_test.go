@@ -237,7 +237,7 @@ func runKube(ctx context.Context, c *rest.Config, ready func(func() (float64, er
 	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
 		return err
 	}
-	factory := scheduler.NewInformerFactory(client, 0)
+	factory := scheduler.NewInformerFactory(client, 0, nil)
 	s, err := scheduler.New(ctx, client, factory, nil, profile.NewRecorderFactory(broadcaster), scheduler.WithProfiles(defaults.Profiles...))
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ func (w *world) kube(witnesses ...*witness) (stop func()) {
 	client := kubernetes.NewForConfigOrDie(rest.AddUserAgent(w.link.config(), "scheduler"))
 	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
 	require.NoError(w.t, broadcaster.StartRecordingToSinkWithContext(ctx))
-	factory := scheduler.NewInformerFactory(client, 0)
+	factory := scheduler.NewInformerFactory(client, 0, nil)
 	s, err := scheduler.New(ctx, client, factory, nil, profile.NewRecorderFactory(broadcaster), scheduler.WithProfiles(c.Profiles...), scheduler.WithExtenders(c.Extenders...), scheduler.WithFrameworkOutOfTreeRegistry(registry))
 	require.NoError(w.t, err)
 	factory.StartWithContext(ctx)

@@ -88,7 +88,7 @@ func viewOfKube(s *scheduler.Scheduler, pods corelisters.PodLister) *view {
 				}
 				return known
 			}
-			if q, ok := s.SchedulingQueue.GetPod(name, "default"); ok {
+			if q, ok := s.SchedulingQueue.GetPod(name, "default", nil); ok {
 				return q.Pod
 			}
 			return p

@@ -17,6 +17,7 @@ import (
 	realqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
+	"github.com/podberth/podberth/conformance/compare"
 	"github.com/podberth/podberth/conformance/real"
 	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/queue"
@@ -47,7 +48,7 @@ func newDefaults(options ...scheduler.Option) (*defaults, error) {
 		if err != nil {
 			return nil, err
 		}
-		i := slices.IndexFunc(hints, func(h fwk.ClusterEventWithHint) bool { return ours(h.Event) == r.Event })
+		i := slices.IndexFunc(hints, func(h fwk.ClusterEventWithHint) bool { return compare.Event(h.Event) == r.Event })
 		if i < 0 {
 			return nil, fmt.Errorf("%s: podberth registers %v, the real plugin does not", r.Plugin, r.Event)
 		}
@@ -204,10 +205,10 @@ func (w *world) happen() error {
 	}
 	for _, e := range events {
 		w.note("event %s", e.Label())
-		w.labels[ours(e).String()] = e.Label()
+		w.labels[compare.Event(e).String()] = e.Label()
 		w.Count("event " + e.Label())
 		w.refusals = 0
-		w.say(w.q.Move(queue.Change{Event: ours(e), Old: old, New: new}, w.now()))
+		w.say(w.q.Move(queue.Change{Event: compare.Event(e), Old: old, New: new}, w.now()))
 		w.meterRefusals(e.Label())
 		w.real.MoveAllToActiveOrBackoffQueue(w.log, e, old, new, nil)
 	}
@@ -221,7 +222,7 @@ func sameEvents(real []fwk.ClusterEvent, got []queue.Event) error {
 	}
 	var want []queue.Event
 	for _, e := range real {
-		want = append(want, ours(e))
+		want = append(want, compare.Event(e))
 	}
 	if len(want)+len(got) > 0 && !reflect.DeepEqual(want, got) {
 		return fmt.Errorf("events of an update: real %v, podberth %v", want, got)

@@ -20,6 +20,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
+	"github.com/podberth/podberth/conformance/compare"
 	"github.com/podberth/podberth/conformance/real"
 	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/queue"
@@ -62,7 +63,7 @@ func TestHandlers(t *testing.T) {
 		names = append(names, w.name)
 		registry[w.name] = func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) { return w, nil }
 		profile.Plugins.Filter.Enabled = append(profile.Plugins.Filter.Enabled, config.Plugin{Name: w.name})
-		ourProfile.Events = append(ourProfile.Events, queue.Registration{Plugin: w.name, Event: ours(e)})
+		ourProfile.Events = append(ourProfile.Events, queue.Registration{Plugin: w.name, Event: compare.Event(e)})
 	}
 	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", ResourceVersion: "1"}}
 	client := fake.NewClientset(node)

@@ -18,6 +18,7 @@ import (
 	intree "k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
+	"github.com/podberth/podberth/conformance/compare"
 	"github.com/podberth/podberth/conformance/real"
 	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/queue"
@@ -78,7 +79,7 @@ func TestRegistrations(t *testing.T) {
 		var theirs []queue.Event
 		var none []string
 		for _, r := range list {
-			theirs = append(theirs, ours(r.Event))
+			theirs = append(theirs, compare.Event(r.Event))
 			if r.QueueingHintFn == nil {
 				none = append(none, string(r.Event.Resource))
 			}
@@ -183,14 +184,14 @@ func TestEveryEventForEveryPlugin(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got, err := wakesHere(q, pod, rejector, ours(e))
+				got, err := wakesHere(q, pod, rejector, compare.Event(e))
 				if err != nil {
 					t.Fatal(err)
 				}
 				if real != got {
 					t.Errorf("%s, %s with mask %d: does it wake? real %v, podberth %v", rejector, resource, action, real, got)
 				}
-				if real && ours(e) != (queue.Event{Resource: "*", Action: queue.All}) {
+				if real && compare.Event(e) != (queue.Event{Resource: "*", Action: queue.All}) {
 					woken[rejector]++
 				}
 			}

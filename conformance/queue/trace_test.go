@@ -13,6 +13,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
+	"github.com/podberth/podberth/conformance/compare"
 	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release"
@@ -406,9 +407,9 @@ func (w *world) eventOf(e fwk.ClusterEvent) error {
 		check = func(p *v1.Pod) bool { return p.Spec.Priority == nil || *p.Spec.Priority <= limit }
 	}
 	w.note("event %s/%d, old %s, new %s, check %v", e.Resource, e.ActionType, nameOf(old), nameOf(new), check != nil)
-	w.labels[ours(e).String()] = e.Label()
+	w.labels[compare.Event(e).String()] = e.Label()
 	w.refusals = 0
-	list := w.q.Move(queue.Change{Event: ours(e), Old: old, New: new, PreCheck: check}, w.now())
+	list := w.q.Move(queue.Change{Event: compare.Event(e), Old: old, New: new, PreCheck: check}, w.now())
 	w.meterRefusals(e.Label())
 	w.say(list)
 	w.mixed = w.mixed || len(list) > 1 && e.Resource == waitingArrive // new pods take their nominations from their status

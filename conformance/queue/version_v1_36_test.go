@@ -62,10 +62,5 @@ func lookUp(q *realqueue.PriorityQueue, pod *v1.Pod) (*framework.QueuedPodInfo, 
 
 func remove(q realqueue.SchedulingQueue, pod *v1.Pod) { q.Delete(pod) }
 
-// ours returns the event in podberth's form.
-func ours(e fwk.ClusterEvent) queue.Event {
-	return queue.Event{Resource: string(e.Resource), Action: queue.Action(e.ActionType), Label: e.CustomLabel}
-}
-
 // grows reports whether the event says that requests of a pod grew, which v1.36 does not say.
 func grows(fwk.ClusterEvent) bool { return false }

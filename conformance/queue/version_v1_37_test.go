@@ -69,29 +69,5 @@ func lookUp(q *realqueue.PriorityQueue, pod *v1.Pod) (*framework.QueuedPodInfo, 
 
 func remove(q realqueue.SchedulingQueue, pod *v1.Pod) { q.Delete(klog.Background(), pod) }
 
-// actionsOf pairs the bits of an action of v1.37 with podberth's.
-var actionsOf = map[fwk.ActionType]queue.Action{
-	fwk.Add: queue.Add, fwk.Delete: queue.Delete,
-	fwk.UpdateNodeAllocatable: queue.UpdateNodeAllocatable, fwk.UpdateNodeLabel: queue.UpdateNodeLabel, fwk.UpdateNodeTaint: queue.UpdateNodeTaint,
-	fwk.UpdateNodeCondition: queue.UpdateNodeCondition, fwk.UpdateNodeAnnotation: queue.UpdateNodeAnnotation,
-	fwk.UpdateNodeDeclaredFeature: queue.UpdateNodeDeclaredFeature, fwk.UpdatePodLabel: queue.UpdatePodLabel, fwk.UpdatePodScaleDown: queue.UpdatePodScaleDown,
-	fwk.UpdatePodToleration: queue.UpdatePodToleration, fwk.UpdatePodSchedulingGatesEliminated: queue.UpdatePodSchedulingGatesEliminated,
-	fwk.UpdatePodGeneratedResourceClaim: queue.UpdatePodGeneratedResourceClaim,
-}
-
-// ours leaves out the bits that podberth does not have. An event with such a bit alone is an Update.
-func ours(e fwk.ClusterEvent) queue.Event {
-	out := queue.Event{Resource: string(e.Resource), Label: e.CustomLabel}
-	for theirs, ours := range actionsOf {
-		if e.ActionType&theirs != 0 {
-			out.Action |= ours
-		}
-	}
-	if out.Action == 0 && e.ActionType != 0 {
-		out.Action = queue.Update
-	}
-	return out
-}
-
 // grows reports whether the event says that requests of a pod grew, which v1.36 does not say.
 func grows(e fwk.ClusterEvent) bool { return e.ActionType == fwk.UpdatePodScaleUp }

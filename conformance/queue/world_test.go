@@ -26,6 +26,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 	testingclock "k8s.io/utils/clock/testing"
 
+	"github.com/podberth/podberth/conformance/compare"
 	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/queue"
 )
@@ -113,7 +114,7 @@ func newWorld(s *trial.Source) *world {
 			for _, r := range list {
 				h := hint(plugin, r.hint)
 				hints[name][r.event] = append(hints[name][r.event], &realqueue.QueueingHintFunction{PluginName: plugin, QueueingHintFn: realHint(h)})
-				p.Events = append(p.Events, queue.Registration{Plugin: plugin, Event: ours(r.event), Hint: h})
+				p.Events = append(p.Events, queue.Registration{Plugin: plugin, Event: compare.Event(r.event), Hint: h})
 				s.Note("%s: %s waits for %s/%d, hint %v", name, plugin, r.event.Resource, r.event.ActionType, h != nil)
 			}
 		}

@@ -68,7 +68,7 @@ func start(t *testing.T) kubernetes.Interface {
 	factory.Start(ctx.Done())
 	stopped := make(chan struct{})
 	go func() {
-		c.Run(ctx)
+		c.Run(ctx, 1)
 		close(stopped)
 	}()
 	t.Cleanup(func() {

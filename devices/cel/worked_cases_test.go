@@ -78,7 +78,7 @@ type worked struct {
 	classes map[string]*resourcev1.DeviceClass
 	claims  []*resourcev1.ResourceClaim
 	want    string
-	before    string // in v1.37; "" is want
+	before  string // in v1.37; "" is want
 	options devices.Options
 
 	showReach, showResults bool

@@ -131,7 +131,7 @@ func TestValidateUpdate(t *testing.T) {
 	require.Empty(t, ValidateUpdate(old, class, nil), "overhead and scheduling may change")
 	require.Equal(t, "cpu=250m,memory=120Mi", testkit.ShowResources(before.Spec.Overhead), "a pod keeps what it was given")
 	class.Handler = "runc"
-	require.Equal(t, `handler: Invalid value: "runc": field is immutable`, ValidateUpdate(old, class, nil).ToAggregate().Error())
+	require.Equal(t, `handler: Invalid value: null: field is immutable`, ValidateUpdate(old, class, nil).ToAggregate().Error())
 	require.Empty(t, ValidateUpdate(nil, class, nil))
 }
 

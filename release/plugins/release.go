@@ -23,6 +23,10 @@ func defaultOf(v release.Version, list []Plugin) []Plugin {
 			x := &list[at(p)]
 			x.Points = append([]string{"PreFilter"}, x.Points...)
 		}
+		for _, p := range []string{DynamicResources, DefaultPreemption} { // rule L11.4
+			x := &list[at(p)]
+			x.Points = append(x.Points, "PodGroupPostFilter")
+		}
 	}
 	return list
 }

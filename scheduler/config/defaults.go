@@ -118,6 +118,9 @@ func completeArgs(args runtime.Object) {
 		a.DefaultingType = cmp.Or(a.DefaultingType, configv1.SystemDefaulting)
 	case *configv1.VolumeBindingArgs:
 		orDefault(&a.BindTimeoutSeconds, int64(10*time.Minute/time.Second))
+		if len(a.Shape) == 0 {
+			a.Shape = []configv1.UtilizationShapePoint{{Utilization: 0, Score: 10}, {Utilization: 100}}
+		}
 	}
 }
 

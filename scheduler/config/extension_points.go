@@ -25,12 +25,13 @@ const (
 	QueueSort
 	PlacementGenerate
 	PlacementScore
+	PodGroupPostFilter
 	numPoints // the number of points
 )
 
 var pointNames = [numPoints]string{
 	"PreFilter", "Filter", "PostFilter", "Reserve", "PreScore", "Score", "PreBind", "Bind", "PostBind", "Permit",
-	"PreEnqueue", "QueueSort", "PlacementGenerate", "PlacementScore",
+	"PreEnqueue", "QueueSort", "PlacementGenerate", "PlacementScore", "PodGroupPostFilter",
 }
 
 // Points returns all extension points.

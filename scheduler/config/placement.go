@@ -16,6 +16,7 @@ import (
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/score"
 	"github.com/podberth/podberth/spread"
+	"github.com/podberth/podberth/volumes"
 )
 
 // builder makes the placement plugins of one profile.
@@ -123,6 +124,8 @@ func (b *builder) make(name string) (*placement.Plugin, error) {
 		return placement.PluginArgs{InterPodAffinity: podOptions(a)}.Plugin(name)
 	case *configv1.NodeResourcesBalancedAllocationArgs:
 		return placement.PluginArgs{BalancedAllocation: balanceArgs(a)}.Plugin(name)
+	case *configv1.VolumeBindingArgs:
+		return placement.PluginArgs{Volumes: volumes.Options{Shape: pointsOf(a.Shape)}}.Plugin(name)
 	case *configv1.DynamicResourcesArgs:
 		return placement.PluginArgs{Devices: tracker.Options{FilterTimeout: a.FilterTimeout.Duration, BindingTimeout: a.BindingTimeout.Duration}}.Plugin(name)
 	}

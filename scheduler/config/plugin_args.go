@@ -47,12 +47,15 @@ func fitArgs(a *configv1.NodeResourcesFitArgs) score.FitArgs {
 	if s := a.ScoringStrategy; s != nil {
 		out.ScoringStrategy = &score.Strategy{Type: string(s.Type), Resources: resourcesOf(s.Resources)}
 		if r := s.RequestedToCapacityRatio; r != nil {
-			ratio := &score.Ratio{}
-			for _, p := range r.Shape {
-				ratio.Shape = append(ratio.Shape, score.Point(p))
-			}
-			out.ScoringStrategy.RequestedToCapacityRatio = ratio
+			out.ScoringStrategy.RequestedToCapacityRatio = &score.Ratio{Shape: pointsOf(r.Shape)}
 		}
+	}
+	return out
+}
+
+func pointsOf(shape []configv1.UtilizationShapePoint) (out []score.Point) {
+	for _, p := range shape {
+		out = append(out, score.Point(p))
 	}
 	return out
 }

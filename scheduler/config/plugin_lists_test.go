@@ -32,6 +32,8 @@ var defaultLists = map[Point]string{
 	PreBind:        "VolumeBinding DynamicResources",
 	Bind:           "DefaultBinder",
 	PlacementScore: "NodeResourcesFit=1",
+
+	PodGroupPostFilter: "DynamicResources DefaultPreemption",
 }
 
 // text prints the plugins of a point.
@@ -90,7 +92,7 @@ func TestPluginLists(t *testing.T) {
 		{"disabled and enabled in multiPoint", "it moves to the end of all lists", "plugins: {multiPoint: {disabled: [{name: NodePorts}], enabled: [{name: NodePorts}]}}",
 			map[Point]string{Filter: without(defaultLists[Filter], "NodePorts") + " NodePorts", PreFilter: without(defaultLists[PreFilter], "NodePorts") + " NodePorts"}},
 		{"multiPoint alone", "what three plugins take part in", "plugins: {multiPoint: {disabled: [{name: '*'}], enabled: [{name: PrioritySort}, {name: DefaultBinder}, {name: NodeAffinity, weight: 9}]}}",
-			map[Point]string{PreEnqueue: "", PreFilter: "NodeAffinity", Filter: "NodeAffinity", PostFilter: "", PreScore: "NodeAffinity", Score: "NodeAffinity=9", Reserve: "", PreBind: "", PlacementScore: ""}},
+			map[Point]string{PreEnqueue: "", PreFilter: "NodeAffinity", Filter: "NodeAffinity", PostFilter: "", PreScore: "NodeAffinity", Score: "NodeAffinity=9", Reserve: "", PreBind: "", PlacementScore: "", PodGroupPostFilter: ""}},
 		{"filters in front", "two of them are asked first, PreFilter stays", "plugins: {filter: {enabled: [{name: TaintToleration}, {name: NodePorts}]}}",
 			map[Point]string{Filter: "TaintToleration NodePorts " + without(defaultLists[Filter], "TaintToleration", "NodePorts")}},
 		{"last weight negative", "accepted when it is the last of all", "plugins: {multiPoint: {enabled: [{name: ImageLocality, weight: -3}]}}",

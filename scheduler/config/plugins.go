@@ -74,7 +74,7 @@ func listsOf(p *configv1.Plugins) pluginLists {
 			PreFilter: setOf(p.PreFilter), Filter: setOf(p.Filter), PostFilter: setOf(p.PostFilter), Reserve: setOf(p.Reserve),
 			PreScore: setOf(p.PreScore), Score: setOf(p.Score), PreBind: setOf(p.PreBind), Bind: setOf(p.Bind),
 			PostBind: setOf(p.PostBind), Permit: setOf(p.Permit), PreEnqueue: setOf(p.PreEnqueue), QueueSort: setOf(p.QueueSort),
-			PlacementGenerate: setOf(p.PlacementGenerate), PlacementScore: setOf(p.PlacementScore),
+			PlacementGenerate: setOf(p.PlacementGenerate), PlacementScore: setOf(p.PlacementScore), PodGroupPostFilter: setOf(p.PodGroupPostFilter),
 		},
 		multi: setOf(p.MultiPoint),
 	}

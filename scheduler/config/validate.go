@@ -246,16 +246,5 @@ func validateVolumeBinding(a *configv1.VolumeBindingArgs, path *field.Path) fiel
 		errs = append(errs, field.Invalid(path.Child("bindTimeoutSeconds"), *a.BindTimeoutSeconds,
 			"invalid BindTimeoutSeconds, should not be a negative value"))
 	}
-	if a.Shape != nil {
-		shape := make([]shapePoint, len(a.Shape))
-		for k, p := range a.Shape {
-			shape[k] = shapePoint(p)
-		}
-		errs = append(errs, field.Invalid(path.Child("shape"), shape,
-			"unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"))
-	}
-	return errs
+	return append(errs, score.ValidateShape(pointsOf(a.Shape), path.Child("shape"))...)
 }
-
-// shapePoint is a point of a shape as v1.36 prints it.
-type shapePoint struct{ Utilization, Score int32 }

@@ -154,10 +154,10 @@ func TestStorageClassesStay(t *testing.T) {
 	}
 	for update, want := range map[string]string{
 		", provisioner: a": "", ", provisioner: a, reclaimPolicy: Delete, volumeBindingMode: Immediate, parameters: {}, allowVolumeExpansion: true": "",
-		", provisioner: b":                                          `provisioner: Invalid value: "b": field is immutable`,
-		", provisioner: a, parameters: {disk: ssd}":                 `parameters: Invalid value: {"disk":"ssd"}: field is immutable`,
-		", provisioner: a, reclaimPolicy: Retain":                   `reclaimPolicy: Invalid value: "Retain": field is immutable`,
-		", provisioner: a, volumeBindingMode: WaitForFirstConsumer": `volumeBindingMode: Invalid value: "WaitForFirstConsumer": field is immutable`,
+		", provisioner: b":                                          `provisioner: Invalid value: null: field is immutable`,
+		", provisioner: a, parameters: {disk: ssd}":                 `parameters: Invalid value: null: field is immutable`,
+		", provisioner: a, reclaimPolicy: Retain":                   `reclaimPolicy: Invalid value: null: field is immutable`,
+		", provisioner: a, volumeBindingMode: WaitForFirstConsumer": `volumeBindingMode: Invalid value: null: field is immutable`,
 	} {
 		events := "- {at: 1, update: " + class(update) + "}\n"
 		code, _, errs := withTimeline(t, documents(oneNode, class(", provisioner: a")), events)
