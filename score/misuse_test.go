@@ -23,9 +23,11 @@ func TestMisuse(t *testing.T) {
 		"CompileImages":       score.CompileImages,
 		"Explain":             score.Explain,
 		"NormalizeImage":      score.NormalizeImage,
+		"ShapeAt":             score.ShapeAt,
 		"Totals":              score.Totals,
 		"ValidateBalanceArgs": score.ValidateBalanceArgs,
 		"ValidateFitArgs":     score.ValidateFitArgs,
+		"ValidateShape":       score.ValidateShape,
 		"Allocation": func() *score.Allocation {
 			a, err := score.CompileAllocation(&v1.Pod{}, score.FitArgs{})
 			require.NoError(t, err)

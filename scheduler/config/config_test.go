@@ -40,7 +40,7 @@ func TestDefaults(t *testing.T) {
 		"NodeResourcesBalancedAllocation": {"resources": [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]},
 		"NodeResourcesFit": {"scoringStrategy": {"type": "LeastAllocated", "resources": [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]}},
 		"PodTopologySpread": {"defaultingType": "System"},
-		"VolumeBinding": {"bindTimeoutSeconds": 600}}`, string(got))
+		"VolumeBinding": {"bindTimeoutSeconds": 600, "shape": [{"utilization": 0, "score": 10}, {"utilization": 100, "score": 0}]}}`, string(got))
 	ten, hundred := int32(10), int32(100)
 	require.Equal(t, &preemption.CandidateArgs{MinPercentage: &ten, MinAbsolute: &hundred}, p.Candidates)
 	d := c.Document

@@ -112,9 +112,9 @@ extenders: [{prioritizeVerb: p}]
 			"profiles[0].pluginConfig[0].args.minCandidateNodesAbsolute: Invalid value: -1: not in valid range [0, inf)]"},
 	{"balanced resources", "weights are 1 and names are unique there", profileOf("pluginConfig: [{name: NodeResourcesBalancedAllocation, args: {resources: [{name: cpu, weight: 2}, {name: cpu}]}}]"),
 		`[profiles[0].pluginConfig[0].args.resources[0].weight: Invalid value: 2: must be 1, profiles[0].pluginConfig[0].args.resources[1].name: Duplicate value: "cpu"]`},
-	{"volume binding", "the shape needs a gate that is off", profileOf("pluginConfig: [{name: VolumeBinding, args: {bindTimeoutSeconds: -3, shape: [{utilization: 0, score: 1}]}}]"),
+	{"volume binding", "a shape has scores from 0 to 10", profileOf("pluginConfig: [{name: VolumeBinding, args: {bindTimeoutSeconds: -3, shape: [{utilization: 0, score: 11}]}}]"),
 		"[profiles[0].pluginConfig[0].args.bindTimeoutSeconds: Invalid value: -3: invalid BindTimeoutSeconds, should not be a negative value, " +
-			"profiles[0].pluginConfig[0].args.shape: Invalid value: [{\"Utilization\":0,\"Score\":1}]: unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring]"},
+			"profiles[0].pluginConfig[0].args.shape[0].score: Invalid value: 11: not in valid range [0, 10]]"},
 	{"dynamic resources", "timeouts have a least value", profileOf("pluginConfig: [{name: DynamicResources, args: {filterTimeout: -1s, bindingTimeout: 999ms}}]"),
 		`[profiles[0].pluginConfig[0].args.filterTimeout: Invalid value: "-1s": must be zero or positive, profiles[0].pluginConfig[0].args.bindingTimeout: Invalid value: "999ms": must be at least 1 second]`},
 	{"strategy without a type", "found only when the plugin is made; the type has no default once there is a strategy", profileOf("pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {}}}]"),
