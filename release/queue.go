@@ -118,7 +118,7 @@ func binding() []Difference {
 
 func batching() []Difference {
 	return in("batching",
-		Difference{ID: "L10.1", Option: "scheduler.Options.Release", Name: "opportunistic batching", Sentence: "Since v1.35 a pod equal to the pod before may reuse its sorted nodes; never in the default profile, which has default spread constraints.",
-			By: by("absent", "present", "=", "present, scores the last node again")},
+		Difference{ID: "L10.1", Option: "scheduler.Options.Release", Name: "opportunistic batching", Sentence: "Since v1.35 a pod equal to the pod before may reuse its sorted nodes; never in the default profile, which has default spread constraints. podberth does not score the last node again.",
+			By: by("absent", "present", "=", "present, no hint for nominated pods, scores the last node again")},
 	)
 }

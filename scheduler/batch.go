@@ -29,14 +29,17 @@ type batch struct {
 }
 
 // next takes the best node that is left, or returns why the ranking is of no use. Without a ranking next returns
-// neither. full reports whether a node has no room for the pod, and whether the node exists.
-func (b *batch) next(signature string, cycle uint64, now time.Time, full func(node string) (full, found bool)) (node, reason string) {
+// neither. nominated says that the pod gets no hint because of its nomination. full reports whether a node has no room for
+// the pod, and whether the node exists.
+func (b *batch) next(signature string, nominated bool, cycle uint64, now time.Time, full func(node string) (full, found bool)) (node, reason string) {
 	if len(b.ranking) == 0 {
 		return "", ""
 	}
 	switch {
 	case b.cycle+1 != cycle:
 		return "", "pod_skipped"
+	case nominated:
+		return "", "pod_nominated"
 	case signature != b.signature:
 		return "", "pod_incompatible"
 	case now.Sub(b.made) >= batchAge:
@@ -55,10 +58,11 @@ func (b *batch) next(signature string, cycle uint64, now time.Time, full func(no
 // nodeHint returns the node to try first and alone, "" for none.
 func (f *Framework) nodeHint(a *attempt, full func(node string) (full, found bool)) string {
 	s := f.s
-	if !s.o.batches() || a.pod.Status.NominatedNodeName != "" && !s.o.hintsNominated() {
+	if !s.o.batches() {
 		return ""
 	}
-	node, reason := f.batch.next(a.signature, s.attempts.Load(), s.clock.Now(), full)
+	nominated := a.pod.Status.NominatedNodeName != "" && !s.o.hintsNominated()
+	node, reason := f.batch.next(a.signature, nominated, s.attempts.Load(), s.clock.Now(), full)
 	if reason != "" {
 		s.count(BatchCacheFlushed, f.name, reason)
 	}

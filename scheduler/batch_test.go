@@ -12,6 +12,7 @@ import (
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/spread"
 )
 
@@ -97,16 +98,20 @@ func TestBatch(t *testing.T) { // W13.3
 }
 
 // The pod's own nomination goes before the hint of the batch, and the ranking is lost.
-func TestBatchNominated(t *testing.T) { // W13.3
-	for _, each := range []bool{false, true} {
-		r, count := batching(t, Options{Profiles: []Profile{listed()}, OneByOne: each})
+func TestBatchNominated(t *testing.T) { // W13.3, L10.1
+	for k, each := range []bool{false, true, false, true} {
+		o, want := Options{Profiles: []Profile{listed()}, OneByOne: each}, counts{"no_hint": 1, "pod_nominated": 1, "empty_list": 1}
+		if k > 1 {
+			o.Release, want = release.V1_36, counts{"hint_not_used": 1, "empty_list": 1}
+		}
+		r, count := batching(t, o)
 		r.add(sized("p", "3")).step()
 		count.batch()
 		q := sized("q", "3")
 		q.Status.NominatedNodeName = "n3"
 		r.add(q).step()
 		require.Equal(t, "n3", r.last().Node)
-		require.Equal(t, counts{"hint_not_used": 1, "empty_list": 1}, count.batch())
+		require.Equal(t, want, count.batch())
 	}
 }
 

@@ -50,7 +50,7 @@ func TestPreemptionActions(t *testing.T) {
 	r.work()
 	require.Equal(t, []string{"a", "b"}, r.deleted)
 	require.Equal(t, []string{
-		`p: PodScheduled=False Unschedulable "0/1 nodes are available: 1 Insufficient cpu." nominated="n1"`,
+		`p: PodScheduled=False Unschedulable "0/1 nodes are available: 1 Insufficient cpu. preemption: found a potential placement for pod on node n1, preempting 2 victims" nominated="n1"`,
 		`a: DisruptionTarget=True PreemptionByScheduler "default-scheduler: preempting to accommodate a higher priority pod"`,
 		`b: DisruptionTarget=True PreemptionByScheduler "default-scheduler: preempting to accommodate a higher priority pod"`,
 	}, r.patches)

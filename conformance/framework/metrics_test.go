@@ -78,9 +78,24 @@ func gathered(t *testing.T, g prometheus.Gatherer) map[string]*dto.MetricFamily 
 	return out
 }
 
-// unmeasured are metrics of kube-scheduler that the reference scheduler does not measure: how long batching takes, and how many pods and
-// groups of pods come into the queue of v1.37, where scheduler_queue_incoming_pods_total counts pods.
-var unmeasured = []string{"scheduler_get_node_hint_duration_seconds", "scheduler_store_schedule_results_duration_seconds", "scheduler_queue_incoming_entities_total"}
+// rescored is the metric of kube-scheduler that counts how often batching scored the last node again, since v1.37.
+const rescored = "scheduler_batch_rescore_attempts_total"
+
+// unmeasured are metrics of kube-scheduler that the reference scheduler does not measure: how long batching takes, how often v1.37
+// scores the last node again, which the reference scheduler does not do, and how many pods and groups of pods come into the queue of
+// v1.37 and wait there, where scheduler_queue_incoming_pods_total counts pods.
+var unmeasured = []string{"scheduler_get_node_hint_duration_seconds", "scheduler_store_schedule_results_duration_seconds",
+	rescored, "scheduler_batch_rescore_duration_seconds", "scheduler_queue_incoming_entities_total", "scheduler_queued_entities"}
+
+// rescores returns how often kube-scheduler has scored a last node again.
+func rescores(t *testing.T) float64 {
+	t.Helper()
+	n := 0.0
+	for _, m := range gathered(t, legacyregistry.DefaultGatherer)[rescored].GetMetric() {
+		n += m.GetCounter().GetValue()
+	}
+	return n
+}
 
 // Every metric is called as kube-scheduler's, is of the same kind, and has the same labels and buckets.
 func TestMetrics(t *testing.T) {
