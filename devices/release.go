@@ -1,9 +1,11 @@
 package devices
 
 import (
+	"fmt"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/podberth/podberth/release"
 )
@@ -51,6 +53,24 @@ func selectorFault(v release.Version, ref selectorRef, d *device, err error) err
 		hint = ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional fields"
 	}
 	return fatal("%s: selector #%d on device %s: %w%s", ref.prefix, ref.at, d.id, err, hint)
+}
+
+// unreadable returns the error of a device that no selector can read: up to v1.36 one with an attribute that is a list. Of several the
+// first by name has the say (rule L1.9).
+func unreadable(v release.Version, attributes map[resourcev1.QualifiedName]resourcev1.DeviceAttribute) error {
+	if v.AtLeast(release.V1_37) {
+		return nil
+	}
+	name, any := resourcev1.QualifiedName(""), false
+	for n, a := range attributes {
+		if len(a.IntValues)+len(a.BoolValues)+len(a.StringValues)+len(a.VersionValues) > 0 && (!any || n < name) {
+			name, any = n, true
+		}
+	}
+	if !any {
+		return nil
+	}
+	return fmt.Errorf("attribute %s: unsupported attribute value", name)
 }
 
 // endsAttempt reports whether a search that was cut ends the attempt on every node. Up to v1.35 it rejects its node alone (rule L3.6).

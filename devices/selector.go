@@ -52,6 +52,9 @@ func (a *Allocator) matches(p *program, d *device) (bool, error) {
 	if ok, known := p.answers[d.content]; known {
 		return ok, nil
 	}
+	if err := unreadable(a.options.Release, d.object.Attributes); err != nil {
+		return false, &selectorError{evaluating, err}
+	}
 	ok, err := p.selector.Matches(Device{d.id.Driver, d.shares, d.object.Attributes, d.object.Capacity})
 	if err != nil {
 		return false, &selectorError{evaluating, err}

@@ -53,6 +53,7 @@ type Change struct {
 
 	rule   string                               // the rule of the pod that the change weakens
 	edit   func(p *v1.Pod, v int64)             // of the pod
+	pod    *v1.Pod                              // that edit changes
 	value  *span                                // nil: no value
 	make   func(s *cluster.Snapshot, c *Change) // of the cluster
 	remove []*v1.Pod                            // pods that leave, those first that stay first

@@ -174,7 +174,7 @@ func (d *diagnosis) apply(list []*Change) (*world, *v1.Pod) {
 	for i, c := range list {
 		values[i] = *c
 	}
-	pod := must.Get(Apply(s, d.pod, values...))
+	pod := apply(s, d.pod, values)
 	return d.newWorld(s), pod
 }
 

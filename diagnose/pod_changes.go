@@ -20,7 +20,7 @@ func podChanges(pod *v1.Pod) []*Change {
 	object := "Pod " + podinfo.Name(pod)
 	var out []*Change
 	add := func(kind Kind, rule, path, from string, edit func(p *v1.Pod, v int64)) *Change {
-		c := &Change{Kind: kind, Object: object, Path: path, From: from, rule: rule, edit: edit}
+		c := &Change{Kind: kind, Object: object, Path: path, From: from, rule: rule, edit: edit, pod: pod}
 		out = append(out, c)
 		return c
 	}
@@ -292,5 +292,6 @@ func tolerateChange(pod *v1.Pod, t v1.Taint) *Change {
 	return &Change{
 		Kind: Tolerate, Object: "Pod " + podinfo.Name(pod), Path: "spec.tolerations", To: t.ToString(), rule: "spec.tolerations",
 		edit: func(p *v1.Pod, _ int64) { p.Spec.Tolerations = append(p.Spec.Tolerations, toleration) },
+		pod:  pod,
 	}
 }

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -287,9 +288,16 @@ func (d *diagnosis) where(s *cluster.Snapshot) placement.Profile {
 	return p
 }
 
+// isOf reports whether a change of the first pod can be made in the second: they have one spec, the node apart.
+func isOf(of, pod *v1.Pod) bool {
+	a, b := of.Spec, pod.Spec
+	a.NodeName, b.NodeName = "", ""
+	return of == pod || reflect.DeepEqual(a, b)
+}
+
 // Apply makes changes, of one Diagnosis of that pod, in a snapshot, and returns the changed pod. The pod stays as it is and comes on
-// no node. The pods of a Relaxation leave by eviction: a pod stays if a disruption budget does not allow its eviction. Fork the snapshot to keep it. Without changes Apply returns a copy of the pod. A Change that was read from JSON is an
-// error. The other errors are those of cluster.Snapshot.Set and Unset, and the snapshot then has some of the changes.
+// no node. The pods of a Relaxation leave by eviction: a pod stays if a disruption budget does not allow its eviction. Fork the snapshot to keep it. Without changes Apply returns a copy of the pod. A Change that was read from JSON, or
+// is one of another pod, is an error. The other errors are those of cluster.Snapshot.Set and Unset, and the snapshot then has some of the changes.
 func Apply(s *cluster.Snapshot, pod *v1.Pod, changes ...Change) (changed *v1.Pod, err error) {
 	defer must.Catch(&err)
 	if s == nil {
@@ -298,17 +306,26 @@ func Apply(s *cluster.Snapshot, pod *v1.Pod, changes ...Change) (changed *v1.Pod
 	if pod == nil {
 		return nil, errors.New("diagnose: pod: Required value: must not be nil")
 	}
-	p := pod.DeepCopy()
-	for i := range changes {
-		c := &changes[i]
-		switch {
-		case c.edit != nil:
-			c.edit(p, c.now())
-		case c.make != nil:
-			c.make(s, c)
-		default:
+	for i, c := range changes {
+		if c.edit != nil && !isOf(c.pod, pod) {
+			return nil, fmt.Errorf("diagnose: changes[%d]: Invalid value: %q: is a change of another pod or of another spec: %s", i, c.Path, podinfo.Name(c.pod))
+		}
+		if c.edit == nil && c.make == nil {
 			return nil, fmt.Errorf("diagnose: changes[%d]: Invalid value: %q: is no change of a Diagnosis", i, c.Kind)
 		}
 	}
-	return p, nil
+	return apply(s, pod, changes), nil
+}
+
+// apply is Apply for changes that are known to fit.
+func apply(s *cluster.Snapshot, pod *v1.Pod, changes []Change) *v1.Pod {
+	p := pod.DeepCopy()
+	for i := range changes {
+		if c := &changes[i]; c.edit != nil {
+			c.edit(p, c.now())
+		} else {
+			c.make(s, c)
+		}
+	}
+	return p
 }

@@ -27,9 +27,8 @@ type Message struct {
 	// (PreFilters.Outside). AbsentNodes is the number of those nodes.
 	Absent      []string
 	AbsentNodes int
-	// PostFilter is the text of the PostFilter plugins. No dot follows it. With v1.36's default plugins it is "" when a node
-	// was nominated, "not found" when a PreFilter plugin before DynamicResources rejected the pod with
-	// UnschedulableAndUnresolvable, and else "no new claims to deallocate, preemption: " with the outcome of preemption.
+	// PostFilter is the text of the PostFilter plugins. No dot follows it. preemption.PostFilterText makes that of the
+	// default plugins.
 	PostFilter string
 }
 

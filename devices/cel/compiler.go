@@ -16,7 +16,7 @@ type Compiler struct{ cache *dra.Cache }
 
 var _ devices.SelectorCompiler = (*Compiler)(nil)
 
-// NewCompiler returns a compiler with the feature gates that v1.36 has on by default.
+// NewCompiler returns a compiler with the feature gates that v1.36 and v1.37 have on by default.
 func NewCompiler() *Compiler {
 	return &Compiler{dra.NewCache(cached, dra.Features{EnableConsumableCapacity: true})}
 }

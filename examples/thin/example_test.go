@@ -65,5 +65,5 @@ func Example() {
 	}
 	// Output:
 	// bind web to n1
-	// db: 0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.
+	// db: 0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.
 }

@@ -124,9 +124,7 @@ func (s *Scheduler) makeRoom(ctx context.Context, e *queue.Entry, f *placement.F
 	budgets := disruption.NewBudgets(slices.Collect(cluster.List[*policyv1.PodDisruptionBudget](s.cluster).All()), disruption.BudgetOptions{})
 	r := s.placer.Preempt(e.Pod, f, o, placement.PreemptOptions{Budgets: budgets, Now: s.now()})
 	message := f.Message
-	if r.Outcome != preemption.Success {
-		message.PostFilter = "no new claims to deallocate, preemption: " + r.Message
-	}
+	message.PostFilter = preemption.PostFilterText(release.Current, preemption.PostFilterOutcome{Preemption: r.Message, Node: r.Node, Victims: len(r.Victims)})
 	do := r.Actions(e.Pod, s.queue.NominatedFor(r.Node))
 	s.fail(ctx, e, f.Rejecters, queue.Nomination{Override: r.ClearNomination || r.Node != "", Node: r.Node}, message.String())
 	s.tasks.Go(func() { s.client.Evict(ctx, do) })

@@ -236,7 +236,7 @@ func TestThinEvents(t *testing.T) {
 	w.add(web("web-1", "3"))
 	w.add(web("web-2", "3"))
 	require.Equal(t, 2, w.steps())
-	require.Equal(t, "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.", w.results[1].Message)
+	require.Equal(t, "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.", w.results[1].Message)
 
 	// A node that is too small wakes nobody; room on a node does, when the backoff has ended.
 	now = now.Add(time.Minute)

@@ -21,7 +21,7 @@ var (
 )
 
 const (
-	seeds = 120 // without -for
+	seeds = 300 // without -for
 	steps = 300 // calls of a seed
 )
 

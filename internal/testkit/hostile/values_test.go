@@ -307,7 +307,8 @@ func (w *world) iface(t reflect.Type) reflect.Value {
 	return v
 }
 
-// function makes a function with constant results: true, else zero values. An iterator goes over the objects of its type.
+// function makes a function with constant results: true, else zero values. Since a function may say that a search goes on, true ends
+// after 200 calls. An iterator goes over the objects of its type.
 func (w *world) function(t reflect.Type, depth int) reflect.Value {
 	if t.NumIn() == 1 && t.In(0).Kind() == reflect.Func && t.NumOut() == 0 && t.In(0).NumIn() == 1 {
 		list := w.objects[t.In(0).In(0)]
@@ -323,11 +324,13 @@ func (w *world) function(t reflect.Type, depth int) reflect.Value {
 	if w.oneIn(2) && depth > 0 {
 		return reflect.Zero(t)
 	}
+	calls := 0
 	return reflect.MakeFunc(t, func([]reflect.Value) (out []reflect.Value) {
+		calls++
 		for i := range t.NumOut() {
 			v := reflect.New(t.Out(i)).Elem()
 			if t.NumOut() == 1 && v.Kind() == reflect.Bool {
-				v.SetBool(true)
+				v.SetBool(calls <= 200)
 			}
 			out = append(out, v)
 		}
