@@ -18,8 +18,8 @@ func validateStorageClassUpdate(class, old *storagev1.StorageClass) (errs field.
 	}
 	reclaim, mode := classDefaults(class)
 	oldReclaim, oldMode := classDefaults(old)
-	stays("parameters", maps.Equal(class.Parameters, old.Parameters))
 	stays("provisioner", class.Provisioner == old.Provisioner)
+	stays("parameters", maps.Equal(class.Parameters, old.Parameters))
 	stays("reclaimPolicy", reclaim == oldReclaim)
 	stays("volumeBindingMode", mode == oldMode)
 	return errs

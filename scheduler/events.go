@@ -9,12 +9,14 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release"
 )
 
 // The methods of this file report changes of the cluster to the scheduler. Any goroutine may call them. The caller must
@@ -188,6 +190,10 @@ func (s *Scheduler) Set(old, obj metav1.Object) {
 		if err := s.namespaces.setDevices(obj, false); err != nil {
 			return err
 		}
+		if _, ok := obj.(*resourcev1beta2.DeviceTaintRule); ok {
+			s.taintRuleChanged()
+			return nil
+		}
 		action, before := queue.Add, any(nil)
 		if old != nil {
 			action, before = queue.Update, old
@@ -207,11 +213,21 @@ func (s *Scheduler) Unset(obj metav1.Object) {
 		if err := s.namespaces.setDevices(obj, true); err != nil {
 			return err
 		}
-		if r, ok := resource(obj); ok {
+		if _, ok := obj.(*resourcev1beta2.DeviceTaintRule); ok {
+			s.taintRuleChanged()
+		} else if r, ok := resource(obj); ok {
 			s.queue.Move(queue.Change{Event: queue.Event{Resource: r, Action: queue.Delete}, Old: obj})
 		}
 		return nil
 	})
+}
+
+// taintRuleChanged reports a changed DeviceTaintRule to the queue. Plugins see it as a changed ResourceSlice, since a rule changes the
+// taints of devices; up to v1.36 rules change nothing (rule L1.10).
+func (s *Scheduler) taintRuleChanged() {
+	if s.o.Release.AtLeast(release.V1_37) {
+		s.queue.Move(queue.Change{Event: queue.Event{Resource: "resource.k8s.io/ResourceSlice", Action: queue.Update}})
+	}
 }
 
 // resource returns the name of the object's kind in events, and false for a kind that no pod waits for.

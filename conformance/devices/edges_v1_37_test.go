@@ -1,4 +1,4 @@
-//go:build k1_37
+//go:build !k1_36
 
 package devices
 

@@ -268,7 +268,7 @@ func FuzzBoundary(f *testing.F) {
 		list := []*mutation{alike[0].mutation}
 		b, err := u.build(t.TempDir(), list, u.folder)
 		require.NoError(t, err)
-		x := executer{binaries: []*binary{b}, ids: functions(list), longest: time.Minute, seed: 1, ran: map[string]int{}}
+		x := executer{binaries: []*binary{b}, ids: functions(list), longest: 10 * time.Minute, seed: 1, ran: map[string]int{}}
 		more, refuted, err := x.execute(alike)
 		require.NoError(t, err)
 		if want != "" {

@@ -119,7 +119,7 @@ func validateProfile(p *configv1.KubeSchedulerProfile, path *field.Path) field.E
 var removed = []string{"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"}
 
 // listOrder is the order in which the lists with removed plugins are reported.
-var listOrder = []Point{PreEnqueue, QueueSort, PreFilter, Filter, PostFilter, PreScore, Score, Reserve, Permit, PreBind, Bind, PostBind}
+var listOrder = []Point{PreEnqueue, QueueSort, PreFilter, Filter, PostFilter, PreScore, Score, Reserve, Permit, PreBind, Bind, PostBind, PodGroupPostFilter}
 
 func listName(at Point) string {
 	name := at.String()

@@ -55,6 +55,7 @@ var (
 	deviceClasses = kind{"deviceclasses", "resource.k8s.io", "v1"}
 	slices        = kind{"resourceslices", "resource.k8s.io", "v1"}
 	deviceClaims  = kind{"resourceclaims", "resource.k8s.io", "v1"}
+	taintRules    = kind{"devicetaintrules", "resource.k8s.io", "v1"} // since v1.37
 	templates     = kind{"resourceclaimtemplates", "resource.k8s.io", "v1"}
 )
 
@@ -89,7 +90,7 @@ func second(n command.Need, s seen) []kind {
 		out = append(out, volumes, claims, classes, csiNodes, csiDrivers, capacities, attachments)
 	}
 	if n.All || n.Placing && (s.devices || s.count[deviceClasses.Resource] > 0) {
-		out = append(out, slices, deviceClaims, templates)
+		out = append(out, slices, taintRules, deviceClaims, templates)
 	}
 	return out
 }

@@ -74,7 +74,7 @@ func served(ctx context.Context, api kubernetes.Interface) (without []schema.Gro
 		}
 		without = append(without, r)
 	}
-	if len(without) > 0 {
+	if slices.ContainsFunc(without, func(r schema.GroupVersionResource) bool { return r.Resource == "resourceclaims" }) {
 		klog.InfoS("The API server does not serve resource.k8s.io/v1: pods with resource claims stay pending")
 	}
 	return without, nil

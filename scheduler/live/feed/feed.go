@@ -7,7 +7,7 @@
 //	err = f.Wait(ctx)             // every object of the first lists was reported
 //	go s.Run(ctx)
 //
-// The feed watches the 18 kinds that kube-scheduler v1.36 watches, in all namespaces, without resync. Only pods have a field
+// The feed watches the 19 kinds that kube-scheduler v1.37 watches, in all namespaces, without resync. Only pods have a field
 // selector: a pod that is Succeeded or Failed leaves the watch, as if it were deleted.
 //
 // An informer knows objects by name. After a watch was broken, it may report a new object as an update of another object
@@ -16,6 +16,7 @@ package feed
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -25,6 +26,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -60,7 +62,7 @@ func Kinds() []schema.GroupVersionResource {
 		of("apps", "v1", "replicasets", "statefulsets"),
 		of("policy", "v1", "poddisruptionbudgets"),
 		of("storage.k8s.io", "v1", "storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments"),
-		of("resource.k8s.io", "v1", "resourceclaims", "resourceslices", "deviceclasses"),
+		of("resource.k8s.io", "v1", "resourceclaims", "resourceslices", "deviceclasses", "devicetaintrules"),
 		of("", "v1", "pods"))
 }
 
@@ -99,7 +101,7 @@ type source struct {
 
 // New makes the informers.
 func New(client kubernetes.Interface, o Options) (*Feed, error) {
-	f := &Feed{o: o, factory: informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(withoutManagedFields))}
+	f := &Feed{o: o, factory: informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(prepared))}
 	pods := f.factory.InformerFor(&v1.Pod{}, func(c kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
 		return coreinformers.NewFilteredPodInformer(c, metav1.NamespaceAll, resync, cache.Indexers{}, func(o *metav1.ListOptions) {
 			o.FieldSelector = "status.phase!=" + string(v1.PodSucceeded) + ",status.phase!=" + string(v1.PodFailed)
@@ -129,10 +131,18 @@ func New(client kubernetes.Interface, o Options) (*Feed, error) {
 	return f, nil
 }
 
-// withoutManagedFields drops what no decision reads and what is much of an object's size. Objects that a scheduler writes as a whole
-// keep them.
-func withoutManagedFields(obj any) (any, error) {
+// prepared drops the managed fields, which no decision reads and which are much of an object's size. Objects that a scheduler writes as a
+// whole keep them. A DeviceTaintRule becomes the type of package cluster, which has equal fields.
+func prepared(obj any) (any, error) {
 	switch o := obj.(type) {
+	case *resourcev1.DeviceTaintRule:
+		text, err := json.Marshal(o.Spec)
+		if err != nil {
+			return nil, err
+		}
+		rule := &resourcev1beta2.DeviceTaintRule{ObjectMeta: o.ObjectMeta}
+		rule.ManagedFields = nil
+		return rule, json.Unmarshal(text, &rule.Spec)
 	case *v1.PersistentVolume, *v1.PersistentVolumeClaim, *resourcev1.ResourceClaim:
 	case metav1.Object:
 		o.SetManagedFields(nil)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -241,14 +242,27 @@ func TestManagedFields(t *testing.T) {
 		&v1.Pod{ObjectMeta: with}: 0, &v1.Node{ObjectMeta: with}: 0, &resourcev1.ResourceSlice{ObjectMeta: with}: 0,
 		&v1.PersistentVolume{ObjectMeta: with}: 1, &v1.PersistentVolumeClaim{ObjectMeta: with}: 1, &resourcev1.ResourceClaim{ObjectMeta: with}: 1,
 	} {
-		got, err := withoutManagedFields(o)
+		got, err := prepared(o)
 		require.NoError(t, err)
 		require.Same(t, o, got)
 		require.Len(t, o.GetManagedFields(), want, "%T", o)
 	}
-	got, err := withoutManagedFields("text")
+	got, err := prepared("text")
 	require.NoError(t, err)
 	require.Equal(t, "text", got)
+
+	added := metav1.Unix(1000, 0)
+	rule := &resourcev1.DeviceTaintRule{ObjectMeta: with, Spec: resourcev1.DeviceTaintRuleSpec{
+		DeviceSelector: &resourcev1.DeviceTaintSelector{Driver: new("d"), Pool: new("p"), Device: new("1")},
+		Taint:          resourcev1.DeviceTaint{Key: "k", Value: "v", Effect: resourcev1.DeviceTaintEffectNoExecute, TimeAdded: &added},
+	}}
+	rule.Name = "r"
+	got, err = prepared(rule)
+	require.NoError(t, err)
+	require.Equal(t, &resourcev1beta2.DeviceTaintRule{ObjectMeta: metav1.ObjectMeta{Name: "r"}, Spec: resourcev1beta2.DeviceTaintRuleSpec{
+		DeviceSelector: &resourcev1beta2.DeviceTaintSelector{Driver: new("d"), Pool: new("p"), Device: new("1")},
+		Taint:          resourcev1beta2.DeviceTaint{Key: "k", Value: "v", Effect: resourcev1beta2.DeviceTaintEffectNoExecute, TimeAdded: &added},
+	}}, got)
 }
 
 // Something that is no object is an error, which is told with the resource. Without OnError it is dropped.
