@@ -185,7 +185,7 @@ var allocating = []scenario{
 	}, ours: late, theirs: late, why: inStep},
 	{name: "the binding fails after the claim for extended resources", run: func(w *world, x *wire) {
 		w.gpus("n1")
-		x.once(1, http.MethodPost, "/binding", refuse(http.StatusInternalServerError, "InternalError"))
+		x.once(tries, http.MethodPost, "/binding", refuse(http.StatusInternalServerError, "InternalError"))
 		w.pod("p1", "1", asks(explicitResource, "1"))
 		w.event("FailedScheduling", "p1")
 		w.bound("p1", "n1")

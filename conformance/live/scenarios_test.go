@@ -82,6 +82,9 @@ var uid = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0
 // generated are the names that the API server makes.
 var generated = regexp.MustCompile(`-extended-resources-[a-z0-9]{5}\b`)
 
+// tries is how often both sides try a binding that fails in a way that may pass (rule L9.2).
+const tries = 4
+
 // outcome is what a scenario has left: pods, the events about them, and the writes.
 func (w *world) outcome(x *wire) []string {
 	w.t.Helper()
@@ -365,9 +368,14 @@ var scenarios = []scenario{
 	}},
 	{name: "the binding fails twice", run: func(w *world, x *wire) {
 		w.node("n1", "1")
-		x.once(2, http.MethodPost, "/binding", func(r *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
-			return status(r, http.StatusInternalServerError, "InternalError", "no"), nil
-		})
+		x.once(2, http.MethodPost, "/binding", refuse(http.StatusInternalServerError, "InternalError"))
+		w.pod("p1", "1")
+		w.bound("p1", "n1")
+		w.event("Scheduled", "p1")
+	}},
+	{name: "every try of a binding fails", run: func(w *world, x *wire) {
+		w.node("n1", "1")
+		x.once(tries, http.MethodPost, "/binding", refuse(http.StatusInternalServerError, "InternalError"))
 		w.pod("p1", "1")
 		w.event("FailedScheduling", "p1")
 		w.bound("p1", "n1")

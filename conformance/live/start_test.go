@@ -39,7 +39,7 @@ func TestReads(t *testing.T) { // B1.7
 		slices.Sort(reads[side])
 	}
 	require.Equal(t, reads[1], reads[0])
-	require.Len(t, reads[0], 18)
+	require.Len(t, reads[0], 19)
 	for _, line := range reads[0] {
 		require.Contains(t, line, "sendInitialEvents=true", line)
 		require.True(t, strings.HasSuffix(line, "/scheduler"), line)
