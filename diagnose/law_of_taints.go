@@ -192,7 +192,7 @@ func (d *diagnosis) lawOf(pending []*v1.Pod) *law {
 		l.nodes = append(l.nodes, d.base.Node(i))
 	}
 	mine := func(p *v1.Pod) bool {
-		return p.Name != d.pod.Name && p.Namespace == d.pod.Namespace && metav1.GetControllerOfNoCopy(p) != nil && ownerOf(d.base, p) == d.owner
+		return p != nil && p.Name != d.pod.Name && p.Namespace == d.pod.Namespace && metav1.GetControllerOfNoCopy(p) != nil && ownerOf(d.base, p) == d.owner
 	}
 	l.sibling = slices.ContainsFunc(pending, mine)
 	for p := range d.nodeOf {

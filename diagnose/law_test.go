@@ -243,3 +243,16 @@ func TestWhoLeavesForGood(t *testing.T) {
 		require.Len(t, d.Dropped, 1-c.want)
 	}
 }
+
+// Of the pods that wait beside the pod a nil one is none, and one of the same owner is a sibling.
+func TestPendingSiblings(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n").Capacity("cpu=1").Obj()}})
+	require.NoError(t, err)
+	pod := testkit.Pod("p").Owner("apps/v1", "StatefulSet", "db").Request("cpu=2").Obj()
+	for name, want := range map[string]bool{"db": true, "other": false} {
+		other := testkit.Pod("q").Owner("apps/v1", "StatefulSet", name).Obj()
+		d, err := begin(Input{Snapshot: s, Pending: []*v1.Pod{nil, other}}, pod, Options{})
+		require.NoError(t, err)
+		require.Equal(t, want, d.law.sibling, name)
+	}
+}

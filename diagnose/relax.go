@@ -23,7 +23,7 @@ type Input struct {
 	Snapshot *cluster.Snapshot
 	// Profile without filters and scores is placement.DefaultProfile. Its Volumes and Devices must be nil.
 	Profile placement.Profile
-	// Pending are pods that wait beside the pod. They say how many pods an owner has.
+	// Pending are pods that wait beside the pod. They say how many pods an owner has. A nil pod is none.
 	Pending []*v1.Pod
 }
 
