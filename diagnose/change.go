@@ -19,35 +19,40 @@ const (
 	Prefer          Kind = "Prefer"          // a required term, or a DoNotSchedule constraint, becomes a preference
 	RaiseMaxSkew    Kind = "RaiseMaxSkew"    // to the smallest maxSkew that works
 	LowerMinDomains Kind = "LowerMinDomains" // to the largest minDomains that works
+	HonorTaints     Kind = "HonorTaints"     // a constraint counts no domain whose taints the pod does not tolerate
 	Tolerate        Kind = "Tolerate"        // the pod gets a toleration
 	LowerRequest    Kind = "LowerRequest"    // to the largest request that fits
 	DropPort        Kind = "DropPort"        // a host port goes
-	DropVolume      Kind = "DropVolume"      // a volume with a claim goes
-	DropClaim       Kind = "DropClaim"       // a claim of devices goes
 	DropGate        Kind = "DropGate"        // a scheduling gate goes
 	Untaint         Kind = "Untaint"         // a taint of a node goes
 	Uncordon        Kind = "Uncordon"        // spec.unschedulable of a node becomes false
+	Recover         Kind = "Recover"         // outside the API: the state of a node ends, and agents lift its taints
 	Label           Kind = "Label"           // a node gets a label, or loses one
 	AddNode         Kind = "AddNode"         // one more node like an existing one
 	MovePods        Kind = "MovePods"        // running pods move to other nodes
 	RemovePods      Kind = "RemovePods"      // running pods leave
 	RaiseBudget     Kind = "RaiseBudget"     // a disruption budget allows the evictions of MovePods or RemovePods
-	BindVolume      Kind = "BindVolume"      // a claim gets a volume that every node reaches
-	FreeVolume      Kind = "FreeVolume"      // a volume loses its node affinity
 	LowerCount      Kind = "LowerCount"      // a claim asks for fewer devices: the largest count that works
 	DropConstraint  Kind = "DropConstraint"  // a claim loses a constraint
-	ReleaseClaim    Kind = "ReleaseClaim"    // a claim that no pod uses gives its devices back
+	ReleaseClaim    Kind = "ReleaseClaim"    // a claim that no pod uses is deleted and gives its devices back; that of the pod is made again
+
+	dropVolume Kind = "DropVolume" // a volume with a claim goes: of conflicts alone
+	dropClaim  Kind = "DropClaim"  // a claim of devices goes: of conflicts alone
 )
 
 // Change is one change of an object.
 type Change struct {
 	Kind   Kind   `json:"kind"`
-	Object string `json:"object"`         // "Pod default/web", "Node n1"
+	Object string `json:"object"`         // whose edit it is: "Deployment default/web" for its pods, "Node n1"
 	Path   string `json:"path,omitempty"` // of the field in the object
 	From   string `json:"from,omitempty"` // the value as it is; "" for a field that is not there
 	To     string `json:"to,omitempty"`   // the value that works; "" for a field that goes
 	// Alike is the number of nodes for which the same change was not tried because their rejection is of the same kind.
 	Alike int `json:"alike,omitempty"`
+	// Again says that the object must be deleted and made again, because the API server refuses the edit.
+	Again bool `json:"again,omitempty"`
+	// Note is what stands beside the change, such as a risk.
+	Note string `json:"note,omitempty"`
 	// Leaving are the pods of MovePods and RemovePods, those first that leave first.
 	Leaving []Leaving `json:"leaving,omitempty"`
 
@@ -60,6 +65,9 @@ type Change struct {
 	to     map[*v1.Pod]string                   // new nodes of pods that move
 	evicts bool                                 // budgets count
 	beside bool                                 // of a node, beside the changes of one node
+	why    string                               // the law's reason against the change: it is in no relaxation
+	key    string                               // of a requirement of a node label
+	mark   bool                                 // of Untaint: only some nodes of a kind have the taint
 }
 
 // span is the values between that of the pod and the loosest one.
@@ -83,19 +91,30 @@ type Leaving struct {
 // Text returns the change in words.
 func (c Change) Text() string {
 	var b strings.Builder
+	object := c.Object
+	if c.Again {
+		object += ", made again"
+	}
 	switch c.Kind {
-	case DropSelector, DropRequirement, DropPort, DropVolume, DropClaim, DropGate, DropConstraint:
-		fmt.Fprintf(&b, "%s: drop %s (%s)", c.Object, c.Path, c.From)
+	case DropSelector, DropRequirement, DropPort, DropGate, DropConstraint, dropVolume, dropClaim:
+		fmt.Fprintf(&b, "%s: drop %s (%s)", object, c.Path, c.From)
 	case Prefer:
-		fmt.Fprintf(&b, "%s: make %s a preference (%s)", c.Object, c.Path, c.From)
+		fmt.Fprintf(&b, "%s: make %s a preference (%s)", object, c.Path, c.From)
 	case RaiseMaxSkew, LowerMinDomains, LowerRequest, RaiseBudget, LowerCount:
-		fmt.Fprintf(&b, "%s: %s from %s to %s", c.Object, c.Path, c.From, c.To)
+		fmt.Fprintf(&b, "%s: %s from %s to %s", object, c.Path, c.From, c.To)
+	case HonorTaints:
+		fmt.Fprintf(&b, "%s: %s: Honor", object, c.Path)
 	case Tolerate:
-		fmt.Fprintf(&b, "%s: tolerate %s", c.Object, c.To)
+		fmt.Fprintf(&b, "%s: tolerate %s", object, c.To)
 	case Untaint:
-		fmt.Fprintf(&b, "%s: remove the taint %s", c.Object, c.From)
+		fmt.Fprintf(&b, "%s: remove the taint %s", object, c.From)
+		if c.mark {
+			b.WriteString(", if it is over")
+		}
 	case Uncordon:
-		fmt.Fprintf(&b, "%s: uncordon", c.Object)
+		fmt.Fprintf(&b, "%s: uncordon, if its maintenance is over", object)
+	case Recover:
+		b.WriteString(c.To)
 	case Label:
 		if c.To == "" {
 			fmt.Fprintf(&b, "%s: remove the label %s", c.Object, c.From)
@@ -118,12 +137,15 @@ func (c Change) Text() string {
 				fmt.Fprintf(&b, " (fits on %s)", l.To)
 			}
 		}
-	case BindVolume:
-		fmt.Fprintf(&b, "%s: bind to a volume that every node reaches", c.Object)
-	case FreeVolume:
-		fmt.Fprintf(&b, "%s: drop %s", c.Object, c.Path)
 	case ReleaseClaim:
-		fmt.Fprintf(&b, "%s: release its devices", c.Object)
+		if c.Again {
+			fmt.Fprintf(&b, "%s: it then holds no devices", object)
+		} else {
+			fmt.Fprintf(&b, "%s: delete it: no pod uses its devices", object)
+		}
+	}
+	if c.Note != "" {
+		fmt.Fprintf(&b, " (%s)", c.Note)
 	}
 	if c.Alike > 0 {
 		nodes := "nodes are"
@@ -139,13 +161,15 @@ func (c Change) Text() string {
 // is what takes capacity or removes pods. A lower request or count costs more the more it takes away.
 func DefaultCost(c Change) int64 {
 	switch c.Kind {
-	case Uncordon, DropGate:
+	case Uncordon, DropGate, Recover:
+		return 2
+	case HonorTaints:
 		return 2
 	case RaiseMaxSkew, LowerMinDomains, Tolerate, Label:
 		return 3
 	case Prefer, DropSelector, DropRequirement, Untaint, DropConstraint:
 		return 4
-	case DropPort, BindVolume:
+	case DropPort:
 		return 5
 	case LowerRequest, LowerCount:
 		if c.value == nil || c.value.from <= 0 {

@@ -21,7 +21,7 @@ func TestCostAndText(t *testing.T) {
 		text string
 	}
 	testkit.Run(t, []test{
-		{"Uncordon", Change{Kind: Uncordon, Object: "Node n1"}, 2, "Node n1: uncordon"},
+		{"Uncordon", Change{Kind: Uncordon, Object: "Node n1"}, 2, "Node n1: uncordon, if its maintenance is over"},
 		{"DropGate", Change{Kind: DropGate, Object: "O", Path: "p", From: "f"}, 2, "O: drop p (f)"},
 		{"RaiseMaxSkew", Change{Kind: RaiseMaxSkew, Object: "O", Path: "p", From: "1", To: "2"}, 3, "O: p from 1 to 2"},
 		{"LowerMinDomains", Change{Kind: LowerMinDomains, Object: "O", Path: "p", From: "2", To: "1"}, 3, "O: p from 2 to 1"},
@@ -34,22 +34,25 @@ func TestCostAndText(t *testing.T) {
 		{"Untaint", Change{Kind: Untaint, Object: "O", From: "f"}, 4, "O: remove the taint f"},
 		{"DropConstraint", Change{Kind: DropConstraint, Object: "O", Path: "p", From: "f"}, 4, "O: drop p (f)"},
 		{"DropPort", Change{Kind: DropPort, Object: "O", Path: "p", From: "f"}, 5, "O: drop p (f)"},
-		{"BindVolume", Change{Kind: BindVolume, Object: "O"}, 5, "O: bind to a volume that every node reaches"},
+		{"HonorTaints", Change{Kind: HonorTaints, Object: "O", Path: "p"}, 2, "O: p: Honor"},
 		{"LowerRequest by nobody", Change{Kind: LowerRequest, Object: "O", Path: "p", From: "2", To: "1"}, 5, "O: p from 2 to 1"},
 		{"LowerRequest of nothing", Change{Kind: LowerRequest, value: lower(0, 0)}, 5, ":  from  to "},
 		{"LowerRequest of one", Change{Kind: LowerRequest, value: lower(1, 0)}, 20, ":  from  to "},
 		{"LowerRequest by half", Change{Kind: LowerRequest, value: lower(100, 50)}, 11, ":  from  to "},
 		{"LowerCount by none", Change{Kind: LowerCount, value: lower(4, 4)}, 2, ":  from  to "},
 		{"LowerCount by a quarter", Change{Kind: LowerCount, value: lower(4, 3)}, 6, ":  from  to "},
+		{"ReleaseClaim of the pod", Change{Kind: ReleaseClaim, Object: "O", Again: true}, 12, "O, made again: it then holds no devices"},
+		{"Untaint of a mark", Change{Kind: Untaint, Object: "O", From: "f", mark: true}, 4, "O: remove the taint f, if it is over"},
+		{"Tolerate with a note", Change{Kind: Tolerate, Object: "O", To: "t", Note: "a risk"}, 3, "O: tolerate t (a risk)"},
+		{"Recover", Change{Kind: Recover, Object: "O", To: "bring n1 back"}, 2, "bring n1 back"},
 		{"AddNode", Change{Kind: AddNode, From: "n1"}, 12, "add a node like n1"},
-		{"ReleaseClaim", Change{Kind: ReleaseClaim, Object: "O"}, 12, "O: release its devices"},
+		{"ReleaseClaim", Change{Kind: ReleaseClaim, Object: "O"}, 12, "O: delete it: no pod uses its devices"},
 		{"MovePods", Change{Kind: MovePods, Leaving: two[:1]}, 7, "move default/a from n1 to n2"},
 		{"RemovePods", Change{Kind: RemovePods, Leaving: two, Alike: 1}, 20, "remove default/a from n1 (fits on n2), default/b from n1 (1 more node is alike)"},
 		{"no pod", Change{Kind: RemovePods, Alike: 2}, 4, " (2 more nodes are alike)"},
 		{"RaiseBudget", Change{Kind: RaiseBudget, Object: "O", Path: "p", From: "1", To: "0"}, 20, "O: p from 1 to 0"},
-		{"FreeVolume", Change{Kind: FreeVolume, Object: "O", Path: "p"}, 20, "O: drop p"},
-		{"DropVolume", Change{Kind: DropVolume, Object: "O", Path: "p", From: "f"}, 20, "O: drop p (f)"},
-		{"DropClaim", Change{Kind: DropClaim, Object: "O", Path: "p", From: "f"}, 20, "O: drop p (f)"},
+		{"a volume", Change{Kind: dropVolume, Object: "O", Path: "p", From: "f"}, 20, "O: drop p (f)"},
+		{"a claim", Change{Kind: dropClaim, Object: "O", Path: "p", From: "f"}, 20, "O: drop p (f)"},
 	}, func(t *testing.T, c test) {
 		require.Equal(t, c.cost, DefaultCost(c.c))
 		require.Equal(t, c.text, c.c.Text())

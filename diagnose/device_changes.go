@@ -28,8 +28,15 @@ func deviceChanges(s *cluster.Snapshot, pod *v1.Pod) (out []*Change, cut bool) {
 		return nil, false // a claim is missing: no change of the others helps
 	}
 	for _, c := range own {
-		if c.Status.Allocation == nil {
-			out = append(out, claimChanges(c)...)
+		if c.Status.Allocation != nil {
+			continue
+		}
+		for _, x := range claimChanges(c) { // the spec of a claim and of a template never changes
+			x.Again = true
+			if template := templateOf(pod, c); template != "" {
+				x.Object, x.Path = "ResourceClaimTemplate "+pod.Namespace+"/"+template, "spec."+x.Path
+			}
+			out = append(out, x)
 		}
 	}
 	var idle []*resourcev1.ResourceClaim
@@ -39,13 +46,54 @@ func deviceChanges(s *cluster.Snapshot, pod *v1.Pod) (out []*Change, cut bool) {
 			idle = append(idle, c)
 		}
 	}
+	idle = unnamed(s, idle)
 	slices.SortFunc(idle, func(a, b *resourcev1.ResourceClaim) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	for _, c := range idle[:min(mostReleased, len(idle))] {
-		out = append(out, onClaim(c, ReleaseClaim, "status.allocation", "", func(x *resourcev1.ResourceClaim, _ int64) { *x = *devices.Deallocated(x) }))
+		x := onClaim(c, ReleaseClaim, "status.allocation", "", func(x *resourcev1.ResourceClaim, _ int64) { *x = *devices.Deallocated(x) })
+		x.Again = slices.Contains(own, c)
+		out = append(out, x)
 	}
 	return out, len(idle) > mostReleased
+}
+
+// templateOf returns the name of the template of which a claim of the pod is made, "" when the pod names the claim itself.
+func templateOf(pod *v1.Pod, c *resourcev1.ResourceClaim) string {
+	for _, status := range pod.Status.ResourceClaimStatuses {
+		if status.ResourceClaimName == nil || *status.ResourceClaimName != c.Name {
+			continue
+		}
+		for _, x := range pod.Spec.ResourceClaims {
+			if x.Name == status.Name && x.ResourceClaimTemplateName != nil {
+				return *x.ResourceClaimTemplateName
+			}
+		}
+	}
+	return ""
+}
+
+// unnamed returns the claims that no pod with a node names: a running pod may be about to reserve its claim.
+func unnamed(s *cluster.Snapshot, claims []*resourcev1.ResourceClaim) []*resourcev1.ResourceClaim {
+	if len(claims) == 0 {
+		return nil
+	}
+	named := map[string]bool{}
+	for _, i := range s.Order() {
+		for p := range s.Pods(int(i)) {
+			for _, x := range p.Spec.ResourceClaims {
+				if x.ResourceClaimName != nil {
+					named[p.Namespace+"/"+*x.ResourceClaimName] = true
+				}
+			}
+			for _, x := range p.Status.ResourceClaimStatuses {
+				if x.ResourceClaimName != nil {
+					named[p.Namespace+"/"+*x.ResourceClaimName] = true
+				}
+			}
+		}
+	}
+	return slices.DeleteFunc(claims, func(c *resourcev1.ResourceClaim) bool { return named[c.Namespace+"/"+c.Name] })
 }
 
 // claimChanges lists the changes of a claim that has no devices yet.

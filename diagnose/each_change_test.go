@@ -24,7 +24,7 @@ import (
 func TestEachChange(t *testing.T) {
 	var out strings.Builder
 	kinds := map[Kind]int{}
-	for seed := range uint64(120) {
+	for seed := range uint64(200) {
 		b := testkit.NewBytes(testkit.RandomBytes(seed+4e6, 500))
 		objects, pod := wide(b)
 		if b.OneIn(3) {
@@ -78,8 +78,8 @@ func TestEachChange(t *testing.T) {
 		}
 		fmt.Fprintf(&out, "%d: %d changes, %08x\n", seed, len(all), h.Sum32())
 	}
-	for _, k := range []Kind{DropSelector, DropRequirement, Prefer, RaiseMaxSkew, LowerMinDomains, Tolerate, LowerRequest, DropPort, DropVolume, DropClaim, DropGate, Untaint, Uncordon,
-		Label, AddNode, RemovePods, RaiseBudget, BindVolume, FreeVolume, LowerCount, DropConstraint, ReleaseClaim} {
+	for _, k := range []Kind{DropSelector, DropRequirement, Prefer, RaiseMaxSkew, LowerMinDomains, Tolerate, LowerRequest, DropPort, HonorTaints, DropGate, Untaint, Uncordon,
+		Label, AddNode, RemovePods, RaiseBudget, LowerCount, DropConstraint, ReleaseClaim} {
 		require.Greater(t, kinds[k], 4, k)
 	}
 	testkit.Golden(t, "testdata/each_change.txt", out.String())

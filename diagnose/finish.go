@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
@@ -20,15 +21,64 @@ func (d *diagnosis) finish(found []choice) []Relaxation {
 		for _, r := range d.relaxations(c) {
 			unwanted := slices.ContainsFunc(r.Changes, func(c Change) bool { return d.o.Cost(c) < 0 })
 			known := slices.ContainsFunc(out, func(x Relaxation) bool { return x.Text() == r.Text() }) // a part may be the part of two sets
-			if !unwanted && !known {
-				out = append(out, r)
+			if unwanted || known {
+				continue
 			}
+			if why := d.harms(r); why != "" {
+				d.dropped = append(d.dropped, Dropped{r.Text(), why})
+				continue
+			}
+			out = append(out, r)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Relaxation) int {
-		return cmp.Or(cmp.Compare(a.Cost, b.Cost), cmp.Compare(len(a.Changes), len(b.Changes)))
+		return cmp.Or(cmp.Compare(later(a), later(b)), cmp.Compare(a.Cost, b.Cost), cmp.Compare(len(a.Changes), len(b.Changes)))
 	})
+	for len(out) > 0 && later(out[0]) > 0 && risky(out[0]) {
+		d.dropped = append(d.dropped, Dropped{out[0].Text(), whyNotFirst})
+		out = out[1:]
+	}
 	return out
+}
+
+// harms returns why a relaxation is no advice: a pod that leaves for good comes back, or is at least as important as the pod.
+func (d *diagnosis) harms(r Relaxation) string {
+	for _, c := range r.Changes {
+		if c.Kind != RemovePods {
+			continue
+		}
+		to := map[string]string{}
+		for _, l := range c.Leaving {
+			to[l.Pod] = l.To
+		}
+		for _, p := range c.remove {
+			switch {
+			case metav1.GetControllerOfNoCopy(p) != nil && to[podinfo.Name(p)] == "":
+				return whyBack
+			case podinfo.Priority(p) > podinfo.Priority(d.pod):
+				return whyHigher
+			}
+		}
+	}
+	return ""
+}
+
+// later returns 1 for a relaxation that is never the first: one with a risk, or with the loss of data.
+func later(r Relaxation) int {
+	if risky(r) || slices.ContainsFunc(r.Changes, func(c Change) bool { return slices.ContainsFunc(c.remove, losesData) }) {
+		return 1
+	}
+	return 0
+}
+
+// risky reports whether a change has a note about a risk.
+func risky(r Relaxation) bool {
+	return slices.ContainsFunc(r.Changes, func(c Change) bool { return c.Note != "" })
+}
+
+// losesData reports whether a pod that leaves its node loses what it has written to an emptyDir volume on disk.
+func losesData(p *v1.Pod) bool {
+	return slices.ContainsFunc(p.Spec.Volumes, func(v v1.Volume) bool { return v.EmptyDir != nil && v.EmptyDir.Medium != v1.StorageMediumMemory })
 }
 
 // relaxations returns what a set of changes becomes. A set with a removal may become several: pods that budgets protect stay first;

@@ -81,14 +81,14 @@ func (d *diagnosis) flips(c *Comparison, slot int) {
 	if a := podinfo.NodeAffinity(d.pod); a != nil {
 		for _, t := range a.PreferredDuringSchedulingIgnoredDuringExecution {
 			for _, r := range t.Preference.MatchExpressions {
-				if r.Operator == v1.NodeSelectorOpIn && len(r.Values) > 0 && !slices.Contains(r.Values, n.Labels[r.Key]) {
+				if r.Operator == v1.NodeSelectorOpIn && len(r.Values) > 0 && !slices.Contains(r.Values, n.Labels[r.Key]) && d.law.label(n, r.Key, &r.Values[0], topologyKeys(d.pod)) == "" {
 					onNode("label", "label "+r.Key+"="+r.Values[0], func(n *v1.Node) { setLabel(n, r.Key, r.Values[0]) })
 				}
 			}
 		}
 	}
 	for _, t := range n.Spec.Taints {
-		if t.Effect == v1.TaintEffectPreferNoSchedule {
+		if t.Effect == v1.TaintEffectPreferNoSchedule && d.law.untaint(n, t) == "" {
 			onNode("taint", "remove the taint "+t.ToString(), func(n *v1.Node) { dropTaint(n, t) })
 		}
 	}

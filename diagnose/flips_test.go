@@ -62,7 +62,8 @@ func TestLabelFlips(t *testing.T) {
 	}, func(t *testing.T, c test) {
 		pod := testkit.Pod("web").Request("cpu=1").Obj()
 		pod.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: c.terms}}
-		nodes := []*v1.Node{testkit.Node("n1").Label("disk", "ssd").Capacity("cpu=4,memory=8Gi").Obj(), testkit.Node("n2").Label("disk", "hdd").Capacity("cpu=8,memory=16Gi").Obj()}
+		nodes := []*v1.Node{testkit.Node("n1").Label("disk", "ssd").Capacity("cpu=4,memory=8Gi").Obj(), testkit.Node("n2").Label("disk", "hdd").Capacity("cpu=8,memory=16Gi").Obj(),
+			testkit.Node("n3").Label("disk", "ssd").Capacity("cpu=8,memory=16Gi").Unschedulable().Obj()}
 		require.Equal(t, c.want, flipsOf(t, cluster.Objects{Nodes: nodes}, pod, "n2", "label"))
 	})
 }

@@ -57,7 +57,7 @@ func TestLeaving(t *testing.T) {
 		{"a pod that is removed does not", "the neighbour has no other node",
 			[]*v1.Node{testkit.Node("n1").Zone("a").Capacity("cpu=2").Obj(), testkit.Node("n2").Zone("a").Capacity("cpu=1").Obj()},
 			[]*v1.Pod{pinned("b", 0)}, nil, testkit.Pod("web").Request("cpu=2").RequireWith(zone, "app=b").Obj(), []Kind{Prefer},
-			[]string{"Pod default/web: make spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] a preference (topologyKey topology.kubernetes.io/zone); remove default/b from n1"}},
+			[]string{"Pod default/web, made again: make spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] a preference (topologyKey topology.kubernetes.io/zone); remove default/b from n1"}},
 		{"a pod that moves keeps what the pod needs, and its budget rises", "the same, with a budget",
 			[]*v1.Node{testkit.Node("n1").Zone("a").Capacity("cpu=2").Obj(), testkit.Node("n2").Zone("a").Capacity("cpu=1").Obj()},
 			[]*v1.Pod{small("b", 0)}, []*policyv1.PodDisruptionBudget{budget("pdb", "b", 0)}, testkit.Pod("web").Request("cpu=2").RequireWith(zone, "app=b").Obj(), []Kind{Prefer},

@@ -30,9 +30,8 @@ func TestMostChanges(t *testing.T) {
 		{"one less", 39, 0, 39, 0, ""},
 		{"as many", 40, 0, 40, 0, ""},
 		{"one more", 41, 0, 40, 0, "size"},
-		{"claims have two changes", 20, 10, 30, 10, ""},
-		{"claims have two changes, one more", 21, 10, 30, 10, "size"},
-		{"claims alone", 0, 41, 0, 41, "size"},
+		{"claims are of the pod", 30, 10, 40, 0, ""},
+		{"claims alone", 0, 41, 40, 0, "size"},
 	}, func(t *testing.T, c test) {
 		pod := testkit.Pod("web")
 		for k := range c.ports {
@@ -148,7 +147,7 @@ func TestPluginWithoutKey(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, [][]string{{"spec.containers[0].ports[0].hostPort"}}, d.Conflicts)
 	require.Len(t, d.Relaxations, 1)
-	require.Equal(t, "Pod default/web: drop spec.containers[0].ports[0].hostPort (80)", d.Relaxations[0].Text())
+	require.Equal(t, "Pod default/web, made again: drop spec.containers[0].ports[0].hostPort (80)", d.Relaxations[0].Text())
 }
 
 // Plugins of the profile may have every name, also those of the filters that a diagnosis adds.

@@ -8,8 +8,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/resources"
@@ -18,13 +20,14 @@ import (
 
 // nodeChanges lists the changes of a node that can matter to a pod.
 func (d *diagnosis) nodeChanges(slot, alike int) []*Change {
-	x := &nodeEdits{node: d.base.Node(slot), alike: alike, labelled: map[string]bool{}}
+	x := &nodeEdits{node: d.base.Node(slot), alike: alike, labelled: map[string]bool{}, law: d.law, facts: topologyKeys(d.pod)}
 	d.untaints(x)
+	d.recovers(x)
 	if x.node.Spec.Unschedulable {
 		x.add(Uncordon, "spec.unschedulable", "true", "false", func(n *v1.Node) {
 			n.Spec.Unschedulable = false
 			n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t v1.Taint) bool { return t.Key == v1.TaintNodeUnschedulable })
-		})
+		}).why = d.uncordons(x.node)
 	}
 	for _, key := range slices.Sorted(maps.Keys(d.pod.Spec.NodeSelector)) {
 		x.label(key, d.pod.Spec.NodeSelector[key])
@@ -56,7 +59,8 @@ func (d *diagnosis) untaints(x *nodeEdits) {
 		t := v1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect}
 		if !seen[t] && keepsOff(d.pod, t) {
 			seen[t] = true
-			x.add(Untaint, "spec.taints", t.ToString(), "", func(n *v1.Node) { dropTaint(n, t) })
+			c := x.add(Untaint, "spec.taints", t.ToString(), "", func(n *v1.Node) { dropTaint(n, t) })
+			c.why, c.mark = d.law.untaint(x.node, t), true
 		}
 	}
 }
@@ -66,15 +70,19 @@ type nodeEdits struct {
 	node     *v1.Node
 	alike    int
 	labelled map[string]bool // labels to set ("key=value"), and keys to remove
+	law      *law
+	facts    []string // labels that state facts, beside those of the law
 	out      []*Change
 }
 
-func (x *nodeEdits) add(kind Kind, path, from, to string, edit func(n *v1.Node)) {
+func (x *nodeEdits) add(kind Kind, path, from, to string, edit func(n *v1.Node)) *Change {
 	name := x.node.Name
-	x.out = append(x.out, &Change{
+	c := &Change{
 		Kind: kind, Object: "Node " + name, Path: path, From: from, To: to, Alike: x.alike,
 		make: func(s *cluster.Snapshot, _ *Change) { editNode(s, name, edit) },
-	})
+	}
+	x.out = append(x.out, c)
+	return c
 }
 
 // label adds the change that sets a label, once for each value.
@@ -84,7 +92,7 @@ func (x *nodeEdits) label(key, value string) {
 		return
 	}
 	x.labelled[to] = true
-	x.add(Label, "metadata.labels["+key+"]", x.node.Labels[key], to, func(n *v1.Node) { setLabel(n, key, value) })
+	x.add(Label, "metadata.labels["+key+"]", x.node.Labels[key], to, func(n *v1.Node) { setLabel(n, key, value) }).why = x.law.label(x.node, key, &value, x.facts)
 }
 
 // meet adds the change of a label with which the node meets a requirement of the pod.
@@ -97,7 +105,7 @@ func (x *nodeEdits) meet(r v1.NodeSelectorRequirement) {
 		x.label(r.Key, "")
 	case has && (r.Operator == v1.NodeSelectorOpDoesNotExist || r.Operator == v1.NodeSelectorOpNotIn && slices.Contains(r.Values, value)) && !x.labelled[r.Key]:
 		x.labelled[r.Key] = true
-		x.add(Label, "metadata.labels["+r.Key+"]", r.Key, "", func(n *v1.Node) { delete(n.Labels, r.Key) })
+		x.add(Label, "metadata.labels["+r.Key+"]", r.Key, "", func(n *v1.Node) { delete(n.Labels, r.Key) }).why = x.law.label(x.node, r.Key, nil, x.facts)
 	}
 }
 
@@ -161,7 +169,7 @@ func editNode(s *cluster.Snapshot, name string, edit func(n *v1.Node)) {
 }
 
 // shapes returns a change for one more node of each of the commonest shapes. Nodes have one shape when allocatable resources, taints,
-// and those labels are equal that other nodes have too.
+// and those labels are equal that other nodes have too. When the node selector and affinity of the pod match nodes, only they are models.
 func (d *diagnosis) shapes(most int) []*Change {
 	shared := map[[2]string]int{}
 	for _, i := range d.slots {
@@ -169,12 +177,16 @@ func (d *diagnosis) shapes(most int) []*Change {
 			shared[[2]string{k, v}]++
 		}
 	}
+	affinity := slices.IndexFunc(d.full, func(p filter.Predicate) bool { return p.Name() == ofAffinity })
+	matches := func(i int) bool { return affinity < 0 || d.full[affinity].Check(i) == 0 }
+	matched := slices.ContainsFunc(d.slots, func(i int) bool { return d.target.has(i) && matches(i) })
 	byShape := map[string][]int{}
 	for _, i := range d.slots {
 		n := d.base.Node(i)
-		if n.Spec.Unschedulable || !d.target.has(i) {
+		if !d.target.has(i) || !model(n) || matched && !matches(i) {
 			continue
 		}
+		n, _ = Like(n, n.Name)
 		var b strings.Builder
 		for _, r := range slices.Sorted(maps.Keys(n.Status.Allocatable)) {
 			q := n.Status.Allocatable[r]
@@ -196,10 +208,17 @@ func (d *diagnosis) shapes(most int) []*Change {
 	var out []*Change
 	for _, list := range lists[:min(most, len(lists))] {
 		like := d.base.Node(list[0])
-		out = append(out, &Change{Kind: AddNode, Object: "Node", From: like.Name, To: d.freeName(like.Name), make: func(s *cluster.Snapshot, c *Change) { addNode(s, like, c.To) }})
+		c := &Change{Kind: AddNode, Object: "Node", From: like.Name, To: d.freeName(like.Name), make: func(s *cluster.Snapshot, c *Change) { addNode(s, like, c.To) }}
+		if d.owner.kind == "DaemonSet" {
+			c.why = whyWritten
+		}
+		out = append(out, c)
 	}
 	return out
 }
+
+// ofAffinity is the plugin of node selectors and node affinity.
+const ofAffinity = "NodeAffinity"
 
 func (d *diagnosis) freeName(name string) string {
 	for {
@@ -209,20 +228,46 @@ func (d *diagnosis) freeName(name string) string {
 	}
 }
 
-// addNode adds a node like another one, without pods, with the same limits of volumes.
-func addNode(s *cluster.Snapshot, like *v1.Node, name string) {
-	n := like.DeepCopy()
-	n.Name, n.UID = name, ""
+// model reports whether a person can add a node like this one: a provider makes no node of its own on demand.
+func model(n *v1.Node) bool {
+	return !slices.ContainsFunc(n.Spec.Taints, func(t v1.Taint) bool { return rowOf(n, t).kind == provider })
+}
+
+// Like returns a new node like another one, as it comes up: with its labels, but its own name, and without what agents have set
+// since then: cordons, taints of conditions and of deletion, volumes. ok is false for a node of a provider that makes its nodes for
+// pods of its own, such as Fargate: nobody adds one.
+func Like(like *v1.Node, name string) (n *v1.Node, ok bool) {
+	n = like.DeepCopy()
+	n.Name, n.UID, n.DeletionTimestamp = name, "", nil
+	n.Spec.Unschedulable = false
+	n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t v1.Taint) bool { k := rowOf(like, t).kind; return k == agent || k == cordon })
 	n.Status.VolumesAttached, n.Status.VolumesInUse = nil, nil
 	for k, v := range n.Labels {
 		if v == like.Name || k == v1.LabelHostname {
 			n.Labels[k] = name
 		}
 	}
+	return n, model(like)
+}
+
+// addNode adds a node like another one, with the pods that its DaemonSets put there and the same limits of volumes.
+func addNode(s *cluster.Snapshot, like *v1.Node, name string) {
+	n, _ := Like(like, name)
 	if old, ok := cluster.List[*storagev1.CSINode](s).Get("", like.Name); ok {
 		c := old.DeepCopy()
 		c.Name, c.UID = name, ""
 		must.Do(s.Set(c))
 	}
 	must.Do(s.Set(n))
+	var daemons []*v1.Pod
+	for p := range s.Pods(s.Slot(like.Name)) {
+		if owner := metav1.GetControllerOfNoCopy(p); owner != nil && owner.Kind == "DaemonSet" && !usesDevices(p) {
+			daemons = append(daemons, p)
+		}
+	}
+	for _, p := range daemons {
+		there := unplaced(p)
+		there.Name, there.UID, there.Spec.NodeName = p.Name+"-"+name, "", name
+		must.Do(s.Set(there))
+	}
 }

@@ -23,7 +23,7 @@ func (d *diagnosis) openings() (out []*Change) {
 			continue
 		}
 		for _, slot := range d.closed(c.TopologyKey, selector) {
-			x := &nodeEdits{node: d.base.Node(slot)}
+			x := &nodeEdits{node: d.base.Node(slot), law: d.law}
 			d.untaints(x)
 			for _, u := range x.out {
 				if len(out) < mostOpenings && !slices.ContainsFunc(out, u.same) {

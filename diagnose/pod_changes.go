@@ -31,7 +31,7 @@ func podChanges(pod *v1.Pod) []*Change {
 	}
 	for _, key := range slices.Sorted(maps.Keys(pod.Spec.NodeSelector)) {
 		path := "spec.nodeSelector[" + key + "]"
-		add(DropSelector, path, path, key+"="+pod.Spec.NodeSelector[key], func(p *v1.Pod, _ int64) { delete(p.Spec.NodeSelector, key) })
+		add(DropSelector, path, path, key+"="+pod.Spec.NodeSelector[key], func(p *v1.Pod, _ int64) { delete(p.Spec.NodeSelector, key) }).key = key
 	}
 	nodeAffinityChanges(pod, add)
 	podAffinityChanges(pod, add)
@@ -51,11 +51,11 @@ func podChanges(pod *v1.Pod) []*Change {
 			continue
 		}
 		path := fmt.Sprintf("spec.volumes[%d]", i)
-		add(DropVolume, path, path, volume.Name, func(p *v1.Pod, _ int64) { dropVolume(p, volume.Name) })
+		add(dropVolume, path, path, volume.Name, func(p *v1.Pod, _ int64) { withoutVolume(p, volume.Name) })
 	}
 	for i, claim := range pod.Spec.ResourceClaims {
 		path := fmt.Sprintf("spec.resourceClaims[%d]", i)
-		add(DropClaim, path, path, claim.Name, func(p *v1.Pod, _ int64) { dropClaim(p, claim.Name) })
+		add(dropClaim, path, path, claim.Name, func(p *v1.Pod, _ int64) { withoutClaim(p, claim.Name) })
 	}
 	return out
 }
@@ -70,8 +70,13 @@ func nodeAffinityChanges(pod *v1.Pod, add adder) {
 		return
 	}
 	terms := a.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
-	add(Prefer, requiredNodeAffinity, requiredNodeAffinity, fmt.Sprintf("%d terms", len(terms)), func(p *v1.Pod, _ int64) { preferNodes(p) })
+	all := add(Prefer, requiredNodeAffinity, requiredNodeAffinity, fmt.Sprintf("%d terms", len(terms)), func(p *v1.Pod, _ int64) { preferNodes(p) })
 	for i, t := range terms {
+		for _, r := range t.MatchExpressions {
+			if matches(machineLabels, r.Key) {
+				all.key = r.Key
+			}
+		}
 		if len(t.MatchExpressions)+len(t.MatchFields) < 2 {
 			continue
 		}
@@ -82,7 +87,7 @@ func nodeAffinityChanges(pod *v1.Pod, add adder) {
 			}
 			for k, r := range list {
 				path := fmt.Sprintf("%s.nodeSelectorTerms[%d].%s[%d]", requiredNodeAffinity, i, name, k)
-				add(DropRequirement, requiredNodeAffinity, path, requirementText(r), func(p *v1.Pod, _ int64) { dropRequirement(p, i, r) })
+				add(DropRequirement, requiredNodeAffinity, path, requirementText(r), func(p *v1.Pod, _ int64) { dropRequirement(p, i, r) }).key = r.Key
 			}
 		}
 	}
@@ -179,6 +184,12 @@ func spreadChanges(pod *v1.Pod, add adder) {
 			p.Spec.TopologySpreadConstraints[i].WhenUnsatisfiable = v1.ScheduleAnyway
 			p.Spec.TopologySpreadConstraints[i].MinDomains = nil
 		})
+		if c.NodeTaintsPolicy == nil || *c.NodeTaintsPolicy != v1.NodeInclusionPolicyHonor {
+			add(HonorTaints, path, path+".nodeTaintsPolicy", "", func(p *v1.Pod, _ int64) {
+				honor := v1.NodeInclusionPolicyHonor
+				p.Spec.TopologySpreadConstraints[i].NodeTaintsPolicy = &honor
+			})
+		}
 		skew := add(RaiseMaxSkew, path, path+".maxSkew", strconv.Itoa(int(c.MaxSkew)), func(p *v1.Pod, v int64) { p.Spec.TopologySpreadConstraints[i].MaxSkew = int32(v) })
 		skew.value = &span{from: int64(c.MaxSkew), loosest: 1<<31 - 1, show: decimal}
 		if c.MinDomains != nil && *c.MinDomains > 1 {
@@ -267,7 +278,7 @@ func shrink(p *v1.Pod, name v1.ResourceName, total, v int64) {
 	}
 }
 
-func dropVolume(p *v1.Pod, name string) {
+func withoutVolume(p *v1.Pod, name string) {
 	p.Spec.Volumes = slices.DeleteFunc(p.Spec.Volumes, func(v v1.Volume) bool { return v.Name == name })
 	for _, list := range [][]v1.Container{p.Spec.InitContainers, p.Spec.Containers} {
 		for i := range list {
@@ -277,7 +288,7 @@ func dropVolume(p *v1.Pod, name string) {
 	}
 }
 
-func dropClaim(p *v1.Pod, name string) {
+func withoutClaim(p *v1.Pod, name string) {
 	p.Spec.ResourceClaims = slices.DeleteFunc(p.Spec.ResourceClaims, func(c v1.PodResourceClaim) bool { return c.Name == name })
 	for _, list := range [][]v1.Container{p.Spec.InitContainers, p.Spec.Containers} {
 		for i := range list {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -22,6 +23,8 @@ type Input struct {
 	Snapshot *cluster.Snapshot
 	// Profile without filters and scores is placement.DefaultProfile. Its Volumes and Devices must be nil.
 	Profile placement.Profile
+	// Pending are pods that wait beside the pod. They say how many pods an owner has. A nil pod is none.
+	Pending []*v1.Pod
 }
 
 // Options change one question. The zero value asks for any node and has the default limits.
@@ -59,12 +62,22 @@ type Diagnosis struct {
 	Changes []Change `json:"changes"`
 	// Relaxations are all smallest sets of changes that place the pod, the cheapest first.
 	Relaxations []Relaxation `json:"relaxations"`
+	// Dropped are changes that would be in sets, and that the law of advice forbids.
+	Dropped []Dropped `json:"dropped,omitempty"`
 	// Conflicts are the smallest sets of rules of the pod, by field path, that keep the pod out whatever its other rules are.
 	// A conflict without rules says that the pod would not be placed with all its rules dropped.
 	Conflicts [][]string `json:"conflicts"`
 	// Cut says why there may be more relaxations or conflicts: "size", "steps", "stop", or "error" for a set
 	// with which a filter fails; "" when there are none.
 	Cut string `json:"cut,omitempty"`
+
+	probes []Change // of the pod, that the law forbids: Conflicts read them
+}
+
+// Dropped is a change that advice does not name, because it does harm.
+type Dropped struct {
+	Change string `json:"change"` // in words
+	Rule   string `json:"rule"`   // why not
 }
 
 // Relaxation is a smallest set of changes that places the pod.
@@ -74,14 +87,19 @@ type Relaxation struct {
 	Changes []Change `json:"changes"`
 }
 
-// Text returns the changes in words, joined by "; ".
+// Text returns the changes in words, joined by "; ". An object that has several changes in a row is named once.
 func (r Relaxation) Text() string {
-	text := ""
+	text, object := "", ""
 	for i, c := range r.Changes {
 		if i > 0 {
 			text += "; "
 		}
-		text += c.Text()
+		own := c.Text()
+		before, edit, ok := strings.Cut(own, ": ")
+		if ok && before == object {
+			own = edit
+		}
+		text, object = text+own, before
 	}
 	return text
 }
@@ -110,7 +128,11 @@ type diagnosis struct {
 	changes  []*Change // of the pod
 	everyone []*Change // beside the pod and one node; their bits follow those of changes
 	places   []place
-	gates    uint64   // changes of the pod that every set needs
+	gates    uint64 // changes of the pod that every set needs
+	probes   uint64 // changes of the pod that the law forbids: they are in no set, and conflicts read them
+	dropped  []Dropped
+	law      *law
+	owner    owner
 	sees     []uint64 // by filter: the changes that it sees
 	pods     map[uint64]*v1.Pod
 	worlds   map[worldKey]*world
@@ -140,9 +162,13 @@ func Relax(in Input, pod *v1.Pod, o Options) (_ *Diagnosis, err error) {
 	d.list()
 	out.Relaxations = d.finish(d.search())
 	out.Conflicts = d.conflicts()
-	out.Cut = d.cut
+	out.Cut, out.Dropped = d.cut, d.dropped
 	for _, c := range d.changes {
-		out.Changes = append(out.Changes, c.loosest())
+		if c.why == "" {
+			out.Changes = append(out.Changes, c.loosest())
+		} else {
+			out.probes = append(out.probes, c.loosest())
+		}
 	}
 	for _, c := range d.everyone {
 		out.Changes = append(out.Changes, c.loosest())
@@ -203,6 +229,8 @@ func begin(in Input, pod *v1.Pod, o Options) (*diagnosis, error) {
 			d.slotOf[p], d.nodeOf[p] = i, d.base.Node(i).Name
 		}
 	}
+	d.owner = ownerOf(d.base, d.pod)
+	d.law = d.lawOf(in.Pending)
 	d.budgets, d.devices = budgetsOf(d.base), tracker.New(d.base, tracker.Of(d.base))
 	d.asksDevices = len(d.pod.Spec.ResourceClaims) > 0 || d.devices.ExtendedResources().Serve(d.pod)
 	d.weight = weight(d.pod)

@@ -47,7 +47,11 @@ func TestRelax(t *testing.T) {
 	tainted := five()
 	for _, n := range tainted {
 		n.Spec.Taints = testkit.Taints("team=x:NoSchedule")
+		n.Labels["team"] = "x"
 	}
+	marked := five()
+	marked[0].Spec.Taints, marked[1].Spec.Taints = testkit.Taints("team=x:NoSchedule"), testkit.Taints("team=x:NoSchedule")
+	marked[3].Labels["disk"] = "ssd"
 	cordoned := five()
 	for _, n := range cordoned {
 		n.Spec.Unschedulable = true
@@ -59,8 +63,6 @@ func TestRelax(t *testing.T) {
 	gated.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/wait"}}
 	gatedTwo := testkit.Pod("gated").Request("cpu=2").Obj()
 	gatedTwo.Spec.SchedulingGates = gated.Spec.SchedulingGates
-	claims := testkit.Pod("data").Obj()
-	claims.Spec.Volumes = []v1.Volume{{Name: "data", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
 	type test struct {
 		name    string
 		nodes   []*v1.Node
@@ -73,28 +75,29 @@ func TestRelax(t *testing.T) {
 		{"fits", five(), nil, testkit.Pod("web").Request("cpu=1").Obj(), Options{}, ""},
 		{"request", five(), full(), testkit.Pod("web").Request("cpu=2500m").Obj(), Options{Nodes: -1}, "Pod default/web: requests.cpu from 2500m to 1"},
 		{"two requests", five(), full(), testkit.Pod("web").Request("cpu=2,memory=9Gi").Obj(), Options{Nodes: -1},
-			"Pod default/web: requests.cpu from 2 to 1; Pod default/web: requests.memory from 9Gi to 8Gi"},
-		{"taint", tainted, nil, testkit.Pod("web").Obj(), Options{}, "Pod default/web: tolerate team=x:NoSchedule\nNode n1: remove the taint team=x:NoSchedule (4 more nodes are alike)"},
-		{"cordoned", cordoned, nil, testkit.Pod("web").Obj(), Options{}, "Node n1: uncordon (4 more nodes are alike)"},
+			"Pod default/web: requests.cpu from 2 to 1; requests.memory from 9Gi to 8Gi"},
+		{"taint of a pool", tainted, nil, testkit.Pod("web").NodeSelector("team=x").Obj(), Options{}, "Pod default/web: tolerate team=x:NoSchedule"},
+		{"taint of some nodes", marked, nil, testkit.Pod("web").NodeSelector(v1.LabelHostname + "=n1").Obj(), Options{Size: 1, Cost: only(Untaint)},
+			"Node n1: remove the taint team=x:NoSchedule, if it is over"},
+		{"cordoned", cordoned, nil, testkit.Pod("web").Obj(), Options{}, "Node n1: uncordon, if its maintenance is over (4 more nodes are alike)\nadd a node like n1\nadd a node like n3\nadd a node like n5"},
 		{"selector", five(), nil, testkit.Pod("web").NodeSelector("disk=ssd").Obj(), Options{},
-			"Node n1: label disk=ssd (4 more nodes are alike)\nPod default/web: drop spec.nodeSelector[disk] (disk=ssd)"},
+			"Pod default/web, made again: drop spec.nodeSelector[disk] (disk=ssd)"},
 		{"pods in the way", five()[:1], full()[:1], testkit.Pod("web").Request("cpu=2").Obj(), Options{Cost: only(RemovePods, AddNode)},
 			"remove default/a1 from n1\nadd a node like n1"},
 		{"maxSkew", []*v1.Node{five()[0], five()[2]}, []*v1.Pod{running("a1", "n1", "cpu=1"), running("a2", "n1", "cpu=1"), running("b1", "n3", "cpu=4")},
 			testkit.Pod("a").Labels("app=a").Request("cpu=1").Spread(1, zone, v1.DoNotSchedule, "app=a").Obj(), Options{Cost: only(RaiseMaxSkew)},
-			"Pod default/a: spec.topologySpreadConstraints[0].maxSkew from 1 to 3"},
+			"Pod default/a, made again: spec.topologySpreadConstraints[0].maxSkew from 1 to 3"},
 		{"minDomains", five(), []*v1.Pod{running("a1", "n1", "cpu=1"), running("a2", "n3", "cpu=1"), running("a3", "n5", "cpu=1")}, minDomains, Options{Nodes: -1},
-			"Pod default/a: spec.topologySpreadConstraints[0].maxSkew from 1 to 2\nPod default/a: spec.topologySpreadConstraints[0].minDomains from 5 to 3\nPod default/a: make spec.topologySpreadConstraints[0].whenUnsatisfiable a preference (topologyKey topology.kubernetes.io/zone)"},
+			"Pod default/a, made again: spec.topologySpreadConstraints[0].maxSkew from 1 to 2\nPod default/a, made again: spec.topologySpreadConstraints[0].minDomains from 5 to 3\nPod default/a, made again: make spec.topologySpreadConstraints[0].whenUnsatisfiable a preference (topologyKey topology.kubernetes.io/zone)"},
 		{"anti-affinity", five()[:2], []*v1.Pod{running("a1", "n1", "cpu=1"), running("a2", "n2", "cpu=1")}, testkit.Pod("a3").Labels("app=a").RequireApart(v1.LabelHostname, "app=a").Obj(), Options{},
-			"Pod default/a3: make spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] a preference (topologyKey kubernetes.io/hostname)\nmove default/a1 from n1 to n2 (1 more node is alike)\nadd a node like n1"},
+			"Pod default/a3, made again: make spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] a preference (topologyKey kubernetes.io/hostname)\nmove default/a1 from n1 to n2 (1 more node is alike)\nadd a node like n1"},
 		{"gate", five(), nil, gated, Options{}, "Pod default/gated: drop spec.schedulingGates (example.com/wait)"},
 		{"gate and pods in the way", five()[:1], full()[:1], gatedTwo, Options{Cost: only(DropGate, RemovePods)},
 			"Pod default/gated: drop spec.schedulingGates (example.com/wait); remove default/a1 from n1"},
 		{"port", five()[:1], []*v1.Pod{testkit.Pod("p1").On("n1").HostPort("", v1.ProtocolTCP, 80).Obj()}, testkit.Pod("web").HostPort("", v1.ProtocolTCP, 80).Obj(), Options{Nodes: -1},
-			"Pod default/web: drop spec.containers[0].ports[0].hostPort (80)"},
-		{"claim", five(), nil, claims, Options{Nodes: -1}, "PersistentVolumeClaim default/data: bind to a volume that every node reaches\nPod default/data: drop spec.volumes[0] (data)"},
+			"Pod default/web, made again: drop spec.containers[0].ports[0].hostPort (80)"},
 		{"where", five(), nil, testkit.Pod("web").NodeSelector(zone + "=a").Obj(), Options{Where: func(n *v1.Node) bool { return n.Name == "n5" }, Nodes: -1},
-			"Pod default/web: drop spec.nodeSelector[topology.kubernetes.io/zone] (topology.kubernetes.io/zone=a)"},
+			"Pod default/web, made again: drop spec.nodeSelector[topology.kubernetes.io/zone] (topology.kubernetes.io/zone=a)"},
 	}, func(t *testing.T, c test) {
 		testkit.Unchanged(t, func() {
 			d := relax(t, cluster.Objects{Nodes: c.nodes, Pods: c.pods}, c.pod, c.options)
@@ -140,22 +143,24 @@ func TestCut(t *testing.T) {
 	nodes := five()
 	for _, n := range nodes {
 		n.Spec.Taints = testkit.Taints("a:NoSchedule", "b:NoSchedule", "c:NoSchedule", "d:NoSchedule", "e:NoSchedule")
+		n.Labels["pool"] = "x"
 	}
-	o := cluster.Objects{Nodes: nodes}
-	require.Equal(t, "size", relax(t, o, testkit.Pod("web").Obj(), Options{}).Cut)
-	require.Equal(t, "steps", relax(t, o, testkit.Pod("web").Obj(), Options{Steps: 30}).Cut)
-	require.Equal(t, "stop", relax(t, o, testkit.Pod("web").Obj(), Options{Stop: func() bool { return true }}).Cut)
+	o := cluster.Objects{Nodes: append(nodes, testkit.Node("small").Obj())}
+	meant := testkit.Pod("web").NodeSelector("pool=x").Request("cpu=1").Obj()
+	require.Equal(t, "size", relax(t, o, meant, Options{}).Cut)
+	require.Equal(t, "steps", relax(t, o, meant, Options{Steps: 30}).Cut)
+	require.Equal(t, "stop", relax(t, o, meant, Options{Stop: func() bool { return true }}).Cut)
 	for _, n := range nodes {
 		n.Spec.Unschedulable = true
 	}
-	stopped := relax(t, o, testkit.Pod("web").Obj(), Options{Stop: func() bool { return true }})
+	stopped := relax(t, o, meant, Options{Stop: func() bool { return true }})
 	require.Equal(t, []any{"stop", [][]string{}}, []any{stopped.Cut, stopped.Conflicts}, "a search that is stopped knows no conflict")
 	for _, n := range nodes {
 		n.Spec.Unschedulable = false
 	}
-	whole := relax(t, o, testkit.Pod("web").Obj(), Options{Size: 10})
+	whole := relax(t, o, meant, Options{Size: 10})
 	require.Empty(t, whole.Cut)
-	require.Len(t, whole.Relaxations, 32)
+	require.Len(t, whole.Relaxations, 1, "the pool keeps its taints, and the pod is meant for it")
 }
 
 // Each of three rules can give way alone, so the conflict has three rules: a search for smaller ones says that it may have missed some.

@@ -52,7 +52,7 @@ func TestRemoval(t *testing.T) {
 	testkit.Run(t, []test{
 		{"no budget", five()[:2], nil, []string{"remove default/low from n1", "remove default/big from n2"}},
 		{"budget of the less important pod", five()[:2], []*policyv1.PodDisruptionBudget{budget("pdb", "l", 0)}, []string{
-			"remove default/high from n1", "remove default/big from n2",
+			"remove default/big from n2", // high is more important than the pod
 			"PodDisruptionBudget default/pdb: spec.minAvailable from 1 to 0; remove default/low from n1"}},
 		{"budget of both", five()[:2], []*policyv1.PodDisruptionBudget{budget("l", "l", 0), budget("h", "h", 0)}, []string{
 			"remove default/big from n2", "PodDisruptionBudget default/l: spec.minAvailable from 1 to 0; remove default/low from n1"}},

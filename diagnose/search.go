@@ -30,9 +30,15 @@ func (d *diagnosis) list() {
 			t := v1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect}
 			if !seen[t] && keepsOff(d.pod, t) {
 				seen[t] = true
-				d.changes = append(d.changes, tolerateChange(d.pod, t))
+				c := tolerateChange(d.pod, t)
+				c.why, c.Note = d.law.tolerate(t)
+				d.changes = append(d.changes, c)
 			}
 		}
+	}
+	for _, c := range d.changes {
+		c.why = cmp.Or(c.why, d.law.ofPod(c))
+		d.own(c)
 	}
 	var claims []*Change
 	if d.asksDevices {
@@ -41,7 +47,7 @@ func (d *diagnosis) list() {
 			d.cut = "size"
 		}
 	}
-	for _, c := range slices.Concat(volumeChanges(d.base, d.pod), claims, d.openings()) {
+	for _, c := range slices.Concat(claims, d.openings()) {
 		if !slices.ContainsFunc(d.everyone, c.same) { // a pod may have a claim twice
 			d.everyone = append(d.everyone, c)
 		}
@@ -51,7 +57,12 @@ func (d *diagnosis) list() {
 		moves.Kind = MovePods
 		return d.o.Cost(*c) >= 0 || c.Kind == RemovePods && d.o.Cost(moves) >= 0
 	}
-	d.changes, d.everyone = keep(d.changes, wanted), keep(d.everyone, wanted)
+	d.changes, d.everyone = keep(d.changes, wanted), d.lawful(keep(d.everyone, wanted))
+	for _, c := range d.changes {
+		if c.why != "" {
+			d.drop(c)
+		}
+	}
 	if len(d.changes)+len(d.everyone) > mostChanges {
 		slices.SortStableFunc(d.changes, func(a, b *Change) int { return cmp.Compare(d.o.Cost(*a), d.o.Cost(*b)) })
 		d.changes = d.changes[:max(0, mostChanges-len(d.everyone))]
@@ -66,17 +77,20 @@ func (d *diagnosis) list() {
 		if c.value != nil {
 			c.value.v = c.value.loosest
 		}
+		if c.why != "" {
+			d.probes |= 1 << k
+		}
 		if c.Kind == DropGate {
 			d.gates |= 1 << k
 		}
 	}
 	for _, r := range reps[:min(d.o.Nodes, len(reps))] {
 		own := func(c *Change) bool { return wanted(c) && !slices.ContainsFunc(d.everyone, c.same) }
-		if list := keep(d.nodeChanges(r.slot, r.alike), own); len(list) > 0 {
+		if list := d.lawful(keep(d.nodeChanges(r.slot, r.alike), own)); len(list) > 0 {
 			d.places = append(d.places, place{r.slot, list})
 		}
 	}
-	for _, c := range d.shapes(d.o.Nodes) {
+	for _, c := range d.lawful(d.shapes(d.o.Nodes)) {
 		if wanted(c) {
 			d.places = append(d.places, place{-1, []*Change{c}})
 		}
@@ -93,6 +107,24 @@ func (d *diagnosis) list() {
 				d.sees[k] |= 1 << i
 			}
 		}
+	}
+}
+
+// lawful returns the changes of nodes and of other objects that the law allows. Of the others Diagnosis.Dropped says why.
+func (d *diagnosis) lawful(list []*Change) []*Change {
+	return keep(list, func(c *Change) bool {
+		if c.why != "" {
+			d.drop(c)
+		}
+		return c.why == ""
+	})
+}
+
+// drop writes down a change that the law forbids.
+func (d *diagnosis) drop(c *Change) {
+	x := Dropped{c.Text(), c.why}
+	if !slices.Contains(d.dropped, x) {
+		d.dropped = append(d.dropped, x)
 	}
 }
 
@@ -256,6 +288,7 @@ func (c choice) within(other choice) bool {
 // tried; all smaller sets were tried before it, so no assumption is made about what a change does to other rules.
 func (d *diagnosis) search() (found []choice) {
 	beside := len(d.changes) + len(d.everyone)
+	forbidden := mathbits.OnesCount64(d.probes)
 	for size := 1; size <= d.o.Size; size++ {
 		failed := false
 		for at := -1; at < len(d.places); at++ {
@@ -266,7 +299,7 @@ func (d *diagnosis) search() (found []choice) {
 			n := own + beside
 			for set := uint64(1)<<size - 1; set < 1<<n; set = next(set) {
 				c := choice{at, set & (1<<own - 1), set >> own}
-				if at >= 0 && c.node == 0 || slices.ContainsFunc(found, func(f choice) bool { return f.within(c) }) {
+				if at >= 0 && c.node == 0 || c.pod&d.probes != 0 || slices.ContainsFunc(found, func(f choice) bool { return f.within(c) }) {
 					continue
 				}
 				if d.stop() {
@@ -275,7 +308,7 @@ func (d *diagnosis) search() (found []choice) {
 				if w := d.world(d.keyOf(c)); d.works(w, c.pod) && d.decides(w, d.changed(c.pod)) {
 					found = append(found, c)
 				} else {
-					failed = failed || n > size
+					failed = failed || n-forbidden > size
 				}
 			}
 		}

@@ -198,7 +198,7 @@ func TestLabelsThatMeet(t *testing.T) {
 		{"rack", v1.NodeSelectorOpNotIn, []string{"r1"}, "none"},
 		{"disk", v1.NodeSelectorOpGt, []string{"1"}, "none"},
 	} {
-		x := &nodeEdits{node: n, labelled: map[string]bool{}}
+		x := &nodeEdits{node: n, law: &law{}, labelled: map[string]bool{}}
 		x.meet(v1.NodeSelectorRequirement{Key: c.key, Operator: c.op, Values: c.values})
 		got := "none"
 		if len(x.out) > 0 {

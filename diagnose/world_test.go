@@ -16,6 +16,9 @@ func TestAllowed(t *testing.T) {
 	for seed := range uint64(150) {
 		b := testkit.NewBytes(testkit.RandomBytes(seed+8e6, 600))
 		objects, pod := wide(b)
+		if b.OneIn(2) {
+			wideDevices(b, &objects, pod)
+		}
 		d := begun(t, objects, pod)
 		d.asItIs(&Diagnosis{})
 		d.list()

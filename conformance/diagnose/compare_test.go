@@ -26,11 +26,7 @@ func TestComparisons(t *testing.T) {
 	flips := map[string]int{}
 	for seed := *gen.Seed; compared < gen.Count(200, 100); seed++ {
 		c := gen.Of(seed, gen.Shape{Nodes: 8, Running: 20, Pending: 4, Roomy: true})
-		for i, n := range c.Nodes {
-			if seed%3 == 0 && i%2 == 0 {
-				n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: "example.com/old", Effect: v1.TaintEffectPreferNoSchedule})
-			}
-		}
+		alike(c, seed, false)
 		for pod, s := range pending(t, c) {
 			chosen, feasible := decide(t, s, pod)
 			scores := scoresOf(t, k, c, s, pod, feasible)

@@ -78,7 +78,7 @@ var nodeRules = []Rule{
 			if len(n.Spec.Taints) > 0 {
 				why = "has the taint " + n.Spec.Taints[0].ToString()
 			}
-			c.prove(w, w.path+".tolerations", "tolerate the taint, or choose other nodes", "%d nodes match and none takes the pod: %s %s", len(usable), n.Name, why)
+			c.prove(w, w.path+".tolerations", c.opening(w, usable), "%d nodes match and none takes the pod: %s %s", len(usable), n.Name, why)
 		}
 	}},
 	{ID: "toleration-unused", Severity: Info, Cluster: true, Summary: "a toleration matches no taint of the cluster", work: func(c *checker, w *work) {

@@ -56,6 +56,15 @@ func (c *checker) blocked(w *work, t v1.TopologySpreadConstraint) (unreachable [
 	return unreachable, (len(all) - len(unreachable)) * int(t.MaxSkew)
 }
 
+// honor is the fix of a constraint with nodeTaintsPolicy Honor. Fewer domains than minDomains would stop it as much as an empty one.
+func (c *checker) honor(w *work, t v1.TopologySpreadConstraint) string {
+	n := len(domains(c.counted(w, t), t.TopologyKey))
+	if t.MinDomains != nil && n > 0 && n < int(*t.MinDomains) {
+		return fmt.Sprintf("nodeTaintsPolicy: Honor and minDomains: %d together", n)
+	}
+	return "nodeTaintsPolicy: Honor"
+}
+
 var spreadRules = []Rule{
 	{ID: "spread-self-mismatch", Severity: Warning, Summary: "a pod does not match the selector of its own spread constraint", work: func(c *checker, w *work) {
 		for i, t := range w.pod.Spec.TopologySpreadConstraints {
@@ -116,7 +125,7 @@ var spreadRules = []Rule{
 			honor := v1.NodeInclusionPolicyHonor
 			t.NodeTaintsPolicy = &honor
 			if better, _ := c.blocked(w, t); len(bad) > len(better) && selects(t.LabelSelector, w.pod.Labels) {
-				c.prove(w, w.path+fmt.Sprintf(spreadPath, i)+".nodeTaintsPolicy", "nodeTaintsPolicy: Honor", "%s %v cannot be reached and stays at 0, so that %d of %d replicas get a node", t.TopologyKey, bad, room, w.replicas)
+				c.prove(w, w.path+fmt.Sprintf(spreadPath, i)+".nodeTaintsPolicy", c.honor(w, t), "%s %v cannot be reached and stays at 0, so that %d of %d replicas get a node", t.TopologyKey, bad, room, w.replicas)
 			}
 		})
 	}},
@@ -137,7 +146,7 @@ var spreadRules = []Rule{
 			honor := v1.NodeInclusionPolicyHonor
 			t.NodeTaintsPolicy, t.NodeAffinityPolicy = &honor, nil
 			if bad, room := c.blocked(w, t); len(bad) > 0 && w.replicas > room && selects(t.LabelSelector, w.pod.Labels) {
-				c.prove(w, w.path+fmt.Sprintf(spreadPath, i), "uncordon a node of the domain, or exclude the domain by node affinity", "all nodes of %s %v are cordoned, so that %d of %d replicas get a node", t.TopologyKey, bad, room, w.replicas)
+				c.prove(w, w.path+fmt.Sprintf(spreadPath, i), "exclude the domain by node affinity until its maintenance is over", "all nodes of %s %v are cordoned, so that %d of %d replicas get a node", t.TopologyKey, bad, room, w.replicas)
 			}
 		})
 	}},

@@ -37,7 +37,7 @@ var wishRules = []Rule{
 		}
 		for i, t := range a.PreferredDuringSchedulingIgnoredDuringExecution {
 			if lead, most := c.drowned(w, t.Preference); lead > most {
-				c.report(fmt.Sprintf("%s.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d]", w.path, i), "tolerate the taint, or remove it from the nodes", "another node without such a taint is %d points ahead by TaintToleration, and NodeAffinity gives %d at most", lead, most)
+				c.report(fmt.Sprintf("%s.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d]", w.path, i), "require the label, or prefer nodes without such a taint", "another node without such a taint is %d points ahead by TaintToleration, and NodeAffinity gives %d at most", lead, most)
 			}
 		}
 	}},

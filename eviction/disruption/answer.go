@@ -53,7 +53,8 @@ func (d *Decision) Outlook() string {
 }
 
 // Remedies returns what the user can do about a refused eviction, the best remedy first; empty for an accepted eviction.
-// The last two remedies are from the documentation, "Troubleshooting stuck evictions".
+// The last remedy is from the documentation, "Troubleshooting stuck evictions". Its other advice, to delete the pod directly, is left
+// out: that takes from the application what the budget promises.
 func (d *Decision) Remedies() []string {
 	var out []string
 	add := func(s ...string) { out = append(out, s...) }
@@ -88,8 +89,7 @@ func (d *Decision) Remedies() []string {
 			add("unhealthyPodEvictionPolicy AlwaysAllow lets pods go that are not ready")
 		}
 	}
-	add("pause the automation that evicts and look into the application",
-		"after waiting, delete the pod directly; budgets do not hold that back")
+	add("pause the automation that evicts and look into the application")
 	return out
 }
 

@@ -168,9 +168,9 @@ func flagFor(reason string) string {
 	case daemonSetRefused:
 		return "--ignore-daemonsets leaves the pod where it is"
 	case emptyDirRefused:
-		return "--delete-emptydir-data deletes the pod with its local data"
+		return "save what the pod needs of its emptyDir; with --delete-emptydir-data the pod leaves, and the rest is lost"
 	}
-	return "--force deletes the pod; nothing creates the pod again"
+	return "end the pod when its work is done: no controller creates the pod again"
 }
 
 func (p *planner) request(pod *v1.Pod) Request {

@@ -65,7 +65,7 @@ func TestPlan(t *testing.T) {
 		require.Empty(t, p.Waves)
 		require.Equal(t, []string{"n: cannot delete Pods that declare no controller (use --force to override): default/c1"}, p.Errors)
 		require.Len(t, p.Blocked, 4, "nothing on the node is evicted")
-		require.Equal(t, "--force deletes the pod; nothing creates the pod again", p.Blocked[3].Remedy)
+		require.Equal(t, "end the pod when its work is done: no controller creates the pod again", p.Blocked[3].Remedy)
 		require.Equal(t, "the drain of node n does not begin: cannot delete Pods that declare no controller (use --force to override): default/c1", p.Blocked[0].Cause)
 		require.Equal(t, "see the pods that are refused", p.Blocked[0].Remedy)
 	})

@@ -14,7 +14,7 @@ import (
 
 // What a user can do about each refusal, the best remedy first.
 func TestRemedies(t *testing.T) {
-	const pause, direct = "; pause the automation that evicts and look into the application", "; after waiting, delete the pod directly; budgets do not hold that back"
+	const pause = "; pause the automation that evicts and look into the application"
 	const unhealthy = "; unhealthyPodEvictionPolicy AlwaysAllow lets pods go that are not ready"
 	budget := func(current, desired, expected int32) *policyv1.PodDisruptionBudget {
 		return counted(0, current, desired, expected)
@@ -34,17 +34,17 @@ func TestRemedies(t *testing.T) {
 		{"bad request", badRequest, nil, "correct the request"},
 		{"not found", notFound, nil, "correct the request"},
 		{"conflict", conflict, nil, "read the pod again and repeat the request without, or with its present, preconditions"},
-		{"several budgets", several, nil, "let one PodDisruptionBudget select the pod: remove or narrow the others" + pause + direct},
+		{"several budgets", several, nil, "let one PodDisruptionBudget select the pod: remove or narrow the others" + pause},
 		{"processing", processing, nil, "wait until the disruption controller has seen the budget, then repeat the request"},
-		{"too many disrupted pods", tooMany, nil, "wait until the disruption controller has confirmed the evictions" + pause + direct},
-		{"negative", negative, nil, "let the disruption controller compute the status of the budget again" + pause + direct},
-		{"failed sync", failedSync, nil, "correct the selector, or give every selected pod a controller with a scale; minAvailable as a number needs none" + pause + direct},
-		{"no pods expected", exhausted, budget(0, 0, 0), "the budget expects no pods: minAvailable as a number covers pods without a controller" + pause + direct},
-		{"every pod wanted", exhausted, budget(3, 3, 3), "raise the replicas above what the budget demands, or lower what it demands: it wants every pod" + pause + direct},
-		{"just enough are ready", exhausted, budget(2, 2, 3), "wait until more pods are ready" + pause + direct},
-		{"too few are ready", exhausted, budget(1, 2, 3), "wait until more pods are ready" + unhealthy + pause + direct},
-		{"too few are ready, and the policy is the default one", exhausted, strict, "wait until more pods are ready" + unhealthy + pause + direct},
-		{"too few are ready, and the policy is AlwaysAllow", exhausted, lenient, "wait until more pods are ready" + pause + direct},
+		{"too many disrupted pods", tooMany, nil, "wait until the disruption controller has confirmed the evictions" + pause},
+		{"negative", negative, nil, "let the disruption controller compute the status of the budget again" + pause},
+		{"failed sync", failedSync, nil, "correct the selector, or give every selected pod a controller with a scale; minAvailable as a number needs none" + pause},
+		{"no pods expected", exhausted, budget(0, 0, 0), "the budget expects no pods: minAvailable as a number covers pods without a controller" + pause},
+		{"every pod wanted", exhausted, budget(3, 3, 3), "raise the replicas above what the budget demands, or lower what it demands: it wants every pod" + pause},
+		{"just enough are ready", exhausted, budget(2, 2, 3), "wait until more pods are ready" + pause},
+		{"too few are ready", exhausted, budget(1, 2, 3), "wait until more pods are ready" + unhealthy + pause},
+		{"too few are ready, and the policy is the default one", exhausted, strict, "wait until more pods are ready" + unhealthy + pause},
+		{"too few are ready, and the policy is AlwaysAllow", exhausted, lenient, "wait until more pods are ready" + pause},
 	}, func(t *testing.T, c test) {
 		d := Decision{kind: c.kind, by: c.by}
 		require.Equal(t, c.want, strings.Join(d.Remedies(), "; "))

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/diagnose"
 	"github.com/podberth/podberth/internal/must"
 )
 
@@ -76,7 +77,10 @@ func (p *Planner) moreNodes([]Result) []remedy {
 	}
 	kinds := map[string][]*v1.Node{}
 	for _, name := range p.nodes {
-		n := p.base.Node(p.base.Slot(name))
+		n, ok := diagnose.Like(p.base.Node(p.base.Slot(name)), name)
+		if !ok {
+			continue // nobody adds a node of a provider
+		}
 		text := n.Status.Allocatable.Cpu().String()
 		for _, r := range slices.Sorted(maps.Keys(n.Status.Allocatable)) {
 			q := n.Status.Allocatable[r]
@@ -99,16 +103,11 @@ func (p *Planner) moreNodes([]Result) []remedy {
 	for _, list := range lists {
 		like := list[0]
 		out = append(out, remedy{"node", fmt.Sprintf("one more node like %s (there are %d)", like.Name, len(list)), func(in *Input) {
-			n := like.DeepCopy()
-			for p.base.Slot(n.Name) >= 0 {
-				n.Name += "-more"
+			name := like.Name
+			for p.base.Slot(name) >= 0 {
+				name += "-more"
 			}
-			n.UID = ""
-			for k, v := range n.Labels {
-				if v == like.Name {
-					n.Labels[k] = n.Name
-				}
-			}
+			n, _ := diagnose.Like(like, name)
 			must.Do(in.Snapshot.Set(n))
 		}})
 	}

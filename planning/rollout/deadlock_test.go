@@ -106,7 +106,7 @@ func TestDeadlocks(t *testing.T) {
 		}, given("n1", "n2"), Cycle, "default/a needs 1 healthy pods and has 1: default/a-1 waits for the place of default/b-0; default/b needs 1 healthy pods and has 1: default/b-1 waits for the place of default/a-0", []string{"no: unhealthyPodEvictionPolicy AlwaysAllow in budget default/a", "no: unhealthyPodEvictionPolicy AlwaysAllow in budget default/b", "no: minAvailable 0 in place of 1 in budget default/a", "no: minAvailable 0 in place of 1 in budget default/b", "no: 1 surge node like n1, to stay", "no: 2 surge nodes like n1, to stay", "3 surge nodes like n1, to stay"}},
 		{"a bare pod", "kubectl drain refuses", func(w *world) {
 			w.pod("", "", "bare", "n1", template("bare", "cpu=1", nil))
-		}, given("n1"), Pinned, "cannot delete Pods that declare no controller (use --force to override)", []string{"--force"}},
+		}, given("n1"), Pinned, "cannot delete Pods that declare no controller (use --force to override)", nil},
 		{"a DaemonSet pod", "kubectl drain refuses", func(w *world) {
 			w.pod("DaemonSet", "agent", "agent-1", "n1", template("agent", "cpu=1", nil))
 		}, given("n1"), Pinned, "cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore)", []string{"--ignore-daemonsets"}},
@@ -114,7 +114,7 @@ func TestDeadlocks(t *testing.T) {
 			w.app("cache", "cpu=1", "n1", func(s *v1.PodSpec) {
 				s.Volumes = []v1.Volume{{Name: "tmp", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}}}
 			})
-		}, given("n1"), Pinned, "cannot delete Pods with local storage (use --delete-emptydir-data to override)", []string{"--delete-emptydir-data"}},
+		}, given("n1"), Pinned, "cannot delete Pods with local storage (use --delete-emptydir-data to override)", []string{"--delete-emptydir-data, and what the pod has in its emptyDir is lost"}},
 		{"an annotation", "safe-to-evict is false", func(w *world) {
 			w.app("web", "cpu=1", "n1", nil)
 			w.objects.Pods[0].Annotations = map[string]string{SafeToEvict: "false"}

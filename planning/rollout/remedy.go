@@ -103,9 +103,9 @@ func (x *run) flags(d *Deadlock) []change {
 	case strings.Contains(d.Proof, "DaemonSet-managed"):
 		return []change{flag("--ignore-daemonsets", func(o *Options) { o.Drain.IgnoreDaemonSets = true })}
 	case strings.Contains(d.Proof, "local storage"):
-		return []change{flag("--delete-emptydir-data", func(o *Options) { o.Drain.DeleteEmptyDirData = true })}
+		return []change{flag("--delete-emptydir-data, and what the pod has in its emptyDir is lost", func(o *Options) { o.Drain.DeleteEmptyDirData = true })}
 	case strings.Contains(d.Proof, "cannot delete"):
-		return []change{flag("--force", func(o *Options) { o.Drain.Force = true })}
+		return nil // --force ends a pod that nobody makes again
 	}
 	text := "evict " + strings.Join(d.Pods, ", ") + " all the same"
 	if strings.HasPrefix(d.Proof, "annotation "+SafeToEvict+" ") {

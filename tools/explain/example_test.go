@@ -44,7 +44,7 @@ func ExampleOf() {
 		panic(err)
 	}
 	answer := explain.Of(table, explain.Shortage(db, snapshot))
-	for _, line := range append(answer.Lines(), answer.Help...) {
+	for _, line := range answer.Lines() {
 		fmt.Println(line)
 	}
 	// Output:
@@ -52,6 +52,4 @@ func ExampleOf() {
 	//   2 nodes: Insufficient cpu: cpu: asks for 6, 2 of 2 are free (NodeResourcesFit)
 	//   1 node: node(s) had untolerated taint(s): team=gpu:NoSchedule rejects (TaintToleration)
 	// Nearest: n4 (TaintToleration), n1 (NodeResourcesFit), n2 (NodeResourcesFit)
-	// on n4 a toleration, or no taint (team=gpu:NoSchedule rejects)
-	// on n1, n2 smaller requests or a larger node (cpu: asks for 6, 4 of 4 are free)
 }

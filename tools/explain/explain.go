@@ -1,5 +1,5 @@
 // Package explain turns what the plugins say about every node into an answer of a few lines: what keeps a pod out, grouped
-// over the nodes, which nodes are nearest, and what would help there.
+// over the nodes, and which nodes are nearest.
 //
 //	table, err := plan.Table(pod)
 //	…
@@ -31,7 +31,7 @@ type Answer struct {
 	Obstacles []Obstacle `json:"obstacles"`
 	// Nearest are at most three of the rejected nodes, the nearest first.
 	Nearest []Near `json:"nearest"`
-	// Help says what would let the pod onto the nearest nodes.
+	// Help are the remedies, the best first. Of leaves it empty: what helps is decided, and package diagnose decides.
 	Help []string `json:"help"`
 }
 
@@ -66,7 +66,6 @@ func Of(table []placement.NodeReport, shortage func(node string) float64) Answer
 		}
 		a.Nearest = append(a.Nearest, near)
 	}
-	a.Help = append(a.Help, helps(rejected[:len(a.Nearest)])...)
 	return a
 }
 

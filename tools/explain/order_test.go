@@ -104,17 +104,3 @@ func TestLines(t *testing.T) {
 	require.Equal(t, "r: d (P)", Obstacle{Plugin: "P", Reason: "r", Detail: "d"}.String())
 	require.Equal(t, "r: on n1 d (P)", Obstacle{Plugin: "P", Reason: "r", Detail: "d", Example: "n1"}.String())
 }
-
-// Each plugin has its remedy, with the first of its numbers.
-func TestRemedies(t *testing.T) {
-	for _, c := range []struct {
-		r    placement.Rejection
-		want string
-	}{
-		{placement.Rejection{Plugin: "NodeUnschedulable", Numbers: []string{"1"}}, "kubectl uncordon"}, {placement.Rejection{Plugin: "NodePorts"}, "another host port"}, {placement.Rejection{Plugin: "NodePorts", Numbers: []string{"80", "81"}}, "another host port (80)"},
-		{placement.Rejection{Plugin: "NodeResourcesFit", Numbers: []string{"1", "2"}}, "smaller requests or a larger node (1; 2)"}, {placement.Rejection{Plugin: "NodeResourcesFit", Numbers: []string{"1"}, Code: "Unschedulable"}, "fewer or smaller pods, or smaller requests (1)"},
-		{placement.Rejection{Plugin: "NodeResourcesFit", Numbers: []string{"gpu: the node offers none"}, Code: "Unschedulable"}, "a resource that it does not have (gpu: the node offers none)"}, {placement.Rejection{Plugin: "Unknown", Numbers: []string{"1"}}, ""},
-	} {
-		require.Equal(t, c.want, remedy(c.r))
-	}
-}

@@ -169,7 +169,7 @@ function nodeButton(n) {
 // verdictParts adds what the plugins say, and returns what has to be done when the parts are in the page.
 function verdictParts(parts) {
   const v = verdict, after = [];
-  if (v.help.length) parts.push(make("h3", {}, "Would help"), bullets(v.help));
+  if (v.help.length) parts.push(make("h3", {}, "Do"), bullets(v.help));
   if (v.obstacles.length) parts.push(make("h3", {}, "What keeps it off nodes"), bullets(v.obstacles));
   parts.push(make("h3", {}, `Verdict by node: ${number.format(v.feasible)} of ${count(v.nodes.length, "node")} can take it`));
   if (v.scorers.length) {

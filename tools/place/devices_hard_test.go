@@ -69,8 +69,8 @@ func TestHardDevices(t *testing.T) {
 	type test struct{ name, why, cluster, message, explained string }
 	testkit.Run(t, []test{
 		{"a ninth request", "no device has g 2", hardCluster(t, pairs(16), "", ninth), none, "claim default/hard, request r8: wants 1, 0 of 16 devices left"},
-		{"eight alternatives", "h has two values for eight requests", hardCluster(t, pairs(16), "", eight), none, "ResourceClaim default/hard: drop spec.devices.constraints[0] (distinctAttribute a/h) (then it goes to n1)"},
-		{"eight alternatives of 32 devices", "the same", hardCluster(t, pairs(32), "", eight), none, "ResourceClaim default/hard: drop spec.devices.constraints[0] (distinctAttribute a/h) (then it goes to n1)"},
+		{"eight alternatives", "h has two values for eight requests", hardCluster(t, pairs(16), "", eight), none, "ResourceClaim default/hard, made again: drop spec.devices.constraints[0] (distinctAttribute a/h): then it goes to n1"},
+		{"eight alternatives of 32 devices", "the same", hardCluster(t, pairs(32), "", eight), none, "ResourceClaim default/hard, made again: drop spec.devices.constraints[0] (distinctAttribute a/h): then it goes to n1"},
 		{"sums", "too many combinations", hardCluster(t, sums, sets, "{requests: [{name: r, exactly: {deviceClassName: gpu, allocationMode: ExactCount, count: 10}}]}"),
 			"node n1: the search for devices was cut after 100000 steps; kube-scheduler searches until its filterTimeout and then fails: timed out trying to allocate devices", "was cut after 100000 steps"},
 	}, func(t *testing.T, c test) {

@@ -47,10 +47,13 @@ type explanation struct {
 	Choice *diagnose.Comparison `json:"choice,omitempty"`
 	// Outlook says what wakes a pod without a node, and when.
 	Outlook *diagnose.Outlook `json:"outlook,omitempty"`
+	// Dropped are changes that would help and do harm: they are no advice.
+	Dropped []diagnose.Dropped `json:"dropped,omitempty"`
 	// Nodes are the best twenty, or all with -all; see explain.Order.
 	Nodes []placement.NodeReport `json:"nodes"`
 
 	said   string    // the first sentence
+	tried  string    // what helps as little, if nothing helps
 	wish   string    // the answer to -where
 	node   *v1.Node  // where the pod goes or runs, if it is in the input
 	pod    *v1.Pod   // nil when the question was not asked
@@ -245,9 +248,6 @@ func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) (err 
 	return nil
 }
 
-// mostHelp is how many sets of changes an explanation names.
-const mostHelp = 2
-
 // diagnose fills in what would change the answer: changes and events for a pod without a node, and the comparison with another
 // node for a pod with a node.
 func (x *simulation) diagnose(e *explanation, q *asked, d placement.Decision) {
@@ -260,27 +260,31 @@ func (x *simulation) diagnose(e *explanation, q *asked, d placement.Decision) {
 		}
 	case d.Failure.Err == nil:
 		in := x.diagnosed(q.with, q.profile)
-		help, cut := x.relaxations(q, in, want)
-		if e.Cut = cut; len(help) > 0 {
-			e.Help = help
-		}
+		x.relaxations(e, q, in, want)
 		e.Outlook = must.Get(diagnose.Wake(in, q.pod, diagnose.WakeOptions{}))
 	}
 }
 
-// relaxations returns the cheapest of the smallest sets of changes that place the pod where it is wanted; none when the search
-// finds none or fails, and the explanation then says what is short on the nearest nodes. cut is "steps" or "stop" when the search was cut.
-func (x *simulation) relaxations(q *asked, in diagnose.Input, want wanted) (help []string, cut string) {
-	d, err := diagnose.Relax(in, q.pod, diagnose.Options{Size: 3, Steps: x.o.steps, Stop: x.o.stop(), Where: want, Cost: q.stays})
+// relaxations fills in the cheapest of the smallest sets of changes that place the pod where it is wanted, or what was tried, and
+// what the law of advice forbids.
+func (x *simulation) relaxations(e *explanation, q *asked, in diagnose.Input, want wanted) {
+	o := diagnose.Options{Size: 3, Steps: x.o.steps, Stop: x.o.stop(), Where: want, Cost: q.stays}
+	d, err := diagnose.Relax(in, q.pod, o)
 	if err != nil {
 		x.warn("no changes that would help were searched: %v", err)
-		return nil, ""
+		return
 	}
-	for _, r := range d.Relaxations[:min(mostHelp, len(d.Relaxations))] {
-		help = append(help, fmt.Sprintf("%s (then it goes to %s)", r.Text(), r.Node))
+	e.Help = append([]string{}, d.Advice()...)
+	e.Dropped = d.Dropped
+	if len(d.Relaxations) == 0 && len(d.Changes) > 0 {
+		e.tried = triedInVain(d, o.Size)
 	}
 	if d.Cut == "steps" || d.Cut == "stop" {
-		cut = d.Cut
+		e.Cut = d.Cut
 	}
-	return help, cut
+}
+
+// triedInVain says in words what a search has tried in vain.
+func triedInVain(d *diagnose.Diagnosis, size int) string {
+	return fmt.Sprintf("No change that was tried helps: %s, up to %d together.", strings.Join(d.Tried(), ", "), size)
 }

@@ -54,7 +54,7 @@ func (x *simulation) diagnosed(c *cluster.Snapshot, profile placement.Profile) d
 	for _, b := range x.w.budgets {
 		must.Do(s.Set(b.pdb))
 	}
-	return diagnose.Input{Snapshot: s, Profile: profile}
+	return diagnose.Input{Snapshot: s, Profile: profile, Pending: x.w.pending}
 }
 
 // choose compares the node of the decision with the best node that -where wants, or else with the best other node. Without a
@@ -77,9 +77,12 @@ func (x *simulation) choose(e *explanation, q *asked, d placement.Decision, want
 		}
 	case want != nil:
 		e.wish = fmt.Sprintf("No node of %s can take it.", x.o.where)
-		e.Help, e.Cut = x.relaxations(q, x.diagnosed(q.with, q.profile), want)
+		x.relaxations(e, q, x.diagnosed(q.with, q.profile), want)
 	}
 }
+
+// mostFlips is how many changes in favour of another node an explanation names.
+const mostFlips = 2
 
 // wishes says how the pod gets to the other node: the answer to -where, and what makes the decision choose that node.
 func (e *explanation) wishes(b *strings.Builder) {
@@ -94,7 +97,7 @@ func (e *explanation) wishes(b *strings.Builder) {
 	case e.State != "Running" || e.wish != "":
 		flips := slices.Clone(e.Choice.Flips)
 		slices.SortStableFunc(flips, func(a, b diagnose.Flip) int { return int(min(a.Weight, 1) - min(b.Weight, 1)) }) // objects before weights
-		for _, f := range flips[:min(mostHelp, len(flips))] {
+		for _, f := range flips[:min(mostFlips, len(flips))] {
 			report.Textf(b, "Would go to %s: %s\n", e.Choice.Other, f.Text)
 		}
 	}

@@ -27,8 +27,9 @@ func TestExplainAnswersFirst(t *testing.T) {
 	input := nodeYAML("n1", "2", "") + nodeYAML("n2", "4", "") + podYAML("a", "n1", 0, "1", "") + podYAML("b", "n2", 0, "2500m", "") + podYAML("p", "", 0, "3", "")
 	require.Equal(t, []string{
 		"Pod default/p has no node: 0 of 2 nodes can take it. No pod is tried before it.",
-		"Would help: Pod default/p: requests.cpu from 3 to 1500m (then it goes to n2)",
-		"Would help: remove default/b from n2 (then it goes to n2)",
+		"Do: Pod default/p: requests.cpu from 3 to 1500m: then it goes to n2",
+		"Do: remove default/b from n2: then it goes to n2",
+		"Do: add a node like n2: then it runs there",
 		"Preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling.",
 		"What keeps it off nodes:",
 		"  1 node: Insufficient cpu: cpu: asks for 3, 1500m of 4 are free (NodeResourcesFit)",
@@ -157,7 +158,7 @@ func TestExplainWhere(t *testing.T) {
 		{"n1", []string{"n1 is a node of n1."}},
 		{"n2", []string{"The best node of n2 is n2: "}},
 		{"kubernetes.io/hostname in (n2, n3)", []string{"The best node of kubernetes.io/hostname in (n2, n3) is n2: "}},
-		{"n3", []string{"No node of n3 can take it.", "Would help: Pod default/p: requests.cpu from 2 to 1 (then it goes to n3)"}},
+		{"n3", []string{"No node of n3 can take it.", "Do: Pod default/p: requests.cpu from 2 to 1: then it goes to n3"}},
 	} {
 		t.Run(c.where, func(t *testing.T) {
 			lines := strings.Join(firstLines(t, input, "default/p", "-where", c.where), "\n")

@@ -78,8 +78,11 @@ func (e *explanation) text() string {
 
 // help says what would let the pod onto nodes that reject it.
 func (e *explanation) help(b *strings.Builder) {
-	for _, text := range e.Help[:min(mostHelp, len(e.Help))] {
-		report.Textf(b, "Would help: %s\n", text)
+	for _, text := range e.Help {
+		report.Textf(b, "Do: %s\n", text)
+	}
+	if e.tried != "" {
+		fmt.Fprintln(b, e.tried)
 	}
 	if e.Cut != "" {
 		b.WriteString("The search for what would help was cut: -steps and -time let it go on for longer.\n")

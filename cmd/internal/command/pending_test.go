@@ -15,21 +15,21 @@ import (
 func TestPendingPods(t *testing.T) {
 	type test struct{ name, reason, change string }
 	testkit.Run(t, []test{
-		{"big-cpu", "it asks for more cpu than a node that it tolerates has", "tolerate nvidia.com/gpu=present:NoSchedule"},
+		{"big-cpu", "it asks for more cpu than a node that it tolerates has, and is not meant for the GPUs", "requests.cpu from 6 to 2500m"},
 		{"big-memory", "only the cordoned node has so much memory left", "Node n5: uncordon"},
-		{"wrong-label", "no node has the value of its nodeSelector", "label disktype=nvme"},
+		{"wrong-label", "no node has the value of its nodeSelector", "drop spec.nodeSelector[disktype]"},
 		{"gpu", "the only node with devices is tainted", "tolerate nvidia.com/gpu=present:NoSchedule"},
 		{"gpu-too-many", "no node has four devices", "requests.nvidia.com/gpu from 4 to 2"},
 		{"apart", "its anti-affinity over zones meets a replica", "spec.affinity.podAntiAffinity"},
 		{"together", "nothing runs that its affinity wants near", "spec.affinity.podAffinity"},
-		{"zone", "its node affinity wants a zone that does not exist", "label topology.kubernetes.io/zone=d"},
+		{"zone", "its node affinity wants a zone that does not exist", "spec.affinity.nodeAffinity"},
 		{"cordoned", "its node is cordoned", "Node n5: uncordon"},
 		{"even", "its spread constraint has no room", "maxSkew from 1 to 2"},
 	}, func(t *testing.T, c test) {
 		code, out, errs := podberth(t, "", "why", "shop/"+c.name, "-f", "testdata/pending.yaml", "--width", "120")
 		require.Zero(t, code, errs)
 		first := strings.Join(strings.Split(out, "\n")[:5], "\n")
-		require.Contains(t, first, "Would help: ")
+		require.Contains(t, first, "Do: ")
 		require.Contains(t, first, c.change)
 
 		var e struct{ Message string }

@@ -88,7 +88,7 @@ var words = regexp.MustCompile(`\b(Unschedulable|Refused|Error|Gated|Preempted|S
 
 var colours = map[string]string{
 	"Unschedulable": "31", "Refused": "31", "Error": "31", "rejected": "31", "error: ": "31",
-	"Gated": "33", "Preempted": "33", "warning: ": "33", "Would help:": "1",
+	"Gated": "33", "Preempted": "33", "warning: ": "33", "Do:": "1", "Not:": "1",
 	"Scheduled": "32", "can take it": "32",
 }
 

@@ -133,6 +133,8 @@ var functions = map[string]any{
 	"diagnose.Relax":                          diagnose.Relax,
 	"diagnose.Apply":                          diagnose.Apply,
 	"diagnose.Wake":                           diagnose.Wake,
+	"diagnose.Like":                           diagnose.Like,
+	"diagnose.OpeningOf":                      diagnose.OpeningOf,
 	"diagnose/lint.Rules":                     lint.Rules,
 	"diagnose/lint.Check":                     lint.Check,
 	"eviction/disruption.BudgetRefuses":       disruption.BudgetRefuses,
