@@ -50,7 +50,7 @@ func (e *NodeEvaluator) wouldHelp(old, new *v1.Node) (bool, error) {
 	return !matched, err
 }
 
-// match is Matches with v1.36.3's error when nothing matches. It tests the nodeSelector first.
+// match is Matches with v1.37.2's error when nothing matches. It tests the nodeSelector first.
 func (s *Selector) match(node *v1.Node) (bool, error) {
 	if !s.selects(node) {
 		return false, nil

@@ -10,10 +10,10 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// errConflict has v1.36.3's text.
+// errConflict has v1.37.2's text.
 var errConflict = errors.New("pod affinity terms conflict")
 
-// NodeOptions configures node affinity. The zero value is v1.36.3's default. CompileAdded returns the options of a profile
+// NodeOptions configures node affinity. The zero value is v1.37.2's default. CompileAdded returns the options of a profile
 // that adds node affinity to its pods. NodeOptions may be copied and are safe for concurrent use.
 type NodeOptions struct {
 	added *added // nil: the profile adds nothing
@@ -93,20 +93,20 @@ func pinnedNames(required *v1.NodeSelector) (names []string, pinned bool) {
 
 // Names returns the names of the only nodes that can match, sorted and without duplicates (rule A3.8). pinned is false when
 // any node may match: a required term has no In requirement on metadata.name. The names may include names that no node has.
-// v1.36.3 evaluates the named nodes only and reports the others as "node(s) didn't satisfy plugin(s) [NodeAffinity]". The
+// v1.37.2 evaluates the named nodes only and reports the others as "node(s) didn't satisfy plugin(s) [NodeAffinity]". The
 // caller must not modify the slice.
 func (e *NodeEvaluator) Names() (names []string, pinned bool) { return e.names, e.pinned }
 
-// Skip reports whether v1.36.3 does not run the filter for this pod (rule A3.9): the pod has no required affinity, its
+// Skip reports whether v1.37.2 does not run the filter for this pod (rule A3.9): the pod has no required affinity, its
 // nodeSelector is nil (not merely empty), and the profile adds no required terms. Check then allows every node.
 func (e *NodeEvaluator) Skip() bool { return e.skips }
 
-// SkipScore reports whether v1.36.3 does not score this pod: the pod's preferred list is nil (not merely empty) and the
+// SkipScore reports whether v1.37.2 does not score this pod: the pod's preferred list is nil (not merely empty) and the
 // profile adds no preferred terms (rule A4.5). Raw is then 0 on every node.
 //
-// err is the error with which v1.36.3 fails the whole scheduling attempt when it scores this pod (rule A4.3). The pod then
+// err is the error with which v1.37.2 fails the whole scheduling attempt when it scores this pod (rule A4.3). The pod then
 // has a preferred term with a weight and with requirements that cannot be converted; the API server accepts illegal label
-// values there. v1.36.3 does not score when only one node is feasible.
+// values there. v1.37.2 does not score when only one node is feasible.
 func (e *NodeEvaluator) SkipScore() (skip bool, err error) { return e.scoreSkips, e.scoreErr }
 
 // check returns the verdict of the filter on a node.

@@ -50,7 +50,7 @@ func (s *NodeState) Check(i int) resources.Verdict {
 	return nodeMismatch
 }
 
-// Reasons returns v1.36.3's texts of a verdict, nil for 0.
+// Reasons returns v1.37.2's texts of a verdict, nil for 0.
 func (s *NodeState) Reasons(v resources.Verdict) []string { return reasonTexts(v) }
 
 // Raw returns the raw score of slot i: the sum of the weights of the preferred terms that match. A free slot has 0. It
@@ -67,7 +67,7 @@ func (s *NodeState) Raw(i int) int64 {
 
 // Normalize returns the normalized score, 0 to 100 (rule A4.4): 100*raw/hi, truncated. hi is the largest raw score of the
 // feasible nodes; when hi is not positive Normalize returns raw. It does not use lo. Negative weights, which the API server
-// does not admit, give negative results; v1.36.3 then fails the attempt.
+// does not admit, give negative results; v1.37.2 then fails the attempt.
 func (s *NodeState) Normalize(raw, lo, hi int64) int64 {
 	if hi <= 0 {
 		return raw

@@ -10,7 +10,7 @@ import (
 	"github.com/podberth/podberth/release"
 )
 
-// PodOptions configures inter-pod affinity; the zero value is v1.36.3's default.
+// PodOptions configures inter-pod affinity; the zero value is v1.37.2's default.
 type PodOptions struct {
 	// HardPodAffinityWeight is the weight in the score of a running pod's required affinity term that matches the incoming
 	// pod (InterPodAffinityArgs.hardPodAffinityWeight), 0 to 100. nil means 1; 0 adds nothing (rule A9.8).
@@ -25,7 +25,7 @@ type PodOptions struct {
 	Release release.Version
 }
 
-// Validate checks the options as v1.36.3 checks InterPodAffinityArgs.
+// Validate checks the options as v1.37.2 checks InterPodAffinityArgs.
 func (o PodOptions) Validate(path *field.Path) field.ErrorList {
 	if w := o.HardPodAffinityWeight; w != nil && (*w < 0 || *w > 100) {
 		return field.ErrorList{field.Invalid(path.Child("hardPodAffinityWeight"), *w, "not in valid range [0, 100]")}
@@ -54,7 +54,7 @@ type PodEvaluator struct {
 // CompilePods compiles the inter-pod affinity of an incoming pod. A pod without terms must be compiled
 // too, because the terms of running pods may match it.
 //
-// The error says which term cannot be converted; v1.36.3 then rejects the pod with this text before it looks at any node
+// The error says which term cannot be converted; v1.37.2 then rejects the pod with this text before it looks at any node
 // (rule A7.6). The evaluator then rejects every node.
 //
 // Rule: documentation, "Assigning Pods to Nodes" (Inter-pod affinity and anti-affinity); API fields spec.affinity.podAffinity

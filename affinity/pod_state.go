@@ -103,13 +103,13 @@ func (s *State) Raw(i int) int64 {
 	return sum
 }
 
-// Skip reports whether v1.36.3 does not run the filter for this pod: the pod has no required terms and no running pod's
+// Skip reports whether v1.37.2 does not run the filter for this pod: the pod has no required terms and no running pod's
 // required anti-affinity matches it (rule A8.8). Check then allows every node.
 func (s *State) Skip() bool {
 	return s.evaluator.err == nil && len(s.affinity) == 0 && len(s.anti) == 0 && s.existingCells == 0
 }
 
-// SkipScore reports whether v1.36.3 does not score this pod: no term contributes to any score, not even 0, or
+// SkipScore reports whether v1.37.2 does not score this pod: no term contributes to any score, not even 0, or
 // IgnorePreferredTermsOfExistingPods applies (rules A9.1 and A9.4). Raw is then 0 on every slot.
 func (s *State) SkipScore() bool { return s.marks == 0 }
 
@@ -123,7 +123,7 @@ func (s *State) Normalize(raw, lo, hi int64) int64 {
 	return int64(100 * (float64(raw-lo) / float64(hi-lo)))
 }
 
-// Reasons returns v1.36.3's texts of a verdict, nil for 0.
+// Reasons returns v1.37.2's texts of a verdict, nil for 0.
 func (s *State) Reasons(v resources.Verdict) []string { return reasonTexts(v) }
 
 // Keys yields the topology keys that verdict and raw score depend on, in the order in which AppendSignature counts them.

@@ -28,7 +28,7 @@ func requiredAntiAffinity(pod *v1.Pod) ([]term, error) {
 	return nil, nil
 }
 
-// compileTerms compiles the inter-pod terms of a running pod; nil when it has none. As in v1.36.3 a term that cannot be
+// compileTerms compiles the inter-pod terms of a running pod; nil when it has none. As in v1.37.2 a term that cannot be
 // converted empties its whole list (required or preferred, affinity or anti-affinity) without an error (rule A7.6).
 func compileTerms(pod *v1.Pod) *terms {
 	affinity, anti := podinfo.PodAffinity(pod)

@@ -13,7 +13,7 @@ const (
 	unparsable                             = 8 | resources.Unresolvable // a term of the pod cannot be converted
 )
 
-// reasonTexts returns v1.36.3's texts of a verdict, nil for 0 and for a verdict of another package.
+// reasonTexts returns v1.37.2's texts of a verdict, nil for 0 and for a verdict of another package.
 func reasonTexts(v resources.Verdict) []string {
 	switch v {
 	case nodeEnforced:

@@ -40,7 +40,7 @@ type fieldRequirement struct {
 //     unknown operator, In without values, Gt or Lt with an operand that is not an integer or not a legal label value, or
 //     matchFields with other than one value.
 //
-// The error names by its path what cannot be converted; v1.36.3 ignores this error in the filter. The selector is valid
+// The error names by its path what cannot be converted; v1.37.2 ignores this error in the filter. The selector is valid
 // even with an error.
 func CompileSelector(selector *v1.NodeSelector) (*Selector, error) {
 	s := compileSelector(selector, nil)
@@ -152,7 +152,7 @@ func (t *nodeTerm) matches(node *v1.Node) bool {
 			return false
 		}
 	}
-	if node.Name == "" { // v1.36.3 does not test the fields of a node without a name
+	if node.Name == "" { // v1.37.2 does not test the fields of a node without a name
 		return true
 	}
 	for i := range t.fields {

@@ -40,7 +40,7 @@ func newTerm(owner *v1.Pod, t *v1.PodAffinityTerm) (term, error) {
 	return c, nil
 }
 
-// newTerms compiles a list of terms. The first error empties the whole list, as v1.36.3 does for running pods (rule A7.6).
+// newTerms compiles a list of terms. The first error empties the whole list, as v1.37.2 does for running pods (rule A7.6).
 func newTerms(owner *v1.Pod, list []v1.PodAffinityTerm) ([]term, error) {
 	out := make([]term, len(list))
 	for i := range list {

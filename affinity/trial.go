@@ -7,7 +7,7 @@ import (
 )
 
 // Trial gives the answers of a State as if some running pods were added or removed, for preemption and nominated pods. A
-// Trial changes its counts as AddPod and RemovePod of v1.36.3 do (rules A8.5 to A8.7):
+// Trial changes its counts as AddPod and RemovePod of v1.37.2 do (rules A8.5 to A8.7):
 //
 //  1. When State.Skip holds at NewTrial or Reset, the trial ignores every change.
 //  2. Removing a pod that was not counted leaves -1.

@@ -43,7 +43,7 @@ func (s *Snapshot) removeFromTree(slot int, node *v1.Node) {
 
 // Order returns the slots that have nodes in the order in which kube-scheduler scans them: the first node of each zone, then
 // the second node of each zone, and so on. Zones (region and zone labels) come in the order in which they were first seen,
-// nodes of a zone in the order in which they came. A node whose zone changes goes to the end of its new zone. As in v1.36,
+// nodes of a zone in the order in which they came. A node whose zone changes goes to the end of its new zone. As in v1.37,
 // Order shows such a change only after a node was added or removed (F17.4). The first call after that takes O(nodes). A
 // returned list never changes. Read-only.
 func (s *Snapshot) Order() []int32 {

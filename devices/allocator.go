@@ -5,7 +5,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 )
 
-// Allocator chooses devices for the claims of pods as the allocator of v1.36.3 with default feature gates does. It uses one
+// Allocator chooses devices for the claims of pods as the allocator of v1.37.2 with default feature gates does. It uses one
 // inventory and one ledger, and it keeps the answers of selectors. An Allocator belongs to one goroutine. Several
 // allocators may share an inventory and a ledger while nobody changes the ledger.
 type Allocator struct {

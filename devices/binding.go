@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// DefaultBindingTimeout is how long v1.36 waits for the binding conditions of a claim's devices.
+// DefaultBindingTimeout is how long v1.37 waits for the binding conditions of a claim's devices.
 const DefaultBindingTimeout = 10 * time.Minute
 
 // Readiness is what the binding conditions of a claim's devices say (rule U8.9).
@@ -20,7 +20,7 @@ type Readiness struct {
 	Ready bool
 	// TimedOut: the claim was allocated longer ago than the time-out, and a device has binding conditions.
 	TimedOut bool
-	// Failed is v1.36's text about the first device whose binding failure condition is true; empty when no device failed.
+	// Failed is v1.37's text about the first device whose binding failure condition is true; empty when no device failed.
 	Failed string
 }
 
@@ -94,7 +94,7 @@ func Reserved(claim *resourcev1.ResourceClaim, allocation *resourcev1.Allocation
 
 // Bound returns the claim that PreBind writes for a pod (rule U8.8). latest is the claim as the API server has it.
 // allocation is what the attempt reserved; nil means that the claim was allocated before. Bound adds the pod to
-// status.reservedFor and sets the time of the allocation, each only where it is missing. The error is v1.36's text when the
+// status.reservedFor and sets the time of the allocation, each only where it is missing. The error is v1.37's text when the
 // claim was deleted, allocated or deallocated in the meantime. latest and pod must not be nil.
 func Bound(latest *resourcev1.ResourceClaim, pod *v1.Pod, allocation *resourcev1.AllocationResult, now time.Time) (*resourcev1.ResourceClaim, error) {
 	name := latest.Namespace + "/" + latest.Name

@@ -21,7 +21,7 @@ const (
 // were allowed.
 var ErrSteps = errors.New("the search for devices was cut")
 
-// ErrStopped is the error for a node on which Options.Stop ended the search. The text is v1.36's for a search that lasts longer than
+// ErrStopped is the error for a node on which Options.Stop ended the search. The text is v1.37's for a search that lasts longer than
 // filterTimeout.
 var ErrStopped = errors.New("timed out trying to allocate devices")
 

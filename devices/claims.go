@@ -25,7 +25,7 @@ type Objects interface {
 }
 
 // PodClaims returns the claims of spec.resourceClaims in the pod's order (rule U1.6). It leaves out an entry made from a
-// template when the pod's status says that the entry needs no claim. The error is v1.36's text about the first claim that
+// template when the pod's status says that the entry needs no claim. The error is v1.37's text about the first claim that
 // is missing, is being deleted or belongs to another pod. The pod must not be nil. objects may be nil for a pod without
 // claims.
 func PodClaims(pod *v1.Pod, objects Objects) ([]*resourcev1.ResourceClaim, error) {

@@ -11,7 +11,7 @@ type counterID struct{ set, name string }
 type counter struct{ value resource.Quantity }
 
 // available returns the counters of a pool that the allocations of the cluster leave (rule U7.5). Counters may be negative.
-// A device in two slices is counted twice, as in v1.36.3; such a pool is invalid on the nodes that see both slices.
+// A device in two slices is counted twice, as in v1.37.2; such a pool is invalid on the nodes that see both slices.
 func (p *pool) available(l *Ledger) map[counterID]counter {
 	left := make(map[counterID]counter, len(p.sets))
 	for id, c := range p.sets {
@@ -45,7 +45,7 @@ func eachCounter(d *resourcev1.Device, yield func(counterID, resource.Quantity))
 	}
 }
 
-// counterPool returns the pool whose counters a device uses: the pool with this name of any driver, as in v1.36 (quirk
+// counterPool returns the pool whose counters a device uses: the pool with this name of any driver, as in v1.37 (quirk
 // U10.2), or of the device's driver.
 func (s *Search) counterPool(p *pool) poolKey {
 	if s.options.CountersByDriver {

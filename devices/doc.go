@@ -27,13 +27,13 @@
 // never modifies them. Equal input gives equal output.
 //
 // Cost: O(devices that a node sees) when the first devices serve. In the worst case the cost is exponential in the number of
-// requests, as in v1.36; Options.Steps and Options.Stop bound it. A selector is evaluated once for all devices of equal content.
+// requests, as in v1.37; Options.Steps and Options.Stop bound it. A selector is evaluated once for all devices of equal content.
 //
 // The package does not watch or write objects: Reserved, Bound, Unreserved and Deallocated return the objects to write.
 //
 // Rules: documentation, "Dynamic Resource Allocation"; API reference, resource.k8s.io/v1. This package follows Kubernetes
 // v1.37.2 with default feature gates, and earlier releases with Options.Release. Options remove the quirks of a release one by one. One
 // difference:
-// v1.36.3 changes a claim's amount of capacity while it searches when the amount's text is not a whole number, such as 7.5Gi.
+// v1.37.2 changes a claim's amount of capacity while it searches when the amount's text is not a whole number, such as 7.5Gi.
 // This package does not modify its input.
 package devices

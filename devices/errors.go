@@ -9,10 +9,10 @@ import (
 // still serve.
 var ErrInvalidPools = errors.New("invalid resource pools were encountered")
 
-// FatalError ends the attempt of a pod on every node. v1.36 returns the code Error. The zero value is not usable.
+// FatalError ends the attempt of a pod on every node. v1.37 returns the code Error. The zero value is not usable.
 type FatalError struct{ err error }
 
-// Error returns v1.36's text.
+// Error returns v1.37's text.
 func (e *FatalError) Error() string { return e.err.Error() }
 
 // Unwrap returns the cause, such as the error of a selector.

@@ -10,7 +10,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Freeing is a State for which preemption can free devices. v1.36 does not see that: it takes a node without devices for the
+// Freeing is a State for which preemption can free devices. v1.37 does not see that: it takes a node without devices for the
 // claims as a node where preemption cannot help. A Freeing gives such a node the code Unschedulable, and its trials count the
 // devices of an allocated claim as free when every pod of status.reservedFor is gone.
 type Freeing struct {

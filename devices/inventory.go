@@ -79,7 +79,7 @@ type device struct {
 }
 
 // NewInventory prepares slices, and the DeviceTaintRules that taint their devices where Options.TaintRules holds. It keeps the slices and
-// does not copy them: they must not change. The order of the lists has no influence. A slice or rule must not be nil; an empty list offers nothing. When a node selector cannot be parsed, every question that meets it returns an error, as in v1.36.
+// does not copy them: they must not change. The order of the lists has no influence. A slice or rule must not be nil; an empty list offers nothing. When a node selector cannot be parsed, every question that meets it returns an error, as in v1.37.
 func NewInventory(list []*resourcev1.ResourceSlice, rules ...*resourcev1beta2.DeviceTaintRule) *Inventory {
 	rules = slices.SortedStableFunc(slices.Values(rules), byRuleName)
 	inv := &Inventory{index: map[ID]int32{}, pools: map[poolKey]*group{}, byNode: map[string][]*slice{}, countersByNode: map[string][]*slice{}}
@@ -197,7 +197,7 @@ func reachOf(name *string, selector *v1.NodeSelector, all *bool) reach {
 	return reach{}
 }
 
-// has reports whether a node is in reach. The error is v1.36's text about a selector that cannot be parsed.
+// has reports whether a node is in reach. The error is v1.37's text about a selector that cannot be parsed.
 func (r *reach) has(node *v1.Node) (bool, error) {
 	switch r.kind {
 	case oneNode:

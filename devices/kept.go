@@ -110,7 +110,7 @@ func (*Kept) Name() string { return (*State)(nil).Name() }
 // Check returns the verdict on slot i, as State.Check does.
 func (k *Kept) Check(i int) resources.Verdict { return k.answer(i).verdict }
 
-// Reasons returns v1.36's text of a verdict of Check, as State.Reasons does.
+// Reasons returns v1.37's text of a verdict of Check, as State.Reasons does.
 func (k *Kept) Reasons(v resources.Verdict) []string { return k.state.Reasons(v) }
 
 // Code returns the code of a verdict, as State.Code does.

@@ -14,10 +14,10 @@ type Options struct {
 
 	// Steps bounds the search on one node: each device that the search tries is a step, or a few steps where it
 	// has many capacities or counters. 0 means DefaultSteps, a number below 0
-	// sets no bound. v1.36 has a time-out of ten seconds instead.
+	// sets no bound. v1.37 has a time-out of ten seconds instead.
 	Steps int
 	// Stop begins the search on a node, and the function that it returns is asked every few hundred steps whether the search ends
-	// now, with ErrStopped. With it a caller that has a clock applies v1.36's filterTimeout. nil: nobody stops a search.
+	// now, with ErrStopped. With it a caller that has a clock applies v1.37's filterTimeout. nil: nobody stops a search.
 	Stop func() (over func() bool)
 	// ShareID returns a new share ID. When it is nil, the shares of one allocation are called share-1, share-2 and so on.
 	ShareID func() types.UID
@@ -30,7 +30,7 @@ type Options struct {
 	// In v1.37 they count always (rule L1.10).
 	TaintRules bool
 
-	// CountersOnce makes every shared device pay its counters only once. v1.36 lets a device pay again when its shares
+	// CountersOnce makes every shared device pay its counters only once. v1.37 lets a device pay again when its shares
 	// consume no capacity (quirk U10.1).
 	CountersOnce bool
 	// CountersByDriver keeps the counters of two pools apart that have the same name and different drivers (quirk U10.2).
@@ -39,7 +39,7 @@ type Options struct {
 	AdminApart bool
 	// AllDistinct makes distinctAttribute compare all devices of a claim (quirk U10.4).
 	AllDistinct bool
-	// AllPerNode rejects only the node when allocationMode All violates a constraint. v1.36 ends the attempt with an error
+	// AllPerNode rejects only the node when allocationMode All violates a constraint. v1.37 ends the attempt with an error
 	// (quirk U10.5).
 	AllPerNode bool
 	// AllStatic makes allocationMode All include shareable devices that have no room now. The request then fails, as it does with
@@ -51,7 +51,7 @@ type Options struct {
 	SharesBlock bool
 	// CurrentGeneration ignores a pool when the cluster has a newer generation of it (quirk U10.11).
 	CurrentGeneration bool
-	// NoEmptyClaim leaves the special claim out on a node whose device plugin provides all extended resources. v1.36 creates
+	// NoEmptyClaim leaves the special claim out on a node whose device plugin provides all extended resources. v1.37 creates
 	// an empty claim there and then fails in PreBind (quirk U10.7).
 	NoEmptyClaim bool
 	// AlwaysRelease gives an unavailable allocation back also when the pod's other claims cannot be allocated (quirk U10.9).

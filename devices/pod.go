@@ -31,7 +31,7 @@ type podClaim struct {
 // allocated reports whether the API server has an allocation for the claim.
 func (c *podClaim) allocated() bool { return c.object.Status.Allocation != nil }
 
-// Gate returns v1.36's text about why a pod must not enter the active queue; empty when the pod may enter (rule U8.1). Neither
+// Gate returns v1.37's text about why a pod must not enter the active queue; empty when the pod may enter (rule U8.1). Neither
 // pod nor objects may be nil.
 func Gate(pod *v1.Pod, objects Objects) string {
 	if _, err := PodClaims(pod, objects); err != nil {
@@ -117,7 +117,7 @@ func checkClasses(c *resourcev1.ResourceClaim, objects Objects) (filter.Code, st
 // Code returns Success, Skip for a pod that needs no devices, or the code with which every node rejects the pod.
 func (p *Pod) Code() filter.Code { return p.code }
 
-// Reason returns v1.36's text for a code that rejects the pod or is an error; empty otherwise.
+// Reason returns v1.37's text for a code that rejects the pod or is an error; empty otherwise.
 func (p *Pod) Reason() string { return p.reason }
 
 // Claims returns the claims of the pod in their order. The special claim for extended resources comes last.

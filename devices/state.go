@@ -110,7 +110,7 @@ func (*State) Name() string { return "DynamicResources" }
 // Check returns the verdict on slot i (rule U8.4). It rejects a free slot and a slot that the cluster does not have.
 func (s *State) Check(i int) resources.Verdict { return s.answer(i).verdict }
 
-// Reasons returns v1.36's text of a verdict of Check, of a Kept or of a Freeing; nil for 0 and for any other verdict.
+// Reasons returns v1.37's text of a verdict of Check, of a Kept or of a Freeing; nil for 0 and for any other verdict.
 func (s *State) Reasons(v resources.Verdict) []string {
 	switch v {
 	case noFreeSlot:
@@ -357,11 +357,11 @@ type Release struct {
 	Deallocate *resourcev1.ResourceClaim
 	// Delete is the special claim that an earlier attempt created for extended resources; nil when there is none.
 	Delete *resourcev1.ResourceClaim
-	// Reason is v1.36's text.
+	// Reason is v1.37's text.
 	Reason string
 }
 
-// Release returns what v1.36 gives back when the pod fits on no node, so that the next attempt can allocate again (rule
+// Release returns what v1.37 gives back when the pod fits on no node, so that the next attempt can allocate again (rule
 // U8.5). Call Release after Check was called for all nodes. The code is always Unschedulable, so preemption runs next.
 func (s *State) Release() Release {
 	if len(s.pod.claims) == 0 {

@@ -29,7 +29,7 @@
 // Cost: each filter is asked about each node once for each set of changes that the filter sees, and a set then costs some
 // operations on bits. At 5,000 nodes a diagnosis takes 0.1 to 0.6 s.
 //
-// The package has no rule of its own: it asks the filters of a placement.Profile. Package preemption finds the pods that v1.36
+// The package has no rule of its own: it asks the filters of a placement.Profile. Package preemption finds the pods that v1.37
 // itself would remove.
 //
 // The package follows Kubernetes v1.37. docs/diagnose.md has examples, docs/fidelity/diagnose.md the rules with their tests.

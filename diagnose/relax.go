@@ -53,9 +53,9 @@ type Diagnosis struct {
 	Pod string `json:"pod"` // namespace/name
 	// Node is where the pod goes as things are, with its nomination; "" when it goes nowhere, or not where Options.Where wants it.
 	Node string `json:"node,omitempty"`
-	// Message is v1.36's message for a pod that goes nowhere.
+	// Message is v1.37's message for a pod that goes nowhere.
 	Message string `json:"message,omitempty"`
-	// Preempts is the node on which v1.36's preemption makes room without any change, Victims the pods that leave; "" for none.
+	// Preempts is the node on which v1.37's preemption makes room without any change, Victims the pods that leave; "" for none.
 	Preempts string   `json:"preempts,omitempty"`
 	Victims  []string `json:"victims,omitempty"`
 	// Changes are the single changes of which the sets are made, as far as they can go.
@@ -218,7 +218,7 @@ func begin(in Input, pod *v1.Pod, o Options) (*diagnosis, error) {
 	}
 	d := &diagnosis{o: o, profile: in.Profile, base: in.Snapshot.Fork(), pod: pod.DeepCopy(), pods: map[uint64]*v1.Pod{}, worlds: map[worldKey]*world{}, slotOf: map[*v1.Pod]int{}, nodeOf: map[*v1.Pod]string{}}
 	if i := d.base.Slot(d.pod.Status.NominatedNodeName); o.Where != nil && (i < 0 || !o.Where(d.base.Node(i))) {
-		d.pod.Status.NominatedNodeName = "" // v1.36 tries a nominated node whatever nodes plugins name
+		d.pod.Status.NominatedNodeName = "" // v1.37 tries a nominated node whatever nodes plugins name
 	}
 	d.rank = make([]int, d.base.Len())
 	for at, i := range d.base.Order() {

@@ -16,7 +16,7 @@ const (
 	featureUserNamespacesHostNetwork = "UserNamespacesHostNetworkSupport"
 )
 
-// RequiredFeatures returns the node features that v1.36 infers from a pod's spec, sorted; nil when the pod needs none.
+// RequiredFeatures returns the node features that v1.37 infers from a pod's spec, sorted; nil when the pod needs none.
 // RequiredFeatures ignores feature gates: a pod with hostNetwork true and hostUsers false needs a feature that no node
 // declares by default. A nil pod needs no feature.
 func RequiredFeatures(pod *v1.Pod) []string {

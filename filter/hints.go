@@ -24,7 +24,7 @@ import (
 //   - A DeviceClass is added or updated, and it now provides a resource that the pod names, even with amount 0: its extended
 //     resource, or for a new class the resource of its name.
 //
-// The ignored resources of o have no effect: v1.36 ignores them in the filter and not in its hint. Adding a node does not
+// The ignored resources of o have no effect: v1.37 ignores them in the filter and not in its hint. Adding a node does not
 // wake a pod that asks for more of an ignored resource than the node has.
 //
 // An object of another type is an error. A queue treats an error as true.

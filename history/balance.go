@@ -11,7 +11,7 @@ import (
 )
 
 // AbsoluteBalance is the score of NodeResourcesBalancedAllocation from v1.22 to v1.35, 50 to 100: the balance of the node
-// with the pod. v1.36 scores how much the pod changes the balance. The plugin skipped the same pods as in v1.36. The error
+// with the pod. v1.37 scores how much the pod changes the balance. The plugin skipped the same pods as in v1.37. The error
 // is that of score.CompileBalance. A nil pod is an empty pod; nil rows panic.
 func AbsoluteBalance(pod *v1.Pod, args score.BalanceArgs, rows score.Rows) (Scorer, error) {
 	args.Release = release.V1_35

@@ -1,5 +1,5 @@
 // Package history has the formulas and names of earlier Kubernetes releases, for readers who compare an older document or an
-// older cluster with v1.36. No other package of the library imports history.
+// older cluster with v1.37. No other package of the library imports history.
 //
 //	s, err := history.ZeroToTen(pod, args, cluster) // NodeResourcesFit with scores of 0 to 10
 //	for _, i := range feasible {
@@ -15,6 +15,6 @@
 // Scorer reads the cluster at each call, modifies nothing and keeps nothing between calls. The code is written for readers,
 // not for speed: a score takes O(resources of the pod and of the arguments) and may allocate.
 //
-// The comment of a formula names the releases that used it. The rules of v1.36 are in the packages score, spread, queue,
+// The comment of a formula names the releases that used it. The rules of v1.37 are in the packages score, spread, queue,
 // filter and taints.
 package history

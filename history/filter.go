@@ -2,19 +2,19 @@ package history
 
 import "slices"
 
-// OldFilter maps a filter of an earlier release to the plugins of v1.36 that decide the same. The filter is a predicate of a
+// OldFilter maps a filter of an earlier release to the plugins of v1.37 that decide the same. The filter is a predicate of a
 // scheduling policy (Kubernetes up to v1.22) or a filter plugin that is gone.
 type OldFilter struct {
 	// Old is the earlier name.
 	Old string
-	// Plugins are the names of the plugins of v1.36 in plugin order. The list is empty when the rule is gone.
+	// Plugins are the names of the plugins of v1.37 in plugin order. The list is empty when the rule is gone.
 	Plugins []string
-	// Note says what is different in v1.36, "" without a difference.
+	// Note says what is different in v1.37, "" without a difference.
 	Note string
 }
 
 // FindOldFilter returns the entry of an earlier name, and false for a name that is not in the table. The table has no names
-// of v1.36.
+// of v1.37.
 func FindOldFilter(old string) (OldFilter, bool) {
 	for _, o := range oldFilters {
 		if o.Old == old {

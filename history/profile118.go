@@ -11,10 +11,10 @@ import (
 )
 
 // Profile118 returns the default profile of v1.18 for placement: its score plugins by their names then, in their order, with
-// weight 1 each but 10000 for NodePreferAvoidPods. Its filters are those of v1.36 that v1.18 had, in the order of v1.36.
+// weight 1 each but 10000 for NodePreferAvoidPods. Its filters are those of v1.37 that v1.18 had, in the order of v1.37.
 //
 // limit is the highest score that a plugin gives. It was 100 in v1.18, and 10 in releases up to about v1.16. With another limit than
-// 100, plugins that v1.36 still has give their score of today times limit / 100, truncated. The scores that changed since are
+// 100, plugins that v1.37 still has give their score of today times limit / 100, truncated. The scores that changed since are
 //
 //   - NodeResourcesBalancedAllocation: Difference,
 //   - NodeResourcesLeastAllocated: the free share of cpu and memory; a resource that the node does not have scores 0 and counts,

@@ -17,7 +17,7 @@ type Scorer func(i int) int64
 // Raw returns s(i).
 func (s Scorer) Raw(i int) int64 { return s(i) }
 
-// FreeShare is the score of NodeResourcesFit before v1.33, 0 to 100. It differs from that of v1.36 for
+// FreeShare is the score of NodeResourcesFit before v1.33, 0 to 100. It differs from that of v1.37 for
 // RequestedToCapacityRatio only: the utilization is 100 minus the free share in percent, truncated, so that 3 of 8 is 38
 // percent and not 37. The error is that of score.CompileAllocation. A nil pod is an empty pod. Nil rows panic.
 func FreeShare(pod *v1.Pod, args score.FitArgs, rows score.Rows) (Scorer, error) {

@@ -77,7 +77,7 @@ func NonZero(pod *v1.Pod, v release.Version) (cpuMilli, memoryBytes int64) {
 }
 
 // NonZeroIncoming returns what an incoming pod counts with in NodeResourcesFit's scores: the cpu and memory of Requests,
-// where containers that name none count 100m and 200Mi. Pod-level resources are ignored, as in v1.36. Each with
+// where containers that name none count 100m and 200Mi. Pod-level resources are ignored, as in v1.37. Each with
 // IgnorePodLevel returns the other resources that count in scores. A nil pod counts 0.
 func NonZeroIncoming(pod *v1.Pod) (cpuMilli, memoryBytes int64) {
 	return nonZero(pod, Options{IgnorePodLevel: true}, true, true)

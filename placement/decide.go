@@ -18,7 +18,7 @@ type Decision struct {
 	// Slot and Node are the chosen node; -1 and "" when no node was chosen.
 	Slot int
 	Node string
-	// Total is the weighted sum of the chosen node's scores. It is 0 when only that node was feasible: v1.36 scores nothing
+	// Total is the weighted sum of the chosen node's scores. It is 0 when only that node was feasible: v1.37 scores nothing
 	// then.
 	Total int64
 	// Nodes is the number of nodes of the cluster, Evaluated the number of nodes that were checked, and Feasible the number
@@ -90,9 +90,9 @@ func (f Failure) Text() string {
 	return f.Message.String()
 }
 
-// Decide chooses a node for the pod as v1.36 does: the filters in their order, then the scores, then the largest total. Of
+// Decide chooses a node for the pod as v1.37 does: the filters in their order, then the scores, then the largest total. Of
 // equal totals it chooses the first in scan order, unless Options.Tie chooses. Decide changes nothing; Placer.Assume puts the
-// pod on the node. Without nodes the Failure has the text of v1.36. The cost is in the package comment.
+// pod on the node. Without nodes the Failure has the text of v1.37. The cost is in the package comment.
 func (p *Plan) Decide(pod *v1.Pod, o Options) Decision {
 	d := Decision{Slot: -1, Nodes: len(p.order()), Next: o.Next}
 	if d.Nodes == 0 {

@@ -35,7 +35,7 @@ func NewPlacer(s *cluster.Snapshot, profile Profile) (*Placer, error) {
 //   - a *NoPlaceError for a decision without a node,
 //   - the error of cluster.Snapshot.Assume: cluster.ErrPlaced, cluster.ErrUnknownNode, or the pod is nil or has finished,
 //   - ErrReserved of volumes/tracker when the pod has a reservation already, or another pod has reserved one of the volumes or claims,
-//   - v1.36's text for a ResourceClaim that was deleted, allocated or deallocated since the decision.
+//   - v1.37's text for a ResourceClaim that was deleted, allocated or deallocated since the decision.
 //
 // Assume writes the allocations of the pod's ResourceClaims into the snapshot, as PreBind does.
 func (p *Placer) Assume(pod *v1.Pod, d Decision) error {

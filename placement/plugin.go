@@ -9,7 +9,7 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// Plugin is a filter, a score, or both. The plugins of v1.36 are such values (PluginArgs makes them), and a plugin of the
+// Plugin is a filter, a score, or both. The plugins of v1.37 are such values (PluginArgs makes them), and a plugin of the
 // caller takes part in everything as they do. Name and one of Filter and Score are required. A Plugin must not change once a
 // Plan uses it.
 //
@@ -110,7 +110,7 @@ type Filtering struct {
 }
 
 // Trialer is a predicate that looks at running pods: it can check nodes with pods added and removed. A predicate without
-// NewTrial does not look at other pods. A trial adds and removes as v1.36's AddPod and RemovePod do. Trials of one predicate
+// NewTrial does not look at other pods. A trial adds and removes as v1.37's AddPod and RemovePod do. Trials of one predicate
 // must not affect each other.
 type Trialer interface {
 	NewTrial() filter.Trial

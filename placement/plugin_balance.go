@@ -12,7 +12,7 @@ import (
 )
 
 // newNodeResourcesBalancedAllocation returns the score of that name. A pod that asks for none of the resources skips it. The zero
-// arguments are v1.36's.
+// arguments are v1.37's.
 func newNodeResourcesBalancedAllocation(args score.BalanceArgs, d tracker.Options) *Plugin {
 	return overDevices(scoredSince(args.Release, args.Resources), d, func(devices *scoredDevices) *Plugin { return balanceOver(args, devices) })
 }
@@ -51,7 +51,7 @@ func (s balanced) RawRow(i int, allocatable, requested resources.Vector, _, _ in
 	return s.RawOf(i, allocatable, requested)
 }
 
-// pairBalance is the score of v1.36 over cpu and memory, for a pod with these requests.
+// pairBalance is the score of v1.37 over cpu and memory, for a pod with these requests.
 type pairBalance struct {
 	balanced
 	cpu, memory int64

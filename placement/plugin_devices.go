@@ -239,7 +239,7 @@ func (k keptClaims) Shifted(version uint64, yield func(slot int)) uint64 {
 	return k.devices.Since(version, yield)
 }
 
-// AskAll is true when v1.36 may give back an allocation of the pod's claims: that depends on the nodes that the plugin was asked
+// AskAll is true when v1.37 may give back an allocation of the pod's claims: that depends on the nodes that the plugin was asked
 // about.
 func (k keptClaims) AskAll() bool { return k.witness }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // newNodeAffinity returns the filter and score of that name. A pod whose terms require metadata.name has only the named
-// nodes. The zero NodeOptions are v1.36's.
+// nodes. The zero NodeOptions are v1.37's.
 func newNodeAffinity(o affinity.NodeOptions) *Plugin {
 	return &Plugin{
 		Name: plugins.NodeAffinity, Args: o, Lapses: true,
@@ -28,7 +28,7 @@ func newNodeAffinity(o affinity.NodeOptions) *Plugin {
 }
 
 func filterNodeAffinity(pod *v1.Pod, c Cluster, o affinity.NodeOptions) Filtering {
-	e, _ := affinity.CompileNode(pod, o) // terms that cannot be converted match nothing, as in v1.36
+	e, _ := affinity.CompileNode(pod, o) // terms that cannot be converted match nothing, as in v1.37
 	if e.Skip() {
 		return Filtering{Code: filter.Skip}
 	}

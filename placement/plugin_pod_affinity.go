@@ -19,7 +19,7 @@ import (
 	"github.com/podberth/podberth/release/plugins"
 )
 
-// newInterPodAffinity returns the filter and score of that name. The zero PodOptions are v1.36's.
+// newInterPodAffinity returns the filter and score of that name. The zero PodOptions are v1.37's.
 func newInterPodAffinity(o affinity.PodOptions) *Plugin {
 	return &Plugin{
 		Name: plugins.InterPodAffinity, Args: o, Lapses: true,
@@ -52,7 +52,7 @@ func newInterPodAffinity(o affinity.PodOptions) *Plugin {
 	}
 }
 
-// scoreError returns the error of CompilePods in the words of v1.36's PreScore, which differ from those of its PreFilter.
+// scoreError returns the error of CompilePods in the words of v1.37's PreScore, which differ from those of its PreFilter.
 // Only a profile that scores with InterPodAffinity and does not filter with it prints them.
 func scoreError(err error) error { return fmt.Errorf("failed to parse pod: %w", errors.Unwrap(err)) }
 

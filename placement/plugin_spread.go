@@ -17,7 +17,7 @@ import (
 )
 
 // newPodTopologySpread returns the filter and score of that name. It skips a pod without constraints. The zero Options are
-// v1.36's: the system's default constraints, whose selectors come from the services and owners that the cluster knows (see
+// v1.37's: the system's default constraints, whose selectors come from the services and owners that the cluster knows (see
 // Cluster).
 func newPodTopologySpread(o spread.Options) *Plugin {
 	over := func(c any) spread.Options { // adds the owners that the cluster itself knows

@@ -11,7 +11,7 @@ import (
 )
 
 // newVolumeRestrictions returns the filter of that name: disks that may not be attached twice, and ReadWriteOncePod claims.
-// It skips a pod that has no such disk and whose ReadWriteOncePod claims no pod uses. As in v1.36, nominated pods do not
+// It skips a pod that has no such disk and whose ReadWriteOncePod claims no pod uses. As in v1.37, nominated pods do not
 // count for a skipped pod. The zero Options are v1.37's.
 func newVolumeRestrictions(o volumes.Options) *Plugin { return restrictionsRule.plugin(o, nil) }
 

@@ -52,7 +52,7 @@ func AllNodes() filter.Sampling {
 	return filter.Sampling{Percentage: &all}
 }
 
-// PluginArgs has the arguments of v1.36's plugins, in fields named after the plugins. The zero value has v1.36's defaults.
+// PluginArgs has the arguments of v1.37's plugins, in fields named after the plugins. The zero value has v1.37's defaults.
 type PluginArgs struct {
 	// Release is the release that the profile follows: its plugins, their order and weights, and the rules of all plugins whose
 	// own arguments name no release.
@@ -71,7 +71,7 @@ type PluginArgs struct {
 	Devices tracker.Options
 }
 
-// DefaultProfile returns v1.36's default profile with default arguments: the profile of PluginArgs{}. PluginArgs with a Release
+// DefaultProfile returns v1.37's default profile with default arguments: the profile of PluginArgs{}. PluginArgs with a Release
 // has the default profile of another release.
 func DefaultProfile() Profile { return PluginArgs{}.Profile() }
 
@@ -96,8 +96,8 @@ func (a PluginArgs) Profile() Profile {
 	return out
 }
 
-// Plugin returns the plugin of v1.36 with that name and these arguments. The error is ErrUnknownPlugin for a name that
-// v1.36 does not have, and for a plugin that decides about no node, such as DefaultBinder.
+// Plugin returns the plugin of v1.37 with that name and these arguments. The error is ErrUnknownPlugin for a name that
+// v1.37 does not have, and for a plugin that decides about no node, such as DefaultBinder.
 func (a PluginArgs) Plugin(name string) (*Plugin, error) {
 	if p := findPlugin(a.plugins(), name); p != nil {
 		return p, nil
@@ -105,7 +105,7 @@ func (a PluginArgs) Plugin(name string) (*Plugin, error) {
 	return nil, fmt.Errorf("plugin %q: %w", name, ErrUnknownPlugin)
 }
 
-// plugins returns the plugins of v1.36 that decide about nodes. To add one, add its function here.
+// plugins returns the plugins of v1.37 that decide about nodes. To add one, add its function here.
 func (a PluginArgs) plugins() []*Plugin {
 	a = a.released()
 	return []*Plugin{

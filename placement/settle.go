@@ -10,7 +10,7 @@ import (
 )
 
 // Settles reports whether the filters allow the pod on slot i in a cluster without the pods that leave. Check asks the same of
-// v1.36's trial, in which pods are removed from what the filters have counted. The trial differs, for example, if a terminating
+// v1.37's trial, in which pods are removed from what the filters have counted. The trial differs, for example, if a terminating
 // pod leaves: a spread constraint never counted that pod. Settles returns true if the trial is exact, and for a cluster that is
 // no snapshot. O(nodes) for filters that count pods.
 func (w *whatIf) Settles(i int, leave []preemption.Placed) bool {

@@ -32,7 +32,7 @@ type Actions struct {
 // Actions returns what the caller does to carry out the result. nominated are the pods nominated to the chosen node; nil is
 // none. A result without success clears at most the preemptor's own nomination.
 //
-// When an eviction fails, v1.36 stops. In its asynchronous mode v1.36 goes on without the last eviction and returns the
+// When an eviction fails, v1.37 stops. In its asynchronous mode v1.37 goes on without the last eviction and returns the
 // preemptor to the queue. Rules P12.1 and P12.2: documentation, "Pod Priority and Preemption", User exposed information.
 func (r *Result) Actions(preemptor *v1.Pod, nominated []*v1.Pod) Actions {
 	if r.Outcome != Success {

@@ -32,7 +32,7 @@ type Candidate struct {
 // Criterion is what decided among the candidates, in words. An empty Criterion means that nothing was chosen.
 type Criterion string
 
-// SmallestName is the criterion that replaces v1.36's random choice.
+// SmallestName is the criterion that replaces v1.37's random choice.
 const SmallestName Criterion = "smallest node name"
 
 // rank is a criterion. Criteria of a lower rank are looked at first.
@@ -109,7 +109,7 @@ func valuesOf(dst []criteria, candidates []Candidate, now time.Time) []criteria 
 //
 // scores replace criteria 1 to 5, in order; the highest score wins. Load, grace periods, spread and costs do not count.
 // Rules P10.1 to P10.6: documentation, "Pod Priority and Preemption" (Higher priority Pods are preempted before lower
-// priority pods). v1.36 leaves criterion 6 to chance. O(victims).
+// priority pods). v1.37 leaves criterion 6 to chance. O(victims).
 func choose(candidates []Candidate, values []criteria, scores []func(Candidate) int64) (int, Criterion) {
 	if len(candidates) == 0 {
 		return -1, ""

@@ -78,7 +78,7 @@ func (r *Request) resolve(name string, answer []ExtenderVictims) ([]Candidate, e
 		for _, uid := range a.UIDs {
 			p := r.onSlot(c.Slot, uid)
 			if p == nil {
-				// v1.36 prints the record that holds the UID: &{UID}.
+				// v1.37 prints the record that holds the UID: &{UID}.
 				return nil, fmt.Errorf("extender: %s claims to preempt pod (UID: &{%s}) on node: %s, but the pod is not found on that node", name, uid, a.Node)
 			}
 			c.Victims = append(c.Victims, Victim{Placed: Placed{p, c.Slot}})

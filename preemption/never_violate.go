@@ -10,7 +10,7 @@ const budgetsReason = "disruption budgets leave too few preemption victims"
 // bounded finds victims of which none breaks a budget (Options.NeverViolate). It tries in this order, and a unit that would
 // break a budget stays:
 //
-//  1. The rule of v1.36. If that breaks no budget, the victims are the same.
+//  1. The rule of v1.37. If that breaks no budget, the victims are the same.
 //  2. The least important units draw from the budgets first.
 //  3. The most important units draw first.
 func (d *dryRun) bounded(i int) outcome {

@@ -53,7 +53,7 @@ type Planner struct{ run dryRun }
 // Preempt answers one request: see Planner.Preempt. A nil Pod, Cluster or WhatIf of the request panics.
 func Preempt(r Request) Result { return new(Planner).Preempt(r) }
 
-// Preempt decides which pods leave, as v1.36 does:
+// Preempt decides which pods leave, as v1.37 does:
 //
 //  1. A preemptor that must not preempt, or that waits for victims, ends here: Unschedulable, the nomination stays.
 //  2. The nodes whose rejection is Resolvable are tried, sorted by name, from Options.Offset on. The search ends when

@@ -9,7 +9,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Searcher searches the victims on a node in place of v1.36's search. Package preemption/optimal has one.
+// Searcher searches the victims on a node in place of v1.37's search. Package preemption/optimal has one.
 type Searcher interface {
 	// Begin begins a request.
 	Begin()

@@ -85,7 +85,7 @@ type Request struct {
 	// before it saw a node, all nodes have that rejection.
 	Rejections []Rejection
 	// Budgets are the disruption budgets of all namespaces; nil: none. Their option EmptySelectorMatchesAll corrects what
-	// v1.36 does with the selector {}.
+	// v1.37 does with the selector {}.
 	Budgets *disruption.Budgets
 	// Now is the start time of pods that have no start time.
 	Now time.Time
@@ -104,7 +104,7 @@ type Options struct {
 	// Candidates bounds how many nodes are tried. The zero value is v1.37's 10 percent, at least 100.
 	Candidates CandidateArgs
 	// Offset is the position at which the search begins, in the list of nodes to try, sorted by name. It counts modulo the
-	// length of the list. v1.36 takes a random position.
+	// length of the list. v1.37 takes a random position.
 	Offset int
 	// Eligible reports whether a pod of lower priority on slot i may be a victim; nil allows all. With Eligible every node is
 	// tried: bounds that save work are not used.
@@ -122,7 +122,7 @@ type Options struct {
 	AtLeastOneCandidate bool
 	// CrossNode allows victims on other nodes if local victims are not enough; nil does not.
 	CrossNode *CrossNode
-	// Search replaces v1.36's search for the victims on a node; nil does not. With Search every node is tried, whatever
+	// Search replaces v1.37's search for the victims on a node; nil does not. With Search every node is tried, whatever
 	// Candidates says. NeverViolate has no effect: the Searcher decides about budgets.
 	Search Searcher
 }

@@ -123,7 +123,7 @@ func (e Event) isWildcard() bool { return e.Resource == anyKind && e.Action == A
 //	and the masks share a bit, and the arriving mask as a number is at most the registered one.
 //
 // So a plugin registered for Update hears of a label change, but one registered for label changes does not hear of an
-// update of no particular kind. The comparison of numbers is v1.36's; on every event that occurs it says the same as
+// update of no particular kind. The comparison of numbers is v1.37's; on every event that occurs it says the same as
 // "the arriving bits are a subset".
 func (e Event) matches(arriving Event) bool {
 	if e.isWildcard() {

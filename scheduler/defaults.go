@@ -21,7 +21,7 @@ const (
 	nameDynamicResources  = "DynamicResources"
 )
 
-// DefaultPlugins returns the lists of v1.36: everything at MultiPoint, with the weights of scores.
+// DefaultPlugins returns the lists of v1.37: everything at MultiPoint, with the weights of scores.
 func DefaultPlugins() Plugins { return defaultPlugins(release.Current) }
 
 func defaultPlugins(v release.Version) Plugins {

@@ -24,8 +24,8 @@ import (
 // This file has the signatures of pods, which batching compares, and the parts that the default plugins write.
 //
 // The parts are the keys that the rules write of a pod (AppendKey), as in placement.Profile.Signature. Which pods are batched
-// can be observed, and v1.36 compares pods in other forms than its plugins read them. So most keys are written of a pod that
-// has the compared fields alone, in the form of v1.36:
+// can be observed, and v1.37 compares pods in other forms than its plugins read them. So most keys are written of a pod that
+// has the compared fields alone, in the form of v1.37:
 //
 //   - tolerations and node affinity in any order, and tolerationSeconds too;
 //   - host ports by number, without protocol and address, of all init containers too;
@@ -34,7 +34,7 @@ import (
 //   - the labels without the namespace. A pod with inter-pod affinity, topology spread constraints or claims is not batched.
 //
 // The sources of volumes are no key of a rule: the rules read nothing of volumes that the kubelet makes on the node, and
-// v1.36 compares these volumes, except configMap and secret.
+// v1.37 compares these volumes, except configMap and secret.
 
 // SignPlugin is a plugin at PreFilter, Filter, PreScore or Score that returns what it reads of a pod. If a plugin at
 // one of these points is no SignPlugin, the profile does not batch. The status Unschedulable keeps this pod out of
@@ -100,7 +100,7 @@ func (f *Framework) findSigners() {
 	f.signers = signers
 }
 
-// signedPart is a part of the signature: the key that a rule writes of a pod in the form in which v1.36 compares pods.
+// signedPart is a part of the signature: the key that a rule writes of a pod in the form in which v1.37 compares pods.
 type signedPart struct {
 	name   string
 	form   func(pod *v1.Pod) *v1.Pod

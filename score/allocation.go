@@ -28,10 +28,10 @@ const (
 )
 
 // CompileAllocation compiles the score of NodeResourcesFit for a pod. Missing fields of args get their defaults. The error
-// lists what is wrong with args, in v1.36's words; the evaluator is nil then.
+// lists what is wrong with args, in v1.37's words; the evaluator is nil then.
 //
 // The pod counts with the requests of its containers and its overhead. A container without a cpu or memory request counts
-// 100m or 200Mi. v1.36 does not look at requests at pod level, and neither does this score. A nil pod is an empty pod.
+// 100m or 200Mi. v1.37 does not look at requests at pod level, and neither does this score. A nil pod is an empty pod.
 // Rule: documentation, "Resource Bin Packing"; configuration API, NodeResourcesFitArgs.
 func CompileAllocation(pod *v1.Pod, args FitArgs) (*Allocation, error) {
 	args = defaultFitArgs(args)

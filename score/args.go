@@ -45,7 +45,7 @@ type Strategy struct {
 }
 
 // FitArgs are the arguments of NodeResourcesFit, with the fields of kubescheduler.config.k8s.io/v1. The zero value is
-// v1.36's default: LeastAllocated over cpu and memory. The two ignored lists concern only the filter.
+// v1.37's default: LeastAllocated over cpu and memory. The two ignored lists concern only the filter.
 type FitArgs struct {
 	IgnoredResources      []string  `json:"ignoredResources,omitempty"`
 	IgnoredResourceGroups []string  `json:"ignoredResourceGroups,omitempty"`

@@ -17,13 +17,13 @@ type Balance struct{ balancing }
 type balancing struct {
 	cols []column
 	skip bool
-	pair bool // cpu and memory in this order, and the formula of v1.36, which is the default
+	pair bool // cpu and memory in this order, and the formula of v1.37, which is the default
 	// absolute: the formula up to v1.35
 	absolute bool
 }
 
 // CompileBalance compiles the score of NodeResourcesBalancedAllocation for a pod. Missing fields of args get their
-// defaults. The error lists what is wrong with args, in v1.36's words; the evaluator is nil then.
+// defaults. The error lists what is wrong with args, in v1.37's words; the evaluator is nil then.
 //
 // The pod counts with its exact requests, pod-level requests and overhead included (rule C2.3). A nil pod is an empty pod.
 // Rule: documentation, "Scheduler Configuration" (NodeResourcesBalancedAllocation).

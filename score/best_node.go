@@ -4,7 +4,7 @@ package score
 // totals: it gets their positions in ascending order and returns an index into them. A nil tie, and an index out of range,
 // choose the first.
 //
-// The documentation says that v1.36 chooses at random. Without extenders it does not: it takes the top of a binary heap
+// The documentation says that v1.37 chooses at random. Without extenders it does not: it takes the top of a binary heap
 // that is filled in list order and compares only totals, so that the winner depends on the positions of the others. With an
 // extender that is interested in the pod, ties are random. podberth does not follow the heap. Rule: documentation,
 // "Kubernetes Scheduler" (Node selection in kube-scheduler).

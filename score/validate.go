@@ -11,7 +11,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// ValidateFitArgs returns v1.36's errors about the arguments of NodeResourcesFit, in v1.36's order (rules C11.2 to C11.8):
+// ValidateFitArgs returns v1.37's errors about the arguments of NodeResourcesFit, in v1.37's order (rules C11.2 to C11.8):
 // ignored resources, ignored groups, type, weights, ratio parameter. It sets no defaults: its argument must have them.
 // Resource names are not checked and may repeat. A nil path is the root. Rule: configuration API, NodeResourcesFitArgs.
 func ValidateFitArgs(args FitArgs, path *field.Path) field.ErrorList {
@@ -76,7 +76,7 @@ func ValidateShape(shape []Point, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// ValidateBalanceArgs returns v1.36's errors about the arguments of NodeResourcesBalancedAllocation: weights other than 1
+// ValidateBalanceArgs returns v1.37's errors about the arguments of NodeResourcesBalancedAllocation: weights other than 1
 // and repeated names. It sets no defaults: its argument must have them. A nil path is the root.
 func ValidateBalanceArgs(args BalanceArgs, path *field.Path) field.ErrorList {
 	var errs field.ErrorList

@@ -14,7 +14,7 @@ import (
 )
 
 // Options are the arguments of the profile, and facts that a cluster does not have. The zero value is v1.37's default
-// profile, with the built-in default constraints, in a cluster without services and controllers. v1.36 derives the selector
+// profile, with the built-in default constraints, in a cluster without services and controllers. v1.37 derives the selector
 // of default constraints from services and controllers: a pod without any gets no default constraints. Set Owners in a
 // cluster that has such objects.
 type Options struct {
@@ -26,10 +26,10 @@ type Options struct {
 	Owners Owners
 	// PlannedNodes are nodes that do not exist yet but may be created: one template for each node pool that is scaled to
 	// zero, with the labels and taints of its nodes. The filter counts their domains like those of existing nodes, with no
-	// pods. v1.36 counts only domains of existing nodes, and so does nil. Nil nodes in the list are ignored.
+	// pods. v1.37 counts only domains of existing nodes, and so does nil. Nil nodes in the list are ignored.
 	PlannedNodes []*v1.Node
 	// Strict refuses a pod that has a constraint whose whenUnsatisfiable is absent or unknown. The error has the pod, the
-	// field path, the value and the allowed values. Without Strict both compilers ignore such a constraint, as v1.36's
+	// field path, the value and the allowed values. Without Strict both compilers ignore such a constraint, as v1.37's
 	// scheduler does.
 	Strict bool
 	// Matching is how tolerations match taints. Constraints whose nodeTaintsPolicy is Honor use it. When it is zero,

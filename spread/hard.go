@@ -34,10 +34,10 @@ type Hard struct{ evaluator }
 
 // CompileHard compiles the DoNotSchedule constraints of a pod, or of the profile's defaults when the pod has no constraints
 // at all. CompileHard ignores every constraint whose whenUnsatisfiable is not DoNotSchedule. The field has no default:
-// CompileHard and CompileSoft both ignore a constraint without whenUnsatisfiable, as v1.36's scheduler does. With
+// CompileHard and CompileSoft both ignore a constraint without whenUnsatisfiable, as v1.37's scheduler does. With
 // Options.Strict such a constraint is an error. Validate returns the error with which the API server refuses such a pod.
 //
-// Any other error says that a label selector cannot be converted. v1.36 then ends the whole attempt with this text after `running
+// Any other error says that a label selector cannot be converted. v1.37 then ends the whole attempt with this text after `running
 // PreFilter plugin "PodTopologySpread": `. The returned Hard is nil then. Hard keeps the pod, which must not change
 // afterwards. A nil pod panics.
 //

@@ -19,7 +19,7 @@ type Soft struct {
 // whenUnsatisfiable is not ScheduleAnyway, also a constraint without whenUnsatisfiable. With Options.Strict a constraint
 // whose whenUnsatisfiable is absent or unknown is an error.
 //
-// Any other error says that a label selector cannot be converted. v1.36 then ends the whole attempt with this text after `running
+// Any other error says that a label selector cannot be converted. v1.37 then ends the whole attempt with this text after `running
 // PreScore plugin "PodTopologySpread": `. The returned Soft is nil then. Soft keeps the pod, which must not change
 // afterwards. A nil pod panics.
 //

@@ -7,7 +7,7 @@ import (
 )
 
 // Trial gives the answers of a HardState as if some pods were added or removed: victims of preemption and nominated pods.
-// It changes its counts exactly as v1.36.3's AddPod and RemovePod do (rule S5.3). These differ from a fresh count in two
+// It changes its counts exactly as v1.37.2's AddPod and RemovePod do (rule S5.3). These differ from a fresh count in two
 // cases:
 //
 //  1. a pod that is being deleted was not counted, but is subtracted when it is removed, so that a count can become -1 and
@@ -15,7 +15,7 @@ import (
 //  2. the empty selector, which counted no pod, matches here.
 //
 // HardState.Apply has neither exception. A node without all keys, or that a constraint's policies exclude, is left alone as
-// in the count. After changes in several domains v1.36.3 may use too large a minimum; a Trial always has the true one.
+// in the count. After changes in several domains v1.37.2 may use too large a minimum; a Trial always has the true one.
 //
 // A Trial does not change its HardState and does not follow it: call NewTrial again when the state has moved. A Trial is
 // not safe for concurrent use. Several trials of one state are safe side by side.

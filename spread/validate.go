@@ -152,7 +152,7 @@ func MergeMatchLabelKeys(pod *v1.Pod) []v1.TopologySpreadConstraint {
 	return out
 }
 
-// ValidateDefaults returns v1.36's errors about PodTopologySpreadArgs (rule S6.5). path is their place in the
+// ValidateDefaults returns v1.37's errors about PodTopologySpreadArgs (rule S6.5). path is their place in the
 // configuration; nil is the root. It checks the loaded configuration, where a missing defaultingType is already System: ""
 // is an error here, although Defaults reads "" as System.
 func ValidateDefaults(d Defaults, path *field.Path) field.ErrorList {

@@ -20,7 +20,7 @@ type Evaluator struct {
 	cordon      bool // the taint of an unschedulable node is tolerated
 }
 
-// Compile compiles tolerations, in O(tolerations). There is no error: a toleration whose operator v1.36 does not know
+// Compile compiles tolerations, in O(tolerations). There is no error: a toleration whose operator v1.37 does not know
 // tolerates nothing. A nil list tolerates nothing.
 func Compile(tolerations []v1.Toleration, o Options) *Evaluator {
 	e := &Evaluator{}

@@ -42,7 +42,7 @@ func RestrictionsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 //
 //   - A CSINode is added, or updated with a larger limit of a driver. A driver without a limit counts as 0.
 //   - A pod is deleted that had a node or a nominated node, and claims or volumes of in-tree kinds.
-//   - A claim is added with the name of a claim of this pod or of one of its ephemeral volumes. Like v1.36, the hint does not
+//   - A claim is added with the name of a claim of this pod or of one of its ephemeral volumes. Like v1.37, the hint does not
 //     look at the owner of the claim.
 //   - A VolumeAttachment is deleted, and this pod has claims or a volume of that driver written into its spec. The hint
 //     fails when the pod has, before such a volume, a volume that its driver cannot know.
@@ -69,7 +69,7 @@ func LimitsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 // true for these events:
 //
 //   - A node or PersistentVolume is added or updated.
-//   - A claim is added or updated that has the name of a claim of this pod or of one of its ephemeral volumes. Like v1.36,
+//   - A claim is added or updated that has the name of a claim of this pod or of one of its ephemeral volumes. Like v1.37,
 //     the hint does not look at the owner of the claim.
 //   - A StorageClass is added, or updated with other allowedTopologies.
 //   - A CSINode is added, or updated with another annotation of migrated plugins.

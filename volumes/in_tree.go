@@ -114,12 +114,12 @@ func ebsHandle(name string) (string, error) {
 	}
 	u, err := url.Parse(name)
 	if err != nil {
-		//lint:ignore ST1005 the text is v1.36's
+		//lint:ignore ST1005 the text is v1.37's
 		return "", fmt.Errorf("Invalid disk name (%s): %w", name, err)
 	}
 	id := strings.Trim(u.Path, "/")
 	if !strings.HasPrefix(id, "vol-") || strings.Contains(id, "/") {
-		//lint:ignore ST1005 the text is v1.36's
+		//lint:ignore ST1005 the text is v1.37's
 		return "", fmt.Errorf("Invalid format for AWS volume (%s)", name)
 	}
 	return id, nil

@@ -83,7 +83,7 @@ func (e *limitsFilter) want(d disk, translated bool) {
 }
 
 // claimDisk returns the volume that a claim attaches, and false when the plugin does not count the volume. A claim without a
-// volume counts as a separate volume of its class's provisioner. Two in-tree provisioners are exceptions: v1.36 has drivers
+// volume counts as a separate volume of its class's provisioner. Two in-tree provisioners are exceptions: v1.37 has drivers
 // for them and does not count their volumes.
 func (o *Objects) claimDisk(claim *v1.PersistentVolumeClaim) (d disk, translated, ok bool) {
 	if claim.Spec.VolumeName != "" {
@@ -140,7 +140,7 @@ func (e *limitsFilter) On(u *Usage) LimitsState {
 // drivers without a limit take any number. Verdict 2 with resources.Unresolvable is a missing claim. A free slot is rejected
 // with verdict 1 and resources.Unresolvable. Check does not allocate.
 //
-// Code is Error for a claim that belongs to another pod, for a disk of the pod that its driver cannot know, and, like v1.36,
+// Code is Error for a claim that belongs to another pod, for a disk of the pod that its driver cannot know, and, like v1.37,
 // for a node with limits on which a running pod has such a disk or an ephemeral volume whose claim is not its own. Explain returns the drivers of the pod's volumes that have
 // a limit on the slot, by name, whether or not the limit is exceeded.
 type LimitsState interface {

@@ -119,13 +119,13 @@ func (l *sliceTable[T]) All() iter.Seq[T] {
 	}
 }
 
-// Options choose behaviour beyond v1.36's default, which is the zero value.
+// Options choose behaviour beyond v1.37's default, which is the zero value.
 type Options struct {
 	// CompareNamespaces makes a what-if about a ReadWriteOncePod claim look at the namespaces of the pods it adds and
-	// removes. v1.36 compares the claims' names alone, so that evicting a pod of another namespace seems to help.
+	// removes. v1.37 compares the claims' names alone, so that evicting a pod of another namespace seems to help.
 	CompareNamespaces bool
 	// ReserveCapacity subtracts claims that are being provisioned from the capacity that CSIStorageCapacity objects publish:
-	// the claims of a Ledger's pods and the pod's own earlier claims. v1.36 compares every claim alone with the published
+	// the claims of a Ledger's pods and the pod's own earlier claims. v1.37 compares every claim alone with the published
 	// capacity.
 	ReserveCapacity bool
 	// Release is the release whose filters count (rules L2.4, L3.1 and L3.2).

@@ -22,7 +22,7 @@ const restrictionsPlugin = "VolumeRestrictions"
 // claim may have one pod.
 //
 // PreFilter answers UnschedulableAndUnresolvable for a missing claim, Skip when no node can reject the pod, and else
-// Success. Part of v1.36's answer depends on running pods: RestrictionsState.Skip has that part.
+// Success. Part of v1.37's answer depends on running pods: RestrictionsState.Skip has that part.
 //
 // On is O(claims of the pod), and for a pod with inline disks O(pods with inline disks). Pods that the ledger assumes count
 // as users of their claims too. The State does not follow later changes of the usage or of the ledger.
@@ -98,7 +98,7 @@ func (s *restrictionsState) countLedger() {
 // any node. Explain takes O(pods of the cluster).
 type RestrictionsState interface {
 	filter.TrialState[Holder]
-	// Skip reports whether v1.36 leaves the plugin out for this pod: the pod has no disk written into its spec, and none of
+	// Skip reports whether v1.37 leaves the plugin out for this pod: the pod has no disk written into its spec, and none of
 	// its ReadWriteOncePod claims is in use. Check then allows every node, and a trial must not be used.
 	Skip() bool
 }
@@ -203,7 +203,7 @@ func (s *restrictionsState) countDisk(i int) {
 	s.disks[i]++
 }
 
-// restrictionsTrial is the Trial of a RestrictionsState. Like v1.36 it counts, for each volume of an
+// restrictionsTrial is the Trial of a RestrictionsState. Like v1.37 it counts, for each volume of an
 // added or removed pod, one claim whose name is that of a ReadWriteOncePod claim of the pod, whatever the namespace; see
 // Options.CompareNamespaces.
 type restrictionsTrial struct {

@@ -65,7 +65,7 @@ func both(t *testing.T, x configv1.Extender) (fwk.Extender, *httpextender.Client
 		in.TLSConfig = &c
 	}
 	theirs, theirErr := scheduler.NewHTTPExtender(in)
-	ours, ourErr := httpextender.New(x, httpextender.V136())
+	ours, ourErr := httpextender.New(x, httpextender.AsKubeScheduler())
 	require.Equal(t, textOf(theirErr), textOf(ourErr))
 	if theirErr != nil {
 		return nil, nil

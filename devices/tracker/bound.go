@@ -17,7 +17,7 @@ import (
 // does not have come last, without a UID, because PreBind creates them: a claim made from a template, and the special claim for
 // extended resources. The special claim has no name either: the API server makes one from generateName.
 //
-// The error is v1.36's text for a claim that was deleted, allocated or deallocated since the decision, and for an allocation
+// The error is v1.37's text for a claim that was deleted, allocated or deallocated since the decision, and for an allocation
 // whose special claim has no requests (quirk U10.7). The pod must not be nil. Bound changes nothing.
 func (o Objects) Bound(pod *v1.Pod, d devices.Allocation, now time.Time) ([]*resourcev1.ResourceClaim, error) {
 	changed, created, err := o.writes(pod, d, now)

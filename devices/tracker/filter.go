@@ -15,7 +15,7 @@ type Options struct {
 	// Compiler compiles the CEL expressions of classes and requests. nil: a selector is an error that says so. Package
 	// devices/cel has the compiler of Kubernetes.
 	Compiler devices.SelectorCompiler
-	// Search removes quirks of v1.36's allocator one by one and bounds a search.
+	// Search removes quirks of v1.37's allocator one by one and bounds a search.
 	Search devices.Options
 	// BindingTimeout is how long a claim may wait for the binding conditions of its devices. 0 means
 	// devices.DefaultBindingTimeout.
@@ -26,9 +26,9 @@ type Options struct {
 	// Now returns the time of a decision. The filters of one tracker have one clock, the last that was given. nil: without
 	// another filter's clock, no binding condition times out and allocations get no time.
 	Now func() time.Time
-	// VictimsFree lets preemption see that devices become free when the pods that use their claims leave. v1.36 does not see it.
+	// VictimsFree lets preemption see that devices become free when the pods that use their claims leave. v1.37 does not see it.
 	VictimsFree bool
-	// Templates makes the claims that do not exist yet from their ResourceClaimTemplates. v1.36 rejects the pod until a
+	// Templates makes the claims that do not exist yet from their ResourceClaimTemplates. v1.37 rejects the pod until a
 	// controller has made the claims.
 	Templates bool
 }

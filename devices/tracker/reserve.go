@@ -50,7 +50,7 @@ func special(c *resourcev1.ResourceClaim) bool {
 }
 
 // Reserve keeps the devices of an allocation for a pod, so that no other pod gets them, until Unreserve. In between, a pod that
-// uses one of these claims is rejected as in v1.36. An empty allocation is no error and reserves nothing; with another
+// uses one of these claims is rejected as in v1.37. An empty allocation is no error and reserves nothing; with another
 // allocation the pod must not be nil. When the error is ErrReserved, nothing has changed:
 //
 //   - the pod has a reservation already,
@@ -77,7 +77,7 @@ func (t *Tracker) Reserve(pod *v1.Pod, d devices.Allocation) error {
 		r.keys = append(r.keys, key)
 	}
 	for k, key := range r.keys {
-		if x := t.inFlight[key]; x != nil && !x.landed { // the pod lists a claim twice: the last allocation counts, as in v1.36
+		if x := t.inFlight[key]; x != nil && !x.landed { // the pod lists a claim twice: the last allocation counts, as in v1.37
 			t.ledger.Remove(x.claim, x.allocation)
 		}
 		t.inFlight[key] = &inFlight{by: r, claim: d.Claims[k], allocation: &d.Results[k]}

@@ -82,7 +82,7 @@ func (t *Tracker) Version() uint64 {
 }
 
 // InFlight reports whether an attempt has reserved devices for the claim with this UID, and the cluster has not shown an allocation
-// since. As in v1.36 the flight ends with the first allocation: a claim that loses the allocation later is free again.
+// since. As in v1.37 the flight ends with the first allocation: a claim that loses the allocation later is free again.
 func (t *Tracker) InFlight(claim types.UID) bool {
 	if t.log != nil {
 		t.follow()

@@ -192,7 +192,7 @@ func (c *checker) inNamespaces(p *v1.Pod, t v1.PodAffinityTerm, ns string) bool 
 func (c *checker) usable(w *work) []*v1.Node {
 	if w.usable == nil {
 		w.usable = []*v1.Node{}
-		s, _ := affinity.CompileRequired(w.pod) // terms that cannot be converted match nothing, as in v1.36
+		s, _ := affinity.CompileRequired(w.pod) // terms that cannot be converted match nothing, as in v1.37
 		for _, n := range c.nodes {
 			if s.Matches(n) {
 				w.usable = append(w.usable, n)

@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// BudgetOptions selects how budgets match pods. The zero value is the behaviour of preemption in v1.36.
+// BudgetOptions selects how budgets match pods. The zero value is the behaviour of preemption in v1.37.
 type BudgetOptions struct {
 	// EmptySelectorMatchesAll makes a budget with the selector {} protect every pod of its namespace, pods without labels
-	// included, as the Eviction API does. Preemption in v1.36 differs: such a budget protects no pod, and no budget
+	// included, as the Eviction API does. Preemption in v1.37 differs: such a budget protects no pod, and no budget
 	// protects a pod without labels.
 	EmptySelectorMatchesAll bool
 }

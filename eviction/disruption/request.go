@@ -22,7 +22,7 @@ type Request struct {
 	// Objects of policy/v1beta1 have the same fields and the same meaning.
 	Eviction *policyv1.Eviction
 	// EveryBudget lets a pod that several budgets cover leave when every one of them allows it, and charges each of them.
-	// The API does not have this option: v1.36 answers 500, whatever the budgets say.
+	// The API does not have this option: v1.37 answers 500, whatever the budgets say.
 	EveryBudget bool
 	// Release is the release whose causes the answer has (rules L13.1 and L13.2).
 	Release release.Version

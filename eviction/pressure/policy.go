@@ -18,9 +18,9 @@ type Options struct {
 	Release release.Version
 
 	ExactPercent             bool // percentages are exact decimals, not single-precision floats
-	InodeUsageOnly           bool // rank by number of inodes alone; v1.36 subtracts the ephemeral-storage request in bytes
+	InodeUsageOnly           bool // rank by number of inodes alone; v1.37 subtracts the ephemeral-storage request in bytes
 	NegativeMaxGraceMeansPod bool // a negative EvictionMaxPodGracePeriod gives pods their own grace, as an earlier documentation said
-	KeepOrder                bool // equal pods stay in the caller's order; v1.36 orders them by age, then by name
+	KeepOrder                bool // equal pods stay in the caller's order; v1.37 orders them by age, then by name
 }
 
 // Policy is a checked configuration. It is immutable and safe for concurrent use.

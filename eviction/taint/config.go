@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Config holds the parameters of the node lifecycle controller (rule XZ2.1). The zero value has v1.36's defaults. A
+// Config holds the parameters of the node lifecycle controller (rule XZ2.1). The zero value has v1.37's defaults. A
 // duration of 0 and a nil pointer mean the default.
 type Config struct {
 	MonitorPeriod time.Duration // --node-monitor-period, 5 s: time between two monitor passes of a Forecast
@@ -20,7 +20,7 @@ type Config struct {
 	UnhealthyThreshold *float32 // --unhealthy-zone-threshold, 0.55: a zone with this share of nodes not ready is partially disrupted
 
 	// FullDisruptionRate is the rate of a zone whose nodes are all down while other zones work. nil means EvictionRate, as
-	// in v1.36. There, a zone that goes from partial to full disruption gets a higher rate.
+	// in v1.37. There, a zone that goes from partial to full disruption gets a higher rate.
 	FullDisruptionRate *float32
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/podberth/podberth/placement"
 )
 
-// giveBack returns what v1.36's PostFilter of DynamicResources gives back for a pod that fits on no node.
+// giveBack returns what v1.37's PostFilter of DynamicResources gives back for a pod that fits on no node.
 func (x *player) giveBack(f *placement.Failure) devices.Release {
 	if a := x.placer.Failed(f); a != nil {
 		for _, p := range a.Predicates {

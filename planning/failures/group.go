@@ -147,7 +147,7 @@ func (x *player) blame(g *Group, predicates filter.Predicates, slots []int) {
 	g.Cause = causeOf(g.Plugin, g.Reason)
 }
 
-// causes are the kinds of v1.36's plugins.
+// causes are the kinds of v1.37's plugins.
 var causes = map[string]Cause{
 	"NodeResourcesFit": Resources, "VolumeBinding": Volumes, "VolumeZone": Volumes, "VolumeRestrictions": Volumes, "NodeVolumeLimits": Volumes,
 	"DynamicResources": Devices, "PodTopologySpread": Spread, "NodeAffinity": NodeAffinity, "NodeName": NodeAffinity,

@@ -27,11 +27,11 @@ type Input struct {
 	Deployments []*appsv1.Deployment
 	Jobs        []*batchv1.Job
 	// Pending are pods that waited for a node before the failure. They compete with the pods that come back, and no result
-	// counts them as consequences. A pod with status.nominatedNodeName holds room on that node as in v1.36. Pods with scheduling
+	// counts them as consequences. A pod with status.nominatedNodeName holds room on that node as in v1.37. Pods with scheduling
 	// gates and pods of other schedulers take no node.
 	Pending []*v1.Pod
 	// Profile decides; without filters and scores it is placement.DefaultProfile, which looks at every node unless Sampling says
-	// otherwise. Its Volumes and Devices must be nil. A profile with v1.36's sampling keeps no work between pods on more than 100 nodes.
+	// otherwise. Its Volumes and Devices must be nil. A profile with v1.37's sampling keeps no work between pods on more than 100 nodes.
 	Profile placement.Profile
 	// Admission is what the API server reads when a controller makes a pod.
 	Admission admission.Cluster

@@ -110,6 +110,6 @@ func Worst(results []Result) {
 	})
 }
 
-// errLoop ends a scenario in which pods displace each other without end. v1.36's plugins do not allow that; a plugin that
+// errLoop ends a scenario in which pods displace each other without end. v1.37's plugins do not allow that; a plugin that
 // contradicts itself does.
 var errLoop = errors.New("pods displace each other without end")

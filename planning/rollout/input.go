@@ -27,7 +27,7 @@ type Input struct {
 	Jobs        []*batchv1.Job
 	DaemonSets  []*appsv1.DaemonSet
 	// Pending are pods that wait for a node. They are tried whenever a wave begins and when nodes have come. A pod with
-	// status.nominatedNodeName holds room on that node as in v1.36: until it gets a node, or
+	// status.nominatedNodeName holds room on that node as in v1.37: until it gets a node, or
 	// finds none without waiting for victims there.
 	Pending []*v1.Pod
 	// Profile decides; without filters and scores it is placement.DefaultProfile, which looks at every node unless Sampling says

@@ -31,7 +31,7 @@ func (n *node) solve() bool {
 	return complete
 }
 
-// search searches all sets that keep the pinned group. v1.36's victims are the first set on the first node, and the last set on a
+// search searches all sets that keep the pinned group. v1.37's victims are the first set on the first node, and the last set on a
 // node whose search was cut.
 func (n *node) search() bool {
 	n.clauses = nil
@@ -107,7 +107,7 @@ func (n *node) add(k int) {
 	}
 }
 
-// greedy finds the victims of v1.36's rule. All groups but the pinned group are removed when it begins. If the preemptor does not
+// greedy finds the victims of v1.37's rule. All groups but the pinned group are removed when it begins. If the preemptor does not
 // fit in a cluster without these victims, the rule is followed again with this question in place of the trial.
 func (n *node) greedy() {
 	breaks := make([]bool, len(n.groups))

@@ -46,7 +46,7 @@ func (c Criterion) String() string {
 	return criterionNames[c]
 }
 
-// DefaultOrder returns v1.36's order of criteria for nodes, with Foreign in second place.
+// DefaultOrder returns v1.37's order of criteria for nodes, with Foreign in second place.
 func DefaultOrder() []Criterion {
 	return []Criterion{Violations, Foreign, HighestPriority, PrioritySum, Victims, Start}
 }

@@ -1,6 +1,6 @@
 // Package optimal finds the best victims of a preemption, and says how it knows that no better victims exist.
 //
-// v1.36 removes all pods of lower priority from a node and lets them come back one by one. The pods that cannot come back
+// v1.37 removes all pods of lower priority from a node and lets them come back one by one. The pods that cannot come back
 // are the victims. They are not always the fewest, and sometimes break a disruption budget although others would not.
 // A Search tries the sets of victims of each node instead, by branch and bound:
 //
@@ -11,9 +11,9 @@
 //	})
 //	proof := search.Proof()
 //
-// The victims are the best under an order of criteria (Options.Order). The default order is v1.36's order of nodes: fewest
+// The victims are the best under an order of criteria (Options.Order). The default order is v1.37's order of nodes: fewest
 // broken budgets, fewest victims on other nodes, lowest highest priority, smallest sum of priorities, fewest victims, latest
-// start. The result is never worse than v1.36's in this order if v1.36's victims give room: each node begins with these victims.
+// start. The result is never worse than v1.37's in this order if v1.37's victims give room: each node begins with these victims.
 //
 // With preemption.Options.CrossNode the pods of other nodes that may be in the way are victims as well, on every node and
 // in the same search.
@@ -34,10 +34,10 @@
 //  3. Pods that keep the preemptor out even if all others leave are in every set, and count in every bound.
 //  4. When the room is enough, the filters of the preemptor judge. A rejection becomes a constraint: some pods that cannot
 //     all stay. The search goes on with it.
-//  5. When the filters allow the preemptor, they are asked about a fork of the snapshot that does not have the victims. v1.36
+//  5. When the filters allow the preemptor, they are asked about a fork of the snapshot that does not have the victims. v1.37
 //     asks only a trial, which can be wrong, for example if a victim terminates already.
 //
-// The proof is exact for the filters of v1.36. For a filter of the caller it is exact if the filter
+// The proof is exact for the filters of v1.37. For a filter of the caller it is exact if the filter
 //
 //   - accepts a node without a pod whenever it accepts the node with the pod (or needs one pod to stay, as a required affinity
 //     does), and

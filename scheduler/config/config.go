@@ -50,34 +50,34 @@ type Profile struct {
 	// Plugins are the plugins that run, by extension point.
 	Plugins Plugins
 	// Args are the arguments by plugin name: pointers to the published types (configv1.NodeAffinityArgs and so on) for
-	// v1.36's plugins, *runtime.Unknown with the raw bytes for others.
+	// v1.37's plugins, *runtime.Unknown with the raw bytes for others.
 	Args map[string]runtime.Object
 	// Placement has the plugins that filter and score.
 	Placement placement.Profile
 	// Candidates are the arguments of DefaultPreemption; nil when that plugin does not run at PostFilter, and the profile
 	// does not preempt.
 	Candidates *preemption.CandidateArgs
-	// Warnings are about settings that v1.36 accepts silently although nobody can want them, one line each.
+	// Warnings are about settings that v1.37 accepts silently although nobody can want them, one line each.
 	Warnings []string
 
 	made map[string]any
 }
 
-// Plugin returns the plugin of package placement for a plugin of v1.36, with the profile's arguments: the plugins of
+// Plugin returns the plugin of package placement for a plugin of v1.37, with the profile's arguments: the plugins of
 // Placement, and plugins that run only at PreFilter or PreScore. It returns nil for names that package placement does not
 // have, and for plugins that do not run.
 func (p *Profile) Plugin(name string) any { return p.made[name] }
 
-// Load reads a document with only the plugins of v1.36. See Loader.
+// Load reads a document with only the plugins of v1.37. See Loader.
 func Load(data []byte) (*Configuration, error) { return Loader{}.Load(data) }
 
-// Loader reads configurations. The zero value knows the plugins of v1.36.
+// Loader reads configurations. The zero value knows the plugins of v1.37.
 type Loader struct {
-	// Plugins are plugins that v1.36 does not have, by name.
+	// Plugins are plugins that v1.37 does not have, by name.
 	Plugins map[string]Plugin
 }
 
-// Plugin is a plugin that v1.36 does not have.
+// Plugin is a plugin that v1.37 does not have.
 type Plugin struct {
 	// Points are the extension points of the plugin.
 	Points []Point
@@ -88,7 +88,7 @@ type Plugin struct {
 	Score func(args []byte) (*placement.Plugin, error)
 }
 
-// Load decodes, completes and checks a document and makes its profiles. The errors are those with which v1.36 refuses the
+// Load decodes, completes and checks a document and makes its profiles. The errors are those with which v1.37 refuses the
 // document or fails to start. See Decode for versions. A document of v1beta3 that does not load as v1 gets an
 // *OldVersionError.
 func (l Loader) Load(data []byte) (*Configuration, error) {
@@ -133,7 +133,7 @@ func (l Loader) Build(document *configv1.KubeSchedulerConfiguration) (*Configura
 }
 
 // leaveToExtenders replaces the ignored resources of NodeResourcesFit in every profile by the resources that extenders
-// manage. Like v1.36 it then refuses a profile without that plugin.
+// manage. Like v1.37 it then refuses a profile without that plugin.
 func leaveToExtenders(c *configv1.KubeSchedulerConfiguration) error {
 	ignored := rules.IgnoredByScheduler(extendersOf(c.Extenders))
 	if len(ignored) == 0 {
@@ -160,7 +160,7 @@ func (l Loader) registry() map[string][]Point {
 	return registry
 }
 
-// profile makes one profile. It finds errors in v1.36's order: arguments, lists, queue order, binding, weights.
+// profile makes one profile. It finds errors in v1.37's order: arguments, lists, queue order, binding, weights.
 func (l Loader) profile(p *configv1.KubeSchedulerProfile, registry map[string][]Point, c *Configuration) (Profile, error) {
 	own := listsOf(p.Plugins).merged()
 	b := builder{loader: l, profile: p, args: map[string]runtime.Object{}, base: placement.DefaultProfile(), plugin: map[string]*placement.Plugin{}}

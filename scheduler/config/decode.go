@@ -36,10 +36,10 @@ func decoderOf(also ...schema.GroupVersion) runtime.Decoder {
 	return serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDecoder(configv1.SchemeGroupVersion)
 }
 
-// Decode reads a document, YAML or JSON, sets v1.36's defaults and returns the document as v1. Unknown and repeated fields
-// are errors. Of several YAML documents Decode reads the first. The errors are those of kube-scheduler v1.36. For older
+// Decode reads a document, YAML or JSON, sets v1.37's defaults and returns the document as v1. Unknown and repeated fields
+// are errors. Of several YAML documents Decode reads the first. The errors are those of kube-scheduler v1.37. For older
 // versions and for policies the error is an *OldVersionError with the equivalent in v1. Decode also reads v1beta3, which
-// v1.36 refuses.
+// v1.37 refuses.
 func Decode(data []byte) (*configv1.KubeSchedulerConfiguration, error) {
 	decoder := current
 	gvk := versionOf(data)

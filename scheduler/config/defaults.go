@@ -20,7 +20,7 @@ func orDefault[T any](p **T, value T) {
 	}
 }
 
-// SetDefaults sets, in place, v1.36's defaults for missing fields: the numbers; one profile called default-scheduler when
+// SetDefaults sets, in place, v1.37's defaults for missing fields: the numbers; one profile called default-scheduler when
 // there is no profile, or a single profile without a name; the arguments of the plugins that run and take arguments. The
 // plugin lists stay as they are: Load merges them with the default lists. Arguments must be decoded or missing. A second
 // call changes nothing.
@@ -51,7 +51,7 @@ func SetDefaults(c *configv1.KubeSchedulerConfiguration) {
 	}
 }
 
-// argsOf returns new arguments of a plugin, nil for a plugin that takes none. The names are those of v1.36.
+// argsOf returns new arguments of a plugin, nil for a plugin that takes none. The names are those of v1.37.
 func argsOf(name string) runtime.Object {
 	switch name {
 	case "DefaultPreemption":

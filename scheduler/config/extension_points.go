@@ -51,7 +51,7 @@ func (p Point) String() string {
 	return pointNames[p]
 }
 
-// inTree are the plugins of kube-scheduler v1.36 with the points of each.
+// inTree are the plugins of kube-scheduler v1.37 with the points of each.
 var inTree = inTreePoints()
 
 func inTreePoints() map[string][]Point {

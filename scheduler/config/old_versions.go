@@ -11,9 +11,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// OldVersionError refuses a document of a version that kube-scheduler v1.36 does not read.
+// OldVersionError refuses a document of a version that kube-scheduler v1.37 does not read.
 type OldVersionError struct {
-	// Err is v1.36's error.
+	// Err is v1.37's error.
 	Err error
 	// Equivalent is the equivalent document of v1, as YAML; empty when the version never existed.
 	Equivalent []byte
@@ -21,7 +21,7 @@ type OldVersionError struct {
 	Notes []string
 }
 
-// Error returns v1.36's error, then the equivalent with the notes as comments.
+// Error returns v1.37's error, then the equivalent with the notes as comments.
 func (e *OldVersionError) Error() string {
 	text := e.Err.Error()
 	if len(e.Equivalent) == 0 {
@@ -44,7 +44,7 @@ var oldVersions = []string{
 }
 
 // ofV1beta3 returns what becomes of a document of v1beta3 that loads as v1 with c or is refused with err. What loads gets a
-// warning. What is refused gets the error of v1.36, which reads no v1beta3 at all, with the notes and the equivalent.
+// warning. What is refused gets the error of v1.37, which reads no v1beta3 at all, with the notes and the equivalent.
 func ofV1beta3(c *Configuration, err error, data []byte) (*Configuration, error) {
 	if err != nil {
 		_, _, refusal := current.Decode(data, nil, nil)
@@ -55,7 +55,7 @@ func ofV1beta3(c *Configuration, err error, data []byte) (*Configuration, error)
 	return c, nil
 }
 
-// oldVersion adds the equivalent to v1.36's error when the document has a version that existed.
+// oldVersion adds the equivalent to v1.37's error when the document has a version that existed.
 func oldVersion(err error, gvk schema.GroupVersionKind, data []byte) error {
 	out := &OldVersionError{Err: err}
 	data = withoutEllipses(data)

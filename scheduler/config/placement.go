@@ -28,7 +28,7 @@ type builder struct {
 	plugin  map[string]*placement.Plugin // the plugins made so far
 }
 
-// readArgs collects the arguments of the plugins that run. It makes the checks that v1.36 makes only at this point.
+// readArgs collects the arguments of the plugins that run. It makes the checks that v1.37 makes only at this point.
 func (b *builder) readArgs(used map[string]bool) error {
 	for _, entry := range b.profile.PluginConfig {
 		switch {
@@ -47,7 +47,7 @@ func (b *builder) readArgs(used map[string]bool) error {
 	return nil
 }
 
-// raw returns the arguments of a plugin that v1.36 does not have.
+// raw returns the arguments of a plugin that v1.37 does not have.
 func (b *builder) raw(name string) []byte {
 	switch a := b.args[name].(type) {
 	case *runtime.Unknown:
@@ -56,7 +56,7 @@ func (b *builder) raw(name string) []byte {
 	return nil
 }
 
-// placement returns the filters and scores in their order. It leaves out plugins of v1.36 that package placement does not
+// placement returns the filters and scores in their order. It leaves out plugins of v1.37 that package placement does not
 // have; they decide nothing in it.
 func (b *builder) placement(plugins Plugins) (placement.Profile, error) {
 	out := placement.Profile{SchedulerName: nameOf(b.profile)}
@@ -165,7 +165,7 @@ func (b *builder) score(name string) (*placement.Plugin, error) {
 	return nil, nil
 }
 
-// plugins returns the plugins of v1.36 that package placement has, as far as they are in the lists.
+// plugins returns the plugins of v1.37 that package placement has, as far as they are in the lists.
 func (b *builder) plugins(used map[string]bool) (map[string]any, error) {
 	out := map[string]any{}
 	for name := range used {
@@ -214,7 +214,7 @@ func preFilterOnly(p *placement.Plugin) *placement.Plugin {
 }
 
 // unmatched names what matches nothing: arguments without a name or of no plugin, resources of the scores that no node has,
-// and disabled plugins that do not exist. v1.36 accepts them silently.
+// and disabled plugins that do not exist. v1.37 accepts them silently.
 func (b *builder) unmatched(registry map[string][]Point) []string {
 	out := disabledInVain(listsOf(b.profile.Plugins), registry)
 	for k, entry := range b.profile.PluginConfig {

@@ -80,7 +80,7 @@ func listsOf(p *configv1.Plugins) pluginLists {
 	}
 }
 
-// defaults are the plugins of v1.36's default profile, in order. All of them are in multiPoint.
+// defaults are the plugins of v1.37's default profile, in order. All of them are in multiPoint.
 var defaults = defaultPlugins()
 
 func defaultPlugins() []plugin {
@@ -108,7 +108,7 @@ func namesOf(list []plugin) []string {
 	return out
 }
 
-// merged returns the lists merged into v1.36's default lists.
+// merged returns the lists merged into v1.37's default lists.
 func (l pluginLists) merged() pluginLists {
 	l.multi = merge(defaults, l.multi)
 	return l

@@ -9,7 +9,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 )
 
-// printed returns arguments in the form in which v1.36 prints them in errors: JSON with Go's field names, and with the
+// printed returns arguments in the form in which v1.37 prints them in errors: JSON with Go's field names, and with the
 // API's field names for embedded Kubernetes API types.
 func printed(args runtime.RawExtension) any {
 	if args.Object == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// checkNames refuses resource names that no node has. v1.36 accepts them silently: such a resource is left out of every
+// checkNames refuses resource names that no node has. v1.37 accepts them silently: such a resource is left out of every
 // average, and a list of nothing else scores every node 0. Documents of v1.16 name "CPU" and "Memory", which are such names
 // because resource names are case-sensitive.
 func checkNames(list []configv1.ResourceSpec, path *field.Path) field.ErrorList {

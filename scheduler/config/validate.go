@@ -24,9 +24,9 @@ import (
 	"github.com/podberth/podberth/scheduler/httpextender/rules"
 )
 
-// Validate returns v1.36's errors about a configuration that has its defaults, in v1.36's order. Like v1.36 it checks
+// Validate returns v1.37's errors about a configuration that has its defaults, in v1.37's order. Like v1.37 it checks
 // neither the arguments of NodeResourcesFit, nor weights, nor whether plugins exist: Loader.Build checks these when it
-// makes the profiles. Where v1.36 has no order (enabled plugins that were removed) it uses the order of Points.
+// makes the profiles. Where v1.37 has no order (enabled plugins that were removed) it uses the order of Points.
 func Validate(c *configv1.KubeSchedulerConfiguration) field.ErrorList {
 	errs := validateSurroundings(c)
 	if *c.Parallelism <= 0 {
@@ -42,7 +42,7 @@ func Validate(c *configv1.KubeSchedulerConfiguration) field.ErrorList {
 		errs = append(errs, validateProfile(p, path)...)
 		name := nameOf(p)
 		if names[name] {
-			errs = append(errs, field.Duplicate(path.Child("schedulerName"), struct{}{})) // v1.36 prints {} for the value
+			errs = append(errs, field.Duplicate(path.Child("schedulerName"), struct{}{})) // v1.37 prints {} for the value
 		}
 		names[name] = true
 	}

@@ -54,22 +54,22 @@ type Extender interface {
 	Bind(ctx context.Context, pod *v1.Pod, node string) error
 }
 
-// Options select behaviour of v1.36 that is unsafe. The zero value is safe; V136 returns the options of v1.36.
+// Options select behaviour of v1.37 that is unsafe. The zero value is safe; AsKubeScheduler returns the options of v1.37.
 type Options struct {
 	// AnswerLimit is the largest answer in bytes; a longer answer is a failure. 0 means DefaultAnswerLimit. A negative
-	// number means no limit, as in v1.36.
+	// number means no limit, as in v1.37.
 	AnswerLimit int64
-	// OtherHosts follows a redirect to another scheme, host or port, as v1.36 does. By default such a redirect is a failure.
+	// OtherHosts follows a redirect to another scheme, host or port, as v1.37 does. By default such a redirect is a failure.
 	OtherHosts bool
-	// NegativeTimeout accepts a negative httpTimeout, which v1.36 treats as no time-out. By default New refuses it.
+	// NegativeTimeout accepts a negative httpTimeout, which v1.37 treats as no time-out. By default New refuses it.
 	NegativeTimeout bool
-	// TrailingData accepts data after the JSON value of an answer, as v1.36 does. By default such an answer is a failure.
+	// TrailingData accepts data after the JSON value of an answer, as v1.37 does. By default such an answer is a failure.
 	TrailingData bool
 	// StrictScores makes an answer to Prioritize a failure when it names a host twice, names a host that was not in the
-	// request, or has a score outside 0 to 10. By default all scores count as in v1.36: a host that is named twice gets
+	// request, or has a score outside 0 to 10. By default all scores count as in v1.37: a host that is named twice gets
 	// both scores, and the range is not checked.
 	StrictScores bool
-	// ReplaceView uses the node objects of an answer as they are, as v1.36 does with extenders that are not
+	// ReplaceView uses the node objects of an answer as they are, as v1.37 does with extenders that are not
 	// nodeCacheCapable. Nobody checks that they were in the request, and a scheduler that continues with them sees nodes
 	// without pods, requests and images (Answer.Objects). By default an answer is mapped back by name, and a node that was
 	// not in the request is an error in both forms.
@@ -78,8 +78,8 @@ type Options struct {
 	Transport http.RoundTripper
 }
 
-// V136 returns the options with which a client does everything as v1.36 does.
-func V136() Options {
+// AsKubeScheduler returns the options with which a client does everything as v1.37 does.
+func AsKubeScheduler() Options {
 	return Options{AnswerLimit: -1, OtherHosts: true, NegativeTimeout: true, TrailingData: true, ReplaceView: true}
 }
 

@@ -7,7 +7,7 @@
 //	}
 //	sums := httpextender.ScoreAll(ctx, clients, pod, nodes) // to add to the totals of the plugins
 //
-// The wire format is that of kube-scheduler v1.36 (k8s.io/kube-scheduler/extender/v1): POST of JSON to
+// The wire format is that of kube-scheduler v1.37 (k8s.io/kube-scheduler/extender/v1): POST of JSON to
 // <urlPrefix>/<verb>. Requests have capitalised keys. Answers may have keys in any case, as extenders for v1.16 send them.
 //
 // An extender fails if it does not answer in time, if the status is not 200, if the answer is not JSON of the right shape,
@@ -20,8 +20,8 @@
 //   - Preempt: each extender is asked about the answer of the one before. Unknown nodes and pods are failures.
 //   - Bind: the first extender that offers the verb and is interested binds.
 //
-// Limits that v1.36 does not have: an answer has at most 256 MiB, redirects stay on the host, no data follow the JSON
-// value, and a negative httpTimeout is refused. V136 returns the options without these limits.
+// Limits that v1.37 does not have: an answer has at most 256 MiB, redirects stay on the host, no data follow the JSON
+// value, and a negative httpTimeout is refused. AsKubeScheduler returns the options without these limits.
 //
 // A time-out of 0 means 5 s. A client keeps its connections. Many goroutines may use one client. A client only reads the
 // pods and nodes that it gets.

@@ -78,7 +78,7 @@ func TestRedirects(t *testing.T) {
 	}
 	testkit.Run(t, []test{
 		{"other host", "the pod would be sent to a server that nobody configured", away.URL + "/filter", Options{}, "redirect to another host: " + away.URL + " (Options.OtherHosts)"},
-		{"other host by choice", "as v1.36", away.URL + "/filter", V136(), ""},
+		{"other host by choice", "as v1.36", away.URL + "/filter", AsKubeScheduler(), ""},
 		{"same host", "it is the configured server", "/second", Options{}, ""},
 		{"for ever", "as the standard library", "/podberth/filter", Options{}, "stopped after 10 redirects"},
 	}, func(t *testing.T, c test) {
@@ -108,7 +108,7 @@ func TestNegativeTimeout(t *testing.T) {
 	require.EqualError(t, err, `httpTimeout: Invalid value: "-1s": must be greater than or equal to 0`)
 	_, err = NewAll([]configv1.Extender{x}, Options{})
 	require.EqualError(t, err, `couldn't build extenders: httpTimeout: Invalid value: "-1s": must be greater than or equal to 0`)
-	c, err := New(x, V136())
+	c, err := New(x, AsKubeScheduler())
 	require.NoError(t, err)
 	require.Negative(t, c.http.Timeout, "v1.36 accepts negative time-outs, which mean none")
 }
@@ -124,7 +124,7 @@ func TestTrailingData(t *testing.T) {
 		} else {
 			require.NoError(t, err, answer)
 		}
-		_, err = x.with(t, V136()).Filter(ctx, web(), nodes("n1"))
+		_, err = x.with(t, AsKubeScheduler()).Filter(ctx, web(), nodes("n1"))
 		require.NoError(t, err, answer)
 	}
 }

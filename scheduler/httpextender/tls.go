@@ -14,7 +14,7 @@ import (
 )
 
 // transportOf returns a transport with the TLS settings of an extender. With enableHTTPS and no certificate authority the
-// server's certificate is not verified, as in v1.36.
+// server's certificate is not verified, as in v1.37.
 func transportOf(x *configv1.Extender) (*http.Transport, error) {
 	settings, err := tlsOf(x)
 	if err != nil {

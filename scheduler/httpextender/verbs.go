@@ -19,12 +19,12 @@ import (
 // Answer is the answer of an extender about nodes.
 type Answer struct {
 	rules.Filtered
-	// Objects are the node objects of the answer: with Options.ReplaceView and an extender that takes objects, v1.36
+	// Objects are the node objects of the answer: with Options.ReplaceView and an extender that takes objects, v1.37
 	// continues with these. They need not be among the nodes of the request.
 	Objects []*v1.Node
 }
 
-// Filter asks which nodes stay. As in v1.36 an answer in the other form than the request counts when it has only that form:
+// Filter asks which nodes stay. As in v1.37 an answer in the other form than the request counts when it has only that form:
 // node names need nodeCacheCapable, objects do not need its absence. An answer without names and objects leaves no node.
 func (c *Client) Filter(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (Answer, error) {
 	if !c.Offers(Filter) {
@@ -161,7 +161,7 @@ func (c *Client) Preempt(ctx context.Context, pod *v1.Pod, victims map[string]Vi
 			m.Violations = v.NumPDBViolations
 			for _, p := range v.Pods {
 				if p == nil {
-					return nil, errors.New("extender " + c.Name() + " names a null victim on node " + node) // v1.36 crashes
+					return nil, errors.New("extender " + c.Name() + " names a null victim on node " + node) // v1.37 crashes
 				}
 				m.UIDs = append(m.UIDs, types.UID(p.UID))
 			}

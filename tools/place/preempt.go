@@ -28,7 +28,7 @@ const (
 type preemptionAnswer struct {
 	choice
 	Message string `json:"message"`
-	// Optimal is true if no better victims exist. Default is v1.36's choice. Comparison says in words how the two differ. They are there
+	// Optimal is true if no better victims exist. Default is v1.37's choice. Comparison says in words how the two differ. They are there
 	// with -preemption optimal.
 	Optimal    *bool   `json:"optimal,omitempty"`
 	Default    *choice `json:"default,omitempty"`

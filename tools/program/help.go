@@ -12,7 +12,7 @@ import (
 )
 
 // Kubernetes is the version whose behaviour the programs have.
-const Kubernetes = "v1.36.3"
+const Kubernetes = "v1.37.2"
 
 // Help is what -h prints before the flags.
 type Help struct {

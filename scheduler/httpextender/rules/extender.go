@@ -84,7 +84,7 @@ func IgnoredByScheduler(extenders []Extender) []string {
 	return list
 }
 
-// ValidateExtenders returns v1.36's errors about the extenders of a configuration (rule C10.4). path is the path of the
+// ValidateExtenders returns v1.37's errors about the extenders of a configuration (rule C10.4). path is the path of the
 // list.
 func ValidateExtenders(extenders []Extender, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
@@ -134,7 +134,7 @@ type FilterAnswer struct {
 
 // ApplyFilter applies the answer of the extender at url to the nodes of the request (rule C10.5). The names count when the
 // extender is cache-capable and sent names, else the objects count, else no node stays. A name that was not in the request
-// is an error. Nodes that are only missing from the answer have no reason. v1.36 checks only names. In the other form it
+// is an error. Nodes that are only missing from the answer have no reason. v1.37 checks only names. In the other form it
 // continues with the extender's node objects and loses requests, pods and images. ApplyFilter returns names in both forms.
 func ApplyFilter(url string, cacheCapable CacheCapability, asked []string, a FilterAnswer) (Filtered, error) {
 	nodes := a.Nodes

@@ -42,8 +42,8 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o := newOptions()
 	c := &cobra.Command{
 		Use:   "podberth-scheduler",
-		Short: "A Kubernetes scheduler that decides as kube-scheduler v1.36 does",
-		Long: "podberth-scheduler watches an API server and binds the pods of its profiles. It decides as kube-scheduler v1.36 does.\n" +
+		Short: "A Kubernetes scheduler that decides as kube-scheduler v1.37 does",
+		Long: "podberth-scheduler watches an API server and binds the pods of its profiles. It decides as kube-scheduler v1.37 does.\n" +
 			"It reads the same configuration, and has kube-scheduler's flags where it has what they are about.",
 		Version: version(debug.ReadBuildInfo()), SilenceUsage: true, SilenceErrors: true,
 		Args: func(c *cobra.Command, args []string) error {
@@ -96,7 +96,7 @@ func version(info *debug.BuildInfo, ok bool) string {
 	if ok && info.Main.Version != "" {
 		own = info.Main.Version
 	}
-	return own + ", decides as Kubernetes v1.36.3"
+	return own + ", decides as Kubernetes v1.37.2"
 }
 
 // klog has one configuration in a process. A second command may ask for the same.

@@ -114,7 +114,7 @@ func needs(without []schema.GroupVersionResource, lease *lead.Lease) (out []auth
 	if devices {
 		add("resource.k8s.io", "resourceclaims", "create", "update", "delete")
 		add("resource.k8s.io", "resourceclaims/status", "update", "patch")
-		add("resource.k8s.io", "resourceclaims/binding", "update", "patch") // v1.36 asks for it where a status has an allocation or reservations
+		add("resource.k8s.io", "resourceclaims/binding", "update", "patch") // v1.37 asks for it where a status has an allocation or reservations
 	}
 	if lease != nil {
 		in := func(group, resource, name, verb string) {

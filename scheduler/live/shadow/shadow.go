@@ -35,7 +35,7 @@ const (
 	Same          Verdict = "same"          // the same node
 	Tie           Verdict = "tie"           // another node with the same total
 	Score         Verdict = "score"         // the other scheduler's node can take the pod, and has a lower total
-	Sampled       Verdict = "sampled"       // as Score, and v1.36 does not look at all nodes of a cluster of this size
+	Sampled       Verdict = "sampled"       // as Score, and v1.37 does not look at all nodes of a cluster of this size
 	Rejected      Verdict = "rejected"      // a filter rejects the other scheduler's node
 	Unschedulable Verdict = "unschedulable" // filters reject all nodes
 	Unknown       Verdict = "unknown"       // the other scheduler's node is not known
