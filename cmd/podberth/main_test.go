@@ -55,7 +55,7 @@ func TestStreams(t *testing.T) {
 	}
 	code, out, errs := ask(t, "", "version")
 	require.Zero(t, code, errs)
-	require.Regexp(t, `^podberth \S+, Kubernetes v1\.36\.3\n$`, out)
+	require.Regexp(t, `^podberth \S+, Kubernetes v1\.37\.2\n$`, out)
 	require.Empty(t, errs)
 }
 

@@ -85,5 +85,5 @@ func TestHelp(t *testing.T) {
 	code, out, errs = simulate(t, "", "-version")
 	require.Zero(t, code)
 	require.Empty(t, errs)
-	require.Regexp(t, `^place \S+, Kubernetes v1\.36\.3\n$`, out)
+	require.Regexp(t, `^place \S+, Kubernetes v1\.37\.2\n$`, out)
 }

@@ -65,7 +65,7 @@ Flags:
 `, out.String())
 	out.Reset()
 	require.ErrorIs(t, Parse(f, []string{"--version"}), flag.ErrHelp)
-	require.Regexp(t, `^x \S+, Kubernetes v1\.36\.3\n$`, out.String())
+	require.Regexp(t, `^x \S+, Kubernetes v1\.37\.2\n$`, out.String())
 	require.NoError(t, CheckInputs(files))
 	require.EqualError(t, CheckInputs(nil), "-f: Required value: at least one file, folder or -")
 }

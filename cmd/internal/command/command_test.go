@@ -246,5 +246,5 @@ func TestNamespaces(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	_, out, _ := podberth(t, "", "version")
-	require.Regexp(t, `^kubectl podberth \S+, Kubernetes v1\.36\.3\n$`, out)
+	require.Regexp(t, `^kubectl podberth \S+, Kubernetes v1\.37\.2\n$`, out)
 }

@@ -129,7 +129,7 @@ func (w *writer) writeNodes() {
 		w.write("v1", "Node", "", n.name, object{"kubernetes.io/hostname": n.name, "topology.kubernetes.io/zone": n.zone, "topology.kubernetes.io/region": "eu-1",
 			"node.kubernetes.io/instance-type": p.instance, "pool": p.name, "capacity-type": p.class, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"},
 			object{"spec": spec, "status": object{"capacity": amounts, "allocatable": amounts, "conditions": []object{{"type": "Ready", "status": "True", "lastTransitionTime": "2026-03-02T08:00:00Z"}},
-				"nodeInfo": object{"kubeletVersion": "v1.37.2"}}}, nil)
+				"nodeInfo": object{"kubeletVersion": "v1.36.3"}}}, nil)
 		if spec["unschedulable"] == nil {
 			w.nodes = append(w.nodes, n)
 		}
