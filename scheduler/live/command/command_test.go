@@ -63,7 +63,7 @@ func TestMistakes(t *testing.T) {
 func TestAnswers(t *testing.T) {
 	var out, errs bytes.Buffer
 	require.Zero(t, command.Run(t.Context(), []string{"--version"}, &out, &errs))
-	require.Contains(t, out.String(), "decides as Kubernetes v1.36.3")
+	require.Contains(t, out.String(), "decides as Kubernetes v1.37.2")
 	require.Zero(t, command.Run(t.Context(), []string{"--help"}, &out, &errs))
 	for _, flag := range []string{"--config", "--kubeconfig", "--leader-elect-lease-duration", "--secure-port", "--shadow", "--logging-format", "--authentication-kubeconfig"} {
 		require.Contains(t, out.String(), flag)

@@ -81,7 +81,7 @@ func TestStopped(t *testing.T) {
 	var out, errs bytes.Buffer
 	require.Zero(t, Run(ctx, []string{"--kubeconfig", kubeconfig, "--secure-port=0", "--leader-elect=false"}, &out, &errs))
 	require.Empty(t, out.String()+errs.String())
-	require.Contains(t, said(), `"Starting" version="(devel), decides as Kubernetes v1.36.3"`)
+	require.Contains(t, said(), `"Starting" version="(devel), decides as Kubernetes v1.37.2"`)
 	require.Contains(t, said(), `"Requested to terminate, exiting" err=`)
 }
 
@@ -163,7 +163,7 @@ func TestEnded(t *testing.T) {
 // The version is the module's, if the build knows it.
 func TestVersion(t *testing.T) {
 	info := func(v string) *debug.BuildInfo { return &debug.BuildInfo{Main: debug.Module{Version: v}} }
-	require.Equal(t, "v1.2.3, decides as Kubernetes v1.36.3", version(info("v1.2.3"), true))
-	require.Equal(t, "(devel), decides as Kubernetes v1.36.3", version(info(""), true))
-	require.Equal(t, "(devel), decides as Kubernetes v1.36.3", version(info("v1.2.3"), false))
+	require.Equal(t, "v1.2.3, decides as Kubernetes v1.37.2", version(info("v1.2.3"), true))
+	require.Equal(t, "(devel), decides as Kubernetes v1.37.2", version(info(""), true))
+	require.Equal(t, "(devel), decides as Kubernetes v1.37.2", version(info("v1.2.3"), false))
 }
