@@ -16,7 +16,6 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/queue"
-	"github.com/podberth/podberth/release"
 )
 
 // The methods of this file report changes of the cluster to the scheduler. Any goroutine may call them. The caller must
@@ -220,14 +219,6 @@ func (s *Scheduler) Unset(obj metav1.Object) {
 		}
 		return nil
 	})
-}
-
-// taintRuleChanged reports a changed DeviceTaintRule to the queue. Plugins see it as a changed ResourceSlice, since a rule changes the
-// taints of devices; up to v1.36 rules change nothing (rule L1.10).
-func (s *Scheduler) taintRuleChanged() {
-	if s.o.Release.AtLeast(release.V1_37) {
-		s.queue.Move(queue.Change{Event: queue.Event{Resource: "resource.k8s.io/ResourceSlice", Action: queue.Update}})
-	}
 }
 
 // resource returns the name of the object's kind in events, and false for a kind that no pod waits for.

@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release"
 )
 
@@ -82,3 +83,11 @@ func (o *Options) batches() bool { return o.Release.AtLeast(release.V1_35) }
 
 // hintsNominated reports whether a pod with a nomination uses up a node of the ranking, as up to v1.36 (rule L10.1).
 func (o *Options) hintsNominated() bool { return !o.Release.AtLeast(release.V1_37) }
+
+// taintRuleChanged reports a changed DeviceTaintRule to the queue. Plugins see it as a changed ResourceSlice, since a rule changes the
+// taints of devices; up to v1.36 rules change nothing (rule L1.10).
+func (s *Scheduler) taintRuleChanged() {
+	if s.o.Release.AtLeast(release.V1_37) {
+		s.queue.Move(queue.Change{Event: queue.Event{Resource: "resource.k8s.io/ResourceSlice", Action: queue.Update}})
+	}
+}

@@ -74,7 +74,8 @@ func served(ctx context.Context, api kubernetes.Interface) (without []schema.Gro
 		}
 		without = append(without, r)
 	}
-	if slices.ContainsFunc(without, func(r schema.GroupVersionResource) bool { return r.Resource == "resourceclaims" }) {
+	// devicetaintrules are served in v1 since v1.37
+	if slices.ContainsFunc(without, func(r schema.GroupVersionResource) bool { return r.Resource != "devicetaintrules" }) {
 		klog.InfoS("The API server does not serve resource.k8s.io/v1: pods with resource claims stay pending")
 	}
 	return without, nil

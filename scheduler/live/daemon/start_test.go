@@ -124,6 +124,10 @@ func TestServed(t *testing.T) {
 	require.Len(t, without, 1)
 	require.Equal(t, "deviceclasses", without[0].Resource)
 	require.Contains(t, logged.take(), line)
+	without, err = served(t.Context(), offer(func(r schema.GroupVersionResource) bool { return r.Resource == "devicetaintrules" }))
+	require.NoError(t, err)
+	require.Len(t, without, 1)
+	require.NotContains(t, logged.take(), line, "servers before v1.37")
 	_, err = served(t.Context(), offer(func(r schema.GroupVersionResource) bool { return r.Resource == "csinodes" }))
 	require.EqualError(t, err, "the API server does not serve csinodes.storage.k8s.io in version storage.k8s.io/v1: this scheduler needs Kubernetes 1.34 or later, and the server is v1.30.0")
 }

@@ -138,7 +138,7 @@ func TestKinds(t *testing.T) {
 	require.EqualError(t, f.Waiting(), "waiting for the first list of nodes, namespaces, services, replicationcontrollers, persistentvolumes, persistentvolumeclaims, "+
 		"replicasets.apps, statefulsets.apps, poddisruptionbudgets.policy, "+
 		"storageclasses.storage.k8s.io, csinodes.storage.k8s.io, csidrivers.storage.k8s.io, csistoragecapacities.storage.k8s.io, volumeattachments.storage.k8s.io, "+
-		"resourceclaims.resource.k8s.io, resourceslices.resource.k8s.io, deviceclasses.resource.k8s.io, pods")
+		"resourceclaims.resource.k8s.io, resourceslices.resource.k8s.io, deviceclasses.resource.k8s.io, devicetaintrules.resource.k8s.io, pods")
 	require.NoError(t, f.Connect(&journal{}))
 	ctx, cancel := context.WithCancel(t.Context())
 	f.Start(ctx)
