@@ -57,7 +57,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.strict, "strict", false, "list everything that is wrong with the input and exit 2: objects that the API server would refuse, pods on nodes that are not in the input, fields that the API does not have")
 	f.Uint64Var(&o.seed, "seed", 0, "choose among equally good nodes by this `SEED`; without it the first in node order is taken")
 	f.IntVar(&o.percentage, "percentage", -1, "percentageOfNodesToScore of all profiles, a `PERCENT` from 0 to 100 (100 when neither it nor -config is given)")
-	f.StringVar(&o.preemption, "preemption", defaultPreemption, "which victims give way: kube-scheduler's (`default`), or the best ones (optimal)")
+	f.StringVar(&o.preemption, "preemption", defaultPreemption, "which victims give way: kube-scheduler's (`default`, when not given), or the best ones (optimal)")
 	f.BoolVar(&o.grace, "grace", false, "victims run out their grace periods in virtual time")
 	f.StringVar(&o.timeline, "timeline", "", "`FILE` of events by virtual time: at, and add, update or delete of an object")
 	f.StringVar(&o.log, "log", "", "`FILE` for every move in the queue and every attempt, in virtual time; - is standard output")

@@ -90,7 +90,7 @@ func (f *Set) text() string {
 			value = " " + value
 		}
 		fmt.Fprintf(&b, "  -%s%s\n        %s", g.Name, value, usage)
-		if showsDefault(g.DefValue) {
+		if ShowsDefault(g) {
 			fmt.Fprintf(&b, " (default %s)", g.DefValue)
 		}
 		b.WriteString("\n")
@@ -98,12 +98,12 @@ func (f *Set) text() string {
 	return b.String()
 }
 
-// showsDefault reports whether the help prints a default. It leaves out zero values, and negative numbers, which mean that the flag
-// was not given.
-func showsDefault(value string) bool {
-	switch value {
+// ShowsDefault reports whether a help prints the default of a flag. It leaves out zero values, negative numbers, which mean that the flag
+// was not given, and the default that is called "default", which the usage names.
+func ShowsDefault(f *flag.Flag) bool {
+	switch f.DefValue {
 	case "", "0", "0s", "false":
 		return false
 	}
-	return !strings.HasPrefix(value, "-")
+	return !strings.HasPrefix(f.DefValue, "-") && f.DefValue != "default"
 }

@@ -65,7 +65,7 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 	p, err := in.planner.Plan(o.plan)
 	progress.End()
 	if err != nil {
-		return false, fmt.Errorf("rollout: %w", err)
+		return false, err
 	}
 	a := shown(p, o)
 	var out []byte
@@ -124,9 +124,9 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.plan.Drain.IgnoreDaemonSets, "ignore-daemonsets", false, "as of kubectl drain: leave DaemonSet pods where they are")
 	f.BoolVar(&o.plan.Drain.DeleteEmptyDirData, "delete-emptydir-data", false, "as of kubectl drain: delete pods whose emptyDir volumes lose their data")
 	f.Int64Var(&o.grace, "grace-period", -1, "as of kubectl drain: `SECONDS` for every pod; without the flag each pod's own")
-	f.DurationVar(&o.plan.Timeout, "timeout", 0, "how long the drain of the nodes that are drained at once may take; 0: as long as it likes")
-	f.DurationVar(&o.start, "start", 0, "how long a pod takes to become ready")
-	f.DurationVar(&o.renew, "renew", 0, "how long a node takes from its last pod until it takes pods again")
+	f.DurationVar(&o.plan.Timeout, "timeout", 0, "how long the drain of the nodes that are drained at once may take: a `DURATION`; 0: as long as it likes")
+	f.DurationVar(&o.start, "start", 0, "how long a pod takes to become ready: a `DURATION`")
+	f.DurationVar(&o.renew, "renew", 0, "how long a node takes from its last pod until it takes pods again: a `DURATION`")
 	f.IntVar(&o.plan.Remedies, "remedies", 4, "try at most `N` changes for each deadlock; each makes the plan again")
 	f.StringVar(&o.script, "script", "", "write the kubectl commands of the plan to `FILE`")
 	f.BoolVar(&o.failBlocked, "fail-blocked", false, "exit 1 if a node is blocked")

@@ -118,7 +118,7 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	case len(o.files) == 0:
 		return o, program.CheckInputs(o.files)
 	case o.events == "" && len(o.stop)+len(o.stopZones) == 0:
-		return o, errors.New("-stop, -stop-zone or -events: Required value: what happens")
+		return o, errors.New("-stop-zone or -events: Required value: name the nodes or the zone that fail, or a file of events")
 	case o.events == "-" && slices.Contains(o.files, "-"):
 		return o, errors.New("-events: Invalid value: \"-\": standard input can be read once only")
 	case report.Check(o.output, page.Form) != nil:

@@ -233,7 +233,7 @@ func TestBadInput(t *testing.T) {
 	}
 	testkit.Run(t, []test2{
 		{"no input", nil, "-f: Required value"},
-		{"no events", []string{"-f", shop}, "-stop, -stop-zone or -events: Required value"},
+		{"no events", []string{"-f", shop}, "-stop-zone or -events: Required value"},
 		{"no such file", []string{"-f", shop, "-events", "testdata/none.yaml"}, "testdata/none.yaml"},
 		{"standard input twice", []string{"-f", "-", "-events", "-"}, "standard input can be read once only"},
 		{"a rate that is none", []string{"-node-eviction-rate", "fast"}, `invalid value "fast" for flag -node-eviction-rate: must be a number`},

@@ -96,8 +96,9 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 		},
 	}, stdout)
 	program.Inputs(f, &o.files, "the objects of the cluster")
-	f.Var(&o.from, "from", "the `version` before: 1.34, 1.35, 1.36 or 1.37")
-	f.Var(&o.to, "to", "the `version` after")
+	f.Var(&o.from, "from", "the `VERSION` before: 1.34, 1.35, 1.36 or 1.37")
+	f.Var(&o.to, "to", "the `VERSION` after")
+	f.Lookup("from").DefValue, f.Lookup("to").DefValue = "", "" // both are required
 	f.StringVar(&o.config, "config", "", "a KubeSchedulerConfiguration whose fields are checked: `FILE`; decisions are those of the default profile")
 	f.BoolVar(&o.failChanged, "fail-changed", false, "exit 1 when a pod's verdict, message or node changes, a running pod would not be admitted, or a field is refused")
 	o.input.Flags(f.FlagSet)

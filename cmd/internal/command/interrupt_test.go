@@ -83,4 +83,7 @@ func TestWordsOfHelps(t *testing.T) {
 		}
 	}
 	require.Empty(t, testkit.JoinedWords(all.String()))
+	for _, doubled := range []string{"(default 0s)", "(default 0)", "(default default)", "version (default"} {
+		require.NotContains(t, all.String(), doubled, "a default that is none, or is in the text already")
+	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/podberth/podberth/cmd/internal/terminal"
 	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
 )
 
@@ -59,7 +60,7 @@ type recorder struct {
 }
 
 func (r *recorder) String() string {
-	if r.flag == nil || strings.HasPrefix(r.flag.DefValue, "-") {
+	if r.flag == nil || !program.ShowsDefault(r.flag) {
 		return ""
 	}
 	return r.flag.DefValue

@@ -51,9 +51,6 @@ type shadowFlags struct {
 	output string
 }
 
-// healthPaths are for everybody.
-var healthPaths = []string{"/healthz", "/readyz", "/livez"}
-
 // defaultPort is kube-scheduler's.
 const defaultPort = 10259
 
@@ -61,7 +58,7 @@ func newOptions() *options {
 	o := &options{
 		serving:        genericoptions.NewSecureServingOptions().WithLoopback(),
 		authentication: genericoptions.NewDelegatingAuthenticationOptions(),
-		authorization:  genericoptions.NewDelegatingAuthorizationOptions().WithAlwaysAllowPaths(healthPaths...),
+		authorization:  genericoptions.NewDelegatingAuthorizationOptions(),
 		logs:           logsapi.NewLoggingConfiguration(),
 	}
 	o.serving.BindPort = defaultPort
