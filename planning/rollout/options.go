@@ -14,6 +14,9 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
+// DefaultSteps is the limit of Options.Steps: 20 plans of 100 nodes.
+const DefaultSteps = 2000
+
 // OldTaint is the key of the taint that nodes have until their turn comes. Its effect is PreferNoSchedule and its value is empty.
 const OldTaint = "podberth.io/old"
 
@@ -60,6 +63,10 @@ type Options struct {
 	Timeout time.Duration
 	// Remedies is the number of changes to try for each deadlock at most; 0: none. Each costs a plan.
 	Remedies int
+	// Steps limits the plans of the remedies together: each costs a step for each of its nodes. 0 means DefaultSteps. End ends the remedies
+	// when it returns true; it is asked before each batch of nodes. nil: never. Plan.Untried counts the changes that are left out.
+	Steps int
+	End   func() bool
 	// Progress hears how many of the nodes have been decided about. nil: nobody hears.
 	Progress func(done, total int)
 }
@@ -79,7 +86,7 @@ func (p *Planner) check(o *Options) error {
 	for _, x := range []struct {
 		name string
 		n    int
-	}{{"batch", o.Batch}, {"surge", o.Surge}, {"remedies", o.Remedies}} {
+	}{{"batch", o.Batch}, {"surge", o.Surge}, {"remedies", o.Remedies}, {"steps", o.Steps}} {
 		if x.n < 0 {
 			return fmt.Errorf("%s: Invalid value: %d: must not be negative", x.name, x.n)
 		}

@@ -60,6 +60,9 @@ func (x *run) play() {
 	nodes := x.order()
 	done := 0
 	for batch := range slices.Chunk(nodes, x.o.Batch) {
+		if x.ends() {
+			return
+		}
 		x.batch(Replace, batch)
 		if done += len(batch); x.o.Progress != nil {
 			x.o.Progress(done, len(nodes))

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,13 +26,27 @@ type change struct {
 	apply func(in *Input, o *Options)
 }
 
+// ends reports whether the caller wants no more of what may be cut.
+func (x *run) ends() bool { return x.end != nil && x.end() }
+
 // remedies tries changes for each deadlock, the smallest first, until one holds or Options.Remedies are tried.
 func (x *run) remedies() {
+	x.end = x.o.End
+	left := cmp.Or(x.o.Steps, DefaultSteps)
 	for i := range x.plan.Blocked {
 		d := &x.plan.Blocked[i]
 		list := x.changes(d)
-		for _, c := range list[:min(len(list), x.o.Remedies)] {
-			holds, err := x.try(c, d)
+		list = list[:min(len(list), x.o.Remedies)]
+		for k, c := range list {
+			left -= max(1, len(x.o.Nodes))
+			holds, err := false, error(nil)
+			if left >= 0 && !x.ends() {
+				holds, err = x.try(c, d)
+			}
+			if left < 0 || x.ends() {
+				x.plan.Untried += len(list) - k
+				break
+			}
 			if err != nil {
 				must.Do(fmt.Errorf("remedy %q: %w", c.text, err))
 			}
@@ -43,21 +58,26 @@ func (x *run) remedies() {
 	}
 }
 
-// try plans again with a change.
+// try plans again with a change. The answer counts only while the caller wants it.
 func (x *run) try(c change, d *Deadlock) (holds bool, err error) {
 	defer must.Catch(&err)
 	in, o := x.in, x.o
 	in.Snapshot, in.Pending = x.base.Fork(), slices.Clone(x.in.Pending)
 	o.Remedies, o.Progress, o.Nodes = 0, nil, slices.Clone(x.o.Nodes)
 	c.apply(&in, &o)
-	again := must.Get(must.Get(New(in)).Plan(o))
+	p := must.Get(New(in))
+	must.Do(p.check(&o))
+	y := p.begin(p.complete(o))
+	y.end = x.end
+	y.play()
+	y.finish()
 	before := map[string]bool{}
 	for _, b := range x.plan.Blocked {
 		for _, n := range b.Nodes {
 			before[n] = true
 		}
 	}
-	for _, b := range again.Blocked {
+	for _, b := range y.plan.Blocked {
 		if slices.ContainsFunc(b.Nodes, func(n string) bool { return !before[n] }) {
 			return false, nil
 		}

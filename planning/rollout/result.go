@@ -14,6 +14,8 @@ type Plan struct {
 	// Evictions is the number of evictions. Again are the pods that move more than once.
 	Evictions int       `json:"evictions"`
 	Again     []Journey `json:"again"`
+	// Untried is the number of changes that Options.Steps or Options.End left out of the remedies.
+	Untried int `json:"untried,omitempty"`
 	// Waiting are the pods of Input.Pending that have no node in the end.
 	Waiting []string      `json:"waiting"`
 	Total   time.Duration `json:"total"`

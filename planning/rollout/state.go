@@ -35,6 +35,7 @@ type run struct {
 	placer   *placement.Placer
 	budgets  *budgets
 	plan     Plan
+	end      func() bool // of a plan that tries a remedy: it may be cut
 	now      time.Duration
 	onNode   map[string][]*item
 	ofUnit   map[*unit][]*item

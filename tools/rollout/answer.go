@@ -16,6 +16,7 @@ type rolloutPlan struct {
 	Blocked []planner.Deadlock `json:"blocked"`
 	Skipped []planner.Skipped  `json:"skipped"`
 	Again   []planner.Journey  `json:"again"`
+	Untried int                `json:"untried,omitempty"`
 	Waiting []string           `json:"waiting"`
 }
 
@@ -78,7 +79,7 @@ func shown(p *planner.Plan, o options) *rolloutPlan {
 	a := &rolloutPlan{
 		Head:    report.HeadOf("RolloutPlan"),
 		Summary: summary{Replaced: p.Replaced, Evictions: p.Evictions, Again: len(p.Again), Total: text(p.Total)},
-		Steps:   []step{}, Blocked: []planner.Deadlock{}, Skipped: []planner.Skipped{}, Again: []planner.Journey{}, Waiting: []string{},
+		Steps:   []step{}, Blocked: []planner.Deadlock{}, Skipped: []planner.Skipped{}, Again: []planner.Journey{}, Untried: p.Untried, Waiting: []string{},
 	}
 	shows := func(pod string) bool {
 		namespace, _, _ := strings.Cut(pod, "/")

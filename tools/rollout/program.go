@@ -33,6 +33,7 @@ type options struct {
 	grace       int64
 	start       time.Duration
 	renew       time.Duration
+	time        time.Duration
 	script      string
 	failBlocked bool
 	strict      bool
@@ -62,6 +63,10 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 	}
 	progress := report.NewProgress(stderr, "rollout", "nodes", nil)
 	o.plan.Progress = progress.Step
+	if o.time > 0 {
+		begin := time.Now()
+		o.plan.End = func() bool { return time.Since(begin) > o.time }
+	}
 	p, err := in.planner.Plan(o.plan)
 	progress.End()
 	if err != nil {
@@ -128,6 +133,8 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.DurationVar(&o.start, "start", 0, "how long a pod takes to become ready: a `DURATION`")
 	f.DurationVar(&o.renew, "renew", 0, "how long a node takes from its last pod until it takes pods again: a `DURATION`")
 	f.IntVar(&o.plan.Remedies, "remedies", 4, "try at most `N` changes for each deadlock; each makes the plan again")
+	f.IntVar(&o.plan.Steps, "steps", planner.DefaultSteps, "make plans for `N` nodes at most to try changes")
+	f.DurationVar(&o.time, "time", time.Minute, "end the search for changes after this `DURATION`; 0: no limit")
 	f.StringVar(&o.script, "script", "", "write the kubectl commands of the plan to `FILE`")
 	f.BoolVar(&o.failBlocked, "fail-blocked", false, "exit 1 if a node is blocked")
 	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have, and a pod on a node that is not in the input, are errors")
@@ -165,6 +172,9 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		if x.value < 0 {
 			return o, fmt.Errorf("-%s: Invalid value: %v: must not be negative", x.name, x.value)
 		}
+	}
+	if o.plan.Steps < 1 || o.time < 0 {
+		return o, fmt.Errorf("-steps, -time: Invalid value: %d, %v: must be 1 or more, and not negative", o.plan.Steps, o.time)
 	}
 	if o.plan.Batch < 1 {
 		return o, fmt.Errorf("-parallel: Invalid value: %d: must be 1 or more", o.plan.Batch)

@@ -64,6 +64,8 @@ func TestFlags(t *testing.T) {
 		{"-f " + shipped + " -surge 1 -surge-like x", `-surge-like: Not found: "x"`},
 		{"-f " + shipped + " -surge -1", "surge: Invalid value: -1: must not be negative"},
 		{"-f " + shipped + " -parallel 0", "-parallel: Invalid value: 0: must be 1 or more"},
+		{"-f " + shipped + " -steps 0", "-steps, -time: Invalid value: 0, 1m0s: must be 1 or more, and not negative"},
+		{"-f " + shipped + " -time -1s", "-steps, -time: Invalid value: 2000, -1s: must be 1 or more, and not negative"},
 		{"-f " + shipped + " -start -1s", "-start: Invalid value: -1s: must not be negative"},
 		{"-f " + shipped + " -renew -1s", "-renew: Invalid value: -1s: must not be negative"},
 		{"-f " + shipped + " -order random", `order: Unsupported value: "random"`},
