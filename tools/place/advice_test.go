@@ -99,3 +99,20 @@ func TestHarmfulNodes(t *testing.T) {
 	}
 	require.Greater(t, tried, 80)
 }
+
+// On a terminal the last column has the causes. Pods of one row have one cause: bare pods whose claims differ are two rows.
+func TestCausesInTheTable(t *testing.T) {
+	claim := func(name string) string {
+		return "---\n{apiVersion: v1, kind: Pod, metadata: {name: " + name + "}, spec: {volumes: [{name: v, persistentVolumeClaim: {claimName: c-" + name + "}}], containers: [{name: c}]}}\n"
+	}
+	input := nodeYAML("n1", "2", "") + podYAML("p", "", 0, "3", "") + podYAML("q", "", 0, "3", "") + claim("a") + claim("b") +
+		"---\n{apiVersion: v1, kind: Pod, metadata: {name: g}, spec: {schedulingGates: [{name: example.com/hold}], containers: [{name: c}]}}\n"
+	out := &screen{width: 140}
+	require.NotZero(t, Run([]string{"-f", "-", "-fail-unschedulable"}, strings.NewReader(input), out, &screen{}))
+	for _, want := range []string{"2 pods like p ", "it asks for cpu 3, and n1 has 2\n", "there is no claim c-a in default\n", "there is no claim c-b in default\n", "it is gated by example.com/hold\n"} {
+		require.Contains(t, out.String(), want)
+	}
+	_, whole, _ := simulate(t, input, "-f", "-")
+	require.Contains(t, whole, "0/1 nodes are available: 1 Insufficient cpu.")
+	require.NotContains(t, whole, "it asks for cpu 3")
+}
