@@ -11,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement"
 )
 
 // large is a cluster of 5,000 nodes with 30,000 pods.
@@ -95,5 +96,25 @@ func BenchmarkWake5000(b *testing.B) {
 		out, err := Wake(Input{Snapshot: s}, pod, WakeOptions{})
 		require.NoError(b, err)
 		require.Len(b, out.Ends, 100)
+	}
+}
+
+// The causes of four pods at 5,000 nodes with 30,000 pods: of requests, of anti-affinity, of a spread constraint, and of reserved nodes.
+func BenchmarkCauseOf5000(b *testing.B) {
+	s, err := cluster.New(large())
+	require.NoError(b, err)
+	plan, err := placement.New(s, placement.DefaultProfile())
+	require.NoError(b, err)
+	for name, pod := range map[string]*v1.Pod{
+		"request":       testkit.Pod("web").Request("cpu=4,memory=40Gi").Obj(),
+		"anti-affinity": testkit.Pod("web").Labels("app=a1").RequireApart(zone, "app=a1").Obj(),
+		"spread":        testkit.Pod("web").Labels("app=a1").Request("cpu=3").Spread(1, zone, v1.DoNotSchedule, "app=a1").Obj(),
+		"selector":      testkit.Pod("web").NodeSelector("disk=SSD").Obj(),
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				require.NotNil(b, CauseOf(plan.Prepare(pod), s, pod))
+			}
+		})
 	}
 }

@@ -15,6 +15,7 @@ type Kind string
 // The kinds of changes.
 const (
 	DropSelector    Kind = "DropSelector"    // a key of spec.nodeSelector goes
+	Mend            Kind = "Mend"            // a label that no node has becomes one that looks alike: did you mean
 	DropRequirement Kind = "DropRequirement" // one requirement of a term of required node affinity goes
 	Prefer          Kind = "Prefer"          // a required term, or a DoNotSchedule constraint, becomes a preference
 	RaiseMaxSkew    Kind = "RaiseMaxSkew"    // to the smallest maxSkew that works
@@ -113,6 +114,8 @@ func (c Change) Text() string {
 		}
 	case Uncordon:
 		fmt.Fprintf(&b, "%s: uncordon, if its maintenance is over", object)
+	case Mend:
+		fmt.Fprintf(&b, "%s: did you mean %s? (%s has %s)", object, c.To, c.Path, c.From)
 	case Recover:
 		b.WriteString(c.To)
 	case Label:
@@ -161,6 +164,8 @@ func (c Change) Text() string {
 // is what takes capacity or removes pods. A lower request or count costs more the more it takes away.
 func DefaultCost(c Change) int64 {
 	switch c.Kind {
+	case Mend:
+		return 1
 	case Uncordon, DropGate, Recover:
 		return 2
 	case HonorTaints:

@@ -63,8 +63,12 @@ func (d *diagnosis) harms(r Relaxation) string {
 	return ""
 }
 
-// later returns 1 for a relaxation that is never the first: one with a risk, or with the loss of data.
+// later returns 1 for a relaxation that is never the first: one with a risk, with the loss of data, or with the end of the state of a
+// node and something else, for which the node does not have to be mended first.
 func later(r Relaxation) int {
+	if len(r.Changes) > 1 && slices.ContainsFunc(r.Changes, func(c Change) bool { return c.Kind == Recover }) {
+		return 1
+	}
 	if risky(r) || slices.ContainsFunc(r.Changes, func(c Change) bool { return slices.ContainsFunc(c.remove, losesData) }) {
 		return 1
 	}

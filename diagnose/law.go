@@ -26,44 +26,45 @@ const (
 type taintRow struct {
 	keys []string
 	kind taintKind
+	of   string // of a pod whose nodes have it
 	why  string // neither tolerate nor remove
 	says string // what is wrong with the node
 	cure string // what a person does instead, outside the API; "": nothing, other nodes are the way
 }
 
 var taintRows = []taintRow{
-	{[]string{v1.TaintNodeNotReady}, agent, "the node controller sets it again in seconds, and a pod would start without a kubelet",
-		"%s is not ready", "bring %s back: its kubelet reports Ready"},
-	{[]string{v1.TaintNodeUnreachable}, agent, "the node controller sets it again in seconds, and no kubelet would start the pod",
-		"%s is unreachable", "bring %s back: its kubelet answers"},
-	{[]string{v1.TaintNodeNetworkUnavailable}, agent, "the node controller sets it again in seconds, and the pod would have no network",
+	{[]string{v1.TaintNodeNotReady}, agent, causeNotReady, "the node controller sets it again in seconds, and a pod would start without a kubelet",
+		"%s is not ready", "bring %s back (its kubelet reports Ready)"},
+	{[]string{v1.TaintNodeUnreachable}, agent, causeNotReady, "the node controller sets it again in seconds, and no kubelet would start the pod",
+		"%s is unreachable", "bring %s back (its kubelet answers)"},
+	{[]string{v1.TaintNodeNetworkUnavailable}, agent, causeNotReady, "the node controller sets it again in seconds, and the pod would have no network",
 		"%s has no network", "start the network plugin of %s"},
-	{[]string{v1.TaintNodeDiskPressure}, agent, "the kubelet refuses every pod that is not critical, and the pod is made again for ever",
+	{[]string{v1.TaintNodeDiskPressure}, agent, causePressure, "the kubelet refuses every pod that is not critical, and the pod is made again for ever",
 		"%s has DiskPressure", "free disk on %s (the kubelet then lifts the taint)"},
-	{[]string{v1.TaintNodePIDPressure}, agent, "the kubelet refuses every pod that is not critical, and the pod is made again for ever",
+	{[]string{v1.TaintNodePIDPressure}, agent, causePressure, "the kubelet refuses every pod that is not critical, and the pod is made again for ever",
 		"%s has PIDPressure", "end processes on %s (the kubelet then lifts the taint)"},
-	{[]string{v1.TaintNodeMemoryPressure}, agent, "the pod would start where the kubelet evicts pods for memory",
+	{[]string{v1.TaintNodeMemoryPressure}, agent, causePressure, "the pod would start where the kubelet evicts pods for memory",
 		"%s has MemoryPressure", "free memory on %s (the kubelet then lifts the taint)"},
-	{[]string{v1.TaintNodeUnschedulable}, cordon, "the node is to be emptied", "%s is cordoned", ""},
-	{[]string{v1.TaintNodeOutOfService}, agent, "it allows forced deletion: on a live node two writers would have one volume",
+	{[]string{v1.TaintNodeUnschedulable}, cordon, causeCordoned, "the node is to be emptied", "%s is cordoned", ""},
+	{[]string{v1.TaintNodeOutOfService}, agent, causeNotReady, "it allows forced deletion: on a live node two writers would have one volume",
 		"%s is out of service", "bring %s back, and then remove its taint out-of-service"},
-	{[]string{"node.cloudprovider.kubernetes.io/uninitialized"}, agent, "the node has no address, zone or provider ID yet, and its cloud controller lifts the taint",
-		"%s waits for its cloud controller", "start the cloud controller: it lifts the taint of %s"},
-	{[]string{"node.cloudprovider.kubernetes.io/shutdown"}, agent, "the machine is shut down, and its cloud controller lifts the taint",
+	{[]string{"node.cloudprovider.kubernetes.io/uninitialized"}, agent, causeStarting, "the node has no address, zone or provider ID yet, and its cloud controller lifts the taint",
+		"%s waits for the cloud controller", "start the cloud controller (it lifts the taint of %s)"},
+	{[]string{"node.cloudprovider.kubernetes.io/shutdown"}, agent, causeNotReady, "the machine is shut down, and its cloud controller lifts the taint",
 		"%s is shut down", "start the machine of %s"},
-	{[]string{"ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler*"}, agent, "the node goes away in minutes", "the cluster autoscaler deletes %s", ""},
-	{[]string{"karpenter.sh/disrupted", "karpenter.sh/disruption"}, agent, "the node goes away in minutes", "Karpenter deletes %s", ""},
+	{[]string{"ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler*"}, agent, causeLeaving, "the node goes away in minutes", "the cluster autoscaler deletes %s", ""},
+	{[]string{"karpenter.sh/disrupted", "karpenter.sh/disruption"}, agent, causeLeaving, "the node goes away in minutes", "Karpenter deletes %s", ""},
 	{[]string{"karpenter.sh/unregistered", "karpenter.sh/not-ready", "startup-taint.cluster-autoscaler.kubernetes.io/*", "ignore-taint.cluster-autoscaler.kubernetes.io/*",
-		"status-taint.cluster-autoscaler.kubernetes.io/*", "readiness.k8s.io/*", "*/agent-not-ready", "node.cluster.x-k8s.io/uninitialized"}, agent,
-		"an agent removes it when the node can run pods", "%s is still starting", "look at the agent's pod on %s: it lifts the taint when it is ready"},
-	{[]string{"cloud.google.com/impending-node-termination", "aws-node-termination-handler/*"}, agent, "the machine stops", "the machine of %s is about to stop", ""},
-	{[]string{"NodeWithImpairedVolumes"}, agent, "the machine cannot attach volumes", "%s cannot attach volumes", "mend the machine of %s"},
-	{[]string{"medik8s.io/*"}, agent, "a remediation agent holds the node", "%s is in quarantine", "repair %s"},
-	{[]string{"eks.amazonaws.com/compute-type", "virtual-kubelet.io/*"}, provider, "a provider makes such a node for pods of its own profile", "%s is reserved by its provider", ""},
-	{[]string{"CriticalAddonsOnly", "node-role.kubernetes.io/etcd"}, reserved, "the nodes are for pods of the cluster itself", "%s is reserved for pods of the cluster itself", ""},
-	{[]string{roleControlPlane, roleMaster}, reserved, "control plane nodes are for the control plane", "%s is a control plane node", ""},
-	{[]string{"kubernetes.azure.com/scalesetpriority", "cloud.google.com/gke-spot", "cloud.google.com/gke-preemptible", "cloud.google.com/gke-provisioning"}, spot,
-		"nodes of a spot pool may be taken away at any time", "%s is a spot node", ""},
+		"status-taint.cluster-autoscaler.kubernetes.io/*", "readiness.k8s.io/*", "*/agent-not-ready", "node.cluster.x-k8s.io/uninitialized"}, agent, causeStarting,
+		"an agent removes it when the node can run pods", "%s is still starting", "look at the agent's pod on %s (it lifts the taint when it is ready)"},
+	{[]string{"cloud.google.com/impending-node-termination", "aws-node-termination-handler/*"}, agent, causeLeaving, "the machine stops", "%s is about to stop", ""},
+	{[]string{"NodeWithImpairedVolumes"}, agent, causeNotReady, "the machine cannot attach volumes", "%s cannot attach volumes", "mend the machine of %s"},
+	{[]string{"medik8s.io/*"}, agent, causeNotReady, "a remediation agent holds the node", "%s is in quarantine", "repair %s"},
+	{[]string{"eks.amazonaws.com/compute-type", "virtual-kubelet.io/*"}, provider, causeReserved, "a provider makes such a node for pods of its own profile", "%s is reserved by the provider", ""},
+	{[]string{"CriticalAddonsOnly", "node-role.kubernetes.io/etcd"}, reserved, causeReserved, "the nodes are for pods of the cluster itself", "%s is reserved for pods of the cluster itself", ""},
+	{[]string{roleControlPlane, roleMaster}, reserved, causeReserved, "control plane nodes are for the control plane", "%s is of the control plane", ""},
+	{[]string{"kubernetes.azure.com/scalesetpriority", "cloud.google.com/gke-spot", "cloud.google.com/gke-preemptible", "cloud.google.com/gke-provisioning"}, spot, causeReserved,
+		"nodes of a spot pool may be taken away at any time", "%s is of a spot pool", ""},
 }
 
 const (

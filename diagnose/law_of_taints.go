@@ -20,9 +20,9 @@ func rowOf(n *v1.Node, t v1.Taint) taintRow {
 		}
 	}
 	if quarantined(n, t.Key) {
-		return taintRow{kind: agent, why: whyQuarantine, says: "%s is in quarantine by " + t.Key, cure: "repair %s"}
+		return taintRow{kind: agent, of: causeNotReady, why: whyQuarantine, says: "%s is in quarantine by " + t.Key, cure: "repair %s"}
 	}
-	return taintRow{kind: pool, says: "%s is reserved by " + t.Key}
+	return taintRow{kind: pool, of: causeReserved, says: "%s is reserved by " + t.Key}
 }
 
 // quarantined reports whether a taint says that a node is faulty: an agent has written down that it set the taint, or the key is
@@ -83,7 +83,7 @@ func (l *law) tolerate(t v1.Taint) (why, note string) {
 }
 
 // meant reports whether the pod is meant for the pool that a taint reserves: it asks for the resource that the taint names or that
-// only nodes with the taint offer, or selects a label that only they have.
+// only nodes with the taint offer, selects a label that only they have, or has a toleration that is nearly right.
 func (l *law) meant(t v1.Taint) bool {
 	only := func(of func(n *v1.Node) bool) bool { // only nodes with the taint, and one of them at least
 		found := false
@@ -97,7 +97,7 @@ func (l *law) meant(t v1.Taint) bool {
 		}
 		return found
 	}
-	meant := false
+	meant := slices.ContainsFunc(l.pod.Spec.Tolerations, func(has v1.Toleration) bool { return nearlyTolerates(has, t) })
 	overhead.Each(l.pod, overhead.Options{}, func(name v1.ResourceName, total int64) {
 		if total > 0 && strings.Contains(string(name), "/") && (string(name) == t.Key || only(func(n *v1.Node) bool { q := n.Status.Allocatable[name]; return !q.IsZero() })) {
 			meant = true
@@ -114,6 +114,14 @@ func (l *law) meant(t v1.Taint) bool {
 		}
 	}
 	return meant
+}
+
+// nearlyTolerates reports whether a toleration is one of a taint but for its effect, or for a value that looks alike.
+func nearlyTolerates(has v1.Toleration, t v1.Taint) bool {
+	if has.Key != t.Key || has.Operator == v1.TolerationOpGt || has.Operator == v1.TolerationOpLt {
+		return false
+	}
+	return has.Operator == v1.TolerationOpExists || has.Value == t.Value || nearValue(has.Value, t.Value)
 }
 
 // selectsPool reports whether a requirement is of more than the system and the architecture, which every pool may have.

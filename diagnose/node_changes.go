@@ -208,6 +208,12 @@ func (d *diagnosis) shapes(most int) []*Change {
 	var out []*Change
 	for _, list := range lists[:min(most, len(lists))] {
 		like := d.base.Node(list[0])
+		for _, i := range list { // a person knows a node better that stays
+			if n := d.base.Node(i); !leaves(n) {
+				like = n
+				break
+			}
+		}
 		c := &Change{Kind: AddNode, Object: "Node", From: like.Name, To: d.freeName(like.Name), make: func(s *cluster.Snapshot, c *Change) { addNode(s, like, c.To) }}
 		if d.owner.kind == "DaemonSet" {
 			c.why = whyWritten
@@ -226,6 +232,11 @@ func (d *diagnosis) freeName(name string) string {
 			return name
 		}
 	}
+}
+
+// leaves reports whether a node is being deleted, or about to stop.
+func leaves(n *v1.Node) bool {
+	return n.DeletionTimestamp != nil || slices.ContainsFunc(n.Spec.Taints, func(t v1.Taint) bool { return rowOf(n, t).of == causeLeaving })
 }
 
 // model reports whether a person can add a node like this one: a provider makes no node of its own on demand.

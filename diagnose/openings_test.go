@@ -27,7 +27,7 @@ func TestRecover(t *testing.T) {
 		{"disk", "the kubelet lifts it", node("n1", "", v1.TaintNodeDiskPressure+":NoSchedule"), []string{"free disk on n1 (the kubelet then lifts the taint): then it goes to n1"}},
 		{"network plugin", "the condition says so", node("n2", "cni plugin not initialized", v1.TaintNodeNotReady+":NoSchedule"), []string{"start the network plugin of n2: then it goes to n2"}},
 		{"two states", "both must end", node("n3", "", v1.TaintNodeNotReady+":NoSchedule", v1.TaintNodeDiskPressure+":NoSchedule"),
-			[]string{"bring n3 back: its kubelet reports Ready, and free disk on n3 (the kubelet then lifts the taint): then it goes to n3"}},
+			[]string{"bring n3 back (its kubelet reports Ready), and free disk on n3 (the kubelet then lifts the taint): then it goes to n3"}},
 		{"leaving", "the autoscaler deletes it", node("n4", "", "ToBeDeletedByClusterAutoscaler=1:NoSchedule"), nil},
 		{"a pool beside", "the pod is not meant for it", node("n5", "", v1.TaintNodeDiskPressure+":NoSchedule", "team=x:NoSchedule"), nil},
 	}, func(t *testing.T, c test) {

@@ -23,7 +23,7 @@ func (d *diagnosis) list() {
 	base := d.worlds[worldKey{place: -1}]
 	verdicts := d.verdicts()
 	reps := d.representatives(verdicts)
-	d.changes = podChanges(d.pod)
+	d.changes = append(podChanges(d.pod), d.mends()...)
 	seen := map[v1.Taint]bool{}
 	for _, r := range reps {
 		for _, t := range d.base.Node(r.slot).Spec.Taints {

@@ -17,7 +17,7 @@ func TestClosedNodes(t *testing.T) {
 	testkit.Run(t, []test{
 		{"pressure", "the kubelet refuses the pod", v1.TaintNodeDiskPressure + ":NoSchedule", "", "free disk on n1 (the kubelet then lifts the taint)"},
 		{"leaving", "the node goes away", "ToBeDeletedByClusterAutoscaler=1:NoSchedule", "", "add a node that the pod may use"},
-		{"starting", "the cloud controller lifts it", "node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule", "", "start the cloud controller: it lifts the taint of n1"},
+		{"starting", "the cloud controller lifts it", "node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule", "", "start the cloud controller (it lifts the taint of n1)"},
 		{"pool of others", "the pod does not ask for it", "team=x:NoSchedule", "", "add a node that the pod may use"},
 		{"pool of the pod", "it selects the pool", "team=x:NoSchedule", "pool=x", "tolerate team=x:NoSchedule"},
 		{"control plane", "no pod of kube-system", "node-role.kubernetes.io/control-plane:NoSchedule", "pool=x", "add a node that the pod may use"},

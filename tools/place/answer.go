@@ -56,6 +56,7 @@ type podState struct {
 	Attempts      int      `json:"attempts"`
 
 	owner string // the controller, "" for none
+	cause string // the sentence of its cause, "" where it was not asked for
 }
 
 // entry is one attempt.

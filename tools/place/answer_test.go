@@ -124,7 +124,7 @@ func TestTerminal(t *testing.T) {
 	for _, line := range lines {
 		require.LessOrEqual(t, utf8.RuneCountInString(line), 110, line)
 	}
-	require.Equal(t, "batch       4 pods like x-0   0          Unschedulable   <none>   <none>        0/1 nodes are available: 1 In…", lines[2])
+	require.Equal(t, "batch       4 pods like x-0   0          Unschedulable   <none>   <none>        it asks for cpu 9, and n1 has…", lines[2])
 	require.Regexp(t, `^1 scheduled, 4 unschedulable, 0 gated, 1 victim, in [0-9.µm]+s; -o wide has the whole messages$`, lines[4])
 	whole := &screen{width: 110}
 	require.Zero(t, Run([]string{"-f", "-", "-o", "wide"}, strings.NewReader(crowd()), whole, &bytes.Buffer{}))

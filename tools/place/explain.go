@@ -35,6 +35,8 @@ type explanation struct {
 	Of       int    `json:"of"`    // nodes of the cluster
 	Feasible int    `json:"feasible"`
 	explain.Answer
+	// Cause is the one thing that keeps a pod without a node waiting.
+	Cause *diagnose.Cause `json:"cause,omitempty"`
 	// Cut says that the search for help was cut, by "steps" or "stop", so that there may be more, or cheaper changes; "" otherwise.
 	Cut string `json:"cut,omitempty"`
 	// Kept are the pods for which the pod must leave room, as "namespace/name on node": pods of at least its priority that are
@@ -52,7 +54,8 @@ type explanation struct {
 	// Nodes are the best twenty, or all with -all; see explain.Order.
 	Nodes []placement.NodeReport `json:"nodes"`
 
-	said   string    // the first sentence
+	waits  []string  // why the pod waits
+	said   string    // the first sentence, or the first after waits
 	tried  string    // what helps as little, if nothing helps
 	wish   string    // the answer to -where
 	node   *v1.Node  // where the pod goes or runs, if it is in the input
@@ -141,6 +144,13 @@ func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) {
 	if e.Outcome == outcomeScheduled {
 		e.said = fmt.Sprintf("%sgoes to %s: %d of %d nodes can take it. %s", first, e.Node, e.Feasible, e.Of, tried(e.Ahead))
 	} else {
+		if e.State == "Pending" && e.Cause != nil {
+			e.waits = []string{first + "waits: " + e.Cause.Text + "."}
+			if e.Cause.Others != "" {
+				e.waits = append(e.waits, strings.ToUpper(e.Cause.Others[:1])+e.Cause.Others[1:]+".")
+			}
+			first = "It "
+		}
 		e.said = fmt.Sprintf("%shas no node: %d of %d nodes can take it. %s", first, e.Feasible, e.Of, tried(e.Ahead))
 	}
 }
@@ -254,11 +264,15 @@ func (x *simulation) diagnose(e *explanation, q *asked, d placement.Decision) {
 	want := must.Get(x.wantedNodes(q.cluster))
 	switch {
 	case d.Placed():
+		if len(q.pod.Spec.SchedulingGates) > 0 {
+			e.Cause = q.cause()
+		}
 		e.Allocations = allocationsOf(q.pod, d.Node, d.Devices)
 		if e.scores == nil {
 			x.choose(e, q, d, want)
 		}
 	case d.Failure.Err == nil:
+		e.Cause = q.cause()
 		in := x.diagnosed(q.with, q.profile)
 		x.relaxations(e, q, in, want)
 		e.Outlook = must.Get(diagnose.Wake(in, q.pod, diagnose.WakeOptions{}))

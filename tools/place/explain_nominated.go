@@ -140,3 +140,14 @@ func (q *asked) kept() (out []string) {
 	}
 	return out
 }
+
+// cause returns why the pod waits.
+func (q *asked) cause() *diagnose.Cause {
+	plan := q.plan
+	if q.with != q.cluster {
+		profile := q.profile
+		profile.Volumes, profile.Devices = nil, nil
+		plan = must.Get(placement.New(q.with, profile))
+	}
+	return diagnose.CauseOf(plan.Prepare(q.pod), q.with, q.pod)
+}

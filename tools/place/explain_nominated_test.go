@@ -103,7 +103,7 @@ func TestExplainKeepsRoom(t *testing.T) {
 		return out
 	}
 	out := explained("p", podYAML("p", "", 5, "500m", ""))
-	require.Contains(t, out, "Pod default/p has no node: 0 of 2 nodes can take it.")
+	require.Contains(t, out, "It has no node: 0 of 2 nodes can take it.")
 	require.Contains(t, out, " Room is kept for nominated pods: shop/vip on n1.\n")
 	require.Contains(t, out, "\n  1 node: Insufficient cpu: cpu: asks for 500m, 0 of 4 are free (NodeResourcesFit)\n")
 	require.NotContains(t, out, "shop/vip from n1") // it is not there yet

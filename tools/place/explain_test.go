@@ -26,21 +26,23 @@ func firstLines(t *testing.T, input, pod string, args ...string) []string {
 func TestExplainAnswersFirst(t *testing.T) {
 	input := nodeYAML("n1", "2", "") + nodeYAML("n2", "4", "") + podYAML("a", "n1", 0, "1", "") + podYAML("b", "n2", 0, "2500m", "") + podYAML("p", "", 0, "3", "")
 	require.Equal(t, []string{
-		"Pod default/p has no node: 0 of 2 nodes can take it. No pod is tried before it.",
+		"Pod default/p waits: it asks for cpu 3, and both open nodes are too full: n2 is nearest with 1500m of 4 free.",
+		"It has no node: 0 of 2 nodes can take it. No pod is tried before it.",
 		"Do: Pod default/p: requests.cpu from 3 to 1500m: then it goes to n2",
 		"Do: remove default/b from n2: then it goes to n2",
 		"Do: add a node like n2: then it runs there",
 		"Preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling.",
-		"What keeps it off nodes:",
-		"  1 node: Insufficient cpu: cpu: asks for 3, 1500m of 4 are free (NodeResourcesFit)",
-		"  1 node: Insufficient cpu: cpu: asks for 3, 1 of 2 are free (NodeResourcesFit)",
-		"Nearest: n2 (NodeResourcesFit), n1 (NodeResourcesFit)",
 	}, firstLines(t, input, "default/p"))
+	_, all, _ := simulate(t, input, "-f", "-", "-explain", "default/p")
+	require.Contains(t, all, "\n\nWhat keeps it off nodes:\n"+
+		"  1 node: Insufficient cpu: cpu: asks for 3, 1500m of 4 are free (NodeResourcesFit)\n"+
+		"  1 node: Insufficient cpu: cpu: asks for 3, 1 of 2 are free (NodeResourcesFit)\n"+
+		"Nearest: n2 (NodeResourcesFit), n1 (NodeResourcesFit)\n")
 	for _, pod := range []string{"data/postgres-3", "shop/cart-6d4b75cb6d-q6kxd", "ml/train-tx47b", "data/warehouse-6d4b75cb6d-m2gt9"} {
 		_, out, _ := simulate(t, "", "-f", shop, "-explain", pod)
 		answer, _, _ := strings.Cut(out, "\n\n")
 		lines := strings.Count(answer, "\n") + 1
-		require.True(t, lines >= 5 && lines <= 10, "%s: %d lines\n%s", pod, lines, answer)
+		require.True(t, lines >= 3 && lines <= 10, "%s: %d lines\n%s", pod, lines, answer)
 	}
 }
 

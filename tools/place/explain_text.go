@@ -16,6 +16,9 @@ const mostKept = 3
 // text returns the explanation in words: the answer first, then what the pod asks for, the nodes, and the choice.
 func (e *explanation) text() string {
 	var b strings.Builder
+	for _, line := range e.waits {
+		report.Textf(&b, "%s\n", line)
+	}
 	b.WriteString(report.Escape(e.said))
 	if n := len(e.Kept); n > 0 {
 		report.Textf(&b, " Room is kept for nominated pods: %s", strings.Join(e.Kept[:min(n, mostKept)], ", "))
@@ -45,6 +48,9 @@ func (e *explanation) text() string {
 		b.WriteString(p.text())
 	}
 	if list := e.Lines(); len(list) > 0 {
+		if e.waits != nil {
+			b.WriteString("\n") // what stands above is the answer
+		}
 		b.WriteString("What keeps it off nodes:\n")
 		for _, line := range list {
 			report.Textf(&b, "%s\n", line)
@@ -83,6 +89,9 @@ func (e *explanation) help(b *strings.Builder) {
 	}
 	if e.tried != "" {
 		fmt.Fprintln(b, e.tried)
+	}
+	if e.Cause != nil && e.Cause.Not != "" {
+		report.Textf(b, "Not: %s\n", e.Cause.Not)
 	}
 	if e.Cut != "" {
 		b.WriteString("The search for what would help was cut: -steps and -time let it go on for longer.\n")

@@ -71,8 +71,8 @@ func TestNamespaceAndHeaders(t *testing.T) {
 	require.Len(t, a.Pods, 4)
 	require.Len(t, a.Attempts, 4)
 	require.Equal(t, summary{Unschedulable: 4}, a.Summary)
-	require.Contains(t, firstLines(t, crowd(), "x-0", "-n", "batch")[0], "Pod batch/x-0 has no node")
-	require.Contains(t, firstLines(t, crowd(), "high")[0], "Pod default/high has no node")
+	require.Contains(t, firstLines(t, crowd(), "x-0", "-n", "batch")[0], "Pod batch/x-0 waits: ")
+	require.Contains(t, firstLines(t, crowd(), "high")[0], "Pod default/high waits: ")
 }
 
 // Help and version go to standard output. Flags have their own words for the value and no internal defaults.

@@ -3,6 +3,7 @@ package place
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -104,7 +105,7 @@ func (x *simulation) writePage(out *bytes.Buffer, a answer) {
 // writePage writes the explanation as a page.
 func (e *explanation) writePage(out *bytes.Buffer, x *simulation) {
 	p := x.page("Why " + e.Pod)
-	p.Summary, p.Text, p.Select = e.said, e.text(), e.Pod
+	p.Summary, p.Text, p.Select = strings.Join(append(slices.Clone(e.waits), e.said), " "), e.text(), e.Pod
 	state := e.State
 	if e.Outcome != "" && e.State != "Running" {
 		state = e.Outcome

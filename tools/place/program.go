@@ -175,7 +175,11 @@ func reply(out *bytes.Buffer, o options, stdin io.Reader, stderr io.Writer) (v v
 		x.writePage(out, x.answer())
 		return v, nil
 	}
-	write(out, x.answer(), o, time.Since(began))
+	a, took := x.answer(), time.Since(began)
+	if o.output != wide && o.tables.Layout.Width > 0 && !report.IsData(o.output) {
+		must.Do(x.causes(a.Pods))
+	}
+	write(out, a, o, took)
 	w.s.View(func(c *cluster.Snapshot) {
 		if o.nodeMap {
 			most := mostNodesInMap

@@ -77,7 +77,7 @@ func finals(pods []podState) (header []string, rows [][]string) {
 		if victims {
 			row = append(row, orNone(firstNames(g.Victims)))
 		}
-		message := g.Message
+		message := cmp.Or(g.cause, g.Message)
 		if g.PreemptedBy != "" {
 			message = "preempted by " + g.PreemptedBy
 		}
@@ -96,14 +96,10 @@ type group struct {
 // they have no node, no nomination and no victims, and have equal namespaces, controllers, priorities, outcomes and messages.
 func grouped(pods []podState) []group {
 	var out []group
-	type alike struct {
-		namespace, owner, outcome, message string
-		priority                           int32
-	}
 	at := map[alike]int{}
 	for _, p := range pods {
 		if p.Node == "" && p.NominatedNode == "" && len(p.Victims) == 0 {
-			k := alike{p.Namespace, p.owner, p.Outcome, p.Message, p.Priority}
+			k := p.kind()
 			if i, ok := at[k]; ok {
 				out[i].count++
 				continue

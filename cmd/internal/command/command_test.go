@@ -233,7 +233,7 @@ func TestNamespaces(t *testing.T) {
 	require.Contains(t, all, "pod/ml/")
 	code, out, errs := podberth(t, "", "why", "postgres-3", "-n", "data", "-f", shipped)
 	require.Zero(t, code, errs)
-	require.Contains(t, out, "Pod data/postgres-3 has no node")
+	require.Contains(t, out, "Pod data/postgres-3 waits: ")
 	_, spread, errs := podberth(t, "", "check", "--spread", "postgres-3", "-n", "data", "-f", shipped)
 	require.Contains(t, spread, "data/postgres-3", errs)
 	_, same, _ := podberth(t, "", "why", "pod/data/postgres-3", "-f", shipped)

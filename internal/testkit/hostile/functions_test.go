@@ -130,6 +130,7 @@ var functions = map[string]any{
 	"diagnose.Compare":                        diagnose.Compare,
 	"diagnose.ApplyFlip":                      diagnose.ApplyFlip,
 	"diagnose.Obstacles":                      diagnose.Obstacles,
+	"diagnose.CauseOf":                        diagnose.CauseOf,
 	"diagnose.Relax":                          diagnose.Relax,
 	"diagnose.Apply":                          diagnose.Apply,
 	"diagnose.Wake":                           diagnose.Wake,

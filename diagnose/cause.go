@@ -1,0 +1,284 @@
+package diagnose
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/resources"
+)
+
+// The types of causes. docs/diagnose.md lists them.
+const (
+	causeGate     = "Gate"     // scheduling gates
+	causeRejected = "Rejected" // a plugin rejects the pod before it sees a node, for no other cause of this list
+
+	causeClaim       = "Claim"       // a claim that a volume names does not exist
+	causeClass       = "Class"       // a claim without its storage class
+	causeUnbound     = "Unbound"     // a claim that its provisioner must bind first
+	causePlace       = "Place"       // a bound volume is in a place that no node of the pod has
+	causeVolume      = "Volume"      // no free volume fits a claim, or no driver has room
+	causeAttachments = "Attachments" // as many volumes as the driver attaches to the node
+	causeOnePod      = "OnePod"      // a claim with access mode ReadWriteOncePod has its pod
+	causeDevices     = "Devices"     // a claim of devices
+
+	causeContradiction = "Contradiction" // rules of the pod exclude each other
+	causeNoNode        = "NoNode"        // no node matches node selector and node affinity
+	causeToleration    = "Toleration"    // a toleration that nearly tolerates
+	causeMeant         = "Meant"         // a reserved pool that the pod is meant for
+	causeReserved      = "Reserved"      // a reserved pool that the pod is not meant for
+	causeNotReady      = "NotReady"      // broken nodes
+	causePressure      = "Pressure"      // nodes without disk, memory or process IDs
+	causeStarting      = "Starting"      // nodes that wait for an agent
+	causeLeaving       = "Leaving"       // nodes that go away
+	causeCordoned      = "Cordoned"      // cordoned nodes
+
+	causeTopologyKey  = "TopologyKey"  // no node has the topology key
+	causeAntiAffinity = "AntiAffinity" // of the pod, or of running pods
+	causeEmptyDomain  = "EmptyDomain"  // a spread constraint wants a domain whose nodes are closed
+	causeSpread       = "Spread"       // a spread constraint
+	causeAffinity     = "Affinity"     // affinity to pods that are not there
+	causePort         = "Port"         // a host port
+
+	causeTooLarge   = "TooLarge"   // a request larger than any node
+	causeNotOffered = "NotOffered" // no node has the resource
+	causeFragments  = "Fragments"  // enough is free, but not on one node
+	causeFull       = "Full"       // nodes without room
+	causePreempting = "Preempting" // pods give way already
+	causeDaemon     = "DaemonSet"  // the node of a pod of a DaemonSet has no room
+	causeOther      = "Other"      // a plugin of the caller
+)
+
+// Cause is the one thing that keeps a pod waiting: what a person must know first. The empty fields of a cause are those that it does
+// not have.
+type Cause struct {
+	Type string `json:"type"` // docs/diagnose.md lists the types
+	// Object has the field: "Pod default/web", "PersistentVolumeClaim default/data", "Node n1".
+	Object string `json:"object"`
+	Field  string `json:"field,omitempty"`
+	Wanted string `json:"wanted,omitempty"` // what the pod, or the field, wants
+	Found  string `json:"found,omitempty"`  // what is there instead
+	// Nodes are the nodes that the cause is about, in scan order.
+	Nodes []string `json:"nodes,omitempty"`
+	// Text is the cause as a sentence without its end: "n1 has DiskPressure (kubelet has disk pressure)".
+	Text string `json:"text"`
+	// Others says what is wrong with the other nodes: "of the other 9 nodes 6 are full and 3 are reserved by nvidia.com/gpu".
+	Others string `json:"others,omitempty"`
+	// Not is what people often do about the cause, and why it does harm: "tolerate node.kubernetes.io/disk-pressure: ...".
+	Not string `json:"not,omitempty"`
+}
+
+// CauseOf returns why a pod waits, nil when a node takes it. a is the attempt of the pod over the cluster. The choice:
+//
+//  1. The pod is gated, or a plugin rejects it before it sees a node.
+//  2. Every node fails for the same claim or device.
+//  3. The pool is the nodes that match node selector, node affinity and the place of bound volumes. It is empty. When some of these nodes
+//     offer the devices that the pod asks for, the others are not of the pool.
+//  4. No node of the pool is open: the state of most of them.
+//  5. Of the open nodes those that fail the fewest rules; of their rules the first in the order topology key, affinity, host port,
+//     attachments, access mode, anti-affinity, empty domain, spread, too large, not offered, fragments, full.
+//
+// O(nodes x filters), and the running pods for affinity and spread.
+func CauseOf(a *placement.Attempt, c *cluster.Snapshot, pod *v1.Pod) *Cause {
+	x := newSought(a, c, pod)
+	out := x.cause()
+	if out == nil {
+		return nil
+	}
+	out.Object = cmp.Or(out.Object, x.owner.String())
+	if out.Object == x.owner.String() && strings.HasPrefix(out.Field, "spec.") {
+		out.Field = x.owner.path + out.Field
+	}
+	return out
+}
+
+// sought is a cause that is being looked for.
+type sought struct {
+	a     *placement.Attempt
+	c     *cluster.Snapshot
+	pod   *v1.Pod
+	owner owner
+	law   *law
+	slots []int // all, in scan order
+
+	candidates map[int]bool
+	pool, open []int
+	inPool     map[int]bool
+	inOpen     map[int]bool
+	texts      map[textKey][]string
+}
+
+// textKey is a verdict of a predicate.
+type textKey struct {
+	predicate int
+	verdict   resources.Verdict
+}
+
+// failure is a rule that rejects a node.
+type failure struct {
+	plugin, reason string
+	of             filter.Predicate
+}
+
+func newSought(a *placement.Attempt, c *cluster.Snapshot, pod *v1.Pod) *sought {
+	x := &sought{a: a, c: c, pod: pod, owner: ownerOf(c, pod), candidates: map[int]bool{}, inPool: map[int]bool{}, inOpen: map[int]bool{}, texts: map[textKey][]string{}}
+	x.law = &law{pod: pod, bare: x.owner.kind == "Pod", state: x.owner.kind == "StatefulSet"}
+	for _, i := range c.Order() {
+		x.slots = append(x.slots, int(i))
+		x.law.nodes = append(x.law.nodes, c.Node(int(i)))
+	}
+	return x
+}
+
+func (x *sought) cause() *Cause {
+	if len(x.pod.Spec.SchedulingGates) > 0 {
+		return x.gated()
+	}
+	if x.a.Rejected() {
+		return x.rejected()
+	}
+	if len(x.slots) == 0 {
+		return &Cause{Type: causeNoNode, Text: "the cluster has no node"}
+	}
+	fails := map[int][]failure{}
+	for _, i := range x.a.Candidates() {
+		x.candidates[i] = true
+		if fails[i] = x.failures(i); len(fails[i]) == 0 {
+			return nil
+		}
+	}
+	if c := x.everywhere(fails); c != nil {
+		return c
+	}
+	for _, i := range x.slots {
+		if x.candidates[i] && !slices.ContainsFunc(fails[i], ofPool) {
+			x.pool = append(x.pool, i)
+		}
+	}
+	x.pool = x.offering(x.pool)
+	for _, i := range x.pool {
+		x.inPool[i] = true
+	}
+	if len(x.pool) == 0 {
+		return x.noPool(fails)
+	}
+	for _, i := range x.pool {
+		if !slices.ContainsFunc(fails[i], ofOpening) {
+			x.open, x.inOpen[i] = append(x.open, i), true
+		}
+	}
+	if len(x.open) == 0 {
+		return x.closed()
+	}
+	return x.ofOpen(fails)
+}
+
+// failures returns the rules that reject a node.
+func (x *sought) failures(i int) (out []failure) {
+	for k, p := range x.a.Predicates {
+		v := p.Check(i)
+		if v == 0 {
+			continue
+		}
+		key := textKey{k, v}
+		reasons, known := x.texts[key]
+		if !known {
+			reasons = x.a.Predicates[k:k+1].Reasons(filter.Rejection{Verdict: v}, i)
+			if d, ok := p.(filter.Detailer); !ok || !d.Partial(v) {
+				x.texts[key] = reasons
+			}
+		}
+		for _, r := range reasons {
+			out = append(out, failure{p.Name(), r, p})
+		}
+		if len(reasons) == 0 {
+			out = append(out, failure{p.Name(), "", p})
+		}
+	}
+	return out
+}
+
+const (
+	ofBinding     = "VolumeBinding"
+	ofZone        = "VolumeZone"
+	ofTaints      = "TaintToleration"
+	ofCordon      = "NodeUnschedulable"
+	ofName        = "NodeName"
+	ofPods        = "InterPodAffinity"
+	ofPorts       = "NodePorts"
+	ofLimits      = "NodeVolumeLimits"
+	ofRestriction = "VolumeRestrictions"
+	ofRoom        = "NodeResourcesFit"
+)
+
+// ofPool reports whether a rule takes a node out of the pool.
+func ofPool(f failure) bool {
+	return f.plugin == ofAffinity || f.plugin == ofZone || f.plugin == ofName || f.plugin == ofBinding && strings.Contains(f.reason, "PersistentVolume's node affinity")
+}
+
+// ofOpening reports whether a rule closes a node.
+func ofOpening(f failure) bool { return f.plugin == ofTaints || f.plugin == ofCordon }
+
+// numbers returns the facts of a plugin about a node.
+func numbers(f failure, slot int) []string {
+	if n, ok := f.of.(interface{ Numbers(i int) []string }); ok {
+		return n.Numbers(slot)
+	}
+	return nil
+}
+
+// gated returns the cause of a pod with gates.
+func (x *sought) gated() *Cause {
+	var names, said []string
+	for _, g := range x.pod.Spec.SchedulingGates {
+		text := g.Name
+		for prefix, who := range gateOwners {
+			if strings.HasPrefix(g.Name, prefix) {
+				text += ", which " + who + " removes"
+			}
+		}
+		names, said = append(names, g.Name), append(said, text)
+	}
+	return &Cause{Type: causeGate, Object: "Pod " + podinfo.Name(x.pod), Field: "spec.schedulingGates", Found: strings.Join(names, ", "), Text: "it is gated by " + joined(said)}
+}
+
+// joined joins names in a sentence: "a", "a and b", "a, b and c".
+func joined(list []string) string {
+	if n := len(list); n > 1 {
+		return strings.Join(list[:n-1], ", ") + " and " + list[n-1]
+	}
+	return strings.Join(list, "")
+}
+
+// mostNamed is how many nodes a sentence names.
+const mostNamed = 3
+
+// few joins names, the first three at most: "n1, n2, n3 and 4 more".
+func few(list []string) string {
+	if len(list) <= mostNamed {
+		return joined(list)
+	}
+	return strings.Join(list[:mostNamed], ", ") + " and " + decimal(int64(len(list)-mostNamed)) + " more"
+}
+
+// namesOf returns the names of nodes.
+func (x *sought) namesOf(slots []int) (out []string) {
+	for _, i := range slots {
+		out = append(out, x.c.Node(i).Name)
+	}
+	return out
+}
+
+// count writes a number of things: "1 node", "3 nodes".
+func count(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return decimal(int64(n)) + " " + one + "s"
+}

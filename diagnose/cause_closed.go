@@ -1,0 +1,278 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/overhead"
+)
+
+// closing is why one node is closed to the pod.
+type closing struct {
+	node  *v1.Node
+	taint v1.Taint // the cordon's own taint for a node that is only cordoned
+	row   taintRow
+}
+
+// closingOf returns why a node of the pool is closed: what reserves it comes before the state that it is in, and a cordon is last.
+func (x *sought) closingOf(n *v1.Node) (out closing) {
+	best := 9
+	take := func(t v1.Taint) {
+		r := rowOf(n, t)
+		rank := map[taintKind]int{provider: 0, reserved: 1, spot: 2, pool: 3, agent: 4, cordon: 5}[r.kind]
+		if rank < best {
+			best, out = rank, closing{n, t, r}
+		}
+	}
+	for _, t := range n.Spec.Taints {
+		if keepsOff(x.pod, t) {
+			take(t)
+		}
+	}
+	if n.Spec.Unschedulable {
+		take(v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule})
+	}
+	return out
+}
+
+// closed returns the cause of a pod whose pool has no open node.
+func (x *sought) closed() *Cause {
+	var list []closing
+	byType := map[string]int{}
+	for _, i := range x.pool {
+		c := x.closingOf(x.c.Node(i))
+		list = append(list, c)
+		byType[c.row.of]++
+	}
+	out := &Cause{Type: list[0].row.of, Nodes: x.namesOf(x.pool)}
+	for _, c := range list {
+		if byType[c.row.of] > byType[out.Type] {
+			out.Type = c.row.of
+		}
+	}
+	if c := x.nearToleration(list); c != nil {
+		return c
+	}
+	if out.Type == causeReserved {
+		if c := x.meantFor(list); c != nil {
+			return c
+		}
+	}
+	out.Text = states(list, len(list) <= mostNamed)
+	if len(list) > mostNamed {
+		out.Text = fmt.Sprintf("none of %d nodes is open: %s", len(list), out.Text)
+	}
+	if len(list) == 1 {
+		out.Object, out.Field, out.Found = "Node "+list[0].node.Name, "spec.taints", list[0].taint.ToString()
+	}
+	out.Others, out.Not = x.others(nil), not(list)
+	return out
+}
+
+// not says why nobody should tolerate the state of a node, "" when no node is in a state that ends.
+func not(list []closing) string {
+	for _, of := range []string{causePressure, causeNotReady, causeStarting, causeLeaving} { // in the order of the harm
+		for _, c := range list {
+			if c.row.of == of {
+				return fmt.Sprintf("tolerate %s: %s", c.taint.Key, c.row.why)
+			}
+		}
+	}
+	return ""
+}
+
+// states says what is wrong with closed nodes, those that are alike together. detailed adds what the node's condition says.
+func states(list []closing, detailed bool) string {
+	var kinds []string
+	nodes := map[string][]closing{}
+	for _, c := range list {
+		says := c.row.says
+		if c.row.kind == pool || c.row.kind == spot {
+			says = "%s is reserved by " + taintText(c.taint)
+		}
+		if detailed {
+			says += strings.ReplaceAll(condition(c), "%", "%%")
+		}
+		if nodes[says] == nil {
+			kinds = append(kinds, says)
+		}
+		nodes[says] = append(nodes[says], c)
+	}
+	slices.SortStableFunc(kinds, func(a, b string) int { return cmp.Compare(len(nodes[b]), len(nodes[a])) })
+	var out []string
+	for _, says := range kinds {
+		of := nodes[says]
+		var names []string
+		for _, c := range of {
+			names = append(names, c.node.Name)
+		}
+		who := joined(names)
+		if len(of) > mostNamed {
+			who = fmt.Sprintf("%d nodes", len(of))
+		}
+		if len(of) > 1 {
+			says = plural(says)
+		}
+		out = append(out, fmt.Sprintf(says, who))
+	}
+	return strings.Join(out, ", ")
+}
+
+// plural puts the verb behind a name into its plural.
+func plural(says string) string {
+	for _, verb := range [][2]string{{"%s is ", "%s are "}, {"%s has ", "%s have "}, {"%s waits ", "%s wait "}} {
+		if strings.HasPrefix(says, verb[0]) {
+			return verb[1] + says[len(verb[0]):]
+		}
+	}
+	return says
+}
+
+// taintText writes a taint without its effect: "dedicated=a".
+func taintText(t v1.Taint) string {
+	if t.Value == "" {
+		return t.Key
+	}
+	return t.Key + "=" + t.Value
+}
+
+// condition returns what the condition behind a state of a node says, in brackets; "" when it says nothing.
+func condition(c closing) string {
+	of := map[string]v1.NodeConditionType{
+		v1.TaintNodeNotReady: v1.NodeReady, v1.TaintNodeUnreachable: v1.NodeReady, v1.TaintNodeNetworkUnavailable: v1.NodeNetworkUnavailable,
+		v1.TaintNodeDiskPressure: v1.NodeDiskPressure, v1.TaintNodePIDPressure: v1.NodePIDPressure, v1.TaintNodeMemoryPressure: v1.NodeMemoryPressure,
+	}[c.taint.Key]
+	for _, k := range c.node.Status.Conditions {
+		if k.Type == of && (k.Status == v1.ConditionTrue) == (of != v1.NodeReady) && cmp.Or(k.Message, k.Reason) != "" {
+			return " (" + strings.TrimSuffix(cmp.Or(k.Message, k.Reason), ".") + ")"
+		}
+	}
+	return ""
+}
+
+// nearToleration returns the cause of a pod with a toleration of the key of a taint, and another value or effect. Only taints that
+// reserve nodes count: nobody tolerates the others.
+func (x *sought) nearToleration(list []closing) *Cause {
+	for k, t := range x.pod.Spec.Tolerations {
+		var nodes []string
+		var taint v1.Taint
+		for _, c := range list {
+			if reserves := c.row.of == causeReserved; reserves && t.Key == c.taint.Key && (nodes == nil || c.taint == taint) {
+				nodes, taint = append(nodes, c.node.Name), c.taint
+			}
+		}
+		if nodes == nil {
+			continue
+		}
+		text := fmt.Sprintf("it tolerates %s, and %s %s %s", tolerationText(t), few(nodes), verb(len(nodes), "has", "have"), taint.ToString())
+		if t.Operator == v1.TolerationOpGt || t.Operator == v1.TolerationOpLt {
+			text += fmt.Sprintf(" (%s counts with the feature gate TaintTolerationComparisonOperators)", t.Operator)
+		}
+		return &Cause{Type: causeToleration, Field: fmt.Sprintf("spec.tolerations[%d]", k), Wanted: tolerationText(t), Found: taint.ToString(), Nodes: nodes, Text: text, Others: x.others(nodes)}
+	}
+	return nil
+}
+
+// tolerationText writes a toleration as its taint: "team=a:NoSchedule"; "team" for one of every value and effect.
+func tolerationText(t v1.Toleration) string {
+	text := t.Key
+	switch {
+	case t.Operator == v1.TolerationOpGt || t.Operator == v1.TolerationOpLt:
+		text += " " + string(t.Operator) + " " + t.Value
+	case t.Operator != v1.TolerationOpExists:
+		text += "=" + t.Value
+	}
+	if t.Effect != "" {
+		text += ":" + string(t.Effect)
+	}
+	return text
+}
+
+// verb returns the form for a number of subjects.
+func verb(n int, one, more string) string {
+	if n == 1 {
+		return one
+	}
+	return more
+}
+
+// meantFor returns the cause of a pod that is meant for a reserved pool.
+func (x *sought) meantFor(list []closing) *Cause {
+	for _, c := range list {
+		if c.row.kind != pool || !x.law.meant(c.taint) {
+			continue
+		}
+		var nodes []string
+		for _, other := range list {
+			if other.taint.MatchTaint(&c.taint) && other.taint.Value == c.taint.Value {
+				nodes = append(nodes, other.node.Name)
+			}
+		}
+		because := "it selects a label of this pool alone"
+		overhead.Each(x.pod, overhead.Options{}, func(name v1.ResourceName, total int64) {
+			if total > 0 && strings.Contains(string(name), "/") {
+				because = "it asks for " + string(name)
+			}
+		})
+		return &Cause{Type: causeMeant, Field: "spec.tolerations", Wanted: c.taint.ToString(), Nodes: nodes,
+			Text: fmt.Sprintf("%s %s reserved by %s, and it does not tolerate that, though %s", few(nodes), verb(len(nodes), "is", "are"), taintText(c.taint), because), Others: x.others(nodes)}
+	}
+	return nil
+}
+
+// others says what is wrong with the nodes that a cause is not about, "" when it is about all. nil stands for the pool.
+func (x *sought) others(about []string) string {
+	if about == nil {
+		about = x.namesOf(x.pool)
+	}
+	is := map[string]bool{}
+	for _, name := range about {
+		is[name] = true
+	}
+	rest := 0
+	var shut []closing
+	unmatched, full := 0, 0
+	for _, i := range x.slots {
+		n := x.c.Node(i)
+		if is[n.Name] {
+			continue
+		}
+		rest++
+		switch {
+		case !x.inPool[i]:
+			unmatched++
+		case x.inOpen[i]:
+			full++
+		default:
+			shut = append(shut, x.closingOf(n))
+		}
+	}
+	if rest == 1 && len(shut) == 0 {
+		return map[bool]string{true: "the other node is not of its pool", false: "the other node fails other rules"}[unmatched == 1]
+	}
+	var parts []string
+	if unmatched > 0 {
+		parts = append(parts, fmt.Sprintf("%d %s not of its pool", unmatched, verb(unmatched, "is", "are")))
+	}
+	if full > 0 {
+		parts = append(parts, fmt.Sprintf("%d %s other rules", full, verb(full, "fails", "fail")))
+	}
+	if len(shut) > 0 {
+		parts = append(parts, states(shut, false))
+	}
+	switch {
+	case rest == 0:
+		return ""
+	case rest == 1:
+		return joined(parts)
+	case unmatched == rest:
+		return fmt.Sprintf("the other %d nodes are not of its pool", rest)
+	case full == rest:
+		return fmt.Sprintf("the other %d nodes fail other rules", rest)
+	}
+	return fmt.Sprintf("of the other %d nodes: %s", rest, strings.Join(parts, ", "))
+}

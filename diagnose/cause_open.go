@@ -1,0 +1,360 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/podinfo"
+)
+
+// rulesOfOpen are the rules of open nodes in the order in which one of a node's rules is the cause: the plugin, and a part of its
+// reason. Room is last: a node that is full as well is no better for more room.
+var rulesOfOpen = []struct {
+	plugin, reason string
+	cause          func(x *sought, slots []int, f failure) *Cause
+}{
+	{ofSpread, "missing required label", (*sought).topologyKey},
+	{ofPods, "didn't match pod affinity rules", (*sought).affinity},
+	{ofPorts, "", (*sought).port},
+	{ofLimits, "", (*sought).attachments},
+	{ofRestriction, "", (*sought).restriction},
+	{ofPods, "didn't match pod anti-affinity rules", (*sought).antiAffinity},
+	{ofPods, "existing pods anti-affinity rules", (*sought).existing},
+	{ofSpread, "", (*sought).spread},
+	{ofBinding, "", (*sought).volume},
+	{ofDevices, "", (*sought).devices},
+	{ofRoom, "", (*sought).room},
+	{"", "", (*sought).other},
+}
+
+// ofOpen returns the cause of a pod that open nodes reject.
+func (x *sought) ofOpen(fails map[int][]failure) *Cause {
+	if c := x.preempting(); c != nil {
+		return c
+	}
+	least := len(fails[x.open[0]])
+	for _, i := range x.open {
+		least = min(least, len(fails[i]))
+	}
+	for _, rule := range rulesOfOpen {
+		var slots []int
+		var of failure
+		for _, i := range x.open {
+			if len(fails[i]) > least {
+				continue
+			}
+			at := slices.IndexFunc(fails[i], func(f failure) bool {
+				return (rule.plugin == "" || f.plugin == rule.plugin) && strings.Contains(f.reason, rule.reason)
+			})
+			if at < 0 {
+				continue
+			}
+			if slots == nil {
+				of = fails[i][at]
+			}
+			slots = append(slots, i)
+		}
+		if slots == nil {
+			continue
+		}
+		out := rule.cause(x, slots, of)
+		if out.Nodes == nil {
+			out.Nodes = x.namesOf(slots)
+		}
+		if x.owner.kind == "DaemonSet" && len(x.pool) == 1 {
+			out.Text = fmt.Sprintf("it is for %s alone: %s", x.c.Node(x.pool[0]).Name, out.Text)
+			if out.Type == causeFull {
+				out.Type = causeDaemon
+			}
+		} else if out.Type != causeEmptyDomain { // whose text names the closed nodes
+			out.Others = x.others(out.Nodes)
+		}
+		return out
+	}
+	return nil
+}
+
+// preempting returns the cause of a pod that is nominated to an open node on which pods of lower priority end.
+func (x *sought) preempting() *Cause {
+	i := x.c.Slot(x.pod.Status.NominatedNodeName)
+	if i < 0 || !x.inOpen[i] {
+		return nil
+	}
+	var ending []string
+	for p := range x.c.Pods(i) {
+		if p.DeletionTimestamp != nil && podinfo.Priority(p) < podinfo.Priority(x.pod) {
+			ending = append(ending, podinfo.Name(p))
+		}
+	}
+	if ending == nil {
+		return nil
+	}
+	slices.Sort(ending)
+	node := x.c.Node(i).Name
+	return &Cause{Type: causePreempting, Object: "Pod " + podinfo.Name(x.pod), Field: "status.nominatedNodeName", Wanted: node, Found: few(ending), Nodes: []string{node},
+		Text: fmt.Sprintf("it has %s as soon as %s %s", node, few(ending), verb(len(ending), "has ended", "have ended"))}
+}
+
+// other returns the cause of a plugin without a sentence of its own.
+func (x *sought) other(slots []int, f failure) *Cause {
+	return &Cause{Type: causeOther, Text: x.facts(f, slots[0])}
+}
+
+func (x *sought) devices(slots []int, f failure) *Cause {
+	return &Cause{Type: causeDevices, Field: "spec.resourceClaims", Text: x.facts(f, slots[0])}
+}
+
+func (x *sought) restriction(slots []int, f failure) *Cause {
+	for _, name := range x.claims() {
+		if pvc, ok := cluster.List[*v1.PersistentVolumeClaim](x.c).Get(x.pod.Namespace, name); ok && slices.Contains(pvc.Spec.AccessModes, v1.ReadWriteOncePod) {
+			if c := x.onePod(name); c != nil {
+				return c
+			}
+		}
+	}
+	return &Cause{Type: causeOther, Field: "spec.volumes", Text: x.facts(f, slots[0])}
+}
+
+func (x *sought) attachments(slots []int, f failure) *Cause {
+	return &Cause{Type: causeAttachments, Field: "spec.volumes", Text: "the nodes have no room for its volumes: " + x.facts(f, slots[0])}
+}
+
+func (x *sought) volume(slots []int, f failure) *Cause {
+	c := x.unbindable(f, slots[0])
+	c.Nodes = x.namesOf(slots)
+	return c
+}
+
+// port returns the cause of a taken host port: who has it on the first nodes.
+func (x *sought) port(slots []int, f failure) *Cause {
+	var held []string
+	port := ""
+	for _, i := range slots[:min(mostNamed, len(slots))] {
+		for _, text := range numbers(f, i) {
+			var by string
+			port, by, _ = strings.Cut(text, ": held by ")
+			held = append(held, fmt.Sprintf("%s (%s)", x.c.Node(i).Name, by))
+		}
+	}
+	text := fmt.Sprintf("host %s is taken on %s", port, joined(held))
+	if more := len(slots) - mostNamed; more > 0 {
+		text = fmt.Sprintf("host %s is taken on %s and %d more", port, strings.Join(held, ", "), more)
+	}
+	return &Cause{Type: causePort, Field: "spec.containers", Wanted: strings.TrimPrefix(port, "port "), Found: joined(held), Text: text}
+}
+
+// selects reports whether a selector selects labels. nil selects nothing.
+func selects(s *metav1.LabelSelector, of map[string]string) bool {
+	sel, err := metav1.LabelSelectorAsSelector(s)
+	return err == nil && sel.Matches(labels.Set(of))
+}
+
+// selected reports whether a term selects a pod. A term with a selector of namespaces selects pods of every namespace that has it.
+func (x *sought) selected(t *v1.PodAffinityTerm, p *v1.Pod) bool {
+	in := slices.Contains(t.Namespaces, p.Namespace) || len(t.Namespaces) == 0 && t.NamespaceSelector == nil && p.Namespace == x.pod.Namespace
+	if !in && t.NamespaceSelector != nil {
+		of, _ := x.c.Namespace(p.Namespace)
+		in = selects(t.NamespaceSelector, of)
+	}
+	return in && selects(t.LabelSelector, p.Labels)
+}
+
+// topologyKey returns the cause of a spread constraint whose key nodes do not have.
+func (x *sought) topologyKey(slots []int, f failure) *Cause {
+	for k, c := range x.pod.Spec.TopologySpreadConstraints {
+		if c.WhenUnsatisfiable == v1.DoNotSchedule {
+			if out := x.keyMissing(slots, c.TopologyKey, fmt.Sprintf("spec.topologySpreadConstraints[%d].topologyKey", k)); out != nil {
+				return out
+			}
+		}
+	}
+	return &Cause{Type: causeTopologyKey, Field: "spec.topologySpreadConstraints", Text: x.facts(f, slots[0])}
+}
+
+// keyMissing returns the cause of a topology key that none of some nodes has, nil when one has it.
+func (x *sought) keyMissing(slots []int, key, field string) *Cause {
+	have := func(i int) bool { _, ok := x.c.Node(i).Labels[key]; return ok }
+	if slices.ContainsFunc(slots, have) {
+		return nil
+	}
+	out := &Cause{Type: causeTopologyKey, Field: field, Wanted: key}
+	if slices.ContainsFunc(x.slots, have) {
+		names := x.namesOf(slots)
+		out.Text = fmt.Sprintf("%s %s no label %s, the topology key of its rule", few(names), verb(len(names), "has", "have"), key)
+		return out
+	}
+	out.Text = fmt.Sprintf("no node has the label %s, the topology key of its rule", key)
+	var keys []string
+	for _, i := range x.slots {
+		for k := range x.c.Node(i).Labels {
+			keys = append(keys, k)
+		}
+	}
+	if out.Found = nearKey(key, keys); out.Found != "" {
+		out.Text += "; near: " + out.Found
+	}
+	return out
+}
+
+// affinity returns the cause of required affinity: its key is missing, nobody whom it selects runs, or they run on other nodes.
+func (x *sought) affinity(slots []int, f failure) *Cause {
+	_, terms := podAffinityOf(x.pod)
+	if terms[0].required == nil {
+		return x.other(slots, f)
+	}
+	for k := range *terms[0].required {
+		t := &(*terms[0].required)[k]
+		field := fmt.Sprintf("spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[%d]", k)
+		if c := x.keyMissing(slots, t.TopologyKey, field+".topologyKey"); c != nil {
+			return c
+		}
+		wants := selectorText(t.LabelSelector)
+		var on []int
+		for _, i := range x.slots {
+			for p := range x.c.Pods(i) {
+				if x.selected(t, p) {
+					on = append(on, i)
+					break
+				}
+			}
+		}
+		out := &Cause{Type: causeAffinity, Field: field, Wanted: wants}
+		if len(on) == 0 {
+			out.Text = fmt.Sprintf("its affinity by %s wants pods with %s, and no such pod runs", t.TopologyKey, wants)
+			if like := x.nearPods(t); like != "" {
+				out.Found = like
+				out.Text += "; near: " + like
+			}
+			return out
+		}
+		near := map[string]bool{}
+		for _, i := range on {
+			near[x.c.Node(i).Labels[t.TopologyKey]] = true
+		}
+		if !slices.ContainsFunc(slots, func(i int) bool { return !near[x.c.Node(i).Labels[t.TopologyKey]] }) {
+			continue // another term rejects
+		}
+		out.Found = few(x.namesOf(on))
+		out.Text = fmt.Sprintf("its affinity by %s wants pods with %s, which run on %s alone", t.TopologyKey, wants, out.Found)
+		if slices.ContainsFunc(on, func(i int) bool { return x.inOpen[i] }) {
+			out.Text += ", and there it does not fit"
+		}
+		return out
+	}
+	return x.other(slots, f)
+}
+
+// nearPods returns a label of a running pod that looks like one that a term selects: "app=db (namespace data)".
+func (x *sought) nearPods(t *v1.PodAffinityTerm) (best string) {
+	if t.LabelSelector == nil {
+		return ""
+	}
+	for _, i := range x.slots {
+		for p := range x.c.Pods(i) {
+			for key, value := range t.LabelSelector.MatchLabels {
+				has, ok := p.Labels[key]
+				text := ""
+				switch {
+				case ok && has == value && selects(t.LabelSelector, p.Labels):
+					text = fmt.Sprintf("%s=%s in namespace %s", key, has, p.Namespace)
+				case ok && nearValue(value, has):
+					text = key + "=" + has
+				}
+				if text != "" && (best == "" || text < best) {
+					best = text
+				}
+			}
+		}
+	}
+	return best
+}
+
+// selectorText writes a selector: "app=db".
+func selectorText(s *metav1.LabelSelector) string {
+	if text := metav1.FormatLabelSelector(s); text != "" {
+		return text
+	}
+	return "any labels"
+}
+
+// antiAffinity returns the cause of the pod's own anti-affinity: one pod a domain of its own kind, or pods that it avoids.
+func (x *sought) antiAffinity(slots []int, f failure) *Cause {
+	_, terms := podAffinityOf(x.pod)
+	if terms[1].required != nil {
+		for k := range *terms[1].required {
+			t := &(*terms[1].required)[k]
+			var there []string
+			names := x.inDomains(t)
+			var on []int
+			for _, i := range slots {
+				if name, ok := names[x.c.Node(i).Labels[t.TopologyKey]]; ok {
+					there, on = append(there, name), append(on, i)
+				}
+			}
+			if len(there) == 0 {
+				continue
+			}
+			nodes := x.namesOf(on)
+			out := &Cause{Type: causeAntiAffinity, Nodes: nodes, Field: fmt.Sprintf("spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[%d]", k), Wanted: t.TopologyKey, Found: few(slices.Compact(slices.Sorted(slices.Values(there))))}
+			if x.selected(t, x.pod) {
+				out.Text = fmt.Sprintf("anti-affinity by %s allows one pod a %s, and %s %s", t.TopologyKey, domainWord(t.TopologyKey), few(nodes), verb(len(nodes), "has one", "have one each"))
+			} else {
+				out.Text = fmt.Sprintf("its anti-affinity by %s avoids pods with %s, which are near %s (%s)", t.TopologyKey, selectorText(t.LabelSelector), few(nodes), out.Found)
+			}
+			return out
+		}
+	}
+	return x.other(slots, f)
+}
+
+// inDomains returns the name of a running pod that a term selects for each value of the term's topology key that has one.
+func (x *sought) inDomains(t *v1.PodAffinityTerm) map[string]string {
+	out := map[string]string{}
+	for _, i := range x.slots {
+		value, ok := x.c.Node(i).Labels[t.TopologyKey]
+		if !ok || out[value] != "" {
+			continue
+		}
+		for p := range x.c.Pods(i) {
+			if x.selected(t, p) {
+				out[value] = p.Name
+				break
+			}
+		}
+	}
+	return out
+}
+
+// domainWord returns what people call a domain of a topology key.
+func domainWord(key string) string {
+	switch key {
+	case v1.LabelHostname:
+		return "node"
+	case v1.LabelTopologyZone, v1.LabelFailureDomainBetaZone:
+		return "zone"
+	case v1.LabelTopologyRegion, v1.LabelFailureDomainBetaRegion:
+		return "region"
+	}
+	return "domain"
+}
+
+// existing returns the cause of the anti-affinity of running pods.
+func (x *sought) existing(slots []int, f failure) *Cause {
+	names := x.namesOf(slots)
+	out := &Cause{Type: causeAntiAffinity, Field: "metadata.labels"}
+	for _, text := range numbers(f, slots[0]) {
+		if domain, by, ok := strings.Cut(text, ": the anti-affinity of "); ok {
+			key, _, _ := strings.Cut(domain, "=")
+			out.Found = strings.TrimSuffix(by, " rejects the pod")
+			out.Text = fmt.Sprintf("the anti-affinity of %s by %s keeps it off %s", out.Found, key, few(names))
+			return out
+		}
+	}
+	return x.other(slots, f)
+}

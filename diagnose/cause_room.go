@@ -1,0 +1,228 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/diagnose/near"
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/resources"
+)
+
+// demand is what a pod asks of one resource, in the units of package resources.
+type demand struct {
+	name  v1.ResourceName
+	wants int64
+}
+
+// room returns the cause of a pod that nodes have no room for: a resource that no node offers, a request larger than any node, enough
+// on all nodes together and not on one, or full nodes. Of several resources that are short the one with the worst of these counts.
+func (x *sought) room(slots []int, f failure) *Cause {
+	var short []demand
+	overhead.Each(x.pod, overhead.Options{}, func(name v1.ResourceName, total int64) {
+		if total > 0 && slices.ContainsFunc(slots, func(i int) bool { free, _ := x.free(name, i); return free < total }) {
+			short = append(short, demand{name, total})
+		}
+	})
+	slices.SortFunc(short, func(a, b demand) int { return strings.Compare(string(a.name), string(b.name)) })
+	for _, d := range short {
+		if !slices.ContainsFunc(x.slots, func(i int) bool { _, all := x.free(d.name, i); return all > 0 }) {
+			return x.notOffered(d)
+		}
+	}
+	for _, d := range short {
+		largest := slots[0]
+		for _, i := range x.open {
+			if _, all := x.free(d.name, i); all > x.allocatable(d.name, largest) {
+				largest = i
+			}
+		}
+		if all := x.allocatable(d.name, largest); all < d.wants {
+			out := x.asks(causeTooLarge, d)
+			wants, has := d.text(d.wants, all)
+			name := x.c.Node(largest).Name
+			out.Wanted, out.Found = wants, name+" "+has
+			out.Text = fmt.Sprintf("it asks for %s %s, and %s", d.name, wants, name)
+			if len(x.open) > 1 {
+				out.Text += fmt.Sprintf(", the largest of %d open nodes,", len(x.open))
+			}
+			out.Text += " has " + has
+			if q := x.c.Node(largest).Status.Capacity[d.name]; !q.IsZero() && resources.Value(d.name, q) > all {
+				out.Text += fmt.Sprintf(" (of %s)", q.String())
+			}
+			return out
+		}
+	}
+	for _, d := range short {
+		if c := x.fragments(d); c != nil {
+			return c
+		}
+	}
+	if len(short) == 0 {
+		for _, i := range slots {
+			most, there := x.c.Node(i).Status.Allocatable[v1.ResourcePods], 0
+			for range x.c.Pods(i) {
+				there++
+			}
+			if int64(there) < most.Value() {
+				continue
+			}
+			has := fmt.Sprintf("%s has %d of %d pods", x.c.Node(i).Name, there, most.Value())
+			out := &Cause{Type: causeFull, Field: "spec.containers", Found: has, Text: has}
+			if n := len(slots); n > 1 {
+				out.Text = fmt.Sprintf("%d of %d open nodes are full of pods: %s", n, len(x.open), has)
+			}
+			return out
+		}
+		return x.other(slots, f)
+	}
+	return x.full(slots, short)
+}
+
+// text writes two amounts of the resource so that they differ.
+func (d demand) text(a, b int64) (string, string) {
+	name := string(d.name)
+	if resources.Human(name, a) == resources.Human(name, b) {
+		return resources.Exact(name, a), resources.Exact(name, b)
+	}
+	return resources.Human(name, a), resources.Human(name, b)
+}
+
+func (x *sought) asks(kind string, d demand) *Cause {
+	return &Cause{Type: kind, Field: "spec.containers", Wanted: resources.Human(string(d.name), d.wants)}
+}
+
+// free returns how much of a resource is free on a slot, and how much the node offers.
+func (x *sought) free(name v1.ResourceName, i int) (free, all int64) {
+	c, ok := x.c.Schema().Column(name)
+	if !ok {
+		return 0, 0
+	}
+	all = x.c.Allocatable(i).At(c)
+	return max(all-x.c.Requested(i).At(c), 0), all
+}
+
+func (x *sought) allocatable(name v1.ResourceName, i int) int64 {
+	_, all := x.free(name, i)
+	return all
+}
+
+// notOffered returns the cause of a resource that no node has; a name that looks alike stands beside it.
+func (x *sought) notOffered(d demand) *Cause {
+	out := x.asks(causeNotOffered, d)
+	out.Text = fmt.Sprintf("it asks for %s %s, which no node offers", out.Wanted, d.name)
+	var names []string
+	for _, i := range x.slots {
+		for name := range x.c.Node(i).Status.Allocatable {
+			names = append(names, string(name))
+		}
+	}
+	if like := near.Names(string(d.name), names); len(like) > 0 {
+		out.Found = like[0]
+		out.Text += "; near: " + strings.Join(like, ", ")
+	}
+	return out
+}
+
+// fragments returns the cause of a device of which enough is free on several nodes and not on one; nil for other resources.
+func (x *sought) fragments(d demand) *Cause {
+	if !strings.Contains(string(d.name), "/") {
+		return nil
+	}
+	var sum int64
+	var parts []string
+	for _, i := range x.open {
+		if free, _ := x.free(d.name, i); free > 0 {
+			sum += free
+			parts = append(parts, fmt.Sprintf("%s %d", x.c.Node(i).Name, free))
+		}
+	}
+	if sum < d.wants || len(parts) < 2 {
+		return nil
+	}
+	out := x.asks(causeFragments, d)
+	out.Found = few(parts)
+	out.Text = fmt.Sprintf("it asks for %d %s on one node; %d are free: %s", d.wants, d.name, sum, out.Found)
+	return out
+}
+
+// full returns the cause of nodes without room: what the node has that is nearest.
+func (x *sought) full(slots []int, short []demand) *Cause {
+	nearest, least := slots[0], -1.0
+	for _, i := range slots {
+		sum := 0.0
+		for _, d := range short {
+			if free, _ := x.free(d.name, i); free < d.wants {
+				sum += float64(d.wants-free) / float64(d.wants)
+			}
+		}
+		if least < 0 || sum < least {
+			nearest, least = i, sum
+		}
+	}
+	var parts, wants []string
+	for _, d := range short {
+		free, all := x.free(d.name, nearest)
+		if free >= d.wants {
+			continue
+		}
+		asked, left := d.text(d.wants, free)
+		wants = append(wants, fmt.Sprintf("%s %s", d.name, asked))
+		parts = append(parts, fmt.Sprintf("%s of %s free", left, resources.Human(string(d.name), all)))
+	}
+	name := x.c.Node(nearest).Name
+	out := &Cause{Type: causeFull, Field: "spec.containers", Wanted: joined(wants), Found: name + ": " + joined(parts)}
+	switch n := len(x.open); {
+	case n == 1:
+		out.Text = fmt.Sprintf("it asks for %s, and %s has %s", out.Wanted, name, joined(parts))
+	case len(slots) < n:
+		out.Text = fmt.Sprintf("it asks for %s, and %s is nearest of %d open nodes with %s", out.Wanted, name, n, joined(parts))
+	case n == 2:
+		out.Text = fmt.Sprintf("it asks for %s, and both open nodes are too full: %s is nearest with %s", out.Wanted, name, joined(parts))
+	default:
+		out.Text = fmt.Sprintf("it asks for %s, and all %d open nodes are too full: %s is nearest with %s", out.Wanted, n, name, joined(parts))
+	}
+	out.Text += x.staying(nearest)
+	return out
+}
+
+// staying says that pods of lower priority stay on a node because the pod does not preempt, "" when that is not so.
+func (x *sought) staying(i int) string {
+	if x.pod.Spec.PreemptionPolicy == nil || *x.pod.Spec.PreemptionPolicy != v1.PreemptNever {
+		return ""
+	}
+	lower := 0
+	for p := range x.c.Pods(i) {
+		if podinfo.Priority(p) < podinfo.Priority(x.pod) {
+			lower++
+		}
+	}
+	if lower == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s of lower priority %s there, because it never preempts (preemptionPolicy)", count(lower, "pod"), verb(lower, "stays", "stay"))
+}
+
+// offering returns those of some nodes that offer every device that the pod asks for, all when none does.
+func (x *sought) offering(slots []int) []int {
+	var names []v1.ResourceName
+	overhead.Each(x.pod, overhead.Options{}, func(name v1.ResourceName, total int64) {
+		if total > 0 && strings.Contains(string(name), "/") {
+			names = append(names, name)
+		}
+	})
+	var out []int
+	for _, i := range slots {
+		if !slices.ContainsFunc(names, func(name v1.ResourceName) bool { return x.allocatable(name, i) == 0 }) {
+			out = append(out, i)
+		}
+	}
+	if out == nil {
+		return slots
+	}
+	return out
+}

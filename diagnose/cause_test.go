@@ -1,0 +1,88 @@
+package diagnose
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement"
+)
+
+// causeOf returns the cause of a pod in a cluster.
+func causeOf(t *testing.T, o cluster.Objects, pod *v1.Pod) *Cause {
+	t.Helper()
+	s, err := cluster.New(o)
+	require.NoError(t, err)
+	plan, err := placement.New(s, placement.DefaultProfile())
+	require.NoError(t, err)
+	return CauseOf(plan.Prepare(pod), s, pod)
+}
+
+// The pool decides, not the number of nodes: forty full nodes of another pool say nothing about the pod's own node. testdata/advice has the
+// causes of all types.
+func TestCause(t *testing.T) {
+	small := func(name, pool string) testkit.NodeBuilder {
+		return testkit.Node(name).Label("pool", pool).Label(v1.LabelHostname, name).Capacity("cpu=1,pods=10")
+	}
+	var crowd []*v1.Node
+	for k := range 40 {
+		crowd = append(crowd, small(fmt.Sprint("b", k), "b").Obj())
+	}
+	wants := testkit.Pod("p").NodeSelector("pool=a").Request("cpu=1")
+	type test struct {
+		name, why string
+		nodes     []*v1.Node
+		pod       *v1.Pod
+		want      *Cause
+	}
+	testkit.Run(t, []test{
+		{"fits", "a pod that a node takes has no cause", []*v1.Node{small("a", "a").Obj()}, wants.Obj(), nil},
+		{"no node", "the cluster is empty", nil, wants.Obj(), &Cause{Type: "NoNode", Object: "Pod default/p", Text: "the cluster has no node"}},
+		{"pool of one", "the other pool is no part of the cause", append([]*v1.Node{small("a", "a").Taint(v1.TaintNodeDiskPressure + ":NoSchedule").Obj()}, crowd...), wants.Obj(),
+			&Cause{Type: "Pressure", Object: "Node a", Field: "spec.taints", Found: "node.kubernetes.io/disk-pressure:NoSchedule", Nodes: []string{"a"}, Text: "a has DiskPressure", Others: "the other 40 nodes are not of its pool",
+				Not: "tolerate node.kubernetes.io/disk-pressure: the kubelet refuses every pod that is not critical, and the pod is made again for ever"}},
+		{"reserved before broken", "a node that is reserved stays closed when it is mended", []*v1.Node{small("a", "a").Taint("team=x:NoSchedule").Taint(v1.TaintNodeNotReady + ":NoSchedule").Obj()}, testkit.Pod("p").Obj(),
+			&Cause{Type: "Reserved", Object: "Node a", Field: "spec.taints", Found: "team=x:NoSchedule", Nodes: []string{"a"}, Text: "a is reserved by team=x"}},
+		{"open before closed", "an open node that is too small is the cause, not the reserved one", []*v1.Node{small("a", "a").Obj(), small("c", "a").Taint("team=x:NoSchedule").Obj()}, testkit.Pod("p").NodeSelector("pool=a").Request("cpu=2").Obj(),
+			&Cause{Type: "TooLarge", Object: "Pod default/p", Field: "spec.containers", Wanted: "2", Found: "a 1", Nodes: []string{"a"}, Text: "it asks for cpu 2, and a has 1", Others: "c is reserved by team=x"}},
+		{"the owner", "the field is one of the object that a person edits", crowd[:1], testkit.Pod("p").Owner("apps/v1", "StatefulSet", "db").NodeSelector("pool=c").Obj(),
+			&Cause{Type: "NoNode", Object: "StatefulSet default/db", Field: "spec.template.spec.nodeSelector[pool]", Wanted: "pool=c", Found: "b0 has b", Nodes: []string{"b0"}, Text: "it wants pool=c, and b0 has b"}},
+	}, func(t *testing.T, c test) {
+		require.Equal(t, c.want, causeOf(t, cluster.Objects{Nodes: c.nodes}, c.pod))
+	})
+}
+
+// Which values and keys look alike.
+func TestNear(t *testing.T) {
+	for pair, want := range map[[2]string]bool{
+		{"ssd", "SSD"}: true, {"ssd", "ssd"}: false, {"ssd", "sdd"}: true, {"a", "b"}: false, {"z1", "z2"}: false, {"large", "lagre"}: true, {"large", "smaller"}: false,
+		{"fast_disk", "fast-disk"}: true, {"", "true"}: true, {"true", ""}: true, {"", "yes"}: false, {"disk", "dis"}: true, {"disk", "di"}: false,
+	} {
+		require.Equal(t, want, nearValue(pair[0], pair[1]), pair)
+	}
+	keys := []string{"kubernetes.io/hostname", "topology.kubernetes.io/zone", "disktype", "disktier", "node-role.kubernetes.io/control-plane"}
+	for wrong, want := range map[string]string{
+		"kubernetes/hostname": "kubernetes.io/hostname", v1.LabelFailureDomainBetaZone: v1.LabelTopologyZone, "disk-type": "disktype", "gpu": "", "node-role.kubernetes.io/master": "node-role.kubernetes.io/control-plane",
+	} {
+		require.Equal(t, want, nearKey(wrong, keys), wrong)
+	}
+}
+
+// Sentences about several things.
+func TestWordsOfCauses(t *testing.T) {
+	require.Equal(t, []string{"", "a", "a and b", "a, b and c"}, []string{joined(nil), joined([]string{"a"}), joined([]string{"a", "b"}), joined([]string{"a", "b", "c"})})
+	require.Equal(t, "a, b, c and 2 more", few([]string{"a", "b", "c", "d", "e"}))
+	require.Equal(t, []string{"1 pod", "0 pods", "2 pods"}, []string{count(1, "pod"), count(0, "pod"), count(2, "pod")})
+	for _, r := range taintRows { // every row can speak of one node and of more
+		one, more := fmt.Sprintf(r.says, "n1"), fmt.Sprintf(plural(r.says), "n1 and n2")
+		require.NotContains(t, more, "n2 is ", r.keys)
+		require.NotContains(t, more, "n2 has ", r.keys)
+		require.NotContains(t, more, "n2 waits ", r.keys)
+		require.Contains(t, one, "n1")
+		require.NotEmpty(t, r.of, r.keys)
+	}
+}

@@ -1,0 +1,118 @@
+package diagnose
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/diagnose/near"
+	"github.com/podberth/podberth/internal/podinfo"
+)
+
+// mends returns the changes that write what the pod most likely means where it asks for a label that no node has: a value or a key that
+// looks alike. They come after the changes that drop the same requirement, and change nothing that is dropped.
+func (d *diagnosis) mends() (out []*Change) {
+	nodes := d.law.nodes
+	add := func(rule, path, from, to string, edit func(p *v1.Pod)) {
+		out = append(out, &Change{Kind: Mend, Object: "Pod " + podinfo.Name(d.pod), Path: path, From: from, To: to, rule: rule, pod: d.pod, edit: func(p *v1.Pod, _ int64) { edit(p) }})
+	}
+	for _, key := range slices.Sorted(maps.Keys(d.pod.Spec.NodeSelector)) {
+		value := d.pod.Spec.NodeSelector[key]
+		k, v, ok := meantLabel(nodes, key, value)
+		if _, taken := d.pod.Spec.NodeSelector[k]; !ok || taken && k != key {
+			continue
+		}
+		path := "spec.nodeSelector[" + key + "]"
+		add(path, path, labelText(key, value), labelText(k, v), func(p *v1.Pod) {
+			if _, ok := p.Spec.NodeSelector[key]; ok {
+				delete(p.Spec.NodeSelector, key)
+				p.Spec.NodeSelector[k] = v
+			}
+		})
+	}
+	a := podinfo.NodeAffinity(d.pod)
+	if a == nil || a.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return out
+	}
+	for i, t := range a.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		for j, r := range t.MatchExpressions {
+			if r.Operator != v1.NodeSelectorOpIn || len(r.Values) != 1 {
+				continue
+			}
+			k, v, ok := meantLabel(nodes, r.Key, r.Values[0])
+			if !ok {
+				continue
+			}
+			path := fmt.Sprintf("%s.nodeSelectorTerms[%d].matchExpressions[%d]", requiredNodeAffinity, i, j)
+			add(requiredNodeAffinity, path, labelText(r.Key, r.Values[0]), labelText(k, v), func(p *v1.Pod) { mendRequirement(p, i, r, k, v) })
+		}
+	}
+	return out
+}
+
+func mendRequirement(p *v1.Pod, term int, r v1.NodeSelectorRequirement, key, value string) {
+	a := podinfo.NodeAffinity(p)
+	if a == nil || a.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return
+	}
+	list := a.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[term].MatchExpressions
+	for k := range list {
+		if reflect.DeepEqual(list[k], r) {
+			list[k].Key, list[k].Values = key, []string{value}
+		}
+	}
+}
+
+// labelText writes a label: disktype=ssd, gpu="".
+func labelText(key, value string) string {
+	if value == "" {
+		return key + `=""`
+	}
+	return key + "=" + value
+}
+
+// meantLabel returns the label that looks most like one that no node has. ok is false when a node has the label, or none looks alike.
+func meantLabel(nodes []*v1.Node, key, value string) (k, v string, ok bool) {
+	values := map[string]bool{}
+	keys := map[string]bool{}
+	for _, n := range nodes {
+		for other := range n.Labels {
+			keys[other] = true
+		}
+		if has, known := n.Labels[key]; known {
+			values[has] = true
+		}
+	}
+	switch {
+	case values[value]:
+		return "", "", false
+	case len(values) > 0:
+		k = key
+	default:
+		if k = nearKey(key, slices.Collect(maps.Keys(keys))); k == "" {
+			return "", "", false
+		}
+		for _, n := range nodes {
+			if has, known := n.Labels[k]; known {
+				values[has] = true
+			}
+		}
+		if values[value] {
+			return k, value, true
+		}
+	}
+	least := 0
+	for _, has := range slices.Sorted(maps.Keys(values)) {
+		if !nearValue(value, has) {
+			continue
+		}
+		if far := near.Distance(strings.ToLower(value), strings.ToLower(has)); !ok || far < least {
+			v, least, ok = has, far, true
+		}
+	}
+	return k, v, ok
+}

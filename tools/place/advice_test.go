@@ -1,0 +1,118 @@
+package place
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// headers returns the lines "# key: value" at the begin of a file.
+func headers(text string) map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(text) {
+		key, value, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "# "), ":")
+		if !strings.HasPrefix(line, "# ") || !ok {
+			break
+		}
+		out[key] = strings.TrimSpace(value)
+	}
+	return out
+}
+
+// The corpus of causes: each file is a cluster with a pod that waits (ask), the type of its cause, the sentence, the remedies in their
+// order, what is wrong with the other nodes, and what not to do. A broken, leaving or cordoned node more changes neither the cause nor
+// the first remedy, unless to the end of that state.
+func TestAdvice(t *testing.T) {
+	files, err := filepath.Glob("../../diagnose/testdata/advice/*.yaml")
+	require.NoError(t, err)
+	require.Greater(t, len(files), 50)
+	kinds := map[string]int{}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			h := headers(string(text))
+			e := explained(t, string(text), h["ask"])
+			require.NotNil(t, e.Cause)
+			kinds[e.Cause.Type]++
+			require.Equal(t, h["cause"], e.Cause.Type)
+			require.Equal(t, h["first"], e.Cause.Text)
+			require.Equal(t, h["do"], strings.Join(e.Help, " | "))
+			require.Equal(t, h["others"], e.Cause.Others)
+			require.Equal(t, h["not"], e.Cause.Not)
+			require.NotEmpty(t, e.Cause.Object)
+			_, out, _ := simulate(t, string(text), "-f", "-", "-explain", h["ask"])
+			if e.State == "Pending" {
+				require.True(t, strings.HasPrefix(out, "Pod "+h["ask"]+" waits: "+h["first"]+".\n"), out)
+			}
+			for _, node := range e.Cause.Nodes {
+				require.Contains(t, string(text), node)
+			}
+		})
+	}
+	require.Greater(t, len(kinds), 25, "%v", kinds)
+}
+
+// explained returns the explanation of a pod.
+func explained(t *testing.T, input, pod string) (e explanation) {
+	t.Helper()
+	_, out, errs := simulate(t, input, "-f", "-", "-explain", pod, "-o", "json")
+	require.NoError(t, json.Unmarshal([]byte(out), &e), "%s%s", out, errs)
+	return e
+}
+
+// ends is a remedy that ends the state of a node.
+var ends = regexp.MustCompile("^(free|start|bring|end|look|mend|repair) ")
+
+// A harmful node more changes neither the type of the cause, as far as open nodes have it, nor the first remedy, unless to the end of
+// its state.
+func TestHarmfulNodes(t *testing.T) {
+	files, err := filepath.Glob("../../diagnose/testdata/advice/*.yaml")
+	require.NoError(t, err)
+	tried := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		h := headers(string(text))
+		switch h["cause"] {
+		case "Full", "TooLarge", "AntiAffinity", "Port", "Affinity", "Class", "Claim", "Unbound", "Fragments":
+		default:
+			continue
+		}
+		before := explained(t, string(text), h["ask"])
+		for _, key := range []string{"node.kubernetes.io/not-ready", "node.kubernetes.io/disk-pressure", "ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "node.cloudprovider.kubernetes.io/uninitialized"} {
+			more := "\n---\n{apiVersion: v1, kind: Node, metadata: {name: zzz, labels: {kubernetes.io/hostname: zzz}}, spec: {taints: [{key: " + key + ", effect: NoSchedule}]}, status: {allocatable: {cpu: '64', memory: 64Gi, pods: '110', nvidia.com/gpu: '8'}}}\n"
+			after := explained(t, string(text)+more, h["ask"])
+			require.Equal(t, before.Cause.Type, after.Cause.Type, "%s %s", file, key)
+			require.NotContains(t, strings.Join(after.Help, " | "), "tolerate "+key, file)
+			tried++
+			if len(before.Help) == 0 || len(after.Help) == 0 || ends.MatchString(after.Help[0]) || strings.Contains(after.Help[0], "zzz") && strings.HasPrefix(after.Help[0], "add a node") {
+				continue
+			}
+			require.Equal(t, before.Help[0], after.Help[0], "%s %s", file, key)
+		}
+	}
+	require.Greater(t, tried, 80)
+}
+
+// On a terminal the last column has the causes. Pods of one row have one cause: bare pods whose claims differ are two rows.
+func TestCausesInTheTable(t *testing.T) {
+	claim := func(name string) string {
+		return "---\n{apiVersion: v1, kind: Pod, metadata: {name: " + name + "}, spec: {volumes: [{name: v, persistentVolumeClaim: {claimName: c-" + name + "}}], containers: [{name: c}]}}\n"
+	}
+	input := nodeYAML("n1", "2", "") + podYAML("p", "", 0, "3", "") + podYAML("q", "", 0, "3", "") + claim("a") + claim("b") +
+		"---\n{apiVersion: v1, kind: Pod, metadata: {name: g}, spec: {schedulingGates: [{name: example.com/hold}], containers: [{name: c}]}}\n"
+	out := &screen{width: 140}
+	require.NotZero(t, Run([]string{"-f", "-", "-fail-unschedulable"}, strings.NewReader(input), out, &screen{}))
+	for _, want := range []string{"2 pods like p ", "it asks for cpu 3, and n1 has 2\n", "there is no claim c-a in default\n", "there is no claim c-b in default\n", "it is gated by example.com/hold\n"} {
+		require.Contains(t, out.String(), want)
+	}
+	_, whole, _ := simulate(t, input, "-f", "-")
+	require.Contains(t, whole, "0/1 nodes are available: 1 Insufficient cpu.")
+	require.NotContains(t, whole, "it asks for cpu 3")
+}
