@@ -148,6 +148,7 @@ func (d *oldDocument) pluginConfig(p mapping) {
 		case current:
 			delete(args, "apiVersion") // the same version as the document's
 			delete(args, "kind")
+			d.oldDefaults(name, args)
 			keep = append(keep, item)
 		case isOld && old.Strategy != "":
 			later = append(later, moved{old.Strategy, args})
@@ -162,5 +163,17 @@ func (d *oldDocument) pluginConfig(p mapping) {
 	}
 	for _, m := range later {
 		d.strategy(p, m.strategy, m.args)
+	}
+}
+
+// oldDefaults writes what an argument that is absent meant. Up to v1beta1 defaultConstraints stood for themselves; since v1beta2 the
+// type without a value is System, which excludes them.
+func (d *oldDocument) oldDefaults(plugin string, args mapping) {
+	constraints, _ := args["defaultConstraints"].([]any)
+	if plugin != "PodTopologySpread" || len(constraints) == 0 || args["defaultingType"] != nil {
+		return
+	}
+	if d.version == "v1alpha2" || d.version == "v1beta1" {
+		args["defaultingType"] = string(configv1.ListDefaulting)
 	}
 }

@@ -96,8 +96,9 @@ type mapping = map[string]any
 // oldDocument converts a KubeSchedulerConfiguration of v1alpha1 to v1beta3, as data: the types of v1alpha1 are not
 // published any more.
 type oldDocument struct {
-	doc   mapping
-	notes []string
+	version string // v1alpha1 to v1beta3
+	doc     mapping
+	notes   []string
 }
 
 func (d *oldDocument) note(format string, args ...any) {
@@ -141,7 +142,7 @@ func appendTo(from mapping, key string, item any) {
 
 // convertOld returns the equivalent document of v1. When that document does not load, a note says why.
 func convertOld(version string, data []byte) ([]byte, []string) {
-	d := oldDocument{}
+	d := oldDocument{version: version}
 	if err := yaml.Unmarshal(data, &d.doc); err != nil || d.doc == nil {
 		return nil, nil
 	}
