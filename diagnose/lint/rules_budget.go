@@ -82,11 +82,11 @@ var budgetRules = []Rule{
 			healthy, err = intstr.GetScaledValueFromIntOrPercent(b.Spec.MinAvailable, n, true)
 		}
 		if err == nil && healthy >= n {
-			fix := "allow one, or add a replica"
-			if b.Spec.MaxUnavailable != nil {
-				fix = "maxUnavailable: 1" // 0 of any number of replicas is 0
+			if b.Spec.MaxUnavailable != nil { // 0 of any number of replicas is 0
+				c.report(path, "maxUnavailable: 1", "maxUnavailable %s refuses every eviction of pods of %s, at any number of replicas", b.Spec.MaxUnavailable, strings.Join(objects, ", "))
+				return
 			}
-			c.report(path, fix, "%d of %d pods of %s must be healthy: no node of theirs can be drained", healthy, n, strings.Join(objects, ", "))
+			c.report(path, "allow one, or add a replica", "%d of %d pods of %s must be healthy: no node of theirs can be drained", healthy, n, strings.Join(objects, ", "))
 		}
 	}},
 	{ID: "budget-matches-nobody", Severity: Warning, Summary: "a disruption budget selects no pod", budget: func(c *checker, b *policyv1.PodDisruptionBudget) {

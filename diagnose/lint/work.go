@@ -10,6 +10,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/taints"
 )
@@ -63,8 +64,7 @@ func (c *checker) read() error {
 func (c *checker) readManifests() error {
 	in := c.in
 	add := func(kind string, m metav1.ObjectMeta, path string, t v1.PodTemplateSpec, replicas int) *work {
-		p := &v1.Pod{ObjectMeta: t.ObjectMeta, Spec: t.Spec}
-		p = p.DeepCopy()
+		p := overhead.Default(&v1.Pod{ObjectMeta: t.ObjectMeta, Spec: t.Spec}) // as the API server stores the pods of a template
 		p.Name, p.Namespace = m.Name, namespace(m.Namespace)
 		w := &work{object: fmt.Sprintf("%s %s/%s", kind, p.Namespace, p.Name), kind: kind, path: path, pod: p, replicas: replicas}
 		c.works = append(c.works, w)

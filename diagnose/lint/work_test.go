@@ -287,3 +287,28 @@ func TestOthers(t *testing.T) {
 	every := v1.PodAffinityTerm{LabelSelector: &metav1.LabelSelector{}}
 	require.Equal(t, "Deployment default/db", all.found(all.works[0], every), "the first that the term selects")
 }
+
+// Templates are judged as the API server stores their pods: what stands in limits alone is requested.
+func TestLimitsAlone(t *testing.T) {
+	w := newWorld()
+	r := &w.pod.Containers[0].Resources
+	r.Limits, r.Requests = v1.ResourceList{"cpu": resource.MustParse("5"), "example.com/foo": resource.MustParse("1")}, nil
+	found := append(of(t, w, "request-too-large"), of(t, w, "resource-unoffered")...)
+	require.Len(t, found, 2)
+	require.Contains(t, found[0].Explanation, "the pod asks for 5 cpu")
+	require.Contains(t, found[1].Explanation, "no node offers example.com/foo")
+	require.Nil(t, r.Requests, "the manifest stays as it is")
+}
+
+// A budget with maxUnavailable 0 is not helped by replicas.
+func TestMaxUnavailableZero(t *testing.T) {
+	for _, zero := range []intstr.IntOrString{intstr.FromInt32(0), intstr.FromString("0%")} {
+		w := newWorld()
+		b := w.budget("b", "web", 0)
+		b.Spec.MinAvailable, b.Spec.MaxUnavailable = nil, &zero
+		found := of(t, w, "budget-never-allows")
+		require.Len(t, found, 1)
+		require.Equal(t, "maxUnavailable "+zero.String()+" refuses every eviction of pods of Deployment default/web, at any number of replicas", found[0].Explanation)
+		require.Equal(t, "maxUnavailable: 1", found[0].Fix)
+	}
+}

@@ -389,6 +389,8 @@ var notCalled = map[string]string{
 	"devices.Kept.Reasons":                   few,
 	"devices.Kept.Since":                     few,
 	"eviction/disruption.Ledger.Undo":        few,
+	"planning/failures.Planner.By":           few,
+	"planning/failures.Planner.Nodes":        few,
 	"planning/failures.Planner.Run":          few,
 	"history.SelectorSpread":                 few,
 	"history.VolumeVariance":                 few,
