@@ -83,14 +83,14 @@ func (w *world) create(file string) {
 
 // typical are ten pods that wait, and what would have to change.
 var typical = map[string]string{
-	"big-cpu":      "tolerate nvidia.com/gpu=present:NoSchedule",
+	"big-cpu":      "requests.cpu from 6 to 2500m",
 	"big-memory":   "Node n5: uncordon",
-	"wrong-label":  "label disktype=nvme",
+	"wrong-label":  "drop spec.nodeSelector[disktype]",
 	"gpu":          "tolerate nvidia.com/gpu=present:NoSchedule",
 	"gpu-too-many": "requests.nvidia.com/gpu from 4 to 2",
 	"apart":        "spec.affinity.podAntiAffinity",
 	"together":     "spec.affinity.podAffinity",
-	"zone":         "label topology.kubernetes.io/zone=d",
+	"zone":         "make spec.affinity.nodeAffinity",
 	"cordoned":     "Node n5: uncordon",
 	"even":         "maxSkew from 1 to 2",
 }
@@ -135,7 +135,7 @@ func TestPendingPods(t *testing.T) {
 
 			w := &world{t: t, file: w.file, access: w.access}
 			first := strings.Join(strings.Split(w.answer(append([]string{"why", "shop/" + name}, w.access...)...), "\n")[:5], "\n")
-			require.Contains(t, first, "Would help: ")
+			require.Contains(t, first, "Do: ")
 			require.Contains(t, first, change)
 			var e struct{ Message string }
 			require.NoError(t, json.Unmarshal([]byte(w.answer(append([]string{"why", "shop/" + name, "-o", "json"}, w.access...)...)), &e))
