@@ -45,7 +45,7 @@ func eachCounter(d *resourcev1.Device, yield func(counterID, resource.Quantity))
 	}
 }
 
-// counterPool returns the pool whose counters a device uses: the pool with this name of any driver, as in v1.37 (quirk
+// counterPool returns the pool whose counters a device uses: the pool with this name of any driver, as up to v1.36 (quirk
 // U10.2), or of the device's driver.
 func (s *Search) counterPool(p *pool) poolKey {
 	if s.options.CountersByDriver {

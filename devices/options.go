@@ -30,7 +30,7 @@ type Options struct {
 	// In v1.37 they count always (rule L1.10).
 	TaintRules bool
 
-	// CountersOnce makes every shared device pay its counters only once. v1.37 lets a device pay again when its shares
+	// CountersOnce makes every shared device pay its counters only once. Up to v1.36 a device pays again when its shares
 	// consume no capacity (quirk U10.1).
 	CountersOnce bool
 	// CountersByDriver keeps the counters of two pools apart that have the same name and different drivers (quirk U10.2).

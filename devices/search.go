@@ -140,7 +140,7 @@ func (s *Search) prepare(claim int) error {
 		if err := tooManyDevices(s.options.Release, c, &c.asks[k], least, total); err != nil {
 			return err
 		}
-		total += least // wraps around, as in v1.37
+		total += least // wraps around, as in v1.36
 	}
 	if total > maxResults {
 		return fatal("claim %s: number of requested devices %d exceeds the claim limit of %d", c.name, total, maxResults)

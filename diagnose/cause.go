@@ -55,8 +55,7 @@ const (
 	causeOther      = "Other"      // a plugin of the caller
 )
 
-// Cause is the one thing that keeps a pod waiting: what a person must know first. The empty fields of a cause are those that it does
-// not have.
+// Cause says why a pod waits: the one thing that a person must know first. A field that a cause does not have is empty.
 type Cause struct {
 	Type string `json:"type"` // docs/diagnose.md lists the types
 	// Object has the field: "Pod default/web", "PersistentVolumeClaim default/data", "Node n1".
@@ -81,8 +80,8 @@ type Cause struct {
 //  3. The pool is the nodes that match node selector, node affinity and the place of bound volumes. It is empty. When some of these nodes
 //     offer the devices that the pod asks for, the others are not of the pool.
 //  4. No node of the pool is open: the state of most of them.
-//  5. Of the open nodes those that fail the fewest rules; of their rules the first in the order topology key, affinity, host port,
-//     attachments, access mode, anti-affinity, empty domain, spread, too large, not offered, fragments, full.
+//  5. Some nodes of the pool are open. The nodes that fail the fewest rules count, and of their rules the first of this list: topology
+//     key, affinity, host port, attachments, access mode, anti-affinity, empty domain, spread, too large, not offered, fragments, full.
 //
 // O(nodes x filters), and the running pods for affinity and spread.
 func CauseOf(a *placement.Attempt, c *cluster.Snapshot, pod *v1.Pod) *Cause {
@@ -107,7 +106,6 @@ type sought struct {
 	law   *law
 	slots []int // all, in scan order
 
-	candidates map[int]bool
 	pool, open []int
 	inPool     map[int]bool
 	inOpen     map[int]bool
@@ -127,7 +125,7 @@ type failure struct {
 }
 
 func newSought(a *placement.Attempt, c *cluster.Snapshot, pod *v1.Pod) *sought {
-	x := &sought{a: a, c: c, pod: pod, owner: ownerOf(c, pod), candidates: map[int]bool{}, inPool: map[int]bool{}, inOpen: map[int]bool{}, texts: map[textKey][]string{}}
+	x := &sought{a: a, c: c, pod: pod, owner: ownerOf(c, pod), inPool: map[int]bool{}, inOpen: map[int]bool{}, texts: map[textKey][]string{}}
 	x.law = &law{pod: pod, bare: x.owner.kind == "Pod", state: x.owner.kind == "StatefulSet"}
 	for _, i := range c.Order() {
 		x.slots = append(x.slots, int(i))
@@ -148,7 +146,6 @@ func (x *sought) cause() *Cause {
 	}
 	fails := map[int][]failure{}
 	for _, i := range x.a.Candidates() {
-		x.candidates[i] = true
 		if fails[i] = x.failures(i); len(fails[i]) == 0 {
 			return nil
 		}
@@ -157,7 +154,7 @@ func (x *sought) cause() *Cause {
 		return c
 	}
 	for _, i := range x.slots {
-		if x.candidates[i] && !slices.ContainsFunc(fails[i], ofPool) {
+		if list, asked := fails[i]; asked && !slices.ContainsFunc(list, ofPool) {
 			x.pool = append(x.pool, i)
 		}
 	}

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -123,6 +124,18 @@ func (x *sought) lost(pvc *v1.PersistentVolumeClaim, object string) *Cause {
 	return nil
 }
 
+// taken returns the cause of the first claim of the pod with access mode ReadWriteOncePod that a running pod uses.
+func (x *sought) taken() *Cause {
+	for _, name := range x.claims() {
+		if pvc, ok := cluster.List[*v1.PersistentVolumeClaim](x.c).Get(x.pod.Namespace, name); ok && slices.Contains(pvc.Spec.AccessModes, v1.ReadWriteOncePod) {
+			if c := x.onePod(name); c != nil {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
 // onePod returns the cause of a claim with access mode ReadWriteOncePod that a running pod uses.
 func (x *sought) onePod(name string) *Cause {
 	for _, i := range x.slots {
@@ -153,12 +166,8 @@ func (x *sought) everywhere(fails map[int][]failure) *Cause {
 		f := fails[first][slices.IndexFunc(fails[first], func(f failure) bool { return f.plugin == plugin })]
 		switch plugin {
 		case ofRestriction:
-			for _, name := range x.claims() {
-				if pvc, ok := cluster.List[*v1.PersistentVolumeClaim](x.c).Get(x.pod.Namespace, name); ok && slices.Contains(pvc.Spec.AccessModes, v1.ReadWriteOncePod) {
-					if c := x.onePod(name); c != nil {
-						return c
-					}
-				}
+			if c := x.taken(); c != nil {
+				return c
 			}
 		case ofBinding:
 			return x.unbindable(f, first)
@@ -188,21 +197,14 @@ func (x *sought) unbindable(f failure, first int) *Cause {
 		out := &Cause{Type: causeVolume, Object: "PersistentVolumeClaim " + x.pod.Namespace + "/" + name, Field: "spec.resources.requests.storage", Wanted: asks.String(), Nodes: x.namesOf(x.a.Candidates())}
 		if strings.Contains(f.reason, "free storage") {
 			out.Found = x.capacities(*pvc.Spec.StorageClassName)
-			out.Text = fmt.Sprintf("claim %s wants %s of class %s: %s", name, asks.String(), *pvc.Spec.StorageClassName, orElse(out.Found, "no driver publishes so much"))
+			out.Text = fmt.Sprintf("claim %s wants %s of class %s: %s", name, asks.String(), *pvc.Spec.StorageClassName, cmp.Or(out.Found, "no driver publishes so much"))
 			return out
 		}
 		out.Found = x.volumesOf(pvc)
-		out.Text = fmt.Sprintf("no volume of class %s fits claim %s (%s): %s", *pvc.Spec.StorageClassName, name, asks.String(), orElse(out.Found, "there is none"))
+		out.Text = fmt.Sprintf("no volume of class %s fits claim %s (%s): %s", *pvc.Spec.StorageClassName, name, asks.String(), cmp.Or(out.Found, "there is none"))
 		return out
 	}
 	return &Cause{Type: causeVolume, Field: "spec.volumes", Nodes: x.namesOf(x.a.Candidates()), Text: x.facts(f, first)}
-}
-
-func orElse(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
 }
 
 // volumesOf says why each volume of the class of a claim does not fit it, the largest first.
@@ -245,10 +247,7 @@ func (x *sought) volumesOf(pvc *v1.PersistentVolumeClaim) string {
 		}
 		out = append(out, text)
 	}
-	if len(out) > mostNamed {
-		out = append(out[:mostNamed], fmt.Sprintf("and %d more", len(out)-mostNamed))
-	}
-	return strings.Join(out, ", ")
+	return some(out, ", ")
 }
 
 // capacities says how much storage of a class the drivers publish, and where.
@@ -268,15 +267,20 @@ func (x *sought) capacities(class string) string {
 			}
 			where = few(at)
 		}
-		text := fmt.Sprintf("%s %s %s", orElse(where, "no node"), verb(strings.Count(where, " and ")+1, "has", "have"), c.Capacity.String())
+		text := fmt.Sprintf("%s %s %s", cmp.Or(where, "no node"), verb(strings.Count(where, " and ")+1, "has", "have"), c.Capacity.String())
 		if c.MaximumVolumeSize != nil {
 			text += fmt.Sprintf(", but at most %s a volume", c.MaximumVolumeSize.String())
 		}
 		out = append(out, text)
 	}
 	slices.Sort(out)
-	if len(out) > mostNamed {
-		out = append(out[:mostNamed], fmt.Sprintf("and %d more", len(out)-mostNamed))
+	return some(out, "; ")
+}
+
+// some joins texts, the first three at most: "a, b, c, and 4 more".
+func some(list []string, separator string) string {
+	if more := len(list) - mostNamed; more > 0 {
+		list = append(list[:mostNamed], fmt.Sprintf("and %d more", more))
 	}
-	return strings.Join(out, "; ")
+	return strings.Join(list, separator)
 }

@@ -18,13 +18,15 @@ type closing struct {
 	row   taintRow
 }
 
+// closingOrder says which of several taints of a node is why it is closed.
+var closingOrder = []taintKind{provider, reserved, spot, pool, agent, cordon}
+
 // closingOf returns why a node of the pool is closed: what reserves it comes before the state that it is in, and a cordon is last.
 func (x *sought) closingOf(n *v1.Node) (out closing) {
-	best := 9
+	best := len(closingOrder)
 	take := func(t v1.Taint) {
 		r := rowOf(n, t)
-		rank := map[taintKind]int{provider: 0, reserved: 1, spot: 2, pool: 3, agent: 4, cordon: 5}[r.kind]
-		if rank < best {
+		if rank := slices.Index(closingOrder, r.kind); rank < best {
 			best, out = rank, closing{n, t, r}
 		}
 	}
@@ -85,7 +87,8 @@ func not(list []closing) string {
 	return ""
 }
 
-// states says what is wrong with closed nodes, those that are alike together. detailed adds what the node's condition says.
+// states says why nodes are closed. Nodes with the same reason share one part of the text. detailed adds the message of the node's
+// condition.
 func states(list []closing, detailed bool) string {
 	var kinds []string
 	nodes := map[string][]closing{}
@@ -161,7 +164,7 @@ func (x *sought) nearToleration(list []closing) *Cause {
 		var nodes []string
 		var taint v1.Taint
 		for _, c := range list {
-			if reserves := c.row.of == causeReserved; reserves && t.Key == c.taint.Key && (nodes == nil || c.taint == taint) {
+			if c.row.of == causeReserved && t.Key == c.taint.Key && (nodes == nil || c.taint == taint) {
 				nodes, taint = append(nodes, c.node.Name), c.taint
 			}
 		}
@@ -224,7 +227,8 @@ func (x *sought) meantFor(list []closing) *Cause {
 	return nil
 }
 
-// others says what is wrong with the nodes that a cause is not about, "" when it is about all. nil stands for the pool.
+// others says why the other nodes do not take the pod. about has the names of the nodes of the cause; nil means the nodes of the pool. The
+// text is "" when there are no other nodes.
 func (x *sought) others(about []string) string {
 	if about == nil {
 		about = x.namesOf(x.pool)

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
@@ -111,12 +110,8 @@ func (x *sought) devices(slots []int, f failure) *Cause {
 }
 
 func (x *sought) restriction(slots []int, f failure) *Cause {
-	for _, name := range x.claims() {
-		if pvc, ok := cluster.List[*v1.PersistentVolumeClaim](x.c).Get(x.pod.Namespace, name); ok && slices.Contains(pvc.Spec.AccessModes, v1.ReadWriteOncePod) {
-			if c := x.onePod(name); c != nil {
-				return c
-			}
-		}
+	if c := x.taken(); c != nil {
+		return c
 	}
 	return &Cause{Type: causeOther, Field: "spec.volumes", Text: x.facts(f, slots[0])}
 }

@@ -19,7 +19,7 @@ import (
 func (x *sought) noPool(fails map[int][]failure) *Cause {
 	var selected []int // nodes that only the place of volumes excludes
 	for _, i := range x.slots {
-		if x.candidates[i] && !slices.ContainsFunc(fails[i], func(f failure) bool { return f.plugin == ofAffinity || f.plugin == ofName }) {
+		if list, asked := fails[i]; asked && !slices.ContainsFunc(list, func(f failure) bool { return f.plugin == ofAffinity || f.plugin == ofName }) {
 			selected = append(selected, i)
 		}
 	}
@@ -150,10 +150,7 @@ func (w wish) text() string {
 		if w.name {
 			return "the name " + w.r.Values[0]
 		}
-		if w.r.Values[0] == "" {
-			return w.r.Key + `=""`
-		}
-		return w.r.Key + "=" + w.r.Values[0]
+		return labelText(w.r.Key, w.r.Values[0])
 	}
 	return requirementText(w.r)
 }

@@ -21,8 +21,8 @@ const (
 	provider                  // nodes that a provider makes for one pod or for pods of its own
 )
 
-// taintRow says what a taint means. A key that ends with a star stands for the keys with that prefix, a key that begins with one
-// for those with that suffix. The verbs of says and cure stand for the node.
+// taintRow says what a taint means. The key "a/*" means all keys that begin with "a/", and "*/a" all that end with "/a". The name of the
+// node takes the place of %s in says and cure.
 type taintRow struct {
 	keys []string
 	kind taintKind

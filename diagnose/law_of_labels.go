@@ -54,8 +54,8 @@ func (l *law) ofPod(c *Change) string {
 	return ""
 }
 
-// alike reports whether two nodes are of one kind: they have the same allocatable resources and the same labels but those that state
-// where they are and who they are.
+// alike reports whether two nodes are of one kind. Their allocatable resources are equal, and so are their labels, except those for the
+// place and the name of a node.
 func alike(a, b *v1.Node) bool {
 	if a.Name == b.Name || !sameCapacity(a, b) {
 		return false

@@ -51,7 +51,7 @@ func OpeningOf(pod *v1.Pod, n *v1.Node, a Around) (o Opening) {
 	return o
 }
 
-// cure returns what ends the state of a node that a taint stands for, "" when nothing that a person does there does.
+// cure says what a person does so that a node leaves the state that its taint shows. It is "" when a person can do nothing.
 func cure(n *v1.Node, t v1.Taint) string {
 	r := rowOf(n, t)
 	if r.cure == "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// samples returns a key of each row of the law that the row stands for.
+// samples returns one key for each key of a row, with a word in the place of a star.
 func samples(r taintRow) (keys []string) {
 	for _, k := range r.keys {
 		switch {

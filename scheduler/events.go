@@ -189,17 +189,11 @@ func (s *Scheduler) Set(old, obj metav1.Object) {
 		if err := s.namespaces.setDevices(obj, false); err != nil {
 			return err
 		}
-		if _, ok := obj.(*resourcev1beta2.DeviceTaintRule); ok {
-			s.taintRuleChanged()
-			return nil
-		}
 		action, before := queue.Add, any(nil)
 		if old != nil {
 			action, before = queue.Update, old
 		}
-		if r, ok := resource(obj); ok {
-			s.queue.Move(queue.Change{Event: queue.Event{Resource: r, Action: action}, Old: before, New: obj})
-		}
+		s.wake(obj, action, before, obj)
 		return nil
 	})
 }
@@ -212,13 +206,18 @@ func (s *Scheduler) Unset(obj metav1.Object) {
 		if err := s.namespaces.setDevices(obj, true); err != nil {
 			return err
 		}
-		if _, ok := obj.(*resourcev1beta2.DeviceTaintRule); ok {
-			s.taintRuleChanged()
-		} else if r, ok := resource(obj); ok {
-			s.queue.Move(queue.Change{Event: queue.Event{Resource: r, Action: queue.Delete}, Old: obj})
-		}
+		s.wake(obj, queue.Delete, obj, nil)
 		return nil
 	})
+}
+
+// wake tells the queue that an object came, changed or went.
+func (s *Scheduler) wake(obj metav1.Object, action queue.Action, old, now any) {
+	if _, ok := obj.(*resourcev1beta2.DeviceTaintRule); ok {
+		s.taintRuleChanged()
+	} else if r, ok := resource(obj); ok {
+		s.queue.Move(queue.Change{Event: queue.Event{Resource: r, Action: action}, Old: old, New: now})
+	}
 }
 
 // resource returns the name of the object's kind in events, and false for a kind that no pod waits for.

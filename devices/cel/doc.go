@@ -10,6 +10,6 @@
 // bool. A compile error, and an evaluation that costs more than 1,000,000 units, are errors with Kubernetes' own texts.
 //
 // The package is a module of its own: it links cel-go and Kubernetes libraries that package devices does not need. It wraps
-// k8s.io/dynamic-resource-allocation/cel v0.36 with the feature gates that v1.37 has on by default, so list-typed attributes
-// cannot be read.
+// k8s.io/dynamic-resource-allocation/cel with the feature gates that v1.36 and v1.37 have on by default. Attributes that are lists
+// are read with v0.37 of it and later (rule L1.9).
 package cel

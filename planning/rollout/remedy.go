@@ -31,8 +31,8 @@ func (x *run) ends() bool { return x.end != nil && x.end() }
 
 // remedies tries changes for each deadlock, the smallest first, until one holds or Options.Remedies are tried.
 func (x *run) remedies() {
-	x.end = x.o.End
 	left := cmp.Or(x.o.Steps, DefaultSteps)
+	x.end = func() bool { return left < 0 || x.o.End != nil && x.o.End() }
 	for i := range x.plan.Blocked {
 		d := &x.plan.Blocked[i]
 		list := x.changes(d)
@@ -40,10 +40,10 @@ func (x *run) remedies() {
 		for k, c := range list {
 			left -= max(1, len(x.o.Nodes))
 			holds, err := false, error(nil)
-			if left >= 0 && !x.ends() {
+			if !x.ends() {
 				holds, err = x.try(c, d)
 			}
-			if left < 0 || x.ends() {
+			if x.ends() {
 				x.plan.Untried += len(list) - k
 				break
 			}

@@ -86,7 +86,7 @@ func kindOf[T any, P interface {
 // devices is the only group whose versions differ in what is read: its objects must be of v1.
 const devices = resourcev1.GroupName
 
-// taintRule is the kind of devices that may be of v1beta2 too: v1.37 serves no other, and the versions are equal.
+// taintRule is the kind of devices that may be of v1beta2 too: v1.36 serves no other, and the versions are equal.
 const taintRule = "DeviceTaintRule"
 
 var kinds = map[string]objectKind{
