@@ -95,10 +95,10 @@ func states(list []closing, detailed bool) string {
 	for _, c := range list {
 		says := c.row.says
 		if c.row.kind == pool || c.row.kind == spot {
-			says = "%s is reserved by " + taintText(c.taint)
+			says = "%s is reserved by " + verbatim(taintText(c.taint))
 		}
 		if detailed {
-			says += strings.ReplaceAll(condition(c), "%", "%%")
+			says += verbatim(condition(c))
 		}
 		if nodes[says] == nil {
 			kinds = append(kinds, says)
@@ -124,6 +124,9 @@ func states(list []closing, detailed bool) string {
 	}
 	return strings.Join(out, ", ")
 }
+
+// verbatim writes a text of the cluster so that a format prints it as it is.
+func verbatim(text string) string { return strings.ReplaceAll(text, "%", "%%") }
 
 // plural puts the verb behind a name into its plural.
 func plural(says string) string {

@@ -47,6 +47,8 @@ func TestCause(t *testing.T) {
 				Not: "tolerate node.kubernetes.io/disk-pressure: the kubelet refuses every pod that is not critical, and the pod is made again for ever"}},
 		{"reserved before broken", "a node that is reserved stays closed when it is mended", []*v1.Node{small("a", "a").Taint("team=x:NoSchedule").Taint(v1.TaintNodeNotReady + ":NoSchedule").Obj()}, testkit.Pod("p").Obj(),
 			&Cause{Type: "Reserved", Object: "Node a", Field: "spec.taints", Found: "team=x:NoSchedule", Nodes: []string{"a"}, Text: "a is reserved by team=x"}},
+		{"percent signs", "a taint is no format", []*v1.Node{small("a", "a").Taint("50%s=%d%v:NoSchedule").Obj(), small("b", "a").Taint("%d:NoSchedule").Obj()}, testkit.Pod("p").Obj(),
+			&Cause{Type: "Reserved", Object: "Pod default/p", Nodes: []string{"a", "b"}, Text: "a is reserved by 50%s=%d%v, b is reserved by %d"}},
 		{"open before closed", "an open node that is too small is the cause, not the reserved one", []*v1.Node{small("a", "a").Obj(), small("c", "a").Taint("team=x:NoSchedule").Obj()}, testkit.Pod("p").NodeSelector("pool=a").Request("cpu=2").Obj(),
 			&Cause{Type: "TooLarge", Object: "Pod default/p", Field: "spec.containers", Wanted: "2", Found: "a 1", Nodes: []string{"a"}, Text: "it asks for cpu 2, and a has 1", Others: "c is reserved by team=x"}},
 		{"the owner", "the field is one of the object that a person edits", crowd[:1], testkit.Pod("p").Owner("apps/v1", "StatefulSet", "db").NodeSelector("pool=c").Obj(),
