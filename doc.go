@@ -14,7 +14,8 @@
 //   - Which of these nodes is best? score.
 //   - Which pod is next? queue.
 //   - Which pods make room? preemption.
-//   - Which pods leave a node, and when? eviction/pressure, eviction/disruption, eviction/taint.
+//   - Which pods leave a node, and when? eviction/pressure, eviction/disruption, eviction/taint,
+//     eviction/devicetaint.
 //   - What do controllers make, and what happens when nodes fail? planning/workload, planning/failures.
 //
 // Package cluster holds the state of a cluster. Package placement uses all of them and answers "where can this pod go, and why

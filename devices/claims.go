@@ -32,7 +32,7 @@ func PodClaims(pod *v1.Pod, objects Objects) ([]*resourcev1.ResourceClaim, error
 	var out []*resourcev1.ResourceClaim
 	for k := range pod.Spec.ResourceClaims {
 		entry := &pod.Spec.ResourceClaims[k]
-		name, err := claimName(pod, entry)
+		name, err := ClaimName(pod, entry)
 		if err != nil {
 			return nil, err
 		}
@@ -53,8 +53,9 @@ func PodClaims(pod *v1.Pod, objects Objects) ([]*resourcev1.ResourceClaim, error
 	return out, nil
 }
 
-// claimName returns the name of an entry's claim, "" when the entry needs no claim.
-func claimName(pod *v1.Pod, entry *v1.PodResourceClaim) (string, error) {
+// ClaimName returns the name of the claim of an entry of spec.resourceClaims, "" when the pod's status says that the entry needs no claim.
+// The error is v1.37's text about a claim that does not exist yet, or an entry that names none. Neither pod nor entry may be nil.
+func ClaimName(pod *v1.Pod, entry *v1.PodResourceClaim) (string, error) {
 	switch {
 	case entry.ResourceClaimName != nil:
 		return *entry.ResourceClaimName, nil

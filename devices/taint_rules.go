@@ -8,38 +8,43 @@ import (
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 )
 
-// ruled returns the taints that rules give to a device (rule L1.10).
+// ruled returns the taints that rules give to a device.
 func ruled(rules []*resourcev1beta2.DeviceTaintRule, id ID) (out []resourcev1.DeviceTaint) {
 	for _, rule := range rules {
-		if selects(rule, id) {
-			out = append(out, taintOf(rule))
+		if t, ok := RuleTaint(rule, id); ok {
+			out = append(out, t)
 		}
 	}
 	return out
 }
 
-// selects reports whether a rule selects a device: one that has its driver, its pool and its device name, as far as the rule names them.
-// A rule without a deviceSelector selects no device, a rule with an empty one selects all.
-func selects(rule *resourcev1beta2.DeviceTaintRule, id ID) bool {
+// RuleTaint returns the taint that a rule gives to a device, and false when the rule does not select the device (rule L1.10). A rule
+// selects the devices that have its driver, its pool and its device name, as far as it names them. Without a deviceSelector it selects no
+// device, with an empty one all. No slice has to have the device. The rule must not be nil.
+func RuleTaint(rule *resourcev1beta2.DeviceTaintRule, id ID) (resourcev1.DeviceTaint, bool) {
 	is := func(want *string, name string) bool { return want == nil || *want == name }
-	s := rule.Spec.DeviceSelector
-	return s != nil && is(s.Driver, id.Driver) && is(s.Pool, id.Pool) && is(s.Device, id.Device)
-}
-
-// taintOf returns the taint of a rule.
-func taintOf(rule *resourcev1beta2.DeviceTaintRule) resourcev1.DeviceTaint {
+	if s := rule.Spec.DeviceSelector; s == nil || !is(s.Driver, id.Driver) || !is(s.Pool, id.Pool) || !is(s.Device, id.Device) {
+		return resourcev1.DeviceTaint{}, false
+	}
 	t := &rule.Spec.Taint
-	return resourcev1.DeviceTaint{Key: t.Key, Value: t.Value, Effect: resourcev1.DeviceTaintEffect(t.Effect), TimeAdded: t.TimeAdded}
+	return resourcev1.DeviceTaint{Key: t.Key, Value: t.Value, Effect: resourcev1.DeviceTaintEffect(t.Effect), TimeAdded: t.TimeAdded}, true
 }
 
 // RuleMatters reports whether a change of a DeviceTaintRule changes the taints of a device in the slices, as v1.37 asks before it wakes
 // pods. old is nil for a new rule, now is nil for a rule that is gone. Slices of old generations count. O(devices).
 func RuleMatters(list iter.Seq[*resourcev1.ResourceSlice], old, now *resourcev1beta2.DeviceTaintRule) bool {
+	taint := func(rule *resourcev1beta2.DeviceTaintRule, id ID) (t resourcev1.DeviceTaint, ok bool) {
+		if rule != nil {
+			t, ok = RuleTaint(rule, id)
+		}
+		return t, ok
+	}
 	for s := range list {
 		for k := range s.Spec.Devices {
 			id := ID{s.Spec.Driver, s.Spec.Pool.Name, s.Spec.Devices[k].Name}
-			was, is := old != nil && selects(old, id), now != nil && selects(now, id)
-			if was != is || was && !sameTaint(taintOf(old), taintOf(now)) {
+			before, was := taint(old, id)
+			after, is := taint(now, id)
+			if was != is || !sameTaint(before, after) {
 				return true
 			}
 		}

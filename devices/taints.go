@@ -11,7 +11,7 @@ func tolerated(taints []resourcev1.DeviceTaint, tolerations []resourcev1.DeviceT
 		}
 		found := false
 		for j := range tolerations {
-			found = found || tolerates(&tolerations[j], t)
+			found = found || Tolerates(&tolerations[j], t)
 		}
 		if !found {
 			return false
@@ -20,7 +20,9 @@ func tolerated(taints []resourcev1.DeviceTaint, tolerations []resourcev1.DeviceT
 	return true
 }
 
-func tolerates(t *resourcev1.DeviceToleration, taint *resourcev1.DeviceTaint) bool {
+// Tolerates reports whether a toleration matches a taint of a device (rule U7.6): effect and key are equal or the toleration names none,
+// and the operator is Exists, or it is Equal or empty and the values are equal. Neither may be nil.
+func Tolerates(t *resourcev1.DeviceToleration, taint *resourcev1.DeviceTaint) bool {
 	if t.Effect != "" && t.Effect != taint.Effect || t.Key != "" && t.Key != taint.Key {
 		return false
 	}

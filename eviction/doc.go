@@ -1,5 +1,5 @@
-// Package eviction names the three ways in which a running pod has to leave its node. It holds no code. Each way is a
-// package that can be imported alone and does not import the others.
+// Package eviction names the ways in which a running pod has to leave its node. It holds no code. Each way is a package that
+// can be imported alone and does not import the others.
 //
 //	_, d := policy.Observe(state, observation, now)                      // pressure: a resource of the node runs short
 //	fmt.Println(d.Eviction.Pod, d.Eviction.Message)                      // which pod the kubelet evicts, and its message
@@ -7,6 +7,8 @@
 //	fmt.Println(answer.Code, answer.Cause, answer.Remedies())            // 201, or why not and what helps
 //	actions := timers.SetNode(node, now)                                 // taint: the node got a NoExecute taint
 //	fmt.Println(actions)                                                 // pods that leave now, later, or stay
+//	eviction, ok := taints.Eviction(pod, claims)                         // devicetaint: a device has a NoExecute taint
+//	fmt.Println(eviction.At, eviction, ok)                               // when the pod leaves, and why
 //
 // Which pod leaves depends on who evicts:
 //
@@ -15,11 +17,13 @@
 //	disruption  a client (kubectl drain)      the pod that the client names                   decide
 //	taint       the taint controller          a pod that does not tolerate the taint (or not  not asked
 //	                                          any longer)
+//	devicetaint the device taint controller   a pod whose claim does not tolerate the taint   not asked
+//	                                          of its device (or not any longer)
 //
 // A pod that one way spares may be evicted in another way. The kubelet never evicts static pods and pods of the highest
 // priorities, but a taint deletes them. A budget stops only the Eviction API.
 //
-// In all three packages the time is an argument, grace periods are in seconds, arguments are not modified, there is no I/O,
+// In all these packages the time is an argument, grace periods are in seconds, arguments are not modified, there is no I/O,
 // and answers do not depend on the order of maps. The comments of each package state concurrency and cost.
 //
 // Other packages do the rest: preemption (which asks eviction/disruption about budgets), placement (the new node), taints
@@ -27,5 +31,5 @@
 // the kernel kills). The caller deletes the pods.
 //
 // The packages follow the kubelet, the API server and the controllers of Kubernetes 1.37. docs/eviction.md describes the
-// three packages and their programs; docs/fidelity has their rules and known differences.
+// packages and their programs; docs/fidelity has their rules and known differences.
 package eviction

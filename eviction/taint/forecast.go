@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/taints/edit"
@@ -22,8 +23,10 @@ type Input struct {
 	Nodes  []*v1.Node // nodes at the start; a node without a Ready condition counts as ready
 	Pods   []*v1.Pod  // pods at the start; pods on other nodes are ignored
 	Events []Event    // changes of nodes, in any order
-	Start  time.Time  // time of the start; the zero time is enough without Options.UseTimeAdded
-	Until  time.Duration
+	// Deletions are pods that another controller deletes at known times, in any order; pods that are not in Pods are ignored.
+	Deletions []Deletion
+	Start     time.Time // time of the start; the zero time is enough without Options.UseTimeAdded
+	Until     time.Duration
 
 	Config  Config
 	Options Options
@@ -36,7 +39,7 @@ type Input struct {
 // monitor period, and services of the queues at multiples of ServePeriod, from the start. The real controllers drift by up
 // to a period. The order at one moment is:
 //
-//  1. Pods whose time is over are deleted.
+//  1. Pods whose time is over are deleted, those of Deletions last.
 //  2. Events happen, in an order that does not depend on the order of the input. The controllers see each changed node
 //     once.
 //  3. The monitor passes over the nodes.
@@ -93,11 +96,19 @@ func (in Input) validate() field.ErrorList {
 	return append(errs, in.Config.Validate(field.NewPath("config"))...)
 }
 
+// Deletion is a pod that another controller deletes, such as that of taints of devices (package eviction/devicetaint).
+type Deletion struct {
+	Pod   types.NamespacedName
+	At    time.Time // at once when this is before the start
+	Cause string    // for people
+}
+
 type forecast struct {
 	in        Input
 	lifecycle *nodeLifecycle
 	timers    *Timers
-	events    []Event // events that have not happened yet
+	events    []Event    // events that have not happened yet
+	deletions []Deletion // deletions that have not happened yet
 	silent    map[string]bool
 	line      Timeline
 }
@@ -120,12 +131,14 @@ func (f *forecast) begin() {
 	for _, p := range pods {
 		f.act(0, f.timers.SetPod(p, f.in.Start))
 	}
+	f.expect()
 }
 
 // step does what happens at one moment.
 func (f *forecast) step(at time.Duration) {
 	now := f.time(at)
 	f.act(at, f.timers.Advance(now))
+	f.delete(at)
 	for len(f.events) > 0 && f.events[0].At.Duration <= at {
 		f.node(at, f.events[0].Node)
 	}
@@ -199,6 +212,9 @@ func (f *forecast) next(at time.Duration) (next time.Duration, ok bool) {
 	if fire, ok := f.timers.Next(); ok {
 		next = min(next, fire.Sub(f.in.Start))
 	}
+	if d, ok := f.nextDeletion(); ok {
+		next = min(next, d.At.Sub(f.in.Start))
+	}
 	if serve, ok := f.lifecycle.NextServe(f.time(at)); ok {
 		next = min(next, tick(max(serve.Sub(f.in.Start)-1, at), ServePeriod))
 	}
@@ -215,10 +231,15 @@ func tick(at, period time.Duration) time.Duration {
 	return last + period
 }
 
-// end lists the timers that still run.
+// end lists the timers that still run, and then the deletions that still wait.
 func (f *forecast) end() {
 	for _, d := range f.timers.running() {
 		f.line.Pending = append(f.line.Pending,
 			Pending{d.pod.name.String(), d.pod.node, metav1.Duration{Duration: d.fire.Sub(f.in.Start)}})
+	}
+	for _, d := range f.deletions {
+		if p := f.timers.pods[d.Pod]; p != nil {
+			f.line.Pending = append(f.line.Pending, Pending{d.Pod.String(), p.node, metav1.Duration{Duration: d.At.Sub(f.in.Start)}})
+		}
 	}
 }

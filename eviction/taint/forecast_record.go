@@ -9,6 +9,9 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
+// staysTerminating is what the cause of an eviction says when the kubelet is silent.
+const staysTerminating = "; stays Terminating while the kubelet is silent"
+
 func (f *forecast) add(e Entry) { f.line.Entries = append(f.line.Entries, e) }
 
 // carry records changes of nodes and zones and passes the changed nodes to the timers.
@@ -65,7 +68,7 @@ func (f *forecast) act(at time.Duration, actions []Action) {
 				e.Cause += ": not tolerated"
 			}
 			if f.silent[a.Node] {
-				e.Cause += "; stays Terminating while the kubelet is silent"
+				e.Cause += staysTerminating
 			}
 			f.timers.DeletePod(a.Pod, a.At) // no timer runs any more
 		}

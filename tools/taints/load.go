@@ -34,7 +34,7 @@ func load(o options, stdin io.Reader) (in taint.Input, warnings report.Warnings,
 	if err != nil {
 		return in, warnings, err
 	}
-	in = taint.Input{Nodes: objects.Nodes, Events: events, Until: o.until, Config: o.config}
+	in = taint.Input{Nodes: objects.Nodes, Events: events, Until: o.until, Config: o.config, Start: o.at}
 	if o.until < 0 {
 		if in.Until = lastEvent(events) + 10*time.Minute; in.Until > longest {
 			return in, warnings, fmt.Errorf("%s: events: Invalid value: %q: the last one must be at least 10m before %v", o.events, lastEvent(events), longest)
@@ -58,6 +58,10 @@ func load(o options, stdin io.Reader) (in taint.Input, warnings report.Warnings,
 			p = admission.WithDefaultSeconds(p, admission.DefaultSeconds{})
 		}
 		in.Pods = append(in.Pods, p)
+	}
+	in.Deletions = byDevices(objects, in.Pods, o.at)
+	if len(in.Events) == 0 && len(in.Deletions) == 0 {
+		return in, warnings, errors.New("-stop-zone or -events: Required value: name the nodes or the zone that fail, or a file of events; no taint of a device makes a pod leave")
 	}
 	return in, warnings, nil
 }

@@ -28,6 +28,8 @@ type options struct {
 	stop, stopZones []string // nodes and zones whose kubelets fall silent at the start
 
 	until  time.Duration // negative: not given
+	at     time.Time     // of the start
+	time   string        // at, as given
 	admit  bool
 	strict bool
 	output string
@@ -76,7 +78,7 @@ func Flags() *flag.FlagSet { return new(options).flags(io.Discard).FlagSet }
 func (o *options) flags(stdout io.Writer) *program.Set {
 	f := program.Flags(program.Help{
 		Name: "taints", Purpose: "says which pods taints make leave their nodes, and when.",
-		Usage: []string{"taints -f PATH -stop NODE [flags]", "taints -f PATH -stop-zone ZONE [flags]", "taints -f PATH -events FILE [flags]"},
+		Usage: []string{"taints -f PATH -stop NODE [flags]", "taints -f PATH -stop-zone ZONE [flags]", "taints -f PATH -events FILE [flags]", "taints -f PATH [flags]"},
 		Examples: []string{
 			"# the kubelet of a node falls silent",
 			"taints -f cluster.yaml -stop node-a1 -admit",
@@ -84,10 +86,12 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 			"taints -f cluster.yaml -stop-zone eu-1a -admit",
 			"# what events.yaml says",
 			"taints -f cluster.yaml -events events.yaml -until 30m",
+			"# devices have NoExecute taints, or a DeviceTaintRule gives them such",
+			"taints -f cluster.yaml -f rule.yaml",
 		},
 		Files: append([]string{"# events.yaml, for -events: each event has at, node, and one of heartbeats, condition with status, taint, unschedulable, deleted"}, sample...),
 	}, stdout)
-	program.Inputs(f, &o.files, "nodes and pods")
+	program.Inputs(f, &o.files, "nodes and pods; claims, ResourceSlices and DeviceTaintRules for taints of devices")
 	o.input.Flags(f.FlagSet)
 	list := func(to *[]string, name, usage string) {
 		f.Func(name, usage, func(s string) error { *to = append(*to, s); return nil })
@@ -96,6 +100,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	list(&o.stopZones, "stop-zone", "the kubelets of all nodes of this `ZONE` fall silent at the start, repeatable")
 	f.StringVar(&o.events, "events", "", "`FILE` with what happens when")
 	f.DurationVar(&o.until, "until", -1, "look until this `DURATION` after the beginning (10m after the last event when not given)")
+	f.StringVar(&o.time, "at", "", "`TIME` of the start as 2026-03-02T08:00:00Z, for taints of devices (now when not given)")
 	f.BoolVar(&o.admit, "admit", false, "give pods the tolerations of 300 seconds that admission gives them")
 	f.BoolVar(&o.strict, "strict", false, "what is a warning otherwise is an error")
 	report.Flag(f.FlagSet, &o.output, page.Form)
@@ -117,8 +122,6 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		return o, fmt.Errorf("unexpected argument %q; see taints -h", f.Arg(0))
 	case len(o.files) == 0:
 		return o, program.CheckInputs(o.files)
-	case o.events == "" && len(o.stop)+len(o.stopZones) == 0:
-		return o, errors.New("-stop-zone or -events: Required value: name the nodes or the zone that fail, or a file of events")
 	case o.events == "-" && slices.Contains(o.files, "-"):
 		return o, errors.New("-events: Invalid value: \"-\": standard input can be read once only")
 	case report.Check(o.output, page.Form) != nil:
@@ -129,6 +132,11 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		return o, fmt.Errorf("-until: Invalid value: %q: must be from 0s to %v", o.until, longest)
 	case o.config.MonitorPeriod != 0 && o.config.MonitorPeriod < taint.ServePeriod:
 		return o, fmt.Errorf("-node-monitor-period: Invalid value: %q: must be at least %v", o.config.MonitorPeriod, taint.ServePeriod)
+	}
+	if o.at = time.Now(); o.time != "" {
+		if o.at, err = time.Parse(time.RFC3339, o.time); err != nil {
+			return o, fmt.Errorf("-at: Invalid value: %q: must be a time such as 2026-03-02T08:00:00Z", o.time)
+		}
 	}
 	for _, bad := range o.config.Validate(nil) {
 		return o, fmt.Errorf("-%s: Invalid value: %v: %s", controllerFlag[bad.Field], bad.BadValue, bad.Detail)

@@ -39,6 +39,8 @@ type Need struct {
 	Workloads bool
 	// Admission: the question admits pods as the API server does.
 	Admission bool
+	// Devices: the question reads the devices that pods have. They are read only when a pod has claims.
+	Devices bool
 	// All: everything, whatever the pods have.
 	All bool
 	// Node limits nodes and pods to one node; "" for all.

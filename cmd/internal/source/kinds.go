@@ -89,8 +89,11 @@ func second(n command.Need, s seen) []kind {
 	if n.All || n.Placing && s.volumes {
 		out = append(out, volumes, claims, classes, csiNodes, csiDrivers, capacities, attachments)
 	}
-	if n.All || n.Placing && (s.devices || s.count[deviceClasses.Resource] > 0) {
+	switch {
+	case n.All || n.Placing && (s.devices || s.count[deviceClasses.Resource] > 0):
 		out = append(out, slices, taintRules, deviceClaims, templates)
+	case n.Devices && s.devices:
+		out = append(out, slices, taintRules, deviceClaims)
 	}
 	return out
 }

@@ -132,7 +132,7 @@ func (r *reader) list(ctx context.Context, k kind) error {
 		if k == pods {
 			for _, p := range list.Items {
 				r.seen.volumes = r.seen.volumes || p.stored()
-				r.seen.devices = r.seen.devices || len(p.Spec.ResourceClaims) > 0
+				r.seen.devices = r.seen.devices || len(p.Spec.ResourceClaims) > 0 || len(p.Status.ExtendedResourceClaimStatus) > 0
 			}
 		}
 		r.progress.Step(r.objects, r.objects+list.Metadata.RemainingItemCount)
@@ -159,6 +159,7 @@ type item struct {
 		Volumes        []map[string]json.RawMessage
 		ResourceClaims []json.RawMessage
 	}
+	Status struct{ ExtendedResourceClaimStatus json.RawMessage }
 }
 
 // stored reports whether a pod has a volume that lives longer than the pod or is made by a driver.
