@@ -199,7 +199,7 @@ func TestPermissions(t *testing.T) {
 	s, flags = serve(t)
 	code, _, errs = ask(append([]string{"taints", "general-a1"}, flags...)...)
 	require.Zero(t, code, errs)
-	require.ElementsMatch(t, []string{"nodes", "pods"}, s.asked, "a forecast needs no more")
+	require.ElementsMatch(t, []string{"nodes", "pods", "resourceslices", "devicetaintrules", "resourceclaims"}, s.asked, "a forecast needs nodes and pods, and the devices that pods have")
 }
 
 // --context and -n choose as they do in kubectl.

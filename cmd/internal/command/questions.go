@@ -120,8 +120,8 @@ func forecast() question {
 	return question{
 		use: "taints [NODE...]", short: "Forecast which pods taints make leave their nodes, and when",
 		long: `The kubelets of the named nodes fall silent at the start; --stop-zone names a
-zone, --events a file with what else happens. Without these the taints of devices
-are forecast, those of DeviceTaintRules in -f included.
+zone, --events a file with what else happens. Without these the taints of
+devices alone are forecast, those of DeviceTaintRules in -f included.
 
 Exit codes: 0 answered; 2 bad input.`,
 		examples: [2]string{"the kubelet of a node falls silent\ntaints node-a1", "a zone fails\ntaints -f cluster.yaml --stop-zone eu-1a"},
