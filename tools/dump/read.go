@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -83,27 +80,7 @@ func (r *reader) path(path string, stdin io.Reader) error {
 	if path == "-" {
 		return r.file(path, stdin)
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() {
-		return r.file(path, nil)
-	}
-	return filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !readable(file) {
-			return err
-		}
-		return r.file(file, nil)
-	})
-}
-
-func readable(file string) bool {
-	switch filepath.Ext(strings.TrimSuffix(file, ".gz")) {
-	case ".yaml", ".yml", ".json":
-		return true
-	}
-	return false
+	return files(path, func(file string) error { return r.file(file, nil) })
 }
 
 func (r *reader) file(path string, stdin io.Reader) error {

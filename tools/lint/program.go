@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/podberth/podberth/cluster"
@@ -20,6 +21,7 @@ import (
 type options struct {
 	files   []string
 	cluster []string
+	known   string // path of the baseline, "" for none
 	input   dump.Options
 	strict  bool
 	rules   bool
@@ -38,7 +40,12 @@ type summary struct {
 	Errors   int `json:"errors"`
 	Warnings int `json:"warnings"`
 	Infos    int `json:"infos"`
+	// With a baseline: how many findings it has that are left out here, and how many of its findings there are no more.
+	Known *int `json:"known,omitempty"`
+	Gone  *int `json:"gone,omitempty"`
 }
+
+const kind = "LintReport"
 
 // Run is the program with its surroundings as arguments. It returns the exit code. Results go to stdout in one piece, or not at all.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -59,6 +66,10 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 		_, err := io.WriteString(stdout, rules(o))
 		return false, err
 	}
+	baseline, err := readBaseline(o.known, o.input)
+	if err != nil {
+		return false, err
+	}
 	in, warnings, err := load(o, stdin)
 	if err != nil {
 		return false, err
@@ -67,13 +78,34 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 	if err != nil {
 		return false, err
 	}
-	a := &lintReport{Head: report.HeadOf("LintReport"), Findings: []lint.Finding{}}
-	for _, f := range found {
+	found = slices.DeleteFunc(found, func(f lint.Finding) bool {
 		_, name, _ := strings.Cut(f.Object, " ")
-		if namespace, _, _ := strings.Cut(name, "/"); !o.tables.Shows(namespace) {
-			continue
-		}
-		a.Findings = append(a.Findings, f)
+		namespace, _, _ := strings.Cut(name, "/")
+		return !o.tables.Shows(namespace)
+	})
+	a := answerOf(found, baseline)
+	var out []byte
+	if o.output == "sarif" {
+		out, err = sarifText(a.Findings, o)
+	} else {
+		out, err = report.Render(o.output, a, func(b *strings.Builder) { a.table(b) })
+	}
+	if err != nil {
+		return false, err
+	}
+	return a.Summary.Errors > 0, report.Print(out, warnings, stdout, stderr)
+}
+
+// answerOf counts the findings that the baseline does not have.
+func answerOf(found []lint.Finding, baseline known) *lintReport {
+	a := &lintReport{Head: report.HeadOf(kind)}
+	if baseline != nil {
+		var known, gone int
+		found, known, gone = baseline.part(found)
+		a.Summary.Known, a.Summary.Gone = &known, &gone
+	}
+	a.Findings = append([]lint.Finding{}, found...)
+	for _, f := range found {
 		switch f.Severity {
 		case lint.Error:
 			a.Summary.Errors++
@@ -83,16 +115,7 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 			a.Summary.Infos++
 		}
 	}
-	var out []byte
-	if o.output == "sarif" {
-		out, err = report.Data("json", sarifOf(a.Findings))
-	} else {
-		out, err = report.Render(o.output, a, func(b *strings.Builder) { a.table(b) })
-	}
-	if err != nil {
-		return false, err
-	}
-	return a.Summary.Errors > 0, report.Print(out, warnings, stdout, stderr)
+	return a
 }
 
 // load reads the manifests and the cluster. Without -cluster the nodes and pods of the manifests are the cluster.
@@ -138,7 +161,11 @@ func (a *lintReport) table(b *strings.Builder) {
 	for _, f := range a.Findings {
 		report.Textf(b, "%s: %s: %s: %s\n  %s\n  fix: %s\n", f.Severity, f.Object, f.Rule, f.Path, f.Explanation, f.Fix)
 	}
-	report.Textf(b, "%s, %s, %s\n", report.Count(a.Summary.Errors, "error"), report.Count(a.Summary.Warnings, "warning"), report.Count(a.Summary.Infos, "note"))
+	report.Textf(b, "%s, %s, %s", report.Count(a.Summary.Errors, "error"), report.Count(a.Summary.Warnings, "warning"), report.Count(a.Summary.Infos, "note"))
+	if a.Summary.Known != nil {
+		report.Textf(b, "; %d known, %d of the baseline gone", *a.Summary.Known, *a.Summary.Gone)
+	}
+	b.WriteByte('\n')
 }
 
 // rules is the table of -rules.
@@ -170,6 +197,9 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 			"lint -f manifests/ -cluster cluster.yaml",
 			"# for code scanning in CI",
 			"lint -f manifests/ -o sarif > lint.sarif",
+			"# only what is new since an earlier answer",
+			"lint -f manifests/ -o json > known.json",
+			"lint -f manifests/ -baseline known.json",
 		},
 	}, stdout)
 	program.Inputs(f, &o.files, "manifests; a dump of a cluster is manifests and cluster in one")
@@ -180,6 +210,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 		o.cluster = append(o.cluster, text)
 		return nil
 	})
+	f.StringVar(&o.known, "baseline", "", "an earlier answer, as `FILE` of JSON or YAML, whose findings are left out")
 	o.input.Flags(f.FlagSet)
 	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have are errors")
 	f.BoolVar(&o.rules, "rules", false, "print the rules")
@@ -201,6 +232,8 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		return o, nil
 	case len(o.files) == 0:
 		return o, program.CheckInputs(o.files)
+	case o.known == "-":
+		return o, errBaseline
 	case report.Check(o.output, "sarif") != nil:
 		return o, report.Check(o.output, "sarif")
 	case o.tables.Check(o.output) != nil:
