@@ -209,6 +209,9 @@ func (r *reader) one(data []byte, name string, at position, around envelope) err
 	if err != nil {
 		return fmt.Errorf("%s (%s): %w", name, nameOf(e.kind, data), oneLine(err))
 	}
+	if e.kind == autoscaler && version.Version != k.version() { // the metrics of other versions, which nobody reads
+		unknown = nil
+	}
 	return r.keep(k, e, object, unknown, name)
 }
 

@@ -15,6 +15,9 @@ import (
 
 const wide = "wide" // the form of output that has more columns than a table
 
+// extendedResources is the admission plugin that -admit can turn on.
+const extendedResources = "ExtendedResourceToleration"
+
 var help = program.Help{
 	Name: "place", Purpose: "schedules the pending pods of a cluster dump and prints where each went and why not.",
 	Usage: []string{"place -f PATH [flags]", "place -f PATH -explain NAMESPACE/NAME [-where NODE] [-all]", "place -f PATH -how-many NAMESPACE/NAME", "place -f PATH -pack"},
@@ -52,7 +55,17 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.IntVar(&o.steps, "steps", 20000, "with -explain and -pack: search for `N` steps for changes or a better plan")
 	f.DurationVar(&o.time, "time", time.Minute, "with -explain and -pack: end the search after this `DURATION`; 0: no limit")
 	f.BoolVar(&o.all, "all", false, "with -explain: every node, not the best twenty")
-	f.BoolVar(&o.admit, "admit", false, "run admission on all pending pods, and refuse what the API server refuses")
+	f.BoolFunc("admit", "run admission on all pending pods, and refuse what the API server refuses; with `=ExtendedResourceToleration` this plugin too, which is off by default", func(text string) error {
+		switch text {
+		case "true", "false":
+			o.admit = text == "true"
+		case extendedResources:
+			o.admit, o.admission.ExtendedResources = true, true
+		default:
+			return fmt.Errorf("must be true, false or %s", extendedResources)
+		}
+		return nil
+	})
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks")
 	f.BoolVar(&o.strict, "strict", false, "list everything that is wrong with the input and exit 2: objects that the API server would refuse, pods on nodes that are not in the input, fields that the API does not have")
 	f.Uint64Var(&o.seed, "seed", 0, "choose among equally good nodes by this `SEED`; without it the first in node order is taken")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/internal/must"
@@ -29,6 +30,7 @@ type options struct {
 	where             string // with explain: a node or a label selector
 	all               bool   // with explain: every node
 	admit             bool
+	admission         admission.Options
 	expand            bool
 	strict            bool
 	seed              uint64
