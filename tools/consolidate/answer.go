@@ -18,6 +18,11 @@ type consolidationPlan struct {
 	Waves   []wave  `json:"waves"`
 	Kept    []kept  `json:"kept"`
 	Replay  replay  `json:"replay"`
+	// Stays are the nodes that the plan leaves, those with the least to move first. Unexplained is how many more there are. Why is the
+	// node of -why.
+	Stays       []stay   `json:"stays"`
+	Unexplained int      `json:"unexplained"`
+	Why         *removal `json:"why,omitempty"`
 }
 
 type summary struct {
@@ -103,13 +108,14 @@ func (in *input) plan(o options, stderr io.Writer) (*consolidationPlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return in.shown(p, r, o), nil
+	a := in.shown(p, r, o)
+	return a, in.stays(a, p, o)
 }
 
 // shown returns a plan in the form in which it is printed. -n leaves out the moves of other namespaces.
 func (in *input) shown(p *consolidation.Plan, r *consolidation.Replay, o options) *consolidationPlan {
 	a := &consolidationPlan{
-		Head: report.HeadOf("ConsolidationPlan"), Nodes: []node{}, Added: []added{}, Waves: []wave{}, Kept: []kept{},
+		Head: report.HeadOf("ConsolidationPlan"), Nodes: []node{}, Added: []added{}, Waves: []wave{}, Kept: []kept{}, Stays: []stay{},
 		Replay: replay{Same: r.Same, Elsewhere: []elsewhere{}, Pending: []string{}},
 		Summary: summary{
 			Nodes: in.nodes, Emptied: len(p.Nodes), Added: len(p.Added), Moves: p.Moves(), Waves: len(p.Waves), Before: in.cost(p.Before),

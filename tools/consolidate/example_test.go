@@ -21,6 +21,10 @@ func ExampleRun() {
 	// 1 of 2 nodes can be emptied with 1 move in 1 wave
 	// cost 0.35, then 0.1; no plan is below 0.1: at most 0.0 % is missed
 	//
+	// Stay
+	// NODE   POD           WHY
+	// n1     default/web   no other node takes the pod: no other node is left
+	//
 	// Empty
 	// NODE   SAVES   MOVES   REMOVE
 	// n2     0.25    1       after wave 1

@@ -29,6 +29,7 @@ type options struct {
 	time       time.Duration
 	seed       uint64
 	oneStep    bool
+	why        string
 	emptyDirs  bool
 	annotated  bool
 	strict     bool
@@ -59,7 +60,11 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	out, err := report.Render(o.output, a, func(b *strings.Builder) { a.table(b, o.tables) })
+	out, err := report.Render(o.output, a, func(b *strings.Builder) {
+		o.tables.Layout.Nodes = in.short
+		a.table(b, o.tables)
+		o.tables.Cut(b)
+	})
 	if err != nil {
 		return err
 	}
@@ -77,6 +82,8 @@ var help = program.Help{
 		"consolidate -f cluster.yaml -price-label example.com/price -time 1m -types types.yaml",
 		"# the one node that is best emptied now",
 		"consolidate -f cluster.yaml -one-step",
+		"# why a node stays, and where its pods would go",
+		"consolidate -f cluster.yaml -why node-a1",
 		"# as many GPUs as possible on nodes where none is in use, with at most 20 moves",
 		"consolidate -f cluster.yaml -defragment nvidia.com/gpu -max-moves 20",
 	},
@@ -101,11 +108,13 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.DurationVar(&o.time, "time", 10*time.Minute, "end the search after this `DURATION`; 0: no limit")
 	f.Uint64Var(&o.seed, "seed", 0, "`SEED` of the search")
 	f.BoolVar(&o.oneStep, "one-step", false, "only the one node that is best emptied now")
+	f.StringVar(&o.why, "why", "", "say why this `NODE` stays: which of its pods would find another node, and which not")
 	f.BoolVar(&o.emptyDirs, "delete-emptydir-data", false, "pods with emptyDir volumes may move, and their data is lost")
 	f.BoolVar(&o.annotated, "ignore-annotations", false, "the annotations safe-to-evict and do-not-disrupt hold no pod")
 	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have, and a pod on a node that is not in the input, are errors")
 	report.Flag(f.FlagSet, &o.output)
 	o.tables.Flags(f, "pods", "")
+	o.tables.AllFlag(f)
 	return f
 }
 
@@ -131,6 +140,9 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	}
 	if o.time < 0 {
 		return o, fmt.Errorf("-time: Invalid value: %v: must not be negative", o.time)
+	}
+	if o.defragment != "" && o.why != "" {
+		return o, fmt.Errorf("-why: Forbidden: with -defragment")
 	}
 	if o.defragment != "" && (o.priceLabel != "" || len(o.types) > 0) {
 		return o, fmt.Errorf("-defragment: Forbidden: with -price-label or -types")

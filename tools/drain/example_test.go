@@ -18,7 +18,7 @@ func ExampleRun() {
 {apiVersion: v1, kind: Pod, metadata: {name: web, labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: web, controller: true}]}, spec: {nodeName: n2, containers: [{name: c, resources: {requests: {cpu: "1", memory: 1Gi}}}]}, status: {phase: Running}}
 `), os.Stdout, io.Discard)
 	// Output:
-	// 1 pod leaves in 1 wave, 0 blocked, 0 skipped
+	// 1 of 1 pod leaves in 1 wave
 	//
 	// Wave 1
 	// NODE   POD           BUDGET   REPLACEMENT ON

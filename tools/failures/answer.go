@@ -15,6 +15,7 @@ import (
 type failureReport struct {
 	report.Head
 	Summary   summary    `json:"summary"`
+	Before    []waiting  `json:"before"`    // pods that no node takes before any failure
 	Scenarios []scenario `json:"scenarios"` // worst first
 	Alerts    []alert    `json:"alerts"`
 	Headroom  *headroom  `json:"headroom,omitempty"`
@@ -98,7 +99,7 @@ func (in *input) play(o options, stderr io.Writer) (*failureReport, error) {
 		return nil, err
 	}
 	failures.Worst(results)
-	a := &failureReport{Head: report.HeadOf("FailureReport"), Summary: summary{Scenarios: len(results)}, Scenarios: []scenario{}, Alerts: in.alerts()}
+	a := &failureReport{Head: report.HeadOf("FailureReport"), Summary: summary{Scenarios: len(results)}, Before: in.waits, Scenarios: []scenario{}, Alerts: in.alerts()}
 	for i := range results {
 		r := &results[i]
 		if r.Stays() > 0 {

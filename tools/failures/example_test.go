@@ -18,7 +18,7 @@ func ExampleRun() {
 {apiVersion: v1, kind: Pod, metadata: {name: web, labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: web, controller: true}]}, spec: {nodeName: n2, containers: [{name: c, resources: {requests: {cpu: "1", memory: 1Gi}}}]}, status: {phase: Running}}
 `), os.Stdout, io.Discard)
 	// Output:
-	// 1 scenario, 0 leave pods pending
+	// 1 scenario, none leaves pods pending
 	// alert on cpu is silent: requests 1, nodes without the largest 2
 	// alert on memory is silent: requests 1Gi, nodes without the largest 8Gi
 	//

@@ -62,7 +62,11 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 	if err != nil {
 		return false, err
 	}
-	out, err := report.Render(o.output, a, func(b *strings.Builder) { a.table(b, o.tables) })
+	out, err := report.Render(o.output, a, func(b *strings.Builder) {
+		o.tables.Layout.Nodes = in.objects.ShortNodes()
+		a.table(b, o.tables)
+		o.tables.Cut(b)
+	})
 	if err != nil {
 		return false, err
 	}
@@ -122,10 +126,11 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.IntVar(&o.workers, "workers", 0, "play `N` scenarios at a time; 0: as many as there are processors")
 	f.BoolVar(&o.failPending, "fail-pending", false, "exit 1 if a scenario leaves a pod pending")
 	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have, and a pod on a node that is not in the input, are errors")
-	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they wait before the failure")
+	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they get nodes before the failure where nodes take them")
 	f.StringVar(&o.prometheus, "prometheus", "", "write the result to `FILE` in Prometheus' text format")
 	report.Flag(f.FlagSet, &o.output)
 	o.tables.Flags(f, "pending pods, budgets and workloads", "")
+	o.tables.AllFlag(f)
 	return f
 }
 

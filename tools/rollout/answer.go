@@ -21,11 +21,18 @@ type rolloutPlan struct {
 }
 
 type summary struct {
+	Pods      int    `json:"pods"`    // that are to leave
+	Leaving   int    `json:"leaving"` // of these, those that leave
+	Hanging   int    `json:"hanging"` // of these, those that hang for ever
 	Replaced  int    `json:"replaced"`
 	Blocked   int    `json:"blocked"` // nodes
 	Evictions int    `json:"evictions"`
 	Again     int    `json:"again"`
 	Total     string `json:"total"`
+
+	hangs string // the first pod that hangs, and its cause
+	more  int    // other causes
+	late  int    // pods that a time limit leaves
 }
 
 type step struct {
@@ -93,12 +100,15 @@ func shown(p *planner.Plan, o options) *rolloutPlan {
 		for _, n := range d.Nodes {
 			blocked[n] = true
 		}
+		a.Summary.hang(d)
 		if shows(d.Pods[0]) {
 			d.Budgets = orEmpty(d.Budgets)
 			a.Blocked = append(a.Blocked, d)
 		}
 	}
 	a.Summary.Blocked = len(blocked)
+	a.Summary.Leaving = leaving(p)
+	a.Summary.Pods = a.Summary.Leaving + a.Summary.Hanging + a.Summary.late
 	for _, s := range p.Skipped {
 		if shows(s.Pod) {
 			a.Skipped = append(a.Skipped, s)
@@ -115,6 +125,36 @@ func shown(p *planner.Plan, o options) *rolloutPlan {
 		}
 	}
 	return a
+}
+
+// hang counts the pods of a deadlock.
+func (s *summary) hang(d planner.Deadlock) {
+	switch {
+	case d.Kind == planner.Late:
+		s.late += len(d.Pods)
+		return
+	case s.Hanging == 0:
+		s.hangs = d.Pods[0] + ", " + d.Proof
+	default:
+		s.more++
+	}
+	s.Hanging += len(d.Pods)
+}
+
+// leaving counts the pods that leave the nodes on which they are now.
+func leaving(p *planner.Plan) (n int) {
+	made := map[string]bool{}
+	for _, s := range p.Steps {
+		for _, w := range s.Waves {
+			for _, m := range w.Moves {
+				if !made[m.Pod] {
+					n++
+				}
+				made[m.Replacement] = true
+			}
+		}
+	}
+	return n
 }
 
 func stepOf(s *planner.Step, shows func(pod string) bool) step {

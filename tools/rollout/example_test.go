@@ -22,14 +22,7 @@ func ExampleRun() {
 {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: api}, spec: {minAvailable: 1, selector: {matchLabels: {app: api}}}}
 `), os.Stdout, io.Discard)
 	// Output:
-	// 1 node new after 1m30s, 1 eviction, 0 pods moved more than once, 1 node blocked
-	//
-	// FROM   EMPTY   UNTIL   ACTION    NODES   WAVES   PODS   LEAST ROOM
-	// 0s     30s     1m30s   replace   n2      1       1      -
-	//
-	// Moves
-	// AT   WAVE   POD           FROM   TO   READY
-	// 0s   1      default/web   n2     n1   5s
+	// 1 of 2 pods leave, 1 node new after 1m30s; 1 hangs for ever: default/api, budget default/api demands 1 healthy pods of 1 expected: 1 - 1 leaves none to disrupt; 1 node blocked
 	//
 	// Blocked
 	// NODES   KIND    PODS          PROOF
@@ -38,4 +31,11 @@ func ExampleRun() {
 	// Remedies
 	// PODS          CHANGE                                               THEN
 	// default/api   minAvailable 0 in place of 1 in budget default/api   the pods leave
+	//
+	// FROM   EMPTY   UNTIL   ACTION    NODES   WAVES   PODS   LEAST ROOM
+	// 0s     30s     1m30s   replace   n2      1       1      -
+	//
+	// Moves
+	// AT   WAVE   POD           FROM   TO   READY
+	// 0s   1      default/web   n2     n1   5s
 }

@@ -67,7 +67,7 @@ func TestLeastValues(t *testing.T) {
 	planned(t, pair, "-grace-period", "0", "-start", "0s", "-renew", "0s", "-script", file)
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.Contains(t, string(text), "kubectl drain --grace-period=0 -- n2\n")
+	require.Contains(t, string(text), "kubectl drain --ignore-daemonsets --grace-period=0 -- n2\n")
 	a := planned(t, pair, "-grace-period", "0")
 	require.Equal(t, "0s", a.Summary.Total)
 	a = planned(t, pair)

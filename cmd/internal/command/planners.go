@@ -33,7 +33,7 @@ them. --script writes the kubectl commands.
 
 Exit codes: 0 planned; 1 a node is blocked and --fail-blocked is given; 2 bad
 input.`,
-		examples: [2]string{"every node behind one more node\nrollout --ignore-daemonsets --surge 1", "a pool of a dump, three nodes at a time\nrollout -f cluster.yaml -l pool=web --parallel 3"},
+		examples: [2]string{"every node behind one more node\nrollout --surge 1", "a pool of a dump, three nodes at a time\nrollout -f cluster.yaml -l pool=web --parallel 3"},
 		program:  "rollout", flags: rollout.Flags, run: rollout.Run, complete: Nodes,
 		hidden: []string{strict}, forms: browser, names: []string{"node=steps.nodes"},
 		need: func(*asked) Need {
