@@ -31,14 +31,14 @@ var largest = map[string]surface{
 	"eviction/disruption": {45, 81},
 	"eviction/pressure":   {48, 105},
 	"eviction/taint":      {44, 73},
-	"cluster":             {54, 29},
+	"cluster":             {59, 31},
 	"placement":           {89, 123},
 	"history":             {23, 4},
 }
 
 const (
-	largestNames  = 815 // of all rows together: 790, and 23 that programs of other modules need: amounts of resources, nominations, owners, texts of PostFilter
-	largestFields = 886 // of all rows together: 862, 5 of PostFilterOutcome, 3 for what plugins of callers may set, and 14 for releases: a field Release in each Options that follows one, HugePageBytes, BindingState.Raw
+	largestNames  = 820 // of all rows together: 790, 5 for groups of pods, and 23 that programs of other modules need: amounts of resources, nominations, owners, texts of PostFilter
+	largestFields = 888 // of all rows together: 862, 2 for groups of pods, 5 of PostFilterOutcome, 3 for what plugins of callers may set, and 14 for releases: a field Release in each Options that follows one, HugePageBytes, BindingState.Raw
 	largestLater  = 60  // names of a package without a row
 )
 
@@ -46,7 +46,7 @@ const (
 var later = []string{"preemption/optimal", "volumes/tracker"}
 
 // largestOwn has the packages without a row that may have more names.
-var largestOwn = map[string]int{"devices": 120}
+var largestOwn = map[string]int{"devices": 120, "podgroup": 80}
 
 // No package exports more than its row allows, and the rows together allow no more than the constants say.
 func TestSurface(t *testing.T) {
