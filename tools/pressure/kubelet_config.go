@@ -25,6 +25,8 @@ type setup struct {
 	config   pressure.Config // completed
 	reserved overhead.Reservations
 	warnings []string
+	given    []string // the signals of the evictionHard that was given, sorted; nil: none was
+	lost     []string // the kubelet's own hard thresholds that it replaces
 }
 
 // loadKubelet reads a configuration, completes it as a kubelet does and checks it. The configuration is that of the file, else that
@@ -60,6 +62,15 @@ func loadKubelet(path string, stdin io.Reader, ofInput *dump.Kubelet, goos strin
 		MergeDefaultEvictionSettings:     c.MergeDefaultEvictionSettings != nil && *c.MergeDefaultEvictionSettings,
 		IgnoreLocalStorage:               c.LocalStorageCapacityIsolation != nil && !*c.LocalStorageCapacityIsolation,
 	}, goos)
+	if len(c.EvictionHard) > 0 {
+		s.given = slices.Sorted(maps.Keys(c.EvictionHard))
+		for signal, value := range pressure.Default(pressure.Config{}, goos).EvictionHard {
+			if _, kept := s.config.EvictionHard[signal]; !kept {
+				s.lost = append(s.lost, signal+"<"+value)
+			}
+		}
+		slices.Sort(s.lost)
+	}
 	if d := c.EvictionPressureTransitionPeriod.Duration; d < 0 {
 		return s, fmt.Errorf("%s: evictionPressureTransitionPeriod: Invalid value: %q: must not be negative", path, d)
 	}

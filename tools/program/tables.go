@@ -30,7 +30,7 @@ func (t *Tables) Flags(f *Set, things, more string) {
 
 // AllFlag defines -all, for programs that Cut their tables.
 func (t *Tables) AllFlag(f *Set) {
-	f.BoolVar(&t.All, "all", false, fmt.Sprintf("print every line of the tables; without the flag the first %d", MostLines))
+	f.BoolVar(&t.All, "all", false, fmt.Sprintf("print the whole of the tables; without the flag the first %d lines", MostLines))
 }
 
 // Cut leaves the first MostLines lines of a table, the last of which says how many more there are. With All it leaves every line.

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/eviction/disruption"
 	planner "github.com/podberth/podberth/planning/rollout"
 	"github.com/podberth/podberth/tools/report"
 )
@@ -139,6 +142,24 @@ func (s *summary) hang(d planner.Deadlock) {
 		s.more++
 	}
 	s.Hanging += len(d.Pods)
+}
+
+// staying counts the pods of the blocked nodes that are to leave: those that hang, and those that stay with them.
+func staying(p *planner.Plan, pods []*v1.Pod, drain disruption.DrainOptions) (n int) {
+	blocked, on := map[string]bool{}, map[string][]*v1.Pod{}
+	for _, pod := range pods {
+		on[pod.Spec.NodeName] = append(on[pod.Spec.NodeName], pod)
+	}
+	for _, d := range p.Blocked {
+		for _, node := range d.Nodes {
+			if !blocked[node] {
+				s := disruption.Select(node, on[node], drain, time.Time{})
+				n += len(s.Leaving) + len(s.Refused)
+			}
+			blocked[node] = true
+		}
+	}
+	return n
 }
 
 // leaving counts the pods that leave the nodes on which they are now.

@@ -73,6 +73,7 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 		return false, err
 	}
 	a := shown(p, o)
+	a.Summary.Pods = a.Summary.Leaving + staying(p, in.objects.Pods, o.plan.Drain)
 	var out []byte
 	if o.output == page.Form {
 		out, err = a.page(in, &o.tables)

@@ -18,6 +18,8 @@ func ExampleRun() {
 {apiVersion: v1, kind: Pod, metadata: {name: web, labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: web, controller: true}]}, spec: {nodeName: n2, containers: [{name: c, resources: {requests: {cpu: "1", memory: 1Gi}}}]}, status: {phase: Running}}
 `), os.Stdout, io.Discard)
 	// Output:
+	// 1 pod is evicted from 1 node, at 5m55s; 0 leave later, 0 stay
+	//
 	// AT      NODE   POD           WHAT       CAUSE
 	// 0s      n2     -             event      heartbeats stop
 	// 55s     n2     -             unknown    Kubelet stopped posting node status.

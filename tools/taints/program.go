@@ -55,12 +55,20 @@ func reply(o options, stdin io.Reader, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	a := answerOf(line, &o.tables)
+	a := answerOf(line, in.Pods, &o.tables)
 	if o.output == page.Form {
 		warnings.Print(stderr)
 		return a.page(in, &o.tables).Write(stdout)
 	}
-	out, err := report.Render(o.output, a, func(b *strings.Builder) { a.table(b, o.tables.Layout) })
+	out, err := report.Render(o.output, a, func(b *strings.Builder) {
+		names := make([]string, len(in.Nodes))
+		for i, n := range in.Nodes {
+			names[i] = n.Name
+		}
+		o.tables.Layout.Nodes = report.ShortNodes(names)
+		a.table(b, &o.tables)
+		o.tables.Cut(b)
+	})
 	if err != nil {
 		return err
 	}
@@ -100,6 +108,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.strict, "strict", false, "what is a warning otherwise is an error")
 	report.Flag(f.FlagSet, &o.output, page.Form)
 	o.tables.Flags(f, "pods", "")
+	o.tables.AllFlag(f)
 	controllerFlags(f.FlagSet, &o.config)
 	return f
 }

@@ -73,7 +73,7 @@ func drainNodes() question {
 
 Exit codes: 0 planned; 1 the drain cannot begin, or a pod is blocked and
 --fail-blocked is given; 2 bad input.`,
-		examples: [2]string{"a node, as kubectl drain would\nX, "the nodes of a zone together\ndrain -l topology.kubernetes.io/zone=a -f cluster.yaml"},
+		examples: [2]string{"a node\ndrain node-a1", "the nodes of a zone together\ndrain -l topology.kubernetes.io/zone=a -f cluster.yaml"},
 		program:  "drain", flags: drain.Flags, run: drain.Run, complete: Nodes,
 		hidden: []string{"evict", strict},
 		forms:  browser, names: []string{"pod=waves.evictions.pod"}, need: planning,
