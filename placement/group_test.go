@@ -81,6 +81,13 @@ func long(text string) string {
 	return longTexts.Replace(strings.NewReplacer("{", "(", "}", ")").Replace(text))
 }
 
+// lines makes lines of an expectation.
+func lines(want string) string {
+	return strings.NewReplacer("|", "\n", "[s]", "{s}", "PRIO", "all pods in a single pod group should have the same priority as the pod group's priority, got",
+		"DRA", `error in "DynamicResources" PodGroupPostFilter plugins: not found`, "NONE", podgroup.TextNoPlacements,
+		"DOMAIN", "cannot determine domain for already scheduled pods:").Replace(want)
+}
+
 // shown prints a decision: members in order, groups, victims.
 func shown(d placement.GroupDecision) string {
 	var lines []string
@@ -202,11 +209,8 @@ func TestGroupExamples(t *testing.T) {
 		{"E93 constraint", "gates=C; node n1:2 zone=a; composite r0 basic key=zone; composite r1 basic parent=r0; composite r2 basic parent=r1; composite r3 basic parent=r2; group x gang1 parent=r3; pod xa:1 in=x", "xa ERR exceeded maximum hierarchy depth at podgroup/d/x|x ERR exceeded maximum hierarchy depth at podgroup/d/x"},
 	}, func(t *testing.T, c test) {
 		s, placer, o := groupWorld(t, c.world)
-		want := strings.NewReplacer("[s]", "{s}", "PRIO", "all pods in a single pod group should have the same priority as the pod group's priority, got",
-			"DRA", `error in "DynamicResources" PodGroupPostFilter plugins: not found`, "NONE", podgroup.TextNoPlacements,
-			"DOMAIN", "cannot determine domain for already scheduled pods:").Replace(c.want)
 		d := placer.DecideGroup(s.Queued, o)
-		require.Equal(t, long(strings.ReplaceAll(want, "|", "\n")), shown(d))
+		require.Equal(t, long(lines(c.want)), shown(d))
 		require.Equal(t, shown(d), shown(placer.DecideGroup(s.Queued, o)), "a decision changes nothing")
 		require.NoError(t, placer.AssumeGroup(d))
 	})
