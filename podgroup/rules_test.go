@@ -244,5 +244,6 @@ func TestUnitOrder(t *testing.T) {
 
 func TestTexts(t *testing.T) {
 	require.Equal(t, "pod group is unschedulable, 0/2 placements are available, first placement status: x", NoPlacementText(2, "x"))
+	require.Equal(t, `error in "DefaultPreemption" PodGroupPostFilter plugins: boom`, PreemptionErrorText("boom"))
 	require.Equal(t, "pod group preemption: found a placement for podgroup, preempting 1 victims", FoundText(1))
 }

@@ -35,5 +35,13 @@ func FoundText(victims int) string {
 	return fmt.Sprintf(TextPreemption+"found a placement for podgroup, preempting %d victims", victims)
 }
 
+// PreemptionErrorText returns the text of a group whose preemption failed with an error.
+func PreemptionErrorText(text string) string { return PostFilterErrorText("DefaultPreemption", text) }
+
+// PostFilterErrorText returns the text of a group for which a plugin failed when the group was unschedulable.
+func PostFilterErrorText(plugin, text string) string {
+	return fmt.Sprintf("error in %q PodGroupPostFilter plugins: %s", plugin, text)
+}
+
 // Join joins the reasons of a status.
 func Join(reasons ...string) string { return strings.Join(reasons, ", ") }
