@@ -19,7 +19,6 @@ func TestMisuse(t *testing.T) {
 		"FindOldFilter":         history.FindOldFilter,
 		"FreeShare":             history.FreeShare,
 		"NodePreferAvoidPods":   history.NodePreferAvoidPods,
-		"NumToFind115":          history.NumToFind115,
 		"Profile118":            history.Profile118,
 		"Registrations124":      history.Registrations124,
 		"Registrations128":      history.Registrations128,

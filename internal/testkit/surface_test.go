@@ -27,13 +27,13 @@ var largest = map[string]surface{
 	"volumes":             {40, 37},
 	"score":               {50, 48},
 	"queue":               {81, 94},
-	"preemption":          {44, 85},
+	"preemption":          {45, 85},
 	"eviction/disruption": {45, 81},
 	"eviction/pressure":   {48, 105},
 	"eviction/taint":      {44, 73},
 	"cluster":             {54, 29},
 	"placement":           {89, 123},
-	"history":             {23, 4},
+	"history":             {22, 4},
 }
 
 const (
