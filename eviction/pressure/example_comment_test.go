@@ -21,7 +21,7 @@ func watch(config pressure.Config, every10s iter.Seq[time.Time], stats func() pr
 		return err
 	}
 	var state pressure.State
-	for now := range every10s { // the kubelet's housekeeping interval
+	for now := range every10s { // older documents: housekeeping-interval
 		var decision pressure.Decision
 		state, decision = policy.Observe(state, pressure.Observation{Signals: pressure.Measure(stats()), Layout: "single", Pods: pods, Stats: usage}, now)
 		act(decision) // report decision.Conditions; do decision.Reclaim, then decision.Eviction
