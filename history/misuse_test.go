@@ -20,7 +20,6 @@ func TestMisuse(t *testing.T) {
 		"FreeShare":             history.FreeShare,
 		"NodePreferAvoidPods":   history.NodePreferAvoidPods,
 		"Profile118":            history.Profile118,
-		"Registrations124":      history.Registrations124,
 		"Registrations128":      history.Registrations128,
 		"ReplacedKubeletFlags":  history.ReplacedKubeletFlags,
 		"Reservoir":             history.Reservoir,

@@ -209,7 +209,6 @@ var functions = map[string]any{
 	"history.Events128":                       history.Events128,
 	"history.UnregisteredEvents128":           history.UnregisteredEvents128,
 	"history.Registrations128":                history.Registrations128,
-	"history.Registrations124":                history.Registrations124,
 	"history.FreeShare":                       history.FreeShare,
 	"history.ZeroToTen":                       history.ZeroToTen,
 	"history.SelectorSpread":                  history.SelectorSpread,
