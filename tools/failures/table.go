@@ -16,6 +16,9 @@ func (a *failureReport) table(out *strings.Builder, t program.Tables) {
 			leave = "leaves"
 		}
 		report.Textf(out, "%s, %d %s pods pending\n", report.Count(a.Summary.Scenarios, "scenario"), a.Summary.Failing, leave)
+		if n := a.Summary.Untried; n > 0 {
+			report.Textf(out, "%s left out by -steps or -time\n", report.Count(n, "scenario"))
+		}
 		for _, x := range a.Alerts {
 			fires := "is silent"
 			if x.Fires {
