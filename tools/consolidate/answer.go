@@ -1,11 +1,12 @@
 package consolidate
 
 import (
+	"context"
 	"io"
 	"math"
-	"time"
 
 	"github.com/podberth/podberth/planning/consolidation"
+	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
 )
 
@@ -86,15 +87,15 @@ type elsewhere struct {
 }
 
 // plan asks for the plan and its replay.
-func (in *input) plan(o options, stderr io.Writer) (*consolidationPlan, error) {
-	begin, tried := time.Now(), 0
+func (in *input) plan(ctx context.Context, o options, stderr io.Writer) (*consolidationPlan, error) {
+	stop, tried := program.Stop(ctx, o.time), 0
 	progress := report.NewProgress(stderr, "consolidate", "nodes tried", nil)
 	defer progress.End()
 	x := consolidation.Options{Steps: o.steps, Seed: o.seed, MaxMoves: o.maxMoves}
 	x.Stop = func() bool {
 		tried++
 		progress.Step(tried, 0)
-		return o.time > 0 && time.Since(begin) >= o.time
+		return stop()
 	}
 	ask := in.planner.Plan
 	if o.oneStep {

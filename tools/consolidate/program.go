@@ -4,6 +4,7 @@ package consolidate
 
 import (
 	"cmp"
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -38,7 +39,8 @@ type options struct {
 }
 
 // Run is the program with its surroundings as arguments. It returns the exit code. Results go to stdout in one piece, or not at all.
-func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	stdout = program.Until(ctx, stdout)
 	return program.Run("consolidate", func() (no bool, err error) {
 		o, err := parseFlags(args, stdout)
 		if err != nil {
@@ -46,17 +48,17 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 		o.tables.Fit(stdout)
 		o.input.Progress = program.Reading(stderr)
-		return false, answer(o, stdin, stdout, stderr)
+		return false, answer(ctx, o, stdin, stdout, stderr)
 	}, stderr)
 }
 
 // answer writes the plan.
-func answer(o options, stdin io.Reader, stdout, stderr io.Writer) error {
+func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) error {
 	in, err := load(o, stdin)
 	if err != nil {
 		return err
 	}
-	a, err := in.plan(o, stderr)
+	a, err := in.plan(ctx, o, stderr)
 	if err != nil {
 		return err
 	}

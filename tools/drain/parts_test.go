@@ -132,10 +132,10 @@ func TestBrokenOutput(t *testing.T) {
 	o, err := parseFlags([]string{"-f", shipped, "node-a1"}, io.Discard)
 	require.NoError(t, err)
 	none, warnings := 0, 0
-	no, err := answer(o, nil, broken{&none}, io.Discard)
+	no, err := answer(t.Context(), o, nil, broken{&none}, io.Discard)
 	require.ErrorIs(t, err, errBroken)
 	require.False(t, no)
-	_, err = answer(o, nil, io.Discard, broken{&warnings})
+	_, err = answer(t.Context(), o, nil, io.Discard, broken{&warnings})
 	require.ErrorIs(t, err, errBroken)
-	require.Equal(t, program.BadInput, Run([]string{"-f", shipped, "node-a1"}, nil, broken{&none}, io.Discard))
+	require.Equal(t, program.BadInput, Run(t.Context(), []string{"-f", shipped, "node-a1"}, nil, broken{&none}, io.Discard))
 }

@@ -1,6 +1,7 @@
 package drain
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -74,12 +75,13 @@ func refTo(p *v1.Pod) podRef {
 }
 
 // plan drains the nodes on paper.
-func (in *input) plan(o options) (*plan, error) {
+func (in *input) plan(ctx context.Context, o options) (*plan, error) {
 	r, err := newReplacer(in, in.nodes)
 	if err != nil {
 		return nil, err
 	}
 	o.drain.DaemonSetExists = in.objects.DaemonSetExists()
+	r.ended = func() error { return program.Interrupted(ctx) }
 	made := disruption.MakePlan(disruption.PlanInput{
 		Nodes: in.nodes, Pods: in.objects.Pods, Budgets: in.budgets, Scale: in.scale, Options: o.drain, Now: o.at, Replace: r.replace,
 	})

@@ -4,6 +4,7 @@ package drain
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -42,7 +43,8 @@ type options struct {
 }
 
 // Run is the program with its surroundings as arguments. It returns the exit code. Results go to stdout in one piece, or not at all.
-func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	stdout = program.Until(ctx, stdout)
 	return program.Run("drain", func() (no bool, err error) {
 		o, err := parseFlags(args, stdout)
 		if err != nil {
@@ -50,13 +52,13 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 		o.tables.Fit(stdout)
 		o.input.Progress = program.Reading(stderr)
-		return answer(o, stdin, stdout, stderr)
+		return answer(ctx, o, stdin, stdout, stderr)
 	}, stderr)
 }
 
 // answer writes what was asked for. It reports whether the exit code says no: a drain cannot begin, or -fail-blocked is given
 // and a pod is blocked.
-func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
+func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
 	in, err := load(o, stdin)
 	if err != nil {
 		return false, err
@@ -72,7 +74,7 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 		out, err = report.Render(o.output, a, a.table)
 	} else {
 		var p *plan
-		if p, err = in.plan(o); err != nil {
+		if p, err = in.plan(ctx, o); err != nil {
 			return false, err
 		}
 		errs, no = p.Errors, len(p.Errors) > 0 || len(p.Blocked) > 0 && o.failBlocked

@@ -1,6 +1,7 @@
 package failures_test
 
 import (
+	"context"
 	"io"
 	"os"
 	"strings"
@@ -10,7 +11,7 @@ import (
 
 // The pod of a node that fails comes back on the other node.
 func ExampleRun() {
-	failures.Run([]string{"-f", "-", "-scenario", "n2"}, strings.NewReader(`
+	failures.Run(context.Background(), []string{"-f", "-", "-scenario", "n2"}, strings.NewReader(`
 {apiVersion: v1, kind: Node, metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: a}}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
 ---
 {apiVersion: v1, kind: Node, metadata: {name: n2, labels: {kubernetes.io/hostname: n2, topology.kubernetes.io/zone: a}}, status: {allocatable: {cpu: "2", memory: 8Gi, pods: "10"}}}

@@ -13,6 +13,9 @@ func (a *failureReport) table(out *strings.Builder, t program.Tables) {
 	if !t.Layout.NoHeaders {
 		a.saysBefore(out, t.Layout)
 		out.WriteString(t.Layout.Text("", a.verdict()))
+		if n := a.Summary.Untried; n > 0 {
+			report.Textf(out, "%s left out by -steps or -time\n", report.Count(n, "scenario"))
+		}
 		for _, x := range a.Alerts {
 			fires := "is silent"
 			if x.Fires {

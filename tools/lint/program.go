@@ -3,6 +3,8 @@
 package lint
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -48,7 +50,8 @@ type summary struct {
 const kind = "LintReport"
 
 // Run is the program with its surroundings as arguments. It returns the exit code. Results go to stdout in one piece, or not at all.
-func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	stdout = program.Until(ctx, stdout)
 	return program.Run("lint", func() (no bool, err error) {
 		o, err := parseFlags(args, stdout)
 		if err != nil {
@@ -56,12 +59,12 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 		o.tables.Fit(stdout)
 		o.input.Progress = program.Reading(stderr)
-		return answer(o, stdin, stdout, stderr)
+		return answer(ctx, o, stdin, stdout, stderr)
 	}, stderr)
 }
 
 // answer writes the findings and reports whether one has severity error.
-func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
+func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
 	if o.rules {
 		_, err := io.WriteString(stdout, rules(o))
 		return false, err
@@ -71,6 +74,7 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 		return false, err
 	}
 	in, warnings, err := load(o, stdin)
+	err = cmp.Or(err, program.Interrupted(ctx))
 	if err != nil {
 		return false, err
 	}

@@ -104,7 +104,7 @@ func (x *simulation) question(ctx context.Context) *explanation {
 		e.State, e.Node = "Ended", pod.Spec.NodeName
 		e.said = fmt.Sprintf("Pod %s has ended (%s): it holds nothing on any node, and no scheduler tries it.", name, pod.Status.Phase)
 	case pod.Spec.NodeName != "":
-		x.whyThere(e, pod)
+		x.whyThere(ctx, e, pod)
 	default:
 		x.whereTo(ctx, e, pod)
 	}
@@ -117,7 +117,7 @@ func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) {
 	answered, failed := false, error(nil)
 	x.explain = func(pod *v1.Pod, c *cluster.Snapshot) {
 		answered = true
-		failed = x.ask(e, pod, c)
+		failed = x.ask(ctx, e, pod, c)
 	}
 	must.Do(x.run(ctx))
 	e.State, e.Ahead = "Pending", x.ahead(pod)
@@ -138,7 +138,7 @@ func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) {
 		first += fmt.Sprintf("waits for scheduler %q, which is not part of this run. Scheduler %q says that it ", dump.SchedulerName(pod), x.first)
 	}
 	if !answered {
-		x.w.s.View(func(c *cluster.Snapshot) { failed = x.ask(e, pod, c) })
+		x.w.s.View(func(c *cluster.Snapshot) { failed = x.ask(ctx, e, pod, c) })
 	}
 	must.Do(failed)
 	if e.Outcome == outcomeScheduled {
@@ -166,7 +166,7 @@ func tried(ahead int) string {
 }
 
 // whyThere explains a running pod: it asks where the pod could go now if it did not run yet.
-func (x *simulation) whyThere(e *explanation, pod *v1.Pod) {
+func (x *simulation) whyThere(ctx context.Context, e *explanation, pod *v1.Pod) {
 	here := pod.Spec.NodeName
 	e.State, e.said = "Running", fmt.Sprintf("Pod %s runs on %s", key(pod), here)
 	if pod.DeletionTimestamp != nil {
@@ -183,7 +183,7 @@ func (x *simulation) whyThere(e *explanation, pod *v1.Pod) {
 	}
 	free := *pod
 	free.Spec.NodeName, free.Status.NominatedNodeName, free.DeletionTimestamp = "", "", nil
-	must.Do(x.ask(e, &free, c))
+	must.Do(x.ask(ctx, e, &free, c))
 	best := e.Node
 	e.Node, e.node = here, x.w.nodes[here]
 	e.said += fmt.Sprintf(". If it came now, %d of %d nodes could take it", e.Feasible, e.Of)
@@ -211,7 +211,7 @@ func (x *simulation) ahead(pod *v1.Pod) int {
 
 // ask finds out where a pod can go in a cluster, and why not elsewhere. It returns errors, because the scheduler that calls it would
 // report a panic as a warning.
-func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) (err error) {
+func (x *simulation) ask(ctx context.Context, e *explanation, pod *v1.Pod, c *cluster.Snapshot) (err error) {
 	defer must.Catch(&err)
 	q := must.Get(x.asks(pod, c))
 	d := q.plan.Decide(pod, q.options)
@@ -246,7 +246,7 @@ func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) (err 
 	if x.o.output == page.Form {
 		e.skews = must.Get(page.Skews(pod, c))
 	}
-	x.diagnose(e, q, d)
+	x.diagnose(ctx, e, q, d)
 	if !x.o.all && len(e.Nodes) > mostNodes {
 		e.hidden = len(e.Nodes) - mostNodes
 		e.Nodes = e.Nodes[:mostNodes:mostNodes]
@@ -260,7 +260,7 @@ func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) (err 
 
 // diagnose fills in what would change the answer: changes and events for a pod without a node, and the comparison with another
 // node for a pod with a node.
-func (x *simulation) diagnose(e *explanation, q *asked, d placement.Decision) {
+func (x *simulation) diagnose(ctx context.Context, e *explanation, q *asked, d placement.Decision) {
 	want := must.Get(x.wantedNodes(q.cluster))
 	switch {
 	case d.Placed():
@@ -269,20 +269,20 @@ func (x *simulation) diagnose(e *explanation, q *asked, d placement.Decision) {
 		}
 		e.Allocations = allocationsOf(q.pod, d.Node, d.Devices)
 		if e.scores == nil {
-			x.choose(e, q, d, want)
+			x.choose(ctx, e, q, d, want)
 		}
 	case d.Failure.Err == nil:
 		e.Cause = q.cause()
 		in := x.diagnosed(q.with, q.profile)
-		x.relaxations(e, q, in, want)
+		x.relaxations(ctx, e, q, in, want)
 		e.Outlook = must.Get(diagnose.Wake(in, q.pod, diagnose.WakeOptions{}))
 	}
 }
 
 // relaxations fills in the cheapest of the smallest sets of changes that place the pod where it is wanted, or what was tried, and
 // what the law of advice forbids.
-func (x *simulation) relaxations(e *explanation, q *asked, in diagnose.Input, want wanted) {
-	o := diagnose.Options{Size: 3, Steps: x.o.steps, Stop: x.o.stop(), Where: want, Cost: q.stays}
+func (x *simulation) relaxations(ctx context.Context, e *explanation, q *asked, in diagnose.Input, want wanted) {
+	o := diagnose.Options{Size: 3, Steps: x.o.steps, Stop: x.o.stop(ctx), Where: want, Cost: q.stays}
 	d, err := diagnose.Relax(in, q.pod, o)
 	if err != nil {
 		x.warn("no changes that would help were searched: %v", err)

@@ -2,6 +2,7 @@ package place
 
 import (
 	"bytes"
+	"context"
 	"strconv"
 
 	v1 "k8s.io/api/core/v1"
@@ -21,7 +22,7 @@ type packed struct {
 
 // pack says how the pending pods get nodes if running pods may move or leave. Pods of other profiles and pods with scheduling gates
 // are left out.
-func pack(out *bytes.Buffer, w *world, o options, profile placement.Profile) (unplaced bool) {
+func pack(ctx context.Context, out *bytes.Buffer, w *world, o options, profile placement.Profile) (unplaced bool) {
 	profile.Volumes, profile.Devices = nil, nil // the plan has its own
 	var queue []*v1.Pod
 	for _, p := range w.pending {
@@ -29,7 +30,7 @@ func pack(out *bytes.Buffer, w *world, o options, profile placement.Profile) (un
 			queue = append(queue, p)
 		}
 	}
-	plan := must.Get(packing.Pack(packing.Input{Snapshot: w.snapshot, Pending: queue, Profile: profile, Now: w.now}, packing.Options{Seed: o.seed, Steps: o.steps, Stop: o.stop()}))
+	plan := must.Get(packing.Pack(packing.Input{Snapshot: w.snapshot, Pending: queue, Profile: profile, Now: w.now}, packing.Options{Seed: o.seed, Steps: o.steps, Stop: o.stop(ctx)}))
 	unplaced = len(plan.Pending) > 0
 	if report.IsData(o.output) {
 		if plan.Tiers == nil {

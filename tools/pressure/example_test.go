@@ -1,6 +1,7 @@
 package pressure_test
 
 import (
+	"context"
 	"io"
 	"os"
 
@@ -9,7 +10,7 @@ import (
 
 // What the kubelet does on a node of the shipped pods that runs out of processes.
 func ExampleRun() {
-	pressure.Run([]string{"-f", "testdata/pods.yaml", "-summary", "testdata/pids.json", "-kubelet", "testdata/kubelet.yaml"}, nil, os.Stdout, io.Discard)
+	pressure.Run(context.Background(), []string{"-f", "testdata/pods.yaml", "-summary", "testdata/pids.json", "-kubelet", "testdata/kubelet.yaml"}, nil, os.Stdout, io.Discard)
 	// Output:
 	// Node general-a1 at 2026-03-02T08:20:07Z, file system layout single
 	//

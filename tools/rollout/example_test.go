@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"context"
 	"io"
 	"os"
 	"strings"
@@ -10,7 +11,7 @@ import (
 
 // The pod leaves n2 while n2 is replaced. The budget of api demands its only pod, so n1 is left as it is.
 func ExampleRun() {
-	rollout.Run([]string{"-f", "-", "-start", "5s", "-renew", "1m"}, strings.NewReader(`
+	rollout.Run(context.Background(), []string{"-f", "-", "-start", "5s", "-renew", "1m"}, strings.NewReader(`
 {apiVersion: v1, kind: Node, metadata: {name: n1, labels: {kubernetes.io/hostname: n1}}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
 ---
 {apiVersion: v1, kind: Node, metadata: {name: n2, labels: {kubernetes.io/hostname: n2}}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}

@@ -103,7 +103,7 @@ func (*terminal) Width() int { return 60 }
 // Tables are as wide as the terminal.
 func TestTerminal(t *testing.T) {
 	var out terminal
-	require.Zero(t, Run([]string{"-f", shipped, "-ignore-daemonsets"}, nil, &out, &strings.Builder{}))
+	require.Zero(t, Run(t.Context(), []string{"-f", shipped, "-ignore-daemonsets"}, nil, &out, &strings.Builder{}))
 	require.Regexp(t, `(?m)^  +\S`, out.String(), "a text goes on in the next line")
 	_, wide, _ := rolling("", "-f", shipped, "-ignore-daemonsets")
 	require.NotRegexp(t, `(?m)^  +\S`, wide)

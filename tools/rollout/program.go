@@ -4,6 +4,7 @@ package rollout
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -43,7 +44,8 @@ type options struct {
 }
 
 // Run is the program with its surroundings as arguments. It returns the exit code. Results go to stdout in one piece, or not at all.
-func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	stdout = program.Until(ctx, stdout)
 	return program.Run("rollout", func() (no bool, err error) {
 		o, err := parseFlags(args, stdout)
 		if err != nil {
@@ -51,22 +53,19 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 		o.tables.Fit(stdout)
 		o.input.Progress = program.Reading(stderr)
-		return answer(o, stdin, stdout, stderr)
+		return answer(ctx, o, stdin, stdout, stderr)
 	}, stderr)
 }
 
 // answer writes what was asked for. It reports whether -fail-blocked is given and a node is blocked.
-func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
+func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
 	in, err := load(&o, stdin)
 	if err != nil {
 		return false, err
 	}
 	progress := report.NewProgress(stderr, "rollout", "nodes", nil)
 	o.plan.Progress = progress.Step
-	if o.time > 0 {
-		begin := time.Now()
-		o.plan.End = func() bool { return time.Since(begin) > o.time }
-	}
+	o.plan.End = program.Stop(ctx, o.time)
 	p, err := in.planner.Plan(o.plan)
 	progress.End()
 	if err != nil {

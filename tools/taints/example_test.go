@@ -1,6 +1,7 @@
 package taints_test
 
 import (
+	"context"
 	"io"
 	"os"
 	"strings"
@@ -10,7 +11,7 @@ import (
 
 // The kubelet of a node falls silent.
 func ExampleRun() {
-	taints.Run([]string{"-f", "-", "-stop", "n2", "-admit"}, strings.NewReader(`
+	taints.Run(context.Background(), []string{"-f", "-", "-stop", "n2", "-admit"}, strings.NewReader(`
 {apiVersion: v1, kind: Node, metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: a}}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
 ---
 {apiVersion: v1, kind: Node, metadata: {name: n2, labels: {kubernetes.io/hostname: n2, topology.kubernetes.io/zone: a}}, status: {allocatable: {cpu: "2", memory: 8Gi, pods: "10"}}}

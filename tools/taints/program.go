@@ -3,6 +3,8 @@
 package taints
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -36,18 +38,20 @@ type options struct {
 }
 
 // Run is the program with its surroundings as arguments. It returns the exit code. Results go to stdout in one piece, or not at all.
-func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	stdout = program.Until(ctx, stdout)
 	o, err := parseFlags(args, stdout)
 	if err == nil {
 		o.tables.Fit(stdout)
 		o.input.Progress = program.Reading(stderr)
-		err = reply(o, stdin, stdout, stderr)
+		err = reply(ctx, o, stdin, stdout, stderr)
 	}
 	return program.Code("taints", err, stderr)
 }
 
-func reply(o options, stdin io.Reader, stdout, stderr io.Writer) error {
+func reply(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) error {
 	in, warnings, err := load(o, stdin)
+	err = cmp.Or(err, program.Interrupted(ctx))
 	if err != nil {
 		return err
 	}

@@ -260,7 +260,7 @@ func (*terminal) Width() int { return 60 }
 func TestTerminal(t *testing.T) {
 	args := []string{"-f", shop, "-events", "testdata/events.yaml"}
 	var out terminal
-	require.Zero(t, Run(args, nil, &out, &strings.Builder{}))
+	require.Zero(t, Run(t.Context(), args, nil, &out, &strings.Builder{}))
 	_, wide, _ := forecast("", args...)
 	require.NotEqual(t, wide, out.String())
 	for line := range strings.Lines(out.String()) {

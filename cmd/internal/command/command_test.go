@@ -35,7 +35,7 @@ func podberth(t *testing.T, stdin string, args ...string) (code int, stdout, std
 	t.Helper()
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	var out, errs bytes.Buffer
-	code = kubectl().Run(args, strings.NewReader(stdin), &out, &errs)
+	code = kubectl().Run(t.Context(), args, strings.NewReader(stdin), &out, &errs)
 	return code, out.String(), errs.String()
 }
 

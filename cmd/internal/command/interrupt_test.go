@@ -62,7 +62,7 @@ func TestInterrupt(t *testing.T) {
 					args = args[:len(args)-2]
 				}
 				var out, errs bytes.Buffer
-				require.Equal(t, 2, of.Run(args, in, &out, &errs))
+				require.Equal(t, 2, of.Run(t.Context(), args, in, &out, &errs))
 				require.Equal(t, of.Name+": interrupted\n", errs.String())
 				require.Empty(t, out.String())
 				close(in.end)
@@ -79,7 +79,7 @@ func TestWordsOfHelps(t *testing.T) {
 	var all bytes.Buffer
 	for _, of := range []command.Program{{Name: "podberth"}, kubectl()} {
 		for _, name := range []string{"why", "place", "fit", "drain", "evict", "pressure", "taints", "failures", "consolidate", "rollout", "upgrade", "check", "lint", "snapshot", "version"} {
-			require.Equal(t, 0, of.Run([]string{name, "--help"}, nil, &all, &all))
+			require.Equal(t, 0, of.Run(t.Context(), []string{name, "--help"}, nil, &all, &all))
 		}
 	}
 	require.Empty(t, testkit.JoinedWords(all.String()))

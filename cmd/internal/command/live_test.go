@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -143,7 +144,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // ask runs a command line against the server.
 func ask(args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	code = kubectl().Run(args, strings.NewReader(""), &out, &errs)
+	code = kubectl().Run(context.Background(), args, strings.NewReader(""), &out, &errs)
 	return code, out.String(), errs.String()
 }
 
