@@ -24,6 +24,8 @@ type options struct {
 	files             []string
 	input             dump.Options
 	config            string
+	against           string // a second configuration
+	priceLabel        string
 	output            string
 	detail            detail
 	explain           string
@@ -126,6 +128,9 @@ type verdict struct {
 // reply writes what was asked for.
 func reply(ctx context.Context, out *bytes.Buffer, o options, stdin io.Reader, stderr io.Writer) (v verdict, err error) {
 	defer must.Catch(&err)
+	if o.against != "" {
+		return against(out, o, stdin, stderr), nil
+	}
 	var timeline []event
 	if o.timeline != "" {
 		timeline = must.Get(readTimeline(o.timeline, o.input))
