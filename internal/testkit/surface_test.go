@@ -28,7 +28,7 @@ var largest = map[string]surface{
 	"score":               {50, 48},
 	"queue":               {81, 94},
 	"preemption":          {44, 85},
-	"eviction/disruption": {45, 81},
+	"eviction/disruption": {45, 83},
 	"eviction/pressure":   {48, 105},
 	"eviction/taint":      {44, 73},
 	"cluster":             {54, 29},

@@ -44,6 +44,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	program.Inputs(f, &o.files, "input")
 	o.input.Flags(f.FlagSet)
 	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration; the default profile without")
+	f.StringVar(&o.against, "against", "", "play the input also with the KubeSchedulerConfiguration in `FILE`, and print what differs: nodes of pods, victims, how full nodes and zones are")
 	report.Flag(f.FlagSet, &o.output, wide, page.Form)
 	f.Var(&o.detail, "detail", "with json and yaml: every plugin's verdict and score of every node, for all pods or for one, `[=NAMESPACE/NAME]`, repeatable")
 	o.tables.Flags(f, "pods", program.OfNames)
@@ -123,18 +124,19 @@ func (o options) check() error {
 var ignoredFlags = map[string][]string{
 	"explain":  {"how-many", "log", "detail", "no-headers", "map"},
 	"how-many": {"log", "detail", "timeline", "grace", "seed", "map"},
+	"against":  {"explain", "how-many", "pack", "log", "detail", "timeline", "map"},
 	"pack":     {"explain", "how-many", "log", "detail", "timeline", "grace", "preemption", "map"},
 }
 
 // checkTogether returns an error for flags that do nothing together.
 func (o options) checkTogether(given map[string]bool) error {
-	for _, question := range []string{"explain", "how-many", "pack"} {
+	for _, question := range []string{"explain", "how-many", "pack", "against"} {
 		for _, name := range ignoredFlags[question] {
 			if given[question] && given[name] {
 				return fmt.Errorf("-%s: Forbidden: does nothing with -%s", name, question)
 			}
 		}
-		if given[question] && (o.output == wide || o.output == page.Form && question != "explain") {
+		if given[question] && (o.output == wide || o.output == page.Form && question != "explain" && question != "against") {
 			return fmt.Errorf("-o: Unsupported value: %q: does nothing with -%s", o.output, question)
 		}
 	}

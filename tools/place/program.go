@@ -23,6 +23,7 @@ type options struct {
 	files             []string
 	input             dump.Options
 	config            string
+	against           string // another configuration, to compare with
 	output            string
 	detail            detail
 	explain           string
@@ -132,6 +133,9 @@ func reply(out *bytes.Buffer, o options, stdin io.Reader, stderr io.Writer) (v v
 	var timeline []event
 	if o.timeline != "" {
 		timeline = must.Get(readTimeline(o.timeline, o.input))
+	}
+	if o.against != "" {
+		return compareConfigs(out, o, stdin, stderr), nil
 	}
 	with, warnings, err := optionsOf(o, stderr)
 	must.Do(err)

@@ -15,7 +15,7 @@ import (
 
 // questions are the commands that ask programs, in the order of the help.
 func questions() []question {
-	return []question{why(), placePods(), fit(), drainNodes(), evict(), nodePressure(), forecast(), nodeFailures(), emptyNodes(), rollOut(), upgradeTo(), checkCluster(), lintRules()}
+	return []question{why(), placePods(), fit(), drainNodes(), evict(), nodePressure(), forecast(), nodeFailures(), emptyNodes(), rollOut(), upgradeTo(), beforeUpgrade(), checkCluster(), lintRules()}
 }
 
 func why() question {
@@ -28,7 +28,7 @@ Exit codes: 0 explained; 1 the pod has no node and --fail-unschedulable is
 given; 2 bad input.`,
 		examples: [2]string{"why a pod of the current namespace waits\nwhy web-0", "every node, from a dump\nwhy shop/web-0 --all -f cluster.yaml"},
 		program:  "place", flags: place.Flags, run: place.Run, args: cobra.ExactArgs(1), complete: Pods,
-		hidden: []string{"explain", "how-many", "log", "detail", "fail-errors", "map", "pack", strict},
+		hidden: []string{"explain", "how-many", "log", "detail", "fail-errors", "map", "pack", "against", strict},
 		usage: map[string]string{"all": "every node, not the best twenty", "where": "why the pod does not go there, and what would have to change: a `NODE` or a label selector", "preemption": preemptionUsage,
 			"steps": "search for `N` steps for changes that would help", "time": "end that search after this `DURATION`; 0: no limit"},
 		forms: browser, names: []string{"node=node"}, need: placing, more: podFor("-explain"),
@@ -61,7 +61,7 @@ Exit codes: 0 answered; 1 none fits and --fail-unschedulable is given; 2 bad
 input.`,
 		examples: [2]string{"how many more replicas fit\nfit web-0", "after a node is gone\nfit shop/web-0 -f cluster.yaml --cordon n1"},
 		program:  "place", flags: place.Flags, run: place.Run, args: cobra.ExactArgs(1), complete: Pods,
-		hidden: []string{"explain", "where", "how-many", "all", "log", "detail", "timeline", "grace", "seed", "preemption", "fail-errors", "map", "pack", "steps", "time", strict},
+		hidden: []string{"explain", "where", "how-many", "all", "log", "detail", "timeline", "grace", "seed", "preemption", "fail-errors", "map", "pack", "against", "steps", "time", strict},
 		names:  []string{"node=nodes"}, need: placing, more: podFor("-how-many"),
 	}
 }
