@@ -38,7 +38,7 @@ var largest = map[string]surface{
 
 const (
 	largestNames  = 815 // of all rows together: 790, and 23 that programs of other modules need: amounts of resources, nominations, owners, texts of PostFilter
-	largestFields = 886 // of all rows together: 862, 5 of PostFilterOutcome, 3 for what plugins of callers may set, and 14 for releases: a field Release in each Options that follows one, HugePageBytes, BindingState.Raw
+	largestFields = 888 // of all rows together: 862, 2 that say of a failed sync and of a drain what more input would not change (Synced.Lasting, Blocked.Behind), 5 of PostFilterOutcome, 3 for what plugins of callers may set, and 14 for releases: a field Release in each Options that follows one, HugePageBytes, BindingState.Raw
 	largestLater  = 60  // names of a package without a row
 )
 
