@@ -411,15 +411,16 @@ func TestLasting(t *testing.T) {
 		Selector: &metav1.LabelSelector{}, MaxUnavailable: ptr(intstr.FromInt32(1))}}
 	unknown, job, bare := healthyPod("d/a", "ReplicaSet/a"), healthyPod("d/j", "Job/j"), healthyPod("d/c", "")
 	const of = "jobs.batch does not implement the scale subresource (pod j of Job j)"
-	for _, c := range []struct {
+	type test struct {
 		name, first, lasting string
 		pods                 []*v1.Pod
-	}{
+	}
+	testkit.Run(t, []test{
 		{"a Job", "jobs.batch does not implement the scale subresource", of, []*v1.Pod{job}},
 		{"a Job behind an unknown controller", `found no controllers for pod "a"`, of, []*v1.Pod{unknown, bare, job}},
 		{"an unknown controller", `found no controllers for pod "a"`, "", []*v1.Pod{bare, unknown}},
 		{"no controller", "", "", []*v1.Pod{bare}},
-	} {
+	}, func(t *testing.T, c test) {
 		s := Sync(b, c.pods, NewScale(nil), now)
 		text := func(err error) string {
 			if err == nil {
@@ -429,5 +430,5 @@ func TestLasting(t *testing.T) {
 		}
 		require.Equal(t, []string{c.first, c.lasting}, []string{text(s.Err), text(s.Lasting)}, c.name)
 		require.Equal(t, c.name == "no controller", len(s.Notices) == 1 && s.Notices[0].Reason == "UnmanagedPods", c.name)
-	}
+	})
 }

@@ -4,14 +4,17 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 func TestShortNodes(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name, note string
 		nodes      []string
 		want       []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"a common ending", "Names of nodes are without .eu-west-1.compute.internal.\n",
 			[]string{"ip-10-0-0-1.eu-west-1.compute.internal", "ip-10-0-0-2.eu-west-1.compute.internal", "edge"}, []string{"ip-10-0-0-1", "ip-10-0-0-2", "edge"}},
 		{"an ending of one node stays", "", []string{"a.example.com", "b.example.org"}, []string{"a.example.com", "b.example.org"}},
@@ -19,11 +22,11 @@ func TestShortNodes(t *testing.T) {
 		{"what is the name of another node stays", "Names of nodes are without .x.\n", []string{"a.x", "a", "b.x"}, []string{"a.x", "a", "b"}},
 		{"addresses stay", "", []string{"10.0.0.1", "11.0.0.1"}, []string{"10.0.0.1", "11.0.0.1"}},
 		{"no points", "", []string{"n1", "n2"}, []string{"n1", "n2"}},
-	} {
+	}, func(t *testing.T, c test) {
 		n := ShortNodes(c.nodes)
 		require.Equal(t, c.want, n.All(c.nodes), c.name)
 		require.Equal(t, c.note, n.Note(), c.name)
-	}
+	})
 	require.Equal(t, "a.x", ((*Nodes)(nil)).Of("a.x"))
 	require.Empty(t, ((*Nodes)(nil)).Note())
 }

@@ -120,5 +120,5 @@ func TestText(t *testing.T) {
 	require.Equal(t, "  cause: one two three\n", Layout{}.Text("  cause: ", "one two three"))
 	require.Equal(t, "  cause: one\n         two\n", narrow.Text("  cause: ", "one two"))
 	require.Equal(t, "one two\n  three four\n", narrow.Text("", "one two three four"))
-	require.Equal(t, "one\\u0007\n", narrow.Text("", "one\a"))
+	require.Equal(t, "one\\a\n", narrow.Text("", "one\a"))
 }

@@ -50,7 +50,7 @@ func TestInterrupt(t *testing.T) {
 	for name, args := range map[string][]string{
 		"why": {"why", "a"}, "place": {"place"}, "fit": {"fit", "a"}, "drain": {"drain", "n"}, "evict": {"evict", "a"}, "pressure": {"pressure", "n"},
 		"taints": {"taints", "n"}, "failures": {"failures"}, "consolidate": {"consolidate"}, "rollout": {"rollout"}, "upgrade": {"upgrade", "--from", "1.35", "--to", "1.36"},
-		"check": {"check"}, "lint": {"lint"}, "snapshot": {"snapshot", "-o", filepath.Join(dir, "x.yaml")},
+		"preflight": {"preflight", "--from", "1.36", "--to", "1.37"}, "check": {"check"}, "lint": {"lint"}, "snapshot": {"snapshot", "-o", filepath.Join(dir, "x.yaml")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, of := range []command.Program{{Name: "podberth"}, {Name: "kubectl podberth", Cluster: hung{stuck{make(chan struct{})}}}} {
@@ -78,7 +78,7 @@ func TestInterrupt(t *testing.T) {
 func TestWordsOfHelps(t *testing.T) {
 	var all bytes.Buffer
 	for _, of := range []command.Program{{Name: "podberth"}, kubectl()} {
-		for _, name := range []string{"why", "place", "fit", "drain", "evict", "pressure", "taints", "failures", "consolidate", "rollout", "upgrade", "check", "lint", "snapshot", "version"} {
+		for _, name := range []string{"why", "place", "fit", "drain", "evict", "pressure", "taints", "failures", "consolidate", "rollout", "upgrade", "preflight", "check", "lint", "snapshot", "version"} {
 			require.Equal(t, 0, of.Run(t.Context(), []string{name, "--help"}, nil, &all, &all))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/podberth/podberth/tools/consolidate"
+	"github.com/podberth/podberth/tools/preflight"
 	"github.com/podberth/podberth/tools/rollout"
 	"github.com/podberth/podberth/tools/upgrade"
 )
@@ -40,6 +41,20 @@ input.`,
 			return Need{Placing: true, Budgets: true, Workloads: true, Admission: true}
 		},
 		more: func(a *asked) error { a.given = append(a.given, a.names...); return nil },
+	}
+}
+
+func beforeUpgrade() question {
+	return question{
+		use: "preflight", short: "Say in one screen whether the cluster may be upgraded now",
+		long: `Asks rollout and upgrade together: which nodes cannot be drained, why and what
+helps, which pods wait, which budgets hang, what the new version changes.
+Changes nothing.
+
+Exit codes: 0 nothing is in the way; 1 something is; 2 bad input.`,
+		examples: [2]string{"may the cluster go to 1.37 tonight?\npreflight --to 1.37", "a dump, in CI\npreflight -f dump.yaml --from 1.36 --to 1.37 -o json"},
+		program:  "preflight", flags: preflight.Flags, run: preflight.Run, args: cobra.NoArgs,
+		names: []string{"node=blocked.nodes"}, need: func(*asked) Need { return Need{All: true} },
 	}
 }
 

@@ -40,7 +40,8 @@ kubectl podberth snapshot saves. It needs no cluster.
 
 const exitCodes = `
 Exit codes: 0 answered; 1 the answer is no and a flag asked for it (--fail-...),
-a drain cannot begin, or lint finds an error; 2 bad usage, bad input, no access.`
+a drain cannot begin, lint finds an error, or preflight something in the way; 2
+bad usage, bad input, no access.`
 
 // global are the flags of all commands.
 type global struct {
