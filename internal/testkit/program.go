@@ -1,8 +1,8 @@
 package testkit
 
 import (
-	"context"
 	"bytes"
+	"context"
 	"flag"
 	"io"
 	"regexp"

@@ -10,6 +10,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/diagnose"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/score"
@@ -57,6 +59,7 @@ type explanation struct {
 	waits  []string  // why the pod waits
 	said   string    // the first sentence, or the first after waits
 	tried  string    // what helps as little, if nothing helps
+	left   []string  // what was not tried then
 	wish   string    // the answer to -where
 	node   *v1.Node  // where the pod goes or runs, if it is in the input
 	pod    *v1.Pod   // nil when the question was not asked
@@ -67,6 +70,9 @@ type explanation struct {
 	table  []placement.NodeReport
 	skews  []page.Skew
 }
+
+// mostDropped is how many changes that do harm are named when nothing helps.
+const mostDropped = 3
 
 // mostNodes is how many nodes an explanation has without -all.
 const mostNodes = 20
@@ -137,6 +143,11 @@ func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) {
 		e.State = "OtherScheduler"
 		first += fmt.Sprintf("waits for scheduler %q, which is not part of this run. Scheduler %q says that it ", dump.SchedulerName(pod), x.first)
 	}
+	var missing string // what keeps the pod out of the queue, as place says it
+	x.w.s.View(func(c *cluster.Snapshot) { missing = devices.Gate(pod, tracker.Of(c)) })
+	if missing != "" && e.State == "Pending" {
+		e.State = "Gated"
+	}
 	if !answered {
 		x.w.s.View(func(c *cluster.Snapshot) { failed = x.ask(ctx, e, pod, c) })
 	}
@@ -144,7 +155,7 @@ func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) {
 	if e.Outcome == outcomeScheduled {
 		e.said = fmt.Sprintf("%sgoes to %s: %d of %d nodes can take it. %s", first, e.Node, e.Feasible, e.Of, tried(e.Ahead))
 	} else {
-		if e.State == "Pending" && e.Cause != nil {
+		if (e.State == "Pending" || missing != "" && len(pod.Spec.SchedulingGates) == 0) && e.Cause != nil {
 			e.waits = []string{first + "waits: " + e.Cause.Text + "."}
 			if e.Cause.Others != "" {
 				e.waits = append(e.waits, strings.ToUpper(e.Cause.Others[:1])+e.Cause.Others[1:]+".")
@@ -152,6 +163,9 @@ func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) {
 			first = "It "
 		}
 		e.said = fmt.Sprintf("%shas no node: %d of %d nodes can take it. %s", first, e.Feasible, e.Of, tried(e.Ahead))
+		if missing != "" && e.State == "Gated" && len(pod.Spec.SchedulingGates) == 0 {
+			e.said = fmt.Sprintf("%sis gated: %s. No scheduler tries it before that is mended.", first, missing)
+		}
 	}
 }
 
@@ -292,6 +306,9 @@ func (x *simulation) relaxations(ctx context.Context, e *explanation, q *asked, 
 	e.Dropped = d.Dropped
 	if len(d.Relaxations) == 0 && len(d.Changes) > 0 {
 		e.tried = triedInVain(d, o.Size)
+		for _, x := range d.Dropped[:min(len(d.Dropped), mostDropped)] {
+			e.left = append(e.left, fmt.Sprintf("Left out: %s: %s", x.Change, x.Rule))
+		}
 	}
 	if d.Cut == "steps" || d.Cut == "stop" {
 		e.Cut = d.Cut
