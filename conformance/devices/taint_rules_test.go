@@ -1,3 +1,5 @@
+//go:build !k1_36
+
 package devices
 
 import (
