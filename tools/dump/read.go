@@ -220,9 +220,11 @@ func (r *reader) one(data []byte, name string, at position, around envelope) err
 		return nil
 	}
 	if version.Group == devices && version.Version != "v1" && !(e.kind == taintRule && version.Version == "v1beta2") {
-		if data, err = convertDevices(e.kind, version.Version, data); err != nil {
+		converted, err := convertDevices(e.kind, version.Version, data)
+		if err != nil {
 			return fmt.Errorf("%s (%s): %w", name, nameOf(e.kind, data), err)
 		}
+		data = converted
 		r.objects.Warnings.Group("%d objects of "+e.apiVersion+" are read as those of "+devices+"/v1", fmt.Sprintf("%s is of %s, read as %s/v1", nameOf(e.kind, data), e.apiVersion, devices))
 		e.apiVersion = devices + "/v1"
 	}
