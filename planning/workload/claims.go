@@ -26,8 +26,12 @@ func (m *maker) claimsOfPods() {
 		if p.Spec.NodeName != "" || !active(p) {
 			continue
 		}
-		m.ephemeral(p)
-		if with := m.devices(p, templates, taken); with != p {
+		with := p
+		if p.UID == "" && len(podinfo.EphemeralClaims(p)) > 0 {
+			with = identified(p)
+		}
+		m.ephemeral(with)
+		if with = m.devices(with, templates, taken); with != p {
 			m.made.Claiming = append(m.made.Claiming, with)
 		}
 	}
@@ -35,6 +39,13 @@ func (m *maker) claimsOfPods() {
 		m.ephemeral(p)
 		m.made.Pods[i] = m.devices(p, templates, taken)
 	}
+}
+
+// identified returns a copy of a pod that has a UID: claims name their pod by UID.
+func identified(p *v1.Pod) *v1.Pod {
+	p = p.DeepCopy()
+	p.UID = cmp.Or(p.UID, types.UID(p.Namespace+"/"+p.Name))
+	return p
 }
 
 // ephemeral makes the claims of a pod's generic ephemeral volumes that do not exist.
@@ -66,8 +77,7 @@ func (m *maker) devices(p *v1.Pod, templates map[id]*resourcev1.ResourceClaimTem
 			continue
 		}
 		if with == p {
-			with = p.DeepCopy()
-			with.UID = cmp.Or(p.UID, types.UID(p.Namespace+"/"+p.Name)) // the claim names its pod by UID
+			with = identified(p)
 		}
 		c := devices.ClaimFromTemplate(with, e.Name, template, "1")
 		for n := 2; taken[id{c.Namespace, c.Name}]; n++ {

@@ -43,12 +43,13 @@ func TestClaimsOfPods(t *testing.T) {
 		require.NotEmpty(t, c.OwnerReferences[0].UID, "the scheduler compares it with that of the pod")
 	}
 	for _, p := range made.Claiming {
+		require.NotEmpty(t, p.UID)
 		claiming = append(claiming, p.Name+" "+*p.Status.ResourceClaimStatuses[0].ResourceClaimName)
 	}
 	web := made.Pods[0].Name
 	require.Equal(t, []string{"waits-s", "named-s", web + "-s"}, claims)
 	require.Equal(t, []string{"waits-gpu-1", "has-gpu-2", web + "-gpu-1"}, devices)
-	require.Equal(t, []string{"waits waits-gpu-1", "has has-gpu-2"}, claiming)
+	require.Equal(t, []string{"waits waits-gpu-1", "named mine", "has has-gpu-2"}, claiming)
 	require.Equal(t, web+"-gpu-1", *made.Pods[0].Status.ResourceClaimStatuses[0].ResourceClaimName)
 	require.Empty(t, waits.Status.ResourceClaimStatuses, "the input stays as it is")
 }

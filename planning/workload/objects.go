@@ -52,7 +52,8 @@ type Made struct {
 	Claims []*v1.PersistentVolumeClaim
 	// ResourceClaims that Objects.ClaimTemplates make for pods without a node.
 	ResourceClaims []*resourcev1.ResourceClaim
-	// Claiming has, for pods of the input whose ResourceClaims were made, copies with the names of these claims in the status.
+	// Claiming has copies of pods of the input for which claims were made: with the names of ResourceClaims in the status, and with a
+	// UID where the pod had none.
 	Claiming []*v1.Pod
 	// Pods are pending and have been through no admission.
 	Pods []*v1.Pod

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/tools/report"
-	"github.com/podberth/podberth/tools/shell"
 )
 
 // Read reads the dumps at paths: files, folders (recursively their .yaml, .yml and .json files and the .gz of those, by
@@ -198,8 +197,13 @@ func (r *reader) one(data []byte, name string, at position, around envelope) err
 		return nil
 	}
 	if version.Group == devices && version.Version != "v1" && !(e.kind == taintRule && version.Version == "v1beta2") {
-		return fmt.Errorf("%s (%s): apiVersion: Unsupported value: %q: must be %s/v1; %s prints that", name, nameOf(e.kind, data),
-			e.apiVersion, devices, "kubectl get "+shell.Words(plural(e.kind)+".v1."+devices))
+		converted, err := convertDevices(e.kind, version.Version, data)
+		if err != nil {
+			return fmt.Errorf("%s (%s): %w", name, nameOf(e.kind, data), err)
+		}
+		data = converted
+		r.objects.Warnings.Group("%d objects of "+e.apiVersion+" are read as those of "+devices+"/v1", fmt.Sprintf("%s is of %s, read as %s/v1", nameOf(e.kind, data), e.apiVersion, devices))
+		e.apiVersion = devices + "/v1"
 	}
 	if version.Group == kubeletGroup && version.Version != kubeletVersion {
 		return fmt.Errorf("%s (%s): apiVersion: Unsupported value: %q: must be %s", name, nameOf(e.kind, data), e.apiVersion, report.APIVersion)

@@ -12,7 +12,10 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices/cel"
 	"github.com/podberth/podberth/diagnose/lint"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/program"
@@ -28,7 +31,9 @@ type options struct {
 	strict  bool
 	rules   bool
 	output  string
-	tables  program.Tables
+
+	descheduler bool
+	tables      program.Tables
 }
 
 // lintReport is the answer, in the form in which it is printed.
@@ -132,10 +137,16 @@ func load(o options, stdin io.Reader) (in lint.Input, warnings report.Warnings, 
 		return in, warnings, err
 	}
 	in = lint.Input{
-		Deployments: m.Deployments, ReplicaSets: m.ReplicaSets, StatefulSets: m.StatefulSets, DaemonSets: m.DaemonSets, Jobs: m.Jobs,
-		ReplicationControllers: m.ReplicationControllers, Budgets: m.PodDisruptionBudgets, PriorityClasses: m.PriorityClasses, Claims: m.PersistentVolumeClaims,
+		Deployments: m.Deployments, StatefulSets: m.StatefulSets, DaemonSets: m.DaemonSets, CronJobs: m.CronJobs,
+		ReplicationControllers: m.ReplicationControllers, Autoscalers: m.Autoscalers, Budgets: m.PodDisruptionBudgets, PriorityClasses: m.PriorityClasses,
+		RuntimeClasses: m.RuntimeClasses, LimitRanges: m.LimitRanges, Quotas: m.ResourceQuotas, StorageClasses: m.StorageClasses,
+		Claims: m.PersistentVolumeClaims, Compiler: cel.NewCompiler(), Descheduler: o.descheduler,
 	}
-	in.ReplicaSets = nil
+	for _, j := range m.Jobs {
+		if len(j.OwnerReferences) == 0 {
+			in.Jobs = append(in.Jobs, j)
+		}
+	}
 	for _, r := range m.ReplicaSets {
 		if len(r.OwnerReferences) == 0 {
 			in.ReplicaSets = append(in.ReplicaSets, r)
@@ -153,12 +164,28 @@ func load(o options, stdin io.Reader) (in lint.Input, warnings report.Warnings, 
 			return in, warnings, err
 		}
 		warnings.Append(objects.Warnings)
+		in.RuntimeClasses, in.LimitRanges, in.Quotas = append(in.RuntimeClasses, objects.RuntimeClasses...), append(in.LimitRanges, objects.LimitRanges...), append(in.Quotas, objects.ResourceQuotas...)
 	}
 	if len(objects.Nodes) > 0 {
 		c := objects.Cluster()
+		if len(o.cluster) > 0 {
+			c.ResourceClaimTemplates, c.ResourceClaims = beside(c.ResourceClaimTemplates, m.ResourceClaimTemplates), beside(c.ResourceClaims, m.ResourceClaims)
+			c.DeviceClasses, c.PersistentVolumes = beside(c.DeviceClasses, m.DeviceClasses), beside(c.PersistentVolumes, m.PersistentVolumes)
+		}
 		in.Cluster = &c
 	}
 	return in, warnings, nil
+}
+
+// beside returns the objects of the cluster and those of the manifests whose names the cluster lacks.
+func beside[T metav1.Object](cluster, manifests []T) []T {
+	out := slices.Clip(cluster)
+	for _, o := range manifests {
+		if !slices.ContainsFunc(cluster, func(x T) bool { return x.GetNamespace() == o.GetNamespace() && x.GetName() == o.GetName() }) {
+			out = append(out, o)
+		}
+	}
+	return out
 }
 
 func (a *lintReport) table(b *strings.Builder) {
@@ -217,6 +244,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.StringVar(&o.known, "baseline", "", "an earlier answer, as `FILE` of JSON or YAML, whose findings are left out")
 	o.input.Flags(f.FlagSet)
 	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have are errors")
+	f.BoolVar(&o.descheduler, "descheduler", false, "a descheduler runs: say also where it would evict without end")
 	f.BoolVar(&o.rules, "rules", false, "print the rules")
 	report.Flag(f.FlagSet, &o.output, "sarif")
 	o.tables.Flags(f, "findings", "")

@@ -14,6 +14,12 @@ import (
 	"github.com/podberth/podberth/tools/report"
 )
 
+// A ConfigMap may hold the configuration.
+const (
+	configGroup = "kubescheduler.config.k8s.io"
+	configKind  = "KubeSchedulerConfiguration"
+)
+
 // optionsOf returns the scheduler's options that the command line asks for, and warnings about them: those of -against if there are two.
 func optionsOf(o options, stderr io.Writer) (out scheduler.Options, warnings []string, err error) {
 	flag, file := "-config", o.config
@@ -41,6 +47,9 @@ func configured(flag, file string, limits dump.Options, stderr io.Writer) (out s
 	data, err := dump.ReadText(file, nil, limits)
 	if err != nil {
 		return out, nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	if data, err = dump.InConfigMap(data, configGroup, configKind); err != nil {
+		return out, nil, fmt.Errorf("%s: %w", file, err)
 	}
 	c, err := config.Load(data)
 	if err != nil {

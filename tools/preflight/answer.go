@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -111,7 +112,7 @@ func (a *preflight) kubelets(nodes []*v1.Node) {
 }
 
 // ask runs a program and reads its JSON. Its warnings go nowhere: they are those of the input, which preflight prints once.
-func ask(run func(args []string, stdin io.Reader, stdout, stderr io.Writer) int, args []string, o options, stdin io.Reader, into any) error {
+func ask(ctx context.Context, run func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int, args []string, o options, stdin io.Reader, into any) error {
 	for _, f := range o.files {
 		args = append(args, "-f", f)
 	}
@@ -119,7 +120,7 @@ func ask(run func(args []string, stdin io.Reader, stdout, stderr io.Writer) int,
 		args = append(args, "-config", o.config)
 	}
 	var out, errs bytes.Buffer
-	if code := run(append(args, "-o", "json"), stdin, &out, &errs); code == program.BadInput {
+	if code := run(ctx, append(args, "-o", "json"), stdin, &out, &errs); code == program.BadInput {
 		lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
 		_, text, _ := strings.Cut(lines[len(lines)-1], ": ")
 		return errors.New(text)
@@ -128,7 +129,7 @@ func ask(run func(args []string, stdin io.Reader, stdout, stderr io.Writer) int,
 }
 
 // rollout asks which nodes cannot be drained one after the other.
-func (a *preflight) rollout(o options, stdin io.Reader) error {
+func (a *preflight) rollout(ctx context.Context, o options, stdin io.Reader) error {
 	var plan struct {
 		Summary struct {
 			Pods, Hanging, Blocked int
@@ -139,7 +140,7 @@ func (a *preflight) rollout(o options, stdin io.Reader) error {
 		Untried int
 	}
 	args := []string{fmt.Sprintf("-force=%v", o.force), fmt.Sprintf("-delete-emptydir-data=%v", o.emptyDirs), fmt.Sprintf("-surge=%d", o.surge), fmt.Sprintf("-time=%v", o.time)}
-	if err := ask(rollout.Run, args, o, stdin, &plan); err != nil {
+	if err := ask(ctx, rollout.Run, args, o, stdin, &plan); err != nil {
 		return err
 	}
 	a.Summary.Pods, a.Summary.Hanging, a.Summary.Blocked, a.Summary.Total = plan.Summary.Pods, plan.Summary.Hanging, plan.Summary.Blocked, plan.Summary.Total
@@ -165,7 +166,7 @@ func (a *preflight) rollout(o options, stdin io.Reader) error {
 }
 
 // upgrade asks what the new version changes.
-func (a *preflight) upgrade(o options, stdin io.Reader) error {
+func (a *preflight) upgrade(ctx context.Context, o options, stdin io.Reader) error {
 	if a.From == a.To {
 		return nil
 	}
@@ -181,7 +182,7 @@ func (a *preflight) upgrade(o options, stdin io.Reader) error {
 		}
 		Fields []struct{ Field, Why string }
 	}
-	if err := ask(upgrade.Run, []string{"-from", a.From, "-to", a.To}, o, stdin, &r); err != nil {
+	if err := ask(ctx, upgrade.Run, []string{"-from", a.From, "-to", a.To}, o, stdin, &r); err != nil {
 		return err
 	}
 	short := func(v verdict) string {

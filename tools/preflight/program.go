@@ -5,6 +5,7 @@ package preflight
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -32,21 +33,21 @@ type options struct {
 	tables    program.Tables
 }
 
-// Run is the program with its surroundings as arguments. It returns the exit code: 0 when every node can be replaced and nothing changes
+// Run is the program with its surroundings as arguments; it ends with ctx. It returns the exit code: 0 when every node can be replaced and nothing changes
 // for the pods, 1 when not, 2 for bad usage or input.
-func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return program.Run("preflight", func() (no bool, err error) {
 		o, err := parseFlags(args, stdout)
 		if err != nil {
 			return false, err
 		}
 		o.tables.Fit(stdout)
-		return answer(o, stdin, stdout, stderr)
+		return answer(ctx, o, stdin, stdout, stderr)
 	}, stderr)
 }
 
 // answer writes what the two programs say. It reports whether the answer is no.
-func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
+func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
 	var data []byte // of standard input, which both programs read
 	for _, f := range o.files {
 		if f == "-" {
@@ -66,10 +67,10 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 		return false, err
 	}
 	a.kubelets(objects.Nodes)
-	if err := a.rollout(o, again()); err != nil {
+	if err := a.rollout(ctx, o, again()); err != nil {
 		return false, err
 	}
-	if err := a.upgrade(o, again()); err != nil {
+	if err := a.upgrade(ctx, o, again()); err != nil {
 		return false, err
 	}
 	a.sum()
