@@ -20,6 +20,13 @@ import (
 // groupWorld returns a placer over a situation, and the options of a decision about its group.
 func groupWorld(t testing.TB, text string) (*situation.Situation, *placement.Placer, placement.GroupOptions) {
 	t.Helper()
+	s, _, placer, o := groupSnapshot(t, text)
+	return s, placer, o
+}
+
+// groupSnapshot is groupWorld with the snapshot.
+func groupSnapshot(t testing.TB, text string) (*situation.Situation, *cluster.Snapshot, *placement.Placer, placement.GroupOptions) {
+	t.Helper()
 	s, err := situation.Parse(text)
 	require.NoError(t, err)
 	snapshot, err := cluster.New(cluster.Objects{Nodes: s.Nodes, Pods: s.Running, PodGroups: s.Groups, CompositePodGroups: s.Composites})
@@ -47,7 +54,7 @@ func groupWorld(t testing.TB, text string) (*situation.Situation, *placement.Pla
 			return out
 		}
 	}
-	return s, placer, o
+	return s, snapshot, placer, o
 }
 
 // longTexts replaces the short texts of the worked examples.

@@ -15,7 +15,7 @@ type Gate struct {
 // Gates returns these feature gates, as a new slice, ordered by name.
 func Gates() []Gate {
 	return []Gate{
-		{"CompositePodGroup", "absent", "off", "", "podberth does not follow groups of groups."},
+		{"CompositePodGroup", "absent", "off", "", "Off; placement.Placer.DecideGroup follows groups of groups for callers that ask."},
 		{"DRAConsumableCapacity", "on", "on", "L1.11", "Its arithmetic changes in v1.37."},
 		{"DRADeviceTaintRules", "off", "on", "L1.10", "devices.Options.TaintRules turns it on before v1.37."},
 		{"DRAExtendedResource", "on", "on", "L3.3", "GA in v1.37, on since v1.36."},
