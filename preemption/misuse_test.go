@@ -13,13 +13,13 @@ func TestMisuse(t *testing.T) {
 	nodes := func() Cluster { return testkit.NewCluster([]*v1.Node{{}, nil}, nil) }
 	testkit.Misuse(t, map[string]any{
 		"NewIndex":       NewIndex,
-		"PostFilterText": PostFilterText,
-		"Preempt":        Preempt,
-		"Priority":       Priority,
-		"CandidateArgs":  func() CandidateArgs { return CandidateArgs{} },
-		"Index":          func() *Index { return NewIndex(nodes()) },
-		"Planner":        func() *Planner { return new(Planner) },
-		"Result":         func() *Result { return new(Result) },
+		"PostFilterText": PostFilterText, "Preempted": func(p v1.Pod) bool { return Preempted(&p) },
+		"Preempt":       Preempt,
+		"Priority":      Priority,
+		"CandidateArgs": func() CandidateArgs { return CandidateArgs{} },
+		"Index":         func() *Index { return NewIndex(nodes()) },
+		"Planner":       func() *Planner { return new(Planner) },
+		"Result":        func() *Result { return new(Result) },
 	}, map[string]string{
 		"Preempt":         "the pod, the cluster and the filters of a request must not be nil",
 		"Planner.Preempt": "the pod, the cluster and the filters of a request must not be nil",
