@@ -149,6 +149,7 @@ func TestGroupExamples(t *testing.T) {
 		{"E7 room", "node n1:4; group g gang3; pod r1,r2:1 in=g on=n1; pod a:1 in=g", "a -> n1|g True"},
 		{"E10", "node n1:4; group g gang2 ^5; pod a:1 in=g ^5; pod b:1 in=g ^7", "a ERR PRIO 7 and 5|b ERR PRIO 7 and 5|g ERR PRIO 7 and 5"},
 		{"E10 running", "node n1:4; group g gang2; pod r:1 in=g on=n1 ^3; pod a:1 in=g", "a ERR PRIO 3 and 0|g ERR PRIO 3 and 0"},
+		{"an error clears nominations", "node n1:4; group g gang2; pod a:1 in=g nominated=n1; pod b:1 in=g ^3", "a ERR PRIO 3 and 0|b ERR PRIO 3 and 0|g ERR PRIO 3 and 0"},
 		{"E14", "node n1:4; group g gang2; pod a:1 in=g; pod b:1 in=g terminating; pod c:1 in=g", "a -> n1|b dropped|c -> n1|g True"},
 		{"E22", "node big:4; node small:2; group g gang2; pod p1:2 in=g; pod p2:4 in=g", "p1: GU, MC(2,1,0), NOVIC|p2: FIT(2)|g: MC(2,1,0), NOVIC"},
 		{"E22 larger first", "node big:4; node small:2; group g gang2; pod p2:4 in=g; pod p1:2 in=g", "p2 -> big|p1 -> small|g True"},
