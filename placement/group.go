@@ -32,7 +32,8 @@ type GroupPreempt struct {
 
 // GroupDecision says what becomes of a group, or of a tree of groups, and of its members.
 type GroupDecision struct {
-	// Code is Success, Unschedulable or Error: that of the root, before preemption. With Success at least one member is placed.
+	// Code is Success, Unschedulable or Error: that of the root, before preemption. With Success at least one member is placed. Skip:
+	// all members were dropped, and nothing is written about the groups.
 	Code filter.Code
 	// Groups has an entry for each group of the tree, in the order in which they are evaluated.
 	Groups []GroupOutcome
@@ -87,6 +88,7 @@ func (p *Placer) DecideGroup(queued []*v1.Pod, o GroupOptions) GroupDecision {
 		return r.refused(err)
 	}
 	if len(r.live) == 0 {
+		r.decision.Code = filter.Skip
 		return r.decision
 	}
 	return r.decide()

@@ -102,7 +102,7 @@ func (r *groupRun) refused(err error) GroupDecision {
 	d := r.decision
 	d.Code, d.Err = filter.Error, err
 	for k := range d.Members {
-		d.Members[k].Code, d.Members[k].Text = filter.Error, err.Error()
+		d.Members[k].Code, d.Members[k].Text, d.Members[k].Nominate = filter.Error, err.Error(), ""
 	}
 	if r.tree != nil {
 		for _, leaf := range r.tree.Leaves() {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/internal/testkit/situation"
 	"github.com/podberth/podberth/placement"
@@ -19,6 +20,13 @@ import (
 
 // groupWorld returns a placer over a situation, and the options of a decision about its group.
 func groupWorld(t testing.TB, text string) (*situation.Situation, *placement.Placer, placement.GroupOptions) {
+	t.Helper()
+	s, _, placer, o := groupSnapshot(t, text)
+	return s, placer, o
+}
+
+// groupSnapshot is groupWorld with the snapshot.
+func groupSnapshot(t testing.TB, text string) (*situation.Situation, *cluster.Snapshot, *placement.Placer, placement.GroupOptions) {
 	t.Helper()
 	s, err := situation.Parse(text)
 	require.NoError(t, err)
@@ -47,7 +55,7 @@ func groupWorld(t testing.TB, text string) (*situation.Situation, *placement.Pla
 			return out
 		}
 	}
-	return s, placer, o
+	return s, snapshot, placer, o
 }
 
 // longTexts replaces the short texts of the worked examples.
@@ -141,6 +149,7 @@ func TestGroupExamples(t *testing.T) {
 		{"E7 room", "node n1:4; group g gang3; pod r1,r2:1 in=g on=n1; pod a:1 in=g", "a -> n1|g True"},
 		{"E10", "node n1:4; group g gang2 ^5; pod a:1 in=g ^5; pod b:1 in=g ^7", "a ERR PRIO 7 and 5|b ERR PRIO 7 and 5|g ERR PRIO 7 and 5"},
 		{"E10 running", "node n1:4; group g gang2; pod r:1 in=g on=n1 ^3; pod a:1 in=g", "a ERR PRIO 3 and 0|g ERR PRIO 3 and 0"},
+		{"an error clears nominations", "node n1:4; group g gang2; pod a:1 in=g nominated=n1; pod b:1 in=g ^3", "a ERR PRIO 3 and 0|b ERR PRIO 3 and 0|g ERR PRIO 3 and 0"},
 		{"E14", "node n1:4; group g gang2; pod a:1 in=g; pod b:1 in=g terminating; pod c:1 in=g", "a -> n1|b dropped|c -> n1|g True"},
 		{"E22", "node big:4; node small:2; group g gang2; pod p1:2 in=g; pod p2:4 in=g", "p1: GU, MC(2,1,0), NOVIC|p2: FIT(2)|g: MC(2,1,0), NOVIC"},
 		{"E22 larger first", "node big:4; node small:2; group g gang2; pod p2:4 in=g; pod p1:2 in=g", "p2 -> big|p1 -> small|g True"},
@@ -163,6 +172,11 @@ func TestGroupExamples(t *testing.T) {
 		{"E37 three", "gates=T; node a1:2 zone=a; node b1:4 zone=b; group g gang1 key=zone; pod p,q,r:1 in=g", "p -> b1|q -> b1|r -> b1|g True"},
 		{"E38", "gates=T; node a1:4 zone=a; node b1:4 zone=b; pod r:2 on=a1; group g gang2 key=zone; pod p,q:1 in=g", "p -> a1|q -> a1|g True"},
 		{"E40", "gates=T; node n1:1; group g gang2; pod a,b:1 in=g", "a: GU, PL(1)MC(2,1,0), NOVIC|b: FIT(1)|g: PL(1)MC(2,1,0), NOVIC"},
+
+		{"E97", "gates=T; node a1:4 zone=a region=r; node b1:4 zone=b region=r; pod x:1 on=b1 label=app=x; group g gang2 key=zone; pod p,q:1 in=g apart=region=x",
+			"p: 0/1 nodes are available: 1 node[s] didn't match pod anti-affinity rules.|q: PL(2)MC(2,0,1)|g: PL(2)MC(2,0,1), NOVIC"},
+		{"E48", "gates=C; node a1:1 zone=a rack=1; node a2:1 zone=a rack=2; node b1:2 zone=b rack=3; node b2:2 zone=b rack=4; composite job gang2 key=zone; group x gang2 key=rack parent=job; group y gang2 key=rack parent=job; pod xa,xb:1 in=x; pod ya,yb:1 in=y",
+			"xa -> b1|xb -> b1|ya -> b2|yb -> b2|x True|y True"},
 
 		{"E45", "gates=C; node n1:2; composite job gang2; group x gang1 parent=job; group y gang2 parent=job; pod xa:1 in=x; pod ya,yb:1 in=y",
 			"xa: PL(1)MC(2,1,0)|ya: GU, PL(1)MC(2,1,0), NOVIC|yb: FIT(1)|x: PL(1)MC(2,1,0), NOVIC, NOVIC|y: PL(1)MC(2,1,0), NOVIC"},
@@ -204,7 +218,7 @@ func TestGroupExamples(t *testing.T) {
 			"xa: FIT(1) @n1|ya: PL(1)MC(2,0,1) @n1|x: PL(1)MC(1,0,0), FOUND(1)|y: PL(1)MC(2,0,1), FOUND(1), FOUND(1)|leave: v1"},
 		{"E79", "gates=C; node n1,n2:2; composite c gang1 ^1 all; group x basic parent=c; group y basic parent=c; pod xa:2 in=x on=n1 ^1; pod ya:1 in=y on=n2 ^1; group g gang1 ^10; pod a:2 in=g ^10", "a: FIT(2) @n1|g: PL(1)MC(1,0,0), FOUND(2)|leave: xa ya"},
 		{"E80", "node n1:2; pod v1:1 on=n1 ^1; pod v2:1 on=n1 ^20; group g basic ^10; pod a,b:1 in=g ^10", "a: FIT(1) @n1|b: FIT(1)|g: MC(1,0,0), FOUND(1)|leave: v1"},
-		{"E92", "node n1:3; group g gang1; pod a,b:2 in=g; pod b2:1", "a -> n1|b: FIT(1)|g True"},
+		{"E92", "node n1:3; group g gang1; pod a:2 in=g; pod b:2 in=g nominated=n1", "a -> n1|b: FIT(1) @n1|g True"},
 		{"E93", "gates=C; node n1:2; composite r0 basic; composite r1 basic parent=r0; composite r2 basic parent=r1; composite r3 basic parent=r2; group x gang1 parent=r3; pod xa:1 in=x", "xa -> n1|x True"},
 		{"E93 constraint", "gates=C; node n1:2 zone=a; composite r0 basic key=zone; composite r1 basic parent=r0; composite r2 basic parent=r1; composite r3 basic parent=r2; group x gang1 parent=r3; pod xa:1 in=x", "xa ERR exceeded maximum hierarchy depth at podgroup/d/x|x ERR exceeded maximum hierarchy depth at podgroup/d/x"},
 	}, func(t *testing.T, c test) {
@@ -213,5 +227,44 @@ func TestGroupExamples(t *testing.T) {
 		require.Equal(t, long(lines(c.want)), shown(d))
 		require.Equal(t, shown(d), shown(placer.DecideGroup(s.Queued, o)), "a decision changes nothing")
 		require.NoError(t, placer.AssumeGroup(d))
+	})
+}
+
+// failing is a filter that fails for pods with a name, as long as the cluster has a node that is not full.
+func failing(name string, free int64) *placement.Plugin {
+	return &placement.Plugin{Name: "Spy", Filter: func(pod *v1.Pod, c placement.Cluster) placement.Filtering {
+		if pod.Name != name {
+			return placement.Filtering{}
+		}
+		for i := range c.Len() {
+			if c.Allocatable(i)[0]-c.Requested(i)[0] >= free {
+				return placement.Filtering{Code: filter.Error, Reasons: []string{"boom"}}
+			}
+		}
+		return placement.Filtering{}
+	}}
+}
+
+// The errors of plugins end the decision of a group, of a tree, and of a preemption.
+func TestGroupErrors(t *testing.T) {
+	const boom = `running PreFilter plugin "Spy": boom`
+	type test struct {
+		name, world, fails string
+		free               int64
+		want               string
+	}
+	testkit.Run(t, []test{
+		{"E25", "node n1:4; group g gang1; pod a,b,c:1 in=g", "b", 0, "a ERR OTHER|b ERR BOOM|c ERR OTHER|g ERR OTHER"},
+		{"E94", "gates=C; node n1:4; composite job gang1; group x gang1 parent=job; group y gang1 parent=job; pod xa:1 in=x; pod ya:1 in=y", "ya", 0, "xa ERR CHILD|ya ERR CHILD|x ERR CHILD|y ERR CHILD"},
+		{"E95", "node n1:2; pod v:2 on=n1 ^1; group g gang1 ^10; pod a:1 in=g ^10", "a", 1000, `a ERR POST|g ERR POST`},
+	}, func(t *testing.T, c test) {
+		s, snapshot, _, o := groupSnapshot(t, c.world)
+		profile := placement.DefaultProfile()
+		profile.Filters = append(profile.Filters, failing(c.fails, c.free))
+		placer, err := placement.NewPlacer(snapshot, profile)
+		require.NoError(t, err)
+		want := strings.NewReplacer("POST", `error in "DefaultPreemption" PodGroupPostFilter plugins: pod group preemption: OTHER`, "CHILD", "composite pod group evaluation failed due to child error: OTHER").Replace(c.want)
+		want = strings.NewReplacer("OTHER", "failed to schedule other pod from a pod group: "+boom, "BOOM", boom).Replace(want)
+		require.Equal(t, lines(want), shown(placer.DecideGroup(s.Queued, o)))
 	})
 }

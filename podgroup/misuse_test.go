@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
 )
@@ -31,6 +32,7 @@ func TestMisuse(t *testing.T) {
 		"PreemptionErrorText": PreemptionErrorText,
 		"Quorum":              func() Quorum { return Quorum{-1, -1, -1} },
 		"RootOf":              func(namespace, name string, g Gates) { _, _, _ = RootOf(w, namespace, name, g) },
+		"ReservedFor":         func(c resourcev1.ResourceClaim, g Gates) { _ = ReservedFor(&c, pod, g) },
 		"SortMembers":         func() { SortMembers([]Member{{Pod: pod}, {Pod: pod}}) },
 		"Spec":                func() *Spec { return &Spec{Constraints: &Constraints{}} },
 		"TreeOf":              func(namespace, name string, g Gates) { _, _ = TreeOf(w, namespace, name, g) },

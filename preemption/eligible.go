@@ -36,7 +36,7 @@ func (r *Request) eligible() (bool, string) {
 	return true, ""
 }
 
-// Preempted reports whether the pod's first DisruptionTarget condition says that a scheduler preempted it.
+// Preempted reports whether a scheduler has preempted the pod, which must not be nil: the pod's first DisruptionTarget condition says so.
 func Preempted(pod *v1.Pod) bool {
 	for k := range pod.Status.Conditions {
 		if c := &pod.Status.Conditions[k]; c.Type == v1.DisruptionTarget {

@@ -162,8 +162,8 @@ func theirs(s *situation.Situation) (string, error) {
 		return "", fmt.Errorf("nothing is active")
 	}
 	sched.ScheduleOne(ctx)
-	shown, done := "", false
-	wait(func() bool { shown, done = outcome(ctx, client, diary, s); return done })
+	shown, done, groups := "", false, leaves(s)
+	wait(func() bool { shown, done = outcome(ctx, client, diary, s, groups); return done })
 	if !done {
 		return "", fmt.Errorf("the cycle has not ended: %s", shown)
 	}
@@ -201,7 +201,7 @@ func wait(ask func() bool) bool {
 }
 
 // outcome prints what the cycle has written so far, and whether that is all.
-func outcome(ctx context.Context, client *fake.Clientset, d *diary, s *situation.Situation) (string, bool) {
+func outcome(ctx context.Context, client *fake.Clientset, d *diary, s *situation.Situation, groups []*own.Group) (string, bool) {
 	var lines []string
 	done := true
 	for _, q := range s.Queued {
@@ -230,7 +230,7 @@ func outcome(ctx context.Context, client *fake.Clientset, d *diary, s *situation
 		}
 		lines = append(lines, line)
 	}
-	for _, g := range leaves(s) {
+	for _, g := range groups {
 		x, err := client.SchedulingV1beta1().PodGroups(g.Namespace).Get(ctx, g.Name, metav1.GetOptions{})
 		if err != nil {
 			return err.Error(), false

@@ -12,8 +12,8 @@ import (
 	"github.com/podberth/podberth/tools/dump"
 )
 
-// place is where a field stands: the file as the command line leads to it, line and column from 1, columns in characters.
-type place struct {
+// spot is where a field stands: the file as the command line leads to it, line and column from 1, columns in characters.
+type spot struct {
 	file         string
 	line, column int
 }
@@ -71,12 +71,12 @@ func (o objects) add(file string, n *yaml.Node) {
 
 // place returns where a field of an object stands, or the deepest part of its path that is written. ok is false for an object that
 // is in no file.
-func (o objects) place(name, path string) (at place, ok bool) {
+func (o objects) place(name, path string) (at spot, ok bool) {
 	x, ok := o[name]
 	if !ok {
-		return place{}, false
+		return spot{}, false
 	}
-	at = place{x.file, x.node.Line, x.node.Column}
+	at = spot{x.file, x.node.Line, x.node.Column}
 	n := x.node
 	for _, step := range steps(path) {
 		key, value := entry(n, step)

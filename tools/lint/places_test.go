@@ -86,7 +86,7 @@ func TestPlaces(t *testing.T) {
 		at, ok := in.place(c.object, c.path)
 		require.Equal(t, c.file != "", ok)
 		if ok {
-			require.Equal(t, place{filepath.Join(dir, c.file), c.line, c.column}, at)
+			require.Equal(t, spot{filepath.Join(dir, c.file), c.line, c.column}, at)
 		}
 	})
 	require.Equal(t, "a%20b/c.yaml", uri("./a b/c.yaml"))

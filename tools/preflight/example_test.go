@@ -1,6 +1,7 @@
 package preflight_test
 
 import (
+	"context"
 	"io"
 	"os"
 	"strings"
@@ -10,7 +11,7 @@ import (
 
 // The budget lets its only pod never leave, so that its node cannot be drained.
 func ExampleRun() {
-	preflight.Run([]string{"-f", "-", "-from", "1.36", "-to", "1.37"}, strings.NewReader(`
+	preflight.Run(context.Background(), []string{"-f", "-", "-from", "1.36", "-to", "1.37"}, strings.NewReader(`
 {apiVersion: v1, kind: Node, metadata: {name: n1, labels: {kubernetes.io/hostname: n1}}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
 ---
 {apiVersion: v1, kind: Node, metadata: {name: n2, labels: {kubernetes.io/hostname: n2}}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}

@@ -1,4 +1,4 @@
-package podgroup
+package situation
 
 import (
 	"fmt"
@@ -29,8 +29,8 @@ func (g *generator) chance(n int, feature string) bool {
 	return yes
 }
 
-// generate returns a situation and its features.
-func generate(data []byte) (string, map[string]bool) {
+// Generate writes a situation of the bytes, and returns its text and its features.
+func Generate(data []byte) (string, map[string]bool) {
 	g := &generator{Bytes: testkit.NewBytes(data), features: map[string]bool{}}
 	gates := testkit.Pick(g.Bytes, "", "", "T", "T", "C", "C", "C")
 	if g.chance(6, "policy of the group") {
