@@ -20,7 +20,7 @@ func Gates() []Gate {
 		{"DRADerivedAttributes", "absent", "off", "", "Off: the API server drops the field."},
 		{"DRADeviceCompatibilityGroups", "absent", "off", "", "Off: the API server drops the field, and devices have no groups."},
 		{"DRADeviceTaintRules", "off", "on", "L1.10", "devices.Options.TaintRules turns it on before v1.37."},
-		{"DRADeviceTaints", "on", "on", "L1.1", "GA in v1.37, on since v1.36. eviction/devicetaint has what NoExecute taints do."},
+		{"DRADeviceTaints", "on", "on", "L1.1", "GA in v1.37, on since v1.36. What NoExecute taints do to running pods is not followed."},
 		{"DRAExtendedResource", "on", "on", "L3.3", "GA in v1.37, on since v1.36."},
 		{"DRAFractionalCapacityRange", "absent", "off", "", "On by default only from a minimum compatibility version of 1.37 on, which a plain v1.37 does not have. devices.Options.FractionalRange turns it on."},
 		{"DRAOptionalNodeOperations", "absent", "off", "", "Off, and a matter of the kubelet."},

@@ -107,7 +107,7 @@ func (in *input) play(ctx context.Context, o options, stderr io.Writer) (*failur
 		if stop() {
 			break
 		}
-		some, err := in.planner.Run(part, failures.Options{Parallel: each, Orders: o.orders, Seed: o.seed, Until: o.until})
+		some, err := in.planner.Run(part, failures.Options{Parallel: each, Orders: o.orders, Seed: o.seed, Until: o.until, Stop: stop})
 		if err != nil {
 			return nil, err
 		}
