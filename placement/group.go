@@ -72,7 +72,7 @@ type MemberOutcome struct {
 	Dropped bool
 }
 
-// ErrNoGroup: the pods name no group, or groups of different trees.
+// ErrNoGroup is the error of pods that name no group, or groups of different trees.
 var ErrNoGroup = errors.New("the pods are not members of one group")
 
 // DecideGroup decides about the queued pods of one group, or of all groups of a tree, as v1.37 does behind its feature gates: all members

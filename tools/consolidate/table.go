@@ -62,7 +62,7 @@ func (a *consolidationPlan) staying(out *strings.Builder, t program.Tables) {
 	list := a.Stays
 	if len(list) == 0 {
 		for _, k := range a.Kept {
-			list = append(list, stay{k.Node, k.Pod, k.Reason})
+			list = append(list, stay(k))
 		}
 	}
 	for _, s := range list {
