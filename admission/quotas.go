@@ -2,10 +2,10 @@ package admission
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 
@@ -30,7 +30,7 @@ type chargedQuota struct {
 }
 
 // NewQuotas returns the quotas with what is used of them: status.used where the status has hard values, and otherwise the sum of the
-// given pods that the quota selects. pods are those that the API server has already; a nil entry of a list is ignored. now is the
+// given pods that the quota selects. pods are the stored pods of the cluster; nil entries of both lists are ignored. now is the
 // time for pods that are being deleted. Cost: O(quotas x pods of their namespace) for quotas without status.
 func NewQuotas(quotas []*v1.ResourceQuota, pods []*v1.Pod, now time.Time, v release.Version) *Quotas {
 	q := &Quotas{quotas: map[string][]*chargedQuota{}, now: now, release: v}
@@ -51,12 +51,7 @@ func NewQuotas(quotas []*v1.ResourceQuota, pods []*v1.Pod, now time.Time, v rele
 		q.quotas[o.Namespace] = append(q.quotas[o.Namespace], x)
 	}
 	for _, list := range q.quotas {
-		slices.SortStableFunc(list, func(a, b *chargedQuota) int {
-			if a.name < b.name {
-				return -1
-			}
-			return 1
-		})
+		slices.SortStableFunc(list, func(a, b *chargedQuota) int { return strings.Compare(a.name, b.name) })
 	}
 	return q
 }
@@ -172,20 +167,9 @@ func classMatches(class string, r v1.ScopedResourceSelectorRequirement) bool {
 
 // crossesNamespaces reports whether an affinity term of the pod names namespaces.
 func crossesNamespaces(pod *v1.Pod) bool {
-	names := func(namespaces []string, selector *metav1.LabelSelector) bool {
-		return len(namespaces) > 0 || selector != nil
-	}
+	names := func(t v1.PodAffinityTerm) bool { return len(t.Namespaces) > 0 || t.NamespaceSelector != nil }
+	weighted := func(w v1.WeightedPodAffinityTerm) bool { return names(w.PodAffinityTerm) }
 	with, apart := podinfo.PodAffinity(pod)
-	var terms []v1.PodAffinityTerm
-	var weighted []v1.WeightedPodAffinityTerm
-	if with != nil {
-		terms, weighted = append(terms, with.RequiredDuringSchedulingIgnoredDuringExecution...), append(weighted, with.PreferredDuringSchedulingIgnoredDuringExecution...)
-	}
-	if apart != nil {
-		terms, weighted = append(terms, apart.RequiredDuringSchedulingIgnoredDuringExecution...), append(weighted, apart.PreferredDuringSchedulingIgnoredDuringExecution...)
-	}
-	for _, w := range weighted {
-		terms = append(terms, w.PodAffinityTerm)
-	}
-	return slices.ContainsFunc(terms, func(t v1.PodAffinityTerm) bool { return names(t.Namespaces, t.NamespaceSelector) })
+	return with != nil && (slices.ContainsFunc(with.RequiredDuringSchedulingIgnoredDuringExecution, names) || slices.ContainsFunc(with.PreferredDuringSchedulingIgnoredDuringExecution, weighted)) ||
+		apart != nil && (slices.ContainsFunc(apart.RequiredDuringSchedulingIgnoredDuringExecution, names) || slices.ContainsFunc(apart.PreferredDuringSchedulingIgnoredDuringExecution, weighted))
 }

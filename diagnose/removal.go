@@ -78,8 +78,8 @@ func (d *diagnosis) removal(slot, alike int) []*Change {
 	return out
 }
 
-// needed returns which of the pods that may leave a slot stays for the required affinity of the pod: the first of those that all its terms
-// select, if no other pod of the slot is selected. -1: none has to stay.
+// needed returns the pod of leave that must stay on the slot because the required affinity of the pending pod needs one there: the first that
+// all terms select. It is -1 when another pod of the slot is selected, and when no pod of leave is.
 func (d *diagnosis) needed(slot int, leave []*v1.Pod) int {
 	_, terms := podAffinityOf(d.pod)
 	if terms[0].required == nil {

@@ -83,24 +83,36 @@ func (r *groupRun) node(n *podgroup.Node, parent podgroup.Placement) *groupTrial
 // leaf tries the members of a group, one after the other, on the nodes of a placement.
 func (r *groupRun) leaf(n *podgroup.Node, in podgroup.Placement) *groupTrial {
 	t := r.untried(n, nil)
-	before := len(r.assumed)
-	q := podgroup.Quorum{Minimum: n.Needs(), Scheduled: r.scheduled(n), Remaining: len(t.members)}
-	if q.State() == podgroup.Unsatisfiable {
-		t.status, t.early = failedStatus(podgroup.TextUnschedulable, q.Text()), true
-		return t
-	}
 	within := r.restriction(in)
-	for k := range t.members {
+	r.gather(t, podgroup.Quorum{Minimum: n.Needs(), Scheduled: r.scheduled(n), Remaining: len(t.members)}, func(k int) (placed bool, failure string) {
 		m := &t.members[k]
 		m.d, m.done = r.place(m.pod, within), true
-		q.Remaining--
-		switch {
-		case m.d.Placed():
-			q.Scheduled++
-		case m.d.Failure.Code == filter.Error:
-			t.status = errorStatus("failed to schedule other pod from a pod group: " + m.d.Failure.Text())
+		if !m.d.Placed() && m.d.Failure.Code == filter.Error {
+			failure = "failed to schedule other pod from a pod group: " + m.d.Failure.Text()
+		}
+		return m.d.Placed(), failure
+	})
+	return t
+}
+
+// gather tries the members or the children of a result one after the other until the quorum is out of reach, and writes its status. try
+// reports whether one was placed; a failure ends the result with that error. What was assumed for a result without success is undone.
+func (r *groupRun) gather(t *groupTrial, q podgroup.Quorum, try func(k int) (placed bool, failure string)) {
+	if q.State() == podgroup.Unsatisfiable {
+		t.status, t.early = failedStatus(podgroup.TextUnschedulable, q.Text()), true
+		return
+	}
+	before := len(r.assumed)
+	for k := range q.Remaining {
+		placed, failure := try(k)
+		if failure != "" {
+			t.status = errorStatus(failure)
 			r.undo(before)
-			return t
+			return
+		}
+		q.Remaining--
+		if placed {
+			q.Scheduled++
 		}
 		if q.State() == podgroup.Unsatisfiable {
 			break
@@ -109,10 +121,9 @@ func (r *groupRun) leaf(n *podgroup.Node, in podgroup.Placement) *groupTrial {
 	if q.State() != podgroup.Satisfied {
 		t.status = failedStatus(q.Text())
 		r.undo(before)
-		return t
+		return
 	}
 	t.status = &groupStatus{code: filter.Success}
-	return t
 }
 
 // restriction returns the slots of a placement, nil for one with as many nodes as the cluster.
@@ -149,33 +160,14 @@ func untriedMembers(pods []*v1.Pod) (out []memberTrial) {
 // composite evaluates the children of a composite group inside a placement.
 func (r *groupRun) composite(n *podgroup.Node, in podgroup.Placement) *groupTrial {
 	t := r.untried(n, nil)
-	before := len(r.assumed)
-	q := podgroup.Quorum{Minimum: n.Needs(), Remaining: len(n.Children)}
-	if q.State() == podgroup.Unsatisfiable {
-		t.status, t.early = failedStatus(podgroup.TextUnschedulable, q.Text()), true
-		return t
-	}
-	for k, child := range n.Children {
-		t.children[k] = r.node(child, in)
-		q.Remaining--
-		switch s := t.children[k].status; s.code {
-		case filter.Success:
-			q.Scheduled++
-		case filter.Error:
-			t.status = errorStatus("composite pod group evaluation failed due to child error: " + s.text())
-			r.undo(before)
-			return t
+	r.gather(t, podgroup.Quorum{Minimum: n.Needs(), Remaining: len(n.Children)}, func(k int) (placed bool, failure string) {
+		t.children[k] = r.node(n.Children[k], in)
+		s := t.children[k].status
+		if s.code == filter.Error {
+			failure = "composite pod group evaluation failed due to child error: " + s.text()
 		}
-		if q.State() == podgroup.Unsatisfiable {
-			break
-		}
-	}
-	if q.State() != podgroup.Satisfied {
-		t.status = failedStatus(q.Text())
-		r.undo(before)
-		return t
-	}
-	t.status = &groupStatus{code: filter.Success}
+		return s.code == filter.Success, failure
+	})
 	return t
 }
 

@@ -78,8 +78,8 @@ func controller(o metav1.Object) string {
 	return ""
 }
 
-// of returns the pods that a manifest asks for beside those that run, and their claims. The error is that of workload.Make: the API
-// server refuses the manifest.
+// of returns the pods that the controller of a manifest would make now, with their claims. Pods that run already are not among them. The
+// error is that of workload.Make, for a manifest that the API server refuses.
 func (m *making) of(w *work) (*workload.Made, error) {
 	ns := w.given.Namespace
 	o := workload.Objects{Pods: append(m.owned[w.object][:len(m.owned[w.object]):len(m.owned[w.object])], m.orphans[ns]...)}

@@ -109,8 +109,8 @@ func (c *checker) invalid(w *work) field.ErrorList {
 	})
 }
 
-// merged is what the API server says of a key of matchLabelKeys that stands in the labelSelector of a stored pod too, where the server
-// itself has put it.
+// merged is the API server's text about a key that is in matchLabelKeys and in the labelSelector. Stored pods have such keys: the server
+// copies them into the selector.
 const merged = "exists in both matchLabelKeys and labelSelector"
 
 // mended says how to mend a field that the API server refuses.

@@ -56,7 +56,7 @@ func (c *checker) each(w *work, f func(name v1.ResourceName, asks resource.Quant
 	}
 }
 
-// ofDevices reports whether a device class stands for a resource.
+// ofDevices reports whether a DeviceClass serves an extended resource.
 func (c *checker) ofDevices(name v1.ResourceName) bool {
 	return slices.ContainsFunc(c.in.Cluster.DeviceClasses, func(k *resourcev1.DeviceClass) bool {
 		return string(name) == resources.DeviceClassPrefix+k.Name || k.Spec.ExtendedResourceName != nil && *k.Spec.ExtendedResourceName == string(name)

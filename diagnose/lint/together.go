@@ -10,9 +10,8 @@ import (
 	"github.com/podberth/podberth/placement"
 )
 
-// together places the pods of all manifests on one cluster, those of higher priority first and the others again as long as one gets a
-// node, and returns the manifests some of whose
-// pods get no node, with the number of pods that do.
+// together places the pods of all manifests on one cluster. Pods of higher priority come first. Pods without a node are tried again as long
+// as another pod gets one. It returns the manifests that have pods without a node, each with the number of its pods that have one.
 func (c *checker) together() map[*work]int {
 	if c.beside != nil {
 		return c.beside

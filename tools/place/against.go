@@ -61,12 +61,12 @@ func (e ending) String() string {
 }
 
 // against decides about the input with two configurations and says what differs.
-func against(out *bytes.Buffer, o options, stdin io.Reader, stderr io.Writer) (v verdict) {
+func against(ctx context.Context, out *bytes.Buffer, o options, stdin io.Reader, stderr io.Writer) (v verdict) {
 	var text bytes.Buffer // of standard input, for the second run
 	first := o
 	first.against = ""
-	a := played(first, io.TeeReader(stdin, &text), stderr, stderr)
-	b := played(o, &text, stderr, io.Discard)
+	a := played(ctx, first, io.TeeReader(stdin, &text), stderr, stderr)
+	b := played(ctx, o, &text, stderr, io.Discard)
 	c := comparison{Head: report.HeadOf("ConfigurationDifference"), Pods: []moved{}}
 	c.Configurations = [2]side{a.side(o.config), b.side(o.against)}
 	ours, theirs := a.endings(), b.endings()
@@ -110,7 +110,7 @@ func against(out *bytes.Buffer, o options, stdin io.Reader, stderr io.Writer) (v
 }
 
 // played returns a run to its end. The warnings about the input go to inputs.
-func played(o options, stdin io.Reader, stderr, inputs io.Writer) *simulation {
+func played(ctx context.Context, o options, stdin io.Reader, stderr, inputs io.Writer) *simulation {
 	var timeline []event
 	if o.timeline != "" {
 		timeline = must.Get(readTimeline(o.timeline, o.input))
@@ -125,7 +125,7 @@ func played(o options, stdin io.Reader, stderr, inputs io.Writer) *simulation {
 		must.Get(o.price(n))
 	}
 	x := must.Get(newSimulation(w, o, timeline, with, stderr))
-	must.Do(x.run(context.Background()))
+	must.Do(x.run(ctx))
 	x.notes.Print(inputs)
 	return x
 }

@@ -129,7 +129,7 @@ type verdict struct {
 func reply(ctx context.Context, out *bytes.Buffer, o options, stdin io.Reader, stderr io.Writer) (v verdict, err error) {
 	defer must.Catch(&err)
 	if o.against != "" {
-		return against(out, o, stdin, stderr), nil
+		return against(ctx, out, o, stdin, stderr), nil
 	}
 	var timeline []event
 	if o.timeline != "" {
