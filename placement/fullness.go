@@ -49,12 +49,13 @@ func utilization(args score.FitArgs, c Cluster, slots []int, members []*v1.Pod) 
 
 // requestOf returns what a member counts with.
 func requestOf(pod *v1.Pod, name v1.ResourceName) (amount int64) {
-	cpu, memory := overhead.NonZeroIncoming(pod)
 	switch name {
 	case v1.ResourceCPU:
-		return cpu
+		amount, _ = overhead.NonZeroIncoming(pod)
+		return amount
 	case v1.ResourceMemory:
-		return memory
+		_, amount = overhead.NonZeroIncoming(pod)
+		return amount
 	}
 	overhead.Each(pod, overhead.Options{IgnorePodLevel: true}, func(n v1.ResourceName, value int64) {
 		if n == name {

@@ -2,11 +2,11 @@ package placement
 
 import (
 	"fmt"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/podgroup"
 )
 
@@ -217,7 +217,7 @@ func tooDeep(n *podgroup.Node, depth int) *podgroup.Node {
 func (r *groupRun) before(n *podgroup.Node) func(yield func(*v1.Pod, int) bool) {
 	return func(yield func(*v1.Pod, int) bool) {
 		for pod, slot := range r.members(n) {
-			if !slices.Contains(r.assumed, pod) && !yield(pod, slot) {
+			if r.own[podinfo.Name(pod)] == nil && !yield(pod, slot) {
 				return
 			}
 		}
@@ -292,13 +292,7 @@ func (r *groupRun) best(n *podgroup.Node, feasible []*groupTrial) (*groupTrial, 
 	if len(feasible) == 1 {
 		return feasible[0], nil
 	}
-	if deep := tooDeep(n, 1); deep != nil {
-		return feasible[0], errorStatus(fmt.Sprintf("exceeded maximum hierarchy depth at %s", deep))
-	}
-	scheduled, counts := 0, make([]int, len(feasible))
-	for range r.before(n) {
-		scheduled++
-	}
+	scheduled, counts := r.scheduled(n), make([]int, len(feasible))
 	for k, t := range feasible {
 		counts[k] = scheduled + len(t.placed(nil))
 	}

@@ -127,10 +127,8 @@ func (r *groupRun) members(n *podgroup.Node) func(yield func(*v1.Pod, int) bool)
 
 // scheduled counts the members of a node that were on nodes before the decision.
 func (r *groupRun) scheduled(n *podgroup.Node) (count int) {
-	for pod := range r.members(n) {
-		if r.own[podinfo.Name(pod)] == nil {
-			count++
-		}
+	for range r.before(n) {
+		count++
 	}
 	return count
 }

@@ -21,12 +21,12 @@ func (n *Node) Ready(known func(group *Group) int) bool {
 // of a group that the scheduler knows: those that wait and those on nodes, terminating pods included, ended pods not. Without the gate
 // Composites a basic group never waits.
 func (t *Tree) GateText(known func(group *Group) int, g Gates) string {
-	root := t.Root()
+	root, deep := t.Root(), t.deepest()
 	switch {
 	case !g.Composites && root.Minimum == nil:
 		return ""
-	case len(t.nodes) > 0 && t.depth() > MaxDepth:
-		return fmt.Sprintf("failed to build hierarchy snapshot: exceeded maximum hierarchy depth at %s", t.deepest())
+	case deep != nil:
+		return fmt.Sprintf("failed to build hierarchy snapshot: exceeded maximum hierarchy depth at %s", deep)
 	case root.Ready(known):
 		return ""
 	case root.Group != nil:
@@ -35,14 +35,7 @@ func (t *Tree) GateText(known func(group *Group) int, g Gates) string {
 	return fmt.Sprintf("waiting for composite pod group %q tree to meet quorum", root.Name)
 }
 
-func (t *Tree) depth() (most int) {
-	for _, n := range t.nodes {
-		most = max(most, n.Depth)
-	}
-	return most
-}
-
-// deepest returns the first node below MaxDepth.
+// deepest returns the first node below MaxDepth, nil when there is none.
 func (t *Tree) deepest() *Node {
 	for _, n := range t.nodes {
 		if n.Depth > MaxDepth {

@@ -45,6 +45,14 @@ type Node struct {
 	Depth int
 }
 
+func groupNode(g *Group) *Node {
+	return &Node{Spec: &g.Spec, Namespace: g.Namespace, Name: g.Name, Group: g}
+}
+
+func compositeNode(c *Composite) *Node {
+	return &Node{Spec: &c.Spec, Namespace: c.Namespace, Name: c.Name, Composite: c}
+}
+
 // Tree is a root with all groups below it. The root is a group or a composite group.
 type Tree struct {
 	nodes []*Node // from the root on, parents before their children
@@ -84,21 +92,21 @@ func TreeOf(o Objects, namespace, group string, g Gates) (*Tree, error) {
 	}
 	t := &Tree{}
 	if !composite {
-		t.add(&Node{Group: o.Group(namespace, name)}, nil)
+		t.add(groupNode(o.Group(namespace, name)), nil)
 		return t, nil
 	}
 	below := map[string][]*Node{}
 	for x := range o.Groups(namespace) {
 		if x.Parent != "" {
-			below[x.Parent] = append(below[x.Parent], &Node{Group: x})
+			below[x.Parent] = append(below[x.Parent], groupNode(x))
 		}
 	}
 	for x := range o.Composites(namespace) {
 		if x.Parent != "" {
-			below[x.Parent] = append(below[x.Parent], &Node{Composite: x})
+			below[x.Parent] = append(below[x.Parent], compositeNode(x))
 		}
 	}
-	t.grow(&Node{Composite: o.Composite(namespace, name)}, nil, below)
+	t.grow(compositeNode(o.Composite(namespace, name)), nil, below)
 	return t, nil
 }
 
@@ -120,16 +128,11 @@ func (t *Tree) add(n, parent *Node) {
 	if parent != nil {
 		n.Depth = parent.Depth + 1
 	}
-	if n.Group != nil {
-		n.Spec, n.Namespace, n.Name = &n.Group.Spec, n.Group.Namespace, n.Group.Name
-	} else {
-		n.Spec, n.Namespace, n.Name = &n.Composite.Spec, n.Composite.Namespace, n.Composite.Name
-	}
 	t.nodes = append(t.nodes, n)
 }
 
 func compareChildren(a, b *Node) int {
-	return cmp.Or(a.created().Compare(b.created()), cmp.Compare(a.name(), b.name()), cmp.Compare(a.kind(), b.kind()))
+	return cmp.Or(a.created().Compare(b.created()), cmp.Compare(a.Name, b.Name), cmp.Compare(a.kind(), b.kind()))
 }
 
 // Root returns the root.
@@ -171,13 +174,6 @@ func (n *Node) kind() string {
 		return "podgroup"
 	}
 	return "compositepodgroup"
-}
-
-func (n *Node) name() string {
-	if n.Group != nil {
-		return n.Group.Name
-	}
-	return n.Composite.Name
 }
 
 func (n *Node) created() time.Time {

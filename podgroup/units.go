@@ -60,7 +60,7 @@ func UnitOf(o Objects, pod *v1.Pod, g Gates) (unit *Node, priority int32, ok boo
 	if group == nil {
 		return nil, 0, false
 	}
-	n := &Node{Spec: &group.Spec, Namespace: pod.Namespace, Name: name, Group: group}
+	n := groupNode(group)
 	for depth := 1; ; depth++ {
 		if n.DisruptAll {
 			unit = n
@@ -72,7 +72,7 @@ func UnitOf(o Objects, pod *v1.Pod, g Gates) (unit *Node, priority int32, ok boo
 		if parent == nil {
 			return unit, n.EffectivePriority(), true
 		}
-		n = &Node{Spec: &parent.Spec, Namespace: pod.Namespace, Name: parent.Name, Composite: parent}
+		n = compositeNode(parent)
 	}
 }
 

@@ -27,10 +27,11 @@ type edit struct {
 // proven: the budget is synced with it, and the Eviction API's answer is 201. What mends the pods stays first.
 func (in *input) mended(b *policyv1.PodDisruptionBudget, pod *v1.Pod, at time.Time, remedies []string) []string {
 	var proven []string
+	scale := disruption.NewScale(in.objects.Workloads())
 	for _, e := range in.edits(b) {
 		changed := b.DeepCopy()
 		changed.Spec = e.spec
-		s := disruption.Sync(changed, in.objects.Pods, disruption.NewScale(in.objects.Workloads()), at)
+		s := disruption.Sync(changed, in.objects.Pods, scale, at)
 		if changed.Status = s.Status; s.Err != nil {
 			continue
 		}

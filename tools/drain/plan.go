@@ -67,11 +67,7 @@ type podRef struct {
 }
 
 func refTo(p *v1.Pod) podRef {
-	owner := ""
-	if c := metav1.GetControllerOf(p); c != nil {
-		owner = c.Kind + " " + c.Name
-	}
-	return podRef{dump.Name(p), p.Namespace, p.Name, p.Spec.NodeName, owner}
+	return podRef{dump.Name(p), p.Namespace, p.Name, p.Spec.NodeName, controllerOf(p)}
 }
 
 // plan drains the nodes on paper.

@@ -25,16 +25,8 @@ func (p *plan) table(out *strings.Builder, t *program.Tables) {
 		}
 		p.keeps(out, group, t)
 	}
-	var homeless []eviction
-	for _, w := range p.Waves {
-		for _, e := range w.Evictions {
-			if e.Homeless {
-				homeless = append(homeless, e)
-			}
-		}
-	}
 	var rows [][]string
-	for _, group := range homes(homeless) {
+	for _, group := range homes(p.homeless()) {
 		pods, _ := podsOf(group, func(e eviction) podRef { return e.podRef })
 		rows = append(rows, []string{fmt.Sprint(len(group)), orDash(group[0].Owner), joined(pods, t.All), group[0].Note})
 	}

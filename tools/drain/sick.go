@@ -1,6 +1,7 @@
 package drain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,10 +24,8 @@ const young = 10 * time.Minute
 
 // sickness returns why waiting does not make a pod ready, "" for a ready pod and for one that never restarted and is young.
 func sickness(pod *v1.Pod, at time.Time) string {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == v1.PodReady && c.Status == v1.ConditionTrue {
-			return ""
-		}
+	if isReady(pod) {
+		return ""
 	}
 	restarts, why := int32(0), ""
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
@@ -66,8 +65,13 @@ func saysSick(list []illness) string {
 
 // ownerOf returns "Kind name" of a pod's controller, or the pod's own name.
 func ownerOf(pod *v1.Pod) string {
+	return cmp.Or(controllerOf(pod), "Pod "+pod.Name)
+}
+
+// controllerOf returns "Kind name" of a pod's controller, "" for a pod without one.
+func controllerOf(pod *v1.Pod) string {
 	if c := metav1.GetControllerOf(pod); c != nil {
 		return c.Kind + " " + c.Name
 	}
-	return "Pod " + pod.Name
+	return ""
 }

@@ -9,17 +9,23 @@ import (
 	"github.com/podberth/podberth/tools/report"
 )
 
-// summary is the answer in one sentence: how many pods leave, which hang for ever, which wait, and which get no new node.
-func (p *plan) summary() string {
-	leaving := 0
-	var homeless []eviction
+// homeless are the evictions whose pods get no new node, in the order of the waves.
+func (p *plan) homeless() (out []eviction) {
 	for _, w := range p.Waves {
-		leaving += len(w.Evictions)
 		for _, e := range w.Evictions {
 			if e.Homeless {
-				homeless = append(homeless, e)
+				out = append(out, e)
 			}
 		}
+	}
+	return out
+}
+
+// summary is the answer in one sentence: how many pods leave, which hang for ever, which wait, and which get no new node.
+func (p *plan) summary() string {
+	leaving, homeless := 0, p.homeless()
+	for _, w := range p.Waves {
+		leaving += len(w.Evictions)
 	}
 	var forever, later, behind []blocked
 	for _, b := range p.Blocked {
