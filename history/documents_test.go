@@ -2,7 +2,7 @@ package history_test
 
 import (
 	"fmt"
-	"slices"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +17,6 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
-	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/score"
 )
 
@@ -84,16 +83,13 @@ func TestProfile118ZeroToTen(t *testing.T) {
 }
 
 // The queue article's table: only the deletion and the update of a pod and the addition and the update of a node wake a pod that
-// NodeResourcesFit rejected. An update of podB's affinity is the update of a waiting pod and wakes nobody.
+// NodeResourcesFit rejected. The update of a pod does so with the gate InPlacePodVerticalScaling, which is off in v1.28. An update of
+// podB's affinity is the update of a waiting pod and wakes nobody.
 func TestDocumentQueueTable(t *testing.T) {
 	for _, tc := range []struct {
-		release       string
-		registrations []queue.Registration
-		podUpdate     queue.Place
-	}{
-		{"v1.28", history.Registrations128(), queue.Backoff},
-		{"v1.24", history.Registrations124(), queue.Unschedulable},
-	} {
+		gates     []string
+		podUpdate queue.Place
+	}{{[]string{"InPlacePodVerticalScaling"}, queue.Backoff}, {nil, queue.Unschedulable}} {
 		events := history.Events128()
 		for name, want := range map[string]queue.Place{
 			"AssignedPodDelete": queue.Backoff, "AssignedPodUpdate": tc.podUpdate, "NodeAdd": queue.Backoff, "NodeAllocatableChange": queue.Backoff,
@@ -102,7 +98,7 @@ func TestDocumentQueueTable(t *testing.T) {
 			"PvcUpdate": queue.Unschedulable, "StorageClassAdd": queue.Unschedulable, "CSINodeAdd": queue.Unschedulable, "CSIDriverUpdate": queue.Unschedulable,
 		} {
 			now := time.Unix(1000, 0)
-			q, err := queue.New(queue.Options{Legacy: queue.Legacy{CycleCounter: true}, Profiles: map[string]queue.Profile{v1.DefaultSchedulerName: {Events: tc.registrations}}})
+			q, err := queue.New(queue.Options{Legacy: queue.Legacy{CycleCounter: true}, Profiles: map[string]queue.Profile{v1.DefaultSchedulerName: {Events: history.Registrations128(tc.gates...)}}})
 			require.NoError(t, err)
 			podA := testkit.Pod("podA").Obj()
 			_, err = q.Add(podA, now)
@@ -111,12 +107,13 @@ func TestDocumentQueueTable(t *testing.T) {
 			_, err = q.Return(e, queue.Failure{Unschedulable: []string{"NodeResourcesFit"}}, now)
 			require.NoError(t, err)
 			q.Move(queue.Change{Event: events[name], New: testkit.Node("n").Obj()}, now)
-			require.Equal(t, want, e.Place(), "%s: %s", tc.release, name)
+			require.Equal(t, want, e.Place(), "%v: %s", tc.gates, name)
 		}
 	}
 }
 
-// The rows of the other plugins: what came after 1.28 is left out, and nothing has a hint.
+// The registrations are those that the plugins of the real v1.28.1 make, and a plugin without any gets what the article prints and
+// three kinds that it leaves out.
 func TestRegistrations128(t *testing.T) {
 	rows := func(list []queue.Registration) (out []string) {
 		for _, r := range list {
@@ -125,59 +122,32 @@ func TestRegistrations128(t *testing.T) {
 		}
 		return out
 	}
-	want := []string{ // 1 Add, 2 Delete, 60 every update
-		"NodeUnschedulable Node 61",
-		"NodeName Node 61",
-		"TaintToleration Node 61",
-		"NodeAffinity Node 61",
-		"NodePorts Pod 2",
-		"NodePorts Node 61",
-		"NodeResourcesFit Pod 62",
-		"NodeResourcesFit Node 61",
-		"VolumeRestrictions Pod 2",
-		"VolumeRestrictions PersistentVolumeClaim 1",
-		"VolumeRestrictions Node 61",
-		"NodeVolumeLimits storage.k8s.io/CSINode 1",
-		"NodeVolumeLimits storage.k8s.io/CSINode 60",
-		"NodeVolumeLimits Pod 2",
-		"NodeVolumeLimits PersistentVolumeClaim 1",
-		"VolumeBinding Node 61",
-		"VolumeBinding PersistentVolume 61",
-		"VolumeBinding PersistentVolumeClaim 61",
-		"VolumeBinding storage.k8s.io/StorageClass 61",
-		"VolumeBinding storage.k8s.io/CSINode 61",
-		"VolumeBinding storage.k8s.io/CSIDriver 60",
-		"VolumeBinding storage.k8s.io/CSIStorageCapacity 61",
-		"VolumeZone Node 61",
-		"VolumeZone PersistentVolume 61",
-		"VolumeZone PersistentVolumeClaim 61",
-		"VolumeZone storage.k8s.io/StorageClass 1",
-		"PodTopologySpread Pod 63",
-		"PodTopologySpread Node 63",
-		"InterPodAffinity Pod 63",
-		"InterPodAffinity Node 61",
+	recorded := func(file string) (plugins, unregistered []string) {
+		data, err := os.ReadFile("testdata/" + file)
+		require.NoError(t, err)
+		for line := range strings.Lines(string(data)) {
+			fields := strings.Fields(line)
+			switch row := strings.Join(fields[:3], " "); fields[0] {
+			case "#":
+			case "*":
+				unregistered = append(unregistered, row)
+			default:
+				require.NotEqual(t, "hint", fields[len(fields)-1], "plugins with hints need more than this table")
+				plugins = append(plugins, row)
+			}
+		}
+		require.Len(t, plugins, 35)
+		return plugins, unregistered
 	}
-	require.Equal(t, want, rows(history.Registrations128()))
-	want[slices.Index(want, "NodeResourcesFit Pod 62")] = "NodeResourcesFit Pod 2"
-	require.Equal(t, want, rows(history.Registrations124()))
-}
+	plugins, all := recorded("events_v1.28.1.txt")
+	require.Equal(t, plugins, rows(history.Registrations128()))
+	resized, _ := recorded("events_v1.28.1_resize.txt")
+	require.Equal(t, resized, rows(history.Registrations128("InPlacePodVerticalScaling")))
+	require.NotEqual(t, plugins, resized)
 
-// What a plugin waits for in 1.28 has the additions and deletions of 1.36, and every update of a node.
-func TestUpdates128(t *testing.T) {
-	actions := func(list []queue.Registration) map[string]queue.Action {
-		out := map[string]queue.Action{}
-		for _, r := range list {
-			out[r.Plugin+" "+r.Event.Resource] |= r.Event.Action
-		}
-		return out
-	}
-	today := actions(queue.DefaultEvents(nil, release.V1_36))
-	for what, action := range actions(history.Registrations128()) {
-		require.Equal(t, today[what]&(queue.Add|queue.Delete), action&(queue.Add|queue.Delete), what)
-		if strings.HasSuffix(what, " Node") {
-			require.Equal(t, history.UpdateActions128, action&history.UpdateActions128, what)
-		}
-	}
+	article := rows(history.UnregisteredEvents128("*"))
+	require.Subset(t, all, article)
+	require.Len(t, all, len(article)+3)
 }
 
 // v1.24 drops minDomains and the inclusion policies: the document's branch for minDomains is not reached there.

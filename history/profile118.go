@@ -19,7 +19,9 @@ import (
 //   - NodeResourcesBalancedAllocation: Difference,
 //   - NodeResourcesLeastAllocated: the free share of cpu and memory; a resource that the node does not have scores 0 and counts,
 //   - DefaultPodTopologySpread: SelectorSpread,
-//   - NodePreferAvoidPods.
+//   - NodePreferAvoidPods,
+//   - ImageLocality: 1000 MiB in all are the best score, not 1000 MiB a container,
+//   - InterPodAffinity: normalized from 0, not from the smallest score, when no score is below 0.
 //
 // Extenders give 0 to 10, which score.Totals scales by 10. Work for equal pods is not kept.
 func Profile118(limit int64) placement.Profile {
@@ -43,8 +45,15 @@ func Profile118(limit int64) placement.Profile {
 		return &placement.Plugin{Name: name, Score: func(pod *v1.Pod, c placement.Cluster) (placement.Scorer, error) { return scorer(pod, c), nil }}
 	}
 	add(1, rows("NodeResourcesBalancedAllocation", func(pod *v1.Pod, rows score.Rows) Scorer { return Difference(pod, rows, limit) }))
-	add(1, still("ImageLocality"))
-	add(1, still("InterPodAffinity"))
+	add(1, rows("ImageLocality", func(pod *v1.Pod, c score.Rows) Scorer { return imageTotal(pod, c.(placement.Cluster), limit) }))
+	affinity := still("InterPodAffinity")
+	add(1, &placement.Plugin{Name: affinity.Name, Score: func(pod *v1.Pod, c placement.Cluster) (placement.Scorer, error) {
+		s, err := affinity.Score(pod, c)
+		if s == nil || err != nil {
+			return nil, err
+		}
+		return fromZero{s.(scaledScore)}, nil
+	}})
 	add(1, rows("NodeResourcesLeastAllocated", func(pod *v1.Pod, rows score.Rows) Scorer { return leastAllocated(pod, rows, limit) }))
 	add(1, still("NodeAffinity"))
 	add(10000, scaled(NodePreferAvoidPods(), limit))
@@ -106,4 +115,12 @@ func (s scaledScore) Weigh(slots, counts []int32) {
 func (s scaledScore) Ignored(i int) bool {
 	g, ok := s.Scorer.(interface{ Ignored(i int) bool })
 	return ok && g.Ignored(i)
+}
+
+// fromZero normalizes as if a node had the raw score 0.
+type fromZero struct{ scaledScore }
+
+// Normalize counts 0 among the raw scores.
+func (s fromZero) Normalize(raw, lo, hi int64) int64 {
+	return s.scaledScore.Normalize(raw, min(lo, 0), max(hi, 0))
 }

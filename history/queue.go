@@ -1,8 +1,9 @@
 package history
 
 import (
+	"slices"
+
 	"github.com/podberth/podberth/queue"
-	"github.com/podberth/podberth/release"
 )
 
 // Actions of Kubernetes 1.27 and 1.28 that cover several kinds of change. The actions Add to UpdateNodeCondition are those
@@ -50,8 +51,9 @@ func Events128() map[string]queue.Event {
 	return named
 }
 
-// UnregisteredEvents128 returns the registrations that Kubernetes 1.28 made for a plugin without registrations of its own:
-// every action of six kinds.
+// UnregisteredEvents128 returns the registrations for a plugin without registrations of its own as the queue article prints them:
+// every action of six kinds. v1.28.1 has three kinds more, CSIDriver, CSIStorageCapacity and PodSchedulingContext
+// (testdata/events_v1.28.1.txt).
 func UnregisteredEvents128(plugin string) []queue.Registration {
 	kinds := []string{
 		"Pod", "Node", "storage.k8s.io/CSINode", "PersistentVolume", "PersistentVolumeClaim", "storage.k8s.io/StorageClass",
@@ -63,35 +65,62 @@ func UnregisteredEvents128(plugin string) []queue.Registration {
 	return list
 }
 
-// Registrations128 returns what the default plugins of Kubernetes 1.28 waited for, for queue.Legacy.CycleCounter. There are no
-// hints. NodeResourcesFit waits for the deletion and the update of a pod (the update with the feature InPlacePodVerticalScaling)
-// and for the addition and the update of a node, as a widely read article on the queue says. The other rows follow from those of
-// 1.36: what came later is left out, and a plugin that waits for new nodes, or for one kind of update, waits for every update.
-func Registrations128() []queue.Registration {
-	const changesOfRunning = queue.UpdatePodLabel | queue.UpdatePodScaleDown
-	var out []queue.Registration
-	for _, r := range queue.DefaultEvents(nil, release.V1_36) {
-		later := r.Plugin == "DynamicResources" || r.Plugin == "NodeDeclaredFeatures" || r.Plugin == "DefaultPreemption"
-		kind, action := r.Event.Resource, r.Event.Action&(queue.Add|queue.Delete)
-		if updates := r.Event.Action &^ (queue.Add | queue.Delete); kind == "Node" || kind == "Pod" && updates&changesOfRunning != 0 || kind != "Pod" && updates != 0 {
-			action |= UpdateActions128
+// Registrations128 returns what the default plugins of Kubernetes 1.28 waited for, for queue.Legacy.CycleCounter: what the plugins
+// of kube-scheduler v1.28.1 register, run with its default profile (testdata/events_v1.28.1.txt). There are no hints. The list on has
+// feature gates that are on. With InPlacePodVerticalScaling, which was off, NodeResourcesFit also waits for the update of a pod, as a
+// widely read article on the queue says.
+func Registrations128(on ...string) []queue.Registration {
+	out := make([]queue.Registration, len(registered128))
+	for k, r := range registered128 {
+		if r.plugin == "NodeResourcesFit" && r.kind == "Pod" && slices.Contains(on, gateResize) {
+			r.action |= UpdateActions128
 		}
-		if later || action == 0 || kind == "resource.k8s.io/DeviceClass" || kind == "storage.k8s.io/VolumeAttachment" {
-			continue
-		}
-		out = append(out, queue.Registration{Plugin: r.Plugin, Event: queue.Event{Resource: kind, Action: action}})
+		out[k] = queue.Registration{Plugin: r.plugin, Event: queue.Event{Resource: r.kind, Action: r.action}}
 	}
 	return out
 }
 
-// Registrations124 returns what the default plugins of Kubernetes 1.24 waited for. NodeResourcesFit did not wait for the update of
-// a pod, because requests of running pods could not change. The rest is as in Registrations128.
-func Registrations124() []queue.Registration {
-	out := Registrations128()
-	for k := range out {
-		if e := &out[k].Event; out[k].Plugin == "NodeResourcesFit" && e.Resource == "Pod" {
-			e.Action = queue.Delete
-		}
-	}
-	return out
+// gateResize is alpha in v1.27 and on by default from v1.33.
+const gateResize = "InPlacePodVerticalScaling"
+
+// registered128 are the lines of testdata/events_v1.28.1.txt, in their order.
+var registered128 = []struct {
+	plugin, kind string
+	action       queue.Action
+}{
+	{"NodeUnschedulable", "Node", queue.Add | queue.UpdateNodeTaint},
+	{"NodeName", "Node", queue.Add | UpdateActions128},
+	{"TaintToleration", "Node", queue.Add | UpdateActions128},
+	{"NodeAffinity", "Node", queue.Add | UpdateActions128},
+	{"NodePorts", "Pod", queue.Delete},
+	{"NodePorts", "Node", queue.Add | UpdateActions128},
+	{"NodeResourcesFit", "Pod", queue.Delete},
+	{"NodeResourcesFit", "Node", queue.Add | UpdateActions128},
+	{"VolumeRestrictions", "Pod", queue.Delete},
+	{"VolumeRestrictions", "Node", queue.Add},
+	{"VolumeRestrictions", "PersistentVolumeClaim", queue.Add | UpdateActions128},
+	{"EBSLimits", "Node", queue.Add},
+	{"EBSLimits", "Pod", queue.Delete},
+	{"GCEPDLimits", "Node", queue.Add},
+	{"GCEPDLimits", "Pod", queue.Delete},
+	{"NodeVolumeLimits", "storage.k8s.io/CSINode", queue.Add},
+	{"NodeVolumeLimits", "Pod", queue.Delete},
+	{"AzureDiskLimits", "Node", queue.Add},
+	{"AzureDiskLimits", "Pod", queue.Delete},
+	{"VolumeBinding", "storage.k8s.io/StorageClass", queue.Add | UpdateActions128},
+	{"VolumeBinding", "PersistentVolumeClaim", queue.Add | UpdateActions128},
+	{"VolumeBinding", "PersistentVolume", queue.Add | UpdateActions128},
+	{"VolumeBinding", "Node", queue.Add | queue.UpdateNodeLabel},
+	{"VolumeBinding", "storage.k8s.io/CSINode", queue.Add | UpdateActions128},
+	{"VolumeBinding", "storage.k8s.io/CSIDriver", queue.Add | UpdateActions128},
+	{"VolumeBinding", "storage.k8s.io/CSIStorageCapacity", queue.Add | UpdateActions128},
+	{"VolumeZone", "storage.k8s.io/StorageClass", queue.Add},
+	{"VolumeZone", "Node", queue.Add | queue.UpdateNodeLabel},
+	{"VolumeZone", "PersistentVolumeClaim", queue.Add},
+	{"VolumeZone", "PersistentVolume", queue.Add | UpdateActions128},
+	{"PodTopologySpread", "Pod", AllActions128},
+	{"PodTopologySpread", "Node", queue.Add | queue.Delete | queue.UpdateNodeLabel},
+	{"InterPodAffinity", "Pod", AllActions128},
+	{"InterPodAffinity", "Node", queue.Add | queue.UpdateNodeLabel},
+	{"SchedulingGates", "Pod", UpdateActions128},
 }

@@ -2,11 +2,15 @@
 //
 // The flow, with package placement for the filters (placement.Plan.Preempt does all of it):
 //
+//	attempt := plan.Prepare(pod)
 //	what := attempt.WhatIf(placement.Options{}) // the preemptor's filters, with pods added and removed in thought
 //	r := preemption.Preempt(preemption.Request{
-//		Pod: pod, Cluster: snapshot, WhatIf: what, Rejections: rejections, Budgets: disruption.NewBudgets(pdbs, …), Now: now,
+//		Pod: pod, Cluster: snapshot, WhatIf: what, Rejections: attempt.Rejections(nil, placement.Options{}),
+//		Budgets: disruption.NewBudgets(pdbs, disruption.BudgetOptions{}), Now: now,
 //	})
 //	actions := r.Actions(pod, nominated) // delete the victims, clear nominations, nominate the pod
+//
+// Without package placement, WhatIfOver(cluster, rejects) asks the caller's function whether the pod fits beside the pods that stay.
 //
 // The rule: each node whose rejection can be cured is tried, sorted by name, from an offset on. On a node
 //

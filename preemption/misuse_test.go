@@ -14,8 +14,10 @@ func TestMisuse(t *testing.T) {
 	testkit.Misuse(t, map[string]any{
 		"NewIndex":       NewIndex,
 		"PostFilterText": PostFilterText,
+		"Preempted":      func(p v1.Pod) bool { return Preempted(&p) },
 		"Preempt":        Preempt,
 		"Priority":       Priority,
+		"WhatIfOver":     WhatIfOver,
 		"CandidateArgs":  func() CandidateArgs { return CandidateArgs{} },
 		"Index":          func() *Index { return NewIndex(nodes()) },
 		"Planner":        func() *Planner { return new(Planner) },
@@ -24,4 +26,9 @@ func TestMisuse(t *testing.T) {
 		"Preempt":         "the pod, the cluster and the filters of a request must not be nil",
 		"Planner.Preempt": "the pod, the cluster and the filters of a request must not be nil",
 	}, nodes(), Request{Pod: &v1.Pod{}, Cluster: nodes()})
+}
+
+// The program of the package comment compiles and runs: it stands in the examples.
+func TestComment(t *testing.T) {
+	testkit.CommentRuns(t, "doc.go", "example_comment_test.go")
 }

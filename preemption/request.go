@@ -31,7 +31,8 @@ type Answer struct {
 }
 
 // WhatIf asks all filters of one preemptor about a slot of one cluster, after pods were added and removed that the cluster
-// itself keeps. Package placement has an implementation (Attempt.WhatIf). A WhatIf belongs to one goroutine.
+// itself keeps. Package placement has one for a profile (Attempt.WhatIf). WhatIfOver makes one of a function over the cluster.
+// A WhatIf belongs to one goroutine.
 //
 // A WhatIf may have the method Without(i int, left []int64) Answer, which saves work. Without returns the answer that
 // Check(i) would give if the pods of slot i asked for no more than left. The columns of left are those of the schema that

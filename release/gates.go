@@ -15,7 +15,7 @@ type Gate struct {
 // Gates returns these feature gates, as a new slice, ordered by name.
 func Gates() []Gate {
 	return []Gate{
-		{"CompositePodGroup", "absent", "off", "", "podberth does not follow groups of groups."},
+		{"CompositePodGroup", "absent", "off", "", "Off; placement.Placer.DecideGroup follows groups of groups for callers that ask."},
 		{"DRAConsumableCapacity", "on", "on", "L1.11", "Its arithmetic changes in v1.37."},
 		{"DRADerivedAttributes", "absent", "off", "", "Off: the API server drops the field."},
 		{"DRADeviceCompatibilityGroups", "absent", "off", "", "Off: the API server drops the field, and devices have no groups."},

@@ -2,11 +2,21 @@
 // picks the best node.
 //
 //	fit, err := score.CompileAllocation(pod, score.FitArgs{}) // once per pod shape
-//	state := fit.On(cluster)                                  // once per cluster
+//	if err != nil {
+//		return err
+//	}
+//	state := fit.On(cluster) // once per cluster
 //	column := score.Column{Plugin: state.Name(), Weight: 1}
-//	for _, i := range feasible { column.Scores = append(column.Scores, state.Raw(i)) }
+//	for _, i := range feasible {
+//		column.Scores = append(column.Scores, state.Raw(i))
+//	}
 //	totals, err := score.Totals(names, []score.Column{column}, nil)
-//	best := score.Best(totals, nil)                           // a position in feasible
+//	if err != nil {
+//		return err
+//	}
+//	best := score.Best(totals, nil) // a position in feasible
+//
+// A shape by itself, a function from utilization to score, is ShapeAt.
 //
 // The total of a node is the sum of weight x normalized score over the plugins that do not skip, plus 10 x weight x score of
 // every extender. The highest total wins. The scores of this package are:

@@ -75,3 +75,8 @@ func TestExtremeColumns(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int64{math.MinInt64}, totals)
 }
+
+// The program of the package comment compiles and runs: it stands in the examples.
+func TestComment(t *testing.T) {
+	testkit.CommentRuns(t, "doc.go", "example_shape_test.go")
+}

@@ -2,12 +2,25 @@
 // zones, hosts or other domains (filter), and which nodes do so best (score).
 //
 //	hard, err := spread.CompileHard(pod, spread.Options{}) // once per pod shape
-//	state := hard.Count(cluster)                           // once per cluster
-//	if state.Check(slot) == 0 { … }                        // per node, no allocation
-//
+//	if err != nil {
+//		return err
+//	}
+//	state := hard.Count(cluster) // once per cluster
+//	var feasible []int32
+//	for i := range cluster.Len() {
+//		if state.Check(i) == 0 { // per node, no allocation
+//			feasible = append(feasible, int32(i))
+//		}
+//	}
 //	soft, err := spread.CompileSoft(pod, spread.Options{})
+//	if err != nil {
+//		return err
+//	}
 //	scores := soft.Count(cluster)
-//	scores.Weigh(feasible, nil); raw := scores.Raw(slot)
+//	scores.Weigh(feasible, nil)
+//	for _, i := range feasible {
+//		fmt.Println(i, scores.Raw(int(i)))
+//	}
 //
 // A domain is a value of the topology key on a node that counts. A node counts for a constraint when it has every key of the
 // pod's constraints with the same whenUnsatisfiable, and the constraint's inclusion policies accept it. The filter rejects a

@@ -96,3 +96,8 @@ func TestExtremes(t *testing.T) {
 	}
 	require.EqualValues(t, 100, Normalize(5, math.MinInt64, math.MinInt64))
 }
+
+// The program of the package comment compiles and runs: it stands in the examples.
+func TestComment(t *testing.T) {
+	testkit.CommentRuns(t, "doc.go", "example_comment_test.go")
+}

@@ -3,10 +3,12 @@
 //
 //	ev := taints.Compile(pod.Spec.Tolerations, taints.Options{}) // once per pod shape
 //	tainted, cordoned := ev.On(cluster), ev.OnCordon(cluster)    // the filters TaintToleration and NodeUnschedulable
-//	if cordoned.Check(i) == 0 && tainted.Check(i) == 0 {         // slot i is feasible
-//		raw := tainted.Raw(i)                                    // soft taints that are not tolerated
+//	for i := range cluster.Len() {
+//		if cordoned.Check(i) == 0 && tainted.Check(i) == 0 { // slot i is feasible
+//			fmt.Println(i, tainted.Raw(i)) // soft taints that are not tolerated
+//		}
 //	}
-//	d := ev.Deadline(node.Spec.Taints)                           // stay, leave at once, or leave after d.After
+//	d := ev.Deadline(node.Spec.Taints) // stay, leave at once, or leave after d.After
 //
 // The rules:
 //

@@ -41,3 +41,8 @@ func TestMisuse(t *testing.T) {
 		"CordonState.Check": noSlot,
 	})
 }
+
+// The program of the package comment compiles and runs: it stands in the examples.
+func TestComment(t *testing.T) {
+	testkit.CommentRuns(t, "doc.go", "example_comment_test.go")
+}

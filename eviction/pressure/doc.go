@@ -1,11 +1,21 @@
 // Package pressure decides what a kubelet does when its node runs short of memory, disk, inodes or processes: which node
 // conditions are true, what is reclaimed first, and which single pod is evicted next.
 //
-//	policy, err := pressure.Compile(pressure.Default(config, pressure.Linux), pressure.Options{})
+//	policy, err := pressure.Compile(pressure.Default(config, "linux"), pressure.Options{})
+//	if err != nil {
+//		return err
+//	}
 //	var state pressure.State
-//	for {                                     // every pressure.MonitoringInterval
-//		state, decision = policy.Observe(state, pressure.Observation{Signals: pressure.Measure(stats), Layout: pressure.Single, Pods: pods, Stats: usage}, now)
-//		report(decision.Conditions)           // first decision.Reclaim, then decision.Eviction
+//	for now := range every10s { // older documents: housekeeping-interval
+//		var decision pressure.Decision
+//		state, decision = policy.Observe(state, pressure.Observation{Signals: pressure.Measure(stats()), Layout: "single", Pods: pods, Stats: usage}, now)
+//		act(decision) // report decision.Conditions; do decision.Reclaim, then decision.Eviction
+//	}
+//
+// The order in which pods would leave, by itself:
+//
+//	for _, r := range pressure.Rank("memory.available", "single", pods, usage, pressure.Options{}) {
+//		fmt.Println(r.Pod.Name, r.Usage-r.Request) // over its requests, in bytes
 //	}
 //
 // The rules:

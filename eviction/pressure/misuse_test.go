@@ -25,3 +25,8 @@ func TestNil(t *testing.T) {
 		Observation{Signals: low, Layout: singleFilesystem, Pods: pods, Stats: use}, Observation{Layout: singleFilesystem, Pods: pods}, policy.Thresholds(singleFilesystem)[0],
 		Config{EvictionHard: settings{"memory.available": ""}}, NodeStats{Memory: &MemoryStats{}, NodeFs: &FsStats{}, Processes: &ProcessStats{}})
 }
+
+// The program of the package comment compiles and runs: it stands in the examples.
+func TestComment(t *testing.T) {
+	testkit.CommentRuns(t, "doc.go", "example_comment_test.go")
+}

@@ -57,7 +57,8 @@ type Decision struct {
 	Eviction *Eviction // eviction of the first pod that is not exempt; nil when there is none
 }
 
-// Observe takes one observation and returns the next state and what to do. Call it every MonitoringInterval, and again as
+// Observe takes one observation and returns the next state and what to do. Call it every 10 s,
+// as v1.37's kubelet does whatever its housekeeping-interval is, and again as
 // soon as an evicted pod is gone. One observation evicts at most one pod because of pressure (rule E7.2).
 //
 //  1. A threshold is met while less than its value is available. After it was due, it stays met until its minimum reclaim

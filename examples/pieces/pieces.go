@@ -70,35 +70,27 @@ func (c *cache) NonZero(i int) (cpuMilli, memoryBytes int64) {
 	return cpuMilli, memoryBytes
 }
 
-// 2. The filters. Each is compiled for the pod and then put over the cluster. The list is in the order of kube-scheduler:
-// the first filter that rejects a node gives the reason. A trial is a copy of a filter in which pods can come and leave.
+// 2. The filters. Each is compiled for the pod and then put over the cluster: the taint matcher, the resources, the skew. The
+// list is in the order of kube-scheduler: the first filter that rejects a node gives the reason.
 
-func filters(pod *v1.Pod, c *cache) (filter.Predicates, []filter.Trial, error) {
+func filters(pod *v1.Pod, c *cache) (filter.Predicates, error) {
 	tolerations := taints.Compile(pod.Spec.Tolerations, taints.Options{})
-	cordon, tainted := tolerations.OnCordon(c), tolerations.On(c)
-	fit := filter.CompileFit(pod, filter.FitOptions{}).On(c)
-	ps, trials := filter.Predicates{cordon, tainted, fit}, []filter.Trial{fixed{cordon}, fixed{tainted}, fit.NewTrial()}
+	ps := filter.Predicates{tolerations.OnCordon(c), tolerations.On(c), filter.CompileFit(pod, filter.FitOptions{}).On(c)}
 	hard, err := spread.CompileHard(pod, spread.Options{})
 	if err == nil && !hard.Skip() {
-		skew := hard.Count(c)
-		ps, trials = append(ps, skew), append(trials, skew.NewTrial())
+		ps = append(ps, hard.Count(c))
 	}
-	return ps, trials, err
+	return ps, err
 }
-
-// fixed is the trial of a filter that reads the node alone.
-type fixed struct{ filter.Predicate }
-
-func (fixed) Add(*v1.Pod, int)    {}
-func (fixed) Remove(*v1.Pod, int) {}
-func (fixed) Reset()              {}
 
 // 3. The scores. A shape gives each utilization of a node a score: this shape likes nodes that are 80 percent full. The second
 // score dislikes soft taints and has three times the weight. The arguments are constant and right, so must does not panic.
 
+var shape = []score.Point{{Utilization: 0, Score: 0}, {Utilization: 80, Score: 10}, {Utilization: 100, Score: 4}}
+
 var packing = score.FitArgs{ScoringStrategy: &score.Strategy{
 	Type: score.RequestedToCapacityRatio, Resources: []score.Resource{{Name: "cpu", Weight: 2}, {Name: "memory", Weight: 1}},
-	RequestedToCapacityRatio: &score.Ratio{Shape: []score.Point{{Utilization: 0, Score: 0}, {Utilization: 80, Score: 10}, {Utilization: 100, Score: 4}}},
+	RequestedToCapacityRatio: &score.Ratio{Shape: shape},
 }}
 
 func totals(pod *v1.Pod, c *cache, feasible []int) []int64 {
@@ -125,7 +117,7 @@ type decision struct {
 
 func decide(pod *v1.Pod, c *cache) (decision, error) {
 	none := decision{-1, filter.NoNodes}
-	ps, _, err := filters(pod, c)
+	ps, err := filters(pod, c)
 	if err != nil || c.Len() == 0 {
 		return none, err
 	}
@@ -143,10 +135,10 @@ func decide(pod *v1.Pod, c *cache) (decision, error) {
 }
 
 // 5. The victims of a pod that no node takes. Package preemption asks for many pods: does the new pod fit if this
-// one leaves? The trials answer. Disruption budgets say which pods should stay.
+// one leaves? The filters answer, over the cluster without that pod. Disruption budgets say which pods should stay.
 
 func victims(pod *v1.Pod, c *cache, pdbs []*policyv1.PodDisruptionBudget, now time.Time) (preemption.Result, error) {
-	ps, trials, err := filters(pod, c)
+	ps, err := filters(pod, c)
 	if err != nil {
 		return preemption.Result{}, err
 	}
@@ -156,40 +148,23 @@ func victims(pod *v1.Pod, c *cache, pdbs []*policyv1.PodDisruptionBudget, now ti
 			said[i] = preemption.Resolvable
 		}
 	}
+	what := preemption.WhatIfOver(c, func(view preemption.Cluster, i int) []string {
+		ps := must(filters(pod, c.as(view))) // they compiled above
+		return ps.Reasons(ps.First(i), i)
+	})
 	budgets := disruption.NewBudgets(pdbs, disruption.BudgetOptions{})
-	return preemption.Preempt(preemption.Request{Pod: pod, Cluster: c, WhatIf: whatIf{ps, trials}, Rejections: said, Budgets: budgets, Now: now}), nil
+	return preemption.Preempt(preemption.Request{Pod: pod, Cluster: c, WhatIf: what, Rejections: said, Budgets: budgets, Now: now}), nil
 }
 
-// whatIf is what preemption asks: the filters in order, each by its trial.
-type whatIf struct {
-	ps     filter.Predicates
-	trials []filter.Trial
-}
-
-func (w whatIf) Check(i int) preemption.Answer {
-	for k, t := range w.trials {
-		if v := t.Check(i); v != 0 {
-			return preemption.Answer{Predicate: uint16(k), Verdict: v}
-		}
+// as returns the cache with the pods of a view.
+func (c *cache) as(view preemption.Cluster) *cache {
+	other := *c
+	other.pods = nil
+	for i := range c.nodes {
+		other.pods = append(other.pods, slices.Collect(view.Pods(i)))
 	}
-	return preemption.Answer{}
+	return &other
 }
-
-func (w whatIf) each(do func(filter.Trial)) {
-	for _, t := range w.trials {
-		do(t)
-	}
-}
-
-func (w whatIf) Add(p *v1.Pod, i int)    { w.each(func(t filter.Trial) { t.Add(p, i) }) }
-func (w whatIf) Remove(p *v1.Pod, i int) { w.each(func(t filter.Trial) { t.Remove(p, i) }) }
-func (w whatIf) Reset()                  { w.each(filter.Trial.Reset) }
-
-func (w whatIf) Reasons(i int, a preemption.Answer) (reasons []string, general bool) {
-	return w.ps.Reasons(filter.Rejection(a), i), false
-}
-
-func (w whatIf) Err(i int, a preemption.Answer) error { return w.ps.Err(filter.Rejection(a), i) }
 
 // 6. The story. Pods come one after the other. For one of them another pod has to leave. Then memory runs short on a node.
 
@@ -218,6 +193,8 @@ func main() {
 		c.pods[d.slot] = append(c.pods[d.slot], p)
 		fmt.Printf("%s goes to %s: %s\n", p.Name, c.nodes[d.slot].Name, d.why)
 	}
+	like := score.ShapeAt(shape)
+	fmt.Println("the shape gives a node that is 40, 80 and 100 percent full", like(40), like(80), like(100))
 	uses := func(bytes uint64) pressure.PodStats { return pressure.PodStats{WorkingSetBytes: &bytes} }
 	stats := map[types.UID]pressure.PodStats{"web-2": uses(1280 << 20), "pay-1": uses(7 << 30)}
 	for _, r := range pressure.Rank("memory.available", "single", c.pods[1], stats, pressure.Options{}) {

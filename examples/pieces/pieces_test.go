@@ -41,6 +41,7 @@ func Example() {
 	//   minimum 0 (2 of 3 domains)
 	//   job-1 leaves n2 (lowest of the highest victim priorities)
 	// pay-1 goes to n2: the only one
+	// the shape gives a node that is 40, 80 and 100 percent full 50 100 40
 	// the kubelet of n2 evicts web-2: requests 1024 MiB and uses 1280 MiB
 	// the kubelet of n2 evicts pay-1: requests 1024 MiB and uses 7168 MiB
 }

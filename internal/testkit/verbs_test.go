@@ -39,6 +39,8 @@ var notVerbs = map[string]string{
 	"placement.whatIf.Reasons":       "preemption.WhatIf: of the answer of all filters together",
 	"preemption.WhatIf.Check":        "the answer of all filters together",
 	"preemption.WhatIf.Reasons":      "of the answer of all filters together",
+	"preemption.viewWhatIf.Check":    "preemption.WhatIf: the answer of all filters together",
+	"preemption.viewWhatIf.Reasons":  "preemption.WhatIf: of the answer of all filters together",
 	"queue.Queue.Add":                "a queue has no slots",
 	"queue.Queue.Explain":            "a queue has no slots",
 	"queue.nominator.Remove":         "a queue has no slots",

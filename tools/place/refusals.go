@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -36,13 +37,47 @@ func stored(o metav1.Object) bool {
 // stored pod, for the server itself puts it there.
 const merged = "exists in both matchLabelKeys and labelSelector"
 
-// invalid returns what the API server finds wrong with an object.
+// invalid returns what the API server finds wrong with an object. A stored workload has no errors: its template was checked when it
+// was stored.
 func invalid(o metav1.Object) field.ErrorList {
+	if template, _ := admission.Template(o); template != nil && (stored(o) || metav1.GetControllerOf(o) != nil) {
+		return nil
+	}
 	errs := admission.Validate(o)
 	if stored(o) {
 		errs = slices.DeleteFunc(errs, func(e *field.Error) bool { return e.Detail == merged })
 	}
 	return errs
+}
+
+// refusedFor returns what the API server finds wrong with an object that is added, or with an update of old, and the text of its
+// refusal; nil and nil when it takes the object. classes are the PriorityClasses that it has: one of them may be the default.
+func refusedFor(object, old metav1.Object, classes []*schedulingv1.PriorityClass) (what, whole error) {
+	bad := invalid(object)
+	if old != nil {
+		bad = admission.ValidateUpdate(object, old)
+	}
+	if len(bad) > 0 {
+		return bad.ToAggregate(), admission.Refusal(object, bad)
+	}
+	if c, is := object.(*schedulingv1.PriorityClass); is {
+		err := admission.AdmitPriorityClass(c, classes)
+		return err, err
+	}
+	return nil, nil
+}
+
+// withClass returns the classes with the object, if it is one, in place of a class of its name.
+func withClass(classes []*schedulingv1.PriorityClass, object metav1.Object) []*schedulingv1.PriorityClass {
+	c, is := object.(*schedulingv1.PriorityClass)
+	if !is {
+		return classes
+	}
+	return append(withoutClass(classes, c.Name), c)
+}
+
+func withoutClass(classes []*schedulingv1.PriorityClass, name string) []*schedulingv1.PriorityClass {
+	return slices.DeleteFunc(slices.Clone(classes), func(c *schedulingv1.PriorityClass) bool { return c.Name == name })
 }
 
 // checkInput holds the objects of the input against the API server's checks. With -strict the error has a line for every object and
@@ -51,21 +86,24 @@ func invalid(o metav1.Object) field.ErrorList {
 func (o options) checkInput(objects *dump.Objects, timeline []event) error {
 	var errs []error
 	refused := map[metav1.Object]bool{}
+	var classes []*schedulingv1.PriorityClass // that the API server has taken
 	see := func(object metav1.Object) {
-		bad := invalid(object)
-		if len(bad) == 0 {
+		what, whole := refusedFor(object, nil, classes)
+		if what == nil {
+			classes = withClass(classes, object)
 			return
 		}
 		pod, is := object.(*v1.Pod)
 		switch {
 		case o.strict:
-			errs = append(errs, fmt.Errorf("%s: %w", named(object), bad.ToAggregate()))
+			errs = append(errs, fmt.Errorf("%s: %w", named(object), what))
 		case o.admit && is && pod.Spec.NodeName == "": // has an outcome
-		case o.admit && !is:
+		case o.admit && o.expand && isWorkload(object): // its pods have an outcome
+		case o.admit && !is && !isWorkload(object):
 			refused[object] = true
-			objects.Warnings.Add(fmt.Sprintf("%v; it is left out", admission.Refusal(object, bad)))
+			objects.Warnings.Add(fmt.Sprintf("%v; it is left out", whole))
 		default:
-			objects.Warnings.Add(fmt.Sprintf("%s: %v; the API server would refuse it, the scheduler uses it as it is", named(object), bad.ToAggregate()))
+			objects.Warnings.Add(fmt.Sprintf("%s: %v; the API server would refuse it, the scheduler uses it as it is", named(object), what))
 		}
 	}
 	for object := range objects.Others() {
@@ -87,6 +125,34 @@ func (o options) checkInput(objects *dump.Objects, timeline []event) error {
 	return errors.Join(errs...)
 }
 
+func isWorkload(o metav1.Object) bool {
+	template, _ := admission.Template(o)
+	return template != nil
+}
+
+// refusedOwners returns the texts with which the API server refuses the workloads of the input, by the controllers of the pods that
+// were made for them: "ReplicaSet default/web-5c4".
+func refusedOwners(objects *dump.Objects) map[string]string {
+	out := map[string]string{}
+	for o := range objects.Others() {
+		if bad := invalid(o); isWorkload(o) && len(bad) > 0 {
+			out[named(o)] = admission.Refusal(o, bad).Error()
+		}
+	}
+	inherit := func(o metav1.Object) {
+		if ref := metav1.GetControllerOf(o); ref != nil && out[ref.Kind+" "+o.GetNamespace()+"/"+ref.Name] != "" {
+			out[named(o)] = out[ref.Kind+" "+o.GetNamespace()+"/"+ref.Name]
+		}
+	}
+	for _, r := range objects.ReplicaSets {
+		inherit(r)
+	}
+	for _, j := range objects.Jobs {
+		inherit(j)
+	}
+	return out
+}
+
 func withoutRefused[T metav1.Object](list []T, refused map[metav1.Object]bool) []T {
 	return slices.DeleteFunc(list, func(x T) bool { return refused[x] })
 }
@@ -94,7 +160,7 @@ func withoutRefused[T metav1.Object](list []T, refused map[metav1.Object]bool) [
 // checkTimeline returns what the API server finds wrong with the objects of a timeline, before the run: each update is held
 // against the version of the object before it.
 func checkTimeline(objects *dump.Objects, timeline []event) []error {
-	now := map[string]metav1.Object{}
+	now, classes := map[string]metav1.Object{}, objects.PriorityClasses
 	for o := range objects.Others() {
 		now[named(o)] = o
 	}
@@ -106,26 +172,29 @@ func checkTimeline(objects *dump.Objects, timeline []event) []error {
 	}
 	var errs []error
 	for _, e := range timeline {
-		name, bad := named(e.object), field.ErrorList(nil)
+		name, object := named(e.object), e.object
 		old := now[name]
+		var what error
 		switch {
 		case e.verb == "delete":
 			delete(now, name)
+			if c, is := object.(*schedulingv1.PriorityClass); is {
+				classes = withoutClass(classes, c.Name)
+			}
 			continue
 		case e.verb == "add":
-			bad = invalid(e.object)
+			what, _ = refusedFor(object, nil, classes)
 		case old != nil:
-			if p, is := e.object.(*v1.Pod); is {
-				bad = admission.ValidateUpdate(updated(p, old.(*v1.Pod)), old)
-			} else {
-				bad = admission.ValidateUpdate(e.object, old)
+			if p, is := object.(*v1.Pod); is {
+				object = updated(p, old.(*v1.Pod))
 			}
+			what, _ = refusedFor(object, old, classes)
 		}
-		if len(bad) > 0 {
-			errs = append(errs, fmt.Errorf("%s: %s %s: %w", e.where, e.verb, name, bad.ToAggregate()))
+		if what != nil {
+			errs = append(errs, fmt.Errorf("%s: %s %s: %w", e.where, e.verb, name, what))
 			continue
 		}
-		now[name] = e.object
+		now[name], classes = e.object, withClass(classes, e.object)
 	}
 	return errs
 }

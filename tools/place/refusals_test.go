@@ -180,3 +180,39 @@ func TestPodsOfMissingNodesAreCollected(t *testing.T) {
 	require.Zero(t, code)
 	require.Contains(t, errs, `no such node in the input; counted nowhere; if the input is complete, pod garbage collection deletes it 40 to 60 s after its node is gone`)
 }
+
+// Only one PriorityClass may be the default: the API server refuses the second, by the text that names the first.
+func TestSecondDefaultPriorityClass(t *testing.T) {
+	class := func(name, value string) string {
+		return "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: " + name + "}, value: " + value + ", globalDefault: true}"
+	}
+	const refused = `priorityclasses.scheduling.k8s.io "low" is forbidden: PriorityClass high is already marked as default. Only one default can exist`
+	pod := "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}]}}"
+	input := documents(oneNode, class("high", "100"), class("low", "5"), pod)
+	priority := func(out string) int32 { return attemptsOf(t, out)[0].Priority }
+
+	code, out, errs := simulate(t, input, "-f", "-", "-o", "json", "-admit")
+	require.Zero(t, code)
+	require.Equal(t, "warning: "+refused+"; it is left out\n", errs)
+	require.EqualValues(t, 100, priority(out), "the first default stays")
+
+	code, out, errs = simulate(t, input, "-f", "-", "-o", "json")
+	require.Zero(t, code)
+	require.Equal(t, "warning: PriorityClass low: "+refused+"; the API server would refuse it, the scheduler uses it as it is\n", errs)
+	require.EqualValues(t, 5, priority(out), "of two defaults the smaller value counts")
+
+	code, _, errs = simulate(t, input, "-f", "-", "-strict")
+	require.Equal(t, program.BadInput, code)
+	require.Equal(t, "place: PriorityClass low: "+refused+"\n", errs)
+
+	timeline := "- {at: 1, add: " + class("low", "5") + "}\n- {at: 2, add: " + pod + "}\n"
+	one := documents(oneNode, class("high", "100"))
+	_, out, errs = withTimeline(t, one, timeline, "-admit", "-o", "json")
+	require.Contains(t, errs, "event 1: add: refused: "+refused+"\n")
+	require.Contains(t, out, `"priority": 100`)
+	code, _, errs = withTimeline(t, one, timeline, "-strict")
+	require.Equal(t, program.BadInput, code)
+	require.Contains(t, errs, "event 1: add PriorityClass low: "+refused+"\n")
+	code, _, errs = withTimeline(t, one, "- {at: 1, delete: "+class("high", "100")+"}\n"+strings.Replace(timeline, "at: 1", "at: 1.5", 1), "-strict")
+	require.Zero(t, code, errs)
+}

@@ -150,7 +150,7 @@ func (x *simulation) applyPod(e event, p *v1.Pod) {
 	}
 	next := updated(p, old)
 	bad := admission.ValidateUpdate(next, old)
-	if admitted, err := admit(next, w.objects); len(bad) > 0 && err == nil && len(admission.ValidateUpdate(admitted, old)) == 0 {
+	if admitted, _, err := admission.Admit(next, w.objects.Admission(), admission.Options{}); len(bad) > 0 && err == nil && len(admission.ValidateUpdate(admitted, old)) == 0 {
 		next, bad = admitted, nil // the update is as its author wrote it, the old pod as the server stores it
 	}
 	if len(bad) > 0 {
@@ -179,8 +179,8 @@ func (x *simulation) refuseEvent(e event, text string) {
 }
 
 // warnOf warns of an object that the API server would refuse.
-func (x *simulation) warnOf(e event, bad field.ErrorList) {
-	x.warn("%s: %s %s: %v; the API server would refuse it, the scheduler uses it as it is", e.where, e.verb, named(e.object), bad.ToAggregate())
+func (x *simulation) warnOf(e event, what error) {
+	x.warn("%s: %s %s: %v; the API server would refuse it, the scheduler uses it as it is", e.where, e.verb, named(e.object), what)
 }
 
 // refuses reports whether the API server refuses an event about an object that is no pod. old is nil for an object that is
@@ -189,17 +189,17 @@ func (x *simulation) refuses(e event, old metav1.Object) bool {
 	if e.verb == "delete" {
 		return false
 	}
-	bad := invalid(e.object)
-	all := bad
-	if e.verb == "update" {
-		all = admission.ValidateUpdate(e.object, old)
+	if e.verb == "add" {
+		old = nil
 	}
+	what, whole := refusedFor(e.object, old, x.w.objects.PriorityClasses)
+	fixed := old != nil && len(admission.ValidateUpdate(e.object, old)) > len(invalid(e.object))
 	switch {
-	case x.o.admit && len(all) > 0, len(all) > len(bad):
-		x.refuseEvent(e, admission.Refusal(e.object, all).Error())
+	case what != nil && (x.o.admit || fixed):
+		x.refuseEvent(e, whole.Error())
 		return true
-	case len(all) > 0:
-		x.warnOf(e, all)
+	case what != nil:
+		x.warnOf(e, what)
 	}
 	return false
 }
@@ -210,12 +210,12 @@ func (x *simulation) addPod(e event, p *v1.Pod) {
 		p.UID = types.UID(fmt.Sprintf("%s@%v", key(p), e.at))
 	}
 	if bad := invalid(p); len(bad) > 0 && !x.o.admit {
-		x.warnOf(e, bad)
+		x.warnOf(e, bad.ToAggregate())
 	}
 	if p.Spec.NodeName == "" && (x.o.admit || p.Spec.Priority == nil) {
-		admitted, err := x.o.admitted(p, w.objects)
-		if err != nil {
-			x.refuse(refusal{p, err.Error()})
+		admitted, text := x.o.admitted(p, w.gate)
+		if text != "" {
+			x.refuse(refusal{p, text})
 			return
 		}
 		p = admitted
@@ -290,7 +290,7 @@ func (x *simulation) applyOther(e event) error {
 			w.addBudget(o)
 		}
 	case *schedulingv1.PriorityClass:
-		w.objects.PriorityClasses = slices.DeleteFunc(slices.Clone(w.objects.PriorityClasses), func(c *schedulingv1.PriorityClass) bool { return c.Name == o.Name })
+		w.objects.PriorityClasses = withoutClass(w.objects.PriorityClasses, o.Name)
 		if e.verb != "delete" {
 			w.objects.PriorityClasses = append(w.objects.PriorityClasses, o)
 		}
