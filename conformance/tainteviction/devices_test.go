@@ -31,7 +31,7 @@ import (
 // TestDeviceTaints plays random changes of slices, rules, claims and pods: who is deleted when, and whose deletion is cancelled, must agree
 // with the device taint eviction controller, which runs whole.
 func TestDeviceTaints(t *testing.T) {
-	trial.Run(t, 2000, 300, func(s *trial.Source) (err error) {
+	trial.Run(t, 2000, 500, func(s *trial.Source) (err error) {
 		var last *trial.Source
 		for range plays {
 			last = s.Again()
@@ -42,7 +42,7 @@ func TestDeviceTaints(t *testing.T) {
 		}
 		s.Become(last)
 		return err
-	}, "deleted at once", "deleted later", "cancelled", "moved", "by a rule", "by a slice", "tolerated", "slice is gone", "rule is gone", "claim is gone", "pod is gone")
+	}, "deleted at once", "deleted later", "cancelled", "moved", "by a rule", "by a slice", "tolerated", "slice is gone", "rule is gone", "claim is gone", "pod is gone", "terminating")
 }
 
 // deviceWorld holds both sides; objects have plain names.
@@ -62,7 +62,7 @@ func playDevices(s *trial.Source) error {
 	defer synctest.Wait() // for everything to end
 	defer cancel()
 	//nolint:staticcheck // the tracker with managed fields is much slower
-	w := &deviceWorld{world: world{Source: s, client: fake.NewSimpleClientset(), names: map[string]*v1.Event{}}, objects: map[string]runtime.Object{}, due: map[string]due{}}
+	w := &deviceWorld{world: world{Source: s, client: fake.NewSimpleClientset(), names: map[string]*v1.Event{}, leaving: map[types.UID]bool{}}, objects: map[string]runtime.Object{}, due: map[string]due{}}
 	w.client.PrependReactor("*", "*", w.record)
 	factory := informers.NewSharedInformerFactory(w.client, 0)
 	r := factory.Resource().V1()
@@ -243,7 +243,7 @@ func (w *deviceWorld) change() error {
 
 // taint is a taint that was added or will be added within some seconds of now; never within the millisecond of a change.
 func (w *deviceWorld) taint() resourcev1.DeviceTaint {
-	at := metav1.NewTime(time.Now().Add(time.Duration(w.N(9)-6) * time.Second).Truncate(time.Second))
+	at := metav1.NewTime(time.Now().Add(time.Duration(w.N(9)-3) * time.Second).Truncate(time.Second))
 	return resourcev1.DeviceTaint{Key: trial.Pick(w.Source, "x", "x", "y"), Value: trial.Pick(w.Source, "", "", "1"), TimeAdded: &at,
 		Effect: trial.Pick(w.Source, resourcev1.DeviceTaintEffectNoExecute, resourcev1.DeviceTaintEffectNoExecute, resourcev1.DeviceTaintEffectNoExecute, resourcev1.DeviceTaintEffectNoSchedule, resourcev1.DeviceTaintEffectNone)}
 }
@@ -256,13 +256,14 @@ func (w *deviceWorld) slice(name string) *resourcev1.ResourceSlice {
 		s.Spec.Driver, s.Spec.Pool.Name = old.Spec.Driver, old.Spec.Pool.Name
 	}
 	for d := range 1 + w.N(2) {
-		x := resourcev1.Device{Name: fmt.Sprint("d", d)}
+		// Two slices of one generation have no device in common: v1.37.2 would take the taints of either, at random.
+		x := resourcev1.Device{Name: fmt.Sprint(string("de"[d]), (int64(name[1]-'0')+s.Spec.Pool.Generation)%3)}
 		for range w.N(5) / 2 {
 			x.Taints = append(x.Taints, w.taint())
 		}
 		s.Spec.Devices = append(s.Spec.Devices, x)
 	}
-	w.note("slice %s: %s/%s generation %d: %v", name, s.Spec.Driver, s.Spec.Pool.Name, s.Spec.Pool.Generation, s.Spec.Devices)
+	w.note("slice %s: %s/%s generation %d: %v", name, s.Spec.Driver, s.Spec.Pool.Name, s.Spec.Pool.Generation, devicesOf(s))
 	return s
 }
 
@@ -272,7 +273,7 @@ func (w *deviceWorld) rule(name string) *resourcev1.DeviceTaintRule {
 	if w.N(8) < 7 {
 		r.Spec.DeviceSelector = &resourcev1.DeviceTaintSelector{}
 		if w.N(3) > 0 {
-			d := trial.Pick(w.Source, "d0", "d1", "d2")
+			d := trial.Pick(w.Source, "d0", "d0", "d1", "e0")
 			r.Spec.DeviceSelector.Device = &d
 		}
 		if w.Once(4) {
@@ -315,7 +316,7 @@ func (w *deviceWorld) claim(name string) *resourcev1.ResourceClaim {
 	case c.Status.Allocation == nil && w.N(6) > 0:
 		c.Status.Allocation = &resourcev1.AllocationResult{}
 		for range 1 + w.N(2) {
-			x := resourcev1.DeviceRequestAllocationResult{Request: "r", Driver: trial.Pick(w.Source, "drv", "drv", "drv", "drv2"), Pool: trial.Pick(w.Source, "p", "p", "p", "q"), Device: trial.Pick(w.Source, "d0", "d0", "d1", "d2")}
+			x := resourcev1.DeviceRequestAllocationResult{Request: "r", Driver: trial.Pick(w.Source, "drv", "drv", "drv", "drv2"), Pool: trial.Pick(w.Source, "p", "p", "p", "q"), Device: trial.Pick(w.Source, "d0", "d0", "d0", "d1", "e0")}
 			for range w.N(4) {
 				x.Tolerations = append(x.Tolerations, w.deviceToleration())
 			}
@@ -367,6 +368,10 @@ func (w *deviceWorld) pod(name string) *v1.Pod {
 			if w.Once(2) {
 				now := metav1.Now()
 				p.DeletionTimestamp = &now
+				w.Count("terminating")
+				w.lock.Lock()
+				w.leaving[p.UID] = true
+				w.lock.Unlock()
 			}
 		default:
 			p.Labels = map[string]string{"l": fmt.Sprint(w.N(3))}
@@ -381,7 +386,7 @@ func (w *deviceWorld) pod(name string) *v1.Pod {
 	}
 	for k := range w.N(3) {
 		entry := v1.PodResourceClaim{Name: fmt.Sprint("r", k)}
-		claim := fmt.Sprint("c", w.N(4))
+		claim := fmt.Sprint("c", w.N(6)/2)
 		switch w.N(4) {
 		case 0:
 			template := "t"
@@ -403,4 +408,17 @@ func (w *deviceWorld) pod(name string) *v1.Pod {
 	}
 	w.note("pod %s (%s) on %q: %v %v %v", name, p.UID, p.Spec.NodeName, p.Spec.ResourceClaims, p.Status.ResourceClaimStatuses, p.Status.ExtendedResourceClaimStatus)
 	return p
+}
+
+// devicesOf is the devices of a slice with their taints, for people.
+func devicesOf(s *resourcev1.ResourceSlice) (out []string) {
+	for _, d := range s.Spec.Devices {
+		for _, t := range d.Taints {
+			out = append(out, fmt.Sprintf("%s %v added %s", d.Name, t, t.TimeAdded.Format(time.TimeOnly)))
+		}
+		if len(d.Taints) == 0 {
+			out = append(out, d.Name)
+		}
+	}
+	return out
 }

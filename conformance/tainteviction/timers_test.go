@@ -64,6 +64,10 @@ type world struct {
 	theirs []string // what the controller does
 	lock   sync.Mutex
 	names  map[string]*v1.Event // the events by name
+
+	// leaving are pods that are being deleted whose events are left out: v1.37.2 also plans and cancels the deletion by device taints of
+	// such a pod, and does not carry it out.
+	leaving map[types.UID]bool
 }
 
 var (
@@ -117,7 +121,7 @@ func (w *world) record(a core.Action) (bool, runtime.Object, error) {
 			e.Name = fmt.Sprint("event", len(w.names))
 			w.names[e.Name] = e
 			w.lock.Unlock()
-			w.their("%s %s", e.Reason, e.Message)
+			w.event(e)
 			return true, e, nil
 		}
 	case core.PatchActionImpl:
@@ -125,7 +129,7 @@ func (w *world) record(a core.Action) (bool, runtime.Object, error) {
 			w.lock.Lock()
 			e := w.names[a.Name]
 			w.lock.Unlock()
-			w.their("%s %s", e.Reason, e.Message)
+			w.event(e)
 			return true, &v1.Event{ObjectMeta: metav1.ObjectMeta{Name: a.Name, Namespace: a.Namespace}, Message: e.Message}, nil
 		}
 		var patch struct {
@@ -139,6 +143,15 @@ func (w *world) record(a core.Action) (bool, runtime.Object, error) {
 		}
 	}
 	return false, nil, nil
+}
+
+func (w *world) event(e *v1.Event) {
+	w.lock.Lock()
+	leaving := w.leaving[e.InvolvedObject.UID]
+	w.lock.Unlock()
+	if !leaving {
+		w.their("%s %s", e.Reason, e.Message)
+	}
 }
 
 func (w *world) their(format string, args ...any) {
