@@ -41,7 +41,7 @@ func Gates() []Gate {
 		{"MutableCSINodeAllocatableCount", "on", "on", "", "GA since v1.36; limits are read of the CSINode as it is."},
 		{"NodeControllerLeaseCircuitBreaker", "absent", "on", "L14.1", "Package eviction/taint is given the leases."},
 		{"NodeDeclaredFeatures", "on", "on", "L2.2", "GA in v1.37, on since v1.36."},
-		{"NodeLifecycleConditions", "absent", "off", "", "Off: taints of nodes come from the conditions of before."},
+		{"NodeLifecycleConditions", "absent", "off", "", "Off: conditions of nodes that no decision reads."},
 		{"PodGroupPreemptionPolicy", "absent", "off", "", "Off, and groups are off."},
 		{"PodLevelResourceManagers", "off", "off", "", "Off: how a kubelet gives CPUs of pod-level resources."},
 		{"PodLevelResourcesFixDefaulting", "absent", "on", "L15.4", "admission.Options.Release."},
