@@ -11,7 +11,14 @@ func TestMisuse(t *testing.T) {
 	const object = "pods, specs and nodes must not be nil"
 	testkit.Misuse(t, map[string]any{
 		"GatedCondition":            GatedCondition,
+		"Accept":                    Accept,
 		"Admit":                     Admit,
+		"DefaultStorageClass":       DefaultStorageClass,
+		"NewQuotas":                 NewQuotas,
+		"Quotas":                    func() *Quotas { return &Quotas{} },
+		"Template":                  Template,
+		"WithDefaultClass":          WithDefaultClass,
+		"WithDefaultClasses":        WithDefaultClasses,
 		"AdmitPriority":             AdmitPriority,
 		"AdmitPriorityClass":        AdmitPriorityClass,
 		"AdmitPriorityUpdate":       AdmitPriorityUpdate,

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -23,7 +25,8 @@ import (
 //   - Node: the labels, and ValidateTaints,
 //   - PriorityClass: ValidatePriorityClass,
 //   - RuntimeClass: runtimeclass.ValidateOverhead, and the nodeSelector and tolerations of scheduling,
-//   - PodDisruptionBudget: ValidateBudget.
+//   - PodDisruptionBudget: ValidateBudget,
+//   - objects with a pod template (Template): ValidatePod for the template, with the paths of the object.
 //
 // Objects of other kinds, and nil, have no errors. An object in the interface must not be a nil pointer.
 func Validate(object metav1.Object) field.ErrorList {
@@ -40,6 +43,9 @@ func Validate(object metav1.Object) field.ErrorList {
 		return validateRuntimeClass(o)
 	case *policyv1.PodDisruptionBudget:
 		return ValidateBudget(&o.Spec, field.NewPath("spec"))
+	}
+	if t, path := Template(object); t != nil {
+		return validateTemplate(t, path)
 	}
 	return nil
 }
@@ -106,6 +112,20 @@ func kindOf(object metav1.Object) string {
 		return "StorageClass.storage.k8s.io"
 	case *policyv1.PodDisruptionBudget:
 		return "PodDisruptionBudget.policy"
+	case *appsv1.Deployment:
+		return "Deployment.apps"
+	case *appsv1.ReplicaSet:
+		return "ReplicaSet.apps"
+	case *appsv1.StatefulSet:
+		return "StatefulSet.apps"
+	case *appsv1.DaemonSet:
+		return "DaemonSet.apps"
+	case *batchv1.Job:
+		return "Job.batch"
+	case *batchv1.CronJob:
+		return "CronJob.batch"
+	case *v1.ReplicationController:
+		return "ReplicationController"
 	}
 	return "object"
 }

@@ -47,6 +47,7 @@ func TestMisuse(t *testing.T) {
 		"AppendPodKey":      object,
 		"WouldHelp":         object,
 		"State.LabelEffect": object,
+		"State.Selected":    object,
 		"State.TermEffect":  object,
 		"State.Effect":      object,
 		"State.Add":         object,

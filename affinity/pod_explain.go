@@ -1,5 +1,7 @@
 package affinity
 
+import v1 "k8s.io/api/core/v1"
+
 // Explanation is the count in the node's domain of one topology key, for one kind of required terms.
 type Explanation struct {
 	Anti     bool   // true: anti-affinity terms; false: affinity terms of the pod
@@ -57,4 +59,20 @@ func (s *State) explain(k, i int, counts []int32) Explanation {
 		}
 	}
 	return x
+}
+
+// Selected returns the indices of the pod's required affinity terms, and of its required anti-affinity terms, that select another pod by
+// namespace and labels, wherever that pod runs. The lists are empty when CompilePods returned an error. p must not be nil.
+func (s *State) Selected(p *v1.Pod) (affinity, anti []int) {
+	for k := range s.affinity {
+		if s.affinity[k].matches(p) {
+			affinity = append(affinity, k)
+		}
+	}
+	for k := range s.anti {
+		if s.anti[k].matches(p) {
+			anti = append(anti, k)
+		}
+	}
+	return affinity, anti
 }

@@ -13,7 +13,7 @@ import (
 //	Set == -1, N == 0  the node of slot Node was added, changed or removed
 //	Node == -1         something outside the nodes changed, or ids of sets or domains got other meanings: begin again
 //	Node == -2         a claim, a volume or another object of storage changed, which only pods with volumes read
-//	Node == -3         a PodDisruptionBudget or a PriorityClass changed, which no filter and no score reads
+//	Node == -3         a PodDisruptionBudget, a PriorityClass or a group changed, which no filter and no score reads
 type Event struct {
 	Node, Set, Terms, N int32
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/internal/view"
+	"github.com/podberth/podberth/podgroup"
 )
 
 // ClaimEvent is one entry of the log of devices: a ResourceClaim changed from Old to New. Old is nil for a claim that came,
@@ -45,7 +46,7 @@ func (s *Snapshot) logObject(old, new metav1.Object) {
 	case *v1.PersistentVolumeClaim, *v1.PersistentVolume, *storagev1.StorageClass, *storagev1.CSINode, *storagev1.CSIDriver,
 		*storagev1.CSIStorageCapacity, *storagev1.VolumeAttachment:
 		s.logOutside(view.Storage)
-	case *policyv1.PodDisruptionBudget, *schedulingv1.PriorityClass:
+	case *policyv1.PodDisruptionBudget, *schedulingv1.PriorityClass, *podgroup.Group, *podgroup.Composite:
 		s.logOutside(view.Unread)
 	default:
 		s.logAll()

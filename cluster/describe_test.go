@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -89,6 +90,13 @@ func describe(s *Snapshot) string {
 	}
 	for svc := range List[*v1.Service](s).All() {
 		lines = append(lines, fmt.Sprintf("service %s/%s %v", svc.Namespace, svc.Name, svc.Spec.Selector))
+	}
+	for _, ns := range []string{"n1", "n2"} {
+		for _, group := range []string{"g", "h"} {
+			for p, i := range s.Members(ns, group) {
+				lines = append(lines, fmt.Sprintf("member of %s: %s/%s on %q", group, p.Namespace, p.Name, names[int32(i)]))
+			}
+		}
 	}
 	for _, p := range s.Orphans() {
 		lines = append(lines, fmt.Sprintf("orphan %s/%s on %s", p.Namespace, p.Name, p.Spec.NodeName))
@@ -171,7 +179,11 @@ func check(t *testing.T, s *Snapshot) {
 		for p := range s.Pods(i) {
 			require.Equal(t, i, s.podSlot(p.Namespace, p.Name))
 			require.Same(t, p, s.Pod(p.Namespace, p.Name))
+			checkMember(t, s, p, i)
 		}
+	}
+	for _, p := range s.Orphans() {
+		checkMember(t, s, p, -1)
 	}
 	for _, key := range testKeys {
 		ids, domains, have := s.Domains(key)
@@ -205,4 +217,20 @@ func check(t *testing.T, s *Snapshot) {
 			require.Equal(t, int32(id), ids[r], "a representative is in its class")
 		}
 	}
+}
+
+// checkMember checks that a pod of a group is among the members of the group.
+func checkMember(t *testing.T, s *Snapshot, p *v1.Pod, slot int) {
+	t.Helper()
+	group, ok := podgroup.Of(p)
+	if !ok {
+		return
+	}
+	for m, i := range s.Members(p.Namespace, group) {
+		if m == p {
+			require.Equal(t, slot, i)
+			return
+		}
+	}
+	t.Errorf("%s/%s is no member of %s", p.Namespace, p.Name, group)
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 )
@@ -40,6 +41,8 @@ type Objects struct {
 	ResourceSlices         []*resourcev1.ResourceSlice
 	DeviceClasses          []*resourcev1.DeviceClass
 	DeviceTaintRules       []*resourcev1beta2.DeviceTaintRule
+	PodGroups              []*podgroup.Group
+	CompositePodGroups     []*podgroup.Composite
 	// Release is the release by whose rule pods that are being resized count (rules L4.1 to L4.3). Plans over the snapshot should
 	// follow the same release.
 	Release release.Version
@@ -109,6 +112,8 @@ func (s *Snapshot) fill(o *Objects) (errs field.ErrorList) {
 		load(s, &t.resourceSlices, "resourceSlices", o.ResourceSlices),
 		load(s, &t.deviceClasses, "deviceClasses", o.DeviceClasses),
 		load(s, &t.deviceTaintRules, "deviceTaintRules", o.DeviceTaintRules),
+		load(s, &t.groups, "podGroups", o.PodGroups),
+		load(s, &t.composites, "compositePodGroups", o.CompositePodGroups),
 	)...)
 }
 

@@ -13,6 +13,8 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/podgroup"
 )
 
 // objects are the tables of all kinds except nodes and pods.
@@ -36,6 +38,8 @@ type objects struct {
 	resourceSlices         table[*resourcev1.ResourceSlice]
 	deviceClasses          table[*resourcev1.DeviceClass]
 	deviceTaintRules       table[*resourcev1beta2.DeviceTaintRule]
+	groups                 table[*podgroup.Group]
+	composites             table[*podgroup.Composite]
 }
 
 // Namespaces yields the namespaces that the snapshot has objects of, by name, with their labels. It leaves out namespaces
@@ -67,6 +71,7 @@ func List[T metav1.Object](s *Snapshot) Lookup[T] {
 		&o.services, &o.claims, &o.persistentVolumes, &o.storageClasses, &o.csiNodes, &o.csiDrivers, &o.csiStorageCapacities,
 		&o.volumeAttachments, &o.replicationControllers, &o.replicaSets, &o.statefulSets, &o.podDisruptionBudgets,
 		&o.priorityClasses, &o.namespaces, &o.resourceClaims, &o.resourceClaimTemplates, &o.resourceSlices, &o.deviceClasses, &o.deviceTaintRules,
+		&o.groups, &o.composites,
 	} {
 		if t, ok := t.(*table[T]); ok {
 			return Lookup[T]{t}
@@ -182,6 +187,10 @@ func (s *Snapshot) visit(obj metav1.Object, put bool) error {
 		return setOrUnset(s, &t.resourceSlices, "resourceSlices", o, put)
 	case *resourcev1beta2.DeviceTaintRule:
 		return setOrUnset(s, &t.deviceTaintRules, "deviceTaintRules", o, put)
+	case *podgroup.Group:
+		return setOrUnset(s, &t.groups, "podGroups", o, put)
+	case *podgroup.Composite:
+		return setOrUnset(s, &t.composites, "compositePodGroups", o, put)
 	case *resourcev1.DeviceClass:
 		return setOrUnset(s, &t.deviceClasses, "deviceClasses", o, put)
 	}

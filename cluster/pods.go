@@ -133,11 +133,13 @@ func (s *Snapshot) Orphans() []*v1.Pod {
 func (s *Snapshot) addOrphan(pod *v1.Pod) {
 	s.orphans.put(s.own, pod.Spec.NodeName, podinfo.Name(pod), pod)
 	s.index.put(s.own, keyOf(pod), orphan)
+	s.enrol(pod)
 	s.record(undo{kind: undoFunc, call: func() { s.removeOrphan(pod) }})
 }
 
 func (s *Snapshot) removeOrphan(pod *v1.Pod) {
 	s.orphans.remove(s.own, pod.Spec.NodeName, podinfo.Name(pod))
+	s.expel(pod)
 	s.index.delete(s.own, keyOf(pod))
 	s.record(undo{kind: undoFunc, call: func() { s.addOrphan(pod) }})
 }

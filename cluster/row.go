@@ -58,6 +58,7 @@ func (s *Snapshot) place(pod *v1.Pod, info *info, slot, at int) {
 	} else {
 		r.pods = slices.Insert(r.pods, at, entry{pod, info})
 	}
+	s.enrol(pod)
 	s.join(r, info, slot)
 	s.sum(r, slot, nil, info)
 	if info.ports {
@@ -75,6 +76,7 @@ func (s *Snapshot) take(slot, at int) {
 	copy(r.pods[at:], r.pods[at+1:])
 	r.pods[last] = entry{}
 	r.pods = r.pods[:last]
+	s.expel(e.pod)
 	s.leave(r, e.info)
 	s.sum(r, slot, e.info, nil)
 	if e.info.ports {
@@ -93,6 +95,8 @@ func (s *Snapshot) replace(pod *v1.Pod, info *info, slot, at int) {
 	r := s.writeRow(slot)
 	e := r.pods[at]
 	r.pods[at] = entry{pod, info}
+	s.expel(e.pod)
+	s.enrol(pod)
 	if countSame(e.info, info) {
 		s.logPod(slot, info, 0)
 	} else {

@@ -45,6 +45,7 @@ type core struct {
 	nodeIndex   layered[string]
 	index       layered[podKey]
 	orphans     table[*v1.Pod]
+	members     table[*v1.Pod] // of groups, by namespace and group
 	sets        groups
 	terms       groups
 	postings    postings

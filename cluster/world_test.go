@@ -99,6 +99,10 @@ func (w *world) node(name string) *v1.Node {
 func (w *world) pod(name string) *v1.Pod {
 	r := w.rnd
 	b := testkit.Pod(name)
+	if r.Intn(4) == 0 {
+		group := pick(r, "g", "h")
+		b.Obj().Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &group}
+	}
 	if r.Intn(3) > 0 {
 		b = b.Labels(pick(r, "app=a", "app=b", "app=a,tier=", "tier=x"))
 	}

@@ -144,7 +144,7 @@ func changedBy(t *testing.T, c *gen.Cluster, from, to release.Version) map[strin
 	path := filepath.Join(t.TempDir(), "cluster.json")
 	must(t, os.WriteFile(path, text.Bytes(), 0o600))
 	var stdout, stderr bytes.Buffer
-	if code := upgrade.Run([]string{"-f", path, "-from", from.String(), "-to", to.String(), "-o", "json"}, bytes.NewReader(nil), &stdout, &stderr); code != 0 {
+	if code := upgrade.Run(t.Context(), []string{"-f", path, "-from", from.String(), "-to", to.String(), "-o", "json"}, bytes.NewReader(nil), &stdout, &stderr); code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr.String())
 	}
 	var report struct {

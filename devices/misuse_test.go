@@ -28,6 +28,7 @@ func TestMisuse(t *testing.T) {
 		"AppendKey":            devices.AppendKey,
 		"BindingReadiness":     devices.BindingReadiness,
 		"Bound":                devices.Bound,
+		"RuleMatters":          devices.RuleMatters,
 		"ClaimFromTemplate":    devices.ClaimFromTemplate,
 		"ClaimHint":            devices.ClaimHint,
 		"Compile":              devices.Compile,

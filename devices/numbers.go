@@ -69,22 +69,45 @@ func (s *State) lines(i int) []string {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	search, node := s.searchFor(nil), s.cluster.Node(i)
-	v := s.allocator.viewOf(i, node)
-	class := search.classOf(v)
-	known := s.explained[class]
-	if known == nil {
-		known = new(explained)
-		known.explanation, known.blames = search.explain(node)
-		if class >= 0 && len(known.explanation.Pools) == 0 && known.explanation.Error == "" { // pools and errors have names
-			s.explained[class] = known
-		}
-	}
+	known, search, v := s.explainedAt(i)
 	if known.lines == nil || len(known.blames) > 0 {
 		search.name(&known.explanation, known.blames, v)
 		known.lines = known.explanation.Lines()
 	}
 	return known.lines
+}
+
+// explainedAt returns the explanation of slot i, which nodes of one class share, for a pod with pending claims and no extended resources.
+// The caller holds the lock.
+func (s *State) explainedAt(i int) (known *explained, search *nodeSearch, v *view) {
+	search, v = s.searchFor(nil), s.allocator.viewOf(i, s.cluster.Node(i))
+	class := search.classOf(v)
+	if known = s.explained[class]; known == nil {
+		known = new(explained)
+		known.explanation, known.blames = search.explain(s.cluster.Node(i))
+		if class >= 0 && len(known.explanation.Pools) == 0 && known.explanation.Error == "" { // pools and errors have names
+			s.explained[class] = known
+		}
+	}
+	return known, search, v
+}
+
+// Shortage returns how many devices the requests of the pod's claims lack on slot i, each request looked at alone, and how many devices
+// they see there in usable pools. Both are 0 where Explain has nothing to say. Nodes of one class share the answer.
+func (s *State) Shortage(i int) (lacks, sees int) {
+	var e Explanation
+	if s.pod.special != nil || len(s.pending) == 0 {
+		e, _ = s.Explain(i)
+	} else if v := s.answer(i).verdict; v != noFreeSlot {
+		s.mu.Lock()
+		known, _, _ := s.explainedAt(i)
+		e = known.explanation
+		s.mu.Unlock()
+	}
+	for _, r := range e.Requests {
+		lacks, sees = lacks+max(0, r.Wants-r.Left), max(sees, r.Devices)
+	}
+	return lacks, sees
 }
 
 // explained is the explanation of a class of nodes. The names of other claims in it belong to one of the nodes.

@@ -1,6 +1,7 @@
 package devices_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -61,5 +62,41 @@ func TestTaintRules(t *testing.T) {
 			tests := s.Explain(node).Requests[0].Refused
 			require.Equal(t, "has no taint maint:"+string(c.rule.Spec.Taint.Effect)+" that the request does not tolerate", tests[len(tests)-1].Test)
 		}
+	})
+}
+
+// A changed rule matters when the taints of a device in some slice change, in any field.
+func TestRuleMatters(t *testing.T) {
+	type rule = resourcev1beta2.DeviceTaintRule
+	of := func(device string, effect resourcev1beta2.DeviceTaintEffect, seconds int64) *rule {
+		added := metav1.Unix(seconds, 0)
+		return &rule{Spec: resourcev1beta2.DeviceTaintRuleSpec{DeviceSelector: &resourcev1beta2.DeviceTaintSelector{Device: &device}, Taint: resourcev1beta2.DeviceTaint{Key: "maint", Effect: effect, TimeAdded: &added}}}
+	}
+	all := of("gpu-0", "NoSchedule", 1)
+	all.Spec.DeviceSelector = &resourcev1beta2.DeviceTaintSelector{Device: new("gpu-0"), Driver: new("gpu.example.com")}
+	labelled := of("gpu-0", "NoSchedule", 1)
+	labelled.Labels, labelled.Status.Conditions = map[string]string{"a": "b"}, []metav1.Condition{{Type: "EvictionInProgress"}}
+	none := of("gpu-0", "NoSchedule", 1)
+	none.Spec.DeviceSelector = nil
+	type test struct {
+		name, why string
+		old, now  *rule
+		want      bool
+	}
+	testkit.Run(t, []test{
+		{"new", "a device gets a taint", nil, of("gpu-0", "NoSchedule", 1), true},
+		{"gone", "a device loses a taint", of("gpu-0", "NoSchedule", 1), nil, true},
+		{"new without a device", "no device has the name", nil, of("gpu-9", "NoSchedule", 1), false},
+		{"gone without a device", "no device has the name", of("gpu-9", "NoSchedule", 1), nil, false},
+		{"no selector", "it selects nothing", nil, none, false},
+		{"selector goes", "a device loses a taint", of("gpu-0", "NoSchedule", 1), none, true},
+		{"another device", "one loses the taint, one gets it", of("gpu-0", "NoSchedule", 1), of("gpu-1", "NoSchedule", 1), true},
+		{"the same devices by another selector", "no taint changes", of("gpu-0", "NoSchedule", 1), all, false},
+		{"labels and status", "no taint changes", of("gpu-0", "NoSchedule", 1), labelled, false},
+		{"time", "the time is a part of the taint", of("gpu-0", "NoSchedule", 1), of("gpu-0", "NoSchedule", 2), true},
+		{"effect", "None is a taint too", of("gpu-0", "NoSchedule", 1), of("gpu-0", "None", 1), true},
+	}, func(t *testing.T, c test) {
+		list := []*resourcev1.ResourceSlice{gpus("n1")}
+		testkit.Unchanged(t, func() { require.Equal(t, c.want, devices.RuleMatters(slices.Values(list), c.old, c.now)) }, list...)
 	})
 }

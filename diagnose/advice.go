@@ -8,7 +8,7 @@ import (
 // mostAdvice is the number of remedies that Advice returns.
 const mostAdvice = 3
 
-// Advice returns at most three remedies in words, the best first: what to do, and where the pod then goes. Remedies that differ in
+// Advice returns at most three remedies in words, the best for the cause first: what to do, and where the pod then goes. Remedies that differ in
 // the added node are one, and a remedy of two changes more than the smallest one has is none. nil: no relaxation is known.
 func (d *Diagnosis) Advice() (out []string) {
 	added, least := false, 0
@@ -17,7 +17,8 @@ func (d *Diagnosis) Advice() (out []string) {
 			least = len(r.Changes)
 		}
 	}
-	for _, r := range d.Relaxations {
+	ranked := d.ranked()
+	for _, r := range ranked {
 		if len(r.Changes) > least+1 {
 			continue
 		}
@@ -29,7 +30,7 @@ func (d *Diagnosis) Advice() (out []string) {
 			continue
 		}
 		models := []string{r.Changes[0].From}
-		for _, x := range d.Relaxations {
+		for _, x := range ranked {
 			if adds(x) && !slices.Contains(models, x.Changes[0].From) {
 				models = append(models, x.Changes[0].From)
 			}

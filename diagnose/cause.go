@@ -2,10 +2,12 @@ package diagnose
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
@@ -90,6 +92,12 @@ func CauseOf(a *placement.Attempt, c *cluster.Snapshot, pod *v1.Pod) *Cause {
 	if out == nil {
 		return nil
 	}
+	if out.Object == "" && lacks(podTemplate(c, pod), pod, out.Field) {
+		out.Object = "Pod " + podinfo.Name(pod)
+		by := metav1.GetControllerOfNoCopy(pod)
+		out.Text += fmt.Sprintf("; the template of %s %s does not have this rule", by.Kind, by.Name)
+		return out
+	}
 	out.Object = cmp.Or(out.Object, x.owner.String())
 	if out.Object == x.owner.String() && strings.HasPrefix(out.Field, "spec.") {
 		out.Field = x.owner.path + out.Field
@@ -144,14 +152,30 @@ func (x *sought) cause() *Cause {
 	if len(x.slots) == 0 {
 		return &Cause{Type: causeNoNode, Text: "the cluster has no node"}
 	}
-	fails := map[int][]failure{}
-	for _, i := range x.a.Candidates() {
-		if fails[i] = x.failures(i); len(fails[i]) == 0 {
-			return nil
-		}
+	fails, fits := x.split()
+	if fits {
+		return nil
 	}
 	if c := x.everywhere(fails); c != nil {
 		return c
+	}
+	switch {
+	case len(x.pool) == 0:
+		return x.noPool(fails)
+	case len(x.open) == 0:
+		return x.closed()
+	}
+	return x.ofOpen(fails)
+}
+
+// split asks every filter about every node, and finds the nodes of the pool and the open ones of them. fits reports whether a node takes
+// the pod: there is no pool then.
+func (x *sought) split() (fails map[int][]failure, fits bool) {
+	fails = map[int][]failure{}
+	for _, i := range x.a.Candidates() {
+		if fails[i] = x.failures(i); len(fails[i]) == 0 {
+			return nil, true
+		}
 	}
 	for _, i := range x.slots {
 		if list, asked := fails[i]; asked && !slices.ContainsFunc(list, ofPool) {
@@ -161,19 +185,11 @@ func (x *sought) cause() *Cause {
 	x.pool = x.offering(x.pool)
 	for _, i := range x.pool {
 		x.inPool[i] = true
-	}
-	if len(x.pool) == 0 {
-		return x.noPool(fails)
-	}
-	for _, i := range x.pool {
 		if !slices.ContainsFunc(fails[i], ofOpening) {
 			x.open, x.inOpen[i] = append(x.open, i), true
 		}
 	}
-	if len(x.open) == 0 {
-		return x.closed()
-	}
-	return x.ofOpen(fails)
+	return fails, false
 }
 
 // failures returns the rules that reject a node.

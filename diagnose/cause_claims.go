@@ -40,6 +40,9 @@ func (x *sought) rejected() *Cause {
 	case x.a.Pre.Err != nil:
 		out.Text = "the scheduler fails: " + x.a.Pre.Err.Error()
 	case slices.Contains(x.a.Pre.Rejecters(), ofDevices):
+		if c := x.deviceObjects(); c != nil {
+			return c
+		}
 		out.Type, out.Field, out.Text = causeDevices, "spec.resourceClaims", x.a.Pre.Message
 	case slices.Contains(x.a.Pre.Rejecters(), ofAffinity):
 		out.Type, out.Field, out.Text = causeContradiction, requiredNodeAffinity, "its node affinity asks for two node names at once, which no node can have"
@@ -172,7 +175,7 @@ func (x *sought) everywhere(fails map[int][]failure) *Cause {
 		case ofBinding:
 			return x.unbindable(f, first)
 		case ofDevices:
-			return &Cause{Type: causeDevices, Field: "spec.resourceClaims", Nodes: x.namesOf(x.a.Candidates()), Text: x.facts(f, first)}
+			return &Cause{Type: causeDevices, Field: "spec.resourceClaims", Nodes: x.namesOf(x.a.Candidates()), Text: x.facts(f, x.nearest(x.a.Candidates()))}
 		}
 	}
 	return nil

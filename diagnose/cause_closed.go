@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/taints"
 )
 
 // closing is why one node is closed to the pod.
@@ -37,6 +38,9 @@ func (x *sought) closingOf(n *v1.Node) (out closing) {
 	}
 	if n.Spec.Unschedulable {
 		take(v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule})
+	}
+	if out.node == nil { // a plugin of the caller closes it, or none does
+		out = closing{node: n, row: taintRow{of: causeOther, says: "%s fails other rules"}}
 	}
 	return out
 }
@@ -175,7 +179,7 @@ func (x *sought) nearToleration(list []closing) *Cause {
 			continue
 		}
 		text := fmt.Sprintf("it tolerates %s, and %s %s %s", tolerationText(t), few(nodes), verb(len(nodes), "has", "have"), taint.ToString())
-		if t.Operator == v1.TolerationOpGt || t.Operator == v1.TolerationOpLt {
+		if taints.Matches(&t, &taint, taints.Options{ComparisonOperators: true}) { // the gate alone is missing
 			text += fmt.Sprintf(" (%s counts with the feature gate TaintTolerationComparisonOperators)", t.Operator)
 		}
 		return &Cause{Type: causeToleration, Field: fmt.Sprintf("spec.tolerations[%d]", k), Wanted: tolerationText(t), Found: taint.ToString(), Nodes: nodes, Text: text, Others: x.others(nodes)}

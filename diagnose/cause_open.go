@@ -18,7 +18,7 @@ var rulesOfOpen = []struct {
 	plugin, reason string
 	cause          func(x *sought, slots []int, f failure) *Cause
 }{
-	{ofSpread, "missing required label", (*sought).topologyKey},
+	{ofSpread, missingKey, (*sought).topologyKey},
 	{ofPods, "didn't match pod affinity rules", (*sought).affinity},
 	{ofPorts, "", (*sought).port},
 	{ofLimits, "", (*sought).attachments},
@@ -30,6 +30,17 @@ var rulesOfOpen = []struct {
 	{ofDevices, "", (*sought).devices},
 	{ofRoom, "", (*sought).room},
 	{"", "", (*sought).other},
+}
+
+// missingKey is a part of the reason of a node without a topology key.
+const missingKey = "missing required label"
+
+// skewed reports whether a spread constraint rejects one of the open nodes with the fewest failures that has all topology keys: such a
+// node is nearer than one without the key.
+func (x *sought) skewed(fails map[int][]failure, least int) bool {
+	return slices.ContainsFunc(x.open, func(i int) bool {
+		return len(fails[i]) == least && slices.ContainsFunc(fails[i], func(f failure) bool { return f.plugin == ofSpread && !strings.Contains(f.reason, missingKey) })
+	})
 }
 
 // ofOpen returns the cause of a pod that open nodes reject.
@@ -59,7 +70,7 @@ func (x *sought) ofOpen(fails map[int][]failure) *Cause {
 			}
 			slots = append(slots, i)
 		}
-		if slots == nil {
+		if slots == nil || rule.reason == missingKey && x.skewed(fails, least) {
 			continue
 		}
 		out := rule.cause(x, slots, of)
@@ -106,7 +117,7 @@ func (x *sought) other(slots []int, f failure) *Cause {
 }
 
 func (x *sought) devices(slots []int, f failure) *Cause {
-	return &Cause{Type: causeDevices, Field: "spec.resourceClaims", Text: x.facts(f, slots[0])}
+	return &Cause{Type: causeDevices, Field: "spec.resourceClaims", Text: x.facts(f, x.nearest(slots))}
 }
 
 func (x *sought) restriction(slots []int, f failure) *Cause {
@@ -150,16 +161,6 @@ func selects(s *metav1.LabelSelector, of map[string]string) bool {
 	return err == nil && sel.Matches(labels.Set(of))
 }
 
-// selected reports whether a term selects a pod. A term with a selector of namespaces selects pods of every namespace that has it.
-func (x *sought) selected(t *v1.PodAffinityTerm, p *v1.Pod) bool {
-	in := slices.Contains(t.Namespaces, p.Namespace) || len(t.Namespaces) == 0 && t.NamespaceSelector == nil && p.Namespace == x.pod.Namespace
-	if !in && t.NamespaceSelector != nil {
-		of, _ := x.c.Namespace(p.Namespace)
-		in = selects(t.NamespaceSelector, of)
-	}
-	return in && selects(t.LabelSelector, p.Labels)
-}
-
 // topologyKey returns the cause of a spread constraint whose key nodes do not have.
 func (x *sought) topologyKey(slots []int, f failure) *Cause {
 	for k, c := range x.pod.Spec.TopologySpreadConstraints {
@@ -195,148 +196,6 @@ func (x *sought) keyMissing(slots []int, key, field string) *Cause {
 		out.Text += "; near: " + out.Found
 	}
 	return out
-}
-
-// affinity returns the cause of required affinity: its key is missing, nobody whom it selects runs, or they run on other nodes.
-func (x *sought) affinity(slots []int, f failure) *Cause {
-	_, terms := podAffinityOf(x.pod)
-	if terms[0].required == nil {
-		return x.other(slots, f)
-	}
-	for k := range *terms[0].required {
-		t := &(*terms[0].required)[k]
-		field := fmt.Sprintf("spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[%d]", k)
-		if c := x.keyMissing(slots, t.TopologyKey, field+".topologyKey"); c != nil {
-			return c
-		}
-		wants := selectorText(t.LabelSelector)
-		var on []int
-		for _, i := range x.slots {
-			for p := range x.c.Pods(i) {
-				if x.selected(t, p) {
-					on = append(on, i)
-					break
-				}
-			}
-		}
-		out := &Cause{Type: causeAffinity, Field: field, Wanted: wants}
-		if len(on) == 0 {
-			out.Text = fmt.Sprintf("its affinity by %s wants pods with %s, and no such pod runs", t.TopologyKey, wants)
-			if like := x.nearPods(t); like != "" {
-				out.Found = like
-				out.Text += "; near: " + like
-			}
-			return out
-		}
-		near := map[string]bool{}
-		for _, i := range on {
-			near[x.c.Node(i).Labels[t.TopologyKey]] = true
-		}
-		if !slices.ContainsFunc(slots, func(i int) bool { return !near[x.c.Node(i).Labels[t.TopologyKey]] }) {
-			continue // another term rejects
-		}
-		out.Found = few(x.namesOf(on))
-		out.Text = fmt.Sprintf("its affinity by %s wants pods with %s, which run on %s alone", t.TopologyKey, wants, out.Found)
-		if slices.ContainsFunc(on, func(i int) bool { return x.inOpen[i] }) {
-			out.Text += ", and there it does not fit"
-		}
-		return out
-	}
-	return x.other(slots, f)
-}
-
-// nearPods returns a label of a running pod that looks like one that a term selects: "app=db (namespace data)".
-func (x *sought) nearPods(t *v1.PodAffinityTerm) (best string) {
-	if t.LabelSelector == nil {
-		return ""
-	}
-	for _, i := range x.slots {
-		for p := range x.c.Pods(i) {
-			for key, value := range t.LabelSelector.MatchLabels {
-				has, ok := p.Labels[key]
-				text := ""
-				switch {
-				case ok && has == value && selects(t.LabelSelector, p.Labels):
-					text = fmt.Sprintf("%s=%s in namespace %s", key, has, p.Namespace)
-				case ok && nearValue(value, has):
-					text = key + "=" + has
-				}
-				if text != "" && (best == "" || text < best) {
-					best = text
-				}
-			}
-		}
-	}
-	return best
-}
-
-// selectorText writes a selector: "app=db".
-func selectorText(s *metav1.LabelSelector) string {
-	if text := metav1.FormatLabelSelector(s); text != "" {
-		return text
-	}
-	return "any labels"
-}
-
-// antiAffinity returns the cause of the pod's own anti-affinity: one pod a domain of its own kind, or pods that it avoids.
-func (x *sought) antiAffinity(slots []int, f failure) *Cause {
-	_, terms := podAffinityOf(x.pod)
-	if terms[1].required != nil {
-		for k := range *terms[1].required {
-			t := &(*terms[1].required)[k]
-			var there []string
-			names := x.inDomains(t)
-			var on []int
-			for _, i := range slots {
-				if name, ok := names[x.c.Node(i).Labels[t.TopologyKey]]; ok {
-					there, on = append(there, name), append(on, i)
-				}
-			}
-			if len(there) == 0 {
-				continue
-			}
-			nodes := x.namesOf(on)
-			out := &Cause{Type: causeAntiAffinity, Nodes: nodes, Field: fmt.Sprintf("spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[%d]", k), Wanted: t.TopologyKey, Found: few(slices.Compact(slices.Sorted(slices.Values(there))))}
-			if x.selected(t, x.pod) {
-				out.Text = fmt.Sprintf("anti-affinity by %s allows one pod a %s, and %s %s", t.TopologyKey, domainWord(t.TopologyKey), few(nodes), verb(len(nodes), "has one", "have one each"))
-			} else {
-				out.Text = fmt.Sprintf("its anti-affinity by %s avoids pods with %s, which are near %s (%s)", t.TopologyKey, selectorText(t.LabelSelector), few(nodes), out.Found)
-			}
-			return out
-		}
-	}
-	return x.other(slots, f)
-}
-
-// inDomains returns the name of a running pod that a term selects for each value of the term's topology key that has one.
-func (x *sought) inDomains(t *v1.PodAffinityTerm) map[string]string {
-	out := map[string]string{}
-	for _, i := range x.slots {
-		value, ok := x.c.Node(i).Labels[t.TopologyKey]
-		if !ok || out[value] != "" {
-			continue
-		}
-		for p := range x.c.Pods(i) {
-			if x.selected(t, p) {
-				out[value] = p.Name
-				break
-			}
-		}
-	}
-	return out
-}
-
-// domainWord returns what people call a domain of a topology key.
-func domainWord(key string) string {
-	switch key {
-	case v1.LabelHostname:
-		return "node"
-	case v1.LabelTopologyZone, v1.LabelFailureDomainBetaZone:
-		return "zone"
-	case v1.LabelTopologyRegion, v1.LabelFailureDomainBetaRegion:
-		return "region"
-	}
-	return "domain"
 }
 
 // existing returns the cause of the anti-affinity of running pods.

@@ -64,14 +64,11 @@ func (x *sought) room(slots []int, f failure) *Cause {
 	}
 	if len(short) == 0 {
 		for _, i := range slots {
-			most, there := x.c.Node(i).Status.Allocatable[v1.ResourcePods], 0
-			for range x.c.Pods(i) {
-				there++
-			}
-			if int64(there) < most.Value() {
+			most, there := x.pods(i)
+			if there < most {
 				continue
 			}
-			has := fmt.Sprintf("%s has %d of %d pods", x.c.Node(i).Name, there, most.Value())
+			has := fmt.Sprintf("%s has %d of %d pods", x.c.Node(i).Name, there, most)
 			out := &Cause{Type: causeFull, Field: "spec.containers", Found: has, Text: has}
 			if n := len(slots); n > 1 {
 				out.Text = fmt.Sprintf("%d of %d open nodes are full of pods: %s", n, len(x.open), has)
@@ -81,6 +78,15 @@ func (x *sought) room(slots []int, f failure) *Cause {
 		return x.other(slots, f)
 	}
 	return x.full(slots, short)
+}
+
+// pods returns how many pods a node may have, and how many it has.
+func (x *sought) pods(i int) (most, there int) {
+	q := x.c.Node(i).Status.Allocatable[v1.ResourcePods]
+	for range x.c.Pods(i) {
+		there++
+	}
+	return int(q.Value()), there
 }
 
 // text writes two amounts of the resource so that they differ.
@@ -207,7 +213,8 @@ func (x *sought) staying(i int) string {
 	return fmt.Sprintf("; %s of lower priority %s there, because it never preempts (preemptionPolicy)", count(lower, "pod"), verb(lower, "stays", "stay"))
 }
 
-// offering returns those of some nodes that offer every device that the pod asks for, all when none does.
+// offering returns those of some nodes that offer every device that the pod asks for, by extended resources or by claims; all when none
+// does.
 func (x *sought) offering(slots []int) []int {
 	var names []v1.ResourceName
 	overhead.Each(x.pod, overhead.Options{}, func(name v1.ResourceName, total int64) {
@@ -215,14 +222,51 @@ func (x *sought) offering(slots []int) []int {
 			names = append(names, name)
 		}
 	})
-	var out []int
-	for _, i := range slots {
-		if !slices.ContainsFunc(names, func(name v1.ResourceName) bool { return x.allocatable(name, i) == 0 }) {
-			out = append(out, i)
+	some := func(offers func(i int) bool) {
+		var out []int
+		for _, i := range slots {
+			if offers(i) {
+				out = append(out, i)
+			}
+		}
+		if out != nil {
+			slots = out
 		}
 	}
-	if out == nil {
-		return slots
+	some(func(i int) bool {
+		return !slices.ContainsFunc(names, func(name v1.ResourceName) bool { return x.allocatable(name, i) == 0 })
+	})
+	if d := x.shortage(); d != nil {
+		some(func(i int) bool { _, sees := d.Shortage(i); return sees > 0 })
 	}
-	return out
+	return slots
+}
+
+// shortage returns the state of the pod's claims of devices, nil for a pod without claims.
+func (x *sought) shortage() shortage {
+	for _, p := range x.a.Predicates {
+		if s, ok := p.(shortage); ok && p.Name() == ofDevices && len(x.pod.Spec.ResourceClaims) > 0 {
+			return s
+		}
+	}
+	return nil
+}
+
+// shortage is devices.State: how many devices claims lack on a node, and how many they see there.
+type shortage interface {
+	Shortage(i int) (lacks, sees int)
+}
+
+// nearest returns the slot that lacks the fewest devices.
+func (x *sought) nearest(slots []int) int {
+	best := slots[0]
+	if d := x.shortage(); d != nil {
+		least, _ := d.Shortage(best)
+		for _, i := range slots[1:] {
+			if n, _ := d.Shortage(i); n < least {
+				best, least = i, n
+			}
+		}
+	}
+	return best
 }

@@ -25,6 +25,7 @@ const (
 	LowerRequest    Kind = "LowerRequest"    // to the largest request that fits
 	DropPort        Kind = "DropPort"        // a host port goes
 	DropGate        Kind = "DropGate"        // a scheduling gate goes
+	Remake          Kind = "Remake"          // the pod is deleted, and its controller makes it again without a rule that its template lacks
 	Untaint         Kind = "Untaint"         // a taint of a node goes
 	Uncordon        Kind = "Uncordon"        // spec.unschedulable of a node becomes false
 	Recover         Kind = "Recover"         // outside the API: the state of a node ends, and agents lift its taints
@@ -116,6 +117,8 @@ func (c Change) Text() string {
 		fmt.Fprintf(&b, "%s: uncordon, if its maintenance is over", object)
 	case Mend:
 		fmt.Fprintf(&b, "%s: did you mean %s? (%s has %s)", object, c.To, c.Path, c.From)
+	case Remake:
+		fmt.Fprintf(&b, "%s: delete it once: %s makes it again without %s, unless a webhook adds that", object, c.To, c.From)
 	case Recover:
 		b.WriteString(c.To)
 	case Label:
@@ -166,7 +169,7 @@ func DefaultCost(c Change) int64 {
 	switch c.Kind {
 	case Mend:
 		return 1
-	case Uncordon, DropGate, Recover:
+	case Uncordon, DropGate, Recover, Remake:
 		return 2
 	case HonorTaints:
 		return 2

@@ -45,7 +45,7 @@ func TestPart(t *testing.T) {
 	d, err := begin(Input{Snapshot: s, Profile: profile}, testkit.Pod("web").Request("cpu=2").Obj(), Options{})
 	require.NoError(t, err)
 	nothing := &Change{Kind: DropPort, edit: func(*v1.Pod, int64) {}}
-	leaves, smaller := d.removal(0, 0), &Change{Kind: LowerRequest, edit: func(p *v1.Pod, _ int64) { shrink(p, v1.ResourceCPU, 2000, 1000) }}
+	leaves, smaller := d.removal(0, 0)[0], &Change{Kind: LowerRequest, edit: func(p *v1.Pod, _ int64) { shrink(p, v1.ResourceCPU, 2000, 1000) }}
 	for _, c := range []struct {
 		list, want []*Change
 		asks       int

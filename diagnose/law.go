@@ -111,6 +111,7 @@ const (
 	whyLeaves   = "the node is being deleted"
 	whyNotOpen  = "the node has more in its way than the mark"
 	whySpread   = "a spread constraint is the cause, and the node may be in maintenance"
+	whyTemplate = "the template of its controller does not have the rule: something else has written it into the pod"
 	whySpot     = "a spot node may be taken away at any time, and the pod is the only one, has state, or is the cluster's own"
 )
 

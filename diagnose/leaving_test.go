@@ -147,7 +147,7 @@ func TestKeepersOfOtherNodes(t *testing.T) {
 			want = append(want, p.Name)
 		}
 	}
-	for _, p := range d.removal(own, 0).remove {
+	for _, p := range d.removal(own, 0)[0].remove {
 		have = append(have, p.Name)
 	}
 	require.ElementsMatch(t, want, have)
@@ -164,6 +164,6 @@ func TestMostRemoved(t *testing.T) {
 			o.Pods = append(o.Pods, running(fmt.Sprint("a", i), "n1", "cpu=1m"))
 		}
 		d := begun(t, o, testkit.Pod("web").Obj())
-		require.Len(t, d.removal(0, 0).remove, want)
+		require.Len(t, d.removal(0, 0)[0].remove, want)
 	}
 }

@@ -46,10 +46,7 @@ func (d *diagnosis) nodeChanges(slot, alike int) []*Change {
 			}
 		}
 	}
-	if c := d.removal(slot, alike); c != nil {
-		x.out = append(x.out, c)
-	}
-	return x.out
+	return append(x.out, d.removal(slot, alike)...)
 }
 
 // untaints adds a change for each taint that the pod does not tolerate.

@@ -58,6 +58,8 @@ type Diagnosis struct {
 	// Preempts is the node on which v1.37's preemption makes room without any change, Victims the pods that leave; "" for none.
 	Preempts string   `json:"preempts,omitempty"`
 	Victims  []string `json:"victims,omitempty"`
+	// Cause is why the pod has no node; nil for a pod with a node elsewhere.
+	Cause *Cause `json:"cause,omitempty"`
 	// Changes are the single changes of which the sets are made, as far as they can go.
 	Changes []Change `json:"changes"`
 	// Relaxations are all smallest sets of changes that place the pod, the cheapest first.
@@ -118,6 +120,8 @@ type diagnosis struct {
 	rank   []int // place of a slot in the scan order
 	target bits
 	full   filter.Predicates // of the pod as it is
+	sought *sought           // has the pool
+	cause  *Cause            // of the pod as it is; nil for a pod that fits elsewhere
 	slotOf map[*v1.Pod]int
 	nodeOf map[*v1.Pod]string
 
@@ -159,6 +163,7 @@ func Relax(in Input, pod *v1.Pod, o Options) (_ *Diagnosis, err error) {
 	if d.asItIs(out) {
 		return out, nil
 	}
+	out.Cause = d.cause
 	d.list()
 	out.Relaxations = d.finish(d.search())
 	out.Conflicts = d.conflicts()
@@ -262,7 +267,14 @@ func weight(pod *v1.Pod) int {
 // asItIs decides about the pod without changes, and reports whether it goes where it should.
 func (d *diagnosis) asItIs(out *Diagnosis) bool {
 	plan := must.Get(placement.New(d.base, d.profileOver(d.base)))
-	d.full = plan.Prepare(d.pod).Predicates
+	attempt := plan.Prepare(d.pod)
+	d.full = attempt.Predicates
+	defer func() {
+		if out.Node == "" {
+			d.sought = newSought(attempt, d.base, d.pod)
+			d.cause = d.sought.cause()
+		}
+	}()
 	if len(d.pod.Spec.SchedulingGates) > 0 {
 		out.Message = "Scheduling is blocked due to non-empty scheduling gates"
 		return false
@@ -347,13 +359,24 @@ func Apply(s *cluster.Snapshot, pod *v1.Pod, changes ...Change) (changed *v1.Pod
 
 // apply is Apply for changes that are known to fit.
 func apply(s *cluster.Snapshot, pod *v1.Pod, changes []Change) *v1.Pod {
-	p := pod.DeepCopy()
+	p, gone := pod.DeepCopy(), map[*v1.Pod]bool{}
 	for i := range changes {
-		if c := &changes[i]; c.edit != nil {
+		c := &changes[i]
+		if c.edit != nil {
 			c.edit(p, c.now())
-		} else {
-			c.make(s, c)
+			continue
 		}
+		c.once(s, gone)
 	}
 	return p
+}
+
+// once makes a change of the cluster. gone has the pods that earlier changes take away: two removals of a node may have the same pods.
+func (c *Change) once(s *cluster.Snapshot, gone map[*v1.Pod]bool) {
+	own := *c
+	own.remove = slices.DeleteFunc(slices.Clone(c.remove), func(p *v1.Pod) bool { return gone[p] })
+	for _, p := range c.remove {
+		gone[p] = true
+	}
+	own.make(s, &own)
 }

@@ -17,10 +17,10 @@ import (
 // mostRemoved is the number of pods that a removal considers at most.
 const mostRemoved = 128
 
-// removal returns the change that makes pods leave in favour of a slot: pods of the slot, pods of other slots that a filter names,
+// removal returns the changes that make pods leave in favour of a slot: pods of the slot, pods of other slots that a filter names,
 // and users of a claim that one pod alone may use. Static pods and the pods of DaemonSets stay, because they come back on the same
-// node. nil: no pod can leave.
-func (d *diagnosis) removal(slot, alike int) *Change {
+// node. A second change lets a pod stay that the pod's required affinity needs. nil: no pod can leave.
+func (d *diagnosis) removal(slot, alike int) []*Change {
 	var pods []*v1.Pod
 	seen := map[*v1.Pod]bool{}
 	add := func(p *v1.Pod) {
@@ -68,7 +68,42 @@ func (d *diagnosis) removal(slot, alike int) *Change {
 	slices.SortStableFunc(pods, func(a, b *v1.Pod) int {
 		return cmp.Or(-cmp.Compare(podinfo.Priority(a), podinfo.Priority(b)), cmp.Compare(podinfo.Name(a), podinfo.Name(b)))
 	})
-	return &Change{Kind: RemovePods, Object: "Node " + d.base.Node(slot).Name, Alike: alike, remove: pods, make: leave}
+	change := func(pods []*v1.Pod) *Change {
+		return &Change{Kind: RemovePods, Object: "Node " + d.base.Node(slot).Name, Alike: alike, remove: pods, make: leave}
+	}
+	out := []*Change{change(pods)}
+	if k := d.needed(slot, pods); k >= 0 && len(pods) > 1 {
+		out = append(out, change(slices.Delete(slices.Clone(pods), k, k+1)))
+	}
+	return out
+}
+
+// needed returns the pod of leave that must stay on the slot because the required affinity of the pending pod needs one there: the first that
+// all terms select. It is -1 when another pod of the slot is selected, and when no pod of leave is.
+func (d *diagnosis) needed(slot int, leave []*v1.Pod) int {
+	_, terms := podAffinityOf(d.pod)
+	if terms[0].required == nil {
+		return -1
+	}
+	for _, p := range d.full {
+		state, ok := p.(termState)
+		if !ok {
+			continue
+		}
+		selects := func(p *v1.Pod) bool {
+			by, _ := state.Selected(p)
+			return len(by) == len(*terms[0].required)
+		}
+		for p := range d.base.Pods(slot) {
+			if selects(p) && !slices.Contains(leave, p) {
+				return -1
+			}
+		}
+		if !selects(d.pod) {
+			return slices.IndexFunc(leave, func(p *v1.Pod) bool { return d.slotOf[p] == slot && selects(p) })
+		}
+	}
+	return -1
 }
 
 // claimUsers returns the running pods that use a claim of the pod with access mode ReadWriteOncePod.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	mathbits "math/bits"
 	"slices"
-	"strconv"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -38,6 +37,9 @@ func (d *diagnosis) list() {
 	}
 	for _, c := range d.changes {
 		c.why = cmp.Or(c.why, d.law.ofPod(c))
+	}
+	d.changes = d.ofTemplate(d.changes)
+	for _, c := range d.changes {
 		d.own(c)
 	}
 	var claims []*Change
@@ -200,60 +202,6 @@ func (d *diagnosis) verdicts() [][]uint32 {
 			}
 		}
 	}
-	return out
-}
-
-type representative struct {
-	slot, alike int
-	short       float64 // of what the pod asks for
-	rejects     int
-}
-
-// representatives returns a node of each kind of rejection that Options.Where wants: kinds with the fewest filters that reject come
-// first, then those with the most nodes. Of a kind the node is taken on which least is short.
-func (d *diagnosis) representatives(verdicts [][]uint32) []representative {
-	byKind := map[string]*representative{}
-	var kinds []string
-	asks := d.requests()
-	for _, i := range d.slots {
-		if !d.target.has(i) {
-			continue
-		}
-		var b strings.Builder
-		r := representative{slot: i, alike: 1, short: d.short(asks, i)}
-		for _, v := range verdicts[i] {
-			b.WriteString(strconv.Itoa(int(v)))
-			b.WriteString(",")
-			if v != 0 {
-				r.rejects++
-			}
-		}
-		for _, t := range d.base.Node(i).Spec.Taints {
-			if keepsOff(d.pod, t) {
-				b.WriteString(t.ToString())
-			}
-		}
-		kind := b.String()
-		if old := byKind[kind]; old == nil {
-			byKind[kind] = &r
-			kinds = append(kinds, kind)
-		} else {
-			r.alike += old.alike
-			if r.short >= old.short {
-				r.slot, r.short = old.slot, old.short
-			}
-			*old = r
-		}
-	}
-	var out []representative
-	for _, k := range kinds {
-		r := *byKind[k]
-		r.alike--
-		out = append(out, r)
-	}
-	slices.SortStableFunc(out, func(a, b representative) int {
-		return cmp.Or(cmp.Compare(a.rejects, b.rejects), -cmp.Compare(a.alike, b.alike))
-	})
 	return out
 }
 

@@ -40,7 +40,7 @@ func TestTogether(t *testing.T) {
 func TestEnough(t *testing.T) {
 	pods := []*v1.Pod{running("a", "n1", "cpu=1"), running("b", "n1", "cpu=1")}
 	d := begun(t, cluster.Objects{Nodes: five()[:1], Pods: pods, PodDisruptionBudgets: []*policyv1.PodDisruptionBudget{budget("pdb", "a", 0)}}, testkit.Pod("web").Request("cpu=3").Obj())
-	c := d.removal(0, 0)
+	c := d.removal(0, 0)[0]
 	c.evicts, c.Leaving = true, []Leaving{{Pod: "default/a"}, {Pod: "default/b"}}
 	r := d.enough([]*Change{c})
 	require.Equal(t, "n1", r.Node)

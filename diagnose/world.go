@@ -95,12 +95,13 @@ func (d *diagnosis) world(key worldKey) *world {
 	s := d.base.Fork()
 	var touched []int
 	nodes := true
+	gone := map[*v1.Pod]bool{}
 	make := func(c *Change, n bool) {
 		nodes = nodes && n
 		for _, p := range c.remove {
 			touched = append(touched, d.slotOf[p])
 		}
-		c.make(s, c)
+		c.once(s, gone)
 	}
 	for k, c := range d.everyone {
 		if key.everyone>>k&1 == 1 {

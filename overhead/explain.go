@@ -50,7 +50,7 @@ func Explain(pod *v1.Pod, o Options) []Part {
 	if pod == nil {
 		return nil
 	}
-	sources, whole := []source{sourceOf(pod, o, effectiveRequests)}, []v1.ResourceList(nil)
+	sources, whole := []source{sourceOf(pod, o, effectiveRequests)}, [2]v1.ResourceList{}
 	level := func(name v1.ResourceName) (resource.Quantity, bool) {
 		if o.IgnorePodLevel || !podLevelRequests(pod) || !PodLevelSupported(name) || !hasName(pod.Spec.Resources.Requests, name) {
 			return resource.Quantity{}, false

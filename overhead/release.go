@@ -41,11 +41,11 @@ func resized(pod *v1.Pod) bool {
 // what is in use, these two stand for the second and the third sum. If spec.resources names a resource, the largest amount of spec and
 // status at pod level then replaces the result, for each resource that one of them names (rule L4.2).
 func resizedRequests(pod *v1.Pod, o Options) v1.ResourceList {
-	of, totals := summed(pod, o)
-	for _, amounts := range of {
-		totals = append(totals, sumOf(pod, o, amounts))
+	of, whole := summed(pod, o)
+	total := largest(whole[:]...)
+	for _, x := range of {
+		raise(total, ofContainers(pod, o, x.effective))
 	}
-	total := largest(totals...)
 	for name, q := range podLevelHeld(pod, o) {
 		total[name] = q
 	}
@@ -55,37 +55,46 @@ func resizedRequests(pod *v1.Pod, o Options) v1.ResourceList {
 	return total
 }
 
-// amounts are what one container counts with in a sum.
-type amounts func(c *v1.Container, s *v1.ContainerStatus) v1.ResourceList
+// amounts says with which amounts the containers count in a sum.
+type amounts uint8
 
-// summed returns what the containers count with in each sum, and the lists of the pod's status that stand for sums.
-func summed(pod *v1.Pod, o Options) (of []amounts, whole []v1.ResourceList) {
-	infeasible := resizeInfeasible(pod)
-	spec := func(c *v1.Container, _ *v1.ContainerStatus) v1.ResourceList { return c.Resources.Requests }
-	allocated := func(c *v1.Container, s *v1.ContainerStatus) v1.ResourceList {
-		switch {
-		case s != nil && s.AllocatedResources != nil:
-			return s.AllocatedResources
-		case infeasible:
-			return nil
-		}
-		return c.Resources.Requests
-	}
-	used := func(c *v1.Container, s *v1.ContainerStatus) v1.ResourceList {
-		if s != nil && s.Resources != nil && s.Resources.Requests != nil {
-			return s.Resources.Requests
-		}
-		return allocated(c, s)
-	}
+const (
+	ofAllocated amounts = iota
+	ofUsed
+	ofSpec
+)
+
+// resizedSums are the three sums of resizedRequests.
+var resizedSums = [...]amounts{ofAllocated, ofUsed, ofSpec}
+
+// summed returns the sums over the containers, and the lists of the pod's status that stand for the other sums; nil lists stand for none.
+func summed(pod *v1.Pod, o Options) (of []amounts, whole [2]v1.ResourceList) {
+	of = resizedSums[:]
 	if status := pod.Status.Resources; !o.IgnorePodStatus && status != nil && status.Requests != nil && pod.Status.AllocatedResources != nil {
-		whole = []v1.ResourceList{pod.Status.AllocatedResources, status.Requests}
-	} else {
-		of = []amounts{allocated, used}
+		of, whole = resizedSums[2:], [...]v1.ResourceList{pod.Status.AllocatedResources, status.Requests}
 	}
-	if !infeasible {
-		of = append(of, spec)
+	if resizeInfeasible(pod) {
+		of = of[:len(of)-1]
 	}
 	return of, whole
+}
+
+// list returns the amounts of a container; infeasible says that the resize is infeasible.
+func (of amounts) list(c *v1.Container, s *v1.ContainerStatus, infeasible bool) v1.ResourceList {
+	switch {
+	case of == ofUsed && s != nil && s.Resources != nil && s.Resources.Requests != nil:
+		return s.Resources.Requests
+	case of != ofSpec && s != nil && s.AllocatedResources != nil:
+		return s.AllocatedResources
+	case of != ofSpec && infeasible:
+		return nil
+	}
+	return c.Resources.Requests
+}
+
+// effective returns what a container counts with, in the form that ofContainers takes.
+func (of amounts) effective(pod *v1.Pod, c *v1.Container, _ bool, o Options) v1.ResourceList {
+	return withMissing(of.list(c, statusOf(pod, c.Name), resizeInfeasible(pod)), o)
 }
 
 // resizedLimits returns the limits of the containers in v1.37: the larger of the sum over the spec, unless the resize is infeasible,
@@ -111,16 +120,6 @@ func resizedLimits(pod *v1.Pod, o Options) v1.ResourceList {
 		return total
 	}
 	return largest(total, ofContainers(pod, o, spec))
-}
-
-// sumOf returns the sum over the containers of one kind of amount.
-func sumOf(pod *v1.Pod, o Options, of amounts) v1.ResourceList {
-	return ofContainers(pod, o, of.effective)
-}
-
-// effective returns what a container counts with, in the form that ofContainers takes.
-func (of amounts) effective(pod *v1.Pod, c *v1.Container, _ bool, o Options) v1.ResourceList {
-	return withMissing(of(c, statusOf(pod, c.Name)), o)
 }
 
 // podLevelHeld returns what counts for the resources of spec.resources and of the pod's status; nil when spec.resources has no requests.

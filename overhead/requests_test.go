@@ -160,16 +160,17 @@ func TestRowDoesNotAllocate(t *testing.T) {
 		"container a requests cpu=500m,memory=100Mi,example.com/gpu=1,ephemeral-storage=1Gi",
 		"init i requests cpu=2\nsidecar s requests memory=1Gi\ncontainer a requests cpu=100m\nwhole requests memory=2Gi\noverhead cpu=1m",
 		"container a requests cpu=4\nstatus a requests cpu=2 allocated cpu=3\nresize Infeasible",
+		"init i requests cpu=2\nstatus i requests cpu=3 allocated cpu=1\nsidecar s requests memory=1Gi\nstatus s requests memory=2Gi\ncontainer a requests cpu=100m\nstatus a requests cpu=1 allocated cpu=2\noverhead cpu=1m",
+		"container a requests cpu=1\nstatus a requests cpu=9\nwhole requests memory=1\nwholestatus requests cpu=2 allocated cpu=3",
+		"container a requests cpu=1\nwhole requests cpu=2\nwholestatus requests cpu=2 allocated cpu=3\nresize Infeasible",
 	} {
-		pod, o := testkit.Containers(text), onNode
-		if resized(pod) {
-			o = before // v1.37 sums lists
+		for _, o := range []Options{onNode, before} {
+			pod, schema := testkit.Containers(text), new(resources.Schema)
+			schema.Intern("example.com/gpu")
+			row := make(resources.Vector, 0, 8)
+			require.Zero(t, testing.AllocsPerRun(100, func() { row = AppendRequests(row[:0], schema, pod, o) }), text)
+			require.Zero(t, testing.AllocsPerRun(100, func() { NonZero(pod, o.Release); NonZeroIncoming(pod) }), text)
 		}
-		schema := new(resources.Schema)
-		schema.Intern("example.com/gpu")
-		row := make(resources.Vector, 0, 8)
-		require.Zero(t, testing.AllocsPerRun(100, func() { row = AppendRequests(row[:0], schema, pod, o) }), text)
-		require.Zero(t, testing.AllocsPerRun(100, func() { NonZero(pod, o.Release); NonZeroIncoming(pod) }), text)
 	}
 }
 

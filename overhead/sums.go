@@ -66,17 +66,12 @@ func (s *sums) pod(pod *v1.Pod, o Options) bool {
 	}
 	if o.UseStatus && sumsFirst(o.Release) {
 		if resized(pod) {
-			return false
+			return s.missing(o) && s.resized(pod, o) && s.overhead(pod, o)
 		}
 		o.UseStatus = false
 	}
-	for name, q := range o.Missing {
-		if !s.wants(name) {
-			continue
-		}
-		if v, ok := wholeUnits(name, &q); !ok || !s.miss(name, v) {
-			return false
-		}
+	if !s.missing(o) {
+		return false
 	}
 	infeasible := o.UseStatus && resizeInfeasible(pod)
 	for i := range pod.Spec.Containers {
@@ -94,14 +89,28 @@ func (s *sums) pod(pod *v1.Pod, o Options) bool {
 			return false
 		}
 	}
-	for i := range s.n {
-		if a := &s.at[i]; a.in(hasPeak) {
-			a.raise(&a.total, hasTotal, a.peak)
-		}
-	}
+	s.raisePeaks()
 	if !o.IgnorePodLevel && podLevelRequests(pod) && !s.podLevel(pod, o.usePodStatus(pod), infeasible) {
 		return false
 	}
+	return s.overhead(pod, o)
+}
+
+// missing takes Options.Missing.
+func (s *sums) missing(o Options) bool {
+	for name, q := range o.Missing {
+		if !s.wants(name) {
+			continue
+		}
+		if v, ok := wholeUnits(name, &q); !ok || !s.miss(name, v) {
+			return false
+		}
+	}
+	return true
+}
+
+// overhead adds spec.overhead to the totals.
+func (s *sums) overhead(pod *v1.Pod, o Options) bool {
 	return o.IgnoreOverhead || s.put(pod.Spec.Overhead, false) && s.addSteps()
 }
 
@@ -111,13 +120,16 @@ func (s *sums) load(pod *v1.Pod, c *v1.Container, useStatus, infeasible bool) bo
 	if useStatus {
 		status = statusOf(pod, c.Name)
 	}
-	ok := true
 	if status == nil || status.Resources == nil {
-		ok = s.put(c.Resources.Requests, false)
-	} else {
-		ok = (infeasible || s.put(c.Resources.Requests, false)) &&
-			s.put(status.Resources.Requests, false) && s.put(status.AllocatedResources, false)
+		return s.put(c.Resources.Requests, false) && s.fill()
 	}
+	return (infeasible || s.put(c.Resources.Requests, false)) &&
+		s.put(status.Resources.Requests, false) && s.put(status.AllocatedResources, false) && s.fill()
+}
+
+// fill sets the step of the resources that the container at hand does not name and that have a value of miss.
+func (s *sums) fill() bool {
+	ok := true
 	for i := 0; ok && i < s.absent; i++ {
 		a := s.find(s.defaults[i].name)
 		if ok = a != nil; ok && !a.in(hasStep) {
@@ -214,6 +226,15 @@ func (s *sums) start() bool {
 		a.has &^= hasStep
 	}
 	return true
+}
+
+// raisePeaks raises the totals to the largest needs while starting.
+func (s *sums) raisePeaks() {
+	for i := range s.n {
+		if a := &s.at[i]; a.in(hasPeak) {
+			a.raise(&a.total, hasTotal, a.peak)
+		}
+	}
 }
 
 // podLevel replaces totals with the amounts of spec.resources.

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"math"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -19,6 +20,7 @@ import (
 type Attempt struct {
 	plan *Plan
 	pod  *v1.Pod
+	only []int // the slots of a placement, in scan order; nil: all nodes
 
 	// Pre is what the plugins returned before they saw a node.
 	Pre filter.PreFilters
@@ -57,20 +59,29 @@ func (a *Attempt) Rejected() bool { return a.Pre.Code != filter.Success }
 // Candidates returns the slots to check, in scan order: all nodes, or the nodes that the plugins named. The caller must not
 // change the slice.
 func (a *Attempt) Candidates() []int {
+	nodes := a.nodes()
 	if a.Pre.Nodes == nil {
-		return a.plan.order()
+		return nodes
 	}
 	left := make(map[string]bool, len(a.Pre.Nodes))
 	for _, n := range a.Pre.Nodes {
 		left[n] = true
 	}
 	var out []int
-	for _, i := range a.plan.order() {
+	for _, i := range nodes {
 		if left[a.plan.cluster.Node(i).Name] {
 			out = append(out, i)
 		}
 	}
 	return out
+}
+
+// nodes returns all slots that the attempt is about, in scan order.
+func (a *Attempt) nodes() []int {
+	if a.only != nil {
+		return a.only
+	}
+	return a.plan.order()
 }
 
 // trials returns a what-if copy of every predicate, nil for a predicate that does not look at running pods.
@@ -94,10 +105,10 @@ func (a *Attempt) search(o Options, check func(i int) filter.Rejection) filter.F
 	}
 	candidates := a.Candidates()
 	s := filter.Search{
-		Candidates: candidates, Nodes: len(a.plan.order()), Next: o.Next, Limit: a.plan.limit(len(candidates), o),
+		Candidates: candidates, Nodes: len(a.nodes()), Next: o.Next, Limit: a.plan.limit(len(candidates), o),
 	}
 	if name := a.pod.Status.NominatedNodeName; name != "" {
-		if i, ok := a.plan.Slot(name); ok {
+		if i, ok := a.plan.Slot(name); ok && (a.only == nil || slices.Contains(a.only, i)) {
 			s.Nominated = &i
 		}
 	}

@@ -99,6 +99,12 @@ func (p *Plan) Decide(pod *v1.Pod, o Options) Decision {
 		d.Failure = &Failure{Code: filter.UnschedulableAndUnresolvable}
 		return d
 	}
+	if o.within != nil {
+		d.Nodes = len(o.within)
+		a := p.Prepare(pod)
+		a.only = o.within
+		return a.decide(d, o)
+	}
 	a, x, ok := p.kept(pod, o, d.Nodes)
 	if ok {
 		p.answer(&d, pod, &x)

@@ -64,6 +64,7 @@ func TestMisuse(t *testing.T) {
 		"NoPlaceError.Text":           noFailure,
 		"Placer.Choice":               object,
 		"Placer.Decide":               object,
+		"Placer.DecideGroup":          object,
 		"Placer.HowMany":              object,
 		"Placer.PlaceAll":             object,
 		"Placer.Preempt":              object,

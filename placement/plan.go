@@ -62,6 +62,8 @@ type Options struct {
 	// Scored means that the caller adds other scores, such as those of an extender: the search must find more than one
 	// feasible node even in a profile without scores.
 	Scored bool
+
+	within []int // the only slots, in scan order; nil: all nodes
 }
 
 // order returns the slots of all nodes in scan order: the zones take turns, a node each. Callers must not change the slice.

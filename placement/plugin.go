@@ -64,6 +64,12 @@ type Plugin struct {
 	// Lapses means that the filter's rule can stop to hold for a running pod, which then stays on its node. Plan.Violations
 	// asks these filters.
 	Lapses bool
+	// PlacementScore says how good a set of nodes is for a group (Placer.DecideGroup), in 0 to 100: members would come to nodes
+	// of the set. The cluster does not have them. nil: the plugin scores no sets.
+	PlacementScore func(c Cluster, slots []int, members []*v1.Pod) int64
+	// GroupPostFilter says what the plugin adds to the message of an unschedulable group, before the group preempts. nil: nothing.
+	GroupPostFilter func(f GroupFailure) (reasons []string, err error)
+
 	// Over returns the plugin over what the plans of a cluster share: Profile.Volumes and Profile.Devices, which are not nil.
 	// nil: the plugin needs neither.
 	Over func(p Profile) *Plugin
@@ -107,6 +113,14 @@ type Filtering struct {
 	Nodes []string
 	// Predicate checks the nodes. nil allows every node.
 	Predicate filter.Predicate
+}
+
+// GroupFailure is what a plugin knows of an unschedulable group.
+type GroupFailure struct {
+	// Reached is true if a member reached the plugin before any node was asked.
+	Reached bool
+	// Constrained is true for a composite group, and for a group with constraints that count.
+	Constrained bool
 }
 
 // Trialer is a predicate that looks at running pods: it can check nodes with pods added and removed. A predicate without

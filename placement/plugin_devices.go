@@ -13,6 +13,7 @@ import (
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release/plugins"
 )
@@ -33,7 +34,7 @@ func devicesOver(o tracker.Options, t *tracker.Tracker) *Plugin {
 		Group: groupStates, AppendKey: devices.AppendKey, states: func(c Cluster) reuse.Counting { return claimCounting{x, c} },
 		Over:   func(p Profile) *Plugin { return devicesOver(o, p.Devices) },
 		Hint:   devicesHint,
-		Filter: x.filter, Score: x.score,
+		Filter: x.filter, Score: x.score, GroupPostFilter: groupClaims,
 	}
 }
 
@@ -247,4 +248,18 @@ func (k keptClaims) AskAll() bool { return k.witness }
 func (k keptClaims) Of(pod *v1.Pod) filter.Predicate {
 	_, state := k.x.ask(pod, k.c, true) // not nil: the pod has a Kept
 	return k.x.shared.Predicate(state)
+}
+
+// errNoState is v1.37's error of DynamicResources for a group of which no member reached it (rule PG8.6).
+var errNoState = errors.New("not found")
+
+// groupClaims is what DynamicResources says about an unschedulable group. The sentence stands for groups without claims too.
+func groupClaims(f GroupFailure) ([]string, error) {
+	switch {
+	case f.Constrained:
+		return nil, nil
+	case !f.Reached:
+		return nil, errNoState
+	}
+	return []string{podgroup.TextClaims}, nil
 }

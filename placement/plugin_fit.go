@@ -43,6 +43,7 @@ func fitOver(o FitOptions, devices *scoredDevices) *Plugin {
 			e := filter.CompileFit(pod, withClasses(o.Fit, deviceObjectsOf(c)))
 			return Filtering{Predicate: fitPredicate{e.On(c), e}}
 		},
+		PlacementScore: func(c Cluster, slots []int, members []*v1.Pod) int64 { return utilization(o.Args, c, slots, members) },
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
 			e, err := score.CompileAllocation(pod, o.Args)
 			if err != nil {

@@ -29,15 +29,15 @@ func (r *Request) eligible() (bool, string) {
 		return true, ""
 	}
 	for q := range r.Cluster.Pods(i) {
-		if q.DeletionTimestamp != nil && r.victim(i, q) && preempted(q) {
+		if q.DeletionTimestamp != nil && r.victim(i, q) && Preempted(q) {
 			return false, waitingMessage
 		}
 	}
 	return true, ""
 }
 
-// preempted reports whether the pod's first DisruptionTarget condition says that a scheduler preempted it.
-func preempted(pod *v1.Pod) bool {
+// Preempted reports whether a scheduler has preempted the pod, which must not be nil: the pod's first DisruptionTarget condition says so.
+func Preempted(pod *v1.Pod) bool {
 	for k := range pod.Status.Conditions {
 		if c := &pod.Status.Conditions[k]; c.Type == v1.DisruptionTarget {
 			return c.Status == v1.ConditionTrue && c.Reason == v1.PodReasonPreemptionByScheduler

@@ -14,6 +14,7 @@ func TestMisuse(t *testing.T) {
 	testkit.Misuse(t, map[string]any{
 		"NewIndex":       NewIndex,
 		"PostFilterText": PostFilterText,
+		"Preempted":      func(p v1.Pod) bool { return Preempted(&p) },
 		"Preempt":        Preempt,
 		"Priority":       Priority,
 		"WhatIfOver":     WhatIfOver,

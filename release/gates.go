@@ -15,11 +15,16 @@ type Gate struct {
 // Gates returns these feature gates, as a new slice, ordered by name.
 func Gates() []Gate {
 	return []Gate{
-		{"CompositePodGroup", "absent", "off", "", "podberth does not follow groups of groups."},
+		{"CompositePodGroup", "absent", "off", "", "Off; placement.Placer.DecideGroup follows groups of groups for callers that ask."},
 		{"DRAConsumableCapacity", "on", "on", "L1.11", "Its arithmetic changes in v1.37."},
+		{"DRADerivedAttributes", "absent", "off", "", "Off: the API server drops the field."},
+		{"DRADeviceCompatibilityGroups", "absent", "off", "", "Off: the API server drops the field, and devices have no groups."},
 		{"DRADeviceTaintRules", "off", "on", "L1.10", "devices.Options.TaintRules turns it on before v1.37."},
+		{"DRADeviceTaints", "on", "on", "L1.1", "GA in v1.37, on since v1.36. What NoExecute taints do to running pods is not followed."},
 		{"DRAExtendedResource", "on", "on", "L3.3", "GA in v1.37, on since v1.36."},
 		{"DRAFractionalCapacityRange", "absent", "off", "", "On by default only from a minimum compatibility version of 1.37 on, which a plain v1.37 does not have. devices.Options.FractionalRange turns it on."},
+		{"DRAOptionalNodeOperations", "absent", "off", "", "Off, and a matter of the kubelet."},
+		{"DRAPartitionableDevicesType", "absent", "off", "", "Off: a view of pools that no allocation reads."},
 		{"EvictionRequestAPI", "absent", "off", "", "Off: nobody makes such objects."},
 		{"GenericWorkload", "off", "off", "", "Off: the API server drops the fields of pods that belong to a group."},
 		{"HugepageAwareEviction", "absent", "on", "L12.1", "pressure.NodeStats.HugePageBytes."},

@@ -190,16 +190,15 @@ func (c *cache) assumed(uid types.UID) *v1.Pod {
 	return nil
 }
 
-// expire drops the assumed pods whose time to live is over and returns them, by name.
-func (c *cache) expire(now time.Time) []*v1.Pod {
+// overdue returns the assumed pods whose time to live is over, by name. They live as long again.
+func (c *cache) overdue(now time.Time) []*v1.Pod {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	gone := map[string]*v1.Pod{}
-	for uid, known := range c.pods {
+	for _, known := range c.pods {
 		if known.assumed && !known.deadline.IsZero() && !now.Before(known.deadline) {
 			gone[podName(known.pod)] = known.pod
-			delete(c.pods, uid)
-			c.drop(known.pod)
+			known.deadline = now.Add(c.ttl)
 		}
 	}
 	var out []*v1.Pod

@@ -113,9 +113,11 @@ func TestCache(t *testing.T) { // W8.2
 		at, ok := c.next()
 		require.True(t, ok)
 		require.Equal(t, now.Add(30*time.Second), at)
-		require.Empty(t, c.expire(at.Add(-1)))
-		require.Len(t, c.expire(at), 1)
-		require.Zero(t, pods(c, s, "n1"))
+		require.Empty(t, c.overdue(at.Add(-1)))
+		require.Len(t, c.overdue(at), 1)
+		require.Empty(t, c.overdue(at), "it lives as long again")
+		require.Len(t, c.overdue(at.Add(30*time.Second)), 1)
+		require.Equal(t, 1, pods(c, s, "n1"))
 	})
 }
 

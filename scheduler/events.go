@@ -214,7 +214,9 @@ func (s *Scheduler) Unset(obj metav1.Object) {
 // wake tells the queue that an object came, changed or went.
 func (s *Scheduler) wake(obj metav1.Object, action queue.Action, old, now any) {
 	if _, ok := obj.(*resourcev1beta2.DeviceTaintRule); ok {
-		s.taintRuleChanged()
+		was, _ := old.(*resourcev1beta2.DeviceTaintRule)
+		is, _ := now.(*resourcev1beta2.DeviceTaintRule)
+		s.taintRuleChanged(was, is)
 	} else if r, ok := resource(obj); ok {
 		s.queue.Move(queue.Change{Event: queue.Event{Resource: r, Action: action}, Old: old, New: now})
 	}

@@ -8,9 +8,11 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/devices/tracker"
 )
 
@@ -19,12 +21,13 @@ import (
 type namespaces struct {
 	mu      sync.Mutex
 	labels  map[string]map[string]string
-	devices *cluster.Snapshot // claims and classes alone
+	devices *cluster.Snapshot // claims, classes and slices alone
 }
 
 func newNamespaces(s *cluster.Snapshot) (*namespaces, error) {
 	known, err := cluster.New(cluster.Objects{
 		ResourceClaims: slices.Collect(cluster.List[*resourcev1.ResourceClaim](s).All()), DeviceClasses: slices.Collect(cluster.List[*resourcev1.DeviceClass](s).All()),
+		ResourceSlices: slices.Collect(cluster.List[*resourcev1.ResourceSlice](s).All()),
 	})
 	return &namespaces{labels: maps.Collect(s.Namespaces()), devices: known}, err
 }
@@ -58,10 +61,17 @@ func (l locked[T]) All() iter.Seq[T] {
 	return slices.Values(slices.Collect(cluster.List[T](l.n.devices).All()))
 }
 
-// setDevices follows the object if it is a claim or a class.
+// ruleMatters reports whether a change of a DeviceTaintRule changes the taints of a device.
+func (n *namespaces) ruleMatters(old, now *resourcev1beta2.DeviceTaintRule) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return devices.RuleMatters(cluster.List[*resourcev1.ResourceSlice](n.devices).All(), old, now)
+}
+
+// setDevices follows the object if it is a claim, a class or a slice.
 func (n *namespaces) setDevices(obj metav1.Object, gone bool) error {
 	switch obj.(type) {
-	case *resourcev1.ResourceClaim, *resourcev1.DeviceClass:
+	case *resourcev1.ResourceClaim, *resourcev1.DeviceClass, *resourcev1.ResourceSlice:
 	default:
 		return nil
 	}

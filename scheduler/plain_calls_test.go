@@ -217,8 +217,8 @@ func TestShortTimeToLive(t *testing.T) {
 	at, ok := c.next()
 	require.True(t, ok)
 	require.Equal(t, now.Add(1), at)
-	require.Empty(t, c.expire(now))
-	require.Equal(t, []*v1.Pod{p}, c.expire(now.Add(1)))
+	require.Empty(t, c.overdue(now))
+	require.Equal(t, []*v1.Pod{p}, c.overdue(now.Add(1)))
 }
 
 // A reader of the cluster hears of a change that the cluster refused.

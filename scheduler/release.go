@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	v1 "k8s.io/api/core/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/queue"
@@ -84,10 +85,10 @@ func (o *Options) batches() bool { return o.Release.AtLeast(release.V1_35) }
 // hintsNominated reports whether a pod with a nomination uses up a node of the ranking, as up to v1.36 (rule L10.1).
 func (o *Options) hintsNominated() bool { return !o.Release.AtLeast(release.V1_37) }
 
-// taintRuleChanged reports a changed DeviceTaintRule to the queue. Plugins see it as a changed ResourceSlice, since a rule changes the
-// taints of devices; up to v1.36 rules change nothing (rule L1.10).
-func (s *Scheduler) taintRuleChanged() {
-	if s.o.Release.AtLeast(release.V1_37) {
+// taintRuleChanged reports a changed DeviceTaintRule to the queue; old is nil for a new rule, now for a rule that is gone. Plugins see a
+// rule that changes the taints of devices as a changed ResourceSlice; up to v1.36 rules change nothing (rule L1.10).
+func (s *Scheduler) taintRuleChanged(old, now *resourcev1beta2.DeviceTaintRule) {
+	if s.o.Release.AtLeast(release.V1_37) && s.namespaces.ruleMatters(old, now) {
 		s.queue.Move(queue.Change{Event: queue.Event{Resource: "resource.k8s.io/ResourceSlice", Action: queue.Update}})
 	}
 }

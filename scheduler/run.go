@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/podberth/podberth/queue"
 )
 
@@ -68,9 +70,36 @@ func (s *Scheduler) Tick() {
 	now := s.clock.Now()
 	s.queue.Advance()
 	s.waiting.expire(now)
-	for _, p := range s.cache.expire(now) {
-		s.report(fmt.Errorf("pod %s expired: its binding to %s was never seen", podName(p), p.Spec.NodeName))
-		s.queue.Move(queue.Change{Event: podGone, Old: p})
+	for _, p := range s.cache.overdue(now) {
+		if s.o.ReadPod == nil {
+			s.expire(p)
+			continue
+		}
+		s.o.Go(func() { s.confirm(p) })
+	}
+}
+
+// expire drops an assumed pod.
+func (s *Scheduler) expire(assumed *v1.Pod) {
+	if s.cache.assumed(assumed.UID) == nil {
+		return // its binding was seen meanwhile
+	}
+	s.report(fmt.Errorf("pod %s expired: its binding to %s was never seen", podName(assumed), assumed.Spec.NodeName))
+	s.report(s.cache.forget(assumed))
+	s.queue.Move(queue.Change{Event: podGone, Old: assumed})
+}
+
+// confirm reads an assumed pod whose binding was not seen. What the API server does not know of is tried again.
+func (s *Scheduler) confirm(assumed *v1.Pod) {
+	now, err := s.o.ReadPod(assumed)
+	switch {
+	case err != nil:
+		s.report(fmt.Errorf("reading pod %s, whose binding to %s was not seen: %w", podName(assumed), assumed.Spec.NodeName, err))
+	case now == nil:
+		s.expire(assumed)
+	case now.Spec.NodeName == "" && s.cache.assumed(assumed.UID) != nil:
+		s.expire(assumed)
+		s.AddPod(now)
 	}
 }
 

@@ -138,6 +138,10 @@ type Options struct {
 	// AssumeTTL is the time after which the cache drops an assumed pod whose binding has finished and was never seen. 0
 	// keeps the pod.
 	AssumeTTL time.Duration
+	// ReadPod asks the API server for a pod whose AssumeTTL is over: nil when it is gone or replaced. A pod that was bound stays for
+	// another AssumeTTL. A pod that was not bound leaves the cache and is tried again: the API server has lost its binding. nil drops
+	// every pod unread, as kube-scheduler would.
+	ReadPod func(pod *v1.Pod) (*v1.Pod, error)
 	// Clock is the source of time; nil is the real time.
 	Clock Clock
 	// Go runs a task in parallel with the scheduling cycles: a binding cycle, or the actions of a preemption. nil starts a

@@ -36,6 +36,21 @@ func TestTaintRules(t *testing.T) {
 			require.Equal(t, Scheduled, r.last().Outcome)
 		})
 	}
+	for name, change := range map[string]func(r *rig){
+		"none of the devices": func(r *rig) { r.s.Set(nil, rule("other.example.com")) },
+		"no device any more":  func(r *rig) { r.s.Unset(rule("other.example.com")) },
+		"the same taint":      func(r *rig) { r.s.Set(rule("gpu.example.com"), rule("gpu.example.com")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := deviceRig(t, Options{}, "a")
+			r.s.Set(nil, rule("gpu.example.com"))
+			r.add(withClaim(testkit.Pod("p").Obj(), "a")).step()
+			require.Equal(t, Rejected, r.last().Outcome)
+			r.clock.advance(time.Minute)
+			change(r)
+			require.False(t, r.step(), "no taint of a device has changed")
+		})
+	}
 	r := deviceRig(t, Options{Release: release.V1_36}, "a")
 	r.s.Set(nil, rule("gpu.example.com"))
 	r.add(withClaim(testkit.Pod("p").Obj(), "a")).step()

@@ -7,6 +7,7 @@
 package main
 
 import (
+	"context"
 	"os"
 
 	"github.com/podberth/podberth/cmd/internal/command"
@@ -15,5 +16,5 @@ import (
 
 func main() {
 	p := command.Program{Name: "kubectl podberth", Cluster: source.New()}
-	os.Exit(p.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(p.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

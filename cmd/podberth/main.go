@@ -6,11 +6,12 @@
 package main
 
 import (
+	"context"
 	"os"
 
 	"github.com/podberth/podberth/cmd/internal/command"
 )
 
 func main() {
-	os.Exit(command.Program{Name: "podberth"}.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(command.Program{Name: "podberth"}.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

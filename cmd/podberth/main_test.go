@@ -31,7 +31,7 @@ func ask(t *testing.T, stdin string, args ...string) (code int, stdout, stderr s
 // commands are the commands that read a dump, each with the arguments that it needs.
 var commands = map[string][]string{
 	"why": {"shop/web-0"}, "place": nil, "fit": {"shop/web-0"}, "drain": {"n1"}, "evict": {"shop/web-0"}, "pressure": {"n1", "--summary", "none"},
-	"taints": {"n1"}, "failures": nil, "consolidate": nil, "rollout": nil, "upgrade": {"--from", "1.35", "--to", "1.36"}, "check": nil, "lint": nil, "snapshot": nil,
+	"taints": {"n1"}, "failures": nil, "consolidate": nil, "rollout": nil, "upgrade": {"--from", "1.35", "--to", "1.36"}, "preflight": {"--from", "1.36", "--to", "1.37"}, "check": nil, "lint": nil, "snapshot": nil,
 }
 
 // Every command reads standard input. An error goes to standard error as one line that names the program and the command, nothing goes

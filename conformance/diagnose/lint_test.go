@@ -185,11 +185,25 @@ func TestLintErrors(t *testing.T) {
 	}
 	t.Logf("proved: %v", proved)
 	for _, r := range lint.Rules() {
-		if r.Severity == lint.Error && proved[r.ID] < want {
+		if r.Severity == lint.Error && proved[r.ID] < want && notAsked[r.ID] == "" {
 			t.Errorf("rule %s was proved %d times, not %d", r.ID, proved[r.ID], want)
 		}
 	}
 }
+
+// notAsked are the rules that kube-scheduler is not asked about here, with the reason.
+var notAsked = map[string]string{
+	"api-refuses": refused, "priority-class-missing": refused, "runtime-class-missing": refused, "selector-mismatch": refused,
+	"refused-limit-range": refused, "refused-quota-needs": refused, "refused-quota": refused,
+	"rollout-rwop": later, "rollout-spread": later, "rollout-host-port-ds": later, "budget-cannot-sync": later,
+	"gpu-pool-closed": placed, "class-missing": placed, "device-class-missing": placed, "node-name-claim": placed, "unplaceable": placed,
+}
+
+const (
+	refused = "the API server refuses the pods before kube-scheduler sees them"
+	later   = "the rule is about a rollout or a sync, not about a placement"
+	placed  = "TestAgreement of tools/lint compares the rule with place, which is compared with kube-scheduler"
+)
 
 // replicasPlaced returns how many replicas kube-scheduler places, one after the other.
 func replicasPlaced(t *testing.T, k *real.Scheduler, c *gen.Cluster, d *appsv1.Deployment) int {

@@ -12,6 +12,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -37,7 +38,7 @@ import (
 // evictions and time, and compares every field after each change. Controllers of pods may be missing, of a kind that nobody
 // knows, or without a scale.
 func TestStatus(t *testing.T) {
-	trial.Run(t, 1000, 160, func(s *trial.Source) (err error) {
+	trial.Run(t, 5000, 160, func(s *trial.Source) (err error) {
 		synctest.Test(t, func(*testing.T) { err = budget(s) })
 		return err
 	}, "SufficientPods", "InsufficientPods", "disrupted pods", "SyncFailed", "found no controllers", "no matches for kind",
@@ -77,7 +78,7 @@ func budget(s *trial.Source) error {
 		return err == nil && equality.Semantic.DeepEqual(old, next), next, nil
 	})
 	mapper := meta.NewDefaultRESTMapper(nil)
-	for _, k := range []schema.GroupVersionKind{foos, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), appsv1.SchemeGroupVersion.WithKind("Deployment"), appsv1.SchemeGroupVersion.WithKind("StatefulSet"), appsv1.SchemeGroupVersion.WithKind("DaemonSet"), v1.SchemeGroupVersion.WithKind("ReplicationController")} {
+	for _, k := range []schema.GroupVersionKind{foos, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), appsv1.SchemeGroupVersion.WithKind("Deployment"), appsv1.SchemeGroupVersion.WithKind("StatefulSet"), appsv1.SchemeGroupVersion.WithKind("DaemonSet"), batchv1.SchemeGroupVersion.WithKind("Job"), v1.SchemeGroupVersion.WithKind("ReplicationController")} {
 		mapper.Add(k, meta.RESTScopeNamespace)
 	}
 	scales := &scalefake.FakeScaleClient{}
@@ -157,6 +158,7 @@ func (w *cluster) workloads(scales *scalefake.FakeScaleClient) error {
 	gone.Name, gone.UID = "gone", "uid-Deploymentgone"
 	add(owner{"ReplicaSet", "apps/v1", "orphan", replicas(), &gone})
 	add(owner{"DaemonSet", "apps/v1", "d", nil, nil})
+	add(owner{"Job", "batch/v1", "j", nil, nil})
 	add(owner{"StatefulSet", "apps/v1", "s", replicas(), nil})
 	add(owner{"ReplicationController", "v1", "c", replicas(), nil})
 	add(owner{"Foo", "example.com/v1", "f", replicas(), nil})
@@ -168,10 +170,13 @@ func (w *cluster) workloads(scales *scalefake.FakeScaleClient) error {
 		}
 		return true, &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, UID: types.UID("uid-Foo" + name)}, Spec: autoscalingv1.ScaleSpec{Replicas: *n}}, nil
 	})
-	scales.AddReactor("get", "daemonsets", func(a core.Action) (bool, runtime.Object, error) {
-		return true, nil, apierrors.NewNotFound(schema.GroupResource{Group: "apps", Resource: "daemonsets"}, a.(core.GetAction).GetName())
-	})
+	for group, resource := range map[string]string{"apps": "daemonsets", "batch": "jobs"} { // the API server has no scale of these
+		scales.AddReactor("get", resource, func(a core.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewNotFound(schema.GroupResource{Group: group, Resource: resource}, a.(core.GetAction).GetName())
+		})
+	}
 	w.client.Resources = []*metav1.APIResourceList{{GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{{Name: "foos", Kind: "Foo", Group: "example.com", Version: "v1"}, {Name: "foos/scale", Kind: "Scale", Group: "autoscaling", Version: "v1"}}},
+		{GroupVersion: "batch/v1", APIResources: []metav1.APIResource{{Name: "jobs", Kind: "Job", Group: "batch", Version: "v1"}}},
 		{GroupVersion: "apps/v1", APIResources: []metav1.APIResource{{Name: "daemonsets", Kind: "DaemonSet", Group: "apps", Version: "v1"}}}}
 	list = append(list, disruption.Workload{APIVersion: "example.com/v1", Kind: "Foo", Namespace: "n", Name: "another", UID: "another", Replicas: replicas()}) // the kind is there
 	w.work = disruption.NewScale(list)
@@ -225,7 +230,7 @@ func (w *cluster) setPod(name string) error {
 
 // lost gives the pod a controller that cannot be found.
 func (w *cluster) lost(ref func(version, kind, name string), p *v1.Pod) {
-	switch w.N(9) {
+	switch w.N(10) {
 	case 0, 1:
 		ref("apps/v1", "ReplicaSet", "gone")
 	case 2: // another object had the name
@@ -234,14 +239,16 @@ func (w *cluster) lost(ref func(version, kind, name string), p *v1.Pod) {
 	case 3:
 		ref("apps/v1", "ReplicaSet", "orphan") // its Deployment is gone
 	case 4:
-		ref("batch/v1", "Job", "j") // nobody knows the kind
+		ref("example.com/v1", "Bar", "b") // nobody knows the kind
 	case 5:
 		ref("example.com/v1", "Foo", trial.Pick(w.Source, "gone", "f"))
 		p.OwnerReferences[0].UID = "another"
 	case 6:
-		ref("apps/v1", "DaemonSet", "d") // has no scale
+		ref("apps/v1", "DaemonSet", trial.Pick(w.Source, "d", "gone")) // has no scale
 	case 7:
 		ref("v1", "ReplicationController", "gone")
+	case 9:
+		ref("batch/v1", "Job", trial.Pick(w.Source, "j", "gone")) // has none either
 	case 8:
 		ref("apps/v1", "ReplicaSet", "gone")
 		p.OwnerReferences[0].UID = "uid-ReplicaSetr1" // found or not, depending on who is asked first

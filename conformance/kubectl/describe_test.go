@@ -84,7 +84,7 @@ func (w *world) create(file string) {
 // typical are ten pods that wait, and what would have to change.
 var typical = map[string]string{
 	"big-cpu":      "requests.cpu from 6 to 2500m",
-	"big-memory":   "Node n5: uncordon",
+	"big-memory":   "requests.memory from 14Gi to 8Gi",
 	"wrong-label":  "drop spec.nodeSelector[disktype]",
 	"gpu":          "tolerate nvidia.com/gpu=present:NoSchedule",
 	"gpu-too-many": "requests.nvidia.com/gpu from 4 to 2",

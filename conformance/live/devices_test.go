@@ -263,11 +263,12 @@ var allocating = []scenario{
 		w.gpus("n1", attachable)
 		w.gpuClaim("d1")
 		w.pod("p1", "1", uses("d1"), func(p *v1.Pod) { p.Spec.SchedulerName = "hasty" })
+		w.until("the devices", func() bool { return w.gpuStatus("d1").Allocation != nil })
+		first := w.gpuStatus("d1").Allocation.AllocationTimestamp
 		w.until("the failure", func() bool {
 			return strings.Contains(fmt.Sprint(w.events("FailedScheduling", "p1")), "device binding timeout")
 		})
-		w.until("the devices are given back", func() bool { return w.gpuStatus("d1").Allocation == nil })
-		w.until("the next devices", func() bool { return w.gpuStatus("d1").Allocation != nil })
+		w.until("the next devices", func() bool { a := w.gpuStatus("d1").Allocation; return a != nil && !a.AllocationTimestamp.Equal(first) })
 		w.attach("d1", "Attached")
 		w.bound("p1", "n1")
 		w.event("Scheduled", "p1")
@@ -277,12 +278,12 @@ var allocating = []scenario{
 		w.gpuClaim("d1")
 		w.pod("p1", "1", uses("d1"))
 		w.until("the devices", func() bool { return w.gpuStatus("d1").Allocation != nil })
+		first := w.gpuStatus("d1").Allocation.AllocationTimestamp
 		w.attach("d1", "Broken")
 		w.until("the failure", func() bool {
 			return strings.Contains(fmt.Sprint(w.events("FailedScheduling", "p1")), "device binding failed")
 		})
-		w.until("the devices are given back", func() bool { return w.gpuStatus("d1").Allocation == nil })
-		w.until("the next devices", func() bool { return w.gpuStatus("d1").Allocation != nil })
+		w.until("the next devices", func() bool { a := w.gpuStatus("d1").Allocation; return a != nil && !a.AllocationTimestamp.Equal(first) })
 		w.attach("d1", "Attached")
 		w.bound("p1", "n1")
 		w.event("Scheduled", "p1")

@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -25,7 +26,7 @@ const shipped = "../../examples/testdata/cluster.yaml"
 
 // answers are the programs that write pages, on the shipped cluster.
 var answers = map[string]struct {
-	run  func(args []string, stdin io.Reader, stdout, stderr io.Writer) int
+	run  func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int
 	args string
 	has  []string // lines of the accessibility tree
 }{
@@ -42,7 +43,7 @@ func answer(t *testing.T, name string) string {
 	t.Helper()
 	a := answers[name]
 	var out, errs bytes.Buffer
-	require.Zero(t, a.run(append([]string{"-f", shipped, "-o", "html"}, strings.Fields(a.args)...), nil, &out, &errs), errs.String())
+	require.Zero(t, a.run(t.Context(), append([]string{"-f", shipped, "-o", "html"}, strings.Fields(a.args)...), nil, &out, &errs), errs.String())
 	return out.String()
 }
 
@@ -217,7 +218,7 @@ func TestHostileNames(t *testing.T) {
 		{"apiVersion": "v1", "kind": "Node", "metadata": {"name": %[1]q, "labels": {"topology.kubernetes.io/zone": %[1]q}}, "status": {"allocatable": {"cpu": "1", "pods": "10"}}},
 		{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": %[1]q, "namespace": "default", "labels": {"app": %[1]q}}, "spec": {"priority": 0, "nodeSelector": {"a": %[1]q}, "containers": [{"name": "c"}]}}]}`, evil)
 	var out, errs bytes.Buffer
-	require.Zero(t, place.Run([]string{"-f", "-", "-o", "html"}, strings.NewReader(dump), &out, &errs), errs.String())
+	require.Zero(t, place.Run(t.Context(), []string{"-f", "-", "-o", "html"}, strings.NewReader(dump), &out, &errs), errs.String())
 	b := open(t, out.String(), 1000, 1000, nil)
 	b.settled()
 	require.Equal(t, 0, eval[int](b, `document.images.length`))

@@ -1,5 +1,5 @@
-// Package tainteviction_test holds podberth's timers of NoExecute taints against the taint-eviction controller, which runs
-// whole, with informers, workers and timers, in a bubble of fake time.
+// Package tainteviction_test holds podberth's evictions by NoExecute taints, of nodes and of devices, against the taint-eviction controller and
+// the device taint eviction controller, which run whole, with informers, workers and timers, in a bubble of fake time.
 package tainteviction_test
 
 import (
@@ -63,7 +63,7 @@ type world struct {
 	mine   []string // what podberth does
 	theirs []string // what the controller does
 	lock   sync.Mutex
-	names  map[string]string // of events: their messages
+	names  map[string]*v1.Event // the events by name
 }
 
 var (
@@ -76,7 +76,7 @@ func play(s *trial.Source) error {
 	defer synctest.Wait() // for everything to end
 	defer cancel()
 	//nolint:staticcheck // the tracker with managed fields is much slower
-	w := &world{Source: s, client: fake.NewSimpleClientset(), timers: taint.NewTimers(taint.Options{}), nodes: map[string]*v1.Node{}, pods: map[string]*v1.Pod{}, names: map[string]string{}}
+	w := &world{Source: s, client: fake.NewSimpleClientset(), timers: taint.NewTimers(taint.Options{}), nodes: map[string]*v1.Node{}, pods: map[string]*v1.Pod{}, names: map[string]*v1.Event{}}
 	w.client.PrependReactor("*", "*", w.record)
 	factory := informers.NewSharedInformerFactory(w.client, 0)
 	controller, err := tainteviction.New(ctx, w.client, factory.Core().V1().Pods(), factory.Core().V1().Nodes(), "taint-eviction")
@@ -115,7 +115,7 @@ func (w *world) record(a core.Action) (bool, runtime.Object, error) {
 			e = e.DeepCopy() // events of one moment would have one name
 			w.lock.Lock()
 			e.Name = fmt.Sprint("event", len(w.names))
-			w.names[e.Name] = e.Message
+			w.names[e.Name] = e
 			w.lock.Unlock()
 			w.their("%s %s", e.Reason, e.Message)
 			return true, e, nil
@@ -123,10 +123,10 @@ func (w *world) record(a core.Action) (bool, runtime.Object, error) {
 	case core.PatchActionImpl:
 		if a.Resource.Resource == "events" { // the same event again
 			w.lock.Lock()
-			message := w.names[a.Name]
+			e := w.names[a.Name]
 			w.lock.Unlock()
-			w.their("%s %s", taint.EventReason, message)
-			return true, &v1.Event{ObjectMeta: metav1.ObjectMeta{Name: a.Name, Namespace: a.Namespace}, Message: message}, nil
+			w.their("%s %s", e.Reason, e.Message)
+			return true, &v1.Event{ObjectMeta: metav1.ObjectMeta{Name: a.Name, Namespace: a.Namespace}, Message: e.Message}, nil
 		}
 		var patch struct {
 			Status struct{ Conditions []v1.PodCondition }

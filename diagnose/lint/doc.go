@@ -9,17 +9,17 @@
 //
 // The severities:
 //
-//	Error    a replica can get no node. Of rules that look at the cluster a finding is an error only when placement.Placer.HowMany
-//	         places fewer replicas than the workload asks for; otherwise the finding is a warning.
+//	Error    a replica can get no node, the API server refuses it, or a rollout hangs. With nodes, what a rule says about the place of
+//	         pods is an error only when a pod of the workload, alone beside the pods that run, gets no node; otherwise it is a
+//	         warning. A Job has an error when none of its pods can run.
 //	Warning  the rule does not do what it seems to ask for, or will block a rollout, a drain or a later replica.
 //	Info     the rule has no effect, or costs something.
 //
-// Check looks at the manifests of the Input only; the cluster says what is there beside them. Findings come in the order of the
-// manifests, then of the rules. Check modifies nothing and keeps nothing. The same input gives the same findings.
+// Pods are judged as the API server would store them (admission.Accept), with the claims that controllers make (planning/workload). Check
+// looks at the manifests of the Input only; the cluster says what is there beside them. Findings come with errors first, and then in
+// the order of the manifests and the rules. Check modifies nothing and keeps nothing. The same input gives the same findings.
 //
-// Cost: O(manifests x (nodes + pods)), and one decision for each replica of a workload for which a rule of severity error fires.
-//
-// The package does not check what the API server refuses, except where the refusal surprises; package admission does.
+// Cost: O(manifests x (nodes + pods)), and with nodes one decision or two for each replica.
 //
 // The package follows Kubernetes v1.37: documentation, "Assigning Pods to Nodes", "Pod Topology Spread Constraints", "Taints and
 // Tolerations", "Specifying a Disruption Budget". docs/diagnose.md lists the rules.

@@ -2,14 +2,21 @@ package lint
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/internal/must"
 )
 
 // Input is the manifests to check, and what is known of the cluster. Every field may be nil.
@@ -20,10 +27,22 @@ type Input struct {
 	StatefulSets           []*appsv1.StatefulSet
 	DaemonSets             []*appsv1.DaemonSet
 	Jobs                   []*batchv1.Job
+	CronJobs               []*batchv1.CronJob // the next run of each
 	ReplicationControllers []*v1.ReplicationController
+	Autoscalers            []*autoscalingv2.HorizontalPodAutoscaler // they hold the replicas of their targets within bounds
 	Budgets                []*policyv1.PodDisruptionBudget
 	PriorityClasses        []*schedulingv1.PriorityClass
+	RuntimeClasses         []*nodev1.RuntimeClass
+	LimitRanges            []*v1.LimitRange
+	Quotas                 []*v1.ResourceQuota
+	StorageClasses         []*storagev1.StorageClass
 	Claims                 []*v1.PersistentVolumeClaim
+	// Compiler compiles the selectors of devices. nil: a selector is an error of the pod that uses it.
+	Compiler devices.SelectorCompiler
+	// Now is the time at which quotas are charged. Deleted pods whose time is over are not counted.
+	Now time.Time
+	// Descheduler adds the rules about a descheduler that evicts without end (Rule.Descheduler).
+	Descheduler bool
 	// Cluster is a dump: nodes, running pods and what they use. nil, or without nodes: rules that need a cluster find nothing.
 	Cluster *cluster.Objects
 }
@@ -54,6 +73,8 @@ type Rule struct {
 	Severity Severity `json:"severity"` // the worst that the rule reports
 	Summary  string   `json:"summary"`
 	Cluster  bool     `json:"cluster"` // the rule needs nodes
+	// Descheduler rules are checked with Input.Descheduler alone.
+	Descheduler bool `json:"descheduler,omitempty"`
 
 	work   func(c *checker, w *work)
 	budget func(c *checker, b *policyv1.PodDisruptionBudget)
@@ -62,22 +83,24 @@ type Rule struct {
 // Rules returns the rules in the order in which they are checked.
 func Rules() []Rule {
 	var out []Rule
-	for _, list := range [][]Rule{nodeRules, affinityRules, spreadRules, resourceRules, podRules, budgetRules, wishRules} {
+	for _, list := range [][]Rule{admissionRules, nodeRules, affinityRules, spreadRules, resourceRules, volumeRules, podRules, rolloutRules, budgetRules, wishRules, restRules} {
 		out = append(out, list...)
 	}
 	return out
 }
 
 // Check returns the findings about the manifests. The error names a nil manifest, or is that of cluster.New for the cluster.
-func Check(in Input) ([]Finding, error) {
+func Check(in Input) (_ []Finding, err error) {
+	defer must.Catch(&err)
 	c := &checker{in: in, out: []Finding{}}
 	if err := c.read(); err != nil {
 		return nil, err
 	}
-	rules := Rules()
+	rules := slices.DeleteFunc(Rules(), func(r Rule) bool { return r.Cluster && len(c.nodes) == 0 || r.Descheduler && !in.Descheduler })
 	for _, w := range c.works {
+		w.first = len(c.out)
 		for i := range rules {
-			if r := &rules[i]; r.work != nil && (!r.Cluster || len(c.nodes) > 0) {
+			if r := &rules[i]; r.work != nil {
 				c.rule, c.object = r, w.object
 				r.work(c, w)
 			}
@@ -91,18 +114,26 @@ func Check(in Input) ([]Finding, error) {
 			}
 		}
 	}
+	slices.SortStableFunc(c.out, func(a, b Finding) int { return rank[a.Severity] - rank[b.Severity] })
 	return c.out, nil
 }
+
+// rank is the order of findings.
+var rank = map[Severity]int{Error: 0, Warning: 1, Info: 2}
 
 // report adds a finding of the rule that is being checked.
 func (c *checker) report(path, fix, explanation string, args ...any) {
 	c.out = append(c.out, Finding{c.rule.ID, c.rule.Severity, c.object, path, fmt.Sprintf(explanation, args...), fix})
 }
 
-// prove adds a finding of severity error when the workload's replicas do not all get nodes, and of severity warning otherwise.
+// prove adds a finding of severity error when the replicas of the workload do not get nodes, and of severity warning when they do. It is
+// an info about pods that no scheduler of the cluster looks at yet.
 func (c *checker) prove(w *work, path, fix, explanation string, args ...any) {
 	c.report(path, fix, explanation, args...)
-	if c.fits(w) {
+	switch {
+	case w.waits() != "":
+		c.out[len(c.out)-1].Severity = Info
+	case c.fits(w):
 		c.out[len(c.out)-1].Severity = Warning
 	}
 }

@@ -118,6 +118,12 @@ func (w *world) class(name string, value int32) {
 	w.in.PriorityClasses = append(w.in.PriorityClasses, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: value})
 }
 
+// twin adds a Deployment whose pods have the labels of web.
+func (w *world) twin(replicas int32) {
+	d := w.app("other", replicas)
+	d.Spec.Template.Labels, d.Spec.Selector = map[string]string{"app": "web"}, w.web.Spec.Selector
+}
+
 func (w *world) noSurge() { // one replica may be missing in a rollout
 	one, none := intstr.FromInt32(1), intstr.FromInt32(0)
 	w.web.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: &none, MaxUnavailable: &one}
@@ -193,7 +199,7 @@ func TestRules(t *testing.T) {
 				w.apart(zone, "web")
 				w.pod.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].LabelSelector = &metav1.LabelSelector{}
 			}, Warning, true},
-		{"anti-affinity-others", func(w *world) { w.apart(host, "web"); w.app("other", 1).Spec.Template.Labels["app"] = "web" }, func(w *world) { w.apart(host, "web"); w.app("other", 1) }, Info, true},
+		{"anti-affinity-others", func(w *world) { w.replicas(5).apart(host, "web"); w.twin(5) }, func(w *world) { w.apart(host, "web"); w.twin(1) }, Info, false},
 
 		{"spread-self-mismatch", func(w *world) { w.spread(1, zone, spread, "wep") }, func(w *world) { w.spread(1, zone, spread, "web") }, Warning, true},
 		{"spread-no-selector", func(w *world) { w.spread(1, zone, spread, "web").LabelSelector = nil }, func(w *world) { w.spread(1, zone, spread, "web") }, Warning, true},
@@ -215,7 +221,7 @@ func TestRules(t *testing.T) {
 			func(w *world) { w.objs.Nodes[3].Spec.Unschedulable = true; w.spread(1, zone, spread, "web") }, Error, false},
 		{"spread-conflict", sixth, func(w *world) { sixth(w); w.pod.TopologySpreadConstraints[1].WhenUnsatisfiable = soft }, Error, false},
 		{"spread-without-effect", func(w *world) { w.spread(3, zone, spread, "web") }, func(w *world) { w.spread(2, zone, spread, "web") }, Info, true},
-		{"spread-one-replica", func(w *world) { w.replicas(1).spread(1, zone, spread, "web") }, func(w *world) { w.spread(1, zone, spread, "web") }, Info, true},
+		{"spread-one-replica", func(w *world) { w.replicas(1).spread(1, "rack", spread, "web") }, func(w *world) { w.replicas(1).spread(1, zone, spread, "web") }, Info, false},
 		{"spread-counts-others", func(w *world) {
 			w.spread(1, zone, spread, "web")
 			w.app("other", 1).Spec.Template.Labels["app"] = "web"
@@ -234,14 +240,14 @@ func TestRules(t *testing.T) {
 		{"claim-one-node", func(w *world) { w.mount("data"); w.claim("data", v1.ReadWriteOnce) }, func(w *world) { w.mount("data"); w.claim("data", v1.ReadWriteMany) }, Warning, true},
 
 		{"gates", func(w *world) { w.pod.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/wait"}} }, func(w *world) { w.pod.SchedulingGates = []v1.PodSchedulingGate{} }, Info, true},
-		{"priority-class-missing", func(w *world) { w.class("high", 10); w.pod.PriorityClassName = "hihg" }, func(w *world) { w.class("high", 10); w.pod.PriorityClassName = "high" }, Warning, true},
+		{"priority-class-missing", func(w *world) { w.class("high", 10); w.pod.PriorityClassName = "hihg" }, func(w *world) { w.class("high", 10); w.pod.PriorityClassName = "high" }, Error, true},
 		{"priority-below-all", func(w *world) { w.class("low", -10); w.pod.PriorityClassName = "low"; w.app("db", 1) }, func(w *world) {
 			w.class("low", -10)
 			w.pod.PriorityClassName = "low"
 			w.app("db", 1).Spec.Template.Spec.PriorityClassName = "low"
 		}, Info, true},
 		{"scheduler-name", func(w *world) { w.pod.SchedulerName = "batch" }, func(w *world) { w.pod.SchedulerName = "default-scheduler" }, Info, true},
-		{"selector-mismatch", func(w *world) { w.web.Spec.Selector.MatchLabels["app"] = "wep" }, func(w *world) { w.web.Spec.Template.Labels["tier"] = "front" }, Warning, true},
+		{"selector-mismatch", func(w *world) { w.web.Spec.Selector.MatchLabels["app"] = "wep" }, func(w *world) { w.web.Spec.Template.Labels["tier"] = "front" }, Error, true},
 
 		{"budget-never-allows", func(w *world) { w.budget("b", "web", 3) }, func(w *world) { w.budget("b", "web", 2) }, Warning, true},
 		{"budget-matches-nobody", func(w *world) { w.budget("b", "wep", 1) }, func(w *world) { w.budget("b", "web", 1) }, Warning, true},
@@ -264,6 +270,9 @@ func TestRules(t *testing.T) {
 		{"loop-preferred-node", func(w *world) { w.replicas(9).prefer(10, zone, in, "c") }, func(w *world) { w.replicas(8).prefer(10, zone, in, "c") }, Info, false},
 		{"loop-duplicates", func(w *world) { w.replicas(6) }, func(w *world) { w.replicas(5) }, Info, false},
 	}
+	for _, c := range newCases() {
+		cases = append(cases, test(c))
+	}
 	byID := map[string]Rule{}
 	for _, r := range Rules() {
 		require.Empty(t, byID[r.ID].ID, "two rules %s", r.ID)
@@ -279,6 +288,7 @@ func TestRules(t *testing.T) {
 		require.Equal(t, c.manifests, !rule.Cluster)
 		seen[c.name] = true
 		w := newWorld()
+		w.in.Descheduler = rule.Descheduler
 		c.fires(w)
 		if w.in.Cluster = nil; !c.manifests {
 			require.Empty(t, of(t, w, c.name), "fires without a cluster")
@@ -290,6 +300,7 @@ func TestRules(t *testing.T) {
 		require.Equal(t, c.severity, found[0].Severity, found[0].Explanation)
 		require.NotEmpty(t, found[0].Path+found[0].Fix)
 		w = newWorld()
+		w.in.Descheduler = rule.Descheduler
 		c.near(w)
 		require.Empty(t, of(t, w, c.name), "the near miss fires")
 	})
@@ -313,7 +324,11 @@ func (w *world) namespaces(names ...string) {
 }
 
 func (w *world) request(name v1.ResourceName, value string) {
-	w.pod.Containers[0].Resources.Requests[name] = resource.MustParse(value)
+	r := &w.pod.Containers[0].Resources
+	r.Requests[name] = resource.MustParse(value)
+	if strings.Contains(string(name), "/") { // the API server wants a limit
+		r.Limits = v1.ResourceList{name: resource.MustParse(value)}
+	}
 }
 
 func (w *world) offer(name v1.ResourceName, value string) {
@@ -373,13 +388,16 @@ func TestProved(t *testing.T) {
 	require.Empty(t, of(t, w, "anti-affinity-domains"), "a node without the key takes any number")
 }
 
-// A DaemonSet has no number of replicas of which all could get nodes: what keeps its pods away is an error.
+// A DaemonSet makes no pod for a node that it does not select: that none is selected is a warning. A pod without room is an error.
 func TestDaemonSet(t *testing.T) {
 	w := newWorld()
 	w.pod.NodeSelector = map[string]string{zone: "d"}
 	w.in.DaemonSets = []*appsv1.DaemonSet{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agent"}, Spec: appsv1.DaemonSetSpec{Template: w.web.Spec.Template}}}
 	w.in.Deployments = nil
-	require.Equal(t, Error, of(t, w, "no-node-matches")[0].Severity)
+	require.Equal(t, Warning, of(t, w, "no-node-matches")[0].Severity)
+	w.in.DaemonSets[0].Spec.Template.Spec.NodeSelector = nil
+	w.in.DaemonSets[0].Spec.Template.Spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse("5")
+	require.Equal(t, Error, of(t, w, "request-too-large")[0].Severity)
 }
 
 // Near names are part of the explanation.

@@ -74,7 +74,7 @@ var affinityRules = []Rule{
 		for i, t := range requiredWith(w.pod) {
 			for k, a := range requiredApart(w.pod) {
 				if reflect.DeepEqual(t.LabelSelector, a.LabelSelector) && t.TopologyKey == a.TopologyKey && reflect.DeepEqual(t.Namespaces, a.Namespaces) && reflect.DeepEqual(t.NamespaceSelector, a.NamespaceSelector) && (!c.self(w.pod, t) || w.replicas > 1) {
-					c.report(w.path+fmt.Sprintf(withPath, i), fmt.Sprintf("drop this term or podAntiAffinity term %d", k), "a pod must be beside the selected pods and away from them in the same %s", t.TopologyKey)
+					c.prove(w, w.path+fmt.Sprintf(withPath, i), fmt.Sprintf("drop this term or podAntiAffinity term %d", k), "a pod must be beside the selected pods and away from them in the same %s", t.TopologyKey)
 				}
 			}
 		}
@@ -103,7 +103,7 @@ var affinityRules = []Rule{
 				}
 			}
 			if c.self(w.pod, t) && n > 0 && w.replicas > n {
-				c.prove(w, w.path+fmt.Sprintf(apartPath, i), fmt.Sprintf("at most %d replicas, a preference, or a spread constraint", n), "%d replicas keep apart by %s, of which the pod can reach %d", w.replicas, t.TopologyKey, n)
+				c.prove(w, w.path+fmt.Sprintf(apartPath, i), fmt.Sprintf("at most %s, a preference, or a spread constraint", amount(n, "replica", "replicas")), "%d replicas keep apart by %s, of which the pod can reach %d", w.replicas, t.TopologyKey, n)
 			}
 		}
 	}},
@@ -145,10 +145,15 @@ var affinityRules = []Rule{
 			}
 		})
 	}},
-	{ID: "anti-affinity-others", Severity: Info, Summary: "anti-affinity keeps the pod away from pods of another workload too", work: func(c *checker, w *work) {
+	{ID: "anti-affinity-others", Severity: Info, Cluster: true, Summary: "anti-affinity keeps the pod away from pods of another workload too, and not all pods get nodes", work: func(c *checker, w *work) {
+		changes := func(o *work) bool { // a decision
+			_, short := c.together()[w]
+			_, other := c.together()[o]
+			return short || other || !c.fits(w)
+		}
 		for i, t := range requiredApart(w.pod) {
 			for _, o := range c.works {
-				if c.self(w.pod, t) && o != w && o.replicas != 0 && c.reaches(w.pod, t, o.pod.Namespace, o.pod.Labels) {
+				if c.self(w.pod, t) && o != w && o.replicas != 0 && c.reaches(w.pod, t, o.pod.Namespace, o.pod.Labels) && changes(o) {
 					c.report(w.path+fmt.Sprintf(apartPath, i), "select by a label that this workload alone has", "the term selects pods of %s too", o.object)
 					break
 				}

@@ -64,29 +64,96 @@ func (c *checker) podOf(b *policyv1.PodDisruptionBudget) bool {
 	})
 }
 
+// scaled reports whether an autoscaler sets the replicas of a workload of the budget.
+func (c *checker) scaled(b *policyv1.PodDisruptionBudget) bool {
+	return slices.ContainsFunc(c.coverage().works[b], func(w *work) bool { return w.scaler != nil })
+}
+
+// number returns an amount that is written as a number, 0 for others.
+func number(m *intstr.IntOrString) int {
+	if m == nil || m.Type != intstr.Int {
+		return 0
+	}
+	return int(m.IntVal)
+}
+
 var budgetRules = []Rule{
-	{ID: "budget-never-allows", Severity: Warning, Summary: "a disruption budget never allows an eviction", budget: func(c *checker, b *policyv1.PodDisruptionBudget) {
+	{ID: "budget-zero", Severity: Warning, Summary: "a disruption budget of which no number of replicas allows an eviction", budget: func(c *checker, b *policyv1.PodDisruptionBudget) {
 		objects, n := c.covered(b)
 		if n == 0 {
 			return
 		}
+		if m := b.Spec.MaxUnavailable; m != nil && (m.String() == "0" || m.String() == "0%") {
+			c.report("spec.maxUnavailable", "maxUnavailable: 1", "maxUnavailable %s refuses every eviction of pods of %s, at any number of replicas", m, strings.Join(objects, ", "))
+		}
+		if m := b.Spec.MinAvailable; m != nil && m.String() == "100%" {
+			c.report("spec.minAvailable", "maxUnavailable: 1 in its place", "minAvailable 100%% refuses every eviction of pods of %s, at any number of replicas", strings.Join(objects, ", "))
+		}
+	}},
+	{ID: "budget-hpa", Severity: Warning, Summary: "a disruption budget allows no eviction while an autoscaler holds its smallest number of replicas", budget: func(c *checker, b *policyv1.PodDisruptionBudget) {
+		for _, w := range c.coverage().works[b] {
+			if objects, n := c.covered(b); w.scaler != nil && len(objects) == 1 && number(b.Spec.MinAvailable) >= n && n > 0 && int(w.scaler.Spec.MaxReplicas) > n {
+				c.report("spec.minAvailable", fmt.Sprintf("maxUnavailable: 1 in its place, or minReplicas: %d", number(b.Spec.MinAvailable)+1), "minAvailable %s, and HorizontalPodAutoscaler %s goes down to %d: then no node of theirs can be drained", b.Spec.MinAvailable, w.scaler.Name, n)
+			}
+		}
+	}},
+	{ID: "budget-one-replica", Severity: Warning, Summary: "a disruption budget wants the only replica", budget: func(c *checker, b *policyv1.PodDisruptionBudget) {
+		if objects, n := c.covered(b); n == 1 && number(b.Spec.MinAvailable) == 1 && !c.scaled(b) {
+			c.report("spec.minAvailable", "maxUnavailable: 1 in its place, or a replica more", "the only pod of %s must be healthy: its node cannot be drained", objects[0])
+		}
+	}},
+	{ID: "budget-never-allows", Severity: Warning, Summary: "a disruption budget never allows an eviction", budget: func(c *checker, b *policyv1.PodDisruptionBudget) {
+		objects, n := c.covered(b)
+		if n == 0 || c.scaled(b) {
+			return
+		}
 		path, healthy := "spec.minAvailable", 0
 		var err error
-		switch {
-		case b.Spec.MaxUnavailable != nil:
+		switch m := b.Spec; {
+		case m.MaxUnavailable != nil && m.MaxUnavailable.String() != "0" && m.MaxUnavailable.String() != "0%":
 			path = "spec.maxUnavailable"
 			var may int
-			may, err = intstr.GetScaledValueFromIntOrPercent(b.Spec.MaxUnavailable, n, true)
+			may, err = intstr.GetScaledValueFromIntOrPercent(m.MaxUnavailable, n, true)
 			healthy = n - may
-		case b.Spec.MinAvailable != nil:
-			healthy, err = intstr.GetScaledValueFromIntOrPercent(b.Spec.MinAvailable, n, true)
+		case m.MinAvailable != nil && m.MinAvailable.String() != "100%" && !(n == 1 && number(m.MinAvailable) == 1):
+			healthy, err = intstr.GetScaledValueFromIntOrPercent(m.MinAvailable, n, true)
 		}
-		if err == nil && healthy >= n {
-			if b.Spec.MaxUnavailable != nil { // 0 of any number of replicas is 0
-				c.report(path, "maxUnavailable: 1", "maxUnavailable %s refuses every eviction of pods of %s, at any number of replicas", b.Spec.MaxUnavailable, strings.Join(objects, ", "))
+		if err != nil || healthy < n {
+			return
+		}
+		fix := "maxUnavailable: 1 in its place"
+		if number(b.Spec.MinAvailable) > 0 {
+			fix += fmt.Sprintf(", or at least %s", amount(healthy+1, "replica", "replicas"))
+		}
+		c.report(path, fix, "%d of %s of %s must be healthy: no node of theirs can be drained", healthy, amount(n, "pod", "pods"), strings.Join(objects, ", "))
+	}},
+	{ID: "budget-cannot-sync", Severity: Error, Summary: "a disruption budget counts the replicas of a controller that has no scale, and then allows nothing", budget: func(c *checker, b *policyv1.PodDisruptionBudget) {
+		path, amount := "spec.maxUnavailable", b.Spec.MaxUnavailable
+		if m := b.Spec.MinAvailable; amount == nil && m != nil && m.Type == intstr.String {
+			path, amount = "spec.minAvailable", m
+		}
+		if amount == nil {
+			return
+		}
+		for _, w := range c.coverage().works[b] {
+			if w.kind == "DaemonSet" || w.runs() {
+				c.report(path, "a selector that leaves these pods out, or minAvailable as a number", "%s has no scale: the controller of budgets cannot count its pods, and no pod of the budget can be evicted", w.object)
 				return
 			}
-			c.report(path, "allow one, or add a replica", "%d of %d pods of %s must be healthy: no node of theirs can be drained", healthy, n, strings.Join(objects, ", "))
+		}
+	}},
+	{ID: "budget-mixed", Severity: Warning, Summary: "a disruption budget selects pods of a Job beside those of a workload that stays", budget: func(c *checker, b *policyv1.PodDisruptionBudget) {
+		var stays, runs string
+		for _, w := range c.coverage().works[b] {
+			switch {
+			case w.runs():
+				runs = w.object
+			case w.kind != "Pod":
+				stays = w.object
+			}
+		}
+		if stays != "" && runs != "" {
+			c.report("spec.selector", "select by a label that "+stays+" alone has", "pods of %s count as healthy pods beside those of %s", runs, stays)
 		}
 	}},
 	{ID: "budget-matches-nobody", Severity: Warning, Summary: "a disruption budget selects no pod", budget: func(c *checker, b *policyv1.PodDisruptionBudget) {
@@ -118,7 +185,7 @@ var budgetRules = []Rule{
 	{ID: "budget-whole-namespace", Severity: Info, Summary: "a disruption budget selects every pod of its namespace", budget: func(c *checker, b *policyv1.PodDisruptionBudget) {
 		if s := b.Spec.Selector; s != nil && len(s.MatchLabels)+len(s.MatchExpressions) == 0 {
 			objects, _ := c.covered(b)
-			c.report("spec.selector", "select one workload", "%s", fmt.Sprintf("the pods of %d workloads share one allowance", len(objects)))
+			c.report("spec.selector", "select one workload", "%s", fmt.Sprintf("the pods of %s share one allowance", amount(len(objects), "workload", "workloads")))
 		}
 	}},
 	{ID: "budget-unhealthy", Severity: Info, Summary: "pods that never become ready block a drain", budget: func(c *checker, b *policyv1.PodDisruptionBudget) {

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/diagnose"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/taints"
 )
@@ -26,7 +28,7 @@ var nodeRules = []Rule{
 			texts = append(texts, text)
 		}
 		if len(texts) > 0 {
-			c.report(w.path+requiredNodes, "drop one of the requirements", "no node can meet them: %s", texts[0])
+			c.prove(w, w.path+requiredNodes, "drop one of the requirements", "no node can meet them: %s", texts[0])
 		}
 	}},
 	{ID: "term-conflict", Severity: Warning, Summary: "one of several node selector terms can never match", work: func(c *checker, w *work) {
@@ -51,12 +53,16 @@ var nodeRules = []Rule{
 			}
 		}
 		if len(terms) > 0 {
-			c.report(w.path+requiredNodes, "drop the rule, or write its requirements", "an empty term matches no node")
+			c.prove(w, w.path+requiredNodes, "drop the rule, or write its requirements", "an empty term matches no node")
 		}
 	}},
 	{ID: "no-node-matches", Severity: Error, Cluster: true, Summary: "no node matches the node selector and required node affinity", work: func(c *checker, w *work) {
 		if len(c.usable(w)) == 0 {
-			c.prove(w, w.path+".nodeSelector", "use a label that nodes have", "none of %d nodes matches%s", len(c.nodes), c.nearLabels(w.pod))
+			path := w.path + ".nodeSelector"
+			if len(w.pod.Spec.NodeSelector) == 0 {
+				path = w.path + requiredNodes
+			}
+			c.prove(w, path, "use a label that nodes have", "none of %s matches%s", amount(len(c.nodes), "node", "nodes"), c.nearLabels(w.pod))
 		}
 	}},
 	{ID: "term-matches-nothing", Severity: Warning, Cluster: true, Summary: "one of several node selector terms matches no node of the cluster", work: func(c *checker, w *work) {
@@ -66,7 +72,7 @@ var nodeRules = []Rule{
 		for i, t := range requiredTerms(w.pod) {
 			s, err := affinity.CompileSelector(&v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{t}})
 			if err == nil && !slices.ContainsFunc(c.nodes, s.Matches) {
-				c.report(fmt.Sprintf("%s%s.nodeSelectorTerms[%d]", w.path, requiredNodes, i), "drop the term", "none of %d nodes matches the term", len(c.nodes))
+				c.report(fmt.Sprintf("%s%s.nodeSelectorTerms[%d]", w.path, requiredNodes, i), "drop the term", "none of %s matches the term", amount(len(c.nodes), "node", "nodes"))
 			}
 		}
 	}},
@@ -78,12 +84,12 @@ var nodeRules = []Rule{
 			if len(n.Spec.Taints) > 0 {
 				why = "has the taint " + n.Spec.Taints[0].ToString()
 			}
-			c.prove(w, w.path+".tolerations", c.opening(w, usable), "%d nodes match and none takes the pod: %s %s", len(usable), n.Name, why)
+			c.prove(w, w.path+".tolerations", c.opening(w, usable), "%s and none takes the pod: %s %s", amount(len(usable), "node matches", "nodes match"), n.Name, why)
 		}
 	}},
 	{ID: "toleration-unused", Severity: Info, Cluster: true, Summary: "a toleration matches no taint of the cluster", work: func(c *checker, w *work) {
 		for i, t := range w.pod.Spec.Tolerations {
-			if t.Key == "" || len(t.Key) > 19 && t.Key[:19] == "node.kubernetes.io/" {
+			if t.Key == "" || stateful(t) {
 				continue
 			}
 			var keys []string
@@ -137,9 +143,27 @@ func preferredNodes(c *checker, w *work, want int) {
 			}
 		}
 		if n == want {
-			c.report(fmt.Sprintf("%s.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d]", w.path, i), "drop the term, or use a label that parts the nodes", "%d of %d nodes match", n, len(c.nodes))
+			c.report(fmt.Sprintf("%s.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d]", w.path, i), "drop the term, or use a label that parts the nodes", "%d of %s", n, amount(len(c.nodes), "node matches", "nodes match"))
 		}
 	}
+}
+
+// stateful reports whether a toleration is of a taint that comes and goes with the state of a node: that none has it now says nothing.
+func stateful(t v1.Toleration) bool {
+	effect := t.Effect
+	if effect == "" {
+		effect = v1.TaintEffectNoSchedule
+	}
+	n := &v1.Node{Spec: v1.NodeSpec{Taints: []v1.Taint{{Key: t.Key, Value: t.Value, Effect: effect}}}}
+	return strings.HasPrefix(t.Key, "node.kubernetes.io/") || diagnose.OpeningOf(&v1.Pod{}, n, diagnose.Around{}).Instead != ""
+}
+
+// shown returns the value of a label as it is written: the empty value in quotes.
+func shown(value string) string {
+	if value == "" {
+		return `""`
+	}
+	return value
 }
 
 func tolerates(t v1.Toleration, taint v1.Taint) bool {
@@ -165,28 +189,28 @@ func (c *checker) nearLabels(p *v1.Pod) string {
 			values[k] = append(values[k], v)
 		}
 	}
-	look := func(key, value string) string {
+	look := func(key, value string, exact bool) string {
 		if values[key] == nil {
 			return fmt.Sprintf(": no node has the label %s%s", key, nearNames(key, keys))
 		}
-		if value != "" && !slices.Contains(values[key], value) {
-			return fmt.Sprintf(": no node has %s=%s%s", key, value, nearNames(value, values[key]))
+		if exact && !slices.Contains(values[key], value) {
+			return fmt.Sprintf(": no node has %s=%s%s", key, shown(value), nearNames(value, values[key]))
 		}
 		return ""
 	}
 	for _, k := range slices.Sorted(maps.Keys(p.Spec.NodeSelector)) {
-		if text := look(k, p.Spec.NodeSelector[k]); text != "" {
+		if text := look(k, p.Spec.NodeSelector[k], true); text != "" {
 			return text
 		}
 	}
 	for _, t := range requiredTerms(p) {
 		for _, r := range t.MatchExpressions {
-			value := ""
-			if r.Operator == v1.NodeSelectorOpIn && len(r.Values) == 1 {
+			value, exact := "", r.Operator == v1.NodeSelectorOpIn && len(r.Values) == 1
+			if exact {
 				value = r.Values[0]
 			}
 			if r.Operator != v1.NodeSelectorOpNotIn && r.Operator != v1.NodeSelectorOpDoesNotExist {
-				if text := look(r.Key, value); text != "" {
+				if text := look(r.Key, value, exact); text != "" {
 					return text
 				}
 			}

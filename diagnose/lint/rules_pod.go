@@ -1,10 +1,14 @@
 package lint
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func sortedNames(l v1.ResourceList) []v1.ResourceName { return slices.Sorted(maps.Keys(l)) }
@@ -12,17 +16,12 @@ func sortedNames(l v1.ResourceList) []v1.ResourceName { return slices.Sorted(map
 var podRules = []Rule{
 	{ID: "gates", Severity: Info, Summary: "a pod template has scheduling gates", work: func(c *checker, w *work) {
 		if len(w.pod.Spec.SchedulingGates) > 0 {
-			c.report(w.path+".schedulingGates", "check that a controller removes them", "nobody schedules the pods until gate %s is removed", w.pod.Spec.SchedulingGates[0].Name)
-		}
-	}},
-	{ID: "priority-class-missing", Severity: Warning, Summary: "the priority class does not exist, so that the API server refuses the pods", work: func(c *checker, w *work) {
-		name := w.pod.Spec.PriorityClassName
-		if name == "" || name == "system-node-critical" || name == "system-cluster-critical" {
-			return
-		}
-		names := c.classes()
-		if _, ok := names[name]; !ok && len(names) > 0 {
-			c.report(w.path+".priorityClassName", "mend the name, or create the class", "there is no PriorityClass %s%s", name, nearNames(name, slices.Collect(maps.Keys(names))))
+			var names []string
+			for _, g := range w.pod.Spec.SchedulingGates {
+				names = append(names, g.Name)
+			}
+			noun := map[bool]string{true: "gate %s is", false: "the gates %s are"}[len(names) == 1]
+			c.report(w.path+".schedulingGates", "check that a controller removes them", "nobody schedules the pods until "+noun+" removed", strings.Join(names, ", "))
 		}
 	}},
 	{ID: "priority-below-all", Severity: Info, Summary: "the priority is below that of every other pod", work: func(c *checker, w *work) {
@@ -60,32 +59,81 @@ var podRules = []Rule{
 			c.report(w.path+".schedulerName", "check that the scheduler runs", "kube-scheduler leaves the pods to %s", n)
 		}
 	}},
-	{ID: "selector-mismatch", Severity: Warning, Summary: "the controller's selector does not match its template, so that the API server refuses the workload", work: func(c *checker, w *work) {
-		for _, d := range c.in.Deployments {
-			if "Deployment "+namespace(d.Namespace)+"/"+d.Name == w.object && d.Spec.Selector != nil && !selects(d.Spec.Selector, w.pod.Labels) {
-				c.report("spec.selector", "the labels of the template", "the selector does not match the labels of the template")
+	{ID: "small-quantity", Severity: Warning, Summary: "an amount of memory or storage that is no whole number of bytes", work: func(c *checker, w *work) {
+		for i, k := range w.given.Spec.Containers {
+			for _, list := range []struct {
+				name    string
+				amounts v1.ResourceList
+			}{{"requests", k.Resources.Requests}, {"limits", k.Resources.Limits}} {
+				for _, name := range []v1.ResourceName{v1.ResourceMemory, v1.ResourceEphemeralStorage} {
+					if q := list.amounts[name]; q.MilliValue()%1000 != 0 {
+						text := q.String()
+						c.report(fmt.Sprintf("%s.containers[%d].resources.%s[%s]", w.path, i, list.name, name), strings.TrimSuffix(text, "m")+"Mi", "%s %s are thousandths of a byte", text, name)
+					}
+				}
 			}
 		}
-		for _, s := range c.in.StatefulSets {
-			if "StatefulSet "+namespace(s.Namespace)+"/"+s.Name == w.object && s.Spec.Selector != nil && !selects(s.Spec.Selector, w.pod.Labels) {
-				c.report("spec.selector", "the labels of the template", "the selector does not match the labels of the template")
+	}},
+	{ID: "renamed-label", Severity: Warning, Summary: "a label of nodes that was renamed: new nodes lack it", work: func(c *checker, w *work) {
+		see := func(path, key string) {
+			if now := renamed[key]; now != "" {
+				c.report(path, now, "%s is the old name of %s", key, now)
 			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(w.given.Spec.NodeSelector)) {
+			see(w.path+".nodeSelector", key)
+		}
+		for i, t := range requiredTerms(w.given) {
+			for _, r := range t.MatchExpressions {
+				see(fmt.Sprintf("%s%s.nodeSelectorTerms[%d]", w.path, requiredNodes, i), r.Key)
+			}
+		}
+		for i, t := range w.given.Spec.TopologySpreadConstraints {
+			see(w.path+fmt.Sprintf(spreadPath, i)+".topologyKey", t.TopologyKey)
+		}
+		for i, t := range requiredWith(w.given) {
+			see(w.path+fmt.Sprintf(withPath, i)+".topologyKey", t.TopologyKey)
+		}
+		for i, t := range requiredApart(w.given) {
+			see(w.path+fmt.Sprintf(apartPath, i)+".topologyKey", t.TopologyKey)
+		}
+	}},
+	{ID: "tolerates-broken-node", Severity: Warning, Summary: "pods that are no DaemonSet's stay on a broken node without end, or come to a node that evicts", work: func(c *checker, w *work) {
+		if w.kind == "DaemonSet" || strings.HasPrefix(w.given.Spec.PriorityClassName, "system-") {
+			return
+		}
+		for i, t := range w.given.Spec.Tolerations {
+			path := fmt.Sprintf("%s.tolerations[%d]", w.path, i)
+			switch t.Key {
+			case v1.TaintNodeNotReady, v1.TaintNodeUnreachable:
+				if t.TolerationSeconds == nil && t.Effect != v1.TaintEffectNoSchedule && t.Effect != v1.TaintEffectPreferNoSchedule {
+					c.report(path, "tolerationSeconds: 300, or drop the toleration: 300 s are the default", "the pod stays for ever on a node with %s, and no other pod takes its place", t.Key)
+				}
+			case v1.TaintNodeMemoryPressure, v1.TaintNodeDiskPressure, v1.TaintNodePIDPressure:
+				c.report(path, "drop the toleration", "the pod comes to a node with %s, where the kubelet refuses or evicts it", t.Key)
+			}
+		}
+	}},
+	{ID: "selector-mismatch", Severity: Error, Summary: "the controller's selector does not match its template, so that the API server refuses the workload", work: func(c *checker, w *work) {
+		var selector *metav1.LabelSelector
+		switch o := w.manifest.(type) {
+		case *appsv1.Deployment:
+			selector = o.Spec.Selector
+		case *appsv1.ReplicaSet:
+			selector = o.Spec.Selector
+		case *appsv1.StatefulSet:
+			selector = o.Spec.Selector
+		case *appsv1.DaemonSet:
+			selector = o.Spec.Selector
+		}
+		if selector != nil && !selects(selector, w.given.Labels) {
+			c.report("spec.selector", "the labels of the template", "the selector does not match the labels of the template")
 		}
 	}},
 }
 
-// classes returns the values of the priority classes that are known.
-func (c *checker) classes() map[string]int32 {
-	out := map[string]int32{}
-	for _, k := range c.in.PriorityClasses {
-		if k != nil {
-			out[k.Name] = k.Value
-		}
-	}
-	if c.in.Cluster != nil {
-		for _, k := range c.in.Cluster.PriorityClasses {
-			out[k.Name] = k.Value
-		}
-	}
-	return out
+// renamed has the new names of labels.
+var renamed = map[string]string{
+	"beta.kubernetes.io/os": v1.LabelOSStable, "beta.kubernetes.io/arch": v1.LabelArchStable, "beta.kubernetes.io/instance-type": v1.LabelInstanceTypeStable,
+	v1.LabelFailureDomainBetaZone: v1.LabelTopologyZone, v1.LabelFailureDomainBetaRegion: v1.LabelTopologyRegion,
 }

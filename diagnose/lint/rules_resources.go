@@ -3,11 +3,15 @@ package lint
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/resources"
 )
 
 // largestTimes returns how many of a workload's pods the largest node that the pod can reach holds.
@@ -52,17 +56,41 @@ func (c *checker) each(w *work, f func(name v1.ResourceName, asks resource.Quant
 	}
 }
 
+// ofDevices reports whether a DeviceClass serves an extended resource.
+func (c *checker) ofDevices(name v1.ResourceName) bool {
+	return slices.ContainsFunc(c.in.Cluster.DeviceClasses, func(k *resourcev1.DeviceClass) bool {
+		return string(name) == resources.DeviceClassPrefix+k.Name || k.Spec.ExtendedResourceName != nil && *k.Spec.ExtendedResourceName == string(name)
+	})
+}
+
+// pods counts the pods of a workload.
+func pods(w *work) string {
+	if w.runs() {
+		return amount(w.replicas, "pod asks", "pods at a time ask")
+	}
+	return amount(w.replicas, "replica asks", "replicas ask")
+}
+
+// from says which part of a request the runtime class adds.
+func from(w *work, name v1.ResourceName) string {
+	q, has := w.pod.Spec.Overhead[name]
+	if !has || w.pod.Spec.RuntimeClassName == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (%s of them overhead of RuntimeClass %s)", q.String(), *w.pod.Spec.RuntimeClassName)
+}
+
 var resourceRules = []Rule{
 	{ID: "request-too-large", Severity: Error, Cluster: true, Summary: "a pod asks for more than the largest node that it can use has", work: func(c *checker, w *work) {
 		c.each(w, func(name v1.ResourceName, asks resource.Quantity, offers bool, largest resource.Quantity) {
 			if offers && asks.Cmp(largest) > 0 {
-				c.prove(w, w.path+".containers", fmt.Sprintf("at most %s, or a larger node", largest.String()), "the pod asks for %s %s, the largest node has %s", asks.String(), name, largest.String())
+				c.prove(w, w.path+".containers", fmt.Sprintf("at most %s, or a larger node", largest.String()), "the pod asks for %s %s%s, the largest node has %s", asks.String(), name, from(w, name), largest.String())
 			}
 		})
 	}},
 	{ID: "resource-unoffered", Severity: Error, Cluster: true, Summary: "no node that the pod can use offers a resource that it asks for", work: func(c *checker, w *work) {
 		c.each(w, func(name v1.ResourceName, asks resource.Quantity, offers bool, _ resource.Quantity) {
-			if offers || len(c.usable(w)) == 0 {
+			if offers || len(c.usable(w)) == 0 || c.ofDevices(name) {
 				return
 			}
 			var names []string
@@ -84,26 +112,47 @@ var resourceRules = []Rule{
 				sum += has.MilliValue() / 1000
 			}
 			if asks := q.MilliValue() / 1000 * int64(max(w.replicas, 0)); sum > 0 && asks > sum && c.largestTimes(w) > 0 {
-				c.prove(w, w.path+".containers", "fewer replicas, lower requests or more nodes", "%d replicas ask for %d of %s, all nodes together have %d", w.replicas, asks, name, sum)
+				c.prove(w, w.path+".containers", "fewer replicas, lower requests or more nodes", "%s for %d of %s%s, the nodes that they can use have %d", pods(w), asks, name, from(w, name), sum)
 			}
 		}
 	}},
-	{ID: "no-requests", Severity: Info, Summary: "a container asks for no cpu or no memory", work: func(c *checker, w *work) {
+	{ID: "gpu-pool-closed", Severity: Error, Cluster: true, Summary: "every node that offers a resource is cordoned or has a taint that the pod does not tolerate", work: func(c *checker, w *work) {
+		c.each(w, func(name v1.ResourceName, asks resource.Quantity, offers bool, _ resource.Quantity) {
+			if !offers || len(c.reachable(w)) == 0 {
+				return
+			}
+			var closed []*v1.Node
+			for _, n := range c.usable(w) {
+				if has := n.Status.Allocatable[name]; has.Sign() > 0 {
+					if open(w.pod, n) {
+						return
+					}
+					closed = append(closed, n)
+				}
+			}
+			c.prove(w, w.path+".tolerations", c.opening(w, closed), "%s %s, and none takes the pod", amount(len(closed), "node offers", "nodes offer"), name)
+		})
+	}},
+	{ID: "no-requests", Severity: Info, Summary: "containers ask for no cpu or no memory", work: func(c *checker, w *work) {
 		if w.pod.Spec.Resources != nil && len(w.pod.Spec.Resources.Requests) > 0 {
 			return
 		}
-		for i, k := range w.pod.Spec.Containers {
+		var names []string
+		for _, k := range w.pod.Spec.Containers {
 			for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
-				if k.Resources.Requests[name] == (resource.Quantity{}) && k.Resources.Limits[name] == (resource.Quantity{}) {
-					c.report(fmt.Sprintf("%s.containers[%d].resources.requests[%s]", w.path, i, name), "write what the container uses", "the scheduler counts nothing for the container, and it is evicted first")
+				if _, has := k.Resources.Requests[name]; !has {
+					names = append(names, fmt.Sprintf("%s of %s", name, k.Name))
 				}
 			}
+		}
+		if len(names) > 0 {
+			c.report(w.path+".containers", "write what the containers use", "nothing is asked for: %s; the scheduler counts nothing, and the pods are evicted first", strings.Join(names, ", "))
 		}
 	}},
 	{ID: "host-port-replicas", Severity: Error, Cluster: true, Summary: "a host port, and more replicas than nodes", work: func(c *checker, w *work) {
 		if path, port := hostPort(w); port > 0 {
 			if n := len(c.reachable(w)); n > 0 && w.replicas > n {
-				c.prove(w, path, "drop hostPort, or use a DaemonSet", "%d replicas hold host port %d, and the pod can reach %d nodes", w.replicas, port, n)
+				c.prove(w, path, "at most "+amount(n, "replica", "replicas")+", or a DaemonSet; without hostNetwork, no hostPort", "%d replicas hold host port %d, and the pod can reach %s", w.replicas, port, amount(n, "node", "nodes"))
 			}
 		}
 	}},
@@ -139,9 +188,6 @@ var resourceRules = []Rule{
 
 // hostPort returns the first host port of a pod and its path; 0 when there is none.
 func hostPort(w *work) (path string, port int32) {
-	if w.pod.Spec.HostNetwork {
-		return "", 0
-	}
 	for i, k := range w.pod.Spec.Containers {
 		for j, p := range k.Ports {
 			if p.HostPort > 0 {

@@ -101,7 +101,7 @@ var spreadRules = []Rule{
 			}
 			n := len(domains(c.counted(w, t), t.TopologyKey))
 			if int(*t.MinDomains) > n && w.replicas > n*int(t.MaxSkew) && selects(t.LabelSelector, w.pod.Labels) {
-				c.prove(w, w.path+fmt.Sprintf(spreadPath, i)+".minDomains", fmt.Sprintf("minDomains %d, or more domains", n), "%d domains are fewer than minDomains %d, so that each takes %d pods: %d of %d replicas", n, *t.MinDomains, t.MaxSkew, n*int(t.MaxSkew), w.replicas)
+				c.prove(w, w.path+fmt.Sprintf(spreadPath, i)+".minDomains", fmt.Sprintf("minDomains %d, or more domains", n), "%s fewer than minDomains %d, so that each takes %d of the pods: %d of %d replicas", amount(n, "domain is", "domains are"), *t.MinDomains, t.MaxSkew, n*int(t.MaxSkew), w.replicas)
 			}
 		})
 	}},
@@ -112,7 +112,7 @@ var spreadRules = []Rule{
 			}
 			n := len(domains(c.counted(w, t), t.TopologyKey))
 			if int(*t.MinDomains) > n && w.replicas <= n*int(t.MaxSkew) {
-				c.report(w.path+fmt.Sprintf(spreadPath, i)+".minDomains", fmt.Sprintf("minDomains %d", n), "there are %d domains; replica %d would find no node", n, n*int(t.MaxSkew)+1)
+				c.report(w.path+fmt.Sprintf(spreadPath, i)+".minDomains", fmt.Sprintf("minDomains %d", n), "there %s; replica %d would find no node", map[bool]string{true: "is 1 domain", false: fmt.Sprintf("are %d domains", n)}[n == 1], n*int(t.MaxSkew)+1)
 			}
 		})
 	}},
@@ -153,7 +153,7 @@ var spreadRules = []Rule{
 	{ID: "spread-conflict", Severity: Error, Cluster: true, Summary: "several DoNotSchedule constraints block a replica that each alone would place", work: func(c *checker, w *work) {
 		n := 0
 		hard(w, func(int, v1.TopologySpreadConstraint) { n++ })
-		if n < 2 || w.replicas < 2 {
+		if n < 2 || w.replicas < 2 || w.waits() != "" || c.fits(w) {
 			return
 		}
 		if at, keys := c.conflictOf(w); at > 0 {
@@ -167,8 +167,8 @@ var spreadRules = []Rule{
 			}
 		})
 	}},
-	{ID: "spread-one-replica", Severity: Info, Summary: "a workload of one replica has spread constraints", work: func(c *checker, w *work) {
-		if w.replicas == 1 && w.kind != "Pod" && len(w.pod.Spec.TopologySpreadConstraints) > 0 {
+	{ID: "spread-one-replica", Severity: Info, Cluster: true, Summary: "the spread constraints of a workload of one replica keep it from a node", work: func(c *checker, w *work) {
+		if !c.fits(w) && w.replicas == 1 && w.kind != "Pod" && len(w.pod.Spec.TopologySpreadConstraints) > 0 {
 			c.report(w.path+".topologySpreadConstraints", "drop the constraints, or ask for more replicas", "one replica cannot be spread")
 		}
 	}},

@@ -84,7 +84,7 @@ var wishRules = []Rule{
 			check("podAntiAffinity", apart.PreferredDuringSchedulingIgnoredDuringExecution)
 		}
 	}},
-	{ID: "loop-soft-spread", Severity: Info, Summary: "a descheduler that evicts for soft spread constraints of several workloads can go in circles", work: func(c *checker, w *work) {
+	{ID: "loop-soft-spread", Severity: Info, Descheduler: true, Summary: "a descheduler that evicts for soft spread constraints of several workloads can go in circles", work: func(c *checker, w *work) {
 		for i, t := range w.pod.Spec.TopologySpreadConstraints {
 			if t.WhenUnsatisfiable != v1.ScheduleAnyway {
 				continue
@@ -99,7 +99,7 @@ var wishRules = []Rule{
 			}
 		}
 	}},
-	{ID: "loop-preferred-node", Severity: Info, Cluster: true, Summary: "a descheduler that evicts for preferred node affinity cannot improve pods whose preferred nodes are too few", work: func(c *checker, w *work) {
+	{ID: "loop-preferred-node", Severity: Info, Cluster: true, Descheduler: true, Summary: "a descheduler that evicts for preferred node affinity cannot improve pods whose preferred nodes are too few", work: func(c *checker, w *work) {
 		a := podinfo.NodeAffinity(w.pod)
 		if a == nil {
 			return
@@ -116,13 +116,13 @@ var wishRules = []Rule{
 				}
 			}
 			if n > 0 && n < len(c.nodes) && room < w.replicas {
-				c.report(fmt.Sprintf("%s.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d]", w.path, i), "more preferred nodes, or no eviction for preferences", "%d preferred nodes hold at most %d of %d replicas: an evicted pod comes back to a node that it does not prefer", n, room, w.replicas)
+				c.report(fmt.Sprintf("%s.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d]", w.path, i), "more preferred nodes, or no eviction for preferences", "%s at most %d of %d replicas: an evicted pod comes back to a node that it does not prefer", amount(n, "preferred node holds", "preferred nodes hold"), room, w.replicas)
 			}
 		}
 	}},
-	{ID: "loop-duplicates", Severity: Info, Cluster: true, Summary: "a descheduler that removes duplicates finds them again, because replicas outnumber nodes", work: func(c *checker, w *work) {
+	{ID: "loop-duplicates", Severity: Info, Cluster: true, Descheduler: true, Summary: "a descheduler that removes duplicates finds them again, because replicas outnumber nodes", work: func(c *checker, w *work) {
 		if n := len(c.reachable(w)); n > 0 && w.replicas > n && w.kind != "Job" && w.kind != "Pod" && c.fits(w) {
-			c.report("spec.replicas", "exclude the workload from the removal of duplicates", "%d replicas on %d nodes: some node always has two", w.replicas, n)
+			c.report("spec.replicas", "exclude the workload from the removal of duplicates", "%d replicas on %s: some node always has two", w.replicas, amount(n, "node", "nodes"))
 		}
 	}},
 }

@@ -1,8 +1,6 @@
 package lint
 
 import (
-	"fmt"
-
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/placement"
@@ -11,18 +9,11 @@ import (
 // conflictOf places the replicas that do not run yet, one after the other, and returns the number of the first replica that has no
 // node although each DoNotSchedule constraint alone would leave one, with the topology keys; 0 when there is none.
 func (c *checker) conflictOf(w *work) (at int, keys []string) {
-	placer, p, nodes, want := c.room(w)
-	if len(nodes) >= want {
+	t := c.try(w, true)
+	if t.failed == nil || t.placer == nil {
 		return 0, nil
 	}
-	for k := range nodes {
-		copy := p.DeepCopy()
-		copy.Name = fmt.Sprint(p.Name, k)
-		d := placer.Decide(copy, placement.Options{})
-		if !d.Placed() || placer.Assume(copy, d) != nil {
-			return 0, nil
-		}
-	}
+	placer, p := t.placer, t.failed
 	var hardOnes []int
 	for i, t := range p.Spec.TopologySpreadConstraints {
 		if t.WhenUnsatisfiable == v1.DoNotSchedule {
@@ -40,5 +31,5 @@ func (c *checker) conflictOf(w *work) (at int, keys []string) {
 			return 0, nil
 		}
 	}
-	return w.replicas - want + len(nodes) + 1, keys
+	return w.replicas - t.want + len(t.nodes) + 1, keys
 }

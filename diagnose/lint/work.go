@@ -2,16 +2,21 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/planning/workload"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -19,11 +24,16 @@ import (
 type work struct {
 	object   string
 	kind     string
-	path     string // of the pod's specification
-	pod      *v1.Pod
-	replicas int // -1: one for each node
-	surge    int // pods that a rollout makes above replicas while all replicas must stay
-	fits     *bool
+	path     string                                 // of the pod's specification
+	manifest metav1.Object                          // that makes the pods
+	pod      *v1.Pod                                // as the API server stores a pod of the template, or with the defaults alone when the server refuses the pod
+	refusal  error                                  // with which the API server refuses the pod
+	given    *v1.Pod                                // the pod as the manifest has it
+	replicas int                                    // -1: one for each node
+	scaler   *autoscalingv2.HorizontalPodAutoscaler // sets the replicas; nil: there is none
+	surge    int                                    // pods that a rollout makes above replicas while all replicas must stay
+	first    int                                    // of the findings, where those about the manifest begin
+	trial    *trial                                 // nil: not made yet
 
 	usable, reachable []*v1.Node // nil: not known yet
 }
@@ -34,39 +44,108 @@ type checker struct {
 	works  []*work
 	nodes  []*v1.Node
 	snap   *cluster.Snapshot
+	made   *making
 	values map[string]map[string]bool // of node labels, by key
 	rule   *Rule
 	object string
 	out    []Finding
-	covers *coverage // nil: not known yet
+	beside map[*work]int     // of together; nil: not known yet
+	covers *coverage         // nil: not known yet
+	shared *placement.Placer // over snap; nil: not made yet
+	admits admission.Cluster
+	quotas *admission.Quotas
+	known  map[string]int32 // the values of priority classes; nil: not known yet
 }
 
 // read reads the input.
 func (c *checker) read() error {
+	c.admits = c.admission()
 	if err := c.readManifests(); err != nil || c.in.Cluster == nil {
 		return err
 	}
-	s, err := cluster.New(*c.in.Cluster)
+	objects := *c.in.Cluster
+	objects.StorageClasses = append(slices.Clone(objects.StorageClasses), missingIn(objects.StorageClasses, c.in.StorageClasses)...)
+	objects.Claims = admission.WithDefaultClasses(append(slices.Clone(objects.Claims), missingIn(objects.Claims, c.in.Claims)...), objects.StorageClasses)
+	s, err := cluster.New(objects)
 	if err != nil {
 		return err
 	}
-	c.snap, c.nodes = s, c.in.Cluster.Nodes
-	for _, claim := range c.in.Claims {
-		if claim != nil {
-			if err := s.Set(claim); err != nil {
-				return err
-			}
+	c.snap, c.nodes, c.in.Cluster = s, objects.Nodes, &objects
+	c.quotas = admission.NewQuotas(c.in.Quotas, placedPods(objects.Pods), c.in.Now, release.Current)
+	c.made = newMaking(c)
+	return nil
+}
+
+// placedPods returns the pods that have a node.
+func placedPods(pods []*v1.Pod) (out []*v1.Pod) {
+	for _, p := range pods {
+		if p.Spec.NodeName != "" {
+			out = append(out, p)
 		}
 	}
-	return nil
+	return out
+}
+
+// missingIn returns the objects of more that are not nil and whose names list lacks.
+func missingIn[T any, P interface {
+	*T
+	metav1.Object
+}](list, more []P) (out []P) {
+	type id struct{ namespace, name string }
+	there := map[id]bool{}
+	for _, o := range list {
+		if o != nil {
+			there[id{o.GetNamespace(), o.GetName()}] = true
+		}
+	}
+	for _, o := range more {
+		if o != nil && !there[id{o.GetNamespace(), o.GetName()}] {
+			there[id{o.GetNamespace(), o.GetName()}] = true
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// admission returns what decides about new pods: the objects of the manifests, those of the cluster, and the system classes.
+func (c *checker) admission() admission.Cluster {
+	out := admission.Cluster{PriorityClasses: slices.Clone(c.in.PriorityClasses), RuntimeClasses: c.in.RuntimeClasses, LimitRanges: c.in.LimitRanges}
+	if c.in.Cluster != nil {
+		out.PriorityClasses = append(out.PriorityClasses, missingIn(out.PriorityClasses, c.in.Cluster.PriorityClasses)...)
+		out.Namespaces = c.in.Cluster.Namespaces
+	}
+	out.PriorityClasses = append(out.PriorityClasses, missingIn(out.PriorityClasses, admission.SystemPriorityClasses())...)
+	return out
 }
 
 func (c *checker) readManifests() error {
 	in := c.in
-	add := func(kind string, m metav1.ObjectMeta, path string, t v1.PodTemplateSpec, replicas int) *work {
-		p := overhead.Default(&v1.Pod{ObjectMeta: t.ObjectMeta, Spec: t.Spec}) // as the API server stores the pods of a template
-		p.Name, p.Namespace = m.Name, namespace(m.Namespace)
-		w := &work{object: fmt.Sprintf("%s %s/%s", kind, p.Namespace, p.Name), kind: kind, path: path, pod: p, replicas: replicas}
+	scalers := map[string]*autoscalingv2.HorizontalPodAutoscaler{}
+	for i, h := range in.Autoscalers {
+		if h == nil {
+			return missing("autoscalers", i)
+		}
+		scalers[h.Spec.ScaleTargetRef.Kind+" "+namespace(h.Namespace)+"/"+h.Spec.ScaleTargetRef.Name] = h
+	}
+	add := func(kind string, m metav1.Object, replicas int) *work {
+		t, path := admission.Template(m)
+		p, is := m.(*v1.Pod)
+		if !is {
+			p, path = &v1.Pod{ObjectMeta: t.ObjectMeta, Spec: t.Spec}, path+".spec"
+		} else {
+			p, path = &v1.Pod{ObjectMeta: p.ObjectMeta, Spec: p.Spec}, "spec"
+		}
+		p.Name, p.Namespace = m.GetName(), namespace(m.GetNamespace())
+		w := &work{object: fmt.Sprintf("%s %s/%s", kind, p.Namespace, p.Name), kind: kind, path: path, manifest: m, given: p, replicas: replicas}
+		if h := scalers[w.object]; h != nil {
+			w.replicas, w.scaler = workload.WithinBounds(h, replicas), h
+		}
+		if kind == "DaemonSet" {
+			p = admission.WithDaemonSet(p)
+		}
+		if w.pod, _, w.refusal = admission.Admit(p, c.admits, admission.Options{}); w.refusal != nil {
+			w.pod = overhead.Default(p)
+		}
 		c.works = append(c.works, w)
 		return w
 	}
@@ -74,13 +153,13 @@ func (c *checker) readManifests() error {
 		if p == nil {
 			return missing("pods", i)
 		}
-		add("Pod", p.ObjectMeta, "spec", v1.PodTemplateSpec{ObjectMeta: p.ObjectMeta, Spec: p.Spec}, 1)
+		add("Pod", p, 1)
 	}
 	for i, d := range in.Deployments {
 		if d == nil {
 			return missing("deployments", i)
 		}
-		w := add("Deployment", d.ObjectMeta, "spec.template.spec", d.Spec.Template, count(d.Spec.Replicas))
+		w := add("Deployment", d, count(d.Spec.Replicas))
 		if d.Spec.Strategy.Type != "Recreate" {
 			w.surge = surge(d.Spec.Strategy.RollingUpdate == nil, w.replicas, func() (surge, unavailable *intstr.IntOrString) {
 				return d.Spec.Strategy.RollingUpdate.MaxSurge, d.Spec.Strategy.RollingUpdate.MaxUnavailable
@@ -91,32 +170,38 @@ func (c *checker) readManifests() error {
 		if r == nil {
 			return missing("replicaSets", i)
 		}
-		add("ReplicaSet", r.ObjectMeta, "spec.template.spec", r.Spec.Template, count(r.Spec.Replicas))
+		add("ReplicaSet", r, count(r.Spec.Replicas))
 	}
 	for i, s := range in.StatefulSets {
 		if s == nil {
 			return missing("statefulSets", i)
 		}
-		add("StatefulSet", s.ObjectMeta, "spec.template.spec", s.Spec.Template, count(s.Spec.Replicas))
+		add("StatefulSet", s, count(s.Spec.Replicas))
 	}
 	for i, d := range in.DaemonSets {
 		if d == nil {
 			return missing("daemonSets", i)
 		}
-		add("DaemonSet", d.ObjectMeta, "spec.template.spec", d.Spec.Template, -1)
+		add("DaemonSet", d, -1)
 	}
 	for i, j := range in.Jobs {
 		if j == nil {
 			return missing("jobs", i)
 		}
-		add("Job", j.ObjectMeta, "spec.template.spec", j.Spec.Template, count(j.Spec.Parallelism))
+		add("Job", j, count(j.Spec.Parallelism))
+	}
+	for i, j := range in.CronJobs {
+		if j == nil {
+			return missing("cronJobs", i)
+		}
+		add("CronJob", j, count(j.Spec.JobTemplate.Spec.Parallelism))
 	}
 	for i, r := range in.ReplicationControllers {
 		switch {
 		case r == nil:
 			return missing("replicationControllers", i)
 		case r.Spec.Template != nil:
-			add("ReplicationController", r.ObjectMeta, "spec.template.spec", *r.Spec.Template, count(r.Spec.Replicas))
+			add("ReplicationController", r, count(r.Spec.Replicas))
 		}
 	}
 	for i, b := range in.Budgets {
@@ -244,53 +329,6 @@ func (c *checker) reachable(w *work) []*v1.Node {
 		}
 	}
 	return w.reachable
-}
-
-// fits reports whether the replicas that do not run yet all get nodes, one after the other. Without a cluster nothing is known,
-// and no rule that asks has fired.
-func (c *checker) fits(w *work) bool {
-	if c.snap == nil || w.replicas < 0 {
-		return false
-	}
-	if w.fits != nil {
-		return *w.fits
-	}
-	placer, _, nodes, want := c.room(w)
-	fits := placer != nil && len(nodes) >= want
-	w.fits = &fits
-	return fits
-}
-
-// room returns the nodes that the replicas that do not run yet get, one after the other, at most the number of these replicas
-// (want). It also returns a replica, and a placer over a fork of the cluster. The placer is nil if a plugin fails.
-func (c *checker) room(w *work) (placer *placement.Placer, replica *v1.Pod, nodes []string, want int) {
-	profile := placement.DefaultProfile()
-	profile.Sampling = placement.AllNodes()
-	placer, err := placement.NewPlacer(c.snap.Fork(), profile)
-	if err != nil {
-		return nil, nil, nil, 0
-	}
-	replica = w.pod.DeepCopy()
-	replica.Name += "-lint"
-	want = w.replicas - c.running(w)
-	found, err := placer.HowMany(replica, func(placed int) bool { return placed < want })
-	if err != nil {
-		return nil, nil, nil, 0
-	}
-	return placer, replica, found.Nodes, want
-}
-
-// running is the number of running pods that look like those of a workload.
-func (c *checker) running(w *work) (n int) {
-	if len(w.pod.Labels) == 0 {
-		return 0
-	}
-	for _, p := range c.in.Cluster.Pods {
-		if p.Namespace == w.pod.Namespace && p.Spec.NodeName != "" && !cluster.Finished(p) && labels.Set(w.pod.Labels).AsSelector().Matches(labels.Set(p.Labels)) {
-			n++
-		}
-	}
-	return n
 }
 
 // others yields the labels and namespaces of the pods of other manifests and of running pods.

@@ -117,19 +117,24 @@ func TestTimesOfLittle(t *testing.T) {
 	require.Equal(t, []int{3, 3}, []int{times(little, n), times(nothing, n)})
 }
 
-// Running pods are those of the namespace that have the workload's labels and a node, and have not ended.
+// Replicas that run are not made again: those of a ReplicaSet of the Deployment, whether the cluster has that ReplicaSet or not.
 func TestRunning(t *testing.T) {
 	w := newWorld()
-	ended, elsewhere := testkit.Pod("d").On("n1").Labels("app=web").Obj(), testkit.Pod("e").On("n1").Labels("app=web").Obj()
-	ended.Status.Phase, elsewhere.Namespace = v1.PodSucceeded, "prod"
-	w.objs.Pods = []*v1.Pod{
-		testkit.Pod("a").On("n1").Labels("app=web,tier=x").Obj(), testkit.Pod("a2").On("n2").Labels("app=web").Obj(), testkit.Pod("b").On("n1").Labels("app=db").Obj(),
-		testkit.Pod("c").Labels("app=web").Obj(), ended, elsewhere,
+	owned := func(name, set string) *v1.Pod {
+		p := testkit.Pod(name).On("n1").Labels("app=web,pod-template-hash=5c").Obj()
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: set, Controller: ptr(true)}}
+		return p
 	}
+	ended := owned("d", "web-5c")
+	ended.Status.Phase = v1.PodSucceeded
+	w.objs.Pods = []*v1.Pod{owned("a", "web-5c"), owned("b", "db-5c"), testkit.Pod("c").On("n1").Labels("app=web").Obj(), ended}
+	require.Equal(t, 2, checkerOf(t, w).tried(checkerOf(t, w).works[0]).want)
+	set := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-5c", OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", Controller: ptr(true)}}}}
+	set.Spec.Replicas, set.Spec.Template, set.Spec.Selector = ptr(int32(1)), *w.web.Spec.Template.DeepCopy(), &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web", "pod-template-hash": "5c"}}
+	set.Spec.Template.Labels = map[string]string{"app": "web", "pod-template-hash": "5c"}
+	w.objs.ReplicaSets = []*appsv1.ReplicaSet{set}
 	all := checkerOf(t, w)
-	require.Equal(t, 2, all.running(all.works[0]))
-	all.works[0].pod.Labels = nil
-	require.Zero(t, all.running(all.works[0]), "pods without labels look like no workload")
+	require.Equal(t, 2, all.tried(all.works[0]).want)
 }
 
 // A cordoned node is open for a pod that tolerates the cordon, a tainted node for a pod that tolerates the taints.
@@ -183,7 +188,7 @@ func TestRead(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, w.in.Claims[0], got)
 	require.Equal(t, []int{3, -1}, []int{all.works[0].replicas, all.works[1].replicas})
-	require.False(t, all.fits(all.works[1]), "nobody knows how many pods a DaemonSet would have")
+	require.True(t, all.fits(all.works[1]), "a pod for each node")
 	w.claim("", v1.ReadWriteOnce)
 	require.Error(t, (&checker{in: w.in}).read(), "a claim has a name")
 }
@@ -199,19 +204,21 @@ func TestSelects(t *testing.T) {
 }
 
 // No more places are looked for than replicas want.
-func TestRoom(t *testing.T) {
+func TestTrial(t *testing.T) {
 	w := newWorld()
 	for _, replicas := range []int32{0, 1, 3} {
 		all := checkerOf(t, w.replicas(replicas))
-		placer, _, nodes, want := all.room(all.works[0])
-		require.NotNil(t, placer)
-		require.Len(t, nodes, int(replicas))
-		require.Equal(t, int(replicas), want)
+		for _, keep := range []bool{false, true} {
+			got := all.try(all.works[0], keep)
+			require.Len(t, got.nodes, int(replicas))
+			require.Equal(t, int(replicas), got.want)
+			require.Nil(t, got.failed)
+		}
 	}
 }
 
 // Every node is looked at, also in clusters in which kube-scheduler looks at a part of them: the empty node is the best.
-func TestRoomOnTheLastNode(t *testing.T) {
+func TestTrialOnTheLastNode(t *testing.T) {
 	w := newWorld()
 	w.objs.Nodes = nil
 	for i := range 250 {
@@ -221,8 +228,7 @@ func TestRoomOnTheLastNode(t *testing.T) {
 	}
 	w.objs.Pods = w.objs.Pods[:249]
 	all := checkerOf(t, w.replicas(1))
-	_, _, nodes, _ := all.room(all.works[0])
-	require.Equal(t, []string{"n249"}, nodes)
+	require.Equal(t, []string{"n249"}, all.tried(all.works[0]).nodes)
 }
 
 // What is known of a workload is found once, also that no node takes its pods.
@@ -234,12 +240,7 @@ func TestKnownOfWorkload(t *testing.T) {
 	require.Same(t, &nodes[0], &all.reachable(all.works[0])[0])
 	require.Same(t, &all.usable(all.works[0])[0], &all.usable(all.works[0])[0])
 	require.True(t, all.fits(all.works[0]))
-	no := false
-	all.works[0].fits = &no
-	require.False(t, all.fits(all.works[0]), "the answer is kept")
-	all.works[0].fits = nil
-	all.fits(all.works[0])
-	require.NotNil(t, all.works[0].fits)
+	require.Same(t, all.works[0].trial, all.tried(all.works[0]), "the answer is kept")
 	w.pod.NodeSelector = map[string]string{"no": "node"}
 	all = checkerOf(t, w)
 	require.Empty(t, all.reachable(all.works[0]))
@@ -259,13 +260,13 @@ func TestConflictOfThree(t *testing.T) {
 	for k := range 6 { // other pods may have the names of replicas
 		w.objs.Pods = append(w.objs.Pods, testkit.Pod(fmt.Sprint("web", k)).On("n1").Obj())
 	}
-	for _, running := range []bool{false, true} { // the sixth replica has no node, also when the first runs already
+	for _, running := range []bool{false, true} { // the sixth replica has no node, and the fifth beside a pod that the constraints count too
 		if running {
 			w.objs.Pods = append(w.objs.Pods, testkit.Pod("runs").Labels("app=web").On("n1").Obj())
 		}
 		all := checkerOf(t, w)
 		at, keys := all.conflictOf(all.works[0])
-		require.Equal(t, 6, at)
+		require.Equal(t, map[bool]int{false: 6, true: 5}[running], at)
 		require.Equal(t, []string{zone, host, "region"}, keys)
 	}
 }
@@ -306,7 +307,7 @@ func TestMaxUnavailableZero(t *testing.T) {
 		w := newWorld()
 		b := w.budget("b", "web", 0)
 		b.Spec.MinAvailable, b.Spec.MaxUnavailable = nil, &zero
-		found := of(t, w, "budget-never-allows")
+		found := of(t, w, "budget-zero")
 		require.Len(t, found, 1)
 		require.Equal(t, "maxUnavailable "+zero.String()+" refuses every eviction of pods of Deployment default/web, at any number of replicas", found[0].Explanation)
 		require.Equal(t, "maxUnavailable: 1", found[0].Fix)

@@ -1,12 +1,16 @@
 package disruption
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/podberth/podberth/resources"
 
@@ -68,20 +72,23 @@ func (d *Decision) Remedies() []string {
 	case several:
 		add("let one PodDisruptionBudget select the pod: remove or narrow the others")
 	case processing:
+		if d.by != nil && failed(d.by) {
+			return []string{mendSync}
+		}
 		return []string{"wait until the disruption controller has seen the budget, then repeat the request"}
 	case tooMany:
 		add("wait until the disruption controller has confirmed the evictions")
 	case negative:
 		add("let the disruption controller compute the status of the budget again")
 	case failedSync:
-		add("correct the selector, or give every selected pod a controller with a scale; minAvailable as a number needs none")
+		add(mendSync)
 	case exhausted:
 		s := &d.by.Status
 		switch {
 		case s.ExpectedPods <= 0:
 			add("the budget expects no pods: minAvailable as a number covers pods without a controller")
 		case s.DesiredHealthy >= s.ExpectedPods:
-			add("raise the replicas above what the budget demands, or lower what it demands: it wants every pod")
+			add(wantsEvery(d.by))
 		default:
 			add("wait until more pods are ready")
 		}
@@ -91,6 +98,26 @@ func (d *Decision) Remedies() []string {
 	}
 	add("pause the automation that evicts and look into the application")
 	return out
+}
+
+const mendSync = "correct the selector, or give every selected pod a controller with a scale; minAvailable as a number needs none"
+
+// wantsEvery returns the remedy for a budget that needs every pod that it expects. Replicas are a remedy only where more of them let
+// one go.
+func wantsEvery(b *policyv1.PodDisruptionBudget) string {
+	const anyNumber = "set maxUnavailable 1: %s %s refuses every eviction, at any number of replicas"
+	if v := b.Spec.MaxUnavailable; v != nil && (*v == intstr.FromInt32(0) || *v == intstr.FromString("0%")) {
+		return fmt.Sprintf(anyNumber, "maxUnavailable", v)
+	}
+	if v := b.Spec.MinAvailable; v != nil && v.Type == intstr.String {
+		switch percent, err := strconv.Atoi(strings.TrimSuffix(v.StrVal, "%")); {
+		case err == nil && percent >= 100:
+			return fmt.Sprintf(anyNumber, "minAvailable", v)
+		case err == nil:
+			return fmt.Sprintf("raise the replicas to %d or more, or lower minAvailable: %s of %d, rounded up, is every pod", (199-percent)/(100-percent), v, b.Status.ExpectedPods)
+		}
+	}
+	return "raise the replicas above what the budget demands, or lower what it demands: it wants every pod"
 }
 
 // BudgetRefuses reports whether the Eviction API answered 429 because of a disruption budget: the status has a cause of

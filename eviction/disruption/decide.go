@@ -341,11 +341,13 @@ func (d *Decision) notNow(kind refusal, retryAfter int32, cause string) Decision
 }
 
 // waitingHelps reports whether a refusal can end although nobody changes a specification: a status becomes up to date,
-// unconfirmed evictions expire, and pods become ready. A budget that needs every pod it covers never allows an eviction,
-// and several budgets remain several.
+// unconfirmed evictions expire, and pods become ready. A status whose sync fails never becomes up to date. A budget that needs every pod
+// it covers never allows an eviction, and several budgets remain several.
 func waitingHelps(kind refusal, by *policyv1.PodDisruptionBudget) bool {
 	switch kind {
-	case processing, tooMany:
+	case processing:
+		return by == nil || !failed(by)
+	case tooMany:
 		return true
 	case exhausted:
 		return by.Status.DesiredHealthy < by.Status.ExpectedPods

@@ -38,16 +38,21 @@ func (e *Evictions) Evict(pod *v1.Pod, r Request, now time.Time) Decision {
 	if pod == nil {
 		return decide(nil, nil, r, now)
 	}
-	e.ids = e.index.AppendMatches(e.ids[:0], pod.Namespace, pod.Labels)
-	var covering []*policyv1.PodDisruptionBudget
-	for _, i := range e.ids {
-		covering = append(covering, e.pdbs[i])
-	}
+	covering := e.covering(pod)
 	d := decide(pod, covering, r, now)
 	for _, c := range d.Charges {
 		e.set(e.ids[slices.Index(covering, c.Budget)], c.Status)
 	}
 	return d
+}
+
+// covering returns the budgets of a pod with their present statuses. ids has their places until the next call.
+func (e *Evictions) covering(pod *v1.Pod) (out []*policyv1.PodDisruptionBudget) {
+	e.ids = e.index.AppendMatches(e.ids[:0], pod.Namespace, pod.Labels)
+	for _, i := range e.ids {
+		out = append(out, e.pdbs[i])
+	}
+	return out
 }
 
 func (e *Evictions) set(i int32, s *policyv1.PodDisruptionBudgetStatus) {

@@ -66,6 +66,8 @@ type Blocked struct {
 	// WaitingHelps reports whether the pod can leave later without a change of a specification.
 	WaitingHelps bool
 	Remedy       string
+	// Behind reports that kubectl drain does not begin on the node because of other pods.
+	Behind bool
 	// Proof shows, in numbers, why a budget can never let the pod leave. It is "" when no budget is the cause and when a
 	// budget can let the pod leave.
 	Proof string
@@ -90,6 +92,8 @@ func MakePlan(in PlanInput) Plan {
 		p.deleteAll(waiting)
 		return plan
 	}
+	p.sync()
+	p.behindFlags()
 	for {
 		p.sync()
 		slices.SortFunc(waiting, leaveOrder)
@@ -154,13 +158,28 @@ func (p *planner) sortPods() (leaving []*v1.Pod) {
 			case t.treatment == refuses:
 				p.plan.Blocked = append(p.plan.Blocked, Blocked{Pod: t.Pod, Cause: t.Reason, Remedy: flagFor(t.Reason)})
 			case len(s.Errors) > 0:
-				p.plan.Blocked = append(p.plan.Blocked, Blocked{Pod: t.Pod, Cause: "the drain of node " + node + " does not begin: " + s.Errors[0], Remedy: "see the pods that are refused"})
+				p.plan.Blocked = append(p.plan.Blocked, Blocked{Pod: t.Pod, Behind: true, Cause: "the drain of node " + node + " does not begin: " + s.Errors[0], Remedy: "see the pods that are refused"})
 			default:
 				leaving = append(leaving, t.Pod)
 			}
 		}
 	}
 	return leaving
+}
+
+// behindFlags says of the pods that kubectl drain refuses what budgets say of them, because no flag helps against those.
+func (p *planner) behindFlags() {
+	for i := range p.plan.Blocked {
+		b := &p.plan.Blocked[i]
+		if b.Behind || b.Cause != emptyDirRefused && b.Cause != refusesUnmanaged(p.in.Options.Release) {
+			continue
+		}
+		if d := decide(b.Pod, p.evictions.covering(b.Pod), p.request(b.Pod), p.now); d.Outlook() == outlookNever {
+			behind := p.blocked(b.Pod, d)
+			behind.Cause, behind.Remedy = b.Cause+"; and "+behind.Cause, behind.Remedy+"; then "+b.Remedy
+			*b = behind
+		}
+	}
 }
 
 func flagFor(reason string) string {
@@ -267,12 +286,16 @@ func replacement(pod *v1.Pod) *v1.Pod {
 }
 
 func (p *planner) block(pod *v1.Pod, d Decision) {
+	p.plan.Blocked = append(p.plan.Blocked, p.blocked(pod, d))
+}
+
+func (p *planner) blocked(pod *v1.Pod, d Decision) Blocked {
 	guilty := d.covering
 	if d.by != nil {
 		guilty = []*policyv1.PodDisruptionBudget{d.by}
 	}
-	p.plan.Blocked = append(p.plan.Blocked, Blocked{Pod: pod, Budgets: budgetNames(d.covering), Cause: cmp.Or(d.Cause, d.Message),
-		WaitingHelps: d.Waiting, Remedy: d.Remedies()[0], Proof: Proof(guilty)})
+	return Blocked{Pod: pod, Budgets: budgetNames(d.covering), Cause: cmp.Or(d.Cause, d.Message),
+		WaitingHelps: d.Waiting, Remedy: d.Remedies()[0], Proof: Proof(guilty)}
 }
 
 func budgetNames(pdbs []*policyv1.PodDisruptionBudget) (out []string) {

@@ -21,6 +21,18 @@ func TestRemedies(t *testing.T) {
 	}
 	lenient := budget(1, 2, 3)
 	lenient.Spec.UnhealthyPodEvictionPolicy = ptr(policyv1.AlwaysAllow)
+	spec := func(b *policyv1.PodDisruptionBudget, max, min string) *policyv1.PodDisruptionBudget {
+		if max != "" {
+			b.Spec.MaxUnavailable = amount(max)
+		}
+		if min != "" {
+			b.Spec.MinAvailable = amount(min)
+		}
+		return b
+	}
+	unsynced := budget(0, 0, 0)
+	unsynced.Status.Conditions = []metav1.Condition{{Type: policyv1.DisruptionAllowedCondition, Reason: policyv1.SyncFailedReason}}
+	const anyNumber = " refuses every eviction, at any number of replicas"
 	strict := budget(1, 2, 3)
 	strict.Spec.UnhealthyPodEvictionPolicy = ptr(policyv1.IfHealthyBudget)
 	type test struct {
@@ -41,6 +53,14 @@ func TestRemedies(t *testing.T) {
 		{"failed sync", failedSync, nil, "correct the selector, or give every selected pod a controller with a scale; minAvailable as a number needs none" + pause},
 		{"no pods expected", exhausted, budget(0, 0, 0), "the budget expects no pods: minAvailable as a number covers pods without a controller" + pause},
 		{"every pod wanted", exhausted, budget(3, 3, 3), "raise the replicas above what the budget demands, or lower what it demands: it wants every pod" + pause},
+		{"maxUnavailable 0", exhausted, spec(budget(3, 3, 3), "0", ""), "set maxUnavailable 1: maxUnavailable 0" + anyNumber + pause},
+		{"maxUnavailable 0%", exhausted, spec(budget(3, 3, 3), "0%", ""), "set maxUnavailable 1: maxUnavailable 0%" + anyNumber + pause},
+		{"maxUnavailable 1 with an old status", exhausted, spec(budget(3, 3, 3), "1", ""), "raise the replicas above what the budget demands, or lower what it demands: it wants every pod" + pause},
+		{"minAvailable 100%", exhausted, spec(budget(3, 3, 3), "", "100%"), "set maxUnavailable 1: minAvailable 100%" + anyNumber + pause},
+		{"minAvailable 90%", exhausted, spec(budget(3, 3, 3), "", "90%"), "raise the replicas to 10 or more, or lower minAvailable: 90% of 3, rounded up, is every pod" + pause},
+		{"minAvailable 51%", exhausted, spec(budget(1, 1, 1), "", "51%"), "raise the replicas to 3 or more, or lower minAvailable: 51% of 1, rounded up, is every pod" + pause},
+		{"minAvailable 3", exhausted, spec(budget(3, 3, 3), "", "3"), "raise the replicas above what the budget demands, or lower what it demands: it wants every pod" + pause},
+		{"processing, and the last sync failed", processing, unsynced, "correct the selector, or give every selected pod a controller with a scale; minAvailable as a number needs none"},
 		{"just enough are ready", exhausted, budget(2, 2, 3), "wait until more pods are ready" + pause},
 		{"too few are ready", exhausted, budget(1, 2, 3), "wait until more pods are ready" + unhealthy + pause},
 		{"too few are ready, and the policy is the default one", exhausted, strict, "wait until more pods are ready" + unhealthy + pause},

@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -32,7 +33,8 @@ type workloadKey struct{ group, kind, namespace, name string }
 // NewScale returns a Scale over controller objects (rule D4.8). It finds an object by group, kind, namespace, name and UID;
 // the API version does not matter. A ReplicaSet that a Deployment controls counts as the Deployment, so that two
 // ReplicaSets of a rolling update count once. The Scale is safe for concurrent use. It returns an error when the object
-// does not exist, when no object of its kind exists, and when the kind has no scale. O(objects).
+// does not exist, when no object of its kind exists, and when the kind has no scale. DaemonSets and Jobs have none, whether
+// they are in the list or not. O(objects).
 func NewScale(list []Workload) Scale {
 	w := &workloads{byName: map[workloadKey]*Workload{}, kinds: map[[2]string]bool{}}
 	for i := range list {
@@ -69,14 +71,24 @@ func (w *workloads) scale(pod *v1.Pod, owner metav1.OwnerReference) (types.UID, 
 		o = w.find(pod.Namespace, *o.Controller)
 	}
 	switch {
+	case o == nil && scaleless(owner):
+		return "", 0, fmt.Errorf("%s %w", resourceOf(&Workload{APIVersion: owner.APIVersion, Kind: owner.Kind}), errNoScale)
 	case o == nil && builtIn(owner), o == nil && w.kinds[[2]string{groupOf(owner.APIVersion), owner.Kind}]:
 		return "", 0, fmt.Errorf("found no controllers for pod %q", pod.Name)
 	case o == nil:
 		return "", 0, fmt.Errorf("no matches for kind %q in version %q", owner.Kind, owner.APIVersion)
 	case o.Replicas == nil:
-		return "", 0, fmt.Errorf("%s does not implement the scale subresource", resourceOf(o))
+		return "", 0, fmt.Errorf("%s %w", resourceOf(o), errNoScale)
 	}
 	return o.UID, *o.Replicas, nil
+}
+
+// errNoScale is the error of every pod of a kind without a scale. More objects in the input do not end it.
+var errNoScale = errors.New("does not implement the scale subresource")
+
+// scaleless reports whether a kind of Kubernetes has no scale.
+func scaleless(r metav1.OwnerReference) bool {
+	return r.Kind == "DaemonSet" && groupOf(r.APIVersion) == "apps" || r.Kind == "Job" && groupOf(r.APIVersion) == "batch"
 }
 
 // resourceOf returns the resource name of a kind: lower case, plural, with the group, such as "jobs.batch".

@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,6 +43,9 @@ type Synced struct {
 	Recheck time.Time
 	// Err says why the expected number of pods is unknown. No disruption is allowed then.
 	Err error
+	// Lasting is the first error that more controllers in the input would not end: a pod's controller has no scale. It names the
+	// pod. It is nil when Err is nil, and when Err may come from objects that scale does not know.
+	Lasting error
 }
 
 // Sync returns the status that the disruption controller gives a budget (rules D4.2 to D4.9):
@@ -168,6 +172,7 @@ func (s *Synced) scaled(v *intstr.IntOrString, matching []*v1.Pod, scale Scale) 
 func (s *Synced) replicas(matching []*v1.Pod, scale Scale) (int32, error) {
 	counted := map[types.UID]bool{}
 	var unmanaged []string
+	var failure error
 	sum := int32(0)
 	for _, p := range matching {
 		owner := metav1.GetControllerOf(p)
@@ -184,12 +189,20 @@ func (s *Synced) replicas(matching []*v1.Pod, scale Scale) (int32, error) {
 		}
 		uid, n, err := scale(p, *owner)
 		if err != nil {
-			return sum, err
+			failure = cmp.Or(failure, err)
+			if errors.Is(err, errNoScale) {
+				s.Lasting = fmt.Errorf("%w (pod %s of %s %s)", err, p.Name, owner.Kind, owner.Name)
+				break
+			}
+			continue
 		}
 		if uid == owner.UID || !counted[uid] {
 			counted[uid] = true
 			sum += n
 		}
+	}
+	if failure != nil {
+		return sum, failure
 	}
 	if len(unmanaged) > 0 {
 		s.notice(v1.EventTypeWarning, "UnmanagedPods", "Pods selected by this PodDisruptionBudget have no controller: "+strings.Join(unmanaged, ", "), nil)

@@ -216,7 +216,7 @@ func TestSyncFailed(t *testing.T) {
 	none := NewScale(nil)
 	check(`found no controllers for pod "x"`, []*v1.Pod{healthyPod("x", "ReplicaSet/a")}, none)
 	check(`found no controllers for pod "x"`, []*v1.Pod{healthyPod("x", "ReplicaSet/a")}, nil)
-	check(`no matches for kind "Job" in version "batch/v1"`, []*v1.Pod{healthyPod("x", "Job/a")}, none)
+	check("jobs.batch does not implement the scale subresource", []*v1.Pod{healthyPod("x", "Job/a")}, none)
 	for kind, resource := range map[string]string{"Job": "jobs.batch", "Redis": "redises.batch", "Proxy": "proxies.batch"} {
 		job := Workload{APIVersion: "batch/v1", Kind: kind, Namespace: "default", Name: "a", UID: "uid-a"}
 		pod := healthyPod("x", kind+"/a")
@@ -291,7 +291,10 @@ func TestWorkloads(t *testing.T) {
 		{"unknown object of a known kind", "example.com/v1", "Robot", "other", `found no controllers for pod "x"`},
 		{"unknown replication controller", "v1", "ReplicationController", "other", `found no controllers for pod "x"`},
 		{"replication controller of a group", "example.com/v1", "ReplicationController", "rc", `no matches for kind "ReplicationController" in version "example.com/v1"`},
-		{"unknown kind", "batch/v1", "Job", "j", `no matches for kind "Job" in version "batch/v1"`},
+		{"unknown kind", "example.com/v1", "Saw", "s", `no matches for kind "Saw" in version "example.com/v1"`},
+		{"a Job that is not in the list", "batch/v1", "Job", "j", "jobs.batch does not implement the scale subresource"},
+		{"a DaemonSet that is not in the list", "apps/v1", "DaemonSet", "s", "daemonsets.apps does not implement the scale subresource"},
+		{"a DaemonSet of another group", "example.com/v1", "DaemonSet", "s", `no matches for kind "DaemonSet" in version "example.com/v1"`},
 		{"no scale", "v1", "Node", "n", "nodes does not implement the scale subresource"},
 	}, func(t *testing.T, c failure) {
 		uid, n, err := find(c.version, c.kind, c.object, "uid-"+types.UID(c.object))
@@ -399,4 +402,33 @@ func TestSelectorFromV1beta1(t *testing.T) {
 	for _, given := range []*metav1.LabelSelector{expression("app", metav1.LabelSelectorOpExists), {MatchLabels: map[string]string{"app": "x"}}} {
 		require.Same(t, given, SelectorFromV1beta1(given))
 	}
+}
+
+// Lasting is the error that no more objects in the input end: of a kind without a scale, wherever its pod stands in the list. An
+// error about an object that scale does not know may be the input's.
+func TestLasting(t *testing.T) {
+	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "d", Name: "b"}, Spec: policyv1.PodDisruptionBudgetSpec{
+		Selector: &metav1.LabelSelector{}, MaxUnavailable: ptr(intstr.FromInt32(1))}}
+	unknown, job, bare := healthyPod("d/a", "ReplicaSet/a"), healthyPod("d/j", "Job/j"), healthyPod("d/c", "")
+	const of = "jobs.batch does not implement the scale subresource (pod j of Job j)"
+	type test struct {
+		name, first, lasting string
+		pods                 []*v1.Pod
+	}
+	testkit.Run(t, []test{
+		{"a Job", "jobs.batch does not implement the scale subresource", of, []*v1.Pod{job}},
+		{"a Job behind an unknown controller", `found no controllers for pod "a"`, of, []*v1.Pod{unknown, bare, job}},
+		{"an unknown controller", `found no controllers for pod "a"`, "", []*v1.Pod{bare, unknown}},
+		{"no controller", "", "", []*v1.Pod{bare}},
+	}, func(t *testing.T, c test) {
+		s := Sync(b, c.pods, NewScale(nil), now)
+		text := func(err error) string {
+			if err == nil {
+				return ""
+			}
+			return err.Error()
+		}
+		require.Equal(t, []string{c.first, c.lasting}, []string{text(s.Err), text(s.Lasting)}, c.name)
+		require.Equal(t, c.name == "no controller", len(s.Notices) == 1 && s.Notices[0].Reason == "UnmanagedPods", c.name)
+	})
 }

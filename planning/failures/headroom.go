@@ -14,6 +14,8 @@ type Search struct {
 	Limit int
 	// Remedies is the number of remedies of each kind to check at most; 0: none.
 	Remedies int
+	// Stop ends the search when it returns true, as Limit does; it is asked before each 64 scenarios. nil: never.
+	Stop func() bool
 }
 
 // DefaultLimit is the limit of a Search without one.
@@ -28,7 +30,7 @@ type Headroom struct {
 	Found *Result
 	// Exact reports that Found has one node more than Survives: no smaller set exists.
 	Exact bool
-	// Played is the number of scenarios. Limited reports that the limit ended the search, so that a larger limit may find more.
+	// Played is the number of scenarios. Limited reports that the limit or Stop ended the search, so that a longer one may find more.
 	Played  int
 	Limited bool
 	// Remedies are what would let the cluster survive each failure of one node, checked by deciding again; nil when it does.
@@ -62,7 +64,7 @@ func (p *Planner) Headroom(s Search) (found Headroom, err error) {
 			h.Limited = true
 			break
 		}
-		failing := h.play(sets)
+		failing, whole := h.play(sets)
 		if size > 1 {
 			h.played += len(sets)
 		}
@@ -73,6 +75,10 @@ func (p *Planner) Headroom(s Search) (found Headroom, err error) {
 				h.remedies(failing)
 			}
 			return h.Headroom, nil
+		}
+		if !whole {
+			h.Limited = true
+			break
 		}
 		h.Survives = size
 	}
@@ -88,10 +94,16 @@ type search struct {
 	played int // of two nodes or more
 }
 
-// play returns the results of the sets that leave a pod pending.
-func (h *search) play(sets [][]int) (out []Result) {
-	const block = 1024 // results of scenarios without consequences are not kept
+// stopped reports whether the caller ends the search.
+func (h *search) stopped() bool { return h.s.Stop != nil && h.s.Stop() }
+
+// play returns the results of the sets that leave a pod pending. whole is false when Stop left some sets out.
+func (h *search) play(sets [][]int) (out []Result, whole bool) {
+	const block = 64 // results of scenarios without consequences are not kept
 	for part := range slices.Chunk(sets, block) {
+		if h.stopped() {
+			return out, false
+		}
 		scenarios := make([]Scenario, len(part))
 		for i, set := range part {
 			scenarios[i] = h.p.scenario(set...)
@@ -104,7 +116,7 @@ func (h *search) play(sets [][]int) (out []Result) {
 			}
 		}
 	}
-	return out
+	return out, true
 }
 
 // combinations returns all sets of size numbers below n in order, nil when there are more than limit.
@@ -140,11 +152,11 @@ func (h *search) grow() {
 	}
 	order := h.p.fullest()
 	try := func(set []int) *Result {
-		if h.played >= h.s.Limit {
+		if h.played >= h.s.Limit || h.stopped() {
 			return nil
 		}
 		h.played++
-		if failing := h.play([][]int{set}); len(failing) > 0 {
+		if failing, _ := h.play([][]int{set}); len(failing) > 0 {
 			return &failing[0]
 		}
 		return nil

@@ -47,6 +47,16 @@ func TestHeadroom(t *testing.T) {
 			w.app("web", "cpu=1", "n1 n2 n3 n4 n4", nil)
 			return w
 		}, Search{Limit: -1}, 1, nil, false, true, ""},
+		{"stopped", "what was not played is not survived", func() *world {
+			w := five("cpu=2")
+			w.app("web", "cpu=1", "n1 n2 n3 n4 n4", nil)
+			return w
+		}, Search{Stop: func() bool { return true }}, 0, nil, false, true, ""},
+		{"stopped after single nodes", "pairs were not all played", func() *world {
+			w := five("cpu=2")
+			w.app("web", "cpu=1", "n1 n2 n3 n4 n4", nil)
+			return w
+		}, Search{Stop: after(1)}, 1, nil, false, true, ""},
 	}, func(t *testing.T, c struct {
 		name, why string
 		cluster   func() *world
@@ -151,4 +161,9 @@ func TestHeadroomIsExact(t *testing.T) {
 		require.Len(t, h.Found.Nodes, smallest)
 		require.True(t, h.Exact)
 	}
+}
+
+// after returns a function that says no for so many calls.
+func after(calls int) func() bool {
+	return func() bool { calls--; return calls < 0 }
 }

@@ -31,6 +31,10 @@ func (h *search) remedies(failing []Result) {
 	for _, make := range []func([]Result) []remedy{h.p.moreNodes, h.p.fewerReplicas, h.p.weakerConstraints} {
 		list := make(failing)
 		for _, r := range list[:min(len(list), max(0, h.s.Remedies))] {
+			if h.stopped() {
+				h.Limited = true
+				return
+			}
 			h.check(r, failing)
 		}
 	}

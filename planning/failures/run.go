@@ -23,6 +23,9 @@ type Options struct {
 	// priority by Seed.
 	Orders int
 	Seed   uint64
+	// Stop ends the further orders of a scenario when it returns true; Bounds.Orders says how many were played. It is asked before each.
+	// Parallel's goroutines call it. nil: never.
+	Stop func() bool
 	// Until makes Run forecast taint-based eviction for so long after the failure (Outcome.Leaves). 0: no forecast.
 	Until time.Duration
 	// Observe hears of each attempt of the scenario with that place in the list, in the order of the attempts; the orders of
@@ -86,9 +89,13 @@ func (p *Planner) run(i int, s Scenario, o Options) (result Result, err error) {
 	result = x.play(s, nil)
 	x.observe = nil
 	if o.Orders > 0 {
-		b := Bounds{Orders: 1 + o.Orders, Fewest: result.Stays(), Most: result.Stays()}
+		b := Bounds{Orders: 1, Fewest: result.Stays(), Most: result.Stays()}
 		r := rand.New(rand.NewPCG(o.Seed, 1))
 		for range o.Orders {
+			if o.Stop != nil && o.Stop() {
+				break
+			}
+			b.Orders++
 			other := x.play(s, r)
 			b.Fewest, b.Most = min(b.Fewest, other.Stays()), max(b.Most, other.Stays())
 		}

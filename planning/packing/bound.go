@@ -5,39 +5,75 @@ import (
 	"slices"
 )
 
-// unit is the size of the largest node in each column of the bound.
-const unit = 1 << 20
+// unit is the size of the largest node in each column of the bound. Every fraction of up to 16 parts of it is a whole number.
+const unit = 720_720
 
 // bounds returns for each tier how many of its pods can have a node at most, if each tier above has as many pods as its own bound.
 // No vector of placed pods is better. Each weight bounds the pods on its own: what the pods of a node weigh together is at most
-// what the node holds, because amounts are rounded down.
-func (m *model) bounds() []int {
+// what the node holds, because amounts are rounded down. Pods that stay have their node for sure, and their amounts are not offered to others;
+// if kube-scheduler evicts such a pod, the vector of kube-scheduler is bounded too, and nothing counts as staying.
+func (m *model) bounds(evicts bool) []int {
 	bound := make([]int, len(m.tiers))
 	if len(m.slots) == 0 {
 		return bound
 	}
+	sizes, rooms := m.normalized(evicts)
+	stay, byTier := make([]int, len(m.tiers)), make([][]int, len(m.tiers))
 	for k := range m.items {
-		bound[m.items[k].tier]++
-	}
-	sizes, rooms := m.normalized()
-	mixes := m.mixes()
-	for tier := range bound {
-		for _, mix := range mixes {
-			for parts := range mostParts + 1 {
-				bound[tier] = min(bound[tier], m.boundBy(weigh{mix, int64(parts)}, sizes, rooms, bound[:tier], tier))
-			}
+		switch it := &m.items[k]; {
+		case it.stays && !evicts:
+			stay[it.tier]++
+		case m.possible(k, sizes, rooms):
+			byTier[it.tier] = append(byTier[it.tier], k)
 		}
+	}
+	all := m.weighs()
+	for tier := range bound {
+		bound[tier] = len(byTier[tier])
+		for _, w := range all {
+			bound[tier] = min(bound[tier], m.boundBy(w, sizes, rooms, byTier[:tier+1], bound[:tier]))
+		}
+	}
+	for tier, n := range stay {
+		bound[tier] += n
 	}
 	return bound
 }
 
-// mostParts is the number of parts into which a weight divides a node at most.
-const mostParts = 12
+// possible reports whether an item runs, or has room on a node that its filters allow and that has only pods that stay.
+func (m *model) possible(k int, sizes, rooms []int64) bool {
+	it := &m.items[k]
+	return it.home >= 0 || slices.ContainsFunc(m.slots, func(i int) bool {
+		for c, n := range sizes[k*m.columns : (k+1)*m.columns] {
+			if n > rooms[i*m.columns+c] {
+				return false
+			}
+		}
+		return it.slots == nil || it.slots[i]
+	})
+}
 
-// weigh is a weight of pods: the sum of the columns, each times its factor, in parts of the largest node. 0 parts: not rounded.
+// mostParts is the number of parts into which a weight divides a node at most.
+const mostParts = 16
+
+// weigh is a weight of pods: the sum of the columns, each times its factor, in parts of the largest node, rounded down. 0 parts: not rounded.
+// A whole number of parts counts as one part less if the weight is strict: then a pod of more than half a node weighs 1 of 2 parts, and the
+// node holds 1.
 type weigh struct {
-	mix   []int64
-	parts int64
+	mix    []int64
+	parts  int64
+	strict bool
+}
+
+// weighs returns all weights.
+func (m *model) weighs() (out []weigh) {
+	for _, mix := range m.mixes() {
+		out = append(out, weigh{mix: mix})
+		for parts := range int64(mostParts) {
+			out = append(out, weigh{mix, parts + 1, false}, weigh{mix, parts + 1, true})
+		}
+	}
+	return out
 }
 
 // of returns the weight of amounts. The weight of a sum is at least the sum of the weights.
@@ -48,6 +84,9 @@ func (w weigh) of(amounts []int64) int64 {
 	}
 	if w.parts == 0 {
 		return sum
+	}
+	if w.strict && sum > 0 {
+		return (sum*w.parts - 1) / (total * unit)
 	}
 	return sum * w.parts / (total * unit)
 }
@@ -70,21 +109,24 @@ func (m *model) mixes() (out [][]int64) {
 	return out
 }
 
-// normalized returns the sizes of the items and the rooms of the slots in units of the largest slot. A slot that holds more
-// than it offers counts with what it holds; a slot that no item may use counts with nothing.
-func (m *model) normalized() (sizes, rooms []int64) {
+// normalized returns the sizes of the items and the rooms of the slots in units of the largest slot. A room is what the slot offers to
+// items that do not stay. A slot that holds more than it offers counts with what it holds; a slot that no item may use counts with nothing.
+func (m *model) normalized(evicts bool) (sizes, rooms []int64) {
 	rooms = make([]int64, len(m.rooms))
-	holds := make([]int64, len(m.rooms))
+	holds, kept := make([]int64, len(m.rooms)), make([]int64, len(m.rooms))
 	usable, all := make([]bool, len(m.on)), false
 	for k := range m.items {
 		it := &m.items[k]
 		if it.home >= 0 {
 			usable[it.home] = true
 			for c, n := range m.need(k) {
-				holds[it.home*m.columns+c] += n
+				if holds[it.home*m.columns+c] += n; it.stays && !evicts {
+					kept[it.home*m.columns+c] += n
+				}
 			}
 		}
-		if all = all || !it.stays && it.slots == nil; all || it.stays {
+		stays := it.stays && !evicts
+		if all = all || !stays && it.slots == nil; all || stays {
 			continue
 		}
 		for _, i := range m.slots {
@@ -98,7 +140,7 @@ func (m *model) normalized() (sizes, rooms []int64) {
 		}
 		for c := range largest {
 			at := i*m.columns + c
-			rooms[at] = max(m.rooms[at], holds[at])
+			rooms[at] = max(m.rooms[at], holds[at]) - kept[at]
 			largest[c] = max(largest[c], rooms[at])
 		}
 	}
@@ -120,32 +162,26 @@ func (m *model) normalized() (sizes, rooms []int64) {
 	return scale(m.needs), scale(rooms)
 }
 
-// boundBy returns how many items of a tier have a node at most by one weight, if the tiers above have so many.
-func (m *model) boundBy(w weigh, sizes, rooms []int64, above []int, tier int) int {
+// boundBy returns how many items of the last tier have a node at most by one weight, if the tiers above have so many.
+func (m *model) boundBy(w weigh, sizes, rooms []int64, tiers [][]int, above []int) int {
 	var room int64
 	for _, i := range m.slots {
 		room += w.of(rooms[i*m.columns : (i+1)*m.columns])
 	}
-	byTier := make([][]int64, tier+1)
-	for k := range m.items {
-		if t := m.items[k].tier; t <= tier {
-			byTier[t] = append(byTier[t], w.of(sizes[k*m.columns:(k+1)*m.columns]))
+	for t, items := range tiers {
+		weights := make([]int64, len(items))
+		for at, k := range items {
+			weights[at] = w.of(sizes[k*m.columns : (k+1)*m.columns])
+		}
+		slices.Sort(weights)
+		if t < len(above) {
+			weights = weights[:above[t]]
+		}
+		for n, x := range weights {
+			if room -= x; room < 0 && t == len(above) {
+				return n
+			}
 		}
 	}
-	for t := range byTier {
-		slices.Sort(byTier[t])
-	}
-	for t, n := range above {
-		for _, x := range byTier[t][:n] {
-			room -= x
-		}
-	}
-	n := 0
-	for _, x := range byTier[tier] {
-		if room -= x; room < 0 {
-			return n
-		}
-		n++
-	}
-	return n
+	return len(tiers[len(above)])
 }

@@ -18,13 +18,14 @@
 //  1. kube-scheduler's decisions and preemptions are played on a fork. The search begins with their outcome, or with the cluster as
 //     it is if that outcome breaks a disruption budget.
 //  2. Tier by tier, pods without a node are inserted: where they fit, where pods of lower tiers leave, or in place of pods that were
-//     easier to place so far. These pods are inserted again. Between insertions random pods move.
+//     easier to place so far. These pods are inserted again. Between insertions random pods move. A cascade empties a node, or moves
+//     pods along a chain of nodes, in one go.
 //  3. Pods go back to their nodes where that is possible, so that fewer pods move.
 //  4. The plan is carried out on a fork by the profile's filters, in the order of Plan.Actions. A pod that a filter rejects gets
 //     another node, or none. Plan has what this reaches.
 //
-// The bound adds up amounts: of each resource, of sums of resources, and of amounts rounded down to fractions of a node. Filters
-// other than NodeResourcesFit do not lower the bound.
+// The bound adds up amounts: of each resource, of sums of resources, and of amounts rounded down to fractions of a node, beside the
+// pods that stay. Of filters other than NodeResourcesFit it knows which pods have no node at all.
 //
 // Disruption budgets are binding: a plan moves and evicts at most DisruptionsAllowed pods of each budget. Pods of DaemonSets, static
 // pods, terminating pods, and pods that Input.Movable does not name stay where they are. A moved pod is evicted, and its controller

@@ -122,6 +122,7 @@ func TestEveryKind(t *testing.T) {
 		o := packing.Options{Seed: seed, Steps: 100 + 100*b.Below(5), Stop: func() bool { asked++; return asked > 4 }}
 		p, err := packing.Pack(in, o)
 		require.NoError(t, err)
+		require.GreaterOrEqual(t, slices.Compare(vector(p.Tiers, bound), vector(p.Tiers, placed)), 0, "seed %d: more pods than the bound", seed)
 		h := fnv.New32a()
 		fmt.Fprintf(h, "%v %v %t %t %t %t %d\n", p.Tiers, p.Pending, p.Optimal, p.DefaultOptimal, p.LeaveIt, p.DefaultBreaks, p.Refused)
 		for _, a := range p.Actions {

@@ -62,7 +62,7 @@ func ExamplePack() {
 	fmt.Println("no better plan exists:", plan.Optimal)
 	// Output:
 	// priority 100: 6 pods, kube-scheduler places 5, the plan 6, at most 6
-	// default/web-2: "n3" to "n1"
-	// default/gpu: "" to "n3"
+	// default/web-1: "n1" to "n3"
+	// default/gpu: "" to "n1"
 	// no better plan exists: true
 }

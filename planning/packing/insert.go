@@ -9,15 +9,15 @@ const mostSlots = 200
 //
 //  1. the slot with the least room, if no item has to leave,
 //  2. a slot on which only items of lower tiers leave, as few as possible and of the lowest tiers,
-//  3. one or two items, if inserting them was tried less often than inserting this item.
-func (s *search) insertion(k, tier int) (slot int, out []int) {
+//  3. one or two items, or as many as it takes if two are too few, if inserting them was tried less than most times.
+func (s *search) insertion(k, tier, most int) (slot int, out []int) {
 	if i := s.snug(k); i >= 0 {
 		return i, nil
 	}
 	slot = -1
-	cost, evicts := s.items[k].tries, false // only items of lower tiers leave
+	cost, evicts := most, false // only items of lower tiers leave
 	for _, i := range s.some() {
-		if it := &s.items[k]; it.slots != nil && !it.slots[i] {
+		if it := &s.items[k]; it.slots != nil && !it.slots[i] || s.gone(k, i) {
 			continue
 		}
 		lower, enough := s.lower(k, i, tier)
@@ -62,23 +62,41 @@ func (s *search) allows(k, i int, without []int) bool {
 // list without need.
 func (s *search) lower(k, i, tier int) (list []int, enough bool) {
 	for _, m := range s.on[i] {
-		if s.items[m].tier > tier && s.may(m) {
+		if s.items[m].tier > tier && s.leaves(m) {
 			list = append(list, m)
 		}
 	}
 	if !s.roomy(k, i, list) {
 		return list, false
 	}
-	slices.SortFunc(list, func(a, b int) int { return s.items[a].tier - s.items[b].tier })
-	for at := 0; at < len(list); { // the highest tiers stay first
-		rest := slices.Delete(slices.Clone(list), at, at+1)
-		if s.roomy(k, i, rest) {
-			list = rest
-			continue
-		}
-		at++
-	}
+	list = s.needed(k, i, nil, list, func(m int) int { return s.items[m].tier }) // the highest tiers stay first
 	return list, s.keeps(list)
+}
+
+// needed returns the items of a list, all of which leave enough room beside others, without those that can stay. Each in turn stays if it can,
+// the one of the lowest rank first.
+func (s *search) needed(k, i int, others, list []int, rank func(m int) int) []int {
+	slices.SortStableFunc(list, func(a, b int) int { return rank(a) - rank(b) })
+	spare := slices.Clone(s.left(i))
+	for _, leave := range [][]int{others, list} {
+		for _, m := range leave {
+			for c, n := range s.need(m) {
+				spare[c] += n
+			}
+		}
+	}
+	need := s.need(k)
+	return slices.DeleteFunc(list, func(m int) bool {
+		for c, n := range s.need(m) {
+			if need[c] > 0 && need[c] > spare[c]-n {
+				return false
+			}
+		}
+		for c, n := range s.need(m) {
+			spare[c] -= n
+		}
+		return true
+	})
 }
 
 // keeps reports whether the budgets allow that all items of a list leave together.
@@ -122,27 +140,39 @@ func (s *search) roomy(k, i int, list []int, more ...int) bool {
 }
 
 // each yields one and two items of the tiers down to tier that leave enough room together with the items of the tiers below, with
-// how often their insertion was tried.
+// how often their insertion was tried. If two are too few, it yields as many as it takes.
 func (s *search) each(k, i, tier int, lower []int, yield func(set []int, cost int)) {
-	var set []int
-	for x, a := range s.on[i] {
-		if s.items[a].tier > tier || !s.may(a) {
-			continue
+	var can, set []int
+	for _, m := range s.on[i] {
+		if s.items[m].tier <= tier && s.leaves(m) {
+			can = append(can, m)
 		}
+	}
+	give := func(list ...int) {
+		cost := 0
+		for _, m := range list {
+			cost += s.items[m].tries
+		}
+		if set = append(append(set[:0], lower...), list...); s.keeps(set) {
+			yield(set, cost)
+		}
+	}
+	few := false
+	for x, a := range can {
 		if s.roomy(k, i, lower, a) {
-			if set = append(append(set[:0], lower...), a); s.keeps(set) {
-				yield(set, s.items[a].tries)
-			}
+			few = true
+			give(a)
 			continue
 		}
-		for _, b := range s.on[i][x+1:] {
-			if s.items[b].tier > tier || !s.may(b) || !s.roomy(k, i, lower, a, b) {
-				continue
-			}
-			if set = append(append(set[:0], lower...), a, b); s.keeps(set) {
-				yield(set, s.items[a].tries+s.items[b].tries)
+		for _, b := range can[x+1:] {
+			if s.roomy(k, i, lower, a, b) {
+				few = true
+				give(a, b)
 			}
 		}
+	}
+	if !few && s.roomy(k, i, lower, can...) {
+		give(s.needed(k, i, lower, can, func(m int) int { return -s.items[m].tries })...) // what was tried most stays first
 	}
 }
 
@@ -152,7 +182,7 @@ const shakes = 8
 // shake moves a random item, or lets two items change places.
 func (s *search) shake(tier int) {
 	a := s.r.IntN(len(s.items))
-	if s.items[a].at < 0 || s.items[a].tier > tier || !s.may(a) {
+	if s.items[a].at < 0 || s.items[a].tier > tier || !s.leaves(a) {
 		return
 	}
 	from := s.items[a].at
@@ -167,7 +197,7 @@ func (s *search) shake(tier int) {
 	}
 	b := s.r.IntN(len(s.items))
 	to := s.items[b].at
-	if to < 0 || to == from || s.items[b].tier > tier || !s.may(b) {
+	if to < 0 || to == from || s.items[b].tier > tier || !s.leaves(b) {
 		return
 	}
 	s.take(a)

@@ -120,7 +120,7 @@ func TestInsertion(t *testing.T) {
 		if best < 0 {
 			require.Equal(t, -1, s.snug(k))
 		}
-		i, out := s.insertion(k, tier)
+		i, out := s.insertion(k, tier, s.items[k].tries)
 		name := fmt.Sprintf("seed %d", seed)
 		switch {
 		case best >= 0:

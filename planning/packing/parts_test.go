@@ -77,7 +77,7 @@ func drawn(t *testing.T, seed uint64, coupled bool) *search {
 	profile, queue, err := in.check(Options{})
 	require.NoError(t, err)
 	m := newModel(&in, profile, queue)
-	return &search{model: m, r: r, bound: m.bounds()}
+	return &search{model: m, r: r, bound: m.bounds(false)}
 }
 
 // The model has every node and no free slot. Pods that look at no other pod are not coupled, and a pod that may go everywhere has no list.
@@ -136,16 +136,18 @@ func TestMixes(t *testing.T) {
 	require.Len(t, (&model{columns: 4}).mixes(), 4+6*3)
 }
 
-// A weight is a sum of columns, or the parts of the largest node in it, rounded down.
+// A weight is a sum of columns, or the parts of the largest node in it, rounded down; strict weights do not count the last part of a whole number.
 func TestWeigh(t *testing.T) {
 	for _, c := range []struct {
 		w       weigh
 		amounts []int64
 		want    int64
 	}{
-		{weigh{[]int64{1}, 0}, []int64{7}, 7}, {weigh{[]int64{2, 1}, 0}, []int64{7, 5}, 19},
-		{weigh{[]int64{1}, 1}, []int64{unit}, 1}, {weigh{[]int64{1}, 1}, []int64{unit - 1}, 0}, {weigh{[]int64{1}, 2}, []int64{unit / 2}, 1}, {weigh{[]int64{1}, 2}, []int64{unit/2 - 1}, 0},
-		{weigh{[]int64{1, 2}, 3}, []int64{unit, 0}, 1}, {weigh{[]int64{1, 2}, 3}, []int64{unit - 1, 0}, 0}, {weigh{[]int64{1, 2}, 3}, []int64{0, unit}, 2}, {weigh{[]int64{1, 2}, 3}, []int64{unit, unit}, 3},
+		{weigh{mix: []int64{1}}, []int64{7}, 7}, {weigh{[]int64{2, 1}, 0, false}, []int64{7, 5}, 19},
+		{weigh{[]int64{1}, 1, false}, []int64{unit}, 1}, {weigh{[]int64{1}, 1, false}, []int64{unit - 1}, 0}, {weigh{[]int64{1}, 2, false}, []int64{unit / 2}, 1}, {weigh{[]int64{1}, 2, false}, []int64{unit/2 - 1}, 0},
+		{weigh{[]int64{1, 2}, 3, false}, []int64{unit, 0}, 1}, {weigh{[]int64{1, 2}, 3, false}, []int64{unit - 1, 0}, 0}, {weigh{[]int64{1, 2}, 3, false}, []int64{0, unit}, 2}, {weigh{[]int64{1, 2}, 3, false}, []int64{unit, unit}, 3},
+		{weigh{[]int64{1}, 2, true}, []int64{unit}, 1}, {weigh{[]int64{1}, 2, true}, []int64{unit/2 + 1}, 1}, {weigh{[]int64{1}, 2, true}, []int64{unit / 2}, 0},
+		{weigh{[]int64{1}, 1, true}, []int64{unit + 1}, 1}, {weigh{[]int64{1}, 3, true}, []int64{0}, 0}, {weigh{[]int64{1, 2}, 3, true}, []int64{unit, unit}, 2},
 	} {
 		require.Equal(t, c.want, c.w.of(c.amounts), "%+v", c)
 	}
@@ -187,14 +189,17 @@ func TestNormalized(t *testing.T) {
 		for _, i := range m.slots {
 			usable := slices.ContainsFunc(m.items, func(it item) bool { return it.home == i || !it.stays && (it.slots == nil || it.slots[i]) })
 			for c := range m.columns {
-				holds := int64(0)
+				holds, kept := int64(0), int64(0)
 				for k, it := range m.items {
 					if it.home == i {
 						holds += m.needs[k*m.columns+c]
 					}
+					if it.home == i && it.stays {
+						kept += m.needs[k*m.columns+c]
+					}
 				}
 				if usable {
-					rooms[i*m.columns+c] = max(holds, m.rooms[i*m.columns+c])
+					rooms[i*m.columns+c] = max(holds, m.rooms[i*m.columns+c]) - kept
 					tops[c] = max(tops[c], rooms[i*m.columns+c])
 				}
 			}
@@ -214,15 +219,15 @@ func TestNormalized(t *testing.T) {
 			}
 			return out
 		}
-		sizes, got := m.normalized()
+		sizes, got := m.normalized(false)
 		require.Equal(t, units(m.needs), sizes, "seed %d", seed)
 		require.Equal(t, units(rooms), got, "seed %d", seed)
 	}
 }
 
-// Nodes that are a little smaller than so many equal pods hold one pod less, whatever the sum over the nodes says, for up to 12 pods a node.
+// Nodes that are a little smaller than so many equal pods hold one pod less, whatever the sum over the nodes says, for up to 16 pods a node.
 func TestBoundOfParts(t *testing.T) {
-	for parts := int64(1); parts < 15; parts++ {
+	for parts := int64(1); parts < 19; parts++ {
 		m := &model{columns: 1, tiers: []int32{0}, on: make([][]int, 21)}
 		for i := range 21 {
 			m.slots = append(m.slots, i)
@@ -232,11 +237,11 @@ func TestBoundOfParts(t *testing.T) {
 		for range 21 * parts {
 			m.items, m.needs = append(m.items, item{home: -1}), append(m.needs, 100)
 		}
-		want := int(parts + 20*(parts-1))
-		if parts > 12 {
+		want := int(21 * (parts - 1))
+		if parts > 16 {
 			want = int(100*parts-1+20*(100*parts-10)) / 100
 		}
-		require.Equal(t, []int{want}, m.bounds(), "%d pods fill the largest node", parts)
+		require.Equal(t, []int{want}, m.bounds(false), "%d pods fill the largest node", parts)
 	}
 }
 

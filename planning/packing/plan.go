@@ -71,8 +71,9 @@ func Pack(in Input, o Options) (_ Plan, err error) {
 	m := newModel(&in, profile, queue)
 	before := slices.Clone(m.placed)
 	standard, broken := m.play(&in, profile)
-	s := &search{model: m, r: rand.New(rand.NewPCG(o.Seed, 1)), o: o, bound: m.bounds()}
-	if !broken && !m.evictsStaying(standard) && m.better(standard, m.positions()) {
+	evicts := m.evictsStaying(standard)
+	s := &search{model: m, r: rand.New(rand.NewPCG(o.Seed, 1)), o: o, bound: m.bounds(evicts)}
+	if !broken && !evicts && m.better(standard, m.positions()) {
 		m.restore(standard)
 	}
 	s.run()

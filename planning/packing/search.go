@@ -17,6 +17,9 @@ type search struct {
 	best  []int // the best positions so far
 	value []int // their number of placed pods by tier
 	order []int // scratch: slots
+
+	chain   *cascade // nil: no cascade is under way
+	offered []int64  // by column: what all nodes offer
 }
 
 // stopEvery is the number of steps between two questions to Options.Stop.
@@ -42,6 +45,12 @@ func (s *search) note() { s.best, s.value = s.positions(), slices.Clone(s.placed
 // are searched again and again, each time with twice as many steps.
 func (s *search) run() {
 	s.note()
+	s.offered = make([]int64, s.columns)
+	for _, i := range s.slots {
+		for c := range s.offered {
+			s.offered[c] += max(0, s.rooms[i*s.columns+c])
+		}
+	}
 	for steps := 200 + len(s.items); ; steps *= 2 {
 		before := s.steps
 		for tier := range s.tiers {
@@ -74,7 +83,8 @@ func (s *search) settle(tier int) {
 }
 
 // fill inserts the items of a tier, in so many steps at most. The pool has the items of this tier and of the tiers above without a node. Pods that were
-// hard to insert take the place of pods that were easier; items of the tiers below leave whenever that helps. After a while
+// hard to insert take the place of pods that were easier; items of the tiers below leave whenever that helps. Each round begins with a
+// cascade. After a while
 // without success, the search goes on from the latest positions that were as good as the best, shaken.
 func (s *search) fill(tier, steps int) {
 	s.settle(tier)
@@ -85,6 +95,14 @@ func (s *search) fill(tier, steps int) {
 	base, patience := s.positions(), 20+len(s.items)/4
 	for s.steps < end && !s.ended {
 		pool := s.pool(tier)
+		if s.cascade(pool[s.r.IntN(len(pool))], tier) {
+			s.note()
+			if !s.open(tier) {
+				return
+			}
+			base = s.positions()
+			continue
+		}
 		for stall := 0; stall < patience && s.steps < end && s.step(); stall++ {
 			pool = s.insert(pool, tier)
 			switch d := slices.Compare(s.placed[:tier+1], s.value[:tier+1]); {
@@ -122,7 +140,7 @@ func (s *search) insert(pool []int, tier int) []int {
 	at := s.r.IntN(len(pool))
 	k := pool[at]
 	pool = slices.Delete(pool, at, at+1)
-	i, out := s.insertion(k, tier)
+	i, out := s.insertion(k, tier, s.items[k].tries)
 	if i < 0 {
 		s.items[k].tries++
 		s.shake(tier)
@@ -140,12 +158,12 @@ func (s *search) insert(pool []int, tier int) []int {
 
 // snug returns the slot with room for an item that has the least room, -1 for none. A running pod goes home if it can.
 func (s *search) snug(k int) int {
-	if home := s.items[k].home; home >= 0 && s.fits(k, home) {
+	if home := s.items[k].home; home >= 0 && !s.gone(k, home) && s.fits(k, home) {
 		return home
 	}
 	best, least := -1, 0.0
 	for _, i := range s.slots {
-		if room := s.room(i); (best < 0 || room < least) && s.fits(k, i) {
+		if room := s.room(i); (best < 0 || room < least) && !s.gone(k, i) && s.fits(k, i) {
 			best, least = i, room
 		}
 	}

@@ -49,6 +49,18 @@ func (o *Objects) check() error {
 	if err := checkAll("Job", o.Jobs, checkJob); err != nil {
 		return err
 	}
+	if err := checkAll("CronJob", o.CronJobs, func(c *batchv1.CronJob) error { return checkJob(jobOf(c)) }); err != nil {
+		return err
+	}
+	if err := checkAll("HorizontalPodAutoscaler", o.Autoscalers, checkAutoscaler); err != nil {
+		return err
+	}
+	if err := named("ResourceClaimTemplate", o.ClaimTemplates); err != nil {
+		return err
+	}
+	if err := named("ResourceClaim", o.ResourceClaims); err != nil {
+		return err
+	}
 	return checkAll("DaemonSet", o.DaemonSets, func(d *appsv1.DaemonSet) error { return replicated(nil, d.Spec.Selector, &d.Spec.Template) })
 }
 

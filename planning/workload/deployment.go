@@ -20,7 +20,7 @@ func (m *maker) deploymentsAndReplicaSets() {
 		if ref := metav1.GetControllerOfNoCopy(r); ref != nil && ref.Kind == "Deployment" {
 			sets[id{r.Namespace, ref.Name}] = append(sets[id{r.Namespace, ref.Name}], r)
 		}
-		have[id{r.Namespace, r.Name}] = m.replicas(owner{apps, "ReplicaSet", r}, orOne(r.Spec.Replicas), r.Spec.Selector, &r.Spec.Template)
+		have[id{r.Namespace, r.Name}] = m.replicas(owner{apps, "ReplicaSet", r}, m.scaled("ReplicaSet", r, r.Spec.Replicas), r.Spec.Selector, &r.Spec.Template)
 	}
 	lost := m.lost(have)
 	for _, d := range m.o.Deployments {
@@ -52,7 +52,7 @@ func (m *maker) lost(known map[id]int) map[id][]*v1.Pod {
 // deployment makes what a Deployment asks for beyond the pods of its ReplicaSets. lost are pods of ReplicaSets that the input
 // lacks.
 func (m *maker) deployment(d *appsv1.Deployment, sets []*appsv1.ReplicaSet, have map[id]int, lost []*v1.Pod) {
-	rest := orOne(d.Spec.Replicas) - len(lost)
+	rest := m.scaled("Deployment", d, d.Spec.Replicas) - len(lost)
 	var current *appsv1.ReplicaSet // the oldest one with the Deployment's template
 	for _, r := range sets {
 		rest -= have[id{r.Namespace, r.Name}]
@@ -64,7 +64,7 @@ func (m *maker) deployment(d *appsv1.Deployment, sets []*appsv1.ReplicaSet, have
 		return
 	}
 	if current == nil {
-		current = newReplicaSet(d, sets, newest(lost))
+		current = newReplicaSet(d, m.scaled("Deployment", d, d.Spec.Replicas), sets, newest(lost))
 		m.made.ReplicaSets = append(m.made.ReplicaSets, current)
 	}
 	m.more(owner{apps, "ReplicaSet", current}, rest, &current.Spec.Template)
@@ -85,7 +85,7 @@ func sameTemplate(a, b *v1.PodTemplateSpec) bool {
 
 // newReplicaSet returns the ReplicaSet of the Deployment's template, named as the controller does. When only pods of it are
 // known, it has the name, UID and hash that the pods know.
-func newReplicaSet(d *appsv1.Deployment, sets []*appsv1.ReplicaSet, known *v1.Pod) *appsv1.ReplicaSet {
+func newReplicaSet(d *appsv1.Deployment, want int, sets []*appsv1.ReplicaSet, known *v1.Pod) *appsv1.ReplicaSet {
 	hash := templateHash(&d.Spec.Template, d.Status.CollisionCount)
 	uid := types.UID(d.Namespace + "/" + d.Name + "-" + hash)
 	if known != nil {
@@ -102,7 +102,7 @@ func newReplicaSet(d *appsv1.Deployment, sets []*appsv1.ReplicaSet, known *v1.Po
 		selector.MatchLabels = orEmpty(selector.MatchLabels)
 		selector.MatchLabels[appsv1.DefaultDeploymentUniqueLabelKey] = hash
 	}
-	yes, replicas := true, int32(orOne(d.Spec.Replicas))
+	yes, replicas := true, int32(want)
 	return &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: d.Namespace, Name: d.Name + "-" + hash, UID: uid, Labels: maps.Clone(template.Labels),

@@ -1,5 +1,5 @@
 // Package workload decides which pods and claims the controllers of a cluster make: those that Deployments, ReplicaSets,
-// ReplicationControllers, StatefulSets, Jobs and DaemonSets ask for and that do not exist.
+// ReplicationControllers, StatefulSets, Jobs, CronJobs and DaemonSets ask for and that do not exist, and the claims of these pods.
 //
 //	made, err := workload.Make(workload.Objects{Deployments: deployments, Nodes: nodes, Pods: pods}, workload.Options{})
 //	pods = append(pods, made.Pods...)   // pending, not yet admitted
@@ -19,10 +19,13 @@
 //  4. A StatefulSet: pods by ordinal with the claims of its volumeClaimTemplates. OrderedReady makes the first missing pod,
 //     and only when all pods before it are running and ready. Parallel makes all of them.
 //  5. A Job: as many pods as may run at a time and are not done. An Indexed Job makes the lowest indexes that are missing.
-//  6. A DaemonSet: a pod for each node that its template may run on, bound to that node by node affinity, with the tolerations
+//  6. A CronJob: the Job of its next run, NAME-next, unless it is suspended or waits for a run.
+//  7. A DaemonSet: a pod for each node that its template may run on, bound to that node by node affinity, with the tolerations
 //     of the controller.
+//  8. The target of a HorizontalPodAutoscaler has at least its minReplicas and at most its maxReplicas. Metrics are not read.
+//  9. A pod without a node gets the claims of its generic ephemeral volumes, and its ResourceClaims from their templates.
 //
-// Objects that are being deleted make nothing. Order: ReplicaSets, Deployments, ReplicationControllers, StatefulSets, Jobs,
+// Objects that are being deleted make nothing. Order: ReplicaSets, Deployments, ReplicationControllers, StatefulSets, Jobs, CronJobs,
 // DaemonSets, each in input order. Controllers end names with five random characters; Make ends them with the smallest free
 // number.
 //
@@ -30,9 +33,9 @@
 // Equal input gives equal output. Cost: O(objects + pods made), for DaemonSets O(DaemonSets x nodes). A selector without
 // matchLabels costs O(pods without a controller).
 //
-// The package does not admit pods: package admission applies defaults, priority and limit ranges. CronJobs are not read. The
-// pods of a StatefulSet below its partition are made from the current template too, for the objects do not hold the older
-// template. Backoff after failures is not waited for.
+// The package does not admit pods: package admission applies defaults, priority and limit ranges, and the default
+// StorageClass to claims. Schedules are not read. The pods of a StatefulSet below its partition are made from the current
+// template too, for the objects do not hold the older template. Backoff after failures is not waited for.
 //
 // Rules: documentation, "Workload Management"; docs/planning.md. The package follows Kubernetes v1.37.
 package workload

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -24,7 +25,7 @@ func Make(o Objects, options Options) (*Made, error) {
 	m := newMaker(o, options)
 	m.deploymentsAndReplicaSets()
 	for _, c := range o.ReplicationControllers {
-		m.replicas(owner{core, "ReplicationController", c}, orOne(c.Spec.Replicas), mapSelector(c.Spec.Selector), c.Spec.Template)
+		m.replicas(owner{core, "ReplicationController", c}, m.scaled("ReplicationController", c, c.Spec.Replicas), mapSelector(c.Spec.Selector), c.Spec.Template)
 	}
 	for _, s := range o.StatefulSets {
 		m.statefulSet(s)
@@ -32,9 +33,13 @@ func Make(o Objects, options Options) (*Made, error) {
 	for _, j := range o.Jobs {
 		m.job(j)
 	}
+	for _, c := range o.CronJobs {
+		m.cronJob(c)
+	}
 	for _, d := range o.DaemonSets {
 		m.daemonSet(d)
 	}
+	m.claimsOfPods()
 	if m.err != nil {
 		return nil, m.err
 	}
@@ -66,12 +71,14 @@ type maker struct {
 	adopted map[*v1.Pod]bool
 	claims  map[id]bool
 	numbers map[id]int // the last number that a name got
+	scales  map[reference]*autoscalingv2.HorizontalPodAutoscaler
 }
 
 func newMaker(o Objects, options Options) *maker {
 	m := &maker{
 		o: o, limit: options.Limit, made: &Made{}, pods: make(map[id]*v1.Pod, len(o.Pods)), owned: map[reference][]*v1.Pod{},
 		orphans: map[label][]*v1.Pod{}, adopted: map[*v1.Pod]bool{}, claims: map[id]bool{}, numbers: map[id]int{},
+		scales: targets(o.Autoscalers),
 	}
 	if m.limit <= 0 {
 		m.limit = DefaultLimit

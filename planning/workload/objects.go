@@ -4,8 +4,10 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -16,11 +18,18 @@ type Objects struct {
 	ReplicationControllers []*v1.ReplicationController
 	StatefulSets           []*appsv1.StatefulSet
 	Jobs                   []*batchv1.Job
+	CronJobs               []*batchv1.CronJob // each makes the Job of its next run
 	DaemonSets             []*appsv1.DaemonSet
+	// Autoscalers hold the replicas of their targets between minReplicas and maxReplicas.
+	Autoscalers []*autoscalingv2.HorizontalPodAutoscaler
 
 	Nodes  []*v1.Node                  // a DaemonSet makes pods for them
 	Pods   []*v1.Pod                   // that exist, terminating and finished ones too
 	Claims []*v1.PersistentVolumeClaim // that exist
+
+	// ClaimTemplates make the ResourceClaims of pods. A template that is not there makes none.
+	ClaimTemplates []*resourcev1.ResourceClaimTemplate
+	ResourceClaims []*resourcev1.ResourceClaim // that exist
 }
 
 // Options change what Make does. The zero value has the default limit.
@@ -36,8 +45,16 @@ const DefaultLimit = 1000000
 type Made struct {
 	// ReplicaSets of Deployments that have none with their template.
 	ReplicaSets []*appsv1.ReplicaSet
-	// Claims of StatefulSets. They are not bound.
+	// Jobs of the next runs of CronJobs.
+	Jobs []*batchv1.Job
+	// Claims of StatefulSets, and of generic ephemeral volumes of pods without a node. They are not bound, and have been through no
+	// admission.
 	Claims []*v1.PersistentVolumeClaim
+	// ResourceClaims that Objects.ClaimTemplates make for pods without a node.
+	ResourceClaims []*resourcev1.ResourceClaim
+	// Claiming has copies of pods of the input for which claims were made: with the names of ResourceClaims in the status, and with a
+	// UID where the pod had none.
+	Claiming []*v1.Pod
 	// Pods are pending and have been through no admission.
 	Pods []*v1.Pod
 	// Finished pods of the input that a controller deletes because a pod of Pods takes their name.

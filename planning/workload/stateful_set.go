@@ -23,14 +23,14 @@ func (m *maker) statefulSet(s *appsv1.StatefulSet) {
 	for _, p := range m.of(o, s.Spec.Selector) {
 		mine[p.Name] = true
 	}
-	start := 0
+	start, want := 0, m.scaled("StatefulSet", s, s.Spec.Replicas)
 	if s.Spec.Ordinals != nil {
 		start = int(s.Spec.Ordinals.Start)
 	}
-	if s.Spec.PodManagementPolicy == appsv1.ParallelPodManagement && !m.room(o, orOne(s.Spec.Replicas)-len(m.pods)) {
+	if s.Spec.PodManagementPolicy == appsv1.ParallelPodManagement && !m.room(o, want-len(m.pods)) {
 		return // even if all pods of the input were of the set
 	}
-	for i := start; i < start+orOne(s.Spec.Replicas); i++ {
+	for i := start; i < start+want; i++ {
 		name := fmt.Sprintf("%s-%d", s.Name, i)
 		p := m.pods[id{s.Namespace, name}]
 		switch why := obstacle(p, mine[name]); {
@@ -39,7 +39,7 @@ func (m *maker) statefulSet(s *appsv1.StatefulSet) {
 				m.wait(o, name, why)
 			}
 		case why != "":
-			if m.lacks(s, i, start+orOne(s.Spec.Replicas)) || p.DeletionTimestamp != nil || !mine[name] {
+			if m.lacks(s, i, start+want) || p.DeletionTimestamp != nil || !mine[name] {
 				m.wait(o, name, why)
 			}
 			return
@@ -51,7 +51,7 @@ func (m *maker) statefulSet(s *appsv1.StatefulSet) {
 				return
 			}
 			if s.Spec.PodManagementPolicy != appsv1.ParallelPodManagement {
-				if m.lacks(s, i, start+orOne(s.Spec.Replicas)) {
+				if m.lacks(s, i, start+want) {
 					m.wait(o, name, notReady)
 				}
 				return

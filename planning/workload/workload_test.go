@@ -40,7 +40,7 @@ func replicaSet(name string, n int32) *appsv1.ReplicaSet {
 
 // setOf makes a ReplicaSet of a Deployment, as the controller does.
 func setOf(d *appsv1.Deployment, n int32) *appsv1.ReplicaSet {
-	r := newReplicaSet(d, nil, nil)
+	r := newReplicaSet(d, 1, nil, nil)
 	r.Spec.Replicas = &n
 	return r
 }
@@ -427,7 +427,7 @@ func TestBadInput(t *testing.T) {
 func TestMisuse(t *testing.T) {
 	var holes Objects
 	holes.StatefulSets = make([]*appsv1.StatefulSet, 1)
-	testkit.Misuse(t, map[string]any{"Make": Make, "Waiting": func() Waiting { return Waiting{} }}, nil, holes, Options{Limit: -1}, Options{Limit: 1})
+	testkit.Misuse(t, map[string]any{"Make": Make, "WithinBounds": WithinBounds, "Waiting": func() Waiting { return Waiting{} }}, nil, holes, Options{Limit: -1}, Options{Limit: 1})
 }
 
 // Time grows with the number of Deployments, ReplicaSets and pods, not with their product: 64 times the objects take far less

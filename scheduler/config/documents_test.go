@@ -243,9 +243,9 @@ func TestDocumentPercentage(t *testing.T) {
 	var old *OldVersionError
 	require.True(t, errors.As(err, &old))
 	require.EqualError(t, old.Err, `no kind "KubeSchedulerConfiguration" is registered for version "kubescheduler.config.k8s.io/v1alpha1" in scheme "pkg/runtime/scheme.go:111"`)
-	require.Equal(t, head+"percentageOfNodesToScore: 50\n", string(old.Equivalent))
+	require.Equal(t, head+"percentageOfNodesToScore: 50\n"+weighed, string(old.Equivalent))
 	require.Empty(t, old.Notes)
-	require.EqualError(t, err, old.Err.Error()+"\nIn kubescheduler.config.k8s.io/v1 it is:\n"+strings.TrimSpace(head+"percentageOfNodesToScore: 50"))
+	require.EqualError(t, err, old.Err.Error()+"\nIn kubescheduler.config.k8s.io/v1 it is:\n"+strings.TrimSpace(head+"percentageOfNodesToScore: 50\n"+weighed))
 	require.ErrorIs(t, err, old.Err)
 	c, err := Load(old.Equivalent)
 	require.NoError(t, err)

@@ -29,6 +29,35 @@ func (d *oldDocument) profile(p mapping) {
 		}
 	}
 	d.pluginConfig(p)
+	d.weights(p)
+}
+
+// onceLighter are the default scores whose weight was 1 before v1beta3, in configurations and policies. Their weights are 2, 2 and 3 today.
+var onceLighter = [...]string{"InterPodAffinity", "NodeAffinity", "TaintToleration"}
+
+// weights writes the weights that the default scores had, of those that the document says nothing about.
+func (d *oldDocument) weights(p mapping) {
+	if d.version == "v1beta3" {
+		return
+	}
+	plugins := child(p, "plugins")
+	s, _ := plugins["score"].(mapping)
+	if s == nil {
+		s = mapping{}
+	}
+	named := map[any]bool{}
+	for _, x := range append(mappingsOf(s, "enabled"), mappingsOf(s, "disabled")...) {
+		named[x["name"]] = true
+	}
+	for _, name := range onceLighter {
+		if !named["*"] && !named[name] {
+			appendTo(s, "enabled", mapping{"name": name, "weight": 1})
+			plugins["score"] = s
+		}
+	}
+	if len(plugins) == 0 {
+		delete(p, "plugins")
+	}
 }
 
 // set renames the plugins of one list. It drops repeated names.

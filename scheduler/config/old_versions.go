@@ -150,7 +150,11 @@ func convertOld(version string, data []byte) ([]byte, []string) {
 		d.toProfile()
 	}
 	d.surroundings()
-	for _, p := range mappingsOf(d.doc, "profiles") {
+	profiles := mappingsOf(d.doc, "profiles")
+	if list, _ := d.doc["profiles"].([]any); len(list) == 0 && d.version != "v1beta3" {
+		profiles = d.everyProfile()
+	}
+	for _, p := range profiles {
 		d.profile(p)
 	}
 	d.timeouts()

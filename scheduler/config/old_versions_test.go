@@ -38,6 +38,19 @@ func emptyCluster(t *testing.T) *cluster.Snapshot {
 	return s
 }
 
+// weighed is a profile with the weights of before v1beta3.
+const weighed = `profiles:
+- plugins:
+    score:
+      enabled:
+      - name: InterPodAffinity
+        weight: 1
+      - name: NodeAffinity
+        weight: 1
+      - name: TaintToleration
+        weight: 1
+`
+
 // Each document of an old version is listed with the document of v1 that it becomes.
 func TestOldVersions(t *testing.T) {
 	type test struct {
@@ -82,12 +95,20 @@ profiles:
     reserve:
       enabled:
       - name: VolumeBinding
+    score:
+      enabled:
+      - name: InterPodAffinity
+        weight: 1
+      - name: NodeAffinity
+        weight: 1
+      - name: TaintToleration
+        weight: 1
   schedulerName: mine
 `, []string{"plugins.postFilter: called preScore now", "failureDomains: topologyKey is required in affinity terms", "plugins.unreserve: a part of reserve"}},
 		{"v1alpha1 with a policy", `{"apiVersion": "kubescheduler.config.k8s.io/v1alpha1", "kind": "KubeSchedulerConfiguration", "algorithmSource": {"policy": {"file": {"path": "p.json"}}}}`,
-			head, []string{"algorithmSource.policy: load the policy itself to see what it is today"}},
+			head + weighed, []string{"algorithmSource.policy: load the policy itself to see what it is today"}},
 		{"v1alpha1 with another provider", `{"apiVersion": "componentconfig/v1alpha1", "kind": "KubeSchedulerConfiguration", "algorithmSource": {"provider": "Foo"}}`,
-			head, []string{`algorithmSource.provider: there is no provider "Foo"`}},
+			head + weighed, []string{`algorithmSource.provider: there is no provider "Foo"`}},
 		{"v1alpha2", `apiVersion: kubescheduler.config.k8s.io/v1alpha2
 kind: KubeSchedulerConfiguration
 disablePreemption: true
@@ -100,6 +121,14 @@ profiles:
     postFilter:
       disabled:
       - name: DefaultPreemption
+    score:
+      enabled:
+      - name: InterPodAffinity
+        weight: 1
+      - name: NodeAffinity
+        weight: 1
+      - name: TaintToleration
+        weight: 1
 `, nil},
 		{"v1beta1", beta1, `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -134,6 +163,12 @@ profiles:
         weight: 5
       - name: PodTopologySpread
         weight: 2
+      - name: InterPodAffinity
+        weight: 1
+      - name: NodeAffinity
+        weight: 1
+      - name: TaintToleration
+        weight: 1
   schedulerName: packing
 `, []string{
 			"healthzBindAddress: the flags --bind-address and --secure-port say it",

@@ -74,7 +74,7 @@ type policyConverter struct {
 //  1. Predicates that are not listed are disabled (PreFilter and Filter). A policy that lists no predicates at all has the
 //     default ones. The predicates for taints and cordoned nodes always ran. Plugins that did not exist at the time of
 //     policies stay enabled.
-//  2. Priorities become score plugins, in their order with their weights. The weights of priorities with the same plugin
+//  2. A policy that lists no priorities has the default ones, with the weights of its time. Priorities become score plugins, in their order with their weights. The weights of priorities with the same plugin
 //     are added. NodeResourcesFit has one strategy: the first of several is used.
 func ConvertPolicy(data []byte) (c *configv1.KubeSchedulerConfiguration, notes []string, err error) {
 	var p policy
@@ -193,6 +193,9 @@ func (k *policyConverter) predicates(p *policy, plugins *configv1.Plugins) {
 
 func (k *policyConverter) priorities(p *policy, plugins *configv1.Plugins) {
 	if p.Priorities == nil {
+		for _, name := range onceLighter {
+			plugins.Score.Enabled = append(plugins.Score.Enabled, configv1.Plugin{Name: name, Weight: new(int32(1))})
+		}
 		return
 	}
 	plugins.Score.Disabled = []configv1.Plugin{{Name: "*"}}

@@ -68,7 +68,7 @@ func TestDocumentPolicy(t *testing.T) {
 func TestConvertPolicy(t *testing.T) {
 	type test struct {
 		name, why, policy     string
-		filters, scores       string // "": the default ones
+		filters, scores       string // "": the default ones, with the weights of policies
 		noScores              bool
 		notes                 []string
 		hardPodAffinityWeight int32
@@ -122,7 +122,7 @@ func TestConvertPolicy(t *testing.T) {
 		require.Equal(t, want, text(plugins[Filter]))
 		want = c.scores
 		if want == "" && !c.noScores {
-			want = defaultLists[Score]
+			want = "InterPodAffinity=1 NodeAffinity=1 TaintToleration=1 NodeResourcesFit=1 VolumeBinding=1 PodTopologySpread=2 DynamicResources=2 NodeResourcesBalancedAllocation=1 ImageLocality=1"
 		}
 		require.Equal(t, want, text(plugins[Score]))
 		weight := *conf.Profiles[0].Args["InterPodAffinity"].(*configv1.InterPodAffinityArgs).HardPodAffinityWeight

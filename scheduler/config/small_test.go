@@ -83,7 +83,7 @@ func TestTextOfOldVersions(t *testing.T) {
 	require.NotContains(t, string(out), "name: A\n")
 	require.Contains(t, notes, "plugins.postFilter: called preScore now")
 	out, _ = convertOld("v1alpha1", []byte("apiVersion: x\nalgorithmSource: {provider: DefaultProvider}\n"))
-	require.NotContains(t, string(out), "profiles", "nothing to say")
+	require.Equal(t, head+weighed, string(out), "nothing to say but the old weights")
 }
 
 // All pods wait in one queue, so every profile must order them alike.

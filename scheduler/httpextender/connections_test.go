@@ -109,7 +109,8 @@ func TestClientCertificate(t *testing.T) {
 	for _, none := range []*configv1.ExtenderTLSConfig{nil, {}, {CertData: certificate}, {KeyData: key}} {
 		settings, err = tlsOf(&configv1.Extender{TLSConfig: none})
 		require.NoError(t, err)
-		require.Nil(t, settings, "the standard settings")
+		require.Empty(t, settings.Certificates)
+		require.Nil(t, settings.RootCAs, "those of the system")
 	}
 	settings, err = tlsOf(&configv1.Extender{TLSConfig: &configv1.ExtenderTLSConfig{ServerName: "a"}})
 	require.NoError(t, err)

@@ -30,7 +30,7 @@ func transportOf(x *configv1.Extender) (*http.Transport, error) {
 	}, nil
 }
 
-// tlsOf returns the TLS settings, nil for the standard settings.
+// tlsOf returns the TLS settings.
 func tlsOf(x *configv1.Extender) (*tls.Config, error) {
 	t := configv1.ExtenderTLSConfig{}
 	if x.TLSConfig != nil {
@@ -53,9 +53,6 @@ func tlsOf(x *configv1.Extender) (*tls.Config, error) {
 		return nil, err
 	}
 	hasCertificate := len(t.CertData) > 0 && len(t.KeyData) > 0
-	if len(t.CAData) == 0 && !t.Insecure && t.ServerName == "" && !hasCertificate {
-		return nil, nil
-	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12, CipherSuites: suites, InsecureSkipVerify: t.Insecure, ServerName: t.ServerName}
 	if len(t.CAData) > 0 {
 		c.RootCAs = x509.NewCertPool()

@@ -99,6 +99,10 @@ func TestSuites(t *testing.T) {
 				return
 			}
 			require.ErrorContains(t, err, "handshake failure")
+			client, err = New(configv1.Extender{URLPrefix: s.URL, FilterVerb: "filter", NodeCacheCapable: true}, Options{})
+			require.NoError(t, err)
+			_, err = client.Filter(ctx, web(), nodes("n1"))
+			require.ErrorContains(t, err, "handshake failure", "also without settings")
 		})
 	}
 }

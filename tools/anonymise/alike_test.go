@@ -19,7 +19,7 @@ func linted(t *testing.T, input string) (before, after string, unlike []string) 
 	t.Helper()
 	run := func(text string) string {
 		var out, errs bytes.Buffer
-		code := lint.Run([]string{"-f", "-", "-o", "json"}, strings.NewReader(text), &out, &errs)
+		code := lint.Run(t.Context(), []string{"-f", "-", "-o", "json"}, strings.NewReader(text), &out, &errs)
 		require.LessOrEqual(t, code, 1, "%s\n%s", errs.String(), text)
 		return out.String()
 	}

@@ -2,6 +2,7 @@ package anonymise
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"regexp"
@@ -33,7 +34,7 @@ func renamed(t *testing.T, file string) (text string, back func(string) string) 
 	return b.String(), names.Back
 }
 
-type program func(args []string, stdin io.Reader, stdout, stderr io.Writer) int
+type program func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int
 
 // The programs give the same answers about a dump with new names: byte for byte, once the old names are back.
 func TestSameAnswers(t *testing.T) {
@@ -67,8 +68,8 @@ func TestSameAnswers(t *testing.T) {
 		}
 		var want, got, errs bytes.Buffer
 		same := func(s string) string { return s }
-		require.Zero(t, c.run(append([]string{"-f", c.file}, c.args(same)...), nil, &want, io.Discard))
-		require.Zero(t, c.run(append([]string{"-f", "-"}, c.args(forth)...), strings.NewReader(text), &got, &errs), errs.String())
+		require.Zero(t, c.run(t.Context(), append([]string{"-f", c.file}, c.args(same)...), nil, &want, io.Discard))
+		require.Zero(t, c.run(t.Context(), append([]string{"-f", "-"}, c.args(forth)...), strings.NewReader(text), &got, &errs), errs.String())
 		require.Equal(t, want.String(), back(got.String()))
 	})
 }

@@ -56,7 +56,7 @@ var rules = map[string]rule{
 	"replicas": keep, "selector": walkOn, "strategy": keep, "updateStrategy": keep, "paused": keep, "revisionHistoryLimit": keep, "progressDeadlineSeconds": keep,
 	"serviceName": nameOf, "podManagementPolicy": keep, "ordinals": keep, "persistentVolumeClaimRetentionPolicy": keep, "completions": keep, "parallelism": keep,
 	"backoffLimit": keep, "backoffLimitPerIndex": keep, "completionMode": keep, "suspend": keep, "manualSelector": keep, "maxFailedIndexes": keep, "podReplacementPolicy": keep, "completedIndexes": keep, "failedIndexes": keep, "uncountedTerminatedPods": keep,
-	"succeeded": keep, "failed": keep, "active": keep, "terminating": keep, "completionTime": keep, "ttlSecondsAfterFinished": keep,
+	"succeeded": keep, "failed": keep, "active": noTexts, "terminating": keep, "completionTime": keep, "ttlSecondsAfterFinished": keep,
 	"availableReplicas": keep, "readyReplicas": keep, "fullyLabeledReplicas": keep, "updatedReplicas": keep, "unavailableReplicas": keep, "currentReplicas": keep, "terminatingReplicas": keep,
 	"currentNumberScheduled": keep, "desiredNumberScheduled": keep, "numberAvailable": keep, "numberMisscheduled": keep, "numberReady": keep, "numberUnavailable": keep, "updatedNumberScheduled": keep,
 	"collisionCount": keep, "currentRevision": keep, "updateRevision": keep, "templateGeneration": keep,

@@ -2,6 +2,7 @@ package check
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/spread"
 	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
 )
 
@@ -43,7 +45,7 @@ type finding struct {
 }
 
 // check asks about every running pod, and about the constraints of all pods.
-func (in *input) check(o options) *clusterCheck {
+func (in *input) check(ctx context.Context, o options) (*clusterCheck, error) {
 	c := &clusterCheck{Head: report.HeadOf("ClusterCheck"), Violations: []violation{}, Findings: []finding{}}
 	for _, p := range in.objects.Pods {
 		if running(p) && o.tables.Shows(p.Namespace) {
@@ -57,12 +59,15 @@ func (in *input) check(o options) *clusterCheck {
 		}
 	}
 	for _, group := range groups(in.objects.Pods) {
+		if err := program.Interrupted(ctx); err != nil {
+			return nil, err
+		}
 		if o.tables.Shows(group[0].Namespace) {
 			c.Groups++
 			c.Findings = append(c.Findings, in.findings(group)...)
 		}
 	}
-	return c
+	return c, nil
 }
 
 // groups returns the pods that belong together and have constraints, in input order: pods of one controller, and each other

@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"context"
 	"io"
 	"os"
 	"strings"
@@ -10,7 +11,7 @@ import (
 
 // A running pod selects a label that its node has lost.
 func ExampleRun() {
-	check.Run([]string{"-f", "-"}, strings.NewReader(`
+	check.Run(context.Background(), []string{"-f", "-"}, strings.NewReader(`
 {apiVersion: v1, kind: Node, metadata: {name: n1, labels: {kubernetes.io/hostname: n1}}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: db}, spec: {nodeName: n1, nodeSelector: {disk: ssd}, containers: [{name: c}]}}

@@ -4,6 +4,8 @@
 package check
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -29,20 +31,22 @@ type options struct {
 }
 
 // Run is main with its surroundings as arguments. Results go to stdout in one piece, or not at all.
-func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	stdout = program.Until(ctx, stdout)
 	return program.Run("check", func() (no bool, err error) {
 		o, err := parseFlags(args, stdout)
 		if err != nil {
 			return false, err
 		}
-		found, err := answer(o, stdin, stdout, stderr)
+		found, err := answer(ctx, o, stdin, stdout, stderr)
 		return found && o.fail, err
 	}, stderr)
 }
 
 // answer writes what was asked for and reports whether something is wrong.
-func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (found bool, err error) {
+func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) (found bool, err error) {
 	in, err := load(o, stdin)
+	err = cmp.Or(err, program.Interrupted(ctx))
 	if err != nil {
 		return false, err
 	}
@@ -55,7 +59,10 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (found bool, e
 		found = len(s.Findings) > 0
 		out, err = report.Render(o.output, s, func(b *strings.Builder) { s.table(b, o.tables.Layout) })
 	} else {
-		c := in.check(o)
+		var c *clusterCheck
+		if c, err = in.check(ctx, o); err != nil {
+			return false, err
+		}
 		found = len(c.Violations)+len(c.Findings) > 0
 		out, err = report.Render(o.output, c, func(b *strings.Builder) { c.table(b, o.tables.Layout) })
 	}

@@ -1,11 +1,12 @@
 package consolidate
 
 import (
+	"context"
 	"io"
 	"math"
-	"time"
 
 	"github.com/podberth/podberth/planning/consolidation"
+	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
 )
 
@@ -18,6 +19,11 @@ type consolidationPlan struct {
 	Waves   []wave  `json:"waves"`
 	Kept    []kept  `json:"kept"`
 	Replay  replay  `json:"replay"`
+	// Stays are the nodes that the plan leaves, those with the least to move first. Unexplained is how many more there are. Why is the
+	// node of -why.
+	Stays       []stay   `json:"stays"`
+	Unexplained int      `json:"unexplained"`
+	Why         *removal `json:"why,omitempty"`
 }
 
 type summary struct {
@@ -81,15 +87,15 @@ type elsewhere struct {
 }
 
 // plan asks for the plan and its replay.
-func (in *input) plan(o options, stderr io.Writer) (*consolidationPlan, error) {
-	begin, tried := time.Now(), 0
+func (in *input) plan(ctx context.Context, o options, stderr io.Writer) (*consolidationPlan, error) {
+	stop, tried := program.Stop(ctx, o.time), 0
 	progress := report.NewProgress(stderr, "consolidate", "nodes tried", nil)
 	defer progress.End()
 	x := consolidation.Options{Steps: o.steps, Seed: o.seed, MaxMoves: o.maxMoves}
 	x.Stop = func() bool {
 		tried++
 		progress.Step(tried, 0)
-		return o.time > 0 && time.Since(begin) >= o.time
+		return stop()
 	}
 	ask := in.planner.Plan
 	if o.oneStep {
@@ -103,13 +109,14 @@ func (in *input) plan(o options, stderr io.Writer) (*consolidationPlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return in.shown(p, r, o), nil
+	a := in.shown(p, r, o)
+	return a, in.stays(a, p, o)
 }
 
 // shown returns a plan in the form in which it is printed. -n leaves out the moves of other namespaces.
 func (in *input) shown(p *consolidation.Plan, r *consolidation.Replay, o options) *consolidationPlan {
 	a := &consolidationPlan{
-		Head: report.HeadOf("ConsolidationPlan"), Nodes: []node{}, Added: []added{}, Waves: []wave{}, Kept: []kept{},
+		Head: report.HeadOf("ConsolidationPlan"), Nodes: []node{}, Added: []added{}, Waves: []wave{}, Kept: []kept{}, Stays: []stay{},
 		Replay: replay{Same: r.Same, Elsewhere: []elsewhere{}, Pending: []string{}},
 		Summary: summary{
 			Nodes: in.nodes, Emptied: len(p.Nodes), Added: len(p.Added), Moves: p.Moves(), Waves: len(p.Waves), Before: in.cost(p.Before),

@@ -106,3 +106,41 @@ func TestDocumentedJSON(t *testing.T) {
 
 // Every line of output in docs/consolidation.md is a line of the shipped output, blanks aside.
 func TestDocumentation(t *testing.T) { testkit.Printed(t, "../../docs/consolidation.md", ".") }
+
+// Two pods exclude each other: each node says whom it waits for. -why tries the removal of one node, and names what the plan does with
+// a node that it empties.
+func TestWhyANodeStays(t *testing.T) {
+	const pods = `
+{apiVersion: v1, kind: Node, metadata: {name: A, labels: {kubernetes.io/hostname: A}}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "110"}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: B, labels: {kubernetes.io/hostname: B}}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "110"}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: x-1, uid: x1, labels: {app: x, excl: "1"}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: x, uid: x, controller: true}]}, spec: {nodeName: A, affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {excl: "1"}}, topologyKey: kubernetes.io/hostname}]}}, containers: [{name: c, resources: {requests: {cpu: 100m}}}]}, status: {phase: Running}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: y-1, uid: y1, labels: {app: yy, excl: "1"}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: yy, uid: yy, controller: true}]}, spec: {nodeName: B, containers: [{name: c, resources: {requests: {cpu: "3"}}}]}, status: {phase: Running}}
+`
+	const third = "---\n" + `{apiVersion: v1, kind: Node, metadata: {name: C, labels: {kubernetes.io/hostname: C}}, status: {allocatable: {cpu: "1", memory: 8Gi, pods: "110"}}}` + "\n"
+	code, out, errs := planning(pods, "-f", "-")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "0 of 2 nodes can be emptied")
+	require.Regexp(t, `(?m)^A +default/x-1 +no other node takes the pod: anti-affinity by kubernetes.io/hostname allows one pod a node, and B has one`, out)
+	require.Regexp(t, `(?m)^B +default/y-1 +no other node takes the pod: .*default/x-1`, out)
+	code, out, errs = planning(pods+third, "-f", "-", "-why", "B")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "B (price 1): default/y-1: no other node takes the pod: ")
+	require.Contains(t, out, "Without it 0 of 1 pod would find another node, and 1 would not.\n")
+	_, out, _ = planning(pods+third, "-f", "-", "-why", "C")
+	require.Contains(t, out, "C (price 1): the plan empties the node\n")
+	code, _, errs = planning(pods, "-f", "-", "-why", "D")
+	require.Equal(t, program.BadInput, code)
+	require.Contains(t, errs, `-why: Not found: "D": no such node in the input`)
+	code, _, errs = planning(pods, "-f", "-", "-why", "A", "-defragment", "nvidia.com/gpu")
+	require.Equal(t, program.BadInput, code)
+	require.Contains(t, errs, "-why: Forbidden: with -defragment")
+	page, err := os.ReadFile("../../docs/json.md")
+	require.NoError(t, err)
+	_, out, _ = planning(pods, "-f", "-", "-why", "A", "-o", "json")
+	missing, err := report.Undocumented(string(page), []byte(out))
+	require.NoError(t, err)
+	require.Empty(t, missing)
+}

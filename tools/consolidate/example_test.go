@@ -1,6 +1,7 @@
 package consolidate_test
 
 import (
+	"context"
 	"io"
 	"os"
 	"strings"
@@ -10,7 +11,7 @@ import (
 
 // The pod of the dear node fits on the cheap node.
 func ExampleRun() {
-	consolidate.Run([]string{"-f", "-", "-price-label", "price"}, strings.NewReader(`
+	consolidate.Run(context.Background(), []string{"-f", "-", "-price-label", "price"}, strings.NewReader(`
 {apiVersion: v1, kind: Node, metadata: {name: n1, labels: {kubernetes.io/hostname: n1, price: "0.10"}}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
 ---
 {apiVersion: v1, kind: Node, metadata: {name: n2, labels: {kubernetes.io/hostname: n2, price: "0.25"}}, status: {allocatable: {cpu: "8", memory: 8Gi, pods: "10"}}}
@@ -20,6 +21,10 @@ func ExampleRun() {
 	// Output:
 	// 1 of 2 nodes can be emptied with 1 move in 1 wave
 	// cost 0.35, then 0.1; no plan is below 0.1: at most 0.0 % is missed
+	//
+	// Stay
+	// NODE   POD           WHY
+	// n1     default/web   no other node takes the pod: no other node is left
 	//
 	// Empty
 	// NODE   SAVES   MOVES   REMOVE

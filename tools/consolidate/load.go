@@ -11,6 +11,7 @@ import (
 	"github.com/podberth/podberth/planning/consolidation"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/profile"
+	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
 )
 
@@ -18,6 +19,7 @@ import (
 type input struct {
 	planner  *consolidation.Planner
 	nodes    int
+	short    *report.Nodes
 	prices   map[*v1.Node]int64 // in millionths; nil: every node costs 1
 	warnings report.Warnings
 }
@@ -48,7 +50,16 @@ func load(o options, stdin io.Reader) (*input, error) {
 	for _, text := range warnings {
 		objects.Warnings.Add(text)
 	}
-	in := &input{nodes: len(objects.Nodes)}
+	in := &input{nodes: len(objects.Nodes), short: objects.ShortNodes()}
+	if o.why != "" {
+		names := make([]string, len(objects.Nodes))
+		for i, n := range objects.Nodes {
+			names[i] = n.Name
+		}
+		if err := program.CheckNode("-why", o.why, names); err != nil {
+			return nil, err
+		}
+	}
 	x := consolidation.Input{
 		Snapshot: s, Deployments: objects.Deployments, DaemonSets: objects.DaemonSets, Profile: decides, EmptyDirs: o.emptyDirs,
 		Defragment: v1.ResourceName(o.defragment),

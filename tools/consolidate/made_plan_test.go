@@ -117,7 +117,7 @@ func (*terminal) Width() int { return 60 }
 // Tables are as wide as the terminal.
 func TestTerminal(t *testing.T) {
 	var out terminal
-	require.Zero(t, Run([]string{"-f", shipped}, nil, &out, &strings.Builder{}))
+	require.Zero(t, Run(t.Context(), []string{"-f", shipped}, nil, &out, &strings.Builder{}))
 	_, wide, _ := planning("", "-f", shipped)
 	require.NotEqual(t, wide, out.String())
 }

@@ -4,6 +4,7 @@ package consolidate
 
 import (
 	"cmp"
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -29,6 +30,7 @@ type options struct {
 	time       time.Duration
 	seed       uint64
 	oneStep    bool
+	why        string
 	emptyDirs  bool
 	annotated  bool
 	strict     bool
@@ -37,7 +39,8 @@ type options struct {
 }
 
 // Run is the program with its surroundings as arguments. It returns the exit code. Results go to stdout in one piece, or not at all.
-func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	stdout = program.Until(ctx, stdout)
 	return program.Run("consolidate", func() (no bool, err error) {
 		o, err := parseFlags(args, stdout)
 		if err != nil {
@@ -45,21 +48,25 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 		o.tables.Fit(stdout)
 		o.input.Progress = program.Reading(stderr)
-		return false, answer(o, stdin, stdout, stderr)
+		return false, answer(ctx, o, stdin, stdout, stderr)
 	}, stderr)
 }
 
 // answer writes the plan.
-func answer(o options, stdin io.Reader, stdout, stderr io.Writer) error {
+func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) error {
 	in, err := load(o, stdin)
 	if err != nil {
 		return err
 	}
-	a, err := in.plan(o, stderr)
+	a, err := in.plan(ctx, o, stderr)
 	if err != nil {
 		return err
 	}
-	out, err := report.Render(o.output, a, func(b *strings.Builder) { a.table(b, o.tables) })
+	out, err := report.Render(o.output, a, func(b *strings.Builder) {
+		o.tables.Layout.Nodes = in.short
+		a.table(b, o.tables)
+		o.tables.Cut(b)
+	})
 	if err != nil {
 		return err
 	}
@@ -77,6 +84,8 @@ var help = program.Help{
 		"consolidate -f cluster.yaml -price-label example.com/price -time 1m -types types.yaml",
 		"# the one node that is best emptied now",
 		"consolidate -f cluster.yaml -one-step",
+		"# why a node stays, and where its pods would go",
+		"consolidate -f cluster.yaml -why node-a1",
 		"# as many GPUs as possible on nodes where none is in use, with at most 20 moves",
 		"consolidate -f cluster.yaml -defragment nvidia.com/gpu -max-moves 20",
 	},
@@ -101,11 +110,13 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.DurationVar(&o.time, "time", 10*time.Minute, "end the search after this `DURATION`; 0: no limit")
 	f.Uint64Var(&o.seed, "seed", 0, "`SEED` of the search")
 	f.BoolVar(&o.oneStep, "one-step", false, "only the one node that is best emptied now")
+	f.StringVar(&o.why, "why", "", "say why this `NODE` stays: which of its pods would find another node, and which not")
 	f.BoolVar(&o.emptyDirs, "delete-emptydir-data", false, "pods with emptyDir volumes may move, and their data is lost")
 	f.BoolVar(&o.annotated, "ignore-annotations", false, "the annotations safe-to-evict and do-not-disrupt hold no pod")
 	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have, and a pod on a node that is not in the input, are errors")
 	report.Flag(f.FlagSet, &o.output)
 	o.tables.Flags(f, "pods", "")
+	o.tables.AllFlag(f)
 	return f
 }
 
@@ -131,6 +142,9 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	}
 	if o.time < 0 {
 		return o, fmt.Errorf("-time: Invalid value: %v: must not be negative", o.time)
+	}
+	if o.defragment != "" && o.why != "" {
+		return o, fmt.Errorf("-why: Forbidden: with -defragment")
 	}
 	if o.defragment != "" && (o.priceLabel != "" || len(o.types) > 0) {
 		return o, fmt.Errorf("-defragment: Forbidden: with -price-label or -types")

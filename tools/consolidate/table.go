@@ -1,6 +1,7 @@
 package consolidate
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -14,19 +15,25 @@ func (a *consolidationPlan) table(out *strings.Builder, t program.Tables) {
 	if !t.Layout.NoHeaders {
 		report.Textf(out, "%d of %s can be emptied with %s in %s\n", s.Emptied, report.Count(s.Nodes, "node"), report.Count(s.Moves, "move"), report.Count(s.Waves, "wave"))
 		report.Textf(out, "cost %s, then %s; no plan is below %s: at most %.1f %% is missed\n", s.Before, s.After, s.Bound, 100*s.Gap)
+		out.WriteString(t.Layout.Nodes.Note())
+	}
+	if a.Why != nil {
+		a.Why.table(out, t)
+		return
 	}
 	var rows [][]string
 	for _, n := range a.Added {
 		rows = append(rows, []string{n.Node, n.Type, n.Price})
 	}
 	t.Layout.Section(out, "Add", []string{"NODE", "TYPE", "PRICE"}, rows)
+	a.staying(out, t)
 	rows = nil
 	for _, n := range a.Nodes {
 		when := "at once"
 		if n.Wave > 0 {
 			when = fmt.Sprintf("after wave %d", n.Wave)
 		}
-		rows = append(rows, []string{n.Node, n.Price, fmt.Sprint(n.Moves), when})
+		rows = append(rows, []string{t.Layout.Nodes.Of(n.Node), n.Price, fmt.Sprint(n.Moves), when})
 	}
 	t.Layout.Section(out, "Empty", []string{"NODE", "SAVES", "MOVES", "REMOVE"}, rows)
 	rows = nil
@@ -40,20 +47,55 @@ func (a *consolidationPlan) table(out *strings.Builder, t program.Tables) {
 			if m.Chosen {
 				chosen = "scheduler"
 			}
-			rows = append(rows, []string{fmt.Sprint(k + 1), t.Qualified(m.Pod), m.From, m.To, comes, chosen})
+			rows = append(rows, []string{fmt.Sprint(k + 1), t.Qualified(m.Pod), t.Layout.Nodes.Of(m.From), t.Layout.Nodes.Of(m.To), comes, chosen})
 		}
 	}
 	t.Layout.Section(out, "Moves", []string{"WAVE", "POD", "FROM", "TO", "NEW POD COMES", "NODE BY"}, rows)
-	rows = nil
-	for _, k := range a.Kept {
-		pod := k.Pod
-		if pod == "" {
-			pod = "-"
-		}
-		rows = append(rows, []string{k.Node, pod, k.Reason})
-	}
-	t.Layout.Section(out, "Held", []string{"NODE", "POD", "REASON"}, rows)
 	if n := len(a.Replay.Elsewhere); n > 0 && !t.Layout.NoHeaders {
 		report.Textf(out, "\nWithout pins kube-scheduler takes another node for %s, and leaves %d pending.\n", report.Count(n, "pod"), len(a.Replay.Pending))
 	}
+}
+
+// staying writes why each node stays: what holds it, or the pod that no other node takes.
+func (a *consolidationPlan) staying(out *strings.Builder, t program.Tables) {
+	var rows [][]string
+	list := a.Stays
+	if len(list) == 0 {
+		for _, k := range a.Kept {
+			list = append(list, stay(k))
+		}
+	}
+	for _, s := range list {
+		rows = append(rows, []string{t.Layout.Nodes.Of(s.Node), cmp.Or(s.Pod, "-"), s.Reason})
+	}
+	t.Layout.Section(out, "Stay", []string{"NODE", "POD", "WHY"}, rows)
+	if a.Unexplained > 0 {
+		report.Textf(out, "%s; --all explains each, --why NODE one\n", report.Count(a.Unexplained, "more node"))
+	}
+}
+
+// table writes what would happen if the node were removed.
+func (r *removal) table(out *strings.Builder, t program.Tables) {
+	moves, stuck := 0, 0
+	for _, p := range r.Pods {
+		if p.To != "" {
+			moves++
+		} else {
+			stuck++
+		}
+	}
+	by := ""
+	if r.Pod != "" {
+		by = r.Pod + ": "
+	}
+	out.WriteString("\n")
+	out.WriteString(t.Layout.Text("", fmt.Sprintf("%s (price %s): %s%s", r.Node, r.Price, by, r.Reason)))
+	if len(r.Pods) > 0 {
+		report.Textf(out, "Without it %d of %s would find another node, and %d would not.\n", moves, report.Count(len(r.Pods), "pod"), stuck)
+	}
+	var rows [][]string
+	for _, p := range r.Pods {
+		rows = append(rows, []string{p.Pod, cmp.Or(t.Layout.Nodes.Of(p.To), "-"), p.Why})
+	}
+	t.Layout.Section(out, "Without the node", []string{"POD", "GOES TO", "WHY NOT"}, rows)
 }

@@ -15,8 +15,9 @@ import (
 // complete settles the status of every budget, for the waves and for -evict alike.
 //
 // The pods and controllers of the input give the numbers, because the disruption controller counts them again whenever a pod
-// changes. Where controllers are missing, the numbers of expected and needed pods are those of the status in the input, and
-// the healthy pods are counted. observedGeneration stays: the Eviction API refuses while it is behind.
+// changes. A status whose next sync must fail is the status after it. Where controllers are missing, the numbers of expected and needed
+// pods are those of the status in the input, and the healthy pods are counted. observedGeneration stays: the Eviction API refuses while it
+// is behind.
 func (in *input) complete(o options) error {
 	in.scale = disruption.NewScale(in.objects.Workloads())
 	pdbs := in.objects.PodDisruptionBudgets
@@ -26,7 +27,7 @@ func (in *input) complete(o options) error {
 	synced := disruption.NewEvictions(pdbs).Sync(in.objects.Pods, in.scale, o.at)
 	needing := make([]*policyv1.PodDisruptionBudget, len(pdbs)) // a fixed number of pods, where the controllers are not known
 	for i, b := range pdbs {
-		if synced[i].Err != nil && hasStatus(b) {
+		if synced[i].Err != nil && synced[i].Lasting == nil && hasStatus(b) {
 			in.scale = nil
 			fixed := b.DeepCopy()
 			need := intstr.FromInt32(b.Status.DesiredHealthy)
@@ -38,6 +39,8 @@ func (in *input) complete(o options) error {
 	for i, b := range pdbs {
 		s := synced[i]
 		switch {
+		case s.Lasting != nil:
+			in.fails(b, s.Lasting)
 		case !hasStatus(b):
 			if s.Err != nil {
 				in.warnings.Add(in.note(b, fmt.Sprintf("how many pods it expects is not known: %v", s.Err)))
@@ -55,7 +58,9 @@ func (in *input) complete(o options) error {
 			in.warnings.Group("%d PodDisruptionBudgets match no pod of the input", in.note(b, "matches no pod of the input"))
 		}
 		if hasStatus(b) {
-			in.compare(b, &s.Status)
+			if s.Lasting == nil {
+				in.compare(b, &s.Status)
+			}
 			s.Status.ObservedGeneration = b.Status.ObservedGeneration
 		}
 		b = b.DeepCopy()
@@ -63,6 +68,23 @@ func (in *input) complete(o options) error {
 		in.budgets = append(in.budgets, b)
 	}
 	return nil
+}
+
+// fails says of a budget that its next sync fails, and all after it.
+func (in *input) fails(b *policyv1.PodDisruptionBudget, err error) {
+	was := "it has no status yet"
+	if hasStatus(b) {
+		was = fmt.Sprintf("its status allows %d", b.Status.DisruptionsAllowed)
+	}
+	if failedSync(b) {
+		was = "its last sync failed"
+	}
+	text := fmt.Sprintf("%s, and every next sync fails: %v; from then on nothing leaves", was, err)
+	if in.failing == nil {
+		in.failing = map[string]string{}
+	}
+	in.failing[budgetName(b)] = text
+	in.warnings.Group("the sync of %d PodDisruptionBudgets fails, now and for ever", in.note(b, text))
 }
 
 // compare returns where the status in the input differs from the computed status.

@@ -222,7 +222,7 @@ func TestBudgetWithoutPodsIsNamed(t *testing.T) {
 
 // A drain that cannot begin ends with exit code 1 and kubectl's lines on standard error.
 func TestDrainThatCannotBegin(t *testing.T) {
-	code, out, errs := drain("", "-f", shipped, "node-a1")
+	code, out, errs := drain("", "-f", shipped, "-ignore-daemonsets=false", "node-a1")
 	require.Equal(t, program.No, code)
 	require.NotContains(t, out, "error")
 	require.Equal(t, `error: node-a1: cannot delete Pods with local storage (use --delete-emptydir-data to override): shop/search-7c9-a
@@ -304,7 +304,8 @@ func TestNamespaceAndHeaders(t *testing.T) {
 	require.Len(t, p.Budgets, 1)
 	require.Empty(t, p.Waves[0].Evictions)
 	_, out, _ := drain("", append([]string{"-f", shipped, "node-a1", "-no-headers"}, all...)...)
-	require.True(t, strings.HasPrefix(out, "Wave 1\nnode-a1   batch/report-done"), out)
+	require.True(t, strings.HasPrefix(out, "Blocked\ndata/db-0 on node-a1"), out)
+	require.Contains(t, out, "Wave 1\nnode-a1   batch/report-done")
 	require.NotContains(t, out, "NODE ")
 	_, out, _ = drain("", "-f", shipped, "-evict", "db-0", "-n", "data")
 	require.Contains(t, out, "Pod:      data/db-0")

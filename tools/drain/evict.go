@@ -1,9 +1,11 @@
 package drain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	policyv1 "k8s.io/api/policy/v1"
 
@@ -22,6 +24,7 @@ type answered struct {
 	Reason            string   `json:"reason"`
 	Message           string   `json:"message"`
 	Cause             string   `json:"cause"`
+	Sync              string   `json:"sync"` // why the sync of the budget fails for ever, "" when it does not
 	RetryAfterSeconds int32    `json:"retryAfterSeconds"`
 	Outlook           string   `json:"outlook"` // now, not now, never
 	Budgets           []string `json:"budgets"`
@@ -59,13 +62,20 @@ func (in *input) evict(o options) (*answered, error) {
 		if b.Namespace == pod.Namespace && slices.Contains(d.Budgets, b.Name) {
 			covering = append(covering, b)
 			a.Budgets = append(a.Budgets, budgetName(b))
+			a.Sync = cmp.Or(a.Sync, in.failing[budgetName(b)])
 		}
 	}
 	status := d.StatusObject()
 	a.Drain, a.Prints = disruption.React(&status, pod)
 	if !a.Allowed {
 		a.Proof = disruption.Proof(covering)
-		return a, in.lookAhead(a, &d)
+		if err := in.lookAhead(a, &d, o.at); err != nil {
+			return nil, err
+		}
+		if len(covering) == 1 {
+			a.Remedies = in.mended(covering[0], pod, o.at, a.Remedies)
+		}
+		return a, nil
 	}
 	a.GraceSeconds = &d.GraceSeconds
 	for _, s := range d.Steps(pod) {
@@ -79,7 +89,7 @@ func (in *input) evict(o options) (*answered, error) {
 }
 
 // lookAhead turns "not now" into "never" where more healthy pods would help and no more pods can be healthy.
-func (in *input) lookAhead(a *answered, d *disruption.Decision) error {
+func (in *input) lookAhead(a *answered, d *disruption.Decision, at time.Time) error {
 	if !d.Waiting || d.Cause == "" || d.RetryAfterSeconds > 0 {
 		return nil
 	}
@@ -87,9 +97,10 @@ func (in *input) lookAhead(a *answered, d *disruption.Decision) error {
 	if err != nil {
 		return err
 	}
-	text, err := newProspects(in, r, nil).instead(a.Budgets)
+	text, err := newProspects(in, r, nil, at).instead(a.Budgets)
 	if text != "" {
-		a.Outlook, a.Remedies = "never", append([]string{text}, a.Remedies...)
+		rest := slices.DeleteFunc(a.Remedies, func(r string) bool { return strings.HasPrefix(r, "wait until more pods") })
+		a.Outlook, a.Remedies = "never", append([]string{text}, rest...)
 	}
 	return err
 }

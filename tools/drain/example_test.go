@@ -1,6 +1,7 @@
 package drain_test
 
 import (
+	"context"
 	"io"
 	"os"
 	"strings"
@@ -10,7 +11,7 @@ import (
 
 // The replacement of an evicted pod goes to the other node.
 func ExampleRun() {
-	drain.Run([]string{"-f", "-", "n2"}, strings.NewReader(`
+	drain.Run(context.Background(), []string{"-f", "-", "n2"}, strings.NewReader(`
 {apiVersion: v1, kind: Node, metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: a}}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
 ---
 {apiVersion: v1, kind: Node, metadata: {name: n2, labels: {kubernetes.io/hostname: n2, topology.kubernetes.io/zone: a}}, status: {allocatable: {cpu: "2", memory: 8Gi, pods: "10"}}}
@@ -18,7 +19,7 @@ func ExampleRun() {
 {apiVersion: v1, kind: Pod, metadata: {name: web, labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: web, controller: true}]}, spec: {nodeName: n2, containers: [{name: c, resources: {requests: {cpu: "1", memory: 1Gi}}}]}, status: {phase: Running}}
 `), os.Stdout, io.Discard)
 	// Output:
-	// 1 pod leaves in 1 wave, 0 blocked, 0 skipped
+	// 1 of 1 pod leaves in 1 wave
 	//
 	// Wave 1
 	// NODE   POD           BUDGET   REPLACEMENT ON

@@ -52,7 +52,7 @@ func (*terminal) Width() int { return 60 }
 func TestTerminal(t *testing.T) {
 	args := append([]string{"-f", shipped, "node-a1"}, all...)
 	var out terminal
-	require.Zero(t, Run(args, nil, &out, &strings.Builder{}))
+	require.Zero(t, Run(t.Context(), args, nil, &out, &strings.Builder{}))
 	_, wide, _ := drain("", args...)
 	require.NotEqual(t, wide, out.String())
 }

@@ -22,6 +22,7 @@ type input struct {
 	budgets  []*policyv1.PodDisruptionBudget // each with a status
 	scale    disruption.Scale                // nil: not all controllers are known
 	notes    map[string][]string             // what is said about a budget, by its name
+	failing  map[string]string               // why the sync of a budget fails for ever, by its name
 	warnings report.Warnings
 }
 

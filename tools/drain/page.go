@@ -8,7 +8,6 @@ import (
 
 	"github.com/podberth/podberth/tools/page"
 	"github.com/podberth/podberth/tools/program"
-	"github.com/podberth/podberth/tools/report"
 )
 
 // page returns the plan as a page: the waves as a timeline, and the pods that do not leave first.
@@ -20,19 +19,17 @@ func (p *plan) page(in *input, t *program.Tables) ([]byte, error) {
 	out := page.New(title, in.objects.Nodes, in.objects.Pods)
 	out.Shows = t.Shows
 	var b strings.Builder
-	p.table(&b, page.Layout())
+	p.table(&b, &program.Tables{Layout: page.Layout()})
 	for _, text := range p.Errors {
 		fmt.Fprintf(&b, "\nerror: %s\n", text)
 	}
 	out.Text = b.String()
-	leaving := 0
 	line := &page.Timeline{Title: "Waves of the drain", Steps: max(1, len(p.Waves))}
 	for _, x := range p.Blocked {
 		out.Tell(page.Pod{Name: x.Pod, State: "Blocked", Message: x.Cause + " " + x.Remedy})
 		line.Add("", x.Pod, page.Span{To: time.Duration(line.Steps), Kind: page.Stays, Text: "blocked: " + cmp.Or(x.Remedy, x.Cause)})
 	}
 	for k, w := range p.Waves {
-		leaving += len(w.Evictions)
 		for _, e := range w.Evictions {
 			goes := "nobody takes its place"
 			if e.Replacement != "" {
@@ -52,7 +49,7 @@ func (p *plan) page(in *input, t *program.Tables) ([]byte, error) {
 	for _, s := range p.Skipped {
 		out.Tell(page.Pod{Name: s.Pod, State: "Skipped", Message: s.Reason})
 	}
-	out.Summary = fmt.Sprintf("%s in %s, %d blocked, %d skipped", leave(leaving), report.Count(len(p.Waves), "wave"), len(p.Blocked), len(p.Skipped))
+	out.Summary = p.summary()
 	out.Timeline = line
 	return out.Bytes()
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,23 +15,33 @@ import (
 	"github.com/podberth/podberth/tools/program"
 )
 
-// Blocked pods of one node stand together when everything about them is the same.
+// Blocked pods stand together when everything about them but the node is the same, and those for which waiting does not help come first.
+// Pods behind others stand together whatever owns them.
 func TestGroups(t *testing.T) {
-	one := blocked{podRef: podRef{Pod: "a/x", Node: "n1"}, Budget: "b", Cause: "c", Proof: "p", WaitingHelps: true, Remedy: "r"}
+	one := blocked{podRef: podRef{Pod: "a/x", Node: "n1", Owner: "o"}, Budget: "b", Cause: "c", Proof: "p", WaitingHelps: true, Remedy: "r"}
 	list := []blocked{one}
 	for _, change := range []func(b *blocked){
-		func(b *blocked) { b.Node = "n2" }, func(b *blocked) { b.Budget = "b2" }, func(b *blocked) { b.Cause = "c2" },
-		func(b *blocked) { b.Proof = "p2" }, func(b *blocked) { b.WaitingHelps = false }, func(b *blocked) { b.Remedy = "r2" },
+		func(b *blocked) { b.Owner = "o2" }, func(b *blocked) { b.Budget = "b2" }, func(b *blocked) { b.Cause = "c2" },
+		func(b *blocked) { b.Proof = "p2" }, func(b *blocked) { b.Remedy = "r2" },
 	} {
 		other := one
 		change(&other)
 		list = append(list, other)
 	}
-	groups := grouped(append(list, list...))
-	require.Len(t, groups, 7)
-	for k, g := range groups {
-		require.Equal(t, []blocked{list[k], list[k]}, g)
+	elsewhere, never, behind := one, one, one
+	elsewhere.Node = "n2"
+	never.WaitingHelps, never.Remedy = false, "r3"
+	behind.Behind, behind.Cause = true, "c3"
+	another := behind
+	another.Owner = "o3"
+	groups := grouped(append(append(slices.Clone(list), list...), elsewhere, behind, never, another))
+	require.Len(t, groups, 8)
+	require.Equal(t, []blocked{never}, groups[0])
+	require.Equal(t, []blocked{one, one, elsewhere}, groups[1])
+	for k, g := range groups[2:7] {
+		require.Equal(t, []blocked{list[k+1], list[k+1]}, g)
 	}
+	require.Equal(t, []blocked{behind, another}, groups[7])
 	require.Empty(t, grouped(nil))
 }
 
@@ -121,10 +132,10 @@ func TestBrokenOutput(t *testing.T) {
 	o, err := parseFlags([]string{"-f", shipped, "node-a1"}, io.Discard)
 	require.NoError(t, err)
 	none, warnings := 0, 0
-	no, err := answer(o, nil, broken{&none}, io.Discard)
+	no, err := answer(t.Context(), o, nil, broken{&none}, io.Discard)
 	require.ErrorIs(t, err, errBroken)
 	require.False(t, no)
-	_, err = answer(o, nil, io.Discard, broken{&warnings})
+	_, err = answer(t.Context(), o, nil, io.Discard, broken{&warnings})
 	require.ErrorIs(t, err, errBroken)
-	require.Equal(t, program.BadInput, Run([]string{"-f", shipped, "node-a1"}, nil, broken{&none}, io.Discard))
+	require.Equal(t, program.BadInput, Run(t.Context(), []string{"-f", shipped, "node-a1"}, nil, broken{&none}, io.Discard))
 }

@@ -1,6 +1,7 @@
 package drain
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -36,6 +37,8 @@ type eviction struct {
 	Bypass      string `json:"bypass"`
 	Replacement string `json:"replacement"`
 	Note        string `json:"note"`
+	// Homeless reports that a controller makes a new pod and no node takes it. Note is the reason.
+	Homeless bool `json:"homeless"`
 }
 
 type blocked struct {
@@ -44,7 +47,8 @@ type blocked struct {
 	Cause        string   `json:"cause"`
 	WaitingHelps bool     `json:"waitingHelps"`
 	Remedy       string   `json:"remedy"`
-	Proof        string   `json:"proof"` // that no pod of the budget can ever leave
+	Behind       bool     `json:"behind"` // other pods keep the drain of the node from its beginning
+	Proof        string   `json:"proof"`  // that no pod of the budget can ever leave
 	Budgets      []string `json:"budgets"`
 }
 
@@ -59,17 +63,21 @@ type podRef struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Node      string `json:"node"`
+	Owner     string `json:"owner"` // "Kind name" of the controller, "" without one
 }
 
-func refTo(p *v1.Pod) podRef { return podRef{dump.Name(p), p.Namespace, p.Name, p.Spec.NodeName} }
+func refTo(p *v1.Pod) podRef {
+	return podRef{dump.Name(p), p.Namespace, p.Name, p.Spec.NodeName, controllerOf(p)}
+}
 
 // plan drains the nodes on paper.
-func (in *input) plan(o options) (*plan, error) {
+func (in *input) plan(ctx context.Context, o options) (*plan, error) {
 	r, err := newReplacer(in, in.nodes)
 	if err != nil {
 		return nil, err
 	}
 	o.drain.DaemonSetExists = in.objects.DaemonSetExists()
+	r.ended = func() error { return program.Interrupted(ctx) }
 	made := disruption.MakePlan(disruption.PlanInput{
 		Nodes: in.nodes, Pods: in.objects.Pods, Budgets: in.budgets, Scale: in.scale, Options: o.drain, Now: o.at, Replace: r.replace,
 	})
@@ -92,11 +100,12 @@ func (in *input) plan(o options) (*plan, error) {
 		for _, e := range w {
 			out.Evictions = append(out.Evictions, eviction{
 				podRef: refTo(e.Pod), Budgets: cover(e.Budgets), Bypass: e.Decision.Bypass, Replacement: e.Replacement, Note: r.note(e),
+				Homeless: r.failures[e.Pod] != "",
 			})
 		}
 		p.Waves = append(p.Waves, out)
 	}
-	prospects := newProspects(in, r, made.Waves)
+	prospects := newProspects(in, r, made.Waves, o.at)
 	for _, b := range made.Blocked {
 		if b.WaitingHelps {
 			if text, err := prospects.instead(b.Budgets); err != nil {
@@ -107,7 +116,7 @@ func (in *input) plan(o options) (*plan, error) {
 		}
 		p.Blocked = append(p.Blocked, blocked{
 			podRef: refTo(b.Pod), Budget: strings.Join(b.Budgets, ", "), Budgets: cover(b.Budgets),
-			Cause: b.Cause, WaitingHelps: b.WaitingHelps, Remedy: b.Remedy, Proof: b.Proof,
+			Cause: b.Cause, WaitingHelps: b.WaitingHelps, Remedy: b.Remedy, Proof: b.Proof, Behind: b.Behind,
 		})
 	}
 	for _, s := range made.Skipped {

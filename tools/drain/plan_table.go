@@ -3,97 +3,79 @@ package drain
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
 )
 
-func (p *plan) table(out *strings.Builder, layout report.Layout) {
-	columns := func(header []string, rows [][]string) {
-		table, _ := layout.Columns(header, rows)
-		out.WriteString(table)
-	}
-	leaving := 0
-	for _, w := range p.Waves {
-		leaving += len(w.Evictions)
-	}
+// table writes the answer in a sentence, then what keeps pods, which pods get no new node, and the waves.
+func (p *plan) table(out *strings.Builder, t *program.Tables) {
+	layout := t.Layout
 	if !layout.NoHeaders {
-		report.Textf(out, "%s in %s, %d blocked, %d skipped\n", leave(leaving), report.Count(len(p.Waves), "wave"), len(p.Blocked), len(p.Skipped))
+		out.WriteString(layout.Text("", p.summary()))
+		out.WriteString(layout.Nodes.Note())
 	}
-	title := func(text string) {
-		if out.Len() > 0 {
-			out.WriteString("\n")
+	for k, group := range grouped(p.Blocked) {
+		if k == 0 {
+			if out.Len() > 0 {
+				out.WriteString("\n")
+			}
+			out.WriteString("Blocked\n")
 		}
-		out.WriteString(text + "\n")
+		p.keeps(out, group, t)
 	}
+	var rows [][]string
+	for _, group := range homes(p.homeless()) {
+		pods, _ := podsOf(group, func(e eviction) podRef { return e.podRef })
+		rows = append(rows, []string{fmt.Sprint(len(group)), orDash(group[0].Owner), joined(pods, t.All), group[0].Note})
+	}
+	layout.Section(out, "No new node", []string{"PODS", "OWNER", "NAMES", "CAUSE"}, rows)
 	for i, w := range p.Waves {
-		title(fmt.Sprintf("Wave %d", i+1))
-		var rows [][]string
+		rows = nil
 		for _, e := range w.Evictions {
-			goes := cmp.Or(e.Replacement, "-")
-			if e.Note != "" {
+			goes := layout.Nodes.Of(cmp.Or(e.Replacement, "-"))
+			switch {
+			case e.Homeless:
+				goes = "none"
+			case e.Note != "":
 				goes += " (" + e.Note + ")"
 			}
 			budgets := orDash(strings.Join(e.Budgets, ", "))
 			if e.Bypass != "" {
 				budgets += " (not asked: " + e.Bypass + ")"
 			}
-			rows = append(rows, []string{e.Node, e.Pod, budgets, goes})
+			rows = append(rows, []string{layout.Nodes.Of(e.Node), e.Pod, budgets, goes})
 		}
-		columns([]string{"NODE", "POD", "BUDGET", "REPLACEMENT ON"}, rows)
+		layout.Section(out, fmt.Sprintf("Wave %d", i+1), []string{"NODE", "POD", "BUDGET", "REPLACEMENT ON"}, rows)
 	}
-	if len(p.Blocked) > 0 {
-		title("Blocked")
+	rows = nil
+	for _, group := range skips(p.Skipped) {
+		pods, nodes := podsOf(group, func(s skipped) podRef { return s.podRef })
+		rows = append(rows, []string{fmt.Sprint(len(group)), joined(layout.Nodes.All(nodes), t.All), joined(pods, t.All), group[0].Reason})
 	}
-	for _, group := range grouped(p.Blocked) {
-		b := group[0]
-		var pods []string
-		for _, g := range group {
-			pods = append(pods, g.Pod)
-		}
-		report.Textf(out, "%s on %s%s\n  cause:  %s\n", strings.Join(pods, ", "), b.Node, inBudget(b.Budget), b.Cause)
-		if b.Proof != "" {
-			report.Textf(out, "  proof:  %s\n", b.Proof)
-		}
-		waiting := "waiting does not help"
-		if b.WaitingHelps {
-			waiting = "waiting can help"
-		}
-		report.Textf(out, "  remedy: %s (%s)\n", b.Remedy, waiting)
-	}
-	if len(p.Skipped) > 0 {
-		title("Skipped")
-		var rows [][]string
-		for _, s := range p.Skipped {
-			rows = append(rows, []string{s.Node, s.Pod, s.Reason})
-		}
-		columns([]string{"NODE", "POD", "REASON"}, rows)
-	}
+	layout.Section(out, "Skipped", []string{"PODS", "ON", "NAMES", "REASON"}, rows)
 }
 
-// leave returns "1 pod leaves", "2 pods leave".
-func leave(n int) string {
-	if n == 1 {
-		return "1 pod leaves"
+// keeps writes why a group of pods stays, and what helps.
+func (p *plan) keeps(out *strings.Builder, group []blocked, t *program.Tables) {
+	b := group[0]
+	pods, nodes := podsOf(group, func(b blocked) podRef { return b.podRef })
+	of := ""
+	if b.Owner != "" && len(group) > 1 && !b.Behind {
+		of = " of " + b.Owner
 	}
-	return report.Count(n, "pod") + " leave"
-}
-
-// grouped puts pods of a node together that differ in nothing else, in the order of the first of each group.
-func grouped(list []blocked) (groups [][]blocked) {
-	same := func(a, b blocked) bool {
-		return a.Node == b.Node && a.Budget == b.Budget && a.Cause == b.Cause && a.Proof == b.Proof && a.WaitingHelps == b.WaitingHelps && a.Remedy == b.Remedy
+	waiting := "waiting does not help"
+	if b.WaitingHelps {
+		waiting = "waiting can help"
 	}
-	for _, b := range list {
-		at := slices.IndexFunc(groups, func(g []blocked) bool { return same(g[0], b) })
-		if at < 0 {
-			groups = append(groups, []blocked{b})
-			continue
-		}
-		groups[at] = append(groups[at], b)
+	write := func(head, text string) { out.WriteString(t.Layout.Text(head, text)) }
+	write("", fmt.Sprintf("%s%s on %s%s", joined(pods, t.All), of, joined(t.Layout.Nodes.All(nodes), t.All), inBudget(b.Budget)))
+	write("  cause:  ", b.Cause)
+	if b.Proof != "" {
+		write("  proof:  ", b.Proof)
 	}
-	return groups
+	write("  remedy: ", fmt.Sprintf("%s (%s)", b.Remedy, waiting))
 }
 
 func inBudget(budget string) string {
@@ -118,6 +100,7 @@ func (a *answered) table(out *strings.Builder) {
 	}
 	line("Message", a.Message)
 	line("Cause", a.Cause)
+	line("Sync", a.Sync)
 	if a.Bypass != "" {
 		line("Not asked", "the pod is "+a.Bypass)
 	}

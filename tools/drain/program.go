@@ -4,6 +4,7 @@ package drain
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -42,7 +43,8 @@ type options struct {
 }
 
 // Run is the program with its surroundings as arguments. It returns the exit code. Results go to stdout in one piece, or not at all.
-func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	stdout = program.Until(ctx, stdout)
 	return program.Run("drain", func() (no bool, err error) {
 		o, err := parseFlags(args, stdout)
 		if err != nil {
@@ -50,13 +52,13 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 		o.tables.Fit(stdout)
 		o.input.Progress = program.Reading(stderr)
-		return answer(o, stdin, stdout, stderr)
+		return answer(ctx, o, stdin, stdout, stderr)
 	}, stderr)
 }
 
 // answer writes what was asked for. It reports whether the exit code says no: a drain cannot begin, or -fail-blocked is given
 // and a pod is blocked.
-func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
+func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
 	in, err := load(o, stdin)
 	if err != nil {
 		return false, err
@@ -72,7 +74,7 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 		out, err = report.Render(o.output, a, a.table)
 	} else {
 		var p *plan
-		if p, err = in.plan(o); err != nil {
+		if p, err = in.plan(ctx, o); err != nil {
 			return false, err
 		}
 		errs, no = p.Errors, len(p.Errors) > 0 || len(p.Blocked) > 0 && o.failBlocked
@@ -80,7 +82,11 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 		if o.output == page.Form {
 			out, err = p.page(in, &o.tables)
 		} else {
-			out, err = report.Render(o.output, p, func(b *strings.Builder) { p.table(b, o.tables.Layout) })
+			out, err = report.Render(o.output, p, func(b *strings.Builder) {
+				o.tables.Layout.Nodes = in.objects.ShortNodes()
+				p.table(b, &o.tables)
+				o.tables.Cut(b)
+			})
 		}
 	}
 	if err != nil {
@@ -103,9 +109,9 @@ var help = program.Help{
 	Usage: []string{"drain -f PATH [flags] NODE...", "drain -f PATH -l LABELS [flags]", "drain -f PATH -evict NAMESPACE/NAME [flags]"},
 	Examples: []string{
 		"# which pods block the drain of a node, and in which waves the others leave",
-		"drain -f cluster.yaml -ignore-daemonsets -delete-emptydir-data node-a1",
+		"drain -f cluster.yaml -delete-emptydir-data node-a1",
 		"# the nodes of a zone together",
-		"drain -f cluster.yaml -ignore-daemonsets -l topology.kubernetes.io/zone=a",
+		"drain -f cluster.yaml -l topology.kubernetes.io/zone=a",
 		"# what the Eviction API answers for a pod",
 		"drain -f cluster.yaml -evict shop/web-0",
 	},
@@ -119,7 +125,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	program.Inputs(f, &o.files, "input")
 	o.input.Flags(f.FlagSet)
 	f.BoolVar(&o.drain.Force, "force", false, "as of kubectl drain: delete pods without a controller")
-	f.BoolVar(&o.drain.IgnoreDaemonSets, "ignore-daemonsets", false, "as of kubectl drain: leave DaemonSet pods where they are")
+	f.BoolVar(&o.drain.IgnoreDaemonSets, "ignore-daemonsets", true, "leave DaemonSet pods where they are; kubectl drain refuses without the flag, as =false does here")
 	f.BoolVar(&o.drain.DeleteEmptyDirData, "delete-emptydir-data", false, "as of kubectl drain: delete pods whose emptyDir volumes lose their data")
 	f.BoolVar(&o.drain.DisableEviction, "disable-eviction", false, "as of kubectl drain: delete without asking budgets")
 	f.Int64Var(&o.grace, "grace-period", -1, "as of kubectl drain: `SECONDS` for every pod; without the flag each pod's own")
@@ -136,6 +142,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.StringVar(&o.time, "at", "", "`TIME` of the drain as 2026-03-02T08:00:00Z (now when not given)")
 	report.Flag(f.FlagSet, &o.output, page.Form)
 	o.tables.Flags(f, "pods", program.OfNames)
+	o.tables.AllFlag(f)
 	return f
 }
 

@@ -29,6 +29,7 @@ type replacer struct {
 	warnings []string
 	made     int
 	err      error
+	ended    func() error // the error of an end that the caller wants; nil: none
 }
 
 func newReplacer(in *input, nodes []string) (*replacer, error) {
@@ -66,6 +67,9 @@ func cordoned(n *v1.Node) *v1.Node {
 
 // replace takes the pod off its node and schedules its replacement. Nobody is preempted for it.
 func (r *replacer) replace(pod *v1.Pod) (node string, ok bool) {
+	if r.err == nil && r.ended != nil {
+		r.err = r.ended()
+	}
 	if r.err != nil {
 		return "", false
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
@@ -176,8 +177,8 @@ func TestHealthy(t *testing.T) {
 				e.Pod = pod
 				waves = [][]disruption.Planned{{e}}
 			}
-			p := newProspects(in, r, waves)
-			can, roomless, err := p.healthy(&prospect{budget: minimum(text), pods: slices.Clone(in.objects.Pods)})
+			p := newProspects(in, r, waves, time.Time{})
+			can, roomless, _, err := p.healthy(&prospect{budget: minimum(text), pods: slices.Clone(in.objects.Pods)})
 			require.NoError(t, err)
 			if c.counts && more > 0 {
 				more--
@@ -195,7 +196,7 @@ func TestHealthy(t *testing.T) {
 		on(p)
 		x.pods = append(x.pods, p)
 	}
-	can, roomless, err := newProspects(in, r, nil).healthy(x)
+	can, roomless, _, err := newProspects(in, r, nil, time.Time{}).healthy(x)
 	require.NoError(t, err)
 	require.Equal(t, []int{3, 0}, []int{can, roomless})
 }

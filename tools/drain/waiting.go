@@ -2,6 +2,7 @@ package drain
 
 import (
 	"fmt"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -16,6 +17,7 @@ import (
 // prospects are the budgets' chances if the user waits and changes nothing.
 type prospects struct {
 	r       *replacer
+	at      time.Time
 	evicted map[*v1.Pod]disruption.Planned
 	budgets map[string]*prospect // by name
 }
@@ -29,8 +31,8 @@ type prospect struct {
 }
 
 // newProspects indexes the budgets: O(pods + matches).
-func newProspects(in *input, r *replacer, waves [][]disruption.Planned) *prospects {
-	p := &prospects{r: r, evicted: map[*v1.Pod]disruption.Planned{}, budgets: map[string]*prospect{}}
+func newProspects(in *input, r *replacer, waves [][]disruption.Planned, at time.Time) *prospects {
+	p := &prospects{r: r, at: at, evicted: map[*v1.Pod]disruption.Planned{}, budgets: map[string]*prospect{}}
 	for _, w := range waves {
 		for _, e := range w {
 			p.evicted[e.Pod] = e
@@ -74,11 +76,13 @@ func (p *prospects) instead(names []string) (string, error) {
 // remedy returns what must be done before a budget can let a pod leave, "" when waiting can be enough: when more of its pods
 // can be healthy than it needs.
 func (p *prospects) remedy(x *prospect) (string, error) {
-	can, roomless, err := p.healthy(x)
+	can, roomless, sick, err := p.healthy(x)
 	need := x.budget.Status.DesiredHealthy
 	switch {
 	case err != nil || int64(can) > int64(need):
 		return "", err
+	case len(sick) > 0:
+		return fmt.Sprintf("mend %s: %s", ownerOf(sick[0].pod), saysSick(sick)), nil
 	case roomless > 0:
 		return fmt.Sprintf("make room or add a node: no node takes %s of the budget", report.Count(roomless, "more pod")), nil
 	}
@@ -86,9 +90,9 @@ func (p *prospects) remedy(x *prospect) (string, error) {
 }
 
 // healthy returns how many pods of a budget can be healthy after a while, and how many find no node. Every pod on a node can
-// become ready. Replacements and pending pods need a node. Controllers make the pods that they lack, and take the place of
+// become ready, unless it is sick. Replacements and pending pods need a node. Controllers make the pods that they lack, and take the place of
 // pods that have ended or terminate.
-func (p *prospects) healthy(x *prospect) (can, roomless int, err error) {
+func (p *prospects) healthy(x *prospect) (can, roomless int, sick []illness, err error) {
 	seen := 0
 	for _, pod := range x.pods {
 		owner := metav1.GetControllerOf(pod)
@@ -99,8 +103,14 @@ func (p *prospects) healthy(x *prospect) (can, roomless int, err error) {
 				continue
 			}
 			can++
-		case leaves && e.Replaced, !leaves && pod.Spec.NodeName != "":
+		case leaves && e.Replaced:
 			can++
+		case !leaves && pod.Spec.NodeName != "":
+			if why := sickness(pod, p.at); why != "" {
+				sick = append(sick, illness{pod, why})
+			} else {
+				can++
+			}
 		case leaves && owner == nil:
 			continue
 		case leaves:
@@ -109,7 +119,7 @@ func (p *prospects) healthy(x *prospect) (can, roomless int, err error) {
 			fits, err := p.r.fits(pod)
 			switch {
 			case err != nil:
-				return 0, 0, err
+				return 0, 0, nil, err
 			case fits:
 				can++
 			default:
@@ -121,5 +131,5 @@ func (p *prospects) healthy(x *prospect) (can, roomless int, err error) {
 	if least := x.budget.Spec.MinAvailable; least == nil || least.Type == intstr.String { // a number expects the pods that are there
 		can += max(0, int(x.budget.Status.ExpectedPods)-seen)
 	}
-	return can, roomless, nil
+	return can, roomless, sick, nil
 }

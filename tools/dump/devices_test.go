@@ -44,12 +44,10 @@ func TestDevicesAndLimitRangesAreRead(t *testing.T) {
 // Objects of earlier versions of resource.k8s.io have other fields: they are refused, not dropped.
 func TestEarlierDevicesAreRefused(t *testing.T) {
 	testkit.Run(t, []struct{ name, why, text, want string }{
-		{"v1beta1", "its requests have no exactly", "{apiVersion: resource.k8s.io/v1beta1, kind: ResourceClaim, metadata: {namespace: shop, name: gpu}}",
-			`standard input: document 1 (ResourceClaim shop/gpu): apiVersion: Unsupported value: "resource.k8s.io/v1beta1": must be resource.k8s.io/v1; kubectl get resourceclaims.v1.resource.k8s.io prints that`},
-		{"class", "the plural of kubectl", "{apiVersion: resource.k8s.io/v1alpha3, kind: DeviceClass, metadata: {name: gpu}}",
-			`standard input: document 1 (DeviceClass gpu): apiVersion: Unsupported value: "resource.k8s.io/v1alpha3": must be resource.k8s.io/v1; kubectl get deviceclasses.v1.resource.k8s.io prints that`},
-		{"v1beta2", "it is no v1", "{apiVersion: resource.k8s.io/v1beta2, kind: ResourceSlice, metadata: {name: a}}",
-			`standard input: document 1 (ResourceSlice a): apiVersion: Unsupported value: "resource.k8s.io/v1beta2": must be resource.k8s.io/v1; kubectl get resourceslices.v1.resource.k8s.io prints that`},
+		{"v1beta1", "its requests have no exactly", "{apiVersion: resource.k8s.io/v1alpha2, kind: ResourceClaim, metadata: {namespace: shop, name: gpu}}",
+			`standard input: document 1 (ResourceClaim shop/gpu): apiVersion: Unsupported value: "resource.k8s.io/v1alpha2": must be resource.k8s.io/v1; kubectl get resourceclaims.v1.resource.k8s.io prints that`},
+		{"class", "the plural of kubectl", "{apiVersion: resource.k8s.io/v1alpha1, kind: DeviceClass, metadata: {name: gpu}}",
+			`standard input: document 1 (DeviceClass gpu): apiVersion: Unsupported value: "resource.k8s.io/v1alpha1": must be resource.k8s.io/v1; kubectl get deviceclasses.v1.resource.k8s.io prints that`},
 	}, func(t *testing.T, c struct{ name, why, text, want string }) {
 		_, err := readText(c.text, Options{})
 		require.EqualError(t, err, c.want)

@@ -1,7 +1,7 @@
 // Package dump reads dumps of a cluster: YAML or JSON documents as kubectl prints them, from files, folders and standard
 // input. This command prints everything that is read:
 //
-//	kubectl get nodes,pods,namespaces,services,deployments,replicasets,replicationcontrollers,statefulsets,daemonsets,jobs,poddisruptionbudgets,priorityclasses,runtimeclasses,limitranges,persistentvolumes,persistentvolumeclaims,storageclasses,csinodes,csidrivers,csistoragecapacities,volumeattachments,deviceclasses,resourceslices,resourceclaims,resourceclaimtemplates -A -o yaml
+//	kubectl get nodes,pods,namespaces,services,deployments,replicasets,replicationcontrollers,statefulsets,daemonsets,jobs,cronjobs,horizontalpodautoscalers,poddisruptionbudgets,priorityclasses,runtimeclasses,limitranges,resourcequotas,persistentvolumes,persistentvolumeclaims,storageclasses,csinodes,csidrivers,csistoragecapacities,volumeattachments,deviceclasses,resourceslices,resourceclaims,resourceclaimtemplates -A -o yaml
 //
 //	objects, err := dump.Read([]string{"cluster.yaml"}, os.Stdin, dump.Options{})
 //	objects.Warnings.Print(os.Stderr)
@@ -24,4 +24,4 @@
 package dump
 
 // Command prints everything that Read reads of a cluster. A cluster that lacks some of the types gets a shorter list.
-const Command = "kubectl get nodes,pods,namespaces,services,deployments,replicasets,replicationcontrollers,statefulsets,daemonsets,jobs,poddisruptionbudgets,priorityclasses,runtimeclasses,limitranges,persistentvolumes,persistentvolumeclaims,storageclasses,csinodes,csidrivers,csistoragecapacities,volumeattachments,deviceclasses,resourceslices,resourceclaims,resourceclaimtemplates -A -o yaml"
+const Command = "kubectl get nodes,pods,namespaces,services,deployments,replicasets,replicationcontrollers,statefulsets,daemonsets,jobs,cronjobs,horizontalpodautoscalers,poddisruptionbudgets,priorityclasses,runtimeclasses,limitranges,resourcequotas,persistentvolumes,persistentvolumeclaims,storageclasses,csinodes,csidrivers,csistoragecapacities,volumeattachments,deviceclasses,resourceslices,resourceclaims,resourceclaimtemplates -A -o yaml"

@@ -5,11 +5,12 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/planning/workload"
 )
 
-// Expand adds what workload objects ask for and the dump lacks, as package planning/workload decides: pods, claims of
-// StatefulSets, ReplicaSets of Deployments. Finished pods whose name a new pod takes leave the dump. Workloads that wait for
+// Expand adds what workload objects ask for and the dump lacks, as package planning/workload decides: pods, the claims of these pods
+// and of waiting pods, ReplicaSets of Deployments, Jobs of CronJobs. Claims without a class get the default one. Finished pods whose name a new pod takes leave the dump. Workloads that wait for
 // a pod become warnings. Expand returns the new pods, which have been through no admission.
 func (o *Objects) Expand() ([]*v1.Pod, error) {
 	return o.expand(o.workloads())
@@ -19,13 +20,14 @@ func (o *Objects) Expand() ([]*v1.Pod, error) {
 func (o *Objects) workloads() workload.Objects {
 	return workload.Objects{
 		Deployments: o.Deployments, ReplicaSets: o.ReplicaSets, ReplicationControllers: o.ReplicationControllers,
-		StatefulSets: o.StatefulSets, Jobs: o.Jobs, DaemonSets: o.DaemonSets,
+		StatefulSets: o.StatefulSets, Jobs: o.Jobs, CronJobs: o.CronJobs, DaemonSets: o.DaemonSets, Autoscalers: o.Autoscalers,
 	}
 }
 
 // expand adds what these workloads ask for.
 func (o *Objects) expand(w workload.Objects) ([]*v1.Pod, error) {
 	w.Nodes, w.Pods, w.Claims = o.Nodes, o.Pods, o.PersistentVolumeClaims
+	w.ClaimTemplates, w.ResourceClaims = o.ResourceClaimTemplates, o.ResourceClaims
 	made, err := workload.Make(w, workload.Options{})
 	if err != nil {
 		return nil, err
@@ -35,11 +37,28 @@ func (o *Objects) expand(w workload.Objects) ([]*v1.Pod, error) {
 		leaves[p] = true
 	}
 	o.Pods = slices.DeleteFunc(slices.Clone(o.Pods), func(p *v1.Pod) bool { return leaves[p] })
+	claiming := map[string]*v1.Pod{}
+	for _, p := range made.Claiming {
+		claiming[key(p)] = p
+	}
+	for i, p := range o.Pods {
+		if c := claiming[key(p)]; c != nil {
+			o.Pods[i] = c
+		}
+	}
 	o.Pods = append(o.Pods, made.Pods...)
 	o.ReplicaSets = append(o.ReplicaSets, made.ReplicaSets...)
+	o.Jobs = append(o.Jobs, made.Jobs...)
 	o.PersistentVolumeClaims = append(o.PersistentVolumeClaims, made.Claims...)
+	o.ResourceClaims = append(o.ResourceClaims, made.ResourceClaims...)
+	o.DefaultClasses()
 	for _, x := range made.Waiting {
 		o.Warnings.Group("%d "+x.Kind+"s make no more pods: each waits for a pod of its own", x.String())
 	}
 	return made.Pods, nil
+}
+
+// DefaultClasses gives the unbound claims that name no StorageClass the default class of the dump, if it has one.
+func (o *Objects) DefaultClasses() {
+	o.PersistentVolumeClaims = admission.WithDefaultClasses(o.PersistentVolumeClaims, o.StorageClasses)
 }

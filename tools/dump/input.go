@@ -144,6 +144,9 @@ func (p *position) read(d *documents, o Options, to sink) error {
 		}
 		if err != nil {
 			p.document++
+			if text := foreign(head); text != "" {
+				return fmt.Errorf("%v: %s", *p, text)
+			}
 			return p.fail(err)
 		}
 		return nil

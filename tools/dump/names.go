@@ -1,6 +1,10 @@
 package dump
 
-import v1 "k8s.io/api/core/v1"
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/tools/report"
+)
 
 // Name returns a pod's namespace/name.
 func Name(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
@@ -11,4 +15,13 @@ func SchedulerName(pod *v1.Pod) string {
 		return v1.DefaultSchedulerName
 	}
 	return pod.Spec.SchedulerName
+}
+
+// ShortNodes returns the short forms of the nodes' names, for tables. O(nodes).
+func (o *Objects) ShortNodes() *report.Nodes {
+	names := make([]string, len(o.Nodes))
+	for i, n := range o.Nodes {
+		names[i] = n.Name
+	}
+	return report.ShortNodes(names)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
@@ -36,6 +37,8 @@ type Objects struct {
 	StatefulSets           []*appsv1.StatefulSet
 	Deployments            []*appsv1.Deployment
 	Jobs                   []*batchv1.Job
+	CronJobs               []*batchv1.CronJob
+	Autoscalers            []*autoscalingv2.HorizontalPodAutoscaler // of v2, or what v1 has in common with it
 	DaemonSets             []*appsv1.DaemonSet
 	PersistentVolumes      []*v1.PersistentVolume
 	PersistentVolumeClaims []*v1.PersistentVolumeClaim
@@ -45,6 +48,7 @@ type Objects struct {
 	CSIStorageCapacities   []*storagev1.CSIStorageCapacity
 	VolumeAttachments      []*storagev1.VolumeAttachment
 	LimitRanges            []*v1.LimitRange
+	ResourceQuotas         []*v1.ResourceQuota
 	ResourceClaims         []*resourcev1.ResourceClaim
 	ResourceClaimTemplates []*resourcev1.ResourceClaimTemplate
 	ResourceSlices         []*resourcev1.ResourceSlice
@@ -89,6 +93,12 @@ const devices = resourcev1.GroupName
 // taintRule is the kind of devices that may be of v1beta2 too: v1.36 serves no other, and the versions are equal.
 const taintRule = "DeviceTaintRule"
 
+// autoscaler is the kind whose version v1 has fields that v2 lacks.
+const autoscaler = "HorizontalPodAutoscaler"
+
+// autoscaling is the group of autoscalers.
+const autoscaling = "autoscaling"
+
 var kinds = map[string]objectKind{
 	"Node":                  kindOf("", false, func(o *Objects) *[]*v1.Node { return &o.Nodes }),
 	"Pod":                   kindOf("", true, func(o *Objects) *[]*v1.Pod { return &o.Pods }),
@@ -102,6 +112,8 @@ var kinds = map[string]objectKind{
 	"StatefulSet":           kindOf("apps", true, func(o *Objects) *[]*appsv1.StatefulSet { return &o.StatefulSets }),
 	"Deployment":            kindOf("apps", true, func(o *Objects) *[]*appsv1.Deployment { return &o.Deployments }),
 	"Job":                   kindOf("batch", true, func(o *Objects) *[]*batchv1.Job { return &o.Jobs }),
+	"CronJob":               kindOf("batch", true, func(o *Objects) *[]*batchv1.CronJob { return &o.CronJobs }),
+	autoscaler:              kindOf(autoscaling, true, func(o *Objects) *[]*autoscalingv2.HorizontalPodAutoscaler { return &o.Autoscalers }),
 	"DaemonSet":             kindOf("apps", true, func(o *Objects) *[]*appsv1.DaemonSet { return &o.DaemonSets }),
 	"PersistentVolume":      kindOf("", false, func(o *Objects) *[]*v1.PersistentVolume { return &o.PersistentVolumes }),
 	"PersistentVolumeClaim": kindOf("", true, func(o *Objects) *[]*v1.PersistentVolumeClaim { return &o.PersistentVolumeClaims }),
@@ -111,6 +123,7 @@ var kinds = map[string]objectKind{
 	"CSIStorageCapacity":    kindOf("storage.k8s.io", true, func(o *Objects) *[]*storagev1.CSIStorageCapacity { return &o.CSIStorageCapacities }),
 	"VolumeAttachment":      kindOf("storage.k8s.io", false, func(o *Objects) *[]*storagev1.VolumeAttachment { return &o.VolumeAttachments }),
 	"LimitRange":            kindOf("", true, func(o *Objects) *[]*v1.LimitRange { return &o.LimitRanges }),
+	"ResourceQuota":         kindOf("", true, func(o *Objects) *[]*v1.ResourceQuota { return &o.ResourceQuotas }),
 	"ResourceClaim":         kindOf(devices, true, func(o *Objects) *[]*resourcev1.ResourceClaim { return &o.ResourceClaims }),
 	"ResourceClaimTemplate": kindOf(devices, true, func(o *Objects) *[]*resourcev1.ResourceClaimTemplate { return &o.ResourceClaimTemplates }),
 	"ResourceSlice":         kindOf(devices, false, func(o *Objects) *[]*resourcev1.ResourceSlice { return &o.ResourceSlices }),
@@ -130,8 +143,11 @@ func nameInMessage(kind string, o metav1.Object) string {
 
 // version returns the version of the kind that Objects.All names.
 func (k objectKind) version() string {
-	if k.group == kubeletGroup {
+	switch k.group {
+	case kubeletGroup:
 		return kubeletVersion
+	case autoscaling:
+		return "v2"
 	}
 	return "v1"
 }

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -16,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/tools/report"
-	"github.com/podberth/podberth/tools/shell"
 )
 
 // Read reads the dumps at paths: files, folders (recursively their .yaml, .yml and .json files and the .gz of those, by
@@ -83,27 +79,7 @@ func (r *reader) path(path string, stdin io.Reader) error {
 	if path == "-" {
 		return r.file(path, stdin)
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() {
-		return r.file(path, nil)
-	}
-	return filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !readable(file) {
-			return err
-		}
-		return r.file(file, nil)
-	})
-}
-
-func readable(file string) bool {
-	switch filepath.Ext(strings.TrimSuffix(file, ".gz")) {
-	case ".yaml", ".yml", ".json":
-		return true
-	}
-	return false
+	return files(path, func(file string) error { return r.file(file, nil) })
 }
 
 func (r *reader) file(path string, stdin io.Reader) error {
@@ -221,8 +197,13 @@ func (r *reader) one(data []byte, name string, at position, around envelope) err
 		return nil
 	}
 	if version.Group == devices && version.Version != "v1" && !(e.kind == taintRule && version.Version == "v1beta2") {
-		return fmt.Errorf("%s (%s): apiVersion: Unsupported value: %q: must be %s/v1; %s prints that", name, nameOf(e.kind, data),
-			e.apiVersion, devices, "kubectl get "+shell.Words(plural(e.kind)+".v1."+devices))
+		converted, err := convertDevices(e.kind, version.Version, data)
+		if err != nil {
+			return fmt.Errorf("%s (%s): %w", name, nameOf(e.kind, data), err)
+		}
+		data = converted
+		r.objects.Warnings.Group("%d objects of "+e.apiVersion+" are read as those of "+devices+"/v1", fmt.Sprintf("%s is of %s, read as %s/v1", nameOf(e.kind, data), e.apiVersion, devices))
+		e.apiVersion = devices + "/v1"
 	}
 	if version.Group == kubeletGroup && version.Version != kubeletVersion {
 		return fmt.Errorf("%s (%s): apiVersion: Unsupported value: %q: must be %s", name, nameOf(e.kind, data), e.apiVersion, report.APIVersion)
@@ -231,6 +212,9 @@ func (r *reader) one(data []byte, name string, at position, around envelope) err
 	unknown, err := decode(data, object, s.numbers)
 	if err != nil {
 		return fmt.Errorf("%s (%s): %w", name, nameOf(e.kind, data), oneLine(err))
+	}
+	if e.kind == autoscaler && version.Version != k.version() { // the metrics of other versions, which nobody reads
+		unknown = nil
 	}
 	return r.keep(k, e, object, unknown, name)
 }

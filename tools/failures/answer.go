@@ -1,13 +1,16 @@
 package failures
 
 import (
+	"context"
 	"io"
 	"math/big"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/planning/failures"
 	"github.com/podberth/podberth/resources"
+	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
 )
 
@@ -15,6 +18,7 @@ import (
 type failureReport struct {
 	report.Head
 	Summary   summary    `json:"summary"`
+	Before    []waiting  `json:"before"`    // pods that no node takes before any failure
 	Scenarios []scenario `json:"scenarios"` // worst first
 	Alerts    []alert    `json:"alerts"`
 	Headroom  *headroom  `json:"headroom,omitempty"`
@@ -25,6 +29,8 @@ type summary struct {
 	Failing   int    `json:"failing"` // scenarios that leave a pod pending or waiting
 	Worst     string `json:"worst"`
 	Pending   int    `json:"pending"` // pods that the worst scenario leaves pending or waiting
+	// Untried are the scenarios that -steps or -time left out.
+	Untried int `json:"untried,omitempty"`
 }
 
 type scenario struct {
@@ -90,15 +96,26 @@ type headroom struct {
 	Remedies []failures.Remedy `json:"remedies"`
 }
 
+// block is how many scenarios are played between two looks at the time.
+const block = 64
+
 // play plays the scenarios.
-func (in *input) play(o options, stderr io.Writer) (*failureReport, error) {
-	each := parallel(o.workers, stderr)
-	results, err := in.planner.Run(in.scenarios, failures.Options{Parallel: each, Orders: o.orders, Seed: o.seed, Until: o.until})
-	if err != nil {
-		return nil, err
+func (in *input) play(ctx context.Context, o options, stderr io.Writer) (*failureReport, error) {
+	each, stop := parallel(o.workers, stderr), program.Stop(ctx, o.time)
+	var results []failures.Result
+	for part := range slices.Chunk(in.scenarios[:min(len(in.scenarios), o.steps)], block) {
+		if stop() {
+			break
+		}
+		some, err := in.planner.Run(part, failures.Options{Parallel: each, Orders: o.orders, Seed: o.seed, Until: o.until, Stop: stop})
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, some...)
 	}
 	failures.Worst(results)
-	a := &failureReport{Head: report.HeadOf("FailureReport"), Summary: summary{Scenarios: len(results)}, Scenarios: []scenario{}, Alerts: in.alerts()}
+	total := summary{Scenarios: len(results), Untried: len(in.scenarios) - len(results)}
+	a := &failureReport{Head: report.HeadOf("FailureReport"), Summary: total, Before: in.waits, Scenarios: []scenario{}, Alerts: in.alerts()}
 	for i := range results {
 		r := &results[i]
 		if r.Stays() > 0 {
@@ -109,7 +126,7 @@ func (in *input) play(o options, stderr io.Writer) (*failureReport, error) {
 		a.Scenarios = append(a.Scenarios, shown(r, o))
 	}
 	if o.headroom {
-		h, err := in.planner.Headroom(failures.Search{Parallel: each, Limit: orNone(o.limit), Remedies: o.remedies})
+		h, err := in.planner.Headroom(failures.Search{Parallel: each, Limit: orNone(o.limit), Remedies: o.remedies, Stop: stop})
 		if err != nil {
 			return nil, err
 		}

@@ -55,11 +55,11 @@ func (*terminal) Width() int { return 60 }
 // The tables fit the terminal.
 func TestTerminal(t *testing.T) {
 	var out terminal
-	require.Zero(t, Run([]string{"-f", shipped}, nil, &out, &strings.Builder{}))
+	require.Zero(t, Run(t.Context(), []string{"-f", shipped}, nil, &out, &strings.Builder{}))
 	for line := range strings.Lines(out.String()) {
 		require.LessOrEqual(t, len([]rune(line))-1, 100)
 	}
 	var wide strings.Builder
-	require.Zero(t, Run([]string{"-f", shipped}, nil, &wide, &strings.Builder{}))
+	require.Zero(t, Run(t.Context(), []string{"-f", shipped}, nil, &wide, &strings.Builder{}))
 	require.NotEqual(t, wide.String(), out.String())
 }

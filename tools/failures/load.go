@@ -25,6 +25,7 @@ type input struct {
 	snapshot  *cluster.Snapshot
 	planner   *failures.Planner
 	scenarios []failures.Scenario
+	waits     []waiting // before any failure
 	warnings  report.Warnings
 }
 
@@ -52,7 +53,10 @@ func load(o options, stdin io.Reader) (*input, error) {
 			pending = append(pending, p)
 		}
 	}
-	in := &input{objects: objects, snapshot: s, warnings: objects.Warnings}
+	in := &input{objects: objects, snapshot: s, waits: []waiting{}, warnings: objects.Warnings}
+	if pending, err = in.before(pending, decides, o.expand); err != nil {
+		return nil, err
+	}
 	in.planner, err = failures.New(failures.Input{
 		Snapshot: s, Deployments: objects.Deployments, Jobs: objects.Jobs, Pending: pending, Profile: decides, Admission: objects.Admission(),
 	})

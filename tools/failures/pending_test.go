@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/tools/report"
 )
 
 // Pods that wait for the profile's scheduler, without gates, get a node when there is one.
@@ -69,4 +70,34 @@ func TestLeastValues(t *testing.T) {
 	require.NotEmpty(t, out, "the table is printed, too")
 	_, out, _ = failing("{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, pods: 10}}}", "-f", "-", "-headroom")
 	require.Contains(t, out, "Headroom: any node may fail\n")
+}
+
+// Pods that -expand makes get nodes before the failure, so that the failure is that of a cluster in which the workload runs. What no
+// node takes before any failure is said first, with its cause, and counts in no scenario.
+func TestBeforeAnyFailure(t *testing.T) {
+	const nodes = `
+{apiVersion: v1, kind: Node, metadata: {name: a1, labels: {kubernetes.io/hostname: a1, topology.kubernetes.io/zone: a}}, status: {allocatable: {cpu: 4, memory: 8Gi, pods: 110}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: b1, labels: {kubernetes.io/hostname: b1, topology.kubernetes.io/zone: b}}, status: {allocatable: {cpu: 4, memory: 8Gi, pods: 110}}}
+---
+`
+	workload := func(replicas int) string {
+		return fmt.Sprintf("{apiVersion: apps/v1, kind: Deployment, metadata: {name: w}, spec: {replicas: %d, selector: {matchLabels: {app: w}}, template: {metadata: {labels: {app: w}}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 1500m, memory: 1Gi}}}]}}}}\n", replicas)
+	}
+	_, out, errs := failing(nodes+workload(4), "-f", "-", "-expand")
+	require.True(t, strings.HasPrefix(out, "4 scenarios, 4 leave pods pending; the worst is a1: 2 pods stay pending\n"), "%s%s", out, errs)
+	_, out, _ = failing(nodes+workload(6), "-f", "-", "-expand")
+	require.Regexp(t, `^Before any failure 2 of 6 pods of ReplicaSet default/w-\w+ wait: .*1500m.*\n4 scenarios, 4 leave more pods pending; the worst is a1: 2 pods stay pending\n`, out)
+	const waits = "{apiVersion: v1, kind: Pod, metadata: {name: big}, spec: {containers: [{name: c, resources: {requests: {cpu: 5}}}]}}\n"
+	_, out, _ = failing(nodes+waits, "-f", "-")
+	require.Regexp(t, `^Before any failure 1 of 1 pod of Pod default/big waits: .*\n4 scenarios, none leaves more pods pending\n`, out)
+	var a failureReport
+	_, out, _ = failing(nodes+waits, "-f", "-", "-o", "json")
+	require.NoError(t, json.Unmarshal([]byte(out), &a))
+	require.Equal(t, []int{1, 1, 0}, []int{a.Before[0].Pods, a.Before[0].Of, a.Summary.Failing})
+	page, err := os.ReadFile("../../docs/json.md")
+	require.NoError(t, err)
+	missing, err := report.Undocumented(string(page), []byte(out))
+	require.NoError(t, err)
+	require.Empty(t, missing)
 }

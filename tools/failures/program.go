@@ -4,6 +4,7 @@ package failures
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -31,6 +32,8 @@ type options struct {
 	limit       int
 	remedies    int
 	workers     int
+	steps       int
+	time        time.Duration
 	failPending bool
 	strict      bool
 	expand      bool
@@ -40,7 +43,8 @@ type options struct {
 }
 
 // Run is the program with its surroundings as arguments. It returns the exit code. Results go to stdout in one piece, or not at all.
-func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	stdout = program.Until(ctx, stdout)
 	return program.Run("failures", func() (no bool, err error) {
 		o, err := parseFlags(args, stdout)
 		if err != nil {
@@ -48,21 +52,25 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 		o.tables.Fit(stdout)
 		o.input.Progress = program.Reading(stderr)
-		return answer(o, stdin, stdout, stderr)
+		return answer(ctx, o, stdin, stdout, stderr)
 	}, stderr)
 }
 
 // answer writes what was asked for. It reports whether -fail-pending is given and a pod stays pending.
-func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
+func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
 	in, err := load(o, stdin)
 	if err != nil {
 		return false, err
 	}
-	a, err := in.play(o, stderr)
+	a, err := in.play(ctx, o, stderr)
 	if err != nil {
 		return false, err
 	}
-	out, err := report.Render(o.output, a, func(b *strings.Builder) { a.table(b, o.tables) })
+	out, err := report.Render(o.output, a, func(b *strings.Builder) {
+		o.tables.Layout.Nodes = in.objects.ShortNodes()
+		a.table(b, o.tables)
+		o.tables.Cut(b)
+	})
 	if err != nil {
 		return false, err
 	}
@@ -119,13 +127,16 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.headroom, "headroom", false, "look for the smallest set of nodes whose failure leaves a pod pending, and for remedies")
 	f.IntVar(&o.limit, "limit", 2000, "with -headroom: play at most `N` sets of two nodes or more")
 	f.IntVar(&o.remedies, "remedies", 3, "with -headroom: check at most `N` remedies of each kind")
+	f.IntVar(&o.steps, "steps", 100_000, "play at most `N` scenarios; -limit is that of -headroom")
+	f.DurationVar(&o.time, "time", 10*time.Minute, "play no more scenarios after this `DURATION`; 0: no limit")
 	f.IntVar(&o.workers, "workers", 0, "play `N` scenarios at a time; 0: as many as there are processors")
 	f.BoolVar(&o.failPending, "fail-pending", false, "exit 1 if a scenario leaves a pod pending")
 	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have, and a pod on a node that is not in the input, are errors")
-	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they wait before the failure")
+	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they get nodes before the failure where nodes take them")
 	f.StringVar(&o.prometheus, "prometheus", "", "write the result to `FILE` in Prometheus' text format")
 	report.Flag(f.FlagSet, &o.output)
 	o.tables.Flags(f, "pending pods, budgets and workloads", "")
+	o.tables.AllFlag(f)
 	return f
 }
 
@@ -145,6 +156,12 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		if n < 0 {
 			return o, fmt.Errorf("-%s: Invalid value: %d: must not be negative", name, n)
 		}
+	}
+	if o.steps < 1 {
+		return o, fmt.Errorf("-steps: Invalid value: %d: must be greater than 0", o.steps)
+	}
+	if o.time < 0 {
+		return o, fmt.Errorf("-time: Invalid value: %v: must not be negative", o.time)
 	}
 	if o.until < 0 {
 		return o, fmt.Errorf("-until: Invalid value: %v: must not be negative", o.until)

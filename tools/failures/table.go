@@ -11,18 +11,19 @@ import (
 // table writes the scenarios, worst first, why pods stay, which budgets and workloads are below, and the headroom.
 func (a *failureReport) table(out *strings.Builder, t program.Tables) {
 	if !t.Layout.NoHeaders {
-		leave := "leave"
-		if a.Summary.Failing == 1 {
-			leave = "leaves"
+		a.saysBefore(out, t.Layout)
+		out.WriteString(t.Layout.Text("", a.verdict()))
+		if n := a.Summary.Untried; n > 0 {
+			report.Textf(out, "%s left out by -steps or -time\n", report.Count(n, "scenario"))
 		}
-		report.Textf(out, "%s, %d %s pods pending\n", report.Count(a.Summary.Scenarios, "scenario"), a.Summary.Failing, leave)
 		for _, x := range a.Alerts {
 			fires := "is silent"
 			if x.Fires {
 				fires = "fires"
 			}
-			report.Textf(out, "alert on %s %s: requests %s, nodes without the largest %s\n", x.Resource, fires, x.Requested, x.Rest)
+			report.Textf(out, "alert on %s %s: requests %s, nodes without the largest %s\n", x.Resource, fires, report.Short(x.Requested), report.Short(x.Rest))
 		}
+		out.WriteString(t.Layout.Nodes.Note())
 	}
 	header, rows := []string{"SCENARIO", "LOST", "BACK", "PENDING", "DISPLACED", "GONE", "CPU LEFT", "MEMORY LEFT"}, [][]string(nil)
 	harmless := 0
@@ -36,7 +37,7 @@ func (a *failureReport) table(out *strings.Builder, t program.Tables) {
 			pending += fmt.Sprintf(" (%d to %d)", s.Bounds.Fewest, s.Bounds.Most)
 		}
 		rows = append(rows, []string{
-			s.Name, fmt.Sprint(s.Lost), fmt.Sprint(s.Placed), pending, fmt.Sprint(s.Displaced), fmt.Sprint(s.Gone), s.free("cpu"), s.free("memory"),
+			t.Layout.Nodes.Of(s.Name), fmt.Sprint(s.Lost), fmt.Sprint(s.Placed), pending, fmt.Sprint(s.Displaced), fmt.Sprint(s.Gone), s.free("cpu"), s.free("memory"),
 		})
 	}
 	t.Layout.Section(out, "", header, rows)
@@ -59,6 +60,25 @@ func (a *failureReport) table(out *strings.Builder, t program.Tables) {
 		}
 		t.Layout.Section(out, "Remedies", []string{"CHANGE", "THEN"}, rows)
 	}
+}
+
+// verdict says how many scenarios leave pods pending, and what the worst does.
+func (a *failureReport) verdict() string {
+	s := &a.Summary
+	more := ""
+	if len(a.Before) > 0 {
+		more = "more "
+	}
+	text := report.Count(s.Scenarios, "scenario")
+	switch s.Failing {
+	case 0:
+		return fmt.Sprintf("%s, none leaves %spods pending", text, more)
+	case 1:
+		text += fmt.Sprintf(", 1 leaves %spods pending", more)
+	default:
+		text += fmt.Sprintf(", %d leave %spods pending", s.Failing, more)
+	}
+	return fmt.Sprintf("%s; the worst is %s: %s", text, s.Worst, stay(s.Pending))
 }
 
 // fewScenarios is up to how many scenarios the table shows each of them.

@@ -1,6 +1,7 @@
 package lint_test
 
 import (
+	"context"
 	"io"
 	"os"
 	"strings"
@@ -10,7 +11,7 @@ import (
 
 // A toleration of a taint that no node has is worth a note.
 func ExampleRun() {
-	lint.Run([]string{"-f", "-"}, strings.NewReader(`
+	lint.Run(context.Background(), []string{"-f", "-"}, strings.NewReader(`
 {apiVersion: v1, kind: Pod, metadata: {name: db}, spec: {tolerations: [{key: disk, operator: Exists}], containers: [{name: c, resources: {requests: {cpu: "3", memory: 1Gi}}}]}}
 ---
 {apiVersion: v1, kind: Node, metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: a}}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}

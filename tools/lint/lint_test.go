@@ -85,7 +85,7 @@ func (*terminal) Width() int { return 60 }
 // The table of the rules is as wide as the terminal.
 func TestTerminal(t *testing.T) {
 	var out terminal
-	require.Zero(t, Run([]string{"-rules"}, nil, &out, &strings.Builder{}))
+	require.Zero(t, Run(t.Context(), []string{"-rules"}, nil, &out, &strings.Builder{}))
 	for line := range strings.Lines(out.String()) {
 		require.LessOrEqual(t, len([]rune(line))-1, 60, line)
 	}

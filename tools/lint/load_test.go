@@ -59,7 +59,7 @@ func TestRulesAndForms(t *testing.T) {
 	require.Equal(t, "lint: -o: Unsupported value: \"csv\": supported values: table, json, yaml, sarif\n", errs)
 	for _, args := range [][]string{{"-rules"}, shipped} {
 		var errs strings.Builder
-		require.Equal(t, program.BadInput, Run(args, nil, broken{}, &errs))
+		require.Equal(t, program.BadInput, Run(t.Context(), args, nil, broken{}, &errs))
 		require.Contains(t, errs.String(), "the pipe is broken")
 	}
 	code, out, errs = linting(node+podText("a", "|spec: {priority: x}"), "-f", "-")

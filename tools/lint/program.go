@@ -3,13 +3,19 @@
 package lint
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices/cel"
 	"github.com/podberth/podberth/diagnose/lint"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/program"
@@ -20,11 +26,14 @@ import (
 type options struct {
 	files   []string
 	cluster []string
+	known   string // path of the baseline, "" for none
 	input   dump.Options
 	strict  bool
 	rules   bool
 	output  string
-	tables  program.Tables
+
+	descheduler bool
+	tables      program.Tables
 }
 
 // lintReport is the answer, in the form in which it is printed.
@@ -38,10 +47,16 @@ type summary struct {
 	Errors   int `json:"errors"`
 	Warnings int `json:"warnings"`
 	Infos    int `json:"infos"`
+	// With a baseline: how many findings it has that are left out here, and how many of its findings there are no more.
+	Known *int `json:"known,omitempty"`
+	Gone  *int `json:"gone,omitempty"`
 }
 
+const kind = "LintReport"
+
 // Run is the program with its surroundings as arguments. It returns the exit code. Results go to stdout in one piece, or not at all.
-func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	stdout = program.Until(ctx, stdout)
 	return program.Run("lint", func() (no bool, err error) {
 		o, err := parseFlags(args, stdout)
 		if err != nil {
@@ -49,17 +64,22 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 		o.tables.Fit(stdout)
 		o.input.Progress = program.Reading(stderr)
-		return answer(o, stdin, stdout, stderr)
+		return answer(ctx, o, stdin, stdout, stderr)
 	}, stderr)
 }
 
 // answer writes the findings and reports whether one has severity error.
-func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
+func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
 	if o.rules {
 		_, err := io.WriteString(stdout, rules(o))
 		return false, err
 	}
+	baseline, err := readBaseline(o.known, o.input)
+	if err != nil {
+		return false, err
+	}
 	in, warnings, err := load(o, stdin)
+	err = cmp.Or(err, program.Interrupted(ctx))
 	if err != nil {
 		return false, err
 	}
@@ -67,13 +87,34 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 	if err != nil {
 		return false, err
 	}
-	a := &lintReport{Head: report.HeadOf("LintReport"), Findings: []lint.Finding{}}
-	for _, f := range found {
+	found = slices.DeleteFunc(found, func(f lint.Finding) bool {
 		_, name, _ := strings.Cut(f.Object, " ")
-		if namespace, _, _ := strings.Cut(name, "/"); !o.tables.Shows(namespace) {
-			continue
-		}
-		a.Findings = append(a.Findings, f)
+		namespace, _, _ := strings.Cut(name, "/")
+		return !o.tables.Shows(namespace)
+	})
+	a := answerOf(found, baseline)
+	var out []byte
+	if o.output == "sarif" {
+		out, err = sarifText(a.Findings, o)
+	} else {
+		out, err = report.Render(o.output, a, func(b *strings.Builder) { a.table(b) })
+	}
+	if err != nil {
+		return false, err
+	}
+	return a.Summary.Errors > 0, report.Print(out, warnings, stdout, stderr)
+}
+
+// answerOf counts the findings that the baseline does not have.
+func answerOf(found []lint.Finding, baseline known) *lintReport {
+	a := &lintReport{Head: report.HeadOf(kind)}
+	if baseline != nil {
+		var known, gone int
+		found, known, gone = baseline.part(found)
+		a.Summary.Known, a.Summary.Gone = &known, &gone
+	}
+	a.Findings = append([]lint.Finding{}, found...)
+	for _, f := range found {
 		switch f.Severity {
 		case lint.Error:
 			a.Summary.Errors++
@@ -83,16 +124,7 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 			a.Summary.Infos++
 		}
 	}
-	var out []byte
-	if o.output == "sarif" {
-		out, err = report.Data("json", sarifOf(a.Findings))
-	} else {
-		out, err = report.Render(o.output, a, func(b *strings.Builder) { a.table(b) })
-	}
-	if err != nil {
-		return false, err
-	}
-	return a.Summary.Errors > 0, report.Print(out, warnings, stdout, stderr)
+	return a
 }
 
 // load reads the manifests and the cluster. Without -cluster the nodes and pods of the manifests are the cluster.
@@ -105,10 +137,16 @@ func load(o options, stdin io.Reader) (in lint.Input, warnings report.Warnings, 
 		return in, warnings, err
 	}
 	in = lint.Input{
-		Deployments: m.Deployments, ReplicaSets: m.ReplicaSets, StatefulSets: m.StatefulSets, DaemonSets: m.DaemonSets, Jobs: m.Jobs,
-		ReplicationControllers: m.ReplicationControllers, Budgets: m.PodDisruptionBudgets, PriorityClasses: m.PriorityClasses, Claims: m.PersistentVolumeClaims,
+		Deployments: m.Deployments, StatefulSets: m.StatefulSets, DaemonSets: m.DaemonSets, CronJobs: m.CronJobs,
+		ReplicationControllers: m.ReplicationControllers, Autoscalers: m.Autoscalers, Budgets: m.PodDisruptionBudgets, PriorityClasses: m.PriorityClasses,
+		RuntimeClasses: m.RuntimeClasses, LimitRanges: m.LimitRanges, Quotas: m.ResourceQuotas, StorageClasses: m.StorageClasses,
+		Claims: m.PersistentVolumeClaims, Compiler: cel.NewCompiler(), Descheduler: o.descheduler,
 	}
-	in.ReplicaSets = nil
+	for _, j := range m.Jobs {
+		if len(j.OwnerReferences) == 0 {
+			in.Jobs = append(in.Jobs, j)
+		}
+	}
 	for _, r := range m.ReplicaSets {
 		if len(r.OwnerReferences) == 0 {
 			in.ReplicaSets = append(in.ReplicaSets, r)
@@ -126,19 +164,39 @@ func load(o options, stdin io.Reader) (in lint.Input, warnings report.Warnings, 
 			return in, warnings, err
 		}
 		warnings.Append(objects.Warnings)
+		in.RuntimeClasses, in.LimitRanges, in.Quotas = append(in.RuntimeClasses, objects.RuntimeClasses...), append(in.LimitRanges, objects.LimitRanges...), append(in.Quotas, objects.ResourceQuotas...)
 	}
 	if len(objects.Nodes) > 0 {
 		c := objects.Cluster()
+		if len(o.cluster) > 0 {
+			c.ResourceClaimTemplates, c.ResourceClaims = beside(c.ResourceClaimTemplates, m.ResourceClaimTemplates), beside(c.ResourceClaims, m.ResourceClaims)
+			c.DeviceClasses, c.PersistentVolumes = beside(c.DeviceClasses, m.DeviceClasses), beside(c.PersistentVolumes, m.PersistentVolumes)
+		}
 		in.Cluster = &c
 	}
 	return in, warnings, nil
+}
+
+// beside returns the objects of the cluster and those of the manifests whose names the cluster lacks.
+func beside[T metav1.Object](cluster, manifests []T) []T {
+	out := slices.Clip(cluster)
+	for _, o := range manifests {
+		if !slices.ContainsFunc(cluster, func(x T) bool { return x.GetNamespace() == o.GetNamespace() && x.GetName() == o.GetName() }) {
+			out = append(out, o)
+		}
+	}
+	return out
 }
 
 func (a *lintReport) table(b *strings.Builder) {
 	for _, f := range a.Findings {
 		report.Textf(b, "%s: %s: %s: %s\n  %s\n  fix: %s\n", f.Severity, f.Object, f.Rule, f.Path, f.Explanation, f.Fix)
 	}
-	report.Textf(b, "%s, %s, %s\n", report.Count(a.Summary.Errors, "error"), report.Count(a.Summary.Warnings, "warning"), report.Count(a.Summary.Infos, "note"))
+	report.Textf(b, "%s, %s, %s", report.Count(a.Summary.Errors, "error"), report.Count(a.Summary.Warnings, "warning"), report.Count(a.Summary.Infos, "note"))
+	if a.Summary.Known != nil {
+		report.Textf(b, "; %d known, %d of the baseline gone", *a.Summary.Known, *a.Summary.Gone)
+	}
+	b.WriteByte('\n')
 }
 
 // rules is the table of -rules.
@@ -170,6 +228,9 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 			"lint -f manifests/ -cluster cluster.yaml",
 			"# for code scanning in CI",
 			"lint -f manifests/ -o sarif > lint.sarif",
+			"# only what is new since an earlier answer",
+			"lint -f manifests/ -o json > known.json",
+			"lint -f manifests/ -baseline known.json",
 		},
 	}, stdout)
 	program.Inputs(f, &o.files, "manifests; a dump of a cluster is manifests and cluster in one")
@@ -180,8 +241,10 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 		o.cluster = append(o.cluster, text)
 		return nil
 	})
+	f.StringVar(&o.known, "baseline", "", "an earlier answer, as `FILE` of JSON or YAML, whose findings are left out")
 	o.input.Flags(f.FlagSet)
 	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have are errors")
+	f.BoolVar(&o.descheduler, "descheduler", false, "a descheduler runs: say also where it would evict without end")
 	f.BoolVar(&o.rules, "rules", false, "print the rules")
 	report.Flag(f.FlagSet, &o.output, "sarif")
 	o.tables.Flags(f, "findings", "")
@@ -201,6 +264,8 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		return o, nil
 	case len(o.files) == 0:
 		return o, program.CheckInputs(o.files)
+	case o.known == "-":
+		return o, errBaseline
 	case report.Check(o.output, "sarif") != nil:
 		return o, report.Check(o.output, "sarif")
 	case o.tables.Check(o.output) != nil:

@@ -108,7 +108,7 @@ func TestCausesInTheTable(t *testing.T) {
 	input := nodeYAML("n1", "2", "") + podYAML("p", "", 0, "3", "") + podYAML("q", "", 0, "3", "") + claim("a") + claim("b") +
 		"---\n{apiVersion: v1, kind: Pod, metadata: {name: g}, spec: {schedulingGates: [{name: example.com/hold}], containers: [{name: c}]}}\n"
 	out := &screen{width: 140}
-	require.NotZero(t, Run([]string{"-f", "-", "-fail-unschedulable"}, strings.NewReader(input), out, &screen{}))
+	require.NotZero(t, Run(t.Context(), []string{"-f", "-", "-fail-unschedulable"}, strings.NewReader(input), out, &screen{}))
 	for _, want := range []string{"2 pods like p ", "it asks for cpu 3, and n1 has 2\n", "there is no claim c-a in default\n", "there is no claim c-b in default\n", "it is gated by example.com/hold\n"} {
 		require.Contains(t, out.String(), want)
 	}

@@ -119,7 +119,7 @@ func (s *screen) Width() int { return s.width }
 // On a terminal the default table keeps to the terminal's width, and the summary has the time. The wide table is never cut.
 func TestTerminal(t *testing.T) {
 	out := &screen{width: 110}
-	require.Zero(t, Run([]string{"-f", "-"}, strings.NewReader(crowd()), out, &bytes.Buffer{}))
+	require.Zero(t, Run(t.Context(), []string{"-f", "-"}, strings.NewReader(crowd()), out, &bytes.Buffer{}))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	for _, line := range lines {
 		require.LessOrEqual(t, utf8.RuneCountInString(line), 110, line)
@@ -127,6 +127,6 @@ func TestTerminal(t *testing.T) {
 	require.Equal(t, "batch       4 pods like x-0   0          Unschedulable   <none>   <none>        it asks for cpu 9, and n1 has…", lines[2])
 	require.Regexp(t, `^1 scheduled, 4 unschedulable, 0 gated, 1 victim, in [0-9.µm]+s; -o wide has the whole messages$`, lines[4])
 	whole := &screen{width: 110}
-	require.Zero(t, Run([]string{"-f", "-", "-o", "wide"}, strings.NewReader(crowd()), whole, &bytes.Buffer{}))
+	require.Zero(t, Run(t.Context(), []string{"-f", "-", "-o", "wide"}, strings.NewReader(crowd()), whole, &bytes.Buffer{}))
 	require.Contains(t, whole.String(), "1 Preemption is not helpful for scheduling.")
 }

@@ -14,12 +14,22 @@ import (
 	"github.com/podberth/podberth/tools/report"
 )
 
-// optionsOf returns the scheduler's options that the command line asks for, and warnings about them.
+// A ConfigMap may hold the configuration.
+const (
+	configGroup = "kubescheduler.config.k8s.io"
+	configKind  = "KubeSchedulerConfiguration"
+)
+
+// optionsOf returns the scheduler's options that the command line asks for, and warnings about them: those of -against if there are two.
 func optionsOf(o options, stderr io.Writer) (out scheduler.Options, warnings []string, err error) {
-	if o.config == "" {
+	flag, file := "-config", o.config
+	if o.against != "" {
+		flag, file = "-against", o.against
+	}
+	if file == "" {
 		all := int32(100)
 		out.Profiles = []scheduler.Profile{{SchedulerName: v1.DefaultSchedulerName, PercentageOfNodesToScore: &all}}
-	} else if out, warnings, err = configured(o.config, o.input, stderr); err != nil {
+	} else if out, warnings, err = configured(flag, file, o.input, stderr); err != nil {
 		return out, nil, configError{err}
 	}
 	if o.percentage >= 0 {
@@ -32,11 +42,14 @@ func optionsOf(o options, stderr io.Writer) (out scheduler.Options, warnings []s
 }
 
 // configured returns the scheduler's options that a KubeSchedulerConfiguration asks for. A simulation never asks extenders to
-// bind. Of each extender, the first failure that kube-scheduler passes over is a warning.
-func configured(file string, limits dump.Options, stderr io.Writer) (out scheduler.Options, warnings []string, err error) {
+// bind. flag names the file in errors. Of each extender, the first failure that kube-scheduler passes over is a warning.
+func configured(flag, file string, limits dump.Options, stderr io.Writer) (out scheduler.Options, warnings []string, err error) {
 	data, err := dump.ReadText(file, nil, limits)
 	if err != nil {
-		return out, nil, fmt.Errorf("-config: %w", err)
+		return out, nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	if data, err = dump.InConfigMap(data, configGroup, configKind); err != nil {
+		return out, nil, fmt.Errorf("%s: %w", file, err)
 	}
 	c, err := config.Load(data)
 	if err != nil {

@@ -184,7 +184,7 @@ func TestBadConfigurations(t *testing.T) {
 		{"unknown plugin", configHead + "profiles: [{plugins: {filter: {enabled: [{name: Nope}]}}}]\n", `: initializing profiles: creating profile for scheduler name default-scheduler: FilterPlugin "Nope" does not exist` + "\n"},
 		{"TLS", configHead + "extenders: [{enableHTTPS: true, tlsConfig: {caFile: /nope}}]\n", ": couldn't build extenders: open /nope: no such file or directory\n"},
 		{"old", strings.Replace(configHead, "/v1", "/v1alpha1", 1) + "algorithmSource: {provider: DefaultProvider}\npercentageOfNodesToScore: 50\n",
-			`: no kind "KubeSchedulerConfiguration" is registered for version "kubescheduler.config.k8s.io/v1alpha1" in scheme "pkg/runtime/scheme.go:111"` + "\nIn kubescheduler.config.k8s.io/v1 it is:\n" + configHead + "percentageOfNodesToScore: 50\n"},
+			`: no kind "KubeSchedulerConfiguration" is registered for version "kubescheduler.config.k8s.io/v1alpha1" in scheme "pkg/runtime/scheme.go:111"` + "\nIn kubescheduler.config.k8s.io/v1 it is:\n" + configHead + "percentageOfNodesToScore: 50\nprofiles:\n- plugins:\n    score:\n      enabled:\n      - name: InterPodAffinity\n        weight: 1\n      - name: NodeAffinity\n        weight: 1\n      - name: TaintToleration\n        weight: 1\n"},
 	}, func(t *testing.T, c test) {
 		file := configFile(t, c.text)
 		code, out, errs := simulate(t, twoNodes, "-f", "-", "-config", file)

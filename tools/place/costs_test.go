@@ -35,7 +35,7 @@ func TestCostDoesNotFollowOnePod(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			began := testkit.ProcessorTime(t)
-			require.Equal(t, 0, Run([]string{"-f", "-", "-explain", "default/p"}, strings.NewReader(in), &out, &errs), errs.String())
+			require.Equal(t, 0, Run(t.Context(), []string{"-f", "-", "-explain", "default/p"}, strings.NewReader(in), &out, &errs), errs.String())
 			took := testkit.ProcessorTime(t) - began
 			runtime.ReadMemStats(&after)
 			require.Less(t, took, 2*time.Second)

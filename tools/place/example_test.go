@@ -1,6 +1,7 @@
 package place_test
 
 import (
+	"context"
 	"io"
 	"os"
 	"strings"
@@ -10,7 +11,7 @@ import (
 
 // A pod that asks for three processors fits on the larger node only.
 func ExampleRun() {
-	place.Run([]string{"-f", "-"}, strings.NewReader(`
+	place.Run(context.Background(), []string{"-f", "-"}, strings.NewReader(`
 {apiVersion: v1, kind: Node, metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: a}}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
 ---
 {apiVersion: v1, kind: Node, metadata: {name: n2, labels: {kubernetes.io/hostname: n2, topology.kubernetes.io/zone: a}}, status: {allocatable: {cpu: "2", memory: 8Gi, pods: "10"}}}

@@ -10,6 +10,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/diagnose"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/score"
@@ -57,6 +59,7 @@ type explanation struct {
 	waits  []string  // why the pod waits
 	said   string    // the first sentence, or the first after waits
 	tried  string    // what helps as little, if nothing helps
+	left   []string  // what was not tried then
 	wish   string    // the answer to -where
 	node   *v1.Node  // where the pod goes or runs, if it is in the input
 	pod    *v1.Pod   // nil when the question was not asked
@@ -67,6 +70,9 @@ type explanation struct {
 	table  []placement.NodeReport
 	skews  []page.Skew
 }
+
+// mostDropped is how many changes that do harm are named when nothing helps.
+const mostDropped = 3
 
 // mostNodes is how many nodes an explanation has without -all.
 const mostNodes = 20
@@ -104,7 +110,7 @@ func (x *simulation) question(ctx context.Context) *explanation {
 		e.State, e.Node = "Ended", pod.Spec.NodeName
 		e.said = fmt.Sprintf("Pod %s has ended (%s): it holds nothing on any node, and no scheduler tries it.", name, pod.Status.Phase)
 	case pod.Spec.NodeName != "":
-		x.whyThere(e, pod)
+		x.whyThere(ctx, e, pod)
 	default:
 		x.whereTo(ctx, e, pod)
 	}
@@ -117,7 +123,7 @@ func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) {
 	answered, failed := false, error(nil)
 	x.explain = func(pod *v1.Pod, c *cluster.Snapshot) {
 		answered = true
-		failed = x.ask(e, pod, c)
+		failed = x.ask(ctx, e, pod, c)
 	}
 	must.Do(x.run(ctx))
 	e.State, e.Ahead = "Pending", x.ahead(pod)
@@ -137,14 +143,19 @@ func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) {
 		e.State = "OtherScheduler"
 		first += fmt.Sprintf("waits for scheduler %q, which is not part of this run. Scheduler %q says that it ", dump.SchedulerName(pod), x.first)
 	}
+	var missing string // what keeps the pod out of the queue, as place says it
+	x.w.s.View(func(c *cluster.Snapshot) { missing = devices.Gate(pod, tracker.Of(c)) })
+	if missing != "" && e.State == "Pending" {
+		e.State = "Gated"
+	}
 	if !answered {
-		x.w.s.View(func(c *cluster.Snapshot) { failed = x.ask(e, pod, c) })
+		x.w.s.View(func(c *cluster.Snapshot) { failed = x.ask(ctx, e, pod, c) })
 	}
 	must.Do(failed)
 	if e.Outcome == outcomeScheduled {
 		e.said = fmt.Sprintf("%sgoes to %s: %d of %d nodes can take it. %s", first, e.Node, e.Feasible, e.Of, tried(e.Ahead))
 	} else {
-		if e.State == "Pending" && e.Cause != nil {
+		if (e.State == "Pending" || missing != "" && len(pod.Spec.SchedulingGates) == 0) && e.Cause != nil {
 			e.waits = []string{first + "waits: " + e.Cause.Text + "."}
 			if e.Cause.Others != "" {
 				e.waits = append(e.waits, strings.ToUpper(e.Cause.Others[:1])+e.Cause.Others[1:]+".")
@@ -152,6 +163,9 @@ func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) {
 			first = "It "
 		}
 		e.said = fmt.Sprintf("%shas no node: %d of %d nodes can take it. %s", first, e.Feasible, e.Of, tried(e.Ahead))
+		if missing != "" && e.State == "Gated" && len(pod.Spec.SchedulingGates) == 0 {
+			e.said = fmt.Sprintf("%sis gated: %s. No scheduler tries it before that is mended.", first, missing)
+		}
 	}
 }
 
@@ -166,7 +180,7 @@ func tried(ahead int) string {
 }
 
 // whyThere explains a running pod: it asks where the pod could go now if it did not run yet.
-func (x *simulation) whyThere(e *explanation, pod *v1.Pod) {
+func (x *simulation) whyThere(ctx context.Context, e *explanation, pod *v1.Pod) {
 	here := pod.Spec.NodeName
 	e.State, e.said = "Running", fmt.Sprintf("Pod %s runs on %s", key(pod), here)
 	if pod.DeletionTimestamp != nil {
@@ -183,7 +197,7 @@ func (x *simulation) whyThere(e *explanation, pod *v1.Pod) {
 	}
 	free := *pod
 	free.Spec.NodeName, free.Status.NominatedNodeName, free.DeletionTimestamp = "", "", nil
-	must.Do(x.ask(e, &free, c))
+	must.Do(x.ask(ctx, e, &free, c))
 	best := e.Node
 	e.Node, e.node = here, x.w.nodes[here]
 	e.said += fmt.Sprintf(". If it came now, %d of %d nodes could take it", e.Feasible, e.Of)
@@ -211,7 +225,7 @@ func (x *simulation) ahead(pod *v1.Pod) int {
 
 // ask finds out where a pod can go in a cluster, and why not elsewhere. It returns errors, because the scheduler that calls it would
 // report a panic as a warning.
-func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) (err error) {
+func (x *simulation) ask(ctx context.Context, e *explanation, pod *v1.Pod, c *cluster.Snapshot) (err error) {
 	defer must.Catch(&err)
 	q := must.Get(x.asks(pod, c))
 	d := q.plan.Decide(pod, q.options)
@@ -246,7 +260,7 @@ func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) (err 
 	if x.o.output == page.Form {
 		e.skews = must.Get(page.Skews(pod, c))
 	}
-	x.diagnose(e, q, d)
+	x.diagnose(ctx, e, q, d)
 	if !x.o.all && len(e.Nodes) > mostNodes {
 		e.hidden = len(e.Nodes) - mostNodes
 		e.Nodes = e.Nodes[:mostNodes:mostNodes]
@@ -260,7 +274,7 @@ func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) (err 
 
 // diagnose fills in what would change the answer: changes and events for a pod without a node, and the comparison with another
 // node for a pod with a node.
-func (x *simulation) diagnose(e *explanation, q *asked, d placement.Decision) {
+func (x *simulation) diagnose(ctx context.Context, e *explanation, q *asked, d placement.Decision) {
 	want := must.Get(x.wantedNodes(q.cluster))
 	switch {
 	case d.Placed():
@@ -269,20 +283,20 @@ func (x *simulation) diagnose(e *explanation, q *asked, d placement.Decision) {
 		}
 		e.Allocations = allocationsOf(q.pod, d.Node, d.Devices)
 		if e.scores == nil {
-			x.choose(e, q, d, want)
+			x.choose(ctx, e, q, d, want)
 		}
 	case d.Failure.Err == nil:
 		e.Cause = q.cause()
 		in := x.diagnosed(q.with, q.profile)
-		x.relaxations(e, q, in, want)
+		x.relaxations(ctx, e, q, in, want)
 		e.Outlook = must.Get(diagnose.Wake(in, q.pod, diagnose.WakeOptions{}))
 	}
 }
 
 // relaxations fills in the cheapest of the smallest sets of changes that place the pod where it is wanted, or what was tried, and
 // what the law of advice forbids.
-func (x *simulation) relaxations(e *explanation, q *asked, in diagnose.Input, want wanted) {
-	o := diagnose.Options{Size: 3, Steps: x.o.steps, Stop: x.o.stop(), Where: want, Cost: q.stays}
+func (x *simulation) relaxations(ctx context.Context, e *explanation, q *asked, in diagnose.Input, want wanted) {
+	o := diagnose.Options{Size: 3, Steps: x.o.steps, Stop: x.o.stop(ctx), Where: want, Cost: q.stays}
 	d, err := diagnose.Relax(in, q.pod, o)
 	if err != nil {
 		x.warn("no changes that would help were searched: %v", err)
@@ -292,6 +306,9 @@ func (x *simulation) relaxations(e *explanation, q *asked, in diagnose.Input, wa
 	e.Dropped = d.Dropped
 	if len(d.Relaxations) == 0 && len(d.Changes) > 0 {
 		e.tried = triedInVain(d, o.Size)
+		for _, x := range d.Dropped[:min(len(d.Dropped), mostDropped)] {
+			e.left = append(e.left, fmt.Sprintf("Left out: %s: %s", x.Change, x.Rule))
+		}
 	}
 	if d.Cut == "steps" || d.Cut == "stop" {
 		e.Cut = d.Cut

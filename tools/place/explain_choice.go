@@ -1,6 +1,7 @@
 package place
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,7 +61,7 @@ func (x *simulation) diagnosed(c *cluster.Snapshot, profile placement.Profile) d
 // choose compares the node of the decision with the best node that -where wants, or else with the best other node. Without a
 // node that -where wants and that can take the pod it looks for changes. A pod that goes to its nominated node goes there without
 // a comparison.
-func (x *simulation) choose(e *explanation, q *asked, d placement.Decision, want wanted) {
+func (x *simulation) choose(ctx context.Context, e *explanation, q *asked, d placement.Decision, want wanted) {
 	k := slices.IndexFunc(e.Nodes, func(n placement.NodeReport) bool {
 		return n.Node != d.Node && n.Feasible() && (want == nil || want(q.cluster.Node(q.cluster.Slot(n.Node))))
 	})
@@ -77,7 +78,7 @@ func (x *simulation) choose(e *explanation, q *asked, d placement.Decision, want
 		}
 	case want != nil:
 		e.wish = fmt.Sprintf("No node of %s can take it.", x.o.where)
-		x.relaxations(e, q, x.diagnosed(q.with, q.profile), want)
+		x.relaxations(ctx, e, q, x.diagnosed(q.with, q.profile), want)
 	}
 }
 

@@ -28,9 +28,9 @@ func TestExplainAnswersFirst(t *testing.T) {
 	require.Equal(t, []string{
 		"Pod default/p waits: it asks for cpu 3, and both open nodes are too full: n2 is nearest with 1500m of 4 free.",
 		"It has no node: 0 of 2 nodes can take it. No pod is tried before it.",
+		"Do: add a node like n2: then it runs there",
 		"Do: Pod default/p: requests.cpu from 3 to 1500m: then it goes to n2",
 		"Do: remove default/b from n2: then it goes to n2",
-		"Do: add a node like n2: then it runs there",
 		"Preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling.",
 	}, firstLines(t, input, "default/p"))
 	_, all, _ := simulate(t, input, "-f", "-", "-explain", "default/p")

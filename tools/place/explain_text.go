@@ -44,7 +44,7 @@ func (e *explanation) text() string {
 	switch p := e.Preemption; {
 	case e.Outcome == outcomeError:
 		report.Textf(&b, "The attempt fails: %s\n", e.Message)
-	case p != nil:
+	case p != nil && e.Of > 0:
 		b.WriteString(p.text())
 	}
 	if list := e.Lines(); len(list) > 0 {
@@ -89,6 +89,9 @@ func (e *explanation) help(b *strings.Builder) {
 	}
 	if e.tried != "" {
 		fmt.Fprintln(b, e.tried)
+	}
+	for _, text := range e.left {
+		report.Textf(b, "%s.\n", text)
 	}
 	if e.Cause != nil && e.Cause.Not != "" {
 		report.Textf(b, "Not: %s\n", e.Cause.Not)

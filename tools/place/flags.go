@@ -15,9 +15,12 @@ import (
 
 const wide = "wide" // the form of output that has more columns than a table
 
+// extendedResources is the admission plugin that -admit can turn on.
+const extendedResources = "ExtendedResourceToleration"
+
 var help = program.Help{
 	Name: "place", Purpose: "schedules the pending pods of a cluster dump and prints where each went and why not.",
-	Usage: []string{"place -f PATH [flags]", "place -f PATH -explain NAMESPACE/NAME [-where NODE] [-all]", "place -f PATH -how-many NAMESPACE/NAME", "place -f PATH -pack"},
+	Usage: []string{"place -f PATH [flags]", "place -f PATH -explain NAMESPACE/NAME [-where NODE] [-all]", "place -f PATH -how-many NAMESPACE/NAME", "place -f PATH -pack", "place -f PATH [-config FILE] -against FILE"},
 	Examples: []string{
 		"# where the pending pods go",
 		"place -f cluster.yaml",
@@ -31,6 +34,8 @@ var help = program.Help{
 		"place -f cluster.yaml -cordon n1 -add pod.yaml -count 10",
 		"# every verdict and score of one pod",
 		"place -f cluster.yaml -o json -detail=shop/web-0",
+		"# what another configuration of the scheduler would change",
+		"place -f cluster.yaml -config a.yaml -against b.yaml",
 		"# a page for the browser",
 		"place -f cluster.yaml -o html > cluster.html",
 	},
@@ -44,6 +49,8 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	program.Inputs(f, &o.files, "input")
 	o.input.Flags(f.FlagSet)
 	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration; the default profile without")
+	f.StringVar(&o.against, "against", "", "`FILE` with a second KubeSchedulerConfiguration: say what differs when it decides in place of -config")
+	f.StringVar(&o.priceLabel, "price-label", "", "with -against: node `LABEL` with the price, a number such as 0.096; every node costs 1 without")
 	report.Flag(f.FlagSet, &o.output, wide, page.Form)
 	f.Var(&o.detail, "detail", "with json and yaml: every plugin's verdict and score of every node, for all pods or for one, `[=NAMESPACE/NAME]`, repeatable")
 	o.tables.Flags(f, "pods", program.OfNames)
@@ -52,7 +59,17 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.IntVar(&o.steps, "steps", 20000, "with -explain and -pack: search for `N` steps for changes or a better plan")
 	f.DurationVar(&o.time, "time", time.Minute, "with -explain and -pack: end the search after this `DURATION`; 0: no limit")
 	f.BoolVar(&o.all, "all", false, "with -explain: every node, not the best twenty")
-	f.BoolVar(&o.admit, "admit", false, "run admission on all pending pods, and refuse what the API server refuses")
+	f.BoolFunc("admit", "run admission on all pending pods, and refuse what the API server refuses; with `=ExtendedResourceToleration` this plugin too, which is off by default", func(text string) error {
+		switch text {
+		case "true", "false":
+			o.admit = text == "true"
+		case extendedResources:
+			o.admit, o.admission.ExtendedResources = true, true
+		default:
+			return fmt.Errorf("must be true, false or %s", extendedResources)
+		}
+		return nil
+	})
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks")
 	f.BoolVar(&o.strict, "strict", false, "list everything that is wrong with the input and exit 2: objects that the API server would refuse, pods on nodes that are not in the input, fields that the API does not have")
 	f.Uint64Var(&o.seed, "seed", 0, "choose among equally good nodes by this `SEED`; without it the first in node order is taken")
@@ -119,8 +136,9 @@ func (o options) check() error {
 	return nil
 }
 
-// ignoredFlags has the flags that do nothing beside -explain, -how-many or -pack.
+// ignoredFlags has the flags that do nothing beside -against, -explain, -how-many or -pack.
 var ignoredFlags = map[string][]string{
+	"against":  {"explain", "how-many", "pack", "log", "detail", "map"},
 	"explain":  {"how-many", "log", "detail", "no-headers", "map"},
 	"how-many": {"log", "detail", "timeline", "grace", "seed", "map"},
 	"pack":     {"explain", "how-many", "log", "detail", "timeline", "grace", "preemption", "map"},
@@ -128,13 +146,13 @@ var ignoredFlags = map[string][]string{
 
 // checkTogether returns an error for flags that do nothing together.
 func (o options) checkTogether(given map[string]bool) error {
-	for _, question := range []string{"explain", "how-many", "pack"} {
+	for _, question := range []string{"against", "explain", "how-many", "pack"} {
 		for _, name := range ignoredFlags[question] {
 			if given[question] && given[name] {
 				return fmt.Errorf("-%s: Forbidden: does nothing with -%s", name, question)
 			}
 		}
-		if given[question] && (o.output == wide || o.output == page.Form && question != "explain") {
+		if given[question] && (o.output == wide || o.output == page.Form && question != "explain" && question != "against") {
 			return fmt.Errorf("-o: Unsupported value: %q: does nothing with -%s", o.output, question)
 		}
 	}
@@ -144,6 +162,10 @@ func (o options) checkTogether(given map[string]bool) error {
 		return errors.New("-count: Invalid value: goes with -add")
 	case given["all"] && o.explain == "":
 		return errors.New("-all: Invalid value: true: goes with -explain")
+	case given["price-label"] && o.against == "":
+		return fmt.Errorf("-price-label: Invalid value: %q: goes with -against", o.priceLabel)
+	case given["against"] && o.against == "":
+		return errors.New("-against: Invalid value: \"\": must name a file")
 	case given["where"] && o.explain == "":
 		return fmt.Errorf("-where: Invalid value: %q: goes with -explain", o.where)
 	case o.detail.on && !report.IsData(o.output):

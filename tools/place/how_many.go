@@ -2,11 +2,14 @@ package place
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"fmt"
 	"io"
 
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/tools/internal/must"
+	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
 )
 
@@ -24,14 +27,14 @@ type roomFor struct {
 }
 
 // howMany says how many more pods like a pod of the input fit into the cluster as it is. Pending pods are not placed before.
-func howMany(out *bytes.Buffer, stderr io.Writer, w *world, o options, profile placement.Profile) (failed bool) {
+func howMany(ctx context.Context, out *bytes.Buffer, stderr io.Writer, w *world, o options, profile placement.Profile) (failed bool) {
 	c := *w.find(o.howMany)
 	c.Spec.NodeName, c.Status.NominatedNodeName = "", ""
 	placer := must.Get(placement.NewPlacer(w.snapshot, profile))
 	progress := report.NewProgress(stderr, "place: -how-many", "pods fit so far", nil)
-	room, err := placer.HowMany(&c, upTo(mostCopies, progress))
+	room, err := placer.HowMany(&c, upTo(ctx, mostCopies, progress))
 	progress.End()
-	must.Do(err)
+	must.Do(cmp.Or(err, program.Interrupted(ctx)))
 	n := len(room.Nodes)
 	if report.IsData(o.output) {
 		if room.Nodes == nil {
@@ -64,9 +67,9 @@ func howMany(out *bytes.Buffer, stderr io.Writer, w *world, o options, profile p
 }
 
 // upTo lets HowMany place at most limit copies. It says how many fit so far.
-func upTo(limit int, progress *report.Progress) func(placed int) bool {
+func upTo(ctx context.Context, limit int, progress *report.Progress) func(placed int) bool {
 	return func(placed int) bool {
 		progress.Step(placed, 0)
-		return placed < limit
+		return placed < limit && ctx.Err() == nil
 	}
 }

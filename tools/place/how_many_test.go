@@ -26,7 +26,7 @@ func TestHowManyIsBounded(t *testing.T) {
 func TestHowManyShowsProgress(t *testing.T) {
 	var out strings.Builder
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	more := upTo(3, report.NewProgress(&out, "place: -how-many", "pods fit so far", func() time.Time { return now }))
+	more := upTo(t.Context(), 3, report.NewProgress(&out, "place: -how-many", "pods fit so far", func() time.Time { return now }))
 	require.True(t, more(0))
 	now = now.Add(9999 * time.Millisecond)
 	require.True(t, more(1))

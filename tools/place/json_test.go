@@ -35,6 +35,7 @@ func TestJSONIsDocumented(t *testing.T) {
 		{"how many, none", "", []string{"-f", shop, "-how-many", "data/postgres-3"}},
 		{"packed", pieces, []string{"-f", "-", "-pack"}},
 		{"packed, shop", "", []string{"-f", shop, "-pack"}},
+		{"two configurations", "", []string{"-f", shop, "-against", "testdata/most-allocated.yaml"}},
 		{"how many, claims", "", []string{"-f", "testdata/volumes.yaml", "-how-many", "shop/lost-0"}},
 	}, func(t *testing.T, c test) {
 		code, out, errs := simulate(t, c.input, append(c.args, "-o", "json")...)

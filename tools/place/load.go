@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
@@ -44,6 +43,9 @@ func load(o options, profiles []scheduler.Profile, timeline []event, stdin io.Re
 		}
 		added = append(added, more...)
 	}
+	if o.admit {
+		objects.DefaultClasses()
+	}
 	made := map[*v1.Pod]bool{}
 	for _, p := range added {
 		made[p] = true
@@ -63,6 +65,7 @@ func load(o options, profiles []scheduler.Profile, timeline []event, stdin io.Re
 	misfits(w.snapshot, &objects.Warnings)
 	objects.Absent(dump.Asks{Placed: dump.Pending})
 	others := map[string]int{}
+	w.gate = o.gate(objects, w.now)
 	for _, p := range objects.Pods {
 		pending := waits(p)
 		switch {
@@ -70,9 +73,9 @@ func load(o options, profiles []scheduler.Profile, timeline []event, stdin io.Re
 			others[p.Spec.SchedulerName]++
 			continue
 		case pending && (made[p] || o.admits(p)):
-			admitted, err := o.admitted(p, objects)
-			if err != nil {
-				w.refused = append(w.refused, refusal{p, err.Error()})
+			admitted, text := o.admitted(p, w.gate)
+			if text != "" {
+				w.refused = append(w.refused, refusal{p, text})
 				continue
 			}
 			p = admitted
@@ -214,36 +217,6 @@ func waits(p *v1.Pod) bool {
 
 // admits reports whether a pod of the input goes through admission: it shows no sign of having been there, or -admit asks.
 func (o options) admits(p *v1.Pod) bool { return o.admit || p.Spec.Priority == nil }
-
-// unadmitted returns an error for each waiting pod whose fields are valid and that admission refuses all the same.
-func (o options) unadmitted(objects *dump.Objects) error {
-	var errs []error
-	for _, p := range objects.Pods {
-		if !waits(p) || !o.admits(p) || len(invalid(p)) > 0 {
-			continue
-		}
-		if _, err := admit(p, objects); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", named(p), err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// admitted returns the pod after admission. The error is that with which the API server refuses the pod; its checks of the
-// pod's fields refuse with -admit only.
-func (o options) admitted(p *v1.Pod, objects *dump.Objects) (*v1.Pod, error) {
-	out, err := admit(p, objects)
-	if err == nil && o.admit {
-		err = admission.Refusal(p, invalid(p))
-	}
-	return out, err
-}
-
-// admit does to a pod what the API server does when it is created. The error is the server's.
-func admit(p *v1.Pod, objects *dump.Objects) (*v1.Pod, error) {
-	admitted, _, err := admission.Admit(p, objects.Admission(), admission.Options{})
-	return admitted, err
-}
 
 func namespace(name string) *v1.Namespace {
 	n := &v1.Namespace{}

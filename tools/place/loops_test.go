@@ -68,7 +68,7 @@ func TestDeschedulerLoops(t *testing.T) {
 		o, err := dump.Read([]string{"-"}, strings.NewReader(input), dump.Options{})
 		require.NoError(t, err)
 		objects := o.Cluster()
-		found, err := lint.Check(lint.Input{Deployments: o.Deployments, Cluster: &objects})
+		found, err := lint.Check(lint.Input{Deployments: o.Deployments, Cluster: &objects, Descheduler: true})
 		require.NoError(t, err)
 		var rules []string
 		for _, f := range found {

@@ -2,6 +2,7 @@ package place
 
 import (
 	"bytes"
+	"context"
 	"strconv"
 
 	v1 "k8s.io/api/core/v1"
@@ -21,7 +22,7 @@ type packed struct {
 
 // pack says how the pending pods get nodes if running pods may move or leave. Pods of other profiles and pods with scheduling gates
 // are left out.
-func pack(out *bytes.Buffer, w *world, o options, profile placement.Profile) (unplaced bool) {
+func pack(ctx context.Context, out *bytes.Buffer, w *world, o options, profile placement.Profile) (unplaced bool) {
 	profile.Volumes, profile.Devices = nil, nil // the plan has its own
 	var queue []*v1.Pod
 	for _, p := range w.pending {
@@ -29,7 +30,7 @@ func pack(out *bytes.Buffer, w *world, o options, profile placement.Profile) (un
 			queue = append(queue, p)
 		}
 	}
-	plan := must.Get(packing.Pack(packing.Input{Snapshot: w.snapshot, Pending: queue, Profile: profile, Now: w.now}, packing.Options{Seed: o.seed, Steps: o.steps, Stop: o.stop()}))
+	plan := must.Get(packing.Pack(packing.Input{Snapshot: w.snapshot, Pending: queue, Profile: profile, Now: w.now}, packing.Options{Seed: o.seed, Steps: o.steps, Stop: o.stop(ctx)}))
 	unplaced = len(plan.Pending) > 0
 	if report.IsData(o.output) {
 		if plan.Tiers == nil {
@@ -39,8 +40,15 @@ func pack(out *bytes.Buffer, w *world, o options, profile placement.Profile) (un
 		return unplaced
 	}
 	var rows [][]string
+	var open packing.Tier // the first whose bound the plan does not reach; the bounds of the tiers below hold only if it does
 	for _, t := range plan.Tiers {
-		rows = append(rows, []string{strconv.Itoa(int(t.Priority)), strconv.Itoa(t.Pods), strconv.Itoa(t.Before), strconv.Itoa(t.Default), strconv.Itoa(t.Placed), strconv.Itoa(t.Bound)})
+		most := strconv.Itoa(t.Bound)
+		if open.Gap() > 0 {
+			most = "-"
+		} else if t.Placed != t.Bound {
+			open = t
+		}
+		rows = append(rows, []string{strconv.Itoa(int(t.Priority)), strconv.Itoa(t.Pods), strconv.Itoa(t.Before), strconv.Itoa(t.Default), strconv.Itoa(t.Placed), most})
 	}
 	table, _ := o.tables.Layout.Columns([]string{"PRIORITY", "PODS", "PLACED NOW", "BY KUBE-SCHEDULER", "BY THE PLAN", "AT MOST"}, rows)
 	out.WriteString(table + "\n")
@@ -56,11 +64,11 @@ func pack(out *bytes.Buffer, w *world, o options, profile placement.Profile) (un
 	case plan.DefaultOptimal:
 		report.Textf(out, "kube-scheduler's places are the best: nothing has to move.\n")
 	case plan.LeaveIt:
-		report.Textf(out, "No plan was found that is better than kube-scheduler.\n")
+		report.Textf(out, "No plan was found that is better than kube-scheduler: at most %d of %d pods of priority %d have room, and %d steps were searched.\n", open.Bound, open.Pods, open.Priority, plan.Steps)
 	case plan.Optimal:
 		report.Textf(out, "No better plan exists.\n")
 	default:
-		report.Textf(out, "A better plan may exist: %d steps were searched.\n", plan.Steps)
+		report.Textf(out, "A better plan may exist: at most %d of %d pods of priority %d have room, and %d steps were searched.\n", open.Bound, open.Pods, open.Priority, plan.Steps)
 	}
 	return unplaced
 }

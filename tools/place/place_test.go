@@ -3,6 +3,7 @@ package place
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -232,7 +233,7 @@ const asProgram = "SIMULATE_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		os.Exit(Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		os.Exit(Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/internal/must"
@@ -23,12 +24,15 @@ type options struct {
 	files             []string
 	input             dump.Options
 	config            string
+	against           string // a second configuration
+	priceLabel        string
 	output            string
 	detail            detail
 	explain           string
 	where             string // with explain: a node or a label selector
 	all               bool   // with explain: every node
 	admit             bool
+	admission         admission.Options
 	expand            bool
 	strict            bool
 	seed              uint64
@@ -50,7 +54,8 @@ type options struct {
 }
 
 // Run is the program with its surroundings as arguments. It returns the exit code. Results go to stdout in one piece. After an error nothing goes there.
-func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	stdout = program.Until(ctx, stdout)
 	o, err := parseFlags(args, stdout)
 	if err != nil {
 		return program.Code("place", err, stderr)
@@ -58,7 +63,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	o.tables.Layout.Width = report.Width(stdout)
 	o.input.Progress = program.Reading(stderr)
 	var out bytes.Buffer
-	v, err := reply(&out, o, stdin, stderr)
+	v, err := reply(ctx, &out, o, stdin, stderr)
 	if err == nil {
 		_, err = stdout.Write(out.Bytes())
 	}
@@ -74,14 +79,8 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return program.OK
 }
 
-// stop returns when the search ends that begins now; nil: never.
-func (o options) stop() func() bool {
-	if o.time == 0 {
-		return nil
-	}
-	end := time.Now().Add(o.time)
-	return func() bool { return !time.Now().Before(end) }
-}
+// stop returns when the search ends that begins now.
+func (o options) stop(ctx context.Context) func() bool { return program.Stop(ctx, o.time) }
 
 // configError is the error of a configuration file. Its text has several lines, which are the user's own.
 type configError struct{ error }
@@ -127,8 +126,11 @@ type verdict struct {
 }
 
 // reply writes what was asked for.
-func reply(out *bytes.Buffer, o options, stdin io.Reader, stderr io.Writer) (v verdict, err error) {
+func reply(ctx context.Context, out *bytes.Buffer, o options, stdin io.Reader, stderr io.Writer) (v verdict, err error) {
 	defer must.Catch(&err)
+	if o.against != "" {
+		return against(ctx, out, o, stdin, stderr), nil
+	}
 	var timeline []event
 	if o.timeline != "" {
 		timeline = must.Get(readTimeline(o.timeline, o.input))
@@ -148,16 +150,16 @@ func reply(out *bytes.Buffer, o options, stdin io.Reader, stderr io.Writer) (v v
 		if p := w.pods[o.howMany]; p != nil && w.s.Profile(dump.SchedulerName(p)) != nil {
 			profile = w.s.Profile(dump.SchedulerName(p))
 		}
-		v.unplaced = howMany(out, stderr, w, o, profile.Placement())
+		v.unplaced = howMany(ctx, out, stderr, w, o, profile.Placement())
 		return v, nil
 	case o.pack:
-		v.unplaced = pack(out, w, o, w.s.Profile(with.Profiles[0].SchedulerName).Placement())
+		v.unplaced = pack(ctx, out, w, o, w.s.Profile(with.Profiles[0].SchedulerName).Placement())
 		return v, nil
 	case o.explain != "":
-		return explainPod(context.Background(), out, x), nil
+		return explainPod(ctx, out, x), nil
 	}
 	began := time.Now()
-	must.Do(x.run(context.Background()))
+	must.Do(x.run(ctx))
 	x.notes.Print(stderr)
 	switch o.log {
 	case "":

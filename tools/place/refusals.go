@@ -37,8 +37,12 @@ func stored(o metav1.Object) bool {
 // stored pod, for the server itself puts it there.
 const merged = "exists in both matchLabelKeys and labelSelector"
 
-// invalid returns what the API server finds wrong with an object.
+// invalid returns what the API server finds wrong with an object. A stored workload has no errors: its template was checked when it
+// was stored.
 func invalid(o metav1.Object) field.ErrorList {
+	if template, _ := admission.Template(o); template != nil && (stored(o) || metav1.GetControllerOf(o) != nil) {
+		return nil
+	}
 	errs := admission.Validate(o)
 	if stored(o) {
 		errs = slices.DeleteFunc(errs, func(e *field.Error) bool { return e.Detail == merged })
@@ -94,7 +98,8 @@ func (o options) checkInput(objects *dump.Objects, timeline []event) error {
 		case o.strict:
 			errs = append(errs, fmt.Errorf("%s: %w", named(object), what))
 		case o.admit && is && pod.Spec.NodeName == "": // has an outcome
-		case o.admit && !is:
+		case o.admit && o.expand && isWorkload(object): // its pods have an outcome
+		case o.admit && !is && !isWorkload(object):
 			refused[object] = true
 			objects.Warnings.Add(fmt.Sprintf("%v; it is left out", whole))
 		default:
@@ -118,6 +123,34 @@ func (o options) checkInput(objects *dump.Objects, timeline []event) error {
 		errs = append(errs, checkTimeline(objects, timeline)...)
 	}
 	return errors.Join(errs...)
+}
+
+func isWorkload(o metav1.Object) bool {
+	template, _ := admission.Template(o)
+	return template != nil
+}
+
+// refusedOwners returns the texts with which the API server refuses the workloads of the input, by the controllers of the pods that
+// were made for them: "ReplicaSet default/web-5c4".
+func refusedOwners(objects *dump.Objects) map[string]string {
+	out := map[string]string{}
+	for o := range objects.Others() {
+		if bad := invalid(o); isWorkload(o) && len(bad) > 0 {
+			out[named(o)] = admission.Refusal(o, bad).Error()
+		}
+	}
+	inherit := func(o metav1.Object) {
+		if ref := metav1.GetControllerOf(o); ref != nil && out[ref.Kind+" "+o.GetNamespace()+"/"+ref.Name] != "" {
+			out[named(o)] = out[ref.Kind+" "+o.GetNamespace()+"/"+ref.Name]
+		}
+	}
+	for _, r := range objects.ReplicaSets {
+		inherit(r)
+	}
+	for _, j := range objects.Jobs {
+		inherit(j)
+	}
+	return out
 }
 
 func withoutRefused[T metav1.Object](list []T, refused map[metav1.Object]bool) []T {

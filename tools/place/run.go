@@ -1,6 +1,7 @@
 package place
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 	"github.com/podberth/podberth/scheduler"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/page"
+	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
 )
 
@@ -112,10 +114,10 @@ func (x *simulation) run(ctx context.Context) error {
 	x.progress = report.NewProgress(x.stderr, "place", "attempts", nil)
 	defer x.progress.End()
 	for !x.stopped {
-		if err := x.due(); err != nil {
+		if err := cmp.Or(program.Interrupted(ctx), x.due()); err != nil {
 			return err
 		}
-		for !x.stopped && x.w.s.TryScheduleOne(ctx) {
+		for !x.stopped && ctx.Err() == nil && x.w.s.TryScheduleOne(ctx) {
 			x.w.work()
 		}
 		next, more := x.next()

@@ -150,7 +150,7 @@ func (x *simulation) applyPod(e event, p *v1.Pod) {
 	}
 	next := updated(p, old)
 	bad := admission.ValidateUpdate(next, old)
-	if admitted, err := admit(next, w.objects); len(bad) > 0 && err == nil && len(admission.ValidateUpdate(admitted, old)) == 0 {
+	if admitted, _, err := admission.Admit(next, w.objects.Admission(), admission.Options{}); len(bad) > 0 && err == nil && len(admission.ValidateUpdate(admitted, old)) == 0 {
 		next, bad = admitted, nil // the update is as its author wrote it, the old pod as the server stores it
 	}
 	if len(bad) > 0 {
@@ -213,9 +213,9 @@ func (x *simulation) addPod(e event, p *v1.Pod) {
 		x.warnOf(e, bad.ToAggregate())
 	}
 	if p.Spec.NodeName == "" && (x.o.admit || p.Spec.Priority == nil) {
-		admitted, err := x.o.admitted(p, w.objects)
-		if err != nil {
-			x.refuse(refusal{p, err.Error()})
+		admitted, text := x.o.admitted(p, w.gate)
+		if text != "" {
+			x.refuse(refusal{p, text})
 			return
 		}
 		p = admitted

@@ -36,6 +36,7 @@ type world struct {
 	budgets []*budget
 	scale   disruption.Scale
 	objects *dump.Objects
+	gate    *gate
 	synced  *disruption.Budgets
 }
 

@@ -109,7 +109,7 @@ func (*terminal) Width() int { return 60 }
 func TestTerminal(t *testing.T) {
 	args := []string{"-f", in("pods.yaml"), "-summary", in("memory.json")}
 	var out terminal
-	require.Zero(t, Run(args, nil, &out, &strings.Builder{}))
+	require.Zero(t, Run(t.Context(), args, nil, &out, &strings.Builder{}))
 	_, wide, _ := nodepressure("", args...)
 	require.NotEqual(t, wide, out.String())
 }

@@ -1,6 +1,7 @@
 package pressure_test
 
 import (
+	"context"
 	"io"
 	"os"
 
@@ -9,14 +10,14 @@ import (
 
 // What the kubelet does on a node of the shipped pods that runs out of processes.
 func ExampleRun() {
-	pressure.Run([]string{"-f", "testdata/pods.yaml", "-summary", "testdata/pids.json", "-kubelet", "testdata/kubelet.yaml"}, nil, os.Stdout, io.Discard)
+	pressure.Run(context.Background(), []string{"-f", "testdata/pods.yaml", "-summary", "testdata/pids.json", "-kubelet", "testdata/kubelet.yaml"}, nil, os.Stdout, io.Discard)
 	// Output:
 	// Node general-a1 at 2026-03-02T08:20:07Z, file system layout single
 	//
 	// SIGNAL                        THRESHOLD    GRACE   AVAILABLE   CAPACITY   TARGET   STATE
-	// memory.available              500Mi        -       6Gi         32Gi       1524Mi   ok
-	// memory.available              1536Mi       1m30s   6Gi         32Gi       2560Mi   ok
-	// allocatableMemory.available   500Mi        -       4513Mi      30208Mi    1524Mi   ok
+	// memory.available              500Mi        -       6Gi         32Gi       1.48Gi   ok
+	// memory.available              1536Mi       1m30s   6Gi         32Gi       2.5Gi    ok
+	// allocatableMemory.available   500Mi        -       4.4Gi       29.5Gi     1.48Gi   ok
 	// nodefs.available              10% = 20Gi   -       88Gi        200Gi      25Gi     ok
 	// nodefs.inodesFree             5% = 640Ki   -       11200k      13107200   640Ki    ok
 	// imagefs.available             15% = 30Gi   -       88Gi        200Gi      30Gi     ok
@@ -29,7 +30,7 @@ func ExampleRun() {
 	// Acting:     pid.available
 	// Until:      nothing changes by itself before 2026-03-02T08:25:07Z
 	// Evict:      batch/report-4xk8b (grace 1s): The node was low on resource: pids. Threshold quantity: 1638, available: 1358.
-	// Allocatable: cpu 7, ephemeral-storage 165Gi, memory 29708Mi, pods 110
+	// Allocatable: cpu 7, ephemeral-storage 164.99Gi, memory 29.01Gi, pods 110
 	//
 	// Ranking for pid.available, first evicted first:
 	//      POD                                 OVER REQUEST   PRIORITY     USAGE   REQUEST   NEVER EVICTED       PLACE

@@ -1,6 +1,8 @@
 package pressure
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +17,7 @@ import (
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/tools/dump"
+	"sigs.k8s.io/yaml"
 )
 
 const kubeletKind = "KubeletConfiguration"
@@ -25,6 +28,25 @@ type setup struct {
 	config   pressure.Config // completed
 	reserved overhead.Reservations
 	warnings []string
+	given    []string // the signals of the evictionHard that was given, sorted; nil: none was
+	lost     []string // the kubelet's own hard thresholds that it replaces
+}
+
+// kubeletText returns the configuration that a ConfigMap holds, or the answer of a kubelet's /configz, which names neither kind nor
+// version; other text as it is.
+func kubeletText(text []byte) ([]byte, error) {
+	text, err := dump.InConfigMap(text, kubelet.GroupName, kubeletKind)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		KubeletConfig map[string]any `json:"kubeletconfig"`
+	}
+	if yaml.Unmarshal(text, &answer) != nil || answer.KubeletConfig == nil {
+		return text, nil
+	}
+	answer.KubeletConfig["kind"], answer.KubeletConfig["apiVersion"] = kubeletKind, kubelet.SchemeGroupVersion.String()
+	return json.Marshal(answer.KubeletConfig)
 }
 
 // loadKubelet reads a configuration, completes it as a kubelet does and checks it. The configuration is that of the file, else that
@@ -38,7 +60,19 @@ func loadKubelet(path string, stdin io.Reader, ofInput *dump.Kubelet, goos strin
 	case path == "" && ofInput != nil:
 		s.warnings = append(s.warnings, ofKubelet(ofInput)+" has no configuration: the kubelet's defaults are taken; -kubelet FILE gives a configuration")
 	case path != "":
-		unknown, err := dump.ReadFile(path, stdin, &c, limits)
+		text, err := dump.ReadText(path, stdin, limits)
+		if err != nil {
+			return s, err
+		}
+		inner, err := kubeletText(text)
+		if err != nil {
+			return s, fmt.Errorf("%s: %w", path, err)
+		}
+		from := path
+		if !bytes.Equal(inner, text) || path == "-" {
+			from, stdin = "-", bytes.NewReader(inner)
+		}
+		unknown, err := dump.ReadFile(from, stdin, &c, limits)
 		if err != nil {
 			return s, err
 		}
@@ -60,6 +94,15 @@ func loadKubelet(path string, stdin io.Reader, ofInput *dump.Kubelet, goos strin
 		MergeDefaultEvictionSettings:     c.MergeDefaultEvictionSettings != nil && *c.MergeDefaultEvictionSettings,
 		IgnoreLocalStorage:               c.LocalStorageCapacityIsolation != nil && !*c.LocalStorageCapacityIsolation,
 	}, goos)
+	if len(c.EvictionHard) > 0 {
+		s.given = slices.Sorted(maps.Keys(c.EvictionHard))
+		for signal, value := range pressure.Default(pressure.Config{}, goos).EvictionHard {
+			if _, kept := s.config.EvictionHard[signal]; !kept {
+				s.lost = append(s.lost, signal+"<"+value)
+			}
+		}
+		slices.Sort(s.lost)
+	}
 	if d := c.EvictionPressureTransitionPeriod.Duration; d < 0 {
 		return s, fmt.Errorf("%s: evictionPressureTransitionPeriod: Invalid value: %q: must not be negative", path, d)
 	}

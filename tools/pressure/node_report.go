@@ -31,6 +31,7 @@ type nodeReport struct {
 	Forecast     *forecast              `json:"forecast,omitempty"`
 	NextChange   *time.Time             `json:"nextChange,omitempty"` // what happens by itself next: a grace or a condition ends
 	Allocatable  map[string]string      `json:"allocatable"`
+	Notes        []string               `json:"notes"` // what the configuration does otherwise than it looks
 }
 
 type threshold struct {
@@ -105,6 +106,7 @@ func observe(in *input) *nodeReport {
 		Head: report.HeadOf("NodePressure"), LocalStorage: []victim{}, Node: in.node, At: in.at, Layout: o.Layout, Event: d.Event, RankedFor: in.rank, Allocatable: map[string]string{},
 		Thresholds: []threshold{}, Conditions: append([]v1.NodeConditionType{}, d.Conditions...), Reclaim: append([]string{}, d.Reclaim...),
 	}
+	r.Notes = notes(in.setup, d.Thresholds)
 	for name, q := range in.allocatable {
 		r.Allocatable[string(name)] = q.String()
 	}

@@ -3,6 +3,8 @@
 package pressure
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -35,18 +37,20 @@ type options struct {
 }
 
 // Run is the program with its surroundings as arguments. It returns the exit code. Results go to stdout in one piece, or not at all.
-func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	stdout = program.Until(ctx, stdout)
 	o, err := parseFlags(args, stdout)
 	if err == nil {
 		o.tables.Fit(stdout)
 		o.input.Progress = program.Reading(stderr)
-		err = answer(o, stdin, stdout, stderr)
+		err = answer(ctx, o, stdin, stdout, stderr)
 	}
 	return program.Code("pressure", err, stderr)
 }
 
-func answer(o options, stdin io.Reader, stdout, stderr io.Writer) error {
+func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) error {
 	in, err := load(o, stdin)
+	err = cmp.Or(err, program.Interrupted(ctx))
 	if err != nil {
 		return err
 	}

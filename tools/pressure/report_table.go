@@ -4,10 +4,15 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math/big"
 	"slices"
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/podberth/podberth/eviction/pressure"
 	"github.com/podberth/podberth/tools/report"
 )
 
@@ -17,12 +22,18 @@ func (r *nodeReport) table(b *strings.Builder, layout report.Layout) {
 		table, _ := layout.Columns(header, rows)
 		b.WriteString(table)
 	}
-	report.Textf(b, "Node %s at %s, file system layout %s\n\n", r.Node, clock(r.At), r.Layout)
+	report.Textf(b, "Node %s at %s, file system layout %s\n", r.Node, clock(r.At), r.Layout)
+	for _, n := range r.Notes {
+		b.WriteString(layout.Text("", n+"."))
+	}
+	b.WriteString("\n")
 	var rows [][]string
 	for _, t := range r.Thresholds {
-		rows = append(rows, []string{string(t.Signal), valueOf(t), orDash(t.GracePeriod), orDash(report.Short(t.Observed)), orDash(report.Short(t.Capacity)), orDash(report.Short(t.Target)), stands(t)})
+		rows = append(rows, []string{string(t.Signal), valueOf(t), orDash(t.GracePeriod), orDash(size(t.Signal, t.Observed)), orDash(size(t.Signal, t.Capacity)), orDash(size(t.Signal, t.Target)), stands(t)})
 	}
-	columns([]string{"SIGNAL", "THRESHOLD", "GRACE", "AVAILABLE", "CAPACITY", "TARGET", "STATE"}, rows)
+	if len(rows) > 0 {
+		columns([]string{"SIGNAL", "THRESHOLD", "GRACE", "AVAILABLE", "CAPACITY", "TARGET", "STATE"}, rows)
+	}
 
 	var conditions []string
 	for _, c := range r.Conditions {
@@ -48,22 +59,26 @@ func (r *nodeReport) table(b *strings.Builder, layout report.Layout) {
 	}
 	var offered []string
 	for _, k := range slices.Sorted(maps.Keys(r.Allocatable)) {
-		offered = append(offered, k+" "+report.Short(r.Allocatable[k]))
+		text := report.Short(r.Allocatable[k])
+		if k == string(v1.ResourceMemory) || k == string(v1.ResourceEphemeralStorage) || strings.HasPrefix(k, v1.ResourceHugePagesPrefix) {
+			text = inBytes(r.Allocatable[k])
+		}
+		offered = append(offered, k+" "+text)
 	}
 	report.Textf(b, "Allocatable: %s\n", cmp.Or(strings.Join(offered, ", "), "not known"))
 
 	report.Textf(b, "\nRanking for %s, first evicted first:\n", r.RankedFor)
 	rows = nil
 	for _, p := range r.Ranking {
-		rows = append(rows, []string{fmt.Sprint(p.Rank), p.Pod, yesNo(p.ExceedsRequest), fmt.Sprint(p.Priority), usage(p), report.Short(p.Request), cmp.Or(p.Reason, "-"), p.Place})
+		rows = append(rows, []string{fmt.Sprint(p.Rank), p.Pod, yesNo(p.ExceedsRequest), fmt.Sprint(p.Priority), usage(r.RankedFor, p), size(r.RankedFor, p.Request), cmp.Or(p.Reason, "-"), p.Place})
 	}
 	columns([]string{"", "POD", "OVER REQUEST", "PRIORITY", "USAGE", "REQUEST", "NEVER EVICTED", "PLACE"}, rows)
 
 	if f := r.Forecast; f != nil {
-		report.Textf(b, "\nUntil %s of %s are available, if nothing else changes:\n", report.Short(f.Target), f.Signal)
+		report.Textf(b, "\nUntil %s of %s are available, if nothing else changes:\n", size(f.Signal, f.Target), f.Signal)
 		rows = nil
 		for _, s := range f.Steps {
-			rows = append(rows, []string{s.Pod, fmt.Sprintf("%ds", s.GracePeriodSeconds), report.Short(s.Frees), report.Short(s.Available)})
+			rows = append(rows, []string{s.Pod, fmt.Sprintf("%ds", s.GracePeriodSeconds), size(f.Signal, s.Frees), size(f.Signal, s.Available)})
 		}
 		columns([]string{"POD", "GRACE", "FREES", "AVAILABLE"}, rows)
 		if !f.Cleared {
@@ -72,11 +87,27 @@ func (r *nodeReport) table(b *strings.Builder, layout report.Layout) {
 	}
 }
 
+// size writes an amount of a signal: bytes in Ki to Ti with at most two decimals, everywhere alike; other amounts as they are.
+func size(s pressure.Signal, text string) string {
+	if r := s.Resource(); r == "pids" || r == "inodes" {
+		return text
+	}
+	return inBytes(text)
+}
+
+func inBytes(text string) string {
+	q, err := resource.ParseQuantity(text)
+	if err != nil {
+		return text
+	}
+	return report.Amount(v1.ResourceMemory, big.NewInt(q.Value()))
+}
+
 func clock(t time.Time) string { return t.Format(time.RFC3339) }
 
 func valueOf(t threshold) string {
 	if t.Quantity != "" {
-		return t.Value + " = " + report.Short(t.Quantity)
+		return t.Value + " = " + size(t.Signal, t.Quantity)
 	}
 	return t.Value
 }
@@ -98,11 +129,11 @@ func stands(t threshold) string {
 	return "met since " + clock(*t.Since) + ", within grace"
 }
 
-func usage(p rankedPod) string {
+func usage(s pressure.Signal, p rankedPod) string {
 	if !p.Measured {
 		return "unknown"
 	}
-	return report.Short(p.Usage)
+	return size(s, p.Usage)
 }
 
 func orDash(s string) string { return cmp.Or(s, "-") }

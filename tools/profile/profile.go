@@ -27,6 +27,9 @@ func Of(file string, in dump.Options) (p placement.Profile, warnings []string, e
 	if err != nil {
 		return p, nil, fmt.Errorf("-config: %w", err)
 	}
+	if data, err = dump.InConfigMap(data, "kubescheduler.config.k8s.io", "KubeSchedulerConfiguration"); err != nil {
+		return p, nil, fmt.Errorf("%s: %w", file, err)
+	}
 	c, err := config.Load(data)
 	if err != nil {
 		return p, nil, fmt.Errorf("%s: %w", file, err)

@@ -97,6 +97,24 @@ func TestTables(t *testing.T) {
 	require.EqualError(t, tables.Check("json"), "-no-headers: Invalid value: true: goes with tables")
 }
 
+// A long table is cut to 60 lines, unless all are asked for.
+func TestCut(t *testing.T) {
+	cut := func(all bool, lines int) string {
+		var b strings.Builder
+		b.WriteString(strings.Repeat("x\n", lines))
+		(&Tables{All: all}).Cut(&b)
+		return b.String()
+	}
+	require.Equal(t, strings.Repeat("x\n", 60), cut(false, 60))
+	require.Equal(t, strings.Repeat("x\n", 59)+"2 more lines; --all prints them\n", cut(false, 61))
+	require.Equal(t, strings.Repeat("x\n", 61), cut(true, 61))
+	var tables Tables
+	f := Flags(Help{Name: "x"}, &strings.Builder{})
+	tables.AllFlag(f)
+	require.NoError(t, Parse(f, []string{"-all"}))
+	require.True(t, tables.All)
+}
+
 // Reading says how far it is every ten seconds, and nothing when it is done.
 func TestReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

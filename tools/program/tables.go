@@ -2,6 +2,7 @@ package program
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
@@ -12,7 +13,11 @@ import (
 type Tables struct {
 	Namespace string // "" shows all
 	Layout    report.Layout
+	All       bool // prints every line; Cut has no effect
 }
+
+// MostLines is how many lines Cut leaves.
+const MostLines = 60
 
 // OfNames is what the help says of -n when names of pods are flags of the program.
 const OfNames = ", and take it for names without a namespace"
@@ -21,6 +26,29 @@ const OfNames = ", and take it for names without a namespace"
 func (t *Tables) Flags(f *Set, things, more string) {
 	f.StringVar(&t.Namespace, "n", "", "print the "+things+" of this `NAMESPACE` only"+more)
 	f.BoolVar(&t.Layout.NoHeaders, "no-headers", false, "print tables without their headers and the summary")
+}
+
+// AllFlag defines -all, for programs that Cut their tables.
+func (t *Tables) AllFlag(f *Set) {
+	f.BoolVar(&t.All, "all", false, fmt.Sprintf("print the whole of the tables; without the flag the first %d lines", MostLines))
+}
+
+// Cut leaves the first MostLines lines of a table, the last of which says how many more there are. With All it leaves every line.
+func (t *Tables) Cut(out *strings.Builder) {
+	text := out.String()
+	lines := strings.Count(text, "\n")
+	if t.All || lines <= MostLines {
+		return
+	}
+	out.Reset()
+	kept := 0
+	for line := range strings.Lines(text) {
+		if kept++; kept == MostLines {
+			report.Textf(out, "%d more lines; --all prints them\n", lines-kept+1)
+			return
+		}
+		out.WriteString(line)
+	}
 }
 
 // Fit makes the tables as wide as the terminal that stdout is. Texts that are too long go on in the next line. Tables that go

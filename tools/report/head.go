@@ -1,6 +1,9 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // APIVersion is the apiVersion of every JSON answer of the programs.
 const APIVersion = "podberth.io/v1alpha1"
@@ -13,6 +16,18 @@ type Head struct {
 
 // HeadOf returns the head of an answer of a kind.
 func HeadOf(kind string) Head { return Head{APIVersion, kind} }
+
+// Few returns the first three names and how many more there are, "-" for none.
+func Few(names []string) string {
+	const most = 3
+	switch {
+	case len(names) == 0:
+		return "-"
+	case len(names) <= most:
+		return strings.Join(names, ",")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ","), len(names)-most)
+}
 
 // Count returns a number of things in words: "1 pod", "2 pods". The plural of noun has an s at its end.
 func Count(n int, noun string) string {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math/big"
+	"strconv"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -21,9 +22,19 @@ func Amount(name v1.ResourceName, n *big.Int) string {
 	return resources.Human(string(name), n.Int64())
 }
 
-// Short rounds the text of a quantity to tenths of Gi, for tables. Texts of at most eight characters, and texts that are no
-// quantity, stay as they are.
+// Short writes the text of a quantity for tables: bytes rounded to tenths of Gi, and 10 cpus or more in cpus, with one decimal below
+// 100, rounded to zero. Bytes of at most eight characters, and texts that are no quantity, stay as they are.
 func Short(text string) string {
+	if milli, ok := strings.CutSuffix(text, "m"); ok {
+		n, err := strconv.ParseInt(milli, 10, 64)
+		switch {
+		case err != nil || -10_000 < n && n < 10_000:
+			return text
+		case n%1000/100 == 0 || n >= 100_000 || n <= -100_000:
+			return strconv.FormatInt(n/1000, 10)
+		}
+		return fmt.Sprintf("%d.%d", n/1000, max(n, -n)%1000/100)
+	}
 	if len(text) <= 8 {
 		return text
 	}

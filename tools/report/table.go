@@ -16,6 +16,7 @@ import (
 type Layout struct {
 	NoHeaders bool // leaves the header out
 	Width     int  // the longest line in characters; 0 changes no line
+	Nodes     *Nodes
 	Wrap      bool // with Width: long texts in the last column go on in the next line; without Wrap they are cut
 }
 

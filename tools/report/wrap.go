@@ -42,3 +42,21 @@ func breakAt(text []rune, room int) int {
 	}
 	return max(1, room)
 }
+
+// Text returns head and text as lines of at most l.Width characters, with a line feed behind each. Lines after the first begin with as
+// many blanks as head has, at least two. Without l.Width or l.Wrap it is one line. The text is escaped as Escape does.
+func (l Layout) Text(head, text string) string {
+	text = Escape(text)
+	if l.Width == 0 || !l.Wrap {
+		return head + text + "\n"
+	}
+	if len(head) < 2 {
+		return strings.Join(Wrap(head+text, l.Width, 2), "\n") + "\n"
+	}
+	out := ""
+	for _, line := range Wrap(text, l.Width-len(head), 0) {
+		out += head + line + "\n"
+		head = strings.Repeat(" ", len(head))
+	}
+	return out
+}

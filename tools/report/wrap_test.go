@@ -114,3 +114,11 @@ func TestProgressText(t *testing.T) {
 		require.Equal(t, "\r\x1b[K"+want, out.String())
 	}
 }
+
+func TestText(t *testing.T) {
+	narrow := Layout{Width: 12, Wrap: true}
+	require.Equal(t, "  cause: one two three\n", Layout{}.Text("  cause: ", "one two three"))
+	require.Equal(t, "  cause: one\n         two\n", narrow.Text("  cause: ", "one two"))
+	require.Equal(t, "one two\n  three four\n", narrow.Text("", "one two three four"))
+	require.Equal(t, "one\\a\n", narrow.Text("", "one\a"))
+}

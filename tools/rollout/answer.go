@@ -4,6 +4,9 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/eviction/disruption"
 	planner "github.com/podberth/podberth/planning/rollout"
 	"github.com/podberth/podberth/tools/report"
 )
@@ -21,11 +24,18 @@ type rolloutPlan struct {
 }
 
 type summary struct {
+	Pods      int    `json:"pods"`    // that are to leave
+	Leaving   int    `json:"leaving"` // of these, those that leave
+	Hanging   int    `json:"hanging"` // of these, those that hang for ever
 	Replaced  int    `json:"replaced"`
 	Blocked   int    `json:"blocked"` // nodes
 	Evictions int    `json:"evictions"`
 	Again     int    `json:"again"`
 	Total     string `json:"total"`
+
+	hangs string // the first pod that hangs, and its cause
+	more  int    // other causes
+	late  int    // pods that a time limit leaves
 }
 
 type step struct {
@@ -93,12 +103,15 @@ func shown(p *planner.Plan, o options) *rolloutPlan {
 		for _, n := range d.Nodes {
 			blocked[n] = true
 		}
+		a.Summary.hang(d)
 		if shows(d.Pods[0]) {
 			d.Budgets = orEmpty(d.Budgets)
 			a.Blocked = append(a.Blocked, d)
 		}
 	}
 	a.Summary.Blocked = len(blocked)
+	a.Summary.Leaving = leaving(p)
+	a.Summary.Pods = a.Summary.Leaving + a.Summary.Hanging + a.Summary.late
 	for _, s := range p.Skipped {
 		if shows(s.Pod) {
 			a.Skipped = append(a.Skipped, s)
@@ -115,6 +128,54 @@ func shown(p *planner.Plan, o options) *rolloutPlan {
 		}
 	}
 	return a
+}
+
+// hang counts the pods of a deadlock.
+func (s *summary) hang(d planner.Deadlock) {
+	switch {
+	case d.Kind == planner.Late:
+		s.late += len(d.Pods)
+		return
+	case s.Hanging == 0:
+		s.hangs = d.Pods[0] + ", " + d.Proof
+	default:
+		s.more++
+	}
+	s.Hanging += len(d.Pods)
+}
+
+// staying counts the pods of the blocked nodes that are to leave: those that hang, and those that stay with them.
+func staying(p *planner.Plan, pods []*v1.Pod, drain disruption.DrainOptions) (n int) {
+	blocked, on := map[string]bool{}, map[string][]*v1.Pod{}
+	for _, pod := range pods {
+		on[pod.Spec.NodeName] = append(on[pod.Spec.NodeName], pod)
+	}
+	for _, d := range p.Blocked {
+		for _, node := range d.Nodes {
+			if !blocked[node] {
+				s := disruption.Select(node, on[node], drain, time.Time{})
+				n += len(s.Leaving) + len(s.Refused)
+			}
+			blocked[node] = true
+		}
+	}
+	return n
+}
+
+// leaving counts the pods that leave the nodes on which they are now.
+func leaving(p *planner.Plan) (n int) {
+	made := map[string]bool{}
+	for _, s := range p.Steps {
+		for _, w := range s.Waves {
+			for _, m := range w.Moves {
+				if !made[m.Pod] {
+					n++
+				}
+				made[m.Replacement] = true
+			}
+		}
+	}
+	return n
 }
 
 func stepOf(s *planner.Step, shows func(pod string) bool) step {

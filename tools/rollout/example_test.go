@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"context"
 	"io"
 	"os"
 	"strings"
@@ -10,7 +11,7 @@ import (
 
 // The pod leaves n2 while n2 is replaced. The budget of api demands its only pod, so n1 is left as it is.
 func ExampleRun() {
-	rollout.Run([]string{"-f", "-", "-start", "5s", "-renew", "1m"}, strings.NewReader(`
+	rollout.Run(context.Background(), []string{"-f", "-", "-start", "5s", "-renew", "1m"}, strings.NewReader(`
 {apiVersion: v1, kind: Node, metadata: {name: n1, labels: {kubernetes.io/hostname: n1}}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
 ---
 {apiVersion: v1, kind: Node, metadata: {name: n2, labels: {kubernetes.io/hostname: n2}}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
@@ -22,14 +23,7 @@ func ExampleRun() {
 {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: api}, spec: {minAvailable: 1, selector: {matchLabels: {app: api}}}}
 `), os.Stdout, io.Discard)
 	// Output:
-	// 1 node new after 1m30s, 1 eviction, 0 pods moved more than once, 1 node blocked
-	//
-	// FROM   EMPTY   UNTIL   ACTION    NODES   WAVES   PODS   LEAST ROOM
-	// 0s     30s     1m30s   replace   n2      1       1      -
-	//
-	// Moves
-	// AT   WAVE   POD           FROM   TO   READY
-	// 0s   1      default/web   n2     n1   5s
+	// 1 of 2 pods leave, 1 node new after 1m30s; 1 hangs for ever: default/api, budget default/api demands 1 healthy pods of 1 expected: 1 - 1 leaves none to disrupt; 1 node blocked
 	//
 	// Blocked
 	// NODES   KIND    PODS          PROOF
@@ -38,4 +32,11 @@ func ExampleRun() {
 	// Remedies
 	// PODS          CHANGE                                               THEN
 	// default/api   minAvailable 0 in place of 1 in budget default/api   the pods leave
+	//
+	// FROM   EMPTY   UNTIL   ACTION    NODES   WAVES   PODS   LEAST ROOM
+	// 0s     30s     1m30s   replace   n2      1       1      -
+	//
+	// Moves
+	// AT   WAVE   POD           FROM   TO   READY
+	// 0s   1      default/web   n2     n1   5s
 }

@@ -67,7 +67,7 @@ func TestLeastValues(t *testing.T) {
 	planned(t, pair, "-grace-period", "0", "-start", "0s", "-renew", "0s", "-script", file)
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.Contains(t, string(text), "kubectl drain --grace-period=0 -- n2\n")
+	require.Contains(t, string(text), "kubectl drain --ignore-daemonsets --grace-period=0 -- n2\n")
 	a := planned(t, pair, "-grace-period", "0")
 	require.Equal(t, "0s", a.Summary.Total)
 	a = planned(t, pair)
@@ -103,7 +103,7 @@ func (*terminal) Width() int { return 60 }
 // Tables are as wide as the terminal.
 func TestTerminal(t *testing.T) {
 	var out terminal
-	require.Zero(t, Run([]string{"-f", shipped, "-ignore-daemonsets"}, nil, &out, &strings.Builder{}))
+	require.Zero(t, Run(t.Context(), []string{"-f", shipped, "-ignore-daemonsets"}, nil, &out, &strings.Builder{}))
 	require.Regexp(t, `(?m)^  +\S`, out.String(), "a text goes on in the next line")
 	_, wide, _ := rolling("", "-f", shipped, "-ignore-daemonsets")
 	require.NotRegexp(t, `(?m)^  +\S`, wide)

@@ -4,6 +4,7 @@ package rollout
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -43,7 +44,8 @@ type options struct {
 }
 
 // Run is the program with its surroundings as arguments. It returns the exit code. Results go to stdout in one piece, or not at all.
-func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	stdout = program.Until(ctx, stdout)
 	return program.Run("rollout", func() (no bool, err error) {
 		o, err := parseFlags(args, stdout)
 		if err != nil {
@@ -51,33 +53,35 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 		o.tables.Fit(stdout)
 		o.input.Progress = program.Reading(stderr)
-		return answer(o, stdin, stdout, stderr)
+		return answer(ctx, o, stdin, stdout, stderr)
 	}, stderr)
 }
 
 // answer writes what was asked for. It reports whether -fail-blocked is given and a node is blocked.
-func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
+func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
 	in, err := load(&o, stdin)
 	if err != nil {
 		return false, err
 	}
 	progress := report.NewProgress(stderr, "rollout", "nodes", nil)
 	o.plan.Progress = progress.Step
-	if o.time > 0 {
-		begin := time.Now()
-		o.plan.End = func() bool { return time.Since(begin) > o.time }
-	}
+	o.plan.End = program.Stop(ctx, o.time)
 	p, err := in.planner.Plan(o.plan)
 	progress.End()
 	if err != nil {
 		return false, err
 	}
 	a := shown(p, o)
+	a.Summary.Pods = a.Summary.Leaving + staying(p, in.objects.Pods, o.plan.Drain)
 	var out []byte
 	if o.output == page.Form {
 		out, err = a.page(in, &o.tables)
 	} else {
-		out, err = report.Render(o.output, a, func(b *strings.Builder) { a.table(b, o.tables.Layout) })
+		out, err = report.Render(o.output, a, func(b *strings.Builder) {
+			o.tables.Layout.Nodes = in.objects.ShortNodes()
+			a.table(b, o.tables.Layout)
+			o.tables.Cut(b)
+		})
 	}
 	if err != nil {
 		return false, err
@@ -100,11 +104,11 @@ var help = program.Help{
 	Usage: []string{"rollout -f PATH [flags] [NODE...]"},
 	Examples: []string{
 		"# every node, one after the other, behind one surge node",
-		"rollout -f cluster.yaml -ignore-daemonsets -delete-emptydir-data -surge 1",
+		"rollout -f cluster.yaml -delete-emptydir-data -surge 1",
 		"# a pool, three nodes at a time, with the times of pods and nodes",
-		"rollout -f cluster.yaml -ignore-daemonsets -l pool=web -parallel 3 -start 20s -renew 4m",
+		"rollout -f cluster.yaml -l pool=web -parallel 3 -start 20s -renew 4m",
 		"# in CI, and the commands for kubectl",
-		"rollout -f cluster.yaml -ignore-daemonsets -fail-blocked -script rollout.sh",
+		"rollout -f cluster.yaml -fail-blocked -script rollout.sh",
 	},
 }
 
@@ -126,7 +130,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.StringVar(&o.like, "surge-like", "", "the surge nodes are like this `NODE`; the first node to replace without")
 	f.BoolVar(&o.plan.KeepSurge, "keep-surge", false, "the surge nodes stay")
 	f.BoolVar(&o.plan.Drain.Force, "force", false, "as of kubectl drain: delete pods without a controller")
-	f.BoolVar(&o.plan.Drain.IgnoreDaemonSets, "ignore-daemonsets", false, "as of kubectl drain: leave DaemonSet pods where they are")
+	f.BoolVar(&o.plan.Drain.IgnoreDaemonSets, "ignore-daemonsets", true, "leave DaemonSet pods where they are; kubectl drain refuses without the flag, as =false does here")
 	f.BoolVar(&o.plan.Drain.DeleteEmptyDirData, "delete-emptydir-data", false, "as of kubectl drain: delete pods whose emptyDir volumes lose their data")
 	f.Int64Var(&o.grace, "grace-period", -1, "as of kubectl drain: `SECONDS` for every pod; without the flag each pod's own")
 	f.DurationVar(&o.plan.Timeout, "timeout", 0, "how long the drain of the nodes that are drained at once may take: a `DURATION`; 0: as long as it likes")
@@ -141,6 +145,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they wait before the rollout")
 	report.Flag(f.FlagSet, &o.output, page.Form)
 	o.tables.Flags(f, "pods", "")
+	o.tables.AllFlag(f)
 	return f
 }
 

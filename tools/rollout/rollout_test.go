@@ -162,8 +162,8 @@ func TestScriptOfBatches(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"kubectl taint nodes --overwrite -- n1 n2 n3 podberth.io/old=:PreferNoSchedule",
-		"kubectl cordon -- n1 n2", "kubectl drain --force -- n1 n2", "kubectl taint nodes -- n1 n2 podberth.io/old:PreferNoSchedule-", "kubectl uncordon -- n1 n2",
-		"kubectl cordon -- n3", "kubectl drain --force -- n3", "kubectl taint nodes -- n3 podberth.io/old:PreferNoSchedule-", "kubectl uncordon -- n3",
+		"kubectl cordon -- n1 n2", "kubectl drain --force --ignore-daemonsets -- n1 n2", "kubectl taint nodes -- n1 n2 podberth.io/old:PreferNoSchedule-", "kubectl uncordon -- n1 n2",
+		"kubectl cordon -- n3", "kubectl drain --force --ignore-daemonsets -- n3", "kubectl taint nodes -- n3 podberth.io/old:PreferNoSchedule-", "kubectl uncordon -- n3",
 	}, commands)
 	info, err := os.Stat(file)
 	require.NoError(t, err)

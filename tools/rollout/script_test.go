@@ -64,7 +64,7 @@ func TestScriptOfHostileDump(t *testing.T) {
 	require.Equal(t, `<taint><nodes><--overwrite><--><n1><podberth.io/old=:PreferNoSchedule>
 <taint><nodes><--overwrite><--><n2><podberth.io/old=:PreferNoSchedule>
 <cordon><--><n1>
-<drain><--><n1>
+<drain><--ignore-daemonsets><--><n1>
 <taint><nodes><--><n1><podberth.io/old:PreferNoSchedule->
 <uncordon><--><n1>
 <taint><nodes><--><n2><podberth.io/old:PreferNoSchedule->

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/eviction/taint"
@@ -17,6 +18,7 @@ import (
 type answer struct {
 	report.Head
 	Until   metav1.Duration `json:"until"`
+	Summary summary         `json:"summary"`
 	Entries []entry         `json:"entries"`
 	Pending []pending       `json:"pending"`
 }
@@ -44,7 +46,7 @@ type pending struct {
 
 // answerOf returns the answer of a timeline, without the pods of other namespaces than that of -n. What happens to nodes and
 // zones stays.
-func answerOf(line taint.Timeline, t *program.Tables) *answer {
+func answerOf(line taint.Timeline, pods []*v1.Pod, t *program.Tables) *answer {
 	a := &answer{Head: report.HeadOf("TaintForecast"), Until: line.Until, Entries: []entry{}, Pending: []pending{}}
 	for _, e := range line.Entries {
 		namespace, name, _ := strings.Cut(e.Pod, "/")
@@ -58,14 +60,29 @@ func answerOf(line taint.Timeline, t *program.Tables) *answer {
 			a.Pending = append(a.Pending, pending{p.Pod, namespace, name, p.Node, p.Until})
 		}
 	}
+	a.sum(pods, t)
 	return a
 }
 
-// table writes the timeline.
-func (a *answer) table(b *strings.Builder, layout report.Layout) {
+// table writes the answer in a sentence and the timeline. A timeline of more lines than a table may have is grouped by time, without
+// -all.
+func (a *answer) table(b *strings.Builder, t *program.Tables) {
+	layout := t.Layout
+	if !layout.NoHeaders {
+		b.WriteString(layout.Text("", a.Summary.text(a.Until.Duration)))
+		if text := a.Summary.sets(layout.Nodes.All(a.silent())); text != "" {
+			b.WriteString(layout.Text("", text))
+		}
+		b.WriteString(layout.Nodes.Note())
+	}
+	if !t.All && len(a.Entries)+len(a.Pending) > program.MostLines {
+		layout.Section(b, "", []string{"AT", "WHAT", "NODES", "PODS", "CAUSE"}, a.changes())
+		report.Textf(b, "--all prints what happens to each node and pod: %s\n", report.Count(len(a.Entries)+len(a.Pending), "line"))
+		return
+	}
 	var rows [][]string
 	for _, e := range a.Entries {
-		where, cause := e.Node, e.Cause
+		where, cause := layout.Nodes.Of(e.Node), e.Cause
 		if e.What == taint.EntryZone {
 			where = "zone " + strconv.Quote(e.Zone)
 		}
@@ -75,8 +92,7 @@ func (a *answer) table(b *strings.Builder, layout report.Layout) {
 		rows = append(rows, []string{e.At.Duration.String(), where, cmp.Or(e.Pod, "-"), e.What, cause})
 	}
 	for _, p := range a.Pending {
-		rows = append(rows, []string{a.Until.Duration.String(), p.Node, p.Pod, "pending", fmt.Sprintf("until %v", p.Until.Duration)})
+		rows = append(rows, []string{a.Until.Duration.String(), layout.Nodes.Of(p.Node), p.Pod, "pending", fmt.Sprintf("until %v", p.Until.Duration)})
 	}
-	text, _ := layout.Columns([]string{"AT", "NODE", "POD", "WHAT", "CAUSE"}, rows)
-	b.WriteString(text)
+	layout.Section(b, "", []string{"AT", "NODE", "POD", "WHAT", "CAUSE"}, rows)
 }

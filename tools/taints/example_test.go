@@ -1,6 +1,7 @@
 package taints_test
 
 import (
+	"context"
 	"io"
 	"os"
 	"strings"
@@ -10,7 +11,7 @@ import (
 
 // The kubelet of a node falls silent.
 func ExampleRun() {
-	taints.Run([]string{"-f", "-", "-stop", "n2", "-admit"}, strings.NewReader(`
+	taints.Run(context.Background(), []string{"-f", "-", "-stop", "n2", "-admit"}, strings.NewReader(`
 {apiVersion: v1, kind: Node, metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: a}}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
 ---
 {apiVersion: v1, kind: Node, metadata: {name: n2, labels: {kubernetes.io/hostname: n2, topology.kubernetes.io/zone: a}}, status: {allocatable: {cpu: "2", memory: 8Gi, pods: "10"}}}
@@ -18,6 +19,8 @@ func ExampleRun() {
 {apiVersion: v1, kind: Pod, metadata: {name: web, labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: web, controller: true}]}, spec: {nodeName: n2, containers: [{name: c, resources: {requests: {cpu: "1", memory: 1Gi}}}]}, status: {phase: Running}}
 `), os.Stdout, io.Discard)
 	// Output:
+	// 1 pod is evicted from 1 node, at 5m55s; 0 leave later, 0 stay
+	//
 	// AT      NODE   POD           WHAT       CAUSE
 	// 0s      n2     -             event      heartbeats stop
 	// 55s     n2     -             unknown    Kubelet stopped posting node status.

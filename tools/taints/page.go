@@ -9,7 +9,6 @@ import (
 	"github.com/podberth/podberth/eviction/taint"
 	"github.com/podberth/podberth/tools/page"
 	"github.com/podberth/podberth/tools/program"
-	"github.com/podberth/podberth/tools/report"
 )
 
 // page returns the forecast as a page: what happens to nodes and pods as a timeline, and the pods that are evicted first.
@@ -17,7 +16,7 @@ func (a *answer) page(in taint.Input, t *program.Tables) *page.Page {
 	out := page.New("Forecast of taints", in.Nodes, in.Pods)
 	out.Shows = t.Shows
 	var b strings.Builder
-	a.table(&b, page.Layout())
+	a.table(&b, &program.Tables{Layout: page.Layout(), All: true})
 	out.Text = b.String()
 	line := &page.Timeline{Title: "What happens when"}
 	waits := map[string]entry{} // the timer of a pod that runs
@@ -27,7 +26,6 @@ func (a *answer) page(in taint.Input, t *program.Tables) *page.Page {
 			delete(waits, pod)
 		}
 	}
-	evicted := 0
 	for _, e := range a.Entries {
 		at := e.At.Duration
 		text := fmt.Sprintf("%v: %s", at, e.What)
@@ -41,7 +39,6 @@ func (a *answer) page(in taint.Input, t *program.Tables) *page.Page {
 			end(e.Pod, at, fmt.Sprintf("until %v", at))
 			waits[e.Pod] = e
 		case e.What == taint.EntryEvicted:
-			evicted++
 			end(e.Pod, at, fmt.Sprintf("until %v", at))
 			line.Add("", e.Pod, page.Span{From: at, To: at, Kind: page.Leaves, Text: text})
 			out.Tell(page.Pod{Name: e.Pod, State: "Evicted", Message: text})
@@ -55,7 +52,7 @@ func (a *answer) page(in taint.Input, t *program.Tables) *page.Page {
 		end(p.Pod, a.Until.Duration, fmt.Sprintf("to the end; its time ends at %v", p.Until.Duration))
 		out.Tell(page.Pod{Name: p.Pod, State: "Waits", Message: fmt.Sprintf("is evicted at %v unless its taints go", p.Until.Duration)})
 	}
-	out.Summary = fmt.Sprintf("%s evicted in %v, %d more wait", report.Count(evicted, "pod"), a.Until.Duration, len(a.Pending))
+	out.Summary = a.Summary.text(a.Until.Duration)
 	out.Timeline = line
 	return out
 }

@@ -3,6 +3,8 @@
 package taints
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -36,18 +38,20 @@ type options struct {
 }
 
 // Run is the program with its surroundings as arguments. It returns the exit code. Results go to stdout in one piece, or not at all.
-func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	stdout = program.Until(ctx, stdout)
 	o, err := parseFlags(args, stdout)
 	if err == nil {
 		o.tables.Fit(stdout)
 		o.input.Progress = program.Reading(stderr)
-		err = reply(o, stdin, stdout, stderr)
+		err = reply(ctx, o, stdin, stdout, stderr)
 	}
 	return program.Code("taints", err, stderr)
 }
 
-func reply(o options, stdin io.Reader, stdout, stderr io.Writer) error {
+func reply(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) error {
 	in, warnings, err := load(o, stdin)
+	err = cmp.Or(err, program.Interrupted(ctx))
 	if err != nil {
 		return err
 	}
@@ -55,12 +59,20 @@ func reply(o options, stdin io.Reader, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	a := answerOf(line, &o.tables)
+	a := answerOf(line, in.Pods, &o.tables)
 	if o.output == page.Form {
 		warnings.Print(stderr)
 		return a.page(in, &o.tables).Write(stdout)
 	}
-	out, err := report.Render(o.output, a, func(b *strings.Builder) { a.table(b, o.tables.Layout) })
+	out, err := report.Render(o.output, a, func(b *strings.Builder) {
+		names := make([]string, len(in.Nodes))
+		for i, n := range in.Nodes {
+			names[i] = n.Name
+		}
+		o.tables.Layout.Nodes = report.ShortNodes(names)
+		a.table(b, &o.tables)
+		o.tables.Cut(b)
+	})
 	if err != nil {
 		return err
 	}
@@ -100,6 +112,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.strict, "strict", false, "what is a warning otherwise is an error")
 	report.Flag(f.FlagSet, &o.output, page.Form)
 	o.tables.Flags(f, "pods", "")
+	o.tables.AllFlag(f)
 	controllerFlags(f.FlagSet, &o.config)
 	return f
 }

@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"context"
 	"io"
 	"maps"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
 )
 
@@ -64,15 +66,23 @@ func hasImageVolume(pod *v1.Pod) bool {
 }
 
 // decisions fills in the pending pods that change and the running pods that would not be admitted.
-func (a *upgradeReport) decisions(m *dump.Objects, o options, stderr io.Writer) {
+func (a *upgradeReport) decisions(ctx context.Context, m *dump.Objects, o options, stderr io.Writer) {
 	a.Pods, a.Running = []podChange{}, []readmission{}
 	before, after := newScheduler(m, all(o.from.Version)), newScheduler(m, all(o.to.Version))
 	mixed, resized := mixes{}, resizedNodes(m, o)
+	stop := program.Stop(ctx, o.time)
 	progress := report.NewProgress(stderr, "upgrade", "pods", nil)
 	defer progress.End()
 	for k, p := range m.Pods {
 		progress.Step(k, len(m.Pods))
 		if !o.tables.Shows(p.Namespace) || p.Spec.SchedulerName != "" && p.Spec.SchedulerName != v1.DefaultSchedulerName || cluster.Finished(p) {
+			continue
+		}
+		if !dump.Pending(p) && p.DeletionTimestamp != nil {
+			continue
+		}
+		if a.Summary.Pending+a.Summary.Running == o.steps || a.Summary.Untried > 0 || stop() {
+			a.Summary.Untried++
 			continue
 		}
 		switch {
@@ -83,7 +93,7 @@ func (a *upgradeReport) decisions(m *dump.Objects, o options, stderr io.Writer) 
 				continue
 			}
 			a.Pods = append(a.Pods, podChange{p.Namespace + "/" + p.Name, was, is, was.changes(is), mixed.reasons(m, o, p, was, is)})
-		case p.DeletionTimestamp == nil:
+		default:
 			a.Summary.Running++
 			a.running(before, after, mixed, m, p, o, resized)
 		}

@@ -1,6 +1,7 @@
 package upgrade_test
 
 import (
+	"context"
 	"io"
 	"os"
 	"strings"
@@ -10,7 +11,7 @@ import (
 
 // A pod that no node can take gets another message in v1.37.
 func ExampleRun() {
-	upgrade.Run([]string{"-f", "-", "-from", "1.36", "-to", "1.37", "-o", "yaml"}, strings.NewReader(`
+	upgrade.Run(context.Background(), []string{"-f", "-", "-from", "1.36", "-to", "1.37", "-o", "yaml"}, strings.NewReader(`
 {apiVersion: v1, kind: Pod, metadata: {name: db}, spec: {containers: [{name: c, resources: {requests: {cpu: "3", memory: 1Gi}}}]}}
 ---
 {apiVersion: v1, kind: Node, metadata: {name: n1, labels: {kubernetes.io/hostname: n1}}, status: {allocatable: {cpu: "2", memory: 8Gi, pods: "10"}}}

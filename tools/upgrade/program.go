@@ -3,11 +3,13 @@
 package upgrade
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/tools/dump"
@@ -22,6 +24,8 @@ type options struct {
 	from, to    version
 	config      string
 	failChanged bool
+	steps       int
+	time        time.Duration
 	output      string
 	tables      program.Tables
 }
@@ -54,7 +58,8 @@ func withAnnounced(err error, text string) error {
 
 // Run is the program. args are the flags without the program's name. Run returns the exit code: 0, 1 with -fail-changed when
 // something changes, 2 for bad usage or input.
-func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	stdout = program.Until(ctx, stdout)
 	return program.Run("upgrade", func() (no bool, err error) {
 		o, err := parseFlags(args, stdout)
 		if err != nil {
@@ -62,19 +67,19 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 		o.tables.Fit(stdout)
 		o.input.Progress = program.Reading(stderr)
-		return answer(o, stdin, stdout, stderr)
+		return answer(ctx, o, stdin, stdout, stderr)
 	}, stderr)
 }
 
 // answer prints the report. no is true when -fail-changed is set and something changes.
-func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
+func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
 	defer must.Catch(&err)
 	m := must.Get(dump.Read(o.files, stdin, o.input))
 	a := &upgradeReport{Head: report.HeadOf("UpgradeReport"), From: o.from.String(), To: o.to.String()}
 	a.Fields = must.Get(fieldChanges(o, stdin))
 	a.Plugins = pluginChanges(o.from.Version, o.to.Version)
 	a.Differences = differences(o)
-	a.decisions(m, o, stderr)
+	a.decisions(ctx, m, o, stderr)
 	a.sum()
 	out := must.Get(report.Render(o.output, a, func(b *strings.Builder) { a.table(b, o) }))
 	return o.failChanged && a.changed(), report.Print(out, m.Warnings, stdout, stderr)
@@ -101,6 +106,8 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.Lookup("from").DefValue, f.Lookup("to").DefValue = "", "" // both are required
 	f.StringVar(&o.config, "config", "", "a KubeSchedulerConfiguration whose fields are checked: `FILE`; decisions are those of the default profile")
 	f.BoolVar(&o.failChanged, "fail-changed", false, "exit 1 when a pod's verdict, message or node changes, a running pod would not be admitted, or a field is refused")
+	f.IntVar(&o.steps, "steps", 100_000, "ask about at most `N` pods")
+	f.DurationVar(&o.time, "time", 10*time.Minute, "ask about no more pods after this `DURATION`; 0: no limit")
 	o.input.Flags(f.FlagSet)
 	report.Flag(f.FlagSet, &o.output)
 	o.tables.Flags(f, "pods", "")
@@ -119,6 +126,10 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		return o, program.CheckInputs(o.files)
 	case o.from.Version == release.Current || o.to.Version == release.Current:
 		return o, errors.New("-from and -to: both versions are required")
+	case o.steps < 1:
+		return o, fmt.Errorf("-steps: Invalid value: %d: must be greater than 0", o.steps)
+	case o.time < 0:
+		return o, fmt.Errorf("-time: Invalid value: %v: must not be negative", o.time)
 	case report.Check(o.output) != nil:
 		return o, report.Check(o.output)
 	case o.tables.Check(o.output) != nil:

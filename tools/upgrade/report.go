@@ -26,6 +26,8 @@ type summary struct {
 	Running int `json:"running"`
 	Refused int `json:"refused"`
 	Fields  int `json:"fields"`
+	// Untried are the pods that -steps or -time left out.
+	Untried int `json:"untried,omitempty"`
 }
 
 // podChange is a pending pod whose verdict, message or node changes.
@@ -94,6 +96,9 @@ func (a *upgradeReport) changed() bool { return len(a.Pods)+len(a.Running)+len(a
 func (a *upgradeReport) table(b *strings.Builder, o options) {
 	report.Textf(b, "%s -> %s: %d of %s change, %d of %s would not be admitted, %s refused\n", a.From, a.To,
 		a.Summary.Changed, report.Count(a.Summary.Pending, "pending pod"), a.Summary.Refused, report.Count(a.Summary.Running, "running pod"), report.Count(a.Summary.Fields, "field"))
+	if a.Summary.Untried > 0 {
+		report.Textf(b, "%s left out by -steps or -time\n", report.Count(a.Summary.Untried, "pod"))
+	}
 	if len(a.Pods) > 0 {
 		b.WriteString("\n")
 		var rows [][]string

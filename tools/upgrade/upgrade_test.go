@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"strings"
@@ -16,7 +17,7 @@ import (
 
 func run(args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	code = Run(args, strings.NewReader(""), &out, &errs)
+	code = Run(context.Background(), args, strings.NewReader(""), &out, &errs)
 	return code, out.String(), errs.String()
 }
 
@@ -113,7 +114,7 @@ func TestRulesTogether(t *testing.T) {
 func rulesOf(t *testing.T, objects, from, to string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code := Run([]string{"-f", "-", "-from", from, "-to", to, "-o", "json"}, strings.NewReader(objects), &out, &errs)
+	code := Run(t.Context(), []string{"-f", "-", "-from", from, "-to", to, "-o", "json"}, strings.NewReader(objects), &out, &errs)
 	require.Zero(t, code, errs.String())
 	var a upgradeReport
 	require.NoError(t, json.Unmarshal(out.Bytes(), &a))
@@ -197,7 +198,7 @@ func (*terminal) Width() int { return 60 }
 // Tables are as wide as the terminal.
 func TestTerminal(t *testing.T) {
 	var out terminal
-	require.Zero(t, Run(shipped("1.36", "1.37"), nil, &out, &strings.Builder{}))
+	require.Zero(t, Run(t.Context(), shipped("1.36", "1.37"), nil, &out, &strings.Builder{}))
 	_, wide, _ := run(shipped("1.36", "1.37")...)
 	require.NotEqual(t, wide, out.String())
 }

@@ -38,8 +38,8 @@ func TestWhichPods(t *testing.T) {
 		c.change(p)
 		m := &dump.Objects{Nodes: []*v1.Node{testkit.Node("n1").Obj()}, Pods: []*v1.Pod{p}}
 		a := &upgradeReport{}
-		o := options{from: version{release.V1_36}, to: version{release.V1_37}, tables: program.Tables{Namespace: "a"}}
-		a.decisions(m, o, io.Discard)
+		o := options{steps: 1, from: version{release.V1_36}, to: version{release.V1_37}, tables: program.Tables{Namespace: "a"}}
+		a.decisions(t.Context(), m, o, io.Discard)
 		require.Equal(t, c.want, a.Summary)
 	})
 }

@@ -1,19 +1,17 @@
 package command
 
 import (
-	"context"
-	"errors"
 	"io"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/podberth/podberth/tools/program"
 )
 
 // toEnd is how long an interrupted command may take to remove its files. Nothing else is waited for.
 const toEnd = 200 * time.Millisecond
-
-var errInterrupted = errors.New("interrupted")
 
 // interruptible lets a command end when its context does, whatever it reads, asks or searches then. What goes on prints nothing more.
 func (g *global) interruptible(c *cobra.Command) {
@@ -36,7 +34,7 @@ func (g *global) interruptible(c *cobra.Command) {
 		case <-done:
 		case <-time.After(toEnd):
 		}
-		return errInterrupted
+		return program.ErrInterrupted
 	}
 }
 
@@ -53,7 +51,7 @@ func (w *gate) Write(data []byte) (int, error) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	if w.gone {
-		return 0, errInterrupted
+		return 0, program.ErrInterrupted
 	}
 	return w.out.Write(data)
 }
@@ -65,19 +63,4 @@ func (w *gate) shut() {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	w.gone = true
-}
-
-// until returns a writer that takes nothing more once the context has ended, so that a file is given up.
-func until(ctx context.Context, out io.Writer) io.Writer { return untilWriter{ctx, out} }
-
-type untilWriter struct {
-	ctx context.Context
-	out io.Writer
-}
-
-func (w untilWriter) Write(data []byte) (int, error) {
-	if w.ctx.Err() != nil {
-		return 0, errInterrupted
-	}
-	return w.out.Write(data)
 }

@@ -50,7 +50,7 @@ func TestInterrupt(t *testing.T) {
 	for name, args := range map[string][]string{
 		"why": {"why", "a"}, "place": {"place"}, "fit": {"fit", "a"}, "drain": {"drain", "n"}, "evict": {"evict", "a"}, "pressure": {"pressure", "n"},
 		"taints": {"taints", "n"}, "failures": {"failures"}, "consolidate": {"consolidate"}, "rollout": {"rollout"}, "upgrade": {"upgrade", "--from", "1.35", "--to", "1.36"},
-		"check": {"check"}, "lint": {"lint"}, "snapshot": {"snapshot", "-o", filepath.Join(dir, "x.yaml")},
+		"preflight": {"preflight", "--from", "1.36", "--to", "1.37"}, "check": {"check"}, "lint": {"lint"}, "snapshot": {"snapshot", "-o", filepath.Join(dir, "x.yaml")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, of := range []command.Program{{Name: "podberth"}, {Name: "kubectl podberth", Cluster: hung{stuck{make(chan struct{})}}}} {
@@ -62,7 +62,7 @@ func TestInterrupt(t *testing.T) {
 					args = args[:len(args)-2]
 				}
 				var out, errs bytes.Buffer
-				require.Equal(t, 2, of.Run(args, in, &out, &errs))
+				require.Equal(t, 2, of.Run(t.Context(), args, in, &out, &errs))
 				require.Equal(t, of.Name+": interrupted\n", errs.String())
 				require.Empty(t, out.String())
 				close(in.end)
@@ -78,8 +78,8 @@ func TestInterrupt(t *testing.T) {
 func TestWordsOfHelps(t *testing.T) {
 	var all bytes.Buffer
 	for _, of := range []command.Program{{Name: "podberth"}, kubectl()} {
-		for _, name := range []string{"why", "place", "fit", "drain", "evict", "pressure", "taints", "failures", "consolidate", "rollout", "upgrade", "check", "lint", "snapshot", "version"} {
-			require.Equal(t, 0, of.Run([]string{name, "--help"}, nil, &all, &all))
+		for _, name := range []string{"why", "place", "fit", "drain", "evict", "pressure", "taints", "failures", "consolidate", "rollout", "upgrade", "preflight", "check", "lint", "snapshot", "version"} {
+			require.Equal(t, 0, of.Run(t.Context(), []string{name, "--help"}, nil, &all, &all))
 		}
 	}
 	require.Empty(t, testkit.JoinedWords(all.String()))

@@ -16,7 +16,7 @@ func TestPendingPods(t *testing.T) {
 	type test struct{ name, reason, change string }
 	testkit.Run(t, []test{
 		{"big-cpu", "it asks for more cpu than a node that it tolerates has, and is not meant for the GPUs", "requests.cpu from 6 to 2500m"},
-		{"big-memory", "only the cordoned node has so much memory left", "Node n5: uncordon"},
+		{"big-memory", "no open node has so much memory left", "requests.memory from 14Gi to 8Gi"},
 		{"wrong-label", "no node has the value of its nodeSelector", "drop spec.nodeSelector[disktype]"},
 		{"gpu", "the only node with devices is tainted", "tolerate nvidia.com/gpu=present:NoSchedule"},
 		{"gpu-too-many", "no node has four devices", "requests.nvidia.com/gpu from 4 to 2"},
@@ -28,7 +28,7 @@ func TestPendingPods(t *testing.T) {
 	}, func(t *testing.T, c test) {
 		code, out, errs := podberth(t, "", "why", "shop/"+c.name, "-f", "testdata/pending.yaml", "--width", "120")
 		require.Zero(t, code, errs)
-		first := strings.Join(strings.Split(out, "\n")[:5], "\n")
+		first := strings.Join(strings.Split(out, "\n")[:7], "\n")
 		require.Contains(t, first, "Do: ")
 		require.Contains(t, first, c.change)
 

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/podberth/podberth/tools/consolidate"
+	"github.com/podberth/podberth/tools/preflight"
 	"github.com/podberth/podberth/tools/rollout"
 	"github.com/podberth/podberth/tools/upgrade"
 )
@@ -33,13 +34,27 @@ them. --script writes the kubectl commands.
 
 Exit codes: 0 planned; 1 a node is blocked and --fail-blocked is given; 2 bad
 input.`,
-		examples: [2]string{"every node behind one more node\nrollout --ignore-daemonsets --surge 1", "a pool of a dump, three nodes at a time\nrollout -f cluster.yaml -l pool=web --parallel 3"},
+		examples: [2]string{"every node behind one more node\nrollout --surge 1", "a pool of a dump, three nodes at a time\nrollout -f cluster.yaml -l pool=web --parallel 3"},
 		program:  "rollout", flags: rollout.Flags, run: rollout.Run, complete: Nodes,
 		hidden: []string{strict}, forms: browser, names: []string{"node=steps.nodes"},
 		need: func(*asked) Need {
 			return Need{Placing: true, Budgets: true, Workloads: true, Admission: true}
 		},
 		more: func(a *asked) error { a.given = append(a.given, a.names...); return nil },
+	}
+}
+
+func beforeUpgrade() question {
+	return question{
+		use: "preflight", short: "Say in one screen whether the cluster may be upgraded now",
+		long: `Asks rollout and upgrade together: which nodes cannot be drained, why and what
+helps, which pods wait, which budgets hang, what the new version changes.
+Changes nothing.
+
+Exit codes: 0 nothing is in the way; 1 something is; 2 bad input.`,
+		examples: [2]string{"may the cluster go to 1.37 tonight?\npreflight --to 1.37", "a dump, in CI\npreflight -f dump.yaml --from 1.36 --to 1.37 -o json"},
+		program:  "preflight", flags: preflight.Flags, run: preflight.Run, args: cobra.NoArgs,
+		names: []string{"node=blocked.nodes"}, need: func(*asked) Need { return Need{All: true} },
 	}
 }
 

@@ -22,7 +22,7 @@ type question struct {
 	use, short, long string
 	examples         [2]string // a line that says what the next line does, and a command line without the name of the program
 	flags            func() *flag.FlagSet
-	run              func(args []string, stdin io.Reader, stdout, stderr io.Writer) int
+	run              func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int
 	program          string            // its name, with which its errors begin
 	hidden           []string          // flags of the program that the command does not have
 	usage            map[string]string // in other words than the program's
@@ -231,7 +231,7 @@ func (a *asked) write(stdin io.Reader) error {
 	switch form := a.output; {
 	case form == "name":
 		var data bytes.Buffer
-		code := a.run(append(a.given, "-o=json"), stdin, &data, errs)
+		code := a.run(a.ctx, append(a.given, "-o=json"), stdin, &data, errs)
 		if data.Len() > 0 {
 			names, err := namesOf(data.Bytes(), a.question.names)
 			if err != nil {
@@ -243,7 +243,7 @@ func (a *asked) write(stdin io.Reader) error {
 		}
 		return codeOf(code)
 	case report.IsData(form) || slices.Contains(a.forms, form):
-		return codeOf(a.run(append(a.given, "-o="+form), stdin, a.stdout, errs))
+		return codeOf(a.run(a.ctx, append(a.given, "-o="+form), stdin, a.stdout, errs))
 	}
 	width := a.width
 	args := a.given
@@ -257,7 +257,7 @@ func (a *asked) write(stdin io.Reader) error {
 		args = append(args, "-no-headers")
 	}
 	out := terminal.New(a.stdout, width, terminal.Environment)
-	code := a.run(args, stdin, out, errs)
+	code := a.run(a.ctx, args, stdin, out, errs)
 	if err := out.Flush(); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 
 // questions are the commands that ask programs, in the order of the help.
 func questions() []question {
-	return []question{why(), placePods(), fit(), drainNodes(), evict(), nodePressure(), forecast(), nodeFailures(), emptyNodes(), rollOut(), upgradeTo(), checkCluster(), lintRules()}
+	return []question{why(), placePods(), fit(), drainNodes(), evict(), nodePressure(), forecast(), nodeFailures(), emptyNodes(), rollOut(), upgradeTo(), beforeUpgrade(), checkCluster(), lintRules()}
 }
 
 func why() question {
@@ -28,7 +28,7 @@ Exit codes: 0 explained; 1 the pod has no node and --fail-unschedulable is
 given; 2 bad input.`,
 		examples: [2]string{"why a pod of the current namespace waits\nwhy web-0", "every node, from a dump\nwhy shop/web-0 --all -f cluster.yaml"},
 		program:  "place", flags: place.Flags, run: place.Run, args: cobra.ExactArgs(1), complete: Pods,
-		hidden: []string{"explain", "how-many", "log", "detail", "fail-errors", "map", "pack", strict},
+		hidden: []string{"explain", "how-many", "log", "detail", "fail-errors", "map", "pack", "against", "price-label", strict},
 		usage: map[string]string{"all": "every node, not the best twenty", "where": "why the pod does not go there, and what would have to change: a `NODE` or a label selector", "preemption": preemptionUsage,
 			"steps": "search for `N` steps for changes that would help", "time": "end that search after this `DURATION`; 0: no limit"},
 		forms: browser, names: []string{"node=node"}, need: placing, more: podFor("-explain"),
@@ -41,6 +41,7 @@ func placePods() question {
 		use: "place", short: "Say where the waiting pods go, and why the others stay",
 		long: `Schedules the waiting pods in the order of the queue. --cordon, --taint and
 --add change the cluster before. --map draws how full zones and nodes are then.
+--against says what another configuration of the scheduler would change.
 
 Exit codes: 0 answered; 1 a pod stays without a node and --fail-unschedulable is
 given, or a pod was refused and --fail-errors is given; 2 bad input.`,
@@ -61,7 +62,7 @@ Exit codes: 0 answered; 1 none fits and --fail-unschedulable is given; 2 bad
 input.`,
 		examples: [2]string{"how many more replicas fit\nfit web-0", "after a node is gone\nfit shop/web-0 -f cluster.yaml --cordon n1"},
 		program:  "place", flags: place.Flags, run: place.Run, args: cobra.ExactArgs(1), complete: Pods,
-		hidden: []string{"explain", "where", "how-many", "all", "log", "detail", "timeline", "grace", "seed", "preemption", "fail-errors", "map", "pack", "steps", "time", strict},
+		hidden: []string{"explain", "where", "how-many", "all", "log", "detail", "timeline", "grace", "seed", "preemption", "fail-errors", "map", "pack", "against", "price-label", "steps", "time", strict},
 		names:  []string{"node=nodes"}, need: placing, more: podFor("-how-many"),
 	}
 }
@@ -73,7 +74,7 @@ func drainNodes() question {
 
 Exit codes: 0 planned; 1 the drain cannot begin, or a pod is blocked and
 --fail-blocked is given; 2 bad input.`,
-		examples: [2]string{"a node, as kubectl drain would\ndrain node-a1 --ignore-daemonsets", "the nodes of a zone together\ndrain -l topology.kubernetes.io/zone=a -f cluster.yaml"},
+		examples: [2]string{"a node\ndrain node-a1", "the nodes of a zone together\ndrain -l topology.kubernetes.io/zone=a -f cluster.yaml"},
 		program:  "drain", flags: drain.Flags, run: drain.Run, complete: Nodes,
 		hidden: []string{"evict", strict},
 		forms:  browser, names: []string{"pod=waves.evictions.pod"}, need: planning,

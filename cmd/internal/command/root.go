@@ -40,7 +40,8 @@ kubectl podberth snapshot saves. It needs no cluster.
 
 const exitCodes = `
 Exit codes: 0 answered; 1 the answer is no and a flag asked for it (--fail-...),
-a drain cannot begin, or lint finds an error; 2 bad usage, bad input, no access.`
+a drain cannot begin, lint finds an error, or preflight something in the way; 2
+bad usage, bad input, no access.`
 
 // global are the flags of all commands.
 type global struct {
@@ -63,9 +64,9 @@ type exit int
 
 func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// Run is main with its surroundings as arguments. It returns the exit code.
-func (p Program) Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+// Run is main with its surroundings as arguments. It returns the exit code. The end of ctx, SIGINT and SIGTERM end it.
+func (p Program) Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	g := &global{Program: p, width: -1, stdin: stdin, stdout: &gate{out: stdout, width: report.Width(stdout)}, stderr: &gate{out: stderr, width: report.Width(stderr)}}
 	root := g.root()
@@ -81,7 +82,7 @@ func (p Program) Run(args []string, stdin io.Reader, stdout, stderr io.Writer) i
 	case errors.As(err, &code):
 		return int(code)
 	case ctx.Err() != nil:
-		err = errInterrupted
+		err = program.ErrInterrupted
 	}
 	text := err.Error()
 	if strings.Contains(text, "\n") {

@@ -89,7 +89,7 @@ Exit codes: 0 saved; 2 bad usage, bad input, no access.`,
 		progress := report.NewProgress(g.stderr, "snapshot", "objects", nil)
 		defer progress.End()
 		return save(path, g.stdout, func(out io.Writer) error {
-			return dump.Write(until(c.Context(), out), list, strings.HasSuffix(strings.TrimSuffix(path, ".gz"), ".json"), func(done int) { progress.Step(done, len(list)) })
+			return dump.Write(program.Until(c.Context(), out), list, strings.HasSuffix(strings.TrimSuffix(path, ".gz"), ".json"), func(done int) { progress.Step(done, len(list)) })
 		})
 	}
 	return c

@@ -231,6 +231,11 @@ func TestTLS(t *testing.T) {
 	old := &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11} //nolint:gosec // must be refused
 	_, err = tls.Dial("tcp", p.address, old)
 	require.Error(t, err)
+	for _, suite := range []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA, tls.TLS_RSA_WITH_AES_128_GCM_SHA256} {
+		weak := &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{suite}} //nolint:gosec // must be refused
+		_, err = tls.Dial("tcp", p.address, weak)
+		require.Error(t, err, tls.CipherSuiteName(suite))
+	}
 
 	p.client.CloseIdleConnections()
 	require.NoError(t, p.end(), "a stop is no failure")

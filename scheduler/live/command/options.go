@@ -1,10 +1,12 @@
 package command
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -63,6 +65,12 @@ func newOptions() *options {
 	}
 	o.serving.BindPort = defaultPort
 	o.serving.ServerCert.CertDirectory, o.serving.ServerCert.PairName = "", "podberth-scheduler"
+	o.serving.MinTLSVersion = "VersionTLS12"
+	for _, s := range tls.CipherSuites() { // with forward secrecy and authenticated encryption; TLS 1.3 has no others
+		if strings.HasPrefix(s.Name, "TLS_ECDHE_") && !strings.Contains(s.Name, "_CBC_") {
+			o.serving.CipherSuites = append(o.serving.CipherSuites, s.Name)
+		}
+	}
 	o.authentication.TolerateInClusterLookupFailure = true
 	o.authentication.RemoteKubeConfigFileOptional, o.authorization.RemoteKubeConfigFileOptional = true, true
 	return o

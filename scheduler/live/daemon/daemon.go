@@ -65,6 +65,9 @@ type Config struct {
 	FinishTimeout, FlushTimeout time.Duration
 }
 
+// unseen is how long after the answer to a binding the pod is read, if no event has shown it bound.
+const unseen = 30 * time.Second
+
 // statusWriters is how many status patches are sent at the same time.
 const statusWriters = 16
 
@@ -151,6 +154,7 @@ func (d *Daemon) makeScheduler() error {
 	}
 	o.Client, o.Recorder, o.Selectors, o.Go = d.client, d.recorder, cel.NewCompiler(), d.tasks.start
 	o.Leftover, o.Tie, o.Clock = d.c.Leftover, d.c.Tie, d.c.Clock
+	o.AssumeTTL, o.ReadPod = unseen, d.client.ReadPod
 	o.OnError = func(err error) { klog.ErrorS(err, "Scheduling") }
 	o.OnResult = d.result
 	snapshot, err := cluster.New(cluster.Objects{})

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
@@ -50,7 +51,7 @@ func served(ctx context.Context, api kubernetes.Interface) (without []schema.Gro
 		have, asked := byVersion[gv]
 		if !asked {
 			err := answered(ctx, func() error {
-				list, err := api.Discovery().ServerResourcesForGroupVersion(gv.String())
+				list, err := discovery.ToDiscoveryInterfaceWithContext(api.Discovery()).ServerResourcesForGroupVersionWithContext(ctx, gv.String())
 				if apierrors.IsNotFound(err) {
 					return nil
 				}
@@ -70,7 +71,7 @@ func served(ctx context.Context, api kubernetes.Interface) (without []schema.Gro
 			continue
 		}
 		if r.Group != "resource.k8s.io" {
-			return nil, fmt.Errorf("the API server does not serve %s in version %s: this scheduler needs Kubernetes 1.34 or later%s", r.GroupResource(), gv, versionOf(api))
+			return nil, fmt.Errorf("the API server does not serve %s in version %s: this scheduler needs Kubernetes 1.34 or later%s", r.GroupResource(), gv, versionOf(ctx, api))
 		}
 		without = append(without, r)
 	}
@@ -82,8 +83,8 @@ func served(ctx context.Context, api kubernetes.Interface) (without []schema.Gro
 }
 
 // versionOf returns a part of a sentence that names the server's version, "" if the server does not say.
-func versionOf(api kubernetes.Interface) string {
-	v, err := api.Discovery().ServerVersion()
+func versionOf(ctx context.Context, api kubernetes.Interface) string {
+	v, err := discovery.ToDiscoveryInterfaceWithContext(api.Discovery()).ServerVersionWithContext(ctx)
 	if err != nil {
 		return ""
 	}

@@ -171,3 +171,25 @@ func TestRecorderDoesNotStart(t *testing.T) {
 	require.Error(t, d.Run(t.Context()))
 	require.False(t, d.Leading())
 }
+
+// A stop ends a start that asks an API server which does not answer.
+func TestStopWhileUnanswered(t *testing.T) { // B3.16
+	synctest.Test(t, func(t *testing.T) {
+		asked := make(chan bool, 100)
+		c := configure(t, &apitest.API{Answer: func(_ http.ResponseWriter, r *http.Request) bool {
+			asked <- true
+			return hang(r)
+		}})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := New(ctx, c)
+			ended <- err
+		}()
+		<-asked
+		began := time.Now()
+		stop()
+		require.ErrorIs(t, <-ended, context.Canceled)
+		require.Zero(t, time.Since(began))
+	})
+}

@@ -214,6 +214,9 @@ func (c *Client) postBinding(pod *v1.Pod, node string) error {
 	return c.post(ctx, "/api/v1/namespaces/"+pod.Namespace+"/pods/"+pod.Name+"/binding", binding)
 }
 
+// ReadPod asks the API server for the pod: nil if it is gone or replaced.
+func (c *Client) ReadPod(pod *v1.Pod) (*v1.Pod, error) { return c.read(pod) }
+
 // read asks the API server for the pod: nil if it is gone or replaced.
 func (c *Client) read(pod *v1.Pod) (*v1.Pod, error) {
 	ctx, cancel := c.request()

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"flag"
 	"fmt"
@@ -30,7 +31,7 @@ var large = flag.Bool("large", false, "clusters of 5,000 nodes")
 
 type program struct {
 	name string
-	run  func(args []string, stdin io.Reader, stdout, stderr io.Writer) int
+	run  func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int
 	args []string
 }
 
@@ -63,7 +64,7 @@ func TestAnswers(t *testing.T) {
 			{"rollout", rollout.Run, []string{"-ignore-daemonsets", "-delete-emptydir-data", "-l", "pool=memory"}},
 		} {
 			var answer, errs bytes.Buffer
-			code := p.run(append([]string{"-f", path, "-o", "json"}, p.args...), nil, &answer, &errs)
+			code := p.run(t.Context(), append([]string{"-f", path, "-o", "json"}, p.args...), nil, &answer, &errs)
 			text := strings.ReplaceAll(answer.String()+progress.ReplaceAllString(errs.String(), ""), path, "cluster.json")
 			require.Greater(t, answer.Len(), 100, "%s: %s", p.name, &errs)
 			t.Logf("%s: exit code %d", p.name, code)

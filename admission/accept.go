@@ -1,0 +1,28 @@
+package admission
+
+import v1 "k8s.io/api/core/v1"
+
+// Accept does to a new pod all that the API server does before it stores the pod:
+//
+//  1. Admit,
+//  2. ValidatePod of the pod as it was given,
+//  3. Quotas.Charge of what Admit returns. A nil Quotas charges nothing.
+//
+// The error is that of the first step that refuses the pod; the pod is then nil and no quota is charged. A nil pod gives nil. The pods
+// of one template differ in what Accept does to them by their names, labels and node affinity only.
+func Accept(pod *v1.Pod, c Cluster, q *Quotas, o Options) (*v1.Pod, []Change, error) {
+	if pod == nil {
+		return nil, nil, nil
+	}
+	admitted, changes, err := Admit(pod, c, o)
+	if err == nil {
+		err = Refusal(pod, ValidatePod(pod))
+	}
+	if err == nil {
+		err = q.Charge(admitted)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return admitted, changes, nil
+}

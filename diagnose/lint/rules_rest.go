@@ -1,0 +1,37 @@
+package lint
+
+import (
+	"slices"
+)
+
+// restRules look at what the other rules have found.
+var restRules = []Rule{
+	{ID: "job-turns", Severity: Info, Cluster: true, Summary: "a Job runs in turns, because the cluster has no room for all its pods at a time", work: func(c *checker, w *work) {
+		if t := c.tried(w); w.runs() && t.failed != nil && len(t.nodes) > 0 {
+			turns := (t.want + len(t.nodes) - 1) / len(t.nodes)
+			c.report(w.path[:len(w.path)-len(".template.spec")]+".parallelism", "as it is, or less parallelism", "%d of %d pods run at a time, in %s", len(t.nodes), t.want, amount(turns, "turn", "turns"))
+		}
+	}},
+	{ID: "together", Severity: Warning, Cluster: true, Summary: "the workload alone has room on the cluster, and beside the other manifests it has not", work: func(c *checker, w *work) {
+		if n, short := c.together()[w]; short && c.fits(w) && c.tried(w).failed == nil {
+			c.report("spec", "more nodes, lower requests, or a PriorityClass that says who comes first", "alone %s, beside the other manifests %d", amount(c.tried(w).want, "pod gets a node", "pods get nodes"), n)
+		}
+	}},
+	{ID: "unplaceable", Severity: Error, Cluster: true, Summary: "a pod of the workload gets no node, or the API server refuses it, for a reason that no other rule names", work: func(c *checker, w *work) {
+		if w.waits() != "" && w.refusal == nil || c.fits(w) || slices.ContainsFunc(c.out[w.first:], func(f Finding) bool { return f.Severity == Error && !later[f.Rule] }) {
+			return
+		}
+		switch t := c.tried(w); {
+		case t.broken != nil:
+			c.report("spec", "what the API server accepts", "%v", t.broken)
+		case t.refuse != nil:
+			c.report(w.path, "what the API server accepts", "the API server refuses the pods: %s", words(t.refuse))
+		default:
+			t = c.try(w, true)
+			c.report(w.path, "why "+t.failed.Namespace+"/"+t.failed.Name+" -expand lists changes that help", "%d of %s a node: %s", len(t.nodes), amount(t.want, "pod gets", "pods get"), t.cause)
+		}
+	}},
+}
+
+// later are the rules of severity error about events that will come: they say nothing about the place of the pods.
+var later = map[string]bool{"rollout-rwop": true, "rollout-spread": true, "rollout-host-port-ds": true, "node-name-claim": true, "budget-cannot-sync": true}

@@ -1,0 +1,81 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/podberth/podberth/placement"
+)
+
+// rolloutRules are about the new pod of a rollout, which comes before an old one leaves.
+var rolloutRules = []Rule{
+	{ID: "rollout-rwop", Severity: Error, Summary: "a rollout starts a new pod while the old one holds a claim that one pod alone may use", work: func(c *checker, w *work) {
+		c.surging(w, v1.ReadWriteOncePod, func(path string, k *v1.PersistentVolumeClaim) {
+			c.report(path, "strategy Recreate, or maxSurge 0", "the new pod of a rollout never gets claim %s, which is ReadWriteOncePod, while the old pod runs, and the old pod stays until the new one is ready", k.Name)
+		})
+	}},
+	{ID: "rollout-rwo", Severity: Warning, Summary: "a rollout starts a new pod while the old one holds a claim that one node alone may use", work: func(c *checker, w *work) {
+		c.surging(w, v1.ReadWriteOnce, func(path string, k *v1.PersistentVolumeClaim) {
+			c.report(path, "strategy Recreate, or maxSurge 0", "the new pod of a rollout does not start on another node while the old pod has claim %s, which is ReadWriteOnce, and the old pod stays until the new one is ready", k.Name)
+		})
+	}},
+	{ID: "rollout-spread", Severity: Error, Cluster: true, Summary: "a DoNotSchedule constraint leaves no domain for the new pod of a rollout", work: func(c *checker, w *work) {
+		any := false
+		hard(w, func(_ int, t v1.TopologySpreadConstraint) {
+			any = any || !slices.Contains(t.MatchLabelKeys, appsv1.DefaultDeploymentUniqueLabelKey)
+		})
+		if !any || w.surge == 0 || w.waits() != "" || w.replicas == 0 || !c.fits(w) {
+			return
+		}
+		if c.spreadBlocksExtra(w) {
+			c.report(w.path+".topologySpreadConstraints", "matchLabelKeys: [pod-template-hash], or maxSurge 0 with maxUnavailable 1", "a rollout must start a new pod before one of %d stops, and the constraint has no node for it", w.replicas)
+		}
+	}},
+	{ID: "rollout-host-port-ds", Severity: Error, Summary: "a DaemonSet with a host port starts the new pod before the old one stops", work: func(c *checker, w *work) {
+		d, is := w.manifest.(*appsv1.DaemonSet)
+		if !is || d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType || d.Spec.UpdateStrategy.RollingUpdate == nil || d.Spec.UpdateStrategy.RollingUpdate.MaxSurge == nil {
+			return
+		}
+		path, port := hostPort(w)
+		if n, err := intstr.GetScaledValueFromIntOrPercent(d.Spec.UpdateStrategy.RollingUpdate.MaxSurge, 100, true); err == nil && n > 0 && port > 0 {
+			c.report("spec.updateStrategy.rollingUpdate.maxSurge", "maxSurge: 0", "the new pod of a node never gets host port %d (%s) while the old one runs", port, path)
+		}
+	}},
+}
+
+// surging calls f for each claim of a mode that the new pod of a rollout of one replica shares with the old pod.
+func (c *checker) surging(w *work, mode v1.PersistentVolumeAccessMode, f func(path string, k *v1.PersistentVolumeClaim)) {
+	if w.kind != "Deployment" || w.surge == 0 || w.replicas == 0 {
+		return
+	}
+	for i, v := range w.pod.Spec.Volumes {
+		if k := c.claim(w, v); k != nil && hasMode(k, mode) && !hasMode(k, v1.ReadWriteMany) {
+			f(fmt.Sprintf("%s.volumes[%d]", w.path, i), k)
+		}
+	}
+}
+
+// spreadBlocksExtra places the replicas and then one pod more, and reports whether that pod has no node with its DoNotSchedule
+// constraints, and one without.
+func (c *checker) spreadBlocksExtra(w *work) bool {
+	t := c.try(w, true)
+	if t.failed != nil || t.placer == nil {
+		return false
+	}
+	pod := w.pod.DeepCopy()
+	pod.Name += "-rollout"
+	pod.UID = types.UID(pod.Namespace + "/" + pod.Name)
+	if t.placer.Decide(pod, placement.Options{}).Placed() {
+		return false
+	}
+	free := pod.DeepCopy()
+	for i := range free.Spec.TopologySpreadConstraints {
+		free.Spec.TopologySpreadConstraints[i].WhenUnsatisfiable, free.Spec.TopologySpreadConstraints[i].MinDomains = v1.ScheduleAnyway, nil
+	}
+	return t.placer.Decide(free, placement.Options{}).Placed()
+}

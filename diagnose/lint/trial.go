@@ -1,0 +1,187 @@
+package lint
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices/tracker"
+	"github.com/podberth/podberth/diagnose"
+	"github.com/podberth/podberth/internal/must"
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/planning/workload"
+)
+
+// trial is what becomes of the pods of one manifest, alone on the cluster with the pods that run: they are made, admitted, and placed
+// one after the other; pods of lower priority give way.
+type trial struct {
+	made   *workload.Made    // nil: the manifest is broken
+	pods   []*v1.Pod         // that the API server admits
+	want   int               // pods to place
+	nodes  []string          // of the pods that got one, in their order
+	failed *v1.Pod           // the first pod without a node; nil when there is none
+	cause  string            // why it has none
+	broken error             // the API server refuses the manifest
+	refuse error             // the API server refuses a pod
+	placer *placement.Placer // with keep: over a fork of the cluster with the pods that got nodes
+}
+
+// waits says who must act before a scheduler looks at the pods: "" when nobody must.
+func (w *work) waits() string {
+	switch s := &w.pod.Spec; {
+	case len(s.SchedulingGates) > 0:
+		return "a controller"
+	case s.SchedulerName != "" && s.SchedulerName != v1.DefaultSchedulerName:
+		return "scheduler " + s.SchedulerName
+	case s.NodeName != "":
+		return "kubelet"
+	}
+	return ""
+}
+
+// runs reports whether the pods of a workload come one after the other when room is little: it finishes later.
+func (w *work) runs() bool { return w.kind == "Job" || w.kind == "CronJob" }
+
+// tried returns the trial of a workload. Without nodes nothing is known.
+func (c *checker) tried(w *work) *trial {
+	if w.trial == nil {
+		w.trial = c.try(w, false)
+	}
+	return w.trial
+}
+
+// fits reports whether the replicas that do not run yet all get nodes, alone or beside the pods of the other manifests; of a Job, whether
+// one of them does. Without a cluster nothing is
+// known, and no rule that asks has fired.
+func (c *checker) fits(w *work) bool {
+	if c.snap == nil {
+		return false
+	}
+	t := c.tried(w)
+	switch {
+	case t.broken != nil || t.refuse != nil && len(t.nodes) == 0:
+		return false
+	case t.failed == nil:
+		return t.refuse == nil || w.runs()
+	case w.runs() && len(t.nodes) > 0:
+		return true
+	case len(c.works) == 1 || t.refuse != nil:
+		return false
+	}
+	got, short := c.together()[w] // it may need a pod of another manifest
+	return !short || w.runs() && got > 0
+}
+
+// try plays a workload. With keep the answer has the placer, and the cause.
+func (c *checker) try(w *work, keep bool) *trial {
+	t := &trial{}
+	made, err := c.made.of(w)
+	if err != nil {
+		t.broken = err
+		return t
+	}
+	pods, refuse := c.admitted(w, made.Pods)
+	t.made, t.pods, t.refuse = made, pods, refuse
+	if t.want = len(pods); w.waits() != "" || t.want == 0 {
+		return t
+	}
+	if !keep && len(made.Claims)+len(made.ResourceClaims) == 0 && c.plain(t, pods) {
+		return t
+	}
+	c.whole(t, pods, made, keep)
+	return t
+}
+
+// plain places pods without claims on the cluster itself and takes them back. It reports false when pods of lower priority may give way.
+func (c *checker) plain(t *trial, pods []*v1.Pod) bool {
+	placer := c.placer()
+	defer c.snap.Rollback(c.snap.Mark())
+	for _, p := range pods {
+		d := placer.Decide(p, placement.Options{})
+		if !d.Placed() {
+			if c.preempts(p) {
+				t.nodes = nil
+				return false
+			}
+			t.failed = p
+			return true
+		}
+		must.Do(placer.Assume(p, d))
+		t.nodes = append(t.nodes, d.Node)
+	}
+	return true
+}
+
+// preempts reports whether a pod that runs has a lower priority than p.
+func (c *checker) preempts(p *v1.Pod) bool {
+	if n := p.Spec.PreemptionPolicy; n != nil && *n == v1.PreemptNever {
+		return false
+	}
+	for _, o := range c.in.Cluster.Pods {
+		if o.Spec.NodeName != "" && !cluster.Finished(o) && podinfo.Priority(o) < podinfo.Priority(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// whole places pods with their claims on a fork of the cluster.
+func (c *checker) whole(t *trial, pods []*v1.Pod, made *workload.Made, keep bool) {
+	s := c.snap.Fork()
+	for _, claim := range made.Claims {
+		must.Do(s.Set(c.withClass(claim)))
+	}
+	for _, claim := range made.ResourceClaims {
+		must.Do(s.Set(claim))
+	}
+	placer := must.Get(placement.NewPlacer(s, c.profile()))
+	if keep {
+		t.placer = placer
+	}
+	for _, p := range pods {
+		d := placer.Decide(p, placement.Options{})
+		if !d.Placed() && d.Failure.Err == nil {
+			if r := placer.Preempt(p, d.Failure, placement.Options{}, placement.PreemptOptions{}); r.Slot >= 0 {
+				for _, v := range r.Victims {
+					must.Do(s.Unset(v.Pod))
+				}
+				d = placer.Decide(p, placement.Options{})
+			}
+		}
+		if !d.Placed() {
+			t.failed = p
+			if keep {
+				t.cause = causeOf(placer, s, p, d.Failure)
+			}
+			return
+		}
+		must.Do(placer.Assume(p, d))
+		t.nodes = append(t.nodes, d.Node)
+	}
+}
+
+// causeOf returns the sentence that says why a pod has no node.
+func causeOf(placer *placement.Placer, s *cluster.Snapshot, p *v1.Pod, f *placement.Failure) string {
+	if f.Err != nil {
+		return f.Err.Error()
+	}
+	if cause := diagnose.CauseOf(placer.Prepare(p), s, p); cause != nil {
+		return cause.Text
+	}
+	return f.Text()
+}
+
+// profile is the profile of the trials: that of the default scheduler, over all nodes.
+func (c *checker) profile() placement.Profile {
+	profile := placement.PluginArgs{Devices: tracker.Options{Compiler: c.in.Compiler}}.Profile()
+	profile.Sampling = placement.AllNodes()
+	return profile
+}
+
+// placer returns the placer over the cluster itself.
+func (c *checker) placer() *placement.Placer {
+	if c.shared == nil {
+		c.shared = must.Get(placement.NewPlacer(c.snap, c.profile()))
+	}
+	return c.shared
+}

@@ -1,0 +1,118 @@
+package placement
+
+import (
+	"errors"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/podgroup"
+	"github.com/podberth/podberth/preemption"
+)
+
+// GroupOptions change one decision about a group.
+type GroupOptions struct {
+	// Options are those of each member. Tie also chooses among placements of equal score.
+	Options
+	Gates podgroup.Gates
+	// Preempt lets a group that finds no place preempt; nil does not.
+	Preempt *GroupPreempt
+	// Order returns the order in which n placements are tried: a permutation of 0 to n-1. v1.37 tries them in a random order; which is
+	// first shows in messages. nil: by name.
+	Order func(n int) []int
+}
+
+// GroupPreempt configures how a group preempts. The zero value has no budgets.
+type GroupPreempt struct {
+	Budgets *disruption.Budgets
+	Now     time.Time
+}
+
+// GroupDecision says what becomes of a group, or of a tree of groups, and of its members.
+type GroupDecision struct {
+	// Code is Success, Unschedulable or Error: that of the root, before preemption. With Success at least one member is placed. Skip:
+	// all members were dropped, and nothing is written about the groups.
+	Code filter.Code
+	// Groups has an entry for each group of the tree, in the order in which they are evaluated.
+	Groups []GroupOutcome
+	// Members has an entry for each queued pod, in the order given.
+	Members []MemberOutcome
+	// Waiting is true when the group preempts, or waits for victims of an earlier preemption.
+	Waiting bool
+	// Victims are the pods that leave for the group, most important first. Those that are terminating already are among them; the
+	// caller leaves those alone.
+	Victims []preemption.Placed
+	// Err is the error when no member was tried because members disagree, or a group has no object.
+	Err error
+	// Next is where the next search begins (Options.Next).
+	Next int
+}
+
+// GroupOutcome is what is written about a group. podgroup.Group.Condition makes the condition of it.
+type GroupOutcome struct {
+	Group *podgroup.Group
+	// Reason is the reason of the condition: podgroup.ReasonScheduled, ReasonUnschedulable or ReasonSchedulerError.
+	Reason  string
+	Message string
+}
+
+// MemberOutcome is what becomes of a queued pod of a group.
+type MemberOutcome struct {
+	Pod *v1.Pod
+	// Decision is that of the member's own attempt: with a node if the member is placed.
+	Decision
+	// Code and Text are what the pod's condition says when the pod is not placed. Code is Error for reason SchedulerError.
+	Code filter.Code
+	Text string
+	// Nominate is the node to which the pod is nominated after the decision, "" for none.
+	Nominate string
+	// Dropped is true for a terminating pod, which was not tried and leaves the queue.
+	Dropped bool
+}
+
+// ErrNoGroup is the error of pods that name no group, or groups of different trees.
+var ErrNoGroup = errors.New("the pods are not members of one group")
+
+// DecideGroup decides about the queued pods of one group, or of all groups of a tree, as v1.37 does behind its feature gates: all members
+// that are needed find a node, or none is placed. queued are pods of the tree in the order of podgroup.CompareMembers within each group;
+// they must not be on nodes. The snapshot has the groups (cluster.Objects.PodGroups) and their members on nodes.
+//
+// DecideGroup changes nothing: AssumeGroup puts the members of a decision on their nodes. The rules are in docs/podgroup.md.
+// Preemption for claims of devices releases no claims (docs/fidelity/podgroup.md). The cost is that of a decision for each member and
+// placement; a preemption decides a second time, and checks the members once for each unit that could leave.
+func (p *Placer) DecideGroup(queued []*v1.Pod, o GroupOptions) GroupDecision {
+	r, err := newGroupRun(p, queued, o)
+	if err != nil {
+		return r.refused(err)
+	}
+	if len(r.live) == 0 {
+		r.decision.Code = filter.Skip
+		return r.decision
+	}
+	return r.decide()
+}
+
+// AssumeGroup puts all placed members of a decision on their nodes, as Assume does, or none of them. The error is that of Assume for
+// the first member that fails.
+func (p *Placer) AssumeGroup(d GroupDecision) error {
+	mark := p.snapshot.Mark()
+	for k := range d.Members {
+		m := &d.Members[k]
+		if !m.Placed() {
+			continue
+		}
+		if err := p.Assume(m.Pod, m.Decision); err != nil {
+			for n := k - 1; n >= 0; n-- {
+				if d.Members[n].Placed() {
+					err = errors.Join(err, p.Forget(d.Members[n].Pod))
+				}
+			}
+			p.snapshot.Rollback(mark)
+			return err
+		}
+	}
+	p.snapshot.Release(mark)
+	return nil
+}

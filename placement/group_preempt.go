@@ -1,0 +1,220 @@
+package placement
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/podgroup"
+	"github.com/podberth/podberth/preemption"
+)
+
+// groupPreemption is what the plugins say about an unschedulable group.
+type groupPreemption struct {
+	found    bool     // the group waits for victims
+	reasons  []string // appended to the message of the group
+	failed   string   // the error of a plugin
+	victims  []preemption.Placed
+	nominate map[*v1.Pod]string
+}
+
+// victimUnit is a unit of pods that may leave.
+type victimUnit struct {
+	podgroup.Unit
+	pods      []preemption.Placed
+	violating bool
+	out       bool
+}
+
+// preempt asks the plugins with a say about groups, and then looks for victims.
+func (r *groupRun) preempt(t *groupTrial) *groupPreemption {
+	var reasons []string
+	root := r.tree.Root()
+	f := GroupFailure{Reached: r.reached, Constrained: root.Composite != nil || r.o.Gates.Topology && root.Constraints != nil}
+	for _, plugin := range r.p.profile.Filters {
+		if plugin.GroupPostFilter == nil {
+			continue
+		}
+		more, err := plugin.GroupPostFilter(f)
+		if err != nil {
+			return &groupPreemption{failed: podgroup.PostFilterErrorText(plugin.Name, err.Error())}
+		}
+		reasons = append(reasons, more...)
+	}
+	won, code := r.victims()
+	switch code {
+	case filter.Error:
+		won.failed = podgroup.PreemptionErrorText(won.reasons[0])
+	case filter.Unschedulable:
+		won.reasons = append(reasons, won.reasons...)
+	}
+	return won
+}
+
+// victims looks for units that make room for the group.
+func (r *groupRun) victims() (*groupPreemption, filter.Code) {
+	root := r.tree.Root().Spec
+	switch {
+	case podgroup.NeverPreempts(root, r.live, r.o.Gates):
+		return &groupPreemption{reasons: []string{podgroup.TextNever}}, filter.Unschedulable
+	case r.ongoing():
+		return &groupPreemption{found: true, reasons: []string{podgroup.TextOngoing}}, filter.Success
+	}
+	units := r.units()
+	if len(units) == 0 {
+		return &groupPreemption{reasons: []string{podgroup.TextNoVictims}}, filter.UnschedulableAndUnresolvable
+	}
+	mark := r.p.snapshot.Mark()
+	defer r.p.snapshot.Rollback(mark)
+	for _, u := range units {
+		r.remove(u)
+	}
+	t := r.root()
+	if t.status.code != filter.Success {
+		return &groupPreemption{reasons: []string{podgroup.TextPreemption + t.status.text()}}, t.status.code
+	}
+	proposed := t.placed(nil)
+	r.reprieve(units, proposed)
+	won := &groupPreemption{found: true, nominate: map[*v1.Pod]string{}}
+	for _, u := range units {
+		if u.out {
+			won.victims = append(won.victims, u.pods...)
+		}
+	}
+	for _, m := range proposed {
+		won.nominate[m.pod] = m.d.Node
+	}
+	won.reasons = []string{podgroup.FoundText(len(won.victims))}
+	return won, filter.Success
+}
+
+// ongoing reports whether the nominated node of a member has a victim that is leaving.
+func (r *groupRun) ongoing() bool {
+	priority := r.tree.Root().EffectivePriority()
+	for _, pod := range r.live {
+		slot, ok := r.p.Slot(pod.Status.NominatedNodeName)
+		if !ok {
+			continue
+		}
+		for q := range r.p.snapshot.Pods(slot) {
+			if q.DeletionTimestamp != nil && preemption.Preempted(q) && r.unitPriority(q) < priority {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unitPriority is the priority of the unit of a pod.
+func (r *groupRun) unitPriority(q *v1.Pod) int32 {
+	if _, priority, ok := podgroup.UnitOf(r.p.snapshot, q, r.o.Gates); ok {
+		return priority
+	}
+	return podinfo.Priority(q)
+}
+
+// units returns the units of lower priority, the more important first.
+func (r *groupRun) units() []*victimUnit {
+	var all []*victimUnit
+	byName := map[string]*victimUnit{}
+	for _, i := range r.p.order() {
+		for q := range r.p.snapshot.Pods(i) {
+			node, priority, ok := podgroup.UnitOf(r.p.snapshot, q, r.o.Gates)
+			u := &victimUnit{Unit: podgroup.Unit{Priority: priority, Kind: podgroup.GroupUnit}}
+			switch {
+			case !ok:
+				u.Kind, u.Priority = podgroup.SinglePod, podinfo.Priority(q)
+			case node != nil && byName[node.String()] != nil:
+				byName[node.String()].add(q, i, r)
+				continue
+			case node != nil:
+				byName[node.String()] = u
+				if node.Composite != nil {
+					u.Kind = podgroup.CompositeUnit
+				}
+			}
+			u.add(q, i, r)
+			all = append(all, u)
+		}
+	}
+	priority := r.tree.Root().EffectivePriority()
+	all = slices.DeleteFunc(all, func(u *victimUnit) bool { return u.Priority >= priority })
+	slices.SortStableFunc(all, func(a, b *victimUnit) int { return podgroup.CompareUnits(a.Unit, b.Unit) })
+	r.violations(all)
+	return all
+}
+
+func (u *victimUnit) add(q *v1.Pod, slot int, r *groupRun) {
+	if start := podinfo.Start(q, r.o.Preempt.Now); u.Pods == 0 || start.Before(u.Start) {
+		u.Start = start
+	}
+	u.pods = append(u.pods, preemption.Placed{Pod: q, Slot: slot})
+	u.Pods++
+}
+
+// violations marks the units that break a disruption budget; the more important units draw from the budgets first.
+func (r *groupRun) violations(units []*victimUnit) {
+	budgets := r.o.Preempt.Budgets
+	if budgets == nil {
+		return
+	}
+	ledger := budgets.Ledger()
+	for _, u := range units {
+		for _, q := range u.pods {
+			u.violating = charged(budgets, ledger, q.Pod) || u.violating
+		}
+	}
+}
+
+func charged(budgets *disruption.Budgets, ledger *disruption.Ledger, q *v1.Pod) bool {
+	return ledger.TakeToBroken(budgets.AppendMatches(nil, q.Namespace, q.Labels), q.Name)
+}
+
+// remove takes the pods of a unit off their nodes.
+func (r *groupRun) remove(u *victimUnit) {
+	for _, q := range u.pods {
+		if err := r.p.snapshot.Unset(q.Pod); err != nil {
+			panic("placement: a pod of the snapshot cannot leave it: " + err.Error())
+		}
+	}
+}
+
+// reprieve lets units come back while every member still fits on its node: first the units that break a budget.
+func (r *groupRun) reprieve(units []*victimUnit, proposed []*memberTrial) {
+	for _, violating := range [...]bool{true, false} {
+		for _, u := range units {
+			if u.violating != violating {
+				continue
+			}
+			for _, q := range u.pods {
+				if err := r.p.snapshot.Assume(q.Pod, q.Slot); err != nil {
+					panic("placement: a pod cannot return to its node: " + err.Error())
+				}
+			}
+			if u.out = !r.allFit(proposed); u.out {
+				r.remove(u)
+			}
+		}
+	}
+}
+
+// allFit reports whether the filters allow each member on its node, one after the other.
+func (r *groupRun) allFit(proposed []*memberTrial) bool {
+	defer r.undo(0)
+	for _, m := range proposed {
+		o := r.o.Options
+		o.Nominated = r.nominated()
+		a := r.p.Prepare(m.pod)
+		if a.Rejected() || !a.named(m.d.Slot) || a.checked(o)(m.d.Slot).Verdict != 0 {
+			return false
+		}
+		d := Decision{Slot: m.d.Slot, Node: m.d.Node, Volumes: a.Volumes(m.d.Slot), Devices: devicesOn(m.d.Slot, a.Predicates)}
+		if r.assume(m.pod, d) != nil {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,217 @@
+package placement
+
+import (
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/podgroup"
+)
+
+// groupRun is one decision about a tree of groups.
+type groupRun struct {
+	p       *Placer
+	o       GroupOptions
+	tree    *podgroup.Tree
+	queued  map[*podgroup.Node][]*v1.Pod // members to try, by leaf
+	live    []*v1.Pod                    // all of them, leaf by leaf
+	own     map[string]*v1.Pod           // the stub of each queued pod, by name, for nominations
+	assumed []*v1.Pod                    // in the snapshot, the latest last
+	next    int
+	reached bool // a member reached the plugins that have a say about claims
+
+	decision GroupDecision
+	at       map[*v1.Pod]int // place in decision.Members
+}
+
+// newGroupRun finds the tree, checks the members, and sets terminating pods aside.
+func newGroupRun(p *Placer, queued []*v1.Pod, o GroupOptions) (*groupRun, error) {
+	o.Gates.Topology = o.Gates.Topology || o.Gates.Composites
+	r := &groupRun{p: p, o: o, next: o.Next, queued: map[*podgroup.Node][]*v1.Pod{}, own: map[string]*v1.Pod{}, at: map[*v1.Pod]int{}}
+	r.decision.Next = o.Next
+	for k, pod := range queued {
+		r.decision.Members = append(r.decision.Members, MemberOutcome{Pod: pod, Decision: Decision{Slot: -1}, Nominate: pod.Status.NominatedNodeName})
+		r.at[pod] = k
+	}
+	if err := r.find(queued); err != nil {
+		return r, err
+	}
+	var all, scheduled []*v1.Pod
+	for _, leaf := range r.tree.Leaves() {
+		all = append(all, r.queued[leaf]...)
+		for pod := range r.members(leaf) {
+			scheduled = append(scheduled, pod)
+		}
+	}
+	for _, n := range r.tree.Nodes() { // members whose group has the name of a composite group
+		if n.Composite != nil {
+			all = append(all, r.queued[n]...)
+		}
+	}
+	if err := podgroup.Check(r.tree.Root().Spec, all, scheduled, o.Gates); err != nil {
+		return r, err
+	}
+	for n, pods := range r.queued {
+		r.queued[n] = slices.DeleteFunc(pods, func(pod *v1.Pod) bool {
+			r.decision.Members[r.at[pod]].Dropped = pod.DeletionTimestamp != nil
+			return pod.DeletionTimestamp != nil
+		})
+	}
+	for _, pod := range all {
+		if pod.DeletionTimestamp == nil {
+			r.live = append(r.live, pod)
+		}
+	}
+	return r, nil
+}
+
+// find finds the tree of the pods and the leaf of each pod.
+func (r *groupRun) find(queued []*v1.Pod) error {
+	for _, pod := range queued {
+		group, ok := podgroup.Of(pod)
+		if !ok {
+			return fmt.Errorf("pod %s: %w", podinfo.Name(pod), ErrNoGroup)
+		}
+		if r.tree == nil {
+			tree, err := podgroup.TreeOf(r.p.snapshot, pod.Namespace, group, r.o.Gates)
+			if err != nil {
+				return err
+			}
+			r.tree = tree
+		}
+		home := r.tree.Home(group)
+		if home == nil || pod.Namespace != home.Namespace {
+			return fmt.Errorf("pod %s: %w", podinfo.Name(pod), ErrNoGroup)
+		}
+		r.queued[home] = append(r.queued[home], pod)
+		stub := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}}
+		r.own[podinfo.Name(pod)] = stub
+	}
+	if r.tree == nil {
+		return ErrNoGroup
+	}
+	return nil
+}
+
+// refused is the decision about members that were not tried.
+func (r *groupRun) refused(err error) GroupDecision {
+	d := r.decision
+	d.Code, d.Err = filter.Error, err
+	for k := range d.Members {
+		d.Members[k].Code, d.Members[k].Text, d.Members[k].Nominate = filter.Error, err.Error(), ""
+	}
+	if r.tree != nil {
+		for _, leaf := range r.tree.Leaves() {
+			d.Groups = append(d.Groups, GroupOutcome{leaf.Group, podgroup.ReasonSchedulerError, err.Error()})
+		}
+	}
+	return d
+}
+
+// members yields the members of all leaves below a node that are on nodes, those of this decision included.
+func (r *groupRun) members(n *podgroup.Node) func(yield func(*v1.Pod, int) bool) {
+	return func(yield func(*v1.Pod, int) bool) {
+		for _, leaf := range n.Leaves() {
+			for pod, slot := range r.p.snapshot.Members(leaf.Namespace, leaf.Name) {
+				if !yield(pod, slot) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// scheduled counts the members of a node that were on nodes before the decision.
+func (r *groupRun) scheduled(n *podgroup.Node) (count int) {
+	for range r.before(n) {
+		count++
+	}
+	return count
+}
+
+// place decides about one member. within are the nodes of the placement; nil: all.
+func (r *groupRun) place(pod *v1.Pod, within []int) Decision {
+	o := r.o.Options
+	o.Next, o.within, o.Nominated = r.next, within, r.nominated()
+	d := r.p.Decide(pod, o)
+	r.next = d.Next
+	r.reached = r.reached || d.Nodes > 0 && (d.Failure == nil || r.p.reachesAll(d.Failure))
+	if d.Placed() {
+		if err := r.assume(pod, d); err != nil {
+			return Decision{Slot: -1, Nodes: d.Nodes, Next: d.Next, Failure: &Failure{Code: filter.Error, Err: err}}
+		}
+	}
+	return d
+}
+
+// reachesAll reports whether the failed decision asked all plugins that have a say about groups, before any node.
+func (p *Plan) reachesAll(f *Failure) bool {
+	a := p.Failed(f)
+	if a == nil || !a.Rejected() {
+		return a != nil
+	}
+	last := -1
+	for k, plugin := range p.profile.Filters {
+		if plugin.GroupPostFilter != nil {
+			last = k
+		}
+	}
+	if a.Pre.Code == filter.Unschedulable {
+		return true // the later plugins still ran
+	}
+	rejecters := a.Pre.Rejecters()
+	for k, plugin := range p.profile.Filters {
+		if slices.Contains(rejecters, plugin.Name) && k < last {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *groupRun) assume(pod *v1.Pod, d Decision) error {
+	if err := r.p.Assume(pod, d); err != nil {
+		return err
+	}
+	r.assumed = append(r.assumed, pod)
+	return nil
+}
+
+// undo takes back all members but the first n, the latest first.
+func (r *groupRun) undo(n int) {
+	for k := len(r.assumed) - 1; k >= n; k-- {
+		if err := r.p.Forget(r.assumed[k]); err != nil {
+			panic("placement: a member that was assumed cannot be forgotten: " + err.Error())
+		}
+	}
+	r.assumed = r.assumed[:n]
+}
+
+// nominated returns the nominations that count for members. A member of this decision counts without requests and with priority 0, and
+// not at all while it is assumed.
+func (r *groupRun) nominated() func(i int) []*v1.Pod {
+	if r.o.Nominated == nil {
+		return nil
+	}
+	assumed := map[string]bool{}
+	for _, pod := range r.assumed {
+		assumed[podinfo.Name(pod)] = true
+	}
+	return func(i int) []*v1.Pod {
+		var out []*v1.Pod
+		for _, pod := range r.o.Nominated(i) {
+			name := podinfo.Name(pod)
+			switch {
+			case assumed[name]:
+			case r.own[name] != nil:
+				out = append(out, r.own[name])
+			default:
+				out = append(out, pod)
+			}
+		}
+		return out
+	}
+}

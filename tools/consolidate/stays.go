@@ -1,0 +1,106 @@
+package consolidate
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/diagnose"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/planning/consolidation"
+	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// stay is a node that stays, and why.
+type stay struct {
+	Node   string `json:"node"`
+	Pod    string `json:"pod"`
+	Reason string `json:"reason"`
+}
+
+// removal is what would happen if a node were removed besides.
+type removal struct {
+	stay
+	Price string  `json:"price"`
+	Pods  []trial `json:"pods"`
+}
+
+type trial struct {
+	Pod string `json:"pod"`
+	To  string `json:"to"`
+	Why string `json:"why"`
+}
+
+// fewStays is how many nodes that stay are explained without -all, those with the least to move first.
+const fewStays = 40
+
+// stays explains the nodes that the plan leaves, and the node of -why.
+func (in *input) stays(a *consolidationPlan, p *consolidation.Plan, o options) error {
+	if o.defragment != "" || o.oneStep && len(p.Nodes) > 0 && o.why == "" {
+		return nil
+	}
+	x, err := in.planner.Removals(p)
+	if err != nil {
+		return err
+	}
+	if o.why != "" {
+		for _, n := range p.Nodes {
+			if n.Node == o.why {
+				a.Why = &removal{stay: stay{Node: o.why, Reason: "the plan empties the node"}, Price: in.cost(n.Price), Pods: []trial{}}
+				return nil
+			}
+		}
+		r, err := x.Try(o.why, cause)
+		if err != nil {
+			return err
+		}
+		a.Why = &removal{stay: in.reason(r), Price: in.cost(r.Price), Pods: []trial{}}
+		for _, t := range r.Trials {
+			a.Why.Pods = append(a.Why.Pods, trial{dump.Name(t.Pod), t.To, t.Why})
+		}
+		return nil
+	}
+	nodes := x.Nodes()
+	if !o.tables.All && len(nodes) > fewStays {
+		a.Unexplained = len(nodes) - fewStays
+		nodes = nodes[:fewStays]
+	}
+	for _, n := range nodes {
+		r, err := x.Try(n, cause)
+		if err != nil {
+			return err
+		}
+		a.Stays = append(a.Stays, in.reason(r))
+	}
+	return nil
+}
+
+// cause returns the one thing that keeps a pod from every node.
+func cause(attempt *placement.Attempt, c *cluster.Snapshot, pod *v1.Pod) string {
+	if x := diagnose.CauseOf(attempt, c, pod); x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+// reason returns why a node stays, in a few words.
+func (in *input) reason(r *consolidation.Removal) stay {
+	s := stay{Node: r.Node}
+	stuck := r.Stuck()
+	switch {
+	case r.Held != "":
+		s.Reason = r.Held
+		if r.Pod != nil {
+			s.Pod = dump.Name(r.Pod)
+		}
+	case stuck != nil:
+		s.Pod, s.Reason = dump.Name(stuck.Pod), "no other node takes the pod: "+stuck.Why
+	case r.Price == 0:
+		s.Reason = "its price is 0: to remove it saves nothing"
+	default:
+		s.Reason = fmt.Sprintf("every pod finds another node when they move alone (%s); the search, --max-moves, a budget or a rule between pods left the node", report.Count(len(r.Trials), "pod"))
+	}
+	return s
+}

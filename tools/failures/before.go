@@ -1,0 +1,105 @@
+package failures
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/diagnose"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// waiting is pods of one workload that no node takes before any failure.
+type waiting struct {
+	Workload string `json:"workload"` // "Kind namespace/name", "Pod namespace/name" without a controller
+	Pods     int    `json:"pods"`     // that wait
+	Of       int    `json:"of"`       // pods of the workload
+	Cause    string `json:"cause"`
+}
+
+// before lets the scheduler place the pods that wait, when place says so: those of workloads that were never made. It returns the pods
+// that still have no node, and says why no node takes them. Without place nothing is placed, and pods that have room now are returned
+// and not reported.
+func (in *input) before(pending []*v1.Pod, profile placement.Profile, place bool) (still []*v1.Pod, err error) {
+	slices.SortStableFunc(pending, func(a, b *v1.Pod) int {
+		return cmp.Or(cmp.Compare(priority(b), priority(a)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time))
+	})
+	s := in.snapshot
+	if !place {
+		s = s.Fork()
+	}
+	placer, err := placement.NewPlacer(s, profile)
+	if err != nil {
+		return nil, err
+	}
+	count := map[string]int{}
+	for _, p := range in.objects.Pods {
+		count[workloadOf(p)]++
+	}
+	at := map[string]int{}
+	for _, pod := range pending {
+		d := placer.Decide(pod, placement.Options{})
+		if d.Placed() {
+			if !place {
+				still = append(still, pod)
+			} else if err := placer.Assume(pod, d); err != nil {
+				return nil, fmt.Errorf("pod %s/%s: %w", pod.Namespace, pod.Name, err)
+			}
+			continue
+		}
+		still = append(still, pod)
+		name := workloadOf(pod)
+		k, ok := at[name]
+		if !ok {
+			k = len(in.waits)
+			at[name] = k
+			in.waits = append(in.waits, waiting{Workload: name, Of: count[name], Cause: causeOf(placer, s, pod, d)})
+		}
+		in.waits[k].Pods++
+	}
+	slices.SortStableFunc(in.waits, func(a, b waiting) int { return cmp.Compare(b.Pods, a.Pods) })
+	return still, nil
+}
+
+func causeOf(placer *placement.Placer, s *cluster.Snapshot, pod *v1.Pod, d placement.Decision) string {
+	if c := diagnose.CauseOf(placer.Prepare(pod), s, pod); c != nil {
+		return c.Text
+	}
+	return d.Failure.Text()
+}
+
+func priority(p *v1.Pod) int32 {
+	if p.Spec.Priority == nil {
+		return 0
+	}
+	return *p.Spec.Priority
+}
+
+// workloadOf names the controller of a pod.
+func workloadOf(p *v1.Pod) string {
+	if c := metav1.GetControllerOf(p); c != nil {
+		return fmt.Sprintf("%s %s/%s", c.Kind, p.Namespace, c.Name)
+	}
+	return fmt.Sprintf("Pod %s/%s", p.Namespace, p.Name)
+}
+
+// saysBefore writes which pods wait before any failure.
+func (a *failureReport) saysBefore(out *strings.Builder, l report.Layout) {
+	const most = 3
+	for _, w := range a.Before[:min(most, len(a.Before))] {
+		text := fmt.Sprintf("Before any failure %d of %s of %s wait: %s", w.Pods, report.Count(w.Of, "pod"), w.Workload, w.Cause)
+		if w.Pods == 1 {
+			text = strings.Replace(text, " wait: ", " waits: ", 1)
+		}
+		out.WriteString(l.Text("", text))
+	}
+	if more := len(a.Before) - most; more > 0 {
+		report.Textf(out, "and pods of %s; they count in no scenario\n", report.Count(more, "more workload"))
+	}
+}

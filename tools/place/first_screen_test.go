@@ -1,0 +1,31 @@
+package place
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A pod whose claim of devices nobody made is gated, in why as in place; nobody tries it.
+func TestGatedByAClaim(t *testing.T) {
+	input := nodeYAML("n1", "2", "") + "---\n{apiVersion: v1, kind: Pod, metadata: {name: g}, spec: {resourceClaims: [{name: x, resourceClaimName: nope}], containers: [{name: c}]}}\n"
+	require.Equal(t, "Gated", explained(t, input, "default/g").State)
+	_, out, _ := simulate(t, input, "-f", "-", "-explain", "default/g")
+	require.Contains(t, out, "Pod default/g waits: there is no ResourceClaim nope in default.\nIt is gated: could not find ResourceClaim \"default/nope\". No scheduler tries it before that is mended.\n")
+	_, out, _ = simulate(t, input, "-f", "-")
+	require.Contains(t, out, "Gated")
+}
+
+// Without nodes nobody asks for preemption.
+func TestNoNodeNoPreemption(t *testing.T) {
+	_, out, _ := simulate(t, podYAML("p", "", 0, "1", ""), "-f", "-", "-explain", "default/p")
+	require.Contains(t, out, "Pod default/p waits: the cluster has no node.\n")
+	require.NotContains(t, out, "Preemption:")
+}
+
+// When nothing helps, what advice leaves out stands there with the reason.
+func TestLeftOut(t *testing.T) {
+	input := "---\n{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: {taints: [{key: team, value: a, effect: NoSchedule}]}, status: {allocatable: {cpu: '2', pods: '110'}}}\n" + podYAML("p", "", 0, "1", "")
+	_, out, _ := simulate(t, input, "-f", "-", "-explain", "default/p")
+	require.Contains(t, out, "No change that was tried helps: AddNode, LowerRequest, up to 3 together.\nLeft out: Pod default/p: tolerate team=a:NoSchedule: the pod neither asks")
+}

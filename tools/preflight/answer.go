@@ -1,0 +1,208 @@
+package preflight
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	planner "github.com/podberth/podberth/planning/rollout"
+	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/tools/report"
+	"github.com/podberth/podberth/tools/rollout"
+	"github.com/podberth/podberth/tools/upgrade"
+)
+
+// preflight is the answer, in the form in which it is printed.
+type preflight struct {
+	report.Head
+	From    string    `json:"from"`
+	To      string    `json:"to"`
+	OK      bool      `json:"ok"`
+	Summary summary   `json:"summary"`
+	Blocked []blocked `json:"blocked"`
+	// Waiting are pods that wait for a node before the upgrade and after it. Budgets let some pod never leave.
+	Waiting  []string  `json:"waiting"`
+	Budgets  []string  `json:"budgets"`
+	Pods     []changed `json:"pods"`     // for which the new version decides otherwise
+	Fields   []changed `json:"fields"`   // of the configuration, that the new version refuses
+	Kubelets []string  `json:"kubelets"` // nodes whose kubelet is too old for the new version
+	Untried  int       `json:"untried"`
+}
+
+type summary struct {
+	Nodes   int    `json:"nodes"`
+	Blocked int    `json:"blocked"` // nodes
+	Pods    int    `json:"pods"`    // that are to leave
+	Hanging int    `json:"hanging"` // of these, those that hang for ever
+	Total   string `json:"total"`
+}
+
+// blocked is pods that hang for one reason, with the first change that helps.
+type blocked struct {
+	Kind  string   `json:"kind"`
+	Nodes []string `json:"nodes"`
+	Pods  []string `json:"pods"`
+	Why   string   `json:"why"`
+	Helps string   `json:"helps"`
+}
+
+type changed struct {
+	Name string `json:"name"`
+	Was  string `json:"was"`
+	Is   string `json:"is"`
+}
+
+// from returns the release before: that of -from, or of the oldest kubelet.
+func from(o options, nodes []*v1.Node) (string, error) {
+	if o.from != "" {
+		return o.from, nil
+	}
+	oldest := ""
+	for _, n := range nodes {
+		if v := minor(n); v != "" && (oldest == "" || number(v) < number(oldest)) {
+			oldest = v
+		}
+	}
+	if oldest == "" {
+		return "", errors.New("-from: Required value: no node of the input says the version of its kubelet")
+	}
+	if _, err := release.Parse(oldest); err != nil {
+		return "", fmt.Errorf("-from: Required value: the oldest kubelet of the input is %s: %w", oldest, err)
+	}
+	return oldest, nil
+}
+
+// minor returns "1.36" of a node's kubelet, "" when the node does not say.
+func minor(n *v1.Node) string {
+	parts := strings.SplitN(strings.TrimPrefix(n.Status.NodeInfo.KubeletVersion, "v"), ".", 3)
+	if len(parts) < 2 || number(parts[0]+"."+parts[1]) == 0 {
+		return ""
+	}
+	return parts[0] + "." + parts[1]
+}
+
+// number returns 36 of "1.36", 0 for what is no such release.
+func number(version string) (n int) {
+	if _, err := fmt.Sscanf(version, "1.%d", &n); err != nil {
+		return 0
+	}
+	return n
+}
+
+// oldestKubelet is how many minor releases a kubelet may be older than the API server.
+const oldestKubelet = 3
+
+// kubelets finds the nodes that must be upgraded before the API server.
+func (a *preflight) kubelets(nodes []*v1.Node) {
+	a.Summary.Nodes = len(nodes)
+	for _, n := range nodes {
+		if v := minor(n); v != "" && number(a.To)-number(v) > oldestKubelet {
+			a.Kubelets = append(a.Kubelets, n.Name)
+		}
+	}
+	slices.Sort(a.Kubelets)
+}
+
+// ask runs a program and reads its JSON. Its warnings go nowhere: they are those of the input, which preflight prints once.
+func ask(ctx context.Context, run func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int, args []string, o options, stdin io.Reader, into any) error {
+	for _, f := range o.files {
+		args = append(args, "-f", f)
+	}
+	if o.config != "" {
+		args = append(args, "-config", o.config)
+	}
+	var out, errs bytes.Buffer
+	if code := run(ctx, append(args, "-o", "json"), stdin, &out, &errs); code == program.BadInput {
+		lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
+		_, text, _ := strings.Cut(lines[len(lines)-1], ": ")
+		return errors.New(text)
+	}
+	return json.Unmarshal(out.Bytes(), into)
+}
+
+// rollout asks which nodes cannot be drained one after the other.
+func (a *preflight) rollout(ctx context.Context, o options, stdin io.Reader) error {
+	var plan struct {
+		Summary struct {
+			Pods, Hanging, Blocked int
+			Total                  string
+		}
+		Blocked []planner.Deadlock
+		Waiting []string
+		Untried int
+	}
+	args := []string{fmt.Sprintf("-force=%v", o.force), fmt.Sprintf("-delete-emptydir-data=%v", o.emptyDirs), fmt.Sprintf("-surge=%d", o.surge), fmt.Sprintf("-time=%v", o.time)}
+	if err := ask(ctx, rollout.Run, args, o, stdin, &plan); err != nil {
+		return err
+	}
+	a.Summary.Pods, a.Summary.Hanging, a.Summary.Blocked, a.Summary.Total = plan.Summary.Pods, plan.Summary.Hanging, plan.Summary.Blocked, plan.Summary.Total
+	a.Untried = plan.Untried
+	for _, d := range plan.Blocked {
+		b := blocked{Kind: string(d.Kind), Nodes: d.Nodes, Pods: d.Pods, Why: d.Proof}
+		for _, r := range d.Remedies {
+			if r.Holds {
+				b.Helps = r.Text
+				break
+			}
+		}
+		for _, name := range d.Budgets {
+			if !slices.Contains(a.Budgets, name) {
+				a.Budgets = append(a.Budgets, name)
+			}
+		}
+		a.Blocked = append(a.Blocked, b)
+	}
+	slices.Sort(a.Budgets)
+	a.Waiting = append(a.Waiting, plan.Waiting...)
+	return nil
+}
+
+// upgrade asks what the new version changes.
+func (a *preflight) upgrade(ctx context.Context, o options, stdin io.Reader) error {
+	if a.From == a.To {
+		return nil
+	}
+	type verdict struct{ Outcome, Node, Message string }
+	var r struct {
+		Pods []struct {
+			Pod      string
+			From, To verdict
+		}
+		Running []struct {
+			Pod, Node string
+			Reasons   []string
+		}
+		Fields []struct{ Field, Why string }
+	}
+	if err := ask(ctx, upgrade.Run, []string{"-from", a.From, "-to", a.To}, o, stdin, &r); err != nil {
+		return err
+	}
+	short := func(v verdict) string {
+		if v.Message == "" {
+			return v.Node
+		}
+		return v.Message
+	}
+	for _, p := range r.Pods {
+		a.Pods = append(a.Pods, changed{p.Pod, short(p.From), short(p.To)})
+	}
+	for _, p := range r.Running {
+		a.Pods = append(a.Pods, changed{p.Pod, "runs on " + p.Node, "would not be admitted there: " + strings.Join(p.Reasons, ", ")})
+	}
+	for _, f := range r.Fields {
+		a.Fields = append(a.Fields, changed{f.Field, "accepted", f.Why})
+	}
+	return nil
+}
+
+func (a *preflight) sum() {
+	a.OK = len(a.Blocked)+len(a.Pods)+len(a.Fields)+len(a.Kubelets) == 0
+}

@@ -1,0 +1,85 @@
+package preflight
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/tools/report"
+)
+
+const shipped = "testdata/cluster.yaml"
+
+func before(stdin string, args ...string) (code int, stdout, stderr string) {
+	return testkit.Program(Run, stdin, args)
+}
+
+func TestHelp(t *testing.T) { testkit.Help(t, before, Flags()) }
+
+// Each case by which people judge such tools is named before the upgrade, with its kind.
+func TestEachBlockerIsNamed(t *testing.T) {
+	code, out, errs := before("", "-f", shipped, "-to", "1.37")
+	require.Equal(t, program.No, code, errs)
+	testkit.Golden(t, "testdata/cluster.table", out)
+	require.LessOrEqual(t, strings.Count(out, "\n"), program.MostLines)
+	code, out, _ = before("", "-f", shipped, "-to", "1.37", "-o", "json")
+	require.Equal(t, program.No, code)
+	testkit.Golden(t, "testdata/cluster.json", out)
+	var a preflight
+	require.NoError(t, json.Unmarshal([]byte(out), &a))
+	kinds := map[string]string{}
+	for _, b := range a.Blocked {
+		for _, p := range b.Pods {
+			kinds[p] = b.Kind
+		}
+	}
+	require.Equal(t, map[string]string{ // sick-0 is on a node whose drain does not begin
+		"shop/frozen-0": "never", "shop/frozen-1": "never", "shop/single-0": "never", "shop/db-0": "volumes",
+		"shop/sick-1": "unhealthy", "shop/cache-0": "pinned", "shop/bare": "pinned",
+	}, kinds)
+	require.Equal(t, []string{"shop/frozen", "shop/sick", "shop/single"}, a.Budgets)
+	require.Equal(t, []any{"1.36", 3}, []any{a.From, a.Summary.Blocked})
+	page, err := os.ReadFile("../../docs/json.md")
+	require.NoError(t, err)
+	missing, err := report.Undocumented(string(page), []byte(out))
+	require.NoError(t, err)
+	require.Empty(t, missing)
+}
+
+// Without blockers and changes the answer is yes, also from standard input. Kubelets that are too old, and a field of the configuration
+// that the new version refuses, make it no.
+func TestReady(t *testing.T) {
+	node := func(name, version string) string {
+		return "---\n{apiVersion: v1, kind: Node, metadata: {name: " + name + "}, status: {nodeInfo: {kubeletVersion: " + version + "}, allocatable: {cpu: 4, pods: 10}}}\n"
+	}
+	code, out, errs := before(node("n1", "v1.36.1")+node("n2", "v1.37.0"), "-f", "-", "-to", "1.37")
+	require.Zero(t, code, errs)
+	require.Equal(t, "1.36 -> 1.37: ready; 2 of 2 nodes can be drained one after the other in 0s\n", out)
+	code, out, _ = before(node("n1", "v1.33.9")+node("n2", "v1.37.0"), "-f", "-", "-to", "1.37", "-from", "1.36")
+	require.Equal(t, program.No, code)
+	require.Contains(t, out, "not now; ")
+	require.Contains(t, out, "; 1 kubelet more than 3 minor versions older than 1.37: n1\n")
+	for _, c := range []struct{ args, want string }{
+		{"", "-f: Required value"},
+		{"-f -", "-to: Required value: a release such as 1.37"},
+		{"-f - -to 1.99", "-to: Invalid value: \"1.99\": "},
+		{"-f - -to 1.37 -from x", "-from: Invalid value: \"x\": "},
+		{"-f - -to 1.37 -surge -1", "-time, -surge: Invalid value: 1m0s, -1: must not be negative"},
+		{"-f - -to 1.37 n1", `unexpected argument "n1"; see preflight -h`},
+		{"-f - -to 1.37 -config no/such", "no/such"},
+	} {
+		code, out, errs := before(node("n1", "v1.36.1"), strings.Fields(c.args)...)
+		require.Equal(t, program.BadInput, code, c.args)
+		require.Empty(t, out)
+		require.Contains(t, errs, c.want)
+	}
+	_, _, errs = before(node("n1", `""`), "-f", "-", "-to", "1.37")
+	require.Contains(t, errs, "-from: Required value: no node of the input says the version of its kubelet")
+	_, _, errs = before(node("n1", "v1.20.3"), "-f", "-", "-to", "1.37")
+	require.Contains(t, errs, "-from: Required value: the oldest kubelet of the input is 1.20: ")
+}

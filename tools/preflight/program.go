@@ -1,0 +1,142 @@
+// Package preflight is program preflight: it says in one screen whether a cluster can be upgraded node by node now. It asks the programs
+// rollout and upgrade and puts their answers together. podberth and kubectl podberth call Run.
+package preflight
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// options are the command line.
+type options struct {
+	files     []string
+	input     dump.Options
+	from, to  string
+	config    string
+	force     bool
+	emptyDirs bool
+	surge     int
+	time      time.Duration
+	output    string
+	tables    program.Tables
+}
+
+// Run is the program with its surroundings as arguments; it ends with ctx. It returns the exit code: 0 when every node can be replaced and nothing changes
+// for the pods, 1 when not, 2 for bad usage or input.
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return program.Run("preflight", func() (no bool, err error) {
+		o, err := parseFlags(args, stdout)
+		if err != nil {
+			return false, err
+		}
+		o.tables.Fit(stdout)
+		return answer(ctx, o, stdin, stdout, stderr)
+	}, stderr)
+}
+
+// answer writes what the two programs say. It reports whether the answer is no.
+func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
+	var data []byte // of standard input, which both programs read
+	for _, f := range o.files {
+		if f == "-" {
+			if data, err = io.ReadAll(stdin); err != nil {
+				return false, err
+			}
+		}
+	}
+	again := func() io.Reader { return bytes.NewReader(data) }
+	o.input.Progress = program.Reading(stderr)
+	objects, err := dump.Read(o.files, again(), o.input)
+	if err != nil {
+		return false, err
+	}
+	a := &preflight{Head: report.HeadOf("Preflight"), To: o.to, Blocked: []blocked{}, Waiting: []string{}, Budgets: []string{}, Pods: []changed{}, Fields: []changed{}, Kubelets: []string{}}
+	if a.From, err = from(o, objects.Nodes); err != nil {
+		return false, err
+	}
+	a.kubelets(objects.Nodes)
+	if err := a.rollout(ctx, o, again()); err != nil {
+		return false, err
+	}
+	if err := a.upgrade(ctx, o, again()); err != nil {
+		return false, err
+	}
+	a.sum()
+	out, err := report.Render(o.output, a, func(b *strings.Builder) {
+		o.tables.Layout.Nodes = objects.ShortNodes()
+		a.table(b, &o.tables)
+		o.tables.Cut(b)
+	})
+	if err != nil {
+		return false, err
+	}
+	return !a.OK, report.Print(out, objects.Warnings, stdout, stderr)
+}
+
+// help is what -h prints before the flags.
+var help = program.Help{
+	Name: "preflight", Purpose: "says in one screen whether a cluster can be upgraded node by node now.",
+	Usage: []string{"preflight -f PATH -to VERSION [flags]"},
+	Examples: []string{
+		"# may this cluster go to 1.37 tonight?",
+		"preflight -f cluster.yaml -to 1.37",
+		"# behind one more node, in CI",
+		"preflight -f cluster.yaml -to 1.37 -surge 1 -delete-emptydir-data -o json",
+	},
+}
+
+// Flags returns the flags of the program, for programs that have them too. A value that is given to them goes nowhere.
+func Flags() *flag.FlagSet { return new(options).flags(io.Discard).FlagSet }
+
+func (o *options) flags(stdout io.Writer) *program.Set {
+	f := program.Flags(help, stdout)
+	program.Inputs(f, &o.files, "input")
+	o.input.Flags(f.FlagSet)
+	f.StringVar(&o.to, "to", "", "the `VERSION` after: 1.34, 1.35, 1.36 or 1.37")
+	f.StringVar(&o.from, "from", "", "the `VERSION` before; the oldest kubelet of the input without")
+	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration, whose first profile decides and whose fields are checked; the default profile without")
+	f.IntVar(&o.surge, "surge", 0, "add `N` nodes first, which leave in the end")
+	f.BoolVar(&o.force, "force", false, "as of kubectl drain: delete pods without a controller")
+	f.BoolVar(&o.emptyDirs, "delete-emptydir-data", false, "as of kubectl drain: delete pods whose emptyDir volumes lose their data")
+	f.DurationVar(&o.time, "time", time.Minute, "end the search for what helps after this `DURATION`; 0: no limit")
+	report.Flag(f.FlagSet, &o.output)
+	o.tables.Flags(f, "pods", "")
+	o.tables.AllFlag(f)
+	return f
+}
+
+func parseFlags(args []string, stdout io.Writer) (o options, err error) {
+	f := o.flags(stdout)
+	if err := program.Parse(f, args); err != nil {
+		return o, err
+	}
+	if err := cmp.Or(program.CheckInputs(o.files), report.Check(o.output), o.tables.Check(o.output)); err != nil {
+		return o, err
+	}
+	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q; see preflight -h", f.Arg(0))
+	case o.to == "":
+		return o, errors.New("-to: Required value: a release such as 1.37")
+	case o.time < 0 || o.surge < 0:
+		return o, fmt.Errorf("-time, -surge: Invalid value: %v, %d: must not be negative", o.time, o.surge)
+	}
+	for name, text := range map[string]string{"to": o.to, "from": o.from} {
+		if _, err := release.Parse(text); text != "" && err != nil {
+			return o, fmt.Errorf("-%s: Invalid value: %q: %w", name, text, err)
+		}
+	}
+	return o, nil
+}
