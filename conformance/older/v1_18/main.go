@@ -4,8 +4,9 @@
 //	GOWORK=off go run . -sampling > ../../../history/testdata/sampling_v1.18.20.txt
 //	GOWORK=off go run . -random 2000 -seed 7 > /tmp/scores.jsonl
 //
-// A line of the first has the objects of a small cluster, a pod, and the score of every node by every score plugin of the default
-// profile, normalized and without the weight. The cases by name are in cases.go; after them come random ones.
+// The first line of the first has the filters and the score plugins of the default profile in their order, the latter with weights.
+// Each further line has the objects of a small cluster, a pod, and the score of every feasible node by every score plugin,
+// normalized and without the weight. The cases by name are in named.go; after them come random ones.
 package main
 
 import (
@@ -35,7 +36,9 @@ func main() {
 	if *sampling {
 		err = searches(out)
 	} else {
-		err = scores(out, append(named(), randomCases(*random, *seed)...))
+		if err = profiles(out); err == nil {
+			err = scores(out, append(named(), randomCases(*random, *seed)...))
+		}
 	}
 	if err == nil {
 		err = out.Flush()
@@ -67,10 +70,16 @@ func newJudge(percentage int32) (*judge, error) {
 	return j, nil
 }
 
-// load gives the scheduler the objects of a case.
+// load gives the scheduler the objects of a case. Each node comes twice, as a node that reports its status does: the cache counts for a
+// node the other nodes that had its images when the node came.
 func (j *judge) load(c Case) error {
 	for _, n := range c.Nodes {
 		if err := j.SchedulerCache.AddNode(n); err != nil {
+			return err
+		}
+	}
+	for _, n := range c.Nodes {
+		if err := j.SchedulerCache.UpdateNode(n, n); err != nil {
 			return err
 		}
 	}
@@ -92,6 +101,29 @@ func (j *judge) load(c Case) error {
 	return nil
 }
 
+// profiles prints the plugins of the default profile.
+func profiles(out *bufio.Writer) error {
+	j, err := newJudge(100)
+	if err != nil {
+		return err
+	}
+	type weighted struct {
+		Name   string `json:"name"`
+		Weight int32  `json:"weight"`
+	}
+	var line struct {
+		Filters []string   `json:"filters"`
+		Scores  []weighted `json:"scores"`
+	}
+	for _, p := range j.profile.ListPlugins()["FilterPlugin"] {
+		line.Filters = append(line.Filters, p.Name)
+	}
+	for _, p := range j.profile.ListPlugins()["ScorePlugin"] {
+		line.Scores = append(line.Scores, weighted{p.Name, p.Weight})
+	}
+	return json.NewEncoder(out).Encode(line)
+}
+
 // scores prints the cases with their answers.
 func scores(out *bufio.Writer, cases []Case) error {
 	for _, c := range cases {
@@ -102,26 +134,31 @@ func scores(out *bufio.Writer, cases []Case) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
 		}
+		feasible := c.Nodes
+		if c.Feasible != nil {
+			feasible = nil
+			for _, i := range c.Feasible {
+				feasible = append(feasible, c.Nodes[i])
+			}
+		}
 		ctx := context.Background()
 		// An attempt brings the snapshot up to date. Whether it finds a node is not asked.
 		_, _ = j.Algorithm.Schedule(ctx, j.profile, framework.NewCycleState(), c.Pod)
 		state := framework.NewCycleState()
-		for _, status := range []*framework.Status{j.profile.RunPreFilterPlugins(ctx, state, c.Pod), j.profile.RunPreScorePlugins(ctx, state, c.Pod, c.Nodes)} {
+		for _, status := range []*framework.Status{j.profile.RunPreFilterPlugins(ctx, state, c.Pod), j.profile.RunPreScorePlugins(ctx, state, c.Pod, feasible)} {
 			if !status.IsSuccess() {
 				return fmt.Errorf("%s: %w", c.Name, status.AsError())
 			}
 		}
-		lists, status := j.profile.RunScorePlugins(ctx, state, c.Pod, c.Nodes)
+		lists, status := j.profile.RunScorePlugins(ctx, state, c.Pod, feasible)
 		if !status.IsSuccess() {
 			return fmt.Errorf("%s: %w", c.Name, status.AsError())
 		}
 		c.Scores = map[string][]int64{}
-		c.Weights = map[string]int64{}
 		for _, p := range j.profile.ListPlugins()["ScorePlugin"] {
-			c.Weights[p.Name] = int64(p.Weight)
 			for i, s := range lists[p.Name] {
-				if s.Name != c.Nodes[i].Name || s.Score%int64(p.Weight) != 0 {
-					return fmt.Errorf("%s: %s: %v is not the weighted score of %s", c.Name, p.Name, s, c.Nodes[i].Name)
+				if s.Name != feasible[i].Name || s.Score%int64(p.Weight) != 0 {
+					return fmt.Errorf("%s: %s: %v is not the weighted score of %s", c.Name, p.Name, s, feasible[i].Name)
 				}
 				c.Scores[p.Name] = append(c.Scores[p.Name], s.Score/int64(p.Weight))
 			}
@@ -161,7 +198,7 @@ func searches(out *bufio.Writer) error {
 	return nil
 }
 
-// short is the JSON of a case without what is empty.
+// short is the JSON of a case without fields that are null, empty or 0.
 func short(c Case) ([]byte, error) {
 	data, err := json.Marshal(c)
 	if err != nil {
@@ -171,27 +208,30 @@ func short(c Case) ([]byte, error) {
 	if err := json.Unmarshal(data, &x); err != nil {
 		return nil, err
 	}
-	x, _ = prune(x)
+	prune(x)
 	return json.Marshal(x)
 }
 
-func prune(x interface{}) (interface{}, bool) {
+// prune drops fields of x and reports whether x says anything.
+func prune(x interface{}) bool {
 	switch x := x.(type) {
 	case nil:
-		return nil, false
+		return false
+	case string:
+		return x != ""
+	case float64:
+		return x != 0
 	case map[string]interface{}:
 		for k, v := range x {
-			if y, ok := prune(v); ok {
-				x[k] = y
-			} else {
+			if !prune(v) {
 				delete(x, k)
 			}
 		}
-		return x, len(x) > 0
+		return len(x) > 0
 	case []interface{}:
 		for i := range x {
-			x[i], _ = prune(x[i])
+			prune(x[i])
 		}
 	}
-	return x, true
+	return true
 }
