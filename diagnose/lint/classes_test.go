@@ -8,6 +8,8 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // defaultClass adds a PriorityClass with globalDefault.
@@ -35,11 +37,12 @@ func TestSecondDefaultPriorityClass(t *testing.T) {
 		}
 		return out
 	}
-	for _, tc := range []struct {
+	type test struct {
 		name, why          string
 		cluster, manifests []*schedulingv1.PriorityClass
 		want               []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"first of the file", "the smaller value does not decide who came first", nil, []*schedulingv1.PriorityClass{gold, bronze},
 			[]string{"PriorityClass bronze the API server refuses it: PriorityClass gold is already marked as default. Only one default can exist"}},
 		{"of the cluster", "the cluster has a default", []*schedulingv1.PriorityClass{bronze}, []*schedulingv1.PriorityClass{gold},
@@ -51,13 +54,11 @@ func TestSecondDefaultPriorityClass(t *testing.T) {
 			[]string{"PriorityClass gold the API server refuses it: PriorityClass bronze is already marked as default. Only one default can exist"}},
 		{"applied again", "a class does not stand in its own way", []*schedulingv1.PriorityClass{bronze}, []*schedulingv1.PriorityClass{class("bronze", 1, true)}, nil},
 		{"nil entry", "it is no class", nil, []*schedulingv1.PriorityClass{nil, gold}, nil},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			w := newWorld()
-			w.in.PriorityClasses, w.objs.PriorityClasses = tc.manifests, tc.cluster
-			require.Equal(t, tc.want, objects(of(t, w, "priority-default-second")), tc.why)
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		w := newWorld()
+		w.in.PriorityClasses, w.objs.PriorityClasses = tc.manifests, tc.cluster
+		require.Equal(t, tc.want, objects(of(t, w, "priority-default-second")), tc.why)
+	})
 }
 
 // Of several default StorageClasses the newest is the class of a claim without one. A class that the cluster lacks is newer than all.
