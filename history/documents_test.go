@@ -42,7 +42,8 @@ func article(t *testing.T) (*cluster.Snapshot, *v1.Pod) {
 	return s, pod
 }
 
-// The scoring article's log, from the cluster to the totals: eight plugins with v1.18's weights, and an extender that says 2 and 5.
+// The scoring article's log, from the cluster to the totals: v1.18's plugins and weights, and an extender that says 2 and 5. The article
+// has no PodTopologySpread, which scores 0 here.
 func TestDocumentScoringArticle(t *testing.T) {
 	s, pod := article(t)
 	plan, err := placement.New(s, history.Profile118(score.MaxScore))

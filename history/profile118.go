@@ -1,9 +1,11 @@
 package history
 
 import (
+	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/resources"
@@ -17,9 +19,11 @@ import (
 // 100, plugins that v1.37 still has give their score of today times limit / 100, truncated. The scores that changed since are
 //
 //   - NodeResourcesBalancedAllocation: Difference,
-//   - NodeResourcesLeastAllocated: the free share of cpu and memory; a resource that the node does not have scores 0 and counts,
+//   - NodeResourcesLeastAllocated: the free share of cpu and memory; a resource that the node does not have scores 0 and counts. Both
+//     plugins count a cpu of the pod's overhead as a millicpu, rounded up,
 //   - DefaultPodTopologySpread: SelectorSpread,
 //   - NodePreferAvoidPods,
+//   - PodTopologySpread: linear in the number of matching pods, and without default constraints,
 //   - ImageLocality: 1000 MiB in all are the best score, not 1000 MiB a container,
 //   - InterPodAffinity: normalized from 0, not from the smallest score, when no score is below 0.
 //
@@ -44,7 +48,7 @@ func Profile118(limit int64) placement.Profile {
 	rows := func(name string, scorer func(pod *v1.Pod, rows score.Rows) Scorer) *placement.Plugin {
 		return &placement.Plugin{Name: name, Score: func(pod *v1.Pod, c placement.Cluster) (placement.Scorer, error) { return scorer(pod, c), nil }}
 	}
-	add(1, rows("NodeResourcesBalancedAllocation", func(pod *v1.Pod, rows score.Rows) Scorer { return Difference(pod, rows, limit) }))
+	add(1, rows("NodeResourcesBalancedAllocation", func(pod *v1.Pod, rows score.Rows) Scorer { return Difference(milliOverhead(pod), rows, limit) }))
 	add(1, rows("ImageLocality", func(pod *v1.Pod, c score.Rows) Scorer { return imageTotal(pod, c.(placement.Cluster), limit) }))
 	affinity := still("InterPodAffinity")
 	add(1, &placement.Plugin{Name: affinity.Name, Score: func(pod *v1.Pod, c placement.Cluster) (placement.Scorer, error) {
@@ -54,12 +58,26 @@ func Profile118(limit int64) placement.Profile {
 		}
 		return fromZero{s.(scaledScore)}, nil
 	}})
-	add(1, rows("NodeResourcesLeastAllocated", func(pod *v1.Pod, rows score.Rows) Scorer { return leastAllocated(pod, rows, limit) }))
+	add(1, rows("NodeResourcesLeastAllocated", func(pod *v1.Pod, rows score.Rows) Scorer { return leastAllocated(milliOverhead(pod), rows, limit) }))
 	add(1, still("NodeAffinity"))
 	add(10000, scaled(NodePreferAvoidPods(), limit))
 	add(1, spread)
 	add(1, still("TaintToleration"))
+	add(1, softConstraints(limit))
 	return out
+}
+
+// milliOverhead returns the pod with the overhead that the resource scores of v1.18 saw: they took whole cpus, rounded up, for
+// millicpus. The overhead of running pods was right.
+func milliOverhead(pod *v1.Pod) *v1.Pod {
+	cpu, ok := pod.Spec.Overhead[v1.ResourceCPU]
+	if !ok {
+		return pod
+	}
+	out := *pod
+	out.Spec.Overhead = maps.Clone(pod.Spec.Overhead)
+	out.Spec.Overhead[v1.ResourceCPU] = *resource.NewMilliQuantity(cpu.Value(), resource.DecimalSI)
+	return &out
 }
 
 // leastAllocated is the mean of the free shares of cpu and memory, 0 to limit.

@@ -113,16 +113,6 @@ func TestOverCapacity(t *testing.T) {
 	require.EqualValues(t, 4, s(0))
 }
 
-// The scores of v1.18's profile and their weights, in their order.
-func TestProfile118Scores(t *testing.T) {
-	var got []string
-	for _, w := range history.Profile118(100).Scores {
-		got = append(got, fmt.Sprint(w.Name, " ", w.Weight))
-	}
-	require.Equal(t, []string{"NodeResourcesBalancedAllocation 1", "ImageLocality 1", "InterPodAffinity 1", "NodeResourcesLeastAllocated 1", "NodeAffinity 1",
-		"NodePreferAvoidPods 10000", "DefaultPodTopologySpread 1", "TaintToleration 1"}, got)
-}
-
 // The scores for several shares with the pod. The article on scoring has 90, 90, 80 and 70.
 func TestBalance(t *testing.T) {
 	r := rowsOf(t, []string{"cpu=10,memory=10000"})

@@ -71,6 +71,14 @@ func TestDocumentMissingZoneLabel(t *testing.T) {
 	assert.Equal(t, "node2", allowed(t, f, constrained("foo=bar", by("zone", 1, hard))))
 }
 
+// TestDocumentKeyAndSelector: the constraint has topologyKey zone and the selector foo: bar. A node with the label foo: bar and no zone is
+// bypassed; nodes with any zone count, and the pods with foo: bar are counted there.
+func TestDocumentKeyAndSelector(t *testing.T) {
+	f := clusterOf("node1{foo=bar} node2{zone=any} node3{zone=other}").run("node2", "foo=bar").run("node3", "foo=baz")
+	pass, skew, missing := verdicts(f, mustHard(t, constrained("foo=bar", by("zone", 1, hard)), Options{}).Count(f).Check)
+	assert.Equal(t, [3]string{"node3", "node2", "node1"}, [3]string{pass, skew, missing})
+}
+
 // TestDocumentOwnLabels: without the label, mypod can be placed in zoneB (and in zoneA), and the imbalance of 2 and 1
 // stays.
 func TestDocumentOwnLabels(t *testing.T) {

@@ -195,12 +195,14 @@ func TestLintErrors(t *testing.T) {
 var notAsked = map[string]string{
 	"api-refuses": refused, "priority-class-missing": refused, "runtime-class-missing": refused, "selector-mismatch": refused,
 	"refused-limit-range": refused, "refused-quota-needs": refused, "refused-quota": refused,
-	"rollout-rwop": later, "rollout-spread": later, "rollout-host-port-ds": later, "budget-cannot-sync": later,
+	"priority-default-second": classes,
+	"rollout-rwop":            later, "rollout-spread": later, "rollout-host-port-ds": later, "budget-cannot-sync": later,
 	"gpu-pool-closed": placed, "class-missing": placed, "device-class-missing": placed, "node-name-claim": placed, "unplaceable": placed,
 }
 
 const (
 	refused = "the API server refuses the pods before kube-scheduler sees them"
+	classes = "the rule is about a class, not about a pod"
 	later   = "the rule is about a rollout or a sync, not about a placement"
 	placed  = "TestAgreement of tools/lint compares the rule with place, which is compared with kube-scheduler"
 )

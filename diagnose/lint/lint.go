@@ -78,12 +78,13 @@ type Rule struct {
 
 	work   func(c *checker, w *work)
 	budget func(c *checker, b *policyv1.PodDisruptionBudget)
+	whole  func(c *checker) // looks at all manifests, and names the object of a finding
 }
 
 // Rules returns the rules in the order in which they are checked.
 func Rules() []Rule {
 	var out []Rule
-	for _, list := range [][]Rule{admissionRules, nodeRules, affinityRules, spreadRules, resourceRules, volumeRules, podRules, rolloutRules, budgetRules, wishRules, restRules} {
+	for _, list := range [][]Rule{admissionRules, classRules, nodeRules, affinityRules, spreadRules, resourceRules, volumeRules, podRules, rolloutRules, budgetRules, wishRules, restRules} {
 		out = append(out, list...)
 	}
 	return out
@@ -112,6 +113,12 @@ func Check(in Input) (_ []Finding, err error) {
 				c.rule, c.object = r, fmt.Sprintf("PodDisruptionBudget %s/%s", namespace(b.Namespace), b.Name)
 				r.budget(c, b)
 			}
+		}
+	}
+	for i := range rules {
+		if r := &rules[i]; r.whole != nil {
+			c.rule = r
+			r.whole(c)
 		}
 	}
 	slices.SortStableFunc(c.out, func(a, b Finding) int { return rank[a.Severity] - rank[b.Severity] })

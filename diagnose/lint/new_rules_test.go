@@ -117,6 +117,8 @@ func newCases() []newCase {
 		{"class-missing", func(w *world) { w.storage("gp2", wait); w.disk("gp3") }, func(w *world) { w.storage("gp3", wait); w.disk("gp3") }, Error, false},
 		{"class-immediate", func(w *world) { w.storage("gp3", now); w.disk("gp3") }, func(w *world) { w.storage("gp3", wait); w.disk("gp3") }, Warning, false},
 		{"node-name-claim", func(w *world) { w.storage("gp3", wait); w.disk("gp3"); w.pod.NodeName = "n1" }, func(w *world) { w.storage("gp3", wait); w.disk("gp3") }, Error, false},
+		{"priority-default-second", func(w *world) { w.defaultClass("silver"); w.defaultClass("gold") }, func(w *world) { w.defaultClass("gold"); w.class("silver", 10) }, Error, true},
+		{"storage-default-second", func(w *world) { w.defaultStorage("gp2"); w.defaultStorage("gp3") }, func(w *world) { w.defaultStorage("gp3"); w.storage("gp2", storagev1.VolumeBindingWaitForFirstConsumer) }, Info, true},
 		{"device-class-missing", func(w *world) { w.devices("gpu", "gpu") }, func(w *world) { w.devices("gpus", "gpu") }, Error, false},
 		{"small-quantity", func(w *world) { w.request("memory", "512m") }, func(w *world) { w.request("memory", "512Mi") }, Warning, true},
 		{"renamed-label", func(w *world) { w.pod.NodeSelector = map[string]string{"beta.kubernetes.io/os": "linux"} }, func(w *world) { w.pod.NodeSelector = map[string]string{"kubernetes.io/os": "linux"} }, Warning, true},

@@ -64,7 +64,7 @@ func (c *checker) read() error {
 		return err
 	}
 	objects := *c.in.Cluster
-	objects.StorageClasses = append(slices.Clone(objects.StorageClasses), missingIn(objects.StorageClasses, c.in.StorageClasses)...)
+	objects.StorageClasses = c.storageClasses()
 	objects.Claims = admission.WithDefaultClasses(append(slices.Clone(objects.Claims), missingIn(objects.Claims, c.in.Claims)...), objects.StorageClasses)
 	s, err := cluster.New(objects)
 	if err != nil {

@@ -171,3 +171,21 @@ func TestThresholdKey(t *testing.T) {
 	require.True(t, th[0].hard())
 	require.False(t, th[1].hard())
 }
+
+// A threshold with 30 s of grace is due at the first observation from 30 s on, whatever the pace: there is no interval but the
+// caller's.
+func TestAnyPace(t *testing.T) {
+	p := compile(t, Config{EvictionSoft: settings{"memory.available": "2Gi"}, EvictionSoftGracePeriod: settings{"memory.available": "30s"}}, Options{})
+	for pace, want := range map[float64]float64{1: 30, 7: 35, 10: 30, 45: 45} {
+		state, at := State{}, 0.0
+		for ; ; at += pace {
+			var d Decision
+			state, d = p.Observe(state, Observation{Layout: singleFilesystem, Signals: measured(memoryAvailable, "1Gi", "4Gi", since(at))}, since(at))
+			if d.Acting != nil {
+				break
+			}
+			require.Less(t, at, 100.0, "every %v s: nothing acts", pace)
+		}
+		require.Equal(t, want, at, "every %v s", pace)
+	}
+}

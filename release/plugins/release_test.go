@@ -19,3 +19,14 @@ func TestReleases(t *testing.T) {
 	require.Equal(t, []string{NodeName, NodeUnschedulable, TaintToleration}, DefaultAt(release.V1_37, "PreFilter")[:3])
 	require.Equal(t, Default(release.Current), Default(release.V1_37))
 }
+
+// Node affinity and inter-pod affinity filter and score by default in every release.
+func TestAffinityInEveryRelease(t *testing.T) {
+	for _, v := range release.Versions() {
+		for _, point := range []string{"PreFilter", "Filter", "PreScore", "Score"} {
+			for _, name := range []string{NodeAffinity, InterPodAffinity} {
+				require.Contains(t, DefaultAt(v, point), name, "%s of %s", point, v)
+			}
+		}
+	}
+}

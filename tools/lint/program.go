@@ -89,8 +89,8 @@ func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 	}
 	found = slices.DeleteFunc(found, func(f lint.Finding) bool {
 		_, name, _ := strings.Cut(f.Object, " ")
-		namespace, _, _ := strings.Cut(name, "/")
-		return !o.tables.Shows(namespace)
+		namespace, _, namespaced := strings.Cut(name, "/")
+		return namespaced && !o.tables.Shows(namespace)
 	})
 	a := answerOf(found, baseline)
 	var out []byte
