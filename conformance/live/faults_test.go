@@ -91,6 +91,8 @@ type schedule struct {
 	disorder bool
 	how      string // what the webhook does
 	again    int    // nodes that were made again while bindings waited
+
+	wrongClocks int // replicas whose clock of the lease is wrong
 }
 
 func (s *schedule) note(format string, args ...any) {
@@ -124,6 +126,7 @@ func (s *schedule) start() {
 	f.share = []float64{0, 0.1, 0.2, 0.2}[s.rng.IntN(4)]
 	if s.rng.IntN(3) == 0 {
 		f.skew = time.Duration(s.rng.IntN(48)-24) * time.Hour
+		s.wrongClocks++
 	}
 	r.faulty = f
 	r.link.faults(f.trip)
@@ -429,6 +432,7 @@ func TestFaults(t *testing.T) {
 			}
 		}
 		kinds["a node again under its assumed pods"] += s.again
+		kinds["a replica with a wrong clock of the lease"] += s.wrongClocks
 		if testing.Verbose() {
 			t.Logf("schedule %d: %v, CPU %v, %d pods", n, time.Since(s.began).Round(10*time.Millisecond), (used() - cpu).Round(10*time.Millisecond), s.pods)
 		}
