@@ -133,16 +133,20 @@ func (c *cache) bound(pod *v1.Pod, now time.Time) {
 }
 
 // set stores a new or changed pod that has a node in the API server. It confirms an assumed pod, or moves the pod to
-// the node to which the pod was really bound. An assumed pod cannot be updated before it is confirmed.
-func (c *cache) set(pod *v1.Pod) error {
+// the node to which the pod was really bound: then left is the assumed pod, whose room is free. An assumed pod cannot be
+// updated before it is confirmed.
+func (c *cache) set(pod *v1.Pod) (left *v1.Pod, err error) {
 	if pod.UID == "" {
-		return errNoUID
+		return nil, errNoUID
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if known := c.pods[pod.UID]; known != nil && known.assumed && known.pod.Spec.NodeName != pod.Spec.NodeName {
+		left = known.pod
+	}
 	c.pods[pod.UID] = &cached{pod: pod}
 	c.put(pod)
-	return nil
+	return left, nil
 }
 
 // remove removes a deleted pod.

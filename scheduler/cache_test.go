@@ -29,6 +29,11 @@ func TestCache(t *testing.T) { // W8.2
 		}
 		return n
 	}
+	set := func(c *cache, p *v1.Pod) (left *v1.Pod) {
+		left, err := c.set(p)
+		require.NoError(t, err)
+		return left
+	}
 	t.Run("assume and forget", func(t *testing.T) {
 		c, s := fill()
 		p := assumedOn("p", "n1")
@@ -43,7 +48,8 @@ func TestCache(t *testing.T) { // W8.2
 		c, _ := fill()
 		p := testkit.Pod("default/p").On("n1").Obj()
 		p.UID = ""
-		for _, err := range []error{c.assume(p), c.forget(p), c.set(p)} {
+		_, unset := c.set(p)
+		for _, err := range []error{c.assume(p), c.forget(p), unset} {
 			require.EqualError(t, err, "cannot get cache key for pod with empty UID")
 		}
 	})
@@ -56,21 +62,21 @@ func TestCache(t *testing.T) { // W8.2
 		c, s := fill()
 		p := assumedOn("p", "n1")
 		require.NoError(t, c.assume(p))
-		require.NoError(t, c.set(p))
+		require.Nil(t, set(c, p))
 		require.EqualError(t, c.forget(p), "pod uid-default-p(default/p) wasn't assumed so cannot be forgotten")
 		require.Equal(t, 1, pods(c, s, "n1"))
 	})
 	t.Run("confirmed on another node", func(t *testing.T) {
 		c, s := fill()
 		require.NoError(t, c.assume(assumedOn("p", "n1")))
-		require.NoError(t, c.set(assumedOn("p", "n2")))
+		require.Equal(t, "n1", set(c, assumedOn("p", "n2")).Spec.NodeName)
 		require.Zero(t, pods(c, s, "n1"))
 		require.Equal(t, 1, pods(c, s, "n2"))
 		require.Nil(t, c.assumed("uid-default-p"))
 	})
 	t.Run("added, never assumed", func(t *testing.T) {
 		c, s := fill()
-		require.NoError(t, c.set(assumedOn("p", "n1")))
+		require.Nil(t, set(c, assumedOn("p", "n1")))
 		require.Equal(t, 1, pods(c, s, "n1"))
 		c.remove(assumedOn("p", "n1"))
 		require.Zero(t, pods(c, s, "n1"))
@@ -91,7 +97,7 @@ func TestCache(t *testing.T) { // W8.2
 	t.Run("pods stay when their node goes", func(t *testing.T) {
 		c, s := fill()
 		n, p := s.Node(s.Slot("n1")), assumedOn("p", "n1")
-		require.NoError(t, c.set(p))
+		require.Nil(t, set(c, p))
 		require.Equal(t, 1, pods(c, s, "n1"))
 		c.change(n, true)
 		_, err := c.refresh(s)

@@ -42,10 +42,15 @@ func (s *Scheduler) AddPod(pod *v1.Pod) {
 	})
 }
 
-// assigned reports a pod that has a node.
+// assigned reports a pod that has a node. A pod that was bound to another node than it was assumed on, by a webhook or another
+// scheduler, leaves room there: pods that wait for it are told, which kube-scheduler does not do.
 func (s *Scheduler) assigned(old, pod *v1.Pod) error {
-	if err := s.cache.set(pod); err != nil {
+	left, err := s.cache.set(pod)
+	if err != nil {
 		return err
+	}
+	if left != nil {
+		s.queue.Move(queue.Change{Event: podGone, Old: left})
 	}
 	if old == nil {
 		s.queue.Move(queue.Change{Event: podAssigned, New: pod})

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
@@ -32,6 +33,25 @@ func TestFinishedBeforeAssumed(t *testing.T) {
 	r.work()
 	require.Empty(t, r.on("n1"))
 	require.Equal(t, queue.Backoff, r.place(waits))
+	require.Empty(t, r.errs)
+}
+
+// A webhook sends a pod to another node while it is bound. Its room on the node that was chosen is free, and who waits for it is told.
+func TestBoundElsewhere(t *testing.T) {
+	r := newRig(t, Options{}, []*v1.Node{node("n1"), testkit.Node("n2").Capacity("cpu=4,pods=10").Taint("k=v:NoSchedule").Obj()})
+	r.bindsTo = "n2"
+	p, waits := testkit.Pod("default/p").Request("cpu=4").Obj(), testkit.Pod("default/waits").Request("cpu=4").Obj()
+	r.add(p, waits)
+	require.True(t, r.s.TryScheduleOne(ctx))
+	require.True(t, r.s.TryScheduleOne(ctx))
+	require.Equal(t, queue.Unschedulable, r.place(waits), "the binding is under way")
+	r.work()
+	require.Equal(t, "p", r.on("n2"))
+	require.Equal(t, queue.Backoff, r.place(waits))
+	r.bindsTo = ""
+	r.clock.advance(time.Second)
+	r.step()
+	require.Equal(t, "waits", r.on("n1"))
 	require.Empty(t, r.errs)
 }
 

@@ -168,7 +168,8 @@ func TestWhatIsNotThere(t *testing.T) {
 
 	p := identified([]*v1.Pod{testkit.Pod("default/p").On("n1").Obj()})[0]
 	require.Same(t, p, r.s.cache.lastKnown(p), "the cache does not know it")
-	require.NoError(t, r.s.cache.set(p))
+	_, err := r.s.cache.set(p)
+	require.NoError(t, err)
 	require.Same(t, p, r.s.cache.lastKnown(p.DeepCopy()))
 }
 

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -75,6 +76,7 @@ type server struct {
 	patches  []string
 	deleted  []string
 	bindErr  func(pod *v1.Pod) error
+	bindsTo  string                             // the node to which every binding really goes; "": the binding's
 	deleting func(pod *v1.Pod)                  // is called before Delete; nil: nothing
 	claims   map[string]metav1.Object           // by name
 	extended *v1.PodExtendedResourceClaimStatus // written last
@@ -114,7 +116,7 @@ func (a *server) Bind(_ context.Context, pod *v1.Pod, node string) error {
 	return a.change(pod, func(old *v1.Pod) *v1.Pod {
 		a.bound[podinfo.Name(pod)]++
 		c := *old
-		c.Spec.NodeName, c.Status.NominatedNodeName = node, ""
+		c.Spec.NodeName, c.Status.NominatedNodeName = cmp.Or(a.bindsTo, node), ""
 		return &c
 	})
 }

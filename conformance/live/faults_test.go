@@ -1,14 +1,11 @@
 package live
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net/http"
 	"runtime"
 	"strings"
 	"sync"
@@ -21,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/utils/ptr"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/conformance/apiserver"
@@ -35,123 +31,14 @@ import (
 
 // Fault schedules from to to-1 run. A schedule's number is all that decides what happens in it; times decide the rest.
 var (
-	faultsFrom = flag.Int("from", 0, "first fault schedule")
-	faultsTo   = flag.Int("to", 2, "fault schedule after the last")
-	faultsSeed = flag.Uint64("seed", 1, "seed of the fault schedules")
+	faultsFrom  = flag.Int("from", 0, "first fault schedule")
+	faultsTo    = flag.Int("to", 2, "fault schedule after the last")
+	faultsSeed  = flag.Uint64("seed", 1, "seed of the fault schedules")
+	faultsCrowd = flag.Int("crowd", 10_000, "pods that come and go at once in schedules 3, 103 and so on")
 )
 
-// restartEvery is how often a schedule stops the API server and starts it again.
-const restartEvery = 5
-
-// faulty is the API server as one scheduler sees it: a share of its requests fails.
-type faulty struct {
-	mu       sync.Mutex
-	rng      *rand.Rand
-	share    float64
-	bindings *tally
-}
-
-// tally counts the bindings that the API server has answered with 201.
-type tally struct {
-	mu sync.Mutex
-	of map[types.UID]int
-}
-
-func (c *tally) add(uid types.UID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.of[uid]++
-}
-
-// twice returns a pod that was bound more than once, "" if there is none.
-func (c *tally) twice() types.UID {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for uid, n := range c.of {
-		if n > 1 {
-			return uid
-		}
-	}
-	return ""
-}
-
-func (f *faulty) roll() (kind int, hit bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.rng.IntN(9), f.rng.Float64() < f.share
-}
-
-// errLost is what the client sees of a connection that broke.
-var errLost = fmt.Errorf("read: connection reset by peer: %w", io.ErrUnexpectedEOF)
-
-// trip sends a request, or fails in one of nine ways.
-func (f *faulty) trip(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
-	if strings.HasSuffix(r.URL.Path, "/binding") {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return nil, err
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		plain := send
-		send = func() (*http.Response, error) {
-			answer, err := plain()
-			if err == nil && answer.StatusCode == http.StatusCreated {
-				f.bindings.add(bindingUID(body))
-			}
-			return answer, err
-		}
-	}
-	kind, hit := f.roll()
-	watch := r.URL.Query().Get("watch") == "true"
-	if !hit || strings.Contains(r.URL.Path, "selfsubjectaccessreviews") {
-		return send()
-	}
-	switch {
-	case watch && kind < 3:
-		return status(r, http.StatusGone, "Expired", "too old resource version"), nil
-	case watch || r.Method == http.MethodGet && (kind == 0 || kind > 4):
-		return send() // no server answers a read so
-	}
-	switch kind {
-	case 0:
-		return status(r, http.StatusConflict, "Conflict", "the object has been modified"), nil
-	case 1:
-		return status(r, http.StatusTooManyRequests, "TooManyRequests", "slow down"), nil
-	case 2:
-		return status(r, http.StatusTooManyRequests, "TooManyRequests", "slow down", "Retry-After", "0"), nil
-	case 3:
-		return status(r, http.StatusInternalServerError, "InternalError", "etcdserver: request timed out"), nil
-	case 4:
-		return nil, errLost // before it reached the server
-	case 5, 6: // after the server has done it
-		answer, err := send()
-		if err != nil {
-			return nil, err
-		}
-		_ = answer.Body.Close()
-		if kind == 5 {
-			return nil, errLost
-		}
-		return status(r, http.StatusGatewayTimeout, "Timeout", "the server was unable to return a response in the time allotted"), nil
-	}
-	select { // slow
-	case <-time.After(time.Duration(kind) * 10 * time.Millisecond):
-	case <-r.Context().Done():
-		return nil, r.Context().Err()
-	}
-	return send()
-}
-
-// bindingUID finds the UID in the body of a binding, which is JSON or protobuf: the only text of 36 characters with dashes.
-func bindingUID(body []byte) types.UID {
-	for k := 0; k+36 <= len(body); k++ {
-		s := body[k : k+36]
-		if s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-' {
-			return types.UID(s)
-		}
-	}
-	return ""
-}
+// restartEvery is how often a schedule stops the API server and starts it again, and crowdEvery how often a schedule has a crowd of pods.
+const restartEvery, crowdEvery = 5, 100
 
 // jumping is a clock that somebody sets.
 type jumping struct {
@@ -173,11 +60,12 @@ func (c *jumping) jump(d time.Duration) {
 
 // replica is a scheduler of a schedule.
 type replica struct {
-	link  *link
-	clock *jumping
-	d     *daemon.Daemon
-	end   context.CancelFunc
-	done  chan error
+	link   *link
+	faulty *faulty
+	clock  *jumping
+	d      *daemon.Daemon
+	end    context.CancelFunc
+	done   chan error
 }
 
 // schedule is one run with faults.
@@ -195,6 +83,16 @@ type schedule struct {
 	nodes    []string
 	log      []string
 	began    time.Time
+
+	meddler  *meddler
+	held     hold
+	extender *stalling // nil: none
+	patient  bool      // the extender may take minutes
+	disorder bool
+	how      string // what the webhook does
+	again    int    // nodes that were made again while bindings waited
+
+	wrongClocks int // replicas whose clock of the lease is wrong
 }
 
 func (s *schedule) note(format string, args ...any) {
@@ -208,21 +106,38 @@ podInitialBackoffSeconds: 1
 podMaxBackoffSeconds: 1
 `
 
+// configuration returns the document of the schedule's replicas.
+func (s *schedule) configuration() string {
+	if s.extender == nil {
+		return faultsConfig
+	}
+	limit := "100ms"
+	if s.patient {
+		limit = "10m"
+	}
+	return faultsConfig + fmt.Sprintf("extenders: [{urlPrefix: %q, filterVerb: filter, nodeCacheCapable: true, httpTimeout: %s}]\n", s.extender.url, limit)
+}
+
 // start starts a replica on a machine of its own. Replicas share a lease, so one of them schedules.
 func (s *schedule) start() {
 	r := &replica{link: &link{}, clock: &jumping{}}
 	require.NoError(s.t, r.link.connect(s.server.Config, ""))
-	f := &faulty{rng: rand.New(rand.NewPCG(s.rng.Uint64(), 1)), share: 0.2, bindings: s.bindings}
+	f := &faulty{rng: rand.New(rand.NewPCG(s.rng.Uint64(), 1)), bindings: s.bindings, held: &s.held, disorder: s.disorder, behind: map[string]bool{}}
 	f.share = []float64{0, 0.1, 0.2, 0.2}[s.rng.IntN(4)]
+	if s.rng.IntN(3) == 0 {
+		f.skew = time.Duration(s.rng.IntN(48)-24) * time.Hour
+		s.wrongClocks++
+	}
+	r.faulty = f
 	r.link.faults(f.trip)
 	s.replicas = append(s.replicas, r)
 	s.launch(r)
-	s.note("share of faults %v", f.share)
+	s.note("share of faults %v, clock of the lease wrong by %v", f.share, f.skew)
 }
 
 // launch starts the process of a replica.
 func (s *schedule) launch(r *replica) {
-	c, err := config.Load([]byte(faultsConfig))
+	c, err := config.Load([]byte(s.configuration()))
 	require.NoError(s.t, err)
 	ctx, end := context.WithCancel(context.Background())
 	r.end, r.done = end, make(chan error, 1)
@@ -254,66 +169,6 @@ func (s *schedule) revive() {
 	}
 }
 
-// step does one thing to the cluster or to the schedulers.
-func (s *schedule) step() {
-	ctx := context.Background()
-	switch k := s.rng.IntN(20); {
-	case k < 9: // pods
-		for range 1 + s.rng.IntN(4) {
-			s.create(fmt.Sprintf("p%d", s.pods))
-			s.pods++
-		}
-	case k < 11 && s.pods > 0: // delete, and half of the time replace
-		name := fmt.Sprintf("p%d", s.rng.IntN(s.pods))
-		err := s.api.CoreV1().Pods(s.space).Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)})
-		s.note("delete %s: %v", name, err)
-		if s.rng.IntN(2) == 0 {
-			s.create(name)
-		}
-	case k < 13: // a node goes, and comes back under its name or not
-		name := s.nodes[s.rng.IntN(len(s.nodes))]
-		err := s.api.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{})
-		s.note("delete node %s: %v", name, err)
-		s.addNode(name)
-	case k < 15:
-		s.note("cut watches")
-		for _, r := range s.replicas {
-			r.link.cut()
-		}
-	case k < 16:
-		r := s.replicas[s.rng.IntN(len(s.replicas))]
-		d := time.Duration(s.rng.IntN(3600)) * time.Second // a process's clock never goes back
-		s.note("clock jumps by %v", d)
-		r.clock.jump(d)
-	case k < 17: // an end of a pod
-		if s.pods > 0 {
-			name := fmt.Sprintf("p%d", s.rng.IntN(s.pods))
-			_, err := s.api.CoreV1().Pods(s.space).Patch(ctx, name, types.MergePatchType, []byte(`{"status":{"phase":"Succeeded"}}`), metav1.PatchOptions{}, "status")
-			s.note("finish %s: %v", name, err)
-		}
-	default:
-		wait := time.Duration(s.rng.IntN(120)) * time.Millisecond
-		s.note("wait %v", wait)
-		<-time.After(wait)
-	}
-}
-
-func (s *schedule) create(name string) {
-	p := newPod(name, []string{"250m", "500m", "1", "1500m"}[s.rng.IntN(4)])
-	p.Namespace = s.space
-	if s.rng.IntN(4) == 0 {
-		p.Spec.PriorityClassName = "high"
-	}
-	_, err := s.api.CoreV1().Pods(s.space).Create(context.Background(), p, metav1.CreateOptions{})
-	s.note("create %s: %v", name, err)
-}
-
-func (s *schedule) addNode(name string) {
-	n := newNode(name, "2")
-	_, err := s.api.CoreV1().Nodes().Create(context.Background(), n, metav1.CreateOptions{})
-	s.note("create node %s: %v", name, err)
-}
-
 // kill takes the way to the API server from the first replica and ends it, in the middle of whatever it does.
 func (s *schedule) kill() {
 	r := s.replicas[0]
@@ -339,10 +194,24 @@ func (s *schedule) restart() {
 	}
 }
 
-// calm ends the faults.
+// calm ends the faults. A watch whose events were late begins again, and the clock of a machine stays as wrong as it is.
 func (s *schedule) calm() {
+	s.held.open()
+	if s.extender != nil {
+		s.extender.answer()
+	}
 	for _, r := range s.replicas {
-		r.link.faults((&faulty{rng: rand.New(rand.NewPCG(1, 1)), bindings: s.bindings}).trip)
+		calm := &faulty{rng: rand.New(rand.NewPCG(1, 1)), bindings: s.bindings, skew: r.faulty.skew, behind: map[string]bool{}}
+		r.link.faults(calm.trip)
+		if !s.disorder {
+			continue
+		}
+		r.link.cut()
+		r.faulty.mu.Lock()
+		for path := range r.faulty.behind {
+			calm.behind[path] = true
+		}
+		r.faulty.mu.Unlock()
 	}
 }
 
@@ -384,7 +253,7 @@ func (s *schedule) wrong() string {
 			continue
 		}
 		for name, room := range free {
-			if room >= request(p) {
+			if room >= request(p) && name != elsewhere {
 				return p.Name + " waits, and fits on " + name
 			}
 		}
@@ -400,10 +269,17 @@ const (
 )
 
 func (s *schedule) run() {
-	s.addNode(s.nodes[0])
-	for _, name := range s.nodes[1:] {
+	for _, name := range s.nodes {
 		s.addNode(name)
 	}
+	if s.how == moves {
+		_, err := s.api.CoreV1().Nodes().Create(context.Background(), hostless(), metav1.CreateOptions{})
+		require.NoError(s.t, err)
+	}
+	if s.extender != nil {
+		s.note("an extender, with minutes to answer: %v", s.patient)
+	}
+	s.note("watches in disorder: %v; the webhook %s", s.disorder, s.how)
 	s.start()
 	if s.rng.IntN(3) > 0 {
 		s.start()
@@ -413,6 +289,9 @@ func (s *schedule) run() {
 	for k := range steps {
 		s.revive()
 		s.step()
+		if s.n%crowdEvery == 3 && k == steps/2 {
+			s.crowd(*faultsCrowd)
+		}
 		if kill && k == steps/3 {
 			s.start()
 			s.kill()
@@ -479,7 +358,7 @@ func (s *schedule) fail(format string, args ...any) {
 // clean removes what a schedule leaves.
 func (s *schedule) clean() {
 	ctx := context.Background()
-	require.NoError(s.t, s.api.CoreV1().Pods(s.space).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}, metav1.ListOptions{}))
+	require.NoError(s.t, s.clear(""))
 	require.NoError(s.t, s.api.CoreV1().Nodes().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
 }
 
@@ -505,22 +384,39 @@ func used() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
+// newSchedule chooses the faults of a schedule, and makes its namespace. stop ends what it has beside the API server.
+func newSchedule(t *testing.T, w *world, m *meddler, n int) (s *schedule, stop func()) {
+	s = &schedule{
+		t: t, n: n, rng: rand.New(rand.NewPCG(*faultsSeed, uint64(n))), server: w.server, api: kubernetes.NewForConfigOrDie(w.server.Config), meddler: m,
+		space: fmt.Sprintf("f%d", n), began: time.Now(), bindings: &tally{of: map[types.UID]int{}}, nodes: []string{"n1", "n2", "n3"},
+	}
+	stop = func() {}
+	s.disorder = s.rng.IntN(3) == 0
+	s.how = []string{"", "", marks, moves}[s.rng.IntN(4)]
+	if s.rng.IntN(3) == 0 {
+		s.extender, stop = newStalling()
+		s.patient = s.rng.IntN(2) == 0
+	}
+	space := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.space}}
+	m.meddle(space, s.how)
+	_, err := s.api.CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{})
+	require.NoError(t, err)
+	return s, stop
+}
+
 // After any faults, and within a bounded time: every pod that fits is bound, once; no node has more than it can take; no bound
 // pod is marked as unschedulable; no goroutine is left.
 func TestFaults(t *testing.T) {
 	w := newWorld(t)
 	w.priorityClass("high", 1000)
-	began, restarts := time.Now(), 0
+	m := startMeddler(t, w.api)
+	began, restarts, kinds := time.Now(), 0, map[string]int{}
 	for n := *faultsFrom; n < *faultsTo; n++ {
-		start, cpu, space := time.Now(), used(), fmt.Sprintf("f%d", n)
-		_, err := kubernetes.NewForConfigOrDie(w.server.Config).CoreV1().Namespaces().Create(t.Context(), &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
-		require.NoError(t, err)
-		s := &schedule{
-			t: t, n: n, rng: rand.New(rand.NewPCG(*faultsSeed, uint64(n))), server: w.server, api: kubernetes.NewForConfigOrDie(w.server.Config),
-			space: space, began: start, bindings: &tally{of: map[types.UID]int{}}, nodes: []string{"n1", "n2", "n3"},
-		}
+		cpu := used()
+		s, stop := newSchedule(t, w, m, n)
 		s.run()
 		s.clean()
+		stop()
 		for n := 0; left() != ""; n++ {
 			if n == looks {
 				s.fail("goroutines are left:\n%s", left())
@@ -530,9 +426,17 @@ func TestFaults(t *testing.T) {
 		if n%restartEvery == 1 {
 			restarts++
 		}
+		for kind, has := range map[string]bool{"an extender": s.extender != nil, "watches in disorder": s.disorder, "a webhook": s.how != "", "a crowd": n%crowdEvery == 3} {
+			if has {
+				kinds[kind]++
+			}
+		}
+		kinds["a node again under its assumed pods"] += s.again
+		kinds["a replica with a wrong clock of the lease"] += s.wrongClocks
 		if testing.Verbose() {
-			t.Logf("schedule %d: %v, CPU %v, %d pods", n, time.Since(start).Round(10*time.Millisecond), (used() - cpu).Round(10*time.Millisecond), s.pods)
+			t.Logf("schedule %d: %v, CPU %v, %d pods", n, time.Since(s.began).Round(10*time.Millisecond), (used() - cpu).Round(10*time.Millisecond), s.pods)
 		}
 	}
-	t.Logf("%d schedules, %d with a restart of the API server, in %v", *faultsTo-*faultsFrom, restarts, time.Since(began).Round(time.Second))
+	t.Logf("%d schedules, %d with a restart of the API server, in %v; %v; the webhook changed %d bindings",
+		*faultsTo-*faultsFrom, restarts, time.Since(began).Round(time.Second), kinds, m.bindings())
 }

@@ -482,7 +482,7 @@ func only(a, b side) (out []string) {
 // scenarios of failures, broken watches and slow volumes are left out: which events two schedulers write there depends on the load of
 // the machine.
 func TestScenarios(t *testing.T) {
-	scenarios := slices.Concat(scenarios, storage)
+	scenarios := slices.Concat(scenarios, storage, redirected)
 	if *every {
 		scenarios = slices.Concat(scenarios, failing, breaking, waiting)
 	}

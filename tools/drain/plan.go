@@ -23,6 +23,8 @@ type plan struct {
 	Skipped []skipped `json:"skipped"`
 	Budgets []budget  `json:"budgets"`
 	Errors  []string  `json:"errors"` // with which kubectl drain would refuse to begin on a node
+	// Untried are the pods that -steps or -time left out: nobody was asked where they go, and they count as placed.
+	Untried int `json:"untried,omitempty"`
 }
 
 type wave struct {
@@ -78,6 +80,7 @@ func (in *input) plan(ctx context.Context, o options) (*plan, error) {
 	}
 	o.drain.DaemonSetExists = in.objects.DaemonSetExists()
 	r.ended = func() error { return program.Interrupted(ctx) }
+	r.steps, r.stop = o.steps, program.Stop(ctx, o.limit)
 	made := disruption.MakePlan(disruption.PlanInput{
 		Nodes: in.nodes, Pods: in.objects.Pods, Budgets: in.budgets, Scale: in.scale, Options: o.drain, Now: o.at, Replace: r.replace,
 	})
@@ -122,7 +125,7 @@ func (in *input) plan(ctx context.Context, o options) (*plan, error) {
 	for _, s := range made.Skipped {
 		p.Skipped = append(p.Skipped, skipped{refTo(s.Pod), skipReason(s)})
 	}
-	p.Budgets = in.shown(o, covering)
+	p.Budgets, p.Untried = in.shown(o, covering), r.untried
 	return p, nil
 }
 
@@ -152,6 +155,8 @@ func skipReason(t disruption.Treated) string {
 // note returns the reason why an evicted pod has no replacement, "" when it has a replacement.
 func (r *replacer) note(e disruption.Planned) string {
 	switch phase := e.Pod.Status.Phase; {
+	case r.leftOut[e.Pod]:
+		return "left out by -steps or -time"
 	case e.Replaced && e.Replacement == "":
 		return "placed by scheduler " + e.Pod.Spec.SchedulerName
 	case e.Replaced:

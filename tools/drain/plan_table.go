@@ -16,6 +16,9 @@ func (p *plan) table(out *strings.Builder, t *program.Tables) {
 		out.WriteString(layout.Text("", p.summary()))
 		out.WriteString(layout.Nodes.Note())
 	}
+	if p.Untried > 0 {
+		report.Textf(out, "%s left out by -steps or -time: where they go is not known, and they count as placed\n", report.Count(p.Untried, "pod"))
+	}
 	for k, group := range grouped(p.Blocked) {
 		if k == 0 {
 			if out.Len() > 0 {

@@ -36,6 +36,8 @@ type options struct {
 	output      string
 	tables      program.Tables
 	at          time.Time
+	steps       int
+	limit       time.Duration // of the search for nodes; 0: none
 
 	// As they are given: seconds, a selector, and the time of at.
 	grace, skip       int64
@@ -139,6 +141,8 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.failBlocked, "fail-blocked", false, "exit 1 if a pod is blocked, or the eviction refused")
 	f.BoolVar(&o.strict, "strict", false, "a pod on a node that is not in the input, and a field that the API does not have, are errors")
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they are pending")
+	f.IntVar(&o.steps, "steps", defaultSteps, "ask for at most `N` pods where they go")
+	f.DurationVar(&o.limit, "time", 10*time.Minute, "ask for no more pods after this `DURATION`; 0: no limit")
 	f.StringVar(&o.time, "at", "", "`TIME` of the drain as 2026-03-02T08:00:00Z (now when not given)")
 	report.Flag(f.FlagSet, &o.output, page.Form)
 	o.tables.Flags(f, "pods", program.OfNames)
@@ -163,6 +167,9 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	}
 	if o.skip < 0 {
 		return o, fmt.Errorf("-skip-wait-for-delete-timeout: Invalid value: %d: must be seconds, not negative", o.skip)
+	}
+	if o.steps < 1 || o.limit < 0 {
+		return o, fmt.Errorf("-steps, -time: Invalid value: %d, %v: must be 1 or more, and not negative", o.steps, o.limit)
 	}
 	if o.grace >= 0 {
 		o.drain.GracePeriodSeconds = &o.grace

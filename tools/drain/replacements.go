@@ -30,11 +30,19 @@ type replacer struct {
 	made     int
 	err      error
 	ended    func() error // the error of an end that the caller wants; nil: none
+
+	steps   int         // how many pods may still be placed
+	stop    func() bool // ends the placing; nil: never
+	untried int         // pods that were left out since
+	leftOut map[*v1.Pod]bool
 }
+
+// defaultSteps is how many pods a drain places at most.
+const defaultSteps = 100_000
 
 func newReplacer(in *input, nodes []string) (*replacer, error) {
 	args := placement.PluginArgs{Devices: tracker.Options{Compiler: cel.NewCompiler(), Templates: true}}
-	r := &replacer{profile: args.Profile(), failures: map[*v1.Pod]string{}}
+	r := &replacer{profile: args.Profile(), failures: map[*v1.Pod]string{}, leftOut: map[*v1.Pod]bool{}, steps: defaultSteps}
 	r.profile.Sampling = placement.AllNodes()
 	objects := in.objects.Cluster()
 	objects.Nodes = slices.Clone(objects.Nodes)
@@ -86,6 +94,10 @@ func (r *replacer) replace(pod *v1.Pod) (node string, ok bool) {
 	if s := pod.Spec.SchedulerName; s != "" && s != r.profile.SchedulerName {
 		return "", true
 	}
+	if !r.asks() {
+		r.leftOut[pod] = true
+		return "", true
+	}
 	next := r.replacement(pod)
 	d := r.placer.Decide(next, r.held.Options(next, 0))
 	if !d.Placed() {
@@ -121,13 +133,27 @@ func (r *replacer) release(pod *v1.Pod) error {
 	return nil
 }
 
-// fits reports whether a pending pod finds a node, and puts it there. Pods of other schedulers may find one.
+// asks takes one of the steps, and reports whether there was one and the time is not over.
+func (r *replacer) asks() bool {
+	if r.untried > 0 || r.steps == 0 || r.stop != nil && r.stop() {
+		r.untried++
+		return false
+	}
+	r.steps--
+	return true
+}
+
+// fits reports whether a pending pod finds a node, and puts it there. Pods of other schedulers may find one, and those that -steps and -time
+// leave out.
 func (r *replacer) fits(pod *v1.Pod) (bool, error) {
 	if s := pod.Spec.SchedulerName; s != "" && s != r.profile.SchedulerName {
 		return true, nil
 	}
 	if len(pod.Spec.SchedulingGates) > 0 {
 		return false, nil
+	}
+	if !r.asks() {
+		return true, nil
 	}
 	d := r.placer.Decide(r.held.Of(pod), r.held.Options(pod, 0))
 	if !d.Placed() {

@@ -35,6 +35,8 @@ type preflight struct {
 	Fields   []changed `json:"fields"`   // of the configuration, that the new version refuses
 	Kubelets []string  `json:"kubelets"` // nodes whose kubelet is too old for the new version
 	Untried  int       `json:"untried"`
+	// Unasked are the pods about which the time left out whether the new version decides otherwise: then the answer is no.
+	Unasked int `json:"unasked,omitempty"`
 }
 
 type summary struct {
@@ -139,7 +141,7 @@ func (a *preflight) rollout(ctx context.Context, o options, stdin io.Reader) err
 		Waiting []string
 		Untried int
 	}
-	args := []string{fmt.Sprintf("-force=%v", o.force), fmt.Sprintf("-delete-emptydir-data=%v", o.emptyDirs), fmt.Sprintf("-surge=%d", o.surge), fmt.Sprintf("-time=%v", o.time)}
+	args := []string{fmt.Sprintf("-force=%v", o.force), fmt.Sprintf("-delete-emptydir-data=%v", o.emptyDirs), fmt.Sprintf("-surge=%d", o.surge), fmt.Sprintf("-steps=%d", o.steps), fmt.Sprintf("-time=%v", o.time)}
 	if err := ask(ctx, rollout.Run, args, o, stdin, &plan); err != nil {
 		return err
 	}
@@ -180,11 +182,13 @@ func (a *preflight) upgrade(ctx context.Context, o options, stdin io.Reader) err
 			Pod, Node string
 			Reasons   []string
 		}
-		Fields []struct{ Field, Why string }
+		Fields  []struct{ Field, Why string }
+		Summary struct{ Untried int }
 	}
-	if err := ask(ctx, upgrade.Run, []string{"-from", a.From, "-to", a.To}, o, stdin, &r); err != nil {
+	if err := ask(ctx, upgrade.Run, []string{"-from", a.From, "-to", a.To, fmt.Sprintf("-time=%v", o.time)}, o, stdin, &r); err != nil {
 		return err
 	}
+	a.Unasked = r.Summary.Untried
 	short := func(v verdict) string {
 		if v.Message == "" {
 			return v.Node
@@ -204,5 +208,5 @@ func (a *preflight) upgrade(ctx context.Context, o options, stdin io.Reader) err
 }
 
 func (a *preflight) sum() {
-	a.OK = len(a.Blocked)+len(a.Pods)+len(a.Fields)+len(a.Kubelets) == 0
+	a.OK = len(a.Blocked)+len(a.Pods)+len(a.Fields)+len(a.Kubelets)+a.Unasked == 0
 }

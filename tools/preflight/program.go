@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	planner "github.com/podberth/podberth/planning/rollout"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/program"
@@ -28,6 +29,7 @@ type options struct {
 	force     bool
 	emptyDirs bool
 	surge     int
+	steps     int
 	time      time.Duration
 	output    string
 	tables    program.Tables
@@ -110,7 +112,8 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.IntVar(&o.surge, "surge", 0, "add `N` nodes first, which leave in the end")
 	f.BoolVar(&o.force, "force", false, "as of kubectl drain: delete pods without a controller")
 	f.BoolVar(&o.emptyDirs, "delete-emptydir-data", false, "as of kubectl drain: delete pods whose emptyDir volumes lose their data")
-	f.DurationVar(&o.time, "time", time.Minute, "end the search for what helps after this `DURATION`; 0: no limit")
+	f.IntVar(&o.steps, "steps", planner.DefaultSteps, "make plans for `N` nodes at most to find what helps")
+	f.DurationVar(&o.time, "time", time.Minute, "end the search for what helps, and the questions about pods, after this `DURATION` each; 0: no limit")
 	report.Flag(f.FlagSet, &o.output)
 	o.tables.Flags(f, "pods", "")
 	o.tables.AllFlag(f)
@@ -132,6 +135,8 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		return o, errors.New("-to: Required value: a release such as 1.37")
 	case o.time < 0 || o.surge < 0:
 		return o, fmt.Errorf("-time, -surge: Invalid value: %v, %d: must not be negative", o.time, o.surge)
+	case o.steps < 1:
+		return o, fmt.Errorf("-steps: Invalid value: %d: must be greater than 0", o.steps)
 	}
 	for name, text := range map[string]string{"to": o.to, "from": o.from} {
 		if _, err := release.Parse(text); text != "" && err != nil {

@@ -28,6 +28,7 @@ func (a *preflight) String() string {
 	add(len(a.Budgets), "budget", "in the way: "+report.Few(a.Budgets))
 	add(len(a.Waiting), "pod", "without a node: "+report.Few(a.Waiting))
 	add(len(a.Pods), "pod", "decided otherwise by "+a.To)
+	add(a.Unasked, "pod", "left out by --time")
 	add(len(a.Fields), "field", "refused by "+a.To)
 	add(len(a.Kubelets), "kubelet", fmt.Sprintf("more than %d minor versions older than %s: %s", oldestKubelet, a.To, report.Few(a.Kubelets)))
 	return text
@@ -51,7 +52,7 @@ func (a *preflight) table(out *strings.Builder, t *program.Tables) {
 		out.WriteString(l.Text("  helps: ", cmp.Or(b.Helps, "nothing that was tried")))
 	}
 	if a.Untried > 0 {
-		report.Textf(out, "\n%s not tried; --time says how long to search\n", report.Count(a.Untried, "change"))
+		report.Textf(out, "\n%s not tried; --time and --steps say how long to search\n", report.Count(a.Untried, "change"))
 	}
 	var rows [][]string
 	for _, list := range [][]changed{a.Pods, a.Fields} {

@@ -91,7 +91,7 @@ Exit codes: 0 answered; 1 the eviction is refused and --fail-blocked is given; 2
 bad input.`,
 		examples: [2]string{"may this pod leave?\nevict web-0", "of a dump, in a script\nevict shop/web-0 -f cluster.yaml --fail-blocked"},
 		program:  "drain", flags: drain.Flags, run: drain.Run, args: cobra.ExactArgs(1), complete: Pods,
-		hidden: []string{"evict", "force", "ignore-daemonsets", "delete-emptydir-data", "disable-eviction", "grace-period", "skip-wait-for-delete-timeout", "l", "pod-selector", strict},
+		hidden: []string{"evict", "force", "ignore-daemonsets", "delete-emptydir-data", "disable-eviction", "grace-period", "skip-wait-for-delete-timeout", "l", "pod-selector", "steps", "time", strict},
 		names:  []string{"poddisruptionbudget=budgets"}, need: planning, more: podFor("-evict"),
 	}
 }
