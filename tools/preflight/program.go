@@ -77,7 +77,7 @@ func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 	out, err := report.Render(o.output, a, func(b *strings.Builder) {
 		o.tables.Layout.Nodes = objects.ShortNodes()
 		a.table(b, &o.tables)
-		o.tables.Cut(b)
+		o.tables.Cut(b, report.NotTried(a.Untried, "change"))
 	})
 	if err != nil {
 		return false, err

@@ -81,7 +81,10 @@ func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 	a.Differences = differences(o)
 	a.decisions(ctx, m, o, stderr)
 	a.sum()
-	out := must.Get(report.Render(o.output, a, func(b *strings.Builder) { a.table(b, o) }))
+	out := must.Get(report.Render(o.output, a, func(b *strings.Builder) {
+		a.table(b, o)
+		b.WriteString(a.end())
+	}))
 	return o.failChanged && a.changed(), report.Print(out, m.Warnings, stdout, stderr)
 }
 
