@@ -72,6 +72,9 @@ type Diagnosis struct {
 	// Cut says why there may be more relaxations or conflicts: "size", "steps", "stop", or "error" for a set
 	// with which a filter fails; "" when there are none.
 	Cut string `json:"cut,omitempty"`
+	// Untried is the number of sets of at most Options.Size changes that the end of the steps or Stop left out. Sets that hold one of the
+	// relaxations need no trial, and are counted all the same.
+	Untried int `json:"untried,omitempty"`
 
 	probes []Change // of the pod, that the law forbids: Conflicts read them
 }
@@ -145,6 +148,7 @@ type diagnosis struct {
 	steps, asks int
 	weight      int // of an ask, in steps
 	cut         string
+	untried     int
 }
 
 // place is a node that a set may change, or a node that it may add (slot -1).
@@ -167,7 +171,7 @@ func Relax(in Input, pod *v1.Pod, o Options) (_ *Diagnosis, err error) {
 	d.list()
 	out.Relaxations = d.finish(d.search())
 	out.Conflicts = d.conflicts()
-	out.Cut, out.Dropped = d.cut, d.dropped
+	out.Cut, out.Untried, out.Dropped = d.cut, d.untried, d.dropped
 	for _, c := range d.changes {
 		if c.why == "" {
 			out.Changes = append(out.Changes, c.loosest())

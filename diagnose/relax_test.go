@@ -150,6 +150,15 @@ func TestCut(t *testing.T) {
 	require.Equal(t, "size", relax(t, o, meant, Options{}).Cut)
 	require.Equal(t, "steps", relax(t, o, meant, Options{Steps: 30}).Cut)
 	require.Equal(t, "stop", relax(t, o, meant, Options{Stop: func() bool { return true }}).Cut)
+	// Each set is tried or counted: the sets that were tried before the end, and those left out, are as many whenever the search ends.
+	all := relax(t, o, meant, Options{Stop: func() bool { return true }}).Untried
+	for asks := 1; asks < 40; asks++ {
+		left := asks
+		d := relax(t, o, meant, Options{Stop: func() bool { left--; return left < 0 }})
+		require.Empty(t, d.Relaxations)
+		require.Equal(t, all-asks, d.Untried)
+	}
+	require.Zero(t, relax(t, o, meant, Options{}).Untried)
 	for _, n := range nodes {
 		n.Spec.Unschedulable = true
 	}

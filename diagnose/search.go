@@ -244,13 +244,17 @@ func (d *diagnosis) search() (found []choice) {
 			if at >= 0 {
 				own = len(d.places[at].changes)
 			}
-			n := own + beside
+			n, seen := own+beside, 0
 			for set := uint64(1)<<size - 1; set < 1<<n; set = next(set) {
 				c := choice{at, set & (1<<own - 1), set >> own}
-				if at >= 0 && c.node == 0 || c.pod&d.probes != 0 || slices.ContainsFunc(found, func(f choice) bool { return f.within(c) }) {
+				if at >= 0 && c.node == 0 || c.pod&d.probes != 0 {
+					continue
+				}
+				if seen++; slices.ContainsFunc(found, func(f choice) bool { return f.within(c) }) {
 					continue
 				}
 				if d.stop() {
+					d.untried = d.rest(size, at) - (seen - 1)
 					return found
 				}
 				if w := d.world(d.keyOf(c)); d.works(w, c.pod) && d.decides(w, d.changed(c.pod)) {
@@ -266,6 +270,34 @@ func (d *diagnosis) search() (found []choice) {
 	}
 	d.cut = "size"
 	return found
+}
+
+// rest returns how many sets a search has that is about to begin with the sets of a size for a place.
+func (d *diagnosis) rest(size, at int) (n int) {
+	beside := len(d.changes) + len(d.everyone) - mathbits.OnesCount64(d.probes)
+	for ; size <= d.o.Size; size++ {
+		for ; at < len(d.places); at++ {
+			own := 0
+			if at >= 0 {
+				own = len(d.places[at].changes)
+			}
+			n += choose(own+beside, size)
+			if at >= 0 {
+				n -= choose(beside, size) // those that change nothing of the place
+			}
+		}
+		at = -1
+	}
+	return n
+}
+
+// choose returns the number of sets of size things of n.
+func choose(n, size int) int {
+	out := 1
+	for i := range size {
+		out = out * (n - i) / (i + 1)
+	}
+	return max(out, 0)
 }
 
 // next returns the next number with as many bits.

@@ -68,7 +68,7 @@ func BenchmarkPlan5000(b *testing.B) {
 	p := large(5000, 6).planner(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		plan, err := p.Plan(Options{})
+		plan, err := p.Plan(Options{Steps: -1})
 		require.NoError(b, err)
 		require.Less(b, plan.After, int64(4000))
 		b.ReportMetric(float64(plan.After), "nodes")

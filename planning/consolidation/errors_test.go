@@ -95,7 +95,7 @@ func TestReplayOfChangedPlans(t *testing.T) {
 		w := five("cpu=4")
 		w.app("web", "cpu=1", "n1 n2", nil)
 		p := w.planner(t)
-		plan, err := p.Plan(Options{})
+		plan, err := p.Plan(Options{Steps: -1})
 		require.NoError(t, err)
 		c.change(plan)
 		replay, err := p.Replay(plan)
@@ -140,5 +140,20 @@ func TestStop(t *testing.T) {
 	require.Equal(t, int64(5), plan.After)
 	require.Equal(t, int64(2), plan.Bound)
 	require.Equal(t, 3, asked)
+	require.Equal(t, 5, plan.Untried)
 	require.InDelta(t, 0.6, plan.Gap(), 1e-9)
+	left := 2
+	plan = w.plan(t, Options{Stop: func() bool { left--; return left < 0 }})
+	require.Equal(t, []int{3, 0}, []int{plan.Untried, plan.Steps})
+	step, err := w.planner(t).Step(Options{Stop: func() bool { return true }})
+	require.NoError(t, err)
+	require.Equal(t, 5, step.Untried)
+}
+
+// A search without Steps ends after the default, and one with less than none after the first set of nodes.
+func TestDefaultSteps(t *testing.T) {
+	w := pack(rand.New(rand.NewPCG(1, 11)), 20)
+	require.Equal(t, w.plan(t, Options{Steps: DefaultSteps}), w.plan(t, Options{}))
+	require.Equal(t, DefaultSteps, w.plan(t, Options{}).Steps)
+	require.Zero(t, w.plan(t, Options{Steps: -1}).Steps)
 }

@@ -17,7 +17,7 @@ func TestRemovals(t *testing.T) {
 	w.app("web", "cpu=1", "n3", nil)
 	w.pod("", "", "bare", "n4", template("bare", "cpu=1", nil))
 	p := w.planner(t)
-	plan, err := p.Plan(Options{})
+	plan, err := p.Plan(Options{Steps: -1})
 	require.NoError(t, err)
 	require.Len(t, plan.Nodes, 2, "n5 is empty, and the pod of n3 goes somewhere")
 	x, err := p.Removals(plan)

@@ -73,8 +73,10 @@ func (p *Planner) Replay(plan *Plan) (_ *Replay, err error) {
 func (p *Planner) Step(o Options) (_ *Plan, err error) {
 	defer must.Catch(&err)
 	x := p.newSearch(o)
-	for _, i := range x.byPrice() {
+	order, untried := x.byPrice(), 0
+	for k, i := range order {
 		if x.stopped() {
+			untried = len(order) - k
 			break
 		}
 		if !x.allows(i) {
@@ -90,6 +92,6 @@ func (p *Planner) Step(o Options) (_ *Plan, err error) {
 		x.takeBack(m)
 	}
 	plan := p.order(choice{})
-	plan.Bound, plan.Kept = x.bound, p.kept()
+	plan.Bound, plan.Untried, plan.Kept = x.bound, untried, p.kept()
 	return plan, nil
 }

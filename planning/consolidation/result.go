@@ -85,8 +85,9 @@ type Plan struct {
 	// Before and After are the costs of the cluster, Bound is the least cost that any plan by the rules can reach.
 	Before, After, Bound int64
 	Kept                 []Kept // by slot order
-	// Steps is how many steps the search took.
-	Steps int
+	// Steps is how many steps the search took. Untried is the number of nodes that Stop left before anybody tried to empty them.
+	Steps   int
+	Untried int
 }
 
 // Gap returns the largest share of After that a better plan could save: 0 when the plan is proven to be the best.

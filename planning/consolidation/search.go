@@ -8,10 +8,10 @@ import (
 	"github.com/podberth/podberth/internal/must"
 )
 
-// Options change one search. The zero value empties nodes one after the other and does not search further.
+// Options change one search. The zero value searches for DefaultSteps.
 type Options struct {
-	// Steps is how many steps the search takes at most after the first set of nodes. A search whose best set has no order of moves
-	// begins again, up to twice.
+	// Steps is how many steps the search takes at most after the first set of nodes; 0 means DefaultSteps, below 0 none. A search whose
+	// best set has no order of moves begins again, up to twice.
 	Steps int
 	// Seed chooses among searches. Equal seeds give equal plans unless Stop ends the search.
 	Seed uint64
@@ -23,6 +23,9 @@ type Options struct {
 	Improved func(Progress)
 }
 
+// DefaultSteps are the steps of a search whose Options have none.
+const DefaultSteps = 1000
+
 // Progress is how far a search is.
 type Progress struct {
 	Step  int // 0: the first set of nodes
@@ -31,13 +34,13 @@ type Progress struct {
 	Moves int
 }
 
-// Plan looks for the cheapest cluster. The error is one of the snapshot or of the profile's plugins. A negative Steps or MaxMoves
+// Plan looks for the cheapest cluster. The error is one of the snapshot or of the profile's plugins. A negative MaxMoves
 // counts as 0. The cost is in the package comment: one pass over the nodes for the first set, a few nodes for each step, and one
 // pass over the moves for their order.
 func (p *Planner) Plan(o Options) (_ *Plan, err error) {
 	defer must.Catch(&err)
 	x := p.newSearch(o)
-	x.first()
+	untried := x.first()
 	best := p.order(x.chosen())
 	steps := 0
 	for round := range uint64(rounds) {
@@ -49,14 +52,14 @@ func (p *Planner) Plan(o Options) (_ *Plan, err error) {
 				best = other
 			}
 		}
-		if best.After <= x.cost || x.o.Steps <= 0 || x.stopped() {
+		if best.After <= x.cost || x.o.Steps < 0 || x.stopped() {
 			break
 		}
 		o.Seed += round + 1
 		x = p.newSearch(o)
 		x.first()
 	}
-	best.Bound, best.Steps, best.Kept = x.bound, steps, p.kept()
+	best.Bound, best.Steps, best.Untried, best.Kept = x.bound, steps, untried, p.kept()
 	return best, nil
 }
 
@@ -75,6 +78,7 @@ type search struct {
 }
 
 func (p *Planner) newSearch(o Options) *search {
+	o.Steps = cmp.Or(o.Steps, DefaultSteps)
 	x := &search{state: p.newState(), o: o, bound: p.bound(), random: rand.New(rand.NewPCG(o.Seed, 1))}
 	for i := range p.nodes {
 		if n := &p.nodes[i]; n.object != nil && n.held == "" && n.price > 0 {
@@ -114,8 +118,8 @@ func (x *search) byPrice() []int {
 	return order
 }
 
-// first empties one node after the other, first those of which least has to move for their price.
-func (x *search) first() {
+// first empties one node after the other, first those of which least has to move for their price. It returns how many were not tried.
+func (x *search) first() (untried int) {
 	weights := make([]float64, len(x.nodes))
 	for _, i := range x.list {
 		weights[i] = x.weight(i)
@@ -124,8 +128,9 @@ func (x *search) first() {
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(weights[a], weights[b]), cmp.Compare(len(x.nodes[a].loads), len(x.nodes[b].loads)))
 	})
-	for _, i := range order {
+	for k, i := range order {
 		if x.stopped() {
+			untried = len(order) - k
 			break
 		}
 		if !x.allows(i) {
@@ -136,6 +141,7 @@ func (x *search) first() {
 	x.buy(order)
 	x.log = x.log[:0]
 	x.tell()
+	return untried
 }
 
 // improve takes some emptied nodes back and tries to empty others, as long as steps are left and the cost is above the bound.

@@ -162,7 +162,7 @@ func TestTypeInTheFirstSlot(t *testing.T) {
 	p, err := New(Input{Snapshot: s, Price: price, Types: []Type{{Node: testkit.Node("small").Zone("a").Capacity("cpu=4").Obj(), Price: 3, Most: 1}}})
 	require.NoError(t, err)
 	require.Zero(t, p.base.Slot("small-new-1"))
-	plan, err := p.Plan(Options{})
+	plan, err := p.Plan(Options{Steps: -1})
 	require.NoError(t, err)
 	require.Equal(t, int64(3), plan.After)
 	_, err = New(Input{Snapshot: p.base, Types: []Type{{Node: testkit.Node("small").Obj()}}})
@@ -200,7 +200,7 @@ func TestReplay(t *testing.T) {
 		return ""
 	}
 	p := w.planner(t)
-	plan, err := p.Plan(Options{})
+	plan, err := p.Plan(Options{Steps: -1})
 	require.NoError(t, err)
 	require.Equal(t, int64(2), plan.After)
 	r, err := p.Replay(plan)

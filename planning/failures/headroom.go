@@ -12,9 +12,10 @@ type Search struct {
 	Parallel func(n int, run func(i int))
 	// Limit is the number of scenarios of two nodes or more to play at most; 0 means DefaultLimit, less than 0 none.
 	Limit int
-	// Remedies is the number of remedies of each kind to check at most; 0: none.
+	// Remedies is the number of remedies of each kind to check at most; 0: none. Each plays the failure of every node once, or up to
+	// twice. Together they end after DefaultSteps scenarios; one is always checked.
 	Remedies int
-	// Stop ends the search when it returns true, as Limit does; it is asked before each 64 scenarios. nil: never.
+	// Stop ends the search when it returns true, as Limit does; it is asked before each scenario. nil: never.
 	Stop func() bool
 }
 
@@ -35,6 +36,8 @@ type Headroom struct {
 	Limited bool
 	// Remedies are what would let the cluster survive each failure of one node, checked by deciding again; nil when it does.
 	Remedies []Remedy
+	// Untried are the remedies that were left out.
+	Untried int
 }
 
 // Binding returns the group that binds: the largest of Found; nil when there is none.
@@ -108,12 +111,15 @@ func (h *search) play(sets [][]int) (out []Result, whole bool) {
 		for i, set := range part {
 			scenarios[i] = h.p.scenario(set...)
 		}
-		results := must.Get(h.p.Run(scenarios, Options{Parallel: h.s.Parallel}))
-		h.Played += len(part)
+		results := must.Get(h.p.Run(scenarios, Options{Parallel: h.s.Parallel, Stop: h.s.Stop}))
+		h.Played += len(results)
 		for _, r := range results {
 			if r.Stays() > 0 {
 				out = append(out, r)
 			}
+		}
+		if len(results) < len(part) {
+			return out, false
 		}
 	}
 	return out, true

@@ -56,7 +56,7 @@ func TestHeadroom(t *testing.T) {
 			w := five("cpu=2")
 			w.app("web", "cpu=1", "n1 n2 n3 n4 n4", nil)
 			return w
-		}, Search{Stop: after(1)}, 1, nil, false, true, ""},
+		}, Search{Stop: after(6)}, 1, nil, false, true, ""},
 	}, func(t *testing.T, c struct {
 		name, why string
 		cluster   func() *world

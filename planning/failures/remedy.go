@@ -28,14 +28,16 @@ type Remedy struct {
 
 // remedies checks what would let the cluster survive the failures of one node.
 func (h *search) remedies(failing []Result) {
+	var list []remedy
 	for _, make := range []func([]Result) []remedy{h.p.moreNodes, h.p.fewerReplicas, h.p.weakerConstraints} {
-		list := make(failing)
-		for _, r := range list[:min(len(list), max(0, h.s.Remedies))] {
-			if h.stopped() {
-				h.Limited = true
-				return
-			}
-			h.check(r, failing)
+		of := make(failing)
+		list = append(list, of[:min(len(of), max(0, h.s.Remedies))]...)
+	}
+	before := h.Played
+	for k, r := range list {
+		if h.Played-before >= DefaultSteps || !h.check(r, failing) {
+			h.Limited, h.Untried = true, len(list)-k
+			return
 		}
 	}
 }
@@ -46,8 +48,12 @@ type remedy struct {
 	change     func(in *Input)
 }
 
-// check plays the changed cluster: the failures that left pods pending, and when none does any more, all.
-func (h *search) check(r remedy, failing []Result) {
+// check plays the changed cluster: the failures that left pods pending, and when none does any more, all. It reports whether it was played
+// to the end.
+func (h *search) check(r remedy, failing []Result) bool {
+	if h.stopped() {
+		return false
+	}
 	in := h.p.in
 	in.Snapshot = h.p.base.Fork()
 	r.change(&in)
@@ -58,16 +64,20 @@ func (h *search) check(r remedy, failing []Result) {
 	}
 	out := Remedy{Kind: r.kind, Text: r.text}
 	for _, scenarios := range [][]Scenario{again, p.Nodes()} {
-		results := must.Get(p.Run(scenarios, Options{Parallel: h.s.Parallel}))
+		results := must.Get(p.Run(scenarios, Options{Parallel: h.s.Parallel, Stop: h.s.Stop}))
 		h.Played += len(results)
+		if len(results) < len(scenarios) {
+			return false
+		}
 		if Worst(results); results[0].Stays() > 0 {
 			out.Worst, out.Stays = results[0].Name, results[0].Stays()
 			h.Remedies = append(h.Remedies, out)
-			return
+			return true
 		}
 	}
 	out.Holds = true
 	h.Remedies = append(h.Remedies, out)
+	return true
 }
 
 // moreNodes returns a node more of each kind: the kinds are nodes with equal allocatable resources, taints and labels that other

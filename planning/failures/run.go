@@ -23,8 +23,11 @@ type Options struct {
 	// priority by Seed.
 	Orders int
 	Seed   uint64
-	// Stop ends the further orders of a scenario when it returns true; Bounds.Orders says how many were played. It is asked before each.
-	// Parallel's goroutines call it. nil: never.
+	// Steps is the number of scenarios that Run plays at most, the first of the list; each order of Orders counts as a scenario. 0 means
+	// DefaultSteps. One scenario is always played.
+	Steps int
+	// Stop leaves out scenarios, and further orders of a scenario, when it returns true; Bounds.Orders says how many were played. It is
+	// asked before each. Parallel's goroutines call it. nil: never.
 	Stop func() bool
 	// Until makes Run forecast taint-based eviction for so long after the failure (Outcome.Leaves). 0: no forecast.
 	Until time.Duration
@@ -32,6 +35,12 @@ type Options struct {
 	// Orders are not observed. Parallel's goroutines call it. nil: nobody hears.
 	Observe func(scenario int, a Attempt)
 }
+
+// DefaultSteps is the limit of Options without Steps.
+const DefaultSteps = 100_000
+
+// stopped reports whether the caller ends the work.
+func (o *Options) stopped() bool { return o.Stop != nil && o.Stop() }
 
 // Attempt is one attempt to place a pod.
 type Attempt struct {
@@ -52,8 +61,8 @@ func (o Options) each(n int, run func(i int)) {
 	}
 }
 
-// Run plays the scenarios, each on the cluster as it was before any failure, and returns one result for each, in their order.
-// The error names the first scenario that has an unknown node or a node twice, or is the first error of a scenario; there are
+// Run plays the scenarios, each on the cluster as it was before any failure, and returns one result for each that was played, in their
+// order: Steps and Stop leave scenarios out. The error names the first scenario that has an unknown node or a node twice, or is the first error of a scenario; there are
 // no results then. O(pods of the lost nodes) decisions for each scenario, and O(nodes) beside them.
 func (p *Planner) Run(scenarios []Scenario, o Options) ([]Result, error) {
 	for _, s := range scenarios {
@@ -68,15 +77,26 @@ func (p *Planner) Run(scenarios []Scenario, o Options) ([]Result, error) {
 			seen[n] = true
 		}
 	}
-	results := make([]Result, len(scenarios))
+	most := max(1, cmp.Or(max(0, o.Steps), DefaultSteps)/(1+max(0, o.Orders)))
+	scenarios = scenarios[:min(len(scenarios), most)]
+	results := make([]*Result, len(scenarios)) // nil: left out
 	errs := make([]error, len(scenarios))
-	o.each(len(scenarios), func(i int) { results[i], errs[i] = p.run(i, scenarios[i], o) })
-	for i, err := range errs {
-		if err != nil {
-			return nil, fmt.Errorf("scenario %q: %w", scenarios[i].Name, err)
+	o.each(len(scenarios), func(i int) {
+		if !o.stopped() {
+			r, err := p.run(i, scenarios[i], o)
+			results[i], errs[i] = &r, err
+		}
+	})
+	played := make([]Result, 0, len(results))
+	for i, r := range results {
+		if errs[i] != nil {
+			return nil, fmt.Errorf("scenario %q: %w", scenarios[i].Name, errs[i])
+		}
+		if r != nil {
+			played = append(played, *r)
 		}
 	}
-	return results, nil
+	return played, nil
 }
 
 // run plays one scenario. A player that met an error is not used again.
@@ -92,7 +112,7 @@ func (p *Planner) run(i int, s Scenario, o Options) (result Result, err error) {
 		b := Bounds{Orders: 1, Fewest: result.Stays(), Most: result.Stays()}
 		r := rand.New(rand.NewPCG(o.Seed, 1))
 		for range o.Orders {
-			if o.Stop != nil && o.Stop() {
+			if o.stopped() {
 				break
 			}
 			b.Orders++

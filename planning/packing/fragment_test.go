@@ -2,6 +2,7 @@ package packing_test
 
 import (
 	"flag"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -58,6 +59,8 @@ func TestFragments(t *testing.T) {
 		sizes, seeds = []int{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, *fragments
 	}
 	t.Logf("%-14s %8s %8s %8s %8s", "kind", "clusters", "found", "proved", "slowest")
+	type size struct{ nodes, each int }
+	ofSize, foundOf := map[size]int{}, map[size]int{}
 	for kind := range kinds {
 		all, found, closed, slowest := 0, 0, 0, time.Duration(0)
 		for _, nodes := range sizes {
@@ -86,8 +89,11 @@ func TestFragments(t *testing.T) {
 					}
 					require.LessOrEqual(t, slices.Compare(vector(p.Tiers, placed), want), 0)
 					require.GreaterOrEqual(t, slices.Compare(vector(p.Tiers, bound), want), 0)
-					if all++; slices.Equal(vector(p.Tiers, placed), want) {
+					all++
+					ofSize[size{nodes, each}]++
+					if slices.Equal(vector(p.Tiers, placed), want) {
 						found++
+						foundOf[size{nodes, each}]++
 					}
 					if p.Optimal {
 						closed++
@@ -98,6 +104,13 @@ func TestFragments(t *testing.T) {
 		t.Logf("%-14s %8d %8d %8d %8s", kinds[kind].name, all, found, closed, slowest.Round(time.Millisecond))
 		require.GreaterOrEqual(t, 100*found, 95*all, "%s: %s", kinds[kind].name, kinds[kind].why)
 		require.GreaterOrEqual(t, 100*closed, 95*all, "%s: %s", kinds[kind].name, kinds[kind].why)
+	}
+	for _, nodes := range sizes {
+		row := fmt.Sprintf("%2d nodes:", nodes)
+		for _, each := range sizes {
+			row += fmt.Sprintf(" %3d/%-3d", foundOf[size{nodes, each}], ofSize[size{nodes, each}])
+		}
+		t.Log(row)
 	}
 }
 

@@ -37,6 +37,8 @@ type summary struct {
 	Bound   string  `json:"bound"`
 	Gap     float64 `json:"gap"` // rounded up to four decimals
 	Steps   int     `json:"steps"`
+	// Untried are the nodes that -time left before anybody tried to empty them.
+	Untried int `json:"untried,omitempty"`
 }
 
 type node struct {
@@ -86,12 +88,20 @@ type elsewhere struct {
 	Node string `json:"node"`
 }
 
+// orNone returns the steps of a search for -steps: 0 is none there and the default here.
+func orNone(n int) int {
+	if n == 0 {
+		return -1
+	}
+	return n
+}
+
 // plan asks for the plan and its replay.
 func (in *input) plan(ctx context.Context, o options, stderr io.Writer) (*consolidationPlan, error) {
 	stop, tried := program.Stop(ctx, o.time), 0
 	progress := report.NewProgress(stderr, "consolidate", "nodes tried", nil)
 	defer progress.End()
-	x := consolidation.Options{Steps: o.steps, Seed: o.seed, MaxMoves: o.maxMoves}
+	x := consolidation.Options{Steps: orNone(o.steps), Seed: o.seed, MaxMoves: o.maxMoves}
 	x.Stop = func() bool {
 		tried++
 		progress.Step(tried, 0)
@@ -110,7 +120,7 @@ func (in *input) plan(ctx context.Context, o options, stderr io.Writer) (*consol
 		return nil, err
 	}
 	a := in.shown(p, r, o)
-	return a, in.stays(a, p, o)
+	return a, in.stays(a, p, o, stop)
 }
 
 // shown returns a plan in the form in which it is printed. -n leaves out the moves of other namespaces.
@@ -120,7 +130,7 @@ func (in *input) shown(p *consolidation.Plan, r *consolidation.Replay, o options
 		Replay: replay{Same: r.Same, Elsewhere: []elsewhere{}, Pending: []string{}},
 		Summary: summary{
 			Nodes: in.nodes, Emptied: len(p.Nodes), Added: len(p.Added), Moves: p.Moves(), Waves: len(p.Waves), Before: in.cost(p.Before),
-			After: in.cost(p.After), Bound: in.cost(p.Bound), Gap: max(0, math.Ceil(p.Gap()*1e4-1e-9)/1e4), Steps: p.Steps,
+			After: in.cost(p.After), Bound: in.cost(p.Bound), Gap: max(0, math.Ceil(p.Gap()*1e4-1e-9)/1e4), Steps: p.Steps, Untried: p.Untried,
 		},
 	}
 	for _, n := range p.Nodes {

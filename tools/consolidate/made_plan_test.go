@@ -121,3 +121,12 @@ func TestTerminal(t *testing.T) {
 	_, wide, _ := planning("", "-f", shipped)
 	require.NotEqual(t, wide, out.String())
 }
+
+// Nodes that -time leaves before anybody tries them are counted at the end.
+func TestNotTried(t *testing.T) {
+	code, out, errs := planning("", "-f", shipped, "-time", "1ns")
+	require.Zero(t, code, errs)
+	require.Regexp(t, `\n\nnot tried: [1-9][0-9]* nodes; --time and --steps say how long to search\n$`, out)
+	_, out, _ = planning("", "-f", shipped)
+	require.NotContains(t, out, "not tried")
+}

@@ -36,8 +36,8 @@ type trial struct {
 // fewStays is how many nodes that stay are explained without -all, those with the least to move first.
 const fewStays = 40
 
-// stays explains the nodes that the plan leaves, and the node of -why.
-func (in *input) stays(a *consolidationPlan, p *consolidation.Plan, o options) error {
+// stays explains the nodes that the plan leaves, and the node of -why. Once stop holds it explains no more of them than the first.
+func (in *input) stays(a *consolidationPlan, p *consolidation.Plan, o options, stop func() bool) error {
 	if o.defragment != "" || o.oneStep && len(p.Nodes) > 0 && o.why == "" {
 		return nil
 	}
@@ -67,7 +67,11 @@ func (in *input) stays(a *consolidationPlan, p *consolidation.Plan, o options) e
 		a.Unexplained = len(nodes) - fewStays
 		nodes = nodes[:fewStays]
 	}
-	for _, n := range nodes {
+	for k, n := range nodes {
+		if k > 0 && stop() {
+			a.Unexplained += len(nodes) - k
+			break
+		}
 		r, err := x.Try(n, cause)
 		if err != nil {
 			return err

@@ -87,7 +87,7 @@ func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 			out, err = report.Render(o.output, p, func(b *strings.Builder) {
 				o.tables.Layout.Nodes = in.objects.ShortNodes()
 				p.table(b, &o.tables)
-				o.tables.Cut(b)
+				o.tables.Cut(b, "")
 			})
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"math/big"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -92,26 +91,20 @@ type headroom struct {
 	Exact    bool              `json:"exact"`
 	Played   int               `json:"played"`
 	Limited  bool              `json:"limited"`
+	Untried  int               `json:"untried,omitempty"` // remedies that -time left out
 	Binding  *failures.Group   `json:"binding,omitempty"`
 	Remedies []failures.Remedy `json:"remedies"`
 }
 
-// block is how many scenarios are played between two looks at the time.
-const block = 64
-
 // play plays the scenarios.
 func (in *input) play(ctx context.Context, o options, stderr io.Writer) (*failureReport, error) {
-	each, stop := parallel(o.workers, stderr), program.Stop(ctx, o.time)
-	var results []failures.Result
-	for part := range slices.Chunk(in.scenarios[:min(len(in.scenarios), o.steps)], block) {
-		if stop() {
-			break
-		}
-		some, err := in.planner.Run(part, failures.Options{Parallel: each, Orders: o.orders, Seed: o.seed, Until: o.until, Stop: stop})
-		if err != nil {
-			return nil, err
-		}
-		results = append(results, some...)
+	stop := program.Stop(ctx, o.time)
+	played := newWorkers(o.workers, report.NewProgress(stderr, "failures", "scenarios", nil))
+	played.total = len(in.scenarios)
+	results, err := in.planner.Run(in.scenarios, failures.Options{Parallel: played.each, Orders: o.orders, Seed: o.seed, Until: o.until, Steps: o.steps, Stop: stop})
+	played.progress.End()
+	if err != nil {
+		return nil, err
 	}
 	failures.Worst(results)
 	total := summary{Scenarios: len(results), Untried: len(in.scenarios) - len(results)}
@@ -126,11 +119,13 @@ func (in *input) play(ctx context.Context, o options, stderr io.Writer) (*failur
 		a.Scenarios = append(a.Scenarios, shown(r, o))
 	}
 	if o.headroom {
-		h, err := in.planner.Headroom(failures.Search{Parallel: each, Limit: orNone(o.limit), Remedies: o.remedies, Stop: stop})
+		searched := newWorkers(o.workers, report.NewProgress(stderr, "failures: -headroom", "scenarios", nil))
+		h, err := in.planner.Headroom(failures.Search{Parallel: searched.each, Limit: orNone(o.limit), Remedies: o.remedies, Stop: stop})
+		searched.progress.End()
 		if err != nil {
 			return nil, err
 		}
-		a.Headroom = &headroom{Survives: h.Survives, Found: []string{}, Exact: h.Exact, Played: h.Played, Limited: h.Limited, Binding: h.Binding(), Remedies: orEmpty(h.Remedies)}
+		a.Headroom = &headroom{Survives: h.Survives, Found: []string{}, Exact: h.Exact, Played: h.Played, Limited: h.Limited, Untried: h.Untried, Binding: h.Binding(), Remedies: orEmpty(h.Remedies)}
 		if h.Found != nil {
 			a.Headroom.Found, a.Headroom.Pending = h.Found.Nodes, h.Found.Stays()
 		}

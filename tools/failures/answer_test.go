@@ -11,12 +11,15 @@ import (
 	"github.com/podberth/podberth/tools/program"
 )
 
-// Every scenario is played once, whatever the number of workers.
+// Every scenario is played once, whatever the number of workers, and the progress counts them over all calls.
 func TestParallel(t *testing.T) {
 	for _, workers := range []int{0, 1, 2, 7} {
 		for _, n := range []int{0, 1, 5} {
 			played := make([]atomic.Int32, n)
-			parallel(workers, &strings.Builder{})(n, func(i int) { played[i].Add(1) })
+			w := newWorkers(workers, nil)
+			w.each(n, func(i int) { played[i].Add(1) })
+			w.each(1, func(int) {})
+			require.EqualValues(t, n+1, w.done.Load())
 			for i := range played {
 				require.EqualValues(t, 1, played[i].Load())
 			}

@@ -96,25 +96,33 @@ func (in *input) choose(o options) error {
 	return nil
 }
 
-// parallel returns a parallel-for with so many workers; 0 means one for each processor. It says on stderr how many scenarios were
-// played.
-func parallel(workers int, stderr io.Writer) func(n int, run func(i int)) {
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
+// workers plays scenarios at a time, and says how many were played.
+type workers struct {
+	number   int
+	progress *report.Progress
+	total    int // of all calls together; 0: nobody knows
+	done     atomic.Int64
+}
+
+// newWorkers returns so many workers; 0 means one for each processor.
+func newWorkers(number int, progress *report.Progress) *workers {
+	if number == 0 {
+		number = runtime.GOMAXPROCS(0)
 	}
-	return func(n int, run func(i int)) {
-		progress := report.NewProgress(stderr, "failures", "scenarios", nil)
-		defer progress.End()
-		var next, done atomic.Int64
-		var group sync.WaitGroup
-		for range min(workers, n) {
-			group.Go(func() {
-				for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-					run(i)
-					progress.Step(int(done.Add(1)), n)
-				}
-			})
-		}
-		group.Wait()
+	return &workers{number: number, progress: progress}
+}
+
+// each is a parallel-for.
+func (w *workers) each(n int, run func(i int)) {
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(w.number, n) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				run(i)
+				w.progress.Step(int(w.done.Add(1)), w.total)
+			}
+		})
 	}
+	group.Wait()
 }

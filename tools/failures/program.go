@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/podberth/podberth/planning/failures"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
@@ -69,7 +70,7 @@ func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 	out, err := report.Render(o.output, a, func(b *strings.Builder) {
 		o.tables.Layout.Nodes = in.objects.ShortNodes()
 		a.table(b, o.tables)
-		o.tables.Cut(b)
+		o.tables.Cut(b, a.end())
 	})
 	if err != nil {
 		return false, err
@@ -127,7 +128,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.headroom, "headroom", false, "look for the smallest set of nodes whose failure leaves a pod pending, and for remedies")
 	f.IntVar(&o.limit, "limit", 2000, "with -headroom: play at most `N` sets of two nodes or more")
 	f.IntVar(&o.remedies, "remedies", 3, "with -headroom: check at most `N` remedies of each kind")
-	f.IntVar(&o.steps, "steps", 100_000, "play at most `N` scenarios; -limit is that of -headroom")
+	f.IntVar(&o.steps, "steps", failures.DefaultSteps, "play at most `N` scenarios; each order of -orders is one; -limit is that of -headroom")
 	f.DurationVar(&o.time, "time", 10*time.Minute, "play no more scenarios after this `DURATION`; 0: no limit")
 	f.IntVar(&o.workers, "workers", 0, "play `N` scenarios at a time; 0: as many as there are processors")
 	f.BoolVar(&o.failPending, "fail-pending", false, "exit 1 if a scenario leaves a pod pending")

@@ -13,9 +13,6 @@ func (a *failureReport) table(out *strings.Builder, t program.Tables) {
 	if !t.Layout.NoHeaders {
 		a.saysBefore(out, t.Layout)
 		out.WriteString(t.Layout.Text("", a.verdict()))
-		if n := a.Summary.Untried; n > 0 {
-			report.Textf(out, "%s left out by -steps or -time\n", report.Count(n, "scenario"))
-		}
 		for _, x := range a.Alerts {
 			fires := "is silent"
 			if x.Fires {
@@ -60,6 +57,15 @@ func (a *failureReport) table(out *strings.Builder, t program.Tables) {
 		}
 		t.Layout.Section(out, "Remedies", []string{"CHANGE", "THEN"}, rows)
 	}
+}
+
+// end says what was not played.
+func (a *failureReport) end() string {
+	text := report.NotTried(a.Summary.Untried, "scenario")
+	if a.Headroom != nil {
+		text += report.NotTried(a.Headroom.Untried, "change")
+	}
+	return text
 }
 
 // verdict says how many scenarios leave pods pending, and what the worst does.

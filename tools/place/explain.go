@@ -41,6 +41,8 @@ type explanation struct {
 	Cause *diagnose.Cause `json:"cause,omitempty"`
 	// Cut says that the search for help was cut, by "steps" or "stop", so that there may be more, or cheaper changes; "" otherwise.
 	Cut string `json:"cut,omitempty"`
+	// Untried is the number of sets of changes that were left out then.
+	Untried int `json:"untried,omitempty"`
 	// Kept are the pods for which the pod must leave room, as "namespace/name on node": pods of at least its priority that are
 	// nominated to a node.
 	Kept       []string          `json:"kept,omitempty"`
@@ -238,7 +240,7 @@ func (x *simulation) ask(ctx context.Context, e *explanation, pod *v1.Pod, c *cl
 		if d.Failure.Err != nil {
 			e.Outcome = outcomeError
 		} else {
-			e.Preemption = x.askPreemption(q, d.Failure)
+			e.Preemption = x.askPreemption(ctx, q, d.Failure)
 		}
 	}
 	table, err := q.table()
@@ -311,7 +313,7 @@ func (x *simulation) relaxations(ctx context.Context, e *explanation, q *asked, 
 		}
 	}
 	if d.Cut == "steps" || d.Cut == "stop" {
-		e.Cut = d.Cut
+		e.Cut, e.Untried = d.Cut, d.Untried
 	}
 }
 

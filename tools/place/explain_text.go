@@ -97,7 +97,7 @@ func (e *explanation) help(b *strings.Builder) {
 		report.Textf(b, "Not: %s\n", e.Cause.Not)
 	}
 	if e.Cut != "" {
-		b.WriteString("The search for what would help was cut: -steps and -time let it go on for longer.\n")
+		report.Textf(b, "The search for what would help was cut; not tried: %s; --time and --steps say how long to search.\n", report.Count(e.Untried, "set of change"))
 	}
 }
 

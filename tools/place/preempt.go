@@ -1,6 +1,7 @@
 package place
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -33,6 +34,8 @@ type preemptionAnswer struct {
 	Optimal    *bool   `json:"optimal,omitempty"`
 	Default    *choice `json:"default,omitempty"`
 	Comparison string  `json:"comparison,omitempty"`
+	// Cut is the number of nodes on which the search ended before it had tried all victims.
+	Cut int `json:"cut,omitempty"`
 	// Returns says what becomes of the best victims when their controllers make them again.
 	Returns []comeback `json:"returns,omitempty"`
 }
@@ -89,6 +92,9 @@ func (p *preemptionAnswer) text() string {
 	}
 	if p.Default == nil {
 		return b.String()
+	}
+	if p.Cut > 0 {
+		report.Textf(&b, "  not tried: other victims on %s; --time says how long to search.\n", report.Count(p.Cut, "node"))
 	}
 	for _, c := range p.Returns {
 		report.Textf(&b, "  Afterwards %v.\n", c)
@@ -157,17 +163,17 @@ func bestVictims(profiles []scheduler.Profile) {
 }
 
 // askPreemption finds out which pods would give way.
-func (x *simulation) askPreemption(q *asked, failure *placement.Failure) *preemptionAnswer {
+func (x *simulation) askPreemption(ctx context.Context, q *asked, failure *placement.Failure) *preemptionAnswer {
 	o := placement.PreemptOptions{Budgets: x.w.disruptionBudgets(), Now: x.w.now}
 	r := q.plan.Preempt(q.pod, failure, q.options, o)
 	if x.o.preemption != optimalPreemption {
 		return &preemptionAnswer{choice: choiceOf(r), Message: r.Message}
 	}
-	search := must.Get(optimal.New(optimal.Options{}))
+	search := must.Get(optimal.New(optimal.Options{Stop: x.o.stop(ctx)}))
 	o.Options = search.Options(preemption.Options{})
 	best := q.plan.Preempt(q.pod, failure, q.options, o)
 	theirs, proved := choiceOf(r), search.Proof().Optimal
-	answer := &preemptionAnswer{choice: choiceOf(best), Message: best.Message, Optimal: &proved, Default: &theirs}
+	answer := &preemptionAnswer{choice: choiceOf(best), Message: best.Message, Optimal: &proved, Default: &theirs, Cut: search.Proof().Cut}
 	answer.Comparison = answer.comparison(search, best, r, x.w.now)
 	if best.Outcome == preemption.Success {
 		answer.Returns = x.returns(q.pod, q.cluster, best.Candidate, placement.PreemptOptions{Budgets: o.Budgets, Now: o.Now})

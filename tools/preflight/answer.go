@@ -1,7 +1,6 @@
 package preflight
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,7 +13,7 @@ import (
 
 	planner "github.com/podberth/podberth/planning/rollout"
 	"github.com/podberth/podberth/release"
-	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/report"
 	"github.com/podberth/podberth/tools/rollout"
 	"github.com/podberth/podberth/tools/upgrade"
@@ -113,25 +112,23 @@ func (a *preflight) kubelets(nodes []*v1.Node) {
 	slices.Sort(a.Kubelets)
 }
 
-// ask runs a program and reads its JSON. Its warnings go nowhere: they are those of the input, which preflight prints once.
-func ask(ctx context.Context, run func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int, args []string, o options, stdin io.Reader, into any) error {
-	for _, f := range o.files {
-		args = append(args, "-f", f)
-	}
+// over is how a program is asked about a cluster that was read.
+type over func(ctx context.Context, objects *dump.Objects, args []string, stderr io.Writer) ([]byte, error)
+
+// ask asks a program and reads its answer.
+func (answer over) ask(ctx context.Context, objects *dump.Objects, args []string, o options, stderr io.Writer, into any) error {
 	if o.config != "" {
 		args = append(args, "-config", o.config)
 	}
-	var out, errs bytes.Buffer
-	if code := run(ctx, append(args, "-o", "json"), stdin, &out, &errs); code == program.BadInput {
-		lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
-		_, text, _ := strings.Cut(lines[len(lines)-1], ": ")
-		return errors.New(text)
+	out, err := answer(ctx, objects, append(args, "-f", o.files[0], "-time", o.time.String()), stderr)
+	if err != nil {
+		return err
 	}
-	return json.Unmarshal(out.Bytes(), into)
+	return json.Unmarshal(out, into)
 }
 
 // rollout asks which nodes cannot be drained one after the other.
-func (a *preflight) rollout(ctx context.Context, o options, stdin io.Reader) error {
+func (a *preflight) rollout(ctx context.Context, o options, objects *dump.Objects, stderr io.Writer) error {
 	var plan struct {
 		Summary struct {
 			Pods, Hanging, Blocked int
@@ -141,8 +138,8 @@ func (a *preflight) rollout(ctx context.Context, o options, stdin io.Reader) err
 		Waiting []string
 		Untried int
 	}
-	args := []string{fmt.Sprintf("-force=%v", o.force), fmt.Sprintf("-delete-emptydir-data=%v", o.emptyDirs), fmt.Sprintf("-surge=%d", o.surge), fmt.Sprintf("-steps=%d", o.steps), fmt.Sprintf("-time=%v", o.time)}
-	if err := ask(ctx, rollout.Run, args, o, stdin, &plan); err != nil {
+	args := []string{fmt.Sprintf("-force=%v", o.force), fmt.Sprintf("-delete-emptydir-data=%v", o.emptyDirs), fmt.Sprintf("-surge=%d", o.surge), fmt.Sprintf("-steps=%d", o.steps)}
+	if err := over(rollout.Over).ask(ctx, objects, args, o, stderr, &plan); err != nil {
 		return err
 	}
 	a.Summary.Pods, a.Summary.Hanging, a.Summary.Blocked, a.Summary.Total = plan.Summary.Pods, plan.Summary.Hanging, plan.Summary.Blocked, plan.Summary.Total
@@ -168,7 +165,7 @@ func (a *preflight) rollout(ctx context.Context, o options, stdin io.Reader) err
 }
 
 // upgrade asks what the new version changes.
-func (a *preflight) upgrade(ctx context.Context, o options, stdin io.Reader) error {
+func (a *preflight) upgrade(ctx context.Context, o options, objects *dump.Objects, stderr io.Writer) error {
 	if a.From == a.To {
 		return nil
 	}
@@ -185,7 +182,7 @@ func (a *preflight) upgrade(ctx context.Context, o options, stdin io.Reader) err
 		Fields  []struct{ Field, Why string }
 		Summary struct{ Untried int }
 	}
-	if err := ask(ctx, upgrade.Run, []string{"-from", a.From, "-to", a.To, fmt.Sprintf("-time=%v", o.time)}, o, stdin, &r); err != nil {
+	if err := over(upgrade.Over).ask(ctx, objects, []string{"-from", a.From, "-to", a.To}, o, stderr, &r); err != nil {
 		return err
 	}
 	a.Unasked = r.Summary.Untried

@@ -13,7 +13,7 @@ func TestBounds(t *testing.T) {
 	_, all, _ := before("", "-f", shipped, "-to", "1.37")
 	require.NotContains(t, all, "not tried")
 	_, out, _ := before("", "-f", shipped, "-to", "1.37", "-steps", "1")
-	require.Regexp(t, `(?m)^[1-9][0-9]* changes not tried; --time and --steps say how long to search$`, out)
+	require.Regexp(t, `(?m)^not tried: [1-9][0-9]* changes; --time and --steps say how long to search$`, out)
 	waits := "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}]}}\n---\n{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {pods: 10}}}\n"
 	code, out, errs := before(waits, "-f", "-", "-force", "-from", "1.36", "-to", "1.37")
 	require.Zero(t, code, errs)

@@ -83,3 +83,20 @@ func TestReady(t *testing.T) {
 	_, _, errs = before(node("n1", "v1.20.3"), "-f", "-", "-to", "1.37")
 	require.Contains(t, errs, "-from: Required value: the oldest kubelet of the input is 1.20: ")
 }
+
+// The cluster is read once, from standard input too, and -max-size bounds it. -time counts what nobody asked about.
+func TestReadsOnce(t *testing.T) {
+	text, err := os.ReadFile(shipped)
+	require.NoError(t, err)
+	_, want, _ := before("", "-f", shipped, "-to", "1.37")
+	code, out, errs := before(string(text), "-f", "-", "-to", "1.37")
+	require.Equal(t, program.No, code, errs)
+	require.Equal(t, want, out)
+	long := string(text) + strings.Repeat("# nothing\n", 200_000)
+	code, out, errs = before(long, "-f", "-", "-to", "1.37", "-max-size", "1Mi")
+	require.Equal(t, program.BadInput, code)
+	require.Empty(t, out)
+	require.Contains(t, errs, "-max-size")
+	_, out, _ = before("", "-f", shipped, "-to", "1.37", "-time", "1ns")
+	require.Regexp(t, `\n\nnot tried: [1-9][0-9]* pods; --time .*\n\nnot tried: [1-9][0-9]* changes; --time `, out)
+}

@@ -3,7 +3,6 @@
 package preflight
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -50,17 +49,8 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 // answer writes what the two programs say. It reports whether the answer is no.
 func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
-	var data []byte // of standard input, which both programs read
-	for _, f := range o.files {
-		if f == "-" {
-			if data, err = io.ReadAll(stdin); err != nil {
-				return false, err
-			}
-		}
-	}
-	again := func() io.Reader { return bytes.NewReader(data) }
 	o.input.Progress = program.Reading(stderr)
-	objects, err := dump.Read(o.files, again(), o.input)
+	objects, err := dump.Read(o.files, stdin, o.input)
 	if err != nil {
 		return false, err
 	}
@@ -69,17 +59,16 @@ func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 		return false, err
 	}
 	a.kubelets(objects.Nodes)
-	if err := a.rollout(ctx, o, again()); err != nil {
-		return false, err
-	}
-	if err := a.upgrade(ctx, o, again()); err != nil {
-		return false, err
+	for _, ask := range []func(context.Context, options, *dump.Objects, io.Writer) error{a.upgrade, a.rollout} {
+		if err := ask(ctx, o, objects, stderr); err != nil {
+			return false, err
+		}
 	}
 	a.sum()
 	out, err := report.Render(o.output, a, func(b *strings.Builder) {
 		o.tables.Layout.Nodes = objects.ShortNodes()
 		a.table(b, &o.tables)
-		o.tables.Cut(b)
+		o.tables.Cut(b, report.NotTried(a.Unasked, "pod")+report.NotTried(a.Untried, "change"))
 	})
 	if err != nil {
 		return false, err

@@ -51,9 +51,6 @@ func (a *preflight) table(out *strings.Builder, t *program.Tables) {
 		out.WriteString(l.Text("  cause: ", b.Why))
 		out.WriteString(l.Text("  helps: ", cmp.Or(b.Helps, "nothing that was tried")))
 	}
-	if a.Untried > 0 {
-		report.Textf(out, "\n%s not tried; --time and --steps say how long to search\n", report.Count(a.Untried, "change"))
-	}
 	var rows [][]string
 	for _, list := range [][]changed{a.Pods, a.Fields} {
 		for _, c := range list {

@@ -97,17 +97,19 @@ func TestTables(t *testing.T) {
 	require.EqualError(t, tables.Check("json"), "-no-headers: Invalid value: true: goes with tables")
 }
 
-// A long table is cut to 60 lines, unless all are asked for.
+// A long table is cut to 60 lines, unless all are asked for. The end stays.
 func TestCut(t *testing.T) {
-	cut := func(all bool, lines int) string {
+	cut := func(all bool, lines int, end string) string {
 		var b strings.Builder
 		b.WriteString(strings.Repeat("x\n", lines))
-		(&Tables{All: all}).Cut(&b)
+		(&Tables{All: all}).Cut(&b, end)
 		return b.String()
 	}
-	require.Equal(t, strings.Repeat("x\n", 60), cut(false, 60))
-	require.Equal(t, strings.Repeat("x\n", 59)+"2 more lines; --all prints them\n", cut(false, 61))
-	require.Equal(t, strings.Repeat("x\n", 61), cut(true, 61))
+	require.Equal(t, strings.Repeat("x\n", 60), cut(false, 60, ""))
+	require.Equal(t, strings.Repeat("x\n", 59)+"2 more lines; --all prints them\n", cut(false, 61, ""))
+	require.Equal(t, strings.Repeat("x\n", 57)+"3 more lines; --all prints them\n\nend\n", cut(false, 60, "\nend\n"))
+	require.Equal(t, strings.Repeat("x\n", 58)+"\nend\n", cut(false, 58, "\nend\n"))
+	require.Equal(t, strings.Repeat("x\n", 61), cut(true, 61, ""))
 	var tables Tables
 	f := Flags(Help{Name: "x"}, &strings.Builder{})
 	tables.AllFlag(f)

@@ -33,22 +33,25 @@ func (t *Tables) AllFlag(f *Set) {
 	f.BoolVar(&t.All, "all", false, fmt.Sprintf("print the whole of the tables; without the flag the first %d lines", MostLines))
 }
 
-// Cut leaves the first MostLines lines of a table, the last of which says how many more there are. With All it leaves every line.
-func (t *Tables) Cut(out *strings.Builder) {
+// Cut leaves as many lines of a table that MostLines are not exceeded, one that says how many more there are, and the lines of end, which
+// come last in any case. With All it leaves every line.
+func (t *Tables) Cut(out *strings.Builder, end string) {
 	text := out.String()
-	lines := strings.Count(text, "\n")
-	if t.All || lines <= MostLines {
+	lines, most := strings.Count(text, "\n"), MostLines-strings.Count(end, "\n")
+	if t.All || lines <= most {
+		out.WriteString(end)
 		return
 	}
 	out.Reset()
 	kept := 0
 	for line := range strings.Lines(text) {
-		if kept++; kept == MostLines {
-			report.Textf(out, "%d more lines; --all prints them\n", lines-kept+1)
-			return
+		if kept++; kept == most {
+			break
 		}
 		out.WriteString(line)
 	}
+	report.Textf(out, "%d more lines; --all prints them\n", lines-most+1)
+	out.WriteString(end)
 }
 
 // Fit makes the tables as wide as the terminal that stdout is. Texts that are too long go on in the next line. Tables that go

@@ -29,6 +29,15 @@ func Few(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ","), len(names)-most)
 }
 
+// NotTried returns the end of an answer, which says how much a search left out: "not tried: 2 changes; --time and --steps say how long to
+// search". It is "" for 0.
+func NotTried(n int, noun string) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\nnot tried: %s; --time and --steps say how long to search\n", Count(n, noun))
+}
+
 // Count returns a number of things in words: "1 pod", "2 pods". The plural of noun has an s at its end.
 func Count(n int, noun string) string {
 	if n == 1 {

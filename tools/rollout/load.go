@@ -27,6 +27,11 @@ func load(o *options, stdin io.Reader) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
+	return prepare(o, objects)
+}
+
+// prepare completes the options with the nodes of a cluster that was read.
+func prepare(o *options, objects *dump.Objects) (*input, error) {
 	s, err := objects.Snapshot(dump.Planning{Expand: o.expand, Strict: o.strict, Orphans: "left out of the plan"})
 	if err != nil {
 		return nil, err

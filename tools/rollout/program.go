@@ -5,6 +5,7 @@ package rollout
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -63,16 +64,10 @@ func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 	if err != nil {
 		return false, err
 	}
-	progress := report.NewProgress(stderr, "rollout", "nodes", nil)
-	o.plan.Progress = progress.Step
-	o.plan.End = program.Stop(ctx, o.time)
-	p, err := in.planner.Plan(o.plan)
-	progress.End()
+	p, a, err := in.plan(ctx, o, stderr)
 	if err != nil {
 		return false, err
 	}
-	a := shown(p, o)
-	a.Summary.Pods = a.Summary.Leaving + staying(p, in.objects.Pods, o.plan.Drain)
 	var out []byte
 	if o.output == page.Form {
 		out, err = a.page(in, &o.tables)
@@ -80,7 +75,7 @@ func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 		out, err = report.Render(o.output, a, func(b *strings.Builder) {
 			o.tables.Layout.Nodes = in.objects.ShortNodes()
 			a.table(b, o.tables.Layout)
-			o.tables.Cut(b)
+			o.tables.Cut(b, report.NotTried(a.Untried, "change"))
 		})
 	}
 	if err != nil {
@@ -96,6 +91,39 @@ func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 		}
 	}
 	return o.failBlocked && !p.Complete(), report.Print(out, in.warnings, stdout, stderr)
+}
+
+// plan makes the plan, and the answer in the form in which it is printed.
+func (in *input) plan(ctx context.Context, o options, stderr io.Writer) (*planner.Plan, *rolloutPlan, error) {
+	progress := report.NewProgress(stderr, "rollout", "nodes", nil)
+	o.plan.Progress = progress.Step
+	o.plan.End = program.Stop(ctx, o.time)
+	p, err := in.planner.Plan(o.plan)
+	progress.End()
+	if err != nil {
+		return nil, nil, err
+	}
+	a := shown(p, o)
+	a.Summary.Pods = a.Summary.Leaving + staying(p, in.objects.Pods, o.plan.Drain)
+	return p, a, nil
+}
+
+// Over returns the JSON answer about a cluster that was read already. args are the flags; -f is required, and nothing is read from there.
+// Warnings are added to those of objects.
+func Over(ctx context.Context, objects *dump.Objects, args []string, stderr io.Writer) ([]byte, error) {
+	o, err := parseFlags(args, io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	in, err := prepare(&o, objects)
+	if err != nil {
+		return nil, err
+	}
+	_, a, err := in.plan(ctx, o, stderr)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(a)
 }
 
 // help is what -h prints before the flags.

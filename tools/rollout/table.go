@@ -28,9 +28,6 @@ func (a *rolloutPlan) table(out *strings.Builder, layout report.Layout) {
 		}
 	}
 	layout.Section(out, "Remedies", []string{"PODS", "CHANGE", "THEN"}, rows)
-	if a.Untried > 0 {
-		report.Textf(out, "\n%s not tried; --time and --steps say how long to search\n", report.Count(a.Untried, "change"))
-	}
 	rows = nil
 	for _, s := range a.Steps {
 		rows = append(rows, s.row(layout))

@@ -73,7 +73,7 @@ func reply(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Wr
 		}
 		o.tables.Layout.Nodes = report.ShortNodes(names)
 		a.table(b, &o.tables)
-		o.tables.Cut(b)
+		o.tables.Cut(b, "")
 	})
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ package upgrade
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -75,14 +76,30 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
 	defer must.Catch(&err)
 	m := must.Get(dump.Read(o.files, stdin, o.input))
+	a := ask(ctx, o, m, stdin, stderr)
+	out := must.Get(report.Render(o.output, a, func(b *strings.Builder) {
+		a.table(b, o)
+		b.WriteString(a.end())
+	}))
+	return o.failChanged && a.changed(), report.Print(out, m.Warnings, stdout, stderr)
+}
+
+// Over returns the JSON answer about a cluster that was read already. args are the flags; -f is required, and nothing is read from there.
+func Over(ctx context.Context, objects *dump.Objects, args []string, stderr io.Writer) (_ []byte, err error) {
+	defer must.Catch(&err)
+	o := must.Get(parseFlags(args, io.Discard))
+	return json.Marshal(ask(ctx, o, objects, nil, stderr))
+}
+
+// ask fills in the report. It panics with an error of package must.
+func ask(ctx context.Context, o options, m *dump.Objects, stdin io.Reader, stderr io.Writer) *upgradeReport {
 	a := &upgradeReport{Head: report.HeadOf("UpgradeReport"), From: o.from.String(), To: o.to.String()}
 	a.Fields = must.Get(fieldChanges(o, stdin))
 	a.Plugins = pluginChanges(o.from.Version, o.to.Version)
 	a.Differences = differences(o)
 	a.decisions(ctx, m, o, stderr)
 	a.sum()
-	out := must.Get(report.Render(o.output, a, func(b *strings.Builder) { a.table(b, o) }))
-	return o.failChanged && a.changed(), report.Print(out, m.Warnings, stdout, stderr)
+	return a
 }
 
 // Flags returns the program's flags.

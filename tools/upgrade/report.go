@@ -96,9 +96,6 @@ func (a *upgradeReport) changed() bool { return len(a.Pods)+len(a.Running)+len(a
 func (a *upgradeReport) table(b *strings.Builder, o options) {
 	report.Textf(b, "%s -> %s: %d of %s change, %d of %s would not be admitted, %s refused\n", a.From, a.To,
 		a.Summary.Changed, report.Count(a.Summary.Pending, "pending pod"), a.Summary.Refused, report.Count(a.Summary.Running, "running pod"), report.Count(a.Summary.Fields, "field"))
-	if a.Summary.Untried > 0 {
-		report.Textf(b, "%s left out by -steps or -time\n", report.Count(a.Summary.Untried, "pod"))
-	}
 	if len(a.Pods) > 0 {
 		b.WriteString("\n")
 		var rows [][]string
@@ -142,6 +139,9 @@ func (a *upgradeReport) table(b *strings.Builder, o options) {
 		}
 	}
 }
+
+// end says how many pods nobody asked about.
+func (a *upgradeReport) end() string { return report.NotTried(a.Summary.Untried, "pod") }
 
 // short returns the verdict in a line: the node of a placed pod, else the message.
 func (v verdict) short() string {
