@@ -141,6 +141,9 @@ func (x *run) budgetDeadlock(it *item, d *disruption.Decision) Deadlock {
 	}
 	if s.DesiredHealthy >= s.ExpectedPods {
 		out.Kind, out.Proof = Never, disruption.Proof(covering)+rounding(b)
+		if who := podinfo.BudgetAgent(it.obj); who != "" {
+			out.Proof += "; " + who
+		}
 		return out
 	}
 	if proof, names := x.cycle(it.budgets[0]); proof != "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/must"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/planning/workload"
 )
 
@@ -38,6 +39,9 @@ func replaced(text string, b *policyv1.PodDisruptionBudget, edit func(s *policyv
 
 // looserBudgets lets each budget allow one disruption more.
 func (x *run) looserBudgets(d *Deadlock) (out []change) {
+	if x.ofAgent(d) {
+		return nil
+	}
 	x.budgetsOf(d, func(k int, name string, b *policyv1.PodDisruptionBudget) {
 		s := &x.budgets.list[k].Status // at the end of the plan
 		desired := max(0, min(s.DesiredHealthy, s.CurrentHealthy)-1)
@@ -58,6 +62,15 @@ func (x *run) looserBudgets(d *Deadlock) (out []change) {
 		}))
 	})
 	return out
+}
+
+// ofAgent reports whether a program makes the budget of a pod of the deadlock, so that nobody else changes it.
+func (x *run) ofAgent(d *Deadlock) bool {
+	return slices.ContainsFunc(d.Pods, func(name string) bool {
+		namespace, short, _ := strings.Cut(name, "/")
+		pod := x.base.Pod(namespace, short)
+		return pod != nil && podinfo.BudgetAgent(pod) != ""
+	})
 }
 
 // countableBudgets have a number in minAvailable, for which the disruption controller asks no controller.

@@ -109,6 +109,7 @@ func (in *input) plan(ctx context.Context, o options) (*plan, error) {
 		p.Waves = append(p.Waves, out)
 	}
 	prospects := newProspects(in, r, made.Waves, o.at)
+	helps := map[[3]string]string{}
 	for _, b := range made.Blocked {
 		if b.WaitingHelps {
 			if text, err := prospects.instead(b.Budgets); err != nil {
@@ -116,6 +117,9 @@ func (in *input) plan(ctx context.Context, o options) (*plan, error) {
 			} else if text != "" {
 				b.WaitingHelps, b.Remedy = false, text
 			}
+		}
+		if !b.WaitingHelps {
+			b.Remedy = in.helps(b, o.at, helps)
 		}
 		p.Blocked = append(p.Blocked, blocked{
 			podRef: refTo(b.Pod), Budget: strings.Join(b.Budgets, ", "), Budgets: cover(b.Budgets),

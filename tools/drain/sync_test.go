@@ -72,7 +72,7 @@ func TestSickPods(t *testing.T) {
 	other := strings.Replace(crashing, "name: a,", "name: b,", 1)
 	input := twoNodes + crashing + other + anyPDB + replicas
 	_, out, _ := drain(input, "-f", "-", "n1")
-	require.Contains(t, out, "remedy: mend ReplicaSet web: a is in CrashLoopBackOff (57 restarts), b is in CrashLoopBackOff (57 restarts) (waiting does not help)\n")
+	require.Contains(t, out, "remedy: mend ReplicaSet web: a is in CrashLoopBackOff (57 restarts), b is in CrashLoopBackOff (57 restarts); or budget web: unhealthyPodEvictionPolicy: AlwaysAllow: answer 201 (waiting does not help)\n")
 	require.Contains(t, out, "0 of 2 pods leave; 2 hang for ever: default/a, ")
 	_, out, _ = drain(input, "-f", "-", "-evict", "a")
 	require.Contains(t, out, `Remedy:   mend ReplicaSet web: a is in CrashLoopBackOff (57 restarts), b is in CrashLoopBackOff (57 restarts)
@@ -110,4 +110,20 @@ func TestSickness(t *testing.T) {
 	}) {
 		require.Equal(t, c.want, sickness(&v1.Pod{Status: c.status}, now))
 	})
+}
+
+// A budget that Longhorn makes is not a person's to change: drain and evict say when it goes.
+func TestBudgetOfAgent(t *testing.T) {
+	const input = `
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: "4", pods: "110"}, conditions: [{type: Ready, status: "True"}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: im, namespace: lh, labels: {a: b}, ownerReferences: [{apiVersion: longhorn.io/v1beta2, kind: InstanceManager, name: im, uid: u, controller: true}]}, spec: {nodeName: n1, containers: [{name: c}]}, status: {phase: Running, conditions: [{type: Ready, status: "True"}]}}
+---
+{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: im, namespace: lh, generation: 1}, spec: {minAvailable: 1, selector: {matchLabels: {a: b}}}, status: {observedGeneration: 1, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1}}
+`
+	for _, args := range [][]string{{"n1"}, {"-evict", "lh/im"}} {
+		_, out, errs := drain(input, append([]string{"-f", "-"}, args...)...)
+		require.Contains(t, out, "Longhorn makes this budget and deletes it when no volume is attached on n1", errs)
+		require.NotContains(t, out, "raise the replicas")
+	}
 }

@@ -1,0 +1,17 @@
+package podinfo
+
+import (
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// BudgetAgent says who makes the disruption budget of a pod, and when it goes: such a budget is not a person's to change. It is "" for the
+// budgets of persons. An instance manager of Longhorn has a budget as long as a volume is attached to its node.
+func BudgetAgent(pod *v1.Pod) string {
+	if c := metav1.GetControllerOf(pod); c != nil && c.Kind == "InstanceManager" && strings.HasPrefix(c.APIVersion, "longhorn.io/") {
+		return "Longhorn makes this budget and deletes it when no volume is attached on " + pod.Spec.NodeName
+	}
+	return ""
+}
