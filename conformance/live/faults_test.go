@@ -307,11 +307,12 @@ func (s *schedule) run() {
 		<-time.After(pause)
 	}
 	if what != "" {
+		s.notePods()
 		for _, r := range s.replicas {
 			s.note("leading: %v, ready: %v", r.d.Leading(), r.d.Ready())
 			s.noteView(r.d.Scheduler)
 		}
-		s.fail("not at rest: %s", what)
+		s.fail("not at rest: %s\n%s", what, left())
 	}
 	for _, r := range s.replicas {
 		r.end()
@@ -324,6 +325,20 @@ func (s *schedule) run() {
 	}
 	if uid := s.bindings.twice(); uid != "" {
 		s.fail("pod %s was bound twice", uid)
+	}
+}
+
+// notePods notes the pods as the API server has them.
+func (s *schedule) notePods() {
+	pods, err := s.api.CoreV1().Pods(s.space).List(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		s.note("%v", err)
+		return
+	}
+	for k := range pods.Items {
+		p := &pods.Items[k]
+		s.note("pod: %s of priority %d with %v on %q, nominated for %q, being deleted: %v, %s", p.Name, *p.Spec.Priority, p.Spec.Containers[0].Resources.Requests.Cpu(),
+			p.Spec.NodeName, p.Status.NominatedNodeName, p.DeletionTimestamp != nil, condition(p, v1.PodScheduled).Message)
 	}
 }
 

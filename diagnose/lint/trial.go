@@ -17,7 +17,7 @@ import (
 type trial struct {
 	made   *workload.Made    // nil: the manifest is broken
 	pods   []*v1.Pod         // that the API server admits
-	want   int               // pods to place
+	want   int               // pods to place, those beyond mostReplicas too, which are counted and not made
 	nodes  []string          // of the pods that got one, in their order
 	failed *v1.Pod           // the first pod without a node; nil when there is none
 	cause  string            // why it has none
@@ -84,6 +84,9 @@ func (c *checker) try(w *work, keep bool) *trial {
 	t.made, t.pods, t.refuse = made, pods, refuse
 	if t.want = len(pods); w.waits() != "" || t.want == 0 {
 		return t
+	}
+	if w.kind != "DaemonSet" && refuse == nil {
+		t.want += max(0, w.replicas-mostReplicas)
 	}
 	if !keep && len(made.Claims)+len(made.ResourceClaims) == 0 && c.plain(t, pods) {
 		return t

@@ -34,7 +34,7 @@ func (x *player) made(u *unit) []*item {
 		}
 		return ready(open)
 	}
-	missing := must.Get(u.missing(x.snapshot, x.present(u)))
+	missing := must.Get(u.missing(x.snapshot, x.present(u), len(open)))
 	for _, w := range missing.Waiting {
 		x.waits[u] = w.String()
 	}

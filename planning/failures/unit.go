@@ -61,7 +61,7 @@ func (p *Planner) group() error {
 		if u.want < 0 {
 			u.want = u.running
 		}
-		if _, err := u.missing(p.base, u.pods); err != nil {
+		if _, err := u.missing(p.base, u.pods, 1); err != nil {
 			return err
 		}
 	}
@@ -175,9 +175,9 @@ func (g *grouper) of(pod *v1.Pod) *unit {
 	return g.unit(key) // of a controller that is not among the objects
 }
 
-// missing returns what the controller makes when these pods are there. Pods on a node without a Ready condition count as
+// missing returns what the controller makes when these pods are there, at most enough of pods that differ in name only. Pods on a node without a Ready condition count as
 // ready: objects that people write have no status.
-func (u *unit) missing(s *cluster.Snapshot, pods []*v1.Pod) (*workload.Made, error) {
+func (u *unit) missing(s *cluster.Snapshot, pods []*v1.Pod, enough int) (*workload.Made, error) {
 	if !u.known {
 		return &workload.Made{}, nil
 	}
@@ -190,7 +190,7 @@ func (u *unit) missing(s *cluster.Snapshot, pods []*v1.Pod) (*workload.Made, err
 		}
 		o.Claims = u.claims(s)
 	}
-	return workload.Make(o, workload.Options{})
+	return workload.Make(o, workload.Options{Enough: enough})
 }
 
 // claims returns the claims of a StatefulSet's pods that exist.

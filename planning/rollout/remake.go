@@ -72,7 +72,7 @@ func (x *run) missing(it *item) *workload.Made {
 	for _, other := range x.ofUnit[it.unit] {
 		o.Pods = append(o.Pods, other.seen)
 	}
-	return must.Get(workload.Make(o, workload.Options{}))
+	return must.Get(workload.Make(o, workload.Options{Enough: 1}))
 }
 
 // claims adds the claims that a StatefulSet makes for a pod and that are not there.

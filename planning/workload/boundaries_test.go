@@ -341,3 +341,28 @@ func TestNumberOverTheLimit(t *testing.T) {
 		})
 	}
 }
+
+// Enough makes the first of many equal pods. The number is still checked.
+func TestEnough(t *testing.T) {
+	many := int32(100_000)
+	template := v1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}}
+	meta, selector := metav1.ObjectMeta{Name: "x", Namespace: "default"}, &metav1.LabelSelector{MatchLabels: template.Labels}
+	for name, o := range map[string]Objects{
+		"Deployment":            {Deployments: []*appsv1.Deployment{{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Replicas: &many, Selector: selector, Template: template}}}},
+		"ReplicaSet":            {ReplicaSets: []*appsv1.ReplicaSet{{ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{Replicas: &many, Selector: selector, Template: template}}}},
+		"ReplicationController": {ReplicationControllers: []*v1.ReplicationController{{ObjectMeta: meta, Spec: v1.ReplicationControllerSpec{Replicas: &many, Selector: template.Labels, Template: &template}}}},
+		"Job":                   {Jobs: []*batchv1.Job{{ObjectMeta: meta, Spec: batchv1.JobSpec{Parallelism: &many, Template: template}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			made, err := Make(o, Options{Enough: 2})
+			runtime.ReadMemStats(&after)
+			require.NoError(t, err)
+			require.Len(t, made.Pods, 2)
+			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
+			_, err = Make(o, Options{Enough: 2, Limit: 99_999})
+			require.ErrorContains(t, err, "Too many: there are more than 99999 pods to make")
+		})
+	}
+}

@@ -47,7 +47,7 @@ func (m *maker) job(j *batchv1.Job) {
 	if !m.room(o, want-running) {
 		return
 	}
-	for range want - running {
+	for range min(want-running, m.most) {
 		if !m.add(m.jobPod(o, j, j.Name+"-"), "") {
 			return
 		}

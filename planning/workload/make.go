@@ -62,6 +62,7 @@ type label struct{ namespace, key, value string }
 type maker struct {
 	o     Objects
 	limit int
+	most  int // of Options.Enough
 	made  *Made
 	err   error
 
@@ -82,6 +83,9 @@ func newMaker(o Objects, options Options) *maker {
 	}
 	if m.limit <= 0 {
 		m.limit = DefaultLimit
+	}
+	if m.most = options.Enough; m.most <= 0 {
+		m.most = m.limit
 	}
 	for _, p := range o.Pods {
 		m.pods[id{p.Namespace, p.Name}] = p
@@ -228,7 +232,7 @@ func (m *maker) more(o owner, n int, template *v1.PodTemplateSpec) {
 	if !m.room(o, n) {
 		return
 	}
-	for range n {
+	for range min(n, m.most) {
 		if !m.add(m.pod(o, template, o.GetName()+"-"), "") {
 			return
 		}

@@ -36,6 +36,9 @@ type Objects struct {
 type Options struct {
 	// Limit is the largest number of pods that Make makes; 0 means DefaultLimit. More pods are an error.
 	Limit int
+	// Enough is how many pods Make makes at most for a ReplicaSet, a ReplicationController, and a Job without indexes: their pods differ in
+	// name only, and many callers read the first. The others still count towards Limit of that object. 0 means all.
+	Enough int
 }
 
 // DefaultLimit is the number of pods that Make makes at most unless Options.Limit says otherwise.
