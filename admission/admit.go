@@ -110,6 +110,9 @@ func Admit(pod *v1.Pod, c Cluster, o Options) (*v1.Pod, []Change, error) {
 		if err != nil {
 			return nil, nil, err
 		}
+		if next == pod {
+			continue
+		}
 		if fields := changed(pod, next); len(fields) > 0 {
 			changes = append(changes, Change{s.by, fields})
 		}

@@ -23,7 +23,10 @@ import (
 //   - PriorityClass: ValidatePriorityClass,
 //   - RuntimeClass: runtimeclass.ValidateUpdate,
 //   - StorageClass: parameters, provisioner, reclaimPolicy and volumeBindingMode stay,
-//   - Node, PodDisruptionBudget: Validate.
+//   - Deployment, ReplicaSet, DaemonSet: Validate, and the selector stays,
+//   - StatefulSet: Validate, and all stays but replicas, ordinals, template, updateStrategy, minReadySeconds and what is kept of revisions
+//     and claims,
+//   - Node, PodDisruptionBudget and other controllers: Validate.
 //
 // Objects of other kinds, and nil, have no errors. An object in the interface must not be a nil pointer.
 func ValidateUpdate(object, old metav1.Object) field.ErrorList {
@@ -49,7 +52,7 @@ func ValidateUpdate(object, old metav1.Object) field.ErrorList {
 		}
 		return nil
 	}
-	return Validate(object)
+	return append(Validate(object), validateWorkloadUpdate(object, old)...)
 }
 
 // ValidatePodUpdate returns what the API server finds wrong with an update of a stored pod from old to pod, with the server's

@@ -86,7 +86,7 @@ func (s *State) termEffect(e *Effect, own *terms) {
 	if s.evaluator.err != nil { // CompilePods returned an error: every node is rejected and nothing is counted
 		return
 	}
-	if own == nil || own.pairs&s.pairs == 0 && own.pairs != ^uint64(0) {
+	if own.excludes(s.pairs) {
 		return
 	}
 	pod := s.evaluator.pod

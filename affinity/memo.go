@@ -56,12 +56,17 @@ func (e *PodEvaluator) AppendKey(dst []byte, matched []int32, cluster Cluster, m
 	if m == nil {
 		m = &Memo{}
 	}
+	pairs := pairsOf(e.pod.Labels)
 	for id := range int32(sets.TermSets()) {
 		rep, nodes, _ := sets.TermSet(id)
 		if len(nodes) == 0 {
 			continue
 		}
-		m.which = m.terms(id, rep).appendWhich(m.which[:0], e.pod, labels)
+		own := m.terms(id, rep)
+		if own.excludes(pairs) {
+			continue
+		}
+		m.which = own.appendWhich(m.which[:0], e.pod, labels)
 		some := false
 		for at, w := range m.which {
 			if w != 0 {

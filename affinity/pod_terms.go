@@ -52,6 +52,11 @@ func compileTerms(pod *v1.Pod) *terms {
 	return t
 }
 
+// excludes reports that no term matches a pod with these label pairs. It does not see every such pod. nil has no terms.
+func (t *terms) excludes(pairs uint64) bool {
+	return t == nil || t.pairs&pairs == 0 && t.pairs != ^uint64(0)
+}
+
 // appendWhich appends which terms match an incoming pod, 64 terms to a word. Bit k is term k, in the order required
 // anti-affinity, required affinity, preferred affinity, preferred anti-affinity. namespaceLabels are the labels of the
 // pod's namespace, nil for an unknown namespace. When two incoming pods have equal bits, running pods with these terms

@@ -60,6 +60,8 @@ type Plugin struct {
 	Skips func(pod *v1.Pod) bool
 	// states begins to count over a cluster, for groupStates.
 	states func(c Cluster) reuse.Counting
+	// own returns the plugin with memory that one plan uses, and a copy of the plugin as it is. nil: the plugin keeps nothing.
+	own func(p *Plugin) *Plugin
 
 	// Lapses means that the filter's rule can stop to hold for a running pod, which then stays on its node. Plan.Violations
 	// asks these filters.

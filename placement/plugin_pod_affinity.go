@@ -19,8 +19,20 @@ import (
 	"github.com/podberth/podberth/release/plugins"
 )
 
-// newInterPodAffinity returns the filter and score of that name. The zero PodOptions are v1.37's.
+// newInterPodAffinity returns the filter and score of that name. The zero PodOptions are v1.37's. A plan compiles the terms of its
+// running pods once for each term set.
 func newInterPodAffinity(o affinity.PodOptions) *Plugin {
+	p := interPodAffinity(o, nil)
+	p.own = func(q *Plugin) *Plugin {
+		if q != p { // a copy, whose functions a caller may have changed
+			return q
+		}
+		return interPodAffinity(o, &affinity.Memo{})
+	}
+	return p
+}
+
+func interPodAffinity(o affinity.PodOptions, memo *affinity.Memo) *Plugin {
 	return &Plugin{
 		Name: plugins.InterPodAffinity, Args: o, Lapses: true,
 		Group: groupStates, AppendKey: affinity.AppendPodKey,
@@ -32,7 +44,7 @@ func newInterPodAffinity(o affinity.PodOptions) *Plugin {
 			if err != nil {
 				return Filtering{Code: filter.UnschedulableAndUnresolvable, Reasons: []string{err.Error()}}
 			}
-			s := e.Count(c)
+			s := e.CountWith(c, memo)
 			if s.Skip() {
 				return Filtering{Code: filter.Skip}
 			}
@@ -43,7 +55,7 @@ func newInterPodAffinity(o affinity.PodOptions) *Plugin {
 			if err != nil {
 				return nil, scoreError(err)
 			}
-			s := e.Count(c)
+			s := e.CountWith(c, memo)
 			if s.SkipScore() {
 				return nil, nil
 			}

@@ -9,7 +9,8 @@ import (
 	"github.com/podberth/podberth/placement/internal/reuse"
 )
 
-// over returns the profile with its plugins over the Volumes and the devices that they share.
+// over returns the profile of one plan: its plugins are over the Volumes and the devices that they share, and keep what the plan's goroutine
+// alone uses.
 func (p Profile) over(c Cluster) Profile {
 	p.Volumes = volumesOr(p.Volumes, c)
 	if p.Devices == nil {
@@ -19,11 +20,15 @@ func (p Profile) over(c Cluster) Profile {
 	p.Scores = slices.Clone(p.Scores)
 	shared := map[*Plugin]*Plugin{}
 	over := func(plugin *Plugin) *Plugin {
-		if plugin.Over == nil {
-			return plugin
-		}
 		if shared[plugin] == nil {
-			shared[plugin] = plugin.Over(p)
+			switch {
+			case plugin.Over != nil:
+				shared[plugin] = plugin.Over(p)
+			case plugin.own != nil:
+				shared[plugin] = plugin.own(plugin)
+			default:
+				shared[plugin] = plugin
+			}
 		}
 		return shared[plugin]
 	}

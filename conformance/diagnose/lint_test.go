@@ -196,7 +196,7 @@ var notAsked = map[string]string{
 	"api-refuses": refused, "priority-class-missing": refused, "runtime-class-missing": refused, "selector-mismatch": refused,
 	"refused-limit-range": refused, "refused-quota-needs": refused, "refused-quota": refused,
 	"priority-default-second": classes,
-	"rollout-rwop":            later, "rollout-spread": later, "rollout-host-port-ds": later, "budget-cannot-sync": later,
+	"rollout-rwop":            later, "rollout-rwo": later, "rollout-spread": later, "immutable-field": refused, "rollout-host-port-ds": later, "budget-cannot-sync": later,
 	"gpu-pool-closed": placed, "class-missing": placed, "device-class-missing": placed, "node-name-claim": placed, "unplaceable": placed,
 }
 

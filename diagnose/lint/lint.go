@@ -13,6 +13,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
@@ -41,6 +42,8 @@ type Input struct {
 	Compiler devices.SelectorCompiler
 	// Now is the time at which quotas are charged. Deleted pods whose time is over are not counted.
 	Now time.Time
+	// Live is what the cluster has under the names of the manifests, and maybe more: the rules about updates compare the two.
+	Live []metav1.Object
 	// Descheduler adds the rules about a descheduler that evicts without end (Rule.Descheduler).
 	Descheduler bool
 	// Cluster is a dump: nodes, running pods and what they use. nil, or without nodes: rules that need a cluster find nothing.
@@ -79,12 +82,13 @@ type Rule struct {
 	work   func(c *checker, w *work)
 	budget func(c *checker, b *policyv1.PodDisruptionBudget)
 	whole  func(c *checker) // looks at all manifests, and names the object of a finding
+	update func(c *checker, object, old metav1.Object)
 }
 
 // Rules returns the rules in the order in which they are checked.
 func Rules() []Rule {
 	var out []Rule
-	for _, list := range [][]Rule{admissionRules, classRules, nodeRules, affinityRules, spreadRules, resourceRules, volumeRules, podRules, rolloutRules, budgetRules, wishRules, restRules} {
+	for _, list := range [][]Rule{admissionRules, classRules, nodeRules, affinityRules, spreadRules, resourceRules, volumeRules, podRules, rolloutRules, updateRules, budgetRules, wishRules, restRules} {
 		out = append(out, list...)
 	}
 	return out
@@ -121,6 +125,14 @@ func Check(in Input) (_ []Finding, err error) {
 			r.whole(c)
 		}
 	}
+	c.eachUpdate(func(name string, object, old metav1.Object) {
+		for i := range rules {
+			if r := &rules[i]; r.update != nil {
+				c.rule, c.object = r, name
+				r.update(c, object, old)
+			}
+		}
+	})
 	slices.SortStableFunc(c.out, func(a, b Finding) int { return rank[a.Severity] - rank[b.Severity] })
 	return c.out, nil
 }

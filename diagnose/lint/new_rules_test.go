@@ -1,6 +1,8 @@
 package lint
 
 import (
+	"fmt"
+
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
@@ -11,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // newCase is a case of TestRules.
@@ -83,6 +87,18 @@ func (w *world) devices(template, class string) {
 	w.objs.DeviceClasses = append(w.objs.DeviceClasses, &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}})
 }
 
+// live has the Deployment in the cluster, with a selector of an app.
+func (w *world) live(app string) {
+	old := w.web.DeepCopy()
+	old.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
+	w.in.Live = append(w.in.Live, old)
+}
+
+// full has a pod on a node that asks for so many cores.
+func (w *world) full(node, cpu int) {
+	w.objs.Pods = append(w.objs.Pods, testkit.Pod("full").On(w.objs.Nodes[node].Name).Request(fmt.Sprint("cpu=", cpu)).Obj())
+}
+
 // newCases has an example and a near miss of each rule about what the API server stores, and about what comes later.
 func newCases() []newCase {
 	const wait, now = storagev1.VolumeBindingWaitForFirstConsumer, storagev1.VolumeBindingImmediate
@@ -145,6 +161,8 @@ func newCases() []newCase {
 				w.web.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxUnavailable: &none}
 			}, Error, false},
 		{"rollout-host-port-ds", func(w *world) { w.port(80); w.daemon(1) }, func(w *world) { w.port(80); w.daemon(0) }, Error, true},
+		{"immutable-field", func(w *world) { w.live("other") }, func(w *world) { w.live("web") }, Error, true},
+		{"daemonset-priority", func(w *world) { w.daemon(0); w.full(0, 4); w.request("cpu", "1") }, func(w *world) { w.daemon(0); w.full(0, 3); w.request("cpu", "1") }, Warning, false},
 		{"budget-zero", func(w *world) { b := w.budget("b", "web", 0); b.Spec.MinAvailable, b.Spec.MaxUnavailable = nil, &none }, func(w *world) { w.budget("b", "web", 2) }, Warning, true},
 		{"budget-hpa", func(w *world) { w.scale(3); w.budget("b", "web", 3) }, func(w *world) { w.scale(4); w.budget("b", "web", 3) }, Warning, true},
 		{"budget-one-replica", func(w *world) { w.replicas(1); w.budget("b", "web", 1) }, func(w *world) { w.replicas(2); w.budget("b", "web", 1) }, Warning, true},

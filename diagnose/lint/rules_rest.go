@@ -1,7 +1,12 @@
 package lint
 
 import (
+	"fmt"
 	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // restRules look at what the other rules have found.
@@ -10,6 +15,14 @@ var restRules = []Rule{
 		if t := c.tried(w); w.runs() && t.failed != nil && len(t.nodes) > 0 {
 			turns := (t.want + len(t.nodes) - 1) / len(t.nodes)
 			c.report(w.path[:len(w.path)-len(".template.spec")]+".parallelism", "as it is, or less parallelism", "%d of %d pods run at a time, in %s", len(t.nodes), t.want, amount(turns, "turn", "turns"))
+		}
+	}},
+	{ID: "daemonset-priority", Severity: Warning, Cluster: true, Summary: "a DaemonSet without a priority class has no room on a node that pods of lower priority fill", work: func(c *checker, w *work) {
+		if w.kind != "DaemonSet" || w.given.Spec.PriorityClassName != "" || w.waits() != "" {
+			return
+		}
+		if t := c.tried(w); t.failed != nil && c.placedAbove(t) {
+			c.report(w.path+".priorityClassName", fmt.Sprintf("a PriorityClass with a value above %d: then pods give way", podinfo.Priority(t.failed)), "a node has no room for its pod, and pods there would give way to a higher priority")
 		}
 	}},
 	{ID: "together", Severity: Warning, Cluster: true, Summary: "the workload alone has room on the cluster, and beside the other manifests it has not", work: func(c *checker, w *work) {
@@ -33,5 +46,20 @@ var restRules = []Rule{
 	}},
 }
 
+// placedAbove reports whether the pods of a trial all get nodes when their priority is above that of every pod of a user.
+func (c *checker) placedAbove(t *trial) bool {
+	above, alike := &trial{}, make([]*v1.Pod, len(t.pods))
+	for i, p := range t.pods {
+		p := p.DeepCopy()
+		p.Spec.Priority = new(int32(highestOfUsers))
+		alike[i] = p
+	}
+	c.whole(above, alike, t.made, false)
+	return above.failed == nil
+}
+
+// highestOfUsers is the highest value of a priority class of a user.
+const highestOfUsers = 1_000_000_000
+
 // later are the rules of severity error about events that will come: they say nothing about the place of the pods.
-var later = map[string]bool{"rollout-rwop": true, "rollout-spread": true, "rollout-host-port-ds": true, "node-name-claim": true, "budget-cannot-sync": true}
+var later = map[string]bool{"immutable-field": true, "rollout-rwop": true, "rollout-rwo": true, "rollout-spread": true, "rollout-host-port-ds": true, "node-name-claim": true, "budget-cannot-sync": true}

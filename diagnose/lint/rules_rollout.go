@@ -19,8 +19,13 @@ var rolloutRules = []Rule{
 			c.report(path, "strategy Recreate, or maxSurge 0", "the new pod of a rollout never gets claim %s, which is ReadWriteOncePod, while the old pod runs, and the old pod stays until the new one is ready", k.Name)
 		})
 	}},
-	{ID: "rollout-rwo", Severity: Warning, Summary: "a rollout starts a new pod while the old one holds a claim that one node alone may use", work: func(c *checker, w *work) {
+	{ID: "rollout-rwo", Severity: Error, Summary: "a rollout starts a new pod while the old one holds a claim that one node alone may use: an error when the new pod comes to another node", work: func(c *checker, w *work) {
 		c.surging(w, v1.ReadWriteOnce, func(path string, k *v1.PersistentVolumeClaim) {
+			if from, to := c.nextNode(w); to != "" && from != "" && from != to {
+				c.report(path, "strategy Recreate, or maxSurge 0", "the new pod of a rollout comes to node %s and waits there for claim %s, which is ReadWriteOnce and in use on %s, and the old pod stays until the new one is ready", to, k.Name, from)
+				return
+			}
+			defer func() { c.out[len(c.out)-1].Severity = Warning }()
 			c.report(path, "strategy Recreate, or maxSurge 0", "the new pod of a rollout does not start on another node while the old pod has claim %s, which is ReadWriteOnce, and the old pod stays until the new one is ready", k.Name)
 		})
 	}},
@@ -60,6 +65,41 @@ func (c *checker) surging(w *work, mode v1.PersistentVolumeAccessMode, f func(pa
 	}
 }
 
+// nextNode returns a node of the pods of a workload, and the node that the new pod of a rollout gets beside them; "" when there is none.
+func (c *checker) nextNode(w *work) (from, to string) {
+	if c.snap == nil || w.waits() != "" {
+		return "", ""
+	}
+	t := c.try(w, true)
+	if t.failed != nil || t.placer == nil {
+		return "", ""
+	}
+	switch old := c.made.hashed[w.object]; {
+	case len(t.nodes) > 0:
+		from = t.nodes[0]
+	case len(old) > 0:
+		from = old[0].Spec.NodeName
+	default:
+		for _, r := range c.made.sets[w.object] {
+			for _, p := range c.made.owned["ReplicaSet "+r.Namespace+"/"+r.Name] {
+				from = p.Spec.NodeName
+			}
+		}
+	}
+	if d := t.placer.Decide(next(w), placement.Options{}); d.Placed() {
+		to = d.Node
+	}
+	return from, to
+}
+
+// next returns the new pod of a rollout.
+func next(w *work) *v1.Pod {
+	pod := w.pod.DeepCopy()
+	pod.Name += "-rollout"
+	pod.UID = types.UID(pod.Namespace + "/" + pod.Name)
+	return pod
+}
+
 // spreadBlocksExtra places the replicas and then one pod more, and reports whether that pod has no node with its DoNotSchedule
 // constraints, and one without.
 func (c *checker) spreadBlocksExtra(w *work) bool {
@@ -67,9 +107,7 @@ func (c *checker) spreadBlocksExtra(w *work) bool {
 	if t.failed != nil || t.placer == nil {
 		return false
 	}
-	pod := w.pod.DeepCopy()
-	pod.Name += "-rollout"
-	pod.UID = types.UID(pod.Namespace + "/" + pod.Name)
+	pod := next(w)
 	if t.placer.Decide(pod, placement.Options{}).Placed() {
 		return false
 	}

@@ -82,7 +82,7 @@ func (c *checker) try(w *work, keep bool) *trial {
 	}
 	pods, refuse := c.admitted(w, made.Pods)
 	t.made, t.pods, t.refuse = made, pods, refuse
-	if t.want = len(pods); w.waits() != "" || t.want == 0 {
+	if t.want = len(pods); w.waits() != "" || t.want == 0 && !keep {
 		return t
 	}
 	if w.kind != "DaemonSet" && refuse == nil {

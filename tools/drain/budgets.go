@@ -43,19 +43,19 @@ func (in *input) complete(o options) error {
 			in.fails(b, s.Lasting)
 		case !hasStatus(b):
 			if s.Err != nil {
-				in.warnings.Add(in.note(b, fmt.Sprintf("how many pods it expects is not known: %v", s.Err)))
+				in.warnings.Group("how many pods %d PodDisruptionBudgets expect is not known", in.note(b, fmt.Sprintf("how many pods it expects is not known: %v", s.Err)))
 			}
 		case s.Err != nil && failedSync(b):
 			s.Status = b.Status
 		case s.Err != nil:
-			in.warnings.Add(in.note(b, fmt.Sprintf("how many pods it expects is taken from its status: %v", s.Err)))
+			in.warnings.Group("how many pods %d PodDisruptionBudgets expect is taken from their statuses", in.note(b, fmt.Sprintf("how many pods it expects is taken from its status: %v", s.Err)))
 			s.Status = counted[i].Status
 			if s.Status.ExpectedPods = b.Status.ExpectedPods; s.Status.ExpectedPods <= 0 {
 				s.Status.DisruptionsAllowed = 0
 			}
 		}
 		if slices.ContainsFunc(s.Notices, func(n disruption.Notice) bool { return n.Reason == "NoPods" }) {
-			in.warnings.Group("%d PodDisruptionBudgets match no pod of the input", in.note(b, "matches no pod of the input"))
+			in.warnings.Aside("%d PodDisruptionBudgets match no pod of the input", in.note(b, "matches no pod of the input"))
 		}
 		if hasStatus(b) {
 			if s.Lasting == nil {
@@ -96,7 +96,7 @@ func (in *input) compare(b *policyv1.PodDisruptionBudget, taken *policyv1.PodDis
 			in.note(b, fmt.Sprintf("its status says %s, and the pods of the input give %s; the pods count, because the disruption controller counts them again", numbers(given), numbers(taken))))
 	}
 	if given.ObservedGeneration < b.Generation {
-		in.warnings.Add(in.note(b, fmt.Sprintf("its status is of generation %d, its spec of generation %d; the Eviction API refuses until the disruption controller has seen the spec, and the waves begin after that", given.ObservedGeneration, b.Generation)))
+		in.warnings.Group("the statuses of %d PodDisruptionBudgets are older than their specs; the Eviction API refuses until the disruption controller has seen them", in.note(b, fmt.Sprintf("its status is of generation %d, its spec of generation %d; the Eviction API refuses until the disruption controller has seen the spec, and the waves begin after that", given.ObservedGeneration, b.Generation)))
 	}
 }
 

@@ -135,7 +135,7 @@ func (l locator) locate(t reflect.Type, value any, path string) *FieldError {
 			}
 		}
 	}
-	data, _ := json.Marshal(value) // the value was JSON before
+	data := written(value)
 	if t == quantityType {
 		text, quoted := value.(string)
 		if !quoted {
@@ -146,9 +146,22 @@ func (l locator) locate(t reflect.Type, value any, path string) *FieldError {
 		}
 	}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, reflect.New(t).Interface()); err != nil {
-		return &FieldError{path, short(string(data)), wanted(t, err)}
+		why := wanted(t, err)
+		if _, is := value.(bool); is && t.Kind() == reflect.String {
+			why += "; YAML reads y, n, yes, no, on, off, true and false as a truth: write it in quotes"
+		}
+		return &FieldError{path, short(string(data)), why}
 	}
 	return nil
+}
+
+// written returns a value as JSON, as people write it: < and > are not escaped. The value was JSON before.
+func written(value any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(value)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 // short cuts a value that is too long for a message.

@@ -44,6 +44,8 @@ func TestFieldsOfTheWrongType(t *testing.T) {
 		{"quantity", `{"quantity":"x"}`, `quantity: Invalid value: "x": must be a quantity such as 500m, 2 or 1Gi`},
 		{"duration", `{"duration":"x"}`, `duration: Invalid value: "x": must be a duration such as 90s or 5m`},
 		{"time", `{"time":"x"}`, `time: Invalid value: "x": must be a time such as 2026-03-02T08:00:00Z`},
+		{"truth", `{"text":true}`, `text: Invalid value: true: must be a string; YAML reads y, n, yes, no, on, off, true and false as a truth: write it in quotes`},
+		{"angles", `{"list":"<object>"}`, `list: Invalid value: "<object>": must be a list`},
 		{"text", `{"text":7}`, `text: Invalid value: 7: must be a string`},
 		{"flag", `{"flag":"true"}`, `flag: Invalid value: "true": must be true or false`},
 		{"int32", `{"int32":2147483648}`, `int32: Invalid value: 2147483648: must be an integer of 32 bits`},

@@ -35,7 +35,7 @@ func TestDevicesAndLimitRangesAreRead(t *testing.T) {
 	require.Len(t, o.Admission().LimitRanges, 1)
 	o.WithoutDevices()
 	require.Equal(t, []string{
-		"3 pods have resourceClaims, which are not considered (-v lists them)",
+		"3 pods have resourceClaims, which are not considered; the first: pod default/a has resourceClaims, which are not considered (-v lists them)",
 		"pod default/a asks for example.com/gpu, and DeviceClass gpu, which provides it, is not considered",
 		"pod default/b asks for deviceclass.resource.kubernetes.io/gpu, and DeviceClass gpu, which provides it, is not considered",
 	}, o.Warnings.Lines())

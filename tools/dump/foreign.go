@@ -1,6 +1,10 @@
 package dump
 
-import "regexp"
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+)
 
 var (
 	described = regexp.MustCompile(`(?m)\A\s*Name: {2,}\S[^\n]*\n(?s:.*)^(Namespace|Labels|Annotations|Events|Status): `)
@@ -20,3 +24,21 @@ func foreign(text []byte) string {
 	}
 	return ""
 }
+
+// patched says of a list of operations, and of an object that tells how to merge it, that it is a patch; "" of other documents.
+func patched(data []byte) string {
+	var operations []struct {
+		Op   string `json:"op"`
+		Path string `json:"path"`
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) && json.Unmarshal(data, &operations) == nil && len(operations) > 0 && operations[0].Op != "" && operations[0].Path != "" ||
+		bytes.Contains(data, []byte(`"$patch":`)) {
+		return "is a patch of kustomize" + kustomized
+	}
+	return ""
+}
+
+const (
+	kustomize  = "kustomize.config.k8s.io" // the group of what kustomize reads
+	kustomized = ": kubectl kustomize, with the folder of the kustomization, prints the manifests that are read here"
+)

@@ -16,6 +16,10 @@ func TestForeignText(t *testing.T) {
 		{"describe", "the command is named", "Name:             web-0\nNamespace:        default\nLabels:           app=web\nEvents:\n  Type     Reason\n  ----     ------\n  Warning  Failed  9s: x: y\n", "is what kubectl describe prints: kubectl get with -o yaml"},
 		{"table", "of kubectl get", "NAME    READY   STATUS\nweb-0: x: y\n", "is a table that kubectl get prints"},
 		{"Helm", "the chart must be rendered", "kind: Pod\nmetadata:\n  name: {{ .Values.name }}: x\n  {{- if .x }}\n", "is a template of Helm: helm template prints"},
+		{"operations", "a patch is no manifest", "- op: replace\n  path: /spec/replicas\n  value: 3\n", "is a patch of kustomize: kubectl kustomize"},
+		{"merge", "a patch is no manifest", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w}\nspec: {template: {spec: {containers: [{name: c, $patch: delete}]}}}\n", "is a patch of kustomize: kubectl kustomize"},
+		{"kustomization", "nothing else is there", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\n", "only Kustomization.kustomize.config.k8s.io: kubectl kustomize"},
+		{"list", "the error about objects stays", "- a\n- b\n", "must be an object with apiVersion and kind"},
 		{"other", "the YAML error stays", "kind: Pod: x\n", "mapping values are not allowed"},
 	}, func(t *testing.T, c test) {
 		_, err := Read([]string{"-"}, strings.NewReader(c.text), Options{})

@@ -264,5 +264,8 @@ func looksLikeJSON(text []byte, whole bool) bool {
 
 // notAnObject says that a document is something else.
 func notAnObject(value []byte) error {
+	if text := patched(value); text != "" {
+		return errors.New(text)
+	}
 	return fmt.Errorf("not a Kubernetes object: Invalid value: %s: must be an object with apiVersion and kind", short(string(bytes.TrimSpace(value))))
 }

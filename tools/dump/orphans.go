@@ -8,8 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Orphans adds a warning for each pod whose node the dump lacks: a group for each such node, or one group when the dump has
-// no Node at all. Finished pods are left out, for they take no room. consequence says what follows, as in "counted nowhere". The error is
+// Orphans adds a warning for each pod whose node the dump lacks, all in one group. Finished pods are left out, for they take no room. consequence says what follows, as in "counted nowhere". The error is
 // the first warning, for programs that refuse such input; it is nil when every pod has its node.
 func (o *Objects) Orphans(consequence string) error {
 	known := map[string]bool{}
@@ -26,11 +25,11 @@ func (o *Objects) Orphans(consequence string) error {
 		if first == nil {
 			first = errors.New(text)
 		}
-		group := fmt.Sprintf("%%d pods are on node %s, which is not in the input; %s", escape(node), consequence)
+		group := "%d pods are on nodes that are not in the input; " + consequence
 		if len(o.Nodes) == 0 {
 			group = "%d pods are on nodes, and the input has no Node; " + consequence
 		}
-		o.Warnings.Group(group, text+"; "+consequence)
+		o.Warnings.Aside(group, text+"; "+consequence)
 	}
 	return first
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Pods whose nodes are not in the input give one line for each node. If the input has no Node, they give one line in all.
+// Pods whose nodes are not in the input give one line, with their number and the first of them.
 func TestPodsWithoutNodesAreOneLine(t *testing.T) {
 	var pods []string
 	for i := range 1000 {
@@ -18,7 +18,7 @@ func TestPodsWithoutNodesAreOneLine(t *testing.T) {
 	o, err := readText(text, Options{})
 	require.NoError(t, err)
 	require.EqualError(t, o.Orphans("counted nowhere"), `pod default/p0: spec.nodeName: Invalid value: "m0": no such node in the input`)
-	require.Equal(t, []string{"1000 pods are on nodes, and the input has no Node; counted nowhere (-v lists them)"}, o.Warnings.Lines())
+	require.Equal(t, []string{`1000 pods are on nodes, and the input has no Node; counted nowhere; the first: pod default/p0: spec.nodeName: Invalid value: "m0": no such node in the input; counted nowhere (-v lists them)`}, o.Warnings.Lines())
 
 	o, err = readText(nodeYAML+"\n---\n"+text, Options{Verbose: true})
 	require.NoError(t, err)
@@ -26,9 +26,7 @@ func TestPodsWithoutNodesAreOneLine(t *testing.T) {
 	require.Len(t, o.Warnings.Lines(), 1000, "all of them are asked for")
 	o.Warnings.All = false
 	require.Equal(t, []string{
-		"334 pods are on node m0, which is not in the input; counted nowhere (-v lists them)",
-		"333 pods are on node m1, which is not in the input; counted nowhere (-v lists them)",
-		"333 pods are on node m2, which is not in the input; counted nowhere (-v lists them)",
+		`1000 pods are on nodes that are not in the input; counted nowhere; the first: pod default/p0: spec.nodeName: Invalid value: "m0": no such node in the input; counted nowhere (-v lists them)`,
 	}, o.Warnings.Lines())
 
 	o, err = readText(nodeYAML+"\n---\n{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {nodeName: gone}, status: {phase: Succeeded}}", Options{})

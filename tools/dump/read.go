@@ -37,7 +37,10 @@ func Read(paths []string, stdin io.Reader, o Options) (*Objects, error) {
 	if len(fields) > 0 && o.Strict {
 		return nil, errors.New(strings.Join(fields, "\n"))
 	}
-	for _, text := range append(r.unknownKinds(), fields...) {
+	for _, text := range r.unknownKinds() {
+		r.objects.Warnings.Group("objects of %d kinds are left aside, because the kinds are not read", text)
+	}
+	for _, text := range fields {
 		r.objects.Warnings.Add(text)
 	}
 	r.objects.Warnings.All = o.Verbose
@@ -173,6 +176,9 @@ func (r *reader) one(data []byte, name string, at position, around envelope) err
 			return fmt.Errorf("%s: line %d: %w", name, at.line+bad.line, err)
 		}
 		return at.fail(err)
+	}
+	if text := patched(data); text != "" {
+		return fmt.Errorf("%s: %s", name, text)
 	}
 	if data[0] != '{' {
 		return fmt.Errorf("%s: %w", name, notAnObject(data))

@@ -42,7 +42,11 @@ func (f fields) lines() (out []string) {
 // unknownKinds returns one line for each kind that is not read.
 func (r *reader) unknownKinds() (out []string) {
 	for _, k := range slices.Sorted(maps.Keys(r.unknown)) {
-		out = append(out, fmt.Sprintf("%d object(s) of kind %s left aside: the kind is not read", r.unknown[k], k))
+		text := fmt.Sprintf("%d object(s) of kind %s left aside: the kind is not read", r.unknown[k], k)
+		if strings.HasSuffix(k, "."+kustomize) {
+			text += kustomized
+		}
+		out = append(out, text)
 	}
 	return out
 }
@@ -52,5 +56,9 @@ func (r *reader) others() string {
 	if len(r.unknown) == 0 {
 		return ""
 	}
-	return ", only " + strings.Join(slices.Sorted(maps.Keys(r.unknown)), ", ")
+	text := ", only " + strings.Join(slices.Sorted(maps.Keys(r.unknown)), ", ")
+	if strings.Contains(text, "."+kustomize) {
+		text += kustomized
+	}
+	return text
 }

@@ -164,6 +164,7 @@ func load(o options, stdin io.Reader) (in lint.Input, warnings report.Warnings, 
 			return in, warnings, err
 		}
 		warnings.Append(objects.Warnings)
+		in.Live = slices.Collect(objects.Others())
 		in.RuntimeClasses, in.LimitRanges, in.Quotas = append(in.RuntimeClasses, objects.RuntimeClasses...), append(in.LimitRanges, objects.LimitRanges...), append(in.Quotas, objects.ResourceQuotas...)
 	}
 	if len(objects.Nodes) > 0 {

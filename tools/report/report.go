@@ -69,9 +69,14 @@ func Render(form string, v any, table func(out *strings.Builder)) ([]byte, error
 	return []byte(b.String()), nil
 }
 
-// Print writes the warnings to stderr and then the result to stdout in one piece. The error is that of stdout.
+// Print writes the warnings to stderr and then the result to stdout in one piece. Warnings about objects that the result is not about
+// (Warnings.Aside) come after it. The error is that of stdout.
 func Print(result []byte, warnings Warnings, stdout, stderr io.Writer) error {
-	warnings.Print(stderr)
+	before, after := warnings.Part()
+	before.Print(stderr)
 	_, err := stdout.Write(result)
+	if err == nil {
+		after.Print(stderr)
+	}
 	return err
 }

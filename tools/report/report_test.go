@@ -57,6 +57,18 @@ func TestPrint(t *testing.T) {
 	require.Equal(t, "warning: one\nwarning: two\n", errs.String())
 }
 
+// Warnings about objects that the answer is not about come after it.
+func TestPrintAside(t *testing.T) {
+	var both strings.Builder
+	var w Warnings
+	w.Aside("%d pods do not fit", "pod a does not fit")
+	w.Add("one")
+	w.Aside("%d pods do not fit", "pod b does not fit")
+	require.NoError(t, Print([]byte("result\n"), w, &both, &both))
+	require.Equal(t, "warning: one\nresult\nwarning: 2 pods do not fit; the first: pod a does not fit (-v lists them)\n", both.String())
+	require.Equal(t, []string{"pod a does not fit", "one", "pod b does not fit"}, w.Texts())
+}
+
 // Warnings are counted by group, and there are at most twenty lines.
 func TestWarningsAreGrouped(t *testing.T) {
 	var w Warnings
@@ -64,7 +76,7 @@ func TestWarningsAreGrouped(t *testing.T) {
 	w.Add("alone")
 	w.Group("%d pods on n2 exceed its cpu", "pod gpu is too large")
 	w.Group("%d pods on n1 exceed its cpu", "pod db is too large")
-	require.Equal(t, []string{"2 pods on n1 exceed its cpu (-v lists them)", "alone", "pod gpu is too large"}, w.Lines())
+	require.Equal(t, []string{"2 pods on n1 exceed its cpu; the first: pod web is too large (-v lists them)", "alone", "pod gpu is too large"}, w.Lines())
 	all := w
 	all.All = true
 	require.Equal(t, []string{"pod web is too large", "alone", "pod gpu is too large", "pod db is too large"}, all.Lines())

@@ -16,17 +16,37 @@ type Warnings struct {
 	list []warning
 }
 
-type warning struct{ group, text string }
+type warning struct {
+	group, text string
+	aside       bool
+}
 
 // Add adds a warning that stands alone.
 func (w *Warnings) Add(text string) { w.Group("", text) }
 
-// Group adds a warning to a group. group is the line that takes the place of all warnings of the group when there are
-// several, with %d for their number: "%d pods on n1 exceed its cpu". Warnings of the group "" stand alone.
-func (w *Warnings) Group(group, text string) { w.list = append(w.list, warning{group, text}) }
+// Group adds a warning to a group, which is a kind of warning. group is the line that takes the place of all warnings of the group
+// when there are several, with %d for their number: "%d pods exceed the cpu of their nodes". The line has the first warning as an
+// example. Warnings of the group "" stand alone.
+func (w *Warnings) Group(group, text string) { w.list = append(w.list, warning{group, text, false}) }
+
+// Aside is Group for a warning about objects that the answer is not about. Print puts it after the answer.
+func (w *Warnings) Aside(group, text string) { w.list = append(w.list, warning{group, text, true}) }
 
 // Append adds the warnings of more.
 func (w *Warnings) Append(more Warnings) { w.list = append(w.list, more.list...) }
+
+// Part parts the warnings into those that come before the answer and those that come after it.
+func (w Warnings) Part() (before, after Warnings) {
+	before.All, after.All = w.All, w.All
+	for _, x := range w.list {
+		if x.aside {
+			after.list = append(after.list, x)
+		} else {
+			before.list = append(before.list, x)
+		}
+	}
+	return before, after
+}
 
 // Texts returns every warning, in the order in which they were added. Equal warnings are one.
 func (w Warnings) Texts() (texts []string) {
@@ -65,7 +85,7 @@ func (w Warnings) Lines() (lines []string) {
 			lines = append(lines, x.text)
 		case !written[x.group]:
 			written[x.group] = true
-			lines = append(lines, fmt.Sprintf(x.group, of[x.group])+" (-v lists them)")
+			lines = append(lines, fmt.Sprintf(x.group, of[x.group])+"; the first: "+x.text+" (-v lists them)")
 		}
 	}
 	if len(lines) > MaxWarnings {

@@ -204,7 +204,7 @@ func TestBadInput(t *testing.T) {
 		{"two changes", "events: [{at: 0s, node: n1, heartbeats: stop, deleted: true}]", "exactly one of condition, taint, heartbeats, unschedulable and deleted must be set", nil},
 		{"no change", "events: [{at: 0s, node: n1}]", "exactly one of condition, taint, heartbeats, unschedulable and deleted must be set", nil},
 		{"a bad taint", "events: [{at: 0s, node: n1, taint: 'a=b:Never'}]", `events[0].taint: Invalid value: "a=b:Never"`, nil},
-		{"a status that YAML reads as a truth", "events: [{at: 0s, node: n1, condition: Ready, status: True}]", `events[0].status: Invalid value: true: must be a string`, nil},
+		{"a status that YAML reads as a truth", "events: [{at: 0s, node: n1, condition: Ready, status: True}]", `events[0].status: Invalid value: true: must be a string; YAML reads y, n, yes, no, on, off, true and false as a truth: write it in quotes`, nil},
 		{"an unknown status", "events: [{at: 0s, node: n1, condition: Ready, status: Maybe}]", `events[0].status: Unsupported value: "Maybe"`, nil},
 		{"unknown heartbeats", "events: [{at: 0s, node: n1, heartbeats: skip}]", `events[0].heartbeats: Unsupported value: "skip": supported values: "stop", "resume"`, nil},
 		{"a field that is none", "events: [{at: 0s, node: n1, heartbeat: stop}]", `events.yaml: unknown field "events[0].heartbeat"`, nil},

@@ -39,10 +39,13 @@ var (
 	deployments = kind{"deployments", "apps", "v1"}
 	daemons     = kind{"daemonsets", "apps", "v1"}
 	jobs        = kind{"jobs", "batch", "v1"}
+	cronJobs    = kind{"cronjobs", "batch", "v1"}
+	autoscalers = kind{"horizontalpodautoscalers", "autoscaling", "v2"}
 	budgets     = kind{"poddisruptionbudgets", "policy", "v1"}
 	priorities  = kind{"priorityclasses", "scheduling.k8s.io", "v1"}
 	runtimes    = kind{"runtimeclasses", "node.k8s.io", "v1"}
 	limitRanges = kind{"limitranges", "", "v1"}
+	quotas      = kind{"resourcequotas", "", "v1"}
 
 	volumes     = kind{"persistentvolumes", "", "v1"}
 	claims      = kind{"persistentvolumeclaims", "", "v1"}
@@ -69,7 +72,7 @@ func first(n command.Need) []kind {
 		out = append(out, budgets)
 	}
 	if n.Admission || n.All {
-		out = append(out, priorities, runtimes, limitRanges)
+		out = append(out, priorities, runtimes, limitRanges, quotas)
 	}
 	return out
 }
@@ -82,6 +85,9 @@ func second(n command.Need, s seen) []kind {
 	}
 	if n.Workloads || n.All || s.count[budgets.Resource] > 0 {
 		out = append(out, deployments, daemons, jobs)
+	}
+	if n.Workloads || n.All {
+		out = append(out, cronJobs, autoscalers)
 	}
 	if n.Workloads && !n.Placing && s.count[budgets.Resource] == 0 {
 		out = append(out, controllers, replicaSets, statefuls)

@@ -1,0 +1,55 @@
+package admission
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// validateWorkloadUpdate returns the errors about fields of a controller that stay as they are. A field that one of the two leaves to its
+// default is that default.
+func validateWorkloadUpdate(object, old metav1.Object) field.ErrorList {
+	var a, b *metav1.LabelSelector
+	switch o := object.(type) {
+	case *appsv1.Deployment:
+		if before, same := old.(*appsv1.Deployment); same {
+			a, b = o.Spec.Selector, before.Spec.Selector
+		}
+	case *appsv1.ReplicaSet:
+		if before, same := old.(*appsv1.ReplicaSet); same {
+			a, b = o.Spec.Selector, before.Spec.Selector
+		}
+	case *appsv1.DaemonSet:
+		if before, same := old.(*appsv1.DaemonSet); same {
+			a, b = o.Spec.Selector, before.Spec.Selector
+		}
+	case *appsv1.StatefulSet:
+		if before, same := old.(*appsv1.StatefulSet); same && !equality.Semantic.DeepEqual(fixedOf(o), fixedOf(before)) {
+			return field.ErrorList{field.Forbidden(field.NewPath("spec"), "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden")}
+		}
+		return nil
+	}
+	if a == nil || b == nil || equality.Semantic.DeepEqual(a, b) {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(field.NewPath("spec", "selector"), a, "field is immutable")}
+}
+
+// fixedOf returns the fields of a StatefulSet that stay as they are, with their defaults.
+func fixedOf(s *appsv1.StatefulSet) *appsv1.StatefulSetSpec {
+	out := &appsv1.StatefulSetSpec{Selector: s.Spec.Selector, ServiceName: s.Spec.ServiceName, PodManagementPolicy: s.Spec.PodManagementPolicy}
+	if out.PodManagementPolicy == "" {
+		out.PodManagementPolicy = appsv1.OrderedReadyPodManagement
+	}
+	for i := range s.Spec.VolumeClaimTemplates {
+		t := &s.Spec.VolumeClaimTemplates[i]
+		claim := v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: t.Name, Labels: t.Labels, Annotations: t.Annotations}, Spec: *t.Spec.DeepCopy()}
+		if claim.Spec.VolumeMode == nil {
+			claim.Spec.VolumeMode = new(v1.PersistentVolumeFilesystem)
+		}
+		out.VolumeClaimTemplates = append(out.VolumeClaimTemplates, claim)
+	}
+	return out
+}
