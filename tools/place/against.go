@@ -67,6 +67,7 @@ func against(ctx context.Context, out *bytes.Buffer, o options, stdin io.Reader,
 	first.against = ""
 	a := played(ctx, first, io.TeeReader(stdin, &text), stderr, stderr)
 	b := played(ctx, o, &text, stderr, io.Discard)
+	v.asides = a.w.asides
 	c := comparison{Head: report.HeadOf("ConfigurationDifference"), Pods: []moved{}}
 	c.Configurations = [2]side{a.side(o.config), b.side(o.against)}
 	ours, theirs := a.endings(), b.endings()

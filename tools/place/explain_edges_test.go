@@ -171,8 +171,8 @@ func timelineFile(t *testing.T, text string) string {
 
 // The reasons of kubelets in words.
 func TestReasonsOfKubelets(t *testing.T) {
-	require.Equal(t, "exceed its cpu", misfit("OutOfcpu"))
-	require.Equal(t, "would not be admitted by its kubelet: NodeAffinity", misfit("NodeAffinity"))
+	require.Equal(t, "exceed the cpu of their nodes", misfit("OutOfcpu"))
+	require.Equal(t, "would not be admitted by the kubelets of their nodes: NodeAffinity", misfit("NodeAffinity"))
 }
 
 // -admit leaves refused objects out, and the rest is played without them.

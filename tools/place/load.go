@@ -90,9 +90,31 @@ func load(o options, profiles []scheduler.Profile, timeline []event, stdin io.Re
 	for _, name := range sortedKeys(others) {
 		objects.Warnings.Add(fmt.Sprintf("%d pending pod(s) of scheduler %q left alone", others[name], name))
 	}
+	if text := o.nothing(w); text != "" && len(timeline) == 0 {
+		objects.Warnings.Add(text)
+	}
 	slices.SortStableFunc(w.pending, comparePods)
-	objects.Warnings.Print(stderr)
+	before, after := objects.Warnings.Part()
+	before.Print(stderr)
+	w.asides = after
 	return w, nil
+}
+
+// nothing says why there is no pod to decide about, when the flag -expand would make pods; "" otherwise.
+func (o options) nothing(w *world) string {
+	if o.expand || len(w.pending) > 0 || len(w.objects.Pods) > 0 && len(w.objects.Nodes) > 0 {
+		return ""
+	}
+	makers := 0
+	for object := range w.objects.Others() {
+		if isWorkload(object) {
+			makers++
+		}
+	}
+	if makers == 0 {
+		return ""
+	}
+	return fmt.Sprintf("no pod waits for a node; -expand makes the pods of %s of the input", report.Count(makers, "workload"))
 }
 
 // newWorld returns the world at its beginning, which is the latest time in the input, rounded up to a second.
@@ -175,7 +197,7 @@ func misfits(c *cluster.Snapshot, warnings *report.Warnings) {
 		pods := slices.Collect(c.Pods(int(i)))
 		for k, p := range pods {
 			if f, failed := check.Admit(p, node, slices.Delete(slices.Clone(pods), k, k+1)); failed {
-				warnings.Group(fmt.Sprintf("%%d pods on %s %s", node.Name, misfit(f.Reason)),
+				warnings.Aside("%d pods "+misfit(f.Reason),
 					fmt.Sprintf("pod %s is on node %s, whose kubelet would not admit it: %s: %s", key(p), node.Name, f.Reason, f.Message))
 			}
 		}
@@ -185,9 +207,9 @@ func misfits(c *cluster.Snapshot, warnings *report.Warnings) {
 // misfit puts the reason of a kubelet's refusal into words, for several pods.
 func misfit(reason string) string {
 	if resource, ok := strings.CutPrefix(reason, "OutOf"); ok {
-		return "exceed its " + resource
+		return "exceed the " + strings.ReplaceAll(resource, "%", "%%") + " of their nodes"
 	}
-	return "would not be admitted by its kubelet: " + reason
+	return "would not be admitted by the kubelets of their nodes: " + strings.ReplaceAll(reason, "%", "%%")
 }
 
 // noExecute returns a node that has the NoExecute taints of n and nothing else.

@@ -175,8 +175,8 @@ func TestWarnings(t *testing.T) {
 	require.Zero(t, code)
 	require.NotContains(t, out, "Scheduled")
 	require.Equal(t, `warning: 2 object(s) of kind ConfigMap left aside: the kind is not read
-warning: pod default/p: spec.nodeName: Invalid value: "gone": no such node in the input; counted nowhere; if the input is complete, pod garbage collection deletes it 40 to 60 s after its node is gone
 warning: 1 pending pod(s) of scheduler "volcano" left alone
+warning: pod default/p: spec.nodeName: Invalid value: "gone": no such node in the input; counted nowhere; if the input is complete, pod garbage collection deletes it 40 to 60 s after its node is gone
 `, errs)
 }
 

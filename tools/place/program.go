@@ -65,7 +65,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	var out bytes.Buffer
 	v, err := reply(ctx, &out, o, stdin, stderr)
 	if err == nil {
-		_, err = stdout.Write(out.Bytes())
+		err = report.Print(out.Bytes(), v.asides, stdout, stderr)
 	}
 	if err != nil {
 		for _, e := range joinedErrors(err) {
@@ -119,10 +119,11 @@ func joinedErrors(err error) []error {
 	return []error{err}
 }
 
-// verdict is what the exit code depends on.
+// verdict is what the exit code depends on, and what is said after the answer.
 type verdict struct {
 	unplaced bool // a pod stayed without a node
 	failed   bool // a pod was refused, or ended with an error
+	asides   report.Warnings
 }
 
 // reply writes what was asked for.
@@ -142,6 +143,7 @@ func reply(ctx context.Context, out *bytes.Buffer, o options, stdin io.Reader, s
 		report.Textf(stderr, "warning: %s\n", text)
 	}
 	must.Do(o.known(w, timeline))
+	v.asides = w.asides
 	before := usageOf(w.snapshot)
 	x := must.Get(newSimulation(w, o, timeline, with, stderr))
 	switch {
@@ -156,7 +158,9 @@ func reply(ctx context.Context, out *bytes.Buffer, o options, stdin io.Reader, s
 		v.unplaced = pack(ctx, out, w, o, w.s.Profile(with.Profiles[0].SchedulerName).Placement())
 		return v, nil
 	case o.explain != "":
-		return explainPod(ctx, out, x), nil
+		v = explainPod(ctx, out, x)
+		v.asides = w.asides
+		return v, nil
 	}
 	began := time.Now()
 	must.Do(x.run(ctx))

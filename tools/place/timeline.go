@@ -138,14 +138,14 @@ func (x *simulation) applyPod(e event, p *v1.Pod) {
 		return
 	case "delete":
 		if old == nil {
-			x.warn("%v", e.missing())
+			x.notes.Group("%d events of the timeline are about pods that are not there", fmt.Sprint(e.missing()))
 			return
 		}
 		w.remove(old)
 		return
 	}
 	if old == nil {
-		x.warn("%v", e.missing())
+		x.notes.Group("%d events of the timeline are about pods that are not there", fmt.Sprint(e.missing()))
 		return
 	}
 	next := updated(p, old)
@@ -174,13 +174,14 @@ func (x *simulation) refuse(r refusal) {
 // refuseEvent notes that the API server refuses an event about a pod that stays as it is.
 func (x *simulation) refuseEvent(e event, text string) {
 	x.refused = true
-	x.warn("%s: %s: refused: %s", e.where, e.verb, text)
+	x.notes.Group("%d events of the timeline are refused", fmt.Sprintf("%s: %s: refused: %s", e.where, e.verb, text))
 	x.logf("%s refused: %s", named(e.object), text)
 }
 
 // warnOf warns of an object that the API server would refuse.
 func (x *simulation) warnOf(e event, what error) {
-	x.warn("%s: %s %s: %v; the API server would refuse it, the scheduler uses it as it is", e.where, e.verb, named(e.object), what)
+	x.notes.Group("the API server would refuse the objects of %d events, which the scheduler uses as they are",
+		fmt.Sprintf("%s: %s %s: %v; the API server would refuse it, the scheduler uses it as it is", e.where, e.verb, named(e.object), what))
 }
 
 // refuses reports whether the API server refuses an event about an object that is no pod. old is nil for an object that is

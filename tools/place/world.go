@@ -14,6 +14,7 @@ import (
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/scheduler"
 	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/report"
 )
 
 // world is the simulated cluster: the API server's pods and nodes, the kubelets, which run a pod as soon as it is bound and
@@ -24,9 +25,10 @@ type world struct {
 	pods    map[string]*v1.Pod
 	nodes   map[string]*v1.Node
 	others  map[string]metav1.Object
-	pending []*v1.Pod // of the input, in the order of the queue
-	refused []refusal // of the input, in its order
-	leaving []leaving // by time
+	pending []*v1.Pod       // of the input, in the order of the queue
+	refused []refusal       // of the input, in its order
+	asides  report.Warnings // for after the answer
+	leaving []leaving       // by time
 	tasks   []func()
 	changes int // of what could make a pod schedulable
 
