@@ -1,6 +1,7 @@
 package consolidation
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
