@@ -26,6 +26,7 @@ var unsaid = map[string]string{
 	"node(s) had taints that the pod didn't tolerate": "the kubelet's",
 	"node(s) didn't satisfy plugin ":                  "only one plugin narrows the nodes, and says itself when none is left",
 	"node(s) didn't satisfy plugin(s) ":               "the same, with several plugins; the text with names is said",
+	"no new claims to deallocate":                     "up to v1.36",
 	"PersistentVolumeClaim had no name":               "the API server takes no volume without the claim's name",
 }
 

@@ -19,7 +19,7 @@ func TestNil(t *testing.T) {
 	decision, evictions := Decide(pod, budgets, Request{}, testkit.Epoch), NewEvictions(budgets)
 	testkit.Misuse(t, map[string]any{
 		"Decide": Decide, "NewBudgets": NewBudgets, "NewEvictions": NewEvictions, "NewScale": NewScale, "Sync": Sync, "Select": Select, "MakePlan": MakePlan,
-		"Proof": Proof, "React": React, "BudgetRefuses": BudgetRefuses, "StaleTarget": StaleTarget,
+		"Proof": Proof, "BudgetAgent": BudgetAgent, "React": React, "BudgetRefuses": BudgetRefuses, "StaleTarget": StaleTarget,
 		"SelectorFromV1beta1": SelectorFromV1beta1, "Steps": decision.Steps, "Evict": evictions.Evict, "Evictions.Sync": evictions.Sync,
 	}, nil, pod, pods, budget, budgets, &budget.Spec, NewScale(nil), PlanInput{Nodes: []string{"", "n1"}, Pods: pods, Budgets: budgets},
 		PlanInput{Nodes: []string{""}, Pods: pods, Budgets: budgets, Scale: NewScale(nil), Options: DrainOptions{Force: true}},

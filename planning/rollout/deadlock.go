@@ -141,7 +141,7 @@ func (x *run) budgetDeadlock(it *item, d *disruption.Decision) Deadlock {
 	}
 	if s.DesiredHealthy >= s.ExpectedPods {
 		out.Kind, out.Proof = Never, disruption.Proof(covering)+rounding(b)
-		if who := podinfo.BudgetAgent(it.obj); who != "" {
+		if who := disruption.BudgetAgent(it.obj); who != "" {
 			out.Proof += "; " + who
 		}
 		return out

@@ -14,8 +14,8 @@ import (
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/internal/must"
-	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/planning/workload"
 )
 
@@ -69,7 +69,7 @@ func (x *run) ofAgent(d *Deadlock) bool {
 	return slices.ContainsFunc(d.Pods, func(name string) bool {
 		namespace, short, _ := strings.Cut(name, "/")
 		pod := x.base.Pod(namespace, short)
-		return pod != nil && podinfo.BudgetAgent(pod) != ""
+		return pod != nil && disruption.BudgetAgent(pod) != ""
 	})
 }
 

@@ -68,19 +68,7 @@ func fitOptions(a score.FitArgs) filter.FitOptions {
 func extendersOf(list []configv1.Extender) []rules.Extender {
 	out := make([]rules.Extender, len(list))
 	for k := range list {
-		out[k] = ExtenderOf(&list[k])
-	}
-	return out
-}
-
-// ExtenderOf returns the part of an extender's configuration that decides when it is asked and how its answer counts.
-func ExtenderOf(x *configv1.Extender) rules.Extender {
-	out := rules.Extender{
-		FilterVerb: x.FilterVerb, PreemptVerb: x.PreemptVerb, PrioritizeVerb: x.PrioritizeVerb, BindVerb: x.BindVerb,
-		Weight: x.Weight, Ignorable: x.Ignorable,
-	}
-	for _, m := range x.ManagedResources {
-		out.ManagedResources = append(out.ManagedResources, rules.ManagedResource(m))
+		out[k] = rules.Of(&list[k])
 	}
 	return out
 }

@@ -11,7 +11,6 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
-	"github.com/podberth/podberth/scheduler/config"
 	"github.com/podberth/podberth/score"
 
 	"github.com/podberth/podberth/scheduler/httpextender/rules"
@@ -112,7 +111,7 @@ func New(x configv1.Extender, o Options) (*Client, error) {
 		timeout = DefaultTimeout
 	}
 	c := &Client{
-		config: *x.DeepCopy(), rules: config.ExtenderOf(&x), options: o,
+		config: *x.DeepCopy(), rules: rules.Of(&x), options: o,
 		http: &http.Client{Transport: transport, Timeout: timeout},
 	}
 	if !o.OtherHosts {
@@ -125,7 +124,7 @@ func New(x configv1.Extender, o Options) (*Client, error) {
 func NewAll(list []configv1.Extender, o Options) ([]*Client, error) {
 	known := make([]rules.Extender, len(list))
 	for k := range list {
-		known[k] = config.ExtenderOf(&list[k])
+		known[k] = rules.Of(&list[k])
 	}
 	clients := make([]*Client, 0, len(list))
 	for _, k := range rules.Order(known) {

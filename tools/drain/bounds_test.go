@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/tools/program"
 )
 
@@ -25,19 +26,24 @@ func TestBounds(t *testing.T) {
 		return n
 	}
 	require.Greater(t, placed(planned(t, "", args...)), 1)
-	for _, c := range []struct {
-		name, value string
-		placed      int
-	}{{"-steps", "1", 1}, {"-time", "1ns", 0}} {
-		limited := append(slices.Clone(args), c.name, c.value)
+	type test struct {
+		name, reason string
+		flag, value  string
+		placed       int
+	}
+	testkit.Run(t, []test{
+		{"steps", "one place is looked for", "-steps", "1", 1},
+		{"time", "it is over before the first", "-time", "1ns", 0},
+	}, func(t *testing.T, c test) {
+		limited := append(slices.Clone(args), c.flag, c.value)
 		code, out, errs := drain("", limited...)
 		require.Zero(t, code, errs)
 		require.Regexp(t, `(?m)^[1-9][0-9]* pods left out by -steps or -time: where they go is not known, and they count as placed$`, out)
 		require.Contains(t, out, "(left out by -steps or -time)")
 		p := planned(t, "", limited...)
-		require.Equal(t, c.placed, placed(p), c.name)
+		require.Equal(t, c.placed, placed(p))
 		require.Positive(t, p.Untried)
-	}
+	})
 	for _, wrong := range [][]string{{"-steps", "0"}, {"-time", "-1s"}} {
 		code, _, errs := drain("", append(slices.Clone(args), wrong...)...)
 		require.Equal(t, program.BadInput, code)

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/podberth/podberth/eviction/disruption"
-	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // edit is a changed budget, and the words for the change.
@@ -27,7 +26,7 @@ type edit struct {
 // mended puts the edits of the budget with which the pod may leave in the place of the remedies that say the same in general. Each edit is
 // proven: the budget is synced with it, and the Eviction API's answer is 201. What mends the pods stays first.
 func (in *input) mended(b *policyv1.PodDisruptionBudget, pod *v1.Pod, at time.Time, remedies []string) []string {
-	if who := podinfo.BudgetAgent(pod); who != "" {
+	if who := disruption.BudgetAgent(pod); who != "" {
 		return append([]string{who}, slices.DeleteFunc(slices.Clone(remedies), func(r string) bool {
 			return strings.HasPrefix(r, "raise the replicas") || strings.HasPrefix(r, "set maxUnavailable 1")
 		})...)
@@ -64,7 +63,7 @@ func (in *input) helps(b disruption.Blocked, at time.Time, remembered map[[3]str
 	if len(b.Budgets) != 1 || b.Behind || strings.Contains(b.Remedy, "; then ") {
 		return b.Remedy
 	}
-	key := [3]string{b.Budgets[0], b.Remedy, fmt.Sprint(isReady(b.Pod), podinfo.BudgetAgent(b.Pod))}
+	key := [3]string{b.Budgets[0], b.Remedy, fmt.Sprint(isReady(b.Pod), disruption.BudgetAgent(b.Pod))}
 	if _, known := remembered[key]; !known {
 		remembered[key] = b.Remedy
 		for _, x := range in.budgets {

@@ -416,6 +416,7 @@ var notCalled = map[string]string{
 	"eviction/devicetaint.Eviction.String":   few,
 	"eviction/devicetaint.Taints.Eviction":   few,
 	"eviction/devicetaint.Condition":         few,
+	"eviction/disruption.BudgetAgent":        few,
 	"planning/consolidation.Removal.Stuck":   few,
 	"planning/failures.Planner.Headroom":     few,
 	"planning/workload.WithinBounds":         few,

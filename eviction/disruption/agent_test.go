@@ -1,4 +1,4 @@
-package podinfo_test
+package disruption_test
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/eviction/disruption"
 )
 
 // The budgets of instance managers are Longhorn's; those of other controllers, and of kinds of the same name, are a person's.
@@ -18,7 +18,7 @@ func TestBudgetAgent(t *testing.T) {
 		if kind != "" {
 			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: version, Kind: kind, Name: "x", Controller: &yes}}
 		}
-		return podinfo.BudgetAgent(p)
+		return disruption.BudgetAgent(p)
 	}
 	require.Equal(t, "Longhorn makes this budget and deletes it when no volume is attached on n1", of("longhorn.io/v1beta2", "InstanceManager"))
 	for _, other := range [][2]string{{"longhorn.io/v1beta2", "ShareManager"}, {"example.com/v1", "InstanceManager"}, {"apps/v1", "ReplicaSet"}, {"", ""}} {
