@@ -30,8 +30,8 @@ func stageAt(specs featuregate.VersionedSpecs, minor uint) (state, stage string)
 	return state, stage
 }
 
-// The defaults in release.Gates are those of Kubernetes, and every gate whose default or stage changed from v1.36 to v1.37 is in that list or
-// among those that touch nothing which podberth decides.
+// The defaults in release.Gates are those of Kubernetes. Every gate whose default or stage changed from v1.36 to v1.37 is in that list, or in
+// the list elsewhere because podberth decides nothing by it.
 func TestGates(t *testing.T) {
 	all := utilfeature.DefaultMutableFeatureGate.GetAllVersioned()
 	listed := map[string]bool{}

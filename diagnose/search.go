@@ -240,10 +240,7 @@ func (d *diagnosis) search() (found []choice) {
 	for size := 1; size <= d.o.Size; size++ {
 		failed := false
 		for at := -1; at < len(d.places); at++ {
-			own := 0
-			if at >= 0 {
-				own = len(d.places[at].changes)
-			}
+			own := d.ofPlace(at)
 			n, seen := own+beside, 0
 			for set := uint64(1)<<size - 1; set < 1<<n; set = next(set) {
 				c := choice{at, set & (1<<own - 1), set >> own}
@@ -272,18 +269,22 @@ func (d *diagnosis) search() (found []choice) {
 	return found
 }
 
+// ofPlace returns how many changes a place has; 0 for -1, which is no place.
+func (d *diagnosis) ofPlace(at int) int {
+	if at < 0 {
+		return 0
+	}
+	return len(d.places[at].changes)
+}
+
 // rest returns how many sets a search has that is about to begin with the sets of a size for a place.
 func (d *diagnosis) rest(size, at int) (n int) {
 	beside := len(d.changes) + len(d.everyone) - mathbits.OnesCount64(d.probes)
 	for ; size <= d.o.Size; size++ {
 		for ; at < len(d.places); at++ {
-			own := 0
+			n += choose(d.ofPlace(at)+beside, size)
 			if at >= 0 {
-				own = len(d.places[at].changes)
-			}
-			n += choose(own+beside, size)
-			if at >= 0 {
-				n -= choose(beside, size) // those that change nothing of the place
+				n -= choose(beside, size) // sets without a change of the place are not tried there
 			}
 		}
 		at = -1

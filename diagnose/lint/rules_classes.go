@@ -54,7 +54,7 @@ var classRules = []Rule{
 	}},
 }
 
-// priorityClassesBefore returns the PriorityClasses of the cluster without those that are manifests themselves.
+// priorityClassesBefore returns the PriorityClasses that the cluster has before the manifests are applied.
 func (c *checker) priorityClassesBefore() (out []*schedulingv1.PriorityClass) {
 	if c.in.Cluster == nil {
 		return nil
@@ -67,8 +67,8 @@ func (c *checker) priorityClassesBefore() (out []*schedulingv1.PriorityClass) {
 	return out
 }
 
-// storageClasses returns the StorageClasses that there are when the manifests are applied: those of the cluster as the manifests have
-// them, and then those that the cluster lacks. The latter are newer.
+// storageClasses returns the StorageClasses after the manifests are applied. A manifest replaces the class of its name. Classes that the
+// cluster lacks come last, and are newer than all others.
 func (c *checker) storageClasses() (out []*storagev1.StorageClass) {
 	aged := func(k *storagev1.StorageClass, created metav1.Time) *storagev1.StorageClass {
 		if k.CreationTimestamp.IsZero() {

@@ -25,8 +25,8 @@ var rolloutRules = []Rule{
 				c.report(path, "strategy Recreate, or maxSurge 0", "the new pod of a rollout comes to node %s and waits there for claim %s, which is ReadWriteOnce and in use on %s, and the old pod stays until the new one is ready", to, k.Name, from)
 				return
 			}
-			defer func() { c.out[len(c.out)-1].Severity = Warning }()
 			c.report(path, "strategy Recreate, or maxSurge 0", "the new pod of a rollout does not start on another node while the old pod has claim %s, which is ReadWriteOnce, and the old pod stays until the new one is ready", k.Name)
+			c.out[len(c.out)-1].Severity = Warning
 		})
 	}},
 	{ID: "rollout-spread", Severity: Error, Cluster: true, Summary: "a DoNotSchedule constraint leaves no domain for the new pod of a rollout", work: func(c *checker, w *work) {

@@ -31,5 +31,5 @@
 // condition EvictionInProgress of rules. Packages devices and placement say which devices a claim may get; eviction/taint has taints of nodes.
 //
 // The package follows Kubernetes v1.37. Up to v1.36 pass no rules; before v1.36 slices have no taints. docs/fidelity/taint_eviction.md has
-// two differences.
+// the differences.
 package devicetaint

@@ -8,8 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Orphans adds a warning for each pod whose node the dump lacks, all in one group. Finished pods are left out, for they take no room. consequence says what follows, as in "counted nowhere". The error is
-// the first warning, for programs that refuse such input; it is nil when every pod has its node.
+// Orphans adds a warning for each pod whose node the dump lacks, all in one group. Finished pods are left out, for they take no
+// room. consequence says what follows, as in "counted nowhere". The error is the first warning, for programs that refuse such input; it is nil when every pod has its node.
 func (o *Objects) Orphans(consequence string) error {
 	known := map[string]bool{}
 	for _, n := range o.Nodes {
