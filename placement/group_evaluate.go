@@ -35,7 +35,7 @@ type memberTrial struct {
 type groupTrial struct {
 	node     *podgroup.Node
 	status   *groupStatus
-	early    bool // the status was known before any member or child
+	early    bool // the status of a group was known before any member
 	members  []memberTrial
 	strays   []memberTrial // pods of the group that belong to a composite group of the same name: nobody tries them
 	children []*groupTrial // of a composite group; those that were not evaluated have no status
@@ -99,6 +99,10 @@ func (r *groupRun) leaf(n *podgroup.Node, in podgroup.Placement) *groupTrial {
 // reports whether one was placed; a failure ends the result with that error. What was assumed for a result without success is undone.
 func (r *groupRun) gather(t *groupTrial, q podgroup.Quorum, try func(k int) (placed bool, failure string)) {
 	if q.State() == podgroup.Unsatisfiable {
+		if t.node.Composite != nil {
+			t.status = failedStatus(q.Text())
+			return
+		}
 		t.status, t.early = failedStatus(podgroup.TextUnschedulable, q.Text()), true
 		return
 	}

@@ -184,6 +184,8 @@ func TestGroupExamples(t *testing.T) {
 			"xa -> n1|ya: GU, PL(1)MC(2,1,0)|yb: FIT(1)|x True|y: PL(1)MC(2,1,0)"},
 		{"E47", "gates=C; node n1:2; composite job gang2; group x gang1 parent=job; group y gang1 parent=job; pod xa:9 in=x; pod ya:1 in=y",
 			"xa: FIT(1)|ya: PL(1)MC(2,0,1)|x: PL(1)MC(1,0,0), NOVIC|y: PL(1)MC(2,0,1), NOVIC, NOVIC"},
+		{"E47 inner", "gates=C; node n1:4; composite job basic; composite inner gang2 parent=job; group i basic parent=inner; group x basic parent=job; pod ia:1 in=i; pod xa:1 in=x",
+			"ia: PL(1)MC(2,0,1)|xa -> n1|i: PL(1)MC(2,0,1)|x True"},
 		{"E49", "gates=C; node n1:2; composite job gang1 ^5; group x gang1 ^7 parent=job; pod xa:1 in=x ^7", "xa ERR PRIO 7 and 5|x ERR PRIO 7 and 5"},
 		{"E50", "gates=C; node a1:2 zone=a disk=ssd; node b1:9 zone=b; composite job gang2; group x gang1 key=zone parent=job; group y gang2 key=zone parent=job; pod xa:1 in=x; pod ya,yb:1 in=y select=disk=ssd",
 			"xa: PL(1)MC(2,1,0)|ya: GU, PL(2)MC(2,1,0), NOVIC|yb: FIT(1)|x: PL(1)MC(2,1,0), NOVIC, NOVIC|y: PL(2)MC(2,1,0), NOVIC"},
