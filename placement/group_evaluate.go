@@ -58,6 +58,19 @@ func (t *groupTrial) placed(out []*memberTrial) []*memberTrial {
 	return out
 }
 
+// proposed appends the members that a preemption counts as placed: all that found nodes, in groups that failed too.
+func (t *groupTrial) proposed(out []*memberTrial) []*memberTrial {
+	for k := range t.members {
+		if t.members[k].done && t.members[k].d.Placed() {
+			out = append(out, &t.members[k])
+		}
+	}
+	for _, child := range t.children {
+		out = child.proposed(out)
+	}
+	return out
+}
+
 // root evaluates the whole tree and undoes everything.
 func (r *groupRun) root() *groupTrial {
 	t := r.node(r.tree.Root(), podgroup.Placement{Slots: r.p.order()})

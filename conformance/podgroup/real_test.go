@@ -108,6 +108,10 @@ func apiComposite(c *own.Composite) *cpgapi.CompositePodGroup {
 	if c.DisruptAll {
 		out.Spec.DisruptionMode = &cpgapi.CompositeDisruptionMode{All: &cpgapi.AllCompositeDisruptionMode{}}
 	}
+	if c.PreemptionPolicy != nil {
+		p := cpgapi.PreemptionPolicy(*c.PreemptionPolicy)
+		out.Spec.PreemptionPolicy = &p
+	}
 	return out
 }
 
