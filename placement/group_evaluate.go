@@ -58,7 +58,7 @@ func (t *groupTrial) placed(out []*memberTrial) []*memberTrial {
 	return out
 }
 
-// proposed appends the members that a preemption counts as placed: all that found nodes, in groups that failed too.
+// proposed appends the members that a preemption counts as placed: all that found nodes, in groups and trees that failed too.
 func (t *groupTrial) proposed(out []*memberTrial) []*memberTrial {
 	for k := range t.members {
 		if t.members[k].done && t.members[k].d.Placed() {

@@ -76,7 +76,6 @@ func (r *groupRun) victims() (*groupPreemption, filter.Code) {
 	if t.status.code != filter.Success {
 		return &groupPreemption{reasons: []string{podgroup.TextPreemption + t.status.text()}}, t.status.code
 	}
-	inherit(t, nil)
 	proposed := t.proposed(nil)
 	r.reprieve(units, proposed)
 	won := &groupPreemption{found: true, nominate: map[*v1.Pod]string{}}

@@ -147,8 +147,8 @@ func among(s *situation.Situation, outcome string) (found, whole bool, all []str
 	}
 	c := &chances{}
 	for range most {
-		mine := shown(w.decide(c))
-		if mine == outcome {
+		mine := anyOrder(shown(w.decide(c)))
+		if mine == anyOrder(outcome) {
 			return true, true, nil, nil
 		}
 		if !slices.Contains(all, mine) {
