@@ -23,8 +23,7 @@ type groupPreemption struct {
 
 // victimUnit is a unit of pods that may leave.
 type victimUnit struct {
-	podgroup.Unit
-	pods      []preemption.Placed
+	*podUnit
 	violating bool
 	out       bool
 }
@@ -61,7 +60,11 @@ func (r *groupRun) victims() (*groupPreemption, filter.Code) {
 	case podgroup.NeverPreempts(root, r.live, r.o.Gates):
 		return &groupPreemption{reasons: []string{podgroup.TextNever}}, filter.Unschedulable
 	case r.ongoing():
-		return &groupPreemption{found: true, reasons: []string{podgroup.TextOngoing}}, filter.Success
+		won := &groupPreemption{found: true, reasons: []string{podgroup.TextOngoing}, nominate: map[*v1.Pod]string{}}
+		for _, pod := range r.live {
+			won.nominate[pod] = pod.Status.NominatedNodeName
+		}
+		return won, filter.Success
 	}
 	units := r.units()
 	if len(units) == 0 {
@@ -119,40 +122,14 @@ func (r *groupRun) unitPriority(q *v1.Pod) int32 {
 // units returns the units of lower priority, the more important first.
 func (r *groupRun) units() []*victimUnit {
 	var all []*victimUnit
-	byName := map[string]*victimUnit{}
-	for _, i := range r.p.order() {
-		for q := range r.p.snapshot.Pods(i) {
-			node, priority, ok := podgroup.UnitOf(r.p.snapshot, q, r.o.Gates)
-			u := &victimUnit{Unit: podgroup.Unit{Priority: priority, Kind: podgroup.GroupUnit}}
-			switch {
-			case !ok:
-				u.Kind, u.Priority = podgroup.SinglePod, podinfo.Priority(q)
-			case node != nil && byName[node.String()] != nil:
-				byName[node.String()].add(q, i, r)
-				continue
-			case node != nil:
-				byName[node.String()] = u
-				if node.Composite != nil {
-					u.Kind = podgroup.CompositeUnit
-				}
-			}
-			u.add(q, i, r)
-			all = append(all, u)
-		}
+	for _, u := range podUnits(r.p.cluster, r.p.snapshot, r.p.order(), r.o.Gates, r.o.Preempt.Now, true) {
+		all = append(all, &victimUnit{podUnit: u})
 	}
 	priority := r.tree.Root().EffectivePriority()
 	all = slices.DeleteFunc(all, func(u *victimUnit) bool { return u.Priority >= priority })
 	slices.SortStableFunc(all, func(a, b *victimUnit) int { return podgroup.CompareUnits(a.Unit, b.Unit) })
 	r.violations(all)
 	return all
-}
-
-func (u *victimUnit) add(q *v1.Pod, slot int, r *groupRun) {
-	if start := podinfo.Start(q, r.o.Preempt.Now); u.Pods == 0 || start.Before(u.Start) {
-		u.Start = start
-	}
-	u.pods = append(u.pods, preemption.Placed{Pod: q, Slot: slot})
-	u.Pods++
 }
 
 // violations marks the units that break a disruption budget; the more important units draw from the budgets first.

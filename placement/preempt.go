@@ -9,6 +9,7 @@ import (
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/view"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/preemption"
 )
 
@@ -41,6 +42,10 @@ type PreemptOptions struct {
 	// Rejected are slots that an extender, or anything else beside the profile's filters, rejected in the attempt. An entry
 	// has no effect on a slot that a filter rejected.
 	Rejected map[int]preemption.Rejection
+	// Groups makes pods that belong to groups leave as their groups say, as v1.37 does when its feature gate GenericWorkload is on: the
+	// pods of a group with disruption mode All together, each pod with the priority of its group. nil: each pod for itself. It reads
+	// every running pod, and has no effect if Options.Units is set.
+	Groups *podgroup.Gates
 	// Options are the options of package preemption. CrossNode without Foreign gets the pods of other nodes that may keep the
 	// pod out: by anti-affinity, by DoNotSchedule spread constraints, and by use of one of its claims.
 	preemption.Options
@@ -78,6 +83,9 @@ func (x *preempter) preempt(pod *v1.Pod, failure *Failure, o Options, po Preempt
 	r := preemption.Request{
 		Pod: pod, Cluster: x.plan.cluster, WhatIf: w, Rejections: rejections, Budgets: po.Budgets, Now: po.Now,
 		Index: x.index, Extenders: po.Extenders, Options: po.Options,
+	}
+	if po.Groups != nil && r.Options.Units == nil {
+		r.Options.Units = groupUnits(x.plan.cluster, *po.Groups)
 	}
 	if c := r.Options.CrossNode; c != nil && c.Foreign == nil {
 		r.Options.CrossNode = &preemption.CrossNode{Max: c.Max, Foreign: w.foreign}

@@ -12,9 +12,9 @@ type Kind int
 
 // The kinds, the less important first.
 const (
-	// SinglePod is a pod without a group, or whose group has no object.
+	// SinglePod is a pod without a group.
 	SinglePod Kind = iota
-	// GroupUnit is a group, or a pod of a group that leaves alone.
+	// GroupUnit is a group, or a pod of a group that leaves alone, also of one without an object.
 	GroupUnit
 	// CompositeUnit is a composite group.
 	CompositeUnit
@@ -38,12 +38,15 @@ type Unit struct {
 //
 // Units that are equal in all are equally important.
 func CompareUnits(a, b Unit) int {
-	return cmp.Or(
-		cmp.Compare(b.Priority, a.Priority),
-		cmp.Compare(b.Kind, a.Kind),
-		cmp.Compare(b.Pods, a.Pods),
-		a.Start.Compare(b.Start),
-	)
+	switch {
+	case a.Priority != b.Priority:
+		return cmp.Compare(b.Priority, a.Priority)
+	case a.Kind != b.Kind:
+		return cmp.Compare(b.Kind, a.Kind)
+	case a.Pods != b.Pods:
+		return cmp.Compare(b.Pods, a.Pods)
+	}
+	return a.Start.Compare(b.Start)
 }
 
 // UnitOf returns the unit that a pod on a node belongs to: the highest group or composite group above the pod with disruption mode All;

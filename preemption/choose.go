@@ -25,7 +25,8 @@ type Candidate struct {
 	// Violations is the number of victims that break a disruption budget. A victim that breaks several counts once. An
 	// extender may set another number.
 	Violations int64
-	// Foreign is the number of victims on other nodes (Options.CrossNode, Options.Units).
+	// Foreign is the number of victims on other nodes; 0 without Options.CrossNode, where only units reach other nodes and nobody counts
+	// them.
 	Foreign int
 }
 

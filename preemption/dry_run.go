@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/podgroup"
 )
 
 // dryRun searches victims on one node after the other. It keeps its slices between nodes and between calls.
@@ -49,6 +50,7 @@ type podName struct{ namespace, name string }
 type unit struct {
 	from, to  int
 	priority  int32
+	kind      podgroup.Kind
 	start     time.Time
 	foreign   bool // no pod of the unit is on the node
 	violating bool
@@ -183,9 +185,7 @@ func (d *dryRun) victims(i int) outcome {
 func (d *dryRun) empty(i int) Answer {
 	w := d.r.WhatIf
 	w.Reset()
-	for k := range d.members {
-		w.Remove(d.members[k].Pod, d.members[k].Slot)
-	}
+	d.remove(i, d.members)
 	return w.Check(i)
 }
 
@@ -202,6 +202,11 @@ func (d *dryRun) sort() {
 	}
 }
 
+// group is the unit as package podgroup compares it.
+func (u *unit) group() podgroup.Unit {
+	return podgroup.Unit{Kind: u.kind, Priority: u.priority, Pods: u.to - u.from, Start: u.start}
+}
+
 func (d *dryRun) compare(a, b *unit) int {
 	if less := d.r.Options.MoreImportant; less != nil {
 		p, q := d.members[a.from].Pod, d.members[b.from].Pod
@@ -213,13 +218,7 @@ func (d *dryRun) compare(a, b *unit) int {
 		}
 		return trueFirst(a.foreign, b.foreign)
 	}
-	switch {
-	case a.priority > b.priority:
-		return -1
-	case a.priority < b.priority:
-		return 1
-	}
-	if c := a.start.Compare(b.start); c != 0 {
+	if c := podgroup.CompareUnits(a.group(), b.group()); c != 0 {
 		return c
 	}
 	return trueFirst(a.foreign, b.foreign) // pods of other nodes come back before pods of this node of equal importance
@@ -305,16 +304,28 @@ func (d *dryRun) reprieve(i int) {
 func (d *dryRun) back(i, k int) bool {
 	w, pods := d.r.WhatIf, d.members[d.units[k].from:d.units[k].to]
 	for m := range pods {
-		w.Add(pods[m].Pod, pods[m].Slot)
+		if d.seenFrom(i, &pods[m]) {
+			w.Add(pods[m].Pod, pods[m].Slot)
+		}
 	}
 	if w.Check(i).Verdict == 0 {
 		return true
 	}
-	for m := range pods {
-		w.Remove(pods[m].Pod, pods[m].Slot)
-	}
+	d.remove(i, pods)
 	return false
 }
+
+// remove removes the pods that make room on slot i.
+func (d *dryRun) remove(i int, pods []member) {
+	for m := range pods {
+		if d.seenFrom(i, &pods[m]) {
+			d.r.WhatIf.Remove(pods[m].Pod, pods[m].Slot)
+		}
+	}
+}
+
+// seenFrom reports whether it counts on slot i that the pod leaves.
+func (d *dryRun) seenFrom(i int, m *member) bool { return m.Slot == i || d.r.Options.CrossNode != nil }
 
 func (d *dryRun) any() bool {
 	return slices.ContainsFunc(d.units, func(u unit) bool { return u.out })
@@ -351,7 +362,7 @@ func (d *dryRun) candidate(i, violations int) Candidate {
 		}
 		for _, m := range d.members[u.from:u.to] {
 			d.pile = append(d.pile, Victim{Placed: m.Placed, Violates: m.violates})
-			if m.Slot != i {
+			if m.Slot != i && d.r.Options.CrossNode != nil {
 				c.Foreign++
 			}
 		}

@@ -32,7 +32,7 @@ func randomUnits(r *rand.Rand, n int) *dryRun {
 	return d
 }
 
-// plainCompare orders by the caller's order, or by priority and start; then units of other nodes come first.
+// plainCompare orders by the caller's order, or by priority, kind, number of pods and start; then units of other nodes come first.
 func plainCompare(a, b unit) int {
 	number := func(u unit) int {
 		if u.foreign {
@@ -40,7 +40,10 @@ func plainCompare(a, b unit) int {
 		}
 		return 1
 	}
-	return cmp.Or(cmp.Compare(b.priority, a.priority), a.start.Compare(b.start), cmp.Compare(number(a), number(b)))
+	return cmp.Or(
+		cmp.Compare(b.priority, a.priority), cmp.Compare(b.kind, a.kind), cmp.Compare(b.to-b.from, a.to-a.from), a.start.Compare(b.start),
+		cmp.Compare(number(a), number(b)),
+	)
 }
 
 // Units are sorted by importance, few of them and many, and equal units keep their order.
@@ -52,7 +55,7 @@ func TestSortUnits(t *testing.T) {
 		if r.IntN(2) == 0 { // the caller's order: the lower priority is more important, and the start does not count
 			d.r.Options.MoreImportant = func(a, b *v1.Pod) bool { return Priority(a) < Priority(b) }
 			for k := range want {
-				want[k].priority, want[k].start = -want[k].priority, time.Time{}
+				want[k] = unit{from: want[k].from, to: want[k].from + 1, priority: -want[k].priority, foreign: want[k].foreign}
 			}
 		}
 		plain := slices.Clone(want)
@@ -92,6 +95,9 @@ func TestCandidateOfUnits(t *testing.T) {
 			d.ledger = d.budgets.Ledger()
 			d.ledger.Take([]int32{0, 1}, "other") // of the node before
 		}
+		if r.IntN(2) == 0 {
+			d.r.Options.CrossNode = &CrossNode{}
+		}
 		d.split()
 		var violations, foreign int
 		breaks := map[*v1.Pod]bool{}
@@ -107,7 +113,7 @@ func TestCandidateOfUnits(t *testing.T) {
 						violations++
 					}
 				}
-				if u.out && m.Slot != 1 {
+				if u.out && m.Slot != 1 && d.r.Options.CrossNode != nil {
 					foreign++
 				}
 			}

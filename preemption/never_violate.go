@@ -44,9 +44,7 @@ func (d *dryRun) affordable(i int, ascending bool) bool {
 			d.ledger.Undo(mark)
 			continue
 		}
-		for _, m := range d.members[d.units[k].from:d.units[k].to] {
-			w.Remove(m.Pod, m.Slot)
-		}
+		d.remove(i, d.members[d.units[k].from:d.units[k].to])
 	}
 	if w.Check(i).Verdict != 0 {
 		return false

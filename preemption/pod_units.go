@@ -17,13 +17,13 @@ func (d *dryRun) collectUnit(i, k int, foreign bool) {
 	d.seen = append(d.seen, k)
 	u := &d.r.Options.Units[k]
 	from := len(d.members)
-	out := unit{from: from, foreign: foreign, priority: math.MinInt32}
+	out := unit{from: from, foreign: foreign, priority: math.MinInt32, kind: u.Kind}
 	for n, p := range u.Pods {
 		slot := d.slots[k][n]
 		if slot < 0 {
 			continue // on no node: nothing to remove
 		}
-		if Priority(p) >= d.priority || d.r.Options.Eligible != nil && !d.r.Options.Eligible(slot, p, d.r.Pod) {
+		if d.r.Options.Eligible != nil && !d.r.Options.Eligible(slot, p, d.r.Pod) {
 			d.members = d.members[:from]
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 )
@@ -129,13 +130,17 @@ type Options struct {
 }
 
 // Unit is a set of pods that leave together, on one node or on several: if one pod is a victim, all are. A unit counts on
-// every node that holds one of its pods. If one of the pods must not be a victim, none is. A pod in several units belongs to
-// the first.
+// every node that holds one of its pods. If Eligible refuses one of the pods, none leaves. A pod in several units belongs to
+// the first. placement.PreemptOptions.Groups makes the units of groups of pods.
+//
+// podgroup.CompareUnits orders units by importance; a pod that no unit names is a unit of one pod. The choice among nodes reads the
+// priorities and start times of the pods themselves. On a node only the unit's pods of this node make room, unless CrossNode is set
+// (rule PG6.13).
 type Unit struct {
 	Pods []*v1.Pod // nil elements count for nothing
-	// Priority is the priority of the unit; nil: the highest priority of its pods. A unit is as important as a pod of that
-	// priority that started when the first of the unit's pods started.
+	// Priority is the priority of the unit, whatever its pods have; nil: the highest priority of its pods.
 	Priority *int32
+	Kind     podgroup.Kind
 }
 
 // Placed is a pod and the slot of its node.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -29,8 +30,8 @@ func TestCollectUnit(t *testing.T) {
 			stays = fmt.Sprint("p", r.IntN(6))
 			d.r.Options.Eligible = func(i int, victim, _ *v1.Pod) bool { return victim.Name != stays || i != 1 }
 		}
-		u := Unit{}
-		want, members, ok := unit{foreign: r.IntN(2) == 0}, []member(nil), true
+		u := Unit{Kind: podgroup.Kind(r.IntN(3))}
+		want, members, ok := unit{foreign: r.IntN(2) == 0, kind: u.Kind}, []member(nil), true
 		for k := range r.IntN(4) {
 			p := testkit.Pod(fmt.Sprint("p", k)).Priority(int32(r.IntN(4))).Obj()
 			start := now
@@ -43,7 +44,7 @@ func TestCollectUnit(t *testing.T) {
 			if slot < 0 {
 				continue
 			}
-			ok = ok && Priority(p) < d.priority && !(p.Name == stays && slot == 1)
+			ok = ok && !(p.Name == stays && slot == 1)
 			if len(members) == 0 {
 				want.priority, want.start = Priority(p), start
 			}

@@ -27,7 +27,7 @@ var largest = map[string]surface{
 	"volumes":             {40, 37},
 	"score":               {50, 48},
 	"queue":               {81, 94},
-	"preemption":          {45, 85},
+	"preemption":          {44, 86},
 	"eviction/disruption": {46, 83},
 	"eviction/pressure":   {48, 105},
 	"eviction/taint":      {45, 77},

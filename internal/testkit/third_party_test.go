@@ -28,7 +28,7 @@ var thirdParty = map[string]int{
 	"overhead":            64,
 	"overhead/kubelet":    64,
 	"overhead/quota":      64,
-	"preemption":          65,
+	"preemption":          69,
 	"queue":               64,
 	"score":               64,
 	"spread":              68,

@@ -108,6 +108,14 @@ func (g *generator) queued(composites, policies bool) {
 		}
 	}
 	member := priority + never
+	if g.chance(8, "pod without group") {
+		text := fmt.Sprintf("pod s:%d%s", 1+g.Below(3), member)
+		if g.chance(8, "nominated pod without group") {
+			text += " nominated=" + testkit.Pick(g.Bytes, g.nodes...)
+		}
+		g.add("%s", text)
+		return
+	}
 	if !composites || g.OneIn(4) {
 		g.group("g", "", priority+groupNever, member)
 		return
