@@ -153,6 +153,7 @@ func among(s *situation.Situation, outcome string) (found, whole bool, all []str
 	if err != nil {
 		return false, false, nil, err
 	}
+	outcome = w.oneOrder(outcome)
 	c := &chances{}
 	for range most {
 		mine := anyOrder(w.try(c))
@@ -167,4 +168,38 @@ func among(s *situation.Situation, outcome string) (found, whole bool, all []str
 		}
 	}
 	return false, false, all, nil
+}
+
+// oneOrder gives an outcome whose members disagree the text that podberth has: which member is named first depends on the random order of
+// the groups of a tree.
+func (w *world) oneOrder(outcome string) string {
+	group, _ := own.Of(w.s.Queued[0])
+	tree, err := own.TreeOf(w.snapshot, situation.Namespace, group, w.s.Gates)
+	if err != nil {
+		return outcome
+	}
+	mine := w.decide(&chances{}).Err
+	if mine == nil {
+		return outcome
+	}
+	for c := (&chances{}); ; {
+		var queued, scheduled []*v1.Pod
+		for _, k := range c.order(len(tree.Leaves())) {
+			leaf := tree.Leaves()[k]
+			for _, p := range w.s.Queued {
+				if name, _ := own.Of(p); name == leaf.Name {
+					queued = append(queued, p)
+				}
+			}
+			for p := range w.snapshot.Members(leaf.Namespace, leaf.Name) {
+				scheduled = append(scheduled, p)
+			}
+		}
+		if err := own.Check(tree.Root().Spec, queued, scheduled, w.s.Gates); err != nil {
+			outcome = strings.ReplaceAll(outcome, err.Error(), mine.Error())
+		}
+		if !c.next() {
+			return outcome
+		}
+	}
 }
