@@ -12,7 +12,7 @@ replace github.com/podberth/podberth/devices/cel => ../devices/cel
 
 replace github.com/podberth/podberth/scheduler/live => ../scheduler/live
 
-// The tests beside v1.37.0: go test -mod=mod -modfile=v1_37_0.mod ./devices. The modules of podberth ask for v0.37.2 of the staging repositories.
+// The tests beside v1.37.0: go test -mod=mod -modfile=v1_37_0.mod -tags k1_37_0 ./devices. The modules of podberth ask for v0.37.2 of the staging repositories.
 replace (
 	k8s.io/api => k8s.io/api v0.37.0
 	k8s.io/apiextensions-apiserver => k8s.io/apiextensions-apiserver v0.37.0

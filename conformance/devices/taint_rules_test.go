@@ -102,7 +102,7 @@ func changeRules(s *trial.Source) error {
 
 func ruleOf(s *trial.Source, name string) *resourcev1.DeviceTaintRule {
 	r := &resourcev1.DeviceTaintRule{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	if s.N(6) < 5 {
+	if s.N(6) < 5 || first {
 		r.Spec.DeviceSelector = &resourcev1.DeviceTaintSelector{}
 	}
 	if sel := r.Spec.DeviceSelector; sel != nil {

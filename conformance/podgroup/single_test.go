@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/internal/testkit/situation"
 	"github.com/podberth/podberth/placement"
 	own "github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/preemption"
@@ -36,7 +35,7 @@ func (w *world) single(c *chances) string {
 	var gone []string
 	switch {
 	case r.Outcome == preemption.Success:
-		equal := equals(r)
+		equal := w.best(r.Candidates, c)
 		chosen := equal[c.take(len(equal))]
 		end = preemption.PostFilterOutcome{Node: chosen.Node, Victims: len(chosen.Victims)}
 		nominated = chosen.Node
@@ -56,26 +55,57 @@ func (w *world) single(c *chances) string {
 	return line + "\nleave: " + strings.Join(gone, " ")
 }
 
-// equals returns the candidates among which kube-scheduler chooses by chance.
-func equals(r preemption.Result) (out []preemption.Candidate) {
-	for _, c := range r.Candidates {
-		if value(c) == value(r.Candidate) {
-			out = append(out, c)
+// best are the candidates among which kube-scheduler chooses by chance. A candidate is as important as the first of its victims, and the pods
+// of a unit have a random order.
+func (w *world) best(list []preemption.Candidate, c *chances) (out []preemption.Candidate) {
+	var least worth
+	for _, x := range list {
+		first := []int32{podinfo.Priority(x.Victims[0].Pod)}
+		unit, _, _ := own.UnitOf(w.snapshot, x.Victims[0].Pod, w.s.Gates)
+		for _, v := range x.Victims[1:] {
+			if other, _, _ := own.UnitOf(w.snapshot, v.Pod, w.s.Gates); unit != nil && other != nil && other.String() == unit.String() {
+				first = append(first, podinfo.Priority(v.Pod))
+			}
+		}
+		slices.Sort(first)
+		first = slices.Compact(first)
+		v := worthOf(x, first[c.take(len(first))])
+		switch d := v.compare(least); {
+		case out == nil || d < 0:
+			least, out = v, []preemption.Candidate{x}
+		case d == 0:
+			out = append(out, x)
 		}
 	}
 	return out
 }
 
-// value is what the choice among candidates compares, by the priorities and starts of the pods themselves.
-func value(c preemption.Candidate) string {
-	sum, highest := int64(0), podinfo.Priority(c.Victims[0].Pod)
-	most := slices.MaxFunc(c.Victims, func(a, b preemption.Victim) int { return cmp.Compare(podinfo.Priority(a.Pod), podinfo.Priority(b.Pod)) })
-	var first *v1.Pod
-	for _, v := range c.Victims {
-		sum += int64(podinfo.Priority(v.Pod)) + math.MaxInt32 + 1
-		if podinfo.Priority(v.Pod) == podinfo.Priority(most.Pod) && (first == nil || v.Pod.Status.StartTime.Before(first.Status.StartTime)) {
-			first = v.Pod
+// worth is what the choice among candidates compares, by the priorities and starts of the pods themselves.
+type worth struct {
+	violations int64
+	first      int32
+	sum        int64
+	pods       int
+	start      int64 // of the pods with the highest priority, the earliest
+}
+
+func (v worth) compare(o worth) int {
+	return cmp.Or(cmp.Compare(v.violations, o.violations), cmp.Compare(v.first, o.first), cmp.Compare(v.sum, o.sum), cmp.Compare(v.pods, o.pods), cmp.Compare(o.start, v.start))
+}
+
+func worthOf(c preemption.Candidate, first int32) worth {
+	v := worth{violations: c.Violations, first: first, pods: len(c.Victims)}
+	highest := int32(math.MinInt32)
+	for _, x := range c.Victims {
+		p := podinfo.Priority(x.Pod)
+		v.sum += int64(p) + math.MaxInt32 + 1
+		start := podinfo.Start(x.Pod, situation.Noon).Unix()
+		switch {
+		case p > highest:
+			highest, v.start = p, start
+		case p == highest:
+			v.start = min(v.start, start)
 		}
 	}
-	return fmt.Sprint(c.Violations, highest, sum, len(c.Victims), first.Status.StartTime)
+	return v
 }
