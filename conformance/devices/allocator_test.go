@@ -76,7 +76,7 @@ func TestAllocator(t *testing.T) {
 // selector, with addresses. When several slices have such a selector, kube-scheduler names the first slice of an unsorted list. v1.37.0 has
 // another text for too many devices.
 func equalText(a, b string) bool {
-	if limit := "exceeds the claim limit of"; first && strings.Contains(a, limit) && strings.Contains(b, limit) {
+	if first && strings.Contains(a, tooMany) && strings.Contains(b, tooMany) {
 		return true
 	}
 	for _, dump := range []string{"failed to perform node selection for ", "failed to parse node selector "} {

@@ -2,4 +2,7 @@
 
 package devices
 
-const first = true
+const (
+	first   = true
+	tooMany = "exceeds the claim limit of"
+)
