@@ -193,7 +193,7 @@ preemption, eviction, admission, requests or devices.
 ## v1.37.0 and v1.37.2
 
 podberth follows v1.37.2. Beside v1.37.0 (conformance/v1_37_0.mod) the scheduler's decisions agree on 100,011 clusters, and so do the queue, the
-kubelet, the taint eviction controller and the Eviction API (docs/conformance-controllers.md). All tests of devices agree (`-tags k1_37_0`) but for two
+kubelet, the taint eviction controller and the Eviction API (docs/conformance-controllers.md). All tests of devices agree (-tags k1_37_0) but for two
 differences, which they then leave out:
 
 | what | v1.37.0 | v1.37.2 |
