@@ -92,11 +92,16 @@ func Reserved(claim *resourcev1.ResourceClaim, allocation *resourcev1.Allocation
 	return c
 }
 
-// Bound returns the claim that PreBind writes for a pod (rule U8.8). latest is the claim as the API server has it.
-// allocation is what the attempt reserved; nil means that the claim was allocated before. Bound adds the pod to
-// status.reservedFor and sets the time of the allocation, each only where it is missing. The error is v1.37's text when the
-// claim was deleted, allocated or deallocated in the meantime. latest and pod must not be nil.
+// Bound is BoundFor with the pod as consumer. The pod must not be nil.
 func Bound(latest *resourcev1.ResourceClaim, pod *v1.Pod, allocation *resourcev1.AllocationResult, now time.Time) (*resourcev1.ResourceClaim, error) {
+	return BoundFor(latest, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: pod.Name, UID: pod.UID}, allocation, now)
+}
+
+// BoundFor returns the claim that PreBind writes for a consumer, which is a pod or its group (rules U8.8, PG8.1). latest is the claim
+// as the API server has it. allocation is what the attempt reserved; nil means that the claim was allocated before. BoundFor adds the
+// consumer to status.reservedFor and sets the time of the allocation, each only where it is missing. The error is v1.37's text when the
+// claim was deleted, allocated or deallocated in the meantime. latest must not be nil.
+func BoundFor(latest *resourcev1.ResourceClaim, consumer resourcev1.ResourceClaimConsumerReference, allocation *resourcev1.AllocationResult, now time.Time) (*resourcev1.ResourceClaim, error) {
 	name := latest.Namespace + "/" + latest.Name
 	switch {
 	case latest.DeletionTimestamp != nil:
@@ -110,8 +115,8 @@ func Bound(latest *resourcev1.ResourceClaim, pod *v1.Pod, allocation *resourcev1
 	if allocation != nil {
 		c = Reserved(latest, allocation)
 	}
-	if !reservedFor(c, pod.UID) {
-		c.Status.ReservedFor = append(c.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: pod.Name, UID: pod.UID})
+	if !reservedFor(c, consumer.UID) {
+		c.Status.ReservedFor = append(c.Status.ReservedFor, consumer)
 	}
 	if c.Status.Allocation.AllocationTimestamp == nil {
 		at := metav1.NewTime(now)
@@ -149,6 +154,6 @@ func Abandoned(claim *resourcev1.ResourceClaim, pod *v1.Pod) *resourcev1.Resourc
 	return left
 }
 
-func reservedFor(claim *resourcev1.ResourceClaim, pod types.UID) bool {
-	return slices.ContainsFunc(claim.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool { return r.UID == pod })
+func reservedFor(claim *resourcev1.ResourceClaim, consumer types.UID) bool {
+	return slices.ContainsFunc(claim.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool { return r.UID == consumer })
 }

@@ -9,6 +9,8 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/podgroup"
 )
 
 // Objects returns the objects of a cluster that the rules look up.
@@ -26,7 +28,8 @@ type Objects interface {
 
 // PodClaims returns the claims of spec.resourceClaims in the pod's order (rule U1.6). It leaves out an entry made from a
 // template when the pod's status says that the entry needs no claim. The error is v1.37's text about the first claim that
-// is missing, is being deleted or belongs to another pod. The pod must not be nil. objects may be nil for a pod without
+// is missing, is being deleted or belongs to another pod. Objects may have a method ClaimGroup(*v1.Pod) *podgroup.Group: the pod's group
+// when groups have claims, whose claims are the pod's too. The pod must not be nil. objects may be nil for a pod without
 // claims.
 func PodClaims(pod *v1.Pod, objects Objects) ([]*resourcev1.ResourceClaim, error) {
 	var out []*resourcev1.ResourceClaim
@@ -46,11 +49,27 @@ func PodClaims(pod *v1.Pod, objects Objects) ([]*resourcev1.ResourceClaim, error
 		case claim.DeletionTimestamp != nil:
 			return nil, fmt.Errorf("resourceclaim %q is being deleted", name)
 		case entry.ResourceClaimName == nil && !metav1.IsControlledBy(claim, pod):
-			return nil, fmt.Errorf("ResourceClaim %s/%s was not created for Pod %s/%s (Pod is not owner)", claim.Namespace, claim.Name, pod.Namespace, pod.Name)
+			group := claimGroup(pod, objects)
+			if group == nil {
+				return nil, fmt.Errorf("ResourceClaim %s/%s was not created for Pod %s/%s (Pod is not owner)", claim.Namespace, claim.Name, pod.Namespace, pod.Name)
+			}
+			if !metav1.IsControlledBy(claim, group) {
+				return nil, fmt.Errorf("ResourceClaim %s/%s was not created for Pod %s/%s (neither Pod nor PodGroup %s is the owner)", claim.Namespace, claim.Name, pod.Namespace, pod.Name, group.Name)
+			}
 		}
 		out = append(out, claim)
 	}
 	return out, nil
+}
+
+// claimGroup returns the group of a pod when groups have claims.
+func claimGroup(pod *v1.Pod, objects Objects) *podgroup.Group {
+	if o, ok := objects.(interface {
+		ClaimGroup(pod *v1.Pod) *podgroup.Group
+	}); ok {
+		return o.ClaimGroup(pod)
+	}
+	return nil
 }
 
 // ClaimName returns the name of the claim of an entry of spec.resourceClaims, "" when the pod's status says that the entry needs no claim.

@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/podgroup"
 )
 
 // touched is a claim that Assume has written.
@@ -36,7 +37,8 @@ func (t *Tracker) Assume(s *cluster.Snapshot, pod *v1.Pod, d devices.Allocation)
 	t.follow()
 	id, named := podinfo.UID(pod), *pod
 	named.UID = id
-	claims, created, err := t.writes(&named, d, t.clock())
+	group := t.ClaimGroup(&named)
+	claims, created, err := t.writes(&named, group, d, t.clock())
 	if err != nil {
 		return err
 	}
@@ -51,7 +53,22 @@ func (t *Tracker) Assume(s *cluster.Snapshot, pod *v1.Pod, d devices.Allocation)
 		}
 		t.touch(id, before, c)
 	}
+	t.join(&named, group, claims)
 	return nil
+}
+
+// join notes that a pod uses claims that are reserved for its group and that Assume has allocated for another member.
+func (t *Tracker) join(pod *v1.Pod, group *podgroup.Group, written []*resourcev1.ResourceClaim) {
+	for k := range pod.Spec.ResourceClaims {
+		e := &pod.Spec.ResourceClaims[k]
+		if group == nil || !group.Shares(e) {
+			continue
+		}
+		c := t.ResourceClaim(pod.Namespace, claimName(pod, e))
+		if c != nil && t.touched[keyOf(c)] != nil && !slices.Contains(written, c) {
+			t.touch(pod.UID, c, c)
+		}
+	}
 }
 
 // admit gives a claim that PreBind creates what the API server gives it: a UID, and the special claim its name.
@@ -119,12 +136,23 @@ func (t *Tracker) back(s *cluster.Snapshot, key types.NamespacedName, pod types.
 	switch {
 	case now == nil:
 		return nil
+	case now == mine.after && slices.ContainsFunc(x.steps, func(y step) bool { return y.after == now }): // another member uses what the group has
+		return nil
+	case now == mine.after && mine.before == mine.after && x.origin == nil:
+		return s.Unset(now)
+	case now == mine.after && mine.before == mine.after:
+		return s.Set(x.origin)
 	case now == mine.after && mine.before == nil:
 		return s.Unset(now)
 	case now == mine.after:
 		return s.Set(mine.before)
 	}
 	left := devices.Unreserved(now, pod)
+	if len(x.steps) == 0 {
+		left.Status.ReservedFor = slices.DeleteFunc(left.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool {
+			return r.Resource != pods && !(x.origin != nil && slices.Contains(x.origin.Status.ReservedFor, r))
+		})
+	}
 	switch {
 	case len(left.Status.ReservedFor) > 0:
 	case x.origin == nil:

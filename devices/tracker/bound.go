@@ -2,7 +2,6 @@ package tracker
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -10,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/podgroup"
 )
 
 // Bound returns the claims that PreBind writes for a pod (rule U8.8): the claims of the allocation with their devices, and the
@@ -20,12 +20,18 @@ import (
 // The error is v1.37's text for a claim that was deleted, allocated or deallocated since the decision, and for an allocation
 // whose special claim has no requests (quirk U10.7). The pod must not be nil. Bound changes nothing.
 func (o Objects) Bound(pod *v1.Pod, d devices.Allocation, now time.Time) ([]*resourcev1.ResourceClaim, error) {
-	changed, created, err := o.writes(pod, d, now)
+	changed, created, err := o.writes(pod, nil, d, now)
+	return append(changed, created...), err
+}
+
+// Bound is Objects.Bound; with Options.GroupClaims claims of the pod's group are reserved for the group (rule PG8.1).
+func (t *Tracker) Bound(pod *v1.Pod, d devices.Allocation, now time.Time) ([]*resourcev1.ResourceClaim, error) {
+	changed, created, err := t.writes(pod, t.ClaimGroup(pod), d, now)
 	return append(changed, created...), err
 }
 
 // writes returns the claims of Bound in two lists: the claims that the API server has, and the claims that somebody must create.
-func (o Objects) writes(pod *v1.Pod, d devices.Allocation, now time.Time) (out, created []*resourcev1.ResourceClaim, err error) {
+func (o Objects) writes(pod *v1.Pod, group *podgroup.Group, d devices.Allocation, now time.Time) (out, created []*resourcev1.ResourceClaim, err error) {
 	latest := func(namespace, name string) *resourcev1.ResourceClaim {
 		for _, c := range out {
 			if c.Namespace == namespace && c.Name == name {
@@ -38,14 +44,14 @@ func (o Objects) writes(pod *v1.Pod, d devices.Allocation, now time.Time) (out, 
 	for k, c := range d.Claims {
 		given[keyOf(c)] = true
 		if isNew(c) {
-			x, err := newClaim(c, pod, &d, k, now)
+			x, err := newClaim(c, pod, consumer(pod, group, c.Name), &d, k, now)
 			if err != nil {
 				return nil, nil, err
 			}
 			created = append(created, x)
 			continue
 		}
-		x, err := bound(latest(c.Namespace, c.Name), c, pod, &d.Results[k], now)
+		x, err := bound(latest(c.Namespace, c.Name), c, consumer(pod, group, c.Name), &d.Results[k], now)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -59,10 +65,10 @@ func (o Objects) writes(pod *v1.Pod, d devices.Allocation, now time.Time) (out, 
 		}
 		given[key] = true
 		c := o.ResourceClaim(pod.Namespace, name)
-		if c != nil && slices.ContainsFunc(c.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool { return r.UID == pod.UID }) {
+		if c != nil && podgroup.ReservedFor(c, pod, podgroup.Gates{Claims: group != nil}) {
 			continue
 		}
-		x, err := bound(c, &resourcev1.ResourceClaim{}, pod, nil, now)
+		x, err := bound(c, &resourcev1.ResourceClaim{}, consumer(pod, group, name), nil, now)
 		if err != nil {
 			return nil, nil, fmt.Errorf("pod %s/%s, claim %s: %w", pod.Namespace, pod.Name, name, err)
 		}
@@ -73,15 +79,15 @@ func (o Objects) writes(pod *v1.Pod, d devices.Allocation, now time.Time) (out, 
 
 // bound returns what PreBind writes into one claim. decided is the claim that the decision was about; without a UID it may be
 // any claim.
-func bound(latest, decided *resourcev1.ResourceClaim, pod *v1.Pod, allocation *resourcev1.AllocationResult, now time.Time) (*resourcev1.ResourceClaim, error) {
+func bound(latest, decided *resourcev1.ResourceClaim, by resourcev1.ResourceClaimConsumerReference, allocation *resourcev1.AllocationResult, now time.Time) (*resourcev1.ResourceClaim, error) {
 	if latest == nil || decided.UID != "" && latest.UID != decided.UID {
 		return nil, fmt.Errorf("claim %s/%s got deleted in the meantime", decided.Namespace, decided.Name)
 	}
-	return devices.Bound(latest, pod, allocation, now)
+	return devices.BoundFor(latest, by, allocation, now)
 }
 
 // newClaim returns claim k of an allocation as PreBind creates it.
-func newClaim(c *resourcev1.ResourceClaim, pod *v1.Pod, d *devices.Allocation, k int, now time.Time) (*resourcev1.ResourceClaim, error) {
+func newClaim(c *resourcev1.ResourceClaim, pod *v1.Pod, by resourcev1.ResourceClaimConsumerReference, d *devices.Allocation, k int, now time.Time) (*resourcev1.ResourceClaim, error) {
 	out := c.DeepCopy()
 	out.UID = ""
 	if special(c) {
@@ -90,8 +96,21 @@ func newClaim(c *resourcev1.ResourceClaim, pod *v1.Pod, d *devices.Allocation, k
 		}
 		out.Name = ""
 	}
-	return devices.Bound(out, pod, &d.Results[k], now)
+	return devices.BoundFor(out, by, &d.Results[k], now)
 }
+
+// consumer returns for whom a claim of the pod is reserved: for the group if the group has a claim of the same name and source, else for the pod.
+func consumer(pod *v1.Pod, group *podgroup.Group, claim string) resourcev1.ResourceClaimConsumerReference {
+	for k := range pod.Spec.ResourceClaims {
+		if e := &pod.Spec.ResourceClaims[k]; group != nil && claimName(pod, e) == claim && group.Shares(e) {
+			return group.Consumer()
+		}
+	}
+	return resourcev1.ResourceClaimConsumerReference{Resource: pods, Name: pod.Name, UID: pod.UID}
+}
+
+// pods is the resource of a consumer that is a pod.
+const pods = "pods"
 
 // claimName returns the name of an entry's claim; empty when the entry needs no claim or has none yet.
 func claimName(pod *v1.Pod, e *v1.PodResourceClaim) string {

@@ -31,6 +31,10 @@ type Options struct {
 	// Templates makes the claims that do not exist yet from their ResourceClaimTemplates. v1.37 rejects the pod until a
 	// controller has made the claims.
 	Templates bool
+	// GroupClaims is v1.37's feature gate DRAWorkloadResourceClaims: a claim that a pod has from its group is reserved for the group, and
+	// every member may use it (rules PG8.1 to PG8.3). The cluster must have the groups (podgroup.Objects), as a cluster.Snapshot has. The
+	// filters of one tracker have one gate: once on, it stays on. Claims from templates of groups are not made (Templates).
+	GroupClaims bool
 }
 
 // Filter answers for DynamicResources with the same options for all pods. It keeps the answers of selectors and of classes of
@@ -48,6 +52,7 @@ func (t *Tracker) Filter(o Options) *Filter {
 	if o.Now != nil {
 		t.now = o.Now
 	}
+	t.groupClaims = t.groupClaims || o.GroupClaims
 	return &Filter{tracker: t, options: o}
 }
 

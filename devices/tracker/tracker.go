@@ -5,12 +5,14 @@ import (
 	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/podgroup"
 )
 
 // Tracker follows the devices of one cluster. New makes a Tracker; the zero value is not usable. Plans that place pods in the
@@ -28,12 +30,13 @@ type Tracker struct {
 	ledger    *devices.Ledger // nil: nothing was read yet
 	extended  devices.ExtendedResources
 
-	now      func() time.Time           // of the filters; nil: no clock
-	reserved map[types.UID]*reservation // by UID of the pod
-	inFlight map[string]*inFlight       // by flightKey of the claim
-	touched  map[types.NamespacedName]*touched
-	assumed  map[types.UID][]types.NamespacedName  // the claims in touched, by UID of the pod
-	owned    map[owner][]*resourcev1.ResourceClaim // claims that were made for extended resources
+	now         func() time.Time           // of the filters; nil: no clock
+	groupClaims bool                       // of the filters
+	reserved    map[types.UID]*reservation // by UID of the pod
+	inFlight    map[string]*inFlight       // by flightKey of the claim
+	touched     map[types.NamespacedName]*touched
+	assumed     map[types.UID][]types.NamespacedName  // the claims in touched, by UID of the pod
+	owned       map[owner][]*resourcev1.ResourceClaim // claims that were made for extended resources
 }
 
 // Log is the log of claims of a cluster; see cluster.Snapshot.
@@ -58,7 +61,7 @@ func New(c devices.Cluster, o Objects) *Tracker {
 func (t *Tracker) Fork(c devices.Cluster, o Objects) *Tracker {
 	t.follow()
 	f := New(c, o)
-	f.now, f.slices, f.rules, f.inventory = t.now, t.slices, t.rules, t.inventory
+	f.now, f.groupClaims, f.slices, f.rules, f.inventory = t.now, t.groupClaims, t.slices, t.rules, t.inventory
 	f.reserved = maps.Clone(t.reserved)
 	for key, x := range t.inFlight {
 		own := *x
@@ -71,6 +74,16 @@ func (t *Tracker) Fork(c devices.Cluster, o Objects) *Tracker {
 		f.assumed[uid] = slices.Clone(keys)
 	}
 	return f
+}
+
+// ClaimGroup returns the group of a pod when groups have claims (Options.GroupClaims), else nil. The pod must not be nil.
+func (t *Tracker) ClaimGroup(pod *v1.Pod) *podgroup.Group {
+	name, ok := podgroup.Of(pod)
+	groups, has := t.cluster.(podgroup.Objects)
+	if !ok || !has || !t.groupClaims {
+		return nil
+	}
+	return groups.Group(pod.Namespace, name)
 }
 
 // Version returns a number that grows with every change of claims, slices, classes and reservations.
