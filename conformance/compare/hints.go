@@ -35,7 +35,7 @@ func plain(f queue.Hint) hint {
 
 // queueHint returns the hint that package queue itself has for a plugin.
 func queueHint(plugin string) queue.Hint {
-	for _, r := range queue.DefaultEvents(nil, release.Current) {
+	for _, r := range queue.DefaultEvents(nil, trial.Linked) {
 		if r.Plugin == plugin && r.Hint != nil {
 			return r.Hint
 		}
@@ -61,7 +61,9 @@ var hints = map[string]hint{
 		return argsOf[taints.Options](s, "TaintToleration").WouldHelp(pod, old, new)
 	},
 	"NodeResourcesFit": func(s *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) {
-		return filter.FitHint(argsOf[placement.FitOptions](s, "NodeResourcesFit").Fit)(pod, deviceClass(old), deviceClass(new))
+		o := argsOf[placement.FitOptions](s, "NodeResourcesFit").Fit
+		o.Release = trial.Linked // also where the profile leaves the filter out
+		return filter.FitHint(o)(pod, deviceClass(old), deviceClass(new))
 	},
 	"PodTopologySpread": func(s *Side, w *World, pod *v1.Pod, old, new any) (bool, error) {
 		return s.Profile.Filter("PodTopologySpread").Hint(w.Snapshot)(pod, old, new)
@@ -70,7 +72,9 @@ var hints = map[string]hint{
 		return argsOf[affinity.NodeOptions](s, "NodeAffinity").WouldHelp(pod, old, new)
 	},
 	"InterPodAffinity": func(s *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) {
-		return argsOf[affinity.PodOptions](s, "InterPodAffinity").WouldHelp(pod, old, new)
+		o := argsOf[affinity.PodOptions](s, "InterPodAffinity")
+		o.Release = trial.Linked
+		return o.WouldHelp(pod, old, new)
 	},
 }
 
