@@ -104,7 +104,7 @@ func ExampleMakePlan() {
 	for _, b := range plan.Blocked {
 		fmt.Println("blocked", b.Pod.Name+":", b.Cause)
 		fmt.Println(b.Proof)
-		fmt.Println(b.Remedy)
+		fmt.Println(b.Remedies[0])
 	}
 	// Output:
 	// wave 1 web-1 to n2
