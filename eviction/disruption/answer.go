@@ -74,8 +74,6 @@ const (
 	AllowUnhealthy RemedyKind = "AllowUnhealthy" // unhealthyPodEvictionPolicy AlwaysAllow
 )
 
-func (r Remedy) String() string { return r.Text }
-
 // Remedies returns what the user can do about a refused eviction, the best remedy first; empty for an accepted eviction.
 // The last remedy is from the documentation, "Troubleshooting stuck evictions". Its other advice, to delete the pod directly, is left
 // out: that takes from the application what the budget promises.

@@ -69,7 +69,7 @@ func TestRemedies(t *testing.T) {
 		d := Decision{kind: c.kind, by: c.by}
 		var have []string
 		for _, r := range d.Remedies() {
-			have = append(have, r.String())
+			have = append(have, r.Text)
 		}
 		require.Equal(t, c.want, strings.Join(have, "; "))
 		for _, r := range d.Remedies() {
