@@ -81,6 +81,7 @@ func (x *sought) ofOpen(fails map[int][]failure) *Cause {
 			out.Text = fmt.Sprintf("it is for %s alone: %s", x.c.Node(x.pool[0]).Name, out.Text)
 			if out.Type == causeFull {
 				out.Type = causeDaemon
+				out.Text += x.onNode(x.pool[0])
 			}
 		} else if out.Type != causeEmptyDomain { // whose text names the closed nodes
 			out.Others = x.others(out.Nodes)

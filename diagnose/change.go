@@ -28,7 +28,7 @@ const (
 	Remake          Kind = "Remake"          // the pod is deleted, and its controller makes it again without a rule that its template lacks
 	Untaint         Kind = "Untaint"         // a taint of a node goes
 	Uncordon        Kind = "Uncordon"        // spec.unschedulable of a node becomes false
-	Recover         Kind = "Recover"         // outside the API: the state of a node ends, and agents lift its taints
+	Recover         Kind = "Recover"         // outside the API: the state of a node ends, and agents lift its taints; or a provisioner binds a claim
 	Label           Kind = "Label"           // a node gets a label, or loses one
 	AddNode         Kind = "AddNode"         // one more node like an existing one
 	MovePods        Kind = "MovePods"        // running pods move to other nodes
@@ -36,6 +36,8 @@ const (
 	RaiseBudget     Kind = "RaiseBudget"     // a disruption budget allows the evictions of MovePods or RemovePods
 	LowerCount      Kind = "LowerCount"      // a claim asks for fewer devices: the largest count that works
 	DropConstraint  Kind = "DropConstraint"  // a claim loses a constraint
+	SetClass        Kind = "SetClass"        // a claim of a volume is made, or gets a class that there is
+	Priority        Kind = "Priority"        // the pods of a DaemonSet get a priority with which preemption makes room
 	ReleaseClaim    Kind = "ReleaseClaim"    // a claim that no pod uses is deleted and gives its devices back; that of the pod is made again
 
 	dropVolume Kind = "DropVolume" // a volume with a claim goes: of conflicts alone
@@ -55,7 +57,7 @@ type Change struct {
 	Again bool `json:"again,omitempty"`
 	// Note is what stands beside the change, such as a risk.
 	Note string `json:"note,omitempty"`
-	// Leaving are the pods of MovePods and RemovePods, those first that leave first.
+	// Leaving are the pods of MovePods and RemovePods, and those that give way to Priority, those first that leave first.
 	Leaving []Leaving `json:"leaving,omitempty"`
 
 	rule   string                               // the rule of the pod that the change weakens
@@ -121,6 +123,10 @@ func (c Change) Text() string {
 		fmt.Fprintf(&b, "%s: delete it once: %s makes it again without %s, unless a webhook adds that", object, c.To, c.From)
 	case Recover:
 		b.WriteString(c.To)
+	case SetClass:
+		fmt.Fprintf(&b, "%s: %s", object, c.To)
+	case Priority:
+		fmt.Fprintf(&b, "%s: %s: a class above %s (%s)", object, c.Path, c.To, c.givesWay())
 	case Label:
 		if c.To == "" {
 			fmt.Fprintf(&b, "%s: remove the label %s", c.Object, c.From)
@@ -169,7 +175,7 @@ func DefaultCost(c Change) int64 {
 	switch c.Kind {
 	case Mend:
 		return 1
-	case Uncordon, DropGate, Recover, Remake:
+	case Uncordon, DropGate, Recover, Remake, SetClass:
 		return 2
 	case HonorTaints:
 		return 2
@@ -186,7 +192,7 @@ func DefaultCost(c Change) int64 {
 		return 2 + int64(18*float64(c.value.from-c.value.v)/float64(c.value.from))
 	case AddNode, ReleaseClaim:
 		return 12
-	case MovePods:
+	case MovePods, Priority:
 		return 4 + 3*int64(len(c.Leaving))
 	case RemovePods:
 		return 4 + 8*int64(len(c.Leaving))

@@ -31,14 +31,17 @@ func (d *diagnosis) finish(found []choice) []Relaxation {
 			out = append(out, r)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Relaxation) int {
-		return cmp.Or(cmp.Compare(later(a), later(b)), cmp.Compare(a.Cost, b.Cost), cmp.Compare(len(a.Changes), len(b.Changes)))
-	})
+	slices.SortStableFunc(out, byCost)
 	for len(out) > 0 && later(out[0]) > 0 && risky(out[0]) {
 		d.dropped = append(d.dropped, Dropped{out[0].Text(), whyNotFirst})
 		out = out[1:]
 	}
 	return out
+}
+
+// byCost orders relaxations: those that may be first, the cheapest, those of the fewest changes.
+func byCost(a, b Relaxation) int {
+	return cmp.Or(cmp.Compare(later(a), later(b)), cmp.Compare(a.Cost, b.Cost), cmp.Compare(len(a.Changes), len(b.Changes)))
 }
 
 // harms returns why a relaxation is no advice: a pod that leaves for good comes back, or is at least as important as the pod.
@@ -64,9 +67,14 @@ func (d *diagnosis) harms(r Relaxation) string {
 }
 
 // later returns 1 for a relaxation that is never the first: one with a risk, with the loss of data, or with the end of the state of a
-// node and something else, for which the node does not have to be mended first.
+// node and something else, for which the node does not have to be mended first; and one that makes pods wait that did not.
 func later(r Relaxation) int {
 	if len(r.Changes) > 1 && slices.ContainsFunc(r.Changes, func(c Change) bool { return c.Kind == Recover }) {
+		return 1
+	}
+	if slices.ContainsFunc(r.Changes, func(c Change) bool {
+		return c.Kind == Priority && slices.ContainsFunc(c.Leaving, func(l Leaving) bool { return l.To == "" })
+	}) {
 		return 1
 	}
 	if risky(r) || slices.ContainsFunc(r.Changes, func(c Change) bool { return slices.ContainsFunc(c.remove, losesData) }) {

@@ -10,6 +10,7 @@ import (
 var ranks = map[string][]Kind{
 	causeAffinity:     {Mend, MovePods, Label}, // a preference gives up what the pod wants
 	causeAntiAffinity: {Mend, AddNode, Prefer},
+	causeDaemon:       {Priority, MovePods},
 	causeEmptyDomain:  {Mend, HonorTaints, LowerMinDomains, AddNode, RaiseMaxSkew}, // a preference is last
 	causeSpread:       {Mend, LowerMinDomains, HonorTaints, AddNode, RaiseMaxSkew},
 	causeMeant:        {Tolerate},

@@ -170,6 +170,10 @@ func Relax(in Input, pod *v1.Pod, o Options) (_ *Diagnosis, err error) {
 	out.Cause = d.cause
 	d.list()
 	out.Relaxations = d.finish(d.search())
+	if r, ok := d.raised(); ok && r.Cost >= 0 {
+		out.Relaxations = append(out.Relaxations, r)
+		slices.SortStableFunc(out.Relaxations, byCost)
+	}
 	out.Conflicts = d.conflicts()
 	out.Cut, out.Untried, out.Dropped = d.cut, d.untried, d.dropped
 	for _, c := range d.changes {
@@ -368,9 +372,10 @@ func apply(s *cluster.Snapshot, pod *v1.Pod, changes []Change) *v1.Pod {
 		c := &changes[i]
 		if c.edit != nil {
 			c.edit(p, c.now())
-			continue
 		}
-		c.once(s, gone)
+		if c.make != nil {
+			c.once(s, gone)
+		}
 	}
 	return p
 }

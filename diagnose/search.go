@@ -49,7 +49,7 @@ func (d *diagnosis) list() {
 			d.cut = "size"
 		}
 	}
-	for _, c := range slices.Concat(claims, d.openings()) {
+	for _, c := range slices.Concat(d.volumeChanges(), claims, d.openings()) {
 		if !slices.ContainsFunc(d.everyone, c.same) { // a pod may have a claim twice
 			d.everyone = append(d.everyone, c)
 		}

@@ -179,6 +179,12 @@ func replay(k *real.Scheduler, o cluster.Objects, attempts []failures.Attempt, r
 		}
 	}
 	for _, x := range result.Pods {
+		if x.Instead != "" && pending[x.Instead] {
+			differences = append(differences, fmt.Sprintf("pod %s: podberth says that %s runs in its place, and kube-scheduler leaves that pending", x.Pod.Name, x.Instead))
+		}
+		if x.Instead != "" {
+			continue
+		}
 		stays := x.Fate == failures.Pending && result.Groups[x.Group].Cause != failures.Refused && result.Groups[x.Group].Cause != failures.Gates
 		if name := x.Pod.Namespace + "/" + x.Pod.Name; pending[name] != stays {
 			differences = append(differences, fmt.Sprintf("pod %s: kube-scheduler leaves it pending: %t, podberth: %t", name, pending[name], stays))

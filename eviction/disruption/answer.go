@@ -56,47 +56,65 @@ func (d *Decision) Outlook() string {
 	return outlookNever
 }
 
+// Remedy is what somebody can do so that a pod may leave.
+type Remedy struct {
+	Kind RemedyKind // "" for advice that no program tells from other advice
+	Text string
+}
+
+// RemedyKind is what a remedy changes.
+type RemedyKind string
+
+// The kinds of remedies.
+const (
+	WaitForPods    RemedyKind = "WaitForPods"    // more pods become ready
+	MendSync       RemedyKind = "MendSync"       // the disruption controller can count the pods of the budget
+	AllowOne       RemedyKind = "AllowOne"       // the budget refuses every eviction, at any number of replicas
+	RaiseReplicas  RemedyKind = "RaiseReplicas"  // more replicas than the budget demands, or a budget that demands less
+	AllowUnhealthy RemedyKind = "AllowUnhealthy" // unhealthyPodEvictionPolicy AlwaysAllow
+)
+
 // Remedies returns what the user can do about a refused eviction, the best remedy first; empty for an accepted eviction.
 // The last remedy is from the documentation, "Troubleshooting stuck evictions". Its other advice, to delete the pod directly, is left
 // out: that takes from the application what the budget promises.
-func (d *Decision) Remedies() []string {
-	var out []string
-	add := func(s ...string) { out = append(out, s...) }
+func (d *Decision) Remedies() []Remedy {
+	var out []Remedy
+	add := func(kind RemedyKind, text string) { out = append(out, Remedy{kind, text}) }
 	switch d.kind {
 	case accepted:
 		return nil
 	case badRequest, notFound:
-		return []string{"correct the request"}
+		return []Remedy{{Text: "correct the request"}}
 	case conflict:
-		return []string{"read the pod again and repeat the request without, or with its present, preconditions"}
+		return []Remedy{{Text: "read the pod again and repeat the request without, or with its present, preconditions"}}
 	case several:
-		add("let one PodDisruptionBudget select the pod: remove or narrow the others")
+		add("", "let one PodDisruptionBudget select the pod: remove or narrow the others")
 	case processing:
 		if d.by != nil && failed(d.by) {
-			return []string{mendSync}
+			return []Remedy{{MendSync, mendSync}}
 		}
-		return []string{"wait until the disruption controller has seen the budget, then repeat the request"}
+		return []Remedy{{Text: "wait until the disruption controller has seen the budget, then repeat the request"}}
 	case tooMany:
-		add("wait until the disruption controller has confirmed the evictions")
+		add("", "wait until the disruption controller has confirmed the evictions")
 	case negative:
-		add("let the disruption controller compute the status of the budget again")
+		add("", "let the disruption controller compute the status of the budget again")
 	case failedSync:
-		add(mendSync)
+		add(MendSync, mendSync)
 	case exhausted:
 		s := &d.by.Status
 		switch {
 		case s.ExpectedPods <= 0:
-			add("the budget expects no pods: minAvailable as a number covers pods without a controller")
+			add("", "the budget expects no pods: minAvailable as a number covers pods without a controller")
 		case s.DesiredHealthy >= s.ExpectedPods:
 			add(wantsEvery(d.by))
 		default:
-			add("wait until more pods are ready")
+			add(WaitForPods, "wait until more pods are ready")
 		}
 		if p := d.by.Spec.UnhealthyPodEvictionPolicy; (p == nil || *p != policyv1.AlwaysAllow) && s.CurrentHealthy < s.DesiredHealthy {
-			add("unhealthyPodEvictionPolicy AlwaysAllow lets pods go that are not ready")
+			add(AllowUnhealthy, "unhealthyPodEvictionPolicy AlwaysAllow lets pods go that are not ready")
 		}
 	}
-	add("pause the automation that evicts and look into the application")
+	add("", "pause the automation that evicts and look into the application")
 	return out
 }
 
@@ -104,20 +122,20 @@ const mendSync = "correct the selector, or give every selected pod a controller 
 
 // wantsEvery returns the remedy for a budget that needs every pod that it expects. Replicas are a remedy only where more of them let
 // one go.
-func wantsEvery(b *policyv1.PodDisruptionBudget) string {
+func wantsEvery(b *policyv1.PodDisruptionBudget) (RemedyKind, string) {
 	const anyNumber = "set maxUnavailable 1: %s %s refuses every eviction, at any number of replicas"
 	if v := b.Spec.MaxUnavailable; v != nil && (*v == intstr.FromInt32(0) || *v == intstr.FromString("0%")) {
-		return fmt.Sprintf(anyNumber, "maxUnavailable", v)
+		return AllowOne, fmt.Sprintf(anyNumber, "maxUnavailable", v)
 	}
 	if v := b.Spec.MinAvailable; v != nil && v.Type == intstr.String {
 		switch percent, err := strconv.Atoi(strings.TrimSuffix(v.StrVal, "%")); {
 		case err == nil && percent >= 100:
-			return fmt.Sprintf(anyNumber, "minAvailable", v)
+			return AllowOne, fmt.Sprintf(anyNumber, "minAvailable", v)
 		case err == nil:
-			return fmt.Sprintf("raise the replicas to %d or more, or lower minAvailable: %s of %d, rounded up, is every pod", (199-percent)/(100-percent), v, b.Status.ExpectedPods)
+			return RaiseReplicas, fmt.Sprintf("raise the replicas to %d or more, or lower minAvailable: %s of %d, rounded up, is every pod", (199-percent)/(100-percent), v, b.Status.ExpectedPods)
 		}
 	}
-	return "raise the replicas above what the budget demands, or lower what it demands: it wants every pod"
+	return RaiseReplicas, "raise the replicas above what the budget demands, or lower what it demands: it wants every pod"
 }
 
 // BudgetRefuses reports whether the Eviction API answered 429 because of a disruption budget: the status has a cause of

@@ -367,7 +367,7 @@ func TestDocumentedEviction(t *testing.T) {
 			{with(counted(5, 3, 2, 3), disrupted(2001))}, {with(counted(0, 1, 2, 3), condition("False", "SyncFailed", "M"))}, {counted(0, 0, 0, 0)}, {counted(0, 3, 3, 3)}} {
 			d := Decide(quux, pdbs, Request{}, now)
 			r := d.Remedies()
-			require.Equal(t, "pause the automation that evicts and look into the application", r[len(r)-1])
+			require.Equal(t, "pause the automation that evicts and look into the application", r[len(r)-1].Text)
 			require.Greater(t, len(r), 1)
 		}
 	})

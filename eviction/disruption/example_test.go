@@ -72,7 +72,7 @@ func ExampleDecide() {
 			fmt.Printf("  cause: %q\n", d.Cause)
 		}
 		for _, r := range d.Remedies()[:min(1, len(d.Remedies()))] {
-			fmt.Println("  remedy:", r)
+			fmt.Println("  remedy:", r.Text)
 		}
 	}
 	// Output:
@@ -104,7 +104,7 @@ func ExampleMakePlan() {
 	for _, b := range plan.Blocked {
 		fmt.Println("blocked", b.Pod.Name+":", b.Cause)
 		fmt.Println(b.Proof)
-		fmt.Println(b.Remedy)
+		fmt.Println(b.Remedies[0].Text)
 	}
 	// Output:
 	// wave 1 web-1 to n2

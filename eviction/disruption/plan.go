@@ -65,7 +65,8 @@ type Blocked struct {
 	Cause   string
 	// WaitingHelps reports whether the pod can leave later without a change of a specification.
 	WaitingHelps bool
-	Remedy       string
+	// Remedies are what must be done, one after the other.
+	Remedies []Remedy
 	// Behind reports that kubectl drain does not begin on the node because of other pods.
 	Behind bool
 	// Proof shows, in numbers, why a budget can never let the pod leave. It is "" when no budget is the cause and when a
@@ -156,9 +157,9 @@ func (p *planner) sortPods() (leaving []*v1.Pod) {
 			case t.treatment == skip:
 				p.plan.Skipped = append(p.plan.Skipped, t.Treated)
 			case t.treatment == refuses:
-				p.plan.Blocked = append(p.plan.Blocked, Blocked{Pod: t.Pod, Cause: t.Reason, Remedy: flagFor(t.Reason)})
+				p.plan.Blocked = append(p.plan.Blocked, Blocked{Pod: t.Pod, Cause: t.Reason, Remedies: []Remedy{{Text: flagFor(t.Reason)}}})
 			case len(s.Errors) > 0:
-				p.plan.Blocked = append(p.plan.Blocked, Blocked{Pod: t.Pod, Behind: true, Cause: "the drain of node " + node + " does not begin: " + s.Errors[0], Remedy: "see the pods that are refused"})
+				p.plan.Blocked = append(p.plan.Blocked, Blocked{Pod: t.Pod, Behind: true, Cause: "the drain of node " + node + " does not begin: " + s.Errors[0], Remedies: []Remedy{{Text: "see the pods that are refused"}}})
 			default:
 				leaving = append(leaving, t.Pod)
 			}
@@ -176,7 +177,7 @@ func (p *planner) behindFlags() {
 		}
 		if d := decide(b.Pod, p.evictions.covering(b.Pod), p.request(b.Pod), p.now); d.Outlook() == outlookNever {
 			behind := p.blocked(b.Pod, d)
-			behind.Cause, behind.Remedy = b.Cause+"; and "+behind.Cause, behind.Remedy+"; then "+b.Remedy
+			behind.Cause, behind.Remedies = b.Cause+"; and "+behind.Cause, append(behind.Remedies, b.Remedies...)
 			*b = behind
 		}
 	}
@@ -295,7 +296,7 @@ func (p *planner) blocked(pod *v1.Pod, d Decision) Blocked {
 		guilty = []*policyv1.PodDisruptionBudget{d.by}
 	}
 	return Blocked{Pod: pod, Budgets: budgetNames(d.covering), Cause: cmp.Or(d.Cause, d.Message),
-		WaitingHelps: d.Waiting, Remedy: d.Remedies()[0], Proof: Proof(guilty)}
+		WaitingHelps: d.Waiting, Remedies: d.Remedies()[:1], Proof: Proof(guilty)}
 }
 
 func budgetNames(pdbs []*policyv1.PodDisruptionBudget) (out []string) {

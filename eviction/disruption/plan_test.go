@@ -65,9 +65,9 @@ func TestPlan(t *testing.T) {
 		require.Empty(t, p.Waves)
 		require.Equal(t, []string{"n: cannot delete Pods that declare no controller (use --force to override): default/c1"}, p.Errors)
 		require.Len(t, p.Blocked, 4, "nothing on the node is evicted")
-		require.Equal(t, "end the pod when its work is done: no controller creates the pod again", p.Blocked[3].Remedy)
+		require.Equal(t, "end the pod when its work is done: no controller creates the pod again", p.Blocked[3].Remedies[0].Text)
 		require.Equal(t, "the drain of node n does not begin: cannot delete Pods that declare no controller (use --force to override): default/c1", p.Blocked[0].Cause)
-		require.Equal(t, "see the pods that are refused", p.Blocked[0].Remedy)
+		require.Equal(t, "see the pods that are refused", p.Blocked[0].Remedies[0].Text)
 	})
 	t.Run("the example with force", func(t *testing.T) {
 		in := example()
@@ -77,7 +77,7 @@ func TestPlan(t *testing.T) {
 		require.Equal(t, []string{"a1 c1 ", "a2 ", "!b1"}, outline(p))
 		b := p.Blocked[0]
 		require.Equal(t, "The disruption budget b needs 1 healthy pods and has 1 currently", b.Cause)
-		require.Equal(t, "raise the replicas above what the budget demands, or lower what it demands: it wants every pod", b.Remedy)
+		require.Equal(t, "raise the replicas above what the budget demands, or lower what it demands: it wants every pod", b.Remedies[0].Text)
 		require.False(t, b.WaitingHelps)
 		require.Equal(t, []string{"default/b"}, b.Budgets)
 		require.Equal(t, "budget default/b demands 1 healthy pods of 1 expected: 1 - 1 leaves none to disrupt", b.Proof)
@@ -93,7 +93,7 @@ func TestPlan(t *testing.T) {
 		p := MakePlan(in)
 		require.Equal(t, []string{"a1 c1 ", "!b1", "!a2"}, outline(p))
 		require.True(t, p.Blocked[1].WaitingHelps, "a third pod would help")
-		require.Equal(t, "wait until more pods are ready", p.Blocked[1].Remedy)
+		require.Equal(t, "wait until more pods are ready", p.Blocked[1].Remedies[0].Text)
 		require.Empty(t, p.Blocked[1].Proof)
 	})
 	t.Run("replacements by the caller", func(t *testing.T) {
@@ -380,7 +380,7 @@ func replay(t *testing.T, in PlanInput, plan Plan) {
 	for _, x := range plan.Blocked {
 		require.False(t, seen[x.Pod])
 		require.NotEmpty(t, x.Cause)
-		require.NotEmpty(t, x.Remedy)
+		require.NotEmpty(t, x.Remedies)
 		seen[x.Pod] = true
 		if len(x.Budgets) > 0 {
 			d := NewEvictions(e.Budgets()).Evict(x.Pod, Request{EveryBudget: in.EveryBudget}, in.Now)

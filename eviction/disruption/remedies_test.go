@@ -67,7 +67,16 @@ func TestRemedies(t *testing.T) {
 		{"too few are ready, and the policy is AlwaysAllow", exhausted, lenient, "wait until more pods are ready" + pause},
 	}, func(t *testing.T, c test) {
 		d := Decision{kind: c.kind, by: c.by}
-		require.Equal(t, c.want, strings.Join(d.Remedies(), "; "))
+		var have []string
+		for _, r := range d.Remedies() {
+			have = append(have, r.Text)
+		}
+		require.Equal(t, c.want, strings.Join(have, "; "))
+		for _, r := range d.Remedies() {
+			for kind, begins := range kinds {
+				require.Equal(t, kind == r.Kind, strings.HasPrefix(r.Text, begins), "%s: %s", r.Kind, r.Text)
+			}
+		}
 	})
 }
 
@@ -114,4 +123,10 @@ func TestNamespaceTerminates(t *testing.T) {
 	require.False(t, namespaceTerminates(&metav1.Status{Code: 409, Details: details}))
 	require.False(t, namespaceTerminates(&metav1.Status{Code: 403}))
 	require.False(t, namespaceTerminates(&metav1.Status{Code: 403, Details: &metav1.StatusDetails{Causes: details.Causes[:1]}}))
+}
+
+// kinds are how the texts of each kind of remedy begin.
+var kinds = map[RemedyKind]string{
+	WaitForPods: "wait until more pods", MendSync: "correct the selector", AllowOne: "set maxUnavailable 1",
+	RaiseReplicas: "raise the replicas", AllowUnhealthy: "unhealthyPodEvictionPolicy AlwaysAllow",
 }

@@ -10,6 +10,7 @@ import (
 
 // result says what the scene came to.
 func (x *player) result(s Scenario) Result {
+	x.exchange()
 	r := Result{Scenario: s, Left: x.resourcesLeft(), Budgets: x.budgetsBelow(), Workloads: x.workloadsBelow()}
 	for _, it := range x.before {
 		if it.node != "" {
@@ -21,7 +22,7 @@ func (x *player) result(s Scenario) Result {
 		if it.fate == Gone && x.waits[it.unit] != "" && it.old.DeletionTimestamp == nil {
 			it.fate = Waiting
 		}
-		o := Outcome{Pod: it.old, From: it.from, Fate: it.fate, Node: it.node, DisplacedBy: it.by, Group: -1}
+		o := Outcome{Pod: it.old, From: it.from, Fate: it.fate, Node: it.node, Instead: it.instead, DisplacedBy: it.by, Group: -1}
 		switch it.fate {
 		case Placed:
 			r.Placed++
@@ -45,6 +46,23 @@ func (x *player) result(s Scenario) Result {
 	}
 	r.Groups = groups.sorted(r.Pods)
 	return r
+}
+
+// exchange lets pods that waited before the failure and have a node now stand for lost pods of their workload that have none: the workload
+// has as many pods as before. A StatefulSet's pods have names and volumes of their own and do not stand for each other.
+func (x *player) exchange() {
+	for _, w := range x.before {
+		if w.node == "" || w.unit == nil || w.unit.stateful != nil {
+			continue
+		}
+		k := slices.IndexFunc(x.of[w.unit], func(it *item) bool { return it.fate == Pending && it.pod != nil })
+		if k < 0 {
+			continue
+		}
+		it := x.of[w.unit][k]
+		it.node, it.fate, it.instead = w.node, Placed, podinfo.Name(w.pod)
+		w.node = ""
+	}
 }
 
 // resourcesLeft sums up the nodes that are left, by resource, in the order of the schema. A resource that no node offers and no

@@ -61,6 +61,7 @@ type item struct {
 	fate     Fate
 	pod      *v1.Pod // nil: nobody has made it yet
 	node     string
+	instead  string // the pod that waited and has the node
 	by       string // the preemptor
 	arrival  int
 	tried    int // changes at the last attempt

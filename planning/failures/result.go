@@ -32,6 +32,9 @@ type Outcome struct {
 	From string // the node before the failure
 	Fate Fate
 	Node string // where a Placed pod comes back
+	// Instead is the pod of Input.Pending, "namespace/name", that has Node in the place of this one: both are of one workload, and
+	// which of them waits makes no difference. "" for most.
+	Instead string
 	// DisplacedBy is the pod, "namespace/name", that preempted this one on its node or on the node where it came back. "" for a
 	// pod that nobody preempted.
 	DisplacedBy string
@@ -125,7 +128,7 @@ type Result struct {
 	Pods []Outcome // pods of the lost nodes by node and name, then displaced pods in the order of the preemptions
 	// Counts of Pods. Displaced pods count by their fate too.
 	Placed, Pending, Waiting, Gone, Tied, Foreign, Displaced int
-	// Released are the pods of Input.Pending that have a node in the end.
+	// Released are the pods of Input.Pending that have a node in the end, without those of Outcome.Instead.
 	Released  int
 	Groups    []Group // largest first
 	Budgets   []Budget

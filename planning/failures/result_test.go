@@ -104,6 +104,38 @@ func TestPending(t *testing.T) {
 	require.Equal(t, 1, r.Released)
 }
 
+// A pod that waited before and gets room stands for a lost pod of its workload, so that the workload has as many pods as before. A pod of a
+// StatefulSet stands for no other.
+func TestInstead(t *testing.T) {
+	w := five("cpu=2")
+	w.app("web", "cpu=2", "n1 n2 n3 n4 n5 n5", nil)
+	w.objects.Pods = w.objects.Pods[:5]
+	old := w.objects.Pods[0]
+	waits := old.DeepCopy()
+	waits.Name, waits.UID, waits.Spec.NodeName = "waits", "waits", ""
+	w.in.Pending = []*v1.Pod{waits}
+	w.objects.Nodes = append(w.objects.Nodes, testkit.Node("spare").Zone("d").Capacity("cpu=2").Obj())
+	w.objects.Nodes[5].Spec.Taints = []v1.Taint{{Key: "spare", Effect: v1.TaintEffectNoSchedule}}
+	r := w.run(t, "n1")
+	require.Equal(t, 1, r.Pending, "no node is free")
+	require.Zero(t, r.Released)
+
+	waits.Spec.Tolerations = []v1.Toleration{{Key: "spare", Operator: v1.TolerationOpExists}}
+	r = w.run(t, "n1")
+	require.Equal(t, []string{"web-0 n1 Placed spare"}, lines(r)[:1])
+	require.Equal(t, []int{0, 1, 0}, []int{r.Pending, r.Placed, r.Released})
+	require.Equal(t, "default/waits", r.Pods[0].Instead)
+	require.Equal(t, 5, r.Workloads[0].After)
+
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.StatefulSetSpec{Replicas: ptr(int32(6)), Template: w.objects.ReplicaSets[0].Spec.Template}}
+	for _, p := range append(w.objects.Pods, waits) {
+		p.OwnerReferences[0].Kind, p.OwnerReferences[0].UID = "StatefulSet", ""
+	}
+	w.objects.ReplicaSets, w.objects.StatefulSets = nil, []*appsv1.StatefulSet{set}
+	r = w.run(t, "n1")
+	require.Equal(t, []int{0, 1}, []int{r.Placed, r.Released})
+}
+
 // Of two pods that need one node, either comes first: three orders give the same number of pending pods. With a large and a small
 // pod the order decides how many stay.
 func TestBounds(t *testing.T) {

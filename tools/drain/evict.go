@@ -49,7 +49,7 @@ func (in *input) evict(o options) (*answered, error) {
 	d := disruption.Decide(pod, in.budgets, r, o.at)
 	a := &answered{
 		Head: report.HeadOf("EvictionAnswer"), Pod: o.evict, Allowed: d.Allowed(), Code: d.Code, Reason: string(d.Reason), Message: d.Message,
-		Cause: d.Cause, RetryAfterSeconds: d.RetryAfterSeconds, Outlook: d.Outlook(), Bypass: d.Bypass, Remedies: orEmpty(d.Remedies()),
+		Cause: d.Cause, RetryAfterSeconds: d.RetryAfterSeconds, Outlook: d.Outlook(), Bypass: d.Bypass, Remedies: lines(d.Remedies()),
 		Budgets: []string{}, Steps: []string{},
 	}
 	a.Namespace, a.Name, _ = strings.Cut(o.evict, "/")
@@ -69,12 +69,14 @@ func (in *input) evict(o options) (*answered, error) {
 	a.Drain, a.Prints = disruption.React(&status, pod)
 	if !a.Allowed {
 		a.Proof = disruption.Proof(covering)
-		if err := in.lookAhead(a, &d, o.at); err != nil {
+		remedies, err := in.lookAhead(a, &d, o.at)
+		if err != nil {
 			return nil, err
 		}
 		if len(covering) == 1 {
-			a.Remedies = in.mended(covering[0], pod, o.at, a.Remedies)
+			remedies = in.mended(covering[0], pod, o.at, remedies)
 		}
+		a.Remedies = lines(remedies)
 		return a, nil
 	}
 	a.GraceSeconds = &d.GraceSeconds
@@ -88,19 +90,19 @@ func (in *input) evict(o options) (*answered, error) {
 	return a, nil
 }
 
-// lookAhead turns "not now" into "never" where more healthy pods would help and no more pods can be healthy.
-func (in *input) lookAhead(a *answered, d *disruption.Decision, at time.Time) error {
+// lookAhead turns "not now" into "never" where more healthy pods would help and no more pods can be healthy. It returns what helps.
+func (in *input) lookAhead(a *answered, d *disruption.Decision, at time.Time) ([]disruption.Remedy, error) {
 	if !d.Waiting || d.Cause == "" || d.RetryAfterSeconds > 0 {
-		return nil
+		return d.Remedies(), nil
 	}
 	r, err := newReplacer(in, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	text, err := newProspects(in, r, nil, at).instead(a.Budgets)
-	if text != "" {
-		rest := slices.DeleteFunc(a.Remedies, func(r string) bool { return strings.HasPrefix(r, "wait until more pods") })
-		a.Outlook, a.Remedies = "never", append([]string{text}, rest...)
+	first, err := newProspects(in, r, nil, at).instead(a.Budgets)
+	if first.Text == "" {
+		return d.Remedies(), err
 	}
-	return err
+	a.Outlook = "never"
+	return append([]disruption.Remedy{first}, without(d.Remedies(), disruption.WaitForPods)...), err
 }

@@ -25,13 +25,11 @@ type edit struct {
 
 // mended puts the edits of the budget with which the pod may leave in the place of the remedies that say the same in general. Each edit is
 // proven: the budget is synced with it, and the Eviction API's answer is 201. What mends the pods stays first.
-func (in *input) mended(b *policyv1.PodDisruptionBudget, pod *v1.Pod, at time.Time, remedies []string) []string {
+func (in *input) mended(b *policyv1.PodDisruptionBudget, pod *v1.Pod, at time.Time, remedies []disruption.Remedy) []disruption.Remedy {
 	if who := disruption.BudgetAgent(pod); who != "" {
-		return append([]string{who}, slices.DeleteFunc(slices.Clone(remedies), func(r string) bool {
-			return strings.HasPrefix(r, "raise the replicas") || strings.HasPrefix(r, "set maxUnavailable 1")
-		})...)
+		return append([]disruption.Remedy{{Text: who}}, without(remedies, disruption.RaiseReplicas, disruption.AllowOne)...)
 	}
-	var proven []string
+	var proven []disruption.Remedy
 	scale := disruption.NewScale(in.objects.Workloads())
 	for _, e := range in.edits(b) {
 		changed := b.DeepCopy()
@@ -41,36 +39,57 @@ func (in *input) mended(b *policyv1.PodDisruptionBudget, pod *v1.Pod, at time.Ti
 			continue
 		}
 		if d := disruption.Decide(pod, []*policyv1.PodDisruptionBudget{changed}, disruption.Request{}, at); d.Allowed() {
-			proven = append(proven, fmt.Sprintf("budget %s: %s: answer %d", b.Name, e.text, d.Code))
+			proven = append(proven, disruption.Remedy{Text: fmt.Sprintf("budget %s: %s: answer %d", b.Name, e.text, d.Code)})
 		}
 	}
 	if len(proven) == 0 {
 		return remedies
 	}
-	var first []string
-	rest := slices.DeleteFunc(slices.Clone(remedies), func(r string) bool {
-		return slices.ContainsFunc([]string{"correct the selector", "set maxUnavailable 1", "unhealthyPodEvictionPolicy "}, func(p string) bool { return strings.HasPrefix(r, p) })
-	})
-	if len(rest) > 0 && strings.HasPrefix(rest[0], "mend ") {
+	var first []disruption.Remedy
+	rest := without(remedies, disruption.MendSync, disruption.AllowOne, disruption.AllowUnhealthy)
+	if len(rest) > 0 && rest[0].Kind == mendPods {
 		first, rest = rest[:1:1], rest[1:]
 	}
 	return slices.Concat(first, proven, rest)
 }
 
-// helps returns the remedy of a pod that a drain leaves: with the proven edits of its budget, where one covers it. remembered has those of
-// pods alike.
-func (in *input) helps(b disruption.Blocked, at time.Time, remembered map[[3]string]string) string {
-	if len(b.Budgets) != 1 || b.Behind || strings.Contains(b.Remedy, "; then ") {
-		return b.Remedy
+// mendPods is the kind of the remedy that names the pods of a budget that do not become ready.
+const mendPods disruption.RemedyKind = "MendPods"
+
+// without returns the remedies that are of none of some kinds.
+func without(remedies []disruption.Remedy, kinds ...disruption.RemedyKind) []disruption.Remedy {
+	return slices.DeleteFunc(slices.Clone(remedies), func(r disruption.Remedy) bool { return slices.Contains(kinds, r.Kind) })
+}
+
+// lines returns the texts of remedies.
+func lines(remedies []disruption.Remedy) []string {
+	out := []string{}
+	for _, r := range remedies {
+		out = append(out, r.Text)
 	}
-	key := [3]string{b.Budgets[0], b.Remedy, fmt.Sprint(isReady(b.Pod), disruption.BudgetAgent(b.Pod))}
+	return out
+}
+
+func texts(remedies []disruption.Remedy, separator string) string {
+	return strings.Join(lines(remedies), separator)
+}
+
+// helps returns what must be done so that a pod that a drain leaves may leave: with the proven edits of its budget, where one covers the
+// pod. remembered has those of pods alike.
+func (in *input) helps(b disruption.Blocked, at time.Time, remembered map[[3]string]string) string {
+	const then = "; then "
+	if len(b.Budgets) != 1 || b.Behind || b.WaitingHelps {
+		return texts(b.Remedies, then)
+	}
+	key := [3]string{b.Budgets[0], texts(b.Remedies, then), fmt.Sprint(isReady(b.Pod), disruption.BudgetAgent(b.Pod))}
 	if _, known := remembered[key]; !known {
-		remembered[key] = b.Remedy
+		steps := b.Remedies
 		for _, x := range in.budgets {
-			if budgetName(x) == b.Budgets[0] {
-				remembered[key] = strings.Join(in.mended(x, b.Pod, at, []string{b.Remedy}), "; or ")
+			if budgetName(x) == b.Budgets[0] { // the first step is about the budget
+				steps = append([]disruption.Remedy{{Text: texts(in.mended(x, b.Pod, at, steps[:1]), "; or ")}}, steps[1:]...)
 			}
 		}
+		remembered[key] = texts(steps, then)
 	}
 	return remembered[key]
 }

@@ -69,7 +69,7 @@ type podRef struct {
 }
 
 func refTo(p *v1.Pod) podRef {
-	return podRef{dump.Name(p), p.Namespace, p.Name, p.Spec.NodeName, controllerOf(p)}
+	return podRef{dump.Name(p), p.Namespace, p.Name, p.Spec.NodeName, dump.Owner(p)}
 }
 
 // plan drains the nodes on paper.
@@ -112,18 +112,15 @@ func (in *input) plan(ctx context.Context, o options) (*plan, error) {
 	helps := map[[3]string]string{}
 	for _, b := range made.Blocked {
 		if b.WaitingHelps {
-			if text, err := prospects.instead(b.Budgets); err != nil {
+			if r, err := prospects.instead(b.Budgets); err != nil {
 				return nil, err
-			} else if text != "" {
-				b.WaitingHelps, b.Remedy = false, text
+			} else if r.Text != "" {
+				b.WaitingHelps, b.Remedies = false, []disruption.Remedy{r}
 			}
-		}
-		if !b.WaitingHelps {
-			b.Remedy = in.helps(b, o.at, helps)
 		}
 		p.Blocked = append(p.Blocked, blocked{
 			podRef: refTo(b.Pod), Budget: strings.Join(b.Budgets, ", "), Budgets: cover(b.Budgets),
-			Cause: b.Cause, WaitingHelps: b.WaitingHelps, Remedy: b.Remedy, Proof: b.Proof, Behind: b.Behind,
+			Cause: b.Cause, WaitingHelps: b.WaitingHelps, Remedy: in.helps(b, o.at, helps), Proof: b.Proof, Behind: b.Behind,
 		})
 	}
 	for _, s := range made.Skipped {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/report"
 )
 
@@ -65,13 +65,5 @@ func saysSick(list []illness) string {
 
 // ownerOf returns "Kind name" of a pod's controller, or the pod's own name.
 func ownerOf(pod *v1.Pod) string {
-	return cmp.Or(controllerOf(pod), "Pod "+pod.Name)
-}
-
-// controllerOf returns "Kind name" of a pod's controller, "" for a pod without one.
-func controllerOf(pod *v1.Pod) string {
-	if c := metav1.GetControllerOf(pod); c != nil {
-		return c.Kind + " " + c.Name
-	}
-	return ""
+	return cmp.Or(dump.Owner(pod), "Pod "+pod.Name)
 }

@@ -58,7 +58,7 @@ func TestBudgetBehindAFlag(t *testing.T) {
 	_, out, _ := drain(input, "-f", "-", "n1")
 	require.Contains(t, out, `0 of 2 pods leave; 1 hangs for ever: default/a, cannot delete Pods with local storage (use --delete-emptydir-data to override); and The disruption budget web needs 2 healthy pods and has 2 currently; 1 may leave once their drain begins
 `)
-	require.Contains(t, out, `  remedy: set maxUnavailable 1: maxUnavailable 0 refuses every eviction, at any number of replicas; then save what the pod needs of its emptyDir; with --delete-emptydir-data the pod leaves, and the rest is lost (waiting does not help)
+	require.Contains(t, out, `  remedy: budget web: maxUnavailable: 1 (0 refuses every eviction, at any number of replicas): answer 201; then save what the pod needs of its emptyDir; with --delete-emptydir-data the pod leaves, and the rest is lost (waiting does not help)
 `)
 	_, out, _ = drain(input, "-f", "-", "-evict", "a")
 	require.Contains(t, out, "Remedy:   budget web: maxUnavailable: 1 (0 refuses every eviction, at any number of replicas): answer 201\n")

@@ -27,7 +27,7 @@ type prospect struct {
 	budget *policyv1.PodDisruptionBudget
 	pods   []*v1.Pod
 	known  bool
-	remedy string
+	remedy disruption.Remedy
 }
 
 // newProspects indexes the budgets: O(pods + matches).
@@ -55,38 +55,38 @@ func newProspects(in *input, r *replacer, waves [][]disruption.Planned, at time.
 }
 
 // instead returns what must be done although the Eviction API says "not now": the remedy of the first of the budgets for
-// which waiting is not enough, "" when there is none.
-func (p *prospects) instead(names []string) (string, error) {
+// which waiting is not enough, one without a text when there is none.
+func (p *prospects) instead(names []string) (disruption.Remedy, error) {
 	for _, name := range names {
 		x := p.budgets[name]
 		if !x.known {
 			var err error
 			if x.remedy, err = p.remedy(x); err != nil {
-				return "", err
+				return disruption.Remedy{}, err
 			}
 			x.known = true
 		}
-		if x.remedy != "" {
+		if x.remedy.Text != "" {
 			return x.remedy, nil
 		}
 	}
-	return "", nil
+	return disruption.Remedy{}, nil
 }
 
-// remedy returns what must be done before a budget can let a pod leave, "" when waiting can be enough: when more of its pods
+// remedy returns what must be done before a budget can let a pod leave. It has no text when waiting can be enough: when more of its pods
 // can be healthy than it needs.
-func (p *prospects) remedy(x *prospect) (string, error) {
+func (p *prospects) remedy(x *prospect) (disruption.Remedy, error) {
 	can, roomless, sick, err := p.healthy(x)
 	need := x.budget.Status.DesiredHealthy
 	switch {
 	case err != nil || int64(can) > int64(need):
-		return "", err
+		return disruption.Remedy{}, err
 	case len(sick) > 0:
-		return fmt.Sprintf("mend %s: %s", ownerOf(sick[0].pod), saysSick(sick)), nil
+		return disruption.Remedy{Kind: mendPods, Text: fmt.Sprintf("mend %s: %s", ownerOf(sick[0].pod), saysSick(sick))}, nil
 	case roomless > 0:
-		return fmt.Sprintf("make room or add a node: no node takes %s of the budget", report.Count(roomless, "more pod")), nil
+		return disruption.Remedy{Text: fmt.Sprintf("make room or add a node: no node takes %s of the budget", report.Count(roomless, "more pod"))}, nil
 	}
-	return fmt.Sprintf("add pods: the budget needs %d healthy pods, and %d can be healthy", need, can), nil
+	return disruption.Remedy{Text: fmt.Sprintf("add pods: the budget needs %d healthy pods, and %d can be healthy", need, can)}, nil
 }
 
 // healthy returns how many pods of a budget can be healthy after a while, and how many find no node. Every pod on a node can

@@ -2,12 +2,21 @@ package dump
 
 import (
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/tools/report"
 )
 
 // Name returns a pod's namespace/name.
 func Name(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
+
+// Owner returns the kind and the name of a pod's controller, "" for a pod without one.
+func Owner(pod *v1.Pod) string {
+	if c := metav1.GetControllerOfNoCopy(pod); c != nil {
+		return c.Kind + " " + c.Name
+	}
+	return ""
+}
 
 // SchedulerName returns spec.schedulerName of a pod, "default-scheduler" when the field is empty.
 func SchedulerName(pod *v1.Pod) string {

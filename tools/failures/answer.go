@@ -71,6 +71,7 @@ type pod struct {
 	From        string        `json:"from"`
 	Fate        failures.Fate `json:"fate"`
 	Node        string        `json:"node"`
+	Instead     string        `json:"instead,omitempty"`
 	DisplacedBy string        `json:"displacedBy"`
 	Leaves      string        `json:"leaves,omitempty"`
 }
@@ -161,7 +162,7 @@ func shown(r *failures.Result, o options) scenario {
 			continue
 		}
 		p := pod{
-			Pod: x.Pod.Namespace + "/" + x.Pod.Name, Namespace: x.Pod.Namespace, Name: x.Pod.Name, From: x.From, Fate: x.Fate, Node: x.Node, DisplacedBy: x.DisplacedBy,
+			Pod: x.Pod.Namespace + "/" + x.Pod.Name, Namespace: x.Pod.Namespace, Name: x.Pod.Name, From: x.From, Fate: x.Fate, Node: x.Node, Instead: x.Instead, DisplacedBy: x.DisplacedBy,
 		}
 		if x.Leaves != nil {
 			p.Leaves = x.Leaves.String()

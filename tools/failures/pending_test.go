@@ -40,6 +40,21 @@ func TestPendingPods(t *testing.T) {
 	require.Equal(t, 3, released("-config", config))
 }
 
+// Four of six pods wait before any failure, because the third zone has reserved nodes alone. The loss of a node leaves as many waiting:
+// one that waited takes the other node of the zone. The loss of a zone leaves one more.
+func TestWaitingBefore(t *testing.T) {
+	code, out, errs := failing("", "-f", "testdata/reserved-zone.yaml", "-expand")
+	require.Zero(t, code, errs)
+	lines := strings.SplitN(out, "\n", 3)
+	require.Equal(t, "Before any failure 4 of 6 pods of ReplicaSet default/inflate-5b8bbf7bf8 wait: zone us-1a and zone us-1b have 1 pod each, zone us-1c has 0 pods; "+
+		"maxSkew is 1, and f0 and f1 are reserved by the provider", lines[0])
+	require.Equal(t, "9 scenarios, 2 leave more pods pending; the worst is topology.kubernetes.io/zone=us-1a: 1 pod stays pending", lines[1])
+	_, out, errs = failing("", "-f", "testdata/reserved-zone.yaml", "-expand", "-scenario", "a0", "-o", "json")
+	var a failureReport
+	require.NoError(t, json.Unmarshal([]byte(out), &a), errs)
+	require.Equal(t, pod{Pod: "default/inflate-5b8bbf7bf8-1", Namespace: "default", Name: "inflate-5b8bbf7bf8-1", From: "a0", Fate: "Placed", Node: "a1", Instead: "default/inflate-5b8bbf7bf8-3"}, a.Scenarios[0].Pods[0])
+}
+
 // The least values of flags are allowed, and what -strict forbids is an error.
 func TestLeastValues(t *testing.T) {
 	const stray = "---\n{apiVersion: v1, kind: Pod, metadata: {name: stray}, spec: {nodeName: n9, containers: [{name: c}]}}\n"

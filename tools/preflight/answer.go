@@ -39,11 +39,13 @@ type preflight struct {
 }
 
 type summary struct {
-	Nodes   int    `json:"nodes"`
-	Blocked int    `json:"blocked"` // nodes
-	Pods    int    `json:"pods"`    // that are to leave
-	Hanging int    `json:"hanging"` // of these, those that hang for ever
-	Total   string `json:"total"`
+	Nodes   int `json:"nodes"`
+	Blocked int `json:"blocked"` // nodes
+	Pods    int `json:"pods"`    // that are to leave
+	Hanging int `json:"hanging"` // of these, those that hang for ever
+	// Homeless are the pods that leave and would get no new node.
+	Homeless int    `json:"homeless"`
+	Total    string `json:"total"`
 }
 
 // blocked is pods that hang for one reason, with the first change that helps.
@@ -131,8 +133,8 @@ func (answer over) ask(ctx context.Context, objects *dump.Objects, args []string
 func (a *preflight) rollout(ctx context.Context, o options, objects *dump.Objects, stderr io.Writer) error {
 	var plan struct {
 		Summary struct {
-			Pods, Hanging, Blocked int
-			Total                  string
+			Pods, Hanging, Homeless, Blocked int
+			Total                            string
 		}
 		Blocked []planner.Deadlock
 		Waiting []string
@@ -143,7 +145,7 @@ func (a *preflight) rollout(ctx context.Context, o options, objects *dump.Object
 		return err
 	}
 	a.Summary.Pods, a.Summary.Hanging, a.Summary.Blocked, a.Summary.Total = plan.Summary.Pods, plan.Summary.Hanging, plan.Summary.Blocked, plan.Summary.Total
-	a.Untried = plan.Untried
+	a.Summary.Homeless, a.Untried = plan.Summary.Homeless, plan.Untried
 	for _, d := range plan.Blocked {
 		b := blocked{Kind: string(d.Kind), Nodes: d.Nodes, Pods: d.Pods, Why: d.Proof}
 		for _, r := range d.Remedies {

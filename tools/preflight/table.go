@@ -25,6 +25,9 @@ func (a *preflight) String() string {
 	if s.Hanging > 0 {
 		text += fmt.Sprintf("; %d of %s would hang for ever", s.Hanging, report.Count(s.Pods, "pod"))
 	}
+	if s.Homeless > 0 {
+		text += fmt.Sprintf("; %d would get no new node", s.Homeless)
+	}
 	add(len(a.Budgets), "budget", "in the way: "+report.Few(a.Budgets))
 	add(len(a.Waiting), "pod", "without a node: "+report.Few(a.Waiting))
 	add(len(a.Pods), "pod", "decided otherwise by "+a.To)

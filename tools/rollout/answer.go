@@ -21,21 +21,31 @@ type rolloutPlan struct {
 	Again   []planner.Journey  `json:"again"`
 	Untried int                `json:"untried,omitempty"`
 	Waiting []string           `json:"waiting"`
+
+	owners map[string]string // "Kind name" of the controller of a pod, by "namespace/name"
+	waits  []waiting
+}
+
+// waiting is pods of one owner that wait before the rollout and have no node in the end.
+type waiting struct {
+	owner, cause string
+	pods         []string
 }
 
 type summary struct {
-	Pods      int    `json:"pods"`    // that are to leave
-	Leaving   int    `json:"leaving"` // of these, those that leave
-	Hanging   int    `json:"hanging"` // of these, those that hang for ever
+	Pods      int    `json:"pods"`     // that are to leave
+	Leaving   int    `json:"leaving"`  // of these, those that leave
+	Hanging   int    `json:"hanging"`  // of these, those that hang for ever
+	Homeless  int    `json:"homeless"` // of these, those that would get no new node, so that the plan leaves them
 	Replaced  int    `json:"replaced"`
 	Blocked   int    `json:"blocked"` // nodes
 	Evictions int    `json:"evictions"`
 	Again     int    `json:"again"`
 	Total     string `json:"total"`
 
-	hangs string // the first pod that hangs, and its cause
-	more  int    // other causes
-	late  int    // pods that a time limit leaves
+	hangs, lacks   string // the first pod that hangs, and the first that gets no new node, with the cause
+	more, moreLack int    // other causes
+	late           int    // pods that a time limit leaves
 }
 
 type step struct {
@@ -111,7 +121,7 @@ func shown(p *planner.Plan, o options) *rolloutPlan {
 	}
 	a.Summary.Blocked = len(blocked)
 	a.Summary.Leaving = leaving(p)
-	a.Summary.Pods = a.Summary.Leaving + a.Summary.Hanging + a.Summary.late
+	a.Summary.Pods = a.Summary.Leaving + a.Summary.Hanging + a.Summary.Homeless + a.Summary.late
 	for _, s := range p.Skipped {
 		if shows(s.Pod) {
 			a.Skipped = append(a.Skipped, s)
@@ -132,16 +142,29 @@ func shown(p *planner.Plan, o options) *rolloutPlan {
 
 // hang counts the pods of a deadlock.
 func (s *summary) hang(d planner.Deadlock) {
+	count, cause, more := &s.Hanging, &s.hangs, &s.more
 	switch {
 	case d.Kind == planner.Late:
 		s.late += len(d.Pods)
 		return
-	case s.Hanging == 0:
-		s.hangs = d.Pods[0] + ", " + d.Proof
-	default:
-		s.more++
+	case roomless(d.Kind):
+		count, cause, more = &s.Homeless, &s.lacks, &s.moreLack
 	}
-	s.Hanging += len(d.Pods)
+	if *count > 0 {
+		*more++
+	} else {
+		*cause = d.Pods[0] + ", " + d.Proof
+	}
+	*count += len(d.Pods)
+}
+
+// roomless reports whether pods of a deadlock may leave and would get no new node.
+func roomless(k planner.Kind) bool {
+	switch k {
+	case planner.NoRoom, planner.AntiAffinity, planner.Spread, planner.Volumes, planner.WaitsForOther:
+		return true
+	}
+	return false
 }
 
 // staying counts the pods of the blocked nodes that are to leave: those that hang, and those that stay with them.

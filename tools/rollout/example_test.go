@@ -26,12 +26,8 @@ func ExampleRun() {
 	// 1 of 2 pods leave, 1 node new after 1m30s; 1 hangs for ever: default/api, budget default/api demands 1 healthy pods of 1 expected: 1 - 1 leaves none to disrupt; 1 node blocked
 	//
 	// Blocked
-	// NODES   KIND    PODS          PROOF
-	// n1      never   default/api   budget default/api demands 1 healthy pods of 1 expected: 1 - 1 leaves none to disrupt
-	//
-	// Remedies
-	// PODS          CHANGE                                               THEN
-	// default/api   minAvailable 0 in place of 1 in budget default/api   the pods leave
+	// NODES   KIND    OWNER            PODS          PROOF
+	// n1      never   ReplicaSet api   default/api   budget default/api demands 1 healthy pods of 1 expected: 1 - 1 leaves none to disrupt
 	//
 	// FROM   EMPTY   UNTIL   ACTION    NODES   WAVES   PODS   LEAST ROOM
 	// 0s     30s     1m30s   replace   n2      1       1      -
@@ -39,4 +35,8 @@ func ExampleRun() {
 	// Moves
 	// AT   WAVE   POD           FROM   TO   READY
 	// 0s   1      default/web   n2     n1   5s
+	//
+	// Remedies
+	// PODS          CHANGE                                               THEN
+	// default/api   minAvailable 0 in place of 1 in budget default/api   the pods leave
 }

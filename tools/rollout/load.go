@@ -7,6 +7,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/placement"
 	planner "github.com/podberth/podberth/planning/rollout"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/profile"
@@ -17,6 +19,8 @@ import (
 // input is a cluster, ready to be planned.
 type input struct {
 	objects  *dump.Objects
+	snapshot *cluster.Snapshot
+	profile  placement.Profile
 	planner  *planner.Planner
 	warnings report.Warnings
 }
@@ -49,7 +53,7 @@ func prepare(o *options, objects *dump.Objects) (*input, error) {
 			pending = append(pending, p)
 		}
 	}
-	in := &input{objects: objects, warnings: objects.Warnings}
+	in := &input{objects: objects, snapshot: s, profile: decides, warnings: objects.Warnings}
 	in.planner, err = planner.New(planner.Input{
 		Snapshot: s, Deployments: objects.Deployments, Jobs: objects.Jobs, DaemonSets: objects.DaemonSets, Pending: pending,
 		Profile: decides, Admission: objects.Admission(),

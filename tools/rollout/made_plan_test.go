@@ -44,6 +44,8 @@ func madePlan() *planner.Plan {
 		Blocked: []planner.Deadlock{
 			{Kind: "never", Nodes: []string{"s1", "n6", "n7", "n8", "n9"}, Pods: []string{"a/p1", "a/p2", "a/p3", "a/p4"}, Proof: "no room", Remedies: []planner.Remedy{{Text: "one more node", Holds: true}, {Text: "two budgets less"}, {Text: "no budget", Holds: true}}},
 			{Kind: "never", Nodes: []string{"n6", "n10", "n11"}, Pods: []string{"b/q"}, Budgets: []string{"b/short"}, Proof: "too short"},
+			{Kind: "spread", Nodes: []string{"n12"}, Pods: []string{"b/r"}, Proof: "too far"},
+			{Kind: "volumes", Nodes: []string{"n12"}, Pods: []string{"a/s", "a/t"}, Proof: "too deep"},
 		},
 		Skipped: []planner.Skipped{{Pod: "a/static", Node: "n1", Reason: "a static pod"}, {Pod: "b/static", Node: "n2"}},
 		Again:   []planner.Journey{{Pod: "a/x", Nodes: []string{"n1", "s1", "n1"}}, {Pod: "b/y", Nodes: []string{"n2", "s2", "n2"}}},
@@ -73,7 +75,10 @@ func TestMadePlan(t *testing.T) {
 	} {
 		a := shown(madePlan(), c)
 		fmt.Fprintf(&out, "namespace %q, grace %d\n\n", c.tables.Namespace, c.grace)
+		a.owners = map[string]string{"a/p1": "ReplicaSet a", "a/p3": "ReplicaSet a", "b/q": "StatefulSet b"}
+		a.waits = []waiting{{"", "no room", []string{"a/big"}}, {"Job b", "no device", []string{"b/big"}}}
 		a.table(&out, c.tables.Layout)
+		out.WriteString(a.remedies(c.tables.Layout, false))
 		if c.tables.Namespace != "" {
 			data, err := report.Data("yaml", a)
 			require.NoError(t, err)

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/internal/testkit"
+	planner "github.com/podberth/podberth/planning/rollout"
 	"github.com/podberth/podberth/tools/program"
 )
 
@@ -25,6 +27,9 @@ const pair = `
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: c, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: r, uid: r, controller: true}]}, spec: {nodeName: n2, containers: [{name: c, resources: {requests: {cpu: 1}}}]}}
 `
+
+// ofJob are the owner references of a Job's pods.
+const ofJob = "ownerReferences: [{apiVersion: batch/v1, kind: Job, name: j, uid: j, controller: true}]"
 
 func planned(t *testing.T, input string, args ...string) (a rolloutPlan) {
 	t.Helper()
@@ -51,6 +56,11 @@ func TestPodsOfTheInput(t *testing.T) {
 	const big = "---\n{apiVersion: v1, kind: Pod, metadata: {name: big}, spec: {containers: [{name: c, resources: {requests: {cpu: 9}}}]}}\n"
 	a := planned(t, pair+big)
 	require.Equal(t, []string{"default/big"}, a.Waiting)
+	_, table, _ := rolling(pair+big+strings.Replace(big, "name: big", "name: bigger, "+ofJob, 1)+strings.Replace(big, "name: big", "name: biggest, "+ofJob, 1), "-f", "-")
+	require.Contains(t, table, "\n\nWithout a node before and after\n"+
+		"OWNER   PODS                             CAUSE\n"+
+		"-       default/big                      0/2 nodes are available: 2 Insufficient cpu.\n"+
+		"Job j   default/bigger,default/biggest   0/2 nodes are available: 2 Insufficient cpu.\n")
 	a = planned(t, pair)
 	require.Empty(t, a.Waiting)
 	const set = "---\n{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: %}, spec: {selector: {matchLabels: {app: d}}, template: {metadata: {labels: {app: d}}, spec: {containers: [{name: c}]}}}}\n"
@@ -59,6 +69,24 @@ func TestPodsOfTheInput(t *testing.T) {
 		a = planned(t, pair+pod+strings.Replace(set, "%", name, 1), "-ignore-daemonsets")
 		require.Len(t, a.Blocked, blocked, name)
 	}
+}
+
+// Remedies are printed after the plan, the first of them alone without -all: the lines of the moves are cut before them.
+func TestRemediesAtTheEnd(t *testing.T) {
+	p := &planner.Plan{Steps: []planner.Step{{Action: planner.Replace, Nodes: []string{"n"}, Waves: []planner.Wave{{}}}}}
+	for k := range 100 {
+		p.Steps[0].Waves[0].Moves = append(p.Steps[0].Waves[0].Moves, planner.Move{Pod: fmt.Sprint("a/m", k)})
+		p.Blocked = append(p.Blocked, planner.Deadlock{Kind: planner.Never, Nodes: []string{"n"}, Pods: []string{fmt.Sprint("a/p", k)}, Remedies: []planner.Remedy{{Text: "none"}}})
+	}
+	p.Blocked = p.Blocked[:20]
+	a := shown(p, options{})
+	var tables program.Tables
+	var out strings.Builder
+	a.table(&out, tables.Layout)
+	tables.Cut(&out, a.remedies(tables.Layout, false))
+	require.Equal(t, program.MostLines, strings.Count(out.String(), "\n"))
+	require.Regexp(t, `(?s)more lines; --all prints them\n\nRemedies\nPODS.*a/p11   none     does not help\n8 more changes; --all prints them\n$`, out.String())
+	require.NotContains(t, a.remedies(tables.Layout, true), "--all")
 }
 
 // The least values of flags, and values that no flag takes.

@@ -15,6 +15,7 @@ func (a *rolloutPlan) page(in *input, t *program.Tables) ([]byte, error) {
 	out.Shows, out.Summary = t.Shows, a.Summary.String()
 	var b strings.Builder
 	a.table(&b, page.Layout())
+	b.WriteString(a.remedies(page.Layout(), true))
 	out.Text = b.String()
 	for _, d := range a.Blocked {
 		for _, pod := range d.Pods {

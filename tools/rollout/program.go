@@ -75,7 +75,7 @@ func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 		out, err = report.Render(o.output, a, func(b *strings.Builder) {
 			o.tables.Layout.Nodes = in.objects.ShortNodes()
 			a.table(b, o.tables.Layout)
-			o.tables.Cut(b, report.NotTried(a.Untried, "change"))
+			o.tables.Cut(b, a.remedies(o.tables.Layout, o.tables.All)+report.NotTried(a.Untried, "change"))
 		})
 	}
 	if err != nil {
@@ -105,6 +105,9 @@ func (in *input) plan(ctx context.Context, o options, stderr io.Writer) (*planne
 	}
 	a := shown(p, o)
 	a.Summary.Pods = a.Summary.Leaving + staying(p, in.objects.Pods, o.plan.Drain)
+	if err := in.own(a); err != nil {
+		return nil, nil, err
+	}
 	return p, a, nil
 }
 

@@ -7,27 +7,19 @@ import (
 	"github.com/podberth/podberth/tools/report"
 )
 
-// table writes the answer in a sentence, what is blocked with the remedies, the timeline, and the pods that move more than once.
+// table writes the answer in a sentence, what is blocked, which pods get no new node, the timeline, and the moves.
 func (a *rolloutPlan) table(out *strings.Builder, layout report.Layout) {
 	if !layout.NoHeaders {
 		out.WriteString(layout.Text("", a.Summary.String()) + layout.Nodes.Note())
 	}
+	header := []string{"NODES", "KIND", "OWNER", "PODS", "PROOF"}
+	layout.Section(out, "Blocked", header, a.stuck(layout, false))
+	layout.Section(out, "No new node", header, a.stuck(layout, true))
 	var rows [][]string
-	for _, d := range a.Blocked {
-		rows = append(rows, []string{report.Few(layout.Nodes.All(d.Nodes)), string(d.Kind), report.Few(d.Pods), d.Proof})
+	for _, w := range a.waits {
+		rows = append(rows, []string{orDash(w.owner), report.Few(w.pods), w.cause})
 	}
-	layout.Section(out, "Blocked", []string{"NODES", "KIND", "PODS", "PROOF"}, rows)
-	rows = nil
-	for _, d := range a.Blocked {
-		for _, r := range d.Remedies {
-			does := "does not help"
-			if r.Holds {
-				does = "the pods leave"
-			}
-			rows = append(rows, []string{report.Few(d.Pods), r.Text, does})
-		}
-	}
-	layout.Section(out, "Remedies", []string{"PODS", "CHANGE", "THEN"}, rows)
+	layout.Section(out, "Without a node before and after", []string{"OWNER", "PODS", "CAUSE"}, rows)
 	rows = nil
 	for _, s := range a.Steps {
 		rows = append(rows, s.row(layout))
@@ -52,6 +44,59 @@ func (a *rolloutPlan) table(out *strings.Builder, layout report.Layout) {
 	layout.Section(out, "Moves", []string{"AT", "WAVE", "POD", "FROM", "TO", "READY"}, rows)
 }
 
+// stuck returns the rows of the deadlocks, with a row for each owner: those of pods that get no new node, or the others.
+func (a *rolloutPlan) stuck(layout report.Layout, homeless bool) (rows [][]string) {
+	for _, d := range a.Blocked {
+		if roomless(d.Kind) != homeless {
+			continue
+		}
+		var owners []string
+		of := map[string][]string{}
+		for _, pod := range d.Pods {
+			owner := a.owners[pod]
+			if of[owner] == nil {
+				owners = append(owners, owner)
+			}
+			of[owner] = append(of[owner], pod)
+		}
+		for _, owner := range owners {
+			rows = append(rows, []string{report.Few(layout.Nodes.All(d.Nodes)), string(d.Kind), orDash(owner), report.Few(of[owner]), d.Proof})
+		}
+	}
+	return rows
+}
+
+// fewRemedies is how many remedies are printed without -all.
+const fewRemedies = 12
+
+// remedies writes what was tried against the deadlocks: after the plan.
+func (a *rolloutPlan) remedies(layout report.Layout, all bool) string {
+	var out strings.Builder
+	var rows [][]string
+	for _, d := range a.Blocked {
+		for _, r := range d.Remedies {
+			does := "does not help"
+			if r.Holds {
+				does = "the pods leave"
+			}
+			rows = append(rows, []string{report.Few(d.Pods), r.Text, does})
+		}
+	}
+	more := 0
+	if !all && len(rows) > fewRemedies {
+		more = len(rows) - fewRemedies
+		rows = rows[:fewRemedies]
+	}
+	layout.Section(&out, "Remedies", []string{"PODS", "CHANGE", "THEN"}, rows)
+	if more > 0 {
+		report.Textf(&out, "%s; --all prints them\n", report.Count(more, "more change"))
+	}
+	if out.Len() > 0 {
+		return "\n" + out.String()
+	}
+	return ""
+}
+
 // String is the answer in one sentence.
 func (s summary) String() string {
 	leave := "pods leave"
@@ -67,6 +112,16 @@ func (s summary) String() string {
 		text += fmt.Sprintf("; %d %s for ever: %s", s.Hanging, hang, s.hangs)
 		if s.more > 0 {
 			text += ", and " + report.Count(s.more, "other cause")
+		}
+	}
+	if s.Homeless > 0 {
+		get := "get"
+		if s.Homeless == 1 {
+			get = "gets"
+		}
+		text += fmt.Sprintf("; %d %s no new node: %s", s.Homeless, get, s.lacks)
+		if s.moreLack > 0 {
+			text += ", and " + report.Count(s.moreLack, "other cause")
 		}
 	}
 	if s.late > 0 {

@@ -1,0 +1,167 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/diagnose/near"
+	"github.com/podberth/podberth/internal/must"
+	"github.com/podberth/podberth/internal/podinfo"
+)
+
+// mostClasses is the number of classes that a search tries for a claim.
+const mostClasses = 3
+
+// noProvisioner is the provisioner of classes whose volumes a person makes.
+const noProvisioner = "kubernetes.io/no-provisioner"
+
+// volumeChanges lists what a person does about the pod's claims that no scheduler can bind: a claim that is missing, one whose class is
+// missing, and one whose class binds at once, which its provisioner does.
+func (d *diagnosis) volumeChanges() (out []*Change) {
+	claims, classes := cluster.List[*v1.PersistentVolumeClaim](d.base), cluster.List[*storagev1.StorageClass](d.base)
+	for _, v := range d.pod.Spec.Volumes {
+		if v.PersistentVolumeClaim == nil {
+			continue
+		}
+		name := v.PersistentVolumeClaim.ClaimName
+		claim, there := claims.Get(d.pod.Namespace, name)
+		switch {
+		case there && (claim.Spec.VolumeName != "" || claim.DeletionTimestamp != nil):
+		case !there:
+			for _, class := range d.classes("") {
+				fresh := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: d.pod.Namespace, Name: name}, Spec: v1.PersistentVolumeClaimSpec{
+					AccessModes: []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce},
+					Resources:   v1.VolumeResourceRequirements{Requests: v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}},
+				}}
+				text := fmt.Sprintf("make it with class %s", class.Name)
+				if c := metav1.GetControllerOfNoCopy(d.pod); c != nil && c.Kind == "StatefulSet" {
+					text = fmt.Sprintf("delete %s once: StatefulSet %s makes it again with its claim", podinfo.Name(d.pod), c.Name)
+				}
+				out = append(out, provide(fresh, class, "", text))
+			}
+		case claim.Spec.StorageClassName == nil:
+			for _, class := range d.classes("") {
+				out = append(out, provide(claim, class, "", fmt.Sprintf("set its spec.storageClassName to %s, which is allowed once", class.Name)))
+			}
+		case *claim.Spec.StorageClassName == "":
+		default:
+			wanted := *claim.Spec.StorageClassName
+			if class, ok := classes.Get("", wanted); ok {
+				if !waits(class) {
+					out = append(out, bound(claim, class))
+				}
+				continue
+			}
+			for _, class := range d.classes(wanted) {
+				out = append(out, provide(claim, class, wanted, fmt.Sprintf("make it again with class %s", class.Name)))
+			}
+		}
+	}
+	return out
+}
+
+// classes returns the classes to try for a claim: the one whose name looks like the wanted one, else the default, else the first ones.
+func (d *diagnosis) classes(wanted string) (out []*storagev1.StorageClass) {
+	for c := range cluster.List[*storagev1.StorageClass](d.base).All() {
+		out = append(out, c)
+	}
+	far := func(c *storagev1.StorageClass) int {
+		return near.Distance(strings.ToLower(wanted), strings.ToLower(c.Name))
+	}
+	slices.SortFunc(out, func(a, b *storagev1.StorageClass) int {
+		return cmp.Or(cmp.Compare(far(a), far(b)), cmp.Compare(a.Name, b.Name))
+	})
+	one := func(of func(c *storagev1.StorageClass) bool) bool {
+		k := slices.IndexFunc(out, of)
+		if k >= 0 {
+			out = out[k : k+1]
+		}
+		return k >= 0
+	}
+	if wanted != "" && one(func(c *storagev1.StorageClass) bool { return nearValue(wanted, c.Name) }) ||
+		one(func(c *storagev1.StorageClass) bool {
+			return c.Annotations["storageclass.kubernetes.io/is-default-class"] == "true"
+		}) {
+		return out
+	}
+	return out[:min(mostClasses, len(out))]
+}
+
+// waits reports whether a claim of a class is bound when a pod that uses it gets a node.
+func waits(c *storagev1.StorageClass) bool {
+	return c.VolumeBindingMode != nil && *c.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer
+}
+
+// provide returns the change that makes a claim, or gives it a class. A class that binds at once leaves the rest to its provisioner.
+func provide(claim *v1.PersistentVolumeClaim, class *storagev1.StorageClass, from, text string) *Change {
+	if !waits(class) {
+		text += fmt.Sprintf("; %s must bind it", binder(class))
+	}
+	return &Change{Kind: SetClass, Object: "PersistentVolumeClaim " + claim.Namespace + "/" + claim.Name, Path: "spec.storageClassName", From: from, To: text, make: func(s *cluster.Snapshot, _ *Change) {
+		x := claim.DeepCopy()
+		x.Spec.StorageClassName = &class.Name
+		if waits(class) {
+			must.Do(s.Set(x))
+		} else {
+			bind(s, x, class)
+		}
+	}}
+}
+
+// bound returns the recovery of a claim whose provisioner has not bound it.
+func bound(claim *v1.PersistentVolumeClaim, class *storagev1.StorageClass) *Change {
+	text := fmt.Sprintf("start %s (it binds claim %s of class %s)", class.Provisioner, claim.Name, class.Name)
+	if class.Provisioner == noProvisioner {
+		size := claim.Spec.Resources.Requests[v1.ResourceStorage]
+		text = fmt.Sprintf("make a volume of class %s with %s for claim %s", class.Name, size.String(), claim.Name)
+	}
+	return &Change{Kind: Recover, Object: "PersistentVolumeClaim " + claim.Namespace + "/" + claim.Name, Path: "spec.volumeName", To: text, make: func(s *cluster.Snapshot, _ *Change) {
+		bind(s, claim.DeepCopy(), class)
+	}}
+}
+
+func binder(class *storagev1.StorageClass) string {
+	if class.Provisioner == noProvisioner {
+		return "a volume that a person makes"
+	}
+	return class.Provisioner
+}
+
+// bind gives a claim a volume as its provisioner does: where the class allows it.
+func bind(s *cluster.Snapshot, claim *v1.PersistentVolumeClaim, class *storagev1.StorageClass) {
+	volume := &v1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: "pvc-" + claim.Namespace + "-" + claim.Name},
+		Spec: v1.PersistentVolumeSpec{
+			Capacity: claim.Spec.Resources.Requests.DeepCopy(), AccessModes: claim.Spec.AccessModes, VolumeMode: claim.Spec.VolumeMode, StorageClassName: class.Name,
+			ClaimRef:               &v1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID},
+			PersistentVolumeSource: v1.PersistentVolumeSource{CSI: &v1.CSIPersistentVolumeSource{Driver: class.Provisioner, VolumeHandle: claim.Name}},
+		},
+		Status: v1.PersistentVolumeStatus{Phase: v1.VolumeBound},
+	}
+	if len(class.AllowedTopologies) > 0 {
+		required := &v1.NodeSelector{}
+		for _, t := range class.AllowedTopologies {
+			var term v1.NodeSelectorTerm
+			for _, e := range t.MatchLabelExpressions {
+				term.MatchExpressions = append(term.MatchExpressions, v1.NodeSelectorRequirement{Key: e.Key, Operator: v1.NodeSelectorOpIn, Values: e.Values})
+			}
+			required.NodeSelectorTerms = append(required.NodeSelectorTerms, term)
+		}
+		volume.Spec.NodeAffinity = &v1.VolumeNodeAffinity{Required: required}
+	}
+	claim.Spec.VolumeName, claim.Status.Phase = volume.Name, v1.ClaimBound
+	if claim.Annotations == nil {
+		claim.Annotations = map[string]string{}
+	}
+	claim.Annotations["pv.kubernetes.io/bind-completed"] = "yes"
+	must.Do(s.Set(volume))
+	must.Do(s.Set(claim))
+}
