@@ -304,6 +304,10 @@ func (s *schedule) run() {
 	n, what := 0, s.wrong()
 	for ; what != "" && n < looks; n, what = n+1, s.wrong() {
 		s.revive()
+		ended, err := endDeletions(s.api, s.space)
+		if len(ended) > 0 || err != nil {
+			s.note("kubelets have deleted %v: %v", ended, err)
+		}
 		<-time.After(pause)
 	}
 	if what != "" {

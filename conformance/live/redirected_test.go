@@ -34,7 +34,7 @@ var redirected = []scenario{
 		require.NoError(w.t, err)
 		w.bound("p3", "n2")
 		w.event("Scheduled", "p3")
-	}, why: "kube-scheduler tells nobody that the room on n1 is free: p2 waits for up to five minutes",
+	}, why: "kube-scheduler tells nobody that the room on n1 is free: p2 waits for up to five minutes", always: true,
 		ours:   []string{"pod p2 node=n1 *", "event p2 Normal Scheduled *", "write POST pods/p2/binding 201"},
 		theirs: []string{"pod p2 node= *PodScheduled=False/Unschedulable/*"}},
 }

@@ -174,13 +174,15 @@ func (w *world) bindElsewhere(name, node string) {
 }
 
 // scenario is something that happens to pods. Only podberth may leave the lines of ours, and only kube-scheduler the lines of theirs; why is
-// the reason of the difference. In a scenario that podberth runs alone, why is the reason of that, and ours are all lines.
+// the reason of the difference. In a scenario that podberth runs alone, why is the reason of that, and ours are all lines. Where the difference
+// is what a scenario is about, always is true: each pattern has a line.
 type scenario struct {
 	name         string
 	run          func(w *world, x *wire)
 	ours, theirs []string
 	why          string
 	alone        bool
+	always       bool
 }
 
 var scenarios = []scenario{
@@ -465,6 +467,16 @@ func (s side) allows(line string) bool {
 	return slices.ContainsFunc(s.allowed, func(p string) bool { return like(p, line) })
 }
 
+// unmet returns the patterns that no line has.
+func (s side) unmet() (out []string) {
+	for _, p := range s.allowed {
+		if !slices.ContainsFunc(s.lines, func(line string) bool { return like(p, line) }) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
 // only returns the lines of a that b lacks. It leaves out the lines that a allows, and the events that b has without their text: they
 // joined the series of an earlier event that b allows, whose text stays.
 func only(a, b side) (out []string) {
@@ -510,6 +522,10 @@ func compare(t *testing.T, scenarios []scenario, document func(*world, *testing.
 			}
 			if b := only(theirs, ours); len(b) > 0 {
 				t.Errorf("only kube-scheduler:\n%s", strings.Join(b, "\n"))
+			}
+			if s.always {
+				require.Empty(t, ours.unmet(), "podberth leaves no such line")
+				require.Empty(t, theirs.unmet(), "kube-scheduler leaves no such line")
 			}
 		})
 	}

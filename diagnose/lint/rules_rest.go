@@ -12,9 +12,9 @@ import (
 // restRules look at what the other rules have found.
 var restRules = []Rule{
 	{ID: "job-turns", Severity: Info, Cluster: true, Summary: "a Job runs in turns, because the cluster has no room for all its pods at a time", work: func(c *checker, w *work) {
-		if t := c.tried(w); w.runs() && t.failed != nil && len(t.nodes) > 0 {
-			turns := (t.want + len(t.nodes) - 1) / len(t.nodes)
-			c.report(w.path[:len(w.path)-len(".template.spec")]+".parallelism", "as it is, or less parallelism", "%d of %d pods run at a time, in %s", len(t.nodes), t.want, amount(turns, "turn", "turns"))
+		if t := c.tried(w); w.runs() && t.failed != nil && t.placed() > 0 {
+			turns := (t.want + t.placed() - 1) / t.placed()
+			c.report(w.path[:len(w.path)-len(".template.spec")]+".parallelism", "as it is, or less parallelism", "%d of %d pods run at a time, in %s", t.placed(), t.want, amount(turns, "turn", "turns"))
 		}
 	}},
 	{ID: "daemonset-priority", Severity: Warning, Cluster: true, Summary: "a DaemonSet without a priority class has no room on a node that pods of lower priority fill", work: func(c *checker, w *work) {
@@ -39,6 +39,8 @@ var restRules = []Rule{
 			c.report("spec", "what the API server accepts", "%v", t.broken)
 		case t.refuse != nil:
 			c.report(w.path, "what the API server accepts", "the API server refuses the pods: %s", words(t.refuse))
+		case w.crowd() && t.made == nil:
+			c.report("spec", "fewer replicas, lower requests or more nodes", "%d of %s a node: %s", t.room, amount(t.want, "pod gets", "pods get"), t.cause)
 		default:
 			t = c.try(w, true)
 			c.report(w.path, "why "+t.failed.Namespace+"/"+t.failed.Name+" -expand lists changes that help", "%d of %s a node: %s", len(t.nodes), amount(t.want, "pod gets", "pods get"), t.cause)

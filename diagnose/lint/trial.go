@@ -19,6 +19,7 @@ type trial struct {
 	pods   []*v1.Pod         // that the API server admits
 	want   int               // pods to place, those beyond mostReplicas too, which are counted and not made
 	nodes  []string          // of the pods that got one, in their order
+	room   int               // of a crowd without room, of which no pod was made: how many have room
 	failed *v1.Pod           // the first pod without a node; nil when there is none
 	cause  string            // why it has none
 	broken error             // the API server refuses the manifest
@@ -59,11 +60,11 @@ func (c *checker) fits(w *work) bool {
 	}
 	t := c.tried(w)
 	switch {
-	case t.broken != nil || t.refuse != nil && len(t.nodes) == 0:
+	case t.broken != nil || t.refuse != nil && t.placed() == 0:
 		return false
 	case t.failed == nil:
 		return t.refuse == nil || w.runs()
-	case w.runs() && len(t.nodes) > 0:
+	case w.runs() && t.placed() > 0:
 		return true
 	case len(c.works) == 1 || t.refuse != nil:
 		return false
@@ -72,9 +73,18 @@ func (c *checker) fits(w *work) bool {
 	return !short || w.runs() && got > 0
 }
 
+// placed returns how many pods get nodes.
+func (t *trial) placed() int { return max(len(t.nodes), t.room) }
+
 // try plays a workload. With keep the answer has the placer, and the cause.
 func (c *checker) try(w *work, keep bool) *trial {
 	t := &trial{}
+	if w.crowd() && w.waits() == "" && w.refusal == nil {
+		if room := c.roomFor(w); room < w.replicas {
+			t.room, t.want, t.failed, t.cause = room, w.replicas, w.pod, "the nodes that they can use have no room for more"
+			return t
+		}
+	}
 	made, err := c.made.of(w)
 	if err != nil {
 		t.broken = err

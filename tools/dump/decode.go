@@ -275,16 +275,8 @@ func quantities(v reflect.Value, path string) *FieldError {
 			q := v.Interface().(resource.Quantity)
 			return bounded(q, path)
 		}
-		if !holdsQuantity(v.Type()) {
-			return nil
-		}
-		for i := range v.NumField() {
-			f := v.Type().Field(i)
-			if !f.IsExported() {
-				continue
-			}
-			tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if bad := quantities(v.Field(i), join(path, tag)); bad != nil {
+		for _, f := range fieldsWithQuantities(v.Type()) {
+			if bad := quantities(v.Field(f.index), join(path, f.name)); bad != nil {
 				return bad
 			}
 		}
@@ -324,6 +316,34 @@ func bounded(q resource.Quantity, path string) *FieldError {
 		return &FieldError{path, strconv.Quote(q.String()), "must be below " + top.String()}
 	}
 	return nil
+}
+
+// quantityField is a field of a struct that reaches a quantity, with its name in JSON.
+type quantityField struct {
+	index int
+	name  string
+}
+
+// walked remembers the fields of each type of struct that reach a quantity.
+var walked sync.Map
+
+func fieldsWithQuantities(t reflect.Type) (out []quantityField) {
+	if known, ok := walked.Load(t); ok {
+		return known.([]quantityField)
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		holder := f.Type
+		if holder.Kind() == reflect.Pointer {
+			holder = holder.Elem()
+		}
+		if f.IsExported() && holdsQuantity(holder) {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			out = append(out, quantityField{i, name})
+		}
+	}
+	walked.Store(t, out)
+	return out
 }
 
 // holds remembers which types reach a quantity, so that the walk passes by all others.

@@ -312,3 +312,43 @@ func TestWriteExtended(t *testing.T) {
 }
 
 var errRefused = errors.New("refused")
+
+// A claim that was created for a pod and is deleted because a later write fails: the attempt ends when the scheduler knows that the claim
+// is gone. The scheduler would delete a claim that it still knows once more.
+func TestUndoneClaimIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		known := &reports{view: view{pod()}, objects: map[string]metav1.Object{}, changed: make(chan struct{})}
+		const at = "resourceclaims.resource.k8s.io/d"
+		known.report(at, deviceClaim())
+		api := versioned("5", "resourceclaims")
+		deleted := time.Time{}
+		api.PrependReactor("*", "resourceclaims", func(a clienttesting.Action) (bool, runtime.Object, error) {
+			switch a.GetVerb() + " " + a.GetSubresource() {
+			case "create ":
+				return true, deviceClaim(), nil
+			case "get ":
+				return true, deviceClaim(), nil
+			case "update status":
+				return true, nil, errRefused
+			case "delete ":
+				deleted = time.Now()
+				time.AfterFunc(300*time.Millisecond, func() {
+					known.report(at, nil)
+					close(known.changed)
+				})
+				return true, nil, nil
+			}
+			return false, nil, nil
+		})
+		var reported []error
+		c := write.New(api, known, write.Options{OnError: func(err error) { reported = append(reported, err) }})
+		defer c.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go c.Run(ctx, 1)
+		err := c.WriteClaims(ctx, pod(), scheduler.ClaimWrites{Set: []*resourcev1.ResourceClaim{deviceClaim(func(x *resourcev1.ResourceClaim) { x.UID = "" })}})
+		require.ErrorIs(t, err, errRefused)
+		require.Equal(t, 300*time.Millisecond, time.Since(deleted))
+		require.Empty(t, reported)
+	})
+}
