@@ -118,7 +118,9 @@ func mended(e *field.Error) string {
 	switch e.Type {
 	case field.ErrorTypeRequired:
 		return "write the field"
-	case field.ErrorTypeForbidden, field.ErrorTypeDuplicate:
+	case field.ErrorTypeDuplicate: // under hostNetwork a port that is dropped comes back
+		return "a value that is there once"
+	case field.ErrorTypeForbidden:
 		return "drop the field, or mend what forbids it"
 	}
 	return "a value that the API allows"

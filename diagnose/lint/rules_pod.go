@@ -68,7 +68,11 @@ var podRules = []Rule{
 				for _, name := range []v1.ResourceName{v1.ResourceMemory, v1.ResourceEphemeralStorage} {
 					if q := list.amounts[name]; q.MilliValue()%1000 != 0 {
 						text := q.String()
-						c.report(fmt.Sprintf("%s.containers[%d].resources.%s[%s]", w.path, i, list.name, name), strings.TrimSuffix(text, "m")+"Mi", "%s %s are thousandths of a byte", text, name)
+						fix := strings.TrimSuffix(text, "m") + "Mi"
+						if limit := k.Resources.Limits[name]; list.name == "requests" && limit.MilliValue()%1000 != 0 { // a larger request needs a larger limit
+							fix += " with limits " + strings.TrimSuffix(limit.String(), "m") + "Mi"
+						}
+						c.report(fmt.Sprintf("%s.containers[%d].resources.%s[%s]", w.path, i, list.name, name), fix, "%s %s are thousandths of a byte", text, name)
 					}
 				}
 			}
@@ -107,7 +111,11 @@ var podRules = []Rule{
 			switch t.Key {
 			case v1.TaintNodeNotReady, v1.TaintNodeUnreachable:
 				if t.TolerationSeconds == nil && t.Effect != v1.TaintEffectNoSchedule && t.Effect != v1.TaintEffectPreferNoSchedule {
-					c.report(path, "tolerationSeconds: 300, or drop the toleration: 300 s are the default", "the pod stays for ever on a node with %s, and no other pod takes its place", t.Key)
+					seconds := "tolerationSeconds: 300"
+					if t.Effect == "" { // the API server refuses seconds without it
+						seconds = "effect: NoExecute and " + seconds
+					}
+					c.report(path, seconds+", or drop the toleration: 300 s are the default", "the pod stays for ever on a node with %s, and no other pod takes its place", t.Key)
 				}
 			case v1.TaintNodeMemoryPressure, v1.TaintNodeDiskPressure, v1.TaintNodePIDPressure:
 				c.report(path, "drop the toleration", "the pod comes to a node with %s, where the kubelet refuses or evicts it", t.Key)

@@ -21,7 +21,11 @@ var updateRules = []Rule{
 			if known[e.Error()] || e.Type != field.ErrorTypeInvalid && e.Type != field.ErrorTypeForbidden {
 				continue
 			}
-			c.report(e.Field, "the value that the cluster has, or a new object: kubectl delete with --cascade=orphan, then create", "the API server refuses the change of %s: %s", e.Field, e.Detail)
+			value := "the value that the cluster has"
+			if e.Field == "spec.selector" { // which must match the template
+				value += " and labels of the template that it selects"
+			}
+			c.report(e.Field, value+", or a new object: kubectl delete with --cascade=orphan, then create", "the API server refuses the change of %s: %s", e.Field, e.Detail)
 		}
 	}},
 }

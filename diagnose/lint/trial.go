@@ -1,6 +1,7 @@
 package lint
 
 import (
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
@@ -93,6 +94,29 @@ func (c *checker) try(w *work, keep bool) *trial {
 	}
 	c.whole(t, pods, made, keep)
 	return t
+}
+
+// takes reports whether a workload gets nodes for so many replicas. Without nodes nothing is known, and it does.
+func (c *checker) takes(w *work, replicas int) bool {
+	more, n := *w, int32(replicas)
+	more.replicas, more.trial, more.scaler = replicas, nil, nil
+	switch x := w.manifest.(type) {
+	case *appsv1.Deployment:
+		x = copied(x, x.Namespace)
+		x.Spec.Replicas, more.manifest = &n, x
+	case *appsv1.ReplicaSet:
+		x = copied(x, x.Namespace)
+		x.Spec.Replicas, more.manifest = &n, x
+	case *appsv1.StatefulSet:
+		x = copied(x, x.Namespace)
+		x.Spec.Replicas, more.manifest = &n, x
+	case *v1.ReplicationController:
+		x = copied(x, x.Namespace)
+		x.Spec.Replicas, more.manifest = &n, x
+	default:
+		return false
+	}
+	return c.snap == nil || c.fits(&more)
 }
 
 // plain places pods without claims on the cluster itself and takes them back. It reports false when pods of lower priority may give way.
