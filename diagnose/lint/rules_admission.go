@@ -82,7 +82,7 @@ func (c *checker) refuse(w *work, path, fix, explanation string, args ...any) {
 	if c.snap == nil {
 		return
 	}
-	if t := c.tried(w); t.broken == nil && t.refuse == nil {
+	if t := c.asked(w); t.broken == nil && t.refuse == nil {
 		c.out[len(c.out)-1].Severity = Warning
 	}
 }
@@ -144,7 +144,7 @@ func (c *checker) charged(w *work) (n int, err error) {
 		return 0, nil
 	}
 	if c.snap != nil {
-		t := c.tried(w)
+		t := c.asked(w)
 		return t.want, t.refuse
 	}
 	q := c.quotas.Clone()
