@@ -9,7 +9,8 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// The shortcut over pods that get nodes beside all others changes no finding: every workload tried alone gives the same ones.
+// The shortcut over pods that get nodes beside all others, and the terms that a placer remembers, change no finding: every workload tried
+// alone by a fresh placer gives the same ones.
 func TestTogetherFirst(t *testing.T) {
 	short, placed, found := 0, 0, 0
 	for seed := range uint64(1200) {

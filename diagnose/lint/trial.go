@@ -237,7 +237,7 @@ func (c *checker) profile() placement.Profile {
 
 // placer returns the placer over the cluster itself.
 func (c *checker) placer() *placement.Placer {
-	if c.shared == nil {
+	if c.shared == nil || c.alone {
 		c.shared = must.Get(placement.NewPlacer(c.snap, c.profile()))
 	}
 	return c.shared

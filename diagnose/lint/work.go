@@ -54,7 +54,7 @@ type checker struct {
 	shared *placement.Placer // over snap; nil: not made yet
 	admits admission.Cluster
 	quotas *admission.Quotas
-	alone  bool             // every workload is tried alone, for tests: no shortcut is taken
+	alone  bool             // for tests: every workload is tried alone, with a placer of its own, which remembers no terms of other pods
 	known  map[string]int32 // the values of priority classes; nil: not known yet
 }
 
