@@ -36,6 +36,9 @@ type Options struct {
 	// ExtendedResourceToleration.
 	TolerationRestriction *TolerationRestriction
 	ExtendedResources     bool
+
+	// SkipChanges leaves out the list of changes of Admit and Accept, which costs more than the steps.
+	SkipChanges bool
 }
 
 // Change is what one step of Admit changed.
@@ -61,7 +64,7 @@ type Change struct {
 //  10. LimitRanger looks at the result: CheckLimitRanges.
 //  11. PodTolerationRestriction looks at the result: its whitelist must cover the tolerations of the later steps too.
 //
-// A step that changes nothing has no Change. The error is that of the first step that refuses the pod, with the API server's
+// A step that changes nothing has no Change; with Options.SkipChanges no step has one. The error is that of the first step that refuses the pod, with the API server's
 // text; the pod is then nil. Classes of the names system-node-critical and system-cluster-critical exist in every cluster:
 // pass SystemPriorityClasses too. A nil pod gives nil. A second call for the same pod merges label keys again.
 //
@@ -111,6 +114,10 @@ func Admit(pod *v1.Pod, c Cluster, o Options) (*v1.Pod, []Change, error) {
 			return nil, nil, err
 		}
 		if next == pod {
+			continue
+		}
+		if o.SkipChanges {
+			pod = next
 			continue
 		}
 		if fields := changed(pod, next); len(fields) > 0 {

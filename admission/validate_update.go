@@ -26,6 +26,10 @@ import (
 //   - Deployment, ReplicaSet, DaemonSet: Validate, and the selector stays,
 //   - StatefulSet: Validate, and all stays but replicas, ordinals, template, updateStrategy, minReadySeconds and what is kept of revisions
 //     and claims,
+//   - Job: Validate, and the selector, the completion mode, the template and completions stay, as far as the Job is not suspended or elastic,
+//   - PersistentVolumeClaim: the spec stays, but for what a claim gets once and what a bound claim may ask for,
+//   - PersistentVolume: the source, the mode and a node affinity that is set stay,
+//   - ResourceClaim, ResourceClaimTemplate: the spec stays,
 //   - Node, PodDisruptionBudget and other controllers: Validate.
 //
 // Objects of other kinds, and nil, have no errors. An object in the interface must not be a nil pointer.
@@ -52,7 +56,7 @@ func ValidateUpdate(object, old metav1.Object) field.ErrorList {
 		}
 		return nil
 	}
-	return append(Validate(object), validateWorkloadUpdate(object, old)...)
+	return append(append(Validate(object), validateWorkloadUpdate(object, old)...), validateVolumeUpdate(object, old)...)
 }
 
 // ValidatePodUpdate returns what the API server finds wrong with an update of a stored pod from old to pod, with the server's

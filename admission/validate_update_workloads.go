@@ -2,6 +2,7 @@ package admission
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,6 +25,10 @@ func validateWorkloadUpdate(object, old metav1.Object) field.ErrorList {
 	case *appsv1.DaemonSet:
 		if before, same := old.(*appsv1.DaemonSet); same {
 			a, b = o.Spec.Selector, before.Spec.Selector
+		}
+	case *batchv1.Job:
+		if before, same := old.(*batchv1.Job); same {
+			return jobUpdate(o, before)
 		}
 	case *appsv1.StatefulSet:
 		if before, same := old.(*appsv1.StatefulSet); same && !equality.Semantic.DeepEqual(fixedOf(o), fixedOf(before)) {

@@ -39,8 +39,21 @@ func filterNodeAffinity(pod *v1.Pod, c Cluster, o affinity.NodeOptions) Filterin
 	if len(names) == 0 {
 		return Filtering{Code: filter.UnschedulableAndUnresolvable, Reasons: []string{"pod affinity terms conflict"}}
 	}
+	if len(names) <= fewNames {
+		return Filtering{Nodes: names, Predicate: nodeAffinity{e.On(unclassed{c})}}
+	}
 	return Filtering{Nodes: names, Predicate: nodeAffinity{e.On(c)}}
 }
+
+// fewNames is the number of named nodes up to which each is evaluated when it is asked for. The pods of a DaemonSet name one.
+const fewNames = 16
+
+// unclassed is a cluster without classes of equal nodes.
+type unclassed struct{ c Cluster }
+
+func (u unclassed) Len() int { return u.c.Len() }
+
+func (u unclassed) Node(i int) *v1.Node { return u.c.Node(i) }
 
 type nodeAffinity struct{ *affinity.NodeState }
 

@@ -96,12 +96,16 @@ func Rules() []Rule {
 
 // Check returns the findings about the manifests. The error names a nil manifest, or is that of cluster.New for the cluster.
 func Check(in Input) (_ []Finding, err error) {
+	return check(&checker{in: in})
+}
+
+func check(c *checker) (_ []Finding, err error) {
 	defer must.Catch(&err)
-	c := &checker{in: in, out: []Finding{}}
+	c.out = []Finding{}
 	if err := c.read(); err != nil {
 		return nil, err
 	}
-	rules := slices.DeleteFunc(Rules(), func(r Rule) bool { return r.Cluster && len(c.nodes) == 0 || r.Descheduler && !in.Descheduler })
+	rules := slices.DeleteFunc(Rules(), func(r Rule) bool { return r.Cluster && len(c.nodes) == 0 || r.Descheduler && !c.in.Descheduler })
 	for _, w := range c.works {
 		w.first = len(c.out)
 		for i := range rules {
@@ -111,7 +115,7 @@ func Check(in Input) (_ []Finding, err error) {
 			}
 		}
 	}
-	for _, b := range in.Budgets {
+	for _, b := range c.in.Budgets {
 		for i := range rules {
 			if r := &rules[i]; r.budget != nil {
 				c.rule, c.object = r, fmt.Sprintf("PodDisruptionBudget %s/%s", namespace(b.Namespace), b.Name)

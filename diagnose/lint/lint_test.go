@@ -17,6 +17,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/internal/testkit/fixes"
 )
 
 const (
@@ -240,7 +241,7 @@ func TestRules(t *testing.T) {
 		{"claim-one-node", func(w *world) { w.mount("data"); w.claim("data", v1.ReadWriteOnce) }, func(w *world) { w.mount("data"); w.claim("data", v1.ReadWriteMany) }, Warning, true},
 
 		{"gates", func(w *world) { w.pod.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/wait"}} }, func(w *world) { w.pod.SchedulingGates = []v1.PodSchedulingGate{} }, Info, true},
-		{"priority-class-missing", func(w *world) { w.class("high", 10); w.pod.PriorityClassName = "hihg" }, func(w *world) { w.class("high", 10); w.pod.PriorityClassName = "high" }, Error, true},
+		{"priority-class-missing", func(w *world) { w.class("high", 10); w.pod.PriorityClassName = "hig" }, func(w *world) { w.class("high", 10); w.pod.PriorityClassName = "high" }, Error, true},
 		{"priority-below-all", func(w *world) { w.class("low", -10); w.pod.PriorityClassName = "low"; w.app("db", 1) }, func(w *world) {
 			w.class("low", -10)
 			w.pod.PriorityClassName = "low"
@@ -279,7 +280,7 @@ func TestRules(t *testing.T) {
 		byID[r.ID] = r
 	}
 	require.GreaterOrEqual(t, len(byID), 40)
-	seen := map[string]bool{}
+	seen, made := map[string]bool{}, map[string]int{}
 	var texts strings.Builder
 	testkit.Run(t, cases, func(t *testing.T, c test) {
 		rule, ok := byID[c.name]
@@ -299,15 +300,28 @@ func TestRules(t *testing.T) {
 		write(&texts, c.name, found)
 		require.Equal(t, c.severity, found[0].Severity, found[0].Explanation)
 		require.NotEmpty(t, found[0].Path+found[0].Fix)
+		fixes.Law(t, func() *Input {
+			w := newWorld()
+			w.in.Descheduler = rule.Descheduler
+			c.fires(w)
+			if c.manifests {
+				w.in.Cluster = nil
+			}
+			return &w.in
+		}, said(t), true, made)
 		w = newWorld()
 		w.in.Descheduler = rule.Descheduler
 		c.near(w)
 		require.Empty(t, of(t, w, c.name), "the near miss fires")
 	})
-	for id := range byID {
-		require.True(t, seen[id], "no example of %s", id)
+	var ids []string
+	for _, r := range Rules() {
+		ids = append(ids, r.ID)
+		require.True(t, seen[r.ID], "no example of %s", r.ID)
 	}
 	testkit.Golden(t, "testdata/rules.txt", texts.String())
+	require.Equal(t, "api-refuses refused-limit-range all-nodes-closed resource-unoffered claim-missing class-immediate gates scheduler-name loop-preferred-node loop-duplicates together unplaceable",
+		fixes.Rules(ids, made), "rules whose fix names no value: it is another's to choose, or outside the manifests")
 }
 
 // write writes findings as text.

@@ -84,6 +84,11 @@ func (w *world) devices(template, class string) {
 	t := &resourcev1.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "gpus"}}
 	t.Spec.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: class, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1}}}
 	w.objs.ResourceClaimTemplates = append(w.objs.ResourceClaimTemplates, t)
+	slice := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "s"}, Spec: resourcev1.ResourceSliceSpec{Driver: "gpu", AllNodes: ptr(true), Pool: resourcev1.ResourcePool{Name: "p", Generation: 1, ResourceSliceCount: 1}}}
+	for _, name := range []string{"d0", "d1", "d2"} {
+		slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{Name: name})
+	}
+	w.objs.ResourceSlices = append(w.objs.ResourceSlices, slice)
 	w.objs.DeviceClasses = append(w.objs.DeviceClasses, &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}})
 }
 

@@ -50,3 +50,43 @@ func TestRolloutWithOneNode(t *testing.T) {
 	require.Equal(t, Error, found[0].Severity, "the pod runs already")
 	require.Contains(t, found[0].Explanation, "in use on n1")
 }
+
+// A claim and a Job that the cluster has keep what nobody may change. What a manifest leaves out stays as it is.
+func TestUpdatesOfClaimsAndJobs(t *testing.T) {
+	claim := func(size, class string) *v1.PersistentVolumeClaim {
+		c := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data"}}
+		c.Spec.Resources.Requests = v1.ResourceList{v1.ResourceStorage: resource.MustParse(size)}
+		if class != "" {
+			c.Spec.StorageClassName = &class
+		}
+		return c
+	}
+	live := claim("10Gi", "gp3")
+	live.Spec.VolumeName, live.Status.Phase = "pv", v1.ClaimBound
+	live.Status.Capacity = live.Spec.Resources.Requests
+	for name, c := range map[string]struct {
+		now  *v1.PersistentVolumeClaim
+		want int
+	}{"as it is": {claim("10Gi", ""), 0}, "larger": {claim("20Gi", "gp3"), 0}, "smaller": {claim("5Gi", "gp3"), 1}, "another class": {claim("10Gi", "gp2"), 1}} {
+		w := newWorld()
+		w.in.Claims, w.in.Live = []*v1.PersistentVolumeClaim{c.now}, []metav1.Object{live}
+		require.Len(t, of(t, w, "immutable-field"), c.want, name)
+	}
+	w := newWorld()
+	w.job(1)
+	old := w.in.Jobs[0].DeepCopy()
+	w.in.Live = []metav1.Object{old}
+	require.Empty(t, of(t, w, "immutable-field"))
+	old.Spec.Template.Spec.NodeSelector = map[string]string{zone: "a"}
+	require.Equal(t, "spec.template", of(t, w, "immutable-field")[0].Path)
+}
+
+// Amounts of init containers are looked at too.
+func TestSmallQuantityOfInitContainers(t *testing.T) {
+	w := newWorld()
+	w.pod.InitContainers = []v1.Container{{Name: "i", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceMemory: resource.MustParse("64m")}, Limits: v1.ResourceList{v1.ResourceMemory: resource.MustParse("128m")}}}}
+	found := of(t, w, "small-quantity")
+	require.Len(t, found, 2)
+	require.Equal(t, "spec.template.spec.initContainers[0].resources.requests[memory]", found[0].Path)
+	require.Equal(t, "64Mi with limits 128Mi", found[0].Fix)
+}

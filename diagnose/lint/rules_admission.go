@@ -82,7 +82,7 @@ func (c *checker) refuse(w *work, path, fix, explanation string, args ...any) {
 	if c.snap == nil {
 		return
 	}
-	if t := c.tried(w); t.broken == nil && t.refuse == nil {
+	if t := c.asked(w); t.broken == nil && t.refuse == nil {
 		c.out[len(c.out)-1].Severity = Warning
 	}
 }
@@ -118,7 +118,9 @@ func mended(e *field.Error) string {
 	switch e.Type {
 	case field.ErrorTypeRequired:
 		return "write the field"
-	case field.ErrorTypeForbidden, field.ErrorTypeDuplicate:
+	case field.ErrorTypeDuplicate: // under hostNetwork a port that is dropped comes back
+		return "a value that is there once"
+	case field.ErrorTypeForbidden:
 		return "drop the field, or mend what forbids it"
 	}
 	return "a value that the API allows"
@@ -142,7 +144,7 @@ func (c *checker) charged(w *work) (n int, err error) {
 		return 0, nil
 	}
 	if c.snap != nil {
-		t := c.tried(w)
+		t := c.asked(w)
 		return t.want, t.refuse
 	}
 	q := c.quotas.Clone()

@@ -103,7 +103,13 @@ var affinityRules = []Rule{
 				}
 			}
 			if c.self(w.pod, t) && n > 0 && w.replicas > n {
-				c.prove(w, w.path+fmt.Sprintf(apartPath, i), fmt.Sprintf("at most %s, a preference, or a spread constraint", amount(n, "replica", "replicas")), "%d replicas keep apart by %s, of which the pod can reach %d", w.replicas, t.TopologyKey, n)
+				others := ", a preference, or a spread constraint"
+				hard(w, func(_ int, s v1.TopologySpreadConstraint) {
+					if s.TopologyKey == t.TopologyKey { // the API server takes one
+						others = ", or a preference"
+					}
+				})
+				c.prove(w, w.path+fmt.Sprintf(apartPath, i), "at most "+amount(n, "replica", "replicas")+others, "%d replicas keep apart by %s, of which the pod can reach %d", w.replicas, t.TopologyKey, n)
 			}
 		}
 	}},

@@ -60,19 +60,8 @@ var podRules = []Rule{
 		}
 	}},
 	{ID: "small-quantity", Severity: Warning, Summary: "an amount of memory or storage that is no whole number of bytes", work: func(c *checker, w *work) {
-		for i, k := range w.given.Spec.Containers {
-			for _, list := range []struct {
-				name    string
-				amounts v1.ResourceList
-			}{{"requests", k.Resources.Requests}, {"limits", k.Resources.Limits}} {
-				for _, name := range []v1.ResourceName{v1.ResourceMemory, v1.ResourceEphemeralStorage} {
-					if q := list.amounts[name]; q.MilliValue()%1000 != 0 {
-						text := q.String()
-						c.report(fmt.Sprintf("%s.containers[%d].resources.%s[%s]", w.path, i, list.name, name), strings.TrimSuffix(text, "m")+"Mi", "%s %s are thousandths of a byte", text, name)
-					}
-				}
-			}
-		}
+		smallIn(c, w.path+".containers", w.given.Spec.Containers)
+		smallIn(c, w.path+".initContainers", w.given.Spec.InitContainers)
 	}},
 	{ID: "renamed-label", Severity: Warning, Summary: "a label of nodes that was renamed: new nodes lack it", work: func(c *checker, w *work) {
 		see := func(path, key string) {
@@ -107,7 +96,11 @@ var podRules = []Rule{
 			switch t.Key {
 			case v1.TaintNodeNotReady, v1.TaintNodeUnreachable:
 				if t.TolerationSeconds == nil && t.Effect != v1.TaintEffectNoSchedule && t.Effect != v1.TaintEffectPreferNoSchedule {
-					c.report(path, "tolerationSeconds: 300, or drop the toleration: 300 s are the default", "the pod stays for ever on a node with %s, and no other pod takes its place", t.Key)
+					seconds := "tolerationSeconds: 300"
+					if t.Effect == "" { // the API server refuses seconds without it
+						seconds = "effect: NoExecute and " + seconds
+					}
+					c.report(path, seconds+", or drop the toleration: 300 s are the default", "the pod stays for ever on a node with %s, and no other pod takes its place", t.Key)
 				}
 			case v1.TaintNodeMemoryPressure, v1.TaintNodeDiskPressure, v1.TaintNodePIDPressure:
 				c.report(path, "drop the toleration", "the pod comes to a node with %s, where the kubelet refuses or evicts it", t.Key)
@@ -130,6 +123,29 @@ var podRules = []Rule{
 			c.report("spec.selector", "the labels of the template", "the selector does not match the labels of the template")
 		}
 	}},
+}
+
+// smallIn reports the amounts of containers that are no whole number of bytes.
+func smallIn(c *checker, path string, containers []v1.Container) {
+	for i, k := range containers {
+		for _, list := range []struct {
+			name    string
+			amounts v1.ResourceList
+		}{{"requests", k.Resources.Requests}, {"limits", k.Resources.Limits}} {
+			for _, name := range []v1.ResourceName{v1.ResourceMemory, v1.ResourceEphemeralStorage} {
+				q := list.amounts[name]
+				if q.MilliValue()%1000 == 0 {
+					continue
+				}
+				text := q.String()
+				fix := strings.TrimSuffix(text, "m") + "Mi"
+				if limit := k.Resources.Limits[name]; list.name == "requests" && limit.MilliValue()%1000 != 0 { // a larger request needs a larger limit
+					fix += " with limits " + strings.TrimSuffix(limit.String(), "m") + "Mi"
+				}
+				c.report(fmt.Sprintf("%s[%d].resources.%s[%s]", path, i, list.name, name), fix, "%s %s are thousandths of a byte", text, name)
+			}
+		}
+	}
 }
 
 // renamed has the new names of labels.

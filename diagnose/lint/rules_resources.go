@@ -112,7 +112,11 @@ var resourceRules = []Rule{
 				sum += has.MilliValue() / 1000
 			}
 			if asks := q.MilliValue() / 1000 * int64(max(w.replicas, 0)); sum > 0 && asks > sum && c.largestTimes(w) > 0 {
-				c.prove(w, w.path+".containers", "fewer replicas, lower requests or more nodes", "%s for %d of %s%s, the nodes that they can use have %d", pods(w), asks, name, from(w, name), sum)
+				fix := "fewer replicas, lower requests or more nodes"
+				if strings.Contains(string(name), "/") && sum < int64(w.replicas) { // whole ones, and each replica wants one at least
+					fix = "fewer replicas or more nodes"
+				}
+				c.prove(w, w.path+".containers", fix, "%s for %d of %s%s, the nodes that they can use have %d", pods(w), asks, name, from(w, name), sum)
 			}
 		}
 	}},
@@ -152,7 +156,11 @@ var resourceRules = []Rule{
 	{ID: "host-port-replicas", Severity: Error, Cluster: true, Summary: "a host port, and more replicas than nodes", work: func(c *checker, w *work) {
 		if path, port := hostPort(w); port > 0 {
 			if n := len(c.reachable(w)); n > 0 && w.replicas > n {
-				c.prove(w, path, "at most "+amount(n, "replica", "replicas")+", or a DaemonSet; without hostNetwork, no hostPort", "%d replicas hold host port %d, and the pod can reach %s", w.replicas, port, amount(n, "node", "nodes"))
+				fix := "at most " + amount(n, "replica", "replicas") + ", or a DaemonSet"
+				if !w.pod.Spec.HostNetwork {
+					fix += ", or no hostPort"
+				}
+				c.prove(w, path, fix, "%d replicas hold host port %d, and the pod can reach %s", w.replicas, port, amount(n, "node", "nodes"))
 			}
 		}
 	}},

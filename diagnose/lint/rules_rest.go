@@ -12,13 +12,16 @@ import (
 // restRules look at what the other rules have found.
 var restRules = []Rule{
 	{ID: "job-turns", Severity: Info, Cluster: true, Summary: "a Job runs in turns, because the cluster has no room for all its pods at a time", work: func(c *checker, w *work) {
-		if t := c.tried(w); w.runs() && t.failed != nil && t.placed() > 0 {
+		if !w.runs() || c.allPlaced(w) {
+			return
+		}
+		if t := c.tried(w); t.failed != nil && t.placed() > 0 {
 			turns := (t.want + t.placed() - 1) / t.placed()
 			c.report(w.path[:len(w.path)-len(".template.spec")]+".parallelism", "as it is, or less parallelism", "%d of %d pods run at a time, in %s", t.placed(), t.want, amount(turns, "turn", "turns"))
 		}
 	}},
 	{ID: "daemonset-priority", Severity: Warning, Cluster: true, Summary: "a DaemonSet without a priority class has no room on a node that pods of lower priority fill", work: func(c *checker, w *work) {
-		if w.kind != "DaemonSet" || w.given.Spec.PriorityClassName != "" || w.waits() != "" {
+		if w.kind != "DaemonSet" || w.given.Spec.PriorityClassName != "" || w.waits() != "" || c.allPlaced(w) {
 			return
 		}
 		if t := c.tried(w); t.failed != nil && c.placedAbove(t) {

@@ -16,16 +16,16 @@ import (
 var rolloutRules = []Rule{
 	{ID: "rollout-rwop", Severity: Error, Summary: "a rollout starts a new pod while the old one holds a claim that one pod alone may use", work: func(c *checker, w *work) {
 		c.surging(w, v1.ReadWriteOncePod, func(path string, k *v1.PersistentVolumeClaim) {
-			c.report(path, "strategy Recreate, or maxSurge 0", "the new pod of a rollout never gets claim %s, which is ReadWriteOncePod, while the old pod runs, and the old pod stays until the new one is ready", k.Name)
+			c.report(path, "strategy Recreate, or maxSurge 0 with maxUnavailable 1", "the new pod of a rollout never gets claim %s, which is ReadWriteOncePod, while the old pod runs, and the old pod stays until the new one is ready", k.Name)
 		})
 	}},
 	{ID: "rollout-rwo", Severity: Error, Summary: "a rollout starts a new pod while the old one holds a claim that one node alone may use: an error when the new pod comes to another node", work: func(c *checker, w *work) {
 		c.surging(w, v1.ReadWriteOnce, func(path string, k *v1.PersistentVolumeClaim) {
 			if from, to := c.nextNode(w); to != "" && from != "" && from != to {
-				c.report(path, "strategy Recreate, or maxSurge 0", "the new pod of a rollout comes to node %s and waits there for claim %s, which is ReadWriteOnce and in use on %s, and the old pod stays until the new one is ready", to, k.Name, from)
+				c.report(path, "strategy Recreate, or maxSurge 0 with maxUnavailable 1", "the new pod of a rollout comes to node %s and waits there for claim %s, which is ReadWriteOnce and in use on %s, and the old pod stays until the new one is ready", to, k.Name, from)
 				return
 			}
-			c.report(path, "strategy Recreate, or maxSurge 0", "the new pod of a rollout does not start on another node while the old pod has claim %s, which is ReadWriteOnce, and the old pod stays until the new one is ready", k.Name)
+			c.report(path, "strategy Recreate, or maxSurge 0 with maxUnavailable 1", "the new pod of a rollout does not start on another node while the old pod has claim %s, which is ReadWriteOnce, and the old pod stays until the new one is ready", k.Name)
 			c.out[len(c.out)-1].Severity = Warning
 		})
 	}},
@@ -48,7 +48,7 @@ var rolloutRules = []Rule{
 		}
 		path, port := hostPort(w)
 		if n, err := intstr.GetScaledValueFromIntOrPercent(d.Spec.UpdateStrategy.RollingUpdate.MaxSurge, 100, true); err == nil && n > 0 && port > 0 {
-			c.report("spec.updateStrategy.rollingUpdate.maxSurge", "maxSurge: 0", "the new pod of a node never gets host port %d (%s) while the old one runs", port, path)
+			c.report("spec.updateStrategy.rollingUpdate.maxSurge", "maxSurge: 0 with maxUnavailable: 1", "the new pod of a node never gets host port %d (%s) while the old one runs", port, path)
 		}
 	}},
 }

@@ -65,6 +65,14 @@ func (c *checker) honor(w *work, t v1.TopologySpreadConstraint) string {
 	return "nodeTaintsPolicy: Honor"
 }
 
+// domainsFor is the fix of a minDomains beyond n domains. The API server refuses minDomains 0.
+func domainsFor(n int) string {
+	if n == 0 {
+		return "more domains"
+	}
+	return fmt.Sprintf("minDomains %d, or more domains", n)
+}
+
 var spreadRules = []Rule{
 	{ID: "spread-self-mismatch", Severity: Warning, Summary: "a pod does not match the selector of its own spread constraint", work: func(c *checker, w *work) {
 		for i, t := range w.pod.Spec.TopologySpreadConstraints {
@@ -101,7 +109,7 @@ var spreadRules = []Rule{
 			}
 			n := len(domains(c.counted(w, t), t.TopologyKey))
 			if int(*t.MinDomains) > n && w.replicas > n*int(t.MaxSkew) && selects(t.LabelSelector, w.pod.Labels) {
-				c.prove(w, w.path+fmt.Sprintf(spreadPath, i)+".minDomains", fmt.Sprintf("minDomains %d, or more domains", n), "%s fewer than minDomains %d, so that each takes %d of the pods: %d of %d replicas", amount(n, "domain is", "domains are"), *t.MinDomains, t.MaxSkew, n*int(t.MaxSkew), w.replicas)
+				c.prove(w, w.path+fmt.Sprintf(spreadPath, i)+".minDomains", domainsFor(n), "%s fewer than minDomains %d, so that each takes %d of the pods: %d of %d replicas", amount(n, "domain is", "domains are"), *t.MinDomains, t.MaxSkew, n*int(t.MaxSkew), w.replicas)
 			}
 		})
 	}},
@@ -112,7 +120,7 @@ var spreadRules = []Rule{
 			}
 			n := len(domains(c.counted(w, t), t.TopologyKey))
 			if int(*t.MinDomains) > n && w.replicas <= n*int(t.MaxSkew) {
-				c.report(w.path+fmt.Sprintf(spreadPath, i)+".minDomains", fmt.Sprintf("minDomains %d", n), "there %s; replica %d would find no node", map[bool]string{true: "is 1 domain", false: fmt.Sprintf("are %d domains", n)}[n == 1], n*int(t.MaxSkew)+1)
+				c.report(w.path+fmt.Sprintf(spreadPath, i)+".minDomains", domainsFor(n), "there %s; replica %d would find no node", map[bool]string{true: "is 1 domain", false: fmt.Sprintf("are %d domains", n)}[n == 1], n*int(t.MaxSkew)+1)
 			}
 		})
 	}},
@@ -143,10 +151,14 @@ var spreadRules = []Rule{
 	}},
 	{ID: "spread-cordoned", Severity: Error, Cluster: true, Summary: "a spread constraint counts domains whose nodes are all cordoned", work: func(c *checker, w *work) {
 		hard(w, func(i int, t v1.TopologySpreadConstraint) {
+			fix := "exclude the domain by node affinity until its maintenance is over"
+			if t.NodeAffinityPolicy != nil && *t.NodeAffinityPolicy == v1.NodeInclusionPolicyIgnore {
+				fix = "exclude the domain by node affinity with nodeAffinityPolicy: Honor until its maintenance is over"
+			}
 			honor := v1.NodeInclusionPolicyHonor
 			t.NodeTaintsPolicy, t.NodeAffinityPolicy = &honor, nil
 			if bad, room := c.blocked(w, t); len(bad) > 0 && w.replicas > room && selects(t.LabelSelector, w.pod.Labels) {
-				c.prove(w, w.path+fmt.Sprintf(spreadPath, i), "exclude the domain by node affinity until its maintenance is over", "all nodes of %s %v are cordoned, so that %d of %d replicas get a node", t.TopologyKey, bad, room, w.replicas)
+				c.prove(w, w.path+fmt.Sprintf(spreadPath, i), fix, "all nodes of %s %v are cordoned, so that %d of %d replicas get a node", t.TopologyKey, bad, room, w.replicas)
 			}
 		})
 	}},

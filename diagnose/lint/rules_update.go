@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -21,7 +22,11 @@ var updateRules = []Rule{
 			if known[e.Error()] || e.Type != field.ErrorTypeInvalid && e.Type != field.ErrorTypeForbidden {
 				continue
 			}
-			c.report(e.Field, "the value that the cluster has, or a new object: kubectl delete with --cascade=orphan, then create", "the API server refuses the change of %s: %s", e.Field, e.Detail)
+			value := "the value that the cluster has"
+			if e.Field == "spec.selector" { // which must match the template
+				value += " and labels of the template that it selects"
+			}
+			c.report(e.Field, value+", or a new object: kubectl delete with --cascade=orphan, then create", "the API server refuses the change of %s: %s", e.Field, e.Detail)
 		}
 	}},
 }
@@ -42,7 +47,7 @@ func (c *checker) eachUpdate(f func(name string, object, old metav1.Object)) {
 	}
 	see := func(o metav1.Object) {
 		if old := live[nameOf(o)]; old != nil {
-			f(nameOf(o), o, old)
+			f(nameOf(o), applied(o, old), old)
 		}
 	}
 	for _, w := range c.works {
@@ -53,6 +58,34 @@ func (c *checker) eachUpdate(f func(name string, object, old metav1.Object)) {
 	each(c.in.PriorityClasses, see)
 	each(c.in.StorageClasses, see)
 	each(c.in.RuntimeClasses, see)
+	each(c.in.Claims, see)
+}
+
+// applied returns a claim as kubectl apply would send it: fields that the manifest leaves out stay as the cluster has them.
+func applied(object, old metav1.Object) metav1.Object {
+	o, is := object.(*v1.PersistentVolumeClaim)
+	before, same := old.(*v1.PersistentVolumeClaim)
+	if !is || !same {
+		return object
+	}
+	o = o.DeepCopy()
+	s, was := &o.Spec, before.Spec.DeepCopy()
+	if s.VolumeName == "" {
+		s.VolumeName = was.VolumeName
+	}
+	if s.StorageClassName == nil {
+		s.StorageClassName = was.StorageClassName
+	}
+	if s.VolumeAttributesClassName == nil {
+		s.VolumeAttributesClassName = was.VolumeAttributesClassName
+	}
+	if s.DataSource == nil {
+		s.DataSource = was.DataSource
+	}
+	if s.DataSourceRef == nil {
+		s.DataSourceRef = was.DataSourceRef
+	}
+	return o
 }
 
 // each calls f for the objects of a list that are not nil.

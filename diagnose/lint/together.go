@@ -10,6 +10,23 @@ import (
 	"github.com/podberth/podberth/placement"
 )
 
+// allPlaced reports that the pods of a workload all get nodes alone, as far as that is known without a trial: they do beside the pods of the
+// other manifests, and nothing that other pods do helps them. Pods of one template without rules about pods fill whatever room
+// there is, and those of a DaemonSet have a node each.
+func (c *checker) allPlaced(w *work) bool {
+	if c.alone || c.snap == nil || len(c.works) < 2 || len(c.in.Cluster.DeviceClasses) > 0 {
+		return false
+	}
+	t := c.asked(w)
+	if t.broken != nil || t.refuse != nil || len(t.made.Claims)+len(t.made.ResourceClaims)+len(w.pod.Spec.Volumes)+len(w.pod.Spec.ResourceClaims) > 0 || len(requiredWith(w.pod))+len(requiredApart(w.pod)) > 0 {
+		return false
+	}
+	plain := true
+	hard(w, func(int, v1.TopologySpreadConstraint) { plain = false })
+	_, short := c.together()[w]
+	return plain && !short
+}
+
 // together places the pods of all manifests on one cluster. Pods of higher priority come first. Pods without a node are tried again as long
 // as another pod gets one. It returns the manifests that have pods without a node, each with the number of its pods that have one.
 func (c *checker) together() map[*work]int {
@@ -20,9 +37,6 @@ func (c *checker) together() map[*work]int {
 	if c.snap == nil || len(c.works) < 2 {
 		return c.beside
 	}
-	for _, w := range c.works {
-		c.tried(w)
-	}
 	s := c.snap.Fork()
 	placer := must.Get(placement.NewPlacer(s, c.profile()))
 	type waiting struct {
@@ -31,7 +45,7 @@ func (c *checker) together() map[*work]int {
 	}
 	var queue []waiting
 	for _, w := range c.works {
-		t := c.tried(w)
+		t := c.asked(w)
 		if w.waits() != "" || t.made == nil {
 			continue
 		}

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
@@ -25,6 +26,7 @@ type trial struct {
 	broken error             // the API server refuses the manifest
 	refuse error             // the API server refuses a pod
 	placer *placement.Placer // with keep: over a fork of the cluster with the pods that got nodes
+	placed bool              // the pods were placed: nodes and failed are known
 }
 
 // waits says who must act before a scheduler looks at the pods: "" when nobody must.
@@ -43,20 +45,34 @@ func (w *work) waits() string {
 // runs reports whether the pods of a workload come one after the other when room is little: it finishes later.
 func (w *work) runs() bool { return w.kind == "Job" || w.kind == "CronJob" }
 
-// tried returns the trial of a workload. Without nodes nothing is known.
-func (c *checker) tried(w *work) *trial {
+// asked returns the trial of a workload with its pods, which may not be placed yet.
+func (c *checker) asked(w *work) *trial {
 	if w.trial == nil {
-		w.trial = c.try(w, false)
+		w.trial = c.ask(w)
 	}
 	return w.trial
 }
 
+// tried returns the trial of a workload with its pods placed. Without nodes nothing is known.
+func (c *checker) tried(w *work) *trial {
+	t := c.asked(w)
+	if !t.placed {
+		c.place(w, t, false)
+	}
+	return t
+}
+
 // fits reports whether the replicas that do not run yet all get nodes, alone or beside the pods of the other manifests; of a Job, whether
-// one of them does. Without a cluster nothing is
-// known, and no rule that asks has fired.
+// one of them does. Without a cluster nothing is known, and no rule that asks has fired. The pods of all manifests are placed together
+// first: a workload whose pods all get nodes there needs no trial alone.
 func (c *checker) fits(w *work) bool {
 	if c.snap == nil {
 		return false
+	}
+	if t := c.asked(w); !c.alone && t.broken == nil && t.refuse == nil && len(c.works) > 1 {
+		if got, short := c.together()[w]; !short || w.runs() && got > 0 {
+			return true
+		}
 	}
 	t := c.tried(w)
 	switch {
@@ -78,6 +94,13 @@ func (t *trial) placed() int { return max(len(t.nodes), t.room) }
 
 // try plays a workload. With keep the answer has the placer, and the cause.
 func (c *checker) try(w *work, keep bool) *trial {
+	t := c.ask(w)
+	c.place(w, t, keep)
+	return t
+}
+
+// ask makes the pods of a workload and admits them.
+func (c *checker) ask(w *work) *trial {
 	t := &trial{}
 	if w.crowd() && w.waits() == "" && w.refusal == nil {
 		if room := c.roomFor(w); room < w.replicas {
@@ -91,18 +114,49 @@ func (c *checker) try(w *work, keep bool) *trial {
 		return t
 	}
 	pods, refuse := c.admitted(w, made.Pods)
-	t.made, t.pods, t.refuse = made, pods, refuse
-	if t.want = len(pods); w.waits() != "" || t.want == 0 && !keep {
-		return t
-	}
-	if w.kind != "DaemonSet" && refuse == nil {
+	t.made, t.pods, t.refuse, t.want = made, pods, refuse, len(pods)
+	if w.waits() == "" && t.want > 0 && w.kind != "DaemonSet" && refuse == nil {
 		t.want += max(0, w.replicas-mostReplicas)
 	}
-	if !keep && len(made.Claims)+len(made.ResourceClaims) == 0 && c.plain(t, pods) {
-		return t
-	}
-	c.whole(t, pods, made, keep)
 	return t
+}
+
+// place places the pods of a workload, alone.
+func (c *checker) place(w *work, t *trial, keep bool) {
+	if t.placed = true; t.broken != nil || w.waits() != "" || len(t.pods) == 0 && !keep {
+		return
+	}
+	if !keep && len(t.made.Claims)+len(t.made.ResourceClaims) == 0 && c.plain(t, t.pods) {
+		return
+	}
+	c.whole(t, t.pods, t.made, keep)
+}
+
+// takes reports whether a workload gets nodes for so many replicas. Without nodes nothing is known, and it does.
+func (c *checker) takes(w *work, replicas int) bool {
+	more, n := *w, int32(replicas)
+	more.replicas, more.trial, more.scaler = replicas, nil, nil
+	switch x := w.manifest.(type) {
+	case *appsv1.Deployment:
+		x = copied(x, x.Namespace)
+		x.Spec.Replicas, more.manifest = &n, x
+	case *appsv1.ReplicaSet:
+		x = copied(x, x.Namespace)
+		x.Spec.Replicas, more.manifest = &n, x
+	case *appsv1.StatefulSet:
+		x = copied(x, x.Namespace)
+		x.Spec.Replicas, more.manifest = &n, x
+	case *v1.ReplicationController:
+		x = copied(x, x.Namespace)
+		x.Spec.Replicas, more.manifest = &n, x
+	default:
+		return false
+	}
+	if c.snap == nil {
+		return true
+	}
+	t := c.try(&more, false)
+	return t.broken == nil && t.refuse == nil && t.failed == nil
 }
 
 // plain places pods without claims on the cluster itself and takes them back. It reports false when pods of lower priority may give way.
@@ -193,7 +247,7 @@ func (c *checker) profile() placement.Profile {
 
 // placer returns the placer over the cluster itself.
 func (c *checker) placer() *placement.Placer {
-	if c.shared == nil {
+	if c.shared == nil || c.alone {
 		c.shared = must.Get(placement.NewPlacer(c.snap, c.profile()))
 	}
 	return c.shared

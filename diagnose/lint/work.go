@@ -54,6 +54,7 @@ type checker struct {
 	shared *placement.Placer // over snap; nil: not made yet
 	admits admission.Cluster
 	quotas *admission.Quotas
+	alone  bool             // for tests: every workload is tried alone, with a placer of its own, which remembers no terms of other pods
 	known  map[string]int32 // the values of priority classes; nil: not known yet
 }
 
@@ -143,7 +144,7 @@ func (c *checker) readManifests() error {
 		if kind == "DaemonSet" {
 			p = admission.WithDaemonSet(p)
 		}
-		if w.pod, _, w.refusal = admission.Admit(p, c.admits, admission.Options{}); w.refusal != nil {
+		if w.pod, _, w.refusal = admission.Admit(p, c.admits, admission.Options{SkipChanges: true}); w.refusal != nil {
 			w.pod = overhead.Default(p)
 		}
 		c.works = append(c.works, w)
@@ -292,7 +293,7 @@ var cordoned = &v1.Node{Spec: v1.NodeSpec{Taints: []v1.Taint{{Key: v1.TaintNodeU
 
 // open reports whether a pod may come to a node as far as cordon and taints decide.
 func open(p *v1.Pod, n *v1.Node) bool {
-	return taints.Untolerated(n, p.Spec.Tolerations, taints.Options{}) == nil &&
+	return (len(n.Spec.Taints) == 0 || taints.Untolerated(n, p.Spec.Tolerations, taints.Options{}) == nil) &&
 		(!n.Spec.Unschedulable || taints.Untolerated(cordoned, p.Spec.Tolerations, taints.Options{}) == nil)
 }
 

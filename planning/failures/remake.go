@@ -101,7 +101,7 @@ func (x *player) admit(pod *v1.Pod) (*v1.Pod, error) {
 		c := *known
 		return &c, nil
 	}
-	admitted, _, err := admission.Admit(pod, x.in.Admission, admission.Options{})
+	admitted, _, err := admission.Admit(pod, x.in.Admission, admission.Options{SkipChanges: true})
 	if err == nil && alike {
 		c := *admitted
 		x.admitted[key] = &c

@@ -58,7 +58,7 @@ func (x *run) admit(u *unit, pod *v1.Pod) (*v1.Pod, error) {
 		c := *known
 		return &c, nil
 	}
-	admitted, _, err := admission.Admit(pod, x.in.Admission, admission.Options{})
+	admitted, _, err := admission.Admit(pod, x.in.Admission, admission.Options{SkipChanges: true})
 	if err == nil && (u.kind == "ReplicaSet" || u.kind == "ReplicationController") {
 		c := *admitted
 		x.admitted[u] = &c
@@ -121,7 +121,7 @@ func copyOf(old *v1.Pod) *v1.Pod {
 func (x *run) daemons(node *v1.Node) (out []*v1.Pod) {
 	made := must.Get(workload.Make(workload.Objects{DaemonSets: x.in.DaemonSets, Nodes: []*v1.Node{node}}, workload.Options{}))
 	for _, pod := range made.Pods {
-		admitted, _, err := admission.Admit(pod, x.in.Admission, admission.Options{})
+		admitted, _, err := admission.Admit(pod, x.in.Admission, admission.Options{SkipChanges: true})
 		if err != nil {
 			continue // the DaemonSet has no pod there
 		}

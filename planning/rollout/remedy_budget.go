@@ -171,7 +171,7 @@ func (x *run) grow(in *Input, u *unit) {
 		}
 	}
 	for _, pod := range made.Pods[:min(1, len(made.Pods))] {
-		admitted, _, err := admission.Admit(pod, in.Admission, admission.Options{})
+		admitted, _, err := admission.Admit(pod, in.Admission, admission.Options{SkipChanges: true})
 		if err != nil {
 			continue // the workload stays without the pod
 		}

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 var (
@@ -36,6 +39,21 @@ func patched(data []byte) string {
 		return "is a patch of kustomize" + kustomized
 	}
 	return ""
+}
+
+// partial reports whether a controller lacks the selector that the API server wants, as patches do.
+func partial(o metav1.Object) bool {
+	switch x := o.(type) {
+	case *appsv1.Deployment:
+		return x.Spec.Selector == nil
+	case *appsv1.ReplicaSet:
+		return x.Spec.Selector == nil
+	case *appsv1.StatefulSet:
+		return x.Spec.Selector == nil
+	case *appsv1.DaemonSet:
+		return x.Spec.Selector == nil
+	}
+	return false
 }
 
 const (

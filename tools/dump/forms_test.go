@@ -94,4 +94,7 @@ func TestUnknownFields(t *testing.T) {
 	require.Equal(t, []string{want}, o.Warnings.Texts())
 	_, err = readText(text, Options{Strict: true})
 	require.EqualError(t, err, want)
+	o, err = readText(strings.Replace(text, `"nodeSelectorr":{}`, `"nodeSelectorr":{},"colour":"red"`, 1), Options{})
+	require.NoError(t, err)
+	require.Equal(t, []string{`2 fields of pods are unknown and not read; the first: Pod: unknown field "spec.colour" in 1 object(s), the first is standard input: document 2 (Pod shop/a) (-v lists them)`}, o.Warnings.Lines())
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -40,8 +41,8 @@ func Read(paths []string, stdin io.Reader, o Options) (*Objects, error) {
 	for _, text := range r.unknownKinds() {
 		r.objects.Warnings.Group("objects of %d kinds are left aside, because the kinds are not read", text)
 	}
-	for _, text := range fields {
-		r.objects.Warnings.Add(text)
+	for _, f := range r.fields.sorted() {
+		r.objects.Warnings.Group("%d fields of "+plural(f.kind)+" are unknown and not read", f.text())
 	}
 	r.objects.Warnings.All = o.Verbose
 	return r.objects, nil
@@ -168,7 +169,7 @@ func (s *scan) envelope() (e envelope, err error) {
 }
 
 // one reads one object. name says where it stands; around is what a typed list says of its items.
-func (r *reader) one(data []byte, name string, at position, around envelope) error {
+func (r *reader) one(data []byte, name string, at position, around envelope) (failed error) {
 	s := scan{data: data}
 	if err := s.whole(); err != nil {
 		var bad refusal
@@ -208,7 +209,13 @@ func (r *reader) one(data []byte, name string, at position, around envelope) err
 			return fmt.Errorf("%s (%s): %w", name, nameOf(e.kind, data), err)
 		}
 		data = converted
-		r.objects.Warnings.Group("%d objects of "+e.apiVersion+" are read as those of "+devices+"/v1", fmt.Sprintf("%s is of %s, read as %s/v1", nameOf(e.kind, data), e.apiVersion, devices))
+		note := fmt.Sprintf("%s is of %s, read as %s/v1", nameOf(e.kind, data), e.apiVersion, devices)
+		r.objects.Warnings.Group("%d objects of "+e.apiVersion+" are read as those of "+devices+"/v1", note)
+		defer func() {
+			if failed != nil { // nobody prints the warnings of input that cannot be read
+				failed = fmt.Errorf("%w (%s)", failed, note)
+			}
+		}()
 		e.apiVersion = devices + "/v1"
 	}
 	if version.Group == kubeletGroup && version.Version != kubeletVersion {
@@ -270,11 +277,21 @@ func (r *reader) keep(k objectKind, e envelope, object metav1.Object, unknown []
 	r.last = object
 	called := nameInMessage(e.kind, object)
 	if object.GetName() == "" {
-		return fmt.Errorf("%s (%s): metadata.name: Required value: every object has a name", at, e.kind)
+		text := fmt.Sprintf("%s (%s): metadata.name: Required value: every object has a name", at, e.kind)
+		if slices.Contains(unknown, `unknown field "name"`) {
+			text += "; the field name stands outside of metadata"
+		}
+		return errors.New(text)
 	}
 	if first, ok := r.seen[called]; ok {
 		if equality.Semantic.DeepEqual(first.object, object) {
 			return nil
+		}
+		if patch, of := at, first.at; partial(object) != partial(first.object) {
+			if partial(first.object) {
+				patch, of = first.at, at
+			}
+			return fmt.Errorf("%s: without spec.selector, beside %s at %s, it is a patch of kustomize%s", patch, called, of, kustomized)
 		}
 		return fmt.Errorf("%s: metadata.name: Duplicate value: %q: another %s stands at %s", at, object.GetName(), called, first.at)
 	}

@@ -12,6 +12,8 @@ import (
 type fields map[string]*unknownField
 
 type unknownField struct {
+	kind  string
+	name  string // "Deployment: unknown field \"spec.x\""
 	count int
 	first string // the first object that has the field, and where the object stands
 }
@@ -25,18 +27,25 @@ func (f fields) note(kind, called, at string, unknown []string) {
 	})))) {
 		key := fmt.Sprintf("%s: unknown field %s", kind, text)
 		if f[key] == nil {
-			f[key] = &unknownField{first: fmt.Sprintf("%s (%s)", at, called)}
+			f[key] = &unknownField{kind: kind, name: key, first: fmt.Sprintf("%s (%s)", at, called)}
 		}
 		f[key].count++
 	}
 }
 
-// lines returns one line for each field.
-func (f fields) lines() (out []string) {
+// sorted returns the fields in the order of their names.
+func (f fields) sorted() (out []*unknownField) {
 	for _, key := range slices.Sorted(maps.Keys(f)) {
-		out = append(out, fmt.Sprintf("%s in %d object(s), the first is %s", key, f[key].count, f[key].first))
+		out = append(out, f[key])
 	}
 	return out
+}
+
+// lines returns one line for each field.
+func (f fields) lines() []string { return mapped(f.sorted(), (*unknownField).text) }
+
+func (f *unknownField) text() string {
+	return fmt.Sprintf("%s in %d object(s), the first is %s", f.name, f.count, f.first)
 }
 
 // unknownKinds returns one line for each kind that is not read.

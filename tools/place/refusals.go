@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -101,9 +102,10 @@ func (o options) checkInput(objects *dump.Objects, timeline []event) error {
 		case o.admit && o.expand && isWorkload(object): // its pods have an outcome
 		case o.admit && !is && !isWorkload(object):
 			refused[object] = true
-			objects.Warnings.Add(fmt.Sprintf("%v; it is left out", whole))
+			objects.Warnings.Group("the API server refuses %d objects of kind "+kindOf(object)+", which are left out", fmt.Sprintf("%v; it is left out", whole))
 		default:
-			objects.Warnings.Add(fmt.Sprintf("%s: %v; the API server would refuse it, the scheduler uses it as it is", named(object), what))
+			objects.Warnings.Group("the API server would refuse %d objects of kind "+kindOf(object)+", which the scheduler uses as they are",
+				fmt.Sprintf("%s: %v; the API server would refuse it, the scheduler uses it as it is", named(object), what))
 		}
 	}
 	for object := range objects.Others() {
@@ -123,6 +125,11 @@ func (o options) checkInput(objects *dump.Objects, timeline []event) error {
 		errs = append(errs, checkTimeline(objects, timeline)...)
 	}
 	return errors.Join(errs...)
+}
+
+func kindOf(o metav1.Object) string {
+	kind, _, _ := strings.Cut(named(o), " ")
+	return kind
 }
 
 func isWorkload(o metav1.Object) bool {

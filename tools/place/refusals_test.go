@@ -69,12 +69,16 @@ func TestWhatTheServerRefuses(t *testing.T) {
 	}
 }
 
-// Each of several objects has its own warning.
+// Several objects of a kind are one warning, with their number and an example. -v has a warning for each.
 func TestEachRefusedObjectIsNamed(t *testing.T) {
 	bad := func(name string) string {
 		return "{apiVersion: v1, kind: Pod, metadata: {name: " + name + "}, spec: {priority: 0, containers: [{name: c}], tolerations: [{operator: Exists, value: v}]}}"
 	}
-	_, _, errs := simulate(t, documents(oneNode, bad("a"), bad("b"), bad("c")), "-f", "-")
+	input := documents(oneNode, bad("a"), bad("b"), bad("c"))
+	_, _, errs := simulate(t, input, "-f", "-")
+	require.Equal(t, 1, strings.Count(errs, "warning: "), errs)
+	require.Contains(t, errs, "warning: the API server would refuse 3 objects of kind Pod, which the scheduler uses as they are; the first: Pod default/a: spec.tolerations[0]")
+	_, _, errs = simulate(t, input, "-f", "-", "-v")
 	for _, name := range []string{"a", "b", "c"} {
 		require.Contains(t, errs, "warning: Pod default/"+name+": spec.tolerations[0]")
 	}

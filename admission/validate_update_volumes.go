@@ -1,0 +1,109 @@
+package admission
+
+import (
+	"reflect"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+const immutable = "field is immutable"
+
+// validateVolumeUpdate returns the errors about fields of a volume, a claim or a claim of devices that stay as they are.
+func validateVolumeUpdate(object, old metav1.Object) field.ErrorList {
+	switch o := object.(type) {
+	case *v1.PersistentVolumeClaim:
+		if before, same := old.(*v1.PersistentVolumeClaim); same {
+			return claimUpdate(o, before)
+		}
+	case *v1.PersistentVolume:
+		if before, same := old.(*v1.PersistentVolume); same {
+			return volumeUpdate(o, before)
+		}
+	case *resourcev1.ResourceClaim:
+		if before, same := old.(*resourcev1.ResourceClaim); same && !equality.Semantic.DeepEqual(o.Spec, before.Spec) {
+			return field.ErrorList{field.Invalid(field.NewPath("spec"), o.Spec, immutable)}
+		}
+	case *resourcev1.ResourceClaimTemplate:
+		if before, same := old.(*resourcev1.ResourceClaimTemplate); same && !equality.Semantic.DeepEqual(o.Spec, before.Spec) {
+			return field.ErrorList{field.Invalid(field.NewPath("spec"), o.Spec, immutable)}
+		}
+	}
+	return nil
+}
+
+// claimUpdate lets a claim get its volume once, and its class once when it has none. The request and the attributes class of a bound claim
+// may change; a smaller request stays above what the volume has.
+func claimUpdate(claim, old *v1.PersistentVolumeClaim) (errs field.ErrorList) {
+	now, was := claim.Spec.DeepCopy(), old.Spec.DeepCopy()
+	if was.VolumeName == "" {
+		was.VolumeName = now.VolumeName
+	}
+	if was.StorageClassName == nil && old.Annotations[v1.BetaStorageClassAnnotation] == "" {
+		was.StorageClassName = now.StorageClassName
+	}
+	for _, s := range []*v1.PersistentVolumeClaimSpec{now, was} {
+		if s.VolumeMode == nil {
+			s.VolumeMode = new(v1.PersistentVolumeFilesystem)
+		}
+	}
+	path, bound := field.NewPath("spec"), old.Status.Phase == v1.ClaimBound
+	if bound {
+		was.Resources.Requests, was.VolumeAttributesClassName = now.Resources.Requests, now.VolumeAttributesClassName
+	}
+	if !equality.Semantic.DeepEqual(now, was) {
+		errs = append(errs, field.Forbidden(path, "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"))
+	}
+	size, before := claim.Spec.Resources.Requests[v1.ResourceStorage], old.Spec.Resources.Requests[v1.ResourceStorage]
+	if least := old.Status.Capacity[v1.ResourceStorage]; bound && size.Cmp(before) < 0 && size.Cmp(least) <= 0 {
+		errs = append(errs, field.Forbidden(path.Child("resources", "requests", "storage"), "field can not be less than status.capacity"))
+	}
+	return errs
+}
+
+// volumeUpdate keeps the source, the mode and a node affinity that is set. The labels of the node affinity may get their new names.
+func volumeUpdate(volume, old *v1.PersistentVolume) (errs field.ErrorList) {
+	path := field.NewPath("spec")
+	if !equality.Semantic.DeepEqual(volume.Spec.PersistentVolumeSource, old.Spec.PersistentVolumeSource) {
+		errs = append(errs, field.Forbidden(path.Child("persistentvolumesource"), "spec.persistentvolumesource is immutable after creation"))
+	}
+	mode := func(v *v1.PersistentVolume) v1.PersistentVolumeMode {
+		if v.Spec.VolumeMode == nil {
+			return v1.PersistentVolumeFilesystem
+		}
+		return *v.Spec.VolumeMode
+	}
+	if mode(volume) != mode(old) {
+		errs = append(errs, field.Invalid(field.NewPath("volumeMode"), volume.Spec.VolumeMode, immutable))
+	}
+	if old.Spec.NodeAffinity != nil && !reflect.DeepEqual(renewed(volume.Spec.NodeAffinity), renewed(old.Spec.NodeAffinity)) {
+		errs = append(errs, field.Invalid(path.Child("nodeAffinity"), volume.Spec.NodeAffinity, immutable))
+	}
+	return errs
+}
+
+// generalLabels are the labels of nodes that left their beta.
+var generalLabels = map[string]string{
+	v1.LabelFailureDomainBetaZone: v1.LabelTopologyZone, v1.LabelFailureDomainBetaRegion: v1.LabelTopologyRegion,
+	v1.LabelInstanceType: v1.LabelInstanceTypeStable, "beta.kubernetes.io/os": v1.LabelOSStable, "beta.kubernetes.io/arch": v1.LabelArchStable,
+}
+
+// renewed returns a node affinity with the new names of labels; nil for nil.
+func renewed(a *v1.VolumeNodeAffinity) *v1.VolumeNodeAffinity {
+	a = a.DeepCopy()
+	if a == nil || a.Required == nil {
+		return a
+	}
+	for i := range a.Required.NodeSelectorTerms {
+		list := a.Required.NodeSelectorTerms[i].MatchExpressions
+		for k := range list {
+			if now := generalLabels[list[k].Key]; now != "" {
+				list[k].Key = now
+			}
+		}
+	}
+	return a
+}
