@@ -15,9 +15,9 @@ var restRules = []Rule{
 		if !w.runs() || c.allPlaced(w) {
 			return
 		}
-		if t := c.tried(w); t.failed != nil && t.placed() > 0 {
-			turns := (t.want + t.placed() - 1) / t.placed()
-			c.report(w.path[:len(w.path)-len(".template.spec")]+".parallelism", "as it is, or less parallelism", "%d of %d pods run at a time, in %s", t.placed(), t.want, amount(turns, "turn", "turns"))
+		if t := c.tried(w); t.failed != nil && t.count() > 0 {
+			turns := (t.want + t.count() - 1) / t.count()
+			c.report(w.path[:len(w.path)-len(".template.spec")]+".parallelism", "as it is, or less parallelism", "%d of %d pods run at a time, in %s", t.count(), t.want, amount(turns, "turn", "turns"))
 		}
 	}},
 	{ID: "daemonset-priority", Severity: Warning, Cluster: true, Summary: "a DaemonSet without a priority class has no room on a node that pods of lower priority fill", work: func(c *checker, w *work) {

@@ -18,7 +18,7 @@ func (c *checker) allPlaced(w *work) bool {
 		return false
 	}
 	t := c.asked(w)
-	if t.broken != nil || t.refuse != nil || len(t.made.Claims)+len(t.made.ResourceClaims)+len(w.pod.Spec.Volumes)+len(w.pod.Spec.ResourceClaims) > 0 || len(requiredWith(w.pod))+len(requiredApart(w.pod)) > 0 {
+	if t.made == nil || t.refuse != nil || len(t.made.Claims)+len(t.made.ResourceClaims)+len(w.pod.Spec.Volumes)+len(w.pod.Spec.ResourceClaims) > 0 || len(requiredWith(w.pod))+len(requiredApart(w.pod)) > 0 {
 		return false
 	}
 	plain := true

@@ -69,18 +69,22 @@ func (c *checker) fits(w *work) bool {
 	if c.snap == nil {
 		return false
 	}
-	if t := c.asked(w); !c.alone && t.broken == nil && t.refuse == nil && len(c.works) > 1 {
+	t := c.asked(w)
+	if t.crowded() {
+		return w.runs() && t.room > 0
+	}
+	if !c.alone && t.broken == nil && t.refuse == nil && len(c.works) > 1 {
 		if got, short := c.together()[w]; !short || w.runs() && got > 0 {
 			return true
 		}
 	}
-	t := c.tried(w)
+	c.tried(w)
 	switch {
-	case t.broken != nil || t.refuse != nil && t.placed() == 0:
+	case t.broken != nil || t.refuse != nil && t.count() == 0:
 		return false
 	case t.failed == nil:
 		return t.refuse == nil || w.runs()
-	case w.runs() && t.placed() > 0:
+	case w.runs() && t.count() > 0:
 		return true
 	case len(c.works) == 1 || t.refuse != nil:
 		return false
@@ -89,8 +93,11 @@ func (c *checker) fits(w *work) bool {
 	return !short || w.runs() && got > 0
 }
 
-// placed returns how many pods get nodes.
-func (t *trial) placed() int { return max(len(t.nodes), t.room) }
+// count returns how many pods get nodes.
+func (t *trial) count() int { return max(len(t.nodes), t.room) }
+
+// crowded reports that the pods are a crowd without room, of which none was made.
+func (t *trial) crowded() bool { return t.made == nil && t.failed != nil }
 
 // try plays a workload. With keep the answer has the placer, and the cause.
 func (c *checker) try(w *work, keep bool) *trial {
@@ -123,7 +130,7 @@ func (c *checker) ask(w *work) *trial {
 
 // place places the pods of a workload, alone.
 func (c *checker) place(w *work, t *trial, keep bool) {
-	if t.placed = true; t.broken != nil || w.waits() != "" || len(t.pods) == 0 && !keep {
+	if t.placed = true; t.broken != nil || t.crowded() || w.waits() != "" || len(t.pods) == 0 && !keep {
 		return
 	}
 	if !keep && len(t.made.Claims)+len(t.made.ResourceClaims) == 0 && c.plain(t, t.pods) {
