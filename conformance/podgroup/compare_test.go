@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/internal/testkit/situation"
 	own "github.com/podberth/podberth/podgroup"
@@ -113,6 +116,7 @@ func compare(t *testing.T, text string) {
 
 // compareParsed returns "" if podberth knows what kube-scheduler does.
 func compareParsed(s *situation.Situation) string {
+	slices.SortStableFunc(s.Queued, func(a, b *v1.Pod) int { return int(podinfo.Priority(b)) - int(podinfo.Priority(a)) }) // as the queue does
 	want, err := theirs(s)
 	if err != nil {
 		return "kube-scheduler: " + err.Error()
