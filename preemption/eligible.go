@@ -1,6 +1,8 @@
 package preemption
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 )
 
@@ -29,7 +31,7 @@ func (r *Request) eligible() (bool, string) {
 		return true, ""
 	}
 	for q := range r.Cluster.Pods(i) {
-		if q.DeletionTimestamp != nil && r.victim(i, q) && Preempted(q) {
+		if q.DeletionTimestamp != nil && Preempted(q) && r.victim(i, q) {
 			return false, waitingMessage
 		}
 	}
@@ -46,9 +48,30 @@ func Preempted(pod *v1.Pod) bool {
 	return false
 }
 
-// victim reports whether a pod of slot i may be a victim: its priority is lower, and Options.Eligible allows it.
+// victim reports whether a pod of slot i may be a victim: the priority of its unit is lower, and Options.Eligible allows it.
 func (r *Request) victim(i int, q *v1.Pod) bool {
-	return Priority(q) < Priority(r.Pod) && (r.Options.Eligible == nil || r.Options.Eligible(i, q, r.Pod))
+	return r.unitPriority(q) < Priority(r.Pod) && (r.Options.Eligible == nil || r.Options.Eligible(i, q, r.Pod))
+}
+
+// unitPriority returns the priority of the first unit of Options.Units that names the pod; the pod's own without one.
+func (r *Request) unitPriority(q *v1.Pod) int32 {
+	for k := range r.Options.Units {
+		u := &r.Options.Units[k]
+		if !slices.ContainsFunc(u.Pods, func(p *v1.Pod) bool { return p != nil && p.Namespace == q.Namespace && p.Name == q.Name }) {
+			continue
+		}
+		if u.Priority != nil {
+			return *u.Priority
+		}
+		highest := Priority(q)
+		for _, p := range u.Pods {
+			if p != nil {
+				highest = max(highest, Priority(p))
+			}
+		}
+		return highest
+	}
+	return Priority(q)
 }
 
 func (r *Request) rejection(i int) Rejection {
