@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -39,6 +40,11 @@ func TestCrowd(t *testing.T) {
 		{"a pod that has finished", "it holds nothing", 25_000, func(w *world) { other(w, "db", "20m", 0).Status.Phase = v1.PodSucceeded }, true, ""},
 		{"a pod that waits", "it holds nothing", 25_000, func(w *world) { other(w, "db", "20m", 0).Spec.NodeName = "" }, true, ""},
 		{"a node that is cordoned", "nothing comes to it", 25_000, func(w *world) { w.objs.Nodes[0].Spec.Unschedulable = true }, false, "20000 of 25000 pods get a node: the nodes that they can use have no room for more"},
+		{"beside another manifest", "the pods of all manifests are placed together, and those of a crowd without room are not made", 25_001, func(w *world) {
+			more := newWorld().replicas(1)
+			more.web.Name = "small"
+			w.in.Deployments = append([]*appsv1.Deployment{more.web}, w.in.Deployments...)
+		}, false, all},
 		{"a Job", "its pods come in turns", 0, func(w *world) { w.job(30_000) }, false, ""},
 	}, func(t *testing.T, x test) {
 		w := newWorld().replicas(x.replicas)
