@@ -62,6 +62,7 @@ func TestGates(t *testing.T) {
 
 // elsewhere are gates that touch nothing which podberth decides, with what they touch.
 var elsewhere = map[string]string{
+	"NativeHistograms":                           "the form of metrics",
 	"APIServerWebhookAuthenticationToken":        "the API server",
 	"AllowUnsafeMalformedObjectDeletion":         "the API server",
 	"AtomicWriteVolumeUserFields":                "files and certificates in volumes",
