@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"hash"
@@ -94,6 +95,6 @@ func writeAll[T any](t *testing.T, h hash.Hash32, all iter.Seq[T]) {
 func writeJSON(t *testing.T, h hash.Hash32, object any) {
 	text, err := json.Marshal(object)
 	require.NoError(t, err)
-	_, err = h.Write(text)
+	_, err = h.Write(bytes.ReplaceAll(text, []byte(`,"status":{}`), nil)) // later versions of the API write it where nothing is in it
 	require.NoError(t, err)
 }

@@ -80,7 +80,7 @@ func nextVersion(t *testing.T) string {
 // Published modules have no replace directive and require each other under the next version. Only go.work joins them.
 func TestModules(t *testing.T) {
 	modules, version := publishedModules(t), nextVersion(t)
-	work := exec.Command("go", "work", "edit", "-json")
+	work := exec.Command("go", "work", "edit", "-json", "go.work")
 	work.Dir = root
 	out, err := work.Output()
 	require.NoError(t, err)
