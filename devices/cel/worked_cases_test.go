@@ -14,6 +14,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/devices"
@@ -58,6 +59,9 @@ func TestWorkedExamples(t *testing.T) {
 		t.Run(id, func(t *testing.T) {
 			w := parse(t, lines[1:])
 			for v, want := range map[release.Version]string{release.Current: w.want, release.V1_36: cmp.Or(w.before, w.want)} {
+				if id == "U-36" && v == release.Current && !readsLists(t) {
+					continue // docs/versions.md, L1.9
+				}
 				w.options.Release = v
 				got := w.answer()
 				if prefix, ok := strings.CutPrefix(want, "prefix "); ok {
@@ -69,6 +73,13 @@ func TestWorkedExamples(t *testing.T) {
 		})
 	}
 	require.Greater(t, len(seen), 100)
+}
+
+// readsLists is true when the test links k8s.io v0.37 or later, which has DeviceTaintRule in resource.k8s.io/v1.
+func readsLists(t *testing.T) bool {
+	known := runtime.NewScheme()
+	require.NoError(t, resourcev1.AddToScheme(known))
+	return known.Recognizes(resourcev1.SchemeGroupVersion.WithKind("DeviceTaintRule"))
 }
 
 type worked struct {
