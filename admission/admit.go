@@ -64,9 +64,9 @@ type Change struct {
 //  10. LimitRanger looks at the result: CheckLimitRanges.
 //  11. PodTolerationRestriction looks at the result: its whitelist must cover the tolerations of the later steps too.
 //
-// A step that changes nothing has no Change; with Options.SkipChanges no step has one. The error is that of the first step that refuses the pod, with the API server's
-// text; the pod is then nil. Classes of the names system-node-critical and system-cluster-critical exist in every cluster:
-// pass SystemPriorityClasses too. A nil pod gives nil. A second call for the same pod merges label keys again.
+// A step that changes nothing has no Change; with Options.SkipChanges no step has one. The error is that of the first step that
+// refuses the pod, with the API server's text; the pod is then nil. Classes of the names system-node-critical and
+// system-cluster-critical exist in every cluster: pass SystemPriorityClasses too. A nil pod gives nil. A second call for the same pod merges label keys again.
 //
 // Admit does not validate fields, charge quotas (overhead/quota) or call webhooks. Cost: O(size of the pod + objects of
 // Cluster).
@@ -113,15 +113,10 @@ func Admit(pod *v1.Pod, c Cluster, o Options) (*v1.Pod, []Change, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if next == pod {
-			continue
-		}
-		if o.SkipChanges {
-			pod = next
-			continue
-		}
-		if fields := changed(pod, next); len(fields) > 0 {
-			changes = append(changes, Change{s.by, fields})
+		if next != pod && !o.SkipChanges {
+			if fields := changed(pod, next); len(fields) > 0 {
+				changes = append(changes, Change{s.by, fields})
+			}
 		}
 		pod = next
 	}

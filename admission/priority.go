@@ -14,8 +14,6 @@ import (
 
 // Bounds of priorities and the classes that every cluster has.
 const (
-	// maxUserPriority is the largest value of a PriorityClass that is not built in. There is no lower bound.
-	maxUserPriority int32 = 1000000000
 	// criticalPriority is the priority from which a pod is critical.
 	criticalPriority = podinfo.SystemCritical
 

@@ -9,6 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // ValidatePriorityClass returns what the API server finds wrong with class at path (nil: the root). old is nil when the class
@@ -44,8 +46,8 @@ func ValidatePriorityClass(old, class *schedulingv1.PriorityClass, path *field.P
 		if problem := notBuiltIn(class); problem != "" {
 			errs = append(errs, field.Forbidden(name, "priority class names with 'system-' prefix are reserved for system use only. error: "+problem))
 		}
-	} else if class.Value > maxUserPriority {
-		errs = append(errs, field.Forbidden(path.Child("value"), fmt.Sprintf("maximum allowed value of a user defined priority is %d", maxUserPriority)))
+	} else if class.Value > podinfo.HighestOfUsers {
+		errs = append(errs, field.Forbidden(path.Child("value"), fmt.Sprintf("maximum allowed value of a user defined priority is %d", podinfo.HighestOfUsers)))
 	}
 	if p := class.PreemptionPolicy; p != nil && *p == "" {
 		errs = append(errs, field.Required(path.Child("preemptionPolicy"), ""))
@@ -77,7 +79,7 @@ func validateClassUpdate(old, class *schedulingv1.PriorityClass, path *field.Pat
 		errs = append(errs, field.Forbidden(path.Child("value"), "may not be changed in an update."))
 	}
 	if now := policyOf(class); now != policyOf(old) {
-		errs = append(errs, field.Invalid(path.Child("preemptionPolicy"), now, "field is immutable"))
+		errs = append(errs, field.Invalid(path.Child("preemptionPolicy"), now, immutable))
 	}
 	return errs
 }

@@ -13,7 +13,7 @@ import (
 func validateStorageClassUpdate(class, old *storagev1.StorageClass) (errs field.ErrorList) {
 	stays := func(name string, same bool) {
 		if !same {
-			errs = append(errs, field.Invalid(field.NewPath(name), nil, "field is immutable"))
+			errs = append(errs, field.Invalid(field.NewPath(name), nil, immutable))
 		}
 	}
 	reclaim, mode := classDefaults(class)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
+// immutable is what the server says about a field that no update may change.
 const immutable = "field is immutable"
 
 // validateVolumeUpdate returns the errors about fields of a volume, a claim or a claim of devices that stay as they are.
@@ -46,9 +47,7 @@ func claimUpdate(claim, old *v1.PersistentVolumeClaim) (errs field.ErrorList) {
 		was.StorageClassName = now.StorageClassName
 	}
 	for _, s := range []*v1.PersistentVolumeClaimSpec{now, was} {
-		if s.VolumeMode == nil {
-			s.VolumeMode = new(v1.PersistentVolumeFilesystem)
-		}
+		s.VolumeMode = volumeMode(s.VolumeMode)
 	}
 	path, bound := field.NewPath("spec"), old.Status.Phase == v1.ClaimBound
 	if bound {
@@ -70,19 +69,21 @@ func volumeUpdate(volume, old *v1.PersistentVolume) (errs field.ErrorList) {
 	if !equality.Semantic.DeepEqual(volume.Spec.PersistentVolumeSource, old.Spec.PersistentVolumeSource) {
 		errs = append(errs, field.Forbidden(path.Child("persistentvolumesource"), "spec.persistentvolumesource is immutable after creation"))
 	}
-	mode := func(v *v1.PersistentVolume) v1.PersistentVolumeMode {
-		if v.Spec.VolumeMode == nil {
-			return v1.PersistentVolumeFilesystem
-		}
-		return *v.Spec.VolumeMode
-	}
-	if mode(volume) != mode(old) {
+	if *volumeMode(volume.Spec.VolumeMode) != *volumeMode(old.Spec.VolumeMode) {
 		errs = append(errs, field.Invalid(field.NewPath("volumeMode"), volume.Spec.VolumeMode, immutable))
 	}
 	if old.Spec.NodeAffinity != nil && !reflect.DeepEqual(renewed(volume.Spec.NodeAffinity), renewed(old.Spec.NodeAffinity)) {
 		errs = append(errs, field.Invalid(path.Child("nodeAffinity"), volume.Spec.NodeAffinity, immutable))
 	}
 	return errs
+}
+
+// volumeMode returns a mode with its default.
+func volumeMode(m *v1.PersistentVolumeMode) *v1.PersistentVolumeMode {
+	if m == nil {
+		return new(v1.PersistentVolumeFilesystem)
+	}
+	return m
 }
 
 // generalLabels are the labels of nodes that left their beta.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/internal/testkit"
 )
@@ -97,12 +98,18 @@ func TestVolumeUpdates(t *testing.T) {
 	}, func(t *testing.T, c test) {
 		testkit.Unchanged(t, func() {
 			errs := ValidateUpdate(c.new, c.old)
-			if c.want == "" {
-				require.Empty(t, errs, c.why)
-				return
-			}
-			require.Len(t, errs, 1, c.why)
-			require.Contains(t, errs[0].Error(), c.want, c.why)
+			requireOne(t, c.want, errs, c.why)
 		}, c.new, c.old)
 	})
+}
+
+// requireOne requires one error with a text; "" is no error.
+func requireOne(t *testing.T, want string, errs field.ErrorList, why string) {
+	t.Helper()
+	if want == "" {
+		require.Empty(t, errs, why)
+		return
+	}
+	require.Len(t, errs, 1, why)
+	require.Contains(t, errs[0].Error(), want, why)
 }

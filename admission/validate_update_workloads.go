@@ -39,7 +39,7 @@ func validateWorkloadUpdate(object, old metav1.Object) field.ErrorList {
 	if a == nil || b == nil || equality.Semantic.DeepEqual(a, b) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(field.NewPath("spec", "selector"), a, "field is immutable")}
+	return field.ErrorList{field.Invalid(field.NewPath("spec", "selector"), a, immutable)}
 }
 
 // fixedOf returns the fields of a StatefulSet that stay as they are, with their defaults.
@@ -51,9 +51,7 @@ func fixedOf(s *appsv1.StatefulSet) *appsv1.StatefulSetSpec {
 	for i := range s.Spec.VolumeClaimTemplates {
 		t := &s.Spec.VolumeClaimTemplates[i]
 		claim := v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: t.Name, Labels: t.Labels, Annotations: t.Annotations}, Spec: *t.Spec.DeepCopy()}
-		if claim.Spec.VolumeMode == nil {
-			claim.Spec.VolumeMode = new(v1.PersistentVolumeFilesystem)
-		}
+		claim.Spec.VolumeMode = volumeMode(claim.Spec.VolumeMode)
 		out.VolumeClaimTemplates = append(out.VolumeClaimTemplates, claim)
 	}
 	return out

@@ -109,7 +109,7 @@ func (x *sought) claim(name string) *Cause {
 		out.Text = fmt.Sprintf("claim %s: there is no StorageClass %s%s", name, out.Wanted, exist)
 		return out
 	}
-	if class.VolumeBindingMode != nil && *class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer {
+	if waits(class) {
 		return nil
 	}
 	return &Cause{Type: causeUnbound, Object: object, Field: "spec.volumeName", Found: class.Provisioner,

@@ -57,7 +57,7 @@ type Change struct {
 	Again bool `json:"again,omitempty"`
 	// Note is what stands beside the change, such as a risk.
 	Note string `json:"note,omitempty"`
-	// Leaving are the pods of MovePods and RemovePods, and those that give way to Priority, those first that leave first.
+	// Leaving are the pods that leave their nodes because of MovePods, RemovePods or Priority, in the order in which they leave.
 	Leaving []Leaving `json:"leaving,omitempty"`
 
 	rule   string                               // the rule of the pod that the change weakens

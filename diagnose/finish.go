@@ -39,7 +39,7 @@ func (d *diagnosis) finish(found []choice) []Relaxation {
 	return out
 }
 
-// byCost orders relaxations: those that may be first, the cheapest, those of the fewest changes.
+// byCost puts relaxations that may come first before the others, then the cheaper ones, then those with fewer changes.
 func byCost(a, b Relaxation) int {
 	return cmp.Or(cmp.Compare(later(a), later(b)), cmp.Compare(a.Cost, b.Cost), cmp.Compare(len(a.Changes), len(b.Changes)))
 }

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -13,9 +14,6 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 )
-
-// highestOfUsers is the largest value of a PriorityClass that a person may make. Pods of kube-system alone may have more.
-const highestOfUsers = 1_000_000_000
 
 // raised returns the relaxation in which the pods of a DaemonSet get the lowest priority with which preemption makes room on the one
 // node that is meant. ok is false when no priority does, and when another cause keeps the pod waiting.
@@ -52,11 +50,12 @@ func (d *diagnosis) raised() (r Relaxation, ok bool) {
 	return r, false
 }
 
-// levels returns the priorities of the pods on the node that is meant that the pod does not exceed, the lowest first.
+// levels returns the priorities that the pod does not exceed, of the pods on the node that is meant, the lowest first. Pods of kube-system
+// alone may be above the classes of users.
 func (d *diagnosis) levels() (out []int32) {
 	for p := range d.base.Pods(d.sought.pool[0]) {
 		n := podinfo.Priority(p)
-		if n < podinfo.Priority(d.pod) || n >= highestOfUsers && (d.pod.Namespace != metav1.NamespaceSystem || n == 1<<31-1) {
+		if n < podinfo.Priority(d.pod) || n >= podinfo.HighestOfUsers && (d.pod.Namespace != metav1.NamespaceSystem || n == math.MaxInt32) {
 			continue
 		}
 		out = append(out, n)
@@ -97,7 +96,7 @@ func (c *Change) givesWay() string {
 // onNode names the pods that hold the room of a node, with their priorities; "" for none.
 func (x *sought) onNode(i int) string {
 	var names []string
-	least, most := int32(1<<31-1), int32(-1<<31)
+	least, most := int32(math.MaxInt32), int32(math.MinInt32)
 	for p := range x.c.Pods(i) {
 		names = append(names, p.Name)
 		least, most = min(least, podinfo.Priority(p)), max(most, podinfo.Priority(p))

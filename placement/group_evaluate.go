@@ -35,16 +35,20 @@ type memberTrial struct {
 type groupTrial struct {
 	node     *podgroup.Node
 	status   *groupStatus
-	early    bool // the status of a group was known before any member
 	members  []memberTrial
 	strays   []memberTrial // pods of the group that belong to a composite group of the same name: nobody tries them
 	children []*groupTrial // of a composite group; those that were not evaluated have no status
 	fullness int64
 }
 
-// placed appends the members that found nodes, below successful groups only, in the order of the algorithm.
-func (t *groupTrial) placed(out []*memberTrial) []*memberTrial {
-	if t.status == nil || t.status.code != filter.Success {
+// placed returns the members that found nodes, below successful groups only, in the order of the algorithm.
+func (t *groupTrial) placed() []*memberTrial { return t.found(nil, false) }
+
+// proposed returns the members that a preemption counts as placed: all that found nodes, in groups and trees that failed too.
+func (t *groupTrial) proposed() []*memberTrial { return t.found(nil, true) }
+
+func (t *groupTrial) found(out []*memberTrial, failed bool) []*memberTrial {
+	if !failed && (t.status == nil || t.status.code != filter.Success) {
 		return out
 	}
 	for k := range t.members {
@@ -53,20 +57,7 @@ func (t *groupTrial) placed(out []*memberTrial) []*memberTrial {
 		}
 	}
 	for _, child := range t.children {
-		out = child.placed(out)
-	}
-	return out
-}
-
-// proposed appends the members that a preemption counts as placed: all that found nodes, in groups and trees that failed too.
-func (t *groupTrial) proposed(out []*memberTrial) []*memberTrial {
-	for k := range t.members {
-		if t.members[k].done && t.members[k].d.Placed() {
-			out = append(out, &t.members[k])
-		}
-	}
-	for _, child := range t.children {
-		out = child.proposed(out)
+		out = child.found(out, failed)
 	}
 	return out
 }
@@ -75,7 +66,7 @@ func (t *groupTrial) proposed(out []*memberTrial) []*memberTrial {
 func (r *groupRun) root() *groupTrial {
 	t := r.node(r.tree.Root(), podgroup.Placement{Slots: r.p.order()})
 	r.undo(0)
-	if t.status.code == filter.Success && len(t.placed(nil)) == 0 {
+	if t.status.code == filter.Success && len(t.placed()) == 0 {
 		t.status = failedStatus(podgroup.TextUnschedulable)
 	}
 	return t
@@ -112,11 +103,10 @@ func (r *groupRun) leaf(n *podgroup.Node, in podgroup.Placement) *groupTrial {
 // reports whether one was placed; a failure ends the result with that error. What was assumed for a result without success is undone.
 func (r *groupRun) gather(t *groupTrial, q podgroup.Quorum, try func(k int) (placed bool, failure string)) {
 	if q.State() == podgroup.Unsatisfiable {
-		if t.node.Composite != nil {
-			t.status = failedStatus(q.Text())
-			return
+		t.status = failedStatus(q.Text())
+		if t.node.Composite == nil {
+			t.status = failedStatus(podgroup.TextUnschedulable, q.Text())
 		}
-		t.status, t.early = failedStatus(podgroup.TextUnschedulable, q.Text()), true
 		return
 	}
 	before := len(r.assumed)
@@ -266,11 +256,7 @@ func (r *groupRun) choose(n *podgroup.Node, placements []podgroup.Placement) *gr
 		}
 	}
 	if len(feasible) == 0 {
-		text := first.status.text()
-		if first.early {
-			text = podgroup.TextUnschedulable
-		}
-		first.status = failedStatus(podgroup.NoPlacementText(len(placements), text))
+		first.status = failedStatus(podgroup.NoPlacementText(len(placements), first.status.reasons[0]))
 		return first
 	}
 	best, status := r.best(n, feasible)
@@ -279,7 +265,7 @@ func (r *groupRun) choose(n *podgroup.Node, placements []podgroup.Placement) *gr
 		return best
 	}
 	if r.o.Gates.Composites {
-		for _, m := range best.placed(nil) {
+		for _, m := range best.placed() {
 			if err := r.assume(m.pod, m.d); err != nil {
 				r.undo(before)
 				best.status = errorStatus("failed to assume the subtree: " + err.Error())
@@ -293,7 +279,7 @@ func (r *groupRun) choose(n *podgroup.Node, placements []podgroup.Placement) *gr
 // fullness is the score of the plugins for a placement with the members that would go there.
 func (r *groupRun) fullness(in podgroup.Placement, t *groupTrial) (sum int64) {
 	var pods []*v1.Pod
-	for _, m := range t.placed(nil) {
+	for _, m := range t.placed() {
 		pods = append(pods, m.pod)
 	}
 	for _, w := range r.p.profile.Scores {
@@ -311,7 +297,7 @@ func (r *groupRun) best(n *podgroup.Node, feasible []*groupTrial) (*groupTrial, 
 	}
 	scheduled, counts := r.scheduled(n), make([]int, len(feasible))
 	for k, t := range feasible {
-		counts[k] = scheduled + len(t.placed(nil))
+		counts[k] = scheduled + len(t.placed())
 	}
 	scores := podgroup.PodCounts(counts)
 	if scores == nil {

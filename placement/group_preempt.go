@@ -7,7 +7,6 @@ import (
 
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/preemption"
 )
@@ -79,7 +78,7 @@ func (r *groupRun) victims() (*groupPreemption, filter.Code) {
 	if t.status.code != filter.Success {
 		return &groupPreemption{reasons: []string{podgroup.TextPreemption + t.status.text()}}, t.status.code
 	}
-	proposed := t.proposed(nil)
+	proposed := t.proposed()
 	r.reprieve(units, proposed)
 	won := &groupPreemption{found: true, nominate: map[*v1.Pod]string{}}
 	for _, u := range units {
@@ -113,10 +112,8 @@ func (r *groupRun) ongoing() bool {
 
 // unitPriority is the priority of the unit of a pod.
 func (r *groupRun) unitPriority(q *v1.Pod) int32 {
-	if _, priority, ok := podgroup.UnitOf(r.p.snapshot, q, r.o.Gates); ok {
-		return priority
-	}
-	return podinfo.Priority(q)
+	_, priority := unitOf(r.p.snapshot, q, r.o.Gates)
+	return priority
 }
 
 // units returns the units of lower priority, the more important first.

@@ -1,7 +1,6 @@
 package placement
 
 import (
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -27,15 +26,12 @@ func podUnits(c Cluster, groups podgroup.Objects, slots []int, g podgroup.Gates,
 			if !grouped && !own {
 				continue
 			}
-			node, priority, ok := podgroup.UnitOf(groups, q, g)
+			node, priority := unitOf(groups, q, g)
 			if node != nil && shared[node.String()] != nil {
 				shared[node.String()].add(q, i, now)
 				continue
 			}
 			u := &podUnit{Unit: podgroup.Unit{Priority: priority}}
-			if !ok {
-				u.Priority = podinfo.Priority(q)
-			}
 			switch {
 			case node != nil && node.Composite != nil:
 				u.Kind = podgroup.CompositeUnit
@@ -50,6 +46,15 @@ func podUnits(c Cluster, groups podgroup.Objects, slots []int, g podgroup.Gates,
 		}
 	}
 	return all
+}
+
+// unitOf is podgroup.UnitOf, with the pod's own priority where no group has one.
+func unitOf(groups podgroup.Objects, q *v1.Pod, g podgroup.Gates) (*podgroup.Node, int32) {
+	node, priority, ok := podgroup.UnitOf(groups, q, g)
+	if !ok {
+		priority = podinfo.Priority(q)
+	}
+	return node, priority
 }
 
 func (u *podUnit) add(q *v1.Pod, slot int, now time.Time) {
@@ -79,5 +84,5 @@ func groupUnits(c Cluster, g podgroup.Gates) (out []preemption.Unit) {
 		}
 		out = append(out, x)
 	}
-	return slices.Clip(out)
+	return out
 }

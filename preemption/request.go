@@ -140,7 +140,8 @@ type Unit struct {
 	Pods []*v1.Pod // nil elements count for nothing
 	// Priority is the priority of the unit, whatever its pods have; nil: the highest priority of its pods.
 	Priority *int32
-	Kind     podgroup.Kind
+	// Kind decides between units of one priority.
+	Kind podgroup.Kind
 }
 
 // Placed is a pod and the slot of its node.

@@ -61,9 +61,7 @@ var hints = map[string]hint{
 		return argsOf[taints.Options](s, "TaintToleration").WouldHelp(pod, old, new)
 	},
 	"NodeResourcesFit": func(s *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) {
-		o := argsOf[placement.FitOptions](s, "NodeResourcesFit").Fit
-		o.Release = trial.Linked // also where the profile leaves the filter out
-		return filter.FitHint(o)(pod, deviceClass(old), deviceClass(new))
+		return filter.FitHint(argsOf[placement.FitOptions](s, "NodeResourcesFit").Fit)(pod, deviceClass(old), deviceClass(new))
 	},
 	"PodTopologySpread": func(s *Side, w *World, pod *v1.Pod, old, new any) (bool, error) {
 		return s.Profile.Filter("PodTopologySpread").Hint(w.Snapshot)(pod, old, new)
@@ -72,9 +70,7 @@ var hints = map[string]hint{
 		return argsOf[affinity.NodeOptions](s, "NodeAffinity").WouldHelp(pod, old, new)
 	},
 	"InterPodAffinity": func(s *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) {
-		o := argsOf[affinity.PodOptions](s, "InterPodAffinity")
-		o.Release = trial.Linked
-		return o.WouldHelp(pod, old, new)
+		return argsOf[affinity.PodOptions](s, "InterPodAffinity").WouldHelp(pod, old, new)
 	},
 }
 
@@ -97,13 +93,16 @@ func oneAnswer(plugin string) (fwk.QueueingHint, bool) {
 	return 0, false
 }
 
-// argsOf returns the arguments of a filter of podberth's profile, the zero value where the profile leaves the filter out.
-func argsOf[A any](s *Side, name string) (args A) {
-	if p := s.Profile.Filter(name); p != nil {
-		args = p.Args.(A)
+// argsOf returns the arguments of a filter of podberth's profile, those of the default profile where the profile leaves the filter out.
+func argsOf[A any](s *Side, name string) A {
+	p := s.Profile.Filter(name)
+	if p == nil {
+		p = linked.Filter(name)
 	}
-	return args
+	return p.Args.(A)
 }
+
+var linked = placement.PluginArgs{Release: trial.Linked}.Profile()
 
 // deviceClass is the object in the form that the hint reads if it is a device class.
 func deviceClass(o any) any {

@@ -2,7 +2,4 @@
 
 package devices
 
-const (
-	first   = true
-	tooMany = "exceeds the claim limit of"
-)
+const first = true

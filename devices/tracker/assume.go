@@ -132,25 +132,25 @@ func (t *Tracker) back(s *cluster.Snapshot, key types.NamespacedName, pod types.
 	if len(x.steps) == 0 {
 		delete(t.touched, key)
 	}
+	before := mine.before
+	if before == mine.after { // the pod used what another member has allocated
+		before = x.origin
+	}
 	now := t.ResourceClaim(key.Namespace, key.Name)
 	switch {
 	case now == nil:
 		return nil
 	case now == mine.after && slices.ContainsFunc(x.steps, func(y step) bool { return y.after == now }): // another member uses what the group has
 		return nil
-	case now == mine.after && mine.before == mine.after && x.origin == nil:
-		return s.Unset(now)
-	case now == mine.after && mine.before == mine.after:
-		return s.Set(x.origin)
-	case now == mine.after && mine.before == nil:
+	case now == mine.after && before == nil:
 		return s.Unset(now)
 	case now == mine.after:
-		return s.Set(mine.before)
+		return s.Set(before)
 	}
 	left := devices.Unreserved(now, pod)
-	if len(x.steps) == 0 {
+	if len(x.steps) == 0 { // the last member: the reservation of the group goes
 		left.Status.ReservedFor = slices.DeleteFunc(left.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool {
-			return r.Resource != pods && !(x.origin != nil && slices.Contains(x.origin.Status.ReservedFor, r))
+			return r.Resource != "pods" && !(x.origin != nil && slices.Contains(x.origin.Status.ReservedFor, r))
 		})
 	}
 	switch {

@@ -44,14 +44,14 @@ func (o Objects) writes(pod *v1.Pod, group *podgroup.Group, d devices.Allocation
 	for k, c := range d.Claims {
 		given[keyOf(c)] = true
 		if isNew(c) {
-			x, err := newClaim(c, pod, consumer(pod, group, c.Name), &d, k, now)
+			x, err := newClaim(c, pod, group, &d, k, now)
 			if err != nil {
 				return nil, nil, err
 			}
 			created = append(created, x)
 			continue
 		}
-		x, err := bound(latest(c.Namespace, c.Name), c, consumer(pod, group, c.Name), &d.Results[k], now)
+		x, err := bound(latest(c.Namespace, c.Name), c, pod, group, &d.Results[k], now)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -68,7 +68,7 @@ func (o Objects) writes(pod *v1.Pod, group *podgroup.Group, d devices.Allocation
 		if c != nil && podgroup.ReservedFor(c, pod, podgroup.Gates{Claims: group != nil}) {
 			continue
 		}
-		x, err := bound(c, &resourcev1.ResourceClaim{}, consumer(pod, group, name), nil, now)
+		x, err := bound(c, &resourcev1.ResourceClaim{}, pod, group, nil, now)
 		if err != nil {
 			return nil, nil, fmt.Errorf("pod %s/%s, claim %s: %w", pod.Namespace, pod.Name, name, err)
 		}
@@ -79,15 +79,15 @@ func (o Objects) writes(pod *v1.Pod, group *podgroup.Group, d devices.Allocation
 
 // bound returns what PreBind writes into one claim. decided is the claim that the decision was about; without a UID it may be
 // any claim.
-func bound(latest, decided *resourcev1.ResourceClaim, by resourcev1.ResourceClaimConsumerReference, allocation *resourcev1.AllocationResult, now time.Time) (*resourcev1.ResourceClaim, error) {
+func bound(latest, decided *resourcev1.ResourceClaim, pod *v1.Pod, group *podgroup.Group, allocation *resourcev1.AllocationResult, now time.Time) (*resourcev1.ResourceClaim, error) {
 	if latest == nil || decided.UID != "" && latest.UID != decided.UID {
 		return nil, fmt.Errorf("claim %s/%s got deleted in the meantime", decided.Namespace, decided.Name)
 	}
-	return devices.BoundFor(latest, by, allocation, now)
+	return reserve(latest, pod, group, allocation, now)
 }
 
 // newClaim returns claim k of an allocation as PreBind creates it.
-func newClaim(c *resourcev1.ResourceClaim, pod *v1.Pod, by resourcev1.ResourceClaimConsumerReference, d *devices.Allocation, k int, now time.Time) (*resourcev1.ResourceClaim, error) {
+func newClaim(c *resourcev1.ResourceClaim, pod *v1.Pod, group *podgroup.Group, d *devices.Allocation, k int, now time.Time) (*resourcev1.ResourceClaim, error) {
 	out := c.DeepCopy()
 	out.UID = ""
 	if special(c) {
@@ -96,21 +96,19 @@ func newClaim(c *resourcev1.ResourceClaim, pod *v1.Pod, by resourcev1.ResourceCl
 		}
 		out.Name = ""
 	}
-	return devices.BoundFor(out, by, &d.Results[k], now)
+	return reserve(out, pod, group, &d.Results[k], now)
 }
 
-// consumer returns for whom a claim of the pod is reserved: for the group if the group has a claim of the same name and source, else for the pod.
-func consumer(pod *v1.Pod, group *podgroup.Group, claim string) resourcev1.ResourceClaimConsumerReference {
+// reserve returns a claim with its reservation: for the group if the group has a claim of the same name and source as the pod, else for the
+// pod.
+func reserve(c *resourcev1.ResourceClaim, pod *v1.Pod, group *podgroup.Group, allocation *resourcev1.AllocationResult, now time.Time) (*resourcev1.ResourceClaim, error) {
 	for k := range pod.Spec.ResourceClaims {
-		if e := &pod.Spec.ResourceClaims[k]; group != nil && claimName(pod, e) == claim && group.Shares(e) {
-			return group.Consumer()
+		if e := &pod.Spec.ResourceClaims[k]; group != nil && c.Name != "" && claimName(pod, e) == c.Name && group.Shares(e) {
+			return devices.BoundFor(c, group.Consumer(), allocation, now)
 		}
 	}
-	return resourcev1.ResourceClaimConsumerReference{Resource: pods, Name: pod.Name, UID: pod.UID}
+	return devices.Bound(c, pod, allocation, now)
 }
-
-// pods is the resource of a consumer that is a pod.
-const pods = "pods"
 
 // claimName returns the name of an entry's claim; empty when the entry needs no claim or has none yet.
 func claimName(pod *v1.Pod, e *v1.PodResourceClaim) string {

@@ -77,12 +77,15 @@ func number(m *intstr.IntOrString) int {
 	return int(m.IntVal)
 }
 
+// inPlace says that a field takes the place of the other one.
+const inPlace = " in its place"
+
 // looser is the fix of a budget that allows nothing of n pods. A budget over pods without a scale must have minAvailable as a number.
 func (c *checker) looser(b *policyv1.PodDisruptionBudget, n int) string {
 	if slices.ContainsFunc(c.coverage().works[b], unscaled) {
-		return fmt.Sprintf("minAvailable: %d in its place", n-1)
+		return fmt.Sprintf("minAvailable: %d", n-1)
 	}
-	return "maxUnavailable: 1 in its place"
+	return "maxUnavailable: 1"
 }
 
 // moreOf is the part of a fix that asks for so many replicas of the only workload of a budget; "" when they do not all get nodes.
@@ -103,22 +106,22 @@ var budgetRules = []Rule{
 			return
 		}
 		if m := b.Spec.MaxUnavailable; m != nil && (m.String() == "0" || m.String() == "0%") {
-			c.report("spec.maxUnavailable", strings.TrimSuffix(c.looser(b, n), " in its place"), "maxUnavailable %s refuses every eviction of pods of %s, at any number of replicas", m, strings.Join(objects, ", "))
+			c.report("spec.maxUnavailable", c.looser(b, n), "maxUnavailable %s refuses every eviction of pods of %s, at any number of replicas", m, strings.Join(objects, ", "))
 		}
 		if m := b.Spec.MinAvailable; m != nil && m.String() == "100%" {
-			c.report("spec.minAvailable", c.looser(b, n), "minAvailable 100%% refuses every eviction of pods of %s, at any number of replicas", strings.Join(objects, ", "))
+			c.report("spec.minAvailable", c.looser(b, n)+inPlace, "minAvailable 100%% refuses every eviction of pods of %s, at any number of replicas", strings.Join(objects, ", "))
 		}
 	}},
 	{ID: "budget-hpa", Severity: Warning, Summary: "a disruption budget allows no eviction while an autoscaler holds its smallest number of replicas", budget: func(c *checker, b *policyv1.PodDisruptionBudget) {
 		for _, w := range c.coverage().works[b] {
 			if objects, n := c.covered(b); w.scaler != nil && len(objects) == 1 && number(b.Spec.MinAvailable) >= n && n > 0 && int(w.scaler.Spec.MaxReplicas) > n {
-				c.report("spec.minAvailable", c.looser(b, n)+c.moreOf(b, number(b.Spec.MinAvailable)+1, ", or minReplicas: %d"), "minAvailable %s, and HorizontalPodAutoscaler %s goes down to %d: then no node of theirs can be drained", b.Spec.MinAvailable, w.scaler.Name, n)
+				c.report("spec.minAvailable", c.looser(b, n)+inPlace+c.moreOf(b, number(b.Spec.MinAvailable)+1, ", or minReplicas: %d"), "minAvailable %s, and HorizontalPodAutoscaler %s goes down to %d: then no node of theirs can be drained", b.Spec.MinAvailable, w.scaler.Name, n)
 			}
 		}
 	}},
 	{ID: "budget-one-replica", Severity: Warning, Summary: "a disruption budget wants the only replica", budget: func(c *checker, b *policyv1.PodDisruptionBudget) {
 		if objects, n := c.covered(b); n == 1 && number(b.Spec.MinAvailable) == 1 && !c.scaled(b) {
-			c.report("spec.minAvailable", c.looser(b, n)+c.moreOf(b, 2, ", or %d replicas"), "the only pod of %s must be healthy: its node cannot be drained", objects[0])
+			c.report("spec.minAvailable", c.looser(b, n)+inPlace+c.moreOf(b, 2, ", or %d replicas"), "the only pod of %s must be healthy: its node cannot be drained", objects[0])
 		}
 	}},
 	{ID: "budget-never-allows", Severity: Warning, Summary: "a disruption budget never allows an eviction", budget: func(c *checker, b *policyv1.PodDisruptionBudget) {
@@ -140,7 +143,7 @@ var budgetRules = []Rule{
 		if err != nil || healthy < n {
 			return
 		}
-		fix := c.looser(b, n)
+		fix := c.looser(b, n) + inPlace
 		if number(b.Spec.MinAvailable) > 0 {
 			fix += c.moreOf(b, healthy+1, ", or at least %d replicas")
 		}

@@ -42,7 +42,7 @@ var restRules = []Rule{
 			c.report("spec", "what the API server accepts", "%v", t.broken)
 		case t.refuse != nil:
 			c.report(w.path, "what the API server accepts", "the API server refuses the pods: %s", words(t.refuse))
-		case w.crowd() && t.made == nil:
+		case t.crowded():
 			c.report("spec", "fewer replicas, lower requests or more nodes", "%d of %s a node: %s", t.room, amount(t.want, "pod gets", "pods get"), t.cause)
 		default:
 			t = c.try(w, true)
@@ -56,15 +56,12 @@ func (c *checker) placedAbove(t *trial) bool {
 	above, alike := &trial{}, make([]*v1.Pod, len(t.pods))
 	for i, p := range t.pods {
 		p := p.DeepCopy()
-		p.Spec.Priority = new(int32(highestOfUsers))
+		p.Spec.Priority = new(podinfo.HighestOfUsers)
 		alike[i] = p
 	}
 	c.whole(above, alike, t.made, false)
 	return above.failed == nil
 }
-
-// highestOfUsers is the highest value of a priority class of a user.
-const highestOfUsers = 1_000_000_000
 
 // later are the rules of severity error about events that will come: they say nothing about the place of the pods.
 var later = map[string]bool{"immutable-field": true, "rollout-rwop": true, "rollout-rwo": true, "rollout-spread": true, "rollout-host-port-ds": true, "node-name-claim": true, "budget-cannot-sync": true}

@@ -12,20 +12,23 @@ import (
 	"github.com/podberth/podberth/placement"
 )
 
+// oneAtATime is the fix of a rollout whose new pods wait for what the old ones hold.
+const oneAtATime = "strategy Recreate, or maxSurge 0 with maxUnavailable 1"
+
 // rolloutRules are about the new pod of a rollout, which comes before an old one leaves.
 var rolloutRules = []Rule{
 	{ID: "rollout-rwop", Severity: Error, Summary: "a rollout starts a new pod while the old one holds a claim that one pod alone may use", work: func(c *checker, w *work) {
 		c.surging(w, v1.ReadWriteOncePod, func(path string, k *v1.PersistentVolumeClaim) {
-			c.report(path, "strategy Recreate, or maxSurge 0 with maxUnavailable 1", "the new pod of a rollout never gets claim %s, which is ReadWriteOncePod, while the old pod runs, and the old pod stays until the new one is ready", k.Name)
+			c.report(path, oneAtATime, "the new pod of a rollout never gets claim %s, which is ReadWriteOncePod, while the old pod runs, and the old pod stays until the new one is ready", k.Name)
 		})
 	}},
 	{ID: "rollout-rwo", Severity: Error, Summary: "a rollout starts a new pod while the old one holds a claim that one node alone may use: an error when the new pod comes to another node", work: func(c *checker, w *work) {
 		c.surging(w, v1.ReadWriteOnce, func(path string, k *v1.PersistentVolumeClaim) {
 			if from, to := c.nextNode(w); to != "" && from != "" && from != to {
-				c.report(path, "strategy Recreate, or maxSurge 0 with maxUnavailable 1", "the new pod of a rollout comes to node %s and waits there for claim %s, which is ReadWriteOnce and in use on %s, and the old pod stays until the new one is ready", to, k.Name, from)
+				c.report(path, oneAtATime, "the new pod of a rollout comes to node %s and waits there for claim %s, which is ReadWriteOnce and in use on %s, and the old pod stays until the new one is ready", to, k.Name, from)
 				return
 			}
-			c.report(path, "strategy Recreate, or maxSurge 0 with maxUnavailable 1", "the new pod of a rollout does not start on another node while the old pod has claim %s, which is ReadWriteOnce, and the old pod stays until the new one is ready", k.Name)
+			c.report(path, oneAtATime, "the new pod of a rollout does not start on another node while the old pod has claim %s, which is ReadWriteOnce, and the old pod stays until the new one is ready", k.Name)
 			c.out[len(c.out)-1].Severity = Warning
 		})
 	}},

@@ -13,6 +13,9 @@ import (
 // critical.
 const SystemCritical int32 = 2000000000
 
+// HighestOfUsers is the largest value of a PriorityClass that is not built in, and of a group. There is no lower bound.
+const HighestOfUsers int32 = 1000000000
+
 // Priority returns spec.priority. A nil pod and a pod without priority have priority 0.
 func Priority(pod *v1.Pod) int32 {
 	if pod == nil || pod.Spec.Priority == nil {

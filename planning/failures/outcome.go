@@ -48,8 +48,9 @@ func (x *player) result(s Scenario) Result {
 	return r
 }
 
-// exchange lets pods that waited before the failure and have a node now stand for lost pods of their workload that have none: the workload
-// has as many pods as before. A StatefulSet's pods have names and volumes of their own and do not stand for each other.
+// exchange looks for pods that waited before the failure and have a node now. A lost pod of their workload without a node counts as back on
+// it, because the workload has as many pods as before. Pods of a StatefulSet have names and volumes of their own and do not count for
+// each other.
 func (x *player) exchange() {
 	for _, w := range x.before {
 		if w.node == "" || w.unit == nil || w.unit.stateful != nil {

@@ -104,8 +104,8 @@ func TestPending(t *testing.T) {
 	require.Equal(t, 1, r.Released)
 }
 
-// A pod that waited before and gets room stands for a lost pod of its workload, so that the workload has as many pods as before. A pod of a
-// StatefulSet stands for no other.
+// A pod that waited before the failure gets room: a lost pod of its workload counts as back, because the workload has as many pods as before.
+// Pods of a StatefulSet do not count for each other.
 func TestInstead(t *testing.T) {
 	w := five("cpu=2")
 	w.app("web", "cpu=2", "n1 n2 n3 n4 n5 n5", nil)

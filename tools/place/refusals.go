@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -125,11 +124,6 @@ func (o options) checkInput(objects *dump.Objects, timeline []event) error {
 		errs = append(errs, checkTimeline(objects, timeline)...)
 	}
 	return errors.Join(errs...)
-}
-
-func kindOf(o metav1.Object) string {
-	kind, _, _ := strings.Cut(named(o), " ")
-	return kind
 }
 
 func isWorkload(o metav1.Object) bool {

@@ -111,12 +111,13 @@ func (x *simulation) apply(e event) error {
 }
 
 func named(o metav1.Object) string {
-	kind := reflect.TypeOf(o).Elem().Name()
 	if o.GetNamespace() == "" {
-		return kind + " " + o.GetName()
+		return kindOf(o) + " " + o.GetName()
 	}
-	return kind + " " + key(o)
+	return kindOf(o) + " " + key(o)
 }
+
+func kindOf(o metav1.Object) string { return reflect.TypeOf(o).Elem().Name() }
 
 func (e event) taken() error {
 	return fmt.Errorf("%s: metadata.name: Duplicate value: %q: there is such an object at that time", e.where, e.object.GetName())

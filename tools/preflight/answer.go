@@ -42,7 +42,7 @@ type summary struct {
 	Nodes   int `json:"nodes"`
 	Blocked int `json:"blocked"` // nodes
 	Pods    int `json:"pods"`    // that are to leave
-	Hanging int `json:"hanging"` // of these, those that hang for ever
+	Hanging int `json:"hanging"` // pods that can never leave
 	// Homeless are the pods that leave and would get no new node.
 	Homeless int    `json:"homeless"`
 	Total    string `json:"total"`

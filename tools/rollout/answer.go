@@ -34,18 +34,38 @@ type waiting struct {
 
 type summary struct {
 	Pods      int    `json:"pods"`     // that are to leave
-	Leaving   int    `json:"leaving"`  // of these, those that leave
-	Hanging   int    `json:"hanging"`  // of these, those that hang for ever
-	Homeless  int    `json:"homeless"` // of these, those that would get no new node, so that the plan leaves them
+	Leaving   int    `json:"leaving"`  // pods that leave
+	Hanging   int    `json:"hanging"`  // pods that can never leave
+	Homeless  int    `json:"homeless"` // pods that the plan leaves, because they would get no new node
 	Replaced  int    `json:"replaced"`
 	Blocked   int    `json:"blocked"` // nodes
 	Evictions int    `json:"evictions"`
 	Again     int    `json:"again"`
 	Total     string `json:"total"`
 
-	hangs, lacks   string // the first pod that hangs, and the first that gets no new node, with the cause
-	more, moreLack int    // other causes
-	late           int    // pods that a time limit leaves
+	hangs, lacks causes // of pods that hang, and of those that get no new node
+	late         int    // pods that a time limit leaves
+}
+
+// causes says why pods stay.
+type causes struct {
+	first string // a pod and its cause
+	more  int    // other causes
+}
+
+func (c *causes) add(first string) {
+	if c.first != "" {
+		c.more++
+		return
+	}
+	c.first = first
+}
+
+func (c causes) String() string {
+	if c.more == 0 {
+		return c.first
+	}
+	return c.first + ", and " + report.Count(c.more, "other cause")
 }
 
 type step struct {
@@ -142,19 +162,15 @@ func shown(p *planner.Plan, o options) *rolloutPlan {
 
 // hang counts the pods of a deadlock.
 func (s *summary) hang(d planner.Deadlock) {
-	count, cause, more := &s.Hanging, &s.hangs, &s.more
+	count, why := &s.Hanging, &s.hangs
 	switch {
 	case d.Kind == planner.Late:
 		s.late += len(d.Pods)
 		return
 	case roomless(d.Kind):
-		count, cause, more = &s.Homeless, &s.lacks, &s.moreLack
+		count, why = &s.Homeless, &s.lacks
 	}
-	if *count > 0 {
-		*more++
-	} else {
-		*cause = d.Pods[0] + ", " + d.Proof
-	}
+	why.add(d.Pods[0] + ", " + d.Proof)
 	*count += len(d.Pods)
 }
 

@@ -99,30 +99,12 @@ func (a *rolloutPlan) remedies(layout report.Layout, all bool) string {
 
 // String is the answer in one sentence.
 func (s summary) String() string {
-	leave := "pods leave"
-	if s.Pods == 1 {
-		leave = "pod leaves"
-	}
-	text := fmt.Sprintf("%d of %d %s, %s new after %s", s.Leaving, s.Pods, leave, report.Count(s.Replaced, "node"), s.Total)
+	text := fmt.Sprintf("%d of %d %s, %s new after %s", s.Leaving, s.Pods, verb(s.Pods, "pod leaves", "pods leave"), report.Count(s.Replaced, "node"), s.Total)
 	if s.Hanging > 0 {
-		hang := "hang"
-		if s.Hanging == 1 {
-			hang = "hangs"
-		}
-		text += fmt.Sprintf("; %d %s for ever: %s", s.Hanging, hang, s.hangs)
-		if s.more > 0 {
-			text += ", and " + report.Count(s.more, "other cause")
-		}
+		text += fmt.Sprintf("; %d %s for ever: %s", s.Hanging, verb(s.Hanging, "hangs", "hang"), s.hangs)
 	}
 	if s.Homeless > 0 {
-		get := "get"
-		if s.Homeless == 1 {
-			get = "gets"
-		}
-		text += fmt.Sprintf("; %d %s no new node: %s", s.Homeless, get, s.lacks)
-		if s.moreLack > 0 {
-			text += ", and " + report.Count(s.moreLack, "other cause")
-		}
+		text += fmt.Sprintf("; %d %s no new node: %s", s.Homeless, verb(s.Homeless, "gets", "get"), s.lacks)
 	}
 	if s.late > 0 {
 		text += fmt.Sprintf("; %d left by the time limit", s.late)
@@ -134,6 +116,13 @@ func (s summary) String() string {
 		text += fmt.Sprintf("; %s moved more than once", report.Count(s.Again, "pod"))
 	}
 	return text
+}
+
+func verb(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }
 
 // row is a step in the timeline. The least room is that of the budget that comes closest to its minimum.

@@ -78,11 +78,5 @@ func selectOne(s *site) bool {
 
 // same reports whether an object has the namespace of the finding's.
 func (s *site) same(o metav1.Object) bool {
-	ns := func(o metav1.Object) string {
-		if n := o.GetNamespace(); n != "" {
-			return n
-		}
-		return "default"
-	}
-	return ns(o) == ns(s.o)
+	return namespaceOf(o) == namespaceOf(s.o)
 }

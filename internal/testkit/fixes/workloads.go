@@ -68,13 +68,13 @@ func init() {
 		edit(s.o, func(t tree) {
 			for _, m := range regexp.MustCompile(`(limits|requests)\.(\w+)`).FindAllStringSubmatch(s.f.Explanation, -1) {
 				for _, c := range list(t, s.path) {
-					set(c, "resources."+m[1]+"."+m[2], map[bool]string{true: "1m", false: "1Mi"}[m[2] == "cpu"])
-					set(c, "resources.requests."+m[2], map[bool]string{true: "1m", false: "1Mi"}[m[2] == "cpu"])
+					set(c, "resources."+m[1]+"."+m[2], little(m[2]))
+					set(c, "resources.requests."+m[2], little(m[2]))
 				}
 			}
 			for _, m := range regexp.MustCompile(`[ ,](cpu|memory)\b`).FindAllStringSubmatch(s.f.Explanation, -1) {
 				for _, c := range list(t, s.path) {
-					set(c, "resources.requests."+m[1], map[bool]string{true: "1m", false: "1Mi"}[m[1] == "cpu"])
+					set(c, "resources.requests."+m[1], little(m[1]))
 				}
 			}
 		})
@@ -165,6 +165,14 @@ func init() {
 	} {
 		means(words, nil)
 	}
+}
+
+// little is a small amount of cpu, memory or storage.
+func little(name string) string {
+	if name == "cpu" {
+		return "1m"
+	}
+	return "1Mi"
 }
 
 // more asks for a replica more than there are.

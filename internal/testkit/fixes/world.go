@@ -1,6 +1,7 @@
 package fixes
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -27,15 +28,14 @@ type Finding struct{ Object, Path, Explanation, Fix string }
 
 // nameOf returns an object as findings name it.
 func nameOf(o metav1.Object) string {
-	kind, ns := reflect.TypeOf(o).Elem().Name(), o.GetNamespace()
+	kind := reflect.TypeOf(o).Elem().Name()
 	if strings.HasSuffix(kind, "Class") {
 		return kind + " " + o.GetName()
 	}
-	if ns == "" {
-		ns = "default"
-	}
-	return kind + " " + ns + "/" + o.GetName()
+	return kind + " " + namespaceOf(o) + "/" + o.GetName()
 }
+
+func namespaceOf(o metav1.Object) string { return cmp.Or(o.GetNamespace(), "default") }
 
 func find(list []metav1.Object, name string) metav1.Object {
 	if i := slices.IndexFunc(list, func(o metav1.Object) bool { return nameOf(o) == name }); i >= 0 {
@@ -91,7 +91,7 @@ func (s *site) to(path string, value any) bool {
 // atPath writes a value at the path of the finding.
 func (s *site) atPath(value any) bool { return s.to(s.path, value) }
 
-// without takes away what stands at the path of the finding.
+// without takes away what stands at a path, and reports whether there was something.
 func (s *site) without(path string) bool {
 	if get(read(s.o), path) == nil {
 		return false
@@ -106,7 +106,7 @@ func (s *site) replicas(n int) bool {
 		if r := read(o); nameOf(o) != s.object && get(r, "spec.scaleTargetRef") != nil {
 			kind, _ := get(r, "spec.scaleTargetRef.kind").(string)
 			name, _ := get(r, "spec.scaleTargetRef.name").(string)
-			if ns := o.GetNamespace(); kind+" "+map[bool]string{true: "default", false: ns}[ns == ""]+"/"+name == s.object {
+			if kind+" "+namespaceOf(o)+"/"+name == s.object {
 				edit(o, func(t tree) { set(t, "spec.minReplicas", n); set(t, "spec.maxReplicas", n) })
 			}
 		}
@@ -140,7 +140,7 @@ func (s *site) alone(object string) (tree, bool) {
 	return tree{"matchLabels": tree{"example.com/alone": label}}, true
 }
 
-// nodeLabel returns a label of the nodes, one for each way, zone and host name first.
+// nodeKey returns a key of the nodes' labels, one for each way: first the zone, then the host name.
 func (s *site) nodeKey() (string, bool) {
 	keys := []string{v1.LabelTopologyZone, v1.LabelHostname}
 	keys = slices.DeleteFunc(keys, func(k string) bool {
