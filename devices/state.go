@@ -367,14 +367,8 @@ func (s *State) Release() Release {
 	if len(s.pod.claims) == 0 {
 		return Release{Reason: "no new claims to deallocate"}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for k := range s.pod.claims {
-		c := s.pod.claims[k].object
-		if !s.unusable[c] || c == s.pod.special {
-			continue
-		}
-		if r := c.Status.ReservedFor; len(r) == 0 || len(r) == 1 && r[0].UID == s.pod.pod.UID {
+	for _, c := range s.notUsable() {
+		if freeFor(c, s.pod.pod.UID) {
 			return Release{Deallocate: c, Reason: "deallocation of ResourceClaim completed"}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/podgroup"
@@ -14,7 +15,7 @@ import (
 
 // GroupOptions change one decision about a group.
 type GroupOptions struct {
-	// Options are those of each member. Tie also chooses among placements of equal score.
+	// Options are those of each member. Tie also chooses among placements of equal score, and among claims to give back.
 	Options
 	Gates podgroup.Gates
 	// Preempt lets a group that finds no place preempt; nil does not.
@@ -44,6 +45,8 @@ type GroupDecision struct {
 	// Victims are the pods that leave for the group, most important first. Those that are terminating already are among them; the
 	// caller leaves those alone.
 	Victims []preemption.Placed
+	// Claims is what DynamicResources gives back of an unschedulable group; the caller writes it. Nothing without GroupOptions.Preempt.
+	Claims devices.GroupRelease
 	// Err is the error when no member was tried because members disagree, or a group has no object.
 	Err error
 	// Next is where the next search begins (Options.Next).
@@ -79,8 +82,7 @@ var ErrNoGroup = errors.New("the pods are not members of one group")
 // that are needed find a node, or none is placed. queued are pods of the tree in the order of podgroup.CompareMembers within each group;
 // they must not be on nodes. The snapshot has the groups (cluster.Objects.PodGroups) and their members on nodes.
 //
-// DecideGroup changes nothing: AssumeGroup puts the members of a decision on their nodes. The rules are in docs/podgroup.md.
-// Preemption for claims of devices releases no claims (docs/fidelity/podgroup.md). The cost is that of a decision for each member and
+// DecideGroup changes nothing: AssumeGroup puts the members of a decision on their nodes. The rules are in docs/podgroup.md. The cost is that of a decision for each member and
 // placement; a preemption decides a second time, and checks the members once for each unit that could leave.
 func (p *Placer) DecideGroup(queued []*v1.Pod, o GroupOptions) GroupDecision {
 	r, err := newGroupRun(p, queued, o)

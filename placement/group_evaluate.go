@@ -266,7 +266,7 @@ func (r *groupRun) choose(n *podgroup.Node, placements []podgroup.Placement) *gr
 	}
 	if r.o.Gates.Composites {
 		for _, m := range best.placed() {
-			if err := r.assume(m.pod, m.d); err != nil {
+			if err := r.hold(m.pod, m.d); err != nil {
 				r.undo(before)
 				best.status = errorStatus("failed to assume the subtree: " + err.Error())
 				return best

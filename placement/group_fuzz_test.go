@@ -47,7 +47,7 @@ func checkGroup(t *testing.T, data []byte) (code filter.Code, decided bool) {
 	d := placer.DecideGroup(s.Queued, o)
 	require.Equal(t, before, use(snapshot), text)
 	require.Equal(t, shown(d), shown(placer.DecideGroup(s.Queued, o)), text)
-	fresh, err := placement.NewPlacer(snapshot.Fork(), placement.DefaultProfile())
+	fresh, err := placement.NewPlacer(snapshot.Fork(), s.Profile())
 	require.NoError(t, err)
 	require.Equal(t, shown(d), shown(fresh.DecideGroup(s.Queued, o)), text)
 

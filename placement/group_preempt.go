@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/podgroup"
@@ -18,6 +19,7 @@ type groupPreemption struct {
 	failed   string   // the error of a plugin
 	victims  []preemption.Placed
 	nominate map[*v1.Pod]string
+	claims   devices.GroupRelease
 }
 
 // victimUnit is a unit of pods that may leave.
@@ -31,18 +33,23 @@ type victimUnit struct {
 func (r *groupRun) preempt(t *groupTrial) *groupPreemption {
 	var reasons []string
 	root := r.tree.Root()
-	f := GroupFailure{Reached: r.reached, Constrained: root.Composite != nil || r.o.Gates.Topology && root.Constraints != nil}
+	f := GroupFailure{Group: root.Group, Constrained: root.Composite != nil || r.o.Gates.Topology && root.Constraints != nil, Scheduled: r.scheduled(root) > 0, Members: r.reached, Tie: r.o.Tie}
+	var claims devices.GroupRelease
 	for _, plugin := range r.p.profile.Filters {
 		if plugin.GroupPostFilter == nil {
 			continue
 		}
-		more, err := plugin.GroupPostFilter(f)
-		if err != nil {
-			return &groupPreemption{failed: podgroup.PostFilterErrorText(plugin.Name, err.Error())}
+		answer, err := plugin.GroupPostFilter(f)
+		switch claims = answer.Claims; {
+		case err != nil:
+			return &groupPreemption{failed: podgroup.PostFilterErrorText(plugin.Name, err.Error()), claims: claims}
+		case answer.Ends:
+			return &groupPreemption{reasons: answer.Reasons, claims: claims}
 		}
-		reasons = append(reasons, more...)
+		reasons = append(reasons, answer.Reasons...)
 	}
 	won, code := r.victims()
+	won.claims = claims
 	switch code {
 	case filter.Error:
 		won.failed = podgroup.PreemptionErrorText(won.reasons[0])

@@ -23,6 +23,9 @@ func (r *groupRun) decide() GroupDecision {
 	if d.Code == filter.Unschedulable && r.o.Preempt != nil {
 		won = r.preempt(t)
 	}
+	if won != nil {
+		d.Claims = won.claims
+	}
 	if won != nil && won.failed != "" { // the error of a plugin is that of the whole tree
 		setStatus(t, errorStatus(won.failed))
 	} else if won != nil {

@@ -5,8 +5,10 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/podgroup"
@@ -21,8 +23,9 @@ type groupRun struct {
 	live    []*v1.Pod                    // all of them, leaf by leaf
 	own     map[string]*v1.Pod           // the stub of each queued pod, by name, for nominations
 	assumed []*v1.Pod                    // in the snapshot, the latest last
+	held    map[*v1.Pod]bool             // of these, members of groups that are decided: nobody else may use their claims
 	next    int
-	reached bool // a member reached the plugins that have a say about claims
+	reached []GroupMember // the members that reached the plugins with a say about claims
 
 	decision GroupDecision
 	at       map[*v1.Pod]int // place in decision.Members
@@ -31,7 +34,7 @@ type groupRun struct {
 // newGroupRun finds the tree, checks the members, and sets terminating pods aside.
 func newGroupRun(p *Placer, queued []*v1.Pod, o GroupOptions) (*groupRun, error) {
 	o.Gates.Topology = o.Gates.Topology || o.Gates.Composites
-	r := &groupRun{p: p, o: o, next: o.Next, queued: map[*podgroup.Node][]*v1.Pod{}, own: map[string]*v1.Pod{}, at: map[*v1.Pod]int{}}
+	r := &groupRun{p: p, o: o, next: o.Next, queued: map[*podgroup.Node][]*v1.Pod{}, own: map[string]*v1.Pod{}, at: map[*v1.Pod]int{}, held: map[*v1.Pod]bool{}}
 	r.decision.Next = o.Next
 	for k, pod := range queued {
 		r.decision.Members = append(r.decision.Members, MemberOutcome{Pod: pod, Decision: Decision{Slot: -1}, Nominate: pod.Status.NominatedNodeName})
@@ -139,13 +142,39 @@ func (r *groupRun) place(pod *v1.Pod, within []int) Decision {
 	o.Next, o.within, o.Nominated = r.next, within, r.nominated()
 	d := r.p.Decide(pod, o)
 	r.next = d.Next
-	r.reached = r.reached || d.Nodes > 0 && (d.Failure == nil || r.p.reachesAll(d.Failure))
+	if d.Nodes > 0 && (d.Failure == nil || r.p.reachesAll(d.Failure)) {
+		r.reached = append(r.reached, GroupMember{pod, r.asked(pod, d, o)})
+	}
 	if d.Placed() {
 		if err := r.assume(pod, d); err != nil {
 			return Decision{Slot: -1, Nodes: d.Nodes, Next: d.Next, Failure: &Failure{Code: filter.Error, Err: err}}
 		}
 	}
 	return d
+}
+
+// asked returns the filters that were asked about the nodes for a member. For one that found a node they are asked once more, if what is
+// given back for its claims can depend on them.
+func (r *groupRun) asked(pod *v1.Pod, d Decision, o Options) filter.Predicates {
+	a := r.p.Failed(d.Failure)
+	if a == nil && r.o.Preempt != nil && r.p.holdsClaims(pod) {
+		a = r.p.Prepare(pod)
+		a.only = o.within
+		a.Search(o)
+	}
+	if a == nil {
+		return nil
+	}
+	return a.Predicates
+}
+
+// holdsClaims reports whether a claim of the pod is allocated.
+func (p *Plan) holdsClaims(pod *v1.Pod) bool {
+	if len(pod.Spec.ResourceClaims) == 0 {
+		return false
+	}
+	claims, err := devices.PodClaims(pod, p.profile.Devices)
+	return err == nil && slices.ContainsFunc(claims, func(c *resourcev1.ResourceClaim) bool { return c.Status.Allocation != nil })
 }
 
 // reachesAll reports whether the failed decision asked all plugins that have a say about groups, before any node.
@@ -180,10 +209,25 @@ func (r *groupRun) assume(pod *v1.Pod, d Decision) error {
 	return nil
 }
 
+// hold is assume for a member of a group that is decided: another group of the tree that needs one of the claims that it gets waits for the
+// allocation, as a pod without group does.
+func (r *groupRun) hold(pod *v1.Pod, d Decision) error {
+	if err := r.p.put(pod, d, func() error { return r.p.profile.Devices.Reserve(pod, d.Devices) }); err != nil {
+		return err
+	}
+	r.held[pod], r.assumed = true, append(r.assumed, pod)
+	return nil
+}
+
 // undo takes back all members but the first n, the latest first.
 func (r *groupRun) undo(n int) {
 	for k := len(r.assumed) - 1; k >= n; k-- {
-		if err := r.p.Forget(r.assumed[k]); err != nil {
+		pod := r.assumed[k]
+		if r.held[pod] {
+			r.p.profile.Devices.Unreserve(pod)
+			delete(r.held, pod)
+		}
+		if err := r.p.Forget(pod); err != nil {
 			panic("placement: a member that was assumed cannot be forgotten: " + err.Error())
 		}
 	}

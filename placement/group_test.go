@@ -30,9 +30,9 @@ func groupSnapshot(t testing.TB, text string) (*situation.Situation, *cluster.Sn
 	t.Helper()
 	s, err := situation.Parse(text)
 	require.NoError(t, err)
-	snapshot, err := cluster.New(cluster.Objects{Nodes: s.Nodes, Pods: s.Running, PodGroups: s.Groups, CompositePodGroups: s.Composites})
+	snapshot, err := s.Snapshot()
 	require.NoError(t, err)
-	placer, err := placement.NewPlacer(snapshot, placement.DefaultProfile())
+	placer, err := placement.NewPlacer(snapshot, s.Profile())
 	require.NoError(t, err)
 	o := placement.GroupOptions{Gates: s.Gates, Preempt: &placement.GroupPreempt{Budgets: disruption.NewBudgets(s.Budgets, disruption.BudgetOptions{}), Now: situation.Noon}}
 	var queued, waiting []*v1.Pod

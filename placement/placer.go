@@ -42,13 +42,18 @@ func (p *Placer) Assume(pod *v1.Pod, d Decision) error {
 	if !d.Placed() {
 		return &NoPlaceError{Failure: d.Failure, pod: podinfo.Name(pod)}
 	}
+	return p.put(pod, d, func() error { return p.profile.Devices.Assume(p.snapshot, pod, d.Devices) })
+}
+
+// put is Assume with another way to count the devices.
+func (p *Placer) put(pod *v1.Pod, d Decision, count func() error) error {
 	if err := p.snapshot.Assume(pod, d.Slot); err != nil {
 		return err
 	}
 	if err := p.profile.Volumes.Assume(pod, d.Slot, d.Volumes); err != nil {
 		return errors.Join(err, p.snapshot.Unset(pod))
 	}
-	if err := p.profile.Devices.Assume(p.snapshot, pod, d.Devices); err != nil {
+	if err := count(); err != nil {
 		p.profile.Volumes.Unreserve(pod)
 		return errors.Join(err, p.snapshot.Unset(pod))
 	}

@@ -4,8 +4,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/queue"
 )
 
@@ -69,8 +71,9 @@ type Plugin struct {
 	// PlacementScore says how good a set of nodes is for a group (Placer.DecideGroup), in 0 to 100: members would come to nodes
 	// of the set. The cluster does not have them. nil: the plugin scores no sets.
 	PlacementScore func(c Cluster, slots []int, members []*v1.Pod) int64
-	// GroupPostFilter says what the plugin adds to the message of an unschedulable group, before the group preempts. nil: nothing.
-	GroupPostFilter func(f GroupFailure) (reasons []string, err error)
+	// GroupPostFilter says what the plugin does for an unschedulable group before the group preempts. nil: nothing. An error ends the
+	// attempt of the group.
+	GroupPostFilter func(f GroupFailure) (GroupAnswer, error)
 
 	// Over returns the plugin over what the plans of a cluster share: Profile.Volumes and Profile.Devices, which are not nil.
 	// nil: the plugin needs neither.
@@ -119,10 +122,34 @@ type Filtering struct {
 
 // GroupFailure is what a plugin knows of an unschedulable group.
 type GroupFailure struct {
-	// Reached is true if a member reached the plugin before any node was asked.
-	Reached bool
+	// Group is the root; nil for a composite group.
+	Group *podgroup.Group
 	// Constrained is true for a composite group, and for a group with constraints that count.
 	Constrained bool
+	// Scheduled is true if a member was on a node before the decision.
+	Scheduled bool
+	// Members are those that reached the plugin before any node was asked, in order.
+	Members []GroupMember
+	// Tie chooses among n claims of a member; nil: the first.
+	Tie func(n int) int
+}
+
+// GroupMember is a member of an unschedulable group.
+type GroupMember struct {
+	Pod *v1.Pod
+	// Predicates were asked about the nodes; nil when a plugin rejected the pod before, and for a member that found a node and has no
+	// allocated claim.
+	Predicates filter.Predicates
+}
+
+// GroupAnswer is what a plugin does for an unschedulable group.
+type GroupAnswer struct {
+	// Reasons are appended to the message of the group.
+	Reasons []string
+	// Ends is true when the group does not preempt: Reasons are then the only ones.
+	Ends bool
+	// Claims is what the plugin gives back.
+	Claims devices.GroupRelease
 }
 
 // Trialer is a predicate that looks at running pods: it can check nodes with pods added and removed. A predicate without

@@ -13,7 +13,6 @@ import (
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement/internal/reuse"
-	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release/plugins"
 )
@@ -34,7 +33,7 @@ func devicesOver(o tracker.Options, t *tracker.Tracker) *Plugin {
 		Group: groupStates, AppendKey: devices.AppendKey, states: func(c Cluster) reuse.Counting { return claimCounting{x, c} },
 		Over:   func(p Profile) *Plugin { return devicesOver(o, p.Devices) },
 		Hint:   devicesHint,
-		Filter: x.filter, Score: x.score, GroupPostFilter: groupClaims,
+		Filter: x.filter, Score: x.score, GroupPostFilter: x.groupPostFilter,
 	}
 }
 
@@ -253,13 +252,35 @@ func (k keptClaims) Of(pod *v1.Pod) filter.Predicate {
 // errNoState is v1.37's error of DynamicResources for a group of which no member reached it (rule PG8.6).
 var errNoState = errors.New("not found")
 
-// groupClaims is what DynamicResources says about an unschedulable group. The sentence stands for groups without claims too.
-func groupClaims(f GroupFailure) ([]string, error) {
+// groupPostFilter gives back claims of an unschedulable group. Its sentence stands for groups without claims too.
+func (x *dynamicResources) groupPostFilter(f GroupFailure) (GroupAnswer, error) {
 	switch {
 	case f.Constrained:
-		return nil, nil
-	case !f.Reached:
-		return nil, errNoState
+		return GroupAnswer{}, nil
+	case len(f.Members) == 0:
+		return GroupAnswer{}, errNoState
 	}
-	return []string{podgroup.TextClaims}, nil
+	var members []devices.Member
+	for _, m := range f.Members {
+		members = append(members, devices.Member{Pod: m.Pod, State: claimState(m)})
+	}
+	group := f.Group
+	if f.Scheduled || !x.options.GroupClaims {
+		group = nil
+	}
+	claims, err := devices.ReleaseGroup(members, group, x.tracker, f.Tie)
+	return GroupAnswer{Reasons: []string{claims.Reason}, Ends: claims.Unreserve != nil, Claims: claims}, err
+}
+
+// claimState returns the state that was asked about the nodes for a member; nil: none was.
+func claimState(m GroupMember) *devices.State {
+	for _, p := range m.Predicates {
+		switch s := p.(type) {
+		case *devices.State:
+			return s
+		case *devices.Freeing:
+			return s.State
+		}
+	}
+	return nil
 }

@@ -46,6 +46,9 @@ type Claim struct {
 	Name         string
 	ClaimName    string // resourceClaimName
 	TemplateName string // resourceClaimTemplateName
+	// Generated is the name of the claim that was made from the template, of status.resourceClaimStatuses; "" when none is needed. nil:
+	// it is not made yet.
+	Generated *string
 }
 
 // Group is a PodGroup: the pods whose spec.schedulingGroup names it.

@@ -21,8 +21,12 @@ const (
 	TextNever = TextPreemption + "not eligible due to preemptionPolicy=Never."
 	// TextNoVictims: no unit has a lower priority.
 	TextNoVictims = TextPreemption + "No preemption victims found for incoming preemptor"
-	// TextClaims is what DynamicResources adds when it has nothing to release.
+	// TextClaims is what DynamicResources adds when each member gave something back, or nothing of the group's can be given back.
 	TextClaims = "deallocation and deletion of ResourceClaims completed"
+	// TextDeallocated: a claim of the group, or one that is reserved for nobody, is free again.
+	TextDeallocated = "deallocation of PodGroup ResourceClaim completed"
+	// TextUnreserved: a claim of the group has lost the group's reservation.
+	TextUnreserved = "ResourceClaim unreserved for PodGroup"
 )
 
 // NoPlacementText returns the text of a group that fits into none of the placements. first is the text of the first placement.

@@ -27,8 +27,8 @@ func TestValidate(t *testing.T) {
 		{"V5 no key", "no keys are accepted", Group{Spec: Spec{Constraints: &Constraints{}}}, nil},
 		{"V7 five claims", "four claims", Group{Claims: make([]Claim, 5)}, []string{"spec.resourceClaims: Too many: 5: must have at most 4 items"}},
 		{"V7 no source", "a claim has a source", Group{Claims: []Claim{{Name: "x"}}}, []string{"spec.resourceClaims[0]: Invalid value: \"\": must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"}},
-		{"V7 two sources", "one source", Group{Claims: []Claim{{"x", "a", "b"}}}, []string{"spec.resourceClaims[0]: Invalid value: \"{resourceClaimName, resourceClaimTemplateName}\": must specify exactly one of: `resourceClaimName`, `resourceClaimTemplateName`"}},
-		{"V7 twice", "a name once", Group{Claims: []Claim{{"x", "a", ""}, {"x", "b", ""}}}, []string{`spec.resourceClaims[1]: Duplicate value: "x"`}},
+		{"V7 two sources", "one source", Group{Claims: []Claim{{Name: "x", ClaimName: "a", TemplateName: "b"}}}, []string{"spec.resourceClaims[0]: Invalid value: \"{resourceClaimName, resourceClaimTemplateName}\": must specify exactly one of: `resourceClaimName`, `resourceClaimTemplateName`"}},
+		{"V7 twice", "a name once", Group{Claims: []Claim{{Name: "x", ClaimName: "a"}, {Name: "x", ClaimName: "b"}}}, []string{`spec.resourceClaims[1]: Duplicate value: "x"`}},
 		{"V8", "two policies", Group{Spec: Spec{PreemptionPolicy: &bad}}, []string{`spec.preemptionPolicy: Unsupported value: "X": supported values: "Never", "PreemptLowerPriority"`}},
 	}, func(t *testing.T, c test) {
 		var got []string

@@ -1,17 +1,21 @@
 package podgroup
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit/situation"
 	"github.com/podberth/podberth/placement"
 	own "github.com/podberth/podberth/podgroup"
+	"github.com/podberth/podberth/release/plugins"
 )
 
 // chances goes through all ways in which random choices may end: each run takes one path.
@@ -61,18 +65,18 @@ type world struct {
 	placer   *placement.Placer
 	s        *situation.Situation
 	o        placement.GroupOptions
+	chances  *chances // of the path
 }
 
 func newWorld(s *situation.Situation) (*world, error) {
-	snapshot, err := cluster.New(cluster.Objects{Nodes: s.Nodes, Pods: s.Running, PodGroups: s.Groups, CompositePodGroups: s.Composites})
+	snapshot, err := s.Snapshot()
 	if err != nil {
 		return nil, err
 	}
-	placer, err := placement.NewPlacer(snapshot, placement.DefaultProfile())
-	if err != nil {
+	w := &world{snapshot: snapshot, s: s}
+	if w.placer, err = placement.NewPlacer(snapshot, w.profile()); err != nil {
 		return nil, err
 	}
-	w := &world{snapshot: snapshot, placer: placer, s: s}
 	w.o = placement.GroupOptions{Gates: s.Gates, Preempt: &placement.GroupPreempt{Budgets: disruption.NewBudgets(s.Budgets, disruption.BudgetOptions{}), Now: situation.Noon}}
 	w.o.Nominated = func(i int) (out []*v1.Pod) {
 		for _, p := range s.Queued {
@@ -85,10 +89,39 @@ func newWorld(s *situation.Situation) (*world, error) {
 	return w, nil
 }
 
+// profile is that of the situation. Preemption may see claims that were given back as free already, as the informer brings them.
+func (w *world) profile() placement.Profile {
+	p := w.s.Profile()
+	for k, plugin := range p.Filters {
+		if plugin.Name != plugins.DynamicResources {
+			continue
+		}
+		mine := *plugin
+		mine.Over = func(p placement.Profile) *placement.Plugin {
+			over := *plugin.Over(p)
+			giveBack := over.GroupPostFilter
+			over.GroupPostFilter = func(f placement.GroupFailure) (placement.GroupAnswer, error) {
+				a, err := giveBack(f)
+				for _, c := range a.Claims.Deallocate {
+					if w.chances.take(2) == 1 {
+						err = errors.Join(err, w.snapshot.Set(devices.Deallocated(c)))
+					}
+				}
+				return a, err
+			}
+			return &over
+		}
+		p.Filters[k] = &mine
+	}
+	return p
+}
+
 // decide decides on one path.
 func (w *world) decide(c *chances) placement.GroupDecision {
 	o := w.o
-	o.Tie, o.Order = c.take, c.order
+	o.Tie, o.Order, w.chances = c.take, c.order, c
+	mark := w.snapshot.Mark()
+	defer w.snapshot.Rollback(mark)
 	return w.placer.DecideGroup(w.s.Queued, o)
 }
 
@@ -109,17 +142,17 @@ func (w *world) try(c *chances) string {
 	if w.alone() {
 		return w.single(c)
 	}
-	return shown(w.decide(c))
+	return shown(w.s, w.decide(c))
 }
 
 // shown prints a decision as outcome does.
-func shown(d placement.GroupDecision) string {
+func shown(s *situation.Situation, d placement.GroupDecision) string {
 	var lines []string
 	for _, m := range d.Members {
 		line := m.Pod.Name + ": " + m.Text
 		switch {
 		case m.Placed():
-			lines = append(lines, m.Pod.Name+" -> "+m.Node)
+			lines = append(lines, m.Pod.Name+" -> "+m.Node+shares(s, m.Pod))
 			continue
 		case m.Dropped:
 			line = m.Pod.Name + " dropped"
@@ -141,7 +174,46 @@ func shown(d placement.GroupDecision) string {
 		}
 	}
 	slices.Sort(gone)
-	return strings.Join(lines, "\n") + "\nleave: " + strings.Join(gone, " ")
+	return strings.Join(lines, "\n") + "\nleave: " + strings.Join(gone, " ") + given(s, func(c *resourcev1.ResourceClaim) *resourcev1.ResourceClaim {
+		switch {
+		case slices.Contains(d.Claims.Deallocate, c):
+			return devices.Deallocated(c)
+		case d.Claims.Unreserve == c:
+			return devices.Unreserved(c, d.Groups[0].Group.UID)
+		}
+		return c
+	})
+}
+
+// shares is " shared" for a pod that has a claim without allocation together with another queued pod.
+func shares(s *situation.Situation, pod *v1.Pod) string {
+	users := map[string]int{}
+	for _, q := range s.Queued {
+		for _, e := range q.Spec.ResourceClaims {
+			users[*e.ResourceClaimName]++
+		}
+	}
+	for _, e := range pod.Spec.ResourceClaims {
+		for _, c := range s.Claims {
+			if c.Name == *e.ResourceClaimName && c.Status.Allocation == nil && users[c.Name] > 1 {
+				return " shared"
+			}
+		}
+	}
+	return ""
+}
+
+// given prints which claims have lost their allocation or a reservation. now returns a claim as it is after the cycle.
+func given(s *situation.Situation, now func(*resourcev1.ResourceClaim) *resourcev1.ResourceClaim) (out string) {
+	for _, c := range s.Claims {
+		switch after := now(c); {
+		case c.Status.Allocation != nil && after.Status.Allocation == nil:
+			out += "\nfree: " + c.Name
+		case len(after.Status.ReservedFor) < len(c.Status.ReservedFor):
+			out += "\ngiven up: " + c.Name
+		}
+	}
+	return out
 }
 
 // most is the largest number of paths.

@@ -2,6 +2,7 @@ package podgroup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,8 +11,10 @@ import (
 
 	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	cpgapi "k8s.io/api/scheduling/v1alpha3"
 	pgapi "k8s.io/api/scheduling/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
@@ -84,6 +87,22 @@ func apiGroup(g *own.Group) *pgapi.PodGroup {
 		p := pgapi.PreemptionPolicy(*g.PreemptionPolicy)
 		out.Spec.PreemptionPolicy = &p
 	}
+	for _, c := range g.Claims {
+		entry := pgapi.PodGroupResourceClaim{Name: c.Name}
+		if c.ClaimName != "" {
+			entry.ResourceClaimName = &c.ClaimName
+		} else {
+			entry.ResourceClaimTemplateName = &c.TemplateName
+		}
+		out.Spec.ResourceClaims = append(out.Spec.ResourceClaims, entry)
+		if c.Generated != nil {
+			made := pgapi.PodGroupResourceClaimStatus{Name: c.Name}
+			if *c.Generated != "" {
+				made.ResourceClaimName = c.Generated
+			}
+			out.Status.ResourceClaimStatuses = append(out.Status.ResourceClaimStatuses, made)
+		}
+	}
 	return out
 }
 
@@ -139,8 +158,18 @@ func theirs(s *situation.Situation) (string, error) {
 	for _, b := range s.Budgets {
 		objects = append(objects, b.DeepCopy())
 	}
+	objects = append(objects, situation.Class())
+	for _, x := range s.Slices {
+		objects = append(objects, x.DeepCopy())
+	}
+	for _, c := range s.Claims {
+		c = c.DeepCopy()
+		c.ResourceVersion = "1"
+		objects = append(objects, c)
+	}
 	client := fake.NewSimpleClientset(objects...)
 	client.PrependReactor("create", "pods", bind(client))
+	client.PrependReactor("update", "resourceclaims", once(client))
 	factory := scheduler.NewInformerFactory(client, 0, nil)
 	diary := &diary{}
 	sched, err := scheduler.New(ctx, client, factory, nil, func(string) events.EventRecorderLogger { return diary }, scheduler.WithParallelism(1))
@@ -192,6 +221,25 @@ func bind(client *fake.Clientset) ktesting.ReactionFunc {
 	}
 }
 
+// once carries out writes of claims. As an API server does, it refuses to take an allocation from a claim that was written meanwhile. Other
+// writes are not refused: which member of a group writes a shared claim first is chance.
+func once(client *fake.Clientset) ktesting.ReactionFunc {
+	return func(a ktesting.Action) (bool, runtime.Object, error) {
+		c := a.(ktesting.UpdateAction).GetObject().(*resourcev1.ResourceClaim)
+		o, err := client.Tracker().Get(a.GetResource(), c.Namespace, c.Name)
+		if err != nil {
+			return true, nil, err
+		}
+		is := o.(*resourcev1.ResourceClaim)
+		if c.Status.Allocation == nil && c.ResourceVersion != is.ResourceVersion {
+			return true, nil, apierrors.NewConflict(a.GetResource().GroupResource(), c.Name, errors.New("the object has been modified; please apply your changes to the latest version and try again"))
+		}
+		c = c.DeepCopy()
+		c.ResourceVersion = is.ResourceVersion + "1"
+		return true, c, client.Tracker().Update(a.GetResource(), c, c.Namespace)
+	}
+}
+
 // wait asks until the answer is yes. It reports false when it has lost patience.
 func wait(ask func() bool) bool {
 	tick := time.NewTicker(time.Millisecond)
@@ -216,7 +264,7 @@ func outcome(ctx context.Context, client *fake.Clientset, d *diary, s *situation
 		line := ""
 		switch c := condition(p); {
 		case p.Spec.NodeName != "":
-			lines = append(lines, p.Name+" -> "+p.Spec.NodeName)
+			lines = append(lines, p.Name+" -> "+p.Spec.NodeName+shares(s, q))
 			continue
 		case q.DeletionTimestamp != nil && c == nil && d.has("FailedScheduling "+p.Name):
 			line = p.Name + " dropped"
@@ -253,7 +301,13 @@ func outcome(ctx context.Context, client *fake.Clientset, d *diary, s *situation
 		}
 	}
 	slices.Sort(gone)
-	return strings.Join(lines, "\n") + "\nleave: " + strings.Join(gone, " "), done
+	return strings.Join(lines, "\n") + "\nleave: " + strings.Join(gone, " ") + given(s, func(c *resourcev1.ResourceClaim) *resourcev1.ResourceClaim {
+		now, err := client.ResourceV1().ResourceClaims(c.Namespace).Get(ctx, c.Name, metav1.GetOptions{})
+		if err != nil {
+			return c
+		}
+		return now
+	}), done
 }
 
 func condition(p *v1.Pod) *v1.PodCondition {

@@ -111,6 +111,7 @@ var functions = map[string]any{
 	"devices.BindingReadiness":                devices.BindingReadiness,
 	"devices.Reserved":                        devices.Reserved,
 	"devices.Bound":                           devices.Bound,
+	"devices.ReleaseGroup":                    devices.ReleaseGroup,
 	"devices.Unreserved":                      devices.Unreserved,
 	"devices.Deallocated":                     devices.Deallocated,
 	"devices.Abandoned":                       devices.Abandoned,

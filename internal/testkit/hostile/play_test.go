@@ -17,17 +17,36 @@ type entry struct {
 	f    func(w *world) reflect.Value
 }
 
-// methodsOf returns the methods of the values of a type.
+// methodsOf returns the methods of the values of a type, but for those of an embedded type of another module.
 func methodsOf(t reflect.Type) (out []entry) {
 	base := t
 	if t.Kind() == reflect.Pointer {
 		base = t.Elem()
 	}
 	for m := range t.NumMethod() {
+		if foreign(base, t.Method(m).Name) {
+			continue
+		}
 		name := strings.TrimPrefix(base.PkgPath(), module) + "." + base.Name() + "." + t.Method(m).Name
 		out = append(out, entry{name, func(w *world) reflect.Value { return w.made[t][w.r.IntN(len(w.made[t]))].Method(m) }})
 	}
 	return out
+}
+
+// foreign reports whether a method of a type is that of a struct of another module that the type embeds.
+func foreign(t reflect.Type, method string) bool {
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Anonymous && f.Type.Kind() == reflect.Struct && !strings.HasPrefix(f.Type.PkgPath(), module) {
+			if _, ok := reflect.PointerTo(f.Type).MethodByName(method); ok {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // basis are the calls with which every world begins: they return what many other calls take.

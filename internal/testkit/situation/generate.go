@@ -13,6 +13,7 @@ type generator struct {
 	lines    []string
 	zones    bool
 	nodes    []string
+	claims   []string
 	features map[string]bool
 }
 
@@ -37,6 +38,10 @@ func Generate(data []byte) (string, map[string]bool) {
 		gates += "P"
 	}
 	g.features["gates "+strings.TrimSuffix(gates, "P")] = true
+	devices := g.chance(4, "claims")
+	if devices && g.chance(2, "claims of groups") {
+		gates += "D"
+	}
 	g.add("gates=%s", gates)
 	g.zones = g.OneIn(2)
 	for k := range 1 + g.Below(4) {
@@ -49,6 +54,9 @@ func Generate(data []byte) (string, map[string]bool) {
 		}
 		g.add("node %s:%d%s", name, 1+g.Below(4), zone)
 		g.nodes = append(g.nodes, name)
+	}
+	if devices {
+		g.devices()
 	}
 	g.victims()
 	g.queued(strings.Contains(gates, "C"), strings.Contains(gates, "P"))
@@ -152,7 +160,8 @@ func (g *generator) key() string {
 
 func (g *generator) group(name, parent, spec, member string) {
 	policy := g.policy(3)
-	g.add("group %s %s%s%s%s", name, policy, parent, spec, g.key())
+	claims := g.groupClaims()
+	g.add("group %s %s%s%s%s%s", name, policy, parent, spec, g.key(), strings.Join(claims, ""))
 	if g.chance(5, "scheduled member") {
 		g.add("pod %sr:1 in=%s on=%s%s", name, name, testkit.Pick(g.Bytes, g.nodes...), member)
 	}
@@ -176,6 +185,7 @@ func (g *generator) group(name, parent, spec, member string) {
 		case g.chance(12, "spread"):
 			text += " spread=" + testkit.Pick(g.Bytes, "kubernetes.io/hostname", "zone") + "=m"
 		}
+		text += g.memberClaims()
 		if g.chance(12, "selector") {
 			text += " select=zone=" + testkit.Pick(g.Bytes, "a", "b")
 		}

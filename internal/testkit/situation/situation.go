@@ -6,6 +6,10 @@
 //	pod a,b:1 in=g ^10 nominated=n1 select=zone=a
 //	pod r:1 in=g on=n1 ^5 label=app=x started=7 terminating
 //	budget pdb label=app=x allowed=0
+//	devices n1:2
+//	claim c1 on=n1 for=g
+//	group g gang2 claim=x=c1
+//	pod c:1 in=g claim=x=c1
 //
 // A pod without on= is queued. Lines may be separated by semicolons. "basic" is the policy without a number. gates= takes T, C, P, D for
 // topology, composites, the preemption policy of groups, and claims.
@@ -19,6 +23,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -41,6 +46,8 @@ type Situation struct {
 	Running    []*v1.Pod
 	Queued     []*v1.Pod
 	Budgets    []*policyv1.PodDisruptionBudget
+	Slices     []*resourcev1.ResourceSlice
+	Claims     []*resourcev1.ResourceClaim
 
 	objects int
 }
@@ -77,17 +84,25 @@ func (s *Situation) line(words []string) error {
 		case "node":
 			s.Nodes = append(s.Nodes, node(s.meta(name), amount, words[2:]))
 		case "group", "composite":
-			spec, err := specOf(words[2:])
+			spec, claims, err := specOf(words[2:])
 			if err != nil {
 				return err
 			}
 			if words[0] == "group" {
-				s.Groups = append(s.Groups, &podgroup.Group{ObjectMeta: s.meta(name), Spec: spec})
+				s.Groups = append(s.Groups, &podgroup.Group{ObjectMeta: s.meta(name), Spec: spec, Claims: claims})
 			} else {
 				s.Composites = append(s.Composites, &podgroup.Composite{ObjectMeta: s.meta(name), Spec: spec})
 			}
 		case "pod":
 			if err := s.pod(s.meta(name), amount, words[2:]); err != nil {
+				return err
+			}
+		case "devices":
+			if err := s.devices(s.meta(name), amount); err != nil {
+				return err
+			}
+		case "claim":
+			if err := s.claim(s.meta(name), words[2:]); err != nil {
 				return err
 			}
 		case "budget":
@@ -129,8 +144,12 @@ func number(text string) (*int32, error) {
 	return &out, err
 }
 
-func specOf(words []string) (spec podgroup.Spec, err error) {
+func specOf(words []string) (spec podgroup.Spec, claims []podgroup.Claim, err error) {
 	for _, w := range words {
+		if c, ok := groupClaim(w); ok {
+			claims = append(claims, c)
+			continue
+		}
 		switch key, value, _ := strings.Cut(w, "="); {
 		case w == "basic":
 		case w == "all":
@@ -152,10 +171,10 @@ func specOf(words []string) (spec podgroup.Spec, err error) {
 			err = fmt.Errorf("unknown word %q", w)
 		}
 		if err != nil {
-			return spec, err
+			return spec, nil, err
 		}
 	}
-	return spec, nil
+	return spec, claims, nil
 }
 
 func (s *Situation) budget(m metav1.ObjectMeta, words []string) error {
@@ -219,6 +238,8 @@ func podWord(p *v1.Pod, w string) (err error) {
 		p.Spec.NodeSelector = map[string]string{k: v}
 	case key == "label":
 		p.Labels[k] = v
+	case key == "claim":
+		p.Spec.ResourceClaims = append(p.Spec.ResourceClaims, claimOf(value))
 	case key == "scheduler":
 		p.Spec.SchedulerName = value
 	case key == "apart", key == "with": // apart=KEY=APP: no pod with the label app=APP in the domain of KEY
