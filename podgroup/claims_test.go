@@ -23,6 +23,8 @@ func TestShares(t *testing.T) {
 		{"template", "the same name and the same template", v1.PodResourceClaim{Name: "y", ResourceClaimTemplateName: ptr("made")}, true},
 		{"E86", "the same claim under another name is the pod's", v1.PodResourceClaim{Name: "z", ResourceClaimName: ptr("shared")}, false},
 		{"another claim", "the same name for another claim is the pod's", v1.PodResourceClaim{Name: "x", ResourceClaimName: ptr("own")}, false},
+		{"claim for a template", "the name of the template for a claim", v1.PodResourceClaim{Name: "y", ResourceClaimName: ptr("made")}, false},
+		{"two sources", "the same claim, and a template besides", v1.PodResourceClaim{Name: "x", ResourceClaimName: ptr("shared"), ResourceClaimTemplateName: ptr("made")}, false},
 		{"another source", "a template of the claim's name is no claim", v1.PodResourceClaim{Name: "x", ResourceClaimTemplateName: ptr("shared")}, false},
 	}, func(t *testing.T, c test) { require.Equal(t, c.want, g.Shares(&c.claim)) })
 }
@@ -47,4 +49,15 @@ func TestReservedFor(t *testing.T) {
 	require.True(t, ReservedFor(by(g.Consumer()), pod, on), "the name of the group counts, not its UID")
 	require.False(t, ReservedFor(by(g.Consumer()), member("p", "h"), on), "another group")
 	require.False(t, ReservedFor(&resourcev1.ResourceClaim{}, pod, on))
+	for _, change := range []func(*resourcev1.ResourceClaimConsumerReference){
+		func(r *resourcev1.ResourceClaimConsumerReference) { r.APIGroup = "" },
+		func(r *resourcev1.ResourceClaimConsumerReference) { r.Resource = "workloads" },
+	} {
+		r := g.Consumer()
+		change(&r)
+		require.False(t, ReservedFor(by(r), pod, on), "another kind of that name: %v", r)
+	}
+	nameless := g.Consumer()
+	nameless.Name = ""
+	require.False(t, ReservedFor(by(nameless), testkit.Pod("p").Obj(), on), "a pod without group")
 }

@@ -83,6 +83,7 @@ func TestCheck(t *testing.T) {
 		{"E11", "a group without priority has 0", Spec{}, []*v1.Pod{pod("", 5, nil), pod("", 5, nil)}, nil, Gates{}, "all pods in a single pod group should have the same priority as the pod group's priority, got 5 and 0"},
 		{"E13", "the policy of the first member", Spec{}, []*v1.Pod{pod("", 0, nil), pod("", 0, never)}, nil, Gates{}, "all pods in a single pod group should have the same preemption policy, got Never and PreemptLowerPriority"},
 		{"E13 gate", "with the gate the policy of the root", Spec{}, []*v1.Pod{pod("", 0, never), pod("", 0, never)}, nil, Gates{PreemptionPolicy: true}, "all pods in a single pod group should have the same preemption policy as the pod group's preemption policy, got Never and PreemptLowerPriority"},
+		{"gate agrees", "with the gate members have the policy of the root", Spec{PreemptionPolicy: never}, []*v1.Pod{pod("", 0, never)}, nil, Gates{PreemptionPolicy: true}, ""},
 		{"never everywhere", "equal policies agree", Spec{}, []*v1.Pod{pod("", 0, never), pod("", 0, never)}, nil, Gates{}, ""},
 	}, func(t *testing.T, c test) {
 		err := Check(&c.root, c.queued, c.scheduled, c.gates)
@@ -93,6 +94,7 @@ func TestCheck(t *testing.T) {
 		require.EqualError(t, err, c.want)
 	})
 	require.True(t, NeverPreempts(&Spec{}, []*v1.Pod{pod("", 0, nil), pod("", 0, never)}, Gates{}), "one queued member")
+	require.False(t, NeverPreempts(&Spec{}, []*v1.Pod{pod("", 0, nil), pod("", 0, ptr(v1.PreemptLowerPriority))}, Gates{}), "no queued member")
 	require.False(t, NeverPreempts(&Spec{}, []*v1.Pod{pod("", 0, never)}, Gates{PreemptionPolicy: true}), "the gate is on: the root")
 	require.True(t, NeverPreempts(&Spec{PreemptionPolicy: never}, nil, Gates{PreemptionPolicy: true}))
 	require.False(t, NeverPreempts(&Spec{PreemptionPolicy: never}, nil, Gates{}), "the gate is off: the root's policy has no effect")
@@ -116,6 +118,7 @@ func TestPlacements(t *testing.T) {
 		{"by value", "each value is a placement, the empty value too; nodes without the label are in none", cluster.all()[:5], nil, []Placement{{"", []int{4}}, {"a", []int{0, 3}}, {"b", []int{2}}}, ""},
 		{"inside a parent", "the nodes of the parent in its order", []int{3, 0}, nil, []Placement{{"a", []int{3, 0}}}, ""},
 		{"E35", "a member on a node fixes the domain", cluster.all()[:5], []placed{{r, 3}}, []Placement{{"a", []int{0, 3}}}, ""},
+		{"two members", "members of one domain", cluster.all()[:5], []placed{{r, 3}, {r, 0}}, []Placement{{"a", []int{0, 3}}}, ""},
 		{"outside the parent", "the domain has no node in the parent placement", []int{0, 3}, []placed{{r, 2}}, []Placement{}, ""},
 		{"E36", "members in two domains", cluster.all()[:5], []placed{{r, 2}, {r, 0}}, nil, "cannot determine domain for already scheduled pods: more than 1 domain found for pod group: a, b"},
 		{"E36 no label", "a member on a node without the label", cluster.all()[:5], []placed{{r, 1}}, nil, "cannot determine domain for already scheduled pods: no topology domain found for pod default/r"},
@@ -152,6 +155,7 @@ func TestScores(t *testing.T) {
 	require.Equal(t, []int64{50, 100}, PodCounts([]int{1, 2}))
 	require.Equal(t, []int64{66, 100, 0}, PodCounts([]int{2, 3, 0}))
 	require.Nil(t, PodCounts([]int{0, 0}))
+	require.Nil(t, PodCounts(nil))
 }
 
 func TestCondition(t *testing.T) {
@@ -173,6 +177,9 @@ func TestCondition(t *testing.T) {
 		{"same", "nothing changes", with(metav1.ConditionFalse, ReasonUnschedulable, "m"), ReasonUnschedulable, "m", no, false},
 		{"other message", "the message changes", with(metav1.ConditionFalse, ReasonUnschedulable, "old"), ReasonUnschedulable, "m", no, true},
 		{"E15", "a group that was scheduled once stays scheduled", with(metav1.ConditionTrue, ReasonScheduled, ""), ReasonUnschedulable, "m", no, false},
+		{"scheduled again", "a group that is scheduled says so once", with(metav1.ConditionTrue, ReasonScheduled, ""), ReasonScheduled, "", yes, false},
+		{"other reason", "the reason changes", with(metav1.ConditionFalse, ReasonSchedulerError, "m"), ReasonUnschedulable, "m", no, true},
+		{"unknown", "the status changes alone", with(metav1.ConditionUnknown, ReasonUnschedulable, "m"), ReasonUnschedulable, "m", no, true},
 		{"late", "a group that failed is scheduled", with(metav1.ConditionFalse, ReasonUnschedulable, "m"), ReasonScheduled, "", yes, true},
 	}, func(t *testing.T, c test) {
 		got, write := c.group.Condition(c.reason, c.message)
@@ -182,6 +189,10 @@ func TestCondition(t *testing.T) {
 	g := &Group{ObjectMeta: metav1.ObjectMeta{Generation: 4}}
 	got, _ := g.Condition(ReasonScheduled, "")
 	require.Equal(t, int64(4), got.ObservedGeneration)
+	g.Conditions = []metav1.Condition{got}
+	g.Generation++
+	_, write := g.Condition(ReasonScheduled, "")
+	require.True(t, write, "the generation changes")
 }
 
 func TestUnits(t *testing.T) {
@@ -193,6 +204,15 @@ func TestUnits(t *testing.T) {
 	w.group("all", "", 0).DisruptAll = true
 	w.group("single", "", 0).Priority = ptr(int32(5))
 	w.group("orphan", "gone", 0).Priority = ptr(int32(6))
+	for k, parent := range []string{"", "one", "two", "three"} { // five levels with the group deep
+		c := w.composite([]string{"one", "two", "three", "four"}[k], parent, 0)
+		c.DisruptAll, c.Priority = true, ptr(int32(20+k))
+	}
+	w.group("deep", "four", 0)
+	w.composite("alone", "", 0).DisruptAll = true
+	w.group("", "alone", 0).Priority = ptr(int32(4))
+	nobody := testkit.Pod("p").Obj()
+	nobody.Spec.SchedulingGroup = &v1.PodSchedulingGroup{}
 	all := Gates{Topology: true, Composites: true}
 	type test struct {
 		name, why string
@@ -208,6 +228,8 @@ func TestUnits(t *testing.T) {
 		{"E61", "mode Single: the pod alone, with the group's priority", member("p", "single"), all, "", 5, true},
 		{"E60", "mode All: the group", member("p", "all"), all, "podgroup/default/all", 0, true},
 		{"E79", "the highest with mode All, and the priority of the root", member("p", "x"), all, "compositepodgroup/default/top", 9, true},
+		{"five levels", "the fifth level does not count", member("p", "deep"), all, "compositepodgroup/default/two", 21, true},
+		{"no name", "a pod that names no group is alone, whatever group has no name", nobody, all, "", 0, false},
 		{"no gate", "without composites the group alone counts", member("p", "x"), Gates{}, "", 3, true},
 		{"missing parent", "the chain ends at the last object", member("p", "orphan"), all, "", 6, true},
 	}, func(t *testing.T, c test) {
@@ -240,6 +262,21 @@ func TestUnitOrder(t *testing.T) {
 		}
 	}
 	require.True(t, slices.IsSortedFunc(units, CompareUnits))
+}
+
+func TestOf(t *testing.T) {
+	name, ok := Of(member("p", "g"))
+	require.Equal(t, "g", name)
+	require.True(t, ok)
+	pod := testkit.Pod("p").Obj()
+	_, ok = Of(pod)
+	require.False(t, ok)
+	pod.Spec.SchedulingGroup = &v1.PodSchedulingGroup{}
+	_, ok = Of(pod)
+	require.False(t, ok, "a group without a name")
+	require.Empty(t, (&Spec{}).Key())
+	require.Empty(t, (&Spec{Constraints: &Constraints{}}).Key())
+	require.Equal(t, "zone", (&Spec{Constraints: &Constraints{[]string{"zone", "rack"}}}).Key())
 }
 
 func TestTexts(t *testing.T) {

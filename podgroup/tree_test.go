@@ -26,11 +26,12 @@ func TestTree(t *testing.T) {
 		gates     Gates
 		want      []string
 		err       error
+		text      string
 	}
 	testkit.Run(t, []test{
-		{"a group", "a group without parent is its own root", func(w *world) { w.group("x", "", 2) }, composites, []string{"x"}, nil},
-		{"E9", "the group has no object", func(*world) {}, composites, nil, ErrNoObject},
-		{"E42", "a parent has no object", func(w *world) { w.group("x", "job", 1) }, composites, nil, ErrNoObject},
+		{"a group", "a group without parent is its own root", func(w *world) { w.group("x", "", 2) }, composites, []string{"x"}, nil, ""},
+		{"E9", "the group has no object", func(*world) {}, composites, nil, ErrNoObject, "pod group default/x: no object of the group"},
+		{"E42", "a parent has no object", func(w *world) { w.group("x", "job", 1) }, composites, nil, ErrNoObject, "composite pod group default/job: no object of the group"},
 		{"E44", "children in the order of creation, groups and composites mixed", func(w *world) {
 			w.composite("job", "", 2)
 			w.group("y", "job", 1)
@@ -38,22 +39,23 @@ func TestTree(t *testing.T) {
 			w.group("x", "job", 1)
 			w.group("z", "c", 1)
 			w.group("other", "", 1)
-		}, composites, []string{"job", ".y", ".c", "..z", ".x"}, nil},
+		}, composites, []string{"job", ".y", ".c", "..z", ".x"}, nil, ""},
 		{"gate off", "without the gate a parent does not count", func(w *world) {
 			w.composite("job", "", 2)
 			w.group("x", "job", 1)
-		}, Gates{}, []string{"x"}, nil},
+		}, Gates{}, []string{"x"}, nil, ""},
 		{"E89", "two composites that are each other's parent", func(w *world) {
 			w.composite("p", "q", 1)
 			w.composite("q", "p", 1)
 			w.group("x", "p", 1)
-		}, composites, nil, ErrCycle},
+		}, composites, nil, ErrCycle, "composite pod group default/p: the parents of the group are a cycle"},
 	}, func(t *testing.T, c test) {
 		w := &world{}
 		c.make(w)
 		tree, err := TreeOf(w, "default", "x", c.gates)
 		if c.err != nil {
 			require.ErrorIs(t, err, c.err)
+			require.EqualError(t, err, c.text)
 			return
 		}
 		require.NoError(t, err)

@@ -19,6 +19,12 @@ func TestValidate(t *testing.T) {
 	bad := v1.PreemptionPolicy("X")
 	testkit.Run(t, []test{
 		{"good", "a gang of two", Group{Spec: spec("", 2)}, nil},
+		{"least", "a gang of one", Group{Spec: spec("", 1)}, nil},
+		{"V3 most", "the highest priority", Group{Spec: Spec{Priority: ptr(int32(1000000000))}}, nil},
+		{"V5 one key", "a key", Group{Spec: Spec{Constraints: &Constraints{[]string{"a"}}}}, nil},
+		{"V7 four claims", "four claims from claims and templates", Group{Claims: []Claim{{Name: "a", ClaimName: "x"}, {Name: "b", TemplateName: "x"}, {Name: "c", ClaimName: "x"}, {Name: "d", ClaimName: "y"}}}, nil},
+		{"V8 never", "a policy", Group{Spec: Spec{PreemptionPolicy: ptr(v1.PreemptNever)}}, nil},
+		{"V8 lower", "the other policy", Group{Spec: Spec{PreemptionPolicy: ptr(v1.PreemptLowerPriority)}}, nil},
 		{"V2 zero", "a gang needs a number", Group{Spec: Spec{Minimum: ptr(int32(0))}}, []string{"spec.schedulingPolicy.gang.minCount: Required value"}},
 		{"V2 negative", "not below 1", Group{Spec: spec("", -1)}, []string{"spec.schedulingPolicy.gang.minCount: Invalid value: -1: must be greater than or equal to 1"}},
 		{"V3", "priorities of systems are not for groups", Group{Spec: Spec{Priority: ptr(int32(1000000001))}}, []string{"spec.priority: Invalid value: 1000000001: must be less than or equal to 1000000000"}},
