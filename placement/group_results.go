@@ -121,9 +121,9 @@ func (r *groupRun) member(out *MemberOutcome, s *groupStatus, m memberTrial, won
 		out.Decision = m.d
 		out.Code, out.Text = m.d.Failure.Code, m.d.Failure.Text()
 	case m.done: // placed by its own attempt, and undone
-		out.Code, out.Text, out.Nominate = filter.Unschedulable, s.text(), ""
+		out.Code, out.Text = filter.Unschedulable, s.text()
 		if won == nil || !won.found {
-			out.Text = podgroup.Join(podgroup.TextUnschedulable, out.Text)
+			out.Text, out.Nominate = podgroup.Join(podgroup.TextUnschedulable, out.Text), ""
 		}
 	default:
 		out.Code, out.Text = filter.Unschedulable, early[m.pod]

@@ -223,6 +223,8 @@ func TestGroupExamples(t *testing.T) {
 			"xa: FIT(1) @n1|ya: PL(1)MC(2,0,1) @n1|x: PL(1)MC(1,0,0), FOUND(1)|y: PL(1)MC(2,0,1), FOUND(1), FOUND(1)|leave: v1"},
 		{"E78 failed child", "gates=C; node n0:4; node n1:2; pod v0:2 on=n0 ^7; pod v1:1 on=n0 ^3; pod v2:1 on=n0 ^7; composite job gang1 ^10; group y gang2 parent=job; pod ya:2 in=y ^10; pod yb:9 in=y ^10; group z gang3 parent=job; pod zr:1 in=z on=n1 ^10; pod za,zb:1 in=z ^10",
 			"ya: FIT(2) @n0|yb: PL(1)MC(2,0,1)|za: PL(1)MC(3,2,0), FOUND(3) @n0|zb: FIT(2) @n0|y: PL(1)MC(2,0,1), FOUND(3)|z: PL(1)MC(3,2,0), FOUND(3)|leave: v0 v1 v2"},
+		{"E78 nomination", "gates=C; node n1:2; pod v:1 on=n1 ^1; composite job gang1 ^10; group x gang1 parent=job; group y gang2 parent=job; pod a:2 in=x ^10; pod b:1 in=y ^10 nominated=n1; pod c:9 in=y ^10",
+			"a: FIT(1) @n1|b: PL(1)MC(2,1,0), FOUND(1) @n1|c: FIT(1)|x: PL(1)MC(1,0,0), FOUND(1)|y: PL(1)MC(2,1,0), FOUND(1)|leave: v"},
 		{"E79", "gates=C; node n1,n2:2; composite c gang1 ^1 all; group x basic parent=c; group y basic parent=c; pod xa:2 in=x on=n1 ^1; pod ya:1 in=y on=n2 ^1; group g gang1 ^10; pod a:2 in=g ^10", "a: FIT(2) @n1|g: PL(1)MC(1,0,0), FOUND(2)|leave: xa ya"},
 		{"E80", "node n1:2; pod v1:1 on=n1 ^1; pod v2:1 on=n1 ^20; group g basic ^10; pod a,b:1 in=g ^10", "a: FIT(1) @n1|b: FIT(1)|g: MC(1,0,0), FOUND(1)|leave: v1"},
 		{"E92", "node n1:3; group g gang1; pod a:2 in=g; pod b:2 in=g nominated=n1", "a -> n1|b: FIT(1) @n1|g True"},
