@@ -157,10 +157,11 @@ func (s podAffinity) Repels(pod *v1.Pod) func(q *v1.Pod) []string {
 // labels, the namespace and the terms of q.
 func (s podAffinity) RepelsEach() bool { return true }
 
-// NeedsPods reports whether the pod has several required affinity terms: each may need a pod of another node.
+// NeedsPods reports whether the pod has a required affinity term, which may need a pod of another node. If no pod at all meets a term that the
+// pod itself meets, it fits too, so that neither more nor fewer pods that leave are always better.
 func (s podAffinity) NeedsPods(pod *v1.Pod) bool {
 	f := pod.Spec.Affinity
-	return f != nil && f.PodAffinity != nil && len(f.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 1
+	return f != nil && f.PodAffinity != nil && len(f.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0
 }
 
 // requiredKeys returns the topology keys of the required anti-affinity terms of a pod.

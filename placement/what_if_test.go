@@ -239,7 +239,7 @@ func TestSettlesOnNamedNodes(t *testing.T) {
 	}
 }
 
-// A pod may need pods of other nodes that stay if it has a hard constraint or several required affinity terms.
+// A pod may need pods of other nodes that stay if it has a hard constraint or a required affinity term.
 func TestNeedsPods(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
 	require.NoError(t, err)
@@ -256,7 +256,7 @@ func TestNeedsPods(t *testing.T) {
 		{"soft constraint", pod().Spread(1, v1.LabelHostname, v1.ScheduleAnyway, "app=x"), false},
 		{"hard constraint", pod().Spread(1, v1.LabelHostname, v1.DoNotSchedule, "app=x"), true},
 		{"anti-affinity", pod().RequireApart(v1.LabelHostname, "app=x").RequireApart(v1.LabelHostname, "app=y"), false},
-		{"one term", pod().RequireWith(v1.LabelHostname, "app=x"), false},
+		{"one term", pod().RequireWith(v1.LabelHostname, "app=x"), true},
 		{"two terms", pod().RequireWith(v1.LabelHostname, "app=x").RequireWith(v1.LabelTopologyZone, "app=x"), true},
 	}, func(t *testing.T, c test) {
 		require.Equal(t, c.want, p.Prepare(c.pod.Obj()).whatIf(Options{}).NeedsPods())

@@ -35,8 +35,11 @@ type Problem struct {
 	Ledger *disruption.Ledger
 	// Now is the start time of pods without a start time.
 	Now time.Time
-	// Matches returns the budgets that protect a pod, for Ledger.Take; nil without budgets.
+	// Matches returns the budgets that protect a pod, for Take; nil without budgets.
 	Matches func(pod *v1.Pod) []int32
+	// Take draws from the ledger for a victim, by the rule of the release, and reports whether the victim breaks a budget. Since v1.37 a
+	// victim that breaks a budget charges no budget after it, so that the order of the victims counts (rule L8.11). False without budgets.
+	Take func(budgets []int32, pod string) (violates bool)
 	// Requests returns what a pod adds to the requests of its slot, and false if the cluster does not know.
 	Requests func(pod *v1.Pod) (resources.Vector, bool)
 	// Left returns what the pods of the slot would ask for together without all pods of a lower priority. It returns false if
@@ -62,7 +65,8 @@ func (d *dryRun) problem(i int) *Problem {
 func (d *dryRun) describe() {
 	d.asked = Problem{
 		Groups: d.asked.Groups[:0], Cluster: d.r.Cluster, WhatIf: d.r.WhatIf, Ledger: d.ledger, Now: d.r.Now,
-		Matches:  func(pod *v1.Pod) []int32 { return nil },
+		Matches:  func(*v1.Pod) []int32 { return nil },
+		Take:     func([]int32, string) bool { return false },
 		Requests: d.index.requests,
 		Left: func(priority int32) (resources.Vector, bool) {
 			if !d.simple() {
@@ -73,6 +77,7 @@ func (d *dryRun) describe() {
 	}
 	if d.budgets != nil {
 		d.asked.Matches = d.matching
+		d.asked.Take = func(budgets []int32, pod string) bool { return charge(d.r.Options.Release, d.ledger, budgets, pod) }
 	}
 	if d.index.requests == nil {
 		d.asked.Requests = func(*v1.Pod) (resources.Vector, bool) { return nil, false }

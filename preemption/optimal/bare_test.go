@@ -184,6 +184,7 @@ func TestBeatenByBudgets(t *testing.T) {
 		p.Requests = func(*v1.Pod) (resources.Vector, bool) { return resources.Vector{4}, true }
 		if c.budgeted {
 			p.Ledger = budgets.Ledger()
+			p.Take = p.Ledger.Take
 		}
 		require.Equal(t, c.want, s.beaten(p, p.WhatIf.(without)), "%+v", c)
 		both := struct {

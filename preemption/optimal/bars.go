@@ -47,7 +47,7 @@ func (s *Search) barring(p *preemption.Problem, list []preemption.Placed) Values
 		s.addPod(&v, q, q.Slot, p.Now)
 		if budgets := p.Matches(q.Pod); len(budgets) > 0 {
 			single = single && len(budgets) == 1
-			if p.Ledger.Take(budgets, q.Pod.Name) {
+			if p.Take(budgets, q.Pod.Name) {
 				breaks++
 			}
 		}

@@ -187,12 +187,31 @@ func (n *node) reprieve(breaks, out []bool, back func(k int) bool) {
 // draw takes the pods of a group from the budgets and returns how many of them break a budget.
 func (n *node) draw(k int) (breaks int64) {
 	for m, q := range n.groups[k].pods {
-		if n.p.Ledger.Take(n.groups[k].matches[m], q.Pod.Name) {
+		if n.p.Take(n.groups[k].matches[m], q.Pod.Name) {
 			breaks++
 		}
 	}
 	return breaks
 }
+
+// alwaysBreak returns how many pods of a group break a budget in every set with the group.
+func (n *node) alwaysBreak(k int) (breaks int64) {
+	if !slices.ContainsFunc(n.groups[k].matches, several) {
+		breaks = n.draw(k)
+		n.undraw()
+		return breaks
+	}
+	for m, q := range n.groups[k].pods {
+		if n.p.Take(n.groups[k].matches[m], q.Pod.Name) {
+			breaks++
+		}
+		n.undraw()
+	}
+	return breaks
+}
+
+// several reports whether a pod has several budgets: what it draws from the later ones then depends on which pods leave before it.
+func several(budgets []int32) bool { return len(budgets) > 1 }
 
 func (n *node) undraw() {
 	if n.p.Ledger != nil {
@@ -223,7 +242,9 @@ func (n *node) branch(k int, v Values) bool {
 		switch fits := n.fits(func(m int) bool { return n.leave[m] }); {
 		case fits && n.settles(n.leave):
 			n.take(n.leave, &v)
-			return true // more victims are not better
+			if !n.replaced(k, &v) {
+				return true // more victims are not better
+			}
 		case n.blind > 0:
 		case fits:
 			n.learnSettled()
@@ -247,6 +268,12 @@ func (n *node) branch(k int, v Values) bool {
 	}
 	n.open[g.class]++
 	return complete
+}
+
+// replaced reports whether more victims may be better: the start counts before the priority, and a group from position k on has a pod of a
+// higher priority, whose start counts then. Groups without units are in the order of their priorities, so that none has.
+func (n *node) replaced(k int, v *Values) bool {
+	return !n.s.byPriority && slices.ContainsFunc(n.groups[k:], func(g group) bool { return !g.barred && g.values[HighestPriority] > v[HighestPriority] })
 }
 
 // without continues the branch without group k.

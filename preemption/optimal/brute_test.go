@@ -4,12 +4,14 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/preemption/optimal"
 )
@@ -51,7 +53,7 @@ func (b *brute) Solve(p *preemption.Problem) (best []bool) {
 			for _, q := range g.Pods {
 				p.WhatIf.Remove(q.Pod, q.Slot)
 				c.Victims = append(c.Victims, preemption.Victim{Placed: q})
-				if p.Ledger != nil && p.Ledger.Take(p.Matches(q.Pod), q.Pod.Name) {
+				if p.Take(p.Matches(q.Pod), q.Pod.Name) {
 					c.Violations++
 				}
 			}
@@ -102,9 +104,31 @@ func draw(r *rand.Rand) optimal.Options {
 	return o
 }
 
+// groups makes units as groups of pods do: of some pods together or of single pods, with a priority that is not that of the pods.
+func groups(r *rand.Rand, pods []*v1.Pod) (out []preemption.Unit) {
+	for from := 0; from < len(pods); {
+		to := min(len(pods), from+1+r.IntN(3))
+		u := preemption.Unit{Pods: pods[from:to], Kind: podgroup.Kind(r.IntN(3))}
+		if r.IntN(3) > 0 {
+			u.Priority = new(int32(r.IntN(5) - 2))
+		}
+		out = append(out, u)
+		from = to + r.IntN(2)
+	}
+	return out
+}
+
+// apart reports whether pods of a unit are on several nodes.
+func apart(u preemption.Unit) bool {
+	return slices.ContainsFunc(u.Pods, func(p *v1.Pod) bool { return p.Spec.NodeName != u.Pods[0].Spec.NodeName })
+}
+
 // compare holds the search against brute force and against v1.36's rule.
 func compare(t *testing.T, r *rand.Rand, name string, constrained bool) {
 	s := chance(r, constrained)
+	if r.IntN(3) == 0 {
+		s.options.Units = groups(r, s.pods)
+	}
 	o := draw(r)
 	order := o.Order
 	if order == nil {
@@ -137,6 +161,9 @@ func compare(t *testing.T, r *rand.Rand, name string, constrained bool) {
 	require.Zero(t, optimal.Compare(v, with.Proof().Bound, order), "%s", name)
 	o136 := s.options
 	o136.NeverViolate = o.NeverViolate
+	if slices.ContainsFunc(o136.Units, apart) {
+		return // v1.37 does not see that pods of other nodes leave
+	}
 	if plain := s.preempt(t, o136); plain.Outcome == preemption.Success && kept(o.Quorum, plain.Candidate) && s.fits(t, plain.Candidate) {
 		require.LessOrEqual(t, optimal.Compare(v, with.Of(plain.Candidate, now), order), 0, "%s: worse than v1.36's victims", name)
 	}

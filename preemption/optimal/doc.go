@@ -18,6 +18,9 @@
 // With preemption.Options.CrossNode the pods of other nodes that may be in the way are victims as well, on every node and
 // in the same search.
 //
+// With preemption.Options.Units, such as groups of pods (placement.PreemptOptions.Groups), all pods of a unit leave together. The search sees
+// that those on other nodes leave too; v1.37 sees the pods of the node alone.
+//
 // Comeback decides what becomes of the victims when their controllers make them again, and gives a cost to victims that find no
 // other place. PlaceGang finds victims for pods that must come together.
 //
@@ -44,9 +47,9 @@
 //   - does not tell apart pods of one namespace with the same labels, affinity and requests that use no host port and no
 //     volume.
 //
-// With preemption.Options.CrossNode, a DoNotSchedule spread constraint of the preemptor breaks the first condition: a pod on another
-// node may hold up the smallest count of a domain. The search then goes on without the first condition, and is cut after 20,000
-// steps on a node.
+// With preemption.Options.CrossNode, and with units on several nodes, a DoNotSchedule spread constraint or a required affinity of the
+// preemptor breaks the first condition: a pod on another node may hold up the smallest count of a domain, or be the one that the preemptor
+// needs. The search then goes on without the first condition, and is cut after 20,000 steps on a node.
 //
 // Every answer is checked by the filters, whatever they do.
 //

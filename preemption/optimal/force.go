@@ -3,6 +3,8 @@ package optimal
 import (
 	"math"
 	"slices"
+
+	"github.com/podberth/podberth/preemption"
 )
 
 // force finds the groups that are in every set, because the preemptor does not fit with the group even if all other groups leave.
@@ -47,7 +49,9 @@ func (n *node) unforce() {
 
 // across reports whether pods of other nodes may leave.
 func (n *node) across() bool {
-	return slices.ContainsFunc(n.groups, func(g group) bool { return g.values[Foreign] > 0 || g.pods[0].Slot != n.p.Slot })
+	return slices.ContainsFunc(n.groups, func(g group) bool {
+		return slices.ContainsFunc(g.pods, func(q preemption.Placed) bool { return q.Slot != n.p.Slot })
+	})
 }
 
 // sumForced adds up the groups that must leave, from each position on.
@@ -63,15 +67,25 @@ func (n *node) sumForced() {
 
 // betterForced reports whether a set with all groups that must leave may be better than the best set so far.
 func (n *node) betterForced() bool {
-	v := noVictims
+	v, single := noVictims, true
+	var alone int64
 	for k := range n.groups {
 		if g := &n.groups[k]; g.must {
 			n.match(g)
 			v.add(&g.values)
-			v[Violations] += n.draw(k)
+			single = single && !slices.ContainsFunc(g.matches, several)
+			alone += n.alwaysBreak(k)
 		}
 	}
-	n.undraw()
+	if v[Violations] = alone; single { // the groups together may break more
+		v[Violations] = 0
+		for k := range n.groups {
+			if n.groups[k].must {
+				v[Violations] += n.draw(k)
+			}
+		}
+		n.undraw()
+	}
 	n.forcedBreaks = v[Violations]
 	if !n.s.byPriority {
 		v[Start] = math.MinInt64 // a victim of a higher priority replaces the start

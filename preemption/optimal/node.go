@@ -52,7 +52,7 @@ type group struct {
 	matches [][]int32 // budgets by pod
 	values  Values    // of the group alone; Violations is 0
 	free    []int64   // by tight column
-	breaks  int64     // pods that break a budget, if no other group leaves
+	breaks  int64     // pods that break a budget in every set with the group
 	quorums []int32   // workloads of the pods that must keep pods
 	barred  bool      // the group is in no better set
 	must    bool      // the group is in every set
@@ -89,7 +89,7 @@ func (n *node) fill(g *group, k int) (known bool) {
 	for range n.columns {
 		g.free = append(g.free, 0)
 	}
-	if int64(n.p.Groups[k].Priority) > n.s.limit {
+	if n.above(g) {
 		g.barred = true
 		return true
 	}
@@ -121,6 +121,11 @@ func (n *node) fill(g *group, k int) (known bool) {
 	return true
 }
 
+// above reports whether a pod of the group has a priority of its own that no better victim has. The priority of a unit may differ from it.
+func (n *node) above(g *group) bool {
+	return n.s.limit < math.MaxInt32 && slices.ContainsFunc(g.pods, func(q preemption.Placed) bool { return int64(preemption.Priority(q.Pod)) > n.s.limit })
+}
+
 // evaluate computes the values of a group alone.
 func (n *node) evaluate(g *group) {
 	g.values = noVictims
@@ -141,8 +146,7 @@ func (n *node) prepare() {
 			continue
 		}
 		n.match(g)
-		g.breaks = n.draw(k)
-		n.undraw()
+		g.breaks = n.alwaysBreak(k)
 		g.class, g.twins = n.classOf(g, kinds, k), -1
 		if g.counted() {
 			continue

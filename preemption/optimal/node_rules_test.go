@@ -141,7 +141,7 @@ func TestComeBack(t *testing.T) {
 		fits := func(out map[*v1.Pod]bool) bool { return out[b] && (needless || out[a]) }
 		s, err := New(Options{})
 		require.NoError(t, err)
-		n := &node{s: s, pinned: -1, p: &preemption.Problem{WhatIf: &trial{out: map[*v1.Pod]bool{}, accepts: fits, settles: fits}, Now: testkit.Epoch}}
+		n := &node{s: s, pinned: -1, p: &preemption.Problem{WhatIf: &trial{out: map[*v1.Pod]bool{}, accepts: fits, settles: fits}, Take: func([]int32, string) bool { return false }, Now: testkit.Epoch}}
 		for _, pod := range []*v1.Pod{a, b} {
 			n.groups = append(n.groups, group{pods: []preemption.Placed{{Pod: pod}}, matches: [][]int32{nil}})
 		}
@@ -173,6 +173,7 @@ func TestDrawOfARow(t *testing.T) {
 		}
 		return []int32{0}
 	}}
+	p.Take = func(budgets []int32, pod string) bool { return p.Ledger.Take(budgets, pod) }
 	p.Ledger.Take([]int32{0}, "other") // of a set that was tried before
 	for round := range 3 {
 		if round == 2 {

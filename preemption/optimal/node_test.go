@@ -191,6 +191,7 @@ func TestBarred(t *testing.T) {
 				budget("a", "one", int32(allowed)), budget("b", "two", 0), budget("c", "two", 0),
 			}, disruption.BudgetOptions{})
 			p.Ledger = all.Ledger()
+			p.Take = p.Ledger.TakeToBroken
 			p.Matches = func(pod *v1.Pod) []int32 { return all.AppendMatches(nil, pod.Namespace, pod.Labels) }
 			if breaks = max(0, once-allowed); twice > 0 {
 				breaks = 0 // the order of pods with two budgets counts

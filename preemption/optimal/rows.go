@@ -128,7 +128,7 @@ func (r *row) draw(p *preemption.Problem) {
 	p.Ledger.Undo(0)
 	for k := range r.pods {
 		q := &r.pods[k]
-		q.breaks = p.Ledger.Take(p.Matches(q.pod), q.pod.Name)
+		q.breaks = p.Take(p.Matches(q.pod), q.pod.Name)
 		p.Ledger.Undo(0)
 	}
 }

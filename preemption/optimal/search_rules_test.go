@@ -166,7 +166,7 @@ func (kinds) PodKind(pod *v1.Pod) (any, int32) {
 func TestPrepare(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 17))
 	for range 4000 {
-		n := &node{s: &Search{order: DefaultOrder()}, p: &preemption.Problem{Cluster: kinds{}, Matches: func(*v1.Pod) []int32 { return nil }}}
+		n := &node{s: &Search{order: DefaultOrder()}, p: &preemption.Problem{Cluster: kinds{}, Matches: func(*v1.Pod) []int32 { return nil }, Take: func([]int32, string) bool { return false }}}
 		if r.IntN(8) == 0 {
 			n.p.Cluster = nil
 		}
@@ -267,7 +267,7 @@ func TestGreedy(t *testing.T) {
 		w := &trial{out: map[*v1.Pod]bool{}}
 		s, err := New(Options{})
 		require.NoError(t, err)
-		n := &node{s: s, pinned: -1, p: &preemption.Problem{WhatIf: w, Now: testkit.Epoch, Matches: func(*v1.Pod) []int32 { return nil }}}
+		n := &node{s: s, pinned: -1, p: &preemption.Problem{WhatIf: w, Now: testkit.Epoch, Matches: func(*v1.Pod) []int32 { return nil }, Take: func([]int32, string) bool { return false }}}
 		var pods []*v1.Pod
 		for range 1 + r.IntN(5) {
 			pods = append(pods, testkit.Pod("p").Obj())
