@@ -17,8 +17,8 @@ import (
 
 var cases = flag.Int("cases", 300, "clusters of each kind that are compared with brute force")
 
-// brute returns the best vector of placed pods over all assignments, by requests and budgets.
-func brute(w *world, tiers []packing.Tier) []int {
+// brute returns the best vector of placed pods over all assignments that are accepted, by requests and budgets.
+func brute(w *world, tiers []packing.Tier, accept func(at map[string]string) bool) []int {
 	all := slices.Concat(w.pods, w.pending)
 	var best []int
 	value := make([]int, len(tiers))
@@ -31,10 +31,11 @@ func brute(w *world, tiers []packing.Tier) []int {
 	for i, n := range w.nodes {
 		free[i] = room{n.Status.Allocatable.Cpu().MilliValue(), n.Status.Allocatable.Memory().Value()}
 	}
+	at := map[string]string{}
 	var try func(k int)
 	try = func(k int) {
 		if k == len(all) {
-			if slices.Compare(value, best) > 0 {
+			if slices.Compare(value, best) > 0 && accept(at) {
 				best = slices.Clone(value)
 			}
 			return
@@ -55,7 +56,9 @@ func brute(w *world, tiers []packing.Tier) []int {
 			if away {
 				left[app]--
 			}
+			at[p.Name] = ""
 			if i >= 0 {
+				at[p.Name] = w.nodes[i].Name
 				value[tier]++
 				free[i] = room{free[i].cpu - cpu, free[i].memory - memory}
 			}
@@ -90,7 +93,7 @@ func TestBruteForce(t *testing.T) {
 	for seed := range uint64(testkit.Rounds(*cases)) {
 		w := chance(testkit.NewBytes(testkit.RandomBytes(seed, 200)), 7, false)
 		p := w.pack(t, packing.Options{Seed: seed, Steps: 3000})
-		want := brute(w, p.Tiers)
+		want := brute(w, p.Tiers, func(map[string]string) bool { return true })
 		require.Equal(t, want, vector(p.Tiers, placed), "seed %d", seed)
 		require.GreaterOrEqual(t, slices.Compare(vector(p.Tiers, bound), want), 0, "seed %d", seed)
 		if p.Optimal {

@@ -31,11 +31,8 @@ func (s *search) cascade(k, tier int) bool {
 		pool = slices.DeleteFunc(pool, func(x int) bool { return x == m })
 		for _, x := range out {
 			s.chain.from[x] = i
-			s.take(x)
-			if s.items[x].tier <= tier {
-				pool = append(pool, x)
-			}
 		}
+		pool = append(pool, s.out(out, tier)...)
 		s.put(m, i)
 		s.chain.moved[m] = true
 	}

@@ -31,6 +31,11 @@
 // pods, terminating pods, and pods that Input.Movable does not name stay where they are. A moved pod is evicted, and its controller
 // has to make it again; the caller has to bring it to its node, for example by status.nominatedNodeName.
 //
+// With Options.Groups groups of pods count (package podgroup). The pods of a unit, which leave together, are all at home or have all left.
+// A pod of a gang gets a node only if enough others of its group have one, up to the root of its tree. A group with a topology constraint
+// goes to one domain, which the search does not choose again: that of its members on nodes, or the one that offers most. The bound does not
+// know groups, so that it holds for them too.
+//
 // Same input, seed and steps: same plan. Options.Stop ends the search early; the plan is then the best so far. Nothing is modified.
 //
 // Cost: a step is an insertion or a move, and takes a few microseconds for each hundred nodes; pods with constraints on other pods

@@ -15,6 +15,7 @@ import (
 	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/podgroup"
 )
 
 // Input is a cluster and a queue. Only Snapshot is required.
@@ -40,6 +41,8 @@ type Options struct {
 	Stop func() bool
 	// Seed chooses among equal insertions and the random moves.
 	Seed uint64
+	// Groups are the feature gates of groups of pods (package podgroup); nil: groups do not count. The snapshot has the groups.
+	Groups *podgroup.Gates
 }
 
 // DefaultSteps are the steps of a search whose Options have none.

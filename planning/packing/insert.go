@@ -62,7 +62,7 @@ func (s *search) allows(k, i int, without []int) bool {
 // list without need.
 func (s *search) lower(k, i, tier int) (list []int, enough bool) {
 	for _, m := range s.on[i] {
-		if s.items[m].tier > tier && s.leaves(m) {
+		if s.items[m].tier > tier && s.leaves(m) || s.whole(m) && !s.above(m, tier) && s.unitLeaves(m) {
 			list = append(list, m)
 		}
 	}
@@ -102,7 +102,7 @@ func (s *search) needed(k, i int, others, list []int, rank func(m int) int) []in
 // keeps reports whether the budgets allow that all items of a list leave together.
 func (s *search) keeps(list []int) bool {
 	var budgets []int32
-	for _, m := range list {
+	for _, m := range s.withUnits(list) {
 		if it := &s.items[m]; it.home == it.at {
 			budgets = append(budgets, it.budgets...)
 		}

@@ -29,7 +29,7 @@ func TestLower(t *testing.T) {
 		in := Input{Snapshot: snapshot, Pending: []*v1.Pod{pending}}
 		profile, queue, err := in.check(Options{})
 		require.NoError(t, err)
-		m := newModel(&in, profile, queue)
+		m := newModel(&in, profile, queue, nil)
 		k := len(m.items) - 1
 		list, enough := (&search{model: m}).lower(k, 0, m.items[k].tier)
 

@@ -11,6 +11,7 @@ import (
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/release/plugins"
 	"github.com/podberth/podberth/resources"
 )
@@ -32,6 +33,7 @@ type model struct {
 	turns   []int   // items in the order in which the plan was carried out
 
 	queue []*v1.Pod // the pending pods as they are, with their nominations
+	bonds bonds
 }
 
 // item is a running or a pending pod.
@@ -46,10 +48,12 @@ type item struct {
 	slots   []bool  // that filters which look at no other pod allow; nil: all
 	budgets []int32 // that protect the running pod
 	tries   int     // how often the pod was hard to insert
+	unit    int     // of bonds.units; -1: none
+	barred  bool    // a pending pod that gets no node
 }
 
 // newModel reads the cluster and the queue. All running pods are on their nodes.
-func newModel(in *Input, profile placement.Profile, queue []*v1.Pod) *model {
+func newModel(in *Input, profile placement.Profile, queue []*v1.Pod, groups *podgroup.Gates) *model {
 	m := &model{queue: queue}
 	s := in.Snapshot.Fork()
 	pdbs := in.budgets()
@@ -63,12 +67,15 @@ func newModel(in *Input, profile placement.Profile, queue []*v1.Pod) *model {
 		}
 		m.slots = append(m.slots, i)
 		for pod := range s.Pods(i) {
-			m.items = append(m.items, item{pod: unbound(pod), running: pod, home: i, stays: in.stays(pod),
+			m.items = append(m.items, item{pod: unbound(pod), running: pod, home: i, at: -1, unit: -1, stays: in.stays(pod),
 				budgets: budgets.AppendMatches(nil, pod.Namespace, pod.Labels)})
 		}
 	}
 	for _, pod := range queue {
-		m.items = append(m.items, item{pod: unbound(pod), home: -1, at: -1})
+		m.items = append(m.items, item{pod: unbound(pod), home: -1, at: -1, unit: -1})
+	}
+	if groups != nil {
+		m.bind(s, *groups)
 	}
 	for k := range m.items {
 		m.tiers = append(m.tiers, podinfo.Priority(m.items[k].pod))
@@ -166,6 +173,10 @@ func (m *model) constrain(s *cluster.Snapshot, profile placement.Profile) {
 	for k := range m.items {
 		it := &m.items[k]
 		if it.stays {
+			continue
+		}
+		if it.barred {
+			it.slots = make([]bool, s.Len())
 			continue
 		}
 		text := alike.Signature(withoutPriority(it.pod))
@@ -277,7 +288,7 @@ func (m *model) disrupt(it *item, i int, n int32) {
 // may reports whether an item may leave its slot.
 func (m *model) may(k int) bool {
 	it := &m.items[k]
-	if it.stays {
+	if it.stays || m.whole(k) {
 		return false
 	}
 	if it.home == it.at {
@@ -293,7 +304,7 @@ func (m *model) may(k int) bool {
 // fits reports whether an item has room on a slot.
 func (m *model) fits(k, i int) bool {
 	it := &m.items[k]
-	if it.slots != nil && !it.slots[i] {
+	if it.barred || it.slots != nil && !it.slots[i] {
 		return false
 	}
 	free := m.left(i)

@@ -76,7 +76,7 @@ func drawn(t *testing.T, seed uint64, coupled bool) *search {
 	in.Movable = func(p *v1.Pod) bool { return p.Name != "p3" }
 	profile, queue, err := in.check(Options{})
 	require.NoError(t, err)
-	m := newModel(&in, profile, queue)
+	m := newModel(&in, profile, queue, nil)
 	return &search{model: m, r: r, bound: m.bounds(false)}
 }
 
@@ -352,7 +352,7 @@ func TestMirrorOfRejectedPod(t *testing.T) {
 	in := Input{Snapshot: s, Profile: profile, Pending: []*v1.Pod{testkit.Pod("p").Request("cpu=1").Obj(), testkit.Pod("q").Request("cpu=1").Obj()}}
 	profile, queue, err := in.check(Options{})
 	require.NoError(t, err)
-	m := newModel(&in, profile, queue)
+	m := newModel(&in, profile, queue, nil)
 	require.NotNil(t, m.mirror)
 	require.True(t, m.mirror.allows(&m.items[1], 0, nil))
 	require.False(t, m.mirror.allows(&m.items[0], 0, nil))

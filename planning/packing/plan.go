@@ -68,17 +68,21 @@ func Pack(in Input, o Options) (_ Plan, err error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	m := newModel(&in, profile, queue)
+	m := newModel(&in, profile, queue, o.Groups)
 	before := slices.Clone(m.placed)
-	standard, broken := m.play(&in, profile)
+	standard, broken := m.play(&in, profile, o.Groups)
 	evicts := m.evictsStaying(standard)
 	s := &search{model: m, r: rand.New(rand.NewPCG(o.Seed, 1)), o: o, bound: m.bounds(evicts)}
-	if !broken && !evicts && m.better(standard, m.positions()) {
+	if !broken && !evicts && !m.parts(standard) && m.better(standard, m.positions()) {
 		m.restore(standard)
 	}
+	m.anchor(in.Snapshot)
 	s.run()
 	p := Plan{Steps: s.steps, DefaultBreaks: broken, Actions: []Action{}, Pending: []string{}}
 	at := m.carryOut(&in, profile, s.best, &p)
+	for m.strip(at, s.best) { // a filter denied a member its node
+		at = m.carryOut(&in, profile, s.best, &p)
+	}
 	if p.LeaveIt = !broken && !m.better(at, standard); p.LeaveIt {
 		at = standard
 	}
@@ -134,6 +138,7 @@ func (m *model) carryOut(in *Input, profile placement.Profile, want []int, p *Pl
 	s := in.Snapshot.Fork()
 	placer := must.Get(placement.NewPlacer(s, profile))
 	at := slices.Clone(want)
+	m.turns = nil
 	var todo []int
 	for k, i := range want {
 		it := &m.items[k]

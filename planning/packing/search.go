@@ -39,7 +39,7 @@ func (s *search) step() bool {
 }
 
 // note remembers the positions, which are the best so far.
-func (s *search) note() { s.best, s.value = s.positions(), slices.Clone(s.placed) }
+func (s *search) note() { s.best, s.value = s.positions(), slices.Clone(s.counted()) }
 
 // run searches tier by tier. Tiers that are full, or at their bound after full tiers, need no search. The tiers that may have room
 // are searched again and again, each time with twice as many steps.
@@ -62,6 +62,11 @@ func (s *search) run() {
 		}
 	}
 	s.restore(s.best)
+	for s.loosen() { // their room is for others
+		for tier := range s.tiers {
+			s.settle(tier)
+		}
+	}
 	s.goHome()
 }
 
@@ -72,8 +77,9 @@ func (s *search) open(tier int) bool {
 
 // settle inserts the items of a tier that fit without any change.
 func (s *search) settle(tier int) {
+	s.rejoin(tier)
 	for k := range s.items {
-		if it := &s.items[k]; it.tier == tier && it.at < 0 {
+		if it := &s.items[k]; it.tier == tier && it.at < 0 && !s.whole(k) {
 			if i := s.snug(k); i >= 0 {
 				s.put(k, i)
 			}
@@ -95,6 +101,9 @@ func (s *search) fill(tier, steps int) {
 	base, patience := s.positions(), 20+len(s.items)/4
 	for s.steps < end && !s.ended {
 		pool := s.pool(tier)
+		if len(pool) == 0 {
+			return // units that leave whole are all that waits
+		}
 		if s.cascade(pool[s.r.IntN(len(pool))], tier) {
 			s.note()
 			if !s.open(tier) {
@@ -103,9 +112,9 @@ func (s *search) fill(tier, steps int) {
 			base = s.positions()
 			continue
 		}
-		for stall := 0; stall < patience && s.steps < end && s.step(); stall++ {
+		for stall := 0; stall < patience && len(pool) > 0 && s.steps < end && s.step(); stall++ {
 			pool = s.insert(pool, tier)
-			switch d := slices.Compare(s.placed[:tier+1], s.value[:tier+1]); {
+			switch d := slices.Compare(s.counted()[:tier+1], s.value[:tier+1]); {
 			case d > 0:
 				s.note()
 				if !s.open(tier) {
@@ -128,7 +137,7 @@ func (s *search) pool(tier int) (pool []int) {
 	for k := range s.items {
 		it := &s.items[k]
 		it.tries = 1 + s.r.IntN(2)
-		if it.tier <= tier && it.at < 0 {
+		if it.tier <= tier && it.at < 0 && !it.barred && !s.whole(k) {
 			pool = append(pool, k)
 		}
 	}
@@ -146,13 +155,23 @@ func (s *search) insert(pool []int, tier int) []int {
 		s.shake(tier)
 		return append(pool, k)
 	}
-	for _, m := range out {
-		s.take(m)
-		if s.items[m].tier <= tier {
-			pool = append(pool, m)
+	pool = append(pool, s.out(out, tier)...)
+	s.put(k, i)
+	return pool
+}
+
+// out takes items off their nodes, each with its unit, and returns those down to a tier, which have to be inserted again.
+func (s *search) out(list []int, tier int) (pool []int) {
+	for _, m := range list {
+		for _, x := range s.unitOf(m) {
+			if s.items[x].at < 0 {
+				continue
+			}
+			if s.take(x); s.items[x].tier <= tier {
+				pool = append(pool, x)
+			}
 		}
 	}
-	s.put(k, i)
 	return pool
 }
 

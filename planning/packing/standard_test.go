@@ -24,7 +24,7 @@ func modelOf(t *testing.T, o cluster.Objects, in Input) (*model, *Input, placeme
 	in.Now = testkit.Epoch
 	profile, queue, err := in.check(Options{})
 	require.NoError(t, err)
-	m := newModel(&in, profile, queue)
+	m := newModel(&in, profile, queue, nil)
 	return m, &in, profile
 }
 
@@ -114,7 +114,7 @@ func TestPlay(t *testing.T) {
 			map[string]string{"q": "n1", "p": ""}, false},
 	}, func(t *testing.T, c test) {
 		m, in, profile := modelOf(t, cluster.Objects{Nodes: c.nodes, Pods: c.running, PodDisruptionBudgets: budgets(c.budgets)}, Input{Pending: c.pending})
-		at, broken := m.play(in, profile)
+		at, broken := m.play(in, profile, nil)
 		require.Equal(t, c.want, m.names(in, at), c.why)
 		require.Equal(t, c.broken, broken, c.why)
 	})
@@ -129,7 +129,7 @@ func TestPlayGoesOn(t *testing.T) {
 	profile := placement.DefaultProfile()
 	profile.Scores = nil
 	m, in, profile := modelOf(t, o, Input{Profile: profile, Pending: []*v1.Pod{podOf("p", 1, 1).Obj(), podOf("q", 1, 1).Obj()}})
-	at, _ := m.play(in, profile)
+	at, _ := m.play(in, profile, nil)
 	require.Equal(t, []int{0, 1}, at)
 }
 
@@ -144,7 +144,7 @@ func TestPlayOfError(t *testing.T) {
 	}})
 	m, in, profile := modelOf(t, cluster.Objects{Nodes: []*v1.Node{nodeOf("n1", "a", 4)}, Pods: []*v1.Pod{podOf("v", 0, 4).On("n1").Obj()}},
 		Input{Profile: profile, Pending: []*v1.Pod{podOf("p", 9, 4).Obj()}})
-	at, broken := m.play(in, profile)
+	at, broken := m.play(in, profile, nil)
 	require.Equal(t, map[string]string{"v": "n1", "p": ""}, m.names(in, at))
 	require.False(t, broken)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/planning/packing"
+	"github.com/podberth/podberth/podgroup"
 )
 
 // world is a cluster and a queue.
@@ -20,10 +21,11 @@ type world struct {
 	pods    []*v1.Pod
 	budgets []*policyv1.PodDisruptionBudget
 	pending []*v1.Pod
+	groups  []*podgroup.Group
 }
 
 func (w *world) input(t testing.TB) packing.Input {
-	s, err := cluster.New(cluster.Objects{Nodes: w.nodes, Pods: w.pods, PodDisruptionBudgets: w.budgets})
+	s, err := cluster.New(cluster.Objects{Nodes: w.nodes, Pods: w.pods, PodDisruptionBudgets: w.budgets, PodGroups: w.groups})
 	require.NoError(t, err)
 	return packing.Input{Snapshot: s, Pending: w.pending, Now: testkit.Epoch}
 }
