@@ -111,6 +111,16 @@ func (r *replacer) replace(pod *v1.Pod) (node string, ok bool) {
 	return d.Node, true
 }
 
+// later returns the node of the new pod of a pod that stays, once it may leave, or why no node takes the new pod. Both are empty for a pod
+// without a new pod elsewhere, and for one that another scheduler places or that -steps or -time leaves out.
+func (r *replacer) later(pod *v1.Pod) (node, note string) {
+	if owner := metav1.GetControllerOf(pod); owner == nil || owner.Kind == "DaemonSet" || cluster.Finished(pod) || pod.DeletionTimestamp != nil {
+		return "", ""
+	}
+	node, _ = r.replace(pod)
+	return node, r.failures[pod]
+}
+
 // release does what the controllers of claims do when a pod is gone.
 func (r *replacer) release(pod *v1.Pod) error {
 	var mine []*resourcev1.ResourceClaim
