@@ -18,6 +18,7 @@ import (
 // input is a cluster to plan for.
 type input struct {
 	planner  *consolidation.Planner
+	asks     consolidation.Input // of the planner
 	nodes    int
 	short    *report.Nodes
 	prices   map[*v1.Node]int64 // in millionths; nil: every node costs 1
@@ -87,7 +88,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 		}
 		x.Types = append(x.Types, t)
 	}
-	in.warnings = objects.Warnings
+	in.warnings, in.asks = objects.Warnings, x
 	in.planner, err = consolidation.New(x)
 	return in, err
 }

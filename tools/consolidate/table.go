@@ -90,6 +90,9 @@ func (r *removal) table(out *strings.Builder, t program.Tables) {
 	}
 	out.WriteString("\n")
 	out.WriteString(t.Layout.Text("", fmt.Sprintf("%s (price %s): %s%s", r.Node, r.Price, by, r.Reason)))
+	for _, c := range r.Changes {
+		out.WriteString(t.Layout.Text("Would have to change: ", c))
+	}
 	if len(r.Pods) > 0 {
 		report.Textf(out, "Without it %d of %s would find another node, and %d would not.\n", moves, report.Count(len(r.Pods), "pod"), stuck)
 	}
