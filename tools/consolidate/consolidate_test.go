@@ -181,3 +181,18 @@ func TestWhyANodeStays(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, missing)
 }
+
+// The owner of a pod is not in the input: the plan believes the status of the budget, and says so.
+func TestUnknownOwners(t *testing.T) {
+	const input = `{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, pods: 10}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: 4, pods: 10}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: a, uid: a, labels: {app: a}, ownerReferences: [{apiVersion: ray.io/v1, kind: RayCluster, name: r, uid: r, controller: true}]}, spec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 1}}}]}, status: {phase: Running, conditions: [{type: Ready, status: "True"}]}}
+---
+{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b}, spec: {maxUnavailable: 1, selector: {matchLabels: {app: a}}}, status: {disruptionsAllowed: 1, currentHealthy: 3, desiredHealthy: 2, expectedPods: 3}}
+`
+	_, out, errs := planning(input, "-f", "-")
+	require.Contains(t, errs, "how many pods it expects is taken from its status: no matches for kind \"RayCluster\" in version \"ray.io/v1\"\n")
+	require.Regexp(t, `(?m)^n1 +default/a +the Eviction API refuses: The disruption budget b needs 2 healthy pods and has 1 currently$`, out)
+}

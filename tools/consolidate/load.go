@@ -51,6 +51,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 	for _, text := range warnings {
 		objects.Warnings.Add(text)
 	}
+	objects.WarnOfUnknownOwners()
 	in := &input{nodes: len(objects.Nodes), short: objects.ShortNodes()}
 	if o.why != "" {
 		names := make([]string, len(objects.Nodes))
