@@ -56,6 +56,14 @@ func (a *consolidationPlan) table(out *strings.Builder, t program.Tables) {
 	}
 }
 
+// notTried says what the search left out: nodes, or else steps.
+func (s *summary) notTried() string {
+	if s.Untried > 0 {
+		return report.NotTried(s.Untried, "node")
+	}
+	return report.NotTried(s.Unsearched, "step")
+}
+
 // staying writes why each node stays: what holds it, or the pod that no other node takes.
 func (a *consolidationPlan) staying(out *strings.Builder, t program.Tables) {
 	var rows [][]string
