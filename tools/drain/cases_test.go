@@ -17,6 +17,7 @@ func TestCases(t *testing.T) {
 	seen := map[string]bool{}
 	testkit.Run(t, []test{
 		{"21-crashloop-pdb", "kube-system/coredns-58-ok", "waiting does not help pods that crash"},
+		{"55-longhorn", "longhorn-system/instance-manager-1", "an agent makes the budget, and the pod belongs to its node"},
 		{"78b-pdb-job-stale", "default/api-1", "the status allows one, and the next sync fails"},
 		{"81-pdb-ds", "default/ing-1", "a budget over a DaemonSet is never synced"},
 		{"87-drain-ds", "d8/g-1", "maxUnavailable 0, and data in an emptyDir"},
