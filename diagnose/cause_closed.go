@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -165,33 +166,58 @@ func condition(c closing) string {
 }
 
 // nearToleration returns the cause of a pod with a toleration of the key of a taint, and another value or effect. Only taints that
-// reserve nodes count: nobody tolerates the others.
+// reserve nodes count: nobody tolerates the others. A taint that only a feature gate keeps the toleration from comes first.
 func (x *sought) nearToleration(list []closing) *Cause {
 	for k, t := range x.pod.Spec.Tolerations {
 		var nodes []string
 		var taint v1.Taint
+		near := func(c closing) bool { return c.row.of == causeReserved && t.Key == c.taint.Key }
+		at := slices.IndexFunc(list, func(c closing) bool { return near(c) && gated(t, c.taint) })
+		if at < 0 {
+			at = slices.IndexFunc(list, near)
+		}
 		for _, c := range list {
-			if c.row.of == causeReserved && t.Key == c.taint.Key && (nodes == nil || c.taint == taint) {
+			if near(c) && c.taint == list[at].taint {
 				nodes, taint = append(nodes, c.node.Name), c.taint
 			}
 		}
 		if nodes == nil {
 			continue
 		}
-		text := fmt.Sprintf("it tolerates %s, and %s %s %s", tolerationText(t), few(nodes), verb(len(nodes), "has", "have"), taint.ToString())
-		if taints.Matches(&t, &taint, taints.Options{ComparisonOperators: true}) { // the gate alone is missing
-			text += fmt.Sprintf(" (%s counts with the feature gate TaintTolerationComparisonOperators)", t.Operator)
-		}
+		text := fmt.Sprintf("it tolerates %s, and %s %s %s%s", tolerationText(t), few(nodes), verb(len(nodes), "has", "have"), taint.ToString(), ofGate(t, taint))
 		return &Cause{Type: causeToleration, Field: fmt.Sprintf("spec.tolerations[%d]", k), Wanted: tolerationText(t), Found: taint.ToString(), Nodes: nodes, Text: text, Others: x.others(nodes)}
 	}
 	return nil
+}
+
+// gated reports whether a toleration compares numbers and tolerates a taint where its feature gate is on.
+func gated(t v1.Toleration, taint v1.Taint) bool {
+	return comparesNumbers(t) && taints.Matches(&t, &taint, taints.Options{ComparisonOperators: true})
+}
+
+func comparesNumbers(t v1.Toleration) bool {
+	return t.Operator == v1.TolerationOpGt || t.Operator == v1.TolerationOpLt
+}
+
+// ofGate says, in brackets, what a toleration that compares numbers needs besides; "" for other tolerations.
+func ofGate(t v1.Toleration, taint v1.Taint) string {
+	if !comparesNumbers(t) {
+		return ""
+	}
+	text := fmt.Sprintf("%s counts with the feature gate TaintTolerationComparisonOperators", t.Operator)
+	if _, err := strconv.ParseInt(t.Value, 10, 64); err != nil {
+		text += fmt.Sprintf(", and for whole numbers alone, which %s is not", t.Value)
+	} else if !gated(t, taint) {
+		text += ", and then not for " + taint.Value
+	}
+	return " (" + text + ")"
 }
 
 // tolerationText writes a toleration as its taint: "team=a:NoSchedule"; "team" for one of every value and effect.
 func tolerationText(t v1.Toleration) string {
 	text := t.Key
 	switch {
-	case t.Operator == v1.TolerationOpGt || t.Operator == v1.TolerationOpLt:
+	case comparesNumbers(t):
 		text += " " + string(t.Operator) + " " + t.Value
 	case t.Operator != v1.TolerationOpExists:
 		text += "=" + t.Value

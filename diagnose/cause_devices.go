@@ -13,7 +13,7 @@ import (
 	"github.com/podberth/podberth/diagnose/near"
 )
 
-// deviceObjects returns the cause of a pod whose claim, template or device class does not exist; nil when all exist.
+// deviceObjects returns the cause of a pod that names no claim, or whose claim, template or device class does not exist; nil when all exist.
 func (x *sought) deviceObjects() *Cause {
 	for k, r := range x.pod.Spec.ResourceClaims {
 		field := fmt.Sprintf("spec.resourceClaims[%d]", k)
@@ -32,7 +32,12 @@ func (x *sought) deviceObjects() *Cause {
 			}
 		}
 		if name == nil {
-			continue
+			out := &Cause{Type: causeDevices, Field: field, Text: fmt.Sprintf("%s (%s) has neither resourceClaimName nor resourceClaimTemplateName", field, r.Name)}
+			if kind, meant, _ := meantClaim(x.c, x.pod, k); kind != "" {
+				out.Wanted = meant
+				out.Text += fmt.Sprintf("; there is a %s %s", kind, r.Name)
+			}
+			return out
 		}
 		claim, ok := cluster.List[*resourcev1.ResourceClaim](x.c).Get(x.pod.Namespace, *name)
 		if !ok {

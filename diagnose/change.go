@@ -15,7 +15,7 @@ type Kind string
 // The kinds of changes.
 const (
 	DropSelector    Kind = "DropSelector"    // a key of spec.nodeSelector goes
-	Mend            Kind = "Mend"            // a label that no node has becomes one that looks alike: did you mean
+	Mend            Kind = "Mend"            // a label that no node has becomes one that looks alike, or a claim is named: did you mean
 	DropRequirement Kind = "DropRequirement" // one requirement of a term of required node affinity goes
 	Prefer          Kind = "Prefer"          // a required term, or a DoNotSchedule constraint, becomes a preference
 	RaiseMaxSkew    Kind = "RaiseMaxSkew"    // to the smallest maxSkew that works

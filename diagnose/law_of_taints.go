@@ -116,10 +116,13 @@ func (l *law) meant(t v1.Taint) bool {
 	return meant
 }
 
-// nearlyTolerates reports whether a toleration is one of a taint but for its effect, or for a value that looks alike.
+// nearlyTolerates reports whether a toleration is one of a taint but for its effect, for a value that looks alike, or for a feature gate.
 func nearlyTolerates(has v1.Toleration, t v1.Taint) bool {
-	if has.Key != t.Key || has.Operator == v1.TolerationOpGt || has.Operator == v1.TolerationOpLt {
+	if has.Key != t.Key {
 		return false
+	}
+	if comparesNumbers(has) {
+		return gated(has, t)
 	}
 	return has.Operator == v1.TolerationOpExists || has.Value == t.Value || nearValue(has.Value, t.Value)
 }

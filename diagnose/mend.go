@@ -8,13 +8,16 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/diagnose/near"
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// mends returns the changes that write what the pod most likely means where it asks for a label that no node has: a value or a key that
-// looks alike. They come after the changes that drop the same requirement, and change nothing that is dropped.
+// mends returns the changes that write what the pod most likely means. Where it asks for a label that no node has, that is a value or a key
+// that looks alike. Where an entry of spec.resourceClaims names nothing, it is the claim or the template of the entry's name. The changes come
+// after those that drop the same requirement, and change nothing that is dropped.
 func (d *diagnosis) mends() (out []*Change) {
 	nodes := d.law.nodes
 	add := func(rule, path, from, to string, edit func(p *v1.Pod)) {
@@ -34,6 +37,12 @@ func (d *diagnosis) mends() (out []*Change) {
 			}
 		})
 	}
+	for i, r := range d.pod.Spec.ResourceClaims {
+		if _, meant, edit := meantClaim(d.base, d.pod, i); edit != nil {
+			path := fmt.Sprintf("spec.resourceClaims[%d]", i)
+			add(path, path+" ("+r.Name+")", "neither a claim nor a template", meant, edit)
+		}
+	}
 	a := podinfo.NodeAffinity(d.pod)
 	if a == nil || a.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return out
@@ -52,6 +61,30 @@ func (d *diagnosis) mends() (out []*Change) {
 		}
 	}
 	return out
+}
+
+// meantClaim returns the field that makes an entry of spec.resourceClaims name the claim, or else the template, of the entry's own name, and
+// which of the two that is. edit is nil when the entry names something, or when neither exists.
+func meantClaim(c *cluster.Snapshot, pod *v1.Pod, i int) (kind, field string, edit func(p *v1.Pod)) {
+	entry := &pod.Spec.ResourceClaims[i]
+	if entry.ResourceClaimName != nil || entry.ResourceClaimTemplateName != nil {
+		return "", "", nil
+	}
+	name := entry.Name
+	with := func(set func(r *v1.PodResourceClaim)) func(p *v1.Pod) {
+		return func(p *v1.Pod) {
+			if at := slices.IndexFunc(p.Spec.ResourceClaims, func(r v1.PodResourceClaim) bool { return r.Name == name }); at >= 0 {
+				set(&p.Spec.ResourceClaims[at])
+			}
+		}
+	}
+	if _, ok := cluster.List[*resourcev1.ResourceClaim](c).Get(pod.Namespace, name); ok {
+		return "claim", "resourceClaimName: " + name, with(func(r *v1.PodResourceClaim) { r.ResourceClaimName = &name })
+	}
+	if _, ok := cluster.List[*resourcev1.ResourceClaimTemplate](c).Get(pod.Namespace, name); ok {
+		return "template", "resourceClaimTemplateName: " + name, with(func(r *v1.PodResourceClaim) { r.ResourceClaimTemplateName = &name })
+	}
+	return "", "", nil
 }
 
 func mendRequirement(p *v1.Pod, term int, r v1.NodeSelectorRequirement, key, value string) {

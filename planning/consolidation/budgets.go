@@ -4,13 +4,14 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/internal/believed"
 )
 
-// scaleOf returns how many replicas controllers want. A controller that is not among the objects wants as many as it has.
+// scaleOf returns how many replicas controllers want. A controller that is not among the objects wants what the
+// statuses of budgets say, or else as many as it has.
 func (p *Planner) scaleOf() disruption.Scale {
 	var list []disruption.Workload
 	add := func(apiVersion, kind string, o metav1.Object, replicas *int32) {
@@ -33,20 +34,20 @@ func (p *Planner) scaleOf() disruption.Scale {
 	for _, d := range p.in.Deployments {
 		add("apps/v1", "Deployment", d, d.Spec.Replicas)
 	}
-	known := disruption.NewScale(list)
-	type key struct{ namespace, kind, name string }
-	has := map[key]int32{}
+	known, unknown := disruption.NewScale(list), map[believed.Controller]int32{}
 	for _, pod := range p.pods {
-		if o := metav1.GetControllerOfNoCopy(pod); o != nil && pod.DeletionTimestamp == nil {
-			has[key{pod.Namespace, o.Kind, o.Name}]++
+		c, ok := believed.Of(pod)
+		if !ok || c.Kind == "DaemonSet" || c.Kind == "Job" { // these two have no scale
+			continue
 		}
-	}
-	return func(pod *v1.Pod, owner metav1.OwnerReference) (types.UID, int32, error) {
-		uid, n, err := known(pod, owner)
-		if err != nil && owner.Kind != "DaemonSet" && owner.Kind != "Job" { // these two have no scale
-			k := key{pod.Namespace, owner.Kind, owner.Name}
-			return types.UID(k.kind + "/" + k.name), has[k], nil // a budget covers one namespace
+		if _, _, err := known(pod, *metav1.GetControllerOfNoCopy(pod)); err == nil {
+			continue
 		}
-		return uid, n, err
+		n := unknown[c]
+		if pod.DeletionTimestamp == nil {
+			n++
+		}
+		unknown[c] = n
 	}
+	return believed.Scale(known, unknown, p.pdbs, p.pods)
 }

@@ -26,7 +26,7 @@ type standard struct {
 	model  *model
 	groups *podgroup.Gates
 	vain   map[int]bool // gangs for which pods left in vain
-	broken bool // a preemption broke a budget
+	broken bool         // a preemption broke a budget
 	next   int
 }
 

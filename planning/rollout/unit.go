@@ -10,11 +10,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/internal/believed"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/planning/workload"
 )
@@ -56,22 +58,25 @@ func (p *Planner) group() error {
 	if err := g.objects(); err != nil {
 		return err
 	}
+	var running []*v1.Pod
 	for i := range p.base.Len() {
 		for pod := range p.base.Pods(i) {
 			g.count(pod)
+			running = append(running, pod)
 		}
 	}
 	for _, pod := range p.in.Pending {
 		g.count(pod)
 	}
+	unknown := map[believed.Controller]int32{}
 	for _, u := range g.unknown {
-		w := disruption.Workload{APIVersion: u.version, Kind: u.kind, Namespace: u.namespace, Name: u.name, UID: u.uid, Replicas: &u.replicas}
-		if u.kind == "DaemonSet" || u.kind == "Job" || u.kind == "Node" {
-			w.Replicas = nil
+		if u.kind == "DaemonSet" || u.kind == "Job" || u.kind == "Node" { // without a scale
+			g.scales = append(g.scales, disruption.Workload{APIVersion: u.version, Kind: u.kind, Namespace: u.namespace, Name: u.name, UID: u.uid})
+			continue
 		}
-		g.scales = append(g.scales, w)
+		unknown[believed.Controller{Namespace: u.namespace, Kind: u.kind, Name: u.name}] = u.replicas
 	}
-	p.scale = disruption.NewScale(g.scales)
+	p.scale = believed.Scale(disruption.NewScale(g.scales), unknown, slices.Collect(cluster.List[*policyv1.PodDisruptionBudget](p.base).All()), running)
 	byName := func(a, b unitKey) int {
 		return cmp.Or(strings.Compare(a.kind, b.kind), strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
 	}

@@ -39,6 +39,8 @@ type summary struct {
 	Steps   int     `json:"steps"`
 	// Untried are the nodes that -time left before anybody tried to empty them.
 	Untried int `json:"untried,omitempty"`
+	// Unsearched are the steps that -time left of those of -steps.
+	Unsearched int `json:"unsearched,omitempty"`
 }
 
 type node struct {
@@ -120,7 +122,10 @@ func (in *input) plan(ctx context.Context, o options, stderr io.Writer) (*consol
 		return nil, err
 	}
 	a := in.shown(p, r, o)
-	return a, in.stays(a, p, o, stop)
+	if left := o.steps - p.Steps; left > 0 && o.steps < math.MaxInt && !o.oneStep && p.Untried == 0 && p.After > p.Bound && stop() {
+		a.Summary.Unsearched = left
+	}
+	return a, in.stays(a, p, o, program.Stop(ctx, o.time)) // a search that ran out of time is explained all the same
 }
 
 // shown returns a plan in the form in which it is printed. -n leaves out the moves of other namespaces.

@@ -2,6 +2,7 @@ package consolidate
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -107,6 +108,42 @@ func TestDocumentedJSON(t *testing.T) {
 // Every line of output in docs/consolidation.md is a line of the shipped output, blanks aside.
 func TestDocumentation(t *testing.T) { testkit.Printed(t, "../../docs/consolidation.md", ".") }
 
+// What holds a node is named as a change, each that is needed and no other, and the pods then go where they would.
+func TestWhatWouldHaveToChange(t *testing.T) {
+	pod := func(name, node, meta, spec string) string {
+		return fmt.Sprintf("---\n{apiVersion: v1, kind: Pod, metadata: {name: %s, uid: %[1]s, labels: {app: %[1]s}, %s}, spec: {nodeName: %s, %scontainers: [{name: c, resources: {requests: {cpu: 1}}}]}, status: {phase: Running, conditions: [{type: Ready, status: 'True'}]}}\n", name, meta, node, spec)
+	}
+	const (
+		owner  = "ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: r, uid: r, controller: true}]"
+		stays  = "annotations: {karpenter.sh/do-not-disrupt: 'true'}, "
+		local  = "volumes: [{name: v, emptyDir: {}}], "
+		budget = "---\n{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b}, spec: {maxUnavailable: 0, selector: {matchLabels: {app: budgeted}}}}\n"
+	)
+	var input strings.Builder
+	for _, n := range []string{"n1", "n2", "n3"} {
+		fmt.Fprintf(&input, "---\n{apiVersion: v1, kind: Node, metadata: {name: %s}, status: {allocatable: {cpu: 4, pods: 10}}}\n", n)
+	}
+	input.WriteString(pod("budgeted", "n1", owner, "") + pod("marked", "n1", stays+owner, "") + pod("local", "n1", owner, local))
+	input.WriteString(pod("bare", "n2", "annotations: {}", "") + pod("other", "n3", stays+owner, "") + budget)
+	for node, want := range map[string][]string{
+		"n1": {"--ignore-annotations: the annotations of its pods no longer count", "--delete-emptydir-data: what its pods have in emptyDir volumes is lost", "budget default/b must let go default/budgeted: evict default/budgeted says what helps"},
+		"n2": {},
+		"n3": {"--ignore-annotations: the annotations of its pods no longer count"},
+	} {
+		code, out, errs := planning(input.String(), "-f", "-", "-why", node, "-o", "json")
+		require.Zero(t, code, errs)
+		var a consolidationPlan
+		require.NoError(t, json.Unmarshal([]byte(out), &a))
+		require.Equal(t, want, a.Why.Changes, node)
+		for _, p := range a.Why.Pods {
+			require.Contains(t, []string{"n1", "n2", "n3"}, p.To)
+			require.NotEqual(t, node, p.To)
+		}
+	}
+	_, out, _ := planning(input.String(), "-f", "-", "-why", "n3")
+	require.Contains(t, out, "Would have to change: --ignore-annotations: the annotations of its pods no longer count\nWithout it 1 of 1 pod would find another node, and 0 would not.\n")
+}
+
 // Two pods exclude each other: each node says whom it waits for. -why tries the removal of one node, and names what the plan does with
 // a node that it empties.
 func TestWhyANodeStays(t *testing.T) {
@@ -143,4 +180,19 @@ func TestWhyANodeStays(t *testing.T) {
 	missing, err := report.Undocumented(string(page), []byte(out))
 	require.NoError(t, err)
 	require.Empty(t, missing)
+}
+
+// The owner of a pod is not in the input: the plan believes the status of the budget, and says so.
+func TestUnknownOwners(t *testing.T) {
+	const input = `{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, pods: 10}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: 4, pods: 10}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: a, uid: a, labels: {app: a}, ownerReferences: [{apiVersion: ray.io/v1, kind: RayCluster, name: r, uid: r, controller: true}]}, spec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 1}}}]}, status: {phase: Running, conditions: [{type: Ready, status: "True"}]}}
+---
+{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b}, spec: {maxUnavailable: 1, selector: {matchLabels: {app: a}}}, status: {disruptionsAllowed: 1, currentHealthy: 3, desiredHealthy: 2, expectedPods: 3}}
+`
+	_, out, errs := planning(input, "-f", "-")
+	require.Contains(t, errs, "how many pods it expects is taken from its status: no matches for kind \"RayCluster\" in version \"ray.io/v1\"\n")
+	require.Regexp(t, `(?m)^n1 +default/a +the Eviction API refuses: The disruption budget b needs 2 healthy pods and has 1 currently$`, out)
 }

@@ -18,6 +18,7 @@ import (
 // input is a cluster to plan for.
 type input struct {
 	planner  *consolidation.Planner
+	asks     consolidation.Input // of the planner
 	nodes    int
 	short    *report.Nodes
 	prices   map[*v1.Node]int64 // in millionths; nil: every node costs 1
@@ -50,6 +51,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 	for _, text := range warnings {
 		objects.Warnings.Add(text)
 	}
+	objects.WarnOfUnknownOwners()
 	in := &input{nodes: len(objects.Nodes), short: objects.ShortNodes()}
 	if o.why != "" {
 		names := make([]string, len(objects.Nodes))
@@ -87,7 +89,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 		}
 		x.Types = append(x.Types, t)
 	}
-	in.warnings = objects.Warnings
+	in.warnings, in.asks = objects.Warnings, x
 	in.planner, err = consolidation.New(x)
 	return in, err
 }

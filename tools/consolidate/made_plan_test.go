@@ -71,7 +71,7 @@ func TestEndsOfTheSearch(t *testing.T) {
 		args  string
 		steps int
 		time  time.Duration
-	}{{"", 1000, 10 * time.Minute}, {"-time 1ns", math.MaxInt, 1}, {"-time 0s", 1000, 0}, {"-time 1m -steps 5", 5, time.Minute}, {"-steps 0", 0, 10 * time.Minute}, {"-steps 0 -time 1s -max-moves 0", 0, time.Second}, {"-seed 3 -time 1s", math.MaxInt, time.Second}} {
+	}{{"", 1000, time.Minute}, {"-time 1ns", math.MaxInt, 1}, {"-time 0s", 1000, 0}, {"-time 1m -steps 5", 5, time.Minute}, {"-steps 0", 0, time.Minute}, {"-steps 0 -time 1s -max-moves 0", 0, time.Second}, {"-seed 3 -time 1s", math.MaxInt, time.Second}} {
 		o, err := parseFlags(append([]string{"-f", "x"}, strings.Fields(c.args)...), &strings.Builder{})
 		require.NoError(t, err, c.args)
 		require.Equal(t, c.steps, o.steps, c.args)
@@ -129,4 +129,7 @@ func TestNotTried(t *testing.T) {
 	require.Regexp(t, `\n\nnot tried: [1-9][0-9]* nodes; --time and --steps say how long to search\n$`, out)
 	_, out, _ = planning("", "-f", shipped)
 	require.NotContains(t, out, "not tried")
+	require.Equal(t, "\nnot tried: 7 steps; --time and --steps say how long to search\n", (&summary{Unsearched: 7}).notTried())
+	require.Equal(t, "\nnot tried: 1 node; --time and --steps say how long to search\n", (&summary{Untried: 1, Unsearched: 7}).notTried())
+	require.Empty(t, (&summary{}).notTried())
 }

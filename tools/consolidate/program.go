@@ -66,7 +66,7 @@ func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 	out, err := report.Render(o.output, a, func(b *strings.Builder) {
 		o.tables.Layout.Nodes = in.short
 		a.table(b, o.tables)
-		o.tables.Cut(b, report.NotTried(a.Summary.Untried, "node"))
+		o.tables.Cut(b, a.Summary.notTried())
 	})
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.StringVar(&o.defragment, "defragment", "", "remove no nodes: free this `RESOURCE`, such as nvidia.com/gpu, on whole nodes")
 	f.IntVar(&o.maxMoves, "max-moves", 0, "at most `N` moves; 0: no limit")
 	f.IntVar(&o.steps, "steps", consolidation.DefaultSteps, "search for `N` steps after the first plan; with -time and without -steps: no limit")
-	f.DurationVar(&o.time, "time", 10*time.Minute, "end the search after this `DURATION`; 0: no limit")
+	f.DurationVar(&o.time, "time", time.Minute, "end the search after this `DURATION`; 0: no limit")
 	f.Uint64Var(&o.seed, "seed", 0, "`SEED` of the search")
 	f.BoolVar(&o.oneStep, "one-step", false, "only the one node that is best emptied now")
 	f.StringVar(&o.why, "why", "", "say why this `NODE` stays: which of its pods would find another node, and which not")

@@ -23,8 +23,10 @@ type stay struct {
 // removal is what would happen if a node were removed besides.
 type removal struct {
 	stay
-	Price string  `json:"price"`
-	Pods  []trial `json:"pods"`
+	Price string `json:"price"`
+	// Changes are what would have to change before the pods of the node may move. Pods goes by that.
+	Changes []string `json:"changes"`
+	Pods    []trial  `json:"pods"`
 }
 
 type trial struct {
@@ -48,7 +50,7 @@ func (in *input) stays(a *consolidationPlan, p *consolidation.Plan, o options, s
 	if o.why != "" {
 		for _, n := range p.Nodes {
 			if n.Node == o.why {
-				a.Why = &removal{stay: stay{Node: o.why, Reason: "the plan empties the node"}, Price: in.cost(n.Price), Pods: []trial{}}
+				a.Why = &removal{stay: stay{Node: o.why, Reason: "the plan empties the node"}, Price: in.cost(n.Price), Changes: []string{}, Pods: []trial{}}
 				return nil
 			}
 		}
@@ -56,7 +58,16 @@ func (in *input) stays(a *consolidationPlan, p *consolidation.Plan, o options, s
 		if err != nil {
 			return err
 		}
-		a.Why = &removal{stay: in.reason(r), Price: in.cost(r.Price), Pods: []trial{}}
+		a.Why = &removal{stay: in.reason(r), Price: in.cost(r.Price), Changes: []string{}, Pods: []trial{}}
+		if r.Held != "" {
+			texts, free, err := in.freed(o.why, p)
+			if err != nil {
+				return err
+			}
+			if free != nil {
+				a.Why.Changes, r = texts, free
+			}
+		}
 		for _, t := range r.Trials {
 			a.Why.Pods = append(a.Why.Pods, trial{dump.Name(t.Pod), t.To, t.Why})
 		}

@@ -56,6 +56,14 @@ func (a *consolidationPlan) table(out *strings.Builder, t program.Tables) {
 	}
 }
 
+// notTried says what the search left out: nodes, or else steps.
+func (s *summary) notTried() string {
+	if s.Untried > 0 {
+		return report.NotTried(s.Untried, "node")
+	}
+	return report.NotTried(s.Unsearched, "step")
+}
+
 // staying writes why each node stays: what holds it, or the pod that no other node takes.
 func (a *consolidationPlan) staying(out *strings.Builder, t program.Tables) {
 	var rows [][]string
@@ -90,6 +98,9 @@ func (r *removal) table(out *strings.Builder, t program.Tables) {
 	}
 	out.WriteString("\n")
 	out.WriteString(t.Layout.Text("", fmt.Sprintf("%s (price %s): %s%s", r.Node, r.Price, by, r.Reason)))
+	for _, c := range r.Changes {
+		out.WriteString(t.Layout.Text("Would have to change: ", c))
+	}
 	if len(r.Pods) > 0 {
 		report.Textf(out, "Without it %d of %s would find another node, and %d would not.\n", moves, report.Count(len(r.Pods), "pod"), stuck)
 	}

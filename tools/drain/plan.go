@@ -52,6 +52,10 @@ type blocked struct {
 	Behind       bool     `json:"behind"` // other pods keep the drain of the node from its beginning
 	Proof        string   `json:"proof"`  // that no pod of the budget can ever leave
 	Budgets      []string `json:"budgets"`
+	// Replacement is the node of the new pod once the pod may leave, after the waves and the pods before it. It is empty without a new pod
+	// and when no node takes the pod; Note then has the reason.
+	Replacement string `json:"replacement"`
+	Note        string `json:"note"`
 }
 
 type skipped struct {
@@ -122,6 +126,12 @@ func (in *input) plan(ctx context.Context, o options) (*plan, error) {
 			podRef: refTo(b.Pod), Budget: strings.Join(b.Budgets, ", "), Budgets: cover(b.Budgets),
 			Cause: b.Cause, WaitingHelps: b.WaitingHelps, Remedy: in.helps(b, o.at, helps), Proof: b.Proof, Behind: b.Behind,
 		})
+	}
+	for k, b := range made.Blocked {
+		p.Blocked[k].Replacement, p.Blocked[k].Note = r.later(b.Pod)
+	}
+	if r.err != nil {
+		return nil, r.err
 	}
 	for _, s := range made.Skipped {
 		p.Skipped = append(p.Skipped, skipped{refTo(s.Pod), skipReason(s)})

@@ -3,6 +3,7 @@ package drain
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/podberth/podberth/tools/program"
@@ -79,6 +80,36 @@ func (p *plan) keeps(out *strings.Builder, group []blocked, t *program.Tables) {
 		write("  proof:  ", b.Proof)
 	}
 	write("  remedy: ", fmt.Sprintf("%s (%s)", b.Remedy, waiting))
+	if text := p.then(group, t); text != "" {
+		write("  then:   ", text)
+	}
+}
+
+// then says where the new pods of a group go once its pods may leave; "" when there are none.
+func (p *plan) then(group []blocked, t *program.Tables) string {
+	var to, homeless []string
+	cause := ""
+	for _, b := range group {
+		switch {
+		case b.Replacement != "":
+			to = append(to, b.Replacement)
+		case b.Note != "":
+			homeless, cause = append(homeless, b.Pod), cmp.Or(cause, b.Note)
+		}
+	}
+	var parts []string
+	if len(to) > 0 {
+		does := "go"
+		if len(to) == 1 {
+			does = "goes"
+		}
+		slices.Sort(to)
+		parts = append(parts, fmt.Sprintf("%s %s to %s", report.Count(len(to), "new pod"), does, joined(t.Layout.Nodes.All(slices.Compact(to)), t.All)))
+	}
+	if len(homeless) > 0 {
+		parts = append(parts, fmt.Sprintf("%s without a node: %s", report.Count(len(homeless), "new pod"), cause))
+	}
+	return strings.Join(parts, "; ")
 }
 
 func inBudget(budget string) string {

@@ -14,6 +14,7 @@ import (
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/devices/cel"
 	"github.com/podberth/podberth/devices/tracker"
+	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/tools/dump"
 )
@@ -109,6 +110,16 @@ func (r *replacer) replace(pod *v1.Pod) (node string, ok bool) {
 		return "", false
 	}
 	return d.Node, true
+}
+
+// later returns the node of the new pod of a pod that stays, once it may leave, or why no node takes the new pod. Both are empty for a pod
+// without a new pod elsewhere, such as an agent's, and for one that another scheduler places or that -steps or -time leaves out.
+func (r *replacer) later(pod *v1.Pod) (node, note string) {
+	if owner := metav1.GetControllerOf(pod); owner == nil || owner.Kind == "DaemonSet" || disruption.BudgetAgent(pod) != "" || cluster.Finished(pod) || pod.DeletionTimestamp != nil {
+		return "", ""
+	}
+	node, _ = r.replace(pod)
+	return node, r.failures[pod]
 }
 
 // release does what the controllers of claims do when a pod is gone.

@@ -42,39 +42,44 @@ func (p *plan) summary() string {
 	if len(p.Waves) > 0 {
 		text += " in " + report.Count(len(p.Waves), "wave")
 	}
-	add := func(n int, one, many string, cause string, causes int) {
-		if n == 0 {
-			return
-		}
+	add := func(n int, one, many, first string, causes map[string]bool) {
 		does := many
 		if n == 1 {
 			does = one
 		}
-		text += fmt.Sprintf("; %d %s: %s", n, does, cause)
-		if causes > 1 {
-			text += fmt.Sprintf(", and %s", report.Count(causes-1, "other cause"))
+		text += fmt.Sprintf("; %d %s: %s", n, does, first)
+		if more := len(causes) - 1; more > 0 {
+			text += fmt.Sprintf(", and %s", report.Count(more, "other cause"))
 		}
 	}
-	first := func(groups [][]blocked) string {
-		if len(groups) == 0 {
-			return ""
+	stay := func(list []blocked, one, many string) {
+		if groups := grouped(list); len(groups) > 0 {
+			first := groups[0][0]
+			add(len(list), one, many, first.Pod+", "+first.Cause, different(list, func(b blocked) string { return b.Cause }))
 		}
-		return groups[0][0].Pod + ", " + groups[0][0].Cause
 	}
-	groups := grouped(forever)
-	add(len(forever), "hangs for ever", "hang for ever", first(groups), len(groups))
-	groups = grouped(later)
-	add(len(later), "waits for now", "wait for now", first(groups), len(groups))
+	stay(forever, "hangs for ever", "hang for ever")
+	stay(later, "waits for now", "wait for now")
 	if len(behind) > 0 {
 		text += fmt.Sprintf("; %d may leave once their drain begins", len(behind))
 	}
 	if without := homes(homeless); len(without) > 0 {
-		add(len(homeless), "gets no new node", "get no new node", without[0][0].Pod+", "+without[0][0].Note, len(without))
+		first := without[0][0]
+		add(len(homeless), "gets no new node", "get no new node", first.Pod+", "+first.Note, different(homeless, func(e eviction) string { return e.Note }))
 	}
 	if len(p.Skipped) > 0 {
 		text += fmt.Sprintf("; %d skipped", len(p.Skipped))
 	}
 	return text
+}
+
+// different returns the texts of a list.
+func different[T any](list []T, text func(T) string) map[string]bool {
+	out := map[string]bool{}
+	for _, x := range list {
+		out[text(x)] = true
+	}
+	return out
 }
 
 // leave returns "1 pod leaves", "2 pods leave".

@@ -121,6 +121,7 @@ func obstacles(nodes []placement.NodeReport) []Obstacle {
 	type group struct {
 		nodes   int
 		details []detail // by the order in which they come up
+		taints  tally
 	}
 	groups, order := map[reason]*group{}, []reason(nil)
 	for _, n := range nodes {
@@ -136,6 +137,9 @@ func obstacles(nodes []placement.NodeReport) []Obstacle {
 				if !counted[k] {
 					counted[k] = true
 					g.nodes++
+				}
+				if r.Plugin == ofTaints {
+					g.taints.add(line.detail, n.Node)
 				}
 				kind := devices.WithoutHolders(line.detail)
 				at := slices.IndexFunc(g.details, func(o detail) bool { return o.kind == kind })
@@ -154,6 +158,9 @@ func obstacles(nodes []placement.NodeReport) []Obstacle {
 		if len(g.details) > mostDetails {
 			first := g.details[0].Obstacle
 			first.Nodes = g.nodes
+			if k.plugin == ofTaints {
+				first.Detail, first.Example = g.taints.String(), ""
+			}
 			out = append(out, first)
 			continue
 		}
@@ -169,7 +176,7 @@ func obstacles(nodes []placement.NodeReport) []Obstacle {
 }
 
 // mostDetails is how many different details of a reason are printed. When a reason has more details, only the detail of the
-// nearest node is printed.
+// nearest node is printed; taints are counted.
 const mostDetails = 3
 
 type reasonLine struct{ reason, detail string }

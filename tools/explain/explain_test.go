@@ -37,6 +37,19 @@ func TestObstacles(t *testing.T) {
 	require.Empty(t, a.Help, "no remedy without a proof")
 }
 
+// Nodes with many different taints are counted by taint, in place of an example.
+func TestManyTaints(t *testing.T) {
+	table := []placement.NodeReport{
+		rejected("n1", taint("dedicated=a:NoSchedule rejects")), rejected("n2", taint("dedicated=b:NoSchedule rejects")),
+		rejected("n3", taint("off:NoSchedule rejects", "off:NoExecute rejects", "gpu=yes:NoSchedule rejects")), rejected("n4", taint("gpu=yes:NoSchedule rejects")),
+	}
+	require.Equal(t, []Obstacle{
+		{"TaintToleration", "node(s) had untolerated taint(s)", "by taint: gpu=yes 2, dedicated=a 1, dedicated=b 1, off 1", "", 4},
+	}, Of(table, nil).Obstacles)
+	table = append(table, rejected("n5", taint("x rejects")))
+	require.Equal(t, "  5 nodes: node(s) had untolerated taint(s): by taint: gpu=yes 2, dedicated=a 1, dedicated=b 1, off 1, 1 more (TaintToleration)", Of(table, nil).Lines()[0])
+}
+
 // Nodes whose devices other claims hold are one obstacle, and the claims of the nearest node are an example.
 func TestObstaclesHeld(t *testing.T) {
 	devices := func(detail string) placement.Rejection {

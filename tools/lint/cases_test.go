@@ -41,6 +41,10 @@ func TestCases(t *testing.T) {
 		{"84-sts-vct", "a class that does not exist, and one that is the default", "error class-missing: ", "", 2},
 		{"85-pvc-default", "the claim gets the default class", "", "error", 0},
 		{"63b-dra-cel-wrong-v1", "the claim is made from its template", "error unplaceable: ", "device-class-missing", 2},
+		{"50-failures-az", "Honor alone leaves minDomains out of reach", "error spread-taints-policy: topology.kubernetes.io/zone [us-1c] cannot be reached and stays at 0, so that 2 of 6 replicas get a node", "", 4},
+		{"81-pdb-ds", "a DaemonSet has no scale", "error budget-cannot-sync: DaemonSet default/ing has no scale", "", 0},
+		{"82-lint-pdb-job", "a Job has no scale", "error budget-cannot-sync: CronJob default/cj has no scale", "", 3},
+		{"87b-maxunavailable0", "more replicas do not help", "warning budget-zero: maxUnavailable 0 refuses every eviction of pods of Deployment d8/g, at any number of replicas", "budget-never-allows", 5},
 		{"86-ephemeral", "the claim of the volume is made", "", "error", 0},
 	}, func(t *testing.T, c test) {
 		seen[c.name+".yaml"] = true

@@ -11,6 +11,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/tools/internal/must"
 	"github.com/podberth/podberth/tools/internal/price"
+	"github.com/podberth/podberth/tools/report"
 )
 
 // side is the cluster after the run with one configuration.
@@ -187,9 +188,9 @@ func measures(a, b side) (rows [][]string) {
 		if m.Requested == "0" && n.Requested == "0" {
 			continue
 		}
-		add(m.Resource+" requested", fmt.Sprintf("%s (%d%%)", m.Requested, m.Percent), fmt.Sprintf("%s (%d%%)", n.Requested, n.Percent))
+		add(m.Resource+" requested", fmt.Sprintf("%s (%d%%)", report.Short(m.Requested), m.Percent), fmt.Sprintf("%s (%d%%)", report.Short(n.Requested), n.Percent))
 		add(m.Resource+" of nodes in use", fmt.Sprintf("%d%%", m.InUse), fmt.Sprintf("%d%%", n.InUse))
-		add("largest free "+m.Resource, m.LargestFree, n.LargestFree)
+		add("largest free "+m.Resource, report.Short(m.LargestFree), report.Short(n.LargestFree))
 	}
 	for _, s := range a.Spread {
 		if at := slices.IndexFunc(b.Spread, func(n skew) bool { return n.Key == s.Key }); at >= 0 {

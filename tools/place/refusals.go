@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -104,7 +105,7 @@ func (o options) checkInput(objects *dump.Objects, timeline []event) error {
 			objects.Warnings.Group("the API server refuses %d objects of kind "+kindOf(object)+", which are left out", fmt.Sprintf("%v; it is left out", whole))
 		default:
 			objects.Warnings.Group("the API server would refuse %d objects of kind "+kindOf(object)+", which the scheduler uses as they are",
-				fmt.Sprintf("%s: %v; the API server would refuse it, the scheduler uses it as it is", named(object), what))
+				fmt.Sprintf("%s: %v%s; the API server would refuse it, the scheduler uses it as it is", named(object), what, gateOf(what)))
 		}
 	}
 	for object := range objects.Others() {
@@ -124,6 +125,17 @@ func (o options) checkInput(objects *dump.Objects, timeline []event) error {
 		errs = append(errs, checkTimeline(objects, timeline)...)
 	}
 	return errors.Join(errs...)
+}
+
+// gateOf names, in brackets, the feature gate without which the API server refuses two operators of tolerations: its own text lists them among
+// the supported ones. "" for other refusals.
+func gateOf(what error) string {
+	for _, op := range []v1.TolerationOperator{v1.TolerationOpGt, v1.TolerationOpLt} {
+		if strings.Contains(what.Error(), fmt.Sprintf("operator: Unsupported value: %q", op)) {
+			return fmt.Sprintf(" (%s needs the feature gate TaintTolerationComparisonOperators)", op)
+		}
+	}
+	return ""
 }
 
 func isWorkload(o metav1.Object) bool {

@@ -35,6 +35,12 @@ func podWith(spec string) string {
 	return "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {priority: 0, containers: [{name: c}], " + spec + "}}"
 }
 
+// The API server's text lists Gt among the operators that it supports; the warning names the gate that is missing.
+func TestGateOfARefusal(t *testing.T) {
+	_, _, errs := simulate(t, podWith("tolerations: [{key: a, operator: Gt, value: '5', effect: NoSchedule}]"), "-f", "-")
+	require.Contains(t, errs, `supported values: "Equal", "Exists", "Lt", "Gt" (Gt needs the feature gate TaintTolerationComparisonOperators); the API server`)
+}
+
 // What the API server would refuse: a warning by default, an outcome or an object less with -admit, exit 2 with -strict.
 func TestWhatTheServerRefuses(t *testing.T) {
 	for _, c := range invalidObjects {

@@ -43,7 +43,7 @@ func writeUsage(out *bytes.Buffer, before, after usage) {
 		if old == nil {
 			old, oldTotal = new(big.Int), new(big.Int)
 		}
-		rows = append(rows, []string{name, amount(name, total), share(name, old, oldTotal), share(name, after.wanted[name], total)})
+		rows = append(rows, []string{name, report.Short(amount(name, total)), share(name, old, oldTotal), share(name, after.wanted[name], total)})
 	}
 	fmt.Fprint(out, "\n", report.Columns([]string{"RESOURCE", "ALLOCATABLE", "REQUESTED BEFORE", "REQUESTED AFTER"}, rows))
 }
@@ -52,8 +52,8 @@ func amount(name string, n *big.Int) string { return report.Amount(v1.ResourceNa
 
 func share(name string, n, total *big.Int) string {
 	if total.Sign() == 0 {
-		return amount(name, n)
+		return report.Short(amount(name, n))
 	}
 	percent := new(big.Int).Div(new(big.Int).Mul(n, big.NewInt(100)), total)
-	return fmt.Sprintf("%s (%s%%)", amount(name, n), percent)
+	return fmt.Sprintf("%s (%s%%)", report.Short(amount(name, n)), percent)
 }

@@ -50,22 +50,21 @@ type summary struct {
 // causes says why pods stay.
 type causes struct {
 	first string // a pod and its cause
-	more  int    // other causes
+	all   map[string]bool
 }
 
-func (c *causes) add(first string) {
-	if c.first != "" {
-		c.more++
-		return
+func (c *causes) add(pod, cause string) {
+	if c.first == "" {
+		c.first, c.all = pod+", "+cause, map[string]bool{}
 	}
-	c.first = first
+	c.all[cause] = true
 }
 
 func (c causes) String() string {
-	if c.more == 0 {
+	if len(c.all) < 2 {
 		return c.first
 	}
-	return c.first + ", and " + report.Count(c.more, "other cause")
+	return c.first + ", and " + report.Count(len(c.all)-1, "other cause")
 }
 
 type step struct {
@@ -170,7 +169,7 @@ func (s *summary) hang(d planner.Deadlock) {
 	case roomless(d.Kind):
 		count, why = &s.Homeless, &s.lacks
 	}
-	why.add(d.Pods[0] + ", " + d.Proof)
+	why.add(d.Pods[0], d.Proof)
 	*count += len(d.Pods)
 }
 

@@ -53,6 +53,7 @@ func prepare(o *options, objects *dump.Objects) (*input, error) {
 			pending = append(pending, p)
 		}
 	}
+	objects.WarnOfUnknownOwners()
 	in := &input{objects: objects, snapshot: s, profile: decides, warnings: objects.Warnings}
 	in.planner, err = planner.New(planner.Input{
 		Snapshot: s, Deployments: objects.Deployments, Jobs: objects.Jobs, DaemonSets: objects.DaemonSets, Pending: pending,

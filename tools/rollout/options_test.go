@@ -136,3 +136,28 @@ func TestTerminal(t *testing.T) {
 	_, wide, _ := rolling("", "-f", shipped, "-ignore-daemonsets")
 	require.NotRegexp(t, `(?m)^  +\S`, wide)
 }
+
+// The owner of the pods is not in the input: the plan believes the status of the budget, also one that says that the last sync failed, and
+// says so. Without a status it takes as many pods as run.
+func TestUnknownOwners(t *testing.T) {
+	input := func(status string) string {
+		return nodesAndOwned + "---\n{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b}, spec: {maxUnavailable: 1, selector: {matchLabels: {app: a}}}, status: {" + status + "}}\n"
+	}
+	const taken = "how many pods it expects is taken from its status: no matches for kind \"RayCluster\" in version \"ray.io/v1\"\n"
+	_, out, errs := rolling(input("disruptionsAllowed: 1, currentHealthy: 3, desiredHealthy: 2, expectedPods: 3"), "-f", "-")
+	require.Contains(t, errs, taken)
+	require.Contains(t, out, "0 of 1 pod leaves, 1 node new after 0s; 1 hangs for ever: default/a, budget default/b demands 2 healthy pods of 3 and has 1; 1 node blocked\n")
+	_, out, errs = rolling(input("expectedPods: 3, conditions: [{type: DisruptionAllowed, status: 'False', reason: SyncFailed, message: rayclusters.ray.io does not implement the scale subresource}]"), "-f", "-")
+	require.Contains(t, errs, taken)
+	require.Contains(t, out, "1 hangs for ever: default/a, budget default/b allows nothing: rayclusters.ray.io does not implement the scale subresource;")
+	_, out, errs = rolling(input(""), "-f", "-")
+	require.Contains(t, errs, "how many pods it expects is not known, as many as run are taken: no matches for kind")
+	require.Contains(t, out, "1 of 1 pod leaves, ")
+}
+
+const nodesAndOwned = `{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, pods: 10}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: 4, pods: 10}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: a, uid: a, labels: {app: a}, ownerReferences: [{apiVersion: ray.io/v1, kind: RayCluster, name: r, uid: r, controller: true}]}, spec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 1}}}]}, status: {phase: Running, conditions: [{type: Ready, status: "True"}]}}
+`

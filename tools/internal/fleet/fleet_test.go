@@ -60,7 +60,7 @@ func TestAnswers(t *testing.T) {
 			{"upgrade", upgrade.Run, []string{"-from", "1.35", "-to", "1.37"}},
 			{"taints", taints.Run, []string{"-stop-zone", "eu-1a", "-admit"}},
 			{"failures", failures.Run, []string{"-by", "pool", "-by", "topology.kubernetes.io/zone"}},
-			{"consolidate", consolidate.Run, []string{"-max-moves", "20"}},
+			{"consolidate", consolidate.Run, []string{"-max-moves", "20", "-time", "0s"}},
 			{"rollout", rollout.Run, []string{"-ignore-daemonsets", "-delete-emptydir-data", "-l", "pool=memory"}},
 		} {
 			var answer, errs bytes.Buffer
