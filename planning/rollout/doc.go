@@ -33,7 +33,7 @@
 // budget and wave that changes it.
 //
 // The package evicts nothing and preempts nothing. A replacement in another scheduler's name has no node in the plan. Quotas are
-// not charged.
+// not charged: a pod that leaves gives back what the pod in its place is charged.
 //
 // The package follows Kubernetes v1.37. Rules: documentation, "Safely Drain a Node", "Disruptions", "API-initiated Eviction",
 // "Workload Management"; docs/rollout.md.
