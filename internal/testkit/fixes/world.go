@@ -9,7 +9,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -19,7 +18,7 @@ type World struct {
 	Nodes   []*v1.Node
 	Live    []metav1.Object
 	// Added and Removed are what a change makes and deletes.
-	Added   []*schedulingv1.PriorityClass
+	Added   []metav1.Object
 	Removed []*policyv1.PodDisruptionBudget
 }
 

@@ -1,0 +1,124 @@
+package lint
+
+import (
+	"cmp"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/podberth/podberth/admission"
+)
+
+// mostPerNode is the number of replicas on one node for which fitting looks for an amount.
+const mostPerNode = 16
+
+// fitting returns the largest amount of a resource with which all pods of a workload get nodes, of the amounts that divide the free room
+// of a node by a number of pods; at most most. ok is false when no such amount helps.
+func (c *checker) fitting(w *work, name v1.ResourceName, most resource.Quantity) (fits resource.Quantity, ok bool) {
+	if c.takesAmount(w, name, most) {
+		return most, true
+	}
+	var list []int64
+	for _, n := range c.left(w) {
+		free := n.Status.Allocatable[name]
+		for k := range int64(min(mostPerNode, max(w.replicas, 1))) {
+			if q := rounded(name, free.MilliValue()/(k+1)); q.Sign() > 0 && q.Cmp(most) < 0 {
+				list = append(list, q.MilliValue())
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b int64) int { return cmp.Compare(b, a) })
+	list = slices.Compact(list)
+	at, _ := slices.BinarySearchFunc(list, true, func(milli int64, _ bool) int {
+		if c.takesAmount(w, name, rounded(name, milli)) {
+			return 1
+		}
+		return -1
+	})
+	if at == len(list) {
+		return most, false
+	}
+	return rounded(name, list[at]), true
+}
+
+// atMost is the fix of a request that no node has: the most that the workload can reach, or less when not all of its pods would get nodes with
+// that.
+func (c *checker) atMost(w *work, name v1.ResourceName, most resource.Quantity) string {
+	q, fits := c.fitting(w, name, most)
+	out := "at most " + q.String()
+	switch {
+	case w.kind == "DaemonSet": // one larger node does not help the others
+		return out + " on every node"
+	case fits && q.Cmp(most) < 0:
+		out += " with " + amount(w.replicas, "replica", "replicas")
+	}
+	return out + ", or a larger node"
+}
+
+// rounded returns an amount as people write it: thousandths of a CPU, mebibytes, whole ones.
+func rounded(name v1.ResourceName, milli int64) resource.Quantity {
+	const mebi = 1 << 20
+	switch bytes := milli / 1000; {
+	case name == v1.ResourceCPU:
+		return *resource.NewMilliQuantity(milli, resource.DecimalSI)
+	case name == v1.ResourceMemory || name == v1.ResourceEphemeralStorage:
+		if bytes > mebi {
+			bytes = bytes / mebi * mebi
+		}
+		return *resource.NewQuantity(bytes, resource.BinarySI)
+	default:
+		return *resource.NewQuantity(bytes, resource.DecimalSI)
+	}
+}
+
+// takesAmount reports whether all pods of a workload get nodes when each asks for this amount of a resource in all; of a Job, whether one
+// does.
+func (c *checker) takesAmount(w *work, name v1.ResourceName, amount resource.Quantity) bool {
+	return c.takesEdited(w, func(s *v1.PodSpec) { ask(s, name, amount) })
+}
+
+// takesEdited reports whether all pods of a workload get nodes after an edit of its template; of a Job, whether one does.
+func (c *checker) takesEdited(w *work, edit func(s *v1.PodSpec)) bool {
+	manifest := w.manifest.(runtime.Object).DeepCopyObject().(metav1.Object)
+	if t, _ := admission.Template(manifest); t != nil {
+		edit(&t.Spec)
+	} else if p, is := manifest.(*v1.Pod); is {
+		edit(&p.Spec)
+	}
+	more := *w
+	more.manifest, more.trial, more.given, more.pod = manifest, nil, w.given.DeepCopy(), w.pod.DeepCopy()
+	edit(&more.given.Spec)
+	edit(&more.pod.Spec)
+	t := c.try(&more, false)
+	return t.broken == nil && t.refuse == nil && (t.failed == nil || w.runs() && t.count() > 0)
+}
+
+// ask makes a pod ask for an amount of a resource in all, overhead included. The first container asks for it.
+func ask(s *v1.PodSpec, name v1.ResourceName, amount resource.Quantity) {
+	amount.Sub(s.Overhead[name])
+	write := func(list v1.ResourceList, q resource.Quantity) {
+		if _, has := list[name]; has {
+			list[name] = q
+		}
+	}
+	if r := s.Resources; r != nil {
+		write(r.Requests, amount)
+		write(r.Limits, amount)
+	}
+	for _, containers := range [...][]v1.Container{s.Containers, s.InitContainers} {
+		for i := range containers {
+			r, q := &containers[i].Resources, resource.Quantity{}
+			if i == 0 {
+				if q = amount; r.Requests == nil {
+					r.Requests = v1.ResourceList{}
+				}
+				r.Requests[name] = q
+			}
+			write(r.Requests, q)
+			write(r.Limits, q)
+		}
+	}
+}
