@@ -2,6 +2,7 @@ package lint
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/podberth/podberth/admission"
+	"github.com/podberth/podberth/affinity"
 )
 
 // mostPerNode is the number of replicas on one node for which fitting looks for an amount.
@@ -56,6 +58,23 @@ func (c *checker) atMost(w *work, name v1.ResourceName, most resource.Quantity) 
 		out += " with " + amount(w.replicas, "replica", "replicas")
 	}
 	return out + ", or a larger node"
+}
+
+// takesTwin reports whether a workload could use one node more: no twin of a node, under another name, is meant by its selectors when they
+// name nodes.
+func (c *checker) takesTwin(w *work) bool {
+	s, _ := affinity.CompileRequired(w.pod)
+	for _, n := range c.reachable(w) {
+		twin := *n
+		twin.Name, twin.Labels = n.Name+"-twin", maps.Clone(n.Labels)
+		if _, has := twin.Labels[v1.LabelHostname]; has {
+			twin.Labels[v1.LabelHostname] = twin.Name
+		}
+		if s.Matches(&twin) {
+			return true
+		}
+	}
+	return false
 }
 
 // rounded returns an amount as people write it: thousandths of a CPU, mebibytes, whole ones.

@@ -116,6 +116,9 @@ var resourceRules = []Rule{
 				if strings.Contains(string(name), "/") && sum < int64(w.replicas) { // whole ones, and each replica wants one at least
 					fix = "fewer replicas or more nodes"
 				}
+				if !c.takesTwin(w) {
+					fix = strings.NewReplacer(", lower requests or more nodes", " or lower requests", " or more nodes", "").Replace(fix)
+				}
 				c.prove(w, w.path+".containers", fix, "%s for %d of %s%s, the nodes that they can use have %d", pods(w), asks, name, from(w, name), sum)
 			}
 		}

@@ -15,7 +15,7 @@ func init() {
 		if strings.HasSuffix(s.path, ".nodeSelector") {
 			return s.without(s.path + "[" + v1.LabelHostname + "]")
 		}
-		return s.without(s.path)
+		return s.without(strings.TrimSuffix(s.path, ".topologyKey"))
 	}))
 	means(`podAntiAffinity term (\d+)`, first(func(s *site, m []string) bool {
 		return s.without(s.pod() + ".affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[" + m[1] + "]")
