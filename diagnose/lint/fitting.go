@@ -17,11 +17,12 @@ import (
 // mostPerNode is the number of replicas on one node for which fitting looks for an amount.
 const mostPerNode = 16
 
-// fitting returns the largest amount of a resource with which all pods of a workload get nodes, of the amounts that divide the free room
-// of a node by a number of pods; at most most. ok is false when no such amount helps.
-func (c *checker) fitting(w *work, name v1.ResourceName, most resource.Quantity) (fits resource.Quantity, ok bool) {
-	if c.takesAmount(w, name, most) {
-		return most, true
+// fitting returns the largest amount of a resource with which all pods of a workload get nodes, at most most: of the amounts that divide the
+// free room of a node by a number of pods. When no such amount helps, it returns most, and how many pods get nodes with that.
+func (c *checker) fitting(w *work, name v1.ResourceName, most resource.Quantity) (fits resource.Quantity, pods int) {
+	whole := c.withAmount(w, name, most)
+	if whole.all(w) {
+		return most, w.replicas
 	}
 	var list []int64
 	for _, n := range c.left(w) {
@@ -35,27 +36,27 @@ func (c *checker) fitting(w *work, name v1.ResourceName, most resource.Quantity)
 	slices.SortFunc(list, func(a, b int64) int { return cmp.Compare(b, a) })
 	list = slices.Compact(list)
 	at, _ := slices.BinarySearchFunc(list, true, func(milli int64, _ bool) int {
-		if c.takesAmount(w, name, rounded(name, milli)) {
+		if c.withAmount(w, name, rounded(name, milli)).all(w) {
 			return 1
 		}
 		return -1
 	})
 	if at == len(list) {
-		return most, false
+		return most, whole.count()
 	}
-	return rounded(name, list[at]), true
+	return rounded(name, list[at]), w.replicas
 }
 
 // atMost is the fix of a request that no node has: the most that the workload can reach, or less when not all of its pods would get nodes with
-// that.
+// that, or the most and fewer replicas.
 func (c *checker) atMost(w *work, name v1.ResourceName, most resource.Quantity) string {
-	q, fits := c.fitting(w, name, most)
+	q, pods := c.fitting(w, name, most)
 	out := "at most " + q.String()
 	switch {
 	case w.kind == "DaemonSet": // one larger node does not help the others
 		return out + " on every node"
-	case fits && q.Cmp(most) < 0:
-		out += " with " + amount(w.replicas, "replica", "replicas")
+	case !w.runs() && pods > 0 && (pods < w.replicas || q.Cmp(most) < 0):
+		out += " with " + amount(pods, "replica", "replicas")
 	}
 	return out + ", or a larger node"
 }
@@ -93,14 +94,13 @@ func rounded(name v1.ResourceName, milli int64) resource.Quantity {
 	}
 }
 
-// takesAmount reports whether all pods of a workload get nodes when each asks for this amount of a resource in all; of a Job, whether one
-// does.
-func (c *checker) takesAmount(w *work, name v1.ResourceName, amount resource.Quantity) bool {
-	return c.takesEdited(w, func(s *v1.PodSpec) { ask(s, name, amount) })
+// withAmount returns the trial of a workload whose pods ask for this amount of a resource in all.
+func (c *checker) withAmount(w *work, name v1.ResourceName, amount resource.Quantity) *trial {
+	return c.edited(w, func(s *v1.PodSpec) { ask(s, name, amount) })
 }
 
-// takesEdited reports whether all pods of a workload get nodes after an edit of its template; of a Job, whether one does.
-func (c *checker) takesEdited(w *work, edit func(s *v1.PodSpec)) bool {
+// edited returns the trial of a workload after an edit of its template.
+func (c *checker) edited(w *work, edit func(s *v1.PodSpec)) *trial {
 	manifest := w.manifest.(runtime.Object).DeepCopyObject().(metav1.Object)
 	if t, _ := admission.Template(manifest); t != nil {
 		edit(&t.Spec)
@@ -111,7 +111,11 @@ func (c *checker) takesEdited(w *work, edit func(s *v1.PodSpec)) bool {
 	more.manifest, more.trial, more.given, more.pod = manifest, nil, w.given.DeepCopy(), w.pod.DeepCopy()
 	edit(&more.given.Spec)
 	edit(&more.pod.Spec)
-	t := c.try(&more, false)
+	return c.try(&more, false)
+}
+
+// all reports whether all pods of a workload get nodes; of a Job, whether one does.
+func (t *trial) all(w *work) bool {
 	return t.broken == nil && t.refuse == nil && (t.failed == nil || w.runs() && t.count() > 0)
 }
 

@@ -81,8 +81,8 @@ var nodeRules = []Rule{
 		if len(usable) > 0 && len(c.reachable(w)) == 0 {
 			n := usable[0]
 			why := "is cordoned"
-			if len(n.Spec.Taints) > 0 {
-				why = "has the taint " + n.Spec.Taints[0].ToString()
+			if t := taints.Untolerated(n, w.pod.Spec.Tolerations, taints.Options{}); t != nil {
+				why = "has the taint " + t.ToString()
 			}
 			c.prove(w, w.path+".tolerations", c.opening(w, usable), "%s and none takes the pod: %s %s", amount(len(usable), "node matches", "nodes match"), n.Name, why)
 		}

@@ -74,8 +74,8 @@ func trouble(f Said, before, after []Said, strict bool) string {
 		return "it is still there: " + after[i].Explanation
 	}
 	for _, o := range after {
-		if hides := f.Rule == "node-name-set" || f.Rule == "no-node-matches" && strings.HasPrefix(f.Object, "DaemonSet "); hides && !strict {
-			break // no scheduler saw its pods before
+		if !strict && hides(f) {
+			break
 		}
 		known := slices.ContainsFunc(before, func(b Said) bool {
 			return b.Object == o.Object && b.Severity == "error" && (b.Rule == o.Rule || !strict && o.Rule != "api-refuses" && o.Rule != "selector-mismatch" && o.Rule != "immutable-field")
@@ -85,6 +85,17 @@ func trouble(f Said, before, after []Said, strict bool) string {
 		}
 	}
 	return ""
+}
+
+// hides reports whether the pods of a finding had no trial before the fix: no scheduler saw them, or they asked for nothing.
+func hides(f Said) bool {
+	switch f.Rule {
+	case "node-name-set", "no-requests":
+		return true
+	case "no-node-matches", "all-nodes-closed":
+		return strings.HasPrefix(f.Object, "DaemonSet ")
+	}
+	return false
 }
 
 // worldOf returns the objects of an input of package lint, whose fields are lists of objects.

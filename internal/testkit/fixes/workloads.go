@@ -45,7 +45,10 @@ func init() {
 	means(`maxSurge:? 0 with maxUnavailable:? 1`, first(func(s *site, _ []string) bool {
 		return s.strategy(tree{"maxSurge": 0, "maxUnavailable": 1})
 	}))
-	means(`at most ([0-9.]+[a-zA-Z]*)( with \d+ replicas?| on every node)?`, first(func(s *site, m []string) bool {
+	means(`at most ([0-9.]+[a-zA-Z]*)(?: with (\d+) replicas?| on every node)?`, first(func(s *site, m []string) bool {
+		if m[2] != "" {
+			s.replicas(number(m[2]))
+		}
 		return s.amount(regexp.MustCompile(`asks for \S+ ([^ ,]+)`).FindStringSubmatch(s.f.Explanation)[1], m[1])
 	}))
 	means(`lower requests`, first(func(s *site, _ []string) bool {
