@@ -41,7 +41,11 @@ var nodeRules = []Rule{
 		}
 		if len(bad) < len(terms) {
 			for _, i := range bad {
-				c.report(fmt.Sprintf("%s%s.nodeSelectorTerms[%d]", w.path, requiredNodes, i), "drop the term, or the requirement that contradicts", "the term never matches: %s", conflict(w.pod.Spec.NodeSelector, terms[i]))
+				fix := "drop the term"
+				if oneTooMany(w.pod.Spec.NodeSelector, terms[i]) {
+					fix += ", or the requirement that contradicts"
+				}
+				c.report(fmt.Sprintf("%s%s.nodeSelectorTerms[%d]", w.path, requiredNodes, i), fix, "the term never matches: %s", conflict(w.pod.Spec.NodeSelector, terms[i]))
 			}
 		}
 	}},

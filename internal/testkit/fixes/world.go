@@ -2,6 +2,7 @@ package fixes
 
 import (
 	"cmp"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -139,12 +140,16 @@ func (s *site) alone(object string) (tree, bool) {
 	return tree{"matchLabels": tree{"example.com/alone": label}}, true
 }
 
-// nodeKey returns a key of the nodes' labels, one for each way: first the zone, then the host name.
+// nodeKey returns a key of the nodes' labels, one for each way: first the zone, then the host name, then the others.
 func (s *site) nodeKey() (string, bool) {
-	keys := []string{v1.LabelTopologyZone, v1.LabelHostname}
-	keys = slices.DeleteFunc(keys, func(k string) bool {
-		return !slices.ContainsFunc(s.w.Nodes, func(n *v1.Node) bool { _, has := n.Labels[k]; return has })
-	})
+	there := map[string]bool{}
+	for _, n := range s.w.Nodes {
+		for key := range n.Labels {
+			there[key] = true
+		}
+	}
+	keys := slices.Compact(append([]string{v1.LabelTopologyZone, v1.LabelHostname}, slices.Sorted(maps.Keys(there))...))
+	keys = slices.DeleteFunc(keys, func(k string) bool { return !there[k] })
 	if s.way >= len(keys) {
 		return "", false
 	}
