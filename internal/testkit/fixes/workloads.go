@@ -151,13 +151,6 @@ func init() {
 		if value == nil {
 			return s.without(s.path)
 		}
-		if s.path == "spec" { // of the fields that stay
-			for _, name := range []string{"replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit", "persistentVolumeClaimRetentionPolicy", "minReadySeconds"} {
-				if mine := get(read(s.o), "spec."+name); mine != nil {
-					set(value, name, mine)
-				}
-			}
-		}
 		return s.atPath(value)
 	}))
 	means(`(globalDefault|the annotation) in one class alone`, first(func(s *site, _ []string) bool { return s.without(s.path) }))
