@@ -94,8 +94,11 @@ func rounded(name v1.ResourceName, milli int64) resource.Quantity {
 	}
 }
 
-// withAmount returns the trial of a workload whose pods ask for this amount of a resource in all.
+// withAmount returns the trial of a workload whose pods ask for this amount of a resource in all, overhead included.
 func (c *checker) withAmount(w *work, name v1.ResourceName, amount resource.Quantity) *trial {
+	if amount.Sub(w.pod.Spec.Overhead[name]); amount.Sign() < 0 {
+		return &trial{failed: w.pod, placed: true}
+	}
 	return c.edited(w, func(s *v1.PodSpec) { ask(s, name, amount) })
 }
 
@@ -119,9 +122,8 @@ func (t *trial) all(w *work) bool {
 	return t.broken == nil && t.refuse == nil && (t.failed == nil || w.runs() && t.count() > 0)
 }
 
-// ask makes a pod ask for an amount of a resource in all, overhead included. The first container asks for it.
+// ask makes the containers of a pod ask for an amount of a resource in all. The first container asks for it.
 func ask(s *v1.PodSpec, name v1.ResourceName, amount resource.Quantity) {
-	amount.Sub(s.Overhead[name])
 	write := func(list v1.ResourceList, q resource.Quantity) {
 		if _, has := list[name]; has {
 			list[name] = q

@@ -8,7 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/podberth/podberth/internal/testkit"
@@ -74,6 +76,11 @@ func TestFixesBesideOtherFields(t *testing.T) {
 		{"replicas on nodes that others use", "request-too-large", func(w *world) {
 			w.replicas(9).request("memory", "9Gi")
 			w.pod.Containers[0].Resources.Limits = v1.ResourceList{v1.ResourceMemory: resource.MustParse("9Gi")}
+		}},
+		{"the overhead of a class", "request-too-large", func(w *world) {
+			w.in.RuntimeClasses = []*nodev1.RuntimeClass{{ObjectMeta: metav1.ObjectMeta{Name: "kata"}, Handler: "kata", Overhead: &nodev1.Overhead{PodFixed: v1.ResourceList{"cpu": resource.MustParse("3")}}}}
+			w.replicas(9).request("cpu", "1500m")
+			w.pod.RuntimeClassName = ptr("kata")
 		}},
 		{"a DaemonSet on nodes of several sizes", "request-too-large", func(w *world) {
 			w.request("cpu", "5")

@@ -189,8 +189,15 @@ func (s *site) more() bool {
 
 // amount writes a request of the pod: the first container has all of it.
 func (s *site) amount(name, amount string) bool {
-	if get(read(s.o), s.pod()+".overhead") != nil || strings.Contains(s.f.Explanation, "overhead of") {
+	if get(read(s.o), s.pod()+".overhead") != nil {
 		return false
+	}
+	if m := regexp.MustCompile(`\((\S+) of them overhead of`).FindStringSubmatch(s.f.Explanation); m != nil {
+		q := resource.MustParse(amount)
+		if q.Sub(resource.MustParse(m[1])); q.Sign() < 0 {
+			return false
+		}
+		amount = q.String()
 	}
 	edit(s.o, func(t tree) {
 		for _, containers := range []string{".containers", ".initContainers"} {
