@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 
@@ -79,6 +80,19 @@ func (q *Quotas) Charge(pod *v1.Pod) error {
 	return nil
 }
 
+// Release gives back what the quotas of the namespace were charged for a stored pod that is deleted; a quota has no less than nothing
+// used. A nil pod, and a nil Quotas, give back nothing.
+func (q *Quotas) Release(pod *v1.Pod) {
+	if q == nil || pod == nil {
+		return
+	}
+	for _, x := range q.quotas[pod.Namespace] {
+		if x.selects(pod, q.release) {
+			x.sub(quota.Usage(pod, q.now, q.release))
+		}
+	}
+}
+
 // Clone returns a copy that is charged on its own.
 func (q *Quotas) Clone() *Quotas {
 	if q == nil {
@@ -107,6 +121,19 @@ func (x *chargedQuota) add(usage v1.ResourceList) {
 			sum := x.used[name].DeepCopy()
 			sum.Add(amount)
 			x.used[name] = sum
+		}
+	}
+}
+
+func (x *chargedQuota) sub(usage v1.ResourceList) {
+	for name, amount := range usage {
+		if used, is := x.used[name]; is {
+			rest := used.DeepCopy()
+			rest.Sub(amount)
+			if rest.Sign() < 0 {
+				rest = resource.Quantity{Format: used.Format}
+			}
+			x.used[name] = rest
 		}
 	}
 }

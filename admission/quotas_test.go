@@ -61,6 +61,26 @@ func TestQuotas(t *testing.T) {
 	require.NoError(t, (*Quotas)(nil).Charge(other))
 }
 
+// What a deleted pod was charged is free for another pod, and never more than was used.
+func TestQuotasRelease(t *testing.T) {
+	q := quotaOf("q", map[v1.ResourceName]string{"requests.cpu": "4"})
+	used := NewQuotas([]*v1.ResourceQuota{q}, []*v1.Pod{podAsking("there", "4")}, testkit.Epoch, release.Current)
+	require.Error(t, used.Charge(podAsking("next", "4")))
+	elsewhere := podAsking("there", "4")
+	elsewhere.Namespace = "elsewhere"
+	used.Release(elsewhere)
+	used.Release(nil)
+	require.Error(t, used.Charge(podAsking("next", "4")))
+	copied := used.Clone()
+	copied.Release(podAsking("there", "4"))
+	require.Error(t, used.Charge(podAsking("next", "4")), "the other gave back")
+	require.NoError(t, copied.Charge(podAsking("next", "4")))
+	copied.Release(podAsking("next", "9"))
+	require.NoError(t, copied.Charge(podAsking("again", "4")))
+	require.ErrorContains(t, copied.Charge(podAsking("more", "1")), "used: requests.cpu=4, limited: requests.cpu=4")
+	(*Quotas)(nil).Release(elsewhere)
+}
+
 // A quota counts the pods of its scopes only.
 func TestQuotaScopes(t *testing.T) {
 	deadline := int64(5)

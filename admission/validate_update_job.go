@@ -24,10 +24,11 @@ func jobUpdate(job, old *batchv1.Job) (errs field.ErrorList) {
 		return *j.Spec.CompletionMode
 	}
 	if now, was := completionsOf(job), completionsOf(old); !equality.Semantic.DeepEqual(now, was) {
-		switch {
-		case mode(old) != batchv1.IndexedCompletion || now == nil || was == nil:
+		switch indexed := mode(job) == batchv1.IndexedCompletion; {
+		case indexed && now == nil: // an Indexed Job needs completions, which is another error
+		case !indexed:
 			errs = append(errs, field.Invalid(path.Child("completions"), now, immutable))
-		case *now != parallelismOf(job) || *was != parallelismOf(old):
+		case *now != parallelismOf(job) || was != nil && *was != parallelismOf(old):
 			errs = append(errs, field.Invalid(path.Child("completions"), now, "can only be modified in tandem with spec.parallelism"))
 		}
 	}
@@ -36,7 +37,11 @@ func jobUpdate(job, old *batchv1.Job) (errs field.ErrorList) {
 	}
 	idle := old.Spec.Suspend != nil && *old.Spec.Suspend && old.Status.Active == 0
 	if now := fixedTemplate(&job.Spec.Template, idle); !equality.Semantic.DeepEqual(now, fixedTemplate(&old.Spec.Template, idle)) {
-		errs = append(errs, field.Invalid(path.Child("template"), job.Spec.Template, immutable))
+		if idle { // the server looks at the specification alone
+			errs = append(errs, field.Invalid(path.Child("template", "spec"), job.Spec.Template.Spec, immutable))
+		} else {
+			errs = append(errs, field.Invalid(path.Child("template"), job.Spec.Template, immutable))
+		}
 	}
 	if mode(job) != mode(old) {
 		errs = append(errs, field.Invalid(path.Child("completionMode"), mode(job), immutable))
@@ -84,10 +89,9 @@ func fixedTemplate(t *v1.PodTemplateSpec, idle bool) *v1.PodTemplateSpec {
 		})
 	}
 	if idle && t.Spec.Affinity != nil { // node affinity may change, affinity to pods may not
-		s.Affinity = &v1.Affinity{PodAffinity: t.Spec.Affinity.PodAffinity, PodAntiAffinity: t.Spec.Affinity.PodAntiAffinity}
-	}
-	if s.Affinity != nil && equality.Semantic.DeepEqual(*s.Affinity, v1.Affinity{}) {
-		s.Affinity = nil
+		if s.Affinity = (&v1.Affinity{PodAffinity: t.Spec.Affinity.PodAffinity, PodAntiAffinity: t.Spec.Affinity.PodAntiAffinity}); *s.Affinity == (v1.Affinity{}) {
+			s.Affinity = nil
+		}
 	}
 	for _, list := range [][]v1.Container{s.Containers, s.InitContainers} {
 		for i := range list {

@@ -56,6 +56,9 @@ func claimUpdate(claim, old *v1.PersistentVolumeClaim) (errs field.ErrorList) {
 	if !equality.Semantic.DeepEqual(now, was) {
 		errs = append(errs, field.Forbidden(path, "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"))
 	}
+	if *now.VolumeMode != *was.VolumeMode {
+		errs = append(errs, field.Invalid(field.NewPath("volumeMode"), claim.Spec.VolumeMode, immutable))
+	}
 	size, before := claim.Spec.Resources.Requests[v1.ResourceStorage], old.Spec.Resources.Requests[v1.ResourceStorage]
 	if least := old.Status.Capacity[v1.ResourceStorage]; bound && size.Cmp(before) < 0 && size.Cmp(least) <= 0 {
 		errs = append(errs, field.Forbidden(path.Child("resources", "requests", "storage"), "field can not be less than status.capacity"))
@@ -72,8 +75,8 @@ func volumeUpdate(volume, old *v1.PersistentVolume) (errs field.ErrorList) {
 	if *volumeMode(volume.Spec.VolumeMode) != *volumeMode(old.Spec.VolumeMode) {
 		errs = append(errs, field.Invalid(field.NewPath("volumeMode"), volume.Spec.VolumeMode, immutable))
 	}
-	if old.Spec.NodeAffinity != nil && !reflect.DeepEqual(renewed(volume.Spec.NodeAffinity), renewed(old.Spec.NodeAffinity)) {
-		errs = append(errs, field.Invalid(path.Child("nodeAffinity"), volume.Spec.NodeAffinity, immutable))
+	if old.Spec.NodeAffinity != nil && !reflect.DeepEqual(volume.Spec.NodeAffinity, renewed(old.Spec.NodeAffinity, volume.Spec.NodeAffinity)) {
+		errs = append(errs, field.Invalid(field.NewPath("nodeAffinity"), volume.Spec.NodeAffinity, immutable+", except for updating from beta label to GA"))
 	}
 	return errs
 }
@@ -92,17 +95,21 @@ var generalLabels = map[string]string{
 	v1.LabelInstanceType: v1.LabelInstanceTypeStable, "beta.kubernetes.io/os": v1.LabelOSStable, "beta.kubernetes.io/arch": v1.LabelArchStable,
 }
 
-// renewed returns a node affinity with the new names of labels; nil for nil.
-func renewed(a *v1.VolumeNodeAffinity) *v1.VolumeNodeAffinity {
+// renewed returns a node affinity with the new names of labels where another one has them; nil for nil.
+func renewed(a, now *v1.VolumeNodeAffinity) *v1.VolumeNodeAffinity {
 	a = a.DeepCopy()
-	if a == nil || a.Required == nil {
+	if a == nil || a.Required == nil || now == nil || now.Required == nil {
 		return a
 	}
 	for i := range a.Required.NodeSelectorTerms {
 		list := a.Required.NodeSelectorTerms[i].MatchExpressions
 		for k := range list {
-			if now := generalLabels[list[k].Key]; now != "" {
-				list[k].Key = now
+			key := generalLabels[list[k].Key]
+			if key == "" || i >= len(now.Required.NodeSelectorTerms) {
+				continue
+			}
+			if others := now.Required.NodeSelectorTerms[i].MatchExpressions; k < len(others) && others[k].Key == key {
+				list[k].Key = key
 			}
 		}
 	}

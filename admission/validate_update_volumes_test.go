@@ -84,12 +84,15 @@ func TestVolumeUpdates(t *testing.T) {
 		{"a mode", "the mode stays", volume(func(v *v1.PersistentVolume) { v.Spec.VolumeMode = new(v1.PersistentVolumeBlock) }), volume(nil), "field is immutable"},
 		{"a zone", "the node affinity stays", volume(func(v *v1.PersistentVolume) {
 			v.Spec.NodeAffinity.Required.NodeSelectorTerms[0].MatchExpressions[0].Values[0] = "b"
-		}), volume(nil), "spec.nodeAffinity: Invalid value"},
+		}), volume(nil), "nodeAffinity: Invalid value"},
 		{"a label of the new name", "the beta label may get its new name", volume(func(v *v1.PersistentVolume) {
 			v.Spec.NodeAffinity.Required.NodeSelectorTerms[0].MatchExpressions[0].Key = v1.LabelTopologyZone
 		}), volume(nil), ""},
+		{"a label of the old name", "a new name stays", volume(nil), volume(func(v *v1.PersistentVolume) {
+			v.Spec.NodeAffinity.Required.NodeSelectorTerms[0].MatchExpressions[0].Key = v1.LabelTopologyZone
+		}), "nodeAffinity: Invalid value"},
 		{"a first node affinity", "a volume without one may get one", volume(nil), volume(func(v *v1.PersistentVolume) { v.Spec.NodeAffinity = nil }), ""},
-		{"no node affinity any more", "the node affinity stays", volume(func(v *v1.PersistentVolume) { v.Spec.NodeAffinity = nil }), volume(nil), "spec.nodeAffinity: Invalid value"},
+		{"no node affinity any more", "the node affinity stays", volume(func(v *v1.PersistentVolume) { v.Spec.NodeAffinity = nil }), volume(nil), "nodeAffinity: Invalid value"},
 
 		{"devices", "the spec stays", &resourcev1.ResourceClaim{Spec: devices(2)}, &resourcev1.ResourceClaim{Spec: devices(1)}, "field is immutable"},
 		{"equal devices", "nothing changes", &resourcev1.ResourceClaim{Spec: devices(1)}, &resourcev1.ResourceClaim{Spec: devices(1)}, ""},
@@ -101,6 +104,16 @@ func TestVolumeUpdates(t *testing.T) {
 			requireOne(t, c.want, errs, c.why)
 		}, c.new, c.old)
 	})
+}
+
+// A claim whose mode changes has the error about its spec and one about the mode.
+func TestModeOfAClaim(t *testing.T) {
+	old := &v1.PersistentVolumeClaim{}
+	block := old.DeepCopy()
+	block.Spec.VolumeMode = new(v1.PersistentVolumeBlock)
+	errs := ValidateUpdate(block, old)
+	require.Len(t, errs, 2)
+	require.EqualError(t, errs[1], `volumeMode: Invalid value: "Block": field is immutable`)
 }
 
 // requireOne requires one error with a text; "" is no error.

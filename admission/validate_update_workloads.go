@@ -31,8 +31,8 @@ func validateWorkloadUpdate(object, old metav1.Object) field.ErrorList {
 			return jobUpdate(o, before)
 		}
 	case *appsv1.StatefulSet:
-		if before, same := old.(*appsv1.StatefulSet); same && !equality.Semantic.DeepEqual(fixedOf(o), fixedOf(before)) {
-			return field.ErrorList{field.Forbidden(field.NewPath("spec"), "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden")}
+		if before, same := old.(*appsv1.StatefulSet); same {
+			return setUpdate(o, before)
 		}
 		return nil
 	}
@@ -40,6 +40,23 @@ func validateWorkloadUpdate(object, old metav1.Object) field.ErrorList {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(field.NewPath("spec", "selector"), a, immutable)}
+}
+
+// setUpdate keeps the selector, the service, the policy and the claims of a StatefulSet.
+func setUpdate(set, old *appsv1.StatefulSet) (errs field.ErrorList) {
+	path, now, was := field.NewPath("spec"), fixedOf(set), fixedOf(old)
+	for _, f := range [...]struct {
+		name     string
+		now, was any
+	}{
+		{"selector", now.Selector, was.Selector}, {"podManagementPolicy", now.PodManagementPolicy, was.PodManagementPolicy},
+		{"serviceName", now.ServiceName, was.ServiceName}, {"volumeClaimTemplates", now.VolumeClaimTemplates, was.VolumeClaimTemplates},
+	} {
+		if !equality.Semantic.DeepEqual(f.now, f.was) {
+			errs = append(errs, field.Invalid(path.Child(f.name), f.now, immutable))
+		}
+	}
+	return errs
 }
 
 // fixedOf returns the fields of a StatefulSet that stay as they are, with their defaults.

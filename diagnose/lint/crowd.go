@@ -19,6 +19,15 @@ func (w *work) crowd() bool { return w.replicas > mostReplicas }
 // roomFor returns how many pods of a workload the nodes that they can reach hold, with what other pods of at least their priority leave free:
 // more of them never run, and fewer may fit, because only amounts are counted. O(nodes and running pods).
 func (c *checker) roomFor(w *work) int {
+	room := 0
+	for _, n := range c.left(w) {
+		room += max(0, times(w, n))
+	}
+	return room
+}
+
+// left returns the nodes that a workload can reach, and in their allocatable amounts what other pods of at least its priority leave free.
+func (c *checker) left(w *work) []*v1.Node {
 	own, taken := labels.SelectorFromSet(w.pod.Labels), map[string][]*v1.Pod{}
 	for _, p := range c.in.Cluster.Pods {
 		replica := p.Namespace == w.pod.Namespace && own.Matches(labels.Set(p.Labels)) // it is one of the replicas, or counted as one
@@ -26,7 +35,7 @@ func (c *checker) roomFor(w *work) int {
 			taken[p.Spec.NodeName] = append(taken[p.Spec.NodeName], p)
 		}
 	}
-	room := 0
+	var out []*v1.Node
 	for _, n := range c.reachable(w) {
 		left := *n
 		left.Status.Allocatable = n.Status.Allocatable.DeepCopy()
@@ -40,7 +49,7 @@ func (c *checker) roomFor(w *work) int {
 				}
 			}
 		}
-		room += max(0, times(w, &left))
+		out = append(out, &left)
 	}
-	return room
+	return out
 }

@@ -8,6 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/podberth/podberth/internal/testkit"
@@ -68,6 +71,21 @@ func TestFixesBesideOtherFields(t *testing.T) {
 		{"a cordoned zone that a constraint counts against node affinity", "spread-cordoned", func(w *world) {
 			w.objs.Nodes[4].Spec.Unschedulable = true
 			w.spread(1, zone, v1.DoNotSchedule, "web").NodeAffinityPolicy = ptr(v1.NodeInclusionPolicyIgnore)
+		}},
+		{"replicas that share nodes", "request-too-large", func(w *world) { w.replicas(6).request("cpu", "5") }},
+		{"replicas on nodes that others use", "request-too-large", func(w *world) {
+			w.replicas(9).request("memory", "9Gi")
+			w.pod.Containers[0].Resources.Limits = v1.ResourceList{v1.ResourceMemory: resource.MustParse("9Gi")}
+		}},
+		{"the overhead of a class", "request-too-large", func(w *world) {
+			w.in.RuntimeClasses = []*nodev1.RuntimeClass{{ObjectMeta: metav1.ObjectMeta{Name: "kata"}, Handler: "kata", Overhead: &nodev1.Overhead{PodFixed: v1.ResourceList{"cpu": resource.MustParse("3")}}}}
+			w.replicas(9).request("cpu", "1500m")
+			w.pod.RuntimeClassName = ptr("kata")
+		}},
+		{"a DaemonSet on nodes of several sizes", "request-too-large", func(w *world) {
+			w.request("cpu", "5")
+			w.objs.Nodes[0].Status.Allocatable[v1.ResourceCPU] = resource.MustParse("1500m")
+			w.daemon(1)
 		}},
 		{"an effect without seconds", "tolerates-broken-node", func(w *world) {
 			w.tolerate(v1.Toleration{Key: v1.TaintNodeUnreachable, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute})

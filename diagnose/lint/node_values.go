@@ -117,3 +117,20 @@ func conflict(selector map[string]string, t v1.NodeSelectorTerm) string {
 	}
 	return ""
 }
+
+// oneTooMany reports whether a term that no labels meet has a requirement without which some do.
+func oneTooMany(selector map[string]string, t v1.NodeSelectorTerm) bool {
+	for i := range t.MatchFields {
+		less := t
+		if less.MatchFields = slices.Delete(slices.Clone(t.MatchFields), i, i+1); conflict(selector, less) == "" {
+			return true
+		}
+	}
+	for i := range t.MatchExpressions {
+		less := t
+		if less.MatchExpressions = slices.Delete(slices.Clone(t.MatchExpressions), i, i+1); conflict(selector, less) == "" {
+			return true
+		}
+	}
+	return false
+}

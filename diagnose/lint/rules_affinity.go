@@ -73,7 +73,7 @@ var affinityRules = []Rule{
 	{ID: "affinity-contradiction", Severity: Error, Summary: "required affinity and required anti-affinity have the same selector and topology key", work: func(c *checker, w *work) {
 		for i, t := range requiredWith(w.pod) {
 			for k, a := range requiredApart(w.pod) {
-				if reflect.DeepEqual(t.LabelSelector, a.LabelSelector) && t.TopologyKey == a.TopologyKey && reflect.DeepEqual(t.Namespaces, a.Namespaces) && reflect.DeepEqual(t.NamespaceSelector, a.NamespaceSelector) && (!c.self(w.pod, t) || w.replicas > 1) {
+				if t.TopologyKey == a.TopologyKey && sameSelection(t, a) && (!c.self(w.pod, t) || w.replicas > 1) {
 					c.prove(w, w.path+fmt.Sprintf(withPath, i), fmt.Sprintf("drop this term or podAntiAffinity term %d", k), "a pod must be beside the selected pods and away from them in the same %s", t.TopologyKey)
 				}
 			}
@@ -89,7 +89,7 @@ var affinityRules = []Rule{
 	{ID: "anti-affinity-key-missing", Severity: Warning, Cluster: true, Summary: "no node has the topology key of required anti-affinity, which then keeps nothing apart", work: func(c *checker, w *work) {
 		for i, t := range requiredApart(w.pod) {
 			if len(c.valuesOf(t.TopologyKey)) == 0 {
-				c.report(w.path+fmt.Sprintf(apartPath, i)+".topologyKey", "use a label that nodes have", "no node has the label %s%s", t.TopologyKey, c.nearKey(t.TopologyKey))
+				c.report(w.path+fmt.Sprintf(apartPath, i)+".topologyKey", c.keyFor(w, t), "no node has the label %s%s", t.TopologyKey, c.nearKey(t.TopologyKey))
 			}
 		}
 	}},
@@ -176,4 +176,20 @@ func (c *checker) nearKey(key string) string {
 		}
 	}
 	return nearNames(key, keys)
+}
+
+// sameSelection reports whether two terms select the same pods whatever pods there are.
+func sameSelection(a, b v1.PodAffinityTerm) bool {
+	return reflect.DeepEqual(a.LabelSelector, b.LabelSelector) && reflect.DeepEqual(a.Namespaces, b.Namespaces) && reflect.DeepEqual(a.NamespaceSelector, b.NamespaceSelector)
+}
+
+// keyFor is the fix of an anti-affinity term whose key no node has. A pod that must be beside the same pods on one node cannot keep away from
+// them by any key.
+func (c *checker) keyFor(w *work, apart v1.PodAffinityTerm) string {
+	for _, t := range requiredWith(w.pod) {
+		if t.TopologyKey == v1.LabelHostname && sameSelection(t, apart) {
+			return "drop the term"
+		}
+	}
+	return "use a label that nodes have"
 }

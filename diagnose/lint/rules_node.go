@@ -41,7 +41,11 @@ var nodeRules = []Rule{
 		}
 		if len(bad) < len(terms) {
 			for _, i := range bad {
-				c.report(fmt.Sprintf("%s%s.nodeSelectorTerms[%d]", w.path, requiredNodes, i), "drop the term, or the requirement that contradicts", "the term never matches: %s", conflict(w.pod.Spec.NodeSelector, terms[i]))
+				fix := "drop the term"
+				if oneTooMany(w.pod.Spec.NodeSelector, terms[i]) {
+					fix += ", or the requirement that contradicts"
+				}
+				c.report(fmt.Sprintf("%s%s.nodeSelectorTerms[%d]", w.path, requiredNodes, i), fix, "the term never matches: %s", conflict(w.pod.Spec.NodeSelector, terms[i]))
 			}
 		}
 	}},
@@ -81,8 +85,8 @@ var nodeRules = []Rule{
 		if len(usable) > 0 && len(c.reachable(w)) == 0 {
 			n := usable[0]
 			why := "is cordoned"
-			if len(n.Spec.Taints) > 0 {
-				why = "has the taint " + n.Spec.Taints[0].ToString()
+			if t := taints.Untolerated(n, w.pod.Spec.Tolerations, taints.Options{}); t != nil {
+				why = "has the taint " + t.ToString()
 			}
 			c.prove(w, w.path+".tolerations", c.opening(w, usable), "%s and none takes the pod: %s %s", amount(len(usable), "node matches", "nodes match"), n.Name, why)
 		}

@@ -84,7 +84,7 @@ var resourceRules = []Rule{
 	{ID: "request-too-large", Severity: Error, Cluster: true, Summary: "a pod asks for more than the largest node that it can use has", work: func(c *checker, w *work) {
 		c.each(w, func(name v1.ResourceName, asks resource.Quantity, offers bool, largest resource.Quantity) {
 			if offers && asks.Cmp(largest) > 0 {
-				c.prove(w, w.path+".containers", fmt.Sprintf("at most %s, or a larger node", largest.String()), "the pod asks for %s %s%s, the largest node has %s", asks.String(), name, from(w, name), largest.String())
+				c.prove(w, w.path+".containers", c.atMost(w, name, largest), "the pod asks for %s %s%s, the largest node has %s", asks.String(), name, from(w, name), largest.String())
 			}
 		})
 	}},
@@ -115,6 +115,9 @@ var resourceRules = []Rule{
 				fix := "fewer replicas, lower requests or more nodes"
 				if strings.Contains(string(name), "/") && sum < int64(w.replicas) { // whole ones, and each replica wants one at least
 					fix = "fewer replicas or more nodes"
+				}
+				if !c.takesTwin(w) {
+					fix = strings.NewReplacer(", lower requests or more nodes", " or lower requests", " or more nodes", "").Replace(fix)
 				}
 				c.prove(w, w.path+".containers", fix, "%s for %d of %s%s, the nodes that they can use have %d", pods(w), asks, name, from(w, name), sum)
 			}

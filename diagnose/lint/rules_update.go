@@ -26,7 +26,11 @@ var updateRules = []Rule{
 			if e.Field == "spec.selector" { // which must match the template
 				value += " and labels of the template that it selects"
 			}
-			c.report(e.Field, value+", or a new object: kubectl delete with --cascade=orphan, then create", "the API server refuses the change of %s: %s", e.Field, e.Detail)
+			path := e.Field
+			if path == "volumeMode" { // the server's path of spec.volumeMode
+				path = "spec." + path
+			}
+			c.report(path, value+", or a new object: kubectl delete with --cascade=orphan, then create", "the API server refuses the change of %s: %s", path, e.Detail)
 		}
 	}},
 }

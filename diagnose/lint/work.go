@@ -119,6 +119,28 @@ func (c *checker) admission() admission.Cluster {
 	return out
 }
 
+// withoutBounds returns a refused pod as it would be without the bounds of LimitRanges, which are looked at last; otherwise with the defaults
+// of the API alone.
+func (c *checker) withoutBounds(p *v1.Pod) *v1.Pod {
+	free := c.admits
+	free.LimitRanges = nil
+	for _, l := range c.admits.LimitRanges {
+		if l == nil {
+			continue
+		}
+		l = l.DeepCopy()
+		for i := range l.Spec.Limits {
+			x := &l.Spec.Limits[i]
+			x.Max, x.Min, x.MaxLimitRequestRatio = nil, nil, nil
+		}
+		free.LimitRanges = append(free.LimitRanges, l)
+	}
+	if out, _, err := admission.Admit(p, free, admission.Options{SkipChanges: true}); err == nil {
+		return out
+	}
+	return overhead.Default(p)
+}
+
 func (c *checker) readManifests() error {
 	in := c.in
 	scalers := map[string]*autoscalingv2.HorizontalPodAutoscaler{}
@@ -145,7 +167,7 @@ func (c *checker) readManifests() error {
 			p = admission.WithDaemonSet(p)
 		}
 		if w.pod, _, w.refusal = admission.Admit(p, c.admits, admission.Options{SkipChanges: true}); w.refusal != nil {
-			w.pod = overhead.Default(p)
+			w.pod = c.withoutBounds(p)
 		}
 		c.works = append(c.works, w)
 		return w

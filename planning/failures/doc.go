@@ -12,7 +12,8 @@
 //  1. The nodes and the pods on them leave the cluster at the same moment. Volumes and their claims stay. A ResourceClaim that was
 //     made for a pod goes with the pod. Another ResourceClaim loses its allocation with the last pod that has reserved it.
 //  2. Controllers make again what they lack (package workload), and the API server admits the pods (package admission). A pod
-//     whose controller is not among the objects is made again as it was. A pod without a controller is gone. The pods of a
+//     whose controller is not among the objects is made again as it was. A lost pod gives back what quotas charge, and the pod in its place is charged;
+//     a pod that is refused is not made again. A pod without a controller is gone. The pods of a
 //     DaemonSet and static pods leave with their node. A workload makes no more pods than the failure cost it.
 //  3. All pods are made at the same moment. They are tried in the queue's order: by priority, then pods that waited before the
 //     failure, then in the order in which package workload makes pods. Each is decided as by placement.Placer.Decide.
@@ -30,7 +31,7 @@
 // fits nowhere costs what Plan.Preempt costs.
 //
 // The package binds nothing, evicts nothing and knows no cloud: nodes do not come back, and no autoscaler adds nodes. Disruption
-// budgets hold no pod back: a failure does not ask them. Package eviction/disruption plans drains. Quotas are not charged.
+// budgets hold no pod back: a failure does not ask them. Package eviction/disruption plans drains.
 //
 // The package follows Kubernetes v1.37. Rules: documentation, "Nodes" (Node controller), "Workload Management", "Pod Priority and
 // Preemption"; docs/failures.md.

@@ -15,9 +15,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/release"
 )
 
 // Pods of one workload are in one group when they stay for one reason.
@@ -47,6 +49,26 @@ func TestReasonsOfGroups(t *testing.T) {
 	}
 	require.Equal(t, []Cause{Order, Order, Gates, Gates, Refused, Refused, Other, Other}, causes)
 	require.Equal(t, "later", g.list[0].Reason)
+}
+
+// A lost pod gives back what quotas charge for it, and the next pod is charged: a quota that was lowered since refuses it.
+func TestQuotas(t *testing.T) {
+	for cpu, want := range map[string][]string{
+		"3": {"web-0 n1 Placed n3", "web-1 n1 Placed n5"},
+		"2": {"web-0 n1 Placed n3", "web-1 n1 Pending",
+			`ReplicaSet default/web: default/web-1: refused:  0/0: pods "web-1" is forbidden: exceeded quota: q, requested: requests.cpu=1, used: requests.cpu=2, limited: requests.cpu=2`},
+	} {
+		w := five("cpu=4")
+		w.app("web", "cpu=1", "n1 n1 n2", nil)
+		q := &v1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "q"}, Spec: v1.ResourceQuotaSpec{Hard: testkit.Resources("requests.cpu=" + cpu)}}
+		w.in.Quotas = admission.NewQuotas([]*v1.ResourceQuota{q}, w.objects.Pods, testkit.Epoch, release.Current)
+		p := w.planner(t)
+		for range 2 { // each scenario begins with the quotas of the input
+			r, err := p.Run([]Scenario{{"test", []string{"n1"}}}, Options{})
+			require.NoError(t, err)
+			require.Equal(t, want, lines(r[0]), cpu)
+		}
+	}
 }
 
 // A budget without a status gets its minimum from the pods of its controllers, a budget with a status keeps its own.

@@ -35,6 +35,9 @@ type Input struct {
 	Profile placement.Profile
 	// Admission is what the API server reads when a controller makes a pod.
 	Admission admission.Cluster
+	// Quotas are the quotas before the failure, charged with all pods of the cluster. A pod that is lost gives back what it is charged,
+	// and the pod that takes its place is charged and may be refused. New copies them. nil: no quotas.
+	Quotas *admission.Quotas
 	// Now is the time of the failure, for budgets that remember disruptions.
 	Now time.Time
 }
@@ -69,6 +72,7 @@ func New(in Input) (*Planner, error) {
 	if in.Profile, err = decider.Profile("failures", "every scenario", in.Profile); err != nil {
 		return nil, err
 	}
+	in.Quotas = in.Quotas.Clone()
 	p := &Planner{in: in, base: in.Snapshot.Fork(), unitOf: map[*v1.Pod]*unit{}}
 	if p.pending, err = decider.Pending("failures", p.base, in.Pending); err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/filter"
@@ -47,8 +48,9 @@ type scene struct {
 	healthy  []int32             // by budget
 	lowest   []int32             // the same right after the failure
 	allowed  *disruption.Budgets // for preemption; nil when healthy has changed
-	changes  int                 // placements and removals
-	next     int                 // where the next search begins
+	quotas   *admission.Quotas
+	changes  int // placements and removals
+	next     int // where the next search begins
 
 	nominations *placement.Nominations
 }
@@ -75,7 +77,7 @@ type item struct {
 func (x *player) play(s Scenario, shuffle *rand.Rand) Result {
 	x.scene = scene{
 		shuffle: shuffle, lost: map[string]bool{}, left: map[*unit][]*v1.Pod{}, waits: map[*unit]string{},
-		of: map[*unit][]*item{}, placed: map[*v1.Pod]*item{}, healthy: x.healthyBefore(),
+		of: map[*unit][]*item{}, placed: map[*v1.Pod]*item{}, healthy: x.healthyBefore(), quotas: x.in.Quotas.Clone(),
 	}
 	mark := x.snapshot.Mark()
 	defer x.snapshot.Rollback(mark)
@@ -115,6 +117,7 @@ func (x *player) lose(nodes []string) {
 func (x *player) remove(pod *v1.Pod, from, by string) {
 	must.Do(x.snapshot.Unset(pod))
 	decider.ReleaseClaims(x.snapshot, pod)
+	x.quotas.Release(pod)
 	x.changes++
 	u := x.unitOf[pod]
 	it := &item{old: pod, from: from, unit: u, by: by, fate: Gone}

@@ -114,11 +114,17 @@ func (x *player) admit(pod *v1.Pod) (*v1.Pod, error) {
 func (x *player) begin(it *item, pod *v1.Pod) {
 	if it.unit.known {
 		admitted, err := x.admit(pod)
+		if err == nil {
+			err = x.quotas.Charge(admitted)
+		}
 		if err != nil {
 			it.refusal, it.fate = err, Pending
 			return
 		}
 		pod = admitted
+	} else if err := x.quotas.Charge(pod); err != nil {
+		it.refusal, it.fate = err, Pending
+		return
 	}
 	pod.Name = it.old.Name
 	pod.UID = types.UID(fmt.Sprintf("%s/%s/again-%d", pod.Namespace, pod.Name, x.arrivals))

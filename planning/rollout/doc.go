@@ -33,7 +33,8 @@
 // budget and wave that changes it.
 //
 // The package evicts nothing and preempts nothing. A replacement in another scheduler's name has no node in the plan. Quotas are
-// not charged.
+// not charged: a pod that leaves gives back what the pod in its place is charged. The plan does not see that a quota without room makes the
+// next pod wait until the old one is gone, and that a quota that was lowered below its use refuses it.
 //
 // The package follows Kubernetes v1.37. Rules: documentation, "Safely Drain a Node", "Disruptions", "API-initiated Eviction",
 // "Workload Management"; docs/rollout.md.

@@ -31,7 +31,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := objects.Snapshot(dump.Planning{Strict: o.strict, Orphans: "counted nowhere"})
+	planned, err := objects.Snapshot(dump.Planning{Strict: o.strict, Orphans: "counted nowhere"})
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 		}
 	}
 	x := consolidation.Input{
-		Snapshot: s, Deployments: objects.Deployments, DaemonSets: objects.DaemonSets, Profile: decides, EmptyDirs: o.emptyDirs,
+		Snapshot: planned.Snapshot, Deployments: objects.Deployments, DaemonSets: objects.DaemonSets, Profile: decides, EmptyDirs: o.emptyDirs,
 		Defragment: v1.ResourceName(o.defragment),
 	}
 	if !o.annotated {

@@ -32,8 +32,9 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
+	var made []*v1.Pod
 	if o.expand {
-		if _, err := objects.Expand(); err != nil {
+		if made, err = objects.Expand(); err != nil {
 			return nil, err
 		}
 	}
@@ -47,6 +48,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 	objects.Absent(dump.Asks{Budgets: true, Placed: func(p *v1.Pod) bool {
 		return dump.Pending(p) || slices.Contains(in.nodes, p.Spec.NodeName)
 	}})
+	_ = objects.AdmitMade(made) // a warning names what is refused
 	in.warnings = objects.Warnings
 	return in, in.complete(o)
 }

@@ -3,6 +3,7 @@ package dump
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"regexp"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -12,6 +13,7 @@ import (
 var (
 	described = regexp.MustCompile(`(?m)\A\s*Name: {2,}\S[^\n]*\n(?s:.*)^(Namespace|Labels|Annotations|Events|Status): `)
 	listed    = regexp.MustCompile(`\A(NAMESPACE +)?NAME +([A-Z]+ +)*[A-Z]+`)
+	dashed    = regexp.MustCompile(`(?m)^[-\x{2010}-\x{2015}]*[\x{2010}-\x{2015}][-\x{2010}-\x{2015}]*\s*$`)
 	templated = regexp.MustCompile(`\{\{-? *[\w.$"(/]`)
 )
 
@@ -22,6 +24,9 @@ func foreign(text []byte) string {
 		return "is what kubectl describe prints: kubectl get with -o yaml, of the same objects, prints what is read here"
 	case listed.Match(text):
 		return "is a table that kubectl get prints: the same command with -o yaml prints what is read here"
+	case dashed.Match(text):
+		line := 1 + bytes.Count(text[:dashed.FindIndex(text)[0]], []byte("\n"))
+		return fmt.Sprintf("has dashes that are no hyphens in line %d of the document: three hyphens (---) part documents", line)
 	case templated.Match(text):
 		return "is a template of Helm: helm template prints the manifests that are read here"
 	}

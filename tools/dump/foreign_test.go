@@ -16,6 +16,7 @@ func TestForeignText(t *testing.T) {
 		{"describe", "the command is named", "Name:             web-0\nNamespace:        default\nLabels:           app=web\nEvents:\n  Type     Reason\n  ----     ------\n  Warning  Failed  9s: x: y\n", "is what kubectl describe prints: kubectl get with -o yaml"},
 		{"table", "of kubectl get", "NAME    READY   STATUS\nweb-0: x: y\n", "is a table that kubectl get prints"},
 		{"Helm", "the chart must be rendered", "kind: Pod\nmetadata:\n  name: {{ .Values.name }}: x\n  {{- if .x }}\n", "is a template of Helm: helm template prints"},
+		{"dashes", "a word processor made a dash of two hyphens", "kind: Pod\nmetadata: {name: a}\n\u2013--\nkind: Pod\nmetadata: {name: b}\n", "has dashes that are no hyphens in line 3 of the document: three hyphens (---) part documents"},
 		{"operations", "a patch is no manifest", "- op: replace\n  path: /spec/replicas\n  value: 3\n", "is a patch of kustomize: kubectl kustomize"},
 		{"merge", "a patch is no manifest", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w}\nspec: {template: {spec: {containers: [{name: c, $patch: delete}]}}}\n", "is a patch of kustomize: kubectl kustomize"},
 		{"part", "a document without what the API server wants, beside the whole object", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w}\nspec: {replicas: 1, selector: {matchLabels: {a: b}}}\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w}\nspec: {replicas: 3}\n",

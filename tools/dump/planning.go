@@ -1,14 +1,18 @@
 package dump
 
 import (
+	"fmt"
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
 )
 
 // Planning says how Snapshot completes the objects for a planner.
 type Planning struct {
-	// Expand makes the pods that workload objects ask for and the input lacks.
+	// Expand makes the pods that workload objects ask for and the input lacks, as far as the API server takes them.
 	Expand bool
 	// Strict makes a pod on a node that the input lacks an error.
 	Strict bool
@@ -16,11 +20,22 @@ type Planning struct {
 	Orphans string
 }
 
+// Planned are the objects of a dump for a planner.
+type Planned struct {
+	Snapshot *cluster.Snapshot
+	// Refused are the pods that workloads make and the API server refuses, with Planning.Expand. They have left the dump.
+	Refused []Refusal
+	// Quotas are the quotas of the dump, charged with its pods, also with those that are being deleted.
+	Quotas *admission.Quotas
+}
+
 // Snapshot completes the objects for a planner and returns their cluster: it warns about kinds that the input lacks, gives workloads
 // without UIDs those of their pods, and checks the budgets. The errors are those of Expand, Orphans, CheckBudgets and cluster.New.
-func (o *Objects) Snapshot(p Planning) (*cluster.Snapshot, error) {
+func (o *Objects) Snapshot(p Planning) (*Planned, error) {
+	var made []*v1.Pod
 	if p.Expand {
-		if _, err := o.Expand(); err != nil {
+		var err error
+		if made, err = o.Expand(); err != nil {
 			return nil, err
 		}
 	}
@@ -32,7 +47,37 @@ func (o *Objects) Snapshot(p Planning) (*cluster.Snapshot, error) {
 	if err := o.CheckBudgets(); err != nil {
 		return nil, err
 	}
-	return cluster.New(o.Cluster())
+	out := o.AdmitMade(made)
+	var err error
+	out.Snapshot, err = cluster.New(o.Cluster())
+	return out, err
+}
+
+// AdmitMade puts pods that Expand made through a Gate that checks everything, for programs that show the pods as the API server stores
+// them. The pods that the server refuses leave the dump, and a warning counts them. The result has no Snapshot. Absent, which asks for
+// PriorityClasses, must see the pods before.
+func (o *Objects) AdmitMade(made []*v1.Pod) *Planned {
+	fresh := map[*v1.Pod]bool{}
+	for _, p := range made {
+		fresh[p] = true
+	}
+	gate := o.Gate(Checks{Options: admission.Options{SkipChanges: true}, Whole: true, New: func(p *v1.Pod) bool { return fresh[p] }})
+	out := &Planned{Quotas: gate.Quotas}
+	kept := make([]*v1.Pod, 0, len(o.Pods))
+	for _, p := range o.Pods {
+		if fresh[p] {
+			admitted, text := gate.Admit(p)
+			if admitted == nil {
+				out.Refused = append(out.Refused, Refusal{p, text})
+				o.Warnings.Group("%d pods that workloads make are left out: the API server refuses them", fmt.Sprintf("pod %s is left out: the API server refuses it: %s", key(p), text))
+				continue
+			}
+			p = admitted
+		}
+		kept = append(kept, p)
+	}
+	o.Pods = slices.Clip(kept)
+	return out
 }
 
 // DaemonSetExists returns whether the input has a DaemonSet; nil, as if all were there, when the input has none at all.

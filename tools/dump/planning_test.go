@@ -34,21 +34,65 @@ func TestSnapshotOfAPlanner(t *testing.T) {
 	}, func(t *testing.T, c test) {
 		o, err := Read([]string{"-"}, strings.NewReader(c.text), Options{})
 		require.NoError(t, err)
-		s, err := o.Snapshot(c.p)
+		planned, err := o.Snapshot(c.p)
 		if c.err != "" {
 			require.ErrorContains(t, err, c.err)
-			require.Nil(t, s)
+			require.True(t, planned == nil || planned.Snapshot == nil)
 			return
 		}
 		require.NoError(t, err)
 		require.Len(t, o.Pods, c.pods+strings.Count(c.text, "kind: Pod,"))
-		require.NotNil(t, s.Node(s.Slot("n1")))
+		require.NotNil(t, planned.Snapshot.Node(planned.Snapshot.Slot("n1")))
 		said := o.Warnings.Texts()
 		require.Len(t, said, len(c.warnings), "%q", said)
 		for k, want := range c.warnings {
 			require.Contains(t, said[k], want)
 		}
 	})
+}
+
+// Pods that workloads make are in the cluster of a planner as the API server stores them, and quotas charge them beside what their status
+// says. Refused pods leave the dump.
+func TestMadePodsAreAdmitted(t *testing.T) {
+	const text = `{kind: Node, metadata: {name: n1}}
+---
+{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 7}
+---
+{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}, spec: {hard: {requests.cpu: '5'}}, status: {hard: {requests.cpu: '5'}, used: {requests.cpu: '3'}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: given}, spec: {containers: [{name: c, resources: {limits: {cpu: '3'}}}]}}
+---
+{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web}, spec: {replicas: 3, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {priorityClassName: high, containers: [{name: c, resources: {limits: {cpu: '1'}}}]}}}}
+---
+{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: bad}, spec: {replicas: 2, selector: {matchLabels: {a: c}}, template: {metadata: {labels: {a: c}}, spec: {priorityClassName: gone, containers: [{name: c}]}}}}
+`
+	o, err := Read([]string{"-"}, strings.NewReader(text), Options{})
+	require.NoError(t, err)
+	planned, err := o.Snapshot(Planning{Expand: true})
+	require.NoError(t, err)
+	names := []string{}
+	for _, p := range o.Pods {
+		names = append(names, p.Name)
+		cpu := p.Spec.Containers[0].Resources.Requests.Cpu().String()
+		if p.Name == "given" {
+			require.Nil(t, p.Spec.Priority)
+			require.Equal(t, "0", cpu, "pods of the input stay as they are")
+			continue
+		}
+		require.EqualValues(t, 7, *p.Spec.Priority)
+		require.Equal(t, "1", cpu)
+	}
+	require.Equal(t, "given web-1 web-2", strings.Join(names, " "))
+	texts := []string{}
+	for _, r := range planned.Refused {
+		texts = append(texts, r.Pod.Name+": "+r.Text)
+	}
+	require.Equal(t, []string{
+		`web-3: pods "web-3" is forbidden: exceeded quota: q, requested: requests.cpu=1, used: requests.cpu=5, limited: requests.cpu=5`,
+		`bad-1: pods "bad-1" is forbidden: no PriorityClass with name gone was found`, `bad-2: pods "bad-1" is forbidden: no PriorityClass with name gone was found`,
+	}, texts)
+	require.ErrorContains(t, planned.Quotas.Charge(o.Pods[1]), "used: requests.cpu=5")
+	require.Contains(t, strings.Join(o.Warnings.Texts(), "\n"), "pod default/web-3 is left out: the API server refuses it: pods")
 }
 
 func TestDaemonSetExists(t *testing.T) {

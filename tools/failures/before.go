@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/diagnose"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/report"
 )
 
@@ -24,9 +25,9 @@ type waiting struct {
 }
 
 // before lets the scheduler place the pods that wait, when place says so: those of workloads that were never made. It returns the pods
-// that still have no node, and says why no node takes them. Without place nothing is placed, and pods that have room now are returned
-// and not reported.
-func (in *input) before(pending []*v1.Pod, profile placement.Profile, place bool) (still []*v1.Pod, err error) {
+// that still have no node, and says why no node takes them, and why the API server refuses pods that workloads make. Without place
+// nothing is placed, and pods that have room now are returned and not reported.
+func (in *input) before(pending []*v1.Pod, refused []dump.Refusal, profile placement.Profile, place bool) (still []*v1.Pod, err error) {
 	slices.SortStableFunc(pending, func(a, b *v1.Pod) int {
 		return cmp.Or(cmp.Compare(priority(b), priority(a)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time))
 	})
@@ -42,7 +43,23 @@ func (in *input) before(pending []*v1.Pod, profile placement.Profile, place bool
 	for _, p := range in.objects.Pods {
 		count[workloadOf(p)]++
 	}
+	for _, r := range refused {
+		count[workloadOf(r.Pod)]++
+	}
 	at := map[string]int{}
+	wait := func(pod *v1.Pod, cause func() string) {
+		name := workloadOf(pod)
+		k, ok := at[name]
+		if !ok {
+			k = len(in.waits)
+			at[name] = k
+			in.waits = append(in.waits, waiting{Workload: name, Of: count[name], Cause: cause()})
+		}
+		in.waits[k].Pods++
+	}
+	for _, r := range refused {
+		wait(r.Pod, func() string { return "the API server refuses them: " + r.Text })
+	}
 	for _, pod := range pending {
 		d := placer.Decide(pod, placement.Options{})
 		if d.Placed() {
@@ -54,14 +71,7 @@ func (in *input) before(pending []*v1.Pod, profile placement.Profile, place bool
 			continue
 		}
 		still = append(still, pod)
-		name := workloadOf(pod)
-		k, ok := at[name]
-		if !ok {
-			k = len(in.waits)
-			at[name] = k
-			in.waits = append(in.waits, waiting{Workload: name, Of: count[name], Cause: causeOf(placer, s, pod, d)})
-		}
-		in.waits[k].Pods++
+		wait(pod, func() string { return causeOf(placer, s, pod, d) })
 	}
 	slices.SortStableFunc(in.waits, func(a, b waiting) int { return cmp.Compare(b.Pods, a.Pods) })
 	return still, nil

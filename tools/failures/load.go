@@ -35,7 +35,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := objects.Snapshot(dump.Planning{Expand: o.expand, Strict: o.strict, Orphans: "counted nowhere"})
+	planned, err := objects.Snapshot(dump.Planning{Expand: o.expand, Strict: o.strict, Orphans: "counted nowhere"})
 	if err != nil {
 		return nil, err
 	}
@@ -53,12 +53,13 @@ func load(o options, stdin io.Reader) (*input, error) {
 			pending = append(pending, p)
 		}
 	}
-	in := &input{objects: objects, snapshot: s, waits: []waiting{}, warnings: objects.Warnings}
-	if pending, err = in.before(pending, decides, o.expand); err != nil {
+	in := &input{objects: objects, snapshot: planned.Snapshot, waits: []waiting{}, warnings: objects.Warnings}
+	if pending, err = in.before(pending, planned.Refused, decides, o.expand); err != nil {
 		return nil, err
 	}
 	in.planner, err = failures.New(failures.Input{
-		Snapshot: s, Deployments: objects.Deployments, Jobs: objects.Jobs, Pending: pending, Profile: decides, Admission: objects.Admission(),
+		Snapshot: planned.Snapshot, Deployments: objects.Deployments, Jobs: objects.Jobs, Pending: pending, Profile: decides, Admission: objects.Admission(),
+		Quotas: planned.Quotas,
 	})
 	if err != nil {
 		return nil, err

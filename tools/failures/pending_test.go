@@ -55,6 +55,29 @@ func TestWaitingBefore(t *testing.T) {
 	require.Equal(t, pod{Pod: "default/inflate-5b8bbf7bf8-1", Namespace: "default", Name: "inflate-5b8bbf7bf8-1", From: "a0", Fate: "Placed", Node: "a1", Instead: "default/inflate-5b8bbf7bf8-3"}, a.Scenarios[0].Pods[0])
 }
 
+// Pods that the API server refuses wait before any failure, and a quota that is lowered below its use refuses what comes back.
+func TestRefusedBefore(t *testing.T) {
+	const objects = `
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, pods: 10}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: 4, pods: 10}}}
+---
+{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}, spec: {hard: {requests.cpu: '1'}}}
+---
+{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web, uid: w}, spec: {replicas: 2, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, resources: {limits: {cpu: '1'}}}]}}}}
+`
+	const refused = `pods "web-2" is forbidden: exceeded quota: q, requested: requests.cpu=1, used: requests.cpu=1, limited: requests.cpu=1`
+	_, out, errs := failing(objects, "-f", "-", "-expand", "-o", "json")
+	var a failureReport
+	require.NoError(t, json.Unmarshal([]byte(out), &a), errs)
+	require.Equal(t, []waiting{{Workload: "ReplicaSet default/web", Pods: 1, Of: 2, Cause: "the API server refuses them: " + refused}}, a.Before)
+	require.Zero(t, a.Summary.Failing, "what leaves has room on the other node, and in the quota")
+	const runs = "---\n{apiVersion: v1, kind: Pod, metadata: {name: web-%d, labels: {a: b}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: w, controller: true}]}, spec: {nodeName: n%d, containers: [{name: c, resources: {requests: {cpu: '1'}}}]}}\n"
+	code, out, errs := failing(objects+fmt.Sprintf(runs, 1, 1)+fmt.Sprintf(runs, 2, 2), "-f", "-", "-scenario", "n1")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "exceeded quota: q, requested: requests.cpu=1, used: requests.cpu=1, limited: requests.cpu=1")
+}
+
 // The least values of flags are allowed, and what -strict forbids is an error.
 func TestLeastValues(t *testing.T) {
 	const stray = "---\n{apiVersion: v1, kind: Pod, metadata: {name: stray}, spec: {nodeName: n9, containers: [{name: c}]}}\n"

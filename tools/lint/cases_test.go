@@ -11,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/tools/place"
+	"github.com/podberth/podberth/tools/program"
 )
 
 // Small inputs made after what people posted, each with what lint says first and how many pods place -expand -admit leaves without a node.
@@ -81,4 +82,34 @@ func TestCases(t *testing.T) {
 	for _, f := range files {
 		require.True(t, seen[filepath.Base(f)], "%s is asked nothing", f)
 	}
+}
+
+// What cannot be read stops lint with one line that says what to do.
+func TestCasesThatCannotBeRead(t *testing.T) {
+	const old = "apiVersion: resource.k8s.io/v1alpha3\nkind: DeviceClass\nname: resource.example.com\n"
+	const template = "apiVersion: resource.k8s.io/v1alpha2\nkind: ResourceClaimTemplate\nmetadata: {name: t}\n"
+	type test struct{ name, why, text, want string }
+	testkit.Run(t, []test{
+		{"64, the class", "it has no metadata, and the note of the conversion is there", old, "document 1 (DeviceClass): metadata.name: Required value: every object has a name; the field name stands outside of metadata (DeviceClass is of resource.k8s.io/v1alpha3, read as resource.k8s.io/v1)"},
+		{"64, the dash", "a word processor made it", template + "\u2013--\nkind: Pod\n", "has dashes that are no hyphens in line 4 of the document: three hyphens (---) part documents"},
+		{"64, the template", "its requests had another form", template, `apiVersion: Unsupported value: "resource.k8s.io/v1alpha2": must be resource.k8s.io/v1; kubectl get resourceclaimtemplates.v1.resource.k8s.io prints that`},
+		{"38", "the output of describe is no manifest", "Name:             web-0\nNamespace:        default\nEvents:\n  Type     Reason\n  Warning  Failed  9s: x: y\n", "is what kubectl describe prints: kubectl get with -o yaml"},
+	}, func(t *testing.T, c test) {
+		code, out, errs := linting(c.text, "-f", "-")
+		require.Equal(t, program.BadInput, code)
+		require.Empty(t, out)
+		require.Contains(t, errs, c.want, c.why)
+	})
+}
+
+// Objects of devices of an older version are read, with a note: case 63 says what case 63b of v1 says.
+func TestCaseOfOldDevices(t *testing.T) {
+	text, err := os.ReadFile("testdata/cases/63b-dra-cel-wrong-v1.yaml")
+	require.NoError(t, err)
+	_, now, _ := linting(string(text), "-f", "-")
+	text, err = os.ReadFile("testdata/63-dra-cel-wrong.yaml")
+	require.NoError(t, err)
+	_, old, errs := linting(string(text), "-f", "-")
+	require.Equal(t, now, old)
+	require.Contains(t, errs, "4 objects of resource.k8s.io/v1beta1 are read as those of resource.k8s.io/v1")
 }

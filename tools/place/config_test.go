@@ -177,6 +177,31 @@ func TestConfiguredExtenders(t *testing.T) {
 	require.Equal(t, 1, strings.Count(errs, "warning: extender "+server.URL+": passed over: Post "), errs)
 }
 
+// A configuration that a ConfigMap holds is read. The document of v1 that is printed for an old configuration loads as it stands, and has the
+// defaults of the old version: constraints without a type are a list.
+func TestConfigurationsThatPeopleHave(t *testing.T) {
+	const strategy = "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated}}}]}]\n"
+	inMap := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata:\n  scheduler.yaml: |\n    " + strings.ReplaceAll(strings.TrimSpace(configHead+strategy), "\n", "\n    ") + "\n"
+	code, out, errs := simulate(t, twoNodes, "-f", "-", "-o", "json", "-config", configFile(t, inMap))
+	require.Zero(t, code, errs)
+	_, plain, _ := simulate(t, twoNodes, "-f", "-", "-o", "json")
+	_, bare, _ := simulate(t, twoNodes, "-f", "-", "-o", "json", "-config", configFile(t, configHead+strategy))
+	require.Equal(t, placed(t, bare), placed(t, out))
+	require.NotEqual(t, placed(t, plain), placed(t, out), "the strategy decides")
+
+	old := strings.Replace(configHead, "/v1", "/v1beta1", 1) + "profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]}}]}]\n"
+	code, _, errs = simulate(t, twoNodes, "-f", "-", "-config", configFile(t, old))
+	require.Equal(t, program.BadInput, code)
+	_, now, found := strings.Cut(errs, "In kubescheduler.config.k8s.io/v1 it is:\n")
+	require.True(t, found, errs)
+	require.Contains(t, now, "defaultingType: List")
+	const service = "---\n{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {app: web}}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: spread, labels: {app: web}}, spec: {containers: [{name: c}]}}\n"
+	_, out, errs = simulate(t, twoNodes+service, "-f", "-", "-o", "json", "-config", configFile(t, now))
+	require.Contains(t, out, "topology spread constraints", errs)
+	_, out, _ = simulate(t, twoNodes+service, "-f", "-", "-o", "json")
+	require.NotContains(t, out, "topology spread constraints")
+}
+
 func TestBadConfigurations(t *testing.T) {
 	type test struct{ name, text, err string }
 	testkit.Run(t, []test{

@@ -100,9 +100,9 @@ func (x *simulation) question(ctx context.Context) *explanation {
 	e := &explanation{Head: report.HeadOf("Explanation"), Pod: name, Answer: explain.Of(nil, nil), Nodes: []placement.NodeReport{}}
 	e.Namespace, e.Name, _ = strings.Cut(name, "/")
 	for _, r := range x.w.refused {
-		if key(r.pod) == name {
-			e.State, e.Outcome, e.Message = "Refused", outcomeRefused, r.text
-			e.said = fmt.Sprintf("Pod %s is refused by the API server: %s", name, r.text)
+		if key(r.Pod) == name {
+			e.State, e.Outcome, e.Message = "Refused", outcomeRefused, r.Text
+			e.said = fmt.Sprintf("Pod %s is refused by the API server: %s", name, r.Text)
 			return e
 		}
 	}

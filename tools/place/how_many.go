@@ -23,16 +23,28 @@ type roomFor struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Count     int    `json:"count"`
+	Refused   string `json:"refused,omitempty"` // with -admit: what the API server says about one more
 	placement.Room
 }
 
-// howMany says how many more pods like a pod of the input fit into the cluster as it is. Pending pods are not placed before.
+// howMany says how many more pods like a pod of the input fit into the cluster as it is. Pending pods are not placed before. With
+// -admit quotas are charged with each copy.
 func howMany(ctx context.Context, out *bytes.Buffer, stderr io.Writer, w *world, o options, profile placement.Profile) (failed bool) {
 	c := *w.find(o.howMany)
 	c.Spec.NodeName, c.Status.NominatedNodeName = "", ""
 	placer := must.Get(placement.NewPlacer(w.snapshot, profile))
 	progress := report.NewProgress(stderr, "place: -how-many", "pods fit so far", nil)
-	room, err := placer.HowMany(&c, upTo(ctx, mostCopies, progress))
+	within, quotas := upTo(ctx, mostCopies, progress), w.gate.Quotas.Clone()
+	var refused error
+	room, err := placer.HowMany(&c, func(placed int) bool {
+		if !within(placed) {
+			return false
+		}
+		next := c
+		next.Name = fmt.Sprintf("%s-%d", c.Name, placed+1)
+		refused = quotas.Charge(&next)
+		return refused == nil
+	})
 	progress.End()
 	must.Do(cmp.Or(err, program.Interrupted(ctx)))
 	n := len(room.Nodes)
@@ -40,10 +52,14 @@ func howMany(ctx context.Context, out *bytes.Buffer, stderr io.Writer, w *world,
 		if room.Nodes == nil {
 			room.Nodes = []string{}
 		}
-		writeData(out, roomFor{report.HeadOf("HowMany"), o.howMany, c.Namespace, c.Name, n, room}, o.output)
+		a := roomFor{Head: report.HeadOf("HowMany"), Pod: o.howMany, Namespace: c.Namespace, Name: c.Name, Count: n, Room: room}
+		if refused != nil {
+			a.Refused = refused.Error()
+		}
+		writeData(out, a, o.output)
 		return n == 0
 	}
-	if room.Stop == nil {
+	if room.Stop == nil && refused == nil {
 		report.Textf(out, "At least %d more pods like %s fit; -how-many tries no more than that.\n", n, o.howMany)
 	} else {
 		report.Textf(out, "%d more pod(s) like %s fit.\n", n, o.howMany)
@@ -60,7 +76,10 @@ func howMany(ctx context.Context, out *bytes.Buffer, stderr io.Writer, w *world,
 		table, _ := o.tables.Layout.Columns([]string{"NODE", "PODS"}, rows)
 		fmt.Fprint(out, table)
 	}
-	if room.Stop != nil {
+	switch {
+	case refused != nil:
+		report.Textf(out, "One more does not: %v\n", refused)
+	case room.Stop != nil:
 		report.Textf(out, "One more does not: %s\n", room.Stop.Text())
 	}
 	return n == 0

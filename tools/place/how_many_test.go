@@ -22,6 +22,19 @@ func TestHowManyIsBounded(t *testing.T) {
 	require.True(t, strings.HasPrefix(out, fmt.Sprintf("At least %d more pods like default/p fit; -how-many tries no more than that.\n", mostCopies)), "%.200s", out)
 }
 
+// With -admit quotas are charged with each copy, beside the pods that are there.
+func TestHowManyWithinQuotas(t *testing.T) {
+	const quota = "---\n{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}, spec: {hard: {pods: '3'}}}\n"
+	code, out, errs := simulate(t, oneNode+quota+"---\n"+onePod, "-f", "-", "-how-many", "default/p", "-admit")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "2 more pod(s) like default/p fit.\n")
+	require.Contains(t, out, `One more does not: pods "p-3" is forbidden: exceeded quota: q, requested: pods=1, used: pods=3, limited: pods=3`)
+	_, out, _ = simulate(t, oneNode+quota+"---\n"+onePod, "-f", "-", "-how-many", "default/p", "-admit", "-o", "json")
+	require.Contains(t, out, `"refused": "pods \"p-3\" is forbidden`)
+	_, out, _ = simulate(t, oneNode+quota+"---\n"+onePod, "-f", "-", "-how-many", "default/p")
+	require.Contains(t, out, "10 more pod(s) like default/p fit.\n", "without -admit the API server is not asked")
+}
+
 // -how-many says on standard error how far it is.
 func TestHowManyShowsProgress(t *testing.T) {
 	var out strings.Builder

@@ -65,7 +65,7 @@ func load(o options, profiles []scheduler.Profile, timeline []event, stdin io.Re
 	misfits(w.snapshot, &objects.Warnings)
 	objects.Absent(dump.Asks{Placed: dump.Pending})
 	others := map[string]int{}
-	w.gate = o.gate(objects, w.now)
+	w.gate = objects.Gate(dump.Checks{Options: o.admission, Whole: o.admit, New: waits, Now: w.now})
 	for _, p := range objects.Pods {
 		pending := waits(p)
 		switch {
@@ -73,9 +73,9 @@ func load(o options, profiles []scheduler.Profile, timeline []event, stdin io.Re
 			others[p.Spec.SchedulerName]++
 			continue
 		case pending && (made[p] || o.admits(p)):
-			admitted, text := o.admitted(p, w.gate)
+			admitted, text := w.gate.Admit(p)
 			if text != "" {
-				w.refused = append(w.refused, refusal{p, text})
+				w.refused = append(w.refused, dump.Refusal{Pod: p, Text: text})
 				continue
 			}
 			p = admitted

@@ -10,51 +10,21 @@ import (
 	v1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/tools/dump"
 )
 
-// refusal is a pod of the input that the API server does not take, with the server's text.
-type refusal struct {
-	pod  *v1.Pod
-	text string
-}
-
-// entry is the entry of a pod that never comes into the cluster.
-func (r refusal) entry() entry {
-	return entry{SchedulerName: dump.SchedulerName(r.pod), Priority: preemption.Priority(r.pod), Outcome: outcomeRefused, Message: r.text}
-}
-
-// stored reports whether an API server has stored the object before: it comes from a dump and is not as its author wrote it.
-func stored(o metav1.Object) bool {
-	created := o.GetCreationTimestamp()
-	return o.GetResourceVersion() != "" || !created.IsZero()
-}
-
-// merged is what the API server says of a key of matchLabelKeys that stands in the labelSelector too. It does so in every
-// stored pod, for the server itself puts it there.
-const merged = "exists in both matchLabelKeys and labelSelector"
-
-// invalid returns what the API server finds wrong with an object. A stored workload has no errors: its template was checked when it
-// was stored.
-func invalid(o metav1.Object) field.ErrorList {
-	if template, _ := admission.Template(o); template != nil && (stored(o) || metav1.GetControllerOf(o) != nil) {
-		return nil
-	}
-	errs := admission.Validate(o)
-	if stored(o) {
-		errs = slices.DeleteFunc(errs, func(e *field.Error) bool { return e.Detail == merged })
-	}
-	return errs
+// refusedEntry is the entry of a pod that never comes into the cluster.
+func refusedEntry(r dump.Refusal) entry {
+	return entry{SchedulerName: dump.SchedulerName(r.Pod), Priority: preemption.Priority(r.Pod), Outcome: outcomeRefused, Message: r.Text}
 }
 
 // refusedFor returns what the API server finds wrong with an object that is added, or with an update of old, and the text of its
 // refusal; nil and nil when it takes the object. classes are the PriorityClasses that it has: one of them may be the default.
 func refusedFor(object, old metav1.Object, classes []*schedulingv1.PriorityClass) (what, whole error) {
-	bad := invalid(object)
+	bad := dump.Invalid(object)
 	if old != nil {
 		bad = admission.ValidateUpdate(object, old)
 	}
@@ -138,32 +108,23 @@ func gateOf(what error) string {
 	return ""
 }
 
+// unadmitted returns an error for each waiting pod whose fields are valid and that admission refuses all the same.
+func (o options) unadmitted(objects *dump.Objects) error {
+	var errs []error
+	for _, p := range objects.Pods {
+		if !waits(p) || !o.admits(p) || len(dump.Invalid(p)) > 0 {
+			continue
+		}
+		if _, _, err := admission.Admit(p, objects.Admission(), o.admission); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", named(p), err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 func isWorkload(o metav1.Object) bool {
 	template, _ := admission.Template(o)
 	return template != nil
-}
-
-// refusedOwners returns the texts with which the API server refuses the workloads of the input, by the controllers of the pods that
-// were made for them: "ReplicaSet default/web-5c4".
-func refusedOwners(objects *dump.Objects) map[string]string {
-	out := map[string]string{}
-	for o := range objects.Others() {
-		if bad := invalid(o); isWorkload(o) && len(bad) > 0 {
-			out[named(o)] = admission.Refusal(o, bad).Error()
-		}
-	}
-	inherit := func(o metav1.Object) {
-		if ref := metav1.GetControllerOf(o); ref != nil && out[ref.Kind+" "+o.GetNamespace()+"/"+ref.Name] != "" {
-			out[named(o)] = out[ref.Kind+" "+o.GetNamespace()+"/"+ref.Name]
-		}
-	}
-	for _, r := range objects.ReplicaSets {
-		inherit(r)
-	}
-	for _, j := range objects.Jobs {
-		inherit(j)
-	}
-	return out
 }
 
 func withoutRefused[T metav1.Object](list []T, refused map[metav1.Object]bool) []T {

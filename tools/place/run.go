@@ -102,7 +102,7 @@ func (x *simulation) run(ctx context.Context) error {
 		}
 	}
 	for _, r := range x.w.refused {
-		x.add(r.pod, r.entry())
+		x.add(r.Pod, refusedEntry(r))
 	}
 	for k, p := range x.w.pending {
 		x.place[key(p)] = k

@@ -167,9 +167,9 @@ func (x *simulation) applyPod(e event, p *v1.Pod) {
 }
 
 // refuse notes that the API server does not take a pod of the timeline.
-func (x *simulation) refuse(r refusal) {
-	x.logf("%s: %s", key(r.pod), r.entry().line())
-	x.add(r.pod, r.entry())
+func (x *simulation) refuse(r dump.Refusal) {
+	x.logf("%s: %s", key(r.Pod), refusedEntry(r).line())
+	x.add(r.Pod, refusedEntry(r))
 }
 
 // refuseEvent notes that the API server refuses an event about a pod that stays as it is.
@@ -195,7 +195,7 @@ func (x *simulation) refuses(e event, old metav1.Object) bool {
 		old = nil
 	}
 	what, whole := refusedFor(e.object, old, x.w.objects.PriorityClasses)
-	fixed := old != nil && len(admission.ValidateUpdate(e.object, old)) > len(invalid(e.object))
+	fixed := old != nil && len(admission.ValidateUpdate(e.object, old)) > len(dump.Invalid(e.object))
 	switch {
 	case what != nil && (x.o.admit || fixed):
 		x.refuseEvent(e, whole.Error())
@@ -211,13 +211,13 @@ func (x *simulation) addPod(e event, p *v1.Pod) {
 	if p.UID == "" {
 		p.UID = types.UID(fmt.Sprintf("%s@%v", key(p), e.at))
 	}
-	if bad := invalid(p); len(bad) > 0 && !x.o.admit {
+	if bad := dump.Invalid(p); len(bad) > 0 && !x.o.admit {
 		x.warnOf(e, bad.ToAggregate())
 	}
 	if p.Spec.NodeName == "" && (x.o.admit || p.Spec.Priority == nil) {
-		admitted, text := x.o.admitted(p, w.gate)
+		admitted, text := w.gate.Admit(p)
 		if text != "" {
-			x.refuse(refusal{p, text})
+			x.refuse(dump.Refusal{Pod: p, Text: text})
 			return
 		}
 		p = admitted

@@ -26,7 +26,7 @@ type world struct {
 	nodes   map[string]*v1.Node
 	others  map[string]metav1.Object
 	pending []*v1.Pod       // of the input, in the order of the queue
-	refused []refusal       // of the input, in its order
+	refused []dump.Refusal  // of the input, in its order
 	asides  report.Warnings // for after the answer
 	leaving []leaving       // by time
 	tasks   []func()
@@ -38,7 +38,7 @@ type world struct {
 	budgets []*budget
 	scale   disruption.Scale
 	objects *dump.Objects
-	gate    *gate
+	gate    *dump.Gate // for the pods that go through admission
 	synced  *disruption.Budgets
 }
 

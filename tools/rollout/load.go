@@ -36,7 +36,7 @@ func load(o *options, stdin io.Reader) (*input, error) {
 
 // prepare completes the options with the nodes of a cluster that was read.
 func prepare(o *options, objects *dump.Objects) (*input, error) {
-	s, err := objects.Snapshot(dump.Planning{Expand: o.expand, Strict: o.strict, Orphans: "left out of the plan"})
+	planned, err := objects.Snapshot(dump.Planning{Expand: o.expand, Strict: o.strict, Orphans: "left out of the plan"})
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +54,9 @@ func prepare(o *options, objects *dump.Objects) (*input, error) {
 		}
 	}
 	objects.WarnOfUnknownOwners()
-	in := &input{objects: objects, snapshot: s, profile: decides, warnings: objects.Warnings}
+	in := &input{objects: objects, snapshot: planned.Snapshot, profile: decides, warnings: objects.Warnings}
 	in.planner, err = planner.New(planner.Input{
-		Snapshot: s, Deployments: objects.Deployments, Jobs: objects.Jobs, DaemonSets: objects.DaemonSets, Pending: pending,
+		Snapshot: planned.Snapshot, Deployments: objects.Deployments, Jobs: objects.Jobs, DaemonSets: objects.DaemonSets, Pending: pending,
 		Profile: decides, Admission: objects.Admission(),
 	})
 	if err != nil {

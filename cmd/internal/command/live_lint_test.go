@@ -24,7 +24,7 @@ spec:
     metadata: {labels: {app: postgres}}
     spec: {containers: [{name: main, image: registry.example.com/postgres:17, resources: {requests: {cpu: 1, memory: 1Gi}}}]}
 `), 0o600))
-	const want = "error: StatefulSet data/postgres: immutable-field: spec\n"
+	const want = "error: StatefulSet data/postgres: immutable-field: spec.serviceName\n"
 	for name, args := range map[string][]string{"live": append([]string{"--live"}, flags...), "dump": {"--cluster", shipped}} {
 		code, out, errs := ask(append([]string{"lint", "-A", "-f", manifest}, args...)...)
 		require.Equal(t, 1, code, "%s: %s", name, errs)

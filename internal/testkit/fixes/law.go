@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	policyv1 "k8s.io/api/policy/v1"
-	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
@@ -75,8 +74,8 @@ func trouble(f Said, before, after []Said, strict bool) string {
 		return "it is still there: " + after[i].Explanation
 	}
 	for _, o := range after {
-		if hides := f.Rule == "node-name-set" || f.Rule == "no-node-matches" && strings.HasPrefix(f.Object, "DaemonSet "); hides && !strict {
-			break // no scheduler saw its pods before
+		if !strict && hides(f) {
+			break
 		}
 		known := slices.ContainsFunc(before, func(b Said) bool {
 			return b.Object == o.Object && b.Severity == "error" && (b.Rule == o.Rule || !strict && o.Rule != "api-refuses" && o.Rule != "selector-mismatch" && o.Rule != "immutable-field")
@@ -86,6 +85,17 @@ func trouble(f Said, before, after []Said, strict bool) string {
 		}
 	}
 	return ""
+}
+
+// hides reports whether the pods of a finding had no trial before the fix: no scheduler saw them, or they asked for nothing.
+func hides(f Said) bool {
+	switch f.Rule {
+	case "node-name-set", "no-requests":
+		return true
+	case "no-node-matches", "all-nodes-closed":
+		return strings.HasPrefix(f.Object, "DaemonSet ")
+	}
+	return false
 }
 
 // worldOf returns the objects of an input of package lint, whose fields are lists of objects.
@@ -113,13 +123,28 @@ func worldOf(in any) *World {
 	return w
 }
 
-// write adds what a change made to the input, and takes away what it deleted.
+// write adds what a change made to the input, and takes away what it deleted. What the input has no list for goes to its cluster.
 func (w *World) write(in any) {
 	v := reflect.ValueOf(in).Elem()
-	classes := v.FieldByName("PriorityClasses").Addr().Interface().(*[]*schedulingv1.PriorityClass)
-	*classes = append(slices.Clone(*classes), w.Added...)
+	c := v.FieldByName("Cluster").Interface().(*cluster.Objects)
+	for _, o := range w.Added {
+		if !appendTo(v, o) && c != nil {
+			appendTo(reflect.ValueOf(c).Elem(), o)
+		}
+	}
 	budgets := v.FieldByName("Budgets").Addr().Interface().(*[]*policyv1.PodDisruptionBudget)
 	*budgets = slices.DeleteFunc(slices.Clone(*budgets), func(b *policyv1.PodDisruptionBudget) bool { return slices.Contains(w.Removed, b) })
+}
+
+// appendTo adds an object to the list of its type among the fields of a struct, and reports whether there is one.
+func appendTo(v reflect.Value, o metav1.Object) bool {
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Kind() == reflect.Slice && f.Type().Elem() == reflect.TypeOf(o) {
+			f.Set(reflect.Append(f.Slice3(0, f.Len(), f.Len()), reflect.ValueOf(o)))
+			return true
+		}
+	}
+	return false
 }
 
 // Rules names the rules of which no fix was made, for tests that they reach all.

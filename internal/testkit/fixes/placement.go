@@ -11,11 +11,11 @@ import (
 
 // What is said about nodes, affinity, constraints, tolerations and preferences.
 func init() {
-	means(`drop (the|this) (rule|term|toleration|constraints|key)|drop the toleration: 300 s are the default|drop one of them`, first(func(s *site, _ []string) bool {
+	means(`drop (the|this) (rule|term|toleration|constraints?|key)|drop the toleration: 300 s are the default|drop one of them`, first(func(s *site, _ []string) bool {
 		if strings.HasSuffix(s.path, ".nodeSelector") {
 			return s.without(s.path + "[" + v1.LabelHostname + "]")
 		}
-		return s.without(s.path)
+		return s.without(strings.TrimSuffix(s.path, ".topologyKey"))
 	}))
 	means(`podAntiAffinity term (\d+)`, first(func(s *site, m []string) bool {
 		return s.without(s.pod() + ".affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[" + m[1] + "]")

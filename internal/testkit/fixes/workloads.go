@@ -45,7 +45,10 @@ func init() {
 	means(`maxSurge:? 0 with maxUnavailable:? 1`, first(func(s *site, _ []string) bool {
 		return s.strategy(tree{"maxSurge": 0, "maxUnavailable": 1})
 	}))
-	means(`at most ([0-9.]+[a-zA-Z]*)`, first(func(s *site, m []string) bool {
+	means(`at most ([0-9.]+[a-zA-Z]*)(?: with (\d+) replicas?| on every node)?`, first(func(s *site, m []string) bool {
+		if m[2] != "" {
+			s.replicas(number(m[2]))
+		}
 		return s.amount(regexp.MustCompile(`asks for \S+ ([^ ,]+)`).FindStringSubmatch(s.f.Explanation)[1], m[1])
 	}))
 	means(`lower requests`, first(func(s *site, _ []string) bool {
@@ -117,6 +120,10 @@ func init() {
 	means(`mend the name`, func(s *site, _ []string) bool { return s.near() })
 	means(`name a class of the cluster`, func(s *site, _ []string) bool { return s.class(func(*storagev1.StorageClass) bool { return true }) })
 	means(`a class with volumeBindingMode WaitForFirstConsumer`, func(s *site, _ []string) bool {
+		if s.way == 0 && s.laterClass() {
+			return true
+		}
+		s.way--
 		return s.class(func(k *storagev1.StorageClass) bool {
 			return k.VolumeBindingMode != nil && *k.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer
 		})
@@ -144,23 +151,15 @@ func init() {
 		if value == nil {
 			return s.without(s.path)
 		}
-		if s.path == "spec" { // of the fields that stay
-			for _, name := range []string{"replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit", "persistentVolumeClaimRetentionPolicy", "minReadySeconds"} {
-				if mine := get(read(s.o), "spec."+name); mine != nil {
-					set(value, name, mine)
-				}
-			}
-		}
 		return s.atPath(value)
 	}))
 	means(`(globalDefault|the annotation) in one class alone`, first(func(s *site, _ []string) bool { return s.without(s.path) }))
 	means(`drop the field`, first(func(s *site, _ []string) bool { return s.without(s.path) }))
-	for _, words := range []string{
-		`one domain more`, `more domains`, `a larger node`, `more nodes`, `more preferred nodes`, `no eviction for preferences`, `install the device plugin`,
-		`create the (claim|class|object)`, `a DaemonSet`, `a claim for each replica \(StatefulSet\)`, `check that [^,;]*`, `as it is`, `what the API server accepts`,
-		`why \S+ -expand lists changes that help`, `a new object: kubectl delete with --cascade=orphan, then create`, `a LimitRange with defaults`,
+	for _, words := range []string{ // what another program or a person must do, and what has no one value
+		`one domain more`, `more domains`, `no eviction for preferences`, `a DaemonSet`, `a claim for each replica \(StatefulSet\)`, `check that [^,;]*`, `as it is`,
+		`what the API server accepts`, `why \S+ -expand lists changes that help`, `a new object: kubectl delete with --cascade=orphan, then create`, `a LimitRange with defaults`,
 		`a PriorityClass that says who comes first`, `exclude the workload from the removal of duplicates`, `a descheduler that leaves soft constraints alone`,
-		`add a node that the pod may use`, `a value that the API allows`, `a value that is there once`, `write the field`, `mend what forbids it`, `amounts within the bounds of the LimitRange`,
+		`a value that is there once`, `write the field`, `mend what forbids it`, `create the object`,
 		`(uncordon|free|start|bring|look at|wait|repair|other nodes) .*`,
 	} {
 		means(words, nil)
@@ -190,8 +189,15 @@ func (s *site) more() bool {
 
 // amount writes a request of the pod: the first container has all of it.
 func (s *site) amount(name, amount string) bool {
-	if get(read(s.o), s.pod()+".overhead") != nil || strings.Contains(s.f.Explanation, "overhead of") {
+	if get(read(s.o), s.pod()+".overhead") != nil {
 		return false
+	}
+	if m := regexp.MustCompile(`\((\S+) of them overhead of`).FindStringSubmatch(s.f.Explanation); m != nil {
+		q := resource.MustParse(amount)
+		if q.Sub(resource.MustParse(m[1])); q.Sign() < 0 {
+			return false
+		}
+		amount = q.String()
 	}
 	edit(s.o, func(t tree) {
 		for _, containers := range []string{".containers", ".initContainers"} {

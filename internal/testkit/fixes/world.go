@@ -2,6 +2,7 @@ package fixes
 
 import (
 	"cmp"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -9,7 +10,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -19,7 +19,7 @@ type World struct {
 	Nodes   []*v1.Node
 	Live    []metav1.Object
 	// Added and Removed are what a change makes and deletes.
-	Added   []*schedulingv1.PriorityClass
+	Added   []metav1.Object
 	Removed []*policyv1.PodDisruptionBudget
 }
 
@@ -140,12 +140,16 @@ func (s *site) alone(object string) (tree, bool) {
 	return tree{"matchLabels": tree{"example.com/alone": label}}, true
 }
 
-// nodeKey returns a key of the nodes' labels, one for each way: first the zone, then the host name.
+// nodeKey returns a key of the nodes' labels, one for each way: first the zone, then the host name, then the others.
 func (s *site) nodeKey() (string, bool) {
-	keys := []string{v1.LabelTopologyZone, v1.LabelHostname}
-	keys = slices.DeleteFunc(keys, func(k string) bool {
-		return !slices.ContainsFunc(s.w.Nodes, func(n *v1.Node) bool { _, has := n.Labels[k]; return has })
-	})
+	there := map[string]bool{}
+	for _, n := range s.w.Nodes {
+		for key := range n.Labels {
+			there[key] = true
+		}
+	}
+	keys := slices.Compact(append([]string{v1.LabelTopologyZone, v1.LabelHostname}, slices.Sorted(maps.Keys(there))...))
+	keys = slices.DeleteFunc(keys, func(k string) bool { return !there[k] })
 	if s.way >= len(keys) {
 		return "", false
 	}

@@ -407,6 +407,7 @@ var notCalled = map[string]string{
 	"admission.Quotas.Charge":                few,
 	"admission.Quotas.Clone":                 few,
 	"admission.Quotas.Limits":                few,
+	"admission.Quotas.Release":               few,
 	"admission.Template":                     few,
 	"admission.WithDefaultClass":             few,
 	"admission.WithDefaultClasses":           few,
