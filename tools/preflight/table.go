@@ -52,7 +52,7 @@ func (a *preflight) table(out *strings.Builder, t *program.Tables) {
 		}
 		out.WriteString(l.Text("", fmt.Sprintf("%s on %s (%s)", joined(b.Pods), joined(l.Nodes.All(b.Nodes)), b.Kind)))
 		out.WriteString(l.Text("  cause: ", b.Why))
-		out.WriteString(l.Text("  helps: ", cmp.Or(b.Helps, "nothing that was tried")))
+		out.WriteString(l.Text("  helps: ", b.helps()))
 	}
 	var rows [][]string
 	for _, list := range [][]changed{a.Pods, a.Fields} {
@@ -63,6 +63,14 @@ func (a *preflight) table(out *strings.Builder, t *program.Tables) {
 		}
 	}
 	l.Section(out, "Changes with "+a.To, []string{"WHAT", a.From, a.To}, rows)
+}
+
+// helps is what helps as text. --force is no remedy: nobody makes the pod again.
+func (b *blocked) helps() string {
+	if b.Helps == "" && strings.Contains(b.Why, "--force") {
+		return "nothing that keeps the pod: --force deletes it, and nobody makes it again"
+	}
+	return cmp.Or(b.Helps, "nothing that was tried")
 }
 
 func namespaceOf(pod string) string {
