@@ -34,7 +34,8 @@ type Member struct {
 
 // errModified is the API server's error about an update of a claim that has changed meanwhile.
 func errModified(claim string) error {
-	return fmt.Errorf("Operation cannot be fulfilled on resourceclaims.resource.k8s.io %q: the object has been modified; please apply your changes to the latest version and try again", claim) //nolint:staticcheck // the server's text
+	//lint:ignore ST1005 the text is the API server's
+	return fmt.Errorf("Operation cannot be fulfilled on resourceclaims.resource.k8s.io %q: the object has been modified; please apply your changes to the latest version and try again", claim)
 }
 
 // ReleaseGroup returns what v1.37 gives back for a group without a place (rule PG8.6). members are those that were tried, in order.
