@@ -28,8 +28,8 @@ func heldOn(name, node string, by ...string) *resourcev1.ResourceClaim {
 	}}}}
 	for _, b := range by {
 		r := resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: b, UID: types.UID(b)}
-		if b == "g" {
-			r.APIGroup, r.Resource = "scheduling.k8s.io", "podgroups"
+		if b == "g" || b == "g before" {
+			r.APIGroup, r.Resource, r.Name = "scheduling.k8s.io", "podgroups", "g"
 		}
 		c.Status.ReservedFor = append(c.Status.ReservedFor, r)
 	}
@@ -40,6 +40,11 @@ func heldOn(name, node string, by ...string) *resourcev1.ResourceClaim {
 func owned(c *resourcev1.ResourceClaim) *resourcev1.ResourceClaim {
 	yes := true
 	c.OwnerReferences = []metav1.OwnerReference{{Kind: "PodGroup", Name: "g", UID: "g", Controller: &yes}}
+	return c
+}
+
+func unallocated(c *resourcev1.ResourceClaim) *resourcev1.ResourceClaim {
+	c.Status.Allocation = nil
 	return c
 }
 
@@ -87,6 +92,9 @@ func TestReleaseGroup(t *testing.T) {
 			`Operation cannot be fulfilled on resourceclaims.resource.k8s.io "x": the object has been modified; please apply your changes to the latest version and try again`},
 		{"reservation", "the group's reservation", []*resourcev1.ResourceClaim{near("x", "g")}, [][]string{{}}, x, nil, "-x: " + podgroup.TextUnreserved, ""},
 		{"no reservation", "the group has none", []*resourcev1.ResourceClaim{near("x", "other")}, [][]string{{}}, x, nil, ": " + podgroup.TextClaims, ""},
+		{"by name", "the reservation of a group of that name", []*resourcev1.ResourceClaim{near("x", "g before")}, [][]string{{}}, x, nil, "-x: " + podgroup.TextUnreserved, ""},
+		{"reserved alone", "a reservation without devices", []*resourcev1.ResourceClaim{unallocated(near("x", "g"))}, [][]string{{}}, x, nil, ": " + podgroup.TextClaims, ""},
+		{"one choice", "nobody is asked", []*resourcev1.ResourceClaim{far("x"), near("y")}, [][]string{{"x", "y"}}, nil, func(int) int { panic("one claim") }, "x: " + podgroup.TextClaims, ""},
 		{"no allocation", "a claim without devices", []*resourcev1.ResourceClaim{gpuClaim("x", 1), near("y", "g")}, [][]string{{}}, append(x, podgroup.Claim{Name: "y", ClaimName: "y"}), nil, "-y: " + podgroup.TextUnreserved, ""},
 		{"template", "a claim that the group owns", []*resourcev1.ResourceClaim{owned(near("made", "g"))}, [][]string{{}}, []podgroup.Claim{{Name: "t", TemplateName: "t", Generated: &made}}, nil, "-made: " + podgroup.TextUnreserved, ""},
 		{"foreign", "a claim that the group does not own", []*resourcev1.ResourceClaim{near("made", "g")}, [][]string{{}}, []podgroup.Claim{{Name: "t", TemplateName: "t", Generated: &made}}, nil, ": " + podgroup.TextClaims, ""},
