@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/podinfo"
 )
@@ -99,6 +100,9 @@ func (x *sought) claim(name string) *Cause {
 	switch {
 	case pvc.Spec.StorageClassName == nil:
 		out.Text = fmt.Sprintf("claim %s has no class, and no class is the default%s", name, exist)
+		if c := admission.DefaultStorageClass(slices.Collect(classes.All())); c != nil {
+			out.Text = fmt.Sprintf("claim %s has no class yet; the controller of volumes gives it the default class %s", name, c.Name)
+		}
 		return out
 	case *pvc.Spec.StorageClassName == "":
 		return &Cause{Type: causeVolume, Object: object, Field: "spec.storageClassName", Text: fmt.Sprintf("claim %s has the class \"\" and is not bound: no volume without a class fits it", name)}

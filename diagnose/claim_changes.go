@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/diagnose/near"
 	"github.com/podberth/podberth/internal/must"
@@ -87,9 +88,7 @@ func (d *diagnosis) classes(wanted string) (out []*storagev1.StorageClass) {
 		return k >= 0
 	}
 	if wanted != "" && one(func(c *storagev1.StorageClass) bool { return nearValue(wanted, c.Name) }) ||
-		one(func(c *storagev1.StorageClass) bool {
-			return c.Annotations["storageclass.kubernetes.io/is-default-class"] == "true"
-		}) {
+		one(func(c *storagev1.StorageClass) bool { return c == admission.DefaultStorageClass(out) }) {
 		return out
 	}
 	return out[:min(mostClasses, len(out))]

@@ -119,7 +119,7 @@ var resourceRules = []Rule{
 				if !c.takesTwin(w) {
 					fix = strings.NewReplacer(", lower requests or more nodes", " or lower requests", " or more nodes", "").Replace(fix)
 				}
-				c.prove(w, w.path+".containers", fix, "%s for %d of %s%s, the nodes that they can use have %d", pods(w), asks, name, from(w, name), sum)
+				c.prove(w, w.path+".containers", fix, "%s for %s of %s%s, the nodes that they can use have %s", pods(w), whole(name, asks), name, from(w, name), whole(name, sum))
 			}
 		}
 	}},
@@ -233,4 +233,12 @@ func hasMode(k *v1.PersistentVolumeClaim, mode v1.PersistentVolumeAccessMode) bo
 		}
 	}
 	return false
+}
+
+// whole writes a number of cpus, bytes or other units as people do.
+func whole(name v1.ResourceName, n int64) string {
+	if name == v1.ResourceCPU {
+		n = min(n, math.MaxInt64/1000) * 1000
+	}
+	return resources.Human(string(name), n)
 }

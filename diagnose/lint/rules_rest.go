@@ -46,7 +46,7 @@ var restRules = []Rule{
 			c.report("spec", "fewer replicas, lower requests or more nodes", "%d of %s a node: %s", t.room, amount(t.want, "pod gets", "pods get"), t.cause)
 		default:
 			t = c.try(w, true)
-			c.report(w.path, "why "+t.failed.Namespace+"/"+t.failed.Name+" -expand lists changes that help", "%d of %s a node: %s", len(t.nodes), amount(t.want, "pod gets", "pods get"), t.cause)
+			c.report(w.path, "why "+t.failed.Namespace+"/"+t.failed.Name+" --expand says what would have to change", "%d of %s a node: %s", len(t.nodes), amount(t.want, "pod gets", "pods get"), t.cause)
 		}
 	}},
 }

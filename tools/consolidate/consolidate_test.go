@@ -141,7 +141,7 @@ func TestWhatWouldHaveToChange(t *testing.T) {
 		}
 	}
 	_, out, _ := planning(input.String(), "-f", "-", "-why", "n3")
-	require.Contains(t, out, "Would have to change: --ignore-annotations: the annotations of its pods no longer count\nWithout it 1 of 1 pod would find another node, and 0 would not.\n")
+	require.Contains(t, out, "Would have to change: --ignore-annotations: the annotations of its pods no longer count\nAfter the plan, without it, 1 of 1 pod would find another node, and 0 would not.\n")
 }
 
 // Two pods exclude each other: each node says whom it waits for. -why tries the removal of one node, and names what the plan does with
@@ -165,7 +165,7 @@ func TestWhyANodeStays(t *testing.T) {
 	code, out, errs = planning(pods+third, "-f", "-", "-why", "B")
 	require.Zero(t, code, errs)
 	require.Contains(t, out, "B (price 1): default/y-1: no other node takes the pod: ")
-	require.Contains(t, out, "Without it 0 of 1 pod would find another node, and 1 would not.\n")
+	require.Contains(t, out, "After the plan, without it, 0 of 1 pod would find another node, and 1 would not.\n")
 	_, out, _ = planning(pods+third, "-f", "-", "-why", "C")
 	require.Contains(t, out, "C (price 1): the plan empties the node\n")
 	code, _, errs = planning(pods, "-f", "-", "-why", "D")

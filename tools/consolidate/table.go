@@ -102,7 +102,7 @@ func (r *removal) table(out *strings.Builder, t program.Tables) {
 		out.WriteString(t.Layout.Text("Would have to change: ", c))
 	}
 	if len(r.Pods) > 0 {
-		report.Textf(out, "Without it %d of %s would find another node, and %d would not.\n", moves, report.Count(len(r.Pods), "pod"), stuck)
+		report.Textf(out, "After the plan, without it, %d of %s would find another node, and %d would not.\n", moves, report.Count(len(r.Pods), "pod"), stuck)
 	}
 	var rows [][]string
 	for _, p := range r.Pods {

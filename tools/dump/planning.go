@@ -8,12 +8,15 @@ import (
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/tools/report"
 )
 
 // Planning says how Snapshot completes the objects for a planner.
 type Planning struct {
 	// Expand makes the pods that workload objects ask for and the input lacks, as far as the API server takes them.
 	Expand bool
+	// Expands is true for a program with the flag -expand.
+	Expands bool
 	// Strict makes a pod on a node that the input lacks an error.
 	Strict bool
 	// Orphans says in the warning what follows for such a pod, as in "counted nowhere".
@@ -42,6 +45,7 @@ func (o *Objects) Snapshot(p Planning) (*Planned, error) {
 	if err := o.Orphans(p.Orphans); err != nil && p.Strict {
 		return nil, err
 	}
+	o.empty(p)
 	o.Absent(Asks{Placed: func(*v1.Pod) bool { return true }, Budgets: true})
 	o.Workloads()
 	if err := o.CheckBudgets(); err != nil {
@@ -51,6 +55,17 @@ func (o *Objects) Snapshot(p Planning) (*Planned, error) {
 	var err error
 	out.Snapshot, err = cluster.New(o.Cluster())
 	return out, err
+}
+
+// empty warns about a dump without nodes or pods, about which there is nothing to plan.
+func (o *Objects) empty(p Planning) {
+	makers := len(o.Deployments) + len(o.StatefulSets) + len(o.ReplicaSets) + len(o.ReplicationControllers) + len(o.Jobs) + len(o.CronJobs) + len(o.DaemonSets)
+	switch {
+	case len(o.Nodes) == 0:
+		o.Warnings.Add("the input has no node: there is nothing to plan")
+	case len(o.Pods) == 0 && makers > 0 && p.Expands && !p.Expand:
+		o.Warnings.Add(fmt.Sprintf("the input has no pod; -expand makes the pods of %s of the input", report.Count(makers, "workload")))
+	}
 }
 
 // AdmitMade puts pods that Expand made through a Gate that checks everything, for programs that show the pods as the API server stores

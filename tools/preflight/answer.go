@@ -65,7 +65,13 @@ type changed struct {
 
 // from returns the release before: that of -from, or of the oldest kubelet.
 func from(o options, nodes []*v1.Node) (string, error) {
+	if len(nodes) == 0 {
+		return "", errors.New("nodes: Required value: the input has no node to upgrade")
+	}
 	if o.from != "" {
+		if number(o.from) > number(o.to) {
+			return "", fmt.Errorf("-from: Invalid value: %q: must not be after --to", o.from)
+		}
 		return o.from, nil
 	}
 	oldest := ""

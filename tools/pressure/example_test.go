@@ -15,9 +15,9 @@ func ExampleRun() {
 	// Node general-a1 at 2026-03-02T08:20:07Z, file system layout single
 	//
 	// SIGNAL                        THRESHOLD    GRACE   AVAILABLE   CAPACITY   TARGET   STATE
-	// memory.available              500Mi        -       6Gi         32Gi       1.48Gi   ok
+	// memory.available              500Mi        -       6Gi         32Gi       1524Mi   ok
 	// memory.available              1536Mi       1m30s   6Gi         32Gi       2.5Gi    ok
-	// allocatableMemory.available   500Mi        -       4.4Gi       29.5Gi     1.48Gi   ok
+	// allocatableMemory.available   500Mi        -       4.4Gi       29.5Gi     1524Mi   ok
 	// nodefs.available              10% = 20Gi   -       88Gi        200Gi      25Gi     ok
 	// nodefs.inodesFree             5% = 640Ki   -       11200k      13107200   640Ki    ok
 	// imagefs.available             15% = 30Gi   -       88Gi        200Gi      30Gi     ok

@@ -26,7 +26,7 @@ func TestNotes(t *testing.T) {
 		{"a soft threshold below the hard one", "evictionHard: {memory.available: 5%}\nevictionSoft: {memory.available: 500Mi}\nevictionSoftGracePeriod: {memory.available: 1m}\n",
 			[]string{"The soft threshold memory.available<500Mi for 1m0s never acts: on this node memory.available<5% is 1.6Gi, which is met first.\n"}, nil},
 		{"a soft threshold above the hard one", "evictionHard: {memory.available: 500Mi}\nevictionSoft: {memory.available: 15%}\nevictionSoftGracePeriod: {memory.available: 1m}\n", nil, []string{"never acts"}},
-		{"a minimum reclaim", "evictionHard: {memory.available: 1Gi}\nevictionMinimumReclaim: {memory.available: 500Mi}\n", []string{"1.48Gi"}, []string{"1524Mi"}},
+		{"a minimum reclaim", "evictionHard: {memory.available: 1Gi}\nevictionMinimumReclaim: {memory.available: 500Mi}\n", []string{"1524Mi"}, []string{"1.48Gi"}},
 	}, func(t *testing.T, c test) {
 		file := filepath.Join(t.TempDir(), "kubelet.yaml")
 		require.NoError(t, os.WriteFile(file, []byte(head+c.config), 0o600))

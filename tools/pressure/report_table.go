@@ -29,7 +29,7 @@ func (r *nodeReport) table(b *strings.Builder, layout report.Layout) {
 	b.WriteString("\n")
 	var rows [][]string
 	for _, t := range r.Thresholds {
-		rows = append(rows, []string{string(t.Signal), valueOf(t), orDash(t.GracePeriod), orDash(size(t.Signal, t.Observed)), orDash(size(t.Signal, t.Capacity)), orDash(size(t.Signal, t.Target)), stands(t)})
+		rows = append(rows, []string{string(t.Signal), valueOf(t), orDash(t.GracePeriod), orDash(size(t.Signal, t.Observed)), orDash(size(t.Signal, t.Capacity)), orDash(exact(t.Signal, t.Target)), stands(t)})
 	}
 	if len(rows) > 0 {
 		columns([]string{"SIGNAL", "THRESHOLD", "GRACE", "AVAILABLE", "CAPACITY", "TARGET", "STATE"}, rows)
@@ -75,7 +75,7 @@ func (r *nodeReport) table(b *strings.Builder, layout report.Layout) {
 	columns([]string{"", "POD", "OVER REQUEST", "PRIORITY", "USAGE", "REQUEST", "NEVER EVICTED", "PLACE"}, rows)
 
 	if f := r.Forecast; f != nil {
-		report.Textf(b, "\nUntil %s of %s are available, if nothing else changes:\n", size(f.Signal, f.Target), f.Signal)
+		report.Textf(b, "\nUntil %s of %s are available, if nothing else changes:\n", exact(f.Signal, f.Target), f.Signal)
 		rows = nil
 		for _, s := range f.Steps {
 			rows = append(rows, []string{s.Pod, fmt.Sprintf("%ds", s.GracePeriodSeconds), size(f.Signal, s.Frees), size(f.Signal, s.Available)})
@@ -93,6 +93,17 @@ func size(s pressure.Signal, text string) string {
 		return text
 	}
 	return inBytes(text)
+}
+
+// exact is size for an amount that must not be cut down: one that has no short form in two decimals stays as it is.
+func exact(s pressure.Signal, text string) string {
+	short := size(s, text)
+	a, err := resource.ParseQuantity(short)
+	b, bad := resource.ParseQuantity(text)
+	if err == nil && bad == nil && a.Cmp(b) != 0 && !strings.ContainsAny(text[len(text)-1:], "0123456789") {
+		return text
+	}
+	return short
 }
 
 func inBytes(text string) string {

@@ -22,6 +22,9 @@ import (
 	"github.com/podberth/podberth/tools/report"
 )
 
+// mostSurge bounds the surge nodes of a plan.
+const mostSurge = 1000
+
 // options are the command line.
 type options struct {
 	files       []string
@@ -197,6 +200,9 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	}
 	if o.selector != nil && o.nodes != nil {
 		return o, errors.New("-l: Forbidden: name nodes or labels, not both")
+	}
+	if o.plan.Surge > mostSurge {
+		return o, fmt.Errorf("-surge: Invalid value: %d: must be at most %d", o.plan.Surge, mostSurge)
 	}
 	if o.like != "" && o.plan.Surge == 0 {
 		return o, errors.New("-surge-like: Forbidden: goes with -surge")

@@ -106,6 +106,9 @@ func (s summary) String() string {
 	if s.Homeless > 0 {
 		text += fmt.Sprintf("; %d %s no new node: %s", s.Homeless, verb(s.Homeless, "gets", "get"), s.lacks)
 	}
+	if rest := s.Pods - s.Leaving - s.Hanging - s.Homeless - s.late; rest > 0 {
+		text += fmt.Sprintf("; %d %s", rest, verb(rest, "other stays", "others stay"))
+	}
 	if s.late > 0 {
 		text += fmt.Sprintf("; %d left by the time limit", s.late)
 	}

@@ -92,7 +92,7 @@ func loadEvents(o options, stdin io.Reader, nodes []*v1.Node) ([]taint.Event, er
 		stop[n.Name] = slices.Contains(o.stop, n.Name) || zone != "" && slices.Contains(o.stopZones, zone)
 	}
 	for _, name := range o.stop {
-		if err := program.CheckNode("-stop", name, names); err != nil {
+		if err := program.CheckNode("NODE", name, names); err != nil {
 			return nil, err
 		}
 	}

@@ -134,7 +134,7 @@ func TestStopNodeAndZone(t *testing.T) {
 	require.Contains(t, stopped("-stop", "general-b2", "-events", "testdata/events.yaml"), "gpu-a1", "beside the events of a file")
 	code, _, errs := forecast("", "-f", shop, "-stop", "general-a9")
 	require.Equal(t, program.BadInput, code)
-	require.Equal(t, "taints: -stop: Not found: \"general-a9\": no such node in the input; near: general-a1, general-a2, general-b1\n", errs)
+	require.Equal(t, "taints: NODE: Not found: \"general-a9\": no such node in the input; near: general-a1, general-a2, general-b1\n", errs)
 	code, _, errs = forecast("", "-f", shop, "-stop-zone", "b")
 	require.Equal(t, program.BadInput, code)
 	require.Equal(t, "taints: -stop-zone: Not found: \"b\": the zones of the input, by the label topology.kubernetes.io/zone: eu-1a, eu-1b, eu-1c\n", errs)

@@ -36,6 +36,9 @@ func (m *messages) Write(data []byte) (int, error) {
 
 var oneDash = regexp.MustCompile(`(^|[ ;(])-([a-z][a-z-]+)`)
 
+// verbose finds the flag -v, which is --all-warnings here.
+var verbose = regexp.MustCompile(`([ (])-v `)
+
 // noDump is about dumps that lack a kind. A cluster lacks nothing that was asked for.
 const noDump = "warning: the input has no "
 
@@ -50,7 +53,7 @@ func (m *messages) end() error {
 	if m.argument != "" {
 		text = strings.Replace(text, m.argument+": ", strings.Fields(m.use)[1]+": ", 1)
 	}
-	text = oneDash.ReplaceAllString(text, "$1--$2")
+	text = oneDash.ReplaceAllString(verbose.ReplaceAllString(text, "$1--all-warnings "), "$1--$2")
 	if failed {
 		text = m.Name + " " + m.verb() + ": " + text
 	}

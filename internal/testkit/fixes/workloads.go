@@ -157,7 +157,7 @@ func init() {
 	means(`drop the field`, first(func(s *site, _ []string) bool { return s.without(s.path) }))
 	for _, words := range []string{ // what another program or a person must do, and what has no one value
 		`one domain more`, `more domains`, `no eviction for preferences`, `a DaemonSet`, `a claim for each replica \(StatefulSet\)`, `check that [^,;]*`, `as it is`,
-		`what the API server accepts`, `why \S+ -expand lists changes that help`, `a new object: kubectl delete with --cascade=orphan, then create`, `a LimitRange with defaults`,
+		`what the API server accepts`, `why \S+ --expand says what would have to change`, `a new object: kubectl delete with --cascade=orphan, then create`, `a LimitRange with defaults`,
 		`a PriorityClass that says who comes first`, `exclude the workload from the removal of duplicates`, `a descheduler that leaves soft constraints alone`,
 		`a value that is there once`, `write the field`, `mend what forbids it`, `create the object`,
 		`(uncordon|free|start|bring|look at|wait|repair|other nodes) .*`,
