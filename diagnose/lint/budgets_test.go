@@ -18,7 +18,9 @@ import (
 func TestManyBudgets(t *testing.T) {
 	var in Input
 	for i := range 15000 {
-		in.Pods = append(in.Pods, testkit.Pod(fmt.Sprint("p", i)).Labels(fmt.Sprint("app=", i%150)).Obj())
+		p := testkit.Pod(fmt.Sprint("p", i)).Labels(fmt.Sprint("app=", i%150)).Obj()
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "App", Name: "a", UID: "a", Controller: new(true)}}
+		in.Pods = append(in.Pods, p)
 	}
 	one := intstr.FromInt32(1)
 	for i := range 150 {

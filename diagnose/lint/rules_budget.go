@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // covered returns the workloads of a budget and their replicas.
@@ -25,7 +29,9 @@ func (c *checker) covered(b *policyv1.PodDisruptionBudget) (objects []string, re
 type coverage struct {
 	works   map[*policyv1.PodDisruptionBudget][]*work
 	budgets map[*work][]*policyv1.PodDisruptionBudget
-	place   map[*policyv1.PodDisruptionBudget]int // in the input
+	place   map[*policyv1.PodDisruptionBudget]int    // in the input
+	owned   map[*policyv1.PodDisruptionBudget]bool   // a pod of the cluster has a controller; nil: not known yet
+	bare    map[*policyv1.PodDisruptionBudget]string // a pod of the cluster that has none
 }
 
 // coverage compares every budget with the workloads of its namespace, once.
@@ -37,7 +43,7 @@ func (c *checker) coverage() *coverage {
 	for _, w := range c.works {
 		in[w.pod.Namespace] = append(in[w.pod.Namespace], w)
 	}
-	c.covers = &coverage{map[*policyv1.PodDisruptionBudget][]*work{}, map[*work][]*policyv1.PodDisruptionBudget{}, map[*policyv1.PodDisruptionBudget]int{}}
+	c.covers = &coverage{works: map[*policyv1.PodDisruptionBudget][]*work{}, budgets: map[*work][]*policyv1.PodDisruptionBudget{}, place: map[*policyv1.PodDisruptionBudget]int{}}
 	for k, b := range c.in.Budgets {
 		if _, known := c.covers.place[b]; known {
 			continue
@@ -62,6 +68,47 @@ func (c *checker) podOf(b *policyv1.PodDisruptionBudget) bool {
 	return err == nil && c.in.Cluster != nil && slices.ContainsFunc(c.in.Cluster.Pods, func(p *v1.Pod) bool {
 		return p.Namespace == namespace(b.Namespace) && selector.Matches(labels.Set(p.Labels))
 	})
+}
+
+// bare returns a pod of a budget of which no pod has a controller; "" for other budgets.
+func (c *checker) bare(b *policyv1.PodDisruptionBudget) (pod string) {
+	covers := c.coverage()
+	if covers.owned == nil {
+		c.owners(covers)
+	}
+	for _, w := range covers.works[b] {
+		if w.kind != "Pod" || metav1.GetControllerOfNoCopy(w.pod) != nil {
+			return ""
+		}
+		pod = w.object
+	}
+	if covers.owned[b] {
+		return ""
+	}
+	return cmp.Or(covers.bare[b], pod)
+}
+
+// owners finds the budgets that select pods of the cluster with and without a controller. O(pods + matches).
+func (c *checker) owners(covers *coverage) {
+	covers.owned, covers.bare = map[*policyv1.PodDisruptionBudget]bool{}, map[*policyv1.PodDisruptionBudget]string{}
+	if c.in.Cluster == nil {
+		return
+	}
+	budgets := make([]*policyv1.PodDisruptionBudget, len(c.in.Budgets))
+	for k, b := range c.in.Budgets {
+		budgets[k] = b.DeepCopy()
+		budgets[k].Namespace = namespace(b.Namespace)
+	}
+	index, matches := disruption.NewBudgets(budgets, disruption.BudgetOptions{EmptySelectorMatchesAll: true}), []int32(nil)
+	for _, p := range c.in.Cluster.Pods {
+		for _, k := range index.AppendMatches(matches[:0], p.Namespace, p.Labels) {
+			if b := c.in.Budgets[k]; metav1.GetControllerOfNoCopy(p) != nil {
+				covers.owned[b] = true
+			} else {
+				covers.bare[b] = "Pod " + podinfo.Name(p)
+			}
+		}
+	}
 }
 
 // scaled reports whether an autoscaler sets the replicas of a workload of the budget.
@@ -149,7 +196,7 @@ var budgetRules = []Rule{
 		}
 		c.report(path, fix, "%d of %s of %s must be healthy: no node of theirs can be drained", healthy, amount(n, "pod", "pods"), strings.Join(objects, ", "))
 	}},
-	{ID: "budget-cannot-sync", Severity: Error, Summary: "a disruption budget counts the replicas of a controller that has no scale, and then allows nothing", budget: func(c *checker, b *policyv1.PodDisruptionBudget) {
+	{ID: "budget-cannot-sync", Severity: Error, Summary: "a disruption budget counts the replicas of a controller that has no scale, or of pods without a controller, and then allows nothing", budget: func(c *checker, b *policyv1.PodDisruptionBudget) {
 		path, amount := "spec.maxUnavailable", b.Spec.MaxUnavailable
 		if m := b.Spec.MinAvailable; amount == nil && m != nil && m.Type == intstr.String {
 			path, amount = "spec.minAvailable", m
@@ -162,6 +209,9 @@ var budgetRules = []Rule{
 				c.report(path, "a selector that leaves these pods out, or minAvailable as a number", "%s has no scale: the controller of budgets cannot count its pods, and no pod of the budget can be evicted", w.object)
 				return
 			}
+		}
+		if pod := c.bare(b); pod != "" {
+			c.report(path, "minAvailable as a number", "%s has no controller: the controller of budgets expects no such pods, and no pod of the budget can ever be evicted", pod)
 		}
 	}},
 	{ID: "budget-mixed", Severity: Warning, Summary: "a disruption budget selects pods of a Job beside those of a workload that stays", budget: func(c *checker, b *policyv1.PodDisruptionBudget) {

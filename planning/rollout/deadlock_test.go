@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
@@ -130,6 +131,12 @@ func TestDeadlocks(t *testing.T) {
 			w.pod("", "", "bare", "n1", template("bare", "cpu=1", nil))
 			w.budget("bare", "bare", "1")
 		}, Options{Nodes: []string{"n1"}, Drain: disruption.DrainOptions{Force: true}}, Never, "budget default/bare demands 1 healthy pods of 1 expected: 1 - 1 leaves none to disrupt", []string{"minAvailable 0 in place of 1 in budget default/bare"}},
+		{"bare pods under maxUnavailable", "maxUnavailable counts no pods without a controller", func(w *world) {
+			w.pod("", "", "bare", "n1", template("bare", "cpu=1", nil))
+			one := intstr.FromInt32(1)
+			b := w.budget("bare", "bare", "1")
+			b.Spec.MinAvailable, b.Spec.MaxUnavailable = nil, &one
+		}, Options{Nodes: []string{"n1"}, Drain: disruption.DrainOptions{Force: true}}, Never, "budget default/bare expects 0 pods and allows no disruption of that", []string{"minAvailable 0 in place of maxUnavailable 1 in budget default/bare"}},
 		{"a budget without a rule", "it expects no pods and allows nothing", func(w *world) {
 			w.app("web", "cpu=1", "n1 n2", nil)
 			w.budget("web", "web", "1").Spec.MinAvailable = nil

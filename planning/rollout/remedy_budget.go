@@ -45,7 +45,7 @@ func (x *run) looserBudgets(d *Deadlock) (out []change) {
 	x.budgetsOf(d, func(k int, name string, b *policyv1.PodDisruptionBudget) {
 		s := &x.budgets.list[k].Status // at the end of the plan
 		desired := max(0, min(s.DesiredHealthy, s.CurrentHealthy)-1)
-		if b.Spec.MaxUnavailable != nil {
+		if b.Spec.MaxUnavailable != nil && s.ExpectedPods > 0 {
 			most := intstr.FromInt32(s.ExpectedPods - desired)
 			out = append(out, replaced(fmt.Sprintf("maxUnavailable %s in place of %s in budget %s", most.String(), b.Spec.MaxUnavailable.String(), name), b, func(s *policyv1.PodDisruptionBudgetSpec) {
 				s.MaxUnavailable = &most
@@ -54,11 +54,14 @@ func (x *run) looserBudgets(d *Deadlock) (out []change) {
 		}
 		least := intstr.FromInt32(desired)
 		was := "nothing"
-		if b.Spec.MinAvailable != nil {
+		switch {
+		case b.Spec.MinAvailable != nil:
 			was = b.Spec.MinAvailable.String()
+		case b.Spec.MaxUnavailable != nil: // of pods without a controller, which it does not count
+			was = "maxUnavailable " + b.Spec.MaxUnavailable.String()
 		}
 		out = append(out, replaced(fmt.Sprintf("minAvailable %s in place of %s in budget %s", least.String(), was, name), b, func(s *policyv1.PodDisruptionBudgetSpec) {
-			s.MinAvailable = &least
+			s.MinAvailable, s.MaxUnavailable = &least, nil
 		}))
 	})
 	return out
