@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -39,7 +40,8 @@ var restRules = []Rule{
 		}
 		switch t := c.tried(w); {
 		case t.broken != nil:
-			c.report("spec", "what the API server accepts", "%v", t.broken)
+			path, text := brokenField(w, t.broken)
+			c.report(path, "what the API server accepts", "%s", text)
 		case t.refuse != nil:
 			c.report(w.path, "what the API server accepts", "the API server refuses the pods: %s", words(t.refuse))
 		case t.crowded():
@@ -49,6 +51,15 @@ var restRules = []Rule{
 			c.report(w.path, "why "+t.failed.Namespace+"/"+t.failed.Name+" --expand says what would have to change", "%d of %s a node: %s", len(t.nodes), amount(t.want, "pod gets", "pods get"), t.cause)
 		}
 	}},
+}
+
+// brokenField returns the field that an error about a manifest names, spec when it names none, and the rest of the error.
+func brokenField(w *work, err error) (path, text string) {
+	text = strings.TrimPrefix(err.Error(), w.object+": ")
+	if path, rest, ok := strings.Cut(text, ": "); ok && strings.HasPrefix(path, "spec.") && !strings.Contains(path, " ") {
+		return path, rest
+	}
+	return "spec", text
 }
 
 // placedAbove reports whether the pods of a trial all get nodes when their priority is above that of every pod of a user.
