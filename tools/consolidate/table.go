@@ -74,7 +74,7 @@ func (a *consolidationPlan) staying(out *strings.Builder, t program.Tables) {
 		}
 	}
 	for _, s := range list {
-		rows = append(rows, []string{t.Layout.Nodes.Of(s.Node), cmp.Or(s.Pod, "-"), s.Reason})
+		rows = append(rows, []string{t.Layout.Nodes.Of(s.Node), cmp.Or(s.Pod, "-"), t.Layout.Nodes.In(s.Reason)})
 	}
 	t.Layout.Section(out, "Stay", []string{"NODE", "POD", "WHY"}, rows)
 	if a.Unexplained > 0 {
@@ -106,7 +106,7 @@ func (r *removal) table(out *strings.Builder, t program.Tables) {
 	}
 	var rows [][]string
 	for _, p := range r.Pods {
-		rows = append(rows, []string{p.Pod, cmp.Or(t.Layout.Nodes.Of(p.To), "-"), p.Why})
+		rows = append(rows, []string{p.Pod, cmp.Or(t.Layout.Nodes.Of(p.To), "-"), t.Layout.Nodes.In(p.Why)})
 	}
 	t.Layout.Section(out, "Without the node", []string{"POD", "GOES TO", "WHY NOT"}, rows)
 }

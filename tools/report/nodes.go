@@ -1,6 +1,7 @@
 package report
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -53,6 +54,16 @@ func (n *Nodes) All(names []string) []string {
 	}
 	return out
 }
+
+// In returns a text with the short forms of the names in it.
+func (n *Nodes) In(text string) string {
+	if n == nil || len(n.short) == 0 {
+		return text
+	}
+	return nameInText.ReplaceAllStringFunc(text, n.Of)
+}
+
+var nameInText = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9.-]*[A-Za-z0-9]`)
 
 // Note is the line that says which endings tables leave out, "" when they leave out none.
 func (n *Nodes) Note() string {

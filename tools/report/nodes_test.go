@@ -27,7 +27,10 @@ func TestShortNodes(t *testing.T) {
 		require.Equal(t, c.want, n.All(c.nodes), c.name)
 		require.Equal(t, c.note, n.Note(), c.name)
 	})
+	n := ShortNodes([]string{"ip-1.eu.internal", "ip-2.eu.internal"})
+	require.Equal(t, "ip-1 is nearest with 1.5 of 4 cpu: not ip-2, ip-10.eu.internal", n.In("ip-1.eu.internal is nearest with 1.5 of 4 cpu: not ip-2.eu.internal, ip-10.eu.internal"))
 	require.Equal(t, "a.x", ((*Nodes)(nil)).Of("a.x"))
+	require.Equal(t, "a.x", ((*Nodes)(nil)).In("a.x"))
 	require.Empty(t, ((*Nodes)(nil)).Note())
 }
 

@@ -17,7 +17,7 @@ func (a *rolloutPlan) table(out *strings.Builder, layout report.Layout) {
 	layout.Section(out, "No new node", header, a.stuck(layout, true))
 	var rows [][]string
 	for _, w := range a.waits {
-		rows = append(rows, []string{orDash(w.owner), report.Few(w.pods), w.cause})
+		rows = append(rows, []string{orDash(w.owner), report.Few(w.pods), layout.Nodes.In(w.cause)})
 	}
 	layout.Section(out, "Without a node before and after", []string{"OWNER", "PODS", "CAUSE"}, rows)
 	rows = nil
@@ -60,7 +60,7 @@ func (a *rolloutPlan) stuck(layout report.Layout, homeless bool) (rows [][]strin
 			of[owner] = append(of[owner], pod)
 		}
 		for _, owner := range owners {
-			rows = append(rows, []string{report.Few(layout.Nodes.All(d.Nodes)), string(d.Kind), orDash(owner), report.Few(of[owner]), d.Proof})
+			rows = append(rows, []string{report.Few(layout.Nodes.All(d.Nodes)), string(d.Kind), orDash(owner), report.Few(of[owner]), layout.Nodes.In(d.Proof)})
 		}
 	}
 	return rows
@@ -79,7 +79,7 @@ func (a *rolloutPlan) remedies(layout report.Layout, all bool) string {
 			if r.Holds {
 				does = "the pods leave"
 			}
-			rows = append(rows, []string{report.Few(d.Pods), r.Text, does})
+			rows = append(rows, []string{report.Few(d.Pods), layout.Nodes.In(r.Text), does})
 		}
 	}
 	more := 0
