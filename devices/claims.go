@@ -45,7 +45,7 @@ func PodClaims(pod *v1.Pod, objects Objects) ([]*resourcev1.ResourceClaim, error
 		claim := objects.ResourceClaim(pod.Namespace, name)
 		switch {
 		case claim == nil:
-			return nil, fmt.Errorf("could not find ResourceClaim %q", pod.Namespace+"/"+name)
+			return nil, errMissing(pod.Namespace, name)
 		case claim.DeletionTimestamp != nil:
 			return nil, fmt.Errorf("resourceclaim %q is being deleted", name)
 		case entry.ResourceClaimName == nil && !metav1.IsControlledBy(claim, pod):
@@ -60,6 +60,10 @@ func PodClaims(pod *v1.Pod, objects Objects) ([]*resourcev1.ResourceClaim, error
 		out = append(out, claim)
 	}
 	return out, nil
+}
+
+func errMissing(namespace, name string) error {
+	return fmt.Errorf("could not find ResourceClaim %q", namespace+"/"+name)
 }
 
 // claimGroup returns the group of a pod when groups have claims.

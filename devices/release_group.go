@@ -38,7 +38,7 @@ func errModified(claim string) error {
 	return fmt.Errorf("Operation cannot be fulfilled on resourceclaims.resource.k8s.io %q: the object has been modified; please apply your changes to the latest version and try again", claim)
 }
 
-// ReleaseGroup returns what v1.37 gives back for a group without a place (rule PG8.6). members are those that were tried, in order.
+// ReleaseGroup returns what v1.37 gives back when a group finds no place (rule PG8.6). members are the pods that v1.37 has tried, in order.
 // group is nil without the feature gate DRAWorkloadResourceClaims, and for a group with a member on a node: claims of the group are then
 // left alone. objects has the claims as they were before the group was tried; it must not be nil.
 //
@@ -87,10 +87,10 @@ func (r *groupRelease) member(m Member) (bool, error) {
 	if c := r.unusable(m, m.Pod.UID); c != nil {
 		return true, r.deallocate(c)
 	}
-	if m.State == nil || m.State.pod.special == nil || m.State.pod.special.UID == "" {
+	if m.State == nil || m.State.leftOver() == nil {
 		return false, nil
 	}
-	r.out.Delete = append(r.out.Delete, m.State.pod.special)
+	r.out.Delete = append(r.out.Delete, m.State.leftOver())
 	return true, nil
 }
 
@@ -138,7 +138,7 @@ func (r *groupRelease) unreserve(group *podgroup.Group) error {
 		}
 		c := r.objects.ResourceClaim(group.Namespace, name)
 		if c == nil {
-			return fmt.Errorf("could not find ResourceClaim %q", group.Namespace+"/"+name)
+			return errMissing(group.Namespace, name)
 		}
 		if entry.TemplateName != "" && !metav1.IsControlledBy(c, group) {
 			continue

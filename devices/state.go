@@ -372,8 +372,16 @@ func (s *State) Release() Release {
 			return Release{Deallocate: c, Reason: "deallocation of ResourceClaim completed"}
 		}
 	}
-	if s.pod.special != nil && s.pod.special.UID != "" {
-		return Release{Delete: s.pod.special, Reason: "deletion of ResourceClaim completed"}
+	if c := s.leftOver(); c != nil {
+		return Release{Delete: c, Reason: "deletion of ResourceClaim completed"}
 	}
 	return Release{Reason: "still not schedulable"}
+}
+
+// leftOver returns the special claim that an earlier attempt created for the pod's extended resources; nil when there is none.
+func (s *State) leftOver() *resourcev1.ResourceClaim {
+	if s.pod.special == nil || s.pod.special.UID == "" {
+		return nil
+	}
+	return s.pod.special
 }

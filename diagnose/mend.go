@@ -17,7 +17,7 @@ import (
 
 // mends returns the changes that write what the pod most likely means. Where it asks for a label that no node has, that is a value or a key
 // that looks alike. Where an entry of spec.resourceClaims names nothing, it is the claim or the template of the entry's name. The changes come
-// after those that drop the same requirement, and change nothing that is dropped.
+// after those that drop the same requirement. A requirement that is dropped already is not mended.
 func (d *diagnosis) mends() (out []*Change) {
 	nodes := d.law.nodes
 	add := func(rule, path, from, to string, edit func(p *v1.Pod)) {

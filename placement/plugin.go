@@ -128,7 +128,7 @@ type GroupFailure struct {
 	Constrained bool
 	// Scheduled is true if a member was on a node before the decision.
 	Scheduled bool
-	// Members are those that reached the plugin before any node was asked, in order.
+	// Members are the pods of the group for which v1.37 runs the plugin's PreFilter, in order.
 	Members []GroupMember
 	// Tie chooses among n claims of a member; nil: the first.
 	Tie func(n int) int

@@ -252,7 +252,7 @@ func (k keptClaims) Of(pod *v1.Pod) filter.Predicate {
 // errNoState is v1.37's error of DynamicResources for a group of which no member reached it (rule PG8.6).
 var errNoState = errors.New("not found")
 
-// groupPostFilter gives back claims of an unschedulable group. Its sentence stands for groups without claims too.
+// groupPostFilter gives back claims of an unschedulable group. v1.37 writes its text for groups without claims too.
 func (x *dynamicResources) groupPostFilter(f GroupFailure) (GroupAnswer, error) {
 	switch {
 	case f.Constrained:

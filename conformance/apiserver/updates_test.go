@@ -1,7 +1,6 @@
 package apiserver_test
 
 import (
-	"fmt"
 	"math/rand"
 	"net/http"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/admission"
@@ -73,27 +73,7 @@ func TestRefusedUpdatesOfOwners(t *testing.T) {
 }
 
 func copyOf(o metav1.Object) metav1.Object {
-	switch o := o.(type) {
-	case *appsv1.Deployment:
-		return o.DeepCopy()
-	case *appsv1.ReplicaSet:
-		return o.DeepCopy()
-	case *appsv1.DaemonSet:
-		return o.DeepCopy()
-	case *appsv1.StatefulSet:
-		return o.DeepCopy()
-	case *batchv1.Job:
-		return o.DeepCopy()
-	case *v1.PersistentVolumeClaim:
-		return o.DeepCopy()
-	case *v1.PersistentVolume:
-		return o.DeepCopy()
-	case *resourcev1.ResourceClaim:
-		return o.DeepCopy()
-	case *resourcev1.ResourceClaimTemplate:
-		return o.DeepCopy()
-	}
-	panic(fmt.Sprintf("%T", o))
+	return o.(runtime.Object).DeepCopyObject().(metav1.Object)
 }
 
 // made ends the texts of what package planning/workload finds wrong when it makes pods, which ValidateUpdate does not look at.

@@ -95,8 +95,8 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// anyOrder hides what is random in a text: which members are looked at first when a domain is looked for, and which member of those that
-// share a claim is bound first. The others wait for another cycle.
+// anyOrder hides what is random in an outcome: which member a text about domains names, and which of the members that share a claim is bound.
+// The others are bound in a later cycle.
 func anyOrder(outcome string) string {
 	return domains.ReplaceAllString(races.ReplaceAllString(outcome, "$1 -> a node"), "$1 a random text")
 }

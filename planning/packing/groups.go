@@ -19,7 +19,6 @@ type bonds struct {
 type gang struct {
 	tree    *podgroup.Tree
 	members map[string][]int // items by the name of their group
-	barred  bool             // its pending pods get no node
 }
 
 // bind finds the units of running pods and the gangs of pending pods. A unit with a pod that stays, stays.
@@ -47,10 +46,8 @@ func (m *model) bind(s *cluster.Snapshot, gates podgroup.Gates) {
 			gangs[tree.Root().String()] = at
 			m.bonds.gangs = append(m.bonds.gangs, gang{tree: tree, members: map[string][]int{}})
 		}
+		it.gang = at
 		m.bonds.gangs[at].members[group] = append(m.bonds.gangs[at].members[group], k)
-	}
-	for k := range m.items {
-		m.items[k].unit = slices.IndexFunc(m.bonds.units, func(u []int) bool { return slices.Contains(u, k) })
 	}
 	for _, u := range m.bonds.units {
 		stays := slices.ContainsFunc(u, func(k int) bool { return m.items[k].stays })
@@ -58,9 +55,14 @@ func (m *model) bind(s *cluster.Snapshot, gates podgroup.Gates) {
 			m.items[k].stays = stays
 		}
 	}
+	incomplete := make([]bool, len(m.bonds.gangs))
 	for k := range m.bonds.gangs {
-		if g := &m.bonds.gangs[k]; g.tree.GateText(g.known, gates) != "" {
-			m.bar(g)
+		g := &m.bonds.gangs[k]
+		incomplete[k] = g.tree.GateText(g.known, gates) != ""
+	}
+	for k := range m.items {
+		if it := &m.items[k]; it.gang >= 0 && incomplete[it.gang] && it.running == nil {
+			it.barred = true
 		}
 	}
 }
@@ -77,26 +79,12 @@ func (m *model) unite(s *cluster.Snapshot, k int, units map[string]int) {
 		units[unit.String()] = at
 		m.bonds.units = append(m.bonds.units, nil)
 	}
+	m.items[k].unit = at
 	m.bonds.units[at] = append(m.bonds.units[at], k)
 }
 
 // known counts the pods of a group.
 func (g *gang) known(x *podgroup.Group) int { return len(g.members[x.Name]) }
-
-// bar takes the pending pods of a gang off their nodes for good.
-func (m *model) bar(g *gang) {
-	g.barred = true
-	for _, list := range g.members {
-		for _, k := range list {
-			if it := &m.items[k]; it.home < 0 {
-				it.barred = true
-				if it.at >= 0 {
-					m.take(k)
-				}
-			}
-		}
-	}
-}
 
 // unitOf returns the items that leave with an item, itself among them.
 func (m *model) unitOf(k int) []int {
@@ -166,14 +154,6 @@ func (m *model) loose(at func(k int) int, yield func(k int)) {
 			}
 		}
 	}
-}
-
-// gangOf returns the gang of an item; -1: none.
-func (m *model) gangOf(k int) int {
-	return slices.IndexFunc(m.bonds.gangs, func(g gang) bool {
-		group, _ := podgroup.Of(m.items[k].pod)
-		return slices.Contains(g.members[group], k)
-	})
 }
 
 // strip takes the pending items out of the positions want that lack others of their groups at the positions at.
@@ -254,7 +234,7 @@ func (m *model) keepTo(s *cluster.Snapshot, items []int, key string) {
 // here is where an item is now.
 func (m *model) here(k int) int { return m.items[k].at }
 
-// counted is the number of placed items by tier without those that lack others of their groups.
+// counted is the number of placed items by tier. A pending item of a gang counts when enough others of its groups have nodes.
 func (m *model) counted() []int {
 	if len(m.bonds.gangs) == 0 {
 		return m.placed

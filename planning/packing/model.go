@@ -49,6 +49,7 @@ type item struct {
 	budgets []int32 // that protect the running pod
 	tries   int     // how often the pod was hard to insert
 	unit    int     // of bonds.units; -1: none
+	gang    int     // of bonds.gangs; -1: none
 	barred  bool    // a pending pod that gets no node
 }
 
@@ -67,12 +68,12 @@ func newModel(in *Input, profile placement.Profile, queue []*v1.Pod, groups *pod
 		}
 		m.slots = append(m.slots, i)
 		for pod := range s.Pods(i) {
-			m.items = append(m.items, item{pod: unbound(pod), running: pod, home: i, at: -1, unit: -1, stays: in.stays(pod),
+			m.items = append(m.items, item{pod: unbound(pod), running: pod, home: i, at: -1, unit: -1, gang: -1, stays: in.stays(pod),
 				budgets: budgets.AppendMatches(nil, pod.Namespace, pod.Labels)})
 		}
 	}
 	for _, pod := range queue {
-		m.items = append(m.items, item{pod: unbound(pod), home: -1, at: -1, unit: -1})
+		m.items = append(m.items, item{pod: unbound(pod), home: -1, at: -1, unit: -1, gang: -1})
 	}
 	if groups != nil {
 		m.bind(s, *groups)

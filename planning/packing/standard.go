@@ -58,10 +58,10 @@ func (m *model) play(in *Input, profile placement.Profile, groups *podgroup.Gate
 			queue = queue[1:]
 			var placed bool
 			var victims []int
-			if g := m.gangOf(k); g >= 0 {
+			if g := m.items[k].gang; g >= 0 {
 				var rest []int
 				placed, victims, rest = s.attemptGang(append([]int{k}, queue...), g, at)
-				queue = slices.DeleteFunc(queue, func(x int) bool { return m.gangOf(x) == g })
+				queue = slices.DeleteFunc(queue, func(x int) bool { return m.items[x].gang == g })
 				left = append(left, rest...)
 			} else if placed, victims = s.attempt(k, at); !placed {
 				left = append(left, k)
@@ -137,7 +137,7 @@ func (s *standard) leave(pod *v1.Pod, at []int) int {
 func (s *standard) attemptGang(queue []int, gang int, at []int) (placed bool, victims, rest []int) {
 	var pods []*v1.Pod
 	for _, k := range queue {
-		if s.model.gangOf(k) == gang {
+		if s.model.items[k].gang == gang {
 			pods = append(pods, s.model.items[k].pod)
 		}
 	}

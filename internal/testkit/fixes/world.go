@@ -91,7 +91,7 @@ func (s *site) to(path string, value any) bool {
 // atPath writes a value at the path of the finding.
 func (s *site) atPath(value any) bool { return s.to(s.path, value) }
 
-// without takes away what stands at a path, and reports whether there was something.
+// without removes the field at a path, and reports whether the field was there.
 func (s *site) without(path string) bool {
 	if get(read(s.o), path) == nil {
 		return false
