@@ -53,6 +53,13 @@ func (p *Plan) Prepare(pod *v1.Pod) *Attempt {
 	return a
 }
 
+// attempt is Prepare for a question that may be about some nodes alone.
+func (p *Plan) attempt(pod *v1.Pod, o Options) *Attempt {
+	a := p.Prepare(pod)
+	a.only = o.within
+	return a
+}
+
 // Rejected reports whether a plugin rejected the pod, or failed, before any node was asked.
 func (a *Attempt) Rejected() bool { return a.Pre.Code != filter.Success }
 

@@ -94,24 +94,18 @@ func (f Failure) Text() string {
 // equal totals it chooses the first in scan order, unless Options.Tie chooses. Decide changes nothing; Placer.Assume puts the
 // pod on the node. Without nodes the Failure has the text of v1.37. The cost is in the package comment.
 func (p *Plan) Decide(pod *v1.Pod, o Options) Decision {
-	d := Decision{Slot: -1, Nodes: len(p.order()), Next: o.Next}
+	d := Decision{Slot: -1, Nodes: len(p.slots(o)), Next: o.Next}
 	if d.Nodes == 0 {
 		d.Failure = &Failure{Code: filter.UnschedulableAndUnresolvable}
 		return d
 	}
-	if o.within != nil {
-		d.Nodes = len(o.within)
-		a := p.Prepare(pod)
-		a.only = o.within
-		return a.decide(d, o)
-	}
 	a, x, ok := p.kept(pod, o, d.Nodes)
 	if ok {
-		p.answer(&d, pod, &x)
+		p.answer(&d, pod, o, &x)
 		return d
 	}
 	if a == nil {
-		a = p.Prepare(pod)
+		a = p.attempt(pod, o)
 	}
 	return a.decide(d, o)
 }
@@ -122,7 +116,7 @@ func (p *Plan) kept(pod *v1.Pod, o Options, nodes int) (a *Attempt, x reuse.Answ
 	if p.engine == nil {
 		return nil, x, false
 	}
-	q := reuse.Question{Pod: pod, From: view.Around(o.Next, nodes), Tie: o.Tie}
+	q := reuse.Question{Pod: pod, From: view.Around(o.Next, nodes), Slots: o.within, Tie: o.Tie}
 	if limit := p.limit(nodes, o); limit < nodes {
 		q.Limit = limit
 	}
@@ -135,7 +129,7 @@ func (p *Plan) kept(pod *v1.Pod, o Options, nodes int) (a *Attempt, x reuse.Answ
 }
 
 // answer writes the engine's answer into the decision.
-func (p *Plan) answer(d *Decision, pod *v1.Pod, x *reuse.Answer) {
+func (p *Plan) answer(d *Decision, pod *v1.Pod, o Options, x *reuse.Answer) {
 	d.Feasible, d.Slot, d.Total = x.Feasible, x.Slot, x.Total
 	if d.Evaluated = x.Examined; d.Evaluated == 0 {
 		d.Evaluated = d.Nodes
@@ -152,7 +146,7 @@ func (p *Plan) answer(d *Decision, pod *v1.Pod, x *reuse.Answer) {
 	}
 	d.Failure = p.known(d.Nodes, pod, x)
 	p.failure, p.failed = d.Failure, nil
-	p.refusal = refusal{pod, x.Predicates, x.Kind, p.version()}
+	p.refusal = refusal{pod, o.within, x.Predicates, x.Kind, p.version()}
 }
 
 func (a *Attempt) decide(d Decision, o Options) Decision {

@@ -49,6 +49,7 @@ func (a *Attempt) fail(f *Failure, verdicts []filter.Rejection) {
 // refusal is what the engine said about a pod that has no node. Few callers ask for the attempt, so that it is not made at once.
 type refusal struct {
 	pod        *v1.Pod
+	only       []int
 	predicates filter.Predicates
 	kind       reuse.Kind
 	version    uint64
@@ -70,7 +71,7 @@ func (p *Plan) Failed(f *Failure) *Attempt {
 	}
 	if p.failed == nil {
 		r := &p.refusal
-		p.failed = &Attempt{plan: p, pod: r.pod, Predicates: r.predicates, kind: r.kind, version: r.version}
+		p.failed = &Attempt{plan: p, pod: r.pod, only: r.only, Predicates: r.predicates, kind: r.kind, version: r.version}
 	}
 	return p.failed
 }

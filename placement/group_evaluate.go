@@ -224,7 +224,7 @@ func tooDeep(n *podgroup.Node, depth int) *podgroup.Node {
 func (r *groupRun) before(n *podgroup.Node) func(yield func(*v1.Pod, int) bool) {
 	return func(yield func(*v1.Pod, int) bool) {
 		for pod, slot := range r.members(n) {
-			if r.own[podinfo.Name(pod)] == nil && !yield(pod, slot) {
+			if _, own := r.own[podinfo.Name(pod)]; !own && !yield(pod, slot) {
 				return
 			}
 		}

@@ -21,7 +21,7 @@ type groupRun struct {
 	tree    *podgroup.Tree
 	queued  map[*podgroup.Node][]*v1.Pod // members to try, by leaf
 	live    []*v1.Pod                    // all of them, leaf by leaf
-	own     map[string]*v1.Pod           // the stub of each queued pod, by name, for nominations
+	own     map[string]*v1.Pod           // how each queued pod counts where it is nominated, by name: a stub; nil while it is assumed
 	assumed []*v1.Pod                    // in the snapshot, the latest last
 	held    map[*v1.Pod]bool             // of these, members of groups that are decided: nobody else may use their claims
 	next    int
@@ -91,8 +91,7 @@ func (r *groupRun) find(queued []*v1.Pod) error {
 			return fmt.Errorf("pod %s: %w", podinfo.Name(pod), ErrNoGroup)
 		}
 		r.queued[home] = append(r.queued[home], pod)
-		stub := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}}
-		r.own[podinfo.Name(pod)] = stub
+		r.own[podinfo.Name(pod)] = stub(pod)
 	}
 	if r.tree == nil {
 		return ErrNoGroup
@@ -158,8 +157,7 @@ func (r *groupRun) place(pod *v1.Pod, within []int) Decision {
 func (r *groupRun) asked(pod *v1.Pod, d Decision, o Options) filter.Predicates {
 	a := r.p.Failed(d.Failure)
 	if a == nil && r.o.Preempt != nil && r.p.holdsClaims(pod) {
-		a = r.p.Prepare(pod)
-		a.only = o.within
+		a = r.p.attempt(pod, o)
 		a.Search(o)
 	}
 	if a == nil {
@@ -205,8 +203,13 @@ func (r *groupRun) assume(pod *v1.Pod, d Decision) error {
 	if err := r.p.Assume(pod, d); err != nil {
 		return err
 	}
-	r.assumed = append(r.assumed, pod)
+	r.added(pod)
 	return nil
+}
+
+// added notes that a member is in the snapshot.
+func (r *groupRun) added(pod *v1.Pod) {
+	r.assumed, r.own[podinfo.Name(pod)] = append(r.assumed, pod), nil
 }
 
 // hold is assume for a member of a group that is decided: another group of the tree that needs one of the claims that it gets waits for the
@@ -215,7 +218,8 @@ func (r *groupRun) hold(pod *v1.Pod, d Decision) error {
 	if err := r.p.put(pod, d, func() error { return r.p.profile.Devices.Reserve(pod, d.Devices) }); err != nil {
 		return err
 	}
-	r.held[pod], r.assumed = true, append(r.assumed, pod)
+	r.held[pod] = true
+	r.added(pod)
 	return nil
 }
 
@@ -230,6 +234,7 @@ func (r *groupRun) undo(n int) {
 		if err := r.p.Forget(pod); err != nil {
 			panic("placement: a member that was assumed cannot be forgotten: " + err.Error())
 		}
+		r.own[podinfo.Name(pod)] = stub(pod)
 	}
 	r.assumed = r.assumed[:n]
 }
@@ -240,22 +245,21 @@ func (r *groupRun) nominated() func(i int) []*v1.Pod {
 	if r.o.Nominated == nil {
 		return nil
 	}
-	assumed := map[string]bool{}
-	for _, pod := range r.assumed {
-		assumed[podinfo.Name(pod)] = true
-	}
 	return func(i int) []*v1.Pod {
 		var out []*v1.Pod
 		for _, pod := range r.o.Nominated(i) {
-			name := podinfo.Name(pod)
-			switch {
-			case assumed[name]:
-			case r.own[name] != nil:
-				out = append(out, r.own[name])
-			default:
+			if own, ok := r.own[podinfo.Name(pod)]; ok {
+				pod = own
+			}
+			if pod != nil {
 				out = append(out, pod)
 			}
 		}
 		return out
 	}
+}
+
+// stub returns a pod without requests and with priority 0.
+func stub(pod *v1.Pod) *v1.Pod {
+	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}}
 }

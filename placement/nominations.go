@@ -12,20 +12,20 @@ func (p *Plan) withNominations(q *reuse.Question, o Options) (a *Attempt, ok boo
 	var check func(i int) filter.Rejection
 	prepare := func() bool {
 		if a == nil {
-			a = p.Prepare(q.Pod)
+			a = p.attempt(q.Pod, o)
 			check = a.checked(o)
 		}
 		return !a.Rejected()
 	}
 	if name := q.Pod.Status.NominatedNodeName; name != "" {
-		if i, known := p.Slot(name); known && (!prepare() || check(i).Verdict == 0) {
+		if i, known := p.Slot(name); known && o.about(i) && (!prepare() || check(i).Verdict == 0) {
 			return a, false
 		}
 	}
 	if o.Nominated == nil {
 		return a, true
 	}
-	for _, i := range p.order() {
+	for _, i := range p.slots(o) {
 		nominated := o.Nominated(i)
 		if len(nominated) == 0 || len(filter.Nominated(q.Pod, nominated)) == 0 {
 			continue

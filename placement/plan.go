@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
@@ -64,6 +66,17 @@ type Options struct {
 	Scored bool
 
 	within []int // the only slots, in scan order; nil: all nodes
+}
+
+// about reports whether the question is about a slot.
+func (o *Options) about(i int) bool { return o.within == nil || slices.Contains(o.within, i) }
+
+// slots returns the slots that the question is about, in scan order.
+func (p *Plan) slots(o Options) []int {
+	if o.within != nil {
+		return o.within
+	}
+	return p.order()
 }
 
 // order returns the slots of all nodes in scan order: the zones take turns, a node each. Callers must not change the slice.

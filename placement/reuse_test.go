@@ -54,6 +54,7 @@ func play(t *testing.T, w *world, name string, steps int) (shared int) {
 	}
 	s := w.snapshot(t, nodes, pods)
 	with := w.plan(t, s, profile)
+	some := &world{r: rand.New(rand.NewPCG(uint64(len(s.Order())), 5))} // of its own: which slots are asked about changes nothing else
 	var assumed []*v1.Pod
 	var marks []cluster.Mark
 	var assumedAt []int
@@ -128,6 +129,7 @@ func play(t *testing.T, w *world, name string, steps int) (shared int) {
 			require.NoError(t, err)
 			without.engine = nil
 			o := w.options(s, p)
+			o.within = some.slots(s)
 			d := with.Decide(p, o)
 			require.Equal(t, text(without.Decide(p, o)), text(d), at)
 			if _, _, ok := with.kept(p, o, d.Nodes); w.chance(2) && ok {
@@ -174,6 +176,19 @@ func TestTies(t *testing.T) {
 		}
 	}
 	require.Greater(t, shared, 30*10, "decisions that used shared work")
+}
+
+// slots returns some of the slots at random, in scan order; nil, for all of them, three times in four.
+func (w *world) slots(s *cluster.Snapshot) (out []int) {
+	if !w.chance(4) {
+		return nil
+	}
+	for _, i := range s.Order() {
+		if w.chance(2) || out == nil {
+			out = append(out, int(i))
+		}
+	}
+	return out
 }
 
 // options sets some options at random, and may nominate the pod.

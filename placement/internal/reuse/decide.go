@@ -17,7 +17,7 @@ func (s *shape) decide(q *Question) (Answer, bool) {
 		return Answer{}, false
 	}
 	if q.inOrder() || !s.heaps && !q.plain() {
-		if out, ok := s.look(q); !ok || out.Slot >= 0 {
+		if out, ok := s.look(q); !ok || out.Slot >= 0 || q.Slots != nil {
 			return out, ok
 		}
 	}

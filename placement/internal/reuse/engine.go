@@ -288,7 +288,7 @@ func (e *Engine) Unsigned() []string { return slices.Sorted(maps.Keys(e.unsigned
 
 // Decide decides about a pod. The nomination of the pod does not count. Decide reports false when the caller must ask node by node: a
 // plugin of group Absent does not skip the pod, a plugin fails, the reasons of a verdict differ from node to node, or no node is
-// feasible and Without is not empty.
+// feasible and Without or Slots is not empty.
 func (e *Engine) Decide(q *Question) (Answer, bool) {
 	for _, skips := range e.skips {
 		if !skips(q.Pod) {
@@ -300,7 +300,7 @@ func (e *Engine) Decide(q *Question) (Answer, bool) {
 		return Answer{}, false
 	}
 	if answer, known := e.failed(); known {
-		return answer, len(q.Without) == 0
+		return answer, len(q.Without) == 0 && q.Slots == nil
 	}
 	s := e.shape(q.Pod)
 	if s == nil {

@@ -1,6 +1,12 @@
 package reuse
 
-import v1 "k8s.io/api/core/v1"
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/filter"
+)
 
 // sighting is a feasible node that a look found.
 type sighting struct {
@@ -18,7 +24,10 @@ func (s *shape) look(q *Question) (Answer, bool) {
 		return Answer{}, false
 	}
 	groups, found := s.candidates(), e.room.found[:0]
-	limit, order := q.Limit, e.order()
+	limit, order := q.Limit, q.Slots
+	if order == nil {
+		order = e.order()
+	}
 	if limit <= 0 {
 		limit = len(order)
 	}
@@ -61,7 +70,7 @@ func (s *shape) look(q *Question) (Answer, bool) {
 	e.room.found = found
 	switch out.Feasible = len(found); out.Feasible {
 	case 0:
-		return out, true
+		return out, q.Slots == nil || len(q.Without) == 0 && s.refuse(q, &out)
 	case 1:
 		out.Slot = int(found[0].slot)
 	default:
@@ -71,6 +80,30 @@ func (s *shape) look(q *Question) (Answer, bool) {
 	}
 	out.Predicates = s.accounts(q.Pod)
 	return out, true
+}
+
+// refuse writes why no node of a question about some nodes is feasible. It reports false when the caller must ask node by node.
+func (s *shape) refuse(q *Question, out *Answer) bool {
+	if s.asksAll() {
+		return false
+	}
+	if !s.heaps && s.own >= 0 {
+		a, ok := s.engine.askerOf(q.Pod)
+		if !ok {
+			return false
+		}
+		s.predicates[s.own] = a.filter
+	}
+	out.Predicates, out.Rejected = slices.Clone(s.predicates), &filter.Histogram{}
+	s.eachAccount(q.Pod, func(at int, p filter.Predicate) { out.Predicates[at] = p })
+	for _, i := range q.Slots {
+		r := out.Predicates.First(i)
+		if out.Predicates.Err(r, i) != nil {
+			return false
+		}
+		out.Rejected.Add(out.Predicates, r, i, 1)
+	}
+	return true
 }
 
 // chooseFound chooses among the nodes that a look found. groups have the number of them and the best of them.
