@@ -16,6 +16,7 @@ import (
 	"github.com/podberth/podberth/placement"
 	own "github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/release/plugins"
+	"github.com/podberth/podberth/scheduler/groups"
 )
 
 // chances goes through all ways in which random choices may end: each run takes one path.
@@ -70,6 +71,15 @@ type world struct {
 
 func newWorld(s *situation.Situation) (*world, error) {
 	snapshot, err := s.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range s.Groups { // the objects that kube-scheduler reads
+		err = errors.Join(err, snapshot.Set(groups.Of(apiGroup(g))))
+	}
+	for _, c := range s.Composites {
+		err = errors.Join(err, snapshot.Set(groups.OfComposite(apiComposite(c))))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,10 @@ func (w *walker) rule(t Tree, parent, field string) rule {
 		}
 	case "resourceVersion", "driver":
 		return keep
+	case "key":
+		if parent == "topology" {
+			return labelKey
+		}
 	case "claims":
 		return walkOn
 	case "pool":

@@ -62,6 +62,9 @@ var rules = map[string]rule{
 	"collisionCount": keep, "currentRevision": keep, "updateRevision": keep, "templateGeneration": keep,
 	"minAvailable": keep, "maxUnavailable": keep, "unhealthyPodEvictionPolicy": keep, "currentHealthy": keep, "desiredHealthy": keep, "disruptionsAllowed": keep, "expectedPods": keep, "disruptedPods": walkOn,
 	"value": keep, "globalDefault": keep, "handler": nameOf, "podFixed": keep, "scheduling": walkOn, "max": keep, "min": keep, "default": keep, "defaultRequest": keep, "maxLimitRequestRatio": keep,
+	// Groups of pods.
+	"schedulingGroup": walkOn, "podGroupName": nameOf, "parentCompositePodGroupName": nameOf, "workloadRef": walkOn, "workloadName": nameOf, "templateName": nameOf,
+	"schedulingPolicy": keep, "schedulingConstraints": walkOn, "topology": walkOn, "disruptionMode": keep,
 	// Storage.
 	"volumes": walkOn, "persistentVolumeClaim": walkOn, "claimName": nameOf, "readOnly": keep, "ephemeral": walkOn, "emptyDir": keep, "csi": walkOn, "driver": keep, "volumeHandle": nameOf, "fsType": keep,
 	"storageClassName": nameOf, "volumeName": nameOf, "volumeAttributesClassName": nameOf, "accessModes": keep, "volumeMode": keep, "storage": keep, "claimRef": walkOn, "required": walkOn,

@@ -17,6 +17,7 @@ func init() {
 		"DisruptionAllowed Resizing FileSystemResizePending ControllerResizeError NodeResizeError ModifyingVolume ModifyVolumeError",
 		"PreemptionByScheduler DeletionByTaintManager EvictionByEvictionAPI DeletionByPodGC TerminationByKubelet", // reasons
 		"SyncFailed InsufficientPods SufficientPods Unschedulable SchedulingGated SchedulerError Evicted NodeLost",
+		"PodGroupInitiallyScheduled Scheduled",           // groups of pods
 		"Container Pod PersistentVolumeClaim",            // types of a LimitRange
 		"RollingUpdate Recreate OnDelete ClusterIP None", // types of strategies
 	} {

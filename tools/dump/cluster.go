@@ -5,9 +5,11 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/scheduler/groups"
 )
 
 // Cluster returns the objects that a cluster.Snapshot is made of. A namespace that only pods name is added with the label
@@ -20,8 +22,14 @@ func (o *Objects) Cluster() cluster.Objects {
 		CSINodes: o.CSINodes, CSIDrivers: o.CSIDrivers, CSIStorageCapacities: o.CSIStorageCapacities,
 		VolumeAttachments: o.VolumeAttachments, PodDisruptionBudgets: o.PodDisruptionBudgets, PriorityClasses: o.PriorityClasses,
 		ResourceClaims: o.ResourceClaims, ResourceClaimTemplates: o.ResourceClaimTemplates, ResourceSlices: o.ResourceSlices, DeviceClasses: o.DeviceClasses,
-		DeviceTaintRules: o.DeviceTaintRules,
+		DeviceTaintRules: o.DeviceTaintRules, PodGroups: mapped(accepted(o.PodGroups), groups.Of),
+		CompositePodGroups: mapped(accepted(o.CompositePodGroups), groups.OfComposite),
 	}
+}
+
+// accepted returns the objects that the API server takes. Pods of a group that it refuses wait for the group.
+func accepted[T metav1.Object](objects []T) []T {
+	return slices.DeleteFunc(slices.Clone(objects), func(o T) bool { return len(Invalid(o)) > 0 })
 }
 
 func (o *Objects) namespaces() []*v1.Namespace {

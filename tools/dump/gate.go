@@ -8,11 +8,14 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/scheduler/groups"
 )
 
 // Gate is the API server as it looks at the new pods of a dump.
@@ -100,7 +103,15 @@ func Invalid(o metav1.Object) field.ErrorList {
 	if template, _ := admission.Template(o); template != nil && (stored(o) || metav1.GetControllerOf(o) != nil) {
 		return nil
 	}
-	errs := admission.Validate(o)
+	var errs field.ErrorList
+	switch g := o.(type) {
+	case *schedulingv1beta1.PodGroup:
+		errs = groups.Validate(g)
+	case *schedulingv1alpha3.CompositePodGroup:
+		errs = groups.ValidateComposite(g)
+	default:
+		errs = admission.Validate(o)
+	}
 	if stored(o) {
 		errs = slices.DeleteFunc(errs, func(e *field.Error) bool { return e.Detail == merged })
 	}

@@ -15,6 +15,8 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -54,6 +56,8 @@ type Objects struct {
 	ResourceSlices         []*resourcev1.ResourceSlice
 	DeviceClasses          []*resourcev1.DeviceClass
 	DeviceTaintRules       []*resourcev1beta2.DeviceTaintRule // of v1 or v1beta2, which are equal
+	PodGroups              []*schedulingv1beta1.PodGroup      // of v1beta1 or v1alpha3, which are equal
+	CompositePodGroups     []*schedulingv1alpha3.CompositePodGroup
 	Evictions              []*policyv1.Eviction
 	Kubelets               []*Kubelet // not of the API: a snapshot has them
 
@@ -68,6 +72,7 @@ type objectKind struct {
 	group      string // without version; any version of a group but devices is read as the type
 	namespaced bool
 	make       func() metav1.Object
+	versions   []string // the only ones that are read, the one to write first; nil: any, and v1
 	add        func(o *Objects, object metav1.Object)
 	list       func(o *Objects) []metav1.Object
 }
@@ -76,10 +81,10 @@ type objectKind struct {
 func kindOf[T any, P interface {
 	*T
 	metav1.Object
-}](group string, namespaced bool, field func(*Objects) *[]P) objectKind {
+}](group string, namespaced bool, field func(*Objects) *[]P, versions ...string) objectKind {
 	return objectKind{
 		group, namespaced,
-		func() metav1.Object { return P(new(T)) },
+		func() metav1.Object { return P(new(T)) }, versions,
 		func(o *Objects, object metav1.Object) { *field(o) = append(*field(o), object.(P)) },
 		func(o *Objects) []metav1.Object {
 			return mapped(*field(o), func(object P) metav1.Object { return object })
@@ -103,7 +108,7 @@ var kinds = map[string]objectKind{
 	"Node":                  kindOf("", false, func(o *Objects) *[]*v1.Node { return &o.Nodes }),
 	"Pod":                   kindOf("", true, func(o *Objects) *[]*v1.Pod { return &o.Pods }),
 	"Namespace":             kindOf("", false, func(o *Objects) *[]*v1.Namespace { return &o.Namespaces }),
-	"PriorityClass":         kindOf("scheduling.k8s.io", false, func(o *Objects) *[]*schedulingv1.PriorityClass { return &o.PriorityClasses }),
+	"PriorityClass":         kindOf(schedulingv1.GroupName, false, func(o *Objects) *[]*schedulingv1.PriorityClass { return &o.PriorityClasses }),
 	"RuntimeClass":          kindOf("node.k8s.io", false, func(o *Objects) *[]*nodev1.RuntimeClass { return &o.RuntimeClasses }),
 	"PodDisruptionBudget":   kindOf("policy", true, func(o *Objects) *[]*policyv1.PodDisruptionBudget { return &o.PodDisruptionBudgets }),
 	"Service":               kindOf("", true, func(o *Objects) *[]*v1.Service { return &o.Services }),
@@ -129,6 +134,8 @@ var kinds = map[string]objectKind{
 	"ResourceSlice":         kindOf(devices, false, func(o *Objects) *[]*resourcev1.ResourceSlice { return &o.ResourceSlices }),
 	"DeviceClass":           kindOf(devices, false, func(o *Objects) *[]*resourcev1.DeviceClass { return &o.DeviceClasses }),
 	taintRule:               kindOf(devices, false, func(o *Objects) *[]*resourcev1beta2.DeviceTaintRule { return &o.DeviceTaintRules }),
+	"PodGroup":              kindOf(schedulingv1.GroupName, true, func(o *Objects) *[]*schedulingv1beta1.PodGroup { return &o.PodGroups }, "v1beta1", "v1alpha3"),
+	"CompositePodGroup":     kindOf(schedulingv1.GroupName, true, func(o *Objects) *[]*schedulingv1alpha3.CompositePodGroup { return &o.CompositePodGroups }, "v1alpha3"),
 	"Eviction":              kindOf("policy", true, func(o *Objects) *[]*policyv1.Eviction { return &o.Evictions }),
 	"Kubelet":               kindOf(kubeletGroup, false, func(o *Objects) *[]*Kubelet { return &o.Kubelets }),
 }
@@ -143,6 +150,9 @@ func nameInMessage(kind string, o metav1.Object) string {
 
 // version returns the version of the kind that Objects.All names.
 func (k objectKind) version() string {
+	if k.versions != nil {
+		return k.versions[0]
+	}
 	switch k.group {
 	case kubeletGroup:
 		return kubeletVersion

@@ -203,6 +203,10 @@ func (r *reader) one(data []byte, name string, at position, around envelope) (fa
 		r.unknown[schema.GroupKind{Group: version.Group, Kind: e.kind}.String()]++
 		return nil
 	}
+	if k.versions != nil && !slices.Contains(k.versions, version.Version) {
+		r.unknown[e.kind+"."+version.Version+"."+version.Group]++
+		return nil
+	}
 	if version.Group == devices && version.Version != "v1" && !(e.kind == taintRule && version.Version == "v1beta2") {
 		converted, err := convertDevices(e.kind, version.Version, data)
 		if err != nil {

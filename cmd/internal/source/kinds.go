@@ -60,6 +60,9 @@ var (
 	deviceClaims  = kind{"resourceclaims", "resource.k8s.io", "v1"}
 	taintRules    = kind{"devicetaintrules", "resource.k8s.io", "v1"} // since v1.37
 	templates     = kind{"resourceclaimtemplates", "resource.k8s.io", "v1"}
+
+	groups     = kind{"podgroups", "scheduling.k8s.io", "v1beta1"} // since v1.37, where their gates are on
+	composites = kind{"compositepodgroups", "scheduling.k8s.io", "v1alpha3"}
 )
 
 // first returns the kinds that are read whatever the pods have.
@@ -94,6 +97,9 @@ func second(n command.Need, s seen) []kind {
 	}
 	if n.All || n.Placing && s.volumes {
 		out = append(out, volumes, claims, classes, csiNodes, csiDrivers, capacities, attachments)
+	}
+	if n.All || s.groups {
+		out = append(out, groups, composites)
 	}
 	switch {
 	case n.All || n.Placing && (s.devices || s.count[deviceClasses.Resource] > 0):

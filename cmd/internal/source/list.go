@@ -27,6 +27,7 @@ const (
 type seen struct {
 	count            map[string]int
 	volumes, devices bool // a pod has volumes that storage decides about, or resource claims
+	groups           bool // a pod has a group
 }
 
 // read lists what a question needs and returns it as a stream of JSON lists. The texts are warnings about kinds that were left out.
@@ -132,6 +133,7 @@ func (r *reader) list(ctx context.Context, k kind) error {
 		if k == pods {
 			for _, p := range list.Items {
 				r.seen.volumes = r.seen.volumes || p.stored()
+				r.seen.groups = r.seen.groups || len(p.Spec.SchedulingGroup) > 0
 				r.seen.devices = r.seen.devices || len(p.Spec.ResourceClaims) > 0 || len(p.Status.ExtendedResourceClaimStatus) > 0
 			}
 		}
@@ -156,8 +158,9 @@ func gone(err error) bool {
 type item struct {
 	Metadata struct{ Name string }
 	Spec     struct {
-		Volumes        []map[string]json.RawMessage
-		ResourceClaims []json.RawMessage
+		Volumes         []map[string]json.RawMessage
+		ResourceClaims  []json.RawMessage
+		SchedulingGroup json.RawMessage
 	}
 	Status struct{ ExtendedResourceClaimStatus json.RawMessage }
 }

@@ -1,0 +1,58 @@
+package dump
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// PodGroups and CompositePodGroups of v1.37 become groups of the cluster. Others of their names are left aside.
+func TestGroups(t *testing.T) {
+	const node = "{apiVersion: v1, kind: Node, metadata: {name: n1}}"
+	group := func(version, spec string) string {
+		return "{apiVersion: " + version + ", kind: PodGroup, metadata: {name: g}, spec: {" + spec + "}}"
+	}
+	const gang = "schedulingPolicy: {gang: {minCount: 3}}"
+	testkit.Run(t, []struct {
+		name, why, text string
+		needs           int // 0: the cluster has no group
+		warning         string
+	}{
+		{"v1beta1", "the version of v1.37", group("scheduling.k8s.io/v1beta1", gang), 3, ""},
+		{"v1alpha3", "has the same fields", group("scheduling.k8s.io/v1alpha3", gang), 3, ""},
+		{"v1alpha2", "has other fields", group("scheduling.k8s.io/v1alpha2", gang), 0, "1 object(s) of kind PodGroup.v1alpha2.scheduling.k8s.io left aside"},
+		{"of others", "a group of another project", group("scheduling.x-k8s.io/v1alpha1", "minMember: 3"), 0, "PodGroup.scheduling.x-k8s.io"},
+		{"refused", "no server has such a group", group("scheduling.k8s.io/v1beta1", ""), 0, ""},
+	}, func(t *testing.T, c struct {
+		name, why, text string
+		needs           int
+		warning         string
+	}) {
+		o, err := Read([]string{"-"}, strings.NewReader(node+"\n---\n"+c.text), Options{})
+		require.NoError(t, err)
+		s, err := cluster.New(o.Cluster())
+		require.NoError(t, err)
+		if g := s.Group("default", "g"); c.needs == 0 {
+			require.Nil(t, g)
+		} else {
+			require.Equal(t, c.needs, g.Needs())
+		}
+		var b strings.Builder
+		o.Warnings.Print(&b)
+		require.Contains(t, b.String(), c.warning)
+	})
+	o, err := Read([]string{"-"}, strings.NewReader(node+"\n---\n{apiVersion: scheduling.k8s.io/v1alpha3, kind: CompositePodGroup, metadata: {name: job}, spec: {workloadRef: {workloadName: w, templateName: t}, schedulingPolicy: {gang: {minGroupCount: 2}}}}"), Options{})
+	require.NoError(t, err)
+	s, err := cluster.New(o.Cluster())
+	require.NoError(t, err)
+	require.Equal(t, 2, s.Composite("default", "job").Needs())
+	for kind := range o.All() {
+		if kind.Kind == "CompositePodGroup" {
+			require.Equal(t, "scheduling.k8s.io/v1alpha3", kind.GroupVersion().String())
+		}
+	}
+}
