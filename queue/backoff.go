@@ -41,7 +41,7 @@ func backingOff(expiry, now time.Time) bool {
 
 // duration returns the rest that e has earned, 0 for none.
 func (q *Queue) duration(e *Entry) time.Duration {
-	return backoffDuration(q.initial, q.max, e.failures())
+	return backoffDuration(q.initial, q.longest(e), e.failures())
 }
 
 func (q *Queue) expiry(e *Entry) time.Time {

@@ -31,6 +31,10 @@ func (q *Queue) Pop(now time.Time) (*Entry, []Move) {
 
 // pop takes an active entry into flight and returns false when the pod is in flight already.
 func (q *Queue) pop(e *Entry, now time.Time) bool {
+	if e.Members != nil {
+		q.popRoot(e, now)
+		return true
+	}
 	q.take(e)
 	delete(q.entries, keyOf(e.Pod))
 	e.Attempts++
@@ -60,7 +64,7 @@ func (q *Queue) PopPod(pod *v1.Pod, now time.Time) (*Entry, []Move) {
 		return nil, nil
 	}
 	q.see(now)
-	e := q.entries[keyOf(pod)]
+	e := q.entryOf(pod)
 	if e == nil {
 		return nil, nil
 	}
@@ -123,7 +127,7 @@ func (q *Queue) Return(e *Entry, f Failure, now time.Time) ([]Move, error) {
 	if f.Pod != nil && (keyOf(f.Pod) != keyOf(e.Pod) || f.Pod.UID != e.Pod.UID && !q.o.takesRecreated()) {
 		return q.Done(e.Pod), otherPod(e.Pod, f.Pod)
 	}
-	if queued := q.entries[keyOf(e.Pod)]; queued != nil {
+	if queued := q.lookup(keyOf(e.Pod)); queued != nil {
 		return q.Done(e.Pod), alreadyPresent(queued)
 	}
 	popped := e.Pod
@@ -140,6 +144,12 @@ func (q *Queue) Return(e *Entry, f Failure, now time.Time) ([]Move, error) {
 	}
 	e.place = from
 	q.fail(e, &f, now)
+	if q.grouped(e.Pod) {
+		q.land(popped)
+		q.home(e, cause{reason: scheduleAttemptFailure}, now)
+		q.nom.Nominate(e.Pod, f.Nomination)
+		return q.moves(), nil
+	}
 	v, by, err := q.strategy(e, fl, &f)
 	c := cause{scheduleAttemptFailure, by, err}
 	var tick uint64
@@ -205,7 +215,7 @@ func (q *Queue) Activate(now time.Time, pods ...*v1.Pod) []Move {
 		if pod == nil {
 			continue
 		}
-		if e := q.entries[keyOf(pod)]; e != nil && e.place != Active {
+		if e := q.entryOf(pod); e != nil && e.place != Active {
 			if q.activate(e, now); e.place == Active {
 				continue
 			}

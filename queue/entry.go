@@ -22,9 +22,11 @@ const (
 	Unschedulable       // rejected, waiting for an event
 	Gated               // refused by a PreEnqueue gate
 	InFlight            // popped, the attempt is not finished
+	Incomplete          // with GroupOptions: a member whose group has no object
+	Pending             // with GroupOptions: a member that came while its root is tried
 )
 
-var placeNames = [...]string{"nowhere", "active", "backoff", "error backoff", "unschedulable", "gated", "in flight"}
+var placeNames = [...]string{"nowhere", "active", "backoff", "error backoff", "unschedulable", "gated", "in flight", "incomplete", "pending"}
 
 // String returns the name of the place in lower case.
 func (p Place) String() string {
@@ -66,6 +68,9 @@ type Entry struct {
 	WasFlushed bool
 	// Signature is Options.Signature of the pod, "" when it has none.
 	Signature string
+	// Members are the waiting pods of a root, as they are tried (podgroup.CompareMembers); nil for a pod. Then Pod stands for the root: it
+	// has the namespace, the UID and the priority of the root, and the name "podgroup/train" or "compositepodgroup/train".
+	Members []*Entry
 
 	place    Place
 	since    time.Time // when it entered place
@@ -80,10 +85,21 @@ type Entry struct {
 	entered  uint64 // tick of the queue at which it became active
 	group    *group // of equal pods, with ShareFailures, while it is in one of the group's lists
 	member   int    // place in that list
+
+	root *Entry   // of a member that waits with others; nil: Incomplete, in flight, or no member
+	late []*Entry // of a root in flight: members that came meanwhile
 }
 
-// Place returns where the entry is; Nowhere for an entry that the caller made.
-func (e *Entry) Place() Place { return e.place }
+// Place returns where the entry is; Nowhere for an entry that the caller made. A member is where its root is.
+func (e *Entry) Place() Place {
+	switch {
+	case e.root == nil:
+		return e.place
+	case e.root.place == InFlight:
+		return Pending
+	}
+	return e.root.place
+}
 
 // failures is the count that the backoff goes by.
 func (e *Entry) failures() int {

@@ -17,6 +17,8 @@ var (
 	ErrQueued = errors.New("queue: the pod is queued already")
 	// ErrOtherPod: two pods that should be versions of one pod differ in name or UID.
 	ErrOtherPod = errors.New("queue: the pods are not versions of one pod")
+	// ErrNotTried: the entry is not the root whose attempt runs.
+	ErrNotTried = errors.New("queue: the group is not tried")
 )
 
 // failure is an error of one kind with a text of its own.
@@ -30,6 +32,10 @@ func (f *failure) Unwrap() error { return f.kind }
 
 func otherPod(a, b *v1.Pod) error {
 	return &failure{ErrOtherPod, fmt.Sprintf("queue: pod %s (UID %q) and pod %s (UID %q) are not versions of one pod", keyOf(a), a.UID, keyOf(b), b.UID)}
+}
+
+func notTried(root *v1.Pod) error {
+	return &failure{ErrNotTried, fmt.Sprintf("queue: %s is not the group that is tried", podName(root))}
 }
 
 // alreadyPresent has kube-scheduler's text.

@@ -23,10 +23,10 @@ func (o *Options) hasEvents(kind string) bool {
 	case anyPod, assignedPod, unschedulablePod, nodeKind, "PersistentVolume", "PersistentVolumeClaim",
 		"storage.k8s.io/CSINode", "storage.k8s.io/CSIDriver", "storage.k8s.io/VolumeAttachment",
 		"storage.k8s.io/CSIStorageCapacity", "storage.k8s.io/StorageClass", resourceClaim, "resource.k8s.io/ResourceSlice",
-		deviceClass, "scheduling.k8s.io/PodGroup", anyKind:
+		deviceClass, podGroup, anyKind:
 		return true
 	}
-	return o.tellsPodsApart() && (kind == targetPod || kind == unscheduledPod)
+	return o.tellsPodsApart() && (kind == targetPod || kind == unscheduledPod || kind == compositePodGroup)
 }
 
 // Action is a set of bits: what happened to the object.

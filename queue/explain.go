@@ -65,6 +65,12 @@ type Wait struct {
 func (q *Queue) status(e *Entry, now time.Time) Status {
 	s := Status{Pod: e.Pod, Place: e.place, Since: e.since, Timestamp: e.Timestamp, Attempts: e.Attempts,
 		Rejectors: slices.Clone(e.UnschedulablePlugins), Gate: e.GatingPlugin, Nominated: q.nom.Node(e.Pod)}
+	if at := e.root; at != nil {
+		s = q.status(at, now)
+		s.Pod, s.Place, s.Timestamp, s.Attempts, s.Nominated = e.Pod, e.Place(), e.Timestamp, e.Attempts, q.nom.Node(e.Pod)
+		s.Rejectors = slices.Clone(e.UnschedulablePlugins)
+		return s
+	}
 	switch e.place {
 	case Backoff, ErrorBackoff:
 		s.Until = laterOf(q.free(e), now)
@@ -93,7 +99,7 @@ func (q *Queue) Explain(pod *v1.Pod, now time.Time) Explanation {
 	if pod == nil {
 		return x
 	}
-	e := q.entries[keyOf(pod)]
+	e := q.lookup(keyOf(pod))
 	f := q.flightOf(pod)
 	if e == nil && f != nil {
 		e = f.entry
@@ -104,15 +110,19 @@ func (q *Queue) Explain(pod *v1.Pod, now time.Time) Explanation {
 	x = Explanation{Status: q.status(e, now), Found: true, Pending: e.PendingPlugins, GateMessage: e.GateMessage, GateErr: e.GateErr,
 		WasFlushed: e.WasFlushed, UnschedulableCount: e.UnschedulableCount, ConsecutiveErrorsCount: e.ConsecutiveErrorsCount,
 		Backoff: q.duration(e)}
-	switch e.place {
+	at := e
+	if e.root != nil {
+		at = e.root
+	}
+	switch e.Place() {
 	case Active:
 		for _, other := range q.heaps[Active].items {
-			if q.heaps[Active].less(other, e) {
-				x.Ahead++
+			if q.heaps[Active].less(other, at) {
+				x.Ahead += max(1, len(other.Members))
 			}
 		}
 	case Unschedulable, Gated:
-		x.Waits = q.waitsOf(e)
+		x.Waits = q.waitsOf(at)
 		x.AnyEvent = e.place == Unschedulable && e.wakesAlways()
 	case InFlight:
 		if f != nil {
@@ -205,17 +215,35 @@ func (x Explanation) String() string {
 //  2. Pods in backoff, then pods in error backoff, by the end of their rest.
 //  3. Unschedulable pods, then gated pods, by Timestamp.
 //  4. Pods in flight, in the order in which Pop took them.
+//  5. Incomplete and pending members of groups, by arrival.
+//
+// The members of a group stand together, in the place of their root.
 func (q *Queue) All(now time.Time) []Status {
 	all := make([]Status, 0, len(q.entries)+q.order.Len())
 	for place := Active; place <= Gated; place++ {
 		items := slices.Clone(q.heaps[place].items)
 		sort.Slice(items, func(i, j int) bool { return q.heaps[place].less(items[i], items[j]) })
 		for _, e := range items {
-			all = append(all, q.status(e, now))
+			if e.Members == nil {
+				all = append(all, q.status(e, now))
+			}
+			for _, m := range e.Members {
+				all = append(all, q.status(m, now))
+			}
 		}
 	}
 	for el := q.order.Front(); el != nil; el = el.Next() {
 		all = append(all, q.status(el.Value.(*flight).entry, now))
+	}
+	var rest []*Entry
+	for _, e := range q.members {
+		if e.Place() == Incomplete || e.Place() == Pending {
+			rest = append(rest, e)
+		}
+	}
+	sort.Slice(rest, func(i, j int) bool { return rest[i].seq < rest[j].seq })
+	for _, e := range rest {
+		all = append(all, q.status(e, now))
 	}
 	return all
 }
@@ -224,12 +252,34 @@ func (q *Queue) All(now time.Time) []Status {
 // metric does not count. Backoff covers backoff and error backoff.
 type Counts struct {
 	Active, Backoff, Unschedulable, Gated, InFlight int
+	Incomplete, Pending                             int // members of groups
 }
 
-// Counts returns the number of pods in each place. With Legacy.CycleCounter the queue does not know the pods in flight. O(1).
+// Counts returns the number of pods in each place. With Legacy.CycleCounter the queue does not know the pods in flight. O(1), and
+// O(members of groups that wait).
 func (q *Queue) Counts() Counts {
 	n := func(p Place) int { return len(q.heaps[p].items) }
-	return Counts{Active: n(Active), Backoff: n(Backoff) + n(ErrorBackoff), Unschedulable: n(Unschedulable), Gated: n(Gated), InFlight: q.order.Len()}
+	c := Counts{Active: n(Active), Backoff: n(Backoff) + n(ErrorBackoff), Unschedulable: n(Unschedulable), Gated: n(Gated), InFlight: q.order.Len()}
+	roots := map[*Entry]bool{}
+	for _, e := range q.members {
+		to := &c.Incomplete
+		switch e.Place() {
+		case Pending:
+			to = &c.Pending
+		case Active:
+			to = &c.Active
+		case ErrorBackoff:
+			to = &c.Backoff
+		case Gated:
+			to = &c.Gated
+		}
+		if root := e.root; root != nil && root.place != InFlight && !roots[root] {
+			roots[root] = true
+			*to-- // the members count in place of their root
+		}
+		*to++
+	}
+	return c
 }
 
 // Rejected returns the number of queued pods of a profile that the plugin rejected or gates: the metric
@@ -246,6 +296,6 @@ func (q *Queue) Lookup(pod *v1.Pod) (*Entry, bool) {
 	if pod == nil {
 		return nil, false
 	}
-	e, ok := q.entries[keyOf(pod)]
-	return e, ok
+	e := q.lookup(keyOf(pod))
+	return e, e != nil
 }

@@ -7,6 +7,9 @@ import (
 // gate runs the gates of the entry's profile: first the gate that holds the entry, then the others in their order. gate stops
 // at the first refusal and writes the refusing gate into the entry. The entry must not be enlisted.
 func (q *Queue) gate(e *Entry) (refused bool, by *plugin) {
+	if e.Members != nil {
+		return q.gateMembers(e)
+	}
 	holding := e.GatingPlugin
 	e.GatingPlugin, e.GateMessage, e.GateErr = "", "", nil
 	if holding != "" {

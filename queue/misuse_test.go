@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/podgroup"
 )
 
 // Nil, zero and extreme arguments give an error or the zero answer.
@@ -32,8 +33,19 @@ func TestMisuse(t *testing.T) {
 		q.Pop(noon)
 		return q
 	}
+	grouped := func() *Queue {
+		c := newClique(t, podgroup.Gates{Topology: true, Composites: true})
+		c.composite("job", "", 1)
+		c.group("g", "job", 1, 0)
+		c.come("g", "a", "b!")
+		c.come("none", "c")
+		c.pop()
+		return c.q
+	}
 	testkit.Misuse(t, map[string]any{
-		"New": func(o Options) { _, _ = New(o) },
+		"grouped Queue": grouped,
+		"GroupOptions":  func() *GroupOptions { return newClique(t, podgroup.Gates{}).q.o.Groups },
+		"New":           func(o Options) { _, _ = New(o) },
 		"New with durations": func(d time.Duration, max *time.Duration) {
 			_, _ = New(Options{InitialBackoff: d, MaxBackoff: max, Leftover: d, LeftoverPeriod: d})
 		},

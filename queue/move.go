@@ -20,11 +20,14 @@ func (q *Queue) Move(c Change, now time.Time) []Move {
 		q.moveCycle = q.cycle
 		c.PreCheck = q.assignedPodCheck(c)
 	}
+	if namespace := namespaceOfGroup(&c); namespace != "" && q.o.Groups != nil {
+		q.regroup(namespace, c.Event.String(), now)
+	}
 	if !q.interesting(c.Event) {
-		return nil
+		return q.moves()
 	}
 	for _, e := range q.concerned(c.Event) {
-		if c.PreCheck != nil && !c.PreCheck(e.Pod) {
+		if c.PreCheck != nil && e.Members == nil && !c.PreCheck(e.Pod) {
 			continue
 		}
 		if v, by, err := q.judge(e, &c); v != skip {
@@ -149,6 +152,10 @@ func (q *Queue) Update(old, new *v1.Pod, now time.Time) ([]Move, error) {
 			q.record(Change{Event: ev, Old: old, New: new})
 		}
 		return nil, nil
+	}
+	if q.grouped(new) {
+		q.updateMember(old, new, events, now)
+		return q.moves(), nil
 	}
 	e := q.entries[keyOf(new)]
 	if e == nil {

@@ -68,6 +68,8 @@ type Options struct {
 	// default in v1.37. The plugin GangScheduling registers (Pod, Add) and (scheduling.k8s.io/PodGroup, Add) without hints:
 	// add them to Profile.Events.
 	GangScheduling bool
+	// Groups makes the pods of a group one entry; nil: such pods are pods like others. Add its Gate and its Events to the profiles.
+	Groups *GroupOptions
 	// ShareFailures lets equal pods share a failure. While a pod waits unschedulable, active pods with the same Signature wait
 	// too and are not tried, until an event lets one of these pods go. Needs Signature.
 	ShareFailures bool
@@ -156,6 +158,12 @@ func (o Options) validate(path *field.Path) field.ErrorList {
 	}
 	if o.ShareFailures && o.Signature == nil {
 		errs = append(errs, field.Required(path.Child("signature"), "shareFailures needs the keys of pods"))
+	}
+	if g := o.Groups; g != nil && g.Objects == nil {
+		errs = append(errs, field.Required(path.Child("groups", "objects"), "the queue looks for the objects of groups"))
+	}
+	if g := o.Groups; g != nil && g.Known == nil {
+		errs = append(errs, field.Required(path.Child("groups", "known"), "the queue asks how many pods of a group are known"))
 	}
 	for _, name := range sortedKeys(o.Profiles) {
 		at := path.Child("profiles").Key(name)

@@ -163,8 +163,8 @@ func TestAssignedPodCheck(t *testing.T) {
 
 // Names of places end with the last place, and unknown numbers have none.
 func TestPlaceNames(t *testing.T) {
-	require.Equal(t, "in flight", InFlight.String())
-	require.Equal(t, "unknown", (InFlight + 1).String())
+	require.Equal(t, "pending", Pending.String())
+	require.Equal(t, "unknown", (Pending + 1).String())
 }
 
 // A wildcard event opens gates in v1.37, where a pod in flight that it is about hears it too.

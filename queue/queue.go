@@ -27,6 +27,8 @@ type Queue struct {
 	heaps   [Gated + 1]entryHeap            // by place; Nowhere is unused
 	loose   []*Entry                        // unschedulable pods that every interesting event concerns
 	groups  map[string]*group
+	members map[types.NamespacedName]*Entry // members of groups that wait
+	cycling *Entry                          // the root that is tried
 	nom     *nominator
 
 	flights   map[types.UID]*list.Element // *flight
@@ -84,7 +86,7 @@ func New(o Options) (*Queue, error) {
 		return nil, errs.ToAggregate()
 	}
 	q := &Queue{o: o, leftover: o.Leftover, period: o.LeftoverPeriod, moveCycle: -1,
-		byName: map[string]*profile{}, entries: map[types.NamespacedName]*Entry{}, flights: map[types.UID]*list.Element{}}
+		byName: map[string]*profile{}, entries: map[types.NamespacedName]*Entry{}, members: map[types.NamespacedName]*Entry{}, flights: map[types.UID]*list.Element{}}
 	q.initial, q.max = o.backoff()
 	if q.leftover == 0 {
 		q.leftover = defaultLeftover
@@ -248,6 +250,10 @@ func (q *Queue) add(pod *v1.Pod, reason string, now time.Time) {
 	if f := q.flightOf(pod); f != nil {
 		f.deleted = false
 	}
+	if q.grouped(pod) {
+		q.addMember(pod, reason, now)
+		return
+	}
 	q.seq++
 	e := &Entry{Timestamp: now, seq: q.seq}
 	q.setPod(e, pod)
@@ -280,6 +286,9 @@ func (q *Queue) Delete(pod *v1.Pod) []Move {
 	q.nom.Remove(pod)
 	if e := q.entries[keyOf(pod)]; e != nil {
 		q.drop(e, cause{reason: podDeleted})
+	}
+	if e := q.members[keyOf(pod)]; e != nil {
+		q.leave(e, cause{reason: podDeleted})
 	}
 	if f := q.flightOf(pod); f != nil {
 		f.deleted = true

@@ -19,6 +19,9 @@ const (
 //  4. otherwise each rejector's hint on each registered event that covers the arriving event: Queue from a pending plugin is
 //     a retry now, Queue from another plugin is a retry after backoff, and without any Queue the pod stays.
 func (q *Queue) judge(e *Entry, c *Change) (verdict, *plugin, error) {
+	if e.Members != nil {
+		return q.judgeMembers(e, c)
+	}
 	if len(e.waits) == 0 {
 		return afterBackoff, nil, nil
 	}

@@ -29,7 +29,7 @@ var thirdParty = map[string]int{
 	"overhead/kubelet":    64,
 	"overhead/quota":      64,
 	"preemption":          69,
-	"queue":               64,
+	"queue":               68,
 	"score":               64,
 	"spread":              68,
 	"taints":              63,

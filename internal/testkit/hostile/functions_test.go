@@ -264,6 +264,7 @@ var functions = map[string]any{
 	"queue.Counted":                           queue.Counted,
 	"queue.SchedulingGates":                   queue.SchedulingGates,
 	"queue.New":                               queue.New,
+	"queue.GroupOptions":                      func() *queue.GroupOptions { return &queue.GroupOptions{} },
 	"queue.DefaultEvents":                     queue.DefaultEvents,
 	"queue.UnregisteredEvents":                queue.UnregisteredEvents,
 	"queue.PodUpdateEvents":                   queue.PodUpdateEvents,

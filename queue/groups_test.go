@@ -1,0 +1,474 @@
+package queue
+
+import (
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/podgroup"
+)
+
+// clique is a queue with groups, and the groups.
+type clique struct {
+	*rig
+	groups     map[string]*podgroup.Group
+	composites map[string]*podgroup.Composite
+	came       int
+}
+
+func (c *clique) Group(_, name string) *podgroup.Group         { return c.groups[name] }
+func (c *clique) Composite(_, name string) *podgroup.Composite { return c.composites[name] }
+func (c *clique) Groups(string) iter.Seq[*podgroup.Group]      { return each(c.groups) }
+func (c *clique) Composites(string) iter.Seq[*podgroup.Composite] {
+	return each(c.composites)
+}
+
+func each[T any](m map[string]T) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for _, name := range sortedKeys(m) {
+			if !yield(m[name]) {
+				return
+			}
+		}
+	}
+}
+
+func newClique(t *testing.T, gates podgroup.Gates) *clique {
+	c := &clique{groups: map[string]*podgroup.Group{}, composites: map[string]*podgroup.Composite{}}
+	known := func(g *podgroup.Group) (n int) {
+		for _, p := range c.pods {
+			if name, _ := podgroup.Of(p); name == g.Name {
+				n++
+			}
+		}
+		return n
+	}
+	o := &GroupOptions{Objects: c, Gates: gates, Known: known}
+	events := append(o.Events(), DefaultEvents(nil, 0)...)
+	c.rig = newRig(t, Options{Groups: o, Profiles: map[string]Profile{defaultScheduler: {Gates: []Gate{SchedulingGates(), o.Gate()}, Events: events}}})
+	return c
+}
+
+// group makes or changes a group and tells the queue.
+func (c *clique) group(name, parent string, minimum, priority int32) {
+	old := c.groups[name]
+	g := &podgroup.Group{Spec: podgroup.Spec{Parent: parent, Minimum: &minimum, Priority: &priority}}
+	g.Namespace, g.Name, g.UID = "default", name, types.UID(name)
+	c.groups[name] = g
+	if old == nil {
+		c.q.Move(Change{Event: Event{Resource: podGroup, Action: Add}, New: g}, c.now)
+	} else {
+		c.q.Move(Change{Event: Event{Resource: podGroup, Action: Update}, Old: old, New: g}, c.now)
+	}
+}
+
+func (c *clique) composite(name, parent string, minimum int32) {
+	x := &podgroup.Composite{Spec: podgroup.Spec{Parent: parent, Minimum: &minimum}}
+	x.Namespace, x.Name, x.UID = "default", name, types.UID(name)
+	c.composites[name] = x
+	c.q.Move(Change{Event: Event{Resource: compositePodGroup, Action: Add}, New: x}, c.now)
+}
+
+func (c *clique) removeGroup(name string) {
+	g := c.groups[name]
+	delete(c.groups, name)
+	c.q.Move(Change{Event: Event{Resource: podGroup, Action: Delete}, Old: g}, c.now)
+}
+
+// come adds a pod of a group; "a!" has a scheduling gate.
+func (c *clique) come(group string, names ...string) {
+	for _, name := range names {
+		name, gated := strings.CutSuffix(name, "!")
+		p := testkit.Pod(name).Obj()
+		c.came++
+		p.Namespace, p.UID = "default", types.UID(fmt.Sprint(name, c.came))
+		if group != "" {
+			p.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &group}
+		}
+		if gated {
+			p.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "g"}}
+		}
+		c.pods[name] = p
+		_, err := c.q.Add(p, c.now)
+		require.NoError(c.t, err)
+		c.q.Move(Change{Event: Event{Resource: unscheduledPod, Action: Add}, New: p}, c.now)
+	}
+}
+
+// gone deletes a pod.
+func (c *clique) gone(name string) {
+	p := c.pods[name]
+	delete(c.pods, name)
+	c.q.Delete(p)
+}
+
+// where lists the pods by place: "active: a b; gated: c".
+func (c *clique) where() string {
+	by := map[Place][]string{}
+	for _, st := range c.q.All(c.now) {
+		by[st.Place] = append(by[st.Place], st.Pod.Name)
+	}
+	var out []string
+	for place := Active; place <= Pending; place++ {
+		if by[place] != nil {
+			out = append(out, place.String()+": "+strings.Join(by[place], " "))
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// pop pops a root and returns its members.
+func (c *clique) pop() (*Entry, string) {
+	e, _ := c.q.Pop(c.now)
+	if e == nil {
+		return nil, ""
+	}
+	names := []string{e.Pod.Name}
+	for _, m := range e.Members {
+		names = append(names, m.Pod.Name)
+	}
+	return e, strings.Join(names, " ")
+}
+
+// returns ends the attempt of a root; names failed, rejected by P, and the others are bound.
+func (c *clique) returns(e *Entry, outcome GroupOutcome, names ...string) {
+	var failed []MemberFailure
+	for _, m := range e.Members {
+		if slices.Contains(names, m.Pod.Name) {
+			failed = append(failed, MemberFailure{m, Failure{Unschedulable: []string{"P"}}})
+		} else {
+			c.q.Done(m.Pod)
+		}
+	}
+	_, err := c.q.ReturnGroup(e, GroupResult{outcome, failed}, c.now)
+	require.NoError(c.t, err)
+}
+
+func ungated(p *v1.Pod) *v1.Pod {
+	p = p.DeepCopy()
+	p.Spec.SchedulingGates = nil
+	return p
+}
+
+// The worked examples of the rules of groups in the queue.
+func TestGroups(t *testing.T) {
+	on := podgroup.Gates{Topology: true, Composites: true}
+	type test struct {
+		name, why string
+		gates     podgroup.Gates
+		play      func(c *clique)
+	}
+	testkit.Run(t, []test{
+		{"E8", "a gang waits for its minimum", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 3, 0)
+			c.come("g", "a", "b")
+			require.Equal(c.t, "gated: a b", c.where())
+			c.come("g", "c")
+			require.Equal(c.t, "active: a b c", c.where())
+			_, got := c.pop()
+			require.Equal(c.t, "podgroup/g a b c", got)
+		}},
+		{"E9", "pods wait for the object of their group", podgroup.Gates{}, func(c *clique) {
+			c.come("g", "a", "b")
+			require.Equal(c.t, "incomplete: a b", c.where())
+			c.group("g", "", 2, 0)
+			require.Equal(c.t, "active: a b", c.where())
+		}},
+		{"E16", "one gated member holds all", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 2, 0)
+			c.come("g", "a", "b!", "c")
+			require.Equal(c.t, "gated: a b c", c.where())
+			_, err := c.q.Update(c.pod("b"), ungated(c.pod("b")), c.now)
+			require.NoError(c.t, err)
+			require.Equal(c.t, "active: a b c", c.where())
+		}},
+		{"E17", "without its object a group is incomplete", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 3, 0)
+			c.come("g", "a", "b")
+			c.removeGroup("g")
+			require.Equal(c.t, "incomplete: a b", c.where())
+			require.Zero(c.t, c.q.Counts().Gated)
+			require.Equal(c.t, 2, c.q.Counts().Incomplete)
+		}},
+		{"E18", "by arrival; members that were tried come first", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 2, 0)
+			c.come("g", "b")
+			c.at(time.Millisecond)
+			c.come("g", "a")
+			e, got := c.pop()
+			require.Equal(c.t, "podgroup/g b a", got)
+			c.returns(e, GroupUnschedulable, "a", "b")
+			c.come("g", "0")
+			require.Equal(c.t, "error backoff: a b 0", c.where()) // both returned now, so that their names decide
+		}},
+		{"E19", "roots and pods by priority", podgroup.Gates{}, func(c *clique) {
+			c.come("", "x")
+			c.group("g", "", 2, 10)
+			c.come("g", "a", "b")
+			_, got := c.pop()
+			require.Equal(c.t, "podgroup/g a b", got)
+			_, got = c.pop()
+			require.Equal(c.t, "x", got)
+		}},
+		{"E20", "a pod that comes during the attempt is tried next", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 2, 0)
+			c.come("g", "a", "b")
+			e, _ := c.pop()
+			c.come("g", "late")
+			require.Equal(c.t, "in flight: a b; pending: late", c.where())
+			require.Equal(c.t, 1, c.q.Counts().Pending)
+			c.returns(e, GroupScheduled)
+			require.Equal(c.t, "active: late", c.where())
+		}},
+		{"E21", "a smaller minimum opens the gate", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 3, 0)
+			c.come("g", "a", "b")
+			c.group("g", "", 4, 0)
+			require.Equal(c.t, "gated: a b", c.where())
+			c.group("g", "", 2, 0)
+			require.Equal(c.t, "active: a b", c.where())
+		}},
+		{"E42", "pods wait for the composite group above their group", on, func(c *clique) {
+			c.group("x", "job", 1, 0)
+			c.come("x", "xa")
+			require.Equal(c.t, "incomplete: xa", c.where())
+			c.composite("job", "", 1)
+			_, got := c.pop()
+			require.Equal(c.t, "compositepodgroup/job xa", got)
+		}},
+		{"E43", "a tree waits for the minima of its groups", on, func(c *clique) {
+			c.composite("job", "", 2)
+			c.group("x", "job", 1, 0)
+			c.group("y", "job", 2, 0)
+			c.come("x", "xa")
+			c.come("y", "ya")
+			require.Equal(c.t, "gated: xa ya", c.where())
+			c.come("y", "yb")
+			require.Equal(c.t, "active: xa ya yb", c.where())
+		}},
+		{"E89", "a cycle of parents never ends", on, func(c *clique) {
+			c.composite("p", "q", 1)
+			c.composite("q", "p", 1)
+			c.group("x", "p", 1, 0)
+			c.come("x", "a")
+			require.Equal(c.t, "incomplete: a", c.where())
+		}},
+		{"E6", "members that are too many are tried again at once, then rest", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 2, 0)
+			c.come("g", "a", "b", "c")
+			e, _ := c.pop()
+			c.returns(e, GroupScheduled, "c")
+			require.Equal(c.t, "active: c", c.where())
+			e, _ = c.pop()
+			c.returns(e, GroupUnschedulable, "c")
+			require.Equal(c.t, "error backoff: c", c.where())
+		}},
+		{"E81", "a failed root rests by the clock alone, longer with more members", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 4, 0)
+			c.come("g", "a", "b", "c", "d")
+			rests := []time.Duration{1, 2, 4, 8, 16, 20, 20}
+			for _, rest := range rests {
+				e, _ := c.pop()
+				require.NotNil(c.t, e)
+				c.returns(e, GroupUnschedulable, "a", "b", "c", "d")
+				c.q.Move(Change{Event: nodeAdd, New: &v1.Node{}}, c.now)
+				require.Equal(c.t, "error backoff: a b c d", c.where())
+				at, ok := c.q.Next(c.now)
+				require.True(c.t, ok)
+				require.Equal(c.t, c.now.Add((rest+1)*time.Second), at)
+				none, _ := c.pop()
+				require.Nil(c.t, none, "never early")
+				c.now = at
+				c.q.Advance(c.now)
+			}
+		}},
+		{"E82", "a gated root stays so when its gated member goes", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 1, 0)
+			c.come("g", "a", "b!")
+			c.gone("b")
+			require.Equal(c.t, "gated: a", c.where())
+			c.come("g", "c")
+			require.Equal(c.t, "gated: a c", c.where())
+			c.at(6 * time.Minute)
+			c.q.Advance(c.now)
+			require.Equal(c.t, "active: a c", c.where())
+		}},
+		{"E83", "a gated newcomer gates the root", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 2, 0)
+			c.come("g", "a", "b")
+			require.Equal(c.t, "active: a b", c.where())
+			c.come("g", "c!")
+			require.Equal(c.t, "gated: a b c", c.where())
+		}},
+		{"PG2.10 in backoff", "a newcomer does not end the rest", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 1, 0)
+			c.come("g", "a")
+			e, _ := c.pop()
+			c.returns(e, GroupFailed, "a")
+			c.come("g", "b")
+			require.Equal(c.t, "error backoff: a b", c.where())
+		}},
+		{"PG2.11 the last member", "an empty root goes", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 1, 0)
+			c.come("g", "a")
+			c.gone("a")
+			require.Empty(c.t, c.where())
+			require.Equal(c.t, Counts{}, c.q.Counts())
+		}},
+		{"PG7.1 vanished", "members of a group that goes during the attempt are incomplete", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 1, 0)
+			c.come("g", "a")
+			e, _ := c.pop()
+			c.removeGroup("g")
+			c.returns(e, GroupUnschedulable, "a")
+			require.Equal(c.t, "incomplete: a", c.where())
+		}},
+		{"PG7.1 deleted", "a member that goes during the attempt does not return", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 1, 0)
+			c.come("g", "a", "b")
+			e, _ := c.pop()
+			c.gone("a")
+			c.returns(e, GroupUnschedulable, "a", "b")
+			require.Equal(c.t, "error backoff: b", c.where())
+		}},
+		{"PG7.5 binding", "a member that is not bound comes back to its root", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 1, 0)
+			c.come("g", "a", "b")
+			e, _ := c.pop()
+			a := e.Members[0]
+			_, err := c.q.ReturnGroup(e, GroupResult{Outcome: GroupScheduled}, c.now)
+			require.NoError(c.t, err)
+			require.Equal(c.t, "in flight: a b", c.where())
+			_, err = c.q.Return(a, Failure{}, c.now)
+			require.NoError(c.t, err)
+			require.Equal(c.t, "active: a; in flight: b", c.where())
+		}},
+		{"PG7.6 activate", "a member activates its root", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 1, 0)
+			c.come("g", "a", "b")
+			e, _ := c.pop()
+			c.returns(e, GroupUnschedulable, "a", "b")
+			c.q.Activate(c.now, c.pod("b"))
+			require.Equal(c.t, "active: a b", c.where())
+		}},
+	}, func(t *testing.T, c test) { c.play(newClique(t, c.gates)) })
+}
+
+// Whatever happens, each pod is in one place, with the other pods of its root.
+func TestGroupsKeepEveryPod(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		c := newClique(t, podgroup.Gates{Topology: true, Composites: r.IntN(2) == 0})
+		flying, binding := (*Entry)(nil), []*Entry(nil)
+		groups := []string{"g", "h", "x", "y", ""}
+		for step := range 60 {
+			c.now = c.now.Add(time.Duration(r.IntN(1500)) * time.Millisecond)
+			switch name := fmt.Sprintf("p%d", r.IntN(12)); r.IntN(9) {
+			case 0, 1:
+				if c.pods[name] == nil {
+					c.come(groups[r.IntN(len(groups))], name+strings.Repeat("!", r.IntN(5)/4))
+				}
+			case 2:
+				if p := c.pods[name]; p != nil {
+					_, err := c.q.Update(p, ungated(p), c.now)
+					require.NoError(t, err)
+				}
+			case 3:
+				if c.pods[name] != nil {
+					c.gone(name)
+				}
+			case 4:
+				g := groups[r.IntN(4)]
+				if c.groups[g] != nil && r.IntN(3) == 0 {
+					c.removeGroup(g)
+				} else {
+					c.group(g, map[string]string{"x": "job", "y": "job"}[g], 1+r.Int32N(3), c.priorityOf(g))
+				}
+			case 5:
+				if c.composites["job"] == nil {
+					c.composite("job", "", 1+r.Int32N(2))
+				}
+			case 6:
+				c.q.Advance(c.now)
+			case 7:
+				if flying != nil {
+					break
+				}
+				e, _ := c.q.Pop(c.now)
+				switch {
+				case e == nil:
+				case e.Members != nil:
+					flying = e
+				default:
+					c.q.Done(e.Pod)
+					delete(c.pods, e.Pod.Name)
+				}
+			case 8:
+				for _, e := range binding {
+					if _, err := c.q.Return(e, Failure{}, c.now); err != nil {
+						require.ErrorIs(t, err, ErrQueued) // another pod of that name
+					}
+				}
+				if binding = nil; flying == nil {
+					break
+				}
+				result := GroupResult{Outcome: GroupOutcome(r.IntN(3))}
+				for _, m := range flying.Members {
+					if result.Outcome == GroupScheduled && r.IntN(2) == 0 {
+						binding = append(binding, m)
+					} else {
+						result.Failed = append(result.Failed, MemberFailure{m, Failure{Unschedulable: []string{"NodeResourcesFit"}}})
+					}
+				}
+				_, err := c.q.ReturnGroup(flying, result, c.now)
+				require.NoError(t, err)
+				flying = nil
+			}
+			c.check(fmt.Sprintf("seed %d step %d", seed, step))
+		}
+	}
+}
+
+func (c *clique) priorityOf(group string) int32 {
+	if g := c.groups[group]; g != nil {
+		return *g.Priority
+	}
+	return 0
+}
+
+// check holds the queue against its invariants.
+func (c *clique) check(at string) {
+	var listed []string
+	counts := Counts{}
+	for _, st := range c.q.All(c.now) {
+		if p := c.pods[st.Pod.Name]; st.Place != InFlight || p != nil && p.UID == st.Pod.UID {
+			listed = append(listed, st.Pod.Name)
+		}
+		*map[Place]*int{Active: &counts.Active, Backoff: &counts.Backoff, ErrorBackoff: &counts.Backoff, Unschedulable: &counts.Unschedulable,
+			Gated: &counts.Gated, InFlight: &counts.InFlight, Incomplete: &counts.Incomplete, Pending: &counts.Pending}[st.Place]++
+	}
+	slices.Sort(listed)
+	require.Equal(c.t, sortedKeys(c.pods), listed, at)
+	require.Equal(c.t, counts, c.q.Counts(), at)
+	for key, e := range c.q.entries {
+		require.Equal(c.t, key, keyOf(e.Pod), at)
+		for k, m := range e.Members {
+			require.Same(c.t, e, m.root, at)
+			require.Same(c.t, m, c.q.members[keyOf(m.Pod)], at)
+			stand, err := c.q.standIn(m.Pod)
+			require.NoError(c.t, err, at)
+			require.Equal(c.t, keyOf(stand), key, at)
+			require.True(c.t, k == 0 || podgroup.CompareMembers(e.Members[k-1].asMember(), m.asMember()) <= 0, at)
+		}
+		require.Equal(c.t, strings.Contains(key.Name, "/"), len(e.Members) > 0, at)
+	}
+}
