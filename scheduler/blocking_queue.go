@@ -126,6 +126,12 @@ func (q *Queue) Return(e *queue.Entry, f queue.Failure) (err error) {
 	return err
 }
 
+// ReturnGroup ends the attempt of a root.
+func (q *Queue) ReturnGroup(root *queue.Entry, r queue.GroupResult) (err error) {
+	q.do(func(in *queue.Queue) (m []queue.Move) { m, err = in.ReturnGroup(root, r, q.clock.Now()); return m })
+	return err
+}
+
 // Activate moves pods to the active queue.
 func (q *Queue) Activate(pods ...*v1.Pod) {
 	if len(pods) > 0 {

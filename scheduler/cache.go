@@ -23,6 +23,8 @@ type cache struct {
 	todo []func(*cluster.Snapshot) error
 	node bool          // a node is among what is to do
 	ttl  time.Duration // of assumed pods after binding; 0: none
+
+	groups *groups // hears which pods hold room; nil without Options.Groups
 }
 
 // cached is a pod in the cache: assumed until its binding is seen.
@@ -76,6 +78,7 @@ func (c *cache) assume(pod *v1.Pod) error {
 		return fmt.Errorf("pod %v(%v) is in the cache, so can't be assumed", pod.UID, podName(pod))
 	}
 	c.pods[pod.UID] = &cached{pod: pod, assumed: true}
+	c.groups.place(pod, true)
 	c.put(pod)
 	return nil
 }
@@ -119,6 +122,7 @@ func (c *cache) forget(pod *v1.Pod) error {
 		return fmt.Errorf("pod %v(%v) wasn't assumed so cannot be forgotten", pod.UID, podName(pod))
 	}
 	delete(c.pods, pod.UID)
+	c.groups.place(pod, false)
 	c.drop(known.pod)
 	return nil
 }
@@ -145,6 +149,7 @@ func (c *cache) set(pod *v1.Pod) (left *v1.Pod, err error) {
 		left = known.pod
 	}
 	c.pods[pod.UID] = &cached{pod: pod}
+	c.groups.place(pod, true)
 	c.put(pod)
 	return left, nil
 }
@@ -155,6 +160,7 @@ func (c *cache) remove(pod *v1.Pod) {
 	defer c.mu.Unlock()
 	if known, ok := c.pods[pod.UID]; ok {
 		delete(c.pods, pod.UID)
+		c.groups.place(pod, false)
 		c.drop(known.pod)
 	}
 }

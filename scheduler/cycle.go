@@ -68,6 +68,10 @@ func (s *Scheduler) TryScheduleOne(ctx context.Context) bool {
 func (s *Scheduler) schedule(ctx context.Context, e *queue.Entry) {
 	s.cycle.Lock()
 	defer s.cycle.Unlock()
+	if e.Members != nil {
+		s.scheduleGroup(ctx, e)
+		return
+	}
 	// 1. Skip a pod without a profile, a pod that is being deleted, and an assumed pod.
 	pod := e.Pod
 	f := s.profiles[schedulerName(pod)]
@@ -105,14 +109,21 @@ func (s *Scheduler) schedule(ctx context.Context, e *queue.Entry) {
 	if s.o.batches() {
 		f.keep(a, node)
 	}
+	if failed := s.submit(ctx, a, node); failed != nil {
+		s.fail(ctx, a, *failed)
+	}
+}
+
+// submit is what follows when a node was found: the pod holds its room, and its binding cycle begins.
+func (s *Scheduler) submit(ctx context.Context, a *attempt, node string) *failure {
+	f, pod := a.f, a.pod
 	// 12. Assume the pod: from here on the pod holds its room, and its nomination is gone.
 	assumed := *pod
 	assumed.Spec.NodeName = node
 	a.assumed = &assumed
 	a.result.Node = node
 	if err := s.cache.assume(a.assumed); err != nil {
-		s.fail(ctx, a, failure{status: AsStatus(err), nomination: denominate})
-		return
+		return &failure{status: AsStatus(err), nomination: denominate}
 	}
 	s.queue.Nominate(pod, queue.Nomination{Override: true})
 	// 13. Reserve. 14. Permit.
@@ -123,8 +134,14 @@ func (s *Scheduler) schedule(ctx context.Context, e *queue.Entry) {
 	}
 	if !st.Success() {
 		s.undo(ctx, a)
-		s.fail(ctx, a, onChosenNode(st))
-		return
+		failed := onChosenNode(st)
+		return &failed
+	}
+	if s.gangWaits(a.assumed) {
+		if waits == nil {
+			waits = map[string]time.Duration{}
+		}
+		waits[gangPlugin] = patience
 	}
 	if len(waits) > 0 {
 		s.waiting.enter(a.assumed, waits, s.clock.Now())
@@ -132,6 +149,7 @@ func (s *Scheduler) schedule(ctx context.Context, e *queue.Entry) {
 	// 15. Activate the pods that plugins asked for.
 	s.queue.Activate(a.state.PodsToActivate.take()...)
 	s.start(func() { s.bindingCycle(ctx, a) })
+	return nil
 }
 
 // decide finds a node. If no node can take the pod, the failure has the reason.
@@ -350,6 +368,18 @@ func (s *Scheduler) failBinding(ctx context.Context, a *attempt, out failure) {
 
 // fail returns the pod to the queue, writes the pod's status, and reports the failure.
 func (s *Scheduler) fail(ctx context.Context, a *attempt, out failure) {
+	now, failed, kept := s.returned(a, out)
+	if failed != nil {
+		s.report(s.queue.Return(a.entry, *failed))
+	} else {
+		s.queue.Done(a.pod)
+	}
+	s.tell(ctx, a, out, now, kept, failed != nil)
+}
+
+// returned notes a failure and returns how the pod goes back to the queue; nil: it does not. now is the pod as it is now, and kept is the
+// node to which it was nominated.
+func (s *Scheduler) returned(a *attempt, out failure) (now *v1.Pod, failed *queue.Failure, kept string) {
 	rejected := out.status.Rejected()
 	message := out.status.Message()
 	a.result.Node, a.result.Outcome, a.result.Message = "", SchedulingError, message
@@ -365,24 +395,27 @@ func (s *Scheduler) fail(ctx context.Context, a *attempt, out failure) {
 		s.report(err)
 		now = s.cache.lastKnown(a.pod)
 	}
-	kept := s.queue.nominated(a.pod)
-	switch {
-	case now == nil, now.Spec.NodeName != "":
-		s.queue.Done(a.pod)
-	case now.UID != a.pod.UID && s.o.dropsRecreated():
-		s.queue.Done(a.pod)
+	kept = s.queue.nominated(a.pod)
+	if now == nil || now.Spec.NodeName != "" || now.UID != a.pod.UID && s.o.dropsRecreated() {
+		return now, nil, kept
+	}
+	failed = &queue.Failure{Pod: now, Unschedulable: slices.Compact(out.unschedulable), Pending: out.pending}
+	if out.nomination != nil {
+		failed.Nomination = queue.Nomination{Override: true, Node: out.nomination.Node}
+	}
+	return now, failed, kept
+}
+
+// tell writes the pod's status and reports the failure. queued says that the pod went back to the queue.
+func (s *Scheduler) tell(ctx context.Context, a *attempt, out failure, now *v1.Pod, kept string, queued bool) {
+	if queued && out.nomination != nil && out.nomination.Node != kept {
+		s.denominated(a.pod, kept)
+	}
+	if now != nil && now.Spec.NodeName == "" && !queued { // another pod of that name
 		s.finish(a)
 		return
-	default:
-		failed := queue.Failure{Pod: now, Unschedulable: slices.Compact(out.unschedulable), Pending: out.pending}
-		if out.nomination != nil {
-			failed.Nomination = queue.Nomination{Override: true, Node: out.nomination.Node}
-		}
-		s.report(s.queue.Return(a.entry, failed))
-		if out.nomination != nil && out.nomination.Node != kept {
-			s.denominated(a.pod, kept)
-		}
 	}
+	rejected, message := out.status.Rejected(), out.status.Message()
 	if out.silent {
 		s.finish(a)
 		return

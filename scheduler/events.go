@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/queue"
 )
 
@@ -25,6 +26,7 @@ import (
 var (
 	podAssigned = queue.Event{Resource: "AssignedPod", Action: queue.Add}
 	podGone     = queue.Event{Resource: "AssignedPod", Action: queue.Delete}
+	podWaits    = queue.Event{Resource: "UnscheduledPod", Action: queue.Add}
 )
 
 // AddPod reports a pod that is new to the scheduler.
@@ -36,15 +38,26 @@ func (s *Scheduler) AddPod(pod *v1.Pod) {
 		case pod.Spec.NodeName != "":
 			return s.assigned(nil, pod)
 		case s.profiles[schedulerName(pod)] != nil:
-			return s.queue.Add(pod)
+			return s.addPending(pod)
 		}
 		return nil
 	})
 }
 
+// addPending reports a pod that waits.
+func (s *Scheduler) addPending(pod *v1.Pod) error {
+	s.groups.see(pod, true)
+	err := s.queue.Add(pod)
+	if s.groups != nil {
+		s.queue.Move(queue.Change{Event: podWaits, New: pod})
+	}
+	return err
+}
+
 // assigned reports a pod that has a node. A pod that was bound to another node than it was assumed on, by a webhook or another
 // scheduler, leaves room there: pods that wait for it are told, which kube-scheduler does not do.
 func (s *Scheduler) assigned(old, pod *v1.Pod) error {
+	s.groups.see(pod, true)
 	left, err := s.cache.set(pod)
 	if err != nil {
 		return err
@@ -140,6 +153,7 @@ func (s *Scheduler) denominated(pod *v1.Pod, node string) {
 // DeletePod reports a deleted pod.
 func (s *Scheduler) DeletePod(pod *v1.Pod) {
 	s.handle("PodDelete", func() error {
+		s.groups.see(pod, false)
 		if pod.Spec.NodeName != "" {
 			s.cache.remove(pod)
 			s.queue.Move(queue.Change{Event: podGone, Old: pod})
@@ -190,6 +204,7 @@ func (s *Scheduler) DeleteNode(node *v1.Node) {
 func (s *Scheduler) Set(old, obj metav1.Object) {
 	s.handle("Set", func() error {
 		s.cache.change(obj, false)
+		s.groups.set(obj, false)
 		s.namespaces.set(obj, false)
 		if err := s.namespaces.setDevices(obj, false); err != nil {
 			return err
@@ -207,6 +222,7 @@ func (s *Scheduler) Set(old, obj metav1.Object) {
 func (s *Scheduler) Unset(obj metav1.Object) {
 	s.handle("Unset", func() error {
 		s.cache.change(obj, true)
+		s.groups.set(obj, true)
 		s.namespaces.set(obj, true)
 		if err := s.namespaces.setDevices(obj, true); err != nil {
 			return err
@@ -250,6 +266,10 @@ func resource(obj metav1.Object) (string, bool) {
 		return "resource.k8s.io/DeviceClass", true
 	case *storagev1.VolumeAttachment:
 		return "storage.k8s.io/VolumeAttachment", true
+	case *podgroup.Group:
+		return "scheduling.k8s.io/PodGroup", true
+	case *podgroup.Composite:
+		return "scheduling.k8s.io/CompositePodGroup", true
 	}
 	return "", false
 }

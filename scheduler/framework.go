@@ -40,7 +40,8 @@ type Framework struct {
 	// and scores, and is nil for any other profile.
 	placement placement.Profile
 	plan      *placement.Plan
-	own       []string // plugins of FromPlacement
+	own       []string          // plugins of FromPlacement
+	groups    *placement.Placer // decides about groups; nil without Options.Groups
 
 	signers []SignPlugin // nil: no pod has a signature
 	batch   batch
@@ -287,6 +288,18 @@ func (f *Framework) makePlan() (err error) {
 	if whole && (len(f.score) == 0 || len(f.placement.Scores) > 0) {
 		f.plan, err = placement.New(f.s.snapshot, f.placement)
 	}
+	if err != nil || f.s.groups == nil {
+		return err
+	}
+	if f.plan == nil || len(f.s.o.Extenders) > 0 {
+		return errors.New("groups of pods need filters and scores of package placement, without extenders and without OneByOne")
+	}
+	return f.planGroups()
+}
+
+// planGroups makes what decides about groups.
+func (f *Framework) planGroups() (err error) {
+	f.groups, err = placement.NewPlacer(f.s.snapshot, f.placement)
 	return err
 }
 

@@ -51,6 +51,11 @@ func (p *defaultPreemption) PreEnqueue(pod *v1.Pod) *Status {
 	if last, running := s.preempting[pod.UID]; running && (last == nil || s.cache.stays(last)) {
 		return NewStatus(UnschedulableAndUnresolvable, "waiting for the preemption for this pod to be finished")
 	}
+	if tree := s.groups.tree(pod); tree != nil {
+		if last, running := s.preempting[uidOf(tree)]; running && (last == nil || s.cache.stays(last)) {
+			return NewStatus(UnschedulableAndUnresolvable, "waiting for the preemption for this pod group to be finished")
+		}
+	}
 	return nil
 }
 
@@ -80,7 +85,7 @@ func (p *defaultPreemption) PostFilter(ctx context.Context, state *State, pod *v
 			nomination.Victims = append(nomination.Victims, v.Pod)
 		}
 		s.observe(PreemptionVictims, float64(len(r.Victims)))
-		p.begin(ctx, now, nomination)
+		s.beginPreemption(ctx, preemptor{pod: now, kind: "pod", members: []*v1.Pod{now}}, nomination)
 		return nomination, NewStatus(Success, s.o.postFilterText(preemption.PostFilterOutcome{Node: r.Node, Victims: len(r.Victims)})...)
 	}
 	code := Unschedulable
@@ -102,7 +107,7 @@ func (p *defaultPreemption) search(ctx context.Context, state *State, pod *v1.Po
 	}
 	if f.plan != nil && len(s.o.Extenders) == 0 {
 		return f.plan.Preempt(pod, statuses.failure, s.planOptions(), placement.PreemptOptions{
-			Budgets: budgets, Now: s.clock.Now(), Options: options,
+			Budgets: budgets, Now: s.clock.Now(), Options: options, Groups: s.o.Groups,
 		})
 	}
 	r := preemption.Request{
@@ -145,11 +150,18 @@ func (s *Scheduler) preemptExtenders(ctx context.Context, pod *v1.Pod) []preempt
 	return out
 }
 
-// begin clears the nominations of pods of lower priority to the node and deletes the victims. The last victim is
+// preemptor is a pod, or the root of a tree of groups, for which pods leave.
+type preemptor struct {
+	pod     *v1.Pod   // of a root, what stands for it in the queue
+	kind    string    // in texts: "pod", "podgroup", "compositepodgroup"
+	members []*v1.Pod // the pods that are tried again if a deletion fails
+}
+
+// beginPreemption clears the nominations of pods of lower priority to the node and deletes the victims. The last victim is
 // deleted after all others. The pod stays gated until the last victim is leaving. If a deletion fails, the pod is tried
 // again.
-func (p *defaultPreemption) begin(ctx context.Context, pod *v1.Pod, n *Nomination) {
-	s := p.h.s
+func (s *Scheduler) beginPreemption(ctx context.Context, p preemptor, n *Nomination) {
+	pod := p.pod
 	s.mu.Lock()
 	s.preempting[pod.UID] = nil
 	s.mu.Unlock()
@@ -168,7 +180,7 @@ func (p *defaultPreemption) begin(ctx context.Context, pod *v1.Pod, n *Nominatio
 		var errs []error
 		last := n.Victims[max(len(n.Victims)-1, 0):]
 		for _, v := range n.Victims[:len(n.Victims)-len(last)] {
-			_, err := s.evict(ctx, pod, v, n.Node)
+			_, err := s.evict(ctx, p, v, n.Node)
 			errs = append(errs, err)
 		}
 		for _, v := range last {
@@ -177,14 +189,14 @@ func (p *defaultPreemption) begin(ctx context.Context, pod *v1.Pod, n *Nominatio
 			}
 			s.onlyLastLeft(pod, v)
 			left := !s.cache.has(v)
-			inMemory, err := s.evict(ctx, pod, v, n.Node)
+			inMemory, err := s.evict(ctx, p, v, n.Node)
 			errs = append(errs, err)
 			switch {
 			case err != nil:
 			case left: // The victim left while the pod was gated. No event follows that could release the pod.
 				s.queue.Move(queue.Change{Event: podGone, Old: v})
 			case inMemory && s.o.activatesAfterMemory():
-				defer s.queue.Activate(pod)
+				defer s.queue.Activate(p.members...)
 			}
 		}
 		s.mu.Lock()
@@ -195,7 +207,7 @@ func (p *defaultPreemption) begin(ctx context.Context, pod *v1.Pod, n *Nominatio
 		if err != nil {
 			result = "error"
 			s.report(fmt.Errorf("preemption for %s: %w", podName(pod), err))
-			s.queue.Activate(pod)
+			s.queue.Activate(p.members...)
 		}
 		s.count(PreemptionTasks, result)
 		s.observe(PreemptionTaskDuration, s.clock.Now().Sub(began).Seconds(), result)
@@ -214,18 +226,18 @@ func (s *Scheduler) onlyLastLeft(pod, last *v1.Pod) {
 }
 
 // evict deletes one victim. inMemory is true for a victim that was not bound yet, and needed no deletion.
-func (s *Scheduler) evict(ctx context.Context, preemptor, victim *v1.Pod, node string) (inMemory bool, err error) {
+func (s *Scheduler) evict(ctx context.Context, p preemptor, victim *v1.Pod, node string) (inMemory bool, err error) {
 	if victim.DeletionTimestamp != nil && s.o.sparesLeaving() {
 		return false, nil
 	}
-	note := fmt.Sprintf("Preempted by pod %v on node %v", preemptor.UID, node)
+	note := fmt.Sprintf("Preempted by %s %v on node %v", p.kind, p.pod.UID, node)
 	if s.cancel(victim) {
 		s.event(victim, v1.EventTypeNormal, "Preempted", "Preempting", s.o.inMemory(note))
 		return true, nil
 	}
 	err = s.patch(ctx, victim, StatusPatch{Condition: &v1.PodCondition{
 		Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: v1.PodReasonPreemptionByScheduler,
-		Message: schedulerName(preemptor) + ": preempting to accommodate a higher priority pod",
+		Message: schedulerName(p.pod) + ": preempting to accommodate a higher priority " + p.kind,
 	}})
 	switch {
 	case err == nil:

@@ -20,6 +20,7 @@ import (
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/volumes"
@@ -147,6 +148,10 @@ type Options struct {
 	// Go runs a task in parallel with the scheduling cycles: a binding cycle, or the actions of a preemption. nil starts a
 	// goroutine for each task. A simulator keeps the tasks and runs them one after the other.
 	Go func(task func())
+	// Groups makes groups of pods count, with these gates (v1.37, feature gate GenericWorkload, off by default): the waiting pods of a
+	// group are decided together. Client must be a GroupClient, and the filters and scores those of package placement, without
+	// extenders. Gates.Claims is an error: claims are reserved for pods. Report groups as objects of package podgroup by Set and Unset. nil: a pod of a group is a pod like others.
+	Groups *podgroup.Gates
 	// OneByOne calls every plugin separately, also in profiles for which a plan could decide. Attempts are slower, and
 	// Metrics measures each plugin.
 	OneByOne bool
@@ -180,7 +185,8 @@ type Scheduler struct {
 	nodes    nodeList
 	volumes  *volumetracker.Tracker
 	devices  *tracker.Tracker
-	next     int // where the search for nodes begins
+	groups   *groups // nil without Options.Groups
+	next     int     // where the search for nodes begins
 
 	pdbs        []*policyv1.PodDisruptionBudget
 	disruptions *disruption.Budgets // of pdbs
@@ -220,6 +226,16 @@ func New(snapshot *cluster.Snapshot, o Options) (*Scheduler, error) {
 		return nil, err
 	}
 	s.volumes = volumetracker.New(snapshot, volumetracker.Of(snapshot))
+	if o.Groups != nil {
+		if _, ok := o.Client.(GroupClient); !ok {
+			return nil, errors.New("client: must have PatchGroup, because groups are given")
+		}
+		if o.Groups.Claims {
+			return nil, errors.New("groups.claims: Unsupported value: true: the scheduler reserves claims of devices for pods")
+		}
+		s.groups = newGroups(snapshot, *o.Groups)
+		s.cache.groups = s.groups
+	}
 	s.devices = tracker.New(snapshot, tracker.Of(snapshot))
 	if err := s.makeProfiles(); err != nil {
 		return nil, err
@@ -257,7 +273,7 @@ func (s *Scheduler) makeQueue() error {
 	o := queue.Options{
 		Release: s.o.Release, InitialBackoff: s.o.InitialBackoff, MaxBackoff: s.o.MaxBackoff, Leftover: s.o.Leftover,
 		Profiles: map[string]queue.Profile{}, Less: s.profiles[s.o.Profiles[0].SchedulerName].less(),
-		Known: s.known,
+		Known: s.known, Groups: s.groups.options(),
 	}
 	for name, f := range s.profiles {
 		events, err := f.events()
@@ -270,6 +286,9 @@ func (s *Scheduler) makeQueue() error {
 		p := queue.Profile{Events: events}
 		for _, plugin := range f.preEnqueue {
 			p.Gates = append(p.Gates, f.gate(plugin))
+		}
+		if o.Groups != nil {
+			p.Gates, p.Events = append(p.Gates, o.Groups.Gate()), append(p.Events, o.Groups.Events()...)
 		}
 		o.Profiles[name] = p
 	}
