@@ -113,6 +113,9 @@ func (q *Queue) Explain(pod *v1.Pod, now time.Time) Explanation {
 	at := e
 	if e.root != nil {
 		at = e.root
+		if e.GatingPlugin == "" { // another member holds the root
+			x.GateMessage, x.GateErr = at.GateMessage, at.GateErr
+		}
 	}
 	switch e.Place() {
 	case Active:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/podgroup"
 )
 
 // PodGroups and CompositePodGroups of v1.37 become groups of the cluster. Others of their names are left aside.
@@ -55,4 +56,53 @@ func TestGroups(t *testing.T) {
 			require.Equal(t, "scheduling.k8s.io/v1alpha3", kind.GroupVersion().String())
 		}
 	}
+}
+
+// Groups of the input turn on the gates that they need, unless a user says otherwise.
+func TestFeatureGates(t *testing.T) {
+	const (
+		head  = "{apiVersion: v1, kind: Node, metadata: {name: n1}}\n---\n"
+		plain = head + "{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: g}, spec: {schedulingPolicy: {basic: {}}}}"
+		zoned = head + "{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: g}, spec: {schedulingPolicy: {basic: {}}, schedulingConstraints: {topology: [{key: zone}]}, preemptionPolicy: Never}}"
+		tree  = head + "{apiVersion: scheduling.k8s.io/v1alpha3, kind: CompositePodGroup, metadata: {name: job}, spec: {workloadRef: {workloadName: w, templateName: t}, schedulingPolicy: {basic: {}}}}"
+	)
+	type test struct {
+		name, why, text, said string
+		want                  *podgroup.Gates
+		err, note             string
+	}
+	testkit.Run(t, []test{
+		{"no groups", "nothing turns a gate on", head, "", nil, "", ""},
+		{"groups", "the cluster serves them", plain, "", &podgroup.Gates{}, "", "the input has 1 group; feature gates that count as on: GenericWorkload; --feature-gates=GenericWorkload=false places pods as if they had no group"},
+		{"constraints and a policy", "their gates too", zoned, "", &podgroup.Gates{Topology: true, PreemptionPolicy: true}, "", "TopologyAwareWorkloadScheduling"},
+		{"composite", "its gates too", tree, "", &podgroup.Gates{Topology: true, Composites: true}, "", "CompositePodGroup"},
+		{"off", "the user decides", zoned, "GenericWorkload=false", nil, "", ""},
+		{"some", "the user decides", zoned, "GenericWorkload=true,TopologyAwareWorkloadScheduling=false", &podgroup.Gates{}, "", ""},
+		{"without groups", "as in the cluster to be", head, "GenericWorkload=true", &podgroup.Gates{}, "", ""},
+		{"alone", "a gate needs another", head, "CompositePodGroup=true", nil, "CompositePodGroup: Invalid value: true: needs GenericWorkload", ""},
+		{"unknown", "no such gate", head, "Groups=true", nil, `"Groups" is not a feature gate of groups: CompositePodGroup, DRAWorkloadResourceClaims, GenericWorkload, PodGroupPreemptionPolicy, TopologyAwareWorkloadScheduling`, ""},
+		{"no value", "true or false", head, "GenericWorkload", nil, "GenericWorkload: must be true or false", ""},
+	}, func(t *testing.T, c test) {
+		o, err := Read([]string{"-"}, strings.NewReader(c.text), Options{})
+		require.NoError(t, err)
+		var said FeatureGates
+		if c.said != "" {
+			err = said.Set(c.said)
+		}
+		var gates *podgroup.Gates
+		if err == nil {
+			gates, err = o.Groups(said)
+		}
+		if c.err != "" {
+			require.ErrorContains(t, err, c.err)
+			return
+		}
+		require.NoError(t, err)
+		require.Equal(t, c.want, gates)
+		require.Contains(t, strings.Join(o.Warnings.Texts(), "\n"), c.note)
+		require.Equal(t, c.note == "", len(o.Warnings.Texts()) == 0)
+	})
+	var g FeatureGates
+	require.NoError(t, g.Set("GenericWorkload=true,CompositePodGroup=false"))
+	require.Equal(t, "CompositePodGroup=false,GenericWorkload=true", g.String())
 }

@@ -28,6 +28,8 @@ type answer struct {
 	Summary  summary    `json:"summary"`
 	Pods     []podState `json:"pods"`
 	Attempts []entry    `json:"attempts"`
+	// Groups are the groups of pods; absent where groups do not count.
+	Groups []groupState `json:"groups,omitempty"`
 }
 
 // summary counts the pods by their last outcomes, and the pods that gave way to others.
@@ -102,6 +104,7 @@ func (x *simulation) add(pod *v1.Pod, e entry) {
 // answer returns the result of the run, of one namespace with -n.
 func (x *simulation) answer() answer {
 	a := answer{Head: report.HeadOf("Simulation"), Pods: []podState{}, Attempts: []entry{}}
+	a.Groups = x.groups()
 	victims := map[string][]string{}
 	for _, e := range x.entries {
 		if !x.o.tables.Shows(e.Namespace) {

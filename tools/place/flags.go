@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/page"
 	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
@@ -85,6 +86,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	list(&o.taint, "taint", "taint a node first: `NODE:KEY=VALUE:EFFECT`, repeatable")
 	list(&o.add, "add", "also use the nodes, pods and workloads in `FILE`, repeatable")
 	f.IntVar(&o.count, "count", 1, "make `N` copies of each object in the files of -add")
+	f.Var(&o.featureGates, "feature-gates", dump.FeatureGatesUsage)
 	f.StringVar(&o.howMany, "how-many", "", "say how many more pods like `NAMESPACE/NAME` fit, up to 100000")
 	f.BoolVar(&o.pack, "pack", false, "say how more pods of high priority get nodes if running pods move or leave, and what no plan can exceed")
 	f.BoolVar(&o.nodeMap, "map", false, "draw how full zones and nodes are after the run")

@@ -53,6 +53,9 @@ func load(o options, profiles []scheduler.Profile, timeline []event, stdin io.Re
 	bad := o.checkInput(objects, timeline)
 	identify(objects.Pods)
 	w := newWorld(objects, o)
+	if w.groups, err = objects.Groups(o.featureGates); err != nil {
+		return nil, err
+	}
 	if w.snapshot, err = cluster.New(objects.Cluster()); err != nil {
 		return nil, err
 	}
@@ -120,7 +123,7 @@ func (o options) nothing(w *world) string {
 // newWorld returns the world at its beginning, which is the latest time in the input, rounded up to a second.
 func newWorld(objects *dump.Objects, o options) *world {
 	w := &world{
-		grace: o.grace, pods: map[string]*v1.Pod{}, nodes: map[string]*v1.Node{}, others: map[string]metav1.Object{},
+		states: map[string]metav1.Condition{}, grace: o.grace, pods: map[string]*v1.Pod{}, nodes: map[string]*v1.Node{}, others: map[string]metav1.Object{},
 		now:   time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC),
 		scale: disruption.NewScale(objects.Workloads()), objects: objects,
 	}

@@ -30,7 +30,7 @@ func pack(ctx context.Context, out *bytes.Buffer, w *world, o options, profile p
 			queue = append(queue, p)
 		}
 	}
-	plan := must.Get(packing.Pack(packing.Input{Snapshot: w.snapshot, Pending: queue, Profile: profile, Now: w.now}, packing.Options{Seed: o.seed, Steps: o.steps, Stop: o.stop(ctx)}))
+	plan := must.Get(packing.Pack(packing.Input{Snapshot: w.snapshot, Pending: queue, Profile: profile, Now: w.now}, packing.Options{Groups: w.groups, Seed: o.seed, Steps: o.steps, Stop: o.stop(ctx)}))
 	unplaced = len(plan.Pending) > 0
 	if report.IsData(o.output) {
 		if plan.Tiers == nil {

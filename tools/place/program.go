@@ -45,6 +45,7 @@ type options struct {
 	cordon, taint     []string
 	add               []string
 	count             int
+	featureGates      dump.FeatureGates
 	howMany           string
 	steps             int
 	time              time.Duration

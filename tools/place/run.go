@@ -59,7 +59,7 @@ type simulation struct {
 func newSimulation(w *world, o options, timeline []event, setup scheduler.Options, stderr io.Writer) (*simulation, error) {
 	x := &simulation{w: w, o: o, stderr: stderr, timeline: timeline, begin: w.now, first: setup.Profiles[0].SchedulerName, last: map[string]entry{}, gaveWay: map[string]string{}, tried: map[string]int{}, place: map[string]int{}, tables: map[string][]placement.NodeReport{}, verdicts: verdicts{of: map[string]*page.Verdict{}, alike: map[string]int{}}}
 	setup.Client, setup.Clock, setup.Go, setup.Budgets = w, w, w.later, w.disruptionBudgets
-	setup.Selectors = cel.NewCompiler()
+	setup.Selectors, setup.Groups = cel.NewCompiler(), w.groups
 	setup.OnResult, setup.OnAttempt = x.result, x.attempt
 	setup.OnError = func(err error) { x.warn("%v", err) }
 	if o.seed != 0 {
@@ -128,6 +128,7 @@ func (x *simulation) run(ctx context.Context) error {
 	}
 	x.tellGated(len(x.w.pending))
 	x.tellUnclaimed()
+	x.tellHeld()
 	return x.err
 }
 

@@ -10,12 +10,15 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/scheduler/groups"
 	"github.com/podberth/podberth/tools/dump"
 )
 
@@ -280,10 +283,10 @@ func (x *simulation) applyOther(e event) error {
 		return nil
 	case e.verb == "delete":
 		delete(w.others, name)
-		w.s.Unset(old)
+		w.s.Unset(counted(old))
 	default:
 		w.others[name] = e.object
-		w.s.Set(old, e.object)
+		w.s.Set(counted(old), counted(e.object))
 	}
 	switch o := e.object.(type) {
 	case *policyv1.PodDisruptionBudget:
@@ -298,6 +301,17 @@ func (x *simulation) applyOther(e event) error {
 		}
 	}
 	return nil
+}
+
+// counted returns an object as a cluster counts it: groups are values of package podgroup.
+func counted(o metav1.Object) metav1.Object {
+	switch g := o.(type) {
+	case *schedulingv1beta1.PodGroup:
+		return groups.Of(g)
+	case *schedulingv1alpha3.CompositePodGroup:
+		return groups.OfComposite(g)
+	}
+	return o
 }
 
 func isZero(v any) bool { return reflect.ValueOf(v).IsZero() }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/scheduler"
 	"github.com/podberth/podberth/tools/dump"
@@ -38,8 +39,10 @@ type world struct {
 	budgets []*budget
 	scale   disruption.Scale
 	objects *dump.Objects
-	gate    *dump.Gate // for the pods that go through admission
+	groups  *podgroup.Gates // with which groups count; nil: they do not
+	gate    *dump.Gate      // for the pods that go through admission
 	synced  *disruption.Budgets
+	states  map[string]metav1.Condition // of groups, as the scheduler has written them
 }
 
 // leaving is a terminating pod and when it will be gone.
@@ -104,6 +107,15 @@ func (w *world) PatchStatus(_ context.Context, pod *v1.Pod, patch scheduler.Stat
 		return scheduler.ErrGone
 	}
 	w.store(patch.Apply(now))
+	return nil
+}
+
+// PatchGroup writes a condition of a group.
+func (w *world) PatchGroup(_ context.Context, g *podgroup.Group, c metav1.Condition) error {
+	next := *g
+	next.Conditions = append(slices.DeleteFunc(slices.Clone(g.Conditions), func(old metav1.Condition) bool { return old.Type == c.Type }), c)
+	w.states[key(g)] = c
+	w.s.Set(g, &next)
 	return nil
 }
 

@@ -23,6 +23,11 @@ func write(out *bytes.Buffer, a answer, o options, took time.Duration) {
 		}
 		table, cut := layout.Columns(header, rows)
 		b.WriteString(table)
+		if len(a.Groups) > 0 {
+			table, more := layout.Columns(groupTable(a.Groups))
+			b.WriteString("\n" + table)
+			cut = cut || more
+		}
 		if layout.NoHeaders {
 			return
 		}

@@ -1,0 +1,73 @@
+package place
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// Gangs are placed whole or not at all; what holds the others is said of them and of their pods.
+func TestGangs(t *testing.T) {
+	type test struct {
+		name, file string
+		args       []string
+	}
+	testkit.Run(t, []test{
+		{"table", "testdata/gangs.txt", nil},
+		{"wide", "testdata/gangs_wide.txt", []string{"-o", "wide"}},
+		{"json", "testdata/gangs.json", []string{"-o", "json"}},
+		{"pods alone", "testdata/gangs_off.txt", []string{"-feature-gates", "GenericWorkload=false"}},
+		{"log", "testdata/gangs_log.txt", []string{"-log", "-"}},
+	}, func(t *testing.T, c test) {
+		code, out, errs := simulate(t, "", append([]string{"-f", "testdata/gangs.yaml"}, c.args...)...)
+		require.Zero(t, code, errs)
+		testkit.Golden(t, c.file, out)
+	})
+}
+
+// A group that comes, changes and goes while pods wait.
+func TestGangsOfATimeline(t *testing.T) {
+	cluster, err := os.ReadFile("testdata/gangs.yaml")
+	require.NoError(t, err)
+	timeline := t.TempDir() + "/timeline.yaml"
+	require.NoError(t, os.WriteFile(timeline, []byte(`
+- at: 10s
+  add: {apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: lost}, spec: {schedulingPolicy: {basic: {}}}}
+- at: 20s
+  update: {apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: few}, spec: {schedulingPolicy: {gang: {minCount: 2}}}}
+- at: 400s
+  delete: {apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: lost}}
+`), 0o600))
+	code, out, errs := simulate(t, string(cluster), "-f", "-", "-timeline", timeline)
+	require.Zero(t, code, errs)
+	for _, pod := range []string{"lost-0", "few-0", "few-1"} {
+		require.Regexp(t, pod+` +0 +Scheduled`, out)
+	}
+	require.Regexp(t, `large +3 +3 +0 +Unschedulable`, out)
+}
+
+// Bad groups and gates are named.
+func TestBadGangs(t *testing.T) {
+	cluster, err := os.ReadFile("testdata/gangs.yaml")
+	require.NoError(t, err)
+	type test struct {
+		name, why, text string
+		args            []string
+		code            int
+		want            string
+	}
+	testkit.Run(t, []test{
+		{"no policy", "the API server refuses the group, whose pods wait", strings.Replace(string(cluster), "{gang: {minCount: 4}}", "{}", 1), nil, 0, "must specify one of: `basic`, `gang`"},
+		{"a gate that is none", "the gates are named", string(cluster), []string{"-feature-gates", "Gangs=true"}, 2, `"Gangs" is not a feature gate of groups`},
+		{"a gate alone", "it needs another", string(cluster), []string{"-feature-gates", "CompositePodGroup=true"}, 2, "needs GenericWorkload"},
+		{"claims", "the scheduler does not reserve them for groups", string(cluster), []string{"-feature-gates", "GenericWorkload=true,DRAWorkloadResourceClaims=true"}, 2, "groups.claims: Unsupported value"},
+	}, func(t *testing.T, c test) {
+		code, _, errs := simulate(t, c.text, append([]string{"-f", "-"}, c.args...)...)
+		require.Equal(t, c.code, code, errs)
+		require.Contains(t, errs, c.want)
+	})
+}
