@@ -104,7 +104,7 @@ func (o *Objects) needed() FeatureGates {
 	for _, g := range c.PodGroups {
 		see(&g.Spec, "")
 		if len(g.Claims) > 0 {
-			on[gateClaims] = true
+			o.Warnings.Aside("the claims of %d groups count as claims of their pods", fmt.Sprintf("group %s/%s has resource claims, which count as claims of its pods", g.Namespace, g.Name))
 		}
 	}
 	for _, g := range c.CompositePodGroups {

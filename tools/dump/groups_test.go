@@ -76,6 +76,7 @@ func TestFeatureGates(t *testing.T) {
 		{"groups", "the cluster serves them", plain, "", &podgroup.Gates{}, "", "the input has 1 group; feature gates that count as on: GenericWorkload; --feature-gates=GenericWorkload=false places pods as if they had no group"},
 		{"constraints and a policy", "their gates too", zoned, "", &podgroup.Gates{Topology: true, PreemptionPolicy: true}, "", "TopologyAwareWorkloadScheduling"},
 		{"composite", "its gates too", tree, "", &podgroup.Gates{Topology: true, Composites: true}, "", "CompositePodGroup"},
+		{"claims", "the gate stays off, and a note says so", strings.Replace(plain, "basic: {}}", "basic: {}}, resourceClaims: [{name: d, resourceClaimName: c}]", 1), "", &podgroup.Gates{}, "", "group default/g has resource claims, which count as claims of its pods"},
 		{"off", "the user decides", zoned, "GenericWorkload=false", nil, "", ""},
 		{"some", "the user decides", zoned, "GenericWorkload=true,TopologyAwareWorkloadScheduling=false", &podgroup.Gates{}, "", ""},
 		{"without groups", "as in the cluster to be", head, "GenericWorkload=true", &podgroup.Gates{}, "", ""},
