@@ -18,6 +18,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/internal/must"
+	"github.com/podberth/podberth/podgroup"
 )
 
 // Input is the manifests to check, and what is known of the cluster. Every field may be nil.
@@ -38,6 +39,8 @@ type Input struct {
 	Quotas                 []*v1.ResourceQuota
 	StorageClasses         []*storagev1.StorageClass
 	Claims                 []*v1.PersistentVolumeClaim
+	Groups                 []*podgroup.Group // with their namespaces and priorities, as the API server stores them
+	Composites             []*podgroup.Composite
 	// Compiler compiles the selectors of devices. nil: a selector is an error of the pod that uses it.
 	Compiler devices.SelectorCompiler
 	// Now is the time at which quotas are charged. Deleted pods whose time is over are not counted.
@@ -88,7 +91,7 @@ type Rule struct {
 // Rules returns the rules in the order in which they are checked.
 func Rules() []Rule {
 	var out []Rule
-	for _, list := range [][]Rule{admissionRules, classRules, nodeRules, affinityRules, spreadRules, resourceRules, volumeRules, podRules, rolloutRules, updateRules, budgetRules, wishRules, restRules} {
+	for _, list := range [][]Rule{admissionRules, classRules, nodeRules, affinityRules, spreadRules, resourceRules, volumeRules, podRules, groupRules, rolloutRules, updateRules, budgetRules, wishRules, restRules} {
 		out = append(out, list...)
 	}
 	return out

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/podgroup"
 )
 
 // newCase is a case of TestRules.
@@ -24,6 +25,17 @@ type newCase struct {
 	near      func(w *world)
 	severity  Severity
 	manifests bool
+}
+
+// group adds a gang, and member makes the pods its members.
+func (w *world) group(name string, minimum int32) *podgroup.Group {
+	g := &podgroup.Group{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: podgroup.Spec{Minimum: &minimum}}
+	w.in.Groups = append(w.in.Groups, g)
+	return g
+}
+
+func (w *world) member(group string) {
+	w.pod.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &group}
 }
 
 // quota adds a quota of the namespace.
@@ -113,6 +125,29 @@ func newCases() []newCase {
 	}
 	seconds := int64(300)
 	return []newCase{
+		{"group-missing", func(w *world) { w.group("other", 1); w.member("train") }, func(w *world) { w.group("train", 1); w.member("train") }, Warning, true},
+		{"group-min-count", func(w *world) { w.group("train", 4); w.member("train") }, func(w *world) { w.group("train", 3); w.member("train") }, Error, true},
+		{"group-priority", func(w *world) { w.group("train", 1).Priority = ptr(int32(5)); w.member("train") }, func(w *world) { w.group("train", 1).Priority = ptr(int32(0)); w.member("train") }, Error, true},
+		{"group-schedulers", func(w *world) {
+			w.group("train", 1)
+			w.member("train")
+			w.app("more", 1).Spec.Template.Spec = *w.pod.DeepCopy()
+			w.in.Deployments[1].Spec.Template.Spec.SchedulerName = "other"
+		},
+			func(w *world) {
+				w.group("train", 1)
+				w.member("train")
+				w.app("more", 1).Spec.Template.Spec = *w.pod.DeepCopy()
+				w.in.Deployments[1].Spec.Template.Spec.SchedulerName = v1.DefaultSchedulerName
+			}, Error, true},
+		{"group-topology-key", func(w *world) {
+			w.group("train", 1).Constraints = &podgroup.Constraints{Topology: []string{"rack"}}
+			w.member("train")
+		},
+			func(w *world) {
+				w.group("train", 1).Constraints = &podgroup.Constraints{Topology: []string{zone}}
+				w.member("train")
+			}, Error, false},
 		{"api-refuses", func(w *world) { w.spread(0, zone, v1.DoNotSchedule, "web") }, func(w *world) { w.spread(1, zone, v1.DoNotSchedule, "web") }, Error, true},
 		{"runtime-class-missing", func(w *world) {
 			w.in.RuntimeClasses = []*nodev1.RuntimeClass{{ObjectMeta: metav1.ObjectMeta{Name: "gvisor"}}}

@@ -1,14 +1,19 @@
 package dump
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/scheduler/groups"
 )
 
@@ -22,9 +27,53 @@ func (o *Objects) Cluster() cluster.Objects {
 		CSINodes: o.CSINodes, CSIDrivers: o.CSIDrivers, CSIStorageCapacities: o.CSIStorageCapacities,
 		VolumeAttachments: o.VolumeAttachments, PodDisruptionBudgets: o.PodDisruptionBudgets, PriorityClasses: o.PriorityClasses,
 		ResourceClaims: o.ResourceClaims, ResourceClaimTemplates: o.ResourceClaimTemplates, ResourceSlices: o.ResourceSlices, DeviceClasses: o.DeviceClasses,
-		DeviceTaintRules: o.DeviceTaintRules, PodGroups: mapped(accepted(o.PodGroups), groups.Of),
-		CompositePodGroups: mapped(accepted(o.CompositePodGroups), groups.OfComposite),
+		DeviceTaintRules: o.DeviceTaintRules, PodGroups: mapped(accepted(o.PodGroups), o.group),
+		CompositePodGroups: mapped(accepted(o.CompositePodGroups), o.composite),
 	}
+}
+
+// group returns a group with the priority that the API server gives it.
+func (o *Objects) group(g *schedulingv1beta1.PodGroup) *podgroup.Group {
+	out := groups.Of(g)
+	out.Priority = o.priorityOf(g.Spec.PriorityClassName, g.Spec.Priority)
+	return out
+}
+
+func (o *Objects) composite(g *schedulingv1alpha3.CompositePodGroup) *podgroup.Composite {
+	out := groups.OfComposite(g)
+	out.Priority = o.priorityOf(g.Spec.PriorityClassName, g.Spec.Priority)
+	return out
+}
+
+// priorityOf returns the priority of a group: what it has, or the value of its class, or that of the class for pods that name none; nil
+// when there is no such class.
+func (o *Objects) priorityOf(class string, set *int32) *int32 {
+	if set != nil {
+		return set
+	}
+	for _, c := range o.AllPriorityClasses() {
+		if c.Name == class || class == "" && c.GlobalDefault {
+			return &c.Value
+		}
+	}
+	return nil
+}
+
+// CheckGroups returns what the API server refuses of the groups of the dump that it has not stored, an error for each group.
+func (o *Objects) CheckGroups() error {
+	var errs []error
+	check := func(kind string, g metav1.Object) {
+		if bad := Invalid(g); len(bad) > 0 && !stored(g) {
+			errs = append(errs, fmt.Errorf("%s: %w", nameInMessage(kind, g), bad.ToAggregate()))
+		}
+	}
+	for _, g := range o.PodGroups {
+		check("PodGroup", g)
+	}
+	for _, g := range o.CompositePodGroups {
+		check("CompositePodGroup", g)
+	}
+	return errors.Join(errs...)
 }
 
 // accepted returns the objects that the API server takes. Pods of a group that it refuses wait for the group.
