@@ -9,6 +9,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/podgroup"
+	"github.com/podberth/podberth/scheduler/groups"
 )
 
 // PodGroups and CompositePodGroups of v1.37 become groups of the cluster. Others of their names are left aside.
@@ -86,7 +87,7 @@ func TestFeatureGates(t *testing.T) {
 	}, func(t *testing.T, c test) {
 		o, err := Read([]string{"-"}, strings.NewReader(c.text), Options{})
 		require.NoError(t, err)
-		var said FeatureGates
+		var said groups.FeatureGates
 		if c.said != "" {
 			err = said.Set(c.said)
 		}
@@ -103,7 +104,4 @@ func TestFeatureGates(t *testing.T) {
 		require.Contains(t, strings.Join(o.Warnings.Texts(), "\n"), c.note)
 		require.Equal(t, c.note == "", len(o.Warnings.Texts()) == 0)
 	})
-	var g FeatureGates
-	require.NoError(t, g.Set("GenericWorkload=true,CompositePodGroup=false"))
-	require.Equal(t, "CompositePodGroup=false,GenericWorkload=true", g.String())
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/scheduler/groups"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/internal/must"
 	"github.com/podberth/podberth/tools/page"
@@ -45,7 +46,7 @@ type options struct {
 	cordon, taint     []string
 	add               []string
 	count             int
-	featureGates      dump.FeatureGates
+	featureGates      groups.FeatureGates
 	howMany           string
 	steps             int
 	time              time.Duration

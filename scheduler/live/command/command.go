@@ -123,7 +123,11 @@ func (o *options) prepare() (p prepared, err error) {
 	if err != nil {
 		return p, usage{err}
 	}
-	p.daemon = daemon.Config{REST: reach, Configuration: p.configuration, Lease: lease, Permissions: o.permissions, Leftover: o.leftover}
+	gates, err := o.gates.Gates()
+	if err != nil {
+		return p, usage{err}
+	}
+	p.daemon = daemon.Config{Groups: gates, REST: reach, Configuration: p.configuration, Lease: lease, Permissions: o.permissions, Leftover: o.leftover}
 	return p, nil
 }
 

@@ -19,6 +19,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/podberth/podberth/scheduler/config"
+	"github.com/podberth/podberth/scheduler/groups"
 	"github.com/podberth/podberth/scheduler/live/lead"
 )
 
@@ -32,6 +33,7 @@ type options struct {
 	leftover                   time.Duration
 	profiling                  bool
 	permissions                bool
+	gates                      groups.FeatureGates
 	shadow                     shadowFlags
 
 	serving        *genericoptions.SecureServingOptionsWithLoopback
@@ -94,6 +96,7 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.leftover, "pod-max-in-unschedulable-pods-duration", 5*time.Minute, "Longest time that a pod waits as unschedulable without being tried again.")
 	fs.BoolVar(&o.profiling, "profiling", true, "Serve /debug/pprof/.")
 	fs.BoolVar(&o.permissions, "check-permissions", true, "Ask the API server at the start whether the account may do all that the scheduler does.")
+	fs.Var(&o.gates, "feature-gates", "Feature gates of groups of pods, as kube-scheduler has them: "+groups.GenericWorkload+"=true makes groups count. A gate of something else is an error.")
 	fs.BoolVar(&o.shadow.on, "shadow", false, "Bind nothing. Decide every pod that another scheduler places, and report where the decision would have been another.")
 	fs.StringVar(&o.shadow.output, "shadow-output", "-", "File for the reports of --shadow, a JSON line each; - is standard output.")
 	o.serving.AddFlags(fs)

@@ -29,6 +29,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices/cel"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/scheduler"
 	"github.com/podberth/podberth/scheduler/config"
 	"github.com/podberth/podberth/scheduler/live/feed"
@@ -54,6 +55,9 @@ type Config struct {
 	Write write.Options
 	// Leftover is the longest time that a pod waits in the queue as unschedulable; 0 is 5 minutes.
 	Leftover time.Duration
+	// Groups makes groups of pods count, with these gates (scheduler.Options.Groups); nil: they do not. The API server must serve
+	// scheduling.k8s.io/v1beta1, and v1alpha3 for the gate Composites.
+	Groups *podgroup.Gates
 	// Clock is the scheduler's; nil is the real time.
 	Clock scheduler.Clock
 	// Tie chooses among n nodes of equal total; nil chooses the first.
@@ -107,17 +111,18 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 	if d.events, err = kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(c.REST), "scheduler")); err != nil {
 		return nil, err
 	}
-	without, err := served(ctx, d.api)
+	kinds := feed.GroupKinds(c.Groups)
+	without, err := served(ctx, d.api, kinds)
 	if err != nil {
 		return nil, err
 	}
 	if c.Permissions {
-		if err := checkPermissions(ctx, d.api, needs(without, c.Lease)); err != nil {
+		if err := checkPermissions(ctx, d.api, needs(without, kinds, c.Lease)); err != nil {
 			return nil, err
 		}
 	}
 	d.work, d.end = context.WithCancel(context.WithoutCancel(ctx))
-	if d.Feed, err = feed.New(d.api, feed.Options{Without: without, OnError: func(resource string, err error) {
+	if d.Feed, err = feed.New(d.api, feed.Options{Groups: c.Groups, Without: without, OnError: func(resource string, err error) {
 		klog.ErrorS(err, "Watching failed", "resource", resource)
 	}}); err != nil {
 		return nil, err
@@ -154,7 +159,7 @@ func (d *Daemon) makeScheduler() error {
 	}
 	o.Client, o.Recorder, o.Selectors, o.Go = d.client, d.recorder, cel.NewCompiler(), d.tasks.start
 	o.Leftover, o.Tie, o.Clock = d.c.Leftover, d.c.Tie, d.c.Clock
-	o.AssumeTTL, o.ReadPod = unseen, d.client.ReadPod
+	o.AssumeTTL, o.ReadPod, o.Groups = unseen, d.client.ReadPod, d.c.Groups
 	o.OnError = func(err error) { klog.ErrorS(err, "Scheduling") }
 	o.OnResult = d.result
 	snapshot, err := cluster.New(cluster.Objects{})

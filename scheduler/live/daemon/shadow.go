@@ -23,12 +23,12 @@ func NewShadow(ctx context.Context, c Config, report func(shadow.Report)) (*Shad
 	if err != nil {
 		return nil, err
 	}
-	without, err := served(ctx, api)
+	without, err := served(ctx, api, nil)
 	if err != nil {
 		return nil, err
 	}
 	if c.Permissions {
-		reads := slices.DeleteFunc(needs(without, nil), func(a authorizationv1.ResourceAttributes) bool { return a.Verb != "list" && a.Verb != "watch" })
+		reads := slices.DeleteFunc(needs(without, nil, nil), func(a authorizationv1.ResourceAttributes) bool { return a.Verb != "list" && a.Verb != "watch" })
 		if err := checkPermissions(ctx, api, reads); err != nil {
 			return nil, err
 		}

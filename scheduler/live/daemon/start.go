@@ -43,10 +43,10 @@ func answered(ctx context.Context, ask func() error) error {
 }
 
 // served asks which of the feed's resources the API server serves. It returns those that may be left out and are not served:
-// the resources of dynamic resource allocation. Any other that is missing is an error.
-func served(ctx context.Context, api kubernetes.Interface) (without []schema.GroupVersionResource, err error) {
+// the resources of dynamic resource allocation. Any other that is missing is an error. more are resources of groups of pods.
+func served(ctx context.Context, api kubernetes.Interface, more []schema.GroupVersionResource) (without []schema.GroupVersionResource, err error) {
 	byVersion := map[schema.GroupVersion][]string{}
-	for _, r := range feed.Kinds() {
+	for _, r := range slices.Concat(feed.Kinds(), more) {
 		gv := r.GroupVersion()
 		have, asked := byVersion[gv]
 		if !asked {
@@ -70,6 +70,9 @@ func served(ctx context.Context, api kubernetes.Interface) (without []schema.Gro
 		if slices.Contains(have, r.Resource) {
 			continue
 		}
+		if slices.Contains(more, r) {
+			return nil, fmt.Errorf("the API server does not serve %s in version %s, which the feature gates of groups need: it has feature gates of these names, and --runtime-config turns the version on", r.GroupResource(), gv)
+		}
 		if r.Group != "resource.k8s.io" {
 			return nil, fmt.Errorf("the API server does not serve %s in version %s: this scheduler needs Kubernetes 1.34 or later%s", r.GroupResource(), gv, versionOf(ctx, api))
 		}
@@ -91,8 +94,8 @@ func versionOf(ctx context.Context, api kubernetes.Interface) string {
 	return ", and the server is " + v.GitVersion
 }
 
-// needs returns what the account must be allowed to do.
-func needs(without []schema.GroupVersionResource, lease *lead.Lease) (out []authorizationv1.ResourceAttributes) {
+// needs returns what the account must be allowed to do. groups are resources of groups of pods.
+func needs(without, groups []schema.GroupVersionResource, lease *lead.Lease) (out []authorizationv1.ResourceAttributes) {
 	add := func(group, resource string, verbs ...string) {
 		resource, sub, _ := strings.Cut(resource, "/")
 		for _, verb := range verbs {
@@ -106,6 +109,12 @@ func needs(without []schema.GroupVersionResource, lease *lead.Lease) (out []auth
 			continue
 		}
 		add(r.Group, r.Resource, "list", "watch")
+	}
+	for _, r := range groups {
+		add(r.Group, r.Resource, "list", "watch")
+		if r.Resource == "podgroups" {
+			add(r.Group, "podgroups/status", "patch")
+		}
 	}
 	add("", "pods", "get", "delete")
 	add("", "pods/binding", "create")

@@ -23,6 +23,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/scheduler/live/feed"
 	"github.com/podberth/podberth/scheduler/live/internal/apitest"
 	"github.com/podberth/podberth/scheduler/live/lead"
@@ -57,12 +58,16 @@ func TestNeeds(t *testing.T) {
 		"create resourceclaims.resource.k8s.io", "update resourceclaims.resource.k8s.io", "delete resourceclaims.resource.k8s.io",
 		"update resourceclaims.resource.k8s.io/status", "patch resourceclaims.resource.k8s.io/status", "update resourceclaims.resource.k8s.io/binding", "patch resourceclaims.resource.k8s.io/binding",
 	}
-	require.Equal(t, slices.Concat(reads, written, claims), sentences(needs(nil, nil)))
-	require.Equal(t, slices.Concat(plain, written), sentences(needs(devices, nil)), "a server without devices")
+	require.Equal(t, slices.Concat(reads, written, claims), sentences(needs(nil, nil, nil)))
+	require.Equal(t, slices.Concat(plain, written), sentences(needs(devices, nil, nil)), "a server without devices")
 	require.Equal(t, slices.Concat(plain, written, []string{
 		"create leases.coordination.k8s.io in namespace kube-system", "get leases.coordination.k8s.io l in namespace kube-system",
 		"update leases.coordination.k8s.io l in namespace kube-system", "create events in namespace kube-system",
-	}), sentences(needs(devices, &lead.Lease{Namespace: "kube-system", Name: "l"})))
+	}), sentences(needs(devices, nil, &lead.Lease{Namespace: "kube-system", Name: "l"})))
+	require.Equal(t, slices.Concat(plain, []string{
+		"list compositepodgroups.scheduling.k8s.io", "watch compositepodgroups.scheduling.k8s.io",
+		"list podgroups.scheduling.k8s.io", "watch podgroups.scheduling.k8s.io", "patch podgroups.scheduling.k8s.io/status",
+	}, written), sentences(needs(devices, feed.GroupKinds(&podgroup.Gates{Composites: true}), nil)), "groups of pods")
 }
 
 // Each need that the server refuses is a line of the error.
@@ -113,22 +118,24 @@ func TestServed(t *testing.T) {
 	}
 	logged.take()
 	all := offer(func(schema.GroupVersionResource) bool { return false })
-	without, err := served(t.Context(), all)
+	without, err := served(t.Context(), all, nil)
 	require.NoError(t, err)
 	require.Empty(t, without)
 	require.Len(t, all.Actions(), 5, "each version is asked for once")
 	const line = `level=INFO msg="The API server does not serve resource.k8s.io/v1: pods with resource claims stay pending"`
 	require.NotContains(t, logged.take(), line)
-	without, err = served(t.Context(), offer(func(r schema.GroupVersionResource) bool { return r.Resource == "deviceclasses" }))
+	without, err = served(t.Context(), offer(func(r schema.GroupVersionResource) bool { return r.Resource == "deviceclasses" }), nil)
 	require.NoError(t, err)
 	require.Len(t, without, 1)
 	require.Equal(t, "deviceclasses", without[0].Resource)
 	require.Contains(t, logged.take(), line)
-	without, err = served(t.Context(), offer(func(r schema.GroupVersionResource) bool { return r.Resource == "devicetaintrules" }))
+	without, err = served(t.Context(), offer(func(r schema.GroupVersionResource) bool { return r.Resource == "devicetaintrules" }), nil)
 	require.NoError(t, err)
 	require.Len(t, without, 1)
 	require.NotContains(t, logged.take(), line, "servers before v1.37")
-	_, err = served(t.Context(), offer(func(r schema.GroupVersionResource) bool { return r.Resource == "csinodes" }))
+	_, err = served(t.Context(), all, feed.GroupKinds(&podgroup.Gates{}))
+	require.EqualError(t, err, "the API server does not serve podgroups.scheduling.k8s.io in version scheduling.k8s.io/v1beta1, which the feature gates of groups need: it has feature gates of these names, and --runtime-config turns the version on")
+	_, err = served(t.Context(), offer(func(r schema.GroupVersionResource) bool { return r.Resource == "csinodes" }), nil)
 	require.EqualError(t, err, "the API server does not serve csinodes.storage.k8s.io in version storage.k8s.io/v1: this scheduler needs Kubernetes 1.34 or later, and the server is v1.30.0")
 }
 
@@ -147,7 +154,7 @@ func TestServedErrors(t *testing.T) {
 		}}
 		client, err := kubernetes.NewForConfig(configure(t, api).REST)
 		require.NoError(t, err)
-		_, err = served(t.Context(), client)
+		_, err = served(t.Context(), client, nil)
 		require.ErrorContains(t, err, "asking for the resources of apps/v1: ")
 		require.Empty(t, answers)
 	})

@@ -7,7 +7,8 @@
 //	err = f.Wait(ctx)             // every object of the first lists was reported
 //	go s.Run(ctx)
 //
-// The feed watches the 19 kinds that kube-scheduler v1.37 watches, in all namespaces, without resync. Only pods have a field
+// The feed watches the 19 kinds that kube-scheduler v1.37 watches, in all namespaces, without resync, and two kinds of groups of pods
+// with Options.Groups. Only pods have a field
 // selector: a pod that is Succeeded or Failed leaves the watch, as if it were deleted.
 //
 // An informer knows objects by name. After a watch was broken, it may report a new object as an update of another object
@@ -27,6 +28,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -35,6 +38,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/podberth/podberth/podgroup"
+	"github.com/podberth/podberth/scheduler/groups"
 )
 
 // Sink receives the reports. *scheduler.Scheduler is a Sink.
@@ -66,8 +72,21 @@ func Kinds() []schema.GroupVersionResource {
 		of("", "v1", "pods"))
 }
 
+// GroupKinds returns the resources that a feed lists and watches for groups of pods with these gates; nil without gates.
+func GroupKinds(gates *podgroup.Gates) (out []schema.GroupVersionResource) {
+	if gates == nil {
+		return nil
+	}
+	if gates.Composites {
+		out = append(out, schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: "v1alpha3", Resource: "compositepodgroups"})
+	}
+	return append(out, schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: "v1beta1", Resource: "podgroups"})
+}
+
 // Options are the options of a feed.
 type Options struct {
+	// Groups adds the resources of GroupKinds. Groups are reported as objects of package podgroup. nil adds none.
+	Groups *podgroup.Gates
 	// Without are resources of Kinds that the feed leaves out, because the API server does not serve them.
 	Without []schema.GroupVersionResource
 	// OnError receives errors of lists and watches, and objects of an unexpected type. nil drops them.
@@ -108,7 +127,7 @@ func New(client kubernetes.Interface, o Options) (*Feed, error) {
 		})
 	})
 	f.pods = corelisters.NewPodLister(pods.GetIndexer())
-	for _, r := range Kinds() {
+	for _, r := range slices.Concat(GroupKinds(o.Groups), Kinds()) {
 		if slices.Contains(o.Without, r) {
 			continue
 		}
@@ -132,7 +151,7 @@ func New(client kubernetes.Interface, o Options) (*Feed, error) {
 }
 
 // prepared drops the managed fields, which no decision reads and which are much of an object's size. Objects that a scheduler writes as a
-// whole keep them. A DeviceTaintRule becomes the type of package cluster, which has equal fields.
+// whole keep them. A DeviceTaintRule becomes the type of package cluster, which has equal fields, and a group becomes one of package podgroup.
 func prepared(obj any) (any, error) {
 	switch o := obj.(type) {
 	case *resourcev1.DeviceTaintRule:
@@ -143,6 +162,12 @@ func prepared(obj any) (any, error) {
 		rule := &resourcev1beta2.DeviceTaintRule{ObjectMeta: o.ObjectMeta}
 		rule.ManagedFields = nil
 		return rule, json.Unmarshal(text, &rule.Spec)
+	case *schedulingv1beta1.PodGroup:
+		o.ManagedFields = nil
+		return groups.Of(o), nil
+	case *schedulingv1alpha3.CompositePodGroup:
+		o.ManagedFields = nil
+		return groups.OfComposite(o), nil
 	case *v1.PersistentVolume, *v1.PersistentVolumeClaim, *resourcev1.ResourceClaim:
 	case metav1.Object:
 		o.SetManagedFields(nil)
