@@ -2,6 +2,10 @@ package queue
 
 import (
 	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/podgroup"
 )
 
 // gate runs the gates of the entry's profile: first the gate that holds the entry, then the others in their order. gate stops
@@ -32,7 +36,7 @@ func (q *Queue) gate(e *Entry) (refused bool, by *plugin) {
 }
 
 func (q *Queue) refuses(g Gate, e *Entry) *plugin {
-	v := g.Check(e.Pod)
+	v := q.ask(g, e.Pod)
 	if !v.Refuse && v.Err == nil {
 		return nil
 	}
@@ -42,6 +46,20 @@ func (q *Queue) refuses(g Gate, e *Entry) *plugin {
 		e.resolve()
 	}
 	return e.profile.plugin(g.Name)
+}
+
+// ask asks a gate. The gate of gangs says the same of all members of a group, and is asked once while the gates of a root are asked.
+func (q *Queue) ask(g Gate, pod *v1.Pod) GateVerdict {
+	group, ok := podgroup.Of(pod)
+	if g.Name != pluginGang || q.gang == nil || !ok {
+		return g.Check(pod)
+	}
+	v, known := q.gang[group]
+	if !known {
+		v = g.Check(pod)
+		q.gang[group] = v
+	}
+	return v
 }
 
 // rejectors returns a sorted copy without repetitions.

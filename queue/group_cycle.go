@@ -156,6 +156,8 @@ func (q *Queue) longest(e *Entry) time.Duration {
 // root.
 func (q *Queue) gateMembers(root *Entry) (refused bool, by *plugin) {
 	root.GatingPlugin, root.GateMessage, root.GateErr, root.UnschedulablePlugins = "", "", nil, nil
+	q.gang = map[string]GateVerdict{}
+	defer func() { q.gang = nil }()
 	for _, e := range root.Members {
 		if no, _ := q.gate(e); no {
 			refused = true

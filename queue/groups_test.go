@@ -317,6 +317,17 @@ func TestGroups(t *testing.T) {
 			c.come("g", "b")
 			require.Equal(c.t, "error backoff: a b", c.where())
 		}},
+		{"PG2.4 after the rest", "a gated newcomer gates a root whose rest is over", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 1, 0)
+			c.come("g", "a")
+			e, _ := c.pop()
+			c.returns(e, GroupUnschedulable, "a")
+			c.come("g", "b!")
+			require.Equal(c.t, "error backoff: a b", c.where())
+			c.at(3 * time.Second)
+			c.q.Advance(c.now)
+			require.Equal(c.t, "gated: a b", c.where())
+		}},
 		{"PG2.11 the last member", "an empty root goes", podgroup.Gates{}, func(c *clique) {
 			c.group("g", "", 1, 0)
 			c.come("g", "a")
@@ -351,6 +362,18 @@ func TestGroups(t *testing.T) {
 			_, err = c.q.Return(a, Failure{}, c.now)
 			require.NoError(c.t, err)
 			require.Equal(c.t, "active: a; in flight: b", c.where())
+		}},
+		{"PG3.7 nominations", "a waiting member holds its nominated node whole, a member that is tried does not", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 1, 0)
+			c.come("g", "a")
+			e, _ := c.pop()
+			_, err := c.q.ReturnGroup(e, GroupResult{Outcome: GroupUnschedulable, Failed: []MemberFailure{{e.Members[0], Failure{Nomination: Nomination{Override: true, Node: "n1"}}}}}, c.now)
+			require.NoError(c.t, err)
+			require.Same(c.t, c.pod("a"), c.q.NominatedFor("n1")[0])
+			c.at(time.Minute)
+			c.q.Advance(c.now)
+			c.pop()
+			require.NotSame(c.t, c.pod("a"), c.q.NominatedFor("n1")[0])
 		}},
 		{"PG7.6 activate", "a member activates its root", podgroup.Gates{}, func(c *clique) {
 			c.group("g", "", 1, 0)
@@ -470,5 +493,39 @@ func (c *clique) check(at string) {
 			require.True(c.t, k == 0 || podgroup.CompareMembers(e.Members[k-1].asMember(), m.asMember()) <= 0, at)
 		}
 		require.Equal(c.t, strings.Contains(key.Name, "/"), len(e.Members) > 0, at)
+	}
+}
+
+// BenchmarkGroups adds a gang of 1,000 pods, pops it and returns it.
+func BenchmarkGroups(b *testing.B) {
+	needs := int32(1000)
+	c := &clique{groups: map[string]*podgroup.Group{"g": {Spec: podgroup.Spec{Minimum: &needs}}}}
+	c.groups["g"].Namespace, c.groups["g"].Name = "default", "g"
+	known, name := 0, "g"
+	var pods []*v1.Pod
+	for k := range needs {
+		p := testkit.Pod(fmt.Sprint("default/p", k)).Obj()
+		p.UID, p.Spec.SchedulingGroup = types.UID(p.Name), &v1.PodSchedulingGroup{PodGroupName: &name}
+		pods = append(pods, p)
+	}
+	o := &GroupOptions{Objects: c, Known: func(*podgroup.Group) int { return known }}
+	for b.Loop() {
+		known = 0
+		q, err := New(Options{Groups: o, Profiles: map[string]Profile{defaultScheduler: {Gates: []Gate{SchedulingGates(), o.Gate()}, Events: append(o.Events(), DefaultEvents(nil, 0)...)}}})
+		require.NoError(b, err)
+		for _, p := range pods {
+			known++
+			_, err := q.Add(p, noon)
+			require.NoError(b, err)
+			q.Move(Change{Event: Event{Resource: unscheduledPod, Action: Add}, New: p}, noon)
+		}
+		e, _ := q.Pop(noon)
+		require.Len(b, e.Members, len(pods))
+		var failed []MemberFailure
+		for _, m := range e.Members {
+			failed = append(failed, MemberFailure{m, Failure{Unschedulable: []string{"NodeResourcesFit"}}})
+		}
+		_, err = q.ReturnGroup(e, GroupResult{GroupUnschedulable, failed}, noon)
+		require.NoError(b, err)
 	}
 }

@@ -127,7 +127,7 @@ func (q *Queue) Nominations() int { return len(q.nom.node) }
 func (q *Queue) NominatedFor(node string) []*v1.Pod {
 	pods := q.nom.For(node)
 	for i, p := range pods {
-		if e := q.entries[keyOf(p)]; e != nil && flightKey(e.Pod) == flightKey(p) {
+		if e := q.lookup(keyOf(p)); e != nil && flightKey(e.Pod) == flightKey(p) {
 			pods[i] = e.Pod
 		} else if !q.o.WholeNominations {
 			bare := &v1.Pod{}

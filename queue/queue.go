@@ -29,6 +29,7 @@ type Queue struct {
 	groups  map[string]*group
 	members map[types.NamespacedName]*Entry // members of groups that wait
 	cycling *Entry                          // the root that is tried
+	gang    map[string]GateVerdict          // of the groups of a root while its gates are asked; nil otherwise
 	nom     *nominator
 
 	flights   map[types.UID]*list.Element // *flight

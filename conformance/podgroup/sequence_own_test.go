@@ -1,0 +1,159 @@
+package podgroup
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/internal/testkit/situation"
+	own "github.com/podberth/podberth/podgroup"
+	"github.com/podberth/podberth/scheduler"
+	"github.com/podberth/podberth/volumes"
+)
+
+// ownPlayer is podberth's scheduler over an API server in memory, in virtual time.
+type ownPlayer struct {
+	mu     sync.Mutex
+	now    time.Time
+	s      *scheduler.Scheduler
+	pods   map[string]*v1.Pod
+	groups map[string]*own.Group
+	tasks  []func()
+	errs   []error
+}
+
+func newOurs(node *v1.Node) (player, error) {
+	p := &ownPlayer{now: time.Now(), pods: map[string]*v1.Pod{}, groups: map[string]*own.Group{}}
+	snapshot, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{node}})
+	if err != nil {
+		return nil, err
+	}
+	second := time.Second
+	p.s, err = scheduler.New(snapshot, scheduler.Options{
+		Client: p, Groups: &own.Gates{}, Clock: p, InitialBackoff: second, MaxBackoff: &second,
+		Go: func(task func()) { p.tasks = append(p.tasks, task) }, OnError: func(err error) { p.errs = append(p.errs, err) },
+	})
+	return p, err
+}
+
+func (p *ownPlayer) Now() time.Time                       { return p.now }
+func (p *ownPlayer) After(time.Duration) <-chan time.Time { return nil }
+
+func (p *ownPlayer) do(s step) error {
+	switch {
+	case s.group != nil:
+		p.groups[s.group.Name] = s.group
+		p.s.Set(nil, s.group)
+	case s.pod != nil:
+		p.pods[podinfo.Name(s.pod)] = s.pod
+		p.s.AddPod(s.pod)
+	case s.leaves != "":
+		if old := p.pods[situation.Namespace+"/"+s.leaves]; old != nil {
+			delete(p.pods, podinfo.Name(old))
+			p.s.DeletePod(old)
+		}
+	default:
+		if g := p.groups[s.removed]; g != nil {
+			delete(p.groups, s.removed)
+			p.s.Unset(g)
+		}
+	}
+	p.work()
+	p.now = p.now.Add(apart)
+	return nil
+}
+
+// work does what is due.
+func (p *ownPlayer) work() {
+	p.s.Tick()
+	for did := true; did; {
+		did = p.s.TryScheduleOne(context.Background())
+		for len(p.tasks) > 0 {
+			task := p.tasks[0]
+			p.tasks, did = p.tasks[1:], true
+			task()
+		}
+	}
+}
+
+func (p *ownPlayer) rest() {
+	for end := p.now.Add(settled); p.now.Before(end); p.now = p.now.Add(100 * time.Millisecond) {
+		p.work()
+	}
+}
+
+func (p *ownPlayer) shown() (out []string) {
+	for _, x := range p.pods {
+		out = append(out, lineOf(x))
+	}
+	for _, g := range p.groups {
+		for _, c := range g.Conditions {
+			out = append(out, groupLine("group "+g.Name, c.Reason, c.Message))
+		}
+	}
+	for _, err := range p.errs {
+		out = append(out, "error: "+err.Error())
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (p *ownPlayer) close() {}
+
+func (p *ownPlayer) Pod(namespace, name string) *v1.Pod { return p.pods[namespace+"/"+name] }
+
+func (p *ownPlayer) change(pod *v1.Pod, f func(*v1.Pod) *v1.Pod) error {
+	old := p.pods[podinfo.Name(pod)]
+	if old == nil || old.UID != pod.UID {
+		return scheduler.ErrGone
+	}
+	next := f(old)
+	p.pods[podinfo.Name(pod)] = next
+	p.s.UpdatePod(old, next)
+	return nil
+}
+
+func (p *ownPlayer) Bind(_ context.Context, pod *v1.Pod, node string) error {
+	return p.change(pod, func(old *v1.Pod) *v1.Pod {
+		c := *old
+		c.Spec.NodeName = node
+		return &c
+	})
+}
+
+func (p *ownPlayer) PatchStatus(_ context.Context, pod *v1.Pod, patch scheduler.StatusPatch) error {
+	return p.change(pod, patch.Apply)
+}
+
+func (p *ownPlayer) PatchGroup(_ context.Context, g *own.Group, c metav1.Condition) error {
+	next := *g
+	next.Conditions = append(slices.DeleteFunc(slices.Clone(g.Conditions), func(x metav1.Condition) bool { return x.Type == c.Type }), c)
+	p.groups[g.Name] = &next
+	p.s.Set(g, &next)
+	return nil
+}
+
+func (p *ownPlayer) Delete(_ context.Context, pod *v1.Pod) error {
+	old := p.pods[podinfo.Name(pod)]
+	if old == nil || old.UID != pod.UID {
+		return scheduler.ErrGone
+	}
+	delete(p.pods, podinfo.Name(pod))
+	p.s.DeletePod(old)
+	return nil
+}
+
+func (p *ownPlayer) BindVolumes(context.Context, *v1.Pod, volumes.Decision) error {
+	return errors.New("there are no volumes")
+}
+
+func (p *ownPlayer) WriteClaims(context.Context, *v1.Pod, scheduler.ClaimWrites) error {
+	return nil
+}
