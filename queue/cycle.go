@@ -235,7 +235,7 @@ func (q *Queue) activate(e *Entry, now time.Time) {
 	case Backoff, ErrorBackoff:
 		q.take(e)
 		to, c := Active, cause{reason: forceActivate.String()}
-		if q.o.gatesBackoff() || e.Members != nil {
+		if q.o.gatesBackoff() {
 			if refused, by := q.gate(e); refused {
 				to, c.plugin, c.err = Gated, by, e.GateErr
 			}

@@ -37,7 +37,7 @@ func (q *Queue) flushBackoff(now time.Time) {
 			}
 			q.take(e)
 			to, c := Active, cause{reason: backoffComplete}
-			if q.o.Legacy.CycleCounter || e.Members != nil { // a newcomer may gate its root
+			if q.o.Legacy.CycleCounter {
 				if refused, by := q.gate(e); refused {
 					to, c.plugin, c.err = Gated, by, e.GateErr
 				}

@@ -96,19 +96,22 @@ func (q *Queue) join(root *Entry, stand *v1.Pod, e *Entry, c cause, now time.Tim
 	if root == nil {
 		root = &Entry{Timestamp: e.Timestamp, seq: e.seq}
 		q.setRoot(root, stand)
-	} else if root.place == Active {
+	} else if root.place != Gated {
 		q.take(root)
 	}
 	e.root, root.Members = root, append(root.Members, e)
 	sortMembers(root.Members)
-	if root.place == Nowhere || root.place == Active {
+	if root.place != Gated {
 		q.enter(root, c, now)
 	}
 }
 
-// enter puts a root that was taken, or is new, into active, or into gated.
+// enter puts a root that is new into active, and one that was taken back to where it was. A gate may send it to gated.
 func (q *Queue) enter(root *Entry, c cause, now time.Time) {
-	from, to := root.place, Active
+	from, to := root.place, root.place
+	if from == Nowhere {
+		to = Active
+	}
 	if refused, by := q.gate(root); refused {
 		to, c.plugin, c.err = Gated, by, root.GateErr
 	}

@@ -317,16 +317,22 @@ func TestGroups(t *testing.T) {
 			c.come("g", "b")
 			require.Equal(c.t, "error backoff: a b", c.where())
 		}},
-		{"PG2.4 after the rest", "a gated newcomer gates a root whose rest is over", podgroup.Gates{}, func(c *clique) {
+		{"PG2.10 gated in backoff", "a gated newcomer gates a root that rests; the end of a rest asks no gate", podgroup.Gates{}, func(c *clique) {
 			c.group("g", "", 1, 0)
 			c.come("g", "a")
 			e, _ := c.pop()
 			c.returns(e, GroupUnschedulable, "a")
 			c.come("g", "b!")
-			require.Equal(c.t, "error backoff: a b", c.where())
-			c.at(3 * time.Second)
-			c.q.Advance(c.now)
 			require.Equal(c.t, "gated: a b", c.where())
+			c.gone("b")
+			c.at(6 * time.Minute)
+			c.q.Advance(c.now)
+			e, _ = c.pop()
+			c.returns(e, GroupUnschedulable, "a")
+			c.group("g", "", 2, 0)
+			c.at(7 * time.Minute)
+			c.q.Advance(c.now)
+			require.Equal(c.t, "active: a", c.where(), "though the gang has too few pods now")
 		}},
 		{"PG2.11 the last member", "an empty root goes", podgroup.Gates{}, func(c *clique) {
 			c.group("g", "", 1, 0)

@@ -47,6 +47,8 @@ type explanation struct {
 	// nominated to a node.
 	Kept       []string          `json:"kept,omitempty"`
 	Preemption *preemptionAnswer `json:"preemption,omitempty"`
+	// Group is the group of the pod, with which it is decided.
+	Group *groupState `json:"group,omitempty"`
 	// Allocations are what the claims of a pod with a node get.
 	Allocations []allocation `json:"allocations,omitempty"`
 	// Choice compares the node with the best other node, or with the best node that -where wants.
@@ -154,6 +156,9 @@ func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) {
 		x.w.s.View(func(c *cluster.Snapshot) { failed = x.ask(ctx, e, pod, c) })
 	}
 	must.Do(failed)
+	if x.member(pod) {
+		defer x.withGroup(e, pod)
+	}
 	if e.Outcome == outcomeScheduled {
 		e.said = fmt.Sprintf("%sgoes to %s: %d of %d nodes can take it. %s", first, e.Node, e.Feasible, e.Of, tried(e.Ahead))
 	} else {

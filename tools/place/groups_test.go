@@ -22,6 +22,10 @@ func TestGangs(t *testing.T) {
 		{"json", "testdata/gangs.json", []string{"-o", "json"}},
 		{"pods alone", "testdata/gangs_off.txt", []string{"-feature-gates", "GenericWorkload=false"}},
 		{"log", "testdata/gangs_log.txt", []string{"-log", "-"}},
+		{"why a member waits", "testdata/gangs_why_waits.txt", []string{"-explain", "default/large-1"}},
+		{"why a group is held", "testdata/gangs_why_held.txt", []string{"-explain", "default/few-0"}},
+		{"why a pod without its group waits", "testdata/gangs_why_lost.txt", []string{"-explain", "default/lost-0"}},
+		{"why a member goes where it goes", "testdata/gangs_why_goes.json", []string{"-explain", "default/train-2", "-o", "json"}},
 	}, func(t *testing.T, c test) {
 		code, out, errs := simulate(t, "", append([]string{"-f", "testdata/gangs.yaml"}, c.args...)...)
 		require.Zero(t, code, errs)

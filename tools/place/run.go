@@ -206,8 +206,11 @@ func (x *simulation) attempt(pod *v1.Pod, c *cluster.Snapshot) {
 	x.progress.Step(x.attempts, max(x.attempts, len(x.w.pending)))
 	switch {
 	case x.explain != nil && key(pod) == x.o.explain && !x.stopped:
-		x.stopped = true
-		x.explain(pod, c)
+		explain := x.explain
+		if x.explain = nil; !x.member(pod) { // the answer about a member is that about its group, at the end
+			x.stopped = true
+		}
+		explain(pod, c)
 	case x.o.detail.of(key(pod)):
 		q, err := x.asks(pod, c)
 		if err != nil {
