@@ -263,6 +263,9 @@ type Counts struct {
 func (q *Queue) Counts() Counts {
 	n := func(p Place) int { return len(q.heaps[p].items) }
 	c := Counts{Active: n(Active), Backoff: n(Backoff) + n(ErrorBackoff), Unschedulable: n(Unschedulable), Gated: n(Gated), InFlight: q.order.Len()}
+	if len(q.members) == 0 {
+		return c
+	}
 	roots := map[*Entry]bool{}
 	for _, e := range q.members {
 		to := &c.Incomplete
