@@ -176,3 +176,52 @@ func texts(moves []Move) (out []string) {
 	}
 	return out
 }
+
+// What an event does to a gated root: a member that does not skip it is enough, and a PreCheck leaves members out.
+func TestGroupEvents(t *testing.T) {
+	c := newClique(t, podgroup.Gates{})
+	c.group("g", "", 1, 0)
+	c.come("g", "a", "b!")
+	b := c.pod("b")
+	open := ungated(b)
+	event := Event{Resource: targetPod, Action: UpdatePodSchedulingGatesEliminated}
+	require.Equal(t, "gated: a b", c.where())
+	require.Empty(t, c.q.Move(Change{Event: event, Old: b, New: open, PreCheck: func(p *v1.Pod) bool { return false }}, c.now), "nobody may move")
+	moves, err := c.q.Update(b, open, c.now)
+	require.NoError(t, err)
+	require.Equal(t, []string{"default/podgroup/g: gated -> active (TargetPodUpdatePodSchedulingGatesEliminated)"}, texts(moves), "a, which nothing rejected, says so")
+	moves = c.q.Delete(open)
+	require.Equal(t, []string{"default/b: active -> nowhere (PodDeleted)"}, texts(moves))
+	delete(c.pods, "b")
+	moves = c.q.Delete(c.pod("a"))
+	require.Equal(t, []string{"default/podgroup/g: active -> nowhere (PodDeleted)", "default/a: active -> nowhere (PodDeleted)"}, texts(moves))
+	delete(c.pods, "a")
+
+	// Who comes is told with the place of its root.
+	c.group("h", "", 2, 0)
+	p := testkit.Pod("default/h1").Obj()
+	name := "h"
+	p.UID, p.Spec.SchedulingGroup = "h1", &v1.PodSchedulingGroup{PodGroupName: &name}
+	c.pods["h1"] = p
+	moves, err = c.q.Add(p, c.now)
+	require.NoError(t, err)
+	require.Equal(t, []string{"default/podgroup/h: nowhere -> gated (UnscheduledPodAdd, GangScheduling)", "default/h1: nowhere -> gated (UnscheduledPodAdd)"}, texts(moves))
+	x := c.q.Explain(p, c.now)
+	require.True(t, x.Found)
+	require.Equal(t, []any{Gated, "GangScheduling", podgroup.TextQuorumGate}, []any{x.Place, x.Gate, x.GateMessage})
+	require.NotEmpty(t, x.Waits)
+	again, found := c.q.Lookup(p)
+	require.True(t, found)
+	require.Same(t, p, again.Pod)
+	e, _ := c.q.PopPod(p, c.now)
+	require.Nil(t, e, "a gate holds it")
+	c.come("h", "h2")
+	e, _ = c.q.PopPod(p, c.now)
+	require.Len(t, e.Members, 2)
+	_, err = c.q.Return(e.Members[0], Failure{}, c.now)
+	require.NoError(t, err)
+	require.Equal(t, "in flight: h2; pending: h1", c.where(), "a member that is not bound waits for the end of the attempt")
+	_, err = c.q.ReturnGroup(e, GroupResult{Outcome: GroupScheduled}, c.now)
+	require.NoError(t, err)
+	require.Equal(t, "active: h1; in flight: h2", c.where())
+}
