@@ -401,6 +401,7 @@ var notCalled = map[string]string{
 	"queue.Entry.Place":                      few,
 	"queue.PriorityLess":                     few,
 	"queue.Queue.Return":                     few,
+	"queue.Queue.ReturnGroup":                few,
 	"spread.OwnerSelector":                   few,
 	"admission.Accept":                       few,
 	"admission.DefaultStorageClass":          few,
