@@ -184,7 +184,7 @@ func (s *fitState) Partial(v resources.Verdict) bool { return v&fitMore != 0 }
 func (s *fitState) ReasonsAt(i int) []string {
 	a, u := s.rows.Allocatable(i), s.rows.Requested(i)
 	var out []string
-	if u.At(resources.Pods)+1 > a.At(resources.Pods) {
+	if used, most := u.At(resources.Pods), a.At(resources.Pods); used+1 > most {
 		out = append(out, tooManyPods)
 	}
 	for k := range s.columns {
