@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"encoding/binary"
 	"maps"
 	"slices"
@@ -17,7 +18,8 @@ type valueIndex struct {
 	own    *owner
 	key    string   // label, for domains
 	reads  []string // for classes
-	ids    []int32  // by slot, -1: none
+	labels *labelReads
+	ids    []int32 // by slot, -1: none
 	byName layered[string]
 	names  []string // by id, as the two below
 	counts []int32
@@ -66,7 +68,7 @@ func (s *Snapshot) Classes(reads []string) (ids, reps []int32, ok bool) {
 	name := indexKey{classes: true, name: string(list)}
 	c := s.values(name)
 	if c == nil {
-		c = s.addValues(name, &valueIndex{reads: append([]string{}, reads...)})
+		c = s.addValues(name, newClasses(reads))
 	}
 	return c.ids, c.reps, true
 }
@@ -176,7 +178,7 @@ func (s *Snapshot) reindexValues(slot int, node *v1.Node) {
 
 func (c *valueIndex) clone(own *owner) *valueIndex {
 	return &valueIndex{
-		own: own, key: c.key, reads: c.reads, ids: slices.Clone(c.ids), byName: c.byName, names: slices.Clone(c.names),
+		own: own, key: c.key, reads: c.reads, labels: c.labels, ids: slices.Clone(c.ids), byName: c.byName, names: slices.Clone(c.names),
 		counts: slices.Clone(c.counts), reps: slices.Clone(c.reps), have: c.have,
 	}
 }
@@ -229,6 +231,51 @@ func (c *valueIndex) set(slot int, v string, ok bool) (renumbered bool) {
 	return true
 }
 
+// manyReads is the number of reads from which the labels of a node are looked up among the reads, and not the reads among the labels.
+const manyReads = 64
+
+// labelReads are the reads of labels in a long list of reads, so that a node costs what it has labels.
+type labelReads struct {
+	number map[string]uint64 // of the read that names the label, from 1
+	others []string          // reads that are no labels
+}
+
+// newClasses returns an empty index of classes.
+func newClasses(reads []string) *valueIndex {
+	c := &valueIndex{reads: append([]string{}, reads...)}
+	if len(reads) < manyReads {
+		return c
+	}
+	c.labels = &labelReads{number: make(map[string]uint64, len(reads))}
+	for _, r := range c.reads {
+		if label, ok := strings.CutPrefix(r, "label:"); ok {
+			c.labels.number[label] = uint64(len(c.labels.number) + 1)
+		} else {
+			c.labels.others = append(c.labels.others, r)
+		}
+	}
+	return c
+}
+
+// appendTo appends the labels of a node that are read, by their numbers.
+func (l *labelReads) appendTo(b []byte, node *v1.Node) []byte {
+	type label struct {
+		number uint64
+		value  string
+	}
+	var has []label
+	for k, v := range node.Labels {
+		if n := l.number[k]; n > 0 {
+			has = append(has, label{n, v})
+		}
+	}
+	slices.SortFunc(has, func(a, b label) int { return cmp.Compare(a.number, b.number) })
+	for _, x := range has {
+		b = podkey.Text(binary.AppendUvarint(b, x.number), x.value)
+	}
+	return append(b, 0)
+}
+
 // of returns the value of a node, and false for a node without a value.
 func (c *valueIndex) of(node *v1.Node) (string, bool) {
 	if c.reads == nil {
@@ -236,7 +283,11 @@ func (c *valueIndex) of(node *v1.Node) (string, bool) {
 		return v, ok
 	}
 	var b []byte
-	for _, r := range c.reads {
+	reads := c.reads
+	if c.labels != nil {
+		b, reads = c.labels.appendTo(b, node), c.labels.others
+	}
+	for _, r := range reads {
 		switch r {
 		case "taints":
 			b = binary.AppendUvarint(b, uint64(len(node.Spec.Taints)))

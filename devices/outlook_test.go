@@ -20,6 +20,7 @@ import (
 var (
 	adversaries = flag.Int("adversaries", 400, "claims of TestAdversary")
 	unlooked    = flag.Bool("unlooked", false, "TestAdversary searches without looking ahead")
+	limit       = flag.Duration("limit", 0, "TestAdversary ends each search by the clock after this time, in place of a number of steps")
 )
 
 // never is more patience than a search has steps.
@@ -74,28 +75,39 @@ func FuzzLooksAhead(f *testing.F) {
 }
 
 // No claim of 3 kB takes more than the default number of steps on 64 devices, and most of them get an answer. The flags measure more
-// claims, and a search that does not look ahead: -args -adversaries 100000 -unlooked.
+// claims, a search that does not look ahead, and one that the clock ends: -args -adversaries 100000 -unlooked -limit 1s.
 func TestAdversary(t *testing.T) {
-	patience, steps := 256, 0
+	patience, o := 256, devices.Options{}
 	if *unlooked {
-		patience, steps = never, 1_000_000
+		patience, o.Steps = never, 1_000_000
 	}
-	cut, worst, most := 0, time.Duration(0), 0
+	if *limit > 0 {
+		o.Steps = -1
+		o.Stop = func() func() bool {
+			began := testkit.ProcessorTime(t)
+			return func() bool { return testkit.ProcessorTime(t)-began >= *limit }
+		}
+	}
+	var cut []int
+	worst, most := time.Duration(0), 0
 	for seed := range *adversaries {
 		r := rand.New(rand.NewPCG(uint64(seed), 64))
 		a := &adversary{Rand: r, devices: 64, errors: seed%10 == 0}
 		slices := a.node()
-		search := a.search(slices, a.running(slices), devices.Options{Steps: steps, Release: release.Versions()[2+seed%2]}, patience, a.claim("web"))
+		o.Release = release.Versions()[2+seed%2]
+		search := a.search(slices, a.running(slices), o, patience, a.claim("web"))
 		began := testkit.ProcessorTime(t)
 		_, _, err := search.Allocate(n1)
 		worst, most = max(worst, testkit.ProcessorTime(t)-began), max(most, search.Steps())
-		if errors.Is(err, devices.ErrSteps) {
-			cut++
+		if errors.Is(err, devices.ErrSteps) || errors.Is(err, devices.ErrStopped) {
+			cut = append(cut, seed)
 		}
 	}
-	t.Logf("%d of %d searches were cut, the longest took %d steps, the slowest %v of a processor", cut, *adversaries, most, worst)
-	if !*unlooked {
+	t.Logf("%d of %d searches were cut, the longest took %d steps, the slowest %v of a processor; cut were %v", len(cut), *adversaries, most, worst, cut)
+	if *limit > 0 {
+		require.Less(t, worst, *limit+200*time.Millisecond)
+	} else if !*unlooked {
 		require.LessOrEqual(t, most, devices.DefaultSteps+100)
-		require.Less(t, cut, *adversaries/20)
+		require.Less(t, len(cut), *adversaries/20)
 	}
 }

@@ -246,30 +246,10 @@ func begin(in Input, pod *v1.Pod, o Options) (*diagnosis, error) {
 	d.law = d.lawOf(in.Pending)
 	d.budgets, d.devices = budgetsOf(d.base), tracker.New(d.base, tracker.Of(d.base))
 	d.asksDevices = len(d.pod.Spec.ResourceClaims) > 0 || d.devices.ExtendedResources().Serve(d.pod)
-	d.weight = weight(d.pod)
+	d.weight = podinfo.Weight(d.pod)
 	w := d.newWorld(d.base)
 	d.worlds[worldKey{place: -1}], d.target = w, w.target
 	return d, nil
-}
-
-// weight returns how many steps it takes to ask a filter about a pod: 1, and 1 more for every eight requirements and requests after
-// the first 64.
-func weight(pod *v1.Pod) int {
-	n := len(pod.Spec.NodeSelector) + len(pod.Spec.Tolerations) + len(pod.Spec.TopologySpreadConstraints)
-	if a := podinfo.NodeAffinity(pod); a != nil && a.RequiredDuringSchedulingIgnoredDuringExecution != nil {
-		for _, t := range a.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
-			n += len(t.MatchExpressions) + len(t.MatchFields)
-			for _, r := range t.MatchExpressions {
-				n += len(r.Values) / 8
-			}
-		}
-	}
-	for _, list := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-		for i := range list {
-			n += len(list[i].Resources.Requests) + len(list[i].Ports)
-		}
-	}
-	return 1 + max(0, n-64)/8
 }
 
 // asItIs decides about the pod without changes, and reports whether it goes where it should.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
@@ -46,8 +47,7 @@ func lacks(t *v1.PodTemplateSpec, pod *v1.Pod, path string) bool {
 		return !known || had != pod.Spec.NodeSelector[key]
 	}
 	if strings.HasPrefix(path, requiredNodeAffinity) {
-		has, wants := podinfo.NodeAffinity(as), podinfo.NodeAffinity(pod)
-		return wants != nil && (has == nil || !reflect.DeepEqual(has.RequiredDuringSchedulingIgnoredDuringExecution, wants.RequiredDuringSchedulingIgnoredDuringExecution))
+		return lacksTerms(t, pod)
 	}
 	if k, ok := indexOf(path, "spec.topologySpreadConstraints["); ok {
 		return k >= len(as.Spec.TopologySpreadConstraints) || k < len(pod.Spec.TopologySpreadConstraints) && as.Spec.TopologySpreadConstraints[k].TopologyKey != pod.Spec.TopologySpreadConstraints[k].TopologyKey
@@ -60,6 +60,15 @@ func lacks(t *v1.PodTemplateSpec, pod *v1.Pod, path string) bool {
 		}
 	}
 	return false
+}
+
+// lacksTerms reports whether a template does not have the required node affinity of a pod.
+func lacksTerms(t *v1.PodTemplateSpec, pod *v1.Pod) bool {
+	if t == nil {
+		return false
+	}
+	has, wants := podinfo.NodeAffinity(&v1.Pod{Spec: t.Spec}), podinfo.NodeAffinity(pod)
+	return wants != nil && (has == nil || !reflect.DeepEqual(has.RequiredDuringSchedulingIgnoredDuringExecution, wants.RequiredDuringSchedulingIgnoredDuringExecution))
 }
 
 // indexOf returns the number behind a prefix of a path: 2 of "spec.list[2].field" for "spec.list[".
@@ -77,9 +86,10 @@ func indexOf(path, prefix string) (int, bool) {
 // change in their place is a new pod, which its controller makes without these rules.
 func (d *diagnosis) ofTemplate(list []*Change) []*Change {
 	t := podTemplate(d.base, d.pod)
+	terms := sync.OnceValue(func() bool { return lacksTerms(t, d.pod) }) // a pod may have a change for each of many requirements
 	var rules, paths []string
 	for _, c := range list {
-		if !lacks(t, d.pod, c.Path) {
+		if strings.HasPrefix(c.Path, requiredNodeAffinity) && !terms() || !strings.HasPrefix(c.Path, requiredNodeAffinity) && !lacks(t, d.pod, c.Path) {
 			continue
 		}
 		if (c.Kind == DropSelector || c.Kind == Prefer) && c.why == "" {

@@ -182,11 +182,26 @@ const tooManyPods = "Too many pods"
 func (s *fitState) Partial(v resources.Verdict) bool { return v&fitMore != 0 }
 
 func (s *fitState) ReasonsAt(i int) []string {
+	a, u := s.rows.Allocatable(i), s.rows.Requested(i)
 	var out []string
-	for _, x := range s.Explain(i) {
-		out = append(out, x.Reason)
+	if used, most := u.At(resources.Pods), a.At(resources.Pods); used+1 > most {
+		out = append(out, tooManyPods)
+	}
+	for k := range s.columns {
+		if s.insufficient(k, a, u) {
+			if out == nil {
+				out = make([]string, 0, len(s.columns)-k)
+			}
+			out = append(out, s.fit.requests[k].reason)
+		}
 	}
 	return out
+}
+
+// insufficient reports whether the node with these rows lacks the request k.
+func (s *fitState) insufficient(k int, allocatable, requested resources.Vector) bool {
+	r, have := &s.fit.requests[k], allocatable.At(s.columns[k])
+	return r.value > have-requested.At(s.columns[k]) && r.lack(k, have) != 0
 }
 
 // Insufficient is a resource that a node lacks for a pod.
@@ -208,10 +223,9 @@ func (s *fitState) Explain(i int) []Insufficient {
 		out = append(out, Insufficient{v1.ResourcePods, tooManyPods, 1, used, most, false})
 	}
 	for k, c := range s.columns {
-		r := &s.fit.requests[k]
-		have, used := a.At(c), u.At(c)
-		if r.value > have-used && r.lack(k, have) != 0 {
-			out = append(out, Insufficient{r.resource, r.reason, r.value, used, have, r.value > have})
+		if s.insufficient(k, a, u) {
+			r, have := &s.fit.requests[k], a.At(c)
+			out = append(out, Insufficient{r.resource, r.reason, r.value, u.At(c), have, r.value > have})
 		}
 	}
 	return out

@@ -13,7 +13,11 @@ type Histogram struct {
 	last   int // position of the rejection counted last
 	counts []tally
 	index  map[Rejection]int
-	texts  map[string]int // reasons of partial rejections
+	texts  map[string]int // reasons of partial rejections, without those of the last nodes
+	// The last nodes with a partial rejection had these reasons. Nodes with the same reasons follow each other, and a pod may ask for hundreds
+	// of resources.
+	reasons []string
+	alike   int
 }
 
 type tally struct {
@@ -46,9 +50,14 @@ func (h *Histogram) Add(ps Predicates, r Rejection, i, n int) {
 	}
 	t.n += n
 	if t.partial {
-		for _, reason := range ps[r.Predicate].(Detailer).ReasonsAt(i) {
-			h.text(reason, n)
+		if reasons := ps[r.Predicate].(Detailer).ReasonsAt(i); !slices.Equal(reasons, h.reasons) {
+			if h.texts == nil {
+				h.texts = map[string]int{}
+			}
+			h.addLast(h.texts)
+			h.reasons, h.alike = slices.Clone(reasons), 0
 		}
+		h.alike += n
 	}
 }
 
@@ -70,11 +79,11 @@ func (h *Histogram) tally(r Rejection) *tally {
 	return &h.counts[pos]
 }
 
-func (h *Histogram) text(reason string, n int) {
-	if h.texts == nil {
-		h.texts = map[string]int{}
+// addLast adds the nodes with the last reasons to a sum.
+func (h *Histogram) addLast(sum map[string]int) {
+	for _, reason := range h.reasons {
+		sum[reason] += h.alike
 	}
-	h.texts[reason] += n
 }
 
 // Counts returns the number of nodes of each reason, sorted by reason. A node with several reasons counts for each of them.
@@ -82,6 +91,7 @@ func (h *Histogram) text(reason string, n int) {
 func (h *Histogram) Counts(ps Predicates) []Count {
 	sum := make(map[string]int, len(h.counts)+len(h.texts))
 	maps.Copy(sum, h.texts)
+	h.addLast(sum)
 	for _, t := range h.counts {
 		if t.partial {
 			continue

@@ -157,6 +157,7 @@ func TestHelp(t *testing.T) {
 	require.Equal(t, program.OK, run(ctx, []string{"-h"}, strings.NewReader(""), &help, &errs, nil))
 	require.Empty(t, errs.String())
 	testkit.Golden(t, "testdata/help.txt", help.String())
+	require.Empty(t, testkit.JoinedWords(help.String()))
 }
 
 // The program listens, reads its input again on a signal, keeps the old input when the new input is wrong, and ends.

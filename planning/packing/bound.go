@@ -1,6 +1,7 @@
 package packing
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 )
@@ -27,7 +28,7 @@ func (m *model) bounds(evicts bool) []int {
 			byTier[it.tier] = append(byTier[it.tier], k)
 		}
 	}
-	all := m.weighs()
+	all := weighs(m.mixes(sizes, rooms))
 	for tier := range bound {
 		bound[tier] = len(byTier[tier])
 		for _, w := range all {
@@ -56,21 +57,27 @@ func (m *model) possible(k int, sizes, rooms []int64) bool {
 // mostParts is the number of parts into which a weight divides a node at most.
 const mostParts = 16
 
-// weigh is a weight of pods: the sum of the columns, each times its factor, in parts of the largest node, rounded down. 0 parts: not rounded.
+// weigh is a weight of pods: a mix of columns in parts of the largest node, rounded down. 0 parts: not rounded.
 // A whole number of parts counts as one part less if the weight is strict: then a pod of more than half a node weighs 1 of 2 parts, and the
 // node holds 1.
 type weigh struct {
-	mix    []int64
+	mix    mix
 	parts  int64
 	strict bool
 }
 
-// weighs returns all weights.
-func (m *model) weighs() (out []weigh) {
-	for _, mix := range m.mixes() {
-		out = append(out, weigh{mix: mix})
+// mix is the sum of two columns, each times its factor.
+type mix struct {
+	a, b int
+	x, y int64
+}
+
+// weighs returns all weights of the mixes.
+func weighs(mixes []mix) (out []weigh) {
+	for _, m := range mixes {
+		out = append(out, weigh{mix: m})
 		for parts := range int64(mostParts) {
-			out = append(out, weigh{mix, parts + 1, false}, weigh{mix, parts + 1, true})
+			out = append(out, weigh{m, parts + 1, false}, weigh{m, parts + 1, true})
 		}
 	}
 	return out
@@ -78,10 +85,7 @@ func (m *model) weighs() (out []weigh) {
 
 // of returns the weight of amounts. The weight of a sum is at least the sum of the weights.
 func (w weigh) of(amounts []int64) int64 {
-	var sum, total int64
-	for c, f := range w.mix {
-		sum, total = sum+f*amounts[c], total+f
-	}
+	sum, total := w.mix.x*amounts[w.mix.a]+w.mix.y*amounts[w.mix.b], w.mix.x+w.mix.y
 	if w.parts == 0 {
 		return sum
 	}
@@ -91,20 +95,44 @@ func (w weigh) of(amounts []int64) int64 {
 	return sum * w.parts / (total * unit)
 }
 
-// mixes returns the factors of the columns: each column alone, and each two in three proportions.
-func (m *model) mixes() (out [][]int64) {
-	add := func(a, b int, x, y int64) {
-		mix := make([]int64, m.columns)
-		mix[a], mix[b] = x, y
-		out = append(out, mix)
-	}
+// mixedColumns is how many columns are mixed with each other: a pod may ask for hundreds of resources.
+const mixedColumns = 12
+
+// mixes returns the mixes of the bound: each column alone, and each two of the scarcest columns in three proportions.
+func (m *model) mixes(sizes, rooms []int64) (out []mix) {
 	for a := range m.columns {
-		add(a, a, 1, 1)
-		for b := range a {
-			add(a, b, 1, 1)
-			add(a, b, 1, 2)
-			add(a, b, 2, 1)
+		out = append(out, mix{a, a, 1, 0})
+	}
+	scarce := m.scarcest(sizes, rooms)
+	for at, a := range scarce {
+		for _, b := range scarce[:at] {
+			out = append(out, mix{a, b, 1, 1}, mix{a, b, 1, 2}, mix{a, b, 2, 1})
 		}
+	}
+	return out
+}
+
+// scarcest returns the columns, in their order, of which the items ask for the largest share of what the slots offer: mixedColumns at most.
+func (m *model) scarcest(sizes, rooms []int64) []int {
+	share := make([]float64, m.columns)
+	for c := range share {
+		var asked, offered float64
+		for at := c; at < len(sizes); at += m.columns {
+			asked += float64(sizes[at])
+		}
+		for at := c; at < len(rooms); at += m.columns {
+			offered += float64(rooms[at])
+		}
+		share[c] = asked / max(offered, 1)
+	}
+	out := make([]int, m.columns)
+	for c := range out {
+		out[c] = c
+	}
+	if m.columns > mixedColumns {
+		slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(share[b], share[a]) })
+		out = out[:mixedColumns]
+		slices.Sort(out)
 	}
 	return out
 }

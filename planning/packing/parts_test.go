@@ -130,10 +130,17 @@ func TestModelOfPreference(t *testing.T) {
 
 // The weights are each column alone, and each two in three proportions.
 func TestMixes(t *testing.T) {
-	require.Empty(t, (&model{}).mixes())
-	require.Equal(t, [][]int64{{1}}, (&model{columns: 1}).mixes())
-	require.Equal(t, [][]int64{{1, 0}, {0, 1}, {1, 1}, {2, 1}, {1, 2}}, (&model{columns: 2}).mixes())
-	require.Len(t, (&model{columns: 4}).mixes(), 4+6*3)
+	require.Empty(t, (&model{}).mixes(nil, nil))
+	require.Equal(t, []mix{{0, 0, 1, 0}}, (&model{columns: 1}).mixes(nil, nil))
+	require.Equal(t, []mix{{0, 0, 1, 0}, {1, 1, 1, 0}, {1, 0, 1, 1}, {1, 0, 1, 2}, {1, 0, 2, 1}}, (&model{columns: 2}).mixes(nil, nil))
+	require.Len(t, (&model{columns: 4}).mixes(nil, nil), 4+6*3)
+	sizes, rooms := make([]int64, 400), make([]int64, 400)
+	for c := range sizes {
+		sizes[c], rooms[c] = int64(c), 100
+	}
+	many := (&model{columns: 400}).mixes(sizes, rooms)
+	require.Len(t, many, 400+mixedColumns*(mixedColumns-1)/2*3, "a pod of many resources costs what it has columns, not their pairs")
+	require.Equal(t, []mix{{389, 388, 1, 1}, {389, 388, 1, 2}, {389, 388, 2, 1}, {390, 388, 1, 1}}, many[400:404], "the scarcest columns are mixed")
 }
 
 // A weight is a sum of columns, or the parts of the largest node in it, rounded down; strict weights do not count the last part of a whole number.
@@ -143,11 +150,11 @@ func TestWeigh(t *testing.T) {
 		amounts []int64
 		want    int64
 	}{
-		{weigh{mix: []int64{1}}, []int64{7}, 7}, {weigh{[]int64{2, 1}, 0, false}, []int64{7, 5}, 19},
-		{weigh{[]int64{1}, 1, false}, []int64{unit}, 1}, {weigh{[]int64{1}, 1, false}, []int64{unit - 1}, 0}, {weigh{[]int64{1}, 2, false}, []int64{unit / 2}, 1}, {weigh{[]int64{1}, 2, false}, []int64{unit/2 - 1}, 0},
-		{weigh{[]int64{1, 2}, 3, false}, []int64{unit, 0}, 1}, {weigh{[]int64{1, 2}, 3, false}, []int64{unit - 1, 0}, 0}, {weigh{[]int64{1, 2}, 3, false}, []int64{0, unit}, 2}, {weigh{[]int64{1, 2}, 3, false}, []int64{unit, unit}, 3},
-		{weigh{[]int64{1}, 2, true}, []int64{unit}, 1}, {weigh{[]int64{1}, 2, true}, []int64{unit/2 + 1}, 1}, {weigh{[]int64{1}, 2, true}, []int64{unit / 2}, 0},
-		{weigh{[]int64{1}, 1, true}, []int64{unit + 1}, 1}, {weigh{[]int64{1}, 3, true}, []int64{0}, 0}, {weigh{[]int64{1, 2}, 3, true}, []int64{unit, unit}, 2},
+		{weigh{mix: mix{x: 1}}, []int64{7}, 7}, {weigh{mix{0, 1, 2, 1}, 0, false}, []int64{7, 5}, 19},
+		{weigh{mix{x: 1}, 1, false}, []int64{unit}, 1}, {weigh{mix{x: 1}, 1, false}, []int64{unit - 1}, 0}, {weigh{mix{x: 1}, 2, false}, []int64{unit / 2}, 1}, {weigh{mix{x: 1}, 2, false}, []int64{unit/2 - 1}, 0},
+		{weigh{mix{0, 1, 1, 2}, 3, false}, []int64{unit, 0}, 1}, {weigh{mix{0, 1, 1, 2}, 3, false}, []int64{unit - 1, 0}, 0}, {weigh{mix{0, 1, 1, 2}, 3, false}, []int64{0, unit}, 2}, {weigh{mix{0, 1, 1, 2}, 3, false}, []int64{unit, unit}, 3},
+		{weigh{mix{x: 1}, 2, true}, []int64{unit}, 1}, {weigh{mix{x: 1}, 2, true}, []int64{unit/2 + 1}, 1}, {weigh{mix{x: 1}, 2, true}, []int64{unit / 2}, 0},
+		{weigh{mix{x: 1}, 1, true}, []int64{unit + 1}, 1}, {weigh{mix{x: 1}, 3, true}, []int64{0}, 0}, {weigh{mix{0, 1, 1, 2}, 3, true}, []int64{unit, unit}, 2},
 	} {
 		require.Equal(t, c.want, c.w.of(c.amounts), "%+v", c)
 	}

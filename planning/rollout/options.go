@@ -63,7 +63,8 @@ type Options struct {
 	Timeout time.Duration
 	// Remedies is the number of changes to try for each deadlock at most; 0: none. Each costs a plan.
 	Remedies int
-	// Steps limits the plans of the remedies together: each costs a step for each of its nodes. 0 means DefaultSteps. End ends the remedies
+	// Steps limits the plans of the remedies together: each costs a step for each of its nodes, more where a pod that it
+	// places has more than 64 requirements and requests. 0 means DefaultSteps. End ends the remedies
 	// when it returns true; it is asked before each batch of nodes. nil: never. Plan.Untried counts the changes that are left out.
 	Steps int
 	End   func() bool

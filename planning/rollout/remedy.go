@@ -31,14 +31,14 @@ func (x *run) ends() bool { return x.end != nil && x.end() }
 
 // remedies tries changes for each deadlock, the smallest first, until one holds or Options.Remedies are tried.
 func (x *run) remedies() {
-	left := cmp.Or(x.o.Steps, DefaultSteps)
+	left, weight := cmp.Or(x.o.Steps, DefaultSteps), x.weight()
 	x.end = func() bool { return left < 0 || x.o.End != nil && x.o.End() }
 	for i := range x.plan.Blocked {
 		d := &x.plan.Blocked[i]
 		list := x.changes(d)
 		list = list[:min(len(list), x.o.Remedies)]
 		for k, c := range list {
-			left -= max(1, len(x.o.Nodes))
+			left -= max(1, len(x.o.Nodes)) * weight
 			holds, err := false, error(nil)
 			if !x.ends() {
 				holds, err = x.try(c, d)
@@ -56,6 +56,22 @@ func (x *run) remedies() {
 			}
 		}
 	}
+}
+
+// weight returns how many steps a node of a plan costs: 1, and more where the plan places a pod of many requirements or requests.
+func (x *run) weight() int {
+	n := 1
+	for _, p := range x.in.Pending {
+		n = max(n, podinfo.Weight(p))
+	}
+	for _, name := range x.o.Nodes {
+		if i := x.base.Slot(name); i >= 0 {
+			for p := range x.base.Pods(i) {
+				n = max(n, podinfo.Weight(p))
+			}
+		}
+	}
+	return 1 + (n-1)/4
 }
 
 // try plans again with a change. The answer counts only while the caller wants it.

@@ -168,12 +168,14 @@ profiles: [{plugins: {score: {enabled: [{name: ImageLocality, weight: 3}]}}, plu
 	require.Equal(t, b, a)
 }
 
-// The time-outs of DynamicResources are those of its arguments, by default v1.36's.
+// The time-outs of DynamicResources come from its arguments, by default v1.37's. A search takes a tenth of a long filterTimeout.
 func TestTimeoutsOfDevices(t *testing.T) {
 	for text, want := range map[string]tracker.Options{
-		"{}": {FilterTimeout: 10 * time.Second, BindingTimeout: 10 * time.Minute},
-		"{pluginConfig: [{name: DynamicResources, args: {filterTimeout: 3s, bindingTimeout: 9s}}]}": {FilterTimeout: 3 * time.Second, BindingTimeout: 9 * time.Second},
-		"{pluginConfig: [{name: DynamicResources, args: {filterTimeout: 0s, bindingTimeout: 9s}}]}": {BindingTimeout: 9 * time.Second},
+		"{}": {FilterTimeout: time.Second, BindingTimeout: 10 * time.Minute},
+		"{pluginConfig: [{name: DynamicResources, args: {filterTimeout: 1m, bindingTimeout: 9s}}]}":    {FilterTimeout: 6 * time.Second, BindingTimeout: 9 * time.Second},
+		"{pluginConfig: [{name: DynamicResources, args: {filterTimeout: 3s, bindingTimeout: 9s}}]}":    {FilterTimeout: time.Second, BindingTimeout: 9 * time.Second},
+		"{pluginConfig: [{name: DynamicResources, args: {filterTimeout: 300ms, bindingTimeout: 9s}}]}": {FilterTimeout: 300 * time.Millisecond, BindingTimeout: 9 * time.Second},
+		"{pluginConfig: [{name: DynamicResources, args: {filterTimeout: 0s, bindingTimeout: 9s}}]}":    {BindingTimeout: 9 * time.Second},
 	} {
 		c, err := Load([]byte(profileOf(text)))
 		require.NoError(t, err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -127,9 +128,16 @@ func (b *builder) make(name string) (*placement.Plugin, error) {
 	case *configv1.VolumeBindingArgs:
 		return placement.PluginArgs{Volumes: volumes.Options{Shape: pointsOf(a.Shape)}}.Plugin(name)
 	case *configv1.DynamicResourcesArgs:
-		return placement.PluginArgs{Devices: tracker.Options{FilterTimeout: a.FilterTimeout.Duration, BindingTimeout: a.BindingTimeout.Duration}}.Plugin(name)
+		return placement.PluginArgs{Devices: tracker.Options{FilterTimeout: searchTime(a.FilterTimeout.Duration), BindingTimeout: a.BindingTimeout.Duration}}.Plugin(name)
 	}
 	return nil, nil
+}
+
+// searchTime returns how long a search for devices on one node may take: all of a filterTimeout of up to a second, of a longer one a tenth,
+// and a second at least. kube-scheduler takes all of it, and schedules no other pod meanwhile. A search here looks ahead: docs/devices.md has
+// the claims that were searched for both ways.
+func searchTime(filterTimeout time.Duration) time.Duration {
+	return min(filterTimeout, max(time.Second, filterTimeout/10))
 }
 
 func (b *builder) filter(name string) (*placement.Plugin, error) {

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
@@ -265,19 +266,20 @@ var (
 	largestCPU = resource.MustParse("9223372036854775")
 )
 
-// quantities returns the first quantity of v that is negative or too large, nil without any.
-func quantities(v reflect.Value, path string) *FieldError {
+// quantities returns the first quantity of v that is negative or too large, nil without any. key is the key of a map that v has, "" for
+// other values. The path is made where there is something to say.
+func quantities(v reflect.Value, key string) *FieldError {
 	switch v.Kind() {
 	case reflect.Pointer:
-		return quantities(v.Elem(), path) // of a nil pointer there is no value
+		return quantities(v.Elem(), key) // of a nil pointer there is no value
 	case reflect.Struct:
 		if v.Type() == quantityType {
 			q := v.Interface().(resource.Quantity)
-			return bounded(q, path)
+			return bounded(&q, key)
 		}
 		for _, f := range fieldsWithQuantities(v.Type()) {
-			if bad := quantities(v.Field(f.index), join(path, f.name)); bad != nil {
-				return bad
+			if bad := quantities(v.Field(f.index), ""); bad != nil {
+				return bad.in(f.name)
 			}
 		}
 	case reflect.Slice:
@@ -285,8 +287,8 @@ func quantities(v reflect.Value, path string) *FieldError {
 			return nil
 		}
 		for i := range v.Len() {
-			if bad := quantities(v.Index(i), path+"["+strconv.Itoa(i)+"]"); bad != nil {
-				return bad
+			if bad := quantities(v.Index(i), ""); bad != nil {
+				return bad.in("[" + strconv.Itoa(i) + "]")
 			}
 		}
 	case reflect.Map:
@@ -296,24 +298,34 @@ func quantities(v reflect.Value, path string) *FieldError {
 		keys := v.MapKeys()
 		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 		for _, k := range keys {
-			if bad := quantities(v.MapIndex(k), path+"["+k.String()+"]"); bad != nil {
-				return bad
+			if bad := quantities(v.MapIndex(k), k.String()); bad != nil {
+				return bad.in("[" + k.String() + "]")
 			}
 		}
 	}
 	return nil
 }
 
-func bounded(q resource.Quantity, path string) *FieldError {
+// in returns the error as one of the value that has the field, item or key first.
+func (e *FieldError) in(first string) *FieldError {
+	if e.Path != "" && e.Path[0] != '[' && first != "" {
+		first += "."
+	}
+	e.Path = first + e.Path
+	return e
+}
+
+// bounded returns an error for a quantity that is negative or too large under a key of a list of resources, without a path.
+func bounded(q *resource.Quantity, key string) *FieldError {
 	if q.Sign() < 0 {
-		return &FieldError{path, strconv.Quote(q.String()), "must not be negative"}
+		return &FieldError{"", strconv.Quote(q.String()), "must not be negative"}
 	}
 	top := largest
-	if strings.HasSuffix(path, "[cpu]") {
+	if key == string(v1.ResourceCPU) {
 		top = largestCPU
 	}
 	if q.Cmp(top) >= 0 {
-		return &FieldError{path, strconv.Quote(q.String()), "must be below " + top.String()}
+		return &FieldError{"", strconv.Quote(q.String()), "must be below " + top.String()}
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func (d *documents) Read(p []byte) (int, error) {
 
 // piece reads a line, or the part of a line that fits into the buffer.
 func (d *documents) piece() {
-	if n := d.emptyLines(); n > 0 {
+	if n := d.blankLines(); n > 0 {
 		return
 	}
 	b, err := d.in.ReadSlice('\n')
@@ -96,18 +96,21 @@ func (d *documents) piece() {
 	}
 }
 
-// emptyLines makes a piece of the empty lines that the buffer begins with, and returns their number. A line each, 200 MB of them took 20 s.
-func (d *documents) emptyLines() (n int) {
+// blankLines makes a piece of the lines without text that the buffer begins with, and returns its length. A line each, 200 MB of empty
+// lines took 20 s.
+func (d *documents) blankLines() (n int) {
 	if d.begun || len(d.cut) > 0 {
 		return 0
 	}
 	b, _ := d.in.Peek(d.in.Buffered()) // what is buffered is there
-	for n < len(b) && b[n] == '\n' {
-		n++
+	for at := 0; at < len(b) && isBlank(b[at]); at++ {
+		if b[at] == '\n' {
+			n = at + 1
+			d.line++
+		}
 	}
 	_, _ = d.in.Discard(n)
 	d.rest = b[:n]
-	d.line += n
 	return n
 }
 

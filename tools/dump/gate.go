@@ -29,6 +29,7 @@ type Gate struct {
 	whole   bool
 	owners  map[string]string // the texts of refused workloads, by the controllers of pods
 	text    map[string]string // the first refusal of a controller's pods, by its controller and its words
+	sharing sharing
 }
 
 // Refusal is a pod that the API server does not take, with the server's text.
@@ -51,7 +52,8 @@ type Checks struct {
 
 // Gate returns the gate before the first pod.
 func (o *Objects) Gate(c Checks) *Gate {
-	g := &Gate{objects: o, options: c.Options, whole: c.Whole, text: map[string]string{}}
+	g := &Gate{objects: o, options: c.Options, whole: c.Whole, text: map[string]string{}, sharing: sharing{}}
+	g.options.SkipChanges = true
 	if !c.Whole {
 		return g
 	}
@@ -75,6 +77,7 @@ func (g *Gate) Admit(p *v1.Pod) (*v1.Pod, string) {
 		}
 	}
 	if err == nil {
+		g.sharing.add("Pod", out) // a controller may have made 100,000 of them
 		return out, ""
 	}
 	if ref == nil {

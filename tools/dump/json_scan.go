@@ -16,12 +16,26 @@ import (
 type scan struct {
 	data []byte
 	at   int
-	path []string // of the value that at is in, as field paths are written
+	path []step   // of the value that at is in
 	keys [][]byte // of the objects that at is in
 
 	kind, apiVersion []byte // values of the outermost object, nil without
 	items            bool   // the outermost object has items that are a list
 	numbers          bool   // some text looks like a number that is expensive to parse
+}
+
+// step is a part of a path: the name of a field, or without one the index of an item.
+type step struct {
+	name  []byte
+	index int
+}
+
+// String returns the step as field paths are written.
+func (p step) String() string {
+	if p.name == nil {
+		return "[" + strconv.Itoa(p.index) + "]"
+	}
+	return "." + string(p.name)
 }
 
 // errShort is the error of a value that ends too early.
@@ -135,7 +149,7 @@ func (s *scan) object(depth int) error {
 			}
 			name = []byte(plain)
 		}
-		s.path = append(s.path, "."+string(name))
+		s.path = append(s.path, step{name: name})
 		if many[string(name)] || many == nil && hasKey(s.keys[base:], name) {
 			return s.refuse("Duplicate value: the key stands twice")
 		}
@@ -188,7 +202,7 @@ func (s *scan) list(depth int) error {
 		return nil
 	}
 	for i := 0; ; i++ {
-		s.path = append(s.path, "["+strconv.Itoa(i)+"]")
+		s.path = append(s.path, step{index: i})
 		if err := s.value(depth + 1); err != nil {
 			return err
 		}
@@ -255,8 +269,11 @@ func (s *scan) hex(at int) (uint64, error) {
 
 // refuse returns an error that names the field and the line within the value.
 func (s *scan) refuse(format string, args ...any) error {
-	path := strings.TrimPrefix(strings.Join(s.path[:min(len(s.path), 20)], ""), ".")
-	if path != "" {
+	path := ""
+	for _, p := range s.path[:min(len(s.path), 20)] {
+		path += p.String()
+	}
+	if path = strings.TrimPrefix(path, "."); path != "" {
 		path += ": "
 	}
 	return refusal{bytes.Count(s.data[:s.at], []byte("\n")), path + fmt.Sprintf(format, args...)}

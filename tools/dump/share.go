@@ -2,6 +2,7 @@ package dump
 
 import (
 	"reflect"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -73,10 +74,7 @@ func share(v, like reflect.Value) {
 			v.Set(like)
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if !v.Type().Field(i).IsExported() {
-				continue
-			}
+		for _, i := range sharedFields(v.Type()) {
 			var field reflect.Value
 			if like.IsValid() {
 				field = like.Field(i)
@@ -84,6 +82,26 @@ func share(v, like reflect.Value) {
 			share(v.Field(i), field)
 		}
 	}
+}
+
+// shared remembers the fields of each type of struct that may be shared.
+var shared sync.Map
+
+// sharedFields returns the exported fields of a struct, but for those whose type has no text, list, map or pointer.
+func sharedFields(t reflect.Type) (out []int) {
+	if known, ok := shared.Load(t); ok {
+		return known.([]int)
+	}
+	for i := range t.NumField() {
+		switch t.Field(i).Type.Kind() {
+		case reflect.String, reflect.Pointer, reflect.Slice, reflect.Map, reflect.Struct:
+			if t.Field(i).IsExported() {
+				out = append(out, i)
+			}
+		}
+	}
+	shared.Store(t, out)
+	return out
 }
 
 // equal reports whether like is there and v is deeply equal to it, so that the two print the same.

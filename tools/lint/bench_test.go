@@ -71,3 +71,34 @@ func BenchmarkLint10000(b *testing.B) {
 		require.Contains(b, out, "errors", errs)
 	}
 }
+
+// busy are nodes, and applications of 100 running pods each with a budget.
+func busy(nodes, apps int) string {
+	var b strings.Builder
+	for i := range nodes {
+		fmt.Fprintf(&b, `{"apiVersion":"v1","kind":"Node","metadata":{"name":"n%d"},"status":{"allocatable":{"cpu":"32","memory":"128Gi","pods":"110"},"conditions":[{"type":"Ready","status":"True"}]}}`+"\n", i)
+	}
+	for i := range apps {
+		labels := fmt.Sprintf(`{"app":"a%d"}`, i)
+		const spec = `"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"500m","memory":"512Mi"}}}]`
+		scale := fmt.Sprintf(`"spec":{"replicas":100,"selector":{"matchLabels":%s},"template":{"metadata":{"labels":%s},"spec":{%s}}},"status":{"replicas":100}`, labels, labels, spec)
+		owner := `"ownerReferences":[{"apiVersion":"apps/v1","kind":"%s","name":"a%d","uid":"%s%d","controller":true}]`
+		fmt.Fprintf(&b, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a%d","namespace":"default","uid":"d%d"},%s}`+"\n", i, i, scale)
+		fmt.Fprintf(&b, `{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"a%d","namespace":"default","uid":"r%d",`+owner+`},%s}`+"\n", i, i, "Deployment", i, "d", i, scale)
+		fmt.Fprintf(&b, `{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"b%d","namespace":"default"},"spec":{"maxUnavailable":1,"selector":{"matchLabels":%s}}}`+"\n", i, labels)
+		for k := range 100 {
+			fmt.Fprintf(&b, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a%d-%d","namespace":"default","uid":"p%d-%d","labels":%s,`+owner+`},"spec":{"nodeName":"n%d",%s},"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}`+"\n",
+				i, k, i, k, labels, "ReplicaSet", i, "r", i, (100*i+k)%nodes, spec)
+		}
+	}
+	return b.String()
+}
+
+// 500 nodes with 15,000 pods and 150 budgets: 0.7 s of a processor, of which reading the input takes 0.6.
+func BenchmarkLint150Budgets(b *testing.B) {
+	text := busy(500, 150)
+	for b.Loop() {
+		_, out, errs := linting(text, "-f", "-")
+		require.Contains(b, out, "0 errors, 0 warnings, 0 notes", errs)
+	}
+}

@@ -3,6 +3,7 @@ package command_test
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/tools/anonymise"
 	"github.com/podberth/podberth/tools/dump"
 )
 
@@ -28,7 +30,9 @@ var whatPrints = [][]string{
 	{"why", "default/waits"}, {"why", "default/runs"}, {"why", "default/runs", "--all"}, {"place", "-o", "wide"}, {"place", "--map"}, {"place", "--width", "60"}, {"place", "-o", "name"}, {"place", "--log", "-"},
 	{"fit", "default/runs"}, {"drain", "n1", "--force"}, {"drain", "n1", "--ignore-daemonsets", "--delete-emptydir-data", "--force", "-o", "name"}, {"evict", "default/runs"},
 	{"pressure", "n1"}, {"taints", "n1", "--admit"}, {"failures"}, {"failures", "-o", "name"}, {"lint"}, {"lint", "-o", "name"}, {"consolidate"}, {"rollout", "--ignore-daemonsets", "--force"},
-	{"rollout", "--ignore-daemonsets", "--force", "--script"}, {"upgrade", "--from", "1.35", "--to", "1.36"}, {"check"}, {"check", "--spread", "default/runs", "--place", "1", "--delete", "1"},
+	{"rollout", "--ignore-daemonsets", "--force", "--script"}, {"upgrade", "--from", "1.35", "--to", "1.36"}, {"check"},
+	{"why", "default/waits", "--where", "n1"}, {"place", "--pack"}, {"place", "--preemption", "optimal"}, {"failures", "--headroom"}, {"preflight", "--from", "1.35", "--to", "1.36"}, {"taints", "n1", "-o", "name"},
+	{"pressure", "n1", "-o", "name"}, {"fit", "default/runs", "-o", "name"}, {"evict", "default/runs", "-o", "name"}, {"rollout", "-o", "name"}, {"consolidate", "-o", "name"}, {"place", "--expand", "--admit"}, {"check", "--spread", "default/runs", "--place", "1", "--delete", "1"},
 }
 
 // variant is an object with hostile texts below a path, as JSON.
@@ -118,4 +122,24 @@ func encode(t *testing.T, kind schema.GroupVersionKind, object any) []byte {
 	data, err := json.Marshal(object)
 	require.NoError(t, err)
 	return data
+}
+
+// No message of an API server or a kubelet reaches the terminal as it is, in errors or in warnings.
+func TestTerminalIsNotTheServers(t *testing.T) {
+	s, cluster := serve(t)
+	s.adds, s.refuses = hostile, http.StatusInternalServerError
+	node := s.lists["/api/v1/nodes"][0]["metadata"].(anonymise.Tree)["name"].(string)
+	said := 0
+	for kind, path := range resources {
+		s.forbidden = []string{path[strings.LastIndex(path, "/")+1:]}
+		for _, args := range [][]string{{"why", "data/postgres-0"}, {"place", "-A"}, {"drain", node, "--partial"}, {"lint", "-A"}, {"pressure", node}, {"snapshot", "-o", t.TempDir() + "/s.yaml"}} {
+			_, out, errs := podberth(t, "", append(slices.Clone(args), cluster...)...)
+			require.Empty(t, broken(out+errs), "%v, %s", args, kind)
+			said += strings.Count(out+errs, "BROKEN")
+		}
+	}
+	require.Greater(t, said, 100)
+	_, out, errs := podberth(t, "", append([]string{"pressure", node}, cluster...)...)
+	require.Contains(t, errs, `is forbidden \x1b[2J`, "what a kubelet says")
+	require.Empty(t, broken(out+errs))
 }

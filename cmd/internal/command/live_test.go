@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,6 +27,8 @@ type server struct {
 	t         *testing.T
 	lists     map[string][]anonymise.Tree // by path
 	forbidden []string                    // resources
+	refuses   int                         // with this code; 0: 403
+	adds      string                      // to each message
 	kubelet   map[string]string           // what the kubelets answer, by the end of the path; with NODE/ in front it is one kubelet's
 	lock      sync.Mutex
 	asked     []string // resources, each once
@@ -79,8 +82,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.asked = append(s.asked, resource)
 	}
 	status := func(code int, text string) {
+		message, err := json.Marshal(text + s.adds)
+		require.NoError(s.t, err)
 		w.WriteHeader(code)
-		fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","message":%q,"code":%d}`, text, code)
+		fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","message":%s,"code":%d}`, message, code)
 	}
 	if node, rest, ok := strings.Cut(path, "/proxy/"); ok {
 		answer, served := s.kubelet[rest]
@@ -113,7 +118,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case slices.Contains(s.forbidden, resource):
-		status(http.StatusForbidden, resource+" is forbidden")
+		status(cmp.Or(s.refuses, http.StatusForbidden), resource+" is forbidden")
 		return
 	case !served:
 		status(http.StatusNotFound, "the server could not find the requested resource")

@@ -47,7 +47,7 @@ Exit codes: 0 answered; 1 a pod stays without a node and --fail-unschedulable is
 given, or a pod was refused and --fail-errors is given; 2 bad input.`,
 		examples: [2]string{"the pods of all namespaces\nplace -A", "what if a node is cordoned and ten more pods come\nplace -f dump.yaml --cordon n1 --add pod.yaml --count 10"},
 		program:  "place", flags: place.Flags, run: place.Run, args: cobra.NoArgs, namespaced: true,
-		hidden: []string{"explain", "where", "how-many", "all", strict}, usage: map[string]string{"preemption": preemptionUsage, "steps": "with --pack: search for `N` steps for a better plan", "time": "with --pack: end the search after this `DURATION`; 0: no limit"},
+		hidden: []string{"explain", "where", "how-many", "all", strict}, usage: map[string]string{"preemption": preemptionUsage, "steps": "with --pack: search for `N` steps for a better plan", "time": "with --pack and --preemption optimal: end each search after this `DURATION`; 0: no limit"},
 		forms: browser, names: []string{"pod=pods.pod"}, need: placing,
 	}
 }

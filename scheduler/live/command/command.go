@@ -14,7 +14,10 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strconv"
+	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
@@ -67,12 +70,26 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 0
 	}
 	for _, line := range lines(err) {
-		fmt.Fprintln(stderr, "error:", line)
+		fmt.Fprintln(stderr, "error:", printable(line))
 	}
 	if errors.As(err, new(usage)) {
 		return 2
 	}
 	return 1
+}
+
+// printable returns a text with characters that do not print written as in a Go string: it may be what a server or a file says.
+func printable(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			quoted := strconv.QuoteRune(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+	}
+	return b.String()
 }
 
 // lines returns the texts of joined errors.
