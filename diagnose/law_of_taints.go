@@ -196,18 +196,11 @@ func controlPlane(n *v1.Node) bool {
 	return false
 }
 
-// lawOf returns the law about the pod. pending are pods that wait beside it.
-func (d *diagnosis) lawOf(pending []*v1.Pod) *law {
-	l := &law{pod: d.pod, bare: d.owner.kind == "Pod", state: d.owner.kind == "StatefulSet"}
+// lawOf returns the law about the pod.
+func (d *diagnosis) lawOf() *law {
+	l := &law{pod: d.pod, bare: d.owner.kind == "Pod", state: d.owner.kind == "StatefulSet", sibling: len(d.crew.running)+d.crew.waiting()+d.crew.gated > 1}
 	for _, i := range d.slots {
 		l.nodes = append(l.nodes, d.base.Node(i))
-	}
-	mine := func(p *v1.Pod) bool {
-		return p != nil && p.Name != d.pod.Name && p.Namespace == d.pod.Namespace && metav1.GetControllerOfNoCopy(p) != nil && ownerOf(d.base, p) == d.owner
-	}
-	l.sibling = slices.ContainsFunc(pending, mine)
-	for p := range d.nodeOf {
-		l.sibling = l.sibling || mine(p)
 	}
 	return l
 }

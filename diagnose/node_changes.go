@@ -176,6 +176,9 @@ func (d *diagnosis) shapes(most int) []*Change {
 	}
 	affinity := slices.IndexFunc(d.full, func(p filter.Predicate) bool { return p.Name() == ofAffinity })
 	matches := func(i int) bool { return affinity < 0 || d.full[affinity].Check(i) == 0 }
+	if d.sought != nil && len(d.sought.pool) > 0 { // the volumes of the pod are reached from there too
+		matches = func(i int) bool { return d.sought.inPool[i] }
+	}
 	matched := slices.ContainsFunc(d.slots, func(i int) bool { return d.target.has(i) && matches(i) })
 	byShape := map[string][]int{}
 	for _, i := range d.slots {
@@ -211,13 +214,55 @@ func (d *diagnosis) shapes(most int) []*Change {
 				break
 			}
 		}
-		c := &Change{Kind: AddNode, Object: "Node", From: like.Name, To: d.freeName(like.Name), make: func(s *cluster.Snapshot, c *Change) { addNode(s, like, c.To) }}
+		c := &Change{Kind: AddNode, Object: "Node", From: like.Name, To: d.freeName(like.Name), make: func(s *cluster.Snapshot, c *Change) { c.addNodes(s, like) }}
 		if d.owner.kind == "DaemonSet" {
 			c.why = whyWritten
 		}
 		out = append(out, c)
+		if key := d.scarceDomain(); key != "" {
+			own := *c
+			own.Path = "metadata.labels[" + key + "]"
+			out = append(out, &own)
+		}
 	}
 	return out
+}
+
+// scarceDomain returns the topology key whose domains are too few for the pod, "" when there is none. A node more is a domain of the
+// host name in any case.
+func (d *diagnosis) scarceDomain() string {
+	switch {
+	case d.cause == nil:
+	case d.cause.Type == causeAntiAffinity && d.cause.Field != "metadata.labels" && d.cause.Wanted != v1.LabelHostname:
+		return d.cause.Wanted
+	case d.cause.Type == causeSpread && strings.HasSuffix(d.cause.Field, ".minDomains"):
+		if k, ok := indexOf(strings.TrimPrefix(d.cause.Field, d.owner.path), "spec.topologySpreadConstraints["); ok && k < len(d.pod.Spec.TopologySpreadConstraints) {
+			if key := d.pod.Spec.TopologySpreadConstraints[k].TopologyKey; key != v1.LabelHostname {
+				return key
+			}
+		}
+	}
+	return ""
+}
+
+// newDomain returns the topology key of which an added node is a domain of its own, "" for a node in the domains of its model.
+func (c Change) newDomain() string {
+	key, ok := strings.CutPrefix(c.Path, "metadata.labels[")
+	if c.Kind != AddNode || !ok {
+		return ""
+	}
+	return strings.TrimSuffix(key, "]")
+}
+
+// addNodes adds the nodes of AddNode.
+func (c *Change) addNodes(s *cluster.Snapshot, like *v1.Node) {
+	for k := range max(1, c.Count) {
+		name := c.To
+		if k > 0 {
+			name += "-" + decimal(int64(k+1))
+		}
+		addNode(s, like, name, c.newDomain())
+	}
 }
 
 // ofAffinity is the plugin of node selectors and node affinity.
@@ -258,9 +303,13 @@ func Like(like *v1.Node, name string) (n *v1.Node, ok bool) {
 	return n, model(like)
 }
 
-// addNode adds a node like another one, with the pods that its DaemonSets put there and the same limits of volumes.
-func addNode(s *cluster.Snapshot, like *v1.Node, name string) {
+// addNode adds a node like another one, with the pods that its DaemonSets put there and the same limits of volumes. With a topology key
+// the node is a domain of its own.
+func addNode(s *cluster.Snapshot, like *v1.Node, name, key string) {
 	n, _ := Like(like, name)
+	if key != "" {
+		n.Labels[key] = name
+	}
 	if old, ok := cluster.List[*storagev1.CSINode](s).Get("", like.Name); ok {
 		c := old.DeepCopy()
 		c.Name, c.UID = name, ""

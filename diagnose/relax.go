@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
@@ -23,8 +24,11 @@ type Input struct {
 	Snapshot *cluster.Snapshot
 	// Profile without filters and scores is placement.DefaultProfile. Its Volumes and Devices must be nil.
 	Profile placement.Profile
-	// Pending are pods that wait beside the pod. They say how many pods an owner has. A nil pod is none.
+	// Pending are the pods that wait, in the order in which they are tried; whether the pod is among them does not matter. A remedy counts
+	// those of the pod's owner, and leaves room for those that are tried before. A nil pod is none.
 	Pending []*v1.Pod
+	// Autoscalers say how many pods owners may have. A nil one is none.
+	Autoscalers []*autoscalingv2.HorizontalPodAutoscaler
 }
 
 // Options change one question. The zero value asks for any node and has the default limits.
@@ -64,6 +68,9 @@ type Diagnosis struct {
 	Changes []Change `json:"changes"`
 	// Relaxations are all smallest sets of changes that place the pod, the cheapest first.
 	Relaxations []Relaxation `json:"relaxations"`
+	// Remedies are at most three lines of advice, the best for the cause first: relaxations and edits of the owner, with all pods of
+	// the owner counted.
+	Remedies []Remedy `json:"remedies,omitempty"`
 	// Dropped are changes that would be in sets, and that the law of advice forbids.
 	Dropped []Dropped `json:"dropped,omitempty"`
 	// Conflicts are the smallest sets of rules of the pod, by field path, that keep the pod out whatever its other rules are.
@@ -140,6 +147,9 @@ type diagnosis struct {
 	dropped  []Dropped
 	law      *law
 	owner    owner
+	crew     crew
+	scalers  []*autoscalingv2.HorizontalPodAutoscaler
+	harm     []int    // of remedies
 	sees     []uint64 // by filter: the changes that it sees
 	pods     map[uint64]*v1.Pod
 	worlds   map[worldKey]*world
@@ -174,6 +184,7 @@ func Relax(in Input, pod *v1.Pod, o Options) (_ *Diagnosis, err error) {
 		out.Relaxations = append(out.Relaxations, r)
 		slices.SortStableFunc(out.Relaxations, byCost)
 	}
+	out.Remedies = d.remedies(out.Relaxations)
 	out.Conflicts = d.conflicts()
 	out.Cut, out.Untried, out.Dropped = d.cut, d.untried, d.dropped
 	for _, c := range d.changes {
@@ -243,7 +254,8 @@ func begin(in Input, pod *v1.Pod, o Options) (*diagnosis, error) {
 		}
 	}
 	d.owner = ownerOf(d.base, d.pod)
-	d.law = d.lawOf(in.Pending)
+	d.crew, d.scalers = d.crewOf(in.Pending), in.Autoscalers
+	d.law = d.lawOf()
 	d.budgets, d.devices = budgetsOf(d.base), tracker.New(d.base, tracker.Of(d.base))
 	d.asksDevices = len(d.pod.Spec.ResourceClaims) > 0 || d.devices.ExtendedResources().Serve(d.pod)
 	d.weight = weight(d.pod)

@@ -37,6 +37,7 @@ func (d *diagnosis) list() {
 	}
 	for _, c := range d.changes {
 		c.why = cmp.Or(c.why, d.law.ofPod(c))
+		d.admit(c)
 	}
 	d.changes = d.ofTemplate(d.changes)
 	for _, c := range d.changes {
@@ -82,7 +83,7 @@ func (d *diagnosis) list() {
 		if c.why != "" {
 			d.probes |= 1 << k
 		}
-		if c.Kind == DropGate {
+		if c.Path == ofGates {
 			d.gates |= 1 << k
 		}
 	}

@@ -306,7 +306,7 @@ func (x *simulation) relaxations(ctx context.Context, e *explanation, q *asked, 
 	}
 	e.Help = append([]string{}, d.Advice()...)
 	e.Dropped = d.Dropped
-	if len(d.Relaxations) == 0 && len(d.Changes) > 0 {
+	if len(d.Remedies) == 0 && len(d.Changes) > 0 {
 		e.tried = triedInVain(d, o.Size)
 		for _, x := range d.Dropped[:min(len(d.Dropped), mostDropped)] {
 			e.left = append(e.left, fmt.Sprintf("Left out: %s: %s", x.Change, x.Rule))
