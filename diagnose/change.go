@@ -37,6 +37,9 @@ const (
 	LowerCount      Kind = "LowerCount"      // a claim asks for fewer devices: the largest count that works
 	DropConstraint  Kind = "DropConstraint"  // a claim loses a constraint
 	SetClass        Kind = "SetClass"        // a claim of a volume is made, or gets a class that there is
+	Policy          Kind = "Policy"          // a rule counts the pods of one revision alone: matchLabelKeys
+	Strategy        Kind = "Strategy"        // a rollout ends old pods before it starts new ones
+	ClearClaimRef   Kind = "ClearClaimRef"   // a volume that a claim has released is free again
 	Scale           Kind = "Scale"           // the owner has no more pods than there is room for
 	Priority        Kind = "Priority"        // the pods of a DaemonSet get a priority with which preemption makes room
 	ReleaseClaim    Kind = "ReleaseClaim"    // a claim that no pod uses is deleted and gives its devices back; that of the pod is made again
@@ -138,7 +141,11 @@ func (c Change) Text() string {
 		}
 	case AddNode:
 		b.WriteString(c.adding([]string{c.From}))
-	case Scale:
+	case Policy:
+		fmt.Fprintf(&b, "%s: %s: [%s]", object, c.Path, c.To)
+	case ClearClaimRef:
+		fmt.Fprintf(&b, "%s: remove its claimRef (%s), if its old data may be seen", object, c.From)
+	case Scale, Strategy:
 		fmt.Fprintf(&b, "%s: %s %s", object, c.Path, c.To)
 	case MovePods, RemovePods:
 		verb := map[Kind]string{MovePods: "move", RemovePods: "remove"}[c.Kind]
@@ -182,8 +189,10 @@ func DefaultCost(c Change) int64 {
 		return 1
 	case Uncordon, DropGate, Recover, Remake, SetClass:
 		return 2
-	case HonorTaints:
+	case HonorTaints, Policy, Strategy:
 		return 2
+	case ClearClaimRef:
+		return 3
 	case RaiseMaxSkew, LowerMinDomains, Tolerate, Label:
 		return 3
 	case Prefer, DropSelector, DropRequirement, Untaint, DropConstraint:

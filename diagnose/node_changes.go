@@ -46,7 +46,7 @@ func (d *diagnosis) nodeChanges(slot, alike int) []*Change {
 			}
 		}
 	}
-	return append(x.out, d.removal(slot, alike)...)
+	return slices.Concat(x.out, d.madeOn(x.node), d.removal(slot, alike))
 }
 
 // untaints adds a change for each taint that the pod does not tolerate.

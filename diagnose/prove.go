@@ -39,6 +39,9 @@ func (d *diagnosis) prove(changes []Change) (o outcome) {
 	if len(changes) == 1 && changes[0].Kind == Scale {
 		return d.scaled(changes[0])
 	}
+	if len(changes) == 1 && changes[0].Kind == Strategy {
+		return d.ofRollout(changes[0])
+	}
 	s := d.base.Fork()
 	pod := apply(s, d.pod, changes)
 	placer := must.Get(placement.NewPlacer(s, d.whereAll(s)))

@@ -12,10 +12,10 @@ import (
 // that it names, by cost. A cause without a row leaves all to the cost.
 var ranks = map[string][]Kind{
 	causeAffinity:     {Mend, MovePods, Label}, // a preference gives up what the pod wants
-	causeAntiAffinity: {Mend, AddNode, Scale, Prefer},
+	causeAntiAffinity: {Mend, Strategy, Policy, AddNode, Scale, Prefer},
 	causeDaemon:       {Priority, MovePods},
 	causeEmptyDomain:  {Mend, HonorTaints, LowerMinDomains, AddNode, RaiseMaxSkew}, // a preference is last
-	causeSpread:       {Mend, LowerMinDomains, HonorTaints, AddNode, RaiseMaxSkew},
+	causeSpread:       {Mend, LowerMinDomains, HonorTaints, Policy, Strategy, AddNode, RaiseMaxSkew},
 	causeMeant:        {Tolerate},
 	causeToleration:   {Tolerate},
 	causeReserved:     {AddNode},
@@ -23,10 +23,12 @@ var ranks = map[string][]Kind{
 	causePressure:     {Recover, AddNode},
 	causeStarting:     {Recover, AddNode},
 	causeLeaving:      {Recover, AddNode},
-	causeFull:         {AddNode, Scale, LowerRequest, MovePods},
+	causeFull:         {AddNode, Scale, LowerRequest, Strategy, MovePods},
 	causeTooLarge:     {LowerRequest, AddNode},
 	causeFragments:    {MovePods, AddNode},
-	causePort:         {AddNode, Scale, MovePods},
+	causePort:         {Strategy, AddNode, Scale, MovePods},
+	causeOnePod:       {Strategy},
+	causeVolume:       {ClearClaimRef, LowerRequest, Recover},
 }
 
 // rank returns the place of the worst change of a relaxation among the best advice about a cause.

@@ -258,7 +258,7 @@ func (d *diagnosis) widen(changes []Change, o outcome) ([]Change, outcome) {
 	}
 	x := changes[at].value
 	good, bad := x.loosest, x.v
-	if changes[at].Kind == LowerRequest {
+	if changes[at].Kind == LowerRequest && d.cause != nil && d.cause.Type == causeFull {
 		good = (x.from + 1) / 2
 	}
 	if changes[at].Kind == RaiseMaxSkew {

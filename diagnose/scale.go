@@ -24,6 +24,11 @@ func (d *diagnosis) ofOwner() (out []Relaxation) {
 	if c, ok := d.fewer(); ok && d.o.Cost(c) >= 0 {
 		out = append(out, Relaxation{Cost: d.o.Cost(c), Changes: []Change{c}})
 	}
+	for _, c := range d.strategies() {
+		if d.o.Cost(c) >= 0 {
+			out = append(out, Relaxation{Cost: d.o.Cost(c), Changes: []Change{c}})
+		}
+	}
 	return out
 }
 
@@ -31,7 +36,7 @@ func (d *diagnosis) ofOwner() (out []Relaxation) {
 // away a running pod in place of one that waits, and for causes about which the number of pods says nothing.
 func (d *diagnosis) fewer() (c Change, ok bool) {
 	n := len(d.crew.running)
-	if !slices.Contains([]string{causeAntiAffinity, causePort, causeFull}, d.cause.Type) || n == 0 || d.crew.gated > 0 {
+	if !slices.Contains([]string{causeAntiAffinity, causePort, causeFull}, d.cause.Type) || n == 0 || d.crew.gated > 0 || len(d.older()) > 0 {
 		return c, false
 	}
 	path := "spec.replicas"

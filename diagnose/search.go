@@ -22,7 +22,7 @@ func (d *diagnosis) list() {
 	base := d.worlds[worldKey{place: -1}]
 	verdicts := d.verdicts()
 	reps := d.representatives(verdicts)
-	d.changes = append(podChanges(d.pod), d.mends()...)
+	d.changes = slices.Concat(podChanges(d.pod), d.mends(), d.policies())
 	seen := map[v1.Taint]bool{}
 	for _, r := range reps {
 		for _, t := range d.base.Node(r.slot).Spec.Taints {
