@@ -32,8 +32,8 @@ type outcome struct {
 // all reports whether all pods of the owner have nodes.
 func (o outcome) all() bool { return o.node != "" && o.run == o.of }
 
-// prove makes changes on a fork and decides the pods that wait, in their order, up to the last one of the owner. Pods of other owners are
-// decided when the cluster changes: the room may be theirs. Then the running pods of the owner that an edit of the template makes again
+// prove makes changes on a fork and decides the pods that wait, in their order, up to the last one of the owner; all of them when running pods
+// are made again after that. Pods of other owners are decided when the cluster changes: the room may be theirs. Then the running pods of the owner that an edit of the template makes again
 // are decided, one after the other.
 func (d *diagnosis) prove(changes []Change) (o outcome) {
 	if len(changes) == 1 && changes[0].Kind == Scale {
@@ -47,7 +47,11 @@ func (d *diagnosis) prove(changes []Change) (o outcome) {
 	placer := must.Get(placement.NewPlacer(s, d.whereAll(s)))
 	edits := slices.ContainsFunc(changes, func(c Change) bool { return c.edit != nil })
 	moves := slices.ContainsFunc(changes, func(c Change) bool { return c.make != nil })
-	queue := d.crew.queue[:d.crew.before()]
+	restarts := slices.ContainsFunc(changes, d.ofTemplateOf)
+	queue := d.crew.queue
+	if !restarts { // the others come later
+		queue = queue[:d.crew.before()]
+	}
 	if d.o.Where != nil { // the other pods may go elsewhere
 		queue = []*v1.Pod{d.pod}
 	}
@@ -98,7 +102,7 @@ func (d *diagnosis) prove(changes []Change) (o outcome) {
 			o.also = append(o.also, fmt.Sprintf("it may share a %s with what it avoids", domainWord(strings.TrimPrefix(c.From, "topologyKey "))))
 		}
 	}
-	if slices.ContainsFunc(changes, d.ofTemplateOf) {
+	if restarts {
 		d.restart(s, placer, changes, &o)
 	}
 	return o

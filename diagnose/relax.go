@@ -38,7 +38,7 @@ type Options struct {
 	// Cost returns what a change costs; nil: DefaultCost. A set costs the sum. A cost below 0 leaves the change out of every set.
 	// Cost is asked before the values are known too.
 	Cost func(c Change) int64
-	// Nodes is the number of nodes whose changes are tried; 0 means 3, below 0 none.
+	// Nodes is the number of nodes whose changes are tried, and of nodes that agents keep closed as many more; 0 means 3, below 0 none.
 	Nodes int
 	// Size is the largest number of changes in a set; 0 means 4.
 	Size int

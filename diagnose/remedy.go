@@ -156,7 +156,8 @@ func (d *diagnosis) remedy(r candidate) (p proven, ok bool) {
 	case adds(r.Relaxation):
 		models := []string{}
 		for _, x := range append([]Relaxation{r.Relaxation}, r.or...) {
-			c, with := d.addsNodes(x.Changes[0])
+			list, with := d.addsNodes(x.Changes, 0)
+			c := list[0]
 			if with.node == "" || len(models) > 0 && (c.Count != first.Count || with.run != o.run) {
 				continue
 			}
@@ -173,10 +174,16 @@ func (d *diagnosis) remedy(r candidate) (p proven, ok bool) {
 		text = first.adding(models) + d.poolOf(first.From)
 		p.Changes = []Change{first}
 	default:
-		if o = d.prove(r.Changes); o.node == "" && !o.away {
+		p.Changes = r.Changes
+		if at := slices.IndexFunc(r.Changes, func(c Change) bool { return c.Kind == AddNode }); at >= 0 {
+			p.Changes, o = d.addsNodes(r.Changes, at)
+		} else {
+			o = d.prove(r.Changes)
+		}
+		if o.node == "" && !o.away {
 			return p, false
 		}
-		p.Changes, o = d.widen(r.Changes, o)
+		p.Changes, o = d.widen(p.Changes, o)
 		text = Relaxation{Changes: p.Changes}.Text()
 		for _, x := range r.or {
 			if !strings.Contains(text, x.Changes[0].Object[len("Node "):]) {
@@ -208,37 +215,38 @@ func (o outcome) then(added bool) string {
 	return fmt.Sprintf(": then %d of %d run", o.run, o.of)
 }
 
-// addsNodes returns the change of an added node with the least number of nodes with which all pods of the owner run; with one node when
-// no number does.
-func (d *diagnosis) addsNodes(c Change) (Change, outcome) {
-	with := func(n int) outcome {
-		c.Count = n
-		return d.prove([]Change{c})
+// addsNodes returns changes with the least number of nodes in the change AddNode, which is at a place of the list, with which all pods of the
+// owner run. When no number does, it is the least with which the pod has a node.
+func (d *diagnosis) addsNodes(changes []Change, at int) ([]Change, outcome) {
+	with := func(n int) ([]Change, outcome) {
+		list := slices.Clone(changes)
+		list[at].Count = n
+		return list, d.prove(list)
 	}
-	one := with(1)
+	first, one := with(1)
 	if one.all() || one.uncounted {
-		return c, one
+		return first, one
 	}
 	low, high := 1, 2
-	best := outcome{}
 	for ; high <= mostAdded; low, high = high, 2*high {
-		if best = with(high); best.all() {
-			break
+		best, o := with(high)
+		if one.node == "" && o.node != "" {
+			first, one = best, o
 		}
-	}
-	if !best.all() {
-		c.Count = 1
-		return c, one
-	}
-	for high-low > 1 {
-		if o := with((low + high) / 2); o.all() {
-			high, best = (low+high)/2, o
-		} else {
-			low = (low + high) / 2
+		if !o.all() {
+			continue
 		}
+		for high-low > 1 {
+			middle := (low + high) / 2
+			if list, then := with(middle); then.all() {
+				high, best, o = middle, list, then
+			} else {
+				low = middle
+			}
+		}
+		return best, o
 	}
-	c.Count = high
-	return c, best
+	return first, one
 }
 
 // widen takes the value of an edit of the template further than the pod needs, as far as all pods of the owner need, to a hundredth of the

@@ -87,7 +87,7 @@ func (d *diagnosis) list() {
 			d.gates |= 1 << k
 		}
 	}
-	for _, r := range reps[:min(d.o.Nodes, len(reps))] {
+	for _, r := range d.tried(reps) {
 		own := func(c *Change) bool { return wanted(c) && !slices.ContainsFunc(d.everyone, c.same) }
 		if list := d.lawful(keep(d.nodeChanges(r.slot, r.alike), own)); len(list) > 0 {
 			d.places = append(d.places, place{r.slot, list})

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 
@@ -18,7 +19,7 @@ const mostQueued = 400
 type crew struct {
 	queue   []*v1.Pod        // the pods that wait, the pod among them, in the order in which they are tried
 	mine    map[*v1.Pod]bool // pods of the queue that have the pod's owner, the pod too
-	running []*v1.Pod        // of the owner, in scan order
+	running []*v1.Pod        // of the owner, in the order in which an edit makes them again: of a StatefulSet the last first, else the scan order
 	gated   int              // pods of the owner that wait for a gate and for nothing else
 }
 
@@ -54,6 +55,9 @@ func (d *diagnosis) crewOf(pending []*v1.Pod) (c crew) {
 				c.running = append(c.running, p)
 			}
 		}
+	}
+	if d.owner.kind == "StatefulSet" {
+		slices.SortStableFunc(c.running, func(a, b *v1.Pod) int { return cmp.Compare(ordinal(b), ordinal(a)) })
 	}
 	return c
 }
