@@ -154,22 +154,30 @@ func (d *diagnosis) remedy(r candidate) (p proven, ok bool) {
 	var o outcome
 	switch {
 	case adds(r.Relaxation):
-		models := []string{}
-		for _, x := range append([]Relaxation{r.Relaxation}, r.or...) {
-			list, with := d.addsNodes(x.Changes, 0)
-			c := list[0]
-			if with.node == "" || len(models) > 0 && (c.Count != first.Count || with.run != o.run) {
-				continue
+		list := append([]Relaxation{r.Relaxation}, r.or...)
+		best := -1
+		for k, x := range list { // the first model with which all pods of the owner run, else the first that helps
+			changes, with := d.addsNodes(x.Changes, 0)
+			if with.node != "" && (best < 0 || with.all()) {
+				best, first, o = k, changes[0], with
 			}
-			if len(models) == 0 {
-				first, o = c, with
-			}
-			if !slices.Contains(models, c.From) {
-				models = append(models, c.From)
+			if o.all() {
+				break
 			}
 		}
-		if len(models) == 0 {
+		if best < 0 {
 			return p, false
+		}
+		models := []string{first.From}
+		if d.lean {
+			list = list[:best+1]
+		}
+		for _, x := range list[best+1:] { // as many of these must do
+			c := x.Changes[0]
+			c.Count = first.Count
+			if with := d.prove([]Change{c}); with.node != "" && with.run == o.run && !slices.Contains(models, c.From) {
+				models = append(models, c.From)
+			}
 		}
 		text = first.adding(models) + d.poolOf(first.From)
 		p.Changes = []Change{first}
@@ -330,6 +338,9 @@ func (d *diagnosis) poolOf(node string) string {
 func (d *diagnosis) autoscales() bool {
 	for _, i := range d.slots {
 		for p := range d.base.Pods(i) {
+			if !strings.Contains(p.Name, "autoscaler") {
+				continue
+			}
 			if p.Labels["app"] == "cluster-autoscaler" || p.Labels["app.kubernetes.io/name"] == "cluster-autoscaler" || p.Labels["k8s-app"] == "cluster-autoscaler" {
 				return true
 			}

@@ -27,7 +27,7 @@ type crew struct {
 // other schedulers, nor those that are on a node, have finished, are being deleted, or have gates. A pod that the list does not have
 // is tried last.
 func (d *diagnosis) crewOf(pending []*v1.Pod) (c crew) {
-	c.mine = map[*v1.Pod]bool{d.pod: true}
+	c.mine, d.controller = map[*v1.Pod]bool{d.pod: true}, metav1.GetControllerOfNoCopy(d.pod)
 	for _, p := range pending {
 		switch {
 		case p == nil:
@@ -64,11 +64,12 @@ func (d *diagnosis) crewOf(pending []*v1.Pod) (c crew) {
 
 // sibling reports whether another pod has the pod's owner.
 func (d *diagnosis) sibling(p *v1.Pod) bool {
-	if p.Namespace != d.pod.Namespace || p.Name == d.pod.Name {
+	a := d.controller
+	if a == nil || p.Namespace != d.pod.Namespace {
 		return false
 	}
-	a, b := metav1.GetControllerOfNoCopy(d.pod), metav1.GetControllerOfNoCopy(p)
-	if a == nil || b == nil || a.Kind != b.Kind {
+	b := metav1.GetControllerOfNoCopy(p)
+	if b == nil || a.Kind != b.Kind || p.Name == d.pod.Name {
 		return false
 	}
 	return a.Name == b.Name || a.Kind == "ReplicaSet" && ownerOf(d.base, p) == d.owner
