@@ -78,6 +78,9 @@ const (
 	whyQuarantine = "the taint says that the node is faulty"
 )
 
+// deviceTaints are keys that name a resource: such a taint keeps a pool of devices for the pods that ask for them.
+var deviceTaints = []string{"nvidia.com/*", "amd.com/*", "gpu.intel.com/*", "habana.ai/*", "aws.amazon.com/neuron*", "google.com/tpu*", "*/gpu"}
+
 // quarantines are annotations of a node in which an agent writes the taints that it has set, or that it has cordoned the node.
 var quarantines = []string{"quarantineHealthEventAppliedTaints", "quarantineHealthEventIsCordoned"}
 

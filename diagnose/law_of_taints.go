@@ -85,10 +85,10 @@ func (l *law) tolerate(t v1.Taint) (why, note string) {
 // meant reports whether the pod is meant for the pool that a taint reserves: it asks for the resource that the taint names or that
 // only nodes with the taint offer, selects a label that only they have, or has a toleration that is nearly right.
 func (l *law) meant(t v1.Taint) bool {
-	only := func(of func(n *v1.Node) bool) bool { // only nodes with the taint, and one of them at least
+	only := func(of func(n *v1.Node) bool) bool { // only nodes with the taint, and one of them at least; a broken node says nothing about its pool
 		found := false
 		for _, n := range l.nodes {
-			if of(n) {
+			if of(n) && (has(n, t) || !slices.ContainsFunc(n.Spec.Taints, func(t v1.Taint) bool { return rowOf(n, t).kind == agent })) {
 				if !has(n, t) {
 					return false
 				}
@@ -144,6 +144,9 @@ func (l *law) untaint(n *v1.Node, t v1.Taint) string {
 			return ""
 		}
 		return r.why
+	}
+	if matches(deviceTaints, t.Key) {
+		return whyPool
 	}
 	for _, x := range l.nodes { // some of the nodes of its kind lack the taint: it is a mark
 		if !has(x, t) && alike(x, n) {

@@ -95,7 +95,7 @@ func (d *diagnosis) prove(changes []Change) (o outcome) {
 	if same > 0 && slices.ContainsFunc(changes, func(c Change) bool {
 		return c.edit != nil && c.Object == "Pod "+podinfo.Name(d.pod) && c.Kind != Remake
 	}) {
-		o.also = append(o.also, fmt.Sprintf("the same for the other %s", count(same, "pod")))
+		o.also = append(o.also, fmt.Sprintf("the same for %s", count(same, "other pod")))
 	}
 	for _, c := range changes {
 		if c.Kind == Prefer && strings.Contains(c.Path, "podAntiAffinity") {

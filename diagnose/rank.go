@@ -27,6 +27,7 @@ var ranks = map[string][]Kind{
 	causeTooLarge:     {LowerRequest, AddNode},
 	causeFragments:    {MovePods, AddNode},
 	causePort:         {Strategy, AddNode, Scale, MovePods},
+	causeAttachments:  {AddNode, MovePods},
 	causeOnePod:       {Strategy},
 	causeVolume:       {ClearClaimRef, LowerRequest, Recover},
 }

@@ -53,6 +53,9 @@ func (d *diagnosis) remedies(list []Relaxation) (out []Remedy) {
 		}
 	}
 	list = slices.Concat(slices.DeleteFunc(slices.Clone(list), func(r Relaxation) bool { return len(r.Changes) > least+1 }), d.ofOwner())
+	if d.cause != nil && d.cause.Type == causePreempting {
+		list = d.ofOwner() // nothing else is to be done
+	}
 	whole, proven := 0, 0
 	for _, r := range together(ranked(list, d.cause)) {
 		if whole == mostAdvice || proven == mostProven || d.o.Stop != nil && d.o.Stop() {

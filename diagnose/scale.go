@@ -24,12 +24,37 @@ func (d *diagnosis) ofOwner() (out []Relaxation) {
 	if c, ok := d.fewer(); ok && d.o.Cost(c) >= 0 {
 		out = append(out, Relaxation{Cost: d.o.Cost(c), Changes: []Change{c}})
 	}
+	if d.cause.Type == causePreempting {
+		return []Relaxation{{Changes: []Change{d.waits()}}}
+	}
+	if d.cause.Type == causePlace {
+		for _, c := range d.placed() {
+			if d.o.Cost(c) >= 0 {
+				out = append(out, Relaxation{Cost: d.o.Cost(c), Changes: []Change{c}})
+			}
+		}
+	}
 	for _, c := range d.strategies() {
 		if d.o.Cost(c) >= 0 {
 			out = append(out, Relaxation{Cost: d.o.Cost(c), Changes: []Change{c}})
 		}
 	}
 	return out
+}
+
+// waits returns the end of the pods that end on the node to which the pod is nominated.
+func (d *diagnosis) waits() Change {
+	var ends []*v1.Pod
+	for p := range d.base.Pods(d.base.Slot(d.pod.Status.NominatedNodeName)) {
+		if p.DeletionTimestamp != nil && podinfo.Priority(p) < podinfo.Priority(d.pod) {
+			ends = append(ends, p)
+		}
+	}
+	return Change{Kind: Recover, Object: "Node " + d.cause.Wanted, To: fmt.Sprintf("wait until %s %s ended", d.cause.Found, verb(len(ends), "has", "have")), make: func(s *cluster.Snapshot, _ *Change) {
+		for _, p := range ends {
+			takeAway(s, p)
+		}
+	}}
 }
 
 // fewer returns the change with which the owner has no more pods than run. ok is false when none runs, when the controller would take

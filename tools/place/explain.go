@@ -282,6 +282,7 @@ func (x *simulation) diagnose(ctx context.Context, e *explanation, q *asked, d p
 	case d.Placed():
 		if len(q.pod.Spec.SchedulingGates) > 0 {
 			e.Cause = q.cause()
+			x.relaxations(ctx, e, q, x.diagnosed(q.with, q.profile), want)
 		}
 		e.Allocations = allocationsOf(q.pod, d.Node, d.Devices)
 		if e.scores == nil {
