@@ -89,7 +89,7 @@ func explainPod(ctx context.Context, out *bytes.Buffer, x *simulation) verdict {
 	case x.o.output == page.Form:
 		e.writePage(out, x)
 	default:
-		out.WriteString(e.text())
+		out.WriteString(e.text(x.o.brief && !x.o.all))
 	}
 	return verdict{unplaced: e.Node == "", failed: e.Outcome == outcomeRefused || e.Outcome == outcomeError}
 }

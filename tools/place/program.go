@@ -31,6 +31,7 @@ type options struct {
 	explain           string
 	where             string // with explain: a node or a label selector
 	all               bool   // with explain: every node
+	brief             bool   // with explain: of a pod that waits the answer alone
 	admit             bool
 	admission         admission.Options
 	expand            bool
