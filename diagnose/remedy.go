@@ -153,7 +153,7 @@ func (p proven) whole() bool { return p.Run == p.Of }
 // remedy decides a candidate again. ok is false when the pod gets no node with all that wait before it.
 func (d *diagnosis) remedy(r candidate) (p proven, ok bool) {
 	first := r.Changes[0]
-	text := r.Text()
+	var text string
 	var o outcome
 	switch {
 	case adds(r.Relaxation):
