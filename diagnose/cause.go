@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -117,11 +118,13 @@ type sought struct {
 	pool, open []int
 	inPool     map[int]bool
 	inOpen     map[int]bool
-	texts      map[textKey][]string
+	shared     map[string][]failure // by the verdicts of all predicates
+	key        []byte               // of shared, and scratch
+	said       []verdictOf          // scratch
 }
 
-// textKey is a verdict of a predicate.
-type textKey struct {
+// verdictOf is a verdict of a predicate.
+type verdictOf struct {
 	predicate int
 	verdict   resources.Verdict
 }
@@ -133,7 +136,7 @@ type failure struct {
 }
 
 func newSought(a *placement.Attempt, c *cluster.Snapshot, pod *v1.Pod) *sought {
-	x := &sought{a: a, c: c, pod: pod, owner: ownerOf(c, pod), inPool: map[int]bool{}, inOpen: map[int]bool{}, texts: map[textKey][]string{}}
+	x := &sought{a: a, c: c, pod: pod, owner: ownerOf(c, pod), inPool: map[int]bool{}, inOpen: map[int]bool{}, shared: map[string][]failure{}}
 	x.law = &law{pod: pod, bare: x.owner.kind == "Pod", state: x.owner.kind == "StatefulSet"}
 	for _, i := range c.Order() {
 		x.slots = append(x.slots, int(i))
@@ -192,27 +195,34 @@ func (x *sought) split() (fails map[int][]failure, fits bool) {
 	return fails, false
 }
 
-// failures returns the rules that reject a node.
+// failures returns the rules that reject a node. Nodes with equal verdicts share the list, unless a reason has numbers of its node.
 func (x *sought) failures(i int) (out []failure) {
+	x.key, x.said = x.key[:0], x.said[:0]
+	partial := false
 	for k, p := range x.a.Predicates {
-		v := p.Check(i)
-		if v == 0 {
-			continue
-		}
-		key := textKey{k, v}
-		reasons, known := x.texts[key]
-		if !known {
-			reasons = x.a.Predicates[k:k+1].Reasons(filter.Rejection{Verdict: v}, i)
-			if d, ok := p.(filter.Detailer); !ok || !d.Partial(v) {
-				x.texts[key] = reasons
+		if v := p.Check(i); v != 0 {
+			x.key = binary.AppendUvarint(binary.AppendUvarint(x.key, uint64(k)), uint64(v))
+			x.said = append(x.said, verdictOf{k, v})
+			if d, ok := p.(filter.Detailer); ok && d.Partial(v) {
+				partial = true
 			}
 		}
+	}
+	if list, known := x.shared[string(x.key)]; known && !partial {
+		return list
+	}
+	for _, s := range x.said {
+		p := x.a.Predicates[s.predicate]
+		reasons := x.a.Predicates[s.predicate:s.predicate+1].Reasons(filter.Rejection{Verdict: s.verdict}, i)
 		for _, r := range reasons {
 			out = append(out, failure{p.Name(), r, p})
 		}
 		if len(reasons) == 0 {
 			out = append(out, failure{p.Name(), "", p})
 		}
+	}
+	if !partial {
+		x.shared[string(x.key)] = out
 	}
 	return out
 }

@@ -295,7 +295,8 @@ func nearValue(wrong, value string) bool {
 	return a == b && a != "" || min(len(a), len(b)) > 2 && near.Distance(a, b) <= most // "a" and "b" are two zones
 }
 
+// withoutMarks takes marks out of a name.
+var withoutMarks = strings.NewReplacer("-", "", "_", "", ".", "", "/", "")
+
 // fold takes capitals and marks out of a name.
-func fold(name string) string {
-	return strings.NewReplacer("-", "", "_", "", ".", "", "/", "").Replace(strings.ToLower(name))
-}
+func fold(name string) string { return withoutMarks.Replace(strings.ToLower(name)) }

@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/diagnose/near"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/overhead"
@@ -180,20 +181,51 @@ func (x *sought) full(slots []int, short []demand) *Cause {
 		wants = append(wants, fmt.Sprintf("%s %s", d.name, asked))
 		parts = append(parts, fmt.Sprintf("%s of %s free", left, resources.Human(string(d.name), all)))
 	}
-	name := x.c.Node(nearest).Name
+	name, where := x.c.Node(nearest).Name, x.where()
 	out := &Cause{Type: causeFull, Field: "spec.containers", Wanted: joined(wants), Found: name + ": " + joined(parts)}
 	switch n := len(x.open); {
 	case n == 1:
 		out.Text = fmt.Sprintf("it asks for %s, and %s has %s", out.Wanted, name, joined(parts))
 	case len(slots) < n:
-		out.Text = fmt.Sprintf("it asks for %s, and %s is nearest of %d open nodes with %s", out.Wanted, name, n, joined(parts))
+		out.Text = fmt.Sprintf("it asks for %s, and %s is nearest of %d open nodes%s with %s", out.Wanted, name, n, where, joined(parts))
 	case n == 2:
-		out.Text = fmt.Sprintf("it asks for %s, and both open nodes are too full: %s is nearest with %s", out.Wanted, name, joined(parts))
+		out.Text = fmt.Sprintf("it asks for %s, and both open nodes%s are too full: %s is nearest with %s", out.Wanted, where, name, joined(parts))
 	default:
-		out.Text = fmt.Sprintf("it asks for %s, and all %d open nodes are too full: %s is nearest with %s", out.Wanted, n, name, joined(parts))
+		out.Text = fmt.Sprintf("it asks for %s, and all %d open nodes%s are too full: %s is nearest with %s", out.Wanted, n, where, name, joined(parts))
 	}
 	out.Text += x.staying(nearest)
 	return out
+}
+
+// where says what nodes must have to be of the pod's pool: " with pool=db" for its own wishes, and " in topology.kubernetes.io/zone=a of
+// volume pv-0" for the place of a bound volume. It is "" for a pod that may go to every node.
+func (x *sought) where() string {
+	var wants []string
+	list, terms := x.wishes()
+	for _, w := range list {
+		if !matches(systemLabels, w.r.Key) {
+			wants = append(wants, w.text())
+		}
+	}
+	if terms > 1 {
+		wants = append(wants, fmt.Sprintf("one of %d terms of its node affinity", terms))
+	}
+	text := ""
+	if len(wants) > 0 {
+		text = " with " + few(wants)
+	}
+	for _, claim := range x.claims() {
+		pvc, ok := cluster.List[*v1.PersistentVolumeClaim](x.c).Get(x.pod.Namespace, claim)
+		if !ok || pvc.Spec.VolumeName == "" {
+			continue
+		}
+		if pv, ok := cluster.List[*v1.PersistentVolume](x.c).Get("", pvc.Spec.VolumeName); ok {
+			if at, selector := placeOf(pv); selector != nil {
+				return fmt.Sprintf("%s in %s of volume %s", text, at, pv.Name)
+			}
+		}
+	}
+	return text
 }
 
 // staying says that pods of lower priority stay on a node because the pod does not preempt, "" when that is not so.

@@ -37,6 +37,10 @@ const (
 	LowerCount      Kind = "LowerCount"      // a claim asks for fewer devices: the largest count that works
 	DropConstraint  Kind = "DropConstraint"  // a claim loses a constraint
 	SetClass        Kind = "SetClass"        // a claim of a volume is made, or gets a class that there is
+	Policy          Kind = "Policy"          // a rule counts the pods of one revision alone: matchLabelKeys
+	Strategy        Kind = "Strategy"        // a rollout ends old pods before it starts new ones
+	ClearClaimRef   Kind = "ClearClaimRef"   // a volume that a claim has released is free again
+	Scale           Kind = "Scale"           // the owner has no more pods than there is room for
 	Priority        Kind = "Priority"        // the pods of a DaemonSet get a priority with which preemption makes room
 	ReleaseClaim    Kind = "ReleaseClaim"    // a claim that no pod uses is deleted and gives its devices back; that of the pod is made again
 
@@ -53,6 +57,8 @@ type Change struct {
 	To     string `json:"to,omitempty"`   // the value that works; "" for a field that goes
 	// Alike is the number of nodes for which the same change was not tried because their rejection is of the same kind.
 	Alike int `json:"alike,omitempty"`
+	// Count is the number of nodes that AddNode adds; 0 means 1.
+	Count int `json:"count,omitempty"`
 	// Again says that the object must be deleted and made again, because the API server refuses the edit.
 	Again bool `json:"again,omitempty"`
 	// Note is what stands beside the change, such as a risk.
@@ -134,7 +140,13 @@ func (c Change) Text() string {
 			fmt.Fprintf(&b, "%s: label %s", c.Object, c.To)
 		}
 	case AddNode:
-		fmt.Fprintf(&b, "add a node like %s", c.From)
+		b.WriteString(c.adding([]string{c.From}))
+	case Policy:
+		fmt.Fprintf(&b, "%s: %s: [%s]", object, c.Path, c.To)
+	case ClearClaimRef:
+		fmt.Fprintf(&b, "%s: remove its claimRef (%s), if its old data may be seen", object, c.From)
+	case Scale, Strategy:
+		fmt.Fprintf(&b, "%s: %s %s", object, c.Path, c.To)
 	case MovePods, RemovePods:
 		verb := map[Kind]string{MovePods: "move", RemovePods: "remove"}[c.Kind]
 		for i, l := range c.Leaving {
@@ -177,8 +189,10 @@ func DefaultCost(c Change) int64 {
 		return 1
 	case Uncordon, DropGate, Recover, Remake, SetClass:
 		return 2
-	case HonorTaints:
+	case HonorTaints, Policy, Strategy:
 		return 2
+	case ClearClaimRef:
+		return 3
 	case RaiseMaxSkew, LowerMinDomains, Tolerate, Label:
 		return 3
 	case Prefer, DropSelector, DropRequirement, Untaint, DropConstraint:
@@ -190,7 +204,7 @@ func DefaultCost(c Change) int64 {
 			return 5
 		}
 		return 2 + int64(18*float64(c.value.from-c.value.v)/float64(c.value.from))
-	case AddNode, ReleaseClaim:
+	case AddNode, ReleaseClaim, Scale:
 		return 12
 	case MovePods, Priority:
 		return 4 + 3*int64(len(c.Leaving))

@@ -58,7 +58,10 @@ func (d *diagnosis) volumeChanges() (out []*Change) {
 			if class, ok := classes.Get("", wanted); ok {
 				if !waits(class) {
 					out = append(out, bound(claim, class))
+				} else {
+					out = append(out, smaller(claim))
 				}
+				out = append(out, d.released(claim, class)...)
 				continue
 			}
 			for _, class := range d.classes(wanted) {
@@ -67,6 +70,88 @@ func (d *diagnosis) volumeChanges() (out []*Change) {
 		}
 	}
 	return out
+}
+
+// smaller returns the change that makes a claim again with the largest size that a volume, or the driver, has.
+func smaller(claim *v1.PersistentVolumeClaim) *Change {
+	size := claim.Spec.Resources.Requests[v1.ResourceStorage]
+	show := func(v int64) string { return amount(v1.ResourceMemory, v) }
+	return &Change{Kind: LowerRequest, Object: "PersistentVolumeClaim " + claim.Namespace + "/" + claim.Name, Path: "spec.resources.requests.storage", From: size.String(), Again: true,
+		value: &span{from: max(2, size.Value()), loosest: 1, show: show}, make: func(s *cluster.Snapshot, c *Change) {
+			x := claim.DeepCopy()
+			x.Spec.Resources.Requests = v1.ResourceList{v1.ResourceStorage: *resource.NewQuantity(c.now(), resource.BinarySI)}
+			must.Do(s.Set(x))
+		}}
+}
+
+// mostReleasedVolumes is the number of released volumes that a search tries for a claim.
+const mostReleasedVolumes = 3
+
+// released returns the changes that free volumes of the class of a claim that another claim has released, and that are large enough and have
+// its access modes: the smallest ones.
+func (d *diagnosis) released(claim *v1.PersistentVolumeClaim, class *storagev1.StorageClass) (out []*Change) {
+	wants := claim.Spec.Resources.Requests[v1.ResourceStorage]
+	var list []*v1.PersistentVolume
+	for pv := range cluster.List[*v1.PersistentVolume](d.base).All() {
+		has := pv.Spec.Capacity[v1.ResourceStorage]
+		lacks := slices.ContainsFunc(claim.Spec.AccessModes, func(m v1.PersistentVolumeAccessMode) bool { return !slices.Contains(pv.Spec.AccessModes, m) })
+		if pv.Spec.StorageClassName == class.Name && pv.Status.Phase == v1.VolumeReleased && pv.Spec.ClaimRef != nil && pv.DeletionTimestamp == nil && has.Cmp(wants) >= 0 && !lacks {
+			list = append(list, pv)
+		}
+	}
+	slices.SortFunc(list, func(a, b *v1.PersistentVolume) int {
+		p, q := a.Spec.Capacity[v1.ResourceStorage], b.Spec.Capacity[v1.ResourceStorage]
+		return cmp.Or(p.Cmp(q), cmp.Compare(a.Name, b.Name))
+	})
+	for _, pv := range list[:min(mostReleasedVolumes, len(list))] {
+		out = append(out, &Change{Kind: ClearClaimRef, Object: "PersistentVolume " + pv.Name, Path: "spec.claimRef", From: pv.Spec.ClaimRef.Namespace + "/" + pv.Spec.ClaimRef.Name, make: func(s *cluster.Snapshot, _ *Change) {
+			free := pv.DeepCopy()
+			free.Spec.ClaimRef, free.Status.Phase = nil, v1.VolumeAvailable
+			if !waits(class) { // the controller of volumes binds it at once
+				bindTo(s, claim.DeepCopy(), free)
+				return
+			}
+			must.Do(s.Set(free))
+		}})
+	}
+	return out
+}
+
+// madeOn returns the changes that make a volume for a claim on a node, of classes whose volumes a person makes.
+func (d *diagnosis) madeOn(n *v1.Node) (out []*Change) {
+	name := cmp.Or(n.Labels[v1.LabelHostname], n.Name)
+	for _, v := range d.pod.Spec.Volumes {
+		if v.PersistentVolumeClaim == nil {
+			continue
+		}
+		claim, ok := cluster.List[*v1.PersistentVolumeClaim](d.base).Get(d.pod.Namespace, v.PersistentVolumeClaim.ClaimName)
+		if !ok || claim.Spec.VolumeName != "" || claim.Spec.StorageClassName == nil || claim.DeletionTimestamp != nil {
+			continue
+		}
+		class, ok := cluster.List[*storagev1.StorageClass](d.base).Get("", *claim.Spec.StorageClassName)
+		if !ok || !waits(class) || class.Provisioner != noProvisioner || n.Labels[v1.LabelHostname] == "" {
+			continue
+		}
+		size := claim.Spec.Resources.Requests[v1.ResourceStorage]
+		out = append(out, &Change{Kind: Recover, Object: "Node " + n.Name, Path: "spec.volumeName",
+			To: fmt.Sprintf("make a volume of class %s with %s (%s) on %s for claim %s", class.Name, size.String(), modes(claim), n.Name, claim.Name), make: func(s *cluster.Snapshot, _ *Change) {
+				pv := volumeFor(claim, class)
+				pv.Spec.ClaimRef, pv.Status.Phase = nil, v1.VolumeAvailable
+				pv.Spec.NodeAffinity = &v1.VolumeNodeAffinity{Required: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
+					MatchExpressions: []v1.NodeSelectorRequirement{{Key: v1.LabelHostname, Operator: v1.NodeSelectorOpIn, Values: []string{name}}}}}}}
+				must.Do(s.Set(pv))
+			}})
+	}
+	return out
+}
+
+// modes writes the access modes of a claim.
+func modes(claim *v1.PersistentVolumeClaim) string {
+	var out []string
+	for _, m := range claim.Spec.AccessModes {
+		out = append(out, string(m))
+	}
+	return joined(out)
 }
 
 // classes returns the classes to try for a claim: the one whose name looks like the wanted one, else the default, else the first ones.
@@ -137,6 +222,11 @@ func binder(class *storagev1.StorageClass) string {
 
 // bind gives a claim a volume as its provisioner does: where the class allows it.
 func bind(s *cluster.Snapshot, claim *v1.PersistentVolumeClaim, class *storagev1.StorageClass) {
+	bindTo(s, claim, volumeFor(claim, class))
+}
+
+// volumeFor returns a volume for a claim.
+func volumeFor(claim *v1.PersistentVolumeClaim, class *storagev1.StorageClass) *v1.PersistentVolume {
 	volume := &v1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: "pvc-" + claim.Namespace + "-" + claim.Name},
 		Spec: v1.PersistentVolumeSpec{
@@ -157,6 +247,12 @@ func bind(s *cluster.Snapshot, claim *v1.PersistentVolumeClaim, class *storagev1
 		}
 		volume.Spec.NodeAffinity = &v1.VolumeNodeAffinity{Required: required}
 	}
+	return volume
+}
+
+// bindTo binds a claim to a volume.
+func bindTo(s *cluster.Snapshot, claim *v1.PersistentVolumeClaim, volume *v1.PersistentVolume) {
+	volume.Spec.ClaimRef, volume.Status.Phase = &v1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID}, v1.VolumeBound
 	claim.Spec.VolumeName, claim.Status.Phase = volume.Name, v1.ClaimBound
 	if claim.Annotations == nil {
 		claim.Annotations = map[string]string{}

@@ -264,7 +264,7 @@ func (d *diagnosis) stay(list []*Change, c *Change) bool {
 	w, pod := d.apply(list)
 	near := newBits(w.snapshot.Len())
 	for _, p := range c.remove {
-		near.add(d.slotOf[p])
+		near.add(d.slotsOf()[p])
 	}
 	near.and(w.target)
 	far := slices.Clone(w.target) // the other nodes, as far as filters allow that look at one node, when all pods leave
@@ -292,7 +292,7 @@ func (d *diagnosis) stay(list []*Change, c *Change) bool {
 			if usesDevices(p) { // its claims come back with it
 				with, _ = d.apply(list)
 			} else {
-				must.Do(w.snapshot.Assume(p, d.slotOf[p]))
+				must.Do(w.snapshot.Assume(p, d.slotsOf()[p]))
 			}
 			if fits(with) {
 				w, again = with, true

@@ -78,6 +78,9 @@ const (
 	whyQuarantine = "the taint says that the node is faulty"
 )
 
+// deviceTaints are keys that name a resource: such a taint keeps a pool of devices for the pods that ask for them.
+var deviceTaints = []string{"nvidia.com/*", "amd.com/*", "gpu.intel.com/*", "habana.ai/*", "aws.amazon.com/neuron*", "google.com/tpu*", "*/gpu"}
+
 // quarantines are annotations of a node in which an agent writes the taints that it has set, or that it has cordoned the node.
 var quarantines = []string{"quarantineHealthEventAppliedTaints", "quarantineHealthEventIsCordoned"}
 
@@ -97,26 +100,32 @@ var (
 )
 
 const (
-	whyMachine  = "the pod needs this kind of machine"
-	whyFact     = "the label states a fact about the node"
-	whyTaken    = "a label that goes takes the node out of its pool"
-	whyNoPool   = "no node that has the label is otherwise like this one"
-	whyPurpose  = "the pod would lose what it is there for"
-	whyWritten  = "the DaemonSet controller writes the node of the pod"
-	whyBack     = "its controller makes the pod again"
-	whyHigher   = "a pod that leaves is more important than the pod"
-	whyNotFirst = "it is no first remedy, and there is no other"
-	whyGate     = "a controller removes the gate when the pod may start"
-	whyMark     = "an agent has cordoned the node"
-	whyLeaves   = "the node is being deleted"
-	whyNotOpen  = "the node has more in its way than the mark"
-	whySpread   = "a spread constraint is the cause, and the node may be in maintenance"
-	whyTemplate = "the template of its controller does not have the rule: something else has written it into the pod"
-	whySpot     = "a spot node may be taken away at any time, and the pod is the only one, has state, or is the cluster's own"
+	whyMachine   = "the pod needs this kind of machine"
+	whyFact      = "the label states a fact about the node"
+	whyTaken     = "a label that goes takes the node out of its pool"
+	whyNoPool    = "no node that has the label is otherwise like this one"
+	whyPurpose   = "the pod would lose what it is there for"
+	whyWritten   = "the DaemonSet controller writes the node of the pod"
+	whyBack      = "its controller makes the pod again"
+	whyHigher    = "a pod that leaves is more important than the pod"
+	whyNotFirst  = "it is no first remedy, and there is no other"
+	whyGate      = "a controller removes the gate when the pod may start"
+	whyMark      = "an agent has cordoned the node"
+	whyLeaves    = "the node is being deleted"
+	whyNotOpen   = "the node has more in its way than the mark"
+	whySpread    = "a spread constraint is the cause, and the node may be in maintenance"
+	whyTemplate  = "the template of its controller does not have the rule: something else has written it into the pod"
+	whyOtherPool = "the pod is meant for its pool"
+	whyHalf      = "less than half of what the pod asks for"
+	whyAhead     = "pods that are tried before take the place"
+	whySpot      = "a spot node may be taken away at any time, and the pod is the only one, has state, or is the cluster's own"
 )
 
 // gateOwners are the controllers of scheduling gates, by the prefix of the gate.
 var gateOwners = map[string]string{"kueue.x-k8s.io/": "Kueue"}
+
+// gateAsks say what a person does about a gate of a known controller, by the prefix of the gate. %s is the owner of the pod.
+var gateAsks = map[string]string{"kueue.x-k8s.io/": "ask Kueue: the Workload of %s and its queue say when it is admitted"}
 
 // matches reports whether a key is one of some keys with stars.
 func matches(keys []string, key string) bool {

@@ -57,7 +57,7 @@ func (l *law) ofPod(c *Change) string {
 // alike reports whether two nodes are of one kind. Their allocatable resources are equal, and so are their labels, except those for the
 // place and the name of a node.
 func alike(a, b *v1.Node) bool {
-	if a.Name == b.Name || !sameCapacity(a, b) {
+	if a.Name == b.Name {
 		return false
 	}
 	for _, x := range [][2]*v1.Node{{a, b}, {b, a}} {
@@ -67,7 +67,7 @@ func alike(a, b *v1.Node) bool {
 			}
 		}
 	}
-	return true
+	return sameCapacity(a, b)
 }
 
 // where reports whether a label says where a node is.

@@ -85,10 +85,10 @@ func (l *law) tolerate(t v1.Taint) (why, note string) {
 // meant reports whether the pod is meant for the pool that a taint reserves: it asks for the resource that the taint names or that
 // only nodes with the taint offer, selects a label that only they have, or has a toleration that is nearly right.
 func (l *law) meant(t v1.Taint) bool {
-	only := func(of func(n *v1.Node) bool) bool { // only nodes with the taint, and one of them at least
+	only := func(of func(n *v1.Node) bool) bool { // only nodes with the taint, and one of them at least; a broken node says nothing about its pool
 		found := false
 		for _, n := range l.nodes {
-			if of(n) {
+			if of(n) && (has(n, t) || !slices.ContainsFunc(n.Spec.Taints, func(t v1.Taint) bool { return rowOf(n, t).kind == agent })) {
 				if !has(n, t) {
 					return false
 				}
@@ -145,6 +145,9 @@ func (l *law) untaint(n *v1.Node, t v1.Taint) string {
 		}
 		return r.why
 	}
+	if matches(deviceTaints, t.Key) {
+		return whyPool
+	}
 	for _, x := range l.nodes { // some of the nodes of its kind lack the taint: it is a mark
 		if !has(x, t) && alike(x, n) {
 			return l.mark(n, t)
@@ -196,18 +199,11 @@ func controlPlane(n *v1.Node) bool {
 	return false
 }
 
-// lawOf returns the law about the pod. pending are pods that wait beside it.
-func (d *diagnosis) lawOf(pending []*v1.Pod) *law {
-	l := &law{pod: d.pod, bare: d.owner.kind == "Pod", state: d.owner.kind == "StatefulSet"}
+// lawOf returns the law about the pod.
+func (d *diagnosis) lawOf() *law {
+	l := &law{pod: d.pod, bare: d.owner.kind == "Pod", state: d.owner.kind == "StatefulSet", sibling: len(d.crew.running)+d.crew.waiting()+d.crew.gated > 1}
 	for _, i := range d.slots {
 		l.nodes = append(l.nodes, d.base.Node(i))
-	}
-	mine := func(p *v1.Pod) bool {
-		return p != nil && p.Name != d.pod.Name && p.Namespace == d.pod.Namespace && metav1.GetControllerOfNoCopy(p) != nil && ownerOf(d.base, p) == d.owner
-	}
-	l.sibling = slices.ContainsFunc(pending, mine)
-	for p := range d.nodeOf {
-		l.sibling = l.sibling || mine(p)
 	}
 	return l
 }

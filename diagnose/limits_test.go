@@ -94,7 +94,7 @@ func TestOneMoreNode(t *testing.T) {
 	csi := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "n1", UID: "u"}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: "d", NodeID: "n1"}}}}
 	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{n}, CSINodes: []*storagev1.CSINode{csi}})
 	require.NoError(t, err)
-	addNode(s, n, "n2")
+	addNode(s, n, "n2", "")
 	more := n.DeepCopy()
 	more.Name, more.UID, more.Status.VolumesAttached, more.Status.VolumesInUse = "n2", "", nil, nil
 	more.Labels[v1.LabelHostname], more.Labels["own"] = "n2", "n2"

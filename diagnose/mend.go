@@ -16,7 +16,8 @@ import (
 )
 
 // mends returns the changes that write what the pod most likely means. Where it asks for a label that no node has, that is a value or a key
-// that looks alike. Where an entry of spec.resourceClaims names nothing, it is the claim or the template of the entry's name. The changes come
+// that looks alike; the same for resources, topology keys and the pods of affinity (namesMeant). Where an entry of spec.resourceClaims names
+// nothing, it is the claim or the template of the entry's name. The changes come
 // after those that drop the same requirement. A requirement that is dropped already is not mended.
 func (d *diagnosis) mends() (out []*Change) {
 	nodes := d.law.nodes
@@ -43,6 +44,7 @@ func (d *diagnosis) mends() (out []*Change) {
 			add(path, path+" ("+r.Name+")", "neither a claim nor a template", meant, edit)
 		}
 	}
+	d.namesMeant(add)
 	a := podinfo.NodeAffinity(d.pod)
 	if a == nil || a.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return out

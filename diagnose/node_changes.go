@@ -14,7 +14,6 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
-	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -46,7 +45,11 @@ func (d *diagnosis) nodeChanges(slot, alike int) []*Change {
 			}
 		}
 	}
-	return append(x.out, d.removal(slot, alike)...)
+	out := append(x.out, d.madeOn(x.node)...)
+	if d.lean && (d.cause == nil || !slices.Contains(ranks[d.cause.Type], MovePods)) {
+		return out
+	}
+	return append(out, d.removal(slot, alike)...)
 }
 
 // untaints adds a change for each taint that the pod does not tolerate.
@@ -57,7 +60,13 @@ func (d *diagnosis) untaints(x *nodeEdits) {
 		if !seen[t] && keepsOff(d.pod, t) {
 			seen[t] = true
 			c := x.add(Untaint, "spec.taints", t.ToString(), "", func(n *v1.Node) { dropTaint(n, t) })
-			c.why, c.mark = d.law.untaint(x.node, t), true
+			key := [2]string{x.node.Name, t.ToString()}
+			why, known := d.common.untaints[key]
+			if !known {
+				why = d.law.untaint(x.node, t)
+				d.common.untaints[key] = why
+			}
+			c.why, c.mark = why, true
 		}
 	}
 }
@@ -168,36 +177,20 @@ func editNode(s *cluster.Snapshot, name string, edit func(n *v1.Node)) {
 // shapes returns a change for one more node of each of the commonest shapes. Nodes have one shape when allocatable resources, taints,
 // and those labels are equal that other nodes have too. When the node selector and affinity of the pod match nodes, only they are models.
 func (d *diagnosis) shapes(most int) []*Change {
-	shared := map[[2]string]int{}
-	for _, i := range d.slots {
-		for k, v := range d.base.Node(i).Labels {
-			shared[[2]string{k, v}]++
-		}
-	}
 	affinity := slices.IndexFunc(d.full, func(p filter.Predicate) bool { return p.Name() == ofAffinity })
 	matches := func(i int) bool { return affinity < 0 || d.full[affinity].Check(i) == 0 }
+	if d.sought != nil && len(d.sought.pool) > 0 { // the volumes of the pod are reached from there too
+		matches = func(i int) bool { return d.sought.inPool[i] }
+	}
 	matched := slices.ContainsFunc(d.slots, func(i int) bool { return d.target.has(i) && matches(i) })
-	byShape := map[string][]int{}
+	byShape, shapes := map[string][]int{}, d.common.shapesOf(d.base)
 	for _, i := range d.slots {
 		n := d.base.Node(i)
 		if !d.target.has(i) || !model(n) || matched && !matches(i) {
 			continue
 		}
-		n, _ = Like(n, n.Name)
-		var b strings.Builder
-		for _, r := range slices.Sorted(maps.Keys(n.Status.Allocatable)) {
-			q := n.Status.Allocatable[r]
-			b.WriteString(string(r) + "=" + decimal(resources.Value(r, q)) + ",")
-		}
-		for _, k := range slices.Sorted(maps.Keys(n.Labels)) {
-			if shared[[2]string{k, n.Labels[k]}] > 1 {
-				b.WriteString(k + "=" + n.Labels[k] + ",")
-			}
-		}
-		for _, t := range n.Spec.Taints {
-			b.WriteString(t.ToString())
-		}
-		byShape[b.String()] = append(byShape[b.String()], i)
+		shape := shapes[i]
+		byShape[shape] = append(byShape[shape], i)
 	}
 	lists := slices.SortedFunc(maps.Values(byShape), func(a, b []int) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(d.rank[a[0]], d.rank[b[0]]))
@@ -211,13 +204,55 @@ func (d *diagnosis) shapes(most int) []*Change {
 				break
 			}
 		}
-		c := &Change{Kind: AddNode, Object: "Node", From: like.Name, To: d.freeName(like.Name), make: func(s *cluster.Snapshot, c *Change) { addNode(s, like, c.To) }}
+		c := &Change{Kind: AddNode, Object: "Node", From: like.Name, To: d.freeName(like.Name), make: func(s *cluster.Snapshot, c *Change) { c.addNodes(s, like) }}
 		if d.owner.kind == "DaemonSet" {
 			c.why = whyWritten
 		}
 		out = append(out, c)
+		if key := d.scarceDomain(); key != "" {
+			own := *c
+			own.Path = "metadata.labels[" + key + "]"
+			out = append(out, &own)
+		}
 	}
 	return out
+}
+
+// scarceDomain returns the topology key whose domains are too few for the pod, "" when there is none. A node more is a domain of the
+// host name in any case.
+func (d *diagnosis) scarceDomain() string {
+	switch {
+	case d.cause == nil:
+	case d.cause.Type == causeAntiAffinity && d.cause.Field != "metadata.labels" && d.cause.Wanted != v1.LabelHostname:
+		return d.cause.Wanted
+	case d.cause.Type == causeSpread && strings.HasSuffix(d.cause.Field, ".minDomains"):
+		if k, ok := indexOf(strings.TrimPrefix(d.cause.Field, d.owner.path), "spec.topologySpreadConstraints["); ok && k < len(d.pod.Spec.TopologySpreadConstraints) {
+			if key := d.pod.Spec.TopologySpreadConstraints[k].TopologyKey; key != v1.LabelHostname {
+				return key
+			}
+		}
+	}
+	return ""
+}
+
+// newDomain returns the topology key of which an added node is a domain of its own, "" for a node in the domains of its model.
+func (c Change) newDomain() string {
+	key, ok := strings.CutPrefix(c.Path, "metadata.labels[")
+	if c.Kind != AddNode || !ok {
+		return ""
+	}
+	return strings.TrimSuffix(key, "]")
+}
+
+// addNodes adds the nodes of AddNode.
+func (c *Change) addNodes(s *cluster.Snapshot, like *v1.Node) {
+	for k := range max(1, c.Count) {
+		name := c.To
+		if k > 0 {
+			name += "-" + decimal(int64(k+1))
+		}
+		addNode(s, like, name, c.newDomain())
+	}
 }
 
 // ofAffinity is the plugin of node selectors and node affinity.
@@ -241,6 +276,12 @@ func model(n *v1.Node) bool {
 	return !slices.ContainsFunc(n.Spec.Taints, func(t v1.Taint) bool { return rowOf(n, t).kind == provider })
 }
 
+// passes reports whether a taint of a node is one of its state, which a new node does not have.
+func passes(n *v1.Node, t v1.Taint) bool {
+	k := rowOf(n, t).kind
+	return k == agent || k == cordon
+}
+
 // Like returns a new node like another one, as it comes up: with its labels, but its own name, and without what agents have set
 // since then: cordons, taints of conditions and of deletion, volumes. ok is false for a node of a provider that makes its nodes for
 // pods of its own, such as Fargate: nobody adds one.
@@ -248,7 +289,7 @@ func Like(like *v1.Node, name string) (n *v1.Node, ok bool) {
 	n = like.DeepCopy()
 	n.Name, n.UID, n.DeletionTimestamp = name, "", nil
 	n.Spec.Unschedulable = false
-	n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t v1.Taint) bool { k := rowOf(like, t).kind; return k == agent || k == cordon })
+	n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t v1.Taint) bool { return passes(like, t) })
 	n.Status.VolumesAttached, n.Status.VolumesInUse = nil, nil
 	for k, v := range n.Labels {
 		if v == like.Name || k == v1.LabelHostname {
@@ -258,9 +299,13 @@ func Like(like *v1.Node, name string) (n *v1.Node, ok bool) {
 	return n, model(like)
 }
 
-// addNode adds a node like another one, with the pods that its DaemonSets put there and the same limits of volumes.
-func addNode(s *cluster.Snapshot, like *v1.Node, name string) {
+// addNode adds a node like another one, with the pods that its DaemonSets put there and the same limits of volumes. With a topology key
+// the node is a domain of its own.
+func addNode(s *cluster.Snapshot, like *v1.Node, name, key string) {
 	n, _ := Like(like, name)
+	if key != "" {
+		n.Labels[key] = name
+	}
 	if old, ok := cluster.List[*storagev1.CSINode](s).Get("", like.Name); ok {
 		c := old.DeepCopy()
 		c.Name, c.UID = name, ""

@@ -63,7 +63,7 @@ func (o owner) String() string {
 func (d *diagnosis) own(c *Change) {
 	in := c.Kind == Tolerate || c.Kind == DropGate ||
 		c.Kind == LowerRequest && (c.Path == "requests.cpu" || c.Path == "requests.memory") && !guaranteed(d.pod)
-	if c.Kind == DropGate || c.Kind == Remake || in && d.owner.again {
+	if c.Path == ofGates || c.Kind == Remake || in && d.owner.again {
 		return
 	}
 	c.Object, c.Again = d.owner.String(), d.owner.again

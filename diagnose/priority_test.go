@@ -56,7 +56,7 @@ func TestPriority(t *testing.T) {
 		o := cluster.Objects{Nodes: nodes, Pods: c.pods}
 		d := relax(t, o, c.pod, Options{Cost: only(Priority, MovePods)})
 		var have []string
-		for _, r := range d.ranked() {
+		for _, r := range ranked(d.Relaxations, d.Cause) {
 			require.Equal(t, "n1", r.Node)
 			have = append(have, r.Text())
 		}

@@ -3,27 +3,33 @@ package diagnose
 import (
 	"cmp"
 	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
 )
 
 // ranks has the kinds of changes that are the best advice about a cause, in their order. Kinds that a cause does not name come after those
 // that it names, by cost. A cause without a row leaves all to the cost.
 var ranks = map[string][]Kind{
 	causeAffinity:     {Mend, MovePods, Label}, // a preference gives up what the pod wants
-	causeAntiAffinity: {Mend, AddNode, Prefer},
+	causeAntiAffinity: {Mend, Strategy, Policy, AddNode, Scale, Prefer},
 	causeDaemon:       {Priority, MovePods},
 	causeEmptyDomain:  {Mend, HonorTaints, LowerMinDomains, AddNode, RaiseMaxSkew}, // a preference is last
-	causeSpread:       {Mend, LowerMinDomains, HonorTaints, AddNode, RaiseMaxSkew},
+	causeSpread:       {Mend, LowerMinDomains, HonorTaints, Policy, Strategy, AddNode, RaiseMaxSkew},
 	causeMeant:        {Tolerate},
 	causeToleration:   {Tolerate},
 	causeReserved:     {AddNode},
-	causeNotReady:     {Recover, AddNode},
-	causePressure:     {Recover, AddNode},
-	causeStarting:     {Recover, AddNode},
-	causeLeaving:      {Recover, AddNode},
-	causeFull:         {AddNode, LowerRequest, MovePods},
+	causeNotReady:     {Recover, Uncordon, Untaint, AddNode},
+	causePressure:     {Recover, Uncordon, Untaint, AddNode},
+	causeStarting:     {Recover, Uncordon, Untaint, AddNode},
+	causeLeaving:      {Recover, Uncordon, Untaint, AddNode},
+	causeFull:         {AddNode, Scale, LowerRequest, Strategy, MovePods},
 	causeTooLarge:     {LowerRequest, AddNode},
 	causeFragments:    {MovePods, AddNode},
-	causePort:         {AddNode, MovePods},
+	causePort:         {Strategy, AddNode, Scale, MovePods},
+	causeAttachments:  {AddNode, MovePods},
+	causeOnePod:       {Strategy},
+	causeVolume:       {ClearClaimRef, LowerRequest, Recover},
 }
 
 // rank returns the place of the worst change of a relaxation among the best advice about a cause.
@@ -42,11 +48,36 @@ func (r Relaxation) rank(c *Cause) (worst int) {
 	return worst
 }
 
-// ranked returns the relaxations in the order of the cause. Those that may never be first stay behind the others.
-func (d *Diagnosis) ranked() []Relaxation {
-	out := slices.Clone(d.Relaxations)
+// ranked returns relaxations in the order of the cause. Those that may never be first stay behind the others.
+func ranked(list []Relaxation, cause *Cause) []Relaxation {
+	out := slices.Clone(list)
 	slices.SortStableFunc(out, func(a, b Relaxation) int {
-		return cmp.Or(cmp.Compare(later(a), later(b)), cmp.Compare(a.rank(d.Cause), b.rank(d.Cause)))
+		return cmp.Or(cmp.Compare(later(a), later(b)), cmp.Compare(a.rank(cause), b.rank(cause)))
 	})
 	return out
+}
+
+// ofQuantity are causes about which other pools are no advice: the pod has its pool, and the pool lacks room.
+var ofQuantity = []string{causeFull, causeTooLarge, causeFragments, causePort, causeAntiAffinity, causeAttachments}
+
+// unfit returns why a relaxation is no advice about the cause, though it places the pod: it takes the pod out of its pool, or leaves it less
+// than half of what it asks for.
+func (d *diagnosis) unfit(r Relaxation) string {
+	if d.cause == nil {
+		return ""
+	}
+	for _, c := range r.Changes {
+		switch c.Kind {
+		case DropSelector, DropRequirement, Prefer:
+			ofNodes := strings.Contains(c.Path, "nodeSelector") || strings.Contains(c.Path, "nodeAffinity")
+			if ofNodes && c.key != v1.LabelHostname && slices.Contains(ofQuantity, d.cause.Type) {
+				return whyOtherPool
+			}
+		case LowerRequest:
+			if d.cause.Type == causeFull && c.value != nil && 2*c.value.v < c.value.from {
+				return whyHalf
+			}
+		}
+	}
+	return ""
 }

@@ -17,7 +17,7 @@ import (
 func (d *diagnosis) rehouse(c *Change, s *cluster.Snapshot) (stuck []*v1.Pod) {
 	home := map[string]string{}
 	for _, q := range c.remove {
-		home[podinfo.Name(q)] = d.nodeOf[q]
+		home[podinfo.Name(q)] = d.nodeOf(q)
 	}
 	p := d.profileOver(s) // a pod that leaves may go to any node but its own
 	p.Filters = append([]*placement.Plugin{{Name: d.freeFilter("Elsewhere"), Filter: func(pod *v1.Pod, c placement.Cluster) placement.Filtering {
@@ -26,7 +26,7 @@ func (d *diagnosis) rehouse(c *Change, s *cluster.Snapshot) (stuck []*v1.Pod) {
 	placer := must.Get(placement.NewPlacer(s, p))
 	c.to = map[*v1.Pod]string{}
 	for _, q := range c.remove {
-		l := Leaving{Pod: podinfo.Name(q), Node: d.nodeOf[q], Priority: podinfo.Priority(q)}
+		l := Leaving{Pod: podinfo.Name(q), Node: d.nodeOf(q), Priority: podinfo.Priority(q)}
 		again := unplaced(q)
 		if dec := placer.Decide(again, placement.Options{}); dec.Placed() && !usesDevices(q) {
 			must.Do(placer.Assume(again, dec))

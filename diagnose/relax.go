@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices/tracker"
@@ -23,8 +25,11 @@ type Input struct {
 	Snapshot *cluster.Snapshot
 	// Profile without filters and scores is placement.DefaultProfile. Its Volumes and Devices must be nil.
 	Profile placement.Profile
-	// Pending are pods that wait beside the pod. They say how many pods an owner has. A nil pod is none.
+	// Pending are the pods that wait, in the order in which they are tried; whether the pod is among them does not matter. A remedy counts
+	// those of the pod's owner, and leaves room for those that are tried before. A nil pod is none.
 	Pending []*v1.Pod
+	// Autoscalers say how many pods owners may have. A nil one is none.
+	Autoscalers []*autoscalingv2.HorizontalPodAutoscaler
 }
 
 // Options change one question. The zero value asks for any node and has the default limits.
@@ -34,7 +39,7 @@ type Options struct {
 	// Cost returns what a change costs; nil: DefaultCost. A set costs the sum. A cost below 0 leaves the change out of every set.
 	// Cost is asked before the values are known too.
 	Cost func(c Change) int64
-	// Nodes is the number of nodes whose changes are tried; 0 means 3, below 0 none.
+	// Nodes is the number of nodes whose changes are tried, and of nodes that agents keep closed as many more; 0 means 3, below 0 none.
 	Nodes int
 	// Size is the largest number of changes in a set; 0 means 4.
 	Size int
@@ -64,6 +69,9 @@ type Diagnosis struct {
 	Changes []Change `json:"changes"`
 	// Relaxations are all smallest sets of changes that place the pod, the cheapest first.
 	Relaxations []Relaxation `json:"relaxations"`
+	// Remedies are at most three lines of advice, the best for the cause first: relaxations and edits of the owner, with all pods of
+	// the owner counted.
+	Remedies []Remedy `json:"remedies,omitempty"`
 	// Dropped are changes that would be in sets, and that the law of advice forbids.
 	Dropped []Dropped `json:"dropped,omitempty"`
 	// Conflicts are the smallest sets of rules of the pod, by field path, that keep the pod out whatever its other rules are.
@@ -125,25 +133,31 @@ type diagnosis struct {
 	full   filter.Predicates // of the pod as it is
 	sought *sought           // has the pool
 	cause  *Cause            // of the pod as it is; nil for a pod that fits elsewhere
-	slotOf map[*v1.Pod]int
-	nodeOf map[*v1.Pod]string
+	slotOf map[*v1.Pod]int   // nil: not asked yet; see slotsOf
 
 	budgets     *budgets
 	devices     *tracker.Tracker // of the base
 	asksDevices bool             // the pod has claims, or asks for an extended resource that a device class provides
 
-	changes  []*Change // of the pod
-	everyone []*Change // beside the pod and one node; their bits follow those of changes
-	places   []place
-	gates    uint64 // changes of the pod that every set needs
-	probes   uint64 // changes of the pod that the law forbids: they are in no set, and conflicts read them
-	dropped  []Dropped
-	law      *law
-	owner    owner
-	sees     []uint64 // by filter: the changes that it sees
-	pods     map[uint64]*v1.Pod
-	worlds   map[worldKey]*world
-	scratch  bits
+	changes    []*Change // of the pod
+	everyone   []*Change // beside the pod and one node; their bits follow those of changes
+	places     []place
+	gates      uint64 // changes of the pod that every set needs
+	probes     uint64 // changes of the pod that the law forbids: they are in no set, and conflicts read them
+	dropped    []Dropped
+	law        *law
+	owner      owner
+	crew       crew
+	controller *metav1.OwnerReference // of the pod; nil: none
+	scalers    []*autoscalingv2.HorizontalPodAutoscaler
+	harm       []int     // of remedies
+	repels     *[]repels // nil: not asked yet
+	common     *common
+	lean       bool     // of All: no conflicts, and pods leave only where that is good advice about the cause
+	sees       []uint64 // by filter: the changes that it sees
+	pods       map[uint64]*v1.Pod
+	worlds     map[worldKey]*world
+	scratch    bits
 
 	steps, asks int
 	weight      int // of an ask, in steps
@@ -162,10 +176,15 @@ type place struct {
 // nil pod, a pod that is on a node or has finished, and a profile with Volumes or Devices.
 func Relax(in Input, pod *v1.Pod, o Options) (_ *Diagnosis, err error) {
 	defer must.Catch(&err)
-	d := must.Get(begin(in, pod, o))
+	return must.Get(begin(in, pod, o)).relax(), nil
+}
+
+// relax answers the question.
+func (d *diagnosis) relax() *Diagnosis {
+	pod := d.pod
 	out := &Diagnosis{Pod: podinfo.Name(pod), Changes: []Change{}, Relaxations: []Relaxation{}, Conflicts: [][]string{}}
 	if d.asItIs(out) {
-		return out, nil
+		return out
 	}
 	out.Cause = d.cause
 	d.list()
@@ -174,7 +193,10 @@ func Relax(in Input, pod *v1.Pod, o Options) (_ *Diagnosis, err error) {
 		out.Relaxations = append(out.Relaxations, r)
 		slices.SortStableFunc(out.Relaxations, byCost)
 	}
-	out.Conflicts = d.conflicts()
+	out.Remedies = d.remedies(out.Relaxations)
+	if !d.lean {
+		out.Conflicts = d.conflicts()
+	}
 	out.Cut, out.Untried, out.Dropped = d.cut, d.untried, d.dropped
 	for _, c := range d.changes {
 		if c.why == "" {
@@ -191,7 +213,7 @@ func Relax(in Input, pod *v1.Pod, o Options) (_ *Diagnosis, err error) {
 			out.Changes = append(out.Changes, *c)
 		}
 	}
-	return out, nil
+	return out
 }
 
 func begin(in Input, pod *v1.Pod, o Options) (*diagnosis, error) {
@@ -204,17 +226,10 @@ func begin(in Input, pod *v1.Pod, o Options) (*diagnosis, error) {
 		return nil, fmt.Errorf("diagnose: pod %s: spec.nodeName: Forbidden: the pod is on a node", podinfo.Name(pod))
 	case cluster.Finished(pod):
 		return nil, fmt.Errorf("diagnose: pod %s: status.phase: Forbidden: the pod has finished", podinfo.Name(pod))
-	case in.Profile.Volumes != nil || in.Profile.Devices != nil:
-		return nil, errors.New("diagnose: profile: Forbidden: every changed cluster has volumes and devices of its own")
 	}
-	if len(in.Profile.Filters) == 0 && len(in.Profile.Scores) == 0 {
-		name := in.Profile.SchedulerName
-		in.Profile = placement.DefaultProfile()
-		in.Profile.SchedulerName = name
-	}
-	in.Profile.Sampling = placement.AllNodes()
-	if errs := in.Profile.Validate(nil); len(errs) > 0 {
-		return nil, errs.ToAggregate()
+	var err error
+	if in.Profile, err = profileOf(in); err != nil {
+		return nil, err
 	}
 	if o.Nodes == 0 {
 		o.Nodes = 3
@@ -229,7 +244,7 @@ func begin(in Input, pod *v1.Pod, o Options) (*diagnosis, error) {
 	if o.Cost == nil {
 		o.Cost = DefaultCost
 	}
-	d := &diagnosis{o: o, profile: in.Profile, base: in.Snapshot.Fork(), pod: pod.DeepCopy(), pods: map[uint64]*v1.Pod{}, worlds: map[worldKey]*world{}, slotOf: map[*v1.Pod]int{}, nodeOf: map[*v1.Pod]string{}}
+	d := &diagnosis{o: o, profile: in.Profile, base: in.Snapshot.Fork(), pod: pod.DeepCopy(), pods: map[uint64]*v1.Pod{}, worlds: map[worldKey]*world{}}
 	if i := d.base.Slot(d.pod.Status.NominatedNodeName); o.Where != nil && (i < 0 || !o.Where(d.base.Node(i))) {
 		d.pod.Status.NominatedNodeName = "" // v1.37 tries a nominated node whatever nodes plugins name
 	}
@@ -237,19 +252,48 @@ func begin(in Input, pod *v1.Pod, o Options) (*diagnosis, error) {
 	for at, i := range d.base.Order() {
 		d.slots, d.rank[i] = append(d.slots, int(i)), at
 	}
-	for _, i := range d.slots {
-		for p := range d.base.Pods(i) {
-			d.slotOf[p], d.nodeOf[p] = i, d.base.Node(i).Name
-		}
-	}
 	d.owner = ownerOf(d.base, d.pod)
-	d.law = d.lawOf(in.Pending)
+	d.crew, d.scalers = d.crewOf(in.Pending), in.Autoscalers
+	d.law, d.common = d.lawOf(), newCommon()
 	d.budgets, d.devices = budgetsOf(d.base), tracker.New(d.base, tracker.Of(d.base))
 	d.asksDevices = len(d.pod.Spec.ResourceClaims) > 0 || d.devices.ExtendedResources().Serve(d.pod)
 	d.weight = podinfo.Weight(d.pod)
 	w := d.newWorld(d.base)
 	d.worlds[worldKey{place: -1}], d.target = w, w.target
 	return d, nil
+}
+
+// slotsOf returns the slots of the running pods.
+func (d *diagnosis) slotsOf() map[*v1.Pod]int {
+	if d.slotOf == nil {
+		d.slotOf = map[*v1.Pod]int{}
+		for _, i := range d.slots {
+			for p := range d.base.Pods(i) {
+				d.slotOf[p] = i
+			}
+		}
+	}
+	return d.slotOf
+}
+
+// nodeOf returns the name of the node of a running pod.
+func (d *diagnosis) nodeOf(p *v1.Pod) string { return d.base.Node(d.slotsOf()[p]).Name }
+
+// profileOf returns the profile that decides, the default one when the input has none.
+func profileOf(in Input) (placement.Profile, error) {
+	p := in.Profile
+	if p.Volumes != nil || p.Devices != nil {
+		return p, errors.New("diagnose: profile: Forbidden: every changed cluster has volumes and devices of its own")
+	}
+	if len(p.Filters) == 0 && len(p.Scores) == 0 {
+		p = placement.DefaultProfile()
+		p.SchedulerName = in.Profile.SchedulerName
+	}
+	p.Sampling = placement.AllNodes()
+	if errs := p.Validate(nil); len(errs) > 0 {
+		return p, errs.ToAggregate()
+	}
+	return p, nil
 }
 
 // asItIs decides about the pod without changes, and reports whether it goes where it should.

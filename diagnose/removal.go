@@ -10,6 +10,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 )
@@ -36,30 +37,18 @@ func (d *diagnosis) removal(slot, alike int) []*Change {
 	for _, p := range d.claimUsers() {
 		add(p)
 	}
-	for _, predicate := range d.full {
-		k, ok := predicate.(interface {
-			KeepsOff(pod, q *v1.Pod, i, j int) bool
-		})
-		if !ok {
+	at := d.base.Node(slot).Labels
+	for _, r := range d.repelling() {
+		if d.slotsOf()[r.pod] == slot {
 			continue
 		}
-		keeps := map[podKind]bool{}
-		for _, j := range d.slots {
-			if j == slot {
-				continue
-			}
-			for p := range d.base.Pods(j) {
-				kind, terms := d.base.PodKind(p)
-				key := podKind{kind, terms}
-				near, ok := keeps[key]
-				if !ok { // pods of one kind are asked about once, as if they were on the slot itself
-					near = k.KeepsOff(d.pod, p, slot, slot)
-					keeps[key] = near
-				}
-				if near && k.KeepsOff(d.pod, p, slot, j) {
-					add(p)
-				}
-			}
+		other := d.base.Node(d.slotsOf()[r.pod]).Labels
+		if r.asks != nil && r.asks(slot) || slices.ContainsFunc(r.keys, func(key string) bool {
+			value, has := at[key]
+			v, ok := other[key]
+			return has && ok && v == value
+		}) {
+			add(r.pod)
 		}
 	}
 	if len(pods) == 0 {
@@ -74,6 +63,79 @@ func (d *diagnosis) removal(slot, alike int) []*Change {
 	out := []*Change{change(pods)}
 	if k := d.needed(slot, pods); k >= 0 && len(pods) > 1 {
 		out = append(out, change(slices.Delete(slices.Clone(pods), k, k+1)))
+	}
+	return out
+}
+
+// repels is a running pod that keeps the pod off the nodes that share a domain with its own, by one of some topology keys, or that a plugin
+// of the caller must be asked about for each node.
+type repels struct {
+	pod  *v1.Pod
+	keys []string
+	asks func(slot int) bool
+}
+
+// repelling returns the running pods that keep the pod off other nodes than their own, in scan order. Pods of one kind are asked about once.
+func (d *diagnosis) repelling() []repels {
+	if d.repels != nil {
+		return *d.repels
+	}
+	out := []repels{}
+	for _, predicate := range d.full {
+		k, ok := predicate.(interface {
+			Repels(pod *v1.Pod) func(q *v1.Pod) (keys []string)
+		})
+		if !ok {
+			out = append(out, d.keptOff(predicate)...)
+			continue
+		}
+		ask, known := k.Repels(d.pod), map[podKind][]string{}
+		for _, j := range d.slots {
+			for p := range d.base.Pods(j) {
+				kind, terms := d.base.PodKind(p)
+				key := podKind{kind, terms, p.DeletionTimestamp != nil}
+				keys, ok := known[key]
+				if !ok {
+					keys = ask(p)
+					known[key] = keys
+				}
+				if keys != nil {
+					out = append(out, repels{pod: p, keys: keys})
+				}
+			}
+		}
+	}
+	d.repels = &out
+	return out
+}
+
+// keptOff returns the pods that a plugin of the caller must be asked about, all running pods; nil for a plugin that keeps no pod off because
+// of a pod of another node.
+func (d *diagnosis) keptOff(predicate filter.Predicate) (out []repels) {
+	k, ok := predicate.(interface {
+		KeepsOff(pod, q *v1.Pod, i, j int) bool
+	})
+	if !ok {
+		return nil
+	}
+	type nearKey struct {
+		slot int
+		kind podKind
+	}
+	near := map[nearKey]bool{}
+	for _, j := range d.slots {
+		for p := range d.base.Pods(j) {
+			out = append(out, repels{pod: p, asks: func(slot int) bool {
+				kind, terms := d.base.PodKind(p)
+				key := nearKey{slot, podKind{kind, terms, p.DeletionTimestamp != nil}}
+				keeps, known := near[key]
+				if !known { // pods of one kind are asked about once, as if they were on the slot itself
+					keeps = k.KeepsOff(d.pod, p, slot, slot)
+					near[key] = keeps
+				}
+				return keeps && k.KeepsOff(d.pod, p, slot, j)
+			}})
+		}
 	}
 	return out
 }
@@ -100,7 +162,7 @@ func (d *diagnosis) needed(slot int, leave []*v1.Pod) int {
 			}
 		}
 		if !selects(d.pod) {
-			return slices.IndexFunc(leave, func(p *v1.Pod) bool { return d.slotOf[p] == slot && selects(p) })
+			return slices.IndexFunc(leave, func(p *v1.Pod) bool { return d.slotsOf()[p] == slot && selects(p) })
 		}
 	}
 	return -1
@@ -157,10 +219,11 @@ func move(s *cluster.Snapshot, p *v1.Pod, to string) {
 	must.Do(s.Set(there))
 }
 
-// podKind is what cluster.Snapshot.PodKind returns.
+// podKind is what cluster.Snapshot.PodKind returns, and whether the pod is being deleted.
 type podKind struct {
 	kind  any
 	terms int32
+	ends  bool
 }
 
 // leave makes the pods of RemovePods and MovePods leave. With Change.evicts a pod stays when a disruption budget does not allow its

@@ -9,6 +9,20 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
+// tried returns the representatives whose changes are tried: as many as Options.Nodes says of nodes that agents keep closed, and as many of
+// the others, so that a broken node more takes no place.
+func (d *diagnosis) tried(list []representative) (out []representative) {
+	n := map[bool]int{}
+	for _, r := range list {
+		x := d.base.Node(r.slot)
+		broken := slices.ContainsFunc(x.Spec.Taints, func(t v1.Taint) bool { return rowOf(x, t).kind == agent })
+		if n[broken]++; n[broken] <= d.o.Nodes {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 type representative struct {
 	slot, alike int
 	short       float64 // of what the pod asks for

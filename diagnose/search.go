@@ -22,7 +22,7 @@ func (d *diagnosis) list() {
 	base := d.worlds[worldKey{place: -1}]
 	verdicts := d.verdicts()
 	reps := d.representatives(verdicts)
-	d.changes = append(podChanges(d.pod), d.mends()...)
+	d.changes = slices.Concat(podChanges(d.pod), d.mends(), d.policies())
 	seen := map[v1.Taint]bool{}
 	for _, r := range reps {
 		for _, t := range d.base.Node(r.slot).Spec.Taints {
@@ -37,6 +37,7 @@ func (d *diagnosis) list() {
 	}
 	for _, c := range d.changes {
 		c.why = cmp.Or(c.why, d.law.ofPod(c))
+		d.admit(c)
 	}
 	d.changes = d.ofTemplate(d.changes)
 	for _, c := range d.changes {
@@ -82,11 +83,11 @@ func (d *diagnosis) list() {
 		if c.why != "" {
 			d.probes |= 1 << k
 		}
-		if c.Kind == DropGate {
+		if c.Path == ofGates {
 			d.gates |= 1 << k
 		}
 	}
-	for _, r := range reps[:min(d.o.Nodes, len(reps))] {
+	for _, r := range d.tried(reps) {
 		own := func(c *Change) bool { return wanted(c) && !slices.ContainsFunc(d.everyone, c.same) }
 		if list := d.lawful(keep(d.nodeChanges(r.slot, r.alike), own)); len(list) > 0 {
 			d.places = append(d.places, place{r.slot, list})

@@ -35,11 +35,9 @@ func TestLacks(t *testing.T) {
 // Advice ranks by the cause: about affinity a move comes before a preference, which is cheaper.
 func TestRanked(t *testing.T) {
 	prefer, move := Relaxation{Cost: 1, Changes: []Change{{Kind: Prefer}}}, Relaxation{Cost: 9, Changes: []Change{{Kind: MovePods}}}
-	d := &Diagnosis{Relaxations: []Relaxation{prefer, move}}
-	require.Equal(t, []Relaxation{prefer, move}, d.ranked(), "without a cause by cost")
-	d.Cause = &Cause{Type: causeAffinity}
-	require.Equal(t, []Relaxation{move, prefer}, d.ranked())
+	list, cause := []Relaxation{prefer, move}, &Cause{Type: causeAffinity}
+	require.Equal(t, list, ranked(list, nil), "without a cause by cost")
+	require.Equal(t, []Relaxation{move, prefer}, ranked(list, cause))
 	risky := Relaxation{Changes: []Change{{Kind: MovePods, Note: "may be lost"}}}
-	d.Relaxations = append(d.Relaxations, risky)
-	require.Equal(t, []Relaxation{move, prefer, risky}, d.ranked(), "a risk is never first")
+	require.Equal(t, []Relaxation{move, prefer, risky}, ranked(append(list, risky), cause), "a risk is never first")
 }

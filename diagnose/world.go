@@ -99,7 +99,7 @@ func (d *diagnosis) world(key worldKey) *world {
 	make := func(c *Change, n bool) {
 		nodes = nodes && n
 		for _, p := range c.remove {
-			touched = append(touched, d.slotOf[p])
+			touched = append(touched, d.slotsOf()[p])
 		}
 		c.once(s, gone)
 	}

@@ -91,7 +91,7 @@ func explainPod(ctx context.Context, out *bytes.Buffer, x *simulation) verdict {
 	case x.o.output == page.Form:
 		e.writePage(out, x)
 	default:
-		out.WriteString(e.text())
+		out.WriteString(e.text(x.o.brief && !x.o.all))
 	}
 	return verdict{unplaced: e.Node == "", failed: e.Outcome == outcomeRefused || e.Outcome == outcomeError}
 }
@@ -287,6 +287,7 @@ func (x *simulation) diagnose(ctx context.Context, e *explanation, q *asked, d p
 	case d.Placed():
 		if len(q.pod.Spec.SchedulingGates) > 0 {
 			e.Cause = q.cause()
+			x.relaxations(ctx, e, q, x.diagnosed(q.with, q.profile), want)
 		}
 		e.Allocations = allocationsOf(q.pod, d.Node, d.Devices)
 		if e.scores == nil {
@@ -311,7 +312,7 @@ func (x *simulation) relaxations(ctx context.Context, e *explanation, q *asked, 
 	}
 	e.Help = append([]string{}, d.Advice()...)
 	e.Dropped = d.Dropped
-	if len(d.Relaxations) == 0 && len(d.Changes) > 0 {
+	if len(d.Remedies) == 0 && len(d.Changes) > 0 {
 		e.tried = triedInVain(d, o.Size)
 		for _, x := range d.Dropped[:min(len(d.Dropped), mostDropped)] {
 			e.left = append(e.left, fmt.Sprintf("Left out: %s: %s", x.Change, x.Rule))

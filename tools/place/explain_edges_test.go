@@ -80,7 +80,7 @@ func TestExplainComparesWithTheFirst(t *testing.T) {
 func TestKeptPods(t *testing.T) {
 	for n, want := range []string{"", " Room is kept for nominated pods: a.", " Room is kept for nominated pods: a, b.", " Room is kept for nominated pods: a, b, c.", " Room is kept for nominated pods: a, b, c and 1 more.", " Room is kept for nominated pods: a, b, c and 2 more."} {
 		e := &explanation{said: "S.", Kept: strings.Split("abcde", "")[:n]}
-		require.Equal(t, "S."+want+"\n", e.text())
+		require.Equal(t, "S."+want+"\n", e.text(false))
 	}
 }
 
@@ -149,7 +149,7 @@ func TestPageOfVictims(t *testing.T) {
 // What the claims of a pod get is a line for each.
 func TestDevicesInWords(t *testing.T) {
 	e := &explanation{said: "S.", pod: &v1.Pod{}, Node: "n1", Allocations: []allocation{{Claim: "x/c", Devices: []string{"a", "b"}}, {Claim: "x/d"}}}
-	require.Contains(t, e.text(), "S.\nDevices: x/c gets a, b\nDevices: x/d gets <none>\n")
+	require.Contains(t, e.text(false), "S.\nDevices: x/c gets a, b\nDevices: x/d gets <none>\n")
 }
 
 // Pods of added workloads go through admission, even when they have a priority. -map draws the resource that the flag names.

@@ -13,8 +13,12 @@ import (
 // mostKept is how many nominated pods the first line names.
 const mostKept = 3
 
-// text returns the explanation in words: the answer first, then what the pod asks for, the nodes, and the choice.
-func (e *explanation) text() string {
+// text returns the explanation in words: the answer first, then what the pod asks for, the nodes, and the choice. The brief text of a pod that
+// waits is the answer alone.
+func (e *explanation) text(brief bool) string {
+	if brief && e.Cause != nil && e.pod != nil {
+		return e.firstScreen()
+	}
 	var b strings.Builder
 	for _, line := range e.waits {
 		report.Textf(&b, "%s\n", line)

@@ -55,10 +55,11 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	report.Flag(f.FlagSet, &o.output, wide, page.Form)
 	f.Var(&o.detail, "detail", "with json and yaml: every plugin's verdict and score of every node, for all pods or for one, `[=NAMESPACE/NAME]`, repeatable")
 	o.tables.Flags(f, "pods", program.OfNames)
-	f.StringVar(&o.explain, "explain", "", "explain one pod, waiting or running: `NAMESPACE/NAME`")
+	f.StringVar(&o.explain, "explain", "", "explain one pod, waiting or running: `NAMESPACE/NAME`, or the pods of an owner: deployment/NAME")
 	f.StringVar(&o.where, "where", "", "with -explain: why the pod does not go there, and what would have to change: a `NODE` or a label selector such as topology.kubernetes.io/zone=a")
 	f.IntVar(&o.steps, "steps", 20000, "with -explain and -pack: search for `N` steps for changes or a better plan")
 	f.DurationVar(&o.time, "time", time.Minute, "with -explain, -pack and -preemption optimal: end each search after this `DURATION`; 0: no limit")
+	f.BoolVar(&o.brief, "brief", false, "with -explain: of a pod that waits the answer alone, without what rejects it where and what it asks for")
 	f.BoolVar(&o.all, "all", false, "with -explain: every node, not the best twenty")
 	f.BoolFunc("admit", "run admission on all pending pods, and refuse what the API server refuses; with `=ExtendedResourceToleration` this plugin too, which is off by default", func(text string) error {
 		switch text {

@@ -105,7 +105,7 @@ func (x *simulation) writePage(out *bytes.Buffer, a answer) {
 // writePage writes the explanation as a page.
 func (e *explanation) writePage(out *bytes.Buffer, x *simulation) {
 	p := x.page("Why " + e.Pod)
-	p.Summary, p.Text, p.Select = strings.Join(append(slices.Clone(e.waits), e.said), " "), e.text(), e.Pod
+	p.Summary, p.Text, p.Select = strings.Join(append(slices.Clone(e.waits), e.said), " "), e.text(false), e.Pod
 	state := e.State
 	if e.Outcome != "" && e.State != "Running" {
 		state = e.Outcome

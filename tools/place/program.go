@@ -32,6 +32,7 @@ type options struct {
 	explain           string
 	where             string // with explain: a node or a label selector
 	all               bool   // with explain: every node
+	brief             bool   // with explain: of a pod that waits the answer alone
 	admit             bool
 	admission         admission.Options
 	expand            bool
@@ -144,6 +145,7 @@ func reply(ctx context.Context, out *bytes.Buffer, o options, stdin io.Reader, s
 	for _, text := range warnings {
 		report.Textf(stderr, "warning: %s\n", text)
 	}
+	o.explain = w.ofOwner(o.explain, o.tables.Namespace)
 	must.Do(o.known(w, timeline))
 	v.asides = w.asides
 	before := usageOf(w.snapshot)

@@ -28,7 +28,8 @@ func TestPendingPods(t *testing.T) {
 	}, func(t *testing.T, c test) {
 		code, out, errs := podberth(t, "", "why", "shop/"+c.name, "-f", "testdata/pending.yaml", "--width", "120")
 		require.Zero(t, code, errs)
-		first := strings.Join(strings.Split(out, "\n")[:7], "\n")
+		lines := strings.Split(out, "\n")
+		first := strings.Join(lines[:min(7, len(lines))], "\n")
 		require.Contains(t, first, "Do: ")
 		require.Contains(t, first, c.change)
 

@@ -252,6 +252,8 @@ func (a *asked) write(stdin io.Reader) error {
 		if a.question.wide() {
 			args = append(args, "-o=wide")
 		}
+	} else if a.verb() == "why" {
+		args = append(args, "-brief")
 	}
 	if a.bare {
 		args = append(args, "-no-headers")

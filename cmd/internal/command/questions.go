@@ -21,14 +21,16 @@ func questions() []question {
 func why() question {
 	return question{
 		use: "why POD", short: "Explain why a pod waits, or why it runs where it runs",
-		long: `The first lines say what would have to change so that a waiting pod gets a node.
-Then come what rejects the pod on which nodes, the numbers, and the scores.
+		long: `Of a pod that waits the answer is the cause, and what would let the pod and its
+siblings run. With -o wide or --all come what rejects the pod on which nodes,
+what wakes it, the numbers, and the scores. POD may be an owner, such as
+deployment/web: the answer is about the first of its pods that waits.
 
 Exit codes: 0 explained; 1 the pod has no node and --fail-unschedulable is
 given; 2 bad input.`,
 		examples: [2]string{"why a pod of the current namespace waits\nwhy web-0", "every node, from a dump\nwhy shop/web-0 --all -f cluster.yaml"},
 		program:  "place", flags: place.Flags, run: place.Run, args: cobra.ExactArgs(1), complete: Pods,
-		hidden: []string{"explain", "how-many", "log", "detail", "fail-errors", "map", "pack", "against", "price-label", strict},
+		hidden: []string{"explain", "how-many", "log", "detail", "fail-errors", "map", "pack", "against", "price-label", "brief", strict},
 		usage: map[string]string{"all": "every node, not the best twenty", "where": "why the pod does not go there, and what would have to change: a `NODE` or a label selector", "preemption": preemptionUsage,
 			"steps": "search for `N` steps for changes that would help", "time": "end that search after this `DURATION`; 0: no limit"},
 		forms: browser, names: []string{"node=node"}, need: placing, more: podFor("-explain"),

@@ -133,6 +133,7 @@ var functions = map[string]any{
 	"diagnose.Obstacles":                      diagnose.Obstacles,
 	"diagnose.CauseOf":                        diagnose.CauseOf,
 	"diagnose.Relax":                          diagnose.Relax,
+	"diagnose.All":                            diagnose.All,
 	"diagnose.Apply":                          diagnose.Apply,
 	"diagnose.Wake":                           diagnose.Wake,
 	"diagnose.Like":                           diagnose.Like,

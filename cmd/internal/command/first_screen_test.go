@@ -1,0 +1,31 @@
+package command_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The first screen of every case of the corpus of advice has at most ten lines of 80 columns, and begins with the cause.
+func TestFirstScreens(t *testing.T) {
+	files, err := filepath.Glob("../../../diagnose/testdata/advice/*.yaml")
+	require.NoError(t, err)
+	require.Greater(t, len(files), 110)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		_, rest, _ := strings.Cut(string(text), "# ask: ")
+		ask, _, _ := strings.Cut(rest, "\n")
+		_, out, _ := podberth(t, "", "why", ask, "-f", file, "--width", "80")
+		lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+		require.LessOrEqual(t, len(lines), 10, "%s\n%s", file, out)
+		require.True(t, strings.HasPrefix(out, "Pod "+ask), out)
+		for _, line := range lines {
+			require.LessOrEqual(t, utf8.RuneCountInString(line), 80, "%s: %s", file, line)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package diagnose
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/diagnose/near"
+	"github.com/podberth/podberth/overhead"
+)
+
+// namesMeant returns the changes that write a name that looks alike in place of one that is nowhere: of a resource that no node offers, of a
+// topology key that no node has, and of the labels or the namespace of pods that required affinity wants.
+func (d *diagnosis) namesMeant(add func(rule, path, from, to string, edit func(p *v1.Pod))) {
+	d.resourcesMeant(add)
+	var keys []string
+	seen := map[string]bool{}
+	for _, n := range d.law.nodes {
+		for key := range n.Labels {
+			if !seen[key] {
+				seen[key] = true
+				keys = append(keys, key)
+			}
+		}
+	}
+	for i, c := range d.pod.Spec.TopologySpreadConstraints {
+		if to := nearKey(c.TopologyKey, keys); c.WhenUnsatisfiable == v1.DoNotSchedule && !seen[c.TopologyKey] && to != "" {
+			path := fmt.Sprintf("spec.topologySpreadConstraints[%d]", i)
+			add(path, path+".topologyKey", c.TopologyKey, to, func(p *v1.Pod) { p.Spec.TopologySpreadConstraints[i].TopologyKey = to })
+		}
+	}
+	_, terms := podAffinityOf(d.pod)
+	if terms[0].required == nil {
+		return
+	}
+	for i := range *terms[0].required {
+		t := &(*terms[0].required)[i]
+		path := fmt.Sprintf("spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[%d]", i)
+		of := func(edit func(t *v1.PodAffinityTerm)) func(p *v1.Pod) {
+			return func(p *v1.Pod) {
+				if _, terms := podAffinityOf(p); terms[0].required != nil && i < len(*terms[0].required) {
+					edit(&(*terms[0].required)[i])
+				}
+			}
+		}
+		if to := nearKey(t.TopologyKey, keys); !seen[t.TopologyKey] && to != "" {
+			add(path, path+".topologyKey", t.TopologyKey, to, of(func(t *v1.PodAffinityTerm) { t.TopologyKey = to }))
+		}
+		key, to, namespace := d.podsMeant(t)
+		switch {
+		case key != "":
+			add(path, path+".labelSelector", key+"="+t.LabelSelector.MatchLabels[key], key+"="+to, of(func(t *v1.PodAffinityTerm) {
+				t.LabelSelector = t.LabelSelector.DeepCopy()
+				t.LabelSelector.MatchLabels[key] = to
+			}))
+		case namespace != "":
+			add(path, path+".namespaces", d.pod.Namespace, namespace, of(func(t *v1.PodAffinityTerm) { t.Namespaces = []string{namespace} }))
+		}
+	}
+}
+
+// resourcesMeant is namesMeant for extended resources.
+func (d *diagnosis) resourcesMeant(add func(rule, path, from, to string, edit func(p *v1.Pod))) {
+	var offered []string
+	var wanted []v1.ResourceName
+	overhead.Each(d.pod, overhead.Options{}, func(name v1.ResourceName, total int64) {
+		if total > 0 && strings.Contains(string(name), "/") {
+			wanted = append(wanted, name)
+		}
+	})
+	if wanted == nil {
+		return
+	}
+	for _, n := range d.law.nodes {
+		for name, q := range n.Status.Allocatable {
+			if !q.IsZero() && !slices.Contains(offered, string(name)) {
+				offered = append(offered, string(name))
+			}
+		}
+	}
+	slices.Sort(wanted)
+	slices.Sort(offered)
+	for _, name := range wanted {
+		like := near.Names(string(name), offered)
+		if slices.Contains(offered, string(name)) || len(like) == 0 {
+			continue
+		}
+		to := v1.ResourceName(like[0])
+		path := "requests." + string(name)
+		add(path, path, string(name), string(to), func(p *v1.Pod) {
+			for _, list := range [][]v1.Container{p.Spec.InitContainers, p.Spec.Containers} {
+				for i := range list {
+					rename(list[i].Resources.Requests, name, to)
+					rename(list[i].Resources.Limits, name, to)
+				}
+			}
+		})
+	}
+}
+
+func rename(list v1.ResourceList, from, to v1.ResourceName) {
+	if q, ok := list[from]; ok {
+		delete(list, from)
+		list[to] = q
+	}
+}
+
+// podsMeant returns what a term of required affinity that selects no running pod most likely means: another value of one of its labels, or else
+// the namespace in which pods have the labels.
+func (d *diagnosis) podsMeant(t *v1.PodAffinityTerm) (key, value, namespace string) {
+	if t.LabelSelector == nil || len(t.LabelSelector.MatchLabels) == 0 || len(t.Namespaces) > 0 || t.NamespaceSelector != nil {
+		return "", "", ""
+	}
+	keys := slices.Sorted(maps.Keys(t.LabelSelector.MatchLabels))
+	for _, i := range d.slots {
+		for p := range d.base.Pods(i) {
+			if p.Namespace != d.pod.Namespace {
+				if selects(t.LabelSelector, p.Labels) && (namespace == "" || p.Namespace < namespace) {
+					namespace = p.Namespace
+				}
+				continue
+			}
+			if selects(t.LabelSelector, p.Labels) {
+				return "", "", ""
+			}
+			for _, k := range keys {
+				if has, ok := p.Labels[k]; ok && nearValue(t.LabelSelector.MatchLabels[k], has) && (key == "" || has < value) {
+					key, value = k, has
+				}
+			}
+		}
+	}
+	return key, value, namespace
+}

@@ -1,0 +1,67 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/must"
+)
+
+// placed returns what a person does about a bound volume whose place no node has: the volume and its claim are made again for the node that
+// has been renamed, where the data stays (Retain), or a node of the place comes back.
+func (d *diagnosis) placed() (out []Change) {
+	for _, claim := range d.sought.claims() {
+		pvc, ok := cluster.List[*v1.PersistentVolumeClaim](d.base).Get(d.pod.Namespace, claim)
+		if !ok || pvc.Spec.VolumeName == "" {
+			continue
+		}
+		pv, ok := cluster.List[*v1.PersistentVolume](d.base).Get("", pvc.Spec.VolumeName)
+		if !ok {
+			continue
+		}
+		_, required := placeOf(pv)
+		if required == nil || len(required.NodeSelectorTerms) != 1 || len(required.NodeSelectorTerms[0].MatchExpressions) != 1 || len(required.NodeSelectorTerms[0].MatchFields) > 0 {
+			continue
+		}
+		r := required.NodeSelectorTerms[0].MatchExpressions[0]
+		if s, err := affinity.CompileSelector(required); err != nil || r.Operator != v1.NodeSelectorOpIn || len(r.Values) != 1 || d.anyNode(s.Matches) {
+			continue
+		}
+		for _, name := range d.cause.Nodes {
+			n := d.base.Node(d.base.Slot(name))
+			value, has := n.Labels[r.Key]
+			if !has || n.Name != r.Values[0] && !strings.HasPrefix(value, r.Values[0]+".") || pv.Spec.PersistentVolumeReclaimPolicy != v1.PersistentVolumeReclaimRetain {
+				continue
+			}
+			out = append(out, Change{Kind: Recover, Object: "PersistentVolume " + pv.Name, To: fmt.Sprintf("make %s and %s again for %s (Retain keeps the files)", pv.Name, claim, value), make: func(s *cluster.Snapshot, _ *Change) {
+				again := pv.DeepCopy()
+				again.Spec.NodeAffinity.Required.NodeSelectorTerms[0].MatchExpressions[0].Values = []string{value}
+				must.Do(s.Set(again))
+			}})
+		}
+		if len(d.cause.Nodes) == 0 {
+			continue
+		}
+		like := d.base.Node(d.base.Slot(d.cause.Nodes[0]))
+		out = append(out, Change{Kind: Recover, Object: "PersistentVolume " + pv.Name, To: fmt.Sprintf("bring back a node with %s, where %s is", labelText(r.Key, r.Values[0]), pv.Name), make: func(s *cluster.Snapshot, _ *Change) {
+			name := d.freeName(like.Name)
+			addNode(s, like, name, "")
+			editNode(s, name, func(n *v1.Node) { setLabel(n, r.Key, r.Values[0]) })
+		}})
+	}
+	return out
+}
+
+// anyNode reports whether a node of the cluster is one of some.
+func (d *diagnosis) anyNode(is func(n *v1.Node) bool) bool {
+	for _, i := range d.slots {
+		if is(d.base.Node(i)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,164 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/must"
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/placement"
+)
+
+// mostRestarted is the number of running pods of an owner that a proof makes again with an edit of the template. Of larger owners the running
+// pods stay.
+const mostRestarted = 200
+
+// outcome is what a decision of all pods that wait says about the pods of the owner.
+type outcome struct {
+	node      string // of the pod; "" for none
+	run, of   int    // pods of the owner with a node, and all
+	also      []string
+	harm      int  // 1: a pod that is at least as important as the pod loses its node
+	uncounted bool // too many pods wait
+	away      bool // the pod goes away
+	gone      string
+}
+
+// all reports whether all pods of the owner have nodes.
+func (o outcome) all() bool { return o.node != "" && o.run == o.of }
+
+// prove makes changes on a fork and decides the pods that wait, in their order, up to the last one of the owner; all of them when running pods
+// are made again after that. Pods of other owners are decided when the cluster changes: the room may be theirs. Then the running pods of the owner that an edit of the template makes again
+// are decided, one after the other.
+func (d *diagnosis) prove(changes []Change) (o outcome) {
+	if len(changes) == 1 && changes[0].Kind == Scale {
+		return d.scaled(changes[0])
+	}
+	if len(changes) == 1 && changes[0].Kind == Strategy {
+		return d.ofRollout(changes[0])
+	}
+	s := d.base.Fork()
+	pod := apply(s, d.pod, changes)
+	placer := must.Get(placement.NewPlacer(s, d.whereAll(s)))
+	edits := slices.ContainsFunc(changes, func(c Change) bool { return c.edit != nil })
+	moves := slices.ContainsFunc(changes, func(c Change) bool { return c.make != nil })
+	restarts := slices.ContainsFunc(changes, d.ofTemplateOf)
+	queue := d.crew.queue
+	if !restarts { // the others come later
+		queue = queue[:d.crew.before()]
+	}
+	if d.o.Where != nil { // the other pods may go elsewhere
+		queue = []*v1.Pod{d.pod}
+	}
+	if len(queue) > mostQueued {
+		queue, o.uncounted = []*v1.Pod{d.pod}, true
+	}
+	same := 0
+	for _, p := range queue {
+		mine := d.crew.mine[p]
+		if !mine && !moves {
+			continue // it waits as before
+		}
+		q := p
+		switch {
+		case p == d.pod:
+			q = pod
+		case mine && edits && d.like(p):
+			q = edited(p, changes)
+			same++
+		}
+		dec := placer.Decide(q, placement.Options{})
+		if !dec.Placed() {
+			continue
+		}
+		must.Do(placer.Assume(q, dec))
+		if mine {
+			o.run++
+		}
+		if p == d.pod {
+			o.node = dec.Node
+		}
+	}
+	if d.o.Where != nil || o.uncounted {
+		o.of = 1
+		return o
+	}
+	o.run, o.of = o.run+len(d.crew.running), len(d.crew.running)+d.crew.waiting()+d.crew.gated
+	if o.node == "" {
+		return o
+	}
+	if same > 0 && slices.ContainsFunc(changes, func(c Change) bool {
+		return c.edit != nil && c.Object == "Pod "+podinfo.Name(d.pod) && c.Kind != Remake
+	}) {
+		o.also = append(o.also, fmt.Sprintf("the same for %s", count(same, "other pod")))
+	}
+	for _, c := range changes {
+		if c.Kind == Prefer && strings.Contains(c.Path, "podAntiAffinity") {
+			o.also = append(o.also, fmt.Sprintf("it may share a %s with what it avoids", domainWord(strings.TrimPrefix(c.From, "topologyKey "))))
+		}
+	}
+	if restarts {
+		d.restart(s, placer, changes, &o)
+	}
+	return o
+}
+
+// whereAll is where for decisions about all pods that wait: they may ask for devices though the pod asks for none.
+func (d *diagnosis) whereAll(s *cluster.Snapshot) placement.Profile {
+	if d.o.Where != nil || len(d.crew.queue) == 1 {
+		return d.where(s)
+	}
+	return d.profileOver(s)
+}
+
+// edited returns a pod with the edits of changes.
+func edited(p *v1.Pod, changes []Change) *v1.Pod {
+	q := p.DeepCopy()
+	for i := range changes {
+		if c := &changes[i]; c.edit != nil {
+			c.edit(q, c.now())
+		}
+	}
+	return q
+}
+
+// ofTemplateOf reports whether a change is an edit of the template of the owner, with which its controller makes the running pods again.
+func (d *diagnosis) ofTemplateOf(c Change) bool {
+	return c.edit != nil && !d.owner.again && !d.owner.foreign && c.Object == d.owner.String() && d.owner.kind != "ReplicaSet" && d.owner.kind != "ReplicationController" && d.owner.kind != "CronJob"
+}
+
+// restart decides the running pods of the owner again with the edits, one after the other as a rolling update does.
+func (d *diagnosis) restart(s *cluster.Snapshot, placer *placement.Placer, changes []Change, o *outcome) {
+	restarting := 0
+	for _, p := range d.crew.running {
+		if s.Pod(p.Namespace, p.Name) != p {
+			continue // it has moved, or left
+		}
+		restarting++
+		if len(d.crew.running) > mostRestarted || usesDevices(p) || !d.like(p) {
+			continue
+		}
+		q := edited(unplaced(p), changes)
+		must.Do(s.Unset(p))
+		if dec := placer.Decide(q, placement.Options{}); dec.Placed() {
+			must.Do(placer.Assume(q, dec))
+			continue
+		}
+		o.run--
+		o.also = append(o.also, podinfo.Name(p)+" then waits")
+		if moreImportant(p, d.pod) {
+			o.harm = 1
+		}
+	}
+	if restarting > 0 {
+		o.also = append(o.also, fmt.Sprintf("%s %s", count(restarting, "pod"), verb(restarting, "restarts", "restart")))
+	}
+	if d.owner.kind == "StatefulSet" && inOrder(s, metav1.GetControllerOfNoCopy(d.pod), d.pod.Namespace) {
+		o.also = append(o.also, fmt.Sprintf("delete %s once, because a pod that waits stops the update", podinfo.Name(d.pod)))
+	}
+}

@@ -1,0 +1,72 @@
+package place
+
+import (
+	"strings"
+
+	"github.com/podberth/podberth/tools/report"
+)
+
+const (
+	mostLines = 10 // of a first screen
+	columns   = 78 // of a line of a terminal, with room for the way in which it breaks lines
+)
+
+// firstScreen returns the answer about a pod that waits, in at most ten lines of a terminal: the cause, what is wrong with the other nodes, what to
+// do and what not, and preemption where it makes room. Remedies for which there is no line stay for -o wide; one there is always.
+func (e *explanation) firstScreen() string {
+	head := append([]string{}, e.waits...)
+	head = append(head, e.said)
+	var tail []string
+	if e.tried != "" {
+		tail = append(tail, e.tried)
+	}
+	for _, text := range e.left[:min(1, len(e.left))] {
+		tail = append(tail, text+".")
+	}
+	if e.Cause.Not != "" {
+		tail = append(tail, "Not: "+e.Cause.Not)
+	}
+	if p := e.Preemption; p != nil && p.Node != "" {
+		tail = append(tail, strings.TrimSuffix(p.text(), "\n"))
+	}
+	tail = append(tail, "-o wide has what rejects it on which nodes, what wakes it, and what it asks for.")
+	used := 0
+	for _, text := range append(append([]string{}, head...), tail...) {
+		used += linesOf(text)
+	}
+	if len(e.Help) > 0 && len(e.waits) > 0 && used+linesOf("Do: "+e.Help[0]) > mostLines { // the cause says as much
+		head = head[:len(head)-1]
+		used -= linesOf(e.said)
+	}
+	for k, text := range e.Help {
+		text = "Do: " + text
+		if used += linesOf(text); used > mostLines && k > 0 {
+			break
+		}
+		head = append(head, text)
+	}
+	var b strings.Builder
+	for _, text := range append(head, tail...) {
+		report.Textf(&b, "%s\n", text)
+	}
+	return b.String()
+}
+
+// linesOf returns how many lines a text takes when it is broken between words, the further lines indented by two.
+func linesOf(text string) (n int) {
+	for line := range strings.SplitSeq(text, "\n") {
+		n++
+		at := 0
+		for k, word := range strings.Fields(line) {
+			if k > 0 && at+1+len(word) > columns {
+				n, at = n+1, 2
+			} else if k > 0 {
+				at++
+			}
+			for at += len(word); at > columns; at -= columns - 2 { // a word that is longer than a line
+				n++
+			}
+		}
+	}
+	return n
+}

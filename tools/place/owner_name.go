@@ -1,0 +1,71 @@
+package place
+
+import (
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/cluster"
+)
+
+// ownerKinds are the kinds of owners by the names that kubectl takes.
+var ownerKinds = map[string]string{
+	"deployment": "Deployment", "deployments": "Deployment", "deploy": "Deployment", "statefulset": "StatefulSet", "statefulsets": "StatefulSet", "sts": "StatefulSet",
+	"daemonset": "DaemonSet", "daemonsets": "DaemonSet", "ds": "DaemonSet", "replicaset": "ReplicaSet", "replicasets": "ReplicaSet", "rs": "ReplicaSet",
+	"job": "Job", "jobs": "Job", "cronjob": "CronJob", "cronjobs": "CronJob", "cj": "CronJob", "replicationcontroller": "ReplicationController", "rc": "ReplicationController",
+}
+
+// ofOwner returns the first pod of an owner that waits, in the order of the queue, or else the first one that runs: "shop/web-0" for
+// "deployment/web". The namespace is default when it is empty. Other names stay as they are, and so does the name of an owner without pods.
+func (w *world) ofOwner(name, namespace string) string {
+	kind, owner, _ := strings.Cut(name, "/")
+	kind = ownerKinds[strings.ToLower(kind)]
+	if kind == "" || w.find(name) != nil {
+		return name
+	}
+	if namespace == "" {
+		namespace = v1.NamespaceDefault
+	}
+	for _, list := range [][]*v1.Pod{w.pending, w.objects.Pods} {
+		for _, p := range list {
+			if p.Namespace == namespace && !cluster.Finished(p) && w.ownedBy(p, kind, owner) {
+				return key(p)
+			}
+		}
+	}
+	return name
+}
+
+// ownedBy reports whether a pod is one of an owner, by its controller or by the controller of that.
+func (w *world) ownedBy(p *v1.Pod, kind, name string) bool {
+	by := metav1.GetControllerOfNoCopy(p)
+	if by == nil {
+		return false
+	}
+	if by.Kind == kind && by.Name == name {
+		return true
+	}
+	is := func(o metav1.Object) bool {
+		up := metav1.GetControllerOfNoCopy(o)
+		return o.GetNamespace() == p.Namespace && o.GetName() == by.Name && up != nil && up.Kind == kind && up.Name == name
+	}
+	switch by.Kind {
+	case "ReplicaSet":
+		for _, set := range w.objects.ReplicaSets {
+			if is(set) {
+				return true
+			}
+		}
+		hash := p.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
+		return kind == "Deployment" && hash != "" && by.Name == name+"-"+hash
+	case "Job":
+		for _, job := range w.objects.Jobs {
+			if is(job) {
+				return true
+			}
+		}
+	}
+	return false
+}
