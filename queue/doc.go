@@ -29,6 +29,8 @@
 //	error backoff  the same, but Pop never takes it early
 //	unschedulable  until an event that a rejecting plugin registered and whose hint agrees; 5 minutes at most
 //	gated          until its gate allows it
+//	incomplete     with Options.Groups: until the object of its group comes
+//	pending        with Options.Groups: until the attempt of its root ends
 //	in flight      popped; the queue logs events until the attempt ends, so that no wake-up is lost
 //
 // The queue is a data structure without goroutine, lock or clock. Time is an argument, and any start is allowed. No call

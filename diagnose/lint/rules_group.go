@@ -29,22 +29,25 @@ var groupRules = []Rule{
 		if g == nil || g.Minimum == nil || c.firstOf(w) != w {
 			return
 		}
-		pods := 0
+		pods, own := 0, map[*v1.Pod]bool{}
 		for o := range c.membersOf(w) {
 			if o.replicas < 0 {
 				return // as many as nodes
 			}
 			pods += o.replicas
+			if p, is := o.manifest.(*v1.Pod); is {
+				own[p] = true
+			}
 		}
 		if c.in.Cluster != nil {
 			for _, p := range c.in.Cluster.Pods {
-				if name, _ := podgroup.Of(p); name == g.Name && p.Namespace == g.Namespace && !cluster.Finished(p) {
+				if name, _ := podgroup.Of(p); name == g.Name && p.Namespace == g.Namespace && !cluster.Finished(p) && !own[p] {
 					pods++
 				}
 			}
 		}
 		if pods < g.Needs() {
-			c.report(w.path+".schedulingGroup.podGroupName", fmt.Sprintf("minCount %d in the PodGroup or replicas: %d", pods, w.replicas+g.Needs()-pods),
+			c.report(w.path+".schedulingGroup.podGroupName", minimumFix(w, g.Needs(), pods),
 				"the group %s needs %d pods and has %d: none of them is scheduled", g.Name, g.Needs(), pods)
 		}
 	}},
@@ -77,6 +80,18 @@ var groupRules = []Rule{
 			c.report(w.path+".schedulingGroup.podGroupName", "a key that nodes have in the PodGroup", "the group %s must stay in one domain of %s, and no node has that label", g.Name, key)
 		}
 	}},
+}
+
+// minimumFix returns what lets a gang begin that needs more pods than there are.
+func minimumFix(w *work, needs, pods int) string {
+	fix := fmt.Sprintf("minCount %d in the PodGroup", pods)
+	switch w.kind {
+	case "Pod":
+		return fix + " or more pods"
+	case "Job", "CronJob":
+		return fix + fmt.Sprintf(" or parallelism: %d", w.replicas+needs-pods)
+	}
+	return fix + fmt.Sprintf(" or replicas: %d", w.replicas+needs-pods)
 }
 
 // allGroups are the gates with which nothing of a group is left aside.

@@ -27,12 +27,12 @@ type scheduler struct {
 	placer   *placement.Placer
 	queue    *queue.Queue
 	gates    podgroup.Gates
-	known    map[string]int // pods of each group
+	known    map[types.NamespacedName]int // pods of each group, those on nodes included
 	now      time.Time
 }
 
 func newScheduler(o cluster.Objects, gates podgroup.Gates) (*scheduler, error) {
-	s := &scheduler{gates: gates, known: map[string]int{}, now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
+	s := &scheduler{gates: gates, known: map[types.NamespacedName]int{}, now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
 	var err error
 	if s.snapshot, err = cluster.New(o); err != nil {
 		return nil, err
@@ -40,7 +40,9 @@ func newScheduler(o cluster.Objects, gates podgroup.Gates) (*scheduler, error) {
 	if s.placer, err = placement.NewPlacer(s.snapshot, placement.DefaultProfile()); err != nil {
 		return nil, err
 	}
-	groups := &queue.GroupOptions{Objects: s.snapshot, Gates: gates, Known: func(g *podgroup.Group) int { return s.known[g.Name] }}
+	groups := &queue.GroupOptions{Objects: s.snapshot, Gates: gates, Known: func(g *podgroup.Group) int {
+		return s.known[types.NamespacedName{Namespace: g.Namespace, Name: g.Name}]
+	}}
 	profile := queue.Profile{Gates: []queue.Gate{queue.SchedulingGates(), groups.Gate()}, Events: append(groups.Events(), queue.DefaultEvents(nil, 0)...)}
 	s.queue, err = queue.New(queue.Options{Groups: groups, Profiles: map[string]queue.Profile{v1.DefaultSchedulerName: profile}})
 	return s, err
@@ -48,8 +50,9 @@ func newScheduler(o cluster.Objects, gates podgroup.Gates) (*scheduler, error) {
 
 // add brings a pod, and tells the queue that other pods may have waited for it.
 func (s *scheduler) add(pod *v1.Pod) error {
-	group, _ := podgroup.Of(pod)
-	s.known[group]++
+	if group, ok := podgroup.Of(pod); ok {
+		s.known[types.NamespacedName{Namespace: pod.Namespace, Name: group}]++
+	}
 	if _, err := s.queue.Add(pod, s.now); err != nil {
 		return err
 	}
@@ -63,6 +66,9 @@ func (s *scheduler) one() (bool, error) {
 	if root == nil {
 		return false, nil
 	}
+	if root.Members == nil {
+		return false, fmt.Errorf("pod %s has no group: placement.Placer.Decide decides about it", root.Pod.Name)
+	}
 	var pods []*v1.Pod
 	for _, m := range root.Members {
 		pods = append(pods, m.Pod)
@@ -71,16 +77,21 @@ func (s *scheduler) one() (bool, error) {
 	for _, g := range d.Groups {
 		fmt.Printf("%s: %s, %s\n", g.Group.Name, g.Reason, cmp.Or(g.Message, "all needed pods have nodes"))
 	}
-	result := queue.GroupResult{Outcome: queue.GroupUnschedulable}
-	if d.Code == filter.Success {
+	result := queue.GroupResult{Outcome: queue.GroupFailed} // also when all pods are being deleted
+	switch d.Code {
+	case filter.Unschedulable:
+		result.Outcome = queue.GroupUnschedulable
+	case filter.Success:
 		result.Outcome = queue.GroupScheduled
 		if err := s.placer.AssumeGroup(d); err != nil { // all placed pods, or none
 			return false, err
 		}
 	}
 	for k, m := range d.Members {
-		if m.Placed() {
-			fmt.Printf("  %s on %s\n", m.Pod.Name, m.Node)
+		if m.Placed() || m.Dropped {
+			if m.Placed() {
+				fmt.Printf("  %s on %s\n", m.Pod.Name, m.Node)
+			}
 			s.queue.Done(m.Pod)
 			continue
 		}
@@ -95,6 +106,7 @@ func (s *scheduler) one() (bool, error) {
 		if err := s.snapshot.Unset(v.Pod); err != nil {
 			return false, err
 		}
+		s.queue.Move(queue.Change{Event: queue.Event{Resource: "AssignedPod", Action: queue.Delete}, Old: v.Pod}, s.now)
 	}
 	_, err := s.queue.ReturnGroup(root, result, s.now)
 	return true, err

@@ -33,13 +33,18 @@ func (o *Objects) Groups(said groups.FeatureGates) (*podgroup.Gates, error) {
 func (o *Objects) needed() groups.FeatureGates {
 	on := groups.FeatureGates{}
 	c := o.Cluster()
-	see := func(s *podgroup.Spec) {
+	if len(o.PodGroups)+len(o.CompositePodGroups) > 0 { // also of groups that the API server refuses
 		on[groups.GenericWorkload] = true
+	}
+	see := func(s *podgroup.Spec) {
 		if s.Key() != "" {
 			on[groups.Topology] = true
 		}
 		if s.PreemptionPolicy != nil {
 			on[groups.PreemptionPolicy] = true
+		}
+		if s.Parent != "" {
+			on[groups.Topology], on[groups.Composites] = true, true
 		}
 	}
 	for _, g := range c.PodGroups {

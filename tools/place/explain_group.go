@@ -32,26 +32,38 @@ func (x *simulation) withGroup(e *explanation, pod *v1.Pod) {
 	}
 	alone := e.Node
 	e.Outcome, e.Node, e.Message = last.Outcome, last.Node, last.Message
+	e.Preemption, e.Outlook, e.Help, e.Dropped, e.tried, e.left = nil, nil, []string{}, nil, "", nil // of the pod alone
+	e.waits = nil
+	for _, a := range x.entries { // victims stand at the first member of the group
+		for _, m := range x.w.pending {
+			if other, _ := podgroup.Of(m); other == name && m.Namespace == pod.Namespace && a.Pod == key(m) && len(a.Victims) > 0 {
+				e.waits = append(e.waits, fmt.Sprintf("For the group %s gave way.", firstNames(a.Victims)))
+			}
+		}
+	}
 	subject := fmt.Sprintf("Pod %s ", key(pod))
 	switch {
 	case last.Outcome == outcomeScheduled:
 		if alone != last.Node {
 			e.node, e.Choice, e.why = x.w.nodes[last.Node], nil, nil
 		}
+		e.Cause = nil
 		e.said = fmt.Sprintf("%sgoes to %s with its group %s%s.", subject, last.Node, name, state)
 		return
 	case last.Outcome == outcomeGated && len(pod.Spec.SchedulingGates) == 0:
 		e.State = "Gated"
 	}
-	e.node, e.Choice, e.why, e.Help = nil, nil, nil, nil
+	e.node, e.Choice, e.why, e.Cause = nil, nil, nil, nil
 	why := last.Message
-	if e.Group != nil && e.Group.Reason != "" {
+	if e.Group != nil && e.Group.Reason != podgroup.ReasonScheduled && e.Group.Message != "" && e.Group.Reason != "" {
 		why = e.Group.Message
 	}
-	own := fmt.Sprintf("%swaits with its group %s%s. %s.", subject, name, state, strings.TrimSuffix(strings.ToUpper(why[:1])+why[1:], "."))
-	if alone != "" {
-		e.waits, e.said = []string{own}, fmt.Sprintf("Without its group it would go to %s.", alone)
-	} else {
-		e.waits = append([]string{own}, e.waits...)
+	own := fmt.Sprintf("%swaits with its group %s%s.", subject, name, state)
+	if why != "" {
+		own += " " + strings.TrimSuffix(strings.ToUpper(why[:1])+why[1:], ".") + "."
+	}
+	e.waits, e.said = append([]string{own}, e.waits...), fmt.Sprintf("Without its group %d of %d nodes could take it.", e.Feasible, e.Of)
+	if alone != "" && len(pod.Spec.SchedulingGates) == 0 {
+		e.said = fmt.Sprintf("Without its group it would go to %s.", alone)
 	}
 }

@@ -164,7 +164,7 @@ func bestVictims(profiles []scheduler.Profile) {
 
 // askPreemption finds out which pods would give way.
 func (x *simulation) askPreemption(ctx context.Context, q *asked, failure *placement.Failure) *preemptionAnswer {
-	o := placement.PreemptOptions{Budgets: x.w.disruptionBudgets(), Now: x.w.now}
+	o := placement.PreemptOptions{Budgets: x.w.disruptionBudgets(), Now: x.w.now, Groups: x.w.groups}
 	r := q.plan.Preempt(q.pod, failure, q.options, o)
 	if x.o.preemption != optimalPreemption {
 		return &preemptionAnswer{choice: choiceOf(r), Message: r.Message}

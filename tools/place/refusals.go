@@ -9,6 +9,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/admission"
@@ -73,6 +75,8 @@ func (o options) checkInput(objects *dump.Objects, timeline []event) error {
 		case o.admit && !is && !isWorkload(object):
 			refused[object] = true
 			objects.Warnings.Group("the API server refuses %d objects of kind "+kindOf(object)+", which are left out", fmt.Sprintf("%v; it is left out", whole))
+		case isGroup(object):
+			objects.Warnings.Group("the API server would refuse %d objects of kind "+kindOf(object)+", which are left out: their pods wait", fmt.Sprintf("%s: %v; it is left out, and its pods wait", named(object), what))
 		default:
 			objects.Warnings.Group("the API server would refuse %d objects of kind "+kindOf(object)+", which the scheduler uses as they are",
 				fmt.Sprintf("%s: %v%s; the API server would refuse it, the scheduler uses it as it is", named(object), what, gateOf(what)))
@@ -95,6 +99,14 @@ func (o options) checkInput(objects *dump.Objects, timeline []event) error {
 		errs = append(errs, checkTimeline(objects, timeline)...)
 	}
 	return errors.Join(errs...)
+}
+
+func isGroup(object metav1.Object) bool {
+	switch object.(type) {
+	case *schedulingv1beta1.PodGroup, *schedulingv1alpha3.CompositePodGroup:
+		return true
+	}
+	return false
 }
 
 // gateOf names, in brackets, the feature gate without which the API server refuses two operators of tolerations: its own text lists them among

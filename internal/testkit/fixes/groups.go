@@ -13,7 +13,7 @@ func init() {
 	means(`minCount (\d+) in the PodGroup`, first(func(s *site, m []string) bool {
 		return s.group(func(t tree) { set(t, "Minimum", number(m[1])) })
 	}))
-	means(`replicas: (\d+)`, first(func(s *site, m []string) bool { return s.replicas(number(m[1])) }))
+	means(`(?:replicas|parallelism): (\d+)`, first(func(s *site, m []string) bool { return s.replicas(number(m[1])) }))
 	means(`priority (-?\d+) in the PodGroup`, first(func(s *site, m []string) bool {
 		return s.group(func(t tree) { set(t, "Priority", number(m[1])) })
 	}))
@@ -36,6 +36,7 @@ func init() {
 		return true
 	}))
 	means(`the priorityClassName of the group`, nil)
+	means(`more pods`, nil)
 }
 
 // group edits the group of the pods.
