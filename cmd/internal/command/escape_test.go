@@ -90,6 +90,9 @@ func broken(text string) (lines []string) {
 // No text of a dump reaches the terminal as it is: not as a name or any other field of any kind, not in tables, texts, names, scripts,
 // warnings or errors.
 func TestTerminalIsNotTheDumps(t *testing.T) {
+	if testing.Short() { // the race detector is run with short, and no text follows from goroutines
+		t.Skip("takes long")
+	}
 	o, err := dump.Read([]string{small}, nil, dump.Options{})
 	require.NoError(t, err)
 	var all [][]byte
