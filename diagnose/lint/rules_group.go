@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/podgroup"
 )
@@ -135,55 +136,15 @@ func (c *checker) firstOf(w *work) *work {
 	return w
 }
 
-// groups returns the groups of the manifests and of the cluster.
-func (c *checker) groups() groupSet {
-	s := groupSet{c.in.Groups, c.in.Composites}
-	if o := c.in.Cluster; o != nil {
-		s = groupSet{slices.Concat(s.groups, o.PodGroups), slices.Concat(s.composites, o.CompositePodGroups)}
-	}
-	return s
-}
-
-// groupSet are groups; of two with one name the first counts.
-type groupSet struct {
-	groups     []*podgroup.Group
-	composites []*podgroup.Composite
-}
-
-func (s groupSet) Group(namespace, name string) *podgroup.Group {
-	for _, g := range s.groups {
-		if g.Namespace == namespace && g.Name == name {
-			return g
+// groups returns the groups of the manifests and of the cluster; of two with one name the first counts.
+func (c *checker) groups() podgroup.Objects {
+	if c.grouped == nil {
+		in := cluster.Objects{PodGroups: c.in.Groups, CompositePodGroups: c.in.Composites}
+		if o := c.in.Cluster; o != nil {
+			in.PodGroups = slices.Concat(in.PodGroups, o.PodGroups)
+			in.CompositePodGroups = slices.Concat(in.CompositePodGroups, o.CompositePodGroups)
 		}
+		c.grouped = must.Get(cluster.New(cluster.Objects{PodGroups: missingIn(nil, in.PodGroups), CompositePodGroups: missingIn(nil, in.CompositePodGroups)}))
 	}
-	return nil
-}
-
-func (s groupSet) Composite(namespace, name string) *podgroup.Composite {
-	for _, g := range s.composites {
-		if g.Namespace == namespace && g.Name == name {
-			return g
-		}
-	}
-	return nil
-}
-
-func (s groupSet) Groups(namespace string) iter.Seq[*podgroup.Group] {
-	return func(yield func(*podgroup.Group) bool) {
-		for _, g := range s.groups {
-			if g.Namespace == namespace && !yield(g) {
-				return
-			}
-		}
-	}
-}
-
-func (s groupSet) Composites(namespace string) iter.Seq[*podgroup.Composite] {
-	return func(yield func(*podgroup.Composite) bool) {
-		for _, g := range s.composites {
-			if g.Namespace == namespace && !yield(g) {
-				return
-			}
-		}
-	}
+	return c.grouped
 }

@@ -40,22 +40,23 @@ type work struct {
 
 // checker is one call of Check.
 type checker struct {
-	in     Input
-	works  []*work
-	nodes  []*v1.Node
-	snap   *cluster.Snapshot
-	made   *making
-	values map[string]map[string]bool // of node labels, by key
-	rule   *Rule
-	object string
-	out    []Finding
-	beside map[*work]int     // of together; nil: not known yet
-	covers *coverage         // nil: not known yet
-	shared *placement.Placer // over snap; nil: not made yet
-	admits admission.Cluster
-	quotas *admission.Quotas
-	alone  bool             // for tests: every workload is tried alone, with a placer of its own, which remembers no terms of other pods
-	known  map[string]int32 // the values of priority classes; nil: not known yet
+	in      Input
+	works   []*work
+	nodes   []*v1.Node
+	snap    *cluster.Snapshot
+	made    *making
+	values  map[string]map[string]bool // of node labels, by key
+	rule    *Rule
+	object  string
+	out     []Finding
+	beside  map[*work]int     // of together; nil: not known yet
+	covers  *coverage         // nil: not known yet
+	shared  *placement.Placer // over snap; nil: not made yet
+	grouped *cluster.Snapshot // of the groups alone; nil: not made yet
+	admits  admission.Cluster
+	quotas  *admission.Quotas
+	alone   bool             // for tests: every workload is tried alone, with a placer of its own, which remembers no terms of other pods
+	known   map[string]int32 // the values of priority classes; nil: not known yet
 }
 
 // read reads the input.
