@@ -39,7 +39,7 @@ func All(in Input, o Options) (out []Group, err error) {
 	var first, left []*v1.Pod
 	at := map[groupKey]int{}
 	for _, p := range in.Pending {
-		if p == nil || p.Spec.NodeName != "" || p.DeletionTimestamp != nil || cluster.Finished(p) || in.Snapshot.Pod(p.Namespace, p.Name) != nil || !in.Profile.Schedules(p) {
+		if p == nil || !queued(in.Snapshot, &in.Profile, p) {
 			continue
 		}
 		if len(p.Spec.SchedulingGates) == 0 {

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -35,15 +36,7 @@ func (x *sought) noPool(fails map[int][]failure) *Cause {
 
 // place returns the cause of a pod whose bound volume is where none of its nodes is.
 func (x *sought) place(selected []int) *Cause {
-	for _, claim := range x.claims() {
-		pvc, ok := cluster.List[*v1.PersistentVolumeClaim](x.c).Get(x.pod.Namespace, claim)
-		if !ok || pvc.Spec.VolumeName == "" {
-			continue
-		}
-		pv, ok := cluster.List[*v1.PersistentVolume](x.c).Get("", pvc.Spec.VolumeName)
-		if !ok {
-			continue
-		}
+	for claim, pv := range x.volumes() {
 		wants, selector := placeOf(pv)
 		if selector == nil {
 			continue
@@ -64,6 +57,21 @@ func (x *sought) place(selected []int) *Cause {
 		return out
 	}
 	return nil
+}
+
+// volumes yields the volumes to which the pod's claims are bound, and the name of the claim of each.
+func (x *sought) volumes() iter.Seq2[string, *v1.PersistentVolume] {
+	return func(yield func(string, *v1.PersistentVolume) bool) {
+		for _, claim := range x.claims() {
+			pvc, ok := cluster.List[*v1.PersistentVolumeClaim](x.c).Get(x.pod.Namespace, claim)
+			if !ok || pvc.Spec.VolumeName == "" {
+				continue
+			}
+			if pv, ok := cluster.List[*v1.PersistentVolume](x.c).Get("", pvc.Spec.VolumeName); ok && !yield(claim, pv) {
+				return
+			}
+		}
+	}
 }
 
 // placeOf returns where a volume is, in words and as a selector; nil for a volume that every node reaches.

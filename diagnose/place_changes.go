@@ -14,15 +14,7 @@ import (
 // placed returns what a person does about a bound volume whose place no node has: the volume and its claim are made again for the node that
 // has been renamed, where the data stays (Retain), or a node of the place comes back.
 func (d *diagnosis) placed() (out []Change) {
-	for _, claim := range d.sought.claims() {
-		pvc, ok := cluster.List[*v1.PersistentVolumeClaim](d.base).Get(d.pod.Namespace, claim)
-		if !ok || pvc.Spec.VolumeName == "" {
-			continue
-		}
-		pv, ok := cluster.List[*v1.PersistentVolume](d.base).Get("", pvc.Spec.VolumeName)
-		if !ok {
-			continue
-		}
+	for claim, pv := range d.sought.volumes() {
 		_, required := placeOf(pv)
 		if required == nil || len(required.NodeSelectorTerms) != 1 || len(required.NodeSelectorTerms[0].MatchExpressions) != 1 || len(required.NodeSelectorTerms[0].MatchFields) > 0 {
 			continue

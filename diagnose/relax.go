@@ -26,7 +26,7 @@ type Input struct {
 	// Profile without filters and scores is placement.DefaultProfile. Its Volumes and Devices must be nil.
 	Profile placement.Profile
 	// Pending are the pods that wait, in the order in which they are tried; whether the pod is among them does not matter. A remedy counts
-	// those of the pod's owner, and leaves room for those that are tried before. A nil pod is none.
+	// the pods of the pod's owner, and leaves the room that pods before them take. Nil pods are left out.
 	Pending []*v1.Pod
 	// Autoscalers say how many pods owners may have. A nil one is none.
 	Autoscalers []*autoscalingv2.HorizontalPodAutoscaler

@@ -68,7 +68,7 @@ func team(b *testkit.Bytes, o *cluster.Objects, pod *v1.Pod) (pending []*v1.Pod)
 	return pending
 }
 
-// waiting returns the snapshot in which the pods before the pod have their nodes, and those that have none.
+// settled gives the pods nodes in their order, own-7 none. It returns the snapshot with them, and the pods that have no node.
 func settled(t *testing.T, o cluster.Objects, pending []*v1.Pod) (*cluster.Snapshot, []*v1.Pod) {
 	s, err := cluster.New(o)
 	require.NoError(t, err)

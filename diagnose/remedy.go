@@ -44,7 +44,8 @@ func adds(r Relaxation) bool { return len(r.Changes) == 1 && r.Changes[0].Kind =
 
 // remedies returns at most three remedies, the best for the cause first. Each was made on a fork, with all pods that wait decided again, in
 // their order, and all running pods of the owner that an edit of its template makes again. Remedies that help all pods of the owner
-// come before those that help some. A remedy of two changes more than the smallest one has is none.
+// come before those that help some. A remedy with at least two changes more than the
+// smallest one is left out.
 func (d *diagnosis) remedies(list []Relaxation) (out []Remedy) {
 	least := 0
 	for i, r := range list {

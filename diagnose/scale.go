@@ -86,8 +86,8 @@ func (d *diagnosis) fewer() (c Change, ok bool) {
 	return c, true
 }
 
-// highest reports whether the pods of a StatefulSet that wait have higher ordinals than those that run: the controller takes the
-// highest away first.
+// highest reports whether every waiting pod of a StatefulSet has a higher ordinal than the running pods. The controller removes the pod with
+// the highest ordinal first.
 func (d *diagnosis) highest() bool {
 	top := -1
 	for _, p := range d.crew.running {
@@ -137,7 +137,7 @@ func (d *diagnosis) resize(n int) func(s *cluster.Snapshot, _ *Change) {
 	}
 }
 
-// scaled is the outcome of Scale: the pods that wait go away, and those that run stay.
+// scaled returns the outcome of Scale: the waiting pods are removed, and the running pods stay.
 func (d *diagnosis) scaled(c Change) outcome {
 	n := len(d.crew.running)
 	o := outcome{away: true, run: n, of: n}

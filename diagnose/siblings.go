@@ -10,6 +10,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/placement"
 )
 
 // mostQueued is the number of waiting pods that a proof decides again. With more of them a remedy does not count the pods of the owner.
@@ -23,9 +24,14 @@ type crew struct {
 	gated   int              // pods of the owner that wait for a gate and for nothing else
 }
 
-// crewOf reads the pods that wait beside the pod. Of the list count the pods that a scheduler with this profile tries: neither those of
-// other schedulers, nor those that are on a node, have finished, are being deleted, or have gates. A pod that the list does not have
-// is tried last.
+// queued reports whether a scheduler with this profile has a pod to try: the pod is its own, is in no snapshot, has no node, has not finished,
+// and is not being deleted.
+func queued(s *cluster.Snapshot, profile *placement.Profile, p *v1.Pod) bool {
+	return p.Spec.NodeName == "" && p.DeletionTimestamp == nil && !cluster.Finished(p) && s.Pod(p.Namespace, p.Name) == nil && profile.Schedules(p)
+}
+
+// crewOf reads the pods that wait beside the pod. Pods of the list that do not wait are left out, and so are pods with gates. When the list
+// lacks the pod, the pod is tried last.
 func (d *diagnosis) crewOf(pending []*v1.Pod) (c crew) {
 	c.mine, d.controller = map[*v1.Pod]bool{d.pod: true}, metav1.GetControllerOfNoCopy(d.pod)
 	for _, p := range pending {
@@ -33,7 +39,7 @@ func (d *diagnosis) crewOf(pending []*v1.Pod) (c crew) {
 		case p == nil:
 		case p.Namespace == d.pod.Namespace && p.Name == d.pod.Name:
 			c.queue = append(c.queue, d.pod)
-		case p.Spec.NodeName != "" || p.DeletionTimestamp != nil || cluster.Finished(p) || d.base.Pod(p.Namespace, p.Name) != nil || !d.profile.Schedules(p):
+		case !queued(d.base, &d.profile, p):
 		case len(p.Spec.SchedulingGates) > 0 && !(d.sibling(p) && len(d.pod.Spec.SchedulingGates) > 0):
 			if d.sibling(p) {
 				c.gated++

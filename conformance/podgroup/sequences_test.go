@@ -133,12 +133,12 @@ type player interface {
 	do(step) error
 	// rest lets the scheduler work until nothing is left to do for a while.
 	rest()
-	// shown returns what stands in the objects of a namespace, a line for each.
+	// shown returns a line about each object of a namespace.
 	shown() []string
 	close()
 }
 
-// lineOf is what stands in a pod.
+// lineOf returns the line about a pod.
 func lineOf(p *v1.Pod) string {
 	if p.Spec.NodeName != "" {
 		return p.Name + " is bound"
