@@ -20,6 +20,7 @@ import (
 // Cluster returns the objects that a cluster.Snapshot is made of. A namespace that only pods name is added with the label
 // that the API server gives every namespace: its name.
 func (o *Objects) Cluster() cluster.Objects {
+	list, composites := o.AcceptedGroups()
 	return cluster.Objects{
 		Nodes: o.Nodes, Pods: o.Pods, Namespaces: o.namespaces(), Services: o.Services,
 		ReplicationControllers: o.ReplicationControllers, ReplicaSets: o.ReplicaSets, StatefulSets: o.StatefulSets,
@@ -27,31 +28,31 @@ func (o *Objects) Cluster() cluster.Objects {
 		CSINodes: o.CSINodes, CSIDrivers: o.CSIDrivers, CSIStorageCapacities: o.CSIStorageCapacities,
 		VolumeAttachments: o.VolumeAttachments, PodDisruptionBudgets: o.PodDisruptionBudgets, PriorityClasses: o.PriorityClasses,
 		ResourceClaims: o.ResourceClaims, ResourceClaimTemplates: o.ResourceClaimTemplates, ResourceSlices: o.ResourceSlices, DeviceClasses: o.DeviceClasses,
-		DeviceTaintRules: o.DeviceTaintRules, PodGroups: mapped(accepted(o.PodGroups), o.group),
-		CompositePodGroups: mapped(accepted(o.CompositePodGroups), o.composite),
+		DeviceTaintRules: o.DeviceTaintRules, PodGroups: list, CompositePodGroups: composites,
 	}
 }
 
-// group returns a group with the priority that the API server gives it.
-func (o *Objects) group(g *schedulingv1beta1.PodGroup) *podgroup.Group {
-	out := groups.Of(g)
-	out.Priority = o.priorityOf(g.Spec.PriorityClassName, g.Spec.Priority)
-	return out
-}
-
-func (o *Objects) composite(g *schedulingv1alpha3.CompositePodGroup) *podgroup.Composite {
-	out := groups.OfComposite(g)
-	out.Priority = o.priorityOf(g.Spec.PriorityClassName, g.Spec.Priority)
-	return out
+// AcceptedGroups returns the groups that the API server takes, with the priorities that it gives them.
+func (o *Objects) AcceptedGroups() ([]*podgroup.Group, []*podgroup.Composite) {
+	classes := o.AllPriorityClasses()
+	return mapped(accepted(o.PodGroups), func(g *schedulingv1beta1.PodGroup) *podgroup.Group {
+			out := groups.Of(g)
+			out.Priority = priorityOf(classes, g.Spec.PriorityClassName, g.Spec.Priority)
+			return out
+		}), mapped(accepted(o.CompositePodGroups), func(g *schedulingv1alpha3.CompositePodGroup) *podgroup.Composite {
+			out := groups.OfComposite(g)
+			out.Priority = priorityOf(classes, g.Spec.PriorityClassName, g.Spec.Priority)
+			return out
+		})
 }
 
 // priorityOf returns the priority of a group: what it has, or the value of its class, or that of the class for pods that name none; nil
 // when there is no such class.
-func (o *Objects) priorityOf(class string, set *int32) *int32 {
+func priorityOf(classes []*schedulingv1.PriorityClass, class string, set *int32) *int32 {
 	if set != nil {
 		return set
 	}
-	for _, c := range o.AllPriorityClasses() {
+	for _, c := range classes {
 		if c.Name == class || class == "" && c.GlobalDefault {
 			return &c.Value
 		}

@@ -32,7 +32,7 @@ func (o *Objects) Groups(said groups.FeatureGates) (*podgroup.Gates, error) {
 // needed returns the gates that the groups of the dump need.
 func (o *Objects) needed() groups.FeatureGates {
 	on := groups.FeatureGates{}
-	c := o.Cluster()
+	list, composites := o.AcceptedGroups()
 	if len(o.PodGroups)+len(o.CompositePodGroups) > 0 { // also of groups that the API server refuses
 		on[groups.GenericWorkload] = true
 	}
@@ -47,13 +47,13 @@ func (o *Objects) needed() groups.FeatureGates {
 			on[groups.Topology], on[groups.Composites] = true, true
 		}
 	}
-	for _, g := range c.PodGroups {
+	for _, g := range list {
 		see(&g.Spec)
 		if len(g.Claims) > 0 {
 			o.Warnings.Aside("the claims of %d groups count as claims of their pods", fmt.Sprintf("group %s/%s has resource claims, which count as claims of its pods", g.Namespace, g.Name))
 		}
 	}
-	for _, g := range c.CompositePodGroups {
+	for _, g := range composites {
 		see(&g.Spec)
 		on[groups.Topology], on[groups.Composites] = true, true
 	}

@@ -136,11 +136,12 @@ func load(o options, stdin io.Reader) (in lint.Input, warnings report.Warnings, 
 	if err := errors.Join(m.CheckBudgets(), m.CheckGroups()); err != nil {
 		return in, warnings, err
 	}
+	groups, composites := m.AcceptedGroups()
 	in = lint.Input{
 		Deployments: m.Deployments, StatefulSets: m.StatefulSets, DaemonSets: m.DaemonSets, CronJobs: m.CronJobs,
 		ReplicationControllers: m.ReplicationControllers, Autoscalers: m.Autoscalers, Budgets: m.PodDisruptionBudgets, PriorityClasses: m.PriorityClasses,
 		RuntimeClasses: m.RuntimeClasses, LimitRanges: m.LimitRanges, Quotas: m.ResourceQuotas, StorageClasses: m.StorageClasses,
-		Claims: m.PersistentVolumeClaims, Groups: m.Cluster().PodGroups, Composites: m.Cluster().CompositePodGroups, Compiler: cel.NewCompiler(), Descheduler: o.descheduler,
+		Claims: m.PersistentVolumeClaims, Groups: groups, Composites: composites, Compiler: cel.NewCompiler(), Descheduler: o.descheduler,
 	}
 	for _, j := range m.Jobs {
 		if len(j.OwnerReferences) == 0 {

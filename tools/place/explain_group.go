@@ -34,11 +34,15 @@ func (x *simulation) withGroup(e *explanation, pod *v1.Pod) {
 	e.Outcome, e.Node, e.Message = last.Outcome, last.Node, last.Message
 	e.Preemption, e.Outlook, e.Help, e.Dropped, e.tried, e.left = nil, nil, []string{}, nil, "", nil // of the pod alone
 	e.waits = nil
+	members := map[string]bool{}
+	for _, m := range x.w.pending {
+		if other, _ := podgroup.Of(m); other == name && m.Namespace == pod.Namespace {
+			members[key(m)] = true
+		}
+	}
 	for _, a := range x.entries { // victims stand at the first member of the group
-		for _, m := range x.w.pending {
-			if other, _ := podgroup.Of(m); other == name && m.Namespace == pod.Namespace && a.Pod == key(m) && len(a.Victims) > 0 {
-				e.waits = append(e.waits, fmt.Sprintf("For the group %s gave way.", firstNames(a.Victims)))
-			}
+		if members[a.Pod] && len(a.Victims) > 0 {
+			e.waits = append(e.waits, fmt.Sprintf("For the group %s gave way.", firstNames(a.Victims)))
 		}
 	}
 	subject := fmt.Sprintf("Pod %s ", key(pod))
@@ -55,7 +59,7 @@ func (x *simulation) withGroup(e *explanation, pod *v1.Pod) {
 	}
 	e.node, e.Choice, e.why, e.Cause = nil, nil, nil, nil
 	why := last.Message
-	if e.Group != nil && e.Group.Reason != podgroup.ReasonScheduled && e.Group.Message != "" && e.Group.Reason != "" {
+	if e.Group != nil && e.Group.Reason != "" && e.Group.Reason != podgroup.ReasonScheduled && e.Group.Message != "" {
 		why = e.Group.Message
 	}
 	own := fmt.Sprintf("%swaits with its group %s%s.", subject, name, state)

@@ -69,7 +69,8 @@ func (x *simulation) groups() (out []groupState) {
 			}
 		}
 	}
-	for _, g := range x.w.objects.Cluster().PodGroups {
+	list, _ := x.w.objects.AcceptedGroups()
+	for _, g := range list {
 		at := types.NamespacedName{Namespace: g.Namespace, Name: g.Name}
 		if known[at] == 0 || !x.o.tables.Shows(g.Namespace) {
 			continue
