@@ -60,8 +60,7 @@ func (s *shape) choose(q *Question) (Answer, bool) {
 		if !ok || s.asksAll() {
 			return Answer{}, false
 		}
-		out.Predicates, out.Rejected = slices.Clone(s.predicates), rejected // the shape changes its list for the next pod
-		s.eachAccount(pod, func(at int, p filter.Predicate) { out.Predicates[at] = p })
+		out.Predicates, out.Rejected = s.predicatesOf(pod), rejected
 		s.fail(&out)
 	case out.Feasible == 1:
 		out.Slot = int(feasible[0].top.slot)
@@ -142,12 +141,9 @@ func (s *shape) gather(dst []candidate) []candidate {
 // nodes have room and which node is best.
 func (s *shape) scan(pod *v1.Pod) bool {
 	l, e := s.layout, s.engine
-	a, ok := e.askerOf(pod)
+	a, ok := s.askOwn(pod)
 	if !ok {
 		return false
-	}
-	if s.own >= 0 {
-		s.predicates[s.own] = a.filter
 	}
 	for g := range l.groups {
 		x := &l.groups[g]
@@ -187,6 +183,22 @@ func (s *shape) scan(pod *v1.Pod) bool {
 		}
 	}
 	return true
+}
+
+// askOwn makes the predicate over rows of the list that of a pod. It reports false when the pod's rows cannot be asked.
+func (s *shape) askOwn(pod *v1.Pod) (asker, bool) {
+	a, ok := s.engine.askerOf(pod)
+	if ok && s.own >= 0 {
+		s.predicates[s.own] = a.filter
+	}
+	return a, ok
+}
+
+// predicatesOf returns a copy of the list, which changes for the next pod, with the predicates that states have for a pod.
+func (s *shape) predicatesOf(pod *v1.Pod) filter.Predicates {
+	out := slices.Clone(s.predicates)
+	s.eachAccount(pod, func(at int, p filter.Predicate) { out[at] = p })
+	return out
 }
 
 // eachAccount yields the predicates that states have for one pod, with their places in the list.

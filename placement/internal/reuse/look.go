@@ -1,8 +1,6 @@
 package reuse
 
 import (
-	"slices"
-
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
@@ -87,15 +85,12 @@ func (s *shape) refuse(q *Question, out *Answer) bool {
 	if s.asksAll() {
 		return false
 	}
-	if !s.heaps && s.own >= 0 {
-		a, ok := s.engine.askerOf(q.Pod)
-		if !ok {
+	if !s.heaps {
+		if _, ok := s.askOwn(q.Pod); !ok {
 			return false
 		}
-		s.predicates[s.own] = a.filter
 	}
-	out.Predicates, out.Rejected = slices.Clone(s.predicates), &filter.Histogram{}
-	s.eachAccount(q.Pod, func(at int, p filter.Predicate) { out.Predicates[at] = p })
+	out.Predicates, out.Rejected = s.predicatesOf(q.Pod), &filter.Histogram{}
 	for _, i := range q.Slots {
 		r := out.Predicates.First(i)
 		if out.Predicates.Err(r, i) != nil {
