@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -147,11 +148,14 @@ func (q *Queue) leave(e *Entry, c cause) {
 func (q *Queue) regroup(namespace, reason string, now time.Time) {
 	var list []*Entry
 	for key, e := range q.members {
-		if _, err := q.standIn(e.Pod); key.Namespace == namespace && (err != nil) != (e.place == Incomplete) {
+		if key.Namespace != namespace {
+			continue
+		}
+		if _, err := q.standIn(e.Pod); (err != nil) != (e.place == Incomplete) {
 			list = append(list, e)
 		}
 	}
-	slices.SortFunc(list, func(a, b *Entry) int { return int(a.seq) - int(b.seq) })
+	slices.SortFunc(list, func(a, b *Entry) int { return cmp.Compare(a.seq, b.seq) })
 	for _, e := range list {
 		q.leave(e, cause{reason: reason})
 		q.home(e, cause{reason: reason}, now)
