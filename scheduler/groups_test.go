@@ -163,19 +163,25 @@ func TestGroupPreemption(t *testing.T) {
 	require.Empty(t, r.errs)
 }
 
-// Members that find nodes later are waited for: a pod that was placed waits on Permit until its gang is complete (E30).
-func TestGangWaitsOnPermit(t *testing.T) {
+// halfGang is a rig with a gang of two whose second member finds no node while the probe refuses it.
+func halfGang(t *testing.T) (r *rig, s *situation.Situation, script *script, b *probe) {
 	script, list := probes(1)
 	list[0].perPod["b"] = map[Point]*Status{Reserve: NewStatus(Unschedulable, "no")}
 	profile, plugins := on(list, Reserve)
 	s, err := situation.Parse("node n1:4; group g gang2; pod a:1 in=g; pod b:1 in=g")
 	require.NoError(t, err)
-	r := playGroups(t, s, Options{Groups: &podgroup.Gates{}, Profiles: []Profile{profile}, Plugins: plugins})
+	r = playGroups(t, s, Options{Groups: &podgroup.Gates{}, Profiles: []Profile{profile}, Plugins: plugins})
 	require.True(t, r.step())
+	return r, s, script, list[0]
+}
+
+// Members that find nodes later are waited for: a pod that was placed waits on Permit until its gang is complete (E30).
+func TestGangWaitsOnPermit(t *testing.T) {
+	r, s, script, b := halfGang(t)
 	require.Equal(t, 1, r.s.Waiting())
 	require.Equal(t, queue.Active, r.place(r.pods["d/b"]))
 	require.Equal(t, "a (n1)\nb Unschedulable: 0/1 nodes are available: 1 no.\ng Scheduled", r.outcome(s))
-	delete(list[0].perPod, "b")
+	delete(b.perPod, "b")
 	require.True(t, r.step())
 	require.Zero(t, r.s.Waiting())
 	require.Equal(t, "a n1\nb n1\ng Scheduled", r.outcome(s))
@@ -185,13 +191,7 @@ func TestGangWaitsOnPermit(t *testing.T) {
 
 // A member that waits for its gang is rejected after five minutes, alone.
 func TestGangPatience(t *testing.T) {
-	_, list := probes(1)
-	list[0].perPod["b"] = map[Point]*Status{Reserve: NewStatus(Unschedulable, "no")}
-	profile, plugins := on(list, Reserve)
-	s, err := situation.Parse("node n1:4; group g gang2; pod a:1 in=g; pod b:1 in=g")
-	require.NoError(t, err)
-	r := playGroups(t, s, Options{Groups: &podgroup.Gates{}, Profiles: []Profile{profile}, Plugins: plugins})
-	require.True(t, r.step())
+	r, s, _, _ := halfGang(t)
 	r.clock.advance(patience)
 	r.s.waiting.expire(r.clock.Now())
 	r.work()
@@ -228,8 +228,7 @@ func TestGroupOptions(t *testing.T) {
 		name, why, want string
 		change          func(o *Options)
 	}
-	script, list := probes(1)
-	_ = script
+	_, list := probes(1)
 	profile, plugins := on(list, Filter)
 	testkit.Run(t, []test{
 		{"a client without groups", "conditions could not be written", "client: must have PatchGroup, because groups are given", func(o *Options) { o.Client = struct{ Client }{o.Client} }},
