@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -20,7 +19,6 @@ import (
 
 // ownPlayer is podberth's scheduler over an API server in memory, in virtual time.
 type ownPlayer struct {
-	mu     sync.Mutex
 	now    time.Time
 	s      *scheduler.Scheduler
 	pods   map[string]*v1.Pod
