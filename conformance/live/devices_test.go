@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -265,9 +264,7 @@ var allocating = []scenario{
 		w.pod("p1", "1", uses("d1"), func(p *v1.Pod) { p.Spec.SchedulerName = "hasty" })
 		w.until("the devices", func() bool { return w.gpuStatus("d1").Allocation != nil })
 		first := w.gpuStatus("d1").Allocation.AllocationTimestamp
-		w.until("the failure", func() bool {
-			return strings.Contains(fmt.Sprint(w.events("FailedScheduling", "p1")), "device binding timeout")
-		})
+		w.unschedulable("p1", "device binding timeout")
 		w.until("the next devices", func() bool { a := w.gpuStatus("d1").Allocation; return a != nil && !a.AllocationTimestamp.Equal(first) })
 		w.attach("d1", "Attached")
 		w.bound("p1", "n1")
@@ -280,9 +277,7 @@ var allocating = []scenario{
 		w.until("the devices", func() bool { return w.gpuStatus("d1").Allocation != nil })
 		first := w.gpuStatus("d1").Allocation.AllocationTimestamp
 		w.attach("d1", "Broken")
-		w.until("the failure", func() bool {
-			return strings.Contains(fmt.Sprint(w.events("FailedScheduling", "p1")), "device binding failed")
-		})
+		w.unschedulable("p1", "device binding failed")
 		w.until("the next devices", func() bool { a := w.gpuStatus("d1").Allocation; return a != nil && !a.AllocationTimestamp.Equal(first) })
 		w.attach("d1", "Attached")
 		w.bound("p1", "n1")

@@ -83,9 +83,7 @@ var waiting = []scenario{
 		w.volume("pv1")
 		w.claim("c1")
 		w.pod("p1", "1", claims("c1"), func(p *v1.Pod) { p.Spec.SchedulerName = "hasty" })
-		w.until("the failure", func() bool {
-			return slices.ContainsFunc(w.events("FailedScheduling", "p1"), func(note string) bool { return strings.Contains(note, "context deadline exceeded") })
-		})
+		w.unschedulable("p1", "context deadline exceeded")
 		w.completeClaim("c1", "pv1")
 		w.bound("p1", "n1")
 		w.event("Scheduled", "p1")
