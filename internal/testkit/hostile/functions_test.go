@@ -26,6 +26,8 @@ import (
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/planning/consolidation"
 	"github.com/podberth/podberth/planning/failures"
+	"github.com/podberth/podberth/planning/gang"
+	"github.com/podberth/podberth/planning/gang/proof"
 	"github.com/podberth/podberth/planning/packing"
 	"github.com/podberth/podberth/planning/rollout"
 	"github.com/podberth/podberth/planning/workload"
@@ -247,6 +249,12 @@ var functions = map[string]any{
 	"planning/consolidation.HeldByAnnotation": consolidation.HeldByAnnotation,
 	"planning/failures.New":                   failures.New,
 	"planning/failures.Worst":                 failures.Worst,
+	"planning/gang.Find":                      gang.Find,
+	"planning/gang.FindEach":                  gang.FindEach,
+	"planning/gang/proof.CheckAbsence":        proof.CheckAbsence,
+	"planning/gang/proof.CheckPlacement":      proof.CheckPlacement,
+	"planning/gang/proof.Alone":               proof.Alone,
+	"planning/gang/proof.Lasting":             proof.Lasting,
 	"planning/packing.Pack":                   packing.Pack,
 	"planning/rollout.New":                    rollout.New,
 	"planning/workload.Make":                  workload.Make,

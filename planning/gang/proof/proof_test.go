@@ -1,0 +1,146 @@
+package proof_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/internal/testkit/situation"
+	"github.com/podberth/podberth/planning/gang/proof"
+)
+
+func asked(t testing.TB, text string) proof.Question {
+	s, err := situation.Parse(text)
+	require.NoError(t, err)
+	snapshot, err := s.Snapshot()
+	require.NoError(t, err)
+	return proof.Question{Snapshot: snapshot, Queued: s.Queued, Gates: s.Gates}
+}
+
+// A placement is refused with the first thing that is wrong.
+func TestCheckPlacement(t *testing.T) {
+	const two = "gates=C; node n1:2 zone=a; node n2:2 zone=a; node m1:4 zone=b; node x1:9; group g gang2 key=zone; pod a,b:1 in=g; pod c:3 in=g"
+	on := func(list ...string) (out []proof.Place) {
+		for k := 0; k < len(list); k += 2 {
+			out = append(out, proof.Place{Pod: "d/" + list[k], Node: list[k+1]})
+		}
+		return out
+	}
+	type test struct {
+		name, why, situation string
+		places               []proof.Place
+		want                 string
+	}
+	testkit.Run(t, []test{
+		{"a placement", "two are enough", two, on("a", "n1", "b", "n2"), ""},
+		{"nobody", "one at least", two, nil, "gang: places: Required value: a placement has one member at least"},
+		{"too few", "two are needed", two, on("a", "n1"), "gang: places: Invalid value: podgroup/d/g has 1 of 2"},
+		{"no member", "it does not wait", two, on("z", "n1"), `gang: places[0].pod: Not found: "d/z": no member that waits`},
+		{"twice", "a pod has one node", two, on("a", "n1", "a", "n2"), `gang: places[1].pod: Duplicate value: "d/a"`},
+		{"no node", "it is not there", two, on("a", "n9"), `gang: places[0].node: Not found: "n9"`},
+		{"no room", "a filter rejects", two, on("a", "n1", "c", "n1"), "gang: places[1]: Invalid value: node n1 does not take pod d/c: Insufficient cpu"},
+		{"two domains", "one is wanted", two, on("a", "n1", "b", "m1"), "gang: podgroup/d/g: pod d/a is in zone a, pod d/b in b"},
+		{"no domain", "the node lacks the label", two, on("a", "x1", "b", "x1"), "gang: podgroup/d/g: node x1 of pod d/a has no label zone"},
+		{"the order", "the first needs the second", "node n1:4; group g gang2; pod a:1 in=g with=kubernetes.io/hostname=b; pod b:1 in=g label=app=b",
+			on("a", "n1", "b", "n1"), "gang: places[0]: Invalid value: node n1 does not take pod d/a: node(s) didn't match pod affinity rules"},
+		{"a child in part", "y has one of two", "gates=C; node n1:4; composite job gang1; group x gang1 parent=job; group y gang2 parent=job; pod xa:1 in=x; pod ya,yb:1 in=y",
+			on("xa", "n1", "ya", "n1"), "gang: places: Invalid value: podgroup/d/y has 1 of 2"},
+	}, func(t *testing.T, c test) {
+		err := proof.CheckPlacement(asked(t, c.situation), c.places)
+		if c.want == "" {
+			require.NoError(t, err)
+		} else {
+			require.EqualError(t, err, c.want)
+		}
+	})
+	require.ErrorIs(t, proof.CheckPlacement(proof.Question{}, nil), proof.ErrNoSnapshot)
+	require.ErrorIs(t, proof.CheckAbsence(proof.Question{}, proof.Absence{}, proof.Bound{}), proof.ErrNoSnapshot)
+}
+
+// What a certificate says is counted again.
+func TestCheckAbsence(t *testing.T) {
+	const pieces = "node n1:3; node n2:3; group g gang3; pod a,b,c:2 in=g"
+	domain := func(d proof.Domain) proof.Absence {
+		d.Nodes = 2
+		return proof.Absence{Group: "podgroup/d/g", Domains: []proof.Domain{d}}
+	}
+	nodes := func(r proof.Room) proof.Absence { return domain(proof.Domain{Room: &r}) }
+	each := []proof.Part{{Name: "n1", Most: 1}, {Name: "n2", Most: 1}}
+	type test struct {
+		name, why string
+		a         proof.Absence
+		want      string
+	}
+	testkit.Run(t, []test{
+		{"nodes", "each takes one", nodes(proof.Room{Kind: proof.ByNodes, Need: 3, Most: 2, Parts: each}), ""},
+		{"exhausted", "nothing is left", domain(proof.Domain{Exhausted: true}), ""},
+		{"need", "three must come", nodes(proof.Room{Kind: proof.ByNodes, Need: 4, Most: 2, Parts: each}), "gang: absence.domains[0].room.need: Invalid value: 4: want 3"},
+		{"a resource that is enough", "6 are free", nodes(proof.Room{Kind: proof.ByResource, Need: 3, Resource: "cpu", Free: 6000, Least: 6000}), "gang: absence.domains[0].room: Invalid value: 6000 free are enough for 6000"},
+		{"free", "it is counted", nodes(proof.Room{Kind: proof.ByResource, Need: 3, Resource: "cpu", Free: 5000, Least: 6000}), "gang: absence.domains[0].room.free: Invalid value: 5000: want 6000"},
+		{"members", "each has a node", nodes(proof.Room{Kind: proof.ByMembers, Need: 3}), "gang: absence.domains[0].room.most: Invalid value: 0: want 3"},
+		{"apart", "there is no such term", nodes(proof.Room{Kind: proof.Apart, Need: 3, Key: "zone"}), `gang: absence.domains[0].room.key: Invalid value: "zone": not every member keeps off every other by it`},
+		{"spread", "there is no such constraint", nodes(proof.Room{Kind: proof.Spread, Need: 3, Key: "zone"}), `gang: absence.domains[0].room.key: Invalid value: "zone": not every member has a DoNotSchedule constraint that selects all members`},
+		{"kind", "unknown", nodes(proof.Room{Kind: "luck", Need: 3}), `gang: absence.domains[0].room.kind: Invalid value: "luck": want resource, members, nodes, apart or spread`},
+		{"of", "nobody asks for exactly so much", nodes(proof.Room{Kind: proof.ByNodes, Need: 3, Of: &proof.Amount{Resource: "cpu", AtLeast: 1}}), "gang: absence.domains[0].room.of.atLeast: Invalid value: 1: no member asks for it"},
+		{"nothing", "is no proof", domain(proof.Domain{}), "gang: absence.domains[0]: Invalid value: 0 proofs: want one of room, children, exhausted"},
+		{"group", "of another", proof.Absence{Group: "podgroup/d/h"}, `gang: absence.group: Invalid value: "podgroup/d/h": want podgroup/d/g`},
+		{"key", "it has none", proof.Absence{Group: "podgroup/d/g", Key: "zone"}, `gang: absence.key: Invalid value: "zone": the group has ""`},
+		{"domains", "one is missing", proof.Absence{Group: "podgroup/d/g"}, "gang: absence.domains: Invalid value: 0 domains: the group could go to 1"},
+	}, func(t *testing.T, c test) {
+		err := proof.CheckAbsence(asked(t, pieces), c.a, proof.Bound{})
+		if c.want == "" {
+			require.NoError(t, err)
+		} else {
+			require.EqualError(t, err, c.want)
+		}
+	})
+	free := asked(t, "node n1:4; node n2:3; group g gang3; pod a,b,c:2 in=g")
+	require.EqualError(t, proof.CheckAbsence(free, domain(proof.Domain{Exhausted: true}), proof.Bound{}), "gang: absence.domains[0].exhausted: Invalid value: a placement exists")
+	require.EqualError(t, proof.CheckAbsence(asked(t, pieces), domain(proof.Domain{Exhausted: true}), proof.Bound{Steps: 1}), "gang: absence.domains[0].exhausted: Invalid value: it was not checked within 1 steps")
+}
+
+// Any text in the place of a certificate is refused without a panic, unless it proves what is so.
+func FuzzCheckAbsence(f *testing.F) {
+	f.Add("nodes", "n1", 3, 1, false)
+	f.Add("resource", "cpu", 3, 6000, false)
+	f.Add("", "", 0, 0, true)
+	f.Fuzz(func(t *testing.T, kind, name string, need, most int, exhausted bool) {
+		q := asked(t, "node n1:4; node n2:3; group g gang3; pod a,b,c:2 in=g")
+		a := proof.Absence{Group: "podgroup/d/g", Domains: []proof.Domain{{Nodes: 2, Exhausted: exhausted}}}
+		if !exhausted {
+			a.Domains[0].Room = &proof.Room{Kind: proof.Kind(kind), Need: need, Resource: name, Key: name, Free: int64(most), Least: int64(need), Most: most,
+				Parts: []proof.Part{{Name: name, Most: most}}}
+		}
+		require.Error(t, proof.CheckAbsence(q, a, proof.Bound{Steps: 1000}), "a placement exists")
+	})
+}
+
+// BenchmarkCheckAbsence counts a gang of 64 at 5,000 nodes.
+func BenchmarkCheckAbsence(b *testing.B) {
+	text := "group g gang64\n"
+	for i := range 5000 {
+		text += fmt.Sprintf("node n%d:1\n", i)
+	}
+	for k := range 64 {
+		text += fmt.Sprintf("pod m%d:2 in=g\n", k)
+	}
+	q := asked(b, text)
+	a := proof.Absence{Group: "podgroup/d/g", Domains: []proof.Domain{{Nodes: 5000, Room: &proof.Room{Kind: proof.ByMembers, Need: 64}}}}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := proof.CheckAbsence(q, a, proof.Bound{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// A nil pod is named.
+func TestQuestion(t *testing.T) {
+	q := asked(t, "node n1:1; group g gang1; pod a:1 in=g")
+	q.Queued = []*v1.Pod{nil}
+	_, err := q.Subject()
+	require.EqualError(t, err, "gang: queued[0]: Required value: must not be nil")
+}
