@@ -23,6 +23,17 @@ type GroupOptions struct {
 	// Order returns the order in which n placements are tried: a permutation of 0 to n-1. v1.37 tries them in a random order; which is
 	// first shows in messages. nil: by name.
 	Order func(n int) []int
+	// Complete finds nodes for members of a group that finds no place one member after the other, before it may preempt: a node by name of
+	// each member that gets one, in an order in which the filters accept them; nothing if it finds none. Each is decided again, and a
+	// refusal, or a group with too few members or in two domains, counts as nothing found. nil is v1.37. Package planning/gang has such a
+	// search.
+	Complete func(members []*v1.Pod) []GroupPlace
+}
+
+// GroupPlace is a member of a group with a node.
+type GroupPlace struct {
+	Pod  *v1.Pod
+	Node string
 }
 
 // GroupPreempt configures how a group preempts. The zero value has no budgets.
@@ -71,6 +82,8 @@ type MemberOutcome struct {
 	Text string
 	// Nominate is the node to which the pod is nominated after the decision, "" for none.
 	Nominate string
+	// Found is the node that the member's own attempt found, also when its group failed then; "" when it found none or was not made.
+	Found string
 	// Dropped is true for a terminating pod, which was not tried and leaves the queue.
 	Dropped bool
 }

@@ -14,6 +14,12 @@ import (
 // decide evaluates the tree, preempts if that may help, and writes the decision.
 func (r *groupRun) decide() GroupDecision {
 	t := r.root()
+	r.found(t)
+	if t.status.code == filter.Unschedulable && r.o.Complete != nil {
+		if whole := r.complete(); whole != nil {
+			t = whole
+		}
+	}
 	d := &r.decision
 	d.Code = t.status.code
 	inherit(t, nil)
@@ -35,6 +41,13 @@ func (r *groupRun) decide() GroupDecision {
 	r.report(t, won, early)
 	d.Next = r.next
 	return *d
+}
+
+// found notes which members found nodes.
+func (r *groupRun) found(t *groupTrial) {
+	for _, m := range t.proposed() {
+		r.decision.Members[r.at[m.pod]].Found = m.d.Node
+	}
 }
 
 // inherit gives the status of the nearest failed ancestor to each node below it that was successful or not tried. Members of such nodes

@@ -12,6 +12,8 @@ import (
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/planning/gang"
+	"github.com/podberth/podberth/planning/gang/proof"
 	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/queue"
 )
@@ -99,6 +101,11 @@ func (g *groupAttempt) decide(pods []*v1.Pod) placement.GroupDecision {
 			return refusedGroup(pods, err)
 		}
 		o.Preempt = &placement.GroupPreempt{Budgets: budgets, Now: s.clock.Now()}
+	}
+	if s.o.CompleteGroups {
+		profile := g.f.placement
+		profile.Volumes, profile.Devices = nil, nil // the search has its own
+		o.Complete = gang.Completion(proof.Question{Snapshot: s.snapshot, Profile: profile, Gates: o.Gates, Nominated: o.Nominated}, gang.Options{})
 	}
 	var d placement.GroupDecision
 	_, st := protect(s, context.Background(), callee{at: "the plan of groups"}, func(context.Context) (struct{}, *Status) {

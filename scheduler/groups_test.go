@@ -144,6 +144,22 @@ func TestGroupCycles(t *testing.T) {
 	})
 }
 
+// With CompleteGroups a gang is bound that v1.37 leaves waiting (E22), and one without a placement gets the same texts.
+func TestCompleteGroups(t *testing.T) {
+	const trap, none = "node big:4; node small:2; group g gang2; pod p1:2 in=g; pod p2:4 in=g", "node n1:3; node n2:3; group g gang3; pod a:2 in=g; pod b:2 in=g; pod c:2 in=g"
+	outcome := func(text string, complete bool) string {
+		s, err := situation.Parse(text)
+		require.NoError(t, err)
+		r := playGroups(t, s, Options{Groups: &podgroup.Gates{}, CompleteGroups: complete})
+		r.play(0)
+		require.Empty(t, r.errs)
+		return r.outcome(s)
+	}
+	require.Contains(t, outcome(trap, false), "g Unschedulable")
+	require.Equal(t, "p1 small\np2 big\ng Scheduled", outcome(trap, true))
+	require.Equal(t, outcome(none, false), outcome(none, true))
+}
+
 // A group's victims are told that a group took their room, and the group waits until they leave.
 func TestGroupPreemption(t *testing.T) {
 	r := groupRig(t, "node n1:2; node n2:2; pod v1:2 on=n1 ^1; pod v2:2 on=n2 ^1; group g gang2 ^10; pod a:2 in=g ^10; pod b:2 in=g ^10")

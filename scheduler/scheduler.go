@@ -152,6 +152,9 @@ type Options struct {
 	// group are decided together. Client must be a GroupClient, and the filters and scores those of package placement, without
 	// extenders. Gates.Claims is an error: claims are reserved for pods. Report groups as objects of package podgroup by Set and Unset. nil: a pod of a group is a pod like others.
 	Groups *podgroup.Gates
+	// CompleteGroups searches for a placement of a group that finds no place one member after the other (package planning/gang, within its
+	// DefaultSteps), before the group may preempt. v1.37 does not, and leaves such a group waiting. It counts with Groups.
+	CompleteGroups bool
 	// OneByOne calls every plugin separately, also in profiles for which a plan could decide. Attempts are slower, and
 	// Metrics measures each plugin.
 	OneByOne bool

@@ -250,6 +250,7 @@ var functions = map[string]any{
 	"planning/failures.New":                   failures.New,
 	"planning/failures.Worst":                 failures.Worst,
 	"planning/gang.Find":                      gang.Find,
+	"planning/gang.Explain":                   gang.Explain,
 	"planning/gang.FindEach":                  gang.FindEach,
 	"planning/gang/proof.CheckAbsence":        proof.CheckAbsence,
 	"planning/gang/proof.CheckPlacement":      proof.CheckPlacement,

@@ -1,0 +1,31 @@
+package gang
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/planning/gang/proof"
+)
+
+// Completion returns what placement.GroupOptions.Complete asks: a search for a placement of the group in the snapshot of the question, whose
+// Queued does not count. It finds nothing if no placement exists, if the steps are not enough, and for a question that is an error: the
+// decision about the group then says what it says without the search.
+func Completion(q proof.Question, o Options) func(members []*v1.Pod) []placement.GroupPlace {
+	return func(members []*v1.Pod) (out []placement.GroupPlace) {
+		q := q
+		q.Queued = members
+		a, err := Find(q, o)
+		if err != nil || a.Outcome != Exists {
+			return nil
+		}
+		byName := map[string]*v1.Pod{}
+		for _, pod := range members {
+			byName[podinfo.Name(pod)] = pod
+		}
+		for _, p := range a.Places {
+			out = append(out, placement.GroupPlace{Pod: byName[p.Pod], Node: p.Node})
+		}
+		return out
+	}
+}

@@ -1,0 +1,181 @@
+package gang
+
+import (
+	"cmp"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/must"
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/planning/gang/proof"
+	"github.com/podberth/podberth/podgroup"
+)
+
+// Difference is what kube-scheduler does with a group beside what is possible.
+type Difference struct {
+	Answer
+	// Group is the root: "podgroup/default/train".
+	Group string `json:"group"`
+	// Default is true if kube-scheduler places the group by itself, without preemption. Then there is no Help.
+	Default bool `json:"default"`
+	// Fit is how many members run or find a node before kube-scheduler gives up, of Members that exist; Needed are needed. Domain is the domain of the
+	// root's topology constraint for which this is so: the one that takes most.
+	Fit     int    `json:"fit"`
+	Members int    `json:"members"`
+	Needed  int    `json:"needed"`
+	Domain  string `json:"domain,omitempty"`
+	// Stuck is the first member that kube-scheduler finds no node for, and Cause its text; "" if there is none.
+	Stuck string `json:"stuck,omitempty"`
+	Cause string `json:"cause,omitempty"`
+	// States has the members that wait.
+	States []Member `json:"states"`
+	// Help are changes with each of which kube-scheduler places the group, the smallest first. Each was decided again.
+	Help []Help `json:"help"`
+
+	absent string // why no placement exists
+}
+
+// Member is what kube-scheduler did with a member.
+type Member struct {
+	Pod   string `json:"pod"`
+	State State  `json:"state"`
+	// Cause is the text of a rejected member.
+	Cause string `json:"cause,omitempty"`
+	Node  string `json:"node,omitempty"` // where it would fit
+}
+
+// State is one of three.
+type State string
+
+// The states of a member of a group that waits. kube-scheduler writes one text for all but the first.
+const (
+	Rejected State = "rejected itself"
+	WouldFit State = "would fit but the group fails"
+	NotTried State = "not tried because the group was given up before"
+)
+
+// Explain finds what kube-scheduler does with a group, whether a placement exists, and the smallest changes that help. The errors are those of
+// Find. The cost is that of Find and of some dozens of decisions about the group.
+func Explain(q proof.Question, o Options) (_ Difference, err error) {
+	defer must.Catch(&err)
+	e := &explainer{m: must.Get(newModel(&q)), o: o}
+	e.d = Difference{Answer: must.Get(Find(q, o)), Group: e.m.Tree.Root().String(), States: []Member{}, Help: []Help{}}
+	root := e.m.Tree.Root()
+	e.d.Needed, e.d.Members = e.needed(root), len(e.m.Members)
+	for _, running := range e.m.Scheduled {
+		e.d.Members += len(running)
+		e.d.Fit += len(running)
+	}
+	run := e.decide(e.m.q.Snapshot, e.m.Members, e.fullest(root))
+	e.d.Default = run.Code == filter.Success
+	for k := range run.Members {
+		e.note(&run.Members[k])
+	}
+	if e.d.Outcome == None {
+		e.d.absent = e.absence(e.d.Absence)
+	}
+	if !e.d.Default {
+		e.help()
+	}
+	return e.d, nil
+}
+
+type explainer struct {
+	m *model
+	o Options
+	d Difference
+}
+
+// needed counts the members that a tree needs at least, running ones included.
+func (e *explainer) needed(n *podgroup.Node) int {
+	if n.Group != nil {
+		return n.Needs()
+	}
+	var all []int
+	for _, child := range n.Children {
+		all = append(all, e.needed(child))
+	}
+	slices.Sort(all)
+	sum := 0
+	for _, x := range all[:min(n.Needs(), len(all))] {
+		sum += x
+	}
+	return sum
+}
+
+// fullest returns the order of domains that begins with the one that takes most members: kube-scheduler explains the first.
+func (e *explainer) fullest(root *podgroup.Node) func(n int) []int {
+	all, kinds := e.m.domains(root, e.m.slots), e.m.below(root)
+	best, most := 0, -1
+	for k, d := range all {
+		sum := 0
+		for _, i := range d.Slots {
+			sum += e.m.most(i, kinds)
+		}
+		if sum > most {
+			best, most = k, sum
+		}
+	}
+	if len(all) > 0 {
+		e.d.Domain = all[best].Name
+	}
+	return func(n int) []int {
+		out := make([]int, n)
+		for k := range out {
+			out[k] = k
+		}
+		if n == len(all) && n > 0 {
+			out = slices.Insert(slices.Delete(out, best, best+1), 0, best)
+		}
+		return out
+	}
+}
+
+// decide is kube-scheduler's decision about members in a cluster.
+func (e *explainer) decide(s *cluster.Snapshot, members []*v1.Pod, order func(n int) []int) placement.GroupDecision {
+	placer := must.Get(placement.NewPlacer(s.Fork(), e.m.Profile))
+	return placer.DecideGroup(members, placement.GroupOptions{Options: placement.Options{Nominated: e.m.q.Nominated}, Gates: e.m.Gates, Order: order})
+}
+
+// helps reports whether kube-scheduler places the group in a cluster.
+func (e *explainer) helps(s *cluster.Snapshot, members []*v1.Pod) bool {
+	return e.decide(s, members, nil).Code == filter.Success
+}
+
+func (e *explainer) note(m *placement.MemberOutcome) {
+	x := Member{Pod: podinfo.Name(m.Pod)}
+	switch {
+	case m.Found != "":
+		x.State, x.Node = WouldFit, m.Found
+		if e.d.Stuck == "" {
+			e.d.Fit++
+		}
+	case m.Failure != nil:
+		x.State, x.Cause = Rejected, m.Failure.Text()
+		if e.d.Stuck == "" {
+			e.d.Stuck, e.d.Cause = x.Pod, x.Cause
+		}
+	default:
+		x.State = NotTried
+	}
+	e.d.States = append(e.d.States, x)
+}
+
+// sizes orders members by what they ask for of the scarcest resource, the largest first.
+func (e *explainer) sizes() []*v1.Pod {
+	f := &finder{model: e.m, plan: style{column: -1}}
+	at := make([]int, len(e.m.Members))
+	for k := range at {
+		at[k] = k
+	}
+	slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(f.share(e.m.of[b]), f.share(e.m.of[a])) })
+	var out []*v1.Pod
+	for _, k := range at {
+		out = append(out, e.m.Members[k])
+	}
+	return out
+}
