@@ -48,7 +48,7 @@ func TestExplain(t *testing.T) {
 			"Do: evict v",
 			"Do: add a node like n1",
 		}, []gang.State{gang.Rejected}},
-		{"too few", "one is not there yet", "node n1:9; group g gang4; pod a,b,c:1 in=g", []string{"3 of 4 members exist, 4 needed"}, []gang.State{gang.NotTried, gang.NotTried, gang.NotTried}},
+		{"too few", "one is not there yet", "node n1:9; group g gang4; pod a,b,c:1 in=g", []string{"3 of 4 members exist, 4 needed", "Do: PodGroup d/g: spec.schedulingPolicy.gang.minCount 3"}, []gang.State{gang.NotTried, gang.NotTried, gang.NotTried}},
 		{"a sibling", "x takes the zone that y needs (E50)", "gates=C; node a1:2 zone=a disk=ssd; node b1:9 zone=b; composite job gang2; group x gang1 key=zone parent=job; " +
 			"group y gang2 key=zone parent=job; pod xa:1 in=x; pod ya,yb:1 in=y select=disk=ssd", []string{
 			"2 of 3 members fit, 3 needed: 0/1 nodes are available: 1 Insufficient cpu",

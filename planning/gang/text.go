@@ -10,8 +10,17 @@ import (
 	"github.com/podberth/podberth/planning/gang/proof"
 )
 
-// Lines says in two or three lines why a group waits and whether a place exists, then what helps. nil if kube-scheduler places the group.
-func (d *Difference) Lines() (lines []string) {
+// Lines are those of Why, and a line that begins with "Do: " for each Help.
+func (d *Difference) Lines() []string {
+	lines := d.Why()
+	for _, h := range d.Help {
+		lines = append(lines, "Do: "+h.Text)
+	}
+	return lines
+}
+
+// Why says in two lines why a group waits and whether a place exists, in one if it has too few members. nil if kube-scheduler places the group.
+func (d *Difference) Why() (lines []string) {
 	if d.Default {
 		return nil
 	}
@@ -30,9 +39,6 @@ func (d *Difference) Lines() (lines []string) {
 		lines = append(lines, "no placement exists: "+d.absent)
 	case Unknown:
 		lines = append(lines, fmt.Sprintf("whether a placement exists is unknown within %s: at most %d members were placed at once", plural(d.Steps, "step"), len(d.Places)))
-	}
-	for _, h := range d.Help {
-		lines = append(lines, "Do: "+h.Text)
 	}
 	return lines
 }

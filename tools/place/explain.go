@@ -14,6 +14,7 @@ import (
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/diagnose"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/planning/gang"
 	"github.com/podberth/podberth/score"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/explain"
@@ -49,6 +50,8 @@ type explanation struct {
 	Preemption *preemptionAnswer `json:"preemption,omitempty"`
 	// Group is the group of the pod, with which it is decided.
 	Group *groupState `json:"group,omitempty"`
+	// Gang says of a member that waits what kube-scheduler does with the group, whether a placement exists, and what helps.
+	Gang *gang.Difference `json:"gang,omitempty"`
 	// Allocations are what the claims of a pod with a node get.
 	Allocations []allocation `json:"allocations,omitempty"`
 	// Choice compares the node with the best other node, or with the best node that -where wants.
@@ -157,7 +160,7 @@ func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) {
 	}
 	must.Do(failed)
 	if x.member(pod) {
-		defer x.withGroup(e, pod)
+		defer x.withGroup(ctx, e, pod)
 	}
 	if e.Outcome == outcomeScheduled {
 		e.said = fmt.Sprintf("%sgoes to %s: %d of %d nodes can take it. %s", first, e.Node, e.Feasible, e.Of, tried(e.Ahead))

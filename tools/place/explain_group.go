@@ -1,11 +1,15 @@
 package place
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/planning/gang"
+	"github.com/podberth/podberth/planning/gang/proof"
 	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/tools/report"
 )
@@ -17,7 +21,7 @@ func (x *simulation) member(pod *v1.Pod) bool {
 }
 
 // withGroup makes an answer about a pod alone one about the pod in its group, after the run.
-func (x *simulation) withGroup(e *explanation, pod *v1.Pod) {
+func (x *simulation) withGroup(ctx context.Context, e *explanation, pod *v1.Pod) {
 	last, ok := x.last[key(pod)]
 	if !ok {
 		return
@@ -62,6 +66,15 @@ func (x *simulation) withGroup(e *explanation, pod *v1.Pod) {
 	if e.Group != nil && e.Group.Reason != "" && e.Group.Reason != podgroup.ReasonScheduled && e.Group.Message != "" {
 		why = e.Group.Message
 	}
+	if lines := x.gang(ctx, e, pod, name); len(lines) > 0 {
+		e.waits, e.said = append(lines, e.waits...), fmt.Sprintf("%swaits with its group %s%s.", subject, name, state)
+		for _, m := range e.Gang.States {
+			if m.Pod == key(pod) && e.Gang.Members >= e.Gang.Needed {
+				e.said = fmt.Sprintf("%sin group %s: %s.", subject, name, m.State)
+			}
+		}
+		return
+	}
 	own := fmt.Sprintf("%swaits with its group %s%s.", subject, name, state)
 	if why != "" {
 		own += " " + strings.TrimSuffix(strings.ToUpper(why[:1])+why[1:], ".") + "."
@@ -69,5 +82,72 @@ func (x *simulation) withGroup(e *explanation, pod *v1.Pod) {
 	e.waits, e.said = append([]string{own}, e.waits...), fmt.Sprintf("Without its group %d of %d nodes could take it.", e.Feasible, e.Of)
 	if alone != "" && len(pod.Spec.SchedulingGates) == 0 {
 		e.said = fmt.Sprintf("Without its group it would go to %s.", alone)
+	}
+}
+
+// gang returns why the group of a member waits, as the cluster is after the run, and notes what helps. No lines: nothing is known.
+func (x *simulation) gang(ctx context.Context, e *explanation, pod *v1.Pod, group string) []string {
+	d, held := x.difference(ctx, pod, group)
+	if d == nil {
+		return nil
+	}
+	e.Gang = d
+	for _, h := range d.Help {
+		e.Help = append(e.Help, h.Text)
+	}
+	lines := d.Why()
+	if d.Members < d.Needed {
+		lines = append(lines, fmt.Sprintf("Held: %s.", firstNames(held)))
+	}
+	return lines
+}
+
+// difference explains the group of a member, with the members that wait. nil: the group has no object, a member is gated, or members disagree:
+// the messages say so.
+func (x *simulation) difference(ctx context.Context, pod *v1.Pod, group string) (d *gang.Difference, held []string) {
+	x.w.s.View(func(c *cluster.Snapshot) {
+		tree, err := podgroup.TreeOf(c, pod.Namespace, group, *x.w.groups)
+		if err != nil {
+			return
+		}
+		q := proof.Question{Snapshot: c, Gates: *x.w.groups, Profile: x.profile(pod)}
+		q.Profile.Volumes, q.Profile.Devices = nil, nil // the search has its own
+		for _, p := range x.w.pending {
+			name, ok := podgroup.Of(p)
+			if p = x.w.pods[key(p)]; !ok || p == nil || p.Namespace != pod.Namespace || tree.Home(name) == nil || p.Spec.NodeName != "" {
+				continue
+			}
+			if len(p.Spec.SchedulingGates) > 0 { // one gate holds all of them
+				return
+			}
+			q.Queued, held = append(q.Queued, p), append(held, p.Name)
+		}
+		if out, err := gang.Explain(q, gang.Options{Stop: x.o.stop(ctx)}); err == nil {
+			d = &out
+		}
+	})
+	return d, held
+}
+
+// mostExplained is how many groups that wait the answer about all pods explains.
+const mostExplained = 10
+
+// explainGroups says why the first groups wait.
+func (x *simulation) explainGroups(ctx context.Context, groups []groupState) {
+	left := mostExplained
+	for k := range groups {
+		g := &groups[k]
+		if g.Placed >= g.Needs || left == 0 {
+			continue
+		}
+		for _, p := range x.w.pending {
+			if name, ok := podgroup.Of(p); ok && name == g.Name && p.Namespace == g.Namespace {
+				left--
+				if d, _ := x.difference(ctx, p, name); d != nil {
+					g.Why = d.Lines()
+				}
+				break
+			}
+		}
 	}
 }

@@ -2,6 +2,7 @@ package place
 
 import (
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,6 +23,8 @@ type groupState struct {
 	Placed    int    `json:"placed"` // of them that have nodes
 	Reason    string `json:"reason"`
 	Message   string `json:"message"`
+	// Why says why a group waits, whether a placement exists, and what helps: of the first ten groups that wait, after the run.
+	Why []string `json:"why,omitempty"`
 }
 
 // tellHeld adds the entries of members that were never tried: their group has no object, or too few pods.
@@ -84,7 +87,7 @@ func (x *simulation) groups() (out []groupState) {
 		}
 		s.Reason, s.Message = c.Reason, c.Message
 		if c == (metav1.Condition{}) && s.Pods < s.Needs {
-			s.Message = fmt.Sprintf("%d of %s exist", s.Pods, report.Count(s.Needs, "needed pod"))
+			s.Message = fmt.Sprintf("%d of %s exist, %d needed", s.Pods, report.Count(s.Needs, "member"), s.Needs)
 		}
 		out = append(out, s)
 	}
@@ -97,4 +100,20 @@ func groupTable(groups []groupState) (header []string, rows [][]string) {
 		rows = append(rows, []string{g.Namespace, g.Name, fmt.Sprint(g.Needs), fmt.Sprint(g.Pods), fmt.Sprint(g.Placed), orNone(g.Reason), g.Message})
 	}
 	return []string{"NAMESPACE", "GROUP", "NEEDS", "PODS", "PLACED", "REASON", "MESSAGE"}, rows
+}
+
+// groupText is the table of groups, and why groups wait. cut reports whether the table left something out.
+func groupText(groups []groupState, layout report.Layout) (text string, cut bool) {
+	table, cut := layout.Columns(groupTable(groups))
+	var b strings.Builder
+	b.WriteString("\n" + table)
+	for _, g := range groups {
+		if len(g.Why) > 0 {
+			report.Textf(&b, "\nGroup %s:\n", g.Group)
+		}
+		for _, line := range g.Why {
+			report.Textf(&b, "  %s\n", line)
+		}
+	}
+	return b.String(), cut
 }

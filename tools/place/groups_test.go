@@ -25,12 +25,39 @@ func TestGangs(t *testing.T) {
 		{"why a member waits", "testdata/gangs_why_waits.txt", []string{"-explain", "default/large-1"}},
 		{"why a group is held", "testdata/gangs_why_held.txt", []string{"-explain", "default/few-0"}},
 		{"why a pod without its group waits", "testdata/gangs_why_lost.txt", []string{"-explain", "default/lost-0"}},
+		{"why a group waits", "testdata/gangs_why_group.txt", []string{"-explain", "podgroup/large"}},
+		{"why a group waits in json", "testdata/gangs_why_group.json", []string{"-explain", "podgroup/large", "-o", "json"}},
 		{"why a member goes where it goes", "testdata/gangs_why_goes.json", []string{"-explain", "default/train-2", "-o", "json"}},
 	}, func(t *testing.T, c test) {
 		code, out, errs := simulate(t, "", append([]string{"-f", "testdata/gangs.yaml"}, c.args...)...)
 		require.Zero(t, code, errs)
 		testkit.Golden(t, c.file, out)
 	})
+}
+
+// A gang that kube-scheduler gives up although a placement exists: the first lines say so, for the group and for each member.
+func TestWhyGangWaits(t *testing.T) {
+	const why = `1 of 2 members fit, 2 needed: 0/2 nodes are available: 2 Insufficient cpu
+a placement exists: kube-scheduler misses it because it puts trap-0 on big first, then trap-1 fits nowhere, and it takes no member back
+`
+	const help = `Do: make the pods again in the order trap-1, trap-0
+Do: nominate trap-0 to small (status.nominatedNodeName)
+`
+	for name, state := range map[string]string{
+		"podgroup/trap":  "Pod default/trap-0 in group trap: would fit but the group fails.\n",
+		"default/trap-0": "Pod default/trap-0 in group trap: would fit but the group fails.\n",
+		"default/trap-1": "Pod default/trap-1 in group trap: rejected itself.\n",
+	} {
+		code, out, errs := simulate(t, "", "-f", "testdata/gang_trap.yaml", "-explain", name)
+		require.Zero(t, code, errs)
+		require.True(t, strings.HasPrefix(out, why+state+help), "%s\n%s", name, out)
+	}
+	code, out, errs := simulate(t, "", "-f", "testdata/gang_trap.yaml", "-o", "html")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "1 of 2 members fit, 2 needed: 0/2 nodes are available: 2 Insufficient cpu", "the page says it too")
+	code, _, errs = simulate(t, "", "-f", "testdata/gang_trap.yaml", "-explain", "podgroup/none")
+	require.Equal(t, 2, code)
+	require.Contains(t, errs, "podgroup/none")
 }
 
 // A group that comes, changes and goes while pods wait.

@@ -1,6 +1,8 @@
 package place
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -8,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/podgroup"
 )
 
 // ownerKinds are the kinds of owners by the names that kubectl takes.
@@ -18,9 +21,12 @@ var ownerKinds = map[string]string{
 }
 
 // ofOwner returns the first pod of an owner that waits, in the order of the queue, or else the first one that runs: "shop/web-0" for
-// "deployment/web". The namespace is default when it is empty. Other names stay as they are, and so does the name of an owner without pods.
+// "deployment/web", and of a group for "podgroup/train". The namespace is default when it is empty. Other names stay as they are, and so does the name of an owner without pods.
 func (w *world) ofOwner(name, namespace string) string {
 	kind, owner, _ := strings.Cut(name, "/")
+	if slices.Contains([]string{"podgroup", "podgroups"}, strings.ToLower(kind)) && w.find(name) == nil {
+		return w.ofGroup(name, owner, cmp.Or(namespace, v1.NamespaceDefault))
+	}
 	kind = ownerKinds[strings.ToLower(kind)]
 	if kind == "" || w.find(name) != nil {
 		return name
@@ -31,6 +37,18 @@ func (w *world) ofOwner(name, namespace string) string {
 	for _, list := range [][]*v1.Pod{w.pending, w.objects.Pods} {
 		for _, p := range list {
 			if p.Namespace == namespace && !cluster.Finished(p) && w.ownedBy(p, kind, owner) {
+				return key(p)
+			}
+		}
+	}
+	return name
+}
+
+// ofGroup returns the first pod of a group of pods that waits, or else the first one that runs; the name itself if there is none.
+func (w *world) ofGroup(name, group, namespace string) string {
+	for _, list := range [][]*v1.Pod{w.pending, w.objects.Pods} {
+		for _, p := range list {
+			if of, ok := podgroup.Of(p); ok && of == group && p.Namespace == namespace && !cluster.Finished(p) {
 				return key(p)
 			}
 		}

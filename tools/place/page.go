@@ -83,6 +83,10 @@ func (x *simulation) writePage(out *bytes.Buffer, a answer) {
 	p.Summary = a.Summary.String()
 	header, rows := finals(a.Pods)
 	text, _ := page.Layout().Columns(header, rows)
+	if len(a.Groups) > 0 {
+		groups, _ := groupText(a.Groups, page.Layout())
+		text += groups
+	}
 	p.Text = text + "\n" + a.Summary.String() + "\n"
 	for _, scheduled := range []bool{false, true} {
 		for _, s := range a.Pods {

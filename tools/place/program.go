@@ -182,10 +182,13 @@ func reply(ctx context.Context, out *bytes.Buffer, o options, stdin io.Reader, s
 		v.failed = v.failed || e.Outcome == outcomeRefused || e.Outcome == outcomeError
 	}
 	if o.output == page.Form {
-		x.writePage(out, x.answer())
+		a := x.answer()
+		x.explainGroups(ctx, a.Groups)
+		x.writePage(out, a)
 		return v, nil
 	}
 	a, took := x.answer(), time.Since(began)
+	x.explainGroups(ctx, a.Groups)
 	if o.output != wide && o.tables.Layout.Width > 0 && !report.IsData(o.output) {
 		must.Do(x.causes(a.Pods))
 	}

@@ -24,8 +24,8 @@ func write(out *bytes.Buffer, a answer, o options, took time.Duration) {
 		table, cut := layout.Columns(header, rows)
 		b.WriteString(table)
 		if len(a.Groups) > 0 {
-			table, more := layout.Columns(groupTable(a.Groups))
-			b.WriteString("\n" + table)
+			table, more := groupText(a.Groups, layout)
+			b.WriteString(table)
 			cut = cut || more
 		}
 		if layout.NoHeaders {

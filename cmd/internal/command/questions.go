@@ -24,7 +24,8 @@ func why() question {
 		long: `Of a pod that waits the answer is the cause, and what would let the pod and its
 siblings run. With -o wide or --all come what rejects the pod on which nodes,
 what wakes it, the numbers, and the scores. POD may be an owner, such as
-deployment/web: the answer is about the first of its pods that waits.
+deployment/web, or a PodGroup, such as PodGroup/train: the answer is about the
+first of its pods that waits.
 
 Exit codes: 0 explained; 1 the pod has no node and --fail-unschedulable is
 given; 2 bad input.`,
