@@ -96,7 +96,7 @@ func factoryOf(name string, make func(b adapterBase) Plugin) Factory {
 			}
 			p = given
 		}
-		if p, err = withDevices(p, h.s.o.Selectors, h.s.clock.Now); err != nil {
+		if p, err = withDevices(p, h.s.o.Selectors, h.s.clock.Now, h.s.o.Groups != nil && h.s.o.Groups.Claims); err != nil {
 			return nil, err
 		}
 		if p.Over != nil {

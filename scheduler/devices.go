@@ -37,8 +37,8 @@ var (
 )
 
 // withDevices returns DynamicResources with the scheduler's compiler of selectors and its clock, where the plugin has none of its
-// own, and any other plugin as it is.
-func withDevices(p *placement.Plugin, compiler devices.SelectorCompiler, now func() time.Time) (*placement.Plugin, error) {
+// own, and with the scheduler's gate of claims of groups; and any other plugin as it is.
+func withDevices(p *placement.Plugin, compiler devices.SelectorCompiler, now func() time.Time, groupClaims bool) (*placement.Plugin, error) {
 	o, ok := p.Args.(tracker.Options)
 	if !ok {
 		return p, nil
@@ -49,6 +49,7 @@ func withDevices(p *placement.Plugin, compiler devices.SelectorCompiler, now fun
 	if o.Now == nil {
 		o.Now = now
 	}
+	o.GroupClaims = o.GroupClaims || groupClaims
 	return placement.PluginArgs{Devices: o}.Plugin(p.Name)
 }
 
@@ -98,8 +99,17 @@ func (p scoredDynamicResources) NormalizeScores(_ context.Context, _ *State, _ *
 	return nil
 }
 
-// objects are the claims and classes as the API server has reported them.
-func (p dynamicResources) objects() tracker.Objects { return p.h.s.namespaces.DeviceObjects() }
+// objects are the claims and classes, and groups whose claims count, as the API server has reported them.
+func (p dynamicResources) objects() tracker.Objects { return p.h.s.deviceObjects() }
+
+// deviceObjects are the claims and classes, and groups whose claims count, as the API server has reported them.
+func (s *Scheduler) deviceObjects() tracker.Objects {
+	o := s.namespaces.DeviceObjects()
+	if s.groups != nil && s.groups.gates.Claims {
+		o.Groups = s.groups
+	}
+	return o
+}
 
 // PreEnqueue keeps a pod out of the active queue until its claims exist.
 func (p dynamicResources) PreEnqueue(pod *v1.Pod) *Status {
@@ -163,6 +173,9 @@ func (p dynamicResources) Reserve(_ context.Context, s *State, pod *v1.Pod, node
 		d = state.Allocation(p.h.s.snapshot.Slot(node))
 		allocated.Write(s, d)
 	}
+	if p.h.s.groups.tree(pod) != nil {
+		return AsStatus(p.h.s.devices.ReserveMember(pod, d))
+	}
 	return AsStatus(p.h.s.devices.Reserve(pod, d))
 }
 
@@ -205,16 +218,17 @@ func (p dynamicResources) PreBind(ctx context.Context, s *State, pod *v1.Pod, no
 	if err != nil {
 		d = devices.Allocation{}
 	}
-	claims, err := p.objects().Bound(pod, d, p.h.s.clock.Now())
+	objects := p.objects()
+	claims, err := objects.Bound(pod, d, p.h.s.clock.Now())
 	if err != nil {
 		return AsStatus(err)
 	}
 	written.Write(s, true)
-	if err := p.h.s.writeClaims(ctx, pod, ClaimWrites{Set: claims, Again: again(pod, d, p.h.s.clock.Now()), Mappings: d.Mappings}); err != nil {
+	if err := p.h.s.writeClaims(ctx, pod, ClaimWrites{Set: claims, Again: again(objects, pod, d, p.h.s.clock.Now()), Mappings: d.Mappings}); err != nil {
 		return AsStatus(err)
 	}
 	p.release(pod) // the cluster shows it now
-	waits := slices.DeleteFunc(p.reservedFor(pod), func(c *resourcev1.ResourceClaim) bool { return !conditional(c) })
+	waits := slices.DeleteFunc(append(p.reservedFor(pod), ofGroup(pod, objects)...), func(c *resourcev1.ResourceClaim) bool { return !conditional(c) })
 	if len(waits) == 0 {
 		return nil
 	}
@@ -223,16 +237,16 @@ func (p dynamicResources) PreBind(ctx context.Context, s *State, pod *v1.Pod, no
 }
 
 // again returns a function that makes the claim for PreBind from the newest version of the claim. It is called when the claim has changed.
-func again(pod *v1.Pod, d devices.Allocation, now time.Time) func(claim, latest *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
+func again(objects tracker.Objects, pod *v1.Pod, d devices.Allocation, now time.Time) func(claim, latest *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
 	return func(claim, latest *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
 		if claim.UID != "" && claim.UID != latest.UID {
 			return nil, fmt.Errorf("claim %s/%s got deleted in the meantime", claim.Namespace, claim.Name)
 		}
 		isNew := claim.UID == "" || slices.ContainsFunc(d.Claims, func(c *resourcev1.ResourceClaim) bool { return c.UID == claim.UID })
 		if !isNew {
-			return devices.Bound(latest, pod, nil, now)
+			return objects.BoundClaim(latest, pod, nil, now)
 		}
-		return devices.Bound(latest, pod, claim.Status.Allocation, now)
+		return objects.BoundClaim(latest, pod, claim.Status.Allocation, now)
 	}
 }
 
@@ -244,6 +258,21 @@ func (p dynamicResources) reservedFor(pod *v1.Pod) (out []*resourcev1.ResourceCl
 		}
 	}
 	return out
+}
+
+// ofGroup returns the claims of the pod that are reserved for its group.
+func ofGroup(pod *v1.Pod, objects tracker.Objects) (out []*resourcev1.ResourceClaim) {
+	group := objects.ClaimGroup(pod)
+	if group == nil {
+		return nil
+	}
+	claims, err := devices.PodClaims(pod, objects)
+	if err != nil {
+		return nil // PreBind has just written them: one is gone already
+	}
+	return slices.DeleteFunc(claims, func(c *resourcev1.ResourceClaim) bool {
+		return !slices.Contains(c.Status.ReservedFor, group.Consumer())
+	})
 }
 
 // conditional reports whether a device of a claim has binding conditions.

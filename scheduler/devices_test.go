@@ -360,7 +360,7 @@ func TestCompilerAndClockOfPlugins(t *testing.T) {
 	} {
 		p, err := placement.PluginArgs{Devices: c.given}.Plugin(nameDynamicResources)
 		require.NoError(t, err)
-		got, err := withDevices(p, theirs, at(1))
+		got, err := withDevices(p, theirs, at(1), false)
 		require.NoError(t, err)
 		o, ok := got.Args.(tracker.Options)
 		require.True(t, ok)

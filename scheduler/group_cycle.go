@@ -3,11 +3,14 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/filter"
@@ -72,6 +75,7 @@ func (s *Scheduler) scheduleGroup(ctx context.Context, root *queue.Entry) {
 		s.tellGroup(ctx, &d.Groups[k])
 	}
 	g.giveBack(ctx, &d)
+	g.shareClaims(d.Members)
 	if d.Waiting && len(d.Victims) > 0 {
 		g.preempt(ctx, &d)
 	}
@@ -154,6 +158,36 @@ func (g *groupAttempt) giveBack(ctx context.Context, d *placement.GroupDecision)
 	}
 	if len(w.Set)+len(w.Delete) > 0 {
 		g.s.report(g.s.writeClaims(ctx, g.attempts[0].pod, w))
+	}
+}
+
+// shareClaims gives each placed member also the devices of those of its claims that were allocated for another member of this attempt, as
+// in v1.37: every one of them writes the allocation, and whoever comes first wins (rule PG8.5).
+func (g *groupAttempt) shareClaims(members []placement.MemberOutcome) {
+	given := map[types.UID]*resourcev1.AllocationResult{}
+	for k := range members {
+		for n, c := range members[k].Devices.Claims {
+			given[c.UID] = &members[k].Devices.Results[n]
+		}
+	}
+	if len(given) == 0 {
+		return
+	}
+	for k := range members {
+		m := &members[k]
+		if !m.Placed() || len(m.Pod.Spec.ResourceClaims) == 0 {
+			continue
+		}
+		claims, err := devices.PodClaims(m.Pod, g.s.devices)
+		if err != nil {
+			continue // its filter would have rejected it
+		}
+		for _, c := range claims {
+			own := slices.ContainsFunc(m.Devices.Claims, func(x *resourcev1.ResourceClaim) bool { return x.UID == c.UID })
+			if result := given[c.UID]; result != nil && !own {
+				m.Devices.Claims, m.Devices.Results = append(slices.Clip(m.Devices.Claims), c), append(slices.Clip(m.Devices.Results), *result)
+			}
+		}
 	}
 }
 

@@ -250,7 +250,6 @@ func TestGroupOptions(t *testing.T) {
 		{"a client without groups", "conditions could not be written", "client: must have PatchGroup, because groups are given", func(o *Options) { o.Client = struct{ Client }{o.Client} }},
 		{"one by one", "groups are decided as a whole", "without OneByOne", func(o *Options) { o.OneByOne = true }},
 		{"a foreign filter", "groups are decided by package placement", "filters and scores of package placement", func(o *Options) { o.Profiles, o.Plugins = []Profile{profile}, plugins }},
-		{"claims", "claims are reserved for pods", "groups.claims: Unsupported value: true", func(o *Options) { o.Groups.Claims = true }},
 	}, func(t *testing.T, c test) {
 		s, err := (&situation.Situation{}).Snapshot()
 		require.NoError(t, err)

@@ -150,7 +150,7 @@ type Options struct {
 	Go func(task func())
 	// Groups makes groups of pods count, with these gates (v1.37, feature gate GenericWorkload, off by default): the waiting pods of a
 	// group are decided together. Client must be a GroupClient, and the filters and scores those of package placement, without
-	// extenders. Gates.Claims is an error: claims are reserved for pods. Report groups as objects of package podgroup by Set and Unset. nil: a pod of a group is a pod like others.
+	// extenders. Report groups as objects of package podgroup by Set and Unset. nil: a pod of a group is a pod like others.
 	Groups *podgroup.Gates
 	// CompleteGroups searches for a placement of a group that finds no place one member after the other (package planning/gang, within its
 	// DefaultSteps), before the group may preempt. v1.37 does not, and leaves such a group waiting. It counts with Groups.
@@ -232,9 +232,6 @@ func New(snapshot *cluster.Snapshot, o Options) (*Scheduler, error) {
 	if o.Groups != nil {
 		if _, ok := o.Client.(GroupClient); !ok {
 			return nil, errors.New("client: must have PatchGroup, because groups are given")
-		}
-		if o.Groups.Claims {
-			return nil, errors.New("groups.claims: Unsupported value: true: the scheduler reserves claims of devices for pods")
 		}
 		s.groups = newGroups(snapshot, *o.Groups)
 		s.cache.groups = s.groups

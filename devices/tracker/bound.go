@@ -20,8 +20,14 @@ import (
 // The error is v1.37's text for a claim that was deleted, allocated or deallocated since the decision, and for an allocation
 // whose special claim has no requests (quirk U10.7). The pod must not be nil. Bound changes nothing.
 func (o Objects) Bound(pod *v1.Pod, d devices.Allocation, now time.Time) ([]*resourcev1.ResourceClaim, error) {
-	changed, created, err := o.writes(pod, nil, d, now)
+	changed, created, err := o.writes(pod, o.ClaimGroup(pod), d, now)
 	return append(changed, created...), err
+}
+
+// BoundClaim returns what Bound writes into one claim of the pod, from its latest version. allocation is what the attempt reserved; nil:
+// the claim was allocated before. The error is that of Bound. Neither the claim nor the pod may be nil.
+func (o Objects) BoundClaim(latest *resourcev1.ResourceClaim, pod *v1.Pod, allocation *resourcev1.AllocationResult, now time.Time) (*resourcev1.ResourceClaim, error) {
+	return reserve(latest, pod, o.ClaimGroup(pod), allocation, now)
 }
 
 // Bound is Objects.Bound; with Options.GroupClaims claims of the pod's group are reserved for the group (rule PG8.1).

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -127,4 +128,37 @@ func TestFollowsReservations(t *testing.T) {
 	}
 	require.Greater(t, flights, 500)
 	require.Greater(t, ended, 500)
+}
+
+// Members of a group reserve a claim together, with the same devices, and the devices are free when the last of them gives up. A pod that is
+// no member gets ErrReserved.
+func TestReserveMember(t *testing.T) {
+	s, tr := gpuCluster(t, 1, named("a"), named("b"))
+	f := tr.Filter(tracker.Options{})
+	_, d := first(f, s, gpuPod("a"))
+	member := func(name string) *v1.Pod {
+		pod := gpuPod("a")
+		pod.Name = name
+		return pod
+	}
+	require.NoError(t, tr.ReserveMember(member("m1"), d))
+	require.NoError(t, tr.ReserveMember(member("m2"), d))
+	require.ErrorIs(t, tr.ReserveMember(member("m2"), d), tracker.ErrReserved, "twice")
+	require.ErrorIs(t, tr.Reserve(member("x"), d), tracker.ErrReserved, "no member")
+	other := d
+	other.Results = []resourcev1.AllocationResult{*d.Results[0].DeepCopy()}
+	other.Results[0].Devices.Results[0].Device = "another"
+	require.ErrorIs(t, tr.ReserveMember(member("m3"), other), tracker.ErrReserved, "other devices")
+	fork := s.Fork()
+	forked := tr.Fork(fork, tracker.Of(fork))
+	require.True(t, tr.Unreserve(member("m1")))
+	require.True(t, tr.InFlight("uid-a"))
+	at, _ := first(f, s, gpuPod("b"))
+	require.Equal(t, -1, at, "the device is not free")
+	require.True(t, tr.Unreserve(member("m2")))
+	require.False(t, tr.InFlight("uid-a"))
+	at, _ = first(f, s, gpuPod("b"))
+	require.Equal(t, 0, at)
+	require.True(t, forked.Unreserve(member("m2")))
+	require.True(t, forked.InFlight("uid-a"), "what the origin gave up the fork has")
 }

@@ -3,12 +3,14 @@ package tracker
 import (
 	"iter"
 
+	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/podgroup"
 )
 
 // Table has the objects of one kind. cluster.Lookup is a Table. The namespace of cluster-wide kinds is "".
@@ -25,6 +27,9 @@ type Objects struct {
 	Slices    Table[*resourcev1.ResourceSlice]
 	Classes   Table[*resourcev1.DeviceClass]
 	Rules     Table[*resourcev1beta2.DeviceTaintRule]
+	// Groups makes claims of groups count (rules PG8.1 to PG8.3), for questions to the Objects; a Tracker has Options.GroupClaims. nil:
+	// every claim is the pod's own.
+	Groups podgroup.Objects
 }
 
 var _ devices.Objects = Objects{}
@@ -70,6 +75,14 @@ func (o Objects) ResourceClaims(namespace string) iter.Seq[*resourcev1.ResourceC
 
 // DeviceClass returns a device class, nil when the class does not exist.
 func (o Objects) DeviceClass(name string) *resourcev1.DeviceClass { return get(o.Classes, "", name) }
+
+// ClaimGroup returns the group of a pod when groups have claims (Objects.Groups), else nil. The pod must not be nil.
+func (o Objects) ClaimGroup(pod *v1.Pod) *podgroup.Group {
+	if name, ok := podgroup.Of(pod); ok && o.Groups != nil {
+		return o.Groups.Group(pod.Namespace, name)
+	}
+	return nil
+}
 
 // InFlight returns false: objects know no reservations. A Tracker knows them.
 func (Objects) InFlight(types.UID) bool { return false }

@@ -3,6 +3,8 @@ package tracker
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -23,7 +25,7 @@ type reservation struct {
 
 // inFlight is the allocation of a claim that the cluster does not show yet.
 type inFlight struct {
-	by         *reservation
+	by         []*reservation // who holds it: one, or members of a group
 	claim      *resourcev1.ResourceClaim
 	allocation *resourcev1.AllocationResult
 	landed     bool // the cluster has shown an allocation since
@@ -56,7 +58,16 @@ func special(c *resourcev1.ResourceClaim) bool {
 //   - the pod has a reservation already,
 //   - another pod has reserved one of the claims,
 //   - a claim is gone, is another claim of that name, or is allocated.
-func (t *Tracker) Reserve(pod *v1.Pod, d devices.Allocation) error {
+func (t *Tracker) Reserve(pod *v1.Pod, d devices.Allocation) error { return t.reserve(pod, d, false) }
+
+// ReserveMember is Reserve for a member of a group that was decided with others (rule PG8.4): a claim of the allocation may have been
+// reserved for another member, with the same devices. They are kept until Unreserve of the last of these pods. Other devices are
+// ErrReserved.
+func (t *Tracker) ReserveMember(pod *v1.Pod, d devices.Allocation) error {
+	return t.reserve(pod, d, true)
+}
+
+func (t *Tracker) reserve(pod *v1.Pod, d devices.Allocation, member bool) error {
 	if len(d.Claims) == 0 {
 		return nil
 	}
@@ -66,9 +77,9 @@ func (t *Tracker) Reserve(pod *v1.Pod, d devices.Allocation) error {
 		return fmt.Errorf("pod %s/%s: %w", pod.Namespace, pod.Name, ErrReserved)
 	}
 	r := &reservation{allocation: d}
-	for _, c := range d.Claims {
+	for k, c := range d.Claims {
 		key := flightKey(c)
-		if x := t.inFlight[key]; x != nil && !x.landed {
+		if x := t.inFlight[key]; x != nil && !x.landed && !(member && reflect.DeepEqual(x.allocation, &d.Results[k])) {
 			return fmt.Errorf("claim %s/%s: %w", c.Namespace, c.Name, ErrReserved)
 		}
 		if err := t.unchanged(c); err != nil {
@@ -77,10 +88,14 @@ func (t *Tracker) Reserve(pod *v1.Pod, d devices.Allocation) error {
 		r.keys = append(r.keys, key)
 	}
 	for k, key := range r.keys {
-		if x := t.inFlight[key]; x != nil && !x.landed { // the pod lists a claim twice: the last allocation counts, as in v1.37
-			t.ledger.Remove(x.claim, x.allocation)
+		if x := t.inFlight[key]; x != nil && !x.landed {
+			if !slices.Contains(x.by, r) { // another member's
+				x.by = append(slices.Clone(x.by), r)
+				continue
+			}
+			t.ledger.Remove(x.claim, x.allocation) // the pod lists a claim twice: the last allocation counts, as in v1.37
 		}
-		t.inFlight[key] = &inFlight{by: r, claim: d.Claims[k], allocation: &d.Results[k]}
+		t.inFlight[key] = &inFlight{by: []*reservation{r}, claim: d.Claims[k], allocation: &d.Results[k]}
 		t.ledger.Add(d.Claims[k], &d.Results[k])
 	}
 	t.reserved[id] = r
@@ -120,7 +135,11 @@ func (t *Tracker) Unreserve(pod *v1.Pod) bool {
 	delete(t.reserved, podinfo.UID(pod))
 	for _, key := range r.keys {
 		x := t.inFlight[key]
-		if x == nil || x.by != r { // another pod has reserved the claim since
+		if x == nil || !slices.Contains(x.by, r) { // another pod has reserved the claim since
+			continue
+		}
+		if len(x.by) > 1 {
+			x.by = slices.DeleteFunc(slices.Clone(x.by), func(y *reservation) bool { return y == r })
 			continue
 		}
 		if !x.landed {
