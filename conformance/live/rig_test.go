@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/podberth/podberth/conformance/apiserver"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/scheduler/config"
 	"github.com/podberth/podberth/scheduler/live/daemon"
 )
@@ -29,11 +30,12 @@ type world struct {
 	api    kubernetes.Interface // of the test, not through the link
 	last   error                // is part of the failure of until
 
-	document string   // the schedulers' configuration
-	wire     *wire    // of the scenario
-	made     sync.Map // UIDs of the pods of the scenario
-	halt     func()   // stops the scheduler of the scenario
-	again    func()   // stops the scheduler of the scenario and starts another
+	groups   *podgroup.Gates // of the daemon; nil: without groups
+	document string          // the schedulers' configuration
+	wire     *wire           // of the scenario
+	made     sync.Map        // UIDs of the pods of the scenario
+	halt     func()          // stops the scheduler of the scenario
+	again    func()          // stops the scheduler of the scenario and starts another
 
 	views []*view // of the schedulers that run
 }
@@ -41,9 +43,9 @@ type world struct {
 // plainConfig is a configuration that says nothing.
 const plainConfig = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, flags ...string) *world {
 	t.Helper()
-	w := &world{t: t, ctx: t.Context(), server: apiserver.Start(t, "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"), link: &link{}, document: plainConfig}
+	w := &world{t: t, ctx: t.Context(), server: apiserver.Start(t, append([]string{"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"}, flags...)...), link: &link{}, document: plainConfig}
 	w.connect("")
 	return w
 }
@@ -64,7 +66,7 @@ func load(t testing.TB, document string) *config.Configuration {
 // podberth starts the daemon and returns it with a function that stops it.
 func (w *world) podberth(change ...func(*daemon.Config)) (d *daemon.Daemon, stop func() error) {
 	w.t.Helper()
-	settings := daemon.Config{REST: w.link.config(), Configuration: load(w.t, w.document)}
+	settings := daemon.Config{REST: w.link.config(), Configuration: load(w.t, w.document), Groups: w.groups}
 	for _, f := range change {
 		f(&settings)
 	}
@@ -110,9 +112,13 @@ func newNode(name, cpu string, change ...func(*v1.Node)) *v1.Node {
 }
 
 // priorityClass makes a class.
-func (w *world) priorityClass(name string, value int32) {
+func (w *world) priorityClass(name string, value int32, change ...func(*schedulingv1.PriorityClass)) {
 	w.t.Helper()
-	_, err := w.api.SchedulingV1().PriorityClasses().Create(w.ctx, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: value}, metav1.CreateOptions{})
+	c := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: value}
+	for _, f := range change {
+		f(c)
+	}
+	_, err := w.api.SchedulingV1().PriorityClasses().Create(w.ctx, c, metav1.CreateOptions{})
 	require.NoError(w.t, err)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -115,7 +116,7 @@ func (w *world) outcome(x *wire) []string {
 		out = append(out, "write "+write)
 	}
 	x.mu.Unlock()
-	out = append(out, w.stored()...)
+	out = append(append(out, w.stored()...), w.groupLines()...)
 	for k := range out {
 		out[k] = generated.ReplaceAllString(uid.ReplaceAllString(out[k], "UID"), "-extended-resources-NAME")
 	}
@@ -136,6 +137,7 @@ func (w *world) wipe() {
 	}
 	require.NoError(w.t, w.api.CoreV1().Pods("default").DeleteCollection(w.ctx, now, metav1.ListOptions{FieldSelector: "spec.nodeName="}))
 	require.NoError(w.t, w.api.CoreV1().Pods("default").DeleteCollection(w.ctx, now, metav1.ListOptions{}))
+	w.wipeGroups()
 	require.NoError(w.t, w.api.CoreV1().Nodes().DeleteCollection(w.ctx, now, metav1.ListOptions{}))
 	require.NoError(w.t, w.api.EventsV1().Events("default").DeleteCollection(w.ctx, now, metav1.ListOptions{}))
 	require.NoError(w.t, w.api.PolicyV1().PodDisruptionBudgets("default").DeleteCollection(w.ctx, now, metav1.ListOptions{}))
@@ -502,8 +504,8 @@ func TestScenarios(t *testing.T) {
 }
 
 // compare runs scenarios with both schedulers. Each has the configuration that document returns for its world.
-func compare(t *testing.T, scenarios []scenario, document func(*world, *testing.T) string) {
-	worlds := [2]*world{newWorld(t), newWorld(t)} // the two sides run at the same time: most of the time each waits
+func compare(t *testing.T, scenarios []scenario, document func(*world, *testing.T) string, flags ...string) {
+	worlds := [2]*world{newWorld(t, flags...), newWorld(t, flags...)} // the two sides run at the same time: most of the time each waits
 	var got [2]map[string][]string
 	t.Run("both", func(t *testing.T) {
 		for side, w := range worlds {
@@ -536,6 +538,7 @@ func (w *world) play(t *testing.T, scenarios []scenario, kube bool) map[string][
 	w.t = t
 	w.priorityClass("high", 1000)
 	w.priorityClass("middle", 500)
+	w.priorityClass("patient", 700, func(c *schedulingv1.PriorityClass) { c.PreemptionPolicy = ptr.To(v1.PreemptNever) })
 	var stop func()
 	start := func() {
 		if kube {

@@ -35,13 +35,17 @@ const patience = 5 * time.Second
 type diary struct {
 	mu     sync.Mutex
 	events []string // "<reason> <pod>"
+	notes  []string // the same with the notes
+	pause  time.Duration
 }
 
-func (d *diary) Eventf(about, _ runtime.Object, _, reason, _, note string, _ ...any) {
+func (d *diary) Eventf(about, _ runtime.Object, _, reason, _, note string, args ...any) {
+	time.Sleep(d.pause)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if m, ok := about.(metav1.Object); ok {
 		d.events = append(d.events, reason+" "+m.GetName())
+		d.notes = append(d.notes, fmt.Sprintf("%s %s: %s", m.GetName(), reason, fmt.Sprintf(note, args...)))
 	}
 }
 
@@ -217,6 +221,7 @@ func bind(client *fake.Clientset) ktesting.ReactionFunc {
 		}
 		p := o.(*v1.Pod).DeepCopy()
 		p.Spec.NodeName = b.Target.Name
+		p.ResourceVersion += "1"
 		return true, b, client.Tracker().Update(pods, p, b.Namespace)
 	}
 }

@@ -3,6 +3,7 @@ package podgroup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -20,22 +21,24 @@ import (
 // ownPlayer is podberth's scheduler over an API server in memory, in virtual time.
 type ownPlayer struct {
 	now    time.Time
+	tick   time.Time // when the queue looks at the clock
 	s      *scheduler.Scheduler
 	pods   map[string]*v1.Pod
 	groups map[string]*own.Group
 	tasks  []func()
 	errs   []error
+	notes  []string // events
 }
 
 func newOurs(node *v1.Node) (player, error) {
-	p := &ownPlayer{now: time.Now(), pods: map[string]*v1.Pod{}, groups: map[string]*own.Group{}}
+	p := &ownPlayer{now: time.Now(), tick: time.Now().Truncate(time.Second).Add(time.Second), pods: map[string]*v1.Pod{}, groups: map[string]*own.Group{}}
 	snapshot, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{node}})
 	if err != nil {
 		return nil, err
 	}
 	second := time.Second
 	p.s, err = scheduler.New(snapshot, scheduler.Options{
-		Client: p, Groups: &own.Gates{}, Clock: p, InitialBackoff: second, MaxBackoff: &second,
+		Client: p, Recorder: p, Groups: &own.Gates{}, Clock: p, InitialBackoff: second, MaxBackoff: &second,
 		Go: func(task func()) { p.tasks = append(p.tasks, task) }, OnError: func(err error) { p.errs = append(p.errs, err) },
 	})
 	return p, err
@@ -64,13 +67,24 @@ func (p *ownPlayer) do(s step) error {
 		}
 	}
 	p.work()
-	p.now = p.now.Add(apart)
+	p.advance(apart)
 	return nil
+}
+
+// advance lets time pass. The queue looks at the clock once in a second, as kube-scheduler's does.
+func (p *ownPlayer) advance(d time.Duration) {
+	for end := p.now.Add(d); p.now.Before(end); {
+		p.now = p.now.Add(max(0, min(end.Sub(p.now), p.tick.Sub(p.now))))
+		if !p.now.Before(p.tick) {
+			p.tick = p.tick.Add(time.Second)
+			p.s.Tick()
+		}
+		p.work()
+	}
 }
 
 // work does what is due.
 func (p *ownPlayer) work() {
-	p.s.Tick()
 	for did := true; did; {
 		did = p.s.TryScheduleOne(context.Background())
 		for len(p.tasks) > 0 {
@@ -81,11 +95,7 @@ func (p *ownPlayer) work() {
 	}
 }
 
-func (p *ownPlayer) rest() {
-	for end := p.now.Add(settled); p.now.Before(end); p.now = p.now.Add(100 * time.Millisecond) {
-		p.work()
-	}
-}
+func (p *ownPlayer) rest() { p.advance(settled) }
 
 func (p *ownPlayer) shown() (out []string) {
 	for _, x := range p.pods {
@@ -99,8 +109,18 @@ func (p *ownPlayer) shown() (out []string) {
 	for _, err := range p.errs {
 		out = append(out, "error: "+err.Error())
 	}
-	slices.Sort(out)
 	return out
+}
+
+func (p *ownPlayer) told() []string {
+	out := p.notes
+	p.notes = nil
+	return out
+}
+
+func (p *ownPlayer) Event(pod *v1.Pod, _, reason, _, note string) {
+	p.now = p.now.Add(moment)
+	p.notes = append(p.notes, fmt.Sprintf("%s %s: %s", pod.Name, reason, note))
 }
 
 func (p *ownPlayer) close() {}

@@ -2,14 +2,19 @@ package podgroup
 
 import (
 	"context"
-	"slices"
+	"encoding/json"
+	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+	ktesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler"
@@ -18,11 +23,12 @@ import (
 	own "github.com/podberth/podberth/podgroup"
 )
 
-// realPlayer is kube-scheduler over a client in memory. It runs in real time.
+// realPlayer is kube-scheduler over a client in memory. Its time is that of the bubble in which it was made.
 type realPlayer struct {
 	ctx    context.Context
 	end    context.CancelFunc
 	client *fake.Clientset
+	diary  *diary
 }
 
 func newTheirs(ctx context.Context, node *v1.Node) (player, error) {
@@ -30,12 +36,13 @@ func newTheirs(ctx context.Context, node *v1.Node) (player, error) {
 		return nil, err
 	}
 	klog.SetLogger(logr.Discard())
-	p := &realPlayer{client: fake.NewSimpleClientset(node.DeepCopy())}
+	utilruntime.ErrorHandlers = nil // one of them sleeps by a clock of its own
+	p := &realPlayer{client: fake.NewSimpleClientset(node.DeepCopy()), diary: &diary{pause: moment}}
 	p.ctx, p.end = context.WithCancel(ctx)
+	p.client.PrependReactor("*", "*", versions(p.client))
 	p.client.PrependReactor("create", "pods", bind(p.client))
 	factory := scheduler.NewInformerFactory(p.client, 0, nil)
-	diary := &diary{}
-	sched, err := scheduler.New(p.ctx, p.client, factory, nil, func(string) events.EventRecorderLogger { return diary }, scheduler.WithParallelism(1),
+	sched, err := scheduler.New(p.ctx, p.client, factory, nil, func(string) events.EventRecorderLogger { return p.diary }, scheduler.WithParallelism(1),
 		scheduler.WithPodInitialBackoffSeconds(1), scheduler.WithPodMaxBackoffSeconds(1))
 	if err != nil {
 		return nil, err
@@ -46,6 +53,7 @@ func newTheirs(ctx context.Context, node *v1.Node) (player, error) {
 		return nil, err
 	}
 	go sched.Run(p.ctx)
+	time.Sleep(aside)
 	return p, nil
 }
 
@@ -67,6 +75,12 @@ func (p *realPlayer) do(s step) error {
 	time.Sleep(apart) // the order in which the informers of pods and of groups tell
 	return err
 }
+
+// moment passes with each event of a scheduler, so that no two attempts end at the same time.
+const moment = time.Microsecond
+
+// aside keeps the steps from the moments at which the queues look at the clock.
+const aside = 7 * time.Millisecond
 
 // apart is the time between two changes of a batch.
 const apart = 20 * time.Millisecond
@@ -95,8 +109,50 @@ func (p *realPlayer) shown() (out []string) {
 			out = append(out, groupLine("group "+g.Name, c.Reason, c.Message))
 		}
 	}
-	slices.Sort(out)
 	return out
 }
 
-func (p *realPlayer) close() { p.end() }
+func (p *realPlayer) told() []string {
+	p.diary.mu.Lock()
+	defer p.diary.mu.Unlock()
+	out := p.diary.notes
+	p.diary.notes = nil
+	return out
+}
+
+// close ends the scheduler and waits for the end of all that it has started, which the bubble needs.
+func (p *realPlayer) close() {
+	p.end()
+	time.Sleep(time.Second)
+}
+
+// versions gives every object that is written a version of its own, without which kube-scheduler overlooks an update.
+func versions(client *fake.Clientset) ktesting.ReactionFunc {
+	var last atomic.Int64
+	next := func() string { return strconv.FormatInt(last.Add(1), 10) }
+	return func(a ktesting.Action) (bool, runtime.Object, error) {
+		switch a := a.(type) {
+		case interface{ GetObject() runtime.Object }: // created or updated
+			if o, ok := a.GetObject().(metav1.Object); ok {
+				o.SetResourceVersion(next())
+			}
+		case ktesting.PatchActionImpl:
+			var change map[string]any
+			if err := json.Unmarshal(a.Patch, &change); err != nil {
+				return true, nil, err
+			}
+			metadata, _ := change["metadata"].(map[string]any)
+			if metadata == nil {
+				metadata = map[string]any{}
+			}
+			metadata["resourceVersion"] = next()
+			change["metadata"] = metadata
+			var err error
+			if a.Patch, err = json.Marshal(change); err != nil {
+				return true, nil, err
+			}
+			return ktesting.ObjectReaction(client.Tracker())(a)
+		}
+		return false, nil, nil
+	}
+}
