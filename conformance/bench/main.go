@@ -76,6 +76,8 @@ func main() {
 		switch {
 		case strings.HasPrefix(w.name, "preemption"):
 			r, err = measurePreemption(w.name, *nodes, max(*pods/25, 6), *more, *runs)
+		case strings.HasPrefix(w.name, "gang"):
+			r, err = measureGang(w.name, *nodes, *runs)
 		case w.name == "failures":
 			r, err = measureFailures(*nodes, *pods, *more, *runs)
 		default:

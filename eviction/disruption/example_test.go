@@ -2,6 +2,7 @@ package disruption_test
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -94,7 +95,9 @@ func ExampleMakePlan() {
 		Pods:    []*v1.Pod{running("web-1", "web", "n1"), running("web-2", "web", "n1"), running("web-3", "web", "n3"), running("db-1", "db", "n1")},
 		Budgets: []*policyv1.PodDisruptionBudget{atLeast("web", 2), atLeast("db", 1)},
 		Now:     noon,
-		Replace: func(*v1.Pod) (string, bool) { return "n2", true },
+		Replace: func(pods []*v1.Pod) []disruption.Replacement {
+			return slices.Repeat([]disruption.Replacement{{Node: "n2", Ready: true}}, len(pods))
+		},
 	})
 	for i, w := range plan.Waves {
 		for _, e := range w {

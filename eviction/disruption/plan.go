@@ -30,10 +30,20 @@ type PlanInput struct {
 	// EveryBudget is Request.EveryBudget, for pods that several budgets cover.
 	EveryBudget bool
 	Now         time.Time
-	// Replace returns the node on which the replacement of an evicted pod is ready before the next wave, and false when
-	// there is no such node. MakePlan calls Replace once for each evicted pod that has a controller, had not finished and was not terminating, in the order of the
-	// plan. With a nil Replace every such pod is replaced on an unnamed node (node "").
-	Replace func(pod *v1.Pod) (node string, ok bool)
+	// Unit returns the name of the set of pods that leave together, such as a group with disruption mode All (podgroup.UnitOf); "" for a
+	// pod that leaves alone. The pods of a set leave in one wave or not at all, also those on other nodes. nil: each pod leaves alone.
+	Unit func(pod *v1.Pod) string
+	// Replace returns the nodes on which the replacements of evicted pods are ready before the next wave, one for each pod. MakePlan calls
+	// Replace once for each wave, with the evicted pods that have a controller, had not finished and were not terminating, in the order of
+	// the plan. With a nil Replace every such pod is replaced on an unnamed node (node "").
+	Replace func(pods []*v1.Pod) []Replacement
+}
+
+// Replacement is where the replacement of an evicted pod is ready. Ready is false when no node takes the pod. Node is "" when the node is
+// not known.
+type Replacement struct {
+	Node  string
+	Ready bool
 }
 
 // Plan lists the waves in which pods can leave their nodes without breaking a budget.
@@ -69,6 +79,8 @@ type Blocked struct {
 	Remedies []Remedy
 	// Behind reports that kubectl drain does not begin on the node because of other pods.
 	Behind bool
+	// Unit is the name of the set of pods that the pod leaves with (PlanInput.Unit); "" for a pod that leaves alone.
+	Unit string
 	// Proof shows, in numbers, why a budget can never let the pod leave. It is "" when no budget is the cause and when a
 	// budget can let the pod leave.
 	Proof string
@@ -100,30 +112,30 @@ func MakePlan(in PlanInput) Plan {
 		slices.SortFunc(waiting, leaveOrder)
 		var wave []Planned
 		var later []*v1.Pod
-		refusals := map[*v1.Pod]Decision{}
-		charged := map[string]bool{} // the budgets, "namespace/name"
-		for _, pod := range waiting {
-			d := p.evictions.Evict(pod, p.request(pod), p.now)
-			switch d.Outlook() {
-			case outlookNow:
-				wave = append(wave, Planned{Pod: pod, Budgets: budgetNames(d.covering), Decision: d})
-				for _, c := range d.Charges {
-					charged[budgetName(c.Budget)] = true
+		refusals := map[*v1.Pod]refusedUnit{} // by the first pod of a unit
+		charged := map[string]bool{}          // the budgets, "namespace/name"
+		for _, unit := range p.units(waiting) {
+			list, refused, d := p.evict(unit)
+			switch {
+			case refused == nil:
+				wave = append(wave, list...)
+				for _, e := range list {
+					for _, c := range e.Decision.Charges {
+						charged[budgetName(c.Budget)] = true
+					}
 				}
-			case outlookNotNow:
-				later = append(later, pod)
-				refusals[pod] = d
+			case d.Outlook() == outlookNotNow:
+				later = append(later, unit...)
+				refusals[unit[0]] = refusedUnit{refused, d}
+			case d.kind == exhausted && charged[budgetName(d.by)]:
+				later = append(later, unit...) // the budget lets pods leave in this wave, so it may let more leave in the next
 			default:
-				if d.kind == exhausted && charged[budgetName(d.by)] {
-					later = append(later, pod) // the budget lets pods leave in this wave, so it may let more leave in the next
-				} else {
-					p.block(pod, d)
-				}
+				p.block(unit, refused, d)
 			}
 		}
 		if len(wave) == 0 {
-			for _, pod := range later {
-				p.block(pod, refusals[pod])
+			for _, unit := range p.units(later) {
+				p.block(unit, refusals[unit[0]].pod, refusals[unit[0]].decision)
 			}
 			return plan
 		}
@@ -165,7 +177,7 @@ func (p *planner) sortPods() (leaving []*v1.Pod) {
 			}
 		}
 	}
-	return leaving
+	return p.withUnits(leaving)
 }
 
 // behindFlags says of the pods that kubectl drain refuses what budgets say of them, because no flag helps against those.
@@ -203,9 +215,9 @@ func (p *planner) deleteAll(pods []*v1.Pod) {
 		return
 	}
 	slices.SortFunc(pods, leaveOrder)
-	var wave []Planned
-	for _, pod := range pods {
-		wave = append(wave, Planned{Pod: pod})
+	wave := make([]Planned, len(pods))
+	for k, pod := range pods {
+		wave[k].Pod = pod
 	}
 	p.replace(wave)
 	p.plan.Waves = append(p.plan.Waves, wave)
@@ -264,15 +276,21 @@ func (p *planner) replace(wave []Planned) {
 		gone[wave[i].Pod] = true
 	}
 	p.present = slices.DeleteFunc(p.present, func(pod *v1.Pod) bool { return gone[pod] })
+	var again []*Planned
+	var pods []*v1.Pod
 	for i := range wave {
 		e := &wave[i]
-		if metav1.GetControllerOf(e.Pod) == nil || podinfo.Finished(e.Pod) || e.Pod.DeletionTimestamp != nil {
-			continue
+		if metav1.GetControllerOf(e.Pod) != nil && !podinfo.Finished(e.Pod) && e.Pod.DeletionTimestamp == nil {
+			e.Replaced = true
+			again, pods = append(again, e), append(pods, e.Pod)
 		}
-		e.Replaced = true
-		if p.in.Replace != nil {
-			e.Replacement, e.Replaced = p.in.Replace(e.Pod)
+	}
+	if p.in.Replace != nil && len(pods) > 0 {
+		for k, r := range p.in.Replace(pods) {
+			again[k].Replacement, again[k].Replaced = r.Node, r.Ready
 		}
+	}
+	for _, e := range again {
 		if e.Replaced {
 			p.present = append(p.present, replacement(e.Pod))
 		}
@@ -284,10 +302,6 @@ func (p *planner) replace(wave []Planned) {
 func replacement(pod *v1.Pod) *v1.Pod {
 	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Labels: pod.Labels, OwnerReferences: pod.OwnerReferences},
 		Status: v1.PodStatus{Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}}}
-}
-
-func (p *planner) block(pod *v1.Pod, d Decision) {
-	p.plan.Blocked = append(p.plan.Blocked, p.blocked(pod, d))
 }
 
 func (p *planner) blocked(pod *v1.Pod, d Decision) Blocked {

@@ -31,6 +31,17 @@ func budget(name, selector, min, max string) *policyv1.PodDisruptionBudget {
 	return b
 }
 
+// replacing replaces the pods of a wave one after the other.
+func replacing(one func(pod *v1.Pod) (node string, ok bool)) func(pods []*v1.Pod) []Replacement {
+	return func(pods []*v1.Pod) (out []Replacement) {
+		for _, pod := range pods {
+			node, ok := one(pod)
+			out = append(out, Replacement{node, ok})
+		}
+		return out
+	}
+}
+
 // outline returns a plan in short: the waves, then "!" and the blocked pods, then "~" and the skipped pods.
 func outline(p Plan) (out []string) {
 	for _, w := range p.Waves {
@@ -89,7 +100,7 @@ func TestPlan(t *testing.T) {
 	t.Run("no room for replacements", func(t *testing.T) {
 		in := example()
 		in.Options.Force = true
-		in.Replace = func(*v1.Pod) (string, bool) { return "", false }
+		in.Replace = replacing(func(*v1.Pod) (string, bool) { return "", false })
 		p := MakePlan(in)
 		require.Equal(t, []string{"a1 c1 ", "!b1", "!a2"}, outline(p))
 		require.True(t, p.Blocked[1].WaitingHelps, "a third pod would help")
@@ -100,10 +111,10 @@ func TestPlan(t *testing.T) {
 		in := example()
 		in.Options.Force = true
 		var asked []string
-		in.Replace = func(pod *v1.Pod) (string, bool) {
+		in.Replace = replacing(func(pod *v1.Pod) (string, bool) {
 			asked = append(asked, pod.Name)
 			return "m", true
-		}
+		})
 		p := MakePlan(in)
 		require.Equal(t, []string{"a1", "a2"}, asked)
 		require.Equal(t, "m", p.Waves[1][0].Replacement)
@@ -134,7 +145,7 @@ func TestPlan(t *testing.T) {
 		in := example()
 		in.Pods = in.Pods[:3]
 		in.Budgets = []*policyv1.PodDisruptionBudget{budget("a", "app=a", "2", "")}
-		in.Replace = func(*v1.Pod) (string, bool) { return "", false }
+		in.Replace = replacing(func(*v1.Pod) (string, bool) { return "", false })
 		p := MakePlan(in)
 		require.Equal(t, []string{"a1 ", "!a2"}, outline(p))
 		require.Equal(t, "budget default/a demands 2 healthy pods of 2 expected: 2 - 2 leaves none to disrupt", p.Blocked[0].Proof)
@@ -322,7 +333,7 @@ func random(r *rand.Rand) PlanInput {
 	}
 	in.Scale = NewScale(workloads)
 	if r.Intn(2) == 0 {
-		in.Replace = func(p *v1.Pod) (string, bool) { return "n2", len(p.Name)%2 == 0 }
+		in.Replace = replacing(func(p *v1.Pod) (string, bool) { return "n2", len(p.Name)%2 == 0 })
 	}
 	in.EveryBudget = r.Intn(3) == 0
 	return in

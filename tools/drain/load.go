@@ -9,7 +9,9 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
@@ -23,6 +25,8 @@ type input struct {
 	scale    disruption.Scale                // nil: not all controllers are known
 	notes    map[string][]string             // what is said about a budget, by its name
 	failing  map[string]string               // why the sync of a budget fails for ever, by its name
+	gates    *podgroup.Gates                 // with which groups of pods count; nil: they do not
+	groups   *cluster.Snapshot               // has them
 	warnings report.Warnings
 }
 
@@ -49,6 +53,15 @@ func load(o options, stdin io.Reader) (*input, error) {
 		return dump.Pending(p) || slices.Contains(in.nodes, p.Spec.NodeName)
 	}})
 	_ = objects.AdmitMade(made) // a warning names what is refused
+	if in.gates, err = objects.Groups(o.gates); err != nil {
+		return nil, err
+	}
+	if in.gates != nil {
+		list, composites := objects.AcceptedGroups()
+		if in.groups, err = cluster.New(cluster.Objects{PodGroups: list, CompositePodGroups: composites}); err != nil {
+			return nil, err
+		}
+	}
 	in.warnings = objects.Warnings
 	return in, in.complete(o)
 }
@@ -76,6 +89,18 @@ func (in *input) choose(o options) error {
 	}
 	in.nodes = append(in.nodes, o.nodes...)
 	return nil
+}
+
+// unit returns the group with disruption mode All that the pod leaves with, "" for a pod that leaves alone.
+func (in *input) unit(pod *v1.Pod) string {
+	if in.gates == nil {
+		return ""
+	}
+	unit, _, _ := podgroup.UnitOf(in.groups, pod, *in.gates)
+	if unit == nil {
+		return ""
+	}
+	return unit.String()
 }
 
 func (in *input) pod(name string) *v1.Pod {

@@ -78,7 +78,7 @@ func texts(remedies []disruption.Remedy, separator string) string {
 // pod. remembered has those of pods alike.
 func (in *input) helps(b disruption.Blocked, at time.Time, remembered map[[3]string]string) string {
 	const then = "; then "
-	if len(b.Budgets) != 1 || b.Behind || b.WaitingHelps {
+	if len(b.Budgets) != 1 || b.Behind || b.WaitingHelps || b.Unit != "" {
 		return texts(b.Remedies, then)
 	}
 	key := [3]string{b.Budgets[0], texts(b.Remedies, then), fmt.Sprint(isReady(b.Pod), disruption.BudgetAgent(b.Pod))}

@@ -41,6 +41,8 @@ type eviction struct {
 	Note        string `json:"note"`
 	// Homeless reports that a controller makes a new pod and no node takes it. Note is the reason.
 	Homeless bool `json:"homeless"`
+	// Unit is the group with disruption mode All that the pod leaves with; empty for a pod that leaves alone.
+	Unit string `json:"unit,omitempty"`
 }
 
 type blocked struct {
@@ -49,8 +51,9 @@ type blocked struct {
 	Cause        string   `json:"cause"`
 	WaitingHelps bool     `json:"waitingHelps"`
 	Remedy       string   `json:"remedy"`
-	Behind       bool     `json:"behind"` // other pods keep the drain of the node from its beginning
-	Proof        string   `json:"proof"`  // that no pod of the budget can ever leave
+	Behind       bool     `json:"behind"`         // other pods keep the drain of the node from its beginning
+	Unit         string   `json:"unit,omitempty"` // the group that the pod leaves with
+	Proof        string   `json:"proof"`          // that no pod of the budget can ever leave
 	Budgets      []string `json:"budgets"`
 	// Replacement is the node of the new pod once the pod may leave, after the waves and the pods before it. It is empty without a new pod
 	// and when no node takes the pod; Note then has the reason.
@@ -86,7 +89,8 @@ func (in *input) plan(ctx context.Context, o options) (*plan, error) {
 	r.ended = func() error { return program.Interrupted(ctx) }
 	r.steps, r.stop = o.steps, program.Stop(ctx, o.limit)
 	made := disruption.MakePlan(disruption.PlanInput{
-		Nodes: in.nodes, Pods: in.objects.Pods, Budgets: in.budgets, Scale: in.scale, Options: o.drain, Now: o.at, Replace: r.replace,
+		Nodes: in.nodes, Pods: in.objects.Pods, Budgets: in.budgets, Scale: in.scale, Options: o.drain, Now: o.at, Replace: r.replaceAll,
+		Unit: in.unit,
 	})
 	if r.err != nil {
 		return nil, r.err
@@ -107,7 +111,7 @@ func (in *input) plan(ctx context.Context, o options) (*plan, error) {
 		for _, e := range w {
 			out.Evictions = append(out.Evictions, eviction{
 				podRef: refTo(e.Pod), Budgets: cover(e.Budgets), Bypass: e.Decision.Bypass, Replacement: e.Replacement, Note: r.note(e),
-				Homeless: r.failures[e.Pod] != "",
+				Homeless: r.failures[e.Pod] != "", Unit: in.unit(e.Pod),
 			})
 		}
 		p.Waves = append(p.Waves, out)
@@ -124,12 +128,10 @@ func (in *input) plan(ctx context.Context, o options) (*plan, error) {
 		}
 		p.Blocked = append(p.Blocked, blocked{
 			podRef: refTo(b.Pod), Budget: strings.Join(b.Budgets, ", "), Budgets: cover(b.Budgets),
-			Cause: b.Cause, WaitingHelps: b.WaitingHelps, Remedy: in.helps(b, o.at, helps), Proof: b.Proof, Behind: b.Behind,
+			Cause: b.Cause, WaitingHelps: b.WaitingHelps, Remedy: in.helps(b, o.at, helps), Proof: b.Proof, Behind: b.Behind, Unit: b.Unit,
 		})
 	}
-	for k, b := range made.Blocked {
-		p.Blocked[k].Replacement, p.Blocked[k].Note = r.later(b.Pod)
-	}
+	r.later(made.Blocked, p.Blocked)
 	if r.err != nil {
 		return nil, r.err
 	}

@@ -54,6 +54,12 @@ func (p *plan) table(out *strings.Builder, t *program.Tables) {
 		layout.Section(out, fmt.Sprintf("Wave %d", i+1), []string{"NODE", "POD", "BUDGET", "REPLACEMENT ON"}, rows)
 	}
 	rows = nil
+	for _, group := range together(p.elsewhere(), func(e eviction) string { return e.Unit }) {
+		pods, nodes := podsOf(group, func(e eviction) podRef { return e.podRef })
+		rows = append(rows, []string{fmt.Sprint(len(group)), joined(layout.Nodes.All(nodes), t.All), joined(pods, t.All), group[0].Unit})
+	}
+	layout.Section(out, "Leave with their groups (kubectl drain leaves them: evict them too)", []string{"PODS", "ON", "NAMES", "GROUP"}, rows)
+	rows = nil
 	for _, group := range skips(p.Skipped) {
 		pods, nodes := podsOf(group, func(s skipped) podRef { return s.podRef })
 		rows = append(rows, []string{fmt.Sprint(len(group)), joined(layout.Nodes.All(nodes), t.All), joined(pods, t.All), group[0].Reason})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/resources"
+	"github.com/podberth/podberth/scheduler/groups"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/page"
 	"github.com/podberth/podberth/tools/program"
@@ -37,7 +38,8 @@ type options struct {
 	tables      program.Tables
 	at          time.Time
 	steps       int
-	limit       time.Duration // of the search for nodes; 0: none
+	limit       time.Duration       // of the search for nodes; 0: none
+	gates       groups.FeatureGates // of groups of pods, as the user says
 
 	// As they are given: seconds, a selector, and the time of at.
 	grace, skip       int64
@@ -143,6 +145,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they are pending")
 	f.IntVar(&o.steps, "steps", defaultSteps, "ask for at most `N` pods where they go")
 	f.DurationVar(&o.limit, "time", 10*time.Minute, "ask for no more pods after this `DURATION`; 0: no limit")
+	f.Var(&o.gates, "feature-gates", dump.FeatureGatesUsage)
 	f.StringVar(&o.time, "at", "", "`TIME` of the drain as 2026-03-02T08:00:00Z (now when not given)")
 	report.Flag(f.FlagSet, &o.output, page.Form)
 	o.tables.Flags(f, "pods", program.OfNames)

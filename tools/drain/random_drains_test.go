@@ -11,7 +11,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-var groups = map[string]string{"ReplicaSet": "apps/v1", "StatefulSet": "apps/v1", "DaemonSet": "apps/v1", "Job": "batch/v1", "Rollout": "example.com/v1"}
+var apiVersions = map[string]string{"ReplicaSet": "apps/v1", "StatefulSet": "apps/v1", "DaemonSet": "apps/v1", "Job": "batch/v1", "Rollout": "example.com/v1"}
 
 // randomCluster is three nodes, pods of every kind, budgets with and without a status, and some of the controllers.
 func randomCluster(b *testkit.Bytes) (objects string, pods []string) {
@@ -26,7 +26,7 @@ func randomCluster(b *testkit.Bytes) (objects string, pods []string) {
 		app := testkit.Pick(b, "a", "a", "a", "a", "b", "c")
 		kind, owner, more, meta := kinds[app], "", "", ""
 		if kind != "" {
-			owner = fmt.Sprintf(", ownerReferences: [{apiVersion: %s, kind: %s, name: %s, uid: %s, controller: true}]", groups[kind], kind, app, app)
+			owner = fmt.Sprintf(", ownerReferences: [{apiVersion: %s, kind: %s, name: %s, uid: %s, controller: true}]", apiVersions[kind], kind, app, app)
 		}
 		switch b.Below(10) {
 		case 0:
@@ -53,7 +53,7 @@ func randomCluster(b *testkit.Bytes) (objects string, pods []string) {
 		object("apiVersion: v1, kind: Pod, metadata: {name: %s, namespace: x, uid: %s, labels: {app: %s}%s%s}, spec: {%scontainers: [{name: c, resources: {requests: {cpu: '%d'}}}]%s}, status: {%s}", name, name, app, owner, meta, node, testkit.Pick(b, 0, 1, 1), more, status)
 		if kind != "" && kind != "Rollout" && !known[app] && !b.OneIn(4) {
 			known[app] = true
-			object("apiVersion: %s, kind: %s, metadata: {name: %s, namespace: x, uid: %s}, spec: {%s template: {metadata: {labels: {app: %s}}, spec: {containers: [{name: c}]}}}", groups[kind], kind, app, app,
+			object("apiVersion: %s, kind: %s, metadata: {name: %s, namespace: x, uid: %s}, spec: {%s template: {metadata: {labels: {app: %s}}, spec: {containers: [{name: c}]}}}", apiVersions[kind], kind, app, app,
 				map[string]string{"ReplicaSet": "replicas: 3,", "StatefulSet": "replicas: 3, serviceName: s,", "Job": "parallelism: 2,"}[kind], app)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/tools/dump"
 )
 
@@ -25,6 +26,7 @@ type replacer struct {
 	snapshot *cluster.Snapshot
 	placer   *placement.Placer
 	profile  placement.Profile
+	gates    *podgroup.Gates        // with which groups count; nil: they do not
 	held     *placement.Nominations // of pending pods, which hold room on their nominated nodes
 	failures map[*v1.Pod]string
 	warnings []string
@@ -43,7 +45,7 @@ const defaultSteps = 100_000
 
 func newReplacer(in *input, nodes []string) (*replacer, error) {
 	args := placement.PluginArgs{Devices: tracker.Options{Compiler: cel.NewCompiler(), Templates: true}}
-	r := &replacer{profile: args.Profile(), failures: map[*v1.Pod]string{}, leftOut: map[*v1.Pod]bool{}, steps: defaultSteps}
+	r := &replacer{profile: args.Profile(), failures: map[*v1.Pod]string{}, leftOut: map[*v1.Pod]bool{}, steps: defaultSteps, gates: in.gates}
 	r.profile.Sampling = placement.AllNodes()
 	objects := in.objects.Cluster()
 	objects.Nodes = slices.Clone(objects.Nodes)
@@ -74,52 +76,130 @@ func cordoned(n *v1.Node) *v1.Node {
 	return n
 }
 
-// replace takes the pod off its node and schedules its replacement. Nobody is preempted for it.
-func (r *replacer) replace(pod *v1.Pod) (node string, ok bool) {
+// replaceAll takes pods off their nodes and schedules their replacements, those of a group together. Nobody is preempted for them.
+func (r *replacer) replaceAll(pods []*v1.Pod) []disruption.Replacement {
+	out := make([]disruption.Replacement, len(pods))
+	at := map[*v1.Pod]int{} // by the new pod
+	var fresh []*v1.Pod
+	if r.gates != nil { // members of a group are decided when all of them are gone
+		for _, pod := range pods {
+			if r.gone(pod); r.err != nil {
+				return out
+			}
+		}
+	}
+	for k, pod := range pods {
+		if r.gates == nil {
+			r.gone(pod)
+		}
+		if r.err != nil {
+			return out
+		}
+		next, ready := r.next(pod)
+		out[k].Ready = ready
+		if next == nil {
+			continue
+		}
+		at[next] = k
+		if _, member := podgroup.Of(next); member && r.gates != nil {
+			fresh = append(fresh, next)
+			continue
+		}
+		r.place(placement.Entry{Pods: []*v1.Pod{next}}, pods, at, out)
+	}
+	for _, e := range placement.Entries(r.snapshot, fresh, r.gates) {
+		r.place(e, pods, at, out)
+	}
+	return out
+}
+
+// gone takes a pod off its node.
+func (r *replacer) gone(pod *v1.Pod) {
 	if r.err == nil && r.ended != nil {
 		r.err = r.ended()
 	}
-	if r.err != nil {
-		return "", false
+	if r.err == nil {
+		r.err = r.snapshot.Unset(pod)
 	}
-	if r.err = r.snapshot.Unset(pod); r.err != nil {
-		return "", false
+	if r.err == nil {
+		r.err = r.release(pod)
 	}
-	if r.err = r.release(pod); r.err != nil {
-		return "", false
-	}
+}
+
+// next returns the new pod that takes the place of a pod, nil when the scheduler is not asked about it. ready reports whether the pod
+// counts as replaced then.
+func (r *replacer) next(pod *v1.Pod) (next *v1.Pod, ready bool) {
 	if owner := metav1.GetControllerOf(pod); owner.Kind == "DaemonSet" {
 		r.failures[pod] = "its DaemonSet is gone"
-		return "", false
+		return nil, false
 	}
 	if s := pod.Spec.SchedulerName; s != "" && s != r.profile.SchedulerName {
-		return "", true
+		return nil, true
 	}
 	if !r.asks() {
 		r.leftOut[pod] = true
-		return "", true
+		return nil, true
 	}
-	next := r.replacement(pod)
-	d := r.placer.Decide(next, r.held.Options(next, 0))
-	if !d.Placed() {
-		r.failures[pod] = d.Failure.Text()
-		return "", false
-	}
-	if r.err = r.placer.Assume(next, d); r.err != nil {
-		r.err = fmt.Errorf("pod %s: %w", dump.Name(pod), r.err)
-		return "", false
-	}
-	return d.Node, true
+	return r.replacement(pod), false
 }
 
-// later returns the node of the new pod of a pod that stays, once it may leave, or why no node takes the new pod. Both are empty for a pod
-// without a new pod elsewhere, such as an agent's, and for one that another scheduler places or that -steps or -time leaves out.
-func (r *replacer) later(pod *v1.Pod) (node, note string) {
-	if owner := metav1.GetControllerOf(pod); owner == nil || owner.Kind == "DaemonSet" || disruption.BudgetAgent(pod) != "" || cluster.Finished(pod) || pod.DeletionTimestamp != nil {
-		return "", ""
+// place decides about new pods and puts them on their nodes.
+func (r *replacer) place(e placement.Entry, pods []*v1.Pod, at map[*v1.Pod]int, out []disruption.Replacement) {
+	for _, m := range r.placer.DecideEntry(e, placement.GroupOptions{Options: r.held.Options(e.Pods[0], 0), Gates: r.granted()}) {
+		k := at[m.Pod]
+		if !m.Placed() {
+			r.failures[pods[k]] = m.Text
+			continue
+		}
+		if err := r.placer.Assume(m.Pod, m.Decision); err != nil {
+			r.err = fmt.Errorf("pod %s: %w", dump.Name(m.Pod), err)
+			return
+		}
+		out[k] = disruption.Replacement{Node: m.Node, Ready: true}
 	}
-	node, _ = r.replace(pod)
-	return node, r.failures[pod]
+}
+
+// granted returns the gates with which groups count.
+func (r *replacer) granted() podgroup.Gates {
+	if r.gates == nil {
+		return podgroup.Gates{}
+	}
+	return *r.gates
+}
+
+// replace is replaceAll for one pod.
+func (r *replacer) replace(pod *v1.Pod) (node string, ok bool) {
+	if r.err != nil {
+		return "", false
+	}
+	out := r.replaceAll([]*v1.Pod{pod})[0]
+	return out.Node, out.Ready
+}
+
+// later writes where the new pods of pods that stay go, once they may leave, or why no node takes them. Both are empty for a pod
+// without a new pod elsewhere, such as an agent's, and for one that another scheduler places or that -steps or -time leaves out. Pods that
+// leave together are replaced together.
+func (r *replacer) later(stay []disruption.Blocked, out []blocked) {
+	for k := 0; k < len(stay); {
+		end := k + 1
+		for end < len(stay) && stay[k].Unit != "" && stay[end].Unit == stay[k].Unit {
+			end++
+		}
+		var pods []*v1.Pod
+		var places []int
+		for i := k; i < end; i++ {
+			pod := stay[i].Pod
+			if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind != "DaemonSet" && disruption.BudgetAgent(pod) == "" && !cluster.Finished(pod) && pod.DeletionTimestamp == nil {
+				pods, places = append(pods, pod), append(places, i)
+			}
+		}
+		if r.err == nil {
+			for n, x := range r.replaceAll(pods) {
+				out[places[n]].Replacement, out[places[n]].Note = x.Node, r.failures[pods[n]]
+			}
+		}
+		k = end
+	}
 }
 
 // release does what the controllers of claims do when a pod is gone.

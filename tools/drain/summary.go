@@ -21,6 +21,18 @@ func (p *plan) homeless() (out []eviction) {
 	return out
 }
 
+// elsewhere are the evictions of pods on nodes that are not drained, in the order of the waves.
+func (p *plan) elsewhere() (out []eviction) {
+	for _, w := range p.Waves {
+		for _, e := range w.Evictions {
+			if !slices.Contains(p.Nodes, e.Node) {
+				out = append(out, e)
+			}
+		}
+	}
+	return out
+}
+
 // summary is the answer in one sentence: how many pods leave, which hang for ever, which wait, and which get no new node.
 func (p *plan) summary() string {
 	leaving, homeless := 0, p.homeless()

@@ -1,0 +1,99 @@
+package placement_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/internal/testkit/situation"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/podgroup"
+)
+
+// Waiting pods of a tree are one entry; it is decided as DecideGroup decides, and a pod alone as Decide does.
+func TestEntries(t *testing.T) {
+	const two = "node n1:2; node n2:1; "
+	type test struct {
+		name, why, text string
+		off             bool
+		want            []string
+	}
+	testkit.Run(t, []test{
+		{"alone", "pods without groups are entries", two + "pod a:1; pod b:3", false, []string{"a -> n1", "b: 0/2 nodes are available: 2 Insufficient cpu."}},
+		{"a gang", "at the place of its first pod", two + "group g gang2; pod a:1 in=g; pod x:2; pod b:1 in=g", false, []string{"a b -> n1 n1", "x -> n1"}},
+		{"too large", "nobody is placed", two + "group g gang2; pod a:2 in=g; pod b:2 in=g; pod x:1", false,
+			[]string{"a b: pod group is unschedulable, minCount (2) cannot be satisfied: 1 scheduled, 0 remaining | 0/2 nodes are available: 2 Insufficient cpu.", "x -> n1"}},
+		{"members on nodes", "count for the gate and the minimum", two + "group g gang2; pod r:1 in=g on=n2; pod a:1 in=g", false, []string{"a -> n1"}},
+		{"too few", "the gate is the text", two + "group g gang3; pod a,b:1 in=g", false, []string{"a b: waiting for minCount pods from a gang to appear in scheduling queue"}},
+		{"no object", "each pod waits for the object", two + "pod a,b:1 in=g", false, []string{"a: pod group d/g: no object of the group", "b: pod group d/g: no object of the group"}},
+		{"a tree", "the groups of a composite group wait together", "gates=C; " + two + "composite job gang2; group g gang1 parent=job; group h gang1 parent=job; pod a:1 in=g; pod b:1 in=h", false, []string{"a b -> n1 n1"}},
+		{"off", "without gates groups do not count", two + "group g gang3; pod a:1 in=g; pod b:3 in=g", true, []string{"a -> n1", "b: 0/2 nodes are available: 2 Insufficient cpu."}},
+	}, func(t *testing.T, c test) {
+		s, err := situation.Parse(c.text)
+		require.NoError(t, err)
+		snapshot, err := s.Snapshot()
+		require.NoError(t, err)
+		placer, err := placement.NewPlacer(snapshot, s.Profile())
+		require.NoError(t, err)
+		gates := &s.Gates
+		if c.off {
+			gates = nil
+		}
+		var got []string
+		for _, e := range placement.Entries(snapshot, s.Queued, gates) {
+			var names, nodes, texts []string
+			for k, m := range placer.DecideEntry(e, placement.GroupOptions{Gates: s.Gates}) {
+				require.Same(t, e.Pods[k], m.Pod)
+				require.Equal(t, m.Placed(), m.Why() == nil)
+				names = append(names, m.Pod.Name)
+				if m.Placed() {
+					nodes = append(nodes, m.Node)
+				} else {
+					texts = append(texts, m.Text)
+					require.Equal(t, m.Text, m.Why().Text())
+					require.Equal(t, filter.Unschedulable, m.Why().Code)
+				}
+			}
+			if len(texts) == 0 {
+				got = append(got, strings.Join(names, " ")+" -> "+strings.Join(nodes, " "))
+				continue
+			}
+			if e.Gate != "" {
+				texts = texts[:1]
+			}
+			got = append(got, strings.Join(names, " ")+": "+strings.Join(texts, " | "))
+		}
+		require.Equal(t, c.want, got)
+	})
+}
+
+// ExampleEntries decides about two members of a gang that has room for one: nobody is placed.
+func ExampleEntries() {
+	s, err := situation.Parse("node n1:1; group g gang2; pod a,b:1 in=g")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	snapshot, err := s.Snapshot()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	placer, err := placement.NewPlacer(snapshot, placement.DefaultProfile())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, e := range placement.Entries(snapshot, s.Queued, &podgroup.Gates{}) {
+		for _, m := range placer.DecideEntry(e, placement.GroupOptions{}) {
+			fmt.Println(m.Pod.Name+":", m.Text)
+		}
+	}
+	// Output:
+	// a: pod group is unschedulable, minCount (2) cannot be satisfied: 1 scheduled, 0 remaining
+	// b: 0/1 nodes are available: 1 Insufficient cpu.
+}
