@@ -16,6 +16,7 @@ import (
 	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/podgroup"
 )
 
 // Input is a cluster before a failure. Only Snapshot is required.
@@ -38,6 +39,9 @@ type Input struct {
 	// Quotas are the quotas before the failure, charged with all pods of the cluster. A pod that is lost gives back what it is charged,
 	// and the pod that takes its place is charged and may be refused. New copies them. nil: no quotas.
 	Quotas *admission.Quotas
+	// Groups are the feature gates of groups of pods; nil: groups do not count. Otherwise the pods of a tree of groups are decided together
+	// (placement.Placer.DecideGroup), and leave for others as their groups say. The Snapshot has the groups.
+	Groups *podgroup.Gates
 	// Now is the time of the failure, for budgets that remember disruptions.
 	Now time.Time
 }

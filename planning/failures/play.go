@@ -53,6 +53,7 @@ type scene struct {
 	next     int // where the next search begins
 
 	nominations *placement.Nominations
+	vain        map[string]bool // trees of groups that made pods leave in vain, and preempt no more
 }
 
 // item is a pod that was lost, displaced or pending before, and the pod that takes its place.
@@ -77,7 +78,7 @@ type item struct {
 func (x *player) play(s Scenario, shuffle *rand.Rand) Result {
 	x.scene = scene{
 		shuffle: shuffle, lost: map[string]bool{}, left: map[*unit][]*v1.Pod{}, waits: map[*unit]string{},
-		of: map[*unit][]*item{}, placed: map[*v1.Pod]*item{}, healthy: x.healthyBefore(), quotas: x.in.Quotas.Clone(),
+		of: map[*unit][]*item{}, placed: map[*v1.Pod]*item{}, vain: map[string]bool{}, healthy: x.healthyBefore(), quotas: x.in.Quotas.Clone(),
 	}
 	mark := x.snapshot.Mark()
 	defer x.snapshot.Rollback(mark)
@@ -176,7 +177,11 @@ func (x *player) schedule() {
 			if it.attempts++; it.attempts > maxAttempts {
 				must.Do(fmt.Errorf("pod %s: %w", podinfo.Name(it.pod), errLoop))
 			}
-			x.attempt(it)
+			if x.grouped(it) {
+				x.attemptGroup(it)
+			} else {
+				x.attempt(it)
+			}
 			x.remake()
 		}
 		again := false
@@ -208,7 +213,7 @@ func (x *player) attempt(it *item) {
 	it.failure = d.Failure
 	if d.Failure.Err == nil {
 		released := x.giveBack(d.Failure)
-		r := x.placer.Preempt(pod, d.Failure, o, placement.PreemptOptions{Budgets: x.preemptionBudgets(), Now: x.in.Now})
+		r := x.placer.Preempt(pod, d.Failure, o, placement.PreemptOptions{Budgets: x.preemptionBudgets(), Now: x.in.Now, Groups: x.in.Groups})
 		x.nominations.Failed(it.pod, r)
 		if r.Outcome == preemption.Success {
 			x.preempt(it, pod, d, r)

@@ -15,6 +15,7 @@ import (
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/podgroup"
 )
 
 // Input is a cluster before its nodes are replaced. Only Snapshot is required.
@@ -35,6 +36,10 @@ type Input struct {
 	Profile placement.Profile
 	// Admission is what the API server reads when a controller makes a pod.
 	Admission admission.Cluster
+	// Groups are the feature gates of groups of pods; nil: groups do not count. Otherwise the waiting pods of a tree of groups are decided
+	// together, a new pod of a group counts with the pods of the group that are on nodes, and pods of a group with disruption mode All leave
+	// in one wave or not at all, from whatever nodes. The Snapshot has the groups.
+	Groups *podgroup.Gates
 	// Now is the time at which the plan begins.
 	Now time.Time
 }

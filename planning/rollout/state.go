@@ -130,7 +130,7 @@ func (x *run) newItem(pod *v1.Pod, node string) *item {
 
 // decide decides about a pod as the scheduler sees it. Pods that wait hold room on the nodes that they are nominated to.
 func (x *run) decide(pod *v1.Pod) placement.Decision {
-	return x.placer.Decide(x.held.Of(pod), x.held.Options(pod, 0))
+	return x.decideAll([]*v1.Pod{pod})[pod]
 }
 
 // release ends the nomination of a pod.

@@ -64,11 +64,12 @@ func (x *run) wave(waiting []*item) (Wave, []*item, map[*item]refusal) {
 
 // play evicts in the order of the plan: first pods that are replaced at once, then the others by the time that they take.
 func (w *wave) play(waiting []*item) {
+	waiting = w.whole(waiting)
 	slices.SortFunc(waiting, leaveOrder)
 	var late []departure
 	for _, it := range waiting {
 		at := later(w.Begin, w.stop(it))
-		if it.unit.late() {
+		if it.unit.late() || w.together(it) != "" {
 			late = append(late, departure{it, at})
 			continue
 		}
@@ -105,11 +106,13 @@ func (w *wave) late(all []departure) {
 	for {
 		before, leaving, moves := w.saved(), slices.Clone(w.leaving), len(w.Moves)
 		s, j := w.snapshot.Mark(), len(w.journal)
-		failed := w.together(all, out)
+		failed := w.evictAll(all, out)
 		if failed == nil {
 			return
 		}
-		out[failed] = w.refused[failed]
+		for _, s := range w.mates(all, failed) {
+			out[s.it] = w.refused[failed]
+		}
 		w.undo(j)
 		w.snapshot.Rollback(s)
 		w.restore(before)
@@ -117,8 +120,8 @@ func (w *wave) late(all []departure) {
 	}
 }
 
-// together evicts the pods that are not out. It returns the first pod whose replacement finds no node.
-func (w *wave) together(all []departure, out map[*item]refusal) (failed *item) {
+// evictAll evicts the pods that are not out. It returns the first pod whose replacement finds no node.
+func (w *wave) evictAll(all []departure, out map[*item]refusal) (failed *item) {
 	sets := map[*unit]bool{} // StatefulSets with OrderedReady that lose a pod in this wave
 	var group []departure
 	var decisions []*disruption.Decision
@@ -134,6 +137,9 @@ func (w *wave) together(all []departure, out map[*item]refusal) (failed *item) {
 		}
 		d, ok := w.ask(s.it)
 		if !ok {
+			if w.together(s.it) != "" {
+				return s.it // its group stays
+			}
 			continue
 		}
 		w.budgets.charge(s.it, d)
@@ -282,8 +288,13 @@ func (w *wave) gone(at time.Duration) {
 func (w *wave) place() {
 	var still []*item
 	w.End = w.Begin
+	pods := make([]*v1.Pod, 0, len(w.pending))
 	for _, it := range w.pending {
-		d := w.decide(it.obj)
+		pods = append(pods, it.obj)
+	}
+	of := w.tried(pods)
+	for _, it := range w.pending {
+		d := of(it.obj)
 		if !d.Placed() {
 			if !w.held.WaitsForVictims(w.placer, it.obj, d.Failure, w.clock()) {
 				w.release(it.obj)

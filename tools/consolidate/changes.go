@@ -22,9 +22,9 @@ type change struct {
 
 // changes returns what may be changed for the pods of a node: what the flags change, and the budgets of the pods.
 func (in *input) changes(node string) (out []change) {
-	if in.asks.Hold != nil {
+	if in.withoutAnnotations != nil {
 		out = append(out, change{"--ignore-annotations: the annotations of its pods no longer count", func(x *consolidation.Input) error {
-			x.Hold = nil
+			x.Hold = in.withoutAnnotations
 			return nil
 		}})
 	}

@@ -1,6 +1,7 @@
 package consolidate
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math/big"
@@ -17,12 +18,14 @@ import (
 
 // input is a cluster to plan for.
 type input struct {
-	planner  *consolidation.Planner
-	asks     consolidation.Input // of the planner
-	nodes    int
-	short    *report.Nodes
-	prices   map[*v1.Node]int64 // in millionths; nil: every node costs 1
-	warnings report.Warnings
+	planner *consolidation.Planner
+	asks    consolidation.Input // of the planner
+	// withoutAnnotations is asks.Hold where annotations hold no pod; nil when asks.Hold is that.
+	withoutAnnotations func(pod *v1.Pod) string
+	nodes              int
+	short              *report.Nodes
+	prices             map[*v1.Node]int64 // in millionths; nil: every node costs 1
+	warnings           report.Warnings
 }
 
 // load reads the cluster.
@@ -66,8 +69,15 @@ func load(o options, stdin io.Reader) (*input, error) {
 		Snapshot: planned.Snapshot, Deployments: objects.Deployments, DaemonSets: objects.DaemonSets, Profile: decides, EmptyDirs: o.emptyDirs,
 		Defragment: v1.ResourceName(o.defragment),
 	}
+	gates, err := objects.Groups(o.gates)
+	if err != nil {
+		return nil, err
+	}
+	byGroup := func(pod *v1.Pod) string { return heldByGroup(planned.Snapshot, pod, gates) }
+	x.Hold = byGroup
 	if !o.annotated {
-		x.Hold = consolidation.HeldByAnnotation
+		x.Hold = func(pod *v1.Pod) string { return cmp.Or(consolidation.HeldByAnnotation(pod), byGroup(pod)) }
+		in.withoutAnnotations = byGroup
 	}
 	types, err := readTypes(o)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/podberth/podberth/planning/consolidation"
+	"github.com/podberth/podberth/scheduler/groups"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
@@ -23,6 +24,7 @@ type options struct {
 	files      []string
 	types      []string
 	config     string
+	gates      groups.FeatureGates // of groups of pods, as the user says
 	input      dump.Options
 	priceLabel string
 	defragment string
@@ -99,6 +101,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f := program.Flags(help, stdout)
 	program.Inputs(f, &o.files, "input")
 	o.input.Flags(f.FlagSet)
+	f.Var(&o.gates, "feature-gates", dump.FeatureGatesUsage)
 	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration, whose first profile decides; the default profile without")
 	f.StringVar(&o.priceLabel, "price-label", "", "node `LABEL` with the price, a number such as 0.096; every node costs 1 without")
 	f.Func("types", "`PATH` of Node objects that could be added, each as often as it helps, up to ten times (repeatable)", func(path string) error {

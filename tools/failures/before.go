@@ -60,18 +60,28 @@ func (in *input) before(pending []*v1.Pod, refused []dump.Refusal, profile place
 	for _, r := range refused {
 		wait(r.Pod, func() string { return "the API server refuses them: " + r.Text })
 	}
-	for _, pod := range pending {
-		d := placer.Decide(pod, placement.Options{})
-		if d.Placed() {
-			if !place {
-				still = append(still, pod)
-			} else if err := placer.Assume(pod, d); err != nil {
-				return nil, fmt.Errorf("pod %s/%s: %w", pod.Namespace, pod.Name, err)
+	o := placement.GroupOptions{}
+	if in.groups != nil {
+		o.Gates = *in.groups
+	}
+	for _, e := range placement.Entries(s, pending, in.groups) {
+		for _, m := range placer.DecideEntry(e, o) {
+			if m.Placed() {
+				if !place {
+					still = append(still, m.Pod)
+				} else if err := placer.Assume(m.Pod, m.Decision); err != nil {
+					return nil, fmt.Errorf("pod %s/%s: %w", m.Pod.Namespace, m.Pod.Name, err)
+				}
+				continue
 			}
-			continue
+			still = append(still, m.Pod)
+			wait(m.Pod, func() string {
+				if m.Failure == nil {
+					return m.Text
+				}
+				return causeOf(placer, s, m.Pod, m.Decision)
+			})
 		}
-		still = append(still, pod)
-		wait(pod, func() string { return causeOf(placer, s, pod, d) })
 	}
 	slices.SortStableFunc(in.waits, func(a, b waiting) int { return cmp.Compare(b.Pods, a.Pods) })
 	return still, nil

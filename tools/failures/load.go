@@ -13,6 +13,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/planning/failures"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/profile"
 	"github.com/podberth/podberth/tools/program"
@@ -24,6 +25,7 @@ type input struct {
 	objects   *dump.Objects
 	snapshot  *cluster.Snapshot
 	planner   *failures.Planner
+	groups    *podgroup.Gates // with which groups of pods count; nil: they do not
 	scenarios []failures.Scenario
 	waits     []waiting // before any failure
 	warnings  report.Warnings
@@ -53,11 +55,16 @@ func load(o options, stdin io.Reader) (*input, error) {
 			pending = append(pending, p)
 		}
 	}
-	in := &input{objects: objects, snapshot: planned.Snapshot, waits: []waiting{}, warnings: objects.Warnings}
+	gates, err := objects.Groups(o.gates)
+	if err != nil {
+		return nil, err
+	}
+	in := &input{objects: objects, snapshot: planned.Snapshot, groups: gates, waits: []waiting{}, warnings: objects.Warnings}
 	if pending, err = in.before(pending, planned.Refused, decides, o.expand); err != nil {
 		return nil, err
 	}
 	in.planner, err = failures.New(failures.Input{
+		Groups:   gates,
 		Snapshot: planned.Snapshot, Deployments: objects.Deployments, Jobs: objects.Jobs, Pending: pending, Profile: decides, Admission: objects.Admission(),
 		Quotas: planned.Quotas,
 	})

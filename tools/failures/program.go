@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/podberth/podberth/planning/failures"
+	"github.com/podberth/podberth/scheduler/groups"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
@@ -22,6 +23,7 @@ import (
 type options struct {
 	files       []string
 	config      string
+	gates       groups.FeatureGates // of groups of pods, as the user says
 	input       dump.Options
 	scenarios   []string
 	by          []string
@@ -106,6 +108,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f := program.Flags(help, stdout)
 	program.Inputs(f, &o.files, "input")
 	o.input.Flags(f.FlagSet)
+	f.Var(&o.gates, "feature-gates", dump.FeatureGatesUsage)
 	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration, whose first profile decides; the default profile without")
 	f.Func("scenario", "play the failure of these `NODES` together, parted by commas (repeatable)", func(text string) error {
 		if text == "" {

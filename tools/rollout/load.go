@@ -55,7 +55,13 @@ func prepare(o *options, objects *dump.Objects) (*input, error) {
 	}
 	objects.WarnOfUnknownOwners()
 	in := &input{objects: objects, snapshot: planned.Snapshot, profile: decides, warnings: objects.Warnings}
+	gates, err := objects.Groups(o.gates)
+	if err != nil {
+		return nil, err
+	}
+	in.warnings = objects.Warnings
 	in.planner, err = planner.New(planner.Input{
+		Groups:   gates,
 		Snapshot: planned.Snapshot, Deployments: objects.Deployments, Jobs: objects.Jobs, DaemonSets: objects.DaemonSets, Pending: pending,
 		Profile: decides, Admission: objects.Admission(),
 	})

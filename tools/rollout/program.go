@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	planner "github.com/podberth/podberth/planning/rollout"
+	"github.com/podberth/podberth/scheduler/groups"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/page"
 	"github.com/podberth/podberth/tools/program"
@@ -29,6 +30,7 @@ const mostSurge = 1000
 type options struct {
 	files       []string
 	config      string
+	gates       groups.FeatureGates // of groups of pods, as the user says
 	input       dump.Options
 	nodes       []string
 	selector    labels.Selector
@@ -157,6 +159,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 		o.selector, err = labels.Parse(text)
 		return err
 	})
+	f.Var(&o.gates, "feature-gates", dump.FeatureGatesUsage)
 	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration, whose first profile decides; the default profile without")
 	f.StringVar(&o.order, "order", "", "the `ORDER` of the nodes: fewest-pods, or given; given when nodes are named")
 	f.IntVar(&o.plan.Batch, "parallel", 1, "drain `N` nodes at once")
