@@ -58,9 +58,11 @@ func Entries(s *cluster.Snapshot, waiting []*v1.Pod, gates *podgroup.Gates) []En
 }
 
 // DecideEntry decides about an entry: Decide for a pod alone, DecideGroup for pods of groups. The result has an outcome for each pod, in
-// the order of the entry. DecideEntry changes nothing in the cluster.
+// the order of the entry; none for an entry without pods. DecideEntry changes nothing in the cluster.
 func (p *Placer) DecideEntry(e Entry, o GroupOptions) []MemberOutcome {
 	switch {
+	case len(e.Pods) == 0:
+		return nil
 	case e.Gate != "":
 		out := make([]MemberOutcome, len(e.Pods))
 		for k, pod := range e.Pods {

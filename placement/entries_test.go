@@ -1,7 +1,6 @@
 package placement_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/internal/testkit/situation"
 	"github.com/podberth/podberth/placement"
-	"github.com/podberth/podberth/podgroup"
 )
 
 // Waiting pods of a tree are one entry; it is decided as DecideGroup decides, and a pod alone as Decide does.
@@ -69,31 +67,4 @@ func TestEntries(t *testing.T) {
 		}
 		require.Equal(t, c.want, got)
 	})
-}
-
-// ExampleEntries decides about two members of a gang that has room for one: nobody is placed.
-func ExampleEntries() {
-	s, err := situation.Parse("node n1:1; group g gang2; pod a,b:1 in=g")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	snapshot, err := s.Snapshot()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	placer, err := placement.NewPlacer(snapshot, placement.DefaultProfile())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, e := range placement.Entries(snapshot, s.Queued, &podgroup.Gates{}) {
-		for _, m := range placer.DecideEntry(e, placement.GroupOptions{}) {
-			fmt.Println(m.Pod.Name+":", m.Text)
-		}
-	}
-	// Output:
-	// a: pod group is unschedulable, minCount (2) cannot be satisfied: 1 scheduled, 0 remaining
-	// b: 0/1 nodes are available: 1 Insufficient cpu.
 }

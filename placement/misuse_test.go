@@ -34,6 +34,8 @@ func TestMisuse(t *testing.T) {
 		"NewNominations":     NewNominations,
 		"Nominations":        func() *Nominations { return NewNominations(snapshot(), []*v1.Pod{pod}) },
 		"Rows":               Rows,
+		"Entries":            Entries,
+		"MemberOutcome":      func() *MemberOutcome { return new(MemberOutcome) },
 		"Attempt":            func() *Attempt { return placer().Prepare(pod) },
 		"Decision":           func() *Decision { return new(Decision) },
 		"Failure":            func() *Failure { return new(Failure) },
@@ -52,6 +54,7 @@ func TestMisuse(t *testing.T) {
 		},
 	}, map[string]string{
 		"DefaultProfile.Schedules":    object,
+		"Entries":                     object,
 		"NewNominations":              object,
 		"Nominations.Node":            object,
 		"Nominations.Nominate":        object,

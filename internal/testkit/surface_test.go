@@ -28,11 +28,11 @@ var largest = map[string]surface{
 	"score":               {50, 48},
 	"queue":               {94, 104},
 	"preemption":          {44, 87},
-	"eviction/disruption": {53, 85},
+	"eviction/disruption": {54, 89},
 	"eviction/pressure":   {48, 105},
 	"eviction/taint":      {45, 77},
 	"cluster":             {59, 31},
-	"placement":           {101, 160},
+	"placement":           {105, 163},
 	"history":             {21, 4},
 }
 

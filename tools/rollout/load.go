@@ -10,6 +10,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/placement"
 	planner "github.com/podberth/podberth/planning/rollout"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/profile"
 	"github.com/podberth/podberth/tools/program"
@@ -22,6 +23,7 @@ type input struct {
 	snapshot *cluster.Snapshot
 	profile  placement.Profile
 	planner  *planner.Planner
+	groups   *podgroup.Gates // with which groups of pods count; nil: they do not
 	warnings report.Warnings
 }
 
@@ -59,7 +61,7 @@ func prepare(o *options, objects *dump.Objects) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.warnings = objects.Warnings
+	in.warnings, in.groups = objects.Warnings, gates
 	in.planner, err = planner.New(planner.Input{
 		Groups:   gates,
 		Snapshot: planned.Snapshot, Deployments: objects.Deployments, Jobs: objects.Jobs, DaemonSets: objects.DaemonSets, Pending: pending,

@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/tools/dump"
 )
 
@@ -46,7 +47,7 @@ func (in *input) own(a *rolloutPlan) error {
 		}
 		at[key] = len(a.waits)
 		w := waiting{owner: owner, pods: []string{name}}
-		if d := placer.Decide(p, placement.Options{}); d.Failure != nil {
+		if d := in.decided(placer, p); d.Failure != nil {
 			w.cause = d.Failure.Text()
 		} else {
 			w.cause = "it would fit on " + d.Node + " now, and other pods take the place"
@@ -54,4 +55,23 @@ func (in *input) own(a *rolloutPlan) error {
 		a.waits = append(a.waits, w)
 	}
 	return nil
+}
+
+// decided is what the scheduler would say about a pod now, with the pods of its group that wait.
+func (in *input) decided(placer *placement.Placer, pod *v1.Pod) placement.Decision {
+	o := placement.GroupOptions{}
+	if in.groups != nil {
+		o.Gates = *in.groups
+	}
+	waiting := []*v1.Pod{pod}
+	if group, member := podgroup.Of(pod); member {
+		for _, p := range in.objects.Pods {
+			if other, _ := podgroup.Of(p); p != pod && dump.Pending(p) && other == group && p.Namespace == pod.Namespace {
+				waiting = append(waiting, p)
+			}
+		}
+	}
+	m := placer.DecideEntry(placement.Entries(in.snapshot, waiting, in.groups)[0], o)[0]
+	m.Decision.Failure = m.Why()
+	return m.Decision
 }
