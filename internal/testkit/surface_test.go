@@ -37,8 +37,8 @@ var largest = map[string]surface{
 }
 
 const (
-	largestNames  = 853 // of all rows together: 790, 1 for a member of a group with a node (placement.GroupPlace), 1 for deletions by other controllers, 1 for budgets that agents make, 7 for the kinds of remedies, 26 for groups of pods, and 23 that programs of other modules need: amounts of resources, nominations, owners, texts of PostFilter
-	largestFields = 945 // of all rows together: 862, 4 for the search for a whole group (GroupOptions.Complete, GroupPlace, MemberOutcome.Found), 4 for deletions by other controllers, 2 of a remedy, 47 for groups of pods, 2 that say of a failed sync and of a drain what more input would not change (Synced.Lasting, Blocked.Behind), 5 of PostFilterOutcome, 3 for what plugins of callers may set, and 14 for releases: a field Release in each Options that follows one, HugePageBytes, BindingState.Raw
+	largestNames  = 858 // of all rows together: 790, 1 for a member of a group with a node (placement.GroupPlace), 1 for deletions by other controllers, 1 for budgets that agents make, 7 for the kinds of remedies, 31 for groups of pods, and 23 that programs of other modules need: amounts of resources, nominations, owners, texts of PostFilter
+	largestFields = 952 // of all rows together: 862, 4 for the search for a whole group (GroupOptions.Complete, GroupPlace, MemberOutcome.Found), 4 for deletions by other controllers, 2 of a remedy, 54 for groups of pods, 2 that say of a failed sync and of a drain what more input would not change (Synced.Lasting, Blocked.Behind), 5 of PostFilterOutcome, 3 for what plugins of callers may set, and 14 for releases: a field Release in each Options that follows one, HugePageBytes, BindingState.Raw
 	largestLater  = 60  // names of a package without a row
 )
 
