@@ -252,6 +252,7 @@ var functions = map[string]any{
 	"planning/gang.Find":                      gang.Find,
 	"planning/gang.Explain":                   gang.Explain,
 	"planning/gang.FindEach":                  gang.FindEach,
+	"planning/gang.HowMany":                   gang.HowMany,
 	"planning/gang/proof.CheckAbsence":        proof.CheckAbsence,
 	"planning/gang/proof.CheckPlacement":      proof.CheckPlacement,
 	"planning/gang/proof.Alone":               proof.Alone,

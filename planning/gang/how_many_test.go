@@ -1,0 +1,43 @@
+package gang_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/planning/gang"
+	"github.com/podberth/podberth/planning/gang/proof"
+)
+
+// How many more gangs fit by rack and by node, before and after the running pods are together.
+func TestHowMany(t *testing.T) {
+	const template = "; group g gang2; pod a,b:2 in=g"
+	type test struct {
+		name, why, nodes, key string
+		most                  int
+		want                  gang.Fitting
+	}
+	parts := func(list ...proof.Part) []proof.Part { return append([]proof.Part{}, list...) }
+	testkit.Run(t, []test{
+		{"by rack", "pieces of 2 on each node", "node a1:4 rack=r1; node a2:4 rack=r1; node b1:4 rack=r2; pod x:2 on=a1; pod y:2 on=b1", "rack", 9,
+			gang.Fitting{Gangs: 1, Domains: parts(proof.Part{Name: "r1", Most: 1})}},
+		{"by rack after consolidation", "y has moved to a1", "node a1:4 rack=r1; node a2:4 rack=r1; node b1:4 rack=r2; pod x:2 on=a1; pod y:2 on=a1", "rack", 9,
+			gang.Fitting{Gangs: 2, Domains: parts(proof.Part{Name: "r1", Most: 1}, proof.Part{Name: "r2", Most: 1})}},
+		{"by node", "a node of 4 takes one", "node a1:4; node a2:5; node b1:3", "kubernetes.io/hostname", 9,
+			gang.Fitting{Gangs: 2, Domains: parts(proof.Part{Name: "a1", Most: 1}, proof.Part{Name: "a2", Most: 1})}},
+		{"anywhere", "the group has no key", "node a1:4; node a2:5; node b1:3", "", 9, gang.Fitting{Gangs: 2, Domains: parts(proof.Part{Most: 2})}},
+		{"none", "nothing fits", "node a1:1", "", 9, gang.Fitting{Domains: parts()}},
+		{"cut", "one is enough", "node a1:40", "", 1, gang.Fitting{Gangs: 1, Domains: parts(proof.Part{Most: 1}), Cut: true}},
+	}, func(t *testing.T, c test) {
+		got, err := gang.HowMany(asked(t, c.nodes+template), c.key, c.most, gang.Options{})
+		require.NoError(t, err)
+		require.Equal(t, c.want, got)
+	})
+	_, err := gang.HowMany(asked(t, "node a1:1"+template), "", 0, gang.Options{})
+	require.EqualError(t, err, "gang: most: Invalid value: 0: must be positive")
+	_, err = gang.HowMany(asked(t, "gates=C; node a1:1; composite job gang1; group g gang1 parent=job; pod a:1 in=g"), "", 1, gang.Options{})
+	require.EqualError(t, err, "gang: queued: Unsupported value: a composite group: how many fit is asked of a group alone")
+	_, err = gang.HowMany(proof.Question{}, "", 1, gang.Options{})
+	require.ErrorIs(t, err, proof.ErrNoSnapshot)
+}
