@@ -37,6 +37,8 @@ type RequestReport struct {
 	// Claim is "namespace/name", Request "request" or "request/subrequest".
 	Claim   string `json:"claim"`
 	Request string `json:"request"`
+	// Class is the device class, "" when the request names none.
+	Class string `json:"class,omitempty"`
 	// Wants is the number of devices that the request needs: for allocationMode All the number that its selectors match, at
 	// least 1.
 	Wants int `json:"wants"`
@@ -53,8 +55,9 @@ type Refusal struct {
 	// Test says what is tested, such as `selector of class gpu: device.driver == "gpu.example.com"` or
 	// "has enough of the counter memory".
 	Test string `json:"test"`
-	// Devices is the number of devices that fail the test.
-	Devices int `json:"devices"`
+	// Devices is the number of devices that fail the test, and Names are at most three of them in the order of their pools.
+	Devices int      `json:"devices"`
+	Names   []string `json:"names,omitempty"`
 	// Decisive marks a smallest set of tests which leave fewer devices than the request wants. None is marked when enough
 	// devices are left.
 	Decisive bool `json:"decisive,omitempty"`

@@ -37,11 +37,15 @@ const (
 // other claims have a part, without the index of the request.
 func (s *Search) explainRequest(c *claimAsk, r *request, v *view) (out RequestReport, blames []blame) {
 	out = RequestReport{Claim: c.name, Request: r.result(), Wants: r.count}
+	if r.class != nil {
+		out.Class = r.class.Name
+	}
 	if r.err != nil {
 		out.Refused = []Refusal{{Test: r.err.Error(), Decisive: true}}
 		return out, nil
 	}
 	var failed [][]failure // by device
+	var names []string
 	all := 0               // devices that match the selectors
 	for _, p := range v.pools {
 		if p.state != complete {
@@ -55,7 +59,7 @@ func (s *Search) explainRequest(c *claimAsk, r *request, v *view) (out RequestRe
 			if len(list) == 0 {
 				out.Left++
 			}
-			failed = append(failed, list)
+			failed, names = append(failed, list), append(names, d.object.Name)
 		}
 	}
 	if out.Devices = len(failed); r.all {
@@ -66,14 +70,17 @@ func (s *Search) explainRequest(c *claimAsk, r *request, v *view) (out RequestRe
 	if out.Left < out.Wants {
 		decisive = smallest(masks, len(tests), out.Wants)
 	}
-	counts := make([]int, len(tests))
-	for _, m := range masks {
+	counts, first := make([]int, len(tests)), make([][]string, len(tests))
+	for at, m := range masks {
 		for ; m != 0; m &= m - 1 {
-			counts[bits.TrailingZeros64(m)]++
+			k := bits.TrailingZeros64(m)
+			if counts[k]++; len(first[k]) < mostNames {
+				first[k] = append(first[k], names[at])
+			}
 		}
 	}
 	for k, n := range counts {
-		out.Refused = append(out.Refused, Refusal{Test: tests[k].text, Devices: n, Decisive: decisive&(1<<k) != 0})
+		out.Refused = append(out.Refused, Refusal{Test: tests[k].text, Devices: n, Names: first[k], Decisive: decisive&(1<<k) != 0})
 		if step := tests[k].step; step != stepUse && step != stepCapacity && step != stepCounters {
 			continue
 		}
@@ -87,6 +94,9 @@ func (s *Search) explainRequest(c *claimAsk, r *request, v *view) (out RequestRe
 	}
 	return out, blames
 }
+
+// mostNames is how many devices a refusal names.
+const mostNames = 3
 
 // failures returns the tests that a device fails for a request alone.
 func (s *Search) failures(r *request, p *pool, d *device, node *v1.Node) (out []failure) {

@@ -162,15 +162,15 @@ func TestExplainRequest(t *testing.T) {
 	}
 	tests := func(decisive bool) []devices.Refusal {
 		return []devices.Refusal{
-			{Test: "is not in use", Devices: 2, Decisive: decisive, Claims: []string{"default/running"}},
-			{Test: "selector of claim default/web: not b", Devices: 1, Decisive: decisive},
-			{Test: "can be used on this node", Devices: 1, Decisive: decisive},
-			{Test: "has enough of the capacity memory free", Devices: 2, Decisive: decisive},
-			{Test: "has enough of the counter slots", Devices: 1, Decisive: decisive},
-			{Test: "has no taint hot=very:NoSchedule that the request does not tolerate", Devices: 2, Decisive: decisive},
+			{Test: "is not in use", Devices: 2, Names: []string{"used", "hot and used"}, Decisive: decisive, Claims: []string{"default/running"}},
+			{Test: "selector of claim default/web: not b", Devices: 1, Names: []string{"other"}, Decisive: decisive},
+			{Test: "can be used on this node", Devices: 1, Names: []string{"away"}, Decisive: decisive},
+			{Test: "has enough of the capacity memory free", Devices: 2, Names: []string{"small", "bare"}, Decisive: decisive},
+			{Test: "has enough of the counter slots", Devices: 1, Names: []string{"part"}, Decisive: decisive},
+			{Test: "has no taint hot=very:NoSchedule that the request does not tolerate", Devices: 2, Names: []string{"hot", "hot and used"}, Decisive: decisive},
 		}
 	}
-	require.Equal(t, devices.RequestReport{Claim: "default/web", Request: "gpu", Wants: 1, Devices: 9, Left: 1, Refused: tests(false)}, report(1))
+	require.Equal(t, devices.RequestReport{Claim: "default/web", Request: "gpu", Class: "gpu", Wants: 1, Devices: 9, Left: 1, Refused: tests(false)}, report(1))
 	require.Equal(t, tests(true), report(2).Refused, "no four tests leave fewer than two devices")
 	some := tests(false)
 	some[0].Decisive = true
@@ -208,14 +208,14 @@ func TestExplainDecisive(t *testing.T) {
 	claim.Spec.Devices.Requests[0].Exactly.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: "not b"}}}
 	refused := func(use, selector, x, y bool) []devices.Refusal {
 		return []devices.Refusal{
-			{Test: "is not in use", Devices: 1, Decisive: use, Claims: []string{"default/running"}},
-			{Test: "selector of claim default/web: not b", Devices: 1, Decisive: selector},
-			{Test: "has no taint x:NoExecute that the request does not tolerate", Devices: 1, Decisive: x},
-			{Test: "has no taint y:NoExecute that the request does not tolerate", Devices: 3, Decisive: y},
+			{Test: "is not in use", Devices: 1, Names: []string{"used"}, Decisive: use, Claims: []string{"default/running"}},
+			{Test: "selector of claim default/web: not b", Devices: 1, Names: []string{"other"}, Decisive: selector},
+			{Test: "has no taint x:NoExecute that the request does not tolerate", Devices: 1, Names: []string{"y and x"}, Decisive: x},
+			{Test: "has no taint y:NoExecute that the request does not tolerate", Devices: 3, Names: []string{"y", "y and x", "y again"}, Decisive: y},
 		}
 	}
 	e := allocator.Compile(claim).Explain(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
-	require.Equal(t, []devices.RequestReport{{Claim: "default/web", Request: "gpu", Wants: 3, Devices: 6, Left: 1, Refused: refused(true, false, false, true)}}, e.Requests)
+	require.Equal(t, []devices.RequestReport{{Claim: "default/web", Request: "gpu", Class: "gpu", Wants: 3, Devices: 6, Left: 1, Refused: refused(true, false, false, true)}}, e.Requests)
 	require.True(t, e.Requests[0].Short())
 	claim.Spec.Devices.Requests[0].Exactly.Count = 4
 	e = allocator.Compile(claim).Explain(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
@@ -271,7 +271,7 @@ func TestExplainManyTests(t *testing.T) {
 	explain := func() []devices.Refusal {
 		return allocator.Compile(gpuClaim("web", 1)).Explain(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}).Requests[0].Refused
 	}
-	require.Equal(t, []devices.Refusal{{Test: "has no taint that the request does not tolerate", Devices: 70, Decisive: true}}, explain())
+	require.Equal(t, []devices.Refusal{{Test: "has no taint that the request does not tolerate", Devices: 70, Names: []string{"gpu-0", "gpu-1", "gpu-2"}, Decisive: true}}, explain())
 	yes := true
 	full := resourcev1.Device{Name: "full", AllowMultipleAllocations: &yes, Capacity: map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {Value: resource.MustParse("8Gi")}}}
 	published.Spec.Devices = append(published.Spec.Devices, full)
@@ -280,8 +280,8 @@ func TestExplainManyTests(t *testing.T) {
 	shares.Status.Allocation.Devices.Results[0].ConsumedCapacity = map[resourcev1.QualifiedName]resource.Quantity{"memory": resource.MustParse("8Gi")}
 	allocator = devices.NewAllocator(devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{published}), shares), class, nil, devices.Options{})
 	require.Equal(t, []devices.Refusal{
-		{Test: "has the requested capacity free", Devices: 1, Decisive: true, Claims: []string{"default/shares"}},
-		{Test: "has no taint that the request does not tolerate", Devices: 70, Decisive: true},
+		{Test: "has the requested capacity free", Devices: 1, Names: []string{"full"}, Decisive: true, Claims: []string{"default/shares"}},
+		{Test: "has no taint that the request does not tolerate", Devices: 70, Names: []string{"gpu-0", "gpu-1", "gpu-2"}, Decisive: true},
 	}, explain())
 	published.Spec.Devices = published.Spec.Devices[:70]
 

@@ -213,10 +213,10 @@ func TestManySelectors(t *testing.T) {
 		text := fmt.Sprintf("x%03d", 999-k) // by text alone the order is the other way round
 		r.selectors = append(r.selectors, selectorRef{a.program(text), "claim c", k})
 		if k < maxSelectors {
-			want = append(want, Refusal{Test: "selector of claim c: " + text, Devices: 1})
+			want = append(want, Refusal{Test: "selector of claim c: " + text, Devices: 1, Names: []string{"d"}})
 		}
 	}
-	want = append(want, Refusal{Test: "one of 2 more selectors", Devices: 1})
+	want = append(want, Refusal{Test: "one of 2 more selectors", Devices: 1, Names: []string{"d"}})
 	out, _ := a.Compile().explainRequest(&claimAsk{}, r, a.view(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}))
 	require.Equal(t, 1, out.Wants, "no device matches")
 	for k := range out.Refused {

@@ -97,3 +97,35 @@ func raise(b *policyv1.PodDisruptionBudget, n int32) *Change {
 	c.make = func(s *cluster.Snapshot, _ *Change) { must.Do(s.Set(raised)) }
 	return c
 }
+
+// emptied says which budgets allow no further eviction once the pods have left that changes move or remove, and pods of which budgets give
+// way to preemption, which asks no budget. A budget that another change raises, and one that allows nothing as it is, are left out.
+func (b *budgets) emptied(changes []Change) (out []string) {
+	used, given := map[int32]int32{}, map[int32]bool{}
+	raised := func(pdb *policyv1.PodDisruptionBudget) bool {
+		return slices.ContainsFunc(changes, func(c Change) bool {
+			return c.Kind == RaiseBudget && c.Object == "PodDisruptionBudget "+pdb.Namespace+"/"+pdb.Name
+		})
+	}
+	for _, c := range changes {
+		for _, p := range c.remove {
+			for _, k := range b.of(p) {
+				if _, granted := b.pdbs[k].Status.DisruptedPods[p.Name]; !granted {
+					used[k]++
+					given[k] = given[k] || !c.evicts
+				}
+			}
+		}
+	}
+	for k, pdb := range b.pdbs {
+		n, allows := used[int32(k)], max(pdb.Status.DisruptionsAllowed, 0)
+		switch name := pdb.Namespace + "/" + pdb.Name; {
+		case n == 0 || raised(pdb):
+		case given[int32(k)] && n > allows:
+			out = append(out, "budget "+name+" is broken")
+		case n == allows:
+			out = append(out, "budget "+name+" then allows no eviction until they are ready again")
+		}
+	}
+	return out
+}

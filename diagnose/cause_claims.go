@@ -179,7 +179,7 @@ func (x *sought) everywhere(fails map[int][]failure) *Cause {
 		case ofBinding:
 			return x.unbindable(f, first)
 		case ofDevices:
-			return &Cause{Type: causeDevices, Field: "spec.resourceClaims", Nodes: x.namesOf(x.a.Candidates()), Text: x.facts(f, x.nearest(x.a.Candidates()))}
+			return &Cause{Type: causeDevices, Field: "spec.resourceClaims", Nodes: x.namesOf(x.a.Candidates()), Text: x.deviceFacts(f, x.nearest(x.a.Candidates()))}
 		}
 	}
 	return nil

@@ -118,6 +118,7 @@ const (
 	whyOtherPool = "the pod is meant for its pool"
 	whyHalf      = "less than half of what the pod asks for"
 	whyAhead     = "pods that are tried before take the place"
+	whyTwice     = "the pod prefers the same already, and the API server refuses a constraint twice"
 	whySpot      = "a spot node may be taken away at any time, and the pod is the only one, has state, or is the cluster's own"
 )
 

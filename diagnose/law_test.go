@@ -256,3 +256,23 @@ func TestPendingSiblings(t *testing.T) {
 		require.Equal(t, want, d.law.sibling, name)
 	}
 }
+
+// Requests change in place within the QoS class alone: of a pod with resources of its own these decide.
+func TestGuaranteed(t *testing.T) {
+	both := func(requests, limits string) *v1.ResourceRequirements {
+		return &v1.ResourceRequirements{Requests: testkit.Resources(requests), Limits: testkit.Resources(limits)}
+	}
+	for _, c := range []struct {
+		container, pod *v1.ResourceRequirements
+		want           bool
+	}{
+		{both("cpu=1,memory=1Gi", "cpu=1,memory=1Gi"), nil, true},
+		{both("cpu=1", "cpu=1,memory=1Gi"), nil, true},
+		{both("cpu=1", "cpu=1"), nil, false},
+		{both("cpu=1", "cpu=2,memory=1Gi"), nil, false},
+		{both("cpu=1", ""), both("cpu=3,memory=1Gi", "cpu=3,memory=1Gi"), true},
+		{both("cpu=1,memory=1Gi", "cpu=1,memory=1Gi"), both("cpu=1,memory=1Gi", "cpu=2,memory=1Gi"), false},
+	} {
+		require.Equal(t, c.want, guaranteed(&v1.Pod{Spec: v1.PodSpec{Resources: c.pod, Containers: []v1.Container{{Resources: *c.container}}}}))
+	}
+}

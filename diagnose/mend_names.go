@@ -27,7 +27,7 @@ func (d *diagnosis) namesMeant(add func(rule, path, from, to string, edit func(p
 		}
 	}
 	for i, c := range d.pod.Spec.TopologySpreadConstraints {
-		if to := nearKey(c.TopologyKey, keys); c.WhenUnsatisfiable == v1.DoNotSchedule && !seen[c.TopologyKey] && to != "" {
+		if to := nearKey(c.TopologyKey, keys); c.WhenUnsatisfiable == v1.DoNotSchedule && !seen[c.TopologyKey] && to != "" && !hasConstraint(d.pod, to, v1.DoNotSchedule) {
 			path := fmt.Sprintf("spec.topologySpreadConstraints[%d]", i)
 			add(path, path+".topologyKey", c.TopologyKey, to, func(p *v1.Pod) { p.Spec.TopologySpreadConstraints[i].TopologyKey = to })
 		}

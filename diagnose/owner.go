@@ -72,16 +72,25 @@ func (d *diagnosis) own(c *Change) {
 	}
 }
 
-// guaranteed reports whether the requests of every container for cpu and memory are its limits.
+// guaranteed reports whether the QoS class of a pod is Guaranteed: the requests for cpu and memory of the pod, or where it has none those of
+// every container, are the limits.
 func guaranteed(pod *v1.Pod) bool {
+	whole := func(r *v1.ResourceRequirements) bool {
+		for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
+			limit, ok := r.Limits[name]
+			if request, has := r.Requests[name]; !ok || has && request.Cmp(limit) != 0 {
+				return false
+			}
+		}
+		return true
+	}
+	if r := pod.Spec.Resources; r != nil && len(r.Requests)+len(r.Limits) > 0 {
+		return whole(r)
+	}
 	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range list {
-			r := &list[i].Resources
-			for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
-				limit, ok := r.Limits[name]
-				if request, has := r.Requests[name]; !ok || has && request.Cmp(limit) != 0 {
-					return false
-				}
+			if !whole(&list[i].Resources) {
+				return false
 			}
 		}
 	}

@@ -198,10 +198,13 @@ func spreadChanges(pod *v1.Pod, add adder) {
 			continue
 		}
 		path := fmt.Sprintf("spec.topologySpreadConstraints[%d]", i)
-		add(Prefer, path, path+".whenUnsatisfiable", "topologyKey "+c.TopologyKey, func(p *v1.Pod, _ int64) {
+		soft := add(Prefer, path, path+".whenUnsatisfiable", "topologyKey "+c.TopologyKey, func(p *v1.Pod, _ int64) {
 			p.Spec.TopologySpreadConstraints[i].WhenUnsatisfiable = v1.ScheduleAnyway
 			p.Spec.TopologySpreadConstraints[i].MinDomains = nil
 		})
+		if hasConstraint(pod, c.TopologyKey, v1.ScheduleAnyway) {
+			soft.why = whyTwice
+		}
 		if c.NodeTaintsPolicy == nil || *c.NodeTaintsPolicy != v1.NodeInclusionPolicyHonor {
 			add(HonorTaints, path, path+".nodeTaintsPolicy", "", func(p *v1.Pod, _ int64) {
 				honor := v1.NodeInclusionPolicyHonor
@@ -220,6 +223,13 @@ func spreadChanges(pod *v1.Pod, add adder) {
 			least.value = &span{from: int64(*c.MinDomains), loosest: 1, show: decimal}
 		}
 	}
+}
+
+// hasConstraint reports whether a pod has a spread constraint of a key and an action. The API server refuses two.
+func hasConstraint(pod *v1.Pod, key string, action v1.UnsatisfiableConstraintAction) bool {
+	return slices.ContainsFunc(pod.Spec.TopologySpreadConstraints, func(c v1.TopologySpreadConstraint) bool {
+		return c.TopologyKey == key && c.WhenUnsatisfiable == action
+	})
 }
 
 func requestChanges(pod *v1.Pod, add adder) {

@@ -33,8 +33,9 @@ type outcome struct {
 func (o outcome) all() bool { return o.node != "" && o.run == o.of }
 
 // prove makes changes on a fork and decides the pods that wait, in their order, up to the last one of the owner; all of them when running pods
-// are made again after that. Pods of other owners are decided when the cluster changes: the room may be theirs. Then the running pods of the owner that an edit of the template makes again
-// are decided, one after the other.
+// are made again after that. Pods of other owners are decided when the cluster changes, because the room may be theirs, and when they get
+// nodes as things are, because they may lose them. Then the running pods of the owner that an edit of the template makes again are decided,
+// one after the other.
 func (d *diagnosis) prove(changes []Change) (o outcome) {
 	if len(changes) == 1 && changes[0].Kind == Scale {
 		return d.scaled(changes[0])
@@ -48,8 +49,8 @@ func (d *diagnosis) prove(changes []Change) (o outcome) {
 	edits := slices.ContainsFunc(changes, func(c Change) bool { return c.edit != nil })
 	moves := slices.ContainsFunc(changes, func(c Change) bool { return c.make != nil })
 	restarts := slices.ContainsFunc(changes, d.ofTemplateOf)
-	queue := d.crew.queue
-	if !restarts { // the others come later
+	queue, others := d.crew.queue, d.others()
+	if !restarts && len(others) == 0 { // the others come later, and wait as before
 		queue = queue[:d.crew.before()]
 	}
 	if d.o.Where != nil { // the other pods may go elsewhere
@@ -59,9 +60,10 @@ func (d *diagnosis) prove(changes []Change) (o outcome) {
 		queue, o.uncounted = []*v1.Pod{d.pod}, true
 	}
 	same := 0
-	for _, p := range queue {
+	var late []*v1.Pod
+	for k, p := range queue {
 		mine := d.crew.mine[p]
-		if !mine && !moves {
+		if !mine && !others[p] && (!moves || !restarts && k >= d.crew.before()) {
 			continue // it waits as before
 		}
 		q := p
@@ -74,6 +76,9 @@ func (d *diagnosis) prove(changes []Change) (o outcome) {
 		}
 		dec := placer.Decide(q, placement.Options{})
 		if !dec.Placed() {
+			if others[p] {
+				late = append(late, p)
+			}
 			continue
 		}
 		must.Do(placer.Assume(q, dec))
@@ -88,7 +93,12 @@ func (d *diagnosis) prove(changes []Change) (o outcome) {
 		o.of = 1
 		return o
 	}
-	o.run, o.of = o.run+len(d.crew.running), len(d.crew.running)+d.crew.waiting()+d.crew.gated
+	o.of = len(d.crew.running) + d.crew.waiting() + d.crew.gated
+	for _, p := range d.crew.running {
+		if s.Pod(p.Namespace, p.Name) != nil { // it has not given way
+			o.run++
+		}
+	}
 	if o.node == "" {
 		return o
 	}
@@ -105,7 +115,47 @@ func (d *diagnosis) prove(changes []Change) (o outcome) {
 	if restarts {
 		d.restart(s, placer, changes, &o)
 	}
+	d.waitsThen(late, &o)
+	o.also = append(o.also, d.budgets.emptied(changes)...)
 	return o
+}
+
+// others returns the pods of other owners that wait and get nodes as things are, when all pods that wait are tried in their order.
+func (d *diagnosis) others() map[*v1.Pod]bool {
+	if d.crew.others != nil {
+		return d.crew.others
+	}
+	d.crew.others = map[*v1.Pod]bool{}
+	alone := !slices.ContainsFunc(d.crew.queue, func(p *v1.Pod) bool { return !d.crew.mine[p] })
+	if d.lean || alone || len(d.crew.queue) > mostQueued || d.o.Where != nil { // All has tried every pod that waits
+		return d.crew.others
+	}
+	s := d.base.Fork()
+	placer := must.Get(placement.NewPlacer(s, d.whereAll(s)))
+	for _, p := range d.crew.queue {
+		if dec := placer.Decide(p, placement.Options{}); dec.Placed() {
+			must.Do(placer.Assume(p, dec))
+			if !d.crew.mine[p] {
+				d.crew.others[p] = true
+			}
+		}
+	}
+	return d.crew.others
+}
+
+// waitsThen says which pods of other owners wait that would have a node. A pod of the same priority that is tried after the pod would have
+// its node only because the pod waits: that is no harm.
+func (d *diagnosis) waitsThen(late []*v1.Pod, o *outcome) {
+	var names []string
+	for _, p := range late {
+		names = append(names, podinfo.Name(p))
+		if podinfo.Priority(p) > podinfo.Priority(d.pod) {
+			o.harm = 1
+		}
+	}
+	if len(names) > 0 {
+		o.also = append(o.also, few(names)+" then "+verb(len(names), "waits", "wait"))
+	}
 }
 
 // whereAll is where for decisions about all pods that wait: they may ask for devices though the pod asks for none.

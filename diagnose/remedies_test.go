@@ -86,9 +86,10 @@ func settled(t *testing.T, o cluster.Objects, pending []*v1.Pod) (*cluster.Snaps
 }
 
 // played makes a remedy on the owner, tries all pods that wait in their order, makes the running pods of the owner again when the template
-// changes, and returns the node of the pod and how many pods of the owner have nodes. It shares nothing with the proof of the remedy
-// but Apply and placement.
-func played(t *testing.T, s *cluster.Snapshot, pod *v1.Pod, pending []*v1.Pod, r Remedy) (node string, run int, restarts int) {
+// changes, and returns the node of the pod, how many pods of the owner have nodes, and which pods of others wait. It shares nothing with the
+// proof of the remedy but Apply and placement.
+func played(t *testing.T, s *cluster.Snapshot, pod *v1.Pod, pending []*v1.Pod, r Remedy) (node string, run int, restarts int, late map[string]bool) {
+	late = map[string]bool{}
 	mine := func(p *v1.Pod) bool {
 		a, b := metav1.GetControllerOf(p), metav1.GetControllerOf(pod)
 		return a != nil && b != nil && a.Kind == b.Kind && (a.Name == b.Name || a.Kind == "ReplicaSet") && strings.HasPrefix(p.Name, "own-")
@@ -133,6 +134,8 @@ func played(t *testing.T, s *cluster.Snapshot, pod *v1.Pod, pending []*v1.Pod, r
 			if p == pod {
 				node = d.Node
 			}
+		} else if !mine(p) {
+			late[p.Name] = true
 		}
 	}
 	template := slices.ContainsFunc(r.Changes, func(c Change) bool {
@@ -160,7 +163,7 @@ func played(t *testing.T, s *cluster.Snapshot, pod *v1.Pod, pending []*v1.Pod, r
 			run--
 		}
 	}
-	return node, run, restarts
+	return node, run, restarts, late
 }
 
 var remedyClusters = flag.Int("remedies", 1500, "random clusters of TestRemedies")
@@ -169,7 +172,7 @@ var remedyClusters = flag.Int("remedies", 1500, "random clusters of TestRemedies
 // one; and every node that a first sentence names is in the input. A broken node more changes no first remedy but to the end of its
 // state.
 func TestRemedies(t *testing.T) {
-	tried, crowds, kinds, restarted := 0, 0, map[Kind]int{}, 0
+	tried, crowds, kinds, restarted, waiting := 0, 0, map[Kind]int{}, 0, 0
 	names := regexp.MustCompile(`\b(n\d+|copy-\d)\b`)
 	for seed := range uint64(testkit.Rounds(*remedyClusters)) {
 		b := testkit.NewBytes(testkit.RandomBytes(seed+4e6, 500))
@@ -177,6 +180,15 @@ func TestRemedies(t *testing.T) {
 		o.PodDisruptionBudgets = randomBudgets(b)
 		pending := team(b, &o, pod)
 		s, left := settled(t, o, pending)
+		if seed%3 == 0 { // pods of others have not been tried
+			var err error
+			s, err = cluster.New(o)
+			require.NoError(t, err)
+			for k := range 3 {
+				pending = append(pending, testkit.Pod(fmt.Sprintf("other-%d", 7+k)).Request("cpu=1").Obj())
+			}
+			left = pending
+		}
 		d, err := Relax(Input{Snapshot: s, Pending: left}, pod, Options{Size: 2})
 		require.NoError(t, err)
 		if d.Node != "" {
@@ -205,7 +217,16 @@ func TestRemedies(t *testing.T) {
 			if r.Changes[0].Kind == Scale || r.Changes[0].Kind == Strategy {
 				continue // TestScale, TestStrategy
 			}
-			node, run, restarts := played(t, s, pod, left, r)
+			node, run, restarts, late := played(t, s, pod, left, r)
+			_, _, _, before := played(t, s, pod, left, Remedy{})
+			for name := range late {
+				require.Equal(t, !before[name], slices.ContainsFunc(r.Also, func(text string) bool {
+					return strings.Contains(text, "default/"+name) && strings.Contains(text, " then wait")
+				}), "seed %d: %s", seed, r.Text)
+				if !before[name] {
+					waiting++
+				}
+			}
 			require.NotEmpty(t, node, "seed %d: %s", seed, r.Text)
 			require.Equal(t, r.Node, node, "seed %d: %s", seed, r.Text)
 			require.Equal(t, r.Run, run, "seed %d: %s", seed, r.Text)
@@ -220,10 +241,11 @@ func TestRemedies(t *testing.T) {
 			harmed(t, o, s, left, pod, d, seed)
 		}
 	}
-	t.Log(tried, crowds, restarted, kinds)
+	t.Log(tried, crowds, restarted, waiting, kinds)
 	require.Greater(t, tried, testkit.Rounds(1000))
 	require.Greater(t, crowds, testkit.Rounds(300))
 	require.Greater(t, restarted, testkit.Rounds(100))
+	require.Greater(t, waiting, testkit.Rounds(10))
 }
 
 // harmed holds that a broken node more changes no first remedy, unless to the end of its state or to one more node.

@@ -22,6 +22,7 @@ type crew struct {
 	mine    map[*v1.Pod]bool // pods of the queue that have the pod's owner, the pod too
 	running []*v1.Pod        // of the owner, in the order in which an edit makes them again: of a StatefulSet the last first, else the scan order
 	gated   int              // pods of the owner that wait for a gate and for nothing else
+	others  map[*v1.Pod]bool // pods of other owners that get nodes as things are; nil: not asked yet
 }
 
 // queued reports whether a scheduler with this profile has a pod to try: the pod is its own, is in no snapshot, has no node, has not finished,

@@ -202,10 +202,20 @@ func (x *simulation) whyThere(ctx context.Context, e *explanation, pod *v1.Pod) 
 	}
 	var c *cluster.Snapshot
 	x.w.s.View(func(s *cluster.Snapshot) { c = s.Fork() })
+	cause, r, err := diagnose.Bypassed(x.diagnosed(c, x.profile(pod)), pod)
+	must.Do(err)
+	if cause != nil {
+		e.node, e.now, e.Of = x.w.nodes[here], x.w.now, len(x.w.nodes)
+		e.bypassed(pod, cause, r)
+		return
+	}
+	if text := resizing(pod, x.w.nodes[here]); text != "" && pod.DeletionTimestamp == nil {
+		e.said += text
+	}
 	if c.Slot(here) >= 0 {
 		must.Do(c.Unset(pod))
 	}
-	free := *pod
+	free := *granted(pod)
 	free.Spec.NodeName, free.Status.NominatedNodeName, free.DeletionTimestamp = "", "", nil
 	must.Do(x.ask(ctx, e, &free, c))
 	best := e.Node

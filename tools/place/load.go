@@ -16,6 +16,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/diagnose"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/overhead/kubelet"
 	"github.com/podberth/podberth/preemption"
@@ -197,8 +198,15 @@ func misfits(c *cluster.Snapshot, warnings *report.Warnings) {
 	}
 	for _, i := range c.Order() {
 		node := c.Node(int(i))
-		pods := slices.Collect(c.Pods(int(i)))
+		var pods []*v1.Pod
+		for p := range c.Pods(int(i)) {
+			pods = append(pods, granted(p))
+		}
 		for k, p := range pods {
+			if waits, _, err := diagnose.Bypassed(diagnose.Input{Snapshot: c}, p); err == nil && waits != nil {
+				warnings.Aside("%d pods have spec.nodeName and claims that no scheduler binds", fmt.Sprintf("pod %s: %s", key(p), waits.Text))
+				continue
+			}
 			if f, failed := check.Admit(p, node, slices.Delete(slices.Clone(pods), k, k+1)); failed {
 				warnings.Aside("%d pods "+misfit(f.Reason),
 					fmt.Sprintf("pod %s is on node %s, whose kubelet would not admit it: %s: %s", key(p), node.Name, f.Reason, f.Message))
