@@ -46,7 +46,7 @@ func (s *Search) explainRequest(c *claimAsk, r *request, v *view) (out RequestRe
 	}
 	var failed [][]failure // by device
 	var names []string
-	all := 0               // devices that match the selectors
+	all := 0 // devices that match the selectors
 	for _, p := range v.pools {
 		if p.state != complete {
 			continue

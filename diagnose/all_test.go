@@ -2,6 +2,8 @@ package diagnose
 
 import (
 	"fmt"
+	"runtime"
+	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +23,36 @@ func BenchmarkAll5000(b *testing.B) {
 		groups, err := All(Input{Snapshot: s, Pending: pending}, Options{Size: 3})
 		require.NoError(b, err)
 		require.Len(b, groups, 12)
+	}
+}
+
+// BenchmarkAllMemory5000 is BenchmarkAll5000 with the collector at work all the time: it reports the largest heap above that of the snapshot, and
+// fails beyond 100 MiB.
+func BenchmarkAllMemory5000(b *testing.B) {
+	s, err := cluster.New(crowded())
+	require.NoError(b, err)
+	pending := twelveKinds()
+	defer debug.SetGCPercent(debug.SetGCPercent(5))
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	for b.Loop() {
+		runtime.GC()
+		before, most := heap(), uint64(0)
+		asked := 0
+		groups, err := All(Input{Snapshot: s, Pending: pending}, Options{Size: 3, Stop: func() bool {
+			if asked++; asked%16 == 0 {
+				most = max(most, heap())
+			}
+			return false
+		}})
+		require.NoError(b, err)
+		require.Len(b, groups, 12)
+		peak := max(most, heap()) - before
+		require.Less(b, peak>>20, uint64(100))
+		b.ReportMetric(float64(peak>>20), "peak-MiB")
 	}
 }
 

@@ -120,13 +120,15 @@ type player struct {
 	r        diagnose.Remedy
 	seed     int64
 	restarts int
-	late     []string // pods that were made again, or that have a node without the remedy, and have none
+	late     []string        // pods that were made again, or that have a node without the remedy, and have none
 	had      map[string]bool // pods of others that get nodes without the remedy
 	placer   *placement.Placer
 	fork     *cluster.Snapshot
 }
 
-func mine(p *v1.Pod) bool { return metav1.GetControllerOf(p) != nil && strings.HasPrefix(p.Name, "own-") }
+func mine(p *v1.Pod) bool {
+	return metav1.GetControllerOf(p) != nil && strings.HasPrefix(p.Name, "own-")
+}
 
 // edited returns a pod with the edits of the remedy.
 func (p *player) edited(pod *v1.Pod) *v1.Pod {

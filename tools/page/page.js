@@ -45,12 +45,22 @@ function verdictWords(k) {
   return row.rejections ? "rejects the pod" : "can take the pod";
 }
 
+// ending is what the names of all nodes end with from a dot on, when it has a letter: the domain of a provider. A tile leaves it out.
+const ending = nodes.length < 2 ? "" : nodes.reduce((rest, n) => {
+  while (rest && !n.name.endsWith(rest)) rest = rest.slice(1).replace(/^[^.]*/, "");
+  return rest;
+}, nodes[0].name.replace(/^[^.]*/, ""));
+
+function shortName(name) {
+  return /[a-z]/.test(ending) ? name.slice(0, -ending.length) : name;
+}
+
 function nodeCell(k) {
   const n = nodes[k];
   const row = verdictRow.has(k) ? verdict.rows[verdictRow.get(k)] : null;
   const mark = row ? (row.rejections ? "✕ " : "✓ ") : "";
   const b = make("button", {type: "button", class: `tile ${level(fullness[k])}${n.marks ? " marked" : ""}`, "aria-pressed": String(chosen.node === k), "aria-label": nodeWords(k), title: nodeWords(k)},
-    make("span", {class: "one"}, mark + n.name),
+    make("span", {class: "one"}, mark + shortName(n.name)),
     make("span", {class: "two"}, resources.slice(0, 2).map((r, i) => `${r === "memory" ? "mem" : r} ${n.use[i].percent < 0 ? "–" : n.use[i].percent + "%"}`).join(" · ")));
   b.addEventListener("click", () => chooseNode(k));
   return b;
@@ -169,6 +179,7 @@ function nodeButton(n) {
 // verdictParts adds what the plugins say, and returns what has to be done when the parts are in the page.
 function verdictParts(parts) {
   const v = verdict, after = [];
+  if (v.cause) parts.push(make("h3", {}, "Why it waits"), make("p", {}, v.cause));
   if (v.help.length) parts.push(make("h3", {}, "Do"), bullets(v.help));
   if (v.obstacles.length) parts.push(make("h3", {}, "What keeps it off nodes"), bullets(v.obstacles));
   parts.push(make("h3", {}, `Verdict by node: ${number.format(v.feasible)} of ${count(v.nodes.length, "node")} can take it`));

@@ -20,6 +20,7 @@ type Verdict struct {
 
 // verdict is a Verdict in the file. Nodes have the row of what is said about them; equal rows are one.
 type verdict struct {
+	Cause     string   `json:"cause"` // why the pod waits, as a sentence; "" for a pod with a node
 	Feasible  int      `json:"feasible"`
 	Help      []string `json:"help"`
 	Obstacles []string `json:"obstacles"`
@@ -40,6 +41,11 @@ type row struct {
 	Rejections []placement.Rejection `json:"rejections,omitempty"`
 	Scores     []int64               `json:"scores,omitempty"`
 	Total      int64                 `json:"total"`
+}
+
+// Say adds why the pod waits, and what would help. The file then has the words of the command why.
+func (v *Verdict) Say(cause string, help []string) {
+	v.out.Cause, v.out.Help = cause, append([]string{}, help...)
 }
 
 // VerdictOf returns the verdict of a table as placement.Plan.Table makes it. The order of the nodes is that of explain.Order.

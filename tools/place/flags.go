@@ -219,6 +219,9 @@ func (o options) known(w *world, timeline []event) error {
 		if names[name] {
 			return nil
 		}
+		if in := w.elsewhere(name); in != "" {
+			return fmt.Errorf("%s: Not found: %q: no pod of that owner in the namespace%s", flag, name, in)
+		}
 		return fmt.Errorf("%s: Not found: %q: no pod of that namespace and name%s", flag, name, program.Near(name, sortedKeys(names)))
 	}
 	switch {

@@ -2,6 +2,7 @@ package place
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -54,6 +55,26 @@ func (w *world) ofGroup(name, group, namespace string) string {
 		}
 	}
 	return name
+}
+
+// elsewhere names the namespaces in which an owner has pods: "; deployment/web has pods in shop". It is "" for a name that is no owner's, and
+// for one without pods.
+func (w *world) elsewhere(name string) string {
+	kind, owner, _ := strings.Cut(name, "/")
+	if kind = ownerKinds[strings.ToLower(kind)]; kind == "" {
+		return ""
+	}
+	var in []string
+	for _, p := range w.objects.Pods {
+		if !slices.Contains(in, p.Namespace) && w.ownedBy(p, kind, owner) {
+			in = append(in, p.Namespace)
+		}
+	}
+	if in == nil {
+		return ""
+	}
+	slices.Sort(in)
+	return fmt.Sprintf("; %s has pods in %s (-n)", name, strings.Join(in, ", "))
 }
 
 // ownedBy reports whether a pod is one of an owner, by its controller or by the controller of that.

@@ -2,6 +2,7 @@ package place
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/diagnose"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/explain"
 	"github.com/podberth/podberth/tools/internal/must"
 	"github.com/podberth/podberth/tools/page"
@@ -77,8 +80,35 @@ func (x *simulation) page(title string) *page.Page {
 	return p
 }
 
+// advise adds to the verdicts why the pods wait that the cluster as it is now has no node for, and what would help, in the words of the command
+// why. Equal pods share the words.
+func (x *simulation) advise(stop func() bool) (err error) {
+	defer must.Catch(&err)
+	x.w.s.View(func(c *cluster.Snapshot) {
+		asked := map[string]bool{}
+		for _, p := range x.w.pending {
+			name := dump.SchedulerName(p)
+			if asked[name] || x.w.s.Profile(name) == nil {
+				continue
+			}
+			asked[name] = true
+			for _, g := range must.Get(diagnose.All(x.diagnosed(c, x.profile(p)), diagnose.Options{Size: 3, Stop: stop})) {
+				for _, name := range g.Pods {
+					if v := x.verdicts.of[name]; v != nil && g.Cause != nil {
+						v.Say(g.Cause.Text, g.Advice())
+					}
+				}
+			}
+		}
+	})
+	return nil
+}
+
 // writePage writes the answer of a run as a page: the pods without a node first.
-func (x *simulation) writePage(out *bytes.Buffer, a answer) {
+func (x *simulation) writePage(ctx context.Context, out *bytes.Buffer, a answer) {
+	if err := x.advise(x.o.stop(ctx)); err != nil {
+		x.warn("the page does not say why pods wait: %v", err)
+	}
 	p := x.page("Where the waiting pods go")
 	p.Summary = a.Summary.String()
 	header, rows := finals(a.Pods)
@@ -116,7 +146,11 @@ func (e *explanation) writePage(out *bytes.Buffer, x *simulation) {
 	}
 	p.Tell(page.Pod{Name: e.Pod, State: state, Message: e.Message})
 	if e.pod != nil {
-		p.Explain(e.Pod, page.VerdictOf(e.table, e.Answer, e.skews))
+		v := page.VerdictOf(e.table, e.Answer, e.skews)
+		if e.Cause != nil {
+			v.Say(e.Cause.Text, e.Help)
+		}
+		p.Explain(e.Pod, v)
 	}
 	must.Do(p.Write(out))
 }

@@ -184,7 +184,7 @@ func reply(ctx context.Context, out *bytes.Buffer, o options, stdin io.Reader, s
 	if o.output == page.Form {
 		a := x.answer()
 		x.explainGroups(ctx, a.Groups)
-		x.writePage(out, a)
+		x.writePage(ctx, out, a)
 		return v, nil
 	}
 	a, took := x.answer(), time.Since(began)

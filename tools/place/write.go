@@ -39,7 +39,20 @@ func write(out *bytes.Buffer, a answer, o options, took time.Duration) {
 			b.WriteString("; -o wide has the whole messages")
 		}
 		b.WriteString("\n")
+		if pod := firstWaiting(a.Pods); pod != "" && o.tables.Layout.Width > 0 {
+			report.Textf(b, "The command \"why %s\" says what would let the first of those that wait run.\n", pod)
+		}
 	})))
+}
+
+// firstWaiting returns the first pod that waits, "" for none.
+func firstWaiting(pods []podState) string {
+	for _, p := range pods {
+		if p.Outcome == outcomeUnschedulable || p.Outcome == outcomeGated {
+			return p.Pod
+		}
+	}
+	return ""
 }
 
 // writeData prints v as JSON or YAML.
