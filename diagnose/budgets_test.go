@@ -13,24 +13,23 @@ import (
 
 // A remedy says which budget allows nothing once its pods have left, and which one preemption breaks.
 func TestEmptiedBudgets(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		allows  int32
-		evicts  bool
-		changes []Change
-		want    []string
-	}{
-		{"more is allowed", 2, true, nil, nil},
-		{"no more is allowed", 1, true, nil, []string{"budget default/web then allows no eviction until they are ready again"}},
-		{"preemption asks no budget", 0, false, nil, []string{"budget default/web is broken"}},
-		{"raised", 0, true, []Change{{Kind: RaiseBudget, Object: "PodDisruptionBudget default/web"}}, nil},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			pdb := budget("web", "web", c.allows)
-			pod := testkit.Pod("a").Labels("app=web").On("n1").Obj()
-			s, err := cluster.New(cluster.Objects{Nodes: five(), Pods: []*v1.Pod{pod}, PodDisruptionBudgets: []*policyv1.PodDisruptionBudget{pdb}})
-			require.NoError(t, err)
-			require.Equal(t, c.want, budgetsOf(s).emptied(append(c.changes, Change{Kind: MovePods, remove: []*v1.Pod{pod}, evicts: c.evicts})))
-		})
+	type test struct {
+		name, why string
+		allows    int32
+		evicts    bool
+		changes   []Change
+		want      []string
 	}
+	testkit.Run(t, []test{
+		{"more is allowed", "one is left", 2, true, nil, nil},
+		{"no more is allowed", "it took the last one", 1, true, nil, []string{"budget default/web then allows no eviction until they are ready again"}},
+		{"preemption asks no budget", "it takes what is not allowed", 0, false, nil, []string{"budget default/web is broken"}},
+		{"raised", "another change says so", 0, true, []Change{{Kind: RaiseBudget, Object: "PodDisruptionBudget default/web"}}, nil},
+	}, func(t *testing.T, c test) {
+		pdb := budget("web", "web", c.allows)
+		pod := testkit.Pod("a").Labels("app=web").On("n1").Obj()
+		s, err := cluster.New(cluster.Objects{Nodes: five(), Pods: []*v1.Pod{pod}, PodDisruptionBudgets: []*policyv1.PodDisruptionBudget{pdb}})
+		require.NoError(t, err)
+		require.Equal(t, c.want, budgetsOf(s).emptied(append(c.changes, Change{Kind: MovePods, remove: []*v1.Pod{pod}, evicts: c.evicts})))
+	})
 }
