@@ -95,7 +95,6 @@ func TestBadGangs(t *testing.T) {
 		{"no policy", "the API server refuses the group, whose pods wait", strings.Replace(string(cluster), "{gang: {minCount: 4}}", "{}", 1), nil, 0, "must specify one of: `basic`, `gang`"},
 		{"a gate that is none", "the gates are named", string(cluster), []string{"-feature-gates", "Gangs=true"}, 2, `"Gangs" is not a feature gate of groups`},
 		{"a gate alone", "it needs another", string(cluster), []string{"-feature-gates", "CompositePodGroup=true"}, 2, "needs GenericWorkload"},
-		{"claims", "the scheduler does not reserve them for groups", string(cluster), []string{"-feature-gates", "GenericWorkload=true,DRAWorkloadResourceClaims=true"}, 2, "groups.claims: Unsupported value"},
 	}, func(t *testing.T, c test) {
 		code, _, errs := simulate(t, c.text, append([]string{"-f", "-"}, c.args...)...)
 		require.Equal(t, c.code, code, errs)
