@@ -12,7 +12,7 @@ import (
 
 // Around is what OpeningOf reads beside a pod and a node.
 type Around struct {
-	Nodes    []*v1.Node // all nodes of the cluster
+	Nodes    []*v1.Node // all nodes of the cluster; nil ones are left out
 	Kind     string     // of the pod's owner: "Deployment"; "" or "Pod" for none
 	Replicas int        // of the owner
 }
@@ -24,8 +24,10 @@ type Opening struct {
 }
 
 // OpeningOf returns what may open a node whose taints or cordon keep a pod off. A node that is open to the pod has an empty Opening.
+// pod and n must not be nil.
 func OpeningOf(pod *v1.Pod, n *v1.Node, a Around) (o Opening) {
-	l := &law{pod: pod, nodes: a.Nodes, sibling: a.Replicas > 1, bare: a.Kind == "" || a.Kind == "Pod", state: a.Kind == "StatefulSet"}
+	nodes := slices.DeleteFunc(slices.Clone(a.Nodes), func(n *v1.Node) bool { return n == nil })
+	l := &law{pod: pod, nodes: nodes, sibling: a.Replicas > 1, bare: a.Kind == "" || a.Kind == "Pod", state: a.Kind == "StatefulSet"}
 	allowed := true
 	for _, t := range n.Spec.Taints {
 		if taints.Untolerated(&v1.Node{Spec: v1.NodeSpec{Taints: []v1.Taint{t}}}, pod.Spec.Tolerations, taints.Options{}) == nil {

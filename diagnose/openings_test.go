@@ -35,3 +35,13 @@ func TestRecover(t *testing.T) {
 		require.Equal(t, c.want, d.Advice())
 	})
 }
+
+// A cluster's list of nodes may have nil ones.
+func TestOpeningOfNil(t *testing.T) {
+	n := testkit.Node("n1").Obj()
+	n.Spec.Taints = testkit.Taints("team=x:NoSchedule")
+	require.Equal(t, OpeningOf(testkit.Pod("p").Obj(), n, Around{Nodes: []*v1.Node{n}}), OpeningOf(testkit.Pod("p").Obj(), n, Around{Nodes: []*v1.Node{nil, n}}))
+}
+
+// A group that All did not make has no diagnosis, and no advice.
+func TestAdviceOfNothing(t *testing.T) { require.Empty(t, Group{}.Advice()) }

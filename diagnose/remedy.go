@@ -31,8 +31,11 @@ const (
 	mostAdded = 64
 )
 
-// Advice returns the remedies in words.
+// Advice returns the remedies in words; none for a nil Diagnosis.
 func (d *Diagnosis) Advice() (out []string) {
+	if d == nil {
+		return nil
+	}
 	for _, r := range d.Remedies {
 		out = append(out, r.Text)
 	}

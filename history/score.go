@@ -166,9 +166,24 @@ func amounts(rows score.Rows, i int, name v1.ResourceName) (used, allocatable in
 	return rows.Requested(i).At(at), rows.Allocatable(i).At(at)
 }
 
-// share returns n * limit / of, truncated. n is at most of.
+// share returns n * limit / of, truncated toward zero. A result that is larger than an int64, which negative amounts can have, is the
+// largest int64. of must not be 0.
 func share(n, limit, of int64) int64 {
-	hi, lo := bits.Mul64(uint64(n), uint64(limit))
-	q, _ := bits.Div64(hi, lo, uint64(of))
+	hi, lo := bits.Mul64(magnitude(n), uint64(limit))
+	q := uint64(math.MaxInt64)
+	if d := magnitude(of); hi < d {
+		exact, _ := bits.Div64(hi, lo, d)
+		q = min(q, exact)
+	}
+	if (n < 0) != (of < 0) {
+		return -int64(q)
+	}
 	return int64(q)
+}
+
+func magnitude(n int64) uint64 {
+	if n < 0 {
+		return -uint64(n)
+	}
+	return uint64(n)
 }

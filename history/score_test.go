@@ -2,6 +2,7 @@ package history_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand"
 	"testing"
 
@@ -173,6 +174,27 @@ func TestBalanceOld(t *testing.T) {
 		{"volumes used up", "never preferred", history.VolumeVariance(web, attached{r, 10, 10}, 100), 0},
 		{"cpu used up", "never preferred", history.VolumeVariance(asking("cpu=10,memory=5000Mi"), attached{r, 1, 10}, 100), 0},
 	}, func(t *testing.T, tc test) { require.Equal(t, tc.want, tc.s(0)) })
+}
+
+// Amounts below zero, which the API server refuses, have the answers of signed division; one that is too large is the largest number.
+func TestZeroToTenBelowZero(t *testing.T) {
+	type test struct {
+		name, asks, node string
+		least, most      int64
+	}
+	testkit.Run(t, []test{
+		{"as much as there is", "memory=-4", "memory=-4", 0, 10},
+		{"half of a node", "memory=-8", "memory=-4", -10, 20},
+		{"less than nothing of a node", "memory=-4", "memory=4", 20, -10},
+		{"a quotient that no number holds", "memory=-9223372036854775807", "memory=-1", -math.MaxInt64, math.MaxInt64},
+	}, func(t *testing.T, c test) {
+		for kind, want := range map[string]int64{score.LeastAllocated: c.least, score.MostAllocated: c.most} {
+			args := score.FitArgs{ScoringStrategy: &score.Strategy{Type: kind, Resources: []score.Resource{{Name: "memory"}}}}
+			s, err := history.ZeroToTen(asking(c.asks), args, rowsOf(t, []string{c.node}))
+			require.NoError(t, err)
+			require.Equal(t, want, s(0), kind)
+		}
+	})
 }
 
 // What the old scale says of nodes that are exactly full, of which nothing is asked, and that lack a resource.

@@ -190,7 +190,7 @@ func (u *unit) missing(s *cluster.Snapshot, pods []*v1.Pod, enough int) (*worklo
 		}
 		o.Claims = u.claims(s)
 	}
-	return workload.Make(o, workload.Options{Enough: enough})
+	return workload.Make(o, workload.Options{Enough: func(*v1.Pod) int { return enough }})
 }
 
 // claims returns the claims of a StatefulSet's pods that exist.

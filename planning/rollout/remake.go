@@ -66,13 +66,16 @@ func (x *run) admit(u *unit, pod *v1.Pod) (*v1.Pod, error) {
 	return admitted, err
 }
 
+// one is enough of what a controller makes: the next pod.
+func one(*v1.Pod) int { return 1 }
+
 // missing returns what the controller of a pod makes now.
 func (x *run) missing(it *item) *workload.Made {
 	o := it.unit.objects
 	for _, other := range x.ofUnit[it.unit] {
 		o.Pods = append(o.Pods, other.seen)
 	}
-	return must.Get(workload.Make(o, workload.Options{Enough: 1}))
+	return must.Get(workload.Make(o, workload.Options{Enough: one}))
 }
 
 // claims adds the claims that a StatefulSet makes for a pod and that are not there.

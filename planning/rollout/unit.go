@@ -81,7 +81,7 @@ func (p *Planner) group() error {
 		return cmp.Or(strings.Compare(a.kind, b.kind), strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(p.units), byName) {
-		if _, err := workload.Make(p.units[k].objects, workload.Options{Enough: 1}); err != nil {
+		if _, err := workload.Make(p.units[k].objects, workload.Options{Enough: one}); err != nil {
 			return err
 		}
 	}

@@ -342,6 +342,17 @@ func TestNumberOverTheLimit(t *testing.T) {
 	}
 }
 
+// Enough of two pods is two: none is counted.
+func TestEnoughIsAll(t *testing.T) {
+	j := job("x", nil, ptr(int32(2)))
+	for enough, counted := range map[int]int{1: 1, 2: 0, 3: 0} {
+		made, err := Make(Objects{Jobs: []*batchv1.Job{j}}, Options{Enough: func(*v1.Pod) int { return enough }})
+		require.NoError(t, err)
+		require.Len(t, made.Pods, 2-counted)
+		require.Len(t, made.Counted, counted)
+	}
+}
+
 // Enough makes the first of many equal pods. The number is still checked.
 func TestEnough(t *testing.T) {
 	many := int32(100_000)
@@ -356,13 +367,21 @@ func TestEnough(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			made, err := Make(o, Options{Enough: 2})
+			enough := func(first *v1.Pod) int {
+				require.Equal(t, map[string]string{"a": "b"}, map[string]string{"a": first.Labels["a"]})
+				return 2
+			}
+			made, err := Make(o, Options{Enough: enough})
 			runtime.ReadMemStats(&after)
 			require.NoError(t, err)
 			require.Len(t, made.Pods, 2)
+			require.Equal(t, []Counted{{made.Pods[1], 99_998}}, made.Counted)
 			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
-			_, err = Make(o, Options{Enough: 2, Limit: 99_999})
+			_, err = Make(o, Options{Enough: enough, Limit: 99_999})
 			require.ErrorContains(t, err, "Too many: there are more than 99999 pods to make")
+			made, err = Make(o, Options{Enough: func(*v1.Pod) int { return 0 }})
+			require.NoError(t, err)
+			require.Len(t, made.Pods, 1, "one at least")
 		})
 	}
 }

@@ -44,14 +44,7 @@ func (m *maker) job(j *batchv1.Job) {
 	case succeeded > 0: // the pods of a work queue end together
 		return
 	}
-	if !m.room(o, want-running) {
-		return
-	}
-	for range min(want-running, m.most) {
-		if !m.add(m.jobPod(o, j, j.Name+"-"), "") {
-			return
-		}
-	}
+	m.alike(o, want-running, func() *v1.Pod { return m.jobPod(o, j, j.Name+"-") })
 }
 
 // ended reports whether a Job makes no more pods.

@@ -62,7 +62,7 @@ type label struct{ namespace, key, value string }
 type maker struct {
 	o     Objects
 	limit int
-	most  int // of Options.Enough
+	most  func(*v1.Pod) int // Options.Enough
 	made  *Made
 	err   error
 
@@ -77,15 +77,12 @@ type maker struct {
 
 func newMaker(o Objects, options Options) *maker {
 	m := &maker{
-		o: o, limit: options.Limit, made: &Made{}, pods: make(map[id]*v1.Pod, len(o.Pods)), owned: map[reference][]*v1.Pod{},
+		o: o, limit: options.Limit, most: options.Enough, made: &Made{}, pods: make(map[id]*v1.Pod, len(o.Pods)), owned: map[reference][]*v1.Pod{},
 		orphans: map[label][]*v1.Pod{}, adopted: map[*v1.Pod]bool{}, claims: map[id]bool{}, numbers: map[id]int{},
 		scales: targets(o.Autoscalers),
 	}
 	if m.limit <= 0 {
 		m.limit = DefaultLimit
-	}
-	if m.most = options.Enough; m.most <= 0 {
-		m.most = m.limit
 	}
 	for _, p := range o.Pods {
 		m.pods[id{p.Namespace, p.Name}] = p
@@ -229,13 +226,28 @@ func (m *maker) replicas(o owner, want int, selector *metav1.LabelSelector, temp
 
 // more makes n pods of a ReplicaSet or ReplicationController.
 func (m *maker) more(o owner, n int, template *v1.PodTemplateSpec) {
-	if !m.room(o, n) {
+	m.alike(o, n, func() *v1.Pod { return m.pod(o, template, o.GetName()+"-") })
+}
+
+// alike makes n pods that differ in name only, or as many as are enough and counts the others.
+func (m *maker) alike(o owner, n int, pod func() *v1.Pod) {
+	if n <= 0 || !m.room(o, n) {
 		return
 	}
-	for range min(n, m.most) {
-		if !m.add(m.pod(o, template, o.GetName()+"-"), "") {
+	p, most := pod(), n
+	if m.most != nil {
+		most = min(n, max(1, m.most(p)))
+	}
+	for k := range most {
+		if k > 0 {
+			p = pod()
+		}
+		if !m.add(p, "") {
 			return
 		}
+	}
+	if n > most {
+		m.made.Counted = append(m.made.Counted, Counted{p, n - most})
 	}
 }
 

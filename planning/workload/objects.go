@@ -36,9 +36,10 @@ type Objects struct {
 type Options struct {
 	// Limit is the largest number of pods that Make makes; 0 means DefaultLimit. More pods are an error.
 	Limit int
-	// Enough is how many pods Make makes at most for a ReplicaSet, a ReplicationController, and a Job without indexes: their pods differ in
-	// name only, and many callers read the first. The others still count towards Limit of that object. 0 means all.
-	Enough int
+	// Enough returns how many pods Make makes at most for a ReplicaSet, a ReplicationController, and a Job without indexes, whose pods differ
+	// in name only; one at least. It gets the first of them, which it must not change. The others are in Made.Counted, and count towards
+	// Limit of that object. Nil means all.
+	Enough func(first *v1.Pod) int
 }
 
 // DefaultLimit is the number of pods that Make makes at most unless Options.Limit says otherwise.
@@ -60,10 +61,18 @@ type Made struct {
 	Claiming []*v1.Pod
 	// Pods are pending and have been through no admission.
 	Pods []*v1.Pod
+	// Counted are the pods that Options.Enough left out.
+	Counted []Counted
 	// Finished pods of the input that a controller deletes because a pod of Pods takes their name.
 	Finished []*v1.Pod
 	// Waiting has the controllers that have pods to make and do not make them yet.
 	Waiting []Waiting
+}
+
+// Counted is pods that a controller makes and Make does not: they differ from a pod in name only.
+type Counted struct {
+	Pod  *v1.Pod // the last one of Made.Pods
+	More int     // how many are left out
 }
 
 // Waiting is a controller that makes no pod before something happens to an existing pod.

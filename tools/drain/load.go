@@ -36,11 +36,12 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	var made []*v1.Pod
+	expanded := &dump.Expanded{}
 	if o.expand {
-		if made, err = objects.Expand(); err != nil {
+		if expanded, err = objects.Expand(false); err != nil {
 			return nil, err
 		}
+		objects.TellCounted(expanded.Counted)
 	}
 	if err := objects.Orphans("left out of the plan"); err != nil && o.strict {
 		return nil, err
@@ -52,7 +53,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 	objects.Absent(dump.Asks{Budgets: true, Placed: func(p *v1.Pod) bool {
 		return dump.Pending(p) || slices.Contains(in.nodes, p.Spec.NodeName)
 	}})
-	_ = objects.AdmitMade(made) // a warning names what is refused
+	_ = objects.AdmitMade(expanded.Pods) // a warning names what is refused
 	if in.gates, err = objects.Groups(o.gates); err != nil {
 		return nil, err
 	}

@@ -46,7 +46,11 @@ func (o *Objects) Add(more *Objects, count int) (made []*v1.Pod, err error) {
 		}
 	}
 	o.Warnings.Append(more.Warnings)
-	return o.expand(added.workloads())
+	expanded, err := o.expand(added.workloads(), nil)
+	if err != nil {
+		return nil, err
+	}
+	return expanded.Pods, nil
 }
 
 // numbered returns a copy of an object with a number in its name.

@@ -11,9 +11,24 @@ import (
 
 // Expand adds what workload objects ask for and the dump lacks, as package planning/workload decides: pods, the claims of these pods
 // and of waiting pods, ReplicaSets of Deployments, Jobs of CronJobs. Claims without a class get the default one. Finished pods whose name a new pod takes leave the dump. Workloads that wait for
-// a pod become warnings. Expand returns the new pods, which have been through no admission.
-func (o *Objects) Expand() ([]*v1.Pod, error) {
-	return o.expand(o.workloads())
+// a pod become warnings. The new pods have been through no admission. Unless all is asked for, pods for which the nodes never have room are
+// counted and not made (room.go).
+func (o *Objects) Expand(all bool) (*Expanded, error) {
+	w := o.workloads()
+	if all {
+		return o.expand(w, nil)
+	}
+	first, err := workload.Make(o.existing(w), workload.Options{Enough: func(*v1.Pod) int { return 1 }})
+	if err != nil {
+		return nil, err
+	}
+	return o.expand(w, o.room(first.Pods))
+}
+
+// Expanded is what Expand adds to a dump.
+type Expanded struct {
+	Pods    []*v1.Pod
+	Counted []workload.Counted // pods that are not made
 }
 
 // workloads returns the workload objects of the dump.
@@ -24,11 +39,16 @@ func (o *Objects) workloads() workload.Objects {
 	}
 }
 
-// expand adds what these workloads ask for.
-func (o *Objects) expand(w workload.Objects) ([]*v1.Pod, error) {
+// existing returns these workloads with what exists.
+func (o *Objects) existing(w workload.Objects) workload.Objects {
 	w.Nodes, w.Pods, w.Claims = o.Nodes, o.Pods, o.PersistentVolumeClaims
 	w.ClaimTemplates, w.ResourceClaims = o.ResourceClaimTemplates, o.ResourceClaims
-	made, err := workload.Make(w, workload.Options{})
+	return w
+}
+
+// expand adds what these workloads ask for. enough is that of workload.Options.
+func (o *Objects) expand(w workload.Objects, enough func(*v1.Pod) int) (*Expanded, error) {
+	made, err := workload.Make(o.existing(w), workload.Options{Enough: enough})
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +75,7 @@ func (o *Objects) expand(w workload.Objects) ([]*v1.Pod, error) {
 	for _, x := range made.Waiting {
 		o.Warnings.Group("%d "+x.Kind+"s make no more pods: each waits for a pod of its own", x.String())
 	}
-	return made.Pods, nil
+	return &Expanded{made.Pods, made.Counted}, nil
 }
 
 // DefaultClasses gives the unbound claims that name no StorageClass the default class of the dump, if it has one.

@@ -19,10 +19,10 @@ func TestExpandIsLinear(t *testing.T) {
 		o, err := readText(fmt.Sprintf("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: %d, template: {spec: {containers: [{name: c}]}}}\n", replicas), Options{})
 		require.NoError(t, err)
 		return memory(func() {
-			made, err := o.Expand()
+			made, err := o.Expand(true)
 			require.NoError(t, err)
-			require.Len(t, made, replicas)
-			require.Equal(t, fmt.Sprintf("%s-%d", o.ReplicaSets[0].Name, replicas), made[replicas-1].Name)
+			require.Len(t, made.Pods, replicas)
+			require.Equal(t, fmt.Sprintf("%s-%d", o.ReplicaSets[0].Name, replicas), made.Pods[replicas-1].Name)
 		})
 	}
 	small, large := took(1000), took(8000)
@@ -40,17 +40,17 @@ func TestExpandIsWhatControllersMake(t *testing.T) {
 {apiVersion: v1, kind: Pod, metadata: {name: db-1, labels: {app: db}, ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: db, controller: true}]}, status: {phase: Failed}}
 `, Options{})
 	require.NoError(t, err)
-	made, err := o.Expand()
+	made, err := o.Expand(true)
 	require.NoError(t, err)
-	require.Len(t, made, 1)
-	require.Equal(t, "db-1", made[0].Name)
+	require.Len(t, made.Pods, 1)
+	require.Equal(t, "db-1", made.Pods[0].Name)
 	require.Equal(t, "data-db-1", o.PersistentVolumeClaims[0].Name)
 	require.Len(t, o.Pods, 2, "the failed pod is gone")
 	require.Equal(t, []string{"StatefulSet default/db makes no more pods: pod db-1 is not running and ready"}, o.Warnings.Lines())
 
 	o, err = readText("{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web}, spec: {replicas: -1}}", Options{})
 	require.NoError(t, err)
-	_, err = o.Expand()
+	_, err = o.Expand(true)
 	require.EqualError(t, err, "ReplicaSet default/web: spec.replicas: Invalid value: -1: must be greater than or equal to 0")
 }
 
@@ -80,10 +80,10 @@ func TestExpandMakesPodsOfEveryKind(t *testing.T) {
 `
 	o, err := readText(text, Options{})
 	require.NoError(t, err)
-	made, err := o.Expand()
+	made, err := o.Expand(true)
 	require.NoError(t, err)
 	var pods, sets, claims []string
-	for _, p := range made {
+	for _, p := range made.Pods {
 		owner := metav1.GetControllerOf(p)
 		pods = append(pods, owner.Kind+" "+owner.Name+" "+p.Name)
 	}
@@ -99,7 +99,7 @@ func TestExpandMakesPodsOfEveryKind(t *testing.T) {
 	}, pods)
 	require.Equal(t, []string{"web-a", "set", "new-55fd4454d"}, sets)
 	require.Equal(t, []string{"data-db-0", "data-db-1"}, claims)
-	require.Len(t, o.Pods, 1+len(made))
+	require.Len(t, o.Pods, 1+len(made.Pods))
 	require.Empty(t, o.Warnings.Lines())
 }
 
@@ -118,10 +118,10 @@ func TestDeploymentsAndReplicaSetsAreMatchedInLinearTime(t *testing.T) {
 		for range 4 {
 			o := all
 			begin := testkit.ProcessorTime(t)
-			made, err := o.Expand()
+			made, err := o.Expand(true)
 			best = min(best, testkit.ProcessorTime(t)-begin)
 			require.NoError(t, err)
-			require.Len(t, made, n)
+			require.Len(t, made.Pods, n)
 		}
 		return best
 	}

@@ -15,6 +15,8 @@ import (
 type Planning struct {
 	// Expand makes the pods that workload objects ask for and the input lacks, as far as the API server takes them.
 	Expand bool
+	// All makes all these pods. Otherwise pods for which the nodes never have room are counted, and a warning says how many.
+	All bool
 	// Expands is true for a program with the flag -expand.
 	Expands bool
 	// Strict makes a pod on a node that the input lacks an error.
@@ -35,12 +37,13 @@ type Planned struct {
 // Snapshot completes the objects for a planner and returns their cluster: it warns about kinds that the input lacks, gives workloads
 // without UIDs those of their pods, and checks the budgets. The errors are those of Expand, Orphans, CheckBudgets and cluster.New.
 func (o *Objects) Snapshot(p Planning) (*Planned, error) {
-	var made []*v1.Pod
+	expanded := &Expanded{}
 	if p.Expand {
 		var err error
-		if made, err = o.Expand(); err != nil {
+		if expanded, err = o.Expand(p.All); err != nil {
 			return nil, err
 		}
+		o.TellCounted(expanded.Counted)
 	}
 	if err := o.Orphans(p.Orphans); err != nil && p.Strict {
 		return nil, err
@@ -51,7 +54,7 @@ func (o *Objects) Snapshot(p Planning) (*Planned, error) {
 	if err := o.CheckBudgets(); err != nil {
 		return nil, err
 	}
-	out := o.AdmitMade(made)
+	out := o.AdmitMade(expanded.Pods)
 	var err error
 	out.Snapshot, err = cluster.New(o.Cluster())
 	return out, err

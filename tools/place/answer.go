@@ -56,6 +56,7 @@ type podState struct {
 	Victims       []string `json:"victims"`     // of all its attempts
 	PreemptedBy   string   `json:"preemptedBy"` // the pod to which it gave way
 	Attempts      int      `json:"attempts"`
+	More          int      `json:"more,omitempty"` // pods like it that were not made, and have its outcome
 
 	owner string // the controller, "" for none
 	cause string // the sentence of its cause, "" where it was not asked for
@@ -120,18 +121,20 @@ func (x *simulation) answer() answer {
 			continue
 		}
 		s.Victims = append(s.Victims, victims[name]...)
+		s.More = x.w.counted[name]
 		a.Pods = append(a.Pods, s)
+		n := 1 + s.More
 		switch s.Outcome {
 		case outcomeScheduled:
-			a.Summary.Scheduled++
+			a.Summary.Scheduled += n
 		case outcomeUnschedulable:
-			a.Summary.Unschedulable++
+			a.Summary.Unschedulable += n
 		case outcomeGated:
-			a.Summary.Gated++
+			a.Summary.Gated += n
 		case outcomeRefused:
-			a.Summary.Refused++
+			a.Summary.Refused += n
 		case outcomeError:
-			a.Summary.Errors++
+			a.Summary.Errors += n
 		}
 	}
 	return a

@@ -37,12 +37,16 @@ func load(o options, profiles []scheduler.Profile, timeline []event, stdin io.Re
 	if err != nil {
 		return nil, err
 	}
+	counted := map[string]int{}
 	if o.expand {
-		more, err := objects.Expand()
+		expanded, err := objects.Expand(o.makesAll(objects))
 		if err != nil {
 			return nil, err
 		}
-		added = append(added, more...)
+		added = append(added, expanded.Pods...)
+		for _, c := range expanded.Counted {
+			counted[key(c.Pod)] = c.More
+		}
 	}
 	if o.admit {
 		objects.DefaultClasses()
@@ -54,6 +58,7 @@ func load(o options, profiles []scheduler.Profile, timeline []event, stdin io.Re
 	bad := o.checkInput(objects, timeline)
 	identify(objects.Pods)
 	w := newWorld(objects, o)
+	w.counted = counted
 	if w.groups, err = objects.Groups(o.featureGates); err != nil {
 		return nil, err
 	}
@@ -74,7 +79,7 @@ func load(o options, profiles []scheduler.Profile, timeline []event, stdin io.Re
 		pending := waits(p)
 		switch {
 		case pending && !slices.ContainsFunc(profiles, func(x scheduler.Profile) bool { return x.SchedulerName == dump.SchedulerName(p) }):
-			others[p.Spec.SchedulerName]++
+			others[p.Spec.SchedulerName] += 1 + counted[key(p)]
 			continue
 		case pending && (made[p] || o.admits(p)):
 			admitted, text := w.gate.Admit(p)
@@ -102,6 +107,13 @@ func load(o options, profiles []scheduler.Profile, timeline []event, stdin io.Re
 	before.Print(stderr)
 	w.asides = after
 	return w, nil
+}
+
+// makesAll reports whether all pods are made that workloads ask for, also those for which the nodes have no room: where the answer counts
+// the pods of an owner, where nodes come, and where other rules decide.
+func (o options) makesAll(objects *dump.Objects) bool {
+	return o.explain != "" || o.pack || o.against != "" || o.timeline != "" || o.config != "" || o.preemption != defaultPreemption ||
+		len(objects.PodGroups)+len(objects.CompositePodGroups) > 0
 }
 
 // nothing says why there is no pod to decide about, when the flag -expand would make pods; "" otherwise.

@@ -28,6 +28,7 @@ type world struct {
 	others  map[string]metav1.Object
 	pending []*v1.Pod       // of the input, in the order of the queue
 	refused []dump.Refusal  // of the input, in its order
+	counted map[string]int  // pods like a pod, by its name, that are not made: what becomes of it becomes of them
 	asides  report.Warnings // for after the answer
 	leaving []leaving       // by time
 	tasks   []func()

@@ -119,12 +119,12 @@ func grouped(pods []podState) []group {
 		if p.Node == "" && p.NominatedNode == "" && len(p.Victims) == 0 {
 			k := p.kind()
 			if i, ok := at[k]; ok {
-				out[i].count++
+				out[i].count += 1 + p.More
 				continue
 			}
 			at[k] = len(out)
 		}
-		out = append(out, group{p, 1})
+		out = append(out, group{p, 1 + p.More})
 	}
 	return out
 }

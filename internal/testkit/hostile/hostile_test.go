@@ -21,26 +21,33 @@ var (
 )
 
 const (
-	seeds = 300 // without -for
-	steps = 300 // calls of a seed
+	seeds     = 60  // without -for
+	mostSeeds = 300 // without -for, as long as a function is not reached
+	steps     = 300 // calls of a seed
 )
 
 // Every call of hostile objects ends, without a panic, changes no argument and gives the same whatever the order of maps. Every exported
 // function and method of the library is called, or is listed with the reason why not.
 func TestHostile(t *testing.T) {
-	start, reached, calls, seed := time.Now(), map[string]bool{}, 0, *first
-	for ; *duration > 0 && time.Since(start) < *duration || *duration == 0 && seed < *first+seeds; seed++ {
+	start, reached, calls, seed, all := time.Now(), map[string]bool{}, 0, *first, exported(t)
+	missing := func() []string {
+		return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return reached[name] || notCalled[name] != "" })
+	}
+	more := func() bool {
+		if *duration > 0 {
+			return time.Since(start) < *duration
+		}
+		return seed < *first+seeds || seed < *first+mostSeeds && len(missing()) > 0
+	}
+	for ; more(); seed++ {
 		calls += play(t, seed, reached)
 	}
 	t.Logf("%d calls of %d functions and methods with %d seeds in %v", calls, len(reached), seed-*first, time.Since(start).Round(time.Second))
 	if *first != 1 || *duration > 0 {
 		return
 	}
-	all := exported(t)
-	for _, name := range all {
-		if !reached[name] && notCalled[name] == "" {
-			t.Errorf("%s: is not called; let the test reach it, or list it in notCalled with a reason", name)
-		}
+	for _, name := range missing() {
+		t.Errorf("%s: is not called; let the test reach it, or list it in notCalled with a reason", name)
 	}
 	for name := range notCalled {
 		if !slices.Contains(all, name) {
