@@ -92,10 +92,25 @@ func TestBound(t *testing.T) {
 		free := devices.Unreserved(bound, pod.UID)
 		require.Empty(t, free.Status.ReservedFor)
 		require.NotNil(t, free.Status.Allocation)
+		bound.Status.Devices = []resourcev1.AllocatedDeviceStatus{{Driver: "gpu.example.com", Pool: "n1", Device: "gpu-0"}}
 		released := devices.Deallocated(bound)
+		require.Empty(t, released.Status.Devices, "what the driver says of devices goes with them")
 		require.Equal(t, resourcev1.ResourceClaimStatus{}, released.Status)
 		require.Equal(t, bound.Finalizers, released.Finalizers)
 	})
+}
+
+// An allocation that has a time keeps it, and one without gets that of PreBind.
+func TestBoundKeepsTheTime(t *testing.T) {
+	allocation := boundClaim().Status.Allocation
+	early := metav1.NewTime(noon.Add(-time.Hour))
+	for want, given := range map[time.Time]*metav1.Time{noon: nil, early.Time: &early} {
+		allocation.AllocationTimestamp = given
+		bound, err := devices.Bound(gpuClaim("web", 1), user("a"), allocation, noon)
+		require.NoError(t, err)
+		require.True(t, want.Equal(bound.Status.Allocation.AllocationTimestamp.Time))
+		require.Equal(t, given, allocation.AllocationTimestamp, "the argument stays as it is")
+	}
 }
 
 // When a pod is gone, its own claims go with it. A claim that no other pod has reserved loses its allocation.

@@ -62,7 +62,15 @@ func TestFit(t *testing.T) {
 	overheadPod.Spec.Overhead = list("cpu", "250m")
 	podLevel := pod("p", "cpu", "1")
 	podLevel.Spec.Resources = &v1.ResourceRequirements{Requests: list("cpu", "5")}
+	resized := func(name string) *v1.Pod { // from 2 cpu down to 1
+		p := pod(name, "cpu", "1")
+		p.Status.ContainerStatuses = []v1.ContainerStatus{{Name: "c", Resources: &v1.ResourceRequirements{Requests: list("cpu", "2")}}}
+		return p
+	}
 	testkit.Run(t, []fitCase{
+		{"a running pod is being resized", "what its containers hold counts until the resize is done", node("n", "cpu", "3", "pods", "9"), []*v1.Pod{resized("a")},
+			pod("p", "cpu", "2"), FitOptions{}, Unschedulable, []string{"Insufficient cpu"}},
+		{"the pod itself has an old status", "it asks for what its spec says", node("n", "cpu", "1", "pods", "9"), nil, resized("p"), FitOptions{}, Success, nil},
 		{"fits exactly", "requested equal to what is free is enough", big, busy,
 			pod("p", "cpu", "1", "memory", "1Gi", "ephemeral-storage", "10Gi", "example.com/gpu", "1"), FitOptions{}, Success, nil},
 		{"short of three", "every lack is reported in order; each fits the empty node", big, busy,

@@ -46,6 +46,28 @@ func TestPortConflicts(t *testing.T) {
 	})
 }
 
+// The port of the node counts, not that of the container.
+func TestContainerPortsAreFree(t *testing.T) {
+	with := func(host, container int32) *v1.Pod {
+		return withPorts(pod("p"), v1.ContainerPort{HostPort: host, ContainerPort: container})
+	}
+	for _, c := range []struct {
+		used, want *v1.Pod
+		conflict   bool
+	}{
+		{with(80, 8080), with(80, 9090), true},
+		{with(80, 8080), with(81, 8080), false},
+		{with(80, 8080), with(8080, 80), false},
+		{with(0, 80), with(80, 80), false},
+	} {
+		s := CompilePorts(c.want).On(newWorld(node("n")).put(0, c.used))
+		require.Equal(t, c.conflict, s.Check(0) != 0)
+		tr := CompilePorts(c.want).On(newWorld(node("n"))).NewTrial()
+		tr.Add(c.used, 0)
+		require.Equal(t, c.conflict, tr.Check(0) != 0)
+	}
+}
+
 // The framework article's NodePorts: PreFilter collects the ports of the containers once, Filter compares them with those
 // in use on each node.
 func TestNodePortsOfTheArticle(t *testing.T) {

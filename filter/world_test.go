@@ -97,6 +97,7 @@ func withPorts(p *v1.Pod, ports ...v1.ContainerPort) *v1.Pod {
 	return p
 }
 
+// port is a host port. All containers listen on one port of their own, which says nothing about the node.
 func port(ip string, protocol v1.Protocol, n int32) v1.ContainerPort {
-	return v1.ContainerPort{HostIP: ip, Protocol: protocol, HostPort: n, ContainerPort: n}
+	return v1.ContainerPort{HostIP: ip, Protocol: protocol, HostPort: n, ContainerPort: 8080}
 }

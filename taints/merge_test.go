@@ -50,4 +50,7 @@ func TestMergeTolerations(t *testing.T) {
 	testkit.Run(t, cases, func(t *testing.T, c test) {
 		require.Equal(t, c.want, show(taints.MergeTolerations(c.a, c.b)))
 	})
+	a := tols(stay("a", 20))
+	*taints.MergeTolerations(a, nil)[0].TolerationSeconds = 5
+	require.Equal(t, []string{"a Exists NoExecute 20"}, show(a), "the result shares no seconds with the input")
 }

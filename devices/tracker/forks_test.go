@@ -24,6 +24,21 @@ func TestForkForgets(t *testing.T) {
 	require.Equal(t, 2, w.free())
 }
 
+// What lands in one of two trackers does not land in the other, and a fork has the clock of its origin.
+func TestForkSharesNoFlight(t *testing.T) {
+	s, tr := gpuCluster(t, 1, named("a"))
+	f := tr.Filter(tracker.Options{})
+	_, d := first(f, s, gpuPod("a"))
+	require.NoError(t, tr.Reserve(gpuPod("a"), d))
+	snapshot := s.Fork()
+	fork := tr.Fork(snapshot, tracker.Of(snapshot))
+	show(t, snapshot, "a", &d.Results[0])
+	require.False(t, fork.InFlight("uid-a"))
+	require.True(t, tr.InFlight("uid-a"), "the origin waits for its own cluster")
+	show(t, s, "a", &d.Results[0])
+	require.False(t, tr.InFlight("uid-a"))
+}
+
 // A pod that names a claim twice gets it once, and a pod that has it already does not get it again.
 func TestBoundOnce(t *testing.T) {
 	w := newWorld(t, 1, "k")
