@@ -23,6 +23,8 @@ func TestVersions(t *testing.T) {
 	all := release.Versions()
 	for i, v := range all {
 		require.True(t, v.Known())
+		require.Equal(t, v == release.V1_37, v.AtLeast(release.Current), "the zero value is no version before all others")
+		require.True(t, release.Current.AtLeast(v), v)
 		for k, w := range all {
 			require.Equal(t, i >= k, v.AtLeast(w), "%s and %s", v, w)
 		}

@@ -136,6 +136,17 @@ func preemptedAt(t *testing.T, o Options, at Point) (r *rig, low, high *v1.Pod) 
 	return r, low, high
 }
 
+// The event of a victim has the name of the profile that preempts, also where the victim is another scheduler's.
+func TestVictimOfAnotherScheduler(t *testing.T) {
+	victim := testkit.Pod("a").Request("cpu=4").On("n1").Obj()
+	victim.Spec.SchedulerName = "another"
+	r := newRig(t, Options{}, []*v1.Node{testkit.Node("n1").Capacity("cpu=4,pods=9").Obj()}, victim)
+	r.add(testkit.Pod("p").Request("cpu=4").Priority(10).Obj())
+	r.step()
+	r.work()
+	require.Contains(t, r.events, "a: Normal Preempted/Preempting Preempted by pod uid-default-p on node n1")
+}
+
 // A victim that is not bound yet loses its room in memory, without an API call.
 func TestPreemptionInMemory(t *testing.T) {
 	for _, at := range []Point{Permit, PreBind} {

@@ -344,7 +344,7 @@ func TestNumberOverTheLimit(t *testing.T) {
 
 // Enough of two pods is two: none is counted.
 func TestEnoughIsAll(t *testing.T) {
-	j := job("x", nil, ptr(int32(2)))
+	j := job("x", ptr(int32(2)), nil)
 	for enough, counted := range map[int]int{1: 1, 2: 0, 3: 0} {
 		made, err := Make(Objects{Jobs: []*batchv1.Job{j}}, Options{Enough: func(*v1.Pod) int { return enough }})
 		require.NoError(t, err)

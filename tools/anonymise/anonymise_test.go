@@ -82,6 +82,29 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
+// The label that has the name of its namespace gets the new name of the namespace, as the API server sets it.
+func TestNameLabelOfNamespaces(t *testing.T) {
+	objects, err := dump.Read([]string{"-"}, strings.NewReader(`{"apiVersion":"v1","kind":"List","items":[
+		{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop","labels":{"kubernetes.io/metadata.name":"shop"}}},
+		{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"shop"},"spec":{"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
+			{"topologyKey":"kubernetes.io/hostname","labelSelector":{},"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"shop"}}}]}},"containers":[{"name":"c","image":"i"}]}}]}`), dump.Options{})
+	require.NoError(t, err)
+	list, _, err := Objects(objects, nil)
+	require.NoError(t, err)
+	var b bytes.Buffer
+	for _, x := range list {
+		require.NoError(t, json.NewEncoder(&b).Encode(x))
+	}
+	renamed, err := dump.Read([]string{"-"}, &b, dump.Options{})
+	require.NoError(t, err)
+	name := renamed.Namespaces[0].Name
+	require.NotEqual(t, "shop", name)
+	want := map[string]string{"kubernetes.io/metadata.name": name}
+	require.Equal(t, want, renamed.Namespaces[0].Labels)
+	require.Equal(t, name, renamed.Pods[0].Namespace)
+	require.Equal(t, want, renamed.Pods[0].Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].NamespaceSelector.MatchLabels)
+}
+
 // What cannot get a new name without another answer is refused.
 func TestRefusals(t *testing.T) {
 	const nodes = `{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"}}

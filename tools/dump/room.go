@@ -13,8 +13,11 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
+// fewest is how many equal pods are made in any case: a short answer has each of them.
+const fewest = 1000
+
 // room returns how many pods equal to a pod are enough to decide about any number of them: twice as many as the nodes hold if they are
-// empty, and one. Those beyond get no node, even if each node gets another beside it: the first ones take it. That holds as long as no pod
+// empty, and one, or fewest. Those beyond get no node, even if each node gets another beside it: the first ones take it. That holds as long as no pod
 // takes nodes away from the first ones, so that all pods are made when one that waits has a higher priority, and as long as nothing but the
 // scheduler counts them, so that all are made in a namespace with a quota. made are first pods of all workloads, which wait too. It asks for a scheduler that looks at resources (NodeResourcesFit).
 func (o *Objects) room(made []*v1.Pod) func(pod *v1.Pod) int {
@@ -33,7 +36,7 @@ func (o *Objects) room(made []*v1.Pod) func(pod *v1.Pod) int {
 		for _, n := range o.Nodes {
 			total += held(n, requests)
 		}
-		return 2*total + 1
+		return max(2*total+1, fewest)
 	}
 }
 
