@@ -473,10 +473,19 @@ var notCalled = map[string]string{
 	"podgroup.Utilization":                   groups,
 	"podgroup.ValidateComposite":             groups,
 	"podgroup.ValidateGroup":                 groups,
+	"planning/gang.Completion":               gangs,
+	"planning/gang.Difference.Lines":         gangs,
+	"planning/gang/proof.AllLasting":         gangs,
+	"planning/gang/proof.Question.Subject":   gangs,
+	"planning/gang/proof.Subject.Below":      gangs,
+	"planning/gang/proof.Subject.Need":       gangs,
 }
 
 // groups is the reason of package podgroup, whose values the worlds do not make.
 const groups = "the worlds have no groups of pods; FuzzTree and TestMisuse of podgroup call it"
+
+// gangs is the reason of package planning/gang, which asks about such groups.
+const gangs = "the worlds have no groups of pods; the tests of its package call it"
 
 // few is the reason of what the default seeds do not reach; more seeds may.
 const few = "the default seeds have no value that it takes; TestMisuse and the random tests of its package call it"
