@@ -27,7 +27,7 @@ type Group struct {
 // Relax, except that pods on a node, finished pods, nil pods and pods of other schedulers are left out. Nothing is modified.
 //
 // About 0.05 s for each group at 5,000 nodes.
-func All(in Input, o Options) (out []Group, err error) {
+func All(in Input, o Options) (_ []Group, err error) {
 	defer must.Catch(&err)
 	if in.Snapshot == nil {
 		return nil, ErrNoSnapshot
@@ -35,7 +35,7 @@ func All(in Input, o Options) (out []Group, err error) {
 	in.Profile = must.Get(profileOf(in))
 	in.Snapshot = in.Snapshot.Fork()
 	placer := must.Get(placement.NewPlacer(in.Snapshot, in.Profile))
-	out = []Group{}
+	out := []Group{} // no named result: an error returns nothing, and no memory of this call
 	var first, left []*v1.Pod
 	at := map[groupKey]int{}
 	for _, p := range in.Pending {

@@ -475,6 +475,7 @@ var notCalled = map[string]string{
 	"podgroup.ValidateGroup":                 groups,
 	"planning/gang.Completion":               gangs,
 	"planning/gang.Difference.Lines":         gangs,
+	"planning/gang.Difference.Why":           gangs,
 	"planning/gang/proof.AllLasting":         gangs,
 	"planning/gang/proof.Question.Subject":   gangs,
 	"planning/gang/proof.Subject.Below":      gangs,
