@@ -473,6 +473,9 @@ var notCalled = map[string]string{
 	"podgroup.Utilization":                   groups,
 	"podgroup.ValidateComposite":             groups,
 	"podgroup.ValidateGroup":                 groups,
+	"diagnose.Bypassed":                      gangs,
+	"placement.Entries":                      gangs,
+	"placement.MemberOutcome.Why":            gangs,
 	"planning/gang.Completion":               gangs,
 	"planning/gang.Difference.Lines":         gangs,
 	"planning/gang.Difference.Why":           gangs,
@@ -485,7 +488,7 @@ var notCalled = map[string]string{
 // groups is the reason of package podgroup, whose values the worlds do not make.
 const groups = "the worlds have no groups of pods; FuzzTree and TestMisuse of podgroup call it"
 
-// gangs is the reason of package planning/gang, which asks about such groups.
+// gangs is the reason of what asks about such groups.
 const gangs = "the worlds have no groups of pods; the tests of its package call it"
 
 // few is the reason of what the default seeds do not reach; more seeds may.
