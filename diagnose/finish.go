@@ -25,7 +25,7 @@ func (d *diagnosis) finish(found []choice) []Relaxation {
 				continue
 			}
 			if why := d.harms(r); why != "" {
-				d.dropped = append(d.dropped, Dropped{r.Text(), why})
+				d.dropped = append(d.dropped, Dropped{Change: r.Text(), Rule: why})
 				continue
 			}
 			out = append(out, r)
@@ -33,7 +33,7 @@ func (d *diagnosis) finish(found []choice) []Relaxation {
 	}
 	slices.SortStableFunc(out, byCost)
 	for len(out) > 0 && later(out[0]) > 0 && risky(out[0]) {
-		d.dropped = append(d.dropped, Dropped{out[0].Text(), whyNotFirst})
+		d.dropped = append(d.dropped, Dropped{Change: out[0].Text(), Rule: whyNotFirst})
 		out = out[1:]
 	}
 	return out

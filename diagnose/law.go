@@ -74,12 +74,18 @@ const (
 	whyPool = "the whole pool has the taint, which keeps it for the pods that are meant for it"
 	// whyNotMeant is why a pod does not tolerate the taint of a pool.
 	whyNotMeant = "the pod neither asks for what the pool alone has nor selects it"
+	// whyMaintenance is why a pod does not tolerate the taint of a node that is to be emptied.
+	whyMaintenance = "the node is to be emptied: the taint goes when its maintenance is over"
 	// whyQuarantine is why a taint stays that says that the hardware is bad.
 	whyQuarantine = "the taint says that the node is faulty"
 )
 
 // deviceTaints are keys that name a resource: such a taint keeps a pool of devices for the pods that ask for them.
 var deviceTaints = []string{"nvidia.com/*", "amd.com/*", "gpu.intel.com/*", "habana.ai/*", "aws.amazon.com/neuron*", "google.com/tpu*", "*/gpu"}
+
+// maintenanceTaints are keys with which a person marks a node that is to be emptied, also where all nodes of a pool have the mark. Stars are
+// as in taintRow.
+var maintenanceTaints = []string{"*maintenance*"}
 
 // quarantines are annotations of a node in which an agent writes the taints that it has set, or that it has cordoned the node.
 var quarantines = []string{"quarantineHealthEventAppliedTaints", "quarantineHealthEventIsCordoned"}

@@ -76,6 +76,9 @@ func (l *law) tolerate(t v1.Taint) (why, note string) {
 			return "", "may be taken away at any time"
 		}
 	}
+	if matches(maintenanceTaints, t.Key) {
+		return whyMaintenance, ""
+	}
 	if !l.meant(t) {
 		return whyNotMeant, ""
 	}
@@ -147,6 +150,9 @@ func (l *law) untaint(n *v1.Node, t v1.Taint) string {
 	}
 	if matches(deviceTaints, t.Key) {
 		return whyPool
+	}
+	if matches(maintenanceTaints, t.Key) {
+		return l.mark(n, t)
 	}
 	for _, x := range l.nodes { // some of the nodes of its kind lack the taint: it is a mark
 		if !has(x, t) && alike(x, n) {

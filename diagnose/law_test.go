@@ -122,8 +122,13 @@ func TestMarks(t *testing.T) {
 		require.Equal(t, c.want, l.untaint(c.n, taint), c.n.Name)
 		require.Equal(t, c.want, l.mark(c.n, taint), c.n.Name)
 	}
-	alone := &law{pod: l.pod, nodes: []*v1.Node{marked, node("other", "maintenance=soon:NoSchedule").Obj()}}
-	require.Equal(t, whyPool, alone.untaint(marked, taint))
+	alone := &law{pod: l.pod, nodes: []*v1.Node{node("one", "team=x:NoSchedule").Obj(), node("other", "team=x:NoSchedule").Obj()}}
+	team := testkit.Taints("team=x:NoSchedule")[0]
+	require.Equal(t, whyPool, alone.untaint(alone.nodes[0], team))
+	swept := &law{pod: testkit.Pod("p").NodeSelector("pool=a").Obj(), nodes: []*v1.Node{marked}}
+	require.Empty(t, swept.untaint(marked, taint), "a maintenance is a mark, also of the only node of a pool")
+	why, _ := swept.tolerate(taint)
+	require.Equal(t, whyMaintenance, why)
 	master := node("cp", roleControlPlane+":NoSchedule").Obj()
 	role := testkit.Taints(roleControlPlane + ":NoSchedule")[0]
 	require.Empty(t, (&law{pod: l.pod, nodes: []*v1.Node{master}}).untaint(master, role), "every node is a control plane")

@@ -91,6 +91,8 @@ type Diagnosis struct {
 type Dropped struct {
 	Change string `json:"change"` // in words
 	Rule   string `json:"rule"`   // why not
+	// Ask says that whoever has reserved the nodes may allow the change: the taint is neither an agent's nor the cluster's own.
+	Ask bool `json:"ask,omitempty"`
 }
 
 // Relaxation is a smallest set of changes that places the pod.

@@ -66,13 +66,13 @@ func (d *diagnosis) remedies(list []Relaxation) (out []Remedy) {
 			break
 		}
 		if why := d.unfit(r.Relaxation); why != "" {
-			d.dropOne(Dropped{r.Text(), why})
+			d.dropOne(Dropped{Change: r.Text(), Rule: why})
 			continue
 		}
 		proven++
 		x, ok := d.remedy(r)
 		if !ok {
-			d.dropOne(Dropped{r.Text(), whyAhead})
+			d.dropOne(Dropped{Change: r.Text(), Rule: whyAhead})
 			continue
 		}
 		if x.whole() && x.harm == 0 {
@@ -101,7 +101,7 @@ func (d *diagnosis) best(list []Remedy) (out []Remedy) {
 	slices.SortStableFunc(at, func(a, b int) int { return cmp.Or(cmp.Compare(late(a), late(b)), cmp.Compare(some(a), some(b))) })
 	for _, k := range at {
 		if len(out) == 0 && late(k) > 0 {
-			d.dropOne(Dropped{list[k].Text, whyNotFirst})
+			d.dropOne(Dropped{Change: list[k].Text, Rule: whyNotFirst})
 			continue
 		}
 		if len(out) < mostAdvice {

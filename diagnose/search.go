@@ -125,7 +125,7 @@ func (d *diagnosis) lawful(list []*Change) []*Change {
 
 // drop writes down a change that the law forbids.
 func (d *diagnosis) drop(c *Change) {
-	x := Dropped{c.Text(), c.why}
+	x := Dropped{Change: c.Text(), Rule: c.why, Ask: c.Kind == Untaint && c.why == whyPool || c.Kind == Tolerate && c.why == whyNotMeant}
 	if !slices.Contains(d.dropped, x) {
 		d.dropped = append(d.dropped, x)
 	}

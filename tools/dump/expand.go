@@ -31,6 +31,10 @@ type Expanded struct {
 	Counted []workload.Counted // pods that are not made
 }
 
+// ExpandOf is Expand for the workloads of only alone, which are objects of the dump or copies of these. Without workloads it makes the claims
+// of waiting pods.
+func (o *Objects) ExpandOf(only workload.Objects) ([]*v1.Pod, error) { return o.expand(only) }
+
 // workloads returns the workload objects of the dump.
 func (o *Objects) workloads() workload.Objects {
 	return workload.Objects{

@@ -61,6 +61,10 @@ type Objects struct {
 	Evictions              []*policyv1.Eviction
 	Kubelets               []*Kubelet // not of the API: a snapshot has them
 
+	// Objects that the API server's checks have passed already; see Sound.
+	sound       map[*v1.Pod]bool
+	soundOthers map[metav1.Object]bool
+
 	// UnknownFields has a line for every field that the API does not have. The lines are among the warnings too.
 	UnknownFields []string
 	// Warnings say what was read but left aside.
@@ -75,6 +79,7 @@ type objectKind struct {
 	versions   []string // the only ones that are read, the one to write first; nil: any, and v1
 	add        func(o *Objects, object metav1.Object)
 	list       func(o *Objects) []metav1.Object
+	clip       func(o *Objects) // what is appended to the list is no longer shared
 }
 
 // kindOf makes a kind from the field of Objects that holds it. P is *T.
@@ -89,6 +94,7 @@ func kindOf[T any, P interface {
 		func(o *Objects) []metav1.Object {
 			return mapped(*field(o), func(object P) metav1.Object { return object })
 		},
+		func(o *Objects) { *field(o) = slices.Clip(*field(o)) },
 	}
 }
 

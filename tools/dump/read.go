@@ -20,6 +20,11 @@ import (
 // name) and "-", which is stdin. Text may be packed by gzip. Any error is about the first thing that is wrong; nothing is
 // returned beside it. Input without a single object of a kind that is read is an error.
 func Read(paths []string, stdin io.Reader, o Options) (*Objects, error) {
+	if h, is := stdin.(*held); is && slices.Equal(paths, []string{"-"}) {
+		out := h.copied()
+		out.Warnings.All = o.Verbose
+		return out, nil
+	}
 	r := newReader(o)
 	for _, path := range paths {
 		before := r.documents

@@ -25,7 +25,7 @@ type budget struct {
 func (w *world) addBudget(pdb *policyv1.PodDisruptionBudget) {
 	s := pdb.Status
 	b := &budget{pdb: pdb, follows: s.ObservedGeneration == 0 && s.ExpectedPods == 0 && s.CurrentHealthy == 0 && s.DesiredHealthy == 0 && s.DisruptionsAllowed == 0}
-	w.budgets, w.synced = append(w.budgets, b), nil
+	w.budgets, w.synced, w.selecting = append(w.budgets, b), nil, nil
 	if !b.follows {
 		return
 	}
@@ -42,7 +42,7 @@ func (w *world) addBudget(pdb *policyv1.PodDisruptionBudget) {
 // dropBudget forgets a disruption budget.
 func (w *world) dropBudget(pdb *policyv1.PodDisruptionBudget) {
 	w.budgets = slices.DeleteFunc(w.budgets, func(b *budget) bool { return key(b.pdb) == key(pdb) })
-	w.synced = nil
+	w.synced, w.selecting = nil, nil
 }
 
 // see notes a new version of a pod.
@@ -66,9 +66,23 @@ func (b *budget) lose(p *v1.Pod) {
 
 // keep puts a new or changed pod into the world. drop takes a pod out. The budgets follow.
 func (w *world) keep(p *v1.Pod) {
+	_, known := w.pods[key(p)]
 	w.pods[key(p)] = p
-	for _, b := range w.budgets {
-		b.see(p)
+	if known { // its labels may have been others
+		for _, b := range w.budgets {
+			b.see(p)
+		}
+		return
+	}
+	if w.selecting == nil {
+		list := make([]*policyv1.PodDisruptionBudget, len(w.budgets))
+		for k, b := range w.budgets {
+			list[k] = b.pdb
+		}
+		w.selecting = disruption.NewBudgets(list, disruption.BudgetOptions{EmptySelectorMatchesAll: true})
+	}
+	for _, k := range w.selecting.AppendMatches(nil, p.Namespace, p.Labels) {
+		w.budgets[k].see(p)
 	}
 }
 

@@ -58,6 +58,8 @@ type explanation struct {
 	Choice *diagnose.Comparison `json:"choice,omitempty"`
 	// Outlook says what wakes a pod without a node, and when.
 	Outlook *diagnose.Outlook `json:"outlook,omitempty"`
+	// Remedies are those of Help with what they change, and what else comes of it.
+	Remedies []diagnose.Remedy `json:"remedies,omitempty"`
 	// Dropped are changes that would help and do harm: they are no advice.
 	Dropped []diagnose.Dropped `json:"dropped,omitempty"`
 	// Nodes are the best twenty, or all with -all; see explain.Order.
@@ -324,7 +326,7 @@ func (x *simulation) relaxations(ctx context.Context, e *explanation, q *asked, 
 		return
 	}
 	e.Help = append([]string{}, d.Advice()...)
-	e.Dropped = d.Dropped
+	e.Remedies, e.Dropped = d.Remedies, d.Dropped
 	if len(d.Remedies) == 0 && len(d.Changes) > 0 {
 		e.tried = triedInVain(d, o.Size)
 		for _, x := range d.Dropped[:min(len(d.Dropped), mostDropped)] {

@@ -36,7 +36,7 @@ func (x *simulation) withGroup(ctx context.Context, e *explanation, pod *v1.Pod)
 	}
 	alone := e.Node
 	e.Outcome, e.Node, e.Message = last.Outcome, last.Node, last.Message
-	e.Preemption, e.Outlook, e.Help, e.Dropped, e.tried, e.left = nil, nil, []string{}, nil, "", nil // of the pod alone
+	e.Preemption, e.Outlook, e.Help, e.Remedies, e.Dropped, e.tried, e.left = nil, nil, []string{}, nil, nil, "", nil // of the pod alone
 	e.waits = nil
 	members := map[string]bool{}
 	for _, m := range x.w.pending {

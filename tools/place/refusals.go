@@ -83,13 +83,17 @@ func (o options) checkInput(objects *dump.Objects, timeline []event) error {
 		}
 	}
 	for object := range objects.Others() {
-		see(object)
+		if _, is := object.(*schedulingv1.PriorityClass); is || !objects.Sound(object) { // classes are held against each other
+			see(object)
+		}
 	}
 	for _, n := range objects.Nodes {
 		see(n)
 	}
 	for _, p := range objects.Pods {
-		see(p)
+		if !objects.Sound(p) {
+			see(p)
+		}
 	}
 	objects.PriorityClasses = withoutRefused(objects.PriorityClasses, refused)
 	objects.RuntimeClasses = withoutRefused(objects.RuntimeClasses, refused)

@@ -38,12 +38,14 @@ type world struct {
 	s        *scheduler.Scheduler
 
 	budgets []*budget
-	scale   disruption.Scale
-	objects *dump.Objects
-	groups  *podgroup.Gates // with which groups count; nil: they do not
-	gate    *dump.Gate      // for the pods that go through admission
-	synced  *disruption.Budgets
-	states  map[string]metav1.Condition // of groups, as the scheduler has written them
+	// selecting finds the budgets that select a new pod; nil after a change of the budgets.
+	selecting *disruption.Budgets
+	scale     disruption.Scale
+	objects   *dump.Objects
+	groups    *podgroup.Gates // with which groups count; nil: they do not
+	gate      *dump.Gate      // for the pods that go through admission
+	synced    *disruption.Budgets
+	states    map[string]metav1.Condition // of groups, as the scheduler has written them
 }
 
 // leaving is a terminating pod and when it will be gone.

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 )
 
 // MaxWarnings is how many lines Warnings.Lines returns at most, unless Warnings.All is set.
@@ -34,6 +35,9 @@ func (w *Warnings) Aside(group, text string) { w.list = append(w.list, warning{g
 
 // Append adds the warnings of more.
 func (w *Warnings) Append(more Warnings) { w.list = append(w.list, more.list...) }
+
+// Clip returns the warnings for a reader that adds more of its own.
+func (w Warnings) Clip() Warnings { return Warnings{w.All, slices.Clip(w.list)} }
 
 // Part parts the warnings into those that come before the answer and those that come after it.
 func (w Warnings) Part() (before, after Warnings) {
