@@ -1,0 +1,251 @@
+package whatif
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/place"
+	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// answer is the result, in the form in which it is printed.
+type answer struct {
+	report.Head
+	Changes []string `json:"changes"`
+	Summary summary  `json:"summary"`
+	// Waits are the pods without a node afterwards. Placed have a node only because of the changes, or are new. Moves left a node and get
+	// another one, or the same again.
+	Waits   []waits   `json:"waits"`
+	Placed  []placed  `json:"placed"`
+	Moves   []move    `json:"moves"`
+	Gone    []gone    `json:"gone"`
+	Victims []victim  `json:"victims"`
+	Refused []refused `json:"refused"`
+}
+
+// summary counts pods before and after. Waiting are those without a node.
+type summary struct {
+	WaitingBefore int `json:"waitingBefore"`
+	WaitingAfter  int `json:"waitingAfter"`
+	NewlyWaiting  int `json:"newlyWaiting"`
+	Placed        int `json:"placed"`
+	Moves         int `json:"moves"`
+}
+
+type waits struct {
+	Pod string `json:"pod"`
+	// Since is "before" for a pod that waits without the changes too, "change" for one that waits because of them.
+	Since   string `json:"since"`
+	From    string `json:"from"` // the node that it has left, "" for none
+	Message string `json:"message"`
+}
+
+type placed struct {
+	Pod  string `json:"pod"`
+	Node string `json:"node"`
+	New  bool   `json:"new"` // a change made the pod
+}
+
+type move struct {
+	Pod  string `json:"pod"`
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// gone is a pod that leaves for good.
+type gone struct {
+	Pod  string `json:"pod"`
+	Node string `json:"node"`
+	Why  string `json:"why"`
+}
+
+// victim is a pod that gives way by preemption because of the changes.
+type victim struct {
+	Pod string `json:"pod"`
+	By  string `json:"by"`
+}
+
+// refused is what the API server does not do: an eviction, or a pod of a workload that grows.
+type refused struct {
+	Pod      string   `json:"pod"`
+	Message  string   `json:"message"`
+	Cause    string   `json:"cause"`
+	Remedies []string `json:"remedies"`
+}
+
+func refusedPod(pod, text string) refused {
+	return refused{Pod: pod, Message: text, Remedies: []string{}}
+}
+
+// outcome is what program place says about a pod.
+type outcome struct {
+	Pod         string
+	Outcome     string
+	Node        string
+	Message     string
+	PreemptedBy string
+}
+
+// place asks where the waiting pods go.
+func (w *world) place(in io.Reader, stderr io.Writer) (map[string]outcome, error) {
+	var out, errs bytes.Buffer
+	if code := place.Run(w.ctx, []string{"-f=-", "-o=json"}, in, &out, &errs); code != program.OK {
+		return nil, errors.New(strings.TrimPrefix(strings.TrimSpace(errs.String()), "place: "))
+	}
+	if _, err := stderr.Write(errs.Bytes()); err != nil {
+		return nil, err
+	}
+	var a struct{ Pods []outcome }
+	if err := json.Unmarshal(out.Bytes(), &a); err != nil {
+		return nil, err
+	}
+	all := map[string]outcome{}
+	for _, p := range a.Pods {
+		all[p.Pod] = p
+	}
+	return all, nil
+}
+
+// compare asks where the waiting pods go before the changes and after them.
+func (w *world) compare(before io.Reader, o options, stderr io.Writer) (*answer, error) {
+	was, err := w.place(before, io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	is, err := w.place(dump.Hold(w.o), stderr)
+	if err != nil {
+		return nil, err
+	}
+	a := &answer{Head: report.HeadOf("WhatIf"), Changes: []string{}, Waits: []waits{}, Placed: []placed{}, Moves: []move{}, Gone: []gone{}, Victims: []victim{}, Refused: []refused{}}
+	for _, c := range o.changes {
+		a.Changes = append(a.Changes, c.String())
+	}
+	for _, p := range was {
+		if p.Node == "" {
+			a.Summary.WaitingBefore++
+		}
+	}
+	shows := func(pod string) bool { namespace, _, _ := strings.Cut(pod, "/"); return o.tables.Shows(namespace) }
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		p, old := is[name], was[name]
+		from, left := w.moved[name]
+		switch {
+		case p.Outcome == "Preempted":
+			if old.Outcome != "Preempted" && shows(name) {
+				a.Victims = append(a.Victims, victim{name, p.PreemptedBy})
+			}
+		case p.Node == "":
+			a.Summary.WaitingAfter++
+			since := "before"
+			if left || w.made[name] || old.Node != "" {
+				since = "change"
+				a.Summary.NewlyWaiting++
+			}
+			if shows(name) {
+				a.Waits = append(a.Waits, waits{name, since, from, p.Message})
+			}
+		case left:
+			a.Summary.Moves++
+			if shows(name) {
+				a.Moves = append(a.Moves, move{name, from, p.Node})
+			}
+		case old.Node == "":
+			a.Summary.Placed++
+			if shows(name) {
+				a.Placed = append(a.Placed, placed{name, p.Node, w.made[name]})
+			}
+		}
+	}
+	slices.SortStableFunc(a.Waits, func(x, y waits) int { return strings.Compare(y.Since, x.Since) }) // because of the changes first
+	for _, g := range w.gone {
+		if shows(g.Pod) {
+			a.Gone = append(a.Gone, g)
+		}
+	}
+	for _, r := range w.refused {
+		if shows(r.Pod) {
+			a.Refused = append(a.Refused, r)
+		}
+	}
+	return a, nil
+}
+
+// String is the answer in a line.
+func (a *answer) String() string {
+	s := a.Summary
+	text := fmt.Sprintf("pods without a node: %d (before: %d)", s.WaitingAfter, s.WaitingBefore)
+	for _, x := range []struct {
+		says string
+		n    int
+	}{{"because of the changes", s.NewlyWaiting}, {"get a node", s.Placed}, {"move", s.Moves}, {"go for good", len(a.Gone)}, {"give way to others", len(a.Victims)}, {"refused", len(a.Refused)}} {
+		if x.n > 0 {
+			text += fmt.Sprintf("; %s: %d", x.says, x.n)
+		}
+	}
+	return text
+}
+
+// table writes the answer in a sentence and what happens to each pod.
+func (a *answer) table(out *strings.Builder, t *program.Tables) {
+	l := t.Layout
+	if !l.NoHeaders {
+		out.WriteString(l.Text("", a.String()) + l.Nodes.Note())
+	}
+	section := func(title string, header []string, rows [][]string) {
+		if len(rows) > 0 {
+			l.Section(out, title, header, rows)
+		}
+	}
+	var rows [][]string
+	for _, r := range a.Refused {
+		rows = append(rows, []string{r.Pod, r.Message + suffix(r.Cause) + suffix(strings.Join(r.Remedies, "; or "))})
+	}
+	section("Refused", []string{"POD", "WHY"}, rows)
+	rows = nil
+	for _, x := range a.Waits {
+		rows = append(rows, []string{x.Pod, x.Since, dash(x.From), x.Message})
+	}
+	section("Wait", []string{"POD", "SINCE", "FROM", "MESSAGE"}, rows)
+	rows = nil
+	for _, x := range a.Placed {
+		rows = append(rows, []string{x.Pod, l.Nodes.Of(x.Node)})
+	}
+	section("Get a node", []string{"POD", "NODE"}, rows)
+	rows = nil
+	for _, x := range a.Moves {
+		rows = append(rows, []string{x.Pod, l.Nodes.Of(x.From), l.Nodes.Of(x.To)})
+	}
+	section("Move", []string{"POD", "FROM", "TO"}, rows)
+	rows = nil
+	for _, x := range a.Victims {
+		rows = append(rows, []string{x.Pod, x.By})
+	}
+	section("Give way", []string{"POD", "TO"}, rows)
+	rows = nil
+	for _, x := range a.Gone {
+		rows = append(rows, []string{x.Pod, dash(x.Node), x.Why})
+	}
+	section("Go", []string{"POD", "FROM", "WHY"}, rows)
+}
+
+func suffix(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "; " + text
+}
+
+func dash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}

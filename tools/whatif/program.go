@@ -1,0 +1,121 @@
+// Package whatif is program what-if: it makes changes on a copy of a cluster and says which pods then wait, get a node, move or go. It asks
+// program place about the cluster before and after. podberth and kubectl podberth call Run.
+package whatif
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// options are the command line.
+type options struct {
+	files   []string
+	input   dump.Options
+	changes []change // in the order of the command line
+	output  string
+	tables  program.Tables
+}
+
+// Run is the program with its surroundings as arguments; it ends with ctx. It returns the exit code. Results go to stdout in one piece, or not
+// at all.
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	stdout = program.Until(ctx, stdout)
+	return program.Run("what-if", func() (no bool, err error) {
+		o, err := parseFlags(args, stdout)
+		if err != nil {
+			return false, err
+		}
+		o.tables.Fit(stdout)
+		o.input.Progress = program.Reading(stderr)
+		return false, reply(ctx, o, stdin, stdout, stderr)
+	}, stderr)
+}
+
+// reply makes the changes and writes the answer.
+func reply(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) error {
+	objects, err := dump.Read(o.files, stdin, o.input)
+	if err != nil {
+		return err
+	}
+	// The place of the objects before stays as it is: changes are made on what a held input gives.
+	before := dump.Hold(objects)
+	changed, err := dump.Read([]string{"-"}, before, o.input)
+	if err != nil {
+		return err
+	}
+	w := &world{ctx: ctx, o: changed, moved: map[string]string{}, made: map[string]bool{}}
+	for _, c := range o.changes {
+		if err := verbs[c.verb].make(w, c.text); err != nil {
+			return fmt.Errorf("-%s: %w", c.verb, err)
+		}
+	}
+	a, err := w.compare(before, o, stderr)
+	if err != nil {
+		return err
+	}
+	out, err := report.Render(o.output, a, func(b *strings.Builder) {
+		o.tables.Layout.Nodes = changed.ShortNodes()
+		a.table(b, &o.tables)
+		o.tables.Cut(b, "")
+	})
+	if err != nil {
+		return err
+	}
+	return report.Print(out, objects.Warnings, stdout, stderr)
+}
+
+// help is what -h prints before the flags.
+var help = program.Help{
+	Name: "what-if", Purpose: "says what waits, gets a node, moves and goes after changes of a cluster.",
+	Usage: []string{"what-if -f PATH -CHANGE VALUE... [flags]"},
+	Examples: []string{
+		"# a node goes, and another one like n2 comes",
+		"what-if -f cluster.yaml -remove-node n1 -add-node-like n2",
+		"# more replicas that ask for less",
+		"what-if -f cluster.yaml -request deployment/shop/web=cpu=250m -scale deployment/shop/web=8",
+	},
+}
+
+// Flags returns the flags of the program, for programs that have them too. A value that is given to them goes nowhere.
+func Flags() *flag.FlagSet { return new(options).flags(io.Discard).FlagSet }
+
+func (o *options) flags(stdout io.Writer) *program.Set {
+	f := program.Flags(help, stdout)
+	program.Inputs(f, &o.files, "input")
+	o.input.Flags(f.FlagSet)
+	for _, name := range Verbs {
+		f.Func(name, verbs[name].usage+"; repeatable, in the order of the command line", func(text string) error {
+			o.changes = append(o.changes, change{name, text})
+			return nil
+		})
+	}
+	report.Flag(f.FlagSet, &o.output)
+	o.tables.Flags(f, "pods", "")
+	o.tables.AllFlag(f)
+	return f
+}
+
+func parseFlags(args []string, stdout io.Writer) (o options, err error) {
+	f := o.flags(stdout)
+	if err := program.Parse(f, args); err != nil {
+		return o, err
+	}
+	if err := cmp.Or(program.CheckInputs(o.files), report.Check(o.output), o.tables.Check(o.output)); err != nil {
+		return o, err
+	}
+	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q; see what-if -h", f.Arg(0))
+	case len(o.changes) == 0:
+		return o, bad("Required value", "at least one change: -%s", strings.Join(Verbs, ", -"))
+	}
+	return o, nil
+}
