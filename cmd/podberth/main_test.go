@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"os/exec"
 	"strings"
 	"testing"
@@ -32,6 +36,7 @@ func ask(t *testing.T, stdin string, args ...string) (code int, stdout, stderr s
 var commands = map[string][]string{
 	"why": {"shop/web-0"}, "place": nil, "fit": {"shop/web-0"}, "drain": {"n1"}, "evict": {"shop/web-0"}, "pressure": {"n1", "--summary", "none"},
 	"taints": {"n1"}, "failures": nil, "consolidate": nil, "rollout": nil, "upgrade": {"--from", "1.35", "--to", "1.36"}, "preflight": {"--from", "1.36", "--to", "1.37"}, "check": nil, "lint": nil, "snapshot": nil,
+	"what-if": {"--cordon", "n1"}, "no-pods": {"deployment/shop/web"},
 }
 
 // Every command reads standard input. An error goes to standard error as one line that names the program and the command, nothing goes
@@ -66,7 +71,7 @@ func TestCommands(t *testing.T) {
 	list, _, _ = strings.Cut(list, "\n\n")
 	for line := range strings.Lines(list) {
 		name := strings.Fields(line)[0]
-		if name != "help" && name != "completion" && name != "version" {
+		if name != "help" && name != "completion" && name != "version" && name != "mcp" {
 			require.Contains(t, commands, name)
 		}
 	}
@@ -78,6 +83,59 @@ func TestPlace(t *testing.T) {
 	require.Zero(t, code, errs)
 	require.Empty(t, errs)
 	testkit.Golden(t, "../../tools/place/testdata/cluster.table", out)
+}
+
+// An agent asks over standard input and output. Nothing but the protocol goes there, and the program ends with the input.
+func TestAgent(t *testing.T) {
+	in := []string{`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`}
+	for k, call := range []string{`"overview","arguments":{}`, `"why_pod","arguments":{"pod":"data/postgres-3"}`, `"drain","arguments":{"nodes":["general-a1"]}`} {
+		in = append(in, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%s}}`, k+1, call))
+	}
+	var errs bytes.Buffer
+	c := testkit.Process(t, "mcp", "-f", shipped)
+	c.Stderr = &errs
+	stdin, err := c.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := c.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, c.Start())
+	_, err = io.WriteString(stdin, strings.Join(in, "\n")+"\n")
+	require.NoError(t, err)
+	lines := bufio.NewScanner(stdout)
+	lines.Buffer(nil, 1<<20)
+	answered := map[int]bool{}
+	for len(answered) < 4 {
+		require.True(t, lines.Scan(), errs.String())
+		var m struct {
+			JSONRPC string
+			ID      int
+			Result  struct {
+				IsError           bool
+				StructuredContent map[string]any
+			}
+			Error any
+		}
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &m), lines.Text())
+		require.Equal(t, "2.0", m.JSONRPC)
+		require.Nil(t, m.Error)
+		require.False(t, m.Result.IsError, lines.Text())
+		if m.ID > 0 {
+			require.Equal(t, "v1.37.2", m.Result.StructuredContent["release"])
+		}
+		answered[m.ID] = true
+	}
+	require.NoError(t, stdin.Close())
+	require.False(t, lines.Scan(), "nothing comes after the answers")
+	require.NoError(t, c.Wait())
+	require.Empty(t, errs.String())
+
+	for _, args := range [][]string{{"mcp"}, {"mcp", "-f", "-"}, {"mcp", "-f", "none.yaml"}, {"mcp", "-f", shipped, "--answer-size", "1"}, {"mcp", "more", "-f", shipped}} {
+		code, out, errs := ask(t, "", args...)
+		require.Equal(t, 2, code, errs)
+		require.Empty(t, out)
+		require.Equal(t, 1, strings.Count(errs, "\n"), errs)
+	}
 }
 
 // A dump may lack what is needed: --strict makes an error of it.

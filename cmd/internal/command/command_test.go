@@ -57,6 +57,8 @@ var commands = map[string][]string{
 	"preflight":   {"preflight", "--from", "1.36", "--to", "1.37", "--surge", "1", "--delete-emptydir-data", "--time", "0", "-f", shipped},
 	"check":       {"check", "-f", shipped},
 	"check-pod":   {"check", "-f", shipped, "--spread", "shop/web-6d4b75cb6d-q6kxd", "--place", "2", "--delete", "1"},
+	"what-if":     {"what-if", "-f", shipped, "--remove-node", "general-a1", "--add-node-like", "general-b1", "--evict", "data/postgres-0", "--scale", "deployment/shop/cart=6"},
+	"no-pods":     {"no-pods", "deployment/shop/cart", "-f", shipped},
 	"rollout":     {"rollout", "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--surge", "1", "--start", "20s", "--renew", "4m", "-f", shipped},
 }
 

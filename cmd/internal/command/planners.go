@@ -1,12 +1,16 @@
 package command
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/podberth/podberth/tools/consolidate"
+	"github.com/podberth/podberth/tools/nopods"
 	"github.com/podberth/podberth/tools/preflight"
 	"github.com/podberth/podberth/tools/rollout"
 	"github.com/podberth/podberth/tools/upgrade"
+	"github.com/podberth/podberth/tools/whatif"
 )
 
 func emptyNodes() question {
@@ -22,6 +26,46 @@ Exit codes: 0 planned; 2 bad input.`,
 		need: func(*asked) Need {
 			return Need{Placing: true, Budgets: true, Workloads: true, Admission: true}
 		},
+	}
+}
+
+func noPods() question {
+	return question{
+		use: "no-pods WORKLOAD", short: "Say why a workload has fewer pods than it wants",
+		long: `Asks the API server's admission about the pods that the controller would make:
+quotas, LimitRanges, classes, fields. WORKLOAD is KIND/NAME or
+KIND/NAMESPACE/NAME. For pods that are there and wait ask why.
+
+Exit codes: 0 answered; 2 bad input.`,
+		examples: [2]string{"a Deployment of the current namespace\nno-pods deployment/web", "of a dump\nno-pods deployment/shop/web -f cluster.yaml"},
+		program:  "no-pods", flags: nopods.Flags, run: nopods.Run, args: cobra.ExactArgs(1),
+		hidden: []string{"workload", strict},
+		need:   func(*asked) Need { return Need{Workloads: true, Admission: true} },
+		more: func(a *asked) error {
+			kind, rest, _ := strings.Cut(a.names[0], "/")
+			if !strings.Contains(rest, "/") {
+				rest = a.namespace + "/" + rest
+			}
+			a.argument, a.given = "-workload", append(a.given, "-workload="+kind+"/"+rest)
+			return nil
+		},
+		dumps: func(q *question) { q.examples[0] = "a Deployment of the namespace default\nno-pods deployment/web" },
+	}
+}
+
+func whatIf() question {
+	return question{
+		use: "what-if", short: "Say what waits, gets a node, moves and goes after changes",
+		long: `Changes nothing in the cluster: the changes are made on a copy, in the order of
+the command line, and the scheduler decides about the pods that wait then. A pod
+that leaves a node keeps its name in the answer; its controller would make one
+with another name. WORKLOAD is KIND/NAMESPACE/NAME.
+
+Exit codes: 0 answered; 2 bad input.`,
+		examples: [2]string{"a node goes, and one more like another comes\nwhat-if --remove-node n1 --add-node-like n2", "more replicas that ask for less, of a dump\nwhat-if -f cluster.yaml --request deployment/shop/web=cpu=250m --scale deployment/shop/web=8"},
+		program:  "what-if", flags: whatif.Flags, run: whatif.Run, args: cobra.NoArgs,
+		hidden: []string{strict}, names: []string{"pod=waits.pod", "pod=placed.pod", "pod=moves.pod"}, completeFlags: map[string]Kind{"cordon": Nodes, "remove-node": Nodes, "add-node-like": Nodes, "evict": Pods},
+		need: func(*asked) Need { return Need{All: true} },
 	}
 }
 

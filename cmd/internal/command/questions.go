@@ -15,7 +15,7 @@ import (
 
 // questions are the commands that ask programs, in the order of the help.
 func questions() []question {
-	return []question{why(), placePods(), fit(), drainNodes(), evict(), nodePressure(), forecast(), nodeFailures(), emptyNodes(), rollOut(), upgradeTo(), beforeUpgrade(), checkCluster(), lintRules()}
+	return []question{why(), placePods(), fit(), drainNodes(), evict(), nodePressure(), forecast(), nodeFailures(), noPods(), whatIf(), emptyNodes(), rollOut(), upgradeTo(), beforeUpgrade(), checkCluster(), lintRules()}
 }
 
 func why() question {

@@ -120,7 +120,7 @@ func (g *global) root() *cobra.Command {
 	for _, q := range questions() {
 		c.AddCommand(g.command(q))
 	}
-	c.AddCommand(g.snapshot(), g.versionCommand())
+	c.AddCommand(g.snapshot(), g.mcpCommand(), g.versionCommand())
 	for _, each := range c.Commands() {
 		g.interruptible(each)
 	}

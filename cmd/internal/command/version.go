@@ -18,12 +18,16 @@ func (g *global) versionCommand() *cobra.Command {
 		Use: "version", Short: "Print the version, and whose decisions it makes", Args: cobra.NoArgs,
 		Example: "  # of this program\n  " + g.Name + " version\n  # is it the newest?\n  " + newest,
 		RunE: func(c *cobra.Command, _ []string) error {
-			version := "(devel)"
-			if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
-				version = b.Main.Version
-			}
-			_, err := fmt.Fprintf(c.OutOrStdout(), "%s %s, Kubernetes %s\n", g.Name, version, program.Kubernetes)
+			_, err := fmt.Fprintf(c.OutOrStdout(), "%s %s, Kubernetes %s\n", g.Name, version(), program.Kubernetes)
 			return err
 		},
 	}
+}
+
+// version is that of the module of the program.
+func version() string {
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
+		return b.Main.Version
+	}
+	return "(devel)"
 }
