@@ -33,7 +33,13 @@ type Expanded struct {
 
 // ExpandOf is Expand for the workloads of only alone, which are objects of the dump or copies of these. Without workloads it makes the claims
 // of waiting pods.
-func (o *Objects) ExpandOf(only workload.Objects) ([]*v1.Pod, error) { return o.expand(only) }
+func (o *Objects) ExpandOf(only workload.Objects) ([]*v1.Pod, error) {
+	expanded, err := o.expand(only, nil)
+	if err != nil {
+		return nil, err
+	}
+	return expanded.Pods, nil
+}
 
 // workloads returns the workload objects of the dump.
 func (o *Objects) workloads() workload.Objects {

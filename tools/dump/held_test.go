@@ -30,7 +30,7 @@ func TestHold(t *testing.T) {
 		p.Spec.NodeName = "elsewhere"
 		require.True(t, first.Sound(p))
 	}
-	_, err = first.Expand()
+	_, err = first.Expand(true)
 	require.NoError(t, err)
 	first.Pods = first.Pods[:1]
 	first.Warnings.Add("of the first")

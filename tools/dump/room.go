@@ -34,7 +34,7 @@ func (o *Objects) room(made []*v1.Pod) func(pod *v1.Pod) int {
 		}
 		total, requests := 0, overhead.Requests(pod, overhead.Options{})
 		for _, n := range o.Nodes {
-			total += held(n, requests)
+			total += holdsEmpty(n, requests)
 		}
 		return max(2*total+1, fewest)
 	}
@@ -43,8 +43,8 @@ func (o *Objects) room(made []*v1.Pod) func(pod *v1.Pod) int {
 // most bounds what one node holds, so that no sum is too large for an int.
 const most = math.MaxInt32
 
-// held returns how many pods with these requests a node holds if it is empty.
-func held(n *v1.Node, requests v1.ResourceList) int {
+// holdsEmpty returns how many pods with these requests a node holds if it is empty.
+func holdsEmpty(n *v1.Node, requests v1.ResourceList) int {
 	pods := n.Status.Allocatable[v1.ResourcePods]
 	out := min(pods.Value(), most)
 	for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
