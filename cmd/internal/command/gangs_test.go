@@ -25,6 +25,7 @@ var gangCommands = map[string][]string{
 	"failures":    {"failures", "-f", gangs},
 	"fit":         {"fit", "default/large-0", "-f", gangs},
 	"lint":        {"lint", "-f", gangs},
+	"no-pods":     {"no-pods", "job/train", "-f", gangs},
 	"pack":        {"place", "-A", "--pack", "--steps", "500", "-f", gangs},
 	"place":       {"place", "-A", "-f", gangs},
 	"preflight":   {"preflight", "--from", "1.36", "--to", "1.37", "--time", "0", "-f", gangs},
@@ -33,12 +34,14 @@ var gangCommands = map[string][]string{
 	"snapshot":    {"snapshot", "-f", gangs, "--anonymise"},
 	"taints":      {"taints", "--stop-zone", "a", "-f", gangs},
 	"upgrade":     {"upgrade", "--from", "1.36", "--to", "1.37", "-f", gangs},
+	"what-if":     {"what-if", "--cordon", "n1", "--evict", "default/train-0", "-f", gangs},
 	"why":         {"why", "default/large-0", "-f", gangs},
 }
 
 // Every command on a dump with gangs, as golden files. Each command of the help is among them.
 func TestGangs(t *testing.T) {
-	seen := map[string]bool{"completion": true, "help": true, "version": true} // they read no dump
+	seen := map[string]bool{"completion": true, "help": true, "version": true, // they read no dump
+		"mcp": true} // answers as the commands do: TestEqualToCommands of package mcp
 	for name, args := range gangCommands {
 		seen[args[0]] = true
 		t.Run(name, func(t *testing.T) {
