@@ -63,7 +63,7 @@ func (d *diagnosis) prove(changes []Change) (o outcome) {
 	var late []*v1.Pod
 	for k, p := range queue {
 		mine := d.crew.mine[p]
-		if !mine && !others[p] && (!moves || !restarts && k >= d.crew.before()) {
+		if !mine && !others[p] && !restarts && (!moves || k >= d.crew.before()) {
 			continue // it waits as before
 		}
 		q := p
