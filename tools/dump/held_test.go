@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 )
@@ -37,10 +36,10 @@ func TestHold(t *testing.T) {
 
 	second, err := Read([]string{"-"}, in, Options{})
 	require.NoError(t, err)
-	require.Empty(t, cmp.Diff(want.Nodes, second.Nodes))
-	require.Empty(t, cmp.Diff(want.Pods, second.Pods))
-	require.Empty(t, cmp.Diff(want.Deployments, second.Deployments))
-	require.Empty(t, cmp.Diff(want.ReplicaSets, second.ReplicaSets))
+	require.Equal(t, want.Nodes, second.Nodes)
+	require.Equal(t, want.Pods, second.Pods)
+	require.Equal(t, want.Deployments, second.Deployments)
+	require.Equal(t, want.ReplicaSets, second.ReplicaSets)
 	require.Equal(t, want.Warnings.Lines(), second.Warnings.Lines())
 
 	_, err = Read([]string{"-", path}, in, Options{})
