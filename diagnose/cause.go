@@ -284,11 +284,15 @@ func joined(list []string) string {
 const mostNamed = 3
 
 // few joins names, the first three at most: "n1, n2, n3 and 4 more".
-func few(list []string) string {
-	if len(list) <= mostNamed {
+func few(list []string) string { return fewOf(list, len(list)) }
+
+// fewOf is few for a list of which there are n in all.
+func fewOf(list []string, n int) string {
+	if n <= mostNamed {
 		return joined(list)
 	}
-	return strings.Join(list[:mostNamed], ", ") + " and " + decimal(int64(len(list)-mostNamed)) + " more"
+	shown := min(mostNamed, len(list))
+	return strings.Join(list[:shown], ", ") + " and " + decimal(int64(n-shown)) + " more"
 }
 
 // namesOf returns the names of nodes.

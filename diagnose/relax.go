@@ -28,6 +28,8 @@ type Input struct {
 	// Pending are the pods that wait, in the order in which they are tried; whether the pod is among them does not matter. A remedy counts
 	// the pods of the pod's owner, and leaves the room that pods before them take. Nil pods are left out.
 	Pending []*v1.Pod
+	// More returns how many pods equal to a pod of Pending wait beside it and are not in Pending; nil: none.
+	More func(pod *v1.Pod) int
 	// Autoscalers say how many pods owners may have. A nil one is none.
 	Autoscalers []*autoscalingv2.HorizontalPodAutoscaler
 }
@@ -255,7 +257,7 @@ func begin(in Input, pod *v1.Pod, o Options) (*diagnosis, error) {
 		d.slots, d.rank[i] = append(d.slots, int(i)), at
 	}
 	d.owner = ownerOf(d.base, d.pod)
-	d.crew, d.scalers = d.crewOf(in.Pending), in.Autoscalers
+	d.crew, d.scalers = d.crewOf(in), in.Autoscalers
 	d.law, d.common = d.lawOf(), newCommon()
 	d.budgets, d.devices = budgetsOf(d.base), tracker.New(d.base, tracker.Of(d.base))
 	d.asksDevices = len(d.pod.Spec.ResourceClaims) > 0 || d.devices.ExtendedResources().Serve(d.pod)

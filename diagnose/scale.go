@@ -147,7 +147,7 @@ func (d *diagnosis) scaled(c Change) outcome {
 			names = append(names, podinfo.Name(p))
 		}
 	}
-	o.gone = fmt.Sprintf("%s %s away", few(names), verb(len(names), "goes", "go"))
+	o.gone = fmt.Sprintf("%s %s away", fewOf(names, len(names)+d.crew.more), verb(len(names)+d.crew.more, "goes", "go"))
 	if c.Path == "spec.parallelism" {
 		o.gone = fmt.Sprintf("its pods run in turns, %d at a time", n)
 	}

@@ -20,6 +20,7 @@ const mostQueued = 400
 type crew struct {
 	queue   []*v1.Pod        // the pods that wait, the pod among them, in the order in which they are tried
 	mine    map[*v1.Pod]bool // pods of the queue that have the pod's owner, the pod too
+	more    int              // pods of the owner that wait beside those of the queue
 	running []*v1.Pod        // of the owner, in the order in which an edit makes them again: of a StatefulSet the last first, else the scan order
 	gated   int              // pods of the owner that wait for a gate and for nothing else
 	others  map[*v1.Pod]bool // pods of other owners that get nodes as things are; nil: not asked yet
@@ -33,9 +34,9 @@ func queued(s *cluster.Snapshot, profile *placement.Profile, p *v1.Pod) bool {
 
 // crewOf reads the pods that wait beside the pod. Pods of the list that do not wait are left out, and so are pods with gates. When the list
 // lacks the pod, the pod is tried last.
-func (d *diagnosis) crewOf(pending []*v1.Pod) (c crew) {
+func (d *diagnosis) crewOf(in Input) (c crew) {
 	c.mine, d.controller = map[*v1.Pod]bool{d.pod: true}, metav1.GetControllerOfNoCopy(d.pod)
-	for _, p := range pending {
+	for _, p := range in.Pending {
 		switch {
 		case p == nil:
 		case p.Namespace == d.pod.Namespace && p.Name == d.pod.Name:
@@ -52,6 +53,13 @@ func (d *diagnosis) crewOf(pending []*v1.Pod) (c crew) {
 	}
 	if !slices.Contains(c.queue, d.pod) {
 		c.queue = append(c.queue, d.pod)
+	}
+	if in.More != nil {
+		for p, mine := range c.mine {
+			if mine {
+				c.more += in.More(p)
+			}
+		}
 	}
 	if metav1.GetControllerOfNoCopy(d.pod) == nil {
 		return c
@@ -110,7 +118,8 @@ func (c *crew) before() int {
 }
 
 // waiting returns how many pods of the owner wait for a node.
-func (c *crew) waiting() (n int) {
+func (c *crew) waiting() int {
+	n := c.more
 	for _, mine := range c.mine {
 		if mine {
 			n++

@@ -2,6 +2,8 @@ package placement
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -58,17 +60,16 @@ func Entries(s *cluster.Snapshot, waiting []*v1.Pod, gates *podgroup.Gates) []En
 }
 
 // DecideEntry decides about an entry: Decide for a pod alone, DecideGroup for pods of groups. The result has an outcome for each pod, in
-// the order of the entry; none for an entry without pods. DecideEntry changes nothing in the cluster.
+// the order of the entry; none for an entry without pods. An entry with a nil pod is an error of all its pods. DecideEntry changes nothing in
+// the cluster.
 func (p *Placer) DecideEntry(e Entry, o GroupOptions) []MemberOutcome {
 	switch {
 	case len(e.Pods) == 0:
 		return nil
+	case slices.Contains(e.Pods, nil):
+		return e.untried(filter.Error, fmt.Sprintf("pod %d of the entry is nil", slices.Index(e.Pods, nil)), o.Next)
 	case e.Gate != "":
-		out := make([]MemberOutcome, len(e.Pods))
-		for k, pod := range e.Pods {
-			out[k] = MemberOutcome{Pod: pod, Decision: Decision{Slot: -1, Next: o.Next}, Code: filter.Unschedulable, Text: e.Gate}
-		}
-		return out
+		return e.untried(filter.Unschedulable, e.Gate, o.Next)
 	case e.Grouped:
 		return p.DecideGroup(e.Pods, o).Members
 	}
@@ -77,6 +78,15 @@ func (p *Placer) DecideEntry(e Entry, o GroupOptions) []MemberOutcome {
 		out.Code, out.Text = f.Code, f.Text()
 	}
 	return []MemberOutcome{out}
+}
+
+// untried returns the outcomes of pods that are not tried.
+func (e Entry) untried(code filter.Code, text string, next int) []MemberOutcome {
+	out := make([]MemberOutcome, len(e.Pods))
+	for k, pod := range e.Pods {
+		out[k] = MemberOutcome{Pod: pod, Decision: Decision{Slot: -1, Next: next}, Code: code, Text: text}
+	}
+	return out
 }
 
 // Why returns why the pod is not placed: the failure of its own attempt, or one with the text of its group as its error. nil: the pod is

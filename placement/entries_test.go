@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/internal/testkit/situation"
@@ -67,4 +69,19 @@ func TestEntries(t *testing.T) {
 		}
 		require.Equal(t, c.want, got)
 	})
+}
+
+// An entry with a nil pod is an error of all its pods.
+func TestEntryWithANilPod(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{})
+	require.NoError(t, err)
+	placer, err := placement.NewPlacer(s, placement.DefaultProfile())
+	require.NoError(t, err)
+	pod := testkit.Pod("p").Obj()
+	for _, e := range []placement.Entry{{Pods: []*v1.Pod{pod, nil}, Grouped: true}, {Pods: []*v1.Pod{pod, nil}, Gate: "waits"}} {
+		out := placer.DecideEntry(e, placement.GroupOptions{})
+		require.Len(t, out, 2)
+		require.Equal(t, []any{filter.Error, "pod 1 of the entry is nil", false}, []any{out[0].Code, out[0].Text, out[0].Placed()})
+	}
+	require.Equal(t, "pod 0 of the entry is nil", placer.DecideEntry(placement.Entry{Pods: []*v1.Pod{nil}}, placement.GroupOptions{})[0].Text)
 }

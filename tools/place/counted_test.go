@@ -41,6 +41,8 @@ func TestCountedReplicasAreAsIfMade(t *testing.T) {
 		require.Equal(t, run(in.String(), "-timeline", none), run(in.String()), "seed %d\n%s", seed, in.String())
 		if strings.Contains(run(in.String(), "-o", "json"), `"more"`) {
 			counted++
+			why := []string{"-n", "d", "-explain", "replicaset/w0", "-o", "json"}
+			require.Equal(t, run(in.String(), append(why, "-timeline", none)...), run(in.String(), why...), "seed %d\n%s", seed, in.String())
 		}
 	}
 	require.Greater(t, counted, 4, "clusters with counted replicas")
@@ -50,11 +52,15 @@ func TestCountedReplicasAreAsIfMade(t *testing.T) {
 func TestCountedReplicasCostNothing(t *testing.T) {
 	in := "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, memory: 4Gi, pods: 110}}}\n---\n" +
 		"{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: d}, spec: {replicas: 100000, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 100m}}}]}}}}\n"
-	for form, want := range map[string]string{"table": "40 scheduled, 99960 unschedulable, 0 gated, 0 victims", "json": `"more": 99000`} {
+	for want, args := range map[string][]string{
+		"40 scheduled, 99960 unschedulable, 0 gated, 0 victims": nil,
+		`"more": 99000`: {"-o", "json"},
+		"Pod d/web-":    {"-explain", "deployment/web", "-n", "d"},
+	} {
 		var out, errs strings.Builder
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		require.Equal(t, 0, Run(t.Context(), []string{"-f", "-", "-expand", "-o", form}, strings.NewReader(in), &out, &errs), errs.String())
+		require.Equal(t, 0, Run(t.Context(), append([]string{"-f", "-", "-expand"}, args...), strings.NewReader(in), &out, &errs), errs.String())
 		runtime.ReadMemStats(&after)
 		require.Contains(t, out.String(), want)
 		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(60<<20))

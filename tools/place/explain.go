@@ -236,13 +236,14 @@ func (x *simulation) whyThere(ctx context.Context, e *explanation, pod *v1.Pod) 
 }
 
 // ahead counts the pods of the input that the queue tries before.
-func (x *simulation) ahead(pod *v1.Pod) int {
-	for k, p := range x.w.pending {
+func (x *simulation) ahead(pod *v1.Pod) (n int) {
+	for _, p := range x.w.pending {
 		if key(p) == key(pod) {
-			return k
+			break
 		}
+		n += 1 + x.w.counted[key(p)]
 	}
-	return len(x.w.pending)
+	return n
 }
 
 // ask finds out where a pod can go in a cluster, and why not elsewhere. It returns errors, because the scheduler that calls it would

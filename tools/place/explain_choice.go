@@ -55,7 +55,7 @@ func (x *simulation) diagnosed(c *cluster.Snapshot, profile placement.Profile) d
 	for _, b := range x.w.budgets {
 		must.Do(s.Set(b.pdb))
 	}
-	return diagnose.Input{Snapshot: s, Profile: profile, Pending: x.w.pending, Autoscalers: x.w.objects.Autoscalers}
+	return diagnose.Input{Snapshot: s, Profile: profile, Pending: x.w.pending, More: func(p *v1.Pod) int { return x.w.counted[key(p)] }, Autoscalers: x.w.objects.Autoscalers}
 }
 
 // choose compares the node of the decision with the best node that -where wants, or else with the best other node. Without a

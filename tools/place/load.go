@@ -112,7 +112,7 @@ func load(o options, profiles []scheduler.Profile, timeline []event, stdin io.Re
 // makesAll reports whether all pods are made that workloads ask for, also those for which the nodes have no room: where the answer counts
 // the pods of an owner, where nodes come, and where other rules decide.
 func (o options) makesAll(objects *dump.Objects) bool {
-	return o.explain != "" || o.pack || o.against != "" || o.timeline != "" || o.config != "" || o.preemption != defaultPreemption ||
+	return o.pack || o.against != "" || o.timeline != "" || o.config != "" || o.preemption != defaultPreemption ||
 		len(objects.PodGroups)+len(objects.CompositePodGroups) > 0
 }
 
