@@ -41,15 +41,15 @@ func (s *search) cascade(k, tier int) bool {
 
 // largest returns the item of a list that asks for most of what all nodes offer, the first of equal ones.
 func (s *search) largest(list []int) int {
-	best, most := -1, -1.0
+	best, most := -1, 0.0
 	for _, k := range list {
-		sum := 0.0
+		sum := 0.0 // below 0 where a broken pod asks for less than nothing
 		for c, n := range s.need(k) {
 			if s.offered[c] > 0 {
 				sum += float64(n) / float64(s.offered[c])
 			}
 		}
-		if sum > most {
+		if best < 0 || sum > most {
 			best, most = k, sum
 		}
 	}

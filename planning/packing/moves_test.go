@@ -239,6 +239,20 @@ func TestKeeps(t *testing.T) {
 	require.Greater(t, min(yes, no), 100)
 }
 
+// Of items that ask for less than nothing the largest one is found too: broken pods have such requests.
+func TestLargest(t *testing.T) {
+	s := drawn(t, 1, false)
+	s.offered = slices.Repeat([]int64{1}, s.columns)
+	for _, k := range []int{0, 1} {
+		need := s.need(k)
+		for c := range need {
+			need[c] = int64(-3 - k)
+		}
+	}
+	require.Equal(t, 0, s.largest([]int{0, 1}))
+	require.Equal(t, 0, s.largest([]int{1, 0}))
+}
+
 // At most 200 slots are looked at, each once, in any order.
 func TestSome(t *testing.T) {
 	for _, n := range []int{1, 199, 200, 201, 500} {
