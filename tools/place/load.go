@@ -109,8 +109,8 @@ func load(o options, profiles []scheduler.Profile, timeline []event, stdin io.Re
 	return w, nil
 }
 
-// makesAll reports whether all pods are made that workloads ask for, also those for which the nodes have no room: where the answer counts
-// the pods of an owner, where nodes come, and where other rules decide.
+// makesAll reports whether all pods are made that workloads ask for, also those for which the nodes have no room: where nodes come, and where
+// other rules decide.
 func (o options) makesAll(objects *dump.Objects) bool {
 	return o.pack || o.against != "" || o.timeline != "" || o.config != "" || o.preemption != defaultPreemption ||
 		len(objects.PodGroups)+len(objects.CompositePodGroups) > 0
