@@ -9,7 +9,7 @@ import (
 // Pop takes the next pod for an attempt: the head of active or, when nothing is active, the head of backoff, even when that
 // pod has to rest longer (its gates are not asked again). Pop never takes pods from error backoff. The entry is nil when
 // there is no pod to try. The caller must end each attempt with one call of Return or Done, and that of a root (Entry.Members) with
-// ReturnGroup. Pop drops an entry whose UID is
+// ReturnRoot. Pop drops an entry whose UID is
 // in flight already and takes the next entry. O(log n).
 func (q *Queue) Pop(now time.Time) (*Entry, []Move) {
 	q.see(now)

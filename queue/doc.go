@@ -19,7 +19,7 @@
 //     Failure{}. The pod goes to error backoff. The end of its backoff makes it active again; no event is needed.
 //   - The pod was deleted meanwhile: call Delete when the watch reports it, and Done or Return when the attempt ends.
 //
-// With Options.Groups the waiting pods of a tree of groups are one entry, which Pop returns with its Members and ReturnGroup puts back
+// With Options.Groups the waiting pods of a tree of groups are one entry, which Pop returns with its Members and ReturnRoot puts back
 // (rules PG2 and PG7, v1.37 behind feature gates).
 //
 // Where a pod can be:

@@ -37,7 +37,7 @@ func (p Place) String() string {
 }
 
 // Entry is a pod with its history in the queue. The queue owns its entries; callers only read them. The queue does not touch
-// an entry that Pop returned until the caller passes it to Return or ReturnGroup. A caller may make an entry with a Pod and a Timestamp to
+// an entry that Pop returned until the caller passes it to Return or ReturnRoot. A caller may make an entry with a Pod and a Timestamp to
 // compare it with PriorityLess.
 type Entry struct {
 	// Pod is the version last seen by Add, Update or Return.

@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// GroupOutcome says how the attempt of a root ended.
-type GroupOutcome uint8
+// RootOutcome says how the attempt of a root ended.
+type RootOutcome uint8
 
 // The outcomes of a root, before preemption.
 const (
-	// GroupFailed: an error ended the attempt.
-	GroupFailed GroupOutcome = iota
-	// GroupUnschedulable: the members that are needed found no nodes.
-	GroupUnschedulable
-	// GroupScheduled: the members that are needed found nodes.
-	GroupScheduled
+	// RootFailed: an error ended the attempt.
+	RootFailed RootOutcome = iota
+	// RootUnschedulable: the members that are needed found no nodes.
+	RootUnschedulable
+	// RootScheduled: the members that are needed found nodes.
+	RootScheduled
 )
 
-// GroupResult is how the attempt of a root ended.
-type GroupResult struct {
-	Outcome GroupOutcome
+// RootResult is how the attempt of a root ended.
+type RootResult struct {
+	Outcome RootOutcome
 	// Failed are the members that have no node, each as Return would get it. All others are bound by their own, and end with Done or
 	// Return.
 	Failed []MemberFailure
@@ -57,15 +57,15 @@ func (q *Queue) popRoot(root *Entry, now time.Time) {
 	q.out = append(q.out, cause{reason: podPopped}.move(root, Active, InFlight))
 }
 
-// ReturnGroup ends the attempt of a root that Pop returned. Members that failed, and pods of the tree that came during the attempt, make
+// ReturnRoot ends the attempt of a root that Pop returned. Members that failed, and pods of the tree that came during the attempt, make
 // the root's next entry:
 //
-//   - after GroupScheduled it is active at once, and forgets its failures;
+//   - after RootScheduled it is active at once, and forgets its failures;
 //   - otherwise it rests in ErrorBackoff, longer with each failure and by the square root of the number of its members.
 //
 // A gate may hold it instead. Without such pods the root goes. Errors: ErrNoPod for nil, ErrNotTried for an entry that is not the root
 // in flight. O(members).
-func (q *Queue) ReturnGroup(root *Entry, r GroupResult, now time.Time) ([]Move, error) {
+func (q *Queue) ReturnRoot(root *Entry, r RootResult, now time.Time) ([]Move, error) {
 	if root == nil || root.Pod == nil {
 		return nil, ErrNoPod
 	}
@@ -90,16 +90,16 @@ func (q *Queue) ReturnGroup(root *Entry, r GroupResult, now time.Time) ([]Move, 
 		return q.moves(), nil
 	}
 	sortMembers(root.Members)
-	if r.Outcome != GroupScheduled || !kept {
+	if r.Outcome != RootScheduled || !kept {
 		q.seq++
 		root.seq, root.Timestamp = q.seq, now
 	}
 	v := afterBackoff
 	switch r.Outcome {
-	case GroupScheduled:
+	case RootScheduled:
 		root.UnschedulableCount, root.ConsecutiveErrorsCount, root.BackoffExpiration = 0, 0, time.Time{}
 		v = immediate
-	case GroupUnschedulable:
+	case RootUnschedulable:
 		root.UnschedulableCount++
 		root.ConsecutiveErrorsCount = 0
 	default:

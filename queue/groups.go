@@ -18,7 +18,7 @@ import (
 //   - A pod whose group, or a composite group above it, has no object is Incomplete until the object comes.
 //   - The root is gated while a gate refuses one of its members.
 //   - A failed root that no gate holds waits for no event: it rests and is tried again. Its rest grows with the number of its members.
-//   - A pod that comes while its root is tried is Pending until ReturnGroup.
+//   - A pod that comes while its root is tried is Pending until ReturnRoot.
 //
 // Tell the queue of groups that come, change and go by Move, after Objects has them: Event.Resource is "scheduling.k8s.io/PodGroup" or
 // "scheduling.k8s.io/CompositePodGroup", and the objects are those of package podgroup. Tell it of each new pod by Move too

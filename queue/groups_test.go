@@ -140,7 +140,7 @@ func (c *clique) pop() (*Entry, string) {
 }
 
 // returns ends the attempt of a root; names failed, rejected by P, and the others are bound.
-func (c *clique) returns(e *Entry, outcome GroupOutcome, names ...string) {
+func (c *clique) returns(e *Entry, outcome RootOutcome, names ...string) {
 	var failed []MemberFailure
 	for _, m := range e.Members {
 		if slices.Contains(names, m.Pod.Name) {
@@ -149,7 +149,7 @@ func (c *clique) returns(e *Entry, outcome GroupOutcome, names ...string) {
 			c.q.Done(m.Pod)
 		}
 	}
-	_, err := c.q.ReturnGroup(e, GroupResult{outcome, failed}, c.now)
+	_, err := c.q.ReturnRoot(e, RootResult{outcome, failed}, c.now)
 	require.NoError(c.t, err)
 }
 
@@ -206,7 +206,7 @@ func TestGroups(t *testing.T) {
 			c.come("g", "a")
 			e, got := c.pop()
 			require.Equal(c.t, "podgroup/g b a", got)
-			c.returns(e, GroupUnschedulable, "a", "b")
+			c.returns(e, RootUnschedulable, "a", "b")
 			c.come("g", "0")
 			require.Equal(c.t, "error backoff: a b 0", c.where()) // both returned now, so that their names decide
 		}},
@@ -226,7 +226,7 @@ func TestGroups(t *testing.T) {
 			c.come("g", "late")
 			require.Equal(c.t, "in flight: a b; pending: late", c.where())
 			require.Equal(c.t, 1, c.q.Counts().Pending)
-			c.returns(e, GroupScheduled)
+			c.returns(e, RootScheduled)
 			require.Equal(c.t, "active: late", c.where())
 		}},
 		{"E21", "a smaller minimum opens the gate", podgroup.Gates{}, func(c *clique) {
@@ -266,10 +266,10 @@ func TestGroups(t *testing.T) {
 			c.group("g", "", 2, 0)
 			c.come("g", "a", "b", "c")
 			e, _ := c.pop()
-			c.returns(e, GroupScheduled, "c")
+			c.returns(e, RootScheduled, "c")
 			require.Equal(c.t, "active: c", c.where())
 			e, _ = c.pop()
-			c.returns(e, GroupUnschedulable, "c")
+			c.returns(e, RootUnschedulable, "c")
 			require.Equal(c.t, "error backoff: c", c.where())
 		}},
 		{"E81", "a failed root rests by the clock alone, longer with more members", podgroup.Gates{}, func(c *clique) {
@@ -279,7 +279,7 @@ func TestGroups(t *testing.T) {
 			for _, rest := range rests {
 				e, _ := c.pop()
 				require.NotNil(c.t, e)
-				c.returns(e, GroupUnschedulable, "a", "b", "c", "d")
+				c.returns(e, RootUnschedulable, "a", "b", "c", "d")
 				c.q.Move(Change{Event: nodeAdd, New: &v1.Node{}}, c.now)
 				require.Equal(c.t, "error backoff: a b c d", c.where())
 				at, ok := c.q.Next(c.now)
@@ -313,7 +313,7 @@ func TestGroups(t *testing.T) {
 			c.group("g", "", 1, 0)
 			c.come("g", "a")
 			e, _ := c.pop()
-			c.returns(e, GroupFailed, "a")
+			c.returns(e, RootFailed, "a")
 			c.come("g", "b")
 			require.Equal(c.t, "error backoff: a b", c.where())
 		}},
@@ -321,14 +321,14 @@ func TestGroups(t *testing.T) {
 			c.group("g", "", 1, 0)
 			c.come("g", "a")
 			e, _ := c.pop()
-			c.returns(e, GroupUnschedulable, "a")
+			c.returns(e, RootUnschedulable, "a")
 			c.come("g", "b!")
 			require.Equal(c.t, "gated: a b", c.where())
 			c.gone("b")
 			c.at(6 * time.Minute)
 			c.q.Advance(c.now)
 			e, _ = c.pop()
-			c.returns(e, GroupUnschedulable, "a")
+			c.returns(e, RootUnschedulable, "a")
 			c.group("g", "", 2, 0)
 			c.at(7 * time.Minute)
 			c.q.Advance(c.now)
@@ -346,7 +346,7 @@ func TestGroups(t *testing.T) {
 			c.come("g", "a")
 			e, _ := c.pop()
 			c.removeGroup("g")
-			c.returns(e, GroupUnschedulable, "a")
+			c.returns(e, RootUnschedulable, "a")
 			require.Equal(c.t, "incomplete: a", c.where())
 		}},
 		{"PG7.1 deleted", "a member that goes during the attempt does not return", podgroup.Gates{}, func(c *clique) {
@@ -354,7 +354,7 @@ func TestGroups(t *testing.T) {
 			c.come("g", "a", "b")
 			e, _ := c.pop()
 			c.gone("a")
-			c.returns(e, GroupUnschedulable, "a", "b")
+			c.returns(e, RootUnschedulable, "a", "b")
 			require.Equal(c.t, "error backoff: b", c.where())
 		}},
 		{"PG7.5 binding", "a member that is not bound comes back to its root", podgroup.Gates{}, func(c *clique) {
@@ -362,7 +362,7 @@ func TestGroups(t *testing.T) {
 			c.come("g", "a", "b")
 			e, _ := c.pop()
 			a := e.Members[0]
-			_, err := c.q.ReturnGroup(e, GroupResult{Outcome: GroupScheduled}, c.now)
+			_, err := c.q.ReturnRoot(e, RootResult{Outcome: RootScheduled}, c.now)
 			require.NoError(c.t, err)
 			require.Equal(c.t, "in flight: a b", c.where())
 			_, err = c.q.Return(a, Failure{}, c.now)
@@ -373,7 +373,7 @@ func TestGroups(t *testing.T) {
 			c.group("g", "", 1, 0)
 			c.come("g", "a")
 			e, _ := c.pop()
-			_, err := c.q.ReturnGroup(e, GroupResult{Outcome: GroupUnschedulable, Failed: []MemberFailure{{e.Members[0], Failure{Nomination: Nomination{Override: true, Node: "n1"}}}}}, c.now)
+			_, err := c.q.ReturnRoot(e, RootResult{Outcome: RootUnschedulable, Failed: []MemberFailure{{e.Members[0], Failure{Nomination: Nomination{Override: true, Node: "n1"}}}}}, c.now)
 			require.NoError(c.t, err)
 			require.Same(c.t, c.pod("a"), c.q.NominatedFor("n1")[0])
 			c.at(time.Minute)
@@ -385,7 +385,7 @@ func TestGroups(t *testing.T) {
 			c.group("g", "", 1, 0)
 			c.come("g", "a", "b")
 			e, _ := c.pop()
-			c.returns(e, GroupUnschedulable, "a", "b")
+			c.returns(e, RootUnschedulable, "a", "b")
 			c.q.Activate(c.now, c.pod("b"))
 			require.Equal(c.t, "active: a b", c.where())
 		}},
@@ -450,15 +450,15 @@ func TestGroupsKeepEveryPod(t *testing.T) {
 				if binding = nil; flying == nil {
 					break
 				}
-				result := GroupResult{Outcome: GroupOutcome(r.IntN(3))}
+				result := RootResult{Outcome: RootOutcome(r.IntN(3))}
 				for _, m := range flying.Members {
-					if result.Outcome == GroupScheduled && r.IntN(2) == 0 {
+					if result.Outcome == RootScheduled && r.IntN(2) == 0 {
 						binding = append(binding, m)
 					} else {
 						result.Failed = append(result.Failed, MemberFailure{m, Failure{Unschedulable: []string{"NodeResourcesFit"}}})
 					}
 				}
-				_, err := c.q.ReturnGroup(flying, result, c.now)
+				_, err := c.q.ReturnRoot(flying, result, c.now)
 				require.NoError(t, err)
 				flying = nil
 			}
@@ -531,7 +531,7 @@ func BenchmarkGroups(b *testing.B) {
 		for _, m := range e.Members {
 			failed = append(failed, MemberFailure{m, Failure{Unschedulable: []string{"NodeResourcesFit"}}})
 		}
-		_, err = q.ReturnGroup(e, GroupResult{GroupUnschedulable, failed}, noon)
+		_, err = q.ReturnRoot(e, RootResult{RootUnschedulable, failed}, noon)
 		require.NoError(b, err)
 	}
 }

@@ -126,9 +126,9 @@ func (q *Queue) Return(e *queue.Entry, f queue.Failure) (err error) {
 	return err
 }
 
-// ReturnGroup ends the attempt of a root.
-func (q *Queue) ReturnGroup(root *queue.Entry, r queue.GroupResult) (err error) {
-	q.do(func(in *queue.Queue) (m []queue.Move) { m, err = in.ReturnGroup(root, r, q.clock.Now()); return m })
+// ReturnRoot ends the attempt of a root.
+func (q *Queue) ReturnRoot(root *queue.Entry, r queue.RootResult) (err error) {
+	q.do(func(in *queue.Queue) (m []queue.Move) { m, err = in.ReturnRoot(root, r, q.clock.Now()); return m })
 	return err
 }
 

@@ -368,22 +368,26 @@ func (s *Scheduler) failBinding(ctx context.Context, a *attempt, out failure) {
 
 // fail returns the pod to the queue, writes the pod's status, and reports the failure.
 func (s *Scheduler) fail(ctx context.Context, a *attempt, out failure) {
-	now, failed, kept := s.returned(a, out)
-	if failed != nil {
-		s.report(s.queue.Return(a.entry, *failed))
+	r := s.noteFailure(a, out)
+	if r.queued != nil {
+		s.report(s.queue.Return(a.entry, *r.queued))
 	} else {
 		s.queue.Done(a.pod)
 	}
-	s.tell(ctx, a, out, now, kept, failed != nil)
+	s.tell(ctx, a, out, r)
 }
 
-// returned notes a failure and returns how the pod goes back to the queue; nil: it does not. now is the pod as it is now, and kept is the
-// node to which it was nominated.
-func (s *Scheduler) returned(a *attempt, out failure) (now *v1.Pod, failed *queue.Failure, kept string) {
-	rejected := out.status.Rejected()
-	message := out.status.Message()
-	a.result.Node, a.result.Outcome, a.result.Message = "", SchedulingError, message
-	if rejected {
+// returned is what a failure finds of its pod.
+type returned struct {
+	now    *v1.Pod        // the pod as it is now; nil: deleted
+	queued *queue.Failure // how the pod goes back to the queue; nil: it does not
+	kept   string         // the node to which the pod was nominated
+}
+
+// noteFailure notes a failure in the attempt's result, and returns how the pod goes back to the queue.
+func (s *Scheduler) noteFailure(a *attempt, out failure) (r returned) {
+	a.result.Node, a.result.Outcome, a.result.Message = "", SchedulingError, out.status.Message()
+	if out.status.Rejected() {
 		a.result.Outcome = Rejected
 	}
 	s.attempted(a)
@@ -395,45 +399,40 @@ func (s *Scheduler) returned(a *attempt, out failure) (now *v1.Pod, failed *queu
 		s.report(err)
 		now = s.cache.lastKnown(a.pod)
 	}
-	kept = s.queue.nominated(a.pod)
+	r = returned{now: now, kept: s.queue.nominated(a.pod)}
 	if now == nil || now.Spec.NodeName != "" || now.UID != a.pod.UID && s.o.dropsRecreated() {
-		return now, nil, kept
+		return r
 	}
-	failed = &queue.Failure{Pod: now, Unschedulable: slices.Compact(out.unschedulable), Pending: out.pending}
+	r.queued = &queue.Failure{Pod: now, Unschedulable: slices.Compact(out.unschedulable), Pending: out.pending}
 	if out.nomination != nil {
-		failed.Nomination = queue.Nomination{Override: true, Node: out.nomination.Node}
+		r.queued.Nomination = queue.Nomination{Override: true, Node: out.nomination.Node}
 	}
-	return now, failed, kept
+	return r
 }
 
-// tell writes the pod's status and reports the failure. queued says that the pod went back to the queue.
-func (s *Scheduler) tell(ctx context.Context, a *attempt, out failure, now *v1.Pod, kept string, queued bool) {
-	if queued && out.nomination != nil && out.nomination.Node != kept {
-		s.denominated(a.pod, kept)
+// tell writes the pod's status and reports the failure that noteFailure has noted.
+func (s *Scheduler) tell(ctx context.Context, a *attempt, out failure, r returned) {
+	defer s.finish(a)
+	if r.queued != nil && out.nomination != nil && out.nomination.Node != r.kept {
+		s.denominated(a.pod, r.kept)
 	}
-	if now != nil && now.Spec.NodeName == "" && !queued { // another pod of that name
-		s.finish(a)
+	another := r.now != nil && r.now.Spec.NodeName == "" && r.queued == nil // a pod of that name
+	if another || out.silent {
 		return
 	}
-	rejected, message := out.status.Rejected(), out.status.Message()
-	if out.silent {
-		s.finish(a)
-		return
-	}
-	s.event(a.pod, v1.EventTypeWarning, "FailedScheduling", "Scheduling", filter.Cut(message))
+	s.event(a.pod, v1.EventTypeWarning, "FailedScheduling", "Scheduling", filter.Cut(a.result.Message))
 	reason := v1.PodReasonUnschedulable
-	if !rejected {
+	if a.result.Outcome == SchedulingError {
 		reason = v1.PodReasonSchedulerError
 	}
-	condition := &v1.PodCondition{Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: reason, Message: message}
+	condition := &v1.PodCondition{Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: reason, Message: a.result.Message}
 	patch := StatusPatch{Condition: condition}
 	if out.nomination != nil {
 		patch.NominatedNode = &out.nomination.Node
 	}
-	if patch = patch.changes(a.pod, now, kept); patch != (StatusPatch{}) {
+	if patch = patch.changes(a.pod, r.now, r.kept); patch != (StatusPatch{}) {
 		if err := s.patch(ctx, a.pod, patch); !errors.Is(err, ErrGone) {
 			s.report(err)
 		}
 	}
-	s.finish(a)
 }

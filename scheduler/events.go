@@ -204,9 +204,8 @@ func (s *Scheduler) DeleteNode(node *v1.Node) {
 func (s *Scheduler) Set(old, obj metav1.Object) {
 	s.handle("Set", func() error {
 		s.cache.change(obj, false)
-		s.groups.set(obj, false)
 		s.namespaces.set(obj, false)
-		if err := s.namespaces.setDevices(obj, false); err != nil {
+		if err := s.namespaces.setObject(obj, false); err != nil {
 			return err
 		}
 		action, before := queue.Add, any(nil)
@@ -222,9 +221,8 @@ func (s *Scheduler) Set(old, obj metav1.Object) {
 func (s *Scheduler) Unset(obj metav1.Object) {
 	s.handle("Unset", func() error {
 		s.cache.change(obj, true)
-		s.groups.set(obj, true)
 		s.namespaces.set(obj, true)
-		if err := s.namespaces.setDevices(obj, true); err != nil {
+		if err := s.namespaces.setObject(obj, true); err != nil {
 			return err
 		}
 		s.wake(obj, queue.Delete, obj, nil)

@@ -60,7 +60,7 @@ func (s *Scheduler) scheduleGroup(ctx context.Context, root *queue.Entry) {
 		for _, a := range g.attempts {
 			g.fail(a, failure{status: AsStatus(err), nomination: denominate})
 		}
-		g.end(ctx, queue.GroupFailed)
+		g.end(ctx, queue.RootFailed)
 		return
 	}
 	for _, pod := range pods {
@@ -82,12 +82,12 @@ func (s *Scheduler) scheduleGroup(ctx context.Context, root *queue.Entry) {
 	for k := range d.Members {
 		g.member(ctx, g.attempts[k], &d.Members[k])
 	}
-	outcome := queue.GroupFailed
+	outcome := queue.RootFailed
 	switch d.Code {
 	case filter.Success:
-		outcome = queue.GroupScheduled
+		outcome = queue.RootScheduled
 	case filter.Unschedulable:
-		outcome = queue.GroupUnschedulable
+		outcome = queue.RootUnschedulable
 	}
 	g.end(ctx, outcome)
 }
@@ -238,18 +238,18 @@ func (g *groupAttempt) member(ctx context.Context, a *attempt, m *placement.Memb
 
 // fail makes a member one that returns with the root.
 func (g *groupAttempt) fail(a *attempt, out failure) {
-	now, failed, kept := g.s.returned(a, out)
-	if failed != nil {
-		g.returns = append(g.returns, queue.MemberFailure{Entry: a.entry, Failure: *failed})
+	r := g.s.noteFailure(a, out)
+	if r.queued != nil {
+		g.returns = append(g.returns, queue.MemberFailure{Entry: a.entry, Failure: *r.queued})
 	} else {
 		g.s.queue.Done(a.pod)
 	}
-	g.failed = append(g.failed, func(ctx context.Context) { g.s.tell(ctx, a, out, now, kept, failed != nil) })
+	g.failed = append(g.failed, func(ctx context.Context) { g.s.tell(ctx, a, out, r) })
 }
 
 // end returns the root to the queue and writes what became of the members that failed.
-func (g *groupAttempt) end(ctx context.Context, outcome queue.GroupOutcome) {
-	g.s.report(g.s.queue.ReturnGroup(g.root, queue.GroupResult{Outcome: outcome, Failed: g.returns}))
+func (g *groupAttempt) end(ctx context.Context, outcome queue.RootOutcome) {
+	g.s.report(g.s.queue.ReturnRoot(g.root, queue.RootResult{Outcome: outcome, Failed: g.returns}))
 	for _, tell := range g.failed {
 		tell(ctx)
 	}

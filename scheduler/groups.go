@@ -2,12 +2,9 @@ package scheduler
 
 import (
 	"iter"
-	"maps"
-	"slices"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
@@ -15,16 +12,15 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// groups has the groups as they were reported last, and counts their pods. The queue and Permit read it between scheduling cycles. It is
-// safe for concurrent use.
+// groups finds the groups as they were reported last, and counts their pods. The queue and Permit read it between scheduling cycles. It
+// is safe for concurrent use.
 type groups struct {
-	gates podgroup.Gates
+	gates   podgroup.Gates
+	objects *namespaces
 
 	mu     sync.Mutex
-	leaves map[string]map[string]*podgroup.Group     // by namespace and name
-	above  map[string]map[string]*podgroup.Composite // composite groups
-	known  members                                   // pods that were reported
-	placed members                                   // pods that are assumed or have nodes
+	known  members // pods that were reported
+	placed members // pods that are assumed or have nodes
 }
 
 // members are the pods of groups.
@@ -47,15 +43,9 @@ func (m members) set(pod *v1.Pod, is bool) {
 }
 
 // newGroups returns the groups of a cluster.
-func newGroups(s *cluster.Snapshot, gates podgroup.Gates) *groups {
+func newGroups(s *cluster.Snapshot, objects *namespaces, gates podgroup.Gates) *groups {
 	gates.Topology = gates.Topology || gates.Composites
-	g := &groups{gates: gates, leaves: map[string]map[string]*podgroup.Group{}, above: map[string]map[string]*podgroup.Composite{}, known: members{}, placed: members{}}
-	for x := range cluster.List[*podgroup.Group](s).All() {
-		g.set(x, false)
-	}
-	for x := range cluster.List[*podgroup.Composite](s).All() {
-		g.set(x, false)
-	}
+	g := &groups{gates: gates, objects: objects, known: members{}, placed: members{}}
 	for i := range s.Len() {
 		for p := range s.Pods(i) {
 			g.see(p, true)
@@ -63,34 +53,6 @@ func newGroups(s *cluster.Snapshot, gates podgroup.Gates) *groups {
 		}
 	}
 	return g
-}
-
-// set takes in a group that was set or deleted. It ignores objects of other kinds.
-func (g *groups) set(obj metav1.Object, gone bool) {
-	if g == nil {
-		return
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	switch x := obj.(type) {
-	case *podgroup.Group:
-		put(g.leaves, x, gone)
-	case *podgroup.Composite:
-		put(g.above, x, gone)
-	}
-}
-
-func put[T metav1.Object](m map[string]map[string]T, x T, gone bool) {
-	names := m[x.GetNamespace()]
-	if gone {
-		delete(names, x.GetName())
-		return
-	}
-	if names == nil {
-		names = map[string]T{}
-		m[x.GetNamespace()] = names
-	}
-	names[x.GetName()] = x
 }
 
 // see notes that a pod was reported, or is gone.
@@ -113,30 +75,24 @@ func (g *groups) place(pod *v1.Pod, is bool) {
 
 // Group returns the group of that name; nil when there is none.
 func (g *groups) Group(namespace, name string) *podgroup.Group {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.leaves[namespace][name]
+	x, _ := locked[*podgroup.Group]{g.objects}.Get(namespace, name)
+	return x
 }
 
 // Composite returns the composite group of that name; nil when there is none.
 func (g *groups) Composite(namespace, name string) *podgroup.Composite {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.above[namespace][name]
+	x, _ := locked[*podgroup.Composite]{g.objects}.Get(namespace, name)
+	return x
 }
 
 // Groups yields the groups of a namespace.
 func (g *groups) Groups(namespace string) iter.Seq[*podgroup.Group] {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return slices.Values(slices.Collect(maps.Values(g.leaves[namespace])))
+	return locked[*podgroup.Group]{g.objects}.In(namespace)
 }
 
 // Composites yields the composite groups of a namespace.
 func (g *groups) Composites(namespace string) iter.Seq[*podgroup.Composite] {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return slices.Values(slices.Collect(maps.Values(g.above[namespace])))
+	return locked[*podgroup.Composite]{g.objects}.In(namespace)
 }
 
 // count returns the number of pods of a group that were reported.

@@ -233,7 +233,7 @@ func New(snapshot *cluster.Snapshot, o Options) (*Scheduler, error) {
 		if _, ok := o.Client.(GroupClient); !ok {
 			return nil, errors.New("client: must have PatchGroup, because groups are given")
 		}
-		s.groups = newGroups(snapshot, *o.Groups)
+		s.groups = newGroups(snapshot, s.namespaces, *o.Groups)
 		s.cache.groups = s.groups
 	}
 	s.devices = tracker.New(snapshot, tracker.Of(snapshot))

@@ -77,12 +77,12 @@ func (s *scheduler) one() (bool, error) {
 	for _, g := range d.Groups {
 		fmt.Printf("%s: %s, %s\n", g.Group.Name, g.Reason, cmp.Or(g.Message, "all needed pods have nodes"))
 	}
-	result := queue.GroupResult{Outcome: queue.GroupFailed} // also when all pods are being deleted
+	result := queue.RootResult{Outcome: queue.RootFailed} // also when all pods are being deleted
 	switch d.Code {
 	case filter.Unschedulable:
-		result.Outcome = queue.GroupUnschedulable
+		result.Outcome = queue.RootUnschedulable
 	case filter.Success:
-		result.Outcome = queue.GroupScheduled
+		result.Outcome = queue.RootScheduled
 		if err := s.placer.AssumeGroup(d); err != nil { // all placed pods, or none
 			return false, err
 		}
@@ -108,7 +108,7 @@ func (s *scheduler) one() (bool, error) {
 		}
 		s.queue.Move(queue.Change{Event: queue.Event{Resource: "AssignedPod", Action: queue.Delete}, Old: v.Pod}, s.now)
 	}
-	_, err := s.queue.ReturnGroup(root, result, s.now)
+	_, err := s.queue.ReturnRoot(root, result, s.now)
 	return true, err
 }
 
