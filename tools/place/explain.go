@@ -65,6 +65,7 @@ type explanation struct {
 	// Nodes are the best twenty, or all with -all; see explain.Order.
 	Nodes []placement.NodeReport `json:"nodes"`
 
+	held   bool      // the pod waits with its group
 	waits  []string  // why the pod waits
 	said   string    // the first sentence, or the first after waits
 	tried  string    // what helps as little, if nothing helps
@@ -130,9 +131,11 @@ func (x *simulation) question(ctx context.Context) *explanation {
 // all others.
 func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) {
 	answered, failed := false, error(nil)
-	x.explain = func(pod *v1.Pod, c *cluster.Snapshot) {
-		answered = true
-		failed = x.ask(ctx, e, pod, c)
+	if !x.member(pod) { // a member is decided with its group, so all is played before
+		x.explain = func(pod *v1.Pod, c *cluster.Snapshot) {
+			answered = true
+			failed = x.ask(ctx, e, pod, c)
+		}
 	}
 	must.Do(x.run(ctx))
 	e.State, e.Ahead = "Pending", x.ahead(pod)
@@ -157,7 +160,11 @@ func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) {
 	if missing != "" && e.State == "Pending" {
 		e.State = "Gated"
 	}
-	if !answered {
+	switch {
+	case answered:
+	case x.attempted != nil:
+		failed = x.ask(ctx, e, x.attempted.pod, x.attempted.c)
+	default:
 		x.w.s.View(func(c *cluster.Snapshot) { failed = x.ask(ctx, e, pod, c) })
 	}
 	must.Do(failed)

@@ -61,7 +61,7 @@ func (x *simulation) withGroup(ctx context.Context, e *explanation, pod *v1.Pod)
 	case last.Outcome == outcomeGated && len(pod.Spec.SchedulingGates) == 0:
 		e.State = "Gated"
 	}
-	e.node, e.Choice, e.why, e.Cause = nil, nil, nil, nil
+	e.node, e.Choice, e.why, e.Cause, e.held = nil, nil, nil, nil, true
 	why := last.Message
 	if e.Group != nil && e.Group.Reason != "" && e.Group.Reason != podgroup.ReasonScheduled && e.Group.Message != "" {
 		why = e.Group.Message
@@ -85,7 +85,7 @@ func (x *simulation) withGroup(ctx context.Context, e *explanation, pod *v1.Pod)
 	}
 }
 
-// gang returns why the group of a member waits, as the cluster is after the run, and notes what helps. No lines: nothing is known.
+// gang returns why the group of a member waits, and notes what helps. No lines: nothing is known.
 func (x *simulation) gang(ctx context.Context, e *explanation, pod *v1.Pod, group string) []string {
 	d, held := x.difference(ctx, pod, group)
 	if d == nil {
@@ -96,16 +96,22 @@ func (x *simulation) gang(ctx context.Context, e *explanation, pod *v1.Pod, grou
 		e.Help = append(e.Help, h.Text)
 	}
 	lines := d.Why()
+	if e.Group != nil {
+		e.Group.Why = d.Why()
+	}
 	if d.Members < d.Needed {
 		lines = append(lines, fmt.Sprintf("Held: %s.", firstNames(held)))
 	}
 	return lines
 }
 
-// difference explains the group of a member, with the members that wait. nil: the group has no object, a member is gated, or members disagree:
-// the messages say so.
+// difference explains the group of a member, with the members that wait: as it was when the pod of the question was tried for the last time, and
+// as the cluster is after the run for others. nil: the group has no object, a member is gated, or members disagree: the messages say so.
 func (x *simulation) difference(ctx context.Context, pod *v1.Pod, group string) (d *gang.Difference, held []string) {
 	x.w.s.View(func(c *cluster.Snapshot) {
+		if at := x.attempted; at != nil && key(pod) == x.o.explain {
+			c = at.c
+		}
 		tree, err := podgroup.TreeOf(c, pod.Namespace, group, *x.w.groups)
 		if err != nil {
 			return

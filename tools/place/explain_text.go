@@ -16,7 +16,7 @@ const mostKept = 3
 // text returns the explanation in words: the answer first, then what the pod asks for, the nodes, and the choice. The brief text of a pod that
 // waits is the answer alone.
 func (e *explanation) text(brief bool) string {
-	if brief && e.Cause != nil && e.pod != nil {
+	if brief && e.pod != nil && (e.Cause != nil || e.held) {
 		return e.firstScreen()
 	}
 	var b strings.Builder

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/podberth/podberth/tools/report"
@@ -23,13 +24,17 @@ func (e *explanation) firstScreen() string {
 	for _, text := range e.left[:min(1, len(e.left))] {
 		tail = append(tail, text+".")
 	}
-	if e.Cause.Not != "" {
+	if e.Cause != nil && e.Cause.Not != "" {
 		tail = append(tail, "Not: "+e.Cause.Not)
 	}
 	if p := e.Preemption; p != nil && p.Node != "" {
 		tail = append(tail, strings.TrimSuffix(p.text(), "\n"))
 	}
-	tail = append(tail, "-o wide has what rejects it on which nodes, what wakes it, and what it asks for.")
+	wakes := ", what wakes it,"
+	if e.Outlook == nil { // of a member of a group
+		wakes = ""
+	}
+	tail = append(tail, fmt.Sprintf("-o wide has what rejects it on which nodes%s and what it asks for.", wakes))
 	used := 0
 	for _, text := range append(append([]string{}, head...), tail...) {
 		used += linesOf(text)

@@ -23,7 +23,8 @@ type groupState struct {
 	Placed    int    `json:"placed"` // of them that have nodes
 	Reason    string `json:"reason"`
 	Message   string `json:"message"`
-	// Why says why a group waits, whether a placement exists, and what helps: of the first ten groups that wait, after the run.
+	// Why says why a group waits and whether a placement exists. In the answer about all pods it says what helps too, of the first ten groups that
+	// wait, after the run.
 	Why []string `json:"why,omitempty"`
 }
 

@@ -51,8 +51,15 @@ type simulation struct {
 	refused  bool  // an event of the timeline was refused
 	err      error // there is no plan of a profile
 
-	explain func(pod *v1.Pod, c *cluster.Snapshot)
-	stopped bool
+	explain   func(pod *v1.Pod, c *cluster.Snapshot)
+	attempted *attempted // the last attempt of the member of a group that the question is about
+	stopped   bool
+}
+
+// attempted is an attempt of a pod, with the cluster before it.
+type attempted struct {
+	pod *v1.Pod
+	c   *cluster.Snapshot
 }
 
 // newSimulation starts the scheduler over the world.
@@ -204,13 +211,13 @@ func (x *simulation) attempt(pod *v1.Pod, c *cluster.Snapshot) {
 	x.tried[key(pod)] = x.w.changes
 	x.attempts++
 	x.progress.Step(x.attempts, max(x.attempts, len(x.w.pending)))
+	if key(pod) == x.o.explain && x.member(pod) {
+		x.attempted = &attempted{pod, c.Fork()}
+	}
 	switch {
 	case x.explain != nil && key(pod) == x.o.explain && !x.stopped:
-		explain := x.explain
-		if x.explain = nil; !x.member(pod) { // the answer about a member is that about its group, at the end
-			x.stopped = true
-		}
-		explain(pod, c)
+		x.stopped = true
+		x.explain(pod, c)
 	case x.o.detail.of(key(pod)):
 		q, err := x.asks(pod, c)
 		if err != nil {
@@ -220,7 +227,7 @@ func (x *simulation) attempt(pod *v1.Pod, c *cluster.Snapshot) {
 		if x.tables[key(pod)], err = q.table(); err != nil {
 			x.warn("pod %s: -detail has no scores: %v", key(pod), err)
 		}
-	case x.o.output == page.Form && x.explain == nil && x.verdicts.room(pod, c.Len()):
+	case x.o.output == page.Form && x.o.explain == "" && x.verdicts.room(pod, c.Len()):
 		if err := x.judge(pod, c); err != nil {
 			x.warn("pod %s: the page has no verdict of every plugin: %v", key(pod), err)
 		}

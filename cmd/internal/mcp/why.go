@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/podberth/podberth/diagnose"
+	"github.com/podberth/podberth/planning/gang"
 	"github.com/podberth/podberth/tools/nopods"
 	"github.com/podberth/podberth/tools/place"
 )
@@ -35,6 +36,8 @@ type explained struct {
 	}
 	Choice  *diagnose.Comparison
 	Outlook *diagnose.Outlook
+	Group   *podGroup
+	Gang    *gang.Difference
 }
 
 type reason struct {
@@ -64,6 +67,7 @@ type whyAnswer struct {
 	Preemption any                `json:"preemption,omitempty"`
 	Wakes      []string           `json:"wakes"`
 	Choice     *choice            `json:"choice,omitempty"`
+	Group      *podGroup          `json:"group,omitempty"` // the pod is decided with it
 }
 
 // choice says why the pod goes to its node and not to the best other one, or to the one that was asked about.
@@ -148,11 +152,16 @@ func fixesOf(remedies []diagnose.Remedy, dropped []diagnose.Dropped, cause *diag
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b fix) int { return cmp.Compare(slices.Index(risks, a.Risk), slices.Index(risks, b.Risk)) })
+	byRisk(out)
 	if len(out) > 0 && out[0].Risk == riskUnsafe {
 		return []fix{}
 	}
 	return out
+}
+
+// byRisk orders fixes by risk, those of equal risk as they are.
+func byRisk(list []fix) {
+	slices.SortStableFunc(list, func(a, b fix) int { return cmp.Compare(slices.Index(risks, a.Risk), slices.Index(risks, b.Risk)) })
 }
 
 // missingObject returns the object that a change makes because the pod names it and there is none.
@@ -185,6 +194,7 @@ func whyPod(q *question, in *input) (reply, error) {
 		Reasons: orEmpty(e.Obstacles), Fixes: fixesOf(e.Remedies, e.Dropped, e.Cause), Not: orEmpty(e.Dropped), Kept: e.Kept, Wakes: wakes(e.Outlook),
 	}
 	a.NoSafeFix = e.Cause != nil && (len(a.Fixes) == 0 || a.Fixes[0].Risk == riskAsk)
+	a.decided(e.Group, e.Gang)
 	if e.Preemption != nil && e.Preemption.Node != "" {
 		a.Preemption = e.Preemption
 	}
@@ -200,6 +210,8 @@ func whyPod(q *question, in *input) (reply, error) {
 // lines are the first lines for people.
 func (a *whyAnswer) lines() (out []string) {
 	switch {
+	case a.Group != nil && a.Node == "":
+		out = append(out, a.Group.waits(a.Pod)...)
 	case a.Cause != nil:
 		out = append(out, fmt.Sprintf("Pod %s waits: %s.", a.Pod, a.Cause.Text))
 	case a.Node != "" && a.State == "Running":
