@@ -114,3 +114,61 @@ func Example() {
 	// n4 [cannot allocate all claims] 0
 	// n5 [] 1
 }
+
+// Why a node with eight GPUs cannot serve a claim.
+func ExampleSearch_Explain() {
+	slice := gpus("n1")
+	slice.Spec.Devices = nil
+	for k := range 8 {
+		numa := int64(k / 4)
+		slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{Name: fmt.Sprintf("gpu-%d", k),
+			Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"numa": {IntValue: &numa}}})
+	}
+	running := gpuClaim("running", 2)
+	running.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{
+		{Request: "gpu", Driver: "gpu.example.com", Pool: "n1", Device: "gpu-0"}, {Request: "gpu", Driver: "gpu.example.com", Pool: "n1", Device: "gpu-4"}}}}
+	ledger := devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{slice}), running)
+	allocator := devices.NewAllocator(ledger, class, nil, devices.Options{})
+	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
+
+	for _, line := range allocator.Compile(gpuClaim("large", 7)).Explain(node).Lines() {
+		fmt.Println(line)
+	}
+	near := gpuClaim("near", 4)
+	numa := resourcev1.FullyQualifiedName("gpu.example.com/numa")
+	near.Spec.Devices.Constraints = []resourcev1.DeviceConstraint{{MatchAttribute: &numa}}
+	for _, line := range allocator.Compile(near).Explain(node).Lines() {
+		fmt.Println(line)
+	}
+	n, err := allocator.Compile(gpuClaim("small", 2)).Capacity(node, 100)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("room for", n, "pods with two GPUs each")
+	// Output:
+	// claim default/large, request gpu: wants 7, 6 of 8 devices left; 2 fail the test: is not in use (held by claim default/running)
+	// cannot be met together: request gpu of claim default/near, matchAttribute gpu.example.com/numa of claim default/near
+	// room for 3 pods with two GPUs each
+}
+
+// Which of the GPUs of a node a claim can have.
+func ExampleSearch_Verdicts() {
+	slice := gpus("n1")
+	slice.Spec.Devices[1].Taints = []resourcev1.DeviceTaint{{Key: "example.com/overheated", Effect: resourcev1.DeviceTaintEffectNoSchedule}}
+	slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{Name: "gpu-2"})
+	running := gpuClaim("running", 1)
+	running.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{
+		{Request: "gpu", Driver: "gpu.example.com", Pool: "n1", Device: "gpu-0"}}}}
+	ledger := devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{slice}), running)
+	verdicts, err := devices.NewAllocator(ledger, class, nil, devices.Options{}).Compile(gpuClaim("web", 1)).Verdicts(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
+	if err != nil {
+		panic(err)
+	}
+	for _, x := range verdicts {
+		fmt.Println(x.Claim, x.Request, x.Device, x.Fails)
+	}
+	// Output:
+	// default/web gpu gpu.example.com/n1/gpu-0 [is not in use]
+	// default/web gpu gpu.example.com/n1/gpu-1 [has no taint example.com/overheated:NoSchedule that the request does not tolerate]
+	// default/web gpu gpu.example.com/n1/gpu-2 []
+}

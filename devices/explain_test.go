@@ -16,42 +16,6 @@ import (
 	"github.com/podberth/podberth/devices"
 )
 
-// Why a node with eight GPUs cannot serve a claim.
-func ExampleSearch_Explain() {
-	slice := gpus("n1")
-	slice.Spec.Devices = nil
-	for k := range 8 {
-		numa := int64(k / 4)
-		slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{Name: fmt.Sprintf("gpu-%d", k),
-			Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"numa": {IntValue: &numa}}})
-	}
-	running := gpuClaim("running", 2)
-	running.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{
-		{Request: "gpu", Driver: "gpu.example.com", Pool: "n1", Device: "gpu-0"}, {Request: "gpu", Driver: "gpu.example.com", Pool: "n1", Device: "gpu-4"}}}}
-	ledger := devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{slice}), running)
-	allocator := devices.NewAllocator(ledger, class, nil, devices.Options{})
-	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
-
-	for _, line := range allocator.Compile(gpuClaim("large", 7)).Explain(node).Lines() {
-		fmt.Println(line)
-	}
-	near := gpuClaim("near", 4)
-	numa := resourcev1.FullyQualifiedName("gpu.example.com/numa")
-	near.Spec.Devices.Constraints = []resourcev1.DeviceConstraint{{MatchAttribute: &numa}}
-	for _, line := range allocator.Compile(near).Explain(node).Lines() {
-		fmt.Println(line)
-	}
-	n, err := allocator.Compile(gpuClaim("small", 2)).Capacity(node, 100)
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println("room for", n, "pods with two GPUs each")
-	// Output:
-	// claim default/large, request gpu: wants 7, 6 of 8 devices left; 2 fail the test: is not in use (held by claim default/running)
-	// cannot be met together: request gpu of claim default/near, matchAttribute gpu.example.com/numa of claim default/near
-	// room for 3 pods with two GPUs each
-}
-
 // An explanation agrees with the search, and every failure has a cause.
 func TestExplain(t *testing.T) {
 	racks := 1500

@@ -1,7 +1,6 @@
 package devices_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -13,28 +12,6 @@ import (
 
 	"github.com/podberth/podberth/devices"
 )
-
-// Which of the GPUs of a node a claim can have.
-func ExampleSearch_Verdicts() {
-	slice := gpus("n1")
-	slice.Spec.Devices[1].Taints = []resourcev1.DeviceTaint{{Key: "example.com/overheated", Effect: resourcev1.DeviceTaintEffectNoSchedule}}
-	slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{Name: "gpu-2"})
-	running := gpuClaim("running", 1)
-	running.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{
-		{Request: "gpu", Driver: "gpu.example.com", Pool: "n1", Device: "gpu-0"}}}}
-	ledger := devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{slice}), running)
-	verdicts, err := devices.NewAllocator(ledger, class, nil, devices.Options{}).Compile(gpuClaim("web", 1)).Verdicts(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
-	if err != nil {
-		panic(err)
-	}
-	for _, x := range verdicts {
-		fmt.Println(x.Claim, x.Request, x.Device, x.Fails)
-	}
-	// Output:
-	// default/web gpu gpu.example.com/n1/gpu-0 [is not in use]
-	// default/web gpu gpu.example.com/n1/gpu-1 [has no taint example.com/overheated:NoSchedule that the request does not tolerate]
-	// default/web gpu gpu.example.com/n1/gpu-2 []
-}
 
 // The tests that a device fails have the order of the search, and those of a step the order of their texts.
 func TestVerdictsInOrder(t *testing.T) {

@@ -19,7 +19,7 @@ func Unchanged[T runtime.Object](t testing.TB, call func(), objects ...T) {
 	call()
 	for i, o := range objects {
 		if diff := cmp.Diff(before[i], runtime.Object(o)); diff != "" {
-			t.Errorf("argument %d was modified (-before +after):\n%s", i, diff)
+			t.Errorf("argument %d was modified (- before, + after):\n%s", i, diff)
 		} else if !reflect.DeepEqual(before[i], runtime.Object(o)) {
 			t.Errorf("argument %d was written to: a part has an equal value in another form, such as a quantity's text", i)
 		}

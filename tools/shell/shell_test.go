@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,14 +72,6 @@ func FuzzShell(f *testing.F) {
 		text = strings.ReplaceAll(text, "\x00", "")
 		require.Equal(t, "<"+text+">", run(t, Comment(text)+"\nprintf '<%s>' "+Words(text)))
 	})
-}
-
-func ExampleWords() {
-	fmt.Println("kubectl cordon -- " + Words("node-a1", "n2; reboot"))
-	fmt.Println(Comment("left out:\nnode-a2"))
-	// Output:
-	// kubectl cordon -- node-a1 'n2; reboot'
-	// # left out:\nnode-a2
 }
 
 // command is a string with a command of kubectl and a verb of fmt in it, or a template of JavaScript with a value.
