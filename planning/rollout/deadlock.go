@@ -22,6 +22,7 @@ const (
 	Volumes       Kind = "volumes"         // the volumes of the pod reach only nodes that are being replaced
 	Never         Kind = "never"           // a budget needs every pod that it expects
 	Several       Kind = "several-budgets" // several budgets cover the pod
+	Together      Kind = "group"           // a group leaves whole or not at all, and its budgets never let as many pods leave at once
 	Unhealthy     Kind = "unhealthy"       // a budget lacks healthy pods, and nothing makes them healthy
 	Cycle         Kind = "cycle"           // budgets lack healthy pods because pods of each other hold their places
 	Uncountable   Kind = "uncountable"     // the disruption controller cannot compute the status of the budget
@@ -52,7 +53,12 @@ next:
 	for _, d := range list {
 		for i := range out {
 			if o := &out[i]; o.Kind == d.Kind && o.Proof == d.Proof {
-				o.Nodes, o.Pods = slices.Concat(o.Nodes, d.Nodes), append(o.Pods, d.Pods...)
+				o.Nodes = slices.Concat(o.Nodes, d.Nodes)
+				for _, name := range d.Pods { // a pod of a group stands at each node of the group
+					if !slices.Contains(o.Pods, name) {
+						o.Pods = append(o.Pods, name)
+					}
+				}
 				continue next
 			}
 		}
@@ -103,6 +109,8 @@ func (g *groups) add(d Deadlock, it *item) {
 // deadlock returns the kind and the proof for one pod.
 func (x *run) deadlock(it *item, r refusal, nodes []string) Deadlock {
 	switch {
+	case r.unit != nil && r.decision != nil:
+		return x.groupDeadlock(r)
 	case r.decision != nil:
 		return x.budgetDeadlock(it, r.decision)
 	case r.failure != nil:
@@ -111,8 +119,16 @@ func (x *run) deadlock(it *item, r refusal, nodes []string) Deadlock {
 			x.undo(j)
 			x.snapshot.Rollback(mark)
 		}()
-		x.remove(it)
-		return x.roomDeadlock(r, nodes)
+		if r.unit == nil {
+			x.remove(it)
+			return x.roomDeadlock(r, nodes)
+		}
+		for _, mate := range r.unit {
+			x.remove(mate)
+		}
+		d := x.roomDeadlock(r, nodes)
+		d.Proof += fmt.Sprintf("; %s leaves whole or not at all", x.together(it))
+		return d
 	case r.gate != "":
 		return Deadlock{Kind: WaitsForOther, Proof: "the replacement has scheduling gates: " + r.gate}
 	}
@@ -158,6 +174,25 @@ func (x *run) budgetDeadlock(it *item, d *disruption.Decision) Deadlock {
 	}
 	if len(waiting) > 0 {
 		out.Proof += "; without a node: " + strings.Join(waiting, ", ")
+	}
+	return out
+}
+
+// groupDeadlock is for a pod of a group that leaves whole: what keeps the pod that the Eviction API refuses.
+func (x *run) groupDeadlock(r refusal) Deadlock {
+	out := x.budgetDeadlock(r.by, r.decision)
+	if out.Kind != Unhealthy {
+		return out
+	}
+	b, n := x.budgets.list[r.by.budgets[0]], int32(0)
+	for _, it := range r.unit {
+		if slices.Contains(it.budgets, r.by.budgets[0]) {
+			n++
+		}
+	}
+	if most := b.Status.ExpectedPods - b.Status.DesiredHealthy; n > most {
+		out.Kind = Together
+		out.Proof = fmt.Sprintf("budget %s lets at most %d of %d pods leave at once, and %s has %d of them", budgetName(b), most, b.Status.ExpectedPods, x.together(r.by), n)
 	}
 	return out
 }

@@ -68,24 +68,36 @@ func (x *run) together(it *item) string {
 	return unit.String()
 }
 
-// withGroups adds the pods on other nodes that leave with pods that leave.
-func (x *run) withGroups(leave []*item) []*item {
+// withGroups adds the pods on other nodes that leave with pods that leave, and to the pins those of them that must not leave.
+func (x *run) withGroups(leave []*item, pins []pinned) ([]*item, []pinned) {
 	units, there := map[string]bool{}, map[*item]bool{}
 	for _, it := range leave {
 		units[x.together(it)], there[it] = true, true
 	}
 	delete(units, "")
 	if len(units) == 0 {
-		return leave
+		return leave, pins
 	}
 	for _, name := range x.allNodes() {
 		for _, it := range x.onNode[name] {
 			if !there[it] && !podinfo.Finished(it.seen) && units[x.together(it)] {
 				leave = append(leave, it)
+				if reason := x.stays(it); reason != "" {
+					pins = append(pins, pinned{it, fmt.Sprintf("%s leaves only together with pod %s: %s", x.together(it), podinfo.Name(it.obj), reason)})
+				}
 			}
 		}
 	}
-	return leave
+	return leave, pins
+}
+
+// stays returns why a pod must not leave its node, "" if it may.
+func (x *run) stays(it *item) string {
+	s := disruption.Select(it.node, []*v1.Pod{it.seen}, x.o.Drain, x.clock())
+	for _, t := range slices.Concat(s.Refused, s.Skipped) {
+		return t.Reason
+	}
+	return x.o.Pinned(it.seen)
 }
 
 // allNodes returns the names of the nodes with pods, in the order of the slots.
@@ -136,7 +148,7 @@ func (w *wave) refuseUnit(unit []*item) {
 			if mate != it {
 				own.Cause = fmt.Sprintf("%s leaves whole or not at all; pod %s: %s", w.together(it), podinfo.Name(it.obj), d.Cause)
 			}
-			w.refused[mate] = refusal{decision: &own}
+			w.refused[mate] = refusal{decision: &own, unit: unit, by: it}
 		}
 		return
 	}

@@ -118,6 +118,8 @@ func (x *run) changes(d *Deadlock) (out []change) {
 		out = append(x.looserBudgets(d), x.moreReplicas(d)...)
 	case Uncountable:
 		return x.countableBudgets(d)
+	case Together:
+		out = append(x.looserBudgets(d), x.singly(d)...)
 	case Unhealthy, Cycle:
 		out = append(x.sickLeave(d), x.looserBudgets(d)...)
 		if len(x.in.Pending) > 0 {

@@ -37,7 +37,7 @@ func replaced(text string, b *policyv1.PodDisruptionBudget, edit func(s *policyv
 	}}
 }
 
-// looserBudgets lets each budget allow one disruption more.
+// looserBudgets lets each budget allow one disruption more, or as many as a group of the deadlock needs that leaves whole.
 func (x *run) looserBudgets(d *Deadlock) (out []change) {
 	if x.ofAgent(d) {
 		return nil
@@ -45,6 +45,9 @@ func (x *run) looserBudgets(d *Deadlock) (out []change) {
 	x.budgetsOf(d, func(k int, name string, b *policyv1.PodDisruptionBudget) {
 		s := &x.budgets.list[k].Status // at the end of the plan
 		desired := max(0, min(s.DesiredHealthy, s.CurrentHealthy)-1)
+		if n := x.leaveAtOnce(d, int32(k)); n > 1 {
+			desired = max(0, min(desired, s.CurrentHealthy-n))
+		}
 		if b.Spec.MaxUnavailable != nil && s.ExpectedPods > 0 {
 			most := intstr.FromInt32(s.ExpectedPods - desired)
 			out = append(out, replaced(fmt.Sprintf("maxUnavailable %s in place of %s in budget %s", most.String(), b.Spec.MaxUnavailable.String(), name), b, func(s *policyv1.PodDisruptionBudgetSpec) {

@@ -102,7 +102,7 @@ func (x *run) choose(nodes []string, d *drain) (leave []*item, pins []pinned) {
 			leave = append(leave, of[t.Pod])
 		}
 	}
-	return x.withGroups(leave), pins
+	return x.withGroups(leave, pins)
 }
 
 // cordoned returns the node as the first step of a drain leaves it.

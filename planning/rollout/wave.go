@@ -25,8 +25,10 @@ type refusal struct {
 	decision *disruption.Decision // of the Eviction API
 	pod      *v1.Pod              // the replacement that finds no node, with failure
 	failure  *placement.Failure
-	waits    string // why the controller makes no pod, or why the plan waits
-	gate     string // why the scheduler does not try the replacement
+	waits    string  // why the controller makes no pod, or why the plan waits
+	gate     string  // why the scheduler does not try the replacement
+	unit     []*item // the group that leaves whole, because of whose pod by it stays; nil for a pod alone
+	by       *item
 }
 
 // departure is a pod that leaves at a time.
@@ -110,8 +112,15 @@ func (w *wave) late(all []departure) {
 		if failed == nil {
 			return
 		}
-		for _, s := range w.mates(all, failed) {
-			out[s.it] = w.refused[failed]
+		why, mates := w.refused[failed], w.mates(all, failed)
+		if why.unit == nil && len(mates) > 1 {
+			why.by = failed
+			for _, s := range mates {
+				why.unit = append(why.unit, s.it)
+			}
+		}
+		for _, s := range mates {
+			out[s.it] = why
 		}
 		w.undo(j)
 		w.snapshot.Rollback(s)

@@ -12,13 +12,15 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/diagnose"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/explain"
 	"github.com/podberth/podberth/tools/report"
 )
 
 // waiting is pods of one workload that no node takes before any failure.
 type waiting struct {
-	Workload string `json:"workload"` // "Kind namespace/name", "Pod namespace/name" without a controller
+	Workload string `json:"workload"` // "Kind namespace/name"; without a controller that of the pod's group, or "Pod namespace/name"
 	Pods     int    `json:"pods"`     // that wait
 	Of       int    `json:"of"`       // pods of the workload
 	Cause    string `json:"cause"`
@@ -41,14 +43,14 @@ func (in *input) before(pending []*v1.Pod, refused []dump.Refusal, profile place
 	}
 	count := map[string]int{}
 	for _, p := range in.objects.Pods {
-		count[workloadOf(p)]++
+		count[in.workloadOf(p)]++
 	}
 	for _, r := range refused {
-		count[workloadOf(r.Pod)]++
+		count[in.workloadOf(r.Pod)]++
 	}
 	at := map[string]int{}
 	wait := func(pod *v1.Pod, cause func() string) {
-		name := workloadOf(pod)
+		name := in.workloadOf(pod)
 		k, ok := at[name]
 		if !ok {
 			k = len(in.waits)
@@ -65,7 +67,8 @@ func (in *input) before(pending []*v1.Pod, refused []dump.Refusal, profile place
 		o.Gates = *in.groups
 	}
 	for _, e := range placement.Entries(s, pending, in.groups) {
-		for _, m := range placer.DecideEntry(e, o) {
+		members := placer.DecideEntry(e, o)
+		for _, m := range members {
 			if m.Placed() {
 				if !place {
 					still = append(still, m.Pod)
@@ -76,8 +79,8 @@ func (in *input) before(pending []*v1.Pod, refused []dump.Refusal, profile place
 			}
 			still = append(still, m.Pod)
 			wait(m.Pod, func() string {
-				if m.Failure == nil {
-					return m.Text
+				if e.Grouped {
+					return cmp.Or(explain.Stuck(members), m.Text)
 				}
 				return causeOf(placer, s, m.Pod, m.Decision)
 			})
@@ -101,10 +104,13 @@ func priority(p *v1.Pod) int32 {
 	return *p.Spec.Priority
 }
 
-// workloadOf names the controller of a pod.
-func workloadOf(p *v1.Pod) string {
+// workloadOf names the controller of a pod, or what stands in its place.
+func (in *input) workloadOf(p *v1.Pod) string {
 	if c := metav1.GetControllerOf(p); c != nil {
 		return fmt.Sprintf("%s %s/%s", c.Kind, p.Namespace, c.Name)
+	}
+	if group, member := podgroup.Of(p); member && in.groups != nil {
+		return fmt.Sprintf("PodGroup %s/%s", p.Namespace, group)
 	}
 	return fmt.Sprintf("Pod %s/%s", p.Namespace, p.Name)
 }

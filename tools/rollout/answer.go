@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/podberth/podberth/eviction/disruption"
 	planner "github.com/podberth/podberth/planning/rollout"
+	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/report"
 )
 
@@ -43,8 +45,9 @@ type summary struct {
 	Again     int    `json:"again"`
 	Total     string `json:"total"`
 
-	hangs, lacks causes // of pods that hang, and of those that get no new node
-	late         int    // pods that a time limit leaves
+	counted      map[string]bool // pods of deadlocks: a pod of a group may stand in several
+	hangs, lacks causes          // of pods that hang, and of those that get no new node
+	late         int             // pods that a time limit leaves
 }
 
 // causes says why pods stay.
@@ -117,7 +120,7 @@ type arrival struct {
 func shown(p *planner.Plan, o options) *rolloutPlan {
 	a := &rolloutPlan{
 		Head:    report.HeadOf("RolloutPlan"),
-		Summary: summary{Replaced: p.Replaced, Evictions: p.Evictions, Again: len(p.Again), Total: text(p.Total)},
+		Summary: summary{counted: map[string]bool{}, Replaced: p.Replaced, Evictions: p.Evictions, Again: len(p.Again), Total: text(p.Total)},
 		Steps:   []step{}, Blocked: []planner.Deadlock{}, Skipped: []planner.Skipped{}, Again: []planner.Journey{}, Untried: p.Untried, Waiting: []string{},
 	}
 	shows := func(pod string) bool {
@@ -164,13 +167,19 @@ func (s *summary) hang(d planner.Deadlock) {
 	count, why := &s.Hanging, &s.hangs
 	switch {
 	case d.Kind == planner.Late:
-		s.late += len(d.Pods)
-		return
+		count = &s.late
 	case roomless(d.Kind):
 		count, why = &s.Homeless, &s.lacks
 	}
-	why.add(d.Pods[0], d.Proof)
-	*count += len(d.Pods)
+	if d.Kind != planner.Late {
+		why.add(d.Pods[0], d.Proof)
+	}
+	for _, pod := range d.Pods {
+		if !s.counted[pod] {
+			*count++
+		}
+		s.counted[pod] = true
+	}
 }
 
 // roomless reports whether pods of a deadlock may leave and would get no new node.
@@ -182,22 +191,29 @@ func roomless(k planner.Kind) bool {
 	return false
 }
 
-// staying counts the pods of the blocked nodes that are to leave: those that hang, and those that stay with them.
-func staying(p *planner.Plan, pods []*v1.Pod, drain disruption.DrainOptions) (n int) {
-	blocked, on := map[string]bool{}, map[string][]*v1.Pod{}
+// staying counts the pods of the blocked nodes that are to leave: those that hang, also those that have come to the node since, and those that stay
+// with them.
+func staying(p *planner.Plan, pods []*v1.Pod, drain disruption.DrainOptions) int {
+	blocked, on, stay := map[string]bool{}, map[string][]*v1.Pod{}, map[string]bool{}
 	for _, pod := range pods {
 		on[pod.Spec.NodeName] = append(on[pod.Spec.NodeName], pod)
 	}
 	for _, d := range p.Blocked {
+		for _, name := range d.Pods {
+			stay[name] = true
+		}
 		for _, node := range d.Nodes {
-			if !blocked[node] {
-				s := disruption.Select(node, on[node], drain, time.Time{})
-				n += len(s.Leaving) + len(s.Refused)
+			if blocked[node] {
+				continue
 			}
 			blocked[node] = true
+			s := disruption.Select(node, on[node], drain, time.Time{})
+			for _, t := range slices.Concat(s.Leaving, s.Refused) {
+				stay[dump.Name(t.Pod)] = true
+			}
 		}
 	}
-	return n
+	return len(stay)
 }
 
 // leaving counts the pods that leave the nodes on which they are now.

@@ -1,11 +1,14 @@
 package rollout
 
 import (
+	"cmp"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/explain"
 )
 
 // own gives the answer the owners of its pods, and says for each owner why its pods have no node before the rollout and in the end: what
@@ -37,6 +40,9 @@ func (in *input) own(a *rolloutPlan) error {
 			continue
 		}
 		owner := dump.Owner(p)
+		if group, member := podgroup.Of(p); owner == "" && member && in.groups != nil {
+			owner = "PodGroup " + group
+		}
 		key := p.Namespace + "/" + owner
 		if owner == "" {
 			key = name
@@ -47,8 +53,8 @@ func (in *input) own(a *rolloutPlan) error {
 		}
 		at[key] = len(a.waits)
 		w := waiting{owner: owner, pods: []string{name}}
-		if d := in.decided(placer, p); d.Failure != nil {
-			w.cause = d.Failure.Text()
+		if d, stuck := in.decided(placer, p); d.Failure != nil {
+			w.cause = cmp.Or(stuck, d.Failure.Text())
 		} else {
 			w.cause = "it would fit on " + d.Node + " now, and other pods take the place"
 		}
@@ -57,8 +63,8 @@ func (in *input) own(a *rolloutPlan) error {
 	return nil
 }
 
-// decided is what the scheduler would say about a pod now, with the pods of its group that wait.
-func (in *input) decided(placer *placement.Placer, pod *v1.Pod) placement.Decision {
+// decided is what the scheduler would say about a pod now, with the pods of its group that wait. stuck says which of these has no node.
+func (in *input) decided(placer *placement.Placer, pod *v1.Pod) (d placement.Decision, stuck string) {
 	o := placement.GroupOptions{}
 	if in.groups != nil {
 		o.Gates = *in.groups
@@ -71,7 +77,11 @@ func (in *input) decided(placer *placement.Placer, pod *v1.Pod) placement.Decisi
 			}
 		}
 	}
-	m := placer.DecideEntry(placement.Entries(in.snapshot, waiting, in.groups)[0], o)[0]
-	m.Decision.Failure = m.Why()
-	return m.Decision
+	e := placement.Entries(in.snapshot, waiting, in.groups)[0]
+	members := placer.DecideEntry(e, o)
+	if e.Grouped {
+		stuck = explain.Stuck(members)
+	}
+	members[0].Decision.Failure = members[0].Why()
+	return members[0].Decision, stuck
 }
