@@ -5,8 +5,8 @@ import v1 "k8s.io/api/core/v1"
 // Accept does to a new pod all that the API server does before it stores the pod:
 //
 //  1. Admit,
-//  2. ValidatePod of the pod as it was given,
-//  3. Quotas.Charge of what Admit returns. A nil Quotas charges nothing.
+//  2. [ValidatePod] of the pod as it was given,
+//  3. [Quotas.Charge] of what [Admit] returns. A nil [Quotas] charges nothing.
 //
 // The error is that of the first step that refuses the pod; the pod is then nil and no quota is charged. A nil pod gives nil. The pods
 // of one template differ in what Accept does to them by their names, labels and node affinity only.

@@ -41,7 +41,7 @@ type Options struct {
 	SkipChanges bool
 }
 
-// Change is what one step of Admit changed.
+// Change is what one step of [Admit] changed.
 type Change struct {
 	By     string   // the admission plugin, "defaults", "label keys" or "pod-level resources"
 	Fields []string // the paths of the fields that were added, changed or removed, in the order of the API
@@ -51,25 +51,25 @@ type Change struct {
 // for pods that were made from a template or written by hand; pods of a server have been through it. The steps, in the API
 // server's order:
 //
-//  1. "defaults": overhead.Default; schedulerName default-scheduler, restartPolicy Always, terminationGracePeriodSeconds 30,
+//  1. "defaults": [overhead.Default]; schedulerName default-scheduler, restartPolicy Always, terminationGracePeriodSeconds 30,
 //     protocol TCP of ports, when they are not given.
-//  2. "LimitRanger": WithLimitRanges.
-//  3. "Priority": AdmitPriority.
-//  4. "DefaultTolerationSeconds": WithDefaultSeconds.
-//  5. "PodTolerationRestriction": TolerationRestriction.Admit, when the option is set.
-//  6. "ExtendedResourceToleration": WithExtendedResources, when the option is set.
+//  2. "LimitRanger": [WithLimitRanges].
+//  3. "Priority": [AdmitPriority].
+//  4. "DefaultTolerationSeconds": [WithDefaultSeconds].
+//  5. "PodTolerationRestriction": [TolerationRestriction.Admit], when the option is set.
+//  6. "ExtendedResourceToleration": [WithExtendedResources], when the option is set.
 //  7. "RuntimeClass": runtimeclass.Admit.
-//  8. "label keys": MergeLabelKeys and spread.MergeMatchLabelKeys.
+//  8. "label keys": [MergeLabelKeys] and [spread.MergeMatchLabelKeys].
 //  9. "pod-level resources": spec.resources is filled here in v1.37, and at step 1 before.
-//  10. LimitRanger looks at the result: CheckLimitRanges.
+//  10. LimitRanger looks at the result: [CheckLimitRanges].
 //  11. PodTolerationRestriction looks at the result: its whitelist must cover the tolerations of the later steps too.
 //
-// A step that changes nothing has no Change; with Options.SkipChanges no step has one. The error is that of the first step that
+// A step that changes nothing has no [Change]; with [Options.SkipChanges] no step has one. The error is that of the first step that
 // refuses the pod, with the API server's text; the pod is then nil. Classes of the names system-node-critical and
-// system-cluster-critical exist in every cluster: pass SystemPriorityClasses too. A nil pod gives nil. A second call for the same pod merges label keys again.
+// system-cluster-critical exist in every cluster: pass [SystemPriorityClasses] too. A nil pod gives nil. A second call for the same pod merges label keys again.
 //
 // Admit does not validate fields, charge quotas (overhead/quota) or call webhooks. Cost: O(size of the pod + objects of
-// Cluster).
+// [Cluster]).
 func Admit(pod *v1.Pod, c Cluster, o Options) (*v1.Pod, []Change, error) {
 	if pod == nil {
 		return nil, nil, nil

@@ -35,7 +35,7 @@ func DefaultStorageClass(classes []*storagev1.StorageClass) *storagev1.StorageCl
 	return best
 }
 
-// WithDefaultClass returns a copy of a claim after the admission plugin DefaultStorageClass, which is on by default: a claim that
+// WithDefaultClass returns a copy of a claim after the admission plugin [DefaultStorageClass], which is on by default: a claim that
 // names no class gets the default one. The controller of volumes does the same to claims that were there before the class. A claim
 // with the empty class, one that is bound, and every claim of a cluster without a default class come back unchanged. A nil claim gives
 // nil.
@@ -53,7 +53,7 @@ func WithDefaultClass(claim *v1.PersistentVolumeClaim, classes []*storagev1.Stor
 	return claim
 }
 
-// WithDefaultClasses returns the claims after WithDefaultClass, each in its place.
+// WithDefaultClasses returns the claims after [WithDefaultClass], each in its place.
 func WithDefaultClasses(claims []*v1.PersistentVolumeClaim, classes []*storagev1.StorageClass) []*v1.PersistentVolumeClaim {
 	out := slices.Clone(claims)
 	for i, c := range out {

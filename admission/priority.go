@@ -24,7 +24,7 @@ const (
 
 // SystemPriorityClasses returns new objects of the two classes that the API server creates when it starts:
 // system-node-critical (2000001000) and system-cluster-critical (2000000000). Admission treats them as any other class. A
-// caller whose list of classes lacks them adds them before AdmitPriority. Rule P1.6.
+// caller whose list of classes lacks them adds them before [AdmitPriority]. Rule P1.6.
 func SystemPriorityClasses() []*schedulingv1.PriorityClass {
 	return []*schedulingv1.PriorityClass{
 		systemClass(systemNodeCritical, criticalPriority+1000, "Used for system critical pods that must not be moved from their current node."),

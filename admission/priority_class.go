@@ -94,7 +94,7 @@ func policyOf(class *schedulingv1.PriorityClass) v1.PreemptionPolicy {
 
 // AdmitPriorityClass returns the API server's Forbidden error if class cannot be created or updated because another class of
 // existing has globalDefault already, and nil if it can. A class without globalDefault is always admitted, also if existing
-// has several defaults. The error names the default class of AdmitPriority. A nil class is admitted. Rule P1.14.
+// has several defaults. The error names the default class of [AdmitPriority]. A nil class is admitted. Rule P1.14.
 func AdmitPriorityClass(class *schedulingv1.PriorityClass, existing []*schedulingv1.PriorityClass) error {
 	if class == nil || !class.GlobalDefault {
 		return nil

@@ -57,7 +57,7 @@ func NewQuotas(quotas []*v1.ResourceQuota, pods []*v1.Pod, now time.Time, v rele
 	return q
 }
 
-// Charge adds a new pod, as Admit returns it, to the quotas of its namespace that select the pod. The error is that with which the
+// Charge adds a new pod, as [Admit] returns it, to the quotas of its namespace that select the pod. The error is that with which the
 // admission plugin ResourceQuota refuses the pod: of the first quota by name that refuses; no quota is charged then. Other kinds than
 // pods are not counted. A nil pod, and a nil Quotas, charge nothing.
 func (q *Quotas) Charge(pod *v1.Pod) error {

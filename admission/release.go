@@ -58,7 +58,7 @@ func allLimit(s *v1.PodSpec, name v1.ResourceName) bool {
 }
 
 // Bound returns a copy of the pod as the API server of a release stores it once it is bound to the node: with spec.nodeName and,
-// since v1.35, with the node's zone and region (rule L15.1, TopologyLabels) and without status.nominatedNodeName (rule L8.2). A
+// since v1.35, with the node's zone and region (rule L15.1, [TopologyLabels]) and without status.nominatedNodeName (rule L8.2). A
 // nil pod gives nil, a nil node the pod as it is. O(size of the pod).
 func Bound(pod *v1.Pod, node *v1.Node, v release.Version) *v1.Pod {
 	pod = pod.DeepCopy()

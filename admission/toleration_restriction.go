@@ -26,8 +26,8 @@ type TolerationRestriction struct {
 // Admit returns a copy of a new pod after the plugin. namespace is that of the pod, qos the pod's class.
 //
 //  1. Tolerations of the annotation scheduler.alpha.kubernetes.io/defaultTolerations of the namespace, or else Default, are
-//     added behind those of the pod, merged by taints.MergeTolerations.
-//  2. WithMemoryPressure adds its toleration.
+//     added behind those of the pod, merged by [taints.MergeTolerations].
+//  2. [WithMemoryPressure] adds its toleration.
 //  3. Each toleration must be covered by one of the annotation scheduler.alpha.kubernetes.io/tolerationsWhitelist, or else of
 //     Whitelist. An empty list allows everything.
 //

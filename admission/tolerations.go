@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
-// DefaultSeconds configures WithDefaultSeconds. The zero value is the default of the API server's flags.
+// DefaultSeconds configures [WithDefaultSeconds]. The zero value is the default of the API server's flags.
 type DefaultSeconds struct {
 	NotReady    *int64 // --default-not-ready-toleration-seconds; nil: 300
 	Unreachable *int64 // --default-unreachable-toleration-seconds; nil: 300
@@ -61,7 +61,7 @@ func WithDaemonSet(pod *v1.Pod) *v1.Pod {
 
 // WithMemoryPressure returns a copy of a pod of this quality-of-service class after the admission plugin
 // PodTolerationRestriction. Unless the class is BestEffort, the plugin adds a toleration for
-// node.kubernetes.io/memory-pressure:NoSchedule by taints.MergeTolerations. The plugin is off by default. On a default
+// node.kubernetes.io/memory-pressure:NoSchedule by [taints.MergeTolerations]. The plugin is off by default. On a default
 // cluster no pod gets this toleration, although the documentation says that the control plane adds it.
 func WithMemoryPressure(pod *v1.Pod, qos v1.PodQOSClass) *v1.Pod {
 	pod = pod.DeepCopy()

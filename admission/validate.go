@@ -21,12 +21,12 @@ import (
 // Validate returns what the API server finds wrong with the fields that scheduling reads of a new object, with the server's
 // texts; nil for an object that it accepts. It joins the checks of:
 //
-//   - Pod: ValidatePod,
-//   - Node: the labels, and ValidateTaints,
-//   - PriorityClass: ValidatePriorityClass,
-//   - RuntimeClass: runtimeclass.ValidateOverhead, and the nodeSelector and tolerations of scheduling,
-//   - PodDisruptionBudget: ValidateBudget,
-//   - objects with a pod template (Template): ValidatePod for the template, with the paths of the object.
+//   - Pod: [ValidatePod],
+//   - Node: the labels, and [ValidateTaints],
+//   - PriorityClass: [ValidatePriorityClass],
+//   - RuntimeClass: [runtimeclass.ValidateOverhead], and the nodeSelector and tolerations of scheduling,
+//   - PodDisruptionBudget: [ValidateBudget],
+//   - objects with a pod template ([Template]): ValidatePod for the template, with the paths of the object.
 //
 // Objects of other kinds, and nil, have no errors. An object in the interface must not be a nil pointer.
 func Validate(object metav1.Object) field.ErrorList {
@@ -85,7 +85,7 @@ type internalToleration struct {
 	TolerationSeconds *int64
 }
 
-// Refusal returns the error with which the API server refuses an object that has the errors of Validate, nil without errors:
+// Refusal returns the error with which the API server refuses an object that has the errors of [Validate], nil without errors:
 //
 //	Pod "web" is invalid: spec.tolerations[0].operator: Invalid value: ...
 //

@@ -12,7 +12,7 @@ import (
 )
 
 // ValidateAffinity checks spec.nodeSelector and spec.affinity as the API server does when a pod is created, and returns every
-// error, nil for none. Pass the pod as its author wrote it, before MergeLabelKeys. The pod must not be nil.
+// error, nil for none. Pass the pod as its author wrote it, before [MergeLabelKeys]. The pod must not be nil.
 // Rule: API reference, NodeAffinity, PodAffinityTerm; A11.1 to A11.7.
 func ValidateAffinity(pod *v1.Pod) field.ErrorList {
 	spec := field.NewPath("spec")

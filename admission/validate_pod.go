@@ -20,7 +20,7 @@ import (
 //  5. spec.nodeName, spec.tolerations, spec.preemptionPolicy, spec.overhead.
 //
 // Pass the pod as its author wrote it, or after admission plugins: ValidatePod itself fills in the defaults of
-// overhead.Default and merges label keys, as the API server does before it checks. Errors of one map, such as nodeSelector,
+// [overhead.Default] and merges label keys, as the API server does before it checks. Errors of one map, such as nodeSelector,
 // are in the order of the keys; the API server's own order there varies. Fields that scheduling does not read, such as
 // images, are not checked. Whether a class that the pod names exists is no question of these checks. The pod must not be nil.
 // Cost: O(size of the pod).

@@ -65,7 +65,7 @@ func ValidateTolerations(tolerations []v1.Toleration, path *field.Path, o taints
 }
 
 // ValidateTolerationsUpdate checks an update of a pod's tolerations and returns all errors. An old toleration may get other
-// tolerationSeconds, but no other change, and must stay. Additions are allowed. The new list must pass ValidateTolerations,
+// tolerationSeconds, but no other change, and must stay. Additions are allowed. The new list must pass [ValidateTolerations],
 // where Gt and Lt are accepted when an old toleration uses one of them.
 func ValidateTolerationsUpdate(tolerations, old []v1.Toleration, path *field.Path, o taints.Options) field.ErrorList {
 	used := slices.ContainsFunc(old, func(t v1.Toleration) bool { return compares(t.Operator) })

@@ -19,8 +19,8 @@ import (
 // scheduling reads its fields; nil for an update that the server accepts. Both have the same kind, otherwise there are no
 // errors. It joins the checks of:
 //
-//   - Pod: ValidatePodUpdate,
-//   - PriorityClass: ValidatePriorityClass,
+//   - Pod: [ValidatePodUpdate],
+//   - PriorityClass: [ValidatePriorityClass],
 //   - RuntimeClass: runtimeclass.ValidateUpdate,
 //   - StorageClass: parameters, provisioner, reclaimPolicy and volumeBindingMode stay,
 //   - Deployment, ReplicaSet, DaemonSet: Validate, and the selector stays,
@@ -59,10 +59,10 @@ func ValidateUpdate(object, old metav1.Object) field.ErrorList {
 }
 
 // ValidatePodUpdate returns what the API server finds wrong with an update of a stored pod from old to pod, with the server's
-// texts; nil for an update that it accepts. First come the errors of the new pod by itself, in the order of ValidatePod, then:
+// texts; nil for an update that it accepts. First come the errors of the new pod by itself, in the order of [ValidatePod], then:
 //
-//  1. Tolerations may be added, and their seconds changed. See ValidateTolerationsUpdate.
-//  2. Gates may go, and a gated pod's nodeSelector and node affinity may become narrower. See ValidateGates.
+//  1. Tolerations may be added, and their seconds changed. See [ValidateTolerationsUpdate].
+//  2. Gates may go, and a gated pod's nodeSelector and node affinity may become narrower. See [ValidateGates].
 //  3. Every other field of the spec that scheduling reads stays as it was.
 //
 // For rule 3 the server's text ends with a list of differences between its internal structures. No document describes that

@@ -33,7 +33,7 @@ type Cluster interface {
 	Namespaces() iter.Seq2[string, map[string]string]
 }
 
-// Namespaces yields all known namespaces with their labels. It is the part of Cluster that queueing hints need.
+// Namespaces yields all known namespaces with their labels. It is the part of [Cluster] that queueing hints need.
 type Namespaces interface {
 	Namespaces() iter.Seq2[string, map[string]string]
 }

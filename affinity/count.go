@@ -7,7 +7,7 @@ import (
 )
 
 // Count applies the evaluator to a cluster. Cost: O(nodes) for each topology key that occurs, plus the pod sets and term
-// sets that matter when the cluster offers them (see Cluster), or else all running pods. The cluster must not be nil.
+// sets that matter when the cluster offers them (see [Cluster]), or else all running pods. The cluster must not be nil.
 func (e *PodEvaluator) Count(cluster Cluster) *State { return e.CountWith(cluster, nil) }
 
 // CountWith is Count with a memo that keeps the compiled terms of running pods. It does not use the memo when the cluster

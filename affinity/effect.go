@@ -4,7 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Effect is how one running pod changes the counts of a State, on whatever node the pod runs. An Effect depends on the
+// Effect is how one running pod changes the counts of a [State], on whatever node the pod runs. An Effect depends on the
 // incoming pod and the running pod, not on the counts: callers may keep an Effect and apply it again as long as the
 // cluster's namespaces do not change. A nil or empty Effect changes nothing.
 type Effect []cell // one for each topology key

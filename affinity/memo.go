@@ -7,7 +7,7 @@ import (
 	"github.com/podberth/podberth/internal/view"
 )
 
-// Memo keeps the compiled terms of running pods, by the term sets of one cluster (see Cluster). When another pod represents
+// Memo keeps the compiled terms of running pods, by the term sets of one cluster (see [Cluster]). When another pod represents
 // a set, the memo compiles the terms of that pod. The zero value is empty and ready to use. A nil Memo keeps nothing and
 // may be used too. A Memo ignores sets whose id is 1,048,576 or more. A Memo must not be copied and is not safe for
 // concurrent use.
@@ -40,7 +40,7 @@ func (m *Memo) terms(id int32, rep *v1.Pod) *terms {
 	return e.terms
 }
 
-// AppendKey appends everything that the counts of a State depend on, except the nodes and the running pods (rule A13.5):
+// AppendKey appends everything that the counts of a [State] depend on, except the nodes and the running pods (rule A13.5):
 // the namespace and the terms of the pod, whether the pod matches its own required affinity terms, and which terms of
 // running pods match the pod. Pods whose options and keys are equal have the same State. AppendKey also appends to matched
 // the term sets that have such a term, in ascending order. On a cluster without term sets the key does not contain the

@@ -13,7 +13,7 @@ import (
 // errConflict has v1.37.2's text.
 var errConflict = errors.New("pod affinity terms conflict")
 
-// NodeOptions configures node affinity. The zero value is v1.37.2's default. CompileAdded returns the options of a profile
+// NodeOptions configures node affinity. The zero value is v1.37.2's default. [CompileAdded] returns the options of a profile
 // that adds node affinity to its pods. NodeOptions may be copied and are safe for concurrent use.
 type NodeOptions struct {
 	added *added // nil: the profile adds nothing

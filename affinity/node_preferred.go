@@ -50,7 +50,7 @@ type added struct {
 // weights are added to those of the pod. The added affinity is not part of the pod: the kubelet, the DaemonSet controller
 // and topology spread do not see it.
 //
-// A nil affinity adds nothing and gives the zero NodeOptions. Required affinity without terms rejects every node. Weights
+// A nil affinity adds nothing and gives the zero [NodeOptions]. Required affinity without terms rejects every node. Weights
 // may have any value.
 //
 // A term that cannot be converted is an error, and makes the profile's configuration invalid. The error has the path from

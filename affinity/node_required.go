@@ -15,7 +15,7 @@ type pair struct{ key, value string }
 // CompileRequired compiles the pod's spec.nodeSelector and required node affinity, without the terms that a profile adds
 // (rules A2.1 and A3.1 to A3.5). The kubelet's admission, the DaemonSet controller and the inclusion of nodes in topology
 // spread use this rule. A node must have every pair of nodeSelector and satisfy the required node affinity. The error is
-// that of CompileSelector: it names terms that can never match, which v1.37.2 ignores in the filter. The selector is valid
+// that of [CompileSelector]: it names terms that can never match, which v1.37.2 ignores in the filter. The selector is valid
 // even with an error. The pod must not be nil.
 func CompileRequired(pod *v1.Pod) (*Selector, error) {
 	s := &Selector{}
@@ -38,7 +38,7 @@ func CompileRequired(pod *v1.Pod) (*Selector, error) {
 	return s, s.err
 }
 
-// MatchNode reports whether the pod's nodeSelector and required node affinity allow the node. It calls CompileRequired and
+// MatchNode reports whether the pod's nodeSelector and required node affinity allow the node. It calls [CompileRequired] and
 // Matches; compile once to ask about many nodes. Pod and node must not be nil.
 func MatchNode(pod *v1.Pod, node *v1.Node) bool {
 	s, _ := CompileRequired(pod) // terms that cannot be converted match nothing, as in v1.37

@@ -37,8 +37,8 @@ func (e *NodeEvaluator) answer(node *v1.Node) nodeAnswer {
 // Name returns "NodeAffinity".
 func (s *NodeState) Name() string { return "NodeAffinity" }
 
-// Check returns the verdict on slot i (rule A3.6), always with resources.Unresolvable: 1 when the terms that the profile
-// adds do not match, 2 when nodeSelector or required node affinity do not match, 4 when CompileNode returned an error. A
+// Check returns the verdict on slot i (rule A3.6), always with [resources.Unresolvable]: 1 when the terms that the profile
+// adds do not match, 2 when nodeSelector or required node affinity do not match, 4 when [CompileNode] returned an error. A
 // free slot is rejected. It allocates nothing.
 func (s *NodeState) Check(i int) resources.Verdict {
 	if a := s.classes.At(i); a != nil {

@@ -18,7 +18,7 @@ type Explanation struct {
 
 // Explain returns the numbers behind Check of slot i (rule A13.6): each topology key of the pod's required affinity terms,
 // then of its required anti-affinity terms, then of required anti-affinity terms of running pods that match the pod. The
-// result is nil when CompilePods returned an error, and has no counts for a free slot. Explain allocates.
+// result is nil when [CompilePods] returned an error, and has no counts for a free slot. Explain allocates.
 func (s *State) Explain(i int) []Explanation {
 	var out []Explanation
 	first := s.self && s.affinityCells == 0
@@ -62,7 +62,7 @@ func (s *State) explain(k, i int, counts []int32) Explanation {
 }
 
 // Selected returns the indices of the pod's required affinity terms, and of its required anti-affinity terms, that select another pod by
-// namespace and labels, wherever that pod runs. The lists are empty when CompilePods returned an error. p must not be nil.
+// namespace and labels, wherever that pod runs. The lists are empty when [CompilePods] returned an error. p must not be nil.
 func (s *State) Selected(p *v1.Pod) (affinity, anti []int) {
 	for k := range s.affinity {
 		if s.affinity[k].matches(p) {

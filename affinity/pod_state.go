@@ -46,14 +46,14 @@ func (s *State) Name() string { return "InterPodAffinity" }
 
 // Check returns the verdict on slot i (rules A8.1 to A8.4). The first rule that rejects decides. It allocates nothing.
 //
-//  1. 5 with resources.Unresolvable: required affinity does not hold. It holds when the node has the topology key of each
+//  1. 5 with [resources.Unresolvable]: required affinity does not hold. It holds when the node has the topology key of each
 //     term and each of these domains has a running pod that matches all terms. It also holds for the first pod of a group:
 //     no domain has such a running pod, the pod matches all its own terms, and the node has all the keys.
 //  2. 6: a pod in the node's domain matches a required anti-affinity term of the pod. A node without the topology key
 //     cannot fail the term.
 //  3. 7: a required anti-affinity term of a pod in the node's domain matches the pod.
 //
-// When CompilePods returned an error every slot gets 8 with resources.Unresolvable. A free slot is rejected.
+// When [CompilePods] returned an error every slot gets 8 with resources.Unresolvable. A free slot is rejected.
 func (s *State) Check(i int) resources.Verdict {
 	if s.evaluator.err != nil {
 		return unparsable

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Selector is a compiled v1.NodeSelector, or a pod's nodeSelector together with its required node affinity: label pairs,
+// Selector is a compiled [v1.NodeSelector], or a pod's nodeSelector together with its required node affinity: label pairs,
 // and terms of which one must match. Each term is a list of label and field requirements. A Selector is immutable and safe
 // for concurrent use. The zero value and nil match every node, as a missing selector does.
 type Selector struct {

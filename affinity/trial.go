@@ -6,10 +6,10 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Trial gives the answers of a State as if some running pods were added or removed, for preemption and nominated pods. A
+// Trial gives the answers of a [State] as if some running pods were added or removed, for preemption and nominated pods. A
 // Trial changes its counts as AddPod and RemovePod of v1.37.2 do (rules A8.5 to A8.7):
 //
-//  1. When State.Skip holds at NewTrial or Reset, the trial ignores every change.
+//  1. When [State.Skip] holds at NewTrial or Reset, the trial ignores every change.
 //  2. Removing a pod that was not counted leaves -1.
 //  3. A count that becomes 0 does not exist any more. The rule for the first pod of a group can then apply.
 //

@@ -17,7 +17,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Objects has the objects of a cluster for New. Every list may be nil. The snapshot keeps the objects and does not copy them:
+// Objects has the objects of a cluster for [New]. Every list may be nil. The snapshot keeps the objects and does not copy them:
 // callers must not change an object while a snapshot or a fork holds it.
 type Objects struct {
 	Nodes                  []*v1.Node
@@ -56,8 +56,8 @@ type Objects struct {
 //
 // When New returns an error, the snapshot is nil. The error wraps a *field.Error for each object that New refuses:
 //
-//   - field.ErrorTypeRequired: the object is nil or has no name.
-//   - ErrDuplicate, field.ErrorTypeDuplicate: the list has an object with the same namespace and name before it, as in
+//   - [field.ErrorTypeRequired]: the object is nil or has no name.
+//   - [ErrDuplicate], [field.ErrorTypeDuplicate]: the list has an object with the same namespace and name before it, as in
 //     `nodes[3].metadata.name: Duplicate value: "n1"`.
 //
 // O(objects).

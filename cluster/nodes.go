@@ -148,7 +148,7 @@ func (s *Snapshot) Schema() *resources.Schema { return s.schema }
 // valid until the next change.
 func (s *Snapshot) Allocatable(i int) resources.Vector { return s.allocatable.at(i) }
 
-// Requested returns the sum of what the pods of slot i ask for, and their number in column resources.Pods. Each pod's sum is
+// Requested returns the sum of what the pods of slot i ask for, and their number in column [resources.Pods]. Each pod's sum is
 // rounded up before it is added. Sums saturate at the ends of int64. Read-only and valid until the next change.
 func (s *Snapshot) Requested(i int) resources.Vector { return s.requested.at(i) }
 

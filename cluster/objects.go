@@ -64,7 +64,7 @@ func (s *Snapshot) Namespace(name string) (labels map[string]string, ok bool) {
 }
 
 // List returns the objects of one kind: List[*v1.Service](snapshot). It panics when T is not the element type of a list of
-// Objects, or is *v1.Node or *v1.Pod: nodes and pods have slots.
+// [Objects], or is *v1.Node or *v1.Pod: nodes and pods have slots.
 func List[T metav1.Object](s *Snapshot) Lookup[T] {
 	o := &s.objects
 	for _, t := range [...]any{
@@ -81,12 +81,12 @@ func List[T metav1.Object](s *Snapshot) Lookup[T] {
 	panic(fmt.Sprintf("cluster.List: a snapshot has no table of %T", none))
 }
 
-// Set adds an object, or replaces the object of its kind, namespace and name. The kinds are those of Objects.
+// Set adds an object, or replaces the object of its kind, namespace and name. The kinds are those of [Objects].
 //
 // A new node gets a free slot if there is one, else a new slot at the end, and the orphans that name the node come to it. A
 // newer object of a node keeps the node's slot. A pod is taken as a watch reports it:
 //
-//   - A finished pod (Finished) leaves its node.
+//   - A finished pod ([Finished]) leaves its node.
 //   - A pod with spec.nodeName comes to that node, and leaves another node on which it was. A newer object replaces the
 //     older object.
 //   - A pod whose node is not in the snapshot becomes an orphan.
@@ -94,8 +94,8 @@ func List[T metav1.Object](s *Snapshot) Lookup[T] {
 //
 // An error wraps a *field.Error, and the snapshot has not changed then:
 //
-//   - field.ErrorTypeRequired: obj is nil or has no name.
-//   - field.ErrorTypeNotSupported: Objects has no list for the type of obj.
+//   - [field.ErrorTypeRequired]: obj is nil or has no name.
+//   - [field.ErrorTypeNotSupported]: Objects has no list for the type of obj.
 //
 // O(pods of the node) for a pod, at most O(slots) for a node.
 func (s *Snapshot) Set(obj metav1.Object) error {
@@ -127,10 +127,10 @@ func (s *Snapshot) Set(obj metav1.Object) error {
 //
 // An error wraps a *field.Error, and the snapshot has not changed then:
 //
-//   - field.ErrorTypeRequired: obj is nil.
-//   - field.ErrorTypeNotFound: the snapshot has no such object (of a node: ErrUnknownNode), or has a pod of that name with
+//   - [field.ErrorTypeRequired]: obj is nil.
+//   - [field.ErrorTypeNotFound]: the snapshot has no such object (of a node: [ErrUnknownNode]), or has a pod of that name with
 //     another UID.
-//   - field.ErrorTypeNotSupported: Objects has no list for the type of obj.
+//   - [field.ErrorTypeNotSupported]: Objects has no list for the type of obj.
 func (s *Snapshot) Unset(obj metav1.Object) error {
 	switch o := obj.(type) {
 	case *v1.Node:

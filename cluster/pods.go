@@ -23,10 +23,10 @@ func Finished(pod *v1.Pod) bool { return pod != nil && podinfo.Finished(pod) }
 //
 // An error wraps a *field.Error, and the snapshot has not changed then:
 //
-//   - ErrPlaced, field.ErrorTypeDuplicate: the pod is on a node already, or is an orphan.
-//   - ErrUnknownNode, field.ErrorTypeNotFound: the slot has no node.
-//   - field.ErrorTypeInvalid: the pod has finished.
-//   - field.ErrorTypeRequired: the pod is nil.
+//   - [ErrPlaced], [field.ErrorTypeDuplicate]: the pod is on a node already, or is an orphan.
+//   - [ErrUnknownNode], [field.ErrorTypeNotFound]: the slot has no node.
+//   - [field.ErrorTypeInvalid]: the pod has finished.
+//   - [field.ErrorTypeRequired]: the pod is nil.
 func (s *Snapshot) Assume(pod *v1.Pod, slot int) error {
 	if pod == nil {
 		return failed(field.ErrorTypeRequired, "pods", nil, "a nil pod")
@@ -206,7 +206,7 @@ func (s *Snapshot) infoOf(pod *v1.Pod) *info {
 }
 
 // PodRequests returns what an assigned pod adds to Requested, and false for a nil pod and for a pod object that is on no
-// slot. Column resources.Pods is 1. Read-only.
+// slot. Column [resources.Pods] is 1. Read-only.
 func (s *Snapshot) PodRequests(pod *v1.Pod) (resources.Vector, bool) {
 	i := s.infoOf(pod)
 	if i == nil {

@@ -92,7 +92,7 @@ func Reserved(claim *resourcev1.ResourceClaim, allocation *resourcev1.Allocation
 	return c
 }
 
-// Bound is BoundFor with the pod as consumer. The pod must not be nil.
+// Bound is [BoundFor] with the pod as consumer. The pod must not be nil.
 func Bound(latest *resourcev1.ResourceClaim, pod *v1.Pod, allocation *resourcev1.AllocationResult, now time.Time) (*resourcev1.ResourceClaim, error) {
 	return BoundFor(latest, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: pod.Name, UID: pod.UID}, allocation, now)
 }

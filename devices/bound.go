@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// DefaultSteps is the number of steps of a search on one node where Options.Steps is 0.
+// DefaultSteps is the number of steps of a search on one node where [Options.Steps] is 0.
 const DefaultSteps = 100_000
 
 const (
@@ -17,11 +17,11 @@ const (
 	takenCapacities  = 4  // as many capacities cost a step
 )
 
-// ErrSteps is the error for a node on which Options.Steps ended the search. The error of a search wraps it and says how many steps
+// ErrSteps is the error for a node on which [Options.Steps] ended the search. The error of a search wraps it and says how many steps
 // were allowed.
 var ErrSteps = errors.New("the search for devices was cut")
 
-// ErrStopped is the error for a node on which Options.Stop ended the search. The text is v1.37's for a search that lasts longer than
+// ErrStopped is the error for a node on which [Options.Stop] ended the search. The text is v1.37's for a search that lasts longer than
 // filterTimeout.
 var ErrStopped = errors.New("timed out trying to allocate devices")
 

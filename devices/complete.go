@@ -8,11 +8,11 @@ import (
 )
 
 // Complete answers whether the node can serve the claims at all. It returns v1.37's allocation where v1.37 finds one. Else it
-// searches again without v1.37's quirks (Options.Corrected): results with ok are then an allocation that keeps all rules of
+// searches again without v1.37's quirks ([Options.Corrected]): results with ok are then an allocation that keeps all rules of
 // the API, and ok false without an error proves that there is none.
 //
 // Of devices that are alike the second search tries one, so it also ends where v1.37's search would run into its time-out.
-// The errors are those of Allocate; ErrSteps says that the proof needs more than Options.Steps devices.
+// The errors are those of Allocate; [ErrSteps] says that the proof needs more than [Options.Steps] devices.
 func (s *Search) Complete(node *v1.Node) (results []resourcev1.AllocationResult, ok bool, err error) {
 	if results, ok, _ = s.Allocate(node); ok {
 		return results, true, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Freeing is a State for which preemption can free devices. v1.37 does not see that: it takes a node without devices for the
+// Freeing is a [State] for which preemption can free devices. v1.37 does not see that: it takes a node without devices for the
 // claims as a node where preemption cannot help. A Freeing gives such a node the code Unschedulable, and its trials count the
 // devices of an allocated claim as free when every pod of status.reservedFor is gone.
 type Freeing struct {
@@ -21,7 +21,7 @@ type Freeing struct {
 // Freeing returns the state with the claims that victims use. objects must not be nil.
 func (s *State) Freeing(objects Objects) *Freeing { return &Freeing{s, objects} }
 
-// Check returns the verdict on slot i, as State.Check does, but preemption can help where devices are missing.
+// Check returns the verdict on slot i, as [State.Check] does, but preemption can help where devices are missing.
 func (f *Freeing) Check(i int) resources.Verdict { return freed(f.State.Check(i)) }
 
 func freed(v resources.Verdict) resources.Verdict {
@@ -31,7 +31,7 @@ func freed(v resources.Verdict) resources.Verdict {
 	return v
 }
 
-// Kept is State.Kept for pods for which preemption can free devices.
+// Kept is [State.Kept] for pods for which preemption can free devices.
 func (f *Freeing) Kept() *Kept { return f.keptAs(true) }
 
 // NewTrial returns a trial without any pod removed. A trial searches once for each check, on the one node. It belongs to the

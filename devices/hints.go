@@ -50,7 +50,7 @@ func ClaimHint(objects Objects) func(pod *v1.Pod, old, new any) (bool, error) {
 	}
 }
 
-// PodHint is the queueing hint for Pod events. It returns true when the event is an update of the waiting pod itself and
+// PodHint is the queueing hint for [Pod] events. It returns true when the event is an update of the waiting pod itself and
 // all claims of the pod exist. The waiting pod and objects must not be nil. Objects of another type than Pod are an error.
 func PodHint(objects Objects) func(pod *v1.Pod, old, new any) (bool, error) {
 	return func(pod *v1.Pod, old, new any) (bool, error) {

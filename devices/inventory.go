@@ -78,7 +78,7 @@ type device struct {
 	ruled   []resourcev1.DeviceTaint // of DeviceTaintRules
 }
 
-// NewInventory prepares slices, and the DeviceTaintRules that taint their devices where Options.TaintRules holds. It keeps the slices and
+// NewInventory prepares slices, and the DeviceTaintRules that taint their devices where [Options.TaintRules] holds. It keeps the slices and
 // does not copy them: they must not change. The order of the lists has no influence. A slice or rule must not be nil; an empty list offers nothing. When a node selector cannot be parsed, every question that meets it returns an error, as in v1.37.
 func NewInventory(list []*resourcev1.ResourceSlice, rules ...*resourcev1beta2.DeviceTaintRule) *Inventory {
 	rules = slices.SortedStableFunc(slices.Values(rules), byRuleName)

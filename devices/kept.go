@@ -9,8 +9,8 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Kept is the filter and score DynamicResources for all pods whose claims ask for the same. In contrast to a State, a Kept
-// stays right while allocations and nodes change, and it knows no pod: State.Allocation says what a pod gets. A Kept belongs to
+// Kept is the filter and score DynamicResources for all pods whose claims ask for the same. In contrast to a [State], a Kept
+// stays right while allocations and nodes change, and it knows no pod: [State.Allocation] says what a pod gets. A Kept belongs to
 // the goroutine of its allocator.
 type Kept struct {
 	id      int
@@ -25,11 +25,11 @@ type Kept struct {
 //   - devices of an allocation have binding conditions,
 //   - an earlier attempt has created the claim for the pod's extended resources,
 //   - the answer for one node can depend on the nodes that were asked before (quirk U10.2),
-//   - Options.AlwaysRelease is set and a claim has an allocation,
-//   - Options.Stop has ended a search for such claims.
+//   - [Options.AlwaysRelease] is set and a claim has an allocation,
+//   - [Options.Stop] has ended a search for such claims.
 //
-// State.Release does not know which nodes a Kept was asked about. When a pod with an allocated claim fits on no node, ask the State
-// about the nodes again before Release.
+// [State.Release] does not know which nodes a Kept was asked about. When a pod with an allocated claim fits on no node, ask the State
+// about the nodes again before [Release].
 func (s *State) Kept() *Kept { return s.keptAs(false) }
 
 // keptAs returns the Kept of the pod; with freeing preemption can free devices.
@@ -107,19 +107,19 @@ func (k *Kept) ID() int { return k.id }
 // Name returns "DynamicResources".
 func (*Kept) Name() string { return (*State)(nil).Name() }
 
-// Check returns the verdict on slot i, as State.Check does.
+// Check returns the verdict on slot i, as [State.Check] does.
 func (k *Kept) Check(i int) resources.Verdict { return k.answer(i).verdict }
 
-// Reasons returns v1.37's text of a verdict of Check, as State.Reasons does.
+// Reasons returns v1.37's text of a verdict of Check, as [State.Reasons] does.
 func (k *Kept) Reasons(v resources.Verdict) []string { return k.state.Reasons(v) }
 
-// Code returns the code of a verdict, as State.Code does.
+// Code returns the code of a verdict, as [State.Code] does.
 func (k *Kept) Code(v resources.Verdict) filter.Code { return k.state.Code(v) }
 
-// Raw returns the score of slot i, as State.Raw does.
+// Raw returns the score of slot i, as [State.Raw] does.
 func (k *Kept) Raw(i int) int64 { return k.answer(i).score }
 
-// Normalize returns the normalized score, as State.Normalize does.
+// Normalize returns the normalized score, as [State.Normalize] does.
 func (k *Kept) Normalize(raw, lo, hi int64) int64 { return k.state.Normalize(raw, lo, hi) }
 
 // AppendSignature appends verdict and raw score of slot i.

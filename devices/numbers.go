@@ -8,7 +8,7 @@ import (
 
 // Explain says what slot i offers to the claims of the pod that have no allocation. ok is false when the plugin has nothing to
 // allocate there: the slot has no node, every claim has an allocation, or v1.36 does not search on the node. The cost is that
-// of Search.Explain.
+// of [Search.Explain].
 func (s *State) Explain(i int) (e Explanation, ok bool) {
 	v := s.answer(i).verdict
 	s.mu.Lock()

@@ -25,7 +25,7 @@ type GroupRelease struct {
 	Reason string
 }
 
-// Member is a pod of an unschedulable group as ReleaseGroup sees it.
+// Member is a pod of an unschedulable group as [ReleaseGroup] sees it.
 type Member struct {
 	Pod *v1.Pod // not nil
 	// State was asked about the nodes that the filters before it allow. nil: the pod needs no devices, or its claims reject it.

@@ -22,9 +22,9 @@ type Group struct {
 	*Diagnosis
 }
 
-// All says of the pods that wait (Input.Pending) why they wait and what helps, once for equal pods of one owner. The pods are tried in their order. Those that get a node are in no group, and the others wait beside them. Options are
+// All says of the pods that wait ([Input.Pending]) why they wait and what helps, once for equal pods of one owner. The pods are tried in their order. Those that get a node are in no group, and the others wait beside them. Options are
 // those of each diagnosis; when Stop returns true, the groups that are left have no remedies and Cut says so. The errors are those of
-// Relax, except that pods on a node, finished pods, nil pods and pods of other schedulers are left out. Nothing is modified.
+// [Relax], except that pods on a node, finished pods, nil pods and pods of other schedulers are left out. Nothing is modified.
 //
 // About 0.05 s for each group at 5,000 nodes.
 func All(in Input, o Options) (_ []Group, err error) {

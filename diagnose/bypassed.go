@@ -16,7 +16,7 @@ import (
 // Bypassed returns why a pod with spec.nodeName does not start: a claim with WaitForFirstConsumer is bound for the node that a scheduler has
 // chosen, and no scheduler sees the pod. The remedy is node affinity on the name of the node, when the pod then gets the node; nil
 // otherwise. The cause is nil for pods without spec.nodeName, for those that have started or ended, and when no claim waits. Cost: one
-// decision. The errors are those of Relax about Input.
+// decision. The errors are those of [Relax] about [Input].
 func Bypassed(in Input, pod *v1.Pod) (cause *Cause, r *Remedy, err error) {
 	defer must.Catch(&err)
 	if in.Snapshot == nil {

@@ -181,7 +181,7 @@ func (c Change) Text() string {
 	return b.String()
 }
 
-// DefaultCost returns what a change costs unless Options.Cost says otherwise: cheap are edits of the pod that lose a wish, dear
+// DefaultCost returns what a change costs unless [Options.Cost] says otherwise: cheap are edits of the pod that lose a wish, dear
 // is what takes capacity or removes pods. A lower request or count costs more the more it takes away.
 func DefaultCost(c Change) int64 {
 	switch c.Kind {

@@ -39,7 +39,7 @@ type ScorePart struct {
 // Compare says why the decision about a pod chooses its node and not another one, by how much each weight may move before the
 // decision changes, and which single changes let it choose the other node: another weight, an image there, the label of a preferred
 // term, a taint PreferNoSchedule less, a pod that moves away, another request. Every flip is decided again. The errors are those of
-// Relax, and errors for a pod without a node and for another node that is the chosen one, does not exist or rejects the pod.
+// [Relax], and errors for a pod without a node and for another node that is the chosen one, does not exist or rejects the pod.
 // The nomination of the pod does not count: a pod that goes to its nominated node goes there without scores. O(changes) decisions.
 func Compare(in Input, pod *v1.Pod, other string) (_ *Comparison, err error) {
 	defer must.Catch(&err)

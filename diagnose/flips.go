@@ -25,7 +25,7 @@ type Flip struct {
 }
 
 // ApplyFlip makes the change of a flip in a snapshot and returns the changed pod. The pod stays as it is. A flip of the kind weight
-// changes no object. A Flip of another kind that was read from JSON is an error. The other errors are those of cluster.Snapshot.Set.
+// changes no object. A [Flip] of another kind that was read from JSON is an error. The other errors are those of [cluster.Snapshot.Set].
 func ApplyFlip(s *cluster.Snapshot, pod *v1.Pod, f Flip) (changed *v1.Pod, err error) {
 	defer must.Catch(&err)
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
-// Around is what OpeningOf reads beside a pod and a node.
+// Around is what [OpeningOf] reads beside a pod and a node.
 type Around struct {
 	Nodes    []*v1.Node // all nodes of the cluster; nil ones are left out
 	Kind     string     // of the pod's owner: "Deployment"; "" or "Pod" for none
@@ -23,7 +23,7 @@ type Opening struct {
 	Instead  string     // what ends the state of the node otherwise, in words; "" when nothing that a person does there helps
 }
 
-// OpeningOf returns what may open a node whose taints or cordon keep a pod off. A node that is open to the pod has an empty Opening.
+// OpeningOf returns what may open a node whose taints or cordon keep a pod off. A node that is open to the pod has an empty [Opening].
 // pod and n must not be nil.
 func OpeningOf(pod *v1.Pod, n *v1.Node, a Around) (o Opening) {
 	nodes := slices.DeleteFunc(slices.Clone(a.Nodes), func(n *v1.Node) bool { return n == nil })

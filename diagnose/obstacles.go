@@ -27,7 +27,7 @@ type Obstacle struct {
 // A plugin that rejects the pod before any node gives the only obstacle. When plugins name the only nodes, all other nodes have one
 // reason, as in kube-scheduler's message.
 //
-// placement.Plan.Table says more about each node, and takes longer. O(nodes x filters).
+// [placement.Plan.Table] says more about each node, and takes longer. O(nodes x filters).
 func Obstacles(a *placement.Attempt, c *cluster.Snapshot) []Obstacle {
 	x := obstacles{snapshot: c}
 	order := c.Order()

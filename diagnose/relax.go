@@ -52,7 +52,7 @@ type Options struct {
 	Stop func() bool
 }
 
-// DefaultSteps is the limit of a search without Options.Steps.
+// DefaultSteps is the limit of a search without [Options.Steps].
 const DefaultSteps = 200000
 
 // Diagnosis is what would have to change.
@@ -121,7 +121,7 @@ func (r Relaxation) Text() string {
 	return text
 }
 
-// ErrNoSnapshot is the error of Relax for an Input without a Snapshot.
+// ErrNoSnapshot is the error of [Relax] for an [Input] without a Snapshot.
 var ErrNoSnapshot = errors.New("diagnose: the input has no snapshot")
 
 // diagnosis is one question on its way.
@@ -175,8 +175,8 @@ type place struct {
 	changes []*Change
 }
 
-// Relax returns what would have to change so that the pod gets a node that Options.Where wants. A pod that gets one as things are
-// has no relaxations. The pod must not be on a node. The errors are ErrNoSnapshot, those of Profile.Validate, and an error for a
+// Relax returns what would have to change so that the pod gets a node that [Options.Where] wants. A pod that gets one as things are
+// has no relaxations. The pod must not be on a node. The errors are [ErrNoSnapshot], those of Profile.Validate, and an error for a
 // nil pod, a pod that is on a node or has finished, and a profile with Volumes or Devices.
 func Relax(in Input, pod *v1.Pod, o Options) (_ *Diagnosis, err error) {
 	defer must.Catch(&err)
@@ -371,9 +371,9 @@ func isOf(of, pod *v1.Pod) bool {
 	return of == pod || reflect.DeepEqual(a, b)
 }
 
-// Apply makes changes, of one Diagnosis of that pod, in a snapshot, and returns the changed pod. The pod stays as it is and comes on
-// no node. The pods of a Relaxation leave by eviction: a pod stays if a disruption budget does not allow its eviction. Fork the snapshot to keep it. Without changes Apply returns a copy of the pod. A Change that was read from JSON, or
-// is one of another pod, is an error. The other errors are those of cluster.Snapshot.Set and Unset, and the snapshot then has some of the changes.
+// Apply makes changes, of one [Diagnosis] of that pod, in a snapshot, and returns the changed pod. The pod stays as it is and comes on
+// no node. The pods of a [Relaxation] leave by eviction: a pod stays if a disruption budget does not allow its eviction. Fork the snapshot to keep it. Without changes Apply returns a copy of the pod. A [Change] that was read from JSON, or
+// is one of another pod, is an error. The other errors are those of [cluster.Snapshot.Set] and Unset, and the snapshot then has some of the changes.
 func Apply(s *cluster.Snapshot, pod *v1.Pod, changes ...Change) (changed *v1.Pod, err error) {
 	defer must.Catch(&err)
 	if s == nil {

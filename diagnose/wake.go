@@ -44,7 +44,7 @@ type End struct {
 	Wakes bool `json:"wakes"`
 }
 
-// WakeOptions configure Wake. The zero value knows what the objects say.
+// WakeOptions configure [Wake]. The zero value knows what the objects say.
 type WakeOptions struct {
 	// Completes returns when a running pod completes by itself; ok false: nobody knows. nil: nobody knows of any pod.
 	Completes func(pod *v1.Pod) (at time.Time, ok bool)
@@ -52,8 +52,8 @@ type WakeOptions struct {
 
 // Wake says which events would make the scheduler try a pending pod again, and when the running pods leave whose end is known:
 // terminating pods (deletionTimestamp has the grace), pods with activeDeadlineSeconds, pods that a NoExecute taint evicts after
-// tolerationSeconds, and pods of WakeOptions.Completes. The pods leave one after the other with their devices, and after each the
-// pod is decided again. A pod that has a node as things are has no events. A pod with scheduling gates waits for the last gate to go. The errors are those of Relax. O(known ends) decisions.
+// tolerationSeconds, and pods of [WakeOptions.Completes]. The pods leave one after the other with their devices, and after each the
+// pod is decided again. A pod that has a node as things are has no events. A pod with scheduling gates waits for the last gate to go. The errors are those of [Relax]. O(known ends) decisions.
 func Wake(in Input, pod *v1.Pod, o WakeOptions) (_ *Outlook, err error) {
 	defer must.Catch(&err)
 	d := must.Get(begin(in, pod, Options{}))

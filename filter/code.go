@@ -3,11 +3,11 @@ package filter
 import "strconv"
 
 // Code is the outcome of one plugin at one extension point. Names and numbers are those of kube-scheduler's framework. The
-// zero value is Success.
+// zero value is [Success].
 type Code int
 
-// Codes of a plugin's answer. A filter may answer with Success, Unschedulable, UnschedulableAndUnresolvable, Pending or
-// Error.
+// Codes of a plugin's answer. A filter may answer with [Success], [Unschedulable], [UnschedulableAndUnresolvable], [Pending] or
+// [Error].
 const (
 	// Success lets the pod pass.
 	Success Code = iota

@@ -46,7 +46,7 @@ func restartAll(list []v1.Container) bool {
 }
 
 // CompileFeatures compiles the filter NodeDeclaredFeatures: a node must declare every feature that the pod needs
-// (RequiredFeatures). Other nodes and free slots are rejected with verdict 1 and resources.Unresolvable. The filter skips a
+// ([RequiredFeatures]). Other nodes and free slots are rejected with verdict 1 and [resources.Unresolvable]. The filter skips a
 // pod that needs no feature. Check is O(features needed x features declared).
 func CompileFeatures(pod *v1.Pod) Evaluator[Predicate] {
 	need := RequiredFeatures(pod)

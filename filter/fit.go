@@ -74,19 +74,19 @@ func checked(name v1.ResourceName, value int64, o FitOptions) bool {
 	return !slices.Contains(o.IgnoredResources, string(name)) && !slices.Contains(o.IgnoredResourceGroups, group)
 }
 
-// FitState is NodeResourcesFit for one pod and one cluster. Every Check reads the rows again, so the State stays right while
+// FitState is NodeResourcesFit for one pod and one cluster. Every Check reads the rows again, so the [State] stays right while
 // nodes and pods come and go.
 //
 // Check rejects a slot without room for one more pod, and a slot with less than a request: allocatable minus requested of
 // any resource that the pod asks for. The verdict is a set of bits: bit 0 for the number of pods, bits 1 to 13 for the first
-// 13 requests, bit 14 for all later requests (Partial). resources.Unresolvable is set when a request is more than the whole
+// 13 requests, bit 14 for all later requests (Partial). [resources.Unresolvable] is set when a request is more than the whole
 // allocatable amount. The number of pods never sets it. A free slot has room for 0 pods. Check does not allocate.
 //
 // Reasons returns "Too many pods" first, then "Insufficient <resource>" in the order of the requests. Explain has the same
 // order, and is empty when the pod fits.
 //
-// The Trial counts a pod with what it holds on a node (overhead.Options.UseStatus). It also has the method
-// Apply(requests resources.Vector, i int, n int32), for callers that know the requests of a pod in the columns of the schema:
+// The [Trial] counts a pod with what it holds on a node ([overhead.Options.UseStatus]). It also has the method
+// Apply(requests [resources.Vector], i int, n int32), for callers that know the requests of a pod in the columns of the schema:
 // n pods with these requests come to slot i, or leave it when n is negative.
 type FitState interface {
 	TrialState[Insufficient]
@@ -232,13 +232,13 @@ func (s *fitState) Explain(i int) []Insufficient {
 }
 
 // Fits reports whether the resources of a node that runs the given pods suffice for the pod. Running pods count with what
-// they hold (overhead.Options.UseStatus). A nil list of running pods means no pods. O(containers of all pods).
+// they hold ([overhead.Options.UseStatus]). A nil list of running pods means no pods. O(containers of all pods).
 func Fits(pod *v1.Pod, node *v1.Node, running []*v1.Pod, o FitOptions) bool {
 	return len(Lacks(pod, node, running, o)) == 0
 }
 
-// Lacks returns what a node that runs the given pods lacks for the pod, in the order of FitState.Explain. The result is
-// empty when the pod fits. Running pods count as in Fits.
+// Lacks returns what a node that runs the given pods lacks for the pod, in the order of [FitState.Explain]. The result is
+// empty when the pod fits. Running pods count as in [Fits].
 func Lacks(pod *v1.Pod, node *v1.Node, running []*v1.Pod, o FitOptions) []Insufficient {
 	schema := new(resources.Schema)
 	row := oneRow{schema: schema, allocatable: resources.FromList(schema, node.Status.Allocatable)}

@@ -21,7 +21,7 @@ import (
 //   - A node is added, and the pod fits the empty node.
 //   - A node is updated, the pod fits the empty node, and the node allows more pods than before or offers more of a resource
 //     that the pod asks for.
-//   - A DeviceClass is added or updated, and it now provides a resource that the pod names, even with amount 0: its extended
+//   - A [DeviceClass] is added or updated, and it now provides a resource that the pod names, even with amount 0: its extended
 //     resource, or for a new class the resource of its name.
 //
 // The ignored resources of o have no effect: v1.37 ignores them in the filter and not in its hint. Adding a node does not
@@ -67,7 +67,7 @@ func podHelps(pod, before, after *v1.Pod, v release.Version) bool {
 	return after.Spec.NodeName != "" && shrank(pod, before, after, v)
 }
 
-// DeviceClass has what the hint of FitHint reads of a resource.k8s.io DeviceClass. The API's own type would make every
+// DeviceClass has what the hint of [FitHint] reads of a resource.k8s.io DeviceClass. The API's own type would make every
 // importer of this package link the resource API for one name.
 type DeviceClass struct {
 	// Name is the name of the class, which provides the resource deviceclass.resource.kubernetes.io/NAME.

@@ -37,7 +37,7 @@ func (h *Histogram) Nodes() int { return h.nodes }
 
 // Add counts n nodes with the rejection r: the node of slot i and n-1 nodes that are equal to it. r is a rejection of the
 // list ps. Add ignores a rejection that allows, and ignores n below 1. For a verdict that does not have all its reasons
-// (Detailer), Add asks for the reasons of slot i and allocates.
+// ([Detailer]), Add asks for the reasons of slot i and allocates.
 func (h *Histogram) Add(ps Predicates, r Rejection, i, n int) {
 	if r.Verdict == 0 || n <= 0 {
 		return

@@ -21,5 +21,5 @@ func AppendPortsKey(dst []byte, pod *v1.Pod) []byte {
 }
 
 // AppendFeaturesKey appends everything that NodeDeclaredFeatures reads of an incoming pod: the features that the pod needs
-// (RequiredFeatures). A nil pod needs none.
+// ([RequiredFeatures]). A nil pod needs none.
 func AppendFeaturesKey(dst []byte, pod *v1.Pod) []byte { return key.Texts(dst, RequiredFeatures(pod)) }

@@ -13,7 +13,7 @@ const NoNodes = "no nodes available to schedule pods"
 const noteLimit = 1024
 
 // Message has the parts of the text about a failed attempt. String returns the text of the pod's PodScheduled condition, and
-// Cut shortens the text to the note of the FailedScheduling event. The zero value is a failure without a reason.
+// [Cut] shortens the text to the note of the FailedScheduling event. The zero value is a failure without a reason.
 type Message struct {
 	// Nodes is the number of nodes that the scheduler knows: the N of "0/N nodes are available". It is 1 when Reserve or
 	// Permit rejected the pod on the chosen node.

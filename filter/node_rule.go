@@ -57,7 +57,7 @@ func (s *nodeRuleState) Reads(dst []string) []string {
 }
 
 // CompileNodeName compiles the filter NodeName: spec.nodeName must be empty or the node's name. Other nodes and free slots
-// are rejected with verdict 1 and resources.Unresolvable. The filter skips a pod without spec.nodeName, and a scheduler sees
+// are rejected with verdict 1 and [resources.Unresolvable]. The filter skips a pod without spec.nodeName, and a scheduler sees
 // no other pods. The kubelet applies the rule at admission (overhead/kubelet.Admission). O(1).
 func CompileNodeName(pod *v1.Pod) Evaluator[Predicate] {
 	want := pod.Spec.NodeName

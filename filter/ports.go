@@ -70,7 +70,7 @@ type ports struct{ want []hostPort }
 // CompilePorts compiles the filter NodePorts: no pod on the node may hold a host port that conflicts with a host port of the
 // pod. Two ports conflict when they are equal in protocol and number, and equal in address or one address is 0.0.0.0. An
 // empty address is 0.0.0.0 and an empty protocol TCP. Ports that conflict with each other inside the pod are not an error.
-// A node with a conflict is rejected with verdict 1, a free slot with resources.Unresolvable too. The filter skips a pod
+// A node with a conflict is rejected with verdict 1, a free slot with [resources.Unresolvable] too. The filter skips a pod
 // without host ports.
 //
 // On counts the pods that run at the time of the call. It takes O(1) for a pod without host ports, O(slots + pods with host

@@ -36,7 +36,7 @@ type PreFilters struct {
 // Add joins one answer. It reports whether the later plugins must not be called:
 //
 //  1. Skip: the caller leaves out the plugin's filter. The plugin's set of nodes is ignored.
-//  2. Success: the plugin's set narrows Nodes. When no node is left, the pod is rejected with UnschedulableAndUnresolvable
+//  2. Success: the plugin's set narrows Nodes. When no node is left, the pod is rejected with [UnschedulableAndUnresolvable]
 //     at once.
 //  3. Unschedulable: the pod is rejected, and the other plugins still run. The last such answer counts.
 //  4. UnschedulableAndUnresolvable: the pod is rejected at once.
@@ -93,9 +93,9 @@ func brackets(names []string) string {
 	return "[" + strings.Join(slices.Sorted(slices.Values(names)), " ") + "]"
 }
 
-// Outside returns the reason of the nodes that are not left, for Message.Absent; none when all nodes are left. The reason
+// Outside returns the reason of the nodes that are not left, for [Message.Absent]; none when all nodes are left. The reason
 // names the plugins that narrowed the nodes and the plugins of also. also has the plugin that rejected the nominated node
-// (Found.NominatedBy), which is tried before the other nodes; "" there names no plugin.
+// ([Found.NominatedBy]), which is tried before the other nodes; "" there names no plugin.
 func (f *PreFilters) Outside(also ...string) []string {
 	if f.Nodes == nil {
 		return nil
@@ -110,7 +110,7 @@ func (f *PreFilters) Outside(also ...string) []string {
 }
 
 // Rejecters returns the plugins whose events may make the pod schedulable: the plugin that rejected the pod, and the plugins
-// that narrowed the nodes. When a plugin rejects with UnschedulableAndUnresolvable, Rejecters returns that plugin alone.
+// that narrowed the nodes. When a plugin rejects with [UnschedulableAndUnresolvable], Rejecters returns that plugin alone.
 // After an error the result is empty.
 func (f *PreFilters) Rejecters() []string {
 	if f.Err != nil {

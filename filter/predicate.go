@@ -33,7 +33,7 @@ type State[T any] interface {
 	Explain(i int) []T
 }
 
-// TrialState is a State whose verdicts depend on running pods.
+// TrialState is a [State] whose verdicts depend on running pods.
 type TrialState[T any] interface {
 	State[T]
 	// NewTrial returns a copy for what-if questions. The copy is cheap and independent of other copies.
@@ -52,8 +52,8 @@ type Trial interface {
 	Reset()
 }
 
-// Coder is implemented by a predicate that has verdicts with a code other than Unschedulable and
-// UnschedulableAndUnresolvable, such as Error. Code is not called with verdict 0.
+// Coder is implemented by a predicate that has verdicts with a code other than [Unschedulable] and
+// [UnschedulableAndUnresolvable], such as [Error]. Code is not called with verdict 0.
 type Coder interface {
 	Code(v resources.Verdict) Code
 }

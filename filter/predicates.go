@@ -10,7 +10,7 @@ import (
 )
 
 // Predicates is the list of filters of a pod in plugin order. Leave out predicates that skip the pod, as kube-scheduler
-// leaves out a plugin whose PreFilter answers Skip.
+// leaves out a plugin whose PreFilter answers [Skip].
 type Predicates []Predicate
 
 // Rejection is a predicate of a list and its verdict on a slot. The zero value means that every predicate allows the slot.
@@ -58,7 +58,7 @@ func (ps Predicates) Reasons(r Rejection, i int) []string {
 	return p.Reasons(r.Verdict)
 }
 
-// Err returns an error when the predicate of the rejection failed (code Error) or gave a code that a filter must not give.
+// Err returns an error when the predicate of the rejection failed (code [Error]) or gave a code that a filter must not give.
 // Such an error ends the whole attempt. Err returns nil when the predicate allows or rejects slot i.
 func (ps Predicates) Err(r Rejection, i int) error {
 	switch code := ps.Code(r); code {
@@ -96,14 +96,14 @@ func Nominated(pod *v1.Pod, nominated []*v1.Pod) []*v1.Pod {
 	return out
 }
 
-// TwoPass is First for a slot to which pods are nominated. nominated holds the pods that the function Nominated returns.
+// TwoPass is First for a slot to which pods are nominated. nominated holds the pods that the function [Nominated] returns.
 //
 //  1. All predicates must allow the slot while the nominated pods are there. This pass is left out without nominated pods.
 //  2. All predicates must allow the slot without the nominated pods.
 //
 // TwoPass returns the rejection of the first pass that fails.
 //
-// trials[k] is the Trial of ps[k], nil when that predicate does not look at running pods. TwoPass resets the trials at the
+// trials[k] is the [Trial] of ps[k], nil when that predicate does not look at running pods. TwoPass resets the trials at the
 // start and at the end of each pass. After the reset at the start it calls base, unless base is nil. base repeats changes of
 // the caller, such as the victims that a preemption has removed.
 func (ps Predicates) TwoPass(trials []Trial, i int, nominated []*v1.Pod, base func()) Rejection {

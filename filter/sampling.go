@@ -23,7 +23,7 @@ type Sampling struct {
 //	max(100, n * percentage / 100) otherwise; the adaptive percentage is max(5, 50 - n/125)
 //
 // All divisions are integer divisions. n is the number of candidates that PreFilter plugins left. A percentage above 100
-// counts as 100 and a percentage below 0 as 0; kube-scheduler refuses both (ValidatePercentage). The result never exceeds n.
+// counts as 100 and a percentage below 0 as 0; kube-scheduler refuses both ([ValidatePercentage]). The result never exceeds n.
 // Rule: documentation, "Scheduler Performance Tuning".
 func NumToFind(n int, s Sampling) int {
 	if s.Unscored {

@@ -7,7 +7,7 @@ import (
 )
 
 // Search looks for nodes that take a pod. A search is sequential and deterministic. To use several cores, let workers call
-// Predicates.First for disjoint parts of the slots, store the results in a slice, and pass a function that reads the slice.
+// [Predicates.First] for disjoint parts of the slots, store the results in a slice, and pass a function that reads the slice.
 // The outcome is the same.
 type Search struct {
 	// Candidates are the slots to look at in scan order: ScanOrder without the nodes that PreFilter plugins took away.

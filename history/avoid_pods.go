@@ -13,7 +13,7 @@ import (
 // NodePreferAvoidPods is a score plugin of the releases up to v1.21: a node whose annotation
 // scheduler.alpha.kubernetes.io/preferAvoidPods names the controller of the pod scores 0, all other nodes 100. Its default
 // weight was 10000. Only pods of a ReplicationController or a ReplicaSet can be avoided. An annotation that is not valid
-// JSON (v1.AvoidPods) avoids nothing. A plan keeps no answers of this plugin for equal pods. Rule: documentation of v1.18,
+// JSON ([v1.AvoidPods]) avoids nothing. A plan keeps no answers of this plugin for equal pods. Rule: documentation of v1.18,
 // "Scheduling Policies" (NodePreferAvoidPodsPriority).
 func NodePreferAvoidPods() *placement.Plugin {
 	return &placement.Plugin{Name: "NodePreferAvoidPods", Score: scoreAvoided}

@@ -12,7 +12,7 @@ import (
 
 // AbsoluteBalance is the score of NodeResourcesBalancedAllocation from v1.22 to v1.35, 50 to 100: the balance of the node
 // with the pod. v1.37 scores how much the pod changes the balance. The plugin skipped the same pods as in v1.37. The error
-// is that of score.CompileBalance. A nil pod is an empty pod; nil rows panic.
+// is that of [score.CompileBalance]. A nil pod is an empty pod; nil rows panic.
 func AbsoluteBalance(pod *v1.Pod, args score.BalanceArgs, rows score.Rows) (Scorer, error) {
 	args.Release = release.V1_35
 	e, err := score.CompileBalance(pod, args)
@@ -45,7 +45,7 @@ type VolumeRows interface {
 
 // VolumeVariance is the score of NodeResourcesBalancedAllocation before v1.22 with the alpha feature
 // BalanceAttachedNodeVolumes, 0 to limit: 1 - variance of the shares of cpu, memory and attached volumes. For a node without
-// known volume limit the score is that of Difference. A nil pod is an empty pod.
+// known volume limit the score is that of [Difference]. A nil pod is an empty pod.
 func VolumeVariance(pod *v1.Pod, rows VolumeRows, limit int64) Scorer {
 	asked, without := requestOf(pod), Difference(pod, rows, limit)
 	return func(i int) int64 {

@@ -13,7 +13,7 @@ import (
 )
 
 // Profile118 returns the default profile of v1.18 for placement: its score plugins by their names then, in their order, with
-// weight 1 each but 10000 for NodePreferAvoidPods. Its filters are those of v1.37 that v1.18 had, in the order of v1.37.
+// weight 1 each but 10000 for [NodePreferAvoidPods]. Its filters are those of v1.37 that v1.18 had, in the order of v1.37.
 //
 // limit is the highest score that a plugin gives. It was 100 in v1.18, and 10 in releases up to about v1.16. With another limit than
 // 100, plugins that v1.37 still has give their score of today times limit / 100, truncated. The scores that changed since are
@@ -21,13 +21,13 @@ import (
 //   - NodeResourcesBalancedAllocation: Difference,
 //   - NodeResourcesLeastAllocated: the free share of cpu and memory; a resource that the node does not have scores 0 and counts. Both
 //     plugins count a cpu of the pod's overhead as a millicpu, rounded up,
-//   - DefaultPodTopologySpread: SelectorSpread,
+//   - DefaultPodTopologySpread: [SelectorSpread],
 //   - NodePreferAvoidPods,
 //   - PodTopologySpread: linear in the number of matching pods, and without default constraints,
 //   - ImageLocality: 1000 MiB in all are the best score, not 1000 MiB a container,
 //   - InterPodAffinity: normalized from 0, not from the smallest score, when no score is below 0.
 //
-// Extenders give 0 to 10, which score.Totals scales by 10. Work for equal pods is not kept.
+// Extenders give 0 to 10, which [score.Totals] scales by 10. Work for equal pods is not kept.
 func Profile118(limit int64) placement.Profile {
 	today := placement.DefaultProfile()
 	out := placement.Profile{SchedulerName: today.SchedulerName}

@@ -7,14 +7,14 @@ import (
 )
 
 // Actions of Kubernetes 1.27 and 1.28 that cover several kinds of change. The actions Add to UpdateNodeCondition are those
-// of 1.36. queue.Legacy.CycleCounter compares such actions bit by bit.
+// of 1.36. [queue.Legacy.CycleCounter] compares such actions bit by bit.
 const (
 	UpdateActions128 = queue.UpdateNodeAllocatable | queue.UpdateNodeLabel | queue.UpdateNodeTaint | queue.UpdateNodeCondition // 60
 	AllActions128    = queue.Add | queue.Delete | UpdateActions128                                                             // 63
 )
 
 // Events128 returns a new map from names to events of Kubernetes 1.28. The actions of WildCardEvent and UnschedulableTimeout
-// are queue.All, because package queue takes only that action for a wildcard.
+// are [queue.All], because package queue takes only that action for a wildcard.
 func Events128() map[string]queue.Event {
 	event := func(r string, a queue.Action, label string) queue.Event {
 		return queue.Event{Resource: r, Action: a, Label: label}
@@ -65,7 +65,7 @@ func UnregisteredEvents128(plugin string) []queue.Registration {
 	return list
 }
 
-// Registrations128 returns what the default plugins of Kubernetes 1.28 waited for, for queue.Legacy.CycleCounter: what the plugins
+// Registrations128 returns what the default plugins of Kubernetes 1.28 waited for, for [queue.Legacy.CycleCounter]: what the plugins
 // of kube-scheduler v1.28.1 register, run with its default profile (testdata/events_v1.28.1.txt). There are no hints. The list on has
 // feature gates that are on. With InPlacePodVerticalScaling, which was off, NodeResourcesFit also waits for the update of a pod, as a
 // widely read article on the queue says.

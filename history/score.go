@@ -19,7 +19,7 @@ func (s Scorer) Raw(i int) int64 { return s(i) }
 
 // FreeShare is the score of NodeResourcesFit before v1.33, 0 to 100. It differs from that of v1.37 for
 // RequestedToCapacityRatio only: the utilization is 100 minus the free share in percent, truncated, so that 3 of 8 is 38
-// percent and not 37. The error is that of score.CompileAllocation. A nil pod is an empty pod. Nil rows panic.
+// percent and not 37. The error is that of [score.CompileAllocation]. A nil pod is an empty pod. Nil rows panic.
 func FreeShare(pod *v1.Pod, args score.FitArgs, rows score.Rows) (Scorer, error) {
 	e, err := score.CompileAllocation(pod, args)
 	if err != nil {
@@ -44,7 +44,7 @@ func FreeShare(pod *v1.Pod, args score.FitArgs, rows score.Rows) (Scorer, error)
 	}, nil
 }
 
-// ZeroToTen is the score of NodeResourcesFit before scores went to 100 (about v1.17), 0 to 10. It differs from FreeShare:
+// ZeroToTen is the score of NodeResourcesFit before scores went to 100 (about v1.17), 0 to 10. It differs from [FreeShare]:
 //
 //  1. scores of a shape are not multiplied by 10;
 //  2. a resource that the pod does not ask for counts;
@@ -52,7 +52,7 @@ func FreeShare(pod *v1.Pod, args score.FitArgs, rows score.Rows) (Scorer, error)
 //  4. a resource over capacity scores 0 under MostAllocated.
 //
 // ZeroToTen reproduces older documents. Do not add its scores to scores of 0 to 100. The error is that of
-// score.CompileAllocation. A nil pod is an empty pod.
+// [score.CompileAllocation]. A nil pod is an empty pod.
 func ZeroToTen(pod *v1.Pod, args score.FitArgs, rows score.Rows) (Scorer, error) {
 	if _, err := score.CompileAllocation(pod, args); err != nil {
 		return nil, err

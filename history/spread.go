@@ -15,13 +15,13 @@ import (
 
 // SelectorSpread is the score that spread the pods of a service or controller before there were default constraints. The
 // plugin was named DefaultPodTopologySpread for a while; it was on by default until v1.20, gone from the configuration with
-// v1.25 and removed in v1.29. find has the services and controllers; nil means those of the plan's cluster.Snapshot, or none
+// v1.25 and removed in v1.29. find has the services and controllers; nil means those of the plan's [cluster.Snapshot], or none
 // when the plan has no snapshot.
 //
 // A node scores 0 to 100: two thirds for few matching pods in the zone, one third for few on the node, both linear below the
 // largest number of a feasible node. Where the node or every feasible node has no zone, the node alone counts. A zone is the
 // pair of region and zone labels, failure-domain.beta.kubernetes.io before topology.kubernetes.io. A matching pod is one of
-// the pod's namespace that is not being deleted and that spread.OwnerSelector selects. Pods with constraints of their own
+// the pod's namespace that is not being deleted and that [spread.OwnerSelector] selects. Pods with constraints of their own
 // are left out. A plan keeps no answers of this plugin for equal pods. Rules S7.1 to S7.3.
 func SelectorSpread(find spread.Owners) *placement.Plugin {
 	return selectorSpread(find, score.MaxScore)

@@ -11,7 +11,7 @@ import (
 // reads them:
 //
 //  1. A container or init container that limits a resource and does not request it requests its limit.
-//  2. When spec.resources has a request or limit, the containers' limits of huge pages, summed as in Limits, become limits
+//  2. When spec.resources has a request or limit, the containers' limits of huge pages, summed as in [Limits], become limits
 //     in spec.resources, unless spec.resources names the huge pages already. When spec.resources then has a limit, its
 //     missing requests of cpu and memory become the requests of the containers. Requests of cpu, memory and huge pages that
 //     are still missing become the limits.

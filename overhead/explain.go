@@ -31,7 +31,7 @@ func (p Phase) String() string {
 	return [...]string{"none", "running", "starting", "pod level"}[p]
 }
 
-// Part is the request of one resource with its parts. Total is the amount of Phase plus Overhead.
+// Part is the request of one resource with its parts. Total is the amount of [Phase] plus Overhead.
 type Part struct {
 	Name     v1.ResourceName
 	Running  resource.Quantity // containers and sidecars
@@ -44,7 +44,7 @@ type Part struct {
 }
 
 // Explain returns the parts of Requests(pod, o): cpu, memory and ephemeral-storage first, then by name. Phase prefers
-// Running to Starting where both need the same.
+// [Running] to [Starting] where both need the same.
 // A nil pod has no parts.
 func Explain(pod *v1.Pod, o Options) []Part {
 	if pod == nil {

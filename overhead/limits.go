@@ -2,13 +2,13 @@ package overhead
 
 import v1 "k8s.io/api/core/v1"
 
-// Limits returns the most that the pod may use, as a new list. Limits are summed like Requests, with these differences:
+// Limits returns the most that the pod may use, as a new list. Limits are summed like [Requests], with these differences:
 //
 //   - In a resize the larger of desired and actuated limits counts, and the actuated limit alone when the resize is
 //     infeasible.
 //   - Overhead is added to limits that exist and are not zero. It never makes a limit.
 //   - When status.resources has no limits, the pod-level limits of the spec count.
-//   - Options.Missing has no effect.
+//   - [Options.Missing] has no effect.
 //
 // A container without a limit adds nothing. So a limit in the result does not mean that every container has a limit (package
 // overhead/kubelet, PodCgroup). Rules: documentation, "Pod Overhead", "Resize CPU and Memory Resources assigned to

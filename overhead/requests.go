@@ -44,7 +44,7 @@ func (o Options) usePodStatus(pod *v1.Pod) bool {
 //  4. plus spec.overhead.
 //
 // Quantities are added exactly, negative ones included, and are not rounded. Ephemeral containers never count. A pod without
-// the API server's defaults may ask for less (Default). A nil pod is an empty pod. Rules: documentation, "Resource sharing
+// the API server's defaults may ask for less ([Default]). A nil pod is an empty pod. Rules: documentation, "Resource sharing
 // within containers" (sidecar containers), "Pod Overhead", "Pod-level resources".
 func Requests(pod *v1.Pod, o Options) v1.ResourceList {
 	if pod == nil {

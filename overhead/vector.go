@@ -17,8 +17,8 @@ const (
 	defaultMemoryBytes int64 = 200 << 20
 )
 
-// Each calls yield for every resource of Requests that kube-scheduler counts, zero amounts included: cpu in thousandths,
-// memory and ephemeral-storage in bytes, then extended resources, huge pages and the like (resources.IsScalar) by name.
+// Each calls yield for every resource of [Requests] that kube-scheduler counts, zero amounts included: cpu in thousandths,
+// memory and ephemeral-storage in bytes, then extended resources, huge pages and the like ([resources.IsScalar]) by name.
 // Amounts are those of the whole pod, rounded up once and limited to the int64 range. "pods" and names that the scheduler
 // does not know are left out. Each does not allocate when amounts are whole thousandths of cpu and whole units of other
 // resources, and the pod has at most eight names. A nil pod has no amounts. yield must not be nil.
@@ -45,8 +45,8 @@ func eachRequest(pod *v1.Pod, o Options, schema *resources.Schema, yield func(na
 	}
 }
 
-// AppendRequests appends to dst a row of schema.Len() columns with the amounts of Each, interning names that the schema
-// lacks. Pass buf[:0] to use the memory of a row again. Column resources.Pods stays 0: a caller that counts pods adds 1.
+// AppendRequests appends to dst a row of schema.Len() columns with the amounts of [Each], interning names that the schema
+// lacks. Pass buf[:0] to use the memory of a row again. Column [resources.Pods] stays 0: a caller that counts pods adds 1.
 // Rows of names that the schema has already do not allocate. A nil pod asks for nothing. The schema must not be nil.
 func AppendRequests(dst resources.Vector, schema *resources.Schema, pod *v1.Pod, o Options) resources.Vector {
 	start := len(dst)
@@ -61,7 +61,7 @@ func AppendRequests(dst resources.Vector, schema *resources.Schema, pod *v1.Pod,
 	return dst
 }
 
-// NonZero returns what a pod on a node counts with in NodeResourcesFit's scores, by the rule of a release: the cpu and memory of Requests with
+// NonZero returns what a pod on a node counts with in NodeResourcesFit's scores, by the rule of a release: the cpu and memory of [Requests] with
 // UseStatus, where containers that name none count 100m and 200Mi. When the pod sets spec.resources.requests, NonZero fills
 // in only a resource that Requests does not name at all. Even a pod overhead of 10m names cpu. A nil pod counts 0.
 func NonZero(pod *v1.Pod, v release.Version) (cpuMilli, memoryBytes int64) {
@@ -76,7 +76,7 @@ func NonZero(pod *v1.Pod, v release.Version) (cpuMilli, memoryBytes int64) {
 	return nonZero(pod, o, cpu, memory)
 }
 
-// NonZeroIncoming returns what an incoming pod counts with in NodeResourcesFit's scores: the cpu and memory of Requests,
+// NonZeroIncoming returns what an incoming pod counts with in NodeResourcesFit's scores: the cpu and memory of [Requests],
 // where containers that name none count 100m and 200Mi. Pod-level resources are ignored, as in v1.37. Each with
 // IgnorePodLevel returns the other resources that count in scores. A nil pod counts 0.
 func NonZeroIncoming(pod *v1.Pod) (cpuMilli, memoryBytes int64) {

@@ -15,7 +15,7 @@ import (
 )
 
 // Attempt is one pod, prepared over one cluster: the steps of Decide, for callers who do something between the steps. An
-// Attempt is right for the cluster as it was at Prepare, and belongs to one goroutine. Plan.Prepare makes an Attempt; the
+// Attempt is right for the cluster as it was at Prepare, and belongs to one goroutine. [Plan.Prepare] makes an Attempt; the
 // zero value is not usable.
 type Attempt struct {
 	plan *Plan
@@ -178,7 +178,7 @@ func devicesOn(i int, predicates filter.Predicates) devices.Allocation {
 }
 
 // Verdicts appends the first rejection on every slot, in order of the slots. A free slot, and a node that is not among the
-// named nodes, gets Outside. Nominated pods count as in Search. For a failed attempt (Plan.Failed) whose search asked node by
+// named nodes, gets [Outside]. Nominated pods count as in Search. For a failed attempt ([Plan.Failed]) whose search asked node by
 // node, Verdicts returns what the search found.
 func (a *Attempt) Verdicts(dst []filter.Rejection, o Options) []filter.Rejection {
 	if a.verdicts != nil {

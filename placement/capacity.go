@@ -30,7 +30,7 @@ type Room struct {
 // sets no limit.
 //
 // A copy has the pod's name with a number. All copies use the same claims; each copy has generic ephemeral volumes and
-// ResourceClaims from templates of its own. The nomination of the pod does not count. The errors are those of Assume; the Room is empty then. One decision a copy.
+// ResourceClaims from templates of its own. The nomination of the pod does not count. The errors are those of Assume; the [Room] is empty then. One decision a copy.
 func (p *Placer) HowMany(pod *v1.Pod, more func(placed int) bool) (room Room, err error) {
 	defer must.Catch(&err)
 	return p.howMany(pod, more), nil

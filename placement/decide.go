@@ -91,8 +91,8 @@ func (f Failure) Text() string {
 }
 
 // Decide chooses a node for the pod as v1.37 does: the filters in their order, then the scores, then the largest total. Of
-// equal totals it chooses the first in scan order, unless Options.Tie chooses. Decide changes nothing; Placer.Assume puts the
-// pod on the node. Without nodes the Failure has the text of v1.37. The cost is in the package comment.
+// equal totals it chooses the first in scan order, unless [Options.Tie] chooses. Decide changes nothing; [Placer.Assume] puts the
+// pod on the node. Without nodes the [Failure] has the text of v1.37. The cost is in the package comment.
 func (p *Plan) Decide(pod *v1.Pod, o Options) Decision {
 	d := Decision{Slot: -1, Nodes: len(p.slots(o)), Next: o.Next}
 	if d.Nodes == 0 {

@@ -4,7 +4,7 @@ import (
 	"errors"
 )
 
-// Errors of this package; test for them with errors.Is.
+// Errors of this package; test for them with [errors.Is].
 var (
 	// ErrUnknownPlugin: no plugin of this package has the name.
 	ErrUnknownPlugin = errors.New("no such plugin")
@@ -12,7 +12,7 @@ var (
 	ErrNotFeasible = errors.New("the node is not feasible")
 )
 
-// NoPlaceError is the error for a pod without a place. The fields of its Failure say why. Failure is nil when the decision
+// NoPlaceError is the error for a pod without a place. The fields of its [Failure] say why. Failure is nil when the decision
 // had neither a node nor a failure; Text and MarshalJSON panic then, Error and Unwrap do not.
 type NoPlaceError struct {
 	*Failure

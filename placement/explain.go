@@ -169,7 +169,7 @@ func (p *Plan) byName() []int {
 	return p.named
 }
 
-// Choice explains why a slot was chosen among the feasible nodes. The error is ErrNotFeasible for a slot where a filter rejects
+// Choice explains why a slot was chosen among the feasible nodes. The error is [ErrNotFeasible] for a slot where a filter rejects
 // the pod and for a slot without a node, or the error is that of a score.
 func (p *Plan) Choice(pod *v1.Pod, chosen int) (score.Explanation, error) {
 	a := p.prepareAll(pod)

@@ -76,7 +76,7 @@ func (p *Plan) Failed(f *Failure) *Attempt {
 	return p.failed
 }
 
-// Rejections appends what each slot's rejection means to preemption, for preemption.Request.
+// Rejections appends what each slot's rejection means to preemption, for [preemption.Request].
 func (a *Attempt) Rejections(dst []preemption.Rejection, o Options) []preemption.Rejection {
 	base := len(dst)
 	none := preemption.Unresolvable // free slots, and nodes that the plugins left out

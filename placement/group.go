@@ -64,7 +64,7 @@ type GroupDecision struct {
 	Next int
 }
 
-// GroupOutcome is what is written about a group. podgroup.Group.Condition makes the condition of it.
+// GroupOutcome is what is written about a group. [podgroup.Group.Condition] makes the condition of it.
 type GroupOutcome struct {
 	Group *podgroup.Group
 	// Reason is the reason of the condition: podgroup.ReasonScheduled, ReasonUnschedulable or ReasonSchedulerError.
@@ -92,8 +92,8 @@ type MemberOutcome struct {
 var ErrNoGroup = errors.New("the pods are not members of one group")
 
 // DecideGroup decides about the queued pods of one group, or of all groups of a tree, as v1.37 does behind its feature gates: all members
-// that are needed find a node, or none is placed. queued are pods of the tree in the order of podgroup.CompareMembers within each group;
-// they must not be on nodes. The snapshot has the groups (cluster.Objects.PodGroups) and their members on nodes.
+// that are needed find a node, or none is placed. queued are pods of the tree in the order of [podgroup.CompareMembers] within each group;
+// they must not be on nodes. The snapshot has the groups ([cluster.Objects.PodGroups]) and their members on nodes.
 //
 // DecideGroup changes nothing: AssumeGroup puts the members of a decision on their nodes. The rules are in docs/podgroup.md. The cost is that of a decision for each member and
 // placement; a preemption decides a second time, and checks the members once for each unit that could leave.

@@ -42,7 +42,7 @@ type bindJSON struct {
 //	{"node": "n2", "total": 452, "nodes": 5, "evaluated": 5, "feasible": 3,
 //	 "volumes": {"bind": [{"claim": "default/data", "volume": "disk-b"}], "provision": ["default/scratch"]}}
 //
-// and for a pod without a node "failure" instead of "node"; see Failure. volumes is left out when nothing has to happen. A pod
+// and for a pod without a node "failure" instead of "node"; see [Failure]. volumes is left out when nothing has to happen. A pod
 // whose ResourceClaims get devices has them too:
 //
 //	"devices": [{"claim": "default/gpus", "devices": [{"request": "gpu", "device": "gpu.example.com/n2/gpu-0"}]}]
@@ -91,7 +91,7 @@ func claimsJSON(d devices.Allocation) any {
 	return out
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. Slot is -1 then: ask Plan.Slot for the node's. Volumes and Devices, which are
+// UnmarshalJSON reads what MarshalJSON wrote. Slot is -1 then: ask [Plan.Slot] for the node's. Volumes and Devices, which are
 // objects, are not read.
 func (d *Decision) UnmarshalJSON(data []byte) error {
 	var in decisionJSON

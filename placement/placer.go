@@ -12,7 +12,7 @@ import (
 	volumetracker "github.com/podberth/podberth/volumes/tracker"
 )
 
-// Placer is a Plan that can also place pods: it changes its snapshot. NewPlacer makes a Placer; the zero value is not usable.
+// Placer is a [Plan] that can also place pods: it changes its snapshot. [NewPlacer] makes a Placer; the zero value is not usable.
 // A Placer belongs to one goroutine, and nobody else may use the snapshot during a call. When a method returns an error, the
 // snapshot and the reservations are as before. Assume and Forget return an error for a nil pod; the other methods panic.
 type Placer struct {
@@ -20,7 +20,7 @@ type Placer struct {
 	snapshot *cluster.Snapshot
 }
 
-// NewPlacer returns a Placer over a snapshot, which must not be nil. The error is that of Profile.Validate.
+// NewPlacer returns a [Placer] over a snapshot, which must not be nil. The error is that of [Profile.Validate].
 func NewPlacer(s *cluster.Snapshot, profile Profile) (*Placer, error) {
 	plan, err := New(s, profile)
 	if err != nil {
@@ -33,7 +33,7 @@ func NewPlacer(s *cluster.Snapshot, profile Profile) (*Placer, error) {
 // counts the pod. The errors are
 //
 //   - a *NoPlaceError for a decision without a node,
-//   - the error of cluster.Snapshot.Assume: cluster.ErrPlaced, cluster.ErrUnknownNode, or the pod is nil or has finished,
+//   - the error of [cluster.Snapshot.Assume]: [cluster.ErrPlaced], [cluster.ErrUnknownNode], or the pod is nil or has finished,
 //   - ErrReserved of volumes/tracker when the pod has a reservation already, or another pod has reserved one of the volumes or claims,
 //   - v1.37's text for a ResourceClaim that was deleted, allocated or deallocated since the decision.
 //
@@ -60,7 +60,7 @@ func (p *Placer) put(pod *v1.Pod, d Decision, count func() error) error {
 	return nil
 }
 
-// Forget takes back what Assume did, in the snapshot, in the volumes and in the claims. The error is the *field.Error of cluster.Snapshot.Unset: the pod is on no node, or is nil.
+// Forget takes back what Assume did, in the snapshot, in the volumes and in the claims. The error is the *field.Error of [cluster.Snapshot.Unset]: the pod is on no node, or is nil.
 func (p *Placer) Forget(pod *v1.Pod) error {
 	if err := p.snapshot.Unset(pod); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (p *Placer) Forget(pod *v1.Pod) error {
 // before. With a nil error all pods are assumed, as by Assume, and the decisions are in the order of the pods. The error is
 //
 //   - a *NoPlaceError for the first pod that has no place,
-//   - the *field.Error of cluster.Snapshot.Assume for a pod that is on a node already, such as a pod that the list has twice.
+//   - the *field.Error of [cluster.Snapshot.Assume] for a pod that is on a node already, such as a pod that the list has twice.
 //
 // With an error no pod is assumed, and the last decision is about the pod of the error. An empty list places nothing.
 func (p *Placer) PlaceAll(pods []*v1.Pod, o Options) ([]Decision, error) {
@@ -94,7 +94,7 @@ func (p *Placer) PlaceAll(pods []*v1.Pod, o Options) ([]Decision, error) {
 
 // WithNodes returns a Placer over a fork of the snapshot that has more nodes, for questions about nodes that do not exist
 // yet. Reservations of volumes and devices hold in the fork too. The Placer itself and its snapshot stay as they are. The error wraps a
-// *field.Error: cluster.ErrDuplicate for a node whose name is taken, field.ErrorTypeRequired for a nil node or a node
+// *field.Error: [cluster.ErrDuplicate] for a node whose name is taken, [field.ErrorTypeRequired] for a nil node or a node
 // without a name.
 func (p *Placer) WithNodes(nodes ...*v1.Node) (*Placer, error) {
 	fork := p.snapshot.Fork()

@@ -33,7 +33,7 @@ type Plan struct {
 	refusal  refusal
 }
 
-// New returns a plan over a cluster, which must not be nil. The error is that of Profile.Validate.
+// New returns a plan over a cluster, which must not be nil. The error is that of [Profile.Validate].
 func New(c Cluster, profile Profile) (*Plan, error) {
 	if errs := profile.Validate(nil); len(errs) > 0 {
 		return nil, errs.ToAggregate()

@@ -11,13 +11,13 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// Plugin is a filter, a score, or both. The plugins of v1.37 are such values (PluginArgs makes them), and a plugin of the
+// Plugin is a filter, a score, or both. The plugins of v1.37 are such values ([PluginArgs] makes them), and a plugin of the
 // caller takes part in everything as they do. Name and one of Filter and Score are required. A Plugin must not change once a
-// Plan uses it.
+// [Plan] uses it.
 //
-// Set Group and AppendKey too. Without them each decision asks every plugin about every node, for the whole profile and not
+// Set [Group] and AppendKey too. Without them each decision asks every plugin about every node, for the whole profile and not
 // for this plugin alone: at 5,000 nodes a decision about a pod like an earlier one then takes milliseconds in place of tens of
-// microseconds. Plan.Warnings names the plugins that cause this. The example Scorer is a score plugin that avoids it.
+// microseconds. [Plan.Warnings] names the plugins that cause this. The example [Scorer] is a score plugin that avoids it.
 type Plugin struct {
 	// Name is the plugin's name in messages, tables and configurations.
 	Name string
@@ -159,8 +159,8 @@ type Trialer interface {
 	NewTrial() filter.Trial
 }
 
-// Scorer gives raw scores. Raw is called for feasible slots only. Without a Normalizer the raw scores must be in 0..100. A
-// Scorer of GroupStatics needs the method Reads or AppendSignature (see GroupStatics), or no work is shared.
+// Scorer gives raw scores. Raw is called for feasible slots only. Without a [Normalizer] the raw scores must be in 0..100. A
+// Scorer of [GroupStatics] needs the method Reads or AppendSignature (see GroupStatics), or no work is shared.
 //
 // The method Ignored(i int) bool is optional: feasible nodes for which it returns true get 0 after normalizing and do not count
 // in the lo and hi of a Normalizer.
@@ -168,13 +168,13 @@ type Scorer interface {
 	Raw(i int) int64
 }
 
-// Normalizer is a Scorer that turns raw scores into 0..100. lo and hi are the smallest and the largest raw score of the
+// Normalizer is a [Scorer] that turns raw scores into 0..100. lo and hi are the smallest and the largest raw score of the
 // feasible nodes.
 type Normalizer interface {
 	Normalize(raw, lo, hi int64) int64
 }
 
-// Weigher is a Scorer whose raw scores depend on which nodes are feasible. Before Raw, Weigh gets all feasible slots, or one
+// Weigher is a [Scorer] whose raw scores depend on which nodes are feasible. Before Raw, Weigh gets all feasible slots, or one
 // slot of each group of nodes that are equal in everything that the scorer reads. counts[j] is the number of nodes like
 // slots[j]; nil: 1 each. Weigh must not keep the slices.
 type Weigher interface {

@@ -51,7 +51,7 @@ type PreemptOptions struct {
 	preemption.Options
 }
 
-// Preempt looks for pods that can make room for a pod for which Decide found no node. failure is the Failure of that
+// Preempt looks for pods that can make room for a pod for which Decide found no node. failure is the [Failure] of that
 // decision and o what Decide got. The nomination of the pod counts. Preempt changes nothing in the cluster.
 //
 // Preempt goes on with the failed attempt: it neither prepares the pod nor searches the nodes a second time. It prepares and

@@ -71,7 +71,7 @@ type PluginArgs struct {
 	Devices tracker.Options
 }
 
-// DefaultProfile returns v1.37's default profile with default arguments: the profile of PluginArgs{}. PluginArgs with a Release
+// DefaultProfile returns v1.37's default profile with default arguments: the profile of PluginArgs{}. [PluginArgs] with a Release
 // has the default profile of another release.
 func DefaultProfile() Profile { return PluginArgs{}.Profile() }
 
@@ -96,7 +96,7 @@ func (a PluginArgs) Profile() Profile {
 	return out
 }
 
-// Plugin returns the plugin of v1.37 with that name and these arguments. The error is ErrUnknownPlugin for a name that
+// Plugin returns the plugin of v1.37 with that name and these arguments. The error is [ErrUnknownPlugin] for a name that
 // v1.37 does not have, and for a plugin that decides about no node, such as DefaultBinder.
 func (a PluginArgs) Plugin(name string) (*Plugin, error) {
 	if p := findPlugin(a.plugins(), name); p != nil {
@@ -139,7 +139,7 @@ func findPlugin(list []*Plugin, name string) *Plugin {
 }
 
 // Validate returns the errors of the profile, by field path: a plugin that is nil or has no name, a plugin twice in one list,
-// a plugin in a list for which it has no function, a Group without what it needs, a negative weight.
+// a plugin in a list for which it has no function, a [Group] without what it needs, a negative weight.
 func (p Profile) Validate(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := map[string]bool{}

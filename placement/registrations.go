@@ -11,17 +11,17 @@ import (
 	"github.com/podberth/podberth/release/plugins"
 )
 
-// Registrations returns the events that may help the pods that the profile rejected, for queue.Profile.Events:
+// Registrations returns the events that may help the pods that the profile rejected, for [queue.Profile.Events]:
 //
-//  1. the events of the built-in plugins, from queue.DefaultEvents: those of the profile's filters, and those of the plugins
+//  1. the events of the built-in plugins, from [queue.DefaultEvents]: those of the profile's filters, and those of the plugins
 //     that filter nothing, such as SchedulingGates;
 //  2. Events of each other filter, in the order of Filters.
 //
 // Each comes with the hint of its plugin. Plugins that only score are left out, because they reject no pod. known has the
-// namespaces at the time of an event; a Cluster is one. The release is that of the queue.
+// namespaces at the time of an event; a [Cluster] is one. The release is that of the queue.
 //
 // The error has what Validate says, by field path, and what is wrong with the names of filters: a filter has the name of a
-// built-in plugin that filters nothing, or a filter with Events has the name of a built-in plugin. queue.New refuses events that
+// built-in plugin that filters nothing, or a filter with Events has the name of a built-in plugin. [queue.New] refuses events that
 // the release does not have.
 func (p Profile) Registrations(known affinity.Namespaces, v release.Version) ([]queue.Registration, error) {
 	errs, builtin, hints := p.Validate(nil), builtinFilters(), map[string]queue.Hint{}

@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// View is the least that must be known of a cluster: nodes in slots, and the pods on them. Rows makes a Cluster of a View.
+// View is the least that must be known of a cluster: nodes in slots, and the pods on them. Rows makes a [Cluster] of a View.
 type View interface {
 	// Len returns the number of slots, free ones included.
 	Len() int
@@ -22,16 +22,16 @@ type View interface {
 	Pods(i int) iter.Seq[*v1.Pod]
 }
 
-// Rows makes a Cluster of a view: it sums up what the nodes offer and what their pods ask for. After a change of the view,
-// call Rows again and make a new Plan. The view must not be nil. O(pods).
+// Rows makes a [Cluster] of a view: it sums up what the nodes offer and what their pods ask for. After a change of the view,
+// call Rows again and make a new [Plan]. The view must not be nil. O(pods).
 //
 // Namespaces are the view's if it has that method (see Cluster). Otherwise they are the namespaces of the pods, each with
 // the one label that the API server gives to every namespace, its name. Storage objects and owners are the view's if it has
 // the optional methods that Cluster names.
 //
-// A View may have the method Release() release.Version: the release by whose rule pods that are being resized count.
+// A [View] may have the method Release() [release.Version]: the release by whose rule pods that are being resized count.
 //
-// Rows is for callers who keep nodes and pods in another form and ask seldom. A cluster.Snapshot does the same and follows
+// Rows is for callers who keep nodes and pods in another form and ask seldom. A [cluster.Snapshot] does the same and follows
 // changes.
 func Rows(v View) Cluster {
 	c := &counted{View: v, schema: new(resources.Schema), known: map[string]bool{}}

@@ -10,7 +10,7 @@ import (
 )
 
 // Signature returns the key of everything that the profile's plugins and preemption read of a pod. Pods with equal keys get
-// equal decisions on every cluster. queue.Options.Signature takes this method. Signature returns "" for a pod that is equal to
+// equal decisions on every cluster. [queue.Options.Signature] takes this method. Signature returns "" for a pod that is equal to
 // no other pod:
 //
 //   - a pod with objects of its own: generic ephemeral volumes, resource claims, a scheduling group;

@@ -14,7 +14,7 @@ import (
 )
 
 // Nominations are the waiting pods that have a nominated node. Each holds room there against other pods of its priority and of lower
-// priority, until it gets a node. NewNominations makes Nominations.
+// priority, until it gets a node. [NewNominations] makes Nominations.
 type Nominations struct {
 	cluster *cluster.Snapshot
 	on      map[string][]*v1.Pod // by node, in the order of the nominations

@@ -12,10 +12,10 @@ import (
 //
 // The reasons are:
 //
-//   - a plugin of GroupNever,
-//   - more than one filter of GroupRows, or a filter that counts running pods in front of it,
+//   - a plugin of [GroupNever],
+//   - more than one filter of [GroupRows], or a filter that counts running pods in front of it,
 //   - a cluster without a change log,
-//   - a predicate or scorer of GroupStatics without AppendSignature and Reads. This shows once such a plugin was asked about a pod.
+//   - a predicate or scorer of [GroupStatics] without AppendSignature and Reads. This shows once such a plugin was asked about a pod.
 func (p *Plan) Warnings() []string {
 	out := p.profile.warnings(p.cluster)
 	if p.log == nil {

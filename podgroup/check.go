@@ -9,7 +9,7 @@ import (
 )
 
 // Check reports the first member that disagrees with its root: queued are the queued members, leaf by leaf, each leaf in the order of
-// CompareMembers; scheduled are the members on nodes. Both are members of all leaves of the tree. The error has kube-scheduler's text.
+// [CompareMembers]; scheduled are the members on nodes. Both are members of all leaves of the tree. The error has kube-scheduler's text.
 //
 //  1. All members have the scheduler of the first queued member.
 //  2. All members have the priority of the root.

@@ -5,7 +5,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // InitiallyScheduled is the type of the condition that kube-scheduler writes on a PodGroup.
 const InitiallyScheduled = "PodGroupInitiallyScheduled"
 
-// The reasons of the condition InitiallyScheduled. Scheduled is that of status True.
+// The reasons of the condition [InitiallyScheduled]. Scheduled is that of status True.
 const (
 	ReasonScheduled      = "Scheduled"
 	ReasonUnschedulable  = "Unschedulable"

@@ -34,5 +34,5 @@ func CompareMembers(a, b Member) int {
 	)
 }
 
-// SortMembers sorts the members by CompareMembers.
+// SortMembers sorts the members by [CompareMembers].
 func SortMembers(members []Member) { slices.SortStableFunc(members, CompareMembers) }

@@ -59,7 +59,7 @@ type Tree struct {
 }
 
 // RootOf returns the name of the root of a group: the end of the chain of its parents. composite reports whether the root is a
-// composite group. The error is ErrNoObject or ErrCycle. Without the gate Composites the root is the group.
+// composite group. The error is [ErrNoObject] or [ErrCycle]. Without the gate Composites the root is the group.
 func RootOf(o Objects, namespace, group string, g Gates) (name string, composite bool, err error) {
 	leaf := o.Group(namespace, group)
 	if leaf == nil {
@@ -84,7 +84,7 @@ func RootOf(o Objects, namespace, group string, g Gates) (name string, composite
 	return name, composite, nil
 }
 
-// TreeOf returns the tree that a group belongs to. The error is that of RootOf.
+// TreeOf returns the tree that a group belongs to. The error is that of [RootOf].
 func TreeOf(o Objects, namespace, group string, g Gates) (*Tree, error) {
 	name, composite, err := RootOf(o, namespace, group, g)
 	if err != nil {

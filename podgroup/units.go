@@ -53,7 +53,7 @@ func CompareUnits(a, b Unit) int {
 // nil when the pod leaves alone. priority is the priority of the root of the pod's tree. ok is false for a pod without a group, or with
 // a group without an object: it leaves alone and has its own priority. Without the gate Composites only the pod's group counts.
 //
-// A chain of parents ends at an object that is missing, and at MaxDepth.
+// A chain of parents ends at an object that is missing, and at [MaxDepth].
 func UnitOf(o Objects, pod *v1.Pod, g Gates) (unit *Node, priority int32, ok bool) {
 	name, has := Of(pod)
 	if !has {

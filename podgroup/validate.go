@@ -14,7 +14,7 @@ const (
 )
 
 // ValidateGroup returns what the API server refuses in a group, at path (nil: the object). Whether an object has exactly one policy is a
-// matter of the conversion: a Group always has one.
+// matter of the conversion: a [Group] always has one.
 func ValidateGroup(g *Group, path *field.Path) field.ErrorList {
 	spec := path.Child("spec")
 	errs := validateSpec(&g.Spec, "minCount", spec)

@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Actions lists what the caller does to carry out a Result, in the order of the fields. The zero value means that the
+// Actions lists what the caller does to carry out a [Result], in the order of the fields. The zero value means that the
 // caller does nothing.
 type Actions struct {
 	// Evict are the victims to delete, most important first. Victims that are terminating already are left out, and a

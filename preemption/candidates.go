@@ -8,7 +8,7 @@ import (
 
 // CandidateArgs are the arguments of v1.37's plugin DefaultPreemption. They say how many candidates are enough: the
 // percentage of the nodes to try, rounded down, at least MinAbsolute, at most all nodes to try. The number can be 0 (4
-// percent of 20 nodes, at least 0). Then preemption finds nothing; see Options.AtLeastOneCandidate. nil fields take the
+// percent of 20 nodes, at least 0). Then preemption finds nothing; see [Options.AtLeastOneCandidate]. nil fields take the
 // defaults. Rule P-18.
 type CandidateArgs struct {
 	// MinPercentage is minCandidateNodesPercentage: 0 to 100, default 10.

@@ -14,7 +14,7 @@ import (
 
 // Index keeps data that several requests about one cluster share: the nodes by name, and the pods of each node with the
 // requests of each priority. The caller reports every change of the cluster by Touch, TouchNodes or Forget. An Index
-// belongs to one goroutine. NewIndex makes one.
+// belongs to one goroutine. [NewIndex] makes one.
 type Index struct {
 	cluster  Cluster
 	requests func(p *v1.Pod) (resources.Vector, bool)
@@ -55,7 +55,7 @@ type priorityStep struct {
 }
 
 // NewIndex returns an index of the cluster. The index computes nothing before it is needed. If the cluster has the method
-// PodRequests(p *v1.Pod) (resources.Vector, bool), the index also rules out nodes that cannot be made free enough.
+// PodRequests(p *v1.Pod) ([resources.Vector], bool), the index also rules out nodes that cannot be made free enough.
 // A nil cluster panics at the first use.
 func NewIndex(c Cluster) *Index {
 	x := &Index{cluster: c}

@@ -18,7 +18,7 @@ const (
 	Error Outcome = "Error"
 )
 
-// Result is the answer to a Request.
+// Result is the answer to a [Request].
 type Result struct {
 	Outcome Outcome
 	// Message is what kube-scheduler says behind "preemption: "; empty on success.
@@ -46,24 +46,24 @@ type Result struct {
 }
 
 // Planner answers requests and keeps memory between requests. The zero value is ready to use. A Planner belongs to one
-// goroutine. A Result does not change after Preempt returned it. Results of one Planner may share lists of victims, which the
+// goroutine. A [Result] does not change after [Preempt] returned it. Results of one Planner may share lists of victims, which the
 // caller must not change.
 type Planner struct{ run dryRun }
 
-// Preempt answers one request: see Planner.Preempt. A nil Pod, Cluster or WhatIf of the request panics.
+// Preempt answers one request: see [Planner.Preempt]. A nil Pod, [Cluster] or [WhatIf] of the request panics.
 func Preempt(r Request) Result { return new(Planner).Preempt(r) }
 
 // Preempt decides which pods leave, as v1.37 does:
 //
 //  1. A preemptor that must not preempt, or that waits for victims, ends here: Unschedulable, the nomination stays.
-//  2. The nodes whose rejection is Resolvable are tried, sorted by name, from Options.Offset on. The search ends when
-//     Options.Candidates says that enough nodes were found and one of them breaks no disruption budget.
-//  3. Without candidates the outcome is Error if a filter failed on a node, and the nomination stays. Otherwise the outcome
-//     is Unschedulable, and the nomination is cleared.
+//  2. The nodes whose rejection is [Resolvable] are tried, sorted by name, from [Options.Offset] on. The search ends when
+//     [Options.Candidates] says that enough nodes were found and one of them breaks no disruption budget.
+//  3. Without candidates the outcome is [Error] if a filter failed on a node, and the nomination stays. Otherwise the outcome
+//     is [Unschedulable], and the nomination is cleared.
 //  4. The extenders change the candidates.
 //  5. The best candidate is chosen; docs/preemption.md has the criteria.
 //
-// O(nodes + filter checks of 1 + possible victims on each node tried). A nil Pod, Cluster or WhatIf of the request panics.
+// O(nodes + filter checks of 1 + possible victims on each node tried). A nil Pod, [Cluster] or [WhatIf] of the request panics.
 func (pl *Planner) Preempt(r Request) Result {
 	none := Result{Outcome: Unschedulable, Candidate: Candidate{Slot: -1}}
 	if ok, why := r.eligible(); !ok {

@@ -20,7 +20,7 @@ type Searcher interface {
 	Solve(p *Problem) (leave []bool)
 }
 
-// Problem is the question which pods leave so that the preemptor fits on one node. A Searcher answers it. A Problem is valid
+// Problem is the question which pods leave so that the preemptor fits on one node. A [Searcher] answers it. A Problem is valid
 // until the method returns.
 type Problem struct {
 	// Slot is the slot of the node.
@@ -47,7 +47,7 @@ type Problem struct {
 	Left func(priority int32) (resources.Vector, bool)
 }
 
-// Group is a set of pods that leave together: a unit of Options.Units, or one pod.
+// Group is a set of pods that leave together: a unit of [Options.Units], or one pod.
 type Group struct {
 	Pods []Placed
 	// Priority and Start are what the order of the groups compares.

@@ -32,7 +32,7 @@ type Answer struct {
 }
 
 // WhatIf asks all filters of one preemptor about a slot of one cluster, after pods were added and removed that the cluster
-// itself keeps. Package placement has one for a profile (Attempt.WhatIf). WhatIfOver makes one of a function over the cluster.
+// itself keeps. Package placement has one for a profile (Attempt.WhatIf). [WhatIfOver] makes one of a function over the cluster.
 // A WhatIf belongs to one goroutine.
 //
 // A WhatIf may have the method Without(i int, left []int64) Answer, which saves work. Without returns the answer that
@@ -133,8 +133,8 @@ type Options struct {
 // every node that holds one of its pods. If Eligible refuses one of the pods, none leaves. A pod in several units belongs to
 // the first. placement.PreemptOptions.Groups makes the units of groups of pods.
 //
-// podgroup.CompareUnits orders units by importance; a pod that no unit names is a unit of one pod. The choice among nodes reads the
-// priorities and start times of the pods themselves. On a node only the unit's pods of this node make room, unless CrossNode is set
+// [podgroup.CompareUnits] orders units by importance; a pod that no unit names is a unit of one pod. The choice among nodes reads the
+// priorities and start times of the pods themselves. On a node only the unit's pods of this node make room, unless [CrossNode] is set
 // (rule PG6.13).
 type Unit struct {
 	Pods []*v1.Pod // nil elements count for nothing

@@ -9,12 +9,12 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// WhatIfOver returns a WhatIf that needs no compiled filters: rejects asks the caller's own rules. rejects gets a view of the cluster
+// WhatIfOver returns a [WhatIf] that needs no compiled filters: rejects asks the caller's own rules. rejects gets a view of the cluster
 // in which pods have left or come, and a slot. It returns the reasons why the preemptor does not fit there, the first filter's as in
 // kube-scheduler, and none when it fits. rejects must not keep the view. Len and Node of the view are those of c. c must not change
 // while the WhatIf is used. Pods are told apart by namespace and name.
 //
-// rejects counts pods that are nominated to the slot itself. A rule that no removed pod can help belongs in Request.Rejections.
+// rejects counts pods that are nominated to the slot itself. A rule that no removed pod can help belongs in [Request.Rejections].
 //
 // Cost: O(pods of the slot) for Add and Remove, and one call of rejects for Check. Trials of package filter are faster for rules that
 // count pods on other nodes: package placement uses them.

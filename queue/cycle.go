@@ -8,7 +8,7 @@ import (
 
 // Pop takes the next pod for an attempt: the head of active or, when nothing is active, the head of backoff, even when that
 // pod has to rest longer (its gates are not asked again). Pop never takes pods from error backoff. The entry is nil when
-// there is no pod to try. The caller must end each attempt with one call of Return or Done, and that of a root (Entry.Members) with
+// there is no pod to try. The caller must end each attempt with one call of Return or Done, and that of a root ([Entry.Members]) with
 // ReturnRoot. Pop drops an entry whose UID is
 // in flight already and takes the next entry. O(log n).
 func (q *Queue) Pop(now time.Time) (*Entry, []Move) {
@@ -77,7 +77,7 @@ func (q *Queue) PopPod(pod *v1.Pod, now time.Time) (*Entry, []Move) {
 }
 
 // Done ends the attempt of a popped pod that the caller does not return: the pod was bound, or is gone, or is skipped. The
-// only move is from InFlight to Nowhere. The queue stops logging events for the pod. Done ignores a nil or unknown pod, so
+// only move is from [InFlight] to [Nowhere]. The queue stops logging events for the pod. Done ignores a nil or unknown pod, so
 // a second call does nothing. O(1).
 func (q *Queue) Done(pod *v1.Pod) []Move {
 	if pod == nil {
@@ -115,8 +115,8 @@ type Failure struct {
 //  4. Otherwise: unschedulable.
 //
 // The pod goes to active instead of backoff when MaxBackoff is zero, and to gated instead of either when a gate refuses the
-// pod. Return ends the attempt in every case. It does not put back a pod that was deleted in flight. Errors: ErrNoPod for a
-// nil entry, ErrQueued when a pod of that name is queued, ErrOtherPod when Failure.Pod is another pod. O(log n).
+// pod. Return ends the attempt in every case. It does not put back a pod that was deleted in flight. Errors: [ErrNoPod] for a
+// nil entry, [ErrQueued] when a pod of that name is queued, [ErrOtherPod] when [Failure.Pod] is another pod. O(log n).
 func (q *Queue) Return(e *Entry, f Failure, now time.Time) ([]Move, error) {
 	if e == nil || e.Pod == nil {
 		return nil, ErrNoPod

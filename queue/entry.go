@@ -12,7 +12,7 @@ import (
 // Place is where a pod is.
 type Place uint8
 
-// The places. A known pod is in exactly one of Active, Backoff, ErrorBackoff, Unschedulable and Gated, or in flight.
+// The places. A known pod is in exactly one of [Active], [Backoff], [ErrorBackoff], [Unschedulable] and [Gated], or in flight.
 // Metrics count ErrorBackoff as backoff.
 const (
 	Nowhere       Place = iota
@@ -38,7 +38,7 @@ func (p Place) String() string {
 
 // Entry is a pod with its history in the queue. The queue owns its entries; callers only read them. The queue does not touch
 // an entry that Pop returned until the caller passes it to Return or ReturnRoot. A caller may make an entry with a Pod and a Timestamp to
-// compare it with PriorityLess.
+// compare it with [PriorityLess].
 type Entry struct {
 	// Pod is the version last seen by Add, Update or Return.
 	Pod *v1.Pod

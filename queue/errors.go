@@ -9,7 +9,7 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// Errors of Add, Update and Return; test for them with errors.Is.
+// Errors of Add, Update and Return; test for them with [errors.Is].
 var (
 	// ErrNoPod: the pod or the entry is nil.
 	ErrNoPod = errors.New("queue: the pod is nil")

@@ -258,7 +258,7 @@ type Counts struct {
 	Incomplete, Pending                             int // members of groups
 }
 
-// Counts returns the number of pods in each place. With Legacy.CycleCounter the queue does not know the pods in flight. O(1), and
+// Counts returns the number of pods in each place. With [Legacy.CycleCounter] the queue does not know the pods in flight. O(1), and
 // O(members of groups that wait).
 func (q *Queue) Counts() Counts {
 	n := func(p Place) int { return len(q.heaps[p].items) }

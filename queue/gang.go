@@ -14,7 +14,7 @@ const (
 )
 
 // Gate returns the gate of the plugin GangScheduling: members wait until enough pods of their group are known (PG2.5). It costs as much
-// as podgroup.TreeOf.
+// as [podgroup.TreeOf].
 func (g *GroupOptions) Gate() Gate {
 	return Gate{Name: pluginGang, Check: func(pod *v1.Pod) GateVerdict {
 		group, ok := podgroup.Of(pod)

@@ -60,10 +60,10 @@ func (q *Queue) popRoot(root *Entry, now time.Time) {
 // ReturnRoot ends the attempt of a root that Pop returned. Members that failed, and pods of the tree that came during the attempt, make
 // the root's next entry:
 //
-//   - after RootScheduled it is active at once, and forgets its failures;
-//   - otherwise it rests in ErrorBackoff, longer with each failure and by the square root of the number of its members.
+//   - after [RootScheduled] it is active at once, and forgets its failures;
+//   - otherwise it rests in [ErrorBackoff], longer with each failure and by the square root of the number of its members.
 //
-// A gate may hold it instead. Without such pods the root goes. Errors: ErrNoPod for nil, ErrNotTried for an entry that is not the root
+// A gate may hold it instead. Without such pods the root goes. Errors: [ErrNoPod] for nil, [ErrNotTried] for an entry that is not the root
 // in flight. O(members).
 func (q *Queue) ReturnRoot(root *Entry, r RootResult, now time.Time) ([]Move, error) {
 	if root == nil || root.Pod == nil {

@@ -15,12 +15,12 @@ import (
 // GroupOptions make the pods of a group one entry of the queue: that of the root of the group's tree, with all pods of the tree that
 // wait. They are rules of v1.37 with the feature gate GenericWorkload on (PG2, PG7).
 //
-//   - A pod whose group, or a composite group above it, has no object is Incomplete until the object comes.
+//   - A pod whose group, or a composite group above it, has no object is [Incomplete] until the object comes.
 //   - The root is gated while a gate refuses one of its members.
 //   - A failed root that no gate holds waits for no event: it rests and is tried again. Its rest grows with the number of its members.
-//   - A pod that comes while its root is tried is Pending until ReturnRoot.
+//   - A pod that comes while its root is tried is [Pending] until ReturnRoot.
 //
-// Tell the queue of groups that come, change and go by Move, after Objects has them: Event.Resource is "scheduling.k8s.io/PodGroup" or
+// Tell the queue of groups that come, change and go by [Move], after Objects has them: [Event.Resource] is "scheduling.k8s.io/PodGroup" or
 // "scheduling.k8s.io/CompositePodGroup", and the objects are those of package podgroup. Tell it of each new pod by Move too
 // ("UnscheduledPod", Add), after Add.
 type GroupOptions struct {

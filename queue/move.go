@@ -12,7 +12,7 @@ import (
 // in backoff. For pods in flight it logs the event. An event that no plugin registered does nothing.
 //
 // The additions, updates and deletions of assigned pods are such events: (AssignedPod, Add), also when a pod
-// becomes assigned; PodUpdateEvents; (AssignedPod, Delete), also when a binding fails or a pod with a nomination is deleted.
+// becomes assigned; [PodUpdateEvents]; (AssignedPod, Delete), also when a binding fails or a pod with a nomination is deleted.
 // O(pods that wait for it) times the cost of their hints.
 func (q *Queue) Move(c Change, now time.Time) []Move {
 	q.see(now)
@@ -125,10 +125,10 @@ func (q *Queue) requeue(e *Entry, v verdict, c cause, now time.Time) {
 //
 //   - In flight: the queue logs the change.
 //   - Active or backing off: the new version replaces the old one and is sorted again.
-//   - Waiting: the new version replaces the old one, and moves if an event of the change (PodUpdateEvents) may help the pod.
+//   - Waiting: the new version replaces the old one, and moves if an event of the change ([PodUpdateEvents]) may help the pod.
 //   - Unknown, or old is nil: as Add.
 //
-// Errors: ErrNoPod when new is nil, ErrOtherPod when the names differ.
+// Errors: [ErrNoPod] when new is nil, [ErrOtherPod] when the names differ.
 func (q *Queue) Update(old, new *v1.Pod, now time.Time) ([]Move, error) {
 	if new == nil {
 		return nil, ErrNoPod

@@ -123,7 +123,7 @@ func (q *Queue) Nominations() int { return len(q.nom.node) }
 
 // NominatedFor returns the pods nominated for the node in the order of their nominations, each in the version that is
 // queued. A pod in flight is in no queue: as in v1.37 the result has only its names and UID, so the pod counts with priority
-// 0 and without requests (Q11.7). With Options.WholeNominations the result has the whole pod. O(nominations of the node).
+// 0 and without requests (Q11.7). With [Options.WholeNominations] the result has the whole pod. O(nominations of the node).
 func (q *Queue) NominatedFor(node string) []*v1.Pod {
 	pods := q.nom.For(node)
 	for i, p := range pods {

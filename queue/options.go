@@ -13,7 +13,7 @@ import (
 	"github.com/podberth/podberth/release"
 )
 
-// Defaults of Options.
+// Defaults of [Options].
 const (
 	defaultInitialBackoff = time.Second
 	defaultMaxBackoff     = 10 * time.Second
@@ -75,7 +75,7 @@ type Options struct {
 	ShareFailures bool
 }
 
-// Legacy has rules of releases before 1.34, the first that Options.Release knows. The zero value has none of them.
+// Legacy has rules of releases before 1.34, the first that [Options.Release] knows. The zero value has none of them.
 type Legacy struct {
 	// WaitOutBackoff is the rule before 1.33: Pop never takes a pod from backoff, and the ends of backoffs are not aligned to
 	// seconds.
@@ -109,7 +109,7 @@ type Gate struct {
 	Check func(pod *v1.Pod) GateVerdict
 }
 
-// GateVerdict is a gate's answer. The zero value allows the pod. An Err refuses the pod too; Move.Err has it.
+// GateVerdict is a gate's answer. The zero value allows the pod. An Err refuses the pod too; [Move.Err] has it.
 type GateVerdict struct {
 	Refuse  bool
 	Message string

@@ -138,7 +138,7 @@ func (q *Queue) setOrders() {
 	q.heaps[Gated].less = byTimestamp
 }
 
-// Reorder sorts active and backoff again. Call it when Options.Less gives other answers than before. No pod moves. O(n).
+// Reorder sorts active and backoff again. Call it when [Options.Less] gives other answers than before. No pod moves. O(n).
 func (q *Queue) Reorder() {
 	for _, at := range [...]Place{Active, Backoff, ErrorBackoff} {
 		heap.Init(&q.heaps[at])
@@ -233,7 +233,7 @@ func (q *Queue) replace(e *Entry, pod *v1.Pod) {
 }
 
 // Add puts a new pod into active, or into gated when a gate of its profile refuses the pod. A pod that becomes active takes
-// its nomination from status.nominatedNodeName. The error is ErrNoPod for a nil pod.
+// its nomination from status.nominatedNodeName. The error is [ErrNoPod] for a nil pod.
 //
 // Callers should not add a pod twice. When a pod of that name is queued already, the new pod replaces the queued pod, which
 // loses its place and its history. When the queued pod is active or backing off and the new pod would be gated, Add does

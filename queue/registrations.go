@@ -12,7 +12,7 @@ import (
 // often or in which order it calls hints.
 type Hint func(pod *v1.Pod, old, new any) (bool, error)
 
-// Registration says that pods which Plugin rejected wait for Event, if Hint agrees.
+// Registration says that pods which Plugin rejected wait for [Event], if [Hint] agrees.
 type Registration struct {
 	Plugin string
 	Event  Event
@@ -27,12 +27,12 @@ const (
 
 // DefaultEvents returns the registrations of the default profile of a release, as a new slice in a fixed order.
 //
-// hints has hints by plugin name; names of other plugins are ignored. nil means no hints but those of SchedulingGates and
+// hints has hints by plugin name; names of other plugins are ignored. nil means no hints but those of [SchedulingGates] and
 // DefaultPreemption, which are always there unless hints replaces them. The packages of the plugins have the hints. A plugin
 // without a hint tries its pods again on each event that it registers.
 //
-// The list does not have what New adds up to v1.36: (Node, UpdateNodeTaint) for each plugin that registers Node with Add and without
-// UpdateNodeTaint. See Options.ExactRegistrations.
+// The list does not have what New adds up to v1.36: (Node, [UpdateNodeTaint]) for each plugin that registers Node with Add and without
+// UpdateNodeTaint. See [Options.ExactRegistrations].
 func DefaultEvents(hints map[string]Hint, v release.Version) []Registration {
 	var list []Registration
 	reg := func(plugin string, events ...Event) {

@@ -12,11 +12,11 @@ import (
 
 // PodUpdateEvents returns the events of a change from old to new, in this order:
 //
-//  1. UpdatePodLabel: the labels differ.
-//  2. UpdatePodScaleDown: a resource of old's requests is smaller in new, or gone.
-//  3. UpdatePodSchedulingGatesEliminated: old has scheduling gates, new has none.
-//  4. UpdatePodToleration: the number of tolerations differs.
-//  5. UpdatePodGeneratedResourceClaim: the generated resource claims differ, or the claim for extended resources does.
+//  1. [UpdatePodLabel]: the labels differ.
+//  2. [UpdatePodScaleDown]: a resource of old's requests is smaller in new, or gone.
+//  3. [UpdatePodSchedulingGatesEliminated]: old has scheduling gates, new has none.
+//  4. [UpdatePodToleration]: the number of tolerations differs.
+//  5. [UpdatePodGeneratedResourceClaim]: the generated resource claims differ, or the claim for extended resources does.
 //
 // Any other change (annotations, status, requests that grow, one gate of two) and no change give one event with the action
 // Update. The resource is AssignedPod if new has a node. Else it is TargetPod, and a request that grows is an Update with a label of its
@@ -61,10 +61,10 @@ func sameExtendedClaim(a, b *v1.PodExtendedResourceClaimStatus) bool {
 
 // NodeUpdateEvents returns the events of a change from old to new, in this order:
 //
-//  1. UpdateNodeTaint: the node was uncordoned.
-//  2. UpdateNodeAllocatable, UpdateNodeLabel, UpdateNodeTaint: status.allocatable, the labels, the taints differ.
-//  3. UpdateNodeCondition: the status of a condition differs.
-//  4. UpdateNodeAnnotation, UpdateNodeDeclaredFeature: the annotations, status.declaredFeatures differ.
+//  1. [UpdateNodeTaint]: the node was uncordoned.
+//  2. [UpdateNodeAllocatable], [UpdateNodeLabel], UpdateNodeTaint: status.allocatable, the labels, the taints differ.
+//  3. [UpdateNodeCondition]: the status of a condition differs.
+//  4. [UpdateNodeAnnotation], [UpdateNodeDeclaredFeature]: the annotations, status.declaredFeatures differ.
 //
 // Heartbeats, reasons of conditions and cordoning are no events, so the result may be nil. Uncordoning together with a change
 // of taints gives UpdateNodeTaint twice. The result is nil when old or new is nil.

@@ -15,8 +15,8 @@ type Announcement struct {
 	Gate string
 }
 
-// Announced returns what is announced for a release after the last of Versions, as a new slice: nil for any other release. text is read as
-// Parse reads it; "" is all such releases. The list is for people: no option follows an entry before it is a Difference.
+// Announced returns what is announced for a release after the last of [Versions], as a new slice: nil for any other release. text is read as
+// [Parse] reads it; "" is all such releases. The list is for people: no option follows an entry before it is a [Difference].
 func Announced(text string) []Announcement {
 	return slices.DeleteFunc(announced(), func(a Announcement) bool { return text != "" && !isOf(text, a.Release) })
 }

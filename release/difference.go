@@ -30,7 +30,7 @@ func (d Difference) In(v Version) string {
 	return d.By[v.minor()-V1_34]
 }
 
-// Between reports the differences of two releases, in the order of Differences: those whose In is not the same. It returns nil
+// Between reports the differences of two releases, in the order of [Differences]: those whose In is not the same. It returns nil
 // for equal releases and for a release that is not known.
 func Between(a, b Version) []Difference {
 	if !a.Known() || !b.Known() {
@@ -45,7 +45,7 @@ func Between(a, b Version) []Difference {
 	return out
 }
 
-// Areas returns the areas in the order of Differences, as a new slice.
+// Areas returns the areas in the order of [Differences], as a new slice.
 func Areas() []string {
 	var out []string
 	for _, d := range Differences() {

@@ -1,6 +1,6 @@
 package release
 
-// Gate is a feature gate whose default or stage is not the same in v1.36 and v1.37, or that Announced names, and that touches
+// Gate is a feature gate whose default or stage is not the same in v1.36 and v1.37, or that [Announced] names, and that touches
 // scheduling, preemption, eviction, admission, requests or devices.
 type Gate struct {
 	Name string

@@ -19,10 +19,10 @@ import (
 	"strings"
 )
 
-// Version is a minor release of Kubernetes. The zero value is Current.
+// Version is a minor release of Kubernetes. The zero value is [Current].
 type Version uint8
 
-// The releases. A Version between them and beyond them is not known: options compare it by its number.
+// The releases. A [Version] between them and beyond them is not known: options compare it by its number.
 const (
 	V1_34 Version = 34
 	V1_35 Version = 35
@@ -30,7 +30,7 @@ const (
 	V1_37 Version = 37
 )
 
-// Current is the release that options without a Release follow, v1.37. It is the zero Version.
+// Current is the release that options without a Release follow, v1.37. It is the zero [Version].
 const Current Version = 0
 
 // current is the release that Current means.
@@ -47,7 +47,7 @@ func (v Version) minor() Version {
 // AtLeast reports whether v is the release w or a later release. Current counts as v1.37.
 func (v Version) AtLeast(w Version) bool { return v.minor() >= w.minor() }
 
-// Known reports whether v is one of Versions, or Current.
+// Known reports whether v is one of [Versions], or [Current].
 func (v Version) Known() bool { return v.AtLeast(V1_34) && V1_37.AtLeast(v) }
 
 // String returns the release as "1.36".
@@ -56,7 +56,7 @@ func (v Version) String() string { return "1." + strconv.Itoa(int(v.minor())) }
 // Versions returns the releases that podberth can follow, the oldest first, as a new slice.
 func Versions() []Version { return []Version{V1_34, V1_35, V1_36, V1_37} }
 
-// Parse reads a release: "1.36", "v1.36", "1.36.3" or "v1.36.3-gke.100" are V1_36. "" is Current. The error names the text and
+// Parse reads a release: "1.36", "v1.36", "1.36.3" or "v1.36.3-gke.100" are [V1_36]. "" is [Current]. The error names the text and
 // the releases that are known.
 func Parse(text string) (Version, error) {
 	if text == "" {

@@ -45,7 +45,7 @@ func inBytes(name string) bool {
 	return name == "memory" || name == "ephemeral-storage" || name == "storage" || strings.HasPrefix(name, "hugepages-")
 }
 
-// Exact returns n of a resource without rounding, in the unit that Human has: "7820m", "32749125Ki".
+// Exact returns n of a resource without rounding, in the unit that [Human] has: "7820m", "32749125Ki".
 func Exact(name string, n int64) string {
 	switch {
 	case name == "cpu":

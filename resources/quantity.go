@@ -13,11 +13,11 @@ const (
 	MaxQuantityExponent = 99 // value of the exponent after e or E, of either sign
 )
 
-// CheckQuantity returns an error when the text of a quantity is longer than MaxQuantityLength or its exponent is beyond
-// MaxQuantityExponent. It does not say whether the text is a quantity. It accepts every usual notation of a quantity that an int64
+// CheckQuantity returns an error when the text of a quantity is longer than [MaxQuantityLength] or its exponent is beyond
+// [MaxQuantityExponent]. It does not say whether the text is a quantity. It accepts every usual notation of a quantity that an int64
 // can hold, also in thousandths or billionths.
 //
-// resource.ParseQuantity computes powers of ten of any size: it takes minutes for the text 1e999999999. CheckQuantity reads only the
+// [resource.ParseQuantity] computes powers of ten of any size: it takes minutes for the text 1e999999999. CheckQuantity reads only the
 // text, in linear time.
 func CheckQuantity(text string) error {
 	text = strings.TrimSpace(text)
@@ -30,7 +30,7 @@ func CheckQuantity(text string) error {
 	return nil
 }
 
-// HugeExponent reports whether text is a number with an exponent beyond MaxQuantityExponent.
+// HugeExponent reports whether text is a number with an exponent beyond [MaxQuantityExponent].
 func HugeExponent[T string | []byte](text T) bool {
 	at := digits(text, 0)
 	if at == 0 || at == len(text) || text[at]|0x20 != 'e' {
@@ -61,7 +61,7 @@ func digits[T string | []byte](text T, from int) int {
 	return from
 }
 
-// ParseQuantity is resource.ParseQuantity for text that CheckQuantity allows. Any other text is an error at once.
+// ParseQuantity is resource.ParseQuantity for text that [CheckQuantity] allows. Any other text is an error at once.
 func ParseQuantity(text string) (resource.Quantity, error) {
 	if err := CheckQuantity(text); err != nil {
 		return resource.Quantity{}, err

@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Columns that every Schema has. Column 2 is ephemeral-storage in bytes. Scalars is the first column of interned names.
+// Columns that every [Schema] has. Column 2 is ephemeral-storage in bytes. Scalars is the first column of interned names.
 const (
 	CPU       = iota // thousandths of a core
 	Memory           // bytes

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Seconds returns n seconds. A number that a time.Duration cannot hold, more than about 292 years, becomes the largest
+// Seconds returns n seconds. A number that a [time.Duration] cannot hold, more than about 292 years, becomes the largest
 // duration; a negative one becomes the smallest.
 func Seconds(n int64) time.Duration {
 	const most = math.MaxInt64 / int64(time.Second)

@@ -8,12 +8,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Vector is an amount of every resource of a Schema, by column. A nil vector is zero in every column. Amounts may be
+// Vector is an amount of every resource of a [Schema], by column. A nil vector is zero in every column. Amounts may be
 // negative, such as the free resources of an overcommitted node.
 type Vector []int64
 
-// FromList converts a list of quantities with Value. It interns the names that the schema lacks, in alphabetical order. It
-// leaves out names that kube-scheduler ignores: those without a fixed column for which IsScalar is false. A nil list gives
+// FromList converts a list of quantities with [Value]. It interns the names that the schema lacks, in alphabetical order. It
+// leaves out names that kube-scheduler ignores: those without a fixed column for which [IsScalar] is false. A nil list gives
 // zeros. FromList panics when schema is nil.
 func FromList(schema *Schema, list v1.ResourceList) Vector {
 	names := make([]v1.ResourceName, 0, len(list))

@@ -3,7 +3,7 @@ package resources
 import "strconv"
 
 // Verdict is what a filter says about one node. The zero value allows the pod. Every other value rejects the pod: the lower
-// 15 bits are a reason, whose meaning the deciding package defines, and the bit Unresolvable says that preemption cannot
+// 15 bits are a reason, whose meaning the deciding package defines, and the bit [Unresolvable] says that preemption cannot
 // help. Two verdicts of one state are equal exactly when their codes and reasons are equal, unless the package says more.
 type Verdict uint16
 

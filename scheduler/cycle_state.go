@@ -12,7 +12,7 @@ import (
 // ErrNotFound is the error of reading a key that was not written in this attempt.
 var ErrNotFound = errors.New("not found")
 
-// State holds the values that the plugins of one attempt share, from PreFilter to PostBind. Plugins read and write the
+// State holds the values that the plugins of one attempt share, from [PreFilter] to [PostBind]. Plugins read and write the
 // values through typed keys, so that no type assertion can fail. A State is safe for concurrent use. Its values are
 // not.
 type State struct {
@@ -59,7 +59,7 @@ func (s *State) Clone() *State {
 	return c
 }
 
-// Key names one value of type T in a State. Keys are compared by identity: make one with NewKey and share it between the
+// Key names one value of type T in a [State]. Keys are compared by identity: make one with [NewKey] and share it between the
 // plugins that use the value.
 type Key[T any] struct{ name string }
 
@@ -80,7 +80,7 @@ func (k *Key[T]) Write(s *State, value T) {
 	s.values[k] = c
 }
 
-// Read returns the value. It returns ErrNotFound if the key was not written.
+// Read returns the value. It returns [ErrNotFound] if the key was not written.
 func (k *Key[T]) Read(s *State) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,7 +21,7 @@ const (
 	nameDynamicResources  = "DynamicResources"
 )
 
-// DefaultPlugins returns the lists of v1.37: everything at MultiPoint, with the weights of scores.
+// DefaultPlugins returns the lists of v1.37: everything at [MultiPoint], with the weights of scores.
 func DefaultPlugins() Plugins { return defaultPlugins(release.Current) }
 
 func defaultPlugins(v release.Version) Plugins {
@@ -33,7 +33,7 @@ func defaultPlugins(v release.Version) Plugins {
 }
 
 // DefaultRegistry returns the plugins of kube-scheduler. The arguments of a plugin are the plugin of package placement that it
-// runs, which placement.PluginArgs makes, and PreemptionArgs for DefaultPreemption; nil is the default of Options.Release.
+// runs, which [placement.PluginArgs] makes, and [PreemptionArgs] for DefaultPreemption; nil is the default of [Options.Release].
 func DefaultRegistry() Registry {
 	return Registry{
 		"SchedulingGates": func(_ any, h *Handle) (Plugin, error) {

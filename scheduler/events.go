@@ -199,7 +199,7 @@ func (s *Scheduler) DeleteNode(node *v1.Node) {
 	})
 }
 
-// Set reports a new object (old is nil) or a changed object of the other kinds of cluster.Objects. Nodes and pods have
+// Set reports a new object (old is nil) or a changed object of the other kinds of [cluster.Objects]. Nodes and pods have
 // their own methods.
 func (s *Scheduler) Set(old, obj metav1.Object) {
 	s.handle("Set", func() error {

@@ -66,13 +66,13 @@ func (f *Framework) ListPlugins() map[Point][]PluginRef {
 	return out
 }
 
-// HasFilterPlugins reports whether there is a Filter plugin.
+// HasFilterPlugins reports whether there is a [Filter] plugin.
 func (f *Framework) HasFilterPlugins() bool { return len(f.filter) > 0 }
 
-// HasPostFilterPlugins reports whether there is a PostFilter plugin.
+// HasPostFilterPlugins reports whether there is a [PostFilter] plugin.
 func (f *Framework) HasPostFilterPlugins() bool { return len(f.postFilter) > 0 }
 
-// HasScorePlugins reports whether there is a Score plugin.
+// HasScorePlugins reports whether there is a [Score] plugin.
 func (f *Framework) HasScorePlugins() bool { return len(f.score) > 0 }
 
 // PercentageOfNodesToScore returns the profile's value, nil if the scheduler's value applies.

@@ -24,13 +24,13 @@ import (
 // This file is one attempt to schedule a tree of groups: its waiting pods are decided together, and those that get nodes go through
 // Reserve, Permit and their own binding cycles.
 
-// gangPlugin is the plugin that lets members wait for each other on Permit, and patience is how long they wait.
+// gangPlugin is the plugin that lets members wait for each other on [Permit], and patience is how long they wait.
 const (
 	gangPlugin = "GangScheduling"
 	patience   = 5 * time.Minute
 )
 
-// GroupClient is the scheduler's access to groups of the API server. A Client must have it if Options.Groups is set.
+// GroupClient is the scheduler's access to groups of the API server. A [Client] must have it if [Options.Groups] is set.
 type GroupClient interface {
 	// PatchGroup writes a condition, which has no time, into the status of a group.
 	PatchGroup(ctx context.Context, g *podgroup.Group, c metav1.Condition) error

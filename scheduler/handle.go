@@ -31,10 +31,10 @@ func (h *Handle) Now() time.Time { return h.s.clock.Now() }
 // NominatedFor returns the pods nominated for a node.
 func (h *Handle) NominatedFor(node string) []*v1.Pod { return h.s.queue.NominatedFor(node) }
 
-// Activate moves waiting pods to the active queue. PreEnqueue, Less and hints must not call it.
+// Activate moves waiting pods to the active queue. [PreEnqueue], Less and hints must not call it.
 func (h *Handle) Activate(pods ...*v1.Pod) { h.s.queue.Activate(pods...) }
 
-// WaitingPods returns the pods of all profiles that wait on Permit, by name.
+// WaitingPods returns the pods of all profiles that wait on [Permit], by name.
 func (h *Handle) WaitingPods() []*v1.Pod { return h.s.waiting.list() }
 
 // WaitsFor returns the plugins that a pod waits for.

@@ -8,7 +8,7 @@ import (
 )
 
 // Metrics receives the scheduler's measurements, under kube-scheduler's metric names. Labels are the values of the
-// metric's labels, in the order of MetricTable. Several goroutines call Metrics.
+// metric's labels, in the order of [MetricTable]. Several goroutines call Metrics.
 type Metrics interface {
 	Add(name string, n float64, labels ...string)         // counter
 	Set(name string, value float64, labels ...string)     // gauge

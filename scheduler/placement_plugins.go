@@ -12,8 +12,8 @@ import (
 
 // This file makes plugins of the caller's filters and scores of package placement.
 
-// FromPlacement returns the factory of a plugin of the caller that package placement runs too. It runs at PreFilter and Filter if
-// it filters, at PreScore and Score if it scores; list it at MultiPoint. It waits for Plugin.Events.
+// FromPlacement returns the factory of a plugin of the caller that package placement runs too. It runs at [PreFilter] and [Filter] if
+// it filters, at [PreScore] and [Score] if it scores; list it at [MultiPoint]. It waits for Plugin.Events.
 //
 //	Options{
 //		Plugins:  Registry{p.Name: FromPlacement(p)},
@@ -21,10 +21,10 @@ import (
 //	}
 //
 // The plan of a profile includes the plugin, so that equal pods share its work. The plan makes the same decisions as single
-// calls of the plugins. A panic of the plugin fails the attempt; Options.PluginTimeout does not end a decision of the plan.
+// calls of the plugins. A panic of the plugin fails the attempt; [Options.PluginTimeout] does not end a decision of the plan.
 //
 // The factory takes no arguments, and the registry must have it under the plugin's name. It returns an error for a plugin that
-// is nil, neither filters nor scores, or is not valid in a placement.Profile.
+// is nil, neither filters nor scores, or is not valid in a [placement.Profile].
 func FromPlacement(p *placement.Plugin) Factory {
 	return func(args any, h *Handle) (Plugin, error) {
 		if p == nil || p.Filter == nil && p.Score == nil {

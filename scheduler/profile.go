@@ -28,7 +28,7 @@ type Profile struct {
 // Point is the name of an extension point.
 type Point string
 
-// The extension points that lists of plugins have. MultiPoint means all points that a plugin implements.
+// The extension points that lists of plugins have. [MultiPoint] means all points that a plugin implements.
 const (
 	PreEnqueue Point = "PreEnqueue"
 	QueueSort  Point = "QueueSort"
@@ -56,7 +56,7 @@ const (
 	signPoint      Point = "Sign"
 )
 
-// Points are the extension points in the order of an attempt, without MultiPoint.
+// Points are the extension points in the order of an attempt, without [MultiPoint].
 func Points() []Point {
 	return []Point{PreEnqueue, QueueSort, PreFilter, Filter, PostFilter, PreScore, Score, Reserve, Permit, PreBind, Bind, PostBind}
 }
@@ -72,7 +72,7 @@ type PluginSet struct {
 	Disabled []string
 }
 
-// PluginRef names a plugin. Weight is used at Score; 0 means 1.
+// PluginRef names a plugin. Weight is used at [Score]; 0 means 1.
 type PluginRef struct {
 	Name   string
 	Weight int64

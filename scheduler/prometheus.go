@@ -6,14 +6,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// PrometheusMetrics are Metrics in a Prometheus registry.
+// PrometheusMetrics are [Metrics] in a Prometheus registry.
 type PrometheusMetrics struct {
 	counters   map[string]*prometheus.CounterVec
 	gauges     map[string]*prometheus.GaugeVec
 	histograms map[string]*prometheus.HistogramVec
 }
 
-// NewPrometheusMetrics registers all metrics of MetricTable.
+// NewPrometheusMetrics registers all metrics of [MetricTable].
 func NewPrometheusMetrics(r prometheus.Registerer) (*PrometheusMetrics, error) {
 	p := &PrometheusMetrics{map[string]*prometheus.CounterVec{}, map[string]*prometheus.GaugeVec{}, map[string]*prometheus.HistogramVec{}}
 	for _, m := range MetricTable() {

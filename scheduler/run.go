@@ -64,7 +64,7 @@ func (s *Scheduler) tick(ctx context.Context) {
 	}
 }
 
-// Tick does what is due now: backoffs end, pods that waited too long on Permit are rejected, and assumed pods expire.
+// Tick does what is due now: backoffs end, pods that waited too long on [Permit] are rejected, and assumed pods expire.
 // Run calls Tick every second. A caller that runs the scheduler step by step calls Tick at the time of Next.
 func (s *Scheduler) Tick() {
 	now := s.clock.Now()

@@ -47,7 +47,7 @@ type Client interface {
 	Delete(ctx context.Context, pod *v1.Pod) error
 }
 
-// ClaimWrites are the changes of ResourceClaims at PreBind, Unreserve or PostFilter of a pod.
+// ClaimWrites are the changes of ResourceClaims at [PreBind], Unreserve or [PostFilter] of a pod.
 type ClaimWrites struct {
 	// Set are claims to write: finalizers, allocation and reservations. A claim without a UID is created, and a new claim
 	// without a name gets one from the API server. When the writes fail, the Client deletes what it has created.
@@ -66,7 +66,7 @@ type ClaimWrites struct {
 	Mappings []v1.ContainerExtendedResourceRequest
 }
 
-// ErrGone is a Client's error for a pod that does not exist any more.
+// ErrGone is a [Client]'s error for a pod that does not exist any more.
 var ErrGone = errors.New("pod not found")
 
 // StatusPatch is a change of a pod's status. A nil field changes nothing.
@@ -304,7 +304,7 @@ func (s *Scheduler) makeQueue() error {
 // Profile returns the framework of a schedulerName, nil if no profile has this name.
 func (s *Scheduler) Profile(name string) *Framework { return s.profiles[name] }
 
-// Waiting returns the number of pods that wait on Permit.
+// Waiting returns the number of pods that wait on [Permit].
 func (s *Scheduler) Waiting() int { return len(s.waiting.list()) }
 
 // Queue returns the scheduler's queue. The caller may only read it.

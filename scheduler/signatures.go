@@ -36,8 +36,8 @@ import (
 // The sources of volumes are no key of a rule: the rules read nothing of volumes that the kubelet makes on the node, and
 // v1.37 compares these volumes, except configMap and secret.
 
-// SignPlugin is a plugin at PreFilter, Filter, PreScore or Score that returns what it reads of a pod. If a plugin at
-// one of these points is no SignPlugin, the profile does not batch. The status Unschedulable keeps this pod out of
+// SignPlugin is a plugin at [PreFilter], [Filter], [PreScore] or [Score] that returns what it reads of a pod. If a plugin at
+// one of these points is no SignPlugin, the profile does not batch. The status [Unschedulable] keeps this pod out of
 // batches.
 type SignPlugin interface {
 	Plugin
@@ -51,7 +51,7 @@ type SignFragment struct {
 	Value any
 }
 
-// SignPod returns the signature of a pod. It returns "", no signature, if a plugin of the profile is no SignPlugin, if
+// SignPod returns the signature of a pod. It returns "", no signature, if a plugin of the profile is no [SignPlugin], if
 // a plugin rejects the pod, or if there are extenders. O(spec of the pod).
 func (f *Framework) SignPod(ctx context.Context, pod *v1.Pod) string {
 	if f.signers == nil {

@@ -22,7 +22,7 @@ const (
 	Pending                      = filter.Pending
 )
 
-// Status is a plugin's answer: a code, reasons for users, and perhaps an error. A nil Status is Success. A Status never
+// Status is a plugin's answer: a code, reasons for users, and perhaps an error. A nil Status is [Success]. A Status never
 // changes; the framework adds the plugin's name to a copy.
 type Status struct {
 	code    Code
@@ -34,7 +34,7 @@ type Status struct {
 // NewStatus returns a status with reasons.
 func NewStatus(code Code, reasons ...string) *Status { return &Status{code: code, reasons: reasons} }
 
-// AsStatus wraps an error; nil gives nil, which is Success.
+// AsStatus wraps an error; nil gives nil, which is [Success].
 func AsStatus(err error) *Status {
 	if err == nil {
 		return nil
@@ -75,13 +75,13 @@ func (s *Status) Message() string { return strings.Join(s.Reasons(), ", ") }
 // Success reports whether the code is Success.
 func (s *Status) Success() bool { return s.Code() == Success }
 
-// Rejected reports whether the pod is rejected: the code is Unschedulable, UnschedulableAndUnresolvable or Pending.
+// Rejected reports whether the pod is rejected: the code is [Unschedulable], [UnschedulableAndUnresolvable] or [Pending].
 func (s *Status) Rejected() bool {
 	c := s.Code()
 	return c == Unschedulable || c == UnschedulableAndUnresolvable || c == Pending
 }
 
-// AsError returns nil for Success, Wait and Skip. For other codes it returns the wrapped error, or an error with the
+// AsError returns nil for [Success], [Wait] and [Skip]. For other codes it returns the wrapped error, or an error with the
 // message.
 func (s *Status) AsError() error {
 	switch {

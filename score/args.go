@@ -11,7 +11,7 @@ import (
 // MaxScore is the largest score of a plugin after normalization. The smallest is 0.
 const MaxScore = 100
 
-// The values of Strategy.Type.
+// The values of [Strategy.Type].
 const (
 	LeastAllocated           = "LeastAllocated"           // a node scores more when it is emptier with the pod
 	MostAllocated            = "MostAllocated"            // a node scores more when it is fuller with the pod
@@ -30,13 +30,13 @@ type Point struct {
 	Score       int32 `json:"score"`
 }
 
-// Ratio is the parameter of RequestedToCapacityRatio. Between two points the score is interpolated in integers. Before the
+// Ratio is the parameter of [RequestedToCapacityRatio]. Between two points the score is interpolated in integers. Before the
 // first point and after the last point it is constant.
 type Ratio struct {
 	Shape []Point `json:"shape"`
 }
 
-// Strategy is how NodeResourcesFit scores. Type is LeastAllocated, MostAllocated or RequestedToCapacityRatio. When there is
+// Strategy is how NodeResourcesFit scores. Type is [LeastAllocated], [MostAllocated] or [RequestedToCapacityRatio]. When there is
 // a Strategy its Type has no default.
 type Strategy struct {
 	Type                     string     `json:"type,omitempty"`
@@ -45,7 +45,7 @@ type Strategy struct {
 }
 
 // FitArgs are the arguments of NodeResourcesFit, with the fields of kubescheduler.config.k8s.io/v1. The zero value is
-// v1.37's default: LeastAllocated over cpu and memory. The two ignored lists concern only the filter.
+// v1.37's default: [LeastAllocated] over cpu and memory. The two ignored lists concern only the filter.
 type FitArgs struct {
 	IgnoredResources      []string  `json:"ignoredResources,omitempty"`
 	IgnoredResourceGroups []string  `json:"ignoredResourceGroups,omitempty"`

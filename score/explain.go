@@ -28,7 +28,7 @@ type Part struct {
 	Flip     int64   // the nearest such weight, 0 or more; 0 without a Winner
 }
 
-// Explain returns the contribution of each plugin and extender to a decision. Its arguments are those of Totals, and chosen
+// Explain returns the contribution of each plugin and extender to a decision. Its arguments are those of [Totals], and chosen
 // is the position of the chosen node. The runner-up is the node with the highest total among the others, the first of
 // several. The error is that of Totals. The explanation is empty when chosen is not a position of nodes. O(nodes x
 // plugins). Nil lists have no columns.

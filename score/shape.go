@@ -12,7 +12,7 @@ func compileShape(points []Point) shape {
 }
 
 // ShapeAt returns the function that a shape draws: the score from 0 to 100 at a utilization in percent, a straight line between two
-// points, the score of the first point before it and of the last one after it. points must be valid (ValidateShape);
+// points, the score of the first point before it and of the last one after it. points must be valid ([ValidateShape]);
 // without points every score is 0.
 func ShapeAt(points []Point) func(utilization int64) int64 {
 	if len(points) == 0 {

@@ -34,7 +34,7 @@ func checkRange(columns []Column) error {
 }
 
 // Totals returns the total of each feasible node: the sum of weight x score over the plugins, plus 10 x weight x score of
-// every extender. The error is v1.37's for a plugin's score that is not from 0 to MaxScore.
+// every extender. The error is v1.37's for a plugin's score that is not from 0 to [MaxScore].
 //
 // nodes has the names of the feasible nodes. columns has the plugins that did not skip. When columns and extenders are both
 // nil, nothing scores, and every node gets 1 (rule C1.2). When all plugins skipped, the caller passes an empty list that is

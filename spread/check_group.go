@@ -11,7 +11,7 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// Kinds of findings; see Finding.
+// Kinds of findings; see [Finding].
 const (
 	foundMixedConstraints    = "MixedConstraints"
 	foundMixedNamespaces     = "MixedNamespaces"

@@ -15,7 +15,7 @@ import (
 
 // Options are the arguments of the profile, and facts that a cluster does not have. The zero value is v1.37's default
 // profile, with the built-in default constraints, in a cluster without services and controllers. v1.37 derives the selector
-// of default constraints from services and controllers: a pod without any gets no default constraints. Set Owners in a
+// of default constraints from services and controllers: a pod without any gets no default constraints. Set [Owners] in a
 // cluster that has such objects.
 type Options struct {
 	// Defaults are the profile's PodTopologySpreadArgs. The zero value is the built-in System defaults.

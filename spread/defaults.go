@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// ListDefaulting is the type of Defaults that have a list of constraints. An empty list means no default constraints.
+// ListDefaulting is the type of [Defaults] that have a list of constraints. An empty list means no default constraints.
 const ListDefaulting = "List"
 
 // systemDefaulting is the type of the built-in constraints: maxSkew 3 by hostname and maxSkew 5 by zone, both

@@ -10,7 +10,7 @@ import (
 
 const pluginName = "PodTopologySpread"
 
-// The verdicts of Check.
+// The verdicts of [Check].
 const (
 	missingLabel resources.Verdict = 1 | resources.Unresolvable // the node lacks a topology key; preemption cannot help
 	skewExceeded resources.Verdict = 2                          // the pod would make the skew larger than maxSkew
@@ -34,8 +34,8 @@ type Hard struct{ evaluator }
 
 // CompileHard compiles the DoNotSchedule constraints of a pod, or of the profile's defaults when the pod has no constraints
 // at all. CompileHard ignores every constraint whose whenUnsatisfiable is not DoNotSchedule. The field has no default:
-// CompileHard and CompileSoft both ignore a constraint without whenUnsatisfiable, as v1.37's scheduler does. With
-// Options.Strict such a constraint is an error. Validate returns the error with which the API server refuses such a pod.
+// CompileHard and [CompileSoft] both ignore a constraint without whenUnsatisfiable, as v1.37's scheduler does. With
+// [Options.Strict] such a constraint is an error. Validate returns the error with which the API server refuses such a pod.
 //
 // Any other error says that a label selector cannot be converted. v1.37 then ends the whole attempt with this text after `running
 // PreFilter plugin "PodTopologySpread": `. The returned Hard is nil then. Hard keeps the pod, which must not change
@@ -59,7 +59,7 @@ func compileHard(pod *v1.Pod, o *Options) (*Hard, error) {
 	return &Hard{e}, nil
 }
 
-// HardState has the number of matching pods in every domain of a cluster, for the constraints of a Hard. Check and the
+// HardState has the number of matching pods in every domain of a cluster, for the constraints of a [Hard]. Check and the
 // other reading methods are safe concurrently; Apply, Add and Remove are not.
 //
 // Apply keeps the state equal to a new Count when pods come or leave. For nodes, call Count again: when a node is added or
@@ -87,7 +87,7 @@ type hardColumn struct {
 	smallest      minimum
 }
 
-// Count counts the pods of a cluster. O(nodes + matching pod sets) with the optional methods of Cluster, otherwise O(nodes
+// Count counts the pods of a cluster. O(nodes + matching pod sets) with the optional methods of [Cluster], otherwise O(nodes
 // x keys + pods x selectors).
 func (h *Hard) Count(c Cluster) *HardState {
 	s := &HardState{hard: h, cluster: c, slots: c.Len()}
@@ -233,7 +233,7 @@ func (s *HardState) Reasons(v resources.Verdict) []string {
 // Check returns 0 when the constraints allow the node of slot i. The first constraint that rejects, in the order of the pod's
 // list, decides the verdict. A constraint rejects
 //
-//   - a node without the topology key; the verdict has the bit resources.Unresolvable;
+//   - a node without the topology key; the verdict has the bit [resources.Unresolvable];
 //   - a node where pods matching in its domain + (1 if the pod matches itself) - global minimum > maxSkew.
 //
 // A domain that does not count has 0 pods. Check rejects a free slot and a slot that does not exist as nodes without the
@@ -327,7 +327,7 @@ func (s *HardState) free(i int) resources.Verdict {
 	return 0
 }
 
-// Check returns the verdict on the node of slot i for a pod. It compiles and counts for this one answer; use CompileHard
+// Check returns the verdict on the node of slot i for a pod. It compiles and counts for this one answer; use [CompileHard]
 // and Count for more answers. The error is that of CompileHard. O(nodes + pods). A nil pod or cluster panics.
 func Check(pod *v1.Pod, c Cluster, i int, o Options) (resources.Verdict, error) {
 	o.askCluster(c)

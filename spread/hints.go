@@ -13,7 +13,7 @@ import (
 
 // Hint returns the queueing hint of PodTopologySpread: whether an event could make a pod schedulable that this plugin
 // rejected (rules S9.1 to S9.7). old and new are both *v1.Pod or both *v1.Node, before and after the event; old is nil for
-// an addition and new for a deletion. The error says that a label selector cannot be converted, as in CompileHard, or that the
+// an addition and new for a deletion. The error says that a label selector cannot be converted, as in [CompileHard], or that the
 // objects are of another kind. The queue treats an error as true. The pod must not be nil.
 func Hint(o Options) func(pod *v1.Pod, old, new any) (bool, error) {
 	return func(pod *v1.Pod, old, new any) (bool, error) {

@@ -30,12 +30,12 @@ const maxPlaced = 1_000_000
 //
 // Each replica goes to
 //
-//  1. a node that the constraints allow and do not count (PlaceOptions.Slots leaves out the nodes that the pod's node
+//  1. a node that the constraints allow and do not count ([PlaceOptions.Slots] leaves out the nodes that the pod's node
 //     affinity or tolerations forbid);
 //  2. else the domains with the smallest counts, in the order of the constraints, and there to the nodes in turn.
 //
 // With one constraint this places as many replicas as possible. With several constraints Place tries other choices when the
-// first attempt fails, at most PlaceOptions.Steps of them. The state does not change. n below 1 places nothing. Without the
+// first attempt fails, at most [PlaceOptions.Steps] of them. The state does not change. n below 1 places nothing. Without the
 // search the time is O(n x groups of nodes in equal domains), the memory O(replicas that have a place + nodes).
 func (s *HardState) Place(n int, o PlaceOptions) (slots []int, proven bool) {
 	all := n <= maxPlaced

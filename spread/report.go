@@ -110,7 +110,7 @@ func (s *HardState) Report() []Report {
 	return out
 }
 
-// Report returns what HardState.Report would return if the ScheduleAnyway constraints were DoNotSchedule. Room is how many
+// Report returns what [HardState.Report] would return if the ScheduleAnyway constraints were DoNotSchedule. Room is how many
 // pods a domain takes before its skew is larger than maxSkew; the score does not forbid more. For the system defaults a
 // node counts for each constraint whose key it has. Every call counts the cluster.
 func (p *Soft) Report(c Cluster) []Report {

@@ -16,7 +16,7 @@ type Soft struct {
 
 // CompileSoft compiles the ScheduleAnyway constraints of a pod, or of the profile's defaults when the pod has no
 // constraints at all (a pod with only DoNotSchedule constraints gets no defaults). CompileSoft ignores every constraint whose
-// whenUnsatisfiable is not ScheduleAnyway, also a constraint without whenUnsatisfiable. With Options.Strict a constraint
+// whenUnsatisfiable is not ScheduleAnyway, also a constraint without whenUnsatisfiable. With [Options.Strict] a constraint
 // whose whenUnsatisfiable is absent or unknown is an error.
 //
 // Any other error says that a label selector cannot be converted. v1.37 then ends the whole attempt with this text after `running
@@ -33,7 +33,7 @@ func CompileSoft(pod *v1.Pod, o Options) (*Soft, error) {
 }
 
 // SoftState has the number of matching pods in every domain, and for the hostname on every node, for the constraints of a
-// Soft. Scores depend on the feasible nodes: call Weigh with them, then Raw. Raw is safe for concurrent use, the other
+// [Soft]. Scores depend on the feasible nodes: call Weigh with them, then Raw. Raw is safe for concurrent use, the other
 // methods are not. Apply keeps the state equal to a new Count when pods come or leave. For changes of nodes call Count
 // again.
 type SoftState struct {
@@ -60,7 +60,7 @@ type softColumn struct {
 	weight float64
 }
 
-// Count counts the pods of a cluster. O(nodes + matching pod sets) with the optional methods of Cluster, otherwise O(nodes
+// Count counts the pods of a cluster. O(nodes + matching pod sets) with the optional methods of [Cluster], otherwise O(nodes
 // x keys + pods x selectors).
 func (p *Soft) Count(c Cluster) *SoftState {
 	s := &SoftState{soft: p, cluster: c}
@@ -320,7 +320,7 @@ func (s *SoftState) normalizeAll(slots []int, raw []int64) {
 }
 
 // Scores returns the scores, 0 to 100, of feasible slots in their order, without the plugin's weight. It compiles and
-// counts for this one answer. All scores are 0 when the pod has no soft constraint. The error is that of CompileSoft.
+// counts for this one answer. All scores are 0 when the pod has no soft constraint. The error is that of [CompileSoft].
 // O(nodes + pods). A nil pod or cluster panics.
 func Scores(pod *v1.Pod, c Cluster, feasible []int, o Options) ([]int64, error) {
 	o.askCluster(c)

@@ -6,7 +6,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Trial gives the answers of a HardState as if some pods were added or removed: victims of preemption and nominated pods.
+// Trial gives the answers of a [HardState] as if some pods were added or removed: victims of preemption and nominated pods.
 // It changes its counts exactly as v1.37.2's AddPod and RemovePod do (rule S5.3). These differ from a fresh count in two
 // cases:
 //
@@ -14,7 +14,7 @@ import (
 //     the other domains fail;
 //  2. the empty selector, which counted no pod, matches here.
 //
-// HardState.Apply has neither exception. A node without all keys, or that a constraint's policies exclude, is left alone as
+// [HardState.Apply] has neither exception. A node without all keys, or that a constraint's policies exclude, is left alone as
 // in the count. After changes in several domains v1.37.2 may use too large a minimum; a Trial always has the true one.
 //
 // A Trial does not change its HardState and does not follow it: call NewTrial again when the state has moved. A Trial is

@@ -17,7 +17,7 @@ var (
 )
 
 // Validate returns the API server's errors about spec.topologySpreadConstraints of a new pod; path is the path of that
-// field (rules S8.1 to S8.9). It expects the constraints as stored, after MergeMatchLabelKeys, which makes a key that is in
+// field (rules S8.1 to S8.9). It expects the constraints as stored, after [MergeMatchLabelKeys], which makes a key that is in
 // both matchLabelKeys and labelSelector an error. The constraints of a pod cannot change after its creation. A nil path is
 // the root. Rule: API reference, TopologySpreadConstraint.
 func Validate(constraints []v1.TopologySpreadConstraint, path *field.Path) field.ErrorList {
@@ -154,7 +154,7 @@ func MergeMatchLabelKeys(pod *v1.Pod) []v1.TopologySpreadConstraint {
 
 // ValidateDefaults returns v1.37's errors about PodTopologySpreadArgs (rule S6.5). path is their place in the
 // configuration; nil is the root. It checks the loaded configuration, where a missing defaultingType is already System: ""
-// is an error here, although Defaults reads "" as System.
+// is an error here, although [Defaults] reads "" as System.
 func ValidateDefaults(d Defaults, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	typePath := path.Child("defaultingType")

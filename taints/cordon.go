@@ -36,7 +36,7 @@ func (e *Evaluator) toleratesCordon() bool { return e != nil && e.cordon }
 // Name returns "NodeUnschedulable".
 func (s *CordonState) Name() string { return "NodeUnschedulable" }
 
-// Check returns the verdict on slot i: 1 with resources.Unresolvable when the node has spec.unschedulable and the
+// Check returns the verdict on slot i: 1 with [resources.Unresolvable] when the node has spec.unschedulable and the
 // tolerations do not tolerate node.kubernetes.io/unschedulable with an empty value and effect NoSchedule, otherwise 0. It
 // does not matter whether the node carries that taint. A free slot is rejected. No allocation.
 func (s *CordonState) Check(i int) resources.Verdict {

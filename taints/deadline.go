@@ -43,9 +43,9 @@ const maxTolerationSeconds = int64(math.MaxInt64 / int64(time.Second))
 // Deadline returns how long a pod may stay on a node with these taints (documentation, "Taints and Tolerations",
 // Taint based Evictions; API field tolerationSeconds):
 //
-//  1. Only taints with effect NoExecute count. Without such a taint the result is NoTaint.
+//  1. Only taints with effect NoExecute count. Without such a taint the result is [NoTaint].
 //  2. The first toleration, in list order, that tolerates a taint decides for that taint: not the longest, not the
-//     shortest. A taint that no toleration tolerates gives Leave.
+//     shortest. A taint that no toleration tolerates gives [Leave].
 //  3. The smallest tolerationSeconds of these tolerations limits the stay. 0 and negative values mean 0. A toleration
 //     without tolerationSeconds does not limit the stay, and neither does a value above 9,223,372,036.
 //

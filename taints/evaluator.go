@@ -4,7 +4,7 @@ import v1 "k8s.io/api/core/v1"
 
 // Untolerated returns the first taint of the node, in list order, that keeps a pod with these tolerations away: its effect
 // is NoSchedule or NoExecute and no toleration tolerates it. It returns nil when the taints allow the pod. The result
-// points into the node. To ask about many nodes, Compile once and use Evaluator.On.
+// points into the node. To ask about many nodes, Compile once and use [Evaluator.On].
 func Untolerated(node *v1.Node, tolerations []v1.Toleration, o Options) *v1.Taint {
 	if i := Compile(tolerations, o).untolerated(node.Spec.Taints); i >= 0 {
 		return &node.Spec.Taints[i]

@@ -111,7 +111,7 @@ func (t *toleration) tolerates(taint *v1.Taint, k effectKind) bool {
 //  1. A non-empty effect must equal the effect of the taint. An empty effect matches every effect.
 //  2. A non-empty key must equal the key of the taint. An empty key matches every key, whatever the operator.
 //  3. Operator Exists accepts every value. Equal and the empty operator accept the same value. Gt and Lt compare whole
-//     numbers, with the taint's value on the left, when Options.ComparisonOperators is set. Any other operator accepts
+//     numbers, with the taint's value on the left, when [Options.ComparisonOperators] is set. Any other operator accepts
 //     nothing.
 //
 // tolerationSeconds does not matter. Strings are compared byte by byte. There are no errors: the same rules hold for

@@ -51,7 +51,7 @@ func (e *Evaluator) verdict(node *v1.Node) resources.Verdict {
 func (s *State) Name() string { return "TaintToleration" }
 
 // Check returns the verdict on slot i: 0 when every taint with effect NoSchedule or NoExecute is tolerated, otherwise 1
-// with resources.Unresolvable. A free slot is rejected. No allocation.
+// with [resources.Unresolvable]. A free slot is rejected. No allocation.
 func (s *State) Check(i int) resources.Verdict {
 	if c := s.classes.At(i); c != nil {
 		return c.verdict

@@ -69,7 +69,7 @@ const bindingPlugin = "VolumeBinding"
 
 // Binding compiles the filter VolumeBinding: the node must reach every bound volume, and for every claim that waits for its
 // first consumer the node must have a free volume or a provisioner. O(volumes of the pod), and O(PersistentVolumes and
-// CSIStorageCapacities) for each claim that waits. Of the PersistentVolumes in a List, Binding reads only the volumes of the
+// CSIStorageCapacities) for each claim that waits. Of the PersistentVolumes in a [List], Binding reads only the volumes of the
 // claim's class.
 //
 // PreFilter answers Skip without claims, UnschedulableAndUnresolvable for a claim that cannot be used or has to be bound

@@ -14,7 +14,7 @@ import (
 
 // BindingState is VolumeBinding for one pod and one cluster.
 //
-// Check always rejects with resources.Unresolvable. The verdict is a set of bits: 1 for a bound volume that the node does not
+// Check always rejects with [resources.Unresolvable]. The verdict is a set of bits: 1 for a bound volume that the node does not
 // reach, 2 for a claim without a volume and a provisioner, 4 for too little room to provision, 8 for a bound volume that does
 // not exist. A free slot is rejected with bit 1. Check does not allocate for up to eight claims.
 //
@@ -37,7 +37,7 @@ type bindingState struct {
 	classes view.Classes[resources.Verdict]
 }
 
-// Verdict bits of VolumeBinding, beside resources.Unresolvable.
+// Verdict bits of VolumeBinding, beside [resources.Unresolvable].
 const (
 	nodeConflict  resources.Verdict = 1 << 0
 	noMatch       resources.Verdict = 1 << 1

@@ -37,7 +37,7 @@ func RestrictionsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	return false, unexpected(old, new)
 }
 
-// LimitsWouldHelp is the queueing hint of NodeVolumeLimits. Arguments and errors are as in RestrictionsWouldHelp. The hint is
+// LimitsWouldHelp is the queueing hint of NodeVolumeLimits. Arguments and errors are as in [RestrictionsWouldHelp]. The hint is
 // true for these events:
 //
 //   - A CSINode is added, or updated with a larger limit of a driver. A driver without a limit counts as 0.
@@ -65,7 +65,7 @@ func LimitsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	return false, unexpected(old, new)
 }
 
-// BindingWouldHelp is the queueing hint of VolumeBinding. Arguments and errors are as in RestrictionsWouldHelp. The hint is
+// BindingWouldHelp is the queueing hint of VolumeBinding. Arguments and errors are as in [RestrictionsWouldHelp]. The hint is
 // true for these events:
 //
 //   - A node or PersistentVolume is added or updated.
@@ -100,7 +100,7 @@ func BindingWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	return false, unexpected(old, new)
 }
 
-// ZoneWouldHelp is the queueing hint of VolumeZone. Arguments and errors are as in RestrictionsWouldHelp. The hint is true for
+// ZoneWouldHelp is the queueing hint of VolumeZone. Arguments and errors are as in [RestrictionsWouldHelp]. The hint is true for
 // these events:
 //
 //   - A node is added or updated.

@@ -33,7 +33,7 @@ func appendSource(dst []byte, v *v1.VolumeSource) []byte {
 }
 
 // AppendKey appends everything that the plugins of this package read of an incoming pod: its volumes without those that the
-// kubelet makes (Ignores). The key of a pod with a generic ephemeral volume also has its namespace, name and UID, because such
+// kubelet makes ([Ignores]). The key of a pod with a generic ephemeral volume also has its namespace, name and UID, because such
 // a pod has a claim of its own. Pods with equal keys have equal verdicts.
 func AppendKey(dst []byte, pod *v1.Pod) []byte {
 	own := false

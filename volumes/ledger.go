@@ -17,7 +17,7 @@ import (
 //   - A volume that a claim takes is no candidate for any other claim.
 //   - A claim that is being provisioned for a node waits for that node.
 //   - A ReadWriteOncePod claim of an assumed pod is in use.
-//   - With Options.ReserveCapacity, a claim that is being provisioned takes its share of the published capacity.
+//   - With [Options.ReserveCapacity], a claim that is being provisioned takes its share of the published capacity.
 //
 // Objects returns the objects of the cluster with these assumptions. Compile the next pod from them. Forget undoes Assume
 // exactly. A Ledger belongs to one goroutine. It never changes the objects that it is given.

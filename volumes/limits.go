@@ -30,7 +30,7 @@ const limitsPlugin = "NodeVolumeLimits"
 
 // Limits compiles the filter NodeVolumeLimits: no driver may have more volumes on a node than its CSINode allows. PreFilter
 // answers Skip for a pod without claims and without volumes of in-tree kinds that have a CSI driver, and else Success. On is
-// O(volumes of the pod) and writes to the Usage.
+// O(volumes of the pod) and writes to the [Usage].
 func (p *Pod) Limits() Evaluator[*Usage, LimitsState] { return p.limits() }
 
 func (p *Pod) limits() *limitsFilter {
@@ -132,12 +132,12 @@ func (e *limitsFilter) On(u *Usage) LimitsState {
 	return s
 }
 
-// LimitsState is NodeVolumeLimits for one pod and the volumes in use. It follows changes of the Usage.
+// LimitsState is NodeVolumeLimits for one pod and the volumes in use. It follows changes of the [Usage].
 //
 // Check rejects a slot with verdict 1 when a driver would have more volumes there than the CSINode allows. It counts the
 // volumes that pods on the node use, the volumes that are attached without a pod, and the volumes of the pod that no pod on
 // the node uses. A volume that is attached, used by no pod and wanted by the pod counts twice. Nodes without CSINode and
-// drivers without a limit take any number. Verdict 2 with resources.Unresolvable is a missing claim. A free slot is rejected
+// drivers without a limit take any number. Verdict 2 with [resources.Unresolvable] is a missing claim. A free slot is rejected
 // with verdict 1 and resources.Unresolvable. Check does not allocate.
 //
 // Code is Error for a claim that belongs to another pod, for a disk of the pod that its driver cannot know, and, like v1.37,

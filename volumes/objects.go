@@ -22,8 +22,8 @@ type Table[T any] interface {
 	All() iter.Seq[T]
 }
 
-// Objects are the storage objects of a cluster. A nil Table has no objects. Compile, On and NewUsage read the objects. They
-// must not change while a Pod, a State or a Usage made from them is in use.
+// Objects are the storage objects of a cluster. A nil [Table] has no objects. Compile, On and [NewUsage] read the objects. They
+// must not change while a [Pod], a State or a [Usage] made from them is in use.
 type Objects struct {
 	Claims            Table[*v1.PersistentVolumeClaim]
 	PersistentVolumes Table[*v1.PersistentVolume]
@@ -51,7 +51,7 @@ func allOf[T any](t Table[T]) iter.Seq[T] {
 	return t.All()
 }
 
-// List returns a Table of the objects in the given order. Of two objects with the same namespace and name, Get returns the
+// List returns a [Table] of the objects in the given order. Of two objects with the same namespace and name, Get returns the
 // later object. A list of PersistentVolumes also has an index by storage class, so that compiling a claim that waits for its
 // first consumer reads the volumes of one class only. O(objects).
 func List[T metav1.Object](objects ...T) Table[T] {

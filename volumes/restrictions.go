@@ -22,7 +22,7 @@ const restrictionsPlugin = "VolumeRestrictions"
 // claim may have one pod.
 //
 // PreFilter answers UnschedulableAndUnresolvable for a missing claim, Skip when no node can reject the pod, and else
-// Success. Part of v1.37's answer depends on running pods: RestrictionsState.Skip has that part.
+// Success. Part of v1.37's answer depends on running pods: [RestrictionsState.Skip] has that part.
 //
 // On is O(claims of the pod), and for a pod with inline disks O(pods with inline disks). Pods that the ledger assumes count
 // as users of their claims too. The State does not follow later changes of the usage or of the ledger.
@@ -91,7 +91,7 @@ func (s *restrictionsState) countLedger() {
 // RestrictionsState is VolumeRestrictions for one pod and one cluster.
 //
 // Check rejects a slot with verdict 1 when a pod there has a conflicting disk. It rejects every slot with verdict 2 while a
-// ReadWriteOncePod claim of the pod is in use anywhere. A free slot is rejected with verdict 1 and resources.Unresolvable.
+// ReadWriteOncePod claim of the pod is in use anywhere. A free slot is rejected with verdict 1 and [resources.Unresolvable].
 // Check does not allocate.
 //
 // Explain returns the pods of the slot that have a conflicting disk, and then for each claim in use the pods that use it on

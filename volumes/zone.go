@@ -41,7 +41,7 @@ var zoneKeys = [...][2]string{
 // PreFilter answers UnschedulableAndUnresolvable for a missing object and for a claim that has to be bound already, Skip when
 // no volume has a zone, and else Success.
 //
-// Other nodes and free slots are rejected with verdict 1 and resources.Unresolvable. A node with none of the labels is
+// Other nodes and free slots are rejected with verdict 1 and [resources.Unresolvable]. A node with none of the labels is
 // allowed. When the cluster offers Classes, On decides each class of equal nodes once. Otherwise On is O(1). Check does not
 // allocate. Explain returns the labels that the node does not meet, in the order of the claims and labels.
 func (p *Pod) Zone() Evaluator[filter.Cluster, filter.State[ZoneConflict]] { return p.zone() }

@@ -29,7 +29,7 @@ type step struct {
 
 // Assume writes the claims of Bound into a snapshot, so that the next decision counts them. The special claim for extended resources
 // gets the name POD-extended-resources. The snapshot must be the tracker's
-// cluster. The time is that of Options.Now. The error is that of Bound; the snapshot has not changed then. Neither the snapshot nor the pod may be nil.
+// cluster. The time is that of [Options.Now]. The error is that of Bound; the snapshot has not changed then. Neither the snapshot nor the pod may be nil.
 func (t *Tracker) Assume(s *cluster.Snapshot, pod *v1.Pod, d devices.Allocation) error {
 	if len(d.Claims) == 0 && len(pod.Spec.ResourceClaims) == 0 {
 		return nil

@@ -30,7 +30,7 @@ func (o Objects) BoundClaim(latest *resourcev1.ResourceClaim, pod *v1.Pod, alloc
 	return reserve(latest, pod, o.ClaimGroup(pod), allocation, now)
 }
 
-// Bound is Objects.Bound; with Options.GroupClaims claims of the pod's group are reserved for the group (rule PG8.1).
+// Bound is [Objects.Bound]; with [Options.GroupClaims] claims of the pod's group are reserved for the group (rule PG8.1).
 func (t *Tracker) Bound(pod *v1.Pod, d devices.Allocation, now time.Time) ([]*resourcev1.ResourceClaim, error) {
 	changed, created, err := t.writes(pod, t.ClaimGroup(pod), d, now)
 	return append(changed, created...), err

@@ -111,7 +111,7 @@ func (f *Filter) search() devices.Options {
 }
 
 // Offered returns how many devices of the class that provides an extended resource the node of slot i sees, and how many of
-// these are allocated; 0 and 0 for a free slot and a resource that no class provides. See devices.Allocator.Offered.
+// these are allocated; 0 and 0 for a free slot and a resource that no class provides. See [devices.Allocator.Offered].
 func (f *Filter) Offered(resource v1.ResourceName, i int) (count, allocated int64) {
 	f.follow()
 	class, node := f.tracker.extended[resource], f.tracker.cluster.Node(i)
@@ -121,7 +121,7 @@ func (f *Filter) Offered(resource v1.ResourceName, i int) (count, allocated int6
 	return f.allocator.Offered(node, class)
 }
 
-// Kept returns what State.Kept returns for a State of On, or with Options.VictimsFree what Freeing.Kept returns. It is nil over a
+// Kept returns what State.Kept returns for a State of On, or with [Options.VictimsFree] what Freeing.Kept returns. It is nil over a
 // cluster without a log of claims.
 func (f *Filter) Kept(s *devices.State) *devices.Kept {
 	switch {
@@ -137,7 +137,7 @@ func (f *Filter) Kept(s *devices.State) *devices.Kept {
 // call of On.
 func (f *Filter) Epoch() uint64 { return f.epoch }
 
-// Predicate returns the filter of a State of On: the State, or with Options.VictimsFree its Freeing.
+// Predicate returns the filter of a State of On: the State, or with [Options.VictimsFree] its Freeing.
 func (f *Filter) Predicate(s *devices.State) filter.Predicate {
 	if f.options.VictimsFree {
 		return s.Freeing(f.tracker)

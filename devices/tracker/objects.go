@@ -13,7 +13,7 @@ import (
 	"github.com/podberth/podberth/podgroup"
 )
 
-// Table has the objects of one kind. cluster.Lookup is a Table. The namespace of cluster-wide kinds is "".
+// Table has the objects of one kind. [cluster.Lookup] is a Table. The namespace of cluster-wide kinds is "".
 type Table[T any] interface {
 	Get(namespace, name string) (T, bool)
 	In(namespace string) iter.Seq[T]
@@ -76,7 +76,7 @@ func (o Objects) ResourceClaims(namespace string) iter.Seq[*resourcev1.ResourceC
 // DeviceClass returns a device class, nil when the class does not exist.
 func (o Objects) DeviceClass(name string) *resourcev1.DeviceClass { return get(o.Classes, "", name) }
 
-// ClaimGroup returns the group of a pod when groups have claims (Objects.Groups), else nil. The pod must not be nil.
+// ClaimGroup returns the group of a pod when groups have claims ([Objects.Groups]), else nil. The pod must not be nil.
 func (o Objects) ClaimGroup(pod *v1.Pod) *podgroup.Group {
 	if name, ok := podgroup.Of(pod); ok && o.Groups != nil {
 		return o.Groups.Group(pod.Namespace, name)
@@ -84,7 +84,7 @@ func (o Objects) ClaimGroup(pod *v1.Pod) *podgroup.Group {
 	return nil
 }
 
-// InFlight returns false: objects know no reservations. A Tracker knows them.
+// InFlight returns false: objects know no reservations. A [Tracker] knows them.
 func (Objects) InFlight(types.UID) bool { return false }
 
 // ExtendedResources maps the names of extended resources to the classes that provide them. O(classes).

@@ -53,7 +53,7 @@ func special(c *resourcev1.ResourceClaim) bool {
 
 // Reserve keeps the devices of an allocation for a pod, so that no other pod gets them, until Unreserve. In between, a pod that
 // uses one of these claims is rejected as in v1.37. An empty allocation is no error and reserves nothing; with another
-// allocation the pod must not be nil. When the error is ErrReserved, nothing has changed:
+// allocation the pod must not be nil. When the error is [ErrReserved], nothing has changed:
 //
 //   - the pod has a reservation already,
 //   - another pod has reserved one of the claims,
@@ -62,7 +62,7 @@ func (t *Tracker) Reserve(pod *v1.Pod, d devices.Allocation) error { return t.re
 
 // ReserveMember is Reserve for a member of a group that was decided with others (rule PG8.4): a claim of the allocation may have been
 // reserved for another member, with the same devices. They are kept until Unreserve of the last of these pods. Other devices are
-// ErrReserved.
+// [ErrReserved].
 func (t *Tracker) ReserveMember(pod *v1.Pod, d devices.Allocation) error {
 	return t.reserve(pod, d, true)
 }

@@ -39,13 +39,13 @@ type Tracker struct {
 	owned       map[owner][]*resourcev1.ResourceClaim // claims that were made for extended resources
 }
 
-// Log is the log of claims of a cluster; see cluster.Snapshot.
+// Log is the log of claims of a cluster; see [cluster.Snapshot].
 type Log interface {
 	ClaimVersion() uint64
 	ClaimsSince(version uint64, yield func([]cluster.ClaimEvent)) bool
 }
 
-// New returns a tracker of a cluster and its objects, without reservations. A cluster that is a Log is followed; the objects
+// New returns a tracker of a cluster and its objects, without reservations. A cluster that is a [Log] is followed; the objects
 // of another cluster are read again at each question. The cluster must not be nil. New reads nothing.
 func New(c devices.Cluster, o Objects) *Tracker {
 	t := &Tracker{
@@ -76,7 +76,7 @@ func (t *Tracker) Fork(c devices.Cluster, o Objects) *Tracker {
 	return f
 }
 
-// ClaimGroup returns the group of a pod when groups have claims (Options.GroupClaims), else nil. The pod must not be nil.
+// ClaimGroup returns the group of a pod when groups have claims ([Options.GroupClaims]), else nil. The pod must not be nil.
 func (t *Tracker) ClaimGroup(pod *v1.Pod) *podgroup.Group {
 	name, ok := podgroup.Of(pod)
 	groups, has := t.cluster.(podgroup.Objects)

@@ -73,7 +73,7 @@ type Finding struct {
 	Fix         string   `json:"fix"`
 }
 
-// Rule is one thing that Check looks for.
+// Rule is one thing that [Check] looks for.
 type Rule struct {
 	ID       string   `json:"id"`
 	Severity Severity `json:"severity"` // the worst that the rule reports
@@ -97,7 +97,7 @@ func Rules() []Rule {
 	return out
 }
 
-// Check returns the findings about the manifests. The error names a nil manifest, or is that of cluster.New for the cluster.
+// Check returns the findings about the manifests. The error names a nil manifest, or is that of [cluster.New] for the cluster.
 func Check(in Input) (_ []Finding, err error) {
 	return check(&checker{in: in})
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/podberth/podberth/devices"
 )
 
-// Taints are the NoExecute taints of the devices of a cluster. Create it with New.
+// Taints are the NoExecute taints of the devices of a cluster. Create it with [New].
 type Taints struct {
 	devices map[devices.ID][]resourcev1.DeviceTaint
 	rules   []*resourcev1beta2.DeviceTaintRule // by name

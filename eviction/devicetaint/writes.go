@@ -2,7 +2,7 @@ package devicetaint
 
 import v1 "k8s.io/api/core/v1"
 
-// What the controller writes. A deletion has the event Marking, the condition of Condition and a DELETE with the pod's UID as precondition
+// What the controller writes. A deletion has the event [Marking], the condition of [Condition] and a DELETE with the pod's UID as precondition
 // and the pod's own grace period. A pod that is gone or is being deleted loses its deletion without an event.
 const (
 	// EventReason is the reason of the pod events, of type Normal.

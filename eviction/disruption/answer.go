@@ -17,7 +17,7 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// StatusObject returns the metav1.Status that a client sees.
+// StatusObject returns the [metav1.Status] that a client sees.
 func (d *Decision) StatusObject() metav1.Status {
 	s := metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Code: d.Code, Reason: d.Reason, Message: d.Message, Status: metav1.StatusFailure}
 	if d.Allowed() {
@@ -34,7 +34,7 @@ func (d *Decision) StatusObject() metav1.Status {
 	return s
 }
 
-// The values of Decision.Outlook.
+// The values of [Decision.Outlook].
 const (
 	outlookNow    = "now"
 	outlookNotNow = "not now"

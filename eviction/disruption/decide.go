@@ -102,7 +102,7 @@ func (d *Decision) Allowed() bool { return d.kind == accepted }
 //  2. The pod does not exist: 404.
 //  3. The pod has finished, is pending or is terminating: deleted, whatever the budgets say.
 //  4. No budget selects the pod: deleted. Selectors have the meaning of policy/v1: {} selects all pods, nil no pod.
-//  5. Several budgets select the pod: 500. With Request.EveryBudget each budget is asked by the rules below, and the first
+//  5. Several budgets select the pod: 500. With [Request.EveryBudget] each budget is asked by the rules below, and the first
 //     refusal counts.
 //  6. The pod is not Ready and its budget lets such pods leave: deleted, no budget is charged. AlwaysAllow always lets them
 //     leave; IfHealthyBudget does when currentHealthy >= desiredHealthy > 0.

@@ -15,7 +15,7 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// PlanInput is the input of MakePlan.
+// PlanInput is the input of [MakePlan].
 type PlanInput struct {
 	// Nodes are the names of the nodes to drain together.
 	Nodes []string

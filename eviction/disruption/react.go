@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The actions that React returns.
+// The actions that [React] returns.
 const (
 	awaitDeletion = "wait for the deletion"
 	gone          = "done: the pod is gone"

@@ -30,7 +30,7 @@ type workloads struct {
 
 type workloadKey struct{ group, kind, namespace, name string }
 
-// NewScale returns a Scale over controller objects (rule D4.8). It finds an object by group, kind, namespace, name and UID;
+// NewScale returns a [Scale] over controller objects (rule D4.8). It finds an object by group, kind, namespace, name and UID;
 // the API version does not matter. A ReplicaSet that a Deployment controls counts as the Deployment, so that two
 // ReplicaSets of a rolling update count once. The Scale is safe for concurrent use. It returns an error when the object
 // does not exist, when no object of its kind exists, and when the kind has no scale. DaemonSets and Jobs have none, whether

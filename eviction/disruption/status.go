@@ -23,7 +23,7 @@ import (
 const deletionTimeout = 2 * time.Minute
 
 // Scale returns the UID and the wanted number of replicas of the object that counts a pod's replicas. owner is the pod's
-// controller reference. An error fails the whole budget and becomes the message of the condition. NewScale returns a Scale
+// controller reference. An error fails the whole budget and becomes the message of the condition. [NewScale] returns a Scale
 // for the built-in kinds.
 type Scale func(pod *v1.Pod, owner metav1.OwnerReference) (uid types.UID, replicas int32, err error)
 
@@ -35,7 +35,7 @@ type Notice struct {
 	Pod     *v1.Pod // the object of the event; nil means the budget
 }
 
-// Synced is the result of Sync.
+// Synced is the result of [Sync].
 type Synced struct {
 	Status  policyv1.PodDisruptionBudgetStatus
 	Notices []Notice

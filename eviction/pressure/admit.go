@@ -12,7 +12,7 @@ import (
 )
 
 // Admit reports whether a node with these pressure conditions admits a new pod (rule E9.1). message is the text of a
-// refusal; its reason is Reason.
+// refusal; its reason is [Reason].
 //
 //   - A critical pod is always admitted: static, mirror, or a priority of 2000000000 or more.
 //   - When only memory is short, pods that are not BestEffort are admitted, and so are pods that tolerate

@@ -79,7 +79,7 @@ func ParseThresholds(list string) (thresholds map[string]string, warnings []stri
 }
 
 // ParseSettings reads the kubelet's flags --eviction-soft-grace-period and --eviction-minimum-reclaim,
-// "memory.available=1m30s". Of several values of a signal the last one is used, with a warning, as ParseThresholds does. A
+// "memory.available=1m30s". Of several values of a signal the last one is used, with a warning, as [ParseThresholds] does. A
 // part without "=" is an error.
 func ParseSettings(list string) (settings map[string]string, warnings []string, err error) {
 	return pairs(list, "=")

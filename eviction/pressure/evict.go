@@ -21,7 +21,7 @@ const (
 	starvedResource          = "starved_resource"
 )
 
-// Eviction is how to terminate a pod (rules E7.3 to E7.5). The pod's phase becomes Failed with Reason and Message, and a
+// Eviction is how to terminate a pod (rules E7.3 to E7.5). The pod's phase becomes Failed with [Reason] and Message, and a
 // Warning event with that reason and text is written.
 type Eviction struct {
 	Pod          *v1.Pod

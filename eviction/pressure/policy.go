@@ -36,7 +36,7 @@ type Policy struct {
 	options    Options
 }
 
-// ConfigError is a wrong value in a Config. Its text is the kubelet's error at start.
+// ConfigError is a wrong value in a [Config]. Its text is the kubelet's error at start.
 type ConfigError struct {
 	Field  string // evictionHard, evictionSoft, evictionSoftGracePeriod or evictionMinimumReclaim
 	Signal string
@@ -45,7 +45,7 @@ type ConfigError struct {
 
 // Compile checks a configuration and returns its policy (rules E2.1 to E2.11). It takes c without defaults: pass Default(c,
 // os) to get what a kubelet with that configuration does. Thresholds of "0%" or "100%" are dropped. Thresholds of
-// containerfs are ignored (see Warnings). The error is a ConfigError about the first wrong value: hard, soft, grace,
+// containerfs are ignored (see Warnings). The error is a [ConfigError] about the first wrong value: hard, soft, grace,
 // reclaim, each by signal, and then a soft threshold without grace.
 func Compile(c Config, o Options) (*Policy, error) {
 	p := &Policy{maxGrace: int64(c.EvictionMaxPodGracePeriod), transition: c.EvictionPressureTransitionPeriod, local: !c.IgnoreLocalStorage, options: o}
@@ -107,7 +107,7 @@ func (p *Policy) add(t Threshold, kind string) {
 	p.thresholds = append(p.thresholds, t)
 }
 
-// Warnings returns the settings that Compile ignored: thresholds of containerfs, the file system of the writable layers.
+// Warnings returns the settings that [Compile] ignored: thresholds of containerfs, the file system of the writable layers.
 // Those follow from the thresholds of nodefs or imagefs. The kubelet logs only the last ignored setting.
 func (p *Policy) Warnings() []string { return slices.Clone(p.warnings) }
 

@@ -50,8 +50,8 @@ type Ranked struct {
 //     for inodes it is 0.
 //  3. Lower priority first; a pod without priority has 0.
 //  4. Larger usage minus request first; for pid.available more processes first. For inodes, too, the kubelet subtracts the
-//     ephemeral-storage request in bytes (see Options.InodeUsageOnly).
-//  5. Pods that have not started. Options.KeepOrder skips this rule and the next two.
+//     ephemeral-storage request in bytes (see [Options.InodeUsageOnly]).
+//  5. Pods that have not started. [Options.KeepOrder] skips this rule and the next two.
 //  6. Later start time first.
 //  7. Namespace, name, UID.
 //

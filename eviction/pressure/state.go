@@ -159,7 +159,7 @@ func (p *Policy) act(d *Decision, l Layout, o Observation) {
 	}
 }
 
-// Relieved reports whether no pod needs to be evicted after Decision.Reclaim (rule E5.2): for every threshold of every
+// Relieved reports whether no pod needs to be evicted after [Decision.Reclaim] (rule E5.2): for every threshold of every
 // signal, soft ones within their grace included, its target is available. s is the state that Observe returned. Signals
 // that are not measured count as relieved.
 func (p *Policy) Relieved(s State, signals map[Signal]Measurement) bool {

@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/taints/edit"
 )
 
-// What a node's kubelet does, for Event.Heartbeats.
+// What a node's kubelet does, for [Event.Heartbeats].
 const (
 	HeartbeatsStop   = "stop"
 	HeartbeatsResume = "resume"

@@ -18,7 +18,7 @@ import (
 // maxPasses is the largest number of monitor periods in a Forecast. With a period of 5 s that is a year and seven months.
 const maxPasses = 10_000_000
 
-// Input is the input of Forecast.
+// Input is the input of [Forecast].
 type Input struct {
 	Nodes  []*v1.Node // nodes at the start; a node without a Ready condition counts as ready
 	Pods   []*v1.Pod  // pods at the start; pods on other nodes are ignored
@@ -36,7 +36,7 @@ type Input struct {
 // start until Until, inclusive. At the start both controllers see all objects for the first time.
 //
 // A kubelet that is not silent gives a sign of life at every monitor pass. Monitor passes happen at multiples of the
-// monitor period, and services of the queues at multiples of ServePeriod, from the start. The real controllers drift by up
+// monitor period, and services of the queues at multiples of [ServePeriod], from the start. The real controllers drift by up
 // to a period. The order at one moment is:
 //
 //  1. Pods whose time is over are deleted, those of Deletions last.

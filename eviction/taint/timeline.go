@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The values of Entry.What.
+// The values of [Entry.What].
 const (
 	EntryEvent     = "event"     // an event of the input happened
 	EntryUnknown   = "unknown"   // the conditions of a silent node became Unknown
@@ -24,7 +24,7 @@ const (
 	EntryEvicted   = "evicted"   // a pod is deleted
 )
 
-// Entry is a line of a Timeline.
+// Entry is a line of a [Timeline].
 type Entry struct {
 	At   metav1.Duration `json:"at"` // since the start
 	What string          `json:"what"`
@@ -37,7 +37,7 @@ type Entry struct {
 	Until *metav1.Duration `json:"until,omitempty"`
 }
 
-// Pending is a pod whose timer still runs at the end of a Timeline.
+// Pending is a pod whose timer still runs at the end of a [Timeline].
 type Pending struct {
 	Pod   string          `json:"pod"`
 	Node  string          `json:"node"`

@@ -14,7 +14,7 @@ import (
 )
 
 // Timers holds the timers of all pods of a cluster, as the taint-eviction controller does. No kind of pod is exempt: only
-// its tolerations protect a terminating, finished, mirror or DaemonSet pod (rule XT6.1). Create it with NewTimers. It is
+// its tolerations protect a terminating, finished, mirror or DaemonSet pod (rule XT6.1). Create it with [NewTimers]. It is
 // not safe for concurrent use. New Timers know no pod and no node: after a restart of the controller all times begin again
 // (rule XT4.2).
 type Timers struct {

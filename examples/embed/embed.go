@@ -83,7 +83,7 @@ type Condition struct {
 	Details []string // the reasons of each node, when no replica would find one
 }
 
-// Controller has a condition for each workload. Make one with New.
+// Controller has a condition for each workload. Make one with [New].
 type Controller struct {
 	cache     nodeCache
 	workloads map[string]Workload

@@ -34,7 +34,7 @@ type Client interface {
 	Report(ctx context.Context, pod *v1.Pod, text string, n queue.Nomination) // the condition PodScheduled; n to status.nominatedNodeName
 }
 
-// Scheduler schedules the pods of one profile. Make one with New. It is safe for concurrent use.
+// Scheduler schedules the pods of one profile. Make one with [New]. It is safe for concurrent use.
 type Scheduler struct {
 	client  Client
 	name    string // spec.schedulerName of the pods
@@ -167,7 +167,7 @@ func (s *Scheduler) SeePod(old, new *v1.Pod) (err error) {
 	return err
 }
 
-// See takes in a change of another object in the same way. resource is the kind as queue.Event names it, such as Node.
+// See takes in a change of another object in the same way. resource is the kind as [queue.Event] names it, such as Node.
 func (s *Scheduler) See(resource string, old, new metav1.Object) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

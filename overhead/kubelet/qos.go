@@ -15,7 +15,7 @@ import (
 //  2. Every container limits cpu and memory, and the sums of requests and limits are equal: Guaranteed.
 //  3. Otherwise: Burstable.
 //
-// QoS reads the spec as it is. A spec that did not pass an API server needs overhead.Default first. A nil pod is BestEffort.
+// QoS reads the spec as it is. A spec that did not pass an API server needs [overhead.Default] first. A nil pod is BestEffort.
 // Rules O8.1 to O8.5: API field status.qosClass; documentation, "Pod Quality of Service Classes".
 func QoS(pod *v1.Pod, v release.Version) v1.PodQOSClass {
 	if pod == nil {

@@ -96,7 +96,7 @@ func charged(pod *v1.Pod, now time.Time) bool {
 //
 //  1. A container or init container does not name a request or limit of cpu or memory that the quota limits, and the pod
 //     does not set spec.resources. Overhead does not replace what a container must name.
-//  2. The pod's Usage and used together exceed hard. The error names the exceeded resources, sorted.
+//  2. The pod's [Usage] and used together exceed hard. The error names the exceeded resources, sorted.
 //
 // hard and used are those of the quota's status. The quota's scopes must select the pod. A resource that used does not name
 // counts as 0. A nil pod is accepted. Rules O7.4 and O7.5: documentation, "Resource Quotas".

@@ -34,7 +34,7 @@ import (
 //
 //   - in spec.overhead the overhead.podFixed of the class,
 //   - in spec.nodeSelector also the pairs of the class's scheduling.nodeSelector,
-//   - in spec.tolerations those of pod and class, merged by taints.MergeTolerations.
+//   - in spec.tolerations those of pod and class, merged by [taints.MergeTolerations].
 //
 // Admit rejects the pod with the API server's Forbidden error and returns a nil pod in these cases:
 //

@@ -14,12 +14,12 @@ import (
 	"github.com/podberth/podberth/placement"
 )
 
-// ErrNothing means that Check got no pod or no node.
+// ErrNothing means that [Check] got no pod or no node.
 var ErrNothing = errors.New("plugintest needs at least one pod and one node")
 
 // Check changes every field of the pods and nodes and returns the first promise of the plugin that does not hold; nil when all hold. The
 // package comment lists the promises and says which pods and nodes to give. The names of the nodes must differ. The error is
-// ErrNothing without pods or nodes, the error of placement.New for a plugin that is not valid, and that of cluster.New for nodes that
+// [ErrNothing] without pods or nodes, the error of [placement.New] for a plugin that is not valid, and that of [cluster.New] for nodes that
 // the cluster refuses. O(fields of the pods and nodes x words x nodes).
 func Check(p *placement.Plugin, pods []*v1.Pod, nodes []*v1.Node) error {
 	if len(pods) == 0 || len(nodes) == 0 {

@@ -30,7 +30,7 @@ type load struct {
 	claims bool             // the pod has claims that are made for it
 }
 
-// HeldByAnnotation returns why annotations that autoscalers read hold a pod, "" when none does. It is an Input.Hold:
+// HeldByAnnotation returns why annotations that autoscalers read hold a pod, "" when none does. It is an [Input.Hold]:
 //
 //   - cluster-autoscaler.kubernetes.io/safe-to-evict: "false"
 //   - karpenter.sh/do-not-disrupt: "true"

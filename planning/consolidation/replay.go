@@ -69,7 +69,7 @@ func (p *Planner) Replay(plan *Plan) (_ *Replay, err error) {
 
 // Step returns the plan that empties one node: the one that saves most, and of these the one with the fewest moves. A plan without
 // nodes says that no single node can be emptied. For controllers that act step by step: ask again when the pods run. No node is
-// added. The options Steps and Seed have no effect. The error is that of Plan. One decision for each pod that may move.
+// added. The options Steps and Seed have no effect. The error is that of [Plan]. One decision for each pod that may move.
 func (p *Planner) Step(o Options) (_ *Plan, err error) {
 	defer must.Catch(&err)
 	x := p.newSearch(o)

@@ -8,7 +8,7 @@ import (
 	"github.com/podberth/podberth/internal/must"
 )
 
-// Options change one search. The zero value searches for DefaultSteps.
+// Options change one search. The zero value searches for [DefaultSteps].
 type Options struct {
 	// Steps is how many steps the search takes at most after the first set of nodes; 0 means DefaultSteps, below 0 none. A search whose
 	// best set has no order of moves begins again, up to twice.
@@ -23,7 +23,7 @@ type Options struct {
 	Improved func(Progress)
 }
 
-// DefaultSteps are the steps of a search whose Options have none.
+// DefaultSteps are the steps of a search whose [Options] have none.
 const DefaultSteps = 1000
 
 // Progress is how far a search is.

@@ -19,7 +19,7 @@ type Search struct {
 	Stop func() bool
 }
 
-// DefaultLimit is the limit of a Search without one.
+// DefaultLimit is the limit of a [Search] without one.
 const DefaultLimit = 10000
 
 // Headroom says how many nodes may fail.

@@ -62,11 +62,11 @@ type Planner struct {
 	idle []*player
 }
 
-// ErrNoSnapshot is the error of New for an Input without a Snapshot.
+// ErrNoSnapshot is the error of [New] for an [Input] without a Snapshot.
 var ErrNoSnapshot = errors.New("failures: the input has no snapshot")
 
-// New returns a Planner. The errors are ErrNoSnapshot, those of Profile.Validate, those of workload.Make for an object that the
-// API server refuses, and an error for a nil pod of Pending, for a waiting pod with the name of another pod, and for a profile that
+// New returns a [Planner]. The errors are [ErrNoSnapshot], those of Profile.Validate, those of [workload.Make] for an object that the
+// API server refuses, and an error for a nil pod of [Pending], for a waiting pod with the name of another pod, and for a profile that
 // has Volumes or Devices. O(cluster).
 func New(in Input) (*Planner, error) {
 	if in.Snapshot == nil {

@@ -138,5 +138,5 @@ type Result struct {
 	Bounds *Bounds
 }
 
-// Stays returns how many pods do not come back although a controller asks for them: Pending and Waiting.
+// Stays returns how many pods do not come back although a controller asks for them: Pending and [Waiting].
 func (r *Result) Stays() int { return r.Pending + r.Waiting }

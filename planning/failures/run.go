@@ -36,7 +36,7 @@ type Options struct {
 	Observe func(scenario int, a Attempt)
 }
 
-// DefaultSteps is the limit of Options without Steps.
+// DefaultSteps is the limit of [Options] without Steps.
 const DefaultSteps = 100_000
 
 // stopped reports whether the caller ends the work.

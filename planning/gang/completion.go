@@ -8,7 +8,7 @@ import (
 	"github.com/podberth/podberth/planning/gang/proof"
 )
 
-// Completion returns what placement.GroupOptions.Complete asks: a search for a placement of the group in the snapshot of the question, whose
+// Completion returns what [placement.GroupOptions.Complete] asks: a search for a placement of the group in the snapshot of the question, whose
 // Queued does not count. It finds nothing if no placement exists, if the steps are not enough, and for a question that is an error: the
 // decision about the group then says what it says without the search.
 func Completion(q proof.Question, o Options) func(members []*v1.Pod) []placement.GroupPlace {

@@ -59,7 +59,7 @@ const (
 )
 
 // Explain finds what kube-scheduler does with a group, whether a placement exists, and the smallest changes that help. The errors are those of
-// Find. The cost is that of Find and of some dozens of decisions about the group.
+// [Find]. The cost is that of Find and of some dozens of decisions about the group.
 func Explain(q proof.Question, o Options) (_ Difference, err error) {
 	defer must.Catch(&err)
 	e := &explainer{m: must.Get(newModel(&q)), o: o}

@@ -17,7 +17,7 @@ type Options struct {
 	Stop func() bool
 }
 
-// DefaultSteps are the steps of a search whose Options have none.
+// DefaultSteps are the steps of a search whose [Options] have none.
 const DefaultSteps = 50_000
 
 // Outcome is what is known about the place of a group.
@@ -42,7 +42,7 @@ type Answer struct {
 	Steps int `json:"steps"`
 }
 
-// Find looks for a placement of a group, or of a tree of groups. Errors are those of proof.Question.Subject, of members that are in two domains
+// Find looks for a placement of a group, or of a tree of groups. Errors are those of [proof.Question.Subject], of members that are in two domains
 // already, and negative steps.
 func Find(q proof.Question, o Options) (_ Answer, err error) {
 	defer must.Catch(&err)

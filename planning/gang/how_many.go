@@ -29,7 +29,7 @@ var errTree = errors.New("gang: queued: Unsupported value: a composite group: ho
 // HowMany counts how many more gangs like that of the question fit beside what runs, each in one domain of the key: a rack, or a node
 // (kubernetes.io/hostname). "" is the key of the group. Gangs come one after the other and none moves, so more may fit in another arrangement.
 // At most most gangs are counted. The same question about the cluster after a consolidation says what the consolidation is worth. The steps are
-// those of each gang. Errors are those of Find, most below 1, and a composite group.
+// those of each gang. Errors are those of [Find], most below 1, and a composite group.
 func HowMany(q proof.Question, key string, most int, o Options) (out Fitting, err error) {
 	defer must.Catch(&err)
 	x := must.Get(q.Subject())

@@ -22,7 +22,7 @@ type GroupAnswer struct {
 
 // FindEach answers about each root of a queue, the highest priority first and roots of one priority in the order of their first members: each
 // has room that the placements before it leave. Queued may have members of many trees. A root without place takes nothing. Claims of devices
-// and volumes that placements before it would get are not counted. The steps are those of each root. Errors are those of Find.
+// and volumes that placements before it would get are not counted. The steps are those of each root. Errors are those of [Find].
 func FindEach(q proof.Question, o Options) (out []GroupAnswer, err error) {
 	defer must.Catch(&err)
 	if q.Snapshot == nil {

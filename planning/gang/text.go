@@ -10,7 +10,7 @@ import (
 	"github.com/podberth/podberth/planning/gang/proof"
 )
 
-// Lines are those of Why, and a line that begins with "Do: " for each Help.
+// Lines are those of Why, and a line that begins with "Do: " for each [Help].
 func (d *Difference) Lines() []string {
 	lines := d.Why()
 	for _, h := range d.Help {

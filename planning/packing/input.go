@@ -45,10 +45,10 @@ type Options struct {
 	Groups *podgroup.Gates
 }
 
-// DefaultSteps are the steps of a search whose Options have none.
+// DefaultSteps are the steps of a search whose [Options] have none.
 const DefaultSteps = 20_000
 
-// ErrNoSnapshot is the error of Pack for an Input without a Snapshot.
+// ErrNoSnapshot is the error of [Pack] for an [Input] without a Snapshot.
 var ErrNoSnapshot = errors.New("packing: the input has no snapshot")
 
 // check validates the input and returns the profile and the queue, the highest priority and then the oldest first.

@@ -54,10 +54,10 @@ type Planner struct {
 	scale   disruption.Scale
 }
 
-// ErrNoSnapshot is the error of New for an Input without a Snapshot.
+// ErrNoSnapshot is the error of [New] for an [Input] without a Snapshot.
 var ErrNoSnapshot = errors.New("rollout: the input has no snapshot")
 
-// New returns a Planner. The errors are ErrNoSnapshot, those of Profile.Validate, those of workload.Make for an object that the
+// New returns a [Planner]. The errors are [ErrNoSnapshot], those of Profile.Validate, those of [workload.Make] for an object that the
 // API server refuses, and an error for a nil object, for two objects of one kind and name, for a waiting pod with the name of another
 // pod, and for a profile that has Volumes or Devices. O(cluster).
 func New(in Input) (*Planner, error) {

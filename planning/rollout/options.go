@@ -14,7 +14,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// DefaultSteps is the limit of Options.Steps: 20 plans of 100 nodes.
+// DefaultSteps is the limit of [Options.Steps]: 20 plans of 100 nodes.
 const DefaultSteps = 2000
 
 // OldTaint is the key of the taint that nodes have until their turn comes. Its effect is PreferNoSchedule and its value is empty.

@@ -17,7 +17,7 @@ import (
 
 // Make returns what the controllers of o make. An error names the first object that is nil, has no name or the name of
 // another object of its kind, or has a value that the API server refuses; nothing is returned beside it. More pods than
-// Options.Limit are an error too.
+// [Options.Limit] are an error too.
 func Make(o Objects, options Options) (*Made, error) {
 	if err := o.check(); err != nil {
 		return nil, err

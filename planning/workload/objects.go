@@ -32,7 +32,7 @@ type Objects struct {
 	ResourceClaims []*resourcev1.ResourceClaim // that exist
 }
 
-// Options change what Make does. The zero value has the default limit.
+// Options change what [Make] does. The zero value has the default limit.
 type Options struct {
 	// Limit is the largest number of pods that Make makes; 0 means DefaultLimit. More pods are an error.
 	Limit int
@@ -42,7 +42,7 @@ type Options struct {
 	Enough func(first *v1.Pod) int
 }
 
-// DefaultLimit is the number of pods that Make makes at most unless Options.Limit says otherwise.
+// DefaultLimit is the number of pods that [Make] makes at most unless [Options.Limit] says otherwise.
 const DefaultLimit = 1000000
 
 // Made is what the controllers make. The objects are new; the caller owns them.
@@ -69,7 +69,7 @@ type Made struct {
 	Waiting []Waiting
 }
 
-// Counted is pods that a controller makes and Make does not: they differ from a pod in name only.
+// Counted is pods that a controller makes and [Make] does not: they differ from a pod in name only.
 type Counted struct {
 	Pod  *v1.Pod // the last one of Made.Pods
 	More int     // how many are left out

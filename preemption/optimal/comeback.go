@@ -16,7 +16,7 @@ import (
 	"github.com/podberth/podberth/preemption"
 )
 
-// Comeback decides what becomes of victims when their controllers make them again. NewComeback makes one. It belongs to one
+// Comeback decides what becomes of victims when their controllers make them again. [NewComeback] makes one. It belongs to one
 // goroutine. It forks the snapshot, and follows changes of the snapshot.
 type Comeback struct {
 	snapshot *cluster.Snapshot
@@ -27,8 +27,8 @@ type Comeback struct {
 	homes    map[*v1.Pod]bool  // whether a pod finds another node
 }
 
-// NewComeback returns a Comeback over a snapshot, with the profile that decides about pods; a profile without filters and scores
-// is placement.DefaultProfile. It returns an error for a nil snapshot, for a profile that has Volumes or Devices, and the errors
+// NewComeback returns a [Comeback] over a snapshot, with the profile that decides about pods; a profile without filters and scores
+// is [placement.DefaultProfile]. It returns an error for a nil snapshot, for a profile that has Volumes or Devices, and the errors
 // of Profile.Validate.
 func NewComeback(s *cluster.Snapshot, profile placement.Profile) (*Comeback, error) {
 	if s == nil {
@@ -66,7 +66,7 @@ type Costs struct {
 	DaemonSet int64
 }
 
-// Cost returns a function for Options.Cost. The order has to name the criterion Cost. The function decides about each victim as its
+// Cost returns a function for [Options.Cost]. The order has to name the criterion Cost. The function decides about each victim as its
 // controller would make it again, in the cluster without the victim, on every node but the victim's. Each victim is decided about
 // alone: two victims may find the same place (After decides about all victims together). A pod that is not in the snapshot is
 // homeless. The function keeps its answers until the snapshot changes. O(nodes) for each pod.
@@ -151,7 +151,7 @@ type Return struct {
 // After decides about the victims of a candidate when the preemptor runs on the candidate's node and controllers make the
 // victims again. kube-scheduler's rules decide about all victims together, the highest priority first. A victim may preempt pods of
 // still lower priority; these follow in the list. Victims without controller are lost. Starvation has a name there: a victim that
-// Starves does not come back, and a victim that Preempts passes its loss on. o has the budgets and the time; its other fields count
+// [Starves] does not come back, and a victim that [Preempts] passes its loss on. o has the budgets and the time; its other fields count
 // as well. The errors are those of the snapshot for victims and preemptors that do not belong to it. O(victims) decisions.
 func (c *Comeback) After(preemptor *v1.Pod, candidate preemption.Candidate, o placement.PreemptOptions) (out []Return, err error) {
 	defer must.Catch(&err)

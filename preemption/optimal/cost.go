@@ -46,12 +46,12 @@ func (c Criterion) String() string {
 	return criterionNames[c]
 }
 
-// DefaultOrder returns v1.37's order of criteria for nodes, with Foreign in second place.
+// DefaultOrder returns v1.37's order of criteria for nodes, with [Foreign] in second place.
 func DefaultOrder() []Criterion {
 	return []Criterion{Violations, Foreign, HighestPriority, PrioritySum, Victims, Start}
 }
 
-// Values are the values of a set of victims by Criterion. Of no victims HighestPriority and Start are the smallest numbers.
+// Values are the values of a set of victims by [Criterion]. Of no victims [HighestPriority] and [Start] are the smallest numbers.
 type Values [criteria]int64
 
 var noVictims = Values{HighestPriority: math.MinInt64, Start: math.MinInt64}

@@ -51,7 +51,7 @@ type GangPlan struct {
 // PlaceGang places all pods of a gang or none, with victims of lower priority than the pods of the gang:
 //
 //  1. It decides about the pods one after the other: the highest priority first, and pods of equal priority in the order of
-//     Gang.Pods. For a pod without a place it searches the best victims (New). Budgets and quorums count the victims of the pods
+//     [Gang.Pods]. For a pod without a place it searches the best victims ([New]). Budgets and quorums count the victims of the pods
 //     before.
 //  2. If that fails, all pods that may be victims leave: first only those on the nodes where the gang then goes. With a pod that must
 //     not preempt (preemptionPolicy Never) no pod leaves here.

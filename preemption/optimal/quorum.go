@@ -8,7 +8,7 @@ import (
 	"github.com/podberth/podberth/preemption"
 )
 
-// Quorums returns a function for Options.Quorum that keeps pods of each controller. pods are the pods of the cluster; pods without
+// Quorums returns a function for [Options.Quorum] that keeps pods of each controller. pods are the pods of the cluster; pods without
 // controller, finished pods and terminating pods do not count. keep returns how many of n pods of a controller must stay; if n is
 // less than that, none may leave. 0 or less, and a nil keep, allow all pods to leave. Majority keeps more than half.
 //

@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Options configure a Search. The zero value is the default order, without a bound on the work except Steps.
+// Options configure a [Search]. The zero value is the default order, without a bound on the work except Steps.
 type Options struct {
 	// Order are the criteria, the most important first; nil: DefaultOrder. Criteria that are not named do not count. Of two
 	// nodes that are equal in all criteria the smaller name is better.
@@ -64,7 +64,7 @@ type Search struct {
 	bars  map[*preemption.Placed]Values // by the first of a list: pods that must leave
 }
 
-// Proof says what a Search did for the last question, and why no better victims exist.
+// Proof says what a [Search] did for the last question, and why no better victims exist.
 type Proof struct {
 	// Optimal is true if no set of victims on any node that preemption may try is better than the result.
 	Optimal bool
@@ -80,7 +80,7 @@ type Proof struct {
 }
 
 // New returns a search. It returns an error for an order with an unknown criterion or with a criterion twice, for the
-// criterion Cost without the function, and for negative steps.
+// criterion [Cost] without the function, and for negative steps.
 func New(o Options) (*Search, error) {
 	if err := validate(o.Order); err != nil {
 		return nil, err

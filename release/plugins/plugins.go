@@ -79,7 +79,7 @@ func Default(v release.Version) []Plugin {
 	})
 }
 
-// InTree returns Default of v1.37 and the other plugins of kube-scheduler, as a new slice.
+// InTree returns [Default] of v1.37 and the other plugins of kube-scheduler, as a new slice.
 func InTree() []Plugin {
 	return append(Default(release.Current),
 		Plugin{GangScheduling, 0, []string{"PreEnqueue", "Permit"}},

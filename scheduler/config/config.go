@@ -64,11 +64,11 @@ type Profile struct {
 }
 
 // Plugin returns the plugin of package placement for a plugin of v1.37, with the profile's arguments: the plugins of
-// Placement, and plugins that run only at PreFilter or PreScore. It returns nil for names that package placement does not
+// Placement, and plugins that run only at [PreFilter] or [PreScore]. It returns nil for names that package placement does not
 // have, and for plugins that do not run.
 func (p *Profile) Plugin(name string) any { return p.made[name] }
 
-// Load reads a document with only the plugins of v1.37. See Loader.
+// Load reads a document with only the plugins of v1.37. See [Loader].
 func Load(data []byte) (*Configuration, error) { return Loader{}.Load(data) }
 
 // Loader reads configurations. The zero value knows the plugins of v1.37.
@@ -89,7 +89,7 @@ type Plugin struct {
 }
 
 // Load decodes, completes and checks a document and makes its profiles. The errors are those with which v1.37 refuses the
-// document or fails to start. See Decode for versions. A document of v1beta3 that does not load as v1 gets an
+// document or fails to start. See [Decode] for versions. A document of v1beta3 that does not load as v1 gets an
 // *OldVersionError.
 func (l Loader) Load(data []byte) (*Configuration, error) {
 	document, err := Decode(data)

@@ -6,7 +6,7 @@ import (
 )
 
 // OldPriority maps a priority function of scheduling policies (Kubernetes up to v1.22), or a removed score plugin, to its
-// successor. history.FindOldFilter has the predicates.
+// successor. [history.FindOldFilter] has the predicates.
 type OldPriority struct {
 	// Old is the name in a Policy, or of the plugin.
 	Old string

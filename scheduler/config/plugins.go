@@ -10,8 +10,8 @@ import (
 	"github.com/podberth/podberth/release/plugins"
 )
 
-// Plugins are the plugins of a profile by extension point, in the order in which they run. Weights matter at Score and
-// PlacementScore and are never 0 there; at other points they are 0.
+// Plugins are the plugins of a profile by extension point, in the order in which they run. Weights matter at [Score] and
+// [PlacementScore] and are never 0 there; at other points they are 0.
 type Plugins map[Point][]Entry
 
 // Entry is a plugin of a point with its weight.

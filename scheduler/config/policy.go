@@ -71,7 +71,7 @@ type policyConverter struct {
 // ConvertPolicy returns the configuration that is equivalent to a scheduling policy, JSON or YAML. notes are about parts of
 // the policy that have no equivalent or a different one.
 //
-//  1. Predicates that are not listed are disabled (PreFilter and Filter). A policy that lists no predicates at all has the
+//  1. Predicates that are not listed are disabled ([PreFilter] and [Filter]). A policy that lists no predicates at all has the
 //     default ones. The predicates for taints and cordoned nodes always ran. Plugins that did not exist at the time of
 //     policies stay enabled.
 //  2. A policy that lists no priorities has the default ones, with the weights of its time. Priorities become score plugins, in their order with their weights. The weights of priorities with the same plugin

@@ -25,8 +25,8 @@ import (
 )
 
 // Validate returns v1.37's errors about a configuration that has its defaults, in v1.37's order. Like v1.37 it checks
-// neither the arguments of NodeResourcesFit, nor weights, nor whether plugins exist: Loader.Build checks these when it
-// makes the profiles. Where v1.37 has no order (enabled plugins that were removed) it uses the order of Points.
+// neither the arguments of NodeResourcesFit, nor weights, nor whether plugins exist: [Loader.Build] checks these when it
+// makes the profiles. Where v1.37 has no order (enabled plugins that were removed) it uses the order of [Points].
 func Validate(c *configv1.KubeSchedulerConfiguration) field.ErrorList {
 	errs := validateSurroundings(c)
 	if *c.Parallelism <= 0 {

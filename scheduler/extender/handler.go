@@ -30,7 +30,7 @@ type Options struct {
 	Check func(body []byte, args any) error
 }
 
-// The defaults of Options.
+// The defaults of [Options].
 const (
 	defaultScore = extenderv1.MaxExtenderPriority
 	defaultBody  = 64 << 20

@@ -8,7 +8,7 @@ import (
 	"github.com/podberth/podberth/podgroup"
 )
 
-// Of returns the group that an object describes. Fields of gates that are off are kept: podgroup.Gates says which of them count. An
+// Of returns the group that an object describes. Fields of gates that are off are kept: [podgroup.Gates] says which of them count. An
 // object without policy, which the API server refuses, has the basic policy.
 func Of(o *v1beta1.PodGroup) *podgroup.Group {
 	g := &podgroup.Group{ObjectMeta: o.ObjectMeta, Conditions: o.Status.Conditions}
@@ -45,7 +45,7 @@ func generated(o *v1beta1.PodGroup, claim string) *string {
 	return nil
 }
 
-// OfComposite returns the composite group that an object describes, as Of does.
+// OfComposite returns the composite group that an object describes, as [Of] does.
 func OfComposite(o *v1alpha3.CompositePodGroup) *podgroup.Composite {
 	c := &podgroup.Composite{ObjectMeta: o.ObjectMeta}
 	s := &o.Spec

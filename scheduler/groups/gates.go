@@ -60,7 +60,7 @@ func (g *FeatureGates) Set(text string) error {
 	return nil
 }
 
-// Gates returns the gates with which groups count; nil when GenericWorkload is off: pods of groups are pods like others. The error names
+// Gates returns the gates with which groups count; nil when [GenericWorkload] is off: pods of groups are pods like others. The error names
 // a gate that is on without one that it needs.
 func (g FeatureGates) Gates() (*podgroup.Gates, error) {
 	for _, name := range slices.Sorted(maps.Keys(g)) {

@@ -9,7 +9,7 @@ import (
 )
 
 // Validate returns what the API server refuses in the spec of a new PodGroup, with all gates of groups on: none or several of what must
-// be one, and what podgroup.ValidateGroup refuses. Nil disruption modes are the default, Single.
+// be one, and what [podgroup.ValidateGroup] refuses. Nil disruption modes are the default, Single.
 func Validate(o *v1beta1.PodGroup) field.ErrorList {
 	s, at := &o.Spec, field.NewPath("spec")
 	var errs field.ErrorList
@@ -26,7 +26,7 @@ func Validate(o *v1beta1.PodGroup) field.ErrorList {
 	return append(errs, podgroup.ValidateGroup(Of(o), nil)...)
 }
 
-// ValidateComposite is Validate for a composite group.
+// ValidateComposite is [Validate] for a composite group.
 func ValidateComposite(o *v1alpha3.CompositePodGroup) field.ErrorList {
 	s, at := &o.Spec, field.NewPath("spec")
 	var errs field.ErrorList

@@ -108,7 +108,7 @@ func BindAll[E Extender](ctx context.Context, extenders []E, pod *v1.Pod, node s
 	return false, nil
 }
 
-// Preempters returns the extenders that are interested in the preemption victims of a pod, for preemption.Request.
+// Preempters returns the extenders that are interested in the preemption victims of a pod, for [preemption.Request].
 func Preempters[E Extender](ctx context.Context, extenders []E, pod *v1.Pod) []preemption.Extender {
 	var out []preemption.Extender
 	for _, x := range extenders {

@@ -19,7 +19,7 @@ import (
 // DefaultTimeout is the time-out of an extender whose configuration has none.
 const DefaultTimeout = 5 * time.Second
 
-// DefaultAnswerLimit is the largest answer in bytes when Options has no limit: 256 MiB.
+// DefaultAnswerLimit is the largest answer in bytes when [Options] has no limit: 256 MiB.
 const DefaultAnswerLimit = 256 << 20
 
 // Verb is a function that an extender may offer.
@@ -53,7 +53,7 @@ type Extender interface {
 	Bind(ctx context.Context, pod *v1.Pod, node string) error
 }
 
-// Options select behaviour of v1.37 that is unsafe. The zero value is safe; AsKubeScheduler returns the options of v1.37.
+// Options select behaviour of v1.37 that is unsafe. The zero value is safe; [AsKubeScheduler] returns the options of v1.37.
 type Options struct {
 	// AnswerLimit is the largest answer in bytes; a longer answer is a failure. 0 means DefaultAnswerLimit. A negative
 	// number means no limit, as in v1.37.

@@ -128,7 +128,7 @@ type MetaVictims struct {
 }
 
 // Preempt shows an extender the victims by node name and returns its answer. Null entries in the answer are nodes without
-// victims. preemption.Extender applies the answer: it finds the pods, on any node of the cluster, and replaces the
+// victims. [preemption.Extender] applies the answer: it finds the pods, on any node of the cluster, and replaces the
 // candidates.
 func (c *Client) Preempt(ctx context.Context, pod *v1.Pod, victims map[string]Victims) (map[string]MetaVictims, error) {
 	if !c.Offers(Preempt) {

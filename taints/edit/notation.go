@@ -56,7 +56,7 @@ func ParseOne(spec string) (taint v1.Taint, removal bool, err error) {
 	return taint, false, nil
 }
 
-// Parse reads the taints of one "kubectl taint" command, each as ParseOne does. Two additions with the same key and effect
+// Parse reads the taints of one "kubectl taint" command, each as [ParseOne] does. Two additions with the same key and effect
 // are an error; a removal may be repeated. With an error the command is empty.
 func Parse(specs []string) (Command, error) {
 	var c Command

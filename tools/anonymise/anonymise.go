@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/tools/dump"
 )
 
-// Tree is an object as package json reads it, with numbers as json.Number.
+// Tree is an object as package json reads it, with numbers as [json.Number].
 type Tree = map[string]any
 
 // Names maps new names to old ones.

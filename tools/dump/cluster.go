@@ -17,7 +17,7 @@ import (
 	"github.com/podberth/podberth/scheduler/groups"
 )
 
-// Cluster returns the objects that a cluster.Snapshot is made of. A namespace that only pods name is added with the label
+// Cluster returns the objects that a [cluster.Snapshot] is made of. A namespace that only pods name is added with the label
 // that the API server gives every namespace: its name.
 func (o *Objects) Cluster() cluster.Objects {
 	list, composites := o.AcceptedGroups()

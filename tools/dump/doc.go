@@ -23,5 +23,5 @@
 // anchor is not known in the other items of such a List.
 package dump
 
-// Command prints everything that Read reads of a cluster. A cluster that lacks some of the types gets a shorter list.
+// Command prints everything that [Read] reads of a cluster. A cluster that lacks some of the types gets a shorter list.
 const Command = "kubectl get nodes,pods,namespaces,services,deployments,replicasets,replicationcontrollers,statefulsets,daemonsets,jobs,cronjobs,horizontalpodautoscalers,poddisruptionbudgets,priorityclasses,runtimeclasses,limitranges,resourcequotas,persistentvolumes,persistentvolumeclaims,storageclasses,csinodes,csidrivers,csistoragecapacities,volumeattachments,deviceclasses,resourceslices,resourceclaims,resourceclaimtemplates -A -o yaml"

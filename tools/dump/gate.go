@@ -38,7 +38,7 @@ type Refusal struct {
 	Text string
 }
 
-// Checks say what a Gate looks at.
+// Checks say what a [Gate] looks at.
 type Checks struct {
 	Options admission.Options
 	// Whole refuses for every reason that the API server has: invalid fields and quotas too, and the pods of workloads that it would refuse.

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Hold returns a standard input that has been read already: every Read of "-" alone gives a copy of these objects. So a program that
+// Hold returns a standard input that has been read already: every [Read] of "-" alone gives a copy of these objects. So a program that
 // answers many questions reads its input once, and checks the pods once. Hold gives UIDs to pods and owners that have none; afterwards nobody may change the
 // objects, Reads may run at the same time.
 //
@@ -33,7 +33,7 @@ func Hold(o *Objects) io.Reader {
 	return h
 }
 
-// Sound reports whether a pod, or another object that is no node, is known to be one that the API server takes: Hold has checked it, and Read
+// Sound reports whether a pod, or another object that is no node, is known to be one that the API server takes: Hold has checked it, and [Read]
 // has given it. It must be as Read has given it.
 func (o *Objects) Sound(object metav1.Object) bool {
 	if p, is := object.(*v1.Pod); is {

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Object reads one JSON object of a kind that Read knows. Errors begin with at, the position of the object.
+// Object reads one JSON object of a kind that [Read] knows. Errors begin with at, the position of the object.
 func Object(data []byte, at string) (metav1.Object, error) {
 	r := newReader(Options{})
 	if err := r.one(data, at, position{file: at, document: 1, line: 1}, envelope{}); err != nil {

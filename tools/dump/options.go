@@ -17,10 +17,10 @@ const (
 	portion    = 16  // one object may take this part of Options.MaxSize
 )
 
-// DefaultMaxSize is the limit of a file when Options name none: 256 MiB.
+// DefaultMaxSize is the limit of a file when [Options] name none: 256 MiB.
 const DefaultMaxSize = 256 << 20
 
-// Options change what Read accepts. The zero value has the default limits and turns unknown fields into warnings.
+// Options change what [Read] accepts. The zero value has the default limits and turns unknown fields into warnings.
 type Options struct {
 	// MaxSize limits the bytes of a file, unpacked; 0 means DefaultMaxSize. An object, and a YAML document that is no List
 	// written item by item, may take a sixteenth of that, with its aliases expanded.

@@ -35,7 +35,7 @@ type Planned struct {
 }
 
 // Snapshot completes the objects for a planner and returns their cluster: it warns about kinds that the input lacks, gives workloads
-// without UIDs those of their pods, and checks the budgets. The errors are those of Expand, Orphans, CheckBudgets and cluster.New.
+// without UIDs those of their pods, and checks the budgets. The errors are those of Expand, Orphans, CheckBudgets and [cluster.New].
 func (o *Objects) Snapshot(p Planning) (*Planned, error) {
 	expanded := &Expanded{}
 	if p.Expand {
@@ -71,7 +71,7 @@ func (o *Objects) empty(p Planning) {
 	}
 }
 
-// AdmitMade puts pods that Expand made through a Gate that checks everything, for programs that show the pods as the API server stores
+// AdmitMade puts pods that Expand made through a [Gate] that checks everything, for programs that show the pods as the API server stores
 // them. The pods that the server refuses leave the dump, and a warning counts them. The result has no Snapshot. Absent, which asks for
 // PriorityClasses, must see the pods before.
 func (o *Objects) AdmitMade(made []*v1.Pod) *Planned {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Texts gives each the unpacked text of every file that Read reads at paths, in its order. Standard input cannot be read twice and is left
+// Texts gives each the unpacked text of every file that [Read] reads at paths, in its order. Standard input cannot be read twice and is left
 // out, and so is a file of more than most bytes, unpacked. The error is that of the first file that cannot be read, or what each returned.
 func Texts(paths []string, most int64, o Options, each func(file string, text []byte) error) error {
 	for _, path := range paths {

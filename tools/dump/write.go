@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Write writes objects as a dump that Read reads: as YAML documents, or as a line of JSON each. step is called after each object
+// Write writes objects as a dump that [Read] reads: as YAML documents, or as a line of JSON each. step is called after each object
 // with the number of objects that are written; nil is not called.
 func Write(out io.Writer, objects []map[string]any, asJSON bool, step func(done int)) error {
 	for k, object := range objects {

@@ -17,7 +17,7 @@ import (
 // Form is the form of output of programs that write pages: -o html.
 const Form = "html"
 
-// Layout returns how tables in Page.Text are written.
+// Layout returns how tables in [Page.Text] are written.
 func Layout() report.Layout { return report.Layout{Width: 120, Wrap: true} }
 
 // Page is an answer with the cluster that it is about. New makes one.

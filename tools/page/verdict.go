@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/tools/explain"
 )
 
-// Verdict is what the plugins say about one pod on every node, in the form of the file. VerdictOf makes one.
+// Verdict is what the plugins say about one pod on every node, in the form of the file. [VerdictOf] makes one.
 type Verdict struct {
 	out   verdict
 	nodes []string // in the order of out.Rows
@@ -48,7 +48,7 @@ func (v *Verdict) Say(cause string, help []string) {
 	v.out.Cause, v.out.Help = cause, append([]string{}, help...)
 }
 
-// VerdictOf returns the verdict of a table as placement.Plan.Table makes it. The order of the nodes is that of explain.Order.
+// VerdictOf returns the verdict of a table as [placement.Plan.Table] makes it. The order of the nodes is that of [explain.Order].
 func VerdictOf(table []placement.NodeReport, a explain.Answer, skews []Skew) *Verdict {
 	v := &Verdict{out: verdict{Help: append([]string{}, a.Help...), Obstacles: []string{}, Scorers: []scorer{}, Rows: []row{}, Nodes: []int{}, Row: []int{}, Skews: append([]Skew{}, skews...)}}
 	for _, o := range a.Obstacles {

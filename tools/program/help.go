@@ -40,7 +40,7 @@ func Flags(h Help, stdout io.Writer) *Set {
 	return f
 }
 
-// Parse parses the arguments. It prints the help or the version when the arguments ask for it and returns flag.ErrHelp then.
+// Parse parses the arguments. It prints the help or the version when the arguments ask for it and returns [flag.ErrHelp] then.
 // Other errors point to the help.
 func Parse(f *Set, args []string) error {
 	switch err := f.FlagSet.Parse(args); {

@@ -12,7 +12,7 @@ import (
 // ErrInterrupted is the error of a program whose context has ended.
 var ErrInterrupted = errors.New("interrupted")
 
-// Interrupted returns ErrInterrupted once the context has ended, and nil before.
+// Interrupted returns [ErrInterrupted] once the context has ended, and nil before.
 func Interrupted(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ErrInterrupted

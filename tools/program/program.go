@@ -25,7 +25,7 @@ const (
 	BadInput = 2
 )
 
-// Code returns the exit code for an error: OK for nil and for flag.ErrHelp, BadInput for every other error. It writes that
+// Code returns the exit code for an error: OK for nil and for [flag.ErrHelp], [BadInput] for every other error. It writes that
 // error to stderr as a line that begins with the program's name.
 func Code(name string, err error, stderr io.Writer) int {
 	if err == nil || errors.Is(err, flag.ErrHelp) {
@@ -35,7 +35,7 @@ func Code(name string, err error, stderr io.Writer) int {
 	return BadInput
 }
 
-// Run answers the question of the command line and returns the exit code: No when answer reports no, otherwise the Code of its
+// Run answers the question of the command line and returns the exit code: No when answer reports no, otherwise the [Code] of its
 // error.
 func Run(name string, answer func() (no bool, err error), stderr io.Writer) int {
 	no, err := answer()
@@ -53,7 +53,7 @@ func Inputs(f *Set, files *[]string, usage string) {
 	})
 }
 
-// Reading returns a function for dump.Options.Progress. It says on stderr how far the input is read when that takes long.
+// Reading returns a function for [dump.Options.Progress]. It says on stderr how far the input is read when that takes long.
 func Reading(stderr io.Writer) func(done, total int64) {
 	p := report.NewProgress(stderr, "reading", "MiB", nil)
 	return func(done, total int64) {

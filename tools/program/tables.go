@@ -22,7 +22,7 @@ const MostLines = 60
 // OfNames is what the help says of -n when names of pods are flags of the program.
 const OfNames = ", and take it for names without a namespace"
 
-// Flags defines -n and -no-headers. things are what is printed: "pods". more is what the help says of -n besides: OfNames, or nothing.
+// Flags defines -n and -no-headers. things are what is printed: "pods". more is what the help says of -n besides: [OfNames], or nothing.
 func (t *Tables) Flags(f *Set, things, more string) {
 	f.StringVar(&t.Namespace, "n", "", "print the "+things+" of this `NAMESPACE` only"+more)
 	f.BoolVar(&t.Layout.NoHeaders, "no-headers", false, "print tables without their headers and the summary")
@@ -33,7 +33,7 @@ func (t *Tables) AllFlag(f *Set) {
 	f.BoolVar(&t.All, "all", false, fmt.Sprintf("print the whole of the tables; without the flag the first %d lines", MostLines))
 }
 
-// Cut leaves as many lines of a table that MostLines are not exceeded, one that says how many more there are, and the lines of end, which
+// Cut leaves as many lines of a table that [MostLines] are not exceeded, one that says how many more there are, and the lines of end, which
 // come last in any case. With All it leaves every line.
 func (t *Tables) Cut(out *strings.Builder, end string) {
 	text := out.String()

@@ -32,7 +32,7 @@ func Escape(text string) string {
 	return b.String()
 }
 
-// Textf writes a text for people: what fmt.Fprintf writes, with every text among args escaped. The format decides alone where lines end.
+// Textf writes a text for people: what [fmt.Fprintf] writes, with every text among args escaped. The format decides alone where lines end.
 func Textf(out io.Writer, format string, args ...any) {
 	if false {
 		_ = fmt.Sprintf(format, args...) // lets go vet compare the format with args

@@ -32,7 +32,7 @@ func WriteFile(path string, mode fs.FileMode, write func(io.Writer) error) error
 	return nil
 }
 
-// WriteText is WriteFile of a text.
+// WriteText is [WriteFile] of a text.
 func WriteText(path string, mode fs.FileMode, text string) error {
 	return WriteFile(path, mode, func(w io.Writer) error {
 		_, err := io.WriteString(w, text)

@@ -23,7 +23,7 @@ type Layout struct {
 // Columns returns rows under a header, aligned as kubectl aligns them, without blanks at the end of lines. Lines that would be
 // longer than l.Width are fitted: the texts of the last column are cut, which "…" shows, or go on in the next line with l.Wrap.
 // Where the other columns leave too little room, the texts of the last column get lines of their own below the rows. The bool
-// reports whether a text was cut. Cells are escaped as Escape does.
+// reports whether a text was cut. Cells are escaped as [Escape] does.
 func (l Layout) Columns(header []string, rows [][]string) (table string, cut bool) {
 	if !l.NoHeaders {
 		rows = append([][]string{header}, rows...)
@@ -167,7 +167,7 @@ func (l Layout) Section(out *strings.Builder, title string, header []string, row
 	out.WriteString(table)
 }
 
-// Columns returns the table that the zero Layout writes.
+// Columns returns the table that the zero [Layout] writes.
 func Columns(header []string, rows [][]string) string {
 	table, _ := Layout{}.Columns(header, rows)
 	return table

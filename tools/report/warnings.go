@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// MaxWarnings is how many lines Warnings.Lines returns at most, unless Warnings.All is set.
+// MaxWarnings is how many lines [Warnings.Lines] returns at most, unless [Warnings.All] is set.
 const MaxWarnings = 20
 
 // Warnings collects what a program says beside its answer. The zero value has no warnings.
@@ -72,7 +72,7 @@ func (w Warnings) distinct() (list []warning) {
 }
 
 // Lines returns one line for each group and for each warning that stands alone, in the order of the first warning of each.
-// A group of one warning is that warning. Without All there are at most MaxWarnings lines, and the last line says how many
+// A group of one warning is that warning. Without All there are at most [MaxWarnings] lines, and the last line says how many
 // warnings the lines do not show.
 func (w Warnings) Lines() (lines []string) {
 	if w.All {

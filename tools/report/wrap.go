@@ -44,7 +44,7 @@ func breakAt(text []rune, room int) int {
 }
 
 // Text returns head and text as lines of at most l.Width characters, with a line feed behind each. Lines after the first begin with as
-// many blanks as head has, at least two. Without l.Width or l.Wrap it is one line. The text is escaped as Escape does.
+// many blanks as head has, at least two. Without l.Width or l.Wrap it is one line. The text is escaped as [Escape] does.
 func (l Layout) Text(head, text string) string {
 	text = Escape(text)
 	if l.Width == 0 || !l.Wrap {

@@ -21,7 +21,7 @@ import (
 var ErrReserved = errors.New("volumes are reserved already")
 
 // Reserve records the decision for a pod that goes to a slot, so that no other pod takes its volumes. An empty decision is no
-// error and records nothing; with another decision the pod must not be nil. The error is ErrReserved when the pod has a
+// error and records nothing; with another decision the pod must not be nil. The error is [ErrReserved] when the pod has a
 // reservation already, or when a volume or claim was reserved in another way since the decision; nothing has changed then.
 func (t *Tracker) Reserve(pod *v1.Pod, slot int, d volumes.Decision) error {
 	if d.Empty() {

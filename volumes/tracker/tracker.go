@@ -34,7 +34,7 @@ type changeLog interface {
 }
 
 // New returns a tracker of a cluster and its objects, without reservations. A cluster with the change log and the pods of a
-// cluster.Snapshot is followed; the pods of another cluster are counted again at each question. The cluster must not be nil.
+// [cluster.Snapshot] is followed; the pods of another cluster are counted again at each question. The cluster must not be nil.
 // New reads nothing.
 func New(c filter.Cluster, o volumes.Objects) *Tracker {
 	t := over(c)

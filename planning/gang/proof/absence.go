@@ -27,7 +27,7 @@ type Bound struct {
 const defaultSteps = 200_000
 
 // CheckAbsence checks the proof that a group has no place. nil: there is none. The error says which part of the certificate does not prove
-// it, or does not have the numbers of the cluster. Other errors are those of Question.Subject.
+// it, or does not have the numbers of the cluster. Other errors are those of [Question.Subject].
 func CheckAbsence(q Question, a Absence, b Bound) (err error) {
 	defer must.Catch(&err)
 	c := &checker{Subject: must.Get(q.Subject()), q: &q, s: q.Snapshot, bound: b, verdicts: map[string][]bool{}, counted: map[string]bool{}}

@@ -16,7 +16,7 @@ type Absence struct {
 	Domains []Domain `json:"domains"`
 }
 
-// Domain says why one domain does not take the group. One of Room, Children and Exhausted is set.
+// Domain says why one domain does not take the group. One of [Room], Children and Exhausted is set.
 type Domain struct {
 	Name  string `json:"name"`  // the value of the Key
 	Nodes int    `json:"nodes"` // in the domain
@@ -27,10 +27,10 @@ type Domain struct {
 	Exhausted bool `json:"exhausted,omitempty"`
 }
 
-// Kind is how a Room counts.
+// Kind is how a [Room] counts.
 type Kind string
 
-// The kinds of a Room.
+// The kinds of a [Room].
 const (
 	ByResource Kind = "resource" // the sum of what is free
 	ByMembers  Kind = "members"  // members that at least one node takes

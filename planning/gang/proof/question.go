@@ -28,7 +28,7 @@ type Question struct {
 	Nominated func(i int) []*v1.Pod
 }
 
-// ErrNoSnapshot is the error of a Question without a Snapshot.
+// ErrNoSnapshot is the error of a [Question] without a Snapshot.
 var ErrNoSnapshot = errors.New("gang: snapshot: Required value: must not be nil")
 
 // Subject is a question that was checked: its tree, and the members that wait.
@@ -43,8 +43,8 @@ type Subject struct {
 	Scheduled map[*podgroup.Node][]*v1.Pod
 }
 
-// Subject finds the tree of the question and checks its members as kube-scheduler does before it tries one. Errors: ErrNoSnapshot, a nil pod,
-// a pod twice, a pod that has a node, pods of no group or of different trees, those of podgroup.TreeOf and podgroup.Check, and those of the
+// Subject finds the tree of the question and checks its members as kube-scheduler does before it tries one. Errors: [ErrNoSnapshot], a nil pod,
+// a pod twice, a pod that has a node, pods of no group or of different trees, those of [podgroup.TreeOf] and [podgroup.Check], and those of the
 // profile. O(pods of the groups).
 func (q *Question) Subject() (*Subject, error) {
 	if q.Snapshot == nil {

@@ -9,7 +9,7 @@ import (
 var ageMetric = prometheus.NewDesc("podberth_watch_age_seconds",
 	"How long the watch of a resource has brought nothing new, neither a change nor a bookmark, as far as the reads of this metric show.", []string{"resource"}, nil)
 
-// Describe makes the feed a prometheus.Collector.
+// Describe makes the feed a [prometheus.Collector].
 func (f *Feed) Describe(out chan<- *prometheus.Desc) { out <- ageMetric }
 
 // Collect tells how old the view of each resource is that has its first list.

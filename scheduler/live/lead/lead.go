@@ -81,7 +81,7 @@ func (l *Lease) defaulted() Lease {
 }
 
 // Run waits for the lease and then runs work. When ctx ends, work's context ends, and the lease is released after work has
-// returned nil. Run returns work's error, and ErrLost with it if the lease was lost; nil if it never led.
+// returned nil. Run returns work's error, and [ErrLost] with it if the lease was lost; nil if it never led.
 func (l *Lease) Run(ctx context.Context, config *rest.Config, work func(context.Context) error) error {
 	d := l.defaulted()
 	events := record.NewBroadcaster(record.WithContext(ctx))
