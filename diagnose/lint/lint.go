@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -49,6 +50,8 @@ type Input struct {
 	Live []metav1.Object
 	// Descheduler adds the rules about a descheduler that evicts without end (Rule.Descheduler).
 	Descheduler bool
+	// Stop is asked before each manifest is checked by the rules, and ends Check with ErrStopped when it reports true. nil: nothing does.
+	Stop func() bool
 	// Cluster is a dump: nodes, running pods and what they use. nil, or without nodes: rules that need a cluster find nothing.
 	Cluster *cluster.Objects
 }
@@ -97,7 +100,10 @@ func Rules() []Rule {
 	return out
 }
 
-// Check returns the findings about the manifests. The error names a nil manifest, or is that of [cluster.New] for the cluster.
+// ErrStopped is the error of a Check that [Input.Stop] has ended.
+var ErrStopped = errors.New("stopped before all manifests were checked")
+
+// Check returns the findings about the manifests. The error names a nil manifest, is that of [cluster.New] for the cluster, or [ErrStopped].
 func Check(in Input) (_ []Finding, err error) {
 	return check(&checker{in: in})
 }
@@ -110,6 +116,9 @@ func check(c *checker) (_ []Finding, err error) {
 	}
 	rules := slices.DeleteFunc(Rules(), func(r Rule) bool { return r.Cluster && len(c.nodes) == 0 || r.Descheduler && !c.in.Descheduler })
 	for _, w := range c.works {
+		if c.in.Stop != nil && c.in.Stop() {
+			return nil, ErrStopped
+		}
 		w.first = len(c.out)
 		for i := range rules {
 			if r := &rules[i]; r.work != nil {
@@ -127,6 +136,9 @@ func check(c *checker) (_ []Finding, err error) {
 		}
 	}
 	for i := range rules {
+		if c.in.Stop != nil && c.in.Stop() {
+			return nil, ErrStopped
+		}
 		if r := &rules[i]; r.whole != nil {
 			c.rule = r
 			r.whole(c)

@@ -5,6 +5,8 @@ import (
 	"reflect"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/podberth/podberth/internal/podinfo"
 )
@@ -47,8 +49,12 @@ func (c *checker) self(p *v1.Pod, t v1.PodAffinityTerm) bool {
 
 // found returns the object of a pod of others that a term selects, "" for none.
 func (c *checker) found(w *work, t v1.PodAffinityTerm) (object string) {
+	selector, err := metav1.LabelSelectorAsSelector(t.LabelSelector)
+	if err != nil { // it selects nothing
+		return ""
+	}
 	c.others(w, func(o, ns string, set map[string]string) {
-		if object == "" && c.reaches(w.pod, t, ns, set) {
+		if object == "" && selector.Matches(labels.Set(set)) && c.inNamespaces(w.pod, t, ns) {
 			object = o
 		}
 	})

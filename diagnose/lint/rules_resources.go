@@ -45,14 +45,8 @@ func (c *checker) each(w *work, f func(name v1.ResourceName, asks resource.Quant
 		if q.Sign() <= 0 {
 			continue
 		}
-		offers := false
-		var largest resource.Quantity
-		for _, n := range c.usable(w) {
-			if has := n.Status.Allocatable[name]; has.Cmp(largest) > 0 {
-				offers, largest = true, has
-			}
-		}
-		f(name, q, offers, largest)
+		largest := c.reach(w).offers[name].largest
+		f(name, q, largest.Sign() > 0, largest)
 	}
 }
 
@@ -106,11 +100,7 @@ var resourceRules = []Rule{
 		requests := overhead.Requests(w.pod, overhead.Options{})
 		for _, name := range sortedNames(requests) {
 			q := requests[name]
-			var sum int64
-			for _, n := range c.reachable(w) {
-				has := n.Status.Allocatable[name]
-				sum += has.MilliValue() / 1000
-			}
+			sum := c.reach(w).offers[name].sum
 			if asks := q.MilliValue() / 1000 * int64(max(w.replicas, 0)); sum > 0 && asks > sum && c.largestTimes(w) > 0 {
 				fix := "fewer replicas, lower requests or more nodes"
 				if strings.Contains(string(name), "/") && sum < int64(w.replicas) { // whole ones, and each replica wants one at least

@@ -3,6 +3,7 @@ package lint
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	"math"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices/tracker"
@@ -191,12 +192,16 @@ func (c *checker) preempts(p *v1.Pod) bool {
 	if n := p.Spec.PreemptionPolicy; n != nil && *n == v1.PreemptNever {
 		return false
 	}
-	for _, o := range c.in.Cluster.Pods {
-		if o.Spec.NodeName != "" && !cluster.Finished(o) && podinfo.Priority(o) < podinfo.Priority(p) {
-			return true
+	if c.lowest == nil {
+		lowest := int32(math.MaxInt32)
+		for _, o := range c.in.Cluster.Pods {
+			if counts(o, math.MinInt32) {
+				lowest = min(lowest, podinfo.Priority(o))
+			}
 		}
+		c.lowest = &lowest
 	}
-	return false
+	return *c.lowest < podinfo.Priority(p)
 }
 
 // whole places pods with their claims on a fork of the cluster.

@@ -11,13 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/podberth/podberth/admission"
-	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/planning/workload"
 	"github.com/podberth/podberth/release"
-	"github.com/podberth/podberth/taints"
 )
 
 // work is a manifest that makes pods.
@@ -34,8 +32,7 @@ type work struct {
 	surge    int                                    // pods that a rollout makes above replicas while all replicas must stay
 	first    int                                    // of the findings, where those about the manifest begin
 	trial    *trial                                 // nil: not made yet
-
-	usable, reachable []*v1.Node // nil: not known yet
+	reach    *reach                                 // nil: not known yet
 }
 
 // checker is one call of Check.
@@ -46,6 +43,9 @@ type checker struct {
 	snap    *cluster.Snapshot
 	made    *making
 	values  map[string]map[string]bool // of node labels, by key
+	shares  map[string]*reach          // by what decides them
+	lefts   map[leftKey][]*v1.Node     // of left
+	lowest  *int32                     // priority of a pod that runs; nil: not known yet
 	rule    *Rule
 	object  string
 	out     []Finding
@@ -297,29 +297,6 @@ func (c *checker) inNamespaces(p *v1.Pod, t v1.PodAffinityTerm, ns string) bool 
 	return selects(t.NamespaceSelector, set)
 }
 
-// usable returns the nodes that a workload's node selector and required node affinity allow.
-func (c *checker) usable(w *work) []*v1.Node {
-	if w.usable == nil {
-		w.usable = []*v1.Node{}
-		s, _ := affinity.CompileRequired(w.pod) // terms that cannot be converted match nothing, as in v1.37
-		for _, n := range c.nodes {
-			if s.Matches(n) {
-				w.usable = append(w.usable, n)
-			}
-		}
-	}
-	return w.usable
-}
-
-// cordoned is a node with the taint of a cordoned node.
-var cordoned = &v1.Node{Spec: v1.NodeSpec{Taints: []v1.Taint{{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule}}}}
-
-// open reports whether a pod may come to a node as far as cordon and taints decide.
-func open(p *v1.Pod, n *v1.Node) bool {
-	return (len(n.Spec.Taints) == 0 || taints.Untolerated(n, p.Spec.Tolerations, taints.Options{}) == nil) &&
-		(!n.Spec.Unschedulable || taints.Untolerated(cordoned, p.Spec.Tolerations, taints.Options{}) == nil)
-}
-
 // domains returns the values of a label on nodes.
 func domains(nodes []*v1.Node, key string) map[string]bool {
 	out := map[string]bool{}
@@ -340,19 +317,6 @@ func (c *checker) valuesOf(key string) map[string]bool {
 		c.values[key] = domains(c.nodes, key)
 	}
 	return c.values[key]
-}
-
-// reachable returns the nodes that the pods of a workload can come to as far as the specification, cordon and taints decide.
-func (c *checker) reachable(w *work) []*v1.Node {
-	if w.reachable == nil {
-		w.reachable = []*v1.Node{}
-		for _, n := range c.usable(w) {
-			if open(w.pod, n) {
-				w.reachable = append(w.reachable, n)
-			}
-		}
-	}
-	return w.reachable
 }
 
 // others yields the labels and namespaces of the pods of other manifests and of running pods.

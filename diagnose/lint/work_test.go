@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,10 +11,15 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/taints"
 )
 
 // checkerOf reads the input of a world.
@@ -244,8 +250,7 @@ func TestKnownOfWorkload(t *testing.T) {
 	w.pod.NodeSelector = map[string]string{"no": "node"}
 	all = checkerOf(t, w)
 	require.Empty(t, all.reachable(all.works[0]))
-	require.NotNil(t, all.works[0].usable)
-	require.NotNil(t, all.works[0].reachable)
+	require.Same(t, all.reach(all.works[0]), all.reach(all.works[0]))
 }
 
 // Of three constraints each alone must leave a node: two of them together need not.
@@ -312,4 +317,109 @@ func TestMaxUnavailableZero(t *testing.T) {
 		require.Equal(t, "maxUnavailable "+zero.String()+" refuses every eviction of pods of Deployment default/web, at any number of replicas", found[0].Explanation)
 		require.Equal(t, "maxUnavailable: 1", found[0].Fix)
 	}
+}
+
+// Workloads with the same selector, affinity and tolerations share what is known of the nodes, others do not.
+func TestReachIsShared(t *testing.T) {
+	w := newWorld()
+	w.objs.Nodes[0].Spec.Taints = []v1.Taint{{Key: "a", Effect: v1.TaintEffectNoSchedule}}
+	edits := []func(p *v1.PodSpec){
+		func(*v1.PodSpec) {},
+		func(p *v1.PodSpec) { p.PriorityClassName = "system-node-critical" },
+		func(p *v1.PodSpec) { p.NodeSelector = map[string]string{v1.LabelHostname: w.objs.Nodes[0].Name} },
+		func(p *v1.PodSpec) { p.Tolerations = []v1.Toleration{{Key: "a", Operator: v1.TolerationOpExists}} },
+		func(p *v1.PodSpec) {
+			p.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{w.objs.Nodes[0].Name}}}}}}}}
+		},
+	}
+	for k, edit := range edits {
+		d := w.app(fmt.Sprint("app", k), 1)
+		edit(&d.Spec.Template.Spec)
+	}
+	c := checkerOf(t, w)
+	works := c.works[len(c.works)-len(edits):]
+	require.Same(t, c.reach(works[0]), c.reach(works[1]), "a priority says nothing of nodes")
+	for i, a := range works[1:] {
+		for _, b := range works[i+2:] {
+			require.NotSame(t, c.reach(a), c.reach(b))
+		}
+		var usable, open []*v1.Node
+		s, _ := affinity.CompileRequired(a.pod)
+		for _, n := range c.nodes {
+			if s.Matches(n) {
+				usable = append(usable, n)
+				if taints.Untolerated(n, a.pod.Spec.Tolerations, taints.Options{}) == nil {
+					open = append(open, n)
+				}
+			}
+		}
+		require.Equal(t, usable, c.usable(a))
+		require.Equal(t, open, c.reachable(a))
+		sum, largest := int64(0), int64(0)
+		for _, n := range open {
+			sum += n.Status.Allocatable.Cpu().Value()
+		}
+		for _, n := range usable {
+			largest = max(largest, n.Status.Allocatable.Cpu().Value())
+		}
+		cpu := c.reach(a).offers[v1.ResourceCPU]
+		require.Equal(t, []int64{sum, largest}, []int64{cpu.sum, cpu.largest.Value()})
+	}
+}
+
+// What other pods leave is what is left when the pods are gone through for each workload, whoever asked before.
+func TestLeftIsShared(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	w := newWorld()
+	for k := range 200 {
+		n := w.objs.Nodes[r.IntN(len(w.objs.Nodes))]
+		p := testkit.Pod(fmt.Sprint("p", k)).On(n.Name).Labels(fmt.Sprint("app=app", r.IntN(5))).Request(fmt.Sprintf("cpu=%dm,memory=%dMi", r.IntN(500), r.IntN(500))).Priority(int32(r.IntN(3))).Obj()
+		w.objs.Pods = append(w.objs.Pods, p)
+	}
+	for k := range 4 {
+		d := w.app(fmt.Sprint("app", k), 1)
+		d.Spec.Template.Labels = map[string]string{"app": fmt.Sprint("app", k)}
+	}
+	c := checkerOf(t, w)
+	for range 3 {
+		for k, a := range c.works {
+			a.pod.Spec.Priority = new(int32(k % 3))
+			left := c.left(a)
+			require.Len(t, left, len(c.reachable(a)))
+			for i, n := range c.reachable(a) {
+				want := n.Status.Allocatable.DeepCopy()
+				for _, p := range c.in.Cluster.Pods {
+					own := labels.SelectorFromSet(a.pod.Labels).Matches(labels.Set(p.Labels)) && p.Namespace == a.pod.Namespace
+					if p.Spec.NodeName == n.Name && !own && podinfo.Priority(p) >= podinfo.Priority(a.pod) {
+						requests := overhead.Requests(p, overhead.Options{})
+						requests[v1.ResourcePods] = resource.MustParse("1")
+						for name, has := range want {
+							has.Sub(requests[name])
+							want[name] = has
+						}
+					}
+				}
+				for name, q := range want {
+					require.Zero(t, q.Cmp(left[i].Status.Allocatable[name]), "%s %s", n.Name, name)
+				}
+			}
+		}
+	}
+}
+
+// A check ends between two manifests, and says so.
+func TestStop(t *testing.T) {
+	w := newWorld()
+	w.app("other", 1)
+	for most := range 3 {
+		asked := 0
+		w.in.Stop = func() bool { asked++; return asked > most }
+		found, err := Check(w.in)
+		require.ErrorIs(t, err, ErrStopped)
+		require.Nil(t, found)
+		require.Equal(t, most+1, asked)
+	}
+	w.in.Stop = func() bool { return false }
+	_, err := Check(w.in)
+	require.NoError(t, err)
 }

@@ -83,7 +83,9 @@ func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 	if err != nil {
 		return false, err
 	}
+	in.Stop = func() bool { return ctx.Err() != nil }
 	found, err := lint.Check(in)
+	err = cmp.Or(program.Interrupted(ctx), err)
 	if err != nil {
 		return false, err
 	}

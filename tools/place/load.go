@@ -7,21 +7,16 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/diagnose"
 	"github.com/podberth/podberth/eviction/disruption"
-	"github.com/podberth/podberth/overhead/kubelet"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/scheduler"
-	"github.com/podberth/podberth/taints"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/report"
 )
@@ -198,52 +193,6 @@ func orphans(c *cluster.Snapshot) error {
 		errs = append(errs, fmt.Errorf("pod %s: spec.nodeName: Invalid value: %q: no such node in the input", key(p), p.Spec.NodeName))
 	}
 	return errors.Join(errs...)
-}
-
-// misfits warns of assigned pods that their kubelets would not admit.
-func misfits(c *cluster.Snapshot, warnings *report.Warnings) {
-	check := kubelet.Admission{
-		MatchesAffinity: affinity.MatchNode,
-		ToleratesNoExecute: func(p *v1.Pod, n *v1.Node) bool {
-			return taints.Untolerated(noExecute(n), p.Spec.Tolerations, taints.Options{}) == nil
-		},
-	}
-	for _, i := range c.Order() {
-		node := c.Node(int(i))
-		var pods []*v1.Pod
-		for p := range c.Pods(int(i)) {
-			pods = append(pods, granted(p))
-		}
-		for k, p := range pods {
-			if waits, _, err := diagnose.Bypassed(diagnose.Input{Snapshot: c}, p); err == nil && waits != nil {
-				warnings.Aside("%d pods have spec.nodeName and claims that no scheduler binds", fmt.Sprintf("pod %s: %s", key(p), waits.Text))
-				continue
-			}
-			if f, failed := check.Admit(p, node, slices.Delete(slices.Clone(pods), k, k+1)); failed {
-				warnings.Aside("%d pods "+misfit(f.Reason),
-					fmt.Sprintf("pod %s is on node %s, whose kubelet would not admit it: %s: %s", key(p), node.Name, f.Reason, f.Message))
-			}
-		}
-	}
-}
-
-// misfit puts the reason of a kubelet's refusal into words, for several pods.
-func misfit(reason string) string {
-	if resource, ok := strings.CutPrefix(reason, "OutOf"); ok {
-		return "exceed the " + strings.ReplaceAll(resource, "%", "%%") + " of their nodes"
-	}
-	return "would not be admitted by the kubelets of their nodes: " + strings.ReplaceAll(reason, "%", "%%")
-}
-
-// noExecute returns a node that has the NoExecute taints of n and nothing else.
-func noExecute(n *v1.Node) *v1.Node {
-	c := &v1.Node{}
-	for _, t := range n.Spec.Taints {
-		if t.Effect == v1.TaintEffectNoExecute {
-			c.Spec.Taints = append(c.Spec.Taints, t)
-		}
-	}
-	return c
 }
 
 // comparePods is the order of the queue:

@@ -2,6 +2,7 @@ package whatif
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/place"
@@ -116,12 +118,13 @@ func (w *world) place(in io.Reader, stderr io.Writer) (map[string]outcome, error
 
 // compare asks where the waiting pods go before the changes and after them.
 func (w *world) compare(before io.Reader, o options, stderr io.Writer) (*answer, error) {
-	was, err := w.place(before, io.Discard)
-	if err != nil {
-		return nil, err
-	}
+	var was map[string]outcome
+	var bad error
+	var wait sync.WaitGroup
+	wait.Go(func() { was, bad = w.place(before, io.Discard) })
 	is, err := w.place(dump.Hold(w.o), stderr)
-	if err != nil {
+	wait.Wait()
+	if err := cmp.Or(bad, err); err != nil {
 		return nil, err
 	}
 	a := &answer{Head: report.HeadOf("WhatIf"), Changes: []string{}, Waits: []waits{}, Placed: []placed{}, Moves: []move{}, Gone: []gone{}, Victims: []victim{}, Refused: []refused{}}

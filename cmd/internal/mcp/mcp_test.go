@@ -243,6 +243,31 @@ func TestPatience(t *testing.T) {
 	require.False(t, s.bad, "the snapshot that was read serves the next question")
 }
 
+// A part of an overview that takes too long is left out, and the answer says so.
+func TestLateParts(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	o := fileOptions(shipped)
+	o.Patience = 10 * time.Hour // so that the parts have had their time
+	q := &question{asker: &asker{o: o, now: nowForTests}, ctx: ctx}
+	var err error
+	q.snapshot, err = q.take(ctx, false)
+	require.NoError(t, err)
+	r, err := overview(q, &input{})
+	require.NoError(t, err)
+	a := r.data.(overviewAnswer)
+	require.Equal(t, []any{12, 0, 0}, []any{a.Nodes, a.Scheduled, len(a.Findings)})
+	require.NotZero(t, a.Waiting)
+	require.NotEmpty(t, a.Budgets)
+	require.Equal(t, "no time to decide where the waiting pods go: ask why_pod about one of them; no time for lint", q.incomplete)
+	require.Contains(t, r.lines[1], "Incomplete: no time")
+
+	q.ctx, cancel = context.WithCancel(ctx)
+	cancel()
+	_, err = overview(q, &input{})
+	require.ErrorIs(t, err, context.Canceled, "a question that is given up has no answer")
+}
+
 // Two questions at once get the answers that each gets alone.
 func TestTwoAtOnce(t *testing.T) {
 	c := connect(t, fileOptions(shipped))

@@ -2,10 +2,11 @@ package mcp
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	policyv1 "k8s.io/api/policy/v1"
 
@@ -19,6 +20,7 @@ import (
 type overviewAnswer struct {
 	Nodes     int          `json:"nodes"`
 	Pods      int          `json:"pods"`
+	Waiting   int          `json:"waiting"`   // pods without a node
 	Scheduled int          `json:"scheduled"` // waiting pods that get a node when the scheduler tries them
 	Stay      int          `json:"stay"`      // waiting pods that do not
 	Victims   int          `json:"victims"`   // pods that give way to them
@@ -55,39 +57,102 @@ type finding struct {
 	Fix      string   `json:"fix"` // of the first
 }
 
+// decided is what program place says about all pods.
+type decided struct {
+	Summary struct{ Scheduled, Victims int }
+	Pods    []struct{ Pod, Outcome, Node, Message string }
+}
+
+// linted is what program lint says.
+type linted struct {
+	Summary  lintSummary
+	Findings []struct{ Rule, Severity, Object, Explanation, Fix string }
+}
+
 // overview answers overview with the commands place and lint, side by side.
 func overview(q *question, in *input) (reply, error) {
 	var only []string
 	if in.Namespace != "" {
 		only = []string{"-n=" + in.Namespace}
 	}
-	var report struct {
-		Summary  lintSummary
-		Findings []struct{ Rule, Severity, Object, Explanation, Fix string }
-	}
-	linter := &question{asker: q.asker, ctx: q.ctx, snapshot: q.snapshot}
-	var bad error
-	var wait sync.WaitGroup
-	wait.Go(func() { bad = linter.run("lint", lint.Run, q.snapshot.in, &report, only...) })
-	var placed struct {
-		Summary struct{ Scheduled, Victims int }
-		Pods    []struct{ Pod, Outcome, Node, Message string }
-	}
-	err := q.run("place", place.Run, q.snapshot.in, &placed, only...)
-	a := overviewAnswer{Pending: []stay{}, Budgets: []zeroBudget{}, Findings: []finding{}, Nodes: len(q.snapshot.objects.Nodes), Scheduled: placed.Summary.Scheduled, Victims: placed.Summary.Victims}
-	a.budgets(q.snapshot.objects, in.Namespace)
-	wait.Wait()
-	if err := cmp.Or(err, bad); err != nil {
-		return reply{}, err
-	}
-	q.warnings = append(q.warnings, linter.warnings...)
+	placed := begin[decided](q, "place", place.Run, only...)
+	found := begin[linted](q, "lint", lint.Run, only...)
+	a := overviewAnswer{Pending: []stay{}, Budgets: []zeroBudget{}, Findings: []finding{}, Nodes: len(q.snapshot.objects.Nodes)}
 	for _, p := range q.snapshot.objects.Pods {
 		if in.Namespace == "" || p.Namespace == in.Namespace {
 			a.Pods++
+			if dump.Pending(p) {
+				a.Waiting++
+			}
 		}
 	}
+	a.budgets(q.snapshot.objects, in.Namespace)
+	d, err := placed.end(q, "no time to decide where the waiting pods go: ask why_pod about one of them")
+	if err != nil {
+		return reply{}, err
+	}
+	a.place(d)
+	l, err := found.end(q, "no time for lint")
+	if err != nil {
+		return reply{}, err
+	}
+	a.lint(l)
+	lines := []string{fmt.Sprintf("%d nodes, %d pods; of %d waiting pods %d get a node, %d stay; %d budgets allow no eviction; lint: %d errors, %d warnings.", a.Nodes, a.Pods, a.Waiting, a.Scheduled, a.Stay, len(a.Budgets), a.Lint.Errors, a.Lint.Warnings)}
+	if q.incomplete != "" {
+		lines = append(lines, "Incomplete: "+q.incomplete)
+	}
+	for _, g := range a.Pending {
+		lines = append(lines, fmt.Sprintf("%d stay (%s and others): %s", g.Pods, g.Examples[0], g.Reason))
+	}
+	return reply{a, lines}, nil
+}
+
+// part is a command that runs beside others and has four fifths of the time of the question: the answer comes without it when it takes longer.
+type part[T any] struct {
+	*question
+	answer T
+	done   chan error
+}
+
+// begin starts a command about the snapshot.
+func begin[T any](q *question, name string, run runner, args ...string) *part[T] {
+	end, _ := q.ctx.Deadline()
+	ctx, cancel := context.WithDeadline(q.ctx, end.Add(-q.o.Patience/5))
+	p := &part[T]{question: &question{asker: q.asker, ctx: ctx, snapshot: q.snapshot}, done: make(chan error, 1)}
+	go func() {
+		defer cancel()
+		p.done <- p.run(name, run, p.snapshot.in, &p.answer, args...)
+	}()
+	return p
+}
+
+// end returns the answer of the command. When its time is over, the answer is empty and q says what is missing.
+func (p *part[T]) end(q *question, missing string) (answer T, err error) {
+	select {
+	case err = <-p.done:
+	case <-p.ctx.Done():
+		select {
+		case err = <-p.done:
+		default:
+			err = p.ctx.Err()
+		}
+	}
+	switch {
+	case err == nil:
+		q.warnings = append(q.warnings, p.warnings...)
+		return p.answer, nil
+	case errors.Is(err, context.DeadlineExceeded) && q.ctx.Err() == nil:
+		q.incomplete = strings.TrimPrefix(q.incomplete+"; "+missing, "; ")
+		return answer, nil
+	}
+	return answer, err
+}
+
+// place counts the waiting pods, and groups those that stay by equal reason, the most first.
+func (a *overviewAnswer) place(d decided) {
+	a.Scheduled, a.Victims = d.Summary.Scheduled, d.Summary.Victims
 	at := map[[2]string]int{}
-	for _, p := range placed.Pods {
+	for _, p := range d.Pods {
 		if p.Node != "" {
 			continue
 		}
@@ -105,9 +170,13 @@ func overview(q *question, in *input) (reply, error) {
 		}
 	}
 	slices.SortStableFunc(a.Pending, func(x, y stay) int { return cmp.Compare(y.Pods, x.Pods) })
-	a.Lint = report.Summary
+}
+
+// lint groups the findings by rule, errors first, then the most.
+func (a *overviewAnswer) lint(l linted) {
+	a.Lint = l.Summary
 	rules := map[string]int{}
-	for _, f := range report.Findings {
+	for _, f := range l.Findings {
 		if f.Severity == "info" {
 			continue
 		}
@@ -125,11 +194,6 @@ func overview(q *question, in *input) (reply, error) {
 	slices.SortStableFunc(a.Findings, func(x, y finding) int {
 		return cmp.Or(strings.Compare(x.Severity, y.Severity), cmp.Compare(y.Objects, x.Objects))
 	})
-	lines := []string{fmt.Sprintf("%d nodes, %d pods; %d waiting pods get a node, %d stay; %d budgets allow no eviction; lint: %d errors, %d warnings.", a.Nodes, a.Pods, a.Scheduled, a.Stay, len(a.Budgets), a.Lint.Errors, a.Lint.Warnings)}
-	for _, g := range a.Pending {
-		lines = append(lines, fmt.Sprintf("%d stay (%s and others): %s", g.Pods, g.Examples[0], g.Reason))
-	}
-	return reply{a, lines}, nil
 }
 
 // budgets lists the budgets that allow no eviction, as the disruption controller counts them; those without pods are left out.

@@ -1,0 +1,101 @@
+package place
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/diagnose"
+	"github.com/podberth/podberth/overhead/kubelet"
+	"github.com/podberth/podberth/taints"
+	"github.com/podberth/podberth/tools/report"
+)
+
+// kubelets is what kubelets check of the pods that their nodes get.
+var kubelets = kubelet.Admission{
+	MatchesAffinity: affinity.MatchNode,
+	ToleratesNoExecute: func(p *v1.Pod, n *v1.Node) bool {
+		return taints.Untolerated(noExecute(n), p.Spec.Tolerations, taints.Options{}) == nil
+	},
+}
+
+// misfits warns of assigned pods that their kubelets would not admit.
+func misfits(c *cluster.Snapshot, warnings *report.Warnings) {
+	for _, i := range c.Order() {
+		node := c.Node(int(i))
+		var pods []*v1.Pod
+		for p := range c.Pods(int(i)) {
+			pods = append(pods, granted(p))
+		}
+		roomy := fitTogether(c, int(i))
+		for k, p := range pods {
+			if waits, _, err := diagnose.Bypassed(diagnose.Input{Snapshot: c}, p); err == nil && waits != nil {
+				warnings.Aside("%d pods have spec.nodeName and claims that no scheduler binds", fmt.Sprintf("pod %s: %s", key(p), waits.Text))
+				continue
+			}
+			if f, failed := kubelets.Admit(p, node, beside(pods, k, roomy)); failed {
+				warnings.Aside("%d pods "+misfit(f.Reason),
+					fmt.Sprintf("pod %s is on node %s, whose kubelet would not admit it: %s: %s", key(p), node.Name, f.Reason, f.Message))
+			}
+		}
+	}
+}
+
+// beside returns the other pods of a node that a kubelet looks at for one of them. On a roomy node these are the ones that take host ports:
+// there none lacks a resource. Nearly every node is roomy, and the check is not quadratic in its pods.
+func beside(pods []*v1.Pod, k int, roomy bool) []*v1.Pod {
+	var out []*v1.Pod
+	for i, p := range pods {
+		if i != k && (!roomy || takesHostPorts(p)) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// fitTogether reports whether a node has room for all its pods together, and none of them waits for a resize.
+func fitTogether(c *cluster.Snapshot, i int) bool {
+	has, asked := c.Allocatable(i), c.Requested(i)
+	for k, q := range asked {
+		if q > has.At(k) {
+			return false
+		}
+	}
+	for p := range c.Pods(i) {
+		if resizeOf(p) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// takesHostPorts reports whether a pod takes ports of its node.
+func takesHostPorts(p *v1.Pod) bool {
+	takes := func(c v1.Container) bool {
+		return slices.ContainsFunc(c.Ports, func(p v1.ContainerPort) bool { return p.HostPort > 0 })
+	}
+	return slices.ContainsFunc(p.Spec.Containers, takes) || slices.ContainsFunc(p.Spec.InitContainers, takes)
+}
+
+// misfit puts the reason of a kubelet's refusal into words, for several pods.
+func misfit(reason string) string {
+	if resource, ok := strings.CutPrefix(reason, "OutOf"); ok {
+		return "exceed the " + strings.ReplaceAll(resource, "%", "%%") + " of their nodes"
+	}
+	return "would not be admitted by the kubelets of their nodes: " + strings.ReplaceAll(reason, "%", "%%")
+}
+
+// noExecute returns a node that has the NoExecute taints of n and nothing else.
+func noExecute(n *v1.Node) *v1.Node {
+	c := &v1.Node{}
+	for _, t := range n.Spec.Taints {
+		if t.Effect == v1.TaintEffectNoExecute {
+			c.Spec.Taints = append(c.Spec.Taints, t)
+		}
+	}
+	return c
+}
