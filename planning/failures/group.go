@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/podberth/podberth/diagnose"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/resources"
 )
@@ -79,6 +80,7 @@ func (x *player) groupOf(it *item) Group {
 		return g
 	case it.gate != "":
 		g.Cause, g.Plugin, g.Reason = Gates, "SchedulingGates", it.gate
+		g.Why = diagnose.CauseOf(x.placer.Prepare(it.pod), x.snapshot, it.pod)
 		return g
 	case it.failure == nil:
 		g.Cause, g.Reason = Order, x.waits[it.unit]
@@ -90,6 +92,7 @@ func (x *player) groupOf(it *item) Group {
 		return g
 	}
 	a := x.placer.Prepare(it.pod)
+	g.Why = diagnose.CauseOf(a, x.snapshot, it.pod)
 	if a.Rejected() {
 		by := a.Pre.Rejecters()
 		if len(by) == 0 { // without nodes no plugin was asked, and now a plugin fails

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/podberth/podberth/admission"
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
@@ -34,11 +35,19 @@ func TestReasonsOfGroups(t *testing.T) {
 		{unit: one, refusal: errors.New("c")}, {unit: one, refusal: errors.New("d")},
 		{unit: one, failure: err("e")}, {unit: one, failure: err("f")},
 	}
-	g := newGroups(&player{scene: scene{waits: map[*unit]string{one: "later", two: "later"}}})
+	s, bad := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n").Capacity("cpu=1,pods=1").Obj()}})
+	require.NoError(t, bad)
+	placer, bad := placement.NewPlacer(s, placement.DefaultProfile())
+	require.NoError(t, bad)
+	g := newGroups(&player{snapshot: s, placer: placer, scene: scene{waits: map[*unit]string{one: "later", two: "later"}}})
 	for round := range 2 {
 		for k := range items {
 			it := items[k]
 			it.old = testkit.Pod("p").Obj()
+			it.pod = it.old.DeepCopy()
+			if it.gate != "" {
+				it.pod.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: it.gate}}
+			}
 			require.Equal(t, k, g.add(&it), "%d", round)
 		}
 	}
@@ -49,6 +58,7 @@ func TestReasonsOfGroups(t *testing.T) {
 	}
 	require.Equal(t, []Cause{Order, Order, Gates, Gates, Refused, Refused, Other, Other}, causes)
 	require.Equal(t, "later", g.list[0].Reason)
+	require.Equal(t, "it is gated by a", g.list[2].Why.Text)
 }
 
 // A lost pod gives back what quotas charge for it, and the next pod is charged: a quota that was lowered since refuses it.

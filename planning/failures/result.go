@@ -4,6 +4,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/diagnose"
 )
 
 // Fate is what becomes of a pod.
@@ -75,6 +77,8 @@ type Group struct {
 	// Alone is the number of nodes that only Plugin rejects, Nodes the number of nodes that Plugin rejects.
 	Alone int `json:"alone"`
 	Nodes int `json:"nodes"`
+	// Why is the cause that diagnose gives for the first of the pods, nil when a pod was not decided.
+	Why *diagnose.Cause `json:"why,omitempty"`
 	// Message is what kube-scheduler says about the first of the pods.
 	Message string `json:"message,omitempty"`
 	// Pods are names, "namespace/name". Displaced is how many of them were preempted.

@@ -36,7 +36,7 @@ func (p *plan) page(in *input, t *program.Tables) ([]byte, error) {
 				goes = "its place is taken on " + e.Replacement
 			}
 			if e.Note != "" {
-				goes += ": " + e.Note
+				goes += ": " + e.reason()
 			}
 			text := fmt.Sprintf("leaves %s in wave %d; %s", e.Node, k+1, goes)
 			if len(e.Budgets) > 0 {

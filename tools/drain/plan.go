@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/diagnose"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/program"
@@ -41,6 +42,8 @@ type eviction struct {
 	Note        string `json:"note"`
 	// Homeless reports that a controller makes a new pod and no node takes it. Note is the reason.
 	Homeless bool `json:"homeless"`
+	// Why is the cause that "why" gives for such a pod, nil when the scheduler was not asked.
+	Why *diagnose.Cause `json:"why,omitempty"`
 	// Unit is the group with disruption mode All that the pod leaves with; empty for a pod that leaves alone.
 	Unit string `json:"unit,omitempty"`
 }
@@ -56,9 +59,10 @@ type blocked struct {
 	Proof        string   `json:"proof"`          // that no pod of the budget can ever leave
 	Budgets      []string `json:"budgets"`
 	// Replacement is the node of the new pod once the pod may leave, after the waves and the pods before it. It is empty without a new pod
-	// and when no node takes the pod; Note then has the reason.
-	Replacement string `json:"replacement"`
-	Note        string `json:"note"`
+	// and when no node takes the pod; Note then has the reason, and Why the cause that "why" gives.
+	Replacement string          `json:"replacement"`
+	Note        string          `json:"note"`
+	Why         *diagnose.Cause `json:"why,omitempty"`
 }
 
 type skipped struct {
@@ -111,7 +115,7 @@ func (in *input) plan(ctx context.Context, o options) (*plan, error) {
 		for _, e := range w {
 			out.Evictions = append(out.Evictions, eviction{
 				podRef: refTo(e.Pod), Budgets: cover(e.Budgets), Bypass: e.Decision.Bypass, Replacement: e.Replacement, Note: r.note(e),
-				Homeless: r.failures[e.Pod] != "", Unit: in.unit(e.Pod),
+				Homeless: r.failures[e.Pod] != "", Why: r.why[e.Pod], Unit: in.unit(e.Pod),
 			})
 		}
 		p.Waves = append(p.Waves, out)
@@ -182,6 +186,20 @@ func (r *replacer) note(e disruption.Planned) string {
 		return "no controller creates it again"
 	}
 	return r.failures[e.Pod]
+}
+
+// reason says why no node takes a new pod.
+func (e eviction) reason() string { return sentence(e.Why, e.Note) }
+
+// reason is that of eviction.
+func (b blocked) reason() string { return sentence(b.Why, b.Note) }
+
+// sentence returns the cause in words, or a note where the scheduler gives none.
+func sentence(c *diagnose.Cause, note string) string {
+	if c == nil {
+		return note
+	}
+	return c.Text
 }
 
 func orEmpty(list []string) []string {

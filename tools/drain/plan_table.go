@@ -32,7 +32,7 @@ func (p *plan) table(out *strings.Builder, t *program.Tables) {
 	var rows [][]string
 	for _, group := range homes(p.homeless()) {
 		pods, _ := podsOf(group, func(e eviction) podRef { return e.podRef })
-		rows = append(rows, []string{fmt.Sprint(len(group)), orDash(group[0].Owner), joined(pods, t.All), group[0].Note})
+		rows = append(rows, []string{fmt.Sprint(len(group)), orDash(group[0].Owner), joined(pods, t.All), group[0].reason()})
 	}
 	layout.Section(out, "No new node", []string{"PODS", "OWNER", "NAMES", "CAUSE"}, rows)
 	for i, w := range p.Waves {
@@ -43,7 +43,7 @@ func (p *plan) table(out *strings.Builder, t *program.Tables) {
 			case e.Homeless:
 				goes = "none"
 			case e.Note != "":
-				goes += " (" + e.Note + ")"
+				goes += " (" + e.reason() + ")"
 			}
 			budgets := orDash(strings.Join(e.Budgets, ", "))
 			if e.Bypass != "" {
@@ -100,7 +100,7 @@ func (p *plan) then(group []blocked, t *program.Tables) string {
 		case b.Replacement != "":
 			to = append(to, b.Replacement)
 		case b.Note != "":
-			homeless, cause = append(homeless, b.Pod), cmp.Or(cause, b.Note)
+			homeless, cause = append(homeless, b.Pod), cmp.Or(cause, b.reason())
 		}
 	}
 	var parts []string

@@ -14,6 +14,7 @@ import (
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/devices/cel"
 	"github.com/podberth/podberth/devices/tracker"
+	"github.com/podberth/podberth/diagnose"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/podgroup"
@@ -29,6 +30,8 @@ type replacer struct {
 	gates    *podgroup.Gates        // with which groups count; nil: they do not
 	held     *placement.Nominations // of pending pods, which hold room on their nominated nodes
 	failures map[*v1.Pod]string
+	why      map[*v1.Pod]*diagnose.Cause
+	causes   map[failure]*diagnose.Cause
 	warnings []string
 	made     int
 	err      error
@@ -45,7 +48,7 @@ const defaultSteps = 100_000
 
 func newReplacer(in *input, nodes []string) (*replacer, error) {
 	args := placement.PluginArgs{Devices: tracker.Options{Compiler: cel.NewCompiler(), Templates: true}}
-	r := &replacer{profile: args.Profile(), failures: map[*v1.Pod]string{}, leftOut: map[*v1.Pod]bool{}, steps: defaultSteps, gates: in.gates}
+	r := &replacer{profile: args.Profile(), failures: map[*v1.Pod]string{}, why: map[*v1.Pod]*diagnose.Cause{}, causes: map[failure]*diagnose.Cause{}, leftOut: map[*v1.Pod]bool{}, steps: defaultSteps, gates: in.gates}
 	r.profile.Sampling = placement.AllNodes()
 	objects := in.objects.Cluster()
 	objects.Nodes = slices.Clone(objects.Nodes)
@@ -149,6 +152,9 @@ func (r *replacer) place(e placement.Entry, pods []*v1.Pod, at map[*v1.Pod]int, 
 		k := at[m.Pod]
 		if !m.Placed() {
 			r.failures[pods[k]] = m.Text
+			if m.Failure != nil {
+				r.why[pods[k]] = r.causeOf(m.Pod, m.Text)
+			}
 			continue
 		}
 		if err := r.placer.Assume(m.Pod, m.Decision); err != nil {
@@ -157,6 +163,20 @@ func (r *replacer) place(e placement.Entry, pods []*v1.Pod, at map[*v1.Pod]int, 
 		}
 		out[k] = disruption.Replacement{Node: m.Node, Ready: true}
 	}
+}
+
+// failure is what the pods of one owner have in common that wait for one cause.
+type failure struct{ namespace, owner, text string }
+
+// causeOf says why no node takes a new pod. Pods of one owner with one message of the scheduler have one cause, which is looked for once.
+func (r *replacer) causeOf(pod *v1.Pod, text string) *diagnose.Cause {
+	key := failure{pod.Namespace, dump.Owner(pod), text}
+	c, known := r.causes[key]
+	if !known {
+		c = diagnose.CauseOf(r.placer.Prepare(pod), r.snapshot, pod)
+		r.causes[key] = c
+	}
+	return c
 }
 
 // granted returns the gates with which groups count.
@@ -195,7 +215,7 @@ func (r *replacer) later(stay []disruption.Blocked, out []blocked) {
 		}
 		if r.err == nil {
 			for n, x := range r.replaceAll(pods) {
-				out[places[n]].Replacement, out[places[n]].Note = x.Node, r.failures[pods[n]]
+				out[places[n]].Replacement, out[places[n]].Note, out[places[n]].Why = x.Node, r.failures[pods[n]], r.why[pods[n]]
 			}
 		}
 		k = end

@@ -77,7 +77,7 @@ func (p *plan) summary() string {
 	}
 	if without := homes(homeless); len(without) > 0 {
 		first := without[0][0]
-		add(len(homeless), "gets no new node", "get no new node", first.Pod+", "+first.Note, different(homeless, func(e eviction) string { return e.Note }))
+		add(len(homeless), "gets no new node", "get no new node", first.Pod+", "+first.reason(), different(homeless, func(e eviction) string { return e.reason() }))
 	}
 	if len(p.Skipped) > 0 {
 		text += fmt.Sprintf("; %d skipped", len(p.Skipped))
@@ -143,7 +143,7 @@ func grouped(list []blocked) [][]blocked {
 
 // homes puts pods of an owner together that get no new node for one cause.
 func homes(list []eviction) [][]eviction {
-	return together(list, func(e eviction) [2]string { return [2]string{e.Owner, e.Note} })
+	return together(list, func(e eviction) [2]string { return [2]string{e.Owner, e.reason()} })
 }
 
 // skips puts pods together that stay for one reason.

@@ -24,6 +24,8 @@ type waiting struct {
 	Pods     int    `json:"pods"`     // that wait
 	Of       int    `json:"of"`       // pods of the workload
 	Cause    string `json:"cause"`
+	// Why is the cause that "why" gives; nil when the API server refuses the pods.
+	Why *diagnose.Cause `json:"why,omitempty"`
 }
 
 // before lets the scheduler place the pods that wait, when place says so: those of workloads that were never made. It returns the pods
@@ -49,18 +51,19 @@ func (in *input) before(pending []*v1.Pod, refused []dump.Refusal, profile place
 		count[in.workloadOf(r.Pod)]++
 	}
 	at := map[string]int{}
-	wait := func(pod *v1.Pod, cause func() string) {
+	wait := func(pod *v1.Pod, cause func() (string, *diagnose.Cause)) {
 		name := in.workloadOf(pod)
 		k, ok := at[name]
 		if !ok {
 			k = len(in.waits)
 			at[name] = k
-			in.waits = append(in.waits, waiting{Workload: name, Of: count[name], Cause: cause()})
+			text, why := cause()
+			in.waits = append(in.waits, waiting{Workload: name, Of: count[name], Cause: text, Why: why})
 		}
 		in.waits[k].Pods++
 	}
 	for _, r := range refused {
-		wait(r.Pod, func() string { return "the API server refuses them: " + r.Text })
+		wait(r.Pod, func() (string, *diagnose.Cause) { return "the API server refuses them: " + r.Text, nil })
 	}
 	o := placement.GroupOptions{}
 	if in.groups != nil {
@@ -78,9 +81,12 @@ func (in *input) before(pending []*v1.Pod, refused []dump.Refusal, profile place
 				continue
 			}
 			still = append(still, m.Pod)
-			wait(m.Pod, func() string {
+			wait(m.Pod, func() (string, *diagnose.Cause) {
 				if e.Grouped {
-					return cmp.Or(explain.Stuck(members), m.Text)
+					return cmp.Or(explain.Stuck(members), m.Text), nil
+				}
+				if m.Failure == nil {
+					return m.Text, nil
 				}
 				return causeOf(placer, s, m.Pod, m.Decision)
 			})
@@ -90,11 +96,11 @@ func (in *input) before(pending []*v1.Pod, refused []dump.Refusal, profile place
 	return still, nil
 }
 
-func causeOf(placer *placement.Placer, s *cluster.Snapshot, pod *v1.Pod, d placement.Decision) string {
+func causeOf(placer *placement.Placer, s *cluster.Snapshot, pod *v1.Pod, d placement.Decision) (string, *diagnose.Cause) {
 	if c := diagnose.CauseOf(placer.Prepare(pod), s, pod); c != nil {
-		return c.Text
+		return c.Text, c
 	}
-	return d.Failure.Text()
+	return d.Failure.Text(), nil
 }
 
 func priority(p *v1.Pod) int32 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/podberth/podberth/planning/failures"
 	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
 )
@@ -99,16 +100,16 @@ func (s *scenario) free(resource string) string {
 	return "-"
 }
 
-// reasons returns a row for each workload and reason, in the order of the worst scenarios.
+// reasons returns a row for each workload and reason, in the order of the worst scenarios. The sentence is that of the first scenario.
 func (a *failureReport) reasons() (rows [][]string) {
 	type key struct{ workload, cause, reason string }
-	most, in, first := map[key]int{}, map[key]int{}, map[key]string{}
+	most, in, first, why := map[key]int{}, map[key]int{}, map[key]string{}, map[key]string{}
 	var order []key
 	for _, s := range a.Scenarios {
 		for _, g := range s.Groups {
 			k := key{g.Workload, string(g.Cause), g.Reason}
 			if in[k] == 0 {
-				order, first[k] = append(order, k), s.Name
+				order, first[k], why[k] = append(order, k), s.Name, reason(&g)
 			}
 			in[k]++
 			most[k] = max(most[k], len(g.Pods))
@@ -119,9 +120,17 @@ func (a *failureReport) reasons() (rows [][]string) {
 		if in[k] > 1 {
 			where += fmt.Sprintf(" and %d more", in[k]-1)
 		}
-		rows = append(rows, []string{k.workload, fmt.Sprint(most[k]), where, k.cause, k.reason})
+		rows = append(rows, []string{k.workload, fmt.Sprint(most[k]), where, k.cause, why[k]})
 	}
 	return rows
+}
+
+// reason says why the first pod of a group waits.
+func reason(g *failures.Group) string {
+	if g.Why != nil {
+		return g.Why.Text
+	}
+	return g.Reason
 }
 
 func (a *failureReport) budgets() (rows [][]string) {
@@ -163,7 +172,7 @@ func (h *headroom) table(out *strings.Builder) {
 	}
 	report.Textf(out, "%s\n", text)
 	if h.Binding != nil {
-		report.Textf(out, "Binding: %s: %s: %s\n", h.Binding.Workload, h.Binding.Cause, h.Binding.Reason)
+		report.Textf(out, "Binding: %s: %s: %s\n", h.Binding.Workload, h.Binding.Cause, reason(h.Binding))
 	}
 }
 
