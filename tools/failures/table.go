@@ -100,7 +100,7 @@ func (s *scenario) free(resource string) string {
 	return "-"
 }
 
-// reasons returns a row for each workload and reason, in the order of the worst scenarios. The sentence is that of the first scenario.
+// reasons returns a row for each workload and cause, in the order of the worst scenarios. The sentence is that of the first scenario.
 func (a *failureReport) reasons() (rows [][]string) {
 	type key struct{ workload, cause, reason string }
 	most, in, first, why := map[key]int{}, map[key]int{}, map[key]string{}, map[key]string{}
@@ -108,6 +108,9 @@ func (a *failureReport) reasons() (rows [][]string) {
 	for _, s := range a.Scenarios {
 		for _, g := range s.Groups {
 			k := key{g.Workload, string(g.Cause), g.Reason}
+			if g.Why != nil {
+				k.cause, k.reason = g.Why.Type, ""
+			}
 			if in[k] == 0 {
 				order, first[k], why[k] = append(order, k), s.Name, reason(&g)
 			}
@@ -172,7 +175,7 @@ func (h *headroom) table(out *strings.Builder) {
 	}
 	report.Textf(out, "%s\n", text)
 	if h.Binding != nil {
-		report.Textf(out, "Binding: %s: %s: %s\n", h.Binding.Workload, h.Binding.Cause, reason(h.Binding))
+		report.Textf(out, "Binding: %s: %s\n", h.Binding.Workload, reason(h.Binding))
 	}
 }
 
