@@ -85,9 +85,6 @@ func (in *input) before(pending []*v1.Pod, refused []dump.Refusal, profile place
 				if e.Grouped {
 					return cmp.Or(explain.Stuck(members), m.Text), nil
 				}
-				if m.Failure == nil {
-					return m.Text, nil
-				}
 				return causeOf(placer, s, m.Pod, m.Decision)
 			})
 		}
