@@ -11,7 +11,7 @@ import (
 	"github.com/podberth/podberth/placement"
 )
 
-// The example of README.md.
+// Three pods, two nodes.
 func Example() {
 	node := func(name, zone, cpu string) *v1.Node {
 		return &v1.Node{

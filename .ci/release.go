@@ -1,5 +1,5 @@
 // Release builds the modules of the tree as their users will: it writes a module proxy into a temporary folder that has
-// every published module under the next version, then vets each module and runs the go get and go install lines of README.md
+// every published module under the next version, then vets each module and runs the go get and go install lines of docs/install.md
 // with that proxy, outside the workspace. Vetting compiles the packages of a module, installing links the programs. Published are
 // all modules of the tree but those in conformance/ and those with a replace line.
 // The next version is the first one in CHANGELOG.md.
@@ -71,14 +71,14 @@ func run() error {
 			libraries = append(libraries, folder)
 		}
 	}
-	return readme(env, installing, tmp, version, libraries, programs)
+	return lines(env, installing, tmp, version, libraries, programs)
 }
 
-// readme runs the go get and go install lines of README.md, each in a new module. The packages that a line gets must build,
+// lines runs the go get and go install lines of docs/install.md, each in a new module. The packages that a line gets must build,
 // and the lines must name the version, get every module that has packages to import, and install every program.
 // A new module asks for the go.mod files of versions that vetting did not fetch, so go get takes them from the network.
-func readme(getting, installing []string, tmp, version string, libraries, programs []string) error {
-	text, err := os.ReadFile("README.md")
+func lines(getting, installing []string, tmp, version string, libraries, programs []string) error {
+	text, err := os.ReadFile("docs/install.md")
 	if err != nil {
 		return err
 	}
@@ -87,14 +87,14 @@ func readme(getting, installing []string, tmp, version string, libraries, progra
 	var got []string
 	for k, line := range regexp.MustCompile(`(?m)^go (get|install) (\S+)@(\S+)`).FindAllStringSubmatch(string(text), -1) {
 		verb, pattern := line[1], line[2]
-		dir := filepath.Join(tmp, fmt.Sprint("readme", k))
+		dir := filepath.Join(tmp, fmt.Sprint("line", k))
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return err
 		}
 		commands := [][]string{{"mod", "init", "example.com/user"}, {verb, pattern + "@" + line[3]}}
 		for _, args := range commands {
 			if err := command(envs[verb], dir, args...); err != nil {
-				return fmt.Errorf("README.md: %s: %w", line[0], err)
+				return fmt.Errorf("docs/install.md: %s: %w", line[0], err)
 			}
 		}
 		if verb == "get" {
@@ -103,23 +103,23 @@ func readme(getting, installing []string, tmp, version string, libraries, progra
 				err = command(envs[verb], dir, append([]string{"build"}, packages...)...)
 			}
 			if err != nil {
-				return fmt.Errorf("README.md: %s: %w", line[0], err)
+				return fmt.Errorf("docs/install.md: %s: %w", line[0], err)
 			}
 			got = append(got, strings.TrimSuffix(pattern, "/..."))
 		}
 		if line[3] != version {
-			return fmt.Errorf("README.md: %s: the next version is %s", line[0], version)
+			return fmt.Errorf("docs/install.md: %s: the next version is %s", line[0], version)
 		}
 		fmt.Println(line[0])
 	}
 	for _, folder := range libraries {
 		if !slices.Contains(got, modulePath(folder)) {
-			return fmt.Errorf("README.md has no go get line for %s", modulePath(folder))
+			return fmt.Errorf("docs/install.md has no go get line for %s", modulePath(folder))
 		}
 	}
 	for _, program := range programs {
 		if _, err := os.Stat(filepath.Join(tmp, "bin", filepath.Base(program))); err != nil {
-			return fmt.Errorf("no go install line of README.md installs %s: %w", program, err)
+			return fmt.Errorf("no go install line of docs/install.md installs %s: %w", program, err)
 		}
 	}
 	return nil

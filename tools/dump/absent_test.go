@@ -12,7 +12,7 @@ import (
 )
 
 // The command that makes a dump names every kind that is read, but for one that clusters before v1.37 do not serve: kubectl would print
-// nothing at all there. The package comment and README have the command.
+// nothing at all there. The package comment and docs/start/terminal.md have the command.
 func TestCommandMakesAWholeDump(t *testing.T) {
 	list := strings.Split(strings.Fields(Command)[2], ",")
 	for kind := range kinds {
@@ -21,7 +21,7 @@ func TestCommandMakesAWholeDump(t *testing.T) {
 		}
 	}
 	require.Len(t, list, len(kinds)-5)
-	for _, file := range []string{"doc.go", "../../README.md"} {
+	for _, file := range []string{"doc.go", "../../docs/start/terminal.md"} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		require.Contains(t, string(text), Command, file)

@@ -1,0 +1,76 @@
+package documents
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ +(.*)$`)
+	fenced  = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
+)
+
+// anchor returns the anchor that GitHub gives a heading.
+func anchor(title string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, title)
+}
+
+// Links of pages lead to files of the repository, and to headings that are there.
+func TestLinksLeadSomewhere(t *testing.T) {
+	anchors := map[string]map[string]bool{}
+	texts := map[string]string{}
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(filepath.Join(root, page))
+		require.NoError(t, err)
+		texts[page] = fenced.ReplaceAllString(string(text), "")
+		anchors[page] = map[string]bool{}
+		for _, m := range heading.FindAllStringSubmatch(texts[page], -1) {
+			anchors[page][anchor(m[1])] = true
+		}
+	}
+	for page, text := range texts {
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			file, at, _ := strings.Cut(m[1], "#")
+			target := page
+			if file != "" {
+				target = path.Join(path.Dir(page), file)
+			}
+			_, err := os.Stat(filepath.Join(root, target))
+			require.NoError(t, err, "%s links to %s", page, m[1])
+			if at != "" && anchors[target] != nil {
+				require.True(t, anchors[target][at], "%s links to %s: %s has no such heading", page, m[1], target)
+			}
+		}
+	}
+}
+
+// Pages that a text names without a link exist too: docs/placement.md.
+func TestNamedPagesExist(t *testing.T) {
+	named := regexp.MustCompile(`\bdocs/[a-z0-9_/-]+\.(md|svg|json)\b`)
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(filepath.Join(root, page))
+		require.NoError(t, err)
+		for _, name := range named.FindAllString(string(text), -1) {
+			require.FileExists(t, filepath.Join(root, name), page)
+		}
+	}
+}
