@@ -39,13 +39,16 @@ func New() (*Controller, error) {
 	return &Controller{snapshot: snapshot, pending: map[types.UID]*v1.Pod{}}, err
 }
 
-// OnAdd, OnUpdate and OnDelete make the controller a cache.ResourceEventHandler of client-go.
+// OnAdd takes in an object that came. With OnUpdate and OnDelete a controller is a cache.ResourceEventHandler of client-go.
 func (c *Controller) OnAdd(obj any, _ bool) { c.see(obj, false) }
-func (c *Controller) OnUpdate(_, newer any) { c.see(newer, false) }
-func (c *Controller) OnDelete(obj any)      { c.see(obj, true) }
 
-// see takes in an object that came, changed or went. A client-go informer may send a tombstone for an object that went; unwrap it
-// before you call OnDelete.
+// OnUpdate takes in the newer version of an object.
+func (c *Controller) OnUpdate(_, newer any) { c.see(newer, false) }
+
+// OnDelete takes in that an object went. A client-go informer may send a tombstone: give its Obj.
+func (c *Controller) OnDelete(obj any) { c.see(obj, true) }
+
+// see takes in an object that came, changed or went.
 func (c *Controller) see(obj any, gone bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
