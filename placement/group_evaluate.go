@@ -236,19 +236,18 @@ func (r *groupRun) choose(n *podgroup.Node, placements []podgroup.Placement) *gr
 	before := len(r.assumed)
 	var first *groupTrial
 	var feasible []*groupTrial
+	known := r.alike(n)
 	for _, in := range placements {
-		var t *groupTrial
-		if n.Composite != nil {
-			t = r.composite(n, in)
-		} else {
-			t = r.leaf(n, in)
+		t := known.recall(in)
+		if t == nil {
+			reached := len(r.reached)
+			t = r.try(n, in)
+			known.keep(t, r.reached[reached:])
 		}
-		r.undo(before)
 		switch t.status.code {
 		case filter.Error:
 			return t
 		case filter.Success:
-			t.fullness = r.fullness(in, t)
 			feasible = append(feasible, t)
 		}
 		if first == nil {
@@ -274,6 +273,21 @@ func (r *groupRun) choose(n *podgroup.Node, placements []podgroup.Placement) *gr
 		}
 	}
 	return best
+}
+
+// try evaluates a node of the tree inside one of its placements, and undoes everything.
+func (r *groupRun) try(n *podgroup.Node, in podgroup.Placement) (t *groupTrial) {
+	before := len(r.assumed)
+	if n.Composite != nil {
+		t = r.composite(n, in)
+	} else {
+		t = r.leaf(n, in)
+	}
+	r.undo(before)
+	if t.status.code == filter.Success {
+		t.fullness = r.fullness(in, t)
+	}
+	return t
 }
 
 // fullness is the score of the plugins for a placement with the members that would go there.

@@ -21,7 +21,8 @@ type groupRun struct {
 	tree    *podgroup.Tree
 	queued  map[*podgroup.Node][]*v1.Pod // members to try, by leaf
 	live    []*v1.Pod                    // all of them, leaf by leaf
-	own     map[string]*v1.Pod           // how each queued pod counts where it is nominated, by name: a stub; nil while it is assumed
+	own     map[string]int               // place in decision.Members of each queued pod, by name
+	placed  []bool                       // by that place: the pod is assumed
 	assumed []*v1.Pod                    // in the snapshot, the latest last
 	held    map[*v1.Pod]bool             // of these, members of groups that are decided: nobody else may use their claims
 	next    int
@@ -34,8 +35,9 @@ type groupRun struct {
 // newGroupRun finds the tree, checks the members, and sets terminating pods aside.
 func newGroupRun(p *Placer, queued []*v1.Pod, o GroupOptions) (*groupRun, error) {
 	o.Gates.Topology = o.Gates.Topology || o.Gates.Composites
-	r := &groupRun{p: p, o: o, next: o.Next, queued: map[*podgroup.Node][]*v1.Pod{}, own: map[string]*v1.Pod{}, at: map[*v1.Pod]int{}, held: map[*v1.Pod]bool{}}
+	r := &groupRun{p: p, o: o, next: o.Next, queued: map[*podgroup.Node][]*v1.Pod{}, own: map[string]int{}, at: map[*v1.Pod]int{}, held: map[*v1.Pod]bool{}}
 	r.decision.Next = o.Next
+	r.placed = make([]bool, len(queued))
 	for k, pod := range queued {
 		r.decision.Members = append(r.decision.Members, MemberOutcome{Pod: pod, Decision: Decision{Slot: -1}, Nominate: pod.Status.NominatedNodeName})
 		r.at[pod] = k
@@ -91,7 +93,7 @@ func (r *groupRun) find(queued []*v1.Pod) error {
 			return fmt.Errorf("pod %s: %w", podinfo.Name(pod), ErrNoGroup)
 		}
 		r.queued[home] = append(r.queued[home], pod)
-		r.own[podinfo.Name(pod)] = stub(pod)
+		r.own[podinfo.Name(pod)] = r.at[pod]
 	}
 	if r.tree == nil {
 		return ErrNoGroup
@@ -209,7 +211,7 @@ func (r *groupRun) assume(pod *v1.Pod, d Decision) error {
 
 // added notes that a member is in the snapshot.
 func (r *groupRun) added(pod *v1.Pod) {
-	r.assumed, r.own[podinfo.Name(pod)] = append(r.assumed, pod), nil
+	r.assumed, r.placed[r.at[pod]] = append(r.assumed, pod), true
 }
 
 // hold is assume for a member of a group that is decided: another group of the tree that needs one of the claims that it gets waits for the
@@ -234,7 +236,7 @@ func (r *groupRun) undo(n int) {
 		if err := r.p.Forget(pod); err != nil {
 			panic("placement: a member that was assumed cannot be forgotten: " + err.Error())
 		}
-		r.own[podinfo.Name(pod)] = stub(pod)
+		r.placed[r.at[pod]] = false
 	}
 	r.assumed = r.assumed[:n]
 }
@@ -248,11 +250,12 @@ func (r *groupRun) nominated() func(i int) []*v1.Pod {
 	return func(i int) []*v1.Pod {
 		var out []*v1.Pod
 		for _, pod := range r.o.Nominated(i) {
-			if own, ok := r.own[podinfo.Name(pod)]; ok {
-				pod = own
-			}
-			if pod != nil {
+			k, own := r.own[podinfo.Name(pod)]
+			switch {
+			case !own:
 				out = append(out, pod)
+			case !r.placed[k]:
+				out = append(out, stub(r.decision.Members[k].Pod))
 			}
 		}
 		return out

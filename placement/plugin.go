@@ -69,7 +69,8 @@ type Plugin struct {
 	// asks these filters.
 	Lapses bool
 	// PlacementScore says how good a set of nodes is for a group (Placer.DecideGroup), in 0 to 100: members would come to nodes
-	// of the set. The cluster does not have them. nil: the plugin scores no sets.
+	// of the set. The cluster does not have them. Of a plugin of GroupRows it must read nothing of the nodes but their rows (Allocatable,
+	// Requested and NonZero). nil: the plugin scores no sets.
 	PlacementScore func(c Cluster, slots []int, members []*v1.Pod) int64
 	// GroupPostFilter says what the plugin does for an unschedulable group before the group preempts. nil: nothing. An error ends the
 	// attempt of the group.
@@ -99,7 +100,8 @@ const (
 	// profile may be of this group, and its scores are not normalized. Optional methods: CheckRow of a predicate and RawRow
 	// of a scorer get the rows of the node from the plan, as in NodeResourcesFit. CheckRows and MaxRawRow answer about many nodes
 	// at once, so that a pod with requests that no other pod has need not look at every node. Zero() bool of a scorer reports that
-	// every node gets 0.
+	// every node gets 0. RowsAlone() bool reports that CheckRow or RawRow reads nothing of a node but the rows that it gets, NodeAlone() bool of
+	// a scorer that Raw reads nothing of a node but its object: then a group need not be tried in a placement that is equal to another.
 	GroupRows = reuse.Rows
 	// groupStates: an answer changes with the pods on any node. Only plugins of this package are of this group: to count pods takes
 	// many methods, which are no promise to callers.

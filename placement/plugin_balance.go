@@ -26,7 +26,8 @@ func balanceOver(args score.BalanceArgs, devices *scoredDevices) *Plugin {
 			if err != nil || e.Skip() {
 				return nil, err
 			}
-			s := balanced{e.On(devices.rows(pod, c))}
+			rows, alone := devices.rows(pod, c)
+			s := balanced{e.On(rows), alone}
 			if !changesOfPairs(args) {
 				return s, nil
 			}
@@ -44,7 +45,13 @@ func balanceOver(args score.BalanceArgs, devices *scoredDevices) *Plugin {
 	}
 }
 
-type balanced struct{ *score.BalanceState }
+type balanced struct {
+	*score.BalanceState
+	alone bool
+}
+
+// RowsAlone reports whether the score reads no devices.
+func (s balanced) RowsAlone() bool { return s.alone }
 
 // RawRow is Raw with the rows of the node given.
 func (s balanced) RawRow(i int, allocatable, requested resources.Vector, _, _ int64) int64 {

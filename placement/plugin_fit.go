@@ -49,7 +49,8 @@ func fitOver(o FitOptions, devices *scoredDevices) *Plugin {
 			if err != nil {
 				return nil, err
 			}
-			s := allocation{e.On(devices.rows(pod, c))}
+			rows, alone := devices.rows(pod, c)
+			s := allocation{e.On(rows), alone}
 			if order, ok := orderOf(o.Args); ok {
 				return orderedAllocation{s, order}, nil
 			}
@@ -92,6 +93,9 @@ type fitPredicate struct {
 	compiled *filter.Fit
 }
 
+// RowsAlone says that the verdict follows from the rows.
+func (fitPredicate) RowsAlone() bool { return true }
+
 // NewTrial returns a what-if copy.
 func (s fitPredicate) NewTrial() filter.Trial { return fitTrial{s.FitState.NewTrial()} }
 
@@ -117,7 +121,13 @@ func (s fitPredicate) WithRequested(c Cluster) filter.Predicate {
 	return fitPredicate{s.compiled.On(c), s.compiled}
 }
 
-type allocation struct{ *score.AllocationState }
+type allocation struct {
+	*score.AllocationState
+	alone bool
+}
+
+// RowsAlone reports whether the score reads no devices.
+func (s allocation) RowsAlone() bool { return s.alone }
 
 // RawRow is Raw with the rows of the node given.
 func (s allocation) RawRow(i int, allocatable, _ resources.Vector, cpuMilli, memoryBytes int64) int64 {

@@ -15,10 +15,15 @@ func newImageLocality(v release.Version) *Plugin {
 		Name:  plugins.ImageLocality,
 		Group: GroupRows, AppendKey: score.AppendImagesKey, AppendRowKey: appendKnownImages(v), Reads: []string{"images"},
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
-			return score.CompileImages(pod, v).On(c), nil
+			return imageScore{score.CompileImages(pod, v).On(c)}, nil
 		},
 	}
 }
+
+type imageScore struct{ *score.ImageState }
+
+// NodeAlone says that the score follows from the images of the node; those of other nodes stay while groups are tried.
+func (imageScore) NodeAlone() bool { return true }
 
 // appendKnownImages returns a function that appends the pod's images if some node has one of them. Otherwise every node scores 0, whatever the images.
 func appendKnownImages(v release.Version) func(dst []byte, pod *v1.Pod, c Cluster) []byte {

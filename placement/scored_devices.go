@@ -56,12 +56,12 @@ func (x *scoredDevices) asked(pod *v1.Pod) bool {
 	return slices.ContainsFunc(x.names, func(name v1.ResourceName) bool { return provided[name] != nil && asked(name) })
 }
 
-// rows returns the cluster, with its devices when the pod asks for some.
-func (x *scoredDevices) rows(pod *v1.Pod, c Cluster) score.Rows {
+// rows returns the cluster, with its devices when the pod asks for some, and whether there are rows alone.
+func (x *scoredDevices) rows(pod *v1.Pod, c Cluster) (_ score.Rows, alone bool) {
 	if !x.asked(pod) {
-		return c
+		return c, true
 	}
-	return deviceRows{c, x.filter}
+	return deviceRows{c, x.filter}, false
 }
 
 func (x *scoredDevices) appendKey(dst []byte, pod *v1.Pod) []byte {

@@ -173,6 +173,13 @@ type (
 	}
 )
 
+// RowsAlone is optional for a RowFilter and a RowScorer: it reports whether the answers about a node read nothing but the rows that they get.
+// NodeAlone is optional for another scorer of group Rows: whether its answers read nothing of a node but its object.
+type (
+	RowsAlone interface{ RowsAlone() bool }
+	NodeAlone interface{ NodeAlone() bool }
+)
+
 // Scorer gives raw scores.
 type Scorer interface{ Raw(slot int) int64 }
 

@@ -1,0 +1,99 @@
+package placement
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/podgroup"
+	"github.com/podberth/podberth/resources"
+)
+
+// alike remembers what became of the members of one group in the placements that were tried. In a placement whose nodes are equal, in
+// their order, the same members take the same places, so that nobody has to be tried there. Equal are nodes with equal rows about which
+// the plugins say the same, and members whose answers follow from nothing else (reuse.Locals).
+//
+// Of placements that are alike the first is taken if any is. So the nodes of the others are not needed.
+type alike struct {
+	r      *groupRun
+	locals reuse.Locals
+	key    []byte // of the placement that is tried
+	trials map[string]alikeTrial
+}
+
+// alikeTrial is a trial, and what it left in the run.
+type alikeTrial struct {
+	t       *groupTrial
+	next    int
+	reached []GroupMember
+}
+
+// manyKinds is how many kinds of members a group may have: each makes the keys longer.
+const manyKinds = 8
+
+// alike returns an empty memory for a group; nil when each placement must be tried: the caller chooses among equal nodes or placements,
+// a plugin scores placements by more than their rows, or members have answers of more than the rows of the nodes.
+func (r *groupRun) alike(n *podgroup.Node) *alike {
+	if n.Composite != nil || r.o.Tie != nil || r.p.engine == nil {
+		return nil
+	}
+	for _, w := range r.p.profile.Scores {
+		if w.PlacementScore != nil && w.Group != GroupRows {
+			return nil
+		}
+	}
+	a := &alike{r: r, trials: map[string]alikeTrial{}}
+	for _, m := range r.untried(n, nil).members {
+		if m.pod.Status.NominatedNodeName != "" || !a.locals.Add(r.p.engine, m.pod) || a.locals.Kinds() > manyKinds {
+			return nil
+		}
+	}
+	return a
+}
+
+// recall returns the trial of an earlier placement that is like this one; nil when there is none. The run goes on as after that trial.
+func (a *alike) recall(in podgroup.Placement) *groupTrial {
+	if a == nil || !a.describe(in) {
+		return nil
+	}
+	x, known := a.trials[string(a.key)]
+	if !known {
+		return nil
+	}
+	a.r.next, a.r.reached = x.next, append(a.r.reached, x.reached...)
+	return x.t
+}
+
+// keep remembers the trial of the placement that recall did not find. reached are the members that the trial reached.
+func (a *alike) keep(t *groupTrial, reached []GroupMember) {
+	if a != nil && len(a.key) > 0 {
+		a.trials[string(a.key)] = alikeTrial{t, a.r.next, slices.Clip(reached)}
+	}
+}
+
+// describe writes the key of a placement: where the search begins, and of each node what the plugins say and the rows. It reports false, and leaves
+// no key, when a pod is nominated to one of the nodes.
+func (a *alike) describe(in podgroup.Placement) bool {
+	c := a.r.p.cluster
+	key := binary.AppendUvarint(a.key[:0], uint64(a.r.next))
+	a.key = key[:0]
+	for _, i := range in.Slots {
+		if a.r.o.Nominated != nil && len(a.r.o.Nominated(i)) > 0 {
+			return false
+		}
+		cpu, memory := c.NonZero(i)
+		key = binary.AppendVarint(binary.AppendVarint(a.locals.Append(key, i), cpu), memory)
+		key = appendVector(appendVector(key, c.Allocatable(i)), c.Requested(i))
+	}
+	a.key = key
+	return true
+}
+
+// appendVector appends the amounts of a vector, and how many there are.
+func appendVector(dst []byte, v resources.Vector) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(v)))
+	for _, amount := range v {
+		dst = binary.AppendVarint(dst, amount)
+	}
+	return dst
+}

@@ -1,0 +1,205 @@
+package placement_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement"
+)
+
+// manyZones writes a situation with many zones, of which most are equal to another, and a group or a tree with a topology key.
+func manyZones(b *testkit.Bytes) string {
+	var w strings.Builder
+	gates := testkit.Pick(b, "T", "T", "C")
+	fmt.Fprintf(&w, "gates=%s\n", gates)
+	type zone struct{ cpus, pods []string }
+	kinds := make([]zone, 1+b.Below(3))
+	for k := range kinds {
+		for range 1 + b.Below(4) {
+			kinds[k].cpus = append(kinds[k].cpus, testkit.Pick(b, "2", "3", "4", "5"))
+		}
+		for range b.Below(3) {
+			kinds[k].pods = append(kinds[k].pods, testkit.Pick(b, "1", "2", "", "100m"))
+		}
+	}
+	zones := 3 + b.Below(8)
+	for z := range zones {
+		k := &kinds[b.Below(len(kinds))]
+		for n, cpu := range k.cpus {
+			fmt.Fprintf(&w, "node z%dn%d:%s zone=%02d region=%d", z, n, cpu, z, z/3)
+			if b.OneIn(20) {
+				w.WriteString(" disk=ssd")
+			}
+			w.WriteString("\n")
+		}
+		for n, cpu := range k.pods {
+			if cpu == "100m" && b.OneIn(2) {
+				cpu = "" // what counts in scores is equal, what is in use is not
+			}
+			fmt.Fprintf(&w, "pod z%dr%d:%s on=z%dn%d ^%d", z, n, cpu, z, n%len(k.cpus), b.Below(3))
+			if b.OneIn(4) {
+				w.WriteString(" label=app=m")
+			}
+			if b.OneIn(30) {
+				w.WriteString(" apart=" + testkit.Pick(b, "zone", "kubernetes.io/hostname") + "=m")
+			}
+			w.WriteString("\n")
+		}
+	}
+	node := func() string { return fmt.Sprintf("z%dn0", b.Below(zones)) }
+	if b.OneIn(4) {
+		fmt.Fprintf(&w, "pod s:2 nominated=%s ^20\n", node())
+	}
+	group := func(name, more string) {
+		fmt.Fprintf(&w, "group %s gang%d ^10 key=zone%s\n", name, 1+b.Below(5), more)
+		own := ""
+		if b.OneIn(5) {
+			own = testkit.Pick(b, "select=disk=ssd", "apart=zone=m", "apart=kubernetes.io/hostname=m", "spread=kubernetes.io/hostname=m", "spread=zone=m", "port=80", "with=zone=m")
+		}
+		for k := range 1 + b.Below(6) {
+			fmt.Fprintf(&w, "pod %s%d:%s in=%s ^10", name, k, testkit.Pick(b, "1", "1", "1", "2", "2", "3"), name)
+			switch {
+			case b.OneIn(20):
+				fmt.Fprintf(&w, " nominated=%s", node())
+			case b.OneIn(3):
+				w.WriteString(" label=app=m")
+			}
+			fmt.Fprintf(&w, " %s\n", own)
+		}
+	}
+	if gates == "T" || b.OneIn(2) {
+		group("g", "")
+		return w.String()
+	}
+	w.WriteString("composite job gang2 ^10 key=region\n")
+	group("x", " parent=job")
+	group("y", " parent=job")
+	return w.String()
+}
+
+// told prints a decision.
+func told(d placement.GroupDecision) string {
+	var w strings.Builder
+	fmt.Fprintln(&w, d.Code, d.Waiting, d.Err, d.Next)
+	for _, g := range d.Groups {
+		fmt.Fprintln(&w, g.Group.Name, g.Reason, g.Message)
+	}
+	for _, m := range d.Members {
+		fmt.Fprintln(&w, m.Pod.Name, m.Node, m.Slot, m.Total, m.Nodes, m.Evaluated, m.Feasible, m.Decision.Next, m.Code, m.Text, m.Nominate, m.Found)
+	}
+	for _, v := range d.Victims {
+		fmt.Fprintln(&w, v.Pod.Name)
+	}
+	return w.String()
+}
+
+// spies watch decisions about groups: they count the placements that are scored, and note the members that a plugin hears of.
+type spies struct {
+	scored int
+	heard  string
+}
+
+// in puts plugins into a profile. more is what they read beside rows: "nothing", "a node" or "a set of nodes".
+func (x *spies) in(profile *placement.Profile, more string) {
+	appendNothing := func(dst []byte, _ *v1.Pod) []byte { return dst }
+	if more == "a node" {
+		profile.Scores = append(profile.Scores, placement.Weighted{Weight: 1, Plugin: &placement.Plugin{
+			Name: "Slots", Group: placement.GroupRows, AppendKey: appendNothing,
+			Score: func(*v1.Pod, placement.Cluster) (placement.Scorer, error) { return slotScorer{}, nil },
+		}})
+	}
+	group := placement.GroupRows
+	if more == "a set of nodes" {
+		group = placement.GroupStatics
+	}
+	profile.Scores = append(profile.Scores, placement.Weighted{Weight: 1, Plugin: &placement.Plugin{
+		Name: "Scores", Group: group, AppendKey: appendNothing,
+		Score: func(*v1.Pod, placement.Cluster) (placement.Scorer, error) { return nil, nil },
+		PlacementScore: func(placement.Cluster, []int, []*v1.Pod) int64 {
+			x.scored++
+			return 0
+		},
+	}})
+	profile.Filters = append(profile.Filters, &placement.Plugin{
+		Name: "Hears", Group: placement.GroupAbsent, AppendKey: appendNothing, Skips: func(*v1.Pod) bool { return true },
+		Filter: func(*v1.Pod, placement.Cluster) placement.Filtering { return placement.Filtering{Code: filter.Skip} },
+		GroupPostFilter: func(f placement.GroupFailure) (placement.GroupAnswer, error) {
+			for _, m := range f.Members {
+				x.heard += m.Pod.Name + " "
+			}
+			return placement.GroupAnswer{}, nil
+		},
+	})
+}
+
+type slotScorer struct{}
+
+func (slotScorer) Raw(i int) int64 { return int64(i * 37 % 101) }
+
+// checkAlike holds that a decision is equal when each placement is tried: a function that chooses the first ends the memory of placements.
+// It returns how many placements had room, and how many of these were scored: all, if a plugin reads more than rows.
+func checkAlike(t *testing.T, data []byte) (room, scored int, code filter.Code) {
+	b := testkit.NewBytes(data)
+	text := manyZones(b)
+	s, snapshot, _, o := groupSnapshot(t, text)
+	if b.OneIn(4) {
+		for range 1 + b.Below(3) {
+			n := snapshot.Node(b.Below(snapshot.Len())).DeepCopy()
+			n.Status.Images = []v1.ContainerImage{{Names: []string{"i:latest"}, SizeBytes: 500 << 20}}
+			require.NoError(t, snapshot.Set(n))
+		}
+	}
+	profile, more := s.Profile(), testkit.Pick(b, "nothing", "nothing", "nothing", "nothing", "nothing", "nothing", "a node", "a set of nodes")
+	var fast, slow spies
+	decide := func(x *spies, o placement.GroupOptions) placement.GroupDecision {
+		own := profile
+		own.Filters, own.Scores = slices.Clone(profile.Filters), slices.Clone(profile.Scores)
+		x.in(&own, more)
+		placer, err := placement.NewPlacer(snapshot, own)
+		require.NoError(t, err)
+		d := placer.DecideGroup(s.Queued, o)
+		before := *x
+		require.Equal(t, told(d), told(placer.DecideGroup(s.Queued, o)), text)
+		*x = before
+		return d
+	}
+	o.Next = b.Below(4)
+	if b.OneIn(3) { // members keep their nominations
+		o.Nominated = nil
+	}
+	d := decide(&fast, o)
+	o.Tie = func(int) int { return 0 }
+	require.Equal(t, told(decide(&slow, o)), told(d), text)
+	require.Equal(t, slow.heard, fast.heard, text)
+	if more != "nothing" {
+		require.Equal(t, slow.scored, fast.scored, text)
+	}
+	return slow.scored, fast.scored, d.Code
+}
+
+func FuzzAlikePlacements(f *testing.F) {
+	for seed := range 20 {
+		f.Add(testkit.RandomBytes(uint64(seed), 300))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { checkAlike(t, data) })
+}
+
+// Groups get the same decisions when each placement is tried. Of the placements with room a fifth are like one before.
+func TestAlikePlacements(t *testing.T) {
+	room, scored, codes := 0, 0, map[filter.Code]int{}
+	for seed := range 400 {
+		all, some, code := checkAlike(t, testkit.RandomBytes(uint64(seed), 300))
+		room, scored = room+all, scored+some
+		codes[code]++
+	}
+	require.Greater(t, 5*(room-scored), room)
+	require.Greater(t, codes[filter.Success], 50, codes)
+	require.Greater(t, codes[filter.Unschedulable], 50, codes)
+}

@@ -1,0 +1,81 @@
+package reuse
+
+import (
+	"encoding/binary"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Locals are pods whose answers about a node follow from what Append appends of the node, and from the rows of the node. No pod on
+// another node counts, and none of these pods changes an answer about another node. The zero value has no pod.
+type Locals struct{ kinds []local }
+
+// local is a kind of pods.
+type local struct {
+	key   string
+	group []int32  // by slot: nodes about which the plugins of the groups Statics and States say the same
+	fixed []Scorer // of group Rows, which read the object of a node alone
+}
+
+// Kinds returns how many kinds of pods there are.
+func (l *Locals) Kinds() int { return len(l.kinds) }
+
+// Add adds a pod. It reports false when the answers about the pod follow from more than that, or when the engine does not serve the pod.
+func (l *Locals) Add(e *Engine, pod *v1.Pod) bool {
+	for _, skips := range e.skips {
+		if !skips(pod) {
+			return false
+		}
+	}
+	e.watch()
+	if !e.podKey(pod) {
+		return false
+	}
+	if slices.ContainsFunc(l.kinds, func(x local) bool { return x.key == string(e.room.key) }) {
+		return true
+	}
+	x := local{key: string(e.room.key)}
+	s := e.shape(pod)
+	if s == nil || !s.local() {
+		return false
+	}
+	a, ok := e.askerOf(pod)
+	if !ok || a.filter != nil && !rowsAlone(a.filter) {
+		return false
+	}
+	for _, s := range a.scorers {
+		if rowsAlone(s.Scorer) {
+			continue
+		}
+		if n, is := s.Scorer.(NodeAlone); !is || !n.NodeAlone() {
+			return false
+		}
+		x.fixed = append(x.fixed, s.Scorer)
+	}
+	x.group = s.layout.group
+	l.kinds = append(l.kinds, x)
+	return true
+}
+
+// Append appends what is known of a slot for each kind. It holds until a node changes.
+func (l *Locals) Append(dst []byte, slot int) []byte {
+	for k := range l.kinds {
+		x := &l.kinds[k]
+		dst = binary.AppendVarint(dst, int64(x.group[slot]))
+		for _, s := range x.fixed {
+			dst = binary.AppendVarint(dst, s.Raw(slot))
+		}
+	}
+	return dst
+}
+
+func rowsAlone(x any) bool {
+	r, ok := x.(RowsAlone)
+	return ok && r.RowsAlone()
+}
+
+// local reports whether no state of the shape knows a topology key; a state of ports, claims or volumes counts as if it knew one.
+func (s *shape) local() bool {
+	return !s.static.storage && !slices.ContainsFunc(s.counted, func(c counted) bool { return c.state.Keys() > 0 })
+}
