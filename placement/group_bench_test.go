@@ -8,31 +8,47 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement"
 )
 
-// largeGroup writes 5,000 nodes in 50 zones and a group of 100 equal pods.
-func largeGroup(key string) string {
+// largeGroup writes nodes in domains of so many nodes each, and a group of equal pods.
+func largeGroup(nodes, domain, pods int, key string) string {
 	var b strings.Builder
-	for k := range 5000 {
-		fmt.Fprintf(&b, "node n%d:8 zone=z%d\n", k, k%50)
+	for k := range nodes {
+		fmt.Fprintf(&b, "node n%d:8 zone=z%d\n", k, k/domain)
 	}
-	fmt.Fprintf(&b, "group g gang100 %s\n", key)
-	for k := range 100 {
+	fmt.Fprintf(&b, "group g gang%d %s\n", pods, key)
+	for k := range pods {
 		fmt.Fprintf(&b, "pod p%d:1 in=g\n", k)
 	}
 	return b.String()
 }
 
-// BenchmarkDecideGroup decides about 100 members over 5,000 nodes: anywhere, and within one of 50 zones.
+// BenchmarkDecideGroup decides about gangs over 5,000 and 50,000 nodes: 1,000 members anywhere, 100 within one of 50 zones, and 100 within a
+// rack of 20 nodes. It reports the processor time too, which other processes change less.
 func BenchmarkDecideGroup(b *testing.B) {
-	for _, c := range [][2]string{{"anywhere", ""}, {"in one of 50 zones", "key=zone"}} {
-		b.Run(c[0], func(b *testing.B) {
-			s, placer, o := groupWorld(b, "gates=T\n"+largeGroup(c[1]))
-			o.Preempt = nil
-			for b.Loop() {
-				d := placer.DecideGroup(s.Queued, o)
-				require.Equal(b, filter.Success, d.Code, d.Groups[0].Message)
-			}
-		})
+	type test struct {
+		name         string
+		domain, pods int
+		key          string
+	}
+	for _, nodes := range []int{5000, 50000} {
+		for _, c := range []test{{"anywhere", 20, 1000, ""}, {"in one of 50 zones", nodes / 50, 100, "key=zone"}, {"in a rack of 20", 20, 100, "key=zone"}} {
+			b.Run(fmt.Sprintf("%s/%d", c.name, nodes), func(b *testing.B) {
+				s, snapshot, _, o := groupSnapshot(b, "gates=T\n"+largeGroup(nodes, c.domain, c.pods, c.key))
+				profile := s.Profile()
+				profile.Sampling = placement.AllNodes()
+				placer, err := placement.NewPlacer(snapshot, profile)
+				require.NoError(b, err)
+				placer.DecideGroup(s.Queued, o)
+				before := testkit.ProcessorTime(b)
+				for b.Loop() {
+					d := placer.DecideGroup(s.Queued, o)
+					require.Equal(b, filter.Success, d.Code, d.Groups[0].Message)
+				}
+				b.ReportMetric(float64((testkit.ProcessorTime(b)-before).Microseconds())/float64(b.N), "cpu-us/op")
+			})
+		}
 	}
 }
