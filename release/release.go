@@ -10,7 +10,7 @@
 // the answers of v1.37. A release is the whole control plane and the kubelet of that minor version with default feature
 // gates: v1.34.4, v1.35.4, v1.36.3 and v1.37.2. Components of different versions in one cluster need different options.
 //
-// Formulas of releases before v1.34 are in package history. docs/versions.md is the table of the differences.
+// Formulas of releases before v1.34 are in package history. docs/fidelity/versions is the table of the differences.
 package release
 
 import (

@@ -144,9 +144,9 @@ func TestBranches(t *testing.T) {
 	}))
 }
 
-// docs/versions.md is made from Differences.
+// docs/fidelity/versions is made from Differences.
 func TestPage(t *testing.T) {
-	testkit.Golden(t, "../docs/versions.md", page())
+	testkit.Golden(t, "../docs/fidelity/versions/README.md", page())
 }
 
 func page() string {
@@ -154,8 +154,8 @@ func page() string {
 	b.WriteString(`# Versions
 
 podberth follows Kubernetes v1.37 by default. Options with a field ` + "`Release`" + ` follow v1.34, v1.35 or v1.36 instead, each with
-default feature gates and all components of the cluster at that version. [Fidelity](fidelity/release.md) has the tests of each
-difference, [conformance](conformance.md) how each version is held against its real code. ` + "`go run ./cmd/podberth upgrade`" + ` tells what
+default feature gates and all components of the cluster at that version. [Fidelity](../release.md) has the tests of each
+difference, [conformance](../../conformance.md) how each version is held against its real code. ` + "`go run ./cmd/podberth upgrade`" + ` tells what
 changes for a given cluster.
 
 This page is made from ` + "`release.Differences`" + `: ` + "`go test ./release -rewrite`" + ` writes it. The last line of an entry names what follows a
@@ -195,7 +195,7 @@ preemption, eviction, admission, requests or devices.
 ## v1.37.0 and v1.37.2
 
 podberth follows v1.37.2. Beside v1.37.0 (conformance/v1_37_0.mod) the scheduler's decisions agree on 100,011 clusters, and so do the queue, the
-kubelet, the taint eviction controller and the Eviction API (docs/conformance-controllers.md). All tests of devices agree (-tags k1_37_0) but for two
+kubelet, the taint eviction controller and the Eviction API (docs/reports/controllers.md). All tests of devices agree (-tags k1_37_0) but for two
 differences, which they then leave out:
 
 | what | v1.37.0 | v1.37.2 |

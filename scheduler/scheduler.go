@@ -113,7 +113,7 @@ type Result struct {
 type Options struct {
 	Client Client
 	// Release is the release of kube-scheduler that the scheduler follows: the default plugins, the queue, preemption and binding
-	// (docs/versions.md). Plugins whose Args are set follow the release of their arguments.
+	// (docs/fidelity/versions). Plugins whose Args are set follow the release of their arguments.
 	Release release.Version
 	// Profiles are the profiles by schedulerName. Without profiles the scheduler has the default profile.
 	Profiles []Profile

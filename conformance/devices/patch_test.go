@@ -2,5 +2,5 @@
 
 package devices
 
-// first is true beside v1.37.0, whose differences to later patches are listed in docs/versions.md.
+// first is true beside v1.37.0, whose differences to later patches are listed in docs/fidelity/versions.
 const first = false

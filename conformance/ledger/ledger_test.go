@@ -32,22 +32,22 @@ func TestSlices(t *testing.T) {
 	}
 }
 
-// docs/conformance.md names the version that go.mod requires.
+// docs/reports/conformance.md names the version that go.mod requires.
 func TestVersion(t *testing.T) {
 	mod, err := os.ReadFile("../go.mod")
 	require.NoError(t, err)
 	version := regexp.MustCompile(`k8s\.io/kubernetes (v\S+)`).FindSubmatch(mod)
 	require.NotNil(t, version)
-	page, err := os.ReadFile("../../docs/conformance.md")
+	page, err := os.ReadFile("../../docs/reports/conformance.md")
 	require.NoError(t, err)
 	require.Contains(t, string(page), "links Kubernetes "+string(version[1])+" itself")
 }
 
-// The ledger of the judges is readable, and docs/conformance.md has its sums.
+// The ledger of the judges is readable, and docs/reports/conformance.md has its sums.
 func TestDocs(t *testing.T) {
 	slices, err := Read("../judge/ledger.txt")
 	require.NoError(t, err)
-	page, err := os.ReadFile("../../docs/conformance.md")
+	page, err := os.ReadFile("../../docs/reports/conformance.md")
 	require.NoError(t, err)
 	clusters, comparisons, disagreements := "\n| clusters |", "\n| comparisons |", "\n| disagreements |"
 	for _, release := range []string{"1.34", "1.35", "1.36", "1.37"} {

@@ -60,7 +60,7 @@ func TestWorkedExamples(t *testing.T) {
 			w := parse(t, lines[1:])
 			for v, want := range map[release.Version]string{release.Current: w.want, release.V1_36: cmp.Or(w.before, w.want)} {
 				if id == "U-36" && v == release.Current && !readsLists(t) {
-					continue // docs/versions.md, L1.9
+					continue // docs/fidelity/versions, L1.9
 				}
 				w.options.Release = v
 				got := w.answer()
