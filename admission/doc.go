@@ -1,13 +1,16 @@
 // Package admission does to pods and nodes what the API server and the controllers do before the scheduler sees them: it
 // resolves priorities, adds tolerations, merges label keys, and refuses what a cluster does not admit.
 //
-//	err := admission.Refusal(pod, admission.Validate(pod))          // the pod as its author wrote it; other kinds too
+//	pod, changes, err := admission.Admit(pod, objects, admission.Options{}) // from template to pod, all steps below in order
+//	err = admission.Refusal(pod, admission.Validate(pod))                   // the pod as its author wrote it; other kinds too
 //	err = admission.Refusal(pod, admission.ValidateUpdate(pod, old))
-//	pod, changes, err := admission.Admit(pod, cluster, admission.Options{}) // from template to pod, all steps below in order
-//	pod, err = admission.AdmitPriority(pod, classes)                // priority and preemption policy of the class
-//	pod = admission.MergeLabelKeys(pod)                             // matchLabelKeys of inter-pod terms
+//
+// The steps:
+//
+//	pod, err := admission.AdmitPriority(pod, classes)                   // priority and preemption policy of the class
+//	pod = admission.MergeLabelKeys(pod)                                 // matchLabelKeys of inter-pod terms
 //	pod = admission.WithDefaultSeconds(pod, admission.DefaultSeconds{}) // DefaultTolerationSeconds
-//	pod = admission.WithDaemonSet(pod)                              // only for the pods of a DaemonSet
+//	pod = admission.WithDaemonSet(pod)                                  // only for the pods of a DaemonSet
 //
 // The rules:
 //
@@ -15,19 +18,15 @@
 //     returns the texts that the server prints for pods that it accepts.
 //  2. With functions return a copy of an object after one admission plugin or controller. A comment says whether the plugin
 //     is on by default.
-//  3. Restrict functions and LimitHardAntiAffinity return the error with which a plugin refuses an object, nil when the
+//  3. Restrict functions and [LimitHardAntiAffinity] return the error with which a plugin refuses an object, nil when the
 //     plugin admits it. These plugins are off by default.
-//  4. AdmitPriority, AdmitPriorityUpdate and AdmitPriorityClass are the plugin Priority, which is on by default.
+//  4. [AdmitPriority], [AdmitPriorityUpdate] and [AdmitPriorityClass] are the plugin Priority, which is on by default.
 //
-// Units: tolerationSeconds are whole seconds. A nil list or map is an empty one. Pods and nodes must not be nil.
-//
-// No function modifies its arguments, keeps anything between calls or reads a clock. All functions are safe for concurrent
-// use. Answers do not depend on the order of map entries.
-//
-// Cost: O(terms) or O(tolerations), and O(n^2) where a comment says so. The With functions copy the object.
+// Units: tolerationSeconds are whole seconds. Cost: O(terms) or O(tolerations), and O(n^2) where a comment says so. The With
+// functions copy the object. What all packages promise is said in [github.com/podberth/podberth].
 //
 // Packages taints and affinity decide what tolerations and terms mean. Runtime classes are in package
-// overhead/runtimeclass, spread constraints in package spread. Package preemption compares priorities. Package filter reports
+// overhead/runtimeclass, spread constraints in package [spread]. Package preemption compares priorities. Package filter reports
 // whether scheduling gates hold a pod back.
 //
 // The package follows Kubernetes v1.37 with default feature gates. The known differences are in docs/fidelity: priority.md,

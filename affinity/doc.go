@@ -3,12 +3,14 @@
 //
 //	ne, err := affinity.CompileNode(pod, affinity.NodeOptions{})  // err: the pod is rejected as a whole
 //	pe, err := affinity.CompilePods(pod, affinity.PodOptions{})
-//	ns, ps := ne.On(cluster), pe.Count(cluster)
+//	ns, ps := ne.On(snapshot), pe.Count(snapshot)
 //	if ns.Check(i) == 0 && ps.Check(i) == 0 {                     // slot i is feasible
 //		near, liked := ps.Raw(i), ns.Raw(i)                       // Normalize turns them into 0 to 100
 //	}
 //
-// MatchNode answers for one node in one call.
+// [MatchNode] answers for one node in one call.
+//
+// # The rules
 //
 // Node affinity: a node is allowed when it has every pair of nodeSelector, one of the pod's required terms matches, and one
 // of the terms that the profile adds matches. Its raw score is the sum of the weights of the preferred terms that match.
@@ -23,20 +25,21 @@
 // The raw score is a sum of weights: of the pod's terms that match running pods in the domain, and of running pods' terms
 // that match the pod. Weights of anti-affinity count negative.
 //
-// Weights run from 1 to 100, normalized scores from 0 to 100. A nil list or map means the same as an empty one, except where
-// the API distinguishes them. Pods and nodes must not be nil, unless a comment says so. A slot is a number from 0 to
-// Len()-1. Any other number may panic.
+// # Units and cost
 //
-// Evaluators are immutable. A State is safe for concurrent reads; Apply lets a State follow pods that come and leave.
-// A Trial is a cheap copy for what-if. No function modifies its arguments. Answers do not depend on the order of nodes, pods
-// or map entries. Bad data does not panic: the compile functions report what cannot be parsed, and treat it as v1.37.2 does.
+// Weights run from 1 to 100, normalized scores from 0 to 100. A nil list or map means the same as an empty one, except where
+// the API distinguishes them.
+//
+// Apply lets a [State] follow pods that come and leave. A [Trial] is a cheap copy for what-if. Bad data does not panic: the
+// compile functions report what cannot be parsed, and treat it as v1.37.2 does. What all packages promise is said in
+// [github.com/podberth/podberth].
 //
 // Cost: On is O(classes of equal nodes). Count is O(nodes) for each topology key, plus the running pods that the terms can
-// match. Without the indexes of the cluster (see Cluster) it reads all running pods. Check and Raw take some nanoseconds
+// match. Without the indexes of the cluster (see [Cluster]) it reads all running pods. Check and Raw take some nanoseconds
 // and allocate nothing.
 //
 // Taints are in package taints, topology spread is in package spread, spec.nodeName and resources are in package filter.
 //
-// The package follows Kubernetes v1.37.2 with default feature gates. PodOptions.Release chooses another release. Up to v1.36 a
+// The package follows Kubernetes v1.37.2 with default feature gates. [PodOptions.Release] chooses another release. Up to v1.36 a
 // namespaceSelector made only of NotIn and DoesNotExist matches every namespace.
 package affinity

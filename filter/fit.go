@@ -237,7 +237,7 @@ func Fits(pod *v1.Pod, node *v1.Node, running []*v1.Pod, o FitOptions) bool {
 	return len(Lacks(pod, node, running, o)) == 0
 }
 
-// Lacks returns what a node that runs the given pods lacks for the pod, in the order of [FitState.Explain]. The result is
+// Lacks returns what a node that runs the given pods lacks for the pod, in the order of FitState.Explain. The result is
 // empty when the pod fits. Running pods count as in [Fits].
 func Lacks(pod *v1.Pod, node *v1.Node, running []*v1.Pod, o FitOptions) []Insufficient {
 	schema := new(resources.Schema)

@@ -3,16 +3,19 @@
 // The flow, with package placement for the filters (placement.Plan.Preempt does all of it):
 //
 //	attempt := plan.Prepare(pod)
-//	what := attempt.WhatIf(placement.Options{}) // the preemptor's filters, with pods added and removed in thought
+//	what := attempt.WhatIf(placement.Options{}) // the preemptor's filters, as if pods had come or left
 //	r := preemption.Preempt(preemption.Request{
 //		Pod: pod, Cluster: snapshot, WhatIf: what, Rejections: attempt.Rejections(nil, placement.Options{}),
 //		Budgets: disruption.NewBudgets(pdbs, disruption.BudgetOptions{}), Now: now,
 //	})
 //	actions := r.Actions(pod, nominated) // delete the victims, clear nominations, nominate the pod
 //
-// Without package placement, WhatIfOver(cluster, rejects) asks the caller's function whether the pod fits beside the pods that stay.
+// Without package placement, [WhatIfOver] asks the caller's function whether the pod fits beside the pods that stay.
 //
-// The rule: each node whose rejection can be cured is tried, sorted by name, from an offset on. On a node
+// # The rule
+//
+// Each node whose rejection can be cured is tried. The nodes are sorted by name, and the first one to try is an offset into
+// this list. On a node
 //
 //  1. all pods of lower priority leave;
 //  2. if the preemptor then fits, the pods come back as long as the preemptor still fits: first the pods whose disruption
@@ -21,21 +24,23 @@
 //
 // Of the nodes found, six criteria choose the best (docs/preemption.md). The package evicts nothing: the result is a plan.
 //
-// Priorities are int32; a higher number is more important, and a pod without priority has 0. A disruption budget counts
-// pods; the rest of a budget may be negative. Times are instants; a pod without a start time started at Request.Now. Slots
-// are the cluster's handles of nodes. The package asks for no pods of a free slot.
+// # Units, order, cost
 //
-// The functions modify no argument. There is no clock and no randomness (Request.Now, Options.Offset). The answer does not
-// depend on the order of nodes, budgets or maps. It depends on the order of the pods on a node if pods have equal priority
-// and start. A Planner and an Index keep memory between calls and belong to one goroutine. The functions may run side by side
-// on one cluster that does not change, each with its own WhatIf.
+// Priorities are int32; a higher number is more important, and a pod without priority has 0. A disruption budget counts
+// pods; the rest of a budget may be negative. Times are instants; a pod without a start time started at [Request.Now].
+// [Cluster.Pods] is never called for a free slot.
+//
+// There is no clock and no randomness ([Request].Now, [Options].Offset). The answer depends on the order of the pods on a
+// node only if pods have equal priority and start. A [Planner] and an [Index] keep memory between calls and belong to one
+// goroutine. The functions may run side by side on one cluster that does not change, each with its own [WhatIf]. What all
+// packages promise is said in [github.com/podberth/podberth].
 //
 // Cost: O(nodes) for the list of nodes to try. For each node tried, one check of the filters and one more for each pod of
-// lower priority. Options.Candidates bounds the number of nodes tried once a node is found that breaks no budget.
+// lower priority. [Options.Candidates] bounds the number of nodes tried once a node is found that breaks no budget.
 //
-// Package admission gives pods the priorities of their classes. Package filter and placement filter nodes. The disruption
+// Package admission gives pods the priorities of their classes. Packages filter and placement filter nodes. The disruption
 // controller counts budgets. The caller deletes pods. Package eviction/pressure makes room for critical pods on a kubelet.
-// Package queue lets pods wait.
+// Package queue holds the pods that wait.
 //
 // This package follows Kubernetes v1.37: the documentation's "Pod Priority and Preemption" and the API fields of
 // PriorityClass, PodDisruptionBudget and pod status. docs/fidelity/preemption.md lists rules, differences and options.

@@ -6,9 +6,10 @@
 //		fmt.Println(d.ID, d.Sentence)
 //	}
 //
-// Options with a field Release follow that release. The zero Version is Current, so that options which name no release give
-// the answers of v1.37. A release is the whole control plane and the kubelet of that minor version with default feature
-// gates: v1.34.4, v1.35.4, v1.36.3 and v1.37.2. Components of different versions in one cluster need different options.
+// Options with a field Release follow that release. The zero [Version] is [Current], so that options which name no release
+// give the answers of v1.37. A release is the whole control plane and the kubelet of that minor version with default feature
+// gates: v1.34.4, v1.35.4, v1.36.3 and v1.37.2. Components of different versions in one cluster need different options. What
+// all packages promise is said in [github.com/podberth/podberth].
 //
 // Formulas of releases before v1.34 are in package history. docs/fidelity/versions is the table of the differences.
 package release

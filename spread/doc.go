@@ -1,13 +1,19 @@
 // Package spread decides topology spread constraints: which nodes keep the pods that a selector matches evenly spread over
 // zones, hosts or other domains (filter), and which nodes do so best (score).
 //
-//	hard, err := spread.CompileHard(pod, spread.Options{}) // once per pod shape
+// May the pod go to slot i?
+//
+//	verdict, err := spread.Check(pod, snapshot, i, spread.Options{}) // 0 allows
+//
+// About many nodes, compile and count once:
+//
+//	hard, err := spread.CompileHard(pod, spread.Options{}) // once for equal pods
 //	if err != nil {
 //		return err
 //	}
-//	state := hard.Count(cluster) // once per cluster
+//	state := hard.Count(snapshot) // once per cluster
 //	var feasible []int32
-//	for i := range cluster.Len() {
+//	for i := range snapshot.Len() {
 //		if state.Check(i) == 0 { // per node, no allocation
 //			feasible = append(feasible, int32(i))
 //		}
@@ -16,11 +22,13 @@
 //	if err != nil {
 //		return err
 //	}
-//	scores := soft.Count(cluster)
+//	scores := soft.Count(snapshot)
 //	scores.Weigh(feasible, nil)
 //	for _, i := range feasible {
 //		fmt.Println(i, scores.Raw(int(i)))
 //	}
+//
+// # The rule
 //
 // A domain is a value of the topology key on a node that counts. A node counts for a constraint when it has every key of the
 // pod's constraints with the same whenUnsatisfiable, and the constraint's inclusion policies accept it. The filter rejects a
@@ -34,13 +42,15 @@
 // Matching pods are in the pod's namespace, assigned to a node and not being deleted. A nil selector matches no pod. An
 // empty selector counts no pods, but the incoming pod still matches it. Counts are pods, skews are differences of pods.
 //
-// Compiled values are immutable. Reads of states are safe concurrently while nothing moves the state. Arguments are never
-// modified, and nothing depends on the order of maps. A nil list is an empty list. Nil pods, evaluators, states and clusters
-// panic, except where a comment says otherwise. Counting costs O(nodes + pod sets), a verdict or raw score O(constraints).
+// Counting costs O(nodes + pod sets), a verdict or raw score O(constraints). A pod set is the running pods that are equal in
+// namespace, labels and whether they are terminating. What all packages promise is said in [github.com/podberth/podberth].
 //
-// The package also has Report (domains, room, excluded nodes), Place (where n more replicas go), ScaleDownOrder (which
-// replicas to delete), CheckGroup (mistakes in a group of pods), default constraints of a profile, validation and the
-// queueing hint. Package history has SelectorSpread, the score of versions before 1.24.
+// # What else is here
+//
+// [HardState] also makes a [Report] (domains, room, excluded nodes), a place for n more replicas (Place) and an order in which
+// to delete replicas (ScaleDownOrder). [CheckGroup] finds mistakes in a group of pods. [Defaults] are the default
+// constraints of a profile. [Validate] is the check of the API server and [Hint] the queueing hint. Package history has
+// SelectorSpread, the score of versions before 1.24.
 //
 // Package placement chooses a node, and package preemption chooses victims. This package does not move running pods.
 //

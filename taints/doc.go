@@ -1,9 +1,9 @@
 // Package taints decides what the taints of a node do to a pod: whether the pod may be placed there, how little the node
 // is liked, and when a pod that runs there has to leave.
 //
-//	ev := taints.Compile(pod.Spec.Tolerations, taints.Options{}) // once per pod shape
-//	tainted, cordoned := ev.On(cluster), ev.OnCordon(cluster)    // the filters TaintToleration and NodeUnschedulable
-//	for i := range cluster.Len() {
+//	ev := taints.Compile(pod.Spec.Tolerations, taints.Options{})   // once for equal pods
+//	tainted, cordoned := ev.On(snapshot), ev.OnCordon(snapshot)    // the filters TaintToleration and NodeUnschedulable
+//	for i := range snapshot.Len() {
 //		if cordoned.Check(i) == 0 && tainted.Check(i) == 0 { // slot i is feasible
 //			fmt.Println(i, tainted.Raw(i)) // soft taints that are not tolerated
 //		}
@@ -21,12 +21,10 @@
 //  5. A running pod leaves at once when a NoExecute taint is not tolerated. Otherwise the pod leaves after the smallest
 //     tolerationSeconds among the first tolerations of its NoExecute taints.
 //
-// Units: raw scores are counts, scores run from 0 to 100, deadlines are time.Duration, tolerationSeconds are whole seconds.
-// A nil list is an empty list. Pods, nodes, taints and tolerations given by pointer must not be nil.
-// A slot is a number from 0 to Len()-1. Any other number may panic.
+// Raw scores are counts, scores run from 0 to 100, deadlines are [time.Duration], tolerationSeconds are whole seconds.
 //
-// No function modifies its arguments or reads a clock. Evaluators and states are immutable and safe for concurrent use.
-// The order of taints and tolerations matters only where a comment says so.
+// The order of taints and tolerations matters only where a comment says so. What all packages promise is said in
+// [github.com/podberth/podberth].
 //
 // Cost: Compile is O(tolerations). The verdict of a node is O(taints x tolerations) without allocation, or one array read
 // when the cluster offers classes of equal nodes.

@@ -1,4 +1,5 @@
-// Package near compares names, for hints about a wrong name.
+// Package near compares names, for hints about a wrong name: [Names]. What all packages promise is said in
+// [github.com/podberth/podberth].
 package near
 
 import (

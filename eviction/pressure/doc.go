@@ -1,24 +1,24 @@
 // Package pressure decides what a kubelet does when its node runs short of memory, disk, inodes or processes: which node
 // conditions are true, what is reclaimed first, and which single pod is evicted next.
 //
-//	policy, err := pressure.Compile(pressure.Default(config, "linux"), pressure.Options{})
-//	if err != nil {
-//		return err
-//	}
-//	var state pressure.State
-//	for now := range every10s { // older documents: housekeeping-interval
-//		var decision pressure.Decision
-//		state, decision = policy.Observe(state, pressure.Observation{Signals: pressure.Measure(stats()), Layout: "single", Pods: pods, Stats: usage}, now)
-//		act(decision) // report decision.Conditions; do decision.Reclaim, then decision.Eviction
-//	}
-//
-// The order in which pods would leave, by itself:
+// In which order would pods leave?
 //
 //	for _, r := range pressure.Rank("memory.available", "single", pods, usage, pressure.Options{}) {
 //		fmt.Println(r.Pod.Name, r.Usage-r.Request) // over its requests, in bytes
 //	}
 //
-// The rules:
+// What a kubelet does, every 10 seconds (housekeeping-interval in older documents):
+//
+//	policy, err := pressure.Compile(pressure.Default(config, "linux"), pressure.Options{})
+//	if err != nil {
+//		return err
+//	}
+//	var state pressure.State
+//	observation := pressure.Observation{Signals: pressure.Measure(stats), Layout: "single", Pods: pods, Stats: usage}
+//	state, decision := policy.Observe(state, observation, now)
+//	fmt.Println(decision.Conditions, decision.Reclaim, decision.Eviction) // report, then reclaim, then evict
+//
+// # The rules
 //
 //  1. A threshold is met while available < value. After it acted, it stays met until available >= value + minimum reclaim.
 //  2. A threshold acts when it was met for its grace period without interruption and the measurement is new. Memory acts
@@ -27,18 +27,19 @@
 //     minus request. Static pods, mirror pods and pods with a priority of 2000000000 or more never leave.
 //  4. A node condition stays true until the transition period after the last observation that met one of its thresholds.
 //
-// Units: bytes, inodes or processes as int64; grace in seconds or time.Duration. An unknown number is nil. A signal with an
-// unknown number is missing, which is not zero. The package reads no clock: Observe takes the time.
+// # Units, order, cost
 //
-// A Policy is immutable and safe for concurrent use. A State is a value and can be kept as JSON: Observe returns the next
-// state and modifies neither its arguments nor the pods. Answers do not depend on the order of maps, nor on the order of the
-// pods unless Options.KeepOrder is set.
+// Units: bytes, inodes or processes as int64; grace in seconds or [time.Duration]. An unknown number is nil. A signal with an
+// unknown number is missing, which is not zero.
 //
-// Cost: Observe is O(thresholds) while no threshold acts. A threshold that acts costs one Rank, O(pods x containers +
+// A [State] is a value and can be kept as JSON: Observe returns the next state. Answers do not depend on the order of the
+// pods unless [Options.KeepOrder] is set. What all packages promise is said in [github.com/podberth/podberth].
+//
+// Cost: Observe is O(thresholds) while no threshold acts. A threshold that acts costs one [Rank], O(pods x containers +
 // pods log pods).
 //
-// The package also has limits on local storage (Decision.LocalStorage), admission under pressure (Admit), the pods that a
-// critical pod displaces at admission (CriticalVictims) and a Forecast of the next evictions. Other packages have the rest:
+// The package also has limits on local storage ([Decision.LocalStorage]), admission under pressure ([Admit]), the pods that a
+// critical pod displaces at admission ([CriticalVictims]) and a [Forecast] of the next evictions. Other packages have the rest:
 // overhead/kubelet oom_score_adj, overhead node allocatable, taints/edit the taints of conditions, eviction/disruption the
 // Eviction API and budgets. Node pressure asks no budget.
 //

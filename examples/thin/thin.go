@@ -1,4 +1,4 @@
-// Package thin is a scheduler in one file, to be read from top to bottom. Left out, and in scheduler: extension points,
+// Package thin is a scheduler in one file, [Scheduler], to be read from top to bottom. Left out, and in scheduler: extension points,
 // profiles, Permit, extenders, metrics, a time limit for assumed pods, and a gate for pods whose victims leave.
 //
 //	See, SeePod -> queue -> One -> placer.Decide -> placer.Assume -> client.Bind, in the background

@@ -126,7 +126,7 @@ func (w *workspace) has(importPath, name string) bool {
 }
 
 // imported returns the import path of a package's short name in the files of b: one that b imports, b itself, or the only package
-// of the library or of the standard library with the name.
+// with the name outside tools, or of the standard library.
 func (w *workspace) imported(b *built, name string) string {
 	if name == b.Name {
 		return b.ImportPath
@@ -144,7 +144,7 @@ func (w *workspace) imported(b *built, name string) string {
 	}
 	var found []string
 	for imp, other := range w.all {
-		if _, ours := other.folder(); ours && other.Name == name && !strings.Contains(imp+"/", "/internal/") {
+		if _, ours := other.folder(); ours && other.Name == name && !strings.Contains(imp+"/", "/internal/") && !strings.HasPrefix(imp, module+"/tools/") {
 			found = append(found, imp)
 		}
 	}

@@ -4,7 +4,7 @@
 //
 //	class := kubelet.QoS(pod, release.Current)                    // Guaranteed, Burstable or BestEffort
 //	g := kubelet.PodCgroup(pod, kubelet.CgroupOptions{})          // cpu.shares, CFS quota, memory limit, huge pages
-//	adj, err := kubelet.OOMScoreAdj(pod, &container, memoryBytes, release.Current) // oom_score_adj of one container
+//	adj, err := kubelet.OOMScoreAdj(pod, container, memoryBytes, release.Current) // oom_score_adj of one container
 //	order, err := kubelet.OOMOrder(processes, memoryBytes)        // who is killed first
 //	failure, rejected := kubelet.Admission{}.Admit(pod, node, running) // OutOfcpu, NodePorts, ...
 //
@@ -14,12 +14,12 @@
 //	CFS quota     = limit * period / 1000, at least 1000 microseconds
 //	oom_score_adj = 1000 - 1000 * memory request / memory of the machine, from 3 to 999, for Burstable pods
 //
-// CPU is in thousandths, memory in bytes, quotas and periods in microseconds. The functions modify no argument, and their
-// results share no memory with arguments. They are safe for concurrent use. A nil pod is an empty pod, except for
-// Admission, whose pods and node must not be nil. The cost is O(containers x resources), for Admission of all pods.
+// CPU is in thousandths, memory in bytes, quotas and periods in microseconds. Results share no memory with arguments. A nil
+// pod is an empty pod, except for [Admission]. The cost is O(containers x resources), for [Admission] of all pods. What all
+// packages promise is said in [github.com/podberth/podberth].
 //
-// The package does not evict: package eviction/pressure ranks pods under node pressure. Package overhead computes the
-// requests and limits that this package reads. Package filter has the rules that the kubelet shares with the scheduler.
+// The package does not evict: package eviction/pressure ranks pods under node pressure. Package [overhead] computes the
+// requests and limits that this package reads. Package [filter] has the rules that the kubelet shares with the scheduler.
 //
 // This package follows Kubernetes v1.37.2 with default feature gates on Linux. docs/fidelity/overhead.md lists the rules
 // (O8 to O10) and the known differences, docs/fidelity/filter.md those of Admission (F13).

@@ -8,9 +8,9 @@
 //
 //	rejected = a resource of the quota that a container must name is not named, or used + charge > hard for a resource
 //
-// Amounts are quantities as the API writes them. Requests and limits include pod overhead. The functions modify no argument
-// and their results share no memory with arguments. They are safe for concurrent use. Time is a parameter. A nil pod is
-// charged nothing and never rejected. The cost is O(containers x resources).
+// Amounts are quantities as the API writes them. Requests and limits include pod overhead. A nil pod is charged nothing and
+// never rejected. The cost is O(containers x resources). What all packages promise is said in
+// [github.com/podberth/podberth].
 //
 // The package does not match scopes, and it does not add up the pods of a namespace: the caller passes what is used.
 //

@@ -2,16 +2,16 @@
 // and tolerations of its class, and it validates classes.
 //
 //	pod, err := runtimeclass.Admit(pod, classes)                        // a changed copy, or the API server's Forbidden error
-//	errs := runtimeclass.ValidateOverhead(class.Overhead.PodFixed, nil) // as field.ErrorList
+//	errs := runtimeclass.ValidateOverhead(podFixed, nil)                // as field.ErrorList
 //	errs = runtimeclass.ValidateUpdate(old, class, nil)
 //
 // The rule: spec.overhead of the pod becomes overhead.podFixed of the class, the node selectors are merged without conflict,
-// and the tolerations are merged by taints.MergeTolerations.
+// and the tolerations are merged by [taints.MergeTolerations].
 //
-// The functions modify no argument and their results share no memory with arguments. They are safe for concurrent use. The
-// cost is O(classes + tolerations^2).
+// Results share no memory with arguments. The cost is O(classes + tolerations^2). What all packages promise is said in
+// [github.com/podberth/podberth].
 //
-// Package overhead computes requests and limits with the overhead that Admit sets.
+// Package overhead computes requests and limits with the overhead that [Admit] sets.
 //
 // This package follows Kubernetes v1.37.2. docs/fidelity/overhead.md lists the rules (O6).
 package runtimeclass

@@ -8,7 +8,7 @@
 //	}
 //
 // kube-scheduler places the members of a group one after the other and takes none back. A group can wait although a place exists. Find
-// looks for any placement that the filters accept in some order (package proof says exactly what that is), with topology constraints and
+// looks for any placement that the filters accept in some order (package [proof] says exactly what that is), with topology constraints and
 // composite groups.
 //
 // # How it searches
@@ -20,8 +20,10 @@
 //
 // Members whose filters look at no other pod are placed by amounts alone. Every placement is decided again, member after member.
 //
-// Steps and Stop bound the search: a step puts one member on one node. The same question and steps give the same answer. Nothing is
-// modified.
+// # Bounds and cost
+//
+// [Options.Steps] and [Options.Stop] bound the search: a step puts one member on one node. The same question and steps give
+// the same answer. What all packages promise is said in [github.com/podberth/podberth].
 //
 // Cost: a question asks the filters once for each kind of member and node. A step costs O(nodes of the domain) at most; docs/gang.md has
 // measurements.

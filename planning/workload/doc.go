@@ -2,13 +2,13 @@
 // ReplicationControllers, StatefulSets, Jobs, CronJobs and DaemonSets ask for and that do not exist, and the claims of these pods.
 //
 //	made, err := workload.Make(workload.Objects{Deployments: deployments, Nodes: nodes, Pods: pods}, workload.Options{})
-//	pods = append(pods, made.Pods...)   // pending, not yet admitted
-//	claims = append(claims, made.Claims...)
-//	for _, w := range made.Waiting { fmt.Println(w) }
+//	fmt.Println(made.Pods)                             // pending, not yet admitted
+//	fmt.Println(made.Claims)                           // the claims of these pods
+//	for _, w := range made.Waiting { fmt.Println(w) }  // what waits, and for what
 //
-// After a failure, call Make with the objects that are left: the result is what comes back.
+// After a failure, call [Make] with the objects that are left: the result is what comes back.
 //
-// The rules:
+// # The rules
 //
 //  1. A pod belongs to the controller that its owner reference names, by UID where both have one and by kind, namespace and
 //     name otherwise. A pod without a controller belongs to the first controller whose selector matches it. Replicas count
@@ -25,13 +25,14 @@
 //  8. The target of a HorizontalPodAutoscaler has at least its minReplicas and at most its maxReplicas. Metrics are not read.
 //  9. A pod without a node gets the claims of its generic ephemeral volumes, and its ResourceClaims from their templates.
 //
-// Objects that are being deleted make nothing. Order: ReplicaSets, Deployments, ReplicationControllers, StatefulSets, Jobs, CronJobs,
-// DaemonSets, each in input order. Controllers end names with five random characters; Make ends them with the smallest free
-// number.
+// # Order and cost
 //
-// Make modifies nothing that it is given and keeps nothing between calls. It reads no clock. It is safe for concurrent use.
-// Equal input gives equal output. Cost: O(objects + pods made), for DaemonSets O(DaemonSets x nodes). A selector without
-// matchLabels costs O(pods without a controller).
+// Objects that are being deleted make nothing. Order: ReplicaSets, Deployments, ReplicationControllers, StatefulSets, Jobs,
+// CronJobs, DaemonSets, each in input order. Controllers end names with five random characters; [Make] ends them with the
+// smallest free number.
+//
+// Cost: O(objects + pods made), for DaemonSets O(DaemonSets x nodes). A selector without matchLabels costs O(pods without a
+// controller). What all packages promise is said in [github.com/podberth/podberth].
 //
 // The package does not admit pods: package admission applies defaults, priority and limit ranges, and the default
 // StorageClass to claims. Schedules are not read. The pods of a StatefulSet below its partition are made from the current

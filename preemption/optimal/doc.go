@@ -2,7 +2,7 @@
 //
 // v1.37 removes all pods of lower priority from a node and lets them come back one by one. The pods that cannot come back
 // are the victims. They are not always the fewest, and sometimes break a disruption budget although others would not.
-// A Search tries the sets of victims of each node instead, by branch and bound:
+// A [Search] tries the sets of victims of each node instead, by branch and bound:
 //
 //	search, err := optimal.New(optimal.Options{})
 //	…
@@ -11,20 +11,20 @@
 //	})
 //	proof := search.Proof()
 //
-// The victims are the best under an order of criteria (Options.Order). The default order is v1.37's order of nodes: fewest
+// The victims are the best under an order of criteria ([Options.Order]). The default order is v1.37's order of nodes: fewest
 // broken budgets, fewest victims on other nodes, lowest highest priority, smallest sum of priorities, fewest victims, latest
 // start. The result is never worse than v1.37's in this order if v1.37's victims give room: each node begins with these victims.
 //
-// With preemption.Options.CrossNode the pods of other nodes that may be in the way are victims as well, on every node and
+// With [preemption.Options.CrossNode] the pods of other nodes that may be in the way are victims as well, on every node and
 // in the same search.
 //
-// With preemption.Options.Units, such as groups of pods (placement.PreemptOptions.Groups), all pods of a unit leave together. The search sees
+// With [preemption.Options.Units], such as groups of pods ([placement.PreemptOptions.Groups]), all pods of a unit leave together. The search sees
 // that those on other nodes leave too; v1.37 sees the pods of the node alone.
 //
 // Comeback decides what becomes of the victims when their controllers make them again, and gives a cost to victims that find no
-// other place. PlaceGang finds victims for pods that must come together.
+// other place. [PlaceGang] finds victims for pods that must come together.
 //
-// Options.Quorum keeps pods of each workload where they are, such as more than half of a StatefulSet; Quorums makes the function.
+// [Options.Quorum] keeps pods of each workload where they are, such as more than half of a StatefulSet; Quorums makes the function.
 //
 // # How it searches
 //
@@ -53,9 +53,12 @@
 //
 // Every answer is checked by the filters, whatever they do.
 //
-// Options.Steps and Options.Stop bound the work. A search that was cut says so: Proof has the bound that it has proved.
-// The same steps give the same answer. A Search belongs to one goroutine and starts none. It keeps what it read of the pods of a
-// cluster that has a change log (cluster.Snapshot), O(pods), for further requests about this cluster.
+// # Bounds and cost
+//
+// [Options.Steps] and [Options.Stop] bound the work. A search that was cut says so: [Proof] has the bound that it has
+// proved. The same steps give the same answer. A [Search] keeps what it read of the pods of a cluster that has a change log
+// ([cluster.Snapshot]), O(pods), for further requests about this cluster. What all packages promise is said in
+// [github.com/podberth/podberth].
 //
 // Cost: at worst exponential in the pods of a node. A node of 110 pods with requests of two resources takes a few
 // milliseconds, and up to a second for a preemptor as large as a fifth of the node among 200 budgets (BenchmarkNode).

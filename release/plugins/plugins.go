@@ -1,6 +1,9 @@
-// Package plugins lists the scheduler plugins of Kubernetes, those of v1.36 and what differs in other releases: names, extension
-// points and weights. It also merges the plugin lists of profiles into default lists and expands multiPoint. Rule: documentation, "Scheduler Configuration"
-// (Scheduling plugins, Multiple profiles).
+// Package plugins lists the scheduler plugins of Kubernetes: [InTree] has those of a release with names, extension points
+// and weights, and [Default] those that run when a profile names none. It also merges the plugin lists of profiles into
+// default lists and expands multiPoint.
+//
+// Rule: documentation, "Scheduler Configuration" (Scheduling plugins, Multiple profiles). What all packages promise is said
+// in [github.com/podberth/podberth].
 package plugins
 
 import "github.com/podberth/podberth/release"

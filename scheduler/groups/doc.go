@@ -1,4 +1,4 @@
-// Package groups makes values of package podgroup from the API objects of groups of pods: PodGroup of scheduling.k8s.io/v1beta1 and
+// Package groups makes values of package [podgroup] from the API objects of groups of pods: PodGroup of scheduling.k8s.io/v1beta1 and
 // CompositePodGroup of v1alpha3, as v1.37 serves them.
 //
 //	if errs := groups.Validate(object); len(errs) > 0 {
@@ -7,8 +7,8 @@
 //	group := groups.Of(object)
 //	snapshot.Set(group)
 //
-// Objects must not be nil. The values share metadata, lists and pointers with their objects: treat both as read-only. The functions are
-// pure, and safe concurrently. Each costs O(object).
+// Objects must not be nil. The values share metadata, lists and pointers with their objects: treat both as read-only. Each
+// function costs O(object). What all packages promise is said in [github.com/podberth/podberth].
 //
 // PodGroups of v1alpha3 have the fields of v1beta1, in Go and in JSON. Objects of v1.35 and v1.36 (v1alpha1, v1alpha2) have others.
 package groups

@@ -1,7 +1,7 @@
 // Package httpextender asks scheduler extenders: HTTP servers that filter nodes, score them, change preemption victims or
 // bind pods on behalf of a scheduler.
 //
-//	client, err := httpextender.New(configuration.Extenders[0], httpextender.Options{})
+//	client, err := httpextender.New(extender, httpextender.Options{})
 //	if client.Interested(pod) && client.Offers(httpextender.Filter) {
 //		answer, err := client.Filter(ctx, pod, nodes)      // answer.Nodes stay, the rest is out
 //	}
@@ -21,12 +21,12 @@
 //   - Bind: the first extender that offers the verb and is interested binds.
 //
 // Limits that v1.37 does not have: an answer has at most 256 MiB, redirects stay on the host, no data follow the JSON
-// value, and a negative httpTimeout is refused. AsKubeScheduler returns the options without these limits.
+// value, and a negative httpTimeout is refused. [AsKubeScheduler] returns the options without these limits.
 //
 // A time-out of 0 means 5 s. A client keeps its connections. Many goroutines may use one client. A client only reads the
 // pods and nodes that it gets.
 //
-// Package rules has the rules without the wire: which pods an extender is asked about, the order of extenders, and what an
+// Package [rules] has the rules without the wire: which pods an extender is asked about, the order of extenders, and what an
 // answer means.
 //
 // This package follows Kubernetes v1.37.

@@ -1,8 +1,8 @@
-// Package setup makes the options of package scheduler from a KubeSchedulerConfiguration that package config has loaded.
+// Package setup makes the options of package [scheduler] from a KubeSchedulerConfiguration that package [config] has loaded.
 //
 //	c, err := config.Load(data)
 //	options, warnings, err := setup.Options(c, setup.Extending{Binds: true})
-//	options.Client = client
+//	options.Client = scheduler.Client(client)
 //	s, err := scheduler.New(snapshot, options)
 //
 // The plugins of each profile run at the points and in the order of the configuration. Plugins that podberth does not have

@@ -13,8 +13,7 @@
 //  3. The controller mirrors five conditions and spec.unschedulable as NoSchedule taints, and the Ready condition as one of
 //     two NoExecute taints that exclude each other.
 //
-// Every function returns a new object or list and leaves its arguments unchanged, and is safe for concurrent use. Times are
-// parameters. Nodes must not be nil; a nil list is an empty list.
+// Every function returns a new object or list. What all packages promise is said in [github.com/podberth/podberth].
 //
 // Cost: O(n^2) in the number of taints, which is small.
 //

@@ -14,7 +14,7 @@
 // Lt).
 //
 // Names that are spelled alike get new names that are alike where program lint suggests one for the other. Where that cannot be kept,
-// Names.Unlike has the name.
+// [Names.Unlike] has the name.
 //
 // Of what no program reads nothing stays: environment, commands, probes, mounts, addresses, messages, most annotations, and fields
 // that the package does not know.

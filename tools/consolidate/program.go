@@ -1,5 +1,5 @@
 // Package consolidate is program consolidate: it plans which nodes of a cluster can be emptied.
-// podberth and kubectl podberth call Run.
+// podberth and kubectl podberth call [Run].
 package consolidate
 
 import (

@@ -1,5 +1,5 @@
 // Package drain is program drain: it says which pods block the drain of nodes, in which waves the others leave without breaking
-// a PodDisruptionBudget, and where each goes. podberth and kubectl podberth call Run.
+// a PodDisruptionBudget, and where each goes. podberth and kubectl podberth call [Run].
 package drain
 
 import (

@@ -3,6 +3,8 @@
 //
 //	kubectl get nodes,pods,namespaces,services,deployments,replicasets,replicationcontrollers,statefulsets,daemonsets,jobs,cronjobs,horizontalpodautoscalers,poddisruptionbudgets,priorityclasses,runtimeclasses,limitranges,resourcequotas,persistentvolumes,persistentvolumeclaims,storageclasses,csinodes,csidrivers,csistoragecapacities,volumeattachments,deviceclasses,resourceslices,resourceclaims,resourceclaimtemplates -A -o yaml
 //
+// The objects, and what was strange about them:
+//
 //	objects, err := dump.Read([]string{"cluster.yaml"}, os.Stdin, dump.Options{})
 //	objects.Warnings.Print(os.Stderr)
 //
@@ -10,13 +12,13 @@
 // read. Unknown kinds and unknown fields are counted in warnings. Equal copies of an object are one object. Claims and claim
 // templates get the defaults that the API server sets: a request without allocationMode asks for one device.
 //
-// A snapshot of kubectl podberth also has objects of kind Kubelet, which hold what the kubelets measure.
+// A snapshot of kubectl podberth also has objects of kind [Kubelet], which hold what the kubelets measure.
 //
 // These are errors, which name the file, the document, the field path and the value:
 //   - a field of the wrong type, a quantity that is no quantity, negative or beyond int64,
 //   - a key twice in an object, text that is not UTF-8,
 //   - two different objects of one kind, namespace and name, or of one UID,
-//   - text beyond the limits of Options, objects and lists nested more than 500 deep, Lists nested more than 8 deep,
+//   - text beyond the limits of [Options], objects and lists nested more than 500 deep, Lists nested more than 8 deep,
 //   - input without an object of a kind that is read.
 //
 // Lists are read item by item. A YAML document is read so when it is longer than 1 MiB and its items are a block list; an

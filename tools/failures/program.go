@@ -1,5 +1,5 @@
 // Package failures is program failures: it says what happens to the pods of a cluster when nodes or zones fail.
-// podberth and kubectl podberth call Run.
+// podberth and kubectl podberth call [Run].
 package failures
 
 import (

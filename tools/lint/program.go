@@ -1,5 +1,5 @@
 // Package lint is program lint: it finds scheduling rules of manifests that can never be met, contradict each other, or do
-// nothing. podberth and kubectl podberth call Run.
+// nothing. podberth and kubectl podberth call [Run].
 package lint
 
 import (

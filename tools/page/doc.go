@@ -11,5 +11,5 @@
 // 50,000 pods answers at once. Names and messages come from the cluster: they are escaped in the file and written as text by the
 // script, and a content security policy allows no other script. The page decides nothing.
 //
-// A Page is for one goroutine. It keeps the nodes and pods that it is given and does not change them.
+// A [Page] is for one goroutine. It keeps the nodes and pods that it is given and does not change them.
 package page

@@ -1,5 +1,5 @@
 // Package pressure is the command pressure: it says what the kubelet does on a node that runs short of memory, disk or
-// processes. podberth and kubectl podberth call Run.
+// processes. podberth and kubectl podberth call [Run].
 package pressure
 
 import (

@@ -1,13 +1,11 @@
 // Package program is what the commands share around their answer: exit codes, flags, help, and errors of one line.
-// Package report writes the answer.
+// Package [report] writes the answer.
 //
-//	func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-//		o, err := parseFlags(args, stdout)
-//		if err == nil {
-//			err = answer(o, stdin, stdout, stderr)
-//		}
-//		return program.Code("drain", err, stderr)
+//	err := program.Parse(flags, args)
+//	if err == nil {
+//		err = answer // what the command does
 //	}
+//	os.Exit(program.Code("drain", err, os.Stderr)) // 0, or the code of the error, which stands on one line
 package program
 
 import (

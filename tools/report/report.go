@@ -1,10 +1,11 @@
 // Package report writes the answers of the commands: as tables for people, as JSON or YAML for other programs.
 // Package dump reads their input.
 //
+//	var form string
 //	report.Flag(flags, &form)
 //	…
 //	out, err := report.Render(form, answer, func(b *strings.Builder) {
-//		b.WriteString(report.Columns([]string{"POD", "NODE"}, answer.rows()))
+//		b.WriteString(report.Columns([]string{"POD", "NODE"}, rows))
 //	})
 //	if err == nil {
 //		err = report.Print(out, warnings, os.Stdout, os.Stderr)

@@ -1,5 +1,5 @@
 // Package rollout is program rollout: it plans how every node of a cluster is replaced without stopping anything.
-// podberth and kubectl podberth call Run.
+// podberth and kubectl podberth call [Run].
 package rollout
 
 import (

@@ -1,7 +1,7 @@
 // Package shell writes text that a POSIX shell reads: the words of a command and comments. Whatever stands in a word reaches the
 // program as one argument, and no comment ends before its line does. Every text that a person may paste into a shell is made with it.
 //
-//	"kubectl cordon -- " + shell.Words(names...)
+//	fmt.Println("kubectl cordon -- " + shell.Words(names...))
 //
 // Words end with no option only behind "--": a program takes a name such as -h for a flag, quoted or not. Nothing is refused, the empty
 // word neither; a NUL, which no argument can hold, is left out.

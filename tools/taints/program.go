@@ -1,5 +1,5 @@
 // Package taints is the command taints: it says which pods taints make leave their nodes, and when.
-// podberth and kubectl podberth call Run.
+// podberth and kubectl podberth call [Run].
 package taints
 
 import (

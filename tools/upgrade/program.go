@@ -1,5 +1,5 @@
 // Package upgrade is program upgrade: it tells what changes for a cluster when Kubernetes goes from one minor version to
-// another. podberth and kubectl podberth call Run.
+// another. podberth and kubectl podberth call [Run].
 package upgrade
 
 import (

@@ -1,11 +1,11 @@
 // Package proof checks what is said about the place of a group of pods: a placement of its members, or the proof that none exists.
 //
-//	err := proof.CheckPlacement(question, places)           // decides member after member, each on its node
-//	err := proof.CheckAbsence(question, absence, proof.Bound{}) // counts again what the proof counts
+//	err := proof.CheckPlacement(question, places)              // decides member after member, each on its node
+//	err = proof.CheckAbsence(question, absence, proof.Bound{}) // counts again what the proof counts
 //
 // The package knows nothing of the search that finds them (package gang). It reads the objects, asks the filters of the profile, and
-// believes no number that it has not counted itself: a certificate whose numbers differ from the cluster is refused, also if it would prove
-// something.
+// believes no number that it has not counted itself: a certificate whose numbers differ from the cluster is refused, even if the rest
+// of it would prove something.
 //
 // # What a placement is
 //
@@ -22,8 +22,9 @@
 //   - Children: so many children have no place in the domain that the others are too few.
 //   - Exhausted: every way to place members one after the other was tried. The checker tries them itself, so the bound of steps counts.
 //
-// A rejection counts in a Room if it lasts whatever other members are placed (see Lasting).
+// A rejection counts in a [Room] if it lasts whatever other members are placed (see [Lasting]).
 //
-// Units: resources are in the integers of the scheduler, thousandths of cpu and bytes. Nothing is modified. Cost: a placement costs a
-// decision for each member; a Room costs O(members x nodes) checks of filters, once for equal members.
+// Resources are in the integers of the scheduler, thousandths of cpu and bytes. Cost: a placement costs a decision for each
+// member; a [Room] costs O(members x nodes) checks of filters, once for equal members. What all packages promise is said in
+// [github.com/podberth/podberth].
 package proof

@@ -2,10 +2,8 @@
 // order extenders are asked, what an answer to filter means, and what v1.37 finds wrong with a configuration.
 //
 //	for _, k := range rules.Order(extenders) {
-//		if extenders[k].Interested(pod) {
-//			// ask it at rules.URL(prefix, extenders[k].FilterVerb)
-//			left, err := rules.ApplyFilter(url, rules.NotCacheCapable, asked, answer)
-//		}
+//		url := rules.URL(prefix, verb)                                            // ask extender k there
+//		left, err := rules.ApplyFilter(url, rules.NotCacheCapable, asked, answer) // what its answer leaves
 //	}
 //
 // Package httpextender asks over HTTP. Package score adds up an extender's scores (Totals), and package preemption applies

@@ -1,6 +1,6 @@
 // Package daemon runs the scheduler of scheduler against a real API server.
 //
-//	d, err := daemon.New(daemon.Config{REST: rest, Configuration: configuration})
+//	d, err := daemon.New(ctx, daemon.Config{REST: rest, Configuration: configuration})
 //	err = d.Run(ctx)               // until the context ends
 //
 // The order of a start: the API server is asked what it serves and what the account may do; informers; the lease, if there is
@@ -8,9 +8,9 @@
 // lease is held. The order of a stop: no pod is popped any more; binding cycles end, or are cut after 10 s; status patches and events
 // are written; the lease is released, unless a binding was cut; the informers end.
 //
-// Every write ends before another replica may take the lease, and the API server is told so: see write.Client.Until.
+// Every write ends before another replica may take the lease, and the API server is told so: see [write.Client.Until].
 //
-// Package feed reads, package write writes, package lead holds the lease.
+// Package [feed] reads, package [write] writes, package [lead] holds the lease.
 package daemon
 
 import (

@@ -1,14 +1,14 @@
 // Package feed reports to a scheduler what the informers of client-go see of a cluster.
 //
 //	f, err := feed.New(client, feed.Options{})
-//	s, err := scheduler.New(snapshot, scheduler.Options{Client: …})   // an empty snapshot
+//	s, err := scheduler.New(snapshot, scheduler.Options{Client: client})   // an empty snapshot
 //	err = f.Connect(s)
 //	f.Start(ctx)
 //	err = f.Wait(ctx)             // every object of the first lists was reported
 //	go s.Run(ctx)
 //
 // The feed watches the 19 kinds that kube-scheduler v1.37 watches, in all namespaces, without resync, and two kinds of groups of pods
-// with Options.Groups. Only pods have a field
+// with [Options.Groups]. Only pods have a field
 // selector: a pod that is Succeeded or Failed leaves the watch, as if it were deleted.
 //
 // An informer knows objects by name. After a watch was broken, it may report a new object as an update of another object

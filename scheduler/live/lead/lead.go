@@ -12,7 +12,7 @@
 //     server, and the lease runs out by itself.
 //   - OnRenewed says until when no other may take the lease, so that requests can end by then.
 //
-// In the first two cases work's context ends with the cause ErrLost, and OnLost is called, also while work is finishing after a stop.
+// In the first two cases work's context ends with the cause [ErrLost], and OnLost is called, also while work is finishing after a stop.
 // Work must then write nothing more.
 package lead
 

@@ -1,12 +1,13 @@
 // Package shadow decides every pod that another scheduler places, binds nothing, and reports where the decision would have been
 // another, and why.
 //
-//	s, err := shadow.New(configuration, func(r shadow.Report) { … })
-//	err = feed.Connect(s)          // a Shadow is a feed.Sink
+//	s, err := shadow.New(configuration, compiler, func(r shadow.Report) { fmt.Println(r.Pending) }, failed)
+//	f, err := feed.New(client, feed.Options{})
+//	err = f.Connect(s)             // a Shadow is a feed.Sink
 //
 // A pod is judged when the feed reports its binding, in the cluster as the feed knew it just before. Another scheduler decides
 // on the cluster as it was a moment earlier, with pods that it had assumed and not yet bound. Therefore some differences of a busy
-// cluster are differences of what was known; Report.Pending counts the pods that could have been assumed then.
+// cluster are differences of what was known; [Report.Pending] counts the pods that could have been assumed then.
 //
 // A pod is judged by the profile of its schedulerName, and by the first profile if no profile has that name. The report of a
 // difference asks every plugin about every node: O(nodes x plugins).

@@ -2,7 +2,7 @@
 //
 //	c := write.New(client, feed, write.Options{})
 //	go c.Run(ctx, 16)                       // sends status patches
-//	s, err := scheduler.New(snapshot, scheduler.Options{Client: c, Recorder: write.NewRecorder(…)})
+//	s, err := scheduler.New(snapshot, scheduler.Options{Client: c, Recorder: recorder})
 //
 // How each write meets an API server that fails, is slow, or has moved on:
 //
