@@ -33,21 +33,16 @@ type Room struct {
 // ResourceClaims from templates of its own. The nomination of the pod does not count. The errors are those of Assume; the [Room] is empty then. One decision a copy.
 func (p *Placer) HowMany(pod *v1.Pod, more func(placed int) bool) (room Room, err error) {
 	defer must.Catch(&err)
-	return p.howMany(pod, more), nil
+	return p.howMany(pod, more, func(c *v1.Pod) Decision { return p.Decide(c, Options{}) }), nil
 }
 
-func (p *Placer) howMany(pod *v1.Pod, more func(placed int) bool) (room Room) {
+func (p *Placer) howMany(pod *v1.Pod, more func(placed int) bool, decide func(c *v1.Pod) Decision) (room Room) {
 	s := p.snapshot
 	defer s.Rollback(s.Mark())
 	for more == nil || more(len(room.Nodes)) {
-		c := copyOf(s, pod, len(room.Nodes)+1)
-		for _, claim := range podinfo.EphemeralClaims(c) {
-			must.Do(s.Set(claim))
-		}
-		for _, claim := range templateClaims(s, c) {
-			must.Do(s.Set(claim))
-		}
-		d := p.Decide(c, Options{})
+		c := copyOf(s, pod, len(room.Nodes)+1, nil)
+		setClaims(s, c)
+		d := decide(c)
 		if !d.Placed() {
 			room.Stop = d.Failure
 			break
@@ -58,11 +53,21 @@ func (p *Placer) howMany(pod *v1.Pod, more func(placed int) bool) (room Room) {
 	return room
 }
 
-// copyOf returns the pod under a name that no pod of the snapshot has.
-func copyOf(s *cluster.Snapshot, pod *v1.Pod, n int) *v1.Pod {
+// setClaims makes the claims that the controllers would make for a copy.
+func setClaims(s *cluster.Snapshot, c *v1.Pod) {
+	for _, claim := range podinfo.EphemeralClaims(c) {
+		must.Do(s.Set(claim))
+	}
+	for _, claim := range templateClaims(s, c) {
+		must.Do(s.Set(claim))
+	}
+}
+
+// copyOf returns the pod under a name that no pod of the snapshot has, and that is not in used.
+func copyOf(s *cluster.Snapshot, pod *v1.Pod, n int, used map[string]bool) *v1.Pod {
 	c := *pod
 	c.Name = fmt.Sprintf("%s-%d", pod.Name, n)
-	for k := 2; s.Pod(c.Namespace, c.Name) != nil; k++ {
+	for k := 2; s.Pod(c.Namespace, c.Name) != nil || used[c.Name]; k++ {
 		c.Name = fmt.Sprintf("%s-%d-%d", pod.Name, n, k)
 	}
 	c.UID = types.UID(c.Namespace + "/" + c.Name)

@@ -145,12 +145,12 @@ func TestCopyNames(t *testing.T) {
 	pod := testkit.Pod("p").Obj()
 	pod.UID, pod.Status.NominatedNodeName = "own", "a1"
 	for _, want := range []string{"p-1", "p-1-2", "p-1-3"} {
-		c := copyOf(s, pod, 1)
+		c := copyOf(s, pod, 1, nil)
 		require.Equal(t, want, c.Name)
 		require.Equal(t, "default/"+want, string(c.UID))
 		require.Empty(t, c.Status.NominatedNodeName)
 		require.NoError(t, s.Assume(c, 0))
 	}
-	require.Equal(t, "p-2", copyOf(s, pod, 2).Name)
+	require.Equal(t, "p-2", copyOf(s, pod, 2, map[string]bool{"p-1": true}).Name)
 	require.Equal(t, "a1", pod.Status.NominatedNodeName)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/tools/internal/must"
@@ -24,13 +25,29 @@ type roomFor struct {
 	Name      string `json:"name"`
 	Count     int    `json:"count"`
 	Refused   string `json:"refused,omitempty"` // with -admit: what the API server says about one more
+	// Group is about the group of the pod, where groups count: then Count and Nodes are of the pods of the copies of the group.
+	Group *groupsFor `json:"group,omitempty"`
 	placement.Room
 }
 
-// howMany says how many more pods like a pod of the input fit into the cluster as it is. Pending pods are not placed before. With
-// -admit quotas are charged with each copy.
+// roomOf returns the answer about a pod.
+func roomOf(pod string, room placement.Room, refused error) roomFor {
+	a := roomFor{Head: report.HeadOf("HowMany"), Pod: pod, Count: len(room.Nodes), Room: room}
+	a.Namespace, a.Name, _ = strings.Cut(pod, "/")
+	if refused != nil {
+		a.Refused = refused.Error()
+	}
+	return a
+}
+
+// howMany says how many more pods like a pod of the input fit into the cluster as it is, and for a pod of a group how many more groups. Pending
+// pods are not placed before. With -admit quotas are charged with each copy.
 func howMany(ctx context.Context, out *bytes.Buffer, stderr io.Writer, w *world, o options, profile placement.Profile) (failed bool) {
 	c := *w.find(o.howMany)
+	tree, pods, alone := w.treeFor(&c)
+	if tree != nil {
+		return howManyGroups(ctx, out, stderr, w, o, profile, tree, pods)
+	}
 	c.Spec.NodeName, c.Status.NominatedNodeName = "", ""
 	placer := must.Get(placement.NewPlacer(w.snapshot, profile))
 	progress := report.NewProgress(stderr, "place: -how-many", "pods fit so far", nil)
@@ -52,11 +69,7 @@ func howMany(ctx context.Context, out *bytes.Buffer, stderr io.Writer, w *world,
 		if room.Nodes == nil {
 			room.Nodes = []string{}
 		}
-		a := roomFor{Head: report.HeadOf("HowMany"), Pod: o.howMany, Namespace: c.Namespace, Name: c.Name, Count: n, Room: room}
-		if refused != nil {
-			a.Refused = refused.Error()
-		}
-		writeData(out, a, o.output)
+		writeData(out, roomOf(o.howMany, room, refused), o.output)
 		return n == 0
 	}
 	if room.Stop == nil && refused == nil {
@@ -64,18 +77,10 @@ func howMany(ctx context.Context, out *bytes.Buffer, stderr io.Writer, w *world,
 	} else {
 		report.Textf(out, "%d more pod(s) like %s fit.\n", n, o.howMany)
 	}
-	if n > 0 {
-		count := map[string]int{}
-		for _, node := range room.Nodes {
-			count[node]++
-		}
-		var rows [][]string
-		for _, node := range sortedKeys(count) {
-			rows = append(rows, []string{node, fmt.Sprint(count[node])})
-		}
-		table, _ := o.tables.Layout.Columns([]string{"NODE", "PODS"}, rows)
-		fmt.Fprint(out, table)
+	if alone != "" {
+		report.Textf(out, "It counts as a pod alone: %s.\n", alone)
 	}
+	nodeCounts(out, o, room.Nodes)
 	switch {
 	case refused != nil:
 		report.Textf(out, "One more does not: %v\n", refused)
@@ -83,6 +88,23 @@ func howMany(ctx context.Context, out *bytes.Buffer, stderr io.Writer, w *world,
 		report.Textf(out, "One more does not: %s\n", room.Stop.Text())
 	}
 	return n == 0
+}
+
+// nodeCounts is a table of nodes with their copies.
+func nodeCounts(out *bytes.Buffer, o options, nodes []string) {
+	if len(nodes) == 0 {
+		return
+	}
+	count := map[string]int{}
+	for _, node := range nodes {
+		count[node]++
+	}
+	var rows [][]string
+	for _, node := range sortedKeys(count) {
+		rows = append(rows, []string{node, fmt.Sprint(count[node])})
+	}
+	table, _ := o.tables.Layout.Columns([]string{"NODE", "PODS"}, rows)
+	fmt.Fprint(out, table)
 }
 
 // upTo lets HowMany place at most limit copies. It says how many fit so far.

@@ -59,7 +59,8 @@ func fit() question {
 	return question{
 		use: "fit POD", short: "Count how many more pods like a pod fit",
 		long: `The waiting pods are not placed before. The answer names the nodes and says why
-one more does not fit.
+one more does not fit. Of a pod of a group whole groups are counted, each with
+all of its pods, and then more pods of the group itself if it runs.
 
 Exit codes: 0 answered; 1 none fits and --fail-unschedulable is given; 2 bad
 input.`,

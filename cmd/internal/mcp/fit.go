@@ -24,6 +24,24 @@ type room struct {
 	Stop  *struct {
 		Message string `json:"message"`
 	} `json:"stop"`
+	Group *groupRoom `json:"group"`
+}
+
+// groupRoom is how many more groups like that of the pod fit, each with all of its pods.
+type groupRoom struct {
+	Root    string `json:"root"`
+	Needs   int    `json:"needs"`
+	Pods    int    `json:"pods"` // of one
+	Count   int    `json:"count"`
+	Stop    string `json:"stop,omitempty"`
+	Domains []struct {
+		Name  string `json:"name"`
+		Count int    `json:"count"`
+	} `json:"domains,omitempty"`
+	Members *struct { // more pods of the group itself
+		Count int    `json:"count"`
+		Stop  string `json:"stop,omitempty"`
+	} `json:"members,omitempty"`
 }
 
 // fitAnswer is the answer of fit.
@@ -35,6 +53,8 @@ type fitAnswer struct {
 	NodesAll int      `json:"nodesAll"`         // how many nodes take one or more
 	Stop     string   `json:"stop"`             // why the next does not fit; "" when the count ended
 	Leader   string   `json:"leader,omitempty"` // the node of the leader
+	// Group is about the group of the pod: then Count and Nodes are of the pods of whole groups.
+	Group *groupRoom `json:"group,omitempty"`
 }
 
 type onNode struct {
@@ -68,9 +88,12 @@ func fitPods(q *question, in *input) (reply, error) {
 	if err := q.run("place", place.Run, stdin, &r, "-how-many="+pod); err != nil {
 		return reply{}, err
 	}
-	a.Count = r.Count
+	a.Count, a.Group = r.Count, r.Group
 	if r.Stop != nil {
 		a.Stop = r.Stop.Message
+	}
+	if r.Group != nil {
+		a.Stop = r.Group.Stop
 	}
 	if in.Count > 0 {
 		enough := r.Count >= in.Count
@@ -88,6 +111,9 @@ func fitPods(q *question, in *input) (reply, error) {
 		return cmp.Or(cmp.Compare(y.Pods, x.Pods), strings.Compare(x.Node, y.Node))
 	})
 	lines := []string{fmt.Sprintf("%d more pods like %s fit, on %d nodes.", a.Count, pod, a.NodesAll)}
+	if g := a.Group; g != nil {
+		lines[0] = fmt.Sprintf("%d more groups like %s fit, each with %d pods, on %d nodes.", g.Count, g.Root, g.Pods, a.NodesAll)
+	}
 	if a.Enough != nil {
 		lines = append(lines, map[bool]string{true: fmt.Sprintf("%d fit.", in.Count), false: fmt.Sprintf("%d do not fit.", in.Count)}[*a.Enough])
 	}
@@ -97,10 +123,10 @@ func fitPods(q *question, in *input) (reply, error) {
 	return reply{a, lines}, nil
 }
 
-// placeLeader puts a copy of a pod on the node where the first copy goes, and returns the cluster with it.
+// placeLeader puts a copy of a pod on the node where the first copy goes, alone, and returns the cluster with it.
 func (q *question) placeLeader(stdin io.Reader, pod string) (node string, with io.Reader, err error) {
 	var r room
-	if err := q.run("place", place.Run, stdin, &r, "-how-many="+pod); err != nil {
+	if err := q.run("place", place.Run, stdin, &r, "-how-many="+pod, "-feature-gates=GenericWorkload=false"); err != nil {
 		return "", nil, fmt.Errorf("leader: %w", err)
 	}
 	if r.Count == 0 {

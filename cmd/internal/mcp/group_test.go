@@ -34,3 +34,16 @@ Fix (restart): make the pods again in the order trap-1, trap-0`, s.text)
 		require.Equal(t, want, ask(t, c, "why_pod", args{"pod": pod}).text)
 	}
 }
+
+// How many more fit of a pod of a group is said of whole groups, and of pods of the group itself.
+func TestFitOfAGroup(t *testing.T) {
+	c := connect(t, fileOptions("../command/testdata/gangs.yaml"))
+	s := ask(t, c, "fit", args{"pod": "train-0", "count": 9})
+	require.Equal(t, `3 more groups like podgroup/default/train fit, each with 3 pods, on 4 nodes.
+9 fit.
+One more does not: 2 of 3 pods of its group find nodes; default/train-2-4: 0/2 nodes are available: 2 Insufficient cpu`, s.text)
+	require.Equal(t, []any{9.0, true}, []any{s.data["count"], s.data["enough"]})
+	require.Equal(t, 5.0, s.data["group"].(map[string]any)["members"].(map[string]any)["count"])
+	s = ask(t, c, "fit", args{"pod": "single", "leader": "large-0"})
+	require.Equal(t, "n3", s.data["leader"], "the leader goes alone")
+}
