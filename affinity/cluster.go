@@ -22,10 +22,12 @@ import (
 //	TermSet(id int32) (rep *v1.Pod, nodes, counts []int32)
 //	Namespace(name string) (labels map[string]string, ok bool)
 //
-// Domains are per slot the interned value of a node label (-1 without), the number of values and of nodes that have one.
-// PodSets yields the sets of running pods equal in namespace and labels that have a label pair (key "": all; namespace "":
-// every namespace), TermSet the running pods equal in namespace and inter-pod terms; both give a representative, the slots
-// its pods run on and how many run on each.
+// Domains returns for each slot the number of its value of a node label, -1 without the label or without a node. It also returns how many
+// values there are, and how many nodes have the label.
+//
+// PodSets yields the pod sets that have a label pair: all sets when key is "", of every namespace when namespace is "". A pod set is the
+// running pods that are equal in namespace and labels, a term set those that are equal in namespace and inter-pod terms. PodSet and
+// TermSet return one pod of the set, the slots that its pods run on, and how many run on each.
 type Cluster interface {
 	Len() int
 	Node(i int) *v1.Node

@@ -215,8 +215,8 @@ func (s *Snapshot) PodRequests(pod *v1.Pod) (resources.Vector, bool) {
 	return i.request, true
 }
 
-// PodKind returns a comparable value that assigned pods which count the same share, and the id of the pod's term set, -1 for
-// a pod without inter-pod terms. Pods of one kind are equal in pod set, term set and requests. kind is nil for a nil pod and
+// PodKind returns the kind of an assigned pod, a comparable value, and the id of the pod's term set, -1 for a pod without
+// inter-pod terms. Pods of equal kind change every count in the same way: they are equal in pod set, term set and requests. kind is nil for a nil pod and
 // for a pod object that is on no slot. Both results are valid until an event with Node == -1.
 func (s *Snapshot) PodKind(pod *v1.Pod) (kind any, terms int32) {
 	i := s.infoOf(pod)

@@ -73,7 +73,7 @@ func (s *State) keptAs(freeing bool) *Kept {
 			clear(x.shape.kept)
 		}
 		a.made++
-		k = &Kept{a.made, s.pod.On(s.cluster, a, s.clock), freeing} // what this state is asked, Release of the pod does not see
+		k = &Kept{a.made, s.pod.On(s.cluster, a, s.clock), freeing} // Release must not use this state
 		x.shape.kept[string(asked)] = k
 	}
 	return k

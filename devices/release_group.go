@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/podgroup"
 )
 
-// GroupRelease is what PostFilter gives back for an unschedulable group of pods.
+// GroupRelease lists what PostFilter frees for a group of pods that cannot be scheduled.
 type GroupRelease struct {
 	// Deallocate are claims whose allocations keep members from nodes, in the order in which v1.37 writes them (Deallocated).
 	Deallocate []*resourcev1.ResourceClaim

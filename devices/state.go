@@ -351,7 +351,7 @@ func (s *State) fail(err error) resources.Verdict {
 	return firstError + resources.Verdict(at)
 }
 
-// Release is what PostFilter gives back for a pod that fits on no node.
+// Release lists the allocations that PostFilter frees for a pod that fits on no node.
 type Release struct {
 	// Deallocate is a claim whose allocation keeps the pod from every node; nil when there is none.
 	Deallocate *resourcev1.ResourceClaim

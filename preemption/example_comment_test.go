@@ -16,7 +16,7 @@ import (
 // actions is the program of the package comment.
 func actions(plan *placement.Plan, snapshot *cluster.Snapshot, pod *v1.Pod, pdbs []*policyv1.PodDisruptionBudget, nominated []*v1.Pod, now time.Time) preemption.Actions {
 	attempt := plan.Prepare(pod)
-	what := attempt.WhatIf(placement.Options{}) // the preemptor's filters, with pods added and removed in thought
+	what := attempt.WhatIf(placement.Options{}) // the preemptor's filters, as if pods had come or left
 	r := preemption.Preempt(preemption.Request{
 		Pod: pod, Cluster: snapshot, WhatIf: what, Rejections: attempt.Rejections(nil, placement.Options{}),
 		Budgets: disruption.NewBudgets(pdbs, disruption.BudgetOptions{}), Now: now,

@@ -48,7 +48,8 @@
 // [github.com/podberth/podberth].
 //
 // Cost: Add, Pop, Return, Delete and Activate take O(log n). An event visits only the pods that wait for it, and takes some
-// microseconds for each pod that it moves. docs/performance.md has a queue of 1,000,000 pods.
+// microseconds for each pod that it moves. Beside 1,000,000 waiting pods, Add, Pop, Return and Delete of one pod take 1 µs together, and
+// an event for 1,000 of them takes 17 µs (go test ./queue -run NONE -bench Million).
 //
 // This package does not decide whether a pod fits a node (filter, taints, affinity, spread), and has no hints of those
 // plugins (the same packages). Informers, metrics, blocking and retries of bindings are in scheduler.

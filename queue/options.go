@@ -54,8 +54,8 @@ type Options struct {
 	// names another release.
 	Legacy Legacy
 
-	// ExactRegistrations leaves out registrations that releases up to 1.36 add: (Node, UpdateNodeTaint) without a hint for each plugin that
-	// registers Node with Add and without UpdateNodeTaint. With them, any change of a taint tries such a plugin's pods again.
+	// ExactRegistrations turns off what releases up to 1.36 do: every change of a taint wakes pods of plugins that wait for new nodes. There
+	// each plugin that registers (Node, Add) without UpdateNodeTaint also gets (Node, UpdateNodeTaint), without a hint.
 	ExactRegistrations bool
 	// FlushGated makes the leftover flush run the gates of gated pods again, as 1.37 does. Up to 1.36 the flush skips gated pods.
 	FlushGated bool

@@ -17,8 +17,8 @@ type Difference struct {
 	// Option names what follows a release in this, separated by commas: identifiers of podberth, or its programs. "" means that
 	// podberth does the same whatever the release.
 	Option string
-	// Outside says why, when Option is empty: which part of Kubernetes decides this that podberth does not have, or what podberth
-	// does instead.
+	// Outside says why, if podberth does not follow the difference (Option is empty): the part of Kubernetes that decides it is not in
+	// podberth, or podberth does something else.
 	Outside string
 }
 

@@ -23,7 +23,7 @@ import (
 // Version is a minor release of Kubernetes. The zero value is [Current].
 type Version uint8
 
-// The releases. A [Version] between them and beyond them is not known: options compare it by its number.
+// The releases. Other numbers are accepted and compared as numbers; [Version.Known] reports false for them.
 const (
 	V1_34 Version = 34
 	V1_35 Version = 35

@@ -196,7 +196,7 @@ type Scheduler struct {
 
 	mu         sync.Mutex
 	binding    map[types.UID]*preBinding // pods in PreBind
-	preempting map[types.UID]*v1.Pod     // pods whose victims are being deleted, with the last victim once only that is left
+	preempting map[types.UID]*v1.Pod     // preemptors, each with its last victim when only one is left
 	namespaces *namespaces
 	inflight   map[string]bool // labels of InflightEvents that were set; guarded by the queue's lock
 	calls      calls

@@ -29,7 +29,7 @@ func ExampleShapeAt() {
 
 // best is the program of the package comment.
 func best(pod *v1.Pod, cluster score.Rows, feasible []int, names []string) error {
-	fit, err := score.CompileAllocation(pod, score.FitArgs{}) // once per pod shape
+	fit, err := score.CompileAllocation(pod, score.FitArgs{}) // once for equal pods
 	if err != nil {
 		return err
 	}

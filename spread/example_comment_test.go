@@ -23,7 +23,7 @@ func (h hosts) Pods(i int) iter.Seq[*v1.Pod] { return slices.Values(h.pods[i]) }
 
 // place is the program of the package comment.
 func place(pod *v1.Pod, cluster spread.Cluster) error {
-	hard, err := spread.CompileHard(pod, spread.Options{}) // once per pod shape
+	hard, err := spread.CompileHard(pod, spread.Options{}) // once for equal pods
 	if err != nil {
 		return err
 	}

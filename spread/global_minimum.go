@@ -7,8 +7,8 @@ import "slices"
 const histogramLimit = 4096
 
 // minimum keeps the smallest count of the domains of one constraint while counts change. With its histogram of the counts a
-// change by one is O(1). Counts beyond the histogram are found by a scan, and so are counts below 0, which a what-if has
-// that removes a pod that was not counted.
+// change by one is O(1). Counts beyond the histogram are found by a scan, and so are counts below 0. A trial
+// can make a count negative: it may remove a pod that was never counted.
 type minimum struct {
 	histogram []int32 // number of domains by count
 	inside    int32   // number of domains in the histogram

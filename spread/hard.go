@@ -24,7 +24,7 @@ type counting struct {
 // Name returns "PodTopologySpread".
 func (counting) Name() string { return pluginName }
 
-// AppendCounted appends, for each number of a signature, whether it is a count of the node. All other numbers are domains.
+// AppendCounted appends one bool for each number of AppendSignature: true for a count of pods, false for a domain.
 // The answer stays the same until the next Count.
 func (s *counting) AppendCounted(dst []bool) []bool { return append(dst, s.single...) }
 
@@ -60,7 +60,7 @@ func compileHard(pod *v1.Pod, o *Options) (*Hard, error) {
 }
 
 // HardState has the number of matching pods in every domain of a cluster, for the constraints of a [Hard]. Check and the
-// other reading methods are safe concurrently; Apply, Add and Remove are not.
+// other reading methods are safe concurrently; Apply is not.
 //
 // Apply keeps the state equal to a new Count when pods come or leave. For nodes, call Count again: when a node is added or
 // removed, or when its labels or taints change.

@@ -11,7 +11,7 @@ import (
 
 // decide is the program of the package comment.
 func decide(pod *v1.Pod, cluster taints.Cluster, node *v1.Node) {
-	ev := taints.Compile(pod.Spec.Tolerations, taints.Options{}) // once per pod shape
+	ev := taints.Compile(pod.Spec.Tolerations, taints.Options{}) // once for equal pods
 	tainted, cordoned := ev.On(cluster), ev.OnCordon(cluster)    // the filters TaintToleration and NodeUnschedulable
 	for i := range cluster.Len() {
 		if cordoned.Check(i) == 0 && tainted.Check(i) == 0 { // slot i is feasible

@@ -161,7 +161,7 @@ func (c *Controller) Reconcile() error {
 	return errors.Join(errs...)
 }
 
-// condition places the replicas in thought: each that finds a node is put into the cache, so that the next decision counts it,
+// condition places the replicas for trial: each that finds a node is put into the cache, so that the next decision counts it,
 // and all are taken out again.
 func (c *Controller) condition(w Workload) (out Condition, err error) {
 	if len(w.Template.Spec.ResourceClaims) > 0 {

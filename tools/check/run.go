@@ -75,7 +75,7 @@ func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 // most is how many pods -place and -delete take at most.
 const most = 100_000
 
-// Flags returns the flags of the program, for programs that have them too. A value that is given to them goes nowhere.
+// Flags returns the flags of the program, for programs that show or forward them. Setting these flags has no effect.
 func Flags() *flag.FlagSet { return new(options).flags(io.Discard).FlagSet }
 
 func (o *options) flags(stdout io.Writer) *program.Set {

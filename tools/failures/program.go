@@ -101,7 +101,7 @@ var help = program.Help{
 	},
 }
 
-// Flags returns the flags of the program, for programs that have them too. A value that is given to them goes nowhere.
+// Flags returns the flags of the program, for programs that show or forward them. Setting these flags has no effect.
 func Flags() *flag.FlagSet { return new(options).flags(io.Discard).FlagSet }
 
 func (o *options) flags(stdout io.Writer) *program.Set {

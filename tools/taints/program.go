@@ -84,7 +84,7 @@ func reply(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Wr
 // longest is how far a forecast looks at most; it walks through every monitor pass.
 const longest = 30 * 24 * time.Hour
 
-// Flags returns the flags of the program, for programs that have them too. A value that is given to them goes nowhere.
+// Flags returns the flags of the program, for programs that show or forward them. Setting these flags has no effect.
 func Flags() *flag.FlagSet { return new(options).flags(io.Discard).FlagSet }
 
 func (o *options) flags(stdout io.Writer) *program.Set {

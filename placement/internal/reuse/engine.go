@@ -270,14 +270,14 @@ type Answer struct {
 	// Statics are the predicates of group Statics, by place in the profile; nil for a plugin that skips the pod. They may be those of
 	// another pod with the same keys. Statics are set when there is a node.
 	Statics []filter.Predicate
-	// Kind and Memo are set when there is no node. Memo is a place for what the caller makes of the answer. It is empty when the
-	// answer is new. nil: there is no such place.
+	// Kind and Memo are set when there is no node. Memo is a cell where the caller stores the failure that it makes of the
+	// answer. Pods of equal Kind get the same cell, which is empty at first. nil: there is no cell.
 	Kind Kind
 	Memo *any
 }
 
-// Kind says which pods the filters judge alike: pods of one Key, as long as State is the same. Then only a change of a node or of its
-// pods changes the answer about that node, and the answer about the node without some of its pods. Key is empty when nothing is known.
+// Kind is equal for pods that get equal verdicts. While State is the same, the verdict about a node, with all of its pods or without some,
+// changes only with that node or its pods. Key is empty when nothing is known.
 type Kind struct {
 	Key   string
 	State uint64
@@ -422,7 +422,7 @@ func (e *Engine) promoted(pod *v1.Pod, key string, c compiled) *shape {
 	if s == nil || !s.heaps || s.key != key || s.served > 1 {
 		return nil
 	}
-	delete(e.parts, part) // it has not followed the log yet and remembers no term set
+	delete(e.parts, part) // safe: the shape is new and has not learnt any effects
 	s.shared = false
 	return s
 }

@@ -30,8 +30,8 @@ func (e *Engine) failed() (Answer, bool) {
 // forget drops all failures.
 func (f *failures) forget() { clear(f.answers) }
 
-// fail keeps the answer, which has no node, for later pods like the pod that is asked about. The first such pod learns no kind: what a
-// caller keeps by kind is not worth its memory for pods that do not come again.
+// fail keeps the answer, which has no node, for later pods like the pod that is asked about. The first such pod
+// gets no kind: most pods never come back.
 func (s *shape) fail(answer *Answer) {
 	kind := s.kind()
 	if kind.Key == "" {

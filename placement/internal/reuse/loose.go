@@ -25,8 +25,8 @@ type partition struct {
 // maxClasses bounds a partition: more classes cost more than a layout of the pod's own.
 const maxClasses = 1 << 8
 
-// Everywhere is a Compiled whose State has the same AppendDomains for every pod with the same AppendLayoutKey, whatever nodes the pod
-// tolerates and selects.
+// Everywhere is a Compiled whose domains do not depend on the tolerations and the node selection of the pod: AppendDomains is the same for
+// all pods with the same AppendLayoutKey.
 type Everywhere interface{ Everywhere() }
 
 // looseShape returns a shape for a pod, over a layout that pods with other tolerations and node affinity share. The engine does not keep
@@ -49,7 +49,7 @@ func (e *Engine) looseShape(pod *v1.Pod, key string, c compiled) *shape {
 	if t == nil {
 		return nil
 	}
-	e.room.key = c.appendKey(e.room.key[:0]) // the call finds the term sets that match
+	e.room.key = c.appendKey(e.room.key[:0]) // for its side effect: it notes which term sets match
 	s := &shape{engine: e, pod: pod, key: key, asked: key, shared: true}
 	s.build(c, t)
 	return s

@@ -70,8 +70,8 @@ type Counting interface {
 	Compile(pod *v1.Pod) (Compiled, error)
 }
 
-// PodKeyer is a Counting whose kept work depends on objects that the pod names. Its key replaces Plugin.AppendKey in the key of
-// pods.
+// PodKeyer is a Counting that writes the key of a pod itself, from the objects that the pod names, such as claims. Its key replaces
+// that of Plugin.AppendKey.
 type PodKeyer interface {
 	// AppendPodKey reports false when the engine does not serve the pod.
 	AppendPodKey(dst []byte, pod *v1.Pod) ([]byte, bool)
@@ -101,8 +101,8 @@ type State interface {
 	Keys() int
 	// AppendLayoutKey appends what determines the meaning of AppendDomains, such as the topology keys.
 	AppendLayoutKey(dst []byte) []byte
-	// AppendDomains appends the domain of the slot for each key, as many integers for every slot. Where no two nodes share a
-	// value of the key, 0 means that the node has the key, and -1 that it does not.
+	// AppendDomains appends the domain of the slot for each key, as many integers for every slot. For a key whose
+	// values no two nodes share, like hostname, the number is only 0 (the node has the key) or -1 (it has not).
 	AppendDomains(dst []int32, slot int) []int32
 	// AppendCounts appends the counts of the slot for the keys whose values no two nodes share. It reports whether any of these
 	// counts is not 0.
@@ -128,7 +128,8 @@ type Shifting interface {
 // come before the predicate that reads rows.
 type Dividing interface{ Divides() }
 
-// Accountable is a State that has a predicate for each pod beside the predicate that pods share. Both give the same verdicts.
+// Accountable is a State with two predicates. Pods share one, which decides. The other is for one pod: it gives the same verdicts, and the
+// reasons.
 type Accountable interface {
 	Of(pod *v1.Pod) filter.Predicate
 	// AskAll reports whether the predicate of a pod must be asked node by node when the pod fits on no node.

@@ -137,7 +137,7 @@ func (s *shape) build(c compiled, t *statics) {
 func (s *shape) rebuild() {
 	c := s.engine.compile(s.pod)
 	if s.shared {
-		s.engine.room.key = c.appendKey(s.engine.room.key[:0]) // the call finds the term sets that match
+		s.engine.room.key = c.appendKey(s.engine.room.key[:0]) // for its side effect: it notes which term sets match
 	}
 	s.build(c, nil)
 }

@@ -124,7 +124,7 @@ func readChanged(read string, a, b *v1.Node) bool {
 	case "images":
 		return !sameImages(a, b)
 	}
-	return true // taints and what else a constraint may honour: seldom read
+	return true // any other read, such as taints, is rare: take it as changed
 }
 
 func sameImages(a, b *v1.Node) bool {
