@@ -74,3 +74,16 @@ func TestNamedPagesExist(t *testing.T) {
 		}
 	}
 }
+
+// The packages and programs of docs/architecture.svg exist.
+func TestArchitecture(t *testing.T) {
+	picture, err := os.ReadFile(filepath.Join(root, "docs/architecture.svg"))
+	require.NoError(t, err)
+	names := regexp.MustCompile(`class="package"[^>]*>([^<]+)<`).FindAllStringSubmatch(string(picture), -1)
+	require.Greater(t, len(names), 20)
+	for _, m := range names {
+		_, library := os.Stat(filepath.Join(root, m[1]))
+		_, program := os.Stat(filepath.Join(root, "cmd", m[1]))
+		require.True(t, library == nil || program == nil, m[1])
+	}
+}
