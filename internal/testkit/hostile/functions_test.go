@@ -412,7 +412,7 @@ var notCalled = map[string]string{
 	"queue.Entry.Place":                      few,
 	"queue.PriorityLess":                     few,
 	"queue.Queue.Return":                     few,
-	"queue.Queue.ReturnRoot":                few,
+	"queue.Queue.ReturnRoot":                 few,
 	"spread.OwnerSelector":                   few,
 	"admission.Accept":                       few,
 	"admission.DefaultStorageClass":          few,
