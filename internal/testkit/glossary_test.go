@@ -15,12 +15,24 @@ import (
 
 var backquoted = regexp.MustCompile("`([^`]+)`")
 
-// Every name in the column "here" of the glossary exists: a folder, or an exported name of the package there.
+// led are terms of documents that lead to an example, each in one step.
+var led = []string{
+	"round robin", "zone interleaving", "PDB", "nodeAffinityPolicy", "nodeTaintsPolicy", "matchLabelKeys", "maxSkew", "whenUnsatisfiable", "namespaceSelector",
+	"eviction-pressure-transition-period", "oscillation", "system-reserved", "kube-reserved", "housekeeping-interval", "uninitialized", "Permit", "PodsToActivate",
+	"moveRequestCycle",
+}
+
+// linked is a link to an example, with its text `folder/pkg.ExampleName` and its file.
+var linked = regexp.MustCompile("\\[`([^`]+)\\.(Example[^`]*)`\\]\\(([^)]+)\\)")
+
+// Every name in the column "here" of the glossary exists: a folder, or an exported name of the package there. A link leads to the file of an
+// example, and the terms of led have one.
 func TestGlossary(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(root, "docs/glossary.md"))
 	require.NoError(t, err)
 	shown := map[string]map[string]bool{}
 	terms, seen := 0, map[string]bool{}
+	leads := map[string]bool{}
 	for line := range strings.Lines(string(data)) {
 		cells := strings.Split(strings.TrimSpace(line), "|")
 		if len(cells) != 6 || strings.HasPrefix(cells[1], " ---") || cells[1] == " term " {
@@ -32,7 +44,15 @@ func TestGlossary(t *testing.T) {
 				t.Errorf("%s stands twice", term)
 			}
 			seen[term] = true
+			leads[term] = linked.MatchString(cells[3])
 		}
+		for _, m := range linked.FindAllStringSubmatch(cells[3], -1) {
+			source, err := os.ReadFile(filepath.Join(root, "docs", m[3]))
+			require.NoError(t, err, cells[1])
+			require.Equal(t, "../"+m[1], filepath.ToSlash(filepath.Dir(m[3])), "%s: the folder of the example", cells[1])
+			require.Contains(t, string(source), "\nfunc "+m[2]+"() {", cells[1])
+		}
+		cells[3] = linked.ReplaceAllString(cells[3], "")
 		names := backquoted.FindAllStringSubmatch(cells[3], -1)
 		if len(names) == 0 {
 			t.Errorf("%s: names nothing of this project", cells[1])
@@ -52,6 +72,9 @@ func TestGlossary(t *testing.T) {
 		}
 	}
 	require.Greater(t, terms, 80)
+	for _, term := range led {
+		require.True(t, leads[term], "%s leads to no example", term)
+	}
 }
 
 // What documents name and podberth leaves out on purpose is in SCOPE.md.
