@@ -8,8 +8,8 @@ import v1 "k8s.io/api/core/v1"
 //  2. [ValidatePod] of the pod as it was given,
 //  3. [Quotas.Charge] of what [Admit] returns. A nil [Quotas] charges nothing.
 //
-// The error is that of the first step that refuses the pod; the pod is then nil and no quota is charged. A nil pod gives nil. The pods
-// of one template differ in what Accept does to them by their names, labels and node affinity only.
+// The error is that of the first step that refuses the pod; the pod is then nil and no quota is charged. A nil pod gives nil. Accept does
+// the same to all pods of one template that are equal in labels and node affinity, their names aside.
 func Accept(pod *v1.Pod, c Cluster, q *Quotas, o Options) (*v1.Pod, []Change, error) {
 	if pod == nil {
 		return nil, nil, nil

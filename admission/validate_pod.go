@@ -22,7 +22,7 @@ import (
 // Pass the pod as its author wrote it, or after admission plugins: ValidatePod itself fills in the defaults of
 // [overhead.Default] and merges label keys, as the API server does before it checks. Errors of one map, such as nodeSelector,
 // are in the order of the keys; the API server's own order there varies. Fields that scheduling does not read, such as
-// images, are not checked. Whether a class that the pod names exists is no question of these checks. The pod must not be nil.
+// images, are not checked. The checks do not look whether a class that the pod names exists. The pod must not be nil.
 // Cost: O(size of the pod).
 func ValidatePod(pod *v1.Pod) field.ErrorList {
 	pod = MergeLabelKeys(overhead.Default(pod))

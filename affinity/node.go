@@ -35,8 +35,8 @@ type NodeEvaluator struct {
 
 // CompileNode compiles the pod's node affinity.
 //
-// The error is "pod affinity terms conflict": the requirements on metadata.name exclude each other, and v1.36.3 rejects the
-// pod before it looks at any node. The evaluator then rejects every node. Terms that cannot be converted give no error
+// The error is "pod affinity terms conflict": the requirements on metadata.name exclude each other, and v1.37.2 rejects the pod before it
+// looks at any node. The evaluator then rejects every node. Terms that cannot be converted give no error
 // here: required terms never match (rule A3.4), preferred terms fail the scoring (see SkipScore).
 //
 // Rule: documentation, "Assigning Pods to Nodes" (nodeSelector, Node affinity); API fields spec.nodeSelector and

@@ -14,8 +14,8 @@ import (
 )
 
 // ClaimEvent is one entry of the log of devices: a ResourceClaim changed from Old to New. Old is nil for a claim that came,
-// New for a claim that left. Both are nil when a ResourceSlice, a DeviceTaintRule or a DeviceClass changed: what was read of slices,
-// rules and classes is worthless then.
+// New for a claim that left. Both are nil when a ResourceSlice, a DeviceTaintRule or a DeviceClass changed: read slices, rules and
+// classes again then.
 type ClaimEvent struct {
 	Old, New *resourcev1.ResourceClaim
 }

@@ -36,8 +36,8 @@ type valueIndex struct {
 //   - have is the number of nodes with the label.
 //
 // A value keeps its number while every value keeps a node. Otherwise the snapshot logs an event with Node == -1, except when
-// every node has a value of its own before and after the change. It logs such an event too when the nodes begin or cease to
-// have values of their own. O(nodes) at the first call for a key, then O(1).
+// every node has a value of its own before and after the change. It also logs such an event when it begins or
+// ceases to be true that no two nodes share a value. O(nodes) at the first call for a key, then O(1).
 func (s *Snapshot) Domains(key string) (ids []int32, domains, have int) {
 	c := s.values(indexKey{name: key})
 	if c == nil {

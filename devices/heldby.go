@@ -25,7 +25,8 @@ func holderText(claims []string) string {
 	return begin + "s " + strings.Join(claims, ", ") + more + ")"
 }
 
-// WithoutHolders returns a sentence without the texts of holderText. A name of a claim has no parenthesis.
+// WithoutHolders returns a sentence of an [Explanation] without the names of the claims that hold devices. A name of a claim has no
+// parenthesis.
 func WithoutHolders(sentence string) string {
 	for {
 		before, rest, _ := strings.Cut(sentence, begin)

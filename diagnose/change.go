@@ -181,8 +181,8 @@ func (c Change) Text() string {
 	return b.String()
 }
 
-// DefaultCost returns what a change costs unless [Options.Cost] says otherwise: cheap are edits of the pod that lose a wish, dear
-// is what takes capacity or removes pods. A lower request or count costs more the more it takes away.
+// DefaultCost returns what a change costs unless [Options.Cost] says otherwise: edits of the pod that give up a wish are cheap, changes
+// that take capacity or remove pods are dear. A lower request or count costs more when it takes away more.
 func DefaultCost(c Change) int64 {
 	switch c.Kind {
 	case Mend:

@@ -41,7 +41,8 @@ type Options struct {
 	// Cost returns what a change costs; nil: DefaultCost. A set costs the sum. A cost below 0 leaves the change out of every set.
 	// Cost is asked before the values are known too.
 	Cost func(c Change) int64
-	// Nodes is the number of nodes whose changes are tried, and of nodes that agents keep closed as many more; 0 means 3, below 0 none.
+	// Nodes is the number of nodes whose changes are tried; 0 means 3, below 0 none. Of nodes that agents keep closed as many more are
+	// tried.
 	Nodes int
 	// Size is the largest number of changes in a set; 0 means 4.
 	Size int
@@ -74,7 +75,7 @@ type Diagnosis struct {
 	// Remedies are at most three lines of advice, the best for the cause first: relaxations and edits of the owner, with all pods of
 	// the owner counted.
 	Remedies []Remedy `json:"remedies,omitempty"`
-	// Dropped are changes that would be in sets, and that the law of advice forbids.
+	// Dropped are changes that would be in sets, and that advice must not name because they do harm.
 	Dropped []Dropped `json:"dropped,omitempty"`
 	// Conflicts are the smallest sets of rules of the pod, by field path, that keep the pod out whatever its other rules are.
 	// A conflict without rules says that the pod would not be placed with all its rules dropped.

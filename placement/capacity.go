@@ -15,7 +15,7 @@ import (
 
 // Room says how many more pods of one kind fit: one for each of Nodes.
 type Room struct {
-	// Nodes are the nodes that the copies took, in the order of the copies. A node that took several is there as often.
+	// Nodes are the nodes that the copies took, in the order of the copies. A node that took several copies is listed once for each.
 	Nodes []string `json:"nodes"`
 	// Stop says why the next copy does not fit: the message with the reasons and their numbers of nodes, and the plugins that
 	// reject. nil when the caller ended the search.
@@ -30,7 +30,8 @@ type Room struct {
 // sets no limit.
 //
 // A copy has the pod's name with a number. All copies use the same claims; each copy has generic ephemeral volumes and
-// ResourceClaims from templates of its own. The nomination of the pod does not count. The errors are those of Assume; the [Room] is empty then. One decision a copy.
+// ResourceClaims from templates of its own. The nomination of the pod does not count. The errors are those of Assume; the [Room] is empty
+// then. The cost is one decision for each copy.
 func (p *Placer) HowMany(pod *v1.Pod, more func(placed int) bool) (room Room, err error) {
 	defer must.Catch(&err)
 	return p.howMany(pod, more, func(c *v1.Pod) Decision { return p.Decide(c, Options{}) }), nil

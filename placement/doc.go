@@ -33,6 +33,6 @@
 //
 // Package [queue] orders pods, package [preemption] finds victims, and the caller binds pods and volumes.
 //
-// Follows kube-scheduler v1.37 with its default profile (documentation, "Scheduling Framework" and "Scheduler
+// The package follows kube-scheduler v1.37 with its default profile (documentation, "Scheduling Framework" and "Scheduler
 // Configuration"). Known difference: v1.37 chooses among equal totals by the position in a heap; podberth takes the first.
 package placement

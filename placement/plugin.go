@@ -54,8 +54,8 @@ type Plugin struct {
 	// KeyParts, one behind the other, append what AppendKey appends. A part that several plugins have is asked once. nil: the key
 	// has no parts.
 	KeyParts []KeyPart
-	// Reads names what an answer about one node reads of other nodes: "label:KEY", "images", "taints". A change of it on any
-	// node drops all kept work. "storage" stands for claims, volumes, classes and other storage objects: a change drops what is kept
+	// Reads names what an answer about one node reads of other nodes: "label:KEY", "images", "taints". A change of it on any node drops all
+	// answers that the plan keeps. "storage" stands for claims, volumes, classes and other storage objects: a change drops what is kept
 	// for the pods for which Skips, which may be nil, does not return true.
 	Reads []string
 	// Skips reports whether the plugin skips the pod on every cluster. GroupAbsent needs it. Each plugin is asked.
@@ -65,7 +65,7 @@ type Plugin struct {
 	// own returns the plugin with memory that one plan uses, and a copy of the plugin as it is. nil: the plugin keeps nothing.
 	own func(p *Plugin) *Plugin
 
-	// Lapses means that the filter's rule can stop to hold for a running pod, which then stays on its node. Plan.Violations
+	// Lapses means that the filter's rule can stop holding for a running pod, which then stays on its node. Plan.Violations
 	// asks these filters.
 	Lapses bool
 	// PlacementScore says how good a set of nodes is for a group (Placer.DecideGroup), in 0 to 100: members would come to nodes
@@ -76,7 +76,7 @@ type Plugin struct {
 	// attempt of the group.
 	GroupPostFilter func(f GroupFailure) (GroupAnswer, error)
 
-	// Over returns the plugin over what the plans of a cluster share: Profile.Volumes and Profile.Devices, which are not nil.
+	// Over returns a plugin that uses what the plans of a cluster share: Profile.Volumes and Profile.Devices, which are not nil.
 	// nil: the plugin needs neither.
 	Over func(p Profile) *Plugin
 }
@@ -89,7 +89,7 @@ type Group = reuse.Group
 
 // The groups of plugins.
 const (
-	// GroupNever: no work is kept for any pod of a profile with the plugin. Each decision asks about each node.
+	// GroupNever: a plan keeps no answers for any pod of a profile with the plugin. Each decision asks about each node.
 	GroupNever = reuse.Never
 	// GroupStatics: an answer about a node changes only with the object of that node. The predicate and the scorer need one of
 	// two methods. Reads(dst []string) []string appends what the answer reads of a node, in the words of
@@ -106,7 +106,7 @@ const (
 	// groupStates: an answer changes with the pods on any node. Only plugins of this package are of this group: to count pods takes
 	// many methods, which are no promise to callers.
 	groupStates = reuse.States
-	// GroupAbsent: work is kept for the pods for which Skips returns true. The other pods are decided node by node.
+	// GroupAbsent: a plan keeps answers for the pods for which Skips returns true. The other pods are decided node by node.
 	GroupAbsent = reuse.Absent
 )
 

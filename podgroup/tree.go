@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// MaxDepth is how many levels a tree may have, the leaf included. v1.37 means 4 and follows 5; pods of deeper trees wait for good.
+// MaxDepth is how many levels a tree may have, the leaf included. v1.37 intends 4 levels and follows 5. Pods of deeper trees are never
+// scheduled.
 const MaxDepth = 5
 
 var (
@@ -156,7 +157,7 @@ func (n *Node) Leaves() (leaves []*Node) {
 }
 
 // Home returns the node to which the queued pods of a group belong: as in v1.37, the first node of the tree with the group's name, from
-// the root on. A composite group of the same name gets the pods, and nobody places them then. nil: no node has the name.
+// the root on. If that node is a composite group, nobody places the pods. nil: no node has the name.
 func (t *Tree) Home(group string) *Node {
 	for _, n := range t.nodes {
 		if n.Name == group {

@@ -14,8 +14,7 @@
 //
 // # The rule
 //
-// Each node whose rejection can be cured is tried. The nodes are sorted by name, and the first one to try is an offset into
-// this list. On a node
+// Each node whose rejection can be cured is tried, in the order of the names, beginning at [Options.Offset]. On a node
 //
 //  1. all pods of lower priority leave;
 //  2. if the preemptor then fits, the pods come back as long as the preemptor still fits: first the pods whose disruption
@@ -30,7 +29,7 @@
 // pods; the rest of a budget may be negative. Times are instants; a pod without a start time started at [Request.Now].
 // [Cluster.Pods] is never called for a free slot.
 //
-// There is no clock and no randomness ([Request].Now, [Options].Offset). The answer depends on the order of the pods on a
+// There is no clock and no randomness ([Request.Now], [Options.Offset]). The answer depends on the order of the pods on a
 // node only if pods have equal priority and start. A [Planner] and an [Index] keep memory between calls and belong to one
 // goroutine. The functions may run side by side on one cluster that does not change, each with its own [WhatIf]. What all
 // packages promise is said in [github.com/podberth/podberth].

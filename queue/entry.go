@@ -51,14 +51,14 @@ type Entry struct {
 	Attempts int
 	// UnschedulableCount counts the attempts that ended with a rejecting plugin; it is never reset.
 	UnschedulableCount int
-	// ConsecutiveErrorsCount counts the attempts in a row that ended without one.
+	// ConsecutiveErrorsCount counts the attempts in a row that ended with an error, so that no plugin rejected the pod.
 	ConsecutiveErrorsCount int
 	// BackoffExpiration is the expiry of the last backoff (backoffExpiry); zero for a pod that never failed.
 	BackoffExpiration time.Time
 	// UnschedulablePlugins are the plugins that rejected the pod in its last attempt and those that gated it since,
 	// sorted. Neither a pop nor an opened gate clears them.
 	UnschedulablePlugins []string
-	// PendingPlugins are those of them that rejected it with status Pending, sorted.
+	// PendingPlugins are the UnschedulablePlugins that rejected the pod with status Pending, sorted.
 	PendingPlugins []string
 	// GatingPlugin is the gate that refuses the pod, "" when it is not gated. GateMessage is what it said.
 	GatingPlugin, GateMessage string

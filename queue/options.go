@@ -68,7 +68,7 @@ type Options struct {
 	// default in v1.37. The plugin GangScheduling registers (Pod, Add) and (scheduling.k8s.io/PodGroup, Add) without hints:
 	// add them to Profile.Events.
 	GangScheduling bool
-	// Groups makes the pods of a group one entry; nil: such pods are pods like others. Add its Gate and its Events to the profiles.
+	// Groups makes the pods of a group one entry; nil: pods of groups are pods like others. Add its Gate and its Events to the profiles.
 	Groups *GroupOptions
 	// ShareFailures lets equal pods share a failure. While a pod waits unschedulable, active pods with the same Signature wait
 	// too and are not tried, until an event lets one of these pods go. Needs Signature.

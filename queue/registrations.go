@@ -6,8 +6,8 @@ import (
 	"github.com/podberth/podberth/release"
 )
 
-// Hint is a queueing hint of one plugin. It reports whether an event could make pod schedulable: true is Queue, false is
-// Skip. old and new are the object before and after the event; old is nil for an addition, new is nil for a deletion. An
+// Hint is a queueing hint of one plugin. It reports whether an event could make pod schedulable: true is Queue in kube-scheduler's words,
+// false is Skip. old and new are the object before and after the event; old is nil for an addition, new is nil for a deletion. An
 // error counts as Queue, whatever the bool. A nil Hint always says Queue. A Hint must be pure: the queue does not promise how
 // often or in which order it calls hints.
 type Hint func(pod *v1.Pod, old, new any) (bool, error)

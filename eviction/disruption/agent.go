@@ -7,7 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// BudgetAgent says which agent makes the disruption budget of a pod, and when the budget goes: it is not a person's to change. It is "" for the
+// BudgetAgent names the agent that makes the disruption budget of a pod, and says when the budget goes. Persons should not change such a
+// budget. It is "" for the
 // budgets of persons, and for nil. An instance manager of Longhorn has a budget as long as a volume is attached to its node.
 func BudgetAgent(pod *v1.Pod) string {
 	if pod == nil {

@@ -102,8 +102,8 @@ func (x *Removals) Nodes() (out []string) {
 }
 
 // Try removes one node and takes the removal back. why says why no node takes a pod, given the attempt over the cluster without the
-// node; nil: kube-scheduler's message. The error names a node that the planner does not know. One decision a pod, and a fork for each
-// pod that no node takes.
+// node; nil: kube-scheduler's message. The error names a node that the planner does not know. The cost is one decision for each pod, and
+// a fork for each pod that no node takes.
 func (x *Removals) Try(node string, why func(a *placement.Attempt, c *cluster.Snapshot, pod *v1.Pod) string) (_ *Removal, err error) {
 	defer must.Catch(&err)
 	i := x.state.base.Slot(node)

@@ -22,7 +22,7 @@ type Replay struct {
 
 // Replay evicts the pods of a plan of this planner, wave by wave, with the nodes of the plan cordoned, and lets the profile choose
 // the node of each new pod as kube-scheduler does; of equal nodes it takes the first. The error names a pod that the planner does
-// not know, or is that of a snapshot. One decision a move.
+// not know, or is that of a snapshot. The cost is one decision for each move.
 func (p *Planner) Replay(plan *Plan) (_ *Replay, err error) {
 	defer must.Catch(&err)
 	loadOf := map[*v1.Pod]*load{}

@@ -19,11 +19,11 @@ type Options struct {
 	MaxMoves int
 	// Stop ends the search when it returns true. It is asked before each node. The plan is the best so far. nil: never.
 	Stop func() bool
-	// Improved hears of each better set of nodes, before the order of the moves is looked for. nil: nobody hears.
+	// Improved hears of each better set of nodes, before the order of the moves is looked for. nil: no calls.
 	Improved func(Progress)
 }
 
-// DefaultSteps are the steps of a search whose [Options] have none.
+// DefaultSteps are the steps of a search when [Options.Steps] is 0.
 const DefaultSteps = 1000
 
 // Progress is how far a search is.

@@ -19,7 +19,7 @@ type Search struct {
 	Stop func() bool
 }
 
-// DefaultLimit is the limit of a [Search] without one.
+// DefaultLimit is the limit of a [Search] whose Limit is 0.
 const DefaultLimit = 10000
 
 // Headroom says how many nodes may fail.
@@ -31,7 +31,7 @@ type Headroom struct {
 	Found *Result
 	// Exact reports that Found has one node more than Survives: no smaller set exists.
 	Exact bool
-	// Played is the number of scenarios. Limited reports that the limit or Stop ended the search, so that a longer one may find more.
+	// Played is the number of scenarios. Limited reports that the limit or Stop ended the search, so that a longer search may find more.
 	Played  int
 	Limited bool
 	// Remedies are what would let the cluster survive each failure of one node, checked by deciding again; nil when it does.

@@ -32,11 +32,11 @@ type Options struct {
 	// Until makes Run forecast taint-based eviction for so long after the failure (Outcome.Leaves). 0: no forecast.
 	Until time.Duration
 	// Observe hears of each attempt of the scenario with that place in the list, in the order of the attempts; the orders of
-	// Orders are not observed. Parallel's goroutines call it. nil: nobody hears.
+	// Orders are not observed. Parallel's goroutines call it. nil: no calls.
 	Observe func(scenario int, a Attempt)
 }
 
-// DefaultSteps is the limit of [Options] without Steps.
+// DefaultSteps is the limit of [Options] whose Steps are 0.
 const DefaultSteps = 100_000
 
 // stopped reports whether the caller ends the work.

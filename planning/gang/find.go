@@ -17,7 +17,7 @@ type Options struct {
 	Stop func() bool
 }
 
-// DefaultSteps are the steps of a search whose [Options] have none.
+// DefaultSteps are the steps of a search when [Options.Steps] is 0.
 const DefaultSteps = 50_000
 
 // Outcome is what is known about the place of a group.

@@ -45,7 +45,7 @@ type Options struct {
 	Groups *podgroup.Gates
 }
 
-// DefaultSteps are the steps of a search whose [Options] have none.
+// DefaultSteps are the steps of a search when [Options.Steps] is 0.
 const DefaultSteps = 20_000
 
 // ErrNoSnapshot is the error of [Pack] for an [Input] without a Snapshot.

@@ -59,7 +59,7 @@ type Options struct {
 	Stop  func(pod *v1.Pod) time.Duration
 	Start func(pod *v1.Pod, node string) time.Duration
 	Renew func(node *v1.Node) time.Duration
-	// Timeout is how long the drain of a batch may take; 0: as long as it likes.
+	// Timeout is how long the drain of a batch may take; 0: no limit.
 	Timeout time.Duration
 	// Remedies is the number of changes to try for each deadlock at most; 0: none. Each costs a plan.
 	Remedies int
@@ -68,7 +68,7 @@ type Options struct {
 	// when it returns true; it is asked before each batch of nodes. nil: never. Plan.Untried counts the changes that are left out.
 	Steps int
 	End   func() bool
-	// Progress hears how many of the nodes have been decided about. nil: nobody hears.
+	// Progress hears how many of the nodes have been decided about. nil: no calls.
 	Progress func(done, total int)
 }
 

@@ -69,7 +69,7 @@ type Made struct {
 	Waiting []Waiting
 }
 
-// Counted is pods that a controller makes and [Make] does not: they differ from a pod in name only.
+// Counted says how many pods of a controller [Make] leaves out because they differ from Pod in name only.
 type Counted struct {
 	Pod  *v1.Pod // the last one of Made.Pods
 	More int     // how many are left out

@@ -150,8 +150,8 @@ type Return struct {
 
 // After decides about the victims of a candidate when the preemptor runs on the candidate's node and controllers make the
 // victims again. kube-scheduler's rules decide about all victims together, the highest priority first. A victim may preempt pods of
-// still lower priority; these follow in the list. Victims without controller are lost. Starvation has a name there: a victim that
-// [Starves] does not come back, and a victim that [Preempts] passes its loss on. o has the budgets and the time; its other fields count
+// still lower priority; these follow in the list. Victims without controller are lost. A victim that [Starves] does not come back. A
+// victim that [Preempts] makes other pods leave in its place. o has the budgets and the time; its other fields count
 // as well. The errors are those of the snapshot for victims and preemptors that do not belong to it. O(victims) decisions.
 func (c *Comeback) After(preemptor *v1.Pod, candidate preemption.Candidate, o placement.PreemptOptions) (out []Return, err error) {
 	defer must.Catch(&err)

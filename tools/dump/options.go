@@ -33,7 +33,7 @@ type Options struct {
 	Verbose bool
 
 	// Progress hears how many bytes of a file have been read, as they stand in the file, and how many there are; 0 when nobody
-	// knows. At the end of the file both are equal. nil: nobody hears.
+	// knows. At the end of the file both are equal. nil: no calls.
 	Progress func(done, total int64)
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/podberth/podberth/podgroup"
 )
 
-// Bound ends the check of what was tried without counting.
+// Bound limits the check of Exhausted, which tries every way again.
 type Bound struct {
 	// Steps bounds the pods that are put on nodes; 0: 200,000.
 	Steps int
@@ -26,7 +26,8 @@ type Bound struct {
 
 const defaultSteps = 200_000
 
-// CheckAbsence checks the proof that a group has no place. nil: there is none. The error says which part of the certificate does not prove
+// CheckAbsence checks the proof that a group has no place. A nil error means that the proof holds. The error says which part of the
+// certificate does not prove
 // it, or does not have the numbers of the cluster. Other errors are those of [Question.Subject].
 func CheckAbsence(q Question, a Absence, b Bound) (err error) {
 	defer must.Catch(&err)

@@ -13,8 +13,8 @@ import (
 )
 
 // CheckPlacement decides about the members of a placement one after the other, each forced to its node, and counts whether the groups have
-// enough. The error names the first member that its node refuses with the reasons, a member or a node that the question has not, a domain
-// that is not one, or a group with too few members. Other errors are those of [Question.Subject].
+// enough. The error names the first member that its node refuses with the reasons, a member or a node that the question does not have, a
+// domain that does not exist, or a group with too few members. Other errors are those of [Question.Subject].
 func CheckPlacement(q Question, places []Place) (err error) {
 	defer must.Catch(&err)
 	x := must.Get(q.Subject())
