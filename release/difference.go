@@ -30,8 +30,8 @@ func (d Difference) In(v Version) string {
 	return d.By[v.minor()-V1_34]
 }
 
-// Between reports the differences of two releases, in the order of [Differences]: those whose In is not the same. It returns nil
-// for equal releases and for a release that is not known.
+// Between reports the differences of two releases, in the order of [Differences]: those for which In returns two different texts. It returns
+// nil // for equal releases and for a release that is not known.
 func Between(a, b Version) []Difference {
 	if !a.Known() || !b.Known() {
 		return nil

@@ -18,7 +18,7 @@ import (
 	"github.com/podberth/podberth/scheduler/groups"
 )
 
-// Gate is the API server as it looks at the new pods of a dump.
+// Gate decides about the new pods of a dump as the API server does.
 type Gate struct {
 	// Quotas are the quotas of the dump, charged with its stored pods and with the pods that the gate has let through. nil: the gate
 	// charges nothing.

@@ -20,8 +20,8 @@ func Interrupted(ctx context.Context) error {
 	return nil
 }
 
-// Stop returns what a search asks whether it ends: when the context has ended, and when the search has taken as long as limit, which
-// begins now. A limit of 0 is none.
+// Stop returns a function that reports whether a search must end: the context has ended, or the time limit, which begins now, is over. A
+// limit of 0 is none.
 func Stop(ctx context.Context, limit time.Duration) func() bool {
 	end := time.Now().Add(limit)
 	return func() bool { return ctx.Err() != nil || limit > 0 && !time.Now().Before(end) }

@@ -33,8 +33,8 @@ func (t *Tables) AllFlag(f *Set) {
 	f.BoolVar(&t.All, "all", false, fmt.Sprintf("print the whole of the tables; without the flag the first %d lines", MostLines))
 }
 
-// Cut leaves as many lines of a table that [MostLines] are not exceeded, one that says how many more there are, and the lines of end, which
-// come last in any case. With All it leaves every line.
+// Cut shortens a table to at most [MostLines] lines. The last line of the table then says how many more there are, and the lines of end
+// always follow. With All nothing is cut.
 func (t *Tables) Cut(out *strings.Builder, end string) {
 	text := out.String()
 	lines, most := strings.Count(text, "\n"), MostLines-strings.Count(end, "\n")

@@ -36,10 +36,10 @@ func (w *Warnings) Aside(group, text string) { w.list = append(w.list, warning{g
 // Append adds the warnings of more.
 func (w *Warnings) Append(more Warnings) { w.list = append(w.list, more.list...) }
 
-// Clip returns the warnings for a reader that adds more of its own.
+// Clip returns the warnings as a value of its own: what a caller adds to it does not come to w.
 func (w Warnings) Clip() Warnings { return Warnings{w.All, slices.Clip(w.list)} }
 
-// Part parts the warnings into those that come before the answer and those that come after it.
+// Part divides the warnings into those that come before the answer and those that come after it.
 func (w Warnings) Part() (before, after Warnings) {
 	before.All, after.All = w.All, w.All
 	for _, x := range w.list {

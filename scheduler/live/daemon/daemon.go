@@ -51,7 +51,7 @@ type Config struct {
 	Registry prometheus.Registerer
 	// Permissions checks at the start that the account may do all that the daemon does.
 	Permissions bool
-	// Write has time-outs and pauses; the zero value is good.
+	// Write has time-outs and pauses; the zero value has the defaults.
 	Write write.Options
 	// Leftover is the longest time that a pod waits in the queue as unschedulable; 0 is 5 minutes.
 	Leftover time.Duration

@@ -49,7 +49,7 @@ type View interface {
 	Changed() <-chan struct{}
 }
 
-// Options are the options of a client. The zero value is good.
+// Options are the options of a client. The zero value has the defaults.
 type Options struct {
 	// Release is the release that the client follows: v1.37 tries a binding again (rule L9.2).
 	Release release.Version
