@@ -144,7 +144,8 @@ func (w *world) untaint(text string) error {
 }
 
 func (w *world) label(text string) error {
-	name, spec, err := of(text, "NODE=KEY=VALUE or NODE=KEY-")
+	const form = "NODE=KEY=VALUE or NODE=KEY-"
+	name, spec, err := of(text, form)
 	if err != nil {
 		return err
 	}
@@ -154,7 +155,11 @@ func (w *world) label(text string) error {
 	}
 	n.Labels = maps.Clone(n.Labels)
 	key, value, set := strings.Cut(spec, "=")
-	if gone, removal := strings.CutSuffix(key, "-"); removal && !set {
+	if !set {
+		gone, removal := strings.CutSuffix(key, "-")
+		if !removal {
+			return bad("Invalid value", "%q: must be %s", text, form)
+		}
 		delete(n.Labels, gone)
 		return nil
 	}

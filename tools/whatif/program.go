@@ -53,6 +53,9 @@ func reply(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Wr
 	}
 	w := &world{ctx: ctx, o: changed, moved: map[string]string{}, made: map[string]bool{}}
 	for _, c := range o.changes {
+		if err := program.Interrupted(ctx); err != nil {
+			return err
+		}
 		if err := verbs[c.verb].make(w, c.text); err != nil {
 			return fmt.Errorf("-%s: %w", c.verb, err)
 		}

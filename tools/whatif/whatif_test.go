@@ -32,7 +32,7 @@ func ask(t *testing.T, args ...string) (a answer) {
 func TestBadInput(t *testing.T) {
 	for _, x := range []struct{ arg, says string }{
 		{"-cordon=none", `-cordon: Not found: "none"`}, {"-taint=general-a1", "-taint: Invalid value"}, {"-taint=general-a1=a=b:Never", "must be NODE=KEY=VALUE:EFFECT"}, {"-taint=none=a=b:NoSchedule", "Not found"},
-		{"-untaint=general-a1=none", "has no such taint"}, {"-untaint=x", "-untaint: Invalid value"}, {"-label=general-a1=!!=x", "-label: node general-a1: "}, {"-label=none=a=b", "Not found"}, {"-label=x", "Invalid value"},
+		{"-untaint=general-a1=none", "has no such taint"}, {"-untaint=x", "-untaint: Invalid value"}, {"-label=general-a1=!!=x", "-label: node general-a1: "}, {"-label=none=a=b", "Not found"}, {"-label=x", "Invalid value"}, {"-label=general-a1=x", "must be NODE=KEY=VALUE or NODE=KEY-"},
 		{"-scale=deployment/shop/cart", "-scale: Invalid value"}, {"-scale=deployment/shop/cart=-1", "a number from 0"}, {"-scale=cart=3", "must be KIND/NAMESPACE/NAME"}, {"-scale=secret/shop/cart=3", "Unsupported value"}, {"-scale=deployment/shop/none=3", "Not found"},
 		{"-request=deployment/shop/cart=cpu", "-request: Invalid value"}, {"-request=deployment/shop/cart=cpu=much", "Invalid value"}, {"-request=deployment/shop/cart=cpu=-1", "Invalid value"}, {"-request=deployment/shop/none=cpu=1", "Not found"},
 		{"-remove-node=none", "Not found"}, {"-add-node-like=none", "Not found"}, {"-add-node-like=general-a1=0", "a number from 1 to 1000"}, {"-add-node-like=general-a1=x", "a number from 1"},

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/cmd/internal/mcp"
 	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/report"
 )
 
 // keep is how long the snapshot of a cluster answers the questions of an agent. A dump answers until it is read again on request.
@@ -83,8 +85,9 @@ func (g *global) readCluster(ctx context.Context) (*dump.Objects, []string, erro
 		return nil, nil, err
 	}
 	in, warnings, err := g.Cluster.Read(ctx, Need{All: true, MaxSize: size}, io.Discard)
-	if err != nil {
-		return nil, nil, err
+	if err != nil { // it may name the server and the user of the kubeconfig, which an agent does not get
+		report.Textf(g.stderr, "%s\n", err)
+		return nil, nil, errors.New("the cluster cannot be read: the standard error of the program says why")
 	}
 	o, err := dump.Read([]string{"-"}, in, dump.Options{MaxSize: 1 << 40})
 	return o, warnings, err

@@ -3,6 +3,8 @@ package command_test
 import (
 	"encoding/json"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -34,7 +36,7 @@ func TestAgentOfACluster(t *testing.T) {
 		{"why_pod", map[string]any{"pod": "postgres-3"}, "Pod data/postgres-3 waits: "},
 		{"why_no_pods", map[string]any{"workload": "deployment/shop/cart"}, "Deployment shop/cart"},
 		{"fit", map[string]any{"template": "deployment/shop/cart"}, "more pods like shop/cart-template fit"},
-		{"drain", map[string]any{"nodes": []string{"general-a1"}}, "pods leave in"},
+		{"drain", map[string]any{"nodes": []string{"general-a1"}}, "can leave, in "},
 		{"what_if", map[string]any{"changes": []any{map[string]any{"do": "removeNode", "on": "general-a1"}}}, "pods wait, 8 before"},
 		{"overview", map[string]any{}, "12 nodes, "},
 	} {
@@ -55,6 +57,30 @@ func TestAgentOfACluster(t *testing.T) {
 	for _, resource := range []string{"secrets", "configmaps", "log", "stats", "summary", "configz", "exec"} {
 		require.NotContains(t, s.asked, resource)
 	}
+}
+
+// An agent hears that the cluster cannot be read, and not where it is or who asks: that is in the kubeconfig. The reason goes to standard error.
+func TestAgentWithoutItsCluster(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "config")
+	require.NoError(t, os.WriteFile(config, []byte(`{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":"http://127.0.0.1:1"}}],"contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],"users":[{"name":"u","user":{}}]}`), 0o600))
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	ended := make(chan int)
+	var errs lockedText
+	go func() {
+		code := kubectl().Run(t.Context(), []string{"mcp", "--kubeconfig", config}, in, out, &errs)
+		out.Close()
+		ended <- code
+	}()
+	c, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.IOTransport{Reader: fromServer, Writer: toServer}, nil)
+	require.NoError(t, err)
+	r, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "overview"})
+	require.NoError(t, err)
+	require.True(t, r.IsError)
+	require.Equal(t, "the cluster cannot be read: the standard error of the program says why", r.Content[0].(*sdk.TextContent).Text)
+	require.Contains(t, errs.String(), "cannot reach the API server 127.0.0.1:1")
+	require.NoError(t, c.Close())
+	require.Zero(t, <-ended)
 }
 
 // lockedText is what two goroutines write and read.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/podberth/podberth/tools/drain"
+	"github.com/podberth/podberth/tools/report"
 )
 
 // planned is what program drain says.
@@ -253,6 +254,14 @@ func (a *drainAnswer) propose(apart bool) {
 	}
 }
 
+// these names the pods of a group: the first, and how many more there are.
+func these(examples []string, pods int) string {
+	if pods == 1 {
+		return examples[0]
+	}
+	return fmt.Sprintf("%s and %d more", examples[0], pods-1)
+}
+
 // grouped adds a pod to the group of its reason.
 func grouped(list []group, reason, pod string) []group {
 	for k := range list {
@@ -268,13 +277,17 @@ func grouped(list []group, reason, pod string) []group {
 }
 
 func (a *drainAnswer) lines() []string {
-	out := []string{fmt.Sprintf("%d of %d pods leave in %d waves; %d are blocked.", a.Leave, a.Pods, len(a.Waves), a.Pods-a.Leave)}
+	out := []string{fmt.Sprintf("%d of %s can leave, in %s; blocked: %d.", a.Leave, report.Count(a.Pods, "pod"), report.Count(len(a.Waves), "wave"), a.Pods-a.Leave)}
 	for _, e := range a.Errors[:min(1, len(a.Errors))] {
 		out = append(out, "kubectl drain refuses to begin: "+e)
 	}
 	for _, b := range a.Blocked {
 		if !b.Together {
-			out = append(out, fmt.Sprintf("Blocked: %d pods of %s by budget %s: %s", b.Pods, b.Owner, b.Budget, b.Arithmetic))
+			line := fmt.Sprintf("Blocked: %s of %s by budget %s: %s", report.Count(b.Pods, "pod"), b.Owner, b.Budget, b.Arithmetic)
+			if b.WaitingHelps {
+				line += "; " + b.Remedy
+			}
+			out = append(out, line)
 		}
 	}
 	for _, f := range a.Fixes {

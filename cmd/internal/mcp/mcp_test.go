@@ -202,7 +202,14 @@ func TestArguments(t *testing.T) {
 		{"what_if", args{"changes": []any{args{"do": "delete", "on": "a"}}}, "changes[0].do: Unsupported value"},
 		{"what_if", args{"changes": []any{args{"do": "removeNode", "on": "none"}}}, "changes: removeNode: Not found"},
 		{"what_if", args{"changes": []any{args{"do": "cordon", "on": "a=b"}}}, "changes[0].on: Invalid value"},
+		{"what_if", args{"changes": []any{args{"do": "cordon", "on": "general-a1", "to": "x"}}}, "changes[0].to: Forbidden: cordon has none"},
+		{"what_if", args{"changes": []any{"cordon"}}, "changes: Invalid value: a string: must be an object"},
+		{"what_if", args{"changes": []any{args{"do": "label", "on": "general-a1", "to": "x"}}}, "changes: label: Invalid value"},
+		{"fit", args{"pod": "shop/cart-canary", "count": 1.5}, "count: Invalid value: a number 1.5: must be a whole number"},
+		{"drain", args{"nodes": "general-a1"}, "nodes: Invalid value: a string: must be a list"},
+		{"overview", args{"refresh": "yes"}, "refresh: Invalid value: a string: must be true or false"},
 		{"overview", args{"what": 1}, "what: Unsupported value"},
+		{"overview", args{"namespace": "shopp"}, `namespace: Not found: "shopp"`},
 	} {
 		s := ask(t, c, x.tool, x.a)
 		require.True(t, s.bad, "%s %v: %s", x.tool, x.a, s.text)
@@ -241,6 +248,46 @@ func TestPatience(t *testing.T) {
 	close(end)
 	s = ask(t, c, "overview", args{})
 	require.False(t, s.bad, "the snapshot that was read serves the next question")
+}
+
+// The data stands once, in the structured content, and a list without items is an empty list there. A cluster without pods
+// has answers too.
+func TestLists(t *testing.T) {
+	const node = `{"apiVersion":"v1","kind":"Node","metadata":{"name":"general-a1"},"status":{"allocatable":{"cpu":"4","memory":"8Gi","pods":"10"}}}`
+	const workload = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"cart","namespace":"shop"},"spec":{"replicas":2,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`
+	calls := []call{
+		{"overview", args{}}, {"drain", args{"nodes": []string{"general-a1"}}}, {"what_if", args{"changes": []any{args{"do": "cordon", "on": "general-a1"}}}},
+		{"why_no_pods", args{"workload": "deployment/shop/cart"}}, {"fit", args{"template": "deployment/shop/cart"}}, {"why_pod", args{"pod": "data/postgres-3", "node": "general-a1"}},
+	}
+	for file, want := range map[string]int{shipped: 6, writeFile(t, "nodes.json", node+"\n"+workload): 5} {
+		c, answers := connect(t, fileOptions(file)), 0
+		for _, x := range calls {
+			s := ask(t, c, x.tool, x.a)
+			if s.bad {
+				continue
+			}
+			answers++
+			noNull(t, x.tool, s.data)
+			require.NotContains(t, s.text, `"release"`)
+		}
+		require.Equal(t, want, answers, file)
+	}
+}
+
+// noNull fails for a value that is null.
+func noNull(t *testing.T, path string, v any) {
+	t.Helper()
+	require.NotNil(t, v, path)
+	switch v := v.(type) {
+	case map[string]any:
+		for key, x := range v {
+			noNull(t, path+"."+key, x)
+		}
+	case []any:
+		for _, x := range v {
+			noNull(t, path+"[]", x)
+		}
+	}
 }
 
 // A part of an overview that takes too long is left out, and the answer says so.

@@ -14,6 +14,7 @@ import (
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/lint"
 	"github.com/podberth/podberth/tools/place"
+	"github.com/podberth/podberth/tools/report"
 )
 
 // overviewAnswer is the answer of overview.
@@ -73,6 +74,9 @@ type linted struct {
 func overview(q *question, in *input) (reply, error) {
 	var only []string
 	if in.Namespace != "" {
+		if !q.has(in.Namespace) {
+			return reply{}, fmt.Errorf("namespace: Not found: %q: no object of that namespace", in.Namespace)
+		}
 		only = []string{"-n=" + in.Namespace}
 	}
 	placed := begin[decided](q, "place", place.Run, only...)
@@ -97,14 +101,25 @@ func overview(q *question, in *input) (reply, error) {
 		return reply{}, err
 	}
 	a.lint(l)
-	lines := []string{fmt.Sprintf("%d nodes, %d pods; of %d waiting pods %d get a node, %d stay; %d budgets allow no eviction; lint: %d errors, %d warnings.", a.Nodes, a.Pods, a.Waiting, a.Scheduled, a.Stay, len(a.Budgets), a.Lint.Errors, a.Lint.Warnings)}
+	lines := []string{fmt.Sprintf("%s, %s: %d wait, of which %d get a node and %d stay. %s that allow no eviction. Lint: %s, %s.",
+		report.Count(a.Nodes, "node"), report.Count(a.Pods, "pod"), a.Waiting, a.Scheduled, a.Stay, report.Count(len(a.Budgets), "budget"), report.Count(a.Lint.Errors, "error"), report.Count(a.Lint.Warnings, "warning"))}
 	if q.incomplete != "" {
 		lines = append(lines, "Incomplete: "+q.incomplete)
 	}
 	for _, g := range a.Pending {
-		lines = append(lines, fmt.Sprintf("%d stay (%s and others): %s", g.Pods, g.Examples[0], g.Reason))
+		lines = append(lines, fmt.Sprintf("Stays: %s: %s", these(g.Examples, g.Pods), g.Reason))
 	}
 	return reply{a, lines}, nil
+}
+
+// has reports whether there is a namespace, or something in it.
+func (q *question) has(namespace string) bool {
+	for kind, object := range q.snapshot.objects.All() {
+		if object.GetNamespace() == namespace || kind.Kind == "Namespace" && object.GetName() == namespace {
+			return true
+		}
+	}
+	return false
 }
 
 // part is a command that runs beside others and has four fifths of the time of the question: the answer comes without it when it takes longer.

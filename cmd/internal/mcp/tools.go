@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -114,7 +115,7 @@ func decode(t tool, data json.RawMessage) (*input, error) {
 	if err := d.Decode(in); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
-			return nil, fmt.Errorf("%s: Invalid value: a %s: must be a %s", wrong.Field, wrong.Value, wrong.Type)
+			return nil, fmt.Errorf("%s: Invalid value: a %s: must be %s", wrong.Field, wrong.Value, inWords(wrong.Type.Kind()))
 		}
 		return nil, fmt.Errorf("arguments: Invalid value: %w", err)
 	}
@@ -124,6 +125,21 @@ func decode(t tool, data json.RawMessage) (*input, error) {
 		}
 	}
 	return in, in.check(t)
+}
+
+// inWords says what an argument must be.
+func inWords(kind reflect.Kind) string {
+	switch kind {
+	case reflect.String:
+		return "a text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int:
+		return "a whole number"
+	case reflect.Slice:
+		return "a list"
+	}
+	return "an object"
 }
 
 const (

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/podberth/podberth/tools/whatif"
@@ -18,6 +19,9 @@ type action struct {
 type actionNames [][2]string
 
 var actions = actionNames{{"cordon", "cordon"}, {"taint", "taint"}, {"untaint", "untaint"}, {"label", "label"}, {"scale", "scale"}, {"request", "request"}, {"removeNode", "remove-node"}, {"addNodeLike", "add-node-like"}, {"evict", "evict"}}
+
+// withoutTo are the changes that say all in "on".
+var withoutTo = []string{"cordon", "removeNode", "evict"}
 
 func (a actionNames) names() (out []string) {
 	for _, x := range a {
@@ -105,6 +109,8 @@ func whatIf(q *question, in *input) (reply, error) {
 			return reply{}, fmt.Errorf("changes[%d].do: Unsupported value: %q: supported values: %s", k, cut(c.Do, 100), strings.Join(actions.names(), ", "))
 		case c.On == "" || len(c.On) > mostArgument || len(c.To) > mostArgument:
 			return reply{}, fmt.Errorf("changes[%d]: Invalid value: on must be named, and texts have at most %d bytes", k, mostArgument)
+		case c.To != "" && slices.Contains(withoutTo, c.Do):
+			return reply{}, fmt.Errorf("changes[%d].to: Forbidden: %s has none", k, c.Do)
 		case strings.Contains(c.On, "="):
 			return reply{}, fmt.Errorf("changes[%d].on: Invalid value: %q: must be a name", k, c.On)
 		}
@@ -138,7 +144,7 @@ func whatIf(q *question, in *input) (reply, error) {
 		lines = append(lines, fmt.Sprintf("Refused: %s: %s %s", r.Pod, r.Message, r.Cause))
 	}
 	for _, g := range a.Waits {
-		lines = append(lines, fmt.Sprintf("Waits: %s and %d more: %s", g.Examples[0], g.Pods-1, g.Reason))
+		lines = append(lines, fmt.Sprintf("Waits: %s: %s", these(g.Examples, g.Pods), g.Reason))
 	}
 	return reply{a, lines}, nil
 }

@@ -36,8 +36,12 @@ type explained struct {
 	}
 	Choice  *diagnose.Comparison
 	Outlook *diagnose.Outlook
-	Group   *podGroup
-	Gang    *gang.Difference
+	Nodes   []struct {
+		Node       string
+		Rejections []struct{ Reasons, Numbers []string }
+	}
+	Group *podGroup
+	Gang  *gang.Difference
 }
 
 type reason struct {
@@ -67,7 +71,14 @@ type whyAnswer struct {
 	Preemption any                `json:"preemption,omitempty"`
 	Wakes      []string           `json:"wakes"`
 	Choice     *choice            `json:"choice,omitempty"`
+	NotOn      *notOn             `json:"notOn,omitempty"` // of the node that was asked about
 	Group      *podGroup          `json:"group,omitempty"` // the pod is decided with it
+}
+
+// notOn says why a node cannot take the pod, each reason with its numbers.
+type notOn struct {
+	Node string   `json:"node"`
+	Why  []string `json:"why"`
 }
 
 // choice says why the pod goes to its node and not to the best other one, or to the one that was asked about.
@@ -201,10 +212,27 @@ func whyPod(q *question, in *input) (reply, error) {
 	if e.Choice != nil {
 		a.Choice = &choice{e.Choice.Chosen, e.Choice.Other, e.Choice.ChosenTotal, e.Choice.OtherTotal, orEmpty(e.Choice.Parts)}
 	}
+	a.notOn(&e, in.Node)
 	if e.Cut != "" {
 		q.incomplete = fmt.Sprintf("the search for fixes ended early (%s), with %d sets of changes untried", e.Cut, e.Untried)
 	}
 	return reply{a, a.lines()}, nil
+}
+
+// notOn fills in why the node that was asked about cannot take the pod.
+func (a *whyAnswer) notOn(e *explained, node string) {
+	for _, n := range e.Nodes {
+		if n.Node != node || len(n.Rejections) == 0 {
+			continue
+		}
+		a.NotOn = &notOn{node, []string{}}
+		for _, r := range n.Rejections {
+			if len(r.Numbers) > 0 {
+				r.Reasons = r.Numbers
+			}
+			a.NotOn.Why = append(a.NotOn.Why, r.Reasons...)
+		}
+	}
 }
 
 // lines are the first lines for people.
@@ -220,6 +248,9 @@ func (a *whyAnswer) lines() (out []string) {
 		out = append(out, fmt.Sprintf("Pod %s goes to %s: %d of %d nodes can take it.", a.Pod, a.Node, a.NodesFit, a.NodesAll))
 	default:
 		out = append(out, strings.TrimSuffix(fmt.Sprintf("Pod %s: %s: %s", a.Pod, a.State, a.Message), ": "))
+	}
+	if a.NotOn != nil {
+		out = append(out, fmt.Sprintf("Not on %s: %s", a.NotOn.Node, strings.Join(a.NotOn.Why, "; ")))
 	}
 	for _, f := range a.Fixes {
 		word, _, _ := strings.Cut(f.Risk, ":")
