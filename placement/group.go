@@ -28,7 +28,20 @@ type GroupOptions struct {
 	// refusal, or a group with too few members or in two domains, counts as nothing found. nil is v1.37. Package planning/gang has such a
 	// search.
 	Complete func(members []*v1.Pod) []GroupPlace
+	// Begin is called when a part of the decision begins, and what it returns when that part ends, with how it ended: for callers that
+	// measure time. nil measures nothing.
+	Begin func(GroupStep) (end func(filter.Code))
 }
+
+// GroupStep is a part of the decision about a group.
+type GroupStep uint8
+
+// The parts of a decision. Each comes as often as it is done, those of the trial of a preemption included.
+const (
+	MemberStep     GroupStep = iota // one member is decided; members of a placement that is equal to one before are not
+	PlacementStep                   // the members of one group are decided on one placement; only with Gates.Topology
+	PreemptionStep                  // victims are searched
+)
 
 // GroupPlace is a member of a group with a node.
 type GroupPlace struct {
@@ -56,12 +69,30 @@ type GroupDecision struct {
 	// Victims are the pods that leave for the group, most important first. Those that are terminating already are among them; the
 	// caller leaves those alone.
 	Victims []preemption.Placed
+	// Preemption sums up what preemption did; nil when it was not asked.
+	Preemption *PreemptionSummary
+	// Placements is the number of placements that the groups were given, those of the trial of a preemption included. 0 without
+	// Gates.Topology.
+	Placements int
 	// Claims is what DynamicResources gives back of an unschedulable group; the caller writes it. Nothing without GroupOptions.Preempt.
 	Claims devices.GroupRelease
 	// Err is the error when no member was tried because members disagree, or a group has no object.
 	Err error
 	// Next is where the next search begins (Options.Next).
 	Next int
+}
+
+// PreemptionSummary is the preemption of a group in numbers.
+type PreemptionSummary struct {
+	// Code is Success when victims were found or an earlier preemption goes on, Unschedulable when the group may not preempt or would
+	// find no place without the others, UnschedulableAndUnresolvable when nobody may leave, and Error.
+	Code filter.Code
+	// Ongoing is true when an earlier preemption goes on, and nothing was searched.
+	Ongoing bool
+	// Violations is the number of victims that break a disruption budget.
+	Violations int
+	// Groups is the number of units of groups that leave: groups and composite groups that leave as a whole, and single pods of others.
+	Groups int
 }
 
 // GroupOutcome is what is written about a group. [podgroup.Group.Condition] makes the condition of it.

@@ -234,16 +234,24 @@ func (r *groupRun) before(n *podgroup.Node) func(yield func(*v1.Pod, int) bool) 
 // choose tries every placement and takes the best of those that are feasible.
 func (r *groupRun) choose(n *podgroup.Node, placements []podgroup.Placement) *groupTrial {
 	before := len(r.assumed)
+	if n.Composite == nil {
+		r.decision.Placements += len(placements)
+	}
 	var first *groupTrial
 	var feasible []*groupTrial
 	known := r.alike(n)
 	for _, in := range placements {
+		end := func(filter.Code) {}
+		if n.Composite == nil {
+			end = r.begin(PlacementStep)
+		}
 		t := known.recall(in)
 		if t == nil {
 			reached := len(r.reached)
 			t = r.try(n, in)
 			known.keep(t, r.reached[reached:])
 		}
+		end(t.status.code)
 		switch t.status.code {
 		case filter.Error:
 			return t

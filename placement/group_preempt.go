@@ -20,13 +20,14 @@ type groupPreemption struct {
 	victims  []preemption.Placed
 	nominate map[*v1.Pod]string
 	claims   devices.GroupRelease
+	summary  *PreemptionSummary // nil: no victims were looked for
 }
 
 // victimUnit is a unit of pods that may leave.
 type victimUnit struct {
 	*podUnit
-	violating bool
-	out       bool
+	violations int // pods that break a budget
+	out        bool
 }
 
 // preempt asks the plugins with a say about groups, and then looks for victims.
@@ -50,6 +51,7 @@ func (r *groupRun) preempt(t *groupTrial) *groupPreemption {
 	}
 	won, code := r.victims()
 	won.claims = claims
+	won.summary.Code = code
 	switch code {
 	case filter.Error:
 		won.failed = podgroup.PreemptionErrorText(won.reasons[0])
@@ -59,22 +61,32 @@ func (r *groupRun) preempt(t *groupTrial) *groupPreemption {
 	return won
 }
 
-// victims looks for units that make room for the group.
+// victims looks for units that make room for the group, if it may preempt and does not wait for victims.
 func (r *groupRun) victims() (*groupPreemption, filter.Code) {
-	root := r.tree.Root().Spec
+	won := &groupPreemption{summary: &PreemptionSummary{}}
 	switch {
-	case podgroup.NeverPreempts(root, r.live, r.o.Gates):
-		return &groupPreemption{reasons: []string{podgroup.TextNever}}, filter.Unschedulable
+	case podgroup.NeverPreempts(r.tree.Root().Spec, r.live, r.o.Gates):
+		won.reasons = []string{podgroup.TextNever}
+		return won, filter.Unschedulable
 	case r.ongoing():
-		won := &groupPreemption{found: true, reasons: []string{podgroup.TextOngoing}, nominate: map[*v1.Pod]string{}}
+		won.found, won.reasons, won.nominate, won.summary.Ongoing = true, []string{podgroup.TextOngoing}, map[*v1.Pod]string{}, true
 		for _, pod := range r.live {
 			won.nominate[pod] = pod.Status.NominatedNodeName
 		}
 		return won, filter.Success
 	}
+	end := r.begin(PreemptionStep)
+	code := r.search(won)
+	end(code)
+	return won, code
+}
+
+// search finds the victims.
+func (r *groupRun) search(won *groupPreemption) filter.Code {
 	units := r.units()
 	if len(units) == 0 {
-		return &groupPreemption{reasons: []string{podgroup.TextNoVictims}}, filter.UnschedulableAndUnresolvable
+		won.reasons = []string{podgroup.TextNoVictims}
+		return filter.UnschedulableAndUnresolvable
 	}
 	mark := r.p.snapshot.Mark()
 	defer r.p.snapshot.Rollback(mark)
@@ -83,21 +95,27 @@ func (r *groupRun) victims() (*groupPreemption, filter.Code) {
 	}
 	t := r.root()
 	if t.status.code != filter.Success {
-		return &groupPreemption{reasons: []string{podgroup.TextPreemption + t.status.text()}}, t.status.code
+		won.reasons = []string{podgroup.TextPreemption + t.status.text()}
+		return t.status.code
 	}
 	proposed := t.proposed()
 	r.reprieve(units, proposed)
-	won := &groupPreemption{found: true, nominate: map[*v1.Pod]string{}}
+	won.found, won.nominate = true, map[*v1.Pod]string{}
 	for _, u := range units {
-		if u.out {
-			won.victims = append(won.victims, u.pods...)
+		if !u.out {
+			continue
+		}
+		won.victims = append(won.victims, u.pods...)
+		won.summary.Violations += u.violations
+		if u.Kind != podgroup.SinglePod {
+			won.summary.Groups++
 		}
 	}
 	for _, m := range proposed {
 		won.nominate[m.pod] = m.d.Node
 	}
 	won.reasons = []string{podgroup.FoundText(len(won.victims))}
-	return won, filter.Success
+	return filter.Success
 }
 
 // ongoing reports whether the nominated node of a member has a victim that is leaving.
@@ -145,7 +163,9 @@ func (r *groupRun) violations(units []*victimUnit) {
 	ledger := budgets.Ledger()
 	for _, u := range units {
 		for _, q := range u.pods {
-			u.violating = charged(budgets, ledger, q.Pod) || u.violating
+			if charged(budgets, ledger, q.Pod) {
+				u.violations++
+			}
 		}
 	}
 }
@@ -167,7 +187,7 @@ func (r *groupRun) remove(u *victimUnit) {
 func (r *groupRun) reprieve(units []*victimUnit, proposed []*memberTrial) {
 	for _, violating := range [...]bool{true, false} {
 		for _, u := range units {
-			if u.violating != violating {
+			if (u.violations > 0) != violating {
 				continue
 			}
 			for _, q := range u.pods {

@@ -30,7 +30,7 @@ func (r *groupRun) decide() GroupDecision {
 		won = r.preempt(t)
 	}
 	if won != nil {
-		d.Claims = won.claims
+		d.Claims, d.Preemption = won.claims, won.summary
 	}
 	if won != nil && won.failed != "" { // the error of a plugin is that of the whole tree
 		setStatus(t, errorStatus(won.failed))

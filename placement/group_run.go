@@ -141,7 +141,9 @@ func (r *groupRun) scheduled(n *podgroup.Node) (count int) {
 func (r *groupRun) place(pod *v1.Pod, within []int) Decision {
 	o := r.o.Options
 	o.Next, o.within, o.Nominated = r.next, within, r.nominated()
+	end := r.begin(MemberStep)
 	d := r.p.Decide(pod, o)
+	end(codeOf(d))
 	r.next = d.Next
 	if d.Nodes > 0 && (d.Failure == nil || r.p.reachesAll(d.Failure)) {
 		r.reached = append(r.reached, GroupMember{pod, r.asked(pod, d, o)})
@@ -152,6 +154,21 @@ func (r *groupRun) place(pod *v1.Pod, within []int) Decision {
 		}
 	}
 	return d
+}
+
+// begin says that a step begins.
+func (r *groupRun) begin(s GroupStep) (end func(filter.Code)) {
+	if r.o.Begin == nil {
+		return func(filter.Code) {}
+	}
+	return r.o.Begin(s)
+}
+
+func codeOf(d Decision) filter.Code {
+	if d.Failure == nil {
+		return filter.Success
+	}
+	return d.Failure.Code
 }
 
 // asked returns the filters that were asked about the nodes for a member. For one that found a node they are asked once more, if what is

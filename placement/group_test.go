@@ -277,3 +277,40 @@ func TestGroupErrors(t *testing.T) {
 		require.Equal(t, lines(want), shown(placer.DecideGroup(s.Queued, o)))
 	})
 }
+
+// A decision says what its preemption did in numbers, and tells a caller that measures when its parts begin and end (PG7.7).
+func TestGroupSteps(t *testing.T) {
+	type test struct {
+		name, why, text string
+		want            string // members, placements and searches that ended, with their codes; Placements; the summary
+	}
+	testkit.Run(t, []test{
+		{"fits", "nobody preempts", "node n1:2; group g gang2; pod a,b:1 in=g", "member Success member Success; 0; none"},
+		{"placements", "each zone is one", "gates=T; node n1:1 zone=a; node n2:2 zone=b; group g gang2 key=zone; pod a,b:1 in=g",
+			"member Success member Unschedulable placement Unschedulable member Success member Success placement Success; 2; none"},
+		{"victims", "the trial is measured too", "node n1:1; pod v:1 on=n1; group g gang1 ^10; pod a:1 in=g ^10",
+			"member Unschedulable member Success preemption Success; 0; Success, 0 against budgets, 0 units of groups"},
+		{"budget", "one of two pods breaks it, and they leave as a unit of a group",
+			"node n1:2; budget p label=app=x allowed=1; group low gang2 ^1 all; pod v,w:1 in=low on=n1 ^1 label=app=x; group g gang2 ^10; pod a,b:1 in=g ^10",
+			"member Unschedulable member Success member Success preemption Success; 0; Success, 1 against budgets, 1 units of groups"},
+		{"pods of a group", "each is a unit", "node n1:2; group low gang1 ^1; pod v,w:1 in=low on=n1 ^1; group g gang2 ^10; pod a,b:1 in=g ^10",
+			"member Unschedulable member Success member Success preemption Success; 0; Success, 0 against budgets, 2 units of groups"},
+		{"nobody", "no unit is less important", "node n1:1; pod v:1 on=n1 ^10; group g gang1; pod a:1 in=g",
+			"member Unschedulable preemption UnschedulableAndUnresolvable; 0; UnschedulableAndUnresolvable, 0 against budgets, 0 units of groups"},
+		{"trial", "the group fits nowhere", "node n1:1; pod v:1 on=n1; group g gang1 ^10; pod a:2 in=g ^10",
+			"member Unschedulable member Unschedulable preemption Unschedulable; 0; Unschedulable, 0 against budgets, 0 units of groups"},
+	}, func(t *testing.T, c test) {
+		s, placer, o := groupWorld(t, c.text)
+		var steps []string
+		o.Begin = func(step placement.GroupStep) func(filter.Code) {
+			name := map[placement.GroupStep]string{placement.MemberStep: "member", placement.PlacementStep: "placement", placement.PreemptionStep: "preemption"}[step]
+			return func(code filter.Code) { steps = append(steps, name+" "+code.String()) }
+		}
+		d := placer.DecideGroup(s.Queued, o)
+		summary := "none"
+		if p := d.Preemption; p != nil {
+			summary = fmt.Sprintf("%v, %d against budgets, %d units of groups", p.Code, p.Violations, p.Groups)
+		}
+		require.Equal(t, c.want, fmt.Sprintf("%s; %d; %s", strings.Join(steps, " "), d.Placements, summary))
+	})
+}

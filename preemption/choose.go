@@ -3,6 +3,7 @@ package preemption
 import (
 	"cmp"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -115,6 +116,9 @@ func choose(candidates []Candidate, values []criteria, scores []func(Candidate) 
 	if len(candidates) == 0 {
 		return -1, ""
 	}
+	if slices.ContainsFunc(scores, isNil) {
+		scores = slices.DeleteFunc(slices.Clone(scores), isNil)
+	}
 	better := func(a, b *Candidate, va, vb *criteria) (int, rank) {
 		for _, score := range scores {
 			if c := cmp.Compare(score(*b), score(*a)); c != 0 {
@@ -163,3 +167,5 @@ func (v *criteria) compare(o *criteria) (int, rank) {
 	}
 	return o.start.Compare(v.start), latestStart
 }
+
+func isNil(score func(Candidate) int64) bool { return score == nil }

@@ -53,6 +53,12 @@ func TestOptions(t *testing.T) {
 			}), p, "n1: a",
 		},
 		{
+			"nil scores", "the criteria decide",
+			parts(node("n1", "4"), node("n2", "4"), pod("a", 9, "4", "n1").Obj(), pod("b", 1, "4", "n2").Obj()).with(options{
+				Scores: []func(preemption.Candidate) int64{nil, nil},
+			}), p, "n2: b",
+		},
+		{
 			"never violate", "the only victim is protected",
 			parts(node("n1", "4"), pod("a", 1, "4", "n1").Labels("app=x").Obj(), budget("x", "app=x", 0)).with(strict), p,
 			"Unschedulable, clear: 0/1 nodes are available: 1 disruption budgets leave too few preemption victims.",

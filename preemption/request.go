@@ -114,7 +114,7 @@ type Options struct {
 	// MoreImportant reports whether a is more important than b. It must be a strict weak order. nil compares priority, then
 	// start time: the pod that started earlier is more important.
 	MoreImportant func(a, b *v1.Pod) bool
-	// Scores replace the first five criteria of the choice among nodes, in order. The highest score wins.
+	// Scores replace the first five criteria of the choice among nodes, in order. The highest score wins. A nil score counts nothing.
 	Scores []func(c Candidate) int64
 	// Units are pods that leave together or not at all. A pod that no unit names is a unit of its own.
 	Units []Unit

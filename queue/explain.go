@@ -2,6 +2,7 @@ package queue
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"sort"
 	"strings"
@@ -266,26 +267,62 @@ func (q *Queue) Counts() Counts {
 	if len(q.members) == 0 {
 		return c
 	}
-	roots := map[*Entry]bool{}
+	for root := range q.roots() {
+		*c.at(root.place) += len(root.Members) - 1 // the members count in place of their root
+	}
 	for _, e := range q.members {
-		to := &c.Incomplete
-		switch e.Place() {
-		case Pending:
-			to = &c.Pending
-		case Active:
-			to = &c.Active
-		case ErrorBackoff:
-			to = &c.Backoff
-		case Gated:
-			to = &c.Gated
+		if p := e.Place(); p == Incomplete || p == Pending {
+			*c.at(p)++
 		}
-		if root := e.root; root != nil && root.place != InFlight && !roots[root] {
-			roots[root] = true
-			*to-- // the members count in place of their root
-		}
-		*to++
 	}
 	return c
+}
+
+// at returns the count of a place.
+func (c *Counts) at(p Place) *int {
+	switch p {
+	case Active:
+		return &c.Active
+	case Backoff, ErrorBackoff:
+		return &c.Backoff
+	case Unschedulable:
+		return &c.Unschedulable
+	case Gated:
+		return &c.Gated
+	case Pending:
+		return &c.Pending
+	case InFlight:
+		return &c.InFlight
+	}
+	return &c.Incomplete
+}
+
+// roots yields the queued roots of trees of groups.
+func (q *Queue) roots() iter.Seq[*Entry] {
+	return func(yield func(*Entry) bool) {
+		seen := map[*Entry]bool{}
+		for _, e := range q.members {
+			if root := e.root; root != nil && root.place != InFlight && !seen[root] {
+				seen[root] = true
+				if !yield(root) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Entities returns the number of entries in each place, those of pods without a group apart from those of trees of groups: the metric
+// scheduler_queued_entities. Pods in flight, incomplete and pending ones are not in it. O(members of groups that wait).
+func (q *Queue) Entities() (pods, trees Counts) {
+	for root := range q.roots() {
+		*trees.at(root.place)++
+	}
+	for _, p := range [...]Place{Active, Backoff, ErrorBackoff, Unschedulable, Gated} {
+		*pods.at(p) += len(q.heaps[p].items)
+	}
+	pods.Active, pods.Backoff, pods.Gated = pods.Active-trees.Active, pods.Backoff-trees.Backoff, pods.Gated-trees.Gated
+	return pods, trees
 }
 
 // Rejected returns the number of queued pods of a profile that the plugin rejected or gates: the metric

@@ -535,3 +535,38 @@ func BenchmarkGroups(b *testing.B) {
 		require.NoError(b, err)
 	}
 }
+
+// Counts counts pods, Entities pods without a group apart from trees, and a root moves with all its members (PG7.7).
+func TestEntities(t *testing.T) {
+	c := newClique(t, podgroup.Gates{})
+	alone := testkit.Pod("default/alone").Obj()
+	_, err := c.q.Add(alone, c.now)
+	require.NoError(t, err)
+	c.come("late", "i")
+	c.group("g", "", 2, 0)
+	c.come("g", "a")
+	pods, trees := c.q.Entities()
+	require.Equal(t, Counts{Active: 1}, pods)
+	require.Equal(t, Counts{Gated: 1}, trees)
+	require.Equal(t, Counts{Active: 1, Gated: 1, Incomplete: 1}, c.q.Counts())
+	c.come("g", "b", "c")
+	pods, trees = c.q.Entities()
+	require.Equal(t, Counts{Active: 1}, pods)
+	require.Equal(t, Counts{Active: 1}, trees)
+	require.Equal(t, Counts{Active: 4, Incomplete: 1}, c.q.Counts())
+	_, _ = c.q.Pop(c.now)
+	root, moves := c.q.Pop(c.now)
+	require.Equal(t, 3, moves[len(moves)-1].Members)
+	c.come("g", "d")
+	require.Equal(t, Counts{InFlight: 4, Incomplete: 1, Pending: 1}, c.q.Counts())
+	var failed []MemberFailure
+	for _, m := range root.Members {
+		failed = append(failed, MemberFailure{m, Failure{Pod: m.Pod}})
+	}
+	moves, err = c.q.ReturnRoot(root, RootResult{Outcome: RootUnschedulable, Failed: failed}, c.now)
+	require.NoError(t, err)
+	require.Equal(t, 4, moves[len(moves)-1].Members)
+	_, trees = c.q.Entities()
+	require.Equal(t, Counts{Backoff: 1}, trees)
+	require.Equal(t, Counts{InFlight: 1, Incomplete: 1, Backoff: 4}, c.q.Counts())
+}

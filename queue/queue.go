@@ -61,6 +61,8 @@ type Move struct {
 	Plugin string
 	// Err is the error of a hint, which counts as Queue, or of a gate, which counts as a refusal.
 	Err error
+	// Members is the number of pods that move with the root of a tree of groups, for which Pod stands in; 0 for a pod.
+	Members int
 }
 
 // String returns a line for a log: "default/web-1: unschedulable -> active (NodeAdd, NodeAffinity)". A move without a pod is
@@ -167,7 +169,7 @@ type cause struct {
 }
 
 func (c cause) move(e *Entry, from, to Place) Move {
-	m := Move{Pod: e.Pod, From: from, To: to, Reason: c.reason, Err: c.err}
+	m := Move{Pod: e.Pod, From: from, To: to, Reason: c.reason, Err: c.err, Members: len(e.Members)}
 	if c.plugin != nil {
 		m.Plugin = c.plugin.name
 	}

@@ -41,6 +41,7 @@ type groupAttempt struct {
 	s        *Scheduler
 	f        *Framework
 	root     *queue.Entry
+	began    time.Time
 	attempts []*attempt // by member
 	failed   []func(ctx context.Context)
 	returns  []queue.MemberFailure
@@ -48,10 +49,10 @@ type groupAttempt struct {
 
 // scheduleGroup runs one scheduling cycle for a root.
 func (s *Scheduler) scheduleGroup(ctx context.Context, root *queue.Entry) {
-	g := &groupAttempt{s: s, f: s.profiles[schedulerName(root.Pod)], root: root}
+	g := &groupAttempt{s: s, f: s.profiles[schedulerName(root.Pod)], root: root, began: s.clock.Now()}
 	var pods []*v1.Pod
 	for _, e := range root.Members {
-		a := &attempt{f: g.f, entry: e, pod: e.Pod, state: NewState(), began: s.clock.Now()}
+		a := &attempt{f: g.f, entry: e, pod: e.Pod, state: NewState(), began: g.began}
 		a.result = Result{Pod: e.Pod, Profile: g.f.name, Attempts: e.Attempts}
 		g.attempts, pods = append(g.attempts, a), append(pods, e.Pod)
 	}
@@ -70,7 +71,7 @@ func (s *Scheduler) scheduleGroup(ctx context.Context, root *queue.Entry) {
 	}
 	began := s.clock.Now()
 	d := g.decide(pods)
-	s.observe(AlgorithmDuration, s.clock.Now().Sub(began).Seconds())
+	g.decided(&d, began)
 	for k := range d.Groups {
 		s.tellGroup(ctx, &d.Groups[k])
 	}
@@ -89,6 +90,7 @@ func (s *Scheduler) scheduleGroup(ctx context.Context, root *queue.Entry) {
 	case filter.Unschedulable:
 		outcome = queue.RootUnschedulable
 	}
+	g.attempted(&d)
 	g.end(ctx, outcome)
 }
 
@@ -96,6 +98,9 @@ func (s *Scheduler) scheduleGroup(ctx context.Context, root *queue.Entry) {
 func (g *groupAttempt) decide(pods []*v1.Pod) placement.GroupDecision {
 	s := g.s
 	o := placement.GroupOptions{Options: s.planOptions(), Gates: s.groups.gates}
+	if s.measures() {
+		o.Begin = g.begin
+	}
 	for _, p := range g.f.postFilter {
 		if p.Name() != nameDefaultPreemption {
 			continue
@@ -199,8 +204,6 @@ func (g *groupAttempt) preempt(ctx context.Context, d *placement.GroupDecision) 
 		n.Victims = append(n.Victims, v.Pod)
 	}
 	g.attempts[0].result.Victims = n.Victims
-	g.s.count(PreemptionAttempts)
-	g.s.observe(PreemptionVictims, float64(len(n.Victims)))
 	members := make([]*v1.Pod, 0, len(g.attempts))
 	for _, a := range g.attempts {
 		members = append(members, a.pod)

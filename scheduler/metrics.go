@@ -41,6 +41,7 @@ const (
 	PreemptionTasks          = "scheduler_preemption_goroutines_execution_total"
 	BatchAttempts            = "scheduler_batch_attempts_total"
 	BatchCacheFlushed        = "scheduler_batch_cache_flushed_total"
+	QueuedEntities           = "scheduler_queued_entities"
 )
 
 const pluginSamplePeriod = 10 // one attempt in ten is measured plugin by plugin
@@ -51,6 +52,7 @@ type Metric struct {
 	Kind       MetricKind
 	Labels     []string
 	Buckets    []float64 // of a histogram
+	Groups     bool      // it is measured with Options.Groups alone
 }
 
 // MetricKind is counter, gauge or histogram.
@@ -75,32 +77,33 @@ func buckets(start, factor float64, n int) []float64 {
 // MetricTable returns all metrics of the scheduler, as a new slice.
 func MetricTable() []Metric {
 	fast, slow := buckets(0.00001, 1.5, 20), buckets(0.001, 2, 15)
-	return []Metric{
-		{ScheduleAttempts, "Number of attempts to schedule pods, by the result. A pod counts as scheduled once it is bound.", Counter, []string{"result", "profile"}, nil},
-		{AttemptDuration, "Scheduling attempt latency in seconds (scheduling algorithm + binding)", Histogram, []string{"result", "profile"}, slow},
-		{AlgorithmDuration, "Scheduling algorithm latency in seconds", Histogram, nil, slow},
-		{PodSchedulingSLIDuration, "Latency from a pod's first entry into the active queue to its being scheduled, over all attempts.", Histogram, []string{"attempts"}, buckets(0.01, 2, 20)},
-		{PodSchedulingAttempts, "Number of attempts to successfully schedule a pod.", Histogram, nil, buckets(1, 2, 5)},
-		{PendingPods, "Number of pending pods, by the queue: active, backoff, unschedulable or gated.", Gauge, []string{"queue"}, nil},
-		{QueueIncomingPods, "Number of pods added to scheduling queues by event and queue.", Counter, []string{"queue", "event"}, nil},
-		{UnschedulablePods, "Number of unschedulable pods by the plugin that rejected or gates them.", Gauge, []string{"plugin", "profile"}, nil},
-		{PodScheduledAfterFlush, "Number of pods scheduled in the first attempt after a leftover flush moved them.", Counter, nil, nil},
-		{PreemptionVictims, "Number of selected preemption victims", Histogram, nil, buckets(1, 2, 7)},
-		{PreemptionAttempts, "Total preemption attempts in the cluster till now", Counter, nil, nil},
-		{ExtensionPointDuration, "Latency for running all plugins of a specific extension point.", Histogram, []string{"extension_point", "status", "profile"}, buckets(0.0001, 2, 12)},
-		{PluginExecutionDuration, "Duration for running a plugin at a specific extension point, in one attempt of ten.", Histogram, []string{"plugin", "extension_point", "status"}, fast},
-		{PluginEvaluation, "Number of times each plugin was asked at an extension point.", Counter, []string{"plugin", "extension_point", "profile"}, nil},
-		{PermitWaitDuration, "Duration of waiting on permit.", Histogram, []string{"result"}, slow},
-		{Goroutines, "Number of running goroutines by the work they do.", Gauge, []string{"operation"}, nil},
-		{CacheSize, "Number of pods, assumed pods and nodes in the cache.", Gauge, []string{"type"}, nil},
-		{EventHandlingDuration, "Event handling latency in seconds.", Histogram, []string{"event"}, buckets(0.0001, 2, 12)},
-		{QueueingHintDuration, "Latency for running a queueing hint of a plugin.", Histogram, []string{"plugin", "event", "hint"}, fast},
-		{InflightEvents, "Number of events kept for pods in flight, by event.", Gauge, []string{"event"}, nil},
-		{PreemptionTaskDuration, "Duration in seconds of deleting the victims of a preemption.", Histogram, []string{"result"}, buckets(0.01, 2, 20)},
-		{PreemptionTasks, "Number of times the victims of a preemption were deleted, by the result.", Counter, []string{"result"}, nil},
-		{BatchAttempts, "Number of attempts by what batching of equal pods did for them.", Counter, []string{"profile", "result"}, nil},
-		{BatchCacheFlushed, "Number of times that what batching keeps was dropped, by reason.", Counter, []string{"profile", "reason"}, nil},
-	}
+	return append([]Metric{
+		{ScheduleAttempts, "Number of attempts to schedule pods, by the result. A pod counts as scheduled once it is bound.", Counter, []string{"result", "profile"}, nil, false},
+		{AttemptDuration, "Scheduling attempt latency in seconds (scheduling algorithm + binding)", Histogram, []string{"result", "profile"}, slow, false},
+		{AlgorithmDuration, "Scheduling algorithm latency in seconds", Histogram, nil, slow, false},
+		{PodSchedulingSLIDuration, "Latency from a pod's first entry into the active queue to its being scheduled, over all attempts.", Histogram, []string{"attempts"}, buckets(0.01, 2, 20), false},
+		{PodSchedulingAttempts, "Number of attempts to successfully schedule a pod.", Histogram, nil, buckets(1, 2, 5), false},
+		{PendingPods, "Number of pending pods, by the queue: active, backoff, unschedulable, gated, incomplete or pending.", Gauge, []string{"queue"}, nil, false},
+		{QueueIncomingPods, "Number of pods added to scheduling queues by event and queue.", Counter, []string{"queue", "event"}, nil, false},
+		{UnschedulablePods, "Number of unschedulable pods by the plugin that rejected or gates them.", Gauge, []string{"plugin", "profile"}, nil, false},
+		{PodScheduledAfterFlush, "Number of pods scheduled in the first attempt after a leftover flush moved them.", Counter, nil, nil, false},
+		{PreemptionVictims, "Number of selected preemption victims", Histogram, nil, buckets(1, 2, 7), false},
+		{PreemptionAttempts, "Total preemption attempts in the cluster till now", Counter, nil, nil, false},
+		{ExtensionPointDuration, "Latency for running all plugins of a specific extension point.", Histogram, []string{"extension_point", "status", "profile"}, buckets(0.0001, 2, 12), false},
+		{PluginExecutionDuration, "Duration for running a plugin at a specific extension point, in one attempt of ten.", Histogram, []string{"plugin", "extension_point", "status"}, fast, false},
+		{PluginEvaluation, "Number of times each plugin was asked at an extension point.", Counter, []string{"plugin", "extension_point", "profile"}, nil, false},
+		{PermitWaitDuration, "Duration of waiting on permit.", Histogram, []string{"result"}, slow, false},
+		{Goroutines, "Number of running goroutines by the work they do.", Gauge, []string{"operation"}, nil, false},
+		{CacheSize, "Number of pods, assumed pods and nodes in the cache.", Gauge, []string{"type"}, nil, false},
+		{EventHandlingDuration, "Event handling latency in seconds.", Histogram, []string{"event"}, buckets(0.0001, 2, 12), false},
+		{QueueingHintDuration, "Latency for running a queueing hint of a plugin.", Histogram, []string{"plugin", "event", "hint"}, fast, false},
+		{InflightEvents, "Number of events kept for pods in flight, by event.", Gauge, []string{"event"}, nil, false},
+		{PreemptionTaskDuration, "Duration in seconds of deleting the victims of a preemption.", Histogram, []string{"result"}, buckets(0.01, 2, 20), false},
+		{PreemptionTasks, "Number of times the victims of a preemption were deleted, by the result.", Counter, []string{"result"}, nil, false},
+		{BatchAttempts, "Number of attempts by what batching of equal pods did for them.", Counter, []string{"profile", "result"}, nil, false},
+		{BatchCacheFlushed, "Number of times that what batching keeps was dropped, by reason.", Counter, []string{"profile", "reason"}, nil, false},
+		{QueuedEntities, "Number of queued pods without a group and of queued trees of groups, by the queue.", Gauge, []string{"queue", "type"}, nil, false},
+	}, groupMetrics()...)
 }
 
 func (s *Scheduler) observe(name string, value float64, labels ...string) {
@@ -111,8 +114,10 @@ func (s *Scheduler) gauge(name string, value float64, labels ...string) {
 	s.measure(func(m Metrics) { m.Set(name, value, labels...) })
 }
 
-func (s *Scheduler) count(name string, labels ...string) {
-	s.measure(func(m Metrics) { m.Add(name, 1, labels...) })
+func (s *Scheduler) count(name string, labels ...string) { s.add(name, 1, labels...) }
+
+func (s *Scheduler) add(name string, n float64, labels ...string) {
+	s.measure(func(m Metrics) { m.Add(name, n, labels...) })
 }
 
 // metricsNow returns the time if there are Metrics, and the zero time otherwise.
@@ -206,8 +211,13 @@ func (s *Scheduler) countMoves(moves []queue.Move) {
 		return
 	}
 	for _, m := range moves {
-		if to, ok := incoming[m.To]; ok && m.From != m.To {
+		to, ok := incoming[m.To]
+		switch {
+		case !ok || m.From == m.To:
+		case m.Members == 0:
 			s.count(QueueIncomingPods, to, m.Reason)
+		case m.From != queue.Nowhere: // the members of a new root have moves of their own
+			s.add(QueueIncomingPods, float64(m.Members), to, m.Reason)
 		}
 	}
 }
@@ -225,6 +235,13 @@ func (s *Scheduler) Gauges() {
 		s.gauge(PendingPods, float64(c.Backoff), "backoff")
 		s.gauge(PendingPods, float64(c.Unschedulable), "unschedulable")
 		s.gauge(PendingPods, float64(c.Gated), "gated")
+		pods, trees := q.Entities()
+		s.entities(pods, "pod")
+		if s.groups != nil {
+			s.gauge(PendingPods, float64(c.Incomplete), "incomplete")
+			s.gauge(PendingPods, float64(c.Pending), "pending")
+			s.entities(trees, "podgroup")
+		}
 		for name, f := range s.profiles {
 			for plugin := range f.plugins {
 				s.gauge(UnschedulablePods, float64(q.Rejected(name, plugin)), plugin, name)

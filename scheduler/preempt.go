@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -73,8 +74,10 @@ func (p *defaultPreemption) PostFilter(ctx context.Context, state *State, pod *v
 	if err != nil {
 		return nil, AsStatus(fmt.Errorf("preemption: %w", err))
 	}
+	began := s.metricsNow()
 	r := p.search(ctx, state, now, statuses, budgets)
 	s.count(PreemptionAttempts)
+	s.violated(typePod, int(r.Violations))
 	var nomination *Nomination
 	switch {
 	case r.ClearNomination:
@@ -85,13 +88,15 @@ func (p *defaultPreemption) PostFilter(ctx context.Context, state *State, pod *v
 			nomination.Victims = append(nomination.Victims, v.Pod)
 		}
 		s.observe(PreemptionVictims, float64(len(r.Victims)))
-		s.beginPreemption(ctx, preemptor{pod: now, kind: "pod", members: []*v1.Pod{now}}, nomination)
+		s.evaluated(began, Success)
+		s.beginPreemption(ctx, preemptor{pod: now, kind: typePod, members: []*v1.Pod{now}}, nomination)
 		return nomination, NewStatus(Success, s.o.postFilterText(preemption.PostFilterOutcome{Node: r.Node, Victims: len(r.Victims)})...)
 	}
 	code := Unschedulable
 	if r.Outcome == preemption.Error {
 		code = Error
 	}
+	s.evaluated(began, code)
 	if r.Message == "" {
 		return nomination, NewStatus(code)
 	}
@@ -161,7 +166,13 @@ type preemptor struct {
 // deleted after all others. The pod stays gated until the last victim is leaving. If a deletion fails, the pod is tried
 // again.
 func (s *Scheduler) beginPreemption(ctx context.Context, p preemptor, n *Nomination) {
-	pod := p.pod
+	pod, victims := p.pod, n.Victims
+	if s.o.sparesLeaving() {
+		victims = slices.DeleteFunc(slices.Clone(victims), func(v *v1.Pod) bool { return v.DeletionTimestamp != nil })
+		if len(victims) == 0 {
+			return
+		}
+	}
 	s.mu.Lock()
 	s.preempting[pod.UID] = nil
 	s.mu.Unlock()
@@ -178,8 +189,8 @@ func (s *Scheduler) beginPreemption(ctx context.Context, p preemptor, n *Nominat
 			s.queue.Nominate(q, queue.Nomination{Override: true})
 		}
 		var errs []error
-		last := n.Victims[max(len(n.Victims)-1, 0):]
-		for _, v := range n.Victims[:len(n.Victims)-len(last)] {
+		last := victims[max(len(victims)-1, 0):]
+		for _, v := range victims[:len(victims)-len(last)] {
 			_, err := s.evict(ctx, p, v, n.Node)
 			errs = append(errs, err)
 		}
@@ -209,8 +220,7 @@ func (s *Scheduler) beginPreemption(ctx context.Context, p preemptor, n *Nominat
 			s.report(fmt.Errorf("preemption for %s: %w", podName(pod), err))
 			s.queue.Activate(p.members...)
 		}
-		s.count(PreemptionTasks, result)
-		s.observe(PreemptionTaskDuration, s.clock.Now().Sub(began).Seconds(), result)
+		s.executed(p.kind, result, began)
 	})
 }
 
@@ -227,9 +237,6 @@ func (s *Scheduler) onlyLastLeft(pod, last *v1.Pod) {
 
 // evict deletes one victim. inMemory is true for a victim that was not bound yet, and needed no deletion.
 func (s *Scheduler) evict(ctx context.Context, p preemptor, victim *v1.Pod, node string) (inMemory bool, err error) {
-	if victim.DeletionTimestamp != nil && s.o.sparesLeaving() {
-		return false, nil
-	}
 	note := fmt.Sprintf("Preempted by %s %v on node %v", p.kind, p.pod.UID, node)
 	if s.cancel(victim) {
 		s.event(victim, v1.EventTypeNormal, "Preempted", "Preempting", s.o.inMemory(note))

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/api/scheduling/v1alpha3"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/podberth/podberth/podgroup"
+	"github.com/podberth/podberth/scheduler/live/daemon"
 )
 
 var withGroups = flag.Bool("groups", false, "the feature gates of groups are on in this process: for TestGroups, which starts it")
@@ -29,17 +31,25 @@ var groupFlags = []string{
 // groupGates are the gates of groupFlags for the daemon.
 var groupGates = podgroup.Gates{Topology: true, Composites: true, PreemptionPolicy: true, Claims: true}
 
-// Groups of pods come, wait, preempt and leave: both schedulers leave the same pods, groups, claims, events and requests.
+// Groups of pods come, wait, preempt and leave: both schedulers leave the same pods, groups, claims, events and requests, and have the same
+// metrics.
 func TestGroups(t *testing.T) {
 	if !*withGroups { // feature gates are those of a process
 		out, err := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestGroups$", "-test.v", "-groups").CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		return
 	}
+	registry := prometheus.NewRegistry()
+	var gauges func()
 	compare(t, groupScenarios, func(w *world, _ *testing.T) string {
-		w.groups = &groupGates
+		w.groups, w.started = &groupGates, func(d *daemon.Daemon) { gauges = d.Gauges }
+		w.registry = registry
 		return scenariosConfig
 	}, groupFlags...)
+	t.Run("metrics", func(t *testing.T) {
+		gauges()
+		comparePages(t, registry)
+	})
 }
 
 // podGroup makes a gang; 0 is a basic group.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -30,12 +31,14 @@ type world struct {
 	api    kubernetes.Interface // of the test, not through the link
 	last   error                // is part of the failure of until
 
-	groups   *podgroup.Gates // of the daemon; nil: without groups
-	document string          // the schedulers' configuration
-	wire     *wire           // of the scenario
-	made     sync.Map        // UIDs of the pods of the scenario
-	halt     func()          // stops the scheduler of the scenario
-	again    func()          // stops the scheduler of the scenario and starts another
+	groups   *podgroup.Gates       // of the daemon; nil: without groups
+	registry prometheus.Registerer // of the daemon's metrics; nil: none
+	started  func(*daemon.Daemon)  // hears of each daemon; nil: nobody does
+	document string                // the schedulers' configuration
+	wire     *wire                 // of the scenario
+	made     sync.Map              // UIDs of the pods of the scenario
+	halt     func()                // stops the scheduler of the scenario
+	again    func()                // stops the scheduler of the scenario and starts another
 
 	views []*view // of the schedulers that run
 }
@@ -66,13 +69,16 @@ func load(t testing.TB, document string) *config.Configuration {
 // podberth starts the daemon and returns it with a function that stops it.
 func (w *world) podberth(change ...func(*daemon.Config)) (d *daemon.Daemon, stop func() error) {
 	w.t.Helper()
-	settings := daemon.Config{REST: w.link.config(), Configuration: load(w.t, w.document), Groups: w.groups}
+	settings := daemon.Config{REST: w.link.config(), Configuration: load(w.t, w.document), Groups: w.groups, Registry: w.registry}
 	for _, f := range change {
 		f(&settings)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	d, err := daemon.New(ctx, settings)
 	require.NoError(w.t, err)
+	if w.started != nil {
+		w.started(d)
+	}
 	done := make(chan error, 1)
 	go func() { done <- d.Run(ctx) }()
 	gone := w.viewed(viewOf(d))

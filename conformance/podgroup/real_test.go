@@ -57,11 +57,16 @@ func (d *diary) has(event string) bool {
 	return slices.Contains(d.events, event)
 }
 
-// switchGates turns on the gates of a situation. Deletions of victims are part of the cycle, so that nothing goes on behind it.
-func switchGates(g own.Gates) error {
+// switchGates turns on the gates of a situation. Without async deletions of victims are part of the cycle, so that nothing goes on behind it.
+// nil turns groups off.
+func switchGates(g *own.Gates, async bool) error {
+	on := g != nil
+	if !on {
+		g = &own.Gates{}
+	}
 	gates := map[string]bool{
-		"GenericWorkload": true, "TopologyAwareWorkloadScheduling": g.Topology, "CompositePodGroup": g.Composites,
-		"PodGroupPreemptionPolicy": g.PreemptionPolicy, "DRAWorkloadResourceClaims": g.Claims, "SchedulerAsyncPreemption": false,
+		"GenericWorkload": on, "TopologyAwareWorkloadScheduling": g.Topology, "CompositePodGroup": g.Composites,
+		"PodGroupPreemptionPolicy": g.PreemptionPolicy, "DRAWorkloadResourceClaims": g.Claims, "SchedulerAsyncPreemption": async,
 	}
 	return utilfeature.DefaultMutableFeatureGate.SetFromMap(gates)
 }
@@ -140,7 +145,7 @@ func apiComposite(c *own.Composite) *cpgapi.CompositePodGroup {
 
 // theirs is what one cycle of kube-scheduler does with a situation.
 func theirs(s *situation.Situation) (string, error) {
-	if err := switchGates(s.Gates); err != nil {
+	if err := switchGates(&s.Gates, false); err != nil {
 		return "", err
 	}
 	klog.SetLogger(logr.Discard())

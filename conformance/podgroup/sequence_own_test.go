@@ -28,17 +28,18 @@ type ownPlayer struct {
 	tasks  []func()
 	errs   []error
 	notes  []string // events
+	counts tally
 }
 
-func newOurs(node *v1.Node) (player, error) {
-	p := &ownPlayer{now: time.Now(), tick: time.Now().Truncate(time.Second).Add(time.Second), pods: map[string]*v1.Pod{}, groups: map[string]*own.Group{}}
-	snapshot, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{node}})
+func newOurs(gates *own.Gates, nodes ...*v1.Node) (player, error) {
+	p := &ownPlayer{now: time.Now(), tick: time.Now().Truncate(time.Second).Add(time.Second), pods: map[string]*v1.Pod{}, groups: map[string]*own.Group{}, counts: tally{}}
+	snapshot, err := cluster.New(cluster.Objects{Nodes: nodes})
 	if err != nil {
 		return nil, err
 	}
 	second := time.Second
 	p.s, err = scheduler.New(snapshot, scheduler.Options{
-		Client: p, Recorder: p, Groups: &own.Gates{}, Clock: p, InitialBackoff: second, MaxBackoff: &second,
+		Client: p, Recorder: p, Metrics: p.counts, Groups: gates, Clock: p, InitialBackoff: second, MaxBackoff: &second,
 		Go: func(task func()) { p.tasks = append(p.tasks, task) }, OnError: func(err error) { p.errs = append(p.errs, err) },
 	})
 	return p, err
@@ -52,6 +53,10 @@ func (p *ownPlayer) do(s step) error {
 	case s.group != nil:
 		p.groups[s.group.Name] = s.group
 		p.s.Set(nil, s.group)
+	case s.composite != nil:
+		p.s.Set(nil, s.composite)
+	case s.budget != nil:
+		p.s.Set(nil, s.budget)
 	case s.pod != nil:
 		p.pods[podinfo.Name(s.pod)] = s.pod
 		p.s.AddPod(s.pod)

@@ -31,16 +31,21 @@ type realPlayer struct {
 	diary  *diary
 }
 
-func newTheirs(ctx context.Context, node *v1.Node) (player, error) {
-	if err := switchGates(own.Gates{}); err != nil {
+func newTheirs(ctx context.Context, gates *own.Gates, async bool, nodes ...*v1.Node) (player, error) {
+	if err := switchGates(gates, async); err != nil {
 		return nil, err
 	}
 	klog.SetLogger(logr.Discard())
 	utilruntime.ErrorHandlers = nil // one of them sleeps by a clock of its own
-	p := &realPlayer{client: fake.NewSimpleClientset(node.DeepCopy()), diary: &diary{pause: moment}}
+	p := &realPlayer{client: fake.NewSimpleClientset(), diary: &diary{pause: moment}}
 	p.ctx, p.end = context.WithCancel(ctx)
 	p.client.PrependReactor("*", "*", versions(p.client))
 	p.client.PrependReactor("create", "pods", bind(p.client))
+	for _, n := range nodes {
+		if err := p.client.Tracker().Add(n.DeepCopy()); err != nil {
+			return nil, err
+		}
+	}
 	factory := scheduler.NewInformerFactory(p.client, 0, nil)
 	sched, err := scheduler.New(p.ctx, p.client, factory, nil, func(string) events.EventRecorderLogger { return p.diary }, scheduler.WithParallelism(1),
 		scheduler.WithPodInitialBackoffSeconds(1), scheduler.WithPodMaxBackoffSeconds(1))
@@ -62,6 +67,10 @@ func (p *realPlayer) do(s step) error {
 	switch pods, groups := p.client.CoreV1().Pods(situation.Namespace), p.client.SchedulingV1beta1().PodGroups(situation.Namespace); {
 	case s.group != nil:
 		_, err = groups.Create(p.ctx, apiGroup(s.group), metav1.CreateOptions{})
+	case s.composite != nil:
+		_, err = p.client.SchedulingV1alpha3().CompositePodGroups(situation.Namespace).Create(p.ctx, apiComposite(s.composite), metav1.CreateOptions{})
+	case s.budget != nil:
+		_, err = p.client.PolicyV1().PodDisruptionBudgets(situation.Namespace).Create(p.ctx, s.budget.DeepCopy(), metav1.CreateOptions{})
 	case s.pod != nil:
 		_, err = pods.Create(p.ctx, s.pod.DeepCopy(), metav1.CreateOptions{})
 	case s.leaves != "":

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -33,10 +34,12 @@ const settled = 6500 * time.Millisecond
 
 // step is one change of a sequence. Exactly one field is set.
 type step struct {
-	group   *own.Group // comes
-	pod     *v1.Pod    // comes
-	leaves  string     // the name of a pod that goes
-	removed string     // the name of a group that goes
+	group     *own.Group     // comes
+	composite *own.Composite // comes
+	pod       *v1.Pod        // comes
+	budget    *policyv1.PodDisruptionBudget
+	leaves    string // the name of a pod that goes
+	removed   string // the name of a group that goes
 }
 
 func (s step) String() string {
@@ -195,12 +198,12 @@ func withoutRaces(theirs, ours []string) (a, b []string) {
 // playSequence plays one sequence with both schedulers until their objects differ. alike counts the steps with the same events.
 func playSequence(seed uint64, groups int) (steps, alike int, what string) {
 	node, batches := sequenceOf(seed, groups)
-	theirs, err := newTheirs(context.Background(), node)
+	theirs, err := newTheirs(context.Background(), &own.Gates{}, false, node)
 	if err != nil {
 		return 0, 0, "kube-scheduler: " + err.Error()
 	}
 	defer theirs.close()
-	ours, err := newOurs(node)
+	ours, err := newOurs(&own.Gates{}, node)
 	if err != nil {
 		return 0, 0, "podberth: " + err.Error()
 	}
