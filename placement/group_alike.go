@@ -6,7 +6,6 @@ import (
 
 	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/podgroup"
-	"github.com/podberth/podberth/resources"
 )
 
 // alike remembers what became of the members of one group in the placements that were tried. In a placement whose nodes are equal, in
@@ -31,10 +30,11 @@ type alikeTrial struct {
 // manyKinds is how many kinds of members a group may have: each makes the keys longer.
 const manyKinds = 8
 
-// alike returns an empty memory for a group; nil when each placement must be tried: the caller chooses among equal nodes or placements,
-// a plugin scores placements by more than their rows, or members have answers of more than the rows of the nodes.
-func (r *groupRun) alike(n *podgroup.Node) *alike {
-	if n.Composite != nil || r.o.Tie != nil || r.p.engine == nil {
+// alike returns an empty memory for a group with some placements; nil when each placement must be tried: there is one, the caller chooses
+// among equal nodes or placements, a plugin scores placements by more than their rows, or members have answers of more than the rows of
+// the nodes.
+func (r *groupRun) alike(n *podgroup.Node, placements int) *alike {
+	if placements < 2 || n.Composite != nil || r.o.Tie != nil || r.p.engine == nil {
 		return nil
 	}
 	for _, w := range r.p.profile.Scores {
@@ -60,40 +60,30 @@ func (a *alike) recall(in podgroup.Placement) *groupTrial {
 	if !known {
 		return nil
 	}
-	a.r.next, a.r.reached = x.next, append(a.r.reached, x.reached...)
+	a.r.next, a.r.reached = x.next, append(a.r.reached, x.reached)
 	return x.t
 }
 
-// keep remembers the trial of the placement that recall did not find. reached are the members that the trial reached.
-func (a *alike) keep(t *groupTrial, reached []GroupMember) {
+// keep remembers the trial of the placement that recall did not find.
+func (a *alike) keep(t *groupTrial) {
 	if a != nil && len(a.key) > 0 {
-		a.trials[string(a.key)] = alikeTrial{t, a.r.next, slices.Clip(reached)}
+		a.trials[string(a.key)] = alikeTrial{t, a.r.next, slices.Clip(a.r.reached[len(a.r.reached)-1])}
 	}
 }
 
 // describe writes the key of a placement: where the search begins, and of each node what the plugins say and the rows. It reports false, and leaves
 // no key, when a pod is nominated to one of the nodes.
 func (a *alike) describe(in podgroup.Placement) bool {
-	c := a.r.p.cluster
-	key := binary.AppendUvarint(a.key[:0], uint64(a.r.next))
+	nodes := a.r.p.nodesOfGroups()
+	nodes.follow()
+	key := binary.AppendUvarint(binary.AppendUvarint(a.key[:0], nodes.times), uint64(a.r.next))
 	a.key = key[:0]
 	for _, i := range in.Slots {
 		if a.r.o.Nominated != nil && len(a.r.o.Nominated(i)) > 0 {
 			return false
 		}
-		cpu, memory := c.NonZero(i)
-		key = binary.AppendVarint(binary.AppendVarint(a.locals.Append(key, i), cpu), memory)
-		key = appendVector(appendVector(key, c.Allocatable(i)), c.Requested(i))
+		key = binary.AppendUvarint(a.locals.Append(key, i), uint64(nodes.row[i]))
 	}
 	a.key = key
 	return true
-}
-
-// appendVector appends the amounts of a vector, and how many there are.
-func appendVector(dst []byte, v resources.Vector) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(v)))
-	for _, amount := range v {
-		dst = binary.AppendVarint(dst, amount)
-	}
-	return dst
 }

@@ -8,9 +8,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/internal/testkit/situation"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -144,7 +147,7 @@ type slotScorer struct{}
 func (slotScorer) Raw(i int) int64 { return int64(i * 37 % 101) }
 
 // checkAlike holds that a decision is equal when each placement is tried: a function that chooses the first ends the memory of placements.
-// It returns how many placements had room, and how many of these were scored: all, if a plugin reads more than rows.
+// So it stays after changes of the cluster. It returns how many placements had room, and how many of these were scored: all, if a plugin reads more than rows.
 func checkAlike(t *testing.T, data []byte) (room, scored int, code filter.Code) {
 	b := testkit.NewBytes(data)
 	text := manyZones(b)
@@ -158,30 +161,65 @@ func checkAlike(t *testing.T, data []byte) (room, scored int, code filter.Code) 
 	}
 	profile, more := s.Profile(), testkit.Pick(b, "nothing", "nothing", "nothing", "nothing", "nothing", "nothing", "a node", "a set of nodes")
 	var fast, slow spies
-	decide := func(x *spies, o placement.GroupOptions) placement.GroupDecision {
+	placerOf := func(x *spies) *placement.Placer {
 		own := profile
 		own.Filters, own.Scores = slices.Clone(profile.Filters), slices.Clone(profile.Scores)
 		x.in(&own, more)
 		placer, err := placement.NewPlacer(snapshot, own)
 		require.NoError(t, err)
-		d := placer.DecideGroup(s.Queued, o)
-		before := *x
-		require.Equal(t, told(d), told(placer.DecideGroup(s.Queued, o)), text)
-		*x = before
-		return d
+		return placer
 	}
 	o.Next = b.Below(4)
 	if b.OneIn(3) { // members keep their nominations
 		o.Nominated = nil
 	}
-	d := decide(&fast, o)
-	o.Tie = func(int) int { return 0 }
-	require.Equal(t, told(decide(&slow, o)), told(d), text)
+	each := o
+	each.Tie = func(int) int { return 0 }
+	placer := placerOf(&fast)
+	d := placer.DecideGroup(s.Queued, o)
+	require.Equal(t, told(placerOf(&slow).DecideGroup(s.Queued, each)), told(d), text)
 	require.Equal(t, slow.heard, fast.heard, text)
 	if more != "nothing" {
 		require.Equal(t, slow.scored, fast.scored, text)
 	}
-	return slow.scored, fast.scored, d.Code
+	room, scored = slow.scored, fast.scored
+	for range 3 {
+		text += change(t, b, s, snapshot)
+		fast.heard, slow.heard = "", ""
+		require.Equal(t, told(placerOf(&slow).DecideGroup(s.Queued, each)), told(placer.DecideGroup(s.Queued, o)), text)
+		require.Equal(t, slow.heard, fast.heard, text)
+	}
+	return room, scored, d.Code
+}
+
+// change changes a node or a running pod of a situation, and says how.
+func change(t *testing.T, b *testkit.Bytes, s *situation.Situation, snapshot *cluster.Snapshot) string {
+	node := testkit.Pick(b, s.Nodes...)
+	slot := snapshot.Slot(node.Name)
+	if slot < 0 {
+		require.NoError(t, snapshot.Set(node))
+		return "\n" + node.Name + " comes back"
+	}
+	switch b.Below(5) {
+	case 0:
+		require.NoError(t, snapshot.Unset(snapshot.Node(slot)))
+		return "\n" + node.Name + " leaves"
+	case 1, 2:
+		n := snapshot.Node(slot).DeepCopy()
+		n.Labels["zone"] = testkit.Pick(b, "00", "01", "02", "x")
+		require.NoError(t, snapshot.Set(n))
+		return "\n" + node.Name + " is in " + n.Labels["zone"]
+	case 3:
+		n := snapshot.Node(slot).DeepCopy()
+		n.Status.Allocatable[v1.ResourceCPU] = resource.MustParse("1")
+		require.NoError(t, snapshot.Set(n))
+		return "\n" + node.Name + " has one cpu"
+	}
+	for pod := range snapshot.Pods(slot) {
+		require.NoError(t, snapshot.Unset(pod))
+		return "\n" + pod.Name + " leaves"
+	}
+	return ""
 }
 
 func FuzzAlikePlacements(f *testing.F) {

@@ -14,6 +14,7 @@ func (r *groupRun) complete() *groupTrial {
 		return nil
 	}
 	defer r.undo(0)
+	r.reached = append(r.reached, nil)
 	t := r.untried(r.tree.Root(), nil)
 	members := map[string]*memberTrial{}
 	t.each(func(m *memberTrial) { members[m.pod.Namespace+"/"+m.pod.Name] = m })

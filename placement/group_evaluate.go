@@ -2,6 +2,7 @@ package placement
 
 import (
 	"fmt"
+	"iter"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -38,7 +39,7 @@ type groupTrial struct {
 	members  []memberTrial
 	strays   []memberTrial // pods of the group that belong to a composite group of the same name: nobody tries them
 	children []*groupTrial // of a composite group; those that were not evaluated have no status
-	fullness int64
+	in       podgroup.Placement
 }
 
 // placed returns the members that found nodes, below successful groups only, in the order of the algorithm.
@@ -87,6 +88,7 @@ func (r *groupRun) node(n *podgroup.Node, parent podgroup.Placement) *groupTrial
 // leaf tries the members of a group, one after the other, on the nodes of a placement.
 func (r *groupRun) leaf(n *podgroup.Node, in podgroup.Placement) *groupTrial {
 	t := r.untried(n, nil)
+	r.reached = append(r.reached, nil)
 	within := r.restriction(in)
 	r.gather(t, podgroup.Quorum{Minimum: n.Needs(), Scheduled: r.scheduled(n), Remaining: len(t.members)}, func(k int) (placed bool, failure string) {
 		m := &t.members[k]
@@ -187,7 +189,7 @@ func (r *groupRun) placements(n *podgroup.Node, parent podgroup.Placement) ([]po
 	if deep := tooDeep(n, 1); deep != nil {
 		return nil, errorStatus(fmt.Sprintf("exceeded maximum hierarchy depth at %s", deep))
 	}
-	list, err := podgroup.Placements(r.p.snapshot, parent.Slots, key, r.before(n))
+	list, err := r.divide(n, parent, key)
 	switch {
 	case err != nil:
 		return nil, errorStatus(err.Error())
@@ -202,6 +204,21 @@ func (r *groupRun) placements(n *podgroup.Node, parent podgroup.Placement) ([]po
 		list = ordered
 	}
 	return list, nil
+}
+
+// divide returns the placements by a topology key inside that of a parent.
+func (r *groupRun) divide(n *podgroup.Node, parent podgroup.Placement, key string) ([]podgroup.Placement, error) {
+	if r.p.log != nil && r.restriction(parent) == nil && !some(r.before(n)) {
+		return r.p.nodesOfGroups().whole(r.p.order(), key), nil
+	}
+	return podgroup.Placements(r.p.snapshot, parent.Slots, key, r.before(n))
+}
+
+func some(pods iter.Seq2[*v1.Pod, int]) bool {
+	for range pods {
+		return true
+	}
+	return false
 }
 
 // countedDepth is how many levels below a constraint can be counted, the constrained level included.
@@ -239,7 +256,7 @@ func (r *groupRun) choose(n *podgroup.Node, placements []podgroup.Placement) *gr
 	}
 	var first *groupTrial
 	var feasible []*groupTrial
-	known := r.alike(n)
+	known := r.alike(n, len(placements))
 	for _, in := range placements {
 		end := func(filter.Code) {}
 		if n.Composite == nil {
@@ -247,9 +264,8 @@ func (r *groupRun) choose(n *podgroup.Node, placements []podgroup.Placement) *gr
 		}
 		t := known.recall(in)
 		if t == nil {
-			reached := len(r.reached)
 			t = r.try(n, in)
-			known.keep(t, r.reached[reached:])
+			known.keep(t)
 		}
 		end(t.status.code)
 		switch t.status.code {
@@ -292,21 +308,19 @@ func (r *groupRun) try(n *podgroup.Node, in podgroup.Placement) (t *groupTrial) 
 		t = r.leaf(n, in)
 	}
 	r.undo(before)
-	if t.status.code == filter.Success {
-		t.fullness = r.fullness(in, t)
-	}
+	t.in = in
 	return t
 }
 
-// fullness is the score of the plugins for a placement with the members that would go there.
-func (r *groupRun) fullness(in podgroup.Placement, t *groupTrial) (sum int64) {
+// fullness is the score of the plugins for the placement of a trial with the members that would go there.
+func (r *groupRun) fullness(t *groupTrial) (sum int64) {
 	var pods []*v1.Pod
 	for _, m := range t.placed() {
 		pods = append(pods, m.pod)
 	}
 	for _, w := range r.p.profile.Scores {
 		if w.PlacementScore != nil {
-			sum += w.PlacementScore(r.p.snapshot, in.Slots, pods)
+			sum += w.PlacementScore(r.p.snapshot, t.in.Slots, pods)
 		}
 	}
 	return sum
@@ -317,9 +331,15 @@ func (r *groupRun) best(n *podgroup.Node, feasible []*groupTrial) (*groupTrial, 
 	if len(feasible) == 1 {
 		return feasible[0], nil
 	}
-	scheduled, counts := r.scheduled(n), make([]int, len(feasible))
+	scheduled, counts, fullness := r.scheduled(n), make([]int, len(feasible)), make([]int64, len(feasible))
+	seen := map[*groupTrial]int{} // a trial stands for all placements that are alike
 	for k, t := range feasible {
-		counts[k] = scheduled + len(t.placed())
+		if first, again := seen[t]; again {
+			counts[k], fullness[k] = counts[first], fullness[first]
+			continue
+		}
+		seen[t] = k
+		counts[k], fullness[k] = scheduled+len(t.placed()), r.fullness(t)
 	}
 	scores := podgroup.PodCounts(counts)
 	if scores == nil {
@@ -327,7 +347,7 @@ func (r *groupRun) best(n *podgroup.Node, feasible []*groupTrial) (*groupTrial, 
 	}
 	var tied []int
 	for k := range feasible {
-		scores[k] += feasible[k].fullness
+		scores[k] += fullness[k]
 		switch {
 		case len(tied) == 0 || scores[k] > scores[tied[0]]:
 			tied = []int{k}

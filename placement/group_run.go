@@ -26,7 +26,7 @@ type groupRun struct {
 	assumed []*v1.Pod                    // in the snapshot, the latest last
 	held    map[*v1.Pod]bool             // of these, members of groups that are decided: nobody else may use their claims
 	next    int
-	reached []GroupMember // the members that reached the plugins with a say about claims
+	reached [][]GroupMember // by trial of a group, the members that reached the plugins with a say about claims
 
 	decision GroupDecision
 	at       map[*v1.Pod]int // place in decision.Members
@@ -145,8 +145,9 @@ func (r *groupRun) place(pod *v1.Pod, within []int) Decision {
 	d := r.p.Decide(pod, o)
 	end(codeOf(d))
 	r.next = d.Next
-	if d.Nodes > 0 && (d.Failure == nil || r.p.reachesAll(d.Failure)) {
-		r.reached = append(r.reached, GroupMember{pod, r.asked(pod, d, o)})
+	if r.o.Preempt != nil && d.Nodes > 0 && (d.Failure == nil || r.p.reachesAll(d.Failure)) {
+		last := &r.reached[len(r.reached)-1]
+		*last = append(*last, GroupMember{pod, r.asked(pod, d, o)})
 	}
 	if d.Placed() {
 		if err := r.assume(pod, d); err != nil {
@@ -175,7 +176,7 @@ func codeOf(d Decision) filter.Code {
 // given back for its claims can depend on them.
 func (r *groupRun) asked(pod *v1.Pod, d Decision, o Options) filter.Predicates {
 	a := r.p.Failed(d.Failure)
-	if a == nil && r.o.Preempt != nil && r.p.holdsClaims(pod) {
+	if a == nil && r.p.holdsClaims(pod) {
 		a = r.p.attempt(pod, o)
 		a.Search(o)
 	}

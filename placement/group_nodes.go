@@ -1,0 +1,104 @@
+package placement
+
+import (
+	"encoding/binary"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/podgroup"
+	"github.com/podberth/podberth/resources"
+)
+
+// groupNodes is what decisions about groups keep of the nodes of a plan that has a change log: the rows of each node as a number, and the
+// placements of the whole cluster by topology key.
+type groupNodes struct {
+	cluster    Cluster
+	log        changeLog
+	version    uint64
+	row        []int32          // by slot; equal numbers are equal rows
+	numbers    map[string]int32 // of rows
+	times      uint64           // how often the numbers began again
+	placements map[string][]podgroup.Placement
+	buffer     []byte
+}
+
+// nodesOfGroups returns what is kept of the nodes; the plan must have a change log.
+func (p *Plan) nodesOfGroups() *groupNodes {
+	if p.groups == nil {
+		p.groups = &groupNodes{cluster: p.cluster, log: p.log}
+	}
+	return p.groups
+}
+
+// maxRowNumbers is how many rows have numbers before the numbers begin again.
+const maxRowNumbers = 1 << 18
+
+// follow brings the rows to the version of the cluster.
+func (k *groupNodes) follow() {
+	now := k.log.Version()
+	if now == k.version && k.row != nil {
+		return
+	}
+	again := len(k.row) != k.cluster.Len() || len(k.numbers) > maxRowNumbers
+	known := again || k.log.Since(k.version, func(events []cluster.Event) {
+		for i := range events {
+			switch e := &events[i]; {
+			case e.Node == -1:
+				again = true
+			case e.Node >= 0:
+				k.judge(int(e.Node))
+				if e.Set < 0 && e.N == 0 { // the object of the node
+					clear(k.placements)
+				}
+			}
+		}
+	})
+	if k.version = now; known && !again {
+		return
+	}
+	if again {
+		k.row, k.numbers, k.times = make([]int32, k.cluster.Len()), map[string]int32{}, k.times+1
+	}
+	k.placements = map[string][]podgroup.Placement{}
+	for i := range k.row {
+		k.judge(i)
+	}
+}
+
+// judge gives the rows of a slot their number.
+func (k *groupNodes) judge(i int) {
+	if i >= len(k.row) || k.cluster.Node(i) == nil {
+		return
+	}
+	cpu, memory := k.cluster.NonZero(i)
+	b := binary.AppendVarint(binary.AppendVarint(k.buffer[:0], cpu), memory)
+	b = appendVector(appendVector(b, k.cluster.Allocatable(i)), k.cluster.Requested(i))
+	k.buffer = b
+	n, known := k.numbers[string(b)]
+	if !known {
+		n = int32(len(k.numbers))
+		k.numbers[string(b)] = n
+	}
+	k.row[i] = n
+}
+
+// appendVector appends the amounts of a vector, and how many there are.
+func appendVector(dst []byte, v resources.Vector) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(v)))
+	for _, amount := range v {
+		dst = binary.AppendVarint(dst, amount)
+	}
+	return dst
+}
+
+// whole returns the placements of the whole cluster by a topology key. Callers must not change them.
+func (k *groupNodes) whole(order []int, key string) []podgroup.Placement {
+	k.follow()
+	list, known := k.placements[key]
+	if !known {
+		list, _ = podgroup.Placements(k.cluster, order, key, func(func(*v1.Pod, int) bool) {}) // the errors are about members
+		k.placements[key] = list
+	}
+	return list
+}
