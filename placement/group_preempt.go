@@ -144,11 +144,12 @@ func (r *groupRun) unitPriority(q *v1.Pod) int32 {
 // units returns the units of lower priority, the more important first.
 func (r *groupRun) units() []*victimUnit {
 	var all []*victimUnit
-	for _, u := range podUnits(r.p.cluster, r.p.snapshot, r.p.order(), r.o.Gates, r.o.Preempt.Now, true) {
-		all = append(all, &victimUnit{podUnit: u})
-	}
 	priority := r.tree.Root().EffectivePriority()
-	all = slices.DeleteFunc(all, func(u *victimUnit) bool { return u.Priority >= priority })
+	for _, u := range podUnits(r.p.cluster, r.p.snapshot, r.p.order(), r.o.Gates, r.o.Preempt.Now, int64(priority)) {
+		if u.Priority < priority {
+			all = append(all, &victimUnit{podUnit: u})
+		}
+	}
 	slices.SortStableFunc(all, func(a, b *victimUnit) int { return podgroup.CompareUnits(a.Unit, b.Unit) })
 	r.violations(all)
 	return all

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"math"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -16,14 +17,14 @@ type podUnit struct {
 	pods []preemption.Placed
 }
 
-// podUnits returns the units of the pods on the slots, in the order in which their first pods stand there. own reports whether a pod
-// without a group counts too.
-func podUnits(c Cluster, groups podgroup.Objects, slots []int, g podgroup.Gates, now time.Time, own bool) (all []*podUnit) {
+// podUnits returns the units of the pods on the slots, in the order in which their first pods stand there. A pod
+// without a group counts if its priority is lower than below.
+func podUnits(c Cluster, groups podgroup.Objects, slots []int, g podgroup.Gates, now time.Time, below int64) (all []*podUnit) {
 	shared := map[string]*podUnit{}
 	for _, i := range slots {
 		for q := range c.Pods(i) {
 			_, grouped := podgroup.Of(q)
-			if !grouped && !own {
+			if !grouped && int64(podinfo.Priority(q)) >= below {
 				continue
 			}
 			node, priority := unitOf(groups, q, g)
@@ -77,7 +78,7 @@ func groupUnits(c Cluster, g podgroup.Gates) (out []preemption.Unit) {
 			slots = append(slots, i)
 		}
 	}
-	for _, u := range podUnits(c, groups, slots, g, time.Time{}, false) {
+	for _, u := range podUnits(c, groups, slots, g, time.Time{}, math.MinInt64) {
 		x := preemption.Unit{Priority: &u.Priority, Kind: u.Kind}
 		for _, q := range u.pods {
 			x.Pods = append(x.Pods, q.Pod)

@@ -34,7 +34,7 @@ const rackNodes = 20
 
 // gangs are workloads of groups: so many gangs of so many pods come to a cluster with two running pods on each node.
 var gangs = map[string]gang{
-	"gang":         {pods: 1000, kube: 2, ours: 20},
+	"gang":         {pods: 1000, kube: 1, ours: 20},
 	"gang-racks":   {pods: 100, kube: 2, ours: 20, key: "example.com/rack"},
 	"gang-waiting": {pods: 10, kube: 100, ours: 100, large: true},
 }

@@ -2,6 +2,7 @@ package podgroup
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -135,6 +136,14 @@ func (w *world) decide(c *chances) placement.GroupDecision {
 	return w.placer.DecideGroup(w.s.Queued, o)
 }
 
+// unchosen is the outcome when podberth takes the first of everything by itself, with what it keeps of placements.
+func (w *world) unchosen() string {
+	w.chances = &chances{}
+	mark := w.snapshot.Mark()
+	defer w.snapshot.Rollback(mark)
+	return shown(w.s, w.placer.DecideGroup(w.s.Queued, w.o))
+}
+
 // leaves are the groups of the tree of the queued pods, in the order of a decision.
 func leaves(s *situation.Situation) (out []*own.Group) {
 	w, err := newWorld(s)
@@ -236,6 +245,9 @@ func among(s *situation.Situation, outcome string) (found, whole bool, all []str
 		return false, false, nil, err
 	}
 	outcome = w.oneOrder(outcome)
+	if first, taken := w.try(&chances{}), w.unchosen(); !w.alone() && first != taken {
+		return false, false, nil, fmt.Errorf("the first path:\n%s\nwithout functions that choose:\n%s", first, taken)
+	}
 	c := &chances{}
 	for range most {
 		mine := anyOrder(w.try(c))
