@@ -2,7 +2,10 @@ package queue
 
 import (
 	"math"
+	"slices"
 	"time"
+
+	"github.com/podberth/podberth/podgroup"
 )
 
 // RootOutcome says how the attempt of a root ended.
@@ -158,11 +161,16 @@ func (q *Queue) gateMembers(root *Entry) (refused bool, by *plugin) {
 	root.GatingPlugin, root.GateMessage, root.GateErr, root.UnschedulablePlugins = "", "", nil, nil
 	q.gang = map[string]GateVerdict{}
 	defer func() { q.gang = nil }()
+	var last *Entry
 	for _, e := range root.Members {
-		if no, _ := q.gate(e); no {
-			refused = true
-			root.GatingPlugin, root.GateMessage, root.GateErr, root.UnschedulablePlugins = e.GatingPlugin, e.GateMessage, e.GateErr, []string{e.GatingPlugin}
+		if q.holdsStill(e) {
+			last = e
+		} else if no, _ := q.gate(e); no {
+			last = e
 		}
+	}
+	if refused = last != nil; refused {
+		root.GatingPlugin, root.GateMessage, root.GateErr, root.UnschedulablePlugins = last.GatingPlugin, last.GateMessage, last.GateErr, []string{last.GatingPlugin}
 	}
 	root.resolve()
 	if refused {
@@ -171,10 +179,26 @@ func (q *Queue) gateMembers(root *Entry) (refused bool, by *plugin) {
 	return refused, by
 }
 
+// holdsStill reports whether the gate of gangs has said of a member's group what it said when it held the member: asked again, it would
+// hold the member first and say the same.
+func (q *Queue) holdsStill(e *Entry) bool {
+	if e.GatingPlugin != pluginGang || e.GateErr != nil {
+		return false
+	}
+	group, _ := podgroup.Of(e.Pod)
+	v, known := q.gang[group]
+	return known && v.Refuse && v.Err == nil && v.Message == e.GateMessage
+}
+
+// pends reports whether an event may make a pod worth a retry at once.
+func (e *Entry) pends() bool {
+	return slices.ContainsFunc(e.waits, func(w wait) bool { return w.pending })
+}
+
 // judgeMembers is judge for a root: the best verdict of its members.
 func (q *Queue) judgeMembers(root *Entry, c *Change) (best verdict, by *plugin, why error) {
 	for _, e := range root.Members {
-		if c.PreCheck != nil && !c.PreCheck(e.Pod) {
+		if best == immediate || best == afterBackoff && !e.pends() || c.PreCheck != nil && !c.PreCheck(e.Pod) {
 			continue
 		}
 		if v, p, err := q.judge(e, c); v > best {

@@ -101,8 +101,8 @@ func (q *Queue) join(root *Entry, stand *v1.Pod, e *Entry, c cause, now time.Tim
 	} else if root.place != Gated {
 		q.take(root)
 	}
-	e.root, root.Members = root, append(root.Members, e)
-	sortMembers(root.Members)
+	at, _ := slices.BinarySearchFunc(root.Members, e, compareMembers)
+	e.root, root.Members = root, slices.Insert(root.Members, at, e)
 	if root.place != Gated {
 		q.enter(root, c, now)
 	}
@@ -184,8 +184,10 @@ func namespaceOfGroup(c *Change) string {
 
 // sortMembers sorts members as they are tried.
 func sortMembers(members []*Entry) {
-	slices.SortFunc(members, func(a, b *Entry) int { return podgroup.CompareMembers(a.asMember(), b.asMember()) })
+	slices.SortFunc(members, compareMembers)
 }
+
+func compareMembers(a, b *Entry) int { return podgroup.CompareMembers(a.asMember(), b.asMember()) }
 
 func (e *Entry) asMember() podgroup.Member {
 	return podgroup.Member{Pod: e.Pod, Attempts: e.Attempts, Timestamp: e.Timestamp}
