@@ -36,6 +36,7 @@ const rackNodes = 20
 var gangs = map[string]gang{
 	"gang":         {pods: 1000, kube: 1, ours: 20},
 	"gang-racks":   {pods: 100, kube: 2, ours: 20, key: "example.com/rack"},
+	"gang-unequal": {pods: 100, kube: 1, ours: 5, key: "example.com/rack", unequal: true},
 	"gang-waiting": {pods: 10, kube: 100, ours: 100, large: true},
 }
 
@@ -43,6 +44,7 @@ type gang struct {
 	pods, kube, ours int    // of a gang; gangs for each side
 	key              string // of the topology constraint
 	large            bool   // the last pod has no room anywhere
+	unequal          bool   // no node, and so no rack, is equal to another
 }
 
 // groupGates are the gates that are on for groups.
@@ -79,6 +81,9 @@ func (g gang) cluster(n int) (world, error) {
 	w, err := replicas(func(*v1.Pod, string) {})(n)
 	for i, node := range w.nodes {
 		node.Labels["example.com/rack"] = fmt.Sprintf("rack-%04d", i/rackNodes)
+		if g.unequal {
+			node.Status.Allocatable[v1.ResourceCPU] = *resource.NewMilliQuantity(32000+int64(i), resource.DecimalSI)
+		}
 	}
 	return w, err
 }

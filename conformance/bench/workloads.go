@@ -73,6 +73,7 @@ var workloads = []struct {
 	{"failures", nil},
 	{"gang", nil},
 	{"gang-racks", nil},
+	{"gang-unequal", nil},
 	{"gang-waiting", nil},
 	{"volumes-bound", volumes(true, false)},
 	{"volumes-waiting", volumes(false, false)},
