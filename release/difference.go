@@ -31,7 +31,7 @@ func (d Difference) In(v Version) string {
 }
 
 // Between reports the differences of two releases, in the order of [Differences]: those for which In returns two different texts. It returns
-// nil // for equal releases and for a release that is not known.
+// nil for equal releases and for a release that is not known.
 func Between(a, b Version) []Difference {
 	if !a.Known() || !b.Known() {
 		return nil
