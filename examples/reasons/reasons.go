@@ -2,7 +2,7 @@
 // package diagnose on each tick, once for the equal pods of an owner.
 //
 //	c, err := reasons.New()
-//	handle, err := informer.AddEventHandler(c) // for nodes, pods, and what else the pods use: Controller has the three methods
+//	c.OnAdd(pod, false) // informers call it: AddEventHandler(c) for nodes, pods, and what else the pods use
 //	text, err := c.Tick()
 //
 // A Controller may be used by several goroutines.
