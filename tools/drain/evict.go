@@ -28,7 +28,8 @@ type answered struct {
 	RetryAfterSeconds int32    `json:"retryAfterSeconds"`
 	Outlook           string   `json:"outlook"` // now, not now, never
 	Budgets           []string `json:"budgets"`
-	Bypass            string   `json:"bypass"` // why no budget was asked
+	Group             string   `json:"group,omitempty"` // with which the pod leaves in a drain, though the Eviction API knows no groups
+	Bypass            string   `json:"bypass"`          // why no budget was asked
 	Proof             string   `json:"proof"`
 	Remedies          []string `json:"remedies"`
 	GraceSeconds      *int64   `json:"gracePeriodSeconds,omitempty"`
@@ -57,6 +58,7 @@ func (in *input) evict(o options) (*answered, error) {
 		a.Message = fmt.Sprintf("pods %q not found", a.Name)
 		return a, nil
 	}
+	a.Group = in.unit(pod)
 	var covering []*policyv1.PodDisruptionBudget
 	for _, b := range in.budgets {
 		if b.Namespace == pod.Namespace && slices.Contains(d.Budgets, b.Name) {

@@ -133,6 +133,9 @@ func (a *answered) table(out *strings.Builder) {
 	}
 	line("Pod", a.Pod)
 	line("Budget", orDash(strings.Join(a.Budgets, ", ")))
+	if a.Group != "" {
+		line("Group", a.Group+" leaves whole; the Eviction API knows no groups, and is asked about this pod alone")
+	}
 	if a.Allowed {
 		line("Answer", fmt.Sprintf("%d, it is evicted", a.Code))
 	} else {

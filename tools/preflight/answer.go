@@ -36,6 +36,8 @@ type preflight struct {
 	Untried  int       `json:"untried"`
 	// Unasked are the pods about which the time left out whether the new version decides otherwise: then the answer is no.
 	Unasked int `json:"unasked,omitempty"`
+	// Grouped are pending pods of groups, about which nobody knows whether the new version decides otherwise.
+	Grouped []string `json:"grouped,omitempty"`
 }
 
 type summary struct {
@@ -128,6 +130,9 @@ func (answer over) ask(ctx context.Context, objects *dump.Objects, args []string
 	if o.config != "" {
 		args = append(args, "-config", o.config)
 	}
+	if o.gates != nil {
+		args = append(args, "-feature-gates", o.gates.String())
+	}
 	out, err := answer(ctx, objects, append(args, "-f", o.files[0], "-time", o.time.String()), stderr)
 	if err != nil {
 		return err
@@ -187,13 +192,14 @@ func (a *preflight) upgrade(ctx context.Context, o options, objects *dump.Object
 			Pod, Node string
 			Reasons   []string
 		}
+		Grouped []string
 		Fields  []struct{ Field, Why string }
 		Summary struct{ Untried int }
 	}
 	if err := over(upgrade.Over).ask(ctx, objects, []string{"-from", a.From, "-to", a.To}, o, stderr, &r); err != nil {
 		return err
 	}
-	a.Unasked = r.Summary.Untried
+	a.Unasked, a.Grouped = r.Summary.Untried, r.Grouped
 	short := func(v verdict) string {
 		if v.Message == "" {
 			return v.Node

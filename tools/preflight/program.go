@@ -14,6 +14,7 @@ import (
 
 	planner "github.com/podberth/podberth/planning/rollout"
 	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/scheduler/groups"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
@@ -25,6 +26,7 @@ type options struct {
 	input     dump.Options
 	from, to  string
 	config    string
+	gates     groups.FeatureGates // of groups of pods, as the user says
 	force     bool
 	emptyDirs bool
 	surge     int
@@ -98,6 +100,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.StringVar(&o.to, "to", "", "the `VERSION` after: 1.34, 1.35, 1.36 or 1.37")
 	f.StringVar(&o.from, "from", "", "the `VERSION` before; the oldest kubelet of the input without")
 	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration, whose first profile decides and whose fields are checked; the default profile without")
+	f.Var(&o.gates, "feature-gates", dump.FeatureGatesUsage)
 	f.IntVar(&o.surge, "surge", 0, "add `N` nodes first, which leave in the end")
 	f.BoolVar(&o.force, "force", false, "as of kubectl drain: delete pods without a controller")
 	f.BoolVar(&o.emptyDirs, "delete-emptydir-data", false, "as of kubectl drain: delete pods whose emptyDir volumes lose their data")

@@ -31,6 +31,7 @@ func (a *preflight) String() string {
 	add(len(a.Budgets), "budget", "in the way: "+report.Few(a.Budgets))
 	add(len(a.Waiting), "pod", "without a node: "+report.Few(a.Waiting))
 	add(len(a.Pods), "pod", "decided otherwise by "+a.To)
+	add(len(a.Grouped), "pod", "of groups not compared: podberth follows the rules of v1.37 alone there")
 	add(a.Unasked, "pod", "left out by --time")
 	add(len(a.Fields), "field", "refused by "+a.To)
 	add(len(a.Kubelets), "kubelet", fmt.Sprintf("more than %d minor versions older than %s: %s", oldestKubelet, a.To, report.Few(a.Kubelets)))

@@ -12,9 +12,11 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/internal/must"
 	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
 )
@@ -65,9 +67,11 @@ func hasImageVolume(pod *v1.Pod) bool {
 	return false
 }
 
-// decisions fills in the pending pods that change and the running pods that would not be admitted.
+// decisions fills in the pending pods that change and the running pods that would not be admitted. Pending pods of groups are compared where
+// podberth follows the groups of both versions, or where groups do not count. A node takes a running pod back whatever its group is.
 func (a *upgradeReport) decisions(ctx context.Context, m *dump.Objects, o options, stderr io.Writer) {
-	a.Pods, a.Running = []podChange{}, []readmission{}
+	a.Pods, a.Running, a.Grouped = []podChange{}, []readmission{}, []string{}
+	gates := must.Get(m.Groups(o.gates))
 	before, after := newScheduler(m, all(o.from.Version)), newScheduler(m, all(o.to.Version))
 	mixed, resized := mixes{}, resizedNodes(m, o)
 	stop := program.Stop(ctx, o.time)
@@ -85,7 +89,10 @@ func (a *upgradeReport) decisions(ctx context.Context, m *dump.Objects, o option
 			a.Summary.Untried++
 			continue
 		}
+		_, member := podgroup.Of(p)
 		switch {
+		case dump.Pending(p) && member && gates != nil && !o.followsGroups():
+			a.Grouped = append(a.Grouped, dump.Name(p))
 		case dump.Pending(p):
 			a.Summary.Pending++
 			was, is := before.ask(p), after.ask(p)
@@ -98,6 +105,11 @@ func (a *upgradeReport) decisions(ctx context.Context, m *dump.Objects, o option
 			a.running(before, after, mixed, m, p, o, resized)
 		}
 	}
+}
+
+// followsGroups reports whether podberth decides about groups of pods as both versions do.
+func (o *options) followsGroups() bool {
+	return o.from.AtLeast(release.V1_37) && o.to.AtLeast(release.V1_37)
 }
 
 // mixes has a scheduler for each version and part: all follows the version, and the part follows the other version.

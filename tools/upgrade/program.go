@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/scheduler/groups"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/internal/must"
 	"github.com/podberth/podberth/tools/program"
@@ -24,6 +25,7 @@ type options struct {
 	input       dump.Options
 	from, to    version
 	config      string
+	gates       groups.FeatureGates // of groups of pods, as the user says
 	failChanged bool
 	steps       int
 	time        time.Duration
@@ -79,7 +81,7 @@ func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 	a := ask(ctx, o, m, stdin, stderr)
 	out := must.Get(report.Render(o.output, a, func(b *strings.Builder) {
 		a.table(b, o)
-		b.WriteString(a.end())
+		b.WriteString(a.end(o))
 	}))
 	return o.failChanged && a.changed(), report.Print(out, m.Warnings, stdout, stderr)
 }
@@ -122,6 +124,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.Var(&o.to, "to", "the `VERSION` after")
 	f.Lookup("from").DefValue, f.Lookup("to").DefValue = "", "" // both are required
 	f.StringVar(&o.config, "config", "", "a KubeSchedulerConfiguration whose fields are checked: `FILE`; decisions are those of the default profile")
+	f.Var(&o.gates, "feature-gates", dump.FeatureGatesUsage)
 	f.BoolVar(&o.failChanged, "fail-changed", false, "exit 1 when a pod's verdict, message or node changes, a running pod would not be admitted, or a field is refused")
 	f.IntVar(&o.steps, "steps", 100_000, "ask about at most `N` pods")
 	f.DurationVar(&o.time, "time", 10*time.Minute, "ask about no more pods after this `DURATION`; 0: no limit")

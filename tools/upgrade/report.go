@@ -1,20 +1,24 @@
 package upgrade
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/scheduler/groups"
 	"github.com/podberth/podberth/tools/report"
 )
 
 // upgradeReport is the answer.
 type upgradeReport struct {
 	report.Head
-	From        string         `json:"from"`
-	To          string         `json:"to"`
-	Summary     summary        `json:"summary"`
-	Pods        []podChange    `json:"pods"`
-	Running     []readmission  `json:"running"`
+	From    string        `json:"from"`
+	To      string        `json:"to"`
+	Summary summary       `json:"summary"`
+	Pods    []podChange   `json:"pods"`
+	Running []readmission `json:"running"`
+	// Grouped are pending pods of groups that are not compared: the rules of v1.37 are the only ones that podberth follows for groups.
+	Grouped     []string       `json:"grouped"`
 	Fields      []fieldChange  `json:"fields"`
 	Plugins     []pluginChange `json:"plugins"`
 	Differences []difference   `json:"differences"`
@@ -140,8 +144,15 @@ func (a *upgradeReport) table(b *strings.Builder, o options) {
 	}
 }
 
-// end says how many pods nobody asked about.
-func (a *upgradeReport) end() string { return report.NotTried(a.Summary.Untried, "pod") }
+// end says which pods nobody asked about.
+func (a *upgradeReport) end(o options) string {
+	text := report.NotTried(a.Summary.Untried, "pod")
+	if n := len(a.Grouped); n > 0 {
+		text = "\n" + o.tables.Layout.Text("", fmt.Sprintf("Not compared: %s of groups (%s). podberth follows the rules of v1.37 for groups of pods, and no other release has them; "+
+			"--feature-gates=%s=false compares them as if they had no group", report.Count(n, "pending pod"), report.Few(a.Grouped), groups.GenericWorkload)) + text
+	}
+	return text
+}
 
 // short returns the verdict in a line: the node of a placed pod, else the message.
 func (v verdict) short() string {

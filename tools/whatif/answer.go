@@ -97,9 +97,13 @@ type outcome struct {
 }
 
 // place asks where the waiting pods go.
-func (w *world) place(in io.Reader, stderr io.Writer) (map[string]outcome, error) {
+func (w *world) place(in io.Reader, o options, stderr io.Writer) (map[string]outcome, error) {
 	var out, errs bytes.Buffer
-	if code := place.Run(w.ctx, []string{"-f=-", "-o=json"}, in, &out, &errs); code != program.OK {
+	args := []string{"-f=-", "-o=json"}
+	if o.gates != nil {
+		args = append(args, "-feature-gates="+o.gates.String())
+	}
+	if code := place.Run(w.ctx, args, in, &out, &errs); code != program.OK {
 		return nil, errors.New(strings.TrimPrefix(strings.TrimSpace(errs.String()), "place: "))
 	}
 	if _, err := stderr.Write(errs.Bytes()); err != nil {
@@ -121,8 +125,8 @@ func (w *world) compare(before io.Reader, o options, stderr io.Writer) (*answer,
 	var was map[string]outcome
 	var bad error
 	var wait sync.WaitGroup
-	wait.Go(func() { was, bad = w.place(before, io.Discard) })
-	is, err := w.place(dump.Hold(w.o), stderr)
+	wait.Go(func() { was, bad = w.place(before, o, io.Discard) })
+	is, err := w.place(dump.Hold(w.o), o, stderr)
 	wait.Wait()
 	if err := cmp.Or(bad, err); err != nil {
 		return nil, err

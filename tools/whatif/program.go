@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/podberth/podberth/scheduler/groups"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
@@ -19,7 +20,8 @@ import (
 type options struct {
 	files   []string
 	input   dump.Options
-	changes []change // in the order of the command line
+	changes []change            // in the order of the command line
+	gates   groups.FeatureGates // of groups of pods, as the user says
 	output  string
 	tables  program.Tables
 }
@@ -100,6 +102,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 			return nil
 		})
 	}
+	f.Var(&o.gates, "feature-gates", dump.FeatureGatesUsage)
 	report.Flag(f.FlagSet, &o.output)
 	o.tables.Flags(f, "pods", "")
 	o.tables.AllFlag(f)
