@@ -295,3 +295,20 @@ func decideTexts(t *testing.T, seed uint64, kinds uint8, pods int) {
 		}
 	}
 }
+
+// A plugin of a caller without AppendKey is asked about every pod: nobody knows which pods are equal for it.
+func TestViolationsWithoutKeys(t *testing.T) {
+	s := textNodes(4)
+	for k, wanted := range []string{"1", "2", "1", ""} { // pods 1 and 3 are on another node than they want
+		p := annotatedPod("x", "x", wanted)
+		p.Name, p.UID, p.Spec.NodeName = fmt.Sprint("p", k), "", "n1"
+		require.NoError(t, s.Assume(p, s.Slot("n1")))
+	}
+	plugin := wantsNode("x", GroupStatics, func(text string) string { return map[string]string{"1": "n1", "2": "n2"}[text] })
+	plugin.Group, plugin.AppendKey = GroupNever, nil
+	p, err := New(s, Profile{Filters: []*Plugin{plugin}})
+	require.NoError(t, err)
+	found := p.Violations()
+	require.Len(t, found, 1)
+	require.Equal(t, "default/p1", found[0].Pod)
+}

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -353,4 +354,23 @@ func TestForgetsOrphan(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, s.Orphans(), 1)
 	require.Equal(t, "q", s.Orphans()[0].Name)
+}
+
+// Pods expire in the order of their names, whatever order a map has.
+func TestExpiryInOrder(t *testing.T) {
+	c, now := newCache(30*time.Second), time.Unix(1000, 0)
+	var want []string
+	for k := range 30 {
+		p := assumedOn(fmt.Sprintf("p%02d", k), "n1")
+		require.NoError(t, c.assume(p))
+		c.bound(p, now)
+		want = append(want, p.Name)
+	}
+	for _, at := range []time.Time{now.Add(30 * time.Second), now.Add(time.Minute)} {
+		var got []string
+		for _, p := range c.overdue(at) {
+			got = append(got, p.Name)
+		}
+		require.Equal(t, want, got)
+	}
 }

@@ -259,3 +259,47 @@ func TestFreeShare(t *testing.T) {
 	require.Equal(t, int64(45), shareScore([]storage{{"s", 1, 10}, {"t", 9, 8}}, shapeOf(Options{})), "a class that is full counts with 0")
 	require.Equal(t, int64(48), shareScore([]storage{{"s", 1, 20}, {"t", 9, 8}}, shapeOf(Options{})), "47.5 is rounded up")
 }
+
+// A pod for which the plugin fails leaves a trial, and no other trial and not the cluster. Of two such pods the first explains the failure.
+func TestTrialsOfFaultsAreApart(t *testing.T) {
+	faulty := func(name string) *v1.Pod { return inline(pod(name), ebsVolume("aws://z/"+name, false)) }
+	w := &world{nodes: []*v1.Node{node("n1")}, csiNodes: []*storagev1.CSINode{csiNode("n1", map[string]int32{googlePD.driver: 3})}, pods: [][]*v1.Pod{{faulty("first"), faulty("second")}}}
+	s := Compile(inline(pod("p"), gcePD("mine", true)), w.objects(), Options{}).Limits().On(NewUsage(w, w.objects()))
+	says := func(v resources.Verdict, disk string) {
+		t.Helper()
+		require.NotZero(t, v)
+		require.Contains(t, s.(filter.Predicate).Reasons(v)[0], "(aws://z/"+disk+")")
+	}
+	says(s.Check(0), "first")
+	one, two := s.NewTrial(), s.NewTrial()
+	one.Remove(faulty("first"), 0)
+	says(one.Check(0), "second")
+	says(s.Check(0), "first")
+	two.Remove(faulty("second"), 0)
+	two.Remove(faulty("first"), 0)
+	two.Add(faulty("third"), 0)
+	says(two.Check(0), "third")
+	says(one.Check(0), "second")
+	one.Remove(faulty("second"), 0)
+	require.Zero(t, one.Check(0))
+	says(s.Check(0), "first")
+}
+
+// A VolumeAttachment counts for its attacher, also when the volume is one of another driver.
+func TestForeignAttacher(t *testing.T) {
+	attached := func(attacher string) *storagev1.VolumeAttachment {
+		return &storagev1.VolumeAttachment{Spec: storagev1.VolumeAttachmentSpec{Attacher: attacher, NodeName: "n1", Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: ptr("old")}}}
+	}
+	other := func(pv *v1.PersistentVolume) { pv.Spec.CSI.Driver = "e" }
+	for _, c := range []struct {
+		attacher, claim string
+		full            bool
+	}{{"d", "of-d", true}, {"e", "of-d", false}, {"e", "of-e", true}, {"d", "of-e", false}, {"unknown", "of-d", false}} {
+		w := &world{nodes: []*v1.Node{node("n1")}, csiNodes: []*storagev1.CSINode{csiNode("n1", map[string]int32{"d": 1, "e": 1})},
+			claims:  claims(claim("of-d", "", "1Gi", boundTo("d")), claim("of-e", "", "1Gi", boundTo("e"))),
+			volumes: volumes(volume("old", "", "1Gi"), volume("d", "", "1Gi"), volume("e", "", "1Gi", other)), attachments: []*storagev1.VolumeAttachment{attached(c.attacher)}}
+		s := Compile(pod("p", c.claim), w.objects(), Options{}).Limits().On(NewUsage(w, w.objects()))
+		require.Equal(t, c.full, s.Check(0) == limitExceeded, c)
+		require.Equal(t, !c.full, s.Check(0) == 0, c)
+	}
+}

@@ -23,6 +23,8 @@ var foreignFlags = map[string]string{
 	"runtime-config": "kube-apiserver", "node-status-update-frequency": "kubelet", "kernel-memcg-notification": "kubelet",
 	"authentication-kubeconfig": "kube-scheduler", "authorization-kubeconfig": "kube-scheduler", "write-config-to": "kube-scheduler", "long": "any flag",
 	"node-monitor-period": "kube-controller-manager; tools/taints has it in a table",
+	"remove-node":         "tools/whatif has the changes in a table",
+	"add-node-like":       "tools/whatif has the changes in a table",
 }
 
 // declares are the methods that declare a flag, of package flag and of pflag.

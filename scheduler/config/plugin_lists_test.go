@@ -180,3 +180,17 @@ func (s pluginSet) disables(name string) bool {
 func (s pluginSet) enables(name string) bool {
 	return slices.ContainsFunc(s.Enabled, func(p plugin) bool { return p.Name == name })
 }
+
+// A plugin that runs at PreFilter alone has no group, so that the engine keeps nothing for it, and no score. The plugin that it is made of stays
+// as it is.
+func TestPreFilterOnlyKeepsNothing(t *testing.T) {
+	filters := placement.DefaultProfile().Filters
+	whole := filters[slices.IndexFunc(filters, func(p *placement.Plugin) bool { return p.Name == "NodeAffinity" })]
+	group := whole.Group
+	require.NotEqual(t, placement.GroupNever, group)
+	only := preFilterOnly(whole)
+	require.Equal(t, placement.GroupNever, only.Group)
+	require.Nil(t, only.Score)
+	require.Equal(t, group, whole.Group)
+	require.NotNil(t, whole.Score)
+}
