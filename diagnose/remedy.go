@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/podberth/podberth/internal/nodepool"
 )
 
 // Remedy is one line of advice: changes that help all pods of the owner, or as many as they can.
@@ -319,26 +321,21 @@ func (c Change) adding(models []string) string {
 	return text
 }
 
-// poolKeys are labels that name the pool of a node, in the order in which they are read.
-var poolKeys = []string{"karpenter.sh/nodepool", "cloud.google.com/gke-nodepool", "eks.amazonaws.com/nodegroup", "kubernetes.azure.com/agentpool", "agentpool", "node.kubernetes.io/pool", "node-pool", "nodepool", "pool"}
-
 // poolOf names the pool of a node in brackets: by a label that names pools, or by one that all nodes of the pod's pool have and no other
 // node; "" for a node without such a label. A pool of Karpenter, and a node group where the cluster autoscaler runs, grow when their limits
 // allow it.
 func (d *diagnosis) poolOf(node string) string {
 	n := d.base.Node(d.base.Slot(node))
-	for k, key := range poolKeys {
-		switch name := n.Labels[key]; {
-		case name == "":
-		case k == 0:
-			return fmt.Sprintf(" (raise the limits of NodePool %s)", name)
-		case d.autoscales():
-			return fmt.Sprintf(" (raise the maximum of pool %s)", name)
-		default:
-			return fmt.Sprintf(" (pool %s)", name)
-		}
+	switch name, key := nodepool.Of(n); {
+	case name == "":
+		return ""
+	case key == nodepool.Karpenter:
+		return fmt.Sprintf(" (raise the limits of NodePool %s)", name)
+	case d.autoscales():
+		return fmt.Sprintf(" (raise the maximum of pool %s)", name)
+	default:
+		return fmt.Sprintf(" (pool %s)", name)
 	}
-	return ""
 }
 
 // autoscales reports whether the cluster autoscaler runs.

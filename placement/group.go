@@ -25,9 +25,9 @@ type GroupOptions struct {
 	Order func(n int) []int
 	// Complete finds nodes for members of a group that finds no place one member after the other, before it may preempt: a node by name of
 	// each member that gets one, in an order in which the filters accept them; nothing if it finds none. Each is decided again, and a
-	// refusal, or a group with too few members or in two domains, counts as nothing found. nil is v1.37. Package planning/gang has such a
-	// search.
-	Complete func(members []*v1.Pod) []GroupPlace
+	// refusal, or a group with too few members or in two domains, counts as nothing found. An error is that of the whole tree. nil is v1.37. Package
+	// planning/gang has such a search.
+	Complete func(members []*v1.Pod) ([]GroupPlace, error)
 	// Begin is called when a part of the decision begins, and what it returns when that part ends, with how it ended: for callers that
 	// measure time. nil measures nothing.
 	Begin func(GroupStep) (end func(filter.Code))

@@ -7,11 +7,12 @@ import (
 	"github.com/podberth/podberth/podgroup"
 )
 
-// complete asks the caller for a placement of the whole tree and decides it member after member. nil: there is none. Everything is undone.
-func (r *groupRun) complete() *groupTrial {
-	places := r.o.Complete(slices.Clone(r.live))
-	if len(places) == 0 {
-		return nil
+// complete asks the caller for a placement of the whole tree and decides it member after member. nil: there is none. Everything is undone. The error is the
+// caller's.
+func (r *groupRun) complete() (*groupTrial, error) {
+	places, err := r.o.Complete(slices.Clone(r.live))
+	if err != nil || len(places) == 0 {
+		return nil, err
 	}
 	defer r.undo(0)
 	r.reached = append(r.reached, nil)
@@ -22,18 +23,18 @@ func (r *groupRun) complete() *groupTrial {
 		m := members[p.Pod.Namespace+"/"+p.Pod.Name]
 		slot, known := r.p.Slot(p.Node)
 		if m == nil || m.done || !known {
-			return nil
+			return nil, nil
 		}
 		if m.d, m.done = r.place(m.pod, []int{slot}), true; !m.d.Placed() {
-			return nil
+			return nil, nil
 		}
 	}
 	if !r.together(t) || r.settle(t).code != filter.Success {
-		return nil
+		return nil, nil
 	}
 	r.rest(t, r.p.order())
 	r.found(t)
-	return t
+	return t, nil
 }
 
 // each yields the members of all leaves.

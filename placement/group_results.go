@@ -16,7 +16,10 @@ func (r *groupRun) decide() GroupDecision {
 	t := r.root()
 	r.found(t)
 	if t.status.code == filter.Unschedulable && r.o.Complete != nil {
-		if whole := r.complete(); whole != nil {
+		switch whole, err := r.complete(); {
+		case err != nil:
+			setStatus(t, errorStatus(err.Error()))
+		case whole != nil:
 			t = whole
 		}
 	}

@@ -30,6 +30,9 @@ import (
 //
 // Every cost is a sum of prices, so that the bound is a multiple of their greatest common divisor.
 func (p *Planner) bound() int64 {
+	if p.in.FreeDomains != "" {
+		return p.boundDomains()
+	}
 	b := &bounder{Planner: p, schema: p.base.Schema().Len()}
 	b.read()
 	best := b.up(max(b.cover(nil, nil), b.restricted()))
@@ -174,16 +177,16 @@ func part(used, offer, price int64) int64 {
 	return int64(q)
 }
 
-// restricted returns the cost that the pods with the same restriction to some nodes need, summed up over restrictions that share
-// no node. Held nodes outside of them are added.
-func (b *bounder) restricted() int64 {
-	type class struct {
-		loads map[int32]bool
-		may   []bool // nodes that take the pods, and nodes where they are
-		cost  int64
-	}
-	var classes []*class
-	byKey := map[string]*class{}
+// restriction is the pods that node selectors, node affinity and tolerations let go to the same nodes.
+type restriction struct {
+	loads map[int32]bool
+	may   []bool // nodes that take the pods, and nodes where they are
+	cost  int64
+}
+
+// restrictions sorts the pods that may move by what restricts them to nodes.
+func (b *bounder) restrictions() (all []*restriction) {
+	byKey := map[string]*restriction{}
 	var buffer []byte
 	for id := range b.loads {
 		pod := b.loads[id].old
@@ -194,19 +197,24 @@ func (b *bounder) restricted() int64 {
 		}
 		c := byKey[string(buffer)]
 		if c == nil {
-			c = &class{loads: map[int32]bool{}, may: b.allowed(pod)}
+			c = &restriction{loads: map[int32]bool{}, may: b.allowed(pod)}
 			byKey[string(buffer)] = c
-			classes = append(classes, c)
+			all = append(all, c)
 		}
 		c.loads[int32(id)] = true
+		c.may[b.loads[id].slot] = true
 	}
+	return all
+}
+
+// restricted returns the cost that the pods with the same restriction to some nodes need, summed up over restrictions that share
+// no node. Held nodes outside of them are added.
+func (b *bounder) restricted() int64 {
+	classes := b.restrictions()
 	for _, c := range classes {
-		for id := range c.loads {
-			c.may[b.loads[id].slot] = true
-		}
 		c.cost = b.cover(func(id int32) bool { return c.loads[id] }, c.may)
 	}
-	slices.SortStableFunc(classes, func(x, y *class) int { return cmp.Compare(y.cost, x.cost) })
+	slices.SortStableFunc(classes, func(x, y *restriction) int { return cmp.Compare(y.cost, x.cost) })
 	taken := make([]bool, len(b.nodes))
 	sum := int64(0)
 	for _, c := range classes {

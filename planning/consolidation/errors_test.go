@@ -55,6 +55,7 @@ func TestBadInput(t *testing.T) {
 			s.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].LabelSelector = wrong()
 		})}, `parsing pod: requiredAntiAffinityTerms: "Like" is not a valid label selector operator`},
 		{"price and resource", Input{Snapshot: snapshot(), Defragment: "cpu", Price: func(*v1.Node) int64 { return 1 }}, "consolidation: defragment: Forbidden: with a price or types"},
+		{"domains and resource", Input{Snapshot: snapshot(), Defragment: "cpu", FreeDomains: "rack"}, "consolidation: freeDomains: Forbidden: with a price, types or defragment"},
 		{"types and resource", Input{Snapshot: snapshot(), Defragment: "cpu", Types: []Type{{Node: testkit.Node("x").Obj()}}}, "consolidation: defragment: Forbidden: with a price or types"},
 		{"nil filter", Input{Snapshot: snapshot(), Profile: placement.Profile{Filters: []*placement.Plugin{nil}}}, "filters[0]: Required value: a plugin"},
 	}, func(t *testing.T, c test) {

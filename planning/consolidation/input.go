@@ -46,6 +46,11 @@ type Input struct {
 	// the amount of the resource that it offers, only pods that ask for the resource move, and a cost is the amount that is on nodes
 	// in use. Price and Types must be nil. "": nodes are removed.
 	Defragment v1.ResourceName
+	// FreeDomains is a label of nodes, such as that of racks. Planners then do not remove nodes: they free whole domains. A domain is the nodes
+	// with one value of the label. It is free when no node of it has a pod, other than those that leave with their node. A cost is the number of
+	// domains that are not free. Pods of a domain that is freed go to nodes of other domains and to nodes without the label. A node that is held
+	// keeps its domain. Price, Types and Defragment must be empty. "": nodes are removed.
+	FreeDomains string
 	// Now is the time of the first eviction, for budgets that remember disruptions.
 	Now time.Time
 }
@@ -67,6 +72,7 @@ type Planner struct {
 	real    placement.Profile // of the caller, over every node
 	packing placement.Profile // the same filters; scores that pack
 	nodes   []node            // by slot; free slots have no object
+	leads   []int             // by slot, with FreeDomains: the first node of the domain, -1 for a node without the label
 	loads   []load            // pods that may move
 	kinds   []*kind           // of pods with hard rules about other pods
 	pods    []*v1.Pod         // all pods of all nodes, for budgets
@@ -91,6 +97,9 @@ func New(in Input) (_ *Planner, err error) {
 	if in.Defragment != "" && (in.Price != nil || len(in.Types) > 0) {
 		return nil, errors.New("consolidation: defragment: Forbidden: with a price or types")
 	}
+	if in.FreeDomains != "" && (in.Price != nil || len(in.Types) > 0 || in.Defragment != "") {
+		return nil, errors.New("consolidation: freeDomains: Forbidden: with a price, types or defragment")
+	}
 	for i, d := range in.Deployments {
 		if d == nil {
 			return nil, fmt.Errorf("consolidation: deployments[%d]: Required value: must not be nil", i)
@@ -100,6 +109,7 @@ func New(in Input) (_ *Planner, err error) {
 	must.Do(p.readNodes())
 	must.Do(p.readTypes())
 	p.readPods()
+	p.readDomains()
 	p.readRules()
 	p.packing = p.packingProfile()
 	return p, nil
@@ -114,6 +124,8 @@ type node struct {
 	loads  []int32   // pods that may move
 	tied   []*v1.Pod // pods that leave with the node
 	kind   *Type     // nil: the node exists before the plan
+	rest   []int     // the other nodes of the domain, for the first node of a domain that is freed whole
+	stays  bool      // for the first node of a domain: a node of the domain is held
 	offer  resources.Vector
 }
 
@@ -148,6 +160,9 @@ func (p *Planner) readNodes() error {
 	}
 	return nil
 }
+
+// removes reports whether the plan removes nodes, and does not only free them.
+func (p *Planner) removes() bool { return p.in.Defragment == "" && p.in.FreeDomains == "" }
 
 // amount returns how much of the resource to defragment a vector has.
 func (p *Planner) amount(v resources.Vector) int64 {

@@ -28,8 +28,10 @@ func (p *Planner) order(c choice) *Plan {
 		r := p.newRun(c)
 		stuck := r.all()
 		if len(stuck) == 0 {
+			r.plan.Domains = p.freed(r.plan)
 			return r.plan
 		}
+		stuck = p.whole(stuck)
 		c.nodes = slices.DeleteFunc(slices.Clone(c.nodes), func(i int) bool { return slices.Contains(stuck, i) })
 	}
 }
@@ -310,7 +312,7 @@ func (r *run) remove(open []int, wave int) (others []int) {
 // drop removes nodes with the pods that leave with them. When a rule of another pod or a budget would not hold any more, nothing
 // has changed.
 func (r *run) drop(nodes []int) bool {
-	if r.in.Defragment != "" {
+	if !r.removes() {
 		return true
 	}
 	m := r.snapshot.Mark()

@@ -21,7 +21,7 @@ const emptied = "podberth.io/emptied"
 func (p *Planner) cordoned(i int) *v1.Node {
 	n := p.nodes[i].object
 	c := *n
-	c.Spec.Unschedulable = n.Spec.Unschedulable || p.in.Defragment == ""
+	c.Spec.Unschedulable = n.Spec.Unschedulable || p.removes()
 	c.Annotations = map[string]string{emptied: ""}
 	for k, v := range n.Annotations {
 		c.Annotations[k] = v
@@ -135,7 +135,7 @@ func (p *Planner) ranks() rank {
 	for i := range p.nodes {
 		switch n := &p.nodes[i]; {
 		case n.object == nil:
-		case n.held != "":
+		case n.held != "" || p.keeps(i):
 			r[i] = 100
 		case len(all) > 1:
 			at, _ := slices.BinarySearch(all, offers(i))

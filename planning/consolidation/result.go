@@ -54,12 +54,21 @@ func (m *Move) Pin() *v1.NodeSelector {
 
 // Emptied is a node that the plan empties.
 type Emptied struct {
-	Node  string
+	Node string
+	// Price is what the removal of the node saves. A domain of Input.FreeDomains is 1 at its first node, and 0 at the others.
 	Price int64
 	// Wave is the place of the wave after which the node is removed; -1: before the first wave, because no pod has to move.
 	Wave int
 	// Moves is the number of pods that move away.
 	Moves int
+}
+
+// Freed is a domain that is free after a plan.
+type Freed struct {
+	Domain string // the value of Input.FreeDomains
+	Nodes  int    // in the domain
+	Wave   int    // after which the domain is free; -1: no pod has to move
+	Moves  int
 }
 
 // Added is a node that takes the place of emptied nodes. It is added before the first wave.
@@ -80,6 +89,8 @@ type Kept struct {
 type Plan struct {
 	Nodes []Emptied // in the order in which they are removed
 	Added []Added   // by type
+	// Domains are the domains of Input.FreeDomains that are free after the plan, by name. Nodes has the nodes of each.
+	Domains []Freed
 	// Waves are the moves. The moves of one wave can be made at the same time.
 	Waves [][]Move
 	// Before and After are the costs of the cluster, Bound is the least cost that any plan by the rules can reach.

@@ -81,7 +81,7 @@ func (p *Planner) newSearch(o Options) *search {
 	o.Steps = cmp.Or(o.Steps, DefaultSteps)
 	x := &search{state: p.newState(), o: o, bound: p.bound(), random: rand.New(rand.NewPCG(o.Seed, 1))}
 	for i := range p.nodes {
-		if n := &p.nodes[i]; n.object != nil && n.held == "" && n.price > 0 {
+		if n := &p.nodes[i]; n.object != nil && n.held == "" && !n.stays && n.price > 0 {
 			x.list = append(x.list, i)
 		}
 	}
@@ -98,22 +98,24 @@ func (x *search) tell() {
 
 // weight returns how much a node has that would have to move, for each unit of its price.
 func (x *search) weight(i int) (w float64) {
-	for _, id := range x.on[i] {
-		w += x.loads[id].size
+	for _, k := range x.span(i) {
+		for _, id := range x.on[k] {
+			w += x.loads[id].size
+		}
 	}
 	return w / float64(x.nodes[i].price)
 }
 
 // allows reports whether a node may be emptied within MaxMoves.
 func (x *search) allows(i int) bool {
-	return !x.empty[i] && (x.o.MaxMoves <= 0 || x.moves+len(x.nodes[i].loads) <= x.o.MaxMoves)
+	return !x.empty[i] && (x.o.MaxMoves <= 0 || x.moves+x.moving(i) <= x.o.MaxMoves)
 }
 
 // byPrice returns the nodes that may be emptied, the dearest first, and of these those with the fewest pods.
 func (x *search) byPrice() []int {
 	order := slices.Clone(x.list)
 	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(x.nodes[b].price, x.nodes[a].price), cmp.Compare(len(x.nodes[a].loads), len(x.nodes[b].loads)))
+		return cmp.Or(cmp.Compare(x.nodes[b].price, x.nodes[a].price), cmp.Compare(x.moving(a), x.moving(b)))
 	})
 	return order
 }
@@ -126,7 +128,7 @@ func (x *search) first() (untried int) {
 	}
 	order := slices.Clone(x.list)
 	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(weights[a], weights[b]), cmp.Compare(len(x.nodes[a].loads), len(x.nodes[b].loads)))
+		return cmp.Or(cmp.Compare(weights[a], weights[b]), cmp.Compare(x.moving(a), x.moving(b)))
 	})
 	for k, i := range order {
 		if x.stopped() {

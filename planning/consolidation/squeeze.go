@@ -12,7 +12,7 @@ import (
 // the place of still smaller pods. When pods are left over, nothing has changed.
 func (x *search) squeeze(i int) bool {
 	return x.attempt(i, func() bool {
-		pool := slices.Clone(x.on[i])
+		pool := x.loadsOn(i)
 		for _, id := range pool {
 			x.raise(id)
 		}
@@ -87,8 +87,9 @@ func (x *search) loosen(pool []int32, partners []int, open []int) ([]int, []int3
 
 // open returns the nodes that stay, and those of them that have pods that moved there, in a random order.
 func (x *search) open(but int) (all, partners []int) {
+	leave := x.span(but)
 	for k := range x.nodes {
-		if k == but || x.empty[k] || x.nodes[k].object == nil {
+		if slices.Contains(leave, k) || x.empty[k] || x.nodes[k].object == nil {
 			continue
 		}
 		all = append(all, k)

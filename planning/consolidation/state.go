@@ -115,7 +115,7 @@ func (x *state) shift(id, slot int32, pod *v1.Pod) {
 // clear tries to empty a node. When a pod finds no other node, nothing has changed.
 func (x *state) clear(i int) bool {
 	return x.attempt(i, func() bool {
-		list := slices.Clone(x.on[i])
+		list := x.loadsOn(i)
 		slices.SortFunc(list, func(a, b int32) int {
 			return cmp.Or(cmp.Compare(x.loads[b].size, x.loads[a].size), cmp.Compare(a, b))
 		})
@@ -126,10 +126,12 @@ func (x *state) clear(i int) bool {
 	})
 }
 
-// attempt cordons a node. The node is empty when a function says that it moved all loads away; otherwise nothing has changed.
+// attempt cordons a node, and those that are freed with it. The node is empty when a function says that it moved all loads away; otherwise nothing has changed.
 func (x *state) attempt(i int, moved func() bool) bool {
 	m := x.mark()
-	must.Do(x.snapshot.Set(x.cordoned(i)))
+	for _, k := range x.span(i) {
+		must.Do(x.snapshot.Set(x.cordoned(k)))
+	}
 	if !moved() {
 		x.takeBack(m)
 		return false
@@ -137,8 +139,10 @@ func (x *state) attempt(i int, moved func() bool) bool {
 	if x.nodes[i].kind != nil {
 		x.withdraw(x.snapshot, i)
 	}
-	x.log = append(x.log, change{slot: int32(i), node: true})
-	x.flip(i)
+	for _, k := range x.span(i) {
+		x.log = append(x.log, change{slot: int32(k), node: true})
+		x.flip(k)
+	}
 	x.keep(m)
 	return true
 }
@@ -211,9 +215,15 @@ func prepare(s *cluster.Snapshot, l *load) *v1.Pod {
 	return &fresh
 }
 
-// reopen takes an empty node back: its own pods return to it from where they are. The node must not have pods with claims of
+// reopen takes an empty node back, and those that were freed with it: their own pods return to them from where they are. The nodes must not have pods with claims of
 // their own.
 func (x *state) reopen(i int) {
+	for _, k := range x.span(i) {
+		x.reopenNode(k)
+	}
+}
+
+func (x *state) reopenNode(i int) {
 	n := &x.nodes[i]
 	x.offerNode(x.snapshot, i)
 	x.log = append(x.log, change{slot: int32(i), node: true})
@@ -229,5 +239,7 @@ func (x *state) reopen(i int) {
 
 // reopens reports whether reopen may take a node back.
 func (x *state) reopens(i int) bool {
-	return x.empty[i] && !slices.ContainsFunc(x.nodes[i].loads, func(id int32) bool { return x.loads[id].claims })
+	return x.empty[i] && !slices.ContainsFunc(x.span(i), func(k int) bool {
+		return slices.ContainsFunc(x.nodes[k].loads, func(id int32) bool { return x.loads[id].claims })
+	})
 }

@@ -9,16 +9,17 @@ import (
 )
 
 // Completion returns what [placement.GroupOptions.Complete] asks: a search for a placement of the group in the snapshot of the question, whose
-// Queued does not count. It finds nothing if no placement exists, if the steps are not enough, and for a question that is an error: the
-// decision about the group then says what it says without the search.
-func Completion(q proof.Question, o Options) func(members []*v1.Pod) []placement.GroupPlace {
-	return func(members []*v1.Pod) (out []placement.GroupPlace) {
+// Queued does not count. It finds nothing if no placement exists and if the steps are not enough: the decision about the group then
+// says what it says without the search. The errors are those of [Find].
+func Completion(q proof.Question, o Options) func(members []*v1.Pod) ([]placement.GroupPlace, error) {
+	return func(members []*v1.Pod) ([]placement.GroupPlace, error) {
 		q := q
 		q.Queued = members
 		a, err := Find(q, o)
 		if err != nil || a.Outcome != Exists {
-			return nil
+			return nil, err
 		}
+		var out []placement.GroupPlace
 		byName := map[string]*v1.Pod{}
 		for _, pod := range members {
 			byName[podinfo.Name(pod)] = pod
@@ -26,6 +27,6 @@ func Completion(q proof.Question, o Options) func(members []*v1.Pod) []placement
 		for _, p := range a.Places {
 			out = append(out, placement.GroupPlace{Pod: byName[p.Pod], Node: p.Node})
 		}
-		return out
+		return out, nil
 	}
 }

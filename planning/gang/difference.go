@@ -35,6 +35,8 @@ type Difference struct {
 	States []Member `json:"states"`
 	// Help are changes with each of which kube-scheduler places the group, the smallest first. Each was decided again.
 	Help []Help `json:"help"`
+	// Untried says which kinds of help were not tried to the end, and why.
+	Untried []string `json:"untried,omitempty"`
 
 	absent string // why no placement exists
 }
@@ -73,6 +75,7 @@ func Explain(q proof.Question, o Options) (_ Difference, err error) {
 	run := e.decide(e.m.q.Snapshot, e.m.Members, e.fullest(root))
 	e.d.Default = run.Code == filter.Success
 	for k := range run.Members {
+		e.found = append(e.found, run.Members[k].Found != "")
 		e.note(&run.Members[k])
 	}
 	if e.d.Outcome == None {
@@ -85,9 +88,10 @@ func Explain(q proof.Question, o Options) (_ Difference, err error) {
 }
 
 type explainer struct {
-	m *model
-	o Options
-	d Difference
+	m     *model
+	o     Options
+	d     Difference
+	found []bool // by member: kube-scheduler found a node before it gave up
 }
 
 // needed counts the members that a tree needs at least, running ones included.

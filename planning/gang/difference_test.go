@@ -1,6 +1,7 @@
 package gang_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/internal/testkit/situation/question"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/planning/gang"
 	"github.com/podberth/podberth/planning/gang/proof"
@@ -54,10 +56,29 @@ func TestExplain(t *testing.T) {
 			"2 of 3 members fit, 3 needed: 0/1 nodes are available: 1 Insufficient cpu",
 			"a placement exists: kube-scheduler misses it because it puts xa on a1 first, then yb fits nowhere, and it takes no member back",
 			"Do: make the pods again, xa bound to b1 by node affinity",
+			"Do: PodGroup d/y: spec.schedulingPolicy.gang.minCount 1",
 		}, []gang.State{gang.WouldFit, gang.WouldFit, gang.Rejected}},
+		{"a pool", "the node that is added is of the pool of the nodes that it is like", "node n1:1 pool=gpu; group g gang2; pod a,b:1 in=g", []string{
+			"1 of 2 members fit, 2 needed: 0/1 nodes are available: 1 Insufficient cpu",
+			"no placement exists: the cluster has 1 free of cpu, and 2 members ask for 2",
+			"Do: add a node of pool gpu, like n1",
+			"Do: PodGroup d/g: spec.schedulingPolicy.gang.minCount 1",
+		}, []gang.State{gang.WouldFit, gang.Rejected}},
+		{"a leaf", "one member fewer of y is enough", "gates=C; node n1:3; composite job gang2; group x gang1 parent=job; group y gang3 parent=job; pod xa:1 in=x; pod ya,yb,yc:1 in=y", []string{
+			"3 of 4 members fit, 4 needed: 0/1 nodes are available: 1 Insufficient cpu",
+			"no placement exists: the cluster has 3 free of cpu, and 4 members ask for 4",
+			"Do: add a node like n1",
+			"Do: PodGroup d/y: spec.schedulingPolicy.gang.minCount 2",
+		}, []gang.State{gang.WouldFit, gang.WouldFit, gang.WouldFit, gang.Rejected}},
+		{"a child", "no group can have fewer members, so the tree needs a group less", "gates=C; node n1:1; composite job gang2; group x gang1 parent=job; group y gang1 parent=job; pod xa:1 in=x; pod ya:1 in=y", []string{
+			"1 of 2 members fit, 2 needed: 0/1 nodes are available: 1 Insufficient cpu",
+			"no placement exists: the cluster has 1 free of cpu, and 2 members ask for 2",
+			"Do: add a node like n1",
+			"Do: CompositePodGroup d/job: spec.schedulingPolicy.gang.minGroupCount 1",
+		}, []gang.State{gang.WouldFit, gang.Rejected}},
 		{"placed", "nothing to say", "node n1:9; group g gang1; pod a:1 in=g", nil, []gang.State{gang.WouldFit}},
 	}, func(t *testing.T, c test) {
-		d, err := gang.Explain(asked(t, c.situation), gang.Options{})
+		d, err := gang.Explain(question.Of(t, c.situation), gang.Options{})
 		require.NoError(t, err)
 		require.Equal(t, c.lines, d.Lines())
 		var states []gang.State
@@ -77,7 +98,7 @@ func TestCompletion(t *testing.T) {
 		"gates=C; node a1:2 zone=a disk=ssd; node b1:9 zone=b; composite job gang2; group x gang1 key=zone parent=job; group y gang2 key=zone parent=job; pod xa:1 in=x; pod ya,yb:1 in=y select=disk=ssd",
 		"gates=T; node a1:4 zone=a; node a2:2 zone=a; node b1:9 zone=b; group g gang3 key=zone; pod r:1 in=g on=a1; pod a:2 in=g; pod b:3 in=g",
 	} {
-		q := asked(t, text)
+		q := question.Of(t, text)
 		placer, err := placement.NewPlacer(q.Snapshot, placement.DefaultProfile())
 		require.NoError(t, err)
 		o := placement.GroupOptions{Gates: q.Gates}
@@ -93,7 +114,7 @@ func TestCompletion(t *testing.T) {
 			require.Equal(t, podgroup.ReasonScheduled, g.Reason)
 		}
 	}
-	q := asked(t, "node n1:3; node n2:3; group g gang3; pod a,b,c:2 in=g")
+	q := question.Of(t, "node n1:3; node n2:3; group g gang3; pod a,b,c:2 in=g")
 	placer, err := placement.NewPlacer(q.Snapshot, placement.DefaultProfile())
 	require.NoError(t, err)
 	plain := placer.DecideGroup(q.Queued, placement.GroupOptions{})
@@ -102,7 +123,7 @@ func TestCompletion(t *testing.T) {
 
 // What a caller's search says is decided again.
 func TestCompletionIsDecided(t *testing.T) {
-	q := asked(t, "gates=T; node big:4 zone=a; node small:2 zone=b; node c1:2 zone=b; group g gang2 key=zone; pod p1:2 in=g; pod p2:3 in=g")
+	q := question.Of(t, "gates=T; node big:4 zone=a; node small:2 zone=b; node c1:2 zone=b; group g gang2 key=zone; pod p1:2 in=g; pod p2:3 in=g")
 	placer, err := placement.NewPlacer(q.Snapshot, placement.DefaultProfile())
 	require.NoError(t, err)
 	at := func(nodes ...string) (out []placement.GroupPlace) {
@@ -114,7 +135,13 @@ func TestCompletionIsDecided(t *testing.T) {
 	for why, places := range map[string][]placement.GroupPlace{
 		"no room": at("small", "small"), "two domains": at("small", "big"), "too few": at("small"), "twice": at("small", "big", "small"), "no such node": at("gone", "big"), "nothing": nil,
 	} {
-		d := placer.DecideGroup(q.Queued, placement.GroupOptions{Gates: q.Gates, Complete: func([]*v1.Pod) []placement.GroupPlace { return places }})
+		d := placer.DecideGroup(q.Queued, placement.GroupOptions{Gates: q.Gates, Complete: func([]*v1.Pod) ([]placement.GroupPlace, error) { return places, nil }})
 		require.Equal(t, filter.Unschedulable, d.Code, why)
+	}
+	broken := func([]*v1.Pod) ([]placement.GroupPlace, error) { return nil, errors.New("the search broke") }
+	d := placer.DecideGroup(q.Queued, placement.GroupOptions{Gates: q.Gates, Complete: broken})
+	require.Equal(t, filter.Error, d.Code)
+	for _, m := range d.Members {
+		require.Equal(t, "the search broke", m.Text, "an error is that of all members")
 	}
 }

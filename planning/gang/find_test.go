@@ -6,25 +6,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/internal/testkit"
-	"github.com/podberth/podberth/internal/testkit/situation"
+	"github.com/podberth/podberth/internal/testkit/situation/question"
 	"github.com/podberth/podberth/planning/gang"
 	"github.com/podberth/podberth/planning/gang/proof"
 	"github.com/podberth/podberth/podgroup"
 )
-
-// asked is the question of a situation.
-func asked(t testing.TB, text string) proof.Question {
-	s, err := situation.Parse(text)
-	require.NoError(t, err)
-	snapshot, err := s.Snapshot()
-	require.NoError(t, err)
-	return proof.Question{Snapshot: snapshot, Queued: s.Queued, Gates: s.Gates}
-}
 
 func TestFind(t *testing.T) {
 	type test struct {
@@ -54,7 +48,7 @@ func TestFind(t *testing.T) {
 		{"nobody waits", "the members that run are enough, and one more must be placed", "node n1:1; group g gang1; pod r:1 in=g on=n1; pod a:1 in=g", gang.None, nil, " members"},
 		{"extra members", "go where they fit", "node n1:3; group g gang2; pod a,b,c:1 in=g", gang.Exists, map[string]string{"d/a": "n1", "d/b": "n1", "d/c": "n1"}, ""},
 	}, func(t *testing.T, c test) {
-		q := asked(t, c.situation)
+		q := question.Of(t, c.situation)
 		a, err := gang.Find(q, gang.Options{})
 		require.NoError(t, err)
 		require.Equal(t, c.outcome, a.Outcome)
@@ -76,7 +70,7 @@ func TestFind(t *testing.T) {
 
 // Steps and Stop end the search: what is known then is the most that was placed.
 func TestCut(t *testing.T) {
-	q := asked(t, "node n1:7; node n2:7; group g gang4; pod a:4 in=g; pod b:3 in=g; pod c,e:3 in=g")
+	q := question.Of(t, "node n1:7; node n2:7; group g gang4; pod a:4 in=g; pod b:3 in=g; pod c,e:3 in=g")
 	a, err := gang.Find(q, gang.Options{Steps: 1})
 	require.NoError(t, err)
 	require.Equal(t, gang.Unknown, a.Outcome)
@@ -89,7 +83,7 @@ func TestCut(t *testing.T) {
 
 // Groups of a queue are answered by priority, and each has the room that is left.
 func TestFindEach(t *testing.T) {
-	q := asked(t, "node n1:3; group low gang1; group high gang2 ^10; group also gang1; pod l:2 in=low; pod a,b:1 ^10 in=high; pod s:1 in=also")
+	q := question.Of(t, "node n1:3; group low gang1; group high gang2 ^10; group also gang1; pod l:2 in=low; pod a,b:1 ^10 in=high; pod s:1 in=also")
 	all, err := gang.FindEach(q, gang.Options{})
 	require.NoError(t, err)
 	var names []string
@@ -107,7 +101,7 @@ func TestFindEach(t *testing.T) {
 
 // Pods that are nominated keep their room.
 func TestNominated(t *testing.T) {
-	q := asked(t, "node n1:2; group g gang2; pod a,b:1 in=g")
+	q := question.Of(t, "node n1:2; group g gang2; pod a,b:1 in=g")
 	guest := testkit.Pod("guest").Priority(5).Request("cpu=1").Obj()
 	q.Nominated = func(int) []*v1.Pod { return []*v1.Pod{guest} }
 	a, err := gang.Find(q, gang.Options{})
@@ -151,15 +145,15 @@ func TestBadInput(t *testing.T) {
 		{"steps", "0 is the default", func(q *proof.Question, o *gang.Options) { q.Queued, o.Steps = q.Queued[:1], -1 }, "gang: steps: must not be negative"},
 		{"devices", "the search has its own", func(q *proof.Question, _ *gang.Options) { q.Profile.Devices = &tracker.Tracker{} }, "gang: profile.Devices: Forbidden: the search has devices of its own"},
 		{"two domains", "members run in two", func(q *proof.Question, _ *gang.Options) {
-			*q = asked(t, "gates=T; node n1:4 zone=a; node n2:4 zone=b; group g gang3 key=zone; pod r:1 in=g on=n1; pod s:1 in=g on=n2; pod a:1 in=g")
+			*q = question.Of(t, "gates=T; node n1:4 zone=a; node n2:4 zone=b; group g gang3 key=zone; pod r:1 in=g on=n1; pod s:1 in=g on=n2; pod a:1 in=g")
 		}, "cannot determine domain for already scheduled pods: more than 1 domain found for pod group: a, b"},
 	}, func(t *testing.T, c test) {
-		q, o := asked(t, good), gang.Options{}
+		q, o := question.Of(t, good), gang.Options{}
 		c.change(&q, &o)
 		_, err := gang.Find(q, o)
 		require.EqualError(t, err, c.want)
 	})
-	q := asked(t, good)
+	q := question.Of(t, good)
 	terminating := q.Queued[0].DeepCopy()
 	terminating.DeletionTimestamp = &metav1.Time{Time: time.Now()}
 	q.Queued = []*v1.Pod{terminating}
@@ -229,4 +223,32 @@ func BenchmarkFind(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// Devices and volumes that a group gets are not there for the next.
+func TestFindEachTakesClaims(t *testing.T) {
+	q := question.Of(t, "devices n1:1; claim ca; claim cb; node n1:9; group a gang1 ^10; group b gang1; pod pa:1 in=a ^10 claim=c=ca; pod pb:1 in=b claim=c=cb")
+	all, err := gang.FindEach(q, gang.Options{})
+	require.NoError(t, err)
+	require.Equal(t, gang.Exists, all[0].Outcome)
+	require.Equal(t, gang.None, all[1].Outcome, "one device is there")
+
+	wait, class := storagev1.VolumeBindingWaitForFirstConsumer, "local"
+	size := v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}
+	modes := []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}
+	q = question.Of(t, "node n1:9; group a gang1 ^10; group b gang1; pod pa:1 in=a ^10; pod pb:1 in=b")
+	s := q.Snapshot
+	require.NoError(t, s.Set(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: "kubernetes.io/no-provisioner", VolumeBindingMode: &wait}))
+	require.NoError(t, s.Set(&v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "disk"}, Spec: v1.PersistentVolumeSpec{StorageClassName: class, Capacity: size, AccessModes: modes},
+		Status: v1.PersistentVolumeStatus{Phase: v1.VolumeAvailable}}))
+	for k, name := range []string{"ca", "cb"} {
+		claim := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "d", Name: name, UID: types.UID(name)}}
+		claim.Spec = v1.PersistentVolumeClaimSpec{StorageClassName: &class, AccessModes: modes, Resources: v1.VolumeResourceRequirements{Requests: size}}
+		require.NoError(t, s.Set(claim))
+		q.Queued[k].Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: name}}}}
+	}
+	all, err = gang.FindEach(q, gang.Options{})
+	require.NoError(t, err)
+	require.Equal(t, gang.Exists, all[0].Outcome)
+	require.Equal(t, gang.None, all[1].Outcome, "one volume is there")
 }

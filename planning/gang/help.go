@@ -6,11 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
-	"github.com/podberth/podberth/planning/packing"
-	"github.com/podberth/podberth/podgroup"
 )
 
 // Help is a change with which kube-scheduler places the group.
@@ -21,6 +17,8 @@ type Help struct {
 	// Pods are the members in their order (Order), the members that are pinned, or the pods that move or leave. Nodes has where each of them goes.
 	Pods  []string `json:"pods,omitempty"`
 	Nodes []string `json:"nodes,omitempty"`
+	// Pool is the pool of the node that is added, by the label of the node that it is like; "" if no label names a pool.
+	Pool string `json:"pool,omitempty"`
 }
 
 // HelpKind is what changes.
@@ -33,7 +31,7 @@ const (
 	Move    HelpKind = "move"     // running pods move
 	Evict   HelpKind = "evict"    // running pods or groups of lower priority leave
 	AddNode HelpKind = "add node" // one more node
-	Lower   HelpKind = "lower"    // a smaller minCount
+	Lower   HelpKind = "lower"    // a smaller minCount of a group, or minGroupCount of a composite group
 )
 
 // tries bounds the decisions about one kind of help.
@@ -141,165 +139,4 @@ func (e *explainer) pinned(pin func(p *v1.Pod, node string), text string) bool {
 	h.Text = fmt.Sprintf(text, shortList(h.Pods), shortList(h.Nodes))
 	e.add(h)
 	return true
-}
-
-// move asks package packing for moves that evict nobody.
-func (e *explainer) move() {
-	gates := e.m.Gates
-	plan, err := packing.Pack(packing.Input{Snapshot: e.m.q.Snapshot, Pending: e.m.Members, Profile: e.m.q.Profile}, packing.Options{Steps: 5000, Stop: e.o.Stop, Groups: &gates})
-	if err != nil {
-		return // a profile that packing does not know; the other kinds of help do not need it
-	}
-	s, h := e.m.q.Snapshot.Fork(), Help{Kind: Move}
-	for _, a := range plan.Actions {
-		if a.From == "" {
-			continue
-		}
-		if a.To == "" {
-			return
-		}
-		h.Pods, h.Nodes = append(h.Pods, a.Pod), append(h.Nodes, a.To)
-		must.Do(s.Unset(a.Placed))
-	}
-	for _, a := range plan.Actions {
-		if a.From != "" {
-			moved := *a.Placed
-			moved.Spec.NodeName = a.To
-			must.Do(s.Set(&moved))
-		}
-	}
-	if len(h.Pods) > 0 && e.helps(s, e.m.Members) {
-		h.Text = fmt.Sprintf("move %s to %s", shortList(h.Pods), shortList(h.Nodes))
-		e.add(h)
-	}
-}
-
-// evict lets units of lower priority leave, and lets those come back that need not.
-func (e *explainer) evict() {
-	type unit struct {
-		name string
-		pods []*v1.Pod
-	}
-	var units []unit
-	s := e.m.q.Snapshot
-	for _, i := range e.m.slots {
-		for pod := range s.Pods(i) {
-			n, priority, grouped := podgroup.UnitOf(s, pod, e.m.Gates)
-			if !grouped {
-				priority = podinfo.Priority(pod)
-			}
-			if priority >= e.m.Tree.Root().EffectivePriority() {
-				continue
-			}
-			name := podinfo.Name(pod)
-			if n != nil {
-				name = n.String()
-			}
-			at := slices.IndexFunc(units, func(u unit) bool { return u.name == name })
-			if at < 0 {
-				at = len(units)
-				units = append(units, unit{name: name})
-			}
-			units[at].pods = append(units[at].pods, pod)
-		}
-	}
-	without := func(gone []unit) *cluster.Snapshot {
-		fork := s.Fork()
-		for _, u := range gone {
-			for _, pod := range u.pods {
-				must.Do(fork.Unset(pod))
-			}
-		}
-		return fork
-	}
-	if len(units) == 0 || !e.helps(without(units), e.m.Members) {
-		return
-	}
-	for k, size := 0, max(1, len(units)/tries); k < len(units); {
-		fewer := slices.Delete(slices.Clone(units), k, min(k+size, len(units)))
-		if e.helps(without(fewer), e.m.Members) {
-			units = fewer
-		} else {
-			k += size
-		}
-	}
-	h := Help{Kind: Evict}
-	for _, u := range units {
-		h.Pods = append(h.Pods, u.name)
-	}
-	h.Text = "evict " + shortList(h.Pods)
-	e.add(h)
-}
-
-// addNode adds one more of each kind of node to each domain, the domain with the most room first.
-func (e *explainer) addNode() {
-	root := e.m.Tree.Root()
-	all, kinds := e.m.domains(root, e.m.slots), e.m.below(root)
-	room := func(d podgroup.Placement) (sum int) {
-		for _, i := range d.Slots {
-			sum += e.m.most(i, kinds)
-		}
-		return sum
-	}
-	slices.SortStableFunc(all, func(a, b podgroup.Placement) int { return room(b) - room(a) })
-	tried := 0
-	for _, d := range all {
-		seen := map[string]bool{}
-		for _, i := range d.Slots {
-			node := e.m.s.Node(i)
-			template := fmt.Sprint(node.Status.Allocatable, node.Spec.Taints, e.m.class[i])
-			if seen[template] {
-				continue
-			}
-			seen[template] = true
-			if tried++; tried > tries {
-				return
-			}
-			s := e.m.q.Snapshot.Fork()
-			must.Do(s.Set(like(node, s)))
-			if e.helps(s, e.m.Members) {
-				text := fmt.Sprintf("add a node like %s", node.Name)
-				if d.Name != "" {
-					text += fmt.Sprintf(" in %s %s", short(e.m.key(root)), d.Name)
-				}
-				e.add(Help{Kind: AddNode, Text: text, Nodes: []string{node.Name}})
-				return
-			}
-		}
-	}
-}
-
-// like returns a node like another, with a name of its own.
-func like(node *v1.Node, s *cluster.Snapshot) *v1.Node {
-	n := node.DeepCopy()
-	for k := 1; s.Slot(n.Name) >= 0; k++ {
-		n.Name = fmt.Sprintf("%s-more-%d", node.Name, k)
-	}
-	n.UID = ""
-	if _, ok := n.Labels[v1.LabelHostname]; ok {
-		n.Labels[v1.LabelHostname] = n.Name
-	}
-	n.Spec.Unschedulable = false
-	return n
-}
-
-// lower takes one off the minCount of a group alone.
-func (e *explainer) lower() {
-	root := e.m.Tree.Root()
-	if root.Group == nil || root.Minimum == nil || *root.Minimum < 2 {
-		return
-	}
-	for _, least := range []int32{*root.Minimum - 1, int32(min(int(*root.Minimum)-1, e.d.Fit))} {
-		if least < 1 {
-			return
-		}
-		g := *root.Group
-		g.Minimum = &least
-		s := e.m.q.Snapshot.Fork()
-		must.Do(s.Set(&g))
-		if e.helps(s, e.m.Members) {
-			e.add(Help{Kind: Lower, Text: fmt.Sprintf("PodGroup %s/%s: spec.schedulingPolicy.gang.minCount %d", g.Namespace, g.Name, least)})
-			return
-		}
-	}
 }

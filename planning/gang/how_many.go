@@ -7,8 +7,12 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/must"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/planning/gang/proof"
 	"github.com/podberth/podberth/podgroup"
 )
@@ -26,24 +30,23 @@ type Fitting struct {
 // errTree is the error of HowMany for a tree.
 var errTree = errors.New("gang: queued: Unsupported value: a composite group: how many fit is asked of a group alone")
 
+// errClaims is the error of HowMany for a group whose members share claims of the group.
+var errClaims = errors.New("gang: queued: Unsupported value: a group with resourceClaims: nobody makes the claims of more groups")
+
 // HowMany counts how many more gangs like that of the question fit beside what runs, each in one domain of the key: a rack, or a node
-// (kubernetes.io/hostname). "" is the key of the group. Gangs come one after the other and none moves, so more may fit in another arrangement.
-// At most most gangs are counted. The same question about the cluster after a consolidation says what the consolidation is worth. The steps are
-// those of each gang. Errors are those of [Find], most below 1, and a composite group.
-func HowMany(q proof.Question, key string, most int, o Options) (out Fitting, err error) {
+// (kubernetes.io/hostname). "" is the key of the group. Queued has the members of the template: those that run may be among them, and stay where
+// they are. Gangs come one after the other and none moves, so more may fit in another arrangement. Each gang has claims of its own where a template
+// makes them; a claim that members name is one for all. At most most gangs are counted. The same question about the cluster after a consolidation
+// says what the consolidation is worth. The steps are those of each gang. Errors are those of [Find], most below 1,
+// a composite group, and a group with resourceClaims of its own.
+func HowMany(q proof.Question, key string, most int, o Options) (_ Fitting, err error) {
 	defer must.Catch(&err)
-	x := must.Get(q.Subject())
-	group := x.Tree.Root().Group
-	switch {
-	case group == nil:
-		return out, errTree
-	case most < 1:
-		return out, fmt.Errorf("gang: most: Invalid value: %d: must be positive", most)
+	group := must.Get(template(&q))
+	if most < 1 {
+		return Fitting{}, fmt.Errorf("gang: most: Invalid value: %d: must be positive", most)
 	}
-	if key != "" {
-		q.Gates.Topology = true
-	}
-	s, sums := q.Snapshot.Fork(), map[string]int{}
+	q.Gates.Topology = q.Gates.Topology || q.Gates.Composites || key != ""
+	s, sums, out := q.Snapshot.Fork(), map[string]int{}, Fitting{Domains: []proof.Part{}}
 	for n := 1; ; n++ {
 		if out.Cut = n > most; out.Cut {
 			break
@@ -56,11 +59,8 @@ func HowMany(q proof.Question, key string, most int, o Options) (out Fitting, er
 		must.Do(s.Set(&next))
 		one := q
 		one.Snapshot, one.Queued = s, nil
-		for _, pod := range x.Members {
-			p := *pod
-			p.Name, p.UID = fmt.Sprintf("%s-more-%d", pod.Name, n), ""
-			p.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &next.Name}
-			one.Queued = append(one.Queued, &p)
+		for _, pod := range q.Queued {
+			one.Queued = append(one.Queued, copyOf(s, pod, next.Name, n))
 		}
 		a := must.Get(Find(one, o))
 		if out.Cut = a.Outcome == Unknown; a.Outcome != Exists {
@@ -68,15 +68,56 @@ func HowMany(q proof.Question, key string, most int, o Options) (out Fitting, er
 		}
 		must.Do(carry(s, must.Get(one.Subject()), &one, a.Places))
 		value := ""
-		if k := next.Key(); k != "" && (one.Gates.Topology || one.Gates.Composites) {
+		if k := next.Key(); k != "" && q.Gates.Topology {
 			value = s.Node(s.Slot(a.Places[0].Node)).Labels[k]
 		}
 		sums[value]++
 		out.Gangs++
 	}
-	out.Domains = []proof.Part{}
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		out.Domains = append(out.Domains, proof.Part{Name: name, Most: sums[name]})
 	}
 	return out, nil
+}
+
+// template returns the group of the question. Its members are those that wait and those that run.
+func template(q *proof.Question) (*podgroup.Group, error) {
+	waiting := *q
+	waiting.Queued = slices.DeleteFunc(slices.Clone(q.Queued), func(pod *v1.Pod) bool { return pod != nil && pod.Spec.NodeName != "" })
+	if q.Snapshot == nil || len(q.Queued) == 0 || len(waiting.Queued) > 0 {
+		if _, err := waiting.Subject(); err != nil {
+			return nil, err
+		}
+	}
+	name, _ := podgroup.Of(q.Queued[0])
+	for k, pod := range q.Queued {
+		if other, ok := podgroup.Of(pod); !ok || other != name || pod.Namespace != q.Queued[0].Namespace {
+			return nil, fmt.Errorf("gang: queued[%d].spec.schedulingGroup.podGroupName: Invalid value: %q: a template is one group", k, other)
+		}
+	}
+	tree, err := podgroup.TreeOf(q.Snapshot, q.Queued[0].Namespace, name, q.Gates)
+	if err != nil {
+		return nil, fmt.Errorf("gang: queued[0].spec.schedulingGroup.podGroupName: Invalid value: %q: %w", name, err)
+	}
+	switch {
+	case tree.Root().Group == nil:
+		return nil, errTree
+	case q.Gates.Claims && len(tree.Root().Group.Claims) > 0:
+		return nil, errClaims
+	}
+	return tree.Root().Group, nil
+}
+
+// copyOf returns a member of the n-th gang, with the claims that are made for it in the snapshot.
+func copyOf(s *cluster.Snapshot, pod *v1.Pod, group string, n int) *v1.Pod {
+	p := *pod
+	p.Name = fmt.Sprintf("%s-more-%d", pod.Name, n)
+	p.UID = types.UID(podinfo.Name(&p))
+	p.Spec.NodeName, p.Status, p.DeletionTimestamp = "", v1.PodStatus{}, nil
+	p.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &group}
+	for _, claim := range podinfo.EphemeralClaims(&p) {
+		must.Do(s.Set(claim))
+	}
+	decider.MakeClaims(s, &p, "claim")
+	return &p
 }

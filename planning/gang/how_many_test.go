@@ -1,11 +1,13 @@
 package gang_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/internal/testkit/situation/question"
 	"github.com/podberth/podberth/planning/gang"
 	"github.com/podberth/podberth/planning/gang/proof"
 )
@@ -30,13 +32,25 @@ func TestHowMany(t *testing.T) {
 		{"none", "nothing fits", "node a1:1", "", 9, gang.Fitting{Domains: parts()}},
 		{"cut", "one is enough", "node a1:40", "", 1, gang.Fitting{Gangs: 1, Domains: parts(proof.Part{Most: 1}), Cut: true}},
 	}, func(t *testing.T, c test) {
-		got, err := gang.HowMany(asked(t, c.nodes+template), c.key, c.most, gang.Options{})
+		got, err := gang.HowMany(question.Of(t, c.nodes+template), c.key, c.most, gang.Options{})
 		require.NoError(t, err)
 		require.Equal(t, c.want, got)
 	})
-	_, err := gang.HowMany(asked(t, "node a1:1"+template), "", 0, gang.Options{})
+	q := question.Of(t, "node a1:4; node a2:4; group g gang2; pod r:2 in=g on=a1; pod b:2 in=g")
+	for pod := range q.Snapshot.Pods(q.Snapshot.Slot("a1")) {
+		q.Queued = append(q.Queued, pod)
+	}
+	got, err := gang.HowMany(q, "kubernetes.io/hostname", 9, gang.Options{})
+	require.NoError(t, err)
+	require.Equal(t, gang.Fitting{Gangs: 1, Domains: parts(proof.Part{Name: "a2", Most: 1})}, got, "a member that runs is of the template, and keeps its room")
+	q = question.Of(t, "node a1:4; node a2:4; group g gang1; pod r:2 in=g on=a1")
+	q.Queued = slices.Collect(q.Snapshot.Pods(0))
+	got, err = gang.HowMany(q, "", 9, gang.Options{})
+	require.NoError(t, err)
+	require.Equal(t, 3, got.Gangs, "all members of the template run")
+	_, err = gang.HowMany(question.Of(t, "node a1:1"+template), "", 0, gang.Options{})
 	require.EqualError(t, err, "gang: most: Invalid value: 0: must be positive")
-	_, err = gang.HowMany(asked(t, "gates=C; node a1:1; composite job gang1; group g gang1 parent=job; pod a:1 in=g"), "", 1, gang.Options{})
+	_, err = gang.HowMany(question.Of(t, "gates=C; node a1:1; composite job gang1; group g gang1 parent=job; pod a:1 in=g"), "", 1, gang.Options{})
 	require.EqualError(t, err, "gang: queued: Unsupported value: a composite group: how many fit is asked of a group alone")
 	_, err = gang.HowMany(proof.Question{}, "", 1, gang.Options{})
 	require.ErrorIs(t, err, proof.ErrNoSnapshot)

@@ -21,9 +21,10 @@ type GroupAnswer struct {
 }
 
 // FindEach answers about each root of a queue, the highest priority first and roots of one priority in the order of their first members: each
-// has room that the placements before it leave. Queued may have members of many trees. A root without place takes nothing. Claims of devices
-// and volumes that placements before it would get are not counted. The steps are those of each root. Errors are those of [Find].
-func FindEach(q proof.Question, o Options) (out []GroupAnswer, err error) {
+// has room, devices and volumes that the placements before it leave. A claim for which a volume is provisioned has none yet: its pods stay with the
+// node that is selected. Queued may have members of many trees. A root without place takes nothing. The steps are those of each root. Errors
+// are those of [Find]; then there are no answers.
+func FindEach(q proof.Question, o Options) (_ []GroupAnswer, err error) {
 	defer must.Catch(&err)
 	if q.Snapshot == nil {
 		return nil, proof.ErrNoSnapshot
@@ -55,6 +56,7 @@ func FindEach(q proof.Question, o Options) (out []GroupAnswer, err error) {
 	}
 	slices.SortStableFunc(roots, func(a, b *root) int { return cmp.Compare(b.priority, a.priority) })
 	s := q.Snapshot.Fork()
+	var out []GroupAnswer
 	for _, r := range roots {
 		one := q
 		one.Snapshot, one.Queued = s, r.queued

@@ -10,11 +10,14 @@ import (
 	"github.com/podberth/podberth/planning/gang/proof"
 )
 
-// Lines are those of Why, and a line that begins with "Do: " for each [Help].
+// Lines are those of Why, a line that begins with "Do: " for each [Help], and one that begins with "Not tried: " for each entry of Untried.
 func (d *Difference) Lines() []string {
 	lines := d.Why()
 	for _, h := range d.Help {
 		lines = append(lines, "Do: "+h.Text)
+	}
+	for _, text := range d.Untried {
+		lines = append(lines, "Not tried: "+text)
 	}
 	return lines
 }

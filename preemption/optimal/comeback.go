@@ -153,7 +153,7 @@ type Return struct {
 // still lower priority; these follow in the list. Victims without controller are lost. A victim that [Starves] does not come back. A
 // victim that [Preempts] makes other pods leave in its place. o has the budgets and the time; its other fields count
 // as well. The errors are those of the snapshot for victims and preemptors that do not belong to it. O(victims) decisions.
-func (c *Comeback) After(preemptor *v1.Pod, candidate preemption.Candidate, o placement.PreemptOptions) (out []Return, err error) {
+func (c *Comeback) After(preemptor *v1.Pod, candidate preemption.Candidate, o placement.PreemptOptions) (_ []Return, err error) {
 	defer must.Catch(&err)
 	return c.after(preemptor, candidate, o), nil
 }

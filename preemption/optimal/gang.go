@@ -63,7 +63,7 @@ type GangPlan struct {
 // different size another order of the pods may find one. Of the options, Steps also bounds the
 // decisions of step 3. The errors are those of New and Profile.Validate, and errors for a nil snapshot, a nil pod, a pod that the
 // list has twice or that runs already, and a profile that has Volumes or Devices.
-func PlaceGang(g Gang, o Options) (plan GangPlan, err error) {
+func PlaceGang(g Gang, o Options) (_ GangPlan, err error) {
 	defer must.Catch(&err)
 	p := must.Get(newGang(g, o))
 	if len(g.Pods) == 0 {

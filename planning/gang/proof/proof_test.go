@@ -8,17 +8,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
-	"github.com/podberth/podberth/internal/testkit/situation"
+	"github.com/podberth/podberth/internal/testkit/situation/question"
 	"github.com/podberth/podberth/planning/gang/proof"
 )
-
-func asked(t testing.TB, text string) proof.Question {
-	s, err := situation.Parse(text)
-	require.NoError(t, err)
-	snapshot, err := s.Snapshot()
-	require.NoError(t, err)
-	return proof.Question{Snapshot: snapshot, Queued: s.Queued, Gates: s.Gates}
-}
 
 // A placement is refused with the first thing that is wrong.
 func TestCheckPlacement(t *testing.T) {
@@ -49,7 +41,7 @@ func TestCheckPlacement(t *testing.T) {
 		{"a child in part", "y has one of two", "gates=C; node n1:4; composite job gang1; group x gang1 parent=job; group y gang2 parent=job; pod xa:1 in=x; pod ya,yb:1 in=y",
 			on("xa", "n1", "ya", "n1"), "gang: places: Invalid value: podgroup/d/y has 1 of 2"},
 	}, func(t *testing.T, c test) {
-		err := proof.CheckPlacement(asked(t, c.situation), c.places)
+		err := proof.CheckPlacement(question.Of(t, c.situation), c.places)
 		if c.want == "" {
 			require.NoError(t, err)
 		} else {
@@ -90,16 +82,16 @@ func TestCheckAbsence(t *testing.T) {
 		{"key", "it has none", proof.Absence{Group: "podgroup/d/g", Key: "zone"}, `gang: absence.key: Invalid value: "zone": the group has ""`},
 		{"domains", "one is missing", proof.Absence{Group: "podgroup/d/g"}, "gang: absence.domains: Invalid value: 0 domains: the group could go to 1"},
 	}, func(t *testing.T, c test) {
-		err := proof.CheckAbsence(asked(t, pieces), c.a, proof.Bound{})
+		err := proof.CheckAbsence(question.Of(t, pieces), c.a, proof.Bound{})
 		if c.want == "" {
 			require.NoError(t, err)
 		} else {
 			require.EqualError(t, err, c.want)
 		}
 	})
-	free := asked(t, "node n1:4; node n2:3; group g gang3; pod a,b,c:2 in=g")
+	free := question.Of(t, "node n1:4; node n2:3; group g gang3; pod a,b,c:2 in=g")
 	require.EqualError(t, proof.CheckAbsence(free, domain(proof.Domain{Exhausted: true}), proof.Bound{}), "gang: absence.domains[0].exhausted: Invalid value: a placement exists")
-	require.EqualError(t, proof.CheckAbsence(asked(t, pieces), domain(proof.Domain{Exhausted: true}), proof.Bound{Steps: 1}), "gang: absence.domains[0].exhausted: Invalid value: it was not checked within 1 steps")
+	require.EqualError(t, proof.CheckAbsence(question.Of(t, pieces), domain(proof.Domain{Exhausted: true}), proof.Bound{Steps: 1}), "gang: absence.domains[0].exhausted: Invalid value: it was not checked within 1 steps")
 }
 
 // Any text in the place of a certificate is refused without a panic, unless it proves what is so.
@@ -108,7 +100,7 @@ func FuzzCheckAbsence(f *testing.F) {
 	f.Add("resource", "cpu", 3, 6000, false)
 	f.Add("", "", 0, 0, true)
 	f.Fuzz(func(t *testing.T, kind, name string, need, most int, exhausted bool) {
-		q := asked(t, "node n1:4; node n2:3; group g gang3; pod a,b,c:2 in=g")
+		q := question.Of(t, "node n1:4; node n2:3; group g gang3; pod a,b,c:2 in=g")
 		a := proof.Absence{Group: "podgroup/d/g", Domains: []proof.Domain{{Nodes: 2, Exhausted: exhausted}}}
 		if !exhausted {
 			a.Domains[0].Room = &proof.Room{Kind: proof.Kind(kind), Need: need, Resource: name, Key: name, Free: int64(most), Least: int64(need), Most: most,
@@ -127,7 +119,7 @@ func BenchmarkCheckAbsence(b *testing.B) {
 	for k := range 64 {
 		text += fmt.Sprintf("pod m%d:2 in=g\n", k)
 	}
-	q := asked(b, text)
+	q := question.Of(b, text)
 	a := proof.Absence{Group: "podgroup/d/g", Domains: []proof.Domain{{Nodes: 5000, Room: &proof.Room{Kind: proof.ByMembers, Need: 64}}}}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -139,7 +131,7 @@ func BenchmarkCheckAbsence(b *testing.B) {
 
 // A nil pod is named.
 func TestQuestion(t *testing.T) {
-	q := asked(t, "node n1:1; group g gang1; pod a:1 in=g")
+	q := question.Of(t, "node n1:1; group g gang1; pod a:1 in=g")
 	q.Queued = []*v1.Pod{nil}
 	_, err := q.Subject()
 	require.EqualError(t, err, "gang: queued[0]: Required value: must not be nil")
