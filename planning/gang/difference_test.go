@@ -33,7 +33,7 @@ func TestExplain(t *testing.T) {
 		}, []gang.State{gang.WouldFit, gang.Rejected}},
 		{"no rack", "one of two racks must take all", "gates=T; node a1:3 rack=r1; node b1:2 rack=r2; group g gang4 key=rack; pod a,b,c,e:1 in=g", []string{
 			"3 of 4 members fit, 4 needed: 0/1 nodes are available: 1 Insufficient cpu",
-			"no placement exists: rack r1 has 3 free of cpu, r2 has 2 free of cpu, and a group of 4 needs one rack",
+			"no placement exists: rack r1 has 3 free of cpu, r2 2, and a group of 4 needs one rack",
 			"Do: add a node like a1 in rack r1",
 			"Do: PodGroup d/g: spec.schedulingPolicy.gang.minCount 3",
 		}, []gang.State{gang.WouldFit, gang.WouldFit, gang.WouldFit, gang.Rejected}},

@@ -74,9 +74,12 @@ func (e *explainer) absence(a *proof.Absence) string {
 		return fmt.Sprintf("no node has the label %s", a.Key)
 	}
 	var parts []string
-	for _, d := range a.Domains {
+	for k, d := range a.Domains {
 		text := e.closed(a, &d)
-		if a.Key != "" {
+		switch r := freeOf(a.Domains, k); {
+		case a.Key != "" && r != "" && k > 0 && r == freeOf(a.Domains, k-1): // "r1 has 12 free of cpu, r2 8"
+			text = fmt.Sprintf("%s %s", d.Name, amount(r, d.Room.Free))
+		case a.Key != "":
 			text = fmt.Sprintf("%s %s", d.Name, text)
 		}
 		parts = append(parts, text)
@@ -90,6 +93,14 @@ func (e *explainer) absence(a *proof.Absence) string {
 		text = fmt.Sprintf("%s %s, and a group of %d needs one %s", short(a.Key), text, e.d.Needed, short(a.Key))
 	}
 	return text
+}
+
+// freeOf returns the resource of which a domain has too little for all its members; "" if another count closes it.
+func freeOf(list []proof.Domain, k int) string {
+	if r := list[k].Room; r != nil && r.Kind == proof.ByResource && r.Of == nil {
+		return r.Resource
+	}
+	return ""
 }
 
 func (e *explainer) closed(a *proof.Absence, d *proof.Domain) string {

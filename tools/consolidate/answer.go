@@ -16,14 +16,18 @@ type consolidationPlan struct {
 	Summary summary `json:"summary"`
 	Nodes   []node  `json:"nodes"`
 	Added   []added `json:"added"`
-	Waves   []wave  `json:"waves"`
-	Kept    []kept  `json:"kept"`
-	Replay  replay  `json:"replay"`
+	// Domains are those that are free after the plan, with -free-domains.
+	Domains []domain `json:"domains,omitempty"`
+	Waves   []wave   `json:"waves"`
+	Kept    []kept   `json:"kept"`
+	Replay  replay   `json:"replay"`
 	// Stays are the nodes that the plan leaves, those with the least to move first. Unexplained is how many more there are. Why is the
 	// node of -why.
 	Stays       []stay   `json:"stays"`
 	Unexplained int      `json:"unexplained"`
 	Why         *removal `json:"why,omitempty"`
+	Gangs       *gangs   `json:"gangs,omitempty"`
+	label       string   // of -free-domains
 }
 
 type summary struct {
@@ -48,6 +52,13 @@ type node struct {
 	Price string `json:"price"`
 	Wave  int    `json:"wave"` // from 1; 0: before the first
 	Moves int    `json:"moves"`
+}
+
+type domain struct {
+	Domain string `json:"domain"`
+	Nodes  int    `json:"nodes"`
+	Wave   int    `json:"wave"` // as that of a node
+	Moves  int    `json:"moves"`
 }
 
 type added struct {
@@ -125,6 +136,11 @@ func (in *input) plan(ctx context.Context, o options, stderr io.Writer) (*consol
 	if left := o.steps - p.Steps; left > 0 && o.steps < math.MaxInt && !o.oneStep && p.Untried == 0 && p.After > p.Bound && stop() {
 		a.Summary.Unsearched = left
 	}
+	if o.gang != "" {
+		if a.Gangs, err = in.count(p, o, program.Stop(ctx, o.time)); err != nil {
+			return nil, err
+		}
+	}
 	return a, in.stays(a, p, o, program.Stop(ctx, o.time)) // a search that ran out of time is explained all the same
 }
 
@@ -140,6 +156,10 @@ func (in *input) shown(p *consolidation.Plan, r *consolidation.Replay, o options
 	}
 	for _, n := range p.Nodes {
 		a.Nodes = append(a.Nodes, node{n.Node, in.cost(n.Price), n.Wave + 1, n.Moves})
+	}
+	a.label = o.freeDomains
+	for _, d := range p.Domains {
+		a.Domains = append(a.Domains, domain{d.Domain, d.Nodes, d.Wave + 1, d.Moves})
 	}
 	for _, n := range p.Added {
 		a.Added = append(a.Added, added{n.Node.Name, n.Type, in.cost(n.Price)})

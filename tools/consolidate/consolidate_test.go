@@ -34,6 +34,7 @@ func TestShippedClusters(t *testing.T) {
 	testkit.Run(t, []test{
 		{"cluster", []string{"-f", shipped, "-price-label", label}},
 		{"one-step", []string{"-f", shipped, "-price-label", label, "-one-step"}},
+		{"racks", []string{"-f", "testdata/racks.yaml", "-free-domains", "example.com/rack", "-gang", "podgroup/train"}},
 		{"types", []string{"-f", "testdata/full.yaml", "-price-label", label, "-types", types}},
 	}, func(t *testing.T, c test) {
 		for form, ending := range map[string]string{"table": ".table", "json": ".json", "yaml": ".out.yaml"} {

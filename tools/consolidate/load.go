@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/planning/consolidation"
+	"github.com/podberth/podberth/planning/gang/proof"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/profile"
 	"github.com/podberth/podberth/tools/program"
@@ -23,6 +25,7 @@ type input struct {
 	// withoutAnnotations is asks.Hold where annotations hold no pod; nil when asks.Hold is that.
 	withoutAnnotations func(pod *v1.Pod) string
 	nodes              int
+	template           proof.Question // of -gang
 	short              *report.Nodes
 	prices             map[*v1.Node]int64 // in millionths; nil: every node costs 1
 	warnings           report.Warnings
@@ -67,7 +70,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 	}
 	x := consolidation.Input{
 		Snapshot: planned.Snapshot, Deployments: objects.Deployments, DaemonSets: objects.DaemonSets, Profile: decides, EmptyDirs: o.emptyDirs,
-		Defragment: v1.ResourceName(o.defragment),
+		Defragment: v1.ResourceName(o.defragment), FreeDomains: o.freeDomains,
 	}
 	gates, err := objects.Groups(o.gates)
 	if err != nil {
@@ -78,6 +81,14 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if !o.annotated {
 		x.Hold = func(pod *v1.Pod) string { return cmp.Or(consolidation.HeldByAnnotation(pod), byGroup(pod)) }
 		in.withoutAnnotations = byGroup
+	}
+	if o.freeDomains != "" && !slices.ContainsFunc(objects.Nodes, func(n *v1.Node) bool { _, ok := n.Labels[o.freeDomains]; return ok }) {
+		return nil, fmt.Errorf("-free-domains: Not found: %q: no node has the label", o.freeDomains)
+	}
+	if o.gang != "" {
+		if in.template, err = template(o, planned.Snapshot, objects.Pods, x, gates); err != nil {
+			return nil, err
+		}
 	}
 	types, err := readTypes(o)
 	if err != nil {

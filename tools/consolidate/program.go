@@ -28,17 +28,20 @@ type options struct {
 	input      dump.Options
 	priceLabel string
 	defragment string
-	maxMoves   int
-	steps      int
-	time       time.Duration
-	seed       uint64
-	oneStep    bool
-	why        string
-	emptyDirs  bool
-	annotated  bool
-	strict     bool
-	output     string
-	tables     program.Tables
+	// freeDomains is the label of domains to free whole, gang the group of which more are counted.
+	freeDomains string
+	gang        string
+	maxMoves    int
+	steps       int
+	time        time.Duration
+	seed        uint64
+	oneStep     bool
+	why         string
+	emptyDirs   bool
+	annotated   bool
+	strict      bool
+	output      string
+	tables      program.Tables
 }
 
 // Run is the program with its surroundings as arguments. It returns the exit code. Results go to stdout in one piece, or not at all.
@@ -91,6 +94,8 @@ var help = program.Help{
 		"consolidate -f cluster.yaml -why node-a1",
 		"# as many GPUs as possible on nodes where none is in use, with at most 20 moves",
 		"consolidate -f cluster.yaml -defragment nvidia.com/gpu -max-moves 20",
+		"# as many whole racks free as possible, and how many more gangs like train fit then",
+		"consolidate -f cluster.yaml -free-domains example.com/rack -gang podgroup/train",
 	},
 }
 
@@ -109,6 +114,8 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 		return nil
 	})
 	f.StringVar(&o.defragment, "defragment", "", "remove no nodes: free this `RESOURCE`, such as nvidia.com/gpu, on whole nodes")
+	f.StringVar(&o.freeDomains, "free-domains", "", "remove no nodes: free as many whole domains as possible, such as racks, by this node `LABEL`")
+	f.StringVar(&o.gang, "gang", "", "also count how many more gangs like this `GROUP` fit before and after the plan: podgroup/NAME")
 	f.IntVar(&o.maxMoves, "max-moves", 0, "at most `N` moves; 0: no limit")
 	f.IntVar(&o.steps, "steps", consolidation.DefaultSteps, "search for `N` steps after the first plan; with -time and without -steps: no limit")
 	f.DurationVar(&o.time, "time", time.Minute, "end the search after this `DURATION`; 0: no limit")
@@ -152,6 +159,12 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	}
 	if o.defragment != "" && (o.priceLabel != "" || len(o.types) > 0) {
 		return o, fmt.Errorf("-defragment: Forbidden: with -price-label or -types")
+	}
+	if o.freeDomains != "" && (o.priceLabel != "" || len(o.types) > 0 || o.defragment != "" || o.why != "") {
+		return o, fmt.Errorf("-free-domains: Forbidden: with -price-label, -types, -defragment or -why")
+	}
+	if o.gang != "" && o.why != "" {
+		return o, fmt.Errorf("-gang: Forbidden: with -why")
 	}
 	given := map[string]bool{}
 	f.Visit(func(x *flag.Flag) { given[x.Name] = true })

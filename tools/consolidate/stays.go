@@ -40,7 +40,7 @@ const fewStays = 40
 
 // stays explains the nodes that the plan leaves, and the node of -why. Once stop holds it explains no more of them than the first.
 func (in *input) stays(a *consolidationPlan, p *consolidation.Plan, o options, stop func() bool) error {
-	if o.defragment != "" || o.oneStep && len(p.Nodes) > 0 && o.why == "" {
+	if o.defragment != "" || o.freeDomains != "" || o.oneStep && len(p.Nodes) > 0 && o.why == "" {
 		return nil
 	}
 	x, err := in.planner.Removals(p)

@@ -12,7 +12,13 @@ import (
 // table writes the nodes to empty, the moves by wave, the nodes that are held, and how good the plan is.
 func (a *consolidationPlan) table(out *strings.Builder, t program.Tables) {
 	s := &a.Summary
-	if !t.Layout.NoHeaders {
+	switch {
+	case t.Layout.NoHeaders:
+	case a.label != "":
+		report.Textf(out, "%s of %s can be free of pods with %s in %s\n", report.Count(len(a.Domains), "domain"), a.label, report.Count(s.Moves, "move"), report.Count(s.Waves, "wave"))
+		report.Textf(out, "domains in use: %s, then %s; no plan leaves fewer than %s: at most %.1f %% is missed\n", s.Before, s.After, s.Bound, 100*s.Gap)
+		out.WriteString(t.Layout.Nodes.Note())
+	default:
 		report.Textf(out, "%d of %s can be emptied with %s in %s\n", s.Emptied, report.Count(s.Nodes, "node"), report.Count(s.Moves, "move"), report.Count(s.Waves, "wave"))
 		report.Textf(out, "cost %s, then %s; no plan is below %s: at most %.1f %% is missed\n", s.Before, s.After, s.Bound, 100*s.Gap)
 		out.WriteString(t.Layout.Nodes.Note())
@@ -27,15 +33,7 @@ func (a *consolidationPlan) table(out *strings.Builder, t program.Tables) {
 	}
 	t.Layout.Section(out, "Add", []string{"NODE", "TYPE", "PRICE"}, rows)
 	a.staying(out, t)
-	rows = nil
-	for _, n := range a.Nodes {
-		when := "at once"
-		if n.Wave > 0 {
-			when = fmt.Sprintf("after wave %d", n.Wave)
-		}
-		rows = append(rows, []string{t.Layout.Nodes.Of(n.Node), n.Price, fmt.Sprint(n.Moves), when})
-	}
-	t.Layout.Section(out, "Empty", []string{"NODE", "SAVES", "MOVES", "REMOVE"}, rows)
+	a.emptied(out, t)
 	rows = nil
 	for k, w := range a.Waves {
 		for _, m := range w.Moves {
@@ -54,6 +52,31 @@ func (a *consolidationPlan) table(out *strings.Builder, t program.Tables) {
 	if n := len(a.Replay.Elsewhere); n > 0 && !t.Layout.NoHeaders {
 		report.Textf(out, "\nWithout pins kube-scheduler takes another node for %s, and leaves %d pending.\n", report.Count(n, "pod"), len(a.Replay.Pending))
 	}
+	if a.Gangs != nil {
+		a.Gangs.table(out, t)
+	}
+}
+
+// emptied writes the domains that are free after the plan, or the nodes to remove.
+func (a *consolidationPlan) emptied(out *strings.Builder, t program.Tables) {
+	when := func(wave int) string {
+		if wave == 0 {
+			return "at once"
+		}
+		return fmt.Sprintf("after wave %d", wave)
+	}
+	var rows [][]string
+	if a.label != "" {
+		for _, d := range a.Domains {
+			rows = append(rows, []string{d.Domain, fmt.Sprint(d.Nodes), fmt.Sprint(d.Moves), when(d.Wave)})
+		}
+		t.Layout.Section(out, "Free", []string{"DOMAIN", "NODES", "MOVES", "FREE"}, rows)
+		return
+	}
+	for _, n := range a.Nodes {
+		rows = append(rows, []string{t.Layout.Nodes.Of(n.Node), n.Price, fmt.Sprint(n.Moves), when(n.Wave)})
+	}
+	t.Layout.Section(out, "Empty", []string{"NODE", "SAVES", "MOVES", "REMOVE"}, rows)
 }
 
 // notTried says what the search left out: nodes, or else steps.

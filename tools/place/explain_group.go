@@ -66,7 +66,8 @@ func (x *simulation) withGroup(ctx context.Context, e *explanation, pod *v1.Pod)
 	if e.Group != nil && e.Group.Reason != "" && e.Group.Reason != podgroup.ReasonScheduled && e.Group.Message != "" {
 		why = e.Group.Message
 	}
-	if lines := x.gang(ctx, e, pod, name); len(lines) > 0 {
+	lines, err := x.gang(ctx, e, pod, name)
+	if len(lines) > 0 {
 		e.waits, e.said = append(lines, e.waits...), fmt.Sprintf("%swaits with its group %s%s.", subject, name, state)
 		for _, m := range e.Gang.States {
 			if m.Pod == key(pod) && e.Gang.Members >= e.Gang.Needed {
@@ -79,17 +80,20 @@ func (x *simulation) withGroup(ctx context.Context, e *explanation, pod *v1.Pod)
 	if why != "" {
 		own += " " + strings.TrimSuffix(strings.ToUpper(why[:1])+why[1:], ".") + "."
 	}
+	if err != nil && !strings.Contains(why, err.Error()) {
+		own += " " + unknownPlace(err)
+	}
 	e.waits, e.said = append([]string{own}, e.waits...), fmt.Sprintf("Without its group %d of %d nodes could take it.", e.Feasible, e.Of)
 	if alone != "" && len(pod.Spec.SchedulingGates) == 0 {
 		e.said = fmt.Sprintf("Without its group it would go to %s.", alone)
 	}
 }
 
-// gang returns why the group of a member waits, and notes what helps. No lines: nothing is known.
-func (x *simulation) gang(ctx context.Context, e *explanation, pod *v1.Pod, group string) []string {
-	d, held := x.difference(ctx, pod, group)
+// gang returns why the group of a member waits, and notes what helps. No lines: nothing is known. The error is that of the search.
+func (x *simulation) gang(ctx context.Context, e *explanation, pod *v1.Pod, group string) ([]string, error) {
+	d, held, err := x.difference(ctx, pod, group)
 	if d == nil {
-		return nil
+		return nil, err
 	}
 	e.Gang = d
 	for _, h := range d.Help {
@@ -102,18 +106,23 @@ func (x *simulation) gang(ctx context.Context, e *explanation, pod *v1.Pod, grou
 	if d.Members < d.Needed {
 		lines = append(lines, fmt.Sprintf("Held: %s.", firstNames(held)))
 	}
-	return lines
+	return lines, nil
+}
+
+// unknownPlace says that the search for a place met an error.
+func unknownPlace(err error) string {
+	return fmt.Sprintf("Whether a place exists is not known: %v.", err)
 }
 
 // difference explains the group of a member, with the members that wait: as it was when the pod of the question was tried for the last time, and
 // as the cluster is after the run for others. nil: the group has no object, a member is gated, or members disagree: the messages say so.
-func (x *simulation) difference(ctx context.Context, pod *v1.Pod, group string) (d *gang.Difference, held []string) {
+func (x *simulation) difference(ctx context.Context, pod *v1.Pod, group string) (d *gang.Difference, held []string, err error) {
 	x.w.s.View(func(c *cluster.Snapshot) {
 		if at := x.attempted; at != nil && key(pod) == x.o.explain {
 			c = at.c
 		}
-		tree, err := podgroup.TreeOf(c, pod.Namespace, group, *x.w.groups)
-		if err != nil {
+		tree, missing := podgroup.TreeOf(c, pod.Namespace, group, *x.w.groups)
+		if missing != nil {
 			return
 		}
 		q := proof.Question{Snapshot: c, Gates: *x.w.groups, Profile: x.profile(pod)}
@@ -128,11 +137,12 @@ func (x *simulation) difference(ctx context.Context, pod *v1.Pod, group string) 
 			}
 			q.Queued, held = append(q.Queued, p), append(held, p.Name)
 		}
-		if out, err := gang.Explain(q, gang.Options{Stop: x.o.stop(ctx)}); err == nil {
+		var out gang.Difference
+		if out, err = gang.Explain(q, gang.Options{Stop: x.o.stop(ctx)}); err == nil {
 			d = &out
 		}
 	})
-	return d, held
+	return d, held, err
 }
 
 // mostExplained is how many groups that wait the answer about all pods explains.
@@ -149,8 +159,11 @@ func (x *simulation) explainGroups(ctx context.Context, groups []groupState) {
 		for _, p := range x.w.pending {
 			if name, ok := podgroup.Of(p); ok && name == g.Name && p.Namespace == g.Namespace {
 				left--
-				if d, _ := x.difference(ctx, p, name); d != nil {
+				switch d, _, err := x.difference(ctx, p, name); {
+				case d != nil:
 					g.Why = d.Lines()
+				case err != nil && !strings.Contains(g.Message, err.Error()):
+					g.Why = []string{unknownPlace(err)}
 				}
 				break
 			}
