@@ -76,8 +76,11 @@ func (s *shownMessage) of(m *filter.Message) bool {
 		slices.Equal(k.Reasons, m.Reasons) && slices.Equal(k.Absent, m.Absent)
 }
 
-// Text returns the message, or the text of Err.
-func (f Failure) Text() string {
+// Text returns the message, or the text of Err. Of nil, the failure of a pod that has a node, it returns "".
+func (f *Failure) Text() string {
+	if f == nil {
+		return ""
+	}
 	if f.Err != nil {
 		return f.Err.Error()
 	}
@@ -94,6 +97,7 @@ func (f Failure) Text() string {
 // equal totals it chooses the first in scan order, unless [Options.Tie] chooses. Decide changes nothing; [Placer.Assume] puts the
 // pod on the node. Without nodes the [Failure] has the text of v1.37. The cost is in the package comment.
 func (p *Plan) Decide(pod *v1.Pod, o Options) Decision {
+	p.unadmitted.note(pod)
 	d := Decision{Slot: -1, Nodes: len(p.slots(o)), Next: o.Next}
 	if d.Nodes == 0 {
 		d.Failure = &Failure{Code: filter.UnschedulableAndUnresolvable}

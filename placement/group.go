@@ -49,9 +49,9 @@ type GroupPlace struct {
 	Node string
 }
 
-// GroupPreempt configures how a group preempts. The zero value has no budgets.
+// GroupPreempt configures how a group preempts. The zero value is v1.37's.
 type GroupPreempt struct {
-	Budgets *disruption.Budgets
+	Budgets *disruption.Budgets // nil: those of the snapshot, as of PreemptOptions
 	Now     time.Time
 }
 

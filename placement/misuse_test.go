@@ -64,7 +64,6 @@ func TestMisuse(t *testing.T) {
 		"Profile.Schedules":           object,
 		"NewPlacer":                   object,
 		"NoPlaceError.MarshalJSON":    noFailure,
-		"NoPlaceError.Text":           noFailure,
 		"Placer.Choice":               object,
 		"Placer.Decide":               object,
 		"Placer.DecideGroup":          object,

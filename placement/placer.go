@@ -20,7 +20,9 @@ type Placer struct {
 	snapshot *cluster.Snapshot
 }
 
-// NewPlacer returns a [Placer] over a snapshot, which must not be nil. The error is that of [Profile.Validate].
+// NewPlacer returns a [Placer] over a snapshot, which must not be nil. A Placer changes its cluster and takes changes back, so that a
+// [View] or a [Cluster] of the caller's is not enough: [cluster.New] makes a snapshot of the same nodes and pods, and copies none of them.
+// To decide without placing, [New] takes any Cluster, and Rows makes one of a View. The error is that of [Profile.Validate].
 func NewPlacer(s *cluster.Snapshot, profile Profile) (*Placer, error) {
 	plan, err := New(s, profile)
 	if err != nil {

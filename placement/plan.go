@@ -25,8 +25,10 @@ type Plan struct {
 	named   []int     // slots by name
 	namedOf []int     // the scan order that named was made of
 
-	groups    *groupNodes // made by the first decision about a group in one of several placements
-	preempter *preempter  // made by the first Preempt
+	groups     *groupNodes // made by the first decision about a group in one of several placements
+	preempter  *preempter  // made by the first Preempt
+	budgets    budgets     // those of the cluster, for questions that name none
+	unadmitted unadmitted
 
 	verdicts []filter.Rejection // memory of decisions that found a node
 	failure  *Failure           // the latest

@@ -34,8 +34,11 @@ func newPreempter(p *Plan) *preempter {
 	return x
 }
 
-// PreemptOptions configure Preempt. The zero value is v1.37's, without budgets.
+// PreemptOptions configure Preempt. The zero value is v1.37's.
 type PreemptOptions struct {
+	// Budgets are the disruption budgets; nil: those of the snapshot. [disruption.NewBudgets] of an empty list has none. A call does not
+	// charge the victims to the budgets, so that two calls may spend one disruption twice: set the newer status of the budgets in the snapshot,
+	// as [disruption.Evictions] gives it after each eviction.
 	Budgets   *disruption.Budgets
 	Now       time.Time
 	Extenders []preemption.Extender
@@ -83,6 +86,9 @@ func (x *preempter) preempt(pod *v1.Pod, failure *Failure, o Options, po Preempt
 	r := preemption.Request{
 		Pod: pod, Cluster: x.plan.cluster, WhatIf: w, Rejections: rejections, Budgets: po.Budgets, Now: po.Now,
 		Index: x.index, Extenders: po.Extenders, Options: po.Options,
+	}
+	if r.Budgets == nil {
+		r.Budgets = x.plan.budgets.of(x.plan.cluster)
 	}
 	if po.Groups != nil && r.Options.Units == nil {
 		r.Options.Units = groupUnits(x.plan.cluster, *po.Groups)

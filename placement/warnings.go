@@ -7,8 +7,9 @@ import (
 	"github.com/podberth/podberth/placement/internal/reuse"
 )
 
-// Warnings returns why the plan cannot share work between equal pods, one text for each reason; nil when it can. Every
-// decision is right all the same, but each asks about every node. Print the texts once, where the profile is made.
+// Warnings returns why the plan cannot share work between equal pods, one text for each reason, and the first pod that was decided
+// without having been admitted; nil when there is nothing to say. Every decision is right all the same: without shared work each asks
+// about every node, and a pod that admission would change, by admission.Admit, is decided as it is.
 //
 // The reasons are:
 //
@@ -25,6 +26,9 @@ func (p *Plan) Warnings() []string {
 		for _, name := range p.engine.Unsigned() {
 			out = append(out, fmt.Sprintf("plugin %s: its Group is GroupStatics, and its predicate or scorer has neither AppendSignature nor Reads", name))
 		}
+	}
+	if u := p.unadmitted; u.pod != "" {
+		out = append(out, fmt.Sprintf("pod %s: %s is not set; the API server sets it before it stores a pod, and admission.Admit does the same", u.pod, u.field))
 	}
 	return out
 }

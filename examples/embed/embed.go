@@ -13,59 +13,18 @@ package embed
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/placement"
 )
-
-// nodeCache has the nodes in slots and the pods by the name of their node. Pods may come before their node.
-type nodeCache struct {
-	nodes []*v1.Node
-	pods  map[string][]*v1.Pod
-}
-
-// Len, Node and Pods are the methods of placement.View. A slot whose node is gone is free.
-func (c *nodeCache) Len() int            { return len(c.nodes) }
-func (c *nodeCache) Node(i int) *v1.Node { return c.nodes[i] }
-func (c *nodeCache) Pods(i int) iter.Seq[*v1.Pod] {
-	if c.nodes[i] == nil {
-		return slices.Values[[]*v1.Pod](nil)
-	}
-	return slices.Values(c.pods[c.nodes[i].Name])
-}
-
-// slot returns the slot of a node, or else a free one.
-func (c *nodeCache) slot(name string) int {
-	free := len(c.nodes)
-	for i, n := range c.nodes {
-		if n != nil && n.Name == name {
-			return i
-		}
-		if n == nil && free == len(c.nodes) {
-			free = i
-		}
-	}
-	if free == len(c.nodes) {
-		c.nodes = append(c.nodes, nil)
-	}
-	return free
-}
-
-// drop takes a pod out, whatever node it was on.
-func (c *nodeCache) drop(pod *v1.Pod) {
-	same := func(p *v1.Pod) bool { return p.Namespace == pod.Namespace && p.Name == pod.Name }
-	for node, pods := range c.pods {
-		c.pods[node] = slices.DeleteFunc(pods, same)
-	}
-}
 
 // Workload is what the controller reconciles: a number of equal pods.
 type Workload struct {
@@ -83,9 +42,10 @@ type Condition struct {
 	Details []string // the reasons of each node, when no replica would find one
 }
 
-// Controller has a condition for each workload. Make one with [New].
+// Controller has a condition for each workload. Make one with New.
 type Controller struct {
-	cache     nodeCache
+	snapshot  *cluster.Snapshot
+	placer    *placement.Placer
 	workloads map[string]Workload
 	dirty     map[string]bool
 	written   map[string]Condition
@@ -93,40 +53,34 @@ type Controller struct {
 }
 
 // New returns a controller that writes conditions with write. write gets the workload as namespace/name.
-func New(write func(workload string, c Condition) error) *Controller {
+func New(write func(workload string, c Condition) error) (*Controller, error) {
+	snapshot, err := cluster.New(cluster.Objects{})
+	if err != nil {
+		return nil, err
+	}
+	profile := placement.DefaultProfile()
+	profile.Sampling = placement.AllNodes() // equal replicas share their work
+	placer, err := placement.NewPlacer(snapshot, profile)
 	return &Controller{
-		cache: nodeCache{pods: map[string][]*v1.Pod{}}, workloads: map[string]Workload{},
+		snapshot: snapshot, placer: placer, workloads: map[string]Workload{},
 		dirty: map[string]bool{}, written: map[string]Condition{}, write: write,
+	}, err
+}
+
+// Set takes in a new node or pod, or a new version of one. Only pods that hold room on a node count.
+func (c *Controller) Set(obj metav1.Object) error {
+	c.touch()
+	return c.snapshot.Set(obj)
+}
+
+// Unset takes in that a node or pod is gone. One that was not known is none of the errors: a pod may wait, or be finished.
+func (c *Controller) Unset(obj metav1.Object) error {
+	c.touch()
+	err := c.snapshot.Unset(obj)
+	if unknown := new(field.Error); errors.As(err, &unknown) && unknown.Type == field.ErrorTypeNotFound {
+		return nil
 	}
-}
-
-// SetNode takes in a new node or a new version of a node.
-func (c *Controller) SetNode(node *v1.Node) {
-	i := c.cache.slot(node.Name)
-	c.cache.nodes[i] = node
-	c.touch()
-}
-
-// DeleteNode takes in that a node is gone.
-func (c *Controller) DeleteNode(node *v1.Node) {
-	i := c.cache.slot(node.Name)
-	c.cache.nodes[i] = nil
-	c.touch()
-}
-
-// SetPod takes in a new pod or a new version of a pod. Only pods that hold room on a node count.
-func (c *Controller) SetPod(pod *v1.Pod) {
-	c.cache.drop(pod)
-	if pod.Spec.NodeName != "" && !cluster.Finished(pod) {
-		c.cache.pods[pod.Spec.NodeName] = append(c.cache.pods[pod.Spec.NodeName], pod)
-	}
-	c.touch()
-}
-
-// DeletePod takes in that a pod is gone.
-func (c *Controller) DeletePod(pod *v1.Pod) {
-	c.cache.drop(pod)
-	c.touch()
+	return err
 }
 
 // SetWorkload takes in a new workload or a new version of a workload.
@@ -161,31 +115,22 @@ func (c *Controller) Reconcile() error {
 	return errors.Join(errs...)
 }
 
-// condition places the replicas for trial: each that finds a node is put into the cache, so that the next decision counts it,
-// and all are taken out again.
+// condition places the replicas in thought, each beside those before it, and takes all of them out again.
 func (c *Controller) condition(w Workload) (out Condition, err error) {
 	if len(w.Template.Spec.ResourceClaims) > 0 {
 		return out, field.Forbidden(field.NewPath("template", "spec", "resourceClaims"), "the controller keeps no claims of devices")
 	}
-	var placed []*v1.Pod
-	defer func() {
-		for _, pod := range placed {
-			c.cache.drop(pod)
-		}
-	}()
+	defer c.snapshot.Rollback(c.snapshot.Mark())
 	for out.Count < w.Replicas {
 		pod := &v1.Pod{ObjectMeta: *w.Template.ObjectMeta.DeepCopy(), Spec: w.Template.Spec}
 		pod.Namespace, pod.Name = w.Namespace, fmt.Sprintf("%s-%d in thought", w.Name, out.Count)
-		plan, err := placement.New(placement.Rows(&c.cache), placement.DefaultProfile()) // over the cache as it is now
-		if err != nil {
+		d := c.placer.Decide(pod, placement.Options{})
+		if !d.Placed() {
+			return c.explain(pod, d, out)
+		}
+		if err := c.placer.Assume(pod, d); err != nil {
 			return Condition{}, err
 		}
-		d := plan.Decide(pod, placement.Options{})
-		if !d.Placed() {
-			return explain(plan, pod, d, out)
-		}
-		c.cache.pods[d.Node] = append(c.cache.pods[d.Node], pod)
-		placed = append(placed, pod)
 		out.Count, out.Nodes = out.Count+1, append(out.Nodes, d.Node)
 	}
 	out.Ready = true
@@ -193,7 +138,7 @@ func (c *Controller) condition(w Workload) (out Condition, err error) {
 }
 
 // explain adds why a replica finds no node, and what every node says when it is the first replica.
-func explain(plan *placement.Plan, pod *v1.Pod, d placement.Decision, out Condition) (Condition, error) {
+func (c *Controller) explain(pod *v1.Pod, d placement.Decision, out Condition) (Condition, error) {
 	if d.Failure.Err != nil {
 		return Condition{}, d.Failure.Err
 	}
@@ -201,7 +146,7 @@ func explain(plan *placement.Plan, pod *v1.Pod, d placement.Decision, out Condit
 	if out.Count > 0 {
 		return out, nil
 	}
-	table, err := plan.Table(pod)
+	table, err := c.placer.Table(pod)
 	for _, n := range table {
 		for _, r := range n.Rejections {
 			out.Details = append(out.Details, fmt.Sprintf("%s: %s: %s", n.Node, r.Plugin, strings.Join(append(slices.Clone(r.Reasons), r.Numbers...), "; ")))

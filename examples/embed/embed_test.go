@@ -15,12 +15,12 @@ import (
 func TestReconcile(t *testing.T) {
 	var written []embed.Condition
 	var refuse error
-	c := embed.New(func(_ string, c embed.Condition) error {
+	c := start(t, func(_ string, c embed.Condition) error {
 		written = append(written, c)
 		return refuse
 	})
 	require.NoError(t, c.Reconcile(), "nothing to do")
-	c.SetNode(node("n1", "4"))
+	require.NoError(t, c.Set(node("n1", "4")))
 	c.SetWorkload(web(2, "2"))
 	refuse = errors.New("the server is busy")
 	require.EqualError(t, c.Reconcile(), "workload shop/web: the server is busy")
@@ -29,18 +29,18 @@ func TestReconcile(t *testing.T) {
 	require.Len(t, written, 2)
 	require.Equal(t, written[0], written[1])
 
-	c.SetNode(node("n1", "5"))
+	require.NoError(t, c.Set(node("n1", "5")))
 	require.NoError(t, c.Reconcile())
 	require.Len(t, written, 2, "the answer is the same")
 
-	c.DeleteNode(node("n1", "5"))
+	require.NoError(t, c.Unset(node("n1", "5")))
 	require.NoError(t, c.Reconcile())
 	require.Equal(t, embed.Condition{Message: "no nodes available to schedule pods"}, written[2])
 
-	c.SetNode(node("n9", "4")) // takes the free slot
+	require.NoError(t, c.Set(node("n9", "4")))
 	finished := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "done"}, Spec: spec("4"), Status: v1.PodStatus{Phase: v1.PodSucceeded}}
 	finished.Spec.NodeName = "n9"
-	c.SetPod(finished)
+	require.NoError(t, c.Set(finished))
 	require.NoError(t, c.Reconcile())
 	require.Equal(t, embed.Condition{Ready: true, Count: 2, Nodes: []string{"n9", "n9"}}, written[3])
 
@@ -52,12 +52,12 @@ func TestReconcile(t *testing.T) {
 // A pod may come before its node, and counts when the node comes.
 func TestPodBeforeNode(t *testing.T) {
 	var last embed.Condition
-	c := embed.New(func(_ string, c embed.Condition) error { last = c; return nil })
+	c := start(t, func(_ string, c embed.Condition) error { last = c; return nil })
 	early := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "early"}, Spec: spec("3")}
 	early.Spec.NodeName = "n1"
-	c.SetPod(early)
+	require.NoError(t, c.Set(early))
 	c.SetWorkload(web(2, "1"))
-	c.SetNode(node("n1", "4"))
+	require.NoError(t, c.Set(node("n1", "4")))
 	require.NoError(t, c.Reconcile())
 	require.Equal(t, 1, last.Count)
 	require.Equal(t, "0/1 nodes are available: 1 Insufficient cpu.", last.Message)
@@ -66,8 +66,8 @@ func TestPodBeforeNode(t *testing.T) {
 // The controller knows no claims: a workload with some is an error, and its condition stays as it was.
 func TestClaims(t *testing.T) {
 	var written []embed.Condition
-	c := embed.New(func(_ string, c embed.Condition) error { written = append(written, c); return nil })
-	c.SetNode(node("n1", "4"))
+	c := start(t, func(_ string, c embed.Condition) error { written = append(written, c); return nil })
+	require.NoError(t, c.Set(node("n1", "4")))
 	c.SetWorkload(web(1, "2"))
 	require.NoError(t, c.Reconcile())
 	w := web(1, "2")
@@ -79,28 +79,28 @@ func TestClaims(t *testing.T) {
 	require.Equal(t, []embed.Condition{{Ready: true, Count: 1, Nodes: []string{"n1"}}}, written)
 }
 
-// A new node takes the first slot that is free, and goes before the nodes behind that slot.
-func TestFreeSlots(t *testing.T) {
+// A new node goes behind the nodes that are there, as in kube-scheduler.
+func TestNewNodesComeLast(t *testing.T) {
 	var last embed.Condition
-	c := embed.New(func(_ string, c embed.Condition) error { last = c; return nil })
+	c := start(t, func(_ string, c embed.Condition) error { last = c; return nil })
 	for _, name := range []string{"n1", "n2", "n3", "n4"} {
-		c.SetNode(node(name, "4"))
+		require.NoError(t, c.Set(node(name, "4")))
 	}
 	c.SetWorkload(web(4, "3"))
-	c.DeleteNode(node("n1", "4"))
-	c.DeleteNode(node("n3", "4"))
-	c.SetNode(node("n5", "4"))
+	require.NoError(t, c.Unset(node("n1", "4")))
+	require.NoError(t, c.Unset(node("n3", "4")))
+	require.NoError(t, c.Set(node("n5", "4")))
 	require.NoError(t, c.Reconcile())
-	require.Equal(t, []string{"n5", "n2", "n4"}, last.Nodes)
+	require.Equal(t, []string{"n2", "n4", "n5"}, last.Nodes)
 }
 
 // A template that no attempt can read is an error each time.
 func TestUnreadableTemplate(t *testing.T) {
-	c := embed.New(func(string, embed.Condition) error {
+	c := start(t, func(string, embed.Condition) error {
 		t.Error("a condition was written")
 		return nil
 	})
-	c.SetNode(node("n1", "4"))
+	require.NoError(t, c.Set(node("n1", "4")))
 	w := web(1, "2")
 	w.Template.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
 		MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: v1.DoNotSchedule,

@@ -27,31 +27,32 @@ func web(replicas int, cpu string) embed.Workload {
 
 // A controller that writes conditions before it creates pods.
 func Example() {
-	c := embed.New(func(workload string, c embed.Condition) error {
+	check := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	c, err := embed.New(func(workload string, c embed.Condition) error {
 		fmt.Println(workload, c.Count, c.Nodes, c.Message)
 		for _, d := range c.Details {
 			fmt.Println("  " + d)
 		}
 		return nil
 	})
-	reconcile := func() {
-		if err := c.Reconcile(); err != nil {
-			fmt.Println(err)
-		}
-	}
+	check(err)
 	closed := node("n2", "8")
 	closed.Spec.Unschedulable = true
-	c.SetNode(node("n1", "4"))
-	c.SetNode(closed)
+	check(c.Set(node("n1", "4")))
+	check(c.Set(closed))
 	running := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}, Spec: spec("3")}
 	running.Spec.NodeName = "n1"
-	c.SetPod(running)
+	check(c.Set(running))
 	c.SetWorkload(web(3, "2"))
-	reconcile()
-	c.DeletePod(running)
-	reconcile()
-	c.SetNode(node("n2", "8"))
-	reconcile()
+	check(c.Reconcile())
+	check(c.Unset(running))
+	check(c.Reconcile())
+	check(c.Set(node("n2", "8")))
+	check(c.Reconcile())
 	// Output:
 	// shop/web 0 [] 0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.
 	//   n1: NodeResourcesFit: Insufficient cpu; cpu: asks for 2, 1 of 4 are free

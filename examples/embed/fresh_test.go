@@ -17,11 +17,17 @@ import (
 	"github.com/podberth/podberth/placement"
 )
 
+// start returns a controller.
+func start(t *testing.T, write func(string, embed.Condition) error) *embed.Controller {
+	t.Helper()
+	c, err := embed.New(write)
+	require.NoError(t, err)
+	return c
+}
+
 // fresh returns the condition of a workload over a new snapshot of nodes and pods.
 func fresh(t *testing.T, nodes []*v1.Node, pods []*v1.Pod, w embed.Workload) (out embed.Condition) {
 	t.Helper()
-	// A new node takes the first free slot, so the slots without the free ones are the order of the nodes.
-	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n *v1.Node) bool { return n == nil })
 	known := func(name string) bool {
 		return slices.ContainsFunc(nodes, func(n *v1.Node) bool { return n.Name == name })
 	}
@@ -68,7 +74,7 @@ func TestConditionsOfFreshClusters(t *testing.T) {
 		workloads, written := map[string]embed.Workload{}, map[string]embed.Condition{}
 		said := map[string]embed.Condition{}
 		busy := map[string]bool{}
-		c := embed.New(func(workload string, c embed.Condition) error {
+		c := start(t, func(workload string, c embed.Condition) error {
 			calls = append(calls, workload)
 			said[workload] = c
 			if busy[workload] {
@@ -76,15 +82,8 @@ func TestConditionsOfFreshClusters(t *testing.T) {
 			}
 			return nil
 		})
-		slot := func(name string) int {
-			if i := slices.IndexFunc(nodes, func(n *v1.Node) bool { return n != nil && n.Name == name }); i >= 0 {
-				return i
-			}
-			if i := slices.Index(nodes, nil); i >= 0 {
-				return i
-			}
-			nodes = append(nodes, nil)
-			return len(nodes) - 1
+		named := func(name string) int {
+			return slices.IndexFunc(nodes, func(n *v1.Node) bool { return n.Name == name })
 		}
 		for range 40 {
 			for range 1 + random.IntN(2) {
@@ -92,16 +91,20 @@ func TestConditionsOfFreshClusters(t *testing.T) {
 				case 0, 1:
 					n := node(name, pick("2", "4", "8"))
 					n.Spec.Unschedulable = random.IntN(4) == 0
-					nodes[slot(name)] = n
-					c.SetNode(n)
+					if i := named(name); i >= 0 {
+						nodes[i] = n
+					} else {
+						nodes = append(nodes, n)
+					}
+					require.NoError(t, c.Set(n))
 				case 2:
-					nodes[slot(name)] = nil
-					c.DeleteNode(node(name, "1"))
+					nodes = slices.DeleteFunc(nodes, func(n *v1.Node) bool { return n.Name == name })
+					require.NoError(t, c.Unset(node(name, "1")))
 				case 3, 4:
 					pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pick("shop", "data"), Name: pick("a", "b", "c"), Labels: map[string]string{"app": pick("web", "api")}}, Spec: spec(pick("1", "2"))}
 					pods = slices.DeleteFunc(pods, func(p *v1.Pod) bool { return p.Namespace == pod.Namespace && p.Name == pod.Name })
 					if random.IntN(3) == 0 {
-						c.DeletePod(pod)
+						require.NoError(t, c.Unset(pod))
 						break
 					}
 					pod.Spec.NodeName = pick(name, name, name, "")
@@ -109,7 +112,10 @@ func TestConditionsOfFreshClusters(t *testing.T) {
 					if pod.Spec.NodeName != "" && (pod.Status.Phase == "" || pod.Status.Phase == v1.PodRunning) {
 						pods = append(pods, pod)
 					}
-					c.SetPod(pod)
+					if pod.Spec.NodeName == "" { // another pod of that name: no pod loses its node
+						require.NoError(t, c.Unset(pod))
+					}
+					require.NoError(t, c.Set(pod))
 				case 5:
 					w := embed.Workload{Namespace: pick("shop", "data"), Name: pick("web", "api"), Replicas: random.IntN(5), Template: v1.PodTemplateSpec{Spec: spec(pick("1", "2", "3", "9"))}}
 					if random.IntN(3) == 0 { // at most one on each node
@@ -149,5 +155,30 @@ func TestConditionsOfFreshClusters(t *testing.T) {
 				require.NoError(t, err)
 			}
 		}
+	}
+}
+
+// A tick of a controller of a large cluster: a pod changes, and the conditions of ten workloads of 30 replicas are made again.
+func BenchmarkReconcile5000(b *testing.B) {
+	c, err := embed.New(func(string, embed.Condition) error { return nil })
+	require.NoError(b, err)
+	for i := range 5000 {
+		name := fmt.Sprint("n", i)
+		require.NoError(b, c.Set(node(name, "16")))
+		for k := range 10 {
+			pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprint(name, "-", k)}, Spec: spec("1")}
+			pod.Spec.NodeName = name
+			require.NoError(b, c.Set(pod))
+		}
+	}
+	for i := range 10 {
+		c.SetWorkload(embed.Workload{Namespace: "shop", Name: fmt.Sprint("w", i), Replicas: 30, Template: v1.PodTemplateSpec{Spec: spec(fmt.Sprint(1 + i%5))}})
+	}
+	require.NoError(b, c.Reconcile())
+	for b.Loop() {
+		pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "n7-3"}, Spec: spec("2")}
+		pod.Spec.NodeName = "n7"
+		require.NoError(b, c.Set(pod))
+		require.NoError(b, c.Reconcile())
 	}
 }
