@@ -36,7 +36,7 @@
 //
 // To read code first: examples/thin is a scheduler in one file of 200 lines, which wires queue, placement and preemption to
 // a client; go run ./examples/watch shows it at work. examples/pieces wires the rules by hand, without placement.
-// examples/embed is a controller that asks placement over its own node cache.
+// examples/embed is a controller that asks placement before it creates pods; examples/owncache asks over a node cache of its own.
 //
 // # What every package promises
 //
