@@ -105,8 +105,8 @@ func explainPod(ctx context.Context, out *bytes.Buffer, x *simulation) verdict {
 // question finds the pod and explains it by its state.
 func (x *simulation) question(ctx context.Context) *explanation {
 	name := x.o.explain
-	e := &explanation{Head: report.HeadOf("Explanation"), Pod: name, Answer: explain.Of(nil, nil), Nodes: []placement.NodeReport{}}
-	e.Namespace, e.Name, _ = strings.Cut(name, "/")
+	e := &explanation{Head: report.HeadOf("Explanation"), Answer: explain.Of(nil, nil), Nodes: []placement.NodeReport{}}
+	e.names(name)
 	for _, r := range x.w.refused {
 		if key(r.Pod) == name {
 			e.State, e.Outcome, e.Message = "Refused", outcomeRefused, r.Text
@@ -127,6 +127,12 @@ func (x *simulation) question(ctx context.Context) *explanation {
 	return e
 }
 
+// names says about which pod the explanation is.
+func (e *explanation) names(pod string) {
+	e.Pod = pod
+	e.Namespace, e.Name, _ = strings.Cut(pod, "/")
+}
+
 // whereTo explains a pod without a node, after the pods of higher rank. A pod that no scheduler of this run tries comes after
 // all others.
 func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) {
@@ -138,6 +144,10 @@ func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) {
 		}
 	}
 	must.Do(x.run(ctx))
+	if x.o.explain != e.Pod { // the pods of its owner before have nodes
+		pod = x.w.find(x.o.explain)
+		e.names(x.o.explain)
+	}
 	e.State, e.Ahead = "Pending", x.ahead(pod)
 	first := fmt.Sprintf("Pod %s ", pod.Namespace+"/"+pod.Name)
 	switch {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/podgroup"
+	"github.com/podberth/podberth/tools/dump"
 )
 
 // ownerKinds are the kinds of owners by the names that kubectl takes.
@@ -21,7 +22,7 @@ var ownerKinds = map[string]string{
 	"job": "Job", "jobs": "Job", "cronjob": "CronJob", "cronjobs": "CronJob", "cj": "CronJob", "replicationcontroller": "ReplicationController", "rc": "ReplicationController",
 }
 
-// ofOwner returns the first pod of an owner that waits, in the order of the queue, or else the first one that runs: "shop/web-0" for
+// ofOwner returns the first pod of an owner without a node, in the order of the queue, or else the first one that runs: "shop/web-0" for
 // "deployment/web", and of a group for "podgroup/train". The namespace is default when it is empty. Other names stay as they are, and so does the name of an owner without pods.
 func (w *world) ofOwner(name, namespace string) string {
 	kind, owner, _ := strings.Cut(name, "/")
@@ -34,6 +35,11 @@ func (w *world) ofOwner(name, namespace string) string {
 	}
 	if namespace == "" {
 		namespace = v1.NamespaceDefault
+	}
+	for _, p := range w.pending {
+		if p.Namespace == namespace && w.ownedBy(p, kind, owner) {
+			w.siblings = append(w.siblings, p)
+		}
 	}
 	for _, list := range [][]*v1.Pod{w.pending, w.objects.Pods} {
 		for _, p := range list {
@@ -55,6 +61,25 @@ func (w *world) ofGroup(name, group, namespace string) string {
 		}
 	}
 	return name
+}
+
+// nextSibling returns the next pod of the owner that was asked about, when the scheduler has a node for one of its pods: the answer is about the
+// first that waits. It is "" when nobody asked about an owner, and for the last pod.
+func (x *simulation) nextSibling(pod *v1.Pod, c *cluster.Snapshot) string {
+	at := slices.IndexFunc(x.w.siblings, func(p *v1.Pod) bool { return key(p) == key(pod) })
+	if at < 0 || x.member(pod) {
+		return ""
+	}
+	for _, p := range x.w.siblings[at+1:] {
+		if _, tried := x.tried[key(p)]; tried || len(p.Spec.SchedulingGates) > 0 || x.w.s.Profile(dump.SchedulerName(p)) == nil {
+			continue
+		}
+		if q, err := x.asks(pod, c); err != nil || !q.plan.Decide(pod, q.options).Placed() {
+			return ""
+		}
+		return key(p)
+	}
+	return ""
 }
 
 // elsewhere names the namespaces in which an owner has pods: "; deployment/web has pods in shop". It is "" for a name that is no owner's, and

@@ -216,6 +216,10 @@ func (x *simulation) attempt(pod *v1.Pod, c *cluster.Snapshot) {
 	}
 	switch {
 	case x.explain != nil && key(pod) == x.o.explain && !x.stopped:
+		if next := x.nextSibling(pod, c); next != "" {
+			x.o.explain = next
+			return
+		}
 		x.stopped = true
 		x.explain(pod, c)
 	case x.o.detail.of(key(pod)):
