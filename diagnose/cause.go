@@ -116,6 +116,7 @@ type sought struct {
 	law   *law
 	slots []int // all, in scan order
 
+	fails      map[int][]failure // of each node that was asked
 	pool, open []int
 	inPool     map[int]bool
 	inOpen     map[int]bool
@@ -160,6 +161,7 @@ func (x *sought) cause() *Cause {
 	if fits {
 		return nil
 	}
+	x.fails = fails
 	if c := x.everywhere(fails); c != nil {
 		return c
 	}

@@ -272,7 +272,7 @@ func (x *sought) others(about []string) string {
 	}
 	rest := 0
 	var shut []closing
-	unmatched, full := 0, 0
+	unmatched, full, ruled := 0, 0, 0
 	for _, i := range x.slots {
 		n := x.c.Node(i)
 		if is[n.Name] {
@@ -282,21 +282,26 @@ func (x *sought) others(about []string) string {
 		switch {
 		case !x.inPool[i]:
 			unmatched++
-		case x.inOpen[i]:
+		case x.inOpen[i] && !slices.ContainsFunc(x.fails[i], func(f failure) bool { return f.plugin != ofRoom }):
 			full++
+		case x.inOpen[i]:
+			ruled++
 		default:
 			shut = append(shut, x.closingOf(n))
 		}
 	}
 	if rest == 1 && len(shut) == 0 {
-		return map[bool]string{true: "the other node is not of its pool", false: "the other node fails other rules"}[unmatched == 1]
+		return "the other node " + map[int]string{unmatched: "is not of its pool", full: "is too full", ruled: "fails other rules"}[1]
 	}
 	var parts []string
 	if unmatched > 0 {
 		parts = append(parts, fmt.Sprintf("%d %s not of its pool", unmatched, verb(unmatched, "is", "are")))
 	}
 	if full > 0 {
-		parts = append(parts, fmt.Sprintf("%d %s other rules", full, verb(full, "fails", "fail")))
+		parts = append(parts, fmt.Sprintf("%d %s too full", full, verb(full, "is", "are")))
+	}
+	if ruled > 0 {
+		parts = append(parts, fmt.Sprintf("%d %s other rules", ruled, verb(ruled, "fails", "fail")))
 	}
 	if len(shut) > 0 {
 		parts = append(parts, states(shut, false))
@@ -309,6 +314,8 @@ func (x *sought) others(about []string) string {
 	case unmatched == rest:
 		return fmt.Sprintf("the other %d nodes are not of its pool", rest)
 	case full == rest:
+		return fmt.Sprintf("the other %d nodes are too full", rest)
+	case ruled == rest:
 		return fmt.Sprintf("the other %d nodes fail other rules", rest)
 	}
 	return fmt.Sprintf("of the other %d nodes: %s", rest, strings.Join(parts, ", "))

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ type demand struct {
 	wants int64
 }
 
-// room returns the cause of a pod that nodes have no room for: a resource that no node offers, a request larger than any node, enough
+// room returns the cause of a pod that nodes have no room for: a request larger than any node, a resource that no node offers, enough
 // on all nodes together and not on one, or full nodes. Of several resources that are short the one with the worst of these counts.
 func (x *sought) room(slots []int, f failure) *Cause {
 	var short []demand
@@ -30,12 +31,13 @@ func (x *sought) room(slots []int, f failure) *Cause {
 		}
 	})
 	slices.SortFunc(short, func(a, b demand) int { return strings.Compare(string(a.name), string(b.name)) })
-	for _, d := range short {
-		if !slices.ContainsFunc(x.slots, func(i int) bool { _, all := x.free(d.name, i); return all > 0 }) {
-			return x.notOffered(d)
-		}
+	offered := func(d demand) bool {
+		return slices.ContainsFunc(x.slots, func(i int) bool { _, all := x.free(d.name, i); return all > 0 })
 	}
 	for _, d := range short {
+		if !offered(d) {
+			continue
+		}
 		largest := slots[0]
 		for _, i := range x.open {
 			if _, all := x.free(d.name, i); all > x.allocatable(d.name, largest) {
@@ -47,7 +49,7 @@ func (x *sought) room(slots []int, f failure) *Cause {
 			wants, has := d.text(d.wants, all)
 			name := x.c.Node(largest).Name
 			out.Wanted, out.Found = wants, name+" "+has
-			out.Text = fmt.Sprintf("it asks for %s %s, and %s", d.name, wants, name)
+			out.Text = fmt.Sprintf("it asks for %s %s%s, and %s", d.name, wants, x.overhead(d.name), name)
 			if len(x.open) > 1 {
 				out.Text += fmt.Sprintf(", the largest of %d open nodes,", len(x.open))
 			}
@@ -56,6 +58,11 @@ func (x *sought) room(slots []int, f failure) *Cause {
 				out.Text += fmt.Sprintf(" (of %s)", q.String())
 			}
 			return out
+		}
+	}
+	for _, d := range short {
+		if !offered(d) {
+			return x.notOffered(d)
 		}
 	}
 	for _, d := range short {
@@ -79,6 +86,15 @@ func (x *sought) room(slots []int, f failure) *Cause {
 		return x.other(slots, f)
 	}
 	return x.full(slots, short)
+}
+
+// overhead says how much of a request the RuntimeClass of the pod adds; "" for nothing.
+func (x *sought) overhead(name v1.ResourceName) string {
+	q, is := x.pod.Spec.Overhead[name]
+	if !is || q.IsZero() || x.pod.Spec.RuntimeClassName == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (%s of it is the overhead of RuntimeClass %s)", q.String(), *x.pod.Spec.RuntimeClassName)
 }
 
 // pods returns how many pods a node may have, and how many it has.
@@ -131,8 +147,31 @@ func (x *sought) notOffered(d demand) *Cause {
 	if like := near.Names(string(d.name), names); len(like) > 0 {
 		out.Found = like[0]
 		out.Text += "; near: " + strings.Join(like, ", ")
+		return out
+	}
+	if node, key := x.machineOf(d.name); node != "" {
+		out.Found = node + " has the label " + key
+		out.Text += fmt.Sprintf("; %s, so look at the device plugin there", out.Found)
 	}
 	return out
+}
+
+// machineOf returns the first node, in scan order, that has a label of the domain of a device, and the label: the machine has the device, and
+// nothing has told the kubelet of it.
+func (x *sought) machineOf(name v1.ResourceName) (node, key string) {
+	domain, device, is := strings.Cut(string(name), "/")
+	if !is {
+		return "", ""
+	}
+	for _, i := range x.slots {
+		n := x.c.Node(i)
+		for _, k := range slices.Sorted(maps.Keys(n.Labels)) {
+			if rest, ours := strings.CutPrefix(k, domain+"/"); ours && strings.HasPrefix(rest, device) {
+				return n.Name, k
+			}
+		}
+	}
+	return "", ""
 }
 
 // fragments returns the cause of a device of which enough is free on several nodes and not on one; nil for other resources.

@@ -121,6 +121,7 @@ const (
 	whyNotOpen   = "the node has more in its way than the mark"
 	whySpread    = "a spread constraint is the cause, and the node may be in maintenance"
 	whyTemplate  = "the template of its controller does not have the rule: something else has written it into the pod"
+	whyRuntime   = "the RuntimeClass of the pod may have added the rule, and adds it again"
 	whyOtherPool = "the pod is meant for its pool"
 	whyHalf      = "less than half of what the pod asks for"
 	whyAhead     = "pods that are tried before take the place"

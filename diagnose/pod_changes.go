@@ -234,12 +234,13 @@ func hasConstraint(pod *v1.Pod, key string, action v1.UnsatisfiableConstraintAct
 
 func requestChanges(pod *v1.Pod, add adder) {
 	overhead.Each(pod, overhead.Options{}, func(name v1.ResourceName, total int64) {
-		if total <= 1 {
+		over := resources.Value(name, pod.Spec.Overhead[name]) // of the RuntimeClass: no edit of the pod changes it
+		if total-over <= 1 {
 			return
 		}
 		path := "requests." + string(name)
-		c := add(LowerRequest, path, path, amount(name, total), func(p *v1.Pod, v int64) { shrink(p, name, total, v) })
-		c.value = &span{from: total, loosest: 1, show: func(v int64) string { return amount(name, v) }}
+		c := add(LowerRequest, path, path, amount(name, total-over), func(p *v1.Pod, v int64) { shrink(p, name, total, v) })
+		c.value = &span{from: total, loosest: over + 1, show: func(v int64) string { return amount(name, v-over) }}
 	})
 }
 

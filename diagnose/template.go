@@ -92,6 +92,10 @@ func (d *diagnosis) ofTemplate(list []*Change) []*Change {
 		if strings.HasPrefix(c.Path, requiredNodeAffinity) && !terms() || !strings.HasPrefix(c.Path, requiredNodeAffinity) && !lacks(t, d.pod, c.Path) {
 			continue
 		}
+		if strings.HasPrefix(c.Path, "spec.nodeSelector[") && d.pod.Spec.RuntimeClassName != nil && t.Spec.RuntimeClassName != nil {
+			c.why = whyRuntime
+			continue
+		}
 		if (c.Kind == DropSelector || c.Kind == Prefer) && c.why == "" {
 			rules, paths = append(rules, strings.TrimPrefix(c.rule, "spec.")), append(paths, c.rule)
 		}

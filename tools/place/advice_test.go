@@ -37,7 +37,8 @@ func TestAdvice(t *testing.T) {
 			text, err := os.ReadFile(file)
 			require.NoError(t, err)
 			h := headers(string(text))
-			e := explained(t, string(text), h["ask"])
+			asked := strings.Fields(h["ask"]) // flags may follow the pod
+			e := explained(t, string(text), asked[0], asked[1:]...)
 			require.NotNil(t, e.Cause)
 			kinds[e.Cause.Type]++
 			require.Equal(t, h["cause"], e.Cause.Type)
@@ -46,25 +47,27 @@ func TestAdvice(t *testing.T) {
 			require.Equal(t, h["others"], e.Cause.Others)
 			require.Equal(t, h["not"], e.Cause.Not)
 			require.NotEmpty(t, e.Cause.Object)
-			_, out, _ := simulate(t, string(text), "-f", "-", "-explain", h["ask"])
+			_, out, _ := simulate(t, string(text), append([]string{"-f", "-", "-explain", asked[0]}, asked[1:]...)...)
 			if e.State == "Pending" {
-				require.True(t, strings.HasPrefix(out, "Pod "+h["ask"]+" waits: "+h["first"]+".\n"), out)
+				require.True(t, strings.HasPrefix(out, "Pod "+e.Pod+" waits: "+h["first"]+".\n"), out)
 			}
 			for _, node := range e.Cause.Nodes {
 				require.Contains(t, string(text), node)
 			}
+			factual(t, string(text), h["first"])
 		})
 	}
 	require.Greater(t, len(kinds), 30, "%v", kinds)
+	require.GreaterOrEqual(t, rooms, 10, "sentences whose amounts were computed again")
 	for kind, n := range kinds {
 		require.GreaterOrEqual(t, n, 3, kind)
 	}
 }
 
 // explained returns the explanation of a pod.
-func explained(t *testing.T, input, pod string) (e explanation) {
+func explained(t *testing.T, input, pod string, flags ...string) (e explanation) {
 	t.Helper()
-	_, out, errs := simulate(t, input, "-f", "-", "-explain", pod, "-o", "json")
+	_, out, errs := simulate(t, input, append([]string{"-f", "-", "-explain", pod, "-o", "json"}, flags...)...)
 	require.NoError(t, json.Unmarshal([]byte(out), &e), "%s%s", out, errs)
 	return e
 }
@@ -87,10 +90,11 @@ func TestHarmfulNodes(t *testing.T) {
 		default:
 			continue
 		}
-		before := explained(t, string(text), h["ask"])
+		asked := strings.Fields(h["ask"])
+		before := explained(t, string(text), asked[0], asked[1:]...)
 		for _, key := range []string{"node.kubernetes.io/not-ready", "node.kubernetes.io/disk-pressure", "ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "node.cloudprovider.kubernetes.io/uninitialized"} {
 			more := "\n---\n{apiVersion: v1, kind: Node, metadata: {name: zzz, labels: {kubernetes.io/hostname: zzz}}, spec: {taints: [{key: " + key + ", effect: NoSchedule}]}, status: {allocatable: {cpu: '64', memory: 64Gi, pods: '110', nvidia.com/gpu: '8'}}}\n"
-			after := explained(t, string(text)+more, h["ask"])
+			after := explained(t, string(text)+more, asked[0], asked[1:]...)
 			require.Equal(t, before.Cause.Type, after.Cause.Type, "%s %s", file, key)
 			require.NotContains(t, strings.Join(after.Help, " | "), "tolerate "+key, file)
 			tried++

@@ -20,10 +20,14 @@ func TestFirstScreens(t *testing.T) {
 		require.NoError(t, err)
 		_, rest, _ := strings.Cut(string(text), "# ask: ")
 		ask, _, _ := strings.Cut(rest, "\n")
-		_, out, _ := podberth(t, "", "why", ask, "-f", file, "--width", "80")
+		asked := strings.Fields(strings.ReplaceAll(ask, " -expand", " --expand"))
+		_, out, _ := podberth(t, "", append([]string{"why", asked[0], "-f", file, "--width", "80"}, asked[1:]...)...)
 		lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 		require.LessOrEqual(t, len(lines), 10, "%s\n%s", file, out)
-		require.True(t, strings.HasPrefix(out, "Pod "+ask), out)
+		if len(asked) == 1 { // no owner
+			require.True(t, strings.HasPrefix(out, "Pod "+ask), out)
+		}
+		require.True(t, strings.HasPrefix(out, "Pod "), out)
 		for _, line := range lines {
 			require.LessOrEqual(t, utf8.RuneCountInString(line), 80, "%s: %s", file, line)
 		}
