@@ -21,6 +21,10 @@ func now() metav1.DeleteOptions { return metav1.DeleteOptions{GracePeriodSeconds
 // step does one thing to the cluster or to the schedulers.
 func (s *schedule) step() {
 	ctx := context.Background()
+	if *withGroups && s.rng.IntN(3) == 0 {
+		s.stepOfGroups()
+		return
+	}
 	switch k := s.rng.IntN(24); {
 	case k < 9: // pods
 		for range 1 + s.rng.IntN(4) {

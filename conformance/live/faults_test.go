@@ -21,6 +21,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/conformance/apiserver"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/scheduler"
 	"github.com/podberth/podberth/scheduler/config"
@@ -93,6 +94,9 @@ type schedule struct {
 	again    int    // nodes that were made again while bindings waited
 
 	wrongClocks int // replicas whose clock of the lease is wrong
+
+	gangs  []*gang // without -groups: none
+	shaken bool    // a leader or the API server ended, perhaps between two bindings of a group
 }
 
 func (s *schedule) note(format string, args ...any) {
@@ -144,7 +148,7 @@ func (s *schedule) launch(r *replica) {
 	name := fmt.Sprintf("replica-%d-%d", s.n, s.started)
 	s.started++
 	r.d, err = daemon.New(ctx, daemon.Config{
-		REST: r.link.config(), Configuration: c, Clock: r.clock,
+		REST: r.link.config(), Configuration: c, Clock: r.clock, Groups: s.groupGates(),
 		Lease: &lead.Lease{Namespace: s.space, Name: "scheduler", Identity: name, Duration: 5 * time.Second, RenewDeadline: 4 * time.Second, RetryPeriod: 200 * time.Millisecond},
 		Write: write.Options{Timeout: 2 * time.Second, DeleteBackoff: 50 * time.Millisecond, DeleteBackoffLimit: time.Second},
 	})
@@ -163,6 +167,7 @@ func (s *schedule) revive() {
 				s.fail("a replica ended with %v", err)
 			}
 			s.note("the lease is lost")
+			s.shaken = true
 			s.launch(r)
 		default:
 		}
@@ -174,6 +179,7 @@ func (s *schedule) kill() {
 	r := s.replicas[0]
 	s.replicas = s.replicas[1:]
 	s.note("kill a replica")
+	s.shaken = true
 	r.link.take(true)
 	r.end()
 	<-r.done // a killed replica may say anything
@@ -182,6 +188,7 @@ func (s *schedule) kill() {
 // restart stops the API server and starts it again. The links find its new address.
 func (s *schedule) restart() {
 	s.note("restart the API server")
+	s.shaken = true
 	for _, r := range s.replicas {
 		r.link.take(true)
 	}
@@ -249,7 +256,7 @@ func (s *schedule) wrong() string {
 	}
 	for k := range pods.Items {
 		p := &pods.Items[k]
-		if p.Spec.NodeName != "" || p.Status.Phase == v1.PodSucceeded {
+		if _, member := podgroup.Of(p); p.Spec.NodeName != "" || p.Status.Phase == v1.PodSucceeded || member {
 			continue
 		}
 		for name, room := range free {
@@ -258,7 +265,7 @@ func (s *schedule) wrong() string {
 			}
 		}
 	}
-	return ""
+	return s.wrongGang(pods.Items, free)
 }
 
 // A schedule may take looks looks, a pause apart, to come to rest after its faults have ended: 90 s. A look asks the API server, so
@@ -324,7 +331,7 @@ func (s *schedule) run() {
 			s.fail("a replica ended with %v", err)
 		}
 	}
-	if what := s.wrong(); what != "" && !strings.Contains(what, " waits, and fits on ") { // the stop may come between a preemption and its binding
+	if what := s.wrong(); what != "" && !strings.Contains(what, " waits, and fits on ") && !strings.Contains(what, " wait, and ") { // the stop may come between a preemption and its binding
 		s.fail("after the stop: %s", what)
 	}
 	if uid := s.bindings.twice(); uid != "" {
@@ -378,6 +385,7 @@ func (s *schedule) fail(format string, args ...any) {
 func (s *schedule) clean() {
 	ctx := context.Background()
 	require.NoError(s.t, s.clear(""))
+	s.cleanGangs()
 	require.NoError(s.t, s.api.CoreV1().Nodes().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
 }
 
@@ -412,7 +420,7 @@ func newSchedule(t *testing.T, w *world, m *meddler, n int) (s *schedule, stop f
 	stop = func() {}
 	s.disorder = s.rng.IntN(3) == 0
 	s.how = []string{"", "", marks, moves}[s.rng.IntN(4)]
-	if s.rng.IntN(3) == 0 {
+	if s.rng.IntN(3) == 0 && !*withGroups { // groups have no extenders
 		s.extender, stop = newStalling()
 		s.patient = s.rng.IntN(2) == 0
 	}
@@ -426,7 +434,11 @@ func newSchedule(t *testing.T, w *world, m *meddler, n int) (s *schedule, stop f
 // After any faults, and within a bounded time: every pod that fits is bound, once; no node has more than it can take; no bound
 // pod is marked as unschedulable; no goroutine is left.
 func TestFaults(t *testing.T) {
-	w := newWorld(t)
+	var flags []string
+	if *withGroups {
+		flags = groupFlags
+	}
+	w := newWorld(t, flags...)
 	w.priorityClass("high", 1000)
 	m := startMeddler(t, w.api)
 	began, restarts, kinds := time.Now(), 0, map[string]int{}
@@ -452,6 +464,12 @@ func TestFaults(t *testing.T) {
 		}
 		kinds["a node again under its assumed pods"] += s.again
 		kinds["a replica with a wrong clock of the lease"] += s.wrongClocks
+		kinds["a group"] += len(s.gangs)
+		for _, g := range s.gangs {
+			if !g.touched && !s.shaken {
+				kinds["a group that must not be bound in part"]++
+			}
+		}
 		if testing.Verbose() {
 			t.Logf("schedule %d: %v, CPU %v, %d pods", n, time.Since(s.began).Round(10*time.Millisecond), (used() - cpu).Round(10*time.Millisecond), s.pods)
 		}

@@ -30,8 +30,31 @@ type faulty struct {
 
 // tally counts the bindings that the API server has answered with 201.
 type tally struct {
-	mu sync.Mutex
-	of map[types.UID]int
+	mu   sync.Mutex
+	of   map[types.UID]int
+	sent map[types.UID]bool // whatever the answer
+}
+
+// send notes a binding that was sent.
+func (c *tally) send(uid types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sent == nil {
+		c.sent = map[types.UID]bool{}
+	}
+	c.sent[uid] = true
+}
+
+// sentTo counts those of the pods for which a binding was sent.
+func (c *tally) sentTo(pods map[types.UID]bool) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for uid := range pods {
+		if c.sent[uid] {
+			n++
+		}
+	}
+	return n
 }
 
 func (c *tally) add(uid types.UID) {
@@ -114,6 +137,7 @@ func (f *faulty) trip(r *http.Request, send func() (*http.Response, error)) (*ht
 		if err != nil {
 			return nil, err
 		}
+		f.bindings.send(b.UID)
 		if f.held != nil {
 			if err := f.held.pass(r, b); err != nil {
 				return nil, err
