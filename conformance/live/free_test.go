@@ -118,7 +118,7 @@ func (w *world) allDecided() (bound []v1.Pod) {
 // replay judges a decision with the nodes and pods that it was made with.
 func replay(t *testing.T, d decided, services []*v1.Service) (out shadow.Report) {
 	t.Helper()
-	s, err := shadow.New(load(t, plainConfig), cel.NewCompiler(), func(r shadow.Report) { out = r }, func(err error) { t.Error(err) })
+	s, err := shadow.New(load(t, plainConfig), cel.NewCompiler(), nil, func(r shadow.Report) { out = r }, func(err error) { t.Error(err) })
 	require.NoError(t, err)
 	for _, x := range services {
 		s.Set(nil, x)

@@ -23,23 +23,24 @@ func NewShadow(ctx context.Context, c Config, report func(shadow.Report)) (*Shad
 	if err != nil {
 		return nil, err
 	}
-	without, err := served(ctx, api, nil)
+	kinds := feed.GroupKinds(c.Groups)
+	without, err := served(ctx, api, kinds)
 	if err != nil {
 		return nil, err
 	}
 	if c.Permissions {
-		reads := slices.DeleteFunc(needs(without, nil, nil), func(a authorizationv1.ResourceAttributes) bool { return a.Verb != "list" && a.Verb != "watch" })
+		reads := slices.DeleteFunc(needs(without, kinds, nil), func(a authorizationv1.ResourceAttributes) bool { return a.Verb != "list" && a.Verb != "watch" })
 		if err := checkPermissions(ctx, api, reads); err != nil {
 			return nil, err
 		}
 	}
-	f, err := feed.New(api, feed.Options{Without: without, OnError: func(resource string, err error) {
+	f, err := feed.New(api, feed.Options{Groups: c.Groups, Without: without, OnError: func(resource string, err error) {
 		klog.ErrorS(err, "Watching failed", "resource", resource)
 	}})
 	if err != nil {
 		return nil, err
 	}
-	s, err := shadow.New(c.Configuration, cel.NewCompiler(), report, func(err error) { klog.ErrorS(err, "Object refused") })
+	s, err := shadow.New(c.Configuration, cel.NewCompiler(), c.Groups, report, func(err error) { klog.ErrorS(err, "Object refused") })
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	s, err := shadow.New(c, nil, func(r shadow.Report) {
+	s, err := shadow.New(c, nil, nil, func(r shadow.Report) {
 		fmt.Println(r.Pod, r.Verdict, r.Node, r.Would)
 		for _, x := range r.Rejections {
 			fmt.Println(" ", x.Plugin, x.Reasons)

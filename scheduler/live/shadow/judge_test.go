@@ -23,7 +23,7 @@ func load(t *testing.T, profiles string) *config.Configuration {
 func TestProfiles(t *testing.T) {
 	c := load(t, "- schedulerName: strict\n- schedulerName: lax\n  plugins: {multiPoint: {disabled: [{name: NodeResourcesFit}]}}\n")
 	var reports []Report
-	s, err := New(c, nil, func(r Report) { reports = append(reports, r) }, func(err error) { t.Error(err) })
+	s, err := New(c, nil, nil, func(r Report) { reports = append(reports, r) }, func(err error) { t.Error(err) })
 	require.NoError(t, err)
 	s.AddNode(node("n1", "1"))
 	for _, x := range []struct {
@@ -43,7 +43,7 @@ func TestProfiles(t *testing.T) {
 func TestTieOfDifferentScores(t *testing.T) {
 	c := load(t, "- schedulerName: a\n  plugins: {multiPoint: {disabled: [{name: '*'}], enabled: [{name: PrioritySort}, {name: DefaultBinder}, {name: NodeAffinity, weight: 1}, {name: TaintToleration, weight: 1}]}}\n")
 	var reports []Report
-	s, err := New(c, nil, func(r Report) { reports = append(reports, r) }, func(err error) { t.Error(err) })
+	s, err := New(c, nil, nil, func(r Report) { reports = append(reports, r) }, func(err error) { t.Error(err) })
 	require.NoError(t, err)
 	tainted := node("n1", "1")
 	tainted.Spec.Taints = []v1.Taint{{Key: "a", Effect: v1.TaintEffectPreferNoSchedule}}
@@ -88,7 +88,7 @@ func TestRefusals(t *testing.T) {
 		{"pod that is not known", func(s *Shadow) { s.DeletePod(on(pod("p", "1"), "n1")) }, "p"},
 	}, func(t *testing.T, x test) {
 		var errs []string
-		s, err := New(load(t, "- schedulerName: a\n"), nil, func(Report) {}, func(err error) { errs = append(errs, err.Error()) })
+		s, err := New(load(t, "- schedulerName: a\n"), nil, nil, func(Report) {}, func(err error) { errs = append(errs, err.Error()) })
 		require.NoError(t, err)
 		s.AddNode(node("n1", "1"))
 		require.Empty(t, errs)
@@ -104,6 +104,6 @@ func TestRefusals(t *testing.T) {
 func TestNewErrors(t *testing.T) {
 	c := load(t, "- schedulerName: a\n- schedulerName: b\n")
 	c.Profiles[1].Placement.Sampling.Percentage = ptr.To[int32](101)
-	_, err := New(c, nil, func(Report) {}, func(error) {})
+	_, err := New(c, nil, nil, func(Report) {}, func(error) {})
 	require.ErrorContains(t, err, "profile b: sampling.percentage: Invalid value: 101")
 }

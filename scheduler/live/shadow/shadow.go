@@ -1,7 +1,7 @@
 // Package shadow decides every pod that another scheduler places, binds nothing, and reports where the decision would have been
 // another, and why.
 //
-//	s, err := shadow.New(configuration, compiler, func(r shadow.Report) { fmt.Println(r.Pending) }, failed)
+//	s, err := shadow.New(configuration, compiler, nil, func(r shadow.Report) { fmt.Println(r.Pending) }, failed)
 //	f, err := feed.New(client, feed.Options{})
 //	err = f.Connect(s)             // a Shadow is a feed.Sink
 //
@@ -25,6 +25,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/scheduler/config"
 )
 
@@ -78,17 +79,19 @@ type Shadow struct {
 	placers  map[string]*placement.Placer
 	first    string
 	pending  map[types.UID]*v1.Pod
+	groups   *podgroup.Gates // nil: pods of groups are pods like others
 	failed   func(error)
 }
 
 // New returns a shadow of an empty cluster. selectors compiles the selectors of devices; nil fails pods whose claims have any.
-// report is called for each judged pod, one after the other; failed for objects that the snapshot refuses.
-func New(c *config.Configuration, selectors devices.SelectorCompiler, report func(Report), failed func(error)) (*Shadow, error) {
+// With groups, the gates of the other scheduler, a pod of a group is judged as one of the members that its group has waiting; nil: as a pod
+// like others. report is called for each judged pod, one after the other; failed for objects that the snapshot refuses.
+func New(c *config.Configuration, selectors devices.SelectorCompiler, groups *podgroup.Gates, report func(Report), failed func(error)) (*Shadow, error) {
 	snapshot, err := cluster.New(cluster.Objects{})
 	if err != nil {
 		return nil, err
 	}
-	s := &Shadow{report: report, failed: failed, snapshot: snapshot, placers: map[string]*placement.Placer{}, first: c.Profiles[0].SchedulerName, pending: map[types.UID]*v1.Pod{}}
+	s := &Shadow{groups: groups, report: report, failed: failed, snapshot: snapshot, placers: map[string]*placement.Placer{}, first: c.Profiles[0].SchedulerName, pending: map[types.UID]*v1.Pod{}}
 	for _, p := range c.Profiles {
 		profile, err := config.WithSelectors(p.Placement, selectors)
 		if err != nil {
@@ -183,27 +186,33 @@ func (s *Shadow) judge(pod *v1.Pod, node string) Report {
 	if placer == nil {
 		placer = s.placers[s.first]
 	}
-	d := placer.Decide(pod, placement.Options{Nominated: s.nominated()})
-	r.Would = d.Node
-	switch {
-	case d.Node == node:
-		r.Verdict = Same
-		return r
-	case d.Failure != nil && d.Failure.Err != nil:
-		r.Verdict, r.Message = Failed, d.Failure.Err.Error()
+	if _, ok := podgroup.Of(pod); ok && s.groups != nil {
+		s.judgeMember(placer, pod, &r)
 		return r
 	}
-	if _, ok := placer.Slot(node); !ok {
+	d := placer.Decide(pod, placement.Options{Nominated: s.nominated()})
+	if r.Would = d.Node; d.Node == node {
+		r.Verdict = Same
+	} else if d.Failure != nil && d.Failure.Err != nil {
+		r.Verdict, r.Message = Failed, d.Failure.Err.Error()
+	} else {
+		s.differ(placer, pod, &r, d)
+	}
+	return r
+}
+
+// differ says how a decision differs from the other scheduler's.
+func (s *Shadow) differ(placer *placement.Placer, pod *v1.Pod, r *Report, d placement.Decision) {
+	if _, ok := placer.Slot(r.Node); !ok {
 		r.Verdict = Unknown
-		return r
+		return
 	}
 	table, err := placer.Table(pod)
 	if err != nil {
 		r.Verdict, r.Message = Failed, err.Error()
-		return r
+		return
 	}
-	s.compare(&r, d, table)
-	return r
+	s.compare(r, d, table)
 }
 
 // compare fills in why the two decisions differ.
@@ -214,7 +223,10 @@ func (s *Shadow) compare(r *Report, d placement.Decision, table []placement.Node
 	theirs := of(r.Node)
 	switch {
 	case !d.Placed():
-		r.Verdict, r.Message, r.Rejections = Unschedulable, d.Failure.Text(), theirs.Rejections
+		r.Verdict, r.Rejections = Unschedulable, theirs.Rejections
+		if d.Failure != nil { // a member may have none of its own
+			r.Message = d.Failure.Text()
+		}
 		return
 	case !theirs.Feasible():
 		r.Verdict, r.Rejections = Rejected, theirs.Rejections

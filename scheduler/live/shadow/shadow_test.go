@@ -23,7 +23,7 @@ func start(t testing.TB, cores map[string]string) (s *Shadow, reports *[]Report)
 	c, err := config.Load([]byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"))
 	require.NoError(t, err)
 	reports = &[]Report{}
-	s, err = New(c, nil, func(r Report) { *reports = append(*reports, r) }, func(err error) { t.Error(err) })
+	s, err = New(c, nil, nil, func(r Report) { *reports = append(*reports, r) }, func(err error) { t.Error(err) })
 	require.NoError(t, err)
 	for _, name := range slices.Sorted(maps.Keys(cores)) {
 		s.AddNode(node(name, cores[name]))
