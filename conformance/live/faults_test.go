@@ -256,6 +256,12 @@ func (s *schedule) wrong() string {
 	}
 	for k := range pods.Items {
 		p := &pods.Items[k]
+		if n := p.Status.NominatedNodeName; *withGroups && p.Spec.NodeName == "" && n != "" {
+			free[n] -= request(p) // a member that fails may keep its nomination, which holds the room
+		}
+	}
+	for k := range pods.Items {
+		p := &pods.Items[k]
 		if _, member := podgroup.Of(p); p.Spec.NodeName != "" || p.Status.Phase == v1.PodSucceeded || member {
 			continue
 		}
