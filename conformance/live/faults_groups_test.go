@@ -145,7 +145,7 @@ func (s *schedule) wrongGang(pods []v1.Pod, free map[string]int64) string {
 		if need := max(minimum-bound, 1); waits >= need && room >= need {
 			return fmt.Sprintf("group %s of at least %d has %d pods on nodes, %d wait, and %d fit", g.name, minimum, bound, waits, room)
 		}
-		if bound > 0 && bound < minimum && !g.touched && !s.shaken && s.bindings.sentTo(s.members(pods, g)) < minimum {
+		if all := s.members(pods, g); len(all) == g.members && bound > 0 && bound < minimum && !g.touched && !s.shaken && s.bindings.sentTo(all) < minimum {
 			return fmt.Sprintf("group %s of at least %d was bound in part: %d pods", g.name, minimum, bound)
 		}
 	}
