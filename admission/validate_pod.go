@@ -53,6 +53,7 @@ func validatePod(pod *v1.Pod, numbers bool) field.ErrorList {
 			errs = append(errs, field.Invalid(spec.Child("nodeName"), s.NodeName, problem))
 		}
 	}
+	errs = append(errs, validateGroup(s.SchedulingGroup, spec.Child("schedulingGroup", "podGroupName"))...)
 	errs = append(errs, validateTolerations(s.Tolerations, spec.Child("tolerations"), numbers)...)
 	if p := s.PreemptionPolicy; p != nil && *p == "" {
 		errs = append(errs, field.Required(spec.Child("preemptionPolicy"), ""))
@@ -60,4 +61,18 @@ func validatePod(pod *v1.Pod, numbers bool) field.ErrorList {
 		errs = append(errs, field.NotSupported(spec.Child("preemptionPolicy"), *p, []v1.PreemptionPolicy{v1.PreemptLowerPriority, v1.PreemptNever}))
 	}
 	return append(errs, apiserver.ValidateResources(s.Overhead, nil, apiserver.ResourceName, spec.Child("overhead"))...)
+}
+
+// validateGroup checks the name of a pod's group at path. Where the feature gate GenericWorkload is off, the API server drops the field before.
+func validateGroup(g *v1.PodSchedulingGroup, path *field.Path) (errs field.ErrorList) {
+	if g == nil {
+		return nil
+	}
+	if g.PodGroupName == nil {
+		return field.ErrorList{field.Invalid(path, nil, "must specify one of: `podGroupName`")}
+	}
+	for _, problem := range validation.IsDNS1123Subdomain(*g.PodGroupName) {
+		errs = append(errs, field.Invalid(path, *g.PodGroupName, problem))
+	}
+	return errs
 }

@@ -109,6 +109,8 @@ func TestValidatePod(t *testing.T) {
 			`spec.resources.limits[hugepages-2Mi]: Invalid value: "2Mi": must be greater than or equal to aggregate container limits of 4Mi`}},
 		{"whole pod names", "cpu, memory and huge pages", whole(nil, "cpu", "1", "ephemeral-storage", "1"), []string{`spec.resources.requests[ephemeral-storage]: Unsupported value: "ephemeral-storage": supported values: "cpu", "hugepages-", "memory"`}},
 		{"node name", "a DNS subdomain", func(p *v1.Pod) { p.Spec.NodeName = "N" }, []string{`spec.nodeName: Invalid value: "N": a lowercase RFC 1123 subdomain must consist`}},
+		{"group", "a DNS subdomain", func(p *v1.Pod) { p.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: new("G")} }, []string{`spec.schedulingGroup.podGroupName: Invalid value: "G": a lowercase RFC 1123 subdomain must consist`}},
+		{"group without name", "the name is the only member of the union", func(p *v1.Pod) { p.Spec.SchedulingGroup = &v1.PodSchedulingGroup{} }, []string{"spec.schedulingGroup.podGroupName: Invalid value: null: must specify one of: `podGroupName`"}},
 		{"gates and node", "a gated pod has no node", func(p *v1.Pod) { p.Spec.NodeName, p.Spec.SchedulingGates = "n", gates("g") }, []string{"spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared"}},
 		{"policy", "of preemption", func(p *v1.Pod) { p.Spec.PreemptionPolicy = &nope }, []string{`spec.preemptionPolicy: Unsupported value: "Nope": supported values: "PreemptLowerPriority", "Never"`}},
 		{"policy empty", "not the default", func(p *v1.Pod) { p.Spec.PreemptionPolicy = new(v1.PreemptionPolicy) }, []string{"spec.preemptionPolicy: Required value"}},
