@@ -1,9 +1,10 @@
-// Package embed is a controller that asks package [placement] before it creates pods. The controller keeps its own node cache.
-// Three methods make the cache a [placement.View], so that no object is converted and no second cache is filled.
+// Package embed is a controller that asks package [placement] before it creates pods. What its informers see goes into a
+// [cluster.Snapshot], which keeps the same objects, copies none, and follows each change.
 //
-//	c := embed.New(write)
-//	c.SetNode(node); c.SetPod(pod); c.SetWorkload(w)      // what the controller's informers see
-//	err := c.Reconcile()                                  // writes a condition for each workload that needs it
+//	c, err := embed.New(write)
+//	err = c.Set(node) // and pods: what the controller's informers see
+//	c.SetWorkload(w)
+//	err = c.Reconcile() // writes a condition for each workload that needs it
 //
 // A condition says how many replicas would find a node now, on which nodes, and why the next replica would not. The controller
 // keeps no ResourceClaims and no device classes: a workload with claims is an error. A [Controller]
