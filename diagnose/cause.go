@@ -64,7 +64,7 @@ type Cause struct {
 	Type string `json:"type"` // docs/diagnose.md lists the types
 	// Object has the field: "Pod default/web", "PersistentVolumeClaim default/data", "Node n1".
 	Object string `json:"object"`
-	Field  string `json:"field,omitempty"`
+	Field  string `json:"field,omitempty"`  // path of the field; missing when there is none, as the fields below
 	Wanted string `json:"wanted,omitempty"` // what the pod, or the field, wants
 	Found  string `json:"found,omitempty"`  // what is there instead
 	// Nodes are the nodes that the cause is about, in scan order.

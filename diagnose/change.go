@@ -50,7 +50,7 @@ const (
 
 // Change is one change of an object.
 type Change struct {
-	Kind   Kind   `json:"kind"`
+	Kind   Kind   `json:"kind"`           // what the change does: Tolerate, LowerRequest, AddNode, …
 	Object string `json:"object"`         // whose edit it is: "Deployment default/web" for its pods, "Node n1"
 	Path   string `json:"path,omitempty"` // of the field in the object
 	From   string `json:"from,omitempty"` // the value as it is; "" for a field that is not there
@@ -93,7 +93,7 @@ func decimal(v int64) string { return fmt.Sprint(v) }
 type Leaving struct {
 	Pod      string `json:"pod"` // namespace/name
 	Node     string `json:"node"`
-	Priority int32  `json:"priority"`
+	Priority int32  `json:"priority"` // of the pod
 	// To is the node to which the pod moves, or on which a removed pod would fit afterwards; "" when there is none.
 	To string `json:"to,omitempty"`
 }

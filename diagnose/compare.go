@@ -14,12 +14,12 @@ import (
 // Comparison says why a pod goes to one node and not to another.
 type Comparison struct {
 	Pod string `json:"pod"`
-	// Chosen is the node of the decision, and Other the node that the caller asks about. Both can take the pod.
+	// Chosen is the node of the decision.
 	Chosen      string      `json:"chosen"`
-	Other       string      `json:"other"`
-	ChosenTotal int64       `json:"chosenTotal"`
-	OtherTotal  int64       `json:"otherTotal"`
-	Parts       []ScorePart `json:"parts"` // in plugin order
+	Other       string      `json:"other"`       // the node that the caller asks about; it can take the pod too
+	ChosenTotal int64       `json:"chosenTotal"` // the total of the node of the decision
+	OtherTotal  int64       `json:"otherTotal"`  // the total of the other node
+	Parts       []ScorePart `json:"parts"`       // in plugin order
 	// Flips are single changes with which the decision chooses Other: weights first, then objects.
 	Flips []Flip `json:"flips"`
 }
@@ -27,13 +27,12 @@ type Comparison struct {
 // ScorePart is what one score plugin gives two nodes.
 type ScorePart struct {
 	Plugin string `json:"plugin"`
-	Weight int64  `json:"weight"`
+	Weight int64  `json:"weight"` // its weight
 	Chosen int64  `json:"chosen"` // normalized, 0 to 100
-	Other  int64  `json:"other"`
-	// Least and Most are the weights, of at least 1, with which the decision still chooses the same node when every other weight
-	// stays. Most is -1 without an upper end.
+	Other  int64  `json:"other"`  // normalized score of the other node
+	// Least is the smallest weight, of at least 1, with which the decision still chooses the same node when every other weight stays.
 	Least int64 `json:"least"`
-	Most  int64 `json:"most"`
+	Most  int64 `json:"most"` // the largest such weight; -1 without an upper end
 }
 
 // Compare says why the decision about a pod chooses its node and not another one, by how much each weight may move before the

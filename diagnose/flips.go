@@ -17,7 +17,7 @@ import (
 type Flip struct {
 	Kind   string `json:"kind"`   // "weight", "image", "label", "taint", "pod" or "request"
 	Object string `json:"object"` // "Node n2", "Pod default/web", "Plugin ImageLocality"
-	Text   string `json:"text"`
+	Text   string `json:"text"`   // the change in words
 	// Weight is the plugin's weight for the kind weight, and 0 for the others.
 	Weight int64 `json:"weight,omitempty"`
 

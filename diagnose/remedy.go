@@ -17,9 +17,9 @@ type Remedy struct {
 	Changes []Change `json:"changes"`
 	// Node is where the pod goes then, "" when the pod goes away.
 	Node string `json:"node,omitempty"`
-	// Run is how many pods of the owner have a node then, and Of how many pods the owner has then.
+	// Run is how many pods of the owner have a node then.
 	Run int `json:"run"`
-	Of  int `json:"of"`
+	Of  int `json:"of"` // how many pods the owner has then
 	// Also are consequences, such as pods that restart.
 	Also []string `json:"also,omitempty"`
 }

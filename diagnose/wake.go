@@ -23,9 +23,9 @@ type Outlook struct {
 	Events []WakeEvent `json:"events"`
 	// Ends are running pods whose end is known, in the order of their ends, up to the end after which the pod is placed.
 	Ends []End `json:"ends"`
-	// At is when the pod is placed, if nothing else changes; nil when no known end helps. Node is the node.
+	// At is when the pod is placed, if nothing else changes; nil when no known end helps.
 	At   *time.Time `json:"at,omitempty"`
-	Node string     `json:"node,omitempty"`
+	Node string     `json:"node,omitempty"` // where the pod is placed
 }
 
 // WakeEvent is a kind of event for which a plugin waits.
@@ -37,9 +37,9 @@ type WakeEvent struct {
 // End is a running pod that leaves its node at a known time.
 type End struct {
 	Pod  string    `json:"pod"`
-	Node string    `json:"node"`
-	At   time.Time `json:"at"`
-	Why  string    `json:"why"` // "grace", "deadline", "taint" or "completion"
+	Node string    `json:"node"` // the node that it leaves
+	At   time.Time `json:"at"`   // when
+	Why  string    `json:"why"`  // "grace", "deadline", "taint" or "completion"
 	// Wakes reports that a queueing hint of a plugin that rejects the pod lets the event through.
 	Wakes bool `json:"wakes"`
 }

@@ -25,18 +25,19 @@ type Rejection struct {
 // NodeScore is what one score plugin gives one node.
 type NodeScore struct {
 	Plugin     string `json:"plugin"`
-	Raw        int64  `json:"raw"`
-	Normalized int64  `json:"normalized"`
-	Weight     int64  `json:"weight"`
-	Weighted   int64  `json:"weighted"`
+	Raw        int64  `json:"raw"`        // the plugin's score
+	Normalized int64  `json:"normalized"` // the score after normalization, 0 to 100
+	Weight     int64  `json:"weight"`     // the plugin's weight
+	Weighted   int64  `json:"weighted"`   // normalized times weight
 }
 
 // NodeReport is what all plugins say about one node.
 type NodeReport struct {
-	Node       string      `json:"node"`
+	Node string `json:"node"`
+	// The plugins that reject the node, in plugin order; absent when no plugin rejects.
 	Rejections []Rejection `json:"rejections,omitempty"`
-	Scores     []NodeScore `json:"scores,omitempty"`
-	Total      int64       `json:"total"`
+	Scores     []NodeScore `json:"scores,omitempty"` // the scores of a node that no plugin rejects, in plugin order
+	Total      int64       `json:"total"`            // the sum of the weighted scores
 }
 
 // Feasible reports whether no filter rejects the node.

@@ -3,6 +3,7 @@ module github.com/podberth/podberth/tools
 go 1.26.0
 
 require (
+	github.com/google/jsonschema-go v0.4.3
 	github.com/podberth/podberth v0.1.0
 	github.com/podberth/podberth/devices/cel v0.1.0
 	go.yaml.in/yaml/v2 v2.4.4

@@ -68,12 +68,12 @@ const (
 
 // Finding is one place where a rule fires.
 type Finding struct {
-	Rule        string   `json:"rule"`
-	Severity    Severity `json:"severity"`
-	Object      string   `json:"object"` // "Deployment default/web"
-	Path        string   `json:"path"`   // of the field in the object
-	Explanation string   `json:"explanation"`
-	Fix         string   `json:"fix"`
+	Rule        string   `json:"rule"`        // id of the rule (docs/diagnose.md)
+	Severity    Severity `json:"severity"`    // "error", "warning" or "info"
+	Object      string   `json:"object"`      // "Deployment default/web"
+	Path        string   `json:"path"`        // of the field in the object
+	Explanation string   `json:"explanation"` // what is wrong
+	Fix         string   `json:"fix"`         // what would mend it
 }
 
 // Rule is one thing that [Check] looks for.

@@ -18,12 +18,12 @@ import (
 // Remedy is a change of the cluster, and what it comes to.
 type Remedy struct {
 	Kind string `json:"kind"` // "node", "replicas" or "constraint"
-	Text string `json:"text"`
+	Text string `json:"text"` // the change
 	// Holds reports that with the change no failure of one node leaves a pod pending or waiting; every node was played again.
 	Holds bool `json:"holds"`
-	// Worst is the worst failure that is left, Stays the number of its pods that stay pending or waiting.
+	// Worst is the worst failure that is left.
 	Worst string `json:"worst,omitempty"`
-	Stays int    `json:"stays,omitempty"`
+	Stays int    `json:"stays,omitempty"` // how many pods that failure leaves pending or waiting
 }
 
 // remedies checks what would let the cluster survive the failures of one node.

@@ -69,21 +69,22 @@ const (
 // Group is pods of one workload that stay pending for one reason.
 type Group struct {
 	Workload string `json:"workload"` // "Kind namespace/name"
-	Cause    Cause  `json:"cause"`
-	// Plugin rejects most nodes that no other plugin rejects, and most nodes at all when there are none of these. Reason is
-	// the text that it gives most often.
+	// "resources", "volumes", "devices", "spread", "affinity", "anti-affinity", "node affinity", "taints", "ports", "order", "gates",
+	// "refused" or "other".
+	Cause Cause `json:"cause"`
+	// Plugin rejects most nodes that no other plugin rejects, and most nodes at all when there are none of these.
 	Plugin string `json:"plugin,omitempty"`
-	Reason string `json:"reason"`
-	// Alone is the number of nodes that only Plugin rejects, Nodes the number of nodes that Plugin rejects.
+	Reason string `json:"reason"` // the text that the plugin gives most often
+	// Alone is the number of nodes that only Plugin rejects.
 	Alone int `json:"alone"`
-	Nodes int `json:"nodes"`
+	Nodes int `json:"nodes"` // how many nodes this plugin rejects
 	// Why is the cause that diagnose gives for the first of the pods, nil when a pod was not decided.
 	Why *diagnose.Cause `json:"why,omitempty"`
 	// Message is what kube-scheduler says about the first of the pods.
 	Message string `json:"message,omitempty"`
-	// Pods are names, "namespace/name". Displaced is how many of them were preempted.
+	// Pods are names, "namespace/name".
 	Pods      []string `json:"pods"`
-	Displaced int      `json:"displaced,omitempty"`
+	Displaced int      `json:"displaced,omitempty"` // how many of them were preempted
 }
 
 // Budget is a disruption budget with fewer healthy pods than its minimum.
@@ -97,7 +98,7 @@ type Budget struct {
 
 // Workload is a controller with fewer pods than it asks for.
 type Workload struct {
-	Kind      string `json:"kind"`
+	Kind      string `json:"kind"` // kind of the controller
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Replicas  int    `json:"replicas"` // asked for
@@ -122,8 +123,8 @@ type Resource struct {
 // Bounds are the fewest and the most pods that stay pending over orders of re-creation.
 type Bounds struct {
 	Orders int `json:"orders"` // how many were played, the queue's own among them
-	Fewest int `json:"fewest"`
-	Most   int `json:"most"`
+	Fewest int `json:"fewest"` // the fewest pods
+	Most   int `json:"most"`   // the most pods
 }
 
 // Result says what a scenario does.

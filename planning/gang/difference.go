@@ -22,15 +22,14 @@ type Difference struct {
 	Group string `json:"group"`
 	// Default is true if kube-scheduler places the group by itself, without preemption. Then there is no Help.
 	Default bool `json:"default"`
-	// Fit is how many members run or find a node before kube-scheduler gives up, of Members that exist; Needed are needed. Domain is the domain of the
-	// root's topology constraint for which this is so: the one that takes most.
+	// Fit is how many members run or find a node before kube-scheduler gives up, in the domain that takes most.
 	Fit     int    `json:"fit"`
-	Members int    `json:"members"`
-	Needed  int    `json:"needed"`
-	Domain  string `json:"domain,omitempty"`
+	Members int    `json:"members"`          // members that exist
+	Needed  int    `json:"needed"`           // members that are needed
+	Domain  string `json:"domain,omitempty"` // the domain of the topology constraint for which this is so
 	// Stuck is the first member that kube-scheduler finds no node for, and Cause its text; "" if there is none.
 	Stuck string `json:"stuck,omitempty"`
-	Cause string `json:"cause,omitempty"`
+	Cause string `json:"cause,omitempty"` // its text
 	// States has the members that wait.
 	States []Member `json:"states"`
 	// Help are changes with each of which kube-scheduler places the group, the smallest first. Each was decided again.
@@ -43,8 +42,9 @@ type Difference struct {
 
 // Member is what kube-scheduler did with a member.
 type Member struct {
-	Pod   string `json:"pod"`
-	State State  `json:"state"`
+	Pod string `json:"pod"`
+	// "rejected itself", "would fit but the group fails", "not tried because the group was given up before".
+	State State `json:"state"`
 	// Cause is the text of a rejected member.
 	Cause string `json:"cause,omitempty"`
 	Node  string `json:"node,omitempty"` // where it would fit
@@ -66,6 +66,9 @@ func Explain(q proof.Question, o Options) (_ Difference, err error) {
 	defer must.Catch(&err)
 	e := &explainer{m: must.Get(newModel(&q)), o: o}
 	e.d = Difference{Answer: must.Get(Find(q, o)), Group: e.m.Tree.Root().String(), States: []Member{}, Help: []Help{}}
+	if e.d.Places == nil {
+		e.d.Places = []proof.Place{} // a list in JSON
+	}
 	root := e.m.Tree.Root()
 	e.d.Needed, e.d.Members = e.needed(root), len(e.m.Members)
 	for _, running := range e.m.Scheduled {

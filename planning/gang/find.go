@@ -32,7 +32,7 @@ const (
 
 // Answer says whether a group has a place.
 type Answer struct {
-	Outcome Outcome `json:"outcome"`
+	Outcome Outcome `json:"outcome"` // whether a placement of the group exists: "exists", "none", "unknown"
 	// Places are the members with their nodes, in an order in which the filters accept them. With Exists they are a placement; members
 	// beyond those that are needed are there if they fit. Otherwise they are the most that were placed at once, without enough others.
 	Places []proof.Place `json:"places"`

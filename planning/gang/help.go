@@ -11,12 +11,12 @@ import (
 
 // Help is a change with which kube-scheduler places the group.
 type Help struct {
-	Kind HelpKind `json:"kind"`
+	Kind HelpKind `json:"kind"` // "order", "pin", "move", "evict", "add node", "lower"
 	// Text says it in one line.
 	Text string `json:"text"`
 	// Pods are the members in their order (Order), the members that are pinned, or the pods that move or leave. Nodes has where each of them goes.
 	Pods  []string `json:"pods,omitempty"`
-	Nodes []string `json:"nodes,omitempty"`
+	Nodes []string `json:"nodes,omitempty"` // where each goes, or the node that the new one is like
 	// Pool is the pool of the node that is added, by the label of the node that it is like; "" if no label names a pool.
 	Pool string `json:"pool,omitempty"`
 }

@@ -21,30 +21,26 @@ type Plan struct {
 	Actions []Action `json:"actions"`
 	// Pending are the pods that have no node in the plan, in the order of the queue; evicted pods are before the others of their priority.
 	Pending []string `json:"pending"`
-	// Optimal is true if no better vector of placed pods exists. DefaultOptimal is true if kube-scheduler's is the best.
+	// Optimal is true if no better vector of placed pods exists.
 	Optimal        bool `json:"optimal"`
-	DefaultOptimal bool `json:"defaultOptimal"`
+	DefaultOptimal bool `json:"defaultOptimal"` // whether kube-scheduler's places are the best
 	// LeaveIt is true if kube-scheduler places as many pods by itself. Then there are no Actions, and Pending has the pods that
 	// kube-scheduler leaves without a node.
 	LeaveIt bool `json:"leaveIt"`
 	// DefaultBreaks is true if kube-scheduler's preemptions break a disruption budget, which the plan never does.
 	DefaultBreaks bool `json:"defaultBreaks"`
-	// Steps is the number of steps of the search. Refused is the number of pods to which a filter denied the node that the search had
-	// found.
-	Steps   int `json:"steps"`
-	Refused int `json:"refused"`
+	Steps         int  `json:"steps"`   // how many steps the search took
+	Refused       int  `json:"refused"` // how many pods a filter denied the node that the search had found
 }
 
 // Tier has the pods of one priority, running and pending.
 type Tier struct {
-	Priority int32 `json:"priority"`
-	// Pods is the number of pods. Of these, Before have a node now, Default with kube-scheduler, Placed in the plan, and at most
-	// Bound can have a node if the tiers above reach their own bounds.
-	Pods    int `json:"pods"`
-	Before  int `json:"before"`
-	Default int `json:"default"`
-	Placed  int `json:"placed"`
-	Bound   int `json:"bound"`
+	Priority int32 `json:"priority"` // the priority
+	Pods     int   `json:"pods"`     // how many pods
+	Before   int   `json:"before"`   // how many have a node now
+	Default  int   `json:"default"`  // how many have a node after kube-scheduler has decided about the queue
+	Placed   int   `json:"placed"`   // how many have a node in the plan
+	Bound    int   `json:"bound"`    // how many can have a node at most, if the tiers above reach their bounds
 }
 
 // Gap returns how many more pods of the tier the bound allows.
@@ -53,9 +49,9 @@ func (t Tier) Gap() int { return max(0, t.Bound-t.Placed) }
 // Action is one change. A pod with From and To moves. A pod without To is evicted. A pod without From gets its first node.
 type Action struct {
 	Pod      string `json:"pod"`
-	Priority int32  `json:"priority"`
-	From     string `json:"from,omitempty"`
-	To       string `json:"to,omitempty"`
+	Priority int32  `json:"priority"`       // the priority
+	From     string `json:"from,omitempty"` // the node that the pod leaves; not there for a pending pod
+	To       string `json:"to,omitempty"`   // the node that the pod gets; not there for a pod that is evicted
 	// Placed is the pod as it goes to To; nil for an eviction.
 	Placed *v1.Pod `json:"-"`
 }

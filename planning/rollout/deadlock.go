@@ -33,8 +33,10 @@ const (
 
 // Deadlock is pods that cannot leave for one reason, so that their nodes cannot be drained.
 type Deadlock struct {
+	// "never", "several-budgets", "group", "unhealthy", "cycle", "uncountable", "anti-affinity", "spread", "volumes", "no-room", "pinned", "order"
+	// or "timeout".
 	Kind  Kind     `json:"kind"`
-	Nodes []string `json:"nodes"`
+	Nodes []string `json:"nodes"` // the nodes
 	// Pods are the pods, "namespace/name", by the names that they had before the rollout.
 	Pods []string `json:"pods"`
 	// Budgets are the budgets of the pods, "namespace/name".
@@ -43,7 +45,7 @@ type Deadlock struct {
 	Proof string `json:"proof"`
 	// Message is what the Eviction API or kube-scheduler says about the first of the pods.
 	Message  string   `json:"message,omitempty"`
-	Remedies []Remedy `json:"remedies"`
+	Remedies []Remedy `json:"remedies"` // changes for which the plan was made again
 }
 
 // merge joins deadlocks of several nodes that have the same kind and proof.

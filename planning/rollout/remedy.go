@@ -14,7 +14,7 @@ import (
 
 // Remedy is a change of the cluster or of the options, and what it comes to.
 type Remedy struct {
-	Text string `json:"text"`
+	Text string `json:"text"` // the change
 	// Holds reports that with the change the pods of the deadlock leave, and that no node is blocked that was not blocked before.
 	// The whole plan was made again.
 	Holds bool `json:"holds"`

@@ -88,25 +88,23 @@ type Room struct {
 // Skew is how unevenly the pods of a workload are spread at the end of a step.
 type Skew struct {
 	Workload string `json:"workload"` // "Kind namespace/name"
-	Key      string `json:"key"`
-	// Skew is the largest number of pods in one domain minus the smallest. Most is maxSkew of the constraint, and Hard reports
-	// that whenUnsatisfiable is DoNotSchedule.
-	Skew int   `json:"skew"`
-	Most int32 `json:"most"`
-	Hard bool  `json:"hard"`
+	Key      string `json:"key"`      // the topology key
+	Skew     int    `json:"skew"`     // the largest number of pods in one domain minus the smallest
+	Most     int32  `json:"most"`     // maxSkew of the constraint
+	Hard     bool   `json:"hard"`     // whether whenUnsatisfiable is DoNotSchedule
 }
 
 // Journey is a pod with the nodes on which it and its replacements ran.
 type Journey struct {
 	Pod   string   `json:"pod"`
-	Nodes []string `json:"nodes"`
+	Nodes []string `json:"nodes"` // the nodes on which the pod and its replacements ran
 }
 
 // Skipped is a pod that stays on its node.
 type Skipped struct {
 	Pod    string `json:"pod"`
-	Node   string `json:"node"`
-	Reason string `json:"reason,omitempty"`
+	Node   string `json:"node"`             // the node
+	Reason string `json:"reason,omitempty"` // why the pod stays
 }
 
 // Complete reports whether every node is replaced.

@@ -19,10 +19,11 @@ import (
 // clusterCheck is the answer about the whole cluster, in the form in which it is printed.
 type clusterCheck struct {
 	report.Head
-	Pods       int         `json:"pods"` // that run
-	Violations []violation `json:"violations"`
-	Groups     int         `json:"groups"` // of pods with constraints
-	Findings   []finding   `json:"findings"`
+	Pods       int         `json:"pods"`       // how many pods run
+	Violations []violation `json:"violations"` // the running pods that their nodes would reject if they came now
+	// How many groups of pods have spread constraints: the pods of a controller, or one pod without a controller.
+	Groups   int       `json:"groups"`
+	Findings []finding `json:"findings"` // likely mistakes in these constraints
 }
 
 // violation is a running pod that its node would reject if the pod came now.
@@ -30,18 +31,21 @@ type violation struct {
 	Pod        string                `json:"pod"`
 	Namespace  string                `json:"namespace"`
 	Name       string                `json:"name"`
-	Node       string                `json:"node"`
-	Rejections []placement.Rejection `json:"rejections"`
+	Node       string                `json:"node"`       // the node of the pod
+	Rejections []placement.Rejection `json:"rejections"` // the plugins that reject
 }
 
 // finding is a likely mistake in the constraints of pods that belong together.
 type finding struct {
-	Owner      string   `json:"owner"` // "" for a pod without a controller
-	Kind       string   `json:"kind"`
-	Constraint int      `json:"constraint"` // index; -1 for none
-	Pods       []string `json:"pods"`
-	Nodes      []string `json:"nodes"`
-	Message    string   `json:"message"`
+	Owner string `json:"owner"` // the controller, as "KIND NAMESPACE/NAME"; "" for a pod without one
+	// The kind of mistake: MixedConstraints, MixedNamespaces, UnknownAction, InvalidSelector, NoSelector, SelectorMissesPod,
+	// SelectorMissesGroup, AbsentMatchLabelKey, NodesWithoutKey or TooFewDomains.
+	Kind string `json:"kind"`
+	// The index in spec.topologySpreadConstraints; -1 for a mistake of no single constraint.
+	Constraint int      `json:"constraint"`
+	Pods       []string `json:"pods"`    // the pods, as NAMESPACE/NAME
+	Nodes      []string `json:"nodes"`   // the nodes that the mistake is about
+	Message    string   `json:"message"` // the mistake in words
 }
 
 // check asks about every running pod, and about the constraints of all pods.

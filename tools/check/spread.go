@@ -21,47 +21,47 @@ type spreadReport struct {
 	Pod         string       `json:"pod"`
 	Namespace   string       `json:"namespace"`
 	Name        string       `json:"name"`
-	Constraints []constraint `json:"constraints"`
-	Findings    []finding    `json:"findings"`
-	Place       *placed      `json:"place,omitempty"`
-	Delete      []deleted    `json:"delete"`
+	Constraints []constraint `json:"constraints"`     // the pod's constraints with DoNotSchedule
+	Findings    []finding    `json:"findings"`        // likely mistakes in the constraints of the pod's controller
+	Place       *placed      `json:"place,omitempty"` // with --place: where more pods go
+	Delete      []deleted    `json:"delete"`          // with --delete: the pods to delete, in order
 }
 
 type constraint struct {
-	Constraint  int        `json:"constraint"`
-	TopologyKey string     `json:"topologyKey"`
-	Selector    string     `json:"selector"`
-	MaxSkew     int        `json:"maxSkew"`
-	MinDomains  int        `json:"minDomains"`
-	Minimum     int        `json:"minimum"`
-	SetBy       []string   `json:"setBy"`
-	TooFew      bool       `json:"tooFewDomains"`
-	Domains     []domain   `json:"domains"`
-	Excluded    []excluded `json:"excluded"`
+	Constraint  int        `json:"constraint"`    // the index in spec.topologySpreadConstraints
+	TopologyKey string     `json:"topologyKey"`   // the label of nodes
+	Selector    string     `json:"selector"`      // the selector as text
+	MaxSkew     int        `json:"maxSkew"`       // maxSkew
+	MinDomains  int        `json:"minDomains"`    // minDomains; 1 without
+	Minimum     int        `json:"minimum"`       // the smallest number of pods of a domain; 0 with too few domains
+	SetBy       []string   `json:"setBy"`         // the domains with that number
+	TooFew      bool       `json:"tooFewDomains"` // whether there are fewer domains than minDomains
+	Domains     []domain   `json:"domains"`       // the values of the label, sorted
+	Excluded    []excluded `json:"excluded"`      // the nodes that do not count
 
 	text string
 }
 
 type domain struct {
-	Value string `json:"value"`
-	Pods  int    `json:"pods"`
-	Nodes int    `json:"nodes"`
-	Room  int    `json:"room"` // -1 for any number
+	Value string `json:"value"` // the value
+	Pods  int    `json:"pods"`  // how many pods the selector counts there
+	Nodes int    `json:"nodes"` // how many nodes count
+	// How many pods like this one the constraint allows there while the other domains stay as they are; -1 for any number.
+	Room int `json:"room"`
 }
 
 type excluded struct {
-	Node    string   `json:"node"`
-	Missing []string `json:"missingLabels"`
-	// The node affinity of the pod, or a taint that it does not tolerate.
-	Affinity bool `json:"nodeAffinity"`
-	Taints   bool `json:"taints"`
+	Node     string   `json:"node"`
+	Missing  []string `json:"missingLabels"` // the topology keys that the node lacks
+	Affinity bool     `json:"nodeAffinity"`  // whether the pod's node selector or node affinity excludes the node
+	Taints   bool     `json:"taints"`        // whether a taint excludes the node
 }
 
 // placed is where more pods go.
 type placed struct {
-	Asked  int      `json:"asked"`
-	Nodes  []string `json:"nodes"`
-	Proven bool     `json:"proven"`
+	Asked  int      `json:"asked"`  // how many
+	Nodes  []string `json:"nodes"`  // a node for each pod that finds one, in the order in which they must be placed
+	Proven bool     `json:"proven"` // whether it is certain that no more find a node
 }
 
 // deleted is a pod to delete. Excess is by how many pods the spread is not legal then.
@@ -69,8 +69,9 @@ type deleted struct {
 	Pod       string `json:"pod"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	Node      string `json:"node"`
-	Excess    int    `json:"excess"`
+	Node      string `json:"node"` // the node of the pod
+	// By how many pods the fullest domain is over what is legal after that; 0 when the spread is legal.
+	Excess int `json:"excess"`
 }
 
 // spread describes the constraints with DoNotSchedule of the pod, and what -place and -delete ask for.

@@ -13,92 +13,92 @@ import (
 // consolidationPlan is the answer, in the form in which it is printed.
 type consolidationPlan struct {
 	report.Head
-	Summary summary `json:"summary"`
-	Nodes   []node  `json:"nodes"`
-	Added   []added `json:"added"`
-	// Domains are those that are free after the plan, with -free-domains.
+	Summary summary `json:"summary"` // the plan in numbers
+	Nodes   []node  `json:"nodes"`   // the nodes to empty, in the order in which they can be removed
+	Added   []added `json:"added"`   // nodes to add before the first wave
+	// With --free-domains: the domains that are free after the plan, by name; absent without any.
 	Domains []domain `json:"domains,omitempty"`
-	Waves   []wave   `json:"waves"`
-	Kept    []kept   `json:"kept"`
-	Replay  replay   `json:"replay"`
-	// Stays are the nodes that the plan leaves, those with the least to move first. Unexplained is how many more there are. Why is the
-	// node of -why.
+	Waves   []wave   `json:"waves"`  // the waves, in their order
+	Kept    []kept   `json:"kept"`   // nodes that no plan can empty
+	Replay  replay   `json:"replay"` // what happens when no pod is pinned to its node
+	// Nodes that the plan leaves, those with the least to move first; at most 40 without --all.
 	Stays       []stay   `json:"stays"`
-	Unexplained int      `json:"unexplained"`
-	Why         *removal `json:"why,omitempty"`
-	Gangs       *gangs   `json:"gangs,omitempty"`
-	label       string   // of -free-domains
+	Unexplained int      `json:"unexplained"`     // nodes that stay and are not in "stays[]"
+	Why         *removal `json:"why,omitempty"`   // with --why: what would happen if the node were removed besides
+	Gangs       *gangs   `json:"gangs,omitempty"` // with --gang: how many more gangs like the group fit
+	label       string   // of --free-domains
 }
 
 type summary struct {
-	Nodes   int     `json:"nodes"`
-	Emptied int     `json:"emptied"`
-	Added   int     `json:"added"`
-	Moves   int     `json:"moves"`
-	Waves   int     `json:"waves"`
-	Before  string  `json:"before"`
-	After   string  `json:"after"`
-	Bound   string  `json:"bound"`
-	Gap     float64 `json:"gap"` // rounded up to four decimals
-	Steps   int     `json:"steps"`
-	// Untried are the nodes that -time left before anybody tried to empty them.
-	Untried int `json:"untried,omitempty"`
-	// Unsearched are the steps that -time left of those of -steps.
-	Unsearched int `json:"unsearched,omitempty"`
+	Nodes      int     `json:"nodes"`                // nodes of the input
+	Emptied    int     `json:"emptied"`              // nodes that the plan empties
+	Added      int     `json:"added"`                // nodes that the plan adds
+	Moves      int     `json:"moves"`                // pods that move
+	Waves      int     `json:"waves"`                // how often the plan waits for new pods to be ready
+	Before     string  `json:"before"`               // what the cluster costs
+	After      string  `json:"after"`                // what it costs after the plan
+	Bound      string  `json:"bound"`                // no plan by the rules costs less
+	Gap        float64 `json:"gap"`                  // the largest share of "after" that a better plan could save, rounded up
+	Steps      int     `json:"steps"`                // steps of the search
+	Untried    int     `json:"untried,omitempty"`    // nodes that --time left before anybody tried to empty them; absent for 0
+	Unsearched int     `json:"unsearched,omitempty"` // steps of --steps that --time left; absent for 0
 }
 
 type node struct {
 	Node  string `json:"node"`
-	Price string `json:"price"`
-	Wave  int    `json:"wave"` // from 1; 0: before the first
-	Moves int    `json:"moves"`
+	Price string `json:"price"` // what its removal saves
+	Wave  int    `json:"wave"`  // the wave after which it is empty; 0: no pod has to move
+	Moves int    `json:"moves"` // pods that move away
 }
 
 type domain struct {
-	Domain string `json:"domain"`
-	Nodes  int    `json:"nodes"`
-	Wave   int    `json:"wave"` // as that of a node
-	Moves  int    `json:"moves"`
+	Domain string `json:"domain"` // the value of the label
+	Nodes  int    `json:"nodes"`  // nodes of the domain
+	Wave   int    `json:"wave"`   // as that of a node
+	Moves  int    `json:"moves"`  // pods that move away
 }
 
 type added struct {
 	Node  string `json:"node"`
-	Type  string `json:"type"`
-	Price string `json:"price"`
+	Type  string `json:"type"`  // name of the node in --types
+	Price string `json:"price"` // what it costs
 }
 
 type wave struct {
+	// The moves of the wave, which can be made at the same time; with -n of one namespace.
 	Moves []move `json:"moves"`
 }
 
 type move struct {
-	Pod       string            `json:"pod"`
-	Namespace string            `json:"namespace"`
-	Name      string            `json:"name"`
-	From      string            `json:"from"`
-	To        string            `json:"to"`
-	Way       consolidation.Way `json:"way"`
-	Chosen    bool              `json:"chosen"`
-	Budgets   []string          `json:"budgets"`
+	Pod       string `json:"pod"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	From      string `json:"from"` // the node that the pod leaves
+	To        string `json:"to"`   // the node of the new pod
+	// Surge: the new pod comes while the old pod terminates; InPlace: when the old pod is gone.
+	Way consolidation.Way `json:"way"`
+	// Whether kube-scheduler chooses the node by itself when the nodes to empty are cordoned.
+	Chosen  bool     `json:"chosen"`
+	Budgets []string `json:"budgets"` // the disruption budgets that cover the pod, as NAMESPACE/NAME
 }
 
 type kept struct {
 	Node   string `json:"node"`
-	Pod    string `json:"pod"`
-	Reason string `json:"reason"`
+	Pod    string `json:"pod"`    // the pod that holds the node, as NAMESPACE/NAME; "" when no pod does
+	Reason string `json:"reason"` // why
 }
 
 // replay is what becomes of the plan when nobody pins a pod.
 type replay struct {
-	Same      int         `json:"same"`
-	Elsewhere []elsewhere `json:"elsewhere"`
-	Pending   []string    `json:"pending"`
+	Same      int         `json:"same"`      // pods that kube-scheduler places as the plan does
+	Elsewhere []elsewhere `json:"elsewhere"` // pods that end on other nodes
+	Pending   []string    `json:"pending"`   // pods that find no node then, as NAMESPACE/NAME
 }
 
 type elsewhere struct {
 	Pod  string `json:"pod"`
-	To   string `json:"to"`
-	Node string `json:"node"`
+	To   string `json:"to"`   // the node of the plan
+	Node string `json:"node"` // the node that kube-scheduler takes
 }
 
 // orNone returns the steps of a search for -steps: 0 is none there and the default here.

@@ -18,14 +18,15 @@ import (
 
 // gangs is how many gangs like a group fit, each in one domain.
 type gangs struct {
-	Group string   `json:"group"` // "podgroup/default/train"
-	By    []fitsBy `json:"by"`
+	Group string `json:"group"` // podgroup/NAMESPACE/NAME
+	// By the label of --free-domains or of the group, by node, and anywhere for a group without a label.
+	By []fitsBy `json:"by"`
 }
 
 type fitsBy struct {
-	Key    string       `json:"key"` // "": the gang has no domain
-	Before gang.Fitting `json:"before"`
-	After  gang.Fitting `json:"after"`
+	Key    string       `json:"key"`    // the label; empty for anywhere
+	Before gang.Fitting `json:"before"` // in the cluster as it is
+	After  gang.Fitting `json:"after"`  // after the plan
 }
 
 // mostGangs is how many gangs are counted at most.

@@ -15,24 +15,24 @@ import (
 
 // stay is a node that stays, and why.
 type stay struct {
-	Node   string `json:"node"`
+	Node string `json:"node"`
+	// The pod that holds the node or that no other node takes; empty when no pod does.
 	Pod    string `json:"pod"`
-	Reason string `json:"reason"`
+	Reason string `json:"reason"` // why the node stays
 }
 
 // removal is what would happen if a node were removed besides.
 type removal struct {
 	stay
-	Price string `json:"price"`
-	// Changes are what would have to change before the pods of the node may move. Pods goes by that.
-	Changes []string `json:"changes"`
-	Pods    []trial  `json:"pods"`
+	Price   string   `json:"price"`   // price of the node
+	Changes []string `json:"changes"` // what would have to change before its pods may move; why.pods[] goes by that
+	Pods    []trial  `json:"pods"`    // the pods that would have to move, the largest first
 }
 
 type trial struct {
 	Pod string `json:"pod"`
-	To  string `json:"to"`
-	Why string `json:"why"`
+	To  string `json:"to"`  // the node that would take the pod; empty when none does
+	Why string `json:"why"` // why none does
 }
 
 // fewStays is how many nodes that stay are explained without -all, those with the least to move first.

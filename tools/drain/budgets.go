@@ -127,14 +127,16 @@ func budgetName(b *policyv1.PodDisruptionBudget) string { return b.Namespace + "
 
 // budget is a PodDisruptionBudget with the numbers that decide.
 type budget struct {
-	Budget             string   `json:"budget"`
-	Namespace          string   `json:"namespace"`
-	Name               string   `json:"name"`
-	ExpectedPods       int32    `json:"expectedPods"`
-	DesiredHealthy     int32    `json:"desiredHealthy"`
-	CurrentHealthy     int32    `json:"currentHealthy"`
-	DisruptionsAllowed int32    `json:"disruptionsAllowed"`
-	Notes              []string `json:"notes"`
+	Budget             string `json:"budget"` // NAMESPACE/NAME
+	Namespace          string `json:"namespace"`
+	Name               string `json:"name"`
+	ExpectedPods       int32  `json:"expectedPods"`       // how many pods there should be
+	DesiredHealthy     int32  `json:"desiredHealthy"`     // how many pods must be healthy
+	CurrentHealthy     int32  `json:"currentHealthy"`     // how many pods are healthy
+	DisruptionsAllowed int32  `json:"disruptionsAllowed"` // how many pods may leave
+	// Texts: the sync of the budget fails, the status in the input differs from the computed status, the budget matches no pod, or a
+	// number is not known.
+	Notes []string `json:"notes"`
 }
 
 // shown returns the budgets to print. Each is in a printed namespace, and covers a pod of the answer or has notes.

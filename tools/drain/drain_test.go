@@ -2,7 +2,6 @@ package drain
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,8 +13,8 @@ import (
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/tools/internal/schema"
 	"github.com/podberth/podberth/tools/program"
-	"github.com/podberth/podberth/tools/report"
 )
 
 const shipped = "testdata/cluster.yaml"
@@ -314,19 +313,28 @@ func TestNamespaceAndHeaders(t *testing.T) {
 	require.Equal(t, "drain: -no-headers: Invalid value: true: goes with tables\n", errs)
 }
 
-// docs/json.md describes every field that is printed, and nothing is null.
-func TestJSONIsDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/json.md")
-	require.NoError(t, err)
-	for _, args := range [][]string{
-		{"node-a1"}, append([]string{"node-a1", "gpu-a1"}, all...), {"-evict", "shop/web-7c9-a"}, {"-evict", "data/db-0"}, {"-evict", "shop/nobody"},
-	} {
+// The outputs have the form of the schemas, and the schemas that of the types.
+func TestSchema(t *testing.T) {
+	var outs []string
+	for _, args := range [][]string{append([]string{"node-a1", "gpu-a1"}, all...), append([]string{"node-a1", "gpu-a1", "-steps", "1"}, all...), {"-evict", "shop/nobody"}} {
 		_, out, _ := drain("", append([]string{"-f", shipped, "-o", "json"}, args...)...)
-		missing, err := report.Undocumented(string(page), []byte(out))
-		require.NoError(t, err)
-		require.Empty(t, missing)
-		require.NotContains(t, out, ": null")
+		outs = append(outs, out)
 	}
+	const group = `
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, pods: 10}}}
+---
+{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: NAME}, spec: {schedulingPolicy: {gang: {minCount: 1}}, disruptionMode: {all: {}}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: NAME, labels: {app: NAME}}, spec: {nodeName: n1, schedulingGroup: {podGroupName: NAME}, containers: [{name: c}]}, status: {phase: Running}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: mate-of-NAME}, spec: {nodeName: n1, schedulingGroup: {podGroupName: NAME}, containers: [{name: c}]}, status: {phase: Running}}
+---
+`
+	const budget = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: held}, spec: {minAvailable: 1, selector: {matchLabels: {app: held}}}}\n"
+	_, out, _ := drain(strings.ReplaceAll(group, "NAME", "free")+strings.ReplaceAll(group, "NAME", "held")+budget, "-f", "-", "-o", "json", "n1", "-force")
+	_, evicted, _ := drain(strings.ReplaceAll(group, "NAME", "held")+budget, "-f", "-", "-o", "json", "-evict", "default/held")
+	outs = append(outs, out, evicted)
+	schema.Check(t, testkit.Golden, map[string]any{"DrainPlan": plan{}, "EvictionAnswer": answered{}}, outs, map[string]string{"Cause": "package place prints every field of it"})
 }
 
 // The selector {} selects no pod in policy/v1beta1 and every pod in policy/v1.

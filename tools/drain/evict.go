@@ -16,26 +16,30 @@ import (
 // answered is what the Eviction API says about one pod.
 type answered struct {
 	report.Head
-	Pod               string   `json:"pod"`
-	Namespace         string   `json:"namespace"`
-	Name              string   `json:"name"`
-	Allowed           bool     `json:"allowed"`
-	Code              int32    `json:"code"`
-	Reason            string   `json:"reason"`
-	Message           string   `json:"message"`
-	Cause             string   `json:"cause"`
-	Sync              string   `json:"sync"` // why the sync of the budget fails for ever, "" when it does not
-	RetryAfterSeconds int32    `json:"retryAfterSeconds"`
-	Outlook           string   `json:"outlook"` // now, not now, never
-	Budgets           []string `json:"budgets"`
-	Group             string   `json:"group,omitempty"` // with which the pod leaves in a drain, though the Eviction API knows no groups
-	Bypass            string   `json:"bypass"`          // why no budget was asked
-	Proof             string   `json:"proof"`
-	Remedies          []string `json:"remedies"`
-	GraceSeconds      *int64   `json:"gracePeriodSeconds,omitempty"`
-	Steps             []string `json:"steps"`
-	Drain             string   `json:"drain"`  // what kubectl drain does after this answer
-	Prints            string   `json:"prints"` // the line that kubectl drain prints then
+	Pod       string `json:"pod"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Allowed   bool   `json:"allowed"` // whether the Eviction API accepts the request
+	Code      int32  `json:"code"`    // the HTTP status
+	Reason    string `json:"reason"`  // the reason in the answer, such as TooManyRequests
+	Message   string `json:"message"` // the message in the answer
+	Cause     string `json:"cause"`   // the cause in the details of the answer
+	// Why the next sync of the budget fails, and every one after it; empty when it does not.
+	Sync string `json:"sync"`
+	// After how many seconds the client may ask again; 0 when the answer does not say.
+	RetryAfterSeconds int32 `json:"retryAfterSeconds"`
+	// "now", "not now" (waiting can be enough) or "never" (somebody has to change something).
+	Outlook string   `json:"outlook"`
+	Budgets []string `json:"budgets"` // the budgets that cover the pod, as NAMESPACE/NAME
+	// The group of disruption mode All with which the pod leaves in a drain; the Eviction API knows no groups.
+	Group        string   `json:"group,omitempty"`
+	Bypass       string   `json:"bypass"`                       // why no budget is asked, such as Succeeded
+	Proof        string   `json:"proof"`                        // in numbers, why the budgets can never let the pod leave
+	Remedies     []string `json:"remedies"`                     // what to do, the best first
+	GraceSeconds *int64   `json:"gracePeriodSeconds,omitempty"` // how long the pod has to shut down; not there when the request is refused
+	Steps        []string `json:"steps"`                        // what happens after an accepted request
+	Drain        string   `json:"drain"`                        // what "kubectl drain" does after this answer
+	Prints       string   `json:"prints"`                       // the line that "kubectl drain" prints then
 }
 
 // evict asks about one pod, with the Eviction object of the input for it if there is one.

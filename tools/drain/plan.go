@@ -18,56 +18,53 @@ import (
 // plan is the answer, in the form in which it is printed.
 type plan struct {
 	report.Head
-	Nodes   []string  `json:"nodes"`
-	Waves   []wave    `json:"waves"`
-	Blocked []blocked `json:"blocked"`
-	Skipped []skipped `json:"skipped"`
-	Budgets []budget  `json:"budgets"`
-	Errors  []string  `json:"errors"` // with which kubectl drain would refuse to begin on a node
-	// Untried are the pods that -steps or -time left out: nobody was asked where they go, and they count as placed.
+	Nodes   []string  `json:"nodes"`   // the nodes that are drained together
+	Waves   []wave    `json:"waves"`   // the waves in order; the pods of a wave can leave at the same time
+	Blocked []blocked `json:"blocked"` // the pods that do not leave
+	Skipped []skipped `json:"skipped"` // the pods that stay, as "kubectl drain" leaves them
+	// The budgets that cover a pod of "waves" or "blocked", and those with notes, as they are before the drain.
+	Budgets []budget `json:"budgets"`
+	Errors  []string `json:"errors"` // the lines with which "kubectl drain" refuses to begin on a node
+	// Pods that --steps or --time left out: where they go is not known, and they count as placed; absent for 0.
 	Untried int `json:"untried,omitempty"`
 }
 
 type wave struct {
-	Evictions []eviction `json:"evictions"`
+	Evictions []eviction `json:"evictions"` // the pods that leave
 }
 
 type eviction struct {
 	podRef
-	Budgets []string `json:"budgets"`
-	// Bypass is the reason why no budget was asked although a budget may exist. Replacement is the node of the new pod,
-	// empty without a new pod or when no node takes it; Note has the reason.
-	Bypass      string `json:"bypass"`
-	Replacement string `json:"replacement"`
-	Note        string `json:"note"`
-	// Homeless reports that a controller makes a new pod and no node takes it. Note is the reason.
-	Homeless bool `json:"homeless"`
-	// Why is the cause that "why" gives for such a pod, nil when the scheduler was not asked.
-	Why *diagnose.Cause `json:"why,omitempty"`
-	// Unit is the group with disruption mode All that the pod leaves with; empty for a pod that leaves alone.
+	Budgets     []string        `json:"budgets"`       // the budgets that cover the pod, as NAMESPACE/NAME
+	Bypass      string          `json:"bypass"`        // why no budget is asked, such as Succeeded
+	Replacement string          `json:"replacement"`   // the node of the pod that takes its place
+	Note        string          `json:"note"`          // why there is no such pod, or no node for it
+	Homeless    bool            `json:"homeless"`      // whether a controller makes a new pod and no node takes it
+	Why         *diagnose.Cause `json:"why,omitempty"` // the cause that "why" gives for such a pod; absent when the scheduler was not asked
+	// The group with disruption mode All that the pod leaves with, also when it stands on a node that is not drained; left out for a
+	// pod that leaves alone.
 	Unit string `json:"unit,omitempty"`
 }
 
 type blocked struct {
 	podRef
-	Budget       string   `json:"budget"` // several: joined by ", "
-	Cause        string   `json:"cause"`
-	WaitingHelps bool     `json:"waitingHelps"`
-	Remedy       string   `json:"remedy"`
-	Behind       bool     `json:"behind"`         // other pods keep the drain of the node from its beginning
-	Unit         string   `json:"unit,omitempty"` // the group that the pod leaves with
-	Proof        string   `json:"proof"`          // that no pod of the budget can ever leave
-	Budgets      []string `json:"budgets"`
-	// Replacement is the node of the new pod once the pod may leave, after the waves and the pods before it. It is empty without a new pod
-	// and when no node takes the pod; Note then has the reason, and Why the cause that "why" gives.
-	Replacement string          `json:"replacement"`
-	Note        string          `json:"note"`
-	Why         *diagnose.Cause `json:"why,omitempty"`
+	Budget       string `json:"budget"`       // "budgets" as one text, parted by commas
+	Cause        string `json:"cause"`        // the cause in the answer of the Eviction API, or kubectl's text
+	WaitingHelps bool   `json:"waitingHelps"` // whether the pod may leave later although nobody changes anything
+	Remedy       string `json:"remedy"`       // what to do
+	Behind       bool   `json:"behind"`       // whether the drain of the node does not begin because of other pods
+	// The group with disruption mode All that leaves whole or not at all; left out for a pod that leaves alone.
+	Unit        string          `json:"unit,omitempty"`
+	Proof       string          `json:"proof"`         // in numbers, why the budget can never let the pod leave
+	Budgets     []string        `json:"budgets"`       // the budgets that cover the pod, as NAMESPACE/NAME
+	Replacement string          `json:"replacement"`   // the node of the pod that takes its place once it may leave
+	Note        string          `json:"note"`          // why no node takes that pod
+	Why         *diagnose.Cause `json:"why,omitempty"` // the cause that "why" gives for no node
 }
 
 type skipped struct {
 	podRef
-	Reason string `json:"reason"`
+	Reason string `json:"reason"` // why the pod stays
 }
 
 // podRef names a pod and its node.
@@ -75,8 +72,8 @@ type podRef struct {
 	Pod       string `json:"pod"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	Node      string `json:"node"`
-	Owner     string `json:"owner"` // "Kind name" of the controller, "" without one
+	Node      string `json:"node"`  // the node of the pod
+	Owner     string `json:"owner"` // kind and name of the controller, empty without one
 }
 
 func refTo(p *v1.Pod) podRef {

@@ -27,11 +27,11 @@ import (
 
 // Answer says what keeps a pod off nodes. Its lists are never nil.
 type Answer struct {
-	// Obstacles begin with the reason that rejects the most nodes. A node with several reasons counts for each.
+	// What keeps the pod off nodes, the reason of most nodes first; a node with several reasons counts for each.
 	Obstacles []Obstacle `json:"obstacles"`
-	// Nearest are at most three of the rejected nodes, the nearest first.
-	Nearest []Near `json:"nearest"`
-	// Help are the remedies, the best first. Of leaves it empty: what helps is decided, and package diagnose decides.
+	Nearest   []Near     `json:"nearest"` // up to three rejected nodes, the nearest first
+	// At most three remedies, the cheapest smallest sets of changes that place the pod, or place it where --where wants it
+	// ("diagnose"); none without a proof.
 	Help []string `json:"help"`
 }
 
@@ -39,16 +39,16 @@ type Answer struct {
 type Obstacle struct {
 	Plugin string `json:"plugin"`
 	Reason string `json:"reason"` // kube-scheduler's text
-	Detail string `json:"detail"` // the numbers in words, "" where the plugin has none
-	// Example is the node of the detail, the nearest of them; "" when the detail holds for all the nodes.
-	Example string `json:"example"`
-	Nodes   int    `json:"nodes"` // how many nodes
+	// The numbers in words; of nodes whose devices are held by different claims the claims of the nearest node.
+	Detail  string `json:"detail"`
+	Example string `json:"example"` // the node of the detail, the nearest; "" when the detail holds for all
+	Nodes   int    `json:"nodes"`   // how many nodes
 }
 
 // Near is a node that rejects the pod.
 type Near struct {
 	Node    string   `json:"node"`
-	Plugins []string `json:"plugins"` // those that reject
+	Plugins []string `json:"plugins"` // the plugins that reject
 }
 
 // mostNear is how many nearest nodes an answer has.

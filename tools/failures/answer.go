@@ -16,85 +16,88 @@ import (
 // failureReport is the answer, in the form in which it is printed.
 type failureReport struct {
 	report.Head
-	Summary   summary    `json:"summary"`
-	Before    []waiting  `json:"before"`    // pods that no node takes before any failure
-	Scenarios []scenario `json:"scenarios"` // worst first
-	Alerts    []alert    `json:"alerts"`
-	Headroom  *headroom  `json:"headroom,omitempty"`
+	Summary summary `json:"summary"` // the answer in four fields
+	// Pods that no node takes before any failure, by workload; they count in no scenario.
+	Before    []waiting  `json:"before"`
+	Scenarios []scenario `json:"scenarios"`          // the scenarios, the worst first
+	Alerts    []alert    `json:"alerts"`             // what the alerts KubeCPUOvercommit and KubeMemoryOvercommit compare
+	Headroom  *headroom  `json:"headroom,omitempty"` // only with --headroom: how many nodes may fail
 }
 
 type summary struct {
-	Scenarios int    `json:"scenarios"`
-	Failing   int    `json:"failing"` // scenarios that leave a pod pending or waiting
-	Worst     string `json:"worst"`
-	Pending   int    `json:"pending"` // pods that the worst scenario leaves pending or waiting
-	// Untried are the scenarios that -steps or -time left out.
-	Untried int `json:"untried,omitempty"`
+	Scenarios int    `json:"scenarios"`         // how many scenarios were played
+	Failing   int    `json:"failing"`           // scenarios that leave a pod pending or waiting
+	Worst     string `json:"worst"`             // the worst of these scenarios
+	Pending   int    `json:"pending"`           // how many pods the worst scenario leaves pending or waiting
+	Untried   int    `json:"untried,omitempty"` // scenarios that --steps or --time left out; absent for 0
 }
 
 type scenario struct {
-	Name      string            `json:"name"`
-	Nodes     []string          `json:"nodes"`
-	Lost      int               `json:"lost"`
-	Placed    int               `json:"placed"`
-	Pending   int               `json:"pending"`
-	Waiting   int               `json:"waiting"`
-	Gone      int               `json:"gone"`
-	Tied      int               `json:"tied"`
-	Foreign   int               `json:"foreign"`
-	Displaced int               `json:"displaced"`
-	Released  int               `json:"released"`
+	Name    string   `json:"name"`    // the node, the label and its value, or the nodes as --scenario has them
+	Nodes   []string `json:"nodes"`   // the nodes that fail together
+	Lost    int      `json:"lost"`    // pods on these nodes
+	Placed  int      `json:"placed"`  // pods that come back on another node
+	Pending int      `json:"pending"` // pods that a controller makes again and no node takes
+	// Pods that a StatefulSet makes when another of its pods is ready, which does not happen.
+	Waiting   int `json:"waiting"`
+	Gone      int `json:"gone"`      // pods that nobody makes again
+	Tied      int `json:"tied"`      // pods of DaemonSets and static pods, which leave with their node
+	Foreign   int `json:"foreign"`   // pods about which another scheduler decides
+	Displaced int `json:"displaced"` // pods that were preempted; they count by their fate too
+	Released  int `json:"released"`  // pods that waited before the failure and have a node in the end
+	// Only with --orders: the pods pending or waiting over several orders of re-creation.
 	Bounds    *failures.Bounds  `json:"bounds,omitempty"`
-	Groups    []failures.Group  `json:"groups"`
-	Budgets   []failures.Budget `json:"budgets"`
-	Workloads []workload        `json:"workloads"`
-	Left      []amount          `json:"left"`
-	Pods      []pod             `json:"pods"`
+	Groups    []failures.Group  `json:"groups"`    // pods of one workload that stay for one reason, the largest group first
+	Budgets   []failures.Budget `json:"budgets"`   // disruption budgets below their minimum
+	Workloads []workload        `json:"workloads"` // workloads with fewer pods than they ask for
+	Left      []amount          `json:"left"`      // what the nodes that are left offer, and how much of it is asked for in the end
+	Pods      []pod             `json:"pods"`      // the pods of the nodes that fail, then the displaced pods
 }
 
 type workload struct {
 	failures.Workload
-	BelowQuorum bool `json:"belowQuorum"`
+	BelowQuorum bool `json:"belowQuorum"` // whether fewer pods than the majority are left right after the failure
 }
 
 type amount struct {
-	Resource    v1.ResourceName `json:"resource"`
-	Allocatable string          `json:"allocatable"`
-	Requested   string          `json:"requested"`
-	Free        string          `json:"free"`
+	Resource    v1.ResourceName `json:"resource"`    // name of the resource
+	Allocatable string          `json:"allocatable"` // what the nodes offer
+	Requested   string          `json:"requested"`   // what their pods ask for
+	Free        string          `json:"free"`        // the difference
 }
 
 type pod struct {
-	Pod         string        `json:"pod"`
-	Namespace   string        `json:"namespace"`
-	Name        string        `json:"name"`
-	From        string        `json:"from"`
-	Fate        failures.Fate `json:"fate"`
-	Node        string        `json:"node"`
-	Instead     string        `json:"instead,omitempty"`
-	DisplacedBy string        `json:"displacedBy"`
-	Leaves      string        `json:"leaves,omitempty"`
+	Pod       string        `json:"pod"`
+	Namespace string        `json:"namespace"`
+	Name      string        `json:"name"`
+	From      string        `json:"from"` // the node before
+	Fate      failures.Fate `json:"fate"` // Placed, Pending, Waiting, Gone, Tied or Foreign
+	Node      string        `json:"node"` // the node after
+	// Only where another pod of the workload, which waited before, has the node in its place: NAMESPACE/NAME.
+	Instead     string `json:"instead,omitempty"`
+	DisplacedBy string `json:"displacedBy"` // the pod that preempted this pod, as NAMESPACE/NAME
+	// Only with --until: when taint-based eviction deletes the pod after the failure, a duration.
+	Leaves string `json:"leaves,omitempty"`
 }
 
 // alert is the arithmetic of the alerts KubeCPUOvercommit and KubeMemoryOvercommit.
 type alert struct {
-	Resource v1.ResourceName `json:"resource"`
-	// Requested is what all pods on nodes ask for, Rest what the nodes without the largest one offer.
-	Requested string `json:"requested"`
-	Rest      string `json:"rest"`
-	Fires     bool   `json:"fires"`
+	Resource  v1.ResourceName `json:"resource"`  // "cpu" or "memory"
+	Requested string          `json:"requested"` // what all pods on nodes ask for
+	Rest      string          `json:"rest"`      // what the nodes offer without the largest node
+	Fires     bool            `json:"fires"`     // whether "requested" is larger than "rest"
 }
 
 type headroom struct {
-	Survives int               `json:"survives"`
-	Found    []string          `json:"found"`
-	Pending  int               `json:"pending"`
-	Exact    bool              `json:"exact"`
-	Played   int               `json:"played"`
-	Limited  bool              `json:"limited"`
-	Untried  int               `json:"untried,omitempty"` // remedies that -time left out
-	Binding  *failures.Group   `json:"binding,omitempty"`
-	Remedies []failures.Remedy `json:"remedies"`
+	Survives int               `json:"survives"`          // any so many nodes may fail, and no pod stays pending
+	Found    []string          `json:"found"`             // nodes whose failure leaves a pod pending
+	Pending  int               `json:"pending"`           // how many pods that failure leaves pending or waiting
+	Exact    bool              `json:"exact"`             // whether no smaller set of nodes leaves a pod pending
+	Played   int               `json:"played"`            // how many scenarios were played
+	Limited  bool              `json:"limited"`           // whether --limit or --time ended the search
+	Untried  int               `json:"untried,omitempty"` // remedies that were left out then; absent for 0
+	Binding  *failures.Group   `json:"binding,omitempty"` // why a pod of that failure stays
+	Remedies []failures.Remedy `json:"remedies"`          // changes that were played
 }
 
 // play plays the scenarios.

@@ -20,12 +20,11 @@ import (
 
 // waiting is pods of one workload that no node takes before any failure.
 type waiting struct {
-	Workload string `json:"workload"` // "Kind namespace/name"; without a controller that of the pod's group, or "Pod namespace/name"
-	Pods     int    `json:"pods"`     // that wait
-	Of       int    `json:"of"`       // pods of the workload
-	Cause    string `json:"cause"`
-	// Why is the cause that "why" gives; nil when the API server refuses the pods.
-	Why *diagnose.Cause `json:"why,omitempty"`
+	Workload string          `json:"workload"`      // kind and NAMESPACE/NAME of the controller; without one of the group, or of the pod
+	Pods     int             `json:"pods"`          // how many of its pods wait
+	Of       int             `json:"of"`            // how many pods it has
+	Cause    string          `json:"cause"`         // why the first of them waits
+	Why      *diagnose.Cause `json:"why,omitempty"` // the cause that "why" gives; absent when the API server refuses the pods
 }
 
 // before lets the scheduler place the pods that wait, when place says so: those of workloads that were never made. It returns the pods

@@ -11,7 +11,6 @@ import (
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/tools/program"
-	"github.com/podberth/podberth/tools/report"
 )
 
 const shipped = "testdata/cluster.yaml"
@@ -144,20 +143,6 @@ func TestManyScenarios(t *testing.T) {
 	code, out, errs := failing(b.String(), "-f", "-")
 	require.Zero(t, code, errs)
 	require.Contains(t, out, "40 more scenarios, in which no pod stays pending or is displaced\n")
-}
-
-// docs/json.md describes every field that is printed, and nothing is null.
-func TestDocumentedJSON(t *testing.T) {
-	page, err := os.ReadFile("../../docs/json.md")
-	require.NoError(t, err)
-	for _, file := range []string{"cluster.json", "overcommitted.json", "bounds.json"} {
-		out, err := os.ReadFile(filepath.Join("testdata", file))
-		require.NoError(t, err)
-		require.NotContains(t, string(out), "null")
-		missing, err := report.Undocumented(string(page), out)
-		require.NoError(t, err)
-		require.Empty(t, missing)
-	}
 }
 
 // Every line of output in docs/failures.md is a line of the shipped output, blanks aside.

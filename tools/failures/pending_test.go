@@ -10,8 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/tools/internal/schema"
 	"github.com/podberth/podberth/tools/program"
-	"github.com/podberth/podberth/tools/report"
 )
 
 // Pods that wait for the profile's scheduler, without gates, get a node when there is one.
@@ -133,9 +134,19 @@ func TestBeforeAnyFailure(t *testing.T) {
 	_, out, _ = failing(nodes+waits, "-f", "-", "-o", "json")
 	require.NoError(t, json.Unmarshal([]byte(out), &a))
 	require.Equal(t, []int{1, 1, 0}, []int{a.Before[0].Pods, a.Before[0].Of, a.Summary.Failing})
-	page, err := os.ReadFile("../../docs/json.md")
-	require.NoError(t, err)
-	missing, err := report.Undocumented(string(page), []byte(out))
-	require.NoError(t, err)
-	require.Empty(t, missing)
+	const two = "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 1, pods: 10}}}\n---\n{apiVersion: v1, kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: 1, pods: 10}}}\n"
+	owned := func(name, node, class string, priority int) string {
+		return fmt.Sprintf(`---
+{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: %[1]s, uid: %[1]s}, spec: {replicas: 1, selector: {matchLabels: {app: %[1]s}}, template: {metadata: {labels: {app: %[1]s}}, spec: {priorityClassName: %[4]q, priority: %[3]d, containers: [{name: c, image: c, resources: {requests: {cpu: 1}}}]}}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: %[1]s-0, uid: %[1]s-0, labels: {app: %[1]s}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: %[1]s, uid: %[1]s, controller: true}]}, spec: {nodeName: %[2]s, priority: %[3]d, containers: [{name: c, image: c, resources: {requests: {cpu: 1}}}]}, status: {phase: Running}}
+`, name, node, priority, class)
+	}
+	_, instead, _ := failing("", "-f", "testdata/reserved-zone.yaml", "-expand", "-scenario", "a0", "-o", "json")
+	_, displaced, _ := failing(two+owned("low", "n1", "", 0)+owned("high", "n2", "system-cluster-critical", 2000000000), "-f", "-", "-scenario", "n2", "-o", "json")
+	_, limited, _ := failing("", "-f", shipped, "-headroom", "-time", "1ns", "-o", "json")
+	schema.Check(t, testkit.Golden, map[string]any{"FailureReport": failureReport{}}, []string{out, instead, displaced, limited}, map[string]string{
+		"Cause":            "package place prints every field of it",
+		"headroom.untried": "remedies are left out at a moment of -time that a test cannot choose",
+	})
 }

@@ -39,17 +39,16 @@ type options struct {
 // lintReport is the answer, in the form in which it is printed.
 type lintReport struct {
 	report.Head
-	Summary  summary        `json:"summary"`
-	Findings []lint.Finding `json:"findings"`
+	Summary  summary        `json:"summary"`  // how many findings there are
+	Findings []lint.Finding `json:"findings"` // by manifest, then in the order of the rules
 }
 
 type summary struct {
-	Errors   int `json:"errors"`
-	Warnings int `json:"warnings"`
-	Infos    int `json:"infos"`
-	// With a baseline: how many findings it has that are left out here, and how many of its findings there are no more.
-	Known *int `json:"known,omitempty"`
-	Gone  *int `json:"gone,omitempty"`
+	Errors   int  `json:"errors"`          // findings of severity "error": a replica can get no node
+	Warnings int  `json:"warnings"`        // findings of severity "warning"
+	Infos    int  `json:"infos"`           // findings of severity "info"
+	Known    *int `json:"known,omitempty"` // with --baseline: findings that it has, which are left out
+	Gone     *int `json:"gone,omitempty"`  // with --baseline: findings that it has and that are there no more
 }
 
 const kind = "LintReport"

@@ -27,14 +27,18 @@ const (
 // answer is what is printed.
 type answer struct {
 	report.Head
-	Workload string `json:"workload"` // as it was asked for
-	State    string `json:"state"`    // Refused, Admitted or Complete
-	Pods     int    `json:"pods"`     // that are there and have not ended
-	Missing  int    `json:"missing"`  // that its controllers would make now
-	Refused  int    `json:"refused"`  // of these
-	Message  string `json:"message"`  // the first refusal, as the API server says it
-	Said     string `json:"said"`     // the answer in a sentence
-	Fixes    []fix  `json:"fixes"`    // each lets more pods in; the best first
+	Workload string `json:"workload"` // as it was asked for, KIND/NAMESPACE/NAME
+	// Refused: the API server refuses pods of the workload; Admitted: it takes them, so something that is not read holds them back;
+	// Complete: no pod is missing.
+	State   string `json:"state"`
+	Pods    int    `json:"pods"`    // pods of the workload that have not ended
+	Missing int    `json:"missing"` // pods that its controllers would make now
+	Refused int    `json:"refused"` // of these the ones that the API server refuses
+	Message string `json:"message"` // the first refusal, as the API server says it; "" for none
+	Said    string `json:"said"`    // the answer in a sentence
+	// Changes with which more of the pods come; each was made, and the API server was asked again. Those that let most pods in come
+	// first.
+	Fixes []fix `json:"fixes"`
 }
 
 // ask finds the workload and lets the API server look at the pods that it lacks.

@@ -21,9 +21,9 @@ import (
 
 // fix is a change with which the API server takes more of the pods: it was asked again.
 type fix struct {
-	Text   string   `json:"text"`
+	Text   string   `json:"text"`   // the change in words
 	Object string   `json:"object"` // whose edit it is
-	Edits  []string `json:"edits"`  // fields with the value that they have and the value that works
+	Edits  []string `json:"edits"`  // the fields with the values that they have and the values that work
 	Lets   int      `json:"lets"`   // how many of the missing pods come then
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/tools/internal/schema"
 	"github.com/stretchr/testify/require"
 )
 
@@ -84,4 +86,13 @@ func TestBadInput(t *testing.T) {
 		require.Empty(t, out.String())
 		require.Contains(t, errs.String(), says)
 	}
+}
+
+// The outputs have the form of the schema, and the schema that of the type.
+func TestSchema(t *testing.T) {
+	var out, errs bytes.Buffer
+	dump := object(strings.Replace(one, "RES", "{}", 1), "2") + strings.NewReplacer("HARD", "{pods: 1}", "USED", "{pods: 0}").Replace(quotas)
+	code := Run(t.Context(), []string{"-f=-", "-o=json", "-workload=replicaset/shop/web"}, strings.NewReader(dump), &out, &errs)
+	require.Zero(t, code, errs.String())
+	schema.Check(t, testkit.Golden, map[string]any{"NoPods": answer{}}, []string{out.String()}, nil)
 }

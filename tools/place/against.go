@@ -17,34 +17,35 @@ import (
 // comparison is the answer to -against, in the form in which it is printed.
 type comparison struct {
 	report.Head
-	Summary        differences `json:"summary"`
-	Configurations [2]side     `json:"configurations"` // A and B
-	Pods           []moved     `json:"pods"`
+	Summary        differences `json:"summary"`        // how many pods differ; each pod counts once
+	Configurations [2]side     `json:"configurations"` // the cluster after the run with A, then with B
+	Pods           []moved     `json:"pods"`           // the pods that differ, in the order of the input
 }
 
 // differences counts the pods whose ends differ. A pod counts in one of the first three.
 type differences struct {
-	OtherNode int `json:"otherNode"` // a node with both, not the same
-	OnlyA     int `json:"onlyA"`     // a node with a alone
-	OnlyB     int `json:"onlyB"`
-	Other     int `json:"other"` // no node with either, and another outcome
-	Same      int `json:"same"`
+	OtherNode int `json:"otherNode"` // pods that have a node with both configurations, not the same
+	OnlyA     int `json:"onlyA"`     // pods that have a node with A alone
+	OnlyB     int `json:"onlyB"`     // pods that have a node with B alone
+	Other     int `json:"other"`     // pods without a node that end in different ways
+	Same      int `json:"same"`      // pods that end in the same way
 }
 
 // moved is a pod whose ends differ.
 type moved struct {
 	Pod      string `json:"pod"`
-	Priority int32  `json:"priority"`
-	A        ending `json:"a"`
-	B        ending `json:"b"`
+	Priority int32  `json:"priority"` // the priority
+	A        ending `json:"a"`        // what becomes of the pod with A
+	B        ending `json:"b"`        // what becomes of the pod with B
 }
 
 // ending is what has become of a pod.
 type ending struct {
+	// An outcome of a Simulation's pod, or Running: it has a node in the input and keeps it.
 	Outcome     string `json:"outcome"`
-	Node        string `json:"node"`
-	PreemptedBy string `json:"preemptedBy"`
-	Message     string `json:"message"`
+	Node        string `json:"node"`        // the node; "" without
+	PreemptedBy string `json:"preemptedBy"` // the pod to which it gives way; "" if it does not
+	Message     string `json:"message"`     // the message of the last attempt
 }
 
 // runs is the outcome of a pod that has a node in the input and keeps it.

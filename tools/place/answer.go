@@ -25,38 +25,41 @@ const (
 // answer is the result of a run, in the form in which it is printed.
 type answer struct {
 	report.Head
-	Summary  summary    `json:"summary"`
-	Pods     []podState `json:"pods"`
-	Attempts []entry    `json:"attempts"`
-	// Groups are the groups of pods; absent where groups do not count.
-	Groups []groupState `json:"groups,omitempty"`
+	// How many pods there are of each last outcome; with -n the pods of one namespace.
+	Summary summary    `json:"summary"`
+	Pods    []podState `json:"pods"` // one entry for each pod that waited, in input order, with its last state
+	// The history: one entry for each attempt whose outcome, node, victims or message differs from the pod's previous one.
+	Attempts []entry      `json:"attempts"`
+	Groups   []groupState `json:"groups,omitempty"` // the PodGroups of the input that have pods; absent where groups do not count
 }
 
 // summary counts the pods by their last outcomes, and the pods that gave way to others.
 type summary struct {
-	Scheduled     int `json:"scheduled"`
-	Unschedulable int `json:"unschedulable"`
-	Gated         int `json:"gated"`
-	Refused       int `json:"refused"`
-	Errors        int `json:"errors"`
-	Victims       int `json:"victims"`
+	Scheduled     int `json:"scheduled"`     // pods that have a node
+	Unschedulable int `json:"unschedulable"` // pods that no node can take
+	Gated         int `json:"gated"`         // pods with scheduling gates
+	Refused       int `json:"refused"`       // pods that admission refused
+	Errors        int `json:"errors"`        // pods whose attempt failed
+	Victims       int `json:"victims"`       // pods that gave way to others
 }
 
 // podState is what has become of one pod.
 type podState struct {
-	Pod           string   `json:"pod"`
-	Namespace     string   `json:"namespace"`
-	Name          string   `json:"name"`
-	SchedulerName string   `json:"schedulerName"`
-	Priority      int32    `json:"priority"`
+	Pod           string `json:"pod"`
+	Namespace     string `json:"namespace"`
+	Name          string `json:"name"`
+	SchedulerName string `json:"schedulerName"` // the profile that decided
+	Priority      int32  `json:"priority"`      // spec.priority; 0 without
+	// Scheduled, Unschedulable, Gated, Refused, Error, or Preempted: the pod had a node and gave way.
 	Outcome       string   `json:"outcome"`
-	Node          string   `json:"node"`
-	Message       string   `json:"message"`
-	NominatedNode string   `json:"nominatedNode"`
-	Victims       []string `json:"victims"`     // of all its attempts
-	PreemptedBy   string   `json:"preemptedBy"` // the pod to which it gave way
-	Attempts      int      `json:"attempts"`
-	More          int      `json:"more,omitempty"` // pods like it that were not made, and have its outcome
+	Node          string   `json:"node"`          // the node of a scheduled pod, and the last node of a preempted pod
+	Message       string   `json:"message"`       // why the pod has no node: the message of the condition PodScheduled
+	NominatedNode string   `json:"nominatedNode"` // status.nominatedNodeName at the end
+	Victims       []string `json:"victims"`       // the pods that gave way to this pod in all its attempts, as NAMESPACE/NAME
+	PreemptedBy   string   `json:"preemptedBy"`   // the pod to which this pod gave way, as NAMESPACE/NAME
+	Attempts      int      `json:"attempts"`      // how many attempts were made
+	// With --expand: how many more pods of its controller have its outcome and were counted, not made; absent for 0.
+	More int `json:"more,omitempty"`
 
 	owner string // the controller, "" for none
 	cause string // the sentence of its cause, "" where it was not asked for
@@ -64,20 +67,22 @@ type podState struct {
 
 // entry is one attempt.
 type entry struct {
-	Pod           string                 `json:"pod"`
-	Namespace     string                 `json:"namespace"`
-	Name          string                 `json:"name"`
-	SchedulerName string                 `json:"schedulerName"`
-	Attempt       int                    `json:"attempt"` // from 1; 0 where no attempt was made
-	At            string                 `json:"at"`      // virtual time since the beginning
-	Priority      int32                  `json:"priority"`
-	Outcome       string                 `json:"outcome"`
-	Node          string                 `json:"node"`
-	Message       string                 `json:"message"`
-	NominatedNode string                 `json:"nominatedNode"`
-	Victims       []string               `json:"victims"`
-	Allocations   []allocation           `json:"allocations,omitempty"`
-	Nodes         []placement.NodeReport `json:"nodes,omitempty"`
+	Pod           string   `json:"pod"`
+	Namespace     string   `json:"namespace"`
+	Name          string   `json:"name"`
+	SchedulerName string   `json:"schedulerName"` // the profile that decided
+	Attempt       int      `json:"attempt"`       // the number of the attempt, from 1; 0 for a pod that was not tried
+	At            string   `json:"at"`            // virtual time since the beginning, a duration
+	Priority      int32    `json:"priority"`      // spec.priority; 0 without
+	Outcome       string   `json:"outcome"`       // Scheduled, Unschedulable, Gated, Refused or Error
+	Node          string   `json:"node"`          // where the pod went
+	Message       string   `json:"message"`       // why it went nowhere
+	NominatedNode string   `json:"nominatedNode"` // the node on which others give way
+	Victims       []string `json:"victims"`       // the pods that give way, as NAMESPACE/NAME
+	// What the pod's ResourceClaims get in this attempt; absent when they get nothing.
+	Allocations []allocation `json:"allocations,omitempty"`
+	// Only with --detail: every plugin's answer about every node, by name of the node.
+	Nodes []placement.NodeReport `json:"nodes,omitempty"`
 
 	evaluated, feasible int
 	total               int64

@@ -17,9 +17,10 @@ import (
 
 // allocation is the devices that an attempt gave to a claim.
 type allocation struct {
+	// NAMESPACE/NAME; the claim for extended resources is NAMESPACE/POD-extended-resources.
 	Claim   string   `json:"claim"`
-	Node    string   `json:"node"`
-	Devices []string `json:"devices"`
+	Node    string   `json:"node"`    // the node that the pod goes to
+	Devices []string `json:"devices"` // the devices in the order of the allocation, as DRIVER/POOL/DEVICE
 }
 
 // allocationsOf returns what the claims of a pod got, in the order of the claims. The claim for extended resources is called

@@ -29,40 +29,39 @@ type explanation struct {
 	Pod       string `json:"pod"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// State is what the pod is in the input: Pending, Gated, Refused, OtherScheduler, Running, Terminating or Ended.
-	State    string `json:"state"`
-	Outcome  string `json:"outcome"` // of the question where the pod can go; "" when it was not asked
-	Node     string `json:"node"`    // where the pod goes, or runs
-	Message  string `json:"message"`
-	Ahead    int    `json:"ahead"` // pods of the input that the queue tries before
-	Of       int    `json:"of"`    // nodes of the cluster
-	Feasible int    `json:"feasible"`
+	// What the pod is in the input: Pending, Gated, Refused, OtherScheduler, Running, Terminating or Ended.
+	State string `json:"state"`
+	// The answer to the question where the pod can go: Scheduled, Unschedulable, Refused or Error; "" when it was not asked.
+	Outcome  string `json:"outcome"`
+	Node     string `json:"node"`     // where the pod goes, or runs
+	Message  string `json:"message"`  // why it goes nowhere
+	Ahead    int    `json:"ahead"`    // how many pods of the input the queue tries before
+	Of       int    `json:"of"`       // how many nodes there are
+	Feasible int    `json:"feasible"` // how many of them can take the pod
 	explain.Answer
-	// Cause is the one thing that keeps a pod without a node waiting.
+	// The one thing that keeps a pod without a node waiting, or its gates; missing for other pods.
 	Cause *diagnose.Cause `json:"cause,omitempty"`
-	// Cut says that the search for help was cut, by "steps" or "stop", so that there may be more, or cheaper changes; "" otherwise.
-	Cut string `json:"cut,omitempty"`
-	// Untried is the number of sets of changes that were left out then.
-	Untried int `json:"untried,omitempty"`
+	// "steps" or "stop" when the search for what would help was cut, so that there may be more; absent otherwise.
+	Cut     string `json:"cut,omitempty"`
+	Untried int    `json:"untried,omitempty"` // sets of changes that were left out then; absent for 0
 	// Kept are the pods for which the pod must leave room, as "namespace/name on node": pods of at least its priority that are
 	// nominated to a node.
 	Kept       []string          `json:"kept,omitempty"`
-	Preemption *preemptionAnswer `json:"preemption,omitempty"`
-	// Group is the group of the pod, with which it is decided.
+	Preemption *preemptionAnswer `json:"preemption,omitempty"` // only without a node: what preemption achieves
+	// The group with which the pod is decided; outcome, node and message are those of the pod in its group.
 	Group *groupState `json:"group,omitempty"`
-	// Gang says of a member that waits what kube-scheduler does with the group, whether a placement exists, and what helps.
-	Gang *gang.Difference `json:"gang,omitempty"`
-	// Allocations are what the claims of a pod with a node get.
-	Allocations []allocation `json:"allocations,omitempty"`
-	// Choice compares the node with the best other node, or with the best node that -where wants.
-	Choice *diagnose.Comparison `json:"choice,omitempty"`
-	// Outlook says what wakes a pod without a node, and when.
-	Outlook *diagnose.Outlook `json:"outlook,omitempty"`
-	// Remedies are those of Help with what they change, and what else comes of it.
-	Remedies []diagnose.Remedy `json:"remedies,omitempty"`
-	// Dropped are changes that would help and do harm: they are no advice.
+	// Of a pod that waits with its group: what kube-scheduler does with the group beside what is possible (docs/gang.md).
+	Gang        *gang.Difference `json:"gang,omitempty"`
+	Allocations []allocation     `json:"allocations,omitempty"` // only with a node and claims: the devices that the claims get
+	// Only with several nodes that can take the pod, or with --where: the node of the decision against the best other node, or
+	// against the best node of --where.
+	Choice   *diagnose.Comparison `json:"choice,omitempty"`
+	Outlook  *diagnose.Outlook    `json:"outlook,omitempty"`  // only without a node: what wakes the pod, and when
+	Remedies []diagnose.Remedy    `json:"remedies,omitempty"` // those of "help" with what they change; missing without any
+	// Changes that are no remedy because they do harm; without any, the field is missing.
 	Dropped []diagnose.Dropped `json:"dropped,omitempty"`
-	// Nodes are the best twenty, or all with -all; see explain.Order.
+	// The best twenty nodes, or all nodes with --all: first the nodes that can take the pod, the highest total first, then the
+	// rejected nodes, the nearest first.
 	Nodes []placement.NodeReport `json:"nodes"`
 
 	held   bool      // the pod waits with its group

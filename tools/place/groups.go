@@ -15,16 +15,16 @@ import (
 
 // groupState is what has become of a group of pods.
 type groupState struct {
-	Group     string `json:"group"`
+	Group     string `json:"group"` // NAMESPACE/NAME
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	Needs     int    `json:"needs"`  // members: minCount, or 1
-	Pods      int    `json:"pods"`   // of the group that are known
-	Placed    int    `json:"placed"` // of them that have nodes
-	Reason    string `json:"reason"`
-	Message   string `json:"message"`
-	// Why says why a group waits and whether a placement exists. In the answer about all pods it says what helps too, of the first ten groups that
-	// wait, after the run.
+	Needs     int    `json:"needs"`  // how many pods must have nodes: minCount of a gang, 1 of any other group
+	Pods      int    `json:"pods"`   // how many pods of the group exist
+	Placed    int    `json:"placed"` // how many of them have nodes
+	// The reason of the condition PodGroupInitiallyScheduled: Scheduled, Unschedulable, SchedulerError, or "".
+	Reason  string `json:"reason"`
+	Message string `json:"message"` // the message of that condition, or how many pods are missing
+	// Why the group waits, whether a placement exists, and what helps, in lines; of the first ten groups that wait.
 	Why []string `json:"why,omitempty"`
 }
 

@@ -23,10 +23,11 @@ type roomFor struct {
 	Pod       string `json:"pod"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	Count     int    `json:"count"`
-	Refused   string `json:"refused,omitempty"` // with -admit: what the API server says about one more
-	// Group is about the group of the pod, where groups count: then Count and Nodes are of the pods of the copies of the group.
-	Group *groupsFor `json:"group,omitempty"`
+	// How many more pods like this one fit, at most 100,000; of a pod of a group the pods of the groups that fit.
+	Count int `json:"count"`
+	// With --admit: what the API server says about one more, when a quota refuses it; there is no "stop" then.
+	Refused string     `json:"refused,omitempty"`
+	Group   *groupsFor `json:"group,omitempty"` // of a pod of a group: how many more groups fit, each with all of its pods
 	placement.Room
 }
 

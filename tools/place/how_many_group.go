@@ -23,26 +23,24 @@ import (
 
 // groupsFor is how many more groups like that of a pod fit.
 type groupsFor struct {
-	Root  string `json:"root"` // "podgroup/default/train", or the composite group above
-	Needs int    `json:"needs"`
-	Pods  int    `json:"pods"` // of a copy
-	Count int    `json:"count"`
-	// Key is the topology key of the root, Domains how many copies each of its values takes.
-	Key     string      `json:"key,omitempty"`
-	Domains []domainFor `json:"domains,omitempty"`
-	Stop    string      `json:"stop,omitempty"` // why one more does not fit
-	// Members are more pods of the group itself; nil unless the group has its minimum on nodes.
-	Members *membersFor `json:"members,omitempty"`
+	Root    string      `json:"root"`              // podgroup/NAMESPACE/NAME, or the composite group above it
+	Needs   int         `json:"needs"`             // its minCount, or its minGroupCount
+	Pods    int         `json:"pods"`              // how many pods one group has
+	Count   int         `json:"count"`             // how many more groups fit
+	Key     string      `json:"key,omitempty"`     // its topology key
+	Domains []domainFor `json:"domains,omitempty"` // the values of the key that take groups
+	Stop    string      `json:"stop,omitempty"`    // why one more group does not fit
+	Members *membersFor `json:"members,omitempty"` // of a group that has its minimum on nodes: more pods of the group itself
 }
 
 type domainFor struct {
-	Name  string `json:"name"`
-	Count int    `json:"count"`
+	Name  string `json:"name"`  // the value
+	Count int    `json:"count"` // how many groups it takes
 }
 
 type membersFor struct {
-	Count int    `json:"count"`
-	Stop  string `json:"stop,omitempty"`
+	Count int    `json:"count"`          // how many fit
+	Stop  string `json:"stop,omitempty"` // kube-scheduler's message about one more
 }
 
 // treeFor returns the tree of a pod's group and all pods of the tree that have not ended. nil: the pod counts alone, and why says why if it has a

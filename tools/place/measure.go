@@ -16,30 +16,31 @@ import (
 
 // side is the cluster after the run with one configuration.
 type side struct {
-	File       string    `json:"file"` // the file, "" for the default
-	Summary    summary   `json:"summary"`
-	NodesInUse int       `json:"nodesInUse"` // with a pod that is not of a DaemonSet
-	EmptyNodes int       `json:"emptyNodes"`
-	Cost       string    `json:"cost"` // of the nodes in use
-	Resources  []measure `json:"resources"`
-	Spread     []skew    `json:"spread"`
+	File       string    `json:"file"`       // the file; "" for the default configuration
+	Summary    summary   `json:"summary"`    // how many pods end how, as "summary" of a Simulation
+	NodesInUse int       `json:"nodesInUse"` // nodes with a pod that is not of a DaemonSet
+	EmptyNodes int       `json:"emptyNodes"` // the other nodes
+	Cost       string    `json:"cost"`       // the sum of the prices of the nodes in use; each costs 1 without --price-label
+	Resources  []measure `json:"resources"`  // how full the nodes are, by resource
+	// How evenly workloads of two pods or more are spread, by topology key; pods of DaemonSets are left out.
+	Spread []skew `json:"spread"`
 }
 
 // measure is how full the nodes are, and the largest piece that is free on one node.
 type measure struct {
-	Resource    string `json:"resource"`
-	Requested   string `json:"requested"`
-	Percent     int64  `json:"percent"`      // of all nodes, rounded down
-	InUse       int64  `json:"percentInUse"` // of the nodes in use, rounded down
-	LargestFree string `json:"largestFree"`
+	Resource    string `json:"resource"`     // the resource
+	Requested   string `json:"requested"`    // what all pods with a node ask for
+	Percent     int64  `json:"percent"`      // of what all nodes offer, rounded down
+	InUse       int64  `json:"percentInUse"` // what is asked for on nodes in use, of what these offer, rounded down
+	LargestFree string `json:"largestFree"`  // the most that is free on one node
 }
 
 // skew is how evenly the pods of one controller are on the domains of a key, for controllers of two pods or more.
 type skew struct {
-	Key   string `json:"topologyKey"`
-	Worst int    `json:"worst"` // the largest difference between two domains
-	Sum   int    `json:"sum"`   // of the largest differences of all controllers
-	Of    int    `json:"workloads"`
+	Key   string `json:"topologyKey"` // the key
+	Worst int    `json:"worst"`       // the largest difference between two domains, over all workloads
+	Sum   int    `json:"sum"`         // the sum of the largest differences of the workloads
+	Of    int    `json:"workloads"`   // how many workloads
 }
 
 // side measures the cluster as it is now.

@@ -28,23 +28,23 @@ const (
 // preemptionAnswer says who would give way, or why nobody does.
 type preemptionAnswer struct {
 	choice
-	Message string `json:"message"`
-	// Optimal is true if no better victims exist. Default is v1.37's choice. Comparison says in words how the two differ. They are there
-	// with -preemption optimal.
-	Optimal    *bool   `json:"optimal,omitempty"`
+	Message string `json:"message"`           // why nobody gives way
+	Optimal *bool  `json:"optimal,omitempty"` // only with "--preemption optimal": whether no better victims exist
+	// Only with "--preemption optimal": what kube-scheduler would choose: "node", "victims[]", "violations".
 	Default    *choice `json:"default,omitempty"`
-	Comparison string  `json:"comparison,omitempty"`
-	// Cut is the number of nodes on which the search ended before it had tried all victims.
+	Comparison string  `json:"comparison,omitempty"` // only with "--preemption optimal": how the two choices differ, in words
+	// Only with "--preemption optimal": nodes on which the search ended before all victims were tried; absent for 0.
 	Cut int `json:"cut,omitempty"`
-	// Returns says what becomes of the best victims when their controllers make them again.
+	// Only with "--preemption optimal": what becomes of the victims when their controllers make them again, and of pods that these
+	// preempt.
 	Returns []comeback `json:"returns,omitempty"`
 }
 
 // comeback is what becomes of a victim: it moves to a node, preempts pods there, starves, or is lost.
 type comeback struct {
-	Pod  string `json:"pod"`
-	Fate string `json:"fate"`
-	Node string `json:"node,omitempty"`
+	Pod  string `json:"pod"`            // the victim, as NAMESPACE/NAME
+	Fate string `json:"fate"`           // "moves", "preempts", "starves" or "lost"
+	Node string `json:"node,omitempty"` // where the victim goes
 }
 
 func (c comeback) String() string {
@@ -61,9 +61,9 @@ func (c comeback) String() string {
 
 // choice is a node and the pods that would give way there. The node is "" if nobody gives way.
 type choice struct {
-	Node       string   `json:"node"`
-	Victims    []string `json:"victims"`
-	Violations int64    `json:"violations"` // victims against a disruption budget
+	Node       string   `json:"node"`       // the node on which pods would give way
+	Victims    []string `json:"victims"`    // these pods, as NAMESPACE/NAME
+	Violations int64    `json:"violations"` // how many of them against a disruption budget
 }
 
 func choiceOf(r preemption.Result) choice {

@@ -22,47 +22,48 @@ import (
 // preflight is the answer, in the form in which it is printed.
 type preflight struct {
 	report.Head
-	From    string    `json:"from"`
-	To      string    `json:"to"`
-	OK      bool      `json:"ok"`
-	Summary summary   `json:"summary"`
-	Blocked []blocked `json:"blocked"`
-	// Waiting are pods that wait for a node before the upgrade and after it. Budgets let some pod never leave.
-	Waiting  []string  `json:"waiting"`
-	Budgets  []string  `json:"budgets"`
-	Pods     []changed `json:"pods"`     // for which the new version decides otherwise
-	Fields   []changed `json:"fields"`   // of the configuration, that the new version refuses
-	Kubelets []string  `json:"kubelets"` // nodes whose kubelet is too old for the new version
-	Untried  int       `json:"untried"`
-	// Unasked are the pods about which the time left out whether the new version decides otherwise: then the answer is no.
+	From string `json:"from"` // the version before
+	To   string `json:"to"`   // the version after
+	// Whether every node can be drained, and the new version changes nothing for this cluster.
+	OK       bool      `json:"ok"`
+	Summary  summary   `json:"summary"`  // the answer in numbers
+	Blocked  []blocked `json:"blocked"`  // pods that hang for one reason
+	Waiting  []string  `json:"waiting"`  // pods without a node at the end
+	Budgets  []string  `json:"budgets"`  // budgets of the pods that hang, as NAMESPACE/NAME
+	Pods     []changed `json:"pods"`     // pods for which the new version decides otherwise
+	Fields   []changed `json:"fields"`   // fields of the configuration that the new version refuses
+	Kubelets []string  `json:"kubelets"` // nodes whose kubelet is more than three minor versions older than "to"
+	Untried  int       `json:"untried"`  // changes that --time or --steps left out
+	// Pods about which --time left out whether the new version decides otherwise; absent for 0.
 	Unasked int `json:"unasked,omitempty"`
-	// Grouped are pending pods of groups, about which nobody knows whether the new version decides otherwise.
+	// Pending pods of groups, which are not compared; absent for none.
 	Grouped []string `json:"grouped,omitempty"`
 }
 
 type summary struct {
-	Nodes   int `json:"nodes"`
-	Blocked int `json:"blocked"` // nodes
-	Pods    int `json:"pods"`    // that are to leave
-	Hanging int `json:"hanging"` // pods that can never leave
-	// Homeless are the pods that leave and would get no new node.
-	Homeless int    `json:"homeless"`
-	Total    string `json:"total"`
+	Nodes    int `json:"nodes"`    // nodes of the cluster
+	Blocked  int `json:"blocked"`  // nodes that cannot be drained
+	Pods     int `json:"pods"`     // pods that are to leave
+	Hanging  int `json:"hanging"`  // of these, the pods that hang for ever
+	Homeless int `json:"homeless"` // of these, the pods that would leave and get no new node
+	// When the last node is new; pods and nodes take no time beside the grace periods.
+	Total string `json:"total"`
 }
 
 // blocked is pods that hang for one reason, with the first change that helps.
 type blocked struct {
-	Kind  string   `json:"kind"`
-	Nodes []string `json:"nodes"`
-	Pods  []string `json:"pods"`
-	Why   string   `json:"why"`
-	Helps string   `json:"helps"`
+	Kind  string   `json:"kind"`  // the kind of the deadlock, as of RolloutPlan
+	Nodes []string `json:"nodes"` // their nodes
+	Pods  []string `json:"pods"`  // the pods, as NAMESPACE/NAME
+	Why   string   `json:"why"`   // the proof
+	// The first change with which the pods leave; empty when none that was tried does.
+	Helps string `json:"helps"`
 }
 
 type changed struct {
-	Name string `json:"name"`
-	Was  string `json:"was"`
-	Is   string `json:"is"`
+	Name string `json:"name"` // NAMESPACE/NAME of the pod, or the field
+	Was  string `json:"was"`  // the node or the message of the version before; "accepted" for a field
+	Is   string `json:"is"`   // the same of the version after; for a field why it is refused
 }
 
 // from returns the release before: that of -from, or of the oldest kubelet.

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/tools/internal/schema"
 	"github.com/podberth/podberth/tools/program"
-	"github.com/podberth/podberth/tools/report"
 )
 
 const shipped = "testdata/cluster.yaml"
@@ -44,11 +44,17 @@ func TestEachBlockerIsNamed(t *testing.T) {
 	}, kinds)
 	require.Equal(t, []string{"shop/frozen", "shop/sick", "shop/single"}, a.Budgets)
 	require.Equal(t, []any{"1.36", 3}, []any{a.From, a.Summary.Blocked})
-	page, err := os.ReadFile("../../docs/json.md")
-	require.NoError(t, err)
-	missing, err := report.Undocumented(string(page), []byte(out))
-	require.NoError(t, err)
-	require.Empty(t, missing)
+	_, limited, _ := before("", "-f", shipped, "-to", "1.37", "-time", "1ns", "-o", "json")
+	const group = `
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {nodeInfo: {kubeletVersion: v1.36.1}, allocatable: {cpu: 4, pods: 10}}}
+---
+{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: g}, spec: {schedulingPolicy: {gang: {minCount: 1}}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {schedulingGroup: {podGroupName: g}, containers: [{name: c}]}}
+`
+	_, grouped, _ := before(group, "-f", "-", "-from", "1.36", "-to", "1.37", "-o", "json")
+	_, changes, _ := before("", "-f", "../upgrade/testdata/cluster.yaml", "-from", "1.36", "-to", "1.37", "-o", "json")
+	schema.Check(t, testkit.Golden, map[string]any{"Preflight": preflight{}}, []string{out, limited, changes, grouped}, nil)
 }
 
 // Without blockers and changes the answer is yes, also from standard input. Kubelets that are too old, and a field of the configuration

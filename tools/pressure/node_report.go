@@ -17,36 +17,40 @@ import (
 type nodeReport struct {
 	report.Head
 	Node         string                 `json:"node"`
-	At           time.Time              `json:"at"`
-	Layout       pressure.Layout        `json:"layout"`
-	Thresholds   []threshold            `json:"thresholds"`
-	Conditions   []v1.NodeConditionType `json:"conditions"`
-	Acting       pressure.Signal        `json:"acting"`
-	Event        string                 `json:"event"`
-	Reclaim      []string               `json:"reclaim"`
-	LocalStorage []victim               `json:"localStorage"` // over their own limits: they go first
-	RankedFor    pressure.Signal        `json:"rankedFor"`
-	Ranking      []rankedPod            `json:"ranking"`
-	Victim       *victim                `json:"victim,omitempty"`
-	Forecast     *forecast              `json:"forecast,omitempty"`
-	NextChange   *time.Time             `json:"nextChange,omitempty"` // what happens by itself next: a grace or a condition ends
-	Allocatable  map[string]string      `json:"allocatable"`
-	Notes        []string               `json:"notes"` // what the configuration does otherwise than it looks
+	At           time.Time              `json:"at"`                   // the time of the observation
+	Layout       pressure.Layout        `json:"layout"`               // "single", "imagefs" or "split": the file systems of the node
+	Thresholds   []threshold            `json:"thresholds"`           // the eviction thresholds
+	Conditions   []v1.NodeConditionType `json:"conditions"`           // the node conditions that are true, such as MemoryPressure
+	Acting       pressure.Signal        `json:"acting"`               // the signal for which the kubelet acts now; "" for none
+	Event        string                 `json:"event"`                // the message of the event that the kubelet writes
+	Reclaim      []string               `json:"reclaim"`              // what the kubelet deletes on the node before any pod: containerGC, imageGC
+	LocalStorage []victim               `json:"localStorage"`         // pods over a limit of their own local storage, which are evicted first
+	RankedFor    pressure.Signal        `json:"rankedFor"`            // the signal of the ranking
+	Ranking      []rankedPod            `json:"ranking"`              // the pods of the node, first evicted first
+	Victim       *victim                `json:"victim,omitempty"`     // the pod that the kubelet evicts now; not there when it evicts none
+	Forecast     *forecast              `json:"forecast,omitempty"`   // what follows if usage stays as it is; not there when no threshold is met
+	NextChange   *time.Time             `json:"nextChange,omitempty"` // when a grace period or a condition ends by itself; not there when none does
+	// What the node offers to pods, a quantity for each resource; empty when the node is not in the input.
+	Allocatable map[string]string `json:"allocatable"`
+	// What the configuration does otherwise than it looks: no threshold is active, the own thresholds of the kubelet are replaced, a
+	// soft threshold never acts.
+	Notes []string `json:"notes"`
 }
 
 type threshold struct {
-	Signal         pressure.Signal `json:"signal"`
-	Value          string          `json:"value"`    // as configured
-	Quantity       string          `json:"quantity"` // a percentage in absolute terms
-	GracePeriod    string          `json:"gracePeriod"`
-	MinimumReclaim string          `json:"minimumReclaim"`
-	Target         string          `json:"target"`   // where eviction stops
-	Observed       string          `json:"observed"` // empty: not measured
-	Capacity       string          `json:"capacity"`
-	Met            bool            `json:"met"`
-	Since          *time.Time      `json:"since,omitempty"`
-	GraceExpired   bool            `json:"graceExpired"`
-	Stale          bool            `json:"stale"` // no newer measurement than last time: not acted on
+	Signal         pressure.Signal `json:"signal"`          // the signal, such as memory.available
+	Value          string          `json:"value"`           // the threshold as configured, a quantity or a percentage
+	Quantity       string          `json:"quantity"`        // the quantity of a percentage
+	GracePeriod    string          `json:"gracePeriod"`     // of a soft threshold, a duration
+	MinimumReclaim string          `json:"minimumReclaim"`  // how much more than the threshold must be free, a quantity or a percentage
+	Target         string          `json:"target"`          // the quantity at which eviction ends; "" when the signal is not measured
+	Observed       string          `json:"observed"`        // the quantity that is available; "" when the signal is not measured
+	Capacity       string          `json:"capacity"`        // the quantity that there is in all
+	Met            bool            `json:"met"`             // whether less is available than the threshold
+	Since          *time.Time      `json:"since,omitempty"` // since when it is met; not there when it is not
+	GraceExpired   bool            `json:"graceExpired"`    // whether it is met for longer than the grace period
+	// Whether it is met, and nothing newer is measured than at the last observation: the kubelet does not act.
+	Stale bool `json:"stale"`
 }
 
 // podRef names a pod.
@@ -60,36 +64,36 @@ func refTo(p *v1.Pod) podRef { return podRef{dump.Name(p), p.Namespace, p.Name} 
 
 // rankedPod is one pod of the ranking.
 type rankedPod struct {
-	Rank int `json:"rank"`
+	Rank int `json:"rank"` // the place in the ranking of all pods, from 1
 	podRef
-	ExceedsRequest bool   `json:"exceedsRequest"`
-	Priority       int32  `json:"priority"`
-	Measured       bool   `json:"measured"` // the summary has statistics of the pod
-	Usage          string `json:"usage"`    // empty: no statistics
-	Request        string `json:"request"`
-	Evictable      bool   `json:"evictable"`
-	Reason         string `json:"reason"` // why it is not evictable
-	Place          string `json:"place"`  // why it stands behind the pod before it
+	ExceedsRequest bool   `json:"exceedsRequest"` // whether the usage is above the request
+	Priority       int32  `json:"priority"`       // spec.priority; 0 without
+	Measured       bool   `json:"measured"`       // whether the summary has statistics of the pod
+	Usage          string `json:"usage"`          // a quantity; "" without statistics
+	Request        string `json:"request"`        // a quantity
+	Evictable      bool   `json:"evictable"`      // whether the kubelet may evict the pod
+	Reason         string `json:"reason"`         // why not
+	Place          string `json:"place"`          // which rule puts the pod behind the pod before it
 }
 
 type victim struct {
 	podRef
-	GracePeriodSeconds int64  `json:"gracePeriodSeconds"`
-	Message            string `json:"message"`
+	GracePeriodSeconds int64  `json:"gracePeriodSeconds"` // how long the pod has to shut down
+	Message            string `json:"message"`            // the kubelet's message
 }
 
 type forecast struct {
-	Signal  pressure.Signal `json:"signal"`
-	Target  string          `json:"target"`
-	Cleared bool            `json:"cleared"`
-	Steps   []forecastStep  `json:"steps"`
+	Signal  pressure.Signal `json:"signal"`  // the signal
+	Target  string          `json:"target"`  // the quantity at which eviction ends
+	Cleared bool            `json:"cleared"` // whether the steps are enough
+	Steps   []forecastStep  `json:"steps"`   // the pods that are evicted, in order
 }
 
 type forecastStep struct {
 	podRef
-	GracePeriodSeconds int64  `json:"gracePeriodSeconds"`
-	Frees              string `json:"frees"`
-	Available          string `json:"available"`
+	GracePeriodSeconds int64  `json:"gracePeriodSeconds"` // how long the pod has to shut down
+	Frees              string `json:"frees"`              // a quantity
+	Available          string `json:"available"`          // the quantity that is available then
 }
 
 // only leaves out the pods of other namespaces than that of -n, but for the victims.

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/tools/internal/schema"
 	"github.com/podberth/podberth/tools/program"
-	"github.com/podberth/podberth/tools/report"
 )
 
 func nodepressure(stdin string, args ...string) (code int, stdout, stderr string) {
@@ -276,21 +276,9 @@ func TestNamespaceAndHeaders(t *testing.T) {
 	require.NotContains(t, out, "OVER REQUEST")
 }
 
-// docs/json.md describes every field that is printed, and nothing is null.
-func TestJSONIsDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/json.md")
-	require.NoError(t, err)
-	files, err := filepath.Glob(in("*.out.json"))
-	require.NoError(t, err)
-	require.Greater(t, len(files), 8)
-	for _, file := range files { // the tests above compare them with what is printed
-		out, err := os.ReadFile(file)
-		require.NoError(t, err)
-		missing, err := report.Undocumented(string(page), out)
-		require.NoError(t, err)
-		require.Empty(t, missing, file)
-		require.NotContains(t, string(out), ": null")
-	}
+// The outputs, which the tests above compare with what is printed, have the form of the schema, and the schema that of the type.
+func TestSchema(t *testing.T) {
+	schema.Check(t, testkit.Golden, map[string]any{"NodePressure": nodeReport{}}, nil, nil)
 }
 
 // Bad input: one line on standard error, nothing on standard output, no state written, exit 2.

@@ -10,8 +10,8 @@ const APIVersion = "podberth.io/v1alpha1"
 
 // Head is the beginning of every JSON answer. An answer embeds it.
 type Head struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
+	APIVersion string `json:"apiVersion"` // podberth.io/v1alpha1
+	Kind       string `json:"kind"`       // which answer this is
 }
 
 // HeadOf returns the head of an answer of a kind.

@@ -127,10 +127,6 @@ var errBroken = fmt.Errorf("the pipe is broken")
 
 func TestPrintFails(t *testing.T) {
 	require.ErrorIs(t, Print([]byte("x"), Warnings{}, broken{}, broken{}), errBroken)
-	_, err := Undocumented("\n## Plan\n", []byte(`[1]`))
-	require.Error(t, err)
-	_, err = Undocumented("\n## 7\n", []byte(`{"kind": 7}`))
-	require.ErrorContains(t, err, "cannot unmarshal number")
 }
 
 // Texts of more than eight characters are rounded to tenths.

@@ -16,13 +16,13 @@ import (
 // rolloutPlan is the answer, in the form in which it is printed.
 type rolloutPlan struct {
 	report.Head
-	Summary summary            `json:"summary"`
-	Steps   []step             `json:"steps"`
-	Blocked []planner.Deadlock `json:"blocked"`
-	Skipped []planner.Skipped  `json:"skipped"`
-	Again   []planner.Journey  `json:"again"`
-	Untried int                `json:"untried,omitempty"`
-	Waiting []string           `json:"waiting"`
+	Summary summary            `json:"summary"`           // the answer in numbers
+	Steps   []step             `json:"steps"`             // the steps in order
+	Blocked []planner.Deadlock `json:"blocked"`           // why nodes cannot be drained
+	Skipped []planner.Skipped  `json:"skipped"`           // the pods that stay, as "kubectl drain" leaves them
+	Again   []planner.Journey  `json:"again"`             // the pods that move more than once
+	Untried int                `json:"untried,omitempty"` // changes that --time or --steps left out; absent for 0
+	Waiting []string           `json:"waiting"`           // pods that waited before the rollout and have no node in the end
 
 	owners map[string]string // "Kind name" of the controller of a pod, by "namespace/name"
 	waits  []waiting
@@ -35,15 +35,18 @@ type waiting struct {
 }
 
 type summary struct {
-	Pods      int    `json:"pods"`     // that are to leave
-	Leaving   int    `json:"leaving"`  // pods that leave
-	Hanging   int    `json:"hanging"`  // pods that can never leave
-	Homeless  int    `json:"homeless"` // pods that the plan leaves, because they would get no new node
-	Replaced  int    `json:"replaced"`
-	Blocked   int    `json:"blocked"` // nodes
-	Evictions int    `json:"evictions"`
-	Again     int    `json:"again"`
-	Total     string `json:"total"`
+	Pods    int `json:"pods"`    // pods of the nodes that are to leave
+	Leaving int `json:"leaving"` // of these, the pods that leave
+	// Of these, the pods that hang for ever: "blocked[]" has the causes; the others stay with them on the blocked nodes.
+	Hanging int `json:"hanging"`
+	// Of these, the pods that would get no new node, so that the plan leaves them where they are: kinds "no-room", "anti-affinity",
+	// "spread", "volumes" and "order" of "blocked[]".
+	Homeless  int    `json:"homeless"`
+	Replaced  int    `json:"replaced"`  // nodes that are new in the end
+	Blocked   int    `json:"blocked"`   // nodes that cannot be drained
+	Evictions int    `json:"evictions"` // how many pods are evicted
+	Again     int    `json:"again"`     // pods that move more than once
+	Total     string `json:"total"`     // when the last step ends; times count from the beginning
 
 	counted      map[string]bool // pods of deadlocks: a pod of a group may stand in several
 	hangs, lacks causes          // of pods that hang, and of those that get no new node
@@ -71,47 +74,49 @@ func (c causes) String() string {
 }
 
 type step struct {
+	// "surge": nodes come; "replace": nodes are drained and come back new; "retire": surge nodes are drained and leave; "settle":
+	// pods that waited get nodes.
 	Action  planner.Action `json:"action"`
-	Nodes   []string       `json:"nodes"`
-	Begin   string         `json:"begin"`
-	Empty   string         `json:"empty"`
-	End     string         `json:"end"`
-	Waves   []wave         `json:"waves"`
-	Budgets []planner.Room `json:"budgets"`
-	Skews   []planner.Skew `json:"skews"`
+	Nodes   []string       `json:"nodes"`   // the nodes of the step
+	Begin   string         `json:"begin"`   // when the step begins
+	Empty   string         `json:"empty"`   // when the last pod has left the nodes
+	End     string         `json:"end"`     // when the last node takes pods again
+	Waves   []wave         `json:"waves"`   // the waves in order; a wave begins when the wave before has ended
+	Budgets []planner.Room `json:"budgets"` // the budgets of the pods that leave
+	Skews   []planner.Skew `json:"skews"`   // the spread constraints of the pods that leave, at the end of the step
 
 	begin, end time.Duration
 }
 
 type wave struct {
-	Begin     string     `json:"begin"`
-	End       string     `json:"end"`
-	Evictions []eviction `json:"evictions"`
-	Placed    []arrival  `json:"placed"`
+	Begin     string     `json:"begin"`     // when the pods are evicted
+	End       string     `json:"end"`       // when the pods are gone and their replacements are ready
+	Evictions []eviction `json:"evictions"` // the evictions in order
+	Placed    []arrival  `json:"placed"`    // pods that waited and get a node when the wave begins
 
 	begin time.Duration
 }
 
 type eviction struct {
-	Pod         string   `json:"pod"`
+	Pod         string   `json:"pod"` // NAMESPACE/NAME; a pod that the plan makes is named after the first pod
 	Namespace   string   `json:"namespace"`
 	Name        string   `json:"name"`
-	Node        string   `json:"node"`
-	Budgets     []string `json:"budgets"`
-	Bypass      string   `json:"bypass"`
-	Replacement string   `json:"replacement"`
-	To          string   `json:"to"`
-	Gone        string   `json:"gone"`
-	Placed      string   `json:"placed"`
-	Ready       string   `json:"ready"`
+	Node        string   `json:"node"`        // the node that the pod leaves
+	Budgets     []string `json:"budgets"`     // the budgets that cover the pod, as NAMESPACE/NAME
+	Bypass      string   `json:"bypass"`      // why no budget is asked, such as Succeeded
+	Replacement string   `json:"replacement"` // the pod that takes its place, "" when nobody makes one
+	To          string   `json:"to"`          // the node of the replacement, "" when another scheduler decides
+	Gone        string   `json:"gone"`        // when the pod has left
+	Placed      string   `json:"placed"`      // when the replacement gets its node
+	Ready       string   `json:"ready"`       // when the replacement is ready
 
 	over time.Duration // the replacement is ready, or the pod is gone
 }
 
 type arrival struct {
 	Pod   string `json:"pod"`
-	To    string `json:"to"`
-	Ready string `json:"ready"`
+	To    string `json:"to"`    // the node
+	Ready string `json:"ready"` // when the pod is ready
 
 	over time.Duration
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/tools/internal/schema"
 	"github.com/podberth/podberth/tools/program"
-	"github.com/podberth/podberth/tools/report"
 )
 
 const shipped = "testdata/cluster.yaml"
@@ -110,18 +110,38 @@ spec: {replicas: 2, selector: {matchLabels: {app: web}}, template: {metadata: {l
 	require.Len(t, a.Steps[1].Waves[0].Placed, 2)
 }
 
-// docs/json.md describes every field that is printed, and nothing is null.
-func TestDocumentedJSON(t *testing.T) {
-	page, err := os.ReadFile("../../docs/json.md")
-	require.NoError(t, err)
-	for _, file := range []string{"cluster.json", "parallel.json"} {
-		out, err := os.ReadFile(filepath.Join("testdata", file))
-		require.NoError(t, err)
-		require.NotContains(t, string(out), "null")
-		missing, err := report.Undocumented(string(page), out)
-		require.NoError(t, err)
-		require.Empty(t, missing)
-	}
+// The outputs have the form of the schema, and the schema that of the type.
+func TestSchema(t *testing.T) {
+	const spread = `
+{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {kubernetes.io/hostname: n1}}, status: {allocatable: {cpu: 1, pods: 10}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n2, labels: {kubernetes.io/hostname: n2}}, status: {allocatable: {cpu: 1, pods: 10}}}
+---
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {name: web, uid: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: c, image: c, resources: {requests: {cpu: 500m}}}]
+      topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: web}}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web-0, uid: web-0, labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: web, controller: true}]}
+spec:
+  nodeName: n1
+  containers: [{name: c, image: c, resources: {requests: {cpu: 500m}}}]
+  topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: web}}}]
+status: {phase: Running, conditions: [{type: Ready, status: "True"}]}
+`
+	_, out, errs := rolling(spread, "-f", "-", "-expand", "-surge", "1", "-o", "json")
+	require.NotEmpty(t, out, errs)
+	_, limited, _ := rolling("", "-f", shipped, "-steps", "1", "-o", "json")
+	schema.Check(t, testkit.Golden, map[string]any{"RolloutPlan": rolloutPlan{}}, []string{out, limited}, nil)
 }
 
 // Every line of output in docs/rollout.md is a line of the shipped output, blanks aside.

@@ -17,23 +17,25 @@ import (
 // answer is a timeline in the form in which it is printed.
 type answer struct {
 	report.Head
-	Until   metav1.Duration `json:"until"`
-	Summary summary         `json:"summary"`
-	Entries []entry         `json:"entries"`
-	Pending []pending       `json:"pending"`
+	Until   metav1.Duration `json:"until"`   // how far the forecast looks, a duration
+	Summary summary         `json:"summary"` // the forecast in numbers
+	Entries []entry         `json:"entries"` // what happens, in order of time
+	Pending []pending       `json:"pending"` // the pods whose timers still run at the end
 }
 
 // entry is a taint.Entry with the parts of the pod's name.
 type entry struct {
-	At        metav1.Duration  `json:"at"`
-	What      string           `json:"what"`
-	Node      string           `json:"node"`
-	Zone      string           `json:"zone"`
-	Pod       string           `json:"pod"`
-	Namespace string           `json:"namespace"`
-	Name      string           `json:"name"`
-	Cause     string           `json:"cause"`
-	Until     *metav1.Duration `json:"until,omitempty"`
+	At metav1.Duration `json:"at"` // a duration since the beginning
+	// "event", "unknown", notReady, "tainted", "untainted", "zone", "started", "moved", "cancelled" or "evicted".
+	What      string `json:"what"`
+	Node      string `json:"node"` // name of the node; "" for a zone
+	Zone      string `json:"zone"` // the zone that has another state or rate; "" for nodes without zones, too
+	Pod       string `json:"pod"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Cause     string `json:"cause"` // why, in words
+	// The end of a pod's timer, a duration since the beginning; only with "started", "moved" and "cancelled".
+	Until *metav1.Duration `json:"until,omitempty"`
 }
 
 type pending struct {
@@ -41,7 +43,7 @@ type pending struct {
 	Namespace string          `json:"namespace"`
 	Name      string          `json:"name"`
 	Node      string          `json:"node"`
-	Until     metav1.Duration `json:"until"`
+	Until     metav1.Duration `json:"until"` // the end of the timer, a duration since the beginning
 }
 
 // answerOf returns the answer of a timeline, without the pods of other namespaces than that of -n. What happens to nodes and

@@ -17,13 +17,13 @@ import (
 
 // summary is the forecast in numbers.
 type summary struct {
-	Nodes   int              `json:"nodes"`   // from which pods are evicted
-	Evicted int              `json:"evicted"` // pods
-	First   *metav1.Duration `json:"first,omitempty"`
-	Last    *metav1.Duration `json:"last,omitempty"`
-	Waiting int              `json:"waiting"` // pods whose time ends after the forecast
-	Staying int              `json:"staying"` // other pods of the nodes that got a NoExecute taint or fell silent: they tolerate it, or it went
-	// Sets are pods of StatefulSets that stay Terminating on silent nodes. No new pod is made until they are gone.
+	Nodes   int              `json:"nodes"`           // nodes from which pods are evicted
+	Evicted int              `json:"evicted"`         // pods that are evicted
+	First   *metav1.Duration `json:"first,omitempty"` // when the first of them is, absent without one
+	Last    *metav1.Duration `json:"last,omitempty"`  // when the last of them is, absent without one
+	Waiting int              `json:"waiting"`         // pods that are evicted after "until"
+	Staying int              `json:"staying"`         // other pods of nodes that fell silent or got a NoExecute taint
+	// Pods of StatefulSets that stay Terminating on silent nodes; no new pod is made until they are gone.
 	Sets []string `json:"sets"`
 }
 

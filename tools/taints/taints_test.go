@@ -12,8 +12,8 @@ import (
 
 	"github.com/podberth/podberth/eviction/taint"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/tools/internal/schema"
 	"github.com/podberth/podberth/tools/program"
-	"github.com/podberth/podberth/tools/report"
 )
 
 const shop = "../../examples/testdata/cluster.yaml"
@@ -175,20 +175,11 @@ func TestNamespaceAndHeaders(t *testing.T) {
 	require.Contains(t, errs, "-no-headers: Invalid value: true: goes with tables")
 }
 
-// docs/json.md describes every field that is printed, and nothing is null.
-func TestJSONIsDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/json.md")
-	require.NoError(t, err)
-	for _, args := range [][]string{
-		{"-events", "testdata/events.yaml"}, {"-events", "testdata/zone-outage.yaml"}, {"-stop", "gpu-a1", "-until", "2m"}, {"-events", "testdata/blackout.yaml"},
-	} {
-		code, out, errs := forecast("", append([]string{"-f", shop, "-admit", "-o", "json"}, args...)...)
-		require.Zero(t, code, errs)
-		missing, err := report.Undocumented(string(page), []byte(out))
-		require.NoError(t, err)
-		require.Empty(t, missing)
-		require.NotContains(t, out, ": null")
-	}
+// The outputs have the form of the schema, and the schema that of the type.
+func TestSchema(t *testing.T) {
+	code, out, errs := forecast("", "-f", shop, "-admit", "-o", "json", "-stop", "gpu-a1", "-until", "2m")
+	require.Zero(t, code, errs)
+	schema.Check(t, testkit.Golden, map[string]any{"TaintForecast": answer{}}, []string{out}, nil)
 }
 
 // Bad input: one line on standard error, nothing on standard output, exit 2.

@@ -12,9 +12,9 @@ import (
 
 // fieldChange is a field of the configuration that the version before takes and the version after refuses.
 type fieldChange struct {
-	Field string `json:"field"`
-	Why   string `json:"why"`
-	Rule  rule   `json:"rule"`
+	Field string `json:"field"` // path of the field
+	Why   string `json:"why"`   // the text of the refusal
+	Rule  rule   `json:"rule"`  // the difference
 }
 
 // configuration has the fields of a KubeSchedulerConfiguration that differ between versions.

@@ -11,11 +11,10 @@ import (
 // pluginChange is a plugin of the default profile that is not the same in both versions.
 type pluginChange struct {
 	Plugin string `json:"plugin"`
-	// Change is "presence", "weight", "order" or "points".
-	Change string `json:"change"`
-	From   string `json:"from"`
-	To     string `json:"to"`
-	Rule   rule   `json:"rule"`
+	Change string `json:"change"` // "presence", "weight", "order" or "points"
+	From   string `json:"from"`   // how it was
+	To     string `json:"to"`     // how it is
+	Rule   rule   `json:"rule"`   // the difference
 }
 
 // pluginChanges compares the default profiles.

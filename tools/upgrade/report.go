@@ -12,67 +12,67 @@ import (
 // upgradeReport is the answer.
 type upgradeReport struct {
 	report.Head
-	From    string        `json:"from"`
-	To      string        `json:"to"`
-	Summary summary       `json:"summary"`
-	Pods    []podChange   `json:"pods"`
+	From    string  `json:"from"`    // the version before, such as 1.36
+	To      string  `json:"to"`      // the version after
+	Summary summary `json:"summary"` // numbers; with -n of the pods of one namespace
+	// The pending pods that change, in input order; each is decided alone, on the cluster as the dump has it.
+	Pods []podChange `json:"pods"`
+	// Running pods that their nodes would take in the version before and not in the version after.
 	Running []readmission `json:"running"`
-	// Grouped are pending pods of groups that are not compared: the rules of v1.37 are the only ones that podberth follows for groups.
+	// Pending pods of groups, where groups count and one of the versions is not 1.37: they are not compared.
 	Grouped     []string       `json:"grouped"`
-	Fields      []fieldChange  `json:"fields"`
-	Plugins     []pluginChange `json:"plugins"`
-	Differences []difference   `json:"differences"`
+	Fields      []fieldChange  `json:"fields"`      // fields of --config that the version before takes and the version after refuses
+	Plugins     []pluginChange `json:"plugins"`     // plugins of the default profile that are not the same
+	Differences []difference   `json:"differences"` // all differences between the versions, whether or not they concern the cluster
 }
 
 type summary struct {
-	Pending int `json:"pending"`
-	Changed int `json:"changed"`
-	Running int `json:"running"`
-	Refused int `json:"refused"`
-	Fields  int `json:"fields"`
-	// Untried are the pods that -steps or -time left out.
-	Untried int `json:"untried,omitempty"`
+	Pending int `json:"pending"`           // pods without a node that are compared
+	Changed int `json:"changed"`           // pending pods whose verdict, message or node changes
+	Running int `json:"running"`           // pods on nodes that are not terminating
+	Refused int `json:"refused"`           // running pods that their nodes would not take in the version after
+	Fields  int `json:"fields"`            // fields of the configuration that the version after refuses
+	Untried int `json:"untried,omitempty"` // pods that --steps or --time left out; absent for 0
 }
 
 // podChange is a pending pod whose verdict, message or node changes.
 type podChange struct {
-	Pod  string  `json:"pod"`
-	From verdict `json:"from"`
-	To   verdict `json:"to"`
-	// Changes names the fields that differ between From and To: verdict, node, message.
-	Changes []string `json:"changes"`
-	Rules   []rule   `json:"rules"`
+	Pod     string   `json:"pod"`
+	From    verdict  `json:"from"`    // the answer of the version before
+	To      verdict  `json:"to"`      // the answer of the version after
+	Changes []string `json:"changes"` // the fields that differ between "from" and "to": "verdict", "node", "message"
+	Rules   []rule   `json:"rules"`   // the differences behind the change
 }
 
 type verdict struct {
-	Outcome       string `json:"outcome"`
-	Node          string `json:"node"`
-	NominatedNode string `json:"nominatedNode"`
-	Message       string `json:"message"`
+	Outcome       string `json:"outcome"`       // Scheduled, Unschedulable, Gated or Error
+	Node          string `json:"node"`          // the node of a scheduled pod
+	NominatedNode string `json:"nominatedNode"` // the node on which other pods would give way
+	Message       string `json:"message"`       // why the pod has no node
 }
 
 // rule is a difference that makes a change.
 type rule struct {
-	ID       string `json:"id"`
-	Sentence string `json:"sentence"`
+	ID       string `json:"id"`       // identifier of the rule, as in docs/fidelity/versions/README.md
+	Sentence string `json:"sentence"` // what changed between the releases
 }
 
 // readmission is a running pod that its node would take in the version before and would not take in the version after.
 type readmission struct {
 	Pod     string   `json:"pod"`
-	Node    string   `json:"node"`
-	Reasons []string `json:"reasons"`
-	Rules   []rule   `json:"rules"`
+	Node    string   `json:"node"`    // the node
+	Reasons []string `json:"reasons"` // kube-scheduler's texts
+	Rules   []rule   `json:"rules"`   // the differences behind the change
 }
 
 type difference struct {
-	ID       string `json:"id"`
-	Area     string `json:"area"`
-	Name     string `json:"name"`
-	Sentence string `json:"sentence"`
-	From     string `json:"from"`
-	To       string `json:"to"`
-	Modelled bool   `json:"modelled"`
+	ID       string `json:"id"`       // identifier of the rule
+	Area     string `json:"area"`     // part of Kubernetes
+	Name     string `json:"name"`     // what differs
+	Sentence string `json:"sentence"` // what changed
+	From     string `json:"from"`     // what the version before does
+	To       string `json:"to"`       // what the version after does
+	Modelled bool   `json:"modelled"` // whether podberth follows the versions in this
 }
 
 // between returns what differs between the versions.

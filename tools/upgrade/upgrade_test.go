@@ -4,15 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/tools/internal/schema"
 	"github.com/podberth/podberth/tools/program"
-	"github.com/podberth/podberth/tools/report"
 )
 
 func run(args ...string) (code int, stdout, stderr string) {
@@ -176,18 +175,11 @@ func TestFlags(t *testing.T) {
 	require.Zero(t, code, "the other pods are not shown and do not count")
 }
 
-// docs/json.md has every field.
-func TestForms(t *testing.T) {
-	page, err := os.ReadFile("../../docs/json.md")
-	require.NoError(t, err)
+// The outputs have the form of the schema, and the schema that of the type.
+func TestSchema(t *testing.T) {
 	_, out, _ := run(shipped("1.37", "1.34", "-o", "json", "-config", "testdata/scheduler.yaml")...)
-	missing, err := report.Undocumented(string(page), []byte(out))
-	require.NoError(t, err)
-	require.Empty(t, missing)
-	_, out, _ = run(shipped("1.36", "1.37", "-o", "json")...)
-	missing, err = report.Undocumented(string(page), []byte(out))
-	require.NoError(t, err)
-	require.Empty(t, missing)
+	_, limited, _ := run(shipped("1.36", "1.37", "-o", "json", "-steps", "1")...)
+	schema.Check(t, testkit.Golden, map[string]any{"UpgradeReport": upgradeReport{}}, []string{out, limited}, nil)
 }
 
 // terminal is 60 characters wide.

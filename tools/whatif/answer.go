@@ -21,66 +21,64 @@ import (
 // answer is the result, in the form in which it is printed.
 type answer struct {
 	report.Head
-	Changes []string `json:"changes"`
-	Summary summary  `json:"summary"`
-	// Waits are the pods without a node afterwards. Placed have a node only because of the changes, or are new. Moves left a node and get
-	// another one, or the same again.
-	Waits   []waits   `json:"waits"`
-	Placed  []placed  `json:"placed"`
-	Moves   []move    `json:"moves"`
-	Gone    []gone    `json:"gone"`
-	Victims []victim  `json:"victims"`
+	Changes []string `json:"changes"` // the changes in their order, as the command line has them
+	Summary summary  `json:"summary"` // counts of pods
+	Waits   []waits  `json:"waits"`   // the pods without a node afterwards, those because of the changes first
+	Placed  []placed `json:"placed"`  // pods that get a node because of the changes, and new pods
+	Moves   []move   `json:"moves"`   // pods that leave a node and get one again
+	Gone    []gone   `json:"gone"`    // pods that leave for good
+	Victims []victim `json:"victims"` // pods that give way by preemption because of the changes
+	// Evictions that the Eviction API refuses, and pods of a larger workload that the API server refuses; these stay as they are.
 	Refused []refused `json:"refused"`
 }
 
 // summary counts pods before and after. Waiting are those without a node.
 type summary struct {
-	WaitingBefore int `json:"waitingBefore"`
-	WaitingAfter  int `json:"waitingAfter"`
-	NewlyWaiting  int `json:"newlyWaiting"`
-	Placed        int `json:"placed"`
-	Moves         int `json:"moves"`
+	WaitingBefore int `json:"waitingBefore"` // pods without a node as things are, after the scheduler has tried them
+	WaitingAfter  int `json:"waitingAfter"`  // the same with the changes
+	NewlyWaiting  int `json:"newlyWaiting"`  // of these the ones that wait because of the changes
+	Placed        int `json:"placed"`        // pods that get a node because of the changes, and new pods
+	Moves         int `json:"moves"`         // pods that leave a node and get one again
 }
 
 type waits struct {
-	Pod string `json:"pod"`
-	// Since is "before" for a pod that waits without the changes too, "change" for one that waits because of them.
-	Since   string `json:"since"`
-	From    string `json:"from"` // the node that it has left, "" for none
-	Message string `json:"message"`
+	Pod     string `json:"pod"`     // NAMESPACE/NAME; a pod that is made again keeps its name here
+	Since   string `json:"since"`   // "change" or "before": it waits because of the changes, or as things are too
+	From    string `json:"from"`    // the node that it has left; "" for none
+	Message string `json:"message"` // kube-scheduler's message
 }
 
 type placed struct {
 	Pod  string `json:"pod"`
-	Node string `json:"node"`
-	New  bool   `json:"new"` // a change made the pod
+	Node string `json:"node"` // its node
+	New  bool   `json:"new"`  // whether a change made it
 }
 
 type move struct {
 	Pod  string `json:"pod"`
-	From string `json:"from"`
-	To   string `json:"to"`
+	From string `json:"from"` // the node that it leaves
+	To   string `json:"to"`   // the node that it gets
 }
 
 // gone is a pod that leaves for good.
 type gone struct {
 	Pod  string `json:"pod"`
-	Node string `json:"node"`
-	Why  string `json:"why"`
+	Node string `json:"node"` // the node that it leaves; "" for none
+	Why  string `json:"why"`  // why nobody makes it again
 }
 
 // victim is a pod that gives way by preemption because of the changes.
 type victim struct {
 	Pod string `json:"pod"`
-	By  string `json:"by"`
+	By  string `json:"by"` // the pod to which it gives way
 }
 
 // refused is what the API server does not do: an eviction, or a pod of a workload that grows.
 type refused struct {
 	Pod      string   `json:"pod"`
-	Message  string   `json:"message"`
-	Cause    string   `json:"cause"`
-	Remedies []string `json:"remedies"`
+	Message  string   `json:"message"`  // the server's text
+	Cause    string   `json:"cause"`    // the cause of a refused eviction; "" otherwise
+	Remedies []string `json:"remedies"` // what would change the answer
 }
 
 func refusedPod(pod, text string) refused {

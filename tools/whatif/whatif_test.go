@@ -8,7 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/internal/schema"
 )
 
 const shipped = "../../examples/testdata/cluster.yaml"
@@ -161,4 +163,11 @@ func FuzzChange(f *testing.F) {
 			require.NotEmpty(t, errs.String())
 		}
 	})
+}
+
+// The outputs have the form of the schema, and the schema that of the type.
+func TestSchema(t *testing.T) {
+	_, out, errs := run(t, "-remove-node=general-a1", "-evict=data/postgres-0", "-scale=deployment/shop/cart=9", "-o=json")
+	require.Empty(t, errs)
+	schema.Check(t, testkit.Golden, map[string]any{"WhatIf": answer{}}, []string{out}, map[string]string{"victim": "no pod of the cluster gets a node and gives way then"})
 }

@@ -2,8 +2,8 @@ package proof
 
 // Place is a member of a group on a node.
 type Place struct {
-	Pod  string `json:"pod"` // namespace/name
-	Node string `json:"node"`
+	Pod  string `json:"pod"`  // namespace/name
+	Node string `json:"node"` // its node
 }
 
 // Absence says why a group has no place inside a set of nodes: the cluster for the root, a domain of the parent otherwise.
@@ -18,9 +18,9 @@ type Absence struct {
 
 // Domain says why one domain does not take the group. One of [Room], Children and Exhausted is set.
 type Domain struct {
-	Name  string `json:"name"`  // the value of the Key
-	Nodes int    `json:"nodes"` // in the domain
-	Room  *Room  `json:"room,omitempty"`
+	Name  string `json:"name"`           // the value of the Key
+	Nodes int    `json:"nodes"`          // in the domain
+	Room  *Room  `json:"room,omitempty"` // why too few members fit; nil: Children or Exhausted say it
 	// Children have no place in the domain; the other children are too few.
 	Children []Absence `json:"children,omitempty"`
 	// Exhausted: every way was tried. It stands at the root alone, because members of siblings can help a child.
@@ -41,30 +41,29 @@ const (
 
 // Room counts the members that a domain takes at most: fewer than Need.
 type Room struct {
-	Kind Kind `json:"kind"`
+	Kind Kind `json:"kind"` // how the room is counted
 	// Need is how many members must come to the domain at least.
 	Need int `json:"need"`
 	// Of leaves only members that ask for much in the count; nil: all count.
-	Of *Amount `json:"of,omitempty"`
-	// Resource, Free and Least are of ByResource: Free is what the nodes have, Least what the Need smallest members ask for.
-	Resource string `json:"resource,omitempty"`
-	Free     int64  `json:"free,omitempty"`
-	Least    int64  `json:"least,omitempty"`
+	Of       *Amount `json:"of,omitempty"`
+	Resource string  `json:"resource,omitempty"` // that is counted, with ByResource; Free and Least are then set too
+	Free     int64   `json:"free,omitempty"`     // what the nodes have
+	Least    int64   `json:"least,omitempty"`    // what the Need smallest members ask for
 	// Key is the label of Apart and Spread.
 	Key string `json:"key,omitempty"`
 	// Most is the sum of Parts: members by name, nodes by name, or values of Key. Nodes without the Key of Apart are parts of their own.
 	Most  int    `json:"most"`
-	Parts []Part `json:"parts,omitempty"`
+	Parts []Part `json:"parts,omitempty"` // of which Most is the sum
 }
 
 // Amount is a request of at least so much.
 type Amount struct {
-	Resource string `json:"resource"`
-	AtLeast  int64  `json:"atLeast"`
+	Resource string `json:"resource"` // name of the resource
+	AtLeast  int64  `json:"atLeast"`  // members that ask for at least this much count
 }
 
 // Part takes so many members at most. A part that takes none is left out.
 type Part struct {
 	Name string `json:"name"`
-	Most int    `json:"most"`
+	Most int    `json:"most"` // how many members fit
 }
