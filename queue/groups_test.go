@@ -309,6 +309,17 @@ func TestGroups(t *testing.T) {
 			c.come("g", "c!")
 			require.Equal(c.t, "gated: a b c", c.where())
 		}},
+		{"E84", "members on nodes count for a larger minimum", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 2, 0)
+			c.come("g", "a", "b")
+			e, _ := c.pop()
+			c.returns(e, RootScheduled)
+			c.group("g", "", 4, 0)
+			c.come("g", "c")
+			require.Equal(c.t, "gated: c", c.where())
+			c.come("g", "e")
+			require.Equal(c.t, "active: c e", c.where())
+		}},
 		{"PG2.10 in backoff", "a newcomer does not end the rest", podgroup.Gates{}, func(c *clique) {
 			c.group("g", "", 1, 0)
 			c.come("g", "a")
@@ -356,6 +367,17 @@ func TestGroups(t *testing.T) {
 			c.gone("a")
 			c.returns(e, RootUnschedulable, "a", "b")
 			require.Equal(c.t, "error backoff: b", c.where())
+		}},
+		{"PG7.4", "members count their own failures: without a plugin that rejected one it is an error", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 2, 0)
+			c.come("g", "a", "b")
+			e, _ := c.pop()
+			a, b := e.Members[0], e.Members[1]
+			_, err := c.q.ReturnRoot(e, RootResult{RootUnschedulable, []MemberFailure{{Entry: a}, {b, Failure{Unschedulable: []string{"P"}}}}}, c.now)
+			require.NoError(c.t, err)
+			require.Equal(c.t, []int{0, 1}, []int{e.ConsecutiveErrorsCount, e.UnschedulableCount})
+			require.Equal(c.t, []int{1, 0}, []int{a.ConsecutiveErrorsCount, a.UnschedulableCount})
+			require.Equal(c.t, []int{0, 1}, []int{b.ConsecutiveErrorsCount, b.UnschedulableCount})
 		}},
 		{"PG7.5 binding", "a member that is not bound comes back to its root", podgroup.Gates{}, func(c *clique) {
 			c.group("g", "", 1, 0)

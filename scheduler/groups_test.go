@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/internal/testkit/situation"
@@ -189,6 +190,110 @@ func halfGang(t *testing.T) (r *rig, s *situation.Situation, script *script, b *
 	r = playGroups(t, s, Options{Groups: &podgroup.Gates{}, Profiles: []Profile{profile}, Plugins: plugins})
 	require.True(t, r.step())
 	return r, s, script, list[0]
+}
+
+// A member that Reserve rejects fails alone when its gang has enough others (E27).
+func TestReserveRejectsAMember(t *testing.T) {
+	_, list := probes(1)
+	list[0].perPod["b"] = map[Point]*Status{Reserve: NewStatus(Unschedulable, "no reserve")}
+	profile, plugins := on(list, Reserve)
+	s, err := situation.Parse("node n1:4; group g gang2; pod a:1 in=g; pod b:1 in=g; pod c:1 in=g")
+	require.NoError(t, err)
+	r := playGroups(t, s, Options{Groups: &podgroup.Gates{}, Profiles: []Profile{profile}, Plugins: plugins})
+	require.True(t, r.step())
+	require.Equal(t, "a n1\nb Unschedulable: 0/1 nodes are available: 1 no reserve.\nc n1\ng Scheduled", r.outcome(s))
+	require.Zero(t, r.s.Waiting())
+	require.Empty(t, r.errs)
+}
+
+// A group that preempts for a member that no filter rejected stays gated when its victim is gone, until the flush (E91).
+func TestPreemptionWithoutRejection(t *testing.T) {
+	s, err := situation.Parse("gates=C; node n1:3; composite job gang2 ^10; group x gang1 ^10 parent=job; group y gang1 ^10 parent=job; " +
+		"pod xr:1 in=x on=n1 ^10; pod yr:1 in=y on=n1 ^10; pod v:1 on=n1 ^1; pod xm:1 in=x ^10")
+	require.NoError(t, err)
+	gates := s.Gates
+	r := playGroups(t, s, Options{Groups: &gates})
+	r.play(9)
+	require.Equal(t, []string{"v"}, r.deleted)
+	require.Equal(t, queue.Gated, r.place(r.pods["d/xm"]))
+	require.Contains(t, r.outcome(s), "xm Unschedulable: pod group is unschedulable (n1)")
+	r.clock.advance(6 * time.Minute)
+	r.play(1)
+	require.Contains(t, r.outcome(s), "xm n1")
+	require.Empty(t, r.errs)
+}
+
+// A cycle of a group reads one snapshot: a node that comes during the cycle is for the next one (PG3.1).
+func TestGroupCycleReadsOneSnapshot(t *testing.T) {
+	s, err := situation.Parse("node n1:1; node n2:1; group g gang2; pod a:1 in=g; pod b:1 in=g")
+	require.NoError(t, err)
+	late := s.Nodes[1]
+	s.Nodes = s.Nodes[:1]
+	var r *rig
+	came := false
+	r = playGroups(t, s, Options{Groups: &podgroup.Gates{}, OnAttempt: func(*v1.Pod, *cluster.Snapshot) {
+		if !came {
+			came = true
+			r.s.Set(nil, late)
+		}
+	}})
+	require.True(t, r.step())
+	require.Contains(t, r.outcome(s), "b Unschedulable: 0/1 nodes are available: 1 Insufficient cpu.")
+	require.False(t, r.step(), "the group rests, although a node came")
+	r.play(3)
+	require.Equal(t, "a n1\nb n2\ng Scheduled", r.outcome(s))
+	require.Empty(t, r.errs)
+}
+
+// Known members are the pods of the scheduler's own profiles that wait, and all pods on nodes that have not ended (PG2.6).
+func TestKnownMembers(t *testing.T) {
+	type test struct {
+		name, why string
+		change    func(p *v1.Pod)
+		known     int
+		place     queue.Place
+	}
+	terminating := func(p *v1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: newClock().Now()} }
+	testkit.Run(t, []test{
+		{"a pod that waits", "it is one of the gang", func(*v1.Pod) {}, 3, queue.Active},
+		{"a gated pod", "it is known, and gates the others", func(p *v1.Pod) { p.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "x"}} }, 3, queue.Gated},
+		{"a terminating pod", "it is known until it is gone", terminating, 3, queue.Active},
+		{"another scheduler's pod", "this scheduler does not see it", func(p *v1.Pod) { p.Spec.SchedulerName = "other" }, 2, queue.Gated},
+		{"another scheduler's pod on a node", "whoever placed it", func(p *v1.Pod) { p.Spec.SchedulerName, p.Spec.NodeName = "other", "n1" }, 3, queue.Active},
+		{"a terminating pod on a node", "it still holds room", func(p *v1.Pod) { terminating(p); p.Spec.NodeName = "n1" }, 3, queue.Active},
+		{"a pod that has ended", "it holds nothing", func(p *v1.Pod) { p.Spec.NodeName, p.Status.Phase = "n1", v1.PodSucceeded }, 2, queue.Gated},
+		{"a pod that has failed", "it holds nothing", func(p *v1.Pod) { p.Spec.NodeName, p.Status.Phase = "n1", v1.PodFailed }, 2, queue.Gated},
+	}, func(t *testing.T, c test) {
+		s, err := situation.Parse("node n1:4; group g gang3; pod a:1 in=g; pod b:1 in=g; pod c:1 in=g")
+		require.NoError(t, err)
+		third := s.Queued[2]
+		s.Queued = s.Queued[:2]
+		r := playGroups(t, s, Options{Groups: &podgroup.Gates{}})
+		require.Equal(t, queue.Gated, r.place(r.pods["d/a"]))
+		c.change(third)
+		r.add(third)
+		require.Equal(t, c.known, r.s.groups.count(s.Groups[0]))
+		require.Equal(t, c.place, r.place(r.pods["d/a"]))
+		r.s.DeletePod(third)
+		require.Equal(t, 2, r.s.groups.count(s.Groups[0]))
+		require.Empty(t, r.errs)
+	})
+}
+
+// Each member counts its own failures: one that no filter rejected counts an error (PG7.4).
+func TestMembersCountTheirFailures(t *testing.T) {
+	r := groupRig(t, "node n1:2; group g gang3; pod a:1 in=g; pod b:1 in=g; pod c:1 in=g")
+	require.True(t, r.step())
+	var got []string
+	r.s.queue.Read(func(q *queue.Queue) {
+		for _, name := range []string{"d/a", "d/b", "d/c"} {
+			e, ok := q.Lookup(r.pods[name])
+			require.True(t, ok)
+			got = append(got, fmt.Sprintf("%s: attempts %d, errors %d, unschedulable %d", name, e.Attempts, e.ConsecutiveErrorsCount, e.UnschedulableCount))
+		}
+	})
+	require.Equal(t, []string{"d/a: attempts 1, errors 1, unschedulable 0", "d/b: attempts 1, errors 1, unschedulable 0", "d/c: attempts 1, errors 0, unschedulable 1"}, got)
+	require.Empty(t, r.errs)
 }
 
 // Members that find nodes later are waited for: a pod that was placed waits on Permit until its gang is complete (E30).
