@@ -28,12 +28,12 @@ func ExampleShapeAt() {
 }
 
 // best is the program of the package comment.
-func best(pod *v1.Pod, cluster score.Rows, feasible []int, names []string) error {
+func best(pod *v1.Pod, snapshot score.Rows, feasible []int, names []string) error {
 	fit, err := score.CompileAllocation(pod, score.FitArgs{}) // once for equal pods
 	if err != nil {
 		return err
 	}
-	state := fit.On(cluster) // once per cluster
+	state := fit.On(snapshot) // once per cluster
 	column := score.Column{Plugin: state.Name(), Weight: 1}
 	for _, i := range feasible {
 		column.Scores = append(column.Scores, state.Raw(i))

@@ -22,14 +22,14 @@ func (h hosts) Node(i int) *v1.Node          { return h.nodes[i] }
 func (h hosts) Pods(i int) iter.Seq[*v1.Pod] { return slices.Values(h.pods[i]) }
 
 // place is the program of the package comment.
-func place(pod *v1.Pod, cluster spread.Cluster) error {
+func place(pod *v1.Pod, snapshot spread.Cluster) error {
 	hard, err := spread.CompileHard(pod, spread.Options{}) // once for equal pods
 	if err != nil {
 		return err
 	}
-	state := hard.Count(cluster) // once per cluster
+	state := hard.Count(snapshot) // once per cluster
 	var feasible []int32
-	for i := range cluster.Len() {
+	for i := range snapshot.Len() {
 		if state.Check(i) == 0 { // per node, no allocation
 			feasible = append(feasible, int32(i))
 		}
@@ -38,12 +38,33 @@ func place(pod *v1.Pod, cluster spread.Cluster) error {
 	if err != nil {
 		return err
 	}
-	scores := soft.Count(cluster)
+	scores := soft.Count(snapshot)
 	scores.Weigh(feasible, nil)
 	for _, i := range feasible {
 		fmt.Println(i, scores.Raw(int(i)))
 	}
 	return nil
+}
+
+// One pod runs in zone a, none in zone b: a second pod may go to zone b alone.
+func ExampleCheck() {
+	labels := map[string]string{"app": "web"}
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Labels: labels}}
+	pod.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
+		MaxSkew: 1, TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: labels},
+	}}
+	node := func(zone string) *v1.Node {
+		return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: zone + "1", Labels: map[string]string{v1.LabelTopologyZone: zone}}}
+	}
+	running := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Labels: labels}}
+	snapshot := hosts{[]*v1.Node{node("a"), node("b")}, [][]*v1.Pod{{running}, nil}}
+	for i := range snapshot.Len() {
+		verdict, err := spread.Check(pod, snapshot, i, spread.Options{}) // 0 allows
+		fmt.Println(snapshot.Node(i).Name, verdict == 0, err)
+	}
+	// Output:
+	// a1 false <nil>
+	// b1 true <nil>
 }
 
 // The skew of each zone: zone a would have two pods more than zone b. On the feasible nodes the raw score counts pods on the host.

@@ -10,10 +10,10 @@ import (
 )
 
 // decide is the program of the package comment.
-func decide(pod *v1.Pod, cluster taints.Cluster, node *v1.Node) {
+func decide(pod *v1.Pod, snapshot taints.Cluster, node *v1.Node) {
 	ev := taints.Compile(pod.Spec.Tolerations, taints.Options{}) // once for equal pods
-	tainted, cordoned := ev.On(cluster), ev.OnCordon(cluster)    // the filters TaintToleration and NodeUnschedulable
-	for i := range cluster.Len() {
+	tainted, cordoned := ev.On(snapshot), ev.OnCordon(snapshot)  // the filters TaintToleration and NodeUnschedulable
+	for i := range snapshot.Len() {
 		if cordoned.Check(i) == 0 && tainted.Check(i) == 0 { // slot i is feasible
 			fmt.Println(i, tainted.Raw(i)) // soft taints that are not tolerated
 		}

@@ -181,7 +181,11 @@ func playTale(t *testing.T, c tale) map[string]bool {
 			}
 		}
 		want, got := now.since(began), ours.(*ownPlayer).counts.since(nil)
-		require.Equal(t, sorted(theirs.shown()), sorted(ours.shown()), "step %d", k)
+		shown := theirs.shown()
+		for i := range shown { // v1.37.2 names the domains in random order
+			shown[i] = strings.ReplaceAll(shown[i], "found for pod group: b, a", "found for pod group: a, b")
+		}
+		require.Equal(t, sorted(shown), sorted(ours.shown()), "step %d", k)
 		require.Equal(t, lines(want), lines(got), "step %d", k)
 		for key := range want {
 			name, _, _ := strings.Cut(key, "{")
@@ -295,6 +299,8 @@ func tales() []tale {
 		{"one victim leaves already", none, small, [][]step{{pod("v", "", "1", 0, on("a1"), leaving), pod("w", "", "1", 0, on("a1")), group("g", 1, 10)}, gang(1, "2", 10)}},
 		{"groups are off, and the victim leaves already", nil, small, [][]step{{pod("v", "", "2", 0, on("a1"), leaving)}, {pod("x", "", "1", 10)}}},
 		{"groups are off, and one victim leaves already", nil, small, [][]step{{pod("v", "", "1", 0, on("a1"), leaving), pod("w", "", "1", 0, on("a1"))}, {pod("x", "", "2", 10)}}},
+		{"groups are off, the victim leaves already, and a lower pod is nominated", nil, small, [][]step{{pod("v", "", "2", 0, on("a1"), leaving), pod("p", "", "2", 10, nominated)}, {pod("x", "", "2", 20)}}},
+		{"groups are off, a lower pod preempts first", nil, small, [][]step{{pod("v", "", "2", 0, on("a1"))}, {pod("p", "", "2", 10)}, {pod("x", "", "2", 20)}}},
 		{"groups are off", nil, small, [][]step{{group("all", 2, 0, whole), pod("v", "all", "1", 0, on("a1"))}, gang(2, "1", 10)}},
 		{"a tree preempts", trees, small, [][]step{{pod("v", "", "2", -5, on("a1")), composite("job", 1), group("g", 1, 0, in("job"))}, gang(1, "1", 0)}},
 		{"a tree in zones", trees, zones, [][]step{{composite("job", 2, "zone"), group("x", 1, 0, in("job")), group("y", 1, 0, in("job"), byZone), pod("xa", "x", "1", 0), pod("ya", "y", "1", 0)}}},

@@ -2,8 +2,6 @@ package pressure_test
 
 import (
 	"fmt"
-	"iter"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -14,22 +12,21 @@ import (
 	"github.com/podberth/podberth/eviction/pressure"
 )
 
-// watch is the program of the package comment.
-func watch(config pressure.Config, every10s iter.Seq[time.Time], stats func() pressure.NodeStats, pods []*v1.Pod, usage map[types.UID]pressure.PodStats, act func(pressure.Decision)) error {
+// observe is the program of the package comment: one observation.
+func observe(config pressure.Config, stats pressure.NodeStats, pods []*v1.Pod, usage map[types.UID]pressure.PodStats, now time.Time, keep func(pressure.State)) error {
 	policy, err := pressure.Compile(pressure.Default(config, "linux"), pressure.Options{})
 	if err != nil {
 		return err
 	}
 	var state pressure.State
-	for now := range every10s { // older documents: housekeeping-interval
-		var decision pressure.Decision
-		state, decision = policy.Observe(state, pressure.Observation{Signals: pressure.Measure(stats()), Layout: "single", Pods: pods, Stats: usage}, now)
-		act(decision) // report decision.Conditions; do decision.Reclaim, then decision.Eviction
-	}
+	observation := pressure.Observation{Signals: pressure.Measure(stats), Layout: "single", Pods: pods, Stats: usage}
+	state, decision := policy.Observe(state, observation, now)
+	fmt.Println(decision.Conditions, decision.Reclaim, decision.Eviction) // report, then reclaim, then evict
+	keep(state)                                                           // for the next observation
 	return nil
 }
 
-// The order in which a kubelet evicts the pods of a node that is short of memory, and what it decides in three observations. log is
+// The order in which a kubelet evicts the pods of a node that is short of memory, and what it decides while 700Mi are free. log is
 // over its requests, and so is db, which has a higher priority. web is within its requests and stays to the last.
 func ExampleRank_order() {
 	pod := func(name string, priority int32, requests string) *v1.Pod {
@@ -49,24 +46,14 @@ func ExampleRank_order() {
 	}
 
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	times := []time.Time{noon, noon.Add(10 * time.Second), noon.Add(20 * time.Second)}
-	free := []uint64{700 << 20, 400 << 20, 1200 << 20}
-	stats := func() pressure.NodeStats {
-		n := pressure.NodeStats{Memory: pressure.CgroupMemory(8<<30, 8<<30, free[0], times[0])}
-		free, times = free[1:], times[1:]
-		return n
-	}
+	stats := pressure.NodeStats{Memory: pressure.CgroupMemory(8<<30, 8<<30, 700<<20, noon)}
 	config := pressure.Config{EvictionHard: map[string]string{"memory.available": "500Mi"}}
-	err := watch(config, slices.Values(slices.Clone(times)), stats, pods, usage, func(d pressure.Decision) {
-		fmt.Println(d.Conditions, d.Reclaim, d.Eviction != nil && d.Eviction.Pod.Name == "log")
-	})
+	err := observe(config, stats, pods, usage, noon, func(pressure.State) {})
 	fmt.Println(err)
 	// Output:
 	// log 268435456
 	// db 1073741824
 	// web -1073741824
-	// [] [] false
-	// [MemoryPressure] [] true
-	// [MemoryPressure] [] false
+	// [] [] <nil>
 	// <nil>
 }

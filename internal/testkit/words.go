@@ -9,7 +9,7 @@ var word = regexp.MustCompile(`\b[a-z]+\b`)
 
 // compounds are words of English and of Kubernetes that are two words of a text put together.
 var compounds = []string{"without", "namespace", "namespaces", "whatever", "another", "cannot", "into", "nothing", "something", "anything", "whether", "beside", "besides", "kubelet", "kubeconfig", "textfile", "filename",
-	"timeout"}
+	"timeout", "podgroup"}
 
 // JoinedWords returns the words of a text that are two other words of it, without what should be between them: "onlypods" in "only the
 // pods; onlypods". Words of fewer than three letters do not count.

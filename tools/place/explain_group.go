@@ -8,6 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/diagnose"
+	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/planning/gang"
 	"github.com/podberth/podberth/planning/gang/proof"
 	"github.com/podberth/podberth/podgroup"
@@ -138,11 +140,45 @@ func (x *simulation) difference(ctx context.Context, pod *v1.Pod, group string) 
 			q.Queued, held = append(q.Queued, p), append(held, p.Name)
 		}
 		var out gang.Difference
-		if out, err = gang.Explain(q, gang.Options{Stop: x.o.stop(ctx)}); err == nil {
-			d = &out
+		if out, err = gang.Explain(q, gang.Options{Stop: x.o.stop(ctx)}); err != nil {
+			return
 		}
+		d = &out
+		err = nameCause(q, d)
 	})
 	return d, held, err
+}
+
+// nameCause replaces the text of the member at which kube-scheduler gives a group up by the cause that why gives of a pod without a group: why it
+// finds no node beside the members before it. The text stays where the group must stay in a domain, and for pods with claims: a cause does
+// not know what these take.
+func nameCause(q proof.Question, d *gang.Difference) error {
+	if d.Stuck == "" || d.Domain != "" {
+		return nil
+	}
+	fork := q.Snapshot.Fork()
+	plan, err := placement.New(fork, q.Profile)
+	if err != nil {
+		return err
+	}
+	byName := map[string]*v1.Pod{}
+	for _, p := range q.Queued {
+		if len(p.Spec.ResourceClaims)+len(p.Spec.Volumes) > 0 {
+			return nil
+		}
+		byName[key(p)] = p
+	}
+	for _, m := range d.States {
+		if m.Node != "" {
+			if err := fork.Assume(byName[m.Pod], fork.Slot(m.Node)); err != nil {
+				return err
+			}
+		}
+	}
+	if cause := diagnose.CauseOf(plan.Prepare(byName[d.Stuck]), fork, byName[d.Stuck]); cause != nil {
+		d.Cause = cause.Text
+	}
+	return nil
 }
 
 // mostExplained is how many groups that wait the answer about all pods explains.

@@ -87,7 +87,7 @@ func TestPreemptionChapter(t *testing.T) {
 			name: "the preemptor is not scheduled", why: "a pod of higher priority takes the nomination, then the room, while the victim runs out its grace",
 			input: full + podYAML("p", "", 10, "2", ""), args: []string{"-grace"},
 			timeline: "- {at: 10s, add: {apiVersion: v1, kind: Pod, metadata: {name: higher}, spec: {priority: 20, containers: [{name: c, resources: {requests: {cpu: '2'}}}]}}}\n",
-			want:     []string{"p Unschedulable - n1 low", "higher Unschedulable - n1 low", "p Unschedulable - - -", "higher Scheduled n1 - -", "p Unschedulable - - -"},
+			want:     []string{"p Unschedulable - n1 low", "higher Unschedulable - n1 low", "higher Scheduled n1 - -", "p Unschedulable - - -"},
 		},
 		{
 			name: "the preemptor goes elsewhere", why: "the nominated node is tried first, but is no promise",
