@@ -1,4 +1,3 @@
-// Package documents tests README.md and docs/: the programs in them are files of examples/, and links lead somewhere.
 package documents
 
 import (
