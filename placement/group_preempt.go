@@ -159,7 +159,7 @@ func (r *groupRun) units() []*victimUnit {
 func (r *groupRun) violations(units []*victimUnit) {
 	budgets := r.o.Preempt.Budgets
 	if budgets == nil {
-		budgets = r.p.budgets.of(r.p.snapshot)
+		budgets = r.p.preemption().budgetsNow()
 	}
 	ledger := budgets.Ledger()
 	for _, u := range units {

@@ -26,8 +26,7 @@ type Plan struct {
 	namedOf []int     // the scan order that named was made of
 
 	groups     *groupNodes // made by the first decision about a group in one of several placements
-	preempter  *preempter  // made by the first Preempt
-	budgets    budgets     // those of the cluster, for questions that name none
+	preempter  *preempter  // made by the first question about preemption
 	unadmitted unadmitted
 
 	verdicts []filter.Rejection // memory of decisions that found a node

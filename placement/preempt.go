@@ -1,9 +1,11 @@
 package placement
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
@@ -21,6 +23,7 @@ type preempter struct {
 	log     changeLog // nil: a cluster without one
 	at      uint64
 
+	budgets    *disruption.Budgets // those of the cluster; nil: not read since one changed
 	rejections []preemption.Rejection
 	running    *running
 	preemptors preemptors
@@ -64,10 +67,15 @@ type PreemptOptions struct {
 //   - pod is not the object that Decide got, but a newer one from the API server,
 //   - the cluster has changed since, or has no change log.
 func (p *Plan) Preempt(pod *v1.Pod, failure *Failure, o Options, po PreemptOptions) preemption.Result {
+	return p.preemption().preempt(pod, failure, o, po)
+}
+
+// preemption returns what the plan keeps for questions about preemption.
+func (p *Plan) preemption() *preempter {
 	if p.preempter == nil {
 		p.preempter = newPreempter(p)
 	}
-	return p.preempter.preempt(pod, failure, o, po)
+	return p.preempter
 }
 
 func (x *preempter) preempt(pod *v1.Pod, failure *Failure, o Options, po PreemptOptions) preemption.Result {
@@ -88,7 +96,7 @@ func (x *preempter) preempt(pod *v1.Pod, failure *Failure, o Options, po Preempt
 		Index: x.index, Extenders: po.Extenders, Options: po.Options,
 	}
 	if r.Budgets == nil {
-		r.Budgets = x.plan.budgets.of(x.plan.cluster)
+		r.Budgets = x.budgetsNow()
 	}
 	if po.Groups != nil && r.Options.Units == nil {
 		r.Options.Units = groupUnits(x.plan.cluster, *po.Groups)
@@ -121,7 +129,20 @@ func (x *preempter) replaced(rejections []preemption.Rejection, by map[int]preem
 	return x.rejections
 }
 
-// follow brings the index up to date.
+// budgetsNow returns the disruption budgets of a snapshot as they are now; nil for another cluster.
+func (x *preempter) budgetsNow() *disruption.Budgets {
+	s, ok := x.plan.cluster.(*cluster.Snapshot)
+	if !ok {
+		return nil
+	}
+	x.follow()
+	if x.budgets == nil {
+		x.budgets = disruption.NewBudgets(slices.Collect(cluster.List[*policyv1.PodDisruptionBudget](s).All()), disruption.BudgetOptions{})
+	}
+	return x.budgets
+}
+
+// follow brings what is kept up to date.
 func (x *preempter) follow() {
 	if x.log == nil {
 		x.index.Forget()
@@ -134,7 +155,9 @@ func (x *preempter) follow() {
 	reached := x.log.Since(x.at, func(events []cluster.Event) {
 		for k := range events {
 			switch e := &events[k]; {
-			case e.Node == view.Storage || e.Node == view.Unread: // nothing is kept for preemptors with volumes
+			case e.Node == view.Storage: // nothing is kept for preemptors with volumes
+			case e.Node == view.Unread: // no filter and no score reads it, as it is with a budget
+				x.budgets = nil
 			case e.Node < 0:
 				x.index.Forget()
 				x.running.forget()
@@ -150,6 +173,7 @@ func (x *preempter) follow() {
 	if !reached {
 		x.index.Forget()
 		x.running.forget()
+		x.budgets = nil
 	}
 	x.at = version
 }
