@@ -73,7 +73,7 @@ func howManyGroups(ctx context.Context, out *bytes.Buffer, stderr io.Writer, w *
 	copies := groupCopies(tree, pods)
 	within, quotas := upTo(ctx, max(1, mostCopies/len(copies)), progress), w.gate.Quotas.Clone()
 	var refused error
-	room, err := placer.HowManyGroups(pods, *w.groups, func(groups int) bool {
+	room, err := placer.HowManyGroups(copies, *w.groups, func(groups int) bool {
 		if !within(groups) {
 			return false
 		}
@@ -97,11 +97,14 @@ func howManyGroups(ctx context.Context, out *bytes.Buffer, stderr io.Writer, w *
 	if w.groups.Topology && g.Key != "" {
 		g.domains(w.snapshot, room.Nodes)
 	}
-	g.members(ctx, w, o, placer, stderr)
+	if root.Composite == nil {
+		g.members(ctx, w, o, placer, stderr)
+	}
 	return g.write(out, o, room.Nodes, stop, refused)
 }
 
-// groupCopies returns the pods of which one copy of a tree is made: HowManyGroups copies the last pod of a group that has fewer than its minimum again.
+// groupCopies returns the pods of which one copy of a tree is made: of a group with fewer pods than its minimum the last one again, as
+// HowManyGroups does, so that quotas are charged with each pod that is placed.
 func groupCopies(tree *podgroup.Tree, pods []*v1.Pod) (out []*v1.Pod) {
 	last, count := map[*podgroup.Node]*v1.Pod{}, map[*podgroup.Node]int{}
 	for _, p := range pods {
@@ -145,7 +148,7 @@ func (g *groupsFor) domains(s *cluster.Snapshot, nodes []string) {
 	}
 }
 
-// members counts more pods of the group itself, if it is a group alone with its minimum on nodes.
+// members counts more pods of the group itself, a group alone, if it has its minimum on nodes.
 func (g *groupsFor) members(ctx context.Context, w *world, o options, placer *placement.Placer, stderr io.Writer) {
 	pod := *w.find(o.howMany)
 	name, _ := podgroup.Of(&pod)
@@ -153,7 +156,7 @@ func (g *groupsFor) members(ctx context.Context, w *world, o options, placer *pl
 	for range w.snapshot.Members(pod.Namespace, name) {
 		running++
 	}
-	if !strings.HasPrefix(g.Root, "podgroup/") || running < g.Needs {
+	if running < g.Needs {
 		return
 	}
 	progress := report.NewProgress(stderr, "place: -how-many", "pods of the group fit so far", nil)

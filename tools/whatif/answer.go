@@ -87,11 +87,11 @@ func refusedPod(pod, text string) refused {
 
 // outcome is what program place says about a pod.
 type outcome struct {
-	Pod         string
-	Outcome     string
-	Node        string
-	Message     string
-	PreemptedBy string
+	Pod     string
+	Outcome string
+	Node    string
+	Message string
+	Victims []string // the pods that gave way to it
 }
 
 // place asks where the waiting pods go.
@@ -116,6 +116,17 @@ func (w *world) place(in io.Reader, o options, stderr io.Writer) (map[string]out
 		all[p.Pod] = p
 	}
 	return all, nil
+}
+
+// victims returns the pods that give way, those that wait before and those that run, each with the pod to which it gives way.
+func victims(all map[string]outcome) map[string]string {
+	by := map[string]string{}
+	for name, p := range all {
+		for _, v := range p.Victims {
+			by[v] = name
+		}
+	}
+	return by
 }
 
 // compare asks where the waiting pods go before the changes and after them.
@@ -143,10 +154,7 @@ func (w *world) compare(before io.Reader, o options, stderr io.Writer) (*answer,
 		p, old := is[name], was[name]
 		from, left := w.moved[name]
 		switch {
-		case p.Outcome == "Preempted":
-			if old.Outcome != "Preempted" && shows(name) {
-				a.Victims = append(a.Victims, victim{name, p.PreemptedBy})
-			}
+		case p.Outcome == "Preempted": // it is among the victims
 		case p.Node == "":
 			a.Summary.WaitingAfter++
 			since := "before"
@@ -167,6 +175,12 @@ func (w *world) compare(before io.Reader, o options, stderr io.Writer) (*answer,
 			if shows(name) {
 				a.Placed = append(a.Placed, placed{name, p.Node, w.made[name]})
 			}
+		}
+	}
+	gave, give := victims(was), victims(is)
+	for _, name := range slices.Sorted(maps.Keys(give)) {
+		if gave[name] == "" && shows(name) {
+			a.Victims = append(a.Victims, victim{name, give[name]})
 		}
 	}
 	slices.SortStableFunc(a.Waits, func(x, y waits) int { return strings.Compare(y.Since, x.Since) }) // because of the changes first

@@ -3,6 +3,7 @@ package whatif
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -169,5 +170,33 @@ func FuzzChange(f *testing.F) {
 func TestSchema(t *testing.T) {
 	_, out, errs := run(t, "-remove-node=general-a1", "-evict=data/postgres-0", "-scale=deployment/shop/cart=9", "-o=json")
 	require.Empty(t, errs)
-	schema.Check(t, testkit.Golden, map[string]any{"WhatIf": answer{}}, []string{out}, map[string]string{"victim": "no pod of the cluster gets a node and gives way then"})
+	schema.Check(t, testkit.Golden, map[string]any{"WhatIf": answer{}}, []string{out, removed(t, "json")}, nil)
+}
+
+// removed is the answer about a node that goes: its pod takes the place of a running pod of less priority. Another one gives way already.
+func removed(t *testing.T, form string) string {
+	t.Helper()
+	text := ""
+	for _, n := range []string{"n1", "n2", "n3"} {
+		text += "---\n{apiVersion: v1, kind: Node, metadata: {name: " + n + "}, status: {allocatable: {cpu: 1, pods: 10}}}\n"
+	}
+	pod := func(name, node, owner string, priority int) {
+		text += fmt.Sprintf("---\n{apiVersion: v1, kind: Pod, metadata: {name: %s, namespace: default%s}, spec: {%spriority: %d, containers: [{name: c, image: c, resources: {requests: {cpu: 1}}}]}}\n", name, owner, node, priority)
+	}
+	pod("high", "nodeName: n1, ", ", ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: high, uid: u, controller: true}]", 9)
+	pod("low", "nodeName: n2, ", "", 5)
+	pod("lowest", "nodeName: n3, ", "", 0)
+	pod("waits", "", "", 7)
+	var out, errs bytes.Buffer
+	code := Run(t.Context(), []string{"-f=-", "-remove-node=n1", "-o=" + form}, strings.NewReader(text), &out, &errs)
+	require.Zero(t, code, errs.String())
+	return out.String()
+}
+
+// A running pod that gives way because of the changes is named, and one that gives way without them is not.
+func TestRunningVictim(t *testing.T) {
+	var a answer
+	require.NoError(t, json.Unmarshal([]byte(removed(t, "json")), &a))
+	require.Equal(t, []victim{{"default/low", "default/waits"}}, a.Victims)
+	require.Contains(t, removed(t, "table"), "give way to others: 1")
 }
