@@ -25,9 +25,10 @@ import (
 // Domains returns for each slot the number of its value of a node label, -1 without the label or without a node. It also returns how many
 // values there are, and how many nodes have the label.
 //
-// PodSets yields the pod sets that have a label pair: all sets when key is "", of every namespace when namespace is "". A pod set is the
-// running pods that are equal in namespace and labels, a term set those that are equal in namespace and inter-pod terms. PodSet and
-// TermSet return one pod of the set, the slots that its pods run on, and how many run on each.
+// PodSets yields the pod sets that have a label pair: all sets when key is "", of every namespace when namespace is "". All
+// running pods of one pod set have the same namespace and the same labels. All running pods of one term set have the same namespace and
+// the same inter-pod affinity terms. PodSet and TermSet return one pod of the set, the slots that its pods run on, and how many run on
+// each.
 type Cluster interface {
 	Len() int
 	Node(i int) *v1.Node

@@ -12,7 +12,7 @@ import (
 // of 5,000 nodes and 5,000 workloads has 25 million pairs, and few reaches.
 type reach struct {
 	usable    []*v1.Node // that the node selector and required node affinity allow
-	reachable []*v1.Node // of these, those that cordon and taints leave open
+	reachable []*v1.Node // the usable nodes that no cordon and no taint keeps pods off
 	offers    map[v1.ResourceName]offer
 }
 

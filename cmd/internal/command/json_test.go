@@ -52,7 +52,7 @@ what the commands print against them. The examples below are answers about the s
 text the beginning, and what lies deeper than they show is left out.
 
 - A field that the schema requires is always there: a list without items is ` + "`[]`, and a text is `\"\"`" + ` when there is none. Nothing is null.
-  Other fields are left out when they have nothing to say. Fields may be added; those that are there keep their names and meanings.
+  Other fields are left out when they are empty. Fields may be added; those that are there keep their names and meanings.
 - Quantities are written as in Kubernetes (` + "`500m`, `1Gi`), times as `2026-03-02T08:00:00Z`, durations as `1m30s`" + `.
 - ` + "`pod` is `NAMESPACE/NAME`; `namespace` and `name`" + ` are the same name in parts. ` + "`node` and `plugin`" + ` are names.
 - Names of plugins, codes, reasons and messages are kube-scheduler's own, byte for byte.

@@ -163,7 +163,7 @@ func (p *part[T]) end(q *question, missing string) (answer T, err error) {
 	return answer, err
 }
 
-// place counts the waiting pods, and groups those that stay by equal reason, the most first.
+// place counts the waiting pods. Pods that stay for the same reason become one group; the largest group comes first.
 func (a *overviewAnswer) place(d decided) {
 	a.Scheduled, a.Victims = d.Summary.Scheduled, d.Summary.Victims
 	at := map[[2]string]int{}
