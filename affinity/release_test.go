@@ -16,15 +16,15 @@ func TestReleases(t *testing.T) {
 	w := newWorld(node("n1", "zone=a,h=n1")).namespace("default", "").namespace("locked", "secret=1").run("n1", pod("locked", "app=tgt"))
 	type test struct {
 		name, why, term string
-		want            [4]string
+		want            testkit.ByRelease[string]
 	}
 	testkit.Run(t, []test{
-		{"L3.4 anti-affinity", "the target's namespace has the label", "anti h app=tgt nssel=!secret", [4]string{"n1:anti", "n1:anti", "n1:anti", "n1:ok"}},
-		{"L3.4 affinity", "only the wrong rule finds the target", "aff h app=tgt nssel=!secret", [4]string{"n1:ok", "n1:ok", "n1:ok", "n1:affinity"}},
-		{"L3.4 other selectors", "a label that is asked for is not in an empty set", "anti h app=tgt nssel=secret", [4]string{"n1:anti", "n1:anti", "n1:anti", "n1:anti"}},
+		{"L3.4 anti-affinity", "the target's namespace has the label", "anti h app=tgt nssel=!secret", testkit.ByRelease[string]{"n1:anti", "n1:anti", "n1:anti", "n1:ok"}},
+		{"L3.4 affinity", "only the wrong rule finds the target", "aff h app=tgt nssel=!secret", testkit.ByRelease[string]{"n1:ok", "n1:ok", "n1:ok", "n1:affinity"}},
+		{"L3.4 other selectors", "a label that is asked for is not in an empty set", "anti h app=tgt nssel=secret", testkit.ByRelease[string]{"n1:anti", "n1:anti", "n1:anti", "n1:anti"}},
 	}, func(t *testing.T, tc test) {
-		for i, v := range release.Versions() {
-			require.Equal(t, tc.want[i], verdicts(w, count(w, pod("default", "", tc.term), affinity.PodOptions{Release: v}).Check), "%s: %s", v, tc.why)
+		for _, v := range release.Versions() {
+			require.Equal(t, tc.want.In(v), verdicts(w, count(w, pod("default", "", tc.term), affinity.PodOptions{Release: v}).Check), "%s: %s", v, tc.why)
 		}
 	})
 
@@ -45,20 +45,20 @@ func TestReleases(t *testing.T) {
 	type hint struct {
 		name, why     string
 		pod, old, new *v1.Pod
-		want          [4]bool
+		want          testkit.ByRelease[bool]
 	}
 	testkit.Run(t, []hint{
-		{"L7.7", "the pod is relabelled", me, me, relabelled, [4]bool{false, false, true, true}},
-		{"L7.8", "the pod that leaves kept this pod out", me, placed(pod("default", "app=q", "anti h app=p")), nil, [4]bool{false, false, true, true}},
-		{"L7.9 deletion", "the pod that leaves meets one of two terms", twice, placed(pod("default", "app=q")), nil, [4]bool{false, false, false, true}},
-		{"L7.9 update", "the pod meets one of two terms no more", twice, placed(pod("default", "app=q")), placed(pod("default", "app=x")), [4]bool{false, false, false, true}},
-		{"L7.9 one term", "all is one", apart, placed(pod("default", "app=q")), nil, [4]bool{true, true, true, true}},
-		{"L7.10", "the pod that leaves is nominated only", apart, nominated(pod("default", "app=q")), nil, [4]bool{false, false, true, true}},
+		{"L7.7", "the pod is relabelled", me, me, relabelled, testkit.ByRelease[bool]{false, false, true, true}},
+		{"L7.8", "the pod that leaves kept this pod out", me, placed(pod("default", "app=q", "anti h app=p")), nil, testkit.ByRelease[bool]{false, false, true, true}},
+		{"L7.9 deletion", "the pod that leaves meets one of two terms", twice, placed(pod("default", "app=q")), nil, testkit.ByRelease[bool]{false, false, false, true}},
+		{"L7.9 update", "the pod meets one of two terms no more", twice, placed(pod("default", "app=q")), placed(pod("default", "app=x")), testkit.ByRelease[bool]{false, false, false, true}},
+		{"L7.9 one term", "all is one", apart, placed(pod("default", "app=q")), nil, testkit.ByRelease[bool]{true, true, true, true}},
+		{"L7.10", "the pod that leaves is nominated only", apart, nominated(pod("default", "app=q")), nil, testkit.ByRelease[bool]{false, false, true, true}},
 	}, func(t *testing.T, tc hint) {
-		for i, v := range release.Versions() {
+		for _, v := range release.Versions() {
 			got, err := affinity.PodOptions{Release: v}.WouldHelp(tc.pod, object(tc.old), object(tc.new))
 			require.NoError(t, err)
-			require.Equal(t, tc.want[i], got, "%s: %s", v, tc.why)
+			require.Equal(t, tc.want.In(v), got, "%s: %s", v, tc.why)
 		}
 	})
 }

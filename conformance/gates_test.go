@@ -41,7 +41,7 @@ func TestGates(t *testing.T) {
 		require.True(t, ok, "%s is no gate", g.Name)
 		v1_36, _ := stageAt(specs, 36)
 		v1_37, _ := stageAt(specs, 37)
-		require.Equal(t, [2]string{v1_36, v1_37}, [2]string{g.V1_36, g.V1_37}, g.Name)
+		require.Equal(t, [2]string{v1_36, v1_37}, [2]string{g.In(release.V1_36), g.In(release.V1_37)}, g.Name)
 	}
 	changed := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {

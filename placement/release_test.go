@@ -65,7 +65,7 @@ func TestDecisionsOfReleases(t *testing.T) {
 		name, why string
 		pod       *v1.Pod
 		objects   cluster.Objects
-		want      [4]string
+		want      testkit.ByRelease[string]
 	}
 	cordoned := one()
 	cordoned.Spec.Unschedulable = true
@@ -78,26 +78,26 @@ func TestDecisionsOfReleases(t *testing.T) {
 	testkit.Run(t, []test{
 		{"L1.6", "the slice with counters is another node's", testkit.Pod("p").Request("example.com/gpu=1").Obj(),
 			cluster.Objects{Nodes: []*v1.Node{one()}, DeviceClasses: []*resourcev1.DeviceClass{class}, ResourceSlices: []*resourcev1.ResourceSlice{offered, counters}},
-			[4]string{missing, missing, other, placed}},
+			testkit.ByRelease[string]{missing, missing, other, placed}},
 		{"L2.2", "the node does not declare the feature", restarting, cluster.Objects{Nodes: []*v1.Node{one()}},
-			[4]string{placed, placed, "0/1 nodes are available: 1 node(s) didn't match Pod's required features.", "0/1 nodes are available: 1 node(s) didn't match Pod's required features."}},
+			testkit.ByRelease[string]{placed, placed, "0/1 nodes are available: 1 node(s) didn't match Pod's required features.", "0/1 nodes are available: 1 node(s) didn't match Pod's required features."}},
 		{"L2.1", "the first plugin speaks", named, cluster.Objects{Nodes: []*v1.Node{cordoned}},
-			[4]string{"0/1 nodes are available: 1 node(s) were unschedulable.", "0/1 nodes are available: 1 node(s) were unschedulable.", "0/1 nodes are available: 1 node(s) were unschedulable.", "0/1 nodes are available: 1 node(s) didn't satisfy plugin(s) [NodeName]."}},
+			testkit.ByRelease[string]{"0/1 nodes are available: 1 node(s) were unschedulable.", "0/1 nodes are available: 1 node(s) were unschedulable.", "0/1 nodes are available: 1 node(s) were unschedulable.", "0/1 nodes are available: 1 node(s) didn't satisfy plugin(s) [NodeName]."}},
 		{"L3.5", "PreFilter names the node", named, cluster.Objects{Nodes: []*v1.Node{one()}},
-			[4]string{"0/1 nodes are available: 1 node(s) didn't match the requested node name.", "0/1 nodes are available: 1 node(s) didn't match the requested node name.", "0/1 nodes are available: 1 node(s) didn't match the requested node name.", "0/1 nodes are available: 1 node(s) didn't satisfy plugin(s) [NodeName]."}},
+			testkit.ByRelease[string]{"0/1 nodes are available: 1 node(s) didn't match the requested node name.", "0/1 nodes are available: 1 node(s) didn't match the requested node name.", "0/1 nodes are available: 1 node(s) didn't match the requested node name.", "0/1 nodes are available: 1 node(s) didn't satisfy plugin(s) [NodeName]."}},
 		{"L3.3", "a class provides the resource, and no slice has a device", testkit.Pod("p").Request("example.com/gpu=1").Obj(), cluster.Objects{Nodes: []*v1.Node{one()}, DeviceClasses: []*resourcev1.DeviceClass{class}},
-			[4]string{missing, missing, other, other}},
+			testkit.ByRelease[string]{missing, missing, other, other}},
 		{"L4.1", "the running pod is being resized", testkit.Pod("p").Request("cpu=1").Obj(), cluster.Objects{Nodes: []*v1.Node{one()}, Pods: []*v1.Pod{resized}},
-			[4]string{"0/1 nodes are available: 1 Insufficient cpu.", "0/1 nodes are available: 1 Insufficient cpu.", "0/1 nodes are available: 1 Insufficient cpu.", placed}},
+			testkit.ByRelease[string]{"0/1 nodes are available: 1 Insufficient cpu.", "0/1 nodes are available: 1 Insufficient cpu.", "0/1 nodes are available: 1 Insufficient cpu.", placed}},
 	}, func(t *testing.T, tc test) {
-		for i, v := range release.Versions() {
+		for _, v := range release.Versions() {
 			d := decide(t, v, tc.pod, tc.objects)
-			if tc.want[i] == placed {
+			if tc.want.In(v) == placed {
 				require.True(t, d.Placed(), "%s: %s", v, tc.why)
 				continue
 			}
 			require.NotNil(t, d.Failure, "%s: %s", v, tc.why)
-			require.Equal(t, tc.want[i], d.Failure.Text(), "%s: %s", v, tc.why)
+			require.Equal(t, tc.want.In(v), d.Failure.Text(), "%s: %s", v, tc.why)
 		}
 	})
 }

@@ -12,14 +12,14 @@ type Difference struct {
 	Sentence string
 	// Example is a small case with the answers of both releases; "" without one.
 	Example string
-	// By says what each release does, in the order of Versions. In reads it.
-	By [4]string
 	// Option names what follows a release in this, separated by commas: identifiers of podberth, or its programs. "" means that
 	// podberth does the same whatever the release.
 	Option string
 	// Outside says why, if podberth does not follow the difference (Option is empty): the part of Kubernetes that decides it is not in
 	// podberth, or podberth does something else.
 	Outside string
+
+	by [releases]string // what each release does, in the order of Versions
 }
 
 // In returns what a release does; "" for a release that is not known.
@@ -27,7 +27,7 @@ func (d Difference) In(v Version) string {
 	if !v.Known() {
 		return ""
 	}
-	return d.By[v.minor()-V1_34]
+	return d.by[v.minor()-oldest]
 }
 
 // Between reports the differences of two releases, in the order of [Differences]: those for which In returns two different texts. It returns
@@ -68,13 +68,14 @@ func Differences() []Difference {
 	return out
 }
 
-// by fills the column By: "=" is what the release before does.
-func by(list ...string) (out [4]string) {
-	for i, text := range list {
-		if text == "=" {
-			text = out[i-1]
+// by says what each release does: "=" is what the release before does, and so is what the list leaves out at its end.
+func by(list ...string) (out [releases]string) {
+	for i := range out {
+		if i < len(list) && list[i] != "=" {
+			out[i] = list[i]
+		} else {
+			out[i] = out[i-1]
 		}
-		out[i] = text
 	}
 	return out
 }

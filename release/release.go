@@ -34,13 +34,19 @@ const (
 // Current is the release that options without a Release follow, v1.37. It is the zero [Version].
 const Current Version = 0
 
-// current is the release that Current means.
-const current = V1_37
+// The first and the last of Versions. A new release is one constant above and one line here.
+const (
+	oldest = V1_34
+	newest = V1_37
+)
+
+// releases is the number of Versions.
+const releases = newest - oldest + 1
 
 // minor returns the number behind "1.".
 func (v Version) minor() Version {
 	if v == Current {
-		return current
+		return newest
 	}
 	return v
 }
@@ -49,13 +55,19 @@ func (v Version) minor() Version {
 func (v Version) AtLeast(w Version) bool { return v.minor() >= w.minor() }
 
 // Known reports whether v is one of [Versions], or [Current].
-func (v Version) Known() bool { return v.AtLeast(V1_34) && V1_37.AtLeast(v) }
+func (v Version) Known() bool { return v.AtLeast(oldest) && newest.AtLeast(v) }
 
 // String returns the release as "1.36".
 func (v Version) String() string { return "1." + strconv.Itoa(int(v.minor())) }
 
 // Versions returns the releases that podberth can follow, the oldest first, as a new slice.
-func Versions() []Version { return []Version{V1_34, V1_35, V1_36, V1_37} }
+func Versions() []Version {
+	out := make([]Version, 0, releases)
+	for v := oldest; v <= newest; v++ {
+		out = append(out, v)
+	}
+	return out
+}
 
 // Parse reads a release: "1.36", "v1.36", "1.36.3" or "v1.36.3-gke.100" are [V1_36]. "" is [Current]. The error names the text and
 // the releases that are known.
@@ -63,12 +75,15 @@ func Parse(text string) (Version, error) {
 	if text == "" {
 		return Current, nil
 	}
+	var known []string
 	for _, v := range Versions() {
 		if isOf(text, v.String()) {
 			return v, nil
 		}
+		known = append(known, v.String())
 	}
-	return Current, fmt.Errorf("release %q: known are 1.34, 1.35, 1.36 and 1.37", text)
+	last := len(known) - 1
+	return Current, fmt.Errorf("release %q: known are %s and %s", text, strings.Join(known[:last], ", "), known[last])
 }
 
 // isOf reports whether a text names a version of a minor release.

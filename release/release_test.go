@@ -144,6 +144,14 @@ func TestBranches(t *testing.T) {
 	}))
 }
 
+// each returns what every release does.
+func each(in func(release.Version) string) (out []string) {
+	for _, v := range release.Versions() {
+		out = append(out, in(v))
+	}
+	return out
+}
+
 // docs/fidelity/versions is made from Differences.
 func TestPage(t *testing.T) {
 	testkit.Golden(t, "../docs/fidelity/versions/README.md", page())
@@ -168,7 +176,7 @@ release, or says why nothing does.
 				continue
 			}
 			fmt.Fprintf(&b, "\n### %s: %s\n\n%s\n\n", d.ID, d.Name, d.Sentence)
-			fmt.Fprintf(&b, "| 1.34 | 1.35 | 1.36 | 1.37 |\n| --- | --- | --- | --- |\n| %s |\n", strings.Join(d.By[:], " | "))
+			fmt.Fprintf(&b, "| %s |\n|%s\n| %s |\n", strings.Join(each(release.Version.String), " | "), strings.Repeat(" --- |", len(release.Versions())), strings.Join(each(d.In), " | "))
 			if d.Example != "" {
 				fmt.Fprintf(&b, "\nExample. %s\n", d.Example)
 			}
@@ -189,7 +197,7 @@ preemption, eviction, admission, requests or devices.
 | --- | --- | --- | --- | --- |
 `)
 	for _, g := range release.Gates() {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", g.Name, g.V1_36, g.V1_37, g.Difference, g.Note)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", g.Name, g.In(release.V1_36), g.In(release.V1_37), g.Difference, g.Note)
 	}
 	b.WriteString(`
 ## v1.37.0 and v1.37.2
@@ -224,7 +232,7 @@ func TestGates(t *testing.T) {
 		last = g.Name
 		require.True(t, known[g.Difference], g.Name)
 		require.NotEmpty(t, g.Note, g.Name)
-		for _, state := range []string{g.V1_36, g.V1_37} {
+		for _, state := range []string{g.In(release.V1_36), g.In(release.V1_37)} {
 			require.Contains(t, []string{"on", "off", "absent"}, state, g.Name)
 		}
 	}

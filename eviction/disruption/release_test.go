@@ -33,26 +33,26 @@ func TestCausesOfReleases(t *testing.T) {
 		name, why string
 		budget    *policyv1.PodDisruptionBudget
 		code      int32
-		want      [4]string
+		want      testkit.ByRelease[string]
 	}
 	testkit.Run(t, []test{
-		{"L13.1", "more healthy pods than desired", budget(func(s *policyv1.PodDisruptionBudgetStatus) { s.DesiredHealthy, s.CurrentHealthy = 2, 3 }), 429, [4]string{healthy, short, short, short}},
+		{"L13.1", "more healthy pods than desired", budget(func(s *policyv1.PodDisruptionBudgetStatus) { s.DesiredHealthy, s.CurrentHealthy = 2, 3 }), 429, testkit.ByRelease[string]{healthy, short, short, short}},
 		{"L13.1 equal", "the first text of all", budget(func(s *policyv1.PodDisruptionBudgetStatus) { s.DesiredHealthy, s.CurrentHealthy = 2, 2 }), 429,
-			[4]string{strings.Replace(healthy, "3", "2", 1), strings.Replace(healthy, "3", "2", 1), strings.Replace(healthy, "3", "2", 1), strings.Replace(healthy, "3", "2", 1)}},
-		{"L13.2 negative", "403", budget(func(s *policyv1.PodDisruptionBudgetStatus) { s.DisruptionsAllowed = -1 }), 403, [4]string{"", "", "", negative}},
+			testkit.ByRelease[string]{strings.Replace(healthy, "3", "2", 1), strings.Replace(healthy, "3", "2", 1), strings.Replace(healthy, "3", "2", 1), strings.Replace(healthy, "3", "2", 1)}},
+		{"L13.2 negative", "403", budget(func(s *policyv1.PodDisruptionBudgetStatus) { s.DisruptionsAllowed = -1 }), 403, testkit.ByRelease[string]{"", "", "", negative}},
 		{"L13.2 too many", "403", budget(func(s *policyv1.PodDisruptionBudgetStatus) {
 			s.DisruptedPods = map[string]metav1.Time{}
 			for k := range 2001 {
 				s.DisruptedPods[strings.Repeat("x", k+1)] = metav1.Time{}
 			}
-		}), 403, [4]string{"", "", "", pending}},
+		}), 403, testkit.ByRelease[string]{"", "", "", pending}},
 	}, func(t *testing.T, tc test) {
-		for i, v := range release.Versions() {
+		for _, v := range release.Versions() {
 			d := Decide(pod, []*policyv1.PodDisruptionBudget{tc.budget}, Request{Release: v}, time.Time{})
 			require.Equal(t, tc.code, d.Code, "%s: %s", v, tc.why)
-			require.Equal(t, tc.want[i], d.Cause, "%s: %s", v, tc.why)
+			require.Equal(t, tc.want.In(v), d.Cause, "%s: %s", v, tc.why)
 			status := d.StatusObject()
-			require.Equal(t, tc.want[i] != "", len(status.Details.Causes) > 0, v.String())
+			require.Equal(t, tc.want.In(v) != "", len(status.Details.Causes) > 0, v.String())
 		}
 	})
 }

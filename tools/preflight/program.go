@@ -97,7 +97,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f := program.Flags(help, stdout)
 	program.Inputs(f, &o.files, "input")
 	o.input.Flags(f.FlagSet)
-	f.StringVar(&o.to, "to", "", "the `VERSION` after: 1.34, 1.35, 1.36 or 1.37")
+	f.StringVar(&o.to, "to", "", "the `VERSION` after: "+program.Releases())
 	f.StringVar(&o.from, "from", "", "the `VERSION` before; the oldest kubelet of the input without")
 	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration, whose first profile decides and whose fields are checked; the default profile without")
 	f.Var(&o.gates, "feature-gates", dump.FeatureGatesUsage)

@@ -8,11 +8,22 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/tools/dump"
 )
 
 // Kubernetes is the version whose behaviour the programs have.
 const Kubernetes = "v1.37.2"
+
+// Releases are the versions that podberth follows, as a flag names them.
+func Releases() string {
+	var known []string
+	for _, v := range release.Versions() {
+		known = append(known, v.String())
+	}
+	last := len(known) - 1
+	return strings.Join(known[:last], ", ") + " or " + known[last]
+}
 
 // Help is what -h prints before the flags.
 type Help struct {

@@ -15,7 +15,7 @@ import (
 // The default profiles of every two versions differ as testdata/profiles.txt says.
 func TestProfilesOfEveryTwoVersions(t *testing.T) {
 	var out strings.Builder
-	versions := []release.Version{release.V1_34, release.V1_35, release.V1_36, release.V1_37}
+	versions := release.Versions()
 	for _, from := range versions {
 		for _, to := range versions {
 			for _, c := range pluginChanges(from, to) {

@@ -120,7 +120,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 		},
 	}, stdout)
 	program.Inputs(f, &o.files, "the objects of the cluster")
-	f.Var(&o.from, "from", "the `VERSION` before: 1.34, 1.35, 1.36 or 1.37")
+	f.Var(&o.from, "from", "the `VERSION` before: "+program.Releases())
 	f.Var(&o.to, "to", "the `VERSION` after")
 	f.Lookup("from").DefValue, f.Lookup("to").DefValue = "", "" // both are required
 	f.StringVar(&o.config, "config", "", "a KubeSchedulerConfiguration whose fields are checked: `FILE`; decisions are those of the default profile")
