@@ -1,4 +1,4 @@
-// Package admission does to pods and nodes what the API server and the controllers do before the scheduler sees them: it
+// Package admission (experimental) does to pods and nodes what the API server and the controllers do before the scheduler sees them: it
 // resolves priorities, adds tolerations, merges label keys, and refuses what a cluster does not admit.
 //
 //	pod, changes, err := admission.Admit(pod, objects, admission.Options{}) // from template to pod, all steps below in order

@@ -1,4 +1,4 @@
-// Package devices decides dynamic resource allocation: whether a node has devices for a pod's ResourceClaims, which devices
+// Package devices (experimental) decides dynamic resource allocation: whether a node has devices for a pod's ResourceClaims, which devices
 // the claims get, and what is written when the pod is bound.
 //
 //	inventory := devices.NewInventory(slices)                          // once per change of the slices

@@ -1,4 +1,4 @@
-// Package diagnose says what would have to change so that a pod gets a node.
+// Package diagnose (experimental) says what would have to change so that a pod gets a node.
 //
 //	d, err := diagnose.Relax(diagnose.Input{Snapshot: snapshot}, pod, diagnose.Options{})
 //	for _, r := range d.Relaxations { // cheapest first

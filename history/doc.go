@@ -1,4 +1,4 @@
-// Package history has the formulas and names of earlier Kubernetes releases, for readers who compare an older document or an
+// Package history (experimental) has the formulas and names of earlier Kubernetes releases, for readers who compare an older document or an
 // older cluster with v1.37. No other package of the library imports history.
 //
 //	s, err := history.ZeroToTen(pod, args, snapshot) // NodeResourcesFit with scores of 0 to 10

@@ -1,4 +1,4 @@
-// Package podgroup has the rules of groups of pods: when a group has enough pods, which pods of a group disagree, in which order
+// Package podgroup (experimental) has the rules of groups of pods: when a group has enough pods, which pods of a group disagree, in which order
 // members are tried, in which sets of nodes a group may go, which of the sets is best, and what is written about the group.
 //
 //	tree, err := podgroup.TreeOf(objects, namespace, "workers", podgroup.Gates{})   // the root of the group, with all below it

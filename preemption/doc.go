@@ -1,4 +1,4 @@
-// Package preemption decides which pods leave so that a pod that fits on no node gets room.
+// Package preemption (experimental) decides which pods leave so that a pod that fits on no node gets room.
 //
 // The flow, with package placement for the filters (placement.Plan.Preempt does all of it):
 //

@@ -1,4 +1,4 @@
-// Package queue decides which pending pod the scheduler tries next, and when a pod that failed is worth another try.
+// Package queue (experimental) decides which pending pod the scheduler tries next, and when a pod that failed is worth another try.
 //
 // Which pod is next, and what follows the attempt?
 //

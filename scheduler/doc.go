@@ -1,4 +1,4 @@
-// Package scheduler is the scheduling framework of kube-scheduler over the library: profiles of plugins at extension
+// Package scheduler (experimental) is the scheduling framework of kube-scheduler over the library: profiles of plugins at extension
 // points, one scheduling cycle after the other, binding cycles beside them.
 //
 //	snapshot, err := cluster.New(cluster.Objects{Nodes: nodes, Pods: running})

@@ -1,4 +1,4 @@
-// Package score computes the scores of resources, balance and images, adds up the scores of all plugins and extenders, and
+// Package score (experimental) computes the scores of resources, balance and images, adds up the scores of all plugins and extenders, and
 // picks the best node.
 //
 //	fit, err := score.CompileAllocation(pod, score.FitArgs{}) // once for equal pods

@@ -17,11 +17,11 @@ func TestBalanceOfReleases(t *testing.T) {
 	running := []*v1.Pod{testkit.Pod("x").Request("cpu=5,memory=5Gi").On("a").Obj(), testkit.Pod("y").Request("cpu=8,memory=2Gi").On("b").Obj()}
 	rows := testkit.NewCluster(nodes, running).WithRows()
 	pod := testkit.Pod("p").Request("cpu=1,memory=3Gi").Obj()
-	want := [][]int64{{89, 80}, {89, 80}, {69, 80}, {69, 80}}
-	for i, v := range release.Versions() {
+	want := testkit.ByRelease[[]int64]{{89, 80}, {89, 80}, {69, 80}, {69, 80}}
+	for _, v := range release.Versions() {
 		e, err := score.CompileBalance(pod, score.BalanceArgs{Release: v})
 		require.NoError(t, err)
-		require.Equal(t, want[i], raws(2, e.On(rows).Raw), v.String())
+		require.Equal(t, want.In(v), raws(2, e.On(rows).Raw), v.String())
 	}
 }
 
@@ -29,8 +29,8 @@ func TestBalanceOfReleases(t *testing.T) {
 func TestImagesOfReleases(t *testing.T) {
 	node := testkit.Node("n").Image(523*mib, "gcr.io/volume:1").Obj()
 	pod := imagePod("gcr.io/volume:1", 0, "gcr.io/none")
-	want := []int64{0, 0, 51, 25}
-	for i, v := range release.Versions() {
-		require.Equal(t, want[i], score.CompileImages(pod, v).On(testkit.NewCluster([]*v1.Node{node}, nil)).Raw(0), v.String())
+	want := testkit.ByRelease[int64]{0, 0, 51, 25}
+	for _, v := range release.Versions() {
+		require.Equal(t, want.In(v), score.CompileImages(pod, v).On(testkit.NewCluster([]*v1.Node{node}, nil)).Raw(0), v.String())
 	}
 }

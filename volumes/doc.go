@@ -1,4 +1,4 @@
-// Package volumes decides which nodes can serve a pod's volumes: the filters VolumeRestrictions, NodeVolumeLimits,
+// Package volumes (experimental) decides which nodes can serve a pod's volumes: the filters VolumeRestrictions, NodeVolumeLimits,
 // VolumeBinding and VolumeZone, and a ledger of decisions, which the decision about the next pod reads.
 //
 //	ledger := volumes.NewLedger(objects)

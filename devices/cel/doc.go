@@ -1,4 +1,4 @@
-// Package cel evaluates the CEL selectors of ResourceClaims and DeviceClasses for package [devices], with the compiler and the
+// Package cel (experimental) evaluates the CEL selectors of ResourceClaims and DeviceClasses for package [devices], with the compiler and the
 // cost limits of Kubernetes itself.
 //
 //	compiler := cel.NewCompiler()

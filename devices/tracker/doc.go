@@ -1,4 +1,4 @@
-// Package tracker keeps what package [devices] needs of a cluster: the inventory of devices, the ledger of what allocations hold,
+// Package tracker (experimental) keeps what package [devices] needs of a cluster: the inventory of devices, the ledger of what allocations hold,
 // the devices that attempts have reserved, and the extended resources that device classes provide. It follows the log of
 // claims of a [cluster.Snapshot], so that a decision does not read all slices and claims again.
 //

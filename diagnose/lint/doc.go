@@ -1,4 +1,4 @@
-// Package lint finds scheduling rules of manifests that can never be met, contradict each other, or do nothing.
+// Package lint (experimental) finds scheduling rules of manifests that can never be met, contradict each other, or do nothing.
 //
 //	findings, err := lint.Check(lint.Input{Deployments: deployments})                      // manifests alone
 //	findings, err = lint.Check(lint.Input{Deployments: deployments, Cluster: objects})     // on a cluster

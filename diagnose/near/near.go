@@ -1,4 +1,4 @@
-// Package near compares names, for hints about a wrong name: [Names]. What all packages promise is said in
+// Package near (experimental) compares names, for hints about a wrong name: [Names]. What all packages promise is said in
 // [github.com/podberth/podberth].
 package near
 

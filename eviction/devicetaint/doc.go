@@ -1,4 +1,4 @@
-// Package devicetaint decides when NoExecute taints of devices delete pods, as the device taint eviction controller of
+// Package devicetaint (experimental) decides when NoExecute taints of devices delete pods, as the device taint eviction controller of
 // kube-controller-manager does. The taints stand in ResourceSlices and in DeviceTaintRules.
 //
 //	taints := devicetaint.New(slices, rules, now)

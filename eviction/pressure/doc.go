@@ -1,4 +1,4 @@
-// Package pressure decides what a kubelet does when its node runs short of memory, disk, inodes or processes: which node
+// Package pressure (experimental) decides what a kubelet does when its node runs short of memory, disk, inodes or processes: which node
 // conditions are true, what is reclaimed first, and which single pod is evicted next.
 //
 // In which order would pods leave?

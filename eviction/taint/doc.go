@@ -1,4 +1,4 @@
-// Package taint decides when NoExecute taints delete pods, and when failing nodes get such taints. It has the timers of the
+// Package taint (experimental) decides when NoExecute taints delete pods, and when failing nodes get such taints. It has the timers of the
 // taint-eviction controller and the health, zone and rate rules of the node lifecycle controller. The time is an argument.
 //
 // Which pods leave, and when?

@@ -28,7 +28,7 @@ const (
 // goPackage is a package as `go list -json` prints it.
 type goPackage struct {
 	ImportPath string
-	Name       string
+	Name, Doc  string
 	Standard   bool
 	Dir        string
 	Deps       []string
@@ -39,7 +39,7 @@ type goPackage struct {
 // are no part of the library.
 func library(t *testing.T) (own []goPackage, all map[string]goPackage) {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Name,Standard,Dir,Deps,Imports", "./...")
+	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Name,Doc,Standard,Dir,Deps,Imports", "./...")
 	cmd.Dir = root
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

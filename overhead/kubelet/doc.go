@@ -1,4 +1,4 @@
-// Package kubelet computes what a kubelet derives from a pod's requests and limits: the quality of service class, the
+// Package kubelet (experimental) computes what a kubelet derives from a pod's requests and limits: the quality of service class, the
 // values of the pod's cgroup, and the order in which the kernel's OOM killer takes processes. It decides whether a kubelet
 // admits a pod that names its node.
 //

@@ -1,4 +1,4 @@
-// Package quota computes what a pod is charged with in the resource quotas of its namespace, and whether a quota rejects
+// Package quota (experimental) computes what a pod is charged with in the resource quotas of its namespace, and whether a quota rejects
 // the pod.
 //
 //	charge := quota.Usage(pod, now, release.Current)                  // pods, requests.cpu, limits.memory, ...

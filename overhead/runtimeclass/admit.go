@@ -1,4 +1,4 @@
-// Package runtimeclass does what the API server does with RuntimeClasses: it gives a new pod the overhead, node selector
+// Package runtimeclass (experimental) does what the API server does with RuntimeClasses: it gives a new pod the overhead, node selector
 // and tolerations of its class, and it validates classes.
 //
 //	pod, err := runtimeclass.Admit(pod, classes)                        // a changed copy, or the API server's Forbidden error

@@ -1,4 +1,4 @@
-// Package plugintest checks that a plugin for package [placement] keeps its promise. A plan keeps answers of a plugin and gives them to
+// Package plugintest (experimental) checks that a plugin for package [placement] keeps its promise. A plan keeps answers of a plugin and gives them to
 // other pods, by what the plugin says that it reads. A plugin that forgets to name a field gives pods wrong nodes, and no error.
 //
 //	if err := plugintest.Check(bandwidth, pods, nodes); err != nil {

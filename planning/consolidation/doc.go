@@ -1,4 +1,4 @@
-// Package consolidation finds nodes of a cluster that can be emptied and removed, and an order of moves that breaks nothing.
+// Package consolidation (experimental) finds nodes of a cluster that can be emptied and removed, and an order of moves that breaks nothing.
 //
 //	planner, err := consolidation.New(consolidation.Input{Snapshot: snapshot, Price: price})
 //	plan, err := planner.Plan(consolidation.Options{Steps: 1000})

@@ -1,4 +1,4 @@
-// Package failures decides what happens to the pods of a cluster when nodes fail.
+// Package failures (experimental) decides what happens to the pods of a cluster when nodes fail.
 //
 //	planner, err := failures.New(failures.Input{Snapshot: snapshot, Deployments: deployments, Jobs: jobs})
 //	results, err := planner.Run(planner.Nodes(), failures.Options{})     // the failure of each node

@@ -1,4 +1,4 @@
-// Package gang says whether a place for a group of pods exists, which one, and if there is none, why.
+// Package gang (experimental) says whether a place for a group of pods exists, which one, and if there is none, why.
 //
 //	answer, err := gang.Find(proof.Question{Snapshot: snapshot, Queued: members}, gang.Options{})
 //	switch answer.Outcome {

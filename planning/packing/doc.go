@@ -1,4 +1,4 @@
-// Package packing places a queue of pods by moving and evicting running ones, so that as many pods as possible of the highest
+// Package packing (experimental) places a queue of pods by moving and evicting running ones, so that as many pods as possible of the highest
 // priority have a node, then of the next priority, and so on.
 //
 //	plan, err := packing.Pack(packing.Input{Snapshot: snapshot, Pending: pending}, packing.Options{Seed: 1})

@@ -1,4 +1,4 @@
-// Package rollout plans how every node of a cluster is replaced without stopping anything: which nodes when, which pods leave in
+// Package rollout (experimental) plans how every node of a cluster is replaced without stopping anything: which nodes when, which pods leave in
 // which wave, where each pod goes, and what would hang.
 //
 //	planner, err := rollout.New(rollout.Input{Snapshot: snapshot, Deployments: deployments})

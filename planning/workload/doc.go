@@ -1,4 +1,4 @@
-// Package workload decides which pods and claims the controllers of a cluster make: those that Deployments, ReplicaSets,
+// Package workload (experimental) decides which pods and claims the controllers of a cluster make: those that Deployments, ReplicaSets,
 // ReplicationControllers, StatefulSets, Jobs, CronJobs and DaemonSets ask for and that do not exist, and the claims of these pods.
 //
 //	made, err := workload.Make(workload.Objects{Deployments: deployments, Nodes: nodes, Pods: pods}, workload.Options{})

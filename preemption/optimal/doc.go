@@ -1,4 +1,4 @@
-// Package optimal finds the best victims of a preemption, and says how it knows that no better victims exist.
+// Package optimal (experimental) finds the best victims of a preemption, and says how it knows that no better victims exist.
 //
 // v1.37 removes all pods of lower priority from a node and lets them come back one by one. The pods that cannot come back
 // are the victims. They are not always the fewest, and sometimes break a disruption budget although others would not.

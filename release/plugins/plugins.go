@@ -1,4 +1,4 @@
-// Package plugins lists the scheduler plugins of Kubernetes: [InTree] has those of a release with names, extension points
+// Package plugins (experimental) lists the scheduler plugins of Kubernetes: [InTree] has those of a release with names, extension points
 // and weights, and [Default] those that run when a profile names none. It also merges the plugin lists of profiles into
 // default lists and expands multiPoint.
 //

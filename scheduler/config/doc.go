@@ -1,4 +1,4 @@
-// Package config reads kube-scheduler's configuration and makes scheduling profiles from it.
+// Package config (experimental) reads kube-scheduler's configuration and makes scheduling profiles from it.
 //
 //	c, err := config.Load(data)                         // KubeSchedulerConfiguration, YAML or JSON
 //	profile := c.Profile(pod.Spec.SchedulerName)        // nil: another scheduler's pod

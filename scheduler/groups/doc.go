@@ -1,4 +1,4 @@
-// Package groups makes values of package [podgroup] from the API objects of groups of pods: PodGroup of scheduling.k8s.io/v1beta1 and
+// Package groups (experimental) makes values of package [podgroup] from the API objects of groups of pods: PodGroup of scheduling.k8s.io/v1beta1 and
 // CompositePodGroup of v1alpha3, as v1.37 serves them.
 //
 //	if errs := groups.Validate(object); len(errs) > 0 {

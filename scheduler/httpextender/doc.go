@@ -1,4 +1,4 @@
-// Package httpextender asks scheduler extenders: HTTP servers that filter nodes, score them, change preemption victims or
+// Package httpextender (experimental) asks scheduler extenders: HTTP servers that filter nodes, score them, change preemption victims or
 // bind pods on behalf of a scheduler.
 //
 //	client, err := httpextender.New(extender, httpextender.Options{})

@@ -1,4 +1,4 @@
-// Package setup makes the options of package [scheduler] from a KubeSchedulerConfiguration that package [config] has loaded.
+// Package setup (experimental) makes the options of package [scheduler] from a KubeSchedulerConfiguration that package [config] has loaded.
 //
 //	c, err := config.Load(data)
 //	options, warnings, err := setup.Options(c, setup.Extending{Binds: true})

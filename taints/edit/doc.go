@@ -1,4 +1,4 @@
-// Package edit changes the taints of nodes as kubectl and the node lifecycle controller do.
+// Package edit (experimental) changes the taints of nodes as kubectl and the node lifecycle controller do.
 //
 //	command, err := edit.Parse([]string{"dedicated=batch:NoSchedule", "spot-"}) // kubectl taint
 //	list, outcome, err := command.Apply(node)

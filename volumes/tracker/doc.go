@@ -1,4 +1,4 @@
-// Package tracker keeps what package [volumes] needs of a cluster: the ledger of decisions that the API objects do not show
+// Package tracker (experimental) keeps what package [volumes] needs of a cluster: the ledger of decisions that the API objects do not show
 // yet, the volumes that running pods use, and an index of the PersistentVolumes by storage class. It follows the change log
 // of a [cluster.Snapshot], so that a decision does not count all pods again.
 //

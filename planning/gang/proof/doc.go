@@ -1,4 +1,4 @@
-// Package proof checks what is said about the place of a group of pods: a placement of its members, or the proof that none exists.
+// Package proof (experimental) checks what is said about the place of a group of pods: a placement of its members, or the proof that none exists.
 //
 //	err := proof.CheckPlacement(question, places)              // decides member after member, each on its node
 //	err = proof.CheckAbsence(question, absence, proof.Bound{}) // counts again what the proof counts

@@ -1,4 +1,4 @@
-// Package rules has the rules of scheduler extenders that need no HTTP: which pods an extender is asked about, in which
+// Package rules (experimental) has the rules of scheduler extenders that need no HTTP: which pods an extender is asked about, in which
 // order extenders are asked, what an answer to filter means, and what v1.37 finds wrong with a configuration.
 //
 //	for _, k := range rules.Order(extenders) {

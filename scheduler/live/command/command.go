@@ -1,4 +1,4 @@
-// Package command is the command line of scheduler/live: flags, the HTTPS server, signals and exit codes.
+// Package command (experimental) is the command line of scheduler/live: flags, the HTTPS server, signals and exit codes.
 //
 //	os.Exit(command.Run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 //

@@ -1,4 +1,4 @@
-// Package daemon runs the scheduler of scheduler against a real API server.
+// Package daemon (experimental) runs the scheduler of scheduler against a real API server.
 //
 //	d, err := daemon.New(ctx, daemon.Config{REST: rest, Configuration: configuration})
 //	err = d.Run(ctx)               // until the context ends

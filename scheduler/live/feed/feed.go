@@ -1,4 +1,4 @@
-// Package feed reports to a scheduler what the informers of client-go see of a cluster.
+// Package feed (experimental) reports to a scheduler what the informers of client-go see of a cluster.
 //
 //	f, err := feed.New(client, feed.Options{})
 //	s, err := scheduler.New(snapshot, scheduler.Options{Client: client})   // an empty snapshot

@@ -1,4 +1,4 @@
-// Package lead runs work while a Lease of the API server is held, and keeps an old leader from working beside a new one.
+// Package lead (experimental) runs work while a Lease of the API server is held, and keeps an old leader from working beside a new one.
 //
 //	l := &lead.Lease{Namespace: "kube-system", Name: "podberth-scheduler", Identity: id}
 //	err := l.Run(ctx, config, work)

@@ -1,4 +1,4 @@
-// Package shadow decides every pod that another scheduler places, binds nothing, and reports where the decision would have been
+// Package shadow (experimental) decides every pod that another scheduler places, binds nothing, and reports where the decision would have been
 // another, and why.
 //
 //	s, err := shadow.New(configuration, compiler, nil, func(r shadow.Report) { fmt.Println(r.Pending) }, failed)

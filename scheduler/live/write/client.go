@@ -1,4 +1,4 @@
-// Package write is a scheduler's access to a real API server: what a decision becomes there.
+// Package write (experimental) is a scheduler's access to a real API server: what a decision becomes there.
 //
 //	c := write.New(client, feed, write.Options{})
 //	go c.Run(ctx, 16)                       // sends status patches
