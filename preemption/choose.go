@@ -37,27 +37,39 @@ type Criterion string
 // SmallestName is the criterion that replaces v1.37's random choice.
 const SmallestName Criterion = "smallest node name"
 
-// rank is a criterion. Criteria of a lower rank are looked at first.
+// order has the criteria that compare victims, the first one first. Rules P10.1 to P10.5: documentation, "Pod Priority and Preemption"
+// (Higher priority Pods are preempted before lower priority pods). compare returns a negative number if a is better than b.
+var order = [...]struct {
+	criterion Criterion
+	compare   func(a, b *criteria) int
+}{
+	{"fewest violations of disruption budgets", func(a, b *criteria) int { return cmp.Compare(a.violations, b.violations) }},
+	{"fewest victims on other nodes", func(a, b *criteria) int { return cmp.Compare(a.foreign, b.foreign) }}, // decides only with victims there
+	{"lowest of the highest victim priorities", func(a, b *criteria) int { return cmp.Compare(a.highest, b.highest) }},
+	{"smallest sum of victim priorities", func(a, b *criteria) int { return cmp.Compare(a.sum, b.sum) }},
+	{"fewest victims", func(a, b *criteria) int { return cmp.Compare(a.victims, b.victims) }},
+	{"latest start of the most important victims", func(a, b *criteria) int { return b.start.Compare(a.start) }},
+}
+
+// rank is the place of a criterion in order, or one of those around it. Criteria of a lower rank are looked at first.
 type rank int
 
 const (
-	onlyCandidate rank = iota // there was one candidate
-	ownScore                  // Options.Scores, in place of the next six
-	fewestViolations
-	fewestForeign // never decisive without victims on other nodes
-	lowestHighestPriority
-	smallestPrioritySum
-	fewestVictims
-	latestStart
-	smallestName
+	onlyCandidate rank = -2 // there was one candidate
+	ownScore      rank = -1 // Options.Scores, in place of order
+	smallestName  rank = rank(len(order))
 )
 
 func (r rank) criterion() Criterion {
-	return [...]Criterion{
-		"only candidate", "own score", "fewest violations of disruption budgets", "fewest victims on other nodes",
-		"lowest of the highest victim priorities", "smallest sum of victim priorities", "fewest victims",
-		"latest start of the most important victims", SmallestName,
-	}[r]
+	switch r {
+	case onlyCandidate:
+		return "only candidate"
+	case ownScore:
+		return "own score"
+	case smallestName:
+		return SmallestName
+	}
+	return order[r].criterion
 }
 
 // criteria are what choose compares.
@@ -100,18 +112,9 @@ func valuesOf(dst []criteria, candidates []Candidate, now time.Time) []criteria 
 }
 
 // choose returns the index of the best candidate and the criterion that left only that candidate; -1 without candidates.
-// Each criterion keeps the candidates with the best value:
-//
-//  1. Fewest victims that break a disruption budget; then fewest victims on other nodes.
-//  2. Lowest priority of the first victim, which is the highest priority.
-//  3. Smallest sum of the victims' priorities, each plus 2147483648.
-//  4. Fewest victims.
-//  5. Latest start: of each candidate the earliest start among the victims of its highest priority.
-//  6. Smallest node name.
-//
-// scores replace criteria 1 to 5, in order; the highest score wins. Load, grace periods, spread and costs do not count.
-// Rules P10.1 to P10.6: documentation, "Pod Priority and Preemption" (Higher priority Pods are preempted before lower
-// priority pods). v1.37 leaves criterion 6 to chance. O(victims).
+// Each criterion of order keeps the candidates with the best value, and the smallest node name is the last one (rule P10.6: v1.37 leaves
+// it to chance). scores replace those of order; the highest score wins. Load, grace periods, spread and costs do not count.
+// O(victims).
 func choose(candidates []Candidate, values []criteria, scores []func(Candidate) int64) (int, Criterion) {
 	if len(candidates) == 0 {
 		return -1, ""
@@ -150,22 +153,12 @@ func choose(candidates []Candidate, values []criteria, scores []func(Candidate) 
 
 // compare returns a negative number if v is better than o, a positive number if v is worse, and the criterion that differs.
 func (v *criteria) compare(o *criteria) (int, rank) {
-	if c := cmp.Compare(v.violations, o.violations); c != 0 {
-		return c, fewestViolations
+	for k := range order {
+		if c := order[k].compare(v, o); c != 0 {
+			return c, rank(k)
+		}
 	}
-	if c := cmp.Compare(v.foreign, o.foreign); c != 0 {
-		return c, fewestForeign
-	}
-	if c := cmp.Compare(v.highest, o.highest); c != 0 {
-		return c, lowestHighestPriority
-	}
-	if c := cmp.Compare(v.sum, o.sum); c != 0 {
-		return c, smallestPrioritySum
-	}
-	if c := cmp.Compare(v.victims, o.victims); c != 0 {
-		return c, fewestVictims
-	}
-	return o.start.Compare(v.start), latestStart
+	return 0, smallestName
 }
 
 func isNil(score func(Candidate) int64) bool { return score == nil }

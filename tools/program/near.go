@@ -9,9 +9,8 @@ import (
 	"github.com/podberth/podberth/diagnose/near"
 )
 
-// Near returns the end of an error about a wrong name: "; near: a, b" with at most three of the names that are like it, or
-// "" when none is. A name is like the wrong name when it contains it, when both are equal after a "/", or when few letters
-// differ.
+// Near returns the end of an error about a wrong name: "; near: a, b" with at most three of the names that look like it (near.Alike) or
+// contain it, or "" when none does. Names that are equal after a "/" come first, then those of which the fewest letters differ.
 func Near(wrong string, names []string) string {
 	type candidate struct {
 		name string
@@ -25,7 +24,7 @@ func Near(wrong string, names []string) string {
 		switch {
 		case a != "" && a == b:
 			far = 0
-		case far <= max(1, len(wrong)/4):
+		case near.Alike(wrong, name):
 		case strings.Contains(name, wrong) || a != "" && strings.Contains(b, a):
 			far = len(wrong)
 		default:

@@ -73,7 +73,7 @@ Flags:
 func TestNear(t *testing.T) {
 	names := []string{"shop/web-1", "shop/web-2", "shop/api", "data/web-1", "data/db-0"}
 	for wrong, want := range map[string]string{
-		"shop/wbe-1":  "; near: shop/web-1",
+		"shop/wbe-1":  "; near: shop/web-1, shop/web-2",
 		"ml/web-1":    "; near: data/web-1, shop/web-1",
 		"shop/web":    "; near: shop/web-1, shop/web-2, data/web-1",
 		"zzz/nothing": "",
