@@ -23,5 +23,5 @@
 // said in [github.com/podberth/podberth].
 //
 // The package follows Kubernetes v1.37: documentation, "Assigning Pods to Nodes", "Pod Topology Spread Constraints", "Taints and
-// Tolerations", "Specifying a Disruption Budget". docs/diagnose.md lists the rules.
+// Tolerations", "Specifying a Disruption Budget". docs/fidelity/diagnose.md lists the rules.
 package lint

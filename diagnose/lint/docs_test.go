@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// docs/diagnose.md lists every rule.
+// docs/fidelity/diagnose.md lists every rule.
 func TestDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/diagnose.md")
+	page, err := os.ReadFile("../../docs/fidelity/diagnose.md")
 	require.NoError(t, err)
 	for _, r := range Rules() {
 		require.Contains(t, string(page), row(r))

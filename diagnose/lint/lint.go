@@ -68,7 +68,7 @@ const (
 
 // Finding is one place where a rule fires.
 type Finding struct {
-	Rule        string   `json:"rule"`        // id of the rule (docs/diagnose.md)
+	Rule        string   `json:"rule"`        // id of the rule (docs/fidelity/diagnose.md)
 	Severity    Severity `json:"severity"`    // "error", "warning" or "info"
 	Object      string   `json:"object"`      // "Deployment default/web"
 	Path        string   `json:"path"`        // of the field in the object

@@ -11,17 +11,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// graphLine is one line of the graph in docs/design.md: a package, the word imports, and packages or the word nothing.
+// graphLine is one line of testdata/imports.txt: a package, the word imports, and packages or the word nothing.
 var graphLine = regexp.MustCompile(`(?m)^([a-z0-9/]+) +imports ([a-z0-9/, ]+)$`)
 
-// The import graph in docs/design.md equals the real one. The graph has every package of the root module except the packages
+// The import graph in testdata/imports.txt equals the real one. The graph has every package of the root module except the packages
 // that only tests use: internal/testkit, the packages below it, and the packages that import it.
 func TestGraph(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs/design.md"))
+	text, err := os.ReadFile("testdata/imports.txt")
 	require.NoError(t, err)
 	drawn := map[string]string{}
 	for _, m := range graphLine.FindAllStringSubmatch(string(text), -1) {
-		require.NotContains(t, drawn, m[1], "docs/design.md has two lines for %s", m[1])
+		require.NotContains(t, drawn, m[1], "testdata/imports.txt has two lines for %s", m[1])
 		drawn[m[1]] = m[2]
 	}
 	_, all := library(t)
@@ -42,12 +42,12 @@ func TestGraph(t *testing.T) {
 			real = strings.Join(imports, ", ")
 		}
 		if drawn[folder] != real {
-			t.Errorf("docs/design.md: the line of %s must be\n%-22s imports %s", folder, folder, real)
+			t.Errorf("internal/testkit/testdata/imports.txt: the line of %s must be\n%-22s imports %s", folder, folder, real)
 		}
 		delete(drawn, folder)
 	}
 	for folder := range drawn {
-		t.Errorf("docs/design.md has a line for %s, which is no package of the library", folder)
+		t.Errorf("internal/testkit/testdata/imports.txt has a line for %s, which is no package of the library", folder)
 	}
 }
 

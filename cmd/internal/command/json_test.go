@@ -21,44 +21,48 @@ import (
 // schemas are the files that the tests of the commands make of their types.
 const schemas = "../../../docs/schema"
 
-// answers are the sections of docs/json.md: the command line, which of the commands gives the example, and what the object says.
-var answers = []struct{ line, command, says string }{
-	{"podberth place", "place", "Where each waiting pod goes, and why pods go nowhere. `--detail` adds every plugin's answer about every node."},
-	{"podberth place --pack", "place-pack", "How the queue would be placed by moving and evicting pods, with a bound."},
-	{"podberth place --config A --against B", "place-against", "Which pods end otherwise with another configuration, and how full the nodes are."},
-	{"podberth why NAMESPACE/NAME", "why", "Why a pod waits or runs where it runs, and what helps."},
-	{"podberth what-if", "what-if", "What changes of nodes and workloads do to the pods."},
-	{"podberth no-pods KIND/NAMESPACE/NAME", "no-pods", "Why a workload has no pods."},
-	{"podberth fit NAMESPACE/NAME", "fit", "How many more pods like this one fit."},
-	{"podberth drain NODE...", "drain", "The waves in which pods can leave, and what is in the way."},
-	{"podberth evict NAMESPACE/NAME", "evict", "What the Eviction API answers."},
-	{"podberth rollout", "rollout", "How all nodes are replaced, step by step."},
-	{"podberth preflight --to VERSION", "preflight", "Whether an upgrade can begin."},
-	{"podberth upgrade --from A --to B", "upgrade", "What another version of Kubernetes decides otherwise."},
-	{"podberth failures", "failures", "What is left without a node when nodes or zones fail."},
-	{"podberth consolidate", "consolidate", "Which nodes can be emptied. Costs are in the unit of the price label, in nodes without `--price-label`, and in amounts of the resource with `--defragment`."},
-	{"podberth pressure NODE", "pressure", "What the kubelet would do on the node now."},
-	{"podberth taints", "taints", "When taints make pods leave."},
-	{"podberth check", "check", "Running pods that their nodes would reject now, and mistakes in spread constraints."},
-	{"podberth check --spread NAMESPACE/NAME", "check-pod", "How the pods of a constraint are spread."},
-	{"podberth lint", "lint", "Rules that can never be met, or do nothing."},
+// answers are the rows of docs/json.md: the command line, which of the commands gives an answer, what the object says, and a file of tools with a
+// whole answer. A kind without a file has a short example in the page.
+var answers = []struct{ line, command, says, file string }{
+	{"podberth place", "place", "Where each waiting pod goes, and why pods go nowhere. `--detail` adds every plugin's answer about every node.", "place/testdata/devices.json"},
+	{"podberth place --pack", "place-pack", "How the queue would be placed by moving and evicting pods, with a bound.", ""},
+	{"podberth place --config A --against B", "place-against", "Which pods end otherwise with another configuration, and how full the nodes are.", "place/testdata/against.json"},
+	{"podberth why NAMESPACE/NAME", "why", "Why a pod waits or runs where it runs, and what helps.", "place/testdata/devices-explain.json"},
+	{"podberth what-if", "what-if", "What changes of nodes and workloads do to the pods.", ""},
+	{"podberth no-pods KIND/NAMESPACE/NAME", "no-pods", "Why a workload has no pods.", ""},
+	{"podberth fit NAMESPACE/NAME", "fit", "How many more pods like this one fit.", ""},
+	{"podberth drain NODE...", "drain", "The waves in which pods can leave, and what is in the way.", "drain/testdata/waves.json"},
+	{"podberth evict NAMESPACE/NAME", "evict", "What the Eviction API answers.", "drain/testdata/evict-db.json"},
+	{"podberth rollout", "rollout", "How all nodes are replaced, step by step.", "rollout/testdata/cluster.json"},
+	{"podberth preflight --to VERSION", "preflight", "Whether an upgrade can begin.", "preflight/testdata/cluster.json"},
+	{"podberth upgrade --from A --to B", "upgrade", "What another version of Kubernetes decides otherwise.", "upgrade/testdata/1.36-1.37.json"},
+	{"podberth failures", "failures", "What is left without a node when nodes or zones fail.", "failures/testdata/cluster.json"},
+	{"podberth consolidate", "consolidate", "Which nodes can be emptied. Costs are in the unit of the price label, in nodes without `--price-label`, and in amounts of the resource with `--defragment`.", "consolidate/testdata/cluster.json"},
+	{"podberth pressure NODE", "pressure", "What the kubelet would do on the node now.", "pressure/testdata/memory.out.json"},
+	{"podberth taints", "taints", "When taints make pods leave.", "taints/testdata/events.json"},
+	{"podberth check", "check", "Running pods that their nodes would reject now, and mistakes in spread constraints.", "check/testdata/cluster.json"},
+	{"podberth check --spread NAMESPACE/NAME", "check-pod", "How the pods of a constraint are spread.", "check/testdata/spread.json"},
+	{"podberth lint", "lint", "Rules that can never be met, or do nothing.", "lint/testdata/manifests.json"},
 }
 
 const jsonPage = `# What the programs print as JSON and YAML
 
 ` + "`-o json` and `-o yaml` print one object. Every object has `apiVersion` (" + "`" + report.APIVersion + "`" + `) and ` + "`kind`" + `. The file
 [schema/KIND.json](schema) is its JSON Schema (draft 2020-12), with the meaning of every field. Tests make the files of the Go types, and hold
-what the commands print against them. The examples below are answers about the shipped cluster; of a list they have the first item, of a long
-text the beginning, and what lies deeper than they show is left out.
+what the commands print against them.
 
 - A field that the schema requires is always there: a list without items is ` + "`[]`, and a text is `\"\"`" + ` when there is none. Nothing is null.
   Other fields are left out when they are empty. Fields may be added; those that are there keep their names and meanings.
 - Quantities are written as in Kubernetes (` + "`500m`, `1Gi`), times as `2026-03-02T08:00:00Z`, durations as `1m30s`" + `.
 - ` + "`pod` is `NAMESPACE/NAME`; `namespace` and `name`" + ` are the same name in parts. ` + "`node` and `plugin`" + ` are names.
 - Names of plugins, codes, reasons and messages are kube-scheduler's own, byte for byte.
+
+| kind, with its schema | command | what it says | a whole answer |
+| --- | --- | --- | --- |
 `
 
-// What every command prints as JSON has the form of its schema. docs/json.md has each kind, with an example; -rewrite writes it.
+// What every command prints as JSON has the form of its schema. docs/json.md has each kind, with a file that has a whole answer, or
+// a part of one; -rewrite writes it.
 func TestJSON(t *testing.T) {
 	asked := maps.Clone(commands)
 	delete(asked, "place-map") // a picture is for terminals
@@ -75,12 +79,20 @@ func TestJSON(t *testing.T) {
 		require.NoError(t, schemaOf(t, head.Kind).Validate(v), name)
 		out[name], kinds[name] = text, head.Kind
 	}
-	page, described := jsonPage, map[string]bool{}
+	page, examples, described := jsonPage, "", map[string]bool{}
 	for _, a := range answers {
 		kind := kinds[a.command]
 		described[kind] = true
-		page += fmt.Sprintf("\n## %s\n\n`%s` ([schema](schema/%s.json)). %s\n\n```yaml\n%s```\n", kind, a.line, kind, a.says, example(t, out[a.command]))
+		whole := "[below](#" + strings.ToLower(kind) + ")"
+		if a.file == "" {
+			examples += fmt.Sprintf("\n### %s\n\n```yaml\n%s```\n", kind, example(t, out[a.command]))
+		} else {
+			requireKind(t, a.file, kind)
+			whole = fmt.Sprintf("[%s](../tools/%s)", filepath.Base(a.file), a.file)
+		}
+		page += fmt.Sprintf("| [%s](schema/%s.json) | `%s` | %s | %s |\n", kind, kind, a.line, a.says, whole)
 	}
+	page += "\n## Answers about the shipped cluster\n\nOf a list they have the first item, and of a long text the beginning. What lies deeper is left out.\n" + examples
 	testkit.Golden(t, "../../../docs/json.md", page)
 	files, err := filepath.Glob(schemas + "/*.json")
 	require.NoError(t, err)
@@ -88,10 +100,23 @@ func TestJSON(t *testing.T) {
 	for _, f := range files {
 		have[strings.TrimSuffix(filepath.Base(f), ".json")] = true
 	}
-	require.Equal(t, described, have, "every schema has a section, and every section a schema")
+	require.Equal(t, described, have, "every schema has a row, and every row a schema")
 	for name, kind := range kinds {
 		require.True(t, described[kind], name)
 	}
+}
+
+// requireKind checks that a file of tools is an answer of that kind, in the form of its schema.
+func requireKind(t *testing.T, file, kind string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../../../tools", file))
+	require.NoError(t, err)
+	var head report.Head
+	var v any
+	require.NoError(t, json.Unmarshal(text, &head), file)
+	require.NoError(t, json.Unmarshal(text, &v))
+	require.Equal(t, kind, head.Kind, file)
+	require.NoError(t, schemaOf(t, kind).Validate(v), file)
 }
 
 func schemaOf(t *testing.T, kind string) *jsonschema.Resolved {
