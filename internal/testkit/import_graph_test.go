@@ -2,7 +2,6 @@ package testkit
 
 import (
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
