@@ -35,7 +35,7 @@ func TestGlossary(t *testing.T) {
 	leads := map[string]bool{}
 	for line := range strings.Lines(string(data)) {
 		cells := strings.Split(strings.TrimSpace(line), "|")
-		if len(cells) != 6 || strings.HasPrefix(cells[1], " ---") || cells[1] == " term " {
+		if len(cells) != 5 || strings.HasPrefix(cells[1], " ---") || cells[1] == " term " {
 			continue
 		}
 		for term := range strings.SplitSeq(cells[1], ",") {
