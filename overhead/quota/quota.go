@@ -40,15 +40,15 @@ const (
 
 // Usage returns what the pod is charged with in the resource quotas of its namespace:
 //
-//   - count/pods, always. The other entries end when the pod has ended, or when it should be gone.
+//   - count/pods, as long as the pod exists. The other entries are charged until the pod has ended or should be gone.
 //   - pods.
 //   - The requests of cpu, memory, ephemeral-storage and huge pages, as "cpu" and as "requests.cpu".
 //   - The requests of extended resources, as "requests.<name>" only.
 //   - The limits of cpu, memory and ephemeral-storage, as "limits.cpu".
 //
 // Requests and limits include overhead. For a pod that is resized in place the status of its containers counts; the status
-// of the pod as a whole does not (rule L4.1 of the release). A deleted pod should be gone when its grace period has passed once more after
-// deletionTimestamp, which includes the period already. A nil pod is charged nothing. Rules O7.1 to O7.3: documentation,
+// of the pod as a whole does not (rule L4.1 of the release). A deleted pod should be gone one grace period after its deletionTimestamp.
+// (The timestamp includes the period already; v1.37 adds it once more.) A nil pod is charged nothing. Rules O7.1 to O7.3: documentation,
 // "Resource Quotas", "Pod Overhead".
 func Usage(pod *v1.Pod, now time.Time, v release.Version) v1.ResourceList {
 	usage := v1.ResourceList{}

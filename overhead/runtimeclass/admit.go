@@ -38,7 +38,7 @@ import (
 //
 // Admit rejects the pod with the API server's Forbidden error and returns a nil pod in these cases:
 //
-//  1. classes has no class of that name. The empty name is a name.
+//  1. classes has no class of that name. An empty runtimeClassName counts as a name.
 //  2. The pod has an overhead that is not that of the class. "120Mi" and "122880Ki" are equal.
 //  3. The pod's node selector contradicts that of the class. The error names the smallest key.
 //  4. The pod has an overhead, even an empty one, and has no class or a class without overhead.

@@ -9,8 +9,8 @@ import (
 )
 
 // ValidateUpdate returns what the API server finds wrong with an update of the RuntimeClass at path (nil: the root) from old
-// to class: the handler must not change; v1.37's error has no value. Overhead and scheduling may change; pods that exist keep what [Admit] gave them. A nil
-// argument has no errors. Rule O6.9: API field RuntimeClass.handler.
+// to class: the handler must not change. The error has no value, as in v1.37. Overhead and scheduling may change; pods that exist keep what
+// [Admit] gave them. A nil argument has no errors. Rule O6.9: API field RuntimeClass.handler.
 func ValidateUpdate(old, class *nodev1.RuntimeClass, path *field.Path) field.ErrorList {
 	if old == nil || class == nil || old.Handler == class.Handler {
 		return nil

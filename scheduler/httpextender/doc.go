@@ -15,8 +15,8 @@
 //
 //   - Filter: extenders are asked one after the other while nodes are left, the ignorable ones last. The failure of an
 //     ignorable extender is passed over. Any other failure ends the attempt. An answer without nodes leaves no node.
-//   - Prioritize: extenders are asked side by side. Failures are passed over. A score counts times weight times 10,
-//     whatever its range. Unknown hosts are ignored. A host that is named twice gets both scores.
+//   - Prioritize: extenders are asked side by side. Failures are passed over. A score is multiplied by the weight and by 10, whatever its
+//     range. Unknown hosts are ignored. A host that is named twice gets both scores.
 //   - Preempt: each extender is asked about the answer of the one before. Unknown nodes and pods are failures.
 //   - Bind: the first extender that offers the verb and is interested binds.
 //

@@ -24,8 +24,8 @@ type Answer struct {
 	Objects []*v1.Node
 }
 
-// Filter asks which nodes stay. As in v1.37 an answer in the other form than the request counts when it has only that form:
-// node names need nodeCacheCapable, objects do not need its absence. An answer without names and objects leaves no node.
+// Filter asks which nodes stay. The names of an answer count with nodeCacheCapable alone. Its objects count when its names do not, whatever
+// was sent. An answer without names and objects leaves no node.
 func (c *Client) Filter(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (Answer, error) {
 	if !c.Offers(Filter) {
 		return Answer{Filtered: rules.Filtered{Nodes: namesOf(nodes)}}, nil

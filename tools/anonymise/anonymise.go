@@ -30,7 +30,7 @@ type Names struct {
 }
 
 // Objects returns the objects of a dump with new names, in their order, and the names. The error says what cannot get a new name.
-// progress hears how much of the work is done; nil: no calls.
+// progress is called with how much of the work is done; nil: no calls.
 func Objects(o *dump.Objects, progress func(done, total int)) ([]Tree, *Names, error) {
 	done, total := 0, 0
 	for range o.All() {

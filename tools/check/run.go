@@ -1,4 +1,4 @@
-// Package check is the command check, [Run]: it says what is wrong in a running cluster: pods on nodes whose rules they no longer keep, and mistakes in the
+// Package check is the command check: it says what is wrong in a running cluster: pods on nodes whose rules they no longer keep, and mistakes in the
 // topology spread constraints of pods that belong together. It shows how the pods of a controller are spread, where more of
 // them go, and which of them to delete first.
 package check
@@ -30,7 +30,7 @@ type options struct {
 	tables program.Tables
 }
 
-// Run is main with its surroundings as arguments. Results go to stdout in one piece, or not at all.
+// Run runs the command with these arguments and streams. It returns the exit code. Results go to stdout in one piece, or not at all.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	stdout = program.Until(ctx, stdout)
 	return program.Run("check", func() (no bool, err error) {

@@ -21,8 +21,8 @@
 //   - text beyond the limits of [Options], objects and lists nested more than 500 deep, Lists nested more than 8 deep,
 //   - input without an object of a kind that is read.
 //
-// Lists are read item by item. A YAML document is read so when it is longer than 1 MiB and its items are a block list; an
-// anchor is not known in the other items of such a List.
+// Lists are read item by item. A YAML document is read item by item when it is longer than 1 MiB and its items are a block list; an anchor
+// is not known in the other items of such a List.
 package dump
 
 // Command prints everything that [Read] reads of a cluster. A cluster that lacks some of the types gets a shorter list.

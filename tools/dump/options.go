@@ -32,8 +32,8 @@ type Options struct {
 	// Verbose is report.Warnings.All of Objects.Warnings.
 	Verbose bool
 
-	// Progress hears how many bytes of a file have been read, as they stand in the file, and how many there are; 0 when nobody
-	// knows. At the end of the file both are equal. nil: no calls.
+	// Progress is called with how many bytes of a file have been read, as they stand in the file, and how many there are; 0 when nobody knows.
+	// At the end of the file both are equal. nil: no calls.
 	Progress func(done, total int64)
 }
 

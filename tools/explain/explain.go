@@ -91,7 +91,7 @@ func Order(table []placement.NodeReport, shortage func(node string) float64) []p
 	return out
 }
 
-// Cluster is what Shortage reads. A *cluster.Snapshot has it.
+// Cluster is what Shortage reads. A *cluster.Snapshot implements it.
 type Cluster interface {
 	filter.Rows
 	Slot(node string) int

@@ -45,7 +45,7 @@ type options struct {
 	tables      program.Tables
 }
 
-// Run is the program with its surroundings as arguments. It returns the exit code. Results go to stdout in one piece, or not at all.
+// Run runs the program with these arguments and streams. It returns the exit code. Results go to stdout in one piece, or not at all.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	stdout = program.Until(ctx, stdout)
 	return program.Run("failures", func() (no bool, err error) {

@@ -25,7 +25,7 @@ type Page struct {
 	// Summary is the answer in one line. Text is the whole answer for people who read, print or search it as text.
 	Summary, Text string
 	// Select is the pod whose verdict the page shows first, as NAMESPACE/NAME; "" is the first pod with a verdict,
-	// or the first that Tell has.
+	// or else the first pod given to Tell.
 	Select string
 	// Timeline is what happens when. A page shows no timeline when it is nil or has no lanes.
 	Timeline *Timeline

@@ -36,7 +36,7 @@ type options struct {
 	tables    program.Tables
 }
 
-// Run is the program with its surroundings as arguments; it ends with ctx. It returns the exit code: 0 when every node can be replaced and nothing changes
+// Run runs the program with these arguments and streams; it ends with ctx. It returns the exit code: 0 when every node can be replaced and nothing changes
 // for the pods, 1 when not, 2 for bad usage or input.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return program.Run("preflight", func() (no bool, err error) {

@@ -13,9 +13,9 @@ import (
 	"github.com/podberth/podberth/tools/dump"
 )
 
-// Of returns the default profile, or the first profile of the KubeSchedulerConfiguration in a file, which -config names. "" is no
-// file. Every node is checked, whatever percentageOfNodesToScore says, and claims have CEL selectors. The texts are warnings about
-// what else the configuration asks for.
+// Of returns the first profile of the KubeSchedulerConfiguration in a file (flag -config), or the default profile when file is "". Every
+// node is checked, whatever percentageOfNodesToScore says, and claims have CEL selectors. warnings say what else the configuration asks for
+// that a planner does not do.
 func Of(file string, in dump.Options) (p placement.Profile, warnings []string, err error) {
 	args := placement.PluginArgs{Devices: tracker.Options{Compiler: cel.NewCompiler()}}
 	if file == "" {

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Wrap breaks a text into lines of at most width characters: between words where it can, else behind a mark that parts the
-// pieces of a name, else anywhere. Lines after the first begin with indent blanks; at least half of the width is text.
+// Wrap breaks a text into lines of at most width characters: between words where it can, else behind a mark such as /
+// or -, else anywhere. Lines after the first begin with indent blanks; at least half of the width is text.
 func Wrap(text string, width, indent int) (lines []string) {
 	indent = max(0, min(indent, width/2))
 	for prefix := ""; ; prefix = strings.Repeat(" ", indent) {

@@ -3,8 +3,8 @@
 //
 //	fmt.Println("kubectl cordon -- " + shell.Words(names...))
 //
-// Words end with no option only behind "--": a program takes a name such as -h for a flag, quoted or not. Nothing is refused, the empty
-// word neither; a NUL, which no argument can hold, is left out.
+// Write "--" before Words: a program takes a name such as -h for a flag, quoted or not. No word is refused, not even the empty one. A NUL,
+// which no argument can hold, is left out.
 package shell
 
 import (

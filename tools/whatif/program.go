@@ -26,7 +26,7 @@ type options struct {
 	tables  program.Tables
 }
 
-// Run is the program with its surroundings as arguments; it ends with ctx. It returns the exit code. Results go to stdout in one piece, or not
+// Run runs the program with these arguments and streams; it ends with ctx. It returns the exit code. Results go to stdout in one piece, or not
 // at all.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	stdout = program.Until(ctx, stdout)

@@ -4,9 +4,9 @@
 //	err = d.Run(ctx)               // until the context ends
 //
 // The order of a start: the API server is asked what it serves and what the account may do; informers; the lease, if there is
-// one; every pod that the leader before has bound; then the first decision. With delayCacheUntilActive the informers start when the
-// lease is held. The order of a stop: no pod is popped any more; binding cycles end, or are cut after 10 s; status patches and events
-// are written; the lease is released, unless a binding was cut; the informers end.
+// one; the daemon waits until it knows every pod that the last leader has bound; then it decides. With delayCacheUntilActive the informers
+// start when the lease is held. The order of a stop: no pod is popped any more; binding cycles end, or are cut after 10 s; status patches
+// and events are written; the lease is released, unless a binding was cut; the informers end.
 //
 // Every write ends before another replica may take the lease, and the API server is told so: see [write.Client.Until].
 //

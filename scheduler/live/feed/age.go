@@ -12,7 +12,7 @@ var ageMetric = prometheus.NewDesc("podberth_watch_age_seconds",
 // Describe makes the feed a [prometheus.Collector].
 func (f *Feed) Describe(out chan<- *prometheus.Desc) { out <- ageMetric }
 
-// Collect tells how old the view of each resource is that has its first list.
+// Collect sends the age of what the feed knows of each resource whose first list has come.
 func (f *Feed) Collect(out chan<- prometheus.Metric) {
 	now := time.Now()
 	for _, x := range f.sources {

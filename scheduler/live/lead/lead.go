@@ -49,7 +49,7 @@ type Lease struct {
 	OnLost func()
 	// OnRenewed is called after each renewal with the time until which no other may take the lease; nil calls nothing.
 	OnRenewed func(until time.Time)
-	// WatchDog is told of the elector; nil tells nobody.
+	// WatchDog gets the elector, for a health check. nil: there is none.
 	WatchDog *leaderelection.HealthzAdaptor
 }
 

@@ -1,5 +1,5 @@
-// Package shadow (experimental) decides every pod that another scheduler places, binds nothing, and reports where the decision would have been
-// another, and why.
+// Package shadow (experimental) decides every pod that another scheduler places, binds nothing, and reports each pod for which it would have decided
+// otherwise, and why.
 //
 //	s, err := shadow.New(configuration, compiler, nil, func(r shadow.Report) { fmt.Println(r.Pending) }, failed)
 //	f, err := feed.New(client, feed.Options{})
@@ -44,13 +44,13 @@ const (
 	Failed        Verdict = "error"         // there is no decision
 )
 
-// Report is what came of one pod.
+// Report is the verdict about one pod.
 type Report struct {
 	Pod       string  `json:"pod"`
 	UID       string  `json:"uid"`
 	Scheduler string  `json:"scheduler"`
 	Verdict   Verdict `json:"verdict"`
-	// Node is where the other scheduler has bound the pod, and Would where this one would have.
+	// Node is the node to which the other scheduler has bound the pod. Would is the node that podberth chooses.
 	Node  string `json:"node"`
 	Would string `json:"would,omitempty"`
 	// Message is kube-scheduler's text, when no node can take the pod.
@@ -84,8 +84,8 @@ type Shadow struct {
 }
 
 // New returns a shadow of an empty cluster. selectors compiles the selectors of devices; nil fails pods whose claims have any.
-// With groups, the gates of the other scheduler, a pod of a group is judged as one of the members that its group has waiting; nil: as a pod
-// like others. report is called for each judged pod, one after the other; failed for objects that the snapshot refuses.
+// With groups, the gates of the other scheduler, a pod of a group is judged as one of the members that its group has waiting; nil judges it
+// alone. report is called for each judged pod, one after the other; failed for objects that the snapshot refuses.
 func New(c *config.Configuration, selectors devices.SelectorCompiler, groups *podgroup.Gates, report func(Report), failed func(error)) (*Shadow, error) {
 	snapshot, err := cluster.New(cluster.Objects{})
 	if err != nil {

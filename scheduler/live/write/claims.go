@@ -19,7 +19,7 @@ const deviceClaims = "resourceclaims.resource.k8s.io"
 
 // WriteClaims writes the claims of a pod: the finalizers, then the status. A claim without a UID is created first, and at last the pod's status
 // gets its name. It is deleted again when a later write fails or when the pod does not wait to the end, because the next attempt makes another.
-// WriteClaims returns when the scheduler knows every change, and when the devices are ready that the pod waits for.
+// WriteClaims returns when the scheduler knows every change, and when the devices of the pod are ready.
 func (c *Client) WriteClaims(ctx context.Context, pod *v1.Pod, w scheduler.ClaimWrites) error {
 	var created []*resourcev1.ResourceClaim
 	err := c.writeClaims(ctx, pod, w, &created)

@@ -1,4 +1,4 @@
-// Package write (experimental) is a scheduler's access to a real API server: what a decision becomes there.
+// Package write (experimental) sends the decisions of a scheduler to a real API server.
 //
 //	c := write.New(client, feed, write.Options{})
 //	go c.Run(ctx, 16)                       // sends status patches
@@ -133,7 +133,8 @@ func (c *Client) Flush(ctx context.Context) { c.status.wait(ctx) }
 // Close cuts the requests that are under way. Later requests fail.
 func (c *Client) Close() { c.end() }
 
-// Until ends requests before a time at which another scheduler may begin to write. Requests that have begun keep the time before.
+// Until sets the time by which every later request ends: another scheduler may write from then on. Requests that have begun keep the time
+// that was set before.
 func (c *Client) Until(t time.Time) { c.until.Store(&t) }
 
 // Pod returns the pod as the informer has it.

@@ -24,8 +24,8 @@ import (
 	"github.com/podberth/podberth/scheduler"
 )
 
-// Recorder writes events of events.k8s.io/v1. Warnings may be repeated: equal ones of one version of a pod become a series, which is
-// client-go's work. Other events, such as the one of a binding, happen once; nothing is kept about them after they are written.
+// Recorder writes events of events.k8s.io/v1. client-go joins equal warnings about one version of a pod into a series. Other events, such
+// as that of a binding, happen once, and the recorder forgets them when they are written.
 type Recorder struct {
 	broadcaster events.EventBroadcaster
 	sink        *countingSink

@@ -15,8 +15,8 @@ import (
 	"github.com/podberth/podberth/scheduler"
 )
 
-// PatchStatus changes the pod's status. The condition PodScheduled is written later, and PatchStatus returns nil at once. For
-// every other patch PatchStatus returns what became of it.
+// PatchStatus changes the pod's status. The condition PodScheduled is written later, and PatchStatus returns nil at once. For every other
+// patch PatchStatus waits and returns its error.
 func (c *Client) PatchStatus(_ context.Context, pod *v1.Pod, patch scheduler.StatusPatch) error {
 	if patch.Condition != nil && patch.Condition.Type == v1.PodScheduled {
 		c.status.later(pod, patch)
