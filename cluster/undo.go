@@ -88,6 +88,18 @@ func (s *Snapshot) Release(m Mark) bool {
 	return true
 }
 
+// Try calls fn and keeps the changes that it makes when it returns true and no error. Otherwise, also when fn panics, it undoes them, as
+// Rollback does. Calls nest. The error is that of fn. fn must not end marks that were taken before it.
+func (s *Snapshot) Try(fn func() (keep bool, err error)) error {
+	m := s.Mark()
+	defer s.Rollback(m) // nothing after Release
+	keep, err := fn()
+	if keep && err == nil {
+		s.Release(m)
+	}
+	return err
+}
+
 func (s *Snapshot) isOpen(m Mark) bool {
 	return m.depth < len(s.open) && s.open[m.depth].serial == m.serial
 }

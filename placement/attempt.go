@@ -167,6 +167,15 @@ func (a *Attempt) Volumes(i int) volumes.Decision {
 	return volumes.Decision{}
 }
 
+// Decision returns the decision for slot i, which must be feasible, for callers who choose the node: [Placer.Assume] takes it. Its Total and
+// its counts of nodes are 0. For a slot without a node it has no node.
+func (a *Attempt) Decision(i int) Decision {
+	if i < 0 || i >= a.plan.cluster.Len() || a.plan.cluster.Node(i) == nil {
+		return Decision{Slot: -1}
+	}
+	return Decision{Slot: i, Node: a.plan.cluster.Node(i).Name, Volumes: a.Volumes(i), Devices: devicesOn(i, a.Predicates)}
+}
+
 // devicesOn returns what a pod's claims get on slot i, which must be feasible.
 func devicesOn(i int, predicates filter.Predicates) devices.Allocation {
 	for _, p := range predicates {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/copies"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/podgroup"
 )
@@ -131,10 +132,10 @@ func copyTree(s *cluster.Snapshot, tree *podgroup.Tree, byGroup map[string][]*v1
 
 // copyMember returns a copy of a pod that waits in a group of that name, and adds the name of the copy to used.
 func copyMember(s *cluster.Snapshot, pod *v1.Pod, n int, group string, used map[string]bool) *v1.Pod {
-	c := copyOf(s, pod, n, used)
+	c := copies.Of(s, pod, n, used)
 	used[c.Name] = true
 	c.Spec.NodeName, c.Spec.SchedulingGroup = "", &v1.PodSchedulingGroup{PodGroupName: &group}
-	setClaims(s, c)
+	must.Do(copies.SetClaims(s, c))
 	return c
 }
 

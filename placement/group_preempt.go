@@ -213,7 +213,7 @@ func (r *groupRun) allFit(proposed []*memberTrial) bool {
 		if a.Rejected() || !a.named(m.d.Slot) || a.checked(o)(m.d.Slot).Verdict != 0 {
 			return false
 		}
-		d := Decision{Slot: m.d.Slot, Node: m.d.Node, Volumes: a.Volumes(m.d.Slot), Devices: devicesOn(m.d.Slot, a.Predicates)}
+		d := a.Decision(m.d.Slot)
 		if r.assume(m.pod, d) != nil {
 			return false
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/copies"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -145,12 +146,12 @@ func TestCopyNames(t *testing.T) {
 	pod := testkit.Pod("p").Obj()
 	pod.UID, pod.Status.NominatedNodeName = "own", "a1"
 	for _, want := range []string{"p-1", "p-1-2", "p-1-3"} {
-		c := copyOf(s, pod, 1, nil)
+		c := copies.Of(s, pod, 1, nil)
 		require.Equal(t, want, c.Name)
 		require.Equal(t, "default/"+want, string(c.UID))
 		require.Empty(t, c.Status.NominatedNodeName)
 		require.NoError(t, s.Assume(c, 0))
 	}
-	require.Equal(t, "p-2", copyOf(s, pod, 2, map[string]bool{"p-1": true}).Name)
+	require.Equal(t, "p-2", copies.Of(s, pod, 2, map[string]bool{"p-1": true}).Name)
 	require.Equal(t, "a1", pod.Status.NominatedNodeName)
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/podberth/podberth/overhead/runtimeclass"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/planning/consolidation"
+	"github.com/podberth/podberth/planning/estimate"
 	"github.com/podberth/podberth/planning/failures"
 	"github.com/podberth/podberth/planning/gang"
 	"github.com/podberth/podberth/planning/gang/proof"
@@ -249,6 +250,7 @@ var functions = map[string]any{
 	"planning/consolidation.HeldByAnnotation": consolidation.HeldByAnnotation,
 	"planning/failures.New":                   failures.New,
 	"planning/failures.Worst":                 failures.Worst,
+	"planning/estimate.New":                   estimate.New,
 	"planning/gang.Find":                      gang.Find,
 	"planning/gang.Explain":                   gang.Explain,
 	"planning/gang.FindEach":                  gang.FindEach,
