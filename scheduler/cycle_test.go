@@ -435,3 +435,21 @@ func TestObjectsWithoutEvents(t *testing.T) {
 	r.s.AddNode(node("n4"))
 	r.s.queue.Read(func(q *queue.Queue) { require.Len(t, q.InFlightEvents(), 2) })
 }
+
+// A pod that cannot be assumed, because the cluster shows it on a node already, loses its nomination: nobody keeps room for it.
+func TestFailedAssumeEndsTheNomination(t *testing.T) {
+	var r *rig
+	r = newRig(t, Options{OnAttempt: func(pod *v1.Pod, _ *cluster.Snapshot) {
+		r.s.cache.mu.Lock()
+		defer r.s.cache.mu.Unlock()
+		r.s.cache.pods[pod.UID] = &cached{pod: pod}
+	}}, three())
+	p := pod("p")
+	p.Status.NominatedNodeName = "n1"
+	r.add(p)
+	require.Len(t, r.s.queue.NominatedFor("n1"), 1)
+	r.step()
+	require.Contains(t, r.last().Message, "is in the cache, so can't be assumed")
+	require.Empty(t, r.s.queue.NominatedFor("n1"))
+	require.Empty(t, r.pods["default/p"].Status.NominatedNodeName, "the status says so too")
+}

@@ -178,3 +178,23 @@ func TestPriorityClassesOfTheTimeline(t *testing.T) {
 	}
 	require.Equal(t, []string{"a 1000 Unschedulable", "b 0 Refused", "c 7 Unschedulable", "d 7 Unschedulable", "e 0 Unschedulable"}, got)
 }
+
+// A victim that the timeline adds again is a new pod: it waits with an attempt of its own, nothing says any more that it gave way, and it gets
+// the node when the other one goes.
+func TestVictimIsAddedAgain(t *testing.T) {
+	const pod = "{apiVersion: v1, kind: Pod, metadata: {name: %s, namespace: d, uid: %s}, spec: {%spriority: %d, containers: [{name: c, image: c, resources: {requests: {cpu: 1}}}]}}"
+	input := "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 1, pods: 10}}}\n---\n" +
+		fmt.Sprintf(pod, "low", "first", "nodeName: n1, ", 0) + "\n---\n" + fmt.Sprintf(pod, "high", "other", "", 10)
+	timeline := "- {at: 1m, add: " + fmt.Sprintf(pod, "low", "second", "", 0) + "}\n- {at: 2m, delete: " + fmt.Sprintf(pod, "high", "other", "", 10) + "}"
+	code, out, errs := withTimeline(t, input, timeline, "-o", "json")
+	require.Zero(t, code, errs)
+	var have struct {
+		Attempts []entry
+		Pods     []struct{ Pod, Node, PreemptedBy string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(out), &have))
+	require.Equal(t, []string{"d/high Unschedulable - n1 d/low", "d/high Scheduled n1 - -", "d/low Unschedulable - - -", "d/low Scheduled n1 - -"}, outcomes(have.Attempts))
+	require.Equal(t, "d/low", have.Pods[0].Pod)
+	require.Equal(t, "n1", have.Pods[0].Node)
+	require.Empty(t, have.Pods[0].PreemptedBy)
+}
