@@ -2,9 +2,12 @@ package testkit
 
 import (
 	"flag"
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 )
 
@@ -18,5 +21,22 @@ func Golden(t *testing.T, file, got string) {
 	}
 	want, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.Equal(t, string(want), got)
+	if changed := lines(string(want), got); changed != "" {
+		t.Fatalf("%s changes (- is the file, + is what the test prints; -rewrite writes it):\n%s", file, changed)
+	}
+}
+
+// mostLines is how many lines of a difference are shown.
+const mostLines = 60
+
+// lines returns the lines of two texts that differ, with what stands around them; "" for equal texts.
+func lines(want, got string) string {
+	if want == got {
+		return ""
+	}
+	shown := strings.Split(cmp.Diff(strings.SplitAfter(want, "\n"), strings.SplitAfter(got, "\n")), "\n")
+	if more := len(shown) - mostLines; more > 0 {
+		shown = append(shown[:mostLines], fmt.Sprintf("... and %d more lines", more))
+	}
+	return strings.Join(shown, "\n")
 }
