@@ -66,7 +66,7 @@ func (s settings) examine(root, folder string) (report, error) {
 			r.equivalents++
 		}
 	}
-	list = slices.DeleteFunc(list, func(m *mutation) bool { return !matches(s.functions, m.function) })
+	list = slices.DeleteFunc(list, func(m *mutation) bool { return !matches(s.functions, m.function) || !matches(s.operators, m.operator) })
 	if !s.equivalent {
 		list = sample(list, s.sample, s.seed, folder)
 	}

@@ -62,6 +62,7 @@ type finder struct {
 	function string
 	out      []*mutation
 	skip     map[ast.Node]bool // constants that must stay constants, sizes that only decide about memory, values beside an error
+	fixed    map[ast.Expr]bool // where something is written
 }
 
 // find returns all mutations of the package's functions, in the order of the source.
@@ -73,7 +74,8 @@ func (u *unit) find() []*mutation {
 		}
 		for _, d := range f.tree.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
-				x := &finder{unit: u, file: f, function: nameOf(fn), skip: map[ast.Node]bool{}}
+				x := &finder{unit: u, file: f, function: nameOf(fn), skip: map[ast.Node]bool{}, fixed: map[ast.Expr]bool{}}
+				x.ends(fn)
 				ast.Inspect(fn.Body, x.visit)
 				out = append(out, x.out...)
 			}
@@ -141,7 +143,20 @@ func (x *finder) visit(n ast.Node) bool {
 		if n.Len != nil {
 			x.skip[n.Len] = true
 		}
+	case *ast.AssignStmt:
+		x.keep(n.Lhs...)
+	case *ast.IncDecStmt:
+		x.keep(n.X)
+	case *ast.RangeStmt:
+		x.keep(n.Key, n.Value)
+	case *ast.SwitchStmt:
+		x.arms(n)
+	case *ast.SelectorExpr:
+		x.field(n)
+	case *ast.Ident:
+		x.variable(n)
 	case *ast.CompositeLit:
+		x.components(n)
 		for _, e := range n.Elts {
 			if kv, ok := e.(*ast.KeyValueExpr); ok {
 				x.skip[kv.Key] = true
@@ -168,7 +183,11 @@ func (x *finder) visit(n ast.Node) bool {
 		}
 	case *ast.CallExpr:
 		x.call(n)
+		x.copied(n)
 	case *ast.UnaryExpr:
+		if n.Op == token.AND {
+			x.keep(n.X)
+		}
 		if n.Op == token.NOT {
 			x.flip(n, negation, "!"+x.text(n.X), x.text(n.X))
 		}

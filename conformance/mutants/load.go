@@ -22,6 +22,7 @@ type unit struct {
 	files        []*source
 	info         *types.Info
 	name         string
+	pkg          *types.Package
 	imports      types.Importer
 }
 
@@ -74,12 +75,12 @@ func load(root, folder string) (*unit, error) {
 		}
 		return os.Open(exports[path])
 	})
-	u.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
+	u.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{}}
 	var trees []*ast.File
 	for _, f := range u.files {
 		trees = append(trees, f.tree)
 	}
-	_, err = (&types.Config{Importer: u.imports}).Check(folder, u.fset, trees, u.info)
+	u.pkg, err = (&types.Config{Importer: u.imports}).Check(folder, u.fset, trees, u.info)
 	return u, err
 }
 

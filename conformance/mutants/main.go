@@ -5,6 +5,7 @@
 //	go run ./mutants -packages filter,score -sample 60     // 60 mutations of each package
 //	go run ./mutants -packages all -sample 0               // every mutation of every package
 //	go run ./mutants -packages filter -sample 0 -functions '^Fit' -tests TestFit   // of some functions, with some tests
+//	go run ./mutants -packages filter -sample 0 -operators 'sibling|share|component|early|arm'   // mistakes that people make
 //	go run ./mutants -packages filter -equivalent          // a million executions of each mutation of equivalent/filter.txt
 //	go run ./mutants -packages filter -sample 0 -rows      // a mutation that the test of each row of docs/fidelity notices
 //
@@ -34,6 +35,7 @@ type settings struct {
 	budget     time.Duration
 	keep       string
 	functions  *regexp.Regexp // nil: all
+	operators  *regexp.Regexp // nil: all
 	tests      *regexp.Regexp // nil: all
 	list       bool
 	equivalent bool
@@ -56,9 +58,10 @@ func main() {
 	flag.DurationVar(&s.longest, "for", 10*time.Minute, "longest time of a fuzz target for -equivalent")
 	flag.BoolVar(&s.rows, "rows", false, "print for each row of docs/fidelity a mutation that its test notices")
 	functions := flag.String("functions", "", "mutations of the functions that this expression matches, as Type.Method or Function")
+	operators := flag.String("operators", "", "mutations of the operators that this expression matches; people make those of `sibling|share|component|early|arm`")
 	tests := flag.String("tests", "", "run the tests that this expression matches")
 	flag.Parse()
-	for text, to := range map[*string]**regexp.Regexp{functions: &s.functions, tests: &s.tests} {
+	for text, to := range map[*string]**regexp.Regexp{functions: &s.functions, operators: &s.operators, tests: &s.tests} {
 		var err error
 		if *to, err = regexp.Compile(*text); err != nil {
 			fmt.Fprintln(os.Stderr, "mutants:", err)
