@@ -20,9 +20,9 @@
 //  5. The pod is deleted at the time when the taint was added, plus these seconds: at once when that time is over, later when it lies ahead.
 //     The earliest time of all its devices counts.
 //
-// There is no timer to keep: an eviction follows from the objects as they are. When it is gone after a change, the controller cancels a
-// deletion that waited, and writes the event [Cancelling]. The time of the taint counts, so that a restart changes nothing; package
-// eviction/taint, for taints of nodes, counts from when the controller sees them.
+// There is no timer to keep: an eviction follows from the objects as they are. When the objects change and no eviction follows any more,
+// the controller cancels a deletion that waited, and writes the event [Cancelling]. The time of the taint counts, so that a restart changes
+// nothing; package eviction/taint, for taints of nodes, counts from when the controller sees them.
 //
 // A [Taints] is immutable. Cost: New is O(devices), Eviction O(devices of the claims x (taints x tolerations + rules)). What
 // all packages promise is said in [github.com/podberth/podberth].

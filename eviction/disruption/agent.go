@@ -7,9 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// BudgetAgent names the agent that makes the disruption budget of a pod, and says when the budget goes. Persons should not change such a
-// budget. It is "" for the
-// budgets of persons, and for nil. An instance manager of Longhorn has a budget as long as a volume is attached to its node.
+// BudgetAgent names the agent that makes the disruption budget of a pod, and says when the budget goes. People should not change such a
+// budget. It is "" when people made the budget, and for nil. An instance manager of Longhorn has a budget as long as a volume is attached
+// to its node.
 func BudgetAgent(pod *v1.Pod) string {
 	if pod == nil {
 		return ""

@@ -16,8 +16,8 @@
 //
 //  1. A budget allows currentHealthy - desiredHealthy disruptions. desiredHealthy is minAvailable, or the replicas that the
 //     controllers want minus maxUnavailable. Percentages are rounded up.
-//  2. An eviction takes one disruption. A pod that has finished, is pending or is terminating takes none. A pod that is not
-//     ready takes none when its budget lets such pods leave.
+//  2. An eviction takes one disruption. A pod that has finished, is pending or is terminating takes no disruption, and neither does a pod
+//     that is not ready and whose budget lets such pods leave.
 //  3. A pod that several budgets select cannot be evicted.
 //  4. Preemption is less strict: it counts each budget separately, and breaking a budget is only its last choice.
 //

@@ -11,7 +11,7 @@ import (
 // What the controller writes. It tries condition and deletion 5 times, 10 ms apart. A pod that does not exist any more
 // counts as deleted.
 const (
-	// EventReason is the reason of the pod events of type zoneNormal.
+	// EventReason is the reason of the pod events, of type Normal.
 	EventReason = "TaintManagerEviction"
 	// conditionReason and conditionMessage are those of the pod condition DisruptionTarget=True that the controller sets
 	// before a deletion.

@@ -116,7 +116,7 @@ func (c *Controller) Reconcile() error {
 	return errors.Join(errs...)
 }
 
-// condition places the replicas in thought, each beside those before it, and takes all of them out again.
+// condition places the replicas on trial, each beside those before it, and takes all of them out again.
 func (c *Controller) condition(w Workload) (out Condition, err error) {
 	if len(w.Template.Spec.ResourceClaims) > 0 {
 		return out, field.Forbidden(field.NewPath("template", "spec", "resourceClaims"), "the controller keeps no claims of devices")

@@ -16,6 +16,9 @@ import (
 // qualified is `pkg.Name`, `folder/pkg.Type.Member`, also with arguments.
 var qualified = regexp.MustCompile("`([a-z][a-z0-9_]*(?:/[a-z0-9_]+)*)\\.([A-Z]\\w*(?:\\.[A-Z]\\w*)*)(?:\\([^`]*\\)|\\{[^`]*\\})?`")
 
+// member is `Type.Member` of a package that the text names, also with arguments.
+var member = regexp.MustCompile("`\\*?([A-Z]\\w+\\.[A-Z]\\w+)(?:\\([^`]*\\))?`")
+
 // variables are names of values that pages use, with their types.
 var variables = map[string]string{"plan": "Plan", "placer": "Placer", "decision": "Decision", "profile": "Profile"}
 
@@ -46,6 +49,27 @@ func TestNamesInPages(t *testing.T) {
 		}
 	}
 	require.Greater(t, names, 300)
+}
+
+// Every name of the form Type.Member that a page has in backquotes exists in a package of the tree.
+func TestMembersInPages(t *testing.T) {
+	w, known := compiledWorkspace(t), map[string]bool{}
+	for _, page := range pages(t) {
+		data, err := os.ReadFile(filepath.Join(root, page))
+		require.NoError(t, err)
+		for _, m := range member.FindAllStringSubmatch(string(data), -1) {
+			if _, asked := known[m[1]]; !asked {
+				known[m[1]] = false
+				for _, b := range w.own() {
+					known[m[1]] = known[m[1]] || w.has(b.ImportPath, m[1])
+				}
+			}
+			if !known[m[1]] {
+				t.Errorf("%s: no package has %s", page, m[0])
+			}
+		}
+	}
+	require.Greater(t, len(known), 100)
 }
 
 // inSource reports whether a folder of the tree whose path ends so declares a test, or a folder of conformance any name.
@@ -95,7 +119,7 @@ func goFolders(t *testing.T) []string {
 // pages returns the Markdown files of the root and of docs, but for reports and CHANGELOG.md: they tell what was.
 func pages(t *testing.T) (all []string) {
 	t.Helper()
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/fidelity/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/start/*.md", "docs/fidelity/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		require.NoError(t, err)
 		for _, f := range found {

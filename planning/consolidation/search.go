@@ -19,7 +19,7 @@ type Options struct {
 	MaxMoves int
 	// Stop ends the search when it returns true. It is asked before each node. The plan is the best so far. nil: never.
 	Stop func() bool
-	// Improved hears of each better set of nodes, before the order of the moves is looked for. nil: no calls.
+	// Improved is called with each better set of nodes, before the order of the moves is looked for. nil: no calls.
 	Improved func(Progress)
 }
 

@@ -31,8 +31,8 @@ type Options struct {
 	Stop func() bool
 	// Until makes Run forecast taint-based eviction for so long after the failure (Outcome.Leaves). 0: no forecast.
 	Until time.Duration
-	// Observe hears of each attempt of the scenario with that place in the list, in the order of the attempts; the orders of
-	// Orders are not observed. Parallel's goroutines call it. nil: no calls.
+	// Observe is called with each attempt of the scenario with that place in the list, in the order of the attempts; the orders of Orders are
+	// not observed. Parallel's goroutines call it. nil: no calls.
 	Observe func(scenario int, a Attempt)
 }
 

@@ -68,7 +68,7 @@ type Options struct {
 	// when it returns true; it is asked before each batch of nodes. nil: never. Plan.Untried counts the changes that are left out.
 	Steps int
 	End   func() bool
-	// Progress hears how many of the nodes have been decided about. nil: no calls.
+	// Progress is called with the number of nodes that have been decided about. nil: no calls.
 	Progress func(done, total int)
 }
 

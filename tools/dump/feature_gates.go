@@ -14,9 +14,9 @@ import (
 // FeatureGatesUsage is the usage text of a flag with a [groups.FeatureGates].
 const FeatureGatesUsage = "turn feature gates of groups of pods on or off: `GATE=true|false,...`; without it those are on that the input's PodGroups need"
 
-// Groups returns the gates with which groups of pods count; nil when their pods are pods like others. Without a user's word the gates are
-// on that the groups of the dump need, because a cluster that has such objects serves them; a note says so. The error is that of
-// [groups.FeatureGates.Gates].
+// Groups returns the gates with which groups of pods count; nil when their pods are pods like others. When said is nil, the gates that the
+// groups of the dump need are on, because a cluster that has such objects serves them; a note says so. Otherwise said alone decides. The
+// error is that of [groups.FeatureGates.Gates].
 func (o *Objects) Groups(said groups.FeatureGates) (*podgroup.Gates, error) {
 	if said != nil {
 		return said.Gates()

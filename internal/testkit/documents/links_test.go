@@ -75,6 +75,30 @@ func TestNamedPagesExist(t *testing.T) {
 	}
 }
 
+// Files and folders that a page has in backquotes exist, where the first part is a folder of the root.
+func TestNamedFilesExist(t *testing.T) {
+	named := regexp.MustCompile("`([a-z][\\w.-]*(?:/[\\w.-]+)+)/?`")
+	symbol := regexp.MustCompile(`\.[A-Z][\w.]*$`) // pkg.Name
+	seen := 0
+	for _, page := range pages(t) {
+		if strings.HasPrefix(page, "docs/reports/") {
+			continue // they tell what was
+		}
+		text, err := os.ReadFile(filepath.Join(root, page))
+		require.NoError(t, err)
+		for _, m := range named.FindAllStringSubmatch(fenced.ReplaceAllString(string(text), ""), -1) {
+			first, _, _ := strings.Cut(m[1], "/")
+			if info, err := os.Stat(filepath.Join(root, first)); err != nil || !info.IsDir() || symbol.MatchString(m[1]) {
+				continue
+			}
+			seen++
+			_, err := os.Stat(filepath.Join(root, m[1]))
+			require.NoError(t, err, "%s names %s", page, m[1])
+		}
+	}
+	require.Greater(t, seen, 100)
+}
+
 // The packages and programs of docs/architecture.svg exist.
 func TestArchitecture(t *testing.T) {
 	picture, err := os.ReadFile(filepath.Join(root, "docs/architecture.svg"))
