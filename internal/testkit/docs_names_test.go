@@ -20,7 +20,9 @@ var qualified = regexp.MustCompile("`([a-z][a-z0-9_]*(?:/[a-z0-9_]+)*)\\.([A-Z]\
 var member = regexp.MustCompile("`\\*?([A-Z]\\w+\\.[A-Z]\\w+)(?:\\([^`]*\\))?`")
 
 // variables are names of values that pages use, with their types.
-var variables = map[string]string{"plan": "Plan", "placer": "Placer", "decision": "Decision", "profile": "Profile"}
+var variables = map[string]string{
+	"plan": "placement.Plan", "placer": "placement.Placer", "decision": "placement.Decision", "profile": "placement.Profile", "snapshot": "cluster.Snapshot",
+}
 
 // Every name of the form pkg.Name that a page has in backquotes exists. The package is its folder, the end of its folder, or its
 // name; names of tests and of packages of conformance count too. For pkg there may be one of variables.
@@ -34,7 +36,7 @@ func TestNamesInPages(t *testing.T) {
 				continue // a pattern
 			}
 			names++
-			if typ := variables[m[1]]; typ != "" && w.has(module+"/placement", typ+"."+m[2]) {
+			if folder, typ, ok := strings.Cut(variables[m[1]], "."); ok && w.has(module+"/"+folder, typ+"."+m[2]) {
 				continue
 			}
 			exists := false
