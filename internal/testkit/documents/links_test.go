@@ -111,3 +111,21 @@ func TestArchitecture(t *testing.T) {
 		require.True(t, library == nil || program == nil, m[1])
 	}
 }
+
+// What a reader has to read stays short: README has at most 100 lines, and the pages of docs, without the tables of rules and the reports, at
+// most 31,000 words. A page that grows says something twice, or has a field list or a log that belongs elsewhere.
+func TestLength(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	require.LessOrEqual(t, strings.Count(string(text), "\n"), 100)
+	words := 0
+	for _, page := range pages(t) {
+		if strings.HasPrefix(page, "docs/") && !strings.HasPrefix(page, "docs/fidelity/") && !strings.HasPrefix(page, "docs/reports/") {
+			text, err := os.ReadFile(filepath.Join(root, page))
+			require.NoError(t, err)
+			words += len(strings.Fields(string(text)))
+		}
+	}
+	require.Greater(t, words, 10_000)
+	require.LessOrEqual(t, words, 31_000)
+}
