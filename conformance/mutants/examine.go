@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math/rand"
 	"os"
 	"os/exec"
@@ -186,7 +187,7 @@ func sample(list []*mutation, n int, seed int64, folder string) []*mutation {
 	for _, m := range list {
 		operators[m.operator] = append(operators[m.operator], m)
 	}
-	names := []string{relation, boundary, term, negation, byOne, swap, deletion, result}
+	names := slices.Sorted(maps.Keys(operators))
 	for _, name := range names {
 		of := operators[name]
 		rng.Shuffle(len(of), func(i, k int) { of[i], of[k] = of[k], of[i] })

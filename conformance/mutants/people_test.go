@@ -103,4 +103,7 @@ func TestPeople(t *testing.T) {
 	compiles, err := u.compilable(list)
 	require.NoError(t, err)
 	require.Len(t, compiles, len(list))
+	for n := range list { // also when the other operators have no mutation
+		require.Len(t, sample(slices.Clone(list), n+1, 7, "a"), n+1)
+	}
 }
