@@ -2,6 +2,7 @@ package podgroup
 
 import (
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -45,6 +46,11 @@ func ValidateComposite(c *Composite, path *field.Path) field.ErrorList {
 }
 
 func validateSpec(s *Spec, minimum string, spec *field.Path) (errs field.ErrorList) {
+	if s.Parent != "" {
+		for _, problem := range content.IsDNS1123Subdomain(s.Parent) {
+			errs = append(errs, field.Invalid(spec.Child("parentCompositePodGroupName"), s.Parent, problem))
+		}
+	}
 	if s.Minimum != nil && *s.Minimum < 1 {
 		at := spec.Child("schedulingPolicy", "gang", minimum)
 		if *s.Minimum == 0 {

@@ -1,10 +1,12 @@
 package podgroup
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 
 	"github.com/podberth/podberth/internal/testkit"
 )
@@ -35,6 +37,9 @@ func TestValidate(t *testing.T) {
 		{"V7 no source", "a claim has a source", Group{Claims: []Claim{{Name: "x"}}}, []string{"spec.resourceClaims[0]: Invalid value: \"\": must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"}},
 		{"V7 two sources", "one source", Group{Claims: []Claim{{Name: "x", ClaimName: "a", TemplateName: "b"}}}, []string{"spec.resourceClaims[0]: Invalid value: \"{resourceClaimName, resourceClaimTemplateName}\": must specify exactly one of: `resourceClaimName`, `resourceClaimTemplateName`"}},
 		{"V7 twice", "a name once", Group{Claims: []Claim{{Name: "x", ClaimName: "a"}, {Name: "x", ClaimName: "b"}}}, []string{`spec.resourceClaims[1]: Duplicate value: "x"`}},
+		{"parent", "a DNS subdomain", Group{Spec: Spec{Parent: "fleet.a"}}, nil},
+		{"bad parent", "no DNS subdomain", Group{Spec: Spec{Parent: "a_b"}}, []string{"spec.parentCompositePodGroupName: Invalid value: \"a_b\": " + content.IsDNS1123Subdomain("a_b")[0]}},
+		{"long parent", "at most 253 bytes", Group{Spec: Spec{Parent: strings.Repeat("a", 254)}}, []string{"spec.parentCompositePodGroupName: Invalid value: \"" + strings.Repeat("a", 254) + "\": must be no more than 253 bytes"}},
 		{"V8", "two policies", Group{Spec: Spec{PreemptionPolicy: &bad}}, []string{`spec.preemptionPolicy: Unsupported value: "X": supported values: "Never", "PreemptLowerPriority"`}},
 	}, func(t *testing.T, c test) {
 		var got []string

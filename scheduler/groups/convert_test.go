@@ -1,12 +1,14 @@
 package groups
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/api/scheduling/v1alpha3"
 	"k8s.io/api/scheduling/v1beta1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
@@ -76,6 +78,9 @@ func TestValidate(t *testing.T) {
 	both := func(field, a, b string) string {
 		return "spec." + field + ": Invalid value: \"{" + a + ", " + b + "}\": must specify exactly one of: `" + a + "`, `" + b + "`"
 	}
+	subdomain := func(name, value string) string {
+		return fmt.Sprintf("spec.%s: Invalid value: %q: %s", name, value, content.IsDNS1123Subdomain(value)[0])
+	}
 	const good = "workloadRef: {workloadName: w, templateName: t}, schedulingPolicy: {basic: {}}"
 	testkit.Run(t, []test{
 		{"good", "nothing is refused", good, "", ""},
@@ -92,6 +97,11 @@ func TestValidate(t *testing.T) {
 		{"V6 empty workload", "both names", "schedulingPolicy: {basic: {}}, workloadRef: {}",
 			"spec.workloadRef.workloadName: Required value; spec.workloadRef.templateName: Required value",
 			"spec.workloadRef.workloadName: Required value; spec.workloadRef.templateName: Required value"},
+		{"workload", "a DNS subdomain, and a DNS label", "schedulingPolicy: {basic: {}}, workloadRef: {workloadName: A, templateName: a.b}",
+			subdomain("workloadRef.workloadName", "A") + "; spec.workloadRef.templateName: Invalid value: \"a.b\": must not contain dots",
+			subdomain("workloadRef.workloadName", "A") + "; spec.workloadRef.templateName: Invalid value: \"a.b\": must not contain dots"},
+		{"bad parent", "a DNS subdomain", good + ", parentCompositePodGroupName: A", subdomain("parentCompositePodGroupName", "A"), subdomain("parentCompositePodGroupName", "A")},
+		{"no parent", "a parent has a name", good + `, parentCompositePodGroupName: ""`, subdomain("parentCompositePodGroupName", ""), subdomain("parentCompositePodGroupName", "")},
 	}, func(t *testing.T, c test) {
 		require.Equal(t, c.group, texts(Validate(object[v1beta1.PodGroup](t, "spec: {"+c.spec+"}"))))
 		require.Equal(t, c.composite, texts(ValidateComposite(object[v1alpha3.CompositePodGroup](t, "spec: {"+c.spec+"}"))))

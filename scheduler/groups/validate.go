@@ -3,6 +3,7 @@ package groups
 import (
 	"k8s.io/api/scheduling/v1alpha3"
 	"k8s.io/api/scheduling/v1beta1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/podgroup"
@@ -18,6 +19,7 @@ func Validate(o *v1beta1.PodGroup) field.ErrorList {
 	} else if s.ParentCompositePodGroupName != nil {
 		errs = append(errs, field.Required(at.Child("workloadRef"), "must be set when parentCompositePodGroupName is set"))
 	}
+	errs = append(errs, emptyParent(at, s.ParentCompositePodGroupName)...)
 	p := s.SchedulingPolicy
 	errs = append(errs, one(at.Child("schedulingPolicy"), "basic", p.Basic != nil, "gang", p.Gang != nil)...)
 	if m := s.DisruptionMode; m != nil {
@@ -35,6 +37,7 @@ func ValidateComposite(o *v1alpha3.CompositePodGroup) field.ErrorList {
 	} else {
 		errs = append(errs, field.Required(at.Child("workloadRef"), ""))
 	}
+	errs = append(errs, emptyParent(at, s.ParentCompositePodGroupName)...)
 	p := s.SchedulingPolicy
 	errs = append(errs, one(at.Child("schedulingPolicy"), "basic", p.Basic != nil, "gang", p.Gang != nil)...)
 	if m := s.DisruptionMode; m != nil {
@@ -44,13 +47,28 @@ func ValidateComposite(o *v1alpha3.CompositePodGroup) field.ErrorList {
 }
 
 // workload checks a reference to a workload.
-func workload(spec *field.Path, name, template string) (errs field.ErrorList) {
+func workload(spec *field.Path, workload, template string) field.ErrorList {
 	at := spec.Child("workloadRef")
-	if name == "" {
-		errs = append(errs, field.Required(at.Child("workloadName"), ""))
+	return append(name(at.Child("workloadName"), workload, content.IsDNS1123Subdomain), name(at.Child("templateName"), template, content.IsDNS1123Label)...)
+}
+
+// name checks a name that must be set. problems says what is wrong with its form.
+func name(at *field.Path, value string, problems func(string) []string) (errs field.ErrorList) {
+	if value == "" {
+		return field.ErrorList{field.Required(at, "")}
 	}
-	if template == "" {
-		errs = append(errs, field.Required(at.Child("templateName"), ""))
+	for _, problem := range problems(value) {
+		errs = append(errs, field.Invalid(at, value, problem))
+	}
+	return errs
+}
+
+// emptyParent checks that a parent that is set has a name. Of other names [podgroup.ValidateGroup] checks the form.
+func emptyParent(spec *field.Path, parent *string) (errs field.ErrorList) {
+	if parent != nil && *parent == "" {
+		for _, problem := range content.IsDNS1123Subdomain("") {
+			errs = append(errs, field.Invalid(spec.Child("parentCompositePodGroupName"), "", problem))
+		}
 	}
 	return errs
 }

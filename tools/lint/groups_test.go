@@ -1,6 +1,9 @@
 package lint
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -39,6 +42,15 @@ spec:
       containers: [{name: c, image: example.com/train:v1, resources: {requests: {cpu: "1", memory: 1Gi}, limits: {memory: 1Gi}}}]
 `
 
+// Two Jobs whose pods are one gang, and one of which another scheduler decides about.
+const twoSchedulers = trainingJob + `---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: second}
+spec: {template: {spec: {restartPolicy: Never, schedulerName: other, priorityClassName: training, schedulingGroup: {podGroupName: train},
+  containers: [{name: c, image: example.com/train:v1, resources: {requests: {cpu: "1", memory: 1Gi}, limits: {memory: 1Gi}}}]}}}
+`
+
 // Manifests with groups: a good one, and what makes it one that never runs.
 func TestGroups(t *testing.T) {
 	type test struct {
@@ -59,7 +71,49 @@ func TestGroups(t *testing.T) {
 		}
 		require.Contains(t, out, c.want)
 	})
-	code, _, errs := testkit.Program(Run, strings.Replace(trainingJob, "{gang: {minCount: 4}}", "{}", 1), []string{"-f", "-"})
+	code, out, errs := testkit.Program(Run, twoSchedulers, []string{"-f", "-"})
+	require.Equal(t, 1, code, errs)
+	require.Contains(t, out, "error: Job default/second: group-schedulers")
+	require.Contains(t, out, "Job default/train of the same group has default-scheduler: no pod of the group is scheduled")
+	_, out, _ = testkit.Program(Run, strings.Replace(twoSchedulers, "schedulerName: other, ", "", 1), []string{"-f", "-"})
+	require.NotContains(t, out, "group-")
+	code, _, errs = testkit.Program(Run, strings.Replace(trainingJob, "{gang: {minCount: 4}}", "{}", 1), []string{"-f", "-"})
 	require.Equal(t, 2, code)
 	require.Contains(t, errs, "PodGroup default/train: spec.schedulingPolicy: Invalid value: \"\": must specify one of: `basic`, `gang`")
+}
+
+// A group and its pods are seen together, in one file or in several, and the pods of several manifests count as one gang.
+func TestGroupsTogether(t *testing.T) {
+	type test struct {
+		name, why  string
+		group, pod int // minCount, and replicas of the Deployment beside the Job of four
+		want       string
+	}
+	testkit.Run(t, []test{
+		{"enough", "the pods of both manifests count", 6, 2, ""},
+		{"few", "the replicas of the manifests are fewer than minCount", 7, 2, "error: Deployment default/serve: group-min-count"},
+		{"none", "no replica", 5, 0, "error: Deployment default/serve: group-min-count"},
+	}, func(t *testing.T, c test) {
+		const fleet = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: serve}
+spec: {replicas: REPLICAS, selector: {matchLabels: {app: serve}}, template: {metadata: {labels: {app: serve}}, spec: {priorityClassName: training, schedulingGroup: {podGroupName: train},
+  containers: [{name: c, image: example.com/train:v1, resources: {requests: {cpu: "1", memory: 1Gi}, limits: {memory: 1Gi}}}]}}}
+`
+		parts := strings.Split(strings.Replace(trainingJob, "minCount: 4", fmt.Sprint("minCount: ", c.group), 1), "---")
+		dir := t.TempDir()
+		// The workloads come first, and each object has a file of its own.
+		for k, text := range []string{strings.Replace(fleet, "REPLICAS", fmt.Sprint(c.pod), 1), parts[3], parts[2], parts[1], parts[0]} {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(k)+".yaml"), []byte(text), 0o600))
+		}
+		code, out, errs := testkit.Program(Run, "", []string{"-f", dir})
+		require.NotEqual(t, 2, code, errs)
+		if c.want == "" {
+			require.NotContains(t, out, "group-")
+			return
+		}
+		require.Contains(t, out, c.want)
+		require.Contains(t, out, fmt.Sprintf("the group train needs %d pods and has %d", c.group, 4+c.pod))
+	})
 }
