@@ -23,9 +23,9 @@ type server struct {
 	host   string
 }
 
-func start(t *testing.T) server {
+func start(t *testing.T, flags ...string) server {
 	t.Helper()
-	running := apiserver.Start(t)
+	running := apiserver.Start(t, flags...)
 	client, err := rest.HTTPClientFor(running.Config)
 	require.NoError(t, err)
 	s := server{client, running.Config.Host}
