@@ -30,7 +30,9 @@ type answer struct {
 	Pods    []podState `json:"pods"` // one entry for each pod that waited, in input order, with its last state
 	// The history: one entry for each attempt whose outcome, node, victims or message differs from the pod's previous one.
 	Attempts []entry      `json:"attempts"`
-	Groups   []groupState `json:"groups,omitempty"` // the PodGroups of the input that have pods; absent where groups do not count
+	Groups   []groupState `json:"groups,omitempty"` // the PodGroups that have pods; absent where groups do not count
+	// The CompositePodGroups above these groups; absent where they do not count.
+	Composites []compositeState `json:"compositeGroups,omitempty"`
 }
 
 // summary counts the pods by their last outcomes, and the pods that gave way to others.
@@ -110,7 +112,7 @@ func (x *simulation) add(pod *v1.Pod, e entry) {
 // answer returns the result of the run, of one namespace with -n.
 func (x *simulation) answer() answer {
 	a := answer{Head: report.HeadOf("Simulation"), Pods: []podState{}, Attempts: []entry{}}
-	a.Groups = x.groups()
+	a.Groups, a.Composites = x.groups()
 	victims := map[string][]string{}
 	for _, e := range x.entries {
 		if !x.o.tables.Shows(e.Namespace) {

@@ -30,7 +30,8 @@ func (x *simulation) withGroup(ctx context.Context, e *explanation, pod *v1.Pod)
 	}
 	name, _ := podgroup.Of(pod)
 	state := ""
-	for _, g := range x.groups() {
+	groups, _ := x.groups()
+	for _, g := range groups {
 		if g.Namespace == pod.Namespace && g.Name == name {
 			e.Group = &g
 			state = fmt.Sprintf(": %s needed, %d exist, %d have nodes", report.Count(g.Needs, "pod"), g.Pods, g.Placed)

@@ -1,7 +1,10 @@
 package place
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,14 +21,26 @@ type groupState struct {
 	Group     string `json:"group"` // NAMESPACE/NAME
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	Needs     int    `json:"needs"`  // how many pods must have nodes: minCount of a gang, 1 of any other group
-	Pods      int    `json:"pods"`   // how many pods of the group exist
-	Placed    int    `json:"placed"` // how many of them have nodes
+	Parent    string `json:"parent,omitempty"` // the composite group above, in the same namespace
+	Needs     int    `json:"needs"`            // how many pods must have nodes: minCount of a gang, 1 of any other group
+	Pods      int    `json:"pods"`             // how many pods of the group exist
+	Placed    int    `json:"placed"`           // how many of them have nodes
 	// The reason of the condition PodGroupInitiallyScheduled: Scheduled, Unschedulable, SchedulerError, or "".
 	Reason  string `json:"reason"`
-	Message string `json:"message"` // the message of that condition, or how many pods are missing
+	Message string `json:"message"` // the message of that condition, or how many pods are missing, or which object above is
 	// Why the group waits, whether a placement exists, and what helps, in lines; of the first ten groups that wait.
 	Why []string `json:"why,omitempty"`
+}
+
+// compositeState is what has become of a composite group. kube-scheduler writes no condition on it.
+type compositeState struct {
+	Group     string   `json:"group"` // NAMESPACE/NAME
+	Namespace string   `json:"namespace"`
+	Name      string   `json:"name"`
+	Parent    string   `json:"parent,omitempty"` // the composite group above, in the same namespace
+	Needs     int      `json:"needs"`            // how many children must have what they need: minGroupCount of a gang, 1 of any other composite group
+	Placed    int      `json:"placed"`           // how many children have what they need
+	Children  []string `json:"children"`         // podgroup/NAME or compositepodgroup/NAME, in the order in which they are decided
 }
 
 // tellHeld adds the entries of members that were never tried: their group has no object, or too few pods.
@@ -58,10 +73,11 @@ func (x *simulation) tellHeld() {
 	})
 }
 
-// groups returns what has become of the groups that pods are in, by their order in the input.
-func (x *simulation) groups() (out []groupState) {
+// groups returns what has become of the groups that pods are in, and of the composite groups above them: those of the input in its order, then
+// those that came later, by name.
+func (x *simulation) groups() (out []groupState, above []compositeState) {
 	if x.w.groups == nil {
-		return nil
+		return nil, nil
 	}
 	known, placed := map[types.NamespacedName]int{}, map[types.NamespacedName]int{}
 	for _, p := range x.w.pods {
@@ -73,26 +89,78 @@ func (x *simulation) groups() (out []groupState) {
 			}
 		}
 	}
+	place := map[types.NamespacedName]int{}
 	list, _ := x.w.objects.AcceptedGroups()
-	for _, g := range list {
-		at := types.NamespacedName{Namespace: g.Namespace, Name: g.Name}
-		if known[at] == 0 || !x.o.tables.Shows(g.Namespace) {
-			continue
-		}
-		s := groupState{Group: key(g), Namespace: g.Namespace, Name: g.Name, Needs: g.Needs(), Pods: known[at], Placed: placed[at]}
-		c, written := x.w.states[key(g)]
-		for _, old := range g.Conditions {
-			if old.Type == podgroup.InitiallyScheduled && !written {
-				c = old
+	for k, g := range list {
+		place[types.NamespacedName{Namespace: g.Namespace, Name: g.Name}] = k - len(list)
+	}
+	hasRow := map[string]bool{}
+	x.w.s.View(func(c *cluster.Snapshot) {
+		for _, at := range slices.SortedFunc(maps.Keys(known), func(a, b types.NamespacedName) int {
+			return cmp.Or(cmp.Compare(place[a], place[b]), cmp.Compare(a.String(), b.String()))
+		}) {
+			g := c.Group(at.Namespace, at.Name)
+			if g == nil || !x.o.tables.Shows(at.Namespace) {
+				continue
+			}
+			tree, missing := podgroup.TreeOf(c, at.Namespace, at.Name, *x.w.groups)
+			out = append(out, x.groupState(g, known[at], placed[at], missing))
+			if missing != nil {
+				continue
+			}
+			for _, n := range tree.Nodes() {
+				if n.Composite != nil && !hasRow[n.String()] {
+					hasRow[n.String()] = true
+					above = append(above, compositeStateOf(n, func(g *podgroup.Group) int {
+						return placed[types.NamespacedName{Namespace: g.Namespace, Name: g.Name}]
+					}))
+				}
 			}
 		}
-		s.Reason, s.Message = c.Reason, c.Message
-		if c == (metav1.Condition{}) && s.Pods < s.Needs {
-			s.Message = fmt.Sprintf("%d of %s exist, %d needed", s.Pods, report.Count(s.Needs, "member"), s.Needs)
-		}
-		out = append(out, s)
+	})
+	return out, above
+}
+
+// groupState returns what has become of a group. missing: an object above it does not exist, and its pods wait for that.
+func (x *simulation) groupState(g *podgroup.Group, known, placed int, missing error) groupState {
+	s := groupState{Group: key(g), Namespace: g.Namespace, Name: g.Name, Parent: g.Parent, Needs: g.Needs(), Pods: known, Placed: placed}
+	if !x.w.groups.Composites {
+		s.Parent = "" // does not count
 	}
-	return out
+	c, written := x.w.states[key(g)]
+	for _, old := range g.Conditions {
+		if old.Type == podgroup.InitiallyScheduled && !written {
+			c = old
+		}
+	}
+	s.Reason, s.Message = c.Reason, c.Message
+	switch {
+	case c != (metav1.Condition{}):
+	case missing != nil:
+		s.Message = missing.Error()
+	case s.Pods < s.Needs:
+		s.Message = fmt.Sprintf("%d of %s exist, %d needed", s.Pods, report.Count(s.Needs, "member"), s.Needs)
+	}
+	return s
+}
+
+// compositeStateOf returns what has become of a composite group. placed returns how many pods of a group have nodes.
+func compositeStateOf(n *podgroup.Node, placed func(*podgroup.Group) int) compositeState {
+	s := compositeState{Group: n.Namespace + "/" + n.Name, Namespace: n.Namespace, Name: n.Name, Needs: n.Needs(), Children: []string{}}
+	if n.Up != nil {
+		s.Parent = n.Up.Name
+	}
+	for _, child := range n.Children {
+		kind := "podgroup/"
+		if child.Composite != nil {
+			kind = "compositepodgroup/"
+		}
+		s.Children = append(s.Children, kind+child.Name)
+		if child.Ready(placed) {
+			s.Placed++
+		}
+	}
+	return s
 }
 
 // groupTable has a row for each group.
@@ -103,11 +171,24 @@ func groupTable(groups []groupState) (header []string, rows [][]string) {
 	return []string{"NAMESPACE", "GROUP", "NEEDS", "PODS", "PLACED", "REASON", "MESSAGE"}, rows
 }
 
-// groupText is the table of groups, and why groups wait. cut reports whether the table left something out.
-func groupText(groups []groupState, layout report.Layout) (text string, cut bool) {
+// compositeTable has a row for each composite group.
+func compositeTable(groups []compositeState) (header []string, rows [][]string) {
+	for _, g := range groups {
+		rows = append(rows, []string{g.Namespace, g.Name, fmt.Sprint(g.Needs), fmt.Sprint(len(g.Children)), fmt.Sprint(g.Placed), firstNames(g.Children)})
+	}
+	return []string{"NAMESPACE", "COMPOSITE", "NEEDS", "GROUPS", "PLACED", "CHILDREN"}, rows
+}
+
+// groupText is the tables of groups, and why groups wait. cut reports whether a table left something out.
+func groupText(groups []groupState, above []compositeState, layout report.Layout) (text string, cut bool) {
 	table, cut := layout.Columns(groupTable(groups))
 	var b strings.Builder
 	b.WriteString("\n" + table)
+	if len(above) > 0 {
+		table, more := layout.Columns(compositeTable(above))
+		b.WriteString("\n" + table)
+		cut = cut || more
+	}
 	for _, g := range groups {
 		if len(g.Why) > 0 {
 			report.Textf(&b, "\nGroup %s:\n", g.Group)

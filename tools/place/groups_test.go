@@ -1,6 +1,7 @@
 package place
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -33,6 +34,17 @@ func TestGangs(t *testing.T) {
 		require.Zero(t, code, errs)
 		testkit.Golden(t, c.file, out)
 	})
+}
+
+// Composite groups are counted by their children: a tree that is placed, one that waits, and one whose root has no object.
+func TestTrees(t *testing.T) {
+	for file, args := range map[string][]string{"gang_trees.txt": nil, "gang_trees.json": {"-o", "json"}} {
+		code, out, errs := simulate(t, "", append([]string{"-f", "testdata/gang_trees.yaml"}, args...)...)
+		require.Zero(t, code, errs)
+		testkit.Golden(t, "testdata/"+file, out)
+	}
+	_, out, _ := simulate(t, "", "-f", "testdata/gang_trees.yaml", "-n", "other")
+	require.NotContains(t, out, "COMPOSITE", "of another namespace")
 }
 
 // A gang that kube-scheduler gives up although a placement exists: the first lines say so, for the group and for each member.
@@ -79,6 +91,44 @@ func TestGangsOfATimeline(t *testing.T) {
 		require.Regexp(t, pod+` +0 +Scheduled`, out)
 	}
 	require.Regexp(t, `large +3 +3 +0 +Unschedulable`, out)
+	require.Regexp(t, `few +2 +2 +2 +Scheduled`, out, "the group as it became")
+	require.NotRegexp(t, `default +lost +1`, out, "it is gone")
+}
+
+// A composite group that comes lets the pods below it in; one that goes holds them. A change of it alone wakes nobody, as in v1.37.2.
+func TestTreesOfATimeline(t *testing.T) {
+	cluster, err := os.ReadFile("testdata/gang_trees.yaml")
+	require.NoError(t, err)
+	const composite = `{apiVersion: scheduling.k8s.io/v1alpha3, kind: CompositePodGroup, metadata: {name: %s}, spec: {workloadRef: {workloadName: w, templateName: %[1]s}, schedulingPolicy: {gang: {minGroupCount: %d}}}}`
+	late := fmt.Sprintf(composite, "late", 1)
+	type test struct {
+		name, why, timeline string
+		code                int
+		want                []string // patterns of the output
+		not                 string   // what is not in it
+	}
+	testkit.Run(t, []test{
+		{"comes", "its pod goes to a node", "- at: 10s\n  add: " + late, 0, []string{`orphan-0 +0 +Scheduled`, `default +orphan +1 +1 +1 +Scheduled`, `default +late +1 +1 +1 +podgroup/orphan`}, ""},
+		{"comes twice", "the second is an error", "- at: 10s\n  add: " + late + "\n- at: 11s\n  add: " + late, 2, []string{`event 2: metadata.name: Duplicate value: "late"`}, ""},
+		{"goes", "the pods that wait are held", "- at: 10s\n  delete: " + fmt.Sprintf(composite, "large", 2) + `
+- at: 400s
+  add: {apiVersion: v1, kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}`, 0, []string{`default +a +1 +1 +0 `, `default +b +1 +1 +0 `}, "podgroup/a"},
+		{"stays", "with the composite the new node takes the pods", `
+- at: 400s
+  add: {apiVersion: v1, kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}`, 0, []string{`default +a +1 +1 +1 +Scheduled`, `default +large +2 +2 +2 +podgroup/a,podgroup/b`}, ""},
+		{"labels", "an update of a composite wakes nobody", "- at: 10s\n  update: " + strings.Replace(fmt.Sprintf(composite, "large", 2), "name: large", "name: large, labels: {a: b}", 1), 0, []string{`a-0 +0 +Unschedulable`, `default +large +2 +2 +0 +podgroup/a,podgroup/b`}, ""},
+	}, func(t *testing.T, c test) {
+		timeline := t.TempDir() + "/timeline.yaml"
+		require.NoError(t, os.WriteFile(timeline, []byte(c.timeline), 0o600))
+		code, out, errs := simulate(t, string(cluster), "-f", "-", "-timeline", timeline)
+		require.Equal(t, c.code, code, errs)
+		for _, want := range c.want {
+			require.Regexp(t, want, out+errs)
+		}
+		if c.not != "" {
+			require.NotContains(t, out, c.not)
+		}
+	})
 }
 
 // Bad groups and gates are named.

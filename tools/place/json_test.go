@@ -67,6 +67,7 @@ func TestSchema(t *testing.T) {
 		{"how many of a running gang", running, []string{"-f", "-", "-how-many", "default/m-0"}},
 		{"counted", nodeYAML("n1", "1", "") + "---\n{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: w, uid: w}, spec: {replicas: 5000, selector: {matchLabels: {app: w}}, template: {metadata: {labels: {app: w}}, spec: {containers: [{name: c, image: c, resources: {requests: {cpu: 1}}}]}}}}\n", []string{"-f", "-", "-expand"}},
 		{"explained, gang", "", []string{"-f", "testdata/gang_trap.yaml", "-explain", "default/trap-1"}},
+		{"groups of groups", "", []string{"-f", "testdata/gang_trees.yaml"}},
 		{"explained, not enough of a gang", "", []string{"-f", "testdata/gangs.yaml", "-explain", "default/few-0"}},
 		{"explained, a gang in one rack", racks, []string{"-f", "-", "-explain", "default/m-0"}},
 		{"explained, weights", "", []string{"-f", "testdata/calm.yaml", "-explain", "default/with-small"}},

@@ -114,7 +114,7 @@ func (x *simulation) writePage(ctx context.Context, out *bytes.Buffer, a answer)
 	header, rows := finals(a.Pods)
 	text, _ := page.Layout().Columns(header, rows)
 	if len(a.Groups) > 0 {
-		groups, _ := groupText(a.Groups, page.Layout())
+		groups, _ := groupText(a.Groups, a.Composites, page.Layout())
 		text += groups
 	}
 	p.Text = text + "\n" + a.Summary.String() + "\n"

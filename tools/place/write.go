@@ -24,7 +24,7 @@ func write(out *bytes.Buffer, a answer, o options, took time.Duration) {
 		table, cut := layout.Columns(header, rows)
 		b.WriteString(table)
 		if len(a.Groups) > 0 {
-			table, more := groupText(a.Groups, layout)
+			table, more := groupText(a.Groups, a.Composites, layout)
 			b.WriteString(table)
 			cut = cut || more
 		}
