@@ -14,10 +14,11 @@ import (
 //
 // Of placements that are alike the first is taken if any is. So the nodes of the others are not needed.
 type alike struct {
-	r      *groupRun
-	locals reuse.Locals
-	key    []byte // of the placement that is tried
-	trials map[string]alikeTrial
+	r        *groupRun
+	locals   reuse.Locals
+	topology *topology // whose placements are tried; nil: others are
+	key      []byte    // of the placement that is tried
+	trials   map[string]alikeTrial
 }
 
 // alikeTrial is a trial, and what it left in the run.
@@ -30,11 +31,11 @@ type alikeTrial struct {
 // manyKinds is how many kinds of members a group may have: each makes the keys longer.
 const manyKinds = 8
 
-// alike returns an empty memory for a group with some placements; nil when each placement must be tried: there is one, the caller chooses
+// alike returns an empty memory for a group and its placements; nil when each placement must be tried: there is one, the caller chooses
 // among equal nodes or placements, a plugin scores placements by more than their rows, or members have answers of more than the rows of
 // the nodes.
-func (r *groupRun) alike(n *podgroup.Node, placements int) *alike {
-	if placements < 2 || n.Composite != nil || r.o.Tie != nil || r.p.engine == nil {
+func (r *groupRun) alike(n *podgroup.Node, placements []podgroup.Placement) *alike {
+	if len(placements) < 2 || n.Composite != nil || r.o.Tie != nil || r.p.engine == nil {
 		return nil
 	}
 	for _, w := range r.p.profile.Scores {
@@ -48,12 +49,19 @@ func (r *groupRun) alike(n *podgroup.Node, placements int) *alike {
 			return nil
 		}
 	}
+	if x := r.p.nodesOfGroups().topologies[n.Key()]; x != nil && len(x.placements) == len(placements) && &x.placements[0] == &placements[0] {
+		a.topology = x
+		x.begin()
+		x.learn(&a.locals)
+	}
+	r.reached = slices.Grow(r.reached, len(placements))
 	return a
 }
 
-// recall returns the trial of an earlier placement that is like this one; nil when there is none. The run goes on as after that trial.
-func (a *alike) recall(in podgroup.Placement) *groupTrial {
-	if a == nil || !a.describe(in) {
+// recall returns the trial of an earlier placement that is like this one, the one at a place of the list; nil when there is none. The run
+// goes on as after that trial.
+func (a *alike) recall(at int, in podgroup.Placement) *groupTrial {
+	if a == nil || !a.describe(at, in) {
 		return nil
 	}
 	x, known := a.trials[string(a.key)]
@@ -73,15 +81,24 @@ func (a *alike) keep(t *groupTrial) {
 
 // describe writes the key of a placement: where the search begins, and of each node what the plugins say and the rows. It reports false, and leaves
 // no key, when a pod is nominated to one of the nodes.
-func (a *alike) describe(in podgroup.Placement) bool {
+func (a *alike) describe(at int, in podgroup.Placement) bool {
 	nodes := a.r.p.nodesOfGroups()
 	nodes.follow()
 	key := binary.AppendUvarint(binary.AppendUvarint(a.key[:0], nodes.times), uint64(a.r.next))
 	a.key = key[:0]
+	if nominated := a.r.o.Nominated; nominated != nil && slices.ContainsFunc(in.Slots, func(i int) bool { return len(nominated(i)) > 0 }) {
+		return false
+	}
+	x := a.topology
+	if x != nil && nodes.topologies[x.key] != x { // its numbers are not kept any more
+		a.topology, x = nil, nil
+		clear(a.trials)
+	}
+	if x != nil {
+		a.key = binary.AppendUvarint(binary.AppendUvarint(key, uint64(x.says[at])), uint64(x.rowsOf(at, nodes.row)))
+		return true
+	}
 	for _, i := range in.Slots {
-		if a.r.o.Nominated != nil && len(a.r.o.Nominated(i)) > 0 {
-			return false
-		}
 		key = binary.AppendUvarint(a.locals.Append(key, i), uint64(nodes.row[i]))
 	}
 	a.key = key

@@ -209,7 +209,7 @@ func (r *groupRun) placements(n *podgroup.Node, parent podgroup.Placement) ([]po
 // divide returns the placements by a topology key inside that of a parent.
 func (r *groupRun) divide(n *podgroup.Node, parent podgroup.Placement, key string) ([]podgroup.Placement, error) {
 	if r.p.log != nil && r.restriction(parent) == nil && !some(r.before(n)) {
-		return r.p.nodesOfGroups().whole(r.p.order(), key), nil
+		return r.p.nodesOfGroups().whole(r.p.order(), key).placements, nil
 	}
 	return podgroup.Placements(r.p.snapshot, parent.Slots, key, r.before(n))
 }
@@ -255,15 +255,17 @@ func (r *groupRun) choose(n *podgroup.Node, placements []podgroup.Placement) *gr
 		r.decision.Placements += len(placements)
 	}
 	var first *groupTrial
-	var feasible []*groupTrial
-	known := r.alike(n, len(placements))
-	for _, in := range placements {
+	var feasible []*groupTrial // one of those that are alike
+	fit := 0                   // placements
+	known := r.alike(n, placements)
+	for at, in := range placements {
 		end := func(filter.Code) {}
 		if n.Composite == nil {
 			end = r.begin(PlacementStep)
 		}
-		t := known.recall(in)
-		if t == nil {
+		t := known.recall(at, in)
+		again := t != nil
+		if !again {
 			t = r.try(n, in)
 			known.keep(t)
 		}
@@ -272,7 +274,9 @@ func (r *groupRun) choose(n *podgroup.Node, placements []podgroup.Placement) *gr
 		case filter.Error:
 			return t
 		case filter.Success:
-			feasible = append(feasible, t)
+			if fit++; !again {
+				feasible = append(feasible, t)
+			}
 		}
 		if first == nil {
 			first = t
@@ -282,7 +286,7 @@ func (r *groupRun) choose(n *podgroup.Node, placements []podgroup.Placement) *gr
 		first.status = failedStatus(podgroup.NoPlacementText(len(placements), first.status.reasons[0]))
 		return first
 	}
-	best, status := r.best(n, feasible)
+	best, status := r.best(n, feasible, fit)
 	if status != nil {
 		best.status = status
 		return best
@@ -326,19 +330,14 @@ func (r *groupRun) fullness(t *groupTrial) (sum int64) {
 	return sum
 }
 
-// best returns the feasible placement with the largest score. A single one needs no scores.
-func (r *groupRun) best(n *podgroup.Node, feasible []*groupTrial) (*groupTrial, *groupStatus) {
-	if len(feasible) == 1 {
+// best returns the feasible placement with the largest score, one of those that are alike. fit is how many placements are feasible: a single
+// one needs no scores.
+func (r *groupRun) best(n *podgroup.Node, feasible []*groupTrial, fit int) (*groupTrial, *groupStatus) {
+	if fit == 1 {
 		return feasible[0], nil
 	}
 	scheduled, counts, fullness := r.scheduled(n), make([]int, len(feasible)), make([]int64, len(feasible))
-	seen := map[*groupTrial]int{} // a trial stands for all placements that are alike
 	for k, t := range feasible {
-		if first, again := seen[t]; again {
-			counts[k], fullness[k] = counts[first], fullness[first]
-			continue
-		}
-		seen[t] = k
 		counts[k], fullness[k] = scheduled+len(t.placed()), r.fullness(t)
 	}
 	scores := podgroup.PodCounts(counts)

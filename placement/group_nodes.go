@@ -3,10 +3,7 @@ package placement
 import (
 	"encoding/binary"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -19,7 +16,7 @@ type groupNodes struct {
 	row        []int32          // by slot; equal numbers are equal rows
 	numbers    map[string]int32 // of rows
 	times      uint64           // how often the numbers began again
-	placements map[string][]podgroup.Placement
+	topologies map[string]*topology
 	buffer     []byte
 }
 
@@ -49,7 +46,7 @@ func (k *groupNodes) follow() {
 			case e.Node >= 0:
 				k.judge(int(e.Node))
 				if e.Set < 0 && e.N == 0 { // the object of the node
-					clear(k.placements)
+					clear(k.topologies)
 				}
 			}
 		}
@@ -60,7 +57,7 @@ func (k *groupNodes) follow() {
 	if again {
 		k.row, k.numbers, k.times = make([]int32, k.cluster.Len()), map[string]int32{}, k.times+1
 	}
-	k.placements = map[string][]podgroup.Placement{}
+	k.topologies = map[string]*topology{}
 	for i := range k.row {
 		k.judge(i)
 	}
@@ -75,12 +72,16 @@ func (k *groupNodes) judge(i int) {
 	b := binary.AppendVarint(binary.AppendVarint(k.buffer[:0], cpu), memory)
 	b = appendVector(appendVector(b, k.cluster.Allocatable(i)), k.cluster.Requested(i))
 	k.buffer = b
-	n, known := k.numbers[string(b)]
-	if !known {
-		n = int32(len(k.numbers))
-		k.numbers[string(b)] = n
+	n := number(k.numbers, b)
+	if n == k.row[i] {
+		return
 	}
 	k.row[i] = n
+	for _, x := range k.topologies {
+		if at := x.of[i]; at >= 0 {
+			x.rows[at] = unknownRows
+		}
+	}
 }
 
 // appendVector appends the amounts of a vector, and how many there are.
@@ -92,13 +93,13 @@ func appendVector(dst []byte, v resources.Vector) []byte {
 	return dst
 }
 
-// whole returns the placements of the whole cluster by a topology key. Callers must not change them.
-func (k *groupNodes) whole(order []int, key string) []podgroup.Placement {
+// whole returns the placements by a topology key, as they are now.
+func (k *groupNodes) whole(order []int, key string) *topology {
 	k.follow()
-	list, known := k.placements[key]
-	if !known {
-		list, _ = podgroup.Placements(k.cluster, order, key, func(func(*v1.Pod, int) bool) {}) // the errors are about members
-		k.placements[key] = list
+	x := k.topologies[key]
+	if x == nil {
+		x = newTopology(k.cluster, order, key)
+		k.topologies[key] = x
 	}
-	return list
+	return x
 }

@@ -29,6 +29,7 @@ type layout struct {
 	reject []resources.Verdict // that verdict, as counted in the group
 	groups []group
 
+	moves int   // of slots to other groups
 	scans int   // by shapes without heaps
 	tree  *tree // for these
 
@@ -212,6 +213,7 @@ func (l *layout) move(s *shape, i int32) {
 	if from == to { // the event in the change log ranks the slot
 		return
 	}
+	l.moves++
 	if from >= 0 {
 		l.leave(i)
 		l.group[i] = -1

@@ -14,6 +14,8 @@ type Locals struct{ kinds []local }
 // local is a kind of pods.
 type local struct {
 	key   string
+	from  *layout
+	moves int      // of the layout, when the kind was added
 	group []int32  // by slot: nodes about which the plugins of the groups Statics and States say the same
 	fixed []Scorer // of group Rows, which read the object of a node alone
 }
@@ -53,9 +55,14 @@ func (l *Locals) Add(e *Engine, pod *v1.Pod) bool {
 		}
 		x.fixed = append(x.fixed, s.Scorer)
 	}
-	x.group = s.layout.group
+	x.from, x.moves, x.group = s.layout, s.layout.moves, s.layout.group
 	l.kinds = append(l.kinds, x)
 	return true
+}
+
+// Same reports whether Append appends the same for both as long as no object of a node changes.
+func (l *Locals) Same(o *Locals) bool {
+	return slices.EqualFunc(l.kinds, o.kinds, func(a, b local) bool { return a.key == b.key && a.from == b.from && a.moves == b.moves })
 }
 
 // Append appends what is known of a slot for each kind. It holds until a node changes.
