@@ -11,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 // claimPod returns the pod default/p with one entry for the claim web and one entry for a template.
@@ -100,14 +101,19 @@ func TestClaimHint(t *testing.T) {
 		if c.new != nil {
 			after = c.new
 		}
-		got, err := devices.ClaimHint(c.claims)(waiting, before, after)
+		got, err := devices.ClaimHint(c.claims, release.V1_37)(waiting, before, after)
 		require.NoError(t, err)
 		require.Equal(t, c.want, got)
 	})
-	_, err := devices.ClaimHint(all)(waiting, nil, waiting)
+	for _, v := range []release.Version{release.V1_34, release.V1_35, release.V1_36} {
+		helps, err := devices.ClaimHint(all, v)(waiting, allocated(other), nil)
+		require.NoError(t, err)
+		require.False(t, helps, "before v1.37 a deletion helps nobody (rule L7.16)")
+	}
+	_, err := devices.ClaimHint(all, release.V1_37)(waiting, nil, waiting)
 	require.Error(t, err, "a pod is no claim")
 	for _, claim := range []*resourcev1.ResourceClaim{mine, other} {
-		helps, err := devices.ClaimHint(all)(user("p", "web", "other"), nil, claim)
+		helps, err := devices.ClaimHint(all, release.V1_37)(user("p", "web", "other"), nil, claim)
 		require.NoError(t, err)
 		require.True(t, helps, "the pod uses both claims")
 	}

@@ -6,12 +6,14 @@ import (
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/podberth/podberth/release"
 )
 
-// ClaimHint is the queueing hint for ResourceClaim events (rule U8.15). old and new are *resourcev1.ResourceClaim; old is
+// ClaimHint is the queueing hint for ResourceClaim events (rule U8.15) of a release. old and new are *resourcev1.ResourceClaim; old is
 // nil for an addition, new for a deletion. The first line that holds decides:
 //
-//  1. The claim was deleted, which v1.37 asks about (rule L7.16): whether it had an allocation.
+//  1. The claim was deleted: whether it had an allocation in v1.37, false up to v1.36, whose queue never asks (rule L7.16).
 //  2. The claims of the waiting pod do not all exist: false.
 //  3. Any claim lost its allocation: true, because devices became free.
 //  4. The claim is not one of the pod's claims: false.
@@ -20,14 +22,14 @@ import (
 //  7. Otherwise: true.
 //
 // The waiting pod and objects must not be nil. Objects of another type than ResourceClaim are an error.
-func ClaimHint(objects Objects) func(pod *v1.Pod, old, new any) (bool, error) {
+func ClaimHint(objects Objects, v release.Version) func(pod *v1.Pod, old, new any) (bool, error) {
 	return func(pod *v1.Pod, old, new any) (bool, error) {
 		before, after, err := pair[resourcev1.ResourceClaim](old, new)
 		if err != nil {
 			return false, err
 		}
 		if after == nil {
-			return before != nil && before.Status.Allocation != nil, nil
+			return freesDevices(v, before), nil
 		}
 		claims, err := PodClaims(pod, objects)
 		switch {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 // Nil, zero and extreme arguments give an error or the zero answer, but for objects that must not be nil.
@@ -47,7 +48,7 @@ func TestMisuse(t *testing.T) {
 		"ReleaseGroup":         devices.ReleaseGroup,
 		"Reserved":             devices.Reserved,
 		"Unreserved":           devices.Unreserved,
-		"claim hint":           devices.ClaimHint(objects),
+		"claim hint":           devices.ClaimHint(objects, release.V1_37),
 		"pod hint":             devices.PodHint(objects),
 		"Allocator":            allocator,
 		"Explanation":          func() devices.Explanation { return devices.Explanation{} },

@@ -14,6 +14,7 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/release/plugins"
 )
 
@@ -32,7 +33,7 @@ func devicesOver(o tracker.Options, t *tracker.Tracker) *Plugin {
 		Name: plugins.DynamicResources, Args: o,
 		Group: groupStates, AppendKey: devices.AppendKey, states: func(c Cluster) reuse.Counting { return claimCounting{x, c} },
 		Over:   func(p Profile) *Plugin { return devicesOver(o, p.Devices) },
-		Hint:   devicesHint,
+		Hint:   func(known affinity.Namespaces) queue.Hint { return devicesHint(known, o.Search.Release) },
 		Filter: x.filter, Score: x.score, GroupPostFilter: x.groupPostFilter,
 	}
 }
@@ -102,9 +103,9 @@ func (x *dynamicResources) score(pod *v1.Pod, c Cluster) (Scorer, error) {
 }
 
 // devicesHint returns the hint for events of claims and of the pod itself. Every other event may help.
-func devicesHint(known affinity.Namespaces) queue.Hint {
+func devicesHint(known affinity.Namespaces, v release.Version) queue.Hint {
 	objects := deviceObjectsOf(known)
-	claim, own := devices.ClaimHint(objects), devices.PodHint(objects)
+	claim, own := devices.ClaimHint(objects, v), devices.PodHint(objects)
 	return func(pod *v1.Pod, old, new any) (bool, error) {
 		for _, object := range [...]any{old, new} {
 			switch object.(type) {

@@ -11,7 +11,6 @@ import (
 	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/queue"
-	"github.com/podberth/podberth/release"
 )
 
 // sync tells the scheduler's informers about all changes of claims, and compares the hints for them.
@@ -22,9 +21,7 @@ func (q *sequence) sync() {
 	}
 	for _, pod := range q.waiting {
 		for _, c := range changes {
-			if c.new != nil || trial.Linked.AtLeast(release.V1_37) { // rule L7.16
-				q.claimHint(pod, c)
-			}
+			q.claimHint(pod, c)
 		}
 	}
 }
@@ -37,7 +34,7 @@ func (q *sequence) claimHint(pod *v1.Pod, c change) {
 	if c.new != nil {
 		new = c.new
 	}
-	q.hint("claim hint", fwk.ResourceClaim, devices.ClaimHint(q), pod, old, new)
+	q.hint("claim hint", fwk.ResourceClaim, devices.ClaimHint(q, trial.Linked), pod, old, new)
 }
 
 // podHints compares the hints for updates of the waiting pod and of another pod.
