@@ -145,7 +145,7 @@ func (r *groupRun) unitPriority(q *v1.Pod) int32 {
 func (r *groupRun) units() []*victimUnit {
 	var all []*victimUnit
 	priority := r.tree.Root().EffectivePriority()
-	for _, u := range podUnits(r.p.cluster, r.p.snapshot, r.p.order(), r.o.Gates, r.o.Preempt.Now, int64(priority)) {
+	for _, u := range podUnits(r.p.cluster, r.p.snapshot, r.p.preemption().leaving(priority), r.o.Gates, r.o.Preempt.Now, int64(priority)) {
 		if u.Priority < priority {
 			all = append(all, &victimUnit{podUnit: u})
 		}

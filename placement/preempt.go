@@ -26,6 +26,7 @@ type preempter struct {
 	budgets    *disruption.Budgets // those of the cluster; nil: not read since one changed
 	rejections []preemption.Rejection
 	running    *running
+	lowest     lowest
 	preemptors preemptors
 }
 
@@ -167,13 +168,25 @@ func (x *preempter) follow() {
 				}
 				x.index.Touch(int(e.Node))
 				x.running.touch(int(e.Node))
+				x.lowest.touch(int(e.Node))
 			}
 		}
 	})
 	if !reached {
 		x.index.Forget()
 		x.running.forget()
-		x.budgets = nil
+		x.lowest, x.budgets = lowest{}, nil
 	}
 	x.at = version
+}
+
+// leaving returns the slots, of those in scan order, with a pod of a group or of a priority below another. The cluster has a log.
+func (x *preempter) leaving(priority int32) (slots []int) {
+	x.follow()
+	for _, i := range x.plan.order() {
+		if x.lowest.below(x.plan.cluster, i, int64(priority)) {
+			slots = append(slots, i)
+		}
+	}
+	return slots
 }
