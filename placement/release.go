@@ -30,7 +30,9 @@ func (a PluginArgs) released() PluginArgs {
 func namesNode(v release.Version) bool { return v.AtLeast(release.V1_37) }
 
 // scoresStorage reports whether VolumeBinding scores nodes, as in v1.37 (rule L2.4).
-func scoresStorage(o volumes.Options) bool { return o.Release.AtLeast(release.V1_37) }
+func scoresStorage(o volumes.Options) bool {
+	return o.Release.AtLeast(release.V1_37) && !o.WithoutStorageScore
+}
 
 // scoredSince returns the scored resources that devices may provide: none before v1.36 (rule L5.4).
 func scoredSince(v release.Version, list []score.Resource) []score.Resource {

@@ -11,6 +11,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/score"
+	"github.com/podberth/podberth/volumes"
 )
 
 // Zone b has the larger volume. v1.37 takes it, earlier releases take the first node.
@@ -32,6 +33,15 @@ func TestStorageOfReleases(t *testing.T) {
 			want = "b1"
 		}
 		require.Equal(t, want, first.Node, v.String())
+	}
+}
+
+// Without the gate StorageCapacityScoring v1.37 has no score of storage (rule L2.4).
+func TestStorageScoreTurnedOff(t *testing.T) {
+	for _, off := range []bool{false, true} {
+		p, err := PluginArgs{Volumes: volumes.Options{WithoutStorageScore: off}}.Plugin("VolumeBinding")
+		require.NoError(t, err)
+		require.Equal(t, off, p.Score == nil)
 	}
 }
 

@@ -10,7 +10,7 @@ func configuration() []Difference {
 			by: by("unknown field", "forbidden", "allowed, 600s by default", "=")},
 		Difference{ID: "L11.4", Option: "tools/upgrade", Name: "extension points of a profile", Sentence: "v1.36 adds placementGenerate and placementScore to the plugins of a profile, v1.37 adds podGroupPostFilter.",
 			by: by("neither", "=", "placementGenerate, placementScore", "placementGenerate, placementScore, podGroupPostFilter")},
-		Difference{ID: "L7.15", Outside: "podberth has no feature gates.", Name: "the gate SchedulerQueueingHints", Sentence: "v1.37 does not know the gate SchedulerQueueingHints: a configuration that names it does not start.",
+		Difference{ID: "L7.15", Outside: "`--feature-gates` refuses the gate by its name, as v1.37 does.", Name: "the gate SchedulerQueueingHints", Sentence: "v1.37 does not know the gate SchedulerQueueingHints: a configuration that names it does not start.",
 			by: by("known, locked on", "=", "=", "not known")},
 	)
 }

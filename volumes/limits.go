@@ -122,7 +122,7 @@ func (e *limitsFilter) On(u *Usage) LimitsState {
 		driver, ok := slices.BinarySearchFunc(s.drivers, d.driver, func(x driverWant, name string) int { return strings.Compare(x.name, name) })
 		if !ok {
 			s.drivers = slices.Insert(s.drivers, driver, driverWant{name: d.driver})
-			if o, found := lookUp(e.pod.objects.CSIDrivers, "", d.driver); found && requiresDrivers(e.pod.options.Release) {
+			if o, found := lookUp(e.pod.objects.CSIDrivers, "", d.driver); found && requiresDrivers(e.pod.options) {
 				p := o.Spec.PreventPodSchedulingIfMissing
 				s.drivers[driver].required = p != nil && *p
 			}

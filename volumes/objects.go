@@ -130,6 +130,9 @@ type Options struct {
 	ReserveCapacity bool
 	// Release is the release whose filters count (rules L2.4, L3.1 and L3.2).
 	Release release.Version
+	// WithoutStorageScore and WithoutLimitScaling turn off the gates StorageCapacityScoring (rule L2.4) and VolumeLimitScaling (L3.1) of
+	// v1.37, which are on by default.
+	WithoutStorageScore, WithoutLimitScaling bool
 	// Shape is the score of the share of a class's storage that is in use, as VolumeBindingArgs.shape of v1.37 (rule L11.2). It must be
 	// valid (score.ValidateShape). Empty: 10 at 0 percent, 0 at 100.
 	Shape []score.Point

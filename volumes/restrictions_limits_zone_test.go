@@ -244,6 +244,11 @@ func TestLimits(t *testing.T) {
 			x.drivers = []*storagev1.CSIDriver{{Spec: storagev1.CSIDriverSpec{PreventPodSchedulingIfMissing: ptr(true)}}}
 			x.drivers[0].Name = "d"
 		}), pod("p", "a"), Options{Release: release.V1_37}, []string{"Unschedulable: d CSI driver is not installed on the node"}},
+		{"driver required, gate off", "v1.37 without VolumeLimitScaling", with(w(2), func(x *world) {
+			x.csiNodes = []*storagev1.CSINode{csiNode("n1", nil)}
+			x.drivers = []*storagev1.CSIDriver{{Spec: storagev1.CSIDriverSpec{PreventPodSchedulingIfMissing: ptr(true)}}}
+			x.drivers[0].Name = "d"
+		}), pod("p", "a"), Options{WithoutLimitScaling: true}, []string{"ok"}},
 	})
 }
 

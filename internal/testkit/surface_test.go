@@ -24,7 +24,7 @@ var largest = map[string]surface{
 	"affinity":            {56, 20},
 	"spread":              {52, 62},
 	"filter":              {70, 75},
-	"volumes":             {40, 37},
+	"volumes":             {40, 39},
 	"score":               {50, 48},
 	"queue":               {95, 105},
 	"preemption":          {44, 87},

@@ -75,6 +75,9 @@ func Load(data []byte) (*Configuration, error) { return Loader{}.Load(data) }
 type Loader struct {
 	// Plugins are plugins that v1.37 does not have, by name.
 	Plugins map[string]Plugin
+	// Args are what plugins of v1.37 follow beside the arguments of a document, such as feature gates (groups.FeatureGates.Args). The
+	// zero value is v1.37's. What a document may say wins over Args.
+	Args placement.PluginArgs
 }
 
 // Plugin is a plugin that v1.37 does not have.
@@ -163,7 +166,7 @@ func (l Loader) registry() map[string][]Point {
 // profile makes one profile. It finds errors in v1.37's order: arguments, lists, queue order, binding, weights.
 func (l Loader) profile(p *configv1.KubeSchedulerProfile, registry map[string][]Point, c *Configuration) (Profile, error) {
 	own := listsOf(p.Plugins).merged()
-	b := builder{loader: l, profile: p, args: map[string]runtime.Object{}, base: placement.DefaultProfile(), plugin: map[string]*placement.Plugin{}}
+	b := builder{loader: l, profile: p, args: map[string]runtime.Object{}, base: l.Args.Profile(), plugin: map[string]*placement.Plugin{}}
 	if err := b.readArgs(own.used()); err != nil {
 		return Profile{}, err
 	}

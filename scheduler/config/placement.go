@@ -13,11 +13,8 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/podberth/podberth/affinity"
-	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/score"
-	"github.com/podberth/podberth/spread"
-	"github.com/podberth/podberth/volumes"
 )
 
 // builder makes the placement plugins of one profile.
@@ -109,28 +106,31 @@ func (b *builder) made(name string) (*placement.Plugin, error) {
 }
 
 func (b *builder) make(name string) (*placement.Plugin, error) {
+	out := b.loader.Args
 	switch a := b.args[name].(type) {
 	case *configv1.NodeAffinityArgs:
 		o, err := affinity.CompileAdded(a.AddedAffinity)
 		if err != nil {
 			return nil, fmt.Errorf("initializing plugin %q: %w", name, err)
 		}
-		return placement.PluginArgs{NodeAffinity: o}.Plugin(name)
+		out.NodeAffinity = o
 	case *configv1.NodeResourcesFitArgs:
 		args := fitArgs(a)
-		return placement.PluginArgs{NodeResourcesFit: placement.FitOptions{Fit: fitOptions(args), Args: args}}.Plugin(name)
+		out.NodeResourcesFit = placement.FitOptions{Fit: fitOptions(args), Args: args}
 	case *configv1.PodTopologySpreadArgs:
-		return placement.PluginArgs{PodTopologySpread: spread.Options{Defaults: spreadDefaults(a)}}.Plugin(name)
+		out.PodTopologySpread.Defaults = spreadDefaults(a)
 	case *configv1.InterPodAffinityArgs:
-		return placement.PluginArgs{InterPodAffinity: podOptions(a)}.Plugin(name)
+		out.InterPodAffinity = podOptions(a)
 	case *configv1.NodeResourcesBalancedAllocationArgs:
-		return placement.PluginArgs{BalancedAllocation: balanceArgs(a)}.Plugin(name)
+		out.BalancedAllocation = balanceArgs(a)
 	case *configv1.VolumeBindingArgs:
-		return placement.PluginArgs{Volumes: volumes.Options{Shape: pointsOf(a.Shape)}}.Plugin(name)
+		out.Volumes.Shape = pointsOf(a.Shape)
 	case *configv1.DynamicResourcesArgs:
-		return placement.PluginArgs{Devices: tracker.Options{FilterTimeout: searchTime(a.FilterTimeout.Duration), BindingTimeout: a.BindingTimeout.Duration}}.Plugin(name)
+		out.Devices.FilterTimeout, out.Devices.BindingTimeout = searchTime(a.FilterTimeout.Duration), a.BindingTimeout.Duration
+	default:
+		return nil, nil
 	}
-	return nil, nil
+	return out.Plugin(name)
 }
 
 // searchTime returns how long a search for devices on one node may take: all of a filterTimeout of up to a second, of a longer one a tenth,

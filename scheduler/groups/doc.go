@@ -7,6 +7,12 @@
 //	group := groups.Of(object)
 //	snapshot.Set(group)
 //
+// [FeatureGates] is the flag --feature-gates, also of gates that are not about groups:
+//
+//	var gates groups.FeatureGates
+//	err := gates.Set("GenericWorkload=true,TaintTolerationComparisonOperators=true")
+//	profile := gates.Args().Profile()
+//
 // Objects must not be nil. The values share metadata, lists and pointers with their objects: treat both as read-only. Each
 // function costs O(object). What all packages promise is said in [github.com/podberth/podberth].
 //

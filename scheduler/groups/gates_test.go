@@ -24,9 +24,16 @@ func TestFeatureGates(t *testing.T) {
 			&podgroup.Gates{Topology: true, Composites: true, PreemptionPolicy: true, Claims: true}, ""},
 		{"last", "a later flag counts", []string{"GenericWorkload=true", "GenericWorkload=false"}, nil, ""},
 		{"alone", "a gate needs another", []string{"GenericWorkload=true,CompositePodGroup=true"}, nil, "feature gate CompositePodGroup: Invalid value: true: needs TopologyAwareWorkloadScheduling"},
-		{"unknown", "the gates are named", []string{"Gangs=true"}, nil, `"Gangs" is not a feature gate of groups: CompositePodGroup, DRAWorkloadResourceClaims, GenericWorkload, PodGroupPreemptionPolicy, TopologyAwareWorkloadScheduling`},
-		{"no value", "true or false", []string{"GenericWorkload"}, nil, "GenericWorkload: must be true or false"},
-		{"empty", "no gate", []string{""}, nil, `"" is not a feature gate`},
+		{"all of a stage", "the gates of groups are alpha and beta", []string{"AllAlpha=true,AllBeta=true"}, &podgroup.Gates{Topology: true, Composites: true, PreemptionPolicy: true, Claims: true}, ""},
+		{"all but one", "a gate's own value counts before that of its stage", []string{"AllBeta=true,GenericWorkload=false,DRAWorkloadResourceClaims=false"}, nil, ""},
+		{"prefix", "as the flag of kube-scheduler has it", []string{"kube:GenericWorkload=true"}, &podgroup.Gates{}, ""},
+		{"unknown", "the gate is named", []string{"Gangs=true"}, nil, `unrecognized feature gate: Gangs`},
+		{"gone", "v1.37 does not have the gate any more", []string{"SchedulerQueueingHints=true"}, nil, `unrecognized feature gate: SchedulerQueueingHints`},
+		{"locked", "it cannot be turned off", []string{"DRAExtendedResource=false"}, nil, "cannot set feature gate DRAExtendedResource to false, feature is locked to true"},
+		{"locked as it is", "nothing changes", []string{"DRAExtendedResource=true"}, nil, ""},
+		{"no value", "true or false", []string{"GenericWorkload"}, nil, "missing bool value for GenericWorkload"},
+		{"no bool", "true or false", []string{"GenericWorkload=maybe"}, nil, `invalid value of GenericWorkload=maybe, err: strconv.ParseBool: parsing "maybe": invalid syntax`},
+		{"empty", "no gate, as there", []string{"", "GenericWorkload=true,"}, &podgroup.Gates{}, ""},
 	}, func(t *testing.T, c test) {
 		var g FeatureGates
 		var err error
@@ -48,4 +55,50 @@ func TestFeatureGates(t *testing.T) {
 	})
 	require.Equal(t, "CompositePodGroup=false,GenericWorkload=true", FeatureGates{GenericWorkload: true, Composites: false}.String())
 	require.Equal(t, "gates", FeatureGates(nil).Type())
+}
+
+// Gates that switch plugins.
+func TestArgsOfGates(t *testing.T) {
+	var g FeatureGates
+	require.Zero(t, g.Args())
+	require.Empty(t, g.Plugins())
+	require.False(t, g.OfGroups())
+	require.NoError(t, g.Set("TaintTolerationComparisonOperators=true,DRAFractionalCapacityRange=true,StorageCapacityScoring=false,VolumeLimitScaling=false"))
+	a := g.Args()
+	require.True(t, g.Compares() && a.Taints.ComparisonOperators && a.Devices.Search.FractionalRange && a.Volumes.WithoutStorageScore && a.Volumes.WithoutLimitScaling)
+	require.False(t, g.OfGroups())
+	require.Empty(t, g.Notes())
+	var names []string
+	for _, p := range g.Plugins() {
+		names = append(names, p.Name)
+	}
+	require.Equal(t, []string{"NodeUnschedulable", "TaintToleration", "PodTopologySpread", "DynamicResources", "VolumeBinding", "NodeVolumeLimits"}, names)
+	require.True(t, FeatureGates{Composites: false}.OfGroups())
+}
+
+// What a user is told about gates that switch nothing.
+func TestNotesOfGates(t *testing.T) {
+	var g FeatureGates
+	require.NoError(t, g.Set("SchedulerAsyncAPICalls=true,OpportunisticBatching=true,InterPodAffinityHostnameFastPath=true,AllBeta=true,DRAExtendedResource=true"))
+	require.Equal(t, []string{
+		"feature gate AllBeta=true: of the beta gates it switches those that podberth follows, and no others",
+		"feature gate InterPodAffinityHostnameFastPath=true: podberth does not follow it, and decides as with InterPodAffinityHostnameFastPath=false. A shortcut with the same answers",
+		"feature gate SchedulerAsyncAPICalls=true: podberth does not follow it, and decides as with SchedulerAsyncAPICalls=false",
+	}, g.Notes())
+}
+
+// Any text is taken or refused, and what is taken reads the same again.
+func FuzzFeatureGates(f *testing.F) {
+	f.Add("GenericWorkload=true,AllBeta=false")
+	f.Add("kube:A=,=true,,")
+	f.Fuzz(func(t *testing.T, text string) {
+		var g, again FeatureGates
+		if g.Set(text) != nil {
+			return
+		}
+		g.Notes()
+		g.Args()
+		require.NoError(t, again.Set(g.String()))
+		require.Equal(t, g, again)
+	})
 }

@@ -50,7 +50,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if pending > 0 {
 		objects.Warnings.Add(fmt.Sprintf("%s without a node: the plan leaves them no room", report.Count(pending, "pod")))
 	}
-	decides, warnings, err := profile.Of(o.config, o.input)
+	decides, warnings, err := profile.Of(o.config, o.gates.Args(), o.input)
 	if err != nil {
 		return nil, err
 	}

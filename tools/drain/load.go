@@ -11,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/program"
@@ -27,6 +28,7 @@ type input struct {
 	failing  map[string]string               // why the sync of a budget fails for ever, by its name
 	gates    *podgroup.Gates                 // with which groups of pods count; nil: they do not
 	groups   *cluster.Snapshot               // has them
+	args     placement.PluginArgs            // by feature gates
 	warnings report.Warnings
 }
 
@@ -54,6 +56,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 		return dump.Pending(p) || slices.Contains(in.nodes, p.Spec.NodeName)
 	}})
 	_ = objects.AdmitMade(expanded.Pods) // a warning names what is refused
+	in.args = o.gates.Args()
 	if in.gates, err = objects.Groups(o.gates); err != nil {
 		return nil, err
 	}

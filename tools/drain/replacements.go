@@ -13,7 +13,6 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/devices/cel"
-	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/diagnose"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/placement"
@@ -47,7 +46,8 @@ type replacer struct {
 const defaultSteps = 100_000
 
 func newReplacer(in *input, nodes []string) (*replacer, error) {
-	args := placement.PluginArgs{Devices: tracker.Options{Compiler: cel.NewCompiler(), Templates: true}}
+	args := in.args
+	args.Devices.Compiler, args.Devices.Templates = cel.NewCompiler(), true
 	r := &replacer{profile: args.Profile(), failures: map[*v1.Pod]string{}, why: map[*v1.Pod]*diagnose.Cause{}, causes: map[failure]*diagnose.Cause{}, leftOut: map[*v1.Pod]bool{}, steps: defaultSteps, gates: in.gates}
 	r.profile.Sampling = placement.AllNodes()
 	objects := in.objects.Cluster()

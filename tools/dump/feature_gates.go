@@ -12,13 +12,16 @@ import (
 )
 
 // FeatureGatesUsage is the usage text of a flag with a [groups.FeatureGates].
-const FeatureGatesUsage = "turn feature gates of groups of pods on or off: `GATE=true|false,...`; without it those are on that the input's PodGroups need"
+const FeatureGatesUsage = "turn feature gates on or off, as kube-scheduler's flag: `GATE=true|false,...`; without a gate of groups those are on that the input's PodGroups need"
 
 // Groups returns the gates with which groups of pods count; nil when their pods are pods like others. When said is nil, the gates that the
 // groups of the dump need are on, because a cluster that has such objects serves them; a note says so. Otherwise said alone decides. The
 // error is that of [groups.FeatureGates.Gates].
 func (o *Objects) Groups(said groups.FeatureGates) (*podgroup.Gates, error) {
-	if said != nil {
+	for _, note := range said.Notes() {
+		o.Warnings.Aside("", note)
+	}
+	if said.OfGroups() {
 		return said.Gates()
 	}
 	on := o.needed()

@@ -81,9 +81,11 @@ func TestFeatureGates(t *testing.T) {
 		{"off", "the user decides", zoned, "GenericWorkload=false", nil, "", ""},
 		{"some", "the user decides", zoned, "GenericWorkload=true,TopologyAwareWorkloadScheduling=false", &podgroup.Gates{}, "", ""},
 		{"without groups", "as in the cluster to be", head, "GenericWorkload=true", &podgroup.Gates{}, "", ""},
+		{"of something else", "groups count as without the flag", plain, "TaintTolerationComparisonOperators=true", &podgroup.Gates{}, "", "feature gates that count as on: GenericWorkload"},
+		{"not followed", "a note says so", head, "SchedulerAsyncAPICalls=true", nil, "", "feature gate SchedulerAsyncAPICalls=true: podberth does not follow it"},
 		{"alone", "a gate needs another", head, "CompositePodGroup=true", nil, "CompositePodGroup: Invalid value: true: needs GenericWorkload", ""},
-		{"unknown", "no such gate", head, "Groups=true", nil, `"Groups" is not a feature gate of groups: CompositePodGroup, DRAWorkloadResourceClaims, GenericWorkload, PodGroupPreemptionPolicy, TopologyAwareWorkloadScheduling`, ""},
-		{"no value", "true or false", head, "GenericWorkload", nil, "GenericWorkload: must be true or false", ""},
+		{"unknown", "no such gate", head, "Groups=true", nil, `unrecognized feature gate: Groups`, ""},
+		{"no value", "true or false", head, "GenericWorkload", nil, "missing bool value for GenericWorkload", ""},
 	}, func(t *testing.T, c test) {
 		o, err := Read([]string{"-"}, strings.NewReader(c.text), Options{})
 		require.NoError(t, err)

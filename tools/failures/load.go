@@ -41,7 +41,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	decides, warnings, err := profile.Of(o.config, o.input)
+	decides, warnings, err := profile.Of(o.config, o.gates.Args(), o.input)
 	if err != nil {
 		return nil, err
 	}

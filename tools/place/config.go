@@ -28,8 +28,12 @@ func optionsOf(o options, stderr io.Writer) (out scheduler.Options, warnings []s
 	}
 	if file == "" {
 		all := int32(100)
-		out.Profiles = []scheduler.Profile{{SchedulerName: v1.DefaultSchedulerName, PercentageOfNodesToScore: &all}}
-	} else if out, warnings, err = configured(flag, file, o.input, stderr); err != nil {
+		args := map[string]any{}
+		for _, p := range o.featureGates.Plugins() {
+			args[p.Name] = p
+		}
+		out.Profiles = []scheduler.Profile{{SchedulerName: v1.DefaultSchedulerName, PercentageOfNodesToScore: &all, Args: args}}
+	} else if out, warnings, err = configured(flag, file, o, stderr); err != nil {
 		return out, nil, configError{err}
 	}
 	if o.percentage >= 0 {
@@ -43,15 +47,15 @@ func optionsOf(o options, stderr io.Writer) (out scheduler.Options, warnings []s
 
 // configured returns the scheduler's options that a KubeSchedulerConfiguration asks for. A simulation never asks extenders to
 // bind. flag names the file in errors. Of each extender, the first failure that kube-scheduler passes over is a warning.
-func configured(flag, file string, limits dump.Options, stderr io.Writer) (out scheduler.Options, warnings []string, err error) {
-	data, err := dump.ReadText(file, nil, limits)
+func configured(flag, file string, o options, stderr io.Writer) (out scheduler.Options, warnings []string, err error) {
+	data, err := dump.ReadText(file, nil, o.input)
 	if err != nil {
 		return out, nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	if data, err = dump.InConfigMap(data, configGroup, configKind); err != nil {
 		return out, nil, fmt.Errorf("%s: %w", file, err)
 	}
-	c, err := config.Load(data)
+	c, err := config.Loader{Args: o.featureGates.Args()}.Load(data)
 	if err != nil {
 		return out, nil, fmt.Errorf("%s: %w", file, err)
 	}

@@ -143,7 +143,7 @@ func TestBadGangs(t *testing.T) {
 	}
 	testkit.Run(t, []test{
 		{"no policy", "the API server refuses the group, whose pods wait", strings.Replace(string(cluster), "{gang: {minCount: 4}}", "{}", 1), nil, 0, "must specify one of: `basic`, `gang`"},
-		{"a gate that is none", "the gates are named", string(cluster), []string{"-feature-gates", "Gangs=true"}, 2, `"Gangs" is not a feature gate of groups`},
+		{"a gate that is none", "the gate is named", string(cluster), []string{"-feature-gates", "Gangs=true"}, 2, `unrecognized feature gate: Gangs`},
 		{"a gate alone", "it needs another", string(cluster), []string{"-feature-gates", "CompositePodGroup=true"}, 2, "needs GenericWorkload"},
 	}, func(t *testing.T, c test) {
 		code, _, errs := simulate(t, c.text, append([]string{"-f", "-"}, c.args...)...)

@@ -12,6 +12,7 @@ import (
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/preemption"
@@ -25,10 +26,13 @@ func refusedEntry(r dump.Refusal) entry {
 
 // refusedFor returns what the API server finds wrong with an object that is added, or with an update of old, and the text of its
 // refusal; nil and nil when it takes the object. classes are the PriorityClasses that it has: one of them may be the default.
-func refusedFor(object, old metav1.Object, classes []*schedulingv1.PriorityClass) (what, whole error) {
+func (o options) refusedFor(object, old metav1.Object, classes []*schedulingv1.PriorityClass) (what, whole error) {
 	bad := dump.Invalid(object)
 	if old != nil {
 		bad = admission.ValidateUpdate(object, old)
+	}
+	if o.featureGates.Compares() {
+		bad = slices.DeleteFunc(bad, func(e *field.Error) bool { return gateOf(e) != "" })
 	}
 	if len(bad) > 0 {
 		return bad.ToAggregate(), admission.Refusal(object, bad)
@@ -61,7 +65,7 @@ func (o options) checkInput(objects *dump.Objects, timeline []event) error {
 	refused := map[metav1.Object]bool{}
 	var classes []*schedulingv1.PriorityClass // that the API server has taken
 	see := func(object metav1.Object) {
-		what, whole := refusedFor(object, nil, classes)
+		what, whole := o.refusedFor(object, nil, classes)
 		if what == nil {
 			classes = withClass(classes, object)
 			return
@@ -100,7 +104,7 @@ func (o options) checkInput(objects *dump.Objects, timeline []event) error {
 	objects.PodDisruptionBudgets = withoutRefused(objects.PodDisruptionBudgets, refused)
 	objects.Nodes = withoutRefused(objects.Nodes, refused)
 	if o.strict {
-		errs = append(errs, checkTimeline(objects, timeline)...)
+		errs = append(errs, o.checkTimeline(objects, timeline)...)
 	}
 	return errors.Join(errs...)
 }
@@ -149,7 +153,7 @@ func withoutRefused[T metav1.Object](list []T, refused map[metav1.Object]bool) [
 
 // checkTimeline returns what the API server finds wrong with the objects of a timeline, before the run: each update is held
 // against the version of the object before it.
-func checkTimeline(objects *dump.Objects, timeline []event) []error {
+func (o options) checkTimeline(objects *dump.Objects, timeline []event) []error {
 	now, classes := map[string]metav1.Object{}, objects.PriorityClasses
 	for o := range objects.Others() {
 		now[named(o)] = o
@@ -173,12 +177,12 @@ func checkTimeline(objects *dump.Objects, timeline []event) []error {
 			}
 			continue
 		case e.verb == "add":
-			what, _ = refusedFor(object, nil, classes)
+			what, _ = o.refusedFor(object, nil, classes)
 		case old != nil:
 			if p, is := object.(*v1.Pod); is {
 				object = updated(p, old.(*v1.Pod))
 			}
-			what, _ = refusedFor(object, old, classes)
+			what, _ = o.refusedFor(object, old, classes)
 		}
 		if what != nil {
 			errs = append(errs, fmt.Errorf("%s: %s %s: %w", e.where, e.verb, name, what))

@@ -197,7 +197,7 @@ func (x *simulation) refuses(e event, old metav1.Object) bool {
 	if e.verb == "add" {
 		old = nil
 	}
-	what, whole := refusedFor(e.object, old, x.w.objects.PriorityClasses)
+	what, whole := x.o.refusedFor(e.object, old, x.w.objects.PriorityClasses)
 	fixed := old != nil && len(admission.ValidateUpdate(e.object, old)) > len(dump.Invalid(e.object))
 	switch {
 	case what != nil && (x.o.admit || fixed):

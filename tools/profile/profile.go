@@ -1,23 +1,30 @@
 // Package profile gives a planner's program the profile that decides.
 //
-//	p, warnings, err := profile.Of("scheduler.yaml", dump.Options{})
+//	p, warnings, err := profile.Of("scheduler.yaml", gates.Args(), dump.Options{})
 package profile
 
 import (
 	"fmt"
 
 	"github.com/podberth/podberth/devices/cel"
-	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/scheduler/config"
 	"github.com/podberth/podberth/tools/dump"
 )
 
+<<<<<<< HEAD
 // Of returns the first profile of the KubeSchedulerConfiguration in a file (flag -config), or the default profile when file is "". Every
 // node is checked, whatever percentageOfNodesToScore says, and claims have CEL selectors. warnings say what else the configuration asks for
 // that a planner does not do.
 func Of(file string, in dump.Options) (p placement.Profile, warnings []string, err error) {
 	args := placement.PluginArgs{Devices: tracker.Options{Compiler: cel.NewCompiler()}}
+=======
+// Of returns the default profile, or the first profile of the KubeSchedulerConfiguration in a file, which -config names. "" is no
+// file. args are what plugins follow beside the configuration (config.Loader.Args). Every node is checked, whatever
+// percentageOfNodesToScore says, and claims have CEL selectors. The texts are warnings about what else the configuration asks for.
+func Of(file string, args placement.PluginArgs, in dump.Options) (p placement.Profile, warnings []string, err error) {
+	args.Devices.Compiler = cel.NewCompiler()
+>>>>>>> 2c782ab6 (--feature-gates: every gate of v1.37.2 is known, four more switch plugins, others are named; a table of every metric beside kube-scheduler)
 	if file == "" {
 		p = args.Profile()
 		p.Sampling = placement.AllNodes()
@@ -30,7 +37,7 @@ func Of(file string, in dump.Options) (p placement.Profile, warnings []string, e
 	if data, err = dump.InConfigMap(data, "kubescheduler.config.k8s.io", "KubeSchedulerConfiguration"); err != nil {
 		return p, nil, fmt.Errorf("%s: %w", file, err)
 	}
-	c, err := config.Load(data)
+	c, err := config.Loader{Args: args}.Load(data)
 	if err != nil {
 		return p, nil, fmt.Errorf("%s: %w", file, err)
 	}

@@ -32,7 +32,7 @@ profiles:
 - {schedulerName: second}
 - {schedulerName: third}
 `)
-	p, warnings, err := profile.Of(file, dump.Options{})
+	p, warnings, err := profile.Of(file, placement.PluginArgs{}, dump.Options{})
 	require.NoError(t, err)
 	require.Equal(t, "packing", p.SchedulerName)
 	require.Equal(t, placement.AllNodes(), p.Sampling)
@@ -43,10 +43,10 @@ profiles:
 	}, warnings)
 	same(t, p, func(name string) bool { return name == "ImageLocality" })
 	file = write(t, head+"extenders: [{urlPrefix: 'http://x'}]\n")
-	_, warnings, err = profile.Of(file, dump.Options{})
+	_, warnings, err = profile.Of(file, placement.PluginArgs{}, dump.Options{})
 	require.NoError(t, err)
 	require.Equal(t, []string{fmt.Sprintf("1 extenders of %s are not asked", file)}, warnings)
-	p, warnings, err = profile.Of(write(t, head), dump.Options{})
+	p, warnings, err = profile.Of(write(t, head), placement.PluginArgs{}, dump.Options{})
 	require.NoError(t, err)
 	require.Empty(t, warnings)
 	same(t, p, func(string) bool { return false })
@@ -90,10 +90,10 @@ func same(t *testing.T, p placement.Profile, without func(name string) bool) {
 
 // The error of a file that cannot be read has the flag, that of its contents the file.
 func TestFilesThatAreRefused(t *testing.T) {
-	_, _, err := profile.Of(filepath.Join(t.TempDir(), "none"), dump.Options{})
+	_, _, err := profile.Of(filepath.Join(t.TempDir(), "none"), placement.PluginArgs{}, dump.Options{})
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.ErrorContains(t, err, "-config: ")
 	file := write(t, head+"parallelism: 0\n")
-	_, _, err = profile.Of(file, dump.Options{})
+	_, _, err = profile.Of(file, placement.PluginArgs{}, dump.Options{})
 	require.EqualError(t, err, file+": parallelism: Invalid value: 0: should be an integer value greater than zero")
 }

@@ -42,7 +42,7 @@ func prepare(o *options, objects *dump.Objects) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	decides, warnings, err := profile.Of(o.config, o.input)
+	decides, warnings, err := profile.Of(o.config, o.gates.Args(), o.input)
 	if err != nil {
 		return nil, err
 	}

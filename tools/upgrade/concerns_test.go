@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/tools/dump"
 )
@@ -173,6 +174,6 @@ func TestAllNodesAreLookedAt(t *testing.T) {
 			m.Pods = append(m.Pods, testkit.Pod(fmt.Sprint("p", i)).Request("cpu=5,memory=5Gi").On(n.Name).Obj())
 		}
 	}
-	s := newScheduler(m, all(release.V1_36))
+	s := newScheduler(m, placement.PluginArgs{}, all(release.V1_36))
 	require.Equal(t, verdict{Outcome: "Scheduled", Node: "n249"}, s.ask(testkit.Pod("new").Request("cpu=1,memory=1Gi").Obj()))
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/devices/cel"
-	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement"
@@ -34,11 +33,12 @@ type scheduler struct {
 	held     *placement.Nominations // of pending pods
 }
 
-func newScheduler(m *dump.Objects, x mix) *scheduler {
+// newScheduler makes a scheduler of a mix of releases, over arguments that feature gates give.
+func newScheduler(m *dump.Objects, args placement.PluginArgs, x mix) *scheduler {
 	objects := m.Cluster()
 	objects.Release = x.rows
 	s := must.Get(cluster.New(objects))
-	args := placement.PluginArgs{Release: x.profile, Devices: tracker.Options{Compiler: cel.NewCompiler()}}
+	args.Release, args.Devices.Compiler = x.profile, cel.NewCompiler()
 	args.NodeResourcesFit.Fit.Release, args.BalancedAllocation.Release, args.PodTopologySpread.Release = x.fit, x.balance, x.spread
 	args.InterPodAffinity.Release, args.Volumes.Release = x.affinity, x.volumes
 	profile := args.Profile()

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/tools/dump"
 )
@@ -17,7 +18,7 @@ func TestNominated(t *testing.T) {
 	low := testkit.Pod("low").Request("cpu=2").Obj()
 	s := newScheduler(&dump.Objects{
 		Nodes: []*v1.Node{testkit.Node("n1").Capacity("cpu=4").Obj(), testkit.Node("n2").Capacity("cpu=3").Obj()}, Pods: []*v1.Pod{high, low},
-	}, all(release.V1_36))
+	}, placement.PluginArgs{}, all(release.V1_36))
 	require.Equal(t, verdict{Outcome: "Scheduled", Node: "n2"}, s.ask(low), "n1 is kept for high")
 	require.Equal(t, verdict{Outcome: "Scheduled", Node: "n1"}, s.ask(high))
 }

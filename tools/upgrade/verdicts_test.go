@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/program"
@@ -56,7 +57,7 @@ func TestVerdicts(t *testing.T) {
 	require.NoError(t, err)
 	var out strings.Builder
 	for _, v := range []release.Version{release.V1_36, release.V1_37} {
-		s := newScheduler(m, all(v))
+		s := newScheduler(m, placement.PluginArgs{}, all(v))
 		for _, p := range m.Pods {
 			if p.Spec.NodeName == "" {
 				is := s.ask(p)

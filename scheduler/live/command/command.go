@@ -157,6 +157,9 @@ func (o *options) run(ctx context.Context, stdout io.Writer) error {
 		return usage{err}
 	}
 	klog.InfoS("Starting", "version", version(debug.ReadBuildInfo()))
+	for _, note := range o.gates.Notes() {
+		klog.InfoS("Feature gates", "warning", note)
+	}
 	s := &server{configuration: p.configuration, registry: prometheus.NewRegistry(), profiling: o.profiling}
 	if o.shadow.on {
 		p.daemon.Lease = nil // a shadow writes nothing

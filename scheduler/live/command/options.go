@@ -96,7 +96,7 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.leftover, "pod-max-in-unschedulable-pods-duration", 5*time.Minute, "Longest time that a pod waits as unschedulable without being tried again.")
 	fs.BoolVar(&o.profiling, "profiling", true, "Serve /debug/pprof/.")
 	fs.BoolVar(&o.permissions, "check-permissions", true, "Ask the API server at the start whether the account may do all that the scheduler does.")
-	fs.Var(&o.gates, "feature-gates", "Feature gates of groups of pods, as kube-scheduler has them: "+groups.GenericWorkload+"=true makes groups count. A gate of something else is an error.")
+	fs.Var(&o.gates, "feature-gates", "Feature gates as kube-scheduler has them, such as "+groups.GenericWorkload+"=true, with which groups of pods count. A gate that v1.37 does not have is an error; one that switches nothing here is named in the log.")
 	fs.BoolVar(&o.shadow.on, "shadow", false, "Bind nothing. Decide every pod that another scheduler places, and report where the decision would have been another.")
 	fs.StringVar(&o.shadow.output, "shadow-output", "-", "File for the reports of --shadow, a JSON line each; - is standard output.")
 	o.serving.AddFlags(fs)
@@ -114,7 +114,7 @@ func (o *options) load() (*config.Configuration, error) {
 			return nil, fmt.Errorf("--config: %w", err)
 		}
 	}
-	c, err := config.Load(data)
+	c, err := config.Loader{Args: o.gates.Args()}.Load(data)
 	if err != nil {
 		return nil, fmt.Errorf("--config %s: %w", o.config, err)
 	}

@@ -1,0 +1,151 @@
+// Package metrics holds the table of docs/reports/metrics.md against the metrics of kube-scheduler, all of its feature gates on.
+package metrics
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/stretchr/testify/require"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/kubernetes/pkg/features"
+	"k8s.io/kubernetes/pkg/scheduler/metrics"
+
+	"github.com/podberth/podberth/scheduler"
+)
+
+// touch lets a metric show itself, which one without a value does not. A vector tells the number of its labels by panicking.
+func touch(t *testing.T, metric any) {
+	t.Helper()
+	v := reflect.ValueOf(metric)
+	for labels := 0; labels < 6; labels++ {
+		done := func() (ok bool) {
+			defer func() { ok = recover() == nil && ok }()
+			one := v
+			if with := v.MethodByName("WithLabelValues"); with.IsValid() {
+				values := make([]reflect.Value, labels)
+				for k := range values {
+					values[k] = reflect.ValueOf("x")
+				}
+				one = with.Call(values)[0]
+				if one.Kind() == reflect.Interface {
+					one = one.Elem()
+				}
+			}
+			if observe := one.MethodByName("Observe"); observe.IsValid() {
+				observe.Call([]reflect.Value{reflect.ValueOf(1.0)})
+			} else {
+				one.MethodByName("Inc").Call(nil)
+			}
+			return true
+		}()
+		if done {
+			return
+		}
+	}
+	require.Fail(t, "a metric takes no labels", "%T", metric)
+}
+
+// shape is what a page says of a metric: its type, and the names of its labels.
+func shape(f *dto.MetricFamily) string {
+	var labels []string
+	for _, l := range f.GetMetric()[0].GetLabel() {
+		labels = append(labels, l.GetName())
+	}
+	slices.Sort(labels)
+	return strings.ToLower(f.GetType().String()) + " " + strings.Join(labels, ", ")
+}
+
+func page(t *testing.T, g prometheus.Gatherer) map[string]string {
+	t.Helper()
+	families, err := g.Gather()
+	require.NoError(t, err)
+	out := map[string]string{}
+	for _, f := range families {
+		if strings.HasPrefix(f.GetName(), "scheduler_") || strings.Contains(f.GetName(), "resourceclaim") {
+			out[f.GetName()] = shape(f)
+		}
+	}
+	return out
+}
+
+func theirs(t *testing.T) map[string]string {
+	t.Helper()
+	gates := map[string]bool{}
+	for name, s := range utilfeature.DefaultMutableFeatureGate.GetAll() {
+		if !s.LockToDefault && name != "AllAlpha" && name != "AllBeta" {
+			gates[string(name)] = true
+		}
+	}
+	require.Contains(t, gates, string(features.GenericWorkload))
+	require.NoError(t, utilfeature.DefaultMutableFeatureGate.SetFromMap(gates))
+	metrics.Register()
+	metrics.PodScheduled("p", 1)
+	metrics.PodGroupScheduled("p", 1)
+	metrics.ObservePlacementEvaluation("r", "p", 1)
+	metrics.ActivePods().Inc()
+	metrics.UnschedulableReason("a", "p").Inc()
+	recorder := metrics.NewMetricsAsyncRecorder(10, time.Hour, make(chan struct{}))
+	recorder.ObserveQueueingHintDurationAsync("a", "e", "h", 1)
+	recorder.FlushMetrics()
+	for _, m := range []any{
+		metrics.EventHandlingLatency, metrics.SchedulingAlgorithmLatency, metrics.PreemptionVictims, metrics.PreemptionAttempts, metrics.QueuedEntities,
+		metrics.InFlightEvents, metrics.Goroutines, metrics.BatchAttemptStats, metrics.BatchCacheFlushed, metrics.BatchRescoreAttempts,
+		metrics.BatchRescoreDuration, metrics.GetNodeHintDuration, metrics.StoreScheduleResultsDuration, metrics.PodSchedulingSLIDuration,
+		metrics.PodSchedulingAttempts, metrics.PodScheduledAfterFlush, metrics.PreQueueingHintEvaluations, metrics.FrameworkExtensionPointDuration,
+		metrics.PluginExecutionDuration, metrics.PermitWaitDuration, metrics.CacheSize, metrics.PluginEvaluationTotal, metrics.SchedulerQueueIncomingPods,
+		metrics.SchedulerQueueIncomingEntities, metrics.PreemptionGoroutinesDuration, metrics.PreemptionGoroutinesExecutionTotal, metrics.AsyncAPICallsTotal,
+		metrics.AsyncAPICallDuration, metrics.AsyncAPIPendingCalls, metrics.ResourceClaimCreatesTotal, metrics.PodGroupSchedulingAlgorithmLatency,
+		metrics.GeneratedPlacementsTotal, metrics.DRABindingConditionsAllocationsTotal, metrics.DRABindingConditionsPreBindDuration,
+		metrics.WorkloadPreemptionAttempts, metrics.WorkloadPreemptionVictims, metrics.PreemptionWorkloadDisruptions, metrics.PreemptionEvaluationDuration,
+		metrics.PreemptionExecutionDuration, metrics.PreemptionPDBViolations,
+	} {
+		touch(t, m)
+	}
+	return page(t, legacyregistry.DefaultGatherer)
+}
+
+func ours(t *testing.T) map[string]string {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	m, err := scheduler.NewPrometheusMetrics(registry)
+	require.NoError(t, err)
+	for _, x := range scheduler.MetricTable() {
+		switch labels := x.Labels; x.Kind {
+		case scheduler.Counter:
+			m.Add(x.Name, 1, labels...)
+		case scheduler.Gauge:
+			m.Set(x.Name, 1, labels...)
+		default:
+			m.Observe(x.Name, 1, labels...)
+		}
+	}
+	return page(t, registry)
+}
+
+var row = regexp.MustCompile(`(?m)^\| ([a-z_]+) \| ([a-z]+) \| ([a-z_, ]*?) ?\| (equal|absent: .*) \|$`)
+
+// The table has every metric of kube-scheduler and no other, with its type and labels; podberth shows those that the table calls equal.
+func TestPage(t *testing.T) {
+	text, err := os.ReadFile("../../docs/reports/metrics.md")
+	require.NoError(t, err)
+	table, here, there := map[string]string{}, ours(t), theirs(t)
+	for _, r := range row.FindAllStringSubmatch(string(text), -1) {
+		name, said := r[1], fmt.Sprintf("%s %s", r[2], r[3])
+		table[name] = said
+		if r[4] == "equal" {
+			require.Equal(t, said, here[name], name)
+		} else {
+			require.NotContains(t, here, name)
+		}
+	}
+	require.Equal(t, there, table)
+}

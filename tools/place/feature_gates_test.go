@@ -1,0 +1,40 @@
+package place
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// numbered is a node with a taint that is a number, and a pod that tolerates it by comparison.
+const numbered = `
+{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: {taints: [{key: sla, value: "95", effect: NoSchedule}]}, status: {allocatable: {cpu: "4", pods: "9"}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}], tolerations: [{key: sla, operator: Gt, value: "90", effect: NoSchedule}]}}
+`
+
+// Feature gates switch plugins, with a configuration and without. Others are named.
+func TestFeatureGates(t *testing.T) {
+	const file = "testdata/gates_profile.yaml"
+	type test struct {
+		name, why string
+		args      []string
+		out, errs string
+	}
+	testkit.Run(t, []test{
+		{"default", "Gt counts as no toleration", nil, "Unschedulable", "Gt needs the feature gate TaintTolerationComparisonOperators"},
+		{"on", "the numbers are compared", []string{"-feature-gates", "TaintTolerationComparisonOperators=true"}, "Scheduled", ""},
+		{"on with a configuration", "its profiles follow the gate too", []string{"-config", file, "-feature-gates", "TaintTolerationComparisonOperators=true"}, "Scheduled", ""},
+		{"off with a configuration", "as by default", []string{"-config", file}, "Unschedulable", "Gt needs the feature gate"},
+		{"not followed", "a note names it", []string{"-feature-gates", "TaintTolerationComparisonOperators=true,SchedulerAsyncAPICalls=true"}, "Scheduled", "feature gate SchedulerAsyncAPICalls=true: podberth does not follow it, and decides as with SchedulerAsyncAPICalls=false"},
+	}, func(t *testing.T, c test) {
+		code, out, errs := simulate(t, numbered, append([]string{"-f", "-"}, c.args...)...)
+		require.Zero(t, code, errs)
+		require.Contains(t, out, c.out)
+		require.Contains(t, errs, c.errs)
+		require.Equal(t, c.errs == "", !strings.Contains(errs, "gate"), errs)
+	})
+}
