@@ -25,7 +25,7 @@ var unmeasured = []struct{ name, kind, labels, why string }{
 	{"scheduler_queue_incoming_entities_total", "counter", "event, queue, type", "scheduler_queue_incoming_pods_total counts the pods"},
 }
 
-// The table of the metrics. conformance/metrics holds it against kube-scheduler.
+// The table of the metrics. conformance/operator holds it against kube-scheduler.
 func TestMetricPage(t *testing.T) {
 	var rows []string
 	for _, m := range MetricTable() {
@@ -40,7 +40,7 @@ func TestMetricPage(t *testing.T) {
 
 Every metric of kube-scheduler v1.37.2 with all feature gates on, its type and its labels. "equal": podberth-scheduler has it under the
 same name, with the same type and labels, and the buckets are the same. `+"`go test ./scheduler -run TestMetricPage -rewrite`"+` writes the page;
-`+"`cd conformance && GOWORK=off go test ./metrics`"+` holds each row against kube-scheduler, `+"`./framework`"+` the buckets, and `+"`./live -run TestGroups`"+`
+`+"`cd conformance && GOWORK=off go test ./operator`"+` holds each row against kube-scheduler, `+"`./framework`"+` the buckets, and `+"`./live -run TestGroups`"+`
 the pages of both after the same work. podberth-scheduler shows a metric with labels once it has a value.
 
 | metric | type | labels | podberth |

@@ -19,7 +19,7 @@ type gate struct {
 //go:embed known_gates.txt
 var knownText string
 
-// known has every feature gate of kube-scheduler v1.37.2 but AllAlpha and AllBeta. conformance.TestKnownGates holds it against kube-scheduler.
+// known has every feature gate of kube-scheduler v1.37.2 but AllAlpha and AllBeta. conformance/operator.TestKnownGates holds it against kube-scheduler.
 var known = sync.OnceValue(func() map[string]gate {
 	out := map[string]gate{}
 	for line := range strings.Lines(knownText) {

@@ -1,5 +1,4 @@
-// Package metrics holds the table of docs/reports/metrics.md against the metrics of kube-scheduler, all of its feature gates on.
-package metrics
+package operator
 
 import (
 	"fmt"
@@ -133,7 +132,7 @@ func ours(t *testing.T) map[string]string {
 
 var row = regexp.MustCompile(`(?m)^\| ([a-z_]+) \| ([a-z]+) \| ([a-z_, ]*?) ?\| (equal|absent: .*) \|$`)
 
-// The table has every metric of kube-scheduler and no other, with its type and labels; podberth shows those that the table calls equal.
+// With all feature gates on the table has every metric of kube-scheduler and no other, with its type and labels; podberth shows those that the table calls equal.
 func TestPage(t *testing.T) {
 	text, err := os.ReadFile("../../docs/reports/metrics.md")
 	require.NoError(t, err)
