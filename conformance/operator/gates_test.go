@@ -12,6 +12,7 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/component-base/featuregate"
 	logsapi "k8s.io/component-base/logs/api/v1"
+	metricsfeatures "k8s.io/component-base/metrics/features"
 
 	"github.com/podberth/podberth/scheduler/groups"
 )
@@ -20,6 +21,7 @@ import (
 func TestKnownGates(t *testing.T) {
 	real := utilfeature.DefaultMutableFeatureGate.DeepCopy()
 	require.NoError(t, logsapi.AddFeatureGates(real)) // as kube-scheduler's command does
+	require.NoError(t, metricsfeatures.AddFeatureGates(real))
 	data, err := os.ReadFile("../../scheduler/groups/known_gates.txt")
 	require.NoError(t, err)
 	var want []string
