@@ -12,19 +12,11 @@ import (
 	"github.com/podberth/podberth/tools/dump"
 )
 
-<<<<<<< HEAD
-// Of returns the first profile of the KubeSchedulerConfiguration in a file (flag -config), or the default profile when file is "". Every
-// node is checked, whatever percentageOfNodesToScore says, and claims have CEL selectors. warnings say what else the configuration asks for
-// that a planner does not do.
-func Of(file string, in dump.Options) (p placement.Profile, warnings []string, err error) {
-	args := placement.PluginArgs{Devices: tracker.Options{Compiler: cel.NewCompiler()}}
-=======
-// Of returns the default profile, or the first profile of the KubeSchedulerConfiguration in a file, which -config names. "" is no
-// file. args are what plugins follow beside the configuration (config.Loader.Args). Every node is checked, whatever
-// percentageOfNodesToScore says, and claims have CEL selectors. The texts are warnings about what else the configuration asks for.
+// Of returns the first profile of the KubeSchedulerConfiguration in a file (flag -config), or the default profile when file is "". args are
+// what plugins follow beside the configuration (config.Loader.Args). Every node is checked, whatever percentageOfNodesToScore says, and
+// claims have CEL selectors. warnings say what else the configuration asks for that a planner does not do.
 func Of(file string, args placement.PluginArgs, in dump.Options) (p placement.Profile, warnings []string, err error) {
 	args.Devices.Compiler = cel.NewCompiler()
->>>>>>> 2c782ab6 (--feature-gates: every gate of v1.37.2 is known, four more switch plugins, others are named; a table of every metric beside kube-scheduler)
 	if file == "" {
 		p = args.Profile()
 		p.Sampling = placement.AllNodes()
