@@ -18,8 +18,8 @@ func TestLinesThatChange(t *testing.T) {
 	require.Empty(t, lines(want, want))
 	all[500] = "another"
 	one := lines(want, strings.Join(all, "\n"))
-	require.Regexp(t, `(?m)^-\s+"line 500\\n",$`, one)
-	require.Regexp(t, `(?m)^\+\s+"another\\n",$`, one)
+	require.Regexp(t, `(?m)^-[\s\x{a0}]+"line 500\\n",$`, one)
+	require.Regexp(t, `(?m)^\+[\s\x{a0}]+"another\\n",$`, one)
 	require.Less(t, strings.Count(one, "\n"), 15)
 	require.NotContains(t, one, "line 100")
 	many := lines(want, strings.ToUpper(want))

@@ -1,6 +1,6 @@
 // Package profile gives a planner's program the profile that decides.
 //
-//	p, warnings, err := profile.Of("scheduler.yaml", gates.Args(), dump.Options{})
+//	p, warnings, err := profile.Of("scheduler.yaml", placement.PluginArgs{}, dump.Options{})
 package profile
 
 import (
