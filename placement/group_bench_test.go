@@ -58,17 +58,21 @@ func BenchmarkDecideGroup(b *testing.B) {
 
 // BenchmarkWaitingGang decides about a gang whose last member has no room anywhere: with 10,000 running pods that cannot leave.
 func BenchmarkWaitingGang(b *testing.B) {
-	var text strings.Builder
-	text.WriteString(strings.Replace(largeGroup(5000, 1, 20, 9, ""), "gang9", "gang10", 1) + "pod large:9 in=g\n")
-	for k := range 10000 {
-		fmt.Fprintf(&text, "pod r%d:1 on=n%d\n", k, k%5000)
+	for _, nodes := range []int{5000, 50000} {
+		b.Run(fmt.Sprint(nodes), func(b *testing.B) {
+			var text strings.Builder
+			text.WriteString(strings.Replace(largeGroup(nodes, 1, 20, 9, ""), "gang9", "gang10", 1) + "pod large:9 in=g\n")
+			for k := range 2 * nodes {
+				fmt.Fprintf(&text, "pod r%d:1 on=n%d\n", k, k%nodes)
+			}
+			s, _, placer, o := groupSnapshot(b, text.String())
+			placer.DecideGroup(s.Queued, o)
+			before := testkit.ProcessorTime(b)
+			for b.Loop() {
+				d := placer.DecideGroup(s.Queued, o)
+				require.Equal(b, filter.Unschedulable, d.Code, d.Groups[0].Message)
+			}
+			b.ReportMetric(float64((testkit.ProcessorTime(b)-before).Microseconds())/float64(b.N), "cpu-us/op")
+		})
 	}
-	s, _, placer, o := groupSnapshot(b, text.String())
-	placer.DecideGroup(s.Queued, o)
-	before := testkit.ProcessorTime(b)
-	for b.Loop() {
-		d := placer.DecideGroup(s.Queued, o)
-		require.Equal(b, filter.Unschedulable, d.Code, d.Groups[0].Message)
-	}
-	b.ReportMetric(float64((testkit.ProcessorTime(b)-before).Microseconds())/float64(b.N), "cpu-us/op")
 }

@@ -183,8 +183,12 @@ func (x *preempter) follow() {
 // leaving returns the slots, of those in scan order, with a pod of a group or of a priority below another. The cluster has a log.
 func (x *preempter) leaving(priority int32) (slots []int) {
 	x.follow()
+	x.lowest.read(x.plan.cluster)
+	if !x.lowest.any(int64(priority)) {
+		return nil
+	}
 	for _, i := range x.plan.order() {
-		if x.lowest.below(x.plan.cluster, i, int64(priority)) {
+		if x.lowest.slots[i].priority < int64(priority) {
 			slots = append(slots, i)
 		}
 	}
