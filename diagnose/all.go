@@ -61,8 +61,8 @@ func All(in Input, o Options) (_ []Group, err error) {
 	in.Pending = left
 	shared := newCommon()
 	for k, p := range first {
-		d := must.Get(begin(in, p, o))
-		d.lean, d.common = true, shared
+		d := must.Get(beginWith(in, p, o, shared))
+		d.lean = true
 		out[k].Diagnosis = d.relax()
 	}
 	return out, nil

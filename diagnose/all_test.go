@@ -19,11 +19,13 @@ func BenchmarkAll5000(b *testing.B) {
 	s, err := cluster.New(crowded())
 	require.NoError(b, err)
 	pending := twelveKinds()
+	used := testkit.ProcessorTime(b)
 	for b.Loop() {
 		groups, err := All(Input{Snapshot: s, Pending: pending}, Options{Size: 3})
 		require.NoError(b, err)
 		require.Len(b, groups, 12)
 	}
+	b.ReportMetric((testkit.ProcessorTime(b)-used).Seconds()/float64(b.N), "cpu-s/op")
 }
 
 // BenchmarkAllMemory5000 is BenchmarkAll5000 with the collector at work all the time: it reports the largest heap above that of the snapshot, and

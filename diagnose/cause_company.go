@@ -32,7 +32,7 @@ func (x *sought) affinity(slots []int, f failure) *Cause {
 			for _, k := range by {
 				selected[k] = true
 			}
-			if len(by) == len(list) && !slices.Contains(on, i) {
+			if len(by) == len(list) && (len(on) == 0 || on[len(on)-1] != i) {
 				on = append(on, i)
 			}
 		}
@@ -143,17 +143,29 @@ func (x *sought) antiAffinity(slots []int, f failure) *Cause {
 		return x.other(slots, f)
 	}
 	_, own := state.Selected(x.pod)
-	there := make([]map[string]string, len(*terms[1].required)) // by term and domain, a pod that the term selects
+	there := make([]map[string]string, len(*terms[1].required)) // by term and domain of the slots, a pod that the term selects
+	left := 0
+	for k := range there {
+		there[k] = map[string]string{}
+		for _, i := range slots {
+			if value, ok := x.c.Node(i).Labels[(*terms[1].required)[k].TopologyKey]; ok {
+				there[k][value] = ""
+			}
+		}
+		left += len(there[k])
+	}
 	for _, i := range x.slots {
+		if left == 0 {
+			break
+		}
 		labels := x.c.Node(i).Labels
 		for p := range x.c.Pods(i) {
 			_, by := state.Selected(p)
 			for _, k := range by {
-				if value, ok := labels[(*terms[1].required)[k].TopologyKey]; ok && there[k][value] == "" {
-					if there[k] == nil {
-						there[k] = map[string]string{}
-					}
+				value, ok := labels[(*terms[1].required)[k].TopologyKey]
+				if name, wanted := there[k][value]; ok && wanted && name == "" {
 					there[k][value] = p.Name
+					left--
 				}
 			}
 		}
@@ -164,7 +176,7 @@ func (x *sought) antiAffinity(slots []int, f failure) *Cause {
 		var on []int
 		for _, i := range slots {
 			value, has := x.c.Node(i).Labels[t.TopologyKey]
-			if name, ok := there[k][value]; ok && has {
+			if name := there[k][value]; name != "" && has {
 				found, on = append(found, name), append(on, i)
 			}
 		}

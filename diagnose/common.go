@@ -5,14 +5,23 @@ import (
 	"slices"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/must"
+	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/resources"
 )
 
 // common is what diagnoses of several pods over one snapshot share.
 type common struct {
-	shapes   map[int]string       // by slot; nil: not asked yet
-	untaints map[[2]string]string // why a taint stays, by the name of the node and the taint
+	shapes   map[int]string           // by slot; nil: not asked yet
+	labels   nodeLabels               // of the nodes; nil: not asked yet
+	placer   *placement.Placer        // over base; nil: not asked yet
+	base     *cluster.Snapshot        // the cluster as it is
+	owned    map[controller][]*v1.Pod // running pods by their controller, in scan order; nil: not asked yet
+	untaints map[[2]string]string     // why a taint stays, by the name of the node and the taint
 }
 
 func newCommon() *common { return &common{untaints: map[[2]string]string{}} }
@@ -48,4 +57,54 @@ func (x *common) shapesOf(s *cluster.Snapshot) map[int]string {
 		x.shapes[int(i)] = b.String()
 	}
 	return x.shapes
+}
+
+// nodeLabels are the keys of the labels of nodes, each with its values.
+type nodeLabels map[string]map[string]bool
+
+// labelsOf returns the labels of the nodes.
+func (x *common) labelsOf(nodes []*v1.Node) nodeLabels {
+	if x.labels == nil {
+		x.labels = nodeLabels{}
+		for _, n := range nodes {
+			for key, value := range n.Labels {
+				values := x.labels[key]
+				if values == nil {
+					values = map[string]bool{}
+					x.labels[key] = values
+				}
+				values[value] = true
+			}
+		}
+	}
+	return x.labels
+}
+
+// controller is who makes pods.
+type controller struct{ namespace, kind, name string }
+
+// ownedBy returns the running pods of a controller.
+func (x *common) ownedBy(s *cluster.Snapshot, slots []int, namespace string, by *metav1.OwnerReference) []*v1.Pod {
+	if x.owned == nil {
+		x.owned = map[controller][]*v1.Pod{}
+		for _, i := range slots {
+			for p := range s.Pods(i) {
+				if c := metav1.GetControllerOfNoCopy(p); c != nil {
+					key := controller{p.Namespace, c.Kind, c.Name}
+					x.owned[key] = append(x.owned[key], p)
+				}
+			}
+		}
+	}
+	return x.owned[controller{namespace, by.Kind, by.Name}]
+}
+
+// placerOf returns a placer over the cluster as it is. Whoever places pods with it takes them back: what the placer has learned about the nodes
+// is then still true.
+func (x *common) placerOf(d *diagnosis) (*placement.Placer, *cluster.Snapshot) {
+	if x.placer == nil {
+		x.base = d.base.Fork()
+		x.placer = must.Get(placement.NewPlacer(x.base, d.profileOver(x.base)))
+	}
+	return x.placer, x.base
 }

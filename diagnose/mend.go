@@ -20,13 +20,13 @@ import (
 // nothing, it is the claim or the template of the entry's name. The changes come
 // after those that drop the same requirement. A requirement that is dropped already is not mended.
 func (d *diagnosis) mends() (out []*Change) {
-	nodes := d.law.nodes
+	known := d.common.labelsOf(d.law.nodes)
 	add := func(rule, path, from, to string, edit func(p *v1.Pod)) {
 		out = append(out, &Change{Kind: Mend, Object: "Pod " + podinfo.Name(d.pod), Path: path, From: from, To: to, rule: rule, pod: d.pod, edit: func(p *v1.Pod, _ int64) { edit(p) }})
 	}
 	for _, key := range slices.Sorted(maps.Keys(d.pod.Spec.NodeSelector)) {
 		value := d.pod.Spec.NodeSelector[key]
-		k, v, ok := meantLabel(nodes, key, value)
+		k, v, ok := known.meant(key, value)
 		if _, taken := d.pod.Spec.NodeSelector[k]; !ok || taken && k != key {
 			continue
 		}
@@ -54,7 +54,7 @@ func (d *diagnosis) mends() (out []*Change) {
 			if r.Operator != v1.NodeSelectorOpIn || len(r.Values) != 1 {
 				continue
 			}
-			k, v, ok := meantLabel(nodes, r.Key, r.Values[0])
+			k, v, ok := known.meant(r.Key, r.Values[0])
 			if !ok {
 				continue
 			}
@@ -110,35 +110,20 @@ func labelText(key, value string) string {
 	return key + "=" + value
 }
 
-// meantLabel returns the label that looks most like one that no node has. ok is false when a node has the label, or none looks alike.
-func meantLabel(nodes []*v1.Node, key, value string) (k, v string, ok bool) {
-	values := map[string]bool{}
-	keys := map[string]bool{}
-	for _, n := range nodes {
-		for other := range n.Labels {
-			keys[other] = true
-		}
-		if has, known := n.Labels[key]; known {
-			values[has] = true
-		}
-	}
-	switch {
-	case values[value]:
-		return "", "", false
-	case len(values) > 0:
-		k = key
-	default:
-		if k = nearKey(key, slices.Collect(maps.Keys(keys))); k == "" {
+// meant returns the label that looks most like one that no node has. ok is false when a node has the label, or none looks alike.
+func (l nodeLabels) meant(key, value string) (k, v string, ok bool) {
+	k = key
+	if len(l[k]) == 0 {
+		if k = nearKey(key, slices.Collect(maps.Keys(l))); k == "" {
 			return "", "", false
 		}
-		for _, n := range nodes {
-			if has, known := n.Labels[k]; known {
-				values[has] = true
-			}
-		}
-		if values[value] {
+		if l[k][value] {
 			return k, value, true
 		}
+	}
+	values := l[k]
+	if values[value] {
+		return "", "", false
 	}
 	least := 0
 	for _, has := range slices.Sorted(maps.Keys(values)) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/podberth/podberth/diagnose/near"
 	"github.com/podberth/podberth/overhead"
@@ -16,18 +18,10 @@ import (
 // topology key that no node has, and of the labels or the namespace of pods that required affinity wants.
 func (d *diagnosis) namesMeant(add func(rule, path, from, to string, edit func(p *v1.Pod))) {
 	d.resourcesMeant(add)
-	var keys []string
-	seen := map[string]bool{}
-	for _, n := range d.law.nodes {
-		for key := range n.Labels {
-			if !seen[key] {
-				seen[key] = true
-				keys = append(keys, key)
-			}
-		}
-	}
+	known := d.common.labelsOf(d.law.nodes)
+	keys := slices.Collect(maps.Keys(known))
 	for i, c := range d.pod.Spec.TopologySpreadConstraints {
-		if to := nearKey(c.TopologyKey, keys); c.WhenUnsatisfiable == v1.DoNotSchedule && !seen[c.TopologyKey] && to != "" && !hasConstraint(d.pod, to, v1.DoNotSchedule) {
+		if to := nearKey(c.TopologyKey, keys); c.WhenUnsatisfiable == v1.DoNotSchedule && known[c.TopologyKey] == nil && to != "" && !hasConstraint(d.pod, to, v1.DoNotSchedule) {
 			path := fmt.Sprintf("spec.topologySpreadConstraints[%d]", i)
 			add(path, path+".topologyKey", c.TopologyKey, to, func(p *v1.Pod) { p.Spec.TopologySpreadConstraints[i].TopologyKey = to })
 		}
@@ -46,7 +40,7 @@ func (d *diagnosis) namesMeant(add func(rule, path, from, to string, edit func(p
 				}
 			}
 		}
-		if to := nearKey(t.TopologyKey, keys); !seen[t.TopologyKey] && to != "" {
+		if to := nearKey(t.TopologyKey, keys); known[t.TopologyKey] == nil && to != "" {
 			add(path, path+".topologyKey", t.TopologyKey, to, of(func(t *v1.PodAffinityTerm) { t.TopologyKey = to }))
 		}
 		key, to, namespace := d.podsMeant(t)
@@ -114,16 +108,20 @@ func (d *diagnosis) podsMeant(t *v1.PodAffinityTerm) (key, value, namespace stri
 	if t.LabelSelector == nil || len(t.LabelSelector.MatchLabels) == 0 || len(t.Namespaces) > 0 || t.NamespaceSelector != nil {
 		return "", "", ""
 	}
+	selector, err := metav1.LabelSelectorAsSelector(t.LabelSelector)
+	if err != nil {
+		return "", "", ""
+	}
 	keys := slices.Sorted(maps.Keys(t.LabelSelector.MatchLabels))
 	for _, i := range d.slots {
 		for p := range d.base.Pods(i) {
 			if p.Namespace != d.pod.Namespace {
-				if selects(t.LabelSelector, p.Labels) && (namespace == "" || p.Namespace < namespace) {
+				if selector.Matches(labels.Set(p.Labels)) && (namespace == "" || p.Namespace < namespace) {
 					namespace = p.Namespace
 				}
 				continue
 			}
-			if selects(t.LabelSelector, p.Labels) {
+			if selector.Matches(labels.Set(p.Labels)) {
 				return "", "", ""
 			}
 			for _, k := range keys {

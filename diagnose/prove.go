@@ -33,8 +33,8 @@ type outcome struct {
 func (o outcome) all() bool { return o.node != "" && o.run == o.of }
 
 // prove makes changes on a fork and decides the pods that wait, in their order, up to the last one of the owner; all of them when running pods
-// are made again after that. Pods of other owners are decided when the cluster changes, because the room may be theirs, and when they get
-// nodes as things are, because they may lose them. Then the running pods of the owner that an edit of the template makes again are decided,
+// are made again after that, and up to the last pod of another owner that gets a node as things are, because it may lose it. Of the others
+// before these the room may be. Then the running pods of the owner that an edit of the template makes again are decided,
 // one after the other.
 func (d *diagnosis) prove(changes []Change) (o outcome) {
 	if len(changes) == 1 && changes[0].Kind == Scale {
@@ -43,15 +43,31 @@ func (d *diagnosis) prove(changes []Change) (o outcome) {
 	if len(changes) == 1 && changes[0].Kind == Strategy {
 		return d.ofRollout(changes[0])
 	}
-	s := d.base.Fork()
-	pod := apply(s, d.pod, changes)
-	placer := must.Get(placement.NewPlacer(s, d.whereAll(s)))
 	edits := slices.ContainsFunc(changes, func(c Change) bool { return c.edit != nil })
 	moves := slices.ContainsFunc(changes, func(c Change) bool { return c.make != nil })
 	restarts := slices.ContainsFunc(changes, d.ofTemplateOf)
+	var s *cluster.Snapshot
+	var pod *v1.Pod
+	var placer *placement.Placer
+	if d.o.Where == nil && !moves && (!restarts || len(d.crew.running) == 0) { // the cluster stays as it is
+		placer, s = d.common.placerOf(d)
+		pod = edited(d.pod, changes)
+	} else {
+		s = d.base.Fork()
+		pod = apply(s, d.pod, changes)
+		placer = must.Get(placement.NewPlacer(s, d.whereAll(s)))
+	}
+	var placed []*v1.Pod
+	if s == d.common.base {
+		defer func() {
+			for _, p := range slices.Backward(placed) {
+				must.Do(placer.Forget(p))
+			}
+		}()
+	}
 	queue, others := d.crew.queue, d.others()
-	if !restarts && len(others) == 0 { // the others come later, and wait as before
-		queue = queue[:d.crew.before()]
+	if !restarts { // those behind the last one that counts wait as before
+		queue = queue[:max(d.crew.before(), lastOf(queue, others))]
 	}
 	if d.o.Where != nil { // the other pods may go elsewhere
 		queue = []*v1.Pod{d.pod}
@@ -61,9 +77,9 @@ func (d *diagnosis) prove(changes []Change) (o outcome) {
 	}
 	same := 0
 	var late []*v1.Pod
-	for k, p := range queue {
+	for _, p := range queue {
 		mine := d.crew.mine[p]
-		if !mine && !others[p] && !restarts && (!moves || k >= d.crew.before()) {
+		if !mine && !restarts && !moves && len(others) == 0 {
 			continue // it waits as before
 		}
 		q := p
@@ -82,6 +98,7 @@ func (d *diagnosis) prove(changes []Change) (o outcome) {
 			continue
 		}
 		must.Do(placer.Assume(q, dec))
+		placed = append(placed, q)
 		if mine {
 			o.run++
 		}
@@ -118,6 +135,16 @@ func (d *diagnosis) prove(changes []Change) (o outcome) {
 	d.waitsThen(late, &o)
 	o.also = append(o.also, d.budgets.emptied(changes)...)
 	return o
+}
+
+// lastOf returns the number of pods of a list up to the last one of a set.
+func lastOf(list []*v1.Pod, set map[*v1.Pod]bool) int {
+	for k, p := range slices.Backward(list) {
+		if set[p] {
+			return k + 1
+		}
+	}
+	return 0
 }
 
 // others returns the pods of other owners that wait and get nodes as things are, when all pods that wait are tried in their order.

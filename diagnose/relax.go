@@ -222,6 +222,11 @@ func (d *diagnosis) relax() *Diagnosis {
 }
 
 func begin(in Input, pod *v1.Pod, o Options) (*diagnosis, error) {
+	return beginWith(in, pod, o, newCommon())
+}
+
+// beginWith is begin with what several diagnoses share.
+func beginWith(in Input, pod *v1.Pod, o Options, shared *common) (*diagnosis, error) {
 	switch {
 	case in.Snapshot == nil:
 		return nil, ErrNoSnapshot
@@ -249,7 +254,7 @@ func begin(in Input, pod *v1.Pod, o Options) (*diagnosis, error) {
 	if o.Cost == nil {
 		o.Cost = DefaultCost
 	}
-	d := &diagnosis{o: o, profile: in.Profile, base: in.Snapshot.Fork(), pod: pod.DeepCopy(), pods: map[uint64]*v1.Pod{}, worlds: map[worldKey]*world{}}
+	d := &diagnosis{o: o, profile: in.Profile, base: in.Snapshot.Fork(), common: shared, pod: pod.DeepCopy(), pods: map[uint64]*v1.Pod{}, worlds: map[worldKey]*world{}}
 	if i := d.base.Slot(d.pod.Status.NominatedNodeName); o.Where != nil && (i < 0 || !o.Where(d.base.Node(i))) {
 		d.pod.Status.NominatedNodeName = "" // v1.37 tries a nominated node whatever nodes plugins name
 	}
@@ -259,7 +264,7 @@ func begin(in Input, pod *v1.Pod, o Options) (*diagnosis, error) {
 	}
 	d.owner = ownerOf(d.base, d.pod)
 	d.crew, d.scalers = d.crewOf(in), in.Autoscalers
-	d.law, d.common = d.lawOf(), newCommon()
+	d.law = d.lawOf()
 	d.budgets, d.devices = budgetsOf(d.base), tracker.New(d.base, tracker.Of(d.base))
 	d.asksDevices = len(d.pod.Spec.ResourceClaims) > 0 || d.devices.ExtendedResources().Serve(d.pod)
 	d.weight = podinfo.Weight(d.pod)

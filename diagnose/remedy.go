@@ -244,7 +244,7 @@ func (d *diagnosis) addsNodes(changes []Change, at int) ([]Change, outcome) {
 	if one.all() || one.uncounted {
 		return first, one
 	}
-	low, high := 1, 2
+	low, high := 1, max(2, min(d.crew.waiting(), mostAdded)) // a node each is often right
 	for ; high <= mostAdded; low, high = high, 2*high {
 		best, o := with(high)
 		if one.node == "" && o.node != "" {

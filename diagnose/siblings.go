@@ -61,13 +61,22 @@ func (d *diagnosis) crewOf(in Input) (c crew) {
 			}
 		}
 	}
-	if metav1.GetControllerOfNoCopy(d.pod) == nil {
+	if d.controller == nil {
 		return c
 	}
-	for _, i := range d.slots {
-		for p := range d.base.Pods(i) {
-			if d.sibling(p) && p.DeletionTimestamp == nil {
-				c.running = append(c.running, p)
+	add := func(p *v1.Pod) {
+		if d.sibling(p) && p.DeletionTimestamp == nil {
+			c.running = append(c.running, p)
+		}
+	}
+	if d.controller.Kind != "ReplicaSet" { // of which a Deployment has several
+		for _, p := range d.common.ownedBy(d.base, d.slots, d.pod.Namespace, d.controller) {
+			add(p)
+		}
+	} else {
+		for _, i := range d.slots {
+			for p := range d.base.Pods(i) {
+				add(p)
 			}
 		}
 	}
