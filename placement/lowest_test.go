@@ -60,5 +60,5 @@ func TestLeavingSlots(t *testing.T) {
 		}
 		require.Equal(t, want, placer.preemption().leaving(priority))
 	}
-	require.Greater(t, min(seen[true], seen[false]), 1000)
+	require.Greater(t, min(seen[true], seen[false]), 100)
 }
