@@ -3,7 +3,6 @@
 package framework
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -16,22 +15,9 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 
+	"github.com/podberth/podberth/conformance/metricpage"
 	"github.com/podberth/podberth/scheduler"
 )
-
-// shape is what a registry shows of a metric: its kind, the names of its labels, its buckets.
-func shape(f *dto.MetricFamily) string {
-	var labels []string
-	var buckets []float64
-	for _, l := range f.GetMetric()[0].GetLabel() {
-		labels = append(labels, l.GetName())
-	}
-	for _, b := range f.GetMetric()[0].GetHistogram().GetBucket() {
-		buckets = append(buckets, b.GetUpperBound())
-	}
-	slices.Sort(labels)
-	return fmt.Sprint(f.GetType(), labels, buckets)
-}
 
 // touch lets the metrics of kube-scheduler show themselves, which those without a value do not.
 func touch() {
@@ -68,31 +54,16 @@ func touch() {
 
 func gathered(t *testing.T, g prometheus.Gatherer) map[string]*dto.MetricFamily {
 	t.Helper()
-	families, err := g.Gather()
+	out, err := metricpage.Gather(g, func(name string) bool { return strings.HasPrefix(name, "scheduler_") })
 	require.NoError(t, err)
-	out := map[string]*dto.MetricFamily{}
-	for _, f := range families {
-		if strings.HasPrefix(f.GetName(), "scheduler_") {
-			out[f.GetName()] = f
-		}
-	}
 	return out
 }
-
-// rescored is the metric of kube-scheduler that counts how often batching scored the last node again, since v1.37.
-const rescored = "scheduler_batch_rescore_attempts_total"
-
-// unmeasured are metrics of kube-scheduler that the reference scheduler does not measure: how long batching takes, how often v1.37
-// scores the last node again, which the reference scheduler does not do, and how many pods and groups of pods come into the queue of
-// v1.37, where scheduler_queue_incoming_pods_total counts pods.
-var unmeasured = []string{"scheduler_get_node_hint_duration_seconds", "scheduler_store_schedule_results_duration_seconds",
-	rescored, "scheduler_batch_rescore_duration_seconds", "scheduler_queue_incoming_entities_total"}
 
 // rescores returns how often kube-scheduler has scored a last node again.
 func rescores(t *testing.T) float64 {
 	t.Helper()
 	n := 0.0
-	for _, m := range gathered(t, legacyregistry.DefaultGatherer)[rescored].GetMetric() {
+	for _, m := range gathered(t, legacyregistry.DefaultGatherer)[metricpage.Rescored].GetMetric() {
 		n += m.GetCounter().GetValue()
 	}
 	return n
@@ -120,10 +91,10 @@ func TestMetrics(t *testing.T) {
 	require.Len(t, ours, len(table))
 	for name, f := range ours {
 		require.Contains(t, theirs, name)
-		require.Equal(t, shape(theirs[name]), shape(f), name)
+		require.Equal(t, metricpage.ShapeOf(theirs[name]), metricpage.ShapeOf(f), name)
 	}
 	for name := range ours {
 		delete(theirs, name)
 	}
-	require.Subset(t, unmeasured, slices.Collect(maps.Keys(theirs)))
+	require.Subset(t, metricpage.Unmeasured, slices.Collect(maps.Keys(theirs)))
 }

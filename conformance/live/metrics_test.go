@@ -1,7 +1,6 @@
 package live
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,12 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/component-base/metrics/legacyregistry"
 
+	"github.com/podberth/podberth/conformance/metricpage"
 	"github.com/podberth/podberth/scheduler"
 )
-
-// unmeasured are metrics of kube-scheduler that podberth does not measure: see conformance/framework.
-var unmeasured = []string{"scheduler_get_node_hint_duration_seconds", "scheduler_store_schedule_results_duration_seconds",
-	"scheduler_batch_rescore_attempts_total", "scheduler_batch_rescore_duration_seconds", "scheduler_queue_incoming_entities_total"}
 
 // ofGroups are metrics that scenarios of groups must have shown on both sides.
 var ofGroups = []string{
@@ -25,26 +21,13 @@ var ofGroups = []string{
 }
 
 // page returns the scheduler's metrics of a page: type, names of labels and buckets. Values are compared in conformance/podgroup.
-func page(t *testing.T, g prometheus.Gatherer) map[string]string {
+func page(t *testing.T, g prometheus.Gatherer) map[string]metricpage.Shape {
 	t.Helper()
-	families, err := g.Gather()
+	families, err := metricpage.Gather(g, func(name string) bool { return strings.HasPrefix(name, "scheduler_") })
 	require.NoError(t, err)
-	out := map[string]string{}
-	for _, f := range families {
-		if !strings.HasPrefix(f.GetName(), "scheduler_") {
-			continue
-		}
-		first := f.GetMetric()[0]
-		var labels []string
-		var buckets []float64
-		for _, l := range first.GetLabel() {
-			labels = append(labels, l.GetName())
-		}
-		slices.Sort(labels)
-		for _, b := range first.GetHistogram().GetBucket() {
-			buckets = append(buckets, b.GetUpperBound())
-		}
-		out[f.GetName()] = fmt.Sprint(f.GetType().String(), labels, buckets)
+	out := map[string]metricpage.Shape{}
+	for name, f := range families {
+		out[name] = metricpage.ShapeOf(f)
 	}
 	return out
 }
@@ -59,7 +42,7 @@ func comparePages(t *testing.T, registry prometheus.Gatherer) {
 	for name, shape := range theirs {
 		mine, shown := ours[name]
 		switch {
-		case slices.Contains(unmeasured, name):
+		case slices.Contains(metricpage.Unmeasured, name):
 			require.False(t, shown, name)
 		case shown:
 			require.Equal(t, shape, mine, name)

@@ -5,19 +5,18 @@ import (
 	"os"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 	"github.com/stretchr/testify/require"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 
+	"github.com/podberth/podberth/conformance/metricpage"
 	"github.com/podberth/podberth/scheduler"
 )
 
@@ -53,25 +52,17 @@ func touch(t *testing.T, metric any) {
 	require.Fail(t, "a metric takes no labels", "%T", metric)
 }
 
-// shape is what a page says of a metric: its type, and the names of its labels.
-func shape(f *dto.MetricFamily) string {
-	var labels []string
-	for _, l := range f.GetMetric()[0].GetLabel() {
-		labels = append(labels, l.GetName())
-	}
-	slices.Sort(labels)
-	return strings.ToLower(f.GetType().String()) + " " + strings.Join(labels, ", ")
-}
-
+// page returns of each metric of a scheduler its type, and the names of its labels.
 func page(t *testing.T, g prometheus.Gatherer) map[string]string {
 	t.Helper()
-	families, err := g.Gather()
+	families, err := metricpage.Gather(g, func(name string) bool {
+		return strings.HasPrefix(name, "scheduler_") || strings.Contains(name, "resourceclaim")
+	})
 	require.NoError(t, err)
 	out := map[string]string{}
-	for _, f := range families {
-		if strings.HasPrefix(f.GetName(), "scheduler_") || strings.Contains(f.GetName(), "resourceclaim") {
-			out[f.GetName()] = shape(f)
-		}
+	for name, f := range families {
+		s := metricpage.ShapeOf(f)
+		out[name] = strings.ToLower(s.Type.String()) + " " + strings.Join(s.Labels, ", ")
 	}
 	return out
 }
@@ -132,7 +123,8 @@ func ours(t *testing.T) map[string]string {
 
 var row = regexp.MustCompile(`(?m)^\| ([a-z_]+) \| ([a-z]+) \| ([a-z_, ]*?) ?\| (equal|absent: .*) \|$`)
 
-// With all feature gates on the table has every metric of kube-scheduler and no other, with its type and labels; podberth shows those that the table calls equal.
+// The table has the metrics that kube-scheduler shows when all feature gates are on, and no others, each with its type and labels. podberth
+// shows the metrics that the table calls equal.
 func TestPage(t *testing.T) {
 	text, err := os.ReadFile("../../docs/reports/metrics.md")
 	require.NoError(t, err)

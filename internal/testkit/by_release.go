@@ -8,7 +8,7 @@ type ByRelease[T any] []T
 // In returns what a release does.
 func (b ByRelease[T]) In(v release.Version) (does T) {
 	for i, known := range release.Versions() {
-		if i == len(b)-1 || known.String() == v.String() {
+		if i == len(b)-1 || known.AtLeast(v) {
 			return b[i]
 		}
 	}

@@ -54,8 +54,8 @@ type Count struct {
 	Stop Refused
 }
 
-// PerNode counts the workers that each node takes, alone and beside a leader, in the order of the question. The errors are those of Feasible, a
-// *field.Error for a negative limit, and for Free a *field.Error of a quantity. O(nodes) where no copy can change what the filters say about
+// PerNode counts the workers that each node takes, alone and beside a leader, in the order of the question. The errors are those of Feasible,
+// and a *field.Error for a negative limit. O(nodes) where no copy can change what the filters say about
 // the next one: without host ports, spread constraints, anti-affinity terms, volumes and claims of the worker, and without anti-affinity terms
 // of the leader. Otherwise each copy is asked about, and with volumes or claims prepared anew.
 func (e *Estimator) PerNode(q Question) ([]Count, error) {

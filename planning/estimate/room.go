@@ -40,11 +40,11 @@ func (a *asked) fit() (out fitter, at int) {
 // first copy.
 func requests(s *cluster.Snapshot, pod *v1.Pod) resources.Vector {
 	out := make(resources.Vector, s.Schema().Len())
-	for name, amount := range overhead.Requests(pod, overhead.Options{}) {
+	overhead.Each(pod, overhead.Options{}, func(name v1.ResourceName, value int64) {
 		if column, ok := s.Schema().Column(name); ok {
-			out[column] = resources.Value(name, amount)
+			out[column] = value
 		}
-	}
+	})
 	out[resources.Pods] = 1
 	return out
 }

@@ -118,8 +118,9 @@ func (g FeatureGates) Args() placement.PluginArgs {
 	return a
 }
 
-// Plugins returns the plugins of the default profile that follow a gate which has not its default.
-func (g FeatureGates) Plugins() []*placement.Plugin {
+// Plugins returns the plugins of the default profile that follow a gate which has not its default. The error is that of
+// [placement.PluginArgs.Plugin].
+func (g FeatureGates) Plugins() ([]*placement.Plugin, error) {
 	var names []string
 	a := g.Args()
 	if a.Taints.ComparisonOperators {
@@ -133,11 +134,13 @@ func (g FeatureGates) Plugins() []*placement.Plugin {
 	}
 	var out []*placement.Plugin
 	for _, name := range names {
-		if p, err := a.Plugin(name); err == nil { // the names are v1.37's
-			out = append(out, p)
+		p, err := a.Plugin(name)
+		if err != nil {
+			return nil, err
 		}
+		out = append(out, p)
 	}
-	return out
+	return out, nil
 }
 
 // Notes returns a sentence for each gate that the user gave another value than its default and that switches nothing here, in the order

@@ -61,7 +61,9 @@ func TestFeatureGates(t *testing.T) {
 func TestArgsOfGates(t *testing.T) {
 	var g FeatureGates
 	require.Zero(t, g.Args())
-	require.Empty(t, g.Plugins())
+	plugins, err := g.Plugins()
+	require.NoError(t, err)
+	require.Empty(t, plugins)
 	require.False(t, g.OfGroups())
 	require.NoError(t, g.Set("TaintTolerationComparisonOperators=true,DRAFractionalCapacityRange=true,StorageCapacityScoring=false,VolumeLimitScaling=false"))
 	a := g.Args()
@@ -69,7 +71,9 @@ func TestArgsOfGates(t *testing.T) {
 	require.False(t, g.OfGroups())
 	require.Empty(t, g.Notes())
 	var names []string
-	for _, p := range g.Plugins() {
+	plugins, err = g.Plugins()
+	require.NoError(t, err)
+	for _, p := range plugins {
 		names = append(names, p.Name)
 	}
 	require.Equal(t, []string{"NodeUnschedulable", "TaintToleration", "PodTopologySpread", "DynamicResources", "VolumeBinding", "NodeVolumeLimits"}, names)

@@ -29,7 +29,11 @@ func optionsOf(o options, stderr io.Writer) (out scheduler.Options, warnings []s
 	if file == "" {
 		all := int32(100)
 		args := map[string]any{}
-		for _, p := range o.featureGates.Plugins() {
+		plugins, err := o.featureGates.Plugins()
+		if err != nil {
+			return out, nil, err
+		}
+		for _, p := range plugins {
 			args[p.Name] = p
 		}
 		out.Profiles = []scheduler.Profile{{SchedulerName: v1.DefaultSchedulerName, PercentageOfNodesToScore: &all, Args: args}}

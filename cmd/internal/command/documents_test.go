@@ -17,8 +17,8 @@ import (
 var fence = regexp.MustCompile("(?m)^```([a-z]*)\n((?s:.*?))^```$")
 
 // Every command line of README.md and docs/ runs. In a console block "$ " begins a command, and the lines behind it are what it
-// prints; … stands for lines that are left out. In other blocks a command runs when all of its files exist. When it needs a cluster, or a
-// file that the reader makes, only its flags are checked.
+// prints. A page may write … in place of some of these lines. In other blocks a command runs when all of its files exist. If it needs a
+// cluster, or a file that the reader makes, the test checks only its flags.
 func TestCommandsOfDocuments(t *testing.T) {
 	t.Chdir("../../..")
 	pages := []string{"README.md"}

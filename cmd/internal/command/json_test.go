@@ -52,7 +52,7 @@ const jsonPage = `# What the programs print as JSON and YAML
 what the commands print against them.
 
 - A field that the schema requires is always there: a list without items is ` + "`[]`, and a text is `\"\"`" + ` when there is none. Nothing is null.
-  Other fields are left out when they are empty. Fields may be added; those that are there keep their names and meanings.
+  An answer leaves out other fields that are empty. Later versions may add fields, and do not rename or redefine one.
 - Quantities are written as in Kubernetes (` + "`500m`, `1Gi`), times as `2026-03-02T08:00:00Z`, durations as `1m30s`" + `.
 - ` + "`pod` is `NAMESPACE/NAME`; `namespace` and `name`" + ` are the same name in parts. ` + "`node` and `plugin`" + ` are names.
 - Names of plugins, codes, reasons and messages are kube-scheduler's own, byte for byte.

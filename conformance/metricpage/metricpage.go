@@ -1,0 +1,50 @@
+// Package metricpage reads what a registry shows of metrics, for comparing podberth's page with kube-scheduler's.
+package metricpage
+
+import (
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+)
+
+// Unmeasured are metrics of kube-scheduler that podberth does not measure: how long batching takes, how often v1.37 scores the last node
+// again, which podberth does not do, and how many pods and groups of pods come into the queue of v1.37, where
+// scheduler_queue_incoming_pods_total counts pods.
+var Unmeasured = []string{"scheduler_get_node_hint_duration_seconds", "scheduler_store_schedule_results_duration_seconds",
+	Rescored, "scheduler_batch_rescore_duration_seconds", "scheduler_queue_incoming_entities_total"}
+
+// Rescored is the metric that counts how often batching scored the last node again, since v1.37.
+const Rescored = "scheduler_batch_rescore_attempts_total"
+
+// Gather returns the metrics of a registry with the names that shown accepts, by name.
+func Gather(g prometheus.Gatherer, shown func(name string) bool) (map[string]*dto.MetricFamily, error) {
+	families, err := g.Gather()
+	out := map[string]*dto.MetricFamily{}
+	for _, f := range families {
+		if shown(f.GetName()) {
+			out[f.GetName()] = f
+		}
+	}
+	return out, err
+}
+
+// Shape is what a page says of a metric besides its values.
+type Shape struct {
+	Type    dto.MetricType
+	Labels  []string // names, sorted
+	Buckets []float64
+}
+
+// ShapeOf returns the shape of a metric that has a value.
+func ShapeOf(f *dto.MetricFamily) Shape {
+	s := Shape{Type: f.GetType()}
+	for _, l := range f.GetMetric()[0].GetLabel() {
+		s.Labels = append(s.Labels, l.GetName())
+	}
+	for _, b := range f.GetMetric()[0].GetHistogram().GetBucket() {
+		s.Buckets = append(s.Buckets, b.GetUpperBound())
+	}
+	slices.Sort(s.Labels)
+	return s
+}
