@@ -73,20 +73,9 @@ func rescores(t *testing.T) float64 {
 func TestMetrics(t *testing.T) {
 	touch()
 	theirs := gathered(t, legacyregistry.DefaultGatherer)
-	registry := prometheus.NewRegistry()
-	m, err := scheduler.NewPrometheusMetrics(registry)
-	require.NoError(t, err)
 	table := slices.DeleteFunc(scheduler.MetricTable(), func(m scheduler.Metric) bool { return m.Groups }) // see conformance/podgroup
-	for _, x := range table {
-		switch labels := x.Labels; x.Kind {
-		case scheduler.Counter:
-			m.Add(x.Name, 1, labels...)
-		case scheduler.Gauge:
-			m.Set(x.Name, 1, labels...)
-		default:
-			m.Observe(x.Name, 1, labels...)
-		}
-	}
+	registry, err := metricpage.Show(table)
+	require.NoError(t, err)
 	ours := gathered(t, registry)
 	require.Len(t, ours, len(table))
 	for name, f := range ours {

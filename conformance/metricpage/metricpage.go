@@ -6,6 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/podberth/podberth/scheduler"
 )
 
 // Unmeasured are metrics of kube-scheduler that podberth does not measure: how long batching takes, how often v1.37 scores the last node
@@ -16,6 +18,26 @@ var Unmeasured = []string{"scheduler_get_node_hint_duration_seconds", "scheduler
 
 // Rescored is the metric that counts how often batching scored the last node again, since v1.37.
 const Rescored = "scheduler_batch_rescore_attempts_total"
+
+// Show returns a registry in which each metric of a table of podberth's has a value.
+func Show(table []scheduler.Metric) (prometheus.Gatherer, error) {
+	registry := prometheus.NewRegistry()
+	m, err := scheduler.NewPrometheusMetrics(registry)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range table {
+		switch labels := x.Labels; x.Kind {
+		case scheduler.Counter:
+			m.Add(x.Name, 1, labels...)
+		case scheduler.Gauge:
+			m.Set(x.Name, 1, labels...)
+		default:
+			m.Observe(x.Name, 1, labels...)
+		}
+	}
+	return registry, nil
+}
 
 // Gather returns the metrics of a registry with the names that shown accepts, by name.
 func Gather(g prometheus.Gatherer, shown func(name string) bool) (map[string]*dto.MetricFamily, error) {

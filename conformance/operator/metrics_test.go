@@ -105,19 +105,8 @@ func theirs(t *testing.T) map[string]string {
 
 func ours(t *testing.T) map[string]string {
 	t.Helper()
-	registry := prometheus.NewRegistry()
-	m, err := scheduler.NewPrometheusMetrics(registry)
+	registry, err := metricpage.Show(scheduler.MetricTable())
 	require.NoError(t, err)
-	for _, x := range scheduler.MetricTable() {
-		switch labels := x.Labels; x.Kind {
-		case scheduler.Counter:
-			m.Add(x.Name, 1, labels...)
-		case scheduler.Gauge:
-			m.Set(x.Name, 1, labels...)
-		default:
-			m.Observe(x.Name, 1, labels...)
-		}
-	}
 	return page(t, registry)
 }
 
