@@ -68,17 +68,17 @@ func TestQuotasRelease(t *testing.T) {
 	require.Error(t, used.Charge(podAsking("next", "4")))
 	elsewhere := podAsking("there", "4")
 	elsewhere.Namespace = "elsewhere"
-	used.Release(elsewhere)
-	used.Release(nil)
+	used.Refund(elsewhere)
+	used.Refund(nil)
 	require.Error(t, used.Charge(podAsking("next", "4")))
 	copied := used.Clone()
-	copied.Release(podAsking("there", "4"))
+	copied.Refund(podAsking("there", "4"))
 	require.Error(t, used.Charge(podAsking("next", "4")), "the other gave back")
 	require.NoError(t, copied.Charge(podAsking("next", "4")))
-	copied.Release(podAsking("next", "9"))
+	copied.Refund(podAsking("next", "9"))
 	require.NoError(t, copied.Charge(podAsking("again", "4")))
 	require.ErrorContains(t, copied.Charge(podAsking("more", "1")), "used: requests.cpu=4, limited: requests.cpu=4")
-	(*Quotas)(nil).Release(elsewhere)
+	(*Quotas)(nil).Refund(elsewhere)
 }
 
 // A quota counts the pods of its scopes only.

@@ -50,7 +50,7 @@ func TestSnapshot(t *testing.T) {
 			if n := len(w.pods[i]); n > 0 && src.Below(2) == 0 {
 				p := w.pods[i][n-1]
 				w.pods[i] = w.pods[i][:n-1]
-				require.NoError(t, snapshot.Unset(p))
+				require.NoError(t, snapshot.Remove(p))
 				for _, s := range states {
 					s.Remove(p, snapshot.Slot(w.nodes[i].Name))
 				}

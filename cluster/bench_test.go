@@ -90,7 +90,7 @@ func BenchmarkAssumeUnset(b *testing.B) {
 		i := 0
 		for b.Loop() {
 			i = (i + 7919) % n
-			if assumePrepared(s, info, pod, i) != nil || s.Unset(pod) != nil {
+			if assumePrepared(s, info, pod, i) != nil || s.Remove(pod) != nil {
 				b.Fatal("not assumed")
 			}
 		}
@@ -105,7 +105,7 @@ func BenchmarkAssumeUnsetUnprepared(b *testing.B) {
 	i := 0
 	for b.Loop() {
 		i = (i + 7919) % 5_000
-		if s.Assume(pod, i) != nil || s.Unset(pod) != nil {
+		if s.Assume(pod, i) != nil || s.Remove(pod) != nil {
 			b.Fatal("not assumed")
 		}
 	}

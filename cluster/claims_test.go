@@ -32,7 +32,7 @@ func TestClaimLog(t *testing.T) {
 			case 0, 1, 2:
 				require.NoError(t, s.Set(claim(r.IntN(6))))
 			case 3, 4:
-				_ = s.Unset(claim(r.IntN(6))) // an error says that there is none
+				_ = s.Remove(claim(r.IntN(6))) // an error says that there is none
 			case 5:
 				marks = append(marks, s.Mark())
 			case 6:
@@ -95,7 +95,7 @@ func TestDeviceObjectsLog(t *testing.T) {
 		obj.SetName("x")
 		require.NoError(t, s.Set(obj))
 		require.Equal(t, uint64(2*k+1), s.ClaimVersion())
-		require.NoError(t, s.Unset(obj))
+		require.NoError(t, s.Remove(obj))
 		require.Equal(t, uint64(2*k+2), s.ClaimVersion())
 	}
 	require.NoError(t, s.Set(&resourcev1.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "x"}}))

@@ -32,11 +32,11 @@
 // independent of each other. Slices and iterators are valid until the next change, unless their comments say otherwise. What
 // all packages promise is said in [github.com/podberth/podberth].
 //
-// Cost: New takes O(objects). Assume, and Set and Unset of a pod, take O(pods of the node). Mark and Fork take O(1). The
+// Cost: New takes O(objects). Assume, and Set and Remove of a pod, take O(pods of the node). Mark and Fork take O(1). The
 // first write to a part after a Fork copies that part. Only [New], the first use of an index, and changes of nodes may take
 // O(cluster).
 //
-// Every error of New, Set, Unset and Assume is or wraps a *field.Error, which [errors.As] finds. Its Type says what is wrong.
+// Every error of New, Set, Remove and Assume is or wraps a *field.Error, which [errors.As] finds. Its Type says what is wrong.
 // [errors.Is] finds [ErrPlaced], [ErrUnknownNode] and [ErrDuplicate].
 // A call that returns an error has changed nothing.
 //

@@ -52,7 +52,7 @@ func TestEventsOfStorage(t *testing.T) {
 		&v1.PersistentVolumeClaim{ObjectMeta: m}, &v1.PersistentVolume{ObjectMeta: m}, &storagev1.StorageClass{ObjectMeta: m}, &storagev1.CSINode{ObjectMeta: m},
 		&storagev1.CSIDriver{ObjectMeta: m}, &storagev1.CSIStorageCapacity{ObjectMeta: m}, &storagev1.VolumeAttachment{ObjectMeta: m},
 	} {
-		for _, change := range []func(metav1.Object) error{s.Set, s.Unset} {
+		for _, change := range []func(metav1.Object) error{s.Set, s.Remove} {
 			before, have := s.Version(), []Event{}
 			require.NoError(t, change(object))
 			require.True(t, s.Since(before, func(list []Event) { have = append(have, list...) }))
@@ -68,10 +68,10 @@ func TestNothingToDo(t *testing.T) {
 	require.NoError(t, s.Set(s.Node(0)))
 	require.Equal(t, before, s.Version())
 	m := s.Mark()
-	require.True(t, s.Release(m))
-	require.False(t, s.Release(m))
-	require.False(t, s.Release(Mark{}))
-	require.NoError(t, s.Unset(s.Node(1)))
+	require.True(t, s.Commit(m))
+	require.False(t, s.Commit(m))
+	require.False(t, s.Commit(Mark{}))
+	require.NoError(t, s.Remove(s.Node(1)))
 	require.Empty(t, s.PortPods(1))
 	for _, name := range []string{"a", "b"} {
 		require.NoError(t, s.Set(&v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: name}}))

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Errors of [New], Set, Unset and Assume that callers decide on; test for them with [errors.Is]. [errors.As] finds a *field.Error in
+// Errors of [New], Set, Remove and Assume that callers decide on; test for them with [errors.Is]. [errors.As] finds a *field.Error in
 // these errors and in all others of this package.
 var (
 	// ErrPlaced: the pod is on a node already, or its node is not in the snapshot.

@@ -110,7 +110,7 @@ func podsOn(s *cluster.Snapshot) (n int) {
 func ExampleSnapshot_Fork() {
 	s := example()
 	f := s.Fork()
-	if err := f.Unset(f.Node(f.Slot("n1"))); err != nil {
+	if err := f.Remove(f.Node(f.Slot("n1"))); err != nil {
 		fmt.Println(err)
 	}
 	fmt.Println("original:", len(s.Order()), "nodes", podsOn(s), "pods")
@@ -127,7 +127,7 @@ func ExampleSnapshot_Since() {
 	if err := s.Assume(pod("web-3", "web", "", nil), s.Slot("n5")); err != nil {
 		fmt.Println(err)
 	}
-	if err := s.Unset(pod("db-1", "db", "", nil)); err != nil {
+	if err := s.Remove(pod("db-1", "db", "", nil)); err != nil {
 		fmt.Println(err)
 	}
 	s.Since(seen, func(events []cluster.Event) {

@@ -39,7 +39,7 @@ func membersOf(s *Snapshot, group string) (names []string) {
 	return names
 }
 
-// Groups are objects as others: Set, Unset, Rollback and Fork know them, and no kept work depends on them.
+// Groups are objects as others: Set, Remove, Rollback and Fork know them, and no kept work depends on them.
 func TestGroups(t *testing.T) {
 	s, err := New(Objects{PodGroups: []*podgroup.Group{groupNamed("g")}, CompositePodGroups: []*podgroup.Composite{compositeNamed("c")}})
 	require.NoError(t, err)
@@ -49,7 +49,7 @@ func TestGroups(t *testing.T) {
 	newer := groupNamed("g")
 	require.NoError(t, s.Set(newer))
 	require.NoError(t, s.Set(groupNamed("h")))
-	require.NoError(t, s.Unset(compositeNamed("c")))
+	require.NoError(t, s.Remove(compositeNamed("c")))
 	require.Same(t, newer, s.Group("default", "g"))
 	require.Len(t, slices.Collect(s.Groups("default")), 2)
 	require.Empty(t, slices.Collect(s.Composites("default")))
@@ -63,7 +63,7 @@ func TestGroups(t *testing.T) {
 	require.NotSame(t, newer, s.Group("default", "g"))
 	require.Nil(t, s.Group("default", "h"))
 	require.NotNil(t, s.Composite("default", "c"))
-	require.Error(t, s.Unset(groupNamed("h")), "it is not there")
+	require.Error(t, s.Remove(groupNamed("h")), "it is not there")
 	require.Error(t, s.Set((*podgroup.Group)(nil)))
 	require.Error(t, s.Set(compositeNamed("")))
 	_, err = New(Objects{PodGroups: []*podgroup.Group{groupNamed("g"), groupNamed("g")}})
@@ -86,10 +86,10 @@ func TestMembers(t *testing.T) {
 	require.Equal(t, []string{"b@n2", "lost@nowhere"}, membersOf(s, "g"))
 	require.Equal(t, []string{"a@n1", "x@n1"}, membersOf(s, "h"))
 	require.NoError(t, s.Set(testkit.Node("gone").Obj()))
-	require.NoError(t, s.Unset(s.Node(0)))
+	require.NoError(t, s.Remove(s.Node(0)))
 	require.Equal(t, []string{"b@n2", "lost@gone"}, membersOf(s, "g"))
 	require.Equal(t, []string{"a@nowhere", "x@nowhere"}, membersOf(s, "h"))
-	require.NoError(t, s.Unset(b))
+	require.NoError(t, s.Remove(b))
 	require.Equal(t, []string{"lost@gone"}, membersOf(s, "g"))
 	require.True(t, s.Rollback(mark))
 	require.Equal(t, []string{"a@n1", "lost@nowhere"}, membersOf(s, "g"))

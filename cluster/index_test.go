@@ -23,7 +23,7 @@ func TestIdleSetsAreSwept(t *testing.T) {
 		v := s.Version()
 		p := testkit.Pod("p").Labels(fmt.Sprintf("app=a%d", i)).RequireApart("k", fmt.Sprintf("app=a%d", i)).Obj()
 		require.NoError(t, s.Assume(p, 0))
-		require.NoError(t, s.Unset(p))
+		require.NoError(t, s.Remove(p))
 		require.True(t, s.Since(v, func(list []Event) {
 			for _, e := range list {
 				if e.Node == -1 {
@@ -236,19 +236,19 @@ func TestImagesOfManyNodes(t *testing.T) {
 	hold("x", 1003, func(k int) bool { return k > 0 && third(k) })
 	hold("z", 5, func(k int) bool { return k == 0 })
 	require.NoError(t, s.Set(testkit.Node("n64").Image(8, "z").Obj()))
-	require.NoError(t, s.Unset(s.Node(3)))
+	require.NoError(t, s.Remove(s.Node(3)))
 	hold("x", 1006, func(k int) bool { return k > 3 && third(k) })
 	hold("z", 5, func(k int) bool { return k == 0 || k == 64 })
-	require.NoError(t, s.Unset(s.Node(0)))
+	require.NoError(t, s.Remove(s.Node(0)))
 	hold("z", 8, func(k int) bool { return k == 64 })
-	require.NoError(t, s.Unset(s.Node(64)))
+	require.NoError(t, s.Remove(s.Node(64)))
 	hold("z", 0, func(int) bool { return false })
 }
 
 // A free slot has no value of a label and no class, also when the first question comes after the node has gone.
 func TestFreeSlotsHaveNoValues(t *testing.T) {
 	s := mustNew(t, Objects{Nodes: []*v1.Node{testkit.Node("a").Zone("z").Obj(), testkit.Node("b").Zone("z").Obj(), testkit.Node("c").Obj()}})
-	require.NoError(t, s.Unset(testkit.Node("a").Obj()))
+	require.NoError(t, s.Remove(testkit.Node("a").Obj()))
 	ids, domains, have := s.Domains(v1.LabelTopologyZone)
 	require.Equal(t, []int32{-1, 0, -1}, ids)
 	require.Equal(t, []int{1, 1}, []int{domains, have})

@@ -60,10 +60,10 @@ func TestHotVerbsDoNotAllocate(t *testing.T) {
 		c.call()
 		require.Zero(t, testing.AllocsPerRun(100, c.call))
 	})
-	t.Run("Assume and Unset", func(t *testing.T) {
+	t.Run("Assume and Remove", func(t *testing.T) {
 		// One of 128 pairs of calls begins a block of the change log.
 		got := testing.AllocsPerRun(1000, func() {
-			if assumePrepared(s, info, pod, 5) != nil || s.Unset(pod) != nil {
+			if assumePrepared(s, info, pod, 5) != nil || s.Remove(pod) != nil {
 				t.Error("not assumed")
 			}
 		})

@@ -19,18 +19,18 @@ func TestSnapshotLetsGoOfPods(t *testing.T) {
 	}
 	testkit.Run(t, []test{
 		{"unset", func(t *testing.T, s *Snapshot, p *v1.Pod) {
-			require.NoError(t, s.Unset(p))
+			require.NoError(t, s.Remove(p))
 		}},
 		{"unset under a mark that is released", func(t *testing.T, s *Snapshot, p *v1.Pod) {
 			m := s.Mark()
-			require.NoError(t, s.Unset(p))
-			require.True(t, s.Release(m))
+			require.NoError(t, s.Remove(p))
+			require.True(t, s.Commit(m))
 		}},
 		{"unset under a mark that is rolled back, and unset again", func(t *testing.T, s *Snapshot, p *v1.Pod) {
 			m := s.Mark()
-			require.NoError(t, s.Unset(p))
+			require.NoError(t, s.Remove(p))
 			require.True(t, s.Rollback(m))
-			require.NoError(t, s.Unset(p))
+			require.NoError(t, s.Remove(p))
 		}},
 		{"replaced", func(t *testing.T, s *Snapshot, p *v1.Pod) {
 			require.NoError(t, s.Set(p.DeepCopy()))

@@ -28,10 +28,10 @@ func TestMisuse(t *testing.T) {
 		"Set pod":  func(p *v1.Pod) error { return fresh().Set(p) },
 		"Set node": func(n *v1.Node) error { return fresh().Set(n) },
 		"Set":      func(o *v1.Service) error { return fresh().Set(o) },
-		"Unset": func(n *v1.Node, p *v1.Pod, o *v1.Service) error {
+		"Remove": func(n *v1.Node, p *v1.Pod, o *v1.Service) error {
 			s := fresh()
-			_, _ = s.Unset(n), s.Unset(p)
-			return s.Unset(o)
+			_, _ = s.Remove(n), s.Remove(p)
+			return s.Remove(o)
 		},
 		"Finished": Finished,
 	}, map[string]string{

@@ -140,7 +140,7 @@ func TestObjects(t *testing.T) {
 	for _, o := range []metav1.Object{claim, class, testkit.Node("n").Obj(), testkit.Pod("x/p").On("n").Obj()} {
 		require.NoError(t, s.Set(o))
 	}
-	require.NoError(t, s.Unset(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "x"}}))
+	require.NoError(t, s.Remove(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "x"}}))
 	got, ok := List[*v1.PersistentVolumeClaim](s).Get("x", "o")
 	require.True(t, ok)
 	require.Same(t, claim, got)

@@ -119,9 +119,9 @@ func (s *Snapshot) Set(obj metav1.Object) error {
 	return s.visit(obj, true)
 }
 
-// Unset removes the object that has the kind, namespace and name of obj. Of a pod, Unset also reads the UID.
+// Remove removes the object that has the kind, namespace and name of obj. Of a pod, Remove also reads the UID.
 //
-// A removed pod leaves its node or the orphans; so Unset also undoes Assume. A removed node frees its slot, and another node
+// A removed pod leaves its node or the orphans; so Remove also undoes Assume. A removed node frees its slot, and another node
 // may get the slot. Pods with the node's name in spec.nodeName become orphans until they are removed or the node comes back.
 // Pods that were only assumed there leave the snapshot.
 //
@@ -131,7 +131,7 @@ func (s *Snapshot) Set(obj metav1.Object) error {
 //   - [field.ErrorTypeNotFound]: the snapshot has no such object (of a node: [ErrUnknownNode]), or has a pod of that name with
 //     another UID.
 //   - [field.ErrorTypeNotSupported]: Objects has no list for the type of obj.
-func (s *Snapshot) Unset(obj metav1.Object) error {
+func (s *Snapshot) Remove(obj metav1.Object) error {
 	switch o := obj.(type) {
 	case *v1.Node:
 		if o == nil {

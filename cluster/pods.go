@@ -19,7 +19,7 @@ const orphan int32 = -2
 func Finished(pod *v1.Pod) bool { return pod != nil && podinfo.Finished(pod) }
 
 // Assume puts a pod on a slot, whatever its spec.nodeName says: for a decision that the API server has not seen yet, or for a
-// what-if. Unset takes the pod off again. Set with the bound pod makes the decision definite.
+// what-if. Remove takes the pod off again. Set with the bound pod makes the decision definite.
 //
 // An error wraps a *field.Error, and the snapshot has not changed then:
 //
@@ -104,7 +104,7 @@ func (s *Snapshot) drop(pod *v1.Pod, at int32) {
 	}
 }
 
-// removePod is Unset for a pod.
+// removePod is Remove for a pod.
 func (s *Snapshot) removePod(pod *v1.Pod) error {
 	at := s.index.get(keyOf(pod))
 	var have *v1.Pod

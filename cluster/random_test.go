@@ -92,7 +92,7 @@ func (w *world) step(t *testing.T) {
 		}
 		require.NoError(t, w.s.Set(p))
 	case op < 15: // deletion
-		err := w.s.Unset(w.pod(name))
+		err := w.s.Remove(w.pod(name))
 		if !isOn && !isOrphan {
 			require.Error(t, err)
 			break
@@ -151,7 +151,7 @@ func (w *world) step(t *testing.T) {
 		} else if svc := (&v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "n1", Name: pick(r, "x", "y")}}); r.Intn(2) == 0 {
 			require.NoError(t, w.s.Set(svc))
 		} else if _, ok := List[*v1.Service](w.s).Get("n1", svc.Name); ok {
-			require.NoError(t, w.s.Unset(svc))
+			require.NoError(t, w.s.Remove(svc))
 		}
 	default:
 		w.markOrRollback(t)
@@ -170,7 +170,7 @@ func (w *world) markOrRollback(t *testing.T) {
 		w.marks = append(w.marks, saved{w.s.Mark(), describe(w.s), maps.Clone(w.nodes), maps.Clone(w.on), maps.Clone(w.orphans), cloneZones(w.zones), w.order})
 	case n > 0 && w.rnd.Intn(4) == 0:
 		m := w.rnd.Intn(n)
-		require.True(t, w.s.Release(w.marks[m].mark))
+		require.True(t, w.s.Commit(w.marks[m].mark))
 		w.marks = w.marks[:m]
 	case n > 0:
 		m := w.rnd.Intn(n)

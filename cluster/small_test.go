@@ -115,12 +115,12 @@ func TestSweepsKeepWhatIsInUse(t *testing.T) {
 		return n
 	}
 	for k := range sweepAt {
-		require.NoError(t, s.Unset(p(k)))
+		require.NoError(t, s.Remove(p(k)))
 	}
 	for k := range sweepAt - 1 {
 		idle := testkit.Pod("idle").Labels(fmt.Sprintf("app=idle%d", k)).Obj()
 		require.NoError(t, s.Assume(idle, 0))
-		require.NoError(t, s.Unset(idle))
+		require.NoError(t, s.Remove(idle))
 	}
 	require.Equal(t, 1, started(), "as many idle sets as sets in use: once")
 	found := func(key, value string) (sets int) {
@@ -151,9 +151,9 @@ func TestUndoIsForgotten(t *testing.T) {
 	change := func() { require.NoError(t, s.Set(testkit.Node("a").Obj())) }
 	outer, inner := s.Mark(), s.Mark()
 	change()
-	require.True(t, s.Release(inner))
+	require.True(t, s.Commit(inner))
 	require.NotEmpty(t, s.undo, "the outer mark can undo it")
-	require.True(t, s.Release(outer))
+	require.True(t, s.Commit(outer))
 	require.Empty(t, s.undo)
 	change()
 	require.Empty(t, s.undo)
@@ -190,7 +190,7 @@ func TestOrderOfObjects(t *testing.T) {
 	for _, name := range names {
 		c, ok := List[*resourcev1.ResourceClaim](s).Get(name[:2], name[3:])
 		require.True(t, ok)
-		require.NoError(t, s.Unset(c))
+		require.NoError(t, s.Remove(c))
 	}
 	require.Empty(t, slices.Collect(List[*resourcev1.ResourceClaim](s).All()))
 }
@@ -281,9 +281,9 @@ func holds[T interface {
 	require.Equal(t, obj, got)
 	require.Equal(t, []T{obj}, slices.Collect(List[T](s).In("x")))
 	mark := s.Mark()
-	require.NoError(t, s.Unset(obj))
+	require.NoError(t, s.Remove(obj))
 	require.Zero(t, count[T](s))
-	require.Error(t, s.Unset(obj), "it is gone")
+	require.Error(t, s.Remove(obj), "it is gone")
 	require.True(t, s.Rollback(mark))
 	require.Equal(t, 1, count[T](s))
 }
@@ -303,7 +303,7 @@ func TestPortsOfSidecars(t *testing.T) {
 	require.Empty(t, s.PortPods(1))
 }
 
-// Unset takes a pod by its name. The UIDs must agree where both are known.
+// Remove takes a pod by its name. The UIDs must agree where both are known.
 func TestUnsetByUID(t *testing.T) {
 	for _, c := range []struct {
 		have, asked types.UID
@@ -315,7 +315,7 @@ func TestUnsetByUID(t *testing.T) {
 			s := mustNew(t, Objects{Nodes: two(), Pods: []*v1.Pod{pod}})
 			asked := testkit.Pod("p").Obj()
 			asked.UID = c.asked
-			err := s.Unset(asked)
+			err := s.Remove(asked)
 			require.Equal(t, c.want, err == nil, "%v: %v", c, err)
 			require.Equal(t, c.want, s.Pod("default", "p") == nil && len(s.Orphans()) == 0)
 		}
@@ -335,7 +335,7 @@ func TestEventsOfObjectsThatNobodyReads(t *testing.T) {
 			require.Len(t, events, 1)
 			require.Equal(t, int32(view.Unread), events[0].Node)
 		}))
-		require.NoError(t, s.Unset(object))
+		require.NoError(t, s.Remove(object))
 		require.Equal(t, before+2, s.Version(), "%d left", k)
 	}
 }
@@ -349,9 +349,9 @@ func TestSlotsAtTheEnds(t *testing.T) {
 	require.Error(t, mustNew(t, Objects{}).Assume(testkit.Pod("q").Obj(), 0), "no slot at all")
 	require.NoError(t, s.Assume(testkit.Pod("q").Request("cpu=2").Obj(), s.Len()-1))
 	b := s.Node(s.Len() - 1)
-	require.NoError(t, s.Unset(testkit.Pod("q").Obj()))
-	require.NoError(t, s.Unset(testkit.Pod("p").Obj()))
-	require.NoError(t, s.Unset(b))
+	require.NoError(t, s.Remove(testkit.Pod("q").Obj()))
+	require.NoError(t, s.Remove(testkit.Pod("p").Obj()))
+	require.NoError(t, s.Remove(b))
 	require.NoError(t, s.Set(testkit.Node("c").Capacity("cpu=1").Obj()))
 	i := s.Slot("c")
 	for k := range s.Schema().Len() {

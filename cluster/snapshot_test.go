@@ -37,22 +37,22 @@ func TestOperationErrors(t *testing.T) {
 		{"assume an orphan", s.Assume(testkit.Pod("lost").Obj(), 0), field.ErrorTypeDuplicate, `pods: Duplicate value: "default/lost": the pod is on a node that is not in the snapshot`},
 		{"assume a finished pod", s.Assume(ended, 0), field.ErrorTypeInvalid, `pods.status.phase: Invalid value: "Failed": pod default/ended has finished`},
 		{"assume a nil pod", s.Assume(nil, 0), field.ErrorTypeRequired, "pods: Required value: a nil pod"},
-		{"remove an unknown pod", s.Unset(testkit.Pod("q").Obj()), field.ErrorTypeNotFound, `pods: Not found: "default/q"`},
-		{"remove a pod with another UID", s.Unset(other), field.ErrorTypeNotFound, `pods: Not found: "default/p": the pod of this name has UID "uid-default-p", not "other"`},
+		{"remove an unknown pod", s.Remove(testkit.Pod("q").Obj()), field.ErrorTypeNotFound, `pods: Not found: "default/q"`},
+		{"remove a pod with another UID", s.Remove(other), field.ErrorTypeNotFound, `pods: Not found: "default/p": the pod of this name has UID "uid-default-p", not "other"`},
 		{"set a pod without a name", s.Set(&v1.Pod{}), field.ErrorTypeRequired, "pods.metadata.name: Required value: a pod needs a name"},
 		{"set a node without a name", s.Set(&v1.Node{}), field.ErrorTypeRequired, "nodes.metadata.name: Required value: a node needs a name"},
 		{"set a nil node", s.Set((*v1.Node)(nil)), field.ErrorTypeRequired, "nodes: Required value: a nil node"},
 		{"set a nil pod", s.Set((*v1.Pod)(nil)), field.ErrorTypeRequired, "pods: Required value: a nil pod"},
 		{"set a nil object", s.Set((*v1.Service)(nil)), field.ErrorTypeRequired, "services: Required value: a nil object"},
 		{"set nil", s.Set(nil), field.ErrorTypeNotSupported, `objects: Unsupported value: "<nil>": a snapshot has no objects of this type`},
-		{"unset a nil node", s.Unset((*v1.Node)(nil)), field.ErrorTypeRequired, "nodes: Required value: a nil node"},
-		{"unset a nil pod", s.Unset((*v1.Pod)(nil)), field.ErrorTypeRequired, "pods: Required value: a nil pod"},
-		{"unset nil", s.Unset(nil), field.ErrorTypeNotSupported, `objects: Unsupported value: "<nil>": a snapshot has no objects of this type`},
+		{"unset a nil node", s.Remove((*v1.Node)(nil)), field.ErrorTypeRequired, "nodes: Required value: a nil node"},
+		{"unset a nil pod", s.Remove((*v1.Pod)(nil)), field.ErrorTypeRequired, "pods: Required value: a nil pod"},
+		{"unset nil", s.Remove(nil), field.ErrorTypeNotSupported, `objects: Unsupported value: "<nil>": a snapshot has no objects of this type`},
 		{"remove an unknown node", s.removeNode("b"), field.ErrorTypeNotFound, `nodes: Not found: "b"`},
 		{"set an unsupported kind", s.Set(&v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "c"}}), field.ErrorTypeNotSupported, `objects: Unsupported value: "*v1.ConfigMap": a snapshot has no objects of this type`},
 		{"set a service without a name", s.Set(&v1.Service{}), field.ErrorTypeRequired, "services.metadata.name: Required value: an object needs a name"},
-		{"unset an unknown object", s.Unset(&v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "y"}}), field.ErrorTypeNotFound, `services: Not found: "x/y"`},
-		{"unset an unknown class", s.Unset(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}}), field.ErrorTypeNotFound, `storageClasses: Not found: "fast"`},
+		{"unset an unknown object", s.Remove(&v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "y"}}), field.ErrorTypeNotFound, `services: Not found: "x/y"`},
+		{"unset an unknown class", s.Remove(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}}), field.ErrorTypeNotFound, `storageClasses: Not found: "fast"`},
 	}, func(t *testing.T, c test) {
 		require.EqualError(t, c.err, c.want)
 		var e *field.Error
@@ -61,7 +61,7 @@ func TestOperationErrors(t *testing.T) {
 	})
 	require.ErrorIs(t, s.Assume(testkit.Pod("q").Obj(), 1), ErrUnknownNode)
 	require.ErrorIs(t, s.removeNode("b"), ErrUnknownNode)
-	require.NotErrorIs(t, s.Unset(testkit.Pod("q").Obj()), ErrUnknownNode, "no pod has the name")
+	require.NotErrorIs(t, s.Remove(testkit.Pod("q").Obj()), ErrUnknownNode, "no pod has the name")
 	require.ErrorIs(t, s.Assume(testkit.Pod("p").Obj(), 0), ErrPlaced)
 	require.ErrorIs(t, s.Assume(testkit.Pod("lost").Obj(), 0), ErrPlaced)
 	_, err := New(Objects{Nodes: append(two(), testkit.Node("a").Obj())})
@@ -78,7 +78,7 @@ func TestSaturationIsUndone(t *testing.T) {
 	}
 	require.Equal(t, int64(math.MaxInt64), s.Requested(0)[resources.Memory])
 	for i := range 3 {
-		require.NoError(t, s.Unset(testkit.Pod(fmt.Sprint("huge", i)).Obj()))
+		require.NoError(t, s.Remove(testkit.Pod(fmt.Sprint("huge", i)).Obj()))
 	}
 	require.Equal(t, resources.Vector{0, 1 << 30, 0, 1}, s.Requested(0))
 	_, memory := s.NonZero(0)
@@ -114,7 +114,7 @@ func TestSinceForgetsTheOldest(t *testing.T) {
 		if i%2 == 0 {
 			require.NoError(t, s.Assume(pod, 0))
 		} else {
-			require.NoError(t, s.Unset(pod))
+			require.NoError(t, s.Remove(pod))
 		}
 		if i < 8192 || i%5000 == 0 {
 			n := 0

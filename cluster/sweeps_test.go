@@ -37,7 +37,7 @@ func TestManySweeps(t *testing.T) {
 			version := s.Version()
 			require.NoError(t, s.Assume(pod(wave, k), k%2))
 			if !kept(k) {
-				require.NoError(t, s.Unset(pod(wave, k)))
+				require.NoError(t, s.Remove(pod(wave, k)))
 			}
 			require.True(t, s.Since(version, func(list []Event) {
 				for _, e := range list {
@@ -80,7 +80,7 @@ func TestRollbackAfterASweep(t *testing.T) {
 	for k := range 2 * sweepAt {
 		p := testkit.Pod("q").Labels(fmt.Sprint("app=", k)).RequireApart("k", fmt.Sprint("app=", k)).Obj()
 		require.NoError(t, s.Assume(p, 1))
-		require.NoError(t, s.Unset(p))
+		require.NoError(t, s.Remove(p))
 	}
 	require.True(t, s.Rollback(m))
 	require.Equal(t, before, describe(s))
@@ -105,7 +105,7 @@ func TestUpdateOfSaturatedRows(t *testing.T) {
 		require.Equal(t, "cpu=3000m memory=3221225472 pods=3", s.Requested(0).Describe(s.Schema()))
 		cpu, memory := s.NonZero(0)
 		require.Equal(t, []int64{3100, 3<<30 + 200<<20}, []int64{cpu, memory})
-		require.NoError(t, s.Unset(pod("y", "")))
+		require.NoError(t, s.Remove(pod("y", "")))
 	}
 }
 
@@ -127,7 +127,7 @@ func TestForgottenImages(t *testing.T) {
 	require.NoError(t, s.Set(testkit.Node("a").Image(3, "y").Obj()))
 	require.NotContains(t, s.images.byName, "x")
 	require.Contains(t, s.images.byName, "y")
-	require.NoError(t, s.Unset(s.Node(0)))
+	require.NoError(t, s.Remove(s.Node(0)))
 	require.Empty(t, s.images.byName)
 }
 
@@ -161,7 +161,7 @@ func TestSweepOfTermsAlone(t *testing.T) {
 				p = p.RequireApart("k", fmt.Sprint("app=", k))
 			}
 			require.NoError(t, s.Assume(p.Obj(), 0))
-			require.NoError(t, s.Unset(p.Obj()))
+			require.NoError(t, s.Remove(p.Obj()))
 		}
 	}
 	wave(func(int) string { return "app=one" }, true)
@@ -202,7 +202,7 @@ func TestSweepOfManyGroups(t *testing.T) {
 	}
 	for k := range 2 * used {
 		require.NoError(t, s.Assume(pod(used+k), 0))
-		require.NoError(t, s.Unset(pod(used+k)))
+		require.NoError(t, s.Remove(pod(used+k)))
 	}
 	require.Equal(t, 2*used, s.terms.n)
 }

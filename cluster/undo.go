@@ -3,7 +3,7 @@ package cluster
 import v1 "k8s.io/api/core/v1"
 
 // Mark is a point to which Rollback returns. It belongs to the snapshot that returned it, not to forks. The zero value is no
-// mark: Rollback and Release return false.
+// mark: Rollback and Commit return false.
 type Mark struct {
 	depth  int
 	serial uint64
@@ -39,7 +39,7 @@ type undo struct {
 	call     func()
 }
 
-// Mark begins to record changes, so that Rollback can undo them. Marks nest: Rollback and Release of a mark also end the marks
+// Mark begins to record changes, so that Rollback can undo them. Marks nest: Rollback and Commit of a mark also end the marks
 // taken after it. While a mark is open, the undo log grows with every change. O(1).
 func (s *Snapshot) Mark() Mark {
 	s.serial++
@@ -74,9 +74,9 @@ func (s *Snapshot) Rollback(m Mark) bool {
 	return true
 }
 
-// Release ends the mark and keeps the changes. Marks taken before it can still undo them. Release returns false, and does
+// Commit ends the mark and keeps the changes. Marks taken before it can still undo them. Commit returns false, and does
 // nothing, when the mark has ended already.
-func (s *Snapshot) Release(m Mark) bool {
+func (s *Snapshot) Commit(m Mark) bool {
 	if !s.isOpen(m) {
 		return false
 	}
@@ -92,10 +92,10 @@ func (s *Snapshot) Release(m Mark) bool {
 // Rollback does. Calls nest. The error is that of fn. fn must not end marks that were taken before it.
 func (s *Snapshot) Try(fn func() (keep bool, err error)) error {
 	m := s.Mark()
-	defer s.Rollback(m) // nothing after Release
+	defer s.Rollback(m) // nothing after Commit
 	keep, err := fn()
 	if keep && err == nil {
-		s.Release(m)
+		s.Commit(m)
 	}
 	return err
 }

@@ -157,7 +157,7 @@ func TestRelease(t *testing.T) {
 		compiled := devices.Compile(pod, world{"web": c.claim}, nil)
 		state := compiled.On(testkit.NewCluster([]*v1.Node{testkit.Node("n1").Obj()}, nil), devices.NewAllocator(ledger, class, nil, devices.Options{}), devices.Clock{Now: noon})
 		require.Equal(t, []string{"resourceclaim not available on the node"}, state.Reasons(state.Check(0)))
-		release := state.Release()
+		release := state.Freed()
 		require.Equal(t, c.want, release.Reason)
 		require.Equal(t, c.deallocate, release.Deallocate == c.claim)
 	})

@@ -28,8 +28,8 @@ type Kept struct {
 //   - [Options.AlwaysRelease] is set and a claim has an allocation,
 //   - [Options.Stop] has ended a search for such claims.
 //
-// [State.Release] does not know which nodes a Kept was asked about. When a pod with an allocated claim fits on no node, ask the State
-// about the nodes again before [Release].
+// [State.Freed] does not know which nodes a Kept was asked about. When a pod with an allocated claim fits on no node, ask the State
+// about the nodes again before [Freed].
 func (s *State) Kept() *Kept { return s.keptAs(false) }
 
 // keptAs returns the Kept of the pod; with freeing preemption can free devices.
@@ -73,7 +73,7 @@ func (s *State) keptAs(freeing bool) *Kept {
 			clear(x.shape.kept)
 		}
 		a.made++
-		k = &Kept{a.made, s.pod.On(s.cluster, a, s.clock), freeing} // Release must not use this state
+		k = &Kept{a.made, s.pod.On(s.cluster, a, s.clock), freeing} // Freed must not use this state
 		x.shape.kept[string(asked)] = k
 	}
 	return k

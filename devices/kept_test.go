@@ -269,9 +269,9 @@ func TestKeptAllocated(t *testing.T) {
 	claims = append(claims, on(holding("free", "gpu-0"), "n1"))
 	s := state("free")
 	require.NotZero(t, s.Kept().Check(1))
-	require.Nil(t, s.Release().Deallocate, "the pod's own state was not asked about n2")
+	require.Nil(t, s.Freed().Deallocate, "the pod's own state was not asked about n2")
 	require.NotZero(t, s.Check(1))
-	require.Equal(t, "free", s.Release().Deallocate.Name)
+	require.Equal(t, "free", s.Freed().Deallocate.Name)
 }
 
 // counted publishes device a, which uses one of two slots, and device b, which uses both.

@@ -12,8 +12,8 @@ import (
 	"github.com/podberth/podberth/podgroup"
 )
 
-// GroupRelease lists what PostFilter frees for a group of pods that cannot be scheduled.
-type GroupRelease struct {
+// GroupFreed lists what PostFilter frees for a group of pods that cannot be scheduled.
+type GroupFreed struct {
 	// Deallocate are claims whose allocations keep members from nodes, in the order in which v1.37 writes them (Deallocated).
 	Deallocate []*resourcev1.ResourceClaim
 	// Delete are the special claims that earlier attempts created for extended resources of members.
@@ -25,7 +25,7 @@ type GroupRelease struct {
 	Reason string
 }
 
-// Member is a pod of an unschedulable group as [ReleaseGroup] sees it.
+// Member is a pod of an unschedulable group as [FreeGroup] sees it.
 type Member struct {
 	Pod *v1.Pod // not nil
 	// State was asked about the nodes that the filters before it allow. nil: the pod needs no devices, or its claims reject it.
@@ -38,7 +38,7 @@ func errModified(claim string) error {
 	return fmt.Errorf("Operation cannot be fulfilled on resourceclaims.resource.k8s.io %q: the object has been modified; please apply your changes to the latest version and try again", claim)
 }
 
-// ReleaseGroup returns what v1.37 gives back when a group finds no place (rule PG8.6). members are the pods that v1.37 has tried, in order.
+// FreeGroup returns what v1.37 gives back when a group finds no place (rule PG8.6). members are the pods that v1.37 has tried, in order.
 // group is nil without the feature gate DRAWorkloadResourceClaims, and for a group with a member on a node: claims of the group are then
 // left alone. objects has the claims as they were before the group was tried; it must not be nil.
 //
@@ -46,7 +46,7 @@ func errModified(claim string) error {
 //
 // An error ends the attempt of the group: a claim of the group is missing or not made yet, or v1.37 would write a claim twice, which the
 // API server refuses. What was given back before the error is in the result. O(members · their claims).
-func ReleaseGroup(members []Member, group *podgroup.Group, objects Objects, tie func(n int) int) (GroupRelease, error) {
+func FreeGroup(members []Member, group *podgroup.Group, objects Objects, tie func(n int) int) (GroupFreed, error) {
 	r := groupRelease{members: members, objects: objects, tie: tie, written: map[types.UID]bool{}}
 	err := r.release(group)
 	return r.out, err
@@ -57,7 +57,7 @@ type groupRelease struct {
 	objects Objects
 	tie     func(n int) int
 	written map[types.UID]bool
-	out     GroupRelease
+	out     GroupFreed
 }
 
 func (r *groupRelease) release(group *podgroup.Group) error {

@@ -114,7 +114,7 @@ func TestReleaseGroup(t *testing.T) {
 		if c.group != nil {
 			group = &podgroup.Group{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "g", UID: "g"}, Claims: c.group}
 		}
-		r, err := devices.ReleaseGroup(members, group, w, c.tie)
+		r, err := devices.FreeGroup(members, group, w, c.tie)
 		if c.error != "" {
 			require.EqualError(t, err, c.error, c.why)
 		} else {
@@ -147,7 +147,7 @@ func TestReleaseGroupSpecial(t *testing.T) {
 	s := devices.Compile(pod, w, devices.NewExtendedResources(slices.Values([]*resourcev1.DeviceClass{gpu}))).On(testkit.NewCluster([]*v1.Node{testkit.Node("n1").Obj()}, nil), allocator, devices.Clock{Now: noon})
 	s.Check(0)
 	group := &podgroup.Group{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "g", UID: "g"}, Claims: []podgroup.Claim{{Name: "x", ClaimName: "x"}}}
-	r, err := devices.ReleaseGroup([]devices.Member{{Pod: pod, State: s}}, group, w, nil)
+	r, err := devices.FreeGroup([]devices.Member{{Pod: pod, State: s}}, group, w, nil)
 	require.NoError(t, err)
 	require.Equal(t, []*resourcev1.ResourceClaim{special}, r.Delete)
 	require.Nil(t, r.Unreserve, "nobody is idle")

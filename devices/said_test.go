@@ -151,7 +151,7 @@ func said(t *testing.T, r *rack, say func(what string, values ...any)) {
 			say("freed", v, free.Check(i), state.Reasons(v))
 		}
 		trial.Reset()
-		release := state.Release()
+		release := state.Freed()
 		say("release", release)
 		if chosen < 0 || !r.chance(80) {
 			continue

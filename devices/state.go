@@ -285,7 +285,7 @@ func (s *State) verdictOf(x answer, node *v1.Node) resources.Verdict {
 	return 0
 }
 
-// keep notes for Release that claims cannot be used on a node.
+// keep notes for Freed that claims cannot be used on a node.
 func (s *State) keep(missing []*resourcev1.ResourceClaim) {
 	for _, c := range missing {
 		s.unusable[c] = true
@@ -351,8 +351,8 @@ func (s *State) fail(err error) resources.Verdict {
 	return firstError + resources.Verdict(at)
 }
 
-// Release lists the allocations that PostFilter frees for a pod that fits on no node.
-type Release struct {
+// Freed lists the allocations that PostFilter frees for a pod that fits on no node.
+type Freed struct {
 	// Deallocate is a claim whose allocation keeps the pod from every node; nil when there is none.
 	Deallocate *resourcev1.ResourceClaim
 	// Delete is the special claim that an earlier attempt created for extended resources; nil when there is none.
@@ -361,21 +361,21 @@ type Release struct {
 	Reason string
 }
 
-// Release returns what v1.37 gives back when the pod fits on no node, so that the next attempt can allocate again (rule
-// U8.5). Call Release after Check was called for all nodes. The code is always Unschedulable, so preemption runs next.
-func (s *State) Release() Release {
+// Freed returns what v1.37 gives back when the pod fits on no node, so that the next attempt can allocate again (rule
+// U8.5). Call Freed after Check was called for all nodes. The code is always Unschedulable, so preemption runs next.
+func (s *State) Freed() Freed {
 	if len(s.pod.claims) == 0 {
-		return Release{Reason: "no new claims to deallocate"}
+		return Freed{Reason: "no new claims to deallocate"}
 	}
 	for _, c := range s.notUsable() {
 		if freeFor(c, s.pod.pod.UID) {
-			return Release{Deallocate: c, Reason: "deallocation of ResourceClaim completed"}
+			return Freed{Deallocate: c, Reason: "deallocation of ResourceClaim completed"}
 		}
 	}
 	if c := s.leftOver(); c != nil {
-		return Release{Delete: c, Reason: "deletion of ResourceClaim completed"}
+		return Freed{Delete: c, Reason: "deletion of ResourceClaim completed"}
 	}
-	return Release{Reason: "still not schedulable"}
+	return Freed{Reason: "still not schedulable"}
 }
 
 // leftOver returns the special claim that an earlier attempt created for the pod's extended resources; nil when there is none.

@@ -51,7 +51,7 @@ func Bypassed(in Input, pod *v1.Pod) (cause *Cause, r *Remedy, err error) {
 		Text: fmt.Sprintf("it has spec.nodeName %s and does not run: claim %s (WaitForFirstConsumer) waits for a scheduler that never sees the pod", node, claim)}
 	s := in.Snapshot.Fork()
 	if s.Pod(pod.Namespace, pod.Name) != nil {
-		must.Do(s.Unset(pod))
+		must.Do(s.Remove(pod))
 	}
 	edited := pod.DeepCopy()
 	c.edit(edited, 0)

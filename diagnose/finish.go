@@ -300,7 +300,7 @@ func (d *diagnosis) stay(list []*Change, c *Change) bool {
 			}
 			c.remove = all
 			if with == w {
-				must.Do(w.snapshot.Unset(p))
+				must.Do(w.snapshot.Remove(p))
 			}
 			i++
 		}

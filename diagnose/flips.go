@@ -124,7 +124,7 @@ func (d *diagnosis) away(c *Comparison, p *v1.Pod) Flip {
 		return f
 	}
 	s := d.base.Fork()
-	must.Do(s.Unset(p))
+	must.Do(s.Remove(p))
 	plan := must.Get(placement.New(s, d.profileOver(s)))
 	if len(plan.Rejections(unplaced(p), s.Slot(c.Chosen))) > 0 {
 		return f

@@ -116,7 +116,7 @@ func FuzzWake(f *testing.F) {
 		for _, e := range o.Ends {
 			for _, p := range objects.Pods {
 				if p.Namespace+"/"+p.Name == e.Pod {
-					require.NoError(t, s.Unset(p))
+					require.NoError(t, s.Remove(p))
 				}
 			}
 		}

@@ -36,9 +36,9 @@ func TestMadeOnce(t *testing.T) {
 func TestPart(t *testing.T) {
 	asked := 0
 	profile := placement.DefaultProfile()
-	profile.Filters = append(profile.Filters, &placement.Plugin{Name: "Counts", Filter: func(*v1.Pod, placement.Cluster) placement.Filtering {
+	profile.Filters = append(profile.Filters, &placement.Plugin{Name: "Counts", Filter: func(*v1.Pod, placement.Cluster) placement.PreFiltered {
 		asked++
-		return placement.Filtering{Code: filter.Skip}
+		return placement.PreFiltered{Code: filter.Skip}
 	}})
 	s, err := cluster.New(cluster.Objects{Nodes: five()[:1], Pods: []*v1.Pod{running("a", "n1", "cpu=3")}})
 	require.NoError(t, err)
@@ -126,7 +126,7 @@ func TestChangesOfOtherClusters(t *testing.T) {
 	require.NoError(t, err)
 	for _, has := range []bool{true, false} {
 		if !has {
-			require.NoError(t, s.Unset(objects.Pods[0]))
+			require.NoError(t, s.Remove(objects.Pods[0]))
 		}
 		p, err := Apply(s.Fork(), pod, r.Changes...)
 		require.Equal(t, []bool{has, has}, []bool{err == nil, p != nil})

@@ -137,11 +137,11 @@ func TestPluginWithoutKey(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{Nodes: five()})
 	require.NoError(t, err)
 	profile := placement.DefaultProfile()
-	profile.Filters = append([]*placement.Plugin{{Name: "NoPorts", Filter: func(p *v1.Pod, _ placement.Cluster) placement.Filtering {
+	profile.Filters = append([]*placement.Plugin{{Name: "NoPorts", Filter: func(p *v1.Pod, _ placement.Cluster) placement.PreFiltered {
 		if p.Spec.Containers[0].Ports[0].HostPort > 0 {
-			return placement.Filtering{Code: filter.Unschedulable, Reasons: []string{"no host ports"}}
+			return placement.PreFiltered{Code: filter.Unschedulable, Reasons: []string{"no host ports"}}
 		}
-		return placement.Filtering{Code: filter.Skip}
+		return placement.PreFiltered{Code: filter.Skip}
 	}}}, profile.Filters...)
 	d, err := Relax(Input{Snapshot: s, Profile: profile}, testkit.Pod("web").Request("cpu=1").HostPort("", v1.ProtocolTCP, 80).Obj(), Options{Nodes: -1})
 	require.NoError(t, err)
@@ -161,7 +161,9 @@ func TestNamesOfPlugins(t *testing.T) {
 	require.Len(t, plain.Relaxations, 1)
 	profile := placement.DefaultProfile()
 	for _, name := range []string{"Where", "Elsewhere", "Elsewhere-more"} {
-		profile.Filters = append(profile.Filters, &placement.Plugin{Name: name, Filter: func(*v1.Pod, placement.Cluster) placement.Filtering { return placement.Filtering{Code: filter.Skip} }})
+		profile.Filters = append(profile.Filters, &placement.Plugin{Name: name, Filter: func(*v1.Pod, placement.Cluster) placement.PreFiltered {
+			return placement.PreFiltered{Code: filter.Skip}
+		}})
 	}
 	named, err := Relax(Input{Snapshot: s, Profile: profile}, testkit.Pod("web").Request("cpu=2").Obj(), options)
 	require.NoError(t, err)

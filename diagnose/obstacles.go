@@ -39,7 +39,7 @@ func Obstacles(a *placement.Attempt, c *cluster.Snapshot) []Obstacle {
 	for k := range a.Predicates {
 		x.ask(a.Predicates[k:k+1], candidates)
 	}
-	x.outside(a.Pre.Outside(), order, candidates)
+	x.outside(a.Pre.LeftOut(), order, candidates)
 	slices.SortStableFunc(x.list, func(a, b Obstacle) int { return b.Nodes - a.Nodes })
 	return x.list
 }

@@ -65,7 +65,7 @@ func holdObstacles(t *testing.T, data []byte) int {
 	for k, o := range got {
 		require.True(t, k == 0 || got[k-1].Nodes >= o.Nodes, "%v", got)
 		if o.Plugin == "" {
-			require.Equal(t, a.Pre.Outside(), []string{o.Reason})
+			require.Equal(t, a.Pre.LeftOut(), []string{o.Reason})
 			require.Equal(t, len(s.Order())-len(a.Candidates()), o.Nodes)
 			continue
 		}
@@ -92,17 +92,17 @@ func TestObstaclesBeforeNodes(t *testing.T) {
 		require.NoError(t, err)
 		return Obstacles(plan.Prepare(pod), s)
 	}
-	own := func(f placement.Filtering) *placement.Plugin {
-		return &placement.Plugin{Name: "Own", Filter: func(*v1.Pod, placement.Cluster) placement.Filtering { return f }}
+	own := func(f placement.PreFiltered) *placement.Plugin {
+		return &placement.Plugin{Name: "Own", Filter: func(*v1.Pod, placement.Cluster) placement.PreFiltered { return f }}
 	}
 	first := []string{"n0", "n1", "n2"}
 	require.Equal(t, []Obstacle{{"NodeResourcesFit", "Insufficient cpu", 5, first}}, of())
-	require.Equal(t, []Obstacle{{"Own", "no", 5, first}}, of(own(placement.Filtering{Code: filter.UnschedulableAndUnresolvable, Reasons: []string{"no"}})))
-	require.Equal(t, []Obstacle{{"", `running PreFilter plugin "Own": oh`, 5, first}}, of(own(placement.Filtering{Code: filter.Error, Reasons: []string{"oh"}})))
+	require.Equal(t, []Obstacle{{"Own", "no", 5, first}}, of(own(placement.PreFiltered{Code: filter.UnschedulableAndUnresolvable, Reasons: []string{"no"}})))
+	require.Equal(t, []Obstacle{{"", `running PreFilter plugin "Own": oh`, 5, first}}, of(own(placement.PreFiltered{Code: filter.Error, Reasons: []string{"oh"}})))
 	require.Equal(t, []Obstacle{
 		{"", "node(s) didn't satisfy plugin(s) [Own]", 3, []string{"n0", "n2", "n4"}},
 		{"NodeResourcesFit", "Insufficient cpu", 2, []string{"n1", "n3"}},
-	}, of(own(placement.Filtering{Nodes: []string{"n3", "n1"}})))
+	}, of(own(placement.PreFiltered{Nodes: []string{"n3", "n1"}})))
 	pod = testkit.Pod("web").Request("cpu=1").Obj()
 	require.Empty(t, of())
 	require.Empty(t, func() []Obstacle {

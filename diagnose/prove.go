@@ -221,7 +221,7 @@ func (d *diagnosis) restart(s *cluster.Snapshot, placer *placement.Placer, chang
 			continue
 		}
 		q := edited(unplaced(p), changes)
-		must.Do(s.Unset(p))
+		must.Do(s.Remove(p))
 		if dec := placer.Decide(q, placement.Options{}); dec.Placed() {
 			must.Do(placer.Assume(q, dec))
 			continue

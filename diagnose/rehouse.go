@@ -20,8 +20,8 @@ func (d *diagnosis) rehouse(c *Change, s *cluster.Snapshot) (stuck []*v1.Pod) {
 		home[podinfo.Name(q)] = d.nodeOf(q)
 	}
 	p := d.profileOver(s) // a pod that leaves may go to any node but its own
-	p.Filters = append([]*placement.Plugin{{Name: d.freeFilter("Elsewhere"), Filter: func(pod *v1.Pod, c placement.Cluster) placement.Filtering {
-		return placement.Filtering{Predicate: elsewhere{c, home[podinfo.Name(pod)]}}
+	p.Filters = append([]*placement.Plugin{{Name: d.freeFilter("Elsewhere"), Filter: func(pod *v1.Pod, c placement.Cluster) placement.PreFiltered {
+		return placement.PreFiltered{Predicate: elsewhere{c, home[podinfo.Name(pod)]}}
 	}}}, p.Filters...)
 	placer := must.Get(placement.NewPlacer(s, p))
 	c.to = map[*v1.Pod]string{}

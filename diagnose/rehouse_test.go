@@ -20,7 +20,7 @@ func TestElsewhere(t *testing.T) {
 	require.NotZero(t, e.Check(s.Slot("n1")))
 	require.Zero(t, e.Check(s.Slot("n2")))
 	free := s.Slot("n2")
-	require.NoError(t, s.Unset(n2))
+	require.NoError(t, s.Remove(n2))
 	require.NotZero(t, e.Check(free))
 	require.NotEmpty(t, e.Reasons(e.Check(free)))
 }

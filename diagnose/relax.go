@@ -358,14 +358,14 @@ func (d *diagnosis) where(s *cluster.Snapshot) placement.Profile {
 	if d.o.Where == nil {
 		return p
 	}
-	p.Filters = append([]*placement.Plugin{{Name: d.freeFilter("Where"), Filter: func(_ *v1.Pod, c placement.Cluster) placement.Filtering {
+	p.Filters = append([]*placement.Plugin{{Name: d.freeFilter("Where"), Filter: func(_ *v1.Pod, c placement.Cluster) placement.PreFiltered {
 		names := []string{}
 		for i := range c.Len() {
 			if n := c.Node(i); n != nil && d.o.Where(n) {
 				names = append(names, n.Name)
 			}
 		}
-		return placement.Filtering{Nodes: names}
+		return placement.PreFiltered{Nodes: names}
 	}}}, p.Filters...)
 	return p
 }
@@ -379,7 +379,7 @@ func isOf(of, pod *v1.Pod) bool {
 
 // Apply makes changes, of one [Diagnosis] of that pod, in a snapshot, and returns the changed pod. The pod stays as it is and comes on
 // no node. The pods of a [Relaxation] leave by eviction: a pod stays if a disruption budget does not allow its eviction. Fork the snapshot to keep it. Without changes Apply returns a copy of the pod. A [Change] that was read from JSON, or
-// is one of another pod, is an error. The other errors are those of [cluster.Snapshot.Set] and Unset, and the snapshot then has some of the changes.
+// is one of another pod, is an error. The other errors are those of [cluster.Snapshot.Set] and Remove, and the snapshot then has some of the changes.
 func Apply(s *cluster.Snapshot, pod *v1.Pod, changes ...Change) (changed *v1.Pod, err error) {
 	defer must.Catch(&err)
 	if s == nil {

@@ -157,7 +157,7 @@ func played(t *testing.T, s *cluster.Snapshot, pod *v1.Pod, pending []*v1.Pod, r
 		restarts++
 		again := p.DeepCopy()
 		again.Spec.NodeName = ""
-		require.NoError(t, fork.Unset(p))
+		require.NoError(t, fork.Remove(p))
 		again = edited(again)
 		if d := placer.Decide(again, placement.Options{}); d.Placed() {
 			require.NoError(t, placer.Assume(again, d))

@@ -248,7 +248,7 @@ func leave(s *cluster.Snapshot, c *Change) {
 
 // takeAway takes a pod off its node. Its claims lose the reservation, and the devices with the last one, as the controllers have it.
 func takeAway(s *cluster.Snapshot, p *v1.Pod) {
-	must.Do(s.Unset(p))
+	must.Do(s.Remove(p))
 	if !usesDevices(p) {
 		return
 	}
@@ -264,7 +264,7 @@ func takeAway(s *cluster.Snapshot, p *v1.Pod) {
 		if left := devices.Abandoned(c, &gone); left != nil {
 			must.Do(s.Set(left))
 		} else {
-			must.Do(s.Unset(c))
+			must.Do(s.Remove(c))
 		}
 	}
 }

@@ -39,7 +39,7 @@ func TestFreeSlots(t *testing.T) {
 			s, err := cluster.New(objects)
 			require.NoError(t, err)
 			if gone {
-				require.NoError(t, s.Unset(s.Node(s.Slot("gone"))))
+				require.NoError(t, s.Remove(s.Node(s.Slot("gone"))))
 			}
 			o := Options{Steps: 600}
 			if seed%2 == 0 {

@@ -16,8 +16,8 @@ import (
 // Wake names the events of a plugin of the caller, and returns the error of a profile whose plugins cannot wait.
 func TestWakeOfOwnPlugins(t *testing.T) {
 	own := &placement.Plugin{Name: "Own", Events: []queue.Event{{Resource: "Node", Action: queue.UpdateNodeAnnotation}},
-		Filter: func(*v1.Pod, placement.Cluster) placement.Filtering {
-			return placement.Filtering{Code: filter.Unschedulable, Reasons: []string{"not today"}}
+		Filter: func(*v1.Pod, placement.Cluster) placement.PreFiltered {
+			return placement.PreFiltered{Code: filter.Unschedulable, Reasons: []string{"not today"}}
 		}}
 	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n1").Capacity("cpu=4,pods=10").Obj()}})
 	require.NoError(t, err)

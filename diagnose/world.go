@@ -58,8 +58,8 @@ func (d *diagnosis) newWorld(s *cluster.Snapshot) *world {
 	w := &world{snapshot: s, nodes: true, seen: map[seenKey]bits{}}
 	p := d.ofPod(s)
 	for _, f := range p.Filters {
-		if f.Over != nil {
-			f = f.Over(p)
+		if f.WithShared != nil {
+			f = f.WithShared(p)
 		}
 		w.filters = append(w.filters, f)
 	}
@@ -83,8 +83,8 @@ func (d *diagnosis) newWorld(s *cluster.Snapshot) *world {
 
 // local reports whether a filter's answer about a node depends on that node and its pods alone.
 func local(f *placement.Plugin) bool {
-	ofNodes := slices.ContainsFunc(f.Reads, func(read string) bool { return read != "storage" })
-	return !ofNodes && (f.Group == placement.GroupStatics || f.Group == placement.GroupRows)
+	ofNodes := slices.ContainsFunc(f.ReadsOfOthers, func(read string) bool { return read != "storage" })
+	return !ofNodes && (f.Keep == placement.KeepByNode || f.Keep == placement.KeepByNodeAndPods)
 }
 
 // world returns the cluster with changes of a place and changes beside it.

@@ -66,8 +66,8 @@ func TestOrderOfFilters(t *testing.T) {
 	d := begun(t, o, pod)
 	var first, second, have []string
 	for _, f := range d.profileOver(d.base).Filters {
-		if f.Over != nil {
-			f = f.Over(d.profileOver(d.base))
+		if f.WithShared != nil {
+			f = f.WithShared(d.profileOver(d.base))
 		}
 		if local(f) {
 			first = append(first, f.Name)

@@ -178,7 +178,7 @@ func ExamplePreFilters() {
 	f.Add(filter.PreFilterResult{Plugin: "NodeAffinity", Nodes: []string{"n1", "n3"}})
 	f.Add(filter.PreFilterResult{Plugin: "VolumeBinding", Nodes: []string{"n3", "n4"}})
 	fmt.Println(f.Code, f.Nodes)
-	fmt.Println(f.Outside())
+	fmt.Println(f.LeftOut())
 	// Output:
 	// Success [n3]
 	// [node(s) didn't satisfy plugin(s) [NodeAffinity VolumeBinding]]

@@ -24,7 +24,7 @@ type Message struct {
 	// Reasons holds how many nodes have each reason (Histogram.Counts). Equal reasons are added up.
 	Reasons []Count
 	// Absent holds the reasons of nodes that no filter looked at, such as the nodes that PreFilter plugins took away
-	// (PreFilters.Outside). AbsentNodes is the number of those nodes.
+	// (PreFilters.LeftOut). AbsentNodes is the number of those nodes.
 	Absent      []string
 	AbsentNodes int
 	// PostFilter is the text of the PostFilter plugins. No dot follows it. preemption.PostFilterText makes that of the

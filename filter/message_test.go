@@ -150,10 +150,10 @@ func TestPreFilters(t *testing.T) {
 		require.Equal(t, c.want, got)
 	})
 	var f PreFilters
-	require.Nil(t, f.Outside())
+	require.Nil(t, f.LeftOut())
 	f.Add(set("B", "n"))
 	f.Add(set("A", "n", "gone"))
-	require.Equal(t, []string{"node(s) didn't satisfy plugin(s) [A B]"}, f.Outside())
+	require.Equal(t, []string{"node(s) didn't satisfy plugin(s) [A B]"}, f.LeftOut())
 	f.Add(PreFilterResult{Plugin: "C", Code: Skip, Nodes: []string{}})
 	require.Equal(t, []string{"n"}, f.Nodes, "the set of a plugin that skips is ignored")
 }

@@ -93,10 +93,10 @@ func brackets(names []string) string {
 	return "[" + strings.Join(slices.Sorted(slices.Values(names)), " ") + "]"
 }
 
-// Outside returns the reason of the nodes that are not left, for [Message.Absent]; none when all nodes are left. The reason
+// LeftOut returns the reason of the nodes that are not left, for [Message.Absent]; none when all nodes are left. The reason
 // names the plugins that narrowed the nodes and the plugins of also. also has the plugin that rejected the nominated node
 // ([Found.NominatedBy]), which is tried before the other nodes; "" there names no plugin.
-func (f *PreFilters) Outside(also ...string) []string {
+func (f *PreFilters) LeftOut(also ...string) []string {
 	if f.Nodes == nil {
 		return nil
 	}

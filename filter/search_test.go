@@ -167,7 +167,7 @@ func TestSearch(t *testing.T) {
 		require.Equal(t, "A", f.NominatedBy)
 		var pre PreFilters
 		pre.Add(PreFilterResult{Plugin: "N", Nodes: []string{"n4"}})
-		require.Equal(t, []string{"node(s) didn't satisfy plugin(s) [A N]"}, pre.Outside(f.NominatedBy))
+		require.Equal(t, []string{"node(s) didn't satisfy plugin(s) [A N]"}, pre.LeftOut(f.NominatedBy))
 	})
 	t.Run("nominated node rejects", func(t *testing.T) {
 		f := Search{Candidates: slots(5), Next: 1, Limit: 1, Nominated: ptr(0)}.Run(ps, nil)

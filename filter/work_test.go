@@ -53,7 +53,7 @@ func TestNarrowedNodes(t *testing.T) {
 	var f PreFilters
 	require.False(t, f.Add(PreFilterResult{Plugin: "A", Nodes: []string{"n2", "n1", "n2"}}))
 	require.Equal(t, []string{"n1", "n2"}, f.Nodes)
-	require.Equal(t, []string{"node(s) didn't satisfy plugin(s) [A]"}, f.Outside("", "A"))
+	require.Equal(t, []string{"node(s) didn't satisfy plugin(s) [A]"}, f.LeftOut("", "A"))
 }
 
 // What a caller left in a trial does not count.

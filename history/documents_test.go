@@ -105,7 +105,7 @@ func TestDocumentQueueTable(t *testing.T) {
 			_, err = q.Add(podA, now)
 			require.NoError(t, err)
 			e, _ := q.Pop(now)
-			_, err = q.Return(e, queue.Failure{Unschedulable: []string{"NodeResourcesFit"}}, now)
+			_, err = q.Return(e, queue.Failure{Rejecters: []string{"NodeResourcesFit"}}, now)
 			require.NoError(t, err)
 			q.Move(queue.Change{Event: events[name], New: testkit.Node("n").Obj()}, now)
 			require.Equal(t, want, e.Place(), "%v: %s", tc.gates, name)

@@ -187,7 +187,7 @@ func devicesOn(i int, predicates filter.Predicates) devices.Allocation {
 }
 
 // Verdicts appends the first rejection on every slot, in order of the slots. A free slot, and a node that is not among the
-// named nodes, gets [Outside]. Nominated pods count as in Search. For a failed attempt ([Plan.Failed]) whose search asked node by
+// named nodes, gets [NotAsked]. Nominated pods count as in Search. For a failed attempt ([Plan.Failed]) whose search asked node by
 // node, Verdicts returns what the search found.
 func (a *Attempt) Verdicts(dst []filter.Rejection, o Options) []filter.Rejection {
 	if a.verdicts != nil {
@@ -196,7 +196,7 @@ func (a *Attempt) Verdicts(dst []filter.Rejection, o Options) []filter.Rejection
 	n := a.plan.cluster.Len()
 	base := len(dst)
 	for range n {
-		dst = append(dst, Outside())
+		dst = append(dst, NotAsked())
 	}
 	if a.Rejected() {
 		return dst
@@ -208,8 +208,8 @@ func (a *Attempt) Verdicts(dst []filter.Rejection, o Options) []filter.Rejection
 	return dst
 }
 
-// Outside returns the rejection of a slot about which no predicate was asked.
-func Outside() filter.Rejection {
+// NotAsked returns the rejection of a slot about which no predicate was asked.
+func NotAsked() filter.Rejection {
 	return filter.Rejection{Predicate: math.MaxUint16, Verdict: resources.Unresolvable}
 }
 

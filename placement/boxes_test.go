@@ -70,7 +70,7 @@ func decideByBoxes(t *testing.T, w *world, profile Profile) {
 			require.NoError(t, s.Set(n))
 		case 1:
 			if w.chance(20) {
-				require.NoError(t, s.Unset(s.Node(int(s.Order()[w.r.IntN(len(s.Order()))]))))
+				require.NoError(t, s.Remove(s.Node(int(s.Order()[w.r.IntN(len(s.Order()))]))))
 				running = nil // some have left with the node
 			}
 		case 2:
@@ -81,7 +81,7 @@ func decideByBoxes(t *testing.T, w *world, profile Profile) {
 		case 3, 4, 5:
 			if n := len(running); n > 0 {
 				k := w.r.IntN(n)
-				require.NoError(t, s.Unset(running[k]))
+				require.NoError(t, s.Remove(running[k]))
 				running[k] = running[n-1]
 				running = running[:n-1]
 			}

@@ -55,7 +55,7 @@ func TestBudgetsOfTheSnapshot(t *testing.T) {
 	require.NoError(t, s.Set(protects("a", 1)))
 	check("a", 0, placement.PreemptOptions{})
 	mark := s.Mark()
-	require.NoError(t, s.Unset(protects("b", 0)))
+	require.NoError(t, s.Remove(protects("b", 0)))
 	require.NoError(t, s.Set(protects("a", 0)))
 	check("b", 0, placement.PreemptOptions{})
 	s.Rollback(mark)

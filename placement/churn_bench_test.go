@@ -37,7 +37,7 @@ func BenchmarkChurn(b *testing.B) {
 	n := 0
 	next := func() {
 		if n%2 == 0 && n/2 < len(running) {
-			require.NoError(b, s.Unset(running[n/2]))
+			require.NoError(b, s.Remove(running[n/2]))
 		}
 		at := n * 7 % nodes
 		if k := n % 10; k == 3 || k == 8 {

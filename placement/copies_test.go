@@ -20,9 +20,9 @@ func TestNamesOfCopies(t *testing.T) {
 	require.NoError(t, err)
 	var names []string
 	profile := DefaultProfile()
-	profile.Filters = append(profile.Filters, &Plugin{Name: "Names", Filter: func(pod *v1.Pod, _ Cluster) Filtering {
+	profile.Filters = append(profile.Filters, &Plugin{Name: "Names", Filter: func(pod *v1.Pod, _ Cluster) PreFiltered {
 		names = append(names, pod.Name)
-		return Filtering{Code: filter.Skip}
+		return PreFiltered{Code: filter.Skip}
 	}})
 	p, err := NewPlacer(s, profile)
 	require.NoError(t, err)

@@ -25,7 +25,7 @@ import (
 // answers.
 func tenant() *Plugin {
 	p := plainTenant()
-	p.Group, p.AppendKey = GroupStatics, func(dst []byte, pod *v1.Pod) []byte {
+	p.Keep, p.AppendKey = KeepByNode, func(dst []byte, pod *v1.Pod) []byte {
 		return append(append(dst, pod.Labels["tenant"]...), 0)
 	}
 	return p
@@ -34,18 +34,18 @@ func tenant() *Plugin {
 // plainTenant has the same rule and allows no reuse.
 func plainTenant() *Plugin { return &Plugin{Name: "Tenant", Filter: filterTenant, Score: scoreTenant} }
 
-func filterTenant(pod *v1.Pod, c Cluster) Filtering {
+func filterTenant(pod *v1.Pod, c Cluster) PreFiltered {
 	switch pod.Labels["tenant"] {
 	case "":
-		return Filtering{Code: filter.Skip}
+		return PreFiltered{Code: filter.Skip}
 	case "banned":
-		return Filtering{Code: filter.UnschedulableAndUnresolvable, Reasons: []string{"the tenant is banned"}}
+		return PreFiltered{Code: filter.UnschedulableAndUnresolvable, Reasons: []string{"the tenant is banned"}}
 	case "broken":
-		return Filtering{Code: filter.Error, Reasons: []string{"no tenants here"}}
+		return PreFiltered{Code: filter.Error, Reasons: []string{"no tenants here"}}
 	case "pinned":
-		return Filtering{Nodes: []string{"n1"}}
+		return PreFiltered{Nodes: []string{"n1"}}
 	}
-	return Filtering{Predicate: tenantNodes{c, pod.Labels["tenant"]}}
+	return PreFiltered{Predicate: tenantNodes{c, pod.Labels["tenant"]}}
 }
 
 func scoreTenant(pod *v1.Pod, c Cluster) (Scorer, error) {
@@ -184,7 +184,7 @@ func TestReuseWithOwnPlugin(t *testing.T) {
 				require.NoError(t, err)
 				fresh.engine = nil
 				d := p.Decide(pod, Options{})
-				require.Equal(t, text(fresh.Decide(pod, Options{})), text(d), "group %d seed %d step %d", plugin.Group, seed, step)
+				require.Equal(t, text(fresh.Decide(pod, Options{})), text(d), "group %d seed %d step %d", plugin.Keep, seed, step)
 				if used(p, pod) {
 					shared++
 				}
@@ -193,18 +193,18 @@ func TestReuseWithOwnPlugin(t *testing.T) {
 				}
 			}
 		}
-		if plugin.Group != GroupNever {
+		if plugin.Keep != KeepNothing {
 			require.Greater(t, shared, 300, "decisions that used kept work")
 		}
 	}
 }
 
 // annotated is a plugin that reads a field of the pod that no other plugin reads, and that allows no reuse.
-func annotated(pod *v1.Pod, _ Cluster) Filtering {
+func annotated(pod *v1.Pod, _ Cluster) PreFiltered {
 	if pod.Annotations["stay"] == "" {
-		return Filtering{Code: filter.Skip}
+		return PreFiltered{Code: filter.Skip}
 	}
-	return Filtering{Code: filter.Unschedulable, Reasons: []string{"the pod stays"}}
+	return PreFiltered{Code: filter.Unschedulable, Reasons: []string{"the pod stays"}}
 }
 
 // The plan does not use the answer of a plugin that is not Reusable for another pod.
@@ -242,10 +242,10 @@ func TestProfileValidate(t *testing.T) {
 		{"unnamed", "messages need names", Profile{Filters: []*Plugin{{Filter: newNodeName(release.Current).Filter}}}, []string{"filters[0]: Required value: a plugin has a name"}},
 		{"negative weight", "weights add up", Profile{Scores: []Weighted{{newImageLocality(release.Current), -1}}}, []string{"scores[0].weight: Invalid value: -1: must not be negative; 0 means 1"}},
 		{"wrong point", "a score does not filter", Profile{Filters: []*Plugin{newImageLocality(release.Current)}}, []string{"filters[0]: Invalid value: \"ImageLocality\": does not serve at this point"}},
-		{"no key", "answers are kept by what a plugin reads", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName(release.Current).Filter, Group: GroupStatics}}}, []string{"filters[0].appendKey: Required value"}},
-		{"no states", "a plugin of the caller counts no pods", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName(release.Current).Filter, Group: groupStates, AppendKey: taints.AppendKey}}}, []string{"filters[0].group: Invalid value: 3: no plugin of a caller is of this group"}},
-		{"no skips", "the plugin must say which pods it skips", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName(release.Current).Filter, Group: GroupAbsent, AppendKey: taints.AppendKey}}}, []string{"filters[0].skips: Required value"}},
-		{"absent needs no states", "each group needs its own", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName(release.Current).Filter, Group: GroupAbsent, AppendKey: taints.AppendKey, Skips: func(*v1.Pod) bool { return true }}}}, nil},
+		{"no key", "answers are kept by what a plugin reads", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName(release.Current).Filter, Keep: KeepByNode}}}, []string{"filters[0].appendKey: Required value"}},
+		{"no states", "a plugin of the caller counts no pods", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName(release.Current).Filter, Keep: groupStates, AppendKey: taints.AppendKey}}}, []string{"filters[0].group: Invalid value: 3: no plugin of a caller is of this group"}},
+		{"no skips", "the plugin must say which pods it skips", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName(release.Current).Filter, Keep: KeepIfSkipped, AppendKey: taints.AppendKey}}}, []string{"filters[0].skips: Required value"}},
+		{"absent needs no states", "each group needs its own", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName(release.Current).Filter, Keep: KeepIfSkipped, AppendKey: taints.AppendKey, Skips: func(*v1.Pod) bool { return true }}}}, nil},
 		{"percentage", "a share of nodes", Profile{Sampling: filter.Sampling{Percentage: &percent}}, []string{"sampling.percentage: Invalid value: 101"}},
 	}, func(t *testing.T, c test) {
 		var got []string
@@ -302,8 +302,8 @@ func TestPluginThatOnlyNarrows(t *testing.T) {
 
 // A score plugin that returns an error fails the attempt, also when it returns a scorer as well.
 func TestScorerBesideAnError(t *testing.T) {
-	for _, group := range []Group{GroupNever, GroupStatics} {
-		plugin := &Plugin{Name: "Both", Group: group, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst },
+	for _, group := range []Keep{KeepNothing, KeepByNode} {
+		plugin := &Plugin{Name: "Both", Keep: group, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst },
 			Score: func(_ *v1.Pod, c Cluster) (Scorer, error) { return tenantSpeed{c}, errors.New("both") }}
 		profile := DefaultProfile()
 		profile.Scores = append(profile.Scores, Weighted{plugin, 1})

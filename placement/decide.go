@@ -230,7 +230,7 @@ func (a *Attempt) failure(nodes int, rejected *filter.Histogram, nominatedBy ...
 		return f
 	}
 	f.Message.Reasons = rejected.Counts(a.Predicates)
-	f.Message.Absent, f.Message.AbsentNodes = a.Pre.Outside(nominatedBy...), nodes-rejected.Nodes()
+	f.Message.Absent, f.Message.AbsentNodes = a.Pre.LeftOut(nominatedBy...), nodes-rejected.Nodes()
 	f.show()
 	f.Rejecters = a.inOrder(append(a.Pre.Rejecters(), rejected.Rejecters(a.Predicates)...))
 	return f

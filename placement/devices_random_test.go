@@ -388,11 +388,11 @@ func (w *deviceWorld) same(t *testing.T, with *Placer, pod *v1.Pod, at string) D
 }
 
 // released returns what PostFilter gives back after a decision without a node.
-func released(p *Plan, d Decision) (out devices.Release) {
+func released(p *Plan, d Decision) (out devices.Freed) {
 	if a := p.Failed(d.Failure); a != nil {
 		for _, x := range a.Predicates {
-			if r, ok := x.(interface{ Release() devices.Release }); ok {
-				out = r.Release()
+			if r, ok := x.(interface{ Freed() devices.Freed }); ok {
+				out = r.Freed()
 			}
 		}
 	}

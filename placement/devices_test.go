@@ -175,7 +175,7 @@ func TestDevicesFailedAssume(t *testing.T) {
 	}
 	set := func(w world, c *resourcev1.ResourceClaim) { require.NoError(w, w.s.Set(c)) }
 	for name, change := range map[string]func(w world, claim *resourcev1.ResourceClaim){
-		"claim default/k got deleted in the meantime": func(w world, claim *resourcev1.ResourceClaim) { require.NoError(w, w.s.Unset(claim)) },
+		"claim default/k got deleted in the meantime": func(w world, claim *resourcev1.ResourceClaim) { require.NoError(w, w.s.Remove(claim)) },
 		"claim default/k got deleted in the meantime: ": func(w world, claim *resourcev1.ResourceClaim) {
 			c := claim.DeepCopy()
 			now := metav1.Now()
@@ -243,7 +243,7 @@ func TestExtendedResource(t *testing.T) {
 		require.NoError(t, p.Forget(pod))
 	}
 	require.Empty(t, claimsOf(s))
-	require.NoError(t, s.Unset(gpuClass("")))
+	require.NoError(t, s.Remove(gpuClass("")))
 	require.Equal(t, "a1", p.Decide(ask("a"), Options{}).Node)
 	require.Equal(t, 1, p.Decide(ask("a"), Options{}).Feasible)
 }
@@ -285,7 +285,7 @@ func TestHowManyWithClaims(t *testing.T) {
 	require.Equal(t, "0/5 nodes are available: 5 cannot allocate all claims.", room.Stop.Text())
 	require.Empty(t, claimsOf(s), "all is taken back")
 
-	require.NoError(t, s.Unset(template))
+	require.NoError(t, s.Remove(template))
 	pod, name := fromTemplate(), "web-gpu-x"
 	generated := devices.ClaimFromTemplate(pod, entry, template, "x")
 	require.NoError(t, s.Set(generated))

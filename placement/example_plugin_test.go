@@ -26,14 +26,14 @@ func bandwidth() *placement.Plugin {
 	return &placement.Plugin{
 		Name: "Bandwidth",
 		// the answer about a node changes only with the object of the node
-		Group: placement.GroupStatics,
+		Keep: placement.KeepByNode,
 		// everything that the plugin reads of a pod
 		AppendKey: func(dst []byte, pod *v1.Pod) []byte { return append(append(dst, pod.Annotations[speedKey]...), 0) },
 		// the events that a rejected pod waits for, and whether one of them helps
 		Events: []queue.Event{{Resource: "Node", Action: queue.Add | queue.UpdateNodeLabel}},
 		Hint:   func(affinity.Namespaces) queue.Hint { return fasterNode },
-		Filter: func(pod *v1.Pod, c placement.Cluster) placement.Filtering {
-			return placement.Filtering{Predicate: speeds{c, speed(pod.Annotations)}}
+		Filter: func(pod *v1.Pod, c placement.Cluster) placement.PreFiltered {
+			return placement.PreFiltered{Predicate: speeds{c, speed(pod.Annotations)}}
 		},
 		Score: func(pod *v1.Pod, c placement.Cluster) (placement.Scorer, error) {
 			return speeds{c, speed(pod.Annotations)}, nil
@@ -159,7 +159,7 @@ func ExamplePlugin_bandwidth() {
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db", Annotations: map[string]string{speedKey: "400"}}}
 	q.Add(pod, now)
 	e, _ := q.Pop(now)
-	if _, err := q.Return(e, queue.Failure{Unschedulable: []string{"Bandwidth"}}, now); err != nil {
+	if _, err := q.Return(e, queue.Failure{Rejecters: []string{"Bandwidth"}}, now); err != nil {
 		fmt.Println(err)
 		return
 	}

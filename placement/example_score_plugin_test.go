@@ -47,7 +47,7 @@ func ExampleScorer() {
 	cheap := &placement.Plugin{
 		Name:      "Cheap",
 		Score:     func(_ *v1.Pod, c placement.Cluster) (placement.Scorer, error) { return price{c}, nil },
-		Group:     placement.GroupStatics,                            // an answer changes only with the object of the node
+		Keep:      placement.KeepByNode,                              // an answer changes only with the object of the node
 		AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst }, // the plugin reads nothing of the pod
 	}
 	careless := &placement.Plugin{Name: cheap.Name, Score: cheap.Score}
@@ -63,5 +63,5 @@ func ExampleScorer() {
 	}
 	// Output:
 	// n2 []
-	// n2 [plugin Cheap: its Group is GroupNever; another Group needs AppendKey]
+	// n2 [plugin Cheap: its Group is KeepNothing; another Group needs AppendKey]
 }

@@ -196,8 +196,8 @@ func ExampleDecision_MarshalJSON() {
 
 // quota is a filter of the caller. It allows at most max pods of a namespace on a node.
 func quota(max int) *placement.Plugin {
-	return &placement.Plugin{Name: "Quota", Filter: func(pod *v1.Pod, c placement.Cluster) placement.Filtering {
-		return placement.Filtering{Predicate: quotaOf{c, pod.Namespace, max}}
+	return &placement.Plugin{Name: "Quota", Filter: func(pod *v1.Pod, c placement.Cluster) placement.PreFiltered {
+		return placement.PreFiltered{Predicate: quotaOf{c, pod.Namespace, max}}
 	}}
 }
 

@@ -18,7 +18,7 @@ func TestRejectionsShareMemory(t *testing.T) {
 	require.NoError(t, err)
 	var many Profile
 	for range 2 {
-		many.Filters = append(many.Filters, &Plugin{Name: "Shy", Filter: func(*v1.Pod, Cluster) Filtering { return Filtering{Predicate: shy{}} }})
+		many.Filters = append(many.Filters, &Plugin{Name: "Shy", Filter: func(*v1.Pod, Cluster) PreFiltered { return PreFiltered{Predicate: shy{}} }})
 	}
 	e := (&Plan{cluster: s, profile: many}).prepareAll(testkit.Pod("p").Obj())
 	for n := 1; n <= 256/2; n++ {

@@ -12,11 +12,11 @@ import (
 
 // This file has what a failed attempt leaves to preemption.
 
-// blank returns the plan's own list with Outside for every slot.
+// blank returns the plan's own list with NotAsked for every slot.
 func (p *Plan) blank() []filter.Rejection {
 	n := p.cluster.Len()
 	p.verdicts = slices.Grow(p.verdicts[:0], n)[:n]
-	outside := Outside()
+	outside := NotAsked()
 	for i := range p.verdicts {
 		p.verdicts[i] = outside
 	}
@@ -38,7 +38,7 @@ func (a *Attempt) recorded(o Options, verdicts []filter.Rejection) func(i int) f
 func (a *Attempt) fail(f *Failure, verdicts []filter.Rejection) {
 	if name := a.pod.Status.NominatedNodeName; name != "" && verdicts != nil {
 		if i, ok := a.plan.Slot(name); ok && !slices.Contains(a.Candidates(), i) {
-			verdicts[i] = Outside() // only the message counts a nominated node that the plugins left out
+			verdicts[i] = NotAsked() // only the message counts a nominated node that the plugins left out
 		}
 	}
 	a.verdicts = verdicts
@@ -98,7 +98,7 @@ func (a *Attempt) Rejections(dst []preemption.Rejection, o Options) []preemption
 		dst[base+i] = meaning
 	}
 	if a.verdicts != nil {
-		outside := Outside()
+		outside := NotAsked()
 		for i, r := range a.verdicts {
 			if r != outside {
 				put(i, r)

@@ -41,9 +41,9 @@ func codedPlan(t *testing.T, pre filter.Code) (*Plan, *cluster.Snapshot) {
 	o.Nodes = append(o.Nodes, testkit.Node("gone").Obj(), testkit.Node("none").Obj(), testkit.Node("left-out").Label("code", "Unschedulable").Obj())
 	s, err := cluster.New(o)
 	require.NoError(t, err)
-	require.NoError(t, s.Unset(s.Node(3)))
-	p, err := New(s, Profile{Filters: []*Plugin{{Name: "Coded", Filter: func(pod *v1.Pod, c Cluster) Filtering {
-		f := Filtering{Code: pre, Predicate: coded{c, codes}, Nodes: []string{codes[0].String(), codes[1].String(), codes[2].String(), "none"}}
+	require.NoError(t, s.Remove(s.Node(3)))
+	p, err := New(s, Profile{Filters: []*Plugin{{Name: "Coded", Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
+		f := PreFiltered{Code: pre, Predicate: coded{c, codes}, Nodes: []string{codes[0].String(), codes[1].String(), codes[2].String(), "none"}}
 		if pre != filter.Success {
 			f.Reasons = []string{"no"}
 		}
@@ -65,7 +65,7 @@ func TestRejectionsForPreemption(t *testing.T) {
 	before := []preemption.Rejection{preemption.Failed}
 	require.Equal(t, append(before, want...), a.Rejections(before, Options{}))
 	verdicts := a.Verdicts([]filter.Rejection{{Predicate: 7}}, Options{})
-	require.Equal(t, []filter.Rejection{{Predicate: 7}, {Verdict: 1}, {Verdict: 2}, {Verdict: 3}, Outside(), {}, Outside()}, verdicts)
+	require.Equal(t, []filter.Rejection{{Predicate: 7}, {Verdict: 1}, {Verdict: 2}, {Verdict: 3}, NotAsked(), {}, NotAsked()}, verdicts)
 
 	// A failed decision leaves the same to preemption, whether the nominated node was among the others or not.
 	require.NoError(t, s.Set(testkit.Node("none").Label("code", "Unschedulable").Obj()))
@@ -77,7 +77,7 @@ func TestRejectionsForPreemption(t *testing.T) {
 		failed := p.Failed(d.Failure)
 		require.NotNil(t, failed)
 		require.Equal(t, want, failed.Rejections(nil, Options{}), nominated)
-		require.Equal(t, []filter.Rejection{{Verdict: 1}, {Verdict: 2}, {Verdict: 3}, Outside(), {Verdict: 1}, Outside()}, failed.Verdicts(nil, Options{}), nominated)
+		require.Equal(t, []filter.Rejection{{Verdict: 1}, {Verdict: 2}, {Verdict: 3}, NotAsked(), {Verdict: 1}, NotAsked()}, failed.Verdicts(nil, Options{}), nominated)
 		require.Nil(t, p.Failed(nil))
 	}
 	for code, all := range map[filter.Code]preemption.Rejection{
@@ -88,7 +88,7 @@ func TestRejectionsForPreemption(t *testing.T) {
 		require.Len(t, a.Rejections(nil, Options{}), s.Len())
 		for i, r := range a.Rejections(nil, Options{}) {
 			require.Equal(t, all, r, code.String())
-			require.Equal(t, Outside(), a.Verdicts(nil, Options{})[i])
+			require.Equal(t, NotAsked(), a.Verdicts(nil, Options{})[i])
 		}
 	}
 }

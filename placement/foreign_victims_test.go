@@ -167,7 +167,7 @@ func TestForeignVictimsOfAnyFilter(t *testing.T) {
 	o.Pods = append(o.Pods, testkit.Pod("y/bad").On("n2").Obj())
 	s, err := cluster.New(o)
 	require.NoError(t, err)
-	p, err := New(s, Profile{Filters: []*Plugin{{Name: "Shy", Filter: func(*v1.Pod, Cluster) Filtering { return Filtering{Predicate: shy{}} }}}})
+	p, err := New(s, Profile{Filters: []*Plugin{{Name: "Shy", Filter: func(*v1.Pod, Cluster) PreFiltered { return PreFiltered{Predicate: shy{}} }}}})
 	require.NoError(t, err)
 	for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}} {
 		x := p.Prepare(testkit.Pod("p").Priority(1).Obj()).whatIf(Options{})

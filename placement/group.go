@@ -75,7 +75,7 @@ type GroupDecision struct {
 	// Gates.Topology.
 	Placements int
 	// Claims is what DynamicResources gives back of an unschedulable group; the caller writes it. Nothing without GroupOptions.Preempt.
-	Claims devices.GroupRelease
+	Claims devices.GroupFreed
 	// Err is the error when no member was tried because members disagree, or a group has no object.
 	Err error
 	// Next is where the next search begins (Options.Next).
@@ -159,6 +159,6 @@ func (p *Placer) AssumeGroup(d GroupDecision) error {
 			return err
 		}
 	}
-	p.snapshot.Release(mark)
+	p.snapshot.Commit(mark)
 	return nil
 }

@@ -39,7 +39,7 @@ func (r *groupRun) alike(n *podgroup.Node, placements []podgroup.Placement) *ali
 		return nil
 	}
 	for _, w := range r.p.profile.Scores {
-		if w.PlacementScore != nil && w.Group != GroupRows {
+		if w.PlacementScore != nil && w.Keep != KeepByNodeAndPods {
 			return nil
 		}
 	}

@@ -114,16 +114,16 @@ func (x *spies) in(profile *placement.Profile, more string) {
 	appendNothing := func(dst []byte, _ *v1.Pod) []byte { return dst }
 	if more == "a node" {
 		profile.Scores = append(profile.Scores, placement.Weighted{Weight: 1, Plugin: &placement.Plugin{
-			Name: "Slots", Group: placement.GroupRows, AppendKey: appendNothing,
+			Name: "Slots", Keep: placement.KeepByNodeAndPods, AppendKey: appendNothing,
 			Score: func(*v1.Pod, placement.Cluster) (placement.Scorer, error) { return slotScorer{}, nil },
 		}})
 	}
-	group := placement.GroupRows
+	group := placement.KeepByNodeAndPods
 	if more == "a set of nodes" {
-		group = placement.GroupStatics
+		group = placement.KeepByNode
 	}
 	profile.Scores = append(profile.Scores, placement.Weighted{Weight: 1, Plugin: &placement.Plugin{
-		Name: "Scores", Group: group, AppendKey: appendNothing,
+		Name: "Scores", Keep: group, AppendKey: appendNothing,
 		Score: func(*v1.Pod, placement.Cluster) (placement.Scorer, error) { return nil, nil },
 		PlacementScore: func(placement.Cluster, []int, []*v1.Pod) int64 {
 			x.scored++
@@ -131,8 +131,10 @@ func (x *spies) in(profile *placement.Profile, more string) {
 		},
 	}})
 	profile.Filters = append(profile.Filters, &placement.Plugin{
-		Name: "Hears", Group: placement.GroupAbsent, AppendKey: appendNothing, Skips: func(*v1.Pod) bool { return true },
-		Filter: func(*v1.Pod, placement.Cluster) placement.Filtering { return placement.Filtering{Code: filter.Skip} },
+		Name: "Hears", Keep: placement.KeepIfSkipped, AppendKey: appendNothing, Skips: func(*v1.Pod) bool { return true },
+		Filter: func(*v1.Pod, placement.Cluster) placement.PreFiltered {
+			return placement.PreFiltered{Code: filter.Skip}
+		},
 		GroupPostFilter: func(f placement.GroupFailure) (placement.GroupAnswer, error) {
 			for _, m := range f.Members {
 				x.heard += m.Pod.Name + " "
@@ -202,7 +204,7 @@ func change(t *testing.T, b *testkit.Bytes, s *situation.Situation, snapshot *cl
 	}
 	switch b.Below(5) {
 	case 0:
-		require.NoError(t, snapshot.Unset(snapshot.Node(slot)))
+		require.NoError(t, snapshot.Remove(snapshot.Node(slot)))
 		return "\n" + node.Name + " leaves"
 	case 1, 2:
 		n := snapshot.Node(slot).DeepCopy()
@@ -216,7 +218,7 @@ func change(t *testing.T, b *testkit.Bytes, s *situation.Situation, snapshot *cl
 		return "\n" + node.Name + " has one cpu"
 	}
 	for pod := range snapshot.Pods(slot) {
-		require.NoError(t, snapshot.Unset(pod))
+		require.NoError(t, snapshot.Remove(pod))
 		return "\n" + pod.Name + " leaves"
 	}
 	return ""

@@ -77,7 +77,7 @@ func checkGroup(t *testing.T, data []byte) (code filter.Code, decided bool) {
 	for _, v := range d.Victims {
 		require.False(t, gone[v.Pod.Name], text)
 		gone[v.Pod.Name] = true
-		require.NoError(t, snapshot.Unset(v.Pod))
+		require.NoError(t, snapshot.Remove(v.Pod))
 	}
 	if d.Waiting && len(d.Victims) > 0 {
 		for _, m := range d.Members {

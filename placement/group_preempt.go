@@ -19,7 +19,7 @@ type groupPreemption struct {
 	failed   string   // the error of a plugin
 	victims  []preemption.Placed
 	nominate map[*v1.Pod]string
-	claims   devices.GroupRelease
+	claims   devices.GroupFreed
 	summary  *PreemptionSummary // nil: no victims were looked for
 }
 
@@ -35,7 +35,7 @@ func (r *groupRun) preempt(t *groupTrial) *groupPreemption {
 	var reasons []string
 	root := r.tree.Root()
 	f := GroupFailure{Group: root.Group, Constrained: root.Composite != nil || r.o.Gates.Topology && root.Constraints != nil, Scheduled: r.scheduled(root) > 0, Members: slices.Concat(r.reached...), Tie: r.o.Tie}
-	var claims devices.GroupRelease
+	var claims devices.GroupFreed
 	for _, plugin := range r.p.profile.Filters {
 		if plugin.GroupPostFilter == nil {
 			continue
@@ -178,7 +178,7 @@ func charged(budgets *disruption.Budgets, ledger *disruption.Ledger, q *v1.Pod) 
 // remove takes the pods of a unit off their nodes.
 func (r *groupRun) remove(u *victimUnit) {
 	for _, q := range u.pods {
-		if err := r.p.snapshot.Unset(q.Pod); err != nil {
+		if err := r.p.snapshot.Remove(q.Pod); err != nil {
 			panic("placement: a pod of the snapshot cannot leave it: " + err.Error())
 		}
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // written is what the claims are after the writes of a release, as "NAME" or "NAME@ N": allocated with n reservations.
-func written(s *cluster.Snapshot, r devices.GroupRelease) string {
+func written(s *cluster.Snapshot, r devices.GroupFreed) string {
 	var out []string
 	for c := range cluster.List[*resourcev1.ResourceClaim](s).All() {
 		switch {
@@ -79,7 +79,7 @@ func TestGroupRelease(t *testing.T) {
 		{"not allocated", "a claim without devices is passed over", "gates=D; group g gang1 ^10 claim=w=c0 claim=x=c1; claim c0; claim c1 on=n1 for=g; pod b:9 in=g ^10 at=n1 claim=x=c1", "ALONE " + unres, "c0 c1@0"},
 	}, func(t *testing.T, c test) {
 		world, s, p, o := groupSnapshot(t, "node n1:4; node n2:4; devices n1:3; pod v:1 on=n2 ^1; "+strings.ReplaceAll(c.world, "at=", "select=kubernetes.io/hostname="))
-		before := written(s, devices.GroupRelease{})
+		before := written(s, devices.GroupFreed{})
 		d := p.DecideGroup(world.Queued, o)
 		require.Len(t, d.Groups, 1)
 		got := d.Groups[0].Message
@@ -93,7 +93,7 @@ func TestGroupRelease(t *testing.T) {
 			quorum, rest, _ := strings.Cut(got, ", "+want)
 			require.Equal(t, ", "+podgroup.TextPreemption+quorum, rest, "%s: %s", c.why, got)
 		}
-		require.Equal(t, before, written(s, devices.GroupRelease{}), "a decision changes nothing")
+		require.Equal(t, before, written(s, devices.GroupFreed{}), "a decision changes nothing")
 		require.Equal(t, c.left, written(s, d.Claims), c.why)
 	})
 }
@@ -108,7 +108,7 @@ a2 -> n0
 b: 0/1 nodes are available: resource claim d/c2 is in the process of being allocated.
 x True
 y: pod group is unschedulable, 0/1 placements are available, first placement status: minCount (1) cannot be satisfied: 0 scheduled, 0 remaining`, shown(d))
-	require.Equal(t, "c2", written(s, devices.GroupRelease{}), "a decision changes nothing")
+	require.Equal(t, "c2", written(s, devices.GroupFreed{}), "a decision changes nothing")
 	require.NoError(t, p.AssumeGroup(d))
-	require.Equal(t, "c2@2", written(s, devices.GroupRelease{}))
+	require.Equal(t, "c2@2", written(s, devices.GroupFreed{}))
 }

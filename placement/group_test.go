@@ -241,16 +241,16 @@ func TestGroupExamples(t *testing.T) {
 
 // failing is a filter that fails for pods with a name, as long as the cluster has a node that is not full.
 func failing(name string, free int64) *placement.Plugin {
-	return &placement.Plugin{Name: "Spy", Filter: func(pod *v1.Pod, c placement.Cluster) placement.Filtering {
+	return &placement.Plugin{Name: "Spy", Filter: func(pod *v1.Pod, c placement.Cluster) placement.PreFiltered {
 		if pod.Name != name {
-			return placement.Filtering{}
+			return placement.PreFiltered{}
 		}
 		for i := range c.Len() {
 			if c.Allocatable(i)[0]-c.Requested(i)[0] >= free {
-				return placement.Filtering{Code: filter.Error, Reasons: []string{"boom"}}
+				return placement.PreFiltered{Code: filter.Error, Reasons: []string{"boom"}}
 			}
 		}
-		return placement.Filtering{}
+		return placement.PreFiltered{}
 	}}
 }
 

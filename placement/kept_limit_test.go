@@ -91,7 +91,7 @@ func TestKeyWithoutTheClass(t *testing.T) {
 		return string(p.profile.Filter("NodeResourcesFit").AppendKey(nil, testkit.Pod("p").Request(gpu+"=1").Obj()))
 	}
 	before := key()
-	require.NoError(t, s.Unset(gpuClass(gpu)))
+	require.NoError(t, s.Remove(gpuClass(gpu)))
 	require.NotEqual(t, before, key())
 }
 
@@ -167,8 +167,8 @@ func TestPreemptorsAskNoFilterAgain(t *testing.T) {
 	require.NoError(t, err)
 	n := 0
 	profile := DefaultProfile()
-	profile.Filters = append([]*Plugin{{Name: "Asking", Group: GroupStatics, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst },
-		Filter: func(*v1.Pod, Cluster) Filtering { return Filtering{Predicate: asking{nothing{"Asking"}, &n}} }}}, profile.Filters...)
+	profile.Filters = append([]*Plugin{{Name: "Asking", Keep: KeepByNode, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst },
+		Filter: func(*v1.Pod, Cluster) PreFiltered { return PreFiltered{Predicate: asking{nothing{"Asking"}, &n}} }}}, profile.Filters...)
 	p, err := New(s, profile)
 	require.NoError(t, err)
 	ask := func() int {

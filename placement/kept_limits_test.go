@@ -26,7 +26,7 @@ func TestKeptLimitsFreeSlot(t *testing.T) {
 	require.NoError(t, err)
 	kept := shared.(*keptLimits)
 	require.Zero(t, kept.Check(slot))
-	require.NoError(t, s.Unset(s.Node(slot)))
+	require.NoError(t, s.Remove(s.Node(slot)))
 	require.NotZero(t, kept.Check(slot))
 	require.NotEmpty(t, kept.Reasons(kept.Check(slot)))
 }

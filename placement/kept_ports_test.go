@@ -51,7 +51,7 @@ func TestPortsShareWork(t *testing.T) {
 func TestRolledBackNode(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
 	require.NoError(t, err)
-	require.NoError(t, s.Unset(s.Node(0)))
+	require.NoError(t, s.Remove(s.Node(0)))
 	p, err := NewPlacer(s, DefaultProfile())
 	require.NoError(t, err)
 	n := 0

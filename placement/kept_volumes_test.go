@@ -58,10 +58,10 @@ func TestKeptBesideOtherObjects(t *testing.T) {
 		prepared := map[string]bool{}
 		profile := benchProfile()
 		profile.Filters = append(profile.Filters, &Plugin{
-			Name: "Witness", Group: GroupStatics, AppendKey: func(dst []byte, pod *v1.Pod) []byte { return append(dst, pod.Name...) },
-			Filter: func(pod *v1.Pod, _ Cluster) Filtering {
+			Name: "Witness", Keep: KeepByNode, AppendKey: func(dst []byte, pod *v1.Pod) []byte { return append(dst, pod.Name...) },
+			Filter: func(pod *v1.Pod, _ Cluster) PreFiltered {
 				prepared[pod.Name] = true
-				return Filtering{Code: filter.Skip}
+				return PreFiltered{Code: filter.Skip}
 			},
 		})
 		p, err := New(s, profile)

@@ -39,11 +39,11 @@ func (a asked) over(profile Profile) Profile {
 // plugin returns a plugin that counts its calls.
 func (a asked) plugin(p *Plugin) *Plugin {
 	c := *p
-	if over := p.Over; over != nil {
-		c.Over = func(profile Profile) *Plugin { return a.plugin(over(profile)) }
+	if over := p.WithShared; over != nil {
+		c.WithShared = func(profile Profile) *Plugin { return a.plugin(over(profile)) }
 	}
 	if filter := p.Filter; filter != nil {
-		c.Filter = func(pod *v1.Pod, x Cluster) Filtering {
+		c.Filter = func(pod *v1.Pod, x Cluster) PreFiltered {
 			a[p.Name+" filter"]++
 			return filter(pod, x)
 		}

@@ -50,19 +50,19 @@ func (x signedTexts) AppendSignature(dst []int32, i int) []int32 {
 }
 
 // textPlugin reads one annotation, which is its key as it is.
-func textPlugin(name string, group Group) *Plugin {
+func textPlugin(name string, group Keep) *Plugin {
 	of := func(pod *v1.Pod, c Cluster) texts { return texts{name: name, text: pod.Annotations[name], c: c} }
 	return &Plugin{
-		Name: name, Group: group, Lapses: true,
+		Name: name, Keep: group, CanStopHolding: true,
 		AppendKey: func(dst []byte, pod *v1.Pod) []byte { return append(dst, pod.Annotations[name]...) },
-		Filter: func(pod *v1.Pod, c Cluster) Filtering {
-			if group == GroupStatics {
-				return Filtering{Predicate: signedTexts{of(pod, c)}}
+		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
+			if group == KeepByNode {
+				return PreFiltered{Predicate: signedTexts{of(pod, c)}}
 			}
-			return Filtering{Predicate: of(pod, c)}
+			return PreFiltered{Predicate: of(pod, c)}
 		},
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
-			if group == GroupStatics {
+			if group == KeepByNode {
 				return signedTexts{of(pod, c)}, nil
 			}
 			return of(pod, c), nil
@@ -93,12 +93,12 @@ func annotatedPod(name string, pairs ...string) *v1.Pod {
 }
 
 // wantsNode is a plugin that allows the node whose name follows from the annotation of the plugin's name.
-func wantsNode(name string, group Group, want func(text string) string) *Plugin {
+func wantsNode(name string, group Keep, want func(text string) string) *Plugin {
 	return &Plugin{
-		Name: name, Group: group, Lapses: true,
+		Name: name, Keep: group, CanStopHolding: true,
 		AppendKey: func(dst []byte, pod *v1.Pod) []byte { return append(dst, pod.Annotations[name]...) },
-		Filter: func(pod *v1.Pod, c Cluster) Filtering {
-			return Filtering{Predicate: oneNode{name, want(pod.Annotations[name]), c}}
+		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
+			return PreFiltered{Predicate: oneNode{name, want(pod.Annotations[name]), c}}
 		},
 	}
 }
@@ -130,8 +130,8 @@ func apartKeys() (a, b *v1.Pod) {
 func TestKeysAreFramed(t *testing.T) {
 	nodeOf := map[string]string{"1": "n1", "11": "n2"}
 	sameOf := map[string]string{"12": "n1", "2": "n2"}
-	for name, groups := range map[string][2]Group{
-		"statics": {GroupStatics, GroupStatics}, "statics and rows": {GroupStatics, GroupRows}, "rows and statics": {GroupRows, GroupStatics},
+	for name, groups := range map[string][2]Keep{
+		"statics": {KeepByNode, KeepByNode}, "statics and rows": {KeepByNode, KeepByNodeAndPods}, "rows and statics": {KeepByNodeAndPods, KeepByNode},
 	} {
 		profile := Profile{Filters: []*Plugin{
 			wantsNode("x", groups[0], func(text string) string { return nodeOf[text] }),
@@ -148,7 +148,7 @@ func TestKeysAreFramed(t *testing.T) {
 			}
 		}
 		require.Nil(t, p.Warnings())
-		require.NotEqual(t, profile.Signature(a), profile.Signature(b), name)
+		require.NotEqual(t, profile.PodKey(a), profile.PodKey(b), name)
 	}
 }
 
@@ -164,9 +164,9 @@ func (x lister) AppendSignature(dst []int32, i int) []int32 { return append(dst,
 func TestSignaturesAreFramed(t *testing.T) {
 	plugin := func(name, want string, lists ...[]int32) *Plugin {
 		return &Plugin{
-			Name: name, Group: GroupStatics, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst },
-			Filter: func(_ *v1.Pod, c Cluster) Filtering {
-				return Filtering{Predicate: lister{oneNode{name, want, c}, lists}}
+			Name: name, Keep: KeepByNode, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst },
+			Filter: func(_ *v1.Pod, c Cluster) PreFiltered {
+				return PreFiltered{Predicate: lister{oneNode{name, want, c}, lists}}
 			},
 		}
 	}
@@ -179,11 +179,11 @@ func TestSignaturesAreFramed(t *testing.T) {
 
 // The signature of a pod has the key of every plugin, whatever the names of plugins and keys are.
 func TestSignatureOfOddNames(t *testing.T) {
-	one := textPlugin("y", GroupStatics)
-	two := textPlugin("x", GroupStatics)
+	one := textPlugin("y", KeepByNode)
+	two := textPlugin("x", KeepByNode)
 	two.KeyName = "plugin y"
 	profile := Profile{Filters: []*Plugin{one, two}}
-	require.NotEqual(t, profile.Signature(annotatedPod("a", "x", "1")), profile.Signature(annotatedPod("a", "x", "2")))
+	require.NotEqual(t, profile.PodKey(annotatedPod("a", "x", "1")), profile.PodKey(annotatedPod("a", "x", "2")))
 }
 
 // Violations shares counts between pods whose keys are equal, each by itself.
@@ -193,8 +193,8 @@ func TestViolationsOfFramedKeys(t *testing.T) {
 	require.NoError(t, s.Assume(a, 1))
 	require.NoError(t, s.Assume(b, 1))
 	p, err := New(s, Profile{Filters: []*Plugin{
-		wantsNode("x", GroupStatics, func(text string) string { return map[string]string{"1": "n1", "11": "n2"}[text] }),
-		wantsNode("y", GroupStatics, func(text string) string { return "" }),
+		wantsNode("x", KeepByNode, func(text string) string { return map[string]string{"1": "n1", "11": "n2"}[text] }),
+		wantsNode("y", KeepByNode, func(text string) string { return "" }),
 	}})
 	require.NoError(t, err)
 	found := p.Violations()
@@ -202,18 +202,18 @@ func TestViolationsOfFramedKeys(t *testing.T) {
 	require.Equal(t, "default/b", found[0].Pod)
 }
 
-// Plugins of GroupAbsent with one KeyName may skip different pods.
+// Plugins of KeepIfSkipped with one KeyName may skip different pods.
 func TestSkipsOfOneKeyName(t *testing.T) {
 	plugin := func(name, skipped string) *Plugin {
 		return &Plugin{
-			Name: name, Group: GroupAbsent, KeyName: "kind",
+			Name: name, Keep: KeepIfSkipped, KeyName: "kind",
 			AppendKey: func(dst []byte, pod *v1.Pod) []byte { return append(dst, pod.Annotations["kind"]...) },
 			Skips:     func(pod *v1.Pod) bool { return pod.Annotations["kind"] == "" || pod.Annotations["kind"] == skipped },
-			Filter: func(pod *v1.Pod, _ Cluster) Filtering {
+			Filter: func(pod *v1.Pod, _ Cluster) PreFiltered {
 				if kind := pod.Annotations["kind"]; kind == "" || kind == skipped {
-					return Filtering{Code: filter.Skip}
+					return PreFiltered{Code: filter.Skip}
 				}
-				return Filtering{Code: filter.Unschedulable, Reasons: []string{name}}
+				return PreFiltered{Code: filter.Unschedulable, Reasons: []string{name}}
 			},
 		}
 	}
@@ -248,9 +248,9 @@ func decideTexts(t *testing.T, seed uint64, kinds uint8, pods int) {
 	profile.Sampling = AllNodes()
 	count := 2 + int(kinds%3)
 	for k := range count {
-		group := GroupStatics
+		group := KeepByNode
 		if k == count-1 && kinds&64 != 0 {
-			group = GroupRows
+			group = KeepByNodeAndPods
 		}
 		x := textPlugin(string(rune('a'+k)), group)
 		if kinds&32 == 0 || k > 0 {
@@ -285,7 +285,7 @@ func decideTexts(t *testing.T, seed uint64, kinds uint8, pods int) {
 		if want.Failure != nil && want.Failure.Text() != got.Failure.Text() {
 			t.Fatalf("pod %d with %s: kept work says %q, want %q", n, own, got.Failure.Text(), want.Failure.Text())
 		}
-		signature := profile.Signature(pod)
+		signature := profile.PodKey(pod)
 		if other, known := keys[signature]; known && other != own {
 			t.Fatalf("pods with %s and with %s have one signature", own, other)
 		}
@@ -304,8 +304,8 @@ func TestViolationsWithoutKeys(t *testing.T) {
 		p.Name, p.UID, p.Spec.NodeName = fmt.Sprint("p", k), "", "n1"
 		require.NoError(t, s.Assume(p, s.Slot("n1")))
 	}
-	plugin := wantsNode("x", GroupStatics, func(text string) string { return map[string]string{"1": "n1", "2": "n2"}[text] })
-	plugin.Group, plugin.AppendKey = GroupNever, nil
+	plugin := wantsNode("x", KeepByNode, func(text string) string { return map[string]string{"1": "n1", "2": "n2"}[text] })
+	plugin.Keep, plugin.AppendKey = KeepNothing, nil
 	p, err := New(s, Profile{Filters: []*Plugin{plugin}})
 	require.NoError(t, err)
 	found := p.Violations()

@@ -35,12 +35,12 @@ func TestLeavingSlots(t *testing.T) {
 		switch old := s.Pod(p.Namespace, p.Name); {
 		case rng.IntN(9) == 0: // a node goes and comes
 			n := nodes[rng.IntN(6)]
-			require.NoError(t, s.Unset(n))
+			require.NoError(t, s.Remove(n))
 			require.NoError(t, s.Set(n))
 		case old == nil:
 			require.NoError(t, s.Set(p))
 		default:
-			require.NoError(t, s.Unset(old))
+			require.NoError(t, s.Remove(old))
 		}
 		if rng.IntN(3) == 0 {
 			continue // several changes between two questions

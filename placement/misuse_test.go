@@ -27,7 +27,7 @@ func TestMisuse(t *testing.T) {
 	}
 	pod := testkit.Pod("p").Request("cpu=1").Obj()
 	testkit.Misuse(t, map[string]any{
-		"Outside": Outside, "AllNodes": AllNodes,
+		"NotAsked": NotAsked, "AllNodes": AllNodes,
 		"DefaultProfile":     DefaultProfile,
 		"New":                New,
 		"NewPlacer":          NewPlacer,

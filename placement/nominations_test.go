@@ -109,7 +109,7 @@ func TestOneCopyForAllNominations(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
 	require.NoError(t, err)
 	copies := 0
-	p, err := New(s, Profile{Filters: []*Plugin{{Name: "Tried", Filter: func(*v1.Pod, Cluster) Filtering { return Filtering{Predicate: tried{nothing{"Tried"}, &copies}} }}}, Scores: DefaultProfile().Scores})
+	p, err := New(s, Profile{Filters: []*Plugin{{Name: "Tried", Filter: func(*v1.Pod, Cluster) PreFiltered { return PreFiltered{Predicate: tried{nothing{"Tried"}, &copies}} }}}, Scores: DefaultProfile().Scores})
 	require.NoError(t, err)
 	vip := []*v1.Pod{testkit.Pod("vip").Priority(10).Obj()}
 	for _, nominated := range [][]*v1.Pod{nil, vip} {

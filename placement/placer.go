@@ -53,18 +53,18 @@ func (p *Placer) put(pod *v1.Pod, d Decision, count func() error) error {
 		return err
 	}
 	if err := p.profile.Volumes.Assume(pod, d.Slot, d.Volumes); err != nil {
-		return errors.Join(err, p.snapshot.Unset(pod))
+		return errors.Join(err, p.snapshot.Remove(pod))
 	}
 	if err := count(); err != nil {
 		p.profile.Volumes.Unreserve(pod)
-		return errors.Join(err, p.snapshot.Unset(pod))
+		return errors.Join(err, p.snapshot.Remove(pod))
 	}
 	return nil
 }
 
-// Forget takes back what Assume did, in the snapshot, in the volumes and in the claims. The error is the *field.Error of [cluster.Snapshot.Unset]: the pod is on no node, or is nil.
+// Forget takes back what Assume did, in the snapshot, in the volumes and in the claims. The error is the *field.Error of [cluster.Snapshot.Remove]: the pod is on no node, or is nil.
 func (p *Placer) Forget(pod *v1.Pod) error {
-	if err := p.snapshot.Unset(pod); err != nil {
+	if err := p.snapshot.Remove(pod); err != nil {
 		return err
 	}
 	p.profile.Volumes.Unreserve(pod)
@@ -90,7 +90,7 @@ func (p *Placer) PlaceAll(pods []*v1.Pod, o Options) ([]Decision, error) {
 			return decisions, err
 		}
 	}
-	p.snapshot.Release(mark)
+	p.snapshot.Commit(mark)
 	return decisions, nil
 }
 

@@ -43,7 +43,7 @@ func TestOrderIsKept(t *testing.T) {
 	require.False(t, same())
 	require.Len(t, p.order(), 6)
 	order = p.order()
-	require.NoError(t, s.Unset(s.Node(s.Slot("a1"))))
+	require.NoError(t, s.Remove(s.Node(s.Slot("a1"))))
 	require.False(t, same())
 	require.Len(t, p.order(), 5)
 
@@ -53,7 +53,7 @@ func TestOrderIsKept(t *testing.T) {
 	require.NoError(t, s.Set(testkit.Node("n").Obj()))
 	require.Len(t, none.order(), 1)
 	require.Len(t, none.byName(), 1)
-	require.NoError(t, s.Unset(&v1.Node{ObjectMeta: s.Node(0).ObjectMeta}))
+	require.NoError(t, s.Remove(&v1.Node{ObjectMeta: s.Node(0).ObjectMeta}))
 	require.Empty(t, none.order())
 	require.Empty(t, none.byName())
 	require.Equal(t, "no nodes available to schedule pods", none.Decide(testkit.Pod("p").Obj(), Options{}).Failure.Text())
@@ -96,7 +96,7 @@ func TestTableFollowsNodes(t *testing.T) {
 	require.Equal(t, []string{"a1", "a2", "b1", "b2", "c1"}, names())
 	require.NoError(t, s.Set(testkit.Node("aa").Obj()))
 	require.Equal(t, []string{"a1", "a2", "aa", "b1", "b2", "c1"}, names())
-	require.NoError(t, s.Unset(s.Node(s.Slot("aa"))))
+	require.NoError(t, s.Remove(s.Node(s.Slot("aa"))))
 	require.NoError(t, s.Set(testkit.Node("bb").Obj()))
 	require.Equal(t, []string{"a1", "a2", "b1", "b2", "bb", "c1"}, names())
 }
@@ -109,7 +109,7 @@ func TestPluginsThatShareNothing(t *testing.T) {
 		profile := DefaultProfile()
 		alone := func(p *Plugin) *Plugin {
 			c := *p
-			c.Over = nil
+			c.WithShared = nil
 			return &c
 		}
 		profile.Filters, profile.Scores = slices.Clone(profile.Filters), slices.Clone(profile.Scores)

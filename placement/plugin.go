@@ -15,7 +15,7 @@ import (
 // caller takes part in everything as they do. Name and one of Filter and Score are required. A Plugin must not change once a
 // [Plan] uses it.
 //
-// Set [Group] and AppendKey too. Without them each decision asks every plugin about every node, for the whole profile and not
+// Set [Keep] and AppendKey too. Without them each decision asks every plugin about every node, for the whole profile and not
 // for this plugin alone: at 5,000 nodes a decision about a pod like an earlier one then takes milliseconds in place of tens of
 // microseconds. [Plan.Warnings] names the plugins that cause this. The example [Scorer] is a score plugin that avoids it.
 type Plugin struct {
@@ -24,7 +24,7 @@ type Plugin struct {
 	// Args are the plugin's arguments for readers of a profile. The plan does not use them.
 	Args any
 	// Filter prepares the predicate of one pod over one cluster, and must change neither. nil: the plugin does not filter.
-	Filter func(pod *v1.Pod, c Cluster) Filtering
+	Filter func(pod *v1.Pod, c Cluster) PreFiltered
 	// Score prepares the scorer of one pod over one cluster. A nil Scorer skips the pod. An error ends the attempt. nil: the
 	// plugin does not score.
 	Score func(pod *v1.Pod, c Cluster) (Scorer, error)
@@ -36,15 +36,15 @@ type Plugin struct {
 	// nil: every event of the plugin may make the pod schedulable.
 	Hint func(known affinity.Namespaces) queue.Hint
 
-	// Group says on what the plugin's answers depend. Every Group except the zero value, GroupNever, needs AppendKey.
-	Group Group
+	// Keep says on what the answers of the plugin depend. Every Keep except the zero value, KeepNothing, needs AppendKey.
+	Keep Keep
 	// AppendKey appends everything that the plugin reads of an incoming pod, as any bytes: the plan keeps the keys of several
 	// plugins apart. Pods with equal keys must get equal answers on every cluster.
 	AppendKey func(dst []byte, pod *v1.Pod) []byte
 	// KeyName names what AppendKey appends. Of plugins with the same KeyName one is asked, so they must append the same. ""
 	// is a key of this plugin alone.
 	KeyName string
-	// AppendRowKey replaces AppendKey for the key of kept rows, for GroupRows. It may leave out what makes no difference in
+	// AppendRowKey replaces AppendKey for the key of kept rows, for KeepByNodeAndPods. It may leave out what makes no difference in
 	// this cluster. nil: AppendKey.
 	AppendRowKey func(dst []byte, pod *v1.Pod, c Cluster) []byte
 	// AppendSharedKey replaces AppendKey for what a plan keeps. It may append what the objects that the pod names say, in place of
@@ -54,64 +54,64 @@ type Plugin struct {
 	// KeyParts, one behind the other, append what AppendKey appends. A part that several plugins have is asked once. nil: the key
 	// has no parts.
 	KeyParts []KeyPart
-	// Reads names what an answer about one node reads of other nodes: "label:KEY", "images", "taints". A change of it on any node drops all
+	// ReadsOfOthers names what an answer about one node reads of other nodes: "label:KEY", "images", "taints". A change of it on any node drops all
 	// answers that the plan keeps. "storage" stands for claims, volumes, classes and other storage objects: a change drops what is kept
 	// for the pods for which Skips, which may be nil, does not return true.
-	Reads []string
-	// Skips reports whether the plugin skips the pod on every cluster. GroupAbsent needs it. Each plugin is asked.
+	ReadsOfOthers []string
+	// Skips reports whether the plugin skips the pod on every cluster. KeepIfSkipped needs it. Each plugin is asked.
 	Skips func(pod *v1.Pod) bool
 	// states begins to count over a cluster, for groupStates.
 	states func(c Cluster) reuse.Counting
 	// own returns the plugin with memory that one plan uses, and a copy of the plugin as it is. nil: the plugin keeps nothing.
 	own func(p *Plugin) *Plugin
 
-	// Lapses means that the filter's rule can stop holding for a running pod, which then stays on its node. Plan.Violations
+	// CanStopHolding means that the filter's rule can stop holding for a running pod, which then stays on its node. Plan.Violations
 	// asks these filters.
-	Lapses bool
+	CanStopHolding bool
 	// PlacementScore says how good a set of nodes is for a group (Placer.DecideGroup), in 0 to 100: members would come to nodes
-	// of the set. The cluster does not have them. Of a plugin of GroupRows it must read nothing of the nodes but their rows (Allocatable,
+	// of the set. The cluster does not have them. Of a plugin of KeepByNodeAndPods it must read nothing of the nodes but their rows (Allocatable,
 	// Requested and NonZero). nil: the plugin scores no sets.
 	PlacementScore func(c Cluster, slots []int, members []*v1.Pod) int64
 	// GroupPostFilter says what the plugin does for an unschedulable group before the group preempts. nil: nothing. An error ends the
 	// attempt of the group.
 	GroupPostFilter func(f GroupFailure) (GroupAnswer, error)
 
-	// Over returns a plugin that uses what the plans of a cluster share: Profile.Volumes and Profile.Devices, which are not nil.
+	// WithShared returns a plugin that uses what the plans of a cluster share: Profile.Volumes and Profile.Devices, which are not nil.
 	// nil: the plugin needs neither.
-	Over func(p Profile) *Plugin
+	WithShared func(p Profile) *Plugin
 }
 
 // storageObjects is the word of Plugin.Reads for storage objects.
 const storageObjects = "storage"
 
-// Group says on what the answers of a plugin depend, and so how they are kept.
-type Group = reuse.Group
+// Keep says on what the answers of a plugin depend, and so how they are kept.
+type Keep = reuse.Group
 
 // The groups of plugins.
 const (
-	// GroupNever: a plan keeps no answers for any pod of a profile with the plugin. Each decision asks about each node.
-	GroupNever = reuse.Never
-	// GroupStatics: an answer about a node changes only with the object of that node. The predicate and the scorer need one of
+	// KeepNothing: a plan keeps no answers for any pod of a profile with the plugin. Each decision asks about each node.
+	KeepNothing = reuse.Never
+	// KeepByNode: an answer about a node changes only with the object of that node. The predicate and the scorer need one of
 	// two methods. Reads(dst []string) []string appends what the answer reads of a node, in the words of
 	// cluster.Snapshot.Classes. AppendSignature(dst []int32, i int) []int32 appends integers that determine the answer about
 	// slot i. One slot of each class or signature is asked about.
-	GroupStatics = reuse.Statics
-	// GroupRows: an answer about a node changes with the object of that node and with the pods there. At most one filter of a
+	KeepByNode = reuse.Statics
+	// KeepByNodeAndPods: an answer about a node changes with the object of that node and with the pods there. At most one filter of a
 	// profile may be of this group, and its scores are not normalized. Optional methods: CheckRow of a predicate and RawRow
 	// of a scorer get the rows of the node from the plan, as in NodeResourcesFit. CheckRows and MaxRawRow answer about many nodes
 	// at once, so that a pod with requests that no other pod has need not look at every node. Zero() bool of a scorer reports that
 	// every node gets 0. RowsAlone() bool reports that CheckRow or RawRow reads nothing of a node but the rows that it gets, NodeAlone() bool of
 	// a scorer that Raw reads nothing of a node but its object: then a group need not be tried in a placement that is equal to another.
-	GroupRows = reuse.Rows
+	KeepByNodeAndPods = reuse.Rows
 	// groupStates: an answer changes with the pods on any node. Only plugins of this package are of this group: to count pods takes
 	// many methods, which are no promise to callers.
 	groupStates = reuse.States
-	// GroupAbsent: a plan keeps answers for the pods for which Skips returns true. The other pods are decided node by node.
-	GroupAbsent = reuse.Absent
+	// KeepIfSkipped: a plan keeps answers for the pods for which Skips returns true. The other pods are decided node by node.
+	KeepIfSkipped = reuse.Absent
 )
 
-// Filtering is what a filter says about a pod before it sees a node (PreFilter), and its predicate for the nodes.
-type Filtering struct {
+// PreFiltered is what a filter says about a pod before it sees a node (PreFilter), and its predicate for the nodes.
+type PreFiltered struct {
 	// Code is Success, a code that rejects the pod or fails, or Skip, which leaves the plugin out for this pod.
 	Code filter.Code
 	// Reasons are the texts of a Code that rejects or fails.
@@ -151,7 +151,7 @@ type GroupAnswer struct {
 	// Ends is true when the group does not preempt: Reasons are then the only ones.
 	Ends bool
 	// Claims is what the plugin gives back.
-	Claims devices.GroupRelease
+	Claims devices.GroupFreed
 }
 
 // Trialer is a predicate that looks at running pods: it can check nodes with pods added and removed. A predicate without
@@ -162,7 +162,7 @@ type Trialer interface {
 }
 
 // Scorer gives raw scores. Raw is called for feasible slots only. Without a [Normalizer] the raw scores must be in 0..100. A
-// Scorer of [GroupStatics] needs the method Reads or AppendSignature (see GroupStatics), or no work is shared.
+// Scorer of [KeepByNode] needs the method Reads or AppendSignature (see KeepByNode), or no work is shared.
 //
 // The method Ignored(i int) bool is optional: feasible nodes for which it returns true get 0 after normalizing and do not count
 // in the lo and hi of a Normalizer.

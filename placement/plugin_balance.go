@@ -20,7 +20,7 @@ func newNodeResourcesBalancedAllocation(args score.BalanceArgs, d tracker.Option
 func balanceOver(args score.BalanceArgs, devices *scoredDevices) *Plugin {
 	return &Plugin{
 		Name: plugins.NodeResourcesBalancedAllocation, Args: args,
-		Group: GroupRows, AppendKey: overhead.AppendKey, KeyName: "requests",
+		Keep: KeepByNodeAndPods, AppendKey: overhead.AppendKey, KeyName: "requests",
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
 			e, err := score.CompileBalance(pod, args)
 			if err != nil || e.Skip() {

@@ -31,10 +31,10 @@ func devicesOver(o tracker.Options, t *tracker.Tracker) *Plugin {
 	}
 	return &Plugin{
 		Name: plugins.DynamicResources, Args: o,
-		Group: groupStates, AppendKey: devices.AppendKey, states: func(c Cluster) reuse.Counting { return claimCounting{x, c} },
-		Over:   func(p Profile) *Plugin { return devicesOver(o, p.Devices) },
-		Hint:   func(known affinity.Namespaces) queue.Hint { return devicesHint(known, o.Search.Release) },
-		Filter: x.filter, Score: x.score, GroupPostFilter: x.groupPostFilter,
+		Keep: groupStates, AppendKey: devices.AppendKey, states: func(c Cluster) reuse.Counting { return claimCounting{x, c} },
+		WithShared: func(p Profile) *Plugin { return devicesOver(o, p.Devices) },
+		Hint:       func(known affinity.Namespaces) queue.Hint { return devicesHint(known, o.Search.Release) },
+		Filter:     x.filter, Score: x.score, GroupPostFilter: x.groupPostFilter,
 	}
 }
 
@@ -73,9 +73,9 @@ func (x *dynamicResources) ask(pod *v1.Pod, c Cluster, again bool) (*devices.Pod
 	return compiled, state
 }
 
-func (x *dynamicResources) filter(pod *v1.Pod, c Cluster) Filtering {
+func (x *dynamicResources) filter(pod *v1.Pod, c Cluster) PreFiltered {
 	if x.shared != nil && x.shared.Skips(pod) {
-		return Filtering{Code: filter.Skip}
+		return PreFiltered{Code: filter.Skip}
 	}
 	compiled, state := x.ask(pod, c, false)
 	switch code := compiled.Code(); code {
@@ -84,11 +84,11 @@ func (x *dynamicResources) filter(pod *v1.Pod, c Cluster) Filtering {
 		if f == nil {
 			f = newDevices(c).Filter(x.options)
 		}
-		return Filtering{Predicate: f.Predicate(state)}
+		return PreFiltered{Predicate: f.Predicate(state)}
 	case filter.Skip:
-		return Filtering{Code: code}
+		return PreFiltered{Code: code}
 	default:
-		return Filtering{Code: code, Reasons: []string{compiled.Reason()}}
+		return PreFiltered{Code: code, Reasons: []string{compiled.Reason()}}
 	}
 }
 
@@ -269,7 +269,7 @@ func (x *dynamicResources) groupPostFilter(f GroupFailure) (GroupAnswer, error) 
 	if f.Scheduled || !x.options.GroupClaims {
 		group = nil
 	}
-	claims, err := devices.ReleaseGroup(members, group, x.tracker, f.Tie)
+	claims, err := devices.FreeGroup(members, group, x.tracker, f.Tie)
 	return GroupAnswer{Reasons: []string{claims.Reason}, Ends: claims.Unreserve != nil, Claims: claims}, err
 }
 

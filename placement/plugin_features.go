@@ -12,15 +12,15 @@ import (
 // newNodeDeclaredFeatures returns the filter of that name. A pod that needs no feature skips it.
 func newNodeDeclaredFeatures() *Plugin {
 	return &Plugin{
-		Name:  plugins.NodeDeclaredFeatures,
-		Group: GroupStatics, AppendKey: filter.AppendFeaturesKey,
+		Name: plugins.NodeDeclaredFeatures,
+		Keep: KeepByNode, AppendKey: filter.AppendFeaturesKey,
 		Hint: func(affinity.Namespaces) queue.Hint { return filter.FeaturesWouldHelp },
-		Filter: func(pod *v1.Pod, c Cluster) Filtering {
+		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
 			e := filter.CompileFeatures(pod)
 			if e.Skip() {
-				return Filtering{Code: filter.Skip}
+				return PreFiltered{Code: filter.Skip}
 			}
-			return Filtering{Predicate: e.On(c)}
+			return PreFiltered{Predicate: e.On(c)}
 		},
 	}
 }

@@ -37,11 +37,11 @@ func newNodeResourcesFit(o FitOptions, d tracker.Options) *Plugin {
 func fitOver(o FitOptions, devices *scoredDevices) *Plugin {
 	return &Plugin{
 		Name: plugins.NodeResourcesFit, Args: o,
-		Group: GroupRows, AppendKey: overhead.AppendKey, KeyName: "requests",
+		Keep: KeepByNodeAndPods, AppendKey: overhead.AppendKey, KeyName: "requests",
 		Hint: func(known affinity.Namespaces) queue.Hint { return fitHint(o.Fit, known) },
-		Filter: func(pod *v1.Pod, c Cluster) Filtering {
+		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
 			e := filter.CompileFit(pod, withClasses(o.Fit, deviceObjectsOf(c)))
-			return Filtering{Predicate: fitPredicate{e.On(c), e}}
+			return PreFiltered{Predicate: fitPredicate{e.On(c), e}}
 		},
 		PlacementScore: func(c Cluster, slots []int, members []*v1.Pod) int64 { return utilization(o.Args, c, slots, members) },
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {

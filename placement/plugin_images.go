@@ -12,8 +12,8 @@ import (
 // newImageLocality returns the score of that name, by the rule of a release.
 func newImageLocality(v release.Version) *Plugin {
 	return &Plugin{
-		Name:  plugins.ImageLocality,
-		Group: GroupRows, AppendKey: score.AppendImagesKey, AppendRowKey: appendKnownImages(v), Reads: []string{"images"},
+		Name: plugins.ImageLocality,
+		Keep: KeepByNodeAndPods, AppendKey: score.AppendImagesKey, AppendRowKey: appendKnownImages(v), ReadsOfOthers: []string{"images"},
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
 			return imageScore{score.CompileImages(pod, v).On(c)}, nil
 		},

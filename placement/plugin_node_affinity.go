@@ -13,10 +13,10 @@ import (
 // nodes. The zero NodeOptions are v1.37's.
 func newNodeAffinity(o affinity.NodeOptions) *Plugin {
 	return &Plugin{
-		Name: plugins.NodeAffinity, Args: o, Lapses: true,
-		Group: GroupStatics, AppendKey: affinity.AppendNodeKey, KeyName: "node affinity",
+		Name: plugins.NodeAffinity, Args: o, CanStopHolding: true,
+		Keep: KeepByNode, AppendKey: affinity.AppendNodeKey, KeyName: "node affinity",
 		Hint:   func(affinity.Namespaces) queue.Hint { return o.WouldHelp },
-		Filter: func(pod *v1.Pod, c Cluster) Filtering { return filterNodeAffinity(pod, c, o) },
+		Filter: func(pod *v1.Pod, c Cluster) PreFiltered { return filterNodeAffinity(pod, c, o) },
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
 			e, _ := affinity.CompileNode(pod, o)
 			if skip, err := e.SkipScore(); skip || err != nil {
@@ -27,22 +27,22 @@ func newNodeAffinity(o affinity.NodeOptions) *Plugin {
 	}
 }
 
-func filterNodeAffinity(pod *v1.Pod, c Cluster, o affinity.NodeOptions) Filtering {
+func filterNodeAffinity(pod *v1.Pod, c Cluster, o affinity.NodeOptions) PreFiltered {
 	e, _ := affinity.CompileNode(pod, o) // terms that cannot be converted match nothing, as in v1.37
 	if e.Skip() {
-		return Filtering{Code: filter.Skip}
+		return PreFiltered{Code: filter.Skip}
 	}
 	names, pinned := e.Names()
 	if !pinned {
-		return Filtering{Predicate: nodeAffinity{e.On(c)}}
+		return PreFiltered{Predicate: nodeAffinity{e.On(c)}}
 	}
 	if len(names) == 0 {
-		return Filtering{Code: filter.UnschedulableAndUnresolvable, Reasons: []string{"pod affinity terms conflict"}}
+		return PreFiltered{Code: filter.UnschedulableAndUnresolvable, Reasons: []string{"pod affinity terms conflict"}}
 	}
 	if len(names) <= fewNames {
-		return Filtering{Nodes: names, Predicate: nodeAffinity{e.On(unclassed{c})}}
+		return PreFiltered{Nodes: names, Predicate: nodeAffinity{e.On(unclassed{c})}}
 	}
-	return Filtering{Nodes: names, Predicate: nodeAffinity{e.On(c)}}
+	return PreFiltered{Nodes: names, Predicate: nodeAffinity{e.On(c)}}
 }
 
 // fewNames is the number of named nodes up to which each is evaluated when it is asked for. The pods of a DaemonSet name one.

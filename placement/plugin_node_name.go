@@ -13,15 +13,15 @@ import (
 // newNodeName returns the filter of that name, by the rule of a release. It allows all nodes for a pod without spec.nodeName.
 func newNodeName(v release.Version) *Plugin {
 	return &Plugin{
-		Name:  plugins.NodeName,
-		Group: GroupStatics, AppendKey: filter.AppendNodeNameKey,
+		Name: plugins.NodeName,
+		Keep: KeepByNode, AppendKey: filter.AppendNodeNameKey,
 		Hint: func(affinity.Namespaces) queue.Hint { return filter.NodeNameWouldHelp },
-		Filter: func(pod *v1.Pod, c Cluster) Filtering {
+		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
 			e := filter.CompileNodeName(pod)
 			if e.Skip() {
-				return Filtering{}
+				return PreFiltered{}
 			}
-			f := Filtering{Predicate: e.On(c)}
+			f := PreFiltered{Predicate: e.On(c)}
 			if namesNode(v) {
 				f.Nodes = []string{pod.Spec.NodeName}
 			}

@@ -34,21 +34,21 @@ func newInterPodAffinity(o affinity.PodOptions) *Plugin {
 
 func interPodAffinity(o affinity.PodOptions, memo *affinity.Memo) *Plugin {
 	return &Plugin{
-		Name: plugins.InterPodAffinity, Args: o, Lapses: true,
-		Group: groupStates, AppendKey: affinity.AppendPodKey,
+		Name: plugins.InterPodAffinity, Args: o, CanStopHolding: true,
+		Keep: groupStates, AppendKey: affinity.AppendPodKey,
 		KeyParts: []KeyPart{labelsPart, {Name: "terms", Append: key.PodTerms}},
 		Hint:     func(affinity.Namespaces) queue.Hint { return o.WouldHelp },
 		states:   func(c Cluster) reuse.Counting { return newPodCounting(c, o) },
-		Filter: func(pod *v1.Pod, c Cluster) Filtering {
+		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
 			e, err := affinity.CompilePods(pod, o)
 			if err != nil {
-				return Filtering{Code: filter.UnschedulableAndUnresolvable, Reasons: []string{err.Error()}}
+				return PreFiltered{Code: filter.UnschedulableAndUnresolvable, Reasons: []string{err.Error()}}
 			}
 			s := e.CountWith(c, memo)
 			if s.Skip() {
-				return Filtering{Code: filter.Skip}
+				return PreFiltered{Code: filter.Skip}
 			}
-			return Filtering{Predicate: podAffinity{s, c, new(culprits)}}
+			return PreFiltered{Predicate: podAffinity{s, c, new(culprits)}}
 		},
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
 			e, err := affinity.CompilePods(pod, o)

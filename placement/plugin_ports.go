@@ -15,16 +15,16 @@ import (
 // newNodePorts returns the filter of that name. A pod without host ports skips it.
 func newNodePorts() *Plugin {
 	return &Plugin{
-		Name:  plugins.NodePorts,
-		Group: groupStates, AppendKey: filter.AppendPortsKey,
+		Name: plugins.NodePorts,
+		Keep: groupStates, AppendKey: filter.AppendPortsKey,
 		states: func(c Cluster) reuse.Counting { return portsCounting{c} },
 		Hint:   func(affinity.Namespaces) queue.Hint { return filter.PortsWouldHelp },
-		Filter: func(pod *v1.Pod, c Cluster) Filtering {
+		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
 			e := filter.CompilePorts(pod)
 			if e.Skip() {
-				return Filtering{Code: filter.Skip}
+				return PreFiltered{Code: filter.Skip}
 			}
-			return Filtering{Predicate: ports{e.On(c)}}
+			return PreFiltered{Predicate: ports{e.On(c)}}
 		},
 	}
 }

@@ -28,22 +28,22 @@ func newPodTopologySpread(o spread.Options) *Plugin {
 		return o
 	}
 	return &Plugin{
-		Name: plugins.PodTopologySpread, Args: o, Lapses: true,
-		Group: groupStates, AppendKey: spread.AppendKey,
+		Name: plugins.PodTopologySpread, Args: o, CanStopHolding: true,
+		Keep: groupStates, AppendKey: spread.AppendKey,
 		KeyParts: []KeyPart{
 			labelsPart, {Name: "constraints", Append: key.Constraints}, {Name: "node affinity", Append: affinity.AppendNodeKey}, {Name: "tolerations", Append: taints.AppendKey},
 		},
 		Hint:   func(known affinity.Namespaces) queue.Hint { return spread.Hint(over(known)) },
 		states: func(c Cluster) reuse.Counting { return spreadCounting{over(c), c} },
-		Filter: func(pod *v1.Pod, c Cluster) Filtering {
+		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
 			e, err := spread.CompileHard(pod, over(c))
 			if err != nil {
-				return Filtering{Code: filter.Error, Reasons: []string{err.Error()}}
+				return PreFiltered{Code: filter.Error, Reasons: []string{err.Error()}}
 			}
 			if e.Skip() {
-				return Filtering{Code: filter.Skip}
+				return PreFiltered{Code: filter.Skip}
 			}
-			return Filtering{Predicate: hardSpread{e.Count(c), e, c}}
+			return PreFiltered{Predicate: hardSpread{e.Count(c), e, c}}
 		},
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
 			e, err := spread.CompileSoft(pod, over(c))
@@ -143,11 +143,11 @@ func (e *spreadCompiled) Count() reuse.State {
 	s := &spreadState{spreadCompiled: e}
 	if !e.hard.Skip() {
 		s.hard = e.hard.Count(e.cluster)
-		s.single = s.hard.AppendCounted(s.single)
+		s.single = s.hard.AppendSingle(s.single)
 	}
 	if !e.soft.Skip() {
 		s.soft = e.soft.Count(e.cluster)
-		s.single = s.soft.AppendCounted(s.single)
+		s.single = s.soft.AppendSingle(s.single)
 	}
 	return s
 }

@@ -12,11 +12,11 @@ import (
 // newTaintToleration returns the filter and score of that name. The zero Options are v1.37's.
 func newTaintToleration(o taints.Options) *Plugin {
 	return &Plugin{
-		Name: plugins.TaintToleration, Args: o, Lapses: true,
-		Group: GroupStatics, AppendKey: taints.AppendKey, KeyName: "tolerations",
+		Name: plugins.TaintToleration, Args: o, CanStopHolding: true,
+		Keep: KeepByNode, AppendKey: taints.AppendKey, KeyName: "tolerations",
 		Hint: func(affinity.Namespaces) queue.Hint { return o.WouldHelp },
-		Filter: func(pod *v1.Pod, c Cluster) Filtering {
-			return Filtering{Predicate: tainted{taints.Compile(pod.Spec.Tolerations, o).On(c)}}
+		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
+			return PreFiltered{Predicate: tainted{taints.Compile(pod.Spec.Tolerations, o).On(c)}}
 		},
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
 			return taints.Compile(pod.Spec.Tolerations, o).On(c), nil

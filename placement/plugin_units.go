@@ -22,8 +22,8 @@ func (p Profile) over(c Cluster) Profile {
 	over := func(plugin *Plugin) *Plugin {
 		if shared[plugin] == nil {
 			switch {
-			case plugin.Over != nil:
-				shared[plugin] = plugin.Over(p)
+			case plugin.WithShared != nil:
+				shared[plugin] = plugin.WithShared(p)
 			case plugin.own != nil:
 				shared[plugin] = plugin.own(plugin)
 			default:
@@ -67,7 +67,7 @@ func (p Profile) units(c Cluster) []reuse.Plugin {
 // unit returns the plugin in the form of the engine, without its places in the lists.
 func (p *Plugin) unit(c Cluster) reuse.Plugin {
 	u := reuse.Plugin{
-		Name: p.Name, Group: p.Group, Filter: -1, Score: -1,
+		Name: p.Name, Group: p.Keep, Filter: -1, Score: -1,
 		AppendKey: p.AppendKey, KeyName: p.KeyName, Parts: p.KeyParts, Skips: p.Skips,
 		Predicate: func(pod *v1.Pod) (filter.Predicate, bool) {
 			f := p.Filter(pod, c)
@@ -85,7 +85,7 @@ func (p *Plugin) unit(c Cluster) reuse.Plugin {
 		},
 		Open: func() reuse.Counting { return p.states(c) },
 	}
-	for _, read := range p.Reads {
+	for _, read := range p.ReadsOfOthers {
 		if read != storageObjects {
 			u.Reads = append(u.Reads, read)
 			continue

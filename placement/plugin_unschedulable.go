@@ -14,10 +14,10 @@ import (
 func newNodeUnschedulable(o taints.Options) *Plugin {
 	return &Plugin{
 		Name: plugins.NodeUnschedulable, Args: o,
-		Group: GroupStatics, AppendKey: taints.AppendKey, KeyName: "tolerations",
+		Keep: KeepByNode, AppendKey: taints.AppendKey, KeyName: "tolerations",
 		Hint: func(affinity.Namespaces) queue.Hint { return o.CordonWouldHelp },
-		Filter: func(pod *v1.Pod, c Cluster) Filtering {
-			return Filtering{Predicate: taints.Compile(pod.Spec.Tolerations, o).OnCordon(c)}
+		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
+			return PreFiltered{Predicate: taints.Compile(pod.Spec.Tolerations, o).OnCordon(c)}
 		},
 	}
 }

@@ -18,9 +18,9 @@ import (
 type counting struct{ prepared, asked int }
 
 func (c *counting) plugin() *Plugin {
-	return &Plugin{Name: "Counting", Filter: func(*v1.Pod, Cluster) Filtering {
+	return &Plugin{Name: "Counting", Filter: func(*v1.Pod, Cluster) PreFiltered {
 		c.prepared++
-		return Filtering{Predicate: c}
+		return PreFiltered{Predicate: c}
 	}}
 }
 
@@ -135,7 +135,7 @@ func TestPreemptLikeAFreshAttempt(t *testing.T) {
 			if got.Node != "" {
 				evicted++
 				for _, v := range got.Victims {
-					require.NoError(t, s.Unset(v.Pod))
+					require.NoError(t, s.Remove(v.Pod))
 				}
 			}
 		}

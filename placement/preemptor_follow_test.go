@@ -28,12 +28,12 @@ func TestReplacedRejections(t *testing.T) {
 func TestPreemptorFollows(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
 	require.NoError(t, err)
-	require.NoError(t, s.Unset(s.Node(1)))
+	require.NoError(t, s.Remove(s.Node(1)))
 	attempt := func(names ...string) (a *Attempt, asked *int) {
 		asked = new(int)
 		var profile Profile
 		for _, name := range names {
-			profile.Filters = append(profile.Filters, &Plugin{Name: name, Filter: func(*v1.Pod, Cluster) Filtering { return Filtering{Predicate: asking{nothing{name}, asked}} }})
+			profile.Filters = append(profile.Filters, &Plugin{Name: name, Filter: func(*v1.Pod, Cluster) PreFiltered { return PreFiltered{Predicate: asking{nothing{name}, asked}} }})
 		}
 		p, err := New(s, profile)
 		require.NoError(t, err)

@@ -79,7 +79,7 @@ func playPreemptors(t *testing.T, w *world, name string, steps int) (kept, found
 		case 5, 6:
 			if k := len(running) - 1; k >= 0 {
 				at := r.IntN(k + 1)
-				require.NoError(t, s.Unset(running[at]))
+				require.NoError(t, s.Remove(running[at]))
 				running[at], running = running[k], running[:k]
 			}
 		case 7:

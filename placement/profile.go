@@ -139,7 +139,7 @@ func findPlugin(list []*Plugin, name string) *Plugin {
 }
 
 // Validate returns the errors of the profile, by field path: a plugin that is nil or has no name, a plugin twice in one list,
-// a plugin in a list for which it has no function, a [Group] without what it needs, a negative weight.
+// a plugin in a list for which it has no function, a [Keep] without what it needs, a negative weight.
 func (p Profile) Validate(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := map[string]bool{}
@@ -168,11 +168,11 @@ func (p *Plugin) validate(seen map[string]bool, serves bool, path *field.Path) f
 	case len(errs) > 0:
 	case !serves:
 		errs = append(errs, field.Invalid(path, p.Name, "does not serve at this point"))
-	case p.Group != GroupNever && p.AppendKey == nil:
+	case p.Keep != KeepNothing && p.AppendKey == nil:
 		errs = append(errs, field.Required(path.Child("appendKey"), "what the plugin reads of a pod"))
-	case p.Group == groupStates && p.states == nil:
-		errs = append(errs, field.Invalid(path.Child("group"), p.Group, "no plugin of a caller is of this group"))
-	case p.Group == GroupAbsent && p.Skips == nil:
+	case p.Keep == groupStates && p.states == nil:
+		errs = append(errs, field.Invalid(path.Child("group"), p.Keep, "no plugin of a caller is of this group"))
+	case p.Keep == KeepIfSkipped && p.Skips == nil:
 		errs = append(errs, field.Required(path.Child("skips"), "of a plugin of group Absent"))
 	}
 	return errs

@@ -74,7 +74,7 @@ func TestViolationsAgainstForks(t *testing.T) {
 		require.NoError(t, err)
 		var profile Profile
 		for _, f := range DefaultProfile().Filters {
-			if f.Lapses {
+			if f.CanStopHolding {
 				profile.Filters = append(profile.Filters, f)
 			}
 		}
@@ -82,7 +82,7 @@ func TestViolationsAgainstForks(t *testing.T) {
 		for slot := range s.Len() {
 			for pod := range s.Pods(slot) {
 				fork := s.Fork()
-				require.NoError(t, fork.Unset(pod))
+				require.NoError(t, fork.Remove(pod))
 				alone, err := New(fork, profile)
 				require.NoError(t, err)
 				for _, r := range alone.Rejections(pod, slot) {

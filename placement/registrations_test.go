@@ -19,7 +19,7 @@ import (
 
 // waiter is a filter of the caller that waits for events.
 func waiter(name string, events ...queue.Event) *Plugin {
-	return &Plugin{Name: name, Events: events, Filter: func(*v1.Pod, Cluster) Filtering { return Filtering{Code: filter.Skip} }}
+	return &Plugin{Name: name, Events: events, Filter: func(*v1.Pod, Cluster) PreFiltered { return PreFiltered{Code: filter.Skip} }}
 }
 
 // ofPlugin returns the registrations of one plugin, without their hints.

@@ -74,7 +74,7 @@ func play(t *testing.T, w *world, name string, steps int) (shared int) {
 			require.NoError(t, err)
 		case 2:
 			if len(marks) == 0 && len(s.Order()) > 2 {
-				require.NoError(t, s.Unset(s.Node(int(s.Order()[0]))))
+				require.NoError(t, s.Remove(s.Node(int(s.Order()[0]))))
 				assumed = nil
 			}
 		case 3:
@@ -86,7 +86,7 @@ func play(t *testing.T, w *world, name string, steps int) (shared int) {
 			}
 		case 5:
 			if n := len(assumed); n > 0 && len(marks) == 0 {
-				require.NoError(t, s.Unset(assumed[n-1]))
+				require.NoError(t, s.Remove(assumed[n-1]))
 				assumed = assumed[:n-1]
 			}
 		case 7:
@@ -269,7 +269,7 @@ func leave(t *testing.T, w *world, name string, rounds int) (shared int) {
 		for range 1 + w.r.IntN(2) {
 			if order := s.Order(); len(order) > 1 {
 				n := s.Node(int(order[w.r.IntN(len(order))]))
-				require.NoError(t, s.Unset(n))
+				require.NoError(t, s.Remove(n))
 				if w.chance(4) {
 					decide(at)
 					require.NoError(t, s.Set(n)) // the last of its zone now
@@ -284,7 +284,7 @@ func leave(t *testing.T, w *world, name string, rounds int) (shared int) {
 			decide(at)
 		}
 		if w.chance(5) {
-			s.Release(mark)
+			s.Commit(mark)
 		} else {
 			s.Rollback(mark)
 		}
@@ -340,7 +340,7 @@ func TestSharedShapes(t *testing.T) {
 		guard := keepsAway("guard", "a")
 		require.NoError(t, s.Assume(guard, s.Slot("n1")))
 		require.Equal(t, "n1", decide(pod("c1", "c")))
-		require.NoError(t, s.Unset(guard))
+		require.NoError(t, s.Remove(guard))
 		require.Equal(t, "n1", decide(pod("a2", "a")))
 		require.NoError(t, s.Assume(guard, s.Slot("n1")))
 		require.Equal(t, "n2", decide(pod("a3", "a")))
@@ -400,7 +400,7 @@ func TestIdlePods(t *testing.T) {
 			require.False(t, d.Placed(), "every node is full, and %s is chosen", d.Node)
 		}
 		for k := range s.Len() {
-			require.NoError(t, s.Unset(load(k)))
+			require.NoError(t, s.Remove(load(k)))
 		}
 		for _, x := range append(idle(), pod("busy")) {
 			require.True(t, p.Decide(x, Options{}).Placed())

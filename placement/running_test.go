@@ -24,7 +24,7 @@ func TestForgetsTrials(t *testing.T) {
 		pod := testkit.Pod(fmt.Sprint("default/p", k)).Request("cpu=3").Priority(1).Obj()
 		d := p.Decide(pod, Options{})
 		require.Equal(t, preemption.Success, p.Preempt(pod, d.Failure, Options{}, PreemptOptions{}).Outcome)
-		require.NoError(t, s.Unset(victim))
+		require.NoError(t, s.Remove(victim))
 	}
 	held := 0
 	for _, moves := range p.preempter.running.effects {

@@ -50,7 +50,7 @@ func answer(t *testing.T, s testkit.Scenario, pod *v1.Pod) string {
 		twin := pod.DeepCopy()
 		twin.Name, twin.UID = "twin", "twin"
 		require.NoError(t, c.Assume(twin, slot))
-		require.NoError(t, c.Unset(twin))
+		require.NoError(t, c.Remove(twin))
 	}
 	require.Equal(t, text, describe(t, p, pod, s.Nodes), "a twin came to each node and left")
 
@@ -60,7 +60,7 @@ func answer(t *testing.T, s testkit.Scenario, pod *v1.Pod) string {
 		n.Spec.Unschedulable = !n.Spec.Unschedulable
 		require.NoError(t, c.Set(n))
 		for q := range c.Pods(slot) {
-			require.NoError(t, c.Unset(q))
+			require.NoError(t, c.Remove(q))
 			break
 		}
 		p.Decide(pod, Options{})

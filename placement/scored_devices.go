@@ -33,7 +33,7 @@ func overDevices(scored []score.Resource, o tracker.Options, plugin func(*scored
 	if len(names) == 0 {
 		return p
 	}
-	p.Over = func(shared Profile) *Plugin {
+	p.WithShared = func(shared Profile) *Plugin {
 		x := &scoredDevices{shared.Devices, shared.Devices.Filter(o), names}
 		p := plugin(x)
 		p.AppendKey, p.KeyName = x.appendKey, ""

@@ -22,9 +22,9 @@ func TestScoresWithoutDevices(t *testing.T) {
 		}
 		return newNodeResourcesFit(FitOptions{Args: score.FitArgs{ScoringStrategy: &score.Strategy{Type: score.LeastAllocated, Resources: list}}}, tracker.Options{})
 	}
-	require.Nil(t, with(v1.ResourceCPU, v1.ResourceMemory).Over)
-	require.Nil(t, with().Over)
-	require.NotNil(t, with(v1.ResourceCPU, "example.com/gpu").Over)
+	require.Nil(t, with(v1.ResourceCPU, v1.ResourceMemory).WithShared)
+	require.Nil(t, with().WithShared)
+	require.NotNil(t, with(v1.ResourceCPU, "example.com/gpu").WithShared)
 }
 
 // U9.10: a score over a resource counts the devices of the class where the node offers none, and follows the allocations of
@@ -93,10 +93,10 @@ func TestScoredDevicesAgainstFreshPlans(t *testing.T) {
 // A score over cpu and memory shares no devices, and keeps its key.
 func TestScoresOverNoDevices(t *testing.T) {
 	profile := DefaultProfile()
-	require.Nil(t, profile.Filter("NodeResourcesFit").Over)
+	require.Nil(t, profile.Filter("NodeResourcesFit").WithShared)
 	for _, w := range profile.Scores {
 		if w.Plugin.Name == "NodeResourcesBalancedAllocation" {
-			require.Nil(t, w.Plugin.Over)
+			require.Nil(t, w.Plugin.WithShared)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func TestSeam(t *testing.T) {
 }
 
 // A plugin of the caller can set every field of Plugin but two: to count pods is closed to callers, and memory of one plan, which a caller's
-// plugin gets with Over, is not lost when a caller copies a plugin and changes it.
+// plugin gets with WithShared, is not lost when a caller copies a plugin and changes it.
 func TestCallersSetEveryField(t *testing.T) {
 	var closed []string
 	for f := range reflect.TypeFor[Plugin]().NumField() {

@@ -22,7 +22,7 @@ func (w *whatIf) Settles(i int, leave []preemption.Placed) bool {
 	mark := s.Mark()
 	defer s.Rollback(mark)
 	for _, q := range leave {
-		if s.Unset(q.Pod) != nil {
+		if s.Remove(q.Pod) != nil {
 			return false // not a pod of the cluster
 		}
 	}

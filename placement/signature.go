@@ -9,8 +9,8 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// Signature returns the key of everything that the profile's plugins and preemption read of a pod. Pods with equal keys get
-// equal decisions on every cluster. [queue.Options.Signature] takes this method. Signature returns "" for a pod that is equal to
+// PodKey returns the key of everything that the profile's plugins and preemption read of a pod. Pods with equal keys get
+// equal decisions on every cluster. [queue.Options.Signature] takes this method. PodKey returns "" for a pod that is equal to
 // no other pod:
 //
 //   - a pod with objects of its own: generic ephemeral volumes, resource claims, a scheduling group;
@@ -18,7 +18,7 @@ import (
 //   - a nil pod.
 //
 // The key does not have spec.schedulerName and the scheduling gates: the queue looks at both. O(spec of the pod).
-func (p Profile) Signature(pod *v1.Pod) string {
+func (p Profile) PodKey(pod *v1.Pod) string {
 	if pod == nil || len(pod.Spec.ResourceClaims) > 0 || pod.Spec.SchedulingGroup != nil {
 		return ""
 	}

@@ -13,7 +13,7 @@ import (
 
 // TestSignature checks which pods of one template have equal signatures, and which pods have no signature.
 func TestSignature(t *testing.T) {
-	signature := DefaultProfile().Signature
+	signature := DefaultProfile().PodKey
 	base := testkit.Pod("a").Labels("app=web").Request("cpu=1").Obj()
 	same := func(change func(p *v1.Pod)) bool {
 		p := base.DeepCopy()
@@ -47,7 +47,7 @@ func TestSignature(t *testing.T) {
 	require.Empty(t, signature(nil))
 	foreign := DefaultProfile()
 	foreign.Filters = append(foreign.Filters, &Plugin{Name: "Foreign"})
-	require.Empty(t, foreign.Signature(base), "a plugin that does not say what it reads")
+	require.Empty(t, foreign.PodKey(base), "a plugin that does not say what it reads")
 
 	_, err := queue.New(queue.Options{ShareFailures: true, Signature: signature})
 	require.NoError(t, err)
@@ -65,9 +65,9 @@ func TestSignatureHasEachKeyOnce(t *testing.T) {
 		Scores:  []Weighted{{both, 1}, {plugin("Two", "shared", "s"), 1}, {plugin("Another", "", "a"), 1}},
 	}
 	pod := testkit.Pod("p").Obj()
-	require.Equal(t, Profile{}.Signature(pod)+"\x01b\x01s\x01o\x01a", p.Signature(pod))
+	require.Equal(t, Profile{}.PodKey(pod)+"\x01b\x01s\x01o\x01a", p.PodKey(pod))
 	p.Scores = append(p.Scores, Weighted{&Plugin{Name: "Foreign"}, 1})
-	require.Empty(t, p.Signature(pod), "a score that does not say what it reads")
+	require.Empty(t, p.PodKey(pod), "a score that does not say what it reads")
 }
 
 // TestSignatureHasEveryKey changes every field of some pods, one field at a time. Whenever the key of a plugin changes,
@@ -87,10 +87,10 @@ func TestSignatureHasEveryKey(t *testing.T) {
 	pods, differ := keyPods(), 0
 	for _, name := range []string{"full", "images", "ports", "host", "claim", "controlled"} {
 		base := pods[name]
-		before, of := profile.Signature(base), keys(base)
+		before, of := profile.PodKey(base), keys(base)
 		pod := base.DeepCopy()
 		try := func(path string) {
-			if now := profile.Signature(pod); now == before && now != "" {
+			if now := profile.PodKey(pod); now == before && now != "" {
 				require.Equal(t, of, keys(pod), "%s%s changes the key of a plugin and not the signature", name, path)
 			} else {
 				differ++

@@ -160,7 +160,7 @@ func (s *soak) attempt() {
 	}
 	s.counts.failed++
 	require.NoError(s.t, d.Failure.Err)
-	failure := queue.Failure{Unschedulable: d.Failure.Rejecters}
+	failure := queue.Failure{Rejecters: d.Failure.Rejecters}
 	if s.chance(2) {
 		found := s.placer.Preempt(e.Pod, d.Failure, o, PreemptOptions{Budgets: disruption.NewBudgets(nil, disruption.BudgetOptions{}), Now: s.now})
 		if found.Node != "" {
@@ -221,7 +221,7 @@ func (s *soak) nodeOf(p *v1.Pod) string {
 }
 
 func (s *soak) podLeaves(p *v1.Pod) {
-	require.NoError(s.t, s.cluster.Unset(p))
+	require.NoError(s.t, s.cluster.Remove(p))
 	s.running = slices.DeleteFunc(s.running, func(q *v1.Pod) bool { return nameOf(q) == nameOf(p) })
 	s.event(queue.Event{Resource: "AssignedPod", Action: queue.Delete}, p, nil)
 }
@@ -304,7 +304,7 @@ func (s *soak) nodeLeaves() {
 		s.podLeaves(p)
 	}
 	n := s.cluster.Node(i)
-	require.NoError(s.t, s.cluster.Unset(n))
+	require.NoError(s.t, s.cluster.Remove(n))
 	s.counts.nodes++
 	s.event(queue.Event{Resource: "Node", Action: queue.Delete}, n, nil)
 }

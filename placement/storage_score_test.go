@@ -54,7 +54,7 @@ func TestScoredDevicesOfReleases(t *testing.T) {
 		for _, name := range []string{"NodeResourcesFit", "NodeResourcesBalancedAllocation"} {
 			p, err := args.Plugin(name)
 			require.NoError(t, err)
-			require.Equal(t, v.AtLeast(release.V1_36), p.Over != nil, "L5.4: %s in %s", name, v)
+			require.Equal(t, v.AtLeast(release.V1_36), p.WithShared != nil, "L5.4: %s in %s", name, v)
 		}
 	}
 }

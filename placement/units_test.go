@@ -36,7 +36,7 @@ func TestUnitOfPodsThatAreAlike(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
 	require.NoError(t, err)
 	p := &Plugin{
-		Name: "Alike", Filter: func(*v1.Pod, Cluster) Filtering { return Filtering{Predicate: shy{}} }, KeyName: "shared",
+		Name: "Alike", Filter: func(*v1.Pod, Cluster) PreFiltered { return PreFiltered{Predicate: shy{}} }, KeyName: "shared",
 		AppendSharedKey: func(dst []byte, pod *v1.Pod) ([]byte, bool) { return append(dst, pod.Name...), pod.Name != "odd" },
 	}
 	u := p.unit(s)

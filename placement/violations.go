@@ -43,10 +43,10 @@ func (p *Plan) Violations() []Violation {
 	return out
 }
 
-// rulesKey appends what the filters with Lapses read of a pod. It returns nil when one of them has no AppendKey.
+// rulesKey appends what the filters with CanStopHolding read of a pod. It returns nil when one of them has no AppendKey.
 func (p *Plan) rulesKey(dst []byte, pod *v1.Pod) []byte {
 	for _, plugin := range p.profile.Filters {
-		if !plugin.Lapses {
+		if !plugin.CanStopHolding {
 			continue
 		}
 		if plugin.AppendKey == nil {
@@ -61,7 +61,7 @@ func (p *Plan) rulesKey(dst []byte, pod *v1.Pod) []byte {
 func (p *Plan) prepareRules(pod *v1.Pod) *explained {
 	e := &explained{Attempt: Attempt{plan: p, pod: pod}, texts: map[filter.Rejection]Rejection{}}
 	for _, plugin := range p.profile.Filters {
-		if !plugin.Lapses {
+		if !plugin.CanStopHolding {
 			continue
 		}
 		if f := plugin.Filter(pod, p.cluster); f.Code == filter.Success && f.Predicate != nil {

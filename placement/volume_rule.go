@@ -29,23 +29,23 @@ type volumeRule[R any, S filter.Predicate] struct {
 func (r volumeRule[R, S]) plugin(o volumes.Options, v *volumetracker.Tracker) *Plugin {
 	p := &Plugin{
 		Name: r.name, Args: o,
-		Group: GroupAbsent, AppendKey: volumes.AppendKey, KeyName: "volumes", Skips: volumes.Ignores,
-		Reads: []string{storageObjects},
-		Hint:  func(affinity.Namespaces) queue.Hint { return r.hint },
-		Over:  func(p Profile) *Plugin { return r.plugin(o, p.Volumes) },
-		Filter: func(pod *v1.Pod, c Cluster) Filtering {
+		Keep: KeepIfSkipped, AppendKey: volumes.AppendKey, KeyName: "volumes", Skips: volumes.Ignores,
+		ReadsOfOthers: []string{storageObjects},
+		Hint:          func(affinity.Namespaces) queue.Hint { return r.hint },
+		WithShared:    func(p Profile) *Plugin { return r.plugin(o, p.Volumes) },
+		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
 			if volumes.Ignores(pod) {
-				return Filtering{Code: filter.Skip}
+				return PreFiltered{Code: filter.Skip}
 			}
 			v := volumesOr(v, c)
 			e := r.evaluator(volumes.Compile(pod, v.Objects(), o))
 			if pre := e.PreFilter(); pre.Code != filter.Success {
-				return Filtering{Code: pre.Code, Reasons: pre.Reasons}
+				return PreFiltered{Code: pre.Code, Reasons: pre.Reasons}
 			}
 			if p := r.predicate(e.On(r.reads(c, v))); p != nil {
-				return Filtering{Predicate: p}
+				return PreFiltered{Predicate: p}
 			}
-			return Filtering{Code: filter.Skip}
+			return PreFiltered{Code: filter.Skip}
 		},
 	}
 	if r.scores != nil && r.scores(o) {
@@ -67,7 +67,7 @@ func appendAlike(dst []byte, x any) ([]byte, bool) {
 // staticVolumes shares the verdicts of a rule that reads no pods.
 func staticVolumes(of func(p *volumes.Pod) any) func(p *Plugin, o volumes.Options, v *volumetracker.Tracker) {
 	return func(p *Plugin, o volumes.Options, v *volumetracker.Tracker) {
-		p.Group = GroupStatics
+		p.Keep = KeepByNode
 		p.AppendSharedKey = func(dst []byte, pod *v1.Pod) ([]byte, bool) {
 			if volumes.Ignores(pod) {
 				return dst, true

@@ -103,7 +103,7 @@ func failAtRandom(t *testing.T, r *rand.Rand, name string, steps int) (failed in
 				continue
 			}
 			require.NoError(t, p.Assume(pod, d), at)
-			require.NoError(t, s.Unset(pod), at)
+			require.NoError(t, s.Remove(pod), at)
 		}
 		failed++
 		require.Equal(t, before, seen(p.Plan, s), at)
@@ -125,7 +125,7 @@ func TestUsageFollowsTheCluster(t *testing.T) {
 			switch k := r.IntN(8); {
 			case k == 0 && len(there) > 0:
 				n := r.IntN(len(there))
-				require.NoError(t, s.Unset(there[n]), at)
+				require.NoError(t, s.Remove(there[n]), at)
 				there = append(there[:n:n], there[n+1:]...)
 			case k == 1:
 				m := s.Mark()

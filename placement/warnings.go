@@ -13,10 +13,10 @@ import (
 //
 // The reasons are:
 //
-//   - a plugin of [GroupNever],
-//   - more than one filter of [GroupRows], or a filter that counts running pods in front of it,
+//   - a plugin of [KeepNothing],
+//   - more than one filter of [KeepByNodeAndPods], or a filter that counts running pods in front of it,
 //   - a cluster without a change log,
-//   - a predicate or scorer of [GroupStatics] without AppendSignature and Reads. This shows once such a plugin was asked about a pod.
+//   - a predicate or scorer of [KeepByNode] without AppendSignature and Reads. This shows once such a plugin was asked about a pod.
 func (p *Plan) Warnings() []string {
 	out := p.profile.warnings(p.cluster)
 	if p.log == nil {
@@ -24,7 +24,7 @@ func (p *Plan) Warnings() []string {
 	}
 	if p.engine != nil {
 		for _, name := range p.engine.Unsigned() {
-			out = append(out, fmt.Sprintf("plugin %s: its Group is GroupStatics, and its predicate or scorer has neither AppendSignature nor Reads", name))
+			out = append(out, fmt.Sprintf("plugin %s: its Group is KeepByNode, and its predicate or scorer has neither AppendSignature nor Reads", name))
 		}
 	}
 	if u := p.unadmitted; u.pod != "" {
@@ -38,17 +38,17 @@ func (p Profile) warnings(c Cluster) []string {
 	var out, rows, early []string
 	seen := map[*Plugin]bool{}
 	never := func(x *Plugin) {
-		if x.Group == GroupNever && !seen[x] {
-			out = append(out, fmt.Sprintf("plugin %s: its Group is GroupNever; another Group needs AppendKey", x.Name))
+		if x.Keep == KeepNothing && !seen[x] {
+			out = append(out, fmt.Sprintf("plugin %s: its Group is KeepNothing; another Group needs AppendKey", x.Name))
 		}
 		seen[x] = true
 	}
 	for _, x := range p.Filters {
 		never(x)
 		switch {
-		case x.Group == GroupRows:
+		case x.Keep == KeepByNodeAndPods:
 			rows = append(rows, x.Name)
-		case x.Group == groupStates && len(rows) == 0:
+		case x.Keep == groupStates && len(rows) == 0:
 			if _, ok := x.states(c).(reuse.Dividing); !ok {
 				early = append(early, x.Name)
 			}
@@ -58,10 +58,10 @@ func (p Profile) warnings(c Cluster) []string {
 		never(w.Plugin)
 	}
 	if len(rows) > 1 {
-		out = append(out, fmt.Sprintf("plugins %s: at most one filter may be of GroupRows", strings.Join(rows, ", ")))
+		out = append(out, fmt.Sprintf("plugins %s: at most one filter may be of KeepByNodeAndPods", strings.Join(rows, ", ")))
 	}
 	if len(rows) > 0 && len(early) > 0 {
-		out = append(out, fmt.Sprintf("plugins %s: a filter that counts running pods must come after %s, which is of GroupRows", strings.Join(early, ", "), rows[0]))
+		out = append(out, fmt.Sprintf("plugins %s: a filter that counts running pods must come after %s, which is of KeepByNodeAndPods", strings.Join(early, ", "), rows[0]))
 	}
 	return out
 }

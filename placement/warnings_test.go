@@ -42,21 +42,21 @@ func TestWarnings(t *testing.T) {
 		{"default", "every plugin of v1.36 has a group", s, DefaultProfile(), nil},
 		{"signed", "a plugin of the caller may say so too", s, tenantProfile(tenant()), nil},
 		{"never", "a plugin that does not say on what it depends, at both points", s, tenantProfile(plainTenant()),
-			[]string{"plugin Tenant: its Group is GroupNever; another Group needs AppendKey"}},
+			[]string{"plugin Tenant: its Group is KeepNothing; another Group needs AppendKey"}},
 		{"unsigned", "a scorer without a signature cannot be asked once for equal nodes", s, with(func(p *Profile) {
-			p.Scores = append(p.Scores, Weighted{&Plugin{Name: "Constant", Group: GroupStatics, AppendKey: key, Score: unsigned}, 1})
-		}), []string{"plugin Constant: its Group is GroupStatics, and its predicate or scorer has neither AppendSignature nor Reads"}},
+			p.Scores = append(p.Scores, Weighted{&Plugin{Name: "Constant", Keep: KeepByNode, AppendKey: key, Score: unsigned}, 1})
+		}), []string{"plugin Constant: its Group is KeepByNode, and its predicate or scorer has neither AppendSignature nor Reads"}},
 		{"two filters over rows", "rejections by rows have one place in the order", s, with(func(p *Profile) {
 			second := *p.Filter(plugins.NodeResourcesFit)
 			second.Name = "Second"
 			p.Filters = append(p.Filters, &second)
-		}), []string{"plugins NodeResourcesFit, Second: at most one filter may be of GroupRows"}},
+		}), []string{"plugins NodeResourcesFit, Second: at most one filter may be of KeepByNodeAndPods"}},
 		{"states first", "rejections are counted by group in plugin order", s, with(func(p *Profile) {
 			slices.Reverse(p.Filters)
-		}), []string{"plugins DynamicResources, InterPodAffinity, PodTopologySpread, NodeVolumeLimits: a filter that counts running pods must come after NodeResourcesFit, which is of GroupRows"}},
+		}), []string{"plugins DynamicResources, InterPodAffinity, PodTopologySpread, NodeVolumeLimits: a filter that counts running pods must come after NodeResourcesFit, which is of KeepByNodeAndPods"}},
 		{"one state first", "one filter is enough", s, with(func(p *Profile) {
 			p.Filters = []*Plugin{p.Filter(plugins.InterPodAffinity), p.Filter(plugins.NodeResourcesFit)}
-		}), []string{"plugins InterPodAffinity: a filter that counts running pods must come after NodeResourcesFit, which is of GroupRows"}},
+		}), []string{"plugins InterPodAffinity: a filter that counts running pods must come after NodeResourcesFit, which is of KeepByNodeAndPods"}},
 		{"states alone", "there is no filter over rows that could come later", s, Profile{Filters: []*Plugin{newInterPodAffinity(affinity.PodOptions{})}, Scores: DefaultProfile().Scores}, nil},
 		{"no scores", "the first feasible node ends a search", s, with(func(p *Profile) { p.Scores = nil }), nil},
 		{"sampling", "100 feasible nodes of 200 end a search", large, DefaultProfile(), nil},

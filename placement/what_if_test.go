@@ -72,7 +72,7 @@ func TestWhatIfLikeAChangedCluster(t *testing.T) {
 				}
 				for q := range fork.Pods(i) {
 					if !portly(q) {
-						require.NoError(t, fork.Unset(q))
+						require.NoError(t, fork.Remove(q))
 						x.Remove(q, i)
 						break
 					}
@@ -185,7 +185,7 @@ func TestSettles(t *testing.T) {
 			for q := range s.Pods(i) {
 				if w.chance(3) {
 					leave = append(leave, preemption.Placed{Pod: q, Slot: i})
-					require.NoError(t, fork.Unset(q))
+					require.NoError(t, fork.Remove(q))
 				}
 			}
 		}
@@ -344,12 +344,12 @@ func TestWhatIfReasons(t *testing.T) {
 func TestSettlesWhereThePluginsName(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
 	require.NoError(t, err)
-	only := &Plugin{Name: "Only", Filter: func(*v1.Pod, Cluster) Filtering { return Filtering{Nodes: []string{"b1"}} }}
-	banned := &Plugin{Name: "Banned", Filter: func(pod *v1.Pod, _ Cluster) Filtering {
+	only := &Plugin{Name: "Only", Filter: func(*v1.Pod, Cluster) PreFiltered { return PreFiltered{Nodes: []string{"b1"}} }}
+	banned := &Plugin{Name: "Banned", Filter: func(pod *v1.Pod, _ Cluster) PreFiltered {
 		if pod.Labels["banned"] != "" {
-			return Filtering{Code: filter.Unschedulable}
+			return PreFiltered{Code: filter.Unschedulable}
 		}
-		return Filtering{Code: filter.Skip}
+		return PreFiltered{Code: filter.Skip}
 	}}
 	p, err := New(s, Profile{Filters: []*Plugin{only, DefaultProfile().Filter(plugins.NodePorts), banned}})
 	require.NoError(t, err)
@@ -369,7 +369,7 @@ func TestWhatIfErrors(t *testing.T) {
 	}
 	s, err := cluster.New(o)
 	require.NoError(t, err)
-	p, err := New(s, Profile{Filters: []*Plugin{{Name: "Coded", Filter: func(_ *v1.Pod, c Cluster) Filtering { return Filtering{Predicate: coded{c, codes}} }}}})
+	p, err := New(s, Profile{Filters: []*Plugin{{Name: "Coded", Filter: func(_ *v1.Pod, c Cluster) PreFiltered { return PreFiltered{Predicate: coded{c, codes}} }}}})
 	require.NoError(t, err)
 	x := p.Prepare(testkit.Pod("p").Obj()).WhatIf(Options{})
 	require.NoError(t, x.Err(0, x.Check(0)))

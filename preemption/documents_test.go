@@ -112,7 +112,7 @@ func TestDocumentsNomination(t *testing.T) {
 	before.UID = high.UID
 	require.Equal(t, nominated["n"], r.Actions(high, append([]*v1.Pod{before}, nominated["n"]...)).ClearNominations, "an older object of the preemptor keeps its nomination")
 
-	require.NoError(t, s.Unset(s.Pod("default", "victim")))
+	require.NoError(t, s.Remove(s.Pod("default", "victim")))
 	d := plan.Decide(high, o)
 	require.Equal(t, "n", d.Node, "higher priority goes first")
 	require.NoError(t, s.Assume(high, d.Slot))

@@ -59,6 +59,6 @@ func TestMemoryDoesNotMatter(t *testing.T) {
 // oneLeaves takes a pod out of the cluster at random, and returns the pods that run on.
 func oneLeaves(t *testing.T, r *rand.Rand, snapshot *cluster.Snapshot, running []*v1.Pod) []*v1.Pod {
 	j := r.IntN(len(running))
-	require.NoError(t, snapshot.Unset(running[j]))
+	require.NoError(t, snapshot.Remove(running[j]))
 	return slices.Concat(running[:j], running[j+1:])
 }

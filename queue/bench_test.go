@@ -45,7 +45,7 @@ func asleep(b *testing.B, pods []*v1.Pod, few int) *Queue {
 		if i < few {
 			by = "few"
 		}
-		if _, err := q.Return(e, Failure{Unschedulable: []string{by}}, noon); err != nil {
+		if _, err := q.Return(e, Failure{Rejecters: []string{by}}, noon); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -123,7 +123,7 @@ func BenchmarkMillion(b *testing.B) {
 		for b.Loop() {
 			q.Add(extra, noon)
 			e, _ := q.Pop(noon)
-			q.Return(e, Failure{Unschedulable: []string{"few"}}, noon)
+			q.Return(e, Failure{Rejecters: []string{"few"}}, noon)
 			if len(q.Delete(extra)) != 1 {
 				b.Fatal("it slept")
 			}

@@ -48,7 +48,7 @@ func (q *Queue) pop(e *Entry, now time.Time) bool {
 	q.cycle++
 	e.place = InFlight
 	if q.o.forgetsAtPop() {
-		e.UnschedulablePlugins, e.PendingPlugins, e.GatingPlugin, e.GateMessage, e.GateErr = nil, nil, "", "", nil
+		e.Rejecters, e.PendingPlugins, e.GatingPlugin, e.GateMessage, e.GateErr = nil, nil, "", "", nil
 		e.resolve()
 	}
 	if !q.o.Legacy.CycleCounter {
@@ -95,7 +95,7 @@ type Failure struct {
 	// Unschedulable and Pending name the plugins that rejected the pod, by status. Both are empty when an error ended the
 	// attempt: a plugin failed, there are no nodes, or the binding failed. The pod then rests in ErrorBackoff, and the end
 	// of the backoff alone makes it active.
-	Unschedulable, Pending []string
+	Rejecters, Pending []string
 	// Pod is the present version of the pod, as the pod store has it. The queue does not collect updates of pods in flight.
 	// nil keeps the popped version. Pod must have the popped pod's namespace, name and UID; up to
 	// v1.35 the UID may be another (rule L9.4).
@@ -175,7 +175,7 @@ func (q *Queue) fail(e *Entry, f *Failure, now time.Time) {
 	if f.Pod != nil {
 		q.setPod(e, f.Pod)
 	}
-	e.UnschedulablePlugins, e.PendingPlugins = rejectors(append(f.Unschedulable[:len(f.Unschedulable):len(f.Unschedulable)], f.Pending...)), rejectors(f.Pending)
+	e.Rejecters, e.PendingPlugins = rejecters(append(f.Rejecters[:len(f.Rejecters):len(f.Rejecters)], f.Pending...)), rejecters(f.Pending)
 	e.resolve()
 	if len(e.waits) == 0 {
 		e.ConsecutiveErrorsCount++

@@ -27,7 +27,7 @@ func counterRig(t *testing.T) *rig {
 // giveBack returns a pod with the present scheduling cycle, as kube-scheduler did.
 func (r *rig) giveBack(name string, plugins ...string) {
 	r.t.Helper()
-	_, err := r.q.Return(r.held[name], Failure{Unschedulable: plugins}, r.now)
+	_, err := r.q.Return(r.held[name], Failure{Rejecters: plugins}, r.now)
 	require.NoError(r.t, err)
 }
 
@@ -230,7 +230,7 @@ func TestCounterLosesAWakeUp(t *testing.T) {
 		if !own {
 			cycle = r.q.cycle
 		}
-		_, err := r.q.Return(r.held["a"], Failure{Unschedulable: []string{"Fit"}, Cycle: cycle}, r.now)
+		_, err := r.q.Return(r.held["a"], Failure{Rejecters: []string{"Fit"}, Cycle: cycle}, r.now)
 		require.NoError(t, err)
 		r.is(want, "a")
 	}

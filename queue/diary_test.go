@@ -227,7 +227,7 @@ func (d *diary) giveBack() {
 		d.note("done "+e.Pod.Name, d.q.Done(e.Pod))
 		return
 	}
-	f := Failure{Unschedulable: [][]string{nil, {"P"}, {"Q", "P"}, {"R"}, {"S"}}[d.rnd.Intn(5)]}
+	f := Failure{Rejecters: [][]string{nil, {"P"}, {"Q", "P"}, {"R"}, {"S"}}[d.rnd.Intn(5)]}
 	if d.one(4) {
 		f.Pending = []string{"Q"}
 	}
@@ -241,7 +241,7 @@ func (d *diary) giveBack() {
 		f.Cycle = max(1, d.q.cycle-int64(d.rnd.Intn(4)))
 	}
 	moves, err := d.q.Return(e, f, d.now)
-	d.note(fmt.Sprint("return ", e.Pod.Name, f.Unschedulable, f.Pending, " ", err), moves)
+	d.note(fmt.Sprint("return ", e.Pod.Name, f.Rejecters, f.Pending, " ", err), moves)
 	require.True(d.t, err == nil || errors.Is(err, ErrQueued) || errors.Is(err, ErrOtherPod))
 }
 
@@ -293,7 +293,7 @@ func (d *diary) ask(pod *v1.Pod) {
 // finish closes the queue and takes out what is left.
 func (d *diary) finish() []string {
 	for _, s := range d.q.All(d.now) {
-		d.out = append(d.out, fmt.Sprint(s.Pod.Name, s.Place, s.Since, s.Rejectors, s.Until, s.Timestamp, s.Attempts, s.Gate, s.Nominated))
+		d.out = append(d.out, fmt.Sprint(s.Pod.Name, s.Place, s.Since, s.Rejecters, s.Until, s.Timestamp, s.Attempts, s.Gate, s.Nominated))
 	}
 	for _, profile := range []string{"one", "two", "none"} {
 		for _, plugin := range []string{"P", "Q", "R", "S", "x", "y"} {

@@ -6,7 +6,7 @@
 //	moves, err := q.Add(pod, now)
 //	e, moves := q.Pop(now)                    // e.Pod is the pod to try; e is nil when there is no pod to try
 //	moves = q.Done(e.Pod)                     // the pod found a node, or
-//	moves, err = q.Return(e, queue.Failure{Unschedulable: []string{"NodeResourcesFit"}}, now)
+//	moves, err = q.Return(e, queue.Failure{Rejecters: []string{"NodeResourcesFit"}}, now)
 //	moves = q.Move(queue.Change{Event: queue.Event{Resource: "Node", Action: queue.Add}, New: node}, now)
 //	moves = q.Advance(now)                    // at q.Next(now), or every second
 //

@@ -57,7 +57,7 @@ type Entry struct {
 	BackoffExpiration time.Time
 	// UnschedulablePlugins are the plugins that rejected the pod in its last attempt and those that gated it since,
 	// sorted. Neither a pop nor an opened gate clears them.
-	UnschedulablePlugins []string
+	Rejecters []string
 	// PendingPlugins are the UnschedulablePlugins that rejected the pod with status Pending, sorted.
 	PendingPlugins []string
 	// GatingPlugin is the gate that refuses the pod, "" when it is not gated. GateMessage is what it said.

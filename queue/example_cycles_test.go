@@ -34,7 +34,7 @@ func ExampleLegacy() {
 		if eventComes {
 			q.Move(queue.Change{Event: queue.Event{Resource: "Node", Action: queue.Add}, New: &v1.Node{}}, now)
 		}
-		moves, err := q.Return(e, queue.Failure{Unschedulable: []string{"NodeResourcesFit"}}, now)
+		moves, err := q.Return(e, queue.Failure{Rejecters: []string{"NodeResourcesFit"}}, now)
 		if err != nil {
 			fmt.Println(err)
 		}

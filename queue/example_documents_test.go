@@ -42,7 +42,7 @@ func Example_podAAndPodB() {
 			return
 		}
 		e, _ := q.Pop(now)
-		if _, err := q.Return(e, queue.Failure{Unschedulable: []string{p.rejectedBy}}, now); err != nil {
+		if _, err := q.Return(e, queue.Failure{Rejecters: []string{p.rejectedBy}}, now); err != nil {
 			fmt.Println(err)
 			return
 		}

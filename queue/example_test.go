@@ -47,7 +47,7 @@ func Example() {
 	}
 	e, moves := q.Pop(now) // gpu goes first: it has the higher priority
 	show(moves)
-	moves, err = q.Return(e, queue.Failure{Unschedulable: []string{"NodeResourcesFit"}}, now)
+	moves, err = q.Return(e, queue.Failure{Rejecters: []string{"NodeResourcesFit"}}, now)
 	if err != nil {
 		fmt.Println(err)
 	}
@@ -81,7 +81,7 @@ func ExampleDefaultEvents() {
 		fmt.Println(err)
 	}
 	e, _ := q.Pop(noon)
-	if _, err := q.Return(e, queue.Failure{Unschedulable: []string{"NodeResourcesFit"}}, noon); err != nil {
+	if _, err := q.Return(e, queue.Failure{Rejecters: []string{"NodeResourcesFit"}}, noon); err != nil {
 		fmt.Println(err)
 	}
 	fmt.Println(q.Move(queue.Change{Event: queue.Event{Resource: "Node", Action: queue.Add}, New: node("n1", "0")}, noon))
@@ -102,7 +102,7 @@ func ExampleQueue_Explain() {
 		fmt.Println(err)
 	}
 	e, _ := q.Pop(noon)
-	if _, err := q.Return(e, queue.Failure{Unschedulable: []string{"NodeAffinity"}}, noon); err != nil {
+	if _, err := q.Return(e, queue.Failure{Rejecters: []string{"NodeAffinity"}}, noon); err != nil {
 		fmt.Println(err)
 	}
 	fmt.Print(q.Explain(db, noon))

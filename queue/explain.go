@@ -20,8 +20,8 @@ type Status struct {
 	Attempts  int
 	// Until is when the pod leaves its place by time alone: the end of its backoff, or the leftover flush. Zero: never.
 	Until time.Time
-	// Rejectors are the plugins that rejected or gated the pod, sorted. Gate is the gate that holds the pod now, "" for none.
-	Rejectors []string
+	// Rejecters are the plugins that rejected or gated the pod, sorted. Gate is the gate that holds the pod now, "" for none.
+	Rejecters []string
 	Gate      string
 	Nominated string // node, "" for none
 }
@@ -37,13 +37,13 @@ type Explanation struct {
 	// them.
 	UnschedulableCount, ConsecutiveErrorsCount int
 	Backoff                                    time.Duration
-	// Pending are the rejectors that let the pod skip its backoff.
+	// Pending are the rejecters that let the pod skip its backoff.
 	Pending     []string
 	GateMessage string
 	GateErr     error
 	WasFlushed  bool
 	// Waits are the events that would move an unschedulable pod. For a gated pod they are the events that its gate registered
-	// in any profile; the queue then asks the gate again if one of the pod's rejectors wants the event, too.
+	// in any profile; the queue then asks the gate again if one of the pod's rejecters wants the event, too.
 	Waits []Wait
 	// AnyEvent reports whether every event that some plugin registered moves the pod.
 	AnyEvent bool
@@ -65,11 +65,11 @@ type Wait struct {
 
 func (q *Queue) status(e *Entry, now time.Time) Status {
 	s := Status{Pod: e.Pod, Place: e.place, Since: e.since, Timestamp: e.Timestamp, Attempts: e.Attempts,
-		Rejectors: slices.Clone(e.UnschedulablePlugins), Gate: e.GatingPlugin, Nominated: q.nom.Node(e.Pod)}
+		Rejecters: slices.Clone(e.Rejecters), Gate: e.GatingPlugin, Nominated: q.nom.Node(e.Pod)}
 	if at := e.root; at != nil {
 		s = q.status(at, now)
 		s.Pod, s.Place, s.Timestamp, s.Attempts, s.Nominated = e.Pod, e.Place(), e.Timestamp, e.Attempts, q.nom.Node(e.Pod)
-		s.Rejectors = slices.Clone(e.UnschedulablePlugins)
+		s.Rejecters = slices.Clone(e.Rejecters)
 		return s
 	}
 	switch e.place {
@@ -176,8 +176,8 @@ func (x Explanation) String() string {
 		return podName(x.Pod) + " is not in the queue\n"
 	}
 	line("%s is %v since %s, %d attempts", podName(x.Pod), x.Place, x.Since.UTC().Format(time.RFC3339Nano), x.Attempts)
-	if len(x.Rejectors) > 0 {
-		line("rejected by %s", strings.Join(x.Rejectors, ", "))
+	if len(x.Rejecters) > 0 {
+		line("rejected by %s", strings.Join(x.Rejecters, ", "))
 	}
 	if x.Gate != "" {
 		line("gated by %s: %s", x.Gate, x.GateMessage)

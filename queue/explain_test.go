@@ -27,7 +27,7 @@ func TestExplain(t *testing.T) {
 	require.Equal(t, "default/b is error backoff since 2026-01-01T12:00:00.3Z, 1 attempts\nbackoff of 1s, free at 2026-01-01T12:00:02Z\n", text("b"))
 	r.add("c")
 	r.pop()
-	_, err := r.q.Return(r.held["c"], Failure{Unschedulable: []string{"R"}, Pending: []string{"P"}, Nomination: Nomination{Override: true, Node: "n1"}}, r.now)
+	_, err := r.q.Return(r.held["c"], Failure{Rejecters: []string{"R"}, Pending: []string{"P"}, Nomination: Nomination{Override: true, Node: "n1"}}, r.now)
 	require.NoError(t, err)
 	require.Equal(t, strings.Join([]string{
 		"default/c is unschedulable since 2026-01-01T12:00:00.3Z, 1 attempts",

@@ -82,7 +82,7 @@ func TestFairness(t *testing.T) {
 	})
 }
 
-// Between them, entries never share memory that one of them writes: a gate that adds its name to one pod's rejectors
+// Between them, entries never share memory that one of them writes: a gate that adds its name to one pod's rejecters
 // leaves those of a pod with the same list alone.
 func TestRejectorsAreNotShared(t *testing.T) {
 	r := newRig(t, Options{ShareFailures: true})
@@ -97,6 +97,6 @@ func TestRejectorsAreNotShared(t *testing.T) {
 	r.q.Activate(r.now, r.pod("b"))
 	a, _ := r.q.Lookup(r.pod("a"))
 	b, _ := r.q.Lookup(r.pod("b"))
-	require.Equal(t, []string{"z"}, a.UnschedulablePlugins)
-	require.Equal(t, []string{"x", "z"}, b.UnschedulablePlugins)
+	require.Equal(t, []string{"z"}, a.Rejecters)
+	require.Equal(t, []string{"x", "z"}, b.Rejecters)
 }

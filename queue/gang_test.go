@@ -137,7 +137,7 @@ func TestGroupAttempts(t *testing.T) {
 	c.at(5 * time.Second)
 	c.q.Advance(c.now)
 	e, _ = c.q.Pop(c.now)
-	_, err = c.q.ReturnRoot(e, RootResult{RootUnschedulable, []MemberFailure{{e.Members[0], Failure{Unschedulable: []string{"P"}}}}}, c.now)
+	_, err = c.q.ReturnRoot(e, RootResult{RootUnschedulable, []MemberFailure{{e.Members[0], Failure{Rejecters: []string{"P"}}}}}, c.now)
 	require.NoError(t, err)
 	require.Equal(t, []int{0, 1, 2}, []int{e.ConsecutiveErrorsCount, e.UnschedulableCount, e.Attempts}, "errors in a row end")
 	require.Equal(t, c.now, e.Timestamp)
@@ -146,7 +146,7 @@ func TestGroupAttempts(t *testing.T) {
 	c.q.Advance(c.now)
 	e, _ = c.q.Pop(c.now)
 	before := e.Timestamp
-	_, err = c.q.ReturnRoot(e, RootResult{RootScheduled, []MemberFailure{{e.Members[0], Failure{Unschedulable: []string{"P"}}}}}, c.now)
+	_, err = c.q.ReturnRoot(e, RootResult{RootScheduled, []MemberFailure{{e.Members[0], Failure{Rejecters: []string{"P"}}}}}, c.now)
 	require.NoError(t, err)
 	require.Equal(t, []int{0, 0}, []int{e.ConsecutiveErrorsCount, e.UnschedulableCount})
 	require.Equal(t, before, e.Timestamp, "the rest of a success keeps its time")

@@ -41,8 +41,8 @@ func (q *Queue) refuses(g Gate, e *Entry) *plugin {
 		return nil
 	}
 	e.GatingPlugin, e.GateMessage, e.GateErr = g.Name, v.Message, v.Err
-	if at, found := slices.BinarySearch(e.UnschedulablePlugins, g.Name); !found {
-		e.UnschedulablePlugins = slices.Insert(slices.Clone(e.UnschedulablePlugins), at, g.Name)
+	if at, found := slices.BinarySearch(e.Rejecters, g.Name); !found {
+		e.Rejecters = slices.Insert(slices.Clone(e.Rejecters), at, g.Name)
 		e.resolve()
 	}
 	return e.profile.plugin(g.Name)
@@ -62,8 +62,8 @@ func (q *Queue) ask(g Gate, pod *v1.Pod) GateVerdict {
 	return v
 }
 
-// rejectors returns a sorted copy without repetitions.
-func rejectors(names []string) []string {
+// rejecters returns a sorted copy without repetitions.
+func rejecters(names []string) []string {
 	names = slices.Clone(names)
 	slices.Sort(names)
 	return slices.Compact(names)

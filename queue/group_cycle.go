@@ -158,7 +158,7 @@ func (q *Queue) longest(e *Entry) time.Duration {
 // gateMembers is gate for a root: the gates of all members are asked, and the last member that is refused says which gate holds the
 // root.
 func (q *Queue) gateMembers(root *Entry) (refused bool, by *plugin) {
-	root.GatingPlugin, root.GateMessage, root.GateErr, root.UnschedulablePlugins = "", "", nil, nil
+	root.GatingPlugin, root.GateMessage, root.GateErr, root.Rejecters = "", "", nil, nil
 	q.gang = map[string]GateVerdict{}
 	defer func() { q.gang = nil }()
 	var last *Entry
@@ -170,7 +170,7 @@ func (q *Queue) gateMembers(root *Entry) (refused bool, by *plugin) {
 		}
 	}
 	if refused = last != nil; refused {
-		root.GatingPlugin, root.GateMessage, root.GateErr, root.UnschedulablePlugins = last.GatingPlugin, last.GateMessage, last.GateErr, []string{last.GatingPlugin}
+		root.GatingPlugin, root.GateMessage, root.GateErr, root.Rejecters = last.GatingPlugin, last.GateMessage, last.GateErr, []string{last.GatingPlugin}
 	}
 	root.resolve()
 	if refused {

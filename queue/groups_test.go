@@ -144,7 +144,7 @@ func (c *clique) returns(e *Entry, outcome RootOutcome, names ...string) {
 	var failed []MemberFailure
 	for _, m := range e.Members {
 		if slices.Contains(names, m.Pod.Name) {
-			failed = append(failed, MemberFailure{m, Failure{Unschedulable: []string{"P"}}})
+			failed = append(failed, MemberFailure{m, Failure{Rejecters: []string{"P"}}})
 		} else {
 			c.q.Done(m.Pod)
 		}
@@ -373,7 +373,7 @@ func TestGroups(t *testing.T) {
 			c.come("g", "a", "b")
 			e, _ := c.pop()
 			a, b := e.Members[0], e.Members[1]
-			_, err := c.q.ReturnRoot(e, RootResult{RootUnschedulable, []MemberFailure{{Entry: a}, {b, Failure{Unschedulable: []string{"P"}}}}}, c.now)
+			_, err := c.q.ReturnRoot(e, RootResult{RootUnschedulable, []MemberFailure{{Entry: a}, {b, Failure{Rejecters: []string{"P"}}}}}, c.now)
 			require.NoError(c.t, err)
 			require.Equal(c.t, []int{0, 1}, []int{e.ConsecutiveErrorsCount, e.UnschedulableCount})
 			require.Equal(c.t, []int{1, 0}, []int{a.ConsecutiveErrorsCount, a.UnschedulableCount})
@@ -477,7 +477,7 @@ func TestGroupsKeepEveryPod(t *testing.T) {
 					if result.Outcome == RootScheduled && r.IntN(2) == 0 {
 						binding = append(binding, m)
 					} else {
-						result.Failed = append(result.Failed, MemberFailure{m, Failure{Unschedulable: []string{"NodeResourcesFit"}}})
+						result.Failed = append(result.Failed, MemberFailure{m, Failure{Rejecters: []string{"NodeResourcesFit"}}})
 					}
 				}
 				_, err := c.q.ReturnRoot(flying, result, c.now)
@@ -551,7 +551,7 @@ func BenchmarkGroups(b *testing.B) {
 		require.Len(b, e.Members, len(pods))
 		var failed []MemberFailure
 		for _, m := range e.Members {
-			failed = append(failed, MemberFailure{m, Failure{Unschedulable: []string{"NodeResourcesFit"}}})
+			failed = append(failed, MemberFailure{m, Failure{Rejecters: []string{"NodeResourcesFit"}}})
 		}
 		_, err = q.ReturnRoot(e, RootResult{RootUnschedulable, failed}, noon)
 		require.NoError(b, err)

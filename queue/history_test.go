@@ -53,18 +53,18 @@ func TestHistory(t *testing.T) {
 		require.Equal(t, noon.Add(time.Minute), e.Timestamp)
 		require.Equal(t, noon, e.InitialAttemptTimestamp, "never renewed")
 	})
-	t.Run("the next failure replaces both kinds of rejectors", func(t *testing.T) {
+	t.Run("the next failure replaces both kinds of rejecters", func(t *testing.T) {
 		r := newRig(t, Options{})
 		r.add("a")
 		r.pop()
-		_, err := r.q.Return(r.held["a"], Failure{Unschedulable: []string{"Q"}, Pending: []string{"P"}}, r.now)
+		_, err := r.q.Return(r.held["a"], Failure{Rejecters: []string{"Q"}, Pending: []string{"P"}}, r.now)
 		require.NoError(t, err)
 		e, _ := r.q.Lookup(r.pod("a"))
-		require.Equal(t, []any{[]string{"P", "Q"}, []string{"P"}}, []any{e.UnschedulablePlugins, e.PendingPlugins}, "a pending plugin is in both")
+		require.Equal(t, []any{[]string{"P", "Q"}, []string{"P"}}, []any{e.Rejecters, e.PendingPlugins}, "a pending plugin is in both")
 		r.event(nodeAdd)
 		r.pop()
 		r.fail("a", "R")
-		require.Equal(t, []string{"R"}, e.UnschedulablePlugins)
+		require.Equal(t, []string{"R"}, e.Rejecters)
 		require.Empty(t, e.PendingPlugins)
 	})
 	t.Run("the signature is worked out again by an update", func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestHistory(t *testing.T) {
 			r.add("a")
 			r.pop()
 			r.event(nodeAdd)
-			_, err := r.q.Return(r.held["a"], Failure{Unschedulable: []string{"P"}, Cycle: cycle}, r.now)
+			_, err := r.q.Return(r.held["a"], Failure{Rejecters: []string{"P"}, Cycle: cycle}, r.now)
 			require.NoError(t, err)
 			r.is(Backoff, "a")
 		}

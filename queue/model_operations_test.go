@@ -82,7 +82,7 @@ func (m *model) ret(e *modelEntry, f Failure, now time.Time) bool {
 	for _, p := range f.Pending {
 		e.pending[p], e.reject[p] = true, true
 	}
-	for _, p := range f.Unschedulable {
+	for _, p := range f.Rejecters {
 		e.reject[p] = true
 	}
 	verdict := "skip"

@@ -28,7 +28,7 @@ func TestMove(t *testing.T) {
 		r.event(Event{"AssignedPod", UpdatePodLabel, ""})
 		require.Equal(t, map[string]int{"P p": 1}, r.asked)
 	})
-	t.Run("a pod with two rejectors is moved once", func(t *testing.T) {
+	t.Run("a pod with two rejecters is moved once", func(t *testing.T) {
 		r := newRig(t, Options{})
 		r.add("a")
 		r.pop()

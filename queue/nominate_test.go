@@ -100,7 +100,7 @@ func TestQueueNominations(t *testing.T) {
 		bare := r.q.NominatedFor("n1")[0]
 		require.Equal(t, []any{"a", "default", r.pods["a"].UID}, []any{bare.Name, bare.Namespace, bare.UID})
 		require.Empty(t, bare.Spec, "a pod in flight protects no room")
-		_, err := r.q.Return(r.held["a"], Failure{Unschedulable: []string{"P"}, Nomination: Nomination{Override: true, Node: "n2"}}, r.now)
+		_, err := r.q.Return(r.held["a"], Failure{Rejecters: []string{"P"}, Nomination: Nomination{Override: true, Node: "n2"}}, r.now)
 		require.NoError(t, err)
 		require.Equal(t, "n2", r.q.nom.Node(r.pod("a")))
 		r.q.Delete(r.pod("a"))
@@ -136,7 +136,7 @@ func TestQueueNominations(t *testing.T) {
 			r := newRig(t, Options{Release: release.V1_36, MaxBackoff: ptr(time.Duration(0)), Profiles: map[string]Profile{defaultScheduler: {Events: []Registration{{"R", Event{"Pod", Update, ""}, nil}}}}})
 			r.add("a")
 			r.pop()
-			_, err := r.q.Return(r.held["a"], Failure{Unschedulable: []string{"R"}, Nomination: Nomination{Override: true, Node: "n1"}}, r.now)
+			_, err := r.q.Return(r.held["a"], Failure{Rejecters: []string{"R"}, Nomination: Nomination{Override: true, Node: "n1"}}, r.now)
 			require.NoError(t, err)
 			r.update("a", func(p *v1.Pod) {
 				if label {

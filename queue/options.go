@@ -48,7 +48,7 @@ type Options struct {
 	// own spec.nodeName.
 	Known func(pod *v1.Pod) (nodeName string, ok bool)
 	// Signature returns the key of a pod: pods with equal keys are equal for the scheduler. "" makes the pod equal to no other
-	// pod. Entry.Signature has the key. placement.Profile.Signature is such a function. nil: no pod has a key.
+	// pod. Entry.Signature has the key. placement.Profile.PodKey is such a function. nil: no pod has a key.
 	Signature func(pod *v1.Pod) string
 	// Legacy has the rules of releases that Release does not know. With them the rest of the queue is that of 1.36, unless Release
 	// names another release.

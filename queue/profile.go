@@ -23,7 +23,7 @@ type plugin struct {
 	count    int     // queued pods that record it (scheduler_unschedulable_pods)
 }
 
-// wait ties an entry to one of its rejectors.
+// wait ties an entry to one of its rejecters.
 type wait struct {
 	plugin  *plugin
 	pending bool
@@ -150,10 +150,10 @@ func (q *Queue) profileOf(name string) *profile {
 	return p
 }
 
-// resolve renews the entry's waits from its rejectors. The entry is not enlisted.
+// resolve renews the entry's waits from its rejecters. The entry is not enlisted.
 func (e *Entry) resolve() {
 	e.waits = e.waits[:0]
-	for _, name := range e.UnschedulablePlugins {
+	for _, name := range e.Rejecters {
 		e.waits = append(e.waits, wait{plugin: e.profile.plugin(name), pending: slices.Contains(e.PendingPlugins, name), at: -1})
 	}
 }
@@ -161,7 +161,7 @@ func (e *Entry) resolve() {
 // wakesAlways reports whether every interesting event concerns the entry, because no plugin has registered the events for it.
 func (e *Entry) wakesAlways() bool { return !e.profile.known || len(e.waits) == 0 }
 
-// enlist counts a queued entry under its rejectors and, where it waits for events, files it under them.
+// enlist counts a queued entry under its rejecters and, where it waits for events, files it under them.
 func (q *Queue) enlist(e *Entry) {
 	e.resolve()
 	for i := range e.waits {

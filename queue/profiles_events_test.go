@@ -21,7 +21,7 @@ func TestRegistrationsOfEachProfile(t *testing.T) {
 		_, err := q.Add(p, noon)
 		require.NoError(t, err)
 		e, _ := q.Pop(noon)
-		_, err = q.Return(e, Failure{Unschedulable: []string{"P"}}, noon)
+		_, err = q.Return(e, Failure{Rejecters: []string{"P"}}, noon)
 		require.NoError(t, err)
 		entries[name] = e
 	}

@@ -264,7 +264,7 @@ func (q *Queue) add(pod *v1.Pod, reason string, now time.Time) {
 	if refused, by := q.gate(e); refused {
 		to, c.plugin, c.err = Gated, by, e.GateErr
 	} else if leader := q.sharesWith(e); leader != nil {
-		e.UnschedulablePlugins = leader.UnschedulablePlugins
+		e.Rejecters = leader.Rejecters
 		to, c.reason = Unschedulable, sharedFailure
 	}
 	if old := q.entries[keyOf(pod)]; old != nil {

@@ -95,7 +95,7 @@ func TestReleases(t *testing.T) {
 		r.at(time.Minute)
 		e, _ := r.q.PopPod(r.pod("a"), r.now)
 		require.NotNil(t, e)
-		require.Equal(t, v.AtLeast(release.V1_36), len(e.UnschedulablePlugins) > 0)
+		require.Equal(t, v.AtLeast(release.V1_36), len(e.Rejecters) > 0)
 	})
 	inEach(t, "L7.6", func(t *testing.T, v release.Version) {
 		r := newRig(t, Options{Release: v})
@@ -175,7 +175,7 @@ func TestReleases(t *testing.T) {
 			r.add("b")
 			a, b := r.held[r.pop()], r.held[r.pop()]
 			r.update(b.Pod.Name, func(p *v1.Pod) { p.Spec.Tolerations = []v1.Toleration{{Key: "k"}} })
-			_, err := r.q.Return(a, Failure{Unschedulable: []string{plugin}}, r.now)
+			_, err := r.q.Return(a, Failure{Rejecters: []string{plugin}}, r.now)
 			require.NoError(t, err)
 			if v.AtLeast(release.V1_37) {
 				r.is(Backoff, a.Pod.Name)
@@ -200,7 +200,7 @@ func TestReleases(t *testing.T) {
 		e := r.held[r.pop()]
 		other := r.pod("a").DeepCopy()
 		other.UID = "other"
-		_, err := r.q.Return(e, Failure{Pod: other, Unschedulable: []string{"P"}}, r.now)
+		_, err := r.q.Return(e, Failure{Pod: other, Rejecters: []string{"P"}}, r.now)
 		require.Equal(t, v.AtLeast(release.V1_36), err != nil)
 		require.Nil(t, r.q.flightOf(e.Pod))
 	})

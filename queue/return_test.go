@@ -134,7 +134,7 @@ func TestReturn(t *testing.T) {
 		if c.activate {
 			r.q.Activate(r.now, r.pod("a"))
 		}
-		moves, err := r.q.Return(r.held["a"], Failure{Unschedulable: c.plugins, Pending: c.pending}, r.now)
+		moves, err := r.q.Return(r.held["a"], Failure{Rejecters: c.plugins, Pending: c.pending}, r.now)
 		require.NoError(t, err)
 		require.Len(t, moves, 1)
 		require.Equal(t, InFlight, moves[0].From)

@@ -132,7 +132,7 @@ func (r *rig) pop() string {
 // fail returns a popped pod that the plugins rejected; none means an error.
 func (r *rig) fail(name string, plugins ...string) {
 	r.t.Helper()
-	_, err := r.q.Return(r.held[name], Failure{Unschedulable: plugins}, r.now)
+	_, err := r.q.Return(r.held[name], Failure{Rejecters: plugins}, r.now)
 	require.NoError(r.t, err)
 }
 

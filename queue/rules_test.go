@@ -147,7 +147,7 @@ func TestGates(t *testing.T) {
 		require.Equal(t, []string{"default/a: nowhere -> gated (UnscheduledPodAdd, g: broken)"}, lines(moves))
 		require.ErrorIs(t, r.q.Explain(r.pod("a"), r.now).GateErr, errBroken)
 	})
-	t.Run("the verdict of all rejectors", func(t *testing.T) {
+	t.Run("the verdict of all rejecters", func(t *testing.T) {
 		r := newRig(t, Options{Profiles: map[string]Profile{defaultScheduler: {Gates: []Gate{newRig(t, Options{}).gate("never")}}}})
 		r.add("a")
 		r.is(Active, "a")
@@ -190,12 +190,12 @@ func TestGates(t *testing.T) {
 		r.shut["x a"] = false
 		r.q.Activate(r.now, r.pod("a"))
 		e, _ := r.q.Lookup(r.pod("a"))
-		require.Equal(t, []string{"x"}, e.UnschedulablePlugins)
+		require.Equal(t, []string{"x"}, e.Rejecters)
 		require.Empty(t, e.GatingPlugin)
 		r.pop()
-		require.Equal(t, []string{"x"}, e.UnschedulablePlugins)
+		require.Equal(t, []string{"x"}, e.Rejecters)
 		r.fail("a", "P")
-		require.Equal(t, []string{"P"}, e.UnschedulablePlugins)
+		require.Equal(t, []string{"P"}, e.Rejecters)
 	})
 	t.Run("unknown profile has no gates", func(t *testing.T) {
 		r := newRig(t, Options{})
@@ -265,7 +265,7 @@ func TestArgumentsStay(t *testing.T) {
 	testkit.Unchanged(t, func() {
 		r.add("a", "b")
 		r.pop()
-		_, err := r.q.Return(r.held["a"], Failure{Unschedulable: plugins}, r.now)
+		_, err := r.q.Return(r.held["a"], Failure{Rejecters: plugins}, r.now)
 		require.NoError(t, err)
 		_, err = r.q.Update(a, newer, r.now)
 		require.NoError(t, err)

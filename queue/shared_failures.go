@@ -17,7 +17,7 @@ func (g *group) list(e *Entry) *[]*Entry {
 	switch {
 	case e.place == Active && e.Attempts == 0:
 		return &g.fresh
-	case e.place == Unschedulable && len(e.UnschedulablePlugins) > 0 && len(e.PendingPlugins) == 0:
+	case e.place == Unschedulable && len(e.Rejecters) > 0 && len(e.PendingPlugins) == 0:
 		return &g.waiting
 	}
 	return nil
@@ -86,7 +86,7 @@ func (q *Queue) shareFailure(e *Entry, popped uint64, now time.Time) {
 	for _, f := range fresh {
 		if f.entered <= popped && f.profile == e.profile && q.nom.Node(f.Pod) == "" {
 			q.take(f)
-			f.UnschedulablePlugins = e.UnschedulablePlugins
+			f.Rejecters = e.Rejecters
 			q.put(f, Unschedulable, cause{reason: sharedFailure}, now)
 		}
 	}

@@ -29,7 +29,7 @@ func TestShareFailures(t *testing.T) {
 		r.is(Active, "other")
 		require.Equal(t, []string{"default/w4: nowhere -> unschedulable (SharedFailure)"}, lines(r.add("w4")), "one that comes later, too")
 		e, _ := r.q.Lookup(r.pod("w4"))
-		require.Equal(t, []any{0, 0, []string{"P"}}, []any{e.Attempts, e.UnschedulableCount, e.UnschedulablePlugins})
+		require.Equal(t, []any{0, 0, []string{"P"}}, []any{e.Attempts, e.UnschedulableCount, e.Rejecters})
 		require.Equal(t, 4, r.q.Rejected(defaultScheduler, "P"))
 		r.event(nodeAdd)
 		r.is(Backoff, "w1")
@@ -72,7 +72,7 @@ func TestShareFailures(t *testing.T) {
 		r.is(Active, "w2")
 	})
 	t.Run("errors and pending and nominations are not shared", func(t *testing.T) {
-		for _, f := range []Failure{{}, {Pending: []string{"P"}}, {Unschedulable: []string{"P"}, Nomination: Nomination{Override: true, Node: "n"}}} {
+		for _, f := range []Failure{{}, {Pending: []string{"P"}}, {Rejecters: []string{"P"}, Nomination: Nomination{Override: true, Node: "n"}}} {
 			r := newRig(t, Options{ShareFailures: true})
 			web(r, "w1", "w2", "w3")
 			r.add("w1", "w2")
@@ -118,7 +118,7 @@ func TestWhoSharesFailures(t *testing.T) {
 		return r
 	}
 	returned := func(r *rig, name string) []string {
-		moves, err := r.q.Return(r.held[name], Failure{Unschedulable: []string{"P"}}, r.now)
+		moves, err := r.q.Return(r.held[name], Failure{Rejecters: []string{"P"}}, r.now)
 		require.NoError(r.t, err)
 		return lines(moves)
 	}
@@ -247,7 +247,7 @@ func randomLaws(t *testing.T, o Options, rnd *rand.Rand) {
 			if e := r.held[n]; e != nil {
 				delete(r.held, n)
 				sets := [][]string{nil, {"P"}, {"Q", "R"}, {"S"}}
-				f := Failure{Unschedulable: sets[rnd.Intn(4)]}
+				f := Failure{Rejecters: sets[rnd.Intn(4)]}
 				if rnd.Intn(4) == 0 {
 					f.Pending = []string{"P"}
 				}

@@ -13,7 +13,7 @@ const (
 
 // judge returns the verdict of an event on an entry, the plugin that asked for the retry, and its hint's error:
 //
-//  1. no rejectors: a retry after backoff
+//  1. no rejecters: a retry after backoff
 //  2. a wildcard event: the same, unless the event is about another pod
 //  3. an unknown profile: the same
 //  4. otherwise each rejector's hint on each registered event that covers the arriving event: Queue from a pending plugin is

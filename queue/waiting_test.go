@@ -37,7 +37,7 @@ func TestEventsTouchOnlyPodsThatWait(t *testing.T) {
 		"p": {Gates: []Gate{gate("x"), gate("y")}, Events: regs}, "other": {Events: regs[:3]}}})
 	require.NoError(t, err)
 	rnd := rand.New(rand.NewSource(1))
-	rejectors := map[string][]string{}
+	rejecters := map[string][]string{}
 	for i := range 3000 {
 		p := testkit.Pod(fmt.Sprint("pod", i)).Labels("gate=" + []string{"", "", "", "x", "y"}[rnd.Intn(5)]).Obj()
 		p.Spec.SchedulerName = []string{"p", "p", "other", "nobody's"}[rnd.Intn(4)]
@@ -56,8 +56,8 @@ func TestEventsTouchOnlyPodsThatWait(t *testing.T) {
 		if len(by) == 0 {
 			by = []string{"S"}
 		}
-		rejectors[p.Name] = by
-		_, err = q.Return(e, Failure{Unschedulable: by}, noon)
+		rejecters[p.Name] = by
+		_, err = q.Return(e, Failure{Rejecters: by}, noon)
 		require.NoError(t, err)
 	}
 	waits := func(name string, e *Entry, arriving Event) bool {
@@ -79,7 +79,7 @@ func TestEventsTouchOnlyPodsThatWait(t *testing.T) {
 			interested := e.GatingPlugin != "" && waits(e.GatingPlugin, e, arriving)
 			if e.GatingPlugin == "" {
 				interested = e.Pod.Spec.SchedulerName == "nobody's" && q.interesting(arriving)
-				for _, name := range rejectors[e.Pod.Name] {
+				for _, name := range rejecters[e.Pod.Name] {
 					if waits(name, e, arriving) {
 						interested = true
 						wantAsked[name+" "+e.Pod.Name]++
@@ -190,7 +190,7 @@ func TestWaiting(t *testing.T) {
 		r.pop()
 		r.q.Move(Change{Event: nodeAdd, New: node}, r.now)
 		fresh := queued.DeepCopy()
-		_, err := r.q.Return(r.held["a"], Failure{Unschedulable: []string{"P"}, Pod: fresh}, r.now)
+		_, err := r.q.Return(r.held["a"], Failure{Rejecters: []string{"P"}, Pod: fresh}, r.now)
 		require.NoError(t, err)
 		require.Len(t, seen, 3)
 		require.Same(t, queued, seen[0])

@@ -170,7 +170,7 @@ func TestExamples(t *testing.T) {
 		r.shut["x a"], r.shut["y a"] = false, true
 		require.Equal(t, []string{"default/a: gated -> gated (NodeUpdateNodeAnnotation, y)"}, lines(r.event(Event{"Node", UpdateNodeAnnotation, ""})))
 		e, _ := r.q.Lookup(r.pod("a"))
-		require.Equal(t, []string{"x", "y"}, e.UnschedulablePlugins)
+		require.Equal(t, []string{"x", "y"}, e.Rejecters)
 		asked := r.gates["y a"]
 		require.Empty(t, r.event(Event{"Node", UpdateNodeAnnotation, ""}))
 		require.Equal(t, asked, r.gates["y a"], "the event of the earlier gate asks no gate")
@@ -224,7 +224,7 @@ func TestExamples(t *testing.T) {
 		again.UID = "another"
 		r.pods["a"] = again
 		r.add("a")
-		_, err := r.q.Return(old, Failure{Unschedulable: []string{"P"}}, r.now)
+		_, err := r.q.Return(old, Failure{Rejecters: []string{"P"}}, r.now)
 		require.EqualError(t, err, "Pod default/a is already present in the active queue")
 		e, _ := r.q.Lookup(again)
 		require.Equal(t, []any{again, 0, 0}, []any{e.Pod, e.Attempts, e.UnschedulableCount})
@@ -278,14 +278,14 @@ func TestExamples(t *testing.T) {
 		r := newRig(t, Options{Legacy: Legacy{CycleCounter: true}})
 		r.add("a")
 		r.pop()
-		_, err := r.q.Return(r.held["a"], Failure{Unschedulable: []string{"P"}}, r.now)
+		_, err := r.q.Return(r.held["a"], Failure{Rejecters: []string{"P"}}, r.now)
 		require.NoError(t, err)
 		r.is(Unschedulable, "a")
 		r.at(time.Minute)
 		r.event(nodeAdd)
 		r.pop()
 		r.event(nodeAdd)
-		_, err = r.q.Return(r.held["a"], Failure{Unschedulable: []string{"P"}}, r.now)
+		_, err = r.q.Return(r.held["a"], Failure{Rejecters: []string{"P"}}, r.now)
 		require.NoError(t, err)
 		r.is(Backoff, "a")
 	})

@@ -148,8 +148,8 @@ func (w *world) same() {
 		require.Equal(w.t, []any{m.attempts, m.u, m.e, m.flushed, m.gate}, []any{e.Attempts, e.UnschedulableCount, e.ConsecutiveErrorsCount, e.WasFlushed, e.GatingPlugin}, "%v: %s", key, w.last())
 		require.True(w.t, m.ts.Equal(e.Timestamp), "%v: %s", key, w.last())
 		require.Same(w.t, m.pod, e.Pod)
-		require.Len(w.t, e.UnschedulablePlugins, len(m.reject), "%v %v: %s", key, m.reject, w.last())
-		for _, p := range e.UnschedulablePlugins {
+		require.Len(w.t, e.Rejecters, len(m.reject), "%v %v: %s", key, m.reject, w.last())
+		for _, p := range e.Rejecters {
 			require.True(w.t, m.reject[p])
 		}
 		require.Equal(w.t, e, w.q.heaps[e.place].items[e.index], "index of %v", key)
@@ -158,7 +158,7 @@ func (w *world) same() {
 			sums[e.profile.name+" "+e.waits[i].plugin.name]++
 		}
 		if e.place == Unschedulable { // I5, I3
-			require.NotEmpty(w.t, e.UnschedulablePlugins, "a pod without rejectors sleeps")
+			require.NotEmpty(w.t, e.Rejecters, "a pod without rejecters sleeps")
 			require.Empty(w.t, e.GatingPlugin)
 		}
 		require.Equal(w.t, e.place == Gated, e.GatingPlugin != "")
@@ -200,7 +200,7 @@ func (w *world) asleep(c Change) (waiting []*Entry) {
 
 // wanted is the promise of the registrations, without the queue's index: some rejector registered the event, and agrees.
 func (w *world) wanted(e *Entry, c Change) bool {
-	for _, p := range e.UnschedulablePlugins {
+	for _, p := range e.Rejecters {
 		for _, r := range w.m.regs {
 			if r.Plugin == p && r.Event.matches(c.Event) && e.Pod.Spec.SchedulerName == "p" {
 				if r.Hint == nil {
@@ -285,7 +285,7 @@ func (w *world) step() {
 		f := Failure{}
 		for b, p := range []string{"P", "Q", "R", "P"} {
 			if how>>b&1 != 0 {
-				f.Unschedulable = append(f.Unschedulable, p)
+				f.Rejecters = append(f.Rejecters, p)
 			}
 		}
 		if how&16 != 0 {
@@ -294,7 +294,7 @@ func (w *world) step() {
 		if how&32 != 0 && w.pods[uid[0]-'a'].UID == uid {
 			f.Pod = w.pods[uid[0]-'a']
 		}
-		w.note("return %s %v pending %v", uid, f.Unschedulable, f.Pending)
+		w.note("return %s %v pending %v", uid, f.Rejecters, f.Pending)
 		flight := q.flightOf(e.Pod)
 		var events []Change
 		deleted := false

@@ -15,9 +15,9 @@ type Difference struct {
 	// Option names what follows a release in this, separated by commas: identifiers of podberth, or its programs. "" means that
 	// podberth does the same whatever the release.
 	Option string
-	// Outside says why, if podberth does not follow the difference (Option is empty): the part of Kubernetes that decides it is not in
+	// NotFollowed says why, if podberth does not follow the difference (Option is empty): the part of Kubernetes that decides it is not in
 	// podberth, or podberth does something else.
-	Outside string
+	NotFollowed string
 
 	by [releases]string // what each release does, in the order of Versions
 }

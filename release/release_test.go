@@ -64,7 +64,7 @@ func TestDifferences(t *testing.T) {
 		}
 		require.Greater(t, len(texts), 1, d.ID)
 		require.Empty(t, d.In(release.Version(99)))
-		require.NotEqual(t, d.Option == "", d.Outside == "", "%s: either something follows a release, or the entry says why not", d.ID)
+		require.NotEqual(t, d.Option == "", d.NotFollowed == "", "%s: either something follows a release, or the entry says why not", d.ID)
 	}
 	require.Greater(t, len(seen), 50)
 }
@@ -183,7 +183,7 @@ release, or says why nothing does.
 			if d.Option != "" {
 				fmt.Fprintf(&b, "\nIn podberth: `%s`\n", strings.ReplaceAll(d.Option, ", ", "`, `"))
 			} else {
-				fmt.Fprintf(&b, "\nNot followed: %s\n", d.Outside)
+				fmt.Fprintf(&b, "\nNot followed: %s\n", d.NotFollowed)
 			}
 		}
 	}

@@ -2,7 +2,7 @@ package release
 
 func devices() []Difference {
 	return in("devices",
-		Difference{ID: "L1.1", Outside: "package devices heeds the fields in every release; the objects of a cluster of v1.34 or v1.35 do not have them.", Name: "fields of devices behind gates",
+		Difference{ID: "L1.1", NotFollowed: "package devices heeds the fields in every release; the objects of a cluster of v1.34 or v1.35 do not have them.", Name: "fields of devices behind gates",
 			Sentence: "Since v1.36 taints and tolerations of devices, binding conditions, consumable capacity and partitions are on; before, the API server stores no such fields.",
 			by:       by("not stored", "=", "heeded", "=")},
 		Difference{ID: "L1.2", Option: "devices.Options.Release", Name: "counters of a shared device",
@@ -117,7 +117,7 @@ func requests() []Difference {
 			Sentence: "v1.37 counts the status of plain init containers; before, their spec alone.",
 			Example:  "Init container with 1 cpu in the spec and 3 running, container with 1: v1.36 counts 1, v1.37 counts 3.",
 			by:       by("spec", "=", "=", "spec and status")},
-		Difference{ID: "L4.4", Outside: "podberth counts nominated pods by their present requests in every release.", Name: "nominated pods whose requests change",
+		Difference{ID: "L4.4", NotFollowed: "podberth counts nominated pods by their present requests in every release.", Name: "nominated pods whose requests change",
 			Sentence: "In v1.37 a nominated pod whose spec changes while it waits counts with its present requests; before, with those that it was queued with.",
 			by:       by("requests of the time when it was queued", "=", "=", "present requests")},
 	)
@@ -159,7 +159,7 @@ func messages() []Difference {
 		Difference{ID: "L6.4", Option: "scheduler.Options.Release", Name: "event of victims that are not bound yet",
 			Sentence: "Since v1.36 the event of a victim that was stopped in the scheduler's memory ends with (in kube-scheduler memory).",
 			by:       by("same text as for other victims", "=", "(in kube-scheduler memory).", "=")},
-		Difference{ID: "L6.6", Outside: "nobody sees the text, and podberth has none.", Name: "status of pods that wait on Permit",
+		Difference{ID: "L6.6", NotFollowed: "nobody sees the text, and podberth has none.", Name: "status of pods that wait on Permit",
 			Sentence: "Since v1.36 the text about pods that wait on Permit has the plugins' reasons in place of the pod's name.",
 			by:       by("with the pod's name", "=", "with the plugins' reasons", "=")},
 	)

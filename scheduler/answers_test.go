@@ -75,7 +75,7 @@ func (r *rig) story(s *script, m *sums) (lines []string) {
 	r.s.queue.Read(func(q *queue.Queue) {
 		for _, name := range sortedKeys(r.pods) {
 			if e, ok := q.Lookup(r.pods[name]); ok {
-				lines = append(lines, fmt.Sprintf("waits %s for %v, %v of them pending", name, e.UnschedulablePlugins, e.PendingPlugins))
+				lines = append(lines, fmt.Sprintf("waits %s for %v, %v of them pending", name, e.Rejecters, e.PendingPlugins))
 			}
 		}
 	})

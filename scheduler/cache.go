@@ -92,7 +92,7 @@ func (c *cache) drop(pod *v1.Pod) {
 		if s.Pod(pod.Namespace, pod.Name) == nil && !orphan(s, pod) {
 			return nil // the node was deleted, and its assumed pods with it
 		}
-		return s.Unset(pod)
+		return s.Remove(pod)
 	})
 }
 
@@ -240,7 +240,7 @@ func (c *cache) change(obj metav1.Object, gone bool) {
 	_, node := obj.(*v1.Node)
 	c.node = c.node || node
 	if gone {
-		c.later(func(s *cluster.Snapshot) error { return s.Unset(obj) })
+		c.later(func(s *cluster.Snapshot) error { return s.Remove(obj) })
 	} else {
 		c.later(func(s *cluster.Snapshot) error { return s.Set(obj) })
 	}

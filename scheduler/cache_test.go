@@ -257,7 +257,7 @@ func TestClusterEvents(t *testing.T) {
 			}
 		}
 		require.Equal(t, ns.Labels, have)
-		r.s.Unset(ns)
+		r.s.Remove(ns)
 		for name := range r.s.namespaces.Namespaces() {
 			require.NotEqual(t, "team", name)
 		}

@@ -403,7 +403,7 @@ func (s *Scheduler) noteFailure(a *attempt, out failure) (r returned) {
 	if now == nil || now.Spec.NodeName != "" || now.UID != a.pod.UID && s.o.dropsRecreated() {
 		return r
 	}
-	r.queued = &queue.Failure{Pod: now, Unschedulable: slices.Compact(out.unschedulable), Pending: out.pending}
+	r.queued = &queue.Failure{Pod: now, Rejecters: slices.Compact(out.unschedulable), Pending: out.pending}
 	if out.nomination != nil {
 		r.queued.Nomination = queue.Nomination{Override: true, Node: out.nomination.Node}
 	}

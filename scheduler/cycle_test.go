@@ -430,7 +430,7 @@ func TestObjectsWithoutEvents(t *testing.T) {
 	require.NotNil(t, r.s.queue.TryPop())
 	budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "b"}}
 	r.s.Set(nil, budget)
-	r.s.Unset(budget)
+	r.s.Remove(budget)
 	r.s.queue.Read(func(q *queue.Queue) { require.Len(t, q.InFlightEvents(), 1, "the pod itself") })
 	r.s.AddNode(node("n4"))
 	r.s.queue.Read(func(q *queue.Queue) { require.Len(t, q.InFlightEvents(), 2) })

@@ -99,8 +99,8 @@ func factoryOf(name string, make func(b adapterBase) Plugin) Factory {
 		if p, err = withDevices(p, h.s.o.Selectors, h.s.clock.Now, h.s.o.Groups != nil && h.s.o.Groups.Claims); err != nil {
 			return nil, err
 		}
-		if p.Over != nil {
-			p = p.Over(placement.Profile{Volumes: h.s.volumes, Devices: h.s.devices})
+		if p.WithShared != nil {
+			p = p.WithShared(placement.Profile{Volumes: h.s.volumes, Devices: h.s.devices})
 		}
 		return make(adapterBase{name: p.Name, h: h, plugin: p}), nil
 	}

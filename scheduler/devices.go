@@ -22,7 +22,7 @@ import (
 type dynamicResources struct{ podFilter }
 
 // releaser is the state of the filter, which knows what to give back when no node can take the pod.
-type releaser interface{ Release() devices.Release }
+type releaser interface{ Freed() devices.Freed }
 
 // sight is what PostFilter knows of the pod; nil when the plugin rejected or skipped the pod.
 type sight struct{ releaser }
@@ -140,7 +140,7 @@ func (p dynamicResources) PostFilter(ctx context.Context, s *State, pod *v1.Pod,
 	if state.releaser == nil {
 		return nil, NewStatus(Unschedulable, p.h.s.o.postFilterText(preemption.PostFilterOutcome{})...)
 	}
-	release := state.Release()
+	release := state.Freed()
 	var w ClaimWrites
 	if c := release.Deallocate; c != nil {
 		w.Set = append(w.Set, devices.Deallocated(c))

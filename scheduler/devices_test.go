@@ -118,7 +118,7 @@ func TestNoClaimIsWritten(t *testing.T) {
 func TestClaimsThatLeave(t *testing.T) {
 	everyWay(t, func(t *testing.T, o Options) {
 		r := deviceRig(t, o, "a", "b", "c")
-		r.s.Unset(r.claims["c"])
+		r.s.Remove(r.claims["c"])
 		r.add(withClaim(testkit.Pod("pod-c").Obj(), "c"))
 		require.False(t, r.step())
 		for _, name := range []string{"a", "b"} {

@@ -217,9 +217,9 @@ func (s *Scheduler) Set(old, obj metav1.Object) {
 	})
 }
 
-// Unset reports a deleted object of the kinds of Set.
-func (s *Scheduler) Unset(obj metav1.Object) {
-	s.handle("Unset", func() error {
+// Remove reports a deleted object of the kinds of Set.
+func (s *Scheduler) Remove(obj metav1.Object) {
+	s.handle("Remove", func() error {
 		s.cache.change(obj, true)
 		s.namespaces.set(obj, true)
 		if err := s.namespaces.setObject(obj, true); err != nil {

@@ -100,7 +100,7 @@ func TestFilter(t *testing.T) {
 		var e *queue.Entry
 		r.s.queue.Read(func(q *queue.Queue) { e, _ = q.Lookup(pod("p")) })
 		if c.outcome != Scheduled {
-			require.Equal(t, c.rejecters, e.UnschedulablePlugins)
+			require.Equal(t, c.rejecters, e.Rejecters)
 			require.Equal(t, c.a.Code() == Pending, len(e.PendingPlugins) > 0)
 		}
 	})

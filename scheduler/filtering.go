@@ -32,7 +32,7 @@ func (n *NodeStatuses) Get(slot int) *Status {
 	if n.attempt != nil {
 		r := n.verdicts[slot]
 		switch {
-		case r == placement.Outside():
+		case r == placement.NotAsked():
 			return n.absent
 		case r.Verdict == 0:
 			return nil
@@ -48,7 +48,7 @@ func (n *NodeStatuses) Get(slot int) *Status {
 
 // code is the code of Get without the texts.
 func (n *NodeStatuses) code(slot int) Code {
-	if n.attempt != nil && n.verdicts[slot] != placement.Outside() {
+	if n.attempt != nil && n.verdicts[slot] != placement.NotAsked() {
 		return n.attempt.Predicates.Code(n.verdicts[slot])
 	}
 	return n.Get(slot).Code()
@@ -165,7 +165,7 @@ func (f *Framework) findNodes(ctx context.Context, a *attempt) (*foundNodes, err
 	s, state, pod := f.s, a.state, a.pod
 	all := s.nodes.list
 	d := &foundNodes{pre: f.runPreFilter(ctx, state, pod, all)}
-	d.statuses = &NodeStatuses{explicit: map[int]*Status{}, absent: NewStatus(UnschedulableAndUnresolvable, d.pre.Outside()...)}
+	d.statuses = &NodeStatuses{explicit: map[int]*Status{}, absent: NewStatus(UnschedulableAndUnresolvable, d.pre.LeftOut()...)}
 	if err := d.pre.Err; err != nil {
 		return d, err
 	}
@@ -188,7 +188,7 @@ func (f *Framework) findNodes(ctx context.Context, a *attempt) (*foundNodes, err
 			return d, nil
 		}
 		if st := d.statuses.explicit[n.Slot]; st != nil { // its reasons count even where PreFilter plugins left it out
-			d.statuses.absent = NewStatus(UnschedulableAndUnresolvable, d.pre.Outside(st.Plugin())...)
+			d.statuses.absent = NewStatus(UnschedulableAndUnresolvable, d.pre.LeftOut(st.Plugin())...)
 			if !slices.Contains(candidates, n) {
 				outside = 1
 			}

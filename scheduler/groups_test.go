@@ -339,7 +339,7 @@ func TestGroupMembersComeAndGo(t *testing.T) {
 	r.play(0)
 	require.Equal(t, "a n1\nc n1", r.outcome(s))
 	require.Contains(t, r.events, "b: Warning FailedScheduling/Scheduling skip schedule deleting pod: d/b")
-	r.s.Unset(groups[0])
+	r.s.Remove(groups[0])
 	require.Empty(t, r.errs)
 }
 

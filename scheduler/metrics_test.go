@@ -118,7 +118,7 @@ func TestRareMetrics(t *testing.T) { // W12
 	r.add(testkit.Pod("default/other").On("n1").Obj())
 	r.s.Gauges()
 	require.Equal(t, 1.0, value(t, registry, InflightEvents, "event=AssignedPodAdd"))
-	require.NoError(t, r.s.queue.Return(e, queue.Failure{Unschedulable: []string{"NodeName"}}))
+	require.NoError(t, r.s.queue.Return(e, queue.Failure{Rejecters: []string{"NodeName"}}))
 	r.s.Gauges()
 	require.Zero(t, value(t, registry, InflightEvents, "event=AssignedPodAdd"))
 	require.Equal(t, queue.Unschedulable, r.place(x))

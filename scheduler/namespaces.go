@@ -80,7 +80,7 @@ func (n *namespaces) setObject(obj metav1.Object, gone bool) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if gone {
-		return n.live.Unset(obj)
+		return n.live.Remove(obj)
 	}
 	return n.live.Set(obj)
 }

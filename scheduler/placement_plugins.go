@@ -44,8 +44,8 @@ func FromPlacement(p *placement.Plugin) Factory {
 			return nil, errs.ToAggregate()
 		}
 		own := p
-		if p.Over != nil {
-			own = p.Over(placement.Profile{Volumes: h.s.volumes, Devices: h.s.devices})
+		if p.WithShared != nil {
+			own = p.WithShared(placement.Profile{Volumes: h.s.volumes, Devices: h.s.devices})
 		}
 		b := adapterBase{name: own.Name, h: h, plugin: own, own: true}
 		switch {

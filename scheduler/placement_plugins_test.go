@@ -24,21 +24,21 @@ type tiers struct{ prepared, checked atomic.Int64 }
 
 func (x *tiers) plugin() *placement.Plugin {
 	return &placement.Plugin{
-		Name: "Tiers", Group: placement.GroupStatics,
+		Name: "Tiers", Keep: placement.KeepByNode,
 		AppendKey: func(dst []byte, pod *v1.Pod) []byte { return append(append(dst, pod.Labels["tier"]...), 0) },
 		Events:    []queue.Event{{Resource: "Node", Action: queue.Add | queue.UpdateNodeLabel}},
 		Hint:      func(affinity.Namespaces) queue.Hint { return tierIsEnough },
-		Filter: func(pod *v1.Pod, c placement.Cluster) placement.Filtering {
+		Filter: func(pod *v1.Pod, c placement.Cluster) placement.PreFiltered {
 			x.prepared.Add(1)
 			switch pod.Labels["tier"] {
 			case "":
-				return placement.Filtering{Code: filter.Skip}
+				return placement.PreFiltered{Code: filter.Skip}
 			case "none":
-				return placement.Filtering{Code: filter.UnschedulableAndUnresolvable, Reasons: []string{"no tier takes the pod"}}
+				return placement.PreFiltered{Code: filter.UnschedulableAndUnresolvable, Reasons: []string{"no tier takes the pod"}}
 			case "panic":
 				panic("boom")
 			}
-			return placement.Filtering{Predicate: tierNodes{x, c, tierOf(pod.Labels)}}
+			return placement.PreFiltered{Predicate: tierNodes{x, c, tierOf(pod.Labels)}}
 		},
 		Score: func(pod *v1.Pod, c placement.Cluster) (placement.Scorer, error) {
 			if pod.Labels["tier"] == "" {
@@ -272,9 +272,9 @@ func TestFromPlacementSigns(t *testing.T) {
 	require.NotEmpty(t, signature(keep, "1"))
 	require.Equal(t, signature(keep, "1"), signature(keep, "1"))
 	require.NotEqual(t, signature(keep, "1"), signature(keep, "2"))
-	require.Empty(t, signature(func(p *placement.Plugin) { p.Group = placement.GroupNever }, "1"))
+	require.Empty(t, signature(func(p *placement.Plugin) { p.Keep = placement.KeepNothing }, "1"))
 	absent := func(p *placement.Plugin) {
-		p.Group, p.Skips = placement.GroupAbsent, func(pod *v1.Pod) bool { return pod.Labels["tier"] == "1" }
+		p.Keep, p.Skips = placement.KeepIfSkipped, func(pod *v1.Pod) bool { return pod.Labels["tier"] == "1" }
 	}
 	require.NotEmpty(t, signature(absent, "1"))
 	require.Empty(t, signature(absent, "2"))

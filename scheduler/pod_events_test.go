@@ -90,7 +90,7 @@ func TestBadObjects(t *testing.T) {
 		}, "PodUpdate: queue: pod "},
 		{"a pod without UID", func(r *rig, p *v1.Pod) { r.s.AddPod(&v1.Pod{Spec: v1.PodSpec{NodeName: "n1"}}) }, "PodAdd: " + errNoUID.Error()},
 		{"a claim without name", func(r *rig, p *v1.Pod) { r.s.Set(nil, &resourcev1.ResourceClaim{}) }, "Set: "},
-		{"an unknown claim", func(r *rig, p *v1.Pod) { r.s.Unset(&resourcev1.ResourceClaim{}) }, "Unset: "},
+		{"an unknown claim", func(r *rig, p *v1.Pod) { r.s.Remove(&resourcev1.ResourceClaim{}) }, "Remove: "},
 	}, func(t *testing.T, c test) {
 		r := newRig(t, Options{}, three())
 		p := pod("p")

@@ -243,7 +243,7 @@ func TestExtenders(t *testing.T) { // W6.4, W5.8
 		require.Contains(t, r.last().Message, "0/3 nodes are available: 1 broken, 1 busy. preemption: ")
 		var e *queue.Entry
 		r.s.queue.Read(func(q *queue.Queue) { e, _ = q.Lookup(p) })
-		require.Equal(t, []string{"Extender"}, e.UnschedulablePlugins)
+		require.Equal(t, []string{"Extender"}, e.Rejecters)
 	})
 	t.Run("without reasons", func(t *testing.T) {
 		r := newRig(t, Options{Extenders: []Extender{&ext{name: "x", verbs: filters, filter: keep(), calls: calls}}}, three())
@@ -314,6 +314,6 @@ func TestBudgetsKept(t *testing.T) {
 	r.s.Set(budget(0), budget(1))
 	second := now()
 	require.NotSame(t, first, second)
-	r.s.Unset(budget(1))
+	r.s.Remove(budget(1))
 	require.NotSame(t, second, now())
 }

@@ -179,7 +179,7 @@ func (a *server) WriteClaims(_ context.Context, pod *v1.Pod, w ClaimWrites) erro
 		return err
 	}
 	for _, c := range w.Delete {
-		a.s.Unset(c)
+		a.s.Remove(c)
 		delete(a.claims, c.Name)
 	}
 	return nil

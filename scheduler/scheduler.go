@@ -150,7 +150,7 @@ type Options struct {
 	Go func(task func())
 	// Groups makes groups of pods count, with these gates (v1.37, feature gate GenericWorkload, off by default): the waiting pods of a
 	// group are decided together. Client must be a GroupClient, and the filters and scores those of package placement, without
-	// extenders. Report groups as objects of package podgroup by Set and Unset. nil: a pod of a group is a pod like others.
+	// extenders. Report groups as objects of package podgroup by Set and Remove. nil: a pod of a group is a pod like others.
 	Groups *podgroup.Gates
 	// CompleteGroups searches for a placement of a group that finds no place one member after the other (package planning/gang, within its
 	// DefaultSteps), before the group may preempt. v1.37 does not, and leaves such a group waiting. It counts with Groups.

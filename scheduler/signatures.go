@@ -23,7 +23,7 @@ import (
 
 // This file has the signatures of pods, which batching compares, and the parts that the default plugins write.
 //
-// The parts are the keys that the rules write of a pod (AppendKey), as in placement.Profile.Signature. Which pods are batched
+// The parts are the keys that the rules write of a pod (AppendKey), as in placement.Profile.PodKey. Which pods are batched
 // can be observed, and v1.37 compares pods in other forms than its plugins read them. So most keys are written of a pod that
 // has the compared fields alone, in the form of v1.37:
 //
@@ -160,13 +160,13 @@ func (b adapterBase) neverSigns() bool {
 		return false
 	}
 	o, ok := b.plugin.Args.(spread.Options)
-	return b.own && b.plugin.Group == placement.GroupNever || ok && (o.Defaults.Type != spread.ListDefaulting || len(o.Defaults.Constraints) > 0)
+	return b.own && b.plugin.Keep == placement.KeepNothing || ok && (o.Defaults.Type != spread.ListDefaulting || len(o.Defaults.Constraints) > 0)
 }
 
 // signOwn is SignPod of a plugin of the caller: the key that keeps the plugin's work. A pod that the plugin does not skip is
 // rejected where only skipped pods have a key.
 func signOwn(p *placement.Plugin, pod *v1.Pod) ([]SignFragment, *Status) {
-	if p.Group == placement.GroupAbsent && !p.Skips(pod) {
+	if p.Keep == placement.KeepIfSkipped && !p.Skips(pod) {
 		return nil, NewStatus(Unschedulable)
 	}
 	return []SignFragment{{p.Name, p.AppendKey(nil, pod)}}, nil

@@ -52,7 +52,7 @@ func TestStorageClassEvents(t *testing.T) {
 	changed.Description = "changed"
 	r.s.Set(nil, high)
 	r.s.Set(high, changed)
-	r.s.Unset(changed)
+	r.s.Remove(changed)
 	require.Equal(t, queue.Unschedulable, r.place(a))
 
 	fast := class("b")
@@ -76,7 +76,7 @@ func TestStorageClassEvents(t *testing.T) {
 	require.True(t, r.step())
 	require.Equal(t, Scheduled, r.last().Outcome, r.last().Message)
 
-	r.s.Unset(wider)
+	r.s.Remove(wider)
 	b := using("b")
 	r.add(b)
 	require.True(t, r.step())

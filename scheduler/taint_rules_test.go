@@ -22,7 +22,7 @@ func TestTaintRules(t *testing.T) {
 	}
 	for name, wake := range map[string]func(r *rig){
 		"changes": func(r *rig) { r.s.Set(rule("gpu.example.com"), rule("other.example.com")) },
-		"goes":    func(r *rig) { r.s.Unset(rule("gpu.example.com")) },
+		"goes":    func(r *rig) { r.s.Remove(rule("gpu.example.com")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := deviceRig(t, Options{}, "a")
@@ -38,7 +38,7 @@ func TestTaintRules(t *testing.T) {
 	}
 	for name, change := range map[string]func(r *rig){
 		"none of the devices": func(r *rig) { r.s.Set(nil, rule("other.example.com")) },
-		"no device any more":  func(r *rig) { r.s.Unset(rule("other.example.com")) },
+		"no device any more":  func(r *rig) { r.s.Remove(rule("other.example.com")) },
 		"the same taint":      func(r *rig) { r.s.Set(rule("gpu.example.com"), rule("gpu.example.com")) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,5 +55,5 @@ func TestTaintRules(t *testing.T) {
 	r.s.Set(nil, rule("gpu.example.com"))
 	r.add(withClaim(testkit.Pod("p").Obj(), "a")).step()
 	require.Equal(t, Scheduled, r.last().Outcome, "up to v1.36")
-	r.s.Unset(rule("gpu.example.com"))
+	r.s.Remove(rule("gpu.example.com"))
 }

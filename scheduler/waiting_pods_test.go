@@ -43,7 +43,7 @@ func TestRejectedOnPermit(t *testing.T) {
 	require.Equal(t, "0/1 nodes are available: 1 not today.", r.last().Message)
 	var e *queue.Entry
 	r.s.queue.Read(func(q *queue.Queue) { e, _ = q.Lookup(x) })
-	require.Equal(t, []string{"A"}, e.UnschedulablePlugins)
+	require.Equal(t, []string{"A"}, e.Rejecters)
 }
 
 // A victim that waits on Permit is rejected by DefaultPreemption; since v1.36 with an error, so that it is tried again soon.

@@ -24,9 +24,9 @@ type counting struct {
 // Name returns "PodTopologySpread".
 func (counting) Name() string { return pluginName }
 
-// AppendCounted appends one bool for each number of AppendSignature: true for a count of pods, false for a domain.
+// AppendSingle appends one bool for each number of AppendSignature: true for a count of pods, false for a domain.
 // The answer stays the same until the next Count.
-func (s *counting) AppendCounted(dst []bool) []bool { return append(dst, s.single...) }
+func (s *counting) AppendSingle(dst []bool) []bool { return append(dst, s.single...) }
 
 // Hard is the filter: a pod's constraints with whenUnsatisfiable DoNotSchedule, compiled for many clusters. It is immutable
 // and safe for concurrent use. The zero value allows every node.

@@ -34,7 +34,7 @@ func snapshotOf(t testing.TB, w world) *cluster.Snapshot {
 	require.NoError(t, err)
 	for i, n := range w.nodes {
 		if n == nil {
-			require.NoError(t, s.Unset(s.Node(s.Slot(fmt.Sprint("gone", i)))))
+			require.NoError(t, s.Remove(s.Node(s.Slot(fmt.Sprint("gone", i)))))
 		}
 	}
 	return s
@@ -208,14 +208,14 @@ func TestMinimum(t *testing.T) {
 func TestCounted(t *testing.T) {
 	f := abxy().run("a*2 y", "foo=bar")
 	h := mustHard(t, constrained("foo=bar", by(zoneKey, 1, hard), by(host, 1, hard)), Options{}).Count(f)
-	assert.Equal(t, []bool{true, false, true}, h.AppendCounted([]bool{true}))
+	assert.Equal(t, []bool{true, false, true}, h.AppendSingle([]bool{true}))
 	p := mustSoft(t, constrained("foo=bar", by(zoneKey, 1, soft), by(host, 1, soft)), Options{}).Count(f)
-	assert.Equal(t, []bool{false, true}, p.AppendCounted(nil))
+	assert.Equal(t, []bool{false, true}, p.AppendSingle(nil))
 	for i, pods := range []int32{2, 0, 0, 1} {
 		assert.Equal(t, pods, h.AppendSignature(nil, i)[1])
 		assert.Equal(t, pods, p.AppendSignature(nil, i)[1])
 	}
 	shared := clusterOf("a{kubernetes.io/hostname=s} b{kubernetes.io/hostname=s}").run("a*2", "foo=bar")
-	assert.Equal(t, []bool{false}, mustHard(t, constrained("foo=bar", by(host, 1, hard)), Options{}).Count(shared).AppendCounted(nil), "a domain of two nodes")
-	assert.Equal(t, []bool{true}, mustSoft(t, constrained("foo=bar", by(host, 1, soft)), Options{}).Count(shared).AppendCounted(nil), "the score of the hostname counts by node in any case")
+	assert.Equal(t, []bool{false}, mustHard(t, constrained("foo=bar", by(host, 1, hard)), Options{}).Count(shared).AppendSingle(nil), "a domain of two nodes")
+	assert.Equal(t, []bool{true}, mustSoft(t, constrained("foo=bar", by(host, 1, soft)), Options{}).Count(shared).AppendSingle(nil), "the score of the hostname counts by node in any case")
 }

@@ -128,11 +128,11 @@ func compareSoft(t testing.TB, w world, got, want *SoftState) {
 
 // checkCountedSlots: the listed slots are those with a count in their signature, and perhaps ignored ones.
 func checkCountedSlots(t testing.TB, nodes []int, s interface {
-	AppendCounted([]bool) []bool
+	AppendSingle([]bool) []bool
 	AppendSignature([]int32, int) []int32
 	AppendCountedSlots([]int32) []int32
 }, ignored func(int) bool) {
-	counted, slots := s.AppendCounted(nil), s.AppendCountedSlots(nil)
+	counted, slots := s.AppendSingle(nil), s.AppendCountedSlots(nil)
 	for _, i := range nodes {
 		has := false
 		for k, n := range s.AppendSignature(nil, i) {

@@ -23,7 +23,7 @@ func (w *world) at(i int) podAndEvent {
 
 func (b *berth) happen(e event) error {
 	if e.remove != nil {
-		if err := b.snapshot.Unset(e.remove); err != nil {
+		if err := b.snapshot.Remove(e.remove); err != nil {
 			return err
 		}
 	}

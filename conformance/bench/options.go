@@ -66,10 +66,10 @@ const tenantLabel = "example.com/tenant"
 // tenants is a plugin of the caller: a node with a tenant takes the pods of that tenant only.
 func tenants() *placement.Plugin {
 	return &placement.Plugin{
-		Name: "Tenants", Group: placement.GroupStatics,
+		Name: "Tenants", Keep: placement.KeepByNode,
 		AppendKey: func(dst []byte, pod *v1.Pod) []byte { return append(append(dst, pod.Labels[tenantLabel]...), 0) },
-		Filter: func(pod *v1.Pod, c placement.Cluster) placement.Filtering {
-			return placement.Filtering{Code: filter.Success, Predicate: tenancy{pod.Labels[tenantLabel], c}}
+		Filter: func(pod *v1.Pod, c placement.Cluster) placement.PreFiltered {
+			return placement.PreFiltered{Code: filter.Success, Predicate: tenancy{pod.Labels[tenantLabel], c}}
 		},
 	}
 }

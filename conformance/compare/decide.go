@@ -67,7 +67,7 @@ func (s *Side) outcome(w *World, pod *v1.Pod, o placement.Options, d placement.D
 func sameError(w *World, pod *v1.Pod, o placement.Options, theirs, ours error) error {
 	a := w.Plan.Prepare(pod)
 	for i, v := range a.Verdicts(nil, o) {
-		if v == placement.Outside() { // no filter was asked about the slot
+		if v == placement.NotAsked() { // no filter was asked about the slot
 			continue
 		}
 		if err := a.Predicates.Err(v, i); err != nil && err.Error() == theirs.Error() {

@@ -223,7 +223,7 @@ func (s *Side) extended(w *World, pod *v1.Pod, extenders []library, what, host s
 		return false, nil
 	}
 	if len(answer.Nodes) == 0 {
-		m := filter.Message{Nodes: len(w.Snapshot.Order()), PreFilter: a.Pre.Message, Absent: a.Pre.Outside(), Reasons: found.Rejected.Counts(a.Predicates)}
+		m := filter.Message{Nodes: len(w.Snapshot.Order()), PreFilter: a.Pre.Message, Absent: a.Pre.LeftOut(), Reasons: found.Rejected.Counts(a.Predicates)}
 		for _, reasons := range []map[string]string{answer.Failed, answer.Unresolvable} {
 			for _, reason := range reasons {
 				m.Reasons = append(m.Reasons, filter.Count{Reason: reason, Nodes: 1})

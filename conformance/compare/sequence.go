@@ -21,7 +21,7 @@ func (s *Side) Sequence(c *gen.Cluster) ([]Difference, error) {
 	for k, pod := range c.Pending {
 		if k%17 == 16 && len(c.Pods) > k/17 {
 			// When two pods share a host port on a node and one of them leaves, kube-scheduler takes the port for free.
-			if gone := c.Pods[k/17]; !hostPorts(gone) && w.Snapshot.Pod(gone.Namespace, gone.Name) != nil && w.Snapshot.Unset(gone) == nil {
+			if gone := c.Pods[k/17]; !hostPorts(gone) && w.Snapshot.Pod(gone.Namespace, gone.Name) != nil && w.Snapshot.Remove(gone) == nil {
 				if err := s.Real.Remove(gone); err != nil {
 					return nil, err
 				}

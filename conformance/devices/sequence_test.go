@@ -365,7 +365,7 @@ func (q *sequence) postFilter(a *attempt, state *devices.State) {
 		state = a.compiled.On(nodeList{}, q.allocator, devices.Clock{Now: time.Now()})
 		q.names["PostFilter after PreFilter: "+statusText(status)] = true
 	}
-	release := state.Release()
+	release := state.Freed()
 	text := preemption.PostFilterText(trial.Linked, preemption.PostFilterOutcome{Devices: release.Reason})
 	q.fail("PostFilter", strings.TrimSpace(filter.Unschedulable.String()+" "+text), statusText(status))
 	q.names["PostFilter "+release.Reason] = true

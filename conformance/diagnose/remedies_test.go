@@ -232,7 +232,7 @@ func (p *player) restart(old []*v1.Pod) (run int) {
 		p.restarts++
 		again := x.DeepCopy()
 		again.Spec.NodeName = ""
-		must(p.t, p.fork.Unset(x))
+		must(p.t, p.fork.Remove(x))
 		must(p.t, p.k.Remove(x))
 		if p.decide(p.edited(again)) == "" {
 			p.late = append(p.late, x.Name)

@@ -78,7 +78,7 @@ func TestWakes(t *testing.T) {
 				skipped++
 			}
 			for i, e := range o.Ends {
-				must(t, s.Unset(podNamed(c, e.Pod)))
+				must(t, s.Remove(podNamed(c, e.Pod)))
 				if i < len(o.Ends)-2 {
 					continue
 				}

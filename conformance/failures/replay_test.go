@@ -159,7 +159,7 @@ func replay(k *real.Scheduler, o cluster.Objects, attempts []failures.Attempt, r
 			}
 			for _, v := range a.Victims {
 				pending[v.Namespace+"/"+v.Name] = false
-				if err := errors.Join(k.Remove(v), s.Unset(v)); err != nil {
+				if err := errors.Join(k.Remove(v), s.Remove(v)); err != nil {
 					return nil, err
 				}
 			}

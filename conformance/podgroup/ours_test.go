@@ -108,8 +108,8 @@ func (w *world) profile() placement.Profile {
 			continue
 		}
 		mine := *plugin
-		mine.Over = func(p placement.Profile) *placement.Plugin {
-			over := *plugin.Over(p)
+		mine.WithShared = func(p placement.Profile) *placement.Plugin {
+			over := *plugin.WithShared(p)
 			giveBack := over.GroupPostFilter
 			over.GroupPostFilter = func(f placement.GroupFailure) (placement.GroupAnswer, error) {
 				a, err := giveBack(f)

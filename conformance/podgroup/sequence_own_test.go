@@ -68,7 +68,7 @@ func (p *ownPlayer) do(s step) error {
 	default:
 		if g := p.groups[s.removed]; g != nil {
 			delete(p.groups, s.removed)
-			p.s.Unset(g)
+			p.s.Remove(g)
 		}
 	}
 	p.work()

@@ -133,7 +133,7 @@ func same(e *queue.Entry, i *framework.QueuedPodInfo) error {
 	a := fmt.Sprint(i.Pod.UID, i.Pod.ResourceVersion, i.Timestamp, i.Attempts, i.UnschedulableCount, i.ConsecutiveErrorsCount, i.WasFlushedFromUnschedulable,
 		i.GatingPlugin, sets.List(i.UnschedulablePlugins.Union(i.PendingPlugins)), sets.List(i.PendingPlugins), i.InitialAttemptTimestamp)
 	b := fmt.Sprint(e.Pod.UID, e.Pod.ResourceVersion, e.Timestamp, e.Attempts, e.UnschedulableCount, e.ConsecutiveErrorsCount, e.WasFlushed,
-		e.GatingPlugin, sets.List(sets.New(e.UnschedulablePlugins...).Insert(e.PendingPlugins...)), sets.List(sets.New(e.PendingPlugins...)), nil)
+		e.GatingPlugin, sets.List(sets.New(e.Rejecters...).Insert(e.PendingPlugins...)), sets.List(sets.New(e.PendingPlugins...)), nil)
 	if i.InitialAttemptTimestamp != nil || !initial.IsZero() {
 		b = b[:len(b)-len("<nil>")] + fmt.Sprint(&initial)
 	}

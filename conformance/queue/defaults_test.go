@@ -84,10 +84,10 @@ func TestDefaults(t *testing.T) {
 		}
 		defer d.cancel()
 		w.profiles = []string{"default-scheduler", "default-scheduler", "nobody's"}
-		w.rejectors = nil
+		w.rejecters = nil
 		for _, r := range d.events {
-			if !slices.Contains(w.rejectors, r.Plugin) && r.Plugin != "SchedulingGates" {
-				w.rejectors = append(w.rejectors, r.Plugin)
+			if !slices.Contains(w.rejecters, r.Plugin) && r.Plugin != "SchedulingGates" {
+				w.rejecters = append(w.rejecters, r.Plugin)
 			}
 		}
 		w.ties = false

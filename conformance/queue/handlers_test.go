@@ -98,7 +98,7 @@ func TestHandlers(t *testing.T) {
 			_, err = q.Add(p, time.Now())
 			require.NoError(t, err)
 			e, _ := q.Pop(time.Now())
-			_, err = q.Return(e, queue.Failure{Unschedulable: []string{p.Name}}, time.Now())
+			_, err = q.Return(e, queue.Failure{Rejecters: []string{p.Name}}, time.Now())
 			require.NoError(t, err)
 		}
 	}

@@ -121,7 +121,7 @@ func (w *world) remember() {
 	w.rejected = map[string][]string{}
 	for _, p := range w.slots {
 		if e, ok := w.q.Lookup(p); ok {
-			w.rejected[p.Name] = once(slices.Concat(e.UnschedulablePlugins, e.PendingPlugins))
+			w.rejected[p.Name] = once(slices.Concat(e.Rejecters, e.PendingPlugins))
 		}
 	}
 }
@@ -178,9 +178,9 @@ func (w *world) compareMeters() error {
 		}
 	}
 	if !w.leaked {
-		w.Count("gauges of rejectors compared")
+		w.Count("gauges of rejecters compared")
 	}
-	names := append(slices.Clone(w.rejectors), "A", "B", "SchedulingGates")
+	names := append(slices.Clone(w.rejecters), "A", "B", "SchedulingGates")
 	for _, profile := range once(w.profiles) {
 		for _, plugin := range once(names) {
 			if v := w.q.Rejected(profile, plugin); v > 0 && !w.leaked {

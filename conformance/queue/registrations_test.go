@@ -156,16 +156,16 @@ func TestEveryEventForEveryPlugin(t *testing.T) {
 		t.Fatal(err)
 	}
 	events := queue.DefaultEvents(nil, trial.Linked)
-	rejectors := []string{"Mute", "Extender", "Unheard"}
-	for _, name := range rejectors[:2] {
+	rejecters := []string{"Mute", "Extender", "Unheard"}
+	for _, name := range rejecters[:2] {
 		events = append(events, queue.UnregisteredEvents(name)...)
 	}
 	for i, r := range events {
 		if r.Plugin != "DefaultPreemption" {
 			events[i].Hint = func(*v1.Pod, any, any) (bool, error) { return false, errors.New("not understood") }
 		}
-		if !slices.Contains(rejectors, r.Plugin) {
-			rejectors = append(rejectors, r.Plugin)
+		if !slices.Contains(rejecters, r.Plugin) {
+			rejecters = append(rejecters, r.Plugin)
 		}
 	}
 	q, err := queue.New(queue.Options{Release: trial.Linked, Profiles: map[string]queue.Profile{"default-scheduler": {Events: events}}})
@@ -176,7 +176,7 @@ func TestEveryEventForEveryPlugin(t *testing.T) {
 	pod := &v1.Pod{}
 	pod.Namespace, pod.Name, pod.UID, pod.Spec.SchedulerName = "default", "a", "a", "default-scheduler"
 	woken := map[string]int{}
-	for _, rejector := range rejectors {
+	for _, rejector := range rejecters {
 		for _, resource := range resources {
 			for _, action := range actions {
 				e := fwk.ClusterEvent{Resource: resource, ActionType: action}
@@ -197,7 +197,7 @@ func TestEveryEventForEveryPlugin(t *testing.T) {
 			}
 		}
 	}
-	for _, rejector := range rejectors {
+	for _, rejector := range rejecters {
 		if want := rejector != "Unheard" && rejector != "DefaultPreemption"; (woken[rejector] > 0) != want {
 			t.Errorf("%s: %d events wake it", rejector, woken[rejector])
 		}
@@ -205,7 +205,7 @@ func TestEveryEventForEveryPlugin(t *testing.T) {
 	if mute := woken["Mute"]; mute != woken["Extender"] || mute < 100 {
 		t.Errorf("%d events wake the plugin without registrations, %d the extender's pods", mute, woken["Extender"])
 	}
-	t.Logf("%d rejectors, %d events each; waking ones: %v", len(rejectors), len(resources)*len(actions), woken)
+	t.Logf("%d rejecters, %d events each; waking ones: %v", len(rejecters), len(resources)*len(actions), woken)
 }
 
 // nonsense is an object that no hint understands.
@@ -237,7 +237,7 @@ func wakesHere(q *queue.Queue, pod *v1.Pod, rejector string, e queue.Event) (boo
 		return false, err
 	}
 	entry, _ := q.Pop(noon)
-	if _, err := q.Return(entry, queue.Failure{Unschedulable: []string{rejector}}, noon); err != nil {
+	if _, err := q.Return(entry, queue.Failure{Rejecters: []string{rejector}}, noon); err != nil {
 		return false, err
 	}
 	if q.Counts().Unschedulable != 1 {

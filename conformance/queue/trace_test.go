@@ -25,15 +25,15 @@ var moves = []string{
 	"in flight -> unschedulable", "in flight -> active", "in flight -> gated", "in flight -> nowhere", "unschedulable -> active",
 	"unschedulable -> backoff", "unschedulable -> gated", "gated -> active", "gated -> backoff", "gated -> gated", "backoff -> active",
 	"error backoff -> active", "active -> nowhere", "backoff -> nowhere", "error backoff -> nowhere", "unschedulable -> nowhere", "gated -> nowhere",
-	"duplicate dropped", "return refused", "nominations seen", "flushed", "popped after close", "metrics compared", "gauges of rejectors compared",
+	"duplicate dropped", "return refused", "nominations seen", "flushed", "popped after close", "metrics compared", "gauges of rejecters compared",
 }
 
 // TestTraces plays random operations with random registrations, hints and gates. The metrics are compared in 98 % of the traces, and
-// the gauges of rejectors too; in 3 % a gated pod is let go while its backoff lasts.
+// the gauges of rejecters too; in 3 % a gated pod is let go while its backoff lasts.
 func TestTraces(t *testing.T) {
 	lastMeter = nil // other tests have queues whose metrics nobody has read
 	tally, n := trial.Run(t, 3000, 900, func(s *trial.Source) error { return newWorld(s).play() }, moves...)
-	for what, percent := range map[string]int{"metrics compared": 98, "gauges of rejectors compared": 98, "gated -> backoff": 3} {
+	for what, percent := range map[string]int{"metrics compared": 98, "gauges of rejecters compared": 98, "gated -> backoff": 3} {
 		if addsTwice && n >= 100 && 100*tally[what] < percent*n {
 			t.Errorf("%q happened %d times in %d traces, want %d %%", what, tally[what], n, percent)
 		}
@@ -285,12 +285,12 @@ func (w *world) giveBack(i, kind int) error {
 	latest := w.slots[f.info.Pod.Name[0]-'a']
 	failure := queue.Failure{}
 	if kind > 0 {
-		failure.Unschedulable = w.subset(w.rejectors...)
+		failure.Rejecters = w.subset(w.rejecters...)
 	}
 	if kind == 4 {
-		failure.Pending = w.subset(w.rejectors[:3]...)
+		failure.Pending = w.subset(w.rejecters[:3]...)
 	}
-	w.note("return %s: unschedulable %v, pending %v (done %v, deleted %v)", f.info.Pod.UID, failure.Unschedulable, failure.Pending, f.done, f.gone)
+	w.note("return %s: unschedulable %v, pending %v (done %v, deleted %v)", f.info.Pod.UID, failure.Rejecters, failure.Pending, f.done, f.gone)
 	if !f.gone && (latest == nil || latest.UID != f.info.Pod.UID) { // the pod was bound by an earlier attempt, or replaced by an Update
 		w.q.Done(f.info.Pod)
 		w.real.Done(f.info.Pod.UID)
@@ -318,7 +318,7 @@ func (w *world) giveBack(i, kind int) error {
 		f.info.PodInfo = info
 	}
 	f.info.ClearRejectorPlugins()
-	f.info.UnschedulablePlugins = sets.New(failure.Unschedulable...)
+	f.info.UnschedulablePlugins = sets.New(failure.Rejecters...)
 	f.info.PendingPlugins = sets.New(failure.Pending...)
 	if w.N(2) == 0 {
 		f.info.UnschedulablePlugins.Insert(failure.Pending...)

@@ -54,8 +54,8 @@ type world struct {
 	closed bool
 	// random is set when the real queue has asked gates in a random order. From then on the two queues may differ.
 	random bool
-	// profiles are the profiles of pods; the last profile is unknown. rejectors are plugins that reject. arrive makes an event.
-	profiles, rejectors []string
+	// profiles are the profiles of pods; the last profile is unknown. rejecters are plugins that reject. arrive makes an event.
+	profiles, rejecters []string
 	arrive              func() error
 	shape               func(*v1.Pod)       // of new pods
 	mixed               bool                // the real queue has nominated in a random order
@@ -144,7 +144,7 @@ func (w *world) draw() (list []registration) {
 
 func emptyWorld(s *trial.Source) *world {
 	w := &world{Source: s, ctx: context.Background(), log: klog.Background(), clock: testingclock.NewFakeClock(noon.Add(300 * time.Millisecond)),
-		shut: map[string]bool{}, metered: meter{}, wrong: meter{}, labels: map[string]string{}, profiles: []string{"p1", "p2", "nobody's"}, rejectors: []string{"P", "Q", "R", "S"}}
+		shut: map[string]bool{}, metered: meter{}, wrong: meter{}, labels: map[string]string{}, profiles: []string{"p1", "p2", "nobody's"}, rejecters: []string{"P", "Q", "R", "S"}}
 	w.store = cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	w.arrive = w.event
 	w.ties = s.Once(3)

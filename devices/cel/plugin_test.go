@@ -301,7 +301,7 @@ func (p *plugin) answer() []string {
 	if pod.Code() != filter.Success {
 		out = append(out, strings.TrimSpace(pod.Code().String()+" "+pod.Reason()))
 		if pod.Code() == filter.Skip {
-			out = append(out, "post "+state.Release().Reason)
+			out = append(out, "post "+state.Freed().Reason)
 		}
 		return out
 	}
@@ -318,7 +318,7 @@ func (p *plugin) answer() []string {
 	if fits {
 		return out
 	}
-	release := state.Release()
+	release := state.Freed()
 	text := "post " + release.Reason
 	if release.Deallocate != nil {
 		text += ": " + release.Deallocate.Name

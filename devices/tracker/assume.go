@@ -143,7 +143,7 @@ func (t *Tracker) back(s *cluster.Snapshot, key types.NamespacedName, pod types.
 	case now == mine.after && slices.ContainsFunc(x.steps, func(y step) bool { return y.after == now }): // another member uses what the group has
 		return nil
 	case now == mine.after && before == nil:
-		return s.Unset(now)
+		return s.Remove(now)
 	case now == mine.after:
 		return s.Set(before)
 	}
@@ -156,7 +156,7 @@ func (t *Tracker) back(s *cluster.Snapshot, key types.NamespacedName, pod types.
 	switch {
 	case len(left.Status.ReservedFor) > 0:
 	case x.origin == nil:
-		return s.Unset(now)
+		return s.Remove(now)
 	case x.origin.Status.Allocation == nil:
 		left = devices.Deallocated(left)
 	}

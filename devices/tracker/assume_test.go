@@ -39,7 +39,7 @@ func (w *world) serves(count int) bool {
 	c.Spec.Devices.Requests[0].Exactly.Count = int64(count)
 	require.NoError(w, w.Set(c))
 	reason, _ := w.ask(claiming("probe", "probe"))
-	require.NoError(w, w.Unset(c))
+	require.NoError(w, w.Remove(c))
 	return reason == ""
 }
 
@@ -85,7 +85,7 @@ func TestAssumeForget(t *testing.T) {
 	require.Equal(t, 2, w.free())
 
 	w.assume(p, w.allocation(p))
-	require.NoError(t, w.Unset(w.ResourceClaim("default", "k")))
+	require.NoError(t, w.Remove(w.ResourceClaim("default", "k")))
 	w.forget(p)
 	require.Nil(t, w.ResourceClaim("default", "k"), "a claim that was deleted meanwhile stays away")
 }
@@ -199,7 +199,7 @@ func TestReservationLands(t *testing.T) {
 	require.Greater(t, w.Tracker.Version(), at)
 	require.False(t, w.Unreserve(p))
 	require.Equal(t, 1, w.free())
-	require.NoError(t, w.Unset(w.ResourceClaim("default", "k")))
+	require.NoError(t, w.Remove(w.ResourceClaim("default", "k")))
 	require.Equal(t, 2, w.free())
 
 	unlogged := tracker.New(slots{w.Snapshot}, tracker.Of(w.Snapshot))

@@ -51,7 +51,7 @@ func TestExtendedResourceClaim(t *testing.T) {
 				c.Status.Allocation = &resourcev1.AllocationResult{}
 			}
 			if old := followed.ResourceClaim(c.Namespace, c.Name); old != nil && r.IntN(3) == 0 {
-				require.NoError(t, s.Unset(old))
+				require.NoError(t, s.Remove(old))
 			} else {
 				require.NoError(t, s.Set(c))
 			}

@@ -97,7 +97,7 @@ func TestFollowsReservations(t *testing.T) {
 				show(t, s, name, nil)
 			case k == 8:
 				if c, ok := cluster.List[*resourcev1.ResourceClaim](s).Get("default", name); ok {
-					require.NoError(t, s.Unset(c), at)
+					require.NoError(t, s.Remove(c), at)
 				}
 			default:
 				slice := gpus(fmt.Sprintf("n%d", r.IntN(3)))

@@ -74,7 +74,7 @@ func TestReserveRefuses(t *testing.T) {
 				return w.t.Reserve(other, d)
 			}},
 		{"deleted", "the claim is gone", "claim default/a got deleted in the meantime: devices are reserved already",
-			func(w world, d devices.Allocation) error { return w.s.Unset(d.Claims[0]) }},
+			func(w world, d devices.Allocation) error { return w.s.Remove(d.Claims[0]) }},
 		{"another claim of that name", "the UID differs", "claim default/a got deleted in the meantime: devices are reserved already",
 			func(w world, d devices.Allocation) error {
 				c := named("a")

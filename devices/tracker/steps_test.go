@@ -93,7 +93,7 @@ func TestNewClassesCount(t *testing.T) {
 		require.False(t, f.Skips(p))
 		require.False(t, plain.Skips(p))
 		require.Len(t, plain.Compile(p).Claims(), 1)
-		require.NoError(t, w.Unset(class))
+		require.NoError(t, w.Remove(class))
 		require.True(t, f.Skips(p))
 		require.True(t, plain.Skips(p))
 	}

@@ -41,6 +41,6 @@ func TestFollowsTaintRules(t *testing.T) {
 	require.False(t, rejects(follows), "without a selector it matches nothing")
 	require.NoError(t, s.Set(rule))
 	require.True(t, rejects(follows))
-	require.NoError(t, s.Unset(rule))
+	require.NoError(t, s.Remove(rule))
 	require.False(t, rejects(follows), "the rule is gone")
 }

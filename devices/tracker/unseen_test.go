@@ -144,7 +144,7 @@ func TestDeletedUnremembered(t *testing.T) {
 	p := claiming("p", "k")
 	w.assume(p, w.allocation(p))
 	old := w.ResourceClaim("default", "k")
-	require.NoError(t, w.Unset(old))
+	require.NoError(t, w.Remove(old))
 	for range 20000 {
 		require.NoError(t, w.Set(w.ResourceClaim("default", "other").DeepCopy()))
 	}
@@ -171,7 +171,7 @@ func TestWithoutLog(t *testing.T) {
 	w.setAll(p, w.allocation(p))
 	count, allocated = f.Offered("example.com/gpu", 0)
 	require.Equal(t, []int64{2, 1}, []int64{count, allocated})
-	require.NoError(t, w.Unset(w.Node(0)))
+	require.NoError(t, w.Remove(w.Node(0)))
 	count, allocated = f.Offered("example.com/gpu", 0)
 	require.Equal(t, []int64{0, 0}, []int64{count, allocated})
 }

@@ -222,7 +222,7 @@ func (c *checker) whole(t *trial, pods []*v1.Pod, made *workload.Made, keep bool
 		if !d.Placed() && d.Failure.Err == nil {
 			if r := placer.Preempt(p, d.Failure, placement.Options{}, placement.PreemptOptions{}); r.Slot >= 0 {
 				for _, v := range r.Victims {
-					must.Do(s.Unset(v.Pod))
+					must.Do(s.Remove(v.Pod))
 				}
 				d = placer.Decide(p, placement.Options{})
 			}

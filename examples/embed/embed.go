@@ -74,10 +74,10 @@ func (c *Controller) Set(obj metav1.Object) error {
 	return c.snapshot.Set(obj)
 }
 
-// Unset takes in that a node or pod is gone. One that was not known is none of the errors: a pod may wait, or be finished.
-func (c *Controller) Unset(obj metav1.Object) error {
+// Remove takes in that a node or pod is gone. One that was not known is none of the errors: a pod may wait, or be finished.
+func (c *Controller) Remove(obj metav1.Object) error {
 	c.touch()
-	err := c.snapshot.Unset(obj)
+	err := c.snapshot.Remove(obj)
 	if unknown := new(field.Error); errors.As(err, &unknown) && unknown.Type == field.ErrorTypeNotFound {
 		return nil
 	}

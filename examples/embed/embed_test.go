@@ -33,7 +33,7 @@ func TestReconcile(t *testing.T) {
 	require.NoError(t, c.Reconcile())
 	require.Len(t, written, 2, "the answer is the same")
 
-	require.NoError(t, c.Unset(node("n1", "5")))
+	require.NoError(t, c.Remove(node("n1", "5")))
 	require.NoError(t, c.Reconcile())
 	require.Equal(t, embed.Condition{Message: "no nodes available to schedule pods"}, written[2])
 
@@ -87,8 +87,8 @@ func TestNewNodesComeLast(t *testing.T) {
 		require.NoError(t, c.Set(node(name, "4")))
 	}
 	c.SetWorkload(web(4, "3"))
-	require.NoError(t, c.Unset(node("n1", "4")))
-	require.NoError(t, c.Unset(node("n3", "4")))
+	require.NoError(t, c.Remove(node("n1", "4")))
+	require.NoError(t, c.Remove(node("n3", "4")))
 	require.NoError(t, c.Set(node("n5", "4")))
 	require.NoError(t, c.Reconcile())
 	require.Equal(t, []string{"n2", "n4", "n5"}, last.Nodes)

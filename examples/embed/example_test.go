@@ -49,7 +49,7 @@ func Example() {
 	check(c.Set(running))
 	c.SetWorkload(web(3, "2"))
 	check(c.Reconcile())
-	check(c.Unset(running))
+	check(c.Remove(running))
 	check(c.Reconcile())
 	check(c.Set(node("n2", "8")))
 	check(c.Reconcile())

@@ -99,12 +99,12 @@ func TestConditionsOfFreshClusters(t *testing.T) {
 					require.NoError(t, c.Set(n))
 				case 2:
 					nodes = slices.DeleteFunc(nodes, func(n *v1.Node) bool { return n.Name == name })
-					require.NoError(t, c.Unset(node(name, "1")))
+					require.NoError(t, c.Remove(node(name, "1")))
 				case 3, 4:
 					pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pick("shop", "data"), Name: pick("a", "b", "c"), Labels: map[string]string{"app": pick("web", "api")}}, Spec: spec(pick("1", "2"))}
 					pods = slices.DeleteFunc(pods, func(p *v1.Pod) bool { return p.Namespace == pod.Namespace && p.Name == pod.Name })
 					if random.IntN(3) == 0 {
-						require.NoError(t, c.Unset(pod))
+						require.NoError(t, c.Remove(pod))
 						break
 					}
 					pod.Spec.NodeName = pick(name, name, name, "")
@@ -113,7 +113,7 @@ func TestConditionsOfFreshClusters(t *testing.T) {
 						pods = append(pods, pod)
 					}
 					if pod.Spec.NodeName == "" { // another pod of that name: no pod loses its node
-						require.NoError(t, c.Unset(pod))
+						require.NoError(t, c.Remove(pod))
 					}
 					require.NoError(t, c.Set(pod))
 				case 5:

@@ -97,13 +97,13 @@ func (s *scheduler) one() (bool, error) {
 		}
 		failed := queue.Failure{Nomination: queue.Nomination{Override: true, Node: m.Nominate}}
 		if m.Failure != nil {
-			failed.Unschedulable = m.Failure.Rejecters
+			failed.Rejecters = m.Failure.Rejecters
 		}
 		result.Failed = append(result.Failed, queue.MemberFailure{Entry: root.Members[k], Failure: failed})
 	}
 	for _, v := range d.Victims {
 		fmt.Printf("  %s leaves\n", v.Pod.Name)
-		if err := s.snapshot.Unset(v.Pod); err != nil {
+		if err := s.snapshot.Remove(v.Pod); err != nil {
 			return false, err
 		}
 		s.queue.Move(queue.Change{Event: queue.Event{Resource: "AssignedPod", Action: queue.Delete}, Old: v.Pod}, s.now)

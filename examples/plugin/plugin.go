@@ -25,15 +25,15 @@ const speedKey = "example.com/gbit"
 func network() *placement.Plugin {
 	return &placement.Plugin{
 		Name: "Network",
-		Filter: func(pod *v1.Pod, c placement.Cluster) placement.Filtering {
-			return placement.Filtering{Predicate: speeds{c, speed(pod.Annotations)}}
+		Filter: func(pod *v1.Pod, c placement.Cluster) placement.PreFiltered {
+			return placement.PreFiltered{Predicate: speeds{c, speed(pod.Annotations)}}
 		},
 		Score: func(pod *v1.Pod, c placement.Cluster) (placement.Scorer, error) {
 			return speeds{c, speed(pod.Annotations)}, nil
 		},
 		// The next two let equal pods share work: the answer about a node depends on the node alone, and this is all that the
 		// plugin reads of a pod.
-		Group:     placement.GroupStatics,
+		Keep:      placement.KeepByNode,
 		AppendKey: func(dst []byte, pod *v1.Pod) []byte { return append(dst, pod.Annotations[speedKey]...) },
 		// A pod that this plugin rejected waits for these events. A queue asks the hint which of them may help.
 		Events: []queue.Event{{Resource: "Node", Action: queue.Add | queue.UpdateNodeLabel}},

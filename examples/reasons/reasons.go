@@ -67,7 +67,7 @@ func (c *Controller) see(obj any, gone bool) {
 	case !gone:
 		c.fail(c.snapshot.Set(o))
 	default:
-		err := c.snapshot.Unset(o)
+		err := c.snapshot.Remove(o)
 		if unknown := new(field.Error); isPod && errors.As(err, &unknown) && unknown.Type == field.ErrorTypeNotFound {
 			err = nil // it waited, or was finished
 		}

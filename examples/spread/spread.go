@@ -49,7 +49,7 @@ func main() {
 	fmt.Println("3 replicas leave")
 	for _, r := range hard.Count(snapshot).ScaleDownOrder(replicas, 3) {
 		fmt.Print(" ", r.Pod.Name, ":", snapshot.Node(r.Slot).Name)
-		if err := snapshot.Unset(r.Pod); err != nil {
+		if err := snapshot.Remove(r.Pod); err != nil {
 			panic(err)
 		}
 	}

@@ -227,7 +227,7 @@ func TestThinBinds(t *testing.T) {
 	testkit.Run(t, []test{
 		{"bound", 0, func(*server, *v1.Pod) {}, true, queue.Unschedulable},
 		{"refused", 1, func(*server, *v1.Pod) {}, false, queue.Backoff},
-		{"refused and gone", 1, func(w *server, p *v1.Pod) { require.NoError(t, w.s.cluster.Unset(p)) }, false, queue.Unschedulable},
+		{"refused and gone", 1, func(w *server, p *v1.Pod) { require.NoError(t, w.s.cluster.Remove(p)) }, false, queue.Unschedulable},
 		{"refused, yet there", 1, func(w *server, p *v1.Pod) { require.NoError(t, w.s.cluster.Set(on(p, "n1"))) }, true, queue.Unschedulable},
 	}, func(t *testing.T, c test) {
 		w := desk(t, on(web("else", "4"), "n2"))

@@ -17,8 +17,8 @@ import (
 
 // racked is a plugin of the caller: a pod goes to nodes whose annotation rack is the pod's.
 func racked(events []queue.Event, hint queue.Hint) *placement.Plugin {
-	p := &placement.Plugin{Name: "Racked", Events: events, Filter: func(pod *v1.Pod, c placement.Cluster) placement.Filtering {
-		return placement.Filtering{Predicate: racks{c, pod.Annotations["rack"]}}
+	p := &placement.Plugin{Name: "Racked", Events: events, Filter: func(pod *v1.Pod, c placement.Cluster) placement.PreFiltered {
+		return placement.PreFiltered{Predicate: racks{c, pod.Annotations["rack"]}}
 	}}
 	if hint != nil {
 		p.Hint = func(affinity.Namespaces) queue.Hint { return hint }

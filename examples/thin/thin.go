@@ -137,7 +137,7 @@ func (s *Scheduler) fail(ctx context.Context, e *queue.Entry, rejecters []string
 		s.queue.Done(e.Pod)
 		return
 	}
-	if _, err := s.queue.Return(e, queue.Failure{Unschedulable: rejecters, Pod: pod, Nomination: n}, s.now()); err != nil {
+	if _, err := s.queue.Return(e, queue.Failure{Rejecters: rejecters, Pod: pod, Nomination: n}, s.now()); err != nil {
 		text += "; " + err.Error() // another pod of that name is queued
 	}
 	s.tasks.Go(func() { s.client.Report(ctx, pod, text, n) })
@@ -150,7 +150,7 @@ func (s *Scheduler) SeePod(old, new *v1.Pod) (err error) {
 	switch {
 	case new == nil || cluster.Finished(new):
 		s.queue.Delete(old)
-		if s.cluster.Unset(old) == nil || old != nil && old.Status.NominatedNodeName != "" { // it held room
+		if s.cluster.Remove(old) == nil || old != nil && old.Status.NominatedNodeName != "" { // it held room
 			s.move(old, nil, queue.Event{Resource: "AssignedPod", Action: queue.Delete})
 		}
 	case new.Spec.NodeName != "" && (old == nil || old.Spec.NodeName == ""):
@@ -181,7 +181,7 @@ func (s *Scheduler) See(resource string, old, new metav1.Object) error {
 	}
 	defer s.move(old, new, events...)
 	if new == nil {
-		return s.cluster.Unset(old)
+		return s.cluster.Remove(old)
 	}
 	return s.cluster.Set(new)
 }

@@ -46,7 +46,7 @@ func main() {
 	say(snapshot, "as it is")
 
 	mark := snapshot.Mark()
-	check(snapshot.Unset(nightly))
+	check(snapshot.Remove(nightly))
 	say(snapshot, "if nightly were gone")
 	cordoned := snapshot.Node(snapshot.Slot("n3")).DeepCopy()
 	cordoned.Spec.Unschedulable = true

@@ -28,7 +28,7 @@ func SetClaims(s *cluster.Snapshot, c *v1.Pod) error {
 	for k, claim := range claims {
 		if err := s.Set(claim); err != nil {
 			for _, made := range claims[:k] {
-				err = errors.Join(err, s.Unset(made))
+				err = errors.Join(err, s.Remove(made))
 			}
 			return err
 		}
@@ -48,18 +48,18 @@ func Of(s *cluster.Snapshot, pod *v1.Pod, n int, used map[string]bool) *v1.Pod {
 	return &c
 }
 
-// UnsetClaims takes back what SetClaims made. The error is that of [cluster.Snapshot.Unset].
-func UnsetClaims(s *cluster.Snapshot, c *v1.Pod) error {
+// UnsetClaims takes back what SetClaims made. The error is that of [cluster.Snapshot.Remove].
+func RemoveClaims(s *cluster.Snapshot, c *v1.Pod) error {
 	var errs []error
 	for _, claim := range podinfo.EphemeralClaims(c) {
-		errs = append(errs, s.Unset(claim))
+		errs = append(errs, s.Remove(claim))
 	}
 	for _, status := range c.Status.ResourceClaimStatuses {
 		if status.ResourceClaimName == nil {
 			continue
 		}
 		claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: *status.ResourceClaimName}}
-		errs = append(errs, s.Unset(claim))
+		errs = append(errs, s.Remove(claim))
 	}
 	return errors.Join(errs...)
 }

@@ -24,7 +24,7 @@ func ReleaseClaims(s *cluster.Snapshot, pod *v1.Pod) {
 		if left := devices.Abandoned(c, pod); left != nil {
 			must.Do(s.Set(left))
 		} else {
-			must.Do(s.Unset(c))
+			must.Do(s.Remove(c))
 		}
 	}
 }

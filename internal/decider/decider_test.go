@@ -78,7 +78,7 @@ func TestPending(t *testing.T) {
 		Pods:  []*v1.Pod{pod("first", on("n1")), pod("second", on("n1")), pod("third", on("n2")), pod("orphan", on("n9"))},
 	})
 	require.NoError(t, err)
-	require.NoError(t, s.Unset(s.Node(1)))
+	require.NoError(t, s.Remove(s.Node(1)))
 	require.NoError(t, s.Assume(pod("assumed", nil), s.Slot("n2")))
 	const own = "; a pod that waits must have a name of its own"
 	type test struct {

@@ -19,7 +19,7 @@ type answers struct {
 	described []described
 }
 
-// described is what a predicate or scorer of GroupStatics says that it reads of nodes, with its answers.
+// described is what a predicate or scorer of KeepByNode says that it reads of nodes, with its answers.
 type described struct {
 	what, method string
 	signature    func(dst []int32, i int) []int32 // nil: reads
@@ -38,7 +38,7 @@ func (d *described) same(c *checker) bool {
 
 // describe adds the description of x, which has answered.
 func (a *answers) describe(p *placement.Plugin, what string, x any, list []string) {
-	if p.Group != placement.GroupStatics {
+	if p.Keep != placement.KeepByNode {
 		return
 	}
 	if s, ok := x.(interface {

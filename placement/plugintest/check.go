@@ -174,8 +174,8 @@ func (c *checker) node(pod *v1.Pod) error {
 		if !ok {
 			return nil
 		}
-		if c.plugin.Group == placement.GroupStatics || c.plugin.Group == placement.GroupRows {
-			if len(c.plugin.Reads) == 0 && !now.weighs {
+		if c.plugin.Keep == placement.KeepByNode || c.plugin.Keep == placement.KeepByNodeAndPods {
+			if len(c.plugin.ReadsOfOthers) == 0 && !now.weighs {
 				for i, was := range base.node {
 					if i != c.twin && now.node[i] != was {
 						return fmt.Errorf("the answer about node %s changes with %s of node %s, which Group and Reads do not say: from %q to %q", c.cluster.Node(i).Name, path, name, was, now.node[i])
@@ -221,12 +221,12 @@ func (c *checker) company(pod *v1.Pod) error {
 		now := c.answers(pod)
 		err := c.decide(pod, now, "of the pods of node "+c.cluster.Node(i).Name)
 		for j, was := range before.node {
-			reads := c.plugin.Group == placement.GroupStatics || c.plugin.Group == placement.GroupRows && j != i
+			reads := c.plugin.Keep == placement.KeepByNode || c.plugin.Keep == placement.KeepByNodeAndPods && j != i
 			if reads && !now.weighs && now.node[j] != was {
 				err = fmt.Errorf("the answer about node %s changes with the pods of node %s, which Group does not say: from %q to %q", c.cluster.Node(j).Name, c.cluster.Node(i).Name, was, now.node[j])
 			}
 		}
-		if err := errors.Join(err, c.cluster.Unset(other)); err != nil {
+		if err := errors.Join(err, c.cluster.Remove(other)); err != nil {
 			return err
 		}
 	}

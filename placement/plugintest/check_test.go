@@ -67,7 +67,7 @@ func number(text string) (n int64) {
 // plugin returns a right plugin, changed.
 func plugin(change func(p *placement.Plugin)) *placement.Plugin {
 	p := &placement.Plugin{
-		Name: "Rule", Group: placement.GroupStatics,
+		Name: "Rule", Keep: placement.KeepByNode,
 		AppendKey: func(dst []byte, pod *v1.Pod) []byte { return append(dst, pod.Annotations["want"]...) },
 	}
 	by(p, func(pod *v1.Pod, c placement.Cluster) any {
@@ -80,8 +80,8 @@ func plugin(change func(p *placement.Plugin)) *placement.Plugin {
 
 // by sets filter and score.
 func by(p *placement.Plugin, of func(pod *v1.Pod, c placement.Cluster) any) {
-	p.Filter = func(pod *v1.Pod, c placement.Cluster) placement.Filtering {
-		return placement.Filtering{Predicate: of(pod, c).(filter.Predicate)}
+	p.Filter = func(pod *v1.Pod, c placement.Cluster) placement.PreFiltered {
+		return placement.PreFiltered{Predicate: of(pod, c).(filter.Predicate)}
 	}
 	p.Score = func(pod *v1.Pod, c placement.Cluster) (placement.Scorer, error) {
 		return of(pod, c).(placement.Scorer), nil
@@ -121,9 +121,9 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	label := func(c placement.Cluster, i int) int64 { return number(c.Node(i).Labels["speed"]) }
-	rules := func(group placement.Group, of func(c placement.Cluster, i int) int64) *placement.Plugin {
+	rules := func(group placement.Keep, of func(c placement.Cluster, i int) int64) *placement.Plugin {
 		return plugin(func(p *placement.Plugin) {
-			p.Group = group
+			p.Keep = group
 			by(p, func(_ *v1.Pod, c placement.Cluster) any { return signedRule{rule{c, of}, of} })
 		})
 	}
@@ -139,11 +139,11 @@ func TestCheck(t *testing.T) {
 				return readingRule{rule{c, speedOf(pod)}, []string{"label:speed"}}
 			})
 		}), ""},
-		{"never", "nothing is promised", plugin(func(p *placement.Plugin) { p.Group, p.AppendKey = placement.GroupNever, nil }), ""},
-		{"right over rows", "the pods of the node itself may count", rules(placement.GroupRows, count), ""},
+		{"never", "nothing is promised", plugin(func(p *placement.Plugin) { p.Keep, p.AppendKey = placement.KeepNothing, nil }), ""},
+		{"right over rows", "the pods of the node itself may count", rules(placement.KeepByNodeAndPods, count), ""},
 		{"right over other nodes", "a field says that labels of other nodes count", plugin(func(p *placement.Plugin) {
-			*p = *rules(placement.GroupStatics, sum(label))
-			p.Reads = []string{"label:speed"}
+			*p = *rules(placement.KeepByNode, sum(label))
+			p.ReadsOfOthers = []string{"label:speed"}
 		}), ""},
 		{"forgotten annotation", "AppendKey", plugin(func(p *placement.Plugin) { p.AppendKey = func(dst []byte, _ *v1.Pod) []byte { return dst } }),
 			"plugin Rule: AppendKey forgets .Annotations[want]"},
@@ -175,12 +175,12 @@ func TestCheck(t *testing.T) {
 				return readingRule{rule{c, speedOf(pod)}, []string{"taints"}}
 			})
 		}), "Reads of the predicate forgets .Labels[speed]"},
-		{"pods of the node", "Group", rules(placement.GroupStatics, count), "the answer about node n1 changes with the pods of node n1, which Group does not say"},
-		{"pods of other nodes", "Group", rules(placement.GroupRows, sum(count)), "which Group does not say"},
-		{"labels of other nodes", "Reads of the plugin", rules(placement.GroupStatics, sum(label)), "changes with .Labels[speed]"},
+		{"pods of the node", "Group", rules(placement.KeepByNode, count), "the answer about node n1 changes with the pods of node n1, which Group does not say"},
+		{"pods of other nodes", "Group", rules(placement.KeepByNodeAndPods, sum(count)), "which Group does not say"},
+		{"labels of other nodes", "Reads of the plugin", rules(placement.KeepByNode, sum(label)), "changes with .Labels[speed]"},
 		{"wrong word for other nodes", "kept answers are found to be wrong", plugin(func(p *placement.Plugin) {
-			*p = *rules(placement.GroupRows, sum(label))
-			p.Reads = []string{"images"}
+			*p = *rules(placement.KeepByNodeAndPods, sum(label))
+			p.ReadsOfOthers = []string{"images"}
 		}), "kept answers are wrong after the change .Labels[speed]"},
 	}, func(t *testing.T, c test) {
 		err := Check(c.plugin, pods(), nodes())

@@ -8,7 +8,7 @@
 // Check changes every field of the pods and of the nodes, one field at a time. After each change
 //
 //   - pods with equal keys must have equal answers (AppendKey, AppendRowKey, AppendSharedKey, KeyParts),
-//   - nodes with equal signatures, or equal in what Reads names, must have equal answers (GroupStatics),
+//   - nodes with equal signatures, or equal in what Reads names, must have equal answers (KeepByNode),
 //   - the answer about a node may change only with what the Group and the Reads of the plugin allow,
 //   - a plan that keeps answers for later pods must decide as a plan does that keeps nothing.
 //

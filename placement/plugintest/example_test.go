@@ -35,10 +35,10 @@ func (s sameTeam) Reads(dst []string) []string        { return append(dst, "labe
 // A plugin that forgets to name what it reads gives pods the nodes of other pods. Check names the field.
 func Example() {
 	team := &placement.Plugin{
-		Name: "Team", Group: placement.GroupStatics,
+		Name: "Team", Keep: placement.KeepByNode,
 		AppendKey: func(dst []byte, pod *v1.Pod) []byte { return append(dst, pod.Namespace...) },
-		Filter: func(pod *v1.Pod, c placement.Cluster) placement.Filtering {
-			return placement.Filtering{Predicate: sameTeam{c, pod.Labels["team"]}}
+		Filter: func(pod *v1.Pod, c placement.Cluster) placement.PreFiltered {
+			return placement.PreFiltered{Predicate: sameTeam{c, pod.Labels["team"]}}
 		},
 	}
 	amounts := v1.ResourceList{v1.ResourceCPU: resource.MustParse("4"), v1.ResourcePods: resource.MustParse("10")}

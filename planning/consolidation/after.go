@@ -22,7 +22,7 @@ func (p *Planner) After(plan *Plan) (_ *cluster.Snapshot, err error) {
 	s := p.base.Fork()
 	for i := range p.nodes {
 		if p.nodes[i].kind != nil {
-			must.Do(s.Unset(s.Node(i))) // a node that could be added
+			must.Do(s.Remove(s.Node(i))) // a node that could be added
 		}
 	}
 	for _, a := range plan.Added {
@@ -56,7 +56,7 @@ func (p *Planner) After(plan *Plan) (_ *cluster.Snapshot, err error) {
 		for _, pod := range p.nodes[i].tied {
 			takeOff(s, pod)
 		}
-		must.Do(s.Unset(s.Node(i)))
+		must.Do(s.Remove(s.Node(i)))
 	}
 	return s, nil
 }

@@ -120,12 +120,12 @@ func halving(t *testing.T, w *world) int {
 		var move []*v1.Pod
 		for _, node := range nodes[:n] {
 			for _, p := range byNode[node.Name] {
-				require.NoError(t, s.Unset(p))
+				require.NoError(t, s.Remove(p))
 				c := *p
 				c.Spec.NodeName = ""
 				move = append(move, &c)
 			}
-			require.NoError(t, s.Unset(node))
+			require.NoError(t, s.Remove(node))
 		}
 		_, err := placer.PlaceAll(move, placement.Options{})
 		return err == nil

@@ -54,9 +54,9 @@ func lawful(t testing.TB, w *world, plan *Plan) {
 			slot := s.Slot(n.Node)
 			for pod := range s.Pods(slot) {
 				require.True(t, tied(pod), "%s is on %s when it is removed", pod.Name, n.Node)
-				defer func() { require.NoError(t, s.Unset(pod)) }()
+				defer func() { require.NoError(t, s.Remove(pod)) }()
 			}
-			defer func() { require.NoError(t, s.Unset(s.Node(slot))) }()
+			defer func() { require.NoError(t, s.Remove(s.Node(slot))) }()
 		}
 	}
 	remove(-1)
@@ -67,7 +67,7 @@ func lawful(t testing.TB, w *world, plan *Plan) {
 			seen[m.Pod] = true
 			require.True(t, going[m.From], "%s leaves %s, which stays", m.Pod.Name, m.From)
 			require.False(t, going[m.To], "%s goes to %s, which is removed", m.Pod.Name, m.To)
-			require.NoError(t, s.Unset(m.Pod))
+			require.NoError(t, s.Remove(m.Pod))
 		}
 		for _, m := range wave {
 			slot := s.Slot(m.To)

@@ -264,7 +264,7 @@ func (r *run) try(id int32, node string, way Way) replaced {
 		r.snapshot.Rollback(m)
 		return replaced{placed: true}
 	}
-	r.snapshot.Release(m)
+	r.snapshot.Commit(m)
 	return replaced{pod: fresh, slot: slot, way: way, chosen: chosen}
 }
 
@@ -322,7 +322,7 @@ func (r *run) drop(nodes []int) bool {
 			takeOff(r.snapshot, pod)
 			present[r.place[pod]] = nil
 		}
-		must.Do(r.snapshot.Unset(r.snapshot.Node(i)))
+		must.Do(r.snapshot.Remove(r.snapshot.Node(i)))
 	}
 	for id := range r.kinds {
 		if !r.where.hold(r.snapshot, int32(id)) {
@@ -334,7 +334,7 @@ func (r *run) drop(nodes []int) bool {
 		r.snapshot.Rollback(m)
 		return false
 	}
-	r.snapshot.Release(m)
+	r.snapshot.Commit(m)
 	r.present = present
 	r.clock++
 	r.removed = r.clock

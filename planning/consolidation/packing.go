@@ -41,13 +41,13 @@ func (p *Planner) packingProfile() placement.Profile {
 	ranks := p.ranks()
 	all := func(dst []byte, _ *v1.Pod) []byte { return dst }
 	worth := &placement.Plugin{
-		Name: "Worth", Group: placement.GroupStatics, AppendKey: all,
+		Name: "Worth", Keep: placement.KeepByNode, AppendKey: all,
 		Score: func(_ *v1.Pod, c placement.Cluster) (placement.Scorer, error) { return rank(ranks), nil },
 	}
 	leave := &placement.Plugin{
-		Name: "Emptied", Group: placement.GroupStatics, AppendKey: all,
-		Filter: func(_ *v1.Pod, c placement.Cluster) placement.Filtering {
-			return placement.Filtering{Predicate: leaving{c}}
+		Name: "Emptied", Keep: placement.KeepByNode, AppendKey: all,
+		Filter: func(_ *v1.Pod, c placement.Cluster) placement.PreFiltered {
+			return placement.PreFiltered{Predicate: leaving{c}}
 		},
 	}
 	out := p.real
@@ -66,16 +66,16 @@ func (p *Planner) packs(m *affinity.Memo) placement.Profile {
 			continue
 		}
 		c := *f
-		c.Filter = func(pod *v1.Pod, over placement.Cluster) placement.Filtering {
+		c.Filter = func(pod *v1.Pod, over placement.Cluster) placement.PreFiltered {
 			e, err := affinity.CompilePods(pod, o)
 			if err != nil {
-				return placement.Filtering{Code: filter.UnschedulableAndUnresolvable, Reasons: []string{err.Error()}}
+				return placement.PreFiltered{Code: filter.UnschedulableAndUnresolvable, Reasons: []string{err.Error()}}
 			}
 			s := e.CountWith(over, m)
 			if s.Skip() {
-				return placement.Filtering{Code: filter.Skip}
+				return placement.PreFiltered{Code: filter.Skip}
 			}
-			return placement.Filtering{Predicate: s}
+			return placement.PreFiltered{Predicate: s}
 		}
 		out.Filters[k] = &c
 	}

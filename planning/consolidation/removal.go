@@ -146,7 +146,7 @@ func (x *Removals) why(i int, id int32, why func(a *placement.Attempt, c *cluste
 			for pod := range x.state.snapshot.Pods(k) {
 				takeOff(s, pod)
 			}
-			must.Do(s.Unset(n))
+			must.Do(s.Remove(n))
 		}
 	}
 	if left == 0 {

@@ -68,7 +68,7 @@ type mark struct {
 func (x *state) mark() mark { return mark{x.snapshot.Mark(), len(x.log)} }
 
 // keep ends a mark and keeps the changes.
-func (x *state) keep(m mark) { x.snapshot.Release(m.snapshot) }
+func (x *state) keep(m mark) { x.snapshot.Commit(m.snapshot) }
 
 // takeBack undoes everything since a mark.
 func (x *state) takeBack(m mark) {
@@ -201,7 +201,7 @@ func (x *state) raise(id int32) {
 
 // takeOff takes a pod off its node.
 func takeOff(s *cluster.Snapshot, pod *v1.Pod) {
-	must.Do(s.Unset(pod))
+	must.Do(s.Remove(pod))
 	decider.ReleaseClaims(s, pod)
 }
 

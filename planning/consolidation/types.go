@@ -105,7 +105,7 @@ func (p *Planner) offerNode(s *cluster.Snapshot, i int) {
 // withdraw takes an added node away that has no pods but those of DaemonSets.
 func (p *Planner) withdraw(s *cluster.Snapshot, i int) {
 	for _, pod := range p.nodes[i].tied {
-		must.Do(s.Unset(pod))
+		must.Do(s.Remove(pod))
 	}
 	must.Do(s.Set(blank(p.nodes[i].object)))
 }
@@ -167,7 +167,7 @@ func (r *run) add() {
 			r.plan.Added = append(r.plan.Added, Added{Type: n.kind.Node.Name, Node: n.object, Price: n.price})
 			r.plan.After += n.price
 		default:
-			must.Do(r.snapshot.Unset(r.snapshot.Node(i)))
+			must.Do(r.snapshot.Remove(r.snapshot.Node(i)))
 		}
 	}
 }

@@ -157,7 +157,7 @@ func TestTypeInTheFirstSlot(t *testing.T) {
 	w.app("web", "cpu=2", "n1", nil)
 	s, err := cluster.New(w.objects)
 	require.NoError(t, err)
-	require.NoError(t, s.Unset(gone))
+	require.NoError(t, s.Remove(gone))
 	price := func(*v1.Node) int64 { return 10 }
 	p, err := New(Input{Snapshot: s, Price: price, Types: []Type{{Node: testkit.Node("small").Zone("a").Capacity("cpu=4").Obj(), Price: 3, Most: 1}}})
 	require.NoError(t, err)

@@ -111,7 +111,7 @@ func (w *world) read(t *testing.T, b *testkit.Bytes) Input {
 	s, err := cluster.New(w.objects)
 	require.NoError(t, err)
 	if first {
-		require.NoError(t, s.Unset(w.objects.Nodes[0]))
+		require.NoError(t, s.Remove(w.objects.Nodes[0]))
 		w.objects.Nodes = nodes
 	}
 	if b.OneIn(3) {
@@ -120,7 +120,7 @@ func (w *world) read(t *testing.T, b *testkit.Bytes) Input {
 		if b.OneIn(2) {
 			require.NoError(t, s.Set(testkit.Node("last").Zone("b").Capacity("cpu=8,memory=8Gi").Obj()))
 		}
-		require.NoError(t, s.Unset(gone))
+		require.NoError(t, s.Remove(gone))
 	}
 	w.in.Snapshot, w.in.Now = s, testkit.Epoch
 	switch b.Below(12) {
@@ -208,9 +208,9 @@ func counted(p placement.Profile, n *int) placement.Profile {
 	if len(p.Filters) == 0 {
 		p = placement.DefaultProfile()
 	}
-	p.Filters = append(slices.Clone(p.Filters), &placement.Plugin{Name: "Counted", Filter: func(*v1.Pod, placement.Cluster) placement.Filtering {
+	p.Filters = append(slices.Clone(p.Filters), &placement.Plugin{Name: "Counted", Filter: func(*v1.Pod, placement.Cluster) placement.PreFiltered {
 		*n++
-		return placement.Filtering{Code: filter.Skip}
+		return placement.PreFiltered{Code: filter.Skip}
 	}})
 	return p
 }

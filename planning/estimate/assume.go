@@ -11,7 +11,7 @@ import (
 
 // Assume holds room for workloads that are on their way: it places the pods of each component as Sets does, and they stay in the snapshot until
 // release is called. A component of which a pod has no place takes nothing and is among the missing, in order. release may be called more than
-// once and in any order with those of other calls; its error is that of [cluster.Snapshot.Unset], for a pod that somebody else took away.
+// once and in any order with those of other calls; its error is that of [cluster.Snapshot.Remove], for a pod that somebody else took away.
 // The errors are those of Sets; nothing is held then, and release is nil.
 func (e *Estimator) Assume(components []Component) (missing []Component, release func() error, err error) {
 	if err := checkAll(components); err != nil {
@@ -43,7 +43,7 @@ func (e *Estimator) Assume(components []Component) (missing []Component, release
 func (e *Estimator) take(pods []*v1.Pod) error {
 	var errs []error
 	for _, pod := range slices.Backward(pods) {
-		errs = append(errs, e.placer.Forget(pod), copies.UnsetClaims(e.snapshot, pod))
+		errs = append(errs, e.placer.Forget(pod), copies.RemoveClaims(e.snapshot, pod))
 	}
 	return errors.Join(errs...)
 }

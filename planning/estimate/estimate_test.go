@@ -253,11 +253,11 @@ func TestFailingFilter(t *testing.T) {
 	broken := errors.New("the disk of the plugin is full")
 	for _, before := range []bool{true, false} {
 		profile := placement.DefaultProfile()
-		profile.Filters = append(profile.Filters, &placement.Plugin{Name: "Broken", Filter: func(*v1.Pod, placement.Cluster) placement.Filtering {
+		profile.Filters = append(profile.Filters, &placement.Plugin{Name: "Broken", Filter: func(*v1.Pod, placement.Cluster) placement.PreFiltered {
 			if before {
-				return placement.Filtering{Code: filter.Error, Reasons: []string{broken.Error()}}
+				return placement.PreFiltered{Code: filter.Error, Reasons: []string{broken.Error()}}
 			}
-			return placement.Filtering{Predicate: failing{}}
+			return placement.PreFiltered{Predicate: failing{}}
 		}})
 		s, err := cluster.New(objects(testkit.Node("a").Capacity("cpu=4,pods=9")))
 		require.NoError(t, err)

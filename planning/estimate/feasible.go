@@ -108,7 +108,7 @@ func (a *asked) check(node *v1.Node, i int) (*reason, error) {
 	if a.outside(node) {
 		text := a.Pre.Message
 		if !a.Rejected() {
-			text = strings.Join(a.Pre.Outside(), ", ")
+			text = strings.Join(a.Pre.LeftOut(), ", ")
 		}
 		return &reason{strings.Join(a.Pre.Rejecters(), ", "), text}, nil
 	}

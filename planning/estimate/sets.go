@@ -89,10 +89,10 @@ func (e *Estimator) put(c *Component) (placed []*v1.Pod, stop *placement.Failure
 		}
 		d := e.placer.Decide(pod, placement.Options{})
 		if !d.Placed() {
-			return placed, d.Failure, errors.Join(d.Failure.Err, copies.UnsetClaims(e.snapshot, pod))
+			return placed, d.Failure, errors.Join(d.Failure.Err, copies.RemoveClaims(e.snapshot, pod))
 		}
 		if err := e.placer.Assume(pod, d); err != nil {
-			return placed, nil, errors.Join(err, copies.UnsetClaims(e.snapshot, pod))
+			return placed, nil, errors.Join(err, copies.RemoveClaims(e.snapshot, pod))
 		}
 		placed = append(placed, pod)
 	}

@@ -56,7 +56,7 @@ func TestErrorsEndTheRun(t *testing.T) {
 			return w
 		}, func(_ *Planner, x *player, a *Attempt) {
 			if a != nil && a.Nominated != "" {
-				_ = x.snapshot.Unset(a.Victims[0])
+				_ = x.snapshot.Remove(a.Victims[0])
 			}
 		}, "batch-"},
 		{"a victim of the scenario that is gone", func() *world {
@@ -69,7 +69,7 @@ func TestErrorsEndTheRun(t *testing.T) {
 			return w
 		}, func(_ *Planner, x *player, a *Attempt) {
 			if a != nil && a.Nominated != "" {
-				_ = x.snapshot.Unset(a.Victims[0])
+				_ = x.snapshot.Remove(a.Victims[0])
 			}
 		}, "filler-0"},
 	}, func(t *testing.T, c struct {

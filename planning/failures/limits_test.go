@@ -21,11 +21,11 @@ func TestPodsThatDisplaceEachOther(t *testing.T) {
 	w.app("web", "cpu=1", "n1", classed("high"))
 	w.app("full", "cpu=1", "n2", nil)
 	w.in.Profile = placement.DefaultProfile()
-	w.in.Profile.Filters = append(slices.Clone(w.in.Profile.Filters), &placement.Plugin{Name: "Never", Filter: func(pod *v1.Pod, _ placement.Cluster) placement.Filtering {
+	w.in.Profile.Filters = append(slices.Clone(w.in.Profile.Filters), &placement.Plugin{Name: "Never", Filter: func(pod *v1.Pod, _ placement.Cluster) placement.PreFiltered {
 		if pod.Status.NominatedNodeName != "" {
-			return placement.Filtering{Code: filter.Unschedulable, Reasons: []string{"changed its mind"}}
+			return placement.PreFiltered{Code: filter.Unschedulable, Reasons: []string{"changed its mind"}}
 		}
-		return placement.Filtering{Code: filter.Skip}
+		return placement.PreFiltered{Code: filter.Skip}
 	}})
 	p := w.planner(t)
 	attempts := 0

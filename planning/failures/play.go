@@ -110,15 +110,15 @@ func (x *player) lose(nodes []string) {
 		for _, pod := range pods {
 			x.remove(pod, name, "")
 		}
-		must.Do(x.snapshot.Unset(x.snapshot.Node(slot)))
+		must.Do(x.snapshot.Remove(x.snapshot.Node(slot)))
 	}
 }
 
 // remove takes a pod of the cluster off its node.
 func (x *player) remove(pod *v1.Pod, from, by string) {
-	must.Do(x.snapshot.Unset(pod))
+	must.Do(x.snapshot.Remove(pod))
 	decider.ReleaseClaims(x.snapshot, pod)
-	x.quotas.Release(pod)
+	x.quotas.Refund(pod)
 	x.changes++
 	u := x.unitOf[pod]
 	it := &item{old: pod, from: from, unit: u, by: by, fate: Gone}

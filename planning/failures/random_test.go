@@ -106,7 +106,7 @@ func TestFreeSlots(t *testing.T) {
 			s, err := cluster.New(w.objects)
 			require.NoError(t, err)
 			if gone {
-				require.NoError(t, s.Unset(s.Node(s.Slot("gone"))))
+				require.NoError(t, s.Remove(s.Node(s.Slot("gone"))))
 			}
 			w.in.Snapshot = s
 			p, err := New(w.in)
@@ -216,13 +216,13 @@ func TestChanges(t *testing.T) {
 
 	claims := cluster.List[*resourcev1.ResourceClaim](x.snapshot)
 	kept, dropped := w.objects.ResourceClaims[0], w.objects.ResourceClaims[1]
-	x.write(devices.Release{Reason: "nothing"})
+	x.write(devices.Freed{Reason: "nothing"})
 	require.Equal(t, 1, x.changes)
-	x.write(devices.Release{Deallocate: kept})
+	x.write(devices.Freed{Deallocate: kept})
 	require.Equal(t, 2, x.changes)
 	free, _ := claims.Get("default", "kept")
 	require.Nil(t, free.Status.Allocation)
-	x.write(devices.Release{Delete: dropped})
+	x.write(devices.Freed{Delete: dropped})
 	require.Equal(t, 3, x.changes)
 	_, there := claims.Get("default", "dropped")
 	require.False(t, there)

@@ -161,7 +161,7 @@ func (p *Planner) fewerReplicas(failing []Result) []remedy {
 		out = append(out, remedy{"replicas", fmt.Sprintf("one replica fewer of %s (%d of %d)", u, u.want-1, u.want), func(in *Input) {
 			want := int32(u.want - 1)
 			if pod := p.surplus(u); pod != nil {
-				must.Do(in.Snapshot.Unset(pod))
+				must.Do(in.Snapshot.Remove(pod))
 			}
 			u.edit(in, func(replicas **int32, _ *v1.PodTemplateSpec) { *replicas = &want })
 		}})

@@ -199,8 +199,8 @@ func TestPreemptionAsksBudgets(t *testing.T) {
 func TestBrokenPlugin(t *testing.T) {
 	w := five("cpu=4")
 	w.app("web", "cpu=1", "n1", nil)
-	w.in.Profile.Filters = []*placement.Plugin{{Name: "Broken", Filter: func(*v1.Pod, placement.Cluster) placement.Filtering {
-		return placement.Filtering{Code: filter.Error, Reasons: []string{"is broken"}}
+	w.in.Profile.Filters = []*placement.Plugin{{Name: "Broken", Filter: func(*v1.Pod, placement.Cluster) placement.PreFiltered {
+		return placement.PreFiltered{Code: filter.Error, Reasons: []string{"is broken"}}
 	}}}
 	g := w.run(t, "n1").Groups[0]
 	require.Equal(t, Other, g.Cause)

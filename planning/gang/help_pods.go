@@ -30,7 +30,7 @@ func (e *explainer) move() {
 			return
 		}
 		h.Pods, h.Nodes = append(h.Pods, a.Pod), append(h.Nodes, a.To)
-		must.Do(s.Unset(a.Placed))
+		must.Do(s.Remove(a.Placed))
 	}
 	for _, a := range plan.Actions {
 		if a.From != "" {
@@ -78,7 +78,7 @@ func (e *explainer) evict() {
 		fork := s.Fork()
 		for _, u := range gone {
 			for _, pod := range u.pods {
-				must.Do(fork.Unset(pod))
+				must.Do(fork.Remove(pod))
 			}
 		}
 		return fork

@@ -76,7 +76,7 @@ func (m *model) sort() error {
 			continue
 		}
 		alone := proof.Alone(pod)
-		text := m.Profile.Signature(alone)
+		text := m.Profile.PodKey(alone)
 		if text == "" {
 			text = fmt.Sprint(k)
 		}
@@ -152,7 +152,7 @@ func (m *model) measure() {
 			r[c] -= before.At(c)
 		}
 		used = append(used, r)
-		must.Do(m.s.Unset(m.kinds[k].pod))
+		must.Do(m.s.Remove(m.kinds[k].pod))
 	}
 	for c := range m.s.Schema().Len() {
 		at := slices.IndexFunc(used, func(r resources.Vector) bool { return r.At(c) > 0 })

@@ -122,7 +122,7 @@ func lawful(t *testing.T, w *world, o packing.Options) {
 			require.Equal(t, a.From, w.pods[k].Spec.NodeName)
 			disrupted[w.pods[k].Labels["app"]]++
 			value[a.Priority]--
-			require.NoError(t, in.Snapshot.Unset(w.pods[k]))
+			require.NoError(t, in.Snapshot.Remove(w.pods[k]))
 		}
 	}
 	for _, b := range w.budgets {

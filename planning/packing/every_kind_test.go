@@ -93,12 +93,12 @@ func mixed(b *testkit.Bytes) *world {
 func counted(n *int, kept bool) placement.Profile {
 	p := placement.DefaultProfile()
 	p.Sampling = placement.AllNodes()
-	plugin := &placement.Plugin{Name: "Counted", Filter: func(*v1.Pod, placement.Cluster) placement.Filtering {
+	plugin := &placement.Plugin{Name: "Counted", Filter: func(*v1.Pod, placement.Cluster) placement.PreFiltered {
 		*n++
-		return placement.Filtering{Code: filter.Skip}
+		return placement.PreFiltered{Code: filter.Skip}
 	}}
 	if kept {
-		plugin.Group, plugin.AppendKey = placement.GroupStatics, func(dst []byte, pod *v1.Pod) []byte { return append(dst, pod.Labels["app"]...) }
+		plugin.Keep, plugin.AppendKey = placement.KeepByNode, func(dst []byte, pod *v1.Pod) []byte { return append(dst, pod.Labels["app"]...) }
 	}
 	p.Filters = append(slices.Clone(p.Filters), plugin)
 	return p

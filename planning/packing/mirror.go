@@ -27,7 +27,7 @@ func (x *mirror) put(it *item, slot int) {
 
 func (x *mirror) take(it *item) {
 	x.asked = nil
-	must.Do(x.snapshot.Unset(it.pod))
+	must.Do(x.snapshot.Remove(it.pod))
 }
 
 // allows reports whether the filters allow the pod on a slot without some items of the slot.

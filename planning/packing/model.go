@@ -131,7 +131,7 @@ func (m *model) measure(s *cluster.Snapshot) {
 			r[c] -= before.At(c)
 		}
 		used = append(used, r)
-		must.Do(s.Unset(it.pod))
+		must.Do(s.Remove(it.pod))
 	}
 	var columns []int
 	for c := range s.Schema().Len() {
@@ -155,7 +155,7 @@ func (m *model) measure(s *cluster.Snapshot) {
 	m.free = slices.Clone(m.rooms)
 	for k := range m.items {
 		if it := &m.items[k]; it.home >= 0 && !it.stays {
-			must.Do(s.Unset(it.running))
+			must.Do(s.Remove(it.running))
 		}
 	}
 }
@@ -180,7 +180,7 @@ func (m *model) constrain(s *cluster.Snapshot, profile placement.Profile) {
 			it.slots = make([]bool, s.Len())
 			continue
 		}
-		text := alike.Signature(withoutPriority(it.pod))
+		text := alike.PodKey(withoutPriority(it.pod))
 		r, ok := known[text]
 		if !ok || text == "" {
 			r = m.reach(plan.Prepare(it.pod), s.Len())

@@ -71,7 +71,7 @@ func drawn(t *testing.T, seed uint64, coupled bool) *search {
 	in.Snapshot, err = cluster.New(o)
 	require.NoError(t, err)
 	if o.Nodes[0] == gone {
-		require.NoError(t, in.Snapshot.Unset(gone))
+		require.NoError(t, in.Snapshot.Remove(gone))
 	}
 	in.Movable = func(p *v1.Pod) bool { return p.Name != "p3" }
 	profile, queue, err := in.check(Options{})
@@ -350,11 +350,11 @@ func TestMirrorOfRejectedPod(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n1").Capacity("cpu=4").Obj()}})
 	require.NoError(t, err)
 	profile := placement.DefaultProfile()
-	profile.Filters = append(slices.Clone(profile.Filters), &placement.Plugin{Name: "Never", Filter: func(pod *v1.Pod, _ placement.Cluster) placement.Filtering {
+	profile.Filters = append(slices.Clone(profile.Filters), &placement.Plugin{Name: "Never", Filter: func(pod *v1.Pod, _ placement.Cluster) placement.PreFiltered {
 		if pod.Name == "p" {
-			return placement.Filtering{Code: filter.Unschedulable, Reasons: []string{"never"}}
+			return placement.PreFiltered{Code: filter.Unschedulable, Reasons: []string{"never"}}
 		}
-		return placement.Filtering{Code: filter.Skip}
+		return placement.PreFiltered{Code: filter.Skip}
 	}})
 	in := Input{Snapshot: s, Profile: profile, Pending: []*v1.Pod{testkit.Pod("p").Request("cpu=1").Obj(), testkit.Pod("q").Request("cpu=1").Obj()}}
 	profile, queue, err := in.check(Options{})

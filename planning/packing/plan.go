@@ -142,7 +142,7 @@ func (m *model) carryOut(in *Input, profile placement.Profile, want []int, p *Pl
 			continue
 		}
 		if it.home >= 0 {
-			must.Do(s.Unset(it.running))
+			must.Do(s.Remove(it.running))
 		}
 		if i >= 0 {
 			at[k] = -1

@@ -136,11 +136,11 @@ func TestPlayGoesOn(t *testing.T) {
 // A pod whose attempt fails with an error evicts nobody.
 func TestPlayOfError(t *testing.T) {
 	profile := placement.DefaultProfile()
-	profile.Filters = append(profile.Filters[:len(profile.Filters):len(profile.Filters)], &placement.Plugin{Name: "Fails", Filter: func(pod *v1.Pod, _ placement.Cluster) placement.Filtering {
+	profile.Filters = append(profile.Filters[:len(profile.Filters):len(profile.Filters)], &placement.Plugin{Name: "Fails", Filter: func(pod *v1.Pod, _ placement.Cluster) placement.PreFiltered {
 		if pod.Name == "p" {
-			return placement.Filtering{Code: filter.Error, Reasons: []string{errors.New("out of order").Error()}}
+			return placement.PreFiltered{Code: filter.Error, Reasons: []string{errors.New("out of order").Error()}}
 		}
-		return placement.Filtering{Code: filter.Skip}
+		return placement.PreFiltered{Code: filter.Skip}
 	}})
 	m, in, profile := modelOf(t, cluster.Objects{Nodes: []*v1.Node{nodeOf("n1", "a", 4)}, Pods: []*v1.Pod{podOf("v", 0, 4).On("n1").Obj()}},
 		Input{Profile: profile, Pending: []*v1.Pod{podOf("p", 9, 4).Obj()}})

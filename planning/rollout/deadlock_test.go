@@ -286,13 +286,13 @@ func TestPluginWithoutNumbers(t *testing.T) {
 	w := five("cpu=4")
 	w.app("web", "cpu=1", "n1", nil)
 	w.in.Profile = placement.DefaultProfile()
-	w.in.Profile.Filters = append(w.in.Profile.Filters, &placement.Plugin{Name: "Silent", Filter: func(_ *v1.Pod, c placement.Cluster) placement.Filtering {
-		return placement.Filtering{Predicate: silent{c}}
+	w.in.Profile.Filters = append(w.in.Profile.Filters, &placement.Plugin{Name: "Silent", Filter: func(_ *v1.Pod, c placement.Cluster) placement.PreFiltered {
+		return placement.PreFiltered{Predicate: silent{c}}
 	}})
 	w.objects.Nodes = append(w.objects.Nodes, testkit.Node("gone").Obj())
 	s, err := cluster.New(w.objects)
 	require.NoError(t, err)
-	require.NoError(t, s.Unset(s.Node(s.Slot("gone"))), "a free slot has no figures either")
+	require.NoError(t, s.Remove(s.Node(s.Slot("gone"))), "a free slot has no figures either")
 	w.in.Snapshot = s
 	last, first := w.in.Profile.Filters, slices.Clone(w.in.Profile.Filters)
 	slices.Reverse(first)

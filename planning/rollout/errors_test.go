@@ -110,13 +110,13 @@ func TestErrorsEndThePlan(t *testing.T) {
 	w.app("web", "cpu=2", "n1 n2 n3 n4 n5", nil)
 	w.in.Profile = placement.DefaultProfile()
 	w.in.Profile.Sampling = placement.AllNodes()
-	meddles := &placement.Plugin{Name: "Meddles", Filter: func(pod *v1.Pod, c placement.Cluster) placement.Filtering {
+	meddles := &placement.Plugin{Name: "Meddles", Filter: func(pod *v1.Pod, c placement.Cluster) placement.PreFiltered {
 		if s := c.(*cluster.Snapshot); s.Slot("n1-surge-1") >= 0 {
 			twin := *pod
 			twin.Spec.Containers = nil                // takes no room
 			_ = s.Assume(&twin, s.Slot("n1-surge-1")) // fails when the pod is there
 		}
-		return placement.Filtering{Code: filter.Skip}
+		return placement.PreFiltered{Code: filter.Skip}
 	}}
 	w.in.Profile.Filters = append(slices.Clone(w.in.Profile.Filters), meddles)
 	plan, err := w.planner(t).Plan(Options{Nodes: []string{"n1"}, Surge: 1})

@@ -124,7 +124,7 @@ func (x *run) batch(action Action, nodes []string) {
 	m := x.mark()
 	d := x.drain(action, nodes)
 	if d.stuck == nil {
-		x.snapshot.Release(m.snapshot)
+		x.snapshot.Commit(m.snapshot)
 		x.settle(d)
 		return
 	}
@@ -153,7 +153,7 @@ func (x *run) settle(d drain) {
 		for _, it := range slices.Clone(x.onNode[name]) {
 			x.remove(it)
 		}
-		must.Do(x.snapshot.Unset(n))
+		must.Do(x.snapshot.Remove(n))
 	}
 	x.advance(d.step.End)
 	x.plan.Steps, x.plan.Skipped = append(x.plan.Steps, d.step), append(x.plan.Skipped, d.skipped...)

@@ -93,7 +93,7 @@ func (x *run) countableBudgets(d *Deadlock) (out []change) {
 // fewerBudgets leaves one budget to the pods, each of them in turn.
 func (x *run) fewerBudgets(d *Deadlock) (out []change) {
 	x.budgetsOf(d, func(_ int, name string, b *policyv1.PodDisruptionBudget) {
-		out = append(out, change{"no budget " + name, func(in *Input, _ *Options) { must.Do(in.Snapshot.Unset(b)) }})
+		out = append(out, change{"no budget " + name, func(in *Input, _ *Options) { must.Do(in.Snapshot.Remove(b)) }})
 	})
 	return out
 }

@@ -24,8 +24,8 @@ func TestOneNodeWithoutRoom(t *testing.T) {
 func TestRoomOfABrokenPlugin(t *testing.T) {
 	w := five("cpu=4")
 	w.app("web", "cpu=3", "n1", nil)
-	w.in.Profile.Filters = []*placement.Plugin{{Name: "Broken", Filter: func(*v1.Pod, placement.Cluster) placement.Filtering {
-		return placement.Filtering{Code: filter.Error, Reasons: []string{"is broken"}}
+	w.in.Profile.Filters = []*placement.Plugin{{Name: "Broken", Filter: func(*v1.Pod, placement.Cluster) placement.PreFiltered {
+		return placement.PreFiltered{Code: filter.Error, Reasons: []string{"is broken"}}
 	}}}
 	d := w.plan(t, given("n1")).Blocked[0]
 	require.Equal(t, NoRoom, d.Kind)

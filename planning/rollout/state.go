@@ -178,7 +178,7 @@ func (x *run) terminate(it *item) {
 
 // remove takes a pod off its node.
 func (x *run) remove(it *item) {
-	must.Do(x.snapshot.Unset(it.obj))
+	must.Do(x.snapshot.Remove(it.obj))
 	x.delist(it)
 	x.do(func() { x.enlist(it) })
 	decider.ReleaseClaims(x.snapshot, it.obj)

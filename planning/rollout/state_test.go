@@ -82,7 +82,7 @@ func TestBack(t *testing.T) {
 			m := x.mark()
 			d := x.drain(Replace, batch)
 			if d.stuck == nil {
-				x.snapshot.Release(m.snapshot)
+				x.snapshot.Commit(m.snapshot)
 				x.settle(d)
 				continue
 			}
@@ -113,7 +113,7 @@ func TestFreeSlots(t *testing.T) {
 			s, err := cluster.New(w.objects)
 			require.NoError(t, err)
 			if gone := s.Slot("gone"); gone >= 0 {
-				require.NoError(t, s.Unset(s.Node(gone)))
+				require.NoError(t, s.Remove(s.Node(gone)))
 			}
 			w.in.Snapshot = s
 			p, err := New(w.in)

@@ -97,7 +97,7 @@ func (c *Comeback) Cost(costs Costs) func(victim preemption.Placed) int64 {
 func (c *Comeback) elsewhere(victim preemption.Placed) bool {
 	mark := c.fork.Mark()
 	defer c.fork.Rollback(mark)
-	if c.fork.Unset(victim.Pod) != nil {
+	if c.fork.Remove(victim.Pod) != nil {
 		return false
 	}
 	a := c.placer.Prepare(again(victim.Pod))
@@ -164,7 +164,7 @@ func (c *Comeback) after(preemptor *v1.Pod, candidate preemption.Candidate, o pl
 	defer c.fork.Rollback(mark)
 	leave := func(victims []preemption.Victim, by *v1.Pod) {
 		for _, v := range victims {
-			must.Do(c.fork.Unset(v.Pod))
+			must.Do(c.fork.Remove(v.Pod))
 			out = append(out, Return{Pod: v.Pod, By: by, Fate: Lost})
 		}
 	}

@@ -19,11 +19,11 @@ import (
 // failing is the default profile with a filter that fails for one pod.
 func failing(name string) placement.Profile {
 	p := placement.DefaultProfile()
-	p.Filters = append(p.Filters, &placement.Plugin{Name: "Fails", Filter: func(pod *v1.Pod, _ placement.Cluster) placement.Filtering {
+	p.Filters = append(p.Filters, &placement.Plugin{Name: "Fails", Filter: func(pod *v1.Pod, _ placement.Cluster) placement.PreFiltered {
 		if pod.Name == name {
-			return placement.Filtering{Code: filter.Error, Reasons: []string{"it fails"}}
+			return placement.PreFiltered{Code: filter.Error, Reasons: []string{"it fails"}}
 		}
-		return placement.Filtering{}
+		return placement.PreFiltered{}
 	}})
 	return p
 }
@@ -55,11 +55,11 @@ func TestFilterFails(t *testing.T) {
 // failingFrom is the default profile with a filter that fails from the nth time on that it is asked. asked counts.
 func failingFrom(n int, asked *int) placement.Profile {
 	p := placement.DefaultProfile()
-	p.Filters = append(p.Filters, &placement.Plugin{Name: "Fails", Filter: func(*v1.Pod, placement.Cluster) placement.Filtering {
+	p.Filters = append(p.Filters, &placement.Plugin{Name: "Fails", Filter: func(*v1.Pod, placement.Cluster) placement.PreFiltered {
 		if *asked++; *asked >= n {
-			return placement.Filtering{Code: filter.Error, Reasons: []string{"it fails"}}
+			return placement.PreFiltered{Code: filter.Error, Reasons: []string{"it fails"}}
 		}
-		return placement.Filtering{}
+		return placement.PreFiltered{}
 	}})
 	return p
 }
@@ -128,7 +128,7 @@ func TestCostIsKept(t *testing.T) {
 	require.Positive(t, first)
 	require.EqualValues(t, 3, cost(a))
 	require.Equal(t, first, asked)
-	require.NoError(t, snapshot.Unset(s.pods[1]))
+	require.NoError(t, snapshot.Remove(s.pods[1]))
 	require.Zero(t, cost(a))
 	second := asked
 	require.Greater(t, second, first)
@@ -145,11 +145,11 @@ func TestFilterFailsOnce(t *testing.T) {
 		asked := 0
 		g := s.gang(t, testkit.Pod("g").Priority(100).Request("cpu=4").Obj())
 		g.Profile = placement.DefaultProfile()
-		g.Profile.Filters = append(g.Profile.Filters, &placement.Plugin{Name: "Fails", Filter: func(*v1.Pod, placement.Cluster) placement.Filtering {
+		g.Profile.Filters = append(g.Profile.Filters, &placement.Plugin{Name: "Fails", Filter: func(*v1.Pod, placement.Cluster) placement.PreFiltered {
 			if asked++; asked == n {
-				return placement.Filtering{Code: filter.Error, Reasons: []string{"it fails"}}
+				return placement.PreFiltered{Code: filter.Error, Reasons: []string{"it fails"}}
 			}
-			return placement.Filtering{}
+			return placement.PreFiltered{}
 		}})
 		_, err := optimal.PlaceGang(g, optimal.Options{})
 		if asked < n {
@@ -182,8 +182,8 @@ func TestSearchOfAGangFails(t *testing.T) {
 	s := situation{nodes: []*v1.Node{node("n1", "4")}, pods: []*v1.Pod{web("a", 1, "4", "n1")}}
 	g := s.gang(t, testkit.Pod("g").Priority(100).Request("cpu=4").Obj())
 	g.Profile = placement.DefaultProfile()
-	g.Profile.Filters = append(g.Profile.Filters, &placement.Plugin{Name: "FailsInTrials", Filter: func(*v1.Pod, placement.Cluster) placement.Filtering {
-		return placement.Filtering{Predicate: failsInTrials{}}
+	g.Profile.Filters = append(g.Profile.Filters, &placement.Plugin{Name: "FailsInTrials", Filter: func(*v1.Pod, placement.Cluster) placement.PreFiltered {
+		return placement.PreFiltered{Predicate: failsInTrials{}}
 	}})
 	_, err := optimal.PlaceGang(g, optimal.Options{})
 	require.ErrorContains(t, err, "it fails")

@@ -172,7 +172,7 @@ func (p *gang) oneByOne() (victims []preemption.Placed, nodes []string) {
 			return nil, nil
 		}
 		for _, v := range r.Victims {
-			must.Do(s.Unset(v.Pod))
+			must.Do(s.Remove(v.Pod))
 			victims = append(victims, v.Placed)
 			if p.o.Quorum != nil {
 				name, _ := p.o.Quorum(v.Pod)
@@ -219,7 +219,7 @@ func (p *gang) try(victims []preemption.Placed, nodes []string) (found []string,
 	p.steps--
 	s := p.Snapshot.Fork()
 	for _, v := range victims {
-		must.Do(s.Unset(v.Pod))
+		must.Do(s.Remove(v.Pod))
 	}
 	placer := must.Get(placement.NewPlacer(s, p.Profile))
 	var pods []*v1.Pod

@@ -145,7 +145,7 @@ func TestGangLaws(t *testing.T) {
 			fork := g.Snapshot.Fork()
 			for _, v := range gone {
 				require.Less(t, preemption.Priority(v.Pod), preemption.Priority(s.pod), "seed %d", seed)
-				require.NoError(t, fork.Unset(v.Pod))
+				require.NoError(t, fork.Remove(v.Pod))
 			}
 			placer, err := placement.NewPlacer(fork, placement.DefaultProfile())
 			require.NoError(t, err)

@@ -272,7 +272,7 @@ func TestChanges(t *testing.T) {
 			slot := r.IntN(40)
 			pods := slices.Collect(snapshot.Pods(slot))
 			old := pods[r.IntN(len(pods))]
-			require.NoError(t, snapshot.Unset(old))
+			require.NoError(t, snapshot.Remove(old))
 			p := testkit.Pod(fmt.Sprintf("q%d", round)).Labels("app=a3").Priority(int32(10 * r.IntN(5))).Obj()
 			p.Spec.Containers = old.Spec.Containers
 			require.NoError(t, snapshot.Assume(p, slot))

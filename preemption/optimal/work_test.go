@@ -53,7 +53,7 @@ func TestWorkInCrowds(t *testing.T) {
 				slot := r.IntN(12)
 				pods := slices.Collect(snapshot.Pods(slot))
 				old := pods[r.IntN(len(pods))]
-				require.NoError(t, snapshot.Unset(old))
+				require.NoError(t, snapshot.Remove(old))
 				next := old.DeepCopy()
 				priority := int32(10 * r.IntN(5))
 				next.Name, next.UID, next.Spec.Priority = old.Name+"+", "", &priority

@@ -212,8 +212,8 @@ func named[P any](make func([]byte) (P, error), name string, args []byte) (P, er
 // nodes. Such a plugin has no group, so the engine keeps nothing for its profile.
 func preFilterOnly(p *placement.Plugin) *placement.Plugin {
 	only := *p
-	only.Group, only.Score = placement.GroupNever, nil
-	only.Filter = func(pod *v1.Pod, c placement.Cluster) placement.Filtering {
+	only.Keep, only.Score = placement.KeepNothing, nil
+	only.Filter = func(pod *v1.Pod, c placement.Cluster) placement.PreFiltered {
 		f := p.Filter(pod, c)
 		f.Predicate = nil
 		return f

@@ -186,11 +186,11 @@ func (s pluginSet) enables(name string) bool {
 func TestPreFilterOnlyKeepsNothing(t *testing.T) {
 	filters := placement.DefaultProfile().Filters
 	whole := filters[slices.IndexFunc(filters, func(p *placement.Plugin) bool { return p.Name == "NodeAffinity" })]
-	group := whole.Group
-	require.NotEqual(t, placement.GroupNever, group)
+	group := whole.Keep
+	require.NotEqual(t, placement.KeepNothing, group)
 	only := preFilterOnly(whole)
-	require.Equal(t, placement.GroupNever, only.Group)
+	require.Equal(t, placement.KeepNothing, only.Keep)
 	require.Nil(t, only.Score)
-	require.Equal(t, group, whole.Group)
+	require.Equal(t, group, whole.Keep)
 	require.NotNil(t, whole.Score)
 }

@@ -57,7 +57,9 @@ func TestFilterFails(t *testing.T) {
 	s, _ := start(t, nil)
 	w := s.world()
 	plan, err := placement.New(w.snapshot, placement.Profile{SchedulerName: "s", Filters: []*placement.Plugin{{
-		Name: "Failing", Filter: func(*v1.Pod, placement.Cluster) placement.Filtering { return placement.Filtering{Predicate: failing{}} },
+		Name: "Failing", Filter: func(*v1.Pod, placement.Cluster) placement.PreFiltered {
+			return placement.PreFiltered{Predicate: failing{}}
+		},
 	}}})
 	require.NoError(t, err)
 	w.plans = map[string]*placement.Plan{"": plan}
@@ -79,8 +81,8 @@ func TestPreemptOfRejectedPod(t *testing.T) {
 		filter.Unschedulable: victims, filter.UnschedulableAndUnresolvable: {},
 	} {
 		plan, err := placement.New(w.snapshot, placement.Profile{SchedulerName: "s", Filters: []*placement.Plugin{{
-			Name: "Refusing", Filter: func(*v1.Pod, placement.Cluster) placement.Filtering {
-				return placement.Filtering{Code: code, Reasons: []string{"no"}}
+			Name: "Refusing", Filter: func(*v1.Pod, placement.Cluster) placement.PreFiltered {
+				return placement.PreFiltered{Code: code, Reasons: []string{"no"}}
 			},
 		}}})
 		require.NoError(t, err)

@@ -68,8 +68,8 @@ func (w *world) judge(attempt *placement.Attempt, verdicts []filter.Rejection, n
 	}
 	r := verdicts[slot]
 	switch {
-	case r == placement.Outside():
-		return filter.UnschedulableAndUnresolvable, strings.Join(attempt.Pre.Outside(), ", "), nil
+	case r == placement.NotAsked():
+		return filter.UnschedulableAndUnresolvable, strings.Join(attempt.Pre.LeftOut(), ", "), nil
 	case r.Verdict == 0:
 		return filter.Success, "", nil
 	}

@@ -249,7 +249,7 @@ func (w *world) forget(nodes []v1.Node) error {
 		return cmp.Or(cmp.Compare(s.learned[a], s.learned[b]), cmp.Compare(a, b))
 	})
 	for _, name := range oldest[:len(oldest)-s.limit] {
-		if err := w.snapshot.Unset(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+		if err := w.snapshot.Remove(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
 			return err
 		}
 		delete(s.learned, name)

@@ -46,7 +46,7 @@ func (in *input) changes(node string) (out []change) {
 	for k, b := range list {
 		if covered := pods[int32(k)]; covered != nil {
 			text := fmt.Sprintf("budget %s/%s must let go %s: evict %s says what helps", b.Namespace, b.Name, names(covered), dump.Name(covered[0]))
-			out = append(out, change{text, func(x *consolidation.Input) error { return x.Snapshot.Unset(b) }})
+			out = append(out, change{text, func(x *consolidation.Input) error { return x.Snapshot.Remove(b) }})
 		}
 	}
 	return out

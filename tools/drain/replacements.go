@@ -122,7 +122,7 @@ func (r *replacer) gone(pod *v1.Pod) {
 		r.err = r.ended()
 	}
 	if r.err == nil {
-		r.err = r.snapshot.Unset(pod)
+		r.err = r.snapshot.Remove(pod)
 	}
 	if r.err == nil {
 		r.err = r.release(pod)
@@ -235,7 +235,7 @@ func (r *replacer) release(pod *v1.Pod) error {
 		if left := devices.Abandoned(c, pod); left != nil {
 			err = r.snapshot.Set(left)
 		} else {
-			err = r.snapshot.Unset(c)
+			err = r.snapshot.Remove(c)
 		}
 		if err != nil {
 			return err

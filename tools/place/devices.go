@@ -58,7 +58,7 @@ func (w *world) WriteClaims(_ context.Context, pod *v1.Pod, writes scheduler.Cla
 	for _, c := range writes.Delete {
 		w.changes++
 		delete(w.others, named(c))
-		w.s.Unset(c)
+		w.s.Remove(c)
 	}
 	if len(writes.Mappings) > 0 {
 		changed := now.DeepCopy()

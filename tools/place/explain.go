@@ -231,7 +231,7 @@ func (x *simulation) whyThere(ctx context.Context, e *explanation, pod *v1.Pod) 
 		e.said += text
 	}
 	if c.Slot(here) >= 0 {
-		must.Do(c.Unset(pod))
+		must.Do(c.Remove(pod))
 	}
 	free := *granted(pod)
 	free.Spec.NodeName, free.Status.NominatedNodeName, free.DeletionTimestamp = "", "", nil

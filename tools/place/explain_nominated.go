@@ -74,7 +74,7 @@ func (q *asked) keepRoom() {
 	verdicts := attempt.Verdicts(nil, q.options)
 	for slot := range q.nominated {
 		r := verdicts[slot]
-		if r.Verdict == 0 || r == placement.Outside() {
+		if r.Verdict == 0 || r == placement.NotAsked() {
 			continue
 		}
 		ps := attempt.Predicates
@@ -87,7 +87,9 @@ func (q *asked) keepRoom() {
 			q.full[slot] = true
 		}
 	}
-	kept := &placement.Plugin{Name: q.full.Name(), Filter: func(*v1.Pod, placement.Cluster) placement.Filtering { return placement.Filtering{Predicate: q.full} }}
+	kept := &placement.Plugin{Name: q.full.Name(), Filter: func(*v1.Pod, placement.Cluster) placement.PreFiltered {
+		return placement.PreFiltered{Predicate: q.full}
+	}}
 	q.scored.Filters = slices.Concat(q.profile.Filters, []*placement.Plugin{kept})
 	q.tabled = must.Get(placement.New(q.cluster, q.scored))
 }

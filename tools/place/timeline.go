@@ -283,7 +283,7 @@ func (x *simulation) applyOther(e event) error {
 		return nil
 	case e.verb == "delete":
 		delete(w.others, name)
-		w.s.Unset(counted(old))
+		w.s.Remove(counted(old))
 	default:
 		w.others[name] = e.object
 		w.s.Set(counted(old), counted(e.object))

@@ -83,8 +83,8 @@ func (s *scheduler) ask(pod *v1.Pod) verdict {
 func (s *scheduler) devices(f *placement.Failure) string {
 	if a := s.placer.Failed(f); a != nil {
 		for _, p := range a.Predicates {
-			if r, ok := p.(interface{ Release() devices.Release }); ok {
-				return r.Release().Reason
+			if r, ok := p.(interface{ Freed() devices.Freed }); ok {
+				return r.Freed().Reason
 			}
 		}
 	}
@@ -97,7 +97,7 @@ func (s *scheduler) readmit(pod *v1.Pod) (reasons []string) {
 	if slot < 0 {
 		return nil
 	}
-	must.Do(s.snapshot.Unset(pod))
+	must.Do(s.snapshot.Remove(pod))
 	fresh := pod.DeepCopy()
 	fresh.Spec.NodeName = ""
 	a := s.placer.Prepare(fresh)

@@ -40,7 +40,7 @@ func TestUsageIsKept(t *testing.T) {
 	for n := range 100_000 { // more than the log holds
 		q := testkit.Pod(fmt.Sprint("q", n)).On("a1").Obj()
 		require.NoError(t, s.Set(q))
-		require.NoError(t, s.Unset(q))
+		require.NoError(t, s.Remove(q))
 		if s.Since(k.at, func([]cluster.Event) {}) {
 			continue
 		}
@@ -83,9 +83,9 @@ func TestReservationsAreLookedUp(t *testing.T) {
 	}
 	require.False(t, looked(func() error { return s.Set(other) }))
 	require.False(t, looked(func() error { return s.Set(testkit.Pod("other").On("a1").Image("new").Obj()) }))
-	require.True(t, looked(func() error { return s.Unset(other) }))
+	require.True(t, looked(func() error { return s.Remove(other) }))
 	require.False(t, looked(func() error { return nil }))
-	require.NoError(t, s.Unset(pod))
+	require.NoError(t, s.Remove(pod))
 	for pv := range k.Objects().PersistentVolumes.All() {
 		require.Nil(t, pv.Spec.ClaimRef, "the objects follow the snapshot")
 	}
@@ -108,7 +108,7 @@ func TestForkFollows(t *testing.T) {
 	_, ok = k.Reserved(pod)
 	require.True(t, ok, "the origin keeps its own")
 
-	require.NoError(t, s.Unset(pod))
+	require.NoError(t, s.Remove(pod))
 	fork = s.Fork()
 	_, ok = k.Fork(fork, Of(fork)).Reserved(pod)
 	require.False(t, ok)
@@ -155,11 +155,11 @@ func TestReservationsEndBehindTheLog(t *testing.T) {
 	_, reserved := k.Reserved(pod)
 	require.True(t, reserved)
 	require.NoError(t, s.Set(testkit.Pod("other").On("a1").Obj()))
-	require.NoError(t, s.Unset(testkit.Pod("other").On("a1").Obj()))
+	require.NoError(t, s.Remove(testkit.Pod("other").On("a1").Obj()))
 	_, reserved = k.Reserved(pod)
 	require.True(t, reserved, "another pod has left")
 	at := k.at
-	require.NoError(t, s.Unset(s.Pod("default", "p")))
+	require.NoError(t, s.Remove(s.Pod("default", "p")))
 	for n := 0; s.Since(at, func([]cluster.Event) {}); n++ {
 		require.Less(t, n, 100_000)
 		require.NoError(t, s.Set(testkit.Pod(fmt.Sprint("q", n)).On("a1").Obj()))

@@ -17,7 +17,7 @@ func TestReservationsOfPodsThatLeave(t *testing.T) {
 	slot := s.Slot("b1")
 	d1, d2 := decide(t, k, s, first, slot), decide(t, k, s, second, slot)
 	assume(t, k, s, first, "b1")
-	require.NoError(t, s.Unset(first))
+	require.NoError(t, s.Remove(first))
 	require.NoError(t, k.Reserve(second, slot, d2), "the volume is free again")
 	require.Empty(t, k.assumed)
 	require.True(t, k.Unreserve(second))
@@ -28,7 +28,7 @@ func TestReservationsOfPodsThatLeave(t *testing.T) {
 	require.True(t, k.Unreserve(first))
 	require.Empty(t, k.assumed)
 	require.NoError(t, k.Reserve(first, slot, d1))
-	require.NoError(t, s.Unset(first))
+	require.NoError(t, s.Remove(first))
 	_, reserved := k.Reserved(first)
 	require.True(t, reserved, "a caller's own reservation does not end with the pod")
 }

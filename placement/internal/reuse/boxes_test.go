@@ -48,7 +48,7 @@ func TestBoxes(t *testing.T) {
 				if n := len(running); n > 0 {
 					k := r.IntN(n)
 					i = int32(s.Slot(running[k].Spec.NodeName))
-					require.NoError(t, s.Unset(running[k]))
+					require.NoError(t, s.Remove(running[k]))
 					running = slices.Delete(running, k, k+1)
 				}
 			default:

@@ -99,7 +99,7 @@ func TestMaxKept(t *testing.T) {
 			e.rows[fmt.Sprint(k)] = &rows{}
 		}
 		e.nodes = append(e.nodes, make([]*v1.Node, c.nodes-len(e.nodes))...)
-		require.NoError(t, s.Unset(s.Node(1)))
+		require.NoError(t, s.Remove(s.Node(1)))
 		e.watch()
 		require.Equal(t, c.kept, len(e.layouts)+len(e.rows) > 0, "%+v", c)
 	}
@@ -151,7 +151,7 @@ func TestAllocations(t *testing.T) {
 	})
 	x := testkit.Pod("x").Labels("app=b").Request("cpu=1").On("n5").Obj()
 	follow := func() {
-		if s.Set(x) != nil || s.Unset(x) != nil {
+		if s.Set(x) != nil || s.Remove(x) != nil {
 			t.Error("set")
 		}
 	}

@@ -229,7 +229,7 @@ func TestKept(t *testing.T) {
 		}
 	}
 	set := func(o metav1.Object) func() { return func() { require.NoError(t, s.Set(o)) } }
-	unset := func(node string) func() { return func() { require.NoError(t, s.Unset(s.Node(s.Slot(node)))) } }
+	unset := func(node string) func() { return func() { require.NoError(t, s.Remove(s.Node(s.Slot(node)))) } }
 	mounts := func(p *v1.Pod) *v1.Pod {
 		p.Spec.Volumes = []v1.Volume{{Name: "v"}}
 		return p

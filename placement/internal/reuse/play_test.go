@@ -113,7 +113,7 @@ func (g *game) change(t *testing.T) {
 		require.NoError(t, g.s.Set(g.node()))
 	case 1:
 		if len(g.order()) > 2 {
-			require.NoError(t, g.s.Unset(g.s.Node(g.any())))
+			require.NoError(t, g.s.Remove(g.s.Node(g.any())))
 			g.running = nil
 		}
 	case 2:
@@ -122,7 +122,7 @@ func (g *game) change(t *testing.T) {
 		require.NoError(t, g.s.Set(n))
 	case 3, 4, 5:
 		if n := len(g.running); n > 0 {
-			require.NoError(t, g.s.Unset(g.running[n-1]))
+			require.NoError(t, g.s.Remove(g.running[n-1]))
 			g.running = g.running[:n-1]
 		}
 	case 6, 7:
@@ -150,7 +150,7 @@ func (g *game) change(t *testing.T) {
 			g.log.first = g.s.Version() // the log drops what it has
 		case 3: // a node leaves and comes back
 			mark := g.s.Mark()
-			require.NoError(t, g.s.Unset(g.s.Node(g.any())))
+			require.NoError(t, g.s.Remove(g.s.Node(g.any())))
 			require.True(t, g.s.Rollback(mark))
 		case 4: // a pod gets a newer object
 			if n := len(g.running); n > 0 {

@@ -190,7 +190,7 @@ func (c *checker) admits(k int) []bool {
 
 func (c *checker) ask(pod *v1.Pod) []bool {
 	alone := Alone(pod)
-	text := c.Profile.Signature(alone)
+	text := c.Profile.PodKey(alone)
 	if known, ok := c.verdicts[text]; ok && text != "" {
 		return known
 	}

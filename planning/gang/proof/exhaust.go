@@ -18,7 +18,7 @@ func (c *checker) exhaust(path string, root *podgroup.Node, slots []int) error {
 	e.placer = must.Get(placement.NewPlacer(e.s, c.Profile))
 	kinds := map[string]int{}
 	for k, pod := range c.Members {
-		text := c.Profile.Signature(Alone(pod))
+		text := c.Profile.PodKey(Alone(pod))
 		if text == "" {
 			text = fmt.Sprint(k)
 		}

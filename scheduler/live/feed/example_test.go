@@ -21,7 +21,7 @@ func (printer) AddNode(*v1.Node)         {}
 func (printer) UpdateNode(_, _ *v1.Node) {}
 func (printer) DeleteNode(*v1.Node)      {}
 func (printer) Set(_, _ metav1.Object)   {}
-func (printer) Unset(metav1.Object)      {}
+func (printer) Remove(metav1.Object)     {}
 
 func Example() {
 	ctx, cancel := context.WithCancel(context.Background())

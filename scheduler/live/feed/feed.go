@@ -52,7 +52,7 @@ type Sink interface {
 	UpdateNode(old, node *v1.Node)
 	DeleteNode(node *v1.Node)
 	Set(old, obj metav1.Object)
-	Unset(obj metav1.Object)
+	Remove(obj metav1.Object)
 }
 
 // Kinds returns the resources that a feed lists and watches, pods last.
@@ -208,7 +208,7 @@ func (f *Feed) objectsOf(x *source, s Sink) *objects {
 		},
 		add:    func(now metav1.Object) { s.Set(nil, now) },
 		update: s.Set,
-		remove: s.Unset,
+		remove: s.Remove,
 	}
 	switch x.name {
 	case "pods":

@@ -33,7 +33,7 @@ func (s *sink) AddNode(*v1.Node)         { s.count(&s.nodes, 1) }
 func (s *sink) UpdateNode(_, _ *v1.Node) {}
 func (s *sink) DeleteNode(*v1.Node)      { s.count(&s.nodes, -1) }
 func (s *sink) Set(old, _ metav1.Object) { s.count(&s.othersIn, 1) }
-func (s *sink) Unset(metav1.Object)      { s.count(&s.othersIn, -1) }
+func (s *sink) Remove(metav1.Object)     { s.count(&s.othersIn, -1) }
 func (s *sink) all() (pods, nodes, o int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

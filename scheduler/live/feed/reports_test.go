@@ -59,7 +59,7 @@ func (j *journal) DeletePod(pod *v1.Pod)         { j.note("delete pod", pod) }
 func (j *journal) AddNode(node *v1.Node)         { j.note("add node", node) }
 func (j *journal) UpdateNode(old, node *v1.Node) { j.note("update node", old, node) }
 func (j *journal) DeleteNode(node *v1.Node)      { j.note("delete node", node) }
-func (j *journal) Unset(obj metav1.Object)       { j.note("unset", obj) }
+func (j *journal) Remove(obj metav1.Object)      { j.note("unset", obj) }
 func (j *journal) Set(old, obj metav1.Object) {
 	if old == nil {
 		j.note("set", obj)

@@ -79,7 +79,7 @@ func TestRefusals(t *testing.T) {
 	}
 	testkit.Run(t, []test{
 		{"object of an unknown kind", func(s *Shadow) { s.Set(nil, &v1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "x"}}) }, "Secret"},
-		{"object that is not known", func(s *Shadow) { s.Unset(node("n9", "1")) }, "n9"},
+		{"object that is not known", func(s *Shadow) { s.Remove(node("n9", "1")) }, "n9"},
 		{"node that is not known", func(s *Shadow) { s.DeleteNode(node("n9", "1")) }, "n9"},
 		{"node without a name", func(s *Shadow) { s.AddNode(&v1.Node{}) }, "name"},
 		{"changed node without a name", func(s *Shadow) { s.UpdateNode(nil, &v1.Node{}) }, "name"},

@@ -116,8 +116,8 @@ func (s *Shadow) change(do func() error) {
 // Set takes a new or changed object.
 func (s *Shadow) Set(_, obj metav1.Object) { s.change(func() error { return s.snapshot.Set(obj) }) }
 
-// Unset takes a deleted object.
-func (s *Shadow) Unset(obj metav1.Object) { s.change(func() error { return s.snapshot.Unset(obj) }) }
+// Remove takes a deleted object.
+func (s *Shadow) Remove(obj metav1.Object) { s.change(func() error { return s.snapshot.Remove(obj) }) }
 
 // AddNode takes a new node.
 func (s *Shadow) AddNode(node *v1.Node) { s.Set(nil, node) }
@@ -126,7 +126,7 @@ func (s *Shadow) AddNode(node *v1.Node) { s.Set(nil, node) }
 func (s *Shadow) UpdateNode(_, node *v1.Node) { s.Set(nil, node) }
 
 // DeleteNode takes a deleted node.
-func (s *Shadow) DeleteNode(node *v1.Node) { s.Unset(node) }
+func (s *Shadow) DeleteNode(node *v1.Node) { s.Remove(node) }
 
 // AddPod takes a new pod. A pod that has a node already is not judged.
 func (s *Shadow) AddPod(pod *v1.Pod) {
@@ -161,7 +161,7 @@ func (s *Shadow) DeletePod(pod *v1.Pod) {
 		if pod.Spec.NodeName == "" {
 			return nil
 		}
-		return s.snapshot.Unset(pod)
+		return s.snapshot.Remove(pod)
 	})
 }
 
