@@ -80,7 +80,7 @@ func (q *Quotas) Charge(pod *v1.Pod) error {
 	return nil
 }
 
-// Release gives back what the quotas of the namespace were charged for a stored pod that is deleted. What is used of a quota does not
+// Refund gives back what the quotas of the namespace were charged for a stored pod that is deleted. What is used of a quota does not
 // fall below 0. A nil pod, and a nil Quotas, give back nothing.
 func (q *Quotas) Refund(pod *v1.Pod) {
 	if q == nil || pod == nil {

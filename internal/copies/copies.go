@@ -48,7 +48,7 @@ func Of(s *cluster.Snapshot, pod *v1.Pod, n int, used map[string]bool) *v1.Pod {
 	return &c
 }
 
-// UnsetClaims takes back what SetClaims made. The error is that of [cluster.Snapshot.Remove].
+// RemoveClaims takes back what SetClaims made. The error is that of [cluster.Snapshot.Remove].
 func RemoveClaims(s *cluster.Snapshot, c *v1.Pod) error {
 	var errs []error
 	for _, claim := range podinfo.EphemeralClaims(c) {
