@@ -167,7 +167,7 @@ func (in *input) shown(p *consolidation.Plan, r *consolidation.Replay, o options
 	for _, list := range p.Waves {
 		w := wave{Moves: []move{}}
 		for _, m := range list {
-			if !o.tables.Shows(m.Pod.Namespace) {
+			if !o.Tables.Shows(m.Pod.Namespace) {
 				continue
 			}
 			budgets := append([]string{}, m.Budgets...)

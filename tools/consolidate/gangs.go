@@ -60,7 +60,7 @@ func groupName(o options) (namespace, name string) {
 	if before, after, ok := strings.Cut(name, "/"); ok {
 		return before, after
 	}
-	return cmp.Or(o.tables.Namespace, v1.NamespaceDefault), name
+	return cmp.Or(o.Tables.Namespace, v1.NamespaceDefault), name
 }
 
 // count counts gangs before and after the plan.

@@ -33,7 +33,7 @@ type input struct {
 
 // load reads the cluster.
 func load(o options, stdin io.Reader) (*input, error) {
-	objects, err := dump.Read(o.files, stdin, o.input)
+	objects, err := dump.Read(o.Files, stdin, o.Input)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if pending > 0 {
 		objects.Warnings.Add(fmt.Sprintf("%s without a node: the plan leaves them no room", report.Count(pending, "pod")))
 	}
-	decides, warnings, err := profile.Of(o.config, o.gates.Args(), o.input)
+	decides, warnings, err := profile.Of(o.config, o.gates.Args(), o.Input)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func readTypes(o options) ([]*v1.Node, error) {
 	if len(o.types) == 0 {
 		return nil, nil
 	}
-	objects, err := dump.Read(o.types, strings.NewReader(""), o.input)
+	objects, err := dump.Read(o.types, strings.NewReader(""), o.Input)
 	if err != nil {
 		return nil, fmt.Errorf("-types: %w", err)
 	}

@@ -39,13 +39,13 @@ func TestMadePlan(t *testing.T) {
 		r  *consolidation.Replay
 	}{
 		{input{nodes: 9}, options{}, r},
-		{input{nodes: 1, prices: map[*v1.Node]int64{}}, options{tables: program.Tables{Namespace: "a"}}, r},
-		{input{nodes: 1, prices: map[*v1.Node]int64{}}, options{tables: program.Tables{Layout: report.Layout{NoHeaders: true}}}, r},
-		{input{}, options{tables: program.Tables{Namespace: "c"}}, &consolidation.Replay{Same: 3}},
+		{input{nodes: 1, prices: map[*v1.Node]int64{}}, options{Common: program.Common{Tables: program.Tables{Namespace: "a"}}}, r},
+		{input{nodes: 1, prices: map[*v1.Node]int64{}}, options{Common: program.Common{Tables: program.Tables{Layout: report.Layout{NoHeaders: true}}}}, r},
+		{input{}, options{Common: program.Common{Tables: program.Tables{Namespace: "c"}}}, &consolidation.Replay{Same: 3}},
 	} {
 		a := c.in.shown(p, c.r, c.o)
-		a.table(&out, c.o.tables)
-		if c.o.tables.Namespace == "a" {
+		a.table(&out, c.o.Tables)
+		if c.o.Tables.Namespace == "a" {
 			data, err := report.Data("yaml", a)
 			require.NoError(t, err)
 			out.Write(data)

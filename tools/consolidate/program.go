@@ -3,7 +3,6 @@
 package consolidate
 
 import (
-	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -21,11 +20,10 @@ import (
 
 // options are the command line.
 type options struct {
-	files      []string
+	program.Common
 	types      []string
 	config     string
 	gates      groups.FeatureGates // of groups of pods, as the user says
-	input      dump.Options
 	priceLabel string
 	defragment string
 	// freeDomains is the label of domains to free whole, gang the group of which more are counted.
@@ -40,22 +38,11 @@ type options struct {
 	emptyDirs   bool
 	annotated   bool
 	strict      bool
-	output      string
-	tables      program.Tables
 }
 
 // Run runs the program with these arguments and streams. It returns the exit code. Results go to stdout in one piece, or not at all.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	stdout = program.Until(ctx, stdout)
-	return program.Run("consolidate", func() (no bool, err error) {
-		o, err := parseFlags(args, stdout)
-		if err != nil {
-			return false, err
-		}
-		o.tables.Fit(stdout)
-		o.input.Progress = program.Reading(stderr)
-		return false, answer(ctx, o, stdin, stdout, stderr)
-	}, stderr)
+	return program.Main("consolidate", parseFlags, program.Never(answer))(ctx, args, stdin, stdout, stderr)
 }
 
 // answer writes the plan.
@@ -68,10 +55,10 @@ func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 	if err != nil {
 		return err
 	}
-	out, err := report.Render(o.output, a, func(b *strings.Builder) {
-		o.tables.Layout.Nodes = in.short
-		a.table(b, o.tables)
-		o.tables.Cut(b, a.Summary.notTried())
+	out, err := report.Render(o.Output, a, func(b *strings.Builder) {
+		o.Tables.Layout.Nodes = in.short
+		a.table(b, o.Tables)
+		o.Tables.Cut(b, a.Summary.notTried())
 	})
 	if err != nil {
 		return err
@@ -104,8 +91,7 @@ func Flags() *flag.FlagSet { return new(options).flags(io.Discard).FlagSet }
 
 func (o *options) flags(stdout io.Writer) *program.Set {
 	f := program.Flags(help, stdout)
-	program.Inputs(f, &o.files, "input")
-	o.input.Flags(f.FlagSet)
+	o.InputFlags(f, "input")
 	f.Var(&o.gates, "feature-gates", dump.FeatureGatesUsage)
 	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration, whose first profile decides; the default profile without")
 	f.StringVar(&o.priceLabel, "price-label", "", "node `LABEL` with the price, a number such as 0.096; every node costs 1 without")
@@ -125,9 +111,8 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.emptyDirs, "delete-emptydir-data", false, "pods with emptyDir volumes may move, and their data is lost")
 	f.BoolVar(&o.annotated, "ignore-annotations", false, "the annotations safe-to-evict and do-not-disrupt hold no pod")
 	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have, and a pod on a node that is not in the input, are errors")
-	report.Flag(f.FlagSet, &o.output)
-	o.tables.Flags(f, "pods", "")
-	o.tables.AllFlag(f)
+	o.OutputFlags(f, "pods", "")
+	o.Tables.AllFlag(f)
 	return f
 }
 
@@ -136,12 +121,9 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	if err := program.Parse(f, args); err != nil {
 		return o, err
 	}
-	o.input.Strict = o.strict
-	if err := cmp.Or(program.CheckInputs(o.files), report.Check(o.output), o.tables.Check(o.output)); err != nil {
+	o.Input.Strict = o.strict
+	if err := o.Check(f); err != nil {
 		return o, err
-	}
-	if f.NArg() > 0 {
-		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
 	for _, x := range []struct {
 		name string

@@ -74,7 +74,7 @@ func (in *input) stays(a *consolidationPlan, p *consolidation.Plan, o options, s
 		return nil
 	}
 	nodes := x.Nodes()
-	if !o.tables.All && len(nodes) > fewStays {
+	if !o.Tables.All && len(nodes) > fewStays {
 		a.Unexplained = len(nodes) - fewStays
 		nodes = nodes[:fewStays]
 	}

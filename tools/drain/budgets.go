@@ -144,7 +144,7 @@ func (in *input) shown(o options, covering map[string]bool) []budget {
 	out := []budget{}
 	for _, b := range in.budgets {
 		name := budgetName(b)
-		if !o.tables.Shows(b.Namespace) || !covering[name] && len(in.notes[name]) == 0 {
+		if !o.Tables.Shows(b.Namespace) || !covering[name] && len(in.notes[name]) == 0 {
 			continue
 		}
 		s := &b.Status

@@ -71,7 +71,7 @@ func TestWavesAreAllowed(t *testing.T) {
 		t.Run(strings.Join(nodes, " "), func(t *testing.T) {
 			p := planned(t, "", append(append([]string{"-f", shipped}, all...), nodes...)...)
 			now := time.Now()
-			in, err := load(options{files: []string{shipped}, at: now}, nil)
+			in, err := load(options{Common: program.Common{Files: []string{shipped}}, at: now}, nil)
 			require.NoError(t, err)
 			pods := map[string]*v1.Pod{}
 			for _, x := range in.objects.Pods {

@@ -34,7 +34,7 @@ type input struct {
 
 // load reads the cluster, checks it against the command line and completes the budgets.
 func load(o options, stdin io.Reader) (*input, error) {
-	objects, err := dump.Read(o.files, stdin, o.input)
+	objects, err := dump.Read(o.Files, stdin, o.Input)
 	if err != nil {
 		return nil, err
 	}

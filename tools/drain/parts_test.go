@@ -67,14 +67,14 @@ func TestBudgetsWithoutControllers(t *testing.T) {
 		{"observedGeneration: 1, currentHealthy: 2, desiredHealthy: 1, expectedPods: 0, disruptionsAllowed: 1", "2 of 0 pods healthy, 1 needed, 0 may leave"},
 		{"observedGeneration: 1, currentHealthy: 7, desiredHealthy: 6, expectedPods: 5, disruptionsAllowed: 4, conditions: [{type: DisruptionAllowed, status: 'False', reason: SyncFailed, message: m, lastTransitionTime: null}]", "7 of 5 pods healthy, 6 needed, 4 may leave"},
 	} {
-		in, err := load(options{files: []string{"-"}}, strings.NewReader(pods+anyPDB+"status: {"+c.status+"}\n"))
+		in, err := load(options{Common: program.Common{Files: []string{"-"}}}, strings.NewReader(pods+anyPDB+"status: {"+c.status+"}\n"))
 		require.NoError(t, err)
 		require.Equal(t, c.want, numbers(&in.budgets[0].Status), c.status)
 		require.NotSame(t, in.objects.PodDisruptionBudgets[0], in.budgets[0])
 	}
 	two := strings.Replace(anyPDB, "name: web,", "name: other,", 1)
 	const fresh = "status: {observedGeneration: 1, currentHealthy: 2, desiredHealthy: 1, expectedPods: 2, disruptionsAllowed: 0}\n"
-	in, err := load(options{files: []string{"-"}}, strings.NewReader(pods+replicas+"---\n"+anyPDB+fresh+"---\n"+two+fresh))
+	in, err := load(options{Common: program.Common{Files: []string{"-"}}}, strings.NewReader(pods+replicas+"---\n"+anyPDB+fresh+"---\n"+two+fresh))
 	require.NoError(t, err)
 	require.Len(t, in.notes, 2)
 	require.NotNil(t, in.scale)
@@ -89,7 +89,7 @@ func TestPodsOfTheInput(t *testing.T) {
 		strict bool
 		ok     bool
 	}{{twoNodes + podNamed("a"), true, true}, {twoNodes + podNamed("a") + stray, false, true}, {twoNodes + podNamed("a") + stray, true, false}} {
-		_, err := load(options{files: []string{"-"}, strict: c.strict}, strings.NewReader(c.input))
+		_, err := load(options{Common: program.Common{Files: []string{"-"}}, strict: c.strict}, strings.NewReader(c.input))
 		require.Equal(t, c.ok, err == nil, err)
 	}
 	const set = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: NAME}\nspec: {selector: {matchLabels: {app: d}}, template: {metadata: {labels: {app: d}}, spec: {containers: [{name: c}]}}}\n---\n"

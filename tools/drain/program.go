@@ -3,7 +3,6 @@
 package drain
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -25,8 +24,7 @@ import (
 
 // options are the command line.
 type options struct {
-	files       []string
-	input       dump.Options
+	program.Common
 	nodes       []string
 	selector    labels.Selector // nil: -l is not given
 	evict       string
@@ -34,8 +32,6 @@ type options struct {
 	failBlocked bool
 	strict      bool
 	expand      bool
-	output      string
-	tables      program.Tables
 	at          time.Time
 	steps       int
 	limit       time.Duration       // of the search for nodes; 0: none
@@ -48,16 +44,7 @@ type options struct {
 
 // Run runs the program with these arguments and streams. It returns the exit code. Results go to stdout in one piece, or not at all.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	stdout = program.Until(ctx, stdout)
-	return program.Run("drain", func() (no bool, err error) {
-		o, err := parseFlags(args, stdout)
-		if err != nil {
-			return false, err
-		}
-		o.tables.Fit(stdout)
-		o.input.Progress = program.Reading(stderr)
-		return answer(ctx, o, stdin, stdout, stderr)
-	}, stderr)
+	return program.Main("drain", parseFlags, answer)(ctx, args, stdin, stdout, stderr)
 }
 
 // answer writes what was asked for. It reports whether the exit code says no: a drain cannot begin, or -fail-blocked is given
@@ -75,21 +62,21 @@ func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 			return false, err
 		}
 		no = !a.Allowed && o.failBlocked
-		out, err = report.Render(o.output, a, a.table)
+		out, err = report.Render(o.Output, a, a.table)
 	} else {
 		var p *plan
 		if p, err = in.plan(ctx, o); err != nil {
 			return false, err
 		}
 		errs, no = p.Errors, len(p.Errors) > 0 || len(p.Blocked) > 0 && o.failBlocked
-		p.only(&o.tables)
-		if o.output == page.Form {
-			out, err = p.page(in, &o.tables)
+		p.only(&o.Tables)
+		if o.Output == page.Form {
+			out, err = p.page(in, &o.Tables)
 		} else {
-			out, err = report.Render(o.output, p, func(b *strings.Builder) {
-				o.tables.Layout.Nodes = in.objects.ShortNodes()
-				p.table(b, &o.tables)
-				o.tables.Cut(b, "")
+			out, err = report.Render(o.Output, p, func(b *strings.Builder) {
+				o.Tables.Layout.Nodes = in.objects.ShortNodes()
+				p.table(b, &o.Tables)
+				o.Tables.Cut(b, "")
 			})
 		}
 	}
@@ -126,8 +113,7 @@ func Flags() *flag.FlagSet { return new(options).flags(io.Discard).FlagSet }
 
 func (o *options) flags(stdout io.Writer) *program.Set {
 	f := program.Flags(help, stdout)
-	program.Inputs(f, &o.files, "input")
-	o.input.Flags(f.FlagSet)
+	o.InputFlags(f, "input")
 	f.BoolVar(&o.drain.Force, "force", false, "as of kubectl drain: delete pods without a controller")
 	f.BoolVar(&o.drain.IgnoreDaemonSets, "ignore-daemonsets", true, "leave DaemonSet pods where they are; kubectl drain refuses without the flag, as =false does here")
 	f.BoolVar(&o.drain.DeleteEmptyDirData, "delete-emptydir-data", false, "as of kubectl drain: delete pods whose emptyDir volumes lose their data")
@@ -147,9 +133,8 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.DurationVar(&o.limit, "time", 10*time.Minute, "ask for no more pods after this `DURATION`; 0: no limit")
 	f.Var(&o.gates, "feature-gates", dump.FeatureGatesUsage)
 	f.StringVar(&o.time, "at", "", "`TIME` of the drain as 2026-03-02T08:00:00Z (now when not given)")
-	report.Flag(f.FlagSet, &o.output, page.Form)
-	o.tables.Flags(f, "pods", program.OfNames)
-	o.tables.AllFlag(f)
+	o.OutputFlags(f, "pods", program.OfNames, page.Form)
+	o.Tables.AllFlag(f)
 	return f
 }
 
@@ -164,8 +149,8 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		}
 		o.nodes, args = append(o.nodes, nodeName(f.Arg(0))), f.Args()[1:]
 	}
-	o.evict, o.input.Strict = o.tables.Qualified(o.evict), o.strict
-	if err := o.check(); err != nil {
+	o.evict, o.Input.Strict = o.Tables.Qualified(o.evict), o.strict
+	if err := o.check(f); err != nil {
 		return o, err
 	}
 	if o.skip < 0 {
@@ -182,16 +167,16 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		return o, fmt.Errorf("-pod-selector: Invalid value: %q: %w", o.podSelector, err)
 	}
 	if o.at = time.Now(); o.time != "" {
-		if o.at, err = time.Parse(time.RFC3339, o.time); err != nil {
-			return o, fmt.Errorf("-at: Invalid value: %q: must be a time such as 2026-03-02T08:00:00Z", o.time)
+		if o.at, err = program.At(o.time); err != nil {
+			return o, err
 		}
 	}
 	return o, nil
 }
 
 // check returns the first error about flags that do not go together.
-func (o *options) check() error {
-	if err := cmp.Or(program.CheckInputs(o.files), report.Check(o.output, page.Form), o.tables.Check(o.output)); err != nil {
+func (o *options) check(f *program.Set) error {
+	if err := o.Check(f, page.Form); err != nil {
 		return err
 	}
 	switch {
@@ -203,8 +188,8 @@ func (o *options) check() error {
 		return fmt.Errorf("unexpected argument %q: -l chooses the nodes", o.nodes[0])
 	case o.evict == "" && len(o.nodes) == 0 && o.selector == nil:
 		return errors.New("NODE: Required value: at least one node, or -l")
-	case o.evict != "" && o.output == page.Form:
-		return fmt.Errorf("-o: Unsupported value: %q: does nothing with -evict", o.output)
+	case o.evict != "" && o.Output == page.Form:
+		return fmt.Errorf("-o: Unsupported value: %q: does nothing with -evict", o.Output)
 	case o.evict != "" && !isName(o.evict):
 		return fmt.Errorf("-evict: Invalid value: %q: must be NAMESPACE/NAME", o.evict)
 	}

@@ -161,7 +161,7 @@ func shown(r *failures.Result, o options) scenario {
 		if lost[x.From] {
 			s.Lost++
 		}
-		if !o.tables.Shows(x.Pod.Namespace) {
+		if !o.Tables.Shows(x.Pod.Namespace) {
 			continue
 		}
 		p := pod{
@@ -173,17 +173,17 @@ func shown(r *failures.Result, o options) scenario {
 		s.Pods = append(s.Pods, p)
 	}
 	for _, g := range r.Groups {
-		if o.tables.Shows(namespaceOf(g.Pods[0])) {
+		if o.Tables.Shows(namespaceOf(g.Pods[0])) {
 			s.Groups = append(s.Groups, g)
 		}
 	}
 	for _, b := range r.Budgets {
-		if o.tables.Shows(namespaceOf(b.Name)) {
+		if o.Tables.Shows(namespaceOf(b.Name)) {
 			s.Budgets = append(s.Budgets, b)
 		}
 	}
 	for _, w := range r.Workloads {
-		if o.tables.Shows(w.Namespace) {
+		if o.Tables.Shows(w.Namespace) {
 			s.Workloads = append(s.Workloads, workload{w, w.BelowQuorum()})
 		}
 	}

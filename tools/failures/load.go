@@ -33,7 +33,7 @@ type input struct {
 
 // load reads the cluster and chooses the scenarios.
 func load(o options, stdin io.Reader) (*input, error) {
-	objects, err := dump.Read(o.files, stdin, o.input)
+	objects, err := dump.Read(o.Files, stdin, o.Input)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	decides, warnings, err := profile.Of(o.config, o.gates.Args(), o.input)
+	decides, warnings, err := profile.Of(o.config, o.gates.Args(), o.Input)
 	if err != nil {
 		return nil, err
 	}

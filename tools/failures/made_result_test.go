@@ -49,17 +49,17 @@ func madeResults() []failures.Result {
 // Every part of the results is in the table and the metrics, that of one namespace when -n is given.
 func TestMadeResults(t *testing.T) {
 	var out strings.Builder
-	for _, c := range []options{{}, {tables: program.Tables{Namespace: "a", Layout: report.Layout{NoHeaders: true}}}, {tables: program.Tables{Namespace: "b"}}} {
+	for _, c := range []options{{}, {Common: program.Common{Tables: program.Tables{Namespace: "a", Layout: report.Layout{NoHeaders: true}}}}, {Common: program.Common{Tables: program.Tables{Namespace: "b"}}}} {
 		a := &failureReport{Summary: summary{Scenarios: 3, Failing: 2, Worst: "zone", Pending: 5}, Alerts: []alert{{"cpu", "5", "4", true}, {"memory", "5Gi", "6Gi", false}}}
 		results := madeResults()
 		for i := range results {
 			a.Scenarios = append(a.Scenarios, shown(&results[i], c))
 		}
-		a.table(&out, c.tables)
+		a.table(&out, c.Tables)
 		data, err := report.Data("yaml", a.Scenarios[0])
 		require.NoError(t, err)
 		out.Write(data)
-		if c.tables.Namespace == "" {
+		if c.Tables.Namespace == "" {
 			out.WriteString(a.metrics())
 		}
 	}

@@ -3,7 +3,6 @@
 package failures
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -21,10 +20,9 @@ import (
 
 // options are the command line.
 type options struct {
-	files       []string
+	program.Common
 	config      string
 	gates       groups.FeatureGates // of groups of pods, as the user says
-	input       dump.Options
 	scenarios   []string
 	by          []string
 	pairs       int
@@ -41,22 +39,11 @@ type options struct {
 	strict      bool
 	expand      bool
 	prometheus  string
-	output      string
-	tables      program.Tables
 }
 
 // Run runs the program with these arguments and streams. It returns the exit code. Results go to stdout in one piece, or not at all.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	stdout = program.Until(ctx, stdout)
-	return program.Run("failures", func() (no bool, err error) {
-		o, err := parseFlags(args, stdout)
-		if err != nil {
-			return false, err
-		}
-		o.tables.Fit(stdout)
-		o.input.Progress = program.Reading(stderr)
-		return answer(ctx, o, stdin, stdout, stderr)
-	}, stderr)
+	return program.Main("failures", parseFlags, answer)(ctx, args, stdin, stdout, stderr)
 }
 
 // answer writes what was asked for. It reports whether -fail-pending is given and a pod stays pending.
@@ -69,10 +56,10 @@ func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 	if err != nil {
 		return false, err
 	}
-	out, err := report.Render(o.output, a, func(b *strings.Builder) {
-		o.tables.Layout.Nodes = in.objects.ShortNodes()
-		a.table(b, o.tables)
-		o.tables.Cut(b, a.end())
+	out, err := report.Render(o.Output, a, func(b *strings.Builder) {
+		o.Tables.Layout.Nodes = in.objects.ShortNodes()
+		a.table(b, o.Tables)
+		o.Tables.Cut(b, a.end())
 	})
 	if err != nil {
 		return false, err
@@ -106,8 +93,7 @@ func Flags() *flag.FlagSet { return new(options).flags(io.Discard).FlagSet }
 
 func (o *options) flags(stdout io.Writer) *program.Set {
 	f := program.Flags(help, stdout)
-	program.Inputs(f, &o.files, "input")
-	o.input.Flags(f.FlagSet)
+	o.InputFlags(f, "input")
 	f.Var(&o.gates, "feature-gates", dump.FeatureGatesUsage)
 	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration, whose first profile decides; the default profile without")
 	f.Func("scenario", "play the failure of these `NODES` together, parted by commas (repeatable)", func(text string) error {
@@ -138,9 +124,8 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have, and a pod on a node that is not in the input, are errors")
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they get nodes before the failure where nodes take them")
 	f.StringVar(&o.prometheus, "prometheus", "", "write the result to `FILE` in Prometheus' text format")
-	report.Flag(f.FlagSet, &o.output)
-	o.tables.Flags(f, "pending pods, budgets and workloads", "")
-	o.tables.AllFlag(f)
+	o.OutputFlags(f, "pending pods, budgets and workloads", "")
+	o.Tables.AllFlag(f)
 	return f
 }
 
@@ -149,12 +134,12 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	if err := program.Parse(f, args); err != nil {
 		return o, err
 	}
-	o.input.Strict = o.strict
-	if err := cmp.Or(program.CheckInputs(o.files), report.Check(o.output), o.tables.Check(o.output)); err != nil {
-		return o, err
-	}
+	o.Input.Strict = o.strict
 	if f.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q: name nodes with -scenario", f.Arg(0))
+	}
+	if err := o.Check(f); err != nil {
+		return o, err
 	}
 	for name, n := range map[string]int{"pairs": o.pairs, "orders": o.orders, "limit": o.limit, "remedies": o.remedies, "workers": o.workers} {
 		if n < 0 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/podberth/podberth/diagnose/lint"
 	"github.com/podberth/podberth/internal/testkit/fixes"
+	"github.com/podberth/podberth/tools/program"
 )
 
 // A fix that is made ends its finding, and no new error comes: over the cases, the charts and random manifests.
@@ -33,7 +34,7 @@ func TestFixes(t *testing.T) {
 	for name, text := range texts {
 		t.Run(name, func(t *testing.T) {
 			fixes.Law(t, func() *lint.Input {
-				in, _, err := load(options{files: []string{"-"}}, strings.NewReader(text))
+				in, _, err := load(options{Common: program.Common{Files: []string{"-"}}}, strings.NewReader(text))
 				require.NoError(t, err)
 				return &in
 			}, func(in *lint.Input) (out []fixes.Said) {

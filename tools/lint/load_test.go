@@ -27,7 +27,7 @@ func TestWhatIsLinted(t *testing.T) {
 	pods := podText("waits", "|spec: {}") + podText("runs", "|spec: {nodeName: n1}") + podText("owned", owner+"|spec: {}") + podText("done", "|status: {phase: Succeeded}, spec: {}") + podText("failed", "|status: {phase: Failed}, spec: {nodeName: n1}")
 	sets := "\n---\n{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: own}}\n---\n{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: made, " + owner + "}}"
 	for text, want := range map[string]string{pods + sets: "waits runs", node + pods + sets: "waits"} {
-		in, warnings, err := load(options{files: []string{"-"}}, strings.NewReader(text))
+		in, warnings, err := load(options{Common: program.Common{Files: []string{"-"}}}, strings.NewReader(text))
 		require.NoError(t, err)
 		require.Empty(t, warnings.Texts())
 		var names []string
@@ -39,9 +39,9 @@ func TestWhatIsLinted(t *testing.T) {
 		require.Equal(t, "own", in.ReplicaSets[0].Name)
 		require.Equal(t, strings.Contains(text, "kind: Node"), in.Cluster != nil)
 	}
-	_, _, err := load(options{files: []string{"-"}}, strings.NewReader("{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b}, spec: {minAvailable: -1}}"))
+	_, _, err := load(options{Common: program.Common{Files: []string{"-"}}}, strings.NewReader("{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b}, spec: {minAvailable: -1}}"))
 	require.ErrorContains(t, err, "PodDisruptionBudget default/b: spec.minAvailable")
-	_, warnings, err := load(options{files: []string{"testdata/manifests.yaml"}, cluster: []string{"-"}, input: dump.Options{}}, strings.NewReader(node+"\n---\n{apiVersion: v1, kind: Secret, metadata: {name: a}}"))
+	_, warnings, err := load(options{Common: program.Common{Files: []string{"testdata/manifests.yaml"}, Input: dump.Options{}}, cluster: []string{"-"}}, strings.NewReader(node+"\n---\n{apiVersion: v1, kind: Secret, metadata: {name: a}}"))
 	require.NoError(t, err)
 	require.Equal(t, []string{"1 object(s) of kind Secret left aside: the kind is not read"}, warnings.Texts())
 }

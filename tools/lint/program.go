@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -24,16 +23,13 @@ import (
 
 // options are the command line.
 type options struct {
-	files   []string
+	program.Common
 	cluster []string
 	known   string // path of the baseline, "" for none
-	input   dump.Options
 	strict  bool
 	rules   bool
-	output  string
 
 	descheduler bool
-	tables      program.Tables
 }
 
 // lintReport is the answer, in the form in which it is printed.
@@ -55,16 +51,7 @@ const kind = "LintReport"
 
 // Run runs the program with these arguments and streams. It returns the exit code. Results go to stdout in one piece, or not at all.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	stdout = program.Until(ctx, stdout)
-	return program.Run("lint", func() (no bool, err error) {
-		o, err := parseFlags(args, stdout)
-		if err != nil {
-			return false, err
-		}
-		o.tables.Fit(stdout)
-		o.input.Progress = program.Reading(stderr)
-		return answer(ctx, o, stdin, stdout, stderr)
-	}, stderr)
+	return program.Main("lint", parseFlags, answer)(ctx, args, stdin, stdout, stderr)
 }
 
 // answer writes the findings and reports whether one has severity error.
@@ -73,7 +60,7 @@ func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 		_, err := io.WriteString(stdout, rules(o))
 		return false, err
 	}
-	baseline, err := readBaseline(o.known, o.input)
+	baseline, err := readBaseline(o.known, o.Input)
 	if err != nil {
 		return false, err
 	}
@@ -91,14 +78,14 @@ func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 	found = slices.DeleteFunc(found, func(f lint.Finding) bool {
 		_, name, _ := strings.Cut(f.Object, " ")
 		namespace, _, namespaced := strings.Cut(name, "/")
-		return namespaced && !o.tables.Shows(namespace)
+		return namespaced && !o.Tables.Shows(namespace)
 	})
 	a := answerOf(found, baseline)
 	var out []byte
-	if o.output == "sarif" {
+	if o.Output == "sarif" {
 		out, err = sarifText(a.Findings, o)
 	} else {
-		out, err = report.Render(o.output, a, func(b *strings.Builder) { a.table(b) })
+		out, err = report.Render(o.Output, a, func(b *strings.Builder) { a.table(b) })
 	}
 	if err != nil {
 		return false, err
@@ -130,7 +117,7 @@ func answerOf(found []lint.Finding, baseline known) *lintReport {
 
 // load reads the manifests and the cluster. Without -cluster the nodes and pods of the manifests are the cluster.
 func load(o options, stdin io.Reader) (in lint.Input, warnings report.Warnings, err error) {
-	m, err := dump.Read(o.files, stdin, o.input)
+	m, err := dump.Read(o.Files, stdin, o.Input)
 	if err != nil {
 		return in, warnings, err
 	}
@@ -162,7 +149,7 @@ func load(o options, stdin io.Reader) (in lint.Input, warnings report.Warnings, 
 	warnings = m.Warnings
 	objects := m
 	if len(o.cluster) > 0 {
-		if objects, err = dump.Read(o.cluster, stdin, o.input); err != nil {
+		if objects, err = dump.Read(o.cluster, stdin, o.Input); err != nil {
 			return in, warnings, err
 		}
 		warnings.Append(objects.Warnings)
@@ -212,7 +199,7 @@ func rules(o options) string {
 		}
 		rows = append(rows, []string{r.ID, string(r.Severity), needs, r.Summary})
 	}
-	text, _ := o.tables.Layout.Columns([]string{"RULE", "SEVERITY", "NEEDS", "WHAT IS WRONG"}, rows)
+	text, _ := o.Tables.Layout.Columns([]string{"RULE", "SEVERITY", "NEEDS", "WHAT IS WRONG"}, rows)
 	return text
 }
 
@@ -236,7 +223,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 			"lint -f manifests/ -baseline known.json",
 		},
 	}, stdout)
-	program.Inputs(f, &o.files, "manifests; a dump of a cluster is manifests and cluster in one")
+	o.InputFlags(f, "manifests; a dump of a cluster is manifests and cluster in one")
 	f.Func("cluster", "a dump of the cluster: `PATH` as for -f (repeatable)", func(text string) error {
 		if text == "" {
 			return errors.New("must be a path")
@@ -245,12 +232,10 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 		return nil
 	})
 	f.StringVar(&o.known, "baseline", "", "an earlier answer, as `FILE` of JSON or YAML, whose findings are left out")
-	o.input.Flags(f.FlagSet)
 	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have are errors")
 	f.BoolVar(&o.descheduler, "descheduler", false, "a descheduler runs: say also where it would evict without end")
 	f.BoolVar(&o.rules, "rules", false, "print the rules")
-	report.Flag(f.FlagSet, &o.output, "sarif")
-	o.tables.Flags(f, "findings", "")
+	o.OutputFlags(f, "findings", "", "sarif")
 	return f
 }
 
@@ -259,20 +244,15 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	if err := program.Parse(f, args); err != nil {
 		return o, err
 	}
-	o.input.Strict = o.strict
-	switch {
-	case f.NArg() > 0:
-		return o, fmt.Errorf("unexpected argument %q; see lint -h", f.Arg(0))
-	case o.rules:
+	o.Input.Strict = o.strict
+	if o.rules && f.NArg() == 0 {
 		return o, nil
-	case len(o.files) == 0:
-		return o, program.CheckInputs(o.files)
-	case o.known == "-":
+	}
+	if err := o.Check(f, "sarif"); err != nil {
+		return o, err
+	}
+	if o.known == "-" {
 		return o, errBaseline
-	case report.Check(o.output, "sarif") != nil:
-		return o, report.Check(o.output, "sarif")
-	case o.tables.Check(o.output) != nil:
-		return o, o.tables.Check(o.output)
 	}
 	return o, nil
 }

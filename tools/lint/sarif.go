@@ -70,7 +70,7 @@ type sarifLogical struct {
 
 // sarifText returns the findings as SARIF. The manifests are read again for the places of their fields.
 func sarifText(found []lint.Finding, o options) ([]byte, error) {
-	in, err := readObjects(o.files, o.input)
+	in, err := readObjects(o.Files, o.Input)
 	if err != nil {
 		return nil, err
 	}

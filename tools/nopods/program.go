@@ -3,11 +3,9 @@
 package nopods
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"strings"
 
@@ -18,38 +16,31 @@ import (
 
 // options are the command line.
 type options struct {
-	files    []string
-	input    dump.Options
+	program.Common
 	workload string
-	output   string
-	tables   program.Tables
 }
 
 // Run runs the program with these arguments and streams; it ends with ctx. It returns the exit code. Results go to stdout in one piece, or not
 // at all.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	stdout = program.Until(ctx, stdout)
-	return program.Run("no-pods", func() (no bool, err error) {
-		o, err := parseFlags(args, stdout)
-		if err != nil {
-			return false, err
-		}
-		o.tables.Fit(stdout)
-		o.input.Progress = program.Reading(stderr)
-		objects, err := dump.Read(o.files, stdin, o.input)
-		if err != nil {
-			return false, err
-		}
-		a, err := ask(objects, o.workload)
-		if err != nil {
-			return false, err
-		}
-		out, err := report.Render(o.output, a, func(b *strings.Builder) { a.write(b, o.tables.Layout) })
-		if err != nil {
-			return false, err
-		}
-		return false, report.Print(out, objects.Warnings, stdout, stderr)
-	}, stderr)
+	return program.Main("no-pods", parseFlags, program.Never(reply))(ctx, args, stdin, stdout, stderr)
+}
+
+// reply prints what kubectl describe does not say of a workload without pods.
+func reply(_ context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) error {
+	objects, err := dump.Read(o.Files, stdin, o.Input)
+	if err != nil {
+		return err
+	}
+	a, err := ask(objects, o.workload)
+	if err != nil {
+		return err
+	}
+	out, err := report.Render(o.Output, a, func(b *strings.Builder) { a.write(b, o.Tables.Layout) })
+	if err != nil {
+		return err
+	}
+	return report.Print(out, objects.Warnings, stdout, stderr)
 }
 
 // help is what -h prints before the flags.
@@ -67,11 +58,9 @@ func Flags() *flag.FlagSet { return new(options).flags(io.Discard).FlagSet }
 
 func (o *options) flags(stdout io.Writer) *program.Set {
 	f := program.Flags(help, stdout)
-	program.Inputs(f, &o.files, "input")
-	o.input.Flags(f.FlagSet)
+	o.InputFlags(f, "input")
 	f.StringVar(&o.workload, "workload", "", "the workload: `KIND/NAMESPACE/NAME`")
-	report.Flag(f.FlagSet, &o.output)
-	o.tables.Flags(f, "answer", "")
+	o.OutputFlags(f, "answer", "")
 	return f
 }
 
@@ -80,13 +69,10 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	if err := program.Parse(f, args); err != nil {
 		return o, err
 	}
-	if err := cmp.Or(program.CheckInputs(o.files), report.Check(o.output), o.tables.Check(o.output)); err != nil {
+	if err := o.Check(f); err != nil {
 		return o, err
 	}
-	switch {
-	case f.NArg() > 0:
-		return o, fmt.Errorf("unexpected argument %q; see no-pods -h", f.Arg(0))
-	case o.workload == "":
+	if o.workload == "" {
 		return o, errors.New("-workload: Required value: KIND/NAMESPACE/NAME, such as deployment/shop/web")
 	}
 	return o, nil

@@ -134,7 +134,7 @@ func (answer over) ask(ctx context.Context, objects *dump.Objects, args []string
 	if o.gates != nil {
 		args = append(args, "-feature-gates", o.gates.String())
 	}
-	out, err := answer(ctx, objects, append(args, "-f", o.files[0], "-time", o.time.String()), stderr)
+	out, err := answer(ctx, objects, append(args, "-f", o.Files[0], "-time", o.time.String()), stderr)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@
 package preflight
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -22,8 +21,7 @@ import (
 
 // options are the command line.
 type options struct {
-	files     []string
-	input     dump.Options
+	program.Common
 	from, to  string
 	config    string
 	gates     groups.FeatureGates // of groups of pods, as the user says
@@ -32,27 +30,18 @@ type options struct {
 	surge     int
 	steps     int
 	time      time.Duration
-	output    string
-	tables    program.Tables
 }
 
 // Run runs the program with these arguments and streams; it ends with ctx. It returns the exit code: 0 when every node can be replaced and nothing changes
 // for the pods, 1 when not, 2 for bad usage or input.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return program.Run("preflight", func() (no bool, err error) {
-		o, err := parseFlags(args, stdout)
-		if err != nil {
-			return false, err
-		}
-		o.tables.Fit(stdout)
-		return answer(ctx, o, stdin, stdout, stderr)
-	}, stderr)
+	return program.Main("preflight", parseFlags, answer)(ctx, args, stdin, stdout, stderr)
 }
 
 // answer writes what the two programs say. It reports whether the answer is no.
 func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
-	o.input.Progress = program.Reading(stderr)
-	objects, err := dump.Read(o.files, stdin, o.input)
+	o.Input.Progress = program.Reading(stderr)
+	objects, err := dump.Read(o.Files, stdin, o.Input)
 	if err != nil {
 		return false, err
 	}
@@ -67,10 +56,10 @@ func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 		}
 	}
 	a.sum()
-	out, err := report.Render(o.output, a, func(b *strings.Builder) {
-		o.tables.Layout.Nodes = objects.ShortNodes()
-		a.table(b, &o.tables)
-		o.tables.Cut(b, report.NotTried(a.Unasked, "pod")+report.NotTried(a.Untried, "change"))
+	out, err := report.Render(o.Output, a, func(b *strings.Builder) {
+		o.Tables.Layout.Nodes = objects.ShortNodes()
+		a.table(b, &o.Tables)
+		o.Tables.Cut(b, report.NotTried(a.Unasked, "pod")+report.NotTried(a.Untried, "change"))
 	})
 	if err != nil {
 		return false, err
@@ -95,8 +84,7 @@ func Flags() *flag.FlagSet { return new(options).flags(io.Discard).FlagSet }
 
 func (o *options) flags(stdout io.Writer) *program.Set {
 	f := program.Flags(help, stdout)
-	program.Inputs(f, &o.files, "input")
-	o.input.Flags(f.FlagSet)
+	o.InputFlags(f, "input")
 	f.StringVar(&o.to, "to", "", "the `VERSION` after: "+program.Releases())
 	f.StringVar(&o.from, "from", "", "the `VERSION` before; the oldest kubelet of the input without")
 	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration, whose first profile decides and whose fields are checked; the default profile without")
@@ -106,9 +94,8 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.emptyDirs, "delete-emptydir-data", false, "as of kubectl drain: delete pods whose emptyDir volumes lose their data")
 	f.IntVar(&o.steps, "steps", planner.DefaultSteps, "make plans for `N` nodes at most to find what helps")
 	f.DurationVar(&o.time, "time", time.Minute, "end the search for what helps, and the questions about pods, after this `DURATION` each; 0: no limit")
-	report.Flag(f.FlagSet, &o.output)
-	o.tables.Flags(f, "pods", "")
-	o.tables.AllFlag(f)
+	o.OutputFlags(f, "pods", "")
+	o.Tables.AllFlag(f)
 	return f
 }
 
@@ -117,12 +104,10 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	if err := program.Parse(f, args); err != nil {
 		return o, err
 	}
-	if err := cmp.Or(program.CheckInputs(o.files), report.Check(o.output), o.tables.Check(o.output)); err != nil {
+	if err := o.Check(f); err != nil {
 		return o, err
 	}
 	switch {
-	case f.NArg() > 0:
-		return o, fmt.Errorf("unexpected argument %q; see preflight -h", f.Arg(0))
 	case o.to == "":
 		return o, errors.New("-to: Required value: a release such as 1.37")
 	case o.time < 0 || o.surge < 0:

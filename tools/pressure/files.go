@@ -28,7 +28,7 @@ func loadSummary(o options, stdin io.Reader) (*stats.Summary, error) {
 		Node *stats.NodeStats `json:"node"`
 		Pods []stats.PodStats `json:"pods"`
 	}
-	if _, err := dump.ReadFile(o.summary, stdin, &file, o.input); err != nil {
+	if _, err := dump.ReadFile(o.summary, stdin, &file, o.Input); err != nil {
 		return nil, err
 	}
 	if file.Kind != "" || file.Node == nil {
@@ -42,14 +42,14 @@ func loadSummary(o options, stdin io.Reader) (*stats.Summary, error) {
 func misplaced(o options) error {
 	type given struct{ flag, path string }
 	files := []given{{"-summary", o.summary}, {"-kubelet", o.kubelet}, {"-state", o.state}}
-	for _, path := range o.files {
+	for _, path := range o.Files {
 		files = append(files, given{"-f", path})
 	}
 	for _, g := range files {
 		if info, err := os.Stat(g.path); err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		if flag := wantedBy(g.path, o.input); flag != "" && flag != g.flag {
+		if flag := wantedBy(g.path, o.Input); flag != "" && flag != g.flag {
 			return fmt.Errorf("%s: Invalid value: %q: the file goes to %s, it holds %s; %s takes %s", g.flag, g.path, flag, wants[flag], g.flag, wants[g.flag])
 		}
 	}

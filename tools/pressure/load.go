@@ -52,7 +52,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 }
 
 func read(o options, stdin io.Reader) (*input, error) {
-	objects, err := dump.Read(o.files, stdin, o.input)
+	objects, err := dump.Read(o.Files, stdin, o.Input)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func read(o options, stdin io.Reader) (*input, error) {
 		return nil, err
 	}
 	node := in.find(objects)
-	if in.setup, err = loadKubelet(o.kubelet, stdin, kubeletOf(objects, in.node), system(node), o.input); err != nil {
+	if in.setup, err = loadKubelet(o.kubelet, stdin, kubeletOf(objects, in.node), system(node), o.Input); err != nil {
 		return nil, err
 	}
 	for _, text := range in.setup.warnings {
@@ -133,7 +133,7 @@ func (in *input) time(o options) error {
 		return nil
 	}
 	var m memory
-	unknown, err := dump.ReadFile(o.state, nil, &m, o.input)
+	unknown, err := dump.ReadFile(o.state, nil, &m, o.Input)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil

@@ -14,15 +14,13 @@ import (
 	"time"
 
 	"github.com/podberth/podberth/eviction/pressure"
-	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
 )
 
 // options are the command line.
 type options struct {
-	files   []string
-	input   dump.Options
+	program.Common
 	node    string // empty: not given
 	summary string
 	kubelet string
@@ -31,21 +29,12 @@ type options struct {
 	time    string          // of -at, as it is given
 	state   string
 	rank    pressure.Signal // empty: not given
-	output  string
 	strict  bool
-	tables  program.Tables
 }
 
 // Run runs the program with these arguments and streams. It returns the exit code. Results go to stdout in one piece, or not at all.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	stdout = program.Until(ctx, stdout)
-	o, err := parseFlags(args, stdout)
-	if err == nil {
-		o.tables.Fit(stdout)
-		o.input.Progress = program.Reading(stderr)
-		err = answer(ctx, o, stdin, stdout, stderr)
-	}
-	return program.Code("pressure", err, stderr)
+	return program.Main("pressure", parseFlags, program.Never(answer))(ctx, args, stdin, stdout, stderr)
 }
 
 func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) error {
@@ -55,8 +44,8 @@ func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 		return err
 	}
 	r := observe(in)
-	r.only(&o.tables)
-	out, err := report.Render(o.output, r, func(b *strings.Builder) { r.table(b, o.tables.Layout) })
+	r.only(&o.Tables)
+	out, err := report.Render(o.Output, r, func(b *strings.Builder) { r.table(b, o.Tables.Layout) })
 	if err != nil {
 		return err
 	}
@@ -83,8 +72,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 			"pressure -f cluster.yaml.gz -node node-a1",
 		},
 	}, stdout)
-	program.Inputs(f, &o.files, "pods and their node")
-	o.input.Flags(f.FlagSet)
+	o.InputFlags(f, "pods and their node")
 	f.StringVar(&o.node, "node", "", "the `NODE` (that of the stats when not given)")
 	f.StringVar(&o.summary, "summary", "", "`FILE` that kubectl get --raw /api/v1/nodes/NODE/proxy/stats/summary printed (the node's stats in a snapshot when not given)")
 	f.StringVar(&o.kubelet, "kubelet", "", "`FILE` with a KubeletConfiguration (that in a snapshot when not given, or the defaults)")
@@ -92,8 +80,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.StringVar(&o.time, "at", "", "`TIME` of the observation as 2026-03-02T08:00:00Z (the newest one of the summary when not given)")
 	f.StringVar(&o.state, "state", "", "`FILE` with what is remembered between observations: read if it is there, and written")
 	f.StringVar((*string)(&o.rank), "rank", "", "`SIGNAL` to rank the pods for when nothing acts (the first one that is short when not given, or memory.available)")
-	report.Flag(f.FlagSet, &o.output)
-	o.tables.Flags(f, "pods", "")
+	o.OutputFlags(f, "pods", "")
 	f.BoolVar(&o.strict, "strict", false, "what is a warning otherwise is an error")
 	return f
 }
@@ -103,16 +90,11 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	if err := program.Parse(f, args); err != nil {
 		return o, err
 	}
-	o.input.Strict = o.strict
+	o.Input.Strict = o.strict
+	if err := o.Check(f); err != nil {
+		return o, err
+	}
 	switch {
-	case f.NArg() > 0:
-		return o, fmt.Errorf("unexpected argument %q; see pressure -h", f.Arg(0))
-	case len(o.files) == 0:
-		return o, program.CheckInputs(o.files)
-	case report.Check(o.output) != nil:
-		return o, report.Check(o.output)
-	case o.tables.Check(o.output) != nil:
-		return o, o.tables.Check(o.output)
 	case o.layout != "" && !slices.Contains(layouts, string(o.layout)):
 		return o, fmt.Errorf("-layout: Unsupported value: %q: supported values: %s", o.layout, strings.Join(layouts, ", "))
 	case o.rank != "" && !slices.Contains(pressure.Signals(), o.rank):
@@ -123,15 +105,15 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		return o, errors.New("-: Invalid value: standard input can be read once only")
 	}
 	if o.time != "" {
-		if o.at, err = time.Parse(time.RFC3339, o.time); err != nil {
-			return o, fmt.Errorf("-at: Invalid value: %q: must be a time such as 2026-03-02T08:00:00Z", o.time)
+		if o.at, err = program.At(o.time); err != nil {
+			return o, err
 		}
 	}
 	return o, nil
 }
 
 func standardInputs(o options) (n int) {
-	for _, path := range append([]string{o.summary, o.kubelet}, o.files...) {
+	for _, path := range append([]string{o.summary, o.kubelet}, o.Files...) {
 		if path == "-" {
 			n++
 		}

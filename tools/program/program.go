@@ -11,7 +11,9 @@ package program
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"io"
+	"time"
 
 	"github.com/podberth/podberth/tools/report"
 )
@@ -61,6 +63,15 @@ func Reading(stderr io.Writer) func(done, total int64) {
 		}
 		p.Step(int(done>>20), int(total>>20))
 	}
+}
+
+// At returns the time that -at gives.
+func At(text string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return t, fmt.Errorf("-at: Invalid value: %q: must be a time such as 2026-03-02T08:00:00Z", text)
+	}
+	return t, nil
 }
 
 // CheckInputs returns an error when there is no input.

@@ -130,7 +130,7 @@ func shown(p *planner.Plan, o options) *rolloutPlan {
 	}
 	shows := func(pod string) bool {
 		namespace, _, _ := strings.Cut(pod, "/")
-		return o.tables.Shows(namespace)
+		return o.Tables.Shows(namespace)
 	}
 	for i := range p.Steps {
 		a.Steps = append(a.Steps, stepOf(&p.Steps[i], shows))

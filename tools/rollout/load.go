@@ -29,7 +29,7 @@ type input struct {
 
 // load reads the cluster and completes the options with its nodes.
 func load(o *options, stdin io.Reader) (*input, error) {
-	objects, err := dump.Read(o.files, stdin, o.input)
+	objects, err := dump.Read(o.Files, stdin, o.Input)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func prepare(o *options, objects *dump.Objects) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	decides, warnings, err := profile.Of(o.config, o.gates.Args(), o.input)
+	decides, warnings, err := profile.Of(o.config, o.gates.Args(), o.Input)
 	if err != nil {
 		return nil, err
 	}

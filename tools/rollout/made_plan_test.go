@@ -70,16 +70,16 @@ func TestMadePlan(t *testing.T) {
 	}
 	for _, c := range []options{
 		{grace: -1},
-		{grace: 0, tables: program.Tables{Namespace: "a"}, plan: planner.Options{Timeout: 1, Drain: disruption.DrainOptions{Force: true, IgnoreDaemonSets: true, DeleteEmptyDirData: true}}},
-		{grace: 7, tables: program.Tables{Namespace: "b", Layout: report.Layout{NoHeaders: true}}},
+		{grace: 0, Common: program.Common{Tables: program.Tables{Namespace: "a"}}, plan: planner.Options{Timeout: 1, Drain: disruption.DrainOptions{Force: true, IgnoreDaemonSets: true, DeleteEmptyDirData: true}}},
+		{grace: 7, Common: program.Common{Tables: program.Tables{Namespace: "b", Layout: report.Layout{NoHeaders: true}}}},
 	} {
 		a := shown(madePlan(), c)
-		fmt.Fprintf(&out, "namespace %q, grace %d\n\n", c.tables.Namespace, c.grace)
+		fmt.Fprintf(&out, "namespace %q, grace %d\n\n", c.Tables.Namespace, c.grace)
 		a.owners = map[string]string{"a/p1": "ReplicaSet a", "a/p3": "ReplicaSet a", "b/q": "StatefulSet b"}
 		a.waits = []waiting{{"", "no room", []string{"a/big"}}, {"Job b", "no device", []string{"b/big"}}}
-		a.table(&out, c.tables.Layout)
-		out.WriteString(a.remedies(c.tables.Layout, false))
-		if c.tables.Namespace != "" {
+		a.table(&out, c.Tables.Layout)
+		out.WriteString(a.remedies(c.Tables.Layout, false))
+		if c.Tables.Namespace != "" {
 			data, err := report.Data("yaml", a)
 			require.NoError(t, err)
 			out.Write(data)
@@ -91,7 +91,7 @@ func TestMadePlan(t *testing.T) {
 	require.Equal(t, "#!/bin/sh\n# 0 nodes in 0 steps, 0 evictions, 0s\nset -e\n", nothing)
 	for _, namespace := range []string{"", "b"} {
 		tables := program.Tables{Namespace: namespace}
-		data, err := shown(madePlan(), options{tables: tables}).page(in, &tables)
+		data, err := shown(madePlan(), options{Common: program.Common{Tables: tables}}).page(in, &tables)
 		require.NoError(t, err)
 		testkit.GoldenPage(t, "testdata/made-plan"+namespace+".page", string(data))
 	}

@@ -3,7 +3,6 @@
 package rollout
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,10 +27,9 @@ const mostSurge = 1000
 
 // options are the command line.
 type options struct {
-	files       []string
+	program.Common
 	config      string
 	gates       groups.FeatureGates // of groups of pods, as the user says
-	input       dump.Options
 	nodes       []string
 	selector    labels.Selector
 	plan        planner.Options
@@ -45,22 +43,11 @@ type options struct {
 	failBlocked bool
 	strict      bool
 	expand      bool
-	output      string
-	tables      program.Tables
 }
 
 // Run runs the program with these arguments and streams. It returns the exit code. Results go to stdout in one piece, or not at all.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	stdout = program.Until(ctx, stdout)
-	return program.Run("rollout", func() (no bool, err error) {
-		o, err := parseFlags(args, stdout)
-		if err != nil {
-			return false, err
-		}
-		o.tables.Fit(stdout)
-		o.input.Progress = program.Reading(stderr)
-		return answer(ctx, o, stdin, stdout, stderr)
-	}, stderr)
+	return program.Main("rollout", parseFlags, answer)(ctx, args, stdin, stdout, stderr)
 }
 
 // answer writes what was asked for. It reports whether -fail-blocked is given and a node is blocked.
@@ -74,13 +61,13 @@ func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 		return false, err
 	}
 	var out []byte
-	if o.output == page.Form {
-		out, err = a.page(in, &o.tables)
+	if o.Output == page.Form {
+		out, err = a.page(in, &o.Tables)
 	} else {
-		out, err = report.Render(o.output, a, func(b *strings.Builder) {
-			o.tables.Layout.Nodes = in.objects.ShortNodes()
-			a.table(b, o.tables.Layout)
-			o.tables.Cut(b, a.remedies(o.tables.Layout, o.tables.All)+report.NotTried(a.Untried, "change"))
+		out, err = report.Render(o.Output, a, func(b *strings.Builder) {
+			o.Tables.Layout.Nodes = in.objects.ShortNodes()
+			a.table(b, o.Tables.Layout)
+			o.Tables.Cut(b, a.remedies(o.Tables.Layout, o.Tables.All)+report.NotTried(a.Untried, "change"))
 		})
 	}
 	if err != nil {
@@ -153,8 +140,7 @@ func Flags() *flag.FlagSet { return new(options).flags(io.Discard).FlagSet }
 
 func (o *options) flags(stdout io.Writer) *program.Set {
 	f := program.Flags(help, stdout)
-	program.Inputs(f, &o.files, "input")
-	o.input.Flags(f.FlagSet)
+	o.InputFlags(f, "input")
 	f.Func("l", "replace the nodes with these `LABELS`, in place of NODE", func(text string) (err error) {
 		o.selector, err = labels.Parse(text)
 		return err
@@ -180,9 +166,8 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.failBlocked, "fail-blocked", false, "exit 1 if a node is blocked")
 	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have, and a pod on a node that is not in the input, are errors")
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they wait before the rollout")
-	report.Flag(f.FlagSet, &o.output, page.Form)
-	o.tables.Flags(f, "pods", "")
-	o.tables.AllFlag(f)
+	o.OutputFlags(f, "pods", "", page.Form)
+	o.Tables.AllFlag(f)
 	return f
 }
 
@@ -197,8 +182,8 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		}
 		o.nodes, args = append(o.nodes, strings.TrimPrefix(f.Arg(0), "node/")), f.Args()[1:]
 	}
-	o.input.Strict = o.strict
-	if err := cmp.Or(program.CheckInputs(o.files), report.Check(o.output, page.Form), o.tables.Check(o.output)); err != nil {
+	o.Input.Strict = o.strict
+	if err := o.Check(f, page.Form); err != nil {
 		return o, err
 	}
 	if o.selector != nil && o.nodes != nil {

@@ -26,7 +26,7 @@ type script struct {
 
 // load reads cluster and events.
 func load(o options, stdin io.Reader) (in taint.Input, warnings report.Warnings, err error) {
-	objects, err := dump.Read(o.files, stdin, o.input)
+	objects, err := dump.Read(o.Files, stdin, o.Input)
 	if err != nil {
 		return in, warnings, err
 	}
@@ -70,7 +70,7 @@ func load(o options, stdin io.Reader) (in taint.Input, warnings report.Warnings,
 func loadEvents(o options, stdin io.Reader, nodes []*v1.Node) ([]taint.Event, error) {
 	var s script
 	if o.events != "" {
-		unknown, err := dump.ReadFile(o.events, stdin, &s, o.input)
+		unknown, err := dump.ReadFile(o.events, stdin, &s, o.Input)
 		switch {
 		case err != nil:
 			return nil, err

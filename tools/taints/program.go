@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/podberth/podberth/eviction/taint"
-	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/page"
 	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
@@ -23,8 +22,7 @@ import (
 
 // options are the command line.
 type options struct {
-	files  []string
-	input  dump.Options
+	program.Common
 	events string
 
 	stop, stopZones []string // nodes and zones whose kubelets fall silent at the start
@@ -34,21 +32,12 @@ type options struct {
 	time   string        // at, as given
 	admit  bool
 	strict bool
-	output string
-	tables program.Tables
 	config taint.Config
 }
 
 // Run runs the program with these arguments and streams. It returns the exit code. Results go to stdout in one piece, or not at all.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	stdout = program.Until(ctx, stdout)
-	o, err := parseFlags(args, stdout)
-	if err == nil {
-		o.tables.Fit(stdout)
-		o.input.Progress = program.Reading(stderr)
-		err = reply(ctx, o, stdin, stdout, stderr)
-	}
-	return program.Code("taints", err, stderr)
+	return program.Main("taints", parseFlags, program.Never(reply))(ctx, args, stdin, stdout, stderr)
 }
 
 func reply(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) error {
@@ -61,19 +50,19 @@ func reply(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Wr
 	if err != nil {
 		return err
 	}
-	a := answerOf(line, in.Pods, &o.tables)
-	if o.output == page.Form {
+	a := answerOf(line, in.Pods, &o.Tables)
+	if o.Output == page.Form {
 		warnings.Print(stderr)
-		return a.page(in, &o.tables).Write(stdout)
+		return a.page(in, &o.Tables).Write(stdout)
 	}
-	out, err := report.Render(o.output, a, func(b *strings.Builder) {
+	out, err := report.Render(o.Output, a, func(b *strings.Builder) {
 		names := make([]string, len(in.Nodes))
 		for i, n := range in.Nodes {
 			names[i] = n.Name
 		}
-		o.tables.Layout.Nodes = report.ShortNodes(names)
-		a.table(b, &o.tables)
-		o.tables.Cut(b, "")
+		o.Tables.Layout.Nodes = report.ShortNodes(names)
+		a.table(b, &o.Tables)
+		o.Tables.Cut(b, "")
 	})
 	if err != nil {
 		return err
@@ -103,8 +92,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 		},
 		Files: append([]string{"# events.yaml, for -events: each event has at, node, and one of heartbeats, condition with status, taint, unschedulable, deleted"}, sample...),
 	}, stdout)
-	program.Inputs(f, &o.files, "nodes and pods; claims, ResourceSlices and DeviceTaintRules for taints of devices")
-	o.input.Flags(f.FlagSet)
+	o.InputFlags(f, "nodes and pods; claims, ResourceSlices and DeviceTaintRules for taints of devices")
 	list := func(to *[]string, name, usage string) {
 		f.Func(name, usage, func(s string) error { *to = append(*to, s); return nil })
 	}
@@ -115,9 +103,8 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.StringVar(&o.time, "at", "", "`TIME` of the start as 2026-03-02T08:00:00Z, for taints of devices (now when not given)")
 	f.BoolVar(&o.admit, "admit", false, "give pods the tolerations of 300 seconds that admission gives them")
 	f.BoolVar(&o.strict, "strict", false, "what is a warning otherwise is an error")
-	report.Flag(f.FlagSet, &o.output, page.Form)
-	o.tables.Flags(f, "pods", "")
-	o.tables.AllFlag(f)
+	o.OutputFlags(f, "pods", "", page.Form)
+	o.Tables.AllFlag(f)
 	controllerFlags(f.FlagSet, &o.config)
 	return f
 }
@@ -127,28 +114,23 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	if err := program.Parse(f, args); err != nil {
 		return o, err
 	}
-	o.input.Strict = o.strict
+	o.Input.Strict = o.strict
 	untilGiven := false
 	f.Visit(func(g *flag.Flag) { untilGiven = untilGiven || g.Name == "until" })
+	if err := o.Check(f, page.Form); err != nil {
+		return o, err
+	}
 	switch {
-	case f.NArg() > 0:
-		return o, fmt.Errorf("unexpected argument %q; see taints -h", f.Arg(0))
-	case len(o.files) == 0:
-		return o, program.CheckInputs(o.files)
-	case o.events == "-" && slices.Contains(o.files, "-"):
+	case o.events == "-" && slices.Contains(o.Files, "-"):
 		return o, errors.New("-events: Invalid value: \"-\": standard input can be read once only")
-	case report.Check(o.output, page.Form) != nil:
-		return o, report.Check(o.output, page.Form)
-	case o.tables.Check(o.output) != nil:
-		return o, o.tables.Check(o.output)
 	case untilGiven && (o.until < 0 || o.until > longest):
 		return o, fmt.Errorf("-until: Invalid value: %q: must be from 0s to %v", o.until, longest)
 	case o.config.MonitorPeriod != 0 && o.config.MonitorPeriod < taint.ServePeriod:
 		return o, fmt.Errorf("-node-monitor-period: Invalid value: %q: must be at least %v", o.config.MonitorPeriod, taint.ServePeriod)
 	}
 	if o.at = time.Now(); o.time != "" {
-		if o.at, err = time.Parse(time.RFC3339, o.time); err != nil {
-			return o, fmt.Errorf("-at: Invalid value: %q: must be a time such as 2026-03-02T08:00:00Z", o.time)
+		if o.at, err = program.At(o.time); err != nil {
+			return o, err
 		}
 	}
 	for _, bad := range o.config.Validate(nil) {

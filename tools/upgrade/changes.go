@@ -79,7 +79,7 @@ func (a *upgradeReport) decisions(ctx context.Context, m *dump.Objects, o option
 	defer progress.End()
 	for k, p := range m.Pods {
 		progress.Step(k, len(m.Pods))
-		if !o.tables.Shows(p.Namespace) || p.Spec.SchedulerName != "" && p.Spec.SchedulerName != v1.DefaultSchedulerName || cluster.Finished(p) {
+		if !o.Tables.Shows(p.Namespace) || p.Spec.SchedulerName != "" && p.Spec.SchedulerName != v1.DefaultSchedulerName || cluster.Finished(p) {
 			continue
 		}
 		if !dump.Pending(p) && p.DeletionTimestamp != nil {

@@ -34,7 +34,7 @@ func fieldChanges(o options, stdin io.Reader) ([]fieldChange, error) {
 	if o.config == "" {
 		return out, nil
 	}
-	text, err := dump.ReadText(o.config, stdin, o.input)
+	text, err := dump.ReadText(o.config, stdin, o.Input)
 	if err != nil {
 		return nil, err
 	}

@@ -21,16 +21,13 @@ import (
 )
 
 type options struct {
-	files       []string
-	input       dump.Options
+	program.Common
 	from, to    version
 	config      string
 	gates       groups.FeatureGates // of groups of pods, as the user says
 	failChanged bool
 	steps       int
 	time        time.Duration
-	output      string
-	tables      program.Tables
 }
 
 // version is a flag with a release.
@@ -62,24 +59,15 @@ func withAnnounced(err error, text string) error {
 // Run is the program. args are the flags without the program's name. Run returns the exit code: 0, 1 with -fail-changed when
 // something changes, 2 for bad usage or input.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	stdout = program.Until(ctx, stdout)
-	return program.Run("upgrade", func() (no bool, err error) {
-		o, err := parseFlags(args, stdout)
-		if err != nil {
-			return false, err
-		}
-		o.tables.Fit(stdout)
-		o.input.Progress = program.Reading(stderr)
-		return answer(ctx, o, stdin, stdout, stderr)
-	}, stderr)
+	return program.Main("upgrade", parseFlags, answer)(ctx, args, stdin, stdout, stderr)
 }
 
 // answer prints the report. no is true when -fail-changed is set and something changes.
 func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
 	defer must.Catch(&err)
-	m := must.Get(dump.Read(o.files, stdin, o.input))
+	m := must.Get(dump.Read(o.Files, stdin, o.Input))
 	a := ask(ctx, o, m, stdin, stderr)
-	out := must.Get(report.Render(o.output, a, func(b *strings.Builder) {
+	out := must.Get(report.Render(o.Output, a, func(b *strings.Builder) {
 		a.table(b, o)
 		b.WriteString(a.end(o))
 	}))
@@ -119,7 +107,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 			"upgrade -f cluster.yaml -from 1.36 -to 1.37 -config scheduler.yaml -fail-changed",
 		},
 	}, stdout)
-	program.Inputs(f, &o.files, "the objects of the cluster")
+	o.InputFlags(f, "the objects of the cluster")
 	f.Var(&o.from, "from", "the `VERSION` before: "+program.Releases())
 	f.Var(&o.to, "to", "the `VERSION` after")
 	f.Lookup("from").DefValue, f.Lookup("to").DefValue = "", "" // both are required
@@ -128,9 +116,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.failChanged, "fail-changed", false, "exit 1 when a pod's verdict, message or node changes, a running pod would not be admitted, or a field is refused")
 	f.IntVar(&o.steps, "steps", 100_000, "ask about at most `N` pods")
 	f.DurationVar(&o.time, "time", 10*time.Minute, "ask about no more pods after this `DURATION`; 0: no limit")
-	o.input.Flags(f.FlagSet)
-	report.Flag(f.FlagSet, &o.output)
-	o.tables.Flags(f, "pods", "")
+	o.OutputFlags(f, "pods", "")
 	return f
 }
 
@@ -139,21 +125,16 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	if err := program.Parse(f, args); err != nil {
 		return o, err
 	}
+	if err := o.Check(f); err != nil {
+		return o, err
+	}
 	switch {
-	case f.NArg() > 0:
-		return o, fmt.Errorf("unexpected argument %q; see upgrade -h", f.Arg(0))
-	case len(o.files) == 0:
-		return o, program.CheckInputs(o.files)
 	case o.from.Version == release.Current || o.to.Version == release.Current:
 		return o, errors.New("-from and -to: both versions are required")
 	case o.steps < 1:
 		return o, fmt.Errorf("-steps: Invalid value: %d: must be greater than 0", o.steps)
 	case o.time < 0:
 		return o, fmt.Errorf("-time: Invalid value: %v: must not be negative", o.time)
-	case report.Check(o.output) != nil:
-		return o, report.Check(o.output)
-	case o.tables.Check(o.output) != nil:
-		return o, o.tables.Check(o.output)
 	}
 	return o, nil
 }

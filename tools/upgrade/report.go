@@ -106,7 +106,7 @@ func (a *upgradeReport) table(b *strings.Builder, o options) {
 		for _, p := range a.Pods {
 			rows = append(rows, []string{p.Pod, p.From.short(), p.To.short(), strings.Join(ids(p.Rules), ",")})
 		}
-		text, _ := o.tables.Layout.Columns([]string{"PENDING POD", a.From, a.To, "RULES"}, rows)
+		text, _ := o.Tables.Layout.Columns([]string{"PENDING POD", a.From, a.To, "RULES"}, rows)
 		b.WriteString(text)
 	}
 	if len(a.Running) > 0 {
@@ -115,7 +115,7 @@ func (a *upgradeReport) table(b *strings.Builder, o options) {
 		for _, p := range a.Running {
 			rows = append(rows, []string{p.Pod, p.Node, strings.Join(p.Reasons, ", "), strings.Join(ids(p.Rules), ",")})
 		}
-		text, _ := o.tables.Layout.Columns([]string{"RUNNING POD", "NODE", "REASON IN " + a.To, "RULES"}, rows)
+		text, _ := o.Tables.Layout.Columns([]string{"RUNNING POD", "NODE", "REASON IN " + a.To, "RULES"}, rows)
 		b.WriteString(text)
 	}
 	if len(a.Fields) > 0 {
@@ -124,7 +124,7 @@ func (a *upgradeReport) table(b *strings.Builder, o options) {
 		for _, f := range a.Fields {
 			rows = append(rows, []string{f.Field, f.Why, f.Rule.ID})
 		}
-		text, _ := o.tables.Layout.Columns([]string{"FIELD", "REFUSED BY " + a.To, "RULE"}, rows)
+		text, _ := o.Tables.Layout.Columns([]string{"FIELD", "REFUSED BY " + a.To, "RULE"}, rows)
 		b.WriteString(text)
 	}
 	if len(a.Plugins) > 0 {
@@ -133,7 +133,7 @@ func (a *upgradeReport) table(b *strings.Builder, o options) {
 		for _, p := range a.Plugins {
 			rows = append(rows, []string{p.Plugin, p.Change, p.From, p.To, p.Rule.ID})
 		}
-		text, _ := o.tables.Layout.Columns([]string{"PLUGIN", "CHANGE", a.From, a.To, "RULE"}, rows)
+		text, _ := o.Tables.Layout.Columns([]string{"PLUGIN", "CHANGE", a.From, a.To, "RULE"}, rows)
 		b.WriteString(text)
 	}
 	if used := a.used(); len(used) > 0 {
@@ -148,7 +148,7 @@ func (a *upgradeReport) table(b *strings.Builder, o options) {
 func (a *upgradeReport) end(o options) string {
 	text := report.NotTried(a.Summary.Untried, "pod")
 	if n := len(a.Grouped); n > 0 {
-		text = "\n" + o.tables.Layout.Text("", fmt.Sprintf("Not compared: %s of groups (%s). podberth follows the rules of v1.37 for groups of pods, and no other release has them; "+
+		text = "\n" + o.Tables.Layout.Text("", fmt.Sprintf("Not compared: %s of groups (%s). podberth follows the rules of v1.37 for groups of pods, and no other release has them; "+
 			"--feature-gates=%s=false compares them as if they had no group", report.Count(n, "pending pod"), report.Few(a.Grouped), groups.GenericWorkload)) + text
 	}
 	return text

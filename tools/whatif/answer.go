@@ -149,7 +149,7 @@ func (w *world) compare(before io.Reader, o options, stderr io.Writer) (*answer,
 			a.Summary.WaitingBefore++
 		}
 	}
-	shows := func(pod string) bool { namespace, _, _ := strings.Cut(pod, "/"); return o.tables.Shows(namespace) }
+	shows := func(pod string) bool { namespace, _, _ := strings.Cut(pod, "/"); return o.Tables.Shows(namespace) }
 	for _, name := range slices.Sorted(maps.Keys(is)) {
 		p, old := is[name], was[name]
 		from, left := w.moved[name]

@@ -3,7 +3,6 @@
 package whatif
 
 import (
-	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -18,38 +17,26 @@ import (
 
 // options are the command line.
 type options struct {
-	files   []string
-	input   dump.Options
+	program.Common
 	changes []change            // in the order of the command line
 	gates   groups.FeatureGates // of groups of pods, as the user says
-	output  string
-	tables  program.Tables
 }
 
 // Run runs the program with these arguments and streams; it ends with ctx. It returns the exit code. Results go to stdout in one piece, or not
 // at all.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	stdout = program.Until(ctx, stdout)
-	return program.Run("what-if", func() (no bool, err error) {
-		o, err := parseFlags(args, stdout)
-		if err != nil {
-			return false, err
-		}
-		o.tables.Fit(stdout)
-		o.input.Progress = program.Reading(stderr)
-		return false, reply(ctx, o, stdin, stdout, stderr)
-	}, stderr)
+	return program.Main("what-if", parseFlags, program.Never(reply))(ctx, args, stdin, stdout, stderr)
 }
 
 // reply makes the changes and writes the answer.
 func reply(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) error {
-	objects, err := dump.Read(o.files, stdin, o.input)
+	objects, err := dump.Read(o.Files, stdin, o.Input)
 	if err != nil {
 		return err
 	}
 	// The place of the objects before stays as it is: changes are made on what a held input gives.
 	before := dump.Hold(objects)
-	changed, err := dump.Read([]string{"-"}, before, o.input)
+	changed, err := dump.Read([]string{"-"}, before, o.Input)
 	if err != nil {
 		return err
 	}
@@ -66,10 +53,10 @@ func reply(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Wr
 	if err != nil {
 		return err
 	}
-	out, err := report.Render(o.output, a, func(b *strings.Builder) {
-		o.tables.Layout.Nodes = changed.ShortNodes()
-		a.table(b, &o.tables)
-		o.tables.Cut(b, "")
+	out, err := report.Render(o.Output, a, func(b *strings.Builder) {
+		o.Tables.Layout.Nodes = changed.ShortNodes()
+		a.table(b, &o.Tables)
+		o.Tables.Cut(b, "")
 	})
 	if err != nil {
 		return err
@@ -94,8 +81,7 @@ func Flags() *flag.FlagSet { return new(options).flags(io.Discard).FlagSet }
 
 func (o *options) flags(stdout io.Writer) *program.Set {
 	f := program.Flags(help, stdout)
-	program.Inputs(f, &o.files, "input")
-	o.input.Flags(f.FlagSet)
+	o.InputFlags(f, "input")
 	for _, name := range Verbs {
 		f.Func(name, verbs[name].usage+"; repeatable, in the order of the command line", func(text string) error {
 			o.changes = append(o.changes, change{name, text})
@@ -103,9 +89,8 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 		})
 	}
 	f.Var(&o.gates, "feature-gates", dump.FeatureGatesUsage)
-	report.Flag(f.FlagSet, &o.output)
-	o.tables.Flags(f, "pods", "")
-	o.tables.AllFlag(f)
+	o.OutputFlags(f, "pods", "")
+	o.Tables.AllFlag(f)
 	return f
 }
 
@@ -114,13 +99,10 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	if err := program.Parse(f, args); err != nil {
 		return o, err
 	}
-	if err := cmp.Or(program.CheckInputs(o.files), report.Check(o.output), o.tables.Check(o.output)); err != nil {
+	if err := o.Check(f); err != nil {
 		return o, err
 	}
-	switch {
-	case f.NArg() > 0:
-		return o, fmt.Errorf("unexpected argument %q; see what-if -h", f.Arg(0))
-	case len(o.changes) == 0:
+	if len(o.changes) == 0 {
 		return o, bad("Required value", "at least one change: -%s", strings.Join(Verbs, ", -"))
 	}
 	return o, nil
