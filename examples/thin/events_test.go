@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
 )
@@ -217,33 +216,28 @@ func TestThinFails(t *testing.T) {
 
 // A binding that succeeds ends the pod's time in the queue. One that fails gives the room back, if the pod still holds it by assumption.
 func TestThinBinds(t *testing.T) {
-	type test struct {
-		name   string
-		refuse int
-		there  func(w *server, p *v1.Pod) // before the answer comes
-		holds  bool
-		waits  queue.Place // of another pod for which there is no room
+	// there changes the cluster before the answer comes; another pod, for which there is no room, then waits in place.
+	answered := func(name string, refuse int, there func(w *server, p *v1.Pod), holds bool, place queue.Place) {
+		t.Run(name, func(t *testing.T) {
+			w := desk(t, on(web("else", "4"), "n2"))
+			p := web("p", "3")
+			w.add(p)
+			e, _ := w.s.queue.Pop(time.Unix(1000, 0))
+			require.NoError(t, w.s.placer.Assume(p, w.s.placer.Decide(p, placement.Options{})))
+			other := w.waiting(web("other", "3"))
+			w.refuse = refuse
+			there(w, p)
+			w.s.bind(t.Context(), e, placement.Decision{Node: "n1"})
+			w.s.tasks.Wait()
+			require.Equal(t, holds, w.s.cluster.Pod("shop", "p") != nil)
+			require.Equal(t, place, w.place(other))
+			require.Zero(t, w.s.queue.Counts().InFlight)
+		})
 	}
-	testkit.Run(t, []test{
-		{"bound", 0, func(*server, *v1.Pod) {}, true, queue.Unschedulable},
-		{"refused", 1, func(*server, *v1.Pod) {}, false, queue.Backoff},
-		{"refused and gone", 1, func(w *server, p *v1.Pod) { require.NoError(t, w.s.cluster.Remove(p)) }, false, queue.Unschedulable},
-		{"refused, yet there", 1, func(w *server, p *v1.Pod) { require.NoError(t, w.s.cluster.Set(on(p, "n1"))) }, true, queue.Unschedulable},
-	}, func(t *testing.T, c test) {
-		w := desk(t, on(web("else", "4"), "n2"))
-		p := web("p", "3")
-		w.add(p)
-		e, _ := w.s.queue.Pop(time.Unix(1000, 0))
-		require.NoError(t, w.s.placer.Assume(p, w.s.placer.Decide(p, placement.Options{})))
-		other := w.waiting(web("other", "3"))
-		w.refuse = c.refuse
-		c.there(w, p)
-		w.s.bind(t.Context(), e, placement.Decision{Node: "n1"})
-		w.s.tasks.Wait()
-		require.Equal(t, c.holds, w.s.cluster.Pod("shop", "p") != nil)
-		require.Equal(t, c.waits, w.place(other))
-		require.Zero(t, w.s.queue.Counts().InFlight)
-	})
+	answered("bound", 0, func(*server, *v1.Pod) {}, true, queue.Unschedulable)
+	answered("refused", 1, func(*server, *v1.Pod) {}, false, queue.Backoff)
+	answered("refused and gone", 1, func(w *server, p *v1.Pod) { require.NoError(t, w.s.cluster.Remove(p)) }, false, queue.Unschedulable)
+	answered("refused, yet there", 1, func(w *server, p *v1.Pod) { require.NoError(t, w.s.cluster.Set(on(p, "n1"))) }, true, queue.Unschedulable)
 }
 
 // A pod that is on a node already cannot be assumed: its attempt fails with that error.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/resources"
@@ -61,13 +60,6 @@ func TestThinWakesPodsOfOwnPlugins(t *testing.T) {
 		return n
 	}
 	added := []queue.Event{{Resource: "Node", Action: queue.Add | queue.UpdateNodeAnnotation}}
-	type test struct {
-		name, why string
-		events    []queue.Event
-		hint      queue.Hint
-		do        func(t *testing.T, s *Scheduler)
-		want      queue.Place
-	}
 	comes := func(rack string) func(t *testing.T, s *Scheduler) {
 		return func(t *testing.T, s *Scheduler) { require.NoError(t, s.See("Node", nil, inRack("n2", rack))) }
 	}
@@ -77,27 +69,29 @@ func TestThinWakesPodsOfOwnPlugins(t *testing.T) {
 		}
 	}
 	deleted := func(t *testing.T, s *Scheduler) { require.NoError(t, s.SeePod(on(web("db", "1"), "n1"), nil)) }
-	testkit.Run(t, []test{
-		{"a node of the rack comes", "the plugin waits for new nodes, and its hint agrees", added, sameRack, comes("b"), queue.Backoff},
-		{"another node comes", "the hint says that it does not help", added, sameRack, comes("c"), queue.Unschedulable},
-		{"another node comes, no hint", "every event that the plugin waits for may help", added, nil, comes("c"), queue.Backoff},
-		{"a node turns", "no built-in plugin waits for annotations", added, sameRack, turns("b"), queue.Backoff},
-		{"a pod goes", "the plugin does not wait for pods", added, nil, deleted, queue.Unschedulable},
-		{"no events", "a plugin that does not say what it waits for hears of every event", nil, nil, deleted, queue.Backoff},
-		{"no events, but a hint", "the hint judges every event", nil, sameRack, deleted, queue.Unschedulable},
-		{"no events, and the hint agrees", "the hint judges every event", nil, sameRack, comes("b"), queue.Backoff},
-		{"events on purpose none", "the plugin waits for nothing but the flush", []queue.Event{}, nil, comes("b"), queue.Unschedulable},
-	}, func(t *testing.T, c test) {
-		profile := placement.DefaultProfile()
-		profile.Filters = append(profile.Filters, racked(c.events, c.hint))
-		objects := cluster.Objects{Nodes: []*v1.Node{inRack("n1", "a")}, Pods: []*v1.Pod{on(web("db", "1"), "n1")}}
-		w := newServerOf(t, profile, objects, func() time.Time { return time.Unix(1000, 0) })
-		p := web("p", "1")
-		p.Annotations = map[string]string{"rack": "b"}
-		w.waiting(p)
-		c.do(t, w.s)
-		require.Equal(t, c.want, w.place(p))
-	})
+	// After do, a pod that the plugin has rejected waits in place, because of why.
+	after := func(name, why string, events []queue.Event, hint queue.Hint, do func(t *testing.T, s *Scheduler), place queue.Place) {
+		t.Run(name, func(t *testing.T) {
+			profile := placement.DefaultProfile()
+			profile.Filters = append(profile.Filters, racked(events, hint))
+			objects := cluster.Objects{Nodes: []*v1.Node{inRack("n1", "a")}, Pods: []*v1.Pod{on(web("db", "1"), "n1")}}
+			w := newServerOf(t, profile, objects, func() time.Time { return time.Unix(1000, 0) })
+			p := web("p", "1")
+			p.Annotations = map[string]string{"rack": "b"}
+			w.waiting(p)
+			do(t, w.s)
+			require.Equal(t, place, w.place(p), why)
+		})
+	}
+	after("a node of the rack comes", "the plugin waits for new nodes, and its hint agrees", added, sameRack, comes("b"), queue.Backoff)
+	after("another node comes", "the hint says that it does not help", added, sameRack, comes("c"), queue.Unschedulable)
+	after("another node comes, no hint", "every event that the plugin waits for may help", added, nil, comes("c"), queue.Backoff)
+	after("a node turns", "no built-in plugin waits for annotations", added, sameRack, turns("b"), queue.Backoff)
+	after("a pod goes", "the plugin does not wait for pods", added, nil, deleted, queue.Unschedulable)
+	after("no events", "a plugin that does not say what it waits for hears of every event", nil, nil, deleted, queue.Backoff)
+	after("no events, but a hint", "the hint judges every event", nil, sameRack, deleted, queue.Unschedulable)
+	after("no events, and the hint agrees", "the hint judges every event", nil, sameRack, comes("b"), queue.Backoff)
+	after("events on purpose none", "the plugin waits for nothing but the flush", []queue.Event{}, nil, comes("b"), queue.Unschedulable)
 }
 
 // New refuses a profile whose plugins wait for events that do not exist.

@@ -1,9 +1,11 @@
 package thin
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -16,11 +18,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/internal/testkit/dumps"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/queue"
@@ -122,10 +125,46 @@ func (w *server) Report(_ context.Context, pod *v1.Pod, text string, n queue.Nom
 	}
 }
 
+// objectsOf returns the objects of a file that schedulers read.
+func objectsOf(t *testing.T, path string) (o cluster.Objects) {
+	skip := func([]byte) error { return nil }
+	kinds := map[string]func(data []byte) error{
+		"Node": list(&o.Nodes), "Namespace": list(&o.Namespaces), "Pod": list(&o.Pods), "Service": list(&o.Services),
+		"ReplicaSet": list(&o.ReplicaSets), "StatefulSet": list(&o.StatefulSets),
+		"PodDisruptionBudget": list(&o.PodDisruptionBudgets), "PriorityClass": list(&o.PriorityClasses),
+		"ResourceClaim": list(&o.ResourceClaims), "ResourceSlice": list(&o.ResourceSlices), "DeviceClass": list(&o.DeviceClasses),
+		"Deployment": skip, "DaemonSet": skip, "Job": skip,
+	}
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
+	for {
+		var x runtime.RawExtension
+		err := documents.Decode(&x)
+		if err == io.EOF {
+			return o
+		}
+		require.NoError(t, err)
+		var kind metav1.TypeMeta
+		require.NoError(t, json.Unmarshal(x.Raw, &kind))
+		require.Contains(t, kinds, kind.Kind)
+		require.NoError(t, kinds[kind.Kind](x.Raw))
+	}
+}
+
+// list returns a function that appends an object in JSON.
+func list[T any](to *[]*T) func(data []byte) error {
+	return func(data []byte) error {
+		x := new(T)
+		*to = append(*to, x)
+		return json.Unmarshal(data, x)
+	}
+}
+
 // shipped returns the shipped cluster and its pending pods in the order in which they were created, without the pods that have
 // claims: the file has no compiler of selectors.
 func shipped(t *testing.T) (cluster.Objects, []*v1.Pod) {
-	objects := dumps.Read(t, "../testdata/cluster.yaml")
+	objects := objectsOf(t, "../testdata/cluster.yaml")
 	var pending []*v1.Pod
 	for k, p := range objects.Pods {
 		if p.UID == "" {

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An example compiles in the module of its reader, because files of examples import no internal package. A file of examples has
-// the word example in its name, or belongs to an external test package and has an Example function. Every package that can be
-// imported has an example whose output is checked.
+// An example compiles in the module of its reader, because files of examples import no internal package. A file of examples stands
+// in examples/, has the word example in its name, or belongs to an external test package and has an Example function. Every package
+// that can be imported has an example whose output is checked.
 func TestExamplesCompileForReaders(t *testing.T) {
 	runs, packages := map[string]bool{}, map[string]string{}
 	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -38,24 +38,22 @@ func TestExamplesCompileForReaders(t *testing.T) {
 			return err
 		}
 		name = filepath.ToSlash(name)
+		reader := strings.HasPrefix(name, "examples/") || strings.Contains(filepath.Base(name), "example") || hasExample(f)
+		for _, spec := range f.Imports {
+			imp, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			if reader && strings.HasPrefix(imp, module+"/") && strings.Contains(imp+"/", "/internal/") {
+				t.Errorf("%s has examples and imports %s, which its readers cannot", name, imp)
+			}
+		}
 		if !strings.HasSuffix(path, "_test.go") {
 			packages[filepath.ToSlash(filepath.Dir(name))] = f.Name.Name
 			return nil
 		}
 		for _, e := range doc.Examples(f) {
 			runs[filepath.ToSlash(filepath.Dir(name))] = runs[filepath.ToSlash(filepath.Dir(name))] || e.Output != "" || e.EmptyOutput
-		}
-		if !strings.Contains(filepath.Base(name), "example") && !hasExample(f) {
-			return nil
-		}
-		for _, spec := range f.Imports {
-			imp, err := strconv.Unquote(spec.Path.Value)
-			if err != nil {
-				return err
-			}
-			if strings.HasPrefix(imp, module+"/") && strings.Contains(imp+"/", "/internal/") {
-				t.Errorf("%s has examples and imports %s, which its readers cannot", name, imp)
-			}
 		}
 		return nil
 	}))
