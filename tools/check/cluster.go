@@ -52,13 +52,13 @@ type finding struct {
 func (in *input) check(ctx context.Context, o options) (*clusterCheck, error) {
 	c := &clusterCheck{Head: report.HeadOf("ClusterCheck"), Violations: []violation{}, Findings: []finding{}}
 	for _, p := range in.objects.Pods {
-		if running(p) && o.tables.Shows(p.Namespace) {
+		if running(p) && o.Tables.Shows(p.Namespace) {
 			c.Pods++
 		}
 	}
 	for _, v := range in.plan.Violations() {
 		namespace, name, _ := strings.Cut(v.Pod, "/")
-		if o.tables.Shows(namespace) {
+		if o.Tables.Shows(namespace) {
 			c.Violations = append(c.Violations, violation{v.Pod, namespace, name, v.Node, v.Rejections})
 		}
 	}
@@ -66,7 +66,7 @@ func (in *input) check(ctx context.Context, o options) (*clusterCheck, error) {
 		if err := program.Interrupted(ctx); err != nil {
 			return nil, err
 		}
-		if o.tables.Shows(group[0].Namespace) {
+		if o.Tables.Shows(group[0].Namespace) {
 			c.Groups++
 			c.Findings = append(c.Findings, in.findings(group)...)
 		}

@@ -26,7 +26,7 @@ type input struct {
 }
 
 func load(o options, stdin io.Reader) (*input, error) {
-	objects, err := dump.Read(o.files, stdin, o.input)
+	objects, err := dump.Read(o.Files, stdin, o.Input)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 	}
 	_ = objects.Orphans("left out") // the error is one of the warnings
 	objects.Absent(dump.Asks{Placed: func(p *v1.Pod) bool { return p == in.asked && o.place > 0 }, Namespaces: true})
-	if texts := objects.Warnings.Texts(); o.strict && len(texts) > 0 {
+	if texts := objects.Warnings.Texts(); o.Input.Strict && len(texts) > 0 {
 		return nil, errors.New(texts[0])
 	}
 	if in.snapshot, err = cluster.New(objects.Cluster()); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
 )
 
@@ -21,7 +22,7 @@ status: {allocatable: {cpu: "4", pods: "10"}}
 
 // A node has room for as many pods as its resources allow, and for no more than are asked about.
 func TestDeviceRoom(t *testing.T) {
-	in, err := load(options{files: []string{"-"}}, strings.NewReader(oneNode))
+	in, err := load(options{Common: program.Common{Files: []string{"-"}}}, strings.NewReader(oneNode))
 	require.NoError(t, err)
 	ask := testkit.Pod("default/more").Request("cpu=1").Obj()
 	require.False(t, in.asksForDevices(ask))

@@ -12,22 +12,17 @@ import (
 	"io"
 	"strings"
 
-	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
 )
 
 // options are the command line.
 type options struct {
-	files  []string
-	input  dump.Options
+	program.Common
 	spread string // the pod of -spread, "" for the whole cluster
 	place  int
 	delete int
 	fail   bool
-	strict bool
-	output string
-	tables program.Tables
 }
 
 // Run runs the command with these arguments and streams. It returns the exit code. Results go to stdout in one piece, or not at all.
@@ -57,14 +52,14 @@ func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 			return false, err
 		}
 		found = len(s.Findings) > 0
-		out, err = report.Render(o.output, s, func(b *strings.Builder) { s.table(b, o.tables.Layout) })
+		out, err = report.Render(o.Output, s, func(b *strings.Builder) { s.table(b, o.Tables.Layout) })
 	} else {
 		var c *clusterCheck
 		if c, err = in.check(ctx, o); err != nil {
 			return false, err
 		}
 		found = len(c.Violations)+len(c.Findings) > 0
-		out, err = report.Render(o.output, c, func(b *strings.Builder) { c.table(b, o.tables.Layout) })
+		out, err = report.Render(o.Output, c, func(b *strings.Builder) { c.table(b, o.Tables.Layout) })
 	}
 	if err != nil {
 		return false, err
@@ -91,15 +86,13 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 			"check -f cluster.yaml -spread shop/web-0 -delete 3",
 		},
 	}, stdout)
-	program.Inputs(f, &o.files, "input")
-	o.input.Flags(f.FlagSet)
+	o.InputFlags(f, "input")
 	f.StringVar(&o.spread, "spread", "", "how the pods are spread that the constraints of one pod count: `NAMESPACE/NAME`")
 	f.IntVar(&o.place, "place", 0, "with -spread: where `N` more pods like it go")
 	f.IntVar(&o.delete, "delete", 0, "with -spread: which `N` pods of its controller to delete, in order")
 	f.BoolVar(&o.fail, "fail-found", false, "exit 1 if something is wrong")
-	f.BoolVar(&o.strict, "strict", false, "what is a warning otherwise is an error")
-	report.Flag(f.FlagSet, &o.output)
-	o.tables.Flags(f, "pods", program.OfNames)
+	f.BoolVar(&o.Input.Strict, "strict", false, "what is a warning otherwise is an error")
+	o.OutputFlags(f, "pods", program.OfNames)
 	return f
 }
 
@@ -108,15 +101,11 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	if err := program.Parse(f, args); err != nil {
 		return o, err
 	}
-	o.input.Strict = o.strict
-	o.spread = o.tables.Qualified(o.spread)
+	o.spread = o.Tables.Qualified(o.spread)
+	if err := o.Check(f); err != nil {
+		return o, err
+	}
 	switch {
-	case f.NArg() > 0:
-		return o, fmt.Errorf("unexpected argument %q; see check -h", f.Arg(0))
-	case len(o.files) == 0:
-		return o, program.CheckInputs(o.files)
-	case report.Check(o.output) != nil:
-		return o, report.Check(o.output)
 	case o.place < 0 || o.place > most:
 		return o, fmt.Errorf("-place: Invalid value: %d: not in valid range [1-%d]", o.place, most)
 	case o.delete < 0 || o.delete > most:
@@ -124,5 +113,5 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	case o.spread == "" && o.place+o.delete > 0:
 		return o, errors.New("-place, -delete: Forbidden: go with -spread")
 	}
-	return o, o.tables.Check(o.output)
+	return o, nil
 }

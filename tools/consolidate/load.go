@@ -37,7 +37,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	planned, err := objects.Snapshot(dump.Planning{Strict: o.strict, Orphans: "counted nowhere"})
+	planned, err := objects.Snapshot(dump.Planning{Strict: o.Input.Strict, Orphans: "counted nowhere"})
 	if err != nil {
 		return nil, err
 	}

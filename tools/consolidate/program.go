@@ -37,7 +37,6 @@ type options struct {
 	why         string
 	emptyDirs   bool
 	annotated   bool
-	strict      bool
 }
 
 // Run runs the program with these arguments and streams. It returns the exit code. Results go to stdout in one piece, or not at all.
@@ -110,7 +109,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.StringVar(&o.why, "why", "", "say why this `NODE` stays: which of its pods would find another node, and which not")
 	f.BoolVar(&o.emptyDirs, "delete-emptydir-data", false, "pods with emptyDir volumes may move, and their data is lost")
 	f.BoolVar(&o.annotated, "ignore-annotations", false, "the annotations safe-to-evict and do-not-disrupt hold no pod")
-	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have, and a pod on a node that is not in the input, are errors")
+	f.BoolVar(&o.Input.Strict, "strict", false, "fields that the API does not have, and a pod on a node that is not in the input, are errors")
 	o.OutputFlags(f, "pods", "")
 	o.Tables.AllFlag(f)
 	return f
@@ -121,7 +120,6 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	if err := program.Parse(f, args); err != nil {
 		return o, err
 	}
-	o.Input.Strict = o.strict
 	if err := o.Check(f); err != nil {
 		return o, err
 	}

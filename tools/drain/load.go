@@ -45,7 +45,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 		}
 		objects.TellCounted(expanded.Counted)
 	}
-	if err := objects.Orphans("left out of the plan"); err != nil && o.strict {
+	if err := objects.Orphans("left out of the plan"); err != nil && o.Input.Strict {
 		return nil, err
 	}
 	in := &input{objects: objects}

@@ -12,6 +12,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/program"
 )
 
@@ -89,7 +90,7 @@ func TestPodsOfTheInput(t *testing.T) {
 		strict bool
 		ok     bool
 	}{{twoNodes + podNamed("a"), true, true}, {twoNodes + podNamed("a") + stray, false, true}, {twoNodes + podNamed("a") + stray, true, false}} {
-		_, err := load(options{Common: program.Common{Files: []string{"-"}}, strict: c.strict}, strings.NewReader(c.input))
+		_, err := load(options{Common: program.Common{Files: []string{"-"}, Input: dump.Options{Strict: c.strict}}}, strings.NewReader(c.input))
 		require.Equal(t, c.ok, err == nil, err)
 	}
 	const set = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: NAME}\nspec: {selector: {matchLabels: {app: d}}, template: {metadata: {labels: {app: d}}, spec: {containers: [{name: c}]}}}\n---\n"

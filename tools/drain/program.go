@@ -30,7 +30,6 @@ type options struct {
 	evict       string
 	drain       disruption.DrainOptions
 	failBlocked bool
-	strict      bool
 	expand      bool
 	at          time.Time
 	steps       int
@@ -127,7 +126,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.StringVar(&o.podSelector, "pod-selector", "", "as of kubectl drain: only pods with these `LABELS`")
 	f.StringVar(&o.evict, "evict", "", "only what the Eviction API answers for one pod: `NAMESPACE/NAME`")
 	f.BoolVar(&o.failBlocked, "fail-blocked", false, "exit 1 if a pod is blocked, or the eviction refused")
-	f.BoolVar(&o.strict, "strict", false, "a pod on a node that is not in the input, and a field that the API does not have, are errors")
+	f.BoolVar(&o.Input.Strict, "strict", false, "a pod on a node that is not in the input, and a field that the API does not have, are errors")
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they are pending")
 	f.IntVar(&o.steps, "steps", defaultSteps, "ask for at most `N` pods where they go")
 	f.DurationVar(&o.limit, "time", 10*time.Minute, "ask for no more pods after this `DURATION`; 0: no limit")
@@ -149,7 +148,7 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		}
 		o.nodes, args = append(o.nodes, nodeName(f.Arg(0))), f.Args()[1:]
 	}
-	o.evict, o.Input.Strict = o.Tables.Qualified(o.evict), o.strict
+	o.evict = o.Tables.Qualified(o.evict)
 	if err := o.check(f); err != nil {
 		return o, err
 	}

@@ -36,7 +36,6 @@ type options struct {
 	steps       int
 	time        time.Duration
 	failPending bool
-	strict      bool
 	expand      bool
 	prometheus  string
 }
@@ -121,7 +120,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.DurationVar(&o.time, "time", 10*time.Minute, "play no more scenarios after this `DURATION`; 0: no limit")
 	f.IntVar(&o.workers, "workers", 0, "play `N` scenarios at a time; 0: as many as there are processors")
 	f.BoolVar(&o.failPending, "fail-pending", false, "exit 1 if a scenario leaves a pod pending")
-	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have, and a pod on a node that is not in the input, are errors")
+	f.BoolVar(&o.Input.Strict, "strict", false, "fields that the API does not have, and a pod on a node that is not in the input, are errors")
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they get nodes before the failure where nodes take them")
 	f.StringVar(&o.prometheus, "prometheus", "", "write the result to `FILE` in Prometheus' text format")
 	o.OutputFlags(f, "pending pods, budgets and workloads", "")
@@ -134,7 +133,6 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	if err := program.Parse(f, args); err != nil {
 		return o, err
 	}
-	o.Input.Strict = o.strict
 	if f.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q: name nodes with -scenario", f.Arg(0))
 	}

@@ -26,7 +26,6 @@ type options struct {
 	program.Common
 	cluster []string
 	known   string // path of the baseline, "" for none
-	strict  bool
 	rules   bool
 
 	descheduler bool
@@ -232,7 +231,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 		return nil
 	})
 	f.StringVar(&o.known, "baseline", "", "an earlier answer, as `FILE` of JSON or YAML, whose findings are left out")
-	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have are errors")
+	f.BoolVar(&o.Input.Strict, "strict", false, "fields that the API does not have are errors")
 	f.BoolVar(&o.descheduler, "descheduler", false, "a descheduler runs: say also where it would evict without end")
 	f.BoolVar(&o.rules, "rules", false, "print the rules")
 	o.OutputFlags(f, "findings", "", "sarif")
@@ -244,7 +243,6 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	if err := program.Parse(f, args); err != nil {
 		return o, err
 	}
-	o.Input.Strict = o.strict
 	if o.rules && f.NArg() == 0 {
 		return o, nil
 	}

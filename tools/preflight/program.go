@@ -40,7 +40,6 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 // answer writes what the two programs say. It reports whether the answer is no.
 func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
-	o.Input.Progress = program.Reading(stderr)
 	objects, err := dump.Read(o.Files, stdin, o.Input)
 	if err != nil {
 		return false, err

@@ -83,7 +83,7 @@ func read(o options, stdin io.Reader) (*input, error) {
 		return nil, err
 	}
 	in.fileSystems(o)
-	if texts := in.warnings.Texts(); o.strict && len(texts) > 0 {
+	if texts := in.warnings.Texts(); o.Input.Strict && len(texts) > 0 {
 		return nil, errors.New(texts[0])
 	}
 	return in, nil

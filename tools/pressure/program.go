@@ -29,7 +29,6 @@ type options struct {
 	time    string          // of -at, as it is given
 	state   string
 	rank    pressure.Signal // empty: not given
-	strict  bool
 }
 
 // Run runs the program with these arguments and streams. It returns the exit code. Results go to stdout in one piece, or not at all.
@@ -81,7 +80,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.StringVar(&o.state, "state", "", "`FILE` with what is remembered between observations: read if it is there, and written")
 	f.StringVar((*string)(&o.rank), "rank", "", "`SIGNAL` to rank the pods for when nothing acts (the first one that is short when not given, or memory.available)")
 	o.OutputFlags(f, "pods", "")
-	f.BoolVar(&o.strict, "strict", false, "what is a warning otherwise is an error")
+	f.BoolVar(&o.Input.Strict, "strict", false, "what is a warning otherwise is an error")
 	return f
 }
 
@@ -90,7 +89,6 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	if err := program.Parse(f, args); err != nil {
 		return o, err
 	}
-	o.Input.Strict = o.strict
 	if err := o.Check(f); err != nil {
 		return o, err
 	}

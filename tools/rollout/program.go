@@ -41,7 +41,6 @@ type options struct {
 	time        time.Duration
 	script      string
 	failBlocked bool
-	strict      bool
 	expand      bool
 }
 
@@ -164,7 +163,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.DurationVar(&o.time, "time", time.Minute, "end the search for changes after this `DURATION`; 0: no limit")
 	f.StringVar(&o.script, "script", "", "write the kubectl commands of the plan to `FILE`")
 	f.BoolVar(&o.failBlocked, "fail-blocked", false, "exit 1 if a node is blocked")
-	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have, and a pod on a node that is not in the input, are errors")
+	f.BoolVar(&o.Input.Strict, "strict", false, "fields that the API does not have, and a pod on a node that is not in the input, are errors")
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they wait before the rollout")
 	o.OutputFlags(f, "pods", "", page.Form)
 	o.Tables.AllFlag(f)
@@ -182,7 +181,6 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		}
 		o.nodes, args = append(o.nodes, strings.TrimPrefix(f.Arg(0), "node/")), f.Args()[1:]
 	}
-	o.Input.Strict = o.strict
 	if err := o.Check(f, page.Form); err != nil {
 		return o, err
 	}

@@ -43,7 +43,7 @@ func load(o options, stdin io.Reader) (in taint.Input, warnings report.Warnings,
 	objects.Absent(dump.Asks{})
 	_ = objects.Orphans("left out of the forecast") // the error is one of the warnings
 	warnings = objects.Warnings
-	if texts := warnings.Texts(); o.strict && len(texts) > 0 {
+	if texts := warnings.Texts(); o.Input.Strict && len(texts) > 0 {
 		return in, warnings, errors.New(texts[0])
 	}
 	known := map[string]bool{}

@@ -31,7 +31,6 @@ type options struct {
 	at     time.Time     // of the start
 	time   string        // at, as given
 	admit  bool
-	strict bool
 	config taint.Config
 }
 
@@ -102,7 +101,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.DurationVar(&o.until, "until", -1, "look until this `DURATION` after the beginning (10m after the last event when not given)")
 	f.StringVar(&o.time, "at", "", "`TIME` of the start as 2026-03-02T08:00:00Z, for taints of devices (now when not given)")
 	f.BoolVar(&o.admit, "admit", false, "give pods the tolerations of 300 seconds that admission gives them")
-	f.BoolVar(&o.strict, "strict", false, "what is a warning otherwise is an error")
+	f.BoolVar(&o.Input.Strict, "strict", false, "what is a warning otherwise is an error")
 	o.OutputFlags(f, "pods", "", page.Form)
 	o.Tables.AllFlag(f)
 	controllerFlags(f.FlagSet, &o.config)
@@ -114,7 +113,6 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	if err := program.Parse(f, args); err != nil {
 		return o, err
 	}
-	o.Input.Strict = o.strict
 	untilGiven := false
 	f.Visit(func(g *flag.Flag) { untilGiven = untilGiven || g.Name == "until" })
 	if err := o.Check(f, page.Form); err != nil {
