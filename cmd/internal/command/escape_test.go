@@ -3,7 +3,10 @@ package command_test
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
+	"fmt"
 	"net/http"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -87,12 +90,19 @@ func broken(text string) (lines []string) {
 	return lines
 }
 
+// every asks every command about every field in TestTerminalIsNotTheDumps, which takes a minute.
+var every = flag.Bool("every", false, "TestTerminalIsNotTheDumps asks every command about every field; with -rewrite it writes testdata/prints.txt")
+
 // No text of a dump reaches the terminal as it is: not as a name or any other field of any kind, not in tables, texts, names, scripts,
-// warnings or errors.
+// warnings or errors. The file testdata/prints.txt has the commands that print a field. The test asks these about an object with this field
+// hostile, and all commands about dumps in which a field is hostile in all objects. With -every all are asked about each.
 func TestTerminalIsNotTheDumps(t *testing.T) {
 	if testing.Short() { // the race detector is run with short, and no text follows from goroutines
 		t.Skip("takes long")
 	}
+	const file = "testdata/prints.txt"
+	known, err := os.ReadFile(file)
+	require.NoError(t, err)
 	o, err := dump.Read([]string{small}, nil, dump.Options{})
 	require.NoError(t, err)
 	var all [][]byte
@@ -102,20 +112,43 @@ func TestTerminalIsNotTheDumps(t *testing.T) {
 		all = append(all, encode(t, kind, object))
 	}
 	require.Len(t, kinds, reflect.TypeFor[dump.Objects]().NumField()-4, "every kind")
+	together := map[string][][]byte{} // the objects, by the field that is hostile in all of them
+	var prints strings.Builder
 	at := 0
 	for kind, object := range o.All() {
 		list := variants(t, kind, object, "")
 		require.NotEmpty(t, list, kind.Kind)
 		for _, v := range list {
-			with := slices.Concat(all[:at], [][]byte{v.data}, all[at+1:])
+			if together[v.path] == nil {
+				together[v.path] = slices.Clone(all)
+			}
+			together[v.path][at] = v.data
+			objects := slices.Clone(all)
+			objects[at] = v.data
 			for _, args := range whatPrints {
-				if lines := broken(run(t, args, with...)); len(lines) > 0 {
-					t.Errorf("%v, %s %s: %.200q", args, kind.Kind, v.path, lines[0])
+				pair := fmt.Sprintf("%s %s %s: %s\n", kind.Kind, object.GetName(), v.path, strings.Join(args, " "))
+				if (*every || bytes.Contains(known, []byte(pair))) && printsHostile(t, args, pair, objects) {
+					prints.WriteString(pair)
 				}
 			}
 		}
 		at++
 	}
+	for path, objects := range together {
+		for _, args := range whatPrints {
+			printsHostile(t, args, "every "+path, objects)
+		}
+	}
+	testkit.Golden(t, file, prints.String())
+}
+
+// printsHostile asks a command about objects with hostile texts in what, and returns whether it prints one.
+func printsHostile(t *testing.T, args []string, what string, objects [][]byte) bool {
+	text := run(t, args, objects...)
+	if lines := broken(text); len(lines) > 0 {
+		t.Errorf("%v, %s: %.200q", args, what, lines[0])
+	}
+	return strings.Contains(text, "BROKEN")
 }
 
 func encode(t *testing.T, kind schema.GroupVersionKind, object any) []byte {
