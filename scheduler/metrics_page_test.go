@@ -47,7 +47,7 @@ the pages of both after the same work. podberth-scheduler shows a metric with la
 | --- | --- | --- | --- |
 `+strings.Join(rows, "\n")+`
 
-podberth-scheduler has more: `+"`podberth_watch_age_seconds`, `podberth_events_lost_total`, and with `--shadow` `podberth_shadow_decisions_total`"+`; and those of
+podberth-scheduler has more: `+"`podberth_watch_age_seconds`, `podberth_events_lost_total`, with `--pending-causes` `podberth_pending_pods`, and with `--shadow` `podberth_shadow_decisions_total`"+`; and those of
 client-go, the Go runtime and the process, under their usual names.
 `)
 }

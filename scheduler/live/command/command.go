@@ -144,7 +144,7 @@ func (o *options) prepare() (p prepared, err error) {
 	if err != nil {
 		return p, usage{err}
 	}
-	p.daemon = daemon.Config{Groups: gates, REST: reach, Configuration: p.configuration, Lease: lease, Permissions: o.permissions, Leftover: o.leftover}
+	p.daemon = daemon.Config{Groups: gates, REST: reach, Configuration: p.configuration, Lease: lease, Permissions: o.permissions, Leftover: o.leftover, Causes: o.causes}
 	return p, nil
 }
 

@@ -32,7 +32,7 @@ func TestFlags(t *testing.T) {
 		"leader-elect-resource-lock": "leases", "leader-elect-resource-name": "kube-scheduler", "leader-elect-resource-namespace": "kube-system",
 		"pod-max-in-unschedulable-pods-duration": "5m0s", "profiling": "true",
 		"secure-port": "10259", "cert-dir": "", "authentication-kubeconfig": "", "authorization-kubeconfig": "", "logging-format": "text",
-		"check-permissions": "true", "shadow": "false", "shadow-output": "-", // kube-scheduler lacks these
+		"check-permissions": "true", "shadow": "false", "shadow-output": "-", "pending-causes": "0s", // kube-scheduler lacks these
 	} {
 		f := o.given.Lookup(name)
 		require.NotNil(t, f, name)
@@ -43,11 +43,11 @@ func TestFlags(t *testing.T) {
 
 // Everything that is wrong with the flags of the server and of the logs is reported, each in a line.
 func TestValidate(t *testing.T) {
-	o := parsed(t, "--secure-port=99999", "--requestheader-username-headers= ", "--logging-format=none")
+	o := parsed(t, "--secure-port=99999", "--requestheader-username-headers= ", "--logging-format=none", "--pending-causes=-1s")
 	o.authorization.WebhookRetryBackoff = &wait.Backoff{}
 	got := lines(usage{o.validate()})
-	require.Len(t, got, 4)
-	for k, want := range []string{"--secure-port 99999 must be", "requestheader-username-headers", "number of webhook retry attempts", `format: Invalid value: "none"`} {
+	require.Len(t, got, 5)
+	for k, want := range []string{"--secure-port 99999 must be", "requestheader-username-headers", "number of webhook retry attempts", `format: Invalid value: "none"`, "--pending-causes -1s: must not be below 0"} {
 		require.Contains(t, got[k], want)
 	}
 }

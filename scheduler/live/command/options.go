@@ -33,6 +33,7 @@ type options struct {
 	leftover                   time.Duration
 	profiling                  bool
 	permissions                bool
+	causes                     time.Duration
 	gates                      groups.FeatureGates
 	shadow                     shadowFlags
 
@@ -95,6 +96,7 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.lease.namespace, "leader-elect-resource-namespace", "kube-system", "Namespace of the lease.")
 	fs.DurationVar(&o.leftover, "pod-max-in-unschedulable-pods-duration", 5*time.Minute, "Longest time that a pod waits as unschedulable without being tried again.")
 	fs.BoolVar(&o.profiling, "profiling", true, "Serve /debug/pprof/.")
+	fs.DurationVar(&o.causes, "pending-causes", 0, "Time between two counts of the waiting pods by the cause, for the metric podberth_pending_pods. 0: no such metric. A count that takes long is followed by a longer pause.")
 	fs.BoolVar(&o.permissions, "check-permissions", true, "Ask the API server at the start whether the account may do all that the scheduler does.")
 	fs.Var(&o.gates, "feature-gates", "Feature gates as kube-scheduler has them, such as "+groups.GenericWorkload+"=true, with which groups of pods count. A gate that v1.37 does not have is an error; one that switches nothing here is named in the log.")
 	fs.BoolVar(&o.shadow.on, "shadow", false, "Bind nothing. Decide every pod that another scheduler places, and report where the decision would have been another.")
@@ -202,6 +204,9 @@ func (o *options) validate() error {
 	errs = append(errs, o.authentication.Validate()...)
 	errs = append(errs, o.authorization.Validate()...)
 	errs = append(errs, logsapi.Validate(o.logs, nil, nil).ToAggregate())
+	if o.causes < 0 {
+		errs = append(errs, fmt.Errorf("--pending-causes %v: must not be below 0", o.causes))
+	}
 	return errors.Join(errs...)
 }
 

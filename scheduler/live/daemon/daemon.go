@@ -49,6 +49,9 @@ type Config struct {
 	Lease *lead.Lease
 	// Registry gets the metrics; nil measures nothing.
 	Registry prometheus.Registerer
+	// Causes is the pause between two counts of the waiting pods by their cause: the metric podberth_pending_pods. 0, less,
+	// or no Registry: nothing is counted.
+	Causes time.Duration
 	// Permissions checks at the start that the account may do all that the daemon does.
 	Permissions bool
 	// Write has time-outs and pauses; the zero value has the defaults.
@@ -85,6 +88,7 @@ type Daemon struct {
 	client    *write.Client
 	recorder  *write.Recorder
 	tasks     tasks
+	causes    *causes // nil: not asked for
 	leading   atomic.Bool
 	stopping  atomic.Bool
 
@@ -167,6 +171,9 @@ func (d *Daemon) makeScheduler() error {
 		return err
 	}
 	if d.Scheduler, err = scheduler.New(snapshot, o); err != nil {
+		return err
+	}
+	if d.causes, err = newCauses(d.c, d.Feed.Unbound, d.Scheduler.View, false); err != nil {
 		return err
 	}
 	return d.Feed.Connect(d.Scheduler)
@@ -266,6 +273,7 @@ func (d *Daemon) watch(ctx context.Context) bool {
 func (d *Daemon) schedule(ctx context.Context) error {
 	d.leading.Store(true)
 	defer context.AfterFunc(ctx, func() { d.stopping.Store(true) })()
+	go d.causes.run(ctx)
 	err := d.Scheduler.Run(ctx)
 	d.stopping.Store(ctx.Err() != nil) // the function above may not have run yet
 	if errors.Is(context.Cause(ctx), lead.ErrLost) {

@@ -50,7 +50,7 @@ func on(node string) func(*v1.Pod) { return func(p *v1.Pod) { p.Spec.NodeName = 
 func as(uid string) func(*v1.Pod) { return func(p *v1.Pod) { p.UID = types.UID(uid) } }
 
 // configure returns the configuration of a daemon of a server.
-func configure(t *testing.T, api *apitest.API, lines ...string) Config {
+func configure(t testing.TB, api *apitest.API, lines ...string) Config {
 	t.Helper()
 	c, err := config.Load([]byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{schedulerName: mine}]\n" + strings.Join(lines, "\n")))
 	require.NoError(t, err)

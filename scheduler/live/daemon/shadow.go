@@ -15,7 +15,10 @@ import (
 )
 
 // Shadow judges the decisions of other schedulers in a real cluster. It writes nothing.
-type Shadow struct{ feed *feed.Feed }
+type Shadow struct {
+	feed   *feed.Feed
+	causes *causes // nil: not asked for
+}
 
 // NewShadow makes a shadow. report is called for each judged pod, one after the other.
 func NewShadow(ctx context.Context, c Config, report func(shadow.Report)) (*Shadow, error) {
@@ -44,7 +47,11 @@ func NewShadow(ctx context.Context, c Config, report func(shadow.Report)) (*Shad
 	if err != nil {
 		return nil, err
 	}
-	return &Shadow{f}, f.Connect(s)
+	counter, err := newCauses(c, f.Unbound, s.View, true)
+	if err != nil {
+		return nil, err
+	}
+	return &Shadow{f, counter}, f.Connect(s)
 }
 
 // Run watches until the context ends.
@@ -53,6 +60,9 @@ func (s *Shadow) Run(ctx context.Context) error {
 	work, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	s.feed.Start(work)
+	if s.feed.Wait(ctx) == nil { // the end of the context is the only error
+		s.causes.run(ctx)
+	}
 	<-ctx.Done()
 	return nil
 }

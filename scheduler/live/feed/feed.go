@@ -31,6 +31,7 @@ import (
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
@@ -267,6 +268,17 @@ func (f *Feed) Waiting() error {
 func (f *Feed) Pod(namespace, name string) *v1.Pod {
 	pod, _ := f.pods.Pods(namespace).Get(name) // the only error is that there is no such pod
 	return pod
+}
+
+// Unbound returns the pods without a node, as the informer has them, in no order. O(pods).
+func (f *Feed) Unbound() (out []*v1.Pod) {
+	all, _ := f.pods.List(labels.Everything()) // the list of an informer has no error
+	for _, p := range all {
+		if p.Spec.NodeName == "" {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // Reported returns an object as it was last reported to the sink, nil for an unknown name. The resource is a name such as

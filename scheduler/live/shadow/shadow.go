@@ -119,6 +119,13 @@ func (s *Shadow) Set(_, obj metav1.Object) { s.change(func() error { return s.sn
 // Remove takes a deleted object.
 func (s *Shadow) Remove(obj metav1.Object) { s.change(func() error { return s.snapshot.Remove(obj) }) }
 
+// View calls a function between two changes of the cluster. The function must not keep or change the cluster; it may keep a fork.
+func (s *Shadow) View(look func(c *cluster.Snapshot)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	look(s.snapshot)
+}
+
 // AddNode takes a new node.
 func (s *Shadow) AddNode(node *v1.Node) { s.Set(nil, node) }
 
