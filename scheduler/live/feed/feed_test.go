@@ -77,6 +77,37 @@ func TestFeed(t *testing.T) {
 	f.Stop()
 }
 
+// Unbound has the pods without a node, those of every scheduler and those that end too, and follows the informer.
+func TestUnbound(t *testing.T) {
+	makePod := func(namespace, name, node string) *v1.Pod {
+		return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1.PodSpec{NodeName: node, SchedulerName: name}}
+	}
+	ending := makePod("b", "ends", "")
+	ending.DeletionTimestamp = &metav1.Time{}
+	api := fake.NewClientset(makePod("a", "waits", ""), makePod("a", "bound", "n1"), makePod("b", "waits", ""), ending)
+	f, err := feed.New(api, feed.Options{})
+	require.NoError(t, err)
+	require.NoError(t, f.Connect(&sink{}))
+	require.Empty(t, f.Unbound(), "before the first list")
+	ctx, cancel := context.WithCancel(t.Context())
+	f.Start(ctx)
+	require.NoError(t, f.Wait(ctx))
+	names := func() (out []string) {
+		for _, p := range f.Unbound() {
+			out = append(out, p.Namespace+"/"+p.Name)
+		}
+		return out
+	}
+	require.ElementsMatch(t, []string{"a/waits", "b/waits", "b/ends"}, names())
+	changed := f.Changed()
+	_, err = api.CoreV1().Pods("a").Update(ctx, makePod("a", "waits", "n1"), metav1.UpdateOptions{})
+	require.NoError(t, err)
+	<-changed
+	require.ElementsMatch(t, []string{"b/waits", "b/ends"}, names())
+	cancel()
+	f.Stop()
+}
+
 // A wait that is cancelled names what is missing.
 func TestWaitCancelled(t *testing.T) {
 	f, err := feed.New(fake.NewClientset(), feed.Options{})

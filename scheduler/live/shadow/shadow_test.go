@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/scheduler/config"
@@ -63,6 +64,38 @@ func many(n int) map[string]string {
 		out[fmt.Sprintf("n%03d", k)] = "4"
 	}
 	out[fmt.Sprintf("n%03d", n-1)] = "8"
+	return out
+}
+
+// View shows the cluster with what was reported until then, and no change happens while it looks. What is done to a fork stays there.
+func TestView(t *testing.T) {
+	s, _ := start(t, map[string]string{"n1": "4"})
+	s.AddPod(on(pod("a", "1"), "n1"))
+	var fork *cluster.Snapshot
+	added := make(chan struct{})
+	s.View(func(c *cluster.Snapshot) {
+		go func() {
+			s.AddNode(node("n2", "4"))
+			close(added)
+		}()
+		require.NotNil(t, c.Pod("default", "a"))
+		require.Equal(t, []string{"n1"}, names(c))
+		fork = c.Fork()
+	})
+	<-added
+	require.Equal(t, []string{"n1"}, names(fork))
+	require.NoError(t, fork.Remove(node("n1", "4")))
+	s.View(func(c *cluster.Snapshot) { require.Equal(t, []string{"n1", "n2"}, names(c)) })
+}
+
+// names returns the names of the nodes, sorted.
+func names(c *cluster.Snapshot) (out []string) {
+	for i := range c.Len() {
+		if n := c.Node(i); n != nil {
+			out = append(out, n.Name)
+		}
+	}
+	slices.Sort(out)
 	return out
 }
 
