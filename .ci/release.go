@@ -2,7 +2,8 @@
 // every published module under the next version, then vets each module and runs the go get and go install lines of docs/install.md
 // with that proxy, outside the workspace. Vetting compiles the packages of a module, installing links the programs. Published are
 // all modules of the tree but those in conformance/ and those with a replace line.
-// The next version is the first one in CHANGELOG.md.
+// The next version is the first one in CHANGELOG.md. It must be one that gorelease of golang.org/x/exp allows after the second one there,
+// for every module that others import. The program of README.md, the least that an importer builds, must not grow.
 //
 //	go run .ci/release.go
 package main
@@ -21,6 +22,8 @@ import (
 
 const root = "github.com/podberth/podberth"
 
+const gorelease = "golang.org/x/exp/cmd/gorelease@v0.0.0-20261113113407-e3970619a1a4"
+
 func main() {
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
@@ -33,11 +36,14 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	heading := regexp.MustCompile(`(?m)^## (v[0-9]+\.[0-9]+\.[0-9]+)`).FindSubmatch(changes)
-	if heading == nil {
+	headings := regexp.MustCompile(`(?m)^## (v[0-9]+\.[0-9]+\.[0-9]+)`).FindAllSubmatch(changes, 2)
+	if len(headings) == 0 {
 		return fmt.Errorf("CHANGELOG.md has no heading with a version")
 	}
-	version := string(heading[1])
+	version, base := string(headings[0][1]), "none"
+	if len(headings) > 1 {
+		base = string(headings[1][1])
+	}
 	folders, err := modules()
 	if err != nil {
 		return err
@@ -71,7 +77,87 @@ func run() error {
 			libraries = append(libraries, folder)
 		}
 	}
+	if err := allowed(env, tmp, base, version, libraries); err != nil {
+		return err
+	}
+	if err := importer(env, tmp, version); err != nil {
+		return err
+	}
 	return lines(env, installing, tmp, version, libraries, programs)
+}
+
+// allowed asks gorelease whether each library may have the version after base.
+func allowed(env []string, tmp, base, version string, libraries []string) error {
+	if err := command(append(os.Environ(), "GOWORK=off", "GOBIN="+filepath.Join(tmp, "bin")), tmp, "install", gorelease); err != nil {
+		return err
+	}
+	for _, folder := range libraries {
+		ask := exec.Command(filepath.Join(tmp, "bin/gorelease"), "-base="+base, "-version="+version)
+		ask.Env, ask.Dir = env, filepath.Join(tmp, "src", folder)
+		out, err := ask.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), version+" is a valid semantic version for this release.") {
+			return fmt.Errorf("%s: gorelease: %w\n%s", modulePath(folder), err, out)
+		}
+	}
+	fmt.Printf("gorelease: %s is allowed after %s\n", version, base)
+	return nil
+}
+
+// The least that an importer builds: packages that are neither of the standard library nor of the tree, modules that it needs for them,
+// and megabytes of its program, without symbols. Whoever raises a limit says in CHANGELOG.md why.
+const (
+	mostPackages  = 0
+	mostModules   = 0
+	mostMegabytes = 0
+)
+
+// importer builds the program of README.md in a module of its own, and prints and holds what comes with it.
+func importer(env []string, tmp, version string) error {
+	dir := filepath.Join(tmp, "importer")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	program, err := os.ReadFile("examples/first/first.go")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), program, 0o644); err != nil {
+		return err
+	}
+	for _, args := range [][]string{{"mod", "init", "example.com/importer"}, {"get", root + "@" + version}, {"mod", "tidy"}, {"build", "-o", "full"}, {"build", "-ldflags=-s -w", "-o", "stripped"}} {
+		if err := command(env, dir, args...); err != nil {
+			return err
+		}
+	}
+	deps := exec.Command("go", "list", "-deps", "-f", `{{if not .Standard}}{{.ImportPath}} {{.Module.Path}}{{end}}`, ".")
+	deps.Env, deps.Dir, deps.Stderr = env, dir, os.Stderr
+	out, err := deps.Output()
+	if err != nil {
+		return err
+	}
+	ours, packages, others := 0, 0, map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		switch imp, module, _ := strings.Cut(strings.TrimSpace(line), " "); {
+		case imp == root || strings.HasPrefix(imp, root+"/"):
+			ours++
+		case module != "example.com/importer":
+			packages++
+			others[module] = true
+		}
+	}
+	var megabytes [2]float64
+	for k, name := range []string{"full", "stripped"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			return err
+		}
+		megabytes[k] = float64(info.Size()) / 1e6
+	}
+	fmt.Printf("the program of README.md: %d packages of ours, %d of %d other modules, %.1f MB, %.1f MB stripped\n", ours, packages, len(others), megabytes[0], megabytes[1])
+	if ours == 0 || packages > mostPackages || len(others) > mostModules || megabytes[1] > mostMegabytes {
+		return fmt.Errorf("an importer may get %d packages of %d modules and %d MB stripped", mostPackages, mostModules, mostMegabytes)
+	}
+	return nil
 }
 
 // lines runs the go get and go install lines of docs/install.md, each in a new module. The packages that a line gets must build,
@@ -169,7 +255,7 @@ func files(folder string) (out []string, err error) {
 			}
 			return nil
 		}
-		if !d.Type().IsRegular() {
+		if !d.Type().IsRegular() || d.Name() == ".git" { // a file in a worktree
 			return nil
 		}
 		name, err := filepath.Rel(folder, path)
@@ -189,7 +275,7 @@ func publish(proxy, folder, version string) error {
 	if err != nil {
 		return err
 	}
-	for name, text := range map[string]string{"list": version + "\n", version + ".info": `{"Version":"` + version + `"}`, version + ".mod": string(mod)} {
+	for name, text := range map[string]string{"list": "" /* gorelease refuses a version that is listed */, version + ".info": `{"Version":"` + version + `"}`, version + ".mod": string(mod)} {
 		if err := os.WriteFile(filepath.Join(at, name), []byte(text), 0o644); err != nil {
 			return err
 		}

@@ -117,6 +117,15 @@ func TestModules(t *testing.T) {
 	require.Empty(t, required, "go.work lacks a replace of these modules: the go command would look for a version that is not released")
 }
 
+// A go line with a patch version, or a toolchain line, keeps importers with an earlier patch away.
+func TestGoLines(t *testing.T) {
+	for folder := range publishedModules(t) {
+		mod := text(t, filepath.Join(folder, "go.mod"))
+		require.Regexp(t, `(?m)^go 1\.[0-9]+\.0$`, mod, folder)
+		require.NotRegexp(t, `(?m)^toolchain\b`, mod, folder)
+	}
+}
+
 // The commands that readers are given test the workspace, which uses every published module (TestModules).
 func TestCommandsTestTheWorkspace(t *testing.T) {
 	for _, file := range []string{"README.md", "CONTRIBUTING.md"} {
