@@ -5,7 +5,7 @@
 //	replicas, err := importing.KarmadaReplicas(estimator, requirements)
 //	slot, refused, err := importing.AutoscalerNode(estimator, placer, pod, order, accept)
 //	victims, err := importing.YuniKornVictims(plan, pod, slot, victims, from)
-//	drain := importing.RadarDrain(node, pods, budgets, now)
+//	lines := importing.RadarDrain(name, pods, budgets, now)
 //
 // The functions are meant to be copied. They change nothing but the snapshot of a [placement.Placer] that takes a pod.
 package importing

@@ -1,7 +1,10 @@
 package testkit
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -37,4 +40,27 @@ func TestSettledPackages(t *testing.T) {
 		}
 	}
 	require.ElementsMatch(t, settled, found)
+	for _, folder := range []string{"devices/cel", "scheduler", "scheduler/live", "tools"} {
+		for _, p := range docsOf(t, folder) {
+			require.True(t, strings.HasPrefix(p.Doc, "Package "+p.Name+" (experimental) "), "%s says in its first sentence that it is experimental: %q", p.ImportPath, p.Doc)
+		}
+	}
+}
+
+// docsOf returns the packages of a module that others can import.
+func docsOf(t *testing.T, folder string) (found []goPackage) {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Name,Doc", "./...")
+	cmd.Dir = filepath.Join(root, folder)
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
+		var p goPackage
+		require.NoError(t, dec.Decode(&p))
+		if p.Name != "main" && !strings.Contains(p.ImportPath, "/internal/") {
+			found = append(found, p)
+		}
+	}
+	require.NotEmpty(t, found)
+	return found
 }

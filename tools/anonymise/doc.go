@@ -1,5 +1,5 @@
-// Package anonymise replaces the names in a dump so that others may read it: the programs give the same answers about it, with the
-// new names in them.
+// Package anonymise (experimental) replaces the names in a dump so that others may read it: the programs give the same answers about it,
+// with the new names in them.
 //
 //	objects, err := dump.Read(paths, os.Stdin, dump.Options{})
 //	…

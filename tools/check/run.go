@@ -1,6 +1,6 @@
-// Package check is the command check: it says what is wrong in a running cluster: pods on nodes whose rules they no longer keep, and mistakes in the
-// topology spread constraints of pods that belong together. It shows how the pods of a controller are spread, where more of
-// them go, and which of them to delete first. podberth and kubectl podberth call [Run].
+// Package check (experimental) is the command check: it says what is wrong in a running cluster: pods on nodes whose rules they no longer
+// keep, and mistakes in the topology spread constraints of pods that belong together. It shows how the pods of a controller are spread,
+// where more of them go, and which of them to delete first. podberth and kubectl podberth call [Run].
 package check
 
 import (

@@ -1,4 +1,4 @@
-// Package consolidate is program consolidate: it plans which nodes of a cluster can be emptied.
+// Package consolidate (experimental) is program consolidate: it plans which nodes of a cluster can be emptied.
 // podberth and kubectl podberth call [Run].
 package consolidate
 

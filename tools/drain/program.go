@@ -1,4 +1,4 @@
-// Package drain is program drain: it says which pods block the drain of nodes, in which waves the others leave without breaking
+// Package drain (experimental) is program drain: it says which pods block the drain of nodes, in which waves the others leave without breaking
 // a PodDisruptionBudget, and where each goes. podberth and kubectl podberth call [Run].
 package drain
 

@@ -1,4 +1,4 @@
-// Package dump reads dumps of a cluster: YAML or JSON documents as kubectl prints them, from files, folders and standard
+// Package dump (experimental) reads dumps of a cluster: YAML or JSON documents as kubectl prints them, from files, folders and standard
 // input. This command prints everything that is read:
 //
 //	kubectl get nodes,pods,namespaces,services,deployments,replicasets,replicationcontrollers,statefulsets,daemonsets,jobs,cronjobs,horizontalpodautoscalers,poddisruptionbudgets,priorityclasses,runtimeclasses,limitranges,resourcequotas,persistentvolumes,persistentvolumeclaims,storageclasses,csinodes,csidrivers,csistoragecapacities,volumeattachments,deviceclasses,resourceslices,resourceclaims,resourceclaimtemplates -A -o yaml

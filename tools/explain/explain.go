@@ -1,4 +1,4 @@
-// Package explain turns what the plugins say about every node into an answer of a few lines: what keeps a pod out, grouped
+// Package explain (experimental) turns what the plugins say about every node into an answer of a few lines: what keeps a pod out, grouped
 // over the nodes, and which nodes are nearest.
 //
 //	table, err := plan.Table(pod)

@@ -1,4 +1,4 @@
-// Package failures is program failures: it says what happens to the pods of a cluster when nodes or zones fail.
+// Package failures (experimental) is program failures: it says what happens to the pods of a cluster when nodes or zones fail.
 // podberth and kubectl podberth call [Run].
 package failures
 

@@ -1,4 +1,4 @@
-// Package lint is program lint: it finds scheduling rules of manifests that can never be met, contradict each other, or do
+// Package lint (experimental) is program lint: it finds scheduling rules of manifests that can never be met, contradict each other, or do
 // nothing. podberth and kubectl podberth call [Run].
 package lint
 

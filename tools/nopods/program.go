@@ -1,5 +1,5 @@
-// Package nopods is program no-pods: it says why a workload has no pods, or fewer than it wants, because the API server refuses them, and what
-// would let them in. podberth and kubectl podberth call [Run].
+// Package nopods (experimental) is program no-pods: it says why a workload has no pods, or fewer than it wants, because the API server
+// refuses them, and what would let them in. podberth and kubectl podberth call [Run].
 package nopods
 
 import (

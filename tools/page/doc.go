@@ -1,4 +1,4 @@
-// Package page writes an answer as one HTML file that needs no network: the nodes as a map by zone and utilisation, the pods
+// Package page (experimental) writes an answer as one HTML file that needs no network: the nodes as a map by zone and utilisation, the pods
 // beside the map, the verdict of every plugin about every node, scores as stacked bars, the skew of spread constraints, and what
 // happens when as a timeline.
 //

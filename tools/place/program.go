@@ -1,4 +1,4 @@
-// Package place is the command place: it schedules the pending pods of a cluster and says where each goes and why not, explains
+// Package place (experimental) is the command place: it schedules the pending pods of a cluster and says where each goes and why not, explains
 // one pod, or counts how many more pods fit. podberth and kubectl podberth call [Run].
 package place
 

@@ -1,5 +1,5 @@
-// Package preflight is program preflight: it says in one screen whether a cluster can be upgraded node by node now. It asks the programs
-// rollout and upgrade and puts their answers together. podberth and kubectl podberth call [Run].
+// Package preflight (experimental) is program preflight: it says in one screen whether a cluster can be upgraded node by node now. It asks
+// the programs rollout and upgrade and puts their answers together. podberth and kubectl podberth call [Run].
 package preflight
 
 import (

@@ -1,4 +1,4 @@
-// Package pressure is the command pressure: it says what the kubelet does on a node that runs short of memory, disk or
+// Package pressure (experimental) is the command pressure: it says what the kubelet does on a node that runs short of memory, disk or
 // processes. podberth and kubectl podberth call [Run].
 package pressure
 

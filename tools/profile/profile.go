@@ -1,4 +1,4 @@
-// Package profile gives a planner's program the profile that decides.
+// Package profile (experimental) gives a planner's program the profile that decides.
 //
 //	p, warnings, err := profile.Of("scheduler.yaml", placement.PluginArgs{}, dump.Options{})
 package profile

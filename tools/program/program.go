@@ -1,4 +1,4 @@
-// Package program is what the commands share around their answer: exit codes, flags, help, and errors of one line.
+// Package program (experimental) is what the commands share around their answer: exit codes, flags, help, and errors of one line.
 // Package [report] writes the answer.
 //
 //	err := program.Parse(flags, args)

@@ -1,4 +1,4 @@
-// Package report writes the answers of the commands: as tables for people, as JSON or YAML for other programs.
+// Package report (experimental) writes the answers of the commands: as tables for people, as JSON or YAML for other programs.
 // Package dump reads their input.
 //
 //	var form string

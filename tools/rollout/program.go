@@ -1,4 +1,4 @@
-// Package rollout is program rollout: it plans how every node of a cluster is replaced without stopping anything.
+// Package rollout (experimental) is program rollout: it plans how every node of a cluster is replaced without stopping anything.
 // podberth and kubectl podberth call [Run].
 package rollout
 

@@ -1,4 +1,4 @@
-// Package shell writes text that a POSIX shell reads: the words of a command and comments. Whatever stands in a word reaches the
+// Package shell (experimental) writes text that a POSIX shell reads: the words of a command and comments. Whatever stands in a word reaches the
 // program as one argument, and no comment ends before its line does. Every text that a person may paste into a shell is made with it.
 //
 //	fmt.Println("kubectl cordon -- " + shell.Words(names...))

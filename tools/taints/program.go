@@ -1,4 +1,4 @@
-// Package taints is the command taints: it says which pods taints make leave their nodes, and when.
+// Package taints (experimental) is the command taints: it says which pods taints make leave their nodes, and when.
 // podberth and kubectl podberth call [Run].
 package taints
 

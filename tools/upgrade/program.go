@@ -1,4 +1,4 @@
-// Package upgrade is program upgrade: it tells what changes for a cluster when Kubernetes goes from one minor version to
+// Package upgrade (experimental) is program upgrade: it tells what changes for a cluster when Kubernetes goes from one minor version to
 // another. podberth and kubectl podberth call [Run].
 package upgrade
 

@@ -1,5 +1,5 @@
-// Package whatif is program what-if: it makes changes on a copy of a cluster and says which pods then wait, get a node, move or go. It asks
-// program place about the cluster before and after. podberth and kubectl podberth call [Run].
+// Package whatif (experimental) is program what-if: it makes changes on a copy of a cluster and says which pods then wait, get a node, move
+// or go. It asks program place about the cluster before and after. podberth and kubectl podberth call [Run].
 package whatif
 
 import (
