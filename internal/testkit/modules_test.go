@@ -37,7 +37,7 @@ func goModuleAt(t *testing.T, folder string) (m goModule) {
 	return m
 }
 
-// publishedModules returns the modules of the tree, except those in conformance, by folder.
+// publishedModules returns the modules of the tree, except those in conformance and adapters, by folder.
 func publishedModules(t *testing.T) map[string]goModule {
 	t.Helper()
 	modules := map[string]goModule{}
@@ -45,7 +45,7 @@ func publishedModules(t *testing.T) map[string]goModule {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && file != root && (d.Name() == "conformance" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")) {
+		if d.IsDir() && file != root && (d.Name() == "conformance" || d.Name() == "adapters" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")) {
 			return fs.SkipDir
 		}
 		if d.Name() == "go.mod" {
@@ -186,7 +186,7 @@ func sources(t *testing.T, folder string, modules map[string]goModule) (all []so
 		name = filepath.ToSlash(name)
 		if d.IsDir() {
 			_, module := modules[name]
-			if name != folder && (module || name == "conformance" || name == "internal/testkit" || d.Name() == "testdata" || name != "." && strings.HasPrefix(d.Name(), ".")) {
+			if name != folder && (module || name == "conformance" || name == "adapters" || name == "internal/testkit" || d.Name() == "testdata" || name != "." && strings.HasPrefix(d.Name(), ".")) {
 				return fs.SkipDir
 			}
 			return nil
