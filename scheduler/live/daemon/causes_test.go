@@ -1,11 +1,12 @@
 package daemon
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -217,12 +218,22 @@ func TestCausesAreBounded(t *testing.T) {
 // series; the next one may succeed.
 func TestCausesPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x, errs := counter(t, pod("a"), pod("b"), pod("c"))
-		view, began := x.view, []time.Duration{}
-		zero := time.Now()
+		x, _ := counter(t, pod("a"), pod("b"), pod("c"))
+		view, zero := x.view, time.Now()
+		var mu sync.Mutex // of began and errs
+		var began []time.Duration
+		var errs []error
+		x.failed = func(err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			errs = append(errs, err)
+		}
 		x.view = func(look func(*cluster.Snapshot)) {
+			mu.Lock()
 			began = append(began, time.Since(zero))
-			switch len(began) {
+			n := len(began)
+			mu.Unlock()
+			switch n {
 			case 2:
 				time.Sleep(10 * time.Second)
 			case 3:
@@ -230,23 +241,29 @@ func TestCausesPause(t *testing.T) {
 			}
 			view(look)
 		}
+		after := func(d time.Duration) (counted []string, times []time.Duration, err error) {
+			time.Sleep(d)
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			return lines(x.counts), slices.Clone(began), errors.Join(errs...)
+		}
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		go x.run(ctx)
-		time.Sleep(time.Second)
-		require.Equal(t, []string{"Full Pod default 1", "Turn Pod default 2"}, lines(x.counts))
-		time.Sleep(9 * time.Minute)
-		synctest.Wait()
-		require.Equal(t, []time.Duration{0, time.Minute}, began)
-		require.Empty(t, *errs)
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		require.Equal(t, []time.Duration{0, time.Minute, time.Minute + 500*time.Second}, began)
-		require.EqualError(t, cmp.Or((*errs)...), "panic: broken")
-		require.Empty(t, x.counts)
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		require.NotEmpty(t, x.counts)
+		counted, _, _ := after(time.Second)
+		require.Equal(t, []string{"Full Pod default 1", "Turn Pod default 2"}, counted)
+		_, times, err := after(9 * time.Minute)
+		require.Equal(t, []time.Duration{0, time.Minute}, times)
+		require.NoError(t, err)
+		counted, times, err = after(time.Minute)
+		require.Equal(t, []time.Duration{0, time.Minute, time.Minute + 500*time.Second}, times)
+		require.EqualError(t, err, "panic: broken")
+		require.Empty(t, counted)
+		counted, _, _ = after(time.Minute)
+		require.NotEmpty(t, counted)
 	})
 }
 
