@@ -15,6 +15,7 @@ import (
 // Pods that all ask for different amounts are decided by boxes of nodes as by a look at every node, while pods and nodes come,
 // change and leave.
 func TestDecisionsByBoxes(t *testing.T) {
+	testkit.Sequential(t)
 	strategy := func(s score.Strategy) PluginArgs {
 		return PluginArgs{NodeResourcesFit: FitOptions{Args: score.FitArgs{ScoringStrategy: &s}}}
 	}
@@ -33,11 +34,7 @@ func TestDecisionsByBoxes(t *testing.T) {
 	}, func(t *testing.T, c test) {
 		profile := c.args.Profile()
 		profile.Sampling = AllNodes()
-		seeds := uint64(3)
-		if testing.Short() {
-			seeds = 1
-		}
-		for seed := range seeds {
+		for seed := range uint64(3) {
 			decideByBoxes(t, &world{r: rand.New(rand.NewPCG(seed, 11))}, profile)
 		}
 	})

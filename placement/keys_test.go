@@ -152,9 +152,7 @@ func answers(p *Plugin, pod *v1.Pod, s *cluster.Snapshot) string {
 //  2. No key begins with another key, so that keys can be appended to each other. A key that leaves out a length fails
 //     here.
 func TestEveryKey(t *testing.T) {
-	if testing.Short() { // the race detector is run with short, and this test has one goroutine
-		t.Skip("slow under the race detector")
-	}
+	testkit.Sequential(t)
 	s := fieldsCluster(t)
 	for rule, r := range keyedRules(s) {
 		t.Run(rule, func(t *testing.T) {

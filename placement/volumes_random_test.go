@@ -38,6 +38,7 @@ func seen(p *Plan, s *cluster.Snapshot) string {
 // In random sequences of placements some placements fail at a later step. A failed placement leaves no trace: a pod is
 // forgotten, a pod of a group has no place, copies are counted, or a mark is rolled back.
 func TestFailuresLeaveNoReservations(t *testing.T) {
+	testkit.Sequential(t)
 	failed := 0
 	for seed := range uint64(60) {
 		failed += failAtRandom(t, rand.New(rand.NewPCG(seed, 5)), fmt.Sprint("seed ", seed), 25)

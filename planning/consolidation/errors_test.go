@@ -154,6 +154,7 @@ func TestStop(t *testing.T) {
 
 // A search without Steps ends after the default, and one with less than none after the first set of nodes.
 func TestDefaultSteps(t *testing.T) {
+	testkit.Sequential(t)
 	w := pack(rand.New(rand.NewPCG(1, 8)), 5)
 	require.Equal(t, w.plan(t, Options{Steps: DefaultSteps}), w.plan(t, Options{}))
 	require.Equal(t, DefaultSteps, w.plan(t, Options{}).Steps)

@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -143,6 +144,7 @@ func halving(t *testing.T, w *world) int {
 
 // A plan never empties fewer nodes than halving over 100 candidates.
 func TestHalving(t *testing.T) {
+	testkit.Sequential(t)
 	for k := range uint64(2) {
 		r := rand.New(rand.NewPCG(*seed+k, 13))
 		w := pack(r, 20+r.IntN(30))

@@ -17,6 +17,7 @@ import (
 // What the search finds in random clusters, and in how many steps: testdata/work.txt changes when the search gets slower or finds
 // something else.
 func TestWork(t *testing.T) {
+	testkit.Sequential(t)
 	var out strings.Builder
 	write := func(name string, p *Plan) {
 		fmt.Fprintf(&out, "%s: steps %d, from %d to %d, bound %d: %s\n", name, p.Steps, p.Before, p.After, p.Bound, strings.Join(lines(p), ", "))

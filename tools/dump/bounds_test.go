@@ -57,9 +57,7 @@ func memory(f func()) uint64 {
 
 // Small files that would take gigabytes are refused, with the limit and the flag that raises it.
 func TestLimits(t *testing.T) {
-	if testing.Short() { // the race detector is run with short, and this test has one goroutine
-		t.Skip("slow under the race detector")
-	}
+	testkit.Sequential(t)
 	var packed bytes.Buffer
 	z, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
 	require.NoError(t, err)

@@ -240,9 +240,7 @@ func TestMain(m *testing.M) {
 
 // A real trace: every pod decided in under five seconds, and every placement within allocatable and taints.
 func TestOpenbTrace(t *testing.T) {
-	if testing.Short() { // the race detector is run with short, and place has one goroutine
-		t.Skip("slow under the race detector")
-	}
+	testkit.Sequential(t)
 	text := traces.Text(t, "openb", "--nodes", "1523", "--pods", "8152", "--zones", "3")
 	file := filepath.Join(t.TempDir(), "openb.yaml")
 	require.NoError(t, os.WriteFile(file, text, 0o644))

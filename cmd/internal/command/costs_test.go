@@ -55,9 +55,7 @@ func onePod(spec string) string {
 // What a command costs does not follow the size of one pod: at most 2 s of a processor for a pod with a term of 2,000 requirements or
 // with 400 extended resources.
 func TestCostOfOnePod(t *testing.T) {
-	if testing.Short() { // the race detector is run with short, and it costs more than the commands
-		t.Skip("takes long")
-	}
+	testkit.Sequential(t)
 	var requirements, resources strings.Builder
 	for i := range 2000 {
 		fmt.Fprintf(&requirements, "{key: k%d, operator: In, values: [a]},", i)

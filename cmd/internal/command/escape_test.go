@@ -97,9 +97,7 @@ var every = flag.Bool("every", false, "TestTerminalIsNotTheDumps asks every comm
 // warnings or errors. The file testdata/prints.txt has the commands that print a field. The test asks these about an object with this field
 // hostile, and all commands about dumps in which a field is hostile in all objects. With -every all are asked about each.
 func TestTerminalIsNotTheDumps(t *testing.T) {
-	if testing.Short() { // the race detector is run with short, and no text follows from goroutines
-		t.Skip("takes long")
-	}
+	testkit.Sequential(t)
 	const file = "testdata/prints.txt"
 	known, err := os.ReadFile(file)
 	require.NoError(t, err)
