@@ -13,14 +13,17 @@ import (
 	"github.com/podberth/podberth/volumes"
 )
 
-// Bypassed returns why a pod with spec.nodeName does not start: a claim with WaitForFirstConsumer is bound for the node that a scheduler has
-// chosen, and no scheduler sees the pod. The remedy is node affinity on the name of the node, when the pod then gets the node; nil
-// otherwise. The cause is nil for pods without spec.nodeName, for those that have started or ended, and when no claim waits. Cost: one
-// decision. The errors are those of [Relax] about [Input].
+// Bypassed returns why no scheduler tries a pod. A pod with spec.nodeName does not start when a claim with WaitForFirstConsumer is bound for
+// the node that a scheduler has chosen. A pod without spec.nodeName waits for its own scheduler when [Input.Profile] is another one's. The remedy is node affinity on the
+// name of the node, or the scheduler of the profile, when the pod then gets a node; nil otherwise. The cause is nil for other pods, and for
+// those that have started or ended. Cost: one decision. The errors are those of [Relax] about [Input].
 func Bypassed(in Input, pod *v1.Pod) (cause *Cause, r *Remedy, err error) {
 	defer must.Catch(&err)
 	if in.Snapshot == nil {
 		return nil, nil, ErrNoSnapshot
+	}
+	if pod.Spec.NodeName == "" && !cluster.Finished(pod) {
+		return ofOthers(in, pod)
 	}
 	claim := waitsForConsumer(in.Snapshot, pod)
 	if claim == "" {

@@ -55,6 +55,7 @@ const (
 	causeFull       = "Full"       // nodes without room
 	causePreempting = "Preempting" // pods give way already
 	causeDaemon     = "DaemonSet"  // the node of a pod of a DaemonSet has no room
+	causeScheduler  = "Scheduler"  // spec.schedulerName of a scheduler that is not known here
 	causeNodeName   = "NodeName"   // spec.nodeName, so that no scheduler sees the pod
 	causeOther      = "Other"      // a plugin of the caller
 )

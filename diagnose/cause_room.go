@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/diagnose/near"
@@ -34,31 +35,45 @@ func (x *sought) room(slots []int, f failure) *Cause {
 	offered := func(d demand) bool {
 		return slices.ContainsFunc(x.slots, func(i int) bool { _, all := x.free(d.name, i); return all > 0 })
 	}
+	var large *Cause
 	for _, d := range short {
 		if !offered(d) {
 			continue
 		}
-		largest := slots[0]
-		for _, i := range x.open {
-			if _, all := x.free(d.name, i); all > x.allocatable(d.name, largest) {
-				largest = i
+		largest, all := x.largest(d)
+		if all >= d.wants {
+			continue
+		}
+		wants, has := d.text(d.wants, all)
+		name := x.c.Node(largest).Name
+		if large != nil {
+			large.Text += fmt.Sprintf("; %s %s, and %s has %s", d.name, wants, name, has)
+			continue
+		}
+		large = x.asks(causeTooLarge, d)
+		large.Wanted, large.Found = wants, name+" "+has
+		large.Text = fmt.Sprintf("it asks for %s %s%s, and %s", d.name, wants, x.overhead(d.name), name)
+		if len(x.open) > 1 {
+			large.Text += fmt.Sprintf(", the largest of %d open nodes,", len(x.open))
+		}
+		large.Text += " has " + has
+		offers := x.allocatable(d.name, largest)
+		if offers > all {
+			large.Text += " beside the pods of DaemonSets"
+		}
+		if q := x.c.Node(largest).Status.Capacity[d.name]; !q.IsZero() && resources.Value(d.name, q) > all {
+			large.Text += fmt.Sprintf(" (of %s)", q.String())
+		} else if offers > all {
+			large.Text += fmt.Sprintf(" (of %s)", resources.Human(string(d.name), offers))
+		}
+	}
+	if large != nil {
+		for _, d := range short {
+			if !offered(d) {
+				large.Text += fmt.Sprintf("; %s %s, which no node offers", d.name, resources.Human(string(d.name), d.wants))
 			}
 		}
-		if all := x.allocatable(d.name, largest); all < d.wants {
-			out := x.asks(causeTooLarge, d)
-			wants, has := d.text(d.wants, all)
-			name := x.c.Node(largest).Name
-			out.Wanted, out.Found = wants, name+" "+has
-			out.Text = fmt.Sprintf("it asks for %s %s%s, and %s", d.name, wants, x.overhead(d.name), name)
-			if len(x.open) > 1 {
-				out.Text += fmt.Sprintf(", the largest of %d open nodes,", len(x.open))
-			}
-			out.Text += " has " + has
-			if q := x.c.Node(largest).Status.Capacity[d.name]; !q.IsZero() && resources.Value(d.name, q) > all {
-				out.Text += fmt.Sprintf(" (of %s)", q.String())
-			}
-			return out
-		}
+		return large
 	}
 	for _, d := range short {
 		if !offered(d) {
@@ -127,6 +142,37 @@ func (x *sought) free(name v1.ResourceName, i int) (free, all int64) {
 	}
 	all = x.c.Allocatable(i).At(c)
 	return max(all-x.c.Requested(i).At(c), 0), all
+}
+
+// largest returns the open node that has most of a resource for pods that are no DaemonSet's, the first in scan order, or the first one that has enough.
+func (x *sought) largest(d demand) (slot int, most int64) {
+	most = -1
+	for _, i := range x.open {
+		_, all := x.free(d.name, i)
+		if all < d.wants && all <= most {
+			continue
+		}
+		if all -= x.daemons(d.name, i); all > most {
+			slot, most = i, all
+		}
+		if most >= d.wants {
+			break
+		}
+	}
+	return slot, most
+}
+
+// daemons returns how much of a resource the pods of DaemonSets on a slot ask for; 0 for a pod of a DaemonSet.
+func (x *sought) daemons(name v1.ResourceName, slot int) (sum int64) {
+	if x.owner.kind == "DaemonSet" {
+		return 0
+	}
+	for p := range x.c.Pods(slot) {
+		if c := metav1.GetControllerOfNoCopy(p); c != nil && c.Kind == "DaemonSet" {
+			sum += resources.Value(name, overhead.Requests(p, overhead.Options{})[name])
+		}
+	}
+	return sum
 }
 
 func (x *sought) allocatable(name v1.ResourceName, i int) int64 {

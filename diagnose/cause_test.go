@@ -63,6 +63,7 @@ func TestNear(t *testing.T) {
 	for pair, want := range map[[2]string]bool{
 		{"ssd", "SSD"}: true, {"ssd", "ssd"}: false, {"ssd", "sdd"}: true, {"a", "b"}: false, {"z1", "z2"}: false, {"large", "lagre"}: true, {"large", "smaller"}: false,
 		{"fast_disk", "fast-disk"}: true, {"", "true"}: true, {"true", ""}: true, {"", "yes"}: false, {"disk", "dis"}: true, {"disk", "di"}: false,
+		{"general", "genera12"}: true, {"general", "gener123"}: false,
 	} {
 		require.Equal(t, want, nearValue(pair[0], pair[1]), pair)
 	}

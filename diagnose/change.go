@@ -37,7 +37,7 @@ const (
 	LowerCount      Kind = "LowerCount"      // a claim asks for fewer devices: the largest count that works
 	DropConstraint  Kind = "DropConstraint"  // a claim loses a constraint
 	SetClass        Kind = "SetClass"        // a claim of a volume is made, or gets a class that there is
-	Policy          Kind = "Policy"          // a rule counts the pods of one revision alone: matchLabelKeys
+	Policy          Kind = "Policy"          // a rule counts the pods of one revision alone (matchLabelKeys), or those of its owner alone
 	Strategy        Kind = "Strategy"        // a rollout ends old pods before it starts new ones
 	ClearClaimRef   Kind = "ClearClaimRef"   // a volume that a claim has released is free again
 	Scale           Kind = "Scale"           // the owner has no more pods than there is room for
@@ -76,7 +76,7 @@ type Change struct {
 	evicts bool                                 // budgets count
 	beside bool                                 // of a node, beside the changes of one node
 	why    string                               // the law's reason against the change: it is in no relaxation
-	key    string                               // of a requirement of a node label
+	key    string                               // of a requirement of a node label; the amounts that a larger node has
 	mark   bool                                 // of Untaint: only some nodes of a kind have the taint
 }
 
@@ -142,7 +142,11 @@ func (c Change) Text() string {
 	case AddNode:
 		b.WriteString(c.adding([]string{c.From}))
 	case Policy:
-		fmt.Fprintf(&b, "%s: %s: [%s]", object, c.Path, c.To)
+		if strings.HasSuffix(c.Path, ".matchLabels") {
+			fmt.Fprintf(&b, "%s: add %s to %s, which counts pods of others", object, c.To, c.Path)
+		} else {
+			fmt.Fprintf(&b, "%s: %s: [%s]", object, c.Path, c.To)
+		}
 	case ClearClaimRef:
 		fmt.Fprintf(&b, "%s: remove its claimRef (%s), if its old data may be seen", object, c.From)
 	case Scale, Strategy:

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -65,6 +66,10 @@ func (d *diagnosis) volumeChanges() (out []*Change) {
 				continue
 			}
 			for _, class := range d.classes(wanted) {
+				if c := d.provideAll(claim, class, wanted); c != nil {
+					out = append(out, c)
+					continue
+				}
 				out = append(out, provide(claim, class, wanted, fmt.Sprintf("make it again with class %s", class.Name)))
 			}
 		}
@@ -197,6 +202,45 @@ func provide(claim *v1.PersistentVolumeClaim, class *storagev1.StorageClass, fro
 			must.Do(s.Set(x))
 		} else {
 			bind(s, x, class)
+		}
+	}}
+}
+
+// provideAll is provide for the claims that a StatefulSet has made for its pods that wait, none of which has a volume: its volumeClaimTemplates are
+// immutable, so that it is made again while its running pods stay. nil for other claims.
+func (d *diagnosis) provideAll(claim *v1.PersistentVolumeClaim, class *storagev1.StorageClass, from string) *Change {
+	by := metav1.GetControllerOfNoCopy(d.pod)
+	if by == nil || by.Kind != "StatefulSet" {
+		return nil
+	}
+	set, ok := cluster.List[*appsv1.StatefulSet](d.base).Get(d.pod.Namespace, by.Name)
+	if !ok {
+		return nil
+	}
+	at := slices.IndexFunc(set.Spec.VolumeClaimTemplates, func(t v1.PersistentVolumeClaim) bool { return t.Name+"-"+d.pod.Name == claim.Name })
+	if at < 0 {
+		return nil
+	}
+	var again []*v1.PersistentVolumeClaim
+	var names []string
+	claims := cluster.List[*v1.PersistentVolumeClaim](d.base)
+	for _, p := range d.crew.queue {
+		if !d.crew.mine[p] {
+			continue
+		}
+		x, ok := claims.Get(p.Namespace, set.Spec.VolumeClaimTemplates[at].Name+"-"+p.Name)
+		if ok && x.Spec.VolumeName == "" && x.DeletionTimestamp == nil && x.Spec.StorageClassName != nil && *x.Spec.StorageClassName == from {
+			again, names = append(again, x), append(names, x.Name)
+		}
+	}
+	path := fmt.Sprintf("spec.volumeClaimTemplates[%d].spec.storageClassName", at)
+	text := fmt.Sprintf("delete it with --cascade=orphan, make it again with class %s in volumeClaimTemplates[%d], and delete %s, which no volume has, and the pods that wait, once", class.Name, at, few(names))
+	if !waits(class) {
+		text += fmt.Sprintf("; %s must bind them", binder(class))
+	}
+	return &Change{Kind: SetClass, Object: "StatefulSet " + set.Namespace + "/" + set.Name, Path: path, From: from, To: text, make: func(s *cluster.Snapshot, _ *Change) {
+		for _, claim := range again {
+			provide(claim, class, from, "").make(s, nil)
 		}
 	}}
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -209,6 +211,9 @@ func (d *diagnosis) shapes(most int) []*Change {
 			c.why = whyWritten
 		}
 		out = append(out, c)
+		if larger := d.larger(c, like); larger != nil {
+			out = append(out, larger)
+		}
 		if key := d.scarceDomain(); key != "" {
 			own := *c
 			own.Path = "metadata.labels[" + key + "]"
@@ -216,6 +221,45 @@ func (d *diagnosis) shapes(most int) []*Change {
 		}
 	}
 	return out
+}
+
+// ofSize is the path of a change that adds a larger node.
+const ofSize = "status.allocatable"
+
+// larger returns the change that adds a machine larger than its model: with at least what the pod asks for beside the pods that DaemonSets put there.
+// nil when the pod is not too large.
+func (d *diagnosis) larger(c *Change, like *v1.Node) *Change {
+	if d.cause == nil || d.cause.Type != causeTooLarge {
+		return nil
+	}
+	own := *c
+	least := v1.ResourceList{}
+	var names []string
+	overhead.Each(d.pod, overhead.Options{}, func(name v1.ResourceName, total int64) {
+		if total <= 0 {
+			return
+		}
+		total += d.sought.daemons(name, d.base.Slot(like.Name))
+		if total > resources.Value(name, like.Status.Allocatable[name]) {
+			least[name] = quantity(name, total)
+			names = append(names, string(name)+" "+amount(name, total))
+		}
+	})
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	own.Path, own.key = ofSize, strings.Join(names, ", ")
+	own.make = func(s *cluster.Snapshot, c *Change) {
+		bigger := like.DeepCopy()
+		if bigger.Status.Allocatable == nil { // a node that has not reported yet
+			bigger.Status.Allocatable = v1.ResourceList{}
+		}
+		maps.Copy(bigger.Status.Allocatable, least)
+		bigger.Status.Capacity = nil
+		c.addNodes(s, bigger)
+	}
+	return &own
 }
 
 // scarceDomain returns the topology key whose domains are too few for the pod, "" when there is none. A node more is a domain of the

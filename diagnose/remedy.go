@@ -188,7 +188,10 @@ func (d *diagnosis) remedy(r candidate) (p proven, ok bool) {
 				models = append(models, c.From)
 			}
 		}
-		text = first.adding(models) + d.poolOf(first.From)
+		text = first.adding(models)
+		if first.Path != ofSize {
+			text += d.poolOf(first.From)
+		}
 		p.Changes = []Change{first}
 	default:
 		p.Changes = r.Changes
@@ -311,6 +314,9 @@ func (c Change) adding(models []string) string {
 	text := "add a node like " + strings.Join(models, " or ")
 	if c.Count > 1 {
 		text = fmt.Sprintf("add %d nodes like %s", c.Count, strings.Join(models, " or "))
+	}
+	if c.Path == ofSize {
+		text += ", but with " + c.key + " or more"
 	}
 	if key := c.newDomain(); key != "" {
 		text += fmt.Sprintf(" in a %s of its own", domainWord(key))

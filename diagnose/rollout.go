@@ -2,11 +2,13 @@ package diagnose
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/must"
@@ -31,10 +33,11 @@ func (d *diagnosis) older() (out []*v1.Pod) {
 // policies returns the changes with which a rule of the pod counts the pods of its own revision alone: matchLabelKeys with the label of the
 // revision. They matter while pods of an older revision run.
 func (d *diagnosis) policies() (out []*Change) {
+	out = d.narrows()
 	const key = appsv1.DefaultDeploymentUniqueLabelKey
 	hash, ok := d.pod.Labels[key]
 	if !ok || len(d.older()) == 0 {
-		return nil
+		return out
 	}
 	add := func(rule string, edit func(p *v1.Pod)) {
 		out = append(out, &Change{Kind: Policy, Object: "Pod " + podinfo.Name(d.pod), Path: rule + ".matchLabelKeys", To: key, rule: rule, pod: d.pod, edit: func(p *v1.Pod, _ int64) { edit(p) }})
@@ -65,6 +68,57 @@ func (d *diagnosis) policies() (out []*Change) {
 			at.LabelSelector = at.LabelSelector.DeepCopy()
 			at.LabelSelector.MatchExpressions = append(at.LabelSelector.MatchExpressions, metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpIn, Values: []string{hash}})
 		})
+	}
+	return out
+}
+
+// narrows returns the changes with which a spread constraint that counts pods of other owners counts those of its own alone: a label that the
+// pods of the owner have, and no other pod that it counts.
+func (d *diagnosis) narrows() (out []*Change) {
+	if d.cause == nil || d.cause.Type != causeSpread && d.cause.Type != causeEmptyDomain || d.controller == nil {
+		return nil
+	}
+	for i, c := range d.pod.Spec.TopologySpreadConstraints {
+		selector, err := metav1.LabelSelectorAsSelector(c.LabelSelector)
+		if err != nil || c.WhenUnsatisfiable != v1.DoNotSchedule || !selector.Matches(labels.Set(d.pod.Labels)) {
+			continue
+		}
+		own := maps.Clone(d.pod.Labels)
+		for _, key := range append(slices.Collect(maps.Keys(c.LabelSelector.MatchLabels)), append(ownLabels, appsv1.DefaultDeploymentUniqueLabelKey, appsv1.ControllerRevisionHashLabelKey)...) {
+			delete(own, key)
+		}
+		others := 0
+		see := func(p *v1.Pod) {
+			if p == d.pod || p.Namespace != d.pod.Namespace || !selector.Matches(labels.Set(p.Labels)) {
+				return
+			}
+			ours := d.sibling(p)
+			if !ours {
+				others++
+			}
+			maps.DeleteFunc(own, func(key, value string) bool { return (p.Labels[key] == value) != ours })
+		}
+		for _, slot := range d.slots {
+			for p := range d.base.Pods(slot) {
+				see(p)
+			}
+		}
+		for _, p := range d.crew.queue {
+			see(p)
+		}
+		if others == 0 || len(own) == 0 {
+			continue
+		}
+		key := slices.Min(slices.Collect(maps.Keys(own)))
+		value, rule := own[key], fmt.Sprintf("spec.topologySpreadConstraints[%d]", i)
+		out = append(out, &Change{Kind: Policy, Object: "Pod " + podinfo.Name(d.pod), Path: rule + ".labelSelector.matchLabels", To: key + ": " + value, rule: rule, pod: d.pod, edit: func(p *v1.Pod, _ int64) {
+			at := &p.Spec.TopologySpreadConstraints[i]
+			at.LabelSelector = at.LabelSelector.DeepCopy()
+			if at.LabelSelector.MatchLabels == nil {
+				at.LabelSelector.MatchLabels = map[string]string{}
+			}
+			at.LabelSelector.MatchLabels[key] = value
+		}})
 	}
 	return out
 }

@@ -88,3 +88,29 @@ func TestStrategy(t *testing.T) {
 	require.NotEmpty(t, list)
 	require.Equal(t, "Deployment default/d: spec.template.spec.topologySpreadConstraints[0].matchLabelKeys: [pod-template-hash]: then 2 of 2 run; also: 1 pod restarts", list[0])
 }
+
+// One node more takes one of four pods, and the owner needs a node for each.
+func TestNodesForAllSiblings(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n").Capacity("cpu=4").Obj()}, Pods: []*v1.Pod{testkit.Pod("x").On("n").Request("cpu=2").Obj()}})
+	require.NoError(t, err)
+	var pending []*v1.Pod
+	for _, name := range []string{"w-0", "w-1", "w-2", "w-3"} {
+		pending = append(pending, testkit.Pod(name).Owner("apps/v1", "ReplicaSet", "w").Request("cpu=3").Obj())
+	}
+	d, err := Relax(Input{Snapshot: s, Pending: pending}, pending[0], Options{})
+	require.NoError(t, err)
+	require.Equal(t, "add 4 nodes like n: then 4 of 4 run", d.Remedies[0].Text)
+}
+
+// A node more has the pods that DaemonSets put there: no node like the one that there is takes a pod that needs all of it.
+func TestTooLargeBesideDaemons(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n").Capacity("cpu=4").Obj()}, Pods: []*v1.Pod{
+		testkit.Pod("log").On("n").Owner("apps/v1", "DaemonSet", "log").Request("cpu=500m").Obj(),
+	}})
+	require.NoError(t, err)
+	pod := testkit.Pod("p").Owner("apps/v1", "ReplicaSet", "w").Request("cpu=4").Obj()
+	d, err := Relax(Input{Snapshot: s, Pending: []*v1.Pod{pod}}, pod, Options{})
+	require.NoError(t, err)
+	require.Equal(t, "it asks for cpu 4, and n has 3500m beside the pods of DaemonSets (of 4)", d.Cause.Text)
+	require.Equal(t, []string{"ReplicaSet default/w: requests.cpu from 4 to 3500m: then it goes to n", "add a node like n, but with cpu 4500m or more: then it runs there"}, d.Advice())
+}

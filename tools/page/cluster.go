@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/diagnose"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/tools/report"
@@ -18,6 +19,7 @@ import (
 type model struct {
 	Resources []string       `json:"resources"` // of the utilisation
 	Zones     []string       `json:"zones"`
+	Pools     []string       `json:"pools"`
 	Nodes     []node         `json:"nodes"`
 	Texts     []string       `json:"texts"` // that pods share: states, requests and messages
 	Pods      pods           `json:"pods"`
@@ -32,6 +34,7 @@ type model struct {
 type node struct {
 	Name  string `json:"name"`
 	Zone  int    `json:"zone"`
+	Pool  int    `json:"pool"`
 	Use   []use  `json:"use"`   // in the order of the resources; 0 of 0 where the node offers none
 	Marks string `json:"marks"` // "cordoned, not ready, taint a=b:NoSchedule"
 }
@@ -52,7 +55,7 @@ type pods struct {
 }
 
 func (p *Page) model() *model {
-	m := &model{Resources: []string{}, Zones: []string{}, Nodes: []node{}, Verdicts: []verdict{}, Of: map[int]int{}, Selected: -1, index: map[string]int{}, pod: map[string]int{}}
+	m := &model{Resources: []string{}, Zones: []string{}, Pools: []string{}, Nodes: []node{}, Verdicts: []verdict{}, Of: map[int]int{}, Selected: -1, index: map[string]int{}, pod: map[string]int{}}
 	asked := p.requests()
 	m.cluster(p.nodes, asked)
 	texts := map[string]int{}
@@ -158,9 +161,12 @@ func (p *Page) requests() map[string]map[v1.ResourceName]int64 {
 	return out
 }
 
-const noZone = "no zone"
+const (
+	noZone = "no zone"
+	noPool = "no pool"
+)
 
-// cluster adds the nodes: by zone, in the order of their names.
+// cluster adds the nodes: by zone, in the order of their names. The pools of a page are those that labels of nodes name.
 func (m *model) cluster(nodes []*v1.Node, asked map[string]map[v1.ResourceName]int64) {
 	names := []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory, v1.ResourcePods}
 	for _, n := range nodes {
@@ -172,9 +178,13 @@ func (m *model) cluster(nodes []*v1.Node, asked map[string]map[v1.ResourceName]i
 		if zone := zoneOf(n); !slices.Contains(m.Zones, zone) {
 			m.Zones = append(m.Zones, zone)
 		}
+		if pool := poolOf(n); !slices.Contains(m.Pools, pool) {
+			m.Pools = append(m.Pools, pool)
+		}
 	}
 	slices.Sort(names[3:])
 	slices.Sort(m.Zones)
+	slices.Sort(m.Pools)
 	for _, name := range names {
 		m.Resources = append(m.Resources, string(name))
 	}
@@ -185,7 +195,8 @@ func (m *model) cluster(nodes []*v1.Node, asked map[string]map[v1.ResourceName]i
 	for k, n := range nodes {
 		m.index[n.Name] = k
 		zone, _ := slices.BinarySearch(m.Zones, zoneOf(n))
-		out := node{Name: n.Name, Zone: zone, Use: []use{}, Marks: marks(n)}
+		pool, _ := slices.BinarySearch(m.Pools, poolOf(n))
+		out := node{Name: n.Name, Zone: zone, Pool: pool, Use: []use{}, Marks: marks(n)}
 		for _, name := range names {
 			out.Use = append(out.Use, useOf(name, asked[n.Name][name], n.Status.Allocatable))
 		}
@@ -207,6 +218,8 @@ func useOf(name v1.ResourceName, asked int64, offered v1.ResourceList) use {
 }
 
 func zoneOf(n *v1.Node) string { return cmp.Or(n.Labels[v1.LabelTopologyZone], noZone) }
+
+func poolOf(n *v1.Node) string { return cmp.Or(diagnose.PoolOf(n), noPool) }
 
 // marks returns what is unusual about a node.
 func marks(n *v1.Node) string {

@@ -23,6 +23,8 @@ class List {
     List.all.add(this);
   }
 
+  name(label) { this.list.setAttribute("aria-label", label); }
+
   // show replaces the rows. cells(row) is how many cells a row has; draw(row) returns the children of its element.
   show(rows, cells, draw) {
     Object.assign(this, {rows, cells, draw});

@@ -1,5 +1,5 @@
 const model = JSON.parse(document.getElementById("model").textContent);
-const {nodes, pods, texts, zones, resources, verdicts} = model;
+const {nodes, pods, texts, zones, pools, resources, verdicts} = model;
 const byId = (id) => document.getElementById(id);
 const number = new Intl.NumberFormat("en");
 const count = (n, noun) => `${number.format(n)} ${noun}${n === 1 ? "" : "s"}`;
@@ -36,7 +36,7 @@ function podCell(k) {
 function nodeWords(k) {
   const n = nodes[k];
   const use = resources.map((r, i) => n.use[i].percent < 0 ? "" : `${r} ${n.use[i].percent} %`).filter(Boolean);
-  return [n.name, `zone ${zones[n.zone]}`, ...use, n.marks, verdictWords(k)].filter(Boolean).join(", ");
+  return [n.name, `zone ${zones[n.zone]}`, pools.length > 1 ? `pool ${pools[n.pool]}` : "", ...use, n.marks, verdictWords(k)].filter(Boolean).join(", ");
 }
 
 function verdictWords(k) {
@@ -66,25 +66,33 @@ function nodeCell(k) {
   return b;
 }
 
-// tiles lays the wanted nodes out in rows under the names of their zones.
+// grouping is by what nodes are grouped: their zones or their pools.
+const groupings = {zone: {names: zones, title: "Zone"}, pool: {names: pools, title: "Pool"}};
+let grouping = zones.length < 2 && pools.length > 1 ? "pool" : "zone";
+const groupOf = (k) => nodes[k][grouping];
+
+// tileWidth has room for the longest name of a node, with a mark before it.
+const tileWidth = Math.max(140, 36 + 8.5 * (2 + nodes.reduce((most, n) => Math.max(most, shortName(n.name).length), 0)));
+
+// tiles lays the wanted nodes out in rows under the names of their groups.
 function tiles() {
-  const across = Math.max(1, Math.floor((mapList.box.clientWidth - 8) / 140));
+  const across = Math.max(1, Math.floor((mapList.box.clientWidth - 8) / tileWidth));
   shownRows = [];
-  let zone = -1, row = null;
+  let group = -1, row = null;
   for (const k of wanted) {
-    if (nodes[k].zone !== zone) {
-      zone = nodes[k].zone;
-      shownRows.push({zone, nodes: []});
+    if (groupOf(k) !== group) {
+      group = groupOf(k);
+      shownRows.push({group, nodes: []});
       row = null;
     }
     if (!row || row.nodes.length === across) shownRows.push(row = {nodes: [], across});
     row.nodes.push(k);
   }
-  const inZone = new Map();
-  for (const k of wanted) inZone.set(nodes[k].zone, (inZone.get(nodes[k].zone) || 0) + 1);
+  const inGroup = new Map();
+  for (const k of wanted) inGroup.set(groupOf(k), (inGroup.get(groupOf(k)) || 0) + 1);
   mapList.show(shownRows.length, (r) => shownRows[r].nodes.length, (r) => {
     const x = shownRows[r];
-    if (x.zone !== undefined) return [make("h3", {class: "zone"}, `Zone ${zones[x.zone]}, ${count(inZone.get(x.zone), "node")}`)];
+    if (x.group !== undefined) return [make("h3", {class: "zone"}, `${groupings[grouping].title} ${groupings[grouping].names[x.group]}, ${count(inGroup.get(x.group), "node")}`)];
     const cells = x.nodes.map(nodeCell);
     while (cells.length < x.across) cells.push(make("span", {class: "gap"}));
     return cells;
@@ -116,10 +124,11 @@ function filter() {
     finish();
   };
   const finish = () => {
-    const own = (n) => words.length > 0 && has(`${nodes[n].name} ${zones[nodes[n].zone]} ${nodes[n].marks}`.toLowerCase());
+    const own = (n) => words.length > 0 && has(`${nodes[n].name} ${zones[nodes[n].zone]} ${pools[nodes[n].pool]} ${nodes[n].marks}`.toLowerCase());
     wanted = [];
     nodes.forEach((n, i) => { if (inZone(i) && (words.length === 0 && state === "" || someNodes[i] || own(i))) wanted.push(i); });
-    if (byId("order").value === "full") wanted.sort((a, b) => nodes[a].zone - nodes[b].zone || fullness[b] - fullness[a] || a - b);
+    const full = byId("order").value === "full";
+    wanted.sort((a, b) => groupOf(a) - groupOf(b) || (full ? fullness[b] - fullness[a] : 0) || a - b);
     shownPods = somePods;
     podList.show(shownPods.length, () => 1, (r) => [podCell(shownPods[r])]);
     tiles();
@@ -241,7 +250,7 @@ function chooseNode(n, keep) {
   const row = verdictRow.has(n) ? verdict.rows[verdictRow.get(n)] : null;
   chosen = {pod: -1, node: n, about};
   const x = nodes[n], parts = [];
-  parts.push(facts([["Zone", zones[x.zone]], ...resources.map((r, i) => [r, x.use[i].percent < 0 ? "" : `${x.use[i].text} (${x.use[i].percent} %)`]), ["Marks", x.marks]]));
+  parts.push(facts([["Zone", zones[x.zone]], ["Pool", pools[x.pool]], ...resources.map((r, i) => [r, x.use[i].percent < 0 ? "" : `${x.use[i].text} (${x.use[i].percent} %)`]), ["Marks", x.marks]]));
   if (row) {
     const back = make("button", {type: "button"}, pods.name[about]);
     back.addEventListener("click", () => choosePod(about));
@@ -311,7 +320,15 @@ function begin() {
   let typed = 0;
   byId("search").addEventListener("input", () => { clearTimeout(typed); typed = setTimeout(filter, 60); });
   byId("filter").addEventListener("submit", (e) => { e.preventDefault(); filter(); });
-  for (const id of ["state", "zone", "order"]) byId(id).addEventListener("change", filter);
+  byId("group").value = grouping;
+  const regroup = () => {
+    grouping = byId("group").value;
+    byId("map-title").textContent = `Nodes by ${grouping}`;
+    mapList.name(`Nodes by ${grouping}`);
+  };
+  regroup();
+  byId("group").addEventListener("change", regroup);
+  for (const id of ["state", "zone", "group", "order"]) byId(id).addEventListener("change", filter);
   document.addEventListener("keydown", (e) => {
     if (e.key === "/" && !/^(INPUT|SELECT)$/.test(document.activeElement.tagName)) { e.preventDefault(); byId("search").focus(); }
   });

@@ -99,7 +99,9 @@ func TestModel(t *testing.T) {
 	waits := podOf("web", "", "1")
 	other := podOf("other", "n1", "1")
 	other.Namespace = "kube-system"
-	p := New("t", []*v1.Node{nodeOf("n3", "", "4"), cordoned, nodeOf("n1", "a", "4")}, []*v1.Pod{over, done, waits, other})
+	pooled := nodeOf("n1", "a", "4")
+	pooled.Labels["cloud.google.com/gke-nodepool"] = "workers"
+	p := New("t", []*v1.Node{nodeOf("n3", "", "4"), cordoned, pooled}, []*v1.Pod{over, done, waits, other})
 	p.Shows = func(namespace string) bool { return namespace == "default" }
 	p.Tell(Pod{Name: "default/gone", State: "Refused"})
 	p.Tell(Pod{Name: "default/web", State: "Error", Message: "first"})
@@ -107,10 +109,11 @@ func TestModel(t *testing.T) {
 	m := modelOf(t, written(t, p))
 	require.Equal(t, []string{"cpu", "memory", "pods"}, m.Resources)
 	require.Equal(t, []string{"a", "no zone"}, m.Zones)
+	require.Equal(t, []string{"no pool", "workers"}, m.Pools)
 	require.Equal(t, []node{
-		{"n1", 0, []use{{25, "1 of 4"}, {0, "0 of 8Gi"}, {0, "1 of 110"}}, ""},
-		{"n2", 0, []use{{150, "3 of 2"}, {0, "0 of 8Gi"}, {0, "1 of 110"}}, "cordoned, not ready"},
-		{"n3", 1, []use{{0, "0 of 4"}, {0, "0 of 8Gi"}, {0, "0 of 110"}}, ""},
+		{"n1", 0, 1, []use{{25, "1 of 4"}, {0, "0 of 8Gi"}, {0, "1 of 110"}}, ""},
+		{"n2", 0, 0, []use{{150, "3 of 2"}, {0, "0 of 8Gi"}, {0, "1 of 110"}}, "cordoned, not ready"},
+		{"n3", 1, 0, []use{{0, "0 of 4"}, {0, "0 of 8Gi"}, {0, "0 of 110"}}, ""},
 	}, m.Nodes)
 	require.Equal(t, []string{"default/gone", "default/web", "default/big", "default/done"}, m.Pods.Name)
 	require.Equal(t, []int{-1, -1, 1, 0}, m.Pods.Node)

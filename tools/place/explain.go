@@ -177,6 +177,9 @@ func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) {
 		x.w.s.View(func(c *cluster.Snapshot) { failed = x.ask(ctx, e, pod, c) })
 	}
 	must.Do(failed)
+	if e.State == "OtherScheduler" {
+		x.w.s.View(func(c *cluster.Snapshot) { first = x.elsewhere(e, pod, c, first) })
+	}
 	if x.member(pod) {
 		defer x.withGroup(ctx, e, pod)
 	}
@@ -195,6 +198,21 @@ func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) {
 			e.said = fmt.Sprintf("%sis gated: %s. No scheduler tries it before that is mended.", first, missing)
 		}
 	}
+}
+
+// elsewhere says why a pod of another scheduler waits. It returns the begin of what the scheduler of this run says.
+func (x *simulation) elsewhere(e *explanation, pod *v1.Pod, c *cluster.Snapshot, first string) string {
+	cause, r, err := diagnose.Bypassed(x.diagnosed(c, x.profile(pod)), pod)
+	must.Do(err)
+	if cause == nil {
+		return first
+	}
+	e.Cause, e.Help = cause, nil
+	e.waits = []string{fmt.Sprintf("Pod %s waits: %s.", key(pod), cause.Text)}
+	if r != nil {
+		e.Help = []string{r.Text}
+	}
+	return fmt.Sprintf("Scheduler %q says that it ", x.first)
 }
 
 func tried(ahead int) string {

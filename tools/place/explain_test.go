@@ -106,7 +106,7 @@ func TestExplainEveryState(t *testing.T) {
 		{"gated", "Gated", two + pod("", "", "priority: 0, schedulingGates: [{name: example.com/quota}], "+spec),
 			"Pod default/p is gated by example.com/quota: Scheduling is blocked due to non-empty scheduling gates. Without the gates it goes to n1: 2 of 2 nodes can take it. No pod is tried before it."},
 		{"another scheduler", "OtherScheduler", two + pod("", "", "schedulerName: volcano, "+spec),
-			`Pod default/p waits for scheduler "volcano", which is not part of this run. Scheduler "default-scheduler" says that it goes to n1: 2 of 2 nodes can take it. No pod is tried before it.`},
+			"Pod default/p waits: schedulerName is volcano, and no profile and no pod has this name."},
 		{"ended", "Ended", two + pod("", "phase: Succeeded", "nodeName: n1, "+spec), "Pod default/p has ended (Succeeded): it holds nothing on any node, and no scheduler tries it."},
 		{"pending", "Pending", two + podYAML("first", "", 9, "1", "") + pod("", "", "priority: 0, "+spec), "Pod default/p goes to n2: 2 of 2 nodes can take it. 1 pod is tried before it."},
 	}, func(t *testing.T, c test) {

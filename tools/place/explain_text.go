@@ -35,7 +35,7 @@ func (e *explanation) text(brief bool) string {
 	if e.pod == nil {
 		return b.String()
 	}
-	if e.Node == "" {
+	if e.Node == "" || e.State == "OtherScheduler" {
 		e.help(&b)
 	}
 	if e.why != nil && e.State != "Running" {
