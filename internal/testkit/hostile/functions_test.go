@@ -135,6 +135,7 @@ var functions = map[string]any{
 	"diagnose.ApplyFlip":                      diagnose.ApplyFlip,
 	"diagnose.Obstacles":                      diagnose.Obstacles,
 	"diagnose.CauseOf":                        diagnose.CauseOf,
+	"diagnose.PoolOf":                         diagnose.PoolOf,
 	"diagnose.Relax":                          diagnose.Relax,
 	"diagnose.All":                            diagnose.All,
 	"diagnose.Apply":                          diagnose.Apply,
