@@ -63,7 +63,7 @@ var (
 )
 
 // Harms returns the lines of the output of a program that advise to tolerate, remove or set what no advice may. Lines that say what not to do,
-// and what was left out, are none. JSON is read by its texts.
+// what was left out, and what programs said before, are none. JSON is read by its texts.
 func Harms(output string) (out []string) {
 	var data any
 	if json.Unmarshal([]byte(output), &data) == nil {
@@ -71,7 +71,7 @@ func Harms(output string) (out []string) {
 	}
 	for line := range strings.Lines(output) {
 		text := strings.TrimSpace(line)
-		if strings.HasPrefix(text, "Not: ") || strings.HasPrefix(text, "Left out: ") || strings.HasPrefix(text, "# not: ") {
+		if strings.HasPrefix(text, "Not: ") || strings.HasPrefix(text, "Left out: ") || strings.HasPrefix(text, "# not: ") || strings.HasPrefix(text, "before: ") {
 			continue
 		}
 		if harmful(text) {

@@ -437,6 +437,7 @@ var notCalled = map[string]string{
 	"eviction/devicetaint.Condition":         few,
 	"eviction/disruption.BudgetAgent":        few,
 	"planning/consolidation.Removal.Stuck":   few,
+	"planning/consolidation.Removals.Nodes":  few,
 	"planning/failures.Planner.Headroom":     few,
 	"planning/workload.WithinBounds":         few,
 	"preemption.Preempted":                   few,
