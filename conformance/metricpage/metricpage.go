@@ -2,7 +2,10 @@
 package metricpage
 
 import (
+	"os"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -69,4 +72,28 @@ func ShapeOf(f *dto.MetricFamily) Shape {
 	}
 	slices.Sort(s.Labels)
 	return s
+}
+
+// String returns type and labels, as the table has them: "counter profile, result".
+func (s Shape) String() string {
+	return strings.ToLower(s.Type.String()) + " " + strings.Join(s.Labels, ", ")
+}
+
+// Row is what the table of docs/reports says of a metric of kube-scheduler.
+type Row struct {
+	Name    string
+	Shape   string // as that of [Shape.String]
+	Library bool   // package scheduler has it
+	Program bool   // podberth-scheduler shows it once it has a value
+}
+
+var row = regexp.MustCompile(`(?m)^\| ([a-z0-9_]+) \| ([a-z]+) \| ([a-z_, ]*?) ?\| (equal|equal; .*|equal in the library .*; absent in podberth-scheduler: .*|absent: .*) \|$`)
+
+// Table reads the table.
+func Table(file string) (out []Row, err error) {
+	text, err := os.ReadFile(file)
+	for _, r := range row.FindAllStringSubmatch(string(text), -1) {
+		out = append(out, Row{r[1], r[2] + " " + r[3], strings.HasPrefix(r[4], "equal"), !strings.Contains(r[4], "absent")})
+	}
+	return out, err
 }
