@@ -168,7 +168,7 @@ func played(t *testing.T, s *cluster.Snapshot, pod *v1.Pod, pending []*v1.Pod, r
 	return node, run, restarts, late
 }
 
-var remedyClusters = flag.Int("remedies", 1500, "random clusters of TestRemedies")
+var remedyClusters = flag.Int("remedies", 700, "random clusters of TestRemedies")
 
 // latecomers returns the pods that a remedy says then wait, and how many more there are.
 func latecomers(r Remedy) (names []string, more int) {
@@ -268,7 +268,7 @@ func TestRemedies(t *testing.T) {
 		}
 	}
 	t.Log(tried, crowds, restarted, waiting, kinds)
-	require.Greater(t, tried, testkit.Rounds(1000))
+	require.Greater(t, tried, testkit.Rounds(600))
 	require.Greater(t, crowds, testkit.Rounds(300))
 	require.Greater(t, restarted, testkit.Rounds(100))
 	require.Greater(t, waiting, testkit.Rounds(10))

@@ -357,7 +357,7 @@ func RandomPod(data []byte) *v1.Pod {
 }
 
 func TestRequestsAgainstOracle(t *testing.T) {
-	for seed := range testkit.Rounds(4000) {
+	for seed := range testkit.Rounds(1500) {
 		checkBytes(t, testkit.RandomBytes(uint64(seed), seed*37%400))
 	}
 }

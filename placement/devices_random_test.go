@@ -158,7 +158,7 @@ func whole(t *testing.T, d Decision) string {
 
 // Kept answers about claims change no decision, after any changes of claims, slices, classes, nodes and pods.
 func TestKeptClaimsChangeNothing(t *testing.T) {
-	seeds := 300
+	seeds := 120
 	if testing.Short() {
 		seeds = 40
 	}

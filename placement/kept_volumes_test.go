@@ -19,7 +19,7 @@ import (
 
 // A plan decides about pods with claims as a plan without kept work, whatever happens to pods, nodes and storage objects.
 func TestKeptVolumes(t *testing.T) {
-	seeds := 200
+	seeds := 80
 	if testing.Short() {
 		seeds = 60
 	}

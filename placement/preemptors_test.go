@@ -18,7 +18,7 @@ import (
 
 // What is kept for equal preemptors changes no answer, whatever happens to the cluster in between.
 func TestKeptPreemptors(t *testing.T) {
-	seeds := 200
+	seeds := 80
 	if testing.Short() {
 		seeds = 50
 	}

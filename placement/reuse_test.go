@@ -16,7 +16,7 @@ import (
 
 // A plan with reuse and a plan without reuse decide the same after any changes of the cluster.
 func TestReuseChangesNothing(t *testing.T) {
-	seeds := 300
+	seeds := 120
 	if testing.Short() {
 		seeds = 60
 	}
@@ -218,7 +218,7 @@ func (w *world) options(s *cluster.Snapshot, pod *v1.Pod) (o Options) {
 
 // A plan follows nodes that leave and come back: it decides as a plan without reuse, and keeps rows and layouts.
 func TestReuseWhenNodesLeave(t *testing.T) {
-	seeds := 200
+	seeds := 80
 	if testing.Short() {
 		seeds = 40
 	}

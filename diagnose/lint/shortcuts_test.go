@@ -13,7 +13,7 @@ import (
 // alone by a fresh placer gives the same ones.
 func TestTogetherFirst(t *testing.T) {
 	short, placed, found := 0, 0, 0
-	for seed := range uint64(1200) {
+	for seed := range uint64(testkit.Rounds(600)) {
 		g := &generator{rand.New(rand.NewPCG(seed, 61))}
 		draw := func() Input { return (&generator{rand.New(rand.NewPCG(seed, 62))}).input() }
 		if g.oneIn(2) {
@@ -44,6 +44,6 @@ func TestTogetherFirst(t *testing.T) {
 			}
 		}
 	}
-	require.Greater(t, min(short, placed), 200, "the shortcut is taken, and not taken")
-	require.Greater(t, found, 3000)
+	require.Greater(t, min(short, placed), testkit.Rounds(200), "the shortcut is taken, and not taken")
+	require.Greater(t, found, testkit.Rounds(1500))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/podberth/podberth/tools/place"
 )
 
-var agreements = flag.Int("agreements", 600, "random manifests of TestAgreement")
+var agreements = flag.Int("agreements", 250, "random manifests of TestAgreement")
 
 // lint finds an error about a workload exactly where place -expand -admit, with this workload alone on the cluster, leaves a pod without
 // a node or refuses one. Rules about later events are left out. A Job has an error when no pod of it gets a node.
