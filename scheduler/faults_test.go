@@ -3,7 +3,9 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -88,7 +90,7 @@ func TestVolumesArePromised(t *testing.T) {
 		var tasks []func()
 		s.o.Go = func(task func()) { tasks = append(tasks, task) }
 		promised := 0
-		for name := range c.claims {
+		for _, name := range slices.Sorted(maps.Keys(c.claims)) { // claims compete for volumes
 			p := pod("p-" + name)
 			p.Spec.Containers = nil
 			identified([]*v1.Pod{p})
