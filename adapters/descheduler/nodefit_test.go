@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	podutil "sigs.k8s.io/descheduler/pkg/descheduler/pod"
 
-	"github.com/podberth/podberth/adapters/descheduler"
+	"github.com/podberth/podberth/adapters/descheduler/nodefit"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -57,15 +57,15 @@ func TestNodeFit(t *testing.T) {
 		{"own place", "the pod has left when it comes again", node("n1", "z", 1), []*v1.Pod{asks(nothing)}, asks(nothing), ""},
 		{"port", "the scheduler's words where the descheduler has none", node("n2", "z", 8), []*v1.Pod{port(pod("db", 1, "n2", "1"))}, port(asks(nothing)), "node(s) didn't have free ports for the requested pod ports"},
 	}, func(t *testing.T, c test) {
-		err := descheduler.NodeFit(t.Context(), index(c.pods...), c.ask, c.node)
+		err := nodefit.NodeFit(t.Context(), index(c.pods...), c.ask, c.node)
 		if c.want == "" {
 			require.NoError(t, err)
 		} else {
 			require.EqualError(t, err, c.want)
 		}
-		require.Equal(t, c.want == "", descheduler.PodFitsCurrentNode(t.Context(), index(c.pods...), c.ask, c.node))
-		require.Equal(t, c.want == "", descheduler.PodFitsAnyNode(index(c.pods...), c.ask, []*v1.Node{c.node}))
-		require.Equal(t, c.want == "" && c.node.Name != "n1", descheduler.PodFitsAnyOtherNode(index(c.pods...), c.ask, []*v1.Node{c.node}))
+		require.Equal(t, c.want == "", nodefit.PodFitsCurrentNode(t.Context(), index(c.pods...), c.ask, c.node))
+		require.Equal(t, c.want == "", nodefit.PodFitsAnyNode(index(c.pods...), c.ask, []*v1.Node{c.node}))
+		require.Equal(t, c.want == "" && c.node.Name != "n1", nodefit.PodFitsAnyOtherNode(index(c.pods...), c.ask, []*v1.Node{c.node}))
 	})
 }
 
@@ -77,6 +77,6 @@ func port(p *v1.Pod) *v1.Pod {
 func TestNodeFitErrors(t *testing.T) {
 	broken := errors.New("the index is gone")
 	fails := func(string, podutil.FilterFunc) ([]*v1.Pod, error) { return nil, broken }
-	require.ErrorIs(t, descheduler.NodeFit(t.Context(), fails, pod("web", 1, "n1", "1"), node("n2", "z", 8)), broken)
-	require.False(t, descheduler.PodFitsAnyNode(fails, pod("web", 1, "n1", "1"), []*v1.Node{node("n2", "z", 8)}))
+	require.ErrorIs(t, nodefit.NodeFit(t.Context(), fails, pod("web", 1, "n1", "1"), node("n2", "z", 8)), broken)
+	require.False(t, nodefit.PodFitsAnyNode(fails, pod("web", 1, "n1", "1"), []*v1.Node{node("n2", "z", 8)}))
 }

@@ -1,4 +1,7 @@
-package descheduler
+// Package nodefit has the functions of the descheduler's package node that say where a pod fits, with its signatures, for forks and tests. They see
+// only the nodes that they get, and leave out the filters whose objects an index of pods cannot give: VolumeBinding, VolumeZone,
+// NodeVolumeLimits, VolumeRestrictions and DynamicResources. The plugin of package descheduler knows the whole cluster.
+package nodefit
 
 import (
 	"context"
@@ -8,7 +11,6 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	podutil "sigs.k8s.io/descheduler/pkg/descheduler/pod"
 
 	"github.com/podberth/podberth/placement"
 )
@@ -16,7 +18,7 @@ import (
 // NodeFit knows no node but this one: spread and domains elsewhere are unknown, and the filters of volumes and devices are left out. It returns
 // nil if the node takes the pod once the pod has left its place, else an error with the descheduler's words where it has words for the
 // reason, else with the scheduler's.
-func NodeFit(_ context.Context, index podutil.GetPodsAssignedToNodeFunc, pod *v1.Pod, node *v1.Node) error {
+func NodeFit[F ~func(*v1.Pod) bool, I ~func(string, F) ([]*v1.Pod, error)](_ context.Context, index I, pod *v1.Pod, node *v1.Node) error {
 	reasons, err := refusals(index, pod, []*v1.Node{node})
 	if err != nil {
 		return err
@@ -28,21 +30,21 @@ func NodeFit(_ context.Context, index podutil.GetPodsAssignedToNodeFunc, pod *v1
 }
 
 // PodFitsAnyOtherNode knows no nodes but these, as NodeFit. It reports whether one of them other than the pod's own takes the pod.
-func PodFitsAnyOtherNode(index podutil.GetPodsAssignedToNodeFunc, pod *v1.Pod, nodes []*v1.Node) bool {
+func PodFitsAnyOtherNode[F ~func(*v1.Pod) bool, I ~func(string, F) ([]*v1.Pod, error)](index I, pod *v1.Pod, nodes []*v1.Node) bool {
 	return fitsAny(index, pod, nodes, func(n *v1.Node) bool { return n.Name != pod.Spec.NodeName })
 }
 
 // PodFitsAnyNode knows no nodes but these, as NodeFit. It reports whether one of them takes the pod.
-func PodFitsAnyNode(index podutil.GetPodsAssignedToNodeFunc, pod *v1.Pod, nodes []*v1.Node) bool {
+func PodFitsAnyNode[F ~func(*v1.Pod) bool, I ~func(string, F) ([]*v1.Pod, error)](index I, pod *v1.Pod, nodes []*v1.Node) bool {
 	return fitsAny(index, pod, nodes, func(*v1.Node) bool { return true })
 }
 
 // PodFitsCurrentNode knows no node but this one, as NodeFit. It reports whether the node takes the pod once the pod has left its place.
-func PodFitsCurrentNode(ctx context.Context, index podutil.GetPodsAssignedToNodeFunc, pod *v1.Pod, node *v1.Node) bool {
+func PodFitsCurrentNode[F ~func(*v1.Pod) bool, I ~func(string, F) ([]*v1.Pod, error)](ctx context.Context, index I, pod *v1.Pod, node *v1.Node) bool {
 	return NodeFit(ctx, index, pod, node) == nil
 }
 
-func fitsAny(index podutil.GetPodsAssignedToNodeFunc, pod *v1.Pod, nodes []*v1.Node, asked func(*v1.Node) bool) bool {
+func fitsAny[F ~func(*v1.Pod) bool, I ~func(string, F) ([]*v1.Pod, error)](index I, pod *v1.Pod, nodes []*v1.Node, asked func(*v1.Node) bool) bool {
 	reasons, err := refusals(index, pod, nodes)
 	if err != nil {
 		return false
@@ -77,12 +79,12 @@ var indexed = func() placement.Profile {
 }()
 
 // refusals returns for each node why it refuses the pod, "" for a node that takes it.
-func refusals(index podutil.GetPodsAssignedToNodeFunc, pod *v1.Pod, list []*v1.Node) ([]string, error) {
+func refusals[F ~func(*v1.Pod) bool, I ~func(string, F) ([]*v1.Pod, error)](index I, pod *v1.Pod, list []*v1.Node) ([]string, error) {
 	view := nodes{list: list, pods: make([][]*v1.Pod, len(list))}
 	for i, n := range list {
 		var err error
 		if view.pods[i], err = index(n.Name, func(other *v1.Pod) bool {
-			return !same(other, pod) && other.Status.Phase != v1.PodSucceeded && other.Status.Phase != v1.PodFailed
+			return !(other.Namespace == pod.Namespace && other.Name == pod.Name && other.UID == pod.UID) && other.Status.Phase != v1.PodSucceeded && other.Status.Phase != v1.PodFailed
 		}); err != nil {
 			return nil, err
 		}
