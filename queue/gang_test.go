@@ -40,13 +40,15 @@ func TestGangHints(t *testing.T) {
 		pod        *v1.Pod
 		off, trees bool // with the gate Composites off and on
 	}
-	waits := member("default", "x")
+	waits, nameless := member("default", "x"), member("default", "")
+	nameless.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: new(string)}
 	testkit.Run(t, []test{
 		{"pod of the group", "one more is known", podAdd, nil, member("default", "x"), waits, true, true},
 		{"pod of a sibling", "its tree alone counts", podAdd, nil, member("default", "y"), waits, false, true},
 		{"pod of another tree", "it is of no use", podAdd, nil, member("default", "z"), waits, false, false},
 		{"pod of a group without object", "nobody knows its tree", podAdd, nil, member("default", "none"), waits, false, false},
 		{"pod without a group", "it is of no use", podAdd, nil, member("default", ""), waits, false, false},
+		{"pod without a group, and one whose group has no name", "it is of no use", podAdd, nil, member("default", ""), nameless, false, false},
 		{"pod of another namespace", "a group of the same name", podAdd, nil, member("elsewhere", "x"), waits, false, false},
 		{"assigned pod of the group", "one more is known", Event{Resource: assignedPod, Action: Add}, nil, member("default", "x"), waits, true, true},
 		{"no pod", "an event that says nothing", podAdd, nil, nil, waits, true, true},
@@ -224,4 +226,70 @@ func TestGroupEvents(t *testing.T) {
 	_, err = c.q.ReturnRoot(e, RootResult{Outcome: RootScheduled}, c.now)
 	require.NoError(t, err)
 	require.Equal(t, "active: h1; in flight: h2", c.where())
+}
+
+// A gated root moves by its first member of the best verdict, whose plugin is told. A PreCheck leaves members out.
+func TestGroupVerdicts(t *testing.T) {
+	podAdd := Event{Resource: unscheduledPod, Action: Add}
+	type test struct {
+		name, why string
+		check     func(pod *v1.Pod) bool
+		want      []string
+	}
+	testkit.Run(t, []test{
+		{"all", "a and b say the same: a is first", nil, []string{"default/podgroup/g: gated -> active (UnscheduledPodAdd, A)"}},
+		{"b", "a and c are left out", func(pod *v1.Pod) bool { return pod.Name == "b" }, []string{"default/podgroup/g: gated -> active (UnscheduledPodAdd, B)"}},
+		{"none", "all are left out", func(*v1.Pod) bool { return false }, nil},
+	}, func(t *testing.T, c test) {
+		w := newClique(t, podgroup.Gates{}, Registration{"A", podAdd, nil}, Registration{"B", podAdd, nil}, Registration{"R", nodeAdd, nil})
+		w.group("g", "", 2, 0)
+		w.come("g", "a", "b")
+		e, _ := w.pop()
+		_, err := w.q.ReturnRoot(e, RootResult{RootUnschedulable, []MemberFailure{{e.Members[0], Failure{Rejecters: []string{"A"}}}, {e.Members[1], Failure{Rejecters: []string{"B"}, Pending: []string{"R"}}}}}, w.now)
+		require.NoError(t, err)
+		w.group("g", "", 4, 0)
+		w.come("g", "c")
+		require.Equal(t, "gated: a b c", w.where())
+		w.at(time.Minute)
+		last := w.pod("a").DeepCopy()
+		last.Name, last.UID = "d", "d"
+		w.pods["d"] = last
+		require.Equal(t, c.want, texts(w.q.Move(Change{Event: podAdd, New: last, PreCheck: c.check}, w.now)), c.why)
+	})
+}
+
+// A pod that is in flight and comes again leaves its root when that is tried.
+func TestMemberInFlightComesAgain(t *testing.T) {
+	c := newClique(t, podgroup.Gates{})
+	c.group("g", "", 1, 0)
+	c.come("g", "a", "b")
+	e, _ := c.pop()
+	_, err := c.q.ReturnRoot(e, RootResult{Outcome: RootScheduled}, c.now)
+	require.NoError(t, err)
+	c.q.Done(c.pod("b"))
+	for _, name := range []string{"a", "b"} {
+		_, err = c.q.Add(c.pod(name), c.now)
+		require.NoError(t, err)
+	}
+	again := c.q.members[keyOf(c.pod("a"))]
+	require.Equal(t, Active, again.Place())
+	root, moves := c.q.Pop(c.now)
+	require.Equal(t, []string{"default/a: active -> nowhere (Duplicate)", "default/podgroup/g: active -> in flight (PodPopped)"}, texts(moves))
+	require.Equal(t, Nowhere, again.Place())
+	require.Len(t, root.Members, 1)
+	require.Equal(t, "in flight: a b", c.where())
+}
+
+// An event may lack the object of a group.
+func TestEventWithoutGroup(t *testing.T) {
+	c := newClique(t, podgroup.Gates{Topology: true, Composites: true})
+	c.come("g", "a")
+	for _, x := range []Change{
+		{Event: Event{Resource: podGroup, Action: Add}, New: (*podgroup.Group)(nil)},
+		{Event: Event{Resource: compositePodGroup, Action: Add}, New: (*podgroup.Composite)(nil)},
+		{Event: Event{Resource: compositePodGroup, Action: Delete}, Old: (*podgroup.Composite)(nil)},
+	} {
+		require.Empty(t, c.q.Move(x, c.now))
+		require.Equal(t, "incomplete: a", c.where())
+	}
 }

@@ -149,10 +149,10 @@ func (q *Queue) rejoin(root, e *Entry, now time.Time) {
 
 // longest returns the longest rest of an entry.
 func (q *Queue) longest(e *Entry) time.Duration {
-	if n := len(e.Members); n > 1 {
-		return time.Duration(float64(q.max) * math.Sqrt(float64(n)))
+	if e.Members == nil {
+		return q.max
 	}
-	return q.max
+	return time.Duration(float64(q.max) * math.Sqrt(float64(len(e.Members))))
 }
 
 // gateMembers is gate for a root: the gates of all members are asked, and the last member that is refused says which gate holds the

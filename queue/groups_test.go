@@ -42,7 +42,8 @@ func each[T any](m map[string]T) iter.Seq[T] {
 	}
 }
 
-func newClique(t *testing.T, gates podgroup.Gates) *clique {
+// newClique makes a queue whose profile has more registrations beside those of groups and of the default plugins.
+func newClique(t *testing.T, gates podgroup.Gates, more ...Registration) *clique {
 	c := &clique{groups: map[string]*podgroup.Group{}, composites: map[string]*podgroup.Composite{}}
 	known := func(g *podgroup.Group) (n int) {
 		for _, p := range c.pods {
@@ -53,7 +54,7 @@ func newClique(t *testing.T, gates podgroup.Gates) *clique {
 		return n
 	}
 	o := &GroupOptions{Objects: c, Gates: gates, Known: known}
-	events := append(o.Events(), DefaultEvents(nil, 0)...)
+	events := slices.Concat(o.Events(), DefaultEvents(nil, 0), more)
 	c.rig = newRig(t, Options{Groups: o, Profiles: map[string]Profile{defaultScheduler: {Gates: []Gate{SchedulingGates(), o.Gate()}, Events: events}}})
 	return c
 }
@@ -151,6 +152,24 @@ func (c *clique) returns(e *Entry, outcome RootOutcome, names ...string) {
 	}
 	_, err := c.q.ReturnRoot(e, RootResult{outcome, failed}, c.now)
 	require.NoError(c.t, err)
+}
+
+// rests fails all members of the one root again and again, and checks how many seconds it rests.
+func (c *clique) rests(seconds []time.Duration, names ...string) {
+	for _, rest := range seconds {
+		e, _ := c.pop()
+		require.NotNil(c.t, e)
+		c.returns(e, RootUnschedulable, names...)
+		c.q.Move(Change{Event: nodeAdd, New: &v1.Node{}}, c.now)
+		require.Equal(c.t, "error backoff: "+strings.Join(names, " "), c.where())
+		at, ok := c.q.Next(c.now)
+		require.True(c.t, ok)
+		require.Equal(c.t, c.now.Add((rest+1)*time.Second), at)
+		none, _ := c.pop()
+		require.Nil(c.t, none, "never early")
+		c.now = at
+		c.q.Advance(c.now)
+	}
 }
 
 func ungated(p *v1.Pod) *v1.Pod {
@@ -275,21 +294,17 @@ func TestGroups(t *testing.T) {
 		{"E81", "a failed root rests by the clock alone, longer with more members", podgroup.Gates{}, func(c *clique) {
 			c.group("g", "", 4, 0)
 			c.come("g", "a", "b", "c", "d")
-			rests := []time.Duration{1, 2, 4, 8, 16, 20, 20}
-			for _, rest := range rests {
-				e, _ := c.pop()
-				require.NotNil(c.t, e)
-				c.returns(e, RootUnschedulable, "a", "b", "c", "d")
-				c.q.Move(Change{Event: nodeAdd, New: &v1.Node{}}, c.now)
-				require.Equal(c.t, "error backoff: a b c d", c.where())
-				at, ok := c.q.Next(c.now)
-				require.True(c.t, ok)
-				require.Equal(c.t, c.now.Add((rest+1)*time.Second), at)
-				none, _ := c.pop()
-				require.Nil(c.t, none, "never early")
-				c.now = at
-				c.q.Advance(c.now)
-			}
+			c.rests([]time.Duration{1, 2, 4, 8, 16, 20, 20}, "a", "b", "c", "d")
+		}},
+		{"PG7.3 two members", "the longest rest of two is 14.1 s", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 2, 0)
+			c.come("g", "a", "b")
+			c.rests([]time.Duration{1, 2, 4, 8, 14, 14}, "a", "b")
+		}},
+		{"PG7.3 one member", "the longest rest of one is that of a pod", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 1, 0)
+			c.come("g", "a")
+			c.rests([]time.Duration{1, 2, 4, 8, 10, 10}, "a")
 		}},
 		{"E82", "a gated root stays so when its gated member goes", podgroup.Gates{}, func(c *clique) {
 			c.group("g", "", 1, 0)
@@ -359,6 +374,31 @@ func TestGroups(t *testing.T) {
 			c.removeGroup("g")
 			c.returns(e, RootUnschedulable, "a")
 			require.Equal(c.t, "incomplete: a", c.where())
+		}},
+		{"PG7.1 made again", "the root has the priority of the group as it is now", podgroup.Gates{}, func(c *clique) {
+			c.come("", "x")
+			c.group("g", "", 1, 10)
+			c.come("g", "a")
+			e, _ := c.pop()
+			c.removeGroup("g")
+			c.group("g", "", 1, -10)
+			c.returns(e, RootScheduled, "a")
+			_, got := c.pop()
+			require.Equal(c.t, "x", got)
+			_, got = c.pop()
+			require.Equal(c.t, "podgroup/g a", got)
+		}},
+		{"PG7.1 untold", "the object of the group is gone, and the event has not come yet", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 1, 0)
+			c.come("g", "a")
+			e, _ := c.pop()
+			c.come("g", "late")
+			g := c.groups["g"]
+			delete(c.groups, "g")
+			c.returns(e, RootUnschedulable, "a")
+			require.Equal(c.t, "incomplete: late a", c.where())
+			c.q.Move(Change{Event: Event{Resource: podGroup, Action: Delete}, Old: g}, c.now)
+			require.Equal(c.t, "incomplete: late a", c.where())
 		}},
 		{"PG7.1 deleted", "a member that goes during the attempt does not return", podgroup.Gates{}, func(c *clique) {
 			c.group("g", "", 1, 0)
