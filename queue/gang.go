@@ -34,21 +34,21 @@ func (g *GroupOptions) Gate() Gate {
 // minimum (PG2.12). With the gate Composites the whole tree counts as its group.
 func (g *GroupOptions) Events() []Registration {
 	samePods := func(pod *v1.Pod, _, new any) (bool, error) {
-		added, ok := new.(*v1.Pod)
-		if !ok || added == nil {
+		added, _ := new.(*v1.Pod)
+		if added == nil {
 			return true, nil
 		}
 		group, ok := podgroup.Of(added)
 		return ok && g.same(pod, added.Namespace, group), nil
 	}
 	added := func(pod *v1.Pod, _, new any) (bool, error) {
-		x, ok := new.(*podgroup.Group)
-		return !ok || x == nil || g.same(pod, x.Namespace, x.Name), nil
+		x, _ := new.(*podgroup.Group)
+		return x == nil || g.same(pod, x.Namespace, x.Name), nil
 	}
 	smaller := func(pod *v1.Pod, old, new any) (bool, error) {
-		a, ok := old.(*podgroup.Group)
-		b, also := new.(*podgroup.Group)
-		if !ok || !also || a == nil || b == nil {
+		a, _ := old.(*podgroup.Group)
+		b, _ := new.(*podgroup.Group)
+		if a == nil || b == nil {
 			return true, nil
 		}
 		return g.same(pod, b.Namespace, b.Name) && a.Minimum != nil && b.Minimum != nil && *b.Minimum < *a.Minimum, nil
@@ -61,8 +61,8 @@ func (g *GroupOptions) Events() []Registration {
 	}
 	if g.Gates.Composites {
 		out = append(out, Registration{pluginGang, Event{Resource: compositePodGroup, Action: Add}, func(pod *v1.Pod, _, new any) (bool, error) {
-			x, ok := new.(*podgroup.Composite)
-			return !ok || x == nil || g.below(pod, x), nil
+			x, _ := new.(*podgroup.Composite)
+			return x == nil || g.below(pod, x), nil
 		}})
 	}
 	return out

@@ -67,7 +67,7 @@ func (q *Queue) standIn(pod *v1.Pod) (*v1.Pod, error) {
 // addMember is add for a member of a group.
 func (q *Queue) addMember(pod *v1.Pod, reason string, now time.Time) {
 	if old := q.members[keyOf(pod)]; old != nil {
-		q.leave(old, cause{reason: replaced})
+		q.leave(old, cause{reason: replaced}, now)
 	}
 	q.seq++
 	e := &Entry{Timestamp: now, seq: q.seq}
@@ -128,15 +128,23 @@ func (q *Queue) setRoot(root *Entry, stand *v1.Pod) {
 	root.Pod, root.priority, root.profile = stand, *stand.Spec.Priority, q.profileOf(podinfo.SchedulerName(stand))
 }
 
-// leave takes a member away from its root, or from the incomplete pods. A root without members goes.
-func (q *Queue) leave(e *Entry, c cause) {
+// leave takes a member away from its root, or from the incomplete pods. The gates of the other members of an active or resting root are
+// asked again. A root without members goes.
+func (q *Queue) leave(e *Entry, c cause, now time.Time) {
 	from, root := e.Place(), e.root
 	delete(q.members, keyOf(e.Pod))
 	e.root, e.place = nil, Nowhere
 	if root != nil {
+		ask := root.place != InFlight && root.place != Gated && len(root.Members) > 1
+		if ask {
+			q.take(root)
+		}
 		is := func(x *Entry) bool { return x == e }
 		root.Members, root.late = slices.DeleteFunc(root.Members, is), slices.DeleteFunc(root.late, is)
-		if len(root.Members) == 0 && root.place != InFlight {
+		switch {
+		case ask:
+			q.enter(root, c, now)
+		case len(root.Members) == 0 && root.place != InFlight:
 			q.drop(root, c)
 		}
 	}
@@ -157,7 +165,7 @@ func (q *Queue) regroup(namespace, reason string, now time.Time) {
 	}
 	slices.SortFunc(list, func(a, b *Entry) int { return cmp.Compare(a.seq, b.seq) })
 	for _, e := range list {
-		q.leave(e, cause{reason: reason})
+		q.leave(e, cause{reason: reason}, now)
 		q.home(e, cause{reason: reason}, now)
 	}
 }

@@ -360,6 +360,44 @@ func TestGroups(t *testing.T) {
 			c.q.Advance(c.now)
 			require.Equal(c.t, "active: a", c.where(), "though the gang has too few pods now")
 		}},
+		{"PG2.11 active", "the gates of the others are asked again", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 2, 0)
+			c.come("g", "a", "b", "c")
+			c.gone("a")
+			require.Equal(c.t, "active: b c", c.where())
+			c.gone("c")
+			require.Equal(c.t, "gated: b", c.where())
+			c.come("g", "d")
+			require.Equal(c.t, "active: b d", c.where())
+		}},
+		{"PG2.11 resting", "the others rest on, or a gate holds them", podgroup.Gates{}, func(c *clique) {
+			c.group("g", "", 2, 0)
+			c.come("g", "a", "b", "c")
+			e, _ := c.pop()
+			c.returns(e, RootUnschedulable, "a", "b", "c")
+			end, _ := c.q.Next(c.now)
+			c.at(500 * time.Millisecond)
+			c.q.Advance(c.now)
+			c.gone("a")
+			require.Equal(c.t, "error backoff: b c", c.where())
+			same, _ := c.q.Next(c.now)
+			require.Equal(c.t, end, same)
+			c.gone("b")
+			require.Equal(c.t, "gated: c", c.where())
+			require.Equal(c.t, c.now, c.q.members[keyOf(c.pod("c"))].root.since)
+			c.come("g", "d")
+			require.Equal(c.t, "error backoff: c d", c.where(), "the rest has not ended")
+		}},
+		{"PG2.11 a group of the tree", "the gates of the rest of the tree are asked again when a group goes", podgroup.Gates{Topology: true, Composites: true}, func(c *clique) {
+			c.composite("job", "", 2)
+			c.group("x", "job", 1, 0)
+			c.group("y", "job", 1, 0)
+			c.come("x", "xa")
+			c.come("y", "ya")
+			require.Equal(c.t, "active: xa ya", c.where())
+			c.removeGroup("y")
+			require.Equal(c.t, "gated: xa; incomplete: ya", c.where())
+		}},
 		{"PG2.11 the last member", "an empty root goes", podgroup.Gates{}, func(c *clique) {
 			c.group("g", "", 1, 0)
 			c.come("g", "a")

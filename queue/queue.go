@@ -42,7 +42,8 @@ type Queue struct {
 	seq, tick, sweeps uint64
 	anchor            time.Time // first time seen: start of the grid of leftover flushes
 	anchored          bool
-	lastFlush         int64 // grid number of the last leftover flush
+	seen              time.Time // last time seen
+	lastFlush         int64     // grid number of the last leftover flush
 	closed            bool
 	out               []Move
 	found             []*Entry // room of concerned
@@ -153,6 +154,7 @@ func (q *Queue) see(now time.Time) {
 		q.anchor, q.anchored = now, true
 	}
 	q.lastFlush = min(q.lastFlush, q.grid(now))
+	q.seen = now
 }
 
 func (q *Queue) moves() []Move {
@@ -281,7 +283,9 @@ func (q *Queue) add(pod *v1.Pod, reason string, now time.Time) {
 
 // Delete forgets a pod, by namespace and name, and its nomination. When a pod of that UID is in flight, the caller must still
 // end the attempt with Done or Return, and Return does not put the pod back. After Done the queue knows nothing of the pod:
-// look into the store before returning it. Delete ignores a nil or unknown pod. O(log n).
+// look into the store before returning it. For a member of an active or resting root Delete asks the gates of the other members
+// again; as in kube-scheduler [GroupOptions.Known] should still count the pod then. Delete ignores a nil or unknown pod. O(log n);
+// O(members) for a member of a group.
 func (q *Queue) Delete(pod *v1.Pod) []Move {
 	if pod == nil {
 		return nil
@@ -291,7 +295,7 @@ func (q *Queue) Delete(pod *v1.Pod) []Move {
 		q.drop(e, cause{reason: podDeleted})
 	}
 	if e := q.members[keyOf(pod)]; e != nil {
-		q.leave(e, cause{reason: podDeleted})
+		q.leave(e, cause{reason: podDeleted}, q.seen)
 	}
 	if f := q.flightOf(pod); f != nil {
 		f.deleted = true

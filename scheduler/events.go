@@ -153,14 +153,15 @@ func (s *Scheduler) denominated(pod *v1.Pod, node string) {
 // DeletePod reports a deleted pod.
 func (s *Scheduler) DeletePod(pod *v1.Pod) {
 	s.handle("PodDelete", func() error {
-		s.groups.see(pod, false)
 		if pod.Spec.NodeName != "" {
+			s.groups.see(pod, false)
 			s.cache.remove(pod)
 			s.queue.Move(queue.Change{Event: podGone, Old: pod})
 			return nil
 		}
 		node := cmp.Or(pod.Status.NominatedNodeName, s.queue.nominated(pod))
-		s.queue.Delete(pod)
+		s.queue.Delete(pod) // its group counts the pod while the gates of the others are asked (PG2.11)
+		s.groups.see(pod, false)
 		if assumed := s.cache.assumed(pod.UID); assumed != nil {
 			s.withdraw(assumed)
 		} else {

@@ -280,6 +280,18 @@ func TestKnownMembers(t *testing.T) {
 	})
 }
 
+// A member that goes counts while the gate of the others is asked (PG2.11).
+func TestDeletedMemberCounts(t *testing.T) {
+	r := groupRig(t, "node n1:2; group g gang3; pod a:4 in=g; pod b:4 in=g; pod c:4 in=g")
+	require.True(t, r.step())
+	require.Equal(t, queue.ErrorBackoff, r.place(r.pods["d/c"]))
+	r.s.DeletePod(r.pods["d/a"])
+	require.Equal(t, queue.ErrorBackoff, r.place(r.pods["d/c"]))
+	r.s.DeletePod(r.pods["d/b"])
+	require.Equal(t, queue.Gated, r.place(r.pods["d/c"]))
+	require.Empty(t, r.errs)
+}
+
 // Each member counts its own failures: one that no filter rejected counts an error (PG7.4).
 func TestMembersCountTheirFailures(t *testing.T) {
 	r := groupRig(t, "node n1:2; group g gang3; pod a:1 in=g; pod b:1 in=g; pod c:1 in=g")

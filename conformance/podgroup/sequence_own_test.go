@@ -14,6 +14,7 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/testkit/situation"
 	own "github.com/podberth/podberth/podgroup"
+	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/scheduler"
 	"github.com/podberth/podberth/volumes"
 )
@@ -21,7 +22,8 @@ import (
 // ownPlayer is podberth's scheduler over an API server in memory, in virtual time.
 type ownPlayer struct {
 	now    time.Time
-	tick   time.Time // when the queue looks at the clock
+	second time.Time // when the queue last looked for the ends of backoffs
+	flush  time.Time // when it last looked for pods that have waited for long
 	s      *scheduler.Scheduler
 	pods   map[string]*v1.Pod
 	groups map[string]*own.Group
@@ -32,7 +34,8 @@ type ownPlayer struct {
 }
 
 func newOurs(gates *own.Gates, nodes ...*v1.Node) (player, error) {
-	p := &ownPlayer{now: time.Now(), tick: time.Now().Truncate(time.Second).Add(time.Second), pods: map[string]*v1.Pod{}, groups: map[string]*own.Group{}, counts: tally{}}
+	began := time.Now().Add(-aside) // as kube-scheduler's queue
+	p := &ownPlayer{now: began, second: began.Truncate(time.Second), flush: began, pods: map[string]*v1.Pod{}, groups: map[string]*own.Group{}, counts: tally{}}
 	snapshot, err := cluster.New(cluster.Objects{Nodes: nodes})
 	if err != nil {
 		return nil, err
@@ -42,7 +45,12 @@ func newOurs(gates *own.Gates, nodes ...*v1.Node) (player, error) {
 		Client: p, Recorder: p, Metrics: p.counts, Groups: gates, Clock: p, InitialBackoff: second, MaxBackoff: &second,
 		Go: func(task func()) { p.tasks = append(p.tasks, task) }, OnError: func(err error) { p.errs = append(p.errs, err) },
 	})
-	return p, err
+	if err != nil {
+		return nil, err
+	}
+	p.s.Tick()
+	p.now = time.Now()
+	return p, nil
 }
 
 func (p *ownPlayer) Now() time.Time                       { return p.now }
@@ -76,12 +84,24 @@ func (p *ownPlayer) do(s step) error {
 	return nil
 }
 
-// advance lets time pass. The queue looks at the clock once in a second, as kube-scheduler's does.
+// advance lets time pass. The queue looks at the clock as kube-scheduler's does: at whole seconds, and every 30 s from its beginning.
 func (p *ownPlayer) advance(d time.Duration) {
 	for end := p.now.Add(d); p.now.Before(end); {
-		p.now = p.now.Add(max(0, min(end.Sub(p.now), p.tick.Sub(p.now))))
-		if !p.now.Before(p.tick) {
-			p.tick = p.tick.Add(time.Second)
+		next := end
+		for _, at := range []time.Time{p.second.Add(time.Second), p.flush.Add(30 * time.Second)} {
+			if at.Before(next) {
+				next = at
+			}
+		}
+		if next.After(p.now) {
+			p.now = next
+		}
+		if second := p.now.Truncate(time.Second); second.After(p.second) {
+			p.second = second
+			p.s.Tick()
+		}
+		if at := p.flush.Add(30 * time.Second); !p.now.Before(at) {
+			p.flush = at
 			p.s.Tick()
 		}
 		p.work()
@@ -111,6 +131,18 @@ func (p *ownPlayer) shown() (out []string) {
 			out = append(out, groupLine("group "+g.Name, c.Reason, c.Message))
 		}
 	}
+	p.s.Queue().Read(func(q *queue.Queue) {
+		for _, e := range q.All(p.now) {
+			place := e.Place.String()
+			switch e.Place { // the names of kube-scheduler
+			case queue.ErrorBackoff:
+				place = queue.Backoff.String()
+			case queue.Gated:
+				place = queue.Unschedulable.String()
+			}
+			out = append(out, fmt.Sprintf("%s %s after %d attempts", e.Pod.Name, place, e.Attempts))
+		}
+	})
 	for _, err := range p.errs {
 		out = append(out, "error: "+err.Error())
 	}

@@ -3,8 +3,11 @@ package podgroup
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strconv"
 	"sync/atomic"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -18,6 +21,8 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/backend/queue"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/podberth/podberth/internal/testkit/situation"
 	own "github.com/podberth/podberth/podgroup"
@@ -28,6 +33,7 @@ type realPlayer struct {
 	ctx    context.Context
 	end    context.CancelFunc
 	client *fake.Clientset
+	queue  queue.SchedulingQueue
 	diary  *diary
 }
 
@@ -52,6 +58,7 @@ func newTheirs(ctx context.Context, gates *own.Gates, async bool, nodes ...*v1.N
 	if err != nil {
 		return nil, err
 	}
+	p.queue, sched.NextEntity = sched.SchedulingQueue, p.oneAfterAnother(sched)
 	factory.Start(p.ctx.Done())
 	factory.WaitForCacheSync(p.ctx.Done())
 	if err := sched.WaitForHandlersSync(p.ctx); err != nil {
@@ -61,6 +68,27 @@ func newTheirs(ctx context.Context, gates *own.Gates, async bool, nodes ...*v1.N
 	time.Sleep(aside)
 	return p, nil
 }
+
+// oneAfterAnother lets an attempt begin when all that the last one and the last change have started has come to rest. Without it an attempt may
+// begin while the queue still takes the pods that have waited for their group, or before the informers tell of a deletion.
+func (p *realPlayer) oneAfterAnother(sched *scheduler.Scheduler) func(klog.Logger) (framework.QueuedEntityInfo, error) {
+	next, q := sched.NextEntity, sched.SchedulingQueue
+	due := func() bool {
+		alone := func(pod *v1.Pod) bool { return pod.Spec.SchedulingGroup == nil } // no group is tried before its backoff has ended
+		return p.ctx.Err() != nil || len(q.PodsInActiveQ()) > 0 || slices.ContainsFunc(q.PodsInBackoffQ(), alone)
+	}
+	return func(logger klog.Logger) (framework.QueuedEntityInfo, error) {
+		for synctest.Wait(); !due(); synctest.Wait() {
+			for !due() {
+				time.Sleep(look)
+			}
+		}
+		return next(logger)
+	}
+}
+
+// look is the time between two looks at the queue.
+const look = 2 * time.Millisecond
 
 func (p *realPlayer) do(s step) error {
 	var err error
@@ -118,7 +146,23 @@ func (p *realPlayer) shown() (out []string) {
 			out = append(out, groupLine("group "+g.Name, c.Reason, c.Message))
 		}
 	}
+	for place, list := range map[string][]*v1.Pod{
+		"active": p.queue.PodsInActiveQ(), "backoff": p.queue.PodsInBackoffQ(), "unschedulable": p.queue.UnschedulablePods(),
+		"pending": p.queue.PendingPodGroupPods(), "incomplete": p.queue.IncompletePodGroupPodsPods(), "in flight": p.queue.InFlightPods(),
+	} {
+		for _, pod := range list {
+			e, _ := p.queue.GetPod(pod.Name, pod.Namespace, pod.Spec.SchedulingGroup)
+			out = append(out, fmt.Sprintf("%s %s after %d attempts", pod.Name, place, attempts(e)))
+		}
+	}
 	return out
+}
+
+func attempts(e *framework.QueuedPodInfo) int {
+	if e == nil {
+		return -1
+	}
+	return e.Attempts
 }
 
 func (p *realPlayer) told() []string {
