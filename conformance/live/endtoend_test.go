@@ -58,7 +58,8 @@ func TestEndToEnd(t *testing.T) {
 	driver := reachOf(w.server.Config, 10000).config()
 	w.api = kubernetes.NewForConfigOrDie(driver)
 	roles := slices.DeleteFunc(strings.Split(*e2eRoles, ","), func(role string) bool {
-		return (role == "bare" || role == "floor") && (*e2eOpen || *e2eWorkload != "plain")
+		writes := *e2eWorkload == "preemption" || *e2eWorkload == "shared" // more than bindings and their events
+		return role == "bare" && (*e2eOpen || *e2eWorkload != "plain") || role == "floor" && writes
 	})
 	for run := range *e2eRuns {
 		for k := range roles {
