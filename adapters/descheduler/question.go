@@ -20,6 +20,8 @@ const (
 	expected = 5 * time.Minute
 	// most is how many pods of one node may be promised: which of them go is not known, so each set of them is asked about.
 	most = 4
+	// latest is how many of the pods of other nodes that were promised last count: strategies evict soon after they have asked.
+	latest = 8
 )
 
 // question is what a caller wants to know of a pod.
@@ -77,7 +79,7 @@ func (f *follower) letGo(pod *v1.Pod, q question) (why string, err error) {
 	if len(here) > most {
 		return fmt.Sprintf("%d pods of the node may be evicted already", len(here)), nil
 	}
-	sets := [][]departed{slices.Concat(left, elsewhere, here)} // all go that may, or some of this node
+	var sets [][]departed
 	for bits := range 1 << len(here) {
 		some := slices.Clone(left)
 		for i, d := range here {
@@ -86,6 +88,9 @@ func (f *follower) letGo(pod *v1.Pod, q question) (why string, err error) {
 			}
 		}
 		sets = append(sets, some)
+	}
+	if len(elsewhere) > 0 { // and if all go that may
+		sets = append(sets, slices.Concat(left, elsewhere[max(0, len(elsewhere)-latest):], here))
 	}
 	for _, before := range sets {
 		if why, err = f.oneByOne(append(slices.Clip(before), asked)); err != nil || why != "" {
