@@ -145,6 +145,8 @@ func auditLayout(t *testing.T, e *Engine, l *layout, at string) {
 			size[g]--
 		}
 	}
+	checkSpans(t, l, &l.whole)
+	checkSpans(t, l, &l.part)
 	for g := range l.groups {
 		equal(t, 0, size[g], at)
 		checkHeap(t, l.groups[g].heap, l.where, at)
@@ -153,6 +155,17 @@ func auditLayout(t *testing.T, e *Engine, l *layout, at string) {
 			delete(rejects[g], x.verdict)
 		}
 		require.Empty(t, rejects[g], at)
+	}
+}
+
+// checkSpans reads the spans that are known again.
+func checkSpans(t *testing.T, l *layout, x *spans) {
+	for k := range x.list {
+		if x.list[k].known {
+			var again span
+			again.read(x.slots(k), l)
+			require.ElementsMatch(t, again.groups, x.list[k].groups, "span %d", k)
+		}
 	}
 }
 

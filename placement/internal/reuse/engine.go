@@ -85,6 +85,7 @@ type Engine struct {
 	ranked []int32 // place in scan order by slot
 	of     []int   // the scan order that ranked was made of
 	orders int     // how many scan orders there were
+	span   int     // nodes of a span
 
 	collect func([]cluster.Event) // keeps blocks of events in room
 	room    room
@@ -135,7 +136,7 @@ func (k keys) append(dst []byte, pod *v1.Pod) []byte {
 // group Never or two filters are of group Rows. order returns the slots of all nodes in scan order, as another slice after a
 // change of nodes.
 func New(log Log, order func() []int, plugins []Plugin) *Engine {
-	e := &Engine{log: log, order: order, plugins: plugins, seen: map[string]struct{}{}, asked: map[string]struct{}{}, met: map[string]struct{}{}, unsigned: map[string]struct{}{}}
+	e := &Engine{log: log, order: order, plugins: plugins, seen: map[string]struct{}{}, asked: map[string]struct{}{}, met: map[string]struct{}{}, unsigned: map[string]struct{}{}, span: spanNodes}
 	e.failures.answers = map[string]*failure{}
 	e.collect = func(block []cluster.Event) { e.room.blocks = append(e.room.blocks, block) }
 	names := map[string]bool{}

@@ -33,6 +33,8 @@ type layout struct {
 	scans int   // by shapes without heaps
 	tree  *tree // for these
 
+	whole, part spans // of all nodes, and of the nodes that were asked about alone
+
 	signatures signatures // of the groups
 }
 
@@ -210,6 +212,8 @@ func (l *layout) move(s *shape, i int32) {
 	if l.tree != nil {
 		l.tree.moved = append(l.tree.moved, i)
 	}
+	l.whole.touch(i)
+	l.part.touch(i)
 	if from == to { // the event in the change log ranks the slot
 		return
 	}
@@ -230,6 +234,8 @@ func (l *layout) move(s *shape, i int32) {
 
 // refill fills the heaps again, after the scan order has changed.
 func (l *layout) refill(e *Engine) {
+	l.whole.forget()
+	l.part.forget()
 	for g := range l.groups {
 		x := &l.groups[g]
 		x.heap, x.rejects = x.heap[:0], x.rejects[:0]
@@ -256,6 +262,8 @@ func (l *layout) rank(i int32) {
 	if l.rows == nil || l.group[i] < 0 {
 		return
 	}
+	l.whole.touch(i)
+	l.part.touch(i)
 	key := l.rows.keys[i]
 	if at := l.where[i]; at >= 0 && fits(key) {
 		h := l.groups[l.group[i]].heap

@@ -13,71 +13,190 @@ type sighting struct {
 	group int32 // place among the candidates
 }
 
-// look examines the nodes one by one, as the search without kept work does, and reads the kept answer about each: a few ns a node. The
-// Slot of the answer is -1 when no node is feasible. It reports false when the caller must ask the plugins node by node.
+// look is a walk over nodes that are examined one by one, as the search without kept work does. It reads the kept answer about each: a few ns
+// a node, and less for spans of nodes.
+type look struct {
+	s       *shape
+	own     func(i int) (int64, bool)
+	without map[int]bool
+	groups  []candidate
+	tie     bool       // found is asked for
+	found   []sighting // the feasible nodes
+	spans   *spans     // nil: there are none
+	limit   int        // of feasible nodes
+
+	examined, feasible int
+}
+
+// look looks for the best of the first feasible nodes. The Slot of the answer is -1 when no node is feasible. It reports false when the caller
+// must ask the plugins node by node.
 func (s *shape) look(q *Question) (Answer, bool) {
 	e := s.engine
 	own, ok := s.ownOf(q.Pod)
 	if !ok {
 		return Answer{}, false
 	}
-	groups, found := s.candidates(), e.room.found[:0]
-	limit, order := q.Limit, q.Slots
+	order := q.Slots
 	if order == nil {
 		order = e.order()
 	}
-	if limit <= 0 {
-		limit = len(order)
+	w := look{s: s, own: own, without: q.Without, groups: s.candidates(), tie: q.Tie != nil, found: e.room.found[:0], spans: s.spansOf(q, order), limit: q.Limit}
+	if w.limit <= 0 {
+		w.limit = len(order)
 	}
-	out := Answer{Slot: -1}
-	at := q.From % len(order)
-	for out.Examined < len(order) && len(found) < limit {
-		i := order[at]
-		if at++; at == len(order) {
-			at = 0
-		}
-		out.Examined++
-		g := s.candidateOf(i)
-		c := &groups[g]
-		if c.count < 0 {
-			continue
-		}
-		score, ok := own(i)
-		if !ok {
-			return Answer{}, false
-		}
-		if score < 0 || q.Without[i] {
-			continue
-		}
-		if c.count == 0 { // the first node of the group
-			allowed, failed := s.allows(i)
-			if failed {
-				return Answer{}, false
-			}
-			if !allowed {
-				c.count = -1
-				continue
-			}
-		}
-		if key := keyOf(score, int32(len(found))); key > c.top.key { // the first key is larger than 0
-			c.top = heapEntry{key, int32(i)}
-		}
-		c.count++
-		found = append(found, sighting{score, int32(i), int32(g)})
+	ok = w.walk(order, q.From%len(order))
+	e.room.found = w.found
+	if !ok {
+		return Answer{}, false
 	}
-	e.room.found = found
-	switch out.Feasible = len(found); out.Feasible {
+	out := Answer{Slot: -1, Examined: w.examined, Feasible: w.feasible}
+	switch w.feasible {
 	case 0:
 		return out, q.Slots == nil || len(q.Without) == 0 && s.refuse(q, &out)
 	case 1:
-		out.Slot = int(found[0].slot)
+		out.Slot = w.only()
 	default:
-		if out.Slot, out.Total, ok = s.chooseFound(groups, found, q.Tie); !ok {
+		if out.Slot, out.Total, ok = s.chooseFound(w.groups, w.found, q.Tie); !ok {
 			return Answer{}, false
 		}
 	}
 	out.Predicates = s.accounts(q.Pod)
 	return out, true
+}
+
+// spansOf returns the spans of an order; nil when each node must be examined.
+func (s *shape) spansOf(q *Question, order []int) *spans {
+	size := s.engine.span
+	if !s.heaps || s.exceptions.some || !q.plain() || len(order) < 2*size {
+		return nil
+	}
+	x := &s.layout.whole
+	if q.Slots != nil {
+		x = &s.layout.part
+	}
+	x.divide(order, len(s.layout.group), size)
+	return x
+}
+
+// walk examines the nodes from a place on, around the end, until enough are feasible. It reports false when the caller must ask the plugins.
+func (w *look) walk(order []int, at int) bool {
+	for left := len(order); left > 0 && w.feasible < w.limit; {
+		end := min(len(order), at+left)
+		if x := w.spans; x != nil {
+			k := at / x.size
+			end = min(end, (k+1)*x.size)
+			if whole := x.slots(k); len(whole) == end-at {
+				passed, ok := w.span(x.groups(k, w.s.layout), len(whole), len(order))
+				if !ok {
+					return false
+				}
+				if passed {
+					left -= end - at
+					at = end % len(order)
+					continue
+				}
+			}
+		}
+		if !w.nodes(order[at:end]) {
+			return false
+		}
+		left -= end - at
+		at = end % len(order)
+	}
+	return true
+}
+
+// nodes examines nodes until enough are feasible.
+func (w *look) nodes(slots []int) bool {
+	s := w.s
+	for _, i := range slots {
+		if w.feasible == w.limit {
+			break
+		}
+		w.examined++
+		g := s.candidateOf(i)
+		c := &w.groups[g]
+		if c.count < 0 {
+			continue
+		}
+		score, ok := w.own(i)
+		if !ok {
+			return false
+		}
+		if score < 0 || w.without[i] {
+			continue
+		}
+		if c.count == 0 {
+			if allowed, ok := w.first(c, i); !ok || !allowed {
+				if !ok {
+					return false
+				}
+				continue
+			}
+		}
+		if key := keyOf(score, int32(w.examined)); key > c.top.key { // the first key is larger than 0
+			c.top = heapEntry{key, int32(i)}
+		}
+		c.count++
+		w.feasible++
+		if w.tie {
+			w.found = append(w.found, sighting{score, int32(i), int32(g)})
+		}
+	}
+	return true
+}
+
+// first asks about the first node of a group. ok is false when a predicate fails.
+func (w *look) first(c *candidate, i int) (allowed, ok bool) {
+	allowed, failed := w.s.allows(i)
+	if !allowed {
+		c.count = -1
+	}
+	return allowed, !failed
+}
+
+// span takes all nodes of a span. It reports false, and takes none, when the walk may end among them.
+func (w *look) span(groups []spanGroup, nodes, all int) (passed, ok bool) {
+	n := 0
+	for k := range groups {
+		g := &groups[k]
+		c := &w.groups[g.group]
+		if c.count == 0 {
+			if _, ok := w.first(c, int(g.best.slot)); !ok {
+				return false, false
+			}
+		}
+		if c.count >= 0 {
+			n += int(g.count)
+		}
+	}
+	if w.limit < all && w.feasible+n >= w.limit {
+		return false, true
+	}
+	for k := range groups {
+		g := &groups[k]
+		c := &w.groups[g.group]
+		if c.count < 0 {
+			continue
+		}
+		if top := g.best.moved(w.examined + 1); top.key > c.top.key {
+			c.top = top
+		}
+		c.count += g.count
+	}
+	w.feasible += n
+	w.examined += nodes
+	return true, true
+}
+
+// only returns the feasible node, if there is one alone.
+func (w *look) only() int {
+	for k := range w.groups {
+		if c := &w.groups[k]; c.count > 0 {
+			return int(c.top.slot)
+		}
+	}
+	return -1
 }
 
 // refuse writes why no node of a question about some nodes is feasible. It reports false when the caller must ask node by node.

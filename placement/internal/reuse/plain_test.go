@@ -68,6 +68,9 @@ func (f *field) plain(q *Question) (out Answer, found []int, fails bool) {
 		}
 	}
 	order := f.order()
+	if q.Slots != nil {
+		order = q.Slots
+	}
 	limit := q.Limit
 	if limit == 0 {
 		limit = len(order)

@@ -67,6 +67,8 @@ type game struct {
 	quiet   bool // nodes stay, and many pods ask for what no pod asked for before
 	failed  map[Kind][]verdictAt
 	total   calls
+	part    []int // nodes that are asked about alone
+	whole   []int // the scan order of these
 }
 
 // verdictAt is what a pod without a node was told about a node.
@@ -94,6 +96,7 @@ func newGame(t *testing.T, r *rand.Rand, total calls) *game {
 	}
 	g.engine = New(log, g.order, g.plugins)
 	require.NotNil(t, g.engine)
+	g.engine.span = 1 + g.r.IntN(3)
 	for range 2 + g.r.IntN(5) {
 		g.kinds = append(g.kinds, g.pod())
 	}
@@ -192,6 +195,9 @@ func (g *game) question() Question {
 		k := g.r.IntN(6) - 1
 		q.Tie = func(n int) int { return k }
 	}
+	if g.one(3) {
+		q.Slots = g.some()
+	}
 	if g.one(4) { // of the nodes with room some are not feasible
 		q.Without = map[int]bool{}
 		before := maps.Clone(g.c)
@@ -204,6 +210,20 @@ func (g *game) question() Question {
 		}
 	}
 	return q
+}
+
+// some returns nodes in scan order, often the same ones.
+func (g *game) some() []int {
+	order := g.order()
+	if g.whole == nil || len(order) != len(g.whole) || &order[0] != &g.whole[0] || g.one(4) {
+		g.whole, g.part = order, nil
+		for k, i := range order {
+			if !g.one(4) || len(g.part) == 0 && k == len(order)-1 {
+				g.part = append(g.part, i)
+			}
+		}
+	}
+	return g.part
 }
 
 // restore takes back the calls since before.
@@ -246,6 +266,9 @@ func (g *game) compare(t *testing.T, at string, q *Question, want, got *Answer) 
 	if got.Examined > 0 {
 		require.Equal(t, want.Examined, got.Examined, at)
 		g.total["in order"]++
+		if q.Slots != nil {
+			g.total["in order, some nodes"]++
+		}
 	}
 	if got.Slot >= 0 {
 		require.Nil(t, got.Rejected, at)
