@@ -3,7 +3,9 @@ package placement
 import (
 	"encoding/binary"
 	"slices"
+	"strconv"
 
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/podgroup"
 )
@@ -13,12 +15,16 @@ import (
 // the plugins say the same, and members whose answers follow from nothing else (reuse.Locals).
 //
 // Of placements that are alike the first is taken if any is. So the nodes of the others are not needed.
+//
+// How good a placement was is kept for later groups with the same members: of the placements that did not change since, only the one that is
+// taken is tried again.
 type alike struct {
 	r        *groupRun
 	locals   reuse.Locals
 	topology *topology // whose placements are tried; nil: others are
 	key      []byte    // of the placement that is tried
 	trials   map[string]alikeTrial
+	kept     []keptTrial // by placement, of this decision and of earlier ones; nil: none are kept
 }
 
 // alikeTrial is a trial, and what it left in the run.
@@ -26,6 +32,13 @@ type alikeTrial struct {
 	t       *groupTrial
 	next    int
 	reached []GroupMember
+}
+
+// keptTrial is what is kept of a trial.
+type keptTrial struct {
+	rows int32 // of the placement
+	next int   // where the search after it begins
+	t    *groupTrial
 }
 
 // manyKinds is how many kinds of members a group may have: each makes the keys longer.
@@ -44,39 +57,66 @@ func (r *groupRun) alike(n *podgroup.Node, placements []podgroup.Placement) *ali
 		}
 	}
 	a := &alike{r: r, trials: map[string]alikeTrial{}}
-	for _, m := range r.untried(n, nil).members {
-		if m.pod.Status.NominatedNodeName != "" || !a.locals.Add(r.p.engine, m.pod) || a.locals.Kinds() > manyKinds {
+	members := binary.AppendUvarint(nil, uint64(n.Needs()))
+	members = binary.AppendUvarint(members, uint64(r.p.cluster.Schema().Len()))
+	members = strconv.AppendBool(members, r.o.Scored)
+	for _, pod := range r.queued[n] {
+		kind, ok := a.locals.Add(r.p.engine, pod)
+		if !ok || pod.Status.NominatedNodeName != "" || a.locals.Kinds() > manyKinds {
 			return nil
 		}
+		members = binary.AppendUvarint(members, uint64(kind))
 	}
 	if x := r.p.nodesOfGroups().topologies[n.Key()]; x != nil && len(x.placements) == len(placements) && &x.placements[0] == &placements[0] {
 		a.topology = x
 		x.begin()
 		x.learn(&a.locals)
+		if n.Up == nil { // another group may need the members that a trial reached
+			a.kept = x.trialsOf(members)
+		}
 	}
 	r.reached = slices.Grow(r.reached, len(placements))
 	return a
 }
 
-// recall returns the trial of an earlier placement that is like this one, the one at a place of the list; nil when there is none. The run
-// goes on as after that trial.
-func (a *alike) recall(at int, in podgroup.Placement) *groupTrial {
+// recall returns the trial of a placement that is like this one, the one at a place of the list, or what is kept of the trial of this one; nil
+// when there is none. The run goes on as after that trial. again is true for a placement that is like one before.
+func (a *alike) recall(at int, in podgroup.Placement) (t *groupTrial, again bool) {
 	if a == nil || !a.describe(at, in) {
-		return nil
+		return nil, false
+	}
+	if a.kept != nil {
+		if k := &a.kept[at]; k.t != nil && k.t.from == a.r.next && k.rows == a.topology.rows[at] {
+			a.r.next = k.next
+			return k.t, false
+		}
 	}
 	x, known := a.trials[string(a.key)]
 	if !known {
-		return nil
+		return nil, false
 	}
+	from := a.r.next
 	a.r.next, a.r.reached = x.next, append(a.r.reached, x.reached)
-	return x.t
+	a.note(at, from, in, x.t)
+	return x.t, true
 }
 
-// keep remembers the trial of the placement that recall did not find.
-func (a *alike) keep(t *groupTrial) {
-	if a != nil && len(a.key) > 0 {
-		a.trials[string(a.key)] = alikeTrial{t, a.r.next, slices.Clip(a.r.reached[len(a.r.reached)-1])}
+// keep remembers the trial of the placement that recall did not find, which began at a place.
+func (a *alike) keep(at, from int, t *groupTrial) {
+	if a == nil || len(a.key) == 0 {
+		return
 	}
+	a.trials[string(a.key)] = alikeTrial{t, a.r.next, slices.Clip(a.r.reached[len(a.r.reached)-1])}
+	a.note(at, from, t.in, t)
+}
+
+// note keeps the trial of a placement, or of one that is like it, for later decisions.
+func (a *alike) note(at, from int, in podgroup.Placement, t *groupTrial) {
+	if a.kept == nil || t.status.code == filter.Error {
+		return
+	}
+	t.sum = a.r.sumOf(t)
+	a.kept[at] = keptTrial{rows: a.topology.rows[at], next: a.r.next, t: &groupTrial{status: &groupStatus{code: t.status.code}, in: in, sum: t.sum, kept: true, from: from}}
 }
 
 // describe writes the key of a placement: where the search begins, and of each node what the plugins say and the rows. It reports false, and leaves
@@ -91,7 +131,7 @@ func (a *alike) describe(at int, in podgroup.Placement) bool {
 	}
 	x := a.topology
 	if x != nil && nodes.topologies[x.key] != x { // its numbers are not kept any more
-		a.topology, x = nil, nil
+		a.topology, a.kept, x = nil, nil, nil
 		clear(a.trials)
 	}
 	if x != nil {

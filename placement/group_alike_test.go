@@ -185,10 +185,19 @@ func checkAlike(t *testing.T, data []byte) (room, scored int, code filter.Code) 
 		require.Equal(t, slow.scored, fast.scored, text)
 	}
 	room, scored = slow.scored, fast.scored
+	queued := s.Queued
 	for range 3 {
 		text += change(t, b, s, snapshot)
 		fast.heard, slow.heard = "", ""
-		require.Equal(t, told(placerOf(&slow).DecideGroup(s.Queued, each)), told(placer.DecideGroup(s.Queued, o)), text)
+		if b.OneIn(4) { // another group, as far as the plan knows
+			queued = s.Queued[:1+b.Below(len(s.Queued))]
+		}
+		if b.OneIn(4) {
+			o.Next = b.Below(4)
+			each.Next = o.Next
+		}
+		text += fmt.Sprintf("\n%d pods from %d", len(queued), o.Next)
+		require.Equal(t, told(placerOf(&slow).DecideGroup(queued, each)), told(placer.DecideGroup(queued, o)), text)
 		require.Equal(t, slow.heard, fast.heard, text)
 	}
 	return room, scored, d.Code
@@ -202,7 +211,11 @@ func change(t *testing.T, b *testkit.Bytes, s *situation.Situation, snapshot *cl
 		require.NoError(t, snapshot.Set(node))
 		return "\n" + node.Name + " comes back"
 	}
-	switch b.Below(5) {
+	switch b.Below(6) {
+	case 4:
+		pod := testkit.Pod(fmt.Sprint("more", snapshot.Version())).Request("cpu=" + testkit.Pick(b, "1", "2")).On(node.Name).Obj()
+		require.NoError(t, snapshot.Set(pod))
+		return "\n" + pod.Name + " comes to " + node.Name
 	case 0:
 		require.NoError(t, snapshot.Remove(snapshot.Node(slot)))
 		return "\n" + node.Name + " leaves"
@@ -222,6 +235,18 @@ func change(t *testing.T, b *testkit.Bytes, s *situation.Situation, snapshot *cl
 		return "\n" + pod.Name + " leaves"
 	}
 	return ""
+}
+
+// What became of a group says nothing about a group with fewer members.
+func TestKeptTrialsAreOfOneGroup(t *testing.T) {
+	s, placer, o := groupWorld(t, "gates=T; node a1:3 zone=a; node b1:2 zone=b; group g gang1 key=zone; pod a,b,c:1 in=g")
+	for range 5 {
+		for pods, node := range []string{1: "b1", 2: "b1", 3: "a1"} {
+			if pods > 0 {
+				require.Equal(t, node, placer.DecideGroup(s.Queued[:pods], o).Members[0].Node, "%d pods", pods)
+			}
+		}
+	}
 }
 
 func FuzzAlikePlacements(f *testing.F) {

@@ -40,6 +40,15 @@ type groupTrial struct {
 	strays   []memberTrial // pods of the group that belong to a composite group of the same name: nobody tries them
 	children []*groupTrial // of a composite group; those that were not evaluated have no status
 	in       podgroup.Placement
+	sum      *trialSum // nil: not made yet
+	kept     bool      // of an earlier decision: it has a status, a placement, a sum, and the place from which the search began
+	from     int
+}
+
+// trialSum is what the choice among placements reads of a trial.
+type trialSum struct {
+	placed   int
+	fullness int64 // score of the plugins
 }
 
 // placed returns the members that found nodes, below successful groups only, in the order of the algorithm.
@@ -250,46 +259,24 @@ func (r *groupRun) before(n *podgroup.Node) func(yield func(*v1.Pod, int) bool) 
 
 // choose tries every placement and takes the best of those that are feasible.
 func (r *groupRun) choose(n *podgroup.Node, placements []podgroup.Placement) *groupTrial {
-	before := len(r.assumed)
+	before, next, reached := len(r.assumed), r.next, len(r.reached)
 	if n.Composite == nil {
 		r.decision.Placements += len(placements)
 	}
-	var first *groupTrial
-	var feasible []*groupTrial // one of those that are alike
-	fit := 0                   // placements
 	known := r.alike(n, placements)
-	for at, in := range placements {
-		end := func(filter.Code) {}
-		if n.Composite == nil {
-			end = r.begin(PlacementStep)
-		}
-		t := known.recall(at, in)
-		again := t != nil
-		if !again {
-			t = r.try(n, in)
-			known.keep(t)
-		}
-		end(t.status.code)
-		switch t.status.code {
-		case filter.Error:
-			return t
-		case filter.Success:
-			if fit++; !again {
-				feasible = append(feasible, t)
-			}
-		}
-		if first == nil {
-			first = t
-		}
+	best, kept := r.compare(n, placements, known)
+	if kept && (best.status.code != filter.Success || r.sumOf(best).placed == 0) { // then it is written why, of each member
+		known.kept, r.next, r.reached = nil, next, r.reached[:reached]
+		clear(known.trials)
+		best, _ = r.compare(n, placements, known)
 	}
-	if len(feasible) == 0 {
-		first.status = failedStatus(podgroup.NoPlacementText(len(placements), first.status.reasons[0]))
-		return first
-	}
-	best, status := r.best(n, feasible, fit)
-	if status != nil {
-		best.status = status
+	if best.status.code != filter.Success {
 		return best
+	}
+	if best.kept {
+		next, r.next = r.next, best.from
+		best = r.try(n, best.in)
+		r.next = next
 	}
 	if r.o.Gates.Composites {
 		for _, m := range best.placed() {
@@ -301,6 +288,50 @@ func (r *groupRun) choose(n *podgroup.Node, placements []podgroup.Placement) *gr
 		}
 	}
 	return best
+}
+
+// compare tries the placements and returns the best trial, with the status of all if none is feasible. kept reports whether one of the
+// placements was not tried, because its trial is known of an earlier decision.
+func (r *groupRun) compare(n *podgroup.Node, placements []podgroup.Placement, known *alike) (best *groupTrial, kept bool) {
+	var first *groupTrial
+	var feasible []*groupTrial // one of those that are alike
+	fit := 0                   // placements
+	for at, in := range placements {
+		end := func(filter.Code) {}
+		if n.Composite == nil {
+			end = r.begin(PlacementStep)
+		}
+		from := r.next
+		t, again := known.recall(at, in)
+		if t == nil {
+			t = r.try(n, in)
+			known.keep(at, from, t)
+		}
+		kept = kept || t.kept
+		end(t.status.code)
+		switch t.status.code {
+		case filter.Error:
+			return t, kept
+		case filter.Success:
+			if fit++; !again {
+				feasible = append(feasible, t)
+			}
+		}
+		if first == nil {
+			first = t
+		}
+	}
+	if len(feasible) == 0 {
+		if !kept {
+			first.status = failedStatus(podgroup.NoPlacementText(len(placements), first.status.reasons[0]))
+		}
+		return first, kept
+	}
+	best, status := r.best(n, feasible, fit)
+	if status != nil && !kept {
+		best.status = status
+	}
+	return best, kept
 }
 
 // try evaluates a node of the tree inside one of its placements, and undoes everything.
@@ -316,15 +347,23 @@ func (r *groupRun) try(n *podgroup.Node, in podgroup.Placement) (t *groupTrial) 
 	return t
 }
 
-// fullness is the score of the plugins for the placement of a trial with the members that would go there.
-func (r *groupRun) fullness(t *groupTrial) (sum int64) {
+// sumOf sums up a trial: the score of the plugins is that of its placement with the members that would go there.
+func (r *groupRun) sumOf(t *groupTrial) *trialSum {
+	if t.sum != nil {
+		return t.sum
+	}
+	sum := &trialSum{}
 	var pods []*v1.Pod
 	for _, m := range t.placed() {
 		pods = append(pods, m.pod)
 	}
+	sum.placed = len(pods)
+	if t.status.code != filter.Success {
+		return sum
+	}
 	for _, w := range r.p.profile.Scores {
 		if w.PlacementScore != nil {
-			sum += w.PlacementScore(r.p.snapshot, t.in.Slots, pods)
+			sum.fullness += w.PlacementScore(r.p.snapshot, t.in.Slots, pods)
 		}
 	}
 	return sum
@@ -338,7 +377,8 @@ func (r *groupRun) best(n *podgroup.Node, feasible []*groupTrial, fit int) (*gro
 	}
 	scheduled, counts, fullness := r.scheduled(n), make([]int, len(feasible)), make([]int64, len(feasible))
 	for k, t := range feasible {
-		counts[k], fullness[k] = scheduled+len(t.placed()), r.fullness(t)
+		sum := r.sumOf(t)
+		counts[k], fullness[k] = scheduled+sum.placed, sum.fullness
 	}
 	scores := podgroup.PodCounts(counts)
 	if scores == nil {

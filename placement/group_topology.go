@@ -20,6 +20,9 @@ type topology struct {
 	locals     reuse.Locals         // the members that says is about
 	says       []int32              // by placement: equal numbers are equal words of the plugins about the nodes, in their order
 	buffer     []byte
+
+	asked string      // the members, their order and the minimum of the group that kept is about
+	kept  []keptTrial // by placement
 }
 
 // unknownRows is the number of a placement a row of which has changed.
@@ -45,6 +48,7 @@ func newTopology(c Cluster, order []int, key string) *topology {
 func (x *topology) begin() {
 	if len(x.numbers) > maxRowNumbers {
 		clear(x.numbers)
+		x.kept = nil
 		for at := range x.rows {
 			x.rows[at] = unknownRows
 		}
@@ -68,7 +72,7 @@ func (x *topology) learn(locals *reuse.Locals) {
 	if x.says != nil && x.locals.Same(locals) {
 		return
 	}
-	x.locals, x.says = *locals, make([]int32, len(x.placements))
+	x.locals, x.says, x.kept = *locals, make([]int32, len(x.placements)), nil
 	numbers := map[string]int32{}
 	for at, in := range x.placements {
 		b := x.buffer[:0]
@@ -77,6 +81,15 @@ func (x *topology) learn(locals *reuse.Locals) {
 		}
 		x.says[at], x.buffer = number(numbers, b), b
 	}
+}
+
+// trialsOf returns the trials that are kept of groups like this one, by placement. Members is the order of kinds among the locals, and what
+// else their trials depend on.
+func (x *topology) trialsOf(members []byte) []keptTrial {
+	if x.kept == nil || x.asked != string(members) {
+		x.asked, x.kept = string(members), make([]keptTrial, len(x.placements))
+	}
+	return x.kept
 }
 
 // number returns the number of a text, the next one for a new text.

@@ -23,41 +23,42 @@ type local struct {
 // Kinds returns how many kinds of pods there are.
 func (l *Locals) Kinds() int { return len(l.kinds) }
 
-// Add adds a pod. It reports false when the answers about the pod follow from more than that, or when the engine does not serve the pod.
-func (l *Locals) Add(e *Engine, pod *v1.Pod) bool {
+// Add adds a pod and returns the number of its kind, which is below Kinds. It reports false when the answers about the pod follow from more
+// than that, or when the engine does not serve the pod.
+func (l *Locals) Add(e *Engine, pod *v1.Pod) (kind int, ok bool) {
 	for _, skips := range e.skips {
 		if !skips(pod) {
-			return false
+			return 0, false
 		}
 	}
 	e.watch()
 	if !e.podKey(pod) {
-		return false
+		return 0, false
 	}
-	if slices.ContainsFunc(l.kinds, func(x local) bool { return x.key == string(e.room.key) }) {
-		return true
+	if kind = slices.IndexFunc(l.kinds, func(x local) bool { return x.key == string(e.room.key) }); kind >= 0 {
+		return kind, true
 	}
 	x := local{key: string(e.room.key)}
 	s := e.shape(pod)
 	if s == nil || !s.local() {
-		return false
+		return 0, false
 	}
 	a, ok := e.askerOf(pod)
 	if !ok || a.filter != nil && !rowsAlone(a.filter) {
-		return false
+		return 0, false
 	}
 	for _, s := range a.scorers {
 		if rowsAlone(s.Scorer) {
 			continue
 		}
 		if n, is := s.Scorer.(NodeAlone); !is || !n.NodeAlone() {
-			return false
+			return 0, false
 		}
 		x.fixed = append(x.fixed, s.Scorer)
 	}
 	x.from, x.moves, x.group = s.layout, s.layout.moves, s.layout.group
 	l.kinds = append(l.kinds, x)
-	return true
+	return len(l.kinds) - 1, true
 }
 
 // Same reports whether Append appends the same for both as long as no object of a node changes.
