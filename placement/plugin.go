@@ -70,7 +70,7 @@ type Plugin struct {
 	CanStopHolding bool
 	// PlacementScore says how good a set of nodes is for a group (Placer.DecideGroup), in 0 to 100: members would come to nodes
 	// of the set. The cluster does not have them. Of a plugin of KeepByNodeAndPods it must read nothing of the nodes but their rows (Allocatable,
-	// Requested and NonZero). nil: the plugin scores no sets.
+	// Requested and NonZero), and nothing of the members but what AppendKey appends. nil: the plugin scores no sets.
 	PlacementScore func(c Cluster, slots []int, members []*v1.Pod) int64
 	// GroupPostFilter says what the plugin does for an unschedulable group before the group preempts. nil: nothing. An error ends the
 	// attempt of the group.
