@@ -11,6 +11,7 @@ import (
 	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release"
 )
 
 // sync tells the scheduler's informers about all changes of claims, and compares the hints for them.
@@ -27,6 +28,9 @@ func (q *sequence) sync() {
 }
 
 func (q *sequence) claimHint(pod *v1.Pod, c change) {
+	if c.new == nil && trial.Linked == release.V1_36 {
+		return // its queue does not ask about a deletion, for which the hint panics: TestDeletedClaim
+	}
 	var old, new any
 	if c.old != nil {
 		old = c.old
