@@ -7,6 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // mostOpenings is the number of taints of other nodes that a search may remove for minDomains.
@@ -19,7 +21,7 @@ func (d *diagnosis) openings() (out []*Change) {
 	for _, c := range d.pod.Spec.TopologySpreadConstraints {
 		honors := c.NodeTaintsPolicy != nil && *c.NodeTaintsPolicy == v1.NodeInclusionPolicyHonor
 		selector, err := metav1.LabelSelectorAsSelector(c.LabelSelector)
-		if err != nil || !honors || c.WhenUnsatisfiable != v1.DoNotSchedule || c.MinDomains == nil || *c.MinDomains < 2 {
+		if err != nil || !honors || c.WhenUnsatisfiable != v1.DoNotSchedule || podinfo.MinDomains(&c) < 2 {
 			continue
 		}
 		for _, slot := range d.closed(c.TopologyKey, selector) {

@@ -113,10 +113,7 @@ func compile(pod *v1.Pod, action v1.UnsatisfiableConstraintAction, o *Options) (
 }
 
 func newConstraint(c *v1.TopologySpreadConstraint, index int, bit uint8) constraint {
-	out := constraint{index: index, key: c.TopologyKey, maxSkew: c.MaxSkew, minDomains: 1, selector: bit}
-	if c.MinDomains != nil {
-		out.minDomains = *c.MinDomains
-	}
+	out := constraint{index: index, key: c.TopologyKey, maxSkew: c.MaxSkew, minDomains: podinfo.MinDomains(c), selector: bit}
 	if c.NodeAffinityPolicy == nil || *c.NodeAffinityPolicy == v1.NodeInclusionPolicyHonor {
 		out.honours |= excludedByAffinity
 	}

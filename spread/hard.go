@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -196,7 +197,7 @@ func (s *HardState) domainNumbers() []map[string]int32 {
 }
 
 func (col *hardColumn) settle(minDomains int32) {
-	col.enough = col.exist >= int(minDomains)
+	col.enough = !podinfo.TooFewDomains(col.exist, minDomains)
 	for d, n := range col.counts {
 		if col.absent == nil || !col.absent[d] {
 			col.smallest.enter(n)

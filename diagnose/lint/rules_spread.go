@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -75,10 +76,16 @@ func (c *checker) blocked(w *work, t v1.TopologySpreadConstraint) (unreachable [
 // honor is the fix of a constraint with nodeTaintsPolicy Honor. Fewer domains than minDomains would stop it as much as an empty one.
 func (c *checker) honor(w *work, t v1.TopologySpreadConstraint) string {
 	n := len(domains(c.counted(w, t), t.TopologyKey))
-	if t.MinDomains != nil && n > 0 && n < int(*t.MinDomains) {
+	if n > 0 && tooFew(&t, n) {
 		return fmt.Sprintf("nodeTaintsPolicy: Honor and minDomains: %d together", n)
 	}
 	return "nodeTaintsPolicy: Honor"
+}
+
+// tooFew reports whether n domains are fewer than minDomains. Where no node has the key, a constraint without minDomains has a rule of its
+// own (spread-key-missing).
+func tooFew(t *v1.TopologySpreadConstraint, n int) bool {
+	return podinfo.TooFewDomains(n, podinfo.MinDomains(t)) && (n > 0 || t.MinDomains != nil)
 }
 
 // domainsFor is the fix of a minDomains beyond n domains. The API server refuses minDomains 0.
@@ -120,22 +127,16 @@ var spreadRules = []Rule{
 	}},
 	{ID: "min-domains", Severity: Error, Cluster: true, Summary: "minDomains beyond the domains, and more replicas than maxSkew allows then", work: func(c *checker, w *work) {
 		hard(w, func(i int, t v1.TopologySpreadConstraint) {
-			if t.MinDomains == nil {
-				return
-			}
 			n := len(domains(c.counted(w, t), t.TopologyKey))
-			if int(*t.MinDomains) > n && w.replicas > n*int(t.MaxSkew) && selects(t.LabelSelector, w.pod.Labels) {
-				c.prove(w, w.path+fmt.Sprintf(spreadPath, i)+".minDomains", domainsFor(n), "%s fewer than minDomains %d, so that each takes %d of the pods: %d of %d replicas", amount(n, "domain is", "domains are"), *t.MinDomains, t.MaxSkew, n*int(t.MaxSkew), w.replicas)
+			if tooFew(&t, n) && w.replicas > n*int(t.MaxSkew) && selects(t.LabelSelector, w.pod.Labels) {
+				c.prove(w, w.path+fmt.Sprintf(spreadPath, i)+".minDomains", domainsFor(n), "%s fewer than minDomains %d, so that each takes %d of the pods: %d of %d replicas", amount(n, "domain is", "domains are"), podinfo.MinDomains(&t), t.MaxSkew, n*int(t.MaxSkew), w.replicas)
 			}
 		})
 	}},
 	{ID: "min-domains-later", Severity: Warning, Cluster: true, Summary: "minDomains beyond the domains blocks later replicas", work: func(c *checker, w *work) {
 		hard(w, func(i int, t v1.TopologySpreadConstraint) {
-			if t.MinDomains == nil {
-				return
-			}
 			n := len(domains(c.counted(w, t), t.TopologyKey))
-			if int(*t.MinDomains) > n && w.replicas <= n*int(t.MaxSkew) {
+			if tooFew(&t, n) && w.replicas <= n*int(t.MaxSkew) {
 				c.report(w.path+fmt.Sprintf(spreadPath, i)+".minDomains", domainsFor(n), "there %s; replica %d would find no node", map[bool]string{true: "is 1 domain", false: fmt.Sprintf("are %d domains", n)}[n == 1], n*int(t.MaxSkew)+1)
 			}
 		})
@@ -190,7 +191,7 @@ var spreadRules = []Rule{
 	}},
 	{ID: "spread-without-effect", Severity: Info, Summary: "maxSkew is so large that the constraint never rejects", work: func(c *checker, w *work) {
 		hard(w, func(i int, t v1.TopologySpreadConstraint) {
-			if w.replicas > 0 && int(t.MaxSkew) >= w.replicas && w.replicas > 1 && t.MinDomains == nil {
+			if w.replicas > 0 && int(t.MaxSkew) >= w.replicas && w.replicas > 1 && t.MinDomains == nil && podinfo.MinDomains(&t) <= 1 {
 				c.report(w.path+fmt.Sprintf(spreadPath, i)+".maxSkew", "a smaller maxSkew", "maxSkew %d allows all %d replicas in one domain", t.MaxSkew, w.replicas)
 			}
 		})

@@ -92,3 +92,12 @@ func TestObserved(t *testing.T) {
 	unready := &v1.Pod{Status: v1.PodStatus{Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionFalse}}}}
 	require.Same(t, unready, podinfo.Observed(unready))
 }
+
+// A constraint without minDomains asks for one domain.
+func TestMinDomains(t *testing.T) {
+	three := int32(3)
+	require.EqualValues(t, 1, podinfo.MinDomains(&v1.TopologySpreadConstraint{}))
+	require.EqualValues(t, 3, podinfo.MinDomains(&v1.TopologySpreadConstraint{MinDomains: &three}))
+	require.True(t, podinfo.TooFewDomains(2, 3))
+	require.False(t, podinfo.TooFewDomains(3, 3))
+}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/podberth/podberth/internal/must"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -59,10 +60,7 @@ func (b *bounder) spreadApp(k *kind) (*spreadApp, string) {
 			return nil, ""
 		}
 	}
-	out := &spreadApp{skew: c.MaxSkew, least: 1, fixed: map[string]int32{}}
-	if c.MinDomains != nil {
-		out.least = *c.MinDomains
-	}
+	out := &spreadApp{skew: c.MaxSkew, least: podinfo.MinDomains(c), fixed: map[string]int32{}}
 	moves := int32(0)
 	for i := range b.nodes {
 		if b.nodes[i].object == nil || b.nodes[i].kind != nil {
@@ -178,7 +176,7 @@ func (b *bounder) spreadCost(values []string, zone []uint, set uint, apps []*spr
 
 // smallest returns how many pods the smallest of so many domains has at least.
 func (a *spreadApp) smallest(domains int) int32 {
-	if domains < int(a.least) {
+	if podinfo.TooFewDomains(domains, a.least) {
 		return 0
 	}
 	k := int64(domains) // a product of two int32 may be larger than int32

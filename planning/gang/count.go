@@ -369,7 +369,7 @@ func (c *count) spread(pod *v1.Pod, t *v1.TopologySpreadConstraint, most map[int
 			lowest = top
 		}
 	}
-	if t.MinDomains != nil && len(tops) < int(*t.MinDomains) {
+	if podinfo.TooFewDomains(len(tops), podinfo.MinDomains(t)) {
 		lowest = 0
 	}
 	var parts []proof.Part

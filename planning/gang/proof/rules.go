@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/release/plugins"
 )
@@ -124,7 +125,7 @@ func (c *checker) spread(members, slots []int, key string, r *Room) string {
 			lowest = top
 		}
 	}
-	if t := first.Spec.TopologySpreadConstraints[0]; t.MinDomains != nil && len(all) < int(*t.MinDomains) {
+	if podinfo.TooFewDomains(len(all), podinfo.MinDomains(&first.Spec.TopologySpreadConstraints[0])) {
 		lowest = 0
 	}
 	values, _ := c.byValue(slots, key)
