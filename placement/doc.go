@@ -31,6 +31,9 @@
 // pod with topology constraints. Over a cluster.Snapshot equal pods share that work: the plan keeps it, and forgets what a
 // change has touched. What all packages promise is said in [github.com/podberth/podberth].
 //
+// A pod that no API server has stored lacks what the API server sets: the priority of its class, and requests from its limits.
+// [github.com/podberth/podberth/admission.Admit] sets it in a pod made from a template. A pod that was not admitted is decided as it is, and [Plan.Warnings] names the field.
+//
 // Package [queue] orders pods, package [preemption] finds victims, and the caller binds pods and volumes.
 //
 // The package follows kube-scheduler v1.37 with its default profile (documentation, "Scheduling Framework" and "Scheduler

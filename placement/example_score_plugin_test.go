@@ -63,5 +63,5 @@ func ExampleScorer() {
 	}
 	// Output:
 	// n2 []
-	// n2 [plugin Cheap: its Group is KeepNothing; another Group needs AppendKey]
+	// n2 [plugin Cheap: its Keep is KeepNothing; any other Keep needs AppendKey]
 }

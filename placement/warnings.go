@@ -24,7 +24,7 @@ func (p *Plan) Warnings() []string {
 	}
 	if p.engine != nil {
 		for _, name := range p.engine.Unsigned() {
-			out = append(out, fmt.Sprintf("plugin %s: its Group is KeepByNode, and its predicate or scorer has neither AppendSignature nor Reads", name))
+			out = append(out, fmt.Sprintf("plugin %s: its Keep is KeepByNode, and its predicate or scorer has neither AppendSignature nor Reads", name))
 		}
 	}
 	if u := p.unadmitted; u.pod != "" {
@@ -39,7 +39,7 @@ func (p Profile) warnings(c Cluster) []string {
 	seen := map[*Plugin]bool{}
 	never := func(x *Plugin) {
 		if x.Keep == KeepNothing && !seen[x] {
-			out = append(out, fmt.Sprintf("plugin %s: its Group is KeepNothing; another Group needs AppendKey", x.Name))
+			out = append(out, fmt.Sprintf("plugin %s: its Keep is KeepNothing; any other Keep needs AppendKey", x.Name))
 		}
 		seen[x] = true
 	}

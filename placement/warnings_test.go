@@ -42,10 +42,10 @@ func TestWarnings(t *testing.T) {
 		{"default", "every plugin of v1.36 has a group", s, DefaultProfile(), nil},
 		{"signed", "a plugin of the caller may say so too", s, tenantProfile(tenant()), nil},
 		{"never", "a plugin that does not say on what it depends, at both points", s, tenantProfile(plainTenant()),
-			[]string{"plugin Tenant: its Group is KeepNothing; another Group needs AppendKey"}},
+			[]string{"plugin Tenant: its Keep is KeepNothing; any other Keep needs AppendKey"}},
 		{"unsigned", "a scorer without a signature cannot be asked once for equal nodes", s, with(func(p *Profile) {
 			p.Scores = append(p.Scores, Weighted{&Plugin{Name: "Constant", Keep: KeepByNode, AppendKey: key, Score: unsigned}, 1})
-		}), []string{"plugin Constant: its Group is KeepByNode, and its predicate or scorer has neither AppendSignature nor Reads"}},
+		}), []string{"plugin Constant: its Keep is KeepByNode, and its predicate or scorer has neither AppendSignature nor Reads"}},
 		{"two filters over rows", "rejections by rows have one place in the order", s, with(func(p *Profile) {
 			second := *p.Filter(plugins.NodeResourcesFit)
 			second.Name = "Second"

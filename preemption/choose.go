@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/podberth/podberth/internal/nodeorder"
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
@@ -37,27 +38,27 @@ type Criterion string
 // SmallestName is the criterion that replaces v1.37's random choice.
 const SmallestName Criterion = "smallest node name"
 
-// order has the criteria that compare victims, the first one first. Rules P10.1 to P10.5: documentation, "Pod Priority and Preemption"
-// (Higher priority Pods are preempted before lower priority pods). compare returns a negative number if a is better than b.
-var order = [...]struct {
+// comparisons has the criteria that compare victims; [nodeorder.Default] has their order. compare returns a negative number if a is better
+// than b.
+var comparisons = [...]struct {
 	criterion Criterion
 	compare   func(a, b *criteria) int
 }{
-	{"fewest violations of disruption budgets", func(a, b *criteria) int { return cmp.Compare(a.violations, b.violations) }},
-	{"fewest victims on other nodes", func(a, b *criteria) int { return cmp.Compare(a.foreign, b.foreign) }}, // decides only with victims there
-	{"lowest of the highest victim priorities", func(a, b *criteria) int { return cmp.Compare(a.highest, b.highest) }},
-	{"smallest sum of victim priorities", func(a, b *criteria) int { return cmp.Compare(a.sum, b.sum) }},
-	{"fewest victims", func(a, b *criteria) int { return cmp.Compare(a.victims, b.victims) }},
-	{"latest start of the most important victims", func(a, b *criteria) int { return b.start.Compare(a.start) }},
+	nodeorder.Violations:      {"fewest violations of disruption budgets", func(a, b *criteria) int { return cmp.Compare(a.violations, b.violations) }},
+	nodeorder.Foreign:         {"fewest victims on other nodes", func(a, b *criteria) int { return cmp.Compare(a.foreign, b.foreign) }},
+	nodeorder.HighestPriority: {"lowest of the highest victim priorities", func(a, b *criteria) int { return cmp.Compare(a.highest, b.highest) }},
+	nodeorder.PrioritySum:     {"smallest sum of victim priorities", func(a, b *criteria) int { return cmp.Compare(a.sum, b.sum) }},
+	nodeorder.Victims:         {"fewest victims", func(a, b *criteria) int { return cmp.Compare(a.victims, b.victims) }},
+	nodeorder.Start:           {"latest start of the most important victims", func(a, b *criteria) int { return b.start.Compare(a.start) }},
 }
 
-// rank is the place of a criterion in order, or one of those around it. Criteria of a lower rank are looked at first.
+// rank is the place of a criterion in nodeorder.Default, or one of those around it. Criteria of a lower rank are looked at first.
 type rank int
 
 const (
 	onlyCandidate rank = -2 // there was one candidate
-	ownScore      rank = -1 // Options.Scores, in place of order
-	smallestName  rank = rank(len(order))
+	ownScore      rank = -1 // Options.Scores, in place of nodeorder.Default
+	smallestName  rank = rank(len(nodeorder.Default))
 )
 
 func (r rank) criterion() Criterion {
@@ -69,7 +70,7 @@ func (r rank) criterion() Criterion {
 	case smallestName:
 		return SmallestName
 	}
-	return order[r].criterion
+	return comparisons[nodeorder.Default[r]].criterion
 }
 
 // criteria are what choose compares.
@@ -77,7 +78,7 @@ type criteria struct {
 	violations int64
 	foreign    int
 	highest    int32     // priority of the first victim; the lowest int32 without victims
-	sum        int64     // of the victims' priorities, each plus 2147483648, so that more victims weigh more
+	sum        int64     // of the victims' priorities, by nodeorder.Weight
 	victims    int       // number of victims
 	start      time.Time // earliest start of the victims of the highest priority; the zero time without victims
 }
@@ -92,7 +93,7 @@ func (c *Candidate) values(now time.Time) criteria {
 	for k := range c.Victims {
 		p := c.Victims[k].Pod
 		priority, s := Priority(p), podinfo.Start(p, now)
-		v.sum += int64(priority) + math.MaxInt32 + 1
+		v.sum += nodeorder.Weight(priority)
 		switch {
 		case k == 0 || priority > highest:
 			highest, v.start = priority, s
@@ -112,8 +113,8 @@ func valuesOf(dst []criteria, candidates []Candidate, now time.Time) []criteria 
 }
 
 // choose returns the index of the best candidate and the criterion that left only that candidate; -1 without candidates.
-// Each criterion of order keeps the candidates with the best value, and the smallest node name is the last one (rule P10.6: v1.37 leaves
-// it to chance). scores replace those of order; the highest score wins. Load, grace periods, spread and costs do not count.
+// Each criterion of nodeorder.Default keeps the candidates with the best value, and the smallest node name is the last one (rule P10.6: v1.37 leaves
+// it to chance). scores replace these criteria; the highest score wins. Load, grace periods, spread and costs do not count.
 // O(victims).
 func choose(candidates []Candidate, values []criteria, scores []func(Candidate) int64) (int, Criterion) {
 	if len(candidates) == 0 {
@@ -153,8 +154,8 @@ func choose(candidates []Candidate, values []criteria, scores []func(Candidate) 
 
 // compare returns a negative number if v is better than o, a positive number if v is worse, and the criterion that differs.
 func (v *criteria) compare(o *criteria) (int, rank) {
-	for k := range order {
-		if c := order[k].compare(v, o); c != 0 {
+	for k, by := range nodeorder.Default {
+		if c := comparisons[by].compare(v, o); c != 0 {
 			return c, rank(k)
 		}
 	}

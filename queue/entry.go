@@ -55,10 +55,10 @@ type Entry struct {
 	ConsecutiveErrorsCount int
 	// BackoffExpiration is the expiry of the last backoff (backoffExpiry); zero for a pod that never failed.
 	BackoffExpiration time.Time
-	// UnschedulablePlugins are the plugins that rejected the pod in its last attempt and those that gated it since,
+	// Rejecters are the plugins that rejected the pod in its last attempt and those that gated it since,
 	// sorted. Neither a pop nor an opened gate clears them.
 	Rejecters []string
-	// PendingPlugins are the UnschedulablePlugins that rejected the pod with status Pending, sorted.
+	// PendingPlugins are the Rejecters that rejected the pod with status Pending, sorted.
 	PendingPlugins []string
 	// GatingPlugin is the gate that refuses the pod, "" when it is not gated. GateMessage is what it said.
 	GatingPlugin, GateMessage string

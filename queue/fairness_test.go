@@ -84,7 +84,7 @@ func TestFairness(t *testing.T) {
 
 // Between them, entries never share memory that one of them writes: a gate that adds its name to one pod's rejecters
 // leaves those of a pod with the same list alone.
-func TestRejectorsAreNotShared(t *testing.T) {
+func TestRejectersAreNotShared(t *testing.T) {
 	r := newRig(t, Options{ShareFailures: true})
 	for _, n := range []string{"a", "b"} {
 		r.pods[n] = testkit.Pod(n).Labels("app=web").Obj()

@@ -12,4 +12,6 @@ func MinDomains(c *v1.TopologySpreadConstraint) int32 {
 
 // TooFewDomains reports whether a constraint counts fewer domains than minDomains. Then the global minimum is 0: no domain takes more
 // than maxSkew of the pods.
-func TooFewDomains(domains int, minDomains int32) bool { return domains < int(minDomains) }
+func TooFewDomains(domains int, minDomains int32) bool {
+	return domains < int(minDomains)
+}

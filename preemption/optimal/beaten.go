@@ -1,14 +1,14 @@
 package optimal
 
 import (
-	"math"
 	"slices"
 
+	"github.com/podberth/podberth/internal/nodeorder"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/resources"
 )
 
-// plainOrder is the order that beaten knows.
+// plainOrder is the order that beaten knows. In another order beaten proves nothing, and the search goes on.
 var plainOrder = []Criterion{HighestPriority, PrioritySum, Victims, Start}
 
 // ranked reports whether only the criteria of plainOrder are left to be better in. In the other criteria the best victims have the
@@ -74,7 +74,7 @@ func (s *Search) short(r *row, short func(n, count int) bool) bool {
 		}
 	}
 	// The smallest sum of so many pods, of which one has the priority top.
-	sum, count, tie := int64(top)+math.MaxInt32+1, 0, false
+	sum, count, tie := nodeorder.Weight(top), 0, false
 	for n := 1; n <= len(s.may) && sum <= best[PrioritySum]; n++ {
 		switch {
 		case sum < best[PrioritySum] || int64(n) < best[Victims]:
@@ -82,7 +82,7 @@ func (s *Search) short(r *row, short func(n, count int) bool) bool {
 		case int64(n) == best[Victims]:
 			tie = true
 		}
-		sum += int64(r.pods[s.may[n-1]].priority) + math.MaxInt32 + 1
+		sum += nodeorder.Weight(r.pods[s.may[n-1]].priority)
 	}
 	switch {
 	case count > 0 && !short(len(s.may), count):

@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/nodeorder"
 	"github.com/podberth/podberth/preemption"
 )
 
@@ -17,19 +18,19 @@ type Criterion uint8
 
 const (
 	// Violations is the number of victims that break a disruption budget, when the more important victims draw first.
-	Violations Criterion = iota
+	Violations = Criterion(nodeorder.Violations)
 	// Foreign is the number of victims on other nodes.
-	Foreign
+	Foreign = Criterion(nodeorder.Foreign)
 	// HighestPriority is the highest priority of a victim.
-	HighestPriority
+	HighestPriority = Criterion(nodeorder.HighestPriority)
 	// PrioritySum is the sum of the priorities of the victims, each plus 2147483648, so that more victims weigh more.
-	PrioritySum
+	PrioritySum = Criterion(nodeorder.PrioritySum)
 	// Victims is the number of victims.
-	Victims
+	Victims = Criterion(nodeorder.Victims)
 	// Start is the earliest start of the victims of the highest priority, in microseconds before 1970: a later start is better.
-	Start
+	Start = Criterion(nodeorder.Start)
 	// Cost is the sum of Options.Cost.
-	Cost
+	Cost = Criterion(len(nodeorder.Default))
 
 	criteria = int(Cost) + 1
 )
@@ -48,7 +49,11 @@ func (c Criterion) String() string {
 
 // DefaultOrder returns v1.37's order of criteria for nodes, with [Foreign] in second place.
 func DefaultOrder() []Criterion {
-	return []Criterion{Violations, Foreign, HighestPriority, PrioritySum, Victims, Start}
+	order := make([]Criterion, 0, len(nodeorder.Default))
+	for _, c := range nodeorder.Default {
+		order = append(order, Criterion(c))
+	}
+	return order
 }
 
 // Values are the values of a set of victims by [Criterion]. Of no victims [HighestPriority] and [Start] are the smallest numbers.
@@ -96,8 +101,8 @@ func (s *Search) Of(c preemption.Candidate, now time.Time) Values {
 
 // addPod adds the values of one victim.
 func (s *Search) addPod(v *Values, p preemption.Placed, slot int, now time.Time) {
-	priority := int64(preemption.Priority(p.Pod))
-	one := Values{HighestPriority: priority, PrioritySum: priority + math.MaxInt32 + 1, Victims: 1, Start: -start(p.Pod, now)}
+	priority := preemption.Priority(p.Pod)
+	one := Values{HighestPriority: int64(priority), PrioritySum: nodeorder.Weight(priority), Victims: 1, Start: -start(p.Pod, now)}
 	if p.Slot != slot {
 		one[Foreign] = 1
 	}
