@@ -26,6 +26,8 @@ type Group struct {
 // those of each diagnosis; when Stop returns true, the groups that are left have no remedies and Cut says so. The errors are those of
 // [Relax], except that pods on a node, finished pods, nil pods and pods of other schedulers are left out. Nothing is modified.
 //
+// The remedies are those of [Relax] but for the moves of pods that are seldom the best advice about the cause, and for further models of a new node.
+//
 // About 0.05 s for each group at 5,000 nodes.
 func All(in Input, o Options) (_ []Group, err error) {
 	defer must.Catch(&err)

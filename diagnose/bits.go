@@ -27,3 +27,15 @@ func (b bits) empty() bool {
 	}
 	return true
 }
+
+// appendTo appends the slots to a list, in their order.
+func (b bits) appendTo(list []int) []int {
+	for k, x := range b {
+		for i := 64 * k; x != 0; i, x = i+1, x>>1 {
+			if x&1 == 1 {
+				list = append(list, i)
+			}
+		}
+	}
+	return list
+}

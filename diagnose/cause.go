@@ -90,14 +90,18 @@ type Cause struct {
 //
 // O(nodes x filters), and the running pods for affinity and spread.
 func CauseOf(a *placement.Attempt, c *cluster.Snapshot, pod *v1.Pod) *Cause {
-	x := newSought(a, c, pod)
-	out := x.cause()
+	return newSought(a, c, pod).cause()
+}
+
+// cause returns the cause with the object that a person edits.
+func (x *sought) cause() *Cause {
+	out := x.find()
 	if out == nil {
 		return nil
 	}
-	if out.Object == "" && lacks(podTemplate(c, pod), pod, out.Field) {
-		out.Object = "Pod " + podinfo.Name(pod)
-		by := metav1.GetControllerOfNoCopy(pod)
+	if out.Object == "" && lacks(podTemplate(x.c, x.pod), x.pod, out.Field) {
+		out.Object = "Pod " + podinfo.Name(x.pod)
+		by := metav1.GetControllerOfNoCopy(x.pod)
 		out.Text += fmt.Sprintf("; the template of %s %s does not have this rule", by.Kind, by.Name)
 		return out
 	}
@@ -148,7 +152,7 @@ func newSought(a *placement.Attempt, c *cluster.Snapshot, pod *v1.Pod) *sought {
 	return x
 }
 
-func (x *sought) cause() *Cause {
+func (x *sought) find() *Cause {
 	if len(x.pod.Spec.SchedulingGates) > 0 {
 		return x.gated()
 	}

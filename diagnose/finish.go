@@ -9,6 +9,7 @@ import (
 
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/placement"
 )
 
 // mostTurns is the number of times that the pods of a removal that have no other node are exchanged for others.
@@ -242,18 +243,23 @@ func (d *diagnosis) apply(list []*Change) (*world, *v1.Pod) {
 
 // fits reports whether a pod is placed on one of some slots.
 func (d *diagnosis) fits(w *world, pod *v1.Pod, slots bits) bool {
-	b := append(bits(nil), slots...)
+	return d.fitsBut(w, pod, slots, nil)
+}
+
+// fitsBut is fits with the filters but those of a kind.
+func (d *diagnosis) fitsBut(w *world, pod *v1.Pod, slots bits, but func(*placement.Plugin) bool) bool {
+	d.asking = slots.appendTo(d.asking[:0])
+	b := slices.Clone(slots)
+	list := d.asking
 	for _, f := range w.filters {
 		if b.empty() {
 			return false
 		}
-		list := []int{}
-		for i := range w.snapshot.Len() {
-			if b.has(i) {
-				list = append(list, i)
-			}
+		if but != nil && but(f) {
+			continue
 		}
 		d.ask(w, f, pod, list, b)
+		list = slices.DeleteFunc(list, func(i int) bool { return !b.has(i) })
 	}
 	return !b.empty()
 }
@@ -278,7 +284,7 @@ func (d *diagnosis) stay(list []*Change, c *Change) bool {
 			far.and(d.asked(w, f, pod))
 		}
 	}
-	fits := func(w *world) bool { return d.fits(w, pod, near) || d.fits(w, pod, far) } // the nodes of the pods first: they are few
+	fits := func(w *world) bool { return d.fits(w, pod, near) || d.fitsBut(w, pod, far, local) } // the nodes of the pods first: they are few
 	if !fits(w) {
 		return false
 	}

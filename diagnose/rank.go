@@ -32,6 +32,14 @@ var ranks = map[string][]Kind{
 	causeVolume:       {ClearClaimRef, LowerRequest, Recover},
 }
 
+// crowding are causes that running pods have a part in: that some leave their nodes may be advice about them.
+var crowding = []string{
+	causeAffinity, causeAntiAffinity, causeEmptyDomain, causeSpread, causeDaemon, causeFull, causeFragments, causePort, causeAttachments, causeOnePod, causeDevices,
+}
+
+// mayLeave reports whether it is good advice about a cause that running pods leave their nodes.
+func mayLeave(c *Cause) bool { return c == nil || slices.Contains(crowding, c.Type) }
+
 // rank returns the place of the worst change of a relaxation among the best advice about a cause.
 func (r Relaxation) rank(c *Cause) (worst int) {
 	if c == nil {

@@ -158,6 +158,7 @@ type diagnosis struct {
 	harm       []int     // of remedies
 	repels     *[]repels // nil: not asked yet
 	common     *common
+	asking     []int    // slots of the last call of asked, to be used again
 	lean       bool     // of All: no conflicts, and pods leave only where that is good advice about the cause
 	sees       []uint64 // by filter: the changes that it sees
 	pods       map[uint64]*v1.Pod

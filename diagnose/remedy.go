@@ -52,13 +52,16 @@ func adds(r Relaxation) bool { return len(r.Changes) == 1 && r.Changes[0].Kind =
 // come before those that help some. A remedy with at least two changes more than the
 // smallest one is left out.
 func (d *diagnosis) remedies(list []Relaxation) (out []Remedy) {
+	list = slices.DeleteFunc(slices.Clone(list), func(r Relaxation) bool { // no good advice about the cause
+		return !mayLeave(d.cause) && slices.ContainsFunc(r.Changes, func(c Change) bool { return removes(&c) })
+	})
 	least := 0
 	for i, r := range list {
 		if i == 0 || len(r.Changes) < least {
 			least = len(r.Changes)
 		}
 	}
-	list = slices.Concat(slices.DeleteFunc(slices.Clone(list), func(r Relaxation) bool { return len(r.Changes) > least+1 }), d.ofOwner())
+	list = slices.Concat(slices.DeleteFunc(list, func(r Relaxation) bool { return len(r.Changes) > least+1 }), d.ofOwner())
 	if d.cause != nil && d.cause.Type == causePreempting {
 		list = d.ofOwner() // nothing else is to be done
 	}

@@ -150,13 +150,8 @@ func (d *diagnosis) allowed(w *world, filter int, mask uint64) bits {
 // asked asks a filter about all nodes that the pod may get.
 func (d *diagnosis) asked(w *world, plugin *placement.Plugin, pod *v1.Pod) bits {
 	b := newBits(w.snapshot.Len())
-	slots := make([]int, 0, len(d.slots))
-	for i := range w.snapshot.Len() {
-		if w.target.has(i) {
-			slots = append(slots, i)
-		}
-	}
-	d.ask(w, plugin, pod, slots, b)
+	d.asking = w.target.appendTo(d.asking[:0])
+	d.ask(w, plugin, pod, d.asking, b)
 	return b
 }
 

@@ -79,6 +79,7 @@ func TestSchema(t *testing.T) {
 		{"explained, moves", "", []string{"-f", busy, "-explain", "shop/gated", "-preemption", "optimal"}},
 		{"explained, restarts", "", []string{"-f", busy, "-explain", "shop/vip", "-preemption", "optimal"}},
 		{"explained, kept", "", []string{"-f", busy, "-explain", "data/plain"}},
+		{"explained, nodes alike", "", []string{"-f", "../../diagnose/testdata/advice/48-anti-affinity-of-others.yaml", "-explain", "default/pod3"}},
 		{"explained, advice that does harm", "", []string{"-f", "testdata/calm.yaml", "-explain", "default/again-big"}},
 	}, func(t *testing.T, c test) {
 		code, out, errs := simulate(t, c.input, append(c.args, "-o", "json")...)

@@ -92,11 +92,19 @@ func (x *simulation) advise(stop func() bool) (err error) {
 				continue
 			}
 			asked[name] = true
-			for _, g := range must.Get(diagnose.All(x.diagnosed(c, x.profile(p)), diagnose.Options{Size: 3, Stop: stop})) {
+			in := x.diagnosed(c, x.profile(p))
+			now := func() bool { return true } // the groups alone, with their causes
+			for _, g := range must.Get(diagnose.All(in, diagnose.Options{Size: 3, Stop: now})) {
+				var d *diagnose.Diagnosis
 				for _, name := range g.Pods {
-					if v := x.verdicts.of[name]; v != nil && g.Cause != nil {
-						v.Say(g.Cause.Text, g.Advice())
+					v := x.verdicts.of[name]
+					if v == nil || g.Cause == nil {
+						continue
 					}
+					if d == nil {
+						d = must.Get(diagnose.Relax(in, x.w.find(g.Pods[0]), diagnose.Options{Size: 3, Steps: x.o.steps, Stop: stop}))
+					}
+					v.Say(g.Cause.Text, d.Advice())
 				}
 			}
 		}
