@@ -17,19 +17,22 @@ type Member struct {
 	Attempts int
 	// Timestamp is the time of the pod's last arrival or return.
 	Timestamp time.Time
+	// Order is the place among the arrivals and returns of the same time. 0 in all members: not known, their names decide.
+	Order uint64
 }
 
 // CompareMembers orders the members of one group as they are tried:
 //
 //  1. Larger priority.
 //  2. More attempts: new pods come after pods that were tried.
-//  3. Earlier timestamp.
+//  3. Earlier timestamp, then smaller order.
 //  4. Smaller name, by bytes.
 func CompareMembers(a, b Member) int {
 	return cmp.Or(
 		cmp.Compare(podinfo.Priority(b.Pod), podinfo.Priority(a.Pod)),
 		cmp.Compare(b.Attempts, a.Attempts),
 		a.Timestamp.Compare(b.Timestamp),
+		cmp.Compare(a.Order, b.Order),
 		cmp.Compare(a.Pod.Name, b.Pod.Name),
 	)
 }

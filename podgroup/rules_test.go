@@ -38,7 +38,11 @@ func TestQuorum(t *testing.T) {
 
 func TestMemberOrder(t *testing.T) {
 	at := func(name string, priority int32, attempts int, minute int) Member {
-		return Member{testkit.Pod(name).Priority(priority).Obj(), attempts, noon.Add(time.Duration(minute) * time.Minute)}
+		return Member{Pod: testkit.Pod(name).Priority(priority).Obj(), Attempts: attempts, Timestamp: noon.Add(time.Duration(minute) * time.Minute)}
+	}
+	then := func(m Member, order uint64) Member {
+		m.Order = order
+		return m
 	}
 	type test struct {
 		name, why string
@@ -48,6 +52,8 @@ func TestMemberOrder(t *testing.T) {
 	testkit.Run(t, []test{
 		{"E18", "a pod that arrived in the backoff comes after pods that were tried, whatever its name", []Member{at("0", 0, 0, 9), at("b", 0, 1, 2), at("a", 0, 1, 1)}, []string{"a", "b", "0"}},
 		{"arrival", "the order of arrival, not of names", []Member{at("a", 0, 0, 1), at("b", 0, 0, 0)}, []string{"b", "a"}},
+		{"order", "equal times: by the order of arrival", []Member{then(at("a", 0, 0, 0), 2), then(at("b", 0, 0, 0), 1)}, []string{"b", "a"}},
+		{"time and order", "the earlier time, whatever the order", []Member{then(at("a", 0, 0, 1), 1), then(at("b", 0, 0, 0), 2)}, []string{"b", "a"}},
 		{"names", "equal times: by name, bytes compared", []Member{at("a", 0, 0, 0), at("B", 0, 0, 0)}, []string{"B", "a"}},
 		{"priority", "the larger priority first, whatever else", []Member{at("a", 1, 5, 0), at("b", 2, 0, 9)}, []string{"b", "a"}},
 	}, func(t *testing.T, c test) {

@@ -198,7 +198,7 @@ func sortMembers(members []*Entry) {
 func compareMembers(a, b *Entry) int { return podgroup.CompareMembers(a.asMember(), b.asMember()) }
 
 func (e *Entry) asMember() podgroup.Member {
-	return podgroup.Member{Pod: e.Pod, Attempts: e.Attempts, Timestamp: e.Timestamp}
+	return podgroup.Member{Pod: e.Pod, Attempts: e.Attempts, Timestamp: e.Timestamp, Order: e.seq}
 }
 
 // entryOf returns the queued entry that an attempt of the pod begins with: that of its root for a member. nil: there is none.

@@ -225,9 +225,9 @@ func TestGroups(t *testing.T) {
 			c.come("g", "a")
 			e, got := c.pop()
 			require.Equal(c.t, "podgroup/g b a", got)
-			c.returns(e, RootUnschedulable, "a", "b")
+			c.returns(e, RootUnschedulable, "b", "a")
 			c.come("g", "0")
-			require.Equal(c.t, "error backoff: a b 0", c.where()) // both returned now, so that their names decide
+			require.Equal(c.t, "error backoff: b a 0", c.where()) // as they were tried, though both return now
 		}},
 		{"E19", "roots and pods by priority", podgroup.Gates{}, func(c *clique) {
 			c.come("", "x")
