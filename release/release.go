@@ -8,7 +8,7 @@
 //
 // Options with a field Release follow that release. The zero [Version] is [Current], so that options which name no release
 // give the answers of v1.37. A release is the whole control plane and the kubelet of that minor version with default feature
-// gates: v1.34.4, v1.35.4, v1.36.3 and v1.37.2. Components of different versions in one cluster need different options. What
+// gates; [Version.Patch] names the patch release. Components of different versions in one cluster need different options. What
 // all packages promise is said in [github.com/podberth/podberth].
 //
 // Formulas of releases before v1.34 are in package history. docs/fidelity/versions is the table of the differences.
@@ -34,14 +34,20 @@ const (
 // Current is the release that options without a Release follow, v1.37. It is the zero [Version].
 const Current Version = 0
 
-// The first and the last of Versions. A new release is one constant above and one line here.
-const (
-	oldest = V1_34
-	newest = V1_37
-)
+// patches has the patch release of each of Versions that podberth is held against. A new release is one constant above and one line here.
+var patches = [...]string{
+	"v1.34.4",
+	"v1.35.4",
+	"v1.36.3",
+	"v1.37.2",
+}
 
-// releases is the number of Versions.
-const releases = newest - oldest + 1
+// The first and the last of Versions, and their number.
+const (
+	releases = Version(len(patches))
+	oldest   = V1_34
+	newest   = oldest + releases - 1
+)
 
 // minor returns the number behind "1.".
 func (v Version) minor() Version {
@@ -59,6 +65,14 @@ func (v Version) Known() bool { return v.AtLeast(oldest) && newest.AtLeast(v) }
 
 // String returns the release as "1.36".
 func (v Version) String() string { return "1." + strconv.Itoa(int(v.minor())) }
+
+// Patch returns the patch release that podberth is held against, such as "v1.37.2"; "" for a release that is not Known.
+func (v Version) Patch() string {
+	if !v.Known() {
+		return ""
+	}
+	return patches[v.minor()-oldest]
+}
 
 // Versions returns the releases that podberth can follow, the oldest first, as a new slice.
 func Versions() []Version {

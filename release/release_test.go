@@ -29,6 +29,10 @@ func TestVersions(t *testing.T) {
 			require.Equal(t, i >= k, v.AtLeast(w), "%s and %s", v, w)
 		}
 	}
+	require.Equal(t, "v1.37.2", release.Current.Patch())
+	require.Equal(t, "v1.34.4", release.V1_34.Patch())
+	require.Empty(t, release.Version(33).Patch())
+	require.Empty(t, release.Version(38).Patch())
 	require.False(t, release.Version(33).Known())
 	require.False(t, release.Version(38).Known())
 }

@@ -59,8 +59,13 @@ func (p *ownPlayer) After(time.Duration) <-chan time.Time { return nil }
 func (p *ownPlayer) do(s step) error {
 	switch {
 	case s.group != nil:
-		p.groups[s.group.Name] = s.group
-		p.s.Set(nil, s.group)
+		var before metav1.Object
+		next := *s.group
+		if old := p.groups[next.Name]; old != nil {
+			before, next.Conditions = old, old.Conditions
+		}
+		p.groups[next.Name] = &next
+		p.s.Set(before, &next)
 	case s.composite != nil:
 		p.s.Set(nil, s.composite)
 	case s.budget != nil:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
+	pgapi "k8s.io/api/scheduling/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -94,7 +95,14 @@ func (p *realPlayer) do(s step) error {
 	var err error
 	switch pods, groups := p.client.CoreV1().Pods(situation.Namespace), p.client.SchedulingV1beta1().PodGroups(situation.Namespace); {
 	case s.group != nil:
-		_, err = groups.Create(p.ctx, apiGroup(s.group), metav1.CreateOptions{})
+		if _, err = groups.Create(p.ctx, apiGroup(s.group), metav1.CreateOptions{}); apierrors.IsAlreadyExists(err) {
+			var now *pgapi.PodGroup
+			if now, err = groups.Get(p.ctx, s.group.Name, metav1.GetOptions{}); err == nil {
+				now = now.DeepCopy()
+				now.Spec = apiGroup(s.group).Spec
+				_, err = groups.Update(p.ctx, now, metav1.UpdateOptions{})
+			}
+		}
 	case s.composite != nil:
 		_, err = p.client.SchedulingV1alpha3().CompositePodGroups(situation.Namespace).Create(p.ctx, apiComposite(s.composite), metav1.CreateOptions{})
 	case s.budget != nil:
@@ -116,8 +124,9 @@ func (p *realPlayer) do(s step) error {
 // moment passes with each event of a scheduler, so that no two attempts end at the same time.
 const moment = time.Microsecond
 
-// aside keeps the steps from the moments at which the queues look at the clock.
-const aside = 7 * time.Millisecond
+// aside keeps the steps from the moments at which the queues look at the clock, and from those at which the end of a rest of two to seven
+// members moves to another second: no such moment is within [look] after a step.
+const aside = 11 * time.Millisecond
 
 // apart is the time between two changes of a batch.
 const apart = 20 * time.Millisecond

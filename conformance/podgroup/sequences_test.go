@@ -34,7 +34,7 @@ const settled = 6500 * time.Millisecond
 
 // step is one change of a sequence. Exactly one field is set.
 type step struct {
-	group     *own.Group     // comes
+	group     *own.Group     // comes, or has another minimum
 	composite *own.Composite // comes
 	pod       *v1.Pod        // comes
 	budget    *policyv1.PodDisruptionBudget
@@ -63,8 +63,8 @@ func sequenceOf(seed uint64, groups int) (node *v1.Node, batches [][]step) {
 	node.Status.Allocatable = v1.ResourceList{v1.ResourceCPU: resource.MustParse("12"), v1.ResourceMemory: resource.MustParse("64Gi"), v1.ResourcePods: resource.MustParse("110")}
 	node.Status.Capacity = node.Status.Allocatable
 	pods := map[string][]string{}
-	var living []string
-	var names []string
+	var living, names []string
+	var made []*own.Group
 	for n := range groups {
 		name, priority := fmt.Sprintf("g%d", n), r.Int32N(3)*10
 		size := 1 + r.IntN(4)
@@ -75,6 +75,7 @@ func sequenceOf(seed uint64, groups int) (node *v1.Node, batches [][]step) {
 				*g.Minimum++
 			}
 		}
+		made = append(made, g)
 		var batch []step
 		cpu := fmt.Sprint(1 + r.IntN(3))
 		for k := range size {
@@ -115,6 +116,20 @@ func sequenceOf(seed uint64, groups int) (node *v1.Node, batches [][]step) {
 		}
 		if r.IntN(3) == 0 {
 			batches = append(batches, []step{{leaves: names[r.IntN(len(names))]}})
+		}
+		old := made[r.IntN(len(made))]
+		switch r.IntN(6) {
+		case 0: // a late member
+			p := podOf(fmt.Sprintf("%s-late%d", old.Name, n), old.Name, fmt.Sprint(1+r.IntN(3)), *old.Priority, len(names))
+			pods[old.Name] = append(pods[old.Name], p.Name)
+			names = append(names, p.Name)
+			batches = append(batches, []step{{pod: p}})
+		case 1: // the group comes again, or has another minimum
+			g := *old
+			if g.Minimum != nil {
+				g.Minimum = new(1 + r.Int32N(4))
+			}
+			batches = append(batches, []step{{group: &g}})
 		}
 	}
 	return node, batches

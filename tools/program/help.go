@@ -12,9 +12,6 @@ import (
 	"github.com/podberth/podberth/tools/dump"
 )
 
-// Kubernetes is the version whose behaviour the programs have.
-const Kubernetes = "v1.37.2"
-
 // Releases are the versions that podberth follows, as a flag names them.
 func Releases() string {
 	var known []string
@@ -63,7 +60,7 @@ func Parse(f *Set, args []string) error {
 	case err != nil:
 		return fmt.Errorf("%w; see %s -h", err, f.Name())
 	case f.version:
-		if _, err := fmt.Fprintf(f.stdout, "%s %s, Kubernetes %s\n", f.Name(), version(), Kubernetes); err != nil {
+		if _, err := fmt.Fprintf(f.stdout, "%s %s, Kubernetes %s\n", f.Name(), version(), release.Current.Patch()); err != nil {
 			return err
 		}
 		return flag.ErrHelp

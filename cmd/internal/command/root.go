@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
 )
@@ -24,8 +25,8 @@ type Program struct {
 	Cluster Source // nil for a program that reads dumps only
 }
 
-const about = `Answers questions about the scheduling of a cluster: why a pod waits, where pods
-go, what a drain does, which nodes may fail. It decides as Kubernetes ` + program.Kubernetes + `
+var about = `Answers questions about the scheduling of a cluster: why a pod waits, where pods
+go, what a drain does, which nodes may fail. It decides as Kubernetes ` + release.Current.Patch() + `
 does.
 
 `

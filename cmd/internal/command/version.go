@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/podberth/podberth/tools/program"
+	"github.com/podberth/podberth/release"
 )
 
 func (g *global) versionCommand() *cobra.Command {
@@ -18,7 +18,7 @@ func (g *global) versionCommand() *cobra.Command {
 		Use: "version", Short: "Print the version, and whose decisions it makes", Args: cobra.NoArgs,
 		Example: "  # of this program\n  " + g.Name + " version\n  # is it the newest?\n  " + newest,
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(c.OutOrStdout(), "%s %s, Kubernetes %s\n", g.Name, version(), program.Kubernetes)
+			_, err := fmt.Fprintf(c.OutOrStdout(), "%s %s, Kubernetes %s\n", g.Name, version(), release.Current.Patch())
 			return err
 		},
 	}

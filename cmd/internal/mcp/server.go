@@ -16,8 +16,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/tools/dump"
-	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
 )
 
@@ -126,7 +126,7 @@ func (a *asker) call(ctx context.Context, t tool, arguments json.RawMessage) (*s
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded) && r.err != nil:
 		text := fmt.Sprintf("no answer within %s: ask about less, such as one namespace or one node", a.o.Patience)
-		return a.result(&envelope{Release: program.Kubernetes, Incomplete: text}, reply{data: struct{}{}, lines: []string{"Incomplete: " + text}})
+		return a.result(&envelope{Release: release.Current.Patch(), Incomplete: text}, reply{data: struct{}{}, lines: []string{"Incomplete: " + text}})
 	case r.err != nil:
 		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: cut(report.Escape(r.err.Error()), mostText)}}}, nil
 	}
@@ -146,7 +146,7 @@ func (q *question) answer(t tool, arguments json.RawMessage) (*sdk.CallToolResul
 	if err != nil {
 		return nil, err
 	}
-	return q.result(&envelope{AsOf: q.snapshot.at.UTC().Format(time.RFC3339), Release: program.Kubernetes, Warnings: q.allWarnings(), Incomplete: q.incomplete}, r)
+	return q.result(&envelope{AsOf: q.snapshot.at.UTC().Format(time.RFC3339), Release: release.Current.Patch(), Warnings: q.allWarnings(), Incomplete: q.incomplete}, r)
 }
 
 // envelope is in every answer.

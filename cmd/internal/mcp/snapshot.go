@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/program"
 )
@@ -133,7 +134,7 @@ func (a *asker) counts(ctx context.Context) (string, error) {
 		}
 	}
 	q := &question{asker: a, snapshot: s}
-	out, err := a.result(&envelope{AsOf: s.at.UTC().Format(time.RFC3339), Release: program.Kubernetes, Warnings: q.allWarnings()},
+	out, err := a.result(&envelope{AsOf: s.at.UTC().Format(time.RFC3339), Release: release.Current.Patch(), Warnings: q.allWarnings()},
 		reply{data: struct {
 			Kinds   map[string]int `json:"kinds"`
 			Pending int            `json:"pending"`

@@ -105,7 +105,7 @@ func exported(t *testing.T) (all []string) {
 		folder = filepath.ToSlash(folder)
 		if err == nil && d.IsDir() {
 			switch top, _, _ := strings.Cut(folder, "/"); {
-			case top == "examples", top == "scheduler", top == "tools", top == "cmd", top == "conformance", top == "docs", folder == "devices/cel", d.Name() == "internal", d.Name() == "testdata", folder != "." && strings.HasPrefix(d.Name(), "."):
+			case top == "adapters", top == "examples", top == "scheduler", top == "tools", top == "cmd", top == "conformance", top == "docs", folder == "devices/cel", d.Name() == "internal", d.Name() == "testdata", folder != "." && strings.HasPrefix(d.Name(), "."):
 				return filepath.SkipDir
 			}
 		}

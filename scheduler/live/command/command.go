@@ -28,6 +28,7 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/workqueue"
 	"k8s.io/klog/v2"
 
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/scheduler/config"
 	"github.com/podberth/podberth/scheduler/live/daemon"
 )
@@ -113,7 +114,7 @@ func version(info *debug.BuildInfo, ok bool) string {
 	if ok && info.Main.Version != "" {
 		own = info.Main.Version
 	}
-	return own + ", decides as Kubernetes v1.37.2"
+	return own + ", decides as Kubernetes " + release.Current.Patch()
 }
 
 // klog has one configuration in a process. A second command may ask for the same.
