@@ -249,6 +249,23 @@ func TestKeptTrialsAreOfOneGroup(t *testing.T) {
 	}
 }
 
+// A group that fails in placements whose trials are kept has them tried again, for the reasons of its members. Each is one step.
+func TestStepsOfKeptTrials(t *testing.T) {
+	s, placer, o := groupWorld(t, "gates=T; node a1:1 zone=a; node b1:2 zone=b; group g gang3 key=zone; pod a,b,c:1 in=g")
+	steps := 0
+	o.Begin = func(step placement.GroupStep) func(filter.Code) {
+		if step == placement.PlacementStep {
+			steps++
+		}
+		return func(filter.Code) {}
+	}
+	for k := range 3 {
+		d := placer.DecideGroup(s.Queued, o)
+		require.Equal(t, 2, d.Placements)
+		require.Equal(t, 2*(k+1), steps)
+	}
+}
+
 func FuzzAlikePlacements(f *testing.F) {
 	for seed := range 20 {
 		f.Add(testkit.RandomBytes(uint64(seed), 300))

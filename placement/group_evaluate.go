@@ -264,11 +264,11 @@ func (r *groupRun) choose(n *podgroup.Node, placements []podgroup.Placement) *gr
 		r.decision.Placements += len(placements)
 	}
 	known := r.alike(n, placements)
-	best, kept := r.compare(n, placements, known)
+	best, kept := r.compare(n, placements, known, n.Composite == nil)
 	if kept && (best.status.code != filter.Success || r.sumOf(best).placed == 0) { // then it is written why, of each member
 		known.kept, r.next, r.reached = nil, next, r.reached[:reached]
 		clear(known.trials)
-		best, _ = r.compare(n, placements, known)
+		best, _ = r.compare(n, placements, known, false) // they count once
 	}
 	if best.status.code != filter.Success {
 		return best
@@ -291,14 +291,14 @@ func (r *groupRun) choose(n *podgroup.Node, placements []podgroup.Placement) *gr
 }
 
 // compare tries the placements and returns the best trial, with the status of all if none is feasible. kept reports whether one of the
-// placements was not tried, because its trial is known of an earlier decision.
-func (r *groupRun) compare(n *podgroup.Node, placements []podgroup.Placement, known *alike) (best *groupTrial, kept bool) {
+// placements was not tried, because its trial is known of an earlier decision. steps: each placement is a PlacementStep.
+func (r *groupRun) compare(n *podgroup.Node, placements []podgroup.Placement, known *alike, steps bool) (best *groupTrial, kept bool) {
 	var first *groupTrial
 	var feasible []*groupTrial // one of those that are alike
 	fit := 0                   // placements
 	for at, in := range placements {
 		end := func(filter.Code) {}
-		if n.Composite == nil {
+		if steps {
 			end = r.begin(PlacementStep)
 		}
 		from := r.next
