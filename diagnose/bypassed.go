@@ -60,11 +60,7 @@ func Bypassed(in Input, pod *v1.Pod) (cause *Cause, r *Remedy, err error) {
 	c.edit(edited, 0)
 	if d := must.Get(placement.New(s, must.Get(profileOf(in)))).Decide(edited, placement.Options{}); d.Placed() {
 		r = &Remedy{Changes: []Change{c}, Node: d.Node, Run: 1, Of: 1}
-		object := c.Object
-		if c.Again {
-			object += ", made again"
-		}
-		r.Text = fmt.Sprintf("%s: %s: then it goes to %s", object, c.To, d.Node)
+		r.Text = fmt.Sprintf("%s: %s: then it goes to %s", c.object(), c.To, d.Node)
 	}
 	return cause, r, nil
 }

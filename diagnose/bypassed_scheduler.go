@@ -26,9 +26,9 @@ func ofOthers(in Input, pod *v1.Pod) (*Cause, *Remedy, error) {
 	}
 	ours, theirs, owner := cmp.Or(profile.SchedulerName, v1.DefaultSchedulerName), pod.Spec.SchedulerName, ownerOf(in.Snapshot, pod)
 	cause := &Cause{Type: causeScheduler, Object: owner.String(), Field: owner.path + "spec.schedulerName", Wanted: theirs, Found: ours}
-	if runs := runs(in.Snapshot, theirs); runs != "" {
-		cause.Found = runs
-		cause.Text = fmt.Sprintf("schedulerName is %s: scheduler %s decides about it (pod %s)", theirs, theirs, runs)
+	if decides := runs(in.Snapshot, theirs); decides != "" {
+		cause.Found = decides
+		cause.Text = fmt.Sprintf("schedulerName is %s: scheduler %s decides about it (pod %s)", theirs, theirs, decides)
 		return cause, nil, nil
 	}
 	alike := nearValue(theirs, ours) || len(near.Names(theirs, []string{ours})) > 0
@@ -40,16 +40,12 @@ func ofOthers(in Input, pod *v1.Pod) (*Cause, *Remedy, error) {
 	if !d.Placed() {
 		return cause, nil, nil
 	}
-	object := c.Object
-	if c.Again {
-		object += ", made again"
-	}
 	r := &Remedy{Changes: []Change{c}, Node: d.Node, Run: 1, Of: 1}
 	if alike {
 		cause.Text += "; near: " + ours
 		r.Text = fmt.Sprintf("%s: then it goes to %s", c.Text(), d.Node)
 	} else {
-		r.Text = fmt.Sprintf("start %s, or %s: %s: %s: then it goes to %s", theirs, object, c.Path, ours, d.Node)
+		r.Text = fmt.Sprintf("start %s, or %s: %s: %s: then it goes to %s", theirs, c.object(), c.Path, ours, d.Node)
 	}
 	return cause, r, nil
 }

@@ -98,13 +98,18 @@ type Leaving struct {
 	To string `json:"to,omitempty"`
 }
 
+// object names the object of the change, and that it is made again.
+func (c Change) object() string {
+	if c.Again {
+		return c.Object + ", made again"
+	}
+	return c.Object
+}
+
 // Text returns the change in words.
 func (c Change) Text() string {
 	var b strings.Builder
-	object := c.Object
-	if c.Again {
-		object += ", made again"
-	}
+	object := c.object()
 	switch c.Kind {
 	case DropSelector, DropRequirement, DropPort, DropGate, DropConstraint, dropVolume, dropClaim:
 		fmt.Fprintf(&b, "%s: drop %s (%s)", object, c.Path, c.From)

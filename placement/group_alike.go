@@ -115,8 +115,7 @@ func (a *alike) note(at, from int, in podgroup.Placement, t *groupTrial) {
 	if a.kept == nil || t.status.code == filter.Error {
 		return
 	}
-	t.sum = a.r.sumOf(t)
-	a.kept[at] = keptTrial{rows: a.topology.rows[at], next: a.r.next, t: &groupTrial{status: &groupStatus{code: t.status.code}, in: in, sum: t.sum, kept: true, from: from}}
+	a.kept[at] = keptTrial{rows: a.topology.rows[at], next: a.r.next, t: &groupTrial{status: &groupStatus{code: t.status.code}, in: in, sum: a.r.sumOf(t), kept: true, from: from}}
 }
 
 // describe writes the key of a placement: where the search begins, and of each node what the plugins say and the rows. It reports false, and leaves

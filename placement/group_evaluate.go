@@ -353,6 +353,7 @@ func (r *groupRun) sumOf(t *groupTrial) *trialSum {
 		return t.sum
 	}
 	sum := &trialSum{}
+	t.sum = sum
 	var pods []*v1.Pod
 	for _, m := range t.placed() {
 		pods = append(pods, m.pod)

@@ -53,7 +53,7 @@ type follower struct {
 	asking     sync.Mutex // a snapshot is for one goroutine
 	snapshot   *cluster.Snapshot
 	placer     *placement.Placer
-	gone       []departed // and those that may go
+	gone       []departed // pods that were let go, whether they have left or not
 	departures int
 }
 
@@ -142,8 +142,8 @@ func (f *follower) went(obj any) {
 	f.note(change{obj.(metav1.Object), true})
 }
 
-// catchUp brings the snapshot up to date, and returns the pods that are new on nodes and those that left or are leaving, in order. The error
-// names a list that has not come.
+// catchUp brings the snapshot up to date. shown are the pods that are new on nodes. gone are the pods that left or are about to, in the order in
+// which the informers showed it. The error names a list that has not come.
 func (f *follower) catchUp() (shown, gone []*v1.Pod, err error) {
 	for _, r := range resources {
 		if synced := f.synced[r.Resource]; synced != nil && !synced() {

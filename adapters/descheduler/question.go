@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/preemption"
 )
 
 const (
@@ -118,7 +119,7 @@ func (f *follower) oneByOne(all []departed) (why string, err error) {
 // together returns why the last pod has to stay if all are gone and the scheduler then takes them by priority and in this order: the new pod
 // must not send another one back.
 func (f *follower) together(all []departed) (why string, err error) {
-	slices.SortStableFunc(all, func(a, b departed) int { return cmp.Compare(priority(b.pod), priority(a.pod)) })
+	slices.SortStableFunc(all, func(a, b departed) int { return cmp.Compare(preemption.Priority(b.pod), preemption.Priority(a.pod)) })
 	return f.decide(all, 0, func(i int) []departed {
 		if i == 0 {
 			return all
@@ -225,7 +226,7 @@ func (f *follower) leave(d departed) error {
 	return f.leaveClaims(d.pod)
 }
 
-// forget drops the pods whose owners have a new pod on a node, and those that are expected too long.
+// forget drops each pod whose owner has a new pod on a node, and each pod whose time has passed.
 func (f *follower) forget(shown []*v1.Pod, now time.Time) {
 	f.gone = slices.DeleteFunc(f.gone, func(d departed) bool {
 		age := now.Sub(d.q.now)
@@ -244,13 +245,6 @@ func (f *follower) forget(shown []*v1.Pod, now time.Time) {
 			f.gone = slices.Delete(f.gone, i, i+1)
 		}
 	}
-}
-
-func priority(pod *v1.Pod) int64 {
-	if pod.Spec.Priority == nil {
-		return 0
-	}
-	return int64(*pod.Spec.Priority)
 }
 
 func same(a, b *v1.Pod) bool { return a.Namespace == b.Namespace && a.Name == b.Name && a.UID == b.UID }

@@ -5,29 +5,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 )
-
-// copyFS copies files so that they can be changed.
-func copyFS(dir string, from fs.FS) error {
-	return fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		to := filepath.Join(dir, filepath.FromSlash(name))
-		if d.IsDir() {
-			return os.MkdirAll(to, 0o755)
-		}
-		text, err := fs.ReadFile(from, name)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(to, text, 0o644)
-	})
-}
 
 // replace puts podberth under the named functions of a copy.
 func (p project) replace(dir, tree string) error {

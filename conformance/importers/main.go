@@ -128,5 +128,5 @@ func (p project) copy(dir string) error {
 		return err
 	}
 	from := os.DirFS(filepath.Join(strings.TrimSpace(string(cache)), filepath.FromSlash(p.module)+"@"+p.version))
-	return copyFS(dir, from)
+	return os.CopyFS(dir, from)
 }

@@ -191,7 +191,7 @@ var spreadRules = []Rule{
 	}},
 	{ID: "spread-without-effect", Severity: Info, Summary: "maxSkew is so large that the constraint never rejects", work: func(c *checker, w *work) {
 		hard(w, func(i int, t v1.TopologySpreadConstraint) {
-			if w.replicas > 0 && int(t.MaxSkew) >= w.replicas && w.replicas > 1 && t.MinDomains == nil && podinfo.MinDomains(&t) <= 1 {
+			if w.replicas > 0 && int(t.MaxSkew) >= w.replicas && w.replicas > 1 && t.MinDomains == nil {
 				c.report(w.path+fmt.Sprintf(spreadPath, i)+".maxSkew", "a smaller maxSkew", "maxSkew %d allows all %d replicas in one domain", t.MaxSkew, w.replicas)
 			}
 		})

@@ -12,6 +12,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -84,7 +85,7 @@ func refusals[F ~func(*v1.Pod) bool, I ~func(string, F) ([]*v1.Pod, error)](inde
 	for i, n := range list {
 		var err error
 		if view.pods[i], err = index(n.Name, func(other *v1.Pod) bool {
-			return !(other.Namespace == pod.Namespace && other.Name == pod.Name && other.UID == pod.UID) && other.Status.Phase != v1.PodSucceeded && other.Status.Phase != v1.PodFailed
+			return !(other.Namespace == pod.Namespace && other.Name == pod.Name && other.UID == pod.UID) && !cluster.Finished(other)
 		}); err != nil {
 			return nil, err
 		}

@@ -212,8 +212,7 @@ func (l *layout) move(s *shape, i int32) {
 	if l.tree != nil {
 		l.tree.moved = append(l.tree.moved, i)
 	}
-	l.whole.touch(i)
-	l.part.touch(i)
+	l.touch(i)
 	if from == to { // the event in the change log ranks the slot
 		return
 	}
@@ -230,6 +229,12 @@ func (l *layout) move(s *shape, i int32) {
 		l.groups[to].size++
 		l.enter(i)
 	}
+}
+
+// touch tells the spans that a node has changed.
+func (l *layout) touch(i int32) {
+	l.whole.touch(i)
+	l.part.touch(i)
 }
 
 // refill fills the heaps again, after the scan order has changed.
@@ -262,8 +267,7 @@ func (l *layout) rank(i int32) {
 	if l.rows == nil || l.group[i] < 0 {
 		return
 	}
-	l.whole.touch(i)
-	l.part.touch(i)
+	l.touch(i)
 	key := l.rows.keys[i]
 	if at := l.where[i]; at >= 0 && fits(key) {
 		h := l.groups[l.group[i]].heap

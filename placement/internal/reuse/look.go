@@ -82,22 +82,18 @@ func (s *shape) spansOf(q *Question, order []int) *spans {
 func (w *look) walk(order []int, at int) bool {
 	for left := len(order); left > 0 && w.feasible < w.limit; {
 		end := min(len(order), at+left)
+		passed := false
 		if x := w.spans; x != nil {
 			k := at / x.size
 			end = min(end, (k+1)*x.size)
 			if whole := x.slots(k); len(whole) == end-at {
-				passed, ok := w.span(x.groups(k, w.s.layout), len(whole), len(order))
-				if !ok {
+				var ok bool
+				if passed, ok = w.span(x.groups(k, w.s.layout), len(whole), len(order)); !ok {
 					return false
-				}
-				if passed {
-					left -= end - at
-					at = end % len(order)
-					continue
 				}
 			}
 		}
-		if !w.nodes(order[at:end]) {
+		if !passed && !w.nodes(order[at:end]) {
 			return false
 		}
 		left -= end - at
@@ -127,10 +123,11 @@ func (w *look) nodes(slots []int) bool {
 			continue
 		}
 		if c.count == 0 {
-			if allowed, ok := w.first(c, i); !ok || !allowed {
-				if !ok {
-					return false
-				}
+			allowed, ok := w.first(c, i)
+			if !ok {
+				return false
+			}
+			if !allowed {
 				continue
 			}
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/podberth/podberth/devices/cel"
 	"github.com/podberth/podberth/diagnose"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/scheduler/config"
 )
 
@@ -156,14 +157,8 @@ func (x *causes) waiting(snapshot *cluster.Snapshot) (out []*v1.Pod) {
 		}
 		out = append(out, p)
 	}
-	priority := func(p *v1.Pod) int32 {
-		if p.Spec.Priority == nil {
-			return 0
-		}
-		return *p.Spec.Priority
-	}
 	slices.SortFunc(out, func(a, b *v1.Pod) int {
-		return cmp.Or(cmp.Compare(priority(b), priority(a)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID))
+		return cmp.Or(cmp.Compare(preemption.Priority(b), preemption.Priority(a)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID))
 	})
 	return out
 }
