@@ -11,6 +11,7 @@ import (
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/scheduler/config"
 	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
 )
 
@@ -39,7 +40,7 @@ func read(o options, stdin io.Reader) (in input, err error) {
 	}
 	c, err := config.Load(data)
 	if err != nil {
-		return in, fmt.Errorf("%s: %w", o.config, err)
+		return in, program.Lines{Err: fmt.Errorf("%s: %w", o.config, err)}
 	}
 	for k := range c.Profiles {
 		in.profiles = append(in.profiles, c.Profiles[k].Placement)

@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/podberth/podberth/planning/consolidation"
-	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
 )
 
@@ -111,10 +110,10 @@ func orNone(n int) int {
 
 // plan asks for the plan and its replay.
 func (in *input) plan(ctx context.Context, o options, stderr io.Writer) (*consolidationPlan, error) {
-	stop, tried := program.Stop(ctx, o.time), 0
+	stop, tried := o.Stop(ctx), 0
 	progress := report.NewProgress(stderr, "consolidate", "nodes tried", nil)
 	defer progress.End()
-	x := consolidation.Options{Steps: orNone(o.steps), Seed: o.seed, MaxMoves: o.maxMoves}
+	x := consolidation.Options{Steps: orNone(o.Steps), Seed: o.seed, MaxMoves: o.maxMoves}
 	x.Stop = func() bool {
 		tried++
 		progress.Step(tried, 0)
@@ -133,15 +132,15 @@ func (in *input) plan(ctx context.Context, o options, stderr io.Writer) (*consol
 		return nil, err
 	}
 	a := in.shown(p, r, o)
-	if left := o.steps - p.Steps; left > 0 && o.steps < math.MaxInt && !o.oneStep && p.Untried == 0 && p.After > p.Bound && stop() {
+	if left := o.Steps - p.Steps; left > 0 && o.Steps < math.MaxInt && !o.oneStep && p.Untried == 0 && p.After > p.Bound && stop() {
 		a.Summary.Unsearched = left
 	}
 	if o.gang != "" {
-		if a.Gangs, err = in.count(p, o, program.Stop(ctx, o.time)); err != nil {
+		if a.Gangs, err = in.count(p, o, o.Stop(ctx)); err != nil {
 			return nil, err
 		}
 	}
-	return a, in.stays(a, p, o, program.Stop(ctx, o.time)) // a search that ran out of time is explained all the same
+	return a, in.stays(a, p, o, o.Stop(ctx)) // a search that ran out of time is explained all the same
 }
 
 // shown returns a plan in the form in which it is printed. -n leaves out the moves of other namespaces.

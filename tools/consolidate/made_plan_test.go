@@ -74,8 +74,8 @@ func TestEndsOfTheSearch(t *testing.T) {
 	}{{"", 1000, time.Minute}, {"-time 1ns", math.MaxInt, 1}, {"-time 0s", 1000, 0}, {"-time 1m -steps 5", 5, time.Minute}, {"-steps 0", 0, time.Minute}, {"-steps 0 -time 1s -max-moves 0", 0, time.Second}, {"-seed 3 -time 1s", math.MaxInt, time.Second}} {
 		o, err := parseFlags(append([]string{"-f", "x"}, strings.Fields(c.args)...), &strings.Builder{})
 		require.NoError(t, err, c.args)
-		require.Equal(t, c.steps, o.steps, c.args)
-		require.Equal(t, c.time, o.time, c.args)
+		require.Equal(t, c.steps, o.Steps, c.args)
+		require.Equal(t, c.time, o.Time, c.args)
 	}
 	for args, want := range map[string]string{
 		"-time -1ns":                        "-time: Invalid value: -1ns: must not be negative",

@@ -21,6 +21,7 @@ import (
 // options are the command line.
 type options struct {
 	program.Common
+	program.Bounds
 	types      []string
 	config     string
 	gates      groups.FeatureGates // of groups of pods, as the user says
@@ -30,8 +31,6 @@ type options struct {
 	freeDomains string
 	gang        string
 	maxMoves    int
-	steps       int
-	time        time.Duration
 	seed        uint64
 	oneStep     bool
 	why         string
@@ -102,8 +101,8 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.StringVar(&o.freeDomains, "free-domains", "", "remove no nodes: free as many whole domains as possible, such as racks, by this node `LABEL`")
 	f.StringVar(&o.gang, "gang", "", "also count how many more gangs like this `GROUP` fit before and after the plan: podgroup/NAME")
 	f.IntVar(&o.maxMoves, "max-moves", 0, "at most `N` moves; 0: no limit")
-	f.IntVar(&o.steps, "steps", consolidation.DefaultSteps, "search for `N` steps after the first plan; with -time and without -steps: no limit")
-	f.DurationVar(&o.time, "time", time.Minute, "end the search after this `DURATION`; 0: no limit")
+	o.Bounds = program.Bounds{Steps: consolidation.DefaultSteps, Time: time.Minute}
+	o.BoundFlags(f, "search for `N` steps after the first plan; with -time and without -steps: no limit", "end the search after this `DURATION`")
 	f.Uint64Var(&o.seed, "seed", 0, "`SEED` of the search")
 	f.BoolVar(&o.oneStep, "one-step", false, "only the one node that is best emptied now")
 	f.StringVar(&o.why, "why", "", "say why this `NODE` stays: which of its pods would find another node, and which not")
@@ -126,13 +125,13 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	for _, x := range []struct {
 		name string
 		n    int
-	}{{"max-moves", o.maxMoves}, {"steps", o.steps}} {
+	}{{"max-moves", o.maxMoves}, {"steps", o.Steps}} {
 		if x.n < 0 {
 			return o, fmt.Errorf("-%s: Invalid value: %d: must not be negative", x.name, x.n)
 		}
 	}
-	if o.time < 0 {
-		return o, fmt.Errorf("-time: Invalid value: %v: must not be negative", o.time)
+	if err := o.CheckTime(); err != nil {
+		return o, err
 	}
 	if o.defragment != "" && o.why != "" {
 		return o, fmt.Errorf("-why: Forbidden: with -defragment")
@@ -148,8 +147,8 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	}
 	given := map[string]bool{}
 	f.Visit(func(x *flag.Flag) { given[x.Name] = true })
-	if given["time"] && o.time > 0 && !given["steps"] {
-		o.steps = math.MaxInt
+	if given["time"] && o.Time > 0 && !given["steps"] {
+		o.Steps = math.MaxInt
 	}
 	return o, nil
 }

@@ -47,6 +47,6 @@ func TestBounds(t *testing.T) {
 	for _, wrong := range [][]string{{"-steps", "0"}, {"-time", "-1s"}} {
 		code, _, errs := drain("", append(slices.Clone(args), wrong...)...)
 		require.Equal(t, program.BadInput, code)
-		require.Contains(t, errs, "-steps, -time: Invalid value: ")
+		require.Contains(t, errs, wrong[0]+": Invalid value: ")
 	}
 }

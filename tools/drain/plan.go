@@ -88,7 +88,7 @@ func (in *input) plan(ctx context.Context, o options) (*plan, error) {
 	}
 	o.drain.DaemonSetExists = in.objects.DaemonSetExists()
 	r.ended = func() error { return program.Interrupted(ctx) }
-	r.steps, r.stop = o.steps, program.Stop(ctx, o.limit)
+	r.steps, r.stop = o.Steps, o.Stop(ctx)
 	made := disruption.MakePlan(disruption.PlanInput{
 		Nodes: in.nodes, Pods: in.objects.Pods, Budgets: in.budgets, Scale: in.scale, Options: o.drain, Now: o.at, Replace: r.replaceAll,
 		Unit: in.unit,

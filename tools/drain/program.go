@@ -25,6 +25,7 @@ import (
 // options are the command line.
 type options struct {
 	program.Common
+	program.Bounds
 	nodes       []string
 	selector    labels.Selector // nil: -l is not given
 	evict       string
@@ -32,8 +33,6 @@ type options struct {
 	failBlocked bool
 	expand      bool
 	at          time.Time
-	steps       int
-	limit       time.Duration       // of the search for nodes; 0: none
 	gates       groups.FeatureGates // of groups of pods, as the user says
 
 	// As they are given: seconds, a selector, and the time of at.
@@ -128,8 +127,8 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.failBlocked, "fail-blocked", false, "exit 1 if a pod is blocked, or the eviction refused")
 	f.BoolVar(&o.Input.Strict, "strict", false, "a pod on a node that is not in the input, and a field that the API does not have, are errors")
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they are pending")
-	f.IntVar(&o.steps, "steps", defaultSteps, "ask for at most `N` pods where they go")
-	f.DurationVar(&o.limit, "time", 10*time.Minute, "ask for no more pods after this `DURATION`; 0: no limit")
+	o.Bounds = program.Bounds{Steps: defaultSteps, Time: 10 * time.Minute}
+	o.BoundFlags(f, "ask for at most `N` pods where they go", "ask for no more pods after this `DURATION`")
 	f.Var(&o.gates, "feature-gates", dump.FeatureGatesUsage)
 	f.StringVar(&o.time, "at", "", "`TIME` of the drain as 2026-03-02T08:00:00Z (now when not given)")
 	o.OutputFlags(f, "pods", program.OfNames, page.Form)
@@ -155,8 +154,8 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	if o.skip < 0 {
 		return o, fmt.Errorf("-skip-wait-for-delete-timeout: Invalid value: %d: must be seconds, not negative", o.skip)
 	}
-	if o.steps < 1 || o.limit < 0 {
-		return o, fmt.Errorf("-steps, -time: Invalid value: %d, %v: must be 1 or more, and not negative", o.steps, o.limit)
+	if err := o.CheckBounds(); err != nil {
+		return o, err
 	}
 	if o.grace >= 0 {
 		o.drain.GracePeriodSeconds = &o.grace

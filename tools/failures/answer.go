@@ -9,7 +9,6 @@ import (
 
 	"github.com/podberth/podberth/planning/failures"
 	"github.com/podberth/podberth/resources"
-	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
 )
 
@@ -102,10 +101,10 @@ type headroom struct {
 
 // play plays the scenarios.
 func (in *input) play(ctx context.Context, o options, stderr io.Writer) (*failureReport, error) {
-	stop := program.Stop(ctx, o.time)
+	stop := o.Stop(ctx)
 	played := newWorkers(o.workers, report.NewProgress(stderr, "failures", "scenarios", nil))
 	played.total = len(in.scenarios)
-	results, err := in.planner.Run(in.scenarios, failures.Options{Parallel: played.each, Orders: o.orders, Seed: o.seed, Until: o.until, Steps: o.steps, Stop: stop})
+	results, err := in.planner.Run(in.scenarios, failures.Options{Parallel: played.each, Orders: o.orders, Seed: o.seed, Until: o.until, Steps: o.Steps, Stop: stop})
 	played.progress.End()
 	if err != nil {
 		return nil, err

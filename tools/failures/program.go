@@ -21,6 +21,7 @@ import (
 // options are the command line.
 type options struct {
 	program.Common
+	program.Bounds
 	config      string
 	gates       groups.FeatureGates // of groups of pods, as the user says
 	scenarios   []string
@@ -33,8 +34,6 @@ type options struct {
 	limit       int
 	remedies    int
 	workers     int
-	steps       int
-	time        time.Duration
 	failPending bool
 	expand      bool
 	prometheus  string
@@ -116,8 +115,8 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.headroom, "headroom", false, "look for the smallest set of nodes whose failure leaves a pod pending, and for remedies")
 	f.IntVar(&o.limit, "limit", 2000, "with -headroom: play at most `N` sets of two nodes or more")
 	f.IntVar(&o.remedies, "remedies", 3, "with -headroom: check at most `N` remedies of each kind")
-	f.IntVar(&o.steps, "steps", failures.DefaultSteps, "play at most `N` scenarios; each order of -orders is one; -limit is that of -headroom")
-	f.DurationVar(&o.time, "time", 10*time.Minute, "play no more scenarios after this `DURATION`; 0: no limit")
+	o.Bounds = program.Bounds{Steps: failures.DefaultSteps, Time: 10 * time.Minute}
+	o.BoundFlags(f, "play at most `N` scenarios; each order of -orders is one; -limit is that of -headroom", "play no more scenarios after this `DURATION`")
 	f.IntVar(&o.workers, "workers", 0, "play `N` scenarios at a time; 0: as many as there are processors")
 	f.BoolVar(&o.failPending, "fail-pending", false, "exit 1 if a scenario leaves a pod pending")
 	f.BoolVar(&o.Input.Strict, "strict", false, "fields that the API does not have, and a pod on a node that is not in the input, are errors")
@@ -144,11 +143,8 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 			return o, fmt.Errorf("-%s: Invalid value: %d: must not be negative", name, n)
 		}
 	}
-	if o.steps < 1 {
-		return o, fmt.Errorf("-steps: Invalid value: %d: must be greater than 0", o.steps)
-	}
-	if o.time < 0 {
-		return o, fmt.Errorf("-time: Invalid value: %v: must not be negative", o.time)
+	if err := o.CheckBounds(); err != nil {
+		return o, err
 	}
 	if o.until < 0 {
 		return o, fmt.Errorf("-until: Invalid value: %v: must not be negative", o.until)

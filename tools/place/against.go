@@ -76,7 +76,7 @@ func against(ctx context.Context, out *bytes.Buffer, o options, stdin io.Reader,
 		name := key(p)
 		x, known := ours[name]
 		y, also := theirs[name]
-		if !known && !also || !o.tables.Shows(p.Namespace) {
+		if !known && !also || !o.Tables.Shows(p.Namespace) {
 			continue
 		}
 		switch {
@@ -98,7 +98,7 @@ func against(ctx context.Context, out *bytes.Buffer, o options, stdin io.Reader,
 		v.unplaced = v.unplaced || e.Node == ""
 		v.failed = v.failed || e.Outcome == outcomeRefused || e.Outcome == outcomeError
 	}
-	if o.output == page.Form {
+	if o.Output == page.Form {
 		p := b.page("Two configurations of the scheduler")
 		p.Summary, p.Text = c.String(), c.text(page.Layout())
 		for _, m := range c.Pods {
@@ -107,7 +107,7 @@ func against(ctx context.Context, out *bytes.Buffer, o options, stdin io.Reader,
 		must.Do(p.Write(out))
 		return v
 	}
-	out.Write(must.Get(report.Render(o.output, c, func(b *strings.Builder) { b.WriteString(c.text(o.tables.Layout)) })))
+	out.Write(must.Get(report.Render(o.Output, c, func(b *strings.Builder) { b.WriteString(c.text(o.Tables.Layout)) })))
 	return v
 }
 
@@ -115,7 +115,7 @@ func against(ctx context.Context, out *bytes.Buffer, o options, stdin io.Reader,
 func played(ctx context.Context, o options, stdin io.Reader, stderr, inputs io.Writer) *simulation {
 	var timeline []event
 	if o.timeline != "" {
-		timeline = must.Get(readTimeline(o.timeline, o.input))
+		timeline = must.Get(readTimeline(o.timeline, o.Input))
 	}
 	with, warnings, err := optionsOf(o, stderr)
 	must.Do(err)

@@ -115,7 +115,7 @@ func (x *simulation) answer() answer {
 	a.Groups, a.Composites = x.groups()
 	victims := map[string][]string{}
 	for _, e := range x.entries {
-		if !x.o.tables.Shows(e.Namespace) {
+		if !x.o.Tables.Shows(e.Namespace) {
 			continue
 		}
 		a.Attempts = append(a.Attempts, e)
@@ -124,7 +124,7 @@ func (x *simulation) answer() answer {
 	}
 	for _, name := range x.order() {
 		s := x.state(x.last[name])
-		if !x.o.tables.Shows(s.Namespace) {
+		if !x.o.Tables.Shows(s.Namespace) {
 			continue
 		}
 		s.Victims = append(s.Victims, victims[name]...)

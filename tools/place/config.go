@@ -11,6 +11,7 @@ import (
 	"github.com/podberth/podberth/scheduler/config"
 	"github.com/podberth/podberth/scheduler/setup"
 	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
 )
 
@@ -38,7 +39,7 @@ func optionsOf(o options, stderr io.Writer) (out scheduler.Options, warnings []s
 		}
 		out.Profiles = []scheduler.Profile{{SchedulerName: v1.DefaultSchedulerName, PercentageOfNodesToScore: &all, Args: args}}
 	} else if out, warnings, err = configured(flag, file, o, stderr); err != nil {
-		return out, nil, configError{err}
+		return out, nil, err
 	}
 	if o.percentage >= 0 {
 		percentage := int32(o.percentage)
@@ -52,7 +53,7 @@ func optionsOf(o options, stderr io.Writer) (out scheduler.Options, warnings []s
 // configured returns the scheduler's options that a KubeSchedulerConfiguration asks for. A simulation never asks extenders to
 // bind. flag names the file in errors. Of each extender, the first failure that kube-scheduler passes over is a warning.
 func configured(flag, file string, o options, stderr io.Writer) (out scheduler.Options, warnings []string, err error) {
-	data, err := dump.ReadText(file, nil, o.input)
+	data, err := dump.ReadText(file, nil, o.Input)
 	if err != nil {
 		return out, nil, fmt.Errorf("%s: %w", flag, err)
 	}
@@ -61,7 +62,7 @@ func configured(flag, file string, o options, stderr io.Writer) (out scheduler.O
 	}
 	c, err := config.Loader{Args: o.featureGates.Args()}.Load(data)
 	if err != nil {
-		return out, nil, fmt.Errorf("%s: %w", file, err)
+		return out, nil, program.Lines{Err: fmt.Errorf("%s: %w", file, err)}
 	}
 	var said sync.Map
 	out, warnings, err = setup.Options(c, setup.Extending{PassedOver: func(extender string, err error) {

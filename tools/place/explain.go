@@ -91,9 +91,9 @@ const mostNodes = 20
 func explainPod(ctx context.Context, out *bytes.Buffer, x *simulation) verdict {
 	e := x.question(ctx)
 	switch {
-	case report.IsData(x.o.output):
-		writeData(out, e, x.o.output)
-	case x.o.output == page.Form:
+	case report.IsData(x.o.Output):
+		writeData(out, e, x.o.Output)
+	case x.o.Output == page.Form:
 		e.writePage(out, x)
 	default:
 		out.WriteString(e.text(x.o.brief && !x.o.all))
@@ -314,7 +314,7 @@ func (x *simulation) ask(ctx context.Context, e *explanation, pod *v1.Pod, c *cl
 			}
 		}
 	}
-	if x.o.output == page.Form {
+	if x.o.Output == page.Form {
 		e.skews = must.Get(page.Skews(pod, c))
 	}
 	x.diagnose(ctx, e, q, d)
@@ -354,7 +354,7 @@ func (x *simulation) diagnose(ctx context.Context, e *explanation, q *asked, d p
 // relaxations fills in the cheapest of the smallest sets of changes that place the pod where it is wanted, or what was tried, and
 // what the law of advice forbids.
 func (x *simulation) relaxations(ctx context.Context, e *explanation, q *asked, in diagnose.Input, want wanted) {
-	o := diagnose.Options{Size: 3, Steps: x.o.steps, Stop: x.o.stop(ctx), Where: want, Cost: q.stays}
+	o := diagnose.Options{Size: 3, Steps: x.o.Steps, Stop: x.o.Stop(ctx), Where: want, Cost: q.stays}
 	d, err := diagnose.Relax(in, q.pod, o)
 	if err != nil {
 		x.warn("no changes that would help were searched: %v", err)

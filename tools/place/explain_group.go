@@ -141,7 +141,7 @@ func (x *simulation) difference(ctx context.Context, pod *v1.Pod, group string) 
 			q.Queued, held = append(q.Queued, p), append(held, p.Name)
 		}
 		var out gang.Difference
-		if out, err = gang.Explain(q, gang.Options{Stop: x.o.stop(ctx)}); err != nil {
+		if out, err = gang.Explain(q, gang.Options{Stop: x.o.Stop(ctx)}); err != nil {
 			return
 		}
 		d = &out

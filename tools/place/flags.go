@@ -1,6 +1,7 @@
 package place
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -47,18 +48,17 @@ func Flags() *flag.FlagSet { return new(options).flags(io.Discard).FlagSet }
 
 func (o *options) flags(stdout io.Writer) *program.Set {
 	f := program.Flags(help, stdout)
-	program.Inputs(f, &o.files, "input")
-	o.input.Flags(f.FlagSet)
+	o.InputFlags(f, "input")
 	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration; the default profile without")
 	f.StringVar(&o.against, "against", "", "`FILE` with a second KubeSchedulerConfiguration: say what differs when it decides in place of -config")
 	f.StringVar(&o.priceLabel, "price-label", "", "with -against: node `LABEL` with the price, a number such as 0.096; every node costs 1 without")
-	report.Flag(f.FlagSet, &o.output, wide, page.Form)
+	report.Flag(f.FlagSet, &o.Output, wide, page.Form)
 	f.Var(&o.detail, "detail", "with json and yaml: every plugin's verdict and score of every node, for all pods or for one, `[=NAMESPACE/NAME]`, repeatable")
-	o.tables.Flags(f, "pods", program.OfNames)
+	o.Tables.Flags(f, "pods", program.OfNames)
 	f.StringVar(&o.explain, "explain", "", "explain one pod, waiting or running: `NAMESPACE/NAME`, or the pods of an owner: deployment/NAME")
 	f.StringVar(&o.where, "where", "", "with -explain: why the pod does not go there, and what would have to change: a `NODE` or a label selector such as topology.kubernetes.io/zone=a")
-	f.IntVar(&o.steps, "steps", 20000, "with -explain and -pack: search for `N` steps for changes or a better plan")
-	f.DurationVar(&o.time, "time", time.Minute, "with -explain, -pack and -preemption optimal: end each search after this `DURATION`; 0: no limit")
+	o.Bounds = program.Bounds{Steps: 20000, Time: time.Minute}
+	o.BoundFlags(f, "with -explain and -pack: search for `N` steps for changes or a better plan", "with -explain, -pack and -preemption optimal: end each search after this `DURATION`")
 	f.BoolVar(&o.brief, "brief", false, "with -explain: of a pod that waits the answer alone, without what rejects it where and what it asks for")
 	f.BoolVar(&o.all, "all", false, "with -explain: every node, not the best twenty")
 	f.BoolFunc("admit", "run admission on all pending pods, and refuse what the API server refuses; with `=ExtendedResourceToleration` this plugin too, which is off by default", func(text string) error {
@@ -101,18 +101,12 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	if err := program.Parse(f, args); err != nil {
 		return o, err
 	}
-	if f.NArg() > 0 {
-		return o, fmt.Errorf("unexpected argument %q; see place -h", f.Arg(0))
+	if err := cmp.Or(o.Check(f, wide, page.Form), o.CheckBounds()); err != nil {
+		return o, err
 	}
-	if o.steps <= 0 {
-		return o, fmt.Errorf("-steps: Invalid value: %d: must be greater than 0", o.steps)
-	}
-	if o.time < 0 {
-		return o, fmt.Errorf("-time: Invalid value: %v: must not be negative", o.time)
-	}
-	o.explain, o.howMany = o.tables.Qualified(o.explain), o.tables.Qualified(o.howMany)
+	o.explain, o.howMany = o.Tables.Qualified(o.explain), o.Tables.Qualified(o.howMany)
 	for k, name := range o.detail.pods {
-		o.detail.pods[k] = o.tables.Qualified(name)
+		o.detail.pods[k] = o.Tables.Qualified(name)
 	}
 	given := map[string]bool{}
 	f.Visit(func(g *flag.Flag) { given[g.Name] = true })
@@ -125,10 +119,6 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 // check returns an error for a value that a flag does not take.
 func (o options) check() error {
 	switch {
-	case program.CheckInputs(o.files) != nil:
-		return program.CheckInputs(o.files)
-	case report.Check(o.output, wide, page.Form) != nil:
-		return report.Check(o.output, wide, page.Form)
 	case o.percentage < -1 || o.percentage > 100:
 		return fmt.Errorf("-percentage: Invalid value: %d: not in valid range [0-100]", o.percentage)
 	case o.preemption != defaultPreemption && o.preemption != optimalPreemption:
@@ -155,11 +145,11 @@ func (o options) checkTogether(given map[string]bool) error {
 				return fmt.Errorf("-%s: Forbidden: does nothing with -%s", name, question)
 			}
 		}
-		if given[question] && (o.output == wide || o.output == page.Form && question != "explain" && question != "against") {
-			return fmt.Errorf("-o: Unsupported value: %q: does nothing with -%s", o.output, question)
+		if given[question] && (o.Output == wide || o.Output == page.Form && question != "explain" && question != "against") {
+			return fmt.Errorf("-o: Unsupported value: %q: does nothing with -%s", o.Output, question)
 		}
 	}
-	data := report.IsData(o.output) || o.output == page.Form
+	data := report.IsData(o.Output) || o.Output == page.Form
 	switch {
 	case given["count"] && len(o.add) == 0:
 		return errors.New("-count: Invalid value: goes with -add")
@@ -171,14 +161,14 @@ func (o options) checkTogether(given map[string]bool) error {
 		return errors.New("-against: Invalid value: \"\": must name a file")
 	case given["where"] && o.explain == "":
 		return fmt.Errorf("-where: Invalid value: %q: goes with -explain", o.where)
-	case o.detail.on && !report.IsData(o.output):
+	case o.detail.on && !report.IsData(o.Output):
 		return errors.New("-detail: Invalid value: true: goes with -o json or -o yaml")
 	case o.nodeMap && data:
 		return errors.New("-map: Invalid value: true: goes with tables")
 	case o.log == "-" && data:
 		return errors.New("-log: Invalid value: \"-\": goes with tables")
 	}
-	return o.tables.Check(o.output)
+	return nil
 }
 
 // detail is the flag -detail: off, for all pods, or for some.

@@ -100,7 +100,7 @@ func (x *simulation) groups() (out []groupState, above []compositeState) {
 			return cmp.Or(cmp.Compare(place[a], place[b]), cmp.Compare(a.String(), b.String()))
 		}) {
 			g := c.Group(at.Namespace, at.Name)
-			if g == nil || !x.o.tables.Shows(at.Namespace) {
+			if g == nil || !x.o.Tables.Shows(at.Namespace) {
 				continue
 			}
 			tree, missing := podgroup.TreeOf(c, at.Namespace, at.Name, *x.w.groups)

@@ -66,11 +66,11 @@ func howMany(ctx context.Context, out *bytes.Buffer, stderr io.Writer, w *world,
 	progress.End()
 	must.Do(cmp.Or(err, program.Interrupted(ctx)))
 	n := len(room.Nodes)
-	if report.IsData(o.output) {
+	if report.IsData(o.Output) {
 		if room.Nodes == nil {
 			room.Nodes = []string{}
 		}
-		writeData(out, roomOf(o.howMany, room, refused), o.output)
+		writeData(out, roomOf(o.howMany, room, refused), o.Output)
 		return n == 0
 	}
 	if room.Stop == nil && refused == nil {
@@ -104,7 +104,7 @@ func nodeCounts(out *bytes.Buffer, o options, nodes []string) {
 	for _, node := range sortedKeys(count) {
 		rows = append(rows, []string{node, fmt.Sprint(count[node])})
 	}
-	table, _ := o.tables.Layout.Columns([]string{"NODE", "PODS"}, rows)
+	table, _ := o.Tables.Layout.Columns([]string{"NODE", "PODS"}, rows)
 	fmt.Fprint(out, table)
 }
 

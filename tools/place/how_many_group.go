@@ -171,13 +171,13 @@ func (g *groupsFor) members(ctx context.Context, w *world, o options, placer *pl
 
 // write writes the answer in the form that is asked for.
 func (g *groupsFor) write(out *bytes.Buffer, o options, nodes []string, stop *placement.Failure, refused error) (failed bool) {
-	if report.IsData(o.output) {
+	if report.IsData(o.Output) {
 		if nodes == nil {
 			nodes = []string{}
 		}
 		a := roomOf(o.howMany, placement.Room{Nodes: nodes, Stop: stop}, refused)
 		a.Group = g
-		writeData(out, a, o.output)
+		writeData(out, a, o.Output)
 		return g.Count == 0
 	}
 	with := fmt.Sprintf("with %s", report.Count(g.Pods, "pod"))

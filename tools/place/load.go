@@ -24,7 +24,7 @@ import (
 // load reads the input and sorts the pods into running, pending and left aside. It prints the warnings when it returns no
 // error.
 func load(o options, profiles []scheduler.Profile, timeline []event, stdin io.Reader, stderr io.Writer) (*world, error) {
-	objects, err := dump.Read(o.files, stdin, o.input)
+	objects, err := dump.Read(o.Files, stdin, o.Input)
 	if err != nil {
 		return nil, err
 	}

@@ -30,13 +30,13 @@ func pack(ctx context.Context, out *bytes.Buffer, w *world, o options, profile p
 			queue = append(queue, p)
 		}
 	}
-	plan := must.Get(packing.Pack(packing.Input{Snapshot: w.snapshot, Pending: queue, Profile: profile, Now: w.now}, packing.Options{Groups: w.groups, Seed: o.seed, Steps: o.steps, Stop: o.stop(ctx)}))
+	plan := must.Get(packing.Pack(packing.Input{Snapshot: w.snapshot, Pending: queue, Profile: profile, Now: w.now}, packing.Options{Groups: w.groups, Seed: o.seed, Steps: o.Steps, Stop: o.Stop(ctx)}))
 	unplaced = len(plan.Pending) > 0
-	if report.IsData(o.output) {
+	if report.IsData(o.Output) {
 		if plan.Tiers == nil {
 			plan.Tiers = []packing.Tier{}
 		}
-		writeData(out, packed{report.HeadOf("PackingPlan"), plan}, o.output)
+		writeData(out, packed{report.HeadOf("PackingPlan"), plan}, o.Output)
 		return unplaced
 	}
 	var rows [][]string
@@ -50,14 +50,14 @@ func pack(ctx context.Context, out *bytes.Buffer, w *world, o options, profile p
 		}
 		rows = append(rows, []string{strconv.Itoa(int(t.Priority)), strconv.Itoa(t.Pods), strconv.Itoa(t.Before), strconv.Itoa(t.Default), strconv.Itoa(t.Placed), most})
 	}
-	table, _ := o.tables.Layout.Columns([]string{"PRIORITY", "PODS", "PLACED NOW", "BY KUBE-SCHEDULER", "BY THE PLAN", "AT MOST"}, rows)
+	table, _ := o.Tables.Layout.Columns([]string{"PRIORITY", "PODS", "PLACED NOW", "BY KUBE-SCHEDULER", "BY THE PLAN", "AT MOST"}, rows)
 	out.WriteString(table + "\n")
 	if len(plan.Actions) > 0 {
 		rows = nil
 		for _, a := range plan.Actions {
 			rows = append(rows, []string{a.Pod, strconv.Itoa(int(a.Priority)), orNone(a.From), orNone(a.To)})
 		}
-		table, _ = o.tables.Layout.Columns([]string{"POD", "PRIORITY", "FROM", "TO"}, rows)
+		table, _ = o.Tables.Layout.Columns([]string{"POD", "PRIORITY", "FROM", "TO"}, rows)
 		out.WriteString(table + "\n")
 	}
 	switch {

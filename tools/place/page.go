@@ -73,7 +73,7 @@ func (x *simulation) page(title string) *page.Page {
 		pods = append(pods, w.pods[name])
 	}
 	p := page.New(title, nodes, pods)
-	p.Shows = x.o.tables.Shows
+	p.Shows = x.o.Tables.Shows
 	for name, v := range x.verdicts.of {
 		p.Explain(name, v)
 	}
@@ -102,7 +102,7 @@ func (x *simulation) advise(stop func() bool) (err error) {
 						continue
 					}
 					if d == nil {
-						d = must.Get(diagnose.Relax(in, x.w.find(g.Pods[0]), diagnose.Options{Size: 3, Steps: x.o.steps, Stop: stop}))
+						d = must.Get(diagnose.Relax(in, x.w.find(g.Pods[0]), diagnose.Options{Size: 3, Steps: x.o.Steps, Stop: stop}))
 					}
 					v.Say(g.Cause.Text, d.Advice())
 				}
@@ -114,7 +114,7 @@ func (x *simulation) advise(stop func() bool) (err error) {
 
 // writePage writes the answer of a run as a page: the pods without a node first.
 func (x *simulation) writePage(ctx context.Context, out *bytes.Buffer, a answer) {
-	if err := x.advise(x.o.stop(ctx)); err != nil {
+	if err := x.advise(x.o.Stop(ctx)); err != nil {
 		x.warn("the page does not say why pods wait: %v", err)
 	}
 	p := x.page("Where the waiting pods go")

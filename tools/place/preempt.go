@@ -169,7 +169,7 @@ func (x *simulation) askPreemption(ctx context.Context, q *asked, failure *place
 	if x.o.preemption != optimalPreemption {
 		return &preemptionAnswer{choice: choiceOf(r), Message: r.Message}
 	}
-	search := must.Get(optimal.New(optimal.Options{Stop: x.o.stop(ctx)}))
+	search := must.Get(optimal.New(optimal.Options{Stop: x.o.Stop(ctx)}))
 	o.Options = search.Options(preemption.Options{})
 	best := q.plan.Preempt(q.pod, failure, q.options, o)
 	theirs, proved := choiceOf(r), search.Proof().Optimal

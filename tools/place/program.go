@@ -5,9 +5,7 @@ package place
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/podberth/podberth/admission"
@@ -22,12 +20,11 @@ import (
 
 // options are the command line.
 type options struct {
-	files             []string
-	input             dump.Options
+	program.Common
+	program.Bounds
 	config            string
 	against           string // a second configuration
 	priceLabel        string
-	output            string
 	detail            detail
 	explain           string
 	where             string // with explain: a node or a label selector
@@ -49,77 +46,24 @@ type options struct {
 	count             int
 	featureGates      groups.FeatureGates
 	howMany           string
-	steps             int
-	time              time.Duration
 	pack              bool
 	nodeMap           bool
-	tables            program.Tables
 }
 
-// Run runs the program with these arguments and streams. It returns the exit code. Results go to stdout in one piece. After an error nothing goes there.
+// Run runs the program with these arguments and streams. It returns the exit code. Results go to stdout in one piece, or not at all.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	stdout = program.Until(ctx, stdout)
-	o, err := parseFlags(args, stdout)
-	if err != nil {
-		return program.Code("place", err, stderr)
-	}
-	o.tables.Layout.Width = report.Width(stdout)
-	o.input.Progress = program.Reading(stderr)
+	return program.Main("place", parseFlags, place)(ctx, args, stdin, stdout, stderr)
+}
+
+// place writes what was asked for. It reports whether a flag asks for exit code 1.
+func place(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
+	o.Tables.Layout.Wrap = false // a message is cut: -explain has the whole of it
 	var out bytes.Buffer
 	v, err := reply(ctx, &out, o, stdin, stderr)
-	if err == nil {
-		err = report.Print(out.Bytes(), v.asides, stdout, stderr)
-	}
 	if err != nil {
-		for _, e := range joinedErrors(err) {
-			writeError(stderr, e)
-		}
-		return program.BadInput
+		return false, err
 	}
-	if v.unplaced && o.failUnschedulable || v.failed && o.failErrors {
-		return program.No
-	}
-	return program.OK
-}
-
-// stop returns when the search ends that begins now.
-func (o options) stop(ctx context.Context) func() bool { return program.Stop(ctx, o.time) }
-
-// configError is the error of a configuration file. Its text has several lines, which are the user's own.
-type configError struct{ error }
-
-func (e configError) Unwrap() error { return e.error }
-
-func writeError(stderr io.Writer, err error) {
-	lines := []string{err.Error()}
-	if config := (configError{}); errors.As(err, &config) {
-		lines = strings.Split(err.Error(), "\n")
-	}
-	for k, line := range lines {
-		if k == 0 {
-			line = "place: " + line
-		}
-		report.Textf(stderr, "%s\n", line)
-	}
-}
-
-// joinedErrors returns the errors that were joined, each of which is a line of its own.
-func joinedErrors(err error) []error {
-	if config, is := err.(configError); is {
-		list := joinedErrors(config.error)
-		for k := range list {
-			list[k] = configError{list[k]}
-		}
-		return list
-	}
-	if joined, is := err.(interface{ Unwrap() []error }); is {
-		var out []error
-		for _, e := range joined.Unwrap() {
-			out = append(out, joinedErrors(e)...)
-		}
-		return out
-	}
-	return []error{err}
+	return v.unplaced && o.failUnschedulable || v.failed && o.failErrors, report.Print(out.Bytes(), v.asides, stdout, stderr)
 }
 
 // verdict is what the exit code depends on, and what is said after the answer.
@@ -137,7 +81,7 @@ func reply(ctx context.Context, out *bytes.Buffer, o options, stdin io.Reader, s
 	}
 	var timeline []event
 	if o.timeline != "" {
-		timeline = must.Get(readTimeline(o.timeline, o.input))
+		timeline = must.Get(readTimeline(o.timeline, o.Input))
 	}
 	with, warnings, err := optionsOf(o, stderr)
 	must.Do(err)
@@ -145,7 +89,7 @@ func reply(ctx context.Context, out *bytes.Buffer, o options, stdin io.Reader, s
 	for _, text := range warnings {
 		report.Textf(stderr, "warning: %s\n", text)
 	}
-	o.explain = w.ofOwner(o.explain, o.tables.Namespace)
+	o.explain = w.ofOwner(o.explain, o.Tables.Namespace)
 	must.Do(o.known(w, timeline))
 	v.asides = w.asides
 	before := usageOf(w.snapshot)
@@ -181,7 +125,7 @@ func reply(ctx context.Context, out *bytes.Buffer, o options, stdin io.Reader, s
 		v.unplaced = v.unplaced || e.Outcome != outcomeScheduled
 		v.failed = v.failed || e.Outcome == outcomeRefused || e.Outcome == outcomeError
 	}
-	if o.output == page.Form {
+	if o.Output == page.Form {
 		a := x.answer()
 		x.explainGroups(ctx, a.Groups)
 		x.writePage(ctx, out, a)
@@ -189,19 +133,19 @@ func reply(ctx context.Context, out *bytes.Buffer, o options, stdin io.Reader, s
 	}
 	a, took := x.answer(), time.Since(began)
 	x.explainGroups(ctx, a.Groups)
-	if o.output != wide && o.tables.Layout.Width > 0 && !report.IsData(o.output) {
+	if o.Output != wide && o.Tables.Layout.Width > 0 && !report.IsData(o.Output) {
 		must.Do(x.causes(a.Pods))
 	}
 	write(out, a, o, took)
 	w.s.View(func(c *cluster.Snapshot) {
 		if o.nodeMap {
 			most := mostNodesInMap
-			if o.output == wide {
+			if o.Output == wide {
 				most = c.Len()
 			}
-			writeMap(out, c, most, o.tables.Layout)
+			writeMap(out, c, most, o.Tables.Layout)
 		}
-		if o.output == wide && !o.tables.Layout.NoHeaders {
+		if o.Output == wide && !o.Tables.Layout.NoHeaders {
 			writeUsage(out, before, usageOf(c))
 		}
 	})

@@ -231,7 +231,7 @@ func (x *simulation) attempt(pod *v1.Pod, c *cluster.Snapshot) {
 		if x.tables[key(pod)], err = q.table(); err != nil {
 			x.warn("pod %s: -detail has no scores: %v", key(pod), err)
 		}
-	case x.o.output == page.Form && x.o.explain == "" && x.verdicts.room(pod, c.Len()):
+	case x.o.Output == page.Form && x.o.explain == "" && x.verdicts.room(pod, c.Len()):
 		if err := x.judge(pod, c); err != nil {
 			x.warn("pod %s: the page has no verdict of every plugin: %v", key(pod), err)
 		}

@@ -35,7 +35,7 @@ func (o options) change(objects *dump.Objects, stdin io.Reader) (made []*v1.Pod,
 	if len(o.add) == 0 {
 		return nil, nil
 	}
-	more, err := dump.Read(o.add, stdin, o.input)
+	more, err := dump.Read(o.add, stdin, o.Input)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ import (
 // begun returns a simulation of the input before its first attempt.
 func begun(t *testing.T, o options, input string) *simulation {
 	t.Helper()
-	o.files, o.percentage, o.output = []string{"-"}, -1, "json"
+	o.Files, o.percentage, o.Output = []string{"-"}, -1, "json"
 	with, _, err := optionsOf(o, io.Discard)
 	require.NoError(t, err)
 	w, err := load(o, with.Profiles, nil, strings.NewReader(input), io.Discard)

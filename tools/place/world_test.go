@@ -15,11 +15,12 @@ import (
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/scheduler"
 	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/program"
 )
 
 // The world does what the API server does on a binding: the pod gets its node and the condition, and loses its nomination.
 func TestBinding(t *testing.T) {
-	o := options{files: []string{"-"}, percentage: -1, output: "json"}
+	o := options{Common: program.Common{Files: []string{"-"}, Output: "json"}, percentage: -1}
 	with, _, err := optionsOf(o, io.Discard)
 	require.NoError(t, err)
 	input := nodeYAML("n1", "2", "") + podYAML("low", "n1", 0, "2", "") + podYAML("high", "", 9, "2", "")
@@ -61,7 +62,7 @@ func (d *door) Permit(_ context.Context, _ *scheduler.State, pod *v1.Pod, _ stri
 // its half minute. The log is the same every time.
 func TestPermitWaits(t *testing.T) {
 	play := func() (*simulation, *world) {
-		o := options{files: []string{"-"}, percentage: -1, output: "json", log: "log"}
+		o := options{Common: program.Common{Files: []string{"-"}, Output: "json"}, percentage: -1, log: "log"}
 		with, _, err := optionsOf(o, io.Discard)
 		require.NoError(t, err)
 		with.Profiles[0].Plugins = scheduler.Plugins{scheduler.Permit: {Enabled: []scheduler.PluginRef{{Name: "Door"}}}}

@@ -14,10 +14,10 @@ import (
 // write prints the answer in the form asked for. took is how long the run lasted on the clock. The time is printed on a
 // terminal only, so that equal input gives equal bytes elsewhere.
 func write(out *bytes.Buffer, a answer, o options, took time.Duration) {
-	out.Write(must.Get(report.Render(o.output, a, func(b *strings.Builder) {
+	out.Write(must.Get(report.Render(o.Output, a, func(b *strings.Builder) {
 		header, rows := finals(a.Pods)
-		layout := o.tables.Layout
-		if o.output == wide {
+		layout := o.Tables.Layout
+		if o.Output == wide {
 			header, rows = attempts(a.Attempts)
 			layout.Width = 0
 		}
@@ -32,14 +32,14 @@ func write(out *bytes.Buffer, a answer, o options, took time.Duration) {
 			return
 		}
 		report.Textf(b, "\n%s", a.Summary)
-		if o.tables.Layout.Width > 0 {
+		if o.Tables.Layout.Width > 0 {
 			report.Textf(b, ", in %v", took.Round(time.Millisecond))
 		}
 		if cut {
 			b.WriteString("; -o wide has the whole messages")
 		}
 		b.WriteString("\n")
-		if pod := firstWaiting(a.Pods); pod != "" && o.tables.Layout.Width > 0 {
+		if pod := firstWaiting(a.Pods); pod != "" && o.Tables.Layout.Width > 0 {
 			report.Textf(b, "The command \"why %s\" says what would let the first of those that wait run.\n", pod)
 		}
 	})))

@@ -134,7 +134,7 @@ func (answer over) ask(ctx context.Context, objects *dump.Objects, args []string
 	if o.gates != nil {
 		args = append(args, "-feature-gates", o.gates.String())
 	}
-	out, err := answer(ctx, objects, append(args, "-f", o.Files[0], "-time", o.time.String()), stderr)
+	out, err := answer(ctx, objects, append(args, "-f", o.Files[0], "-time", o.Time.String()), stderr)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (a *preflight) rollout(ctx context.Context, o options, objects *dump.Object
 		Waiting []string
 		Untried int
 	}
-	args := []string{fmt.Sprintf("-force=%v", o.force), fmt.Sprintf("-delete-emptydir-data=%v", o.emptyDirs), fmt.Sprintf("-surge=%d", o.surge), fmt.Sprintf("-steps=%d", o.steps)}
+	args := []string{fmt.Sprintf("-force=%v", o.force), fmt.Sprintf("-delete-emptydir-data=%v", o.emptyDirs), fmt.Sprintf("-surge=%d", o.surge), fmt.Sprintf("-steps=%d", o.Steps)}
 	if err := over(rollout.Over).ask(ctx, objects, args, o, stderr, &plan); err != nil {
 		return err
 	}

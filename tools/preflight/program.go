@@ -22,14 +22,13 @@ import (
 // options are the command line.
 type options struct {
 	program.Common
+	program.Bounds
 	from, to  string
 	config    string
 	gates     groups.FeatureGates // of groups of pods, as the user says
 	force     bool
 	emptyDirs bool
 	surge     int
-	steps     int
-	time      time.Duration
 }
 
 // Run runs the program with these arguments and streams; it ends with ctx. It returns the exit code: 0 when every node can be replaced and nothing changes
@@ -91,8 +90,8 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.IntVar(&o.surge, "surge", 0, "add `N` nodes first, which leave in the end")
 	f.BoolVar(&o.force, "force", false, "as of kubectl drain: delete pods without a controller")
 	f.BoolVar(&o.emptyDirs, "delete-emptydir-data", false, "as of kubectl drain: delete pods whose emptyDir volumes lose their data")
-	f.IntVar(&o.steps, "steps", planner.DefaultSteps, "make plans for `N` nodes at most to find what helps")
-	f.DurationVar(&o.time, "time", time.Minute, "end the search for what helps, and the questions about pods, after this `DURATION` each; 0: no limit")
+	o.Bounds = program.Bounds{Steps: planner.DefaultSteps, Time: time.Minute}
+	o.BoundFlags(f, "make plans for `N` nodes at most to find what helps", "end the search for what helps, and the questions about pods, after this `DURATION` each")
 	o.OutputFlags(f, "pods", "")
 	o.Tables.AllFlag(f)
 	return f
@@ -109,10 +108,11 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	switch {
 	case o.to == "":
 		return o, errors.New("-to: Required value: a release such as 1.37")
-	case o.time < 0 || o.surge < 0:
-		return o, fmt.Errorf("-time, -surge: Invalid value: %v, %d: must not be negative", o.time, o.surge)
-	case o.steps < 1:
-		return o, fmt.Errorf("-steps: Invalid value: %d: must be greater than 0", o.steps)
+	case o.surge < 0:
+		return o, fmt.Errorf("-surge: Invalid value: %d: must not be negative", o.surge)
+	}
+	if err := o.CheckBounds(); err != nil {
+		return o, err
 	}
 	for name, text := range map[string]string{"to": o.to, "from": o.from} {
 		if _, err := release.Parse(text); text != "" && err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/scheduler/config"
 	"github.com/podberth/podberth/tools/dump"
+	"github.com/podberth/podberth/tools/program"
 )
 
 // Of returns the first profile of the KubeSchedulerConfiguration in a file (flag -config), or the default profile when file is "". args are
@@ -31,7 +32,7 @@ func Of(file string, args placement.PluginArgs, in dump.Options) (p placement.Pr
 	}
 	c, err := config.Loader{Args: args}.Load(data)
 	if err != nil {
-		return p, nil, fmt.Errorf("%s: %w", file, err)
+		return p, nil, program.Lines{Err: fmt.Errorf("%s: %w", file, err)}
 	}
 	p = c.Profiles[0].Placement
 	p.Sampling = placement.AllNodes()

@@ -13,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/podberth/podberth/tools/report"
@@ -26,13 +27,43 @@ const (
 )
 
 // Code returns the exit code for an error: OK for nil and for [flag.ErrHelp], [BadInput] for every other error. It writes that
-// error to stderr as a line that begins with the program's name.
+// error to stderr as a line that begins with the program's name. Errors that were joined are a line each.
 func Code(name string, err error, stderr io.Writer) int {
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return OK
 	}
-	report.Textf(stderr, "%s: %v\n", name, err)
+	for _, e := range apart(err) {
+		lines := []string{e.Error()}
+		if errors.As(e, new(Lines)) {
+			lines = strings.Split(lines[0], "\n")
+		}
+		report.Textf(stderr, "%s: %s\n", name, lines[0])
+		for _, line := range lines[1:] {
+			report.Textf(stderr, "%s\n", line)
+		}
+	}
 	return BadInput
+}
+
+// Lines is an error whose text has lines of its own, such as a configuration as it should be. [Code] keeps them.
+type Lines struct{ Err error }
+
+// Error returns the text of Err.
+func (e Lines) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e Lines) Unwrap() error { return e.Err }
+
+// apart returns the errors that err joins, or err alone.
+func apart(err error) (list []error) {
+	joined, is := err.(interface{ Unwrap() []error })
+	if !is {
+		return []error{err}
+	}
+	for _, e := range joined.Unwrap() {
+		list = append(list, apart(e)...)
+	}
+	return list
 }
 
 // Run answers the question of the command line and returns the exit code: No when answer reports no, otherwise the [Code] of its

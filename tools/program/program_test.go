@@ -25,6 +25,14 @@ func TestCode(t *testing.T) {
 	require.Equal(t, "x: a.yaml: bad\n", errs.String())
 }
 
+// Errors that were joined are a line each, and a text keeps the lines of its own. Of all others a line end shows as \n: a name of the
+// input cannot write a line.
+func TestLines(t *testing.T) {
+	var errs strings.Builder
+	Code("x", errors.Join(errors.New("a\nb"), fmt.Errorf("file: %w", Lines{Err: errors.New("c\n- d\x1b")})), &errs)
+	require.Equal(t, "x: a\\nb\nx: file: c\n- d\\x1b\n", errs.String())
+}
+
 func TestFlags(t *testing.T) {
 	var out strings.Builder
 	var files []string

@@ -28,6 +28,7 @@ const mostSurge = 1000
 // options are the command line.
 type options struct {
 	program.Common
+	program.Bounds
 	config      string
 	gates       groups.FeatureGates // of groups of pods, as the user says
 	nodes       []string
@@ -38,7 +39,6 @@ type options struct {
 	grace       int64
 	start       time.Duration
 	renew       time.Duration
-	time        time.Duration
 	script      string
 	failBlocked bool
 	expand      bool
@@ -88,7 +88,7 @@ func answer(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 func (in *input) plan(ctx context.Context, o options, stderr io.Writer) (*planner.Plan, *rolloutPlan, error) {
 	progress := report.NewProgress(stderr, "rollout", "nodes", nil)
 	o.plan.Progress = progress.Step
-	o.plan.End = program.Stop(ctx, o.time)
+	o.plan.Steps, o.plan.End = o.Steps, o.Stop(ctx)
 	p, err := in.planner.Plan(o.plan)
 	progress.End()
 	if err != nil {
@@ -159,8 +159,8 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.DurationVar(&o.start, "start", 0, "how long a pod takes to become ready: a `DURATION`")
 	f.DurationVar(&o.renew, "renew", 0, "how long a node takes from its last pod until it takes pods again: a `DURATION`")
 	f.IntVar(&o.plan.Remedies, "remedies", 4, "try at most `N` changes for each deadlock; each makes the plan again")
-	f.IntVar(&o.plan.Steps, "steps", planner.DefaultSteps, "make plans for `N` nodes at most to try changes")
-	f.DurationVar(&o.time, "time", time.Minute, "end the search for changes after this `DURATION`; 0: no limit")
+	o.Bounds = program.Bounds{Steps: planner.DefaultSteps, Time: time.Minute}
+	o.BoundFlags(f, "make plans for `N` nodes at most to try changes", "end the search for changes after this `DURATION`")
 	f.StringVar(&o.script, "script", "", "write the kubectl commands of the plan to `FILE`")
 	f.BoolVar(&o.failBlocked, "fail-blocked", false, "exit 1 if a node is blocked")
 	f.BoolVar(&o.Input.Strict, "strict", false, "fields that the API does not have, and a pod on a node that is not in the input, are errors")
@@ -201,8 +201,8 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 			return o, fmt.Errorf("-%s: Invalid value: %v: must not be negative", x.name, x.value)
 		}
 	}
-	if o.plan.Steps < 1 || o.time < 0 {
-		return o, fmt.Errorf("-steps, -time: Invalid value: %d, %v: must be 1 or more, and not negative", o.plan.Steps, o.time)
+	if err := o.CheckBounds(); err != nil {
+		return o, err
 	}
 	if o.plan.Batch < 1 {
 		return o, fmt.Errorf("-parallel: Invalid value: %d: must be 1 or more", o.plan.Batch)

@@ -17,7 +17,6 @@ import (
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/internal/must"
-	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
 )
 
@@ -74,7 +73,7 @@ func (a *upgradeReport) decisions(ctx context.Context, m *dump.Objects, o option
 	gates := must.Get(m.Groups(o.gates))
 	before, after := newScheduler(m, o.gates.Args(), all(o.from.Version)), newScheduler(m, o.gates.Args(), all(o.to.Version))
 	mixed, resized := mixes{}, resizedNodes(m, o)
-	stop := program.Stop(ctx, o.time)
+	stop := o.Stop(ctx)
 	progress := report.NewProgress(stderr, "upgrade", "pods", nil)
 	defer progress.End()
 	for k, p := range m.Pods {
@@ -85,7 +84,7 @@ func (a *upgradeReport) decisions(ctx context.Context, m *dump.Objects, o option
 		if !dump.Pending(p) && p.DeletionTimestamp != nil {
 			continue
 		}
-		if a.Summary.Pending+a.Summary.Running == o.steps || a.Summary.Untried > 0 || stop() {
+		if a.Summary.Pending+a.Summary.Running == o.Steps || a.Summary.Untried > 0 || stop() {
 			a.Summary.Untried++
 			continue
 		}

@@ -22,12 +22,11 @@ import (
 
 type options struct {
 	program.Common
+	program.Bounds
 	from, to    version
 	config      string
 	gates       groups.FeatureGates // of groups of pods, as the user says
 	failChanged bool
-	steps       int
-	time        time.Duration
 }
 
 // version is a flag with a release.
@@ -114,8 +113,8 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.StringVar(&o.config, "config", "", "a KubeSchedulerConfiguration whose fields are checked: `FILE`; decisions are those of the default profile")
 	f.Var(&o.gates, "feature-gates", dump.FeatureGatesUsage)
 	f.BoolVar(&o.failChanged, "fail-changed", false, "exit 1 when a pod's verdict, message or node changes, a running pod would not be admitted, or a field is refused")
-	f.IntVar(&o.steps, "steps", 100_000, "ask about at most `N` pods")
-	f.DurationVar(&o.time, "time", 10*time.Minute, "ask about no more pods after this `DURATION`; 0: no limit")
+	o.Bounds = program.Bounds{Steps: 100_000, Time: 10 * time.Minute}
+	o.BoundFlags(f, "ask about at most `N` pods", "ask about no more pods after this `DURATION`")
 	o.OutputFlags(f, "pods", "")
 	return f
 }
@@ -131,10 +130,6 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	switch {
 	case o.from.Version == release.Current || o.to.Version == release.Current:
 		return o, errors.New("-from and -to: both versions are required")
-	case o.steps < 1:
-		return o, fmt.Errorf("-steps: Invalid value: %d: must be greater than 0", o.steps)
-	case o.time < 0:
-		return o, fmt.Errorf("-time: Invalid value: %v: must not be negative", o.time)
 	}
-	return o, nil
+	return o, o.CheckBounds()
 }

@@ -38,7 +38,7 @@ func TestWhichPods(t *testing.T) {
 		c.change(p)
 		m := &dump.Objects{Nodes: []*v1.Node{testkit.Node("n1").Obj()}, Pods: []*v1.Pod{p}}
 		a := &upgradeReport{}
-		o := options{Common: program.Common{Tables: program.Tables{Namespace: "a"}}, steps: 1, from: version{release.V1_36}, to: version{release.V1_37}}
+		o := options{Common: program.Common{Tables: program.Tables{Namespace: "a"}}, Bounds: program.Bounds{Steps: 1}, from: version{release.V1_36}, to: version{release.V1_37}}
 		a.decisions(t.Context(), m, o, io.Discard)
 		require.Equal(t, c.want, a.Summary)
 	})
