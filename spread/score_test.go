@@ -164,3 +164,22 @@ func TestLackingNodeIsTheEmptyDomain(t *testing.T) {
 		assert.Equal(t, ints(12, 6, 5), raw)
 	}
 }
+
+// Counts that moved with a pod are those of a fresh count.
+func TestSoftStateMoves(t *testing.T) {
+	f := withQ().run("a*2 b y", "foo=bar")
+	e := mustSoft(t, constrained("foo=bar"), Options{Owners: service("foo=bar")})
+	moved := e.Count(index(f, 1))
+	before, _ := pass(moved, f.all())
+	p := podOf("new", "foo=bar")
+	moved.Apply(e.Effect(p), 1, 1)
+	f.pods[1] = append(f.pods[1], p)
+	after, scores := pass(moved, f.all())
+	require.NotEqual(t, before, after)
+	raw, fresh := pass(e.Count(f), f.all())
+	require.Equal(t, raw, after)
+	require.Equal(t, fresh, scores)
+	moved.Remove(p, 1)
+	back, _ := pass(moved, f.all())
+	require.Equal(t, before, back)
+}

@@ -44,6 +44,7 @@ func TestDeadline(t *testing.T) {
 		{"T-54 zero", taintList("a:NoExecute"), tols(stay("a", 0)), taints.Limited, 0, "0 is at once"},
 		{"T-54 negative", taintList("a:NoExecute"), tols(stay("a", -5)), taints.Limited, 0, "negative is 0"},
 		{"T-55", taintList("a:NoExecute", "b:NoExecute"), tols(stay("a", 5), stay("b", 2)), taints.Limited, 2, "the minimum over taints"},
+		{"T-55 the other order", taintList("b:NoExecute", "a:NoExecute"), tols(stay("a", 5), stay("b", 2)), taints.Limited, 2, "the order of taints does not matter"},
 		{"T-56", taintList("a:NoExecute", "b:NoExecute"), tols(stay("a", forever), stay("b", 2)), taints.Limited, 2, "no limit does not count"},
 		{"T-57", taintList("a:NoExecute"), tols(stay("a", forever), stay("a", 1)), taints.Forever, 0, "the first toleration represents the taint"},
 		{"T-58", taintList("a:NoExecute"), tols(stay("a", 3), stay("a", 1)), taints.Limited, 3, "not the shortest"},

@@ -361,3 +361,15 @@ func TestToleratesNoExecute(t *testing.T) {
 	require.False(t, (*taints.Evaluator)(nil).ToleratesNoExecute(taintList("a:NoExecute")))
 	require.True(t, (*taints.Evaluator)(nil).ToleratesNoExecute(taintList("a:NoSchedule")))
 }
+
+// Nodes of one class are looked at once, and every node has the answer that it has alone.
+func TestClassesOfNodes(t *testing.T) {
+	c := testkit.NewCluster([]*v1.Node{node("a:NoSchedule"), node("b:PreferNoSchedule"), node("a:NoSchedule"), node("b:PreferNoSchedule")}, nil)
+	s := taints.Compile(nil, numeric).On(&classed{Cluster: c})
+	for i, n := range c.Nodes {
+		alone := taints.Compile(nil, numeric).On(one(n))
+		require.Equal(t, alone.Check(0), s.Check(i))
+		require.Equal(t, alone.Raw(0), s.Raw(i))
+		require.Equal(t, i%2 == 0, s.Check(i) == rejects)
+	}
+}

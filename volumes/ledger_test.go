@@ -214,3 +214,16 @@ func show(l *Ledger) []string {
 	slices.Sort(out)
 	return out
 }
+
+// A decision that is taken back leaves the ledger as it was before.
+func TestForgottenDecision(t *testing.T) {
+	w := &world{nodes: []*v1.Node{node("n1")}, claims: claims(claim("a", "s", "1Gi"), claim("b", "s", "1Gi")),
+		volumes: volumes(volume("pv", "s", "1Gi"), volume("other", "s", "1Gi")), classes: classes(storageClass("s", noProvisioner, wait))}
+	l := NewLedger(w.objects())
+	require.NoError(t, assume(l, w, pod("stays", "b"), 0, Options{}))
+	before := show(l)
+	require.NoError(t, assume(l, w, pod("goes", "a"), 0, Options{}))
+	require.NotEqual(t, before, show(l))
+	require.True(t, l.Forget("pod-goes"))
+	require.Equal(t, before, show(l))
+}
