@@ -6,28 +6,58 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
-// replace puts podberth under the named functions of a copy.
-func (p project) replace(dir, tree string) error {
-	for name, functions := range p.rename {
-		if err := rename(filepath.Join(dir, name), functions); err != nil {
+// module is a module of the proxy.
+type module struct{ path, version string }
+
+// copied calls do with a temporary copy, and deletes it. In the module cache files are read-only.
+func (m module) copied(do func(dir string) error) error {
+	dir, err := os.MkdirTemp("", "importers")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if _, err := command(dir, "mod", "download", m.path+"@"+m.version); err != nil {
+		return err
+	}
+	cache, err := command(dir, "env", "GOMODCACHE")
+	if err != nil {
+		return err
+	}
+	from := os.DirFS(filepath.Join(strings.TrimSpace(string(cache)), filepath.FromSlash(m.path)+"@"+m.version))
+	if err := os.CopyFS(dir, from); err != nil {
+		return err
+	}
+	return do(dir)
+}
+
+// add writes files by their path in a copy.
+func add(dir string, files map[string]string) error {
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			return err
 		}
 	}
-	for name, text := range p.add {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			return err
-		}
-	}
-	for _, folder := range p.ours {
-		module, err := command(filepath.Join(tree, folder), "list", "-m")
+	return nil
+}
+
+// link lets a copy import the modules in folders of the tree.
+func link(dir, tree string, folders []string) error {
+	for _, folder := range folders {
+		out, err := command(filepath.Join(tree, folder), "list", "-m")
 		if err != nil {
 			return err
 		}
-		path := string(module[:len(module)-1])
+		path := strings.TrimSpace(string(out))
 		if _, err := command(dir, "mod", "edit", "-require", path+"@v0.1.0", "-replace", path+"="+filepath.Join(tree, folder)); err != nil {
 			return err
 		}
@@ -36,7 +66,8 @@ func (p project) replace(dir, tree string) error {
 }
 
 // rename puts "replaced" before the names of functions where they are declared. Each must be declared once.
-func rename(file string, functions []string) error {
+func rename(dir, name string, functions []string) error {
+	file := filepath.Join(dir, filepath.FromSlash(name))
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
@@ -60,4 +91,20 @@ func rename(file string, functions []string) error {
 		text = slices.Concat(text[:offset], []byte("replaced"), text[offset:])
 	}
 	return os.WriteFile(file, text, 0o644)
+}
+
+// environment is that of go commands in a copy: no workspace, and go.mod may grow.
+func environment() []string {
+	return append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod -buildvcs=false")
+}
+
+// command runs the go command. The output is in the error.
+func command(dir string, args ...string) ([]byte, error) {
+	cmd := exec.Command("go", args...)
+	cmd.Dir, cmd.Env = dir, environment()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return out, fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out[:min(len(out), 4000)])
+	}
+	return out, nil
 }

@@ -1,9 +1,11 @@
 package main
 
+var deschedulerModule = module{"sigs.k8s.io/descheduler", "v0.36.0"}
+
 // Package node of the descheduler says where a pod fits. Here its four questions are those of adapters/descheduler/nodefit, so that its strategies and
 // its evictor ask podberth.
 var descheduler = project{
-	module: "sigs.k8s.io/descheduler", version: "v0.36.0",
+	module: deschedulerModule,
 	rename: map[string][]string{"pkg/descheduler/node/node.go": {"NodeFit", "PodFitsAnyOtherNode", "PodFitsAnyNode", "PodFitsCurrentNode"}},
 	add: map[string]string{"pkg/descheduler/node/podberth.go": `package node
 

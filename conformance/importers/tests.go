@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 )
 
@@ -27,7 +26,7 @@ func (r results) String() string {
 // tests runs the tests of packages. The error says that they could not run, not that some fail.
 func tests(dir string, packages []string) (results, error) {
 	cmd := exec.Command("go", append([]string{"test", "-json", "-p", "1"}, packages...)...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod -buildvcs=false")
+	cmd.Dir, cmd.Env = dir, environment()
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	out, err := cmd.Output()
