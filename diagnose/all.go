@@ -40,6 +40,8 @@ func All(in Input, o Options) (_ []Group, err error) {
 	out := []Group{} // no named result: an error returns nothing, and no memory of this call
 	var first, left []*v1.Pod
 	at := map[groupKey]int{}
+	shared := newCommon()
+	shared.placer, shared.base = placer, in.Snapshot
 	for _, p := range in.Pending {
 		if p == nil || !queued(in.Snapshot, &in.Profile, p) {
 			continue
@@ -47,6 +49,7 @@ func All(in Input, o Options) (_ []Group, err error) {
 		if len(p.Spec.SchedulingGates) == 0 {
 			if d := placer.Decide(p, placement.Options{}); d.Placed() {
 				must.Do(placer.Assume(p, d))
+				shared.placer = nil // each diagnosis reads what is reserved from the cluster
 				continue
 			}
 		}
@@ -61,7 +64,6 @@ func All(in Input, o Options) (_ []Group, err error) {
 		out[k].Pods = append(out[k].Pods, podinfo.Name(p))
 	}
 	in.Pending = left
-	shared := newCommon()
 	for k, p := range first {
 		d := must.Get(beginWith(in, p, o, shared))
 		d.lean = true

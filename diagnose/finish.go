@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
@@ -162,15 +163,18 @@ func (d *diagnosis) relaxation(c choice, o orders) (r Relaxation, stuck []*v1.Po
 // enough returns the relaxation of a part of an answer: in their new places pods that move may help the pod more than other changes
 // do. Only the pods leave that the budgets of the part let go.
 func (d *diagnosis) enough(list []*Change) Relaxation {
-	dec, s := d.decided(list)
-	if i := slices.IndexFunc(list, removes); i >= 0 {
+	node := d.decided(list, func(s *cluster.Snapshot) {
+		i := slices.IndexFunc(list, removes)
+		if i < 0 {
+			return
+		}
 		c := list[i]
 		c.remove = slices.DeleteFunc(slices.Clone(c.remove), func(p *v1.Pod) bool { return s.Pod(p.Namespace, p.Name) == p })
 		c.Leaving = slices.DeleteFunc(slices.Clone(c.Leaving), func(l Leaving) bool {
 			return !slices.ContainsFunc(c.remove, func(p *v1.Pod) bool { return podinfo.Name(p) == l.Pod })
 		})
-	}
-	return d.relaxed(list, dec.Node)
+	})
+	return d.relaxed(list, node)
 }
 
 // relaxed returns the relaxation that consists of some changes.
@@ -222,7 +226,7 @@ func (d *diagnosis) part(list []*Change) []*Change {
 					some = append(some, c)
 				}
 			}
-			if w, pod := d.apply(some); len(pod.Spec.SchedulingGates) == 0 && d.decides(w, pod) {
+			if d.decided(some, nil) != "" {
 				return some
 			}
 		}

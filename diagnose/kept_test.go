@@ -13,7 +13,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// A pod with some changes is made once, whatever else changes beside the pod. So is the plan of a cluster.
+// A pod with some changes is made once, whatever else changes beside the pod. So is the placer that decides.
 func TestMadeOnce(t *testing.T) {
 	d := begun(t, cluster.Objects{Nodes: five()}, testkit.Pod("web").NodeSelector("no=node").Request("cpu=2,memory=1Gi").Obj())
 	d.list()
@@ -25,11 +25,13 @@ func TestMadeOnce(t *testing.T) {
 			require.Same(t, p, d.changed(mask|beside<<len(d.changes)))
 		}
 	}
-	w := d.newWorld(d.base)
-	require.False(t, d.decides(w, d.pod))
-	plan := w.plan
-	require.True(t, d.decides(w, d.changed(all)))
-	require.Same(t, plan, w.plan)
+	first, s := d.common.placerOf(d)
+	before := s.Len()
+	require.Equal(t, "n1", d.decided(d.listOf(choice{place: -1, pod: all}), nil))
+	require.Empty(t, d.decided(nil, nil), "what a trial has changed is undone")
+	again, _ := d.common.placerOf(d)
+	require.Same(t, first, again)
+	require.Equal(t, before, s.Len())
 }
 
 // Each smaller part of a set is asked about once, up to the first that is enough: the parts of one change, then larger ones. A set of one change has none.

@@ -9,8 +9,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
-	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 )
@@ -21,7 +21,7 @@ func (d *diagnosis) raised() (r Relaxation, ok bool) {
 	if d.cause == nil || d.cause.Type != causeDaemon || d.pod.Spec.PreemptionPolicy != nil && *d.pod.Spec.PreemptionPolicy == v1.PreemptNever {
 		return r, false
 	}
-	plan := must.Get(placement.New(d.base, d.profileOver(d.base)))
+	plan, _ := d.common.placerOf(d)
 	budgets := placement.PreemptOptions{Budgets: disruption.NewBudgets(d.budgets.pdbs, disruption.BudgetOptions{})}
 	for _, level := range d.levels() {
 		c := d.priority(level)
@@ -38,13 +38,8 @@ func (d *diagnosis) raised() (r Relaxation, ok bool) {
 		for _, v := range made.Victims {
 			c.remove = append(c.remove, v.Pod)
 		}
-		dec, s := d.decided([]*Change{c})
-		if dec.Node != made.Node {
-			continue
-		}
-		d.rehouse(c, s)
-		if dec, _ = d.decided([]*Change{c}); dec.Node == made.Node {
-			return d.relaxed([]*Change{c}, dec.Node), true
+		if d.decided([]*Change{c}, func(s *cluster.Snapshot) { d.rehouse(c, s) }) == made.Node && d.decided([]*Change{c}, nil) == made.Node {
+			return d.relaxed([]*Change{c}, made.Node), true
 		}
 	}
 	return r, false

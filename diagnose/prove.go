@@ -8,10 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
-	"github.com/podberth/podberth/placement"
 )
 
 // mostRestarted is the number of running pods of an owner that a proof makes again with an edit of the template. Of larger owners the running
@@ -46,26 +44,10 @@ func (d *diagnosis) prove(changes []Change) (o outcome) {
 	edits := slices.ContainsFunc(changes, func(c Change) bool { return c.edit != nil })
 	moves := slices.ContainsFunc(changes, func(c Change) bool { return c.make != nil })
 	restarts := slices.ContainsFunc(changes, d.ofTemplateOf)
-	var s *cluster.Snapshot
-	var pod *v1.Pod
-	var placer *placement.Placer
-	if d.o.Where == nil && !moves && (!restarts || len(d.crew.running) == 0) { // the cluster stays as it is
-		placer, s = d.common.placerOf(d)
-		pod = edited(d.pod, changes)
-	} else {
-		s = d.base.Fork()
-		pod = apply(s, d.pod, changes)
-		placer = must.Get(placement.NewPlacer(s, d.whereAll(s)))
-	}
-	var placed []*v1.Pod
-	if s == d.common.base {
-		defer func() {
-			for _, p := range slices.Backward(placed) {
-				must.Do(placer.Forget(p))
-			}
-		}()
-	}
 	queue, others := d.crew.queue, d.others()
+	t := d.trial()
+	defer t.end()
+	pod := apply(t.s, d.pod, changes)
 	if !restarts { // those behind the last one that counts wait as before
 		queue = queue[:max(d.crew.before(), lastOf(queue, others))]
 	}
@@ -90,20 +72,18 @@ func (d *diagnosis) prove(changes []Change) (o outcome) {
 			q = edited(p, changes)
 			same++
 		}
-		dec := placer.Decide(q, placement.Options{})
-		if !dec.Placed() {
+		node, ok := t.place(q)
+		if !ok {
 			if others[p] {
 				late = append(late, p)
 			}
 			continue
 		}
-		must.Do(placer.Assume(q, dec))
-		placed = append(placed, q)
 		if mine {
 			o.run++
 		}
 		if p == d.pod {
-			o.node = dec.Node
+			o.node = node
 		}
 	}
 	if d.o.Where != nil || o.uncounted {
@@ -112,7 +92,7 @@ func (d *diagnosis) prove(changes []Change) (o outcome) {
 	}
 	o.of = len(d.crew.running) + d.crew.waiting() + d.crew.gated
 	for _, p := range d.crew.running {
-		if s.Pod(p.Namespace, p.Name) != nil { // it has not given way
+		if t.s.Pod(p.Namespace, p.Name) != nil { // it has not given way
 			o.run++
 		}
 	}
@@ -130,7 +110,7 @@ func (d *diagnosis) prove(changes []Change) (o outcome) {
 		}
 	}
 	if restarts {
-		d.restart(s, placer, changes, &o)
+		d.restart(t, changes, &o)
 	}
 	d.waitsThen(late, &o)
 	o.also = append(o.also, d.budgets.emptied(changes)...)
@@ -157,14 +137,11 @@ func (d *diagnosis) others() map[*v1.Pod]bool {
 	if d.lean || alone || len(d.crew.queue) > mostQueued || d.o.Where != nil { // All has tried every pod that waits
 		return d.crew.others
 	}
-	s := d.base.Fork()
-	placer := must.Get(placement.NewPlacer(s, d.whereAll(s)))
+	t := d.trial()
+	defer t.end()
 	for _, p := range d.crew.queue {
-		if dec := placer.Decide(p, placement.Options{}); dec.Placed() {
-			must.Do(placer.Assume(p, dec))
-			if !d.crew.mine[p] {
-				d.crew.others[p] = true
-			}
+		if _, ok := t.place(p); ok && !d.crew.mine[p] {
+			d.crew.others[p] = true
 		}
 	}
 	return d.crew.others
@@ -185,14 +162,6 @@ func (d *diagnosis) waitsThen(late []*v1.Pod, o *outcome) {
 	}
 }
 
-// whereAll is where for decisions about all pods that wait: they may ask for devices though the pod asks for none.
-func (d *diagnosis) whereAll(s *cluster.Snapshot) placement.Profile {
-	if d.o.Where != nil || len(d.crew.queue) == 1 {
-		return d.where(s)
-	}
-	return d.profileOver(s)
-}
-
 // edited returns a pod with the edits of changes.
 func edited(p *v1.Pod, changes []Change) *v1.Pod {
 	q := p.DeepCopy()
@@ -210,10 +179,10 @@ func (d *diagnosis) ofTemplateOf(c Change) bool {
 }
 
 // restart decides the running pods of the owner again with the edits, one after the other as a rolling update does.
-func (d *diagnosis) restart(s *cluster.Snapshot, placer *placement.Placer, changes []Change, o *outcome) {
+func (d *diagnosis) restart(t *trial, changes []Change, o *outcome) {
 	restarting := 0
 	for _, p := range d.crew.running {
-		if s.Pod(p.Namespace, p.Name) != p {
+		if t.s.Pod(p.Namespace, p.Name) != p {
 			continue // it has moved, or left
 		}
 		restarting++
@@ -221,9 +190,8 @@ func (d *diagnosis) restart(s *cluster.Snapshot, placer *placement.Placer, chang
 			continue
 		}
 		q := edited(unplaced(p), changes)
-		must.Do(s.Remove(p))
-		if dec := placer.Decide(q, placement.Options{}); dec.Placed() {
-			must.Do(placer.Assume(q, dec))
+		must.Do(t.s.Remove(p))
+		if _, ok := t.place(q); ok {
 			continue
 		}
 		o.run--
@@ -235,7 +203,7 @@ func (d *diagnosis) restart(s *cluster.Snapshot, placer *placement.Placer, chang
 	if restarting > 0 {
 		o.also = append(o.also, fmt.Sprintf("%s %s", count(restarting, "pod"), verb(restarting, "restarts", "restart")))
 	}
-	if d.owner.kind == "StatefulSet" && inOrder(s, metav1.GetControllerOfNoCopy(d.pod), d.pod.Namespace) {
+	if d.owner.kind == "StatefulSet" && inOrder(t.s, metav1.GetControllerOfNoCopy(d.pod), d.pod.Namespace) {
 		o.also = append(o.also, fmt.Sprintf("delete %s once, because a pod that waits stops the update", podinfo.Name(d.pod)))
 	}
 }

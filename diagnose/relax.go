@@ -138,7 +138,6 @@ type diagnosis struct {
 	full   filter.Predicates // of the pod as it is
 	sought *sought           // has the pool
 	cause  *Cause            // of the pod as it is; nil for a pod that fits elsewhere
-	slotOf map[*v1.Pod]int   // nil: not asked yet; see slotsOf
 
 	budgets     *budgets
 	devices     *tracker.Tracker // of the base
@@ -275,17 +274,7 @@ func beginWith(in Input, pod *v1.Pod, o Options, shared *common) (*diagnosis, er
 }
 
 // slotsOf returns the slots of the running pods.
-func (d *diagnosis) slotsOf() map[*v1.Pod]int {
-	if d.slotOf == nil {
-		d.slotOf = map[*v1.Pod]int{}
-		for _, i := range d.slots {
-			for p := range d.base.Pods(i) {
-				d.slotOf[p] = i
-			}
-		}
-	}
-	return d.slotOf
-}
+func (d *diagnosis) slotsOf() map[*v1.Pod]int { return d.common.slotsOf(d.base, d.slots) }
 
 // nodeOf returns the name of the node of a running pod.
 func (d *diagnosis) nodeOf(p *v1.Pod) string { return d.base.Node(d.slotsOf()[p]).Name }
@@ -309,7 +298,7 @@ func profileOf(in Input) (placement.Profile, error) {
 
 // asItIs decides about the pod without changes, and reports whether it goes where it should.
 func (d *diagnosis) asItIs(out *Diagnosis) bool {
-	plan := must.Get(placement.New(d.base, d.profileOver(d.base)))
+	plan, _ := d.common.placerOf(d)
 	attempt := plan.Prepare(d.pod)
 	d.full = attempt.Predicates
 	defer func() {

@@ -340,26 +340,11 @@ func (d *diagnosis) poolOf(node string) string {
 		return ""
 	case key == nodepool.Karpenter:
 		return fmt.Sprintf(" (raise the limits of NodePool %s)", name)
-	case d.autoscales():
+	case d.common.autoscales(d.base, d.slots):
 		return fmt.Sprintf(" (raise the maximum of pool %s)", name)
 	default:
 		return fmt.Sprintf(" (pool %s)", name)
 	}
-}
-
-// autoscales reports whether the cluster autoscaler runs.
-func (d *diagnosis) autoscales() bool {
-	for _, i := range d.slots {
-		for p := range d.base.Pods(i) {
-			if !strings.Contains(p.Name, "autoscaler") {
-				continue
-			}
-			if p.Labels["app"] == "cluster-autoscaler" || p.Labels["app.kubernetes.io/name"] == "cluster-autoscaler" || p.Labels["k8s-app"] == "cluster-autoscaler" {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // Tried returns the kinds of the changes of which the sets were made, sorted: what was tried when no relaxation is known.

@@ -89,19 +89,14 @@ func (d *diagnosis) repelling() []repels {
 			out = append(out, d.keptOff(predicate)...)
 			continue
 		}
-		ask, known := k.Repels(d.pod), map[podKind][]string{}
-		for _, j := range d.slots {
-			for p := range d.base.Pods(j) {
-				kind, terms := d.base.PodKind(p)
-				key := podKind{kind, terms, p.DeletionTimestamp != nil}
-				keys, ok := known[key]
-				if !ok {
-					keys = ask(p)
-					known[key] = keys
-				}
-				if keys != nil {
-					out = append(out, repels{pod: p, keys: keys})
-				}
+		kinds, ask := d.common.kindsOf(d.base, d.slots), k.Repels(d.pod)
+		keys := make([][]string, len(kinds.first))
+		for k, p := range kinds.first {
+			keys[k] = ask(p)
+		}
+		for k, p := range kinds.pods {
+			if by := keys[kinds.of[k]]; by != nil {
+				out = append(out, repels{pod: p, keys: by})
 			}
 		}
 	}

@@ -11,9 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
-	"github.com/podberth/podberth/placement"
 )
 
 // older returns the running pods of an older revision of the pod's Deployment: a rollout is under way.
@@ -155,11 +153,11 @@ func (d *diagnosis) strategy(path, to string, ends []*v1.Pod) Change {
 
 // ofRollout is the outcome of Strategy: the pods of the older revision end first.
 func (d *diagnosis) ofRollout(c Change) (o outcome) {
-	s := d.base.Fork()
-	pod := apply(s, d.pod, []Change{c})
+	t := d.trial()
+	defer t.end()
 	o.of = 1
-	if dec := must.Get(placement.New(s, d.where(s))).Decide(pod, placement.Options{}); dec.Placed() {
-		o.node, o.run = dec.Node, 1
+	if node, ok := t.place(apply(t.s, d.pod, []Change{c})); ok {
+		o.node, o.run = node, 1
 	}
 	o.also = []string{fmt.Sprintf("%s fewer while it rolls out", count(1, "pod"))}
 	if c.To == "Recreate" {

@@ -255,7 +255,7 @@ func (d *diagnosis) search() (found []choice) {
 					d.untried = d.rest(size, at) - (seen - 1)
 					return found
 				}
-				if w := d.world(d.keyOf(c)); d.works(w, c.pod) && d.decides(w, d.changed(c.pod)) {
+				if w := d.world(d.keyOf(c)); d.works(w, c.pod) && d.decided(d.listOf(c), nil) != "" {
 					found = append(found, c)
 				} else {
 					failed = failed || n-forbidden > size

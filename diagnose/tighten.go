@@ -6,8 +6,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/internal/must"
-	"github.com/podberth/podberth/placement"
 )
 
 // tighten takes the values back, one after the other, as far as the pod still fits: first those of the pod, then those of other
@@ -78,26 +76,30 @@ func (c *Change) now() int64 {
 // The changes become those of the relaxation. The relaxation has no node when a filter fails. stuck are the pods that leave and
 // have no other node.
 func (d *diagnosis) decideAgain(list []*Change) (r Relaxation, final []*Change, stuck []*v1.Pod) {
-	dec, s := d.decided(list)
-	if !dec.Placed() {
+	i := slices.IndexFunc(list, removes)
+	node := d.decided(list, func(s *cluster.Snapshot) {
+		if i >= 0 {
+			stuck = d.rehouse(list[i], s)
+		}
+	})
+	if node == "" {
 		return Relaxation{}, nil, nil
 	}
-	if i := slices.IndexFunc(list, removes); i >= 0 {
+	if i >= 0 {
 		c := list[i]
-		stuck = d.rehouse(c, s)
 		c.evicts = true
 		list = slices.Insert(slices.Clone(list), i, d.budgets.raises(c.remove)...)
 		moves := len(stuck) == 0
 		if moves {
 			c.Kind = MovePods
-			moves = d.together(list, c, dec.Node)
+			moves = d.together(list, c, node)
 		}
 		if !moves {
 			c.Kind, c.to = RemovePods, nil
 		}
-		dec, _ = d.decided(list)
+		node = d.decided(list, nil)
 	}
-	return d.relaxed(list, dec.Node), list, stuck
+	return d.relaxed(list, node), list, stuck
 }
 
 // removes reports whether pods leave with a change.
@@ -106,27 +108,36 @@ func removes(c *Change) bool { return c.Kind == RemovePods || c.Kind == MovePods
 // together reports whether the pod goes to a node with all moves made, and to no node when one of the pods stays: in their new
 // places pods can keep the pod off, or help it.
 func (d *diagnosis) together(list []*Change, c *Change, node string) bool {
-	if dec, _ := d.decided(list); dec.Node != node {
+	if d.decided(list, nil) != node {
 		return false
 	}
 	all := c.remove
 	defer func() { c.remove = all }()
 	for i := range all {
 		c.remove = slices.Delete(slices.Clone(all), i, i+1)
-		if dec, _ := d.decided(list); dec.Placed() {
+		if d.decided(list, nil) != "" {
 			return false
 		}
 	}
 	return true
 }
 
-// decided decides with the changes made. The snapshot has the changes, and the pod on its node.
-func (d *diagnosis) decided(list []*Change) (placement.Decision, *cluster.Snapshot) {
-	w, pod := d.apply(list)
-	placer := must.Get(placement.NewPlacer(w.snapshot, d.where(w.snapshot)))
-	dec := placer.Decide(pod, placement.Options{})
-	if dec.Placed() {
-		must.Do(placer.Assume(pod, dec))
+// decided returns where the pod goes with the changes made, "" for nowhere. A filter that fails on one node ends the decision
+// although another node would take the pod. look, if any, sees the cluster with the changes, and with the pod on its node.
+func (d *diagnosis) decided(list []*Change, look func(s *cluster.Snapshot)) string {
+	t := d.trial()
+	defer t.end()
+	changes := make([]Change, len(list))
+	for i, c := range list {
+		changes[i] = *c
 	}
-	return dec, w.snapshot
+	pod := apply(t.s, d.pod, changes)
+	if len(pod.Spec.SchedulingGates) > 0 {
+		return ""
+	}
+	node, ok := t.place(pod)
+	if ok && look != nil {
+		look(t.s)
+	}
+	return node
 }

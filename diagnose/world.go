@@ -8,7 +8,6 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/placement"
 	volumetracker "github.com/podberth/podberth/volumes/tracker"
 )
@@ -21,7 +20,6 @@ type world struct {
 	nodes    bool  // only nodes and the pods on them differ from the base
 	target   bits
 	seen     map[seenKey]bits
-	plan     *placement.Plan // made by the first decision
 }
 
 // seenKey is a filter and the changes of the pod that it sees.
@@ -174,15 +172,6 @@ func (d *diagnosis) ask(w *world, plugin *placement.Plugin, pod *v1.Pod, slots [
 			b.remove(i)
 		}
 	}
-}
-
-// decides reports whether a decision places the pod where it should go. A filter that fails on one node ends the decision
-// although another node would take the pod.
-func (d *diagnosis) decides(w *world, pod *v1.Pod) bool {
-	if w.plan == nil {
-		w.plan = must.Get(placement.New(w.snapshot, d.where(w.snapshot)))
-	}
-	return w.plan.Decide(pod, placement.Options{}).Placed()
 }
 
 // works reports whether the filters allow the pod on a node, with changes of the pod, in a world.
