@@ -141,7 +141,7 @@ func withDefaults(pod *v1.Pod, v release.Version) *v1.Pod {
 	pod = overhead.Default(pod)
 	s := &pod.Spec
 	if fillsLate(v) {
-		s.Resources = given.DeepCopy()
+		s.Resources = given // a later step copies them
 	}
 	if s.SchedulerName == "" {
 		s.SchedulerName = v1.DefaultSchedulerName

@@ -37,9 +37,11 @@ func TestDefaultClass(t *testing.T) {
 		{"old annotation", "names a class", v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1.BetaStorageClassAnnotation: "x"}}}, []*storagev1.StorageClass{old}, nil},
 	}, func(t *testing.T, c test) {
 		before := c.claim.DeepCopy()
-		got := WithDefaultClasses([]*v1.PersistentVolumeClaim{&c.claim, nil}, c.classes)
+		given := []*v1.PersistentVolumeClaim{&c.claim, nil}
+		got := WithDefaultClasses(given, c.classes)
 		require.Equal(t, c.want, got[0].Spec.StorageClassName, c.why)
 		require.Nil(t, got[1])
 		require.Equal(t, before, &c.claim, "the input stays as it is")
+		require.Same(t, &c.claim, given[0], "and so does the list")
 	})
 }

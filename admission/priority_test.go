@@ -164,6 +164,7 @@ func TestValidatePriorityClass(t *testing.T) {
 	})
 	for _, c := range SystemPriorityClasses() {
 		require.Empty(t, ValidatePriorityClass(nil, c, nil))
+		require.Contains(t, c.Description, "Used for system critical pods", "kubectl describe says what the class is for")
 	}
 }
 

@@ -39,7 +39,7 @@ func NewQuotas(quotas []*v1.ResourceQuota, pods []*v1.Pod, now time.Time, v rele
 		if o == nil {
 			continue
 		}
-		x := &chargedQuota{name: o.Name, spec: &o.Spec, hard: o.Spec.Hard, used: v1.ResourceList{}}
+		x := &chargedQuota{name: o.Name, spec: &o.Spec, hard: o.Spec.Hard}
 		if len(o.Status.Hard) > 0 {
 			x.hard, x.used = o.Status.Hard, o.Status.Used.DeepCopy()
 		} else {

@@ -2,10 +2,12 @@ package admission
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/release"
@@ -79,6 +81,16 @@ func TestQuotasRelease(t *testing.T) {
 	require.NoError(t, copied.Charge(podAsking("again", "4")))
 	require.ErrorContains(t, copied.Charge(podAsking("more", "1")), "used: requests.cpu=4, limited: requests.cpu=4")
 	(*Quotas)(nil).Refund(elsewhere)
+}
+
+// A copy of the quotas has their clock: a pod that should be gone is charged nothing there either.
+func TestQuotasKeepTheTime(t *testing.T) {
+	q := quotaOf("q", map[v1.ResourceName]string{"requests.cpu": "4"})
+	gone := podAsking("gone", "4")
+	gone.DeletionTimestamp, gone.DeletionGracePeriodSeconds = &metav1.Time{Time: testkit.Epoch.Add(-time.Hour)}, new(int64(30))
+	copied := NewQuotas([]*v1.ResourceQuota{q}, nil, testkit.Epoch, release.Current).Clone()
+	require.NoError(t, copied.Charge(gone))
+	require.NoError(t, copied.Charge(podAsking("next", "4")))
 }
 
 // A quota counts the pods of its scopes only.

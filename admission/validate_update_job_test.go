@@ -63,6 +63,7 @@ func TestJobUpdates(t *testing.T) {
 		{"a Job that becomes Indexed", "the mode stays, completions follow parallelism", job(numbers(3, 3), indexed), job(stored), "spec.completionMode: Invalid value: \"Indexed\": field is immutable"},
 		{"completions of an Indexed Job", "in step with parallelism", job(numbers(3, 3), indexed), job(stored, indexed), ""},
 		{"completions out of step", "an Indexed Job wants both", job(numbers(2, 3), indexed), job(stored, indexed), "spec.completions: Invalid value: 3: can only be modified in tandem with spec.parallelism"},
+		{"an Indexed Job without completions", "another check says that they are missing", job(indexed, func(j *batchv1.Job) { j.Spec.Completions = nil }), job(stored, indexed), ""},
 		{"mode", "it stays", job(indexed), job(stored), "spec.completionMode: Invalid value"},
 		{"selector", "it stays", job(func(j *batchv1.Job) { j.Spec.Selector = &metav1.LabelSelector{} }), job(stored), "spec.selector: Invalid value"},
 	}, func(t *testing.T, c test) {

@@ -23,6 +23,27 @@ func terminating(p *v1.Pod) *v1.Pod {
 	return p
 }
 
+// The terms that select a pod: required affinity and required anti-affinity each by their own number; preferred terms are neither.
+func TestSelected(t *testing.T) {
+	e, err := affinity.CompilePods(pod("d", "", "aff zone app=x", "anti zone app=y", "anti zone app=z", "panti 5 zone app=z"), affinity.PodOptions{})
+	require.NoError(t, err)
+	type test struct {
+		name, why      string
+		pod            *v1.Pod
+		affinity, anti []int
+	}
+	testkit.Run(t, []test{
+		{"near", "the affinity selects it", pod("d", "app=x"), []int{0}, nil},
+		{"apart", "the second anti-affinity selects it", pod("d", "app=z"), nil, []int{1}},
+		{"neither", "no term selects it", pod("d", "app=w"), nil, nil},
+		{"elsewhere", "the terms mean the pod's own namespace", pod("o", "app=x"), nil, nil},
+	}, func(t *testing.T, c test) {
+		near, apart := e.Count(tableWorld()).Selected(c.pod)
+		require.Equal(t, c.affinity, near, c.why)
+		require.Equal(t, c.anti, apart, c.why)
+	})
+}
+
 func TestPodAffinityFilter(t *testing.T) {
 	const (
 		allAffinity = "n1:affinity n2:affinity n3:affinity n4:affinity"

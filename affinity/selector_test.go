@@ -142,6 +142,8 @@ func TestCompileSelectorErrors(t *testing.T) {
 	require.True(t, s.Matches(&v1.Node{}))
 	_, err = affinity.CompileSelector(terms(fields(req("metadata.name", "In", "a", "b"))))
 	require.ErrorContains(t, err, `nodeSelectorTerms[0].matchFields[0].values`)
+	_, err = affinity.CompileSelector(terms(fields(req("metadata.name", "Exists", "a"))))
+	require.ErrorContains(t, err, `nodeSelectorTerms[0].matchFields[0].operator: Unsupported value: "Exists"`, "a field has two operators, unlike a label")
 }
 
 func TestReads(t *testing.T) {

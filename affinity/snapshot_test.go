@@ -16,6 +16,35 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
+// reading counts how often a node is read.
+type reading struct {
+	*cluster.Snapshot
+	nodes int
+}
+
+func (a *reading) Node(i int) *v1.Node {
+	a.nodes++
+	return a.Snapshot.Node(i)
+}
+
+// On looks at one node of each class of equal nodes, and later questions look at none.
+func TestOneNodeOfEachClass(t *testing.T) {
+	var nodes []*v1.Node
+	for i := range 40 {
+		nodes = append(nodes, testkit.Node(fmt.Sprint("n", i)).Label("zone", fmt.Sprint("z", i%2)).Obj())
+	}
+	snapshot, err := cluster.New(cluster.Objects{Nodes: nodes})
+	require.NoError(t, err)
+	e, err := affinity.CompileNode(&v1.Pod{Spec: v1.PodSpec{NodeSelector: map[string]string{"zone": "z1"}}}, affinity.NodeOptions{})
+	require.NoError(t, err)
+	a := &reading{Snapshot: snapshot}
+	s := e.On(a)
+	for i := range 40 {
+		require.Equal(t, i%2 == 1, s.Check(i) == 0)
+	}
+	require.Equal(t, 2, a.nodes)
+}
+
 // TestSnapshot: the indexes of package cluster give the answers of the plain world, also after pods came and left, and the
 // state follows these changes.
 func TestSnapshot(t *testing.T) {

@@ -18,7 +18,65 @@ import (
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/internal/view"
+	"github.com/podberth/podberth/resources"
 )
+
+// Forks that add pods with one label each see their own pods by the label, not those of the other.
+func TestForksHaveTheirOwnIndex(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: two()})
+	label := func(k int) *v1.Pod {
+		return testkit.Pod(fmt.Sprint("p", k)).Labels(fmt.Sprintf("app=web,n=%d", k)).On("a").Obj()
+	}
+	for k := range 5 { // the list has room for more
+		require.NoError(t, s.Set(label(k)))
+	}
+	forks := []*Snapshot{s.Fork(), s.Fork()}
+	for k, f := range forks {
+		require.NoError(t, f.Set(label(10+k)))
+	}
+	for k, f := range append(forks, s) {
+		var ns []string
+		f.PodSets("default", "app", "web", func(id int32) {
+			rep, _, _ := f.PodSet(id)
+			ns = append(ns, rep.Labels["n"])
+		})
+		want := []string{"0", "1", "2", "3", "4"}
+		if k < 2 {
+			want = append(want, fmt.Sprint(10+k))
+		}
+		require.ElementsMatch(t, want, ns)
+	}
+}
+
+// A sweep in a fork frees ids of the fork alone, and an id that is free already is not freed again.
+func TestSweepsOfForks(t *testing.T) {
+	var g groups
+	first := new(owner)
+	for _, key := range []string{"a", "b", "c", "d", "e"} {
+		g.intern(first, []byte(key), nil)
+	}
+	g.sweep(first)
+	used, idle := g.intern(first, []byte("f"), nil), g.intern(first, []byte("g"), nil)
+	require.Equal(t, []int32{4, 3, 2}, g.free)
+	sweep := func(keeps int32) groups {
+		fork, own := g, new(owner)
+		fork.add(own, keeps, 0, nil)
+		fork.sweep(own)
+		fork.sweep(own)
+		return fork
+	}
+	one, other := sweep(used), sweep(idle)
+	require.Equal(t, []int32{4, 3, 2, idle}, one.free)
+	require.Equal(t, []int32{4, 3, 2, used}, other.free)
+}
+
+// A node offers what is allocatable, not its capacity.
+func TestAllocatableCounts(t *testing.T) {
+	n := testkit.Node("a").Capacity("cpu=3,example.com/x=1").Obj()
+	n.Status.Capacity = testkit.Node("a").Capacity("cpu=4,example.com/x=2").Obj().Status.Allocatable
+	s := mustNew(t, Objects{Nodes: []*v1.Node{n}})
+	require.Equal(t, resources.FromList(s.Schema(), n.Status.Allocatable), s.Allocatable(0))
+}
 
 // A snapshot and its fork log their own events from the common number on, in the block that they shared too.
 func TestForksDoNotShareEvents(t *testing.T) {

@@ -98,6 +98,8 @@ func TestCopiesOnce(t *testing.T) {
 	require.Equal(t, first, spaces())
 	objects.write(new(owner), "other")
 	require.NotEqual(t, first, spaces())
+	later := new(owner)
+	require.Same(t, objects.write(later, "other"), objects.write(later, "other"))
 }
 
 // A known set of labels takes no memory.
