@@ -197,20 +197,25 @@ func TestScaleOfUnknownControllers(t *testing.T) {
 	type test struct {
 		name, why string
 		owners    [2][3]string // kind, name and UID, of two pods each
+		leaves    bool         // the last pod is being deleted
 		status    [2]int32     // how many pods are expected, and how many must be healthy
 	}
 	testkit.Run(t, []test{
-		{"one owner", "34 % of 4 pods are 2, rounded up", [2][3]string{{"Rollout", "a", "1"}, {"Rollout", "a", "1"}}, [2]int32{4, 2}},
-		{"made again", "an owner of the same kind and name counts once", [2][3]string{{"Rollout", "a", "1"}, {"Rollout", "a", "2"}}, [2]int32{4, 2}},
-		{"two names", "34 % of 2 + 2 pods", [2][3]string{{"Rollout", "a", "1"}, {"Rollout", "b", "2"}}, [2]int32{4, 2}},
-		{"two kinds", "34 % of 2 + 2 pods", [2][3]string{{"Rollout", "a", "1"}, {"CloneSet", "a", "2"}}, [2]int32{4, 2}},
-		{"a job", "how many pods are expected is not known", [2][3]string{{"Rollout", "a", "1"}, {"Job", "a", "2"}}, [2]int32{}},
-		{"a daemon set", "how many pods are expected is not known", [2][3]string{{"DaemonSet", "a", "1"}, {"Rollout", "a", "2"}}, [2]int32{}},
+		{"one owner", "34 % of 4 pods are 2, rounded up", [2][3]string{{"Rollout", "a", "1"}, {"Rollout", "a", "1"}}, false, [2]int32{4, 2}},
+		{"a pod leaves", "34 % of 3 pods are 2, rounded up", [2][3]string{{"Rollout", "a", "1"}, {"Rollout", "a", "1"}}, true, [2]int32{3, 2}},
+		{"made again", "an owner of the same kind and name counts once", [2][3]string{{"Rollout", "a", "1"}, {"Rollout", "a", "2"}}, false, [2]int32{4, 2}},
+		{"two names", "34 % of 2 + 2 pods", [2][3]string{{"Rollout", "a", "1"}, {"Rollout", "b", "2"}}, false, [2]int32{4, 2}},
+		{"two kinds", "34 % of 2 + 2 pods", [2][3]string{{"Rollout", "a", "1"}, {"CloneSet", "a", "2"}}, false, [2]int32{4, 2}},
+		{"a job", "how many pods are expected is not known", [2][3]string{{"Rollout", "a", "1"}, {"Job", "a", "2"}}, false, [2]int32{}},
+		{"a daemon set", "how many pods are expected is not known", [2][3]string{{"DaemonSet", "a", "1"}, {"Rollout", "a", "2"}}, false, [2]int32{}},
 	}, func(t *testing.T, c test) {
 		w := five("cpu=4")
 		for k := range 4 {
 			o := c.owners[k/2]
 			w.pod(o[0], o[1], fmt.Sprint("p", k), fmt.Sprint("n", k+1), template("web", "cpu=1", nil)).OwnerReferences[0].UID = types.UID(o[2])
+		}
+		if c.leaves {
+			w.objects.Pods[3].DeletionTimestamp = &metav1.Time{Time: testkit.Epoch}
 		}
 		w.budget("web", 0)
 		w.objects.PodDisruptionBudgets[0].Spec.MinAvailable = &third
@@ -276,5 +281,18 @@ func TestPart(t *testing.T) {
 		want := new(big.Int).Mul(big.NewInt(price), big.NewInt(used))
 		want.Add(want, big.NewInt(offer-1)).Div(want, big.NewInt(offer))
 		require.Equal(t, want.Int64(), part(used, offer, price), "%d * %d / %d", price, used, offer)
+	}
+}
+
+// A pod without a controller holds its node, and its rules bind other moves. One that is being deleted does neither.
+func TestPodThatLeaves(t *testing.T) {
+	for _, leaves := range []bool{false, true} {
+		w := five("cpu=4")
+		p := w.pod("", "", "bare", "n1", template("web", "cpu=1", spreadOver("web", v1.LabelTopologyZone)))
+		if leaves {
+			p.DeletionTimestamp = &metav1.Time{Time: testkit.Epoch}
+		}
+		require.Equal(t, leaves, len(w.plan(t, Options{}).Kept) == 0)
+		require.Equal(t, leaves, len(w.planner(t).kinds) == 0)
 	}
 }

@@ -178,7 +178,9 @@ func TestTerminatingPodOfAStatefulSet(t *testing.T) {
 	w.objects.Pods[0].Status.Phase = v1.PodRunning
 	w.objects.Pods[0].Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionFalse}}
 	w.objects.Pods[1].DeletionTimestamp = &metav1.Time{Time: testkit.Epoch}
-	require.Equal(t, []string{"db-1 n3 Gone", "db-2 n3 Waiting"}, lines(w.run(t, "n3"))[:2])
+	r := w.run(t, "n3")
+	require.Equal(t, []string{"db-1 n3 Gone", "db-2 n3 Waiting"}, lines(r)[:2])
+	require.Equal(t, 2, r.Workloads[0].Before, "a pod that leaves is no replica")
 }
 
 // A displaced pod that comes back is no pod more of its workload.

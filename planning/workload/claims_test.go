@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
 )
@@ -110,8 +111,15 @@ func TestAutoscaler(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, made.Pods, c.want, c.why)
 	})
+	gone := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: meta("gone")}
+	gone.Spec.MinReplicas, gone.Spec.MaxReplicas = ptr(int32(3)), 10
+	gone.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{Kind: "Deployment", Name: "web"}
+	gone.DeletionTimestamp = &metav1.Time{Time: testkit.Epoch}
+	made, err := Make(Objects{Deployments: []*appsv1.Deployment{deployment("web", 1)}, Autoscalers: []*autoscalingv2.HorizontalPodAutoscaler{gone}}, Options{})
+	require.NoError(t, err)
+	require.Len(t, made.Pods, 1, "an autoscaler that is being deleted scales nothing")
 	bad := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: meta("h")}
 	bad.Spec.ScaleTargetRef.Name = "web"
-	_, err := Make(Objects{Autoscalers: []*autoscalingv2.HorizontalPodAutoscaler{bad}}, Options{})
+	_, err = Make(Objects{Autoscalers: []*autoscalingv2.HorizontalPodAutoscaler{bad}}, Options{})
 	require.EqualError(t, err, "HorizontalPodAutoscaler shop/h: spec.maxReplicas: Invalid value: 0: must be greater than 0")
 }

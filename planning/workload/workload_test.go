@@ -213,6 +213,8 @@ func TestMake(t *testing.T) {
 			Pods: []*v1.Pod{pod("DaemonSet", "agent", "agent-1", on("n1")), pod("DaemonSet", "agent", "agent-2", on("n1"), terminating)}}, ""},
 		{"daemon failed and leaves", "its node waits", Objects{DaemonSets: []*appsv1.DaemonSet{daemonSet("agent")}, Nodes: nodes("n1"),
 			Pods: []*v1.Pod{pod("DaemonSet", "agent", "agent-1", on("n1"), terminating, phase(v1.PodFailed))}}, "waits for agent-1, which is terminating"},
+		{"a leaving pod is not adopted", "its node has no daemon", Objects{DaemonSets: []*appsv1.DaemonSet{daemonSet("agent")}, Nodes: nodes("n1"),
+			Pods: []*v1.Pod{pod("", "agent", "agent-x", on("n1"), terminating)}}, "agent-1"},
 		{"daemon failed", "made again", Objects{DaemonSets: []*appsv1.DaemonSet{daemonSet("agent")}, Nodes: nodes("n1"),
 			Pods: []*v1.Pod{pod("DaemonSet", "agent", "agent-1", on("n1"), phase(v1.PodFailed))}}, "agent-2"},
 		{"job", "parallelism, as completions allow", Objects{Jobs: []*batchv1.Job{job("once", ptr(int32(4)), ptr(int32(2)))}}, "once-1; once-2"},

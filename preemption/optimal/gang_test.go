@@ -110,6 +110,10 @@ func TestGangOnOneNode(t *testing.T) {
 		require.Equal(t, c.minimal, p.Minimal, "%d steps", c.o.Steps)
 	}
 	require.True(t, stopped)
+	// One pod of the gang that must not preempt is enough: no pod leaves for the whole gang.
+	p, err := optimal.PlaceGang(s.gang(t, polite(g1), g2), optimal.Options{})
+	require.NoError(t, err)
+	require.False(t, p.Placed)
 }
 
 // The gang goes to the node of a, which is not in the way. The last step lets a come back.
