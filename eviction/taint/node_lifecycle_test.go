@@ -339,3 +339,25 @@ func TestNotReadyPods(t *testing.T) {
 	require.Zero(t, rate)
 	require.Empty(t, waiting)
 }
+
+// While all zones are down no node is queued. When a zone comes back, the next pass queues the nodes that are not ready, and a node that
+// was silent all the time has a new grace period.
+func TestZonesComeBack(t *testing.T) {
+	fast := float32(1)
+	l := played(t, Input{Nodes: []*v1.Node{ready("a", "z", "True"), ready("b", "z", "True")}, Until: 2 * time.Minute, Config: Config{EvictionRate: &fast}, Events: []Event{
+		{At: after(1), Node: "a", Condition: v1.NodeReady, Status: v1.ConditionFalse},
+		{At: after(1), Node: "b", Condition: v1.NodeReady, Status: v1.ConditionFalse},
+		{At: after(2), Node: "b", Heartbeats: HeartbeatsStop},
+		{At: after(41), Node: "a", Condition: v1.NodeReady, Status: v1.ConditionTrue},
+	}})
+	require.Equal(t, []string{
+		"1 tainted a  not-ready:NoSchedule",
+		"1 tainted b  not-ready:NoSchedule",
+		"5 zone /z  Normal to FullDisruption, 0 nodes a second, all zones are down",
+		"45 zone /z  FullDisruption to Normal, 1 nodes a second",
+		"50 tainted b  not-ready:NoExecute",
+		"100 unknown b  Kubelet stopped posting node status.",
+		"100 tainted b  unreachable:NoSchedule",
+		"100 tainted b  unreachable:NoExecute",
+	}, lines(l, "zone tainted unknown"))
+}
