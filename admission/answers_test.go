@@ -3,7 +3,6 @@ package admission
 import (
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -24,7 +23,7 @@ func TestAnswers(t *testing.T) {
 	var out strings.Builder
 	kind := func(name string, answers func(w world) []string) {
 		said := 0
-		h := fnv.New64a()
+		h := testkit.Hash64(t, name)
 		for k := range uint64(800) {
 			w := world{rand.New(rand.NewPCG(k, 71))}
 			for _, text := range answers(w) {

@@ -3,7 +3,6 @@ package devices_test
 import (
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -28,7 +27,7 @@ import (
 func TestSaid(t *testing.T) {
 	var out strings.Builder
 	for seed := range 500 {
-		h := fnv.New64a()
+		h := testkit.Hash64(t, seed)
 		n := 0
 		say := func(what string, values ...any) {
 			n++

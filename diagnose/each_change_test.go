@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash"
-	"hash/fnv"
 	"iter"
 	"strings"
 	"testing"
@@ -48,7 +47,7 @@ func TestEachChange(t *testing.T) {
 		for app, budget := range d.budgets.pdbs {
 			all = append(all, raise(budget, int32(1+app)))
 		}
-		h := fnv.New32a()
+		h := testkit.Hash32(t, seed)
 		for _, c := range all {
 			kinds[c.Kind]++
 			values := []int64{0}

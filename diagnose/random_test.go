@@ -63,7 +63,7 @@ func TestRandom(t *testing.T) {
 		require.NoError(t, err)
 		text, err := json.Marshal(d)
 		require.NoError(t, err)
-		h := fnv.New64a()
+		h := testkit.Hash64(t, seed)
 		h.Write(text)
 		h.Write([]byte(answers(t, objects, pod, o, WakeOptions{})))
 		fmt.Fprintf(&out, "%d: %d relaxations %016x\n", seed, len(d.Relaxations), h.Sum64())

@@ -340,7 +340,7 @@ func TestDiaries(t *testing.T) {
 	for _, c := range diaryOptions {
 		for _, v := range release.Versions() {
 			c.o.Release = v
-			h := fnv.New64a()
+			h := testkit.Hash64(t, c.name+", "+v.String())
 			for range 2 {
 				seed++
 				fmt.Fprintln(h, strings.Join(writeDiary(t, c.o, seed), "\n"))

@@ -3,7 +3,6 @@ package pressure
 import (
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"math/rand"
 	"strings"
 	"testing"
@@ -244,7 +243,7 @@ func (c chooser) ask(seen Observation, layout Layout, o Options, on []v1.NodeCon
 func TestAnswersAboutRandomNodes(t *testing.T) {
 	var out strings.Builder
 	for k := range int64(15) {
-		h := fnv.New64a()
+		h := testkit.Hash64(t, k)
 		for seed := range int64(20) {
 			fmt.Fprint(h, chooser{rand.New(rand.NewSource(20*k + seed))}.day(t))
 		}

@@ -3,7 +3,6 @@ package taint
 import (
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"math/rand"
 	"strings"
 	"testing"
@@ -85,7 +84,7 @@ func TestForecastsOfRandomClusters(t *testing.T) {
 		return line.String() + string(text) + fmt.Sprintln(len(line.Evictions()), len(line.Cancellations()))
 	}
 	for k := range int64(15) {
-		h := fnv.New64a()
+		h := testkit.Hash64(t, k)
 		for seed := range int64(30) {
 			fmt.Fprint(h, forecast(30*k+seed))
 		}
@@ -99,7 +98,7 @@ func TestForecastsOfRandomClusters(t *testing.T) {
 func TestTimersOfRandomPods(t *testing.T) {
 	var out, first strings.Builder
 	for seed := range int64(30) {
-		h := fnv.New64a()
+		h := testkit.Hash64(t, seed)
 		for _, line := range timersDiary(rand.New(rand.NewSource(seed))) {
 			fmt.Fprintln(h, line)
 			if seed == 0 && first.Len() < 3000 {

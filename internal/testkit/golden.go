@@ -22,7 +22,7 @@ func Golden(t *testing.T, file, got string) {
 	want, err := os.ReadFile(file)
 	require.NoError(t, err)
 	if changed := lines(string(want), got); changed != "" {
-		t.Fatalf("%s changes (- is the file, + is what the test prints; -rewrite writes it):\n%s", file, changed)
+		t.Fatalf("%s changes (- is the file, + is what the test prints; -rewrite writes it, -answers DIR writes what is behind hashes):\n%s", file, changed)
 	}
 }
 

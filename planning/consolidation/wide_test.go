@@ -2,7 +2,6 @@ package consolidation
 
 import (
 	"fmt"
-	"hash/fnv"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -256,7 +255,7 @@ func TestEveryRule(t *testing.T) {
 		}
 		p, err := New(in)
 		require.NoError(t, err)
-		h := fnv.New32a()
+		h := testkit.Hash32(t, seed)
 		for i := range p.loads {
 			l := &p.loads[i]
 			fmt.Fprintf(h, "%s %s %d %s %v %.6f %q %d %v %t\n", l.old.Name, l.fresh.Name, l.slot, l.way, l.asks, l.size, l.shape, l.kind, l.groups, l.claims)
@@ -335,7 +334,7 @@ func TestEveryTrade(t *testing.T) {
 			w.in.Price = func(n *v1.Node) int64 { return int64(3 + len(n.Name) + int(n.Name[len(n.Name)-1])%3) }
 		}
 		w.in.Profile = counted(w.in.Profile, &asked)
-		h := fnv.New32a()
+		h := testkit.Hash32(t, seed)
 		o := Options{Steps: 80, Seed: seed, MaxMoves: int(seed%5) * 12, Improved: func(p Progress) { fmt.Fprintln(h, p) }}
 		plan := w.plan(t, o)
 		fmt.Fprintln(h, lines(plan))

@@ -3,7 +3,6 @@ package failures
 import (
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +32,7 @@ func TestRandom(t *testing.T) {
 		p := w.planner(t)
 		scenarios := append(p.Nodes(), p.By(v1.LabelTopologyZone)...)
 		scenarios = append(append(scenarios, p.Pairs(2, seed)...), p.LargestPairs(2)...)
-		h, attempts := fnv.New32a(), 0
+		h, attempts := testkit.Hash32(t, seed), 0
 		results, err := p.Run(scenarios, Options{
 			Orders: b.Below(2), Seed: seed, Until: testkit.Pick(b, 0, time.Minute), Observe: func(_ int, a Attempt) {
 				attempts++

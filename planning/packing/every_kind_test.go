@@ -2,7 +2,6 @@ package packing_test
 
 import (
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"strings"
 	"testing"
@@ -123,7 +122,7 @@ func TestEveryKind(t *testing.T) {
 		p, err := packing.Pack(in, o)
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, slices.Compare(vector(p.Tiers, bound), vector(p.Tiers, placed)), 0, "seed %d: more pods than the bound", seed)
-		h := fnv.New32a()
+		h := testkit.Hash32(t, seed)
 		fmt.Fprintf(h, "%v %v %t %t %t %t %d\n", p.Tiers, p.Pending, p.Optimal, p.DefaultOptimal, p.LeaveIt, p.DefaultBreaks, p.Refused)
 		for _, a := range p.Actions {
 			fmt.Fprintln(h, a.Pod, a.Priority, a.From, a.To, a.Placed != nil && a.Placed.Spec.NodeName == "")

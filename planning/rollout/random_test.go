@@ -3,7 +3,6 @@ package rollout
 import (
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +27,7 @@ func TestRandom(t *testing.T) {
 		w := random(b)
 		w.more(b)
 		p := w.plan(t, anyOptions(b))
-		h := fnv.New32a()
+		h := testkit.Hash32(t, seed)
 		require.NoError(t, json.NewEncoder(h).Encode(p))
 		fmt.Fprintf(&out, "%d: %08x, steps %d, replaced %d, evictions %d, again %d, waiting %d, until %v\n",
 			seed, h.Sum32(), len(p.Steps), p.Replaced, p.Evictions, len(p.Again), len(p.Waiting), p.Total)

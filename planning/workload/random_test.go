@@ -3,7 +3,6 @@ package workload
 import (
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"strings"
 	"testing"
 
@@ -41,7 +40,7 @@ func TestRandom(t *testing.T) {
 		}
 		made, err := Make(o, Options{Limit: 1000})
 		require.NoError(t, err)
-		h := fnv.New32a()
+		h := testkit.Hash32(t, seed)
 		text, err := json.Marshal(made)
 		require.NoError(t, err)
 		_, err = h.Write([]byte(testkit.HideHashes(string(text))))

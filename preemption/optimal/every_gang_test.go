@@ -2,7 +2,6 @@ package optimal_test
 
 import (
 	"fmt"
-	"hash/fnv"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -22,7 +21,7 @@ import (
 func TestEveryGang(t *testing.T) {
 	var out strings.Builder
 	for part := range uint64(40) {
-		h, placed, back := fnv.New32a(), 0, 0
+		h, placed, back := testkit.Hash32(t, part), 0, 0
 		for k := range uint64(12) {
 			r := rand.New(rand.NewPCG(part*12+k, 43))
 			s := chance(r, k%3 == 0)
