@@ -49,7 +49,11 @@ func (x *sought) affinity(slots []int, f failure) *Cause {
 			out.Text = fmt.Sprintf("its affinity by %s has no labelSelector, and so selects no pod", t.TopologyKey)
 			return out
 		case !selected[k]:
-			out.Text = fmt.Sprintf("its affinity by %s wants pods with %s, and no such pod runs", t.TopologyKey, out.Wanted)
+			of := ""
+			if t.NamespaceSelector != nil && len(t.Namespaces) == 0 && len(t.NamespaceSelector.MatchLabels)+len(t.NamespaceSelector.MatchExpressions) > 0 {
+				of = " in namespaces with " + selectorText(t.NamespaceSelector)
+			}
+			out.Text = fmt.Sprintf("its affinity by %s wants pods with %s%s, and no such pod runs", t.TopologyKey, out.Wanted, of)
 			if like := x.nearPods(t); like != "" {
 				out.Found = like
 				out.Text += "; near: " + like

@@ -114,6 +114,10 @@ func (c Change) Text() string {
 	case DropSelector, DropRequirement, DropPort, DropGate, DropConstraint, dropVolume, dropClaim:
 		fmt.Fprintf(&b, "%s: drop %s (%s)", object, c.Path, c.From)
 	case Prefer:
+		if len(c.remove) > 0 {
+			fmt.Fprintf(&b, "%s: make the anti-affinity by %s a preference; delete %s once", object, c.key, c.To)
+			break
+		}
 		fmt.Fprintf(&b, "%s: make %s a preference (%s)", object, c.Path, c.From)
 	case RaiseMaxSkew, LowerMinDomains, LowerRequest, RaiseBudget, LowerCount:
 		fmt.Fprintf(&b, "%s: %s from %s to %s", object, c.Path, c.From, c.To)

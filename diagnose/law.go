@@ -114,6 +114,7 @@ const (
 	whyWritten   = "the DaemonSet controller writes the node of the pod"
 	whyBack      = "its controller makes the pod again"
 	whyHigher    = "a pod that leaves is more important than the pod"
+	whyEqual     = "a pod that leaves for good is as important as the pod: the pool needs more room"
 	whyNotFirst  = "it is no first remedy, and there is no other"
 	whyGate      = "a controller removes the gate when the pod may start"
 	whyMark      = "an agent has cordoned the node"

@@ -233,20 +233,26 @@ func TestOwners(t *testing.T) {
 	require.NotEmpty(t, d.Relaxations)
 }
 
-// A pod with a controller never leaves for good, and neither does a more important pod.
+// A pod with a controller never leaves for good, and neither does a more important pod. One that is as important is no advice where room is the
+// cause (C50).
 func TestWhoLeavesForGood(t *testing.T) {
-	for _, c := range []struct {
-		pod  *v1.Pod
-		want int
-	}{
-		{testkit.Pod("a").On("n1").Request("cpu=3").Obj(), 1},
-		{testkit.Pod("a").On("n1").Request("cpu=3").Owner("apps/v1", "ReplicaSet", "w").Obj(), 0},
-		{testkit.Pod("a").On("n1").Request("cpu=3").Priority(5).Obj(), 0},
-	} {
-		d := relax(t, cluster.Objects{Nodes: five()[:1], Pods: []*v1.Pod{c.pod}}, testkit.Pod("web").Request("cpu=2").Obj(), Options{Cost: only(RemovePods)})
-		require.Len(t, d.Relaxations, c.want)
-		require.Len(t, d.Dropped, 1-c.want)
+	type test struct {
+		name, why                      string
+		pod                            *v1.Pod
+		relaxations, remedies, dropped int
 	}
+	a := testkit.Pod("a").On("n1").Request("cpu=3")
+	testkit.Run(t, []test{
+		{"less important", "it may leave", a.Obj(), 1, 1, 0},
+		{"as important", "the pool needs room", testkit.Pod("a").On("n1").Request("cpu=3").Priority(1).Obj(), 1, 0, 1},
+		{"more important", "it stays", testkit.Pod("a").On("n1").Request("cpu=3").Priority(5).Obj(), 0, 0, 1},
+		{"with a controller", "it comes back", testkit.Pod("a").On("n1").Request("cpu=3").Owner("apps/v1", "ReplicaSet", "w").Obj(), 0, 0, 1},
+	}, func(t *testing.T, c test) {
+		d := relax(t, cluster.Objects{Nodes: five()[:1], Pods: []*v1.Pod{c.pod}}, testkit.Pod("web").Priority(1).Request("cpu=2").Obj(), Options{Cost: only(RemovePods)})
+		require.Len(t, d.Relaxations, c.relaxations)
+		require.Len(t, d.Remedies, c.remedies)
+		require.Len(t, d.Dropped, c.dropped)
+	})
 }
 
 // Of the pods that wait beside the pod a nil one is none, and one of the same owner is a sibling.

@@ -106,7 +106,11 @@ func (d *diagnosis) prove(changes []Change) (o outcome) {
 	}
 	for _, c := range changes {
 		if c.Kind == Prefer && strings.Contains(c.Path, "podAntiAffinity") {
-			o.also = append(o.also, fmt.Sprintf("it may share a %s with what it avoids", domainWord(strings.TrimPrefix(c.From, "topologyKey "))))
+			share := "it may share a %s with what it avoids"
+			if len(c.remove) > 0 {
+				share = "two may share a %s"
+			}
+			o.also = append(o.also, fmt.Sprintf(share, domainWord(strings.TrimPrefix(c.From, "topologyKey "))))
 		}
 	}
 	if restarts {
@@ -181,17 +185,22 @@ func (d *diagnosis) ofTemplateOf(c Change) bool {
 // restart decides the running pods of the owner again with the edits, one after the other as a rolling update does.
 func (d *diagnosis) restart(t *trial, changes []Change, o *outcome) {
 	restarting := 0
+	ends := slices.IndexFunc(changes, func(c Change) bool { return c.edit != nil && len(c.remove) > 0 })
 	for _, p := range d.crew.running {
-		if t.s.Pod(p.Namespace, p.Name) != p {
+		gone := ends >= 0 && slices.Contains(changes[ends].remove, p)
+		if !gone && t.s.Pod(p.Namespace, p.Name) != p {
 			continue // it has moved, or left
 		}
 		restarting++
-		if len(d.crew.running) > mostRestarted || usesDevices(p) || !d.like(p) {
+		if !gone && (len(d.crew.running) > mostRestarted || usesDevices(p) || !d.like(p)) {
 			continue
 		}
-		q := edited(unplaced(p), changes)
-		must.Do(t.s.Remove(p))
-		if _, ok := t.place(q); ok {
+		if gone {
+			o.run++ // unless it gets no node
+		} else {
+			must.Do(t.s.Remove(p))
+		}
+		if _, ok := t.place(edited(unplaced(p), changes)); ok {
 			continue
 		}
 		o.run--
@@ -203,7 +212,7 @@ func (d *diagnosis) restart(t *trial, changes []Change, o *outcome) {
 	if restarting > 0 {
 		o.also = append(o.also, fmt.Sprintf("%s %s", count(restarting, "pod"), verb(restarting, "restarts", "restart")))
 	}
-	if d.owner.kind == "StatefulSet" && inOrder(t.s, metav1.GetControllerOfNoCopy(d.pod), d.pod.Namespace) {
+	if d.owner.kind == "StatefulSet" && ends < 0 && inOrder(t.s, metav1.GetControllerOfNoCopy(d.pod), d.pod.Namespace) {
 		o.also = append(o.also, fmt.Sprintf("delete %s once, because a pod that waits stops the update", podinfo.Name(d.pod)))
 	}
 }

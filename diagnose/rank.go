@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // ranks has the kinds of changes that are the best advice about a cause, in their order. Kinds that a cause does not name come after those
@@ -68,8 +70,8 @@ func ranked(list []Relaxation, cause *Cause) []Relaxation {
 // ofQuantity are causes about which other pools are no advice: the pod has its pool, and the pool lacks room.
 var ofQuantity = []string{causeFull, causeTooLarge, causeFragments, causePort, causeAntiAffinity, causeAttachments}
 
-// unfit returns why a relaxation is no advice about the cause, though it places the pod: it takes the pod out of its pool, or leaves it less
-// than half of what it asks for.
+// unfit returns why a relaxation is no advice about the cause, though it places the pod: it takes the pod out of its pool, leaves it less
+// than half of what it asks for, or takes the room of a pod that is as important.
 func (d *diagnosis) unfit(r Relaxation) string {
 	if d.cause == nil {
 		return ""
@@ -84,6 +86,10 @@ func (d *diagnosis) unfit(r Relaxation) string {
 		case LowerRequest:
 			if d.cause.Type == causeFull && c.value != nil && 2*c.value.v < c.value.from {
 				return whyHalf
+			}
+		case RemovePods:
+			if (d.cause.Type == causeFull || d.cause.Type == causeFragments) && slices.ContainsFunc(c.Leaving, func(l Leaving) bool { return l.To == "" && l.Priority == podinfo.Priority(d.pod) }) {
+				return whyEqual
 			}
 		}
 	}

@@ -144,6 +144,16 @@ func played(t *testing.T, s *cluster.Snapshot, pod *v1.Pod, pending []*v1.Pod, r
 		return c.edit != nil && !c.Again && (strings.HasPrefix(c.Object, "Deployment") || strings.HasPrefix(c.Object, "StatefulSet"))
 	})
 	for _, p := range old {
+		deleted := template && slices.ContainsFunc(r.Changes, func(c Change) bool { return c.Kind == Prefer && slices.Contains(c.remove, p) })
+		if deleted {
+			restarts++
+			again := edited(unplaced(p))
+			if d := placer.Decide(again, placement.Options{}); d.Placed() {
+				require.NoError(t, placer.Assume(again, d))
+				run++
+			}
+			continue
+		}
 		if fork.Pod(p.Namespace, p.Name) != p { // it has moved
 			if fork.Pod(p.Namespace, p.Name) != nil {
 				run++

@@ -34,7 +34,7 @@ func (d *diagnosis) ofOwner() (out []Relaxation) {
 			}
 		}
 	}
-	for _, c := range d.strategies() {
+	for _, c := range append(d.strategies(), d.softened()...) {
 		if d.o.Cost(c) >= 0 {
 			out = append(out, Relaxation{Cost: d.o.Cost(c), Changes: []Change{c}})
 		}

@@ -219,8 +219,10 @@ func (p *player) restart(old []*v1.Pod) (run int) {
 		return !c.Again && (strings.HasPrefix(c.Object, "Deployment") || strings.HasPrefix(c.Object, "StatefulSet") || strings.HasPrefix(c.Object, "DaemonSet"))
 	})
 	for _, x := range old {
-		if p.fork.Pod(x.Namespace, x.Name) != x { // it has moved
-			if p.fork.Pod(x.Namespace, x.Name) != nil {
+		now := p.fork.Pod(x.Namespace, x.Name)
+		deleted := now == nil && template && p.r.Changes[0].Kind == diagnose.Prefer // once: its controller makes it again
+		if now != x && !deleted {                                                   // it has moved
+			if now != nil {
 				run++
 			}
 			continue
@@ -232,8 +234,10 @@ func (p *player) restart(old []*v1.Pod) (run int) {
 		p.restarts++
 		again := x.DeepCopy()
 		again.Spec.NodeName = ""
-		must(p.t, p.fork.Remove(x))
-		must(p.t, p.k.Remove(x))
+		if !deleted {
+			must(p.t, p.fork.Remove(x))
+			must(p.t, p.k.Remove(x))
+		}
 		if p.decide(p.edited(again)) == "" {
 			p.late = append(p.late, x.Name)
 			run--
