@@ -30,7 +30,6 @@ func TestExplainAnswersFirst(t *testing.T) {
 		"It has no node: 0 of 2 nodes can take it. No pod is tried before it.",
 		"Do: add a node like n2: then it runs there",
 		"Do: Pod default/p: requests.cpu from 3 to 1500m: then it goes to n2",
-		"Do: remove default/b from n2: then it goes to n2",
 		"Preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling.",
 	}, firstLines(t, input, "default/p"))
 	_, all, _ := simulate(t, input, "-f", "-", "-explain", "default/p")
