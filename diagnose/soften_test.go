@@ -66,3 +66,23 @@ func TestSoften(t *testing.T) {
 		require.Equal(t, c.want, have, "%v %v", d.Advice(), d.Dropped)
 	})
 }
+
+// Where too few domains are left for minDomains, nodeTaintsPolicy Honor alone helps nobody: minDomains goes down with it.
+func TestHonorNeedsMinDomains(t *testing.T) {
+	o := cluster.Objects{Nodes: []*v1.Node{
+		testkit.Node("a").Zone("a").Capacity("cpu=9,pods=9").Obj(), testkit.Node("b").Zone("b").Capacity("cpu=9,pods=9").Obj(),
+		testkit.Node("c").Zone("c").Capacity("cpu=9,pods=9").Taint("team=x:NoSchedule").Obj(),
+	}}
+	member := func(name string) testkit.PodBuilder {
+		p := testkit.Pod(name).Labels("app=w").Spread(1, zone, v1.DoNotSchedule, "app=w")
+		three := int32(3)
+		p.Obj().Spec.TopologySpreadConstraints[0].MinDomains = &three
+		return p
+	}
+	o.Pods = []*v1.Pod{member("w-0").On("a").Obj(), member("w-1").On("b").Obj()}
+	d := relax(t, o, member("w-2").Obj(), Options{Cost: only(HonorTaints, LowerMinDomains)})
+	require.Equal(t, causeEmptyDomain, d.Cause.Type)
+	require.Len(t, d.Relaxations, 1)
+	require.Equal(t, []Kind{HonorTaints, LowerMinDomains}, []Kind{d.Relaxations[0].Changes[0].Kind, d.Relaxations[0].Changes[1].Kind})
+	require.Equal(t, "2", d.Relaxations[0].Changes[1].To)
+}

@@ -63,6 +63,12 @@ func (w *world) disk(class string) {
 	w.replicas(1)
 }
 
+// once is disk for an old pod that ends before a new one starts.
+func (w *world) once(class string) {
+	w.disk(class)
+	w.web.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType
+}
+
 func (w *world) runtime(name string) { w.pod.RuntimeClassName = &name }
 
 func (w *world) tolerate(list ...v1.Toleration) { w.pod.Tolerations = list }
@@ -170,8 +176,8 @@ func newCases() []newCase {
 				w.taint("gpu:NoSchedule", 1)
 				w.objs.Nodes[0].Status.Allocatable["example.com/gpu"] = resource.MustParse("4")
 			}, Error, false},
-		{"class-missing", func(w *world) { w.storage("gp2", wait); w.disk("gp3") }, func(w *world) { w.storage("gp3", wait); w.disk("gp3") }, Error, false},
-		{"class-immediate", func(w *world) { w.storage("gp3", now); w.disk("gp3") }, func(w *world) { w.storage("gp3", wait); w.disk("gp3") }, Warning, false},
+		{"class-missing", func(w *world) { w.storage("gp2", wait); w.once("gp3") }, func(w *world) { w.storage("gp3", wait); w.once("gp3") }, Error, false},
+		{"class-immediate", func(w *world) { w.storage("gp3", now); w.once("gp3") }, func(w *world) { w.storage("gp3", wait); w.once("gp3") }, Warning, false},
 		{"node-name-claim", func(w *world) { w.storage("gp3", wait); w.disk("gp3"); w.pod.NodeName = "n1" }, func(w *world) { w.storage("gp3", wait); w.disk("gp3") }, Error, false},
 		{"priority-default-second", func(w *world) { w.defaultClass("silver"); w.defaultClass("gold") }, func(w *world) { w.defaultClass("gold"); w.class("silver", 10) }, Error, true},
 		{"storage-default-second", func(w *world) { w.defaultStorage("gp2"); w.defaultStorage("gp3") }, func(w *world) { w.defaultStorage("gp3"); w.storage("gp2", storagev1.VolumeBindingWaitForFirstConsumer) }, Info, true},

@@ -1,9 +1,12 @@
 package lint
 
 import (
+	"math"
+
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
-	"math"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices/tracker"
@@ -12,6 +15,7 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/planning/workload"
+	"github.com/podberth/podberth/volumes"
 )
 
 // trial is what becomes of the pods of one manifest, alone on the cluster with the pods that run: they are made, admitted, and placed
@@ -235,7 +239,51 @@ func (c *checker) whole(t *trial, pods []*v1.Pod, made *workload.Made, keep bool
 			return
 		}
 		must.Do(placer.Assume(p, d))
+		bind(s, d.Volumes)
 		t.nodes = append(t.nodes, d.Node)
+	}
+}
+
+// bind plays the controllers that bind claims and make volumes, at once, as place does: a volume can be reached from the zone of the node for which it
+// is made, or from that node alone.
+func bind(s *cluster.Snapshot, d volumes.Decision) {
+	bound := func(claim *v1.PersistentVolumeClaim, volume string) {
+		c := claim.DeepCopy()
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, "pv.kubernetes.io/bind-completed", "yes")
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, volumes.AnnSelectedNode, d.Node)
+		c.Spec.VolumeName, c.Status.Phase = volume, v1.ClaimBound
+		must.Do(s.Set(c))
+	}
+	existing, _ := d.Objects()
+	for _, pv := range existing {
+		must.Do(s.Set(pv))
+	}
+	for _, m := range d.Bind {
+		bound(m.Claim, m.Volume.Name)
+	}
+	for _, claim := range d.Provision {
+		pv := &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pvc-" + claim.Namespace + "-" + claim.Name}}
+		pv.Spec.Capacity, pv.Spec.AccessModes, pv.Spec.VolumeMode = claim.Spec.Resources.Requests, claim.Spec.AccessModes, claim.Spec.VolumeMode
+		pv.Spec.ClaimRef = &v1.ObjectReference{Kind: "PersistentVolumeClaim", APIVersion: "v1", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID}
+		pv.Status.Phase = v1.VolumeBound
+		if name := claim.Spec.StorageClassName; name != nil {
+			pv.Spec.StorageClassName = *name
+			if class, ok := cluster.List[*storagev1.StorageClass](s).Get("", *name); ok {
+				pv.Spec.CSI = &v1.CSIPersistentVolumeSource{Driver: class.Provisioner, VolumeHandle: pv.Name}
+			}
+		}
+		key := v1.LabelTopologyZone
+		node := s.Node(s.Slot(d.Node))
+		if node.Labels[key] == "" {
+			key = v1.LabelHostname
+		}
+		if value, ok := node.Labels[key]; ok {
+			pv.Spec.NodeAffinity = &v1.VolumeNodeAffinity{Required: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
+				MatchExpressions: []v1.NodeSelectorRequirement{{Key: key, Operator: v1.NodeSelectorOpIn, Values: []string{value}}},
+			}}}}
+		}
+		must.Do(s.Set(pv))
+		bound(claim, pv.Name)
 	}
 }
 
