@@ -19,7 +19,8 @@ type Options struct {
 	// Stop begins the search on a node, and the function that it returns is asked every few hundred steps whether the search ends
 	// now, with ErrStopped. With it a caller that has a clock applies v1.37's filterTimeout. nil: nobody stops a search.
 	Stop func() (over func() bool)
-	// ShareID returns a new share ID. When it is nil, the shares of one allocation are called share-1, share-2 and so on.
+	// ShareID returns a new share ID. When it is nil, the shares of one allocation are called share-1, share-2 and so on. The API server takes
+	// UUIDs only: who writes allocations gives uuid.NewUUID of apimachinery, or something like it.
 	ShareID func() types.UID
 
 	// FractionalRange makes amounts of requestPolicy.validRange count in thousandths, as the gate DRAFractionalCapacityRange of v1.37

@@ -2,12 +2,14 @@ package scheduler
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
@@ -36,8 +38,8 @@ var (
 	written = NewKey[bool](nameDynamicResources + " written")
 )
 
-// withDevices returns DynamicResources with the scheduler's compiler of selectors and its clock, where the plugin has none of its
-// own, and with the scheduler's gate of claims of groups; and any other plugin as it is.
+// withDevices returns DynamicResources with the scheduler's compiler of selectors, its clock and random share IDs, where the plugin has none
+// of its own, and with the scheduler's gate of claims of groups; and any other plugin as it is.
 func withDevices(p *placement.Plugin, compiler devices.SelectorCompiler, now func() time.Time, groupClaims bool) (*placement.Plugin, error) {
 	o, ok := p.Args.(tracker.Options)
 	if !ok {
@@ -49,8 +51,19 @@ func withDevices(p *placement.Plugin, compiler devices.SelectorCompiler, now fun
 	if o.Now == nil {
 		o.Now = now
 	}
+	if o.Search.ShareID == nil {
+		o.Search.ShareID = newShareID
+	}
 	o.GroupClaims = o.GroupClaims || groupClaims
 	return placement.PluginArgs{Devices: o}.Plugin(p.Name)
+}
+
+// newShareID returns a random UUID: the API server takes no other share IDs.
+func newShareID() types.UID {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return types.UID(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:]))
 }
 
 // sawDevices reports whether DynamicResources has seen the pod at PreFilter: no plugin before it ended PreFilter.

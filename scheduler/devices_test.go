@@ -100,6 +100,29 @@ func TestClaims(t *testing.T) {
 	})
 }
 
+// Each share of a device has a UUID of its own, as the API server wants it.
+func TestShareIDs(t *testing.T) {
+	everyWay(t, func(t *testing.T, o Options) {
+		r := deviceRig(t, o, "a", "b")
+		node, several := "n2", true
+		r.s.Set(nil, &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "n2"}, Spec: resourcev1.ResourceSliceSpec{
+			Driver: "gpu.example.com", NodeName: &node, Pool: resourcev1.ResourcePool{Name: "n2", ResourceSliceCount: 1},
+			Devices: []resourcev1.Device{{Name: "gpu-0", AllowMultipleAllocations: &several}},
+		}})
+		for _, name := range []string{"a", "b"} {
+			r.add(withClaim(testkit.Pod("pod-"+name).Obj(), name)).step()
+		}
+		require.Equal(t, []string{"a: gpu-0 for pod-a", "b: gpu-0 for pod-b"}, r.held())
+		ids := map[types.UID]bool{}
+		for _, name := range []string{"a", "b"} {
+			id := r.claims[name].(*resourcev1.ResourceClaim).Status.Allocation.Devices.Results[0].ShareID
+			require.Regexp(t, "^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$", *id)
+			ids[*id] = true
+		}
+		require.Len(t, ids, 2)
+	})
+}
+
 // A pod whose claims have nothing to give back writes no claim.
 func TestNoClaimIsWritten(t *testing.T) {
 	everyWay(t, func(t *testing.T, o Options) {

@@ -121,9 +121,10 @@ func (x *wire) afterCreation(do func()) {
 	})
 }
 
-// Both schedulers leave the same claims, pods and events where a pod has devices. -every runs the scenarios of TestScenarios, not these.
+// Both schedulers leave the same claims, volumes, pods and events where a pod has devices, or more of what is written before a binding than in
+// TestScenarios. -every runs the scenarios of TestScenarios, not these.
 func TestDevices(t *testing.T) {
-	compare(t, allocating, func(*world, *testing.T) string { return scenariosConfig })
+	compare(t, slices.Concat(allocating, written), func(*world, *testing.T) string { return scenariosConfig })
 }
 
 // reservations are the writes of a scheduler that gives a reservation back, and of one that reserves again.

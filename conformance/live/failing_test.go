@@ -43,9 +43,8 @@ func (w *world) label(name, key, value string) {
 func (w *world) nominate(name, cpu, node string) {
 	w.t.Helper()
 	w.pod(name, cpu, func(p *v1.Pod) { p.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "g"}} })
-	_, err := w.api.CoreV1().Pods("default").Patch(w.ctx, name, types.MergePatchType, []byte(`{"status":{"nominatedNodeName":"`+node+`"}}`), metav1.PatchOptions{}, "status")
-	require.NoError(w.t, err)
-	_, err = w.api.CoreV1().Pods("default").Patch(w.ctx, name, types.MergePatchType, []byte(`{"spec":{"schedulingGates":null}}`), metav1.PatchOptions{})
+	w.patchPodStatus(name, `{"nominatedNodeName":"`+node+`"}`)
+	_, err := w.api.CoreV1().Pods("default").Patch(w.ctx, name, types.MergePatchType, []byte(`{"spec":{"schedulingGates":null}}`), metav1.PatchOptions{})
 	require.NoError(w.t, err)
 }
 

@@ -3,8 +3,6 @@ package live
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,14 +16,9 @@ import (
 
 // Fault schedules with groups of pods: the API server and the replicas have the feature gates.
 func TestFaultsOfGroups(t *testing.T) {
-	args := []string{"-test.run=^TestFaults$", "-test.v", "-groups", fmt.Sprint("-from=", *faultsFrom), fmt.Sprint("-to=", *faultsTo), fmt.Sprint("-seed=", *faultsSeed), "-crowd=1000"}
-	out, err := exec.CommandContext(t.Context(), os.Args[0], args...).CombinedOutput() // feature gates are those of a process
-	require.NoError(t, err, "%s", out)
-	t.Logf("%s", lastLines(string(out)))
+	out := runWithGroups(t, "TestFaults", fmt.Sprint("-from=", *faultsFrom), fmt.Sprint("-to=", *faultsTo), fmt.Sprint("-seed=", *faultsSeed), "-crowd=1000")
+	t.Log(out[max(0, len(out)-600):])
 }
-
-// lastLines returns the end of an output.
-func lastLines(out string) string { return out[max(0, len(out)-600):] }
 
 // gang is a group of a schedule. All of its pods ask for the same, so that one order of placing them is as good as another.
 type gang struct {

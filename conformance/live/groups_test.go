@@ -20,7 +20,16 @@ import (
 	"github.com/podberth/podberth/scheduler/live/daemon"
 )
 
-var withGroups = flag.Bool("groups", false, "the feature gates of groups are on in this process: for TestGroups, which starts it")
+var withGroups = flag.Bool("groups", false, "the feature gates of groups are on in this process: for the tests of groups, which start it")
+
+// runWithGroups runs a test in a process of its own, and returns what it printed: feature gates are those of a process.
+func runWithGroups(t *testing.T, test string, flags ...string) string {
+	t.Helper()
+	args := append([]string{"-test.run=^" + test + "$", "-test.v", "-groups"}, flags...)
+	out, err := exec.CommandContext(t.Context(), os.Args[0], args...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return string(out)
+}
 
 // groupFlags turn groups on in the API server, and so in kube-scheduler, which is part of the process.
 var groupFlags = []string{
@@ -34,9 +43,8 @@ var groupGates = podgroup.Gates{Topology: true, Composites: true, PreemptionPoli
 // Groups of pods come, wait, preempt and leave: both schedulers leave the same pods, groups, claims, events and requests, and have the same
 // metrics.
 func TestGroups(t *testing.T) {
-	if !*withGroups { // feature gates are those of a process
-		out, err := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestGroups$", "-test.v", "-groups").CombinedOutput()
-		require.NoError(t, err, "%s", out)
+	if !*withGroups {
+		runWithGroups(t, "TestGroups")
 		return
 	}
 	registry := prometheus.NewRegistry()

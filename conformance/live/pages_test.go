@@ -147,9 +147,8 @@ func shown(f *dto.MetricFamily) bool {
 // The programs podberth-scheduler and kube-scheduler do the same work. Each metric of kube-scheduler's page has a row in the table with its type
 // and labels, and podberth's page has it, with the same type, labels and buckets, or does not have it, as the row says.
 func TestMetricPages(t *testing.T) {
-	if !*withGroups { // feature gates are those of a process
-		out, err := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMetricPages$", "-test.v", "-groups").CombinedOutput()
-		require.NoError(t, err, "%s", out)
+	if !*withGroups {
+		runWithGroups(t, "TestMetricPages")
 		return
 	}
 	programs := []string{program(t, "./cmd/podberth-scheduler", "../..", ""), program(t, "k8s.io/kubernetes/cmd/kube-scheduler", "..", "off")}

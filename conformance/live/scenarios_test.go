@@ -156,6 +156,13 @@ func (w *world) unschedulable(name, part string) {
 	w.event("FailedScheduling", name)
 }
 
+// patchPodStatus changes the status of a pod, as kubelets and controllers do.
+func (w *world) patchPodStatus(name, status string) {
+	w.t.Helper()
+	_, err := w.api.CoreV1().Pods("default").Patch(w.ctx, name, types.MergePatchType, []byte(`{"status":`+status+`}`), metav1.PatchOptions{}, "status")
+	require.NoError(w.t, err)
+}
+
 func high(p *v1.Pod) { p.Spec.PriorityClassName = "high" }
 
 func grace(seconds int64) func(*v1.Pod) {
@@ -237,8 +244,7 @@ var scenarios = []scenario{
 		w.event("Scheduled", "p1")
 		w.pod("p2", "1")
 		w.unschedulable("p2", "1 Insufficient cpu")
-		_, err := w.api.CoreV1().Pods("default").Patch(w.ctx, "p1", types.MergePatchType, []byte(`{"status":{"phase":"Succeeded"}}`), metav1.PatchOptions{}, "status")
-		require.NoError(w.t, err)
+		w.patchPodStatus("p1", `{"phase":"Succeeded"}`)
 		w.bound("p2", "n1")
 		w.event("Scheduled", "p2")
 	}},
