@@ -207,6 +207,12 @@ func (o *options) validate() error {
 	if o.causes < 0 {
 		errs = append(errs, fmt.Errorf("--pending-causes %v: must not be below 0", o.causes))
 	}
+	if pair := o.serving.ServerCert.CertKey; (pair.CertFile == "") != (pair.KeyFile == "") {
+		errs = append(errs, errors.New("--tls-cert-file, --tls-private-key-file: give both or none"))
+	}
+	if !o.shadow.on && o.shadow.output != "-" {
+		errs = append(errs, fmt.Errorf("--shadow-output %s: needs --shadow", o.shadow.output))
+	}
 	return errors.Join(errs...)
 }
 
