@@ -193,6 +193,10 @@ func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) {
 			}
 			first = "It "
 		}
+		if e.Outcome == outcomeError && e.State == "Pending" && e.Cause == nil {
+			e.waits = []string{first + "waits: every attempt fails: " + e.Message}
+			first = "It "
+		}
 		e.said = fmt.Sprintf("%shas no node: %d of %d nodes can take it. %s", first, e.Feasible, e.Of, tried(e.Ahead))
 		if missing != "" && e.State == "Gated" && len(pod.Spec.SchedulingGates) == 0 {
 			e.said = fmt.Sprintf("%sis gated: %s. No scheduler tries it before that is mended.", first, missing)

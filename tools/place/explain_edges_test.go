@@ -47,7 +47,7 @@ func TestExplainWithoutScores(t *testing.T) {
 	pod := podYAML("p", "", 0, "1", "", badPreference)
 	code, out, errs := simulate(t, nodeYAML("n1", "4", "")+nodeYAML("n2", "4", "")+pod, "-f", "-", "-explain", "p", "-fail-errors")
 	require.Equal(t, program.No, code, errs)
-	require.Contains(t, out, "The attempt fails: ")
+	require.Contains(t, out, "waits: every attempt fails: ")
 	require.Contains(t, out, "\nThere are no scores: ")
 	code, out, errs = simulate(t, nodeYAML("n1", "4", "")+pod, "-f", "-", "-explain", "p", "-fail-errors", "-fail-unschedulable")
 	require.Zero(t, code, errs)
@@ -211,4 +211,12 @@ func TestNoPercentage(t *testing.T) {
 	o, err := parseFlags([]string{"-f", "x"}, io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, -1, o.percentage)
+}
+
+// A pod whose every attempt fails has a first screen of at most ten lines: the error, once.
+func TestFirstScreenOfAnError(t *testing.T) {
+	pod := podYAML("p", "", 0, "1", "", badPreference)
+	_, out, _ := simulate(t, nodeYAML("n1", "4", "")+nodeYAML("n2", "4", "")+pod, "-f", "-", "-explain", "p", "-brief")
+	require.LessOrEqual(t, strings.Count(out, "\n"), 10, out)
+	require.Equal(t, 1, strings.Count(out, "every attempt fails: "), out)
 }

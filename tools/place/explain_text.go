@@ -16,7 +16,7 @@ const mostKept = 3
 // text returns the explanation in words: the answer first, then what the pod asks for, the nodes, and the choice. The brief text of a pod that
 // waits is the answer alone.
 func (e *explanation) text(brief bool) string {
-	if brief && e.pod != nil && (e.Cause != nil || e.held) {
+	if brief && e.pod != nil && (e.Cause != nil || e.held || e.Outcome == outcomeError) {
 		return e.firstScreen()
 	}
 	var b strings.Builder
@@ -46,7 +46,7 @@ func (e *explanation) text(brief bool) string {
 		report.Textf(&b, "Devices: %s gets %s\n", a.Claim, orNone(strings.Join(a.Devices, ", ")))
 	}
 	switch p := e.Preemption; {
-	case e.Outcome == outcomeError:
+	case e.Outcome == outcomeError && e.waits == nil:
 		report.Textf(&b, "The attempt fails: %s\n", e.Message)
 	case p != nil && e.Of > 0:
 		b.WriteString(p.text())
