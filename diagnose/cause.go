@@ -182,7 +182,7 @@ func (x *sought) find() *Cause {
 // split asks every filter about every node, and finds the nodes of the pool and the open ones of them. fits reports whether a node takes
 // the pod: there is no pool then.
 func (x *sought) split() (fails map[int][]failure, fits bool) {
-	fails = map[int][]failure{}
+	fails = make(map[int][]failure, len(x.slots))
 	for _, i := range x.a.Candidates() {
 		if fails[i] = x.failures(i); len(fails[i]) == 0 {
 			return nil, true

@@ -266,7 +266,7 @@ func (x *sought) others(about []string) string {
 	if about == nil {
 		about = x.namesOf(x.pool)
 	}
-	is := map[string]bool{}
+	is := make(map[string]bool, len(about))
 	for _, name := range about {
 		is[name] = true
 	}

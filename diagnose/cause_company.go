@@ -108,6 +108,15 @@ func (x *sought) nearPods(t *v1.PodAffinityTerm) (best string) {
 	if t.LabelSelector == nil {
 		return ""
 	}
+	near := map[[2]string]bool{} // by the value wanted and the value there
+	like := func(value, has string) bool {
+		is, known := near[[2]string{value, has}]
+		if !known {
+			is = nearValue(value, has)
+			near[[2]string{value, has}] = is
+		}
+		return is
+	}
 	for _, i := range x.slots {
 		for p := range x.c.Pods(i) {
 			for key, value := range t.LabelSelector.MatchLabels {
@@ -116,7 +125,7 @@ func (x *sought) nearPods(t *v1.PodAffinityTerm) (best string) {
 				switch {
 				case ok && has == value && selects(t.LabelSelector, p.Labels):
 					text = fmt.Sprintf("%s=%s in namespace %s", key, has, p.Namespace)
-				case ok && nearValue(value, has):
+				case ok && like(value, has):
 					text = key + "=" + has
 				}
 				if text != "" && (best == "" || text < best) {

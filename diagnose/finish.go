@@ -140,6 +140,9 @@ func (d *diagnosis) protects(c choice) bool {
 // relaxation returns a relaxation without a node when no node takes the pod. stuck are pods that leave and have no other node.
 func (d *diagnosis) relaxation(c choice, o orders) (r Relaxation, stuck []*v1.Pod) {
 	list := d.listOf(c)
+	if !slices.ContainsFunc(list, func(x *Change) bool { return x.value != nil || removes(x) }) {
+		return d.relaxed(list, d.goes[c]), nil // as it was found
+	}
 	for _, x := range list {
 		if x.Kind == RemovePods {
 			x.remove = slices.DeleteFunc(d.sorted(x.remove, o.budgetsFirst), func(p *v1.Pod) bool { return slices.Contains(o.never, p) })

@@ -113,21 +113,19 @@ func (d *diagnosis) podsMeant(t *v1.PodAffinityTerm) (key, value, namespace stri
 		return "", "", ""
 	}
 	keys := slices.Sorted(maps.Keys(t.LabelSelector.MatchLabels))
-	for _, i := range d.slots {
-		for p := range d.base.Pods(i) {
-			if p.Namespace != d.pod.Namespace {
-				if selector.Matches(labels.Set(p.Labels)) && (namespace == "" || p.Namespace < namespace) {
-					namespace = p.Namespace
-				}
-				continue
+	for _, p := range d.common.kindsOf(d.base, d.slots).first { // of equal labels
+		if p.Namespace != d.pod.Namespace {
+			if selector.Matches(labels.Set(p.Labels)) && (namespace == "" || p.Namespace < namespace) {
+				namespace = p.Namespace
 			}
-			if selector.Matches(labels.Set(p.Labels)) {
-				return "", "", ""
-			}
-			for _, k := range keys {
-				if has, ok := p.Labels[k]; ok && nearValue(t.LabelSelector.MatchLabels[k], has) && (key == "" || has < value) {
-					key, value = k, has
-				}
+			continue
+		}
+		if selector.Matches(labels.Set(p.Labels)) {
+			return "", "", ""
+		}
+		for _, k := range keys {
+			if has, ok := p.Labels[k]; ok && nearValue(t.LabelSelector.MatchLabels[k], has) && (key == "" || has < value) {
+				key, value = k, has
 			}
 		}
 	}

@@ -162,6 +162,7 @@ type diagnosis struct {
 	sees       []uint64 // by filter: the changes that it sees
 	pods       map[uint64]*v1.Pod
 	worlds     map[worldKey]*world
+	goes       map[choice]string // where the pod goes with a set that works, its values as far as they can go
 	scratch    bits
 
 	steps, asks int
@@ -254,7 +255,7 @@ func beginWith(in Input, pod *v1.Pod, o Options, shared *common) (*diagnosis, er
 	if o.Cost == nil {
 		o.Cost = DefaultCost
 	}
-	d := &diagnosis{o: o, profile: in.Profile, base: in.Snapshot.Fork(), common: shared, pod: pod.DeepCopy(), pods: map[uint64]*v1.Pod{}, worlds: map[worldKey]*world{}}
+	d := &diagnosis{o: o, profile: in.Profile, base: in.Snapshot.Fork(), common: shared, pod: pod.DeepCopy(), pods: map[uint64]*v1.Pod{}, worlds: map[worldKey]*world{}, goes: map[choice]string{}}
 	if i := d.base.Slot(d.pod.Status.NominatedNodeName); o.Where != nil && (i < 0 || !o.Where(d.base.Node(i))) {
 		d.pod.Status.NominatedNodeName = "" // v1.37 tries a nominated node whatever nodes plugins name
 	}

@@ -255,11 +255,15 @@ func (d *diagnosis) search() (found []choice) {
 					d.untried = d.rest(size, at) - (seen - 1)
 					return found
 				}
-				if w := d.world(d.keyOf(c)); d.works(w, c.pod) && d.decided(d.listOf(c), nil) != "" {
-					found = append(found, c)
-				} else {
-					failed = failed || n-forbidden > size
+				node := ""
+				if d.works(d.world(d.keyOf(c)), c.pod) {
+					node = d.decided(d.listOf(c), nil)
 				}
+				if node == "" {
+					failed = failed || n-forbidden > size
+					continue
+				}
+				found, d.goes[c] = append(found, c), node
 			}
 		}
 		if !failed {
