@@ -22,6 +22,7 @@ var foreignFlags = map[string]string{
 	"overwrite": "kubectl taint", "raw": "kubectl get", "h": "the go command's flag package", "help": "the go command's flag package",
 	"runtime-config": "kube-apiserver", "node-status-update-frequency": "kubelet", "kernel-memcg-notification": "kubelet",
 	"authentication-kubeconfig": "kube-scheduler", "authorization-kubeconfig": "kube-scheduler", "write-config-to": "kube-scheduler", "long": "any flag",
+	"tls-cert-file": "k8s.io/apiserver, whose flags scheduler/live has too", "tls-private-key-file": "k8s.io/apiserver",
 	"node-monitor-period": "kube-controller-manager; tools/taints has it in a table",
 	"remove-node":         "tools/whatif has the changes in a table",
 	"add-node-like":       "tools/whatif has the changes in a table",
