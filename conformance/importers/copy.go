@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// module is a module of the proxy.
-type module struct{ path, version string }
+// module is a module of the proxy. toolchain is the Go that it needs, as GOTOOLCHAIN has it; "" is the one that runs this program.
+type module struct{ path, version, toolchain string }
 
 // copied calls do with a temporary copy, and deletes it. In the module cache files are read-only.
 func (m module) copied(do func(dir string) error) error {
@@ -22,6 +22,11 @@ func (m module) copied(do func(dir string) error) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if m.toolchain != "" {
+		if err := os.Setenv("GOTOOLCHAIN", m.toolchain); err != nil {
+			return err
+		}
+	}
 	if _, err := command(dir, "mod", "download", m.path+"@"+m.version); err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 package main
 
-var deschedulerModule = module{"sigs.k8s.io/descheduler", "v0.36.0"}
+var deschedulerModule = module{path: "sigs.k8s.io/descheduler", version: "v0.36.0"}
 
 // Package node of the descheduler says where a pod fits. Here its four questions are those of adapters/descheduler/nodefit, so that its strategies and
 // its evictor ask podberth.

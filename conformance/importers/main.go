@@ -3,6 +3,8 @@
 //
 //	GOWORK=off go run ./importers descheduler          its own tests, unchanged, with podberth under named functions
 //	GOWORK=off go run ./importers nodefit              its NodeFit, kube-scheduler and podberth over generated clusters
+//	GOWORK=off go run ./importers karpenter            what the specs of its device allocator ask, asked of podberth and of kube-scheduler's allocator
+//	GOWORK=off go run ./importers scheduler-library    which nodes take the pods of generated clusters, asked of it and of podberth, with the cost
 //
 // Tests first run as they are: those that fail then are not counted. A test or an answer that differs must be named here with the reason, and a
 // reason that nothing needs any more is an error. docs/reports/importers.md has the last reports.
@@ -20,8 +22,10 @@ import (
 
 // reports print what another project and podberth say. They get the folder of the tree.
 var reports = map[string]func(tree string) error{
-	"descheduler": descheduler.run,
-	"nodefit":     nodeFit,
+	"descheduler":       descheduler.run,
+	"nodefit":           nodeFit,
+	"karpenter":         karpenterDevices,
+	"scheduler-library": askSchedulerLibrary,
 }
 
 func main() {

@@ -4,6 +4,7 @@
 //	nodes, excluded, err := importing.KueueNodes(estimator, template, tolerations, candidates)
 //	replicas, err := importing.KarmadaReplicas(estimator, requirements)
 //	slot, refused, err := importing.AutoscalerNode(estimator, placer, pod, order, accept)
+//	types, err := importing.KarpenterDevices(published, held, class, compiler, node, slices, claims...)
 //	victims, err := importing.YuniKornVictims(plan, pod, slot, victims, from)
 //	lines := importing.RadarDrain(name, pods, budgets, now)
 //
@@ -13,14 +14,18 @@ package importing
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/planning/estimate"
@@ -78,6 +83,24 @@ func AutoscalerCheck(p *placement.Plan, pod *v1.Pod, slot int) (reasons []string
 	}
 	reasons, _ = question.Reasons(slot, answer)
 	return reasons, question.Err(slot, answer)
+}
+
+// KarpenterDevices returns the instance types whose node would have devices for the claims, beside what held claims have. types has the slices that
+// the node would publish.
+func KarpenterDevices(published []*resourcev1.ResourceSlice, held []*resourcev1.ResourceClaim, class func(string) *resourcev1.DeviceClass, c devices.SelectorCompiler,
+	node *v1.Node, types map[string][]*resourcev1.ResourceSlice, claims ...*resourcev1.ResourceClaim) (fit []string, err error) {
+	for _, name := range slices.Sorted(maps.Keys(types)) {
+		inventory := devices.NewInventory(slices.Concat(published, types[name]))
+		allocator := devices.NewAllocator(devices.NewLedger(inventory, held...), class, c, devices.Options{})
+		_, ok, err := allocator.Compile(claims...).Allocate(node)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if ok {
+			fit = append(fit, name)
+		}
+	}
+	return fit, nil
 }
 
 // YuniKornVictims returns the least index, not before from, such that the pod fits on the node when the victims up to it have left; -1

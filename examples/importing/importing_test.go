@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -112,4 +113,30 @@ func TestDrain(t *testing.T) {
 	lines := importing.RadarDrain("n1", append(pods, bare), budgets, now)
 	require.Contains(t, lines[len(lines)-1], "shop/bare")
 	require.NotContains(t, lines, "wave 1: free")
+}
+
+// A device that a claim holds is free for nobody else; that of a type's template is.
+func TestKarpenterDevices(t *testing.T) {
+	slice := func(name, node string) *resourcev1.ResourceSlice {
+		return &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.ResourceSliceSpec{Driver: "d", NodeName: &node,
+			Pool: resourcev1.ResourcePool{Name: name, ResourceSliceCount: 1}, Devices: []resourcev1.Device{{Name: "x"}}}}
+	}
+	claim := func(name string) *resourcev1.ResourceClaim {
+		request := resourcev1.DeviceRequest{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1}}
+		return &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{request}}}}
+	}
+	holder := claim("a")
+	holder.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: "d", Pool: "old", Device: "x"}}}}
+	class := func(string) *resourcev1.DeviceClass { return &resourcev1.DeviceClass{} }
+	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "new"}}
+	types := map[string][]*resourcev1.ResourceSlice{"large": {slice("t", "new")}, "small": nil}
+	fit, err := importing.KarpenterDevices([]*resourcev1.ResourceSlice{slice("old", "new")}, []*resourcev1.ResourceClaim{holder}, class, nil, node, types, claim("b"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"large"}, fit)
+
+	fit, err = importing.KarpenterDevices([]*resourcev1.ResourceSlice{slice("old", "new")}, nil, class, nil, node, types, claim("b"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"large", "small"}, fit)
+	_, err = importing.KarpenterDevices(nil, nil, func(string) *resourcev1.DeviceClass { return nil }, nil, node, types, claim("b"))
+	require.ErrorContains(t, err, "large: ")
 }
