@@ -193,6 +193,10 @@ func (d *diagnosis) relax() *Diagnosis {
 		return out
 	}
 	out.Cause = d.cause
+	if d.lean && d.o.Stop != nil && d.o.Stop() { // of many groups the causes alone take a while
+		out.Cut = "stop"
+		return out
+	}
 	d.list()
 	out.Relaxations = d.finish(d.search())
 	if r, ok := d.raised(); ok && r.Cost >= 0 {
