@@ -31,3 +31,9 @@ func remediesOf(risks []string) (out []diagnose.Remedy) {
 	}
 	return out
 }
+
+// A preference that comes with the deletion of running pods is a risk for them.
+func TestRiskOfDeletedPods(t *testing.T) {
+	require.Equal(t, riskRestart, riskOf([]diagnose.Change{{Kind: diagnose.Prefer}}))
+	require.Equal(t, riskOthers, riskOf([]diagnose.Change{{Kind: diagnose.Prefer, To: "db-0 and db-1"}}))
+}

@@ -132,6 +132,9 @@ func riskOf(changes []diagnose.Change) string {
 		default:
 			see(riskRestart)
 		}
+		if c.Kind == diagnose.Prefer && c.To != "" { // pods that run are deleted by hand
+			see(riskOthers)
+		}
 		if (c.Kind == diagnose.Tolerate || c.Kind == diagnose.Untaint) && slices.ContainsFunc(unsafeTaints, func(key string) bool { return strings.HasPrefix(c.From, key) || strings.HasPrefix(c.To, key) }) {
 			see(riskUnsafe)
 		}
