@@ -41,6 +41,7 @@ func TestHints(t *testing.T) {
 		{"fit: nominated pod deleted", "it gives up its room", fit, nominated(pod("q")), nil, true},
 		{"fit: pending pod deleted", "it held nothing", fit, pod("q"), nil, false},
 		{"fit: pod added", "takes, never gives", fit, nil, on(pod("q")), false},
+		{"fit: this pod added", "nobody has learned anything", fit, nil, self(), false},
 		{"fit: this pod shrank", "it asks for less itself", fit, self(), self(), true},
 		{"fit: another asks for less cpu", "a resource this pod asks for", fit, on(pod("q", "cpu", "2")), on(pod("q", "cpu", "1")), true},
 		{"fit: another asks for less cpu and as much of x", "one resource is enough", fit, on(pod("q", "cpu", "2", "example.com/x", "1")), on(pod("q", "cpu", "1", "example.com/x", "1")), true},

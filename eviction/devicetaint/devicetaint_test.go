@@ -217,3 +217,13 @@ func TestText(t *testing.T) {
 	require.Equal(t, v1.PodCondition{Type: "DisruptionTarget", Status: "True", Reason: "DeletionByDeviceTaintManager", Message: "Device Taint manager: deleting due to NoExecute taint"}, devicetaint.Condition())
 	require.Equal(t, [3]string{"DeviceTaintManagerEviction", "Marking for deletion", "Cancelling deletion"}, [3]string{devicetaint.EventReason, devicetaint.Marking, devicetaint.Cancelling})
 }
+
+// Of several rules, and of several slices, the first by name is named, whatever their order is.
+func TestOrderByName(t *testing.T) {
+	b, a := rule("b", nil, resourcev1beta2.DeviceTaintEffectNoExecute, 0), rule("a", nil, resourcev1beta2.DeviceTaintEffectNoExecute, 0)
+	b.Spec.Taint.Key, a.Spec.Taint.Key = "of-b", "of-a"
+	b.GenerateName, a.GenerateName = "1", "2"
+	first := devicetaint.New(nil, []*resourcev1beta2.DeviceTaintRule{b, a}, start)
+	second := devicetaint.New(nil, []*resourcev1beta2.DeviceTaintRule{a, b}, start)
+	require.Equal(t, second, first)
+}

@@ -53,6 +53,7 @@ func TestRemedies(t *testing.T) {
 		{"failed sync", failedSync, nil, "correct the selector, or give every selected pod a controller with a scale; minAvailable as a number needs none" + pause},
 		{"no pods expected", exhausted, budget(0, 0, 0), "the budget expects no pods: minAvailable as a number covers pods without a controller" + pause},
 		{"every pod wanted", exhausted, budget(3, 3, 3), "raise the replicas above what the budget demands, or lower what it demands: it wants every pod" + pause},
+		{"every pod wanted, and one is not ready", exhausted, budget(2, 3, 3), "raise the replicas above what the budget demands, or lower what it demands: it wants every pod" + unhealthy + pause},
 		{"maxUnavailable 0", exhausted, spec(budget(3, 3, 3), "0", ""), "set maxUnavailable 1: maxUnavailable 0" + anyNumber + pause},
 		{"maxUnavailable 0%", exhausted, spec(budget(3, 3, 3), "0%", ""), "set maxUnavailable 1: maxUnavailable 0%" + anyNumber + pause},
 		{"maxUnavailable 1 with an old status", exhausted, spec(budget(3, 3, 3), "1", ""), "raise the replicas above what the budget demands, or lower what it demands: it wants every pod" + pause},

@@ -118,7 +118,7 @@ func podRequest(pod *v1.Pod) (resource.Quantity, bool) {
 		return resource.Quantity{}, false
 	}
 	q, ok := pod.Spec.Resources.Requests[v1.ResourceMemory]
-	return q.DeepCopy(), ok
+	return q, ok
 }
 
 // containerUse returns usage and request of a regular or init container. It returns nil for other containers and for
@@ -145,6 +145,5 @@ func containerUse(s Signal, pod *v1.Pod, stats *ContainerStats) (used *resource.
 }
 
 func ask(c *v1.Container, name v1.ResourceName) resource.Quantity {
-	q := c.Resources.Requests[name]
-	return q.DeepCopy()
+	return c.Resources.Requests[name]
 }

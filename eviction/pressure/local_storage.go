@@ -78,12 +78,12 @@ func overLimit(l Layout, pod *v1.Pod, stats *PodStats, v release.Version) string
 func storageLimit(pod *v1.Pod, name string, v release.Version) (limit resource.Quantity) {
 	for i := range pod.Spec.Containers {
 		if c := &pod.Spec.Containers[i]; c.Name == name {
-			return c.Resources.Limits[v1.ResourceEphemeralStorage].DeepCopy()
+			return c.Resources.Limits[v1.ResourceEphemeralStorage]
 		}
 	}
 	for i := range pod.Spec.InitContainers {
 		if c := &pod.Spec.InitContainers[i]; c.Name == name && overhead.IsSidecar(c) && limitsSidecars(v) {
-			return c.Resources.Limits[v1.ResourceEphemeralStorage].DeepCopy()
+			return c.Resources.Limits[v1.ResourceEphemeralStorage]
 		}
 	}
 	return limit

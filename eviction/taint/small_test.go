@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -43,4 +45,23 @@ func TestTokens(t *testing.T) {
 	require.True(t, ok)
 	require.WithinDuration(t, start.Add(10*time.Second), at, time.Microsecond)
 	require.True(t, b.Would(at))
+}
+
+// The timers and a forecast look at the objects as they were given: a later write of the caller changes no deadline, and a forecast
+// writes into no node.
+func TestNothingIsShared(t *testing.T) {
+	timers := NewTimers(Options{})
+	p := podOn("n", "p", tolerationsOf("x:300"))
+	timers.SetPod(p, start)
+	*p.Spec.Tolerations[0].TolerationSeconds = 1
+	timers.SetNode(nodeWith("n", taintsOf("x")), start)
+	next, ok := timers.Next()
+	require.True(t, ok)
+	require.Equal(t, at(300), next)
+
+	unheard := nodeWith("n", nil) // without a Ready condition
+	testkit.Unchanged(t, func() {
+		_, err := Forecast(Input{Nodes: []*v1.Node{unheard}, Start: start, Until: time.Hour})
+		require.NoError(t, err)
+	}, unheard)
 }

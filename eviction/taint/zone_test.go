@@ -210,6 +210,8 @@ func TestConfigValidate(t *testing.T) {
 	}
 	require.Equal(t, []string{"config.monitorPeriod", "config.gracePeriod", "config.startupGrace", "config.evictionRate",
 		"config.secondaryRate", "config.largeCluster", "config.unhealthyThreshold", "config.fullDisruptionRate"}, got)
+	require.Len(t, Config{UnhealthyThreshold: &two}.Validate(nil), 1, "a share")
+	require.Len(t, Config{FullDisruptionRate: &negative}.Validate(nil), 1)
 	require.Empty(t, Config{EvictionRate: &zero, UnhealthyThreshold: &zero}.Validate(nil))
 	require.Empty(t, Config{EvictionRate: &two, UnhealthyThreshold: &one, MonitorPeriod: 1, GracePeriod: 1, StartupGrace: 1, LargeCluster: new(int)}.Validate(nil))
 	require.Equal(t, []time.Duration{1, 2, 3}, []time.Duration{Config{MonitorPeriod: 1}.monitorPeriod(), Config{GracePeriod: 2}.gracePeriod(), Config{StartupGrace: 3}.startupGrace()})

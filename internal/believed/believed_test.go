@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/podberth/podberth/eviction/disruption"
@@ -88,4 +89,23 @@ func TestScale(t *testing.T) {
 	})
 	_, ok := believed.Of(testkit.Pod("bare").Obj())
 	require.False(t, ok)
+}
+
+// Controllers differ by kind and by name: a budget that covers two of them adds up what both want.
+func TestScaleTellsControllersApart(t *testing.T) {
+	owner := func(kind, name string) metav1.OwnerReference { return metav1.OwnerReference{Kind: kind, Name: name} }
+	list := []metav1.OwnerReference{owner("Ray", "a"), owner("Ray", "b"), owner("Job", "a")}
+	unknown := map[believed.Controller]int32{}
+	for _, o := range list {
+		unknown[believed.Controller{Namespace: "default", Kind: o.Kind, Name: o.Name}] = 1
+	}
+	scale := believed.Scale(nil, unknown, nil, nil)
+	uids := map[types.UID]bool{}
+	for _, o := range list {
+		uid, n, err := scale(testkit.Pod("p").Obj(), o)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, n)
+		uids[uid] = true
+	}
+	require.Len(t, uids, 3)
 }

@@ -277,3 +277,9 @@ func TestLabels(t *testing.T) {
 
 // frame writes a text as a frame behind other bytes.
 func frame(before, x string) []byte { return Close(append(Open([]byte(before)), x...), len(before)) }
+
+// A writer that ends before the frame did not append: the bytes stay as they are.
+func TestCloseOfNothing(t *testing.T) {
+	require.Equal(t, []byte{7, 8}, Close([]byte{7, 8}, 2))
+	require.Equal(t, []byte{7, 8}, Close([]byte{7, 8}, 5))
+}

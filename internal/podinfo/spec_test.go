@@ -8,7 +8,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"fmt"
 	"github.com/podberth/podberth/internal/podinfo"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 func TestAffinity(t *testing.T) {
@@ -100,4 +102,33 @@ func TestMinDomains(t *testing.T) {
 	require.EqualValues(t, 3, podinfo.MinDomains(&v1.TopologySpreadConstraint{MinDomains: &three}))
 	require.True(t, podinfo.TooFewDomains(2, 3))
 	require.False(t, podinfo.TooFewDomains(3, 3))
+}
+
+// The weight counts requests, ports, requirements and tolerations of all containers, and begins to rise after 64 of them.
+func TestWeight(t *testing.T) {
+	many := func(n int) v1.ResourceList {
+		list := v1.ResourceList{}
+		for k := range n {
+			list[v1.ResourceName(fmt.Sprint("example.com/r", k))] = resource.MustParse("1")
+		}
+		return list
+	}
+	with := func(requests, limits, start int) *v1.Pod {
+		p := &v1.Pod{}
+		p.Spec.Containers = []v1.Container{{Resources: v1.ResourceRequirements{Requests: many(requests), Limits: many(limits)}}}
+		p.Spec.InitContainers = []v1.Container{{Resources: v1.ResourceRequirements{Requests: many(start)}}}
+		return p
+	}
+	require.Equal(t, 1, podinfo.Weight(with(64, 0, 0)))
+	require.Equal(t, 2, podinfo.Weight(with(72, 0, 0)))
+	require.Equal(t, 2, podinfo.Weight(with(40, 0, 32)), "init containers count")
+	require.Equal(t, 1, podinfo.Weight(with(8, 100, 8)), "limits do not")
+}
+
+// Observed does not write behind the conditions of the pod.
+func TestObservedSharesNothing(t *testing.T) {
+	p := &v1.Pod{}
+	p.Status.Conditions = append(make([]v1.PodCondition, 0, 2), v1.PodCondition{Type: v1.PodScheduled})
+	require.Len(t, podinfo.Observed(p).Status.Conditions, 2)
+	require.Empty(t, p.Status.Conditions[:2][1].Type)
 }

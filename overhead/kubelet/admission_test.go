@@ -156,3 +156,13 @@ func TestAdmissionCollectsAll(t *testing.T) {
 		require.Equal(t, "OutOf"+string(f.Lack.Resource), f.Reason, "each failure has its own numbers")
 	}
 }
+
+// A kubelet with one of the two rules applies that one.
+func TestAdmissionWithOneRule(t *testing.T) {
+	never := func(*v1.Pod, *v1.Node) bool { return false }
+	for want, rules := range map[string]Admission{"NodeAffinity": {MatchesAffinity: never}, "TaintToleration": {ToleratesNoExecute: never}} {
+		f, failed := rules.Admit(pod("p"), node("n", "pods", "3"), nil)
+		require.True(t, failed)
+		require.Equal(t, want, f.Reason)
+	}
+}

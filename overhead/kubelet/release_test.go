@@ -41,6 +41,10 @@ func TestClassOfReleases(t *testing.T) {
 		require.Equal(t, map[v1.PodQOSClass]int{v1.PodQOSBestEffort: 1000, v1.PodQOSBurstable: 999}[want], adj, v.String())
 		pod.Spec.Resources.Requests = v1.ResourceList{"example.com/gpu": resource.MustParse("1")}
 		require.Equal(t, want, QoS(pod, v), "%s: no resource of a pod as a whole", v)
+		pod.Spec.Resources = &v1.ResourceRequirements{Limits: testkit.Resources("cpu=1")}
+		require.Equal(t, v1.PodQOSBurstable, QoS(pod, v), "%s: a limit alone decides too", v)
+		pod.Spec.Containers[0].Resources = v1.ResourceRequirements{}
+		require.Equal(t, v1.PodQOSBurstable, QoS(pod, v), "%s: of the pod as a whole", v)
 		pod.Spec.Resources.Limits = testkit.Resources("cpu=1,memory=1Gi")
 		pod.Spec.Resources.Requests = testkit.Resources("cpu=1,memory=1Gi")
 		require.Equal(t, v1.PodQOSGuaranteed, QoS(pod, v), v.String())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/release"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 func TestUsage(t *testing.T) {
@@ -101,4 +102,20 @@ func TestUsageOfReleases(t *testing.T) {
 		got := Usage(pod, testkit.Epoch, v)["requests.cpu"]
 		require.Equal(t, want, got.String(), v.String())
 	}
+}
+
+// The two names of an amount are two amounts, and a check adds to neither what is used nor what the pod asks for, also where no int64
+// holds the amount.
+func TestAmountsAreNotShared(t *testing.T) {
+	huge := func() v1.ResourceList { return v1.ResourceList{"cpu": resource.MustParse("123456789012345678901")} }
+	pod := testkit.Pod("p").Obj()
+	pod.Spec.Containers = []v1.Container{{Resources: v1.ResourceRequirements{Requests: huge()}}}
+	usage := Usage(pod, testkit.Epoch, release.Current)
+	one := usage["cpu"]
+	one.Add(one)
+	other := usage["requests.cpu"]
+	require.Zero(t, other.Cmp(huge()["cpu"]))
+	used := huge()
+	require.Error(t, Check("q", huge(), used, pod, testkit.Epoch, release.Current))
+	require.Zero(t, used.Cpu().Cmp(huge()["cpu"]))
 }
