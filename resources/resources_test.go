@@ -177,3 +177,16 @@ func TestVerdict(t *testing.T) {
 		require.Equal(t, c.text, c.v.String())
 	}
 }
+
+// A schema and its clone learn names apart from each other, whatever room the list of names has.
+func TestClonesLearnApart(t *testing.T) {
+	s := new(resources.Schema)
+	for _, name := range []v1.ResourceName{"a", "b", "c", "d", "e"} {
+		s.Intern("example.com/" + name)
+		c := s.Clone()
+		mine, theirs := c.Intern("example.com/clone"), s.Clone().Intern("example.com/other")
+		require.Equal(t, mine, theirs)
+		s.Intern("example.com/later-" + name)
+		require.EqualValues(t, "example.com/clone", c.Name(mine))
+	}
+}

@@ -91,6 +91,50 @@ func TestExplain(t *testing.T) {
 	require.ErrorIs(t, err, proof.ErrNoSnapshot)
 }
 
+// Each reason why no placement exists has its sentence.
+func TestWhy(t *testing.T) {
+	type test struct {
+		name, why, situation string
+		steps                int
+		want                 string
+	}
+	testkit.Run(t, []test{
+		{"apart", "three members, two zones", "node n1:9 zone=a; node n2:9 zone=b; group g gang3; pod a,b,c:1 in=g label=app=m apart=zone=m", 0,
+			"no placement exists: the cluster takes 2 of 3: anti-affinity allows one for each zone"},
+		{"spread", "zone b is full", "node n1:9 zone=a; node n2:1 zone=b; group g gang4; pod a,b,c,e:1 in=g label=app=m spread=zone=m", 0,
+			"no placement exists: the cluster takes 3 of 4: the spread constraint by zone allows no more"},
+		{"a child", "y has no zone", "gates=C; node a1:2 zone=a; node b1:2 zone=b; composite job gang2; group x gang1 parent=job; group y gang3 key=zone parent=job; pod xa:1 in=x; pod ya,yb,yc:1 in=y", 0,
+			"no placement exists: the cluster is too small: podgroup/d/y has no place (zone a has 2 free of cpu, b 2, and a group of 4 needs one zone)"},
+		{"exhausted", "every way was tried", "node n1:7; node n2:7; group g gang4; pod a:5 in=g; pod b,c,e:3 in=g", 0,
+			"no placement exists: the cluster takes them in no way of all that were tried"},
+		{"unknown", "one step is too few", "node n1:7; node n2:7; group g gang4; pod a:5 in=g; pod b,c,e:3 in=g", 1,
+			"whether a placement exists is unknown within 1 step: at most 1 members were placed at once"},
+	}, func(t *testing.T, c test) {
+		d, err := gang.Explain(question.Of(t, c.situation), gang.Options{Steps: c.steps})
+		require.NoError(t, err)
+		why := d.Why()
+		require.Len(t, why, 2)
+		require.Equal(t, c.want, why[1])
+	})
+}
+
+// What helps names the group and the node, and trying it changes no pod of the caller.
+func TestHelpNames(t *testing.T) {
+	d, err := gang.Explain(question.Of(t, "node n1:1 pool=gpu; group g gang2; pod a,b:1 in=g"), gang.Options{})
+	require.NoError(t, err)
+	require.Equal(t, "podgroup/d/g", d.Group)
+	require.Equal(t, gang.AddNode, d.Help[0].Kind)
+	require.Equal(t, []string{"n1"}, d.Help[0].Nodes)
+
+	q := question.Of(t, "gates=C; node a1:2 zone=a disk=ssd; node b1:9 zone=b; composite job gang2; group x gang1 key=zone parent=job; "+
+		"group y gang2 key=zone parent=job; pod xa:1 in=x apart=kubernetes.io/hostname=z; pod ya,yb:1 in=y select=disk=ssd")
+	testkit.Unchanged(t, func() {
+		d, err := gang.Explain(q, gang.Options{})
+		require.NoError(t, err)
+		require.Contains(t, d.Lines(), "Do: make the pods again, xa bound to b1 by node affinity")
+	}, q.Queued...)
+}
+
 // A group that is placed one member after the other where that works, and by the search where it does not.
 func TestCompletion(t *testing.T) {
 	for _, text := range []string{

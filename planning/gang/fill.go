@@ -23,7 +23,7 @@ func (f *finder) fill(l *leaf, at, need, done, from int, list []int) bool {
 	if need == 0 {
 		return l.then()
 	}
-	if at == len(l.kinds) || l.after[at]-done < need {
+	if l.after[at]-done < need { // behind the last kind nobody is left
 		return false
 	}
 	k := l.kinds[at]

@@ -39,6 +39,8 @@ func TestFind(t *testing.T) {
 		{"pieces", "each node has half a member too little", "node n1:3; node n2:3; group g gang3; pod a,b,c:2 in=g", gang.None, nil, " nodes"},
 		{"apart", "three members, two nodes", "node n1:9; node n2:9; group g gang3; pod a,b,c:1 in=g label=app=m apart=kubernetes.io/hostname=m", gang.None, nil, " apart"},
 		{"spread", "zone b is full, so zone a gets two at most", "node n1:9 zone=a; node n2:1 zone=b; group g gang4; pod a,b,c,e:1 in=g label=app=m spread=zone=m", gang.None, nil, " spread"},
+		{"spread beside one that runs", "zone a has one already and gets one more", "node n1:9 zone=a; node n2:1 zone=b; pod r:1 on=n1 label=app=m; group g gang3; pod a,b,c:1 in=g label=app=m spread=zone=m", gang.None, nil, " spread"},
+		{"a label of one member", "the pod that runs keeps off b alone", "node n1:9; pod r:1 on=n1 apart=kubernetes.io/hostname=x; group g gang2; pod a:1 in=g; pod b:1 in=g label=app=x", gang.None, nil, " members"},
 		{"too few", "three of four exist", "node n1:9; group g gang4; pod a,b,c:1 in=g", gang.None, nil, " members"},
 		{"no domain", "no node has the label", "gates=T; node n1:9; group g gang1 key=zone; pod a:1 in=g", gang.None, nil, ""},
 		{"one is too large", "no node takes it", "node n1:9; group g gang2; pod a:1 in=g; pod b:10 in=g", gang.None, nil, " members"},
@@ -66,6 +68,39 @@ func TestFind(t *testing.T) {
 			require.NoError(t, proof.CheckAbsence(q, *a.Absence, proof.Bound{}))
 		}
 	})
+}
+
+// A node has a host port once, whatever the ports of the containers are; the port of a container alone is not taken of the node.
+func TestFindPorts(t *testing.T) {
+	type test struct {
+		name, why string
+		ports     [2]v1.ContainerPort
+		outcome   gang.Outcome
+		proof     string
+	}
+	testkit.Run(t, []test{
+		{"one", "both want 80 of the node", [2]v1.ContainerPort{{HostPort: 80, ContainerPort: 8080}, {HostPort: 80, ContainerPort: 9090}}, gang.None, " nodes"},
+		{"two", "80 and 81", [2]v1.ContainerPort{{HostPort: 80, ContainerPort: 8080}, {HostPort: 81, ContainerPort: 8080}}, gang.Exists, ""},
+		{"none", "each pod has an address of its own", [2]v1.ContainerPort{{ContainerPort: 8080}, {ContainerPort: 8080}}, gang.Exists, ""},
+	}, func(t *testing.T, c test) {
+		q := question.Of(t, "node n1:9; group g gang2; pod a,b:1 in=g")
+		for k, p := range c.ports {
+			p.Protocol = v1.ProtocolTCP
+			q.Queued[k].Spec.Containers[0].Ports = []v1.ContainerPort{p}
+		}
+		a, err := gang.Find(q, gang.Options{})
+		require.NoError(t, err)
+		require.Equal(t, c.outcome, a.Outcome)
+		require.Equal(t, c.proof, kindsOf(a.Absence))
+	})
+}
+
+// Where no placement exists, the answer still has the members that were placed at once.
+func TestMostPlaced(t *testing.T) {
+	a, err := gang.Find(question.Of(t, "node n1:7; node n2:7; group g gang4; pod a:5 in=g; pod b,c,e:3 in=g"), gang.Options{})
+	require.NoError(t, err)
+	require.Equal(t, gang.None, a.Outcome)
+	require.NotEmpty(t, a.Places)
 }
 
 // Steps and Stop end the search: what is known then is the most that was placed.

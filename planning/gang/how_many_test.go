@@ -10,6 +10,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit/situation/question"
 	"github.com/podberth/podberth/planning/gang"
 	"github.com/podberth/podberth/planning/gang/proof"
+	"github.com/podberth/podberth/podgroup"
 )
 
 // How many more gangs fit by rack and by node, before and after the running pods are together.
@@ -52,6 +53,13 @@ func TestHowMany(t *testing.T) {
 	require.EqualError(t, err, "gang: most: Invalid value: 0: must be positive")
 	_, err = gang.HowMany(question.Of(t, "gates=C; node a1:1; composite job gang1; group g gang1 parent=job; pod a:1 in=g"), "", 1, gang.Options{})
 	require.EqualError(t, err, "gang: queued: Unsupported value: a composite group: how many fit is asked of a group alone")
+	q = question.Of(t, "node a1:1"+template)
+	q.Gates.Claims = true
+	shared := *q.Snapshot.Group("d", "g")
+	shared.Claims = []podgroup.Claim{{Name: "c", ClaimName: "c"}}
+	require.NoError(t, q.Snapshot.Set(&shared))
+	_, err = gang.HowMany(q, "", 1, gang.Options{})
+	require.EqualError(t, err, "gang: queued: Unsupported value: a group with resourceClaims: nobody makes the claims of more groups")
 	_, err = gang.HowMany(proof.Question{}, "", 1, gang.Options{})
 	require.ErrorIs(t, err, proof.ErrNoSnapshot)
 }

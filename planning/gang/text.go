@@ -104,20 +104,21 @@ func freeOf(list []proof.Domain, k int) string {
 }
 
 func (e *explainer) closed(a *proof.Absence, d *proof.Domain) string {
+	which := ""
+	if a.Key == "" {
+		which = "the cluster "
+	}
 	switch {
 	case d.Exhausted:
-		return "takes them in no way of all that were tried"
+		return which + "takes them in no way of all that were tried"
 	case d.Room == nil:
 		var children []string
 		for k := range d.Children {
 			children = append(children, fmt.Sprintf("%s has no place (%s)", d.Children[k].Group, e.absence(&d.Children[k])))
 		}
-		return "is too small: " + strings.Join(children, "; ")
+		return which + "is too small: " + strings.Join(children, "; ")
 	}
-	r, which := d.Room, ""
-	if a.Key == "" {
-		which = "the cluster "
-	}
+	r := d.Room
 	if r.Of != nil {
 		which += fmt.Sprintf("(members of at least %s %s) ", amount(r.Of.Resource, r.Of.AtLeast), r.Of.Resource)
 	}

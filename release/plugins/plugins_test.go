@@ -18,3 +18,24 @@ func TestListsAreSound(t *testing.T) {
 	}
 	require.Len(t, Default(release.Current), 20)
 }
+
+// What runs at the points that few plugins have, or that decide without a PreFilter.
+func TestPointsOfPlugins(t *testing.T) {
+	for point, want := range map[string][]string{
+		"PreEnqueue": {SchedulingGates, DynamicResources, DefaultPreemption},
+		"PostFilter": {DynamicResources, DefaultPreemption},
+		"Filter": {NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit, VolumeRestrictions, NodeVolumeLimits, VolumeBinding,
+			VolumeZone, PodTopologySpread, InterPodAffinity, DynamicResources, NodeDeclaredFeatures},
+	} {
+		require.ElementsMatch(t, want, DefaultAt(release.Current, point), point)
+	}
+}
+
+// The result of Expand is the caller's.
+func TestExpandSharesNothing(t *testing.T) {
+	own := []string{"A", "B"}
+	got, err := Expand("Filter", own, []string{"*"}, nil, nil)
+	require.NoError(t, err)
+	got[0] = "C"
+	require.Equal(t, []string{"A", "B"}, own)
+}

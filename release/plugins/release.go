@@ -31,7 +31,7 @@ func defaultOf(v release.Version, list []Plugin) []Plugin {
 	return list
 }
 
-// without returns the points except one.
+// without returns the points except one, in the same list.
 func without(points []string, point string) []string {
-	return slices.DeleteFunc(slices.Clone(points), func(p string) bool { return p == point })
+	return slices.DeleteFunc(points, func(p string) bool { return p == point })
 }

@@ -35,7 +35,7 @@ func (c *checker) room(path string, n *podgroup.Node, slots []int, r *Room) erro
 	if need != r.Need {
 		return wrong(path+".need", "%d: want %d", r.Need, need)
 	}
-	want := Room{Kind: r.Kind, Need: need, Of: r.Of}
+	var want Room // what is counted
 	switch r.Kind {
 	case ByResource:
 		if err := c.byResource(path, members, slots, r, &want); err != nil {
