@@ -57,13 +57,11 @@ func (s *HardState) Explain(i int) []Skew {
 
 // scorePart is the part of one ScheduleAnyway constraint in the raw score of one node.
 type scorePart struct {
-	constraint int    // index in the pod's list or in the default constraints
-	key, value string // the topology key, and its value on the node
-	missing    bool   // the node lacks the key; then the constraint adds nothing
-	pods       int    // number of matching pods in the domain, for the hostname on the node
-	size       int64  // number of domains among the feasible nodes, for the hostname of nodes
-	weight     float64
-	score      float64 // pods * weight + maxSkew - 1
+	missing bool  // the node lacks the key; then the constraint adds nothing
+	pods    int   // number of matching pods in the domain, for the hostname on the node
+	size    int64 // number of domains among the feasible nodes, for the hostname of nodes
+	weight  float64
+	score   float64 // pods * weight + maxSkew - 1
 }
 
 // explain returns the part of every constraint in the raw score of slot i, with the weights of the last Weigh. It returns
@@ -72,11 +70,10 @@ func (s *SoftState) explain(i int) []scorePart {
 	if s.skips() || i < 0 || i >= len(s.cols[0].ids) || s.cluster.Node(i) == nil || s.Ignored(i) {
 		return nil
 	}
-	set := s.cluster.Node(i).Labels
 	out := make([]scorePart, len(s.cols))
 	for k := range s.cols {
 		col, c := &s.cols[k], &s.soft.constraints[k]
-		x := scorePart{constraint: c.index, key: c.key, value: set[c.key], missing: col.ids[i] < 0, size: col.size, weight: col.weight}
+		x := scorePart{missing: col.ids[i] < 0, size: col.size, weight: col.weight}
 		if !x.missing {
 			d := col.ids[i]
 			if c.key == v1.LabelHostname {

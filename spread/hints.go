@@ -3,7 +3,6 @@ package spread
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -53,8 +52,6 @@ func podEvent(pod, old, new *v1.Pod, o *Options) (bool, error) {
 		return h.selectors.matches(about.Labels) != 0, nil
 	case itself && len(old.Spec.Tolerations) != len(new.Spec.Tolerations) && h.honoursTaints():
 		return true, nil
-	case maps.Equal(old.Labels, new.Labels):
-		return false, nil
 	}
 	return h.selectors.matches(old.Labels) != h.selectors.matches(new.Labels), nil
 }

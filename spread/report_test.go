@@ -87,6 +87,7 @@ func TestReport(t *testing.T) {
 	assert.Equal(t, []Domain{{"zoneA", 2, 2, 0}, {"zoneB", 1, 2, 2}}, r.Domains)
 	assert.Equal(t, []string{"zoneB"}, r.SetBy)
 	assert.Equal(t, 1, r.Minimum)
+	assert.Equal(t, 1, r.Self, "the pod matches its own selector")
 	assert.Equal(t, []Exclusion{{Slot: 4, Node: "node5", Affinity: true, Taints: true}, {Slot: 5, Node: "node6", Missing: []string{"zone"}, Taints: false}}, r.Excluded)
 	assert.Equal(t, `constraint 0: zone, maxSkew 1, minDomains 1, selector foo=bar
   zoneA: 2 pods on 2 nodes, room for 0

@@ -74,7 +74,8 @@ func (a outcome) compare(b outcome) int {
 
 // top is the fullest domain of a constraint.
 type top struct {
-	count, second int32 // the largest count, and the largest count of another domain
+	count int32 // the largest count
+	twice bool  // of several domains
 }
 
 func (s *HardState) tops() []top {
@@ -82,9 +83,9 @@ func (s *HardState) tops() []top {
 	for k := range s.cols {
 		for _, n := range s.cols[k].counts {
 			if n > out[k].count {
-				out[k] = top{n, out[k].count}
-			} else if n > out[k].second {
-				out[k].second = n
+				out[k] = top{count: n}
+			} else if n == out[k].count {
+				out[k].twice = true
 			}
 		}
 	}
@@ -99,8 +100,8 @@ func (s *HardState) without(c candidate, tops []top) outcome {
 		most, low := tops[k].count, col.low
 		if uint32(c.effect)>>col.selector&1 != 0 && uint(c.Slot) < uint(len(col.into)) && col.into[c.Slot] >= 0 {
 			n := col.counts[col.into[c.Slot]]
-			if n == most {
-				most = max(tops[k].second, n-1)
+			if n == most && !tops[k].twice {
+				most--
 			}
 			if col.enough {
 				low = min(low, n-1)

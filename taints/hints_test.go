@@ -55,9 +55,14 @@ func TestWouldHelp(t *testing.T) {
 			require.Equal(t, c.cordon, got, "NodeUnschedulable")
 		}, pod)
 	})
-	for _, pair := range [][2]any{{1, node()}, {nil, "x"}, {pod, node()}, {node(), pod}} {
+	for want, pair := range map[string][2]any{
+		"old object of an event: got int, want *v1.Node or *v1.Pod":    {1, node()},
+		"new object of an event: got string, want *v1.Node or *v1.Pod": {nil, "x"},
+		"objects of an event: old is a pod and new is a node":          {pod, node()},
+		"objects of an event: old is a node and new is a pod":          {node(), pod},
+	} {
 		_, err := taints.Options{}.WouldHelp(pod, pair[0], pair[1])
-		require.Error(t, err)
+		require.EqualError(t, err, want)
 		_, err = taints.Options{}.CordonWouldHelp(pod, pair[0], pair[1])
 		require.Error(t, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/resources"
@@ -372,4 +373,37 @@ func TestClassesOfNodes(t *testing.T) {
 		require.Equal(t, alone.Raw(0), s.Raw(i))
 		require.Equal(t, i%2 == 0, s.Check(i) == rejects)
 	}
+}
+
+// counted counts how often a node is read.
+type counted struct {
+	*cluster.Snapshot
+	nodes int
+}
+
+func (c *counted) Node(i int) *v1.Node {
+	c.nodes++
+	return c.Snapshot.Node(i)
+}
+
+// Both filters look at one node of each class of equal nodes, and later questions look at none.
+func TestOneNodeOfEachClass(t *testing.T) {
+	var nodes []*v1.Node
+	for i := range 40 {
+		n := testkit.Node(fmt.Sprint("n", i)).Taint("a:NoSchedule")
+		if i%2 == 1 {
+			n = testkit.Node(fmt.Sprint("n", i)).Unschedulable()
+		}
+		nodes = append(nodes, n.Obj())
+	}
+	s, err := cluster.New(cluster.Objects{Nodes: nodes})
+	require.NoError(t, err)
+	c := &counted{Snapshot: s}
+	e := taints.Compile(nil, taints.Options{})
+	tainted, cordoned := e.On(c), e.OnCordon(c)
+	for i := range 40 {
+		require.Equal(t, i%2 == 1, tainted.Check(i) == 0)
+		require.Equal(t, i%2 == 0, cordoned.Check(i) == 0)
+	}
+	require.Equal(t, 4, c.nodes)
 }

@@ -67,7 +67,7 @@ func (s settings) examine(root, folder string) (report, error) {
 			r.equivalents++
 		}
 	}
-	list = slices.DeleteFunc(list, func(m *mutation) bool { return !matches(s.functions, m.function) || !matches(s.operators, m.operator) })
+	list = slices.DeleteFunc(list, func(m *mutation) bool { return !matches(s.functions, m.function) || !s.tries(m.operator) })
 	if !s.equivalent {
 		list = sample(list, s.sample, s.seed, folder)
 	}
@@ -267,7 +267,11 @@ func (u *unit) build(dir string, list []*mutation, folder string) (*binary, erro
 		return nil, err
 	}
 	b := &binary{path: filepath.Join(dir, "tests"), dir: filepath.Join(u.root, folder)}
-	if _, err := goCommand(u.root, "test", "-c", "-vet=off", "-overlay", filepath.Join(dir, "overlay.json"), "-o", b.path, "./"+folder); err != nil {
+	args := []string{"test", "-c", "-vet=off", "-overlay", filepath.Join(dir, "overlay.json"), "-o", b.path}
+	if list[0].operator == lock {
+		args = append(args, "-race")
+	}
+	if _, err := goCommand(u.root, append(args, "./"+folder)...); err != nil {
 		return nil, err
 	}
 	if _, err := os.Stat(b.path); errors.Is(err, os.ErrNotExist) {
@@ -401,6 +405,12 @@ func (b *binary) reaches(pattern string) (functions map[int]bool, passed bool, t
 		functions[k] = true
 	}
 	return functions, passed, took, output, nil
+}
+
+// tries reports whether the settings name an operator. Locks are tried alone: their tests run with the race detector, and others would be slow.
+func (s settings) tries(operator string) bool {
+	alone := s.operators != nil && s.operators.String() == lock
+	return alone == (operator == lock) && matches(s.operators, operator)
 }
 
 func matches(e *regexp.Regexp, name string) bool { return e == nil || e.MatchString(name) }

@@ -76,6 +76,7 @@ func (u *unit) find() []*mutation {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
 				x := &finder{unit: u, file: f, function: nameOf(fn), skip: map[ast.Node]bool{}, fixed: map[ast.Expr]bool{}}
 				x.ends(fn)
+				x.locks(fn)
 				ast.Inspect(fn.Body, x.visit)
 				out = append(out, x.out...)
 			}

@@ -6,6 +6,7 @@
 //	go run ./mutants -packages all -sample 0               // every mutation of every package
 //	go run ./mutants -packages filter -sample 0 -functions '^Fit' -tests TestFit   // of some functions, with some tests
 //	go run ./mutants -packages filter -sample 0 -operators 'sibling|share|component|early|arm'   // mistakes that people make
+//	go run ./mutants -packages scheduler -sample 0 -operators lock   // mutexes that are not locked, with the race detector
 //	go run ./mutants -packages filter -equivalent          // a million executions of each mutation of equivalent/filter.txt
 //	go run ./mutants -packages filter -sample 0 -rows      // a mutation that the test of each row of docs/fidelity notices
 //

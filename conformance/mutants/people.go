@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 )
 
 // The operators of mistakes that people make.
@@ -15,6 +16,7 @@ const (
 	component = "component" // a part of a struct, such as a key, stays empty
 	early     = "early"     // the function ends before its next effect
 	arm       = "arm"       // an arm of a switch is forgotten
+	lock      = "lock"      // a mutex is not locked; tried alone, because its tests run with the race detector
 )
 
 // pairs are fields of API objects and names of variables that people take for each other.
@@ -199,4 +201,56 @@ func (x *finder) arms(s *ast.SwitchStmt) {
 			}))
 		}
 	}
+}
+
+// locks leaves out the locking of a mutex in a function, with all its unlocks there.
+func (x *finder) locks(fn *ast.FuncDecl) {
+	calls := map[string][]ast.Stmt{} // by the mutex and the name of the method
+	var order []string
+	ast.Inspect(fn.Body, func(n ast.Node) bool {
+		var c *ast.CallExpr
+		switch s := n.(type) {
+		case *ast.ExprStmt:
+			c, _ = s.X.(*ast.CallExpr)
+		case *ast.DeferStmt:
+			c = s.Call
+		}
+		if c == nil || len(c.Args) > 0 {
+			return true
+		}
+		if f, ok := x.text(c.Fun), x.guards(c); ok {
+			if calls[f] == nil {
+				order = append(order, f)
+			}
+			calls[f] = append(calls[f], n.(ast.Stmt))
+		}
+		return true
+	})
+	for _, f := range order {
+		mutex, is := strings.CutSuffix(f, "Lock")
+		unlock := mutex + "Unlock"
+		if of, read := strings.CutSuffix(mutex, ".R"); read {
+			unlock = of + ".RUnlock"
+		}
+		if !is || calls[unlock] == nil { // locked for somebody else
+			continue
+		}
+		var edits []edit
+		for _, s := range slices.Concat(calls[f], calls[unlock]) {
+			edits = append(edits, x.edit(s, func(number int, text string) string {
+				return fmt.Sprintf("if !mutantOn(%d) { %s }", number, text)
+			}))
+		}
+		x.add(calls[f][0], lock, f+"()", "", edits...)
+	}
+}
+
+// guards reports whether a call is a method of a mutex.
+func (x *finder) guards(c *ast.CallExpr) bool {
+	s, ok := c.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	f, ok := x.info.Uses[s.Sel].(*types.Func)
+	return ok && f.Pkg() != nil && f.Pkg().Path() == "sync"
 }

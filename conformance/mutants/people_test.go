@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -10,6 +11,8 @@ import (
 )
 
 const peopleCode = `package a
+
+import "sync"
 
 type Pod struct {
 	Requests, Limits []int
@@ -43,6 +46,26 @@ func Early(p *Pod) {
 	p.two = n
 	println()
 }
+
+type Guarded struct {
+	mu sync.RWMutex
+	n  int
+}
+
+func (g *Guarded) Set(n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.n = n
+}
+
+func (g *Guarded) Get() (n int) {
+	g.mu.RLock()
+	n = g.n
+	g.mu.RUnlock()
+	return
+}
+
+func (g *Guarded) Hold() { g.mu.Lock() }
 
 func Arm(a bool, s string) (n int) {
 	switch {
@@ -84,7 +107,7 @@ func TestPeople(t *testing.T) {
 	}
 	u, err := load(root, "a")
 	require.NoError(t, err)
-	people := []string{sibling, share, component, early, arm}
+	people := []string{sibling, share, component, early, arm, lock}
 	var list []*mutation
 	got := map[string][]string{}
 	for _, m := range u.find() {
@@ -97,12 +120,21 @@ func TestPeople(t *testing.T) {
 		sibling:   {"p.Requests -> p.Limits", "p.one -> p.two", "old -> new", "new -> old"},
 		share:     {"p.Clone() -> p"},
 		component: {"a -> *new(int)", "b -> *new(int)"},
-		early:     {"p.two = n -> return", "println() -> return"},
+		early:     {"p.two = n -> return", "println() -> return", "g.n = n -> return"},
 		arm:       {"case a -> ", `case "x" -> `},
+		lock:      {"g.mu.Lock() -> ", "g.mu.RLock() -> "},
 	}, got)
 	compiles, err := u.compilable(list)
 	require.NoError(t, err)
 	require.Len(t, compiles, len(list))
+	require.Len(t, list[slices.IndexFunc(list, func(m *mutation) bool { return m.operator == lock })].edits, 2, "without the unlock too")
+	for _, c := range []struct {
+		flag        string
+		arms, locks bool
+	}{{"", true, false}, {"arm|lock", true, false}, {"lock", false, true}} {
+		s := settings{operators: regexp.MustCompile(c.flag)}
+		require.Equal(t, []bool{c.arms, c.locks}, []bool{s.tries(arm), s.tries(lock)}, c.flag)
+	}
 	for n := range list { // also when the other operators have no mutation
 		require.Len(t, sample(slices.Clone(list), n+1, 7, "a"), n+1)
 	}

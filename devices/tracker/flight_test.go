@@ -161,4 +161,18 @@ func TestReserveMember(t *testing.T) {
 	require.Equal(t, 0, at)
 	require.True(t, forked.Unreserve(member("m2")))
 	require.True(t, forked.InFlight("uid-a"), "what the origin gave up the fork has")
+	require.True(t, forked.Unreserve(member("m1")))
+	require.False(t, forked.InFlight("uid-a"), "and gives up by itself")
+
+	for _, name := range []string{"m1", "m2", "m3"} { // the list of members has room for one more
+		require.NoError(t, tr.ReserveMember(member(name), d))
+	}
+	forked = tr.Fork(fork, tracker.Of(fork))
+	require.NoError(t, tr.ReserveMember(member("m4"), d))
+	require.NoError(t, forked.ReserveMember(member("m5"), d))
+	for _, name := range []string{"m1", "m2", "m3", "m4"} {
+		require.True(t, tr.InFlight("uid-a"))
+		require.True(t, tr.Unreserve(member(name)))
+	}
+	require.False(t, tr.InFlight("uid-a"), "the last member of the origin has left")
 }

@@ -188,3 +188,20 @@ func TestEdit(t *testing.T) {
 		}, n)
 	})
 }
+
+// What a command and AddOrUpdate return is a new list: a later write into it changes neither the command nor the node.
+func TestNewLists(t *testing.T) {
+	old := make([]v1.Taint, 1, 4) // with room behind the last taint
+	old[0] = v1.Taint{Key: "a", Effect: v1.TaintEffectNoSchedule}
+	c := Command{Add: append(make([]v1.Taint, 0, 4), v1.Taint{Key: "b", Effect: v1.TaintEffectNoSchedule})}
+	n := node()
+	n.Spec.Taints = old
+	list, _, err := c.Apply(n)
+	require.NoError(t, err)
+	list[0].Key, list[1].Key = "x", "y"
+	replaced := AddOrUpdate(old, v1.Taint{Key: "a", Value: "v", Effect: v1.TaintEffectNoSchedule})
+	require.Equal(t, "v", replaced[0].Value)
+	require.Equal(t, v1.Taint{Key: "a", Effect: v1.TaintEffectNoSchedule}, old[0])
+	require.Equal(t, "b", c.Add[0].Key)
+	require.Empty(t, c.Add[:2][1], "what follows the list stays too")
+}
