@@ -14,7 +14,7 @@ import (
 
 // What is returned shares nothing with what was given: a caller may write into it.
 func TestNothingIsShared(t *testing.T) {
-	huge := v1.ResourceList{"cpu": resource.MustParse("100E")} // more than an int64 holds: the amount is behind a pointer
+	huge := v1.ResourceList{"cpu": resource.MustParse("123456789012345678901")} // more than an int64 holds: the amount is behind a pointer
 	leveled := podAsking("p", "1")
 	leveled.Spec.Resources = &v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse("2")}}
 	ranges := []*v1.LimitRange{limitRange("r", v1.LimitRangeItem{Type: v1.LimitTypeContainer, Default: huge, DefaultRequest: huge})}

@@ -14,6 +14,8 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/volumes"
+	storagev1 "k8s.io/api/storage/v1"
+	"reflect"
 )
 
 // The count of volumes in use is kept while pods come and leave, and made again after a change of nodes. Everything is read once.
@@ -201,4 +203,18 @@ func TestVolumesByClass(t *testing.T) {
 	require.Equal(t, []string{"dx"}, candidates("x"))
 	require.Equal(t, []string{"dy"}, candidates("y"))
 	require.Empty(t, candidates("default"))
+}
+
+// Of has every kind of storage object of a snapshot.
+func TestOfHasAllKinds(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{CSIStorageCapacities: []*storagev1.CSIStorageCapacity{{ObjectMeta: metav1.ObjectMeta{Namespace: "d", Name: "c"}}}})
+	require.NoError(t, err)
+	o := reflect.ValueOf(Of(s))
+	for k := range o.NumField() {
+		if f := o.Field(k); f.CanInterface() {
+			require.False(t, f.IsNil(), o.Type().Field(k).Name)
+		}
+	}
+	_, ok := Of(s).CSIStorageCapacities.Get("d", "c")
+	require.True(t, ok)
 }
