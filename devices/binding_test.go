@@ -97,6 +97,7 @@ func TestBound(t *testing.T) {
 		require.Empty(t, released.Status.Devices, "what the driver says of devices goes with them")
 		require.Equal(t, resourcev1.ResourceClaimStatus{}, released.Status)
 		require.Equal(t, bound.Finalizers, released.Finalizers)
+		require.NotNil(t, bound.Status.Allocation, "the argument stays as it is")
 	})
 }
 

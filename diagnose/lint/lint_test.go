@@ -1,8 +1,10 @@
 package lint
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -377,14 +379,45 @@ func sixth(w *world) {
 
 func of(t *testing.T, w *world, rule string) (out []Finding) {
 	t.Helper()
-	all, err := Check(w.in)
-	require.NoError(t, err)
-	for _, f := range all {
+	for _, f := range checked(t, w.in) {
 		if f.Rule == rule {
 			out = append(out, f)
 		}
 	}
 	return out
+}
+
+// checked returns the findings about an input, which stays as it is.
+func checked(t *testing.T, in Input) []Finding {
+	t.Helper()
+	objects := func() string {
+		var lists []any
+		for v, k := reflect.ValueOf(in), 0; k < v.NumField(); k++ {
+			if kind := v.Field(k).Kind(); kind == reflect.Slice || kind == reflect.Pointer {
+				lists = append(lists, v.Field(k).Interface())
+			}
+		}
+		text, err := json.Marshal(lists)
+		require.NoError(t, err)
+		return string(text)
+	}
+	before := objects()
+	all, err := Check(in)
+	require.NoError(t, err)
+	require.Equal(t, before, objects(), "Check has written into its input")
+	return all
+}
+
+// A quota is asked about each workload by itself: what one would use is free for the next.
+func TestQuotaOfEach(t *testing.T) {
+	w := newWorld()
+	w.app("other", 3)
+	q := &v1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "q"}}
+	q.Spec.Hard = v1.ResourceList{"requests.cpu": resource.MustParse("1500m")}
+	w.in.Quotas = []*v1.ResourceQuota{q}
+	require.NotContains(t, fmt.Sprint(checked(t, w.in)), "exceeded quota")
+	w.replicas(4)
+	require.Contains(t, fmt.Sprint(checked(t, w.in)), "exceeded quota")
 }
 
 // Nothing is said about a plain Deployment.

@@ -19,9 +19,7 @@ import (
 func TestFindings(t *testing.T) {
 	var texts strings.Builder
 	for seed := range uint64(80) {
-		all, err := Check(random(testkit.NewBytes(testkit.RandomBytes(seed+7e6, 60))).in)
-		require.NoError(t, err)
-		write(&texts, fmt.Sprint(seed), all)
+		write(&texts, fmt.Sprint(seed), checked(t, random(testkit.NewBytes(testkit.RandomBytes(seed+7e6, 60))).in))
 	}
 	testkit.Golden(t, "testdata/findings.txt", texts.String())
 }
