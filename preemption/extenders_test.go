@@ -36,6 +36,9 @@ func TestExtenders(t *testing.T) {
 		list      []preemption.Extender
 		want      string
 	}
+	second := base()
+	second.extenders = []preemption.Extender{answer(says("n2", 0, "uid-default-b"))}
+	require.Equal(t, 1, second.preempt(t, p).Victims[0].Slot, "a victim has the slot of its node")
 	testkit.Run(t, []test{
 		{"leaves one node out", "the other is taken", []preemption.Extender{answer(says("n2", 0, "uid-default-b", "uid-default-c"))}, "n2: b c"},
 		{"other victims and violations", "as the extender answers", []preemption.Extender{answer(says("n1", 7, "uid-default-a"), says("n2", 3, "uid-default-c"))}, "n2: c, violations 3"},
