@@ -79,6 +79,7 @@ func TestBadOptions(t *testing.T) {
 		{"a node twice", Options{Nodes: []string{"n1", "n1"}}, `nodes: Duplicate value: "n1"`},
 		{"batch", Options{Batch: -1}, "batch: Invalid value: -1: must not be negative"},
 		{"surge", Options{Surge: -2}, "surge: Invalid value: -2: must not be negative"},
+		{"steps", Options{Steps: -1}, "steps: Invalid value: -1: must not be negative"},
 		{"remedies", Options{Remedies: -1}, "remedies: Invalid value: -1: must not be negative"},
 		{"timeout", Options{Timeout: -time.Nanosecond}, "timeout: Invalid value: -1ns: must not be negative"},
 		{"order", Options{Order: "random"}, `order: Unsupported value: "random": supported values: "fewest-pods", "given"`},

@@ -134,7 +134,7 @@ func withTaint(list []v1.Taint, t v1.Taint) []v1.Taint {
 	if slices.ContainsFunc(list, func(o v1.Taint) bool { return o.MatchTaint(&t) }) {
 		return list
 	}
-	return append(slices.Clip(slices.Clone(list)), t)
+	return append(slices.Clip(list), t)
 }
 
 // surged returns the n-th surge node of a shape.
