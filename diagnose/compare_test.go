@@ -117,9 +117,16 @@ func TestWake(t *testing.T) {
 	require.Equal(t, []string{"grace", "deadline", "taint", "completion"}, whys)
 	require.True(t, o.Ends[0].Wakes)
 	require.NotEmpty(t, o.Events)
+	asked := 0
+	o, err = Wake(Input{Snapshot: s}, testkit.Pod("web").Request("cpu=3").Obj(), WakeOptions{Completes: completes, Stop: func() bool { asked++; return asked == 3 }})
+	require.NoError(t, err)
+	require.Equal(t, "stop", o.Cut, "two ends were tried")
+	require.Len(t, o.Ends, 2)
+	require.Nil(t, o.At)
 	o, err = Wake(Input{Snapshot: s}, testkit.Pod("web").Request("cpu=3").Obj(), WakeOptions{})
 	require.NoError(t, err)
 	require.Nil(t, o.At)
+	require.Empty(t, o.Cut)
 	gated := testkit.Pod("gated").Obj()
 	gated.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/wait"}}
 	o, err = Wake(Input{Snapshot: s}, gated, WakeOptions{})

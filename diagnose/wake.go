@@ -26,6 +26,8 @@ type Outlook struct {
 	// At is when the pod is placed, if nothing else changes; nil when no known end helps.
 	At   *time.Time `json:"at,omitempty"`
 	Node string     `json:"node,omitempty"` // where the pod is placed
+	// Cut is "stop" when WakeOptions.Stop ended the search: what later ends do is not known.
+	Cut string `json:"cut,omitempty"`
 }
 
 // WakeEvent is a kind of event for which a plugin waits.
@@ -48,6 +50,8 @@ type End struct {
 type WakeOptions struct {
 	// Completes returns when a running pod completes by itself; ok false: nobody knows. nil: nobody knows of any pod.
 	Completes func(pod *v1.Pod) (at time.Time, ok bool)
+	// Stop is asked before each decision and ends the search when it returns true; nil: never.
+	Stop func() bool
 }
 
 // Wake says which events would make the scheduler try a pending pod again, and when the running pods leave whose end is known:
@@ -93,6 +97,10 @@ func Wake(in Input, pod *v1.Pod, o WakeOptions) (_ *Outlook, err error) {
 	}
 	slices.SortStableFunc(ends, func(a, b end) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Pod, b.Pod)) })
 	for _, e := range ends {
+		if o.Stop != nil && o.Stop() {
+			out.Cut = "stop"
+			return out, nil
+		}
 		for _, r := range registered {
 			if r.Hint == nil || e.Wakes || !slices.Contains(rejects, r.Plugin) || r.Event.Resource != "AssignedPod" || r.Event.Action&queue.Delete == 0 {
 				continue

@@ -351,7 +351,7 @@ func (x *simulation) diagnose(ctx context.Context, e *explanation, q *asked, d p
 		e.Cause = q.cause()
 		in := x.diagnosed(q.with, q.profile)
 		x.relaxations(ctx, e, q, in, want)
-		e.Outlook = must.Get(diagnose.Wake(in, q.pod, diagnose.WakeOptions{}))
+		e.Outlook = must.Get(diagnose.Wake(in, q.pod, diagnose.WakeOptions{Stop: x.o.Stop(ctx)}))
 	}
 }
 

@@ -152,6 +152,8 @@ func outlookText(o *diagnose.Outlook) string {
 	switch {
 	case o.At != nil:
 		report.Textf(&b, "Then it goes to %s.\n", o.Node)
+	case o.Cut != "":
+		b.WriteString("The time ended before later ends were tried.\n")
 	case len(o.Ends) > 0:
 		b.WriteString("None of these makes room for it.\n")
 	}

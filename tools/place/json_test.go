@@ -98,6 +98,7 @@ func TestSchema(t *testing.T) {
 		"Help.pool":            "no node of these gangs has the label of a pool: planning/gang tests pools",
 		"Change.note":          "no change of the other outputs has a risk: package diagnose tests notes",
 		"failure.error":        "no filter fails with an error on these clusters",
+		"Outlook.cut":          "few pods of these clusters end: diagnose.TestWake has a search that is ended",
 		"preemptionAnswer.cut": "the search for victims of these pods is short",
 	})
 }
