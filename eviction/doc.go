@@ -1,4 +1,4 @@
-// Package eviction names the ways in which a running pod has to leave its node. It holds no code. Each way is a package that
+// Package eviction (experimental) names the ways in which a running pod has to leave its node. It holds no code. Each way is a package that
 // can be imported alone and does not import the others.
 //
 //	var policy *pressure.Policy                                          // pressure: a resource of the node runs short

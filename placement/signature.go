@@ -10,7 +10,7 @@ import (
 )
 
 // PodKey returns the key of everything that the profile's plugins and preemption read of a pod. Pods with equal keys get
-// equal decisions on every cluster. [queue.Options.Signature] takes this method. PodKey returns "" for a pod that is equal to
+// equal decisions on every cluster. [queue.Options.PodKey] takes this method. PodKey returns "" for a pod that is equal to
 // no other pod:
 //
 //   - a pod with objects of its own: generic ephemeral volumes, resource claims, a scheduling group;

@@ -49,7 +49,7 @@ func TestSignature(t *testing.T) {
 	foreign.Filters = append(foreign.Filters, &Plugin{Name: "Foreign"})
 	require.Empty(t, foreign.PodKey(base), "a plugin that does not say what it reads")
 
-	_, err := queue.New(queue.Options{ShareFailures: true, Signature: signature})
+	_, err := queue.New(queue.Options{ShareFailures: true, PodKey: signature})
 	require.NoError(t, err)
 }
 

@@ -50,7 +50,7 @@ var diaryOptions = []diaryOption{
 
 func newDiary(t *testing.T, o Options, seed int64) *diary {
 	d := &diary{t: t, rnd: rand.New(rand.NewSource(seed)), now: noon, shut: map[string]bool{}, pods: map[string]*v1.Pod{}}
-	o.Signature = func(pod *v1.Pod) string { return pod.Labels["app"] }
+	o.PodKey = func(pod *v1.Pod) string { return pod.Labels["app"] }
 	o.Known = func(pod *v1.Pod) (string, bool) { return pod.Spec.NodeName, pod.Labels["lost"] == "" }
 	o.Profiles = map[string]Profile{}
 	for k, name := range []string{"one", "two"} {

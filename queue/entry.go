@@ -66,8 +66,8 @@ type Entry struct {
 	GateErr error
 	// WasFlushed says that the leftover flush moved the pod and that the pod was not returned since.
 	WasFlushed bool
-	// Signature is Options.Signature of the pod, "" when it has none.
-	Signature string
+	// PodKey is Options.PodKey of the pod, "" when it has none.
+	PodKey string
 	// Members are the waiting pods of a root, as they are tried (podgroup.CompareMembers); nil for a pod. Then Pod stands for the root: it
 	// has the namespace, the UID and the priority of the root, and the name "podgroup/train" or "compositepodgroup/train".
 	Members []*Entry

@@ -68,12 +68,12 @@ func TestHistory(t *testing.T) {
 		require.Empty(t, e.PendingPlugins)
 	})
 	t.Run("the signature is worked out again by an update", func(t *testing.T) {
-		r := newRig(t, Options{Signature: func(p *v1.Pod) string { return p.Labels["app"] }})
+		r := newRig(t, Options{PodKey: func(p *v1.Pod) string { return p.Labels["app"] }})
 		r.add("a")
 		e, _ := r.q.Lookup(r.pod("a"))
-		require.Empty(t, e.Signature)
+		require.Empty(t, e.PodKey)
 		r.update("a", func(p *v1.Pod) { p.Labels = map[string]string{"app": "web"} })
-		require.Equal(t, "web", e.Signature)
+		require.Equal(t, "web", e.PodKey)
 	})
 	t.Run("without a namespace the name is the key", func(t *testing.T) {
 		r := newRig(t, Options{})

@@ -47,9 +47,9 @@ type Options struct {
 	// pod. The queue refuses nominations of pods that are unknown or have a node. nil: every pod is known, and its node is its
 	// own spec.nodeName.
 	Known func(pod *v1.Pod) (nodeName string, ok bool)
-	// Signature returns the key of a pod: pods with equal keys are equal for the scheduler. "" makes the pod equal to no other
-	// pod. Entry.Signature has the key. placement.Profile.PodKey is such a function. nil: no pod has a key.
-	Signature func(pod *v1.Pod) string
+	// PodKey returns the key of a pod: pods with equal keys are equal for the scheduler, which calls the key a signature. "" makes the pod
+	// equal to no other pod. Entry.PodKey has the key. placement.Profile.PodKey is such a function. nil: no pod has a key.
+	PodKey func(pod *v1.Pod) string
 	// Legacy has the rules of releases that Release does not know. With them the rest of the queue is that of 1.36, unless Release
 	// names another release.
 	Legacy Legacy
@@ -70,8 +70,8 @@ type Options struct {
 	GangScheduling bool
 	// Groups makes the pods of a group one entry; nil: pods of groups are pods like others. Add its Gate and its Events to the profiles.
 	Groups *GroupOptions
-	// ShareFailures lets equal pods share a failure. While a pod waits unschedulable, active pods with the same Signature wait
-	// too and are not tried, until an event lets one of these pods go. Needs Signature.
+	// ShareFailures lets equal pods share a failure. While a pod waits unschedulable, active pods with the same PodKey wait
+	// too and are not tried, until an event lets one of these pods go. Needs PodKey.
 	ShareFailures bool
 }
 
@@ -156,8 +156,8 @@ func (o Options) validate(path *field.Path) field.ErrorList {
 	if o.LeftoverPeriod < 0 {
 		errs = append(errs, field.Invalid(path.Child("leftoverPeriod"), o.LeftoverPeriod.String(), "must not be negative (0 means 30s)"))
 	}
-	if o.ShareFailures && o.Signature == nil {
-		errs = append(errs, field.Required(path.Child("signature"), "shareFailures needs the keys of pods"))
+	if o.ShareFailures && o.PodKey == nil {
+		errs = append(errs, field.Required(path.Child("podKey"), "shareFailures needs the keys of pods"))
 	}
 	if g := o.Groups; g != nil && g.Objects == nil {
 		errs = append(errs, field.Required(path.Child("groups", "objects"), "the queue looks for the objects of groups"))

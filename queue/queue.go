@@ -185,8 +185,8 @@ func (q *Queue) setPod(e *Entry, pod *v1.Pod) {
 	if name := podinfo.SchedulerName(pod); e.profile == nil || e.profile.name != name {
 		e.profile = q.profileOf(name)
 	}
-	if q.o.Signature != nil {
-		e.Signature = q.o.Signature(pod)
+	if q.o.PodKey != nil {
+		e.PodKey = q.o.PodKey(pod)
 	}
 }
 

@@ -68,8 +68,8 @@ func newRig(t *testing.T, o Options) *rig {
 			{"y", Event{"Node", UpdateNodeLabel, ""}, nil},
 		}}}
 	}
-	if o.ShareFailures && o.Signature == nil {
-		o.Signature = template
+	if o.ShareFailures && o.PodKey == nil {
+		o.PodKey = template
 	}
 	var err error
 	r.q, err = New(o)
@@ -77,7 +77,7 @@ func newRig(t *testing.T, o Options) *rig {
 	return r
 }
 
-// template is a Signature for pods that are made of one template.
+// template is a PodKey for pods that are made of one template.
 func template(pod *v1.Pod) string {
 	text, err := json.Marshal([]any{pod.Namespace, pod.Labels, pod.Spec})
 	if err != nil {

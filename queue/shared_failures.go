@@ -24,15 +24,15 @@ func (g *group) list(e *Entry) *[]*Entry {
 }
 
 func (q *Queue) joinGroup(e *Entry) {
-	if q.groups == nil || e.Signature == "" {
+	if q.groups == nil || e.PodKey == "" {
 		return
 	}
-	g := q.groups[e.Signature]
+	g := q.groups[e.PodKey]
 	if g == nil {
 		g = &group{}
 	}
 	if l := g.list(e); l != nil {
-		q.groups[e.Signature] = g
+		q.groups[e.PodKey] = g
 		e.group = g
 		e.member = len(*l)
 		*l = append(*l, e)
@@ -52,14 +52,14 @@ func (q *Queue) leaveGroup(e *Entry) {
 	*l = (*l)[:last]
 	e.group = nil
 	if len(g.fresh)+len(g.waiting) == 0 {
-		delete(q.groups, e.Signature)
+		delete(q.groups, e.PodKey)
 	}
 }
 
 // sharesWith returns a waiting pod whose failure a new entry would only repeat, nil for none. A pod with a nomination shares no
 // failure, because its preemption has made room on a node.
 func (q *Queue) sharesWith(e *Entry) *Entry {
-	g := q.groups[e.Signature] // "" has no group
+	g := q.groups[e.PodKey] // "" has no group
 	if g == nil {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (q *Queue) shareFailure(e *Entry, popped uint64, now time.Time) {
 	if len(e.PendingPlugins) > 0 || q.nom.Node(e.Pod) != "" {
 		return
 	}
-	g := q.groups[e.Signature]
+	g := q.groups[e.PodKey]
 	if g == nil {
 		return
 	}

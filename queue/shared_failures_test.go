@@ -111,7 +111,7 @@ func TestWhoSharesFailures(t *testing.T) {
 	profile := Profile{Events: []Registration{{"P", Event{"Node", Add, ""}, nil}}}
 	set := func(t *testing.T) *rig {
 		r := newRig(t, Options{ShareFailures: true, Profiles: map[string]Profile{defaultScheduler: profile, "other": profile},
-			Signature: func(pod *v1.Pod) string { return pod.Labels["like"] }})
+			PodKey: func(pod *v1.Pod) string { return pod.Labels["like"] }})
 		for _, n := range []string{"w1", "w2", "w3", "w4", "w5", "w6"} {
 			r.pods[n] = testkit.Pod(n).Labels("like=web").Obj()
 		}
@@ -186,7 +186,7 @@ func TestWhoSharesFailures(t *testing.T) {
 		require.Empty(t, r.q.groups)
 	})
 	t.Run("not without the option", func(t *testing.T) {
-		r := newRig(t, Options{Signature: template})
+		r := newRig(t, Options{PodKey: template})
 		r.add("w1", "w2")
 		require.Nil(t, r.q.groups)
 	})
@@ -206,9 +206,9 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-func TestShareFailuresNeedsSignature(t *testing.T) {
+func TestShareFailuresNeedsPodKey(t *testing.T) {
 	_, err := New(Options{ShareFailures: true})
-	require.EqualError(t, err, "signature: Required value: shareFailures needs the keys of pods")
+	require.EqualError(t, err, "podKey: Required value: shareFailures needs the keys of pods")
 }
 
 // TestLawsOfOptions runs random operations under every option and checks what must hold without a model: each pod is in

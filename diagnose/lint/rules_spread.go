@@ -6,8 +6,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
-	"github.com/podberth/podberth/taints"
+	"github.com/podberth/podberth/spread"
 )
 
 const spreadPath = ".topologySpreadConstraints[%d]"
@@ -37,32 +38,58 @@ func (c *checker) otherKey(w *work, i int) string {
 	return "drop the constraint"
 }
 
-// counted returns the nodes whose domains a constraint counts: those with every topology key of the hard constraints that its
-// policies include.
-func (c *checker) counted(w *work, t v1.TopologySpreadConstraint) (out []*v1.Node) {
-	nodes := c.nodes
-	if t.NodeAffinityPolicy == nil || *t.NodeAffinityPolicy == v1.NodeInclusionPolicyHonor {
-		nodes = c.usable(w)
+// counted is the domains of a constraint.
+type counted struct {
+	values map[string]bool
+	tooFew bool // fewer than minDomains
+}
+
+// countedKey is what decides the domains of a constraint.
+type countedKey struct {
+	reach            *reach
+	keys             string // the topology keys of the hard constraints
+	at               int    // the constraint among them
+	affinity, taints v1.NodeInclusionPolicy
+	minDomains       int32
+}
+
+// counted returns the domains that package spread counts for a constraint: t in the place of constraint i of the workload.
+func (c *checker) counted(w *work, i int, t v1.TopologySpreadConstraint) counted {
+	key := countedKey{reach: c.reach(w), minDomains: podinfo.MinDomains(&t)}
+	if t.NodeAffinityPolicy != nil {
+		key.affinity = *t.NodeAffinityPolicy
 	}
-	var keys []string
-	hard(w, func(_ int, o v1.TopologySpreadConstraint) { keys = append(keys, o.TopologyKey) })
-	honors := t.NodeTaintsPolicy != nil && *t.NodeTaintsPolicy == v1.NodeInclusionPolicyHonor
-	for _, n := range nodes {
-		lacks := slices.ContainsFunc(keys, func(key string) bool {
-			_, has := n.Labels[key]
-			return !has
-		})
-		if !lacks && (!honors || taints.Untolerated(n, w.pod.Spec.Tolerations, taints.Options{}) == nil) {
-			out = append(out, n)
+	if t.NodeTaintsPolicy != nil {
+		key.taints = *t.NodeTaintsPolicy
+	}
+	pod := &v1.Pod{Spec: v1.PodSpec{NodeSelector: w.pod.Spec.NodeSelector, Affinity: w.pod.Spec.Affinity, Tolerations: w.pod.Spec.Tolerations}}
+	hard(w, func(k int, o v1.TopologySpreadConstraint) {
+		if k == i {
+			o, key.at = t, len(pod.Spec.TopologySpreadConstraints)
 		}
+		key.keys += o.TopologyKey + "\x00"
+		o.LabelSelector, o.MatchLabelKeys = nil, nil // the pods do not matter
+		pod.Spec.TopologySpreadConstraints = append(pod.Spec.TopologySpreadConstraints, o)
+	})
+	if known, ok := c.spreads[key]; ok {
+		return known
 	}
+	report := must.Get(spread.CompileHard(pod, spread.Options{})).Count(c.snap).Report()[key.at]
+	out := counted{map[string]bool{}, report.TooFew}
+	for _, d := range report.Domains {
+		out.values[d.Value] = true
+	}
+	if c.spreads == nil {
+		c.spreads = map[countedKey]counted{}
+	}
+	c.spreads[key] = out
 	return out
 }
 
 // blocked finds domains that a constraint counts and the pod cannot reach: they keep the smallest count at 0, so that each
 // reachable domain takes maxSkew pods.
-func (c *checker) blocked(w *work, t v1.TopologySpreadConstraint) (unreachable []string, room int) {
-	all := domains(c.counted(w, t), t.TopologyKey)
+func (c *checker) blocked(w *work, i int, t v1.TopologySpreadConstraint) (unreachable []string, room int) {
+	all := c.counted(w, i, t).values
 	reach := domains(c.reachable(w), t.TopologyKey)
 	for v := range all {
 		if !reach[v] {
@@ -74,18 +101,20 @@ func (c *checker) blocked(w *work, t v1.TopologySpreadConstraint) (unreachable [
 }
 
 // honor is the fix of a constraint with nodeTaintsPolicy Honor. Fewer domains than minDomains would stop it as much as an empty one.
-func (c *checker) honor(w *work, t v1.TopologySpreadConstraint) string {
-	n := len(domains(c.counted(w, t), t.TopologyKey))
-	if n > 0 && tooFew(&t, n) {
+func (c *checker) honor(w *work, i int, t v1.TopologySpreadConstraint) string {
+	all := c.counted(w, i, t)
+	if n := len(all.values); n > 0 && all.tooFew {
 		return fmt.Sprintf("nodeTaintsPolicy: Honor and minDomains: %d together", n)
 	}
 	return "nodeTaintsPolicy: Honor"
 }
 
-// tooFew reports whether n domains are fewer than minDomains. Where no node has the key, a constraint without minDomains has a rule of its
-// own (spread-key-missing).
-func tooFew(t *v1.TopologySpreadConstraint, n int) bool {
-	return podinfo.TooFewDomains(n, podinfo.MinDomains(t)) && (n > 0 || t.MinDomains != nil)
+// tooFew reports whether the domains of a constraint are fewer than minDomains, and their number. Where no node has the key, a constraint
+// without minDomains has a rule of its own (spread-key-missing).
+func (c *checker) tooFew(w *work, i int, t v1.TopologySpreadConstraint) (n int, few bool) {
+	all := c.counted(w, i, t)
+	n = len(all.values)
+	return n, all.tooFew && (n > 0 || t.MinDomains != nil)
 }
 
 // domainsFor is the fix of a minDomains beyond n domains. The API server refuses minDomains 0.
@@ -127,30 +156,30 @@ var spreadRules = []Rule{
 	}},
 	{ID: "min-domains", Severity: Error, Cluster: true, Summary: "minDomains beyond the domains, and more replicas than maxSkew allows then", work: func(c *checker, w *work) {
 		hard(w, func(i int, t v1.TopologySpreadConstraint) {
-			n := len(domains(c.counted(w, t), t.TopologyKey))
-			if tooFew(&t, n) && w.replicas > n*int(t.MaxSkew) && selects(t.LabelSelector, w.pod.Labels) {
+			n, few := c.tooFew(w, i, t)
+			if few && w.replicas > n*int(t.MaxSkew) && selects(t.LabelSelector, w.pod.Labels) {
 				c.prove(w, w.path+fmt.Sprintf(spreadPath, i)+".minDomains", domainsFor(n), "%s fewer than minDomains %d, so that each takes %d of the pods: %d of %d replicas", amount(n, "domain is", "domains are"), podinfo.MinDomains(&t), t.MaxSkew, n*int(t.MaxSkew), w.replicas)
 			}
 		})
 	}},
 	{ID: "min-domains-later", Severity: Warning, Cluster: true, Summary: "minDomains beyond the domains blocks later replicas", work: func(c *checker, w *work) {
 		hard(w, func(i int, t v1.TopologySpreadConstraint) {
-			n := len(domains(c.counted(w, t), t.TopologyKey))
-			if tooFew(&t, n) && w.replicas <= n*int(t.MaxSkew) {
+			n, few := c.tooFew(w, i, t)
+			if few && w.replicas <= n*int(t.MaxSkew) {
 				c.report(w.path+fmt.Sprintf(spreadPath, i)+".minDomains", domainsFor(n), "there %s; replica %d would find no node", map[bool]string{true: "is 1 domain", false: fmt.Sprintf("are %d domains", n)}[n == 1], n*int(t.MaxSkew)+1)
 			}
 		})
 	}},
 	{ID: "spread-taints-policy", Severity: Error, Cluster: true, Summary: "a spread constraint counts domains whose nodes the pod does not tolerate", work: func(c *checker, w *work) {
 		hard(w, func(i int, t v1.TopologySpreadConstraint) {
-			bad, room := c.blocked(w, t)
+			bad, room := c.blocked(w, i, t)
 			if len(bad) == 0 || w.replicas <= room {
 				return
 			}
 			honor := v1.NodeInclusionPolicyHonor
 			t.NodeTaintsPolicy = &honor
-			if better, _ := c.blocked(w, t); len(bad) > len(better) && selects(t.LabelSelector, w.pod.Labels) {
-				c.prove(w, w.path+fmt.Sprintf(spreadPath, i)+".nodeTaintsPolicy", c.honor(w, t), "%s %v cannot be reached and stays at 0, so that %d of %d replicas get a node", t.TopologyKey, bad, room, w.replicas)
+			if better, _ := c.blocked(w, i, t); len(bad) > len(better) && selects(t.LabelSelector, w.pod.Labels) {
+				c.prove(w, w.path+fmt.Sprintf(spreadPath, i)+".nodeTaintsPolicy", c.honor(w, i, t), "%s %v cannot be reached and stays at 0, so that %d of %d replicas get a node", t.TopologyKey, bad, room, w.replicas)
 			}
 		})
 	}},
@@ -159,9 +188,9 @@ var spreadRules = []Rule{
 			if t.NodeAffinityPolicy == nil || *t.NodeAffinityPolicy != v1.NodeInclusionPolicyIgnore {
 				return
 			}
-			bad, room := c.blocked(w, t)
+			bad, room := c.blocked(w, i, t)
 			t.NodeAffinityPolicy = nil
-			if better, _ := c.blocked(w, t); len(bad) > len(better) && w.replicas > room && selects(t.LabelSelector, w.pod.Labels) {
+			if better, _ := c.blocked(w, i, t); len(bad) > len(better) && w.replicas > room && selects(t.LabelSelector, w.pod.Labels) {
 				c.prove(w, w.path+fmt.Sprintf(spreadPath, i)+".nodeAffinityPolicy", "nodeAffinityPolicy: Honor", "%s %v cannot be reached and stays at 0, so that %d of %d replicas get a node", t.TopologyKey, bad, room, w.replicas)
 			}
 		})
@@ -174,7 +203,7 @@ var spreadRules = []Rule{
 			}
 			honor := v1.NodeInclusionPolicyHonor
 			t.NodeTaintsPolicy, t.NodeAffinityPolicy = &honor, nil
-			if bad, room := c.blocked(w, t); len(bad) > 0 && w.replicas > room && selects(t.LabelSelector, w.pod.Labels) {
+			if bad, room := c.blocked(w, i, t); len(bad) > 0 && w.replicas > room && selects(t.LabelSelector, w.pod.Labels) {
 				c.prove(w, w.path+fmt.Sprintf(spreadPath, i), fix, "all nodes of %s %v are cordoned, so that %d of %d replicas get a node", t.TopologyKey, bad, room, w.replicas)
 			}
 		})

@@ -44,6 +44,7 @@ type checker struct {
 	made    *making
 	values  map[string]map[string]bool // of node labels, by key
 	shares  map[string]*reach          // by what decides them
+	spreads map[countedKey]counted     // domains, by what decides them
 	lefts   map[leftKey][]*v1.Node     // of left
 	lowest  *int32                     // priority of a pod that runs; nil: not known yet
 	rule    *Rule

@@ -1,7 +1,6 @@
 package consolidation
 
 import (
-	"math/bits"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -11,6 +10,7 @@ import (
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/resources"
+	"github.com/podberth/podberth/spread"
 )
 
 // mostZones is the largest number of values of a topology key for which every set of values is tried.
@@ -40,6 +40,7 @@ func (b *bounder) spreads() int64 {
 type spreadApp struct {
 	pods, skew, least int32            // least: minDomains
 	fixed             map[string]int32 // pods that do not move, by domain
+	counted           map[string]bool  // the domains that the constraint counts before the plan
 	asks              resources.Vector // what each pod that may move asks for at least
 }
 
@@ -60,7 +61,7 @@ func (b *bounder) spreadApp(k *kind) (*spreadApp, string) {
 			return nil, ""
 		}
 	}
-	out := &spreadApp{skew: c.MaxSkew, least: podinfo.MinDomains(c), fixed: map[string]int32{}}
+	out := &spreadApp{skew: c.MaxSkew, least: podinfo.MinDomains(c), fixed: map[string]int32{}, counted: map[string]bool{}}
 	moves := int32(0)
 	for i := range b.nodes {
 		if b.nodes[i].object == nil || b.nodes[i].kind != nil {
@@ -93,6 +94,11 @@ func (b *bounder) spreadApp(k *kind) (*spreadApp, string) {
 	}
 	if moves == 0 {
 		return nil, ""
+	}
+	for _, r := range must.Get(spread.CompileHard(k.rep, spread.Options{})).Count(b.base).Report() {
+		for _, d := range r.Domains {
+			out.counted[d.Value] = true
+		}
 	}
 	return out, c.TopologyKey
 }
@@ -152,14 +158,25 @@ func (b *bounder) spreadOver(key string, apps []*spreadApp) int64 {
 // spreadCost returns the cost when the nodes of a set of domains stay, and those without a domain.
 func (b *bounder) spreadCost(values []string, zone []uint, set uint, apps []*spreadApp, total resources.Vector) int64 {
 	sum := int64(0)
+	domains := make([]int, len(apps)) // that stay and count
+	for k, a := range apps {
+		for z, value := range values {
+			if set>>z&1 == 1 && a.counted[value] {
+				domains[k]++
+			}
+		}
+	}
 	for z, value := range values {
 		bit := uint(1) << z
 		if set&bit == 0 {
 			continue
 		}
 		demand := make(resources.Vector, b.schema)
-		for _, a := range apps {
-			n := a.smallest(bits.OnesCount(set)) - a.fixed[value]
+		for k, a := range apps {
+			if !a.counted[value] {
+				continue
+			}
+			n := a.smallest(domains[k]) - a.fixed[value]
 			for range n {
 				demand.Add(a.asks)
 			}

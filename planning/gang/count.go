@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/planning/gang/proof"
 	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/release/plugins"
+	"github.com/podberth/podberth/spread"
 )
 
 // closed returns the proof by counting that a node of the tree has no place in a domain; nil: counting proves nothing.
@@ -338,25 +339,27 @@ func (c *count) apart(key string, most map[int]int) *proof.Room {
 	return r
 }
 
-// spread counts for each value of a label what a spread constraint allows, if the value with the fewest pods gets what it takes.
+// spread counts for each value of a label what the only spread constraint of a pod allows, if the value with the fewest pods gets what it takes.
 func (c *count) spread(pod *v1.Pod, t *v1.TopologySpreadConstraint, most map[int]int) *proof.Room {
 	rules := pod.Spec.Affinity != nil && pod.Spec.Affinity.NodeAffinity != nil && pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil
 	if t.WhenUnsatisfiable != v1.DoNotSchedule || len(t.MatchLabelKeys) > 0 || t.NodeTaintsPolicy != nil || t.NodeAffinityPolicy != nil || len(pod.Spec.NodeSelector) > 0 || rules ||
 		!c.selected(t.LabelSelector) {
 		return nil
 	}
-	selector, _ := metav1.LabelSelectorAsSelector(t.LabelSelector)
+	hard, err := spread.CompileHard(pod, spread.Options{})
+	if err != nil {
+		return nil
+	}
+	counts := hard.Count(c.s).Report()[0]
 	have, tops, takes := map[string]int{}, map[string]int{}, map[string]int{}
+	for _, d := range counts.Domains {
+		have[d.Value] = d.Pods
+	}
 	everyone := c.below(c.Tree.Root())
 	for _, i := range c.model.slots {
 		v, ok := c.s.Node(i).Labels[t.TopologyKey]
-		if !ok {
+		if _, counted := have[v]; !ok || !counted {
 			continue
-		}
-		for p := range c.s.Pods(i) {
-			if p.Namespace == pod.Namespace && p.DeletionTimestamp == nil && selector.Matches(labels.Set(p.Labels)) {
-				have[v]++
-			}
 		}
 		tops[v] += c.model.most(i, everyone)
 		if _, in := most[i]; in {
@@ -369,7 +372,7 @@ func (c *count) spread(pod *v1.Pod, t *v1.TopologySpreadConstraint, most map[int
 			lowest = top
 		}
 	}
-	if podinfo.TooFewDomains(len(tops), podinfo.MinDomains(t)) {
+	if counts.TooFew {
 		lowest = 0
 	}
 	var parts []proof.Part

@@ -9,9 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/release/plugins"
+	"github.com/podberth/podberth/spread"
 )
 
 // filters reports whether the profile has a filter.
@@ -103,16 +103,14 @@ func (c *checker) spread(members, slots []int, key string, r *Room) string {
 		}
 		skew = t.MaxSkew
 	}
-	selector, _ := metav1.LabelSelectorAsSelector(first.Spec.TopologySpreadConstraints[0].LabelSelector)
-	have := func(list []int) (count int) {
-		for _, i := range list {
-			for pod := range c.s.Pods(i) {
-				if pod.Namespace == first.Namespace && pod.DeletionTimestamp == nil && selector.Matches(labels.Set(pod.Labels)) {
-					count++
-				}
-			}
-		}
-		return count
+	hard, err := spread.CompileHard(first, spread.Options{})
+	if err != nil {
+		return err.Error()
+	}
+	counts := hard.Count(c.s).Report()[0]
+	have := map[string]int{}
+	for _, d := range counts.Domains {
+		have[d.Value] = d.Pods
 	}
 	everyone := make([]int, len(c.Members))
 	for k := range everyone {
@@ -120,17 +118,20 @@ func (c *checker) spread(members, slots []int, key string, r *Room) string {
 	}
 	all, _ := c.byValue(c.slots(), key)
 	lowest := -1
-	for _, list := range all {
-		if top := have(list) + c.sum(everyone, list); lowest < 0 || top < lowest {
+	for v, list := range all {
+		if _, counted := have[v]; !counted {
+			continue
+		}
+		if top := have[v] + c.sum(everyone, list); lowest < 0 || top < lowest {
 			lowest = top
 		}
 	}
-	if podinfo.TooFewDomains(len(all), podinfo.MinDomains(&first.Spec.TopologySpreadConstraints[0])) {
+	if counts.TooFew {
 		lowest = 0
 	}
 	values, _ := c.byValue(slots, key)
 	for _, v := range slices.Sorted(maps.Keys(values)) {
-		r.add(v, min(c.sum(members, values[v]), max(0, int(skew)+lowest-have(all[v]))))
+		r.add(v, min(c.sum(members, values[v]), max(0, int(skew)+lowest-have[v])))
 	}
 	return ""
 }
