@@ -34,6 +34,9 @@ const (
 // Current is the release that options without a Release follow, v1.37. It is the zero [Version].
 const Current Version = 0
 
+// current is what Current stands for. A release behind it is an option and not the default.
+const current = V1_37
+
 // patches has the patch release of each of Versions that podberth is held against. A new release is one constant above and one line here.
 var patches = [...]string{
 	"v1.34.4",
@@ -52,7 +55,7 @@ const (
 // minor returns the number behind "1.".
 func (v Version) minor() Version {
 	if v == Current {
-		return newest
+		return current
 	}
 	return v
 }
