@@ -121,7 +121,7 @@ func TestPerNode(t *testing.T) {
 
 func TestReplicasAndSets(t *testing.T) {
 	e := newEstimator(t, objects(testkit.Node("a").Capacity("cpu=5,pods=9"), testkit.Node("b").Capacity("cpu=5,pods=9")))
-	room, err := e.Replicas(testkit.Pod("p").Request("cpu=2").Obj(), 0)
+	room, err := e.Replicas(testkit.Pod("p").Request("cpu=2").Obj(), 100)
 	require.NoError(t, err)
 	require.Len(t, room.Nodes, 4)
 	require.Equal(t, "0/2 nodes are available: 2 Insufficient cpu.", room.Stop.Text())
@@ -151,7 +151,7 @@ func TestReplicasAndSets(t *testing.T) {
 func TestAssume(t *testing.T) {
 	e := newEstimator(t, objects(testkit.Node("a").Capacity("cpu=6,pods=9")))
 	left := func() int {
-		room, err := e.Replicas(testkit.Pod("p").Request("cpu=1").Obj(), 0)
+		room, err := e.Replicas(testkit.Pod("p").Request("cpu=1").Obj(), 100)
 		require.NoError(t, err)
 		return len(room.Nodes)
 	}
@@ -233,8 +233,9 @@ func TestBadInput(t *testing.T) {
 		"worker: Required value: a pod": func() error { _, err := e.PerNode(Question{}); return err },
 		`leader.spec.nodeName: Invalid value: "a": must be empty: the question is which node can take the pod`: func() error { _, err := e.PerNode(Question{Worker: pod, Leader: placed}); return err },
 		"limit: Invalid value: -1: must not be negative":                                                       func() error { _, err := e.PerNode(Question{Worker: pod, Limit: -1}); return err },
-		`among[0]: Not found: "z"`:                                        func() error { _, err := e.PerNode(Question{Worker: pod, Among: []string{"z"}}); return err },
-		"limit: Invalid value: -2: must not be negative":                  func() error { _, err := e.Replicas(pod, -2); return err },
+		`among[0]: Not found: "z"`:                         func() error { _, err := e.PerNode(Question{Worker: pod, Among: []string{"z"}}); return err },
+		"limit: Invalid value: -2: must be greater than 0": func() error { _, err := e.Replicas(pod, -2); return err },
+
 		"limit: Invalid value: 0: must be greater than 0":                 func() error { _, err := e.Sets(nil, 0); return err },
 		"components[0].pod: Required value: a pod":                        func() error { _, err := e.Sets([]Component{{}}, 1); return err },
 		"components[0].replicas: Invalid value: -3: must not be negative": func() error { _, _, err := e.Assume([]Component{{"c", pod, -3}}); return err },
@@ -244,6 +245,8 @@ func TestBadInput(t *testing.T) {
 	}
 	_, _, err = e.FirstFit(nil, slices.Values([]int{0}), nil)
 	require.EqualError(t, err, "pod: Required value: a pod")
+	_, err = e.Replicas(pod, 0)
+	require.EqualError(t, err, "limit: Invalid value: 0: must be greater than 0")
 	_, err = e.Replicas(nil, 1)
 	require.EqualError(t, err, "pod: Required value: a pod")
 }

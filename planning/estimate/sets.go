@@ -27,17 +27,17 @@ type SetRoom struct {
 	Stop      *placement.Failure
 }
 
-// Replicas returns how many copies of the pod the cluster takes, up to a limit, on which nodes, and why there is no further one. 0 is no limit;
-// a node may allow more pods than anybody can count. The errors are those of Feasible, and a *field.Error for a negative limit. It is
-// [placement.Placer.HowMany]: one decision for each copy.
+// Replicas returns how many copies of the pod the cluster takes, up to a limit, which must be positive, on which nodes, and why there is no
+// further one. A node may allow more pods than anybody can count. The errors are those of Feasible, and a *field.Error for a limit that is
+// not allowed. It is [placement.Placer.HowMany]: one decision for each copy.
 func (e *Estimator) Replicas(pod *v1.Pod, limit int) (placement.Room, error) {
 	if err := check(pod, field.NewPath("pod")); err != nil {
 		return placement.Room{}, err
 	}
-	if limit < 0 {
-		return placement.Room{}, field.Invalid(field.NewPath("limit"), limit, "must not be negative")
+	if limit < 1 {
+		return placement.Room{}, field.Invalid(field.NewPath("limit"), limit, "must be greater than 0")
 	}
-	return e.placer.HowMany(pod, func(placed int) bool { return limit == 0 || placed < limit })
+	return e.placer.HowMany(pod, func(placed int) bool { return placed < limit })
 }
 
 // Sets returns how many whole sets of the components the cluster takes, up to a limit, which must be positive. The components are placed in

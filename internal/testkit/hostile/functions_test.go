@@ -438,6 +438,7 @@ var notCalled = map[string]string{
 	"eviction/disruption.BudgetAgent":        few,
 	"planning/consolidation.Removal.Stuck":   few,
 	"planning/consolidation.Removals.Nodes":  few,
+	"planning/consolidation.Removals.Try":    few,
 	"planning/failures.Planner.Headroom":     few,
 	"planning/workload.WithinBounds":         few,
 	"preemption.Preempted":                   few,
