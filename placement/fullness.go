@@ -5,46 +5,60 @@ import (
 
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/podgroup"
+	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
 )
 
-// utilization is how full a set of nodes is with the members of a group, whatever the strategy of the arguments is (rule PG4.7).
+// utilization returns how full sets of nodes are with the members of a group, whatever the strategy of the arguments is (rule PG4.7).
 // Pod-level resources of members do not count. An extended resource counts if a member asks for it.
-func utilization(args score.FitArgs, c Cluster, slots []int, members []*v1.Pod) int64 {
+func utilization(args score.FitArgs, c Cluster, members []*v1.Pod) func(slots []int) int64 {
 	scored := []score.Resource{{Name: string(v1.ResourceCPU)}, {Name: string(v1.ResourceMemory)}}
 	if args.ScoringStrategy != nil && len(args.ScoringStrategy.Resources) > 0 {
 		scored = args.ScoringStrategy.Resources
 	}
-	var amounts []podgroup.Amount
+	type scoredResource struct {
+		name   v1.ResourceName
+		column int
+		amount podgroup.Amount // of the members
+	}
+	var all []scoredResource
 	for _, r := range scored {
-		a := podgroup.Amount{Weight: max(r.Weight, 1)}
+		x := scoredResource{name: v1.ResourceName(r.Name), amount: podgroup.Amount{Weight: max(r.Weight, 1)}}
 		for _, pod := range members {
-			a.Requested += requestOf(pod, v1.ResourceName(r.Name))
+			x.amount.Requested += requestOf(pod, x.name)
 		}
-		name := v1.ResourceName(r.Name)
-		basic := name == v1.ResourceCPU || name == v1.ResourceMemory
-		if !basic && a.Requested == 0 {
+		basic := x.name == v1.ResourceCPU || x.name == v1.ResourceMemory
+		if !basic && x.amount.Requested == 0 {
 			continue
 		}
-		column, known := c.Schema().Column(name)
-		if !known {
-			continue
+		known := false
+		if x.column, known = c.Schema().Column(x.name); known {
+			all = append(all, x)
+		}
+	}
+	amounts := make([]podgroup.Amount, len(all))
+	return func(slots []int) int64 {
+		for k := range all {
+			amounts[k] = all[k].amount
 		}
 		for _, i := range slots {
-			a.Allocatable += c.Allocatable(i).At(column)
+			allocatable, requested := c.Allocatable(i), c.Requested(i)
 			cpu, memory := c.NonZero(i)
-			switch name {
-			case v1.ResourceCPU:
-				a.Requested += cpu
-			case v1.ResourceMemory:
-				a.Requested += memory
-			default:
-				a.Requested += c.Requested(i).At(column)
+			for k := range all {
+				a, column := &amounts[k], all[k].column
+				a.Allocatable += allocatable.At(column)
+				switch column {
+				case resources.CPU:
+					a.Requested += cpu
+				case resources.Memory:
+					a.Requested += memory
+				default:
+					a.Requested += requested.At(column)
+				}
 			}
 		}
-		amounts = append(amounts, a)
+		return podgroup.Utilization(amounts)
 	}
-	return podgroup.Utilization(amounts)
 }
 
 // requestOf returns what a member counts with.

@@ -38,7 +38,7 @@ type GroupStep uint8
 
 // The parts of a decision. Each comes as often as it is done, those of the trial of a preemption included.
 const (
-	MemberStep     GroupStep = iota // one member is decided; members of a placement whose result is known from an equal one, or from a group before, are not
+	MemberStep     GroupStep = iota // one member is decided. It takes no time in a placement whose result is counted, or known from an equal one or from a group before
 	PlacementStep                   // the members of one group are decided on one placement; only with Gates.Topology
 	PreemptionStep                  // victims are searched
 )

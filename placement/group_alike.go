@@ -16,22 +16,23 @@ import (
 //
 // Of placements that are alike the first is taken if any is. So the nodes of the others are not needed.
 //
-// How good a placement was is kept for later groups with the same members: of the placements that did not change since, only the one that is
-// taken is tried again.
+// Of members of one kind it is counted how many find room, and so none is tried but in the placement that is taken, or that tells why there is none.
+// How good a placement was is kept for later groups with the same members: then only those that changed since are counted, or tried.
 type alike struct {
 	r        *groupRun
 	locals   reuse.Locals
-	topology *topology // whose placements are tried; nil: others are
-	key      []byte    // of the placement that is tried
+	topology *topology    // whose placements are tried; nil: others are
+	question *groupsAsked // what is kept of the topology for these members
+	key      []byte       // of the placement that is tried
 	trials   map[string]alikeTrial
 	kept     []keptTrial // by placement, of this decision and of earlier ones; nil: none are kept
+	counts   *counts     // nil: the members are tried
 }
 
-// alikeTrial is a trial, and what it left in the run.
+// alikeTrial is a trial, and where the search after it begins.
 type alikeTrial struct {
-	t       *groupTrial
-	next    int
-	reached []GroupMember
+	t    *groupTrial
+	next int
 }
 
 // keptTrial is what is kept of a trial.
@@ -67,20 +68,20 @@ func (r *groupRun) alike(n *podgroup.Node, placements []podgroup.Placement) *ali
 		}
 		members = binary.AppendUvarint(members, uint64(kind))
 	}
-	if x := r.p.nodesOfGroups().topologies[n.Key()]; x != nil && len(x.placements) == len(placements) && &x.placements[0] == &placements[0] {
-		a.topology = x
+	nodes := r.p.nodesOfGroups()
+	if x := nodes.topologies[n.Key()]; x != nil && len(x.placements) == len(placements) && &x.placements[0] == &placements[0] {
 		x.begin()
-		x.learn(&a.locals)
-		if n.Up == nil { // another group may need the members that a trial reached
-			a.kept = x.trialsOf(members)
-		}
+		a.topology, a.question = x, x.ask(a.locals, string(a.locals.AppendKeys(members)))
+		a.kept = a.question.kept
 	}
-	r.reached = slices.Grow(r.reached, len(placements))
+	if a.locals.Kinds() == 1 && a.locals.Countable(0) {
+		a.counts = r.counts(n, placements[0].Slots[0])
+	}
 	return a
 }
 
-// recall returns the trial of a placement that is like this one, the one at a place of the list, or what is kept of the trial of this one; nil
-// when there is none. The run goes on as after that trial. again is true for a placement that is like one before.
+// recall returns the trial of a placement that is like this one, the one at a place of the list, or what is kept or counted of the trial of this one;
+// nil when it must be tried. The run goes on as after that trial. again is true for a placement that is like one before.
 func (a *alike) recall(at int, in podgroup.Placement) (t *groupTrial, again bool) {
 	if a == nil || !a.describe(at, in) {
 		return nil, false
@@ -91,22 +92,24 @@ func (a *alike) recall(at int, in podgroup.Placement) (t *groupTrial, again bool
 			return k.t, false
 		}
 	}
-	x, known := a.trials[string(a.key)]
-	if !known {
-		return nil, false
-	}
 	from := a.r.next
-	a.r.next, a.r.reached = x.next, append(a.r.reached, x.reached)
-	a.note(at, from, in, x.t)
-	return x.t, true
+	if x, known := a.trials[string(a.key)]; known {
+		a.r.next = x.next
+		a.note(at, from, in, x.t)
+		return x.t, true
+	}
+	if t = a.count(in); t != nil {
+		a.keep(at, from, t)
+	}
+	return t, false
 }
 
-// keep remembers the trial of the placement that recall did not find, which began at a place.
+// keep remembers the trial of the placement of the key, which began at a place.
 func (a *alike) keep(at, from int, t *groupTrial) {
 	if a == nil || len(a.key) == 0 {
 		return
 	}
-	a.trials[string(a.key)] = alikeTrial{t, a.r.next, slices.Clip(a.r.reached[len(a.r.reached)-1])}
+	a.trials[string(a.key)] = alikeTrial{t, a.r.next}
 	a.note(at, from, t.in, t)
 }
 
@@ -115,7 +118,12 @@ func (a *alike) note(at, from int, in podgroup.Placement, t *groupTrial) {
 	if a.kept == nil || t.status.code == filter.Error {
 		return
 	}
-	a.kept[at] = keptTrial{rows: a.topology.rows[at], next: a.r.next, t: &groupTrial{status: &groupStatus{code: t.status.code}, in: in, sum: a.r.sumOf(t), kept: true, from: from}}
+	a.kept[at] = keptTrial{rows: a.topology.rows[at], next: a.r.next, t: outline(t.status.code, in, from, a.r.sumOf(t))}
+}
+
+// outline returns what is kept of a trial.
+func outline(code filter.Code, in podgroup.Placement, from int, sum *trialSum) *groupTrial {
+	return &groupTrial{status: &groupStatus{code: code}, in: in, sum: sum, kept: true, from: from}
 }
 
 // describe writes the key of a placement: where the search begins, and of each node what the plugins say and the rows. It reports false, and leaves
@@ -130,11 +138,11 @@ func (a *alike) describe(at int, in podgroup.Placement) bool {
 	}
 	x := a.topology
 	if x != nil && nodes.topologies[x.key] != x { // its numbers are not kept any more
-		a.topology, a.kept, x = nil, nil, nil
+		a.topology, a.question, a.kept, x = nil, nil, nil, nil
 		clear(a.trials)
 	}
 	if x != nil {
-		a.key = binary.AppendUvarint(binary.AppendUvarint(key, uint64(x.says[at])), uint64(x.rowsOf(at, nodes.row)))
+		a.key = binary.AppendUvarint(binary.AppendUvarint(key, uint64(a.question.says[at])), uint64(x.rowsOf(at, nodes.row)))
 		return true
 	}
 	for _, i := range in.Slots {

@@ -1,6 +1,7 @@
 package placement_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,8 +67,9 @@ func manyZones(b *testkit.Bytes) string {
 		if b.OneIn(5) {
 			own = testkit.Pick(b, "select=disk=ssd", "apart=zone=m", "apart=kubernetes.io/hostname=m", "spread=kubernetes.io/hostname=m", "spread=zone=m", "port=80", "with=zone=m")
 		}
+		size := testkit.Pick(b, "", "100m", "1", "2") // of all members; "": each has its own
 		for k := range 1 + b.Below(6) {
-			fmt.Fprintf(&w, "pod %s%d:%s in=%s ^10", name, k, testkit.Pick(b, "1", "1", "1", "2", "2", "3"), name)
+			fmt.Fprintf(&w, "pod %s%d:%s in=%s ^10", name, k, cmp.Or(size, testkit.Pick(b, "1", "1", "1", "2", "2", "3")), name)
 			switch {
 			case b.OneIn(20):
 				fmt.Fprintf(&w, " nominated=%s", node())
@@ -103,10 +105,17 @@ func told(d placement.GroupDecision) string {
 	return w.String()
 }
 
-// spies watch decisions about groups: they count the placements that are scored, and note the members that a plugin hears of.
+// spies watch decisions about groups: they count the placements that are scored and the questions about members, and note the steps and the members
+// that a plugin hears of.
 type spies struct {
-	scored int
-	heard  string
+	scored, asked int
+	heard         string
+	steps         []string
+}
+
+// step notes the end of a step.
+func (x *spies) step(step placement.GroupStep) func(filter.Code) {
+	return func(code filter.Code) { x.steps = append(x.steps, fmt.Sprint(step, code)) }
 }
 
 // in puts plugins into a profile. more is what they read beside rows: "nothing", "a node" or "a set of nodes".
@@ -125,13 +134,18 @@ func (x *spies) in(profile *placement.Profile, more string) {
 	profile.Scores = append(profile.Scores, placement.Weighted{Weight: 1, Plugin: &placement.Plugin{
 		Name: "Scores", Keep: group, AppendKey: appendNothing,
 		Score: func(*v1.Pod, placement.Cluster) (placement.Scorer, error) { return nil, nil },
-		PlacementScore: func(placement.Cluster, []int, []*v1.Pod) int64 {
-			x.scored++
-			return 0
+		PlacementScore: func(placement.Cluster, []*v1.Pod) func([]int) int64 {
+			return func([]int) int64 {
+				x.scored++
+				return 0
+			}
 		},
 	}})
 	profile.Filters = append(profile.Filters, &placement.Plugin{
-		Name: "Hears", Keep: placement.KeepIfSkipped, AppendKey: appendNothing, Skips: func(*v1.Pod) bool { return true },
+		Name: "Hears", Keep: placement.KeepIfSkipped, AppendKey: appendNothing, Skips: func(*v1.Pod) bool {
+			x.asked++
+			return true
+		},
 		Filter: func(*v1.Pod, placement.Cluster) placement.PreFiltered {
 			return placement.PreFiltered{Code: filter.Skip}
 		},
@@ -149,8 +163,9 @@ type slotScorer struct{}
 func (slotScorer) Raw(i int) int64 { return int64(i * 37 % 101) }
 
 // checkAlike holds that a decision is equal when each placement is tried: a function that chooses the first ends the memory of placements.
-// So it stays after changes of the cluster. It returns how many placements had room, and how many of these were scored: all, if a plugin reads more than rows.
-func checkAlike(t *testing.T, data []byte) (room, scored int, code filter.Code) {
+// So it stays after changes of the cluster. It returns what was asked with and without the
+// memory: a plugin that reads more than rows is asked about all placements with room.
+func checkAlike(t *testing.T, data []byte) (fast, slow spies, code filter.Code) {
 	b := testkit.NewBytes(data)
 	text := manyZones(b)
 	s, snapshot, _, o := groupSnapshot(t, text)
@@ -162,7 +177,6 @@ func checkAlike(t *testing.T, data []byte) (room, scored int, code filter.Code) 
 		}
 	}
 	profile, more := s.Profile(), testkit.Pick(b, "nothing", "nothing", "nothing", "nothing", "nothing", "nothing", "a node", "a set of nodes")
-	var fast, slow spies
 	placerOf := func(x *spies) *placement.Placer {
 		own := profile
 		own.Filters, own.Scores = slices.Clone(profile.Filters), slices.Clone(profile.Scores)
@@ -177,18 +191,17 @@ func checkAlike(t *testing.T, data []byte) (room, scored int, code filter.Code) 
 	}
 	each := o
 	each.Tie = func(int) int { return 0 }
+	o.Begin, each.Begin = fast.step, slow.step
 	placer := placerOf(&fast)
 	d := placer.DecideGroup(s.Queued, o)
 	require.Equal(t, told(placerOf(&slow).DecideGroup(s.Queued, each)), told(d), text)
-	require.Equal(t, slow.heard, fast.heard, text)
 	if more != "nothing" {
 		require.Equal(t, slow.scored, fast.scored, text)
 	}
-	room, scored = slow.scored, fast.scored
+	first, all := fast, slow
 	queued := s.Queued
 	for range 3 {
 		text += change(t, b, s, snapshot)
-		fast.heard, slow.heard = "", ""
 		if b.OneIn(4) { // another group, as far as the plan knows
 			queued = s.Queued[:1+b.Below(len(s.Queued))]
 		}
@@ -198,9 +211,10 @@ func checkAlike(t *testing.T, data []byte) (room, scored int, code filter.Code) 
 		}
 		text += fmt.Sprintf("\n%d pods from %d", len(queued), o.Next)
 		require.Equal(t, told(placerOf(&slow).DecideGroup(queued, each)), told(placer.DecideGroup(queued, o)), text)
-		require.Equal(t, slow.heard, fast.heard, text)
 	}
-	return room, scored, d.Code
+	require.Equal(t, slow.steps, fast.steps, text)
+	require.Empty(t, fast.heard, "members of a constrained group: %s", text)
+	return first, all, d.Code
 }
 
 // change changes a node or a running pod of a situation, and says how.
@@ -273,15 +287,35 @@ func FuzzAlikePlacements(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { checkAlike(t, data) })
 }
 
-// Groups get the same decisions when each placement is tried. Of the placements with room a fifth are like one before.
+// Members of one kind are counted: they are tried in the placement that is taken, or in the first one.
+func TestCountedMembers(t *testing.T) {
+	for cpu, code := range map[int]filter.Code{1: filter.Success, 9: filter.Unschedulable} {
+		var text strings.Builder
+		text.WriteString("gates=T\ngroup g gang4 key=zone\n")
+		for k := range 20 {
+			fmt.Fprintf(&text, "node n%d:%dm zone=z%d\npod p%d:%d in=g\n", k, 8000+k, k, k, cpu)
+		}
+		s, snapshot, _, o := groupSnapshot(t, text.String())
+		profile := s.Profile()
+		var x spies
+		x.in(&profile, "nothing")
+		placer, err := placement.NewPlacer(snapshot, profile)
+		require.NoError(t, err)
+		o.Preempt = nil
+		require.Equal(t, code, placer.DecideGroup(s.Queued, o).Code)
+		require.LessOrEqual(t, x.asked, 2*len(s.Queued)) // what kind a member is, and once more where it is tried
+	}
+}
+
+// Groups get the same decisions when each placement is tried. Of the placements with room a sixth are like one before.
 func TestAlikePlacements(t *testing.T) {
 	room, scored, codes := 0, 0, map[filter.Code]int{}
 	for seed := range 400 {
-		all, some, code := checkAlike(t, testkit.RandomBytes(uint64(seed), 300))
-		room, scored = room+all, scored+some
+		fast, slow, code := checkAlike(t, testkit.RandomBytes(uint64(seed), 300))
+		room, scored = room+slow.scored, scored+fast.scored
 		codes[code]++
 	}
-	require.Greater(t, 5*(room-scored), room)
+	require.Greater(t, 6*(room-scored), room)
 	require.Greater(t, codes[filter.Success], 50, codes)
 	require.Greater(t, codes[filter.Unschedulable], 50, codes)
 }

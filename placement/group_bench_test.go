@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
@@ -76,5 +78,40 @@ func BenchmarkWaitingGang(b *testing.B) {
 			}
 			b.ReportMetric(float64((testkit.ProcessorTime(b)-before).Microseconds())/float64(b.N), "cpu-us/op")
 		})
+	}
+}
+
+// BenchmarkFirstGang decides about gangs of which none was decided before: 100 equal members within a rack of 20 nodes, of which few are equal
+// to another. Each gang asks for more than the one before, over nodes that are known. In "fails" no rack has room.
+func BenchmarkFirstGang(b *testing.B) {
+	for _, nodes := range []int{5000, 50000} {
+		for _, c := range []struct {
+			name string
+			cpu  int64 // of the first gang, in thousandths
+			code filter.Code
+		}{{"placed", 1000, filter.Success}, {"fails", 3000, filter.Unschedulable}} {
+			b.Run(fmt.Sprintf("%s/%d", c.name, nodes), func(b *testing.B) {
+				s, snapshot, _, o := groupSnapshot(b, "gates=T\n"+largeGroup(nodes, 991, 20, 100, "key=zone"))
+				profile := s.Profile()
+				profile.Sampling = placement.AllNodes()
+				placer, err := placement.NewPlacer(snapshot, profile)
+				require.NoError(b, err)
+				cpu := c.cpu
+				first := func() {
+					for _, pod := range s.Queued {
+						pod.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = *resource.NewMilliQuantity(cpu, resource.DecimalSI)
+					}
+					cpu++
+					d := placer.DecideGroup(s.Queued, o)
+					require.Equal(b, c.code, d.Code, d.Groups[0].Message)
+				}
+				first() // then the racks are known
+				before := testkit.ProcessorTime(b)
+				for b.Loop() {
+					first()
+				}
+				b.ReportMetric(float64((testkit.ProcessorTime(b)-before).Microseconds())/float64(b.N), "cpu-us/op")
+			})
+		}
 	}
 }

@@ -15,7 +15,6 @@ func (r *groupRun) complete() (*groupTrial, error) {
 		return nil, err
 	}
 	defer r.undo(0)
-	r.reached = append(r.reached, nil)
 	t := r.untried(r.tree.Root(), nil)
 	members := map[string]*memberTrial{}
 	t.each(func(m *memberTrial) { members[m.pod.Namespace+"/"+m.pod.Name] = m })

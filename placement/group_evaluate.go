@@ -41,14 +41,15 @@ type groupTrial struct {
 	children []*groupTrial // of a composite group; those that were not evaluated have no status
 	in       podgroup.Placement
 	sum      *trialSum // nil: not made yet
-	kept     bool      // of an earlier decision: it has a status, a placement, a sum, and the place from which the search began
+	kept     bool      // it has a status without reasons, a placement, a sum, and the place from which the search began
 	from     int
 }
 
-// trialSum is what the choice among placements reads of a trial.
+// trialSum is what the choice among placements reads of a trial, and how each member that was tried ended.
 type trialSum struct {
 	placed   int
 	fullness int64 // score of the plugins
+	steps    []filter.Code
 }
 
 // placed returns the members that found nodes, below successful groups only, in the order of the algorithm.
@@ -97,7 +98,6 @@ func (r *groupRun) node(n *podgroup.Node, parent podgroup.Placement) *groupTrial
 // leaf tries the members of a group, one after the other, on the nodes of a placement.
 func (r *groupRun) leaf(n *podgroup.Node, in podgroup.Placement) *groupTrial {
 	t := r.untried(n, nil)
-	r.reached = append(r.reached, nil)
 	within := r.restriction(in)
 	r.gather(t, podgroup.Quorum{Minimum: n.Needs(), Scheduled: r.scheduled(n), Remaining: len(t.members)}, func(k int) (placed bool, failure string) {
 		m := &t.members[k]
@@ -259,24 +259,25 @@ func (r *groupRun) before(n *podgroup.Node) func(yield func(*v1.Pod, int) bool) 
 
 // choose tries every placement and takes the best of those that are feasible.
 func (r *groupRun) choose(n *podgroup.Node, placements []podgroup.Placement) *groupTrial {
-	before, next, reached := len(r.assumed), r.next, len(r.reached)
+	before := len(r.assumed)
 	if n.Composite == nil {
 		r.decision.Placements += len(placements)
 	}
-	known := r.alike(n, placements)
-	best, kept := r.compare(n, placements, known, n.Composite == nil)
-	if kept && (best.status.code != filter.Success || r.sumOf(best).placed == 0) { // then it is written why, of each member
-		known.kept, r.next, r.reached = nil, next, r.reached[:reached]
-		clear(known.trials)
-		best, _ = r.compare(n, placements, known, false) // they count once
+	best, status := r.compare(n, placements)
+	if best.kept { // what became of each member is not known; its steps were told
+		next, begin := r.next, r.o.Begin
+		r.next, r.o.Begin = best.from, nil
+		best = r.try(n, best.in)
+		r.next, r.o.Begin = next, begin
+	}
+	switch {
+	case status != nil:
+		best.status = status
+	case best.status.code == filter.Unschedulable:
+		best.status = failedStatus(podgroup.NoPlacementText(len(placements), best.status.reasons[0]))
 	}
 	if best.status.code != filter.Success {
 		return best
-	}
-	if best.kept {
-		next, r.next = r.next, best.from
-		best = r.try(n, best.in)
-		r.next = next
 	}
 	if r.o.Gates.Composites {
 		for _, m := range best.placed() {
@@ -290,28 +291,30 @@ func (r *groupRun) choose(n *podgroup.Node, placements []podgroup.Placement) *gr
 	return best
 }
 
-// compare tries the placements and returns the best trial, with the status of all if none is feasible. kept reports whether one of the
-// placements was not tried, because its trial is known of an earlier decision. steps: each placement is a PlacementStep.
-func (r *groupRun) compare(n *podgroup.Node, placements []podgroup.Placement, known *alike, steps bool) (best *groupTrial, kept bool) {
+// compare tries the placements and returns the best trial, or the first one if none is feasible: a trial that failed with an error at once.
+// The status is why none can be the best.
+func (r *groupRun) compare(n *podgroup.Node, placements []podgroup.Placement) (best *groupTrial, status *groupStatus) {
+	known := r.alike(n, placements)
 	var first *groupTrial
 	var feasible []*groupTrial // one of those that are alike
 	fit := 0                   // placements
 	for at, in := range placements {
 		end := func(filter.Code) {}
-		if steps {
+		if n.Composite == nil {
 			end = r.begin(PlacementStep)
 		}
-		from := r.next
 		t, again := known.recall(at, in)
-		if t == nil {
+		if t != nil {
+			r.repeat(t)
+		} else {
+			from := r.next
 			t = r.try(n, in)
 			known.keep(at, from, t)
 		}
-		kept = kept || t.kept
 		end(t.status.code)
 		switch t.status.code {
 		case filter.Error:
-			return t, kept
+			return t, nil
 		case filter.Success:
 			if fit++; !again {
 				feasible = append(feasible, t)
@@ -322,16 +325,9 @@ func (r *groupRun) compare(n *podgroup.Node, placements []podgroup.Placement, kn
 		}
 	}
 	if len(feasible) == 0 {
-		if !kept {
-			first.status = failedStatus(podgroup.NoPlacementText(len(placements), first.status.reasons[0]))
-		}
-		return first, kept
+		return first, nil
 	}
-	best, status := r.best(n, feasible, fit)
-	if status != nil && !kept {
-		best.status = status
-	}
-	return best, kept
+	return r.best(n, feasible, fit)
 }
 
 // try evaluates a node of the tree inside one of its placements, and undoes everything.
@@ -352,22 +348,46 @@ func (r *groupRun) sumOf(t *groupTrial) *trialSum {
 	if t.sum != nil {
 		return t.sum
 	}
-	sum := &trialSum{}
-	t.sum = sum
-	var pods []*v1.Pod
-	for _, m := range t.placed() {
-		pods = append(pods, m.pod)
-	}
-	sum.placed = len(pods)
-	if t.status.code != filter.Success {
-		return sum
-	}
-	for _, w := range r.p.profile.Scores {
-		if w.PlacementScore != nil {
-			sum.fullness += w.PlacementScore(r.p.snapshot, t.in.Slots, pods)
+	t.sum = &trialSum{}
+	for k := range t.members {
+		if m := &t.members[k]; m.done {
+			t.sum.steps = append(t.sum.steps, codeOf(m.d))
 		}
 	}
-	return sum
+	if t.status.code == filter.Success {
+		var pods []*v1.Pod
+		for _, m := range t.placed() {
+			pods = append(pods, m.pod)
+		}
+		t.sum.placed, t.sum.fullness = len(pods), r.fullness(pods)(t.in.Slots)
+	}
+	return t.sum
+}
+
+// repeat tells the steps of a trial that is not made again.
+func (r *groupRun) repeat(t *groupTrial) {
+	if r.o.Begin == nil {
+		return
+	}
+	for _, code := range r.sumOf(t).steps {
+		r.begin(MemberStep)(code)
+	}
+}
+
+// fullness returns the sum of the scores of the plugins for sets of nodes with these members.
+func (r *groupRun) fullness(members []*v1.Pod) func(slots []int) int64 {
+	var scores []func(slots []int) int64
+	for _, w := range r.p.profile.Scores {
+		if w.PlacementScore != nil {
+			scores = append(scores, w.PlacementScore(r.p.snapshot, members))
+		}
+	}
+	return func(slots []int) (sum int64) {
+		for _, score := range scores {
+			sum += score(slots)
+		}
+		return sum
+	}
 }
 
 // best returns the feasible placement with the largest score, one of those that are alike. fit is how many placements are feasible: a single

@@ -34,7 +34,7 @@ type victimUnit struct {
 func (r *groupRun) preempt(t *groupTrial) *groupPreemption {
 	var reasons []string
 	root := r.tree.Root()
-	f := GroupFailure{Group: root.Group, Constrained: root.Composite != nil || r.o.Gates.Topology && root.Constraints != nil, Scheduled: r.scheduled(root) > 0, Members: slices.Concat(r.reached...), Tie: r.o.Tie}
+	f := GroupFailure{Group: root.Group, Constrained: r.constrained(), Scheduled: r.scheduled(root) > 0, Members: r.reached, Tie: r.o.Tie}
 	var claims devices.GroupFreed
 	for _, plugin := range r.p.profile.Filters {
 		if plugin.GroupPostFilter == nil {

@@ -26,7 +26,8 @@ type groupRun struct {
 	assumed []*v1.Pod                    // in the snapshot, the latest last
 	held    map[*v1.Pod]bool             // of these, members of groups that are decided: nobody else may use their claims
 	next    int
-	reached [][]GroupMember // by trial of a group, the members that reached the plugins with a say about claims
+	heard   bool          // the plugins with a say about claims hear of members
+	reached []GroupMember // those that reached them
 
 	decision GroupDecision
 	at       map[*v1.Pod]int // place in decision.Members
@@ -37,6 +38,7 @@ func newGroupRun(p *Placer, queued []*v1.Pod, o GroupOptions) (*groupRun, error)
 	o.Gates.Topology = o.Gates.Topology || o.Gates.Composites
 	r := &groupRun{p: p, o: o, next: o.Next, queued: map[*podgroup.Node][]*v1.Pod{}, own: map[string]int{}, at: map[*v1.Pod]int{}, held: map[*v1.Pod]bool{}}
 	r.decision.Next = o.Next
+	r.o.Nominated = p.nominations(o.Nominated)
 	r.placed = make([]bool, len(queued))
 	for k, pod := range queued {
 		r.decision.Members = append(r.decision.Members, MemberOutcome{Pod: pod, Decision: Decision{Slot: -1}, Nominate: pod.Status.NominatedNodeName})
@@ -57,6 +59,7 @@ func newGroupRun(p *Placer, queued []*v1.Pod, o GroupOptions) (*groupRun, error)
 			all = append(all, r.queued[n]...)
 		}
 	}
+	r.heard = o.Preempt != nil && !r.constrained()
 	if err := podgroup.Check(r.tree.Root().Spec, all, scheduled, o.Gates); err != nil {
 		return r, err
 	}
@@ -137,6 +140,12 @@ func (r *groupRun) scheduled(n *podgroup.Node) (count int) {
 	return count
 }
 
+// constrained reports whether the root is a composite group, or has constraints that count.
+func (r *groupRun) constrained() bool {
+	root := r.tree.Root()
+	return root.Composite != nil || r.o.Gates.Topology && root.Constraints != nil
+}
+
 // place decides about one member. within are the nodes of the placement; nil: all.
 func (r *groupRun) place(pod *v1.Pod, within []int) Decision {
 	o := r.o.Options
@@ -145,9 +154,8 @@ func (r *groupRun) place(pod *v1.Pod, within []int) Decision {
 	d := r.p.Decide(pod, o)
 	end(codeOf(d))
 	r.next = d.Next
-	if r.o.Preempt != nil && d.Nodes > 0 && (d.Failure == nil || r.p.reachesAll(d.Failure)) {
-		last := &r.reached[len(r.reached)-1]
-		*last = append(*last, GroupMember{pod, r.asked(pod, d, o)})
+	if r.heard && d.Nodes > 0 && (d.Failure == nil || r.p.reachesAll(d.Failure)) {
+		r.reached = append(r.reached, GroupMember{pod, r.asked(pod, d, o)})
 	}
 	if d.Placed() {
 		if err := r.assume(pod, d); err != nil {
@@ -257,6 +265,28 @@ func (r *groupRun) undo(n int) {
 		r.placed[r.at[pod]] = false
 	}
 	r.assumed = r.assumed[:n]
+}
+
+// nominations asks for the nominated pods of every node once: nil if there are none.
+func (p *Plan) nominations(of func(i int) []*v1.Pod) func(i int) []*v1.Pod {
+	if of == nil {
+		return nil
+	}
+	var bySlot [][]*v1.Pod
+	for _, i := range p.order() {
+		pods := of(i)
+		if len(pods) == 0 {
+			continue
+		}
+		if bySlot == nil {
+			bySlot = make([][]*v1.Pod, p.cluster.Len())
+		}
+		bySlot[i] = pods
+	}
+	if bySlot == nil {
+		return nil
+	}
+	return func(i int) []*v1.Pod { return bySlot[i] }
 }
 
 // nominated returns the nominations that count for members. A member of this decision counts without requests and with priority 0, and

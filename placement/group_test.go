@@ -288,6 +288,8 @@ func TestGroupSteps(t *testing.T) {
 		{"fits", "nobody preempts", "node n1:2; group g gang2; pod a,b:1 in=g", "member Success member Success; 0; none"},
 		{"placements", "each zone is one", "gates=T; node n1:1 zone=a; node n2:2 zone=b; group g gang2 key=zone; pod a,b:1 in=g",
 			"member Success member Unschedulable placement Unschedulable member Success member Success placement Success; 2; none"},
+		{"members of two kinds", "they are tried", "gates=T; node n1:1 zone=a; node n2:3 zone=b; group g gang2 key=zone; pod a:1 in=g; pod b:2 in=g",
+			"member Success member Unschedulable placement Unschedulable member Success member Success placement Success; 2; none"},
 		{"victims", "the trial is measured too", "node n1:1; pod v:1 on=n1; group g gang1 ^10; pod a:1 in=g ^10",
 			"member Unschedulable member Success preemption Success; 0; Success, 0 against budgets, 0 units of groups"},
 		{"budget", "one of two pods breaks it, and they leave as a unit of a group",

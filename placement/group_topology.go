@@ -2,6 +2,7 @@ package placement
 
 import (
 	"encoding/binary"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -17,13 +18,20 @@ type topology struct {
 	of         []int32              // by slot: the place of its placement; -1: it is in none
 	rows       []int32              // by placement: equal numbers are equal rows of the nodes, in their order
 	numbers    map[string]int32     // of these
-	locals     reuse.Locals         // the members that says is about
-	says       []int32              // by placement: equal numbers are equal words of the plugins about the nodes, in their order
 	buffer     []byte
-
-	asked string      // the members, their order and the minimum of the group that kept is about
-	kept  []keptTrial // by placement
+	asked      []*groupsAsked // the latest first
 }
+
+// groupsAsked is what is kept of groups with equal members.
+type groupsAsked struct {
+	members string // their keys, their order and the minimum of the group
+	locals  reuse.Locals
+	says    []int32     // by placement: equal numbers are equal words of the plugins about the nodes, in their order
+	kept    []keptTrial // by placement
+}
+
+// manyAsked is of how many groups a topology keeps something.
+const manyAsked = 8
 
 // unknownRows is the number of a placement a row of which has changed.
 const unknownRows = -1
@@ -48,7 +56,7 @@ func newTopology(c Cluster, order []int, key string) *topology {
 func (x *topology) begin() {
 	if len(x.numbers) > maxRowNumbers {
 		clear(x.numbers)
-		x.kept = nil
+		x.asked = nil
 		for at := range x.rows {
 			x.rows[at] = unknownRows
 		}
@@ -67,29 +75,37 @@ func (x *topology) rowsOf(at int, row []int32) int32 {
 	return x.rows[at]
 }
 
-// learn numbers what the plugins say about the placements for some members, unless it is known.
-func (x *topology) learn(locals *reuse.Locals) {
-	if x.says != nil && x.locals.Same(locals) {
-		return
+// ask returns what is kept of groups with these members, who have these keys.
+func (x *topology) ask(locals reuse.Locals, members string) *groupsAsked {
+	says := func(y *groupsAsked) bool { return y.locals.Same(&locals) }
+	at := slices.IndexFunc(x.asked, func(y *groupsAsked) bool { return y.members == members && says(y) })
+	if at < 0 {
+		y := &groupsAsked{members: members, locals: locals, kept: make([]keptTrial, len(x.placements))}
+		if like := slices.IndexFunc(x.asked, says); like >= 0 {
+			y.says = x.asked[like].says
+		} else {
+			y.says = x.learn(&locals)
+		}
+		at = min(len(x.asked), manyAsked-1)
+		x.asked = append(x.asked[:at], y)
 	}
-	x.locals, x.says, x.kept = *locals, make([]int32, len(x.placements)), nil
-	numbers := map[string]int32{}
+	y := x.asked[at]
+	copy(x.asked[1:], x.asked[:at])
+	x.asked[0] = y
+	return y
+}
+
+// learn numbers what the plugins say about the placements for some members.
+func (x *topology) learn(locals *reuse.Locals) []int32 {
+	says, numbers := make([]int32, len(x.placements)), map[string]int32{}
 	for at, in := range x.placements {
 		b := x.buffer[:0]
 		for _, i := range in.Slots {
 			b = locals.Append(b, i)
 		}
-		x.says[at], x.buffer = number(numbers, b), b
+		says[at], x.buffer = number(numbers, b), b
 	}
-}
-
-// trialsOf returns the trials that are kept of groups like this one, by placement. Members is the order of kinds among the locals, and what
-// else their trials depend on.
-func (x *topology) trialsOf(members []byte) []keptTrial {
-	if x.kept == nil || x.asked != string(members) {
-		x.asked, x.kept = string(members), make([]keptTrial, len(x.placements))
-	}
-	return x.kept
+	return says
 }
 
 // number returns the number of a text, the next one for a new text.

@@ -40,6 +40,11 @@ type mover interface {
 	MoveOf(pod *v1.Pod, known *runningPod) reuse.Move
 }
 
+// inRange is part of a scorer whose scores are in 0 to 100 on every node.
+type inRange struct{}
+
+func (inRange) InRange() {}
+
 // changeLog is a cluster that says what changed since a version; see cluster.Snapshot.
 type changeLog interface {
 	Version() uint64

@@ -68,10 +68,10 @@ type Plugin struct {
 	// CanStopHolding means that the filter's rule can stop holding for a running pod, which then stays on its node. Plan.Violations
 	// asks these filters.
 	CanStopHolding bool
-	// PlacementScore says how good a set of nodes is for a group (Placer.DecideGroup), in 0 to 100: members would come to nodes
-	// of the set. The cluster does not have them. Of a plugin of KeepByNodeAndPods it must read nothing of the nodes but their rows (Allocatable,
-	// Requested and NonZero), and nothing of the members but what AppendKey appends. nil: the plugin scores no sets.
-	PlacementScore func(c Cluster, slots []int, members []*v1.Pod) int64
+	// PlacementScore prepares for members of a group (Placer.DecideGroup), and returns how good a set of nodes is, in 0 to 100: the members
+	// would come to nodes of the set. The cluster does not have them. Of a plugin of KeepByNodeAndPods it must read nothing of the nodes but their
+	// rows (Allocatable, Requested and NonZero), and nothing of the members but what AppendKey appends. nil: the plugin scores no sets.
+	PlacementScore func(c Cluster, members []*v1.Pod) func(slots []int) int64
 	// GroupPostFilter says what the plugin does for an unschedulable group before the group preempts. nil: nothing. An error ends the
 	// attempt of the group.
 	GroupPostFilter func(f GroupFailure) (GroupAnswer, error)
@@ -130,7 +130,8 @@ type GroupFailure struct {
 	Constrained bool
 	// Scheduled is true if a member was on a node before the decision.
 	Scheduled bool
-	// Members are the pods of the group for which v1.37 runs the plugin's PreFilter, in order.
+	// Members are the pods of the group for which v1.37 runs the plugin's PreFilter, in order. A Constrained group has none: v1.37 gives
+	// nothing back of it.
 	Members []GroupMember
 	// Tie chooses among n claims of a member; nil: the first.
 	Tie func(n int) int

@@ -27,7 +27,7 @@ func balanceOver(args score.BalanceArgs, devices *scoredDevices) *Plugin {
 				return nil, err
 			}
 			rows, alone := devices.rows(pod, c)
-			s := balanced{e.On(rows), alone}
+			s := balanced{BalanceState: e.On(rows), alone: alone}
 			if !changesOfPairs(args) {
 				return s, nil
 			}
@@ -47,6 +47,7 @@ func balanceOver(args score.BalanceArgs, devices *scoredDevices) *Plugin {
 
 type balanced struct {
 	*score.BalanceState
+	inRange
 	alone bool
 }
 

@@ -43,14 +43,14 @@ func fitOver(o FitOptions, devices *scoredDevices) *Plugin {
 			e := filter.CompileFit(pod, withClasses(o.Fit, deviceObjectsOf(c)))
 			return PreFiltered{Predicate: fitPredicate{e.On(c), e}}
 		},
-		PlacementScore: func(c Cluster, slots []int, members []*v1.Pod) int64 { return utilization(o.Args, c, slots, members) },
+		PlacementScore: func(c Cluster, members []*v1.Pod) func(slots []int) int64 { return utilization(o.Args, c, members) },
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
 			e, err := score.CompileAllocation(pod, o.Args)
 			if err != nil {
 				return nil, err
 			}
 			rows, alone := devices.rows(pod, c)
-			s := allocation{e.On(rows), alone}
+			s := allocation{AllocationState: e.On(rows), alone: alone}
 			if order, ok := orderOf(o.Args); ok {
 				return orderedAllocation{s, order}, nil
 			}
@@ -123,6 +123,7 @@ func (s fitPredicate) WithRequested(c Cluster) filter.Predicate {
 
 type allocation struct {
 	*score.AllocationState
+	inRange
 	alone bool
 }
 

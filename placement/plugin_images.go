@@ -15,12 +15,15 @@ func newImageLocality(v release.Version) *Plugin {
 		Name: plugins.ImageLocality,
 		Keep: KeepByNodeAndPods, AppendKey: score.AppendImagesKey, AppendRowKey: appendKnownImages(v), ReadsOfOthers: []string{"images"},
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
-			return imageScore{score.CompileImages(pod, v).On(c)}, nil
+			return imageScore{ImageState: score.CompileImages(pod, v).On(c)}, nil
 		},
 	}
 }
 
-type imageScore struct{ *score.ImageState }
+type imageScore struct {
+	*score.ImageState
+	inRange
+}
 
 // NodeAlone says that the score follows from the images of the node; those of other nodes stay while groups are tried.
 func (imageScore) NodeAlone() bool { return true }

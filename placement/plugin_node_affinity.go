@@ -22,9 +22,14 @@ func newNodeAffinity(o affinity.NodeOptions) *Plugin {
 			if skip, err := e.SkipScore(); skip || err != nil {
 				return nil, err
 			}
-			return e.On(c), nil
+			return preferredNodes{NodeState: e.On(c)}, nil
 		},
 	}
+}
+
+type preferredNodes struct {
+	*affinity.NodeState
+	inRange
 }
 
 func filterNodeAffinity(pod *v1.Pod, c Cluster, o affinity.NodeOptions) PreFiltered {

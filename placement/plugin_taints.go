@@ -19,9 +19,14 @@ func newTaintToleration(o taints.Options) *Plugin {
 			return PreFiltered{Predicate: tainted{taints.Compile(pod.Spec.Tolerations, o).On(c)}}
 		},
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
-			return taints.Compile(pod.Spec.Tolerations, o).On(c), nil
+			return tolerated{State: taints.Compile(pod.Spec.Tolerations, o).On(c)}, nil
 		},
 	}
+}
+
+type tolerated struct {
+	*taints.State
+	inRange
 }
 
 type tainted struct{ *taints.State }

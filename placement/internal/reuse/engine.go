@@ -59,7 +59,7 @@ type Engine struct {
 	skips      []func(*v1.Pod) bool
 	unsigned   map[string]struct{} // names of plugins of group Statics that gave an answer without a signature
 
-	seen       map[string]struct{} // keys of pods
+	seen       map[string]int      // keys of pods: how many nodes were looked at for questions about few nodes
 	asked      map[string]struct{} // keys of rows
 	met        map[string]struct{} // keys of statics
 	shapes     map[string]*shape
@@ -136,7 +136,7 @@ func (k keys) append(dst []byte, pod *v1.Pod) []byte {
 // group Never or two filters are of group Rows. order returns the slots of all nodes in scan order, as another slice after a
 // change of nodes.
 func New(log Log, order func() []int, plugins []Plugin) *Engine {
-	e := &Engine{log: log, order: order, plugins: plugins, seen: map[string]struct{}{}, asked: map[string]struct{}{}, met: map[string]struct{}{}, unsigned: map[string]struct{}{}, span: spanNodes}
+	e := &Engine{log: log, order: order, plugins: plugins, seen: map[string]int{}, asked: map[string]struct{}{}, met: map[string]struct{}{}, unsigned: map[string]struct{}{}, span: spanNodes}
 	e.failures.answers = map[string]*failure{}
 	e.collect = func(block []cluster.Event) { e.room.blocks = append(e.room.blocks, block) }
 	names := map[string]bool{}
@@ -303,7 +303,7 @@ func (e *Engine) Decide(q *Question) (Answer, bool) {
 	if answer, known := e.failed(); known {
 		return answer, len(q.Without) == 0 && q.Slots == nil
 	}
-	s := e.shape(q.Pod)
+	s := e.shape(q.Pod, len(q.Slots))
 	if s == nil {
 		return Answer{}, false
 	}
@@ -315,15 +315,17 @@ func (e *Engine) Decide(q *Question) (Answer, bool) {
 }
 
 // shape returns the shape of a pod whose key is in the engine's room, up to date; nil when the pod has none. The pods that share a shape
-// without heaps may ask for different requests.
-func (e *Engine) shape(pod *v1.Pod) *shape {
+// without heaps may ask for different requests. A question about few nodes (0: it is about all) has a shape without heaps, until as many nodes were looked
+// at for such questions as heaps are made of.
+func (e *Engine) shape(pod *v1.Pod, few int) *shape {
 	if s, ok := e.shapes[string(e.room.key)]; ok {
 		return s.use(pod)
 	}
 	key := string(e.room.key)
-	if _, again := e.seen[key]; !again {
-		remember(e.seen, key)
-		return e.sharedShape(pod, key)
+	looked, again := e.seen[key]
+	if bare := few > 0 && looked+few < e.log.Len(); bare || !again {
+		remember(e.seen, key, looked+few)
+		return e.sharedShape(pod, key, bare)
 	}
 	if len(e.shapes) >= maxShapes {
 		e.forget()
@@ -365,17 +367,17 @@ func (e *Engine) drop(plugin int) {
 	maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return slices.Contains(l.plugins, plugin) })
 }
 
-// remember puts a key into a set of limited size.
-func remember(set map[string]struct{}, key string) {
+// remember puts a key into a map of limited size.
+func remember[T any](set map[string]T, key string, x T) {
 	if len(set) >= maxSeen {
 		clear(set)
 	}
-	set[key] = struct{}{}
+	set[key] = x
 }
 
 // sharedShape returns the shape that is shared by all pods with the same effect on the states and the same statics; nil when there is
-// none. From the second pod with the same requests on, those pods have a shape with heaps.
-func (e *Engine) sharedShape(pod *v1.Pod, key string) *shape {
+// none. From the second pod with the same requests on, those pods have a shape with heaps, but for a bare one.
+func (e *Engine) sharedShape(pod *v1.Pod, key string, bare bool) *shape {
 	c := e.compile(pod)
 	if !c.ok {
 		return nil
@@ -383,7 +385,7 @@ func (e *Engine) sharedShape(pod *v1.Pod, key string) *shape {
 	if s := e.looseShape(pod, key, c); s != nil {
 		return s.use(pod)
 	}
-	part, heaps := e.partKey(pod, c)
+	part, heaps := e.partKey(pod, c, bare)
 	s, ok := e.parts[part]
 	if !ok {
 		if len(e.parts) >= maxShapes {
@@ -398,13 +400,17 @@ func (e *Engine) sharedShape(pod *v1.Pod, key string) *shape {
 	return s.use(pod)
 }
 
-// partKey returns the key of a part, and whether the part has heaps.
-func (e *Engine) partKey(pod *v1.Pod, c compiled) (key string, heaps bool) {
-	b := append(e.room.key[:0], 1)
-	b = e.rowKeys.append(b, pod)
-	if _, heaps = e.asked[string(b[1:])]; !heaps {
-		remember(e.asked, string(b[1:]))
-		b = append(b[:0], 0)
+// partKey returns the key of a part, and whether the part has heaps: a bare one has none.
+func (e *Engine) partKey(pod *v1.Pod, c compiled, bare bool) (key string, heaps bool) {
+	b := append(e.room.key[:0], 0)
+	if !bare {
+		b = e.rowKeys.append(b, pod)
+		if _, heaps = e.asked[string(b[1:])]; heaps {
+			b[0] = 1
+		} else {
+			remember(e.asked, string(b[1:]), struct{}{})
+			b = b[:1]
+		}
 	}
 	b = e.staticKeys.append(b, pod)
 	b = c.appendKey(b)
@@ -418,7 +424,7 @@ func (e *Engine) promoted(pod *v1.Pod, key string, c compiled) *shape {
 	if !c.ok {
 		return nil
 	}
-	part, _ := e.partKey(pod, c)
+	part, _ := e.partKey(pod, c, false)
 	s := e.parts[part]
 	if s == nil || !s.heaps || s.key != key || s.served > 1 {
 		return nil

@@ -321,10 +321,10 @@ func TestLimits(t *testing.T) {
 
 	set := map[string]struct{}{}
 	for k := range maxSeen {
-		remember(set, fmt.Sprint(k))
+		remember(set, fmt.Sprint(k), struct{}{})
 	}
 	require.Len(t, set, maxSeen)
-	remember(set, "one more")
+	remember(set, "one more", struct{}{})
 	require.Equal(t, map[string]struct{}{"one more": {}}, set)
 }
 

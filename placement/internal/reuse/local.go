@@ -2,9 +2,14 @@ package reuse
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
+	"sort"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/key"
+	"github.com/podberth/podberth/resources"
 )
 
 // Locals are pods whose answers about a node follow from what Append appends of the node, and from the rows of the node. No pod on
@@ -18,6 +23,9 @@ type local struct {
 	moves int      // of the layout, when the kind was added
 	group []int32  // by slot: nodes about which the plugins of the groups Statics and States say the same
 	fixed []Scorer // of group Rows, which read the object of a node alone
+	open  []bool   // by group: the plugins of the groups Statics and States allow it; nil: a plugin may fail on a node
+	row   RowFilter
+	many  RowsFilter // the same; nil when it answers about one row alone
 }
 
 // Kinds returns how many kinds of pods there are.
@@ -39,7 +47,7 @@ func (l *Locals) Add(e *Engine, pod *v1.Pod) (kind int, ok bool) {
 		return kind, true
 	}
 	x := local{key: string(e.room.key)}
-	s := e.shape(pod)
+	s := e.shape(pod, 1)
 	if s == nil || !s.local() {
 		return 0, false
 	}
@@ -57,13 +65,27 @@ func (l *Locals) Add(e *Engine, pod *v1.Pod) (kind int, ok bool) {
 		x.fixed = append(x.fixed, s.Scorer)
 	}
 	x.from, x.moves, x.group = s.layout, s.layout.moves, s.layout.group
+	if a.row != nil && a.coder == nil && s.inRange(a.scorers) {
+		x.row, x.open = a.row, s.openGroups()
+		x.many, _ = a.filter.(RowsFilter)
+	}
 	l.kinds = append(l.kinds, x)
 	return len(l.kinds) - 1, true
 }
 
 // Same reports whether Append appends the same for both as long as no object of a node changes.
 func (l *Locals) Same(o *Locals) bool {
-	return slices.EqualFunc(l.kinds, o.kinds, func(a, b local) bool { return a.key == b.key && a.from == b.from && a.moves == b.moves })
+	return slices.EqualFunc(l.kinds, o.kinds, func(a, b local) bool {
+		return a.from == b.from && a.moves == b.moves && (a.key == b.key || len(a.fixed) == 0 && len(b.fixed) == 0)
+	})
+}
+
+// AppendKeys appends the keys of the kinds.
+func (l *Locals) AppendKeys(dst []byte) []byte {
+	for k := range l.kinds {
+		dst = key.Text(dst, l.kinds[k].key)
+	}
+	return dst
 }
 
 // Append appends what is known of a slot for each kind. It holds until a node changes.
@@ -76,6 +98,84 @@ func (l *Locals) Append(dst []byte, slot int) []byte {
 		}
 	}
 	return dst
+}
+
+// Countable reports whether Open and Room say how many pods of a kind would be placed, one after the other, on some nodes: no plugin can fail.
+func (l *Locals) Countable(kind int) bool { return l.kinds[kind].open != nil }
+
+// Open reports whether nothing but the rows of a slot can keep a pod of a countable kind out.
+func (l *Locals) Open(kind, slot int) bool { return l.kinds[kind].open[l.kinds[kind].group[slot]] }
+
+// Room returns how many pods of a countable kind find room, one after the other, on an open slot with these rows: at most so many. Each adds
+// its requests to what is requested.
+func (l *Locals) Room(kind, slot, most int, allocatable, requested, requests resources.Vector) int {
+	x := &l.kinds[kind]
+	row := func(n int) resources.Vector { // after n pods
+		v := slices.Clone(requested).Grow(len(requests))
+		for c, each := range requests {
+			v[c] = resources.Add(v[c], times(each, n))
+		}
+		return v
+	}
+	n := 0
+	if x.many != nil {
+		all := func(n int) bool { // the first n pods find room
+			v, same := x.many.CheckRows([2]resources.Vector{allocatable, allocatable}, [2]resources.Vector{requested, row(n - 1)})
+			return v == 0 && same
+		}
+		end := 1
+		for end <= most && all(end) {
+			n, end = end, 2*end
+		}
+		n += sort.Search(min(end-1, most)-n, func(more int) bool { return !all(n + more + 1) })
+	}
+	for n < most && x.row.CheckRow(slot, allocatable, row(n)) == 0 {
+		n++
+	}
+	return n
+}
+
+// times returns n times an amount that is not negative, at most the largest number.
+func times(amount int64, n int) int64 {
+	if n > 0 && amount > math.MaxInt64/int64(n) {
+		return math.MaxInt64
+	}
+	return amount * int64(n)
+}
+
+// openGroups reports of each group whether the plugins that do not read rows allow it; nil when one fails.
+func (s *shape) openGroups() []bool {
+	if !s.divide() {
+		return nil
+	}
+	open := make([]bool, len(s.layout.groups))
+	for g := range open {
+		x := &s.layout.groups[g]
+		if x.size == 0 || s.verdict(x).Verdict != 0 {
+			continue
+		}
+		allowed, failed := s.allows(int(x.member))
+		if failed {
+			return nil
+		}
+		open[g] = allowed
+	}
+	return open
+}
+
+// inRange reports whether no score can be out of range. Those of group States are in range.
+func (s *shape) inRange(rows []rowScorer) bool {
+	for k := range rows {
+		if _, ok := rows[k].Scorer.(InRange); !ok {
+			return false
+		}
+	}
+	for _, x := range s.static.scorers {
+		if _, ok := x.(InRange); x != nil && !ok {
+			return false
+		}
+	}
+	return true
 }
 
 func rowsAlone(x any) bool {

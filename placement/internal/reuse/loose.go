@@ -41,7 +41,7 @@ func (e *Engine) looseShape(pod *v1.Pod, key string, c compiled) *shape {
 	if _, again := e.met[string(e.room.key)]; again {
 		return nil
 	}
-	remember(e.met, string(e.room.key))
+	remember(e.met, string(e.room.key), struct{}{})
 	if len(e.statics) == 0 || e.readsStorage(pod) { // the first statics of all are kept: most pods of most clusters share them
 		return nil
 	}

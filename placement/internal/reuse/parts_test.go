@@ -105,9 +105,9 @@ func TestMoveToTheSameGroup(t *testing.T) {
 // Pods whose requests were asked about before share the answers about rows only with pods of the same requests.
 func TestPartKeys(t *testing.T) {
 	e := New(nobody{}, func() []int { return nil }, nil)
-	first, heaps := e.partKey(nil, compiled{})
+	first, heaps := e.partKey(nil, compiled{}, false)
 	require.False(t, heaps)
-	second, heaps := e.partKey(nil, compiled{})
+	second, heaps := e.partKey(nil, compiled{}, false)
 	require.True(t, heaps)
 	require.NotEqual(t, first, second)
 }

@@ -181,6 +181,9 @@ type (
 	NodeAlone interface{ NodeAlone() bool }
 )
 
+// InRange is optional for a scorer: its scores, normalized if it is a Normalizer, are in 0 to 100 for every node.
+type InRange interface{ InRange() }
+
 // Scorer gives raw scores.
 type Scorer interface{ Raw(slot int) int64 }
 
