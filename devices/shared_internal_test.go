@@ -31,7 +31,7 @@ func TestAllocationSharesNothing(t *testing.T) {
 	require.Equal(t, []string{"Broken"}, slice.Spec.Devices[0].BindingFailureConditions)
 }
 
-// What allocations take of a pool is counted anew each time, also where no int64 holds the amount.
+// Each search counts again what allocations take of a pool. The amount may be more than an int64 holds.
 func TestCountersStay(t *testing.T) {
 	const amount = "123456789012345678901"
 	published := slotsOf("n", amount, resourcev1.Device{Name: "a"})
@@ -46,7 +46,7 @@ func TestCountersStay(t *testing.T) {
 	}
 }
 
-// A request of all devices needs those that were found for it, not for another request.
+// A request of all devices needs the devices that were found for that request.
 func TestNeedOfAll(t *testing.T) {
 	s := &Search{found: [][]candidate{make([]candidate, 1), make([]candidate, 3)}}
 	require.Equal(t, 3, s.need(&request{id: 1, all: true}))

@@ -24,7 +24,8 @@ type Group struct {
 
 // All says of the pods that wait ([Input.Pending]) why they wait and what helps, once for equal pods of one owner. The pods are tried in their order,
 // each once whatever Stop says. Those that get a node are in no group, and the others wait beside them. Options are those of each
-// diagnosis; when Stop returns true, the groups that are left have no remedies and Cut says so. The errors are those of [Relax], except that pods on a node, finished pods, nil pods and pods of other schedulers are left out. Nothing is modified.
+// diagnosis; when Stop returns true, the groups that are left have no remedies and Cut says so. The errors are those of [Relax], except
+// that pods on a node, finished pods, nil pods and pods of other schedulers are left out. Nothing is modified.
 //
 // The remedies are those of [Relax] but for the moves of pods that are seldom the best advice about the cause, and for further models of a new node.
 //

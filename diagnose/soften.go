@@ -10,9 +10,9 @@ import (
 	"github.com/podberth/podberth/cluster"
 )
 
-// softened returns the changes that make required anti-affinity of a StatefulSet to its own pods a preference. The terms of its old pods keep
-// the new ones off, and a rolling update would wait for the first new pod for ever: the pods of one domain are deleted once, and those that
-// wait, which the controller makes again with the new template. A Deployment makes pods of the old template again, so this does not help it.
+// softened returns the changes that make required anti-affinity of a StatefulSet to its own pods a preference. The old pods still have the
+// old terms, which keep new pods off, and a rolling update waits for the first new pod. So the pods of one domain, and the pods that wait, are
+// deleted once: the controller makes them again with the new template. A Deployment makes pods of the old template again: no help there.
 func (d *diagnosis) softened() (out []Change) {
 	if d.cause.Type != causeAntiAffinity || d.owner.kind != "StatefulSet" || len(d.crew.running) == 0 || d.keepsRevision() {
 		return nil

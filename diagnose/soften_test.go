@@ -13,7 +13,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// The anti-affinity of a StatefulSet becomes a preference together with the deletion of the running pods of one domain, that with the fewest, and of
+// The anti-affinity of a StatefulSet becomes a preference, and two groups of pods are deleted once: those that run in the domain with the fewest, and
 // those that wait. A Deployment would make its old pods again, and pods below a partition stay old.
 func TestSoften(t *testing.T) {
 	type test struct {

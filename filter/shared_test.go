@@ -24,7 +24,7 @@ func TestPreFiltersShareNothing(t *testing.T) {
 	f.Add(PreFilterResult{Plugin: "E", Nodes: []string{}})
 	require.Equal(t, []string{"A", "B", "C", "E"}, f.Rejecters())
 	f.Rejecters()[0] = "x"
-	require.Equal(t, []string{"node(s) didn't satisfy plugin(s) [A B C E]"}, f.LeftOut(), "the plugins that narrowed are others than those that rejected")
+	require.Equal(t, []string{"node(s) didn't satisfy plugin(s) [A B C E]"}, f.LeftOut(), "plugins that narrowed, not plugins that rejected")
 }
 
 // reusing is a predicate that fills one list with the reasons of each node.

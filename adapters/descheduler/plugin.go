@@ -24,7 +24,7 @@ type Plugin struct {
 var _ frameworktypes.EvictorPlugin = &Plugin{}
 
 // builder returns a function that builds plugins. Plugins of one informer factory share what they know of the cluster: a descheduler may build
-// its plugins anew for every cycle. Only the last factory is remembered.
+// its plugins again for every cycle. Only the last factory is remembered.
 func builder() pluginregistry.PluginBuilder {
 	var mu sync.Mutex
 	var last *follower

@@ -6,7 +6,7 @@
 //	GOWORK=off go run ./importers karpenter            what the specs of its device allocator ask, asked of podberth and of kube-scheduler's allocator
 //	GOWORK=off go run ./importers scheduler-library    which nodes take the pods of generated clusters, asked of it and of podberth, with the cost
 //
-// Tests first run as they are: those that fail then are not counted. A test or an answer that differs must be named here with the reason, and a
+// The tests run without podberth first. Tests that fail then are not counted. A test or an answer that differs must be named here with the reason, and a
 // reason that nothing needs any more is an error. docs/reports/importers.md has the last reports.
 package main
 
