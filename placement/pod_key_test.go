@@ -11,17 +11,17 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// TestSignature checks which pods of one template have equal signatures, and which pods have no signature.
-func TestSignature(t *testing.T) {
-	signature := DefaultProfile().PodKey
+// TestPodKey checks which pods of one template have equal keys, and which pods have none.
+func TestPodKey(t *testing.T) {
+	podKey := DefaultProfile().PodKey
 	base := testkit.Pod("a").Labels("app=web").Request("cpu=1").Obj()
 	same := func(change func(p *v1.Pod)) bool {
 		p := base.DeepCopy()
 		p.Name, p.UID = "b", "b"
 		change(p)
-		return signature(p) == signature(base)
+		return podKey(p) == podKey(base)
 	}
-	require.NotEmpty(t, signature(base))
+	require.NotEmpty(t, podKey(base))
 	require.True(t, same(func(*v1.Pod) {}))
 	require.True(t, same(func(p *v1.Pod) {
 		p.Spec.Volumes = []v1.Volume{{Name: "kube-api-access-x", VolumeSource: v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{}}}}
@@ -40,22 +40,22 @@ func TestSignature(t *testing.T) {
 	}
 	own := base.DeepCopy()
 	own.Spec.Volumes = []v1.Volume{{VolumeSource: v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{}}}}
-	require.Empty(t, signature(own))
+	require.Empty(t, podKey(own))
 	own = base.DeepCopy()
 	own.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "c"}}
-	require.Empty(t, signature(own))
-	require.Empty(t, signature(nil))
+	require.Empty(t, podKey(own))
+	require.Empty(t, podKey(nil))
 	foreign := DefaultProfile()
 	foreign.Filters = append(foreign.Filters, &Plugin{Name: "Foreign"})
 	require.Empty(t, foreign.PodKey(base), "a plugin that does not say what it reads")
 
-	_, err := queue.New(queue.Options{ShareFailures: true, PodKey: signature})
+	_, err := queue.New(queue.Options{ShareFailures: true, PodKey: podKey})
 	require.NoError(t, err)
 }
 
 // Each key is written once: that of a plugin which filters and scores, and that of plugins with one KeyName. Plugins without a KeyName share
 // none.
-func TestSignatureHasEachKeyOnce(t *testing.T) {
+func TestPodKeyHasEachKeyOnce(t *testing.T) {
 	plugin := func(name, keyName, key string) *Plugin {
 		return &Plugin{Name: name, KeyName: keyName, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return append(dst, key...) }}
 	}
@@ -70,9 +70,9 @@ func TestSignatureHasEachKeyOnce(t *testing.T) {
 	require.Empty(t, p.PodKey(pod), "a score that does not say what it reads")
 }
 
-// TestSignatureHasEveryKey changes every field of some pods, one field at a time. Whenever the key of a plugin changes,
-// the signature must change.
-func TestSignatureHasEveryKey(t *testing.T) {
+// TestPodKeyHasEveryKey changes every field of some pods, one field at a time. Whenever the key of a plugin changes,
+// that of the pod must change.
+func TestPodKeyHasEveryKey(t *testing.T) {
 	profile := DefaultProfile()
 	plugins := append([]*Plugin(nil), profile.Filters...)
 	for _, w := range profile.Scores {
@@ -91,7 +91,7 @@ func TestSignatureHasEveryKey(t *testing.T) {
 		pod := base.DeepCopy()
 		try := func(path string) {
 			if now := profile.PodKey(pod); now == before && now != "" {
-				require.Equal(t, of, keys(pod), "%s%s changes the key of a plugin and not the signature", name, path)
+				require.Equal(t, of, keys(pod), "%s%s changes the key of a plugin and not that of the pod", name, path)
 			} else {
 				differ++
 			}
