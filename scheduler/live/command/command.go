@@ -145,7 +145,8 @@ func (o *options) prepare() (p prepared, err error) {
 	if err != nil {
 		return p, usage{err}
 	}
-	p.daemon = daemon.Config{Groups: gates, REST: reach, Configuration: p.configuration, Lease: lease, Permissions: o.permissions, Leftover: o.leftover, Causes: o.causes}
+	leftover := max(o.leftover, 1) // 0 is the daemon's default, and kube-scheduler's word for every pod that waits
+	p.daemon = daemon.Config{Groups: gates, REST: reach, Configuration: p.configuration, Lease: lease, Permissions: o.permissions, Leftover: leftover, Causes: o.causes}
 	return p, nil
 }
 
@@ -168,14 +169,18 @@ func (o *options) run(ctx context.Context, stdout io.Writer) error {
 	if p.daemon.Lease != nil {
 		s.elector = p.daemon.Lease.WatchDog
 	}
-	stop, err := o.serve(s)
+	reports, closeReports, err := o.reports(stdout)
 	if err != nil {
 		return err
 	}
+	stop, err := o.serve(s)
+	if err != nil {
+		return errors.Join(err, closeReports())
+	}
 	p.daemon.Registry = s.registry
-	err = ended(ctx, o.schedule(ctx, p, s, stdout))
+	err = ended(ctx, o.schedule(ctx, p, s, reports))
 	stop()
-	return err
+	return errors.Join(err, closeReports())
 }
 
 // ended returns the command's error when the scheduler has ended with an error: none after a stop, unless the lease was lost.
@@ -187,10 +192,10 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// schedule runs the scheduler, or its shadow.
-func (o *options) schedule(ctx context.Context, p prepared, s *server, stdout io.Writer) error {
+// schedule runs the scheduler, or its shadow, which writes reports.
+func (o *options) schedule(ctx context.Context, p prepared, s *server, reports io.Writer) error {
 	if o.shadow.on {
-		return o.runShadow(ctx, p, s, stdout)
+		return judge(ctx, p, s, reports)
 	}
 	d, err := daemon.New(ctx, p.daemon)
 	if err != nil {

@@ -43,12 +43,12 @@ func TestFlags(t *testing.T) {
 
 // Everything that is wrong with the flags of the server and of the logs is reported, each in a line.
 func TestValidate(t *testing.T) {
-	o := parsed(t, "--secure-port=99999", "--requestheader-username-headers= ", "--logging-format=none", "--pending-causes=-1s", "--tls-cert-file=c.pem", "--shadow-output=o.json")
+	o := parsed(t, "--secure-port=99999", "--requestheader-username-headers= ", "--logging-format=none", "--tls-cert-file=c.pem", "--pending-causes=-1s", "--shadow-output=o.json")
 	o.authorization.WebhookRetryBackoff = &wait.Backoff{}
 	got := lines(usage{o.validate()})
 	require.Len(t, got, 7)
-	for k, want := range []string{"--secure-port 99999 must be", "requestheader-username-headers", "number of webhook retry attempts", `format: Invalid value: "none"`, "--pending-causes -1s: must not be below 0",
-		"--tls-cert-file, --tls-private-key-file: give both or none", "--shadow-output o.json: needs --shadow"} {
+	for k, want := range []string{"--secure-port 99999 must be", "requestheader-username-headers", "number of webhook retry attempts", `format: Invalid value: "none"`,
+		"--tls-cert-file, --tls-private-key-file: give both or none", "--pending-causes -1s: must not be below 0", "--shadow-output o.json: needs --shadow"} {
 		require.Contains(t, got[k], want)
 	}
 }

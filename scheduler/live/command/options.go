@@ -84,7 +84,7 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.config, "config", "", "File with a KubeSchedulerConfiguration. Without it: the default profile.")
 	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "File that says how to reach the API server. Without it, and without --master or clientConnection.kubeconfig: the pod's service account.")
 	fs.StringVar(&o.master, "master", "", "Address of the API server; overrides the one in the kubeconfig.")
-	fs.Float32Var(&o.qps, "kube-api-qps", 50, "Requests per second to the API server, of each client.")
+	fs.Float32Var(&o.qps, "kube-api-qps", 50, "Requests per second to the API server, of each client. Below 0: no limit. 0: 5.")
 	fs.IntVar(&o.burst, "kube-api-burst", 100, "Requests that a client may make at once.")
 	fs.StringVar(&o.contentType, "kube-api-content-type", "application/vnd.kubernetes.protobuf", "Content type of requests to the API server.")
 	fs.BoolVar(&o.lease.elect, "leader-elect", true, "Hold a lease while scheduling, so that one of several replicas schedules.")
@@ -94,7 +94,7 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.lease.lock, "leader-elect-resource-lock", "leases", "Kind of the lock: leases.")
 	fs.StringVar(&o.lease.name, "leader-elect-resource-name", "kube-scheduler", "Name of the lease. Replicas, and a kube-scheduler that must not schedule at the same time, have the same.")
 	fs.StringVar(&o.lease.namespace, "leader-elect-resource-namespace", "kube-system", "Namespace of the lease.")
-	fs.DurationVar(&o.leftover, "pod-max-in-unschedulable-pods-duration", 5*time.Minute, "Longest time that a pod waits as unschedulable without being tried again.")
+	fs.DurationVar(&o.leftover, "pod-max-in-unschedulable-pods-duration", 5*time.Minute, "Longest time that a pod waits as unschedulable without being tried again. Pods are looked at every 30 s. 0: every pod is tried then.")
 	fs.BoolVar(&o.profiling, "profiling", true, "Serve /debug/pprof/.")
 	fs.DurationVar(&o.causes, "pending-causes", 0, "Time between two counts of the waiting pods by the cause, for the metric podberth_pending_pods. 0: no such metric. A count that takes long is followed by a longer pause.")
 	fs.BoolVar(&o.permissions, "check-permissions", true, "Ask the API server at the start whether the account may do all that the scheduler does.")
@@ -150,6 +150,9 @@ func (o *options) rest(c *configv1.KubeSchedulerConfiguration) (*rest.Config, er
 	take(o.given, "kube-api-qps", &out.QPS, &c.ClientConnection.QPS)
 	take(o.given, "kube-api-burst", &out.Burst, &burst)
 	take(o.given, "kube-api-content-type", &out.ContentType, &c.ClientConnection.ContentType)
+	if err := validateReach(out); err != nil {
+		return nil, err
+	}
 	out.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 	out.DisableCompression = true
 	return out, nil
@@ -178,6 +181,9 @@ func (o *options) leaseOf(c *config.Configuration) (*lead.Lease, error) {
 	if f.lock != "leases" {
 		return nil, fmt.Errorf("--leader-elect-resource-lock %s: only leases is supported", f.lock)
 	}
+	if err := f.validate(); err != nil {
+		return nil, err
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, err
@@ -195,25 +201,6 @@ func take[T any](fs *pflag.FlagSet, flag string, to, from *T) {
 	if !fs.Changed(flag) {
 		*to = *from
 	}
-}
-
-// validate returns everything that is wrong with the flags of the server.
-func (o *options) validate() error {
-	var errs []error
-	errs = append(errs, o.serving.Validate()...)
-	errs = append(errs, o.authentication.Validate()...)
-	errs = append(errs, o.authorization.Validate()...)
-	errs = append(errs, logsapi.Validate(o.logs, nil, nil).ToAggregate())
-	if o.causes < 0 {
-		errs = append(errs, fmt.Errorf("--pending-causes %v: must not be below 0", o.causes))
-	}
-	if pair := o.serving.ServerCert.CertKey; (pair.CertFile == "") != (pair.KeyFile == "") {
-		errs = append(errs, errors.New("--tls-cert-file, --tls-private-key-file: give both or none"))
-	}
-	if !o.shadow.on && o.shadow.output != "-" {
-		errs = append(errs, fmt.Errorf("--shadow-output %s: needs --shadow", o.shadow.output))
-	}
-	return errors.Join(errs...)
 }
 
 func (o *options) selfSigned() error {

@@ -51,6 +51,8 @@ leaderElection: {leaseDuration: 60s, renewDeadline: 40s, retryPeriod: 5s, resour
 		{"kubeconfig before configuration", "https://of-flag", []string{"--config", config, "--kubeconfig", kubeconfig("of-flag")}, 7, 9, "application/json", &configured},
 		{"qps", "https://of-config", []string{"--config", config, "--kube-api-qps", "3"}, 3, 9, "application/json", &configured},
 		{"burst", "https://of-config", []string{"--config", config, "--kube-api-burst", "100"}, 7, 100, "application/json", &configured},
+		{"no limit", "https://of-config", []string{"--config", config, "--kube-api-qps=-3"}, -3, 9, "application/json", &configured},
+		{"client-go's limit", "https://of-config", []string{"--config", config, "--kube-api-qps=0", "--kube-api-burst=0"}, 0, 0, "application/json", &configured},
 		{"content type", "https://of-config", []string{"--config", config, "--kube-api-content-type", protobuf}, 7, 9, protobuf, &configured},
 		{"no election", "https://of-config", []string{"--config", config, "--leader-elect=false"}, 7, 9, "application/json", nil},
 		{"no election in the configuration", "https://x", []string{"--config", none, "--kubeconfig", kubeconfig("x")}, 50, 100, protobuf, nil},
@@ -84,4 +86,13 @@ leaderElection: {leaseDuration: 60s, renewDeadline: 40s, retryPeriod: 5s, resour
 		lease.Identity, lease.Component, lease.WatchDog = "", "", nil // TestIdentity
 		require.Equal(t, c.lease, lease)
 	})
+}
+
+// A pod may wait as unschedulable for no time: it is tried each time that the queue looks, as with kube-scheduler.
+func TestLeftover(t *testing.T) {
+	for text, want := range map[string]time.Duration{"0s": 1, "-1s": 1, "1h": time.Hour} {
+		p, err := parsed(t, "--master=http://127.0.0.1:1", "--pod-max-in-unschedulable-pods-duration="+text).prepare()
+		require.NoError(t, err)
+		require.Equal(t, want, p.daemon.Leftover, text)
+	}
 }

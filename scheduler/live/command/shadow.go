@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,16 +14,16 @@ import (
 	"github.com/podberth/podberth/scheduler/live/shadow"
 )
 
-// runShadow judges other schedulers until the context ends.
-func (o *options) runShadow(ctx context.Context, p prepared, s *server, stdout io.Writer) error {
-	if o.shadow.output == "-" {
-		return judge(ctx, p, s, stdout)
+// reports returns where the reports of --shadow go, and what closes it.
+func (o *options) reports(stdout io.Writer) (io.Writer, func() error, error) {
+	if !o.shadow.on || o.shadow.output == "-" {
+		return stdout, func() error { return nil }, nil
 	}
 	f, err := os.OpenFile(o.shadow.output, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
-		return usage{fmt.Errorf("--shadow-output: %w", err)}
+		return nil, nil, usage{fmt.Errorf("--shadow-output: %w", err)}
 	}
-	return errors.Join(judge(ctx, p, s, f), f.Close())
+	return f, f.Close, nil
 }
 
 // judge counts each judged pod in a metric, and writes a JSON line for each difference that is not a tie.

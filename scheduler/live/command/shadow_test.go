@@ -106,10 +106,3 @@ func TestShadow(t *testing.T) {
 		require.Equal(t, "default/d unknown gone", r.Pod+" "+string(r.Verdict)+" "+r.Node)
 	})
 }
-
-// A file that cannot be made is a mistake of the caller.
-func TestShadowOutput(t *testing.T) {
-	code, _, errs := command(t, "--master=http://127.0.0.1:1", "--shadow", "--shadow-output=/none/x")
-	require.Equal(t, 2, code)
-	require.Equal(t, "error: --shadow-output: open /none/x: no such file or directory\n", errs)
-}
