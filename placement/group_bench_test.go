@@ -60,24 +60,36 @@ func BenchmarkDecideGroup(b *testing.B) {
 	}
 }
 
-// BenchmarkWaitingGang decides about a gang whose last member has no room anywhere: with 10,000 running pods that cannot leave.
+// waitingGang writes nodes with two running pods each, which cannot leave, and a gang whose last member has no room anywhere.
+func waitingGang(nodes int) string {
+	var text strings.Builder
+	text.WriteString(strings.Replace(largeGroup(nodes, 1, 20, 9, ""), "gang9", "gang10", 1) + "pod large:9 in=g\n")
+	for k := range 2 * nodes {
+		fmt.Fprintf(&text, "pod r%d:1 on=n%d\n", k, k%nodes)
+	}
+	return text.String()
+}
+
+// BenchmarkWaitingGang decides about a gang whose last member has no room anywhere, where each member looks at a part of the nodes and where it
+// looks at all.
 func BenchmarkWaitingGang(b *testing.B) {
 	for _, nodes := range []int{5000, 50000} {
-		b.Run(fmt.Sprint(nodes), func(b *testing.B) {
-			var text strings.Builder
-			text.WriteString(strings.Replace(largeGroup(nodes, 1, 20, 9, ""), "gang9", "gang10", 1) + "pod large:9 in=g\n")
-			for k := range 2 * nodes {
-				fmt.Fprintf(&text, "pod r%d:1 on=n%d\n", k, k%nodes)
-			}
-			s, _, placer, o := groupSnapshot(b, text.String())
-			placer.DecideGroup(s.Queued, o)
-			before := testkit.ProcessorTime(b)
-			for b.Loop() {
-				d := placer.DecideGroup(s.Queued, o)
-				require.Equal(b, filter.Unschedulable, d.Code, d.Groups[0].Message)
-			}
-			b.ReportMetric(float64((testkit.ProcessorTime(b)-before).Microseconds())/float64(b.N), "cpu-us/op")
-		})
+		for name, sampling := range map[string]filter.Sampling{"part": {}, "all": placement.AllNodes()} {
+			b.Run(fmt.Sprintf("%s/%d", name, nodes), func(b *testing.B) {
+				s, snapshot, _, o := groupSnapshot(b, waitingGang(nodes))
+				profile := s.Profile()
+				profile.Sampling = sampling
+				placer, err := placement.NewPlacer(snapshot, profile)
+				require.NoError(b, err)
+				placer.DecideGroup(s.Queued, o)
+				before := testkit.ProcessorTime(b)
+				for b.Loop() {
+					d := placer.DecideGroup(s.Queued, o)
+					require.Equal(b, filter.Unschedulable, d.Code, d.Groups[0].Message)
+				}
+				b.ReportMetric(float64((testkit.ProcessorTime(b)-before).Microseconds())/float64(b.N), "cpu-us/op")
+			})
+		}
 	}
 }
 

@@ -118,7 +118,8 @@ type PreFiltered struct {
 	Reasons []string
 	// Nodes are the names of the only nodes that can take the pod. nil: all nodes.
 	Nodes []string
-	// Predicate checks the nodes. nil allows every node.
+	// Predicate checks the nodes. nil allows every node. A verdict of code Error (filter.Coder) ends the attempt, unless an earlier filter
+	// rejects the node or the search ends before it: whether a later filter rejects the node, or another node is free, does not matter.
 	Predicate filter.Predicate
 }
 

@@ -63,7 +63,8 @@ func TestKey(t *testing.T) {
 				require.Equal(t, c.raw<<32+math.MaxUint32-3, key, "%+v", c)
 			}
 			sh := &shape{engine: &Engine{log: s, plugins: []Plugin{{Group: Rows, Weight: 1, Scorer: func(*v1.Pod) (Scorer, error) { return rated{c.raw}, nil }}}, scores: []int{0}}, own: -1}
-			own, ok := sh.ownOf(nil)
+			own, fails, ok := sh.ownOf(nil)
+			require.False(t, fails)
 			require.True(t, ok)
 			if score, ok := own(0); c.fits {
 				require.True(t, ok, "%+v", c)

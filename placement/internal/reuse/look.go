@@ -18,6 +18,7 @@ type sighting struct {
 type look struct {
 	s       *shape
 	own     func(i int) (int64, bool)
+	fails   bool // own may say that the predicate failed
 	without map[int]bool
 	groups  []candidate
 	tie     bool       // found is asked for
@@ -32,7 +33,7 @@ type look struct {
 // must ask the plugins node by node.
 func (s *shape) look(q *Question) (Answer, bool) {
 	e := s.engine
-	own, ok := s.ownOf(q.Pod)
+	own, fails, ok := s.ownOf(q.Pod)
 	if !ok {
 		return Answer{}, false
 	}
@@ -40,7 +41,7 @@ func (s *shape) look(q *Question) (Answer, bool) {
 	if order == nil {
 		order = e.order()
 	}
-	w := look{s: s, own: own, without: q.Without, groups: s.candidates(), tie: q.Tie != nil, found: e.room.found[:0], spans: s.spansOf(q, order), limit: q.Limit}
+	w := look{s: s, own: own, fails: fails, without: q.Without, groups: s.candidates(), tie: q.Tie != nil, found: e.room.found[:0], spans: s.spansOf(q, order), limit: q.Limit}
 	if w.limit <= 0 {
 		w.limit = len(order)
 	}
@@ -112,14 +113,14 @@ func (w *look) nodes(slots []int) bool {
 		w.examined++
 		g := s.candidateOf(i)
 		c := &w.groups[g]
-		if c.count < 0 {
+		if c.count == rejectedBefore || c.count == rejectedBehind && !w.fails {
 			continue
 		}
 		score, ok := w.own(i)
 		if !ok {
 			return false
 		}
-		if score < 0 || w.without[i] {
+		if score < 0 || c.count < 0 || w.without[i] {
 			continue
 		}
 		if c.count == 0 {
@@ -147,7 +148,7 @@ func (w *look) nodes(slots []int) bool {
 func (w *look) first(c *candidate, i int) (allowed, ok bool) {
 	allowed, failed := w.s.allows(i)
 	if !allowed {
-		c.count = -1
+		c.count = rejectedBehind
 	}
 	return allowed, !failed
 }
@@ -251,26 +252,31 @@ func (s *shape) chooseFound(groups []candidate, found []sighting, tie func(n int
 }
 
 // ownOf returns a function that returns the score of a slot over rows: negative when its rows reject the slot. That function reports false
-// when the sum of the scores is out of range or the predicate fails.
-func (s *shape) ownOf(pod *v1.Pod) (func(i int) (int64, bool), bool) {
-	if w := s.rows; w != nil {
-		return func(i int) (int64, bool) { return w.keys[i] >> 32, true }, true
+// when the sum of the scores is out of range or the predicate fails. fails is true if the predicate may fail.
+func (s *shape) ownOf(pod *v1.Pod) (own func(i int) (int64, bool), fails, ok bool) {
+	if w := s.rows; w != nil { // no node failed
+		return func(i int) (int64, bool) { return w.keys[i] >> 32, true }, false, true
 	}
 	a, ok := s.engine.askerOf(pod)
 	return func(i int) (int64, bool) {
 		key, _, ok := a.key(i, 0)
 		return key >> 32, ok
-	}, ok
+	}, a.coder != nil, ok
 }
 
-// candidates returns a candidate for each group of the layout, and behind them for each group of exceptions. A count of -1 means that a
-// static predicate rejects the group.
+// Counts of groups that are rejected: by a predicate before the one that reads rows, or by one behind it.
+const (
+	rejectedBefore = -1
+	rejectedBehind = -2
+)
+
+// candidates returns a candidate for each group of the layout, and behind them for each group of exceptions.
 func (s *shape) candidates() []candidate {
 	l, dst := s.layout, s.engine.room.groups[:0]
 	add := func(base int32) {
 		c := candidate{class: l.groups[base].class}
 		if s.verdict(&l.groups[base]).Verdict != 0 {
-			c.count = -1
+			c.count = rejectedBefore
 		}
 		dst = append(dst, c)
 	}
