@@ -28,7 +28,7 @@ func largeGroup(nodes, sizes, domain, pods int, key string) string {
 }
 
 // BenchmarkDecideGroup decides about gangs over 5,000 and 50,000 nodes: 1,000 members anywhere, 100 within one of 50 zones, and 100 within a
-// rack of 20 nodes, where racks are equal and where no rack is equal to another. Gangs like each were decided before. It reports the processor time too, which other processes change less.
+// rack of 20 nodes, where racks are equal and where no rack is equal to another, and there with a larger member first. Gangs like each were decided before. It reports the processor time too, which other processes change less.
 func BenchmarkDecideGroup(b *testing.B) {
 	type test struct {
 		name                string
@@ -39,9 +39,14 @@ func BenchmarkDecideGroup(b *testing.B) {
 		for _, c := range []test{
 			{"anywhere", 1, 20, 1000, ""}, {"in one of 50 zones", 1, nodes / 50, 100, "key=zone"},
 			{"in a rack of 20", 1, 20, 100, "key=zone"}, {"in a rack of 20 of its own kind", 991, 20, 100, "key=zone"},
+			{"in a rack of 20 of its own kind, with a leader", 991, 20, 100, "key=zone"},
 		} {
 			b.Run(fmt.Sprintf("%s/%d", c.name, nodes), func(b *testing.B) {
-				s, snapshot, _, o := groupSnapshot(b, "gates=T\n"+largeGroup(nodes, c.sizes, c.domain, c.pods, c.key))
+				text := largeGroup(nodes, c.sizes, c.domain, c.pods, c.key)
+				if strings.HasSuffix(c.name, "leader") {
+					text = strings.Replace(text, "pod p0:1", "pod p0:2", 1)
+				}
+				s, snapshot, _, o := groupSnapshot(b, "gates=T\n"+text)
 				profile := s.Profile()
 				profile.Sampling = placement.AllNodes()
 				placer, err := placement.NewPlacer(snapshot, profile)
@@ -94,14 +99,16 @@ func BenchmarkWaitingGang(b *testing.B) {
 }
 
 // BenchmarkFirstGang decides about gangs of which none was decided before: 100 equal members within a rack of 20 nodes, of which few are equal
-// to another. Each gang asks for more than the one before, over nodes that are known. In "fails" no rack has room.
+// to another. Each gang asks for more than the one before, over nodes that are known. In "fails" no rack has room. A leader asks for more than the
+// others: then each rack is tried.
 func BenchmarkFirstGang(b *testing.B) {
 	for _, nodes := range []int{5000, 50000} {
 		for _, c := range []struct {
 			name string
 			cpu  int64 // of the first gang, in thousandths
 			code filter.Code
-		}{{"placed", 1000, filter.Success}, {"fails", 3000, filter.Unschedulable}} {
+			more int64 // that the first member asks for
+		}{{"placed", 1000, filter.Success, 0}, {"fails", 3000, filter.Unschedulable, 0}, {"placed with a leader", 1000, filter.Success, 500}, {"fails with a leader", 3000, filter.Unschedulable, 500}} {
 			b.Run(fmt.Sprintf("%s/%d", c.name, nodes), func(b *testing.B) {
 				s, snapshot, _, o := groupSnapshot(b, "gates=T\n"+largeGroup(nodes, 991, 20, 100, "key=zone"))
 				profile := s.Profile()
@@ -110,8 +117,12 @@ func BenchmarkFirstGang(b *testing.B) {
 				require.NoError(b, err)
 				cpu := c.cpu
 				first := func() {
-					for _, pod := range s.Queued {
-						pod.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = *resource.NewMilliQuantity(cpu, resource.DecimalSI)
+					for k, pod := range s.Queued {
+						amount := cpu
+						if k == 0 {
+							amount += c.more
+						}
+						pod.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = *resource.NewMilliQuantity(amount, resource.DecimalSI)
 					}
 					cpu++
 					d := placer.DecideGroup(s.Queued, o)

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -20,7 +21,11 @@ var groupRules = []Rule{
 		if !ok {
 			return
 		}
-		if _, _, err := podgroup.RootOf(c.groups(), w.pod.Namespace, group, allGroups); err != nil {
+		switch _, _, err := podgroup.RootOf(c.groups(), w.pod.Namespace, group, allGroups); {
+		case errors.Is(err, podgroup.ErrCycle):
+			c.report(w.path+".schedulingGroup.podGroupName", "make the composite groups again, one of them without a parent",
+				"%v: where groups count, the pods wait for ever, without an event or a condition", err)
+		case err != nil:
 			c.report(w.path+".schedulingGroup.podGroupName", "create the group",
 				"%v: where groups count, the pods wait until it exists, without an event or a condition", err)
 		}

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/podgroup"
 )
@@ -90,6 +91,12 @@ func TestGroups(t *testing.T) {
 			w.pod("", "", "bare", "n2", template("g", "cpu=1", in("g")))
 			w.group("g", 2, whole)
 		}, given("n1"), []string{"n1: pinned: bare"}, nil},
+		{"pods that nobody makes again", "with force they leave with their group", func(w *world) {
+			for name, node := range map[string]string{"a": "n1", "b": "n2"} {
+				w.pod("", "", name, node, template(name, "cpu=1", in("g")))
+			}
+			w.group("g", 2, whole)
+		}, Options{Nodes: []string{"n1"}, Order: Given, Drain: disruption.DrainOptions{Force: true}}, []string{"0s replace n1 until 2s", "  0s..2s: a, b"}, nil},
 	}, func(t *testing.T, c struct {
 		name, why string
 		cluster   func(w *world)

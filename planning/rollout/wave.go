@@ -153,7 +153,7 @@ func (w *wave) evictAll(all []departure, out map[*item]refusal) (failed *item) {
 		}
 		w.budgets.charge(s.it, d)
 		w.take(s.it, true)
-		sets[s.it.unit] = s.it.unit.ordered
+		sets[s.it.unit] = s.it.unit != nil && s.it.unit.ordered
 		group, decisions = append(group, s), append(decisions, d)
 	}
 	w.budgets.sync(w.scale, w.clock()) // forgets the disrupted pods, whose names come again

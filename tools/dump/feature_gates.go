@@ -21,13 +21,18 @@ func (o *Objects) Groups(said groups.FeatureGates) (*podgroup.Gates, error) {
 	for _, note := range said.Notes() {
 		o.Warnings.Aside("", note)
 	}
+	count := len(o.PodGroups) + len(o.CompositePodGroups)
 	if said.OfGroups() {
-		return said.Gates()
+		gates, err := said.Gates()
+		if _, meant := said[groups.GenericWorkload]; err == nil && gates == nil && count > 0 && !meant {
+			o.Warnings.Aside("", fmt.Sprintf("the input has %s, and --feature-gates leaves %s off: pods are placed as if they had no group", report.Count(count, "group"), groups.GenericWorkload))
+		}
+		return gates, err
 	}
 	on := o.needed()
 	if len(on) > 0 {
 		o.Warnings.Aside("", fmt.Sprintf("the input has %s; feature gates that count as on: %s; --feature-gates=%s=false places pods as if they had no group",
-			report.Count(len(o.PodGroups)+len(o.CompositePodGroups), "group"), strings.Join(slices.Sorted(maps.Keys(on)), ", "), groups.GenericWorkload))
+			report.Count(count, "group"), strings.Join(slices.Sorted(maps.Keys(on)), ", "), groups.GenericWorkload))
 	}
 	return on.Gates()
 }

@@ -79,6 +79,7 @@ func TestFeatureGates(t *testing.T) {
 		{"composite", "its gates too", tree, "", &podgroup.Gates{Topology: true, Composites: true}, "", "CompositePodGroup"},
 		{"claims", "the gate stays off, and a note says so", strings.Replace(plain, "basic: {}}", "basic: {}}, resourceClaims: [{name: d, resourceClaimName: c}]", 1), "", &podgroup.Gates{}, "", "group default/g has resource claims, which count as claims of its pods"},
 		{"off", "the user decides", zoned, "GenericWorkload=false", nil, "", ""},
+		{"off unsaid", "a gate that is not said is off, as in kube-scheduler", tree, "CompositePodGroup=false", nil, "", "the input has 1 group, and --feature-gates leaves GenericWorkload off: pods are placed as if they had no group"},
 		{"some", "the user decides", zoned, "GenericWorkload=true,TopologyAwareWorkloadScheduling=false", &podgroup.Gates{}, "", ""},
 		{"without groups", "as in the cluster to be", head, "GenericWorkload=true", &podgroup.Gates{}, "", ""},
 		{"of something else", "groups count as without the flag", plain, "TaintTolerationComparisonOperators=true", &podgroup.Gates{}, "", "feature gates that count as on: GenericWorkload"},

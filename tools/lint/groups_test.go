@@ -117,3 +117,20 @@ spec: {replicas: REPLICAS, selector: {matchLabels: {app: serve}}, template: {met
 		require.Contains(t, out, fmt.Sprintf("the group train needs %d pods and has %d", c.group, 4+c.pod))
 	})
 }
+
+// Composite groups that are each other's parents keep their pods waiting for ever: to create something does not help.
+func TestGroupCycle(t *testing.T) {
+	text := strings.Replace(trainingJob, "{schedulingPolicy: {gang: {minCount: 4}},", "{parentCompositePodGroupName: a, workloadRef: {workloadName: w, templateName: t}, schedulingPolicy: {gang: {minCount: 4}},", 1)
+	for child, parent := range map[string]string{"a": "b", "b": "a"} {
+		text += fmt.Sprintf(`---
+apiVersion: scheduling.k8s.io/v1alpha3
+kind: CompositePodGroup
+metadata: {name: %s}
+spec: {parentCompositePodGroupName: %s, workloadRef: {workloadName: w, templateName: t}, schedulingPolicy: {basic: {}}}
+`, child, parent)
+	}
+	_, out, errs := testkit.Program(Run, text, []string{"-f", "-"})
+	require.Contains(t, out, "warning: Job default/train: group-missing", errs)
+	require.Contains(t, out, "the parents of the group are a cycle: where groups count, the pods wait for ever")
+	require.Contains(t, out, "fix: make the composite groups again, one of them without a parent")
+}

@@ -70,6 +70,11 @@ func (w *world) treeFor(pod *v1.Pod) (tree *podgroup.Tree, pods []*v1.Pod, why s
 func howManyGroups(ctx context.Context, out *bytes.Buffer, stderr io.Writer, w *world, o options, profile placement.Profile, tree *podgroup.Tree, pods []*v1.Pod) (failed bool) {
 	placer := must.Get(placement.NewPlacer(w.snapshot, profile))
 	progress := report.NewProgress(stderr, "place: -how-many", "groups fit so far", nil)
+	for _, n := range tree.Leaves() {
+		if n.Needs() > mostCopies {
+			must.Do(fmt.Errorf("-how-many places at most %d pods: group %s/%s needs %d", mostCopies, n.Namespace, n.Name, n.Needs()))
+		}
+	}
 	copies := groupCopies(tree, pods)
 	within, quotas := upTo(ctx, max(1, mostCopies/len(copies)), progress), w.gate.Quotas.Clone()
 	var refused error

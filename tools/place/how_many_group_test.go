@@ -35,4 +35,8 @@ spec: {schedulingPolicy: {gang: {minCount: 2}}}
 	_, out, errs := simulate(t, single+strings.Replace(quota, "%", "5", 1), "-f", "-", "-how-many", "default/p", "-admit")
 	require.Contains(t, out, "more groups like podgroup/default/g fit, each with 2 pods.\n", errs)
 	require.Contains(t, out, "One more does not: pods \"p-3\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=5, limited: pods=5\n")
+
+	code, _, errs := simulate(t, strings.Replace(single, "minCount: 2", "minCount: 2147483647", 1), "-f", "-", "-how-many", "default/p")
+	require.Equal(t, 2, code)
+	require.Equal(t, "place: -how-many places at most 100000 pods: group default/g needs 2147483647\n", errs)
 }
