@@ -95,6 +95,9 @@ type schedule struct {
 
 	wrongClocks int // replicas whose clock of the lease is wrong
 
+	tide    *tide
+	tooLate map[types.UID]bool // pods that the API server bound later than a scheduler waits
+
 	gangs  []*gang // without -groups: none
 	shaken bool    // a leader or the API server ended, perhaps between two bindings of a group
 }
@@ -150,7 +153,7 @@ func (s *schedule) launch(r *replica) {
 	r.d, err = daemon.New(ctx, daemon.Config{
 		REST: r.link.config(), Configuration: c, Clock: r.clock, Groups: s.groupGates(),
 		Lease: &lead.Lease{Namespace: s.space, Name: "scheduler", Identity: name, Duration: 5 * time.Second, RenewDeadline: 4 * time.Second, RetryPeriod: 200 * time.Millisecond},
-		Write: write.Options{Timeout: 2 * time.Second, DeleteBackoff: 50 * time.Millisecond, DeleteBackoffLimit: time.Second},
+		Write: write.Options{Timeout: requestTime, DeleteBackoff: 50 * time.Millisecond, DeleteBackoffLimit: time.Second},
 	})
 	require.NoError(s.t, err)
 	d := r.d
@@ -195,6 +198,7 @@ func (s *schedule) restart() {
 	s.server.Stop()
 	s.server.Again(s.t)
 	s.api = kubernetes.NewForConfigOrDie(s.server.Config)
+	s.tide.connect(s.api)
 	for _, r := range s.replicas {
 		require.NoError(s.t, r.link.connect(s.server.Config, ""))
 		r.link.take(false)
@@ -250,7 +254,7 @@ func (s *schedule) wrong() string {
 			continue // the node is gone
 		}
 		free[p.Spec.NodeName] -= request(p)
-		if free[p.Spec.NodeName] < 0 {
+		if free[p.Spec.NodeName] < 0 && !s.late(p.Spec.NodeName, pods.Items) {
 			return "node " + p.Spec.NodeName + " has more than it can take"
 		}
 	}
@@ -421,7 +425,7 @@ func used() time.Duration {
 func newSchedule(t *testing.T, w *world, m *meddler, n int) (s *schedule, stop func()) {
 	s = &schedule{
 		t: t, n: n, rng: rand.New(rand.NewPCG(*faultsSeed, uint64(n))), server: w.server, api: kubernetes.NewForConfigOrDie(w.server.Config), meddler: m,
-		space: fmt.Sprintf("f%d", n), began: time.Now(), bindings: &tally{of: map[types.UID]int{}}, nodes: []string{"n1", "n2", "n3"},
+		space: fmt.Sprintf("f%d", n), began: time.Now(), bindings: &tally{of: map[types.UID]int{}}, nodes: []string{"n1", "n2", "n3"}, tooLate: map[types.UID]bool{},
 	}
 	stop = func() {}
 	s.disorder = s.rng.IntN(3) == 0
@@ -434,7 +438,10 @@ func newSchedule(t *testing.T, w *world, m *meddler, n int) (s *schedule, stop f
 	m.meddle(space, s.how)
 	_, err := s.api.CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{})
 	require.NoError(t, err)
-	return s, stop
+	end := stop
+	marks, still := startTide(t, s.api, s.space)
+	s.tide = marks
+	return s, func() { still(); end() }
 }
 
 // After any faults, and within a bounded time: every pod that fits is bound, once; no node has more than it can take; no bound
@@ -470,6 +477,7 @@ func TestFaults(t *testing.T) {
 		}
 		kinds["a node again under its assumed pods"] += s.again
 		kinds["a replica with a wrong clock of the lease"] += s.wrongClocks
+		kinds["a binding that the API server made too late"] += len(s.tooLate)
 		kinds["a group"] += len(s.gangs)
 		for _, g := range s.gangs {
 			if !g.touched && !s.shaken {

@@ -32,17 +32,27 @@ type faulty struct {
 type tally struct {
 	mu   sync.Mutex
 	of   map[types.UID]int
-	sent map[types.UID]bool // whatever the answer
+	sent map[types.UID]time.Time // when the last request ended at the latest, whatever the answer
 }
 
-// send notes a binding that was sent.
-func (c *tally) send(uid types.UID) {
+// send notes a binding that was sent, and when its request ends.
+func (c *tally) send(uid types.UID, end time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sent == nil {
-		c.sent = map[types.UID]bool{}
+		c.sent = map[types.UID]time.Time{}
 	}
-	c.sent[uid] = true
+	if end.After(c.sent[uid]) {
+		c.sent[uid] = end
+	}
+}
+
+// end returns when the last request to bind the pod ended at the latest.
+func (c *tally) end(uid types.UID) (end time.Time, sent bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	end, sent = c.sent[uid]
+	return end, sent
 }
 
 // sentTo counts those of the pods for which a binding was sent.
@@ -50,7 +60,7 @@ func (c *tally) sentTo(pods map[types.UID]bool) (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for uid := range pods {
-		if c.sent[uid] {
+		if _, sent := c.sent[uid]; sent {
 			n++
 		}
 	}
@@ -137,7 +147,8 @@ func (f *faulty) trip(r *http.Request, send func() (*http.Response, error)) (*ht
 		if err != nil {
 			return nil, err
 		}
-		f.bindings.send(b.UID)
+		end, _ := r.Context().Deadline()
+		f.bindings.send(b.UID, end)
 		if f.held != nil {
 			if err := f.held.pass(r, b); err != nil {
 				return nil, err

@@ -2,8 +2,10 @@ package daemon
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -159,6 +161,57 @@ func TestStopWaitsForInformers(t *testing.T) {
 			x.stop()
 			require.NoError(t, <-x.ended)
 			require.GreaterOrEqual(t, time.Since(began), time.Second)
+		}
+	})
+}
+
+// cutOff is a way to a server that is gone when away is closed: watches end, and requests are refused.
+type cutOff struct {
+	http.RoundTripper
+	away chan struct{}
+}
+
+func (c cutOff) RoundTrip(r *http.Request) (*http.Response, error) {
+	select {
+	case <-c.away:
+		return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	default:
+	}
+	ctx, cut := context.WithCancel(r.Context())
+	go func() {
+		select {
+		case <-c.away:
+		case <-r.Context().Done():
+		}
+		cut()
+	}()
+	return c.RoundTripper.RoundTrip(r.WithContext(ctx))
+}
+
+// A stop does not wait for informers that wait to ask an API server which has been away for long.
+func TestStopWhileAway(t *testing.T) { // B3.20
+	synctest.Test(t, func(t *testing.T) {
+		defer time.Sleep(5 * time.Minute) // of the bubble: the informers end
+		c := configure(t, &apitest.API{})
+		away := make(chan struct{})
+		c.REST.Transport = cutOff{c.REST.Transport, away}
+		s, err := NewShadow(t.Context(), c, func(shadow.Report) {})
+		require.NoError(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- s.Run(ctx) }()
+		d := start(t, c)
+		synctest.Wait()
+		close(away)
+		time.Sleep(5 * time.Minute) // of the bubble
+		for _, x := range []struct {
+			stop  func()
+			ended chan error
+		}{{stop, ended}, {d.stop, d.ended}} {
+			began := time.Now()
+			x.stop()
+			require.NoError(t, <-x.ended)
+			require.LessOrEqual(t, time.Since(began), 2*time.Second)
 		}
 	})
 }

@@ -227,8 +227,22 @@ func (f *Feed) objectsOf(x *source, s Sink) *objects {
 // Start runs the informers until the context ends.
 func (f *Feed) Start(ctx context.Context) { f.factory.StartWithContext(ctx) }
 
-// Stop waits for the informers after the context of Start has ended.
-func (f *Feed) Stop() { f.factory.Shutdown() }
+// stopLimit is how long Stop waits.
+const stopLimit = 2 * time.Second
+
+// Stop waits for the informers after the context of Start has ended, for at most two seconds. While the API server does not answer, an
+// informer of client-go sleeps for up to a minute before it asks again, and does not hear of the end.
+func (f *Feed) Stop() {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		f.factory.Shutdown()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(stopLimit):
+	}
+}
 
 // Wait returns when every object of the first lists was reported, or when the context ends.
 func (f *Feed) Wait(ctx context.Context) error {
