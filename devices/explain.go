@@ -65,6 +65,9 @@ type Refusal struct {
 	// part of the capacity, or counters. " in flight" follows the name of a claim whose allocation the API server does not have
 	// yet. It is empty for every other test.
 	Claims []string `json:"claims,omitempty"`
+	// Mismatches are what a selector compares and what the devices have instead, at most three. It has only comparisons of an
+	// attribute, a capacity or the driver with a literal: about everything else nothing is said.
+	Mismatches []Mismatch `json:"mismatches,omitempty"`
 }
 
 // Short reports whether the request has fewer devices than it wants.
@@ -227,6 +230,9 @@ func (e Explanation) Lines() []string {
 		for _, x := range r.Refused {
 			if x.Decisive {
 				line += fmt.Sprintf("; %d fail the test: %s", x.Devices, x.Test) + holderText(x.Claims)
+				for _, m := range x.Mismatches {
+					line += fmt.Sprintf(" (%s)", m.text())
+				}
 			}
 		}
 		out = append(out, line)

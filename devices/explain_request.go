@@ -46,6 +46,7 @@ func (s *Search) explainRequest(c *claimAsk, r *request, v *view) (out RequestRe
 	}
 	var failed [][]failure // by device
 	var names []string
+	var asked []*device
 	all := 0 // devices that match the selectors
 	for _, p := range v.pools {
 		if p.state != complete {
@@ -60,6 +61,7 @@ func (s *Search) explainRequest(c *claimAsk, r *request, v *view) (out RequestRe
 				out.Left++
 			}
 			failed, names = append(failed, list), append(names, d.object.Name)
+			asked = append(asked, d)
 		}
 	}
 	if out.Devices = len(failed); r.all {
@@ -80,7 +82,17 @@ func (s *Search) explainRequest(c *claimAsk, r *request, v *view) (out RequestRe
 		}
 	}
 	for k, n := range counts {
-		out.Refused = append(out.Refused, Refusal{Test: tests[k].text, Devices: n, Names: first[k], Decisive: decisive&(1<<k) != 0})
+		refused := Refusal{Test: tests[k].text, Devices: n, Names: first[k], Decisive: decisive&(1<<k) != 0}
+		if step := tests[k].step; step >= 1 && step <= maxSelectors && refused.Decisive {
+			var of []*device
+			for at, m := range masks {
+				if m&(1<<k) != 0 {
+					of = append(of, asked[at])
+				}
+			}
+			refused.Mismatches = mismatches(r.selectors[step-1].program.text, of)
+		}
+		out.Refused = append(out.Refused, refused)
 		if step := tests[k].step; step != stepUse && step != stepCapacity && step != stepCounters {
 			continue
 		}

@@ -58,6 +58,8 @@ const (
 	causeScheduler  = "Scheduler"  // spec.schedulerName of a scheduler that is not known here
 	causeNodeName   = "NodeName"   // spec.nodeName, so that no scheduler sees the pod
 	causeOther      = "Other"      // a plugin of the caller
+	causeError      = "Error"      // every attempt ends with an error
+	causeRefused    = "Refused"    // the API server refuses the pod
 )
 
 // Cause says why a pod waits: the one thing that a person must know first. A field that a cause does not have is empty.
@@ -80,7 +82,7 @@ type Cause struct {
 
 // CauseOf returns why a pod waits, nil when a node takes it. a is the attempt of the pod over the cluster. The choice:
 //
-//  1. The pod is gated, or a plugin rejects it before it sees a node.
+//  1. The pod is gated, or a plugin rejects it before it sees a node, or a plugin fails: an error ends the attempt on all nodes.
 //  2. Every node fails for the same claim or device.
 //  3. The pool is the nodes that match node selector, node affinity and the place of bound volumes. It is empty. When some of these nodes
 //     offer the devices that the pod asks for, the others are not of the pool.
@@ -128,6 +130,7 @@ type sought struct {
 	shared     map[string][]failure // by the verdicts of all predicates
 	key        []byte               // of shared, and scratch
 	said       []verdictOf          // scratch
+	errs       bool                 // a filter fails on a node that was asked
 }
 
 // verdictOf is a verdict of a predicate.
@@ -163,8 +166,8 @@ func (x *sought) find() *Cause {
 		return &Cause{Type: causeNoNode, Text: "the cluster has no node"}
 	}
 	fails, fits := x.split()
-	if fits {
-		return nil
+	if c := x.failed(fits); c != nil || fits {
+		return c
 	}
 	x.fails = fails
 	if c := x.everywhere(fails); c != nil {
@@ -220,6 +223,7 @@ func (x *sought) failures(i int) (out []failure) {
 		return list
 	}
 	for _, s := range x.said {
+		x.errs = x.errs || x.ends(s)
 		p := x.a.Predicates[s.predicate]
 		reasons := x.a.Predicates[s.predicate:s.predicate+1].Reasons(filter.Rejection{Verdict: s.verdict}, i)
 		for _, r := range reasons {

@@ -36,10 +36,11 @@ func (x *sought) rejected() *Cause {
 			}
 		}
 	}
+	if x.a.Pre.Err != nil {
+		return x.failure(x.a.Pre.Err)
+	}
 	out := &Cause{Type: causeRejected, Text: "the scheduler says: " + x.a.Pre.Message}
 	switch {
-	case x.a.Pre.Err != nil:
-		out.Text = "the scheduler fails: " + x.a.Pre.Err.Error()
 	case slices.Contains(x.a.Pre.Rejecters(), ofDevices):
 		if c := x.deviceObjects(); c != nil {
 			return c
@@ -179,7 +180,9 @@ func (x *sought) everywhere(fails map[int][]failure) *Cause {
 		case ofBinding:
 			return x.unbindable(f, first)
 		case ofDevices:
-			return &Cause{Type: causeDevices, Field: "spec.resourceClaims", Nodes: x.namesOf(x.a.Candidates()), Text: x.deviceFacts(f, x.nearest(x.a.Candidates()))}
+			out := x.ofDevicesOn(f, x.nearest(x.a.Candidates()))
+			out.Nodes = x.namesOf(x.a.Candidates())
+			return out
 		}
 	}
 	return nil

@@ -118,7 +118,7 @@ func (x *sought) other(slots []int, f failure) *Cause {
 }
 
 func (x *sought) devices(slots []int, f failure) *Cause {
-	return &Cause{Type: causeDevices, Field: "spec.resourceClaims", Text: x.deviceFacts(f, x.nearest(slots))}
+	return x.ofDevicesOn(f, x.nearest(slots))
 }
 
 func (x *sought) restriction(slots []int, f failure) *Cause {

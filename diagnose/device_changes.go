@@ -27,11 +27,12 @@ func deviceChanges(s *cluster.Snapshot, pod *v1.Pod) (out []*Change, cut bool) {
 	if err != nil {
 		return nil, false // a claim is missing: no change of the others helps
 	}
+	offered := offersOf(s)
 	for _, c := range own {
 		if c.Status.Allocation != nil {
 			continue
 		}
-		for _, x := range claimChanges(c) { // the spec of a claim and of a template never changes
+		for _, x := range append(selectorMends(offered, c), claimChanges(c)...) { // the spec of a claim and of a template never changes
 			x.Again = true
 			if template := templateOf(pod, c); template != "" {
 				x.Object, x.Path = "ResourceClaimTemplate "+pod.Namespace+"/"+template, "spec."+x.Path

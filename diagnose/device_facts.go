@@ -1,9 +1,8 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
-	"regexp"
-	"slices"
 	"strings"
 
 	resourcev1 "k8s.io/api/resource/v1"
@@ -17,9 +16,17 @@ type explainer interface {
 	Explain(i int) (devices.Explanation, bool)
 }
 
-// deviceFacts says why a node does not serve the claims of the pod: what a request wants, how many devices there are, and what is wrong with
-// each. It falls back to the facts of the plugin.
-func (x *sought) deviceFacts(f failure, slot int) string {
+// ofDevicesOn returns the cause that a node does not serve the claims of the pod: what a request wants, how many devices there are, and what is
+// wrong with each. It falls back to the facts of the plugin. Where one selector alone is to blame, the cause has its field, and what it wants
+// of an attribute.
+func (x *sought) ofDevicesOn(f failure, slot int) *Cause {
+	out := &Cause{Type: causeDevices, Field: "spec.resourceClaims"}
+	out.Text = x.deviceFacts(f, slot, out)
+	return out
+}
+
+// deviceFacts is the text of ofDevicesOn. It fills in the other fields of the cause.
+func (x *sought) deviceFacts(f failure, slot int, c *Cause) string {
 	of, ok := f.of.(explainer)
 	if !ok {
 		return x.facts(f, slot)
@@ -44,7 +51,8 @@ func (x *sought) deviceFacts(f failure, slot int) string {
 		var wrong []string
 		for _, t := range r.Refused {
 			if t.Decisive {
-				wrong = append(wrong, x.refused(t, node))
+				wrong = append(wrong, x.refused(t))
+				x.wants(r, t, c)
 			}
 		}
 		if wrong == nil { // there are fewer than that
@@ -65,7 +73,7 @@ func claimName(name string) string {
 }
 
 // refused says which devices fail a test and why: "g0 held by claim c1 (pod w1)".
-func (x *sought) refused(t devices.Refusal, node string) string {
+func (x *sought) refused(t devices.Refusal) string {
 	names := joined(t.Names)
 	if n := t.Devices - len(t.Names); n > 0 {
 		names = fmt.Sprintf("%s and %d more", strings.Join(t.Names, ", "), n)
@@ -93,7 +101,9 @@ func (x *sought) refused(t devices.Refusal, node string) string {
 	case strings.HasPrefix(t.Test, "has enough of "):
 		return names + " without enough of " + strings.TrimPrefix(t.Test, "has enough of ") + by
 	case strings.HasPrefix(t.Test, "selector of "):
-		return names + " not selected by " + strings.TrimPrefix(t.Test, "selector of ") + x.attributesOf(t.Test, node)
+		of, expression, _ := strings.Cut(strings.TrimPrefix(t.Test, "selector of "), ": ")
+		of = strings.Replace(of, "claim "+x.pod.Namespace+"/", "claim ", 1)
+		return names + " not selected by " + of + ": " + cmp.Or(wantedInstead(t.Mismatches), expression)
 	case t.Test == "can be used on this node":
 		return names + " not usable there"
 	}
@@ -116,57 +126,48 @@ func (x *sought) holder(name string) string {
 	return short
 }
 
-// attribute is the reading of an attribute in an expression: of a domain, or of the driver.
-var attribute = regexp.MustCompile(`device\.attributes\[['"]([^'"]+)['"]\]\.(\w+)|device\.attributes\[['"][^'"]+['"]\]\[['"](\w+)['"]\]`)
-
-// attributesOf says which values the attributes of an expression have on the devices of a node; "" for an expression that reads none.
-func (x *sought) attributesOf(expression, node string) string {
+// wantedInstead says what devices have in place of what a selector wants; "" where that cannot be said.
+func wantedInstead(list []devices.Mismatch) string {
 	var out []string
-	for _, m := range attribute.FindAllStringSubmatch(expression, -1) {
-		domain, name := m[1], m[2]+m[3]
-		values := map[string]bool{}
-		for s := range cluster.List[*resourcev1.ResourceSlice](x.c).All() {
-			if s.Spec.NodeName == nil || *s.Spec.NodeName != node {
-				continue
-			}
-			for _, d := range s.Spec.Devices {
-				for _, key := range []resourcev1.QualifiedName{resourcev1.QualifiedName(name), resourcev1.QualifiedName(domain + "/" + name)} {
-					if a, ok := d.Attributes[key]; ok && (strings.Contains(string(key), "/") || domain == "" || domain == s.Spec.Driver) {
-						values[valueOf(a)] = true
-					}
-				}
-			}
-		}
-		var list []string
-		for v := range values {
-			list = append(list, v)
-		}
-		slices.Sort(list)
-		text := name + " is " + few(list)
-		if list == nil {
-			text = "no device there has " + name
-		}
-		if !slices.Contains(out, text) {
-			out = append(out, text)
-		}
+	for _, m := range list {
+		out = append(out, fmt.Sprintf("%s is %s, wanted %s", m.Name, fewOf(m.Found, len(m.Found)+m.More), m.Wanted))
 	}
-	if out == nil {
-		return ""
-	}
-	return " (" + strings.Join(out, ", ") + ")"
+	return strings.Join(out, "; ")
 }
 
-// valueOf writes the value of an attribute.
-func valueOf(a resourcev1.DeviceAttribute) string {
-	switch {
-	case a.StringValue != nil:
-		return *a.StringValue
-	case a.IntValue != nil:
-		return decimal(*a.IntValue)
-	case a.BoolValue != nil:
-		return fmt.Sprint(*a.BoolValue)
-	case a.VersionValue != nil:
-		return *a.VersionValue
+// wants fills in the field of a selector, what it wants of attributes, and what the devices have instead. A second selector of the request leaves
+// the first where it is.
+func (x *sought) wants(r devices.RequestReport, t devices.Refusal, c *Cause) {
+	if len(t.Mismatches) == 0 || c.Wanted != "" {
+		return
 	}
-	return "of several values"
+	s, ok := x.selectorOf(r, strings.TrimPrefix(t.Test, "selector of "))
+	if !ok {
+		return
+	}
+	var wanted, found []string
+	for _, m := range t.Mismatches {
+		wanted = append(wanted, m.Name+" "+m.Wanted)
+		found = append(found, m.Name+" "+fewOf(m.Found, len(m.Found)+m.More))
+	}
+	c.Object, c.Field, c.Wanted, c.Found = s.object, s.field, strings.Join(wanted, "; "), strings.Join(found, "; ")
 }
+
+// selectorOf finds the selector of a request that a test names: "class gpu: device.driver == ...".
+func (x *sought) selectorOf(r devices.RequestReport, test string) (out deviceSelector, ok bool) {
+	of, expression, _ := strings.Cut(test, ": ")
+	kind, name, _ := strings.Cut(of, " ")
+	for at := range mostSelectors {
+		s, known := x.selector(kind, name, r.Request, at)
+		if !known {
+			break
+		}
+		if s.expression == expression {
+			return s, true
+		}
+	}
+	return out, false
+}
+
+// mostSelectors is how many selectors a request or a class may have.
+const mostSelectors = 32

@@ -87,12 +87,12 @@ func (x *player) groupOf(it *item) Group {
 		return g
 	}
 	g.Message = it.failure.Text()
+	a := x.placer.Prepare(it.pod)
+	g.Why = diagnose.CauseOf(a, x.snapshot, it.pod)
 	if it.failure.Err != nil {
 		g.Cause, g.Reason = Other, g.Message
 		return g
 	}
-	a := x.placer.Prepare(it.pod)
-	g.Why = diagnose.CauseOf(a, x.snapshot, it.pod)
 	if a.Rejected() {
 		by := a.Pre.Rejecters()
 		if len(by) == 0 { // without nodes no plugin was asked, and now a plugin fails

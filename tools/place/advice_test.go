@@ -5,10 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
 )
 
 // headers returns the lines "# key: value" at the begin of a file.
@@ -59,9 +61,85 @@ func TestAdvice(t *testing.T) {
 	}
 	require.Greater(t, len(kinds), 30, "%v", kinds)
 	require.GreaterOrEqual(t, rooms, 10, "sentences whose amounts were computed again")
-	for kind, n := range kinds {
-		require.GreaterOrEqual(t, n, 3, kind)
+}
+
+// The causes of the specification of advice, C1 to C53, by the types that they have here. Volume is static volumes and the capacity of drivers.
+var causes = []string{
+	"Refused", "Gate", "Scheduler", "NodeName", "Preempting", "Claim", "Class", "Unbound", "Place", "Volume static", "Volume capacity", "Attachments", "OnePod", "Devices",
+	"NoNode", "Contradiction", "Toleration", "Meant", "Reserved", "NotReady", "Pressure", "Starting", "Leaving", "Cordoned", "DaemonSet",
+	"TopologyKey", "AntiAffinity", "EmptyDomain", "Spread", "Affinity", "Port", "Full", "TooLarge", "Fragments", "NotOffered", "Error",
+}
+
+// closedNode is a node that agents, or a person, have closed.
+var closedNode = regexp.MustCompile(`node\.kubernetes\.io/(not-ready|unreachable|network-unavailable|disk-pressure|pid-pressure|memory-pressure|unschedulable)|unschedulable: true|ToBeDeleted|karpenter\.sh/(disrupt|unreg)|uninitialized`)
+
+// closedNodes are the causes that harmful nodes are.
+var closedNodes = []string{"NotReady", "Pressure", "Starting", "Leaving", "Cordoned", "EmptyDomain"}
+
+// The corpus has each cause at least three times: plain, among harmful nodes, and of two kinds of owners.
+func TestCorpusHasEachCause(t *testing.T) {
+	files, err := filepath.Glob("../../diagnose/testdata/advice/*.yaml")
+	require.NoError(t, err)
+	owners, cases, among := map[string]map[string]bool{}, map[string]int{}, map[string]int{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		h := headers(string(text))
+		cause := h["cause"]
+		switch {
+		case cause == "Volume" && strings.HasPrefix(h["first"], "no volume of class"):
+			cause = "Volume static"
+		case cause == "Volume":
+			cause = "Volume capacity"
+		}
+		require.Contains(t, causes, cause, file)
+		if cases[cause]++; closedNode.Match(text) {
+			among[cause]++
+		}
+		if owners[cause] == nil {
+			owners[cause] = map[string]bool{}
+		}
+		owners[cause][ownerKind(t, string(text), strings.Fields(h["ask"])[0])] = true
 	}
+	for _, cause := range causes {
+		require.GreaterOrEqual(t, cases[cause], 3, cause)
+		require.Positive(t, among[cause], "%s: no case among harmful nodes", cause)
+		if !slices.Contains(closedNodes, cause) {
+			require.Less(t, among[cause], cases[cause], "%s: no plain case", cause)
+		}
+		if cause != "DaemonSet" { // no other owner has it
+			require.GreaterOrEqual(t, len(owners[cause]), 2, "%s: %v", cause, owners[cause])
+		}
+	}
+}
+
+// ownerKind returns the kind of the controller of the pod that a question is about, in small letters; "pod" without.
+func ownerKind(t *testing.T, text, asked string) string {
+	of, name, _ := strings.Cut(asked, "/")
+	for _, doc := range strings.Split(text, "\n---\n") {
+		type object struct {
+			Kind     string
+			Metadata struct {
+				Name            string
+				OwnerReferences []struct{ Kind string }
+			}
+		}
+		var one struct {
+			object
+			Items []object
+		}
+		require.NoError(t, yaml.Unmarshal([]byte(doc), &one))
+		for _, o := range append(one.Items, one.object) {
+			switch {
+			case o.Metadata.Name != name || o.Kind != "Pod":
+			case len(o.Metadata.OwnerReferences) > 0:
+				return strings.ToLower(o.Metadata.OwnerReferences[0].Kind)
+			default:
+				return "pod"
+			}
+		}
+	}
+	return strings.ToLower(of) // the question is about the owner
 }
 
 // explained returns the explanation of a pod.

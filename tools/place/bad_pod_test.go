@@ -87,7 +87,7 @@ func TestDetailWithoutScores(t *testing.T) {
 func TestExplainRefused(t *testing.T) {
 	code, out, errs := simulate(t, documents(oneNode, noClass), "-f", "-", "-explain", "default/no-class")
 	require.Zero(t, code, errs)
-	require.Equal(t, "Pod default/no-class is refused by the API server: pods \"no-class\" is forbidden: no PriorityClass with name gold was found\n", out)
+	require.Equal(t, "Pod default/no-class is refused: there is no PriorityClass gold.\nThe API server says: pods \"no-class\" is forbidden: no PriorityClass with name gold was found\n", out)
 }
 
 // A pod of the timeline that the API server refuses does not end the run, nor does a name that is taken.

@@ -21,7 +21,7 @@ func (x *simulation) causes(pods []podState) (err error) {
 		for i := range pods {
 			s := &pods[i]
 			pod := x.w.pods[s.Pod]
-			if s.Outcome != outcomeUnschedulable && s.Outcome != outcomeGated || pod == nil {
+			if s.Outcome != outcomeUnschedulable && s.Outcome != outcomeGated && s.Outcome != outcomeError || pod == nil {
 				continue
 			}
 			k := s.kind()

@@ -109,7 +109,7 @@ func (x *simulation) question(ctx context.Context) *explanation {
 	for _, r := range x.w.refused {
 		if key(r.Pod) == name {
 			e.State, e.Outcome, e.Message = "Refused", outcomeRefused, r.Text
-			e.said = fmt.Sprintf("Pod %s is refused by the API server: %s", name, r.Text)
+			x.w.s.View(func(c *cluster.Snapshot) { x.whyRefused(e, r, c) })
 			return e
 		}
 	}
@@ -124,6 +124,22 @@ func (x *simulation) question(ctx context.Context) *explanation {
 		x.whereTo(ctx, e, pod)
 	}
 	return e
+}
+
+// whyRefused explains a pod that the API server refuses: no scheduler ever sees it.
+func (x *simulation) whyRefused(e *explanation, r dump.Refusal, c *cluster.Snapshot) {
+	e.said = fmt.Sprintf("Pod %s is refused by the API server: %s", key(r.Pod), r.Text)
+	profile := x.profile(r.Pod)
+	if !profile.Schedules(r.Pod) {
+		return
+	}
+	cause, remedy, err := diagnose.Refused(x.diagnosed(c, profile), r.Pod, r.Text)
+	must.Do(err)
+	e.Cause, e.waits = cause, []string{fmt.Sprintf("Pod %s is refused: %s.", key(r.Pod), cause.Text)}
+	e.said = "The API server says: " + r.Text
+	if remedy != nil {
+		e.Help, e.Remedies = []string{remedy.Text}, []diagnose.Remedy{*remedy}
+	}
 }
 
 // names says about which pod the explanation is.
@@ -352,6 +368,10 @@ func (x *simulation) diagnose(ctx context.Context, e *explanation, q *asked, d p
 		in := x.diagnosed(q.with, q.profile)
 		x.relaxations(ctx, e, q, in, want)
 		e.Outlook = must.Get(diagnose.Wake(in, q.pod, diagnose.WakeOptions{Stop: x.o.Stop(ctx)}))
+	default: // an error: the pod is tried again after its backoff, whatever happens in the cluster
+		e.Cause = q.cause()
+		x.relaxations(ctx, e, q, x.diagnosed(q.with, q.profile), want)
+		e.tried, e.left = "", nil // what was tried has nothing to do with the error
 	}
 }
 

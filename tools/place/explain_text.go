@@ -32,7 +32,8 @@ func (e *explanation) text(brief bool) string {
 		b.WriteString(".")
 	}
 	b.WriteString("\n")
-	if e.pod == nil {
+	if e.pod == nil { // it has ended, or is refused
+		e.help(&b)
 		return b.String()
 	}
 	if e.Node == "" || e.State == "OtherScheduler" {

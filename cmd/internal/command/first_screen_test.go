@@ -20,12 +20,12 @@ func TestFirstScreens(t *testing.T) {
 		require.NoError(t, err)
 		_, rest, _ := strings.Cut(string(text), "# ask: ")
 		ask, _, _ := strings.Cut(rest, "\n")
-		asked := strings.Fields(strings.ReplaceAll(ask, " -expand", " --expand"))
+		asked := strings.Fields(strings.NewReplacer(" -expand", " --expand", " -admit", " --admit").Replace(ask))
 		_, out, _ := podberth(t, "", append([]string{"why", asked[0], "-f", file, "--width", "80"}, asked[1:]...)...)
 		lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 		require.LessOrEqual(t, len(lines), 10, "%s\n%s", file, out)
-		if len(asked) == 1 { // no owner
-			require.True(t, strings.HasPrefix(out, "Pod "+ask), out)
+		if !strings.Contains(ask, "-expand") { // no owner
+			require.True(t, strings.HasPrefix(out, "Pod "+asked[0]), out)
 		}
 		require.True(t, strings.HasPrefix(out, "Pod "), out)
 		for _, line := range lines {

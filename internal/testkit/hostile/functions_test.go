@@ -479,6 +479,7 @@ var notCalled = map[string]string{
 	"podgroup.ValidateComposite":             groups,
 	"podgroup.ValidateGroup":                 groups,
 	"diagnose.Bypassed":                      gangs,
+	"diagnose.Refused":                       gangs,
 	"placement.Entries":                      gangs,
 	"placement.MemberOutcome.Why":            gangs,
 	"planning/gang.Completion":               gangs,
