@@ -41,13 +41,31 @@ func (t *fitTrial) change(p *v1.Pod, i int, sign int64) {
 			return
 		}
 	}
+	t.each(p, func(k int, amount int64) { row.plus[k] = resources.Add(row.plus[k], sign*amount) })
+}
+
+// each yields what a pod holds of the resource of each request.
+func (t *fitTrial) each(p *v1.Pod, yield func(k int, amount int64)) {
 	overhead.Each(p, held(t.s.fit.release), func(name v1.ResourceName, value int64) {
-		for k := range row.plus {
+		for k := range t.s.columns {
 			if t.s.fit.requests[k].resource == name {
-				row.plus[k] = resources.Add(row.plus[k], sign*value)
+				yield(k, value)
 			}
 		}
 	})
+}
+
+// Move returns a function that does n times what Add does, or Remove when n is negative. What the pod holds is computed once.
+func (t *fitTrial) Move(p *v1.Pod) func(i int, n int32) {
+	amounts := make([]int64, len(t.s.columns))
+	t.each(p, func(k int, amount int64) { amounts[k] = resources.Add(amounts[k], amount) })
+	return func(i int, n int32) {
+		row := t.row(i)
+		row.pods += int64(n)
+		for k, amount := range amounts {
+			row.plus[k] = resources.Add(row.plus[k], int64(n)*amount)
+		}
+	}
 }
 
 // Apply pretends that n pods with these requests come to slot i, or leave slot i when n is negative.

@@ -101,16 +101,17 @@ func (s fitPredicate) NewTrial() filter.Trial { return fitTrial{s.FitState.NewTr
 
 type fitTrial struct{ filter.Trial }
 
-// MoveOf returns what a pod with known requests does to the trial.
-func (t fitTrial) MoveOf(_ *v1.Pod, known *runningPod) reuse.Move {
-	if known == nil {
-		return nil
-	}
+// MoveOf returns what a pod does to the trial.
+func (t fitTrial) MoveOf(pod *v1.Pod, known *runningPod) reuse.Move {
 	x, ok := t.Trial.(interface {
 		Apply(requests resources.Vector, i int, n int32)
+		Move(pod *v1.Pod) func(i int, n int32)
 	})
 	if !ok {
 		return nil
+	}
+	if known == nil {
+		return x.Move(pod)
 	}
 	requests := known.requests
 	return func(i int, n int32) { x.Apply(requests, i, n) }

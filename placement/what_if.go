@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"math"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
@@ -19,6 +21,7 @@ type whatIf struct {
 	moves   []podMove
 
 	running *running
+	guests  map[*v1.Pod][]reuse.Move // what pods that the cluster does not know do to the trials
 
 	slot      int // that static and nominated are of; -1: none
 	static    filter.Rejection
@@ -34,13 +37,13 @@ type whatIf struct {
 }
 
 type podMove struct {
-	pod    *v1.Pod
-	slot   int
-	remove bool
+	pod   *v1.Pod
+	slot  int
+	times int32 // that the pod comes; -1: it leaves
 }
 
 // WhatIf lets the caller add and remove pods and then asks the filters again. Of the options only Nominated counts. The
-// cluster must not change while the answer is used.
+// cluster must not change while the answer is used, nor may a pod that was added.
 func (a *Attempt) WhatIf(o Options) preemption.WhatIf { return a.whatIf(o) }
 
 func (a *Attempt) whatIf(o Options) *whatIf {
@@ -112,10 +115,19 @@ func (w *whatIf) pass(i int) filter.Rejection {
 }
 
 // Add pretends that p comes to slot i.
-func (w *whatIf) Add(p *v1.Pod, i int) { w.change(podMove{p, i, false}) }
+func (w *whatIf) Add(p *v1.Pod, i int) { w.change(podMove{p, i, 1}) }
 
 // Remove pretends that p leaves slot i.
-func (w *whatIf) Remove(p *v1.Pod, i int) { w.change(podMove{p, i, true}) }
+func (w *whatIf) Remove(p *v1.Pod, i int) { w.change(podMove{p, i, -1}) }
+
+// AddTimes pretends that n pods like p come to slot i.
+func (w *whatIf) AddTimes(p *v1.Pod, i, n int) {
+	for n > math.MaxInt32 {
+		w.change(podMove{p, i, math.MaxInt32})
+		n -= math.MaxInt32
+	}
+	w.change(podMove{p, i, int32(n)})
+}
 
 func (w *whatIf) change(m podMove) {
 	if w.options.Nominated != nil {
@@ -125,28 +137,34 @@ func (w *whatIf) change(m podMove) {
 }
 
 func (w *whatIf) apply(m podMove) {
-	n := int32(1)
-	if m.remove {
-		n = -1
-	}
 	effect := w.effect(m.pod, m.slot)
 	for at, k := range w.moving {
 		switch {
 		case effect[at] != nil:
-			effect[at](m.slot, n)
-		case m.remove:
+			effect[at](m.slot, m.times)
+		case m.times < 0:
 			w.trials[k].Remove(m.pod, m.slot)
 		default:
-			w.trials[k].Add(m.pod, m.slot)
+			for range m.times {
+				w.trials[k].Add(m.pod, m.slot)
+			}
 		}
 	}
 }
 
-// effect returns what a pod on a slot does to the trials. Pods that count the same share the result.
+// effect returns what a pod on a slot does to the trials. Pods that count the same share the result, and so do all slots for a pod that the
+// cluster does not know.
 func (w *whatIf) effect(pod *v1.Pod, slot int) []reuse.Move {
+	if moves, ok := w.guests[pod]; ok {
+		return moves
+	}
 	known := w.running.of(pod, slot)
 	if known == nil {
-		return w.work(pod, nil)
+		if w.guests == nil {
+			w.guests = map[*v1.Pod][]reuse.Move{}
+		}
+		w.guests[pod] = w.work(pod, nil)
+		return w.guests[pod]
 	}
 	x, kind := w.running, known.kind
 	if x.effects[kind] == nil {

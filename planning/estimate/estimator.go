@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/copies"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
@@ -25,6 +26,7 @@ type Input struct {
 type Estimator struct {
 	snapshot *cluster.Snapshot
 	placer   *placement.Placer
+	filters  []*placement.Plugin
 	made     int // copies of components so far, which gives them names
 }
 
@@ -40,7 +42,7 @@ func New(in Input) (*Estimator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Estimator{snapshot: in.Snapshot, placer: placer}, nil
+	return &Estimator{snapshot: in.Snapshot, placer: placer, filters: slices.Clone(in.Profile.Filters)}, nil
 }
 
 // check returns an error for a pod about which nobody can ask.
@@ -76,8 +78,9 @@ func (e *Estimator) slots(among []string) ([]int, error) {
 // asked is one pod, prepared, with the nodes that the plugins left.
 type asked struct {
 	*placement.Attempt
-	pod  *v1.Pod
-	left map[string]bool // nil: all nodes
+	pod   *v1.Pod
+	left  map[string]bool              // nil: all nodes
+	known map[filter.Rejection]*reason // of rejections that say the same of every node
 }
 
 // ask prepares a question, in which a pod that was not made yet gets the claims that the controllers will make. The error is that of a plugin.

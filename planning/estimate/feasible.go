@@ -121,16 +121,27 @@ func (a *asked) check(node *v1.Node, i int) (*reason, error) {
 
 // reason returns the reason of a rejection of slot i.
 func (a *asked) reason(node *v1.Node, r filter.Rejection, i int) (*reason, error) {
-	if err := a.Predicates.Err(r, i); err != nil {
-		return nil, err
-	}
-	return a.words(node, a.Predicates[r.Predicate].Name(), a.Predicates.Reasons(r, i)), nil
+	return a.explained(node, r, func() ([]string, bool, error) {
+		if err := a.Predicates.Err(r, i); err != nil {
+			return nil, false, err
+		}
+		d, ok := a.Predicates[r.Predicate].(filter.Detailer)
+		return a.Predicates.Reasons(r, i), !ok || !d.Partial(r.Verdict), nil
+	})
 }
 
-// words returns the reason that a filter gives in these texts.
-func (a *asked) words(node *v1.Node, plugin string, texts []string) *reason {
-	out := &reason{plugin, strings.Join(texts, ", ")}
-	switch plugin {
+// explained returns the reason of a rejection. The function has its texts, and reports whether they follow from the verdict, for every node: then they
+// are asked for once.
+func (a *asked) explained(node *v1.Node, r filter.Rejection, texts func() ([]string, bool, error)) (*reason, error) {
+	if why := a.known[r]; why != nil {
+		return why, nil
+	}
+	list, follow, err := texts()
+	if err != nil {
+		return nil, err
+	}
+	out := &reason{a.Predicates[r.Predicate].Name(), strings.Join(list, ", ")}
+	switch out.plugin {
 	case plugins.NodeAffinity:
 		for key, value := range a.pod.Spec.NodeSelector {
 			if has, ok := node.Labels[key]; !ok || has != value {
@@ -141,8 +152,15 @@ func (a *asked) words(node *v1.Node, plugin string, texts []string) *reason {
 		if t := taints.Untolerated(node, a.pod.Spec.Tolerations, taints.Options{}); t != nil {
 			out.text = t.ToString()
 		}
+	default:
+		if follow {
+			if a.known == nil {
+				a.known = map[filter.Rejection]*reason{}
+			}
+			a.known[r] = out
+		}
 	}
-	return out
+	return out, nil
 }
 
 // tally counts nodes by reason.

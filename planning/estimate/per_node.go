@@ -2,13 +2,17 @@ package estimate
 
 import (
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/internal/copies"
+	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/release/plugins"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -56,8 +60,8 @@ type Count struct {
 
 // PerNode counts the workers that each node takes, alone and beside a leader, in the order of the question. The errors are those of Feasible,
 // and a *field.Error for a negative limit. O(nodes) where no copy can change what the filters say about
-// the next one: without host ports, spread constraints, anti-affinity terms, volumes and claims of the worker, and without anti-affinity terms
-// of the leader. Otherwise each copy is asked about, and with volumes or claims prepared anew.
+// the next one: without host ports, spread constraints, anti-affinity terms, volumes and claims of the worker. Otherwise each copy is asked about,
+// and with volumes or claims of the worker or the leader prepared anew.
 func (e *Estimator) PerNode(q Question) ([]Count, error) {
 	if q.Limit < 0 {
 		return nil, field.Invalid(field.NewPath("limit"), q.Limit, "must not be negative")
@@ -116,6 +120,9 @@ type counter struct {
 	limit          int
 	worker, leader *side // leader nil: there is none
 	alone, beside  way
+	heeds          bool             // the leader counts for the first worker with more than its requests
+	repels         func(i int) bool // reports whether terms of the leader keep workers off its node; nil: they do not
+	ready          []*v1.Pod        // copies of the worker with their claims, for placing
 	sum            resources.Vector // scratch of arithmetic
 }
 
@@ -151,13 +158,36 @@ func (e *Estimator) counter(q Question) (*counter, error) {
 	if c.leader, err = e.side(q.Leader, "leader", q.Domains); err != nil {
 		return nil, err
 	}
-	switch w := c.leader.way(); {
-	case w == byPlacing || antiTerms(c.leader.first.pod): // the filter may skip a worker that only the leader keeps away
+	if c.leader.way() == byPlacing {
 		c.beside = byPlacing
-	case c.beside == byArithmetic && (terms(c.worker.first.pod) || !c.worker.first.alike()): // the leader counts for the first copy
-		c.beside = byTrial
 	}
-	return c, nil
+	keepsOff := antiTerms(c.leader.first.pod)
+	c.heeds = keepsOff || terms(c.worker.first.pod) || !c.worker.first.alike()
+	if keepsOff && c.beside != byPlacing && !c.worker.first.has(plugins.InterPodAffinity) {
+		c.repels, err = c.repelling()
+	}
+	return c, err
+}
+
+// repelling returns repels for a worker that the filter of inter-pod affinity skips, because nothing but the leader can keep it away.
+func (c *counter) repelling() (func(i int) bool, error) {
+	if !slices.ContainsFunc(c.filters, func(p *placement.Plugin) bool { return p.Name == plugins.InterPodAffinity }) {
+		return nil, nil
+	}
+	e, err := affinity.CompilePods(c.worker.first.pod, affinity.PodOptions{})
+	if err != nil {
+		return nil, err
+	}
+	state := e.Count(c.snapshot)
+	effect := state.TermEffect(nil, 0, c.leader.whole)
+	if effect == nil {
+		return nil, nil
+	}
+	return func(i int) bool {
+		defer state.Apply(effect, i, -1)
+		state.Apply(effect, i, 1)
+		return state.Check(i) != 0
+	}, nil
 }
 
 // side prepares a pod of a question.
@@ -209,6 +239,9 @@ func (c *counter) count(i int) (out Count, err error) {
 	why, err := c.leader.first.check(node, i)
 	if out.Leader = err == nil && why == nil; !out.Leader {
 		return out, err
+	}
+	if c.repels != nil && c.repels(i) {
+		return out, nil
 	}
 	out.Beside, _, err = c.room(c.beside, i, limit, c.leader)
 	return out, err

@@ -16,6 +16,9 @@ var alike = []string{
 	plugins.NodeResourcesFit,
 }
 
+// counting are the filters that refuse a pod on a node, once a copy has come there, for as long as more copies come.
+var counting = []string{plugins.NodePorts, plugins.InterPodAffinity, plugins.PodTopologySpread}
+
 // promised are the filters that read what the cluster holds for a pod, its claims and reservations, so that a what-if cannot add a copy.
 var promised = []string{
 	plugins.VolumeRestrictions, plugins.NodeVolumeLimits, plugins.VolumeBinding, plugins.VolumeZone, plugins.DynamicResources,
@@ -38,6 +41,13 @@ func (s *side) way() way {
 func (a *asked) alike() bool {
 	return !slices.ContainsFunc(a.Predicates, func(p filter.Predicate) bool {
 		return !slices.Contains(alike, p.Name()) && (p.Name() != plugins.InterPodAffinity || antiTerms(a.pod)) // what others refuse does not change
+	})
+}
+
+// steady reports whether a node that refuses the pod beside some copies refuses it beside more of them.
+func (a *asked) steady() bool {
+	return !slices.ContainsFunc(a.Predicates, func(p filter.Predicate) bool {
+		return !slices.Contains(alike, p.Name()) && !slices.Contains(counting, p.Name())
 	})
 }
 
