@@ -20,6 +20,8 @@
 // scheduler is: a sampled search (percentageOfNodesToScore, from 100 nodes on) may miss the better node, and pods that come meanwhile may take
 // it. An answer that is not known is no, with one line in the log: lists that have not come, a pod of another scheduler, an error of a plugin.
 //
+// [RegisterSpread] lets the descheduler's spread strategy ask [Plugin.FitsAmong]: only pods leave that a domain below the average gets.
+//
 // Package nodefit has functions with the signatures of the descheduler's own, for forks and tests.
 //
 // Cost: an eviction asks about the pod and, in both modes, again about each pod that is on its way; the cost of a question is that of

@@ -57,13 +57,23 @@ func (p *Plugin) PreEvictionFilter(pod *v1.Pod) bool { return p.FitsAmong(pod, n
 // FitsAmong is PreEvictionFilter with an answer that is limited to nodes: the whole cluster is known, and the pod has to go to one of them. nil
 // allows all nodes. A strategy that evicts pods in favour of some nodes asks with these. Unknown nodes are never the answer.
 func (p *Plugin) FitsAmong(pod *v1.Pod, nodes []*v1.Node) bool {
-	q := question{mode: p.args.Mode, leaving: p.args.WhileLeaving, now: p.now()}
+	q := p.question()
 	if nodes != nil {
 		q.among = map[string]bool{}
 		for _, n := range nodes {
 			q.among[n.Name] = true
 		}
 	}
+	return p.allows(pod, q)
+}
+
+// question is the question of the arguments, about all nodes.
+func (p *Plugin) question() question {
+	return question{mode: p.args.Mode, leaving: p.args.WhileLeaving, now: p.now()}
+}
+
+// allows reports whether the pod may go, and logs why not.
+func (p *Plugin) allows(pod *v1.Pod, q question) bool {
 	why, err := p.follow.letGo(pod, q)
 	switch {
 	case err != nil:

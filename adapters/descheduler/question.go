@@ -30,7 +30,9 @@ type question struct {
 	mode    Mode
 	leaving bool
 	among   map[string]bool // nil: all nodes
-	now     time.Time
+	// balances has the actions of the constraints whose domains below the average give among; nil: among is what it is.
+	balances []v1.UnsatisfiableConstraintAction
+	now      time.Time
 }
 
 // departed is a pod that was let go.
@@ -62,6 +64,14 @@ func (f *follower) letGo(pod *v1.Pod, q question) (why string, err error) {
 	}
 	if s := pod.Spec.SchedulerName; s != "" && s != v1.DefaultSchedulerName {
 		return "", fmt.Errorf("spec.schedulerName %q: only pods of %s are decided", s, v1.DefaultSchedulerName)
+	}
+	if q.balances != nil {
+		if q.among, err = f.belowAverage(pod, q.balances); err != nil {
+			return "", err
+		}
+		if len(q.among) == 0 {
+			return "no domain is below the average of a violated constraint", nil
+		}
 	}
 	asked := departed{pod: pod, q: q}
 	others := slices.DeleteFunc(slices.Clone(f.gone), func(d departed) bool { return same(d.pod, pod) })
