@@ -16,7 +16,8 @@ import (
 //
 // Of placements that are alike the first is taken if any is. So the nodes of the others are not needed.
 //
-// Of members of one kind it is counted how many find room, and so none is tried but in the placement that is taken, or that tells why there is none.
+// Of members of one kind it is counted how many find room, and so none is tried but in the placement that is taken, or that tells why there is none. Of
+// members of several kinds it is often clear that all find room, or that too few do.
 // How good a placement was is kept for later groups with the same members: then only those that changed since are counted, or tried.
 type alike struct {
 	r        *groupRun
@@ -26,7 +27,8 @@ type alike struct {
 	key      []byte       // of the placement that is tried
 	trials   map[string]alikeTrial
 	kept     []keptTrial // by placement, of this decision and of earlier ones; nil: none are kept
-	counts   *counts     // nil: the members are tried
+	counts   *counts     // nil: the members are not of one kind, or are tried
+	bounds   *bounds     // nil: the members are not of several kinds, or are tried
 }
 
 // alikeTrial is a trial, and where the search after it begins.
@@ -61,12 +63,13 @@ func (r *groupRun) alike(n *podgroup.Node, placements []podgroup.Placement) *ali
 	members := binary.AppendUvarint(nil, uint64(n.Needs()))
 	members = binary.AppendUvarint(members, uint64(r.p.cluster.Schema().Len()))
 	members = strconv.AppendBool(members, r.o.Scored)
+	var kinds []int
 	for _, pod := range r.queued[n] {
 		kind, ok := a.locals.Add(r.p.engine, pod)
 		if !ok || pod.Status.NominatedNodeName != "" || a.locals.Kinds() > manyKinds {
 			return nil
 		}
-		members = binary.AppendUvarint(members, uint64(kind))
+		members, kinds = binary.AppendUvarint(members, uint64(kind)), append(kinds, kind)
 	}
 	nodes := r.p.nodesOfGroups()
 	if x := nodes.topologies[n.Key()]; x != nil && len(x.placements) == len(placements) && &x.placements[0] == &placements[0] {
@@ -74,10 +77,24 @@ func (r *groupRun) alike(n *podgroup.Node, placements []podgroup.Placement) *ali
 		a.topology, a.question = x, x.ask(a.locals, string(a.locals.AppendKeys(members)))
 		a.kept = a.question.kept
 	}
-	if a.locals.Kinds() == 1 && a.locals.Countable(0) {
+	switch {
+	case !a.countable():
+	case a.locals.Kinds() == 1:
 		a.counts = r.counts(n, placements[0].Slots[0])
+	case a.locals.Kinds() > 1:
+		a.bounds = r.bounds(n, kinds, placements[0].Slots[0])
 	}
 	return a
+}
+
+// countable reports whether all kinds of members are.
+func (a *alike) countable() bool {
+	for kind := range a.locals.Kinds() {
+		if !a.locals.Countable(kind) {
+			return false
+		}
+	}
+	return true
 }
 
 // recall returns the trial of a placement that is like this one, the one at a place of the list, or what is kept or counted of the trial of this one;
@@ -87,7 +104,7 @@ func (a *alike) recall(at int, in podgroup.Placement) (t *groupTrial, again bool
 		return nil, false
 	}
 	if a.kept != nil {
-		if k := &a.kept[at]; k.t != nil && k.t.from == a.r.next && k.rows == a.topology.rows[at] {
+		if k := &a.kept[at]; k.t != nil && k.t.from == a.r.next && k.rows == a.topology.rows[at] && !(k.t.sum.vague && a.r.o.Begin != nil) {
 			a.r.next = k.next
 			return k.t, false
 		}
@@ -98,7 +115,10 @@ func (a *alike) recall(at int, in podgroup.Placement) (t *groupTrial, again bool
 		a.note(at, from, in, x.t)
 		return x.t, true
 	}
-	if t = a.count(in); t != nil {
+	if t = a.count(in); t == nil {
+		t = a.bound(in)
+	}
+	if t != nil {
 		a.keep(at, from, t)
 	}
 	return t, false

@@ -89,6 +89,36 @@ func manyZones(b *testkit.Bytes) string {
 	return w.String()
 }
 
+// fullZones writes a situation with zones that have about as much room as a group of several kinds of members needs.
+func fullZones(b *testkit.Bytes) string {
+	var w strings.Builder
+	w.WriteString("gates=T\n")
+	for z := range 2 + b.Below(4) {
+		for n := range 2 + b.Below(4) {
+			fmt.Fprintf(&w, "node z%dn%d:%s zone=%02d", z, n, testkit.Pick(b, "2", "3", "4", "5", "6"), z)
+			if !b.OneIn(4) {
+				w.WriteString(" disk=ssd")
+			}
+			w.WriteString("\n")
+		}
+	}
+	members := 4 + b.Below(20)
+	fmt.Fprintf(&w, "group g gang%d ^10 key=zone\n", max(1, members-b.Below(4)))
+	own, rare := testkit.Pick(b, "", "", "", "select=disk=ssd"), b.Below(4)
+	for k := range members {
+		cpu := "1"
+		if k < rare || rare == 3 && b.OneIn(2) {
+			cpu = testkit.Pick(b, "2", "3", "4")
+		}
+		fmt.Fprintf(&w, "pod p%02d:%s in=g ^10", k, cpu)
+		if k%2 == 0 {
+			w.WriteString(" " + own)
+		}
+		w.WriteString("\n")
+	}
+	return w.String()
+}
+
 // told prints a decision.
 func told(d placement.GroupDecision) string {
 	var w strings.Builder
@@ -165,9 +195,9 @@ func (slotScorer) Raw(i int) int64 { return int64(i * 37 % 101) }
 // checkAlike holds that a decision is equal when each placement is tried: a function that chooses the first ends the memory of placements.
 // So it stays after changes of the cluster. It returns what was asked with and without the
 // memory: a plugin that reads more than rows is asked about all placements with room.
-func checkAlike(t *testing.T, data []byte) (fast, slow spies, code filter.Code) {
+func checkAlike(t *testing.T, data []byte, write func(b *testkit.Bytes) string) (fast, slow spies, code filter.Code) {
 	b := testkit.NewBytes(data)
-	text := manyZones(b)
+	text := write(b)
 	s, snapshot, _, o := groupSnapshot(t, text)
 	if b.OneIn(4) {
 		for range 1 + b.Below(3) {
@@ -191,7 +221,13 @@ func checkAlike(t *testing.T, data []byte) (fast, slow spies, code filter.Code) 
 	}
 	each := o
 	each.Tie = func(int) int { return 0 }
-	o.Begin, each.Begin = fast.step, slow.step
+	measure := func() {
+		o.Begin, each.Begin = nil, nil
+		if b.OneIn(2) {
+			o.Begin, each.Begin = fast.step, slow.step
+		}
+	}
+	measure()
 	placer := placerOf(&fast)
 	d := placer.DecideGroup(s.Queued, o)
 	require.Equal(t, told(placerOf(&slow).DecideGroup(s.Queued, each)), told(d), text)
@@ -202,6 +238,7 @@ func checkAlike(t *testing.T, data []byte) (fast, slow spies, code filter.Code) 
 	queued := s.Queued
 	for range 3 {
 		text += change(t, b, s, snapshot)
+		measure()
 		if b.OneIn(4) { // another group, as far as the plan knows
 			queued = s.Queued[:1+b.Below(len(s.Queued))]
 		}
@@ -284,16 +321,29 @@ func FuzzAlikePlacements(f *testing.F) {
 	for seed := range 20 {
 		f.Add(testkit.RandomBytes(uint64(seed), 300))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) { checkAlike(t, data) })
+	f.Fuzz(func(t *testing.T, data []byte) {
+		checkAlike(t, data, manyZones)
+		checkAlike(t, data, fullZones)
+	})
 }
 
-// Members of one kind are counted: they are tried in the placement that is taken, or in the first one.
+// Members are counted, of one kind and of two: they are tried in the placement that is taken, or in the first one.
 func TestCountedMembers(t *testing.T) {
-	for cpu, code := range map[int]filter.Code{1: filter.Success, 9: filter.Unschedulable} {
+	for _, c := range []struct {
+		cpu, first, nodes int // what members ask for, and the first of them; nodes of a zone
+		code              filter.Code
+	}{{1, 1, 1, filter.Success}, {9, 9, 1, filter.Unschedulable}, {1, 2, 6, filter.Success}, {3, 4, 1, filter.Unschedulable}} {
 		var text strings.Builder
 		text.WriteString("gates=T\ngroup g gang4 key=zone\n")
 		for k := range 20 {
-			fmt.Fprintf(&text, "node n%d:%dm zone=z%d\npod p%d:%d in=g\n", k, 8000+k, k, k, cpu)
+			cpu := c.cpu
+			if k == 0 {
+				cpu = c.first
+			}
+			fmt.Fprintf(&text, "pod p%d:%d in=g\n", k, cpu)
+			for n := range c.nodes {
+				fmt.Fprintf(&text, "node n%d-%d:%dm zone=z%d\n", k, n, 8000+k, k)
+			}
 		}
 		s, snapshot, _, o := groupSnapshot(t, text.String())
 		profile := s.Profile()
@@ -302,8 +352,8 @@ func TestCountedMembers(t *testing.T) {
 		placer, err := placement.NewPlacer(snapshot, profile)
 		require.NoError(t, err)
 		o.Preempt = nil
-		require.Equal(t, code, placer.DecideGroup(s.Queued, o).Code)
-		require.LessOrEqual(t, x.asked, 2*len(s.Queued)) // what kind a member is, and once more where it is tried
+		require.Equal(t, c.code, placer.DecideGroup(s.Queued, o).Code)
+		require.LessOrEqual(t, x.asked, 2*len(s.Queued), "%+v", c) // what kind a member is, and once more where it is tried
 	}
 }
 
@@ -311,11 +361,22 @@ func TestCountedMembers(t *testing.T) {
 func TestAlikePlacements(t *testing.T) {
 	room, scored, codes := 0, 0, map[filter.Code]int{}
 	for seed := range 400 {
-		fast, slow, code := checkAlike(t, testkit.RandomBytes(uint64(seed), 300))
+		fast, slow, code := checkAlike(t, testkit.RandomBytes(uint64(seed), 300), manyZones)
 		room, scored = room+slow.scored, scored+fast.scored
 		codes[code]++
 	}
 	require.Greater(t, 6*(room-scored), room)
 	require.Greater(t, codes[filter.Success], 50, codes)
 	require.Greater(t, codes[filter.Unschedulable], 50, codes)
+}
+
+// Groups of several kinds of members get the same decisions when each placement is tried, where zones have just enough room and where they have too little.
+func TestFullZones(t *testing.T) {
+	codes := map[filter.Code]int{}
+	for seed := range 600 {
+		_, _, code := checkAlike(t, testkit.RandomBytes(uint64(seed), 300), fullZones)
+		codes[code]++
+	}
+	require.Greater(t, codes[filter.Success], 100, codes)
+	require.Greater(t, codes[filter.Unschedulable], 100, codes)
 }

@@ -29,16 +29,8 @@ type countedOutcome struct {
 func (r *groupRun) counts(n *podgroup.Node, slot int) *counts {
 	c := &counts{members: r.queued[n], outcomes: map[int]*countedOutcome{}}
 	c.quorum = podgroup.Quorum{Minimum: n.Needs(), Scheduled: r.scheduled(n), Remaining: len(c.members)}
-	known := false
-	mark := r.p.snapshot.Mark()
-	if r.p.snapshot.Assume(c.members[0], slot) == nil {
-		c.requests, known = r.p.snapshot.PodRequests(c.members[0])
-	}
-	r.p.snapshot.Rollback(mark)
-	for _, amount := range c.requests {
-		known = known && amount >= 0
-	}
-	if !known || c.quorum.State() == podgroup.Unsatisfiable {
+	var known bool
+	if c.requests, known = r.requestsOf(c.members[0], slot); !known || c.quorum.State() == podgroup.Unsatisfiable {
 		return nil
 	}
 	return c
@@ -65,7 +57,7 @@ func (a *alike) count(in podgroup.Placement) *groupTrial {
 	if x.fullness == nil {
 		return outline(filter.Unschedulable, in, from, &x.sum)
 	}
-	return outline(filter.Success, in, from, &trialSum{x.sum.placed, x.fullness(in.Slots), x.sum.steps})
+	return outline(filter.Success, in, from, &trialSum{placed: x.sum.placed, fullness: x.fullness(in.Slots), steps: x.sum.steps})
 }
 
 // outcomeOf returns what becomes of the members when so many find room.
@@ -94,12 +86,8 @@ func (c *counts) outcomeOf(r *groupRun, placed int) *countedOutcome {
 // room returns for how many members a slot has room, by the number of its rows.
 func (a *alike) room(row int32, slot int) int32 {
 	c := a.counts
-	for int(row) >= len(c.rooms) {
-		c.rooms = append(c.rooms, -1)
-	}
-	if c.rooms[row] < 0 {
+	return kept(&c.rooms, row, func() int {
 		log := a.r.p.cluster
-		c.rooms[row] = int32(a.locals.Room(0, slot, len(c.members), log.Allocatable(slot), log.Requested(slot), c.requests))
-	}
-	return c.rooms[row]
+		return a.locals.Room(0, slot, len(c.members), log.Allocatable(slot), log.Requested(slot), c.requests)
+	})
 }

@@ -50,6 +50,7 @@ type trialSum struct {
 	placed   int
 	fullness int64 // score of the plugins
 	steps    []filter.Code
+	vague    bool // the steps are not known
 }
 
 // placed returns the members that found nodes, below successful groups only, in the order of the algorithm.

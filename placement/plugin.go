@@ -101,7 +101,8 @@ const (
 	// of a scorer get the rows of the node from the plan, as in NodeResourcesFit. CheckRows and MaxRawRow answer about many nodes
 	// at once, so that a pod with requests that no other pod has need not look at every node. Zero() bool of a scorer reports that
 	// every node gets 0. RowsAlone() bool reports that CheckRow or RawRow reads nothing of a node but the rows that it gets, NodeAlone() bool of
-	// a scorer that Raw reads nothing of a node but its object: then a group need not be tried in a placement that is equal to another.
+	// a scorer that Raw reads nothing of a node but its object: then a group need not be tried in a placement that is equal to another. Monotone()
+	// of a predicate says that a row with more in use is not accepted if one with less is rejected.
 	KeepByNodeAndPods = reuse.Rows
 	// groupStates: an answer changes with the pods on any node. Only plugins of this package are of this group: to count pods takes
 	// many methods, which are no promise to callers.

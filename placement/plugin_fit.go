@@ -96,6 +96,9 @@ type fitPredicate struct {
 // RowsAlone says that the verdict follows from the rows.
 func (fitPredicate) RowsAlone() bool { return true }
 
+// Monotone says that pods on a node leave no more room than there was.
+func (fitPredicate) Monotone() {}
+
 // NewTrial returns a what-if copy.
 func (s fitPredicate) NewTrial() filter.Trial { return fitTrial{s.FitState.NewTrial()} }
 

@@ -26,6 +26,7 @@ type local struct {
 	open  []bool   // by group: the plugins of the groups Statics and States allow it; nil: a plugin may fail on a node
 	row   RowFilter
 	many  RowsFilter // the same; nil when it answers about one row alone
+	mono  bool       // the same is Monotone
 }
 
 // Kinds returns how many kinds of pods there are.
@@ -68,6 +69,7 @@ func (l *Locals) Add(e *Engine, pod *v1.Pod) (kind int, ok bool) {
 	if a.row != nil && a.coder == nil && s.inRange(a.scorers) {
 		x.row, x.open = a.row, s.openGroups()
 		x.many, _ = a.filter.(RowsFilter)
+		_, x.mono = a.filter.(Monotone)
 	}
 	l.kinds = append(l.kinds, x)
 	return len(l.kinds) - 1, true
@@ -110,29 +112,66 @@ func (l *Locals) Open(kind, slot int) bool { return l.kinds[kind].open[l.kinds[k
 // its requests to what is requested.
 func (l *Locals) Room(kind, slot, most int, allocatable, requested, requests resources.Vector) int {
 	x := &l.kinds[kind]
-	row := func(n int) resources.Vector { // after n pods
-		v := slices.Clone(requested).Grow(len(requests))
-		for c, each := range requests {
-			v[c] = resources.Add(v[c], times(each, n))
-		}
-		return v
-	}
 	n := 0
 	if x.many != nil {
-		all := func(n int) bool { // the first n pods find room
-			v, same := x.many.CheckRows([2]resources.Vector{allocatable, allocatable}, [2]resources.Vector{requested, row(n - 1)})
-			return v == 0 && same
-		}
-		end := 1
-		for end <= most && all(end) {
-			n, end = end, 2*end
-		}
-		n += sort.Search(min(end-1, most)-n, func(more int) bool { return !all(n + more + 1) })
+		n = largest(most, func(n int) bool { return x.accepts(allocatable, requested, after(requested, requests, n-1)) })
 	}
-	for n < most && x.row.CheckRow(slot, allocatable, row(n)) == 0 {
+	for n < most && x.row.CheckRow(slot, allocatable, after(requested, requests, n)) == 0 {
 		n++
 	}
 	return n
+}
+
+// RoomAtLeast returns for how many pods of all kinds, in any order, there is room for certain on a slot with these rows that is open to all kinds: at most
+// so many. None asks for more than the requests.
+func (l *Locals) RoomAtLeast(most int, allocatable, requested, requests resources.Vector) int {
+	return largest(most, func(n int) bool {
+		end := after(requested, requests, n-1)
+		for k := range l.kinds {
+			if x := &l.kinds[k]; x.many == nil || !x.accepts(allocatable, requested, end) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// RoomAtMost returns a number of pods of all kinds beyond which a slot with these rows has no room for another, whatever their order: at most so many.
+// None asks for less than the requests.
+func (l *Locals) RoomAtMost(slot, most int, allocatable, requested, requests resources.Vector) int {
+	return sort.Search(most, func(n int) bool {
+		now := after(requested, requests, n)
+		for k := range l.kinds {
+			if x := &l.kinds[k]; !x.mono || x.row.CheckRow(slot, allocatable, now) == 0 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// accepts reports whether every row between these two has room for one more pod.
+func (x *local) accepts(allocatable, from, to resources.Vector) bool {
+	v, same := x.many.CheckRows([2]resources.Vector{allocatable, allocatable}, [2]resources.Vector{from, to})
+	return v == 0 && same
+}
+
+// after returns what is requested after n pods came.
+func after(requested, requests resources.Vector, n int) resources.Vector {
+	v := slices.Clone(requested).Grow(len(requests))
+	for c, each := range requests {
+		v[c] = resources.Add(v[c], times(each, n))
+	}
+	return v
+}
+
+// largest returns the largest number up to most that holds, if each number below one that holds does too; 0 when none does.
+func largest(most int, holds func(n int) bool) (n int) {
+	end := 1
+	for end <= most && holds(end) {
+		n, end = end, 2*end
+	}
+	return n + sort.Search(min(end-1, most)-n, func(more int) bool { return !holds(n + more + 1) })
 }
 
 // times returns n times an amount that is not negative, at most the largest number.

@@ -176,9 +176,11 @@ type (
 
 // RowsAlone is optional for a RowFilter and a RowScorer: it reports whether the answers about a node read nothing but the rows that they get.
 // NodeAlone is optional for another scorer of group Rows: whether its answers read nothing of a node but its object.
+// Monotone is optional for a RowFilter: a row with more in use is not accepted if one with less is rejected.
 type (
 	RowsAlone interface{ RowsAlone() bool }
 	NodeAlone interface{ NodeAlone() bool }
+	Monotone  interface{ Monotone() }
 )
 
 // InRange is optional for a scorer: its scores, normalized if it is a Normalizer, are in 0 to 100 for every node.
