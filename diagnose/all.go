@@ -23,8 +23,9 @@ type Group struct {
 }
 
 // All says of the pods that wait ([Input.Pending]) why they wait and what helps, once for equal pods of one owner. The pods are tried in their order,
-// each once whatever Stop says. Those that get a node are in no group, and the others wait beside them. Options are those of each
-// diagnosis; when Stop returns true, the groups that are left have no remedies and Cut says so. The errors are those of [Relax], except
+// each once. Those that get a node are in no group, and the others wait beside them. Options are those of each
+// diagnosis; when Options.Stop returns true, the groups that are left have no remedies and Cut says so. When [Input.Stop] does, they have no
+// cause either, and pods that were not tried are in groups, whether a node takes them or not. The errors are those of [Relax], except
 // that pods on a node, finished pods, nil pods and pods of other schedulers are left out. Nothing is modified.
 //
 // The remedies are those of [Relax] but for the moves of pods that are seldom the best advice about the cause, and for further models of a new node.
@@ -47,7 +48,7 @@ func All(in Input, o Options) (_ []Group, err error) {
 		if p == nil || !queued(in.Snapshot, &in.Profile, p) {
 			continue
 		}
-		if len(p.Spec.SchedulingGates) == 0 {
+		if len(p.Spec.SchedulingGates) == 0 && !in.stopped() {
 			if d := placer.Decide(p, placement.Options{}); d.Placed() {
 				must.Do(placer.Assume(p, d))
 				shared.placer = nil // each diagnosis reads what is reserved from the cluster
@@ -66,6 +67,10 @@ func All(in Input, o Options) (_ []Group, err error) {
 	}
 	in.Pending = left
 	for k, p := range first {
+		if in.stopped() {
+			out[k].Diagnosis = unanswered(p)
+			continue
+		}
 		d := must.Get(beginWith(in, p, o, shared))
 		d.lean = true
 		out[k].Diagnosis = d.relax()

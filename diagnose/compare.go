@@ -22,6 +22,8 @@ type Comparison struct {
 	Parts       []ScorePart `json:"parts"`       // in plugin order
 	// Flips are single changes with which the decision chooses Other: weights first, then objects.
 	Flips []Flip `json:"flips"`
+	// Cut is "stop" when the caller has ended the search: there may be more flips.
+	Cut string `json:"cut,omitempty"`
 }
 
 // ScorePart is what one score plugin gives two nodes.
@@ -39,7 +41,8 @@ type ScorePart struct {
 // decision changes, and which single changes let it choose the other node: another weight, an image there, the label of a preferred
 // term, a taint PreferNoSchedule less, a pod that moves away, another request. Every flip is decided again. The errors are those of
 // [Relax], and errors for a pod without a node and for another node that is the chosen one, does not exist or rejects the pod.
-// The nomination of the pod does not count: a pod that goes to its nominated node goes there without scores. O(changes) decisions.
+// The nomination of the pod does not count: a pod that goes to its nominated node goes there without scores.
+// [Input.Stop] is asked before each flip. O(changes) decisions.
 func Compare(in Input, pod *v1.Pod, other string) (_ *Comparison, err error) {
 	defer must.Catch(&err)
 	d := must.Get(begin(in, pod, Options{}))

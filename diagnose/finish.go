@@ -20,6 +20,10 @@ const mostTurns = 2
 func (d *diagnosis) finish(found []choice) []Relaxation {
 	out := []Relaxation{}
 	for _, c := range found {
+		if d.input.stopped() {
+			d.cut = "stop"
+			break
+		}
 		for _, r := range d.relaxations(c) {
 			unwanted := slices.ContainsFunc(r.Changes, func(c Change) bool { return d.o.Cost(c) < 0 })
 			known := slices.ContainsFunc(out, func(x Relaxation) bool { return x.Text() == r.Text() }) // a part may be the part of two sets

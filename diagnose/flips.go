@@ -48,6 +48,10 @@ const mostTried = 20
 
 // try adds a flip if the decision with the flip chooses the other node.
 func (d *diagnosis) try(c *Comparison, f Flip) {
+	if c.Cut != "" || d.input.stopped() {
+		c.Cut = "stop"
+		return
+	}
 	s := d.base.Fork()
 	p := must.Get(ApplyFlip(s, d.pod, f))
 	profile := d.profileOver(s)

@@ -51,7 +51,11 @@ func (d *diagnosis) namesMeant(add func(rule, path, from, to string, edit func(p
 				t.LabelSelector.MatchLabels[key] = to
 			}))
 		case namespace != "":
-			add(path, path+".namespaces", d.pod.Namespace, namespace, of(func(t *v1.PodAffinityTerm) { t.Namespaces = []string{namespace} }))
+			field, from, to := ".namespaces", d.pod.Namespace, namespace
+			if t.NamespaceSelector != nil {
+				field, from, to = ".namespaceSelector", metav1.FormatLabelSelector(t.NamespaceSelector), "namespaces: ["+namespace+"]"
+			}
+			add(path, path+field, from, to, of(func(t *v1.PodAffinityTerm) { t.Namespaces, t.NamespaceSelector = []string{namespace}, nil }))
 		}
 	}
 }
@@ -105,7 +109,7 @@ func rename(list v1.ResourceList, from, to v1.ResourceName) {
 // podsMeant returns what a term of required affinity that selects no running pod most likely means: another value of one of its labels, or else
 // the namespace in which pods have the labels.
 func (d *diagnosis) podsMeant(t *v1.PodAffinityTerm) (key, value, namespace string) {
-	if t.LabelSelector == nil || len(t.LabelSelector.MatchLabels) == 0 || len(t.Namespaces) > 0 || t.NamespaceSelector != nil {
+	if t.LabelSelector == nil || len(t.LabelSelector.MatchLabels) == 0 || len(t.Namespaces) > 0 {
 		return "", "", ""
 	}
 	selector, err := metav1.LabelSelectorAsSelector(t.LabelSelector)
@@ -114,7 +118,7 @@ func (d *diagnosis) podsMeant(t *v1.PodAffinityTerm) (key, value, namespace stri
 	}
 	keys := slices.Sorted(maps.Keys(t.LabelSelector.MatchLabels))
 	for _, p := range d.common.kindsOf(d.base, d.slots).first { // of equal labels
-		if p.Namespace != d.pod.Namespace {
+		if p.Namespace != d.pod.Namespace || t.NamespaceSelector != nil {
 			if selector.Matches(labels.Set(p.Labels)) && (namespace == "" || p.Namespace < namespace) {
 				namespace = p.Namespace
 			}

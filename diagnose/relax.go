@@ -32,7 +32,13 @@ type Input struct {
 	More func(pod *v1.Pod) int
 	// Autoscalers say how many pods owners may have. A nil one is none.
 	Autoscalers []*autoscalingv2.HorizontalPodAutoscaler
+	// Stop ends a call when it returns true: the answer has what is known by then, and its Cut is "stop". It is asked before each decision.
+	// nil: never. Options.Stop and WakeOptions.Stop leave the cause and the first decision in the answer.
+	Stop func() bool
 }
+
+// stopped reports whether the caller wants no more.
+func (in Input) stopped() bool { return in.Stop != nil && in.Stop() }
 
 // Options change one question. The zero value asks for any node and has the default limits.
 type Options struct {
@@ -157,7 +163,8 @@ type diagnosis struct {
 	harm       []int     // of remedies
 	repels     *[]repels // nil: not asked yet
 	common     *common
-	asking     []int    // slots of the last call of asked, to be used again
+	asking     []int // slots of the last call of asked, to be used again
+	input      Input
 	lean       bool     // of All: no conflicts, and pods leave only where that is good advice about the cause
 	sees       []uint64 // by filter: the changes that it sees
 	pods       map[uint64]*v1.Pod
@@ -185,15 +192,24 @@ func Relax(in Input, pod *v1.Pod, o Options) (_ *Diagnosis, err error) {
 	return must.Get(begin(in, pod, o)).relax(), nil
 }
 
+// unanswered is the diagnosis of a pod that the caller's stop has left out.
+func unanswered(pod *v1.Pod) *Diagnosis {
+	return &Diagnosis{Pod: podinfo.Name(pod), Changes: []Change{}, Relaxations: []Relaxation{}, Conflicts: [][]string{}, Cut: "stop"}
+}
+
 // relax answers the question.
 func (d *diagnosis) relax() *Diagnosis {
 	pod := d.pod
-	out := &Diagnosis{Pod: podinfo.Name(pod), Changes: []Change{}, Relaxations: []Relaxation{}, Conflicts: [][]string{}}
+	out := unanswered(pod)
+	if d.input.stopped() {
+		return out
+	}
+	out.Cut = ""
 	if d.asItIs(out) {
 		return out
 	}
 	out.Cause = d.cause
-	if d.lean && d.o.Stop != nil && d.o.Stop() { // of many groups the causes alone take a while
+	if d.input.stopped() || d.lean && d.o.Stop() { // of many groups the causes alone take a while
 		out.Cut = "stop"
 		return out
 	}
@@ -259,7 +275,9 @@ func beginWith(in Input, pod *v1.Pod, o Options, shared *common) (*diagnosis, er
 	if o.Cost == nil {
 		o.Cost = DefaultCost
 	}
-	d := &diagnosis{o: o, profile: in.Profile, base: in.Snapshot.Fork(), common: shared, pod: pod.DeepCopy(), pods: map[uint64]*v1.Pod{}, worlds: map[worldKey]*world{}, goes: map[choice]string{}}
+	search := o.Stop
+	o.Stop = func() bool { return in.stopped() || search != nil && search() }
+	d := &diagnosis{o: o, input: in, profile: in.Profile, base: in.Snapshot.Fork(), common: shared, pod: pod.DeepCopy(), pods: map[uint64]*v1.Pod{}, worlds: map[worldKey]*world{}, goes: map[choice]string{}}
 	if i := d.base.Slot(d.pod.Status.NominatedNodeName); o.Where != nil && (i < 0 || !o.Where(d.base.Node(i))) {
 		d.pod.Status.NominatedNodeName = "" // v1.37 tries a nominated node whatever nodes plugins name
 	}

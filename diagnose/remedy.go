@@ -67,7 +67,11 @@ func (d *diagnosis) remedies(list []Relaxation) (out []Remedy) {
 	}
 	whole, proven := 0, 0
 	for _, r := range together(ranked(list, d.cause)) {
-		if whole == mostAdvice || proven == mostProven || d.o.Stop != nil && d.o.Stop() {
+		if whole == mostAdvice || proven == mostProven {
+			break
+		}
+		if d.o.Stop() {
+			d.cut = "stop"
 			break
 		}
 		if why := d.unfit(r.Relaxation); why != "" {

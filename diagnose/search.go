@@ -319,7 +319,7 @@ func (d *diagnosis) keyOf(c choice) worldKey {
 
 func (d *diagnosis) stop() bool {
 	switch {
-	case d.o.Stop != nil && d.o.Stop():
+	case d.o.Stop():
 		d.cut = "stop"
 	case d.steps+d.asks*d.weight >= d.o.Steps:
 		d.cut = "steps"

@@ -97,7 +97,7 @@ func Wake(in Input, pod *v1.Pod, o WakeOptions) (_ *Outlook, err error) {
 	}
 	slices.SortStableFunc(ends, func(a, b end) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Pod, b.Pod)) })
 	for _, e := range ends {
-		if o.Stop != nil && o.Stop() {
+		if o.Stop != nil && o.Stop() || in.stopped() {
 			out.Cut = "stop"
 			return out, nil
 		}

@@ -71,7 +71,9 @@ func (x *simulation) choose(ctx context.Context, e *explanation, q *asked, d pla
 	case q.pod.Status.NominatedNodeName == d.Node && (want == nil || k >= 0):
 		e.wish = fmt.Sprintf("It is nominated to %s: this node is tried first, without scores.", d.Node)
 	case k >= 0:
-		c := must.Get(diagnose.Compare(x.diagnosed(q.cluster, q.scored), q.pod, e.Nodes[k].Node))
+		in := x.diagnosed(q.cluster, q.scored)
+		in.Stop = x.o.Stop(ctx)
+		c := must.Get(diagnose.Compare(in, q.pod, e.Nodes[k].Node))
 		e.Choice = c
 		if want != nil {
 			e.wish = fmt.Sprintf("The best node of %s is %s: %d points, %s has %d.", x.o.where, c.Other, c.OtherTotal, c.Chosen, c.ChosenTotal)

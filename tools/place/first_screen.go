@@ -39,7 +39,11 @@ func (e *explanation) firstScreen() string {
 	for _, text := range append(append([]string{}, head...), tail...) {
 		used += linesOf(text)
 	}
-	if len(e.Help) > 0 && len(e.waits) > 0 && used+linesOf("Do: "+e.Help[0]) > mostLines { // the cause says as much
+	all := used
+	for _, text := range e.Help {
+		all += linesOf("Do: " + text)
+	}
+	if len(e.Help) > 0 && len(e.waits) > 0 && (used+linesOf("Do: "+e.Help[0]) > mostLines || all > mostLines && all-linesOf(e.said) <= mostLines) { // the cause says as much
 		head = head[:len(head)-1]
 		used -= linesOf(e.said)
 	}

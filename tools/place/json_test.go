@@ -99,6 +99,7 @@ func TestSchema(t *testing.T) {
 		"Change.note":          "no change of the other outputs has a risk: package diagnose tests notes",
 		"failure.error":        "no filter fails with an error on these clusters",
 		"Outlook.cut":          "few pods of these clusters end: diagnose.TestWake has a search that is ended",
+		"Comparison.cut":       "no run of this test is interrupted: diagnose.TestEveryLongCallStops",
 		"preemptionAnswer.cut": "the search for victims of these pods is short",
 	})
 }

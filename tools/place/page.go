@@ -93,6 +93,7 @@ func (x *simulation) advise(stop func() bool) (err error) {
 			}
 			asked[name] = true
 			in := x.diagnosed(c, x.profile(p))
+			in.Stop = stop
 			now := func() bool { return true } // the groups alone, with their causes
 			for _, g := range must.Get(diagnose.All(in, diagnose.Options{Size: 3, Stop: now})) {
 				var d *diagnose.Diagnosis
