@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/podberth/podberth/placement/internal/heap"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -15,32 +16,32 @@ import (
 func audit(t *testing.T, g *game, at string) {
 	e := g.engine
 	version, changes := e.log.Version(), len(e.changes)
-	if e.at != version {
+	if e.cursor.version != version {
 		return
 	}
 	for _, w := range e.rows {
-		if w.version == version && !w.broken {
+		if w.cursor.version == version && !w.broken {
 			auditRows(t, e, w, at)
 		}
 	}
 	for _, x := range e.statics {
-		if x.usable && x.changes == changes {
+		if x.usable && x.cursor.changes == changes {
 			auditStatics(t, e, x, at)
 		}
 	}
 	for _, p := range e.partitions {
-		if p.changes == changes {
+		if p.known && p.cursor.changes == changes {
 			auditPartition(t, e, p, at)
 		}
 	}
 	for _, l := range e.layouts {
-		if l.version == version && l.changes == changes {
+		if l.cursor.version == version && l.cursor.changes == changes {
 			auditLayout(t, e, l, at)
 		}
 	}
 	for _, list := range []map[string]*shape{e.shapes, e.parts} {
 		for _, s := range list {
-			if s.usable && s.version == version && s.layout.version == version && s.nodes == changes && len(s.moved) == 0 {
+			if s.usable && s.cursor.version == version && s.layout.cursor.version == version && s.cursor.changes == changes && len(s.moved) == 0 {
 				auditShape(t, g, s, at)
 			}
 		}
@@ -49,7 +50,7 @@ func audit(t *testing.T, g *game, at string) {
 
 // auditRows asks the plugins about every row again.
 func auditRows(t *testing.T, e *Engine, w *rows, at string) {
-	if w.orders != e.orders {
+	if w.cursor.orders != e.orders {
 		return
 	}
 	a, ok := e.askerOf(w.pod)
@@ -61,7 +62,7 @@ func auditRows(t *testing.T, e *Engine, w *rows, at string) {
 		key, reject, ok := a.key(i, rank)
 		equal(t, true, ok, at)
 		equal(t, key, w.keys[i], "%s: key of slot %d", at, i)
-		if !fits(key) {
+		if !heap.Fits(key) {
 			equal(t, reject, w.reject[i], "%s: verdict about slot %d", at, i)
 		}
 	}
@@ -105,9 +106,9 @@ func auditPartition(t *testing.T, e *Engine, p *partition, at string) {
 
 // auditLayout checks the groups, their heaps and their counts.
 func auditLayout(t *testing.T, e *Engine, l *layout, at string) {
-	equal(t, e.log.Len(), len(l.group), at)
-	size := make([]int32, len(l.groups))
-	for i, g := range l.group {
+	equal(t, e.log.Len(), len(l.of), at)
+	size := make([]int32, len(l.list))
+	for i, g := range l.of {
 		equal(t, e.log.Node(i) == nil, g < 0, "%s: slot %d has group %d", at, i, g)
 		if g >= 0 {
 			size[g]++
@@ -115,28 +116,28 @@ func auditLayout(t *testing.T, e *Engine, l *layout, at string) {
 			equal(t, -1, g, at)
 		}
 	}
-	for g := range l.groups {
-		equal(t, size[g], l.groups[g].size, "%s: group %d", at, g)
+	for g := range l.list {
+		equal(t, size[g], l.list[g].size, "%s: group %d", at, g)
 		if size[g] > 0 {
-			equal(t, int32(g), l.group[l.groups[g].member], "%s: a member of group %d", at, g)
+			equal(t, int32(g), l.of[l.list[g].member], "%s: a member of group %d", at, g)
 		}
 	}
-	if l.tree != nil && l.tree.version == l.version && l.tree.orders == e.orders && len(l.tree.moved) == 0 {
-		checkBoxes(t, l.tree, l)
+	if l.tree != nil && l.tree.cursor.version == l.cursor.version && l.tree.cursor.orders == e.orders && len(l.tree.moved) == 0 {
+		require.NoError(t, l.tree.Valid(l.of), at)
 	}
-	if l.rows == nil || l.rows.version != l.version || l.rows.orders != e.orders || l.orders != e.orders || l.rows.broken {
+	if l.rows == nil || l.rows.cursor != l.cursor || l.cursor.orders != e.orders || l.rows.broken {
 		return
 	}
-	rejects := make([]map[resources.Verdict]int32, len(l.groups))
-	for i, g := range l.group {
+	rejects := make([]map[resources.Verdict]int32, len(l.list))
+	for i, g := range l.of {
 		switch key := l.rows.keys[i]; {
 		case g < 0:
-			equal(t, int32(-1), l.where[i], at)
-		case fits(key):
-			equal(t, heapEntry{key, int32(i)}, l.groups[g].heap[l.where[i]], "%s: slot %d", at, i)
+			equal(t, int32(-1), l.at[i], at)
+		case heap.Fits(key):
+			equal(t, heap.Entry{Key: key, Slot: int32(i)}, l.list[g].heap[l.at[i]], "%s: slot %d", at, i)
 			size[g]--
 		default:
-			equal(t, int32(-1), l.where[i], at)
+			equal(t, int32(-1), l.at[i], at)
 			equal(t, l.rows.reject[i], l.reject[i], at)
 			if rejects[g] == nil {
 				rejects[g] = map[resources.Verdict]int32{}
@@ -147,10 +148,10 @@ func auditLayout(t *testing.T, e *Engine, l *layout, at string) {
 	}
 	checkSpans(t, l, &l.whole)
 	checkSpans(t, l, &l.part)
-	for g := range l.groups {
+	for g := range l.list {
 		equal(t, 0, size[g], at)
-		checkHeap(t, l.groups[g].heap, l.where, at)
-		for _, x := range l.groups[g].rejects {
+		require.NoError(t, l.list[g].heap.Valid(l.at), at)
+		for _, x := range l.list[g].rejects {
 			equal(t, rejects[g][x.verdict], x.n, "%s: verdict %d in group %d", at, x.verdict, g)
 			delete(rejects[g], x.verdict)
 		}
@@ -169,29 +170,22 @@ func checkSpans(t *testing.T, l *layout, x *spans) {
 	}
 }
 
-func checkHeap(t *testing.T, h heap, where []int32, at string) {
-	for i, e := range h {
-		equal(t, int32(i), where[e.slot], at)
-		equal(t, true, i == 0 || h[(i-1)/fan].key >= e.key, at)
-	}
-}
-
 // auditShape checks which groups slots are in: by what static plugins answer, by the domains of the states, and for the exceptions by
 // the counts.
 func auditShape(t *testing.T, g *game, s *shape, at string) {
 	e, l, x := s.engine, s.layout, &s.exceptions
-	if l.changes != len(e.changes) || s.shifts && !upToDate(s) {
+	if l.cursor.changes != len(e.changes) || s.shifts && !upToDate(s) {
 		return
 	}
 	sizes, group := map[int32]int32{}, map[string]int32{}
-	inBase := make([]int32, len(l.groups))
+	inBase := make([]int32, len(l.list))
 	for _, i := range e.order() {
 		var sign []int32
 		for k := range s.counted {
 			sign = s.counted[k].state.AppendDomains(sign, i)
 		}
-		base := l.group[i]
-		equal(t, s.static.verdict[s.static.class[i]], s.static.verdict[l.groups[base].class], "%s: slot %d", at, i)
+		base := l.of[i]
+		equal(t, s.static.verdict[s.static.class[i]], s.static.verdict[l.list[base].class], "%s: slot %d", at, i)
 		key := fmt.Sprint(s.static.class[i], sign)
 		if known, ok := group[key]; ok {
 			equal(t, known, base, "%s: group of slot %d", at, i)
@@ -203,38 +197,38 @@ func auditShape(t *testing.T, g *game, s *shape, at string) {
 			sign, some = s.counted[k].state.AppendCounts(sign, i)
 			counted = counted || some
 		}
-		if !x.some {
+		if !x.some() {
 			equal(t, false, counted, at)
 			continue
 		}
-		equal(t, counted, x.group[i] >= 0, "%s: slot %d is an exception", at, i)
+		equal(t, counted, x.of[i] >= 0, "%s: slot %d is an exception", at, i)
 		if !counted {
-			equal(t, int32(-1), x.where[i], at)
+			equal(t, int32(-1), x.at[i], at)
 			continue
 		}
-		except := &x.groups[x.group[i]]
-		sizes[x.group[i]]++
+		except := &x.list[x.of[i]]
+		sizes[x.of[i]]++
 		equal(t, base, except.base, at)
 		key = fmt.Sprint("exception ", base, sign)
 		if known, ok := group[key]; ok {
-			equal(t, known, -1-x.group[i], "%s: group of exception %d", at, i)
+			equal(t, known, -1-x.of[i], "%s: group of exception %d", at, i)
 		}
-		group[key] = -1 - x.group[i]
-		if l.rows != nil && !fits(l.rows.keys[i]) {
-			equal(t, int32(-1), x.where[i], at)
+		group[key] = -1 - x.of[i]
+		if l.rows != nil && !heap.Fits(l.rows.keys[i]) {
+			equal(t, int32(-1), x.at[i], at)
 			continue
 		}
-		entry := heapEntry{0, int32(i)}
+		entry := heap.Entry{Key: 0, Slot: int32(i)}
 		if l.rows != nil {
-			entry.key = l.rows.keys[i]
+			entry.Key = l.rows.keys[i]
 		}
-		equal(t, entry, except.heap[x.where[i]], at)
+		equal(t, entry, except.heap[x.at[i]], at)
 		inBase[base]++
 	}
 	require.Len(t, slices.Compact(slices.Sorted(maps.Values(group))), len(group), "%s: slots of different signatures are in different groups", at)
-	for k := range x.groups {
-		equal(t, sizes[int32(k)], x.groups[k].size, "%s: exceptions %d", at, k)
-		checkHeap(t, x.groups[k].heap, x.where, at)
+	for k := range x.list {
+		equal(t, sizes[int32(k)], x.list[k].size, "%s: exceptions %d", at, k)
+		require.NoError(t, x.list[k].heap.Valid(x.at), at)
 	}
 	for k, n := range inBase {
 		if k < len(x.inBase) {
@@ -250,7 +244,7 @@ func auditShape(t *testing.T, g *game, s *shape, at string) {
 func upToDate(s *shape) bool {
 	now := make([]uint64, len(s.counted))
 	s.shift(now, nil)
-	return slices.Equal(now, s.layout.shifted) && (!s.exceptions.some || slices.Equal(now, s.shifted))
+	return slices.Equal(now, s.layout.shifted) && (!s.exceptions.some() || slices.Equal(now, s.shifted))
 }
 
 // auditCounts counts the pods of the states again.

@@ -1,6 +1,9 @@
 package reuse
 
-import "github.com/podberth/podberth/filter"
+import (
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement/internal/intern"
+)
 
 // asked is a predicate or a scorer of group Statics.
 type asked struct {
@@ -84,17 +87,17 @@ func (t *statics) columns(log Log) (out []column, n int, ok bool) {
 		if c.ids, reps, ok = l.Classes(t.asked[k].reader.Reads(nil)); !ok {
 			return nil, 0, false
 		}
-		var numbers signatures
+		var numbers intern.Lists
 		c.answers = make([]int32, len(reps))
 		for class, slot := range reps {
 			if slot < 0 || log.Node(int(slot)) == nil {
 				continue
 			}
-			numbers.next = t.asked[k].appendAnswer(numbers.next[:0], int(slot))
-			id, _ := numbers.number()
+			numbers.Next = t.asked[k].appendAnswer(numbers.Next[:0], int(slot))
+			id, _ := numbers.Number()
 			c.answers[class] = id * int32(n)
 		}
-		if answers := len(numbers.ends); answers > 1 {
+		if answers := numbers.Len(); answers > 1 {
 			if n *= answers; n > maxAnswers {
 				return nil, 0, false
 			}

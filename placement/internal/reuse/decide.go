@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement/internal/heap"
 	"github.com/podberth/podberth/score"
 )
 
@@ -41,7 +42,7 @@ func (s *shape) choose(q *Question) (Answer, bool) {
 		if c.count == 0 {
 			continue
 		}
-		allowed, failed := s.allows(int(c.top.slot))
+		allowed, failed := s.allows(int(c.top.Slot))
 		if failed {
 			return Answer{}, false
 		}
@@ -63,7 +64,7 @@ func (s *shape) choose(q *Question) (Answer, bool) {
 		out.Predicates, out.Rejected = s.predicatesOf(pod), rejected
 		s.fail(&out)
 	case out.Feasible == 1:
-		out.Slot = int(feasible[0].top.slot)
+		out.Slot = int(feasible[0].top.Slot)
 	default:
 		scores, ok := s.scoresOf(feasible)
 		if !ok {
@@ -93,48 +94,37 @@ func (s *shape) accounts(pod *v1.Pod) (out filter.Predicates) {
 type candidate struct {
 	class int32
 	count int32
-	top   heapEntry
+	top   heap.Entry
 }
 
 // gather appends the groups that have nodes with room. It leaves out groups that a static predicate rejects.
 func (s *shape) gather(dst []candidate) []candidate {
 	l, x := s.layout, &s.exceptions
-	for g := range l.groups {
-		base := &l.groups[g]
-		c := candidate{base.class, base.count, base.top}
-		if s.rows != nil {
-			c.count = int32(len(base.heap))
-		}
-		if c.count == 0 || s.verdict(base).Verdict != 0 {
-			continue
-		}
-		if s.rows != nil {
-			if g < len(x.inBase) {
-				c.count -= x.inBase[g]
-			}
-			if c.count == 0 {
-				continue
-			}
-			if c.top = base.heap[0]; x.some && x.group[c.top.slot] >= 0 {
-				c.top = base.heap.best(skips{exceptions: x.group}, &s.engine.room.frontier)
-			}
-		}
-		dst = append(dst, c)
+	for g := range l.list {
+		dst = s.candidate(dst, &l.list[g], x.within(g))
 	}
-	for g := range x.groups {
-		e := &x.groups[g]
-		base := &l.groups[e.base]
-		c := candidate{base.class, e.count, e.top}
-		if s.rows != nil {
-			if c.count = int32(len(e.heap)); c.count > 0 {
-				c.top = e.heap[0]
-			}
-		}
-		if c.count > 0 && s.verdict(base).Verdict == 0 {
-			dst = append(dst, c)
-		}
+	for g := range x.list {
+		dst = s.candidate(dst, &x.list[g], 0)
 	}
 	return dst
+}
+
+// candidate appends a group if it has nodes with room and no static predicate rejects it. So many of the nodes in its heap are exceptions,
+// which do not count.
+func (s *shape) candidate(dst []candidate, g *group, exceptions int32) []candidate {
+	c := candidate{g.class, g.count, g.top}
+	if s.rows != nil {
+		c.count = int32(len(g.heap)) - exceptions
+	}
+	if c.count == 0 || s.verdict(g).Verdict != 0 {
+		return dst
+	}
+	if s.rows != nil {
+		if c.top = g.heap[0]; exceptions > 0 && s.exceptions.has(c.top.Slot) {
+			c.top = g.heap.Best(heap.Skip{Marked: s.exceptions.of}, &s.engine.room.frontier)
+		}
+	}
+	return append(dst, c)
 }
 
 // scan checks the rows of the nodes for one pod, by boxes where the plugins answer about boxes. It writes into each group how many
@@ -145,13 +135,11 @@ func (s *shape) scan(pod *v1.Pod) bool {
 	if !ok {
 		return false
 	}
-	for g := range l.groups {
-		x := &l.groups[g]
-		x.count, x.rejects, x.top = 0, x.rejects[:0], heapEntry{} // the key of a node is larger than 0
-	}
-	except := &s.exceptions
-	for g := range except.groups {
-		except.groups[g].count, except.groups[g].top = 0, heapEntry{}
+	for _, list := range [2][]group{l.list, s.exceptions.list} {
+		for g := range list {
+			g := &list[g]
+			g.count, g.rejects, g.top = 0, g.rejects[:0], heap.Entry{} // the key of a node is larger than 0
+		}
 	}
 	if filter, ok := a.searchable(); ok {
 		if t := s.treeOf(); t != nil {
@@ -159,27 +147,18 @@ func (s *shape) scan(pod *v1.Pod) bool {
 		}
 	}
 	for rank, i := range e.order() {
-		x := &l.groups[l.group[i]]
-		if s.verdict(x).Verdict != 0 {
+		g := s.groupOf(int32(i))
+		if s.verdict(g).Verdict != 0 {
 			continue
 		}
 		key, reject, ok := a.key(i, int32(rank))
-		if !ok {
+		switch {
+		case !ok:
 			return false
-		}
-		if !fits(key) {
-			x.tally(reject, 1)
-			continue
-		}
-		if except.some && except.group[i] >= 0 {
-			e := &except.groups[except.group[i]]
-			if e.count++; key > e.top.key {
-				e.top = heapEntry{key, int32(i)}
-			}
-			continue
-		}
-		if x.count++; key > x.top.key {
-			x.top = heapEntry{key, int32(i)}
+		case heap.Fits(key):
+			g.offer(key, int32(i))
+		default:
+			l.list[g.base].tally(reject, 1)
 		}
 	}
 	return true
@@ -246,14 +225,14 @@ func (s *shape) scoresOf(groups []candidate) ([]int64, bool) {
 		if x.Weigher != nil {
 			room.slots, room.counts = room.slots[:0], room.counts[:0]
 			for j := range groups {
-				room.slots, room.counts = append(room.slots, groups[j].top.slot), append(room.counts, groups[j].count)
+				room.slots, room.counts = append(room.slots, groups[j].top.Slot), append(room.counts, groups[j].count)
 			}
 			x.Weigher.Weigh(room.slots, room.counts)
 		}
 		lo, hi := int64(math.MaxInt64), int64(math.MinInt64)
 		fixed := s.static.scorers[s.order[k]] != nil
 		for j := range groups {
-			i := int(groups[j].top.slot)
+			i := int(groups[j].top.Slot)
 			if fixed {
 				raw[j] = s.static.raw[groups[j].class][s.order[k]]
 			} else {
@@ -264,7 +243,7 @@ func (s *shape) scoresOf(groups []candidate) ([]int64, bool) {
 			}
 		}
 		for j := range groups {
-			if x.Ignored(int(groups[j].top.slot)) {
+			if x.Ignored(int(groups[j].top.Slot)) {
 				continue
 			}
 			n := raw[j]
@@ -282,12 +261,12 @@ func (s *shape) scoresOf(groups []candidate) ([]int64, bool) {
 
 // best returns the node with the largest total; of equal totals the first in scan order. There must be a group.
 func best(groups []candidate, add []int64) (slot int, total int64) {
-	var rank int64
+	var first uint32
 	for j := range groups {
 		top := groups[j].top
-		t, place := top.key>>32+add[j], top.key&math.MaxUint32 // larger is earlier
-		if j == 0 || t > total || t == total && place > rank {
-			slot, total, rank = int(top.slot), t, place
+		t, place := heap.Score(top.Key)+add[j], heap.Place(top.Key)
+		if j == 0 || t > total || t == total && place < first {
+			slot, total, first = int(top.Slot), t, place
 		}
 	}
 	return slot, total
@@ -305,8 +284,8 @@ func (s *shape) rejected(groups []candidate) (*filter.Histogram, bool) {
 		h.Add(ps, r, int(slot), int(n))
 		return true
 	}
-	for g := range s.layout.groups {
-		x := &s.layout.groups[g]
+	for g := range s.layout.list {
+		x := &s.layout.list[g]
 		if v := s.verdict(x); v.Verdict != 0 {
 			v.Predicate = s.position(v.Predicate)
 			if !add(v, x.member, x.size) {
@@ -322,9 +301,9 @@ func (s *shape) rejected(groups []candidate) (*filter.Histogram, bool) {
 	}
 	for k := range groups {
 		c := &groups[k]
-		i := int(c.top.slot)
+		i := int(c.top.Slot)
 		r := ps.First(i)
-		if !add(r, c.top.slot, c.count) || ps.Err(r, i) != nil {
+		if !add(r, c.top.Slot, c.count) || ps.Err(r, i) != nil {
 			return nil, false
 		}
 	}

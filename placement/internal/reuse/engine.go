@@ -28,6 +28,8 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/key"
+	"github.com/podberth/podberth/placement/internal/boxes"
+	"github.com/podberth/podberth/placement/internal/heap"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -65,17 +67,17 @@ type Engine struct {
 	shapes     map[string]*shape
 	parts      map[string]*shape
 	layouts    map[string]*layout
-	failures   failures
+	failures   map[string]*failure // answers without a node, by key of pods
 	rows       map[string]*rows
 	statics    map[string]*statics
 	partitions map[string]*partition
 
-	moves    uint64 // how often states of shapes changed or were made
-	epoch    uint64
-	columns  int                 // of the schema when the epoch began
-	at       uint64              // version up to which the log was looked through for changes of nodes
-	nodes    []*v1.Node          // by slot, as of that version
-	changes  []int32             // slots whose node object was replaced since the epoch began
+	stamp    uint64              // grows when states of a shape change or are made, and when states are forgotten
+	forgot   uint64              // the stamp when states were forgotten last
+	columns  int                 // of the schema when everything was forgotten last
+	cursor   cursor              // of watch
+	nodes    []*v1.Node          // by slot, as of that cursor
+	changes  []int32             // slots whose node object was replaced since everything was forgotten
 	reads    map[string]struct{} // what must not change on any node
 	survives bool                // statics, rows and layouts follow nodes that come and leave
 	counting []Counting          // by plugin; nil for other groups
@@ -91,25 +93,17 @@ type Engine struct {
 	room    room
 }
 
-// since returns the events after a version in blocks, and false when the log does not reach back that far. The list is valid
-// until the next call. A function of each reader, given to the log, would be allocated at every decision.
-func (e *Engine) since(version uint64) ([][]cluster.Event, bool) {
-	e.room.blocks = e.room.blocks[:0]
-	known := e.log.Since(version, e.collect)
-	return e.room.blocks, known
-}
-
 // room is memory that calls use again. Nothing in it outlives a call.
 type room struct {
 	key              []byte
 	groups, feasible []candidate
-	frontier         heap
+	frontier         heap.Heap
 	raw, add         []int64
 	slots, counts    []int32
-	found            []sighting
+	sightings        []sighting
 	tied             []uint64
 	places           []int32
-	open             []opening
+	found            boxes.Search
 	blocks           [][]cluster.Event
 }
 
@@ -137,7 +131,7 @@ func (k keys) append(dst []byte, pod *v1.Pod) []byte {
 // change of nodes.
 func New(log Log, order func() []int, plugins []Plugin) *Engine {
 	e := &Engine{log: log, order: order, plugins: plugins, seen: map[string]int{}, asked: map[string]struct{}{}, met: map[string]struct{}{}, unsigned: map[string]struct{}{}, span: spanNodes}
-	e.failures.answers = map[string]*failure{}
+	e.failures = map[string]*failure{}
 	e.collect = func(block []cluster.Event) { e.room.blocks = append(e.room.blocks, block) }
 	names := map[string]bool{}
 	first := func(name string) bool {
@@ -211,7 +205,7 @@ func setPlugin(list *[]int, at, plugin int) {
 func (e *Engine) forget() {
 	e.layouts, e.rows, e.statics, e.partitions = map[string]*layout{}, map[string]*rows{}, map[string]*statics{}, map[string]*partition{}
 	e.changes, e.columns = nil, e.log.Schema().Len()
-	e.at, e.nodes = e.log.Version(), e.nodes[:0]
+	e.cursor, e.nodes = e.now(), e.nodes[:0]
 	for i := range e.log.Len() {
 		e.nodes = append(e.nodes, e.log.Node(i))
 	}
@@ -231,8 +225,9 @@ type domains interface {
 
 // forgetStates drops the shapes with their states, which count pods of all nodes. Layouts go whose states follow other objects.
 func (e *Engine) forgetStates() {
-	e.epoch++
-	e.failures.forget()
+	e.stamp++
+	e.forgot = e.stamp
+	clear(e.failures)
 	e.shapes, e.parts = map[string]*shape{}, map[string]*shape{}
 	maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return l.shifts })
 	e.reads = map[string]struct{}{}

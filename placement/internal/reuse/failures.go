@@ -1,11 +1,6 @@
 package reuse
 
-// failures are the answers without a node that hold until the log has another event, by key of pods.
-type failures struct {
-	version uint64
-	answers map[string]*failure
-}
-
+// failure is an answer without a node. It holds until the log has another event.
 type failure struct {
 	answer Answer
 	memo   any
@@ -13,22 +8,12 @@ type failure struct {
 
 // failed returns the failure of the pods whose key is in the engine's room.
 func (e *Engine) failed() (Answer, bool) {
-	if len(e.failures.answers) == 0 {
-		return Answer{}, false
-	}
-	if e.failures.version != e.at {
-		e.failures.forget()
-		return Answer{}, false
-	}
-	x, known := e.failures.answers[string(e.room.key)]
+	x, known := e.failures[string(e.room.key)]
 	if !known {
 		return Answer{}, false
 	}
 	return x.answer, true
 }
-
-// forget drops all failures.
-func (f *failures) forget() { clear(f.answers) }
 
 // fail keeps the answer, which has no node, for later pods like the pod that is asked about. The first such pod
 // gets no kind: most pods never come back.
@@ -37,15 +22,15 @@ func (s *shape) fail(answer *Answer) {
 	if kind.Key == "" {
 		return
 	}
-	f := &s.engine.failures
-	if f.version != s.version || len(f.answers) >= maxShapes {
-		f.forget()
+	failures := s.engine.failures
+	if len(failures) >= maxShapes {
+		clear(failures)
 	}
 	x := &failure{}
 	answer.Memo = &x.memo
 	x.answer = *answer
 	x.answer.Kind = kind
-	f.version, f.answers[kind.Key] = s.version, x
+	failures[kind.Key] = x
 	if !s.shared {
 		answer.Kind = kind
 	}

@@ -230,22 +230,20 @@ func TestEveryNodeIsAnException(t *testing.T) {
 	}
 }
 
-// The engine keeps a limited number of failures, of one version of the log.
+// The engine keeps a limited number of failures, and none after an event.
 func TestFailuresAreLimited(t *testing.T) {
 	e, s, decide := simple(t, 1)
 	e.survives = true
 	for _, c := range []struct{ known, want int }{{maxShapes - 1, maxShapes}, {maxShapes, 1}} {
-		e.failures.forget()
+		clear(e.failures)
 		for k := range c.known {
-			e.failures.answers[fmt.Sprint(k)] = &failure{}
+			e.failures[fmt.Sprint(k)] = &failure{}
 		}
-		e.failures.version = s.Version()
 		got := decide(simplePod("a", fmt.Sprint(90+c.known-maxShapes)))
 		require.NotNil(t, got.Memo)
-		require.Len(t, e.failures.answers, c.want)
+		require.Len(t, e.failures, c.want)
 	}
 	require.NoError(t, s.Set(testkit.Pod("r").Request("cpu=1").On("n0").Obj()))
 	decide(simplePod("a", "91"))
-	require.Len(t, e.failures.answers, 1, "those of an earlier version are gone")
-	require.Equal(t, s.Version(), e.failures.version)
+	require.Len(t, e.failures, 1, "those of before are gone")
 }

@@ -12,31 +12,9 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement/internal/heap"
 	"github.com/podberth/podberth/resources"
 )
-
-// An entry of a heap goes no further than it must: entries of equal keys stay where they are.
-func TestHeapTies(t *testing.T) {
-	var h heap
-	where := []int32{-1, -1, -1, -1, -1, -1, -1}
-	slots := func() (list []int32) {
-		for _, e := range h {
-			list = append(list, e.slot)
-		}
-		return list
-	}
-	for slot := range int32(6) {
-		h.push(heapEntry{5, slot}, where)
-	}
-	require.Equal(t, []int32{0, 1, 2, 3, 4, 5}, slots(), "an entry does not pass an equal one on its way up")
-	h.set(0, 5, where)
-	require.Equal(t, []int32{0, 1, 2, 3, 4, 5}, slots(), "nor on its way down")
-	var frontier heap
-	require.Equal(t, heapEntry{5, 1}, h.best(skips{without: map[int]bool{0: true}}, &frontier), "of equal entries that count the first is the best")
-	h.set(0, 4, where)
-	require.Equal(t, []int32{1, 5, 2, 3, 4, 0}, slots(), "of equal entries the first goes up")
-	require.Equal(t, []int32{5, 0, 2, 3, 4, 1, -1}, where)
-}
 
 // rated is a scorer over rows that gives every node the same.
 type rated struct{ raw int64 }
@@ -117,8 +95,8 @@ func TestSearchable(t *testing.T) {
 
 // The states of three kinds of shapes are apart, and each grows with what changes the answers.
 func TestKindState(t *testing.T) {
-	e := &Engine{epoch: 3, columns: 3}
-	counts := &shape{engine: e, static: &statics{}, asked: "k", states: 3, counted: make([]counted, 1)}
+	e := &Engine{forgot: 3, columns: 3}
+	counts := &shape{engine: e, static: &statics{}, asked: "k", stamp: 3, counted: make([]counted, 1)}
 	bare := &shape{engine: e, static: &statics{}, asked: "k"}
 	require.Equal(t, Kind{"k", 13}, counts.kind())
 	require.Equal(t, Kind{"k", 15}, bare.kind(), "the nodes may change")
@@ -172,7 +150,7 @@ func TestMaxClasses(t *testing.T) {
 			require.Len(t, p.reps, n+1)
 		}
 	}
-	p := &partition{changes: 0, reps: make([]int32, maxClasses)}
+	p := &partition{known: true, reps: make([]int32, maxClasses)}
 	require.True(t, p.follow(&Engine{}))
 	p.reps = append(p.reps, 0)
 	require.False(t, p.follow(&Engine{}))
@@ -214,7 +192,7 @@ func TestReadChanged(t *testing.T) {
 // Of the candidates with the largest total the first in scan order is the best, whatever the order of the groups.
 func TestBest(t *testing.T) {
 	groups := []candidate{
-		{top: heapEntry{keyOf(1, 5), 50}}, {top: heapEntry{keyOf(3, 2), 20}}, {top: heapEntry{keyOf(0, 1), 10}}, {top: heapEntry{keyOf(9, 9), 90}},
+		{top: heap.Entry{Key: heap.Key(1, 5), Slot: 50}}, {top: heap.Entry{Key: heap.Key(3, 2), Slot: 20}}, {top: heap.Entry{Key: heap.Key(0, 1), Slot: 10}}, {top: heap.Entry{Key: heap.Key(9, 9), Slot: 90}},
 	}
 	for _, c := range []struct {
 		add   []int64

@@ -3,8 +3,8 @@ package reuse
 import (
 	"slices"
 
-	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/key"
+	"github.com/podberth/podberth/placement/internal/heap"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -15,47 +15,21 @@ import (
 // keys: a signature holds no counts. Where the count of a single node matters, because no two nodes share the topology key,
 // the node is an exception of the shape.
 type layout struct {
-	version uint64
-	changes int
-	orders  int      // of the engine, when the heaps were filled
+	cursor  cursor
 	plugins []int    // that the states are of
 	shifted []uint64 // by state: the version that Shifted returned
 	shifts  bool     // a state is Shifting
 	storage bool     // storage objects matter to the pods
 	rows    *rows    // nil: the groups have no heaps
 
-	group  []int32             // by slot; -1: a free slot
-	where  []int32             // position in the group's heap; -1: rejected by the slot's own rows
-	reject []resources.Verdict // that verdict, as counted in the group
-	groups []group
+	groups
+	reject []resources.Verdict // by slot: how its rows reject it, as counted in its group; 0: they do not, or it is in no group
 
 	moves int   // of slots to other groups
 	scans int   // by shapes without heaps
 	tree  *tree // for these
 
 	whole, part spans // of all nodes, and of the nodes that were asked about alone
-
-	signatures signatures // of the groups
-}
-
-// group is the nodes of one signature.
-type group struct {
-	size    int32
-	class   int32
-	member  int32 // a slot of the group; any number when the group is empty
-	heap    heap
-	rejects []tally // of the nodes that their rows reject
-
-	before filter.Rejection // by a predicate between those of static and that over rows
-
-	count int32 // in a scan: nodes that are not rejected
-	top   heapEntry
-}
-
-// tally counts nodes by the verdict of their rows.
-type tally struct {
-	verdict resources.Verdict
-	n       int32
 }
 
 // The first byte of a layout's key says what follows.
@@ -105,7 +79,7 @@ func (e *Engine) lay(s *shape) {
 // newLayout makes a layout. bare has the same groups without heaps; nil: there is no such layout.
 func (e *Engine) newLayout(s *shape, bare *layout) *layout {
 	l := &layout{
-		version: e.log.Version(), changes: len(e.changes), orders: e.orders, storage: s.static.storage, rows: s.rows, shifts: s.shifts,
+		cursor: e.now(), storage: s.static.storage, rows: s.rows, shifts: s.shifts,
 	}
 	for k := range s.counted {
 		l.plugins = append(l.plugins, s.counted[k].plugin)
@@ -114,10 +88,7 @@ func (e *Engine) newLayout(s *shape, bare *layout) *layout {
 		bare.follow(e, s)
 		l.copyGroups(bare)
 	} else {
-		l.group = make([]int32, e.log.Len())
-		for i := range l.group {
-			l.group[i] = -1
-		}
+		l.of = none(nil, e.log.Len())
 		known := make([]int32, len(s.static.verdict)) // by class: a group, and 1 more
 		divided := false                              // states divide the nodes of a class
 		for _, i := range e.order() {
@@ -125,19 +96,15 @@ func (e *Engine) newLayout(s *shape, bare *layout) *layout {
 			g := known[class] - 1
 			if g < 0 || divided {
 				g = l.find(s, int32(i))
-				known[class], divided = g+1, len(l.signatures.next) > 1
+				known[class], divided = g+1, len(l.signatures.Next) > 1
 			}
-			l.group[i] = g
-			l.groups[g].size++
+			l.place(int32(i), g)
 		}
 	}
 	l.shifted = make([]uint64, len(s.counted))
 	s.shift(l.shifted, nil)
 	if l.rows != nil {
-		l.where, l.reject = make([]int32, len(l.group)), make([]resources.Verdict, len(l.group))
-		for i := range l.where {
-			l.where[i] = -1
-		}
+		l.at, l.reject = none(nil, len(l.of)), make([]resources.Verdict, len(l.of))
 		l.refill(e)
 	}
 	return l
@@ -145,67 +112,27 @@ func (e *Engine) newLayout(s *shape, bare *layout) *layout {
 
 // copyGroups takes over the groups of another layout.
 func (l *layout) copyGroups(from *layout) {
-	l.group, l.groups, l.signatures = slices.Clone(from.group), slices.Clone(from.groups), from.signatures.clone()
-	for g := range l.groups {
-		x := &l.groups[g]
-		*x = group{size: x.size, class: x.class, member: x.member}
+	l.of, l.list, l.signatures = slices.Clone(from.of), slices.Clone(from.list), from.signatures.Clone()
+	for g := range l.list {
+		x := &l.list[g]
+		*x = group{base: x.base, size: x.size, class: x.class, member: x.member}
 	}
 }
 
 func (l *layout) find(s *shape, i int32) int32 {
 	x := &l.signatures
-	x.next = append(x.next[:0], s.static.class[i])
+	x.Next = append(x.Next[:0], s.static.class[i])
 	for k := range s.counted {
-		x.next = s.counted[k].state.AppendDomains(x.next, int(i))
+		x.Next = s.counted[k].state.AppendDomains(x.Next, int(i))
 	}
-	g, known := x.number()
-	if !known {
-		l.groups = append(l.groups, group{class: s.static.class[i]})
-	}
-	l.groups[g].member = i
+	g := l.groups.find(-1, s.static.class[i])
+	l.list[g].member = i
 	return g
-}
-
-// enter puts a slot into the heap of its group, or counts the verdict that rejects it.
-func (l *layout) enter(i int32) {
-	if l.rows == nil {
-		return
-	}
-	g := &l.groups[l.group[i]]
-	if key := l.rows.keys[i]; fits(key) {
-		g.heap.push(heapEntry{key, i}, l.where)
-		return
-	}
-	l.reject[i] = l.rows.reject[i]
-	g.tally(l.reject[i], 1)
-}
-
-// leave takes a slot out of the heap or out of the count.
-func (l *layout) leave(i int32) {
-	if l.rows == nil {
-		return
-	}
-	g := &l.groups[l.group[i]]
-	if l.where[i] >= 0 {
-		g.heap.remove(int(l.where[i]), l.where)
-		return
-	}
-	g.tally(l.reject[i], -1)
-}
-
-func (g *group) tally(v resources.Verdict, n int32) {
-	for k := range g.rejects {
-		if g.rejects[k].verdict == v {
-			g.rejects[k].n += n
-			return
-		}
-	}
-	g.rejects = append(g.rejects, tally{v, n})
 }
 
 // move takes a slot whose node came, left or has another signature to its group, or out of its group.
 func (l *layout) move(s *shape, i int32) {
-	from, to := l.group[i], int32(-1)
+	from, to := l.of[i], int32(-1)
 	if s.engine.nodes[i] != nil {
 		to = l.find(s, i)
 	}
@@ -219,15 +146,10 @@ func (l *layout) move(s *shape, i int32) {
 	l.moves++
 	if from >= 0 {
 		l.leave(i)
-		l.group[i] = -1
-		g := &l.groups[from]
-		if g.size--; g.member == i {
-			g.member = int32(slices.Index(l.group, from))
-		}
 	}
-	if l.group[i] = to; to >= 0 {
-		l.groups[to].size++
-		l.enter(i)
+	if to >= 0 {
+		l.place(i, to)
+		l.rank(i)
 	}
 }
 
@@ -241,72 +163,88 @@ func (l *layout) touch(i int32) {
 func (l *layout) refill(e *Engine) {
 	l.whole.forget()
 	l.part.forget()
-	for g := range l.groups {
-		x := &l.groups[g]
+	for g := range l.list {
+		x := &l.list[g]
 		x.heap, x.rejects = x.heap[:0], x.rejects[:0]
 	}
 	for _, i := range e.order() {
-		x := &l.groups[l.group[i]]
-		if key := l.rows.keys[i]; fits(key) {
+		x := &l.list[l.of[i]]
+		if key := l.rows.keys[i]; heap.Fits(key) {
 			if len(x.heap) == 0 {
 				x.heap = slices.Grow(x.heap, int(x.size))
 			}
-			x.heap = append(x.heap, heapEntry{key, int32(i)})
+			x.heap, l.reject[i] = append(x.heap, heap.Entry{Key: key, Slot: int32(i)}), 0
 			continue
 		}
-		l.where[i], l.reject[i] = -1, l.rows.reject[i]
+		l.at[i], l.reject[i] = -1, l.rows.reject[i]
 		x.tally(l.reject[i], 1)
 	}
-	for g := range l.groups {
-		l.groups[g].heap.order(l.where)
+	for g := range l.list {
+		l.list[g].heap.Order(l.at)
 	}
 }
 
-// rank gives a slot its present place by rows.
+// leave takes a slot out of its group.
+func (l *layout) leave(i int32) {
+	from := l.of[i]
+	g := &l.list[from]
+	l.counts(g, i, 0)
+	l.groups.leave(i)
+	if g.member == i {
+		g.member = int32(slices.Index(l.of, from))
+	}
+}
+
+// rank gives a slot its present place by rows: in the heap of its group, or among the nodes that their rows reject.
 func (l *layout) rank(i int32) {
-	if l.rows == nil || l.group[i] < 0 {
+	if l.rows == nil || l.of[i] < 0 {
 		return
 	}
 	l.touch(i)
-	key := l.rows.keys[i]
-	if at := l.where[i]; at >= 0 && fits(key) {
-		h := l.groups[l.group[i]].heap
-		if h[at].key != key {
-			h.set(int(at), key, l.where)
-		}
+	key, reject := l.rows.keys[i], resources.Verdict(0)
+	l.groups.rank(i, key)
+	if !heap.Fits(key) {
+		reject = l.rows.reject[i]
+	}
+	l.counts(&l.list[l.of[i]], i, reject)
+}
+
+// counts counts how the rows of a slot reject it; 0: they do not, or the slot leaves.
+func (l *layout) counts(g *group, i int32, reject resources.Verdict) {
+	if l.rows == nil || l.reject[i] == reject {
 		return
 	}
-	l.leave(i)
-	l.enter(i)
+	if l.reject[i] != 0 {
+		g.tally(l.reject[i], -1)
+	}
+	if l.reject[i] = reject; reject != 0 {
+		g.tally(reject, 1)
+	}
 }
 
 // follow brings the layout to the version of the cluster; s is one of the shapes that share the layout. The rows must have
 // followed before. The heaps are filled again when the log does not reach back that far.
 func (l *layout) follow(e *Engine, s *shape) {
-	for ; l.changes < len(e.changes); l.changes++ {
-		l.move(s, e.changes[l.changes])
+	n := e.catchUp(&l.cursor)
+	for _, i := range n.nodes() {
+		l.move(s, i)
 	}
 	if s.shifts {
 		s.shift(l.shifted, func(i int) { l.move(s, int32(i)) })
 	}
-	version := e.log.Version()
-	if version == l.version {
+	if l.rows == nil || n.none() {
 		return
 	}
-	if l.rows != nil {
-		blocks, known := e.since(l.version)
-		if l.orders != e.orders || !known {
-			l.orders = e.orders
-			l.refill(e)
-		} else {
-			for _, events := range blocks {
-				for i := range events {
-					if slot := events[i].Node; slot >= 0 {
-						l.rank(slot)
-					}
-				}
+	blocks, known := n.events()
+	if n.reordered() || !known {
+		l.refill(e)
+		return
+	}
+	for _, events := range blocks {
+		for i := range events {
+			if slot := events[i].Node; slot >= 0 {
+				l.rank(slot)
 			}
 		}
 	}
-	l.version = version
 }

@@ -65,7 +65,7 @@ func (l *Locals) Add(e *Engine, pod *v1.Pod) (kind int, ok bool) {
 		}
 		x.fixed = append(x.fixed, s.Scorer)
 	}
-	x.from, x.moves, x.group = s.layout, s.layout.moves, s.layout.group
+	x.from, x.moves, x.group = s.layout, s.layout.moves, s.layout.of
 	if a.row != nil && a.coder == nil && s.inRange(a.scorers) {
 		x.row, x.open = a.row, s.openGroups()
 		x.many, _ = a.filter.(RowsFilter)
@@ -187,9 +187,9 @@ func (s *shape) openGroups() []bool {
 	if !s.divide() {
 		return nil
 	}
-	open := make([]bool, len(s.layout.groups))
+	open := make([]bool, len(s.layout.list))
 	for g := range open {
-		x := &s.layout.groups[g]
+		x := &s.layout.list[g]
 		if x.size == 0 || s.verdict(x).Verdict != 0 {
 			continue
 		}

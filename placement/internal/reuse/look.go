@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement/internal/heap"
 )
 
 // sighting is a feasible node that a look found.
@@ -41,12 +42,12 @@ func (s *shape) look(q *Question) (Answer, bool) {
 	if order == nil {
 		order = e.order()
 	}
-	w := look{s: s, own: own, fails: fails, without: q.Without, groups: s.candidates(), tie: q.Tie != nil, found: e.room.found[:0], spans: s.spansOf(q, order), limit: q.Limit}
+	w := look{s: s, own: own, fails: fails, without: q.Without, groups: s.candidates(), tie: q.Tie != nil, found: e.room.sightings[:0], spans: s.spansOf(q, order), limit: q.Limit}
 	if w.limit <= 0 {
 		w.limit = len(order)
 	}
 	ok = w.walk(order, q.From%len(order))
-	e.room.found = w.found
+	e.room.sightings = w.found
 	if !ok {
 		return Answer{}, false
 	}
@@ -68,14 +69,14 @@ func (s *shape) look(q *Question) (Answer, bool) {
 // spansOf returns the spans of an order; nil when each node must be examined.
 func (s *shape) spansOf(q *Question, order []int) *spans {
 	size := s.engine.span
-	if !s.heaps || s.exceptions.some || !q.plain() || len(order) < 2*size {
+	if !s.heaps || s.exceptions.some() || !q.plain() || len(order) < 2*size {
 		return nil
 	}
 	x := &s.layout.whole
 	if q.Slots != nil {
 		x = &s.layout.part
 	}
-	x.divide(order, len(s.layout.group), size)
+	x.divide(order, len(s.layout.of), size)
 	return x
 }
 
@@ -132,8 +133,8 @@ func (w *look) nodes(slots []int) bool {
 				continue
 			}
 		}
-		if key := keyOf(score, int32(w.examined)); key > c.top.key { // the first key is larger than 0
-			c.top = heapEntry{key, int32(i)}
+		if key := heap.Key(score, int32(w.examined)); key > c.top.Key { // the first key is larger than 0
+			c.top = heap.Entry{Key: key, Slot: int32(i)}
 		}
 		c.count++
 		w.feasible++
@@ -160,7 +161,7 @@ func (w *look) span(groups []spanGroup, nodes, all int) (passed, ok bool) {
 		g := &groups[k]
 		c := &w.groups[g.group]
 		if c.count == 0 {
-			if _, ok := w.first(c, int(g.best.slot)); !ok {
+			if _, ok := w.first(c, int(g.best.Slot)); !ok {
 				return false, false
 			}
 		}
@@ -177,7 +178,7 @@ func (w *look) span(groups []spanGroup, nodes, all int) (passed, ok bool) {
 		if c.count < 0 {
 			continue
 		}
-		if top := g.best.moved(w.examined + 1); top.key > c.top.key {
+		if top := g.best.Later(w.examined + 1); top.Key > c.top.Key {
 			c.top = top
 		}
 		c.count += g.count
@@ -191,7 +192,7 @@ func (w *look) span(groups []spanGroup, nodes, all int) (passed, ok bool) {
 func (w *look) only() int {
 	for k := range w.groups {
 		if c := &w.groups[k]; c.count > 0 {
-			return int(c.top.slot)
+			return int(c.top.Slot)
 		}
 	}
 	return -1
@@ -255,12 +256,12 @@ func (s *shape) chooseFound(groups []candidate, found []sighting, tie func(n int
 // when the sum of the scores is out of range or the predicate fails. fails is true if the predicate may fail.
 func (s *shape) ownOf(pod *v1.Pod) (own func(i int) (int64, bool), fails, ok bool) {
 	if w := s.rows; w != nil { // no node failed
-		return func(i int) (int64, bool) { return w.keys[i] >> 32, true }, false, true
+		return func(i int) (int64, bool) { return heap.Score(w.keys[i]), true }, false, true
 	}
 	a, ok := s.engine.askerOf(pod)
 	return func(i int) (int64, bool) {
 		key, _, ok := a.key(i, 0)
-		return key >> 32, ok
+		return heap.Score(key), ok
 	}, a.coder != nil, ok
 }
 
@@ -272,19 +273,15 @@ const (
 
 // candidates returns a candidate for each group of the layout, and behind them for each group of exceptions.
 func (s *shape) candidates() []candidate {
-	l, dst := s.layout, s.engine.room.groups[:0]
-	add := func(base int32) {
-		c := candidate{class: l.groups[base].class}
-		if s.verdict(&l.groups[base]).Verdict != 0 {
-			c.count = rejectedBefore
+	dst := s.engine.room.groups[:0]
+	for _, list := range [2][]group{s.layout.list, s.exceptions.list} {
+		for g := range list {
+			c := candidate{class: list[g].class}
+			if s.verdict(&list[g]).Verdict != 0 {
+				c.count = rejectedBefore
+			}
+			dst = append(dst, c)
 		}
-		dst = append(dst, c)
-	}
-	for g := range l.groups {
-		add(int32(g))
-	}
-	for g := range s.exceptions.groups {
-		add(s.exceptions.groups[g].base)
 	}
 	s.engine.room.groups = dst
 	return dst
@@ -292,8 +289,8 @@ func (s *shape) candidates() []candidate {
 
 // candidateOf returns the place of a slot's group among the candidates.
 func (s *shape) candidateOf(i int) int32 {
-	if x := &s.exceptions; x.some && x.group[i] >= 0 {
-		return int32(len(s.layout.groups)) + x.group[i]
+	if x := &s.exceptions; x.has(int32(i)) {
+		return int32(len(s.layout.list)) + x.of[i]
 	}
-	return s.layout.group[i]
+	return s.layout.of[i]
 }

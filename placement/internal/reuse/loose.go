@@ -15,11 +15,12 @@ import (
 
 // partition divides the nodes into classes that are equal in everything that some reads name.
 type partition struct {
-	name    string
-	reads   []string
-	changes int     // of the engine, followed so far
-	class   []int32 // by slot
-	reps    []int32 // by class: one of its slots; -1: it has no node
+	name   string
+	reads  []string
+	cursor cursor
+	known  bool    // the classes were found once
+	class  []int32 // by slot
+	reps   []int32 // by class: one of its slots; -1: it has no node
 }
 
 // maxClasses bounds a partition: more classes cost more than a layout of the pod's own.
@@ -57,7 +58,7 @@ func (e *Engine) looseShape(pod *v1.Pod, key string, c compiled) *shape {
 
 // looseStatics returns the statics of a pod by the classes of a partition; nil when there is none.
 func (e *Engine) looseStatics(pod *v1.Pod) *statics {
-	t := &statics{pod: pod, changes: len(e.changes)}
+	t := &statics{pod: pod, cursor: e.now()}
 	if t.usable = t.prepare(e); !t.usable {
 		return nil
 	}
@@ -92,7 +93,7 @@ func (e *Engine) partitionOf(reads []string) *partition {
 	name := string(key.Texts(nil, reads))
 	p, known := e.partitions[name]
 	if !known {
-		p = &partition{name: name, reads: reads, changes: -1}
+		p = &partition{name: name, reads: reads}
 		for range e.log.Len() {
 			p.class = append(p.class, -1)
 		}
@@ -107,7 +108,7 @@ func (e *Engine) partitionOf(reads []string) *partition {
 // follow finds the classes of the changed nodes. The log may have numbered its classes in another way since: a node that did not change
 // tells the present number of its class.
 func (p *partition) follow(e *Engine) bool {
-	if p.changes == len(e.changes) {
+	if p.known && p.cursor.changes == len(e.changes) {
 		return len(p.reps) <= maxClasses
 	}
 	l, ok := e.log.(classes)
@@ -119,9 +120,10 @@ func (p *partition) follow(e *Engine) bool {
 		return false
 	}
 	slots := e.order()
-	if p.changes >= 0 {
+	n := e.catchUp(&p.cursor)
+	if p.known {
 		slots = nil
-		for _, slot := range e.changes[p.changes:] {
+		for _, slot := range n.nodes() {
 			p.class[slot] = -1
 			slots = append(slots, int(slot))
 		}
@@ -146,6 +148,6 @@ func (p *partition) follow(e *Engine) bool {
 		}
 		p.class[i] = c
 	}
-	p.changes = len(e.changes)
+	p.known = true
 	return len(p.reps) <= maxClasses
 }

@@ -8,27 +8,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement/internal/heap"
 	"github.com/podberth/podberth/resources"
 )
-
-// The bounds of a short row make room for a longer one. The short row has zeros where it has no number.
-func TestWidenShortRows(t *testing.T) {
-	row := func(allocatable, requested resources.Vector) *bounds {
-		return &bounds{allocatable: [2]resources.Vector{allocatable, allocatable}, requested: [2]resources.Vector{requested, requested}}
-	}
-	short, long := row(resources.Vector{4, 8}, resources.Vector{1}), row(resources.Vector{2, 9, 5, 7}, resources.Vector{0, 2, -3})
-	for _, list := range [][2]*bounds{{short, long}, {long, short}} {
-		var b bounds
-		b.widen(true, list[0])
-		b.widen(false, list[1])
-		require.Equal(t, [2]resources.Vector{{2, 8, 0, 0}, {4, 9, 5, 7}}, b.allocatable)
-		for k, want := range []resources.Vector{{0, 0, -3}, {1, 2, 0}} {
-			for c, n := range want {
-				require.Equal(t, n, b.requested[k].At(c), "%d of %v", c, b.requested[k])
-			}
-		}
-	}
-}
 
 // partly is a predicate whose verdicts have reasons that differ from node to node.
 type partly struct{ filter.Predicate }
@@ -41,7 +23,7 @@ func TestRejectedByNobody(t *testing.T) {
 	rejected := func(size, n int32) bool {
 		s := &shape{
 			static: &statics{verdict: []filter.Rejection{{Predicate: 5, Verdict: 1}, {}}}, plugin: []int{3, 5}, predicates: filter.Predicates{nil, partly{}}, own: 1,
-			layout: &layout{groups: []group{{class: 0, size: size}, {class: 1, size: 1, rejects: []tally{{2, n}}}}},
+			layout: &layout{groups: groups{list: []group{{class: 0, size: size}, {base: 1, class: 1, size: 1, rejects: []tally{{2, n}}}}}},
 		}
 		h, ok := s.rejected(nil)
 		require.Equal(t, ok, h != nil)
@@ -77,29 +59,29 @@ func TestNewKeysAreRead(t *testing.T) {
 func TestMoveToTheSameGroup(t *testing.T) {
 	keys := []int64{5, 4, 3, 2, 1}
 	s := &shape{engine: &Engine{nodes: make([]*v1.Node, len(keys))}, static: &statics{class: make([]int32, len(keys))}}
-	l := &layout{rows: &rows{keys: keys}, group: make([]int32, len(keys)), where: make([]int32, len(keys))}
+	l := &layout{rows: &rows{keys: keys}, reject: make([]resources.Verdict, len(keys)), groups: groups{of: make([]int32, len(keys)), at: make([]int32, len(keys))}}
 	require.Zero(t, l.find(s, 0))
 	for i, key := range keys {
 		s.engine.nodes[i] = &v1.Node{}
-		l.groups[0].heap = append(l.groups[0].heap, heapEntry{key, int32(i)})
-		l.groups[0].size++
+		l.list[0].heap = append(l.list[0].heap, heap.Entry{Key: key, Slot: int32(i)})
+		l.list[0].size++
 	}
-	l.groups[0].heap.order(l.where)
-	before := slices.Clone(l.where)
+	l.list[0].heap.Order(l.at)
+	before := slices.Clone(l.at)
 	for i := range keys {
 		l.move(s, int32(i))
-		require.Equal(t, before, l.where)
-		require.Equal(t, int32(i), l.groups[0].member, "the node that was looked at last")
+		require.Equal(t, before, l.at)
+		require.Equal(t, int32(i), l.list[0].member, "the node that was looked at last")
 		l.rank(int32(i))
-		require.Equal(t, before, l.where, "nor does it move when its key is the same")
+		require.Equal(t, before, l.at, "nor does it move when its key is the same")
 	}
 	s.static.class[0] = 1
 	l.move(s, 0)
-	require.EqualValues(t, 1, l.group[0])
-	require.EqualValues(t, 4, l.groups[0].member, "another slot left")
+	require.EqualValues(t, 1, l.of[0])
+	require.EqualValues(t, 4, l.list[0].member, "another slot left")
 	s.static.class[4] = 1
 	l.move(s, 4)
-	require.EqualValues(t, 1, l.groups[0].member, "the first that is left")
+	require.EqualValues(t, 1, l.list[0].member, "the first that is left")
 }
 
 // Pods whose requests were asked about before share the answers about rows only with pods of the same requests.
@@ -126,16 +108,16 @@ func (many) Single() bool { return false }
 
 // A shape whose states count for whole domains looks for no exceptions.
 func TestNoExceptions(t *testing.T) {
-	s := &shape{layout: &layout{group: make([]int32, 3)}, counted: []counted{{state: many{}}}}
+	s := &shape{layout: &layout{groups: groups{of: make([]int32, 3)}}, counted: []counted{{state: many{}}}}
 	s.exceptions.build(s)
-	require.False(t, s.exceptions.some)
-	require.Empty(t, s.exceptions.group)
+	require.False(t, s.exceptions.some())
+	require.Empty(t, s.exceptions.of)
 }
 
 // A question chooses among nodes of equal totals, and is not asked when one node alone has the largest.
 func TestTieOfOne(t *testing.T) {
 	s := &shape{engine: &Engine{}}
-	groups := []candidate{{count: 1, top: heapEntry{keyOf(3, 0), 7}}, {count: 2, top: heapEntry{keyOf(5, 1), 8}}}
+	groups := []candidate{{count: 1, top: heap.Entry{Key: heap.Key(3, 0), Slot: 7}}, {count: 2, top: heap.Entry{Key: heap.Key(5, 1), Slot: 8}}}
 	found := []sighting{{3, 7, 0}, {5, 8, 1}, {4, 9, 1}}
 	slot, total, ok := s.chooseFound(groups, found, func(int) int { panic("asked") })
 	require.Equal(t, []any{8, int64(5), true}, []any{slot, total, ok})
@@ -153,17 +135,17 @@ func TestTieOfOne(t *testing.T) {
 func TestRefillAllocatesOnce(t *testing.T) {
 	const nodes = 300
 	order := make([]int, nodes)
-	l := &layout{rows: &rows{keys: make([]int64, nodes)}, group: make([]int32, nodes), where: make([]int32, nodes), groups: []group{{size: nodes}}}
+	l := &layout{rows: &rows{keys: make([]int64, nodes)}, reject: make([]resources.Verdict, nodes), groups: groups{of: make([]int32, nodes), at: make([]int32, nodes), list: []group{{size: nodes}}}}
 	for i := range order {
 		order[i], l.rows.keys[i] = i, int64(i)
 	}
 	e := &Engine{order: func() []int { return order }}
 	require.EqualValues(t, 1, testing.AllocsPerRun(5, func() {
-		l.groups[0].heap = nil
+		l.list[0].heap = nil
 		l.refill(e)
 	}))
 	require.Zero(t, testing.AllocsPerRun(5, func() { l.refill(e) }))
-	require.Len(t, l.groups[0].heap, nodes)
+	require.Len(t, l.list[0].heap, nodes)
 }
 
 // faulty is a predicate over rows that fails on every node, or rejects every node.
@@ -185,13 +167,13 @@ func (nobody) Requested(int) resources.Vector                                  {
 func TestSearchFailsOnAnException(t *testing.T) {
 	for code, fails := range map[filter.Code]bool{filter.Error: true, filter.Unschedulable: false} {
 		s := &shape{
-			static: &statics{verdict: make([]filter.Rejection, 1)}, layout: &layout{groups: make([]group, 1)}, predicates: filter.Predicates{faulty{}}, own: -1,
-			exceptions: exceptions{groups: []exception{{size: 1, heap: heap{{key: 1}}}}},
+			static: &statics{verdict: make([]filter.Rejection, 1)}, layout: &layout{groups: groups{list: make([]group, 1)}}, predicates: filter.Predicates{faulty{}}, own: -1,
+			exceptions: exceptions{groups: groups{list: []group{{size: 1, heap: heap.Heap{{Key: 1}}}}}},
 		}
 		x := faulty{code: code}
-		f := &search{asker: &asker{log: nobody{}, filter: x, coder: x}}
+		f := &boxJudge{asker: &asker{log: nobody{}, filter: x, coder: x}}
 		s.searchExceptions(f)
 		require.Equal(t, fails, f.failed, code)
-		require.Zero(t, s.exceptions.groups[0].count)
+		require.Zero(t, s.exceptions.list[0].count)
 	}
 }

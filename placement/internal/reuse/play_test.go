@@ -16,6 +16,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement/internal/heap"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -336,13 +337,13 @@ func (g *game) checkKind(t *testing.T, at string, kind Kind, ps filter.Predicate
 // scramble writes into memory that a call may use again, but must not read.
 func scramble(r *room) {
 	r.key = junk(r.key, 'x')
-	r.groups, r.feasible = junk(r.groups, candidate{7, 7, heapEntry{1 << 60, 1}}), junk(r.feasible, candidate{7, 7, heapEntry{1 << 60, 1}})
-	r.frontier = junk(r.frontier, heapEntry{1 << 60, 1})
+	r.groups, r.feasible = junk(r.groups, candidate{7, 7, heap.Entry{Key: 1 << 60, Slot: 1}}), junk(r.feasible, candidate{7, 7, heap.Entry{Key: 1 << 60, Slot: 1}})
+	r.frontier = junk(r.frontier, heap.Entry{Key: 1 << 60, Slot: 1})
 	r.raw, r.add = junk(r.raw, 77), junk(r.add, 77)
 	r.slots, r.counts, r.places = junk(r.slots, 1), junk(r.counts, 77), junk(r.places, 77)
-	r.found = junk(r.found, sighting{77, 1, 0})
+	r.sightings = junk(r.sightings, sighting{77, 1, 0})
 	r.tied = junk(r.tied, 1<<63-1)
-	r.open = junk(r.open, opening{1 << 60, nil})
+	r.found.Count, r.found.Top = 7, heap.Entry{Key: 1 << 60, Slot: 1}
 }
 
 func junk[T any](list []T, v T) []T {

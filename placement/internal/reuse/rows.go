@@ -1,19 +1,17 @@
 package reuse
 
 import (
-	"math"
-
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement/internal/heap"
 	"github.com/podberth/podberth/resources"
 )
 
 // rows is what the plugins of group Rows say about the nodes, for pods with equal keys of that group.
 type rows struct {
-	version uint64
-	orders  int // of the engine, when the ranks were written
-	pod     *v1.Pod
+	cursor cursor
+	pod    *v1.Pod
 	asker
 	rank []int32
 	// keys order the nodes: larger is better. A key is the weighted sum of the scores, and after it the place in scan order. A
@@ -111,7 +109,7 @@ func (a *asker) key(i int, rank int32) (key int64, reject resources.Verdict, ok 
 			own += s.Raw(i) * s.weight
 		}
 	}
-	return keyOf(own, rank), 0, own >= 0 && own < maxOwn
+	return heap.Key(own, rank), 0, own >= 0 && own < maxOwn
 }
 
 // rowsOf returns the rows for a pod, up to date; nil when the rows cannot be kept.
@@ -125,7 +123,8 @@ func (e *Engine) rowsOf(pod *v1.Pod) *rows {
 	}
 	key := string(e.room.key)
 	a, ok := e.askerOf(pod)
-	w := &rows{version: e.log.Version(), pod: pod, asker: a, rank: e.ranks(), orders: e.orders, broken: !ok}
+	w := &rows{pod: pod, asker: a, rank: e.ranks(), broken: !ok}
+	w.cursor = e.now()
 	e.rows[key] = w
 	if w.broken {
 		return nil
@@ -152,8 +151,9 @@ func (w *rows) judge(i int) {
 // follow asks again about the slots whose pods or nodes changed, and about all slots when the log does not reach back that far. After nodes came or left, the keys get the new places in scan
 // order; answers that read other nodes are asked for again.
 func (w *rows) follow(e *Engine) bool {
-	if rank := e.ranks(); w.orders != e.orders && !w.broken {
-		w.rank, w.orders = rank, e.orders
+	n := e.catchUp(&w.cursor)
+	if n.reordered() && !w.broken {
+		w.rank = e.ranked
 		if w.reads {
 			a, ok := e.askerOf(w.pod)
 			if w.asker, w.broken = a, !ok; ok {
@@ -163,16 +163,15 @@ func (w *rows) follow(e *Engine) bool {
 			}
 		}
 		for i, key := range w.keys {
-			if fits(key) {
-				w.keys[i] = key&^math.MaxUint32 | int64(math.MaxUint32-uint32(rank[i]))
+			if heap.Fits(key) {
+				w.keys[i] = heap.Key(heap.Score(key), w.rank[i])
 			}
 		}
 	}
-	version := e.log.Version()
-	if w.broken || version == w.version {
+	if w.broken || n.none() {
 		return !w.broken
 	}
-	blocks, known := e.since(w.version)
+	blocks, known := n.events()
 	for _, events := range blocks {
 		for i := range events {
 			if slot := events[i].Node; slot >= 0 {
@@ -185,6 +184,5 @@ func (w *rows) follow(e *Engine) bool {
 			w.judge(i)
 		}
 	}
-	w.version = version
 	return !w.broken
 }

@@ -1,29 +1,19 @@
 package reuse
 
 import (
-	"cmp"
-	"slices"
-
+	"github.com/podberth/podberth/placement/internal/boxes"
+	"github.com/podberth/podberth/placement/internal/heap"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
 )
 
-// search does for one pod what a look at the rows of every node does, by boxes: how many nodes of each group have room, how the
-// others are rejected, and which node is best.
-type search struct {
-	tree   *tree
-	asker  *asker
+// boxJudge answers about boxes for one pod. It is a boxes.Judge.
+type boxJudge struct {
+	*asker
 	filter RowsFilter
 	except *exceptions
 	group  *group
-	open   []opening // boxes whose nodes all have room
-	failed bool      // a score is out of range, or the predicate failed
-}
-
-// opening is a box with a key that no key of its nodes exceeds.
-type opening struct {
-	most int64
-	box  *box
+	failed bool // a score is out of range, or the predicate failed
 }
 
 // searchable reports whether the plugins of group Rows answer about boxes.
@@ -65,138 +55,77 @@ func (s *shape) treeOf() *tree {
 // search writes into each group how many nodes have room and which node is best. It reports false when a score is out of range
 // or the predicate fails.
 func (s *shape) search(a *asker, filter RowsFilter, t *tree) bool {
-	l := s.layout
-	f := search{tree: t, asker: a, filter: filter, except: &s.exceptions, open: s.engine.room.open[:0]}
-	for g := range l.groups {
-		f.group = &l.groups[g]
-		if g >= len(t.groups) || s.verdict(f.group).Verdict != 0 {
+	l, found := s.layout, &s.engine.room.found
+	j := &boxJudge{asker: a, filter: filter, except: &s.exceptions}
+	for g := range l.list {
+		if j.group = &l.list[g]; s.verdict(j.group).Verdict != 0 {
 			continue
 		}
-		for _, x := range t.groups[g].boxes {
-			f.count(x)
-		}
-		f.into(0) // the boxes whose nodes have room
+		t.Search(int32(g), j, found)
+		j.group.count, j.group.top = found.Count, found.Top
 	}
-	s.engine.room.open = f.open[:0]
-	s.searchExceptions(&f)
-	return !f.failed
+	s.searchExceptions(j)
+	return !j.failed
 }
 
 // searchExceptions takes the exceptions out of the counts of their groups.
-func (s *shape) searchExceptions(f *search) {
-	for g := range s.exceptions.groups {
-		x := &s.exceptions.groups[g]
-		base := &s.layout.groups[x.base]
-		if s.verdict(base).Verdict != 0 {
+func (s *shape) searchExceptions(j *boxJudge) {
+	for g := range s.exceptions.list {
+		x := &s.exceptions.list[g]
+		if s.verdict(x).Verdict != 0 {
 			continue
 		}
 		allowed := x.size > 0
 		if allowed {
-			allowed, _ = s.allows(int(x.heap[0].slot))
+			allowed, _ = s.allows(int(x.heap[0].Slot))
 		}
 		for _, m := range x.heap {
 			key := int64(1) // of a node that has room
 			if allowed {
-				key, _ = f.key(m.slot)
+				key, _ = j.Key(int(m.Slot), s.engine.ranked[m.Slot])
 			} else { // no score is needed
-				i, a := int(m.slot), f.asker
-				if v := a.check(i, a.log.Allocatable(i), a.log.Requested(i)); v != 0 {
+				i := int(m.Slot)
+				if v := j.check(i, j.log.Allocatable(i), j.log.Requested(i)); v != 0 {
 					key = -1
-					f.failed = f.failed || a.fails(i, v)
+					j.failed = j.failed || j.fails(i, v)
 				}
 			}
-			if !fits(key) {
-				continue
-			}
-			base.count--
-			if x.count++; key > x.top.key {
-				x.top = heapEntry{key, m.slot}
+			if heap.Fits(key) {
+				s.layout.list[x.base].count--
+				x.offer(key, m.Slot)
 			}
 		}
 	}
 }
 
-// key judges a slot as the asker does.
-func (f *search) key(i int32) (key int64, reject resources.Verdict) {
-	key, reject, ok := f.asker.key(int(i), f.tree.rank[i])
-	f.failed = f.failed || !ok
+// Key judges a slot as the asker does.
+func (j *boxJudge) Key(i int, rank int32) (key int64, reject resources.Verdict) {
+	key, reject, ok := j.key(i, rank)
+	j.failed = j.failed || !ok
 	return key, reject
 }
 
-// count counts the nodes of a box that have room, and the verdicts of the others. It looks at single nodes where the bounds leave
-// the verdict open.
-func (f *search) count(x *box) {
-	if x.count == 0 {
-		return
+// All returns the verdict that all rows of a box get.
+func (j *boxJudge) All(b *boxes.Bounds) (resources.Verdict, bool) {
+	v, same := j.filter.CheckRows(b.Allocatable, b.Requested)
+	if same && v != 0 {
+		j.failed = j.failed || j.fails(int(j.group.member), v)
 	}
-	v, same := f.filter.CheckRows(x.allocatable, x.requested)
-	switch {
-	case same && v != 0:
-		f.failed = f.failed || f.asker.fails(int(f.group.member), v)
-		f.group.tally(v, x.count)
-	case same:
-		f.group.count += x.count
-		f.open = append(f.open, opening{f.most(x), x})
-	case x.divided:
-		for _, c := range x.children {
-			if c != nil {
-				f.count(c)
-			}
-		}
-	default:
-		for _, i := range x.slots {
-			key, reject := f.key(i)
-			if !fits(key) {
-				f.group.tally(reject, 1)
-				continue
-			}
-			f.group.count++
-			f.offer(key, i)
-		}
-	}
+	return v, same
 }
 
-// offer takes a node that has room as the best of its group, unless a better node is known or the node is an exception.
-func (f *search) offer(key int64, i int32) {
-	if key > f.group.top.key && !(f.except.some && f.except.group[i] >= 0) {
-		f.group.top = heapEntry{key, i}
-	}
-}
-
-// most returns a key that no key of the nodes of a box exceeds.
-func (f *search) most(x *box) int64 {
+// Most returns a score that no row of a box exceeds.
+func (j *boxJudge) Most(b *boxes.Bounds) int64 {
 	var own int64
-	for k := range f.asker.scorers {
-		s := &f.asker.scorers[k]
-		own += s.rows.MaxRawRow(x.allocatable, x.requested, x.cpu, x.memory) * s.weight
+	for k := range j.scorers {
+		s := &j.scorers[k]
+		own += s.rows.MaxRawRow(b.Allocatable, b.Requested, b.CPUMilli, b.MemoryBytes) * s.weight
 	}
-	return keyOf(own, x.first)
+	return own
 }
 
-// into looks into the openings from a position on, the most promising first, until no box can have a better node than the best. It
-// forgets these openings.
-func (f *search) into(from int) {
-	slices.SortFunc(f.open[from:], func(a, b opening) int { return cmp.Compare(b.most, a.most) })
-	for k, end := from, len(f.open); k < end && f.open[k].most > f.group.top.key; k++ {
-		x := f.open[k].box
-		for _, c := range x.children {
-			if c == nil || c.count == 0 {
-				continue
-			}
-			if most := f.most(c); most > f.group.top.key {
-				f.open = append(f.open, opening{most, c})
-			}
-		}
-		f.into(end)
-		own := f.open[k].most >> 32
-		for _, i := range x.slots {
-			rank := f.tree.rank[i]
-			if keyOf(own, rank) <= f.group.top.key {
-				break // so do all slots behind
-			}
-			key, _ := f.key(i)
-			f.offer(key, i)
-		}
-	}
-	f.open = f.open[:from]
-}
+// Rejects counts nodes that a verdict rejects.
+func (j *boxJudge) Rejects(v resources.Verdict, n int32) { j.group.tally(v, n) }
+
+// Counts reports whether a slot is no exception.
+func (j *boxJudge) Counts(i int) bool { return !j.except.has(int32(i)) }

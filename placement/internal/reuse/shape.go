@@ -10,15 +10,15 @@ import (
 
 // shape is the kept work for one kind of pod: statics, states that follow the cluster, and a layout of the nodes.
 type shape struct {
-	engine  *Engine
-	pod     *v1.Pod
-	key     string // of that pod
-	asked   string // key of the pod that is asked about
-	heaps   bool   // the layout has heaps over kept rows
-	shared  bool   // with pods of other keys
-	served  int    // how many pods a shared shape has served
-	usable  bool
-	version uint64
+	engine *Engine
+	pod    *v1.Pod
+	key    string // of that pod
+	asked  string // key of the pod that is asked about
+	heaps  bool   // the layout has heaps over kept rows
+	shared bool   // with pods of other keys
+	served int    // how many pods a shared shape has served
+	usable bool
+	cursor cursor
 
 	static  *statics
 	rows    *rows
@@ -31,15 +31,14 @@ type shape struct {
 	plugin     []int             // place in the profile of each predicate
 	front      int               // predicates in front of the first that is not static
 	order      []int             // place in the profile of each scorer
-	changes    int               // of the statics when the lists were put together
+	changes    int               // of the cursor of the statics, when the lists were put together
 
 	effects effects
 	moved   []int32  // slots where counts changed
-	nodes   int      // changes of nodes that the exceptions have followed
 	shifts  bool     // a state is Shifting
 	account bool     // a state is Accountable
 	shifted []uint64 // by state: the version that the exceptions have followed
-	states  uint64   // the engine's moves when the states changed last
+	stamp   uint64   // of the engine, when the states changed last
 
 	exceptions exceptions
 }
@@ -87,20 +86,28 @@ func (c compiled) appendKey(dst []byte) []byte {
 	return dst
 }
 
+// groupOf returns the group of a slot: that of an exception, or that of the layout.
+func (s *shape) groupOf(i int32) *group {
+	if x := &s.exceptions; x.has(i) {
+		return &x.list[x.of[i]]
+	}
+	return &s.layout.list[s.layout.of[i]]
+}
+
 // verdict returns the rejection of all nodes of a group by a predicate before the predicate that reads rows; the zero value when
 // there is none. Predicate is the place in the profile.
 func (s *shape) verdict(g *group) filter.Rejection {
 	if v := s.static.verdict[g.class]; v.Verdict != 0 {
 		return v
 	}
-	return g.before
+	return s.layout.list[g.base].before
 }
 
 // build makes everything from the start, over these statics; nil: those of the pod.
 func (s *shape) build(c compiled, t *statics) {
 	e := s.engine
 	*s = shape{engine: e, pod: s.pod, key: s.key, asked: s.asked, heaps: s.heaps, shared: s.shared, served: s.served,
-		version: e.log.Version(), nodes: len(e.changes)}
+		cursor: e.now()}
 	if !c.ok {
 		return
 	}
@@ -125,8 +132,8 @@ func (s *shape) build(c compiled, t *statics) {
 		_, account := x.state.(Accountable)
 		s.shifts, s.account = s.shifts || shifts, s.account || account
 	}
-	e.moves++
-	s.states = e.moves
+	e.stamp++
+	s.stamp = e.stamp
 	s.assemble()
 	if s.usable = s.inOrder(); s.usable {
 		e.lay(s)
@@ -152,7 +159,7 @@ func (e *Engine) read(s State) {
 // assemble puts predicates and scorers together in profile order.
 func (s *shape) assemble() {
 	e := s.engine
-	s.changes, s.own = s.static.changes, -1
+	s.changes, s.own = s.static.cursor.changes, -1
 	s.predicates, s.scorers, s.plugin, s.order = nil, nil, s.plugin[:0], s.order[:0]
 	for at, k := range e.filters {
 		f := s.static.filters[at]
@@ -225,8 +232,8 @@ func (s *shape) divide() bool {
 		return true
 	}
 	l := s.layout
-	for g := range l.groups {
-		x := &l.groups[g]
+	for g := range l.list {
+		x := &l.list[g]
 		if x.before = (filter.Rejection{}); x.size == 0 || s.verdict(x).Verdict != 0 {
 			continue
 		}
@@ -259,46 +266,43 @@ func (s *shape) follow() bool {
 		s.usable = false
 		return false
 	}
-	if s.changes != s.static.changes {
+	if s.changes != s.static.cursor.changes {
 		s.assemble()
 	}
-	if s.rows != nil && !s.rows.follow(e) || !s.moveStates() {
+	n := e.catchUp(&s.cursor)
+	if s.rows != nil && !s.rows.follow(e) || !s.moveStates(&n) {
 		s.rebuild()
 		return s.usable
 	}
 	if s.newKeys() { // a running pod brought a new topology key
-		s.moved, s.nodes = s.moved[:0], len(e.changes)
+		s.moved = s.moved[:0]
 		e.lay(s)
 		return true
 	}
 	s.layout.follow(e, s)
-	for ; s.nodes < len(e.changes); s.nodes++ {
-		s.exceptions.move(s, e.changes[s.nodes])
+	for _, i := range n.nodes() {
+		s.exceptions.move(s, i)
 	}
 	for _, i := range s.moved {
 		s.exceptions.move(s, i)
 	}
 	s.moved = s.moved[:0]
-	if s.shifts && s.exceptions.some {
+	if s.shifts && s.exceptions.some() {
 		s.shift(s.shifted, func(i int) { s.exceptions.move(s, int32(i)) })
 	}
 	return true
 }
 
-// moveStates applies the events since the last call. It reports false when the log does not reach back that far.
-func (s *shape) moveStates() bool {
-	version := s.engine.log.Version()
-	if version == s.version {
-		return true
-	}
-	blocks, known := s.engine.since(s.version)
+// moveStates applies the events. It reports false when the log does not reach back that far.
+func (s *shape) moveStates(n *news) bool {
+	blocks, known := n.events()
 	for _, events := range blocks {
 		for i := range events {
 			e := &events[i]
 			if e.N == 0 { // no pods came or left
 				continue
 			}
-			if s.exceptions.some && s.exceptions.group[e.Node] >= 0 {
+			if s.exceptions.has(e.Node) {
 				s.exceptions.rank(s, e.Node)
 			}
 			if !s.effects.none(e) {
@@ -306,7 +310,6 @@ func (s *shape) moveStates() bool {
 			}
 		}
 	}
-	s.version = version
 	return known
 }
 
@@ -348,8 +351,8 @@ func (s *shape) apply(e *cluster.Event) {
 	}
 	if moved {
 		s.moved = append(s.moved, e.Node)
-		s.engine.moves++
-		s.states = s.engine.moves
+		s.engine.stamp++
+		s.stamp = s.engine.stamp
 	}
 }
 
@@ -359,10 +362,10 @@ func (s *shape) kind() Kind {
 	case s.shifts || s.account || s.static.storage:
 		return Kind{}
 	case len(s.counted) > 0:
-		return Kind{s.asked, 4*s.states + 1}
+		return Kind{s.asked, 4*s.stamp + 1}
 	case e.survives:
 		return Kind{s.asked, 4*uint64(e.columns) + 2} // verdicts name columns
 	default:
-		return Kind{s.asked, 4*e.epoch + 3}
+		return Kind{s.asked, 4*e.forgot + 3}
 	}
 }

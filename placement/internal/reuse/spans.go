@@ -1,5 +1,7 @@
 package reuse
 
+import "github.com/podberth/podberth/placement/internal/heap"
+
 // spans divide an order of nodes into spans of neighbours, and keep of each span how many nodes with room it has and which is best: a look takes
 // a span in one step. A span with a node that changed is read again when a look comes to it. The zero value divides nothing.
 type spans struct {
@@ -17,7 +19,7 @@ type span struct {
 // spanGroup is the nodes with room of one group in a span.
 type spanGroup struct {
 	group, count int32
-	best         heapEntry // its key has the place in the span as place in scan order
+	best         heap.Entry // its key has the place in the span as place in scan order
 }
 
 // spanNodes is how many nodes a span has.
@@ -70,23 +72,20 @@ func (p *span) read(slots []int, l *layout) {
 	p.groups = p.groups[:0]
 	for at, i := range slots {
 		key := l.rows.keys[i]
-		if !fits(key) {
+		if !heap.Fits(key) {
 			continue
 		}
 		g := 0
-		for g < len(p.groups) && p.groups[g].group != l.group[i] {
+		for g < len(p.groups) && p.groups[g].group != l.of[i] {
 			g++
 		}
 		if g == len(p.groups) {
-			p.groups = append(p.groups, spanGroup{group: l.group[i]})
+			p.groups = append(p.groups, spanGroup{group: l.of[i]})
 		}
 		x := &p.groups[g]
 		x.count++
-		if key = keyOf(key>>32, int32(at)); key > x.best.key {
-			x.best = heapEntry{key, int32(i)}
+		if key = heap.Key(heap.Score(key), int32(at)); key > x.best.Key {
+			x.best = heap.Entry{Key: key, Slot: int32(i)}
 		}
 	}
 }
-
-// moved returns an entry whose places in scan order are so many further on.
-func (e heapEntry) moved(places int) heapEntry { return heapEntry{e.key - int64(places), e.slot} }

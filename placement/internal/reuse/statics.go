@@ -4,15 +4,16 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement/internal/intern"
 )
 
 // statics is what changes only with the object of a node, for pods that tolerate and select the same: verdicts and raw scores,
 // by class of nodes with the same static signature.
 type statics struct {
 	usable  bool
-	storage bool               // storage objects matter to the pods
-	pod     *v1.Pod            // one of those pods
-	changes int                // of the engine, followed so far
+	storage bool    // storage objects matter to the pods
+	pod     *v1.Pod // one of those pods
+	cursor  cursor
 	filters []filter.Predicate // by filter of the profile; nil: skipped, or not static
 	scorers []Scorer           // by score of the profile; nil likewise
 	front   int                // filters of the profile in front of the first that is not static
@@ -22,8 +23,8 @@ type statics struct {
 	verdict []filter.Rejection // by class, of the predicates in front; Predicate is the place in the profile
 	raw     [][]int64          // by class, by score of the profile
 
-	partition  string     // name of the partition that has the classes; "": the classes are by what the plugins answer
-	signatures signatures // of the classes, without a partition
+	partition  string       // name of the partition that has the classes; "": the classes are by what the plugins answer
+	signatures intern.Lists // of the classes, without a partition
 }
 
 // staticsOf returns the statics of a pod, up to date.
@@ -34,7 +35,7 @@ func (e *Engine) staticsOf(pod *v1.Pod) *statics {
 		t.follow(e)
 		return t
 	}
-	t := &statics{pod: pod, class: make([]int32, e.log.Len()), changes: len(e.changes), storage: e.readsStorage(pod)}
+	t := &statics{pod: pod, class: make([]int32, e.log.Len()), cursor: e.now(), storage: e.readsStorage(pod)}
 	e.statics[string(e.room.key)] = t
 	if t.usable = t.prepare(e); t.usable {
 		t.classifyAll(e)
@@ -92,11 +93,11 @@ func (t *statics) prepare(e *Engine) bool {
 // classify finds the class of a slot.
 func (t *statics) classify(i int) {
 	x := &t.signatures
-	x.next = x.next[:0]
+	x.Next = x.Next[:0]
 	for k := range t.asked {
-		x.next = t.asked[k].appendAnswer(x.next, i)
+		x.Next = t.asked[k].appendAnswer(x.Next, i)
 	}
-	id, known := x.number()
+	id, known := x.Number()
 	if !known {
 		t.judge(i)
 	}
@@ -136,12 +137,9 @@ func (t *statics) raws(i int) []int64 {
 
 // follow classifies the changed nodes again.
 func (t *statics) follow(e *Engine) {
-	if t.changes == len(e.changes) {
-		return
-	}
-	changed := e.changes[t.changes:]
-	t.changes = len(e.changes)
-	if !t.usable {
+	n := e.catchUp(&t.cursor)
+	changed := n.nodes()
+	if len(changed) == 0 || !t.usable {
 		return
 	}
 	if t.usable = t.prepare(e); t.usable {

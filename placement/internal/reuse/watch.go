@@ -17,12 +17,13 @@ func (e *Engine) watch() {
 		e.forget()
 		return
 	}
-	version := e.log.Version()
-	if version == e.at {
+	n := e.catchUp(&e.cursor)
+	if n.none() {
 		return
 	}
+	clear(e.failures)
 	worst, nodes, storage := nothing, false, false
-	blocks, known := e.since(e.at)
+	blocks, known := n.events()
 	for _, events := range blocks {
 		for i := range events {
 			switch x := &events[i]; {
@@ -39,7 +40,9 @@ func (e *Engine) watch() {
 	if nodes && !e.inOrder() { // a node may have left and come back in between
 		worst = max(worst, states)
 	}
-	e.at = version
+	if nodes || !known {
+		e.ranks()
+	}
 	kept := (len(e.layouts) + len(e.rows)) * len(e.nodes)
 	if !known || len(e.changes) > maxChanges || worst == states && (!e.survives || kept > maxKept) {
 		worst = everything

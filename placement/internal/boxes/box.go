@@ -1,4 +1,4 @@
-package reuse
+package boxes
 
 import (
 	"slices"
@@ -12,19 +12,19 @@ import (
 type box struct {
 	parent *box
 	level  int // how often the range of shares was halved
-	bounds
+	Bounds
 	count    int32
-	loose    int32 // changes since the bounds were made that may have left the bounds too wide
+	stale    int32 // changes since the bounds were made that may have left the bounds too wide
 	divided  bool
 	children [4]*box // of a divided box; nil: none
-	slots    []int32 // of another box, in scan order
+	slots    []int32 // of another box, by place
 }
 
-// bounds are the least and the most of the rows of some nodes.
-type bounds struct {
-	allocatable, requested [2]resources.Vector
-	cpu, memory            [2]int64
-	first                  int32 // no node comes before this place in scan order
+// Bounds are the least and the most of the rows of some nodes.
+type Bounds struct {
+	Allocatable, Requested [2]resources.Vector
+	CPUMilli, MemoryBytes  [2]int64
+	first                  int32 // no node comes before this place
 }
 
 const (
@@ -41,32 +41,32 @@ func newBox(parent *box) *box {
 }
 
 // child returns the child for a row, which it makes when there is none.
-func (x *box) child(row *bounds) *box {
-	c := &x.children[row.placeAt(x.level)]
+func (x *box) child(row *Bounds) *box {
+	c := &x.children[row.childAt(x.level)]
 	if *c == nil {
 		*c = newBox(x)
 	}
 	return *c
 }
 
-// widen makes room in the bounds for other bounds. empty: there is no row yet.
-func (b *bounds) widen(empty bool, o *bounds) {
+// widen takes other bounds into the bounds. empty: there is no row yet.
+func (b *Bounds) widen(empty bool, o *Bounds) {
 	if empty {
-		n := max(len(o.allocatable[0]), len(o.requested[0]))
-		room := make(resources.Vector, 4*n) // one piece of memory, because the numbers are read together
+		n := max(len(o.Allocatable[0]), len(o.Requested[0]))
+		memory := make(resources.Vector, 4*n) // one piece, because the numbers are read together
 		for k := range 2 {
-			b.allocatable[k], b.requested[k] = room[:n:n], room[n:2*n:2*n]
-			room = room[2*n:]
-			copy(b.allocatable[k], o.allocatable[k])
-			copy(b.requested[k], o.requested[k])
+			b.Allocatable[k], b.Requested[k] = memory[:n:n], memory[n:2*n:2*n]
+			memory = memory[2*n:]
+			copy(b.Allocatable[k], o.Allocatable[k])
+			copy(b.Requested[k], o.Requested[k])
 		}
-		b.cpu, b.memory, b.first = o.cpu, o.memory, o.first
+		b.CPUMilli, b.MemoryBytes, b.first = o.CPUMilli, o.MemoryBytes, o.first
 		return
 	}
-	widen(&b.allocatable, &o.allocatable)
-	widen(&b.requested, &o.requested)
-	b.cpu = [2]int64{min(b.cpu[0], o.cpu[0]), max(b.cpu[1], o.cpu[1])}
-	b.memory = [2]int64{min(b.memory[0], o.memory[0]), max(b.memory[1], o.memory[1])}
+	widen(&b.Allocatable, &o.Allocatable)
+	widen(&b.Requested, &o.Requested)
+	b.CPUMilli = [2]int64{min(b.CPUMilli[0], o.CPUMilli[0]), max(b.CPUMilli[1], o.CPUMilli[1])}
+	b.MemoryBytes = [2]int64{min(b.MemoryBytes[0], o.MemoryBytes[0]), max(b.MemoryBytes[1], o.MemoryBytes[1])}
 	b.first = min(b.first, o.first)
 }
 
@@ -83,16 +83,16 @@ func widen(b, o *[2]resources.Vector) {
 }
 
 // rowOf returns the row of a slot as bounds.
-func (t *tree) rowOf(i int32) bounds {
-	a, r := t.log.Allocatable(int(i)), t.log.Requested(int(i))
-	cpu, memory := t.log.NonZero(int(i))
-	return bounds{[2]resources.Vector{a, a}, [2]resources.Vector{r, r}, [2]int64{cpu, cpu}, [2]int64{memory, memory}, t.rank[i]}
+func (t *Tree) rowOf(i int32) Bounds {
+	a, r := t.rows.Allocatable(int(i)), t.rows.Requested(int(i))
+	cpu, memory := t.rows.NonZero(int(i))
+	return Bounds{[2]resources.Vector{a, a}, [2]resources.Vector{r, r}, [2]int64{cpu, cpu}, [2]int64{memory, memory}, t.places[i]}
 }
 
-// placeAt returns the place of a row among the children of a box of a level.
-func (b *bounds) placeAt(level int) int {
-	cpu := half(level, b.cpu[0], b.allocatable[0].At(resources.CPU))
-	return cpu<<1 | half(level, b.memory[0], b.allocatable[0].At(resources.Memory))
+// childAt returns the place of a row among the children of a box of a level.
+func (b *Bounds) childAt(level int) int {
+	cpu := half(level, b.CPUMilli[0], b.Allocatable[0].At(resources.CPU))
+	return cpu<<1 | half(level, b.MemoryBytes[0], b.Allocatable[0].At(resources.Memory))
 }
 
 // half returns 0 or 1 for the lower or upper half, after the range of shares was halved some times.
@@ -105,21 +105,21 @@ func half(level int, used, all int64) int {
 }
 
 // take counts one more row.
-func (x *box) take(row *bounds) {
+func (x *box) take(row *Bounds) {
 	x.widen(x.count == 0, row)
 	x.count++
 }
 
 // changed notes that the bounds of a box may be too wide. After many changes it makes the bounds again.
-func (x *box) changed(t *tree) {
-	if x.loose++; x.loose <= x.count/2+8 {
+func (x *box) changed(t *Tree) {
+	if x.stale++; x.stale <= x.count/2+8 {
 		return
 	}
-	x.loose = 0
+	x.stale = 0
 	empty := true
 	for _, c := range x.children {
 		if c != nil && c.count > 0 {
-			x.widen(empty, &c.bounds)
+			x.widen(empty, &c.Bounds)
 			empty = false
 		}
 	}
@@ -131,26 +131,26 @@ func (x *box) changed(t *tree) {
 }
 
 // put adds a slot to a box that is not divided.
-func (x *box) put(t *tree, i int32) {
+func (x *box) put(t *Tree, i int32) {
 	x.slots = slices.Insert(x.slots, x.position(t, i), i)
 	t.leaf[i] = x
 }
 
 // drop takes a slot out of a box that is not divided.
-func (x *box) drop(t *tree, i int32) {
+func (x *box) drop(t *Tree, i int32) {
 	at := x.position(t, i)
 	x.slots = slices.Delete(x.slots, at, at+1)
 	t.leaf[i] = nil
 }
 
-// position returns the position of a slot in scan order.
-func (x *box) position(t *tree, i int32) int {
-	at, _ := slices.BinarySearchFunc(x.slots, t.rank[i], func(slot, rank int32) int { return int(t.rank[slot] - rank) })
+// position returns the position of a slot among the slots of the box.
+func (x *box) position(t *Tree, i int32) int {
+	at, _ := slices.BinarySearchFunc(x.slots, t.places[i], func(slot, place int32) int { return int(t.places[slot] - place) })
 	return at
 }
 
 // divide gives the nodes of a box to children.
-func (x *box) divide(t *tree) {
+func (x *box) divide(t *Tree) {
 	for _, i := range x.slots {
 		row := t.rowOf(i)
 		c := x.child(&row)

@@ -1,0 +1,53 @@
+package reuse
+
+import "github.com/podberth/podberth/cluster"
+
+// cursor is how far something that is kept has followed the cluster. Each follower has a cursor of its own, because most of what is kept
+// waits until the next pod that needs it. They catch up in this order, so that each finds what it reads up to date:
+//
+//  1. the engine (watch): which nodes changed, and what must be forgotten
+//  2. statics: the classes of changed nodes
+//  3. rows: the keys of nodes with events
+//  4. the states of a shape: the pods of the events
+//  5. the layout: changed nodes, shifted slots, and nodes with events
+//  6. the exceptions of a shape: likewise, and nodes whose counts moved
+//  7. the boxes of a layout, when a pod is searched for
+type cursor struct {
+	version uint64 // of the log
+	changes int    // of the engine's list of changed nodes
+	orders  int    // how many scan orders there were
+}
+
+// now returns the cursor of something that is made now.
+func (e *Engine) now() cursor { return cursor{e.log.Version(), len(e.changes), e.orders} }
+
+// news is what happened between two cursors.
+type news struct {
+	engine   *Engine
+	from, to cursor
+}
+
+// catchUp moves a cursor to the present and returns what happened since.
+func (e *Engine) catchUp(c *cursor) news {
+	n := news{e, *c, e.now()}
+	*c = n.to
+	return n
+}
+
+// none reports whether the log has no event.
+func (n *news) none() bool { return n.from.version == n.to.version }
+
+// nodes returns the slots whose node came, left or has another object. A slot may come twice.
+func (n *news) nodes() []int32 { return n.engine.changes[n.from.changes:n.to.changes] }
+
+// reordered reports whether the scan order is another one.
+func (n *news) reordered() bool { return n.from.orders != n.to.orders }
+
+// events returns the events in blocks, and false when the log does not reach back that far. The list is valid until the next call. A
+// function of each follower, given to the log, would be allocated at every decision.
+func (n *news) events() (blocks [][]cluster.Event, known bool) {
+	room := &n.engine.room
+	room.blocks = room.blocks[:0]
+	known = n.none() || n.engine.log.Since(n.from.version, n.engine.collect)
+	return room.blocks, known
+}

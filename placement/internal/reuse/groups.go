@@ -1,0 +1,117 @@
+package reuse
+
+import (
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement/internal/heap"
+	"github.com/podberth/podberth/placement/internal/intern"
+	"github.com/podberth/podberth/resources"
+)
+
+// groups divide nodes by signature: nodes with equal lists of integers are in one group. A layout divides all nodes. The exceptions of a
+// shape are groups too, of nodes that also are in groups of the layout.
+type groups struct {
+	of         []int32 // by slot: its group; -1: none
+	at         []int32 // by slot: its position in the heap of its group; -1: it is in no heap. nil: there are no heaps
+	list       []group
+	signatures intern.Lists // of the groups
+}
+
+// group is the nodes of one signature. They differ only in their rows.
+type group struct {
+	base    int32 // group of the layout: the group itself, or that of exceptions
+	class   int32
+	size    int32
+	member  int32     // in a layout: a slot of the group; any number when the group is empty
+	heap    heap.Heap // the nodes that their rows do not reject
+	rejects []tally   // in a layout: the others
+
+	before filter.Rejection // in a layout: by a predicate between those of static and that over rows
+
+	count int32 // in a scan: nodes that are not rejected
+	top   heap.Entry
+}
+
+// tally counts nodes by the verdict of their rows.
+type tally struct {
+	verdict resources.Verdict
+	n       int32
+}
+
+// has reports whether a slot is in a group.
+func (x *groups) has(i int32) bool { return len(x.of) > 0 && x.of[i] >= 0 }
+
+// find returns the group of the signature in signatures.Next. It makes the group when there is none, with this base (-1: the group itself) and
+// this class.
+func (x *groups) find(base, class int32) int32 {
+	g, known := x.signatures.Number()
+	if !known {
+		if base < 0 {
+			base = g
+		}
+		x.list = append(x.list, group{base: base, class: class})
+	}
+	return g
+}
+
+// place puts a slot that is in no group into a group. rank gives it its place there.
+func (x *groups) place(i, g int32) {
+	x.of[i] = g
+	x.list[g].size++
+}
+
+// leave takes a slot out of its group, and returns by how many the heap of the group grew: 0 or -1.
+func (x *groups) leave(i int32) (grew int32) {
+	g := &x.list[x.of[i]]
+	x.of[i] = -1
+	g.size--
+	if len(x.at) > 0 && x.at[i] >= 0 {
+		g.heap.Remove(int(x.at[i]), x.at)
+		grew = -1
+	}
+	return grew
+}
+
+// rank gives a slot its place in the heap of its group, and returns by how many the heap grew. A slot whose key does not fit has no place.
+func (x *groups) rank(i int32, key int64) (grew int32) {
+	h := &x.list[x.of[i]].heap
+	switch at := x.at[i]; {
+	case at >= 0 && heap.Fits(key):
+		if (*h)[at].Key != key {
+			h.Set(int(at), key, x.at)
+		}
+	case at >= 0:
+		h.Remove(int(at), x.at)
+		return -1
+	case heap.Fits(key):
+		h.Push(heap.Entry{Key: key, Slot: i}, x.at)
+		return 1
+	}
+	return 0
+}
+
+// tally counts n nodes that their rows reject.
+func (g *group) tally(v resources.Verdict, n int32) {
+	for k := range g.rejects {
+		if g.rejects[k].verdict == v {
+			g.rejects[k].n += n
+			return
+		}
+	}
+	g.rejects = append(g.rejects, tally{v, n})
+}
+
+// offer counts a node with room in a scan.
+func (g *group) offer(key int64, i int32) {
+	if g.count++; key > g.top.Key {
+		g.top = heap.Entry{Key: key, Slot: i}
+	}
+}
+
+// none returns a slot list with -1 for every slot, in the memory of another list.
+func none(list []int32, slots int) []int32 {
+	list = append(list[:0], make([]int32, slots)...)
+	for i := range list {
+		list[i] = -1
+	}
+	return list
+}
