@@ -43,11 +43,17 @@ func (n *news) nodes() []int32 { return n.engine.changes[n.from.changes:n.to.cha
 // reordered reports whether the scan order is another one.
 func (n *news) reordered() bool { return n.from.orders != n.to.orders }
 
-// events returns the events in blocks, and false when the log does not reach back that far. The list is valid until the next call. A
-// function of each follower, given to the log, would be allocated at every decision.
+// events returns the events in blocks, and false when the log does not reach back that far. The list is valid until the next call. What one
+// pod needs often stands at one place, so that the events since then are read once. A function of each follower, given to the log, would be
+// allocated at every decision.
 func (n *news) events() (blocks [][]cluster.Event, known bool) {
 	room := &n.engine.room
-	room.blocks = room.blocks[:0]
-	known = n.none() || n.engine.log.Since(n.from.version, n.engine.collect)
-	return room.blocks, known
+	if n.none() {
+		return nil, true
+	}
+	if from, to := n.from.version, n.to.version; !room.known || room.from != from || room.to != to {
+		room.blocks, room.from, room.to = room.blocks[:0], from, to
+		room.known = n.engine.log.Since(from, n.engine.collect)
+	}
+	return room.blocks, room.known
 }

@@ -89,6 +89,8 @@ type Engine struct {
 	orders int     // how many scan orders there were
 	span   int     // nodes of a span
 
+	answers int // how many there were, in a build that checks the invariants
+
 	collect func([]cluster.Event) // keeps blocks of events in room
 	room    room
 }
@@ -104,7 +106,9 @@ type room struct {
 	tied             []uint64
 	places           []int32
 	found            boxes.Search
-	blocks           [][]cluster.Event
+	blocks           [][]cluster.Event // the events from one version to another
+	from, to         uint64            // these versions
+	known            bool              // the log reaches back that far
 }
 
 // Limits of what is kept. Beyond a limit the engine forgets everything, which takes time and changes no answer.
@@ -306,7 +310,20 @@ func (e *Engine) Decide(q *Question) (Answer, bool) {
 	if out.Slot >= 0 {
 		out.Statics = s.static.filters
 	}
+	if checking > 0 {
+		e.check()
+	}
 	return out, ok
+}
+
+// check panics when an invariant does not hold. It looks at one answer of so many.
+func (e *Engine) check() {
+	if e.answers++; e.answers%max(checking, 1) != 0 {
+		return
+	}
+	if err := e.valid(); err != nil {
+		panic(err)
+	}
 }
 
 // shape returns the shape of a pod whose key is in the engine's room, up to date; nil when the pod has none. The pods that share a shape

@@ -100,7 +100,7 @@ func (s *shape) verdict(g *group) filter.Rejection {
 	if v := s.static.verdict[g.class]; v.Verdict != 0 {
 		return v
 	}
-	return s.layout.list[g.base].before
+	return g.before
 }
 
 // build makes everything from the start, over these statics; nil: those of the pod.
@@ -231,17 +231,21 @@ func (s *shape) divide() bool {
 	if s.own <= s.front {
 		return true
 	}
-	l := s.layout
-	for g := range l.list {
-		x := &l.list[g]
+	between := s.predicates[s.front:s.own]
+	for g := range s.layout.list {
+		x := &s.layout.list[g]
 		if x.before = (filter.Rejection{}); x.size == 0 || s.verdict(x).Verdict != 0 {
 			continue
 		}
-		r := s.predicates[s.front:s.own].First(int(x.member))
-		if s.predicates[s.front:s.own].Err(r, int(x.member)) != nil {
+		r := between.First(int(x.member))
+		if between.Err(r, int(x.member)) != nil {
 			return false
 		}
 		x.before = filter.Rejection{Predicate: uint16(s.plugin[s.front+int(r.Predicate)]), Verdict: r.Verdict}
+	}
+	for g := range s.exceptions.list {
+		x := &s.exceptions.list[g]
+		x.before = s.layout.list[x.base].before
 	}
 	return true
 }
