@@ -65,6 +65,11 @@ func TestKeysOnce(t *testing.T) {
 
 // simple returns an engine over some nodes for pods of kept_test.go.
 func simple(t *testing.T, nodes int) (*Engine, *cluster.Snapshot, func(pod *v1.Pod) Answer) {
+	return simpleOf(t, nodes, calls{})
+}
+
+// simpleOf is simple with plugins that count their calls.
+func simpleOf(t *testing.T, nodes int, c calls) (*Engine, *cluster.Snapshot, func(pod *v1.Pod) Answer) {
 	var objects cluster.Objects
 	var order []int
 	for k := range nodes {
@@ -73,7 +78,7 @@ func simple(t *testing.T, nodes int) (*Engine, *cluster.Snapshot, func(pod *v1.P
 	}
 	s, err := cluster.New(objects)
 	require.NoError(t, err)
-	e := New(s, func() []int { return order }, calls{}.plugins(s))
+	e := New(s, func() []int { return order }, c.plugins(s))
 	return e, s, func(pod *v1.Pod) Answer {
 		a, ok := e.Decide(&Question{Pod: pod})
 		require.True(t, ok)
