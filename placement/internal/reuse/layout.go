@@ -170,8 +170,8 @@ func (l *layout) refill(e *Engine) {
 	for _, i := range e.order() {
 		x := &l.list[l.of[i]]
 		if key := l.rows.keys[i]; heap.Fits(key) {
-			if len(x.heap) == 0 {
-				x.heap = slices.Grow(x.heap, int(x.size))
+			if cap(x.heap) < int(x.size) {
+				x.heap = append(make(heap.Heap, 0, x.size), x.heap...)
 			}
 			x.heap, l.reject[i] = append(x.heap, heap.Entry{Key: key, Slot: int32(i)}), 0
 			continue
