@@ -72,7 +72,9 @@ func (x *exceptions) rank(s *shape, i int32) {
 	if w := s.layout.rows; w != nil {
 		key = w.keys[i]
 	}
-	x.add(x.list[x.of[i]].base, x.groups.rank(i, key))
+	if grew := x.groups.rank(i, key); grew != 0 {
+		x.add(x.list[x.of[i]].base, grew)
+	}
 }
 
 func (x *exceptions) add(base, n int32) {

@@ -202,9 +202,11 @@ func (l *layout) rank(i int32) {
 	}
 	l.touch(i)
 	key, reject := l.rows.keys[i], resources.Verdict(0)
-	l.groups.rank(i, key)
+	grew := l.groups.rank(i, key)
 	if !heap.Fits(key) {
 		reject = l.rows.reject[i]
+	} else if grew == 0 { // it was in the heap before
+		return
 	}
 	l.counts(&l.list[l.of[i]], i, reject)
 }
