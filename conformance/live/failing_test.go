@@ -122,7 +122,7 @@ var failing = []scenario{
 	}},
 	{name: "changed while the binding hangs and fails", run: func(w *world, x *wire) {
 		w.node("n1", "2")
-		asked, release := x.hangs("p1", refuse(http.StatusInternalServerError, "InternalError"))
+		asked, release := x.hangs("p1", refuse(http.StatusForbidden, "Forbidden")) // nobody tries again at once
 		w.pod("p1", "1")
 		<-asked
 		w.label("p1", "a", "b")
