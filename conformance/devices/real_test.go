@@ -12,10 +12,10 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/sets"
 	dracel "k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/structured"
 
+	"github.com/podberth/podberth/conformance/real/held"
 	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/devices/cel"
@@ -47,27 +47,6 @@ func (l classList) find(name string) *resourcev1.DeviceClass {
 	return nil
 }
 
-// allocated counts the allocations of running claims in the terms of the real allocator.
-func allocated(running []*resourcev1.ResourceClaim) structured.AllocatedState {
-	s := structured.AllocatedState{AllocatedDevices: sets.New[structured.DeviceID](), AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](), AggregatedCapacity: structured.NewConsumedCapacityCollection()}
-	for _, c := range running {
-		for _, r := range c.Status.Allocation.Devices.Results {
-			id := structured.MakeDeviceID(r.Driver, r.Pool, r.Device)
-			switch {
-			case r.AdminAccess != nil && *r.AdminAccess:
-			case r.ShareID == nil:
-				s.AllocatedDevices.Insert(id)
-			default:
-				s.AllocatedSharedDeviceIDs.Insert(structured.MakeSharedDeviceID(id, r.ShareID))
-				if r.ConsumedCapacity != nil {
-					s.AggregatedCapacity.Insert(structured.NewDeviceConsumedCapacity(id, r.ConsumedCapacity))
-				}
-			}
-		}
-	}
-	return s
-}
-
 // steps bounds the search of a case on this side, and endless the search of kube-scheduler on one node, which does not look ahead. Cases that
 // need more on either side are left out.
 const (
@@ -87,7 +66,7 @@ type answer struct {
 func theirsOf(w *world) (answers, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), endless)
 	defer cancel()
-	a, err := structured.NewAllocator(ctx, features, allocated(w.running), classList(w.classes), w.slices, expressionC)
+	a, err := structured.NewAllocator(ctx, features, held.State(w.running), classList(w.classes), w.slices, expressionC)
 	if err != nil {
 		return nil, err
 	}

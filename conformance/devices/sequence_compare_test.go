@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/dynamic-resource-allocation/structured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/podberth/podberth/conformance/real/held"
 )
 
 // compare holds the claims of both sides against each other.
@@ -37,17 +39,17 @@ func (q *sequence) compareHeld() {
 	if err != nil {
 		q.t.Fatal(err)
 	}
-	held := slices.Collect(maps.Values(q.claims))
+	claims := slices.Collect(maps.Values(q.claims))
 	for _, a := range q.reserved {
 		for k := range a.open {
-			held = append(held, &resourcev1.ResourceClaim{Status: resourcev1.ResourceClaimStatus{Allocation: &a.allocation.Results[k]}})
+			claims = append(claims, &resourcev1.ResourceClaim{Status: resourcev1.ResourceClaimStatus{Allocation: &a.allocation.Results[k]}})
 		}
 	}
-	held = slices.DeleteFunc(held, func(c *resourcev1.ResourceClaim) bool { return c.Status.Allocation == nil })
+	claims = slices.DeleteFunc(claims, func(c *resourcev1.ResourceClaim) bool { return c.Status.Allocation == nil })
 	for name, c := range q.claims {
 		q.fail("claim "+name+" in flight", fmt.Sprint(q.InFlight(c.UID)), fmt.Sprint(tracker.GetPendingAllocation(c.UID) != nil))
 	}
-	ours := allocated(held)
+	ours := held.State(claims)
 	q.fail("devices in use", stateText(&ours), stateText(theirs))
 }
 

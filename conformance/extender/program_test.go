@@ -95,11 +95,7 @@ func TestProgram(t *testing.T) {
 }
 
 func newReal(extenders []kubeconfig.Extender) (*real.Scheduler, error) {
-	p, err := real.DefaultProfile()
-	if err != nil {
-		return nil, err
-	}
-	return real.New(context.Background(), p, scheduler.WithExtenders(extenders...))
+	return real.Default(context.Background(), scheduler.WithExtenders(extenders...))
 }
 
 // drive asks both sides about one pod.

@@ -110,9 +110,7 @@ func attempts() []*v1.Pod {
 // Attempt by attempt, every plugin was asked as often at every point, and batching counted the same.
 func TestCounts(t *testing.T) {
 	ctx := context.Background()
-	profile, err := real.DefaultProfile()
-	require.NoError(t, err)
-	s, err := real.New(ctx, profile)
+	s, err := real.Default(ctx)
 	require.NoError(t, err)
 	var nodes []*v1.Node
 	for _, name := range []string{"a", "b", "c", "d"} {

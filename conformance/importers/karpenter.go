@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -21,10 +20,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	dracel "k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/structured"
 
+	"github.com/podberth/podberth/conformance/real/held"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/devices/cel"
 )
@@ -89,22 +88,11 @@ func karpenterDevices(string) error {
 
 func recordKarpenter() (calls []recordedCall, err error) {
 	return calls, karpenter.copied(func(dir string) error {
-		const allocator, test = "pkg/scheduling/dynamicresources/", "pkg/test/"
+		const allocator = "pkg/scheduling/dynamicresources/"
 		if err := rename(dir, allocator+"allocator.go", []string{"NewAllocator", "Allocate", "ReleaseInstanceType"}); err != nil {
 			return err
 		}
-		if err := rename(dir, test+"environment.go", []string{"NewEnvironment", "Stop"}); err != nil {
-			return err
-		}
-		files := map[string]string{}
-		for from, to := range map[string]string{"allocator.go": allocator + "podberth.go", "environment.go": test + "podberth.go"} {
-			text, err := karpenterFiles.ReadFile("testdata/karpenter/" + from)
-			if err != nil {
-				return err
-			}
-			files[to] = string(text)
-		}
-		if err := add(dir, files); err != nil {
+		if err := serveInMemory(dir, map[string]string{"allocator.go": allocator + "podberth.go"}); err != nil {
 			return err
 		}
 		record := filepath.Join(dir, "record.jsonl")
@@ -121,6 +109,24 @@ func recordKarpenter() (calls []recordedCall, err error) {
 		calls, err = readCalls(file)
 		return err
 	})
+}
+
+// serveInMemory puts an API server in memory in the place of the one that the specs of a copy start, and adds files of testdata/karpenter, by name.
+func serveInMemory(dir string, files map[string]string) error {
+	const test = "pkg/test/"
+	if err := rename(dir, test+"environment.go", []string{"NewEnvironment", "Stop"}); err != nil {
+		return err
+	}
+	texts := map[string]string{}
+	files["environment.go"] = test + "podberth.go"
+	for from, to := range files {
+		text, err := karpenterFiles.ReadFile("testdata/karpenter/" + from)
+		if err != nil {
+			return err
+		}
+		texts[to] = string(text)
+	}
+	return add(dir, texts)
 }
 
 func readCalls(from io.Reader) (calls []recordedCall, err error) {
@@ -170,23 +176,7 @@ func judgeDevices(calls []recordedCall) error {
 	}
 	fmt.Printf("%d calls recorded, %d questions of %d specs asked again, %d of them after commits; %d fit, %d with the same devices\n", len(calls), asked, len(specs), replayed, fit, same)
 	fmt.Println("not asked:", counts(skipped))
-	var wrong []string
-	for _, spec := range slices.Sorted(maps.Keys(differ)) {
-		if reason := karpenterDiffers[spec]; reason != "" {
-			fmt.Printf("differs: %s: %s\n", spec, reason)
-			continue
-		}
-		wrong = append(wrong, spec+": "+strings.Join(differ[spec], "; "))
-	}
-	for spec := range karpenterDiffers {
-		if differ[spec] == nil {
-			wrong = append(wrong, spec+" no longer differs")
-		}
-	}
-	if len(wrong) > 0 {
-		return errors.New(strings.Join(wrong, "\n"))
-	}
-	return nil
+	return explained(differ, karpenterDiffers)
 }
 
 // unasked returns why podberth has no such question.
@@ -297,20 +287,9 @@ func (w world) ask(requirements []v1.NodeSelectorRequirement) (answers [][]strin
 
 // askReal returns the devices of kube-scheduler's allocator, nil when the node does not serve or the search fails.
 func (w world) askReal(node *v1.Node) ([]string, error) {
-	state := structured.AllocatedState{AllocatedDevices: sets.New[structured.DeviceID](), AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](), AggregatedCapacity: structured.NewConsumedCapacityCollection()}
-	for _, c := range w.held {
-		r := c.Status.Allocation.Devices.Results[0]
-		id := structured.MakeDeviceID(r.Driver, r.Pool, r.Device)
-		if r.ShareID == nil {
-			state.AllocatedDevices.Insert(id)
-			continue
-		}
-		state.AllocatedSharedDeviceIDs.Insert(structured.MakeSharedDeviceID(id, r.ShareID))
-		state.AggregatedCapacity.Insert(structured.NewDeviceConsumedCapacity(id, r.ConsumedCapacity))
-	}
 	features := structured.Features{AdminAccess: true, ConsumableCapacity: true, DeviceBindingAndStatus: true, DeviceTaints: true, PartitionableDevices: true, PrioritizedList: true}
 	ctx := context.Background()
-	a, err := structured.NewAllocator(ctx, features, state, w.classes, w.slices, dracel.NewCache(10, dracel.Features{EnableConsumableCapacity: true}))
+	a, err := structured.NewAllocator(ctx, features, held.State(w.held), w.classes, w.slices, dracel.NewCache(10, dracel.Features{EnableConsumableCapacity: true}))
 	if err != nil {
 		return nil, err
 	}

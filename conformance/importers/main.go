@@ -4,6 +4,7 @@
 //	GOWORK=off go run ./importers descheduler          its own tests, unchanged, with podberth under named functions
 //	GOWORK=off go run ./importers nodefit              its NodeFit, kube-scheduler and podberth over generated clusters
 //	GOWORK=off go run ./importers karpenter            what the specs of its device allocator ask, asked of podberth and of kube-scheduler's allocator
+//	GOWORK=off go run ./importers consolidation        where the specs of its consolidation put pods, asked of podberth and of kube-scheduler
 //	GOWORK=off go run ./importers scheduler-library    which nodes take the pods of generated clusters, asked of it and of podberth, with the cost
 //
 // The tests run without podberth first. Tests that fail then are not counted. A test or an answer that differs must be named here with the reason, and a
@@ -25,6 +26,7 @@ var reports = map[string]func(tree string) error{
 	"descheduler":       descheduler.run,
 	"nodefit":           nodeFit,
 	"karpenter":         karpenterDevices,
+	"consolidation":     karpenterSimulations,
 	"scheduler-library": askSchedulerLibrary,
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os/exec"
@@ -48,11 +49,7 @@ func nodeFit(string) error {
 	if err != nil {
 		return err
 	}
-	profile, err := real.DefaultProfile()
-	if err != nil {
-		return err
-	}
-	s, err := real.New(context.Background(), profile)
+	s, err := real.Default(context.Background())
 	if err != nil {
 		return err
 	}
@@ -113,27 +110,14 @@ func (t *tally) pod(s *real.Scheduler, o cluster.Objects, p *v1.Pod, nodeFit []s
 	if cluster.Finished(p) || p.DeletionTimestamp != nil || p.Spec.NodeName == "" {
 		return nil
 	}
-	pods := make([]*v1.Pod, 0, len(o.Pods))
-	for _, other := range o.Pods {
-		if other != p {
-			pods = append(pods, other.DeepCopy()) // kube-scheduler keeps them
-		}
-	}
-	o.Pods = pods
+	o.Pods = slices.DeleteFunc(slices.Clone(o.Pods), func(other *v1.Pod) bool { return other == p })
 	next := p.DeepCopy()
 	next.Spec.NodeName, next.Status = "", v1.PodStatus{Phase: v1.PodPending}
-	ours, err := askPodberth(o, next)
+	theirs, err := bothSides(s, o, next)
 	if err != nil {
 		return err
 	}
-	theirs, err := askScheduler(s, o, next.DeepCopy())
-	if err != nil {
-		return err
-	}
-	if !slices.Equal(ours.feasible, theirs.feasible) || !slices.Equal(ours.best, theirs.best) || ours.failed != theirs.failed {
-		return fmt.Errorf("kube-scheduler: %v of %v %s, podberth: %v of %v %s", theirs.best, theirs.feasible, theirs.failed, ours.best, ours.feasible, ours.failed)
-	}
-	if ours.failed != "" {
+	if theirs.failed != "" {
 		t.failed++
 		return nil
 	}
@@ -174,6 +158,26 @@ func (t *tally) pod(s *real.Scheduler, o cluster.Objects, p *v1.Pod, nodeFit []s
 	return nil
 }
 
+// bothSides returns the answer of kube-scheduler about a pod. The error says that podberth's is another.
+func bothSides(s *real.Scheduler, o cluster.Objects, next *v1.Pod) (side, error) {
+	ours, err := askPodberth(o, next)
+	if err != nil {
+		return side{}, err
+	}
+	o.Pods = slices.Clone(o.Pods)
+	for i, p := range o.Pods {
+		o.Pods[i] = p.DeepCopy() // kube-scheduler keeps them
+	}
+	theirs, err := askScheduler(s, o, next.DeepCopy())
+	if err != nil {
+		return side{}, err
+	}
+	if !slices.Equal(ours.feasible, theirs.feasible) || !slices.Equal(ours.best, theirs.best) || ours.failed != theirs.failed {
+		return side{}, fmt.Errorf("kube-scheduler: %v of %v %s, podberth: %v of %v %s", theirs.best, theirs.feasible, theirs.failed, ours.best, ours.feasible, ours.failed)
+	}
+	return theirs, nil
+}
+
 func askPodberth(o cluster.Objects, next *v1.Pod) (a side, err error) {
 	snapshot, err := cluster.New(o)
 	if err != nil {
@@ -212,7 +216,7 @@ func askPodberth(o cluster.Objects, next *v1.Pod) (a side, err error) {
 }
 
 func askScheduler(s *real.Scheduler, o cluster.Objects, next *v1.Pod) (a side, err error) {
-	if err := s.Load(o); err != nil {
+	if err := errors.Join(s.Load(o), s.LoadDevices(o.ResourceSlices, o.DeviceClasses, o.ResourceClaims)); err != nil {
 		return a, err
 	}
 	if err := s.Update(); err != nil {

@@ -24,9 +24,7 @@ var recorded = flag.String("recorded", "", "a file that TestRun of adapters/desc
 
 func scheduler(t *testing.T, o cluster.Objects) *real.Scheduler {
 	t.Helper()
-	profile, err := real.DefaultProfile()
-	require.NoError(t, err)
-	s, err := real.New(t.Context(), profile)
+	s, err := real.Default(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, s.Load(o))
 	return s

@@ -32,11 +32,7 @@ func main() {
 }
 
 func serve() error {
-	profile, err := real.DefaultProfile()
-	if err != nil {
-		return err
-	}
-	s, err := real.New(context.Background(), profile)
+	s, err := real.Default(context.Background())
 	if err != nil {
 		return err
 	}

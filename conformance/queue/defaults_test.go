@@ -35,11 +35,8 @@ type defaults struct {
 func newDefaults(options ...scheduler.Option) (*defaults, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	d := &defaults{cancel: cancel}
-	profile, err := real.DefaultProfile()
-	if err != nil {
-		return nil, err
-	}
-	if d.Scheduler, err = real.New(ctx, profile, options...); err != nil {
+	var err error
+	if d.Scheduler, err = real.Default(ctx, options...); err != nil {
 		return nil, err
 	}
 	seen := map[string]int{}

@@ -38,11 +38,7 @@ var withoutHint = map[string][]string{
 // defaultScheduler returns a real scheduler with the default profile. The scheduler ends with the test.
 func defaultScheduler(t *testing.T) *real.Scheduler {
 	t.Helper()
-	profile, err := real.DefaultProfile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := real.New(t.Context(), profile)
+	s, err := real.Default(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,6 +67,15 @@ func DefaultProfile() (config.KubeSchedulerProfile, error) {
 	return c.Profiles[0], nil
 }
 
+// Default starts a scheduler with the default profile and no objects. Options are those of New.
+func Default(ctx context.Context, options ...scheduler.Option) (*Scheduler, error) {
+	profile, err := DefaultProfile()
+	if err != nil {
+		return nil, err
+	}
+	return New(ctx, profile, options...)
+}
+
 // New starts a scheduler with no objects. Options come after those that make it deterministic.
 func New(ctx context.Context, profile config.KubeSchedulerProfile, options ...scheduler.Option) (*Scheduler, error) {
 	registerMetrics.Do(metrics.Register)

@@ -17,6 +17,7 @@ import (
 	clientfake "k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
 	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -32,6 +33,17 @@ var withStatus = []client.Object{&corev1.Pod{}, &corev1.Node{}, &corev1.Namespac
 // clusterWide are the kinds without a namespace that specs make.
 var clusterWide = []string{"Node", "PersistentVolume", "StorageClass", "RuntimeClass", "NodePool", "NodeClaim", "TestNodeClass", "NodeOverlay", "DeviceClass", "ResourceSlice", "PriorityClass", "CSINode"}
 
+// indexes is a cache that gives its indexes to a client in memory.
+type indexes struct {
+	cache.Cache
+	builder *fake.ClientBuilder
+}
+
+func (i indexes) IndexField(_ context.Context, obj client.Object, field string, value client.IndexerFunc) error {
+	i.builder.WithIndex(obj, field, value)
+	return nil
+}
+
 // NewEnvironment is an API server in memory: specs that ask nothing of a server but to keep objects run without envtest.
 func NewEnvironment(...option.Function[EnvironmentOptions]) *Environment {
 	var serial atomic.Int64
@@ -42,8 +54,18 @@ func NewEnvironment(...option.Function[EnvironmentOptions]) *Environment {
 		}
 		return gvk.Kind
 	}
-	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithStatusSubresource(withStatus...).WithInterceptorFuncs(interceptor.Funcs{
+	builder := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithStatusSubresource(withStatus...)
+	builder.WithIndex(&corev1.Pod{}, "spec.nodeName", func(obj client.Object) []string { return []string{obj.(*corev1.Pod).Spec.NodeName} })
+	for _, index := range []func(context.Context) func(cache.Cache) error{NodeProviderIDFieldIndexer, NodeClaimProviderIDFieldIndexer, NodeClaimNodeClassRefFieldIndexer, NodePoolNodeClassRefFieldIndexer} {
+		if err := index(context.Background())(indexes{builder: builder}); err != nil {
+			panic(err)
+		}
+	}
+	c := builder.WithInterceptorFuncs(interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+			if binding, ok := obj.(*corev1.Binding); ok {
+				return bind(ctx, c, client.ObjectKeyFromObject(binding), binding)
+			}
 			if obj.GetUID() == "" {
 				obj.SetUID(types.UID(fmt.Sprintf("uid-%06d", serial.Add(1))))
 			}
@@ -69,12 +91,7 @@ func NewEnvironment(...option.Function[EnvironmentOptions]) *Environment {
 			if !ok {
 				return c.SubResource(sub).Create(ctx, obj, what, opts...)
 			}
-			pod := &corev1.Pod{}
-			if err := c.Get(ctx, client.ObjectKeyFromObject(obj), pod); err != nil {
-				return err
-			}
-			pod.Spec.NodeName = binding.Target.Name
-			return c.Update(ctx, pod)
+			return bind(ctx, c, client.ObjectKeyFromObject(obj), binding)
 		},
 	}).Build()
 	for _, name := range []string{"default", "kube-system"} {
@@ -87,6 +104,16 @@ func NewEnvironment(...option.Function[EnvironmentOptions]) *Environment {
 		Client: c, Clock: clocktesting.NewFakeClock(time.Now()), KubernetesInterface: clientfake.NewClientset(),
 		Version: version.MustParseGeneric("1.36.0"), Done: make(chan struct{}), Cancel: cancel,
 	}
+}
+
+// bind puts a pod on the node of a binding.
+func bind(ctx context.Context, c client.Client, key client.ObjectKey, binding *corev1.Binding) error {
+	pod := &corev1.Pod{}
+	if err := c.Get(ctx, key, pod); err != nil {
+		return err
+	}
+	pod.Spec.NodeName = binding.Target.Name
+	return c.Update(ctx, pod)
 }
 
 // Stop ends nothing: there is no server.

@@ -198,6 +198,22 @@ func costs() error {
 		p := pod("asked", kind, "")
 		rows = append(rows, row{"feasible nodes, " + kind, func() error { _, _, err := library.CanSchedulePod(ctx, p, among); return err }, func() error { _, err := estimator.Feasible(p, nil); return err }})
 	}
+	const copies = 100
+	asked := pod("asked", "plain", "")
+	template := &v1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Namespace: asked.Namespace, Labels: asked.Labels}, Spec: asked.Spec}
+	placed := func(n int, err error) error {
+		if err == nil && n != copies {
+			err = fmt.Errorf("%d of %d copies have a place", n, copies)
+		}
+		return err
+	}
+	rows = append(rows, row{fmt.Sprint(copies, " copies placed and taken back"), func() error {
+		results, err := library.SchedulePodsByTemplate(ctx, template, among, copies, snapshot.NewSchedulePodsByTemplateOptions(true))
+		return placed(len(results), err)
+	}, func() error {
+		room, err := estimator.Replicas(asked, copies)
+		return placed(len(room.Nodes), err)
+	}})
 	leaving := o.Pods[:10]
 	rows = append(rows, row{"10 pods out and back", func() error {
 		out, err := library.PreemptPods(ctx, leaving)
