@@ -52,8 +52,8 @@ func TestInterrupted(t *testing.T) {
 	}
 	testkit.Run(t, []test{
 		{"place", program{"place", place.Run, nil}},
-		{"pack", program{"place", place.Run, append([]string{"-pack"}, forever...)}},
-		{"why", program{"place", place.Run, append([]string{"-explain", "batch/job-00000"}, forever...)}},
+		{"pack", program{"place", place.Run, []string{"-pack"}}},
+		{"why", program{"place", place.Run, []string{"-explain", "batch/job-00000"}}},
 		{"how many", program{"place", place.Run, []string{"-how-many", "batch/job-00000"}}},
 		{"drain", program{"drain", drain.Run, []string{"-ignore-daemonsets", "-delete-emptydir-data", "-force", "-l", "pool"}}},
 		{"check", program{"check", check.Run, nil}},
@@ -64,7 +64,7 @@ func TestInterrupted(t *testing.T) {
 		{"failures", program{"failures", failures.Run, append([]string{"-pairs", "10000", "-orders", "1000000"}, forever...)}},
 		{"headroom", program{"failures", failures.Run, []string{"-headroom", "-limit", "1000000", "-time", "0"}}},
 		{"consolidate", program{"consolidate", consolidate.Run, forever}},
-		{"rollout", program{"rollout", rollout.Run, append([]string{"-ignore-daemonsets", "-delete-emptydir-data", "-force"}, forever...)}},
+		{"rollout", program{"rollout", rollout.Run, []string{"-ignore-daemonsets", "-delete-emptydir-data", "-force"}}},
 	}, func(t *testing.T, p test) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		defer interrupt()
