@@ -127,6 +127,7 @@ func TestMaxChanges(t *testing.T) {
 
 // An engine that has everything it needs asks for no memory.
 func TestAllocations(t *testing.T) {
+	uncheckedOnly(t)
 	e, s, decide := simple(t, 20)
 	require.NoError(t, s.Set(testkit.Pod("r").Labels("app=a").Request("cpu=1").On("n3").Obj()))
 	pod := simplePod("a", "1")

@@ -195,6 +195,7 @@ func (c calls) plugins(s *cluster.Snapshot) []Plugin {
 
 // What the engine asks its plugins when pods come again and while the cluster changes. Whatever is lost shows here as one more call.
 func TestKept(t *testing.T) {
+	uncheckedOnly(t)
 	var objects cluster.Objects
 	for k := range 6 {
 		objects.Nodes = append(objects.Nodes, testkit.Node(fmt.Sprint("n", k)).Capacity("cpu=8,pods=99").Label("pool", "x").Label("rack", "r").Obj())

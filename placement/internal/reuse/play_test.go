@@ -346,6 +346,14 @@ func scramble(r *room) {
 	r.found.Count, r.found.Top = 7, heap.Entry{Key: 1 << 60, Slot: 1}
 }
 
+// uncheckedOnly skips what counts questions where the checks of the invariants ask too.
+func uncheckedOnly(t *testing.T) {
+	t.Helper()
+	if checking > 0 {
+		t.Skip("the checks of the invariants ask too")
+	}
+}
+
 func junk[T any](list []T, v T) []T {
 	list = slices.Grow(list, 3)[:3]
 	for i := range list {
@@ -367,6 +375,7 @@ func TestPlain(t *testing.T) {
 			total[what] += n
 		}
 	}
+	uncheckedOnly(t)
 	var out strings.Builder
 	for _, what := range slices.Sorted(maps.Keys(total)) {
 		fmt.Fprintf(&out, "%s: %d\n", what, total[what])
