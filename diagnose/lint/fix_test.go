@@ -3,6 +3,7 @@ package lint
 import (
 	"flag"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -95,6 +96,8 @@ func TestFixesBesideOtherFields(t *testing.T) {
 			w.spread(1, zone, v1.DoNotSchedule, "web").MinDomains = ptr(int32(3))
 		}},
 		{"no domain at all", "spread-key-missing", func(w *world) { w.spread(1, "rack", v1.DoNotSchedule, "web").MinDomains = ptr(int32(3)) }},
+		{"zones that are fewer than the replicas", "anti-affinity-key-missing", func(w *world) { w.replicas(4).apart("rack", "web") }},
+		{"a name that is nearly that of a key", "spread-key-missing-soft", func(w *world) { w.replicas(4).spread(1, "topology.kubernetes.io/zones", v1.ScheduleAnyway, "web") }},
 		{"a budget over a DaemonSet too", "budget-never-allows", func(w *world) {
 			d := w.in.Deployments
 			w.daemon(0)
@@ -129,4 +132,17 @@ func TestFixesBesideOtherFields(t *testing.T) {
 		}, said(t), true, made)
 		require.NotZero(t, made[c.rule], "no fix of the rule is made")
 	})
+}
+
+// No label is named that was not tried: when there is too much to try, the fix is another.
+func TestLabelsThatAreTooManyToTry(t *testing.T) {
+	w := newWorld()
+	w.spread(1, "rack", v1.DoNotSchedule, "web")
+	for effort, want := range map[int]string{0: "use topology.kubernetes.io/zone as topologyKey", mostEffort: "drop the constraint"} {
+		all, err := check(&checker{in: w.in, effort: effort})
+		require.NoError(t, err)
+		i := slices.IndexFunc(all, func(f Finding) bool { return f.Rule == "spread-key-missing" })
+		require.GreaterOrEqual(t, i, 0)
+		require.Equal(t, want, all[i].Fix)
+	}
 }

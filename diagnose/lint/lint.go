@@ -110,7 +110,7 @@ func Check(in Input) (_ []Finding, err error) {
 
 func check(c *checker) (_ []Finding, err error) {
 	defer must.Catch(&err)
-	c.out = []Finding{}
+	c.out, c.recheck = []Finding{}, check
 	if err := c.read(); err != nil {
 		return nil, err
 	}

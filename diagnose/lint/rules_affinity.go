@@ -88,14 +88,14 @@ var affinityRules = []Rule{
 	{ID: "affinity-key-missing", Severity: Error, Cluster: true, Summary: "no node has the topology key of required pod affinity", work: func(c *checker, w *work) {
 		for i, t := range requiredWith(w.pod) {
 			if len(c.valuesOf(t.TopologyKey)) == 0 {
-				c.prove(w, w.path+fmt.Sprintf(withPath, i)+".topologyKey", "use a label that nodes have", "no node has the label %s%s", t.TopologyKey, c.nearKey(t.TopologyKey))
+				c.prove(w, w.path+fmt.Sprintf(withPath, i)+".topologyKey", c.termKey(w, i, requiredWith), "no node has the label %s%s", t.TopologyKey, c.nearKey(t.TopologyKey))
 			}
 		}
 	}},
 	{ID: "anti-affinity-key-missing", Severity: Warning, Cluster: true, Summary: "no node has the topology key of required anti-affinity, which then keeps nothing apart", work: func(c *checker, w *work) {
 		for i, t := range requiredApart(w.pod) {
 			if len(c.valuesOf(t.TopologyKey)) == 0 {
-				c.report(w.path+fmt.Sprintf(apartPath, i)+".topologyKey", c.keyFor(w, t), "no node has the label %s%s", t.TopologyKey, c.nearKey(t.TopologyKey))
+				c.report(w.path+fmt.Sprintf(apartPath, i)+".topologyKey", c.termKey(w, i, requiredApart), "no node has the label %s%s", t.TopologyKey, c.nearKey(t.TopologyKey))
 			}
 		}
 	}},
@@ -189,13 +189,13 @@ func sameSelection(a, b v1.PodAffinityTerm) bool {
 	return reflect.DeepEqual(a.LabelSelector, b.LabelSelector) && reflect.DeepEqual(a.Namespaces, b.Namespaces) && reflect.DeepEqual(a.NamespaceSelector, b.NamespaceSelector)
 }
 
-// keyFor is the fix of an anti-affinity term whose key no node has. A pod that must be beside the same pods on one node cannot keep away from
-// them by any key.
-func (c *checker) keyFor(w *work, apart v1.PodAffinityTerm) string {
-	for _, t := range requiredWith(w.pod) {
-		if t.TopologyKey == v1.LabelHostname && sameSelection(t, apart) {
-			return "drop the term"
+// termKey is the fix of a term whose key no node has. list returns the terms of a pod.
+func (c *checker) termKey(w *work, i int, list func(p *v1.Pod) []v1.PodAffinityTerm) string {
+	return c.otherKey(w, list(w.pod)[i].TopologyKey, "drop the term", func(s *v1.PodSpec) *string {
+		terms := list(&v1.Pod{Spec: *s})
+		if i >= len(terms) {
+			return nil
 		}
-	}
-	return "use a label that nodes have"
+		return &terms[i].TopologyKey
+	})
 }

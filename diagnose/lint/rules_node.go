@@ -66,7 +66,7 @@ var nodeRules = []Rule{
 			if len(w.pod.Spec.NodeSelector) == 0 {
 				path = w.path + requiredNodes
 			}
-			c.prove(w, path, "use a label that nodes have", "none of %s matches%s", amount(len(c.nodes), "node", "nodes"), c.nearLabels(w.pod))
+			c.prove(w, path, c.otherLabel(w), "none of %s matches%s", amount(len(c.nodes), "node", "nodes"), c.nearLabels(w.pod))
 		}
 	}},
 	{ID: "term-matches-nothing", Severity: Warning, Cluster: true, Summary: "one of several node selector terms matches no node of the cluster", work: func(c *checker, w *work) {
@@ -185,40 +185,37 @@ func requiredTerms(p *v1.Pod) []v1.NodeSelectorTerm {
 // nearLabels returns the end of a message about the first label that the pod asks for and no node has. The text names labels of
 // nodes with a similar name. It is "" if every such label is on a node.
 func (c *checker) nearLabels(p *v1.Pod) string {
-	var keys []string
-	values := map[string][]string{}
-	for _, n := range c.nodes {
-		for k, v := range n.Labels {
-			keys = append(keys, k)
-			values[k] = append(values[k], v)
-		}
-	}
-	look := func(key, value string, exact bool) string {
-		if values[key] == nil {
-			return fmt.Sprintf(": no node has the label %s%s", key, nearNames(key, keys))
-		}
-		if exact && !slices.Contains(values[key], value) {
-			return fmt.Sprintf(": no node has %s=%s%s", key, shown(value), nearNames(value, values[key]))
-		}
+	l := c.lacking(p)
+	switch {
+	case l == nil:
 		return ""
+	case c.labels()[l.key] == nil:
+		return fmt.Sprintf(": no node has the label %s%s", l.key, nearNames(l.key, slices.Collect(maps.Keys(c.labels()))))
+	}
+	return fmt.Sprintf(": no node has %s=%s%s", l.key, shown(l.value), nearNames(l.value, c.labels()[l.key]))
+}
+
+// lacking returns the first label that a pod asks for and no node has, nil if every such label is on a node.
+func (c *checker) lacking(p *v1.Pod) *lacking {
+	missing := func(key, value string, exact bool) bool {
+		values := c.labels()[key]
+		return values == nil || exact && !slices.Contains(values, value)
 	}
 	for _, k := range slices.Sorted(maps.Keys(p.Spec.NodeSelector)) {
-		if text := look(k, p.Spec.NodeSelector[k], true); text != "" {
-			return text
+		if v := p.Spec.NodeSelector[k]; missing(k, v, true) {
+			return &lacking{label{k, v}, -1, 0}
 		}
 	}
-	for _, t := range requiredTerms(p) {
-		for _, r := range t.MatchExpressions {
+	for i, t := range requiredTerms(p) {
+		for k, r := range t.MatchExpressions {
 			value, exact := "", r.Operator == v1.NodeSelectorOpIn && len(r.Values) == 1
 			if exact {
 				value = r.Values[0]
 			}
-			if r.Operator != v1.NodeSelectorOpNotIn && r.Operator != v1.NodeSelectorOpDoesNotExist {
-				if text := look(r.Key, value, exact); text != "" {
-					return text
-				}
+			if r.Operator != v1.NodeSelectorOpNotIn && r.Operator != v1.NodeSelectorOpDoesNotExist && missing(r.Key, value, exact) {
+				return &lacking{label{r.Key, value}, i, k}
 			}
 		}
 	}
-	return ""
+	return nil
 }

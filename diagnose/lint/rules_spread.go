@@ -22,20 +22,14 @@ func hard(w *work, f func(i int, t v1.TopologySpreadConstraint)) {
 	}
 }
 
-// otherKey is the fix of a constraint whose key no node has. The API server takes one constraint for a key and an action: other constraints
-// may have every key that is left.
-func (c *checker) otherKey(w *work, i int) string {
-	all := w.pod.Spec.TopologySpreadConstraints
-	for _, n := range c.nodes {
-		for key := range n.Labels {
-			if !slices.ContainsFunc(all, func(t v1.TopologySpreadConstraint) bool {
-				return t.TopologyKey == key && t.WhenUnsatisfiable == all[i].WhenUnsatisfiable
-			}) {
-				return "use a label that nodes have"
-			}
+// keyOf is the fix of a constraint whose key no node has.
+func (c *checker) keyOf(w *work, i int) string {
+	return c.otherKey(w, w.pod.Spec.TopologySpreadConstraints[i].TopologyKey, "drop the constraint", func(s *v1.PodSpec) *string {
+		if i >= len(s.TopologySpreadConstraints) {
+			return nil
 		}
-	}
-	return "drop the constraint"
+		return &s.TopologySpreadConstraints[i].TopologyKey
+	})
 }
 
 // counted is the domains of a constraint.
@@ -143,14 +137,14 @@ var spreadRules = []Rule{
 	{ID: "spread-key-missing", Severity: Error, Cluster: true, Summary: "no node has the topology key of a DoNotSchedule constraint", work: func(c *checker, w *work) {
 		hard(w, func(i int, t v1.TopologySpreadConstraint) {
 			if len(c.valuesOf(t.TopologyKey)) == 0 {
-				c.prove(w, w.path+fmt.Sprintf(spreadPath, i)+".topologyKey", c.otherKey(w, i), "no node has the label %s%s", t.TopologyKey, c.nearKey(t.TopologyKey))
+				c.prove(w, w.path+fmt.Sprintf(spreadPath, i)+".topologyKey", c.keyOf(w, i), "no node has the label %s%s", t.TopologyKey, c.nearKey(t.TopologyKey))
 			}
 		})
 	}},
 	{ID: "spread-key-missing-soft", Severity: Warning, Cluster: true, Summary: "no node has the topology key of a ScheduleAnyway constraint", work: func(c *checker, w *work) {
 		for i, t := range w.pod.Spec.TopologySpreadConstraints {
 			if t.WhenUnsatisfiable == v1.ScheduleAnyway && len(c.valuesOf(t.TopologyKey)) == 0 {
-				c.report(w.path+fmt.Sprintf(spreadPath, i)+".topologyKey", c.otherKey(w, i), "no node has the label %s%s: the constraint does nothing", t.TopologyKey, c.nearKey(t.TopologyKey))
+				c.report(w.path+fmt.Sprintf(spreadPath, i)+".topologyKey", c.keyOf(w, i), "no node has the label %s%s: the constraint does nothing", t.TopologyKey, c.nearKey(t.TopologyKey))
 			}
 		}
 	}},

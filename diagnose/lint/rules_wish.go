@@ -69,20 +69,32 @@ var wishRules = []Rule{
 		}
 	}},
 	{ID: "preference-key-missing", Severity: Warning, Cluster: true, Summary: "no node has the topology key of a preferred (anti-)affinity term", work: func(c *checker, w *work) {
-		check := func(name string, list []v1.WeightedPodAffinityTerm) {
-			for i, t := range list {
+		check := func(name string, list func(p *v1.Pod) []v1.WeightedPodAffinityTerm) {
+			for i, t := range list(w.pod) {
 				if len(c.valuesOf(t.PodAffinityTerm.TopologyKey)) == 0 {
-					c.report(fmt.Sprintf("%s.affinity.%s.preferredDuringSchedulingIgnoredDuringExecution[%d]", w.path, name, i), "use a label that nodes have", "no node has the label %s%s", t.PodAffinityTerm.TopologyKey, c.nearKey(t.PodAffinityTerm.TopologyKey))
+					fix := c.otherKey(w, t.PodAffinityTerm.TopologyKey, "drop the term", func(s *v1.PodSpec) *string {
+						terms := list(&v1.Pod{Spec: *s})
+						if i >= len(terms) {
+							return nil
+						}
+						return &terms[i].PodAffinityTerm.TopologyKey
+					})
+					c.report(fmt.Sprintf("%s.affinity.%s.preferredDuringSchedulingIgnoredDuringExecution[%d]", w.path, name, i), fix, "no node has the label %s%s", t.PodAffinityTerm.TopologyKey, c.nearKey(t.PodAffinityTerm.TopologyKey))
 				}
 			}
 		}
-		with, apart := podinfo.PodAffinity(w.pod)
-		if with != nil {
-			check("podAffinity", with.PreferredDuringSchedulingIgnoredDuringExecution)
-		}
-		if apart != nil {
-			check("podAntiAffinity", apart.PreferredDuringSchedulingIgnoredDuringExecution)
-		}
+		check("podAffinity", func(p *v1.Pod) []v1.WeightedPodAffinityTerm {
+			if with, _ := podinfo.PodAffinity(p); with != nil {
+				return with.PreferredDuringSchedulingIgnoredDuringExecution
+			}
+			return nil
+		})
+		check("podAntiAffinity", func(p *v1.Pod) []v1.WeightedPodAffinityTerm {
+			if _, apart := podinfo.PodAffinity(p); apart != nil {
+				return apart.PreferredDuringSchedulingIgnoredDuringExecution
+			}
+			return nil
+		})
 	}},
 	{ID: "loop-soft-spread", Severity: Info, Descheduler: true, Summary: "a descheduler that evicts for soft spread constraints of several workloads can go in circles", work: func(c *checker, w *work) {
 		for i, t := range w.pod.Spec.TopologySpreadConstraints {

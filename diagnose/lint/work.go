@@ -56,8 +56,13 @@ type checker struct {
 	grouped *cluster.Snapshot // of the groups alone; nil: not made yet
 	admits  admission.Cluster
 	quotas  *admission.Quotas
-	alone   bool             // for tests: every workload is tried alone, with a placer of its own, which remembers no terms of other pods
-	known   map[string]int32 // the values of priority classes; nil: not known yet
+	have    map[string][]string                 // values of node labels, by key; nil: not known yet
+	before  map[fired]int                       // what fires as the manifests are; nil: not known yet
+	effort  int                                 // of the trials of labels
+	trying  bool                                // this is such a trial: it tries no labels itself
+	recheck func(c *checker) ([]Finding, error) // check, for trials
+	alone   bool                                // for tests: every workload is tried alone, with a placer of its own, which remembers no terms of other pods
+	known   map[string]int32                    // the values of priority classes; nil: not known yet
 }
 
 // read reads the input.
@@ -65,6 +70,10 @@ func (c *checker) read() error {
 	c.admits = c.admission()
 	if err := c.readManifests(); err != nil || c.in.Cluster == nil {
 		return err
+	}
+	if c.snap != nil { // a trial on the cluster of another checker
+		c.made = newMaking(c)
+		return nil
 	}
 	objects := *c.in.Cluster
 	objects.StorageClasses = c.storageClasses()

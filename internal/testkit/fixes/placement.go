@@ -24,7 +24,9 @@ func init() {
 	means(`write its requirements`, first(func(s *site, _ []string) bool {
 		return s.to(s.path+".nodeSelectorTerms", []any{tree{"matchExpressions": []any{tree{"key": v1.LabelHostname, "operator": "Exists"}}}})
 	}))
-	means(`use a label that nodes have`, func(s *site, _ []string) bool { return s.labelOfNodes() })
+	means(`use (\S+) as topologyKey`, first(func(s *site, m []string) bool { return s.topologyKey(m[1]) }))
+	means(`use ([^ =]+)=(\S+) in the place of ([^=]+)(?:=(.*))?`, first(func(s *site, m []string) bool { return s.otherLabel(m[1], m[2], m[3], m[4]) }))
+	means(`add a node that matches`, nil)
 	means(`use a label of several nodes`, nil)
 	means(`use a label that parts the nodes`, nil)
 	means(`use a zone as topologyKey`, first(func(s *site, _ []string) bool { return s.to(s.path+".topologyKey", v1.LabelTopologyZone) }))
@@ -202,31 +204,34 @@ func (s *site) oneRequirement() bool {
 	return s.way < len(paths) && s.without(paths[s.way])
 }
 
-// labelOfNodes writes a topology key, or a node selector that a node meets, one for each way.
-func (s *site) labelOfNodes() bool {
-	if strings.HasSuffix(s.path, "topologyKey") || strings.Contains(s.path, "odAffinity.preferred") || strings.Contains(s.path, "odAntiAffinity.preferred") {
-		key, ok := s.nodeKey()
-		at := s.path
-		if !strings.HasSuffix(at, "topologyKey") {
-			at += ".podAffinityTerm.topologyKey"
-		}
-		return ok && s.to(at, key)
+// topologyKey writes the key of a constraint or term.
+func (s *site) topologyKey(key string) bool {
+	at := s.path
+	if !strings.HasSuffix(at, "topologyKey") {
+		at += ".podAffinityTerm.topologyKey"
 	}
-	if s.way >= len(s.w.Nodes) {
-		return false
+	return s.to(at, key)
+}
+
+// otherLabel writes a label in the place of another: in the node selector, or else in the first requirement of the other.
+func (s *site) otherLabel(key, value, old, was string) bool {
+	value, was = strings.Trim(value, `"`), strings.Trim(was, `"`)
+	t := read(s.o)
+	if selector, _ := get(t, s.pod()+".nodeSelector").(tree); selector[old] != nil && (was == "" || selector[old] == was) {
+		return s.without(s.pod()+".nodeSelector["+old+"]") && s.to(s.pod()+".nodeSelector["+key+"]", value)
 	}
-	n := s.w.Nodes[s.way]
-	edit(s.o, func(t tree) {
-		remove(t, s.pod()+".affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution")
-		labels := tree{}
-		for k, v := range n.Labels {
-			if k != v1.LabelHostname {
-				labels[k] = v
+	terms := s.pod() + ".affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+	for i := range list(t, terms) {
+		at := fmt.Sprintf("%s[%d].matchExpressions", terms, i)
+		for k, r := range list(t, at) {
+			operator := get(r, "operator")
+			if values, _ := get(r, "values").([]any); get(r, "key") != old || operator == "NotIn" || operator == "DoesNotExist" || was != "" && !slices.Equal(values, []any{was}) {
+				continue
 			}
+			return s.to(fmt.Sprintf("%s[%d]", at, k), tree{"key": key, "operator": "In", "values": []any{value}})
 		}
-		set(t, s.pod()+".nodeSelector", labels)
-	})
-	return true
+	}
+	return false
 }
 
 // prefer turns a required term into a preference.
