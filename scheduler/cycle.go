@@ -314,7 +314,7 @@ func (s *Scheduler) afterPermit(ctx context.Context, a *attempt, st *Status) {
 	// 19. PreBind. 20. Stop if a pod of higher priority has taken the room meanwhile.
 	preBind := s.enterBinding(ctx, a.assumed)
 	st = a.f.runPreBind(preBind, a.state, a.assumed, a.result.Node)
-	if preempted := s.leaveBinding(a.assumed); st.Success() && preempted {
+	if preempted := s.leaveBinding(a.assumed, st.Success()); st.Success() && preempted {
 		st = AsStatus(errors.New("the pod was preempted before it was bound"))
 	}
 	// 21. Bind.
@@ -355,6 +355,7 @@ func (s *Scheduler) dropUnseen(assumed *v1.Pod) {
 // this event may make the pod itself schedulable; after a rejection it may not.
 func (s *Scheduler) failBinding(ctx context.Context, a *attempt, out failure) {
 	s.undo(ctx, a)
+	s.roomBack(a.assumed)
 	left := queue.Change{Event: podGone, Old: a.assumed}
 	if !out.status.Rejected() {
 		s.queue.Move(left)

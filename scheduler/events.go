@@ -289,13 +289,14 @@ func (s *Scheduler) handle(event string, run func() error) {
 // errPreempted is the cause of the context of a PreBind that preemption has cancelled.
 var errPreempted = errors.New("preempted by " + nameDefaultPreemption)
 
-// preBinding is a running PreBind.
+// preBinding is a running PreBind, or one that failed and whose room is not back yet.
 type preBinding struct {
 	end       context.CancelCauseFunc
 	preempted bool
 }
 
-// enterBinding and leaveBinding run before and after PreBind. Between them preemption can end the context of PreBind.
+// enterBinding and leaveBinding run before and after PreBind. Between them preemption can end the context of PreBind. A pod that is not
+// bound stays until its room is back, so that a preemptor that is tried again does not delete it.
 func (s *Scheduler) enterBinding(ctx context.Context, pod *v1.Pod) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s.mu.Lock()
@@ -304,17 +305,27 @@ func (s *Scheduler) enterBinding(ctx context.Context, pod *v1.Pod) context.Conte
 	return ctx
 }
 
-func (s *Scheduler) leaveBinding(pod *v1.Pod) (preempted bool) {
+func (s *Scheduler) leaveBinding(pod *v1.Pod, success bool) (preempted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.binding[pod.UID]
-	delete(s.binding, pod.UID)
 	b.end(nil)
+	if success && !b.preempted {
+		delete(s.binding, pod.UID)
+	}
 	return b.preempted
 }
 
+// roomBack ends the time in which a pod that failed after Permit counts as stopped in memory: it holds no room any more.
+func (s *Scheduler) roomBack(pod *v1.Pod) {
+	s.waiting.left(pod.UID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.binding, pod.UID)
+}
+
 // cancel ends the attempt of a pod that waits on Permit or is in PreBind, and reports whether the pod was in either
-// state.
+// state, or fails there and gives its room back.
 func (s *Scheduler) cancel(pod *v1.Pod) bool {
 	if s.stopWaiting(pod) {
 		return true

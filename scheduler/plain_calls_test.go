@@ -257,11 +257,19 @@ func TestPreBindIsCancelled(t *testing.T) {
 	require.NoError(t, inside.Err())
 	require.True(t, r.s.cancel(p))
 	require.Equal(t, errPreempted, context.Cause(inside))
-	require.True(t, r.s.leaveBinding(p))
+	require.True(t, r.s.leaveBinding(p, true))
+	require.True(t, r.s.cancel(p), "its room is not back yet")
+	r.s.roomBack(p)
+	require.False(t, r.s.cancel(p), "its room is back")
 
 	inside = r.s.enterBinding(context.Background(), p)
-	require.False(t, r.s.leaveBinding(p))
+	require.False(t, r.s.leaveBinding(p, true))
 	require.Equal(t, context.Canceled, context.Cause(inside))
+	require.False(t, r.s.cancel(p), "it is being bound")
+
+	r.s.enterBinding(context.Background(), p)
+	require.False(t, r.s.leaveBinding(p, false))
+	require.True(t, r.s.cancel(p), "it failed, and its room is not back yet")
 }
 
 // A node has its own name only.

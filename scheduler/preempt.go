@@ -235,11 +235,15 @@ func (s *Scheduler) onlyLastLeft(pod, last *v1.Pod) {
 	}
 }
 
-// evict deletes one victim. inMemory is true for a victim that was not bound yet, and needed no deletion.
+// evict deletes one victim. inMemory is true for a victim that was not bound yet, and needed no deletion. That is also a victim that gave
+// its room back since it was chosen.
 func (s *Scheduler) evict(ctx context.Context, p preemptor, victim *v1.Pod, node string) (inMemory bool, err error) {
 	note := fmt.Sprintf("Preempted by %s %v on node %v", p.kind, p.pod.UID, node)
 	if s.cancel(victim) {
 		s.event(victim, v1.EventTypeNormal, "Preempted", "Preempting", s.o.inMemory(note))
+		return true, nil
+	}
+	if s.o.stopsPreBind() && s.holdsNothing(victim) {
 		return true, nil
 	}
 	err = s.patch(ctx, victim, StatusPatch{Condition: &v1.PodCondition{
@@ -257,6 +261,16 @@ func (s *Scheduler) evict(ctx context.Context, p preemptor, victim *v1.Pod, node
 	}
 	s.event(victim, v1.EventTypeNormal, "Preempted", "Preempting", note)
 	return false, nil
+}
+
+// holdsNothing reports whether a pod is unbound and holds no room. If the Client fails, the pod counts as bound.
+func (s *Scheduler) holdsNothing(pod *v1.Pod) bool {
+	if s.cache.has(pod) {
+		return false
+	}
+	now, err := s.podNow(pod.Namespace, pod.Name)
+	s.report(err)
+	return err == nil && now != nil && now.UID == pod.UID && now.Spec.NodeName == ""
 }
 
 func ignoreGone(err error) error {

@@ -58,9 +58,9 @@ func (o *Options) sparesLast() bool { return o.Release.AtLeast(release.V1_36) }
 // stopWaiting rejects a victim that waits on Permit (rule L8.7).
 func (s *Scheduler) stopWaiting(victim *v1.Pod) bool {
 	if s.o.Release.AtLeast(release.V1_36) {
-		return s.waiting.preempt(victim.UID, nameDefaultPreemption, "preempted")
+		return s.waiting.preempt(victim.UID, nameDefaultPreemption, "preempted") || s.waiting.leaves(victim.UID)
 	}
-	return s.waiting.reject(victim.UID, nameDefaultPreemption, "preempted")
+	return s.waiting.reject(victim.UID, nameDefaultPreemption, "preempted") || s.waiting.leaves(victim.UID)
 }
 
 // stopsPreBind reports whether a victim in PreBind is stopped in memory, as since v1.36 (rule L8.8).

@@ -195,7 +195,7 @@ type Scheduler struct {
 	disruptions *disruption.Budgets // of pdbs
 
 	mu         sync.Mutex
-	binding    map[types.UID]*preBinding // pods in PreBind
+	binding    map[types.UID]*preBinding // pods in PreBind, and those that failed there, until their room is back
 	preempting map[types.UID]*v1.Pod     // preemptors, each with its last victim when only one is left
 	namespaces *namespaces
 	inflight   map[string]bool // labels of InflightEvents that were set; guarded by the queue's lock

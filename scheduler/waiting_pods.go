@@ -15,8 +15,9 @@ import (
 // called with the outcome, and the owner calls expire at the time of next. It is safe for concurrent use, and all
 // profiles share it.
 type waitingRoom struct {
-	mu   sync.Mutex
-	pods map[types.UID]*waiting
+	mu      sync.Mutex
+	pods    map[types.UID]*waiting
+	leaving map[types.UID]bool // rejected pods, until their room is back
 }
 
 // waiting is one pod: the plugins that have not answered yet, and the first signal. Later signals are ignored.
@@ -28,7 +29,9 @@ type waiting struct {
 	resume  func(*Status)
 }
 
-func newWaitingRoom() *waitingRoom { return &waitingRoom{pods: map[types.UID]*waiting{}} }
+func newWaitingRoom() *waitingRoom {
+	return &waitingRoom{pods: map[types.UID]*waiting{}, leaving: map[types.UID]bool{}}
+}
 
 // enter puts a pod into the room.
 func (r *waitingRoom) enter(pod *v1.Pod, plugins map[string]time.Duration, now time.Time) {
@@ -78,6 +81,9 @@ func (r *waitingRoom) resolve(uid types.UID, decide func(*waiting) (*Status, boo
 		return false
 	}
 	w.signal = &st
+	if !st.Success() {
+		r.leaving[uid] = true
+	}
 	resume := w.resume
 	if resume != nil {
 		delete(r.pods, uid)
@@ -87,6 +93,20 @@ func (r *waitingRoom) resolve(uid types.UID, decide func(*waiting) (*Status, boo
 		resume(st)
 	}
 	return true
+}
+
+// leaves reports whether the pod was rejected and its room is not back yet.
+func (r *waitingRoom) leaves(uid types.UID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.leaving[uid]
+}
+
+// left notes that the room of a pod is back.
+func (r *waitingRoom) left(uid types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.leaving, uid)
 }
 
 // allow ends the wait of one plugin. After the last wait the pod goes on.

@@ -99,7 +99,7 @@ var waiting = []scenario{
 		w.event("Scheduled", "hi")
 		w.event("Preempted", "p1")
 		w.until("the next attempt", func() bool { return condition(w.get("p1"), v1.PodScheduled).Reason == v1.PodReasonUnschedulable })
-	}, ours: late, theirs: late, why: inStep},
+	}, ours: slices.Concat([]string{"write PATCH pods/hi/status 409"}, late), theirs: late, why: inStep + "; hi is tried again at once, perhaps before the informer has its status"},
 }
 
 // provisioned lets a provisioner give the chosen node back, and provide the volume when the scheduler has chosen again. annotations are
