@@ -56,8 +56,8 @@ var (
 	fieldRead = regexp.MustCompile(`device\.(attributes|capacity)\["([^"\\]+)"\]\.(\w+)(?:\s*==\s*"([^"\\]*)")?`)
 )
 
-// meant returns the expression that a selector most likely means, or the expression as it is. Fields are read with their domain, amounts are
-// compared by compareTo, and names that no device has become those that look alike.
+// meant returns the expression that a selector most likely means, or the expression as it is. It adds the domain to a field, compares amounts
+// with compareTo, and replaces a name that no device has by one that looks like it.
 func (o offers) meant(expression string) string {
 	out := typedField.ReplaceAllStringFunc(expression, func(text string) string {
 		m := typedField.FindStringSubmatch(text)

@@ -13,8 +13,8 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// The anti-affinity of a StatefulSet becomes a preference, and two groups of pods are deleted once: those that run in the domain with the fewest, and
-// those that wait. A Deployment would make its old pods again, and pods below a partition stay old.
+// The anti-affinity of a StatefulSet becomes a preference. Two kinds of its pods are then deleted once: those in the domain that has the fewest of
+// them, and those that wait. A Deployment would make its old pods again, and pods below a partition stay old.
 func TestSoften(t *testing.T) {
 	type test struct {
 		name, why, kind string

@@ -202,7 +202,8 @@ func (s simulation) pods() (out []*v1.Pod) {
 	return append(out, s.Others...)
 }
 
-// simulation asks where the pods may go beside those that Karpenter has placed, and where they go when they are placed one after the other.
+// simulation asks about each pod which nodes it may go to while the pods that Karpenter placed are there. Then it places the pods one after
+// the other and asks where each goes.
 func (a *agreement) simulation(s simulation) error {
 	a.all++
 	o := s.world()

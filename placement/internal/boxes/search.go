@@ -25,7 +25,7 @@ type Judge interface {
 // Search is the result of [Tree.Search]. The zero value is ready for use, and Search uses its memory again.
 type Search struct {
 	Count int32      // nodes that have room
-	Top   heap.Entry // the best of those that count; the zero value: none
+	Top   heap.Entry // the best node that has room; the zero value if there is none
 	open  []opening  // boxes whose nodes all have room
 }
 

@@ -43,9 +43,9 @@ func (n *news) nodes() []int32 { return n.engine.changes[n.from.changes:n.to.cha
 // reordered reports whether the scan order is another one.
 func (n *news) reordered() bool { return n.from.orders != n.to.orders }
 
-// events returns the events in blocks, and false when the log does not reach back that far. The list is valid until the next call. What one
-// pod needs often stands at one place, so that the events since then are read once. A function of each follower, given to the log, would be
-// allocated at every decision.
+// events returns the events in blocks, and false when the log does not reach back that far. The list is valid until the next call. Followers
+// that a pod needs often have the same version, so the engine reads the events since then once for all of them. A function that each
+// follower gives to the log would be allocated at every decision.
 func (n *news) events() (blocks [][]cluster.Event, known bool) {
 	room := &n.engine.room
 	if n.none() {

@@ -141,25 +141,31 @@ func (s slowToEnd) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
+// startBoth starts a shadow and a daemon. Each of the functions stops one and returns how it ended.
+func startBoth(t *testing.T, c Config) (stops []func() error) {
+	t.Helper()
+	s, err := NewShadow(t.Context(), c, func(shadow.Report) {})
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	d := start(t, c)
+	synctest.Wait()
+	return []func() error{
+		func() error { stop(); return <-ended },
+		func() error { d.stop(); return <-d.ended },
+	}
+}
+
 // A daemon and a shadow have stopped when their informers have ended.
 func TestStopWaitsForInformers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := configure(t, &apitest.API{})
 		c.REST.Transport = slowToEnd{c.REST.Transport}
-		s, err := NewShadow(t.Context(), c, func(shadow.Report) {})
-		require.NoError(t, err)
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- s.Run(ctx) }()
-		d := start(t, c)
-		synctest.Wait()
-		for _, x := range []struct {
-			stop  func()
-			ended chan error
-		}{{stop, ended}, {d.stop, d.ended}} {
+		stops := startBoth(t, c)
+		for _, stop := range stops {
 			began := time.Now()
-			x.stop()
-			require.NoError(t, <-x.ended)
+			require.NoError(t, stop())
 			require.GreaterOrEqual(t, time.Since(began), time.Second)
 		}
 	})
@@ -195,22 +201,12 @@ func TestStopWhileAway(t *testing.T) { // B3.20
 		c := configure(t, &apitest.API{})
 		away := make(chan struct{})
 		c.REST.Transport = cutOff{c.REST.Transport, away}
-		s, err := NewShadow(t.Context(), c, func(shadow.Report) {})
-		require.NoError(t, err)
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- s.Run(ctx) }()
-		d := start(t, c)
-		synctest.Wait()
+		stops := startBoth(t, c)
 		close(away)
 		time.Sleep(5 * time.Minute) // of the bubble
-		for _, x := range []struct {
-			stop  func()
-			ended chan error
-		}{{stop, ended}, {d.stop, d.ended}} {
+		for _, stop := range stops {
 			began := time.Now()
-			x.stop()
-			require.NoError(t, <-x.ended)
+			require.NoError(t, stop())
 			require.LessOrEqual(t, time.Since(began), 2*time.Second)
 		}
 	})
