@@ -178,6 +178,7 @@ func (o *options) run(ctx context.Context, stdout io.Writer) error {
 		return errors.Join(err, closeReports())
 	}
 	p.daemon.Registry = s.registry
+	p.daemon.OnUnanswered = func(err error) { s.unanswered.Store(&err) }
 	err = ended(ctx, o.schedule(ctx, p, s, reports))
 	stop()
 	return errors.Join(err, closeReports())

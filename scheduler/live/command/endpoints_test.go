@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/scheduler/live/internal/apitest"
 )
 
@@ -135,6 +136,35 @@ func TestHealth(t *testing.T) {
 	_, body = p.ask("/livez?verbose", "")
 	require.Equal(t, "[+]ping ok\nlivez check passed\n", body)
 	readyz("[+]leaderElection ok\n[+]sched-handler-sync ok\nreadyz check passed\n")
+}
+
+// While the API server is away at the start, readyz names the error. The process is alive, and a stop ends the wait.
+func TestHealthWhileAway(t *testing.T) { // B3.21
+	type test struct {
+		name, path string // of the question that gets no answer
+		mode       string
+	}
+	testkit.Run(t, []test{
+		{"what it serves", "/apis/apps/v1", "--shadow=false"},
+		{"what it serves, asked by the shadow", "/apis/apps/v1", "--shadow"},
+		{"permissions", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "--shadow=false"},
+		{"permissions, asked by the shadow", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "--shadow"},
+	}, func(t *testing.T, x test) {
+		p := run(t, "--leader-elect=false", x.mode, "--kubeconfig", startAPI(t, &apitest.API{Answer: func(w http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path != x.path {
+				return false
+			}
+			http.Error(w, "", http.StatusServiceUnavailable)
+			return true
+		}}))
+		code, _ := p.until("/readyz", "", func(body string) bool {
+			return strings.HasPrefix(body, "[-]sched-handler-sync failed: asking the API server what it serves and what the account may do (the server is currently unable to handle the request")
+		})
+		require.Equal(t, http.StatusInternalServerError, code)
+		_, body := p.ask("/livez", "")
+		require.Equal(t, "ok", body)
+		require.NoError(t, p.end())
+	})
 }
 
 // With delayCacheUntilActive a replica that waits for the lease watches nothing and is not ready. It is ready once it has the lease.

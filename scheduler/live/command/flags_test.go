@@ -41,6 +41,13 @@ func TestFlags(t *testing.T) {
 	}
 }
 
+// testdata/flags.txt has the name of every flag, also of those that libraries declare. internal/testkit reads it.
+func TestFlagNames(t *testing.T) {
+	var names []string
+	parsed(t).given.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	testkit.Golden(t, filepath.Join("testdata", "flags.txt"), strings.Join(names, "\n")+"\n")
+}
+
 // Everything that is wrong with the flags of the server and of the logs is reported, each in a line.
 func TestValidate(t *testing.T) {
 	o := parsed(t, "--secure-port=99999", "--requestheader-username-headers= ", "--logging-format=none", "--tls-cert-file=c.pem", "--pending-causes=-1s", "--shadow-output=o.json")

@@ -47,6 +47,7 @@ type server struct {
 	profiling     bool
 	elector       *leaderelection.HealthzAdaptor
 	scheduler     atomic.Pointer[watched] // nil until the scheduler is made
+	unanswered    atomic.Pointer[error]   // the last question before that which got no answer
 }
 
 func (s *server) watch(w watched) { s.scheduler.Store(&w) }
@@ -65,7 +66,11 @@ func (s *server) checks() (healthz, livez, readyz []check) {
 	ready := check{"sched-handler-sync", func(*http.Request) error {
 		w := s.scheduler.Load()
 		if w == nil {
-			return errors.New("asking the API server what it serves and what the account may do")
+			text := "asking the API server what it serves and what the account may do"
+			if err := s.unanswered.Load(); err != nil {
+				text += " (" + (*err).Error() + ")"
+			}
+			return errors.New(text)
 		}
 		return (*w).Ready()
 	}}

@@ -37,7 +37,7 @@ func (o *options) validate() error {
 		}
 	}
 	if n := o.serving.HTTP2MaxStreamsPerConnection; n < 0 {
-		errs = append(errs, fmt.Errorf("--%s %d: must not be below 0", "http2-max-streams-per-connection", n))
+		errs = append(errs, fmt.Errorf("--http2-max-streams-per-connection %d: must not be below 0", n))
 	}
 	if !o.shadow.on && o.shadow.output != "-" {
 		errs = append(errs, fmt.Errorf("--shadow-output %s: needs --shadow", o.shadow.output))

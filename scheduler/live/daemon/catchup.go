@@ -57,7 +57,7 @@ func (d *Daemon) boundPods(ctx context.Context) (out []boundPod, err error) {
 	list := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return d.api.CoreV1().Pods(metav1.NamespaceAll).List(ctx, o)
 	})
-	err = answered(ctx, func() error {
+	err = answered(ctx, nil, func() error {
 		out = nil
 		return list.EachListItem(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"}, func(o runtime.Object) error {
 			p := o.(*v1.Pod)

@@ -67,6 +67,8 @@ type Config struct {
 	Tie func(n int) int
 	// OnResult is called when an attempt ends; nil calls nothing.
 	OnResult func(scheduler.Result)
+	// OnUnanswered is called when New asks the API server and gets no answer; New asks again. Calls may overlap. nil calls nothing.
+	OnUnanswered func(error)
 	// FinishTimeout bounds the wait for binding cycles at a stop, and FlushTimeout the wait for the last patches and events;
 	// 0 is 10 s and 2 s.
 	FinishTimeout, FlushTimeout time.Duration
@@ -116,12 +118,12 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 		return nil, err
 	}
 	kinds := feed.GroupKinds(c.Groups)
-	without, err := served(ctx, d.api, kinds)
+	without, err := served(ctx, d.api, kinds, c.OnUnanswered)
 	if err != nil {
 		return nil, err
 	}
 	if c.Permissions {
-		if err := checkPermissions(ctx, d.api, needs(without, kinds, c.Lease)); err != nil {
+		if err := checkPermissions(ctx, d.api, needs(without, kinds, c.Lease), c.OnUnanswered); err != nil {
 			return nil, err
 		}
 	}

@@ -27,13 +27,13 @@ func NewShadow(ctx context.Context, c Config, report func(shadow.Report)) (*Shad
 		return nil, err
 	}
 	kinds := feed.GroupKinds(c.Groups)
-	without, err := served(ctx, api, kinds)
+	without, err := served(ctx, api, kinds, c.OnUnanswered)
 	if err != nil {
 		return nil, err
 	}
 	if c.Permissions {
 		reads := slices.DeleteFunc(needs(without, kinds, nil), func(a authorizationv1.ResourceAttributes) bool { return a.Verb != "list" && a.Verb != "watch" })
-		if err := checkPermissions(ctx, api, reads); err != nil {
+		if err := checkPermissions(ctx, api, reads, c.OnUnanswered); err != nil {
 			return nil, err
 		}
 	}

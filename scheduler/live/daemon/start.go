@@ -25,8 +25,8 @@ import (
 // The pauses before an API server that did not answer is asked again double from the first to the last.
 const firstAnswerPause, lastAnswerPause = 500 * time.Millisecond, 10 * time.Second
 
-// answered asks until the API server answers, or until the context ends. A refusal is an answer.
-func answered(ctx context.Context, ask func() error) error {
+// answered asks until the API server answers, or until the context ends. A refusal is an answer. unanswered gets each error; nil gets none.
+func answered(ctx context.Context, unanswered func(error), ask func() error) error {
 	for pause := firstAnswerPause; ; pause = min(2*pause, lastAnswerPause) {
 		err := ask()
 		var status apierrors.APIStatus
@@ -34,6 +34,9 @@ func answered(ctx context.Context, ask func() error) error {
 			return err
 		}
 		klog.ErrorS(err, "The API server does not answer; asking again")
+		if unanswered != nil {
+			unanswered(err)
+		}
 		select {
 		case <-time.After(wait.Jitter(pause, 0.5)):
 		case <-ctx.Done():
@@ -44,13 +47,13 @@ func answered(ctx context.Context, ask func() error) error {
 
 // served asks which of the feed's resources the API server serves. It returns those that may be left out and are not served:
 // the resources of dynamic resource allocation. Any other that is missing is an error. more are resources of groups of pods.
-func served(ctx context.Context, api kubernetes.Interface, more []schema.GroupVersionResource) (without []schema.GroupVersionResource, err error) {
+func served(ctx context.Context, api kubernetes.Interface, more []schema.GroupVersionResource, unanswered func(error)) (without []schema.GroupVersionResource, err error) {
 	byVersion := map[schema.GroupVersion][]string{}
 	for _, r := range slices.Concat(feed.Kinds(), more) {
 		gv := r.GroupVersion()
 		have, asked := byVersion[gv]
 		if !asked {
-			err := answered(ctx, func() error {
+			err := answered(ctx, unanswered, func() error {
 				list, err := discovery.ToDiscoveryInterfaceWithContext(api.Discovery()).ServerResourcesForGroupVersionWithContext(ctx, gv.String())
 				if apierrors.IsNotFound(err) {
 					return nil
@@ -143,7 +146,7 @@ func needs(without, groups []schema.GroupVersionResource, lease *lead.Lease) (ou
 const reviewers = 8
 
 // checkPermissions asks the API server about each need. The error has one line for each that is refused.
-func checkPermissions(ctx context.Context, api kubernetes.Interface, needs []authorizationv1.ResourceAttributes) error {
+func checkPermissions(ctx context.Context, api kubernetes.Interface, needs []authorizationv1.ResourceAttributes, unanswered func(error)) error {
 	refused := make([]error, len(needs))
 	turns := make(chan struct{}, reviewers)
 	var all sync.WaitGroup
@@ -151,17 +154,17 @@ func checkPermissions(ctx context.Context, api kubernetes.Interface, needs []aut
 		turns <- struct{}{}
 		all.Go(func() {
 			defer func() { <-turns }()
-			refused[k] = review(ctx, api, needs[k])
+			refused[k] = review(ctx, api, needs[k], unanswered)
 		})
 	}
 	all.Wait()
 	return errors.Join(refused...)
 }
 
-func review(ctx context.Context, api kubernetes.Interface, need authorizationv1.ResourceAttributes) error {
+func review(ctx context.Context, api kubernetes.Interface, need authorizationv1.ResourceAttributes, unanswered func(error)) error {
 	question := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &need}}
 	var answer *authorizationv1.SelfSubjectAccessReview
-	err := answered(ctx, func() (err error) {
+	err := answered(ctx, unanswered, func() (err error) {
 		answer, err = api.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, question, metav1.CreateOptions{})
 		return err
 	})

@@ -87,9 +87,9 @@ func TestCheckPermissions(t *testing.T) {
 	for k := range list {
 		list[k] = authorizationv1.ResourceAttributes{Resource: "pods", Verb: "get"}
 	}
-	require.NoError(t, checkPermissions(t.Context(), api, list))
+	require.NoError(t, checkPermissions(t.Context(), api, list, nil))
 	list[1].Verb, list[20].Verb = "delete", "watch"
-	err := checkPermissions(t.Context(), api, list)
+	err := checkPermissions(t.Context(), api, list, nil)
 	lines := strings.Split(err.Error(), "\n")
 	require.Len(t, lines, 2)
 	require.Equal(t, "the account may not delete pods", lines[0])
@@ -118,24 +118,24 @@ func TestServed(t *testing.T) {
 	}
 	logged.take()
 	all := offer(func(schema.GroupVersionResource) bool { return false })
-	without, err := served(t.Context(), all, nil)
+	without, err := served(t.Context(), all, nil, nil)
 	require.NoError(t, err)
 	require.Empty(t, without)
 	require.Len(t, all.Actions(), 5, "each version is asked for once")
 	const line = `level=INFO msg="The API server does not serve resource.k8s.io/v1: pods with resource claims stay pending"`
 	require.NotContains(t, logged.take(), line)
-	without, err = served(t.Context(), offer(func(r schema.GroupVersionResource) bool { return r.Resource == "deviceclasses" }), nil)
+	without, err = served(t.Context(), offer(func(r schema.GroupVersionResource) bool { return r.Resource == "deviceclasses" }), nil, nil)
 	require.NoError(t, err)
 	require.Len(t, without, 1)
 	require.Equal(t, "deviceclasses", without[0].Resource)
 	require.Contains(t, logged.take(), line)
-	without, err = served(t.Context(), offer(func(r schema.GroupVersionResource) bool { return r.Resource == "devicetaintrules" }), nil)
+	without, err = served(t.Context(), offer(func(r schema.GroupVersionResource) bool { return r.Resource == "devicetaintrules" }), nil, nil)
 	require.NoError(t, err)
 	require.Len(t, without, 1)
 	require.NotContains(t, logged.take(), line, "servers before v1.37")
-	_, err = served(t.Context(), all, feed.GroupKinds(&podgroup.Gates{}))
+	_, err = served(t.Context(), all, feed.GroupKinds(&podgroup.Gates{}), nil)
 	require.EqualError(t, err, "the API server does not serve podgroups.scheduling.k8s.io in version scheduling.k8s.io/v1beta1, which the feature gates of groups need: it has feature gates of these names, and --runtime-config turns the version on")
-	_, err = served(t.Context(), offer(func(r schema.GroupVersionResource) bool { return r.Resource == "csinodes" }), nil)
+	_, err = served(t.Context(), offer(func(r schema.GroupVersionResource) bool { return r.Resource == "csinodes" }), nil, nil)
 	require.EqualError(t, err, "the API server does not serve csinodes.storage.k8s.io in version storage.k8s.io/v1: this scheduler needs Kubernetes 1.34 or later, and the server is v1.30.0")
 }
 
@@ -154,7 +154,7 @@ func TestServedErrors(t *testing.T) {
 		}}
 		client, err := kubernetes.NewForConfig(configure(t, api).REST)
 		require.NoError(t, err)
-		_, err = served(t.Context(), client, nil)
+		_, err = served(t.Context(), client, nil, nil)
 		require.ErrorContains(t, err, "asking for the resources of apps/v1: ")
 		require.Empty(t, answers)
 	})
@@ -185,7 +185,8 @@ func TestAnswered(t *testing.T) {
 			over := errors.New("over")
 			ctx, end := context.WithCancelCause(t.Context())
 			var asked []time.Time
-			got := answered(ctx, func() error {
+			var told []error
+			got := answered(ctx, func(err error) { told = append(told, err) }, func() error {
 				if asked = append(asked, time.Now()); len(asked) == 8 {
 					end(over)
 				}
@@ -195,10 +196,12 @@ func TestAnswered(t *testing.T) {
 			if x.answers {
 				require.Equal(t, x.err, got)
 				require.Len(t, asked, 1)
+				require.Empty(t, told)
 				return
 			}
 			require.ErrorIs(t, got, x.err)
 			require.ErrorIs(t, got, over, "it would have been asked again")
+			require.Equal(t, slices.Repeat([]error{x.err}, 8), told)
 			for k, least := range []time.Duration{500, 1000, 2000, 4000, 8000, 10000, 10000} {
 				pause := asked[k+1].Sub(asked[k])
 				require.GreaterOrEqual(t, pause, least*time.Millisecond)
