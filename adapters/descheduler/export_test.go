@@ -1,21 +1,11 @@
 package descheduler
 
-import (
-	"context"
-	"errors"
-	"time"
+import "time"
 
-	"k8s.io/client-go/tools/cache"
-)
-
-// Synced returns when the plugin has seen the first lists.
-func (p *Plugin) Synced(ctx context.Context) error {
-	for _, synced := range p.follow.synced {
-		if !cache.WaitForCacheSync(ctx.Done(), synced) {
-			return errors.Join(ctx.Err(), errors.New("the lists do not come"))
-		}
-	}
-	return nil
+// Hold keeps the plugin from seeing what its informers have, until the function that it returns is called.
+func (p *Plugin) Hold() (free func()) {
+	p.follow.mu.Lock()
+	return p.follow.mu.Unlock
 }
 
 // Later makes the plugin believe that seconds have gone by.

@@ -1,6 +1,7 @@
 package descheduler
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -45,7 +46,8 @@ var resources = []schema.GroupVersionResource{
 // follower keeps a snapshot of what the informers of a factory show, and the pods that were let go.
 type follower struct {
 	factory informers.SharedInformerFactory
-	synced  map[string]cache.InformerSynced
+	lists   map[string]list
+	stopped <-chan struct{}
 
 	mu      sync.Mutex
 	changes []change // that the snapshot has not seen
@@ -63,8 +65,14 @@ type change struct {
 	gone bool
 }
 
-// follow watches the kinds that the API server serves. Core kinds are always served.
-func follow(factory informers.SharedInformerFactory, server discovery.DiscoveryInterface) (*follower, error) {
+// list is the first list of a kind. The follower sees it soon after the informer does.
+type list struct {
+	arrived cache.InformerSynced
+	seen    cache.DoneChecker
+}
+
+// follow watches the kinds that the API server serves, until the context ends. Core kinds are always served.
+func follow(ctx context.Context, factory informers.SharedInformerFactory, server discovery.DiscoveryInterface) (*follower, error) {
 	snapshot, err := cluster.New(cluster.Objects{})
 	if err != nil {
 		return nil, err
@@ -77,7 +85,7 @@ func follow(factory informers.SharedInformerFactory, server discovery.DiscoveryI
 	if err != nil {
 		return nil, err
 	}
-	f := &follower{factory: factory, synced: map[string]cache.InformerSynced{}, snapshot: snapshot, placer: placer}
+	f := &follower{factory: factory, lists: map[string]list{}, stopped: ctx.Done(), snapshot: snapshot, placer: placer}
 	for _, r := range resources {
 		if r.Group != "" {
 			switch ok, err := serves(server, r); {
@@ -95,7 +103,7 @@ func follow(factory informers.SharedInformerFactory, server discovery.DiscoveryI
 		if err != nil {
 			return nil, err
 		}
-		f.synced[r.Resource] = registration.HasSynced
+		f.lists[r.Resource] = list{informer.Informer().HasSynced, registration.HasSyncedChecker()}
 	}
 	return f, nil
 }
@@ -115,6 +123,16 @@ func serves(server discovery.DiscoveryInterface, r schema.GroupVersionResource) 
 		}
 	}
 	return false, nil
+}
+
+// wait returns true when the follower has seen the list, and false when the channel is closed before.
+func (l list) wait(stopped <-chan struct{}) bool {
+	select {
+	case <-l.seen.Done():
+		return true
+	case <-stopped:
+		return cache.IsDone(l.seen)
+	}
 }
 
 func (f *follower) note(changes ...change) {
@@ -143,10 +161,10 @@ func (f *follower) went(obj any) {
 }
 
 // catchUp brings the snapshot up to date. shown are the pods that are new on nodes. gone are the pods that left or are about to, in the order in
-// which the informers showed it. The error names a list that has not come.
+// which the informers showed it. The error names a list that has not come; one that has come to the informer is waited for.
 func (f *follower) catchUp() (shown, gone []*v1.Pod, err error) {
 	for _, r := range resources {
-		if synced := f.synced[r.Resource]; synced != nil && !synced() {
+		if l, served := f.lists[r.Resource]; served && (!l.arrived() || !l.wait(f.stopped)) {
 			return nil, nil, fmt.Errorf("the list of %s has not come", r.Resource)
 		}
 	}

@@ -35,7 +35,7 @@ func builder() pluginregistry.PluginBuilder {
 		mu.Lock()
 		defer mu.Unlock()
 		if factory := handle.SharedInformerFactory(); last == nil || last.factory != factory {
-			f, err := follow(factory, handle.ClientSet().Discovery())
+			f, err := follow(ctx, factory, handle.ClientSet().Discovery())
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", PluginName, err)
 			}

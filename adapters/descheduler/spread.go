@@ -3,12 +3,10 @@ package descheduler
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/descheduler/pkg/framework/pluginregistry"
 	strategy "sigs.k8s.io/descheduler/pkg/framework/plugins/removepodsviolatingtopologyspreadconstraint"
 	frameworktypes "sigs.k8s.io/descheduler/pkg/framework/types"
@@ -60,7 +58,9 @@ type patient struct {
 
 // Balance waits no longer than the context: without a list the plugin lets no pod go.
 func (p patient) Balance(ctx context.Context, nodes []*v1.Node) *frameworktypes.Status {
-	cache.WaitForCacheSync(ctx.Done(), slices.Collect(maps.Values(p.plugin.follow.synced))...)
+	for _, l := range p.plugin.follow.lists {
+		l.wait(ctx.Done())
+	}
 	return p.BalancePlugin.Balance(ctx, nodes)
 }
 

@@ -2,7 +2,6 @@ package estimate
 
 import (
 	"fmt"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,18 +39,11 @@ func withDisk(pod *v1.Pod) *v1.Pod {
 // repeat asks a question b.N times. The processor time means something on a busy machine, too.
 func repeat(b *testing.B, ask func() error) {
 	b.ReportAllocs()
-	before := processorTime(b)
+	before := testkit.ProcessorTime(b)
 	for range b.N {
 		require.NoError(b, ask())
 	}
-	b.ReportMetric(float64(processorTime(b)-before)/float64(b.N), "cpu-ns/op")
-}
-
-// processorTime returns the nanoseconds that the process has used.
-func processorTime(b *testing.B) int64 {
-	var used syscall.Rusage
-	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
-	return syscall.TimevalToNsec(used.Utime) + syscall.TimevalToNsec(used.Stime)
+	b.ReportMetric(float64(testkit.ProcessorTime(b)-before)/float64(b.N), "cpu-ns/op")
 }
 
 // Nothing changes between the questions but the pod that an estimator would follow: every question is prepared anew.
