@@ -35,6 +35,7 @@ func load(o options, stdin io.Reader) (in taint.Input, warnings report.Warnings,
 		return in, warnings, err
 	}
 	in = taint.Input{Nodes: objects.Nodes, Events: events, Until: o.until, Config: o.config, Start: o.at}
+	in.Options.Matching.ComparisonOperators = o.gates.Compares()
 	if o.until < 0 {
 		if in.Until = lastEvent(events) + 10*time.Minute; in.Until > longest {
 			return in, warnings, fmt.Errorf("%s: events: Invalid value: %q: the last one must be at least 10m before %v", o.events, lastEvent(events), longest)
@@ -42,6 +43,9 @@ func load(o options, stdin io.Reader) (in taint.Input, warnings report.Warnings,
 	}
 	objects.Absent(dump.Asks{})
 	_ = objects.Orphans("left out of the forecast") // the error is one of the warnings
+	for _, note := range o.gates.Notes() {
+		objects.Warnings.Aside("", note)
+	}
 	warnings = objects.Warnings
 	if texts := warnings.Texts(); o.Input.Strict && len(texts) > 0 {
 		return in, warnings, errors.New(texts[0])

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/podberth/podberth/eviction/taint"
+	"github.com/podberth/podberth/scheduler/groups"
 	"github.com/podberth/podberth/tools/page"
 	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
@@ -31,6 +32,7 @@ type options struct {
 	at     time.Time     // of the start
 	time   string        // at, as given
 	admit  bool
+	gates  groups.FeatureGates
 	config taint.Config
 }
 
@@ -101,6 +103,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.DurationVar(&o.until, "until", -1, "look until this `DURATION` after the beginning (10m after the last event when not given)")
 	f.StringVar(&o.time, "at", "", "`TIME` of the start as 2026-03-02T08:00:00Z, for taints of devices (now when not given)")
 	f.BoolVar(&o.admit, "admit", false, "give pods the tolerations of 300 seconds that admission gives them")
+	f.Var(&o.gates, "feature-gates", "turn feature gates on or off, as kube-scheduler's flag: `GATE=true|false,...`; with the one of comparisons Gt and Lt of tolerations count")
 	f.BoolVar(&o.Input.Strict, "strict", false, "what is a warning otherwise is an error")
 	o.OutputFlags(f, "pods", "", page.Form)
 	o.Tables.AllFlag(f)
