@@ -28,8 +28,10 @@ func TestBypassed(t *testing.T) {
 	}
 	keep := func(*v1.PersistentVolumeClaim, *v1.Pod) {}
 	in, pod := input(v1.PodPending, storagev1.VolumeBindingWaitForFirstConsumer, keep)
+	before := pod.DeepCopy()
 	cause, r, err := Bypassed(in, pod)
 	require.NoError(t, err)
+	require.Equal(t, before, pod, "the edit was tried on a copy")
 	require.Equal(t, "it has spec.nodeName n1 and does not run: claim data (WaitForFirstConsumer) waits for a scheduler that never sees the pod", cause.Text)
 	require.Equal(t, "Pod default/p, made again: node affinity with metadata.name in place of spec.nodeName: then it goes to n1", r.Text)
 	changed, err := Apply(in.Snapshot.Fork(), pod, r.Changes...)

@@ -40,7 +40,9 @@ func TestRecover(t *testing.T) {
 func TestOpeningOfNil(t *testing.T) {
 	n := testkit.Node("n1").Obj()
 	n.Spec.Taints = testkit.Taints("team=x:NoSchedule")
-	require.Equal(t, OpeningOf(testkit.Pod("p").Obj(), n, Around{Nodes: []*v1.Node{n}}), OpeningOf(testkit.Pod("p").Obj(), n, Around{Nodes: []*v1.Node{nil, n}}))
+	nodes := []*v1.Node{nil, n}
+	require.Equal(t, OpeningOf(testkit.Pod("p").Obj(), n, Around{Nodes: []*v1.Node{n}}), OpeningOf(testkit.Pod("p").Obj(), n, Around{Nodes: nodes}))
+	require.Equal(t, []*v1.Node{nil, n}, nodes, "the list is the caller's")
 }
 
 // A group that All did not make has no diagnosis, and no advice.

@@ -127,6 +127,7 @@ func TestPodUpdateEvents(t *testing.T) {
 
 func TestNodeUpdateEvents(t *testing.T) {
 	base := testkit.Node("n").Label("a", "b").Taint("k=v:NoSchedule").Capacity("cpu=1").Obj()
+	base.Status.Capacity = testkit.Resources("cpu=2") // the kubelet keeps one
 	base.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}
 	cordoned := base.DeepCopy()
 	cordoned.Spec.Unschedulable = true

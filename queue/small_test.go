@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/release"
 )
 
@@ -83,6 +84,24 @@ func TestStatusOfLateQuestions(t *testing.T) {
 	late := r.now.Add(time.Hour)
 	require.Equal(t, late, r.q.Explain(r.pod("a"), late).Until, "the leftover flush is overdue")
 	require.Less(t, r.q.Explain(r.pod("a"), r.now).Until, late)
+}
+
+// The plugins of an answer belong to the caller, who may write into them: those of a pod, and of a member of a group.
+func TestStatusSharesNothing(t *testing.T) {
+	r := newRig(t, Options{})
+	r.add("a")
+	r.pop()
+	r.fail("a", "S")
+	c := newClique(t, podgroup.Gates{})
+	c.group("g", "", 1, 0)
+	c.come("g", "a")
+	e, _ := c.pop()
+	c.returns(e, RootUnschedulable, "a")
+	for rejecter, x := range map[string]*rig{"S": r, "P": c.rig} {
+		clear(x.q.Explain(x.pods["a"], x.now).Rejecters)
+		clear(x.q.All(x.now)[0].Rejecters)
+		require.Equal(t, []string{rejecter}, x.q.Explain(x.pods["a"], x.now).Rejecters)
+	}
 }
 
 // Nothing is counted for profiles and plugins that the queue does not know.

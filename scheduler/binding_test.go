@@ -151,12 +151,14 @@ func TestPreBind(t *testing.T) {
 		list[0].preflight, list[0].answer[PreBind] = c.preflight, c.status
 		r := bare(t, list, Reserve, PreBind)
 		p := pod("p")
+		p.Status.NominatedNodeName = "n1"
 		r.add(p).step()
 		require.Contains(t, s.take(), "B.Unreserve A.Unreserve")
 		require.Equal(t, c.outcome, r.last().Outcome)
 		require.Equal(t, c.message, r.last().Message)
 		require.Equal(t, queue.ErrorBackoff, r.place(p))
 		require.Contains(t, r.patches[len(r.patches)-1], "PodScheduled=False "+c.reason)
+		require.Contains(t, r.patches[len(r.patches)-1], `nominated=""`)
 	})
 	t.Run("one that runs alone splits the group", func(t *testing.T) { // W5.7
 		s, list := probes(3)

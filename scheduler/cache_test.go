@@ -147,6 +147,21 @@ func TestAssumeTTL(t *testing.T) { // W8.3
 	}
 }
 
+// The room of a pod that expires goes to a pod that waits for it.
+func TestExpiryGivesRoom(t *testing.T) {
+	_, list := probes(1)
+	p, reg := on(list, Bind) // the API server binds without an event
+	r := newRig(t, Options{Profiles: []Profile{p}, Plugins: reg, AssumeTTL: 30 * time.Second}, []*v1.Node{node("n1")})
+	large := func(name string) *v1.Pod { return testkit.Pod("default/" + name).Request("cpu=3").Obj() }
+	waits := large("waits")
+	r.add(large("p")).step()
+	r.add(waits).step()
+	require.Equal(t, queue.Unschedulable, r.place(waits))
+	r.clock.advance(time.Minute)
+	r.s.Tick()
+	require.NotEqual(t, queue.Unschedulable, r.place(waits))
+}
+
 // A change of the cluster is seen by the next cycle and wakes the pods that wait for such a change.
 func TestClusterEvents(t *testing.T) {
 	t.Run("nodes", func(t *testing.T) {

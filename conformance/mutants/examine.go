@@ -92,6 +92,9 @@ func (s settings) examine(root, folder string) (report, error) {
 	if s.equivalent {
 		tested = append(tested, fuzzed[folder]...)
 	}
+	if s.rows && s.from != nil {
+		tested = s.from
+	}
 	for _, with := range tested {
 		b, err := u.build(filepath.Join(dir, strings.ReplaceAll(with, "/", "-")), list, with)
 		if err != nil {
@@ -123,7 +126,7 @@ func (s settings) examine(root, folder string) (report, error) {
 		return r, err
 	}
 	if s.rows {
-		return r, checkRows(root, folder, binaries[0], list, ids, s.seed)
+		return r, checkRows(root, folder, binaries, list, ids, s.seed)
 	}
 	for _, b := range binaries {
 		if err := b.measure(len(ids), s.tests); err != nil {
@@ -209,6 +212,7 @@ func sample(list []*mutation, n int, seed int64, folder string) []*mutation {
 // internal packages without tests those of the packages that use them.
 var beside = map[string][]string{
 	"devices":                  {"devices/cel"},
+	"diagnose":                 {"tools/place"}, // its cases are dumps, which the library does not read
 	"internal/apiserver":       {"admission"},
 	"internal/balance":         {"score"},
 	"internal/same":            {"taints", "admission"},
@@ -230,6 +234,7 @@ var fuzzed = map[string][]string{
 // binary is a test binary with all mutations of a sample in it.
 type binary struct {
 	path, dir string
+	folder    string
 	tests     []test
 	reach     [][]int // by function, the tests that run it
 	inputs    string  // the plan of a fuzz target
@@ -266,12 +271,16 @@ func (u *unit) build(dir string, list []*mutation, folder string) (*binary, erro
 	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o644); err != nil {
 		return nil, err
 	}
-	b := &binary{path: filepath.Join(dir, "tests"), dir: filepath.Join(u.root, folder)}
+	b := &binary{path: filepath.Join(dir, "tests"), folder: folder, dir: filepath.Join(u.root, folder)}
 	args := []string{"test", "-c", "-vet=off", "-overlay", filepath.Join(dir, "overlay.json"), "-o", b.path}
 	if list[0].operator == lock {
 		args = append(args, "-race")
 	}
-	if _, err := goCommand(u.root, append(args, "./"+folder)...); err != nil {
+	module, below := u.root, folder
+	if rest, ok := strings.CutPrefix(folder, conformance+"/"); ok {
+		module, below = filepath.Join(u.root, conformance), rest
+	}
+	if _, err := goCommand(module, append(args, "./"+below)...); err != nil {
 		return nil, err
 	}
 	if _, err := os.Stat(b.path); errors.Is(err, os.ErrNotExist) {

@@ -9,6 +9,7 @@
 //	go run ./mutants -packages scheduler -sample 0 -operators lock   // mutexes that are not locked, with the race detector
 //	go run ./mutants -packages filter -equivalent          // a million executions of each mutation of equivalent/filter.txt
 //	go run ./mutants -packages filter -sample 0 -rows      // a mutation that the test of each row of docs/fidelity notices
+//	go run ./mutants -packages filter -sample 0 -rows -from tools/place,conformance/live   // the same for rows with tests of other packages
 //
 // The packages are folders of the repository; "library" and "programs" name all of a kind, "all" both. Only the package's own
 // tests run, for devices also those of devices/cel, and of those only the tests that reach the function. A sample has the same number of mutations of each operator
@@ -43,6 +44,7 @@ type settings struct {
 	longest    time.Duration
 	write      bool
 	rows       bool
+	from       []string // folders of the tests for rows; nil: those of the package
 }
 
 func main() {
@@ -58,6 +60,7 @@ func main() {
 	flag.BoolVar(&s.write, "write", false, "with -equivalent: go on from the numbers of executions in the folder equivalent, and write the new ones")
 	flag.DurationVar(&s.longest, "for", 10*time.Minute, "longest time of a fuzz target for -equivalent")
 	flag.BoolVar(&s.rows, "rows", false, "print for each row of docs/fidelity a mutation that its test notices")
+	from := flag.String("from", "", "with -rows: the rows whose tests are in these folders, separated by commas, in the place of those of the package")
 	functions := flag.String("functions", "", "mutations of the functions that this expression matches, as Type.Method or Function")
 	operators := flag.String("operators", "", "mutations of the operators that this expression matches; people make those of `sibling|share|component|early|arm`")
 	tests := flag.String("tests", "", "run the tests that this expression matches")
@@ -68,6 +71,9 @@ func main() {
 			fmt.Fprintln(os.Stderr, "mutants:", err)
 			os.Exit(2)
 		}
+	}
+	if *from != "" {
+		s.from = strings.Split(*from, ",")
 	}
 	if err := run(*packages, s); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
@@ -167,10 +173,18 @@ func expand(root, packages string) ([]string, error) {
 // helps has the folders of demos and of packages that help tests. Their statements are no part of the library.
 var helps = []string{"examples", "scheduler/live/internal/apitest", "internal/testkit"}
 
+// conformance is the folder of this tool's module, which is no part of the workspace.
+const conformance = "conformance"
+
+// goCommand runs the go command. This tool runs without the workspace, the tests in it, but for those of its own module.
 func goCommand(dir string, args ...string) ([]byte, error) {
 	cmd := exec.Command("go", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOWORK=") // this tool runs without the workspace, the tests in it
+	work := "GOWORK="
+	if filepath.Base(dir) == conformance {
+		work = "GOWORK=off"
+	}
+	cmd.Env = append(os.Environ(), work)
 	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return nil, fmt.Errorf("go %s: %s%s", strings.Join(args[:min(2, len(args))], " "), exit.Stderr, out)

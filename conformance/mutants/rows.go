@@ -57,21 +57,47 @@ func (r rowTest) pattern() string {
 // mostTries is how many mutations a test of a row may miss before it counts as a test that notices nothing.
 const mostTries = 60
 
-// checkRows prints for each row of docs/fidelity with tests of the package a mutation that one of these tests notices alone, and the
+// rowCheck is what is known of the rows.
+type rowCheck struct {
+	rng     *rand.Rand
+	list    []*mutation
+	ids     map[[2]string]int
+	rows    []string
+	noticed map[string]*mutation
+	missed  map[string]int
+}
+
+// checkRows prints for each row of docs/fidelity with tests in the binaries a mutation that one of these tests notices alone, and the
 // rows without one. The mutations are those of the functions that the test runs.
-func checkRows(root, folder string, b *binary, list []*mutation, ids map[[2]string]int, seed int64) error {
-	tests, err := rowTests(root, folder)
-	if err != nil {
-		return err
-	}
-	rng := rand.New(rand.NewSource(seed))
-	noticed, missed := map[string]*mutation{}, map[string]int{}
-	var rows []string
-	for _, t := range tests {
-		if !slices.Contains(rows, t.row) {
-			rows = append(rows, t.row)
+func checkRows(root, folder string, binaries []*binary, list []*mutation, ids map[[2]string]int, seed int64) error {
+	c := rowCheck{rand.New(rand.NewSource(seed)), list, ids, nil, map[string]*mutation{}, map[string]int{}}
+	for _, b := range binaries {
+		tests, err := rowTests(root, b.folder)
+		if err != nil {
+			return err
 		}
-		if noticed[t.row] != nil {
+		if err := c.check(b, tests); err != nil {
+			return err
+		}
+	}
+	for _, row := range c.rows {
+		if m := c.noticed[row]; m != nil {
+			fmt.Printf("row %s  notices %s\n", row, m)
+		} else {
+			fmt.Printf("row %s  notices none of %d mutations\n", row, c.missed[row])
+		}
+	}
+	fmt.Printf("%s: the tests of %d of %d rows notice a mutation\n", folder, len(c.noticed), len(c.rows))
+	return nil
+}
+
+// check asks the tests of a binary.
+func (c *rowCheck) check(b *binary, tests []rowTest) error {
+	for _, t := range tests {
+		if !slices.Contains(c.rows, t.row) {
+			c.rows = append(c.rows, t.row)
+		}
+		if c.noticed[t.row] != nil {
 			continue
 		}
 		reached, passed, took, _, err := b.reaches(t.pattern())
@@ -82,30 +108,22 @@ func checkRows(root, folder string, b *binary, list []*mutation, ids map[[2]stri
 			continue
 		}
 		var candidates []*mutation
-		for _, m := range list {
-			if reached[ids[[2]string{m.file.path, m.function}]] {
+		for _, m := range c.list {
+			if reached[c.ids[[2]string{m.file.path, m.function}]] {
 				candidates = append(candidates, m)
 			}
 		}
-		rng.Shuffle(len(candidates), func(i, k int) { candidates[i], candidates[k] = candidates[k], candidates[i] })
+		c.rng.Shuffle(len(candidates), func(i, k int) { candidates[i], candidates[k] = candidates[k], candidates[i] })
 		for _, m := range candidates[:min(mostTries, len(candidates))] {
 			passed, _, _, err := b.run(strconv.Itoa(m.number), "", 2*time.Second+10*took, "-test.run", t.pattern(), "-test.failfast", "-test.short")
 			if err != nil {
 				return err
 			}
-			if missed[t.row]++; !passed {
-				noticed[t.row] = m
+			if c.missed[t.row]++; !passed {
+				c.noticed[t.row] = m
 				break
 			}
 		}
 	}
-	for _, row := range rows {
-		if m := noticed[row]; m != nil {
-			fmt.Printf("row %s  notices %s\n", row, m)
-		} else {
-			fmt.Printf("row %s  notices none of %d mutations\n", row, missed[row])
-		}
-	}
-	fmt.Printf("%s: the tests of %d of %d rows notice a mutation\n", folder, len(noticed), len(rows))
 	return nil
 }

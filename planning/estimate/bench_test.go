@@ -6,8 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
@@ -23,8 +21,7 @@ func large(b *testing.B) *Estimator {
 	for k := range pods {
 		o.Pods = append(o.Pods, testkit.Pod(fmt.Sprint("p", k)).Labels(fmt.Sprint("app=a", k%50)).Request(fmt.Sprintf("cpu=%dm,memory=%dMi", 250*(1+k%4), 512*(1+k%6))).On(fmt.Sprint("n", k%nodes)).Obj())
 	}
-	wait := storagev1.VolumeBindingWaitForFirstConsumer
-	o.StorageClasses = []*storagev1.StorageClass{{ObjectMeta: metav1.ObjectMeta{Name: "disks"}, Provisioner: "csi.example.com", VolumeBindingMode: &wait}}
+	o.StorageClasses = disks()
 	return newEstimator(b, o)
 }
 

@@ -93,6 +93,8 @@ func TestPerNode(t *testing.T) {
 		{"spread by zone for every copy", Question{Worker: worker().Spread(2, zone, v1.DoNotSchedule, "app=w").Obj(), Domains: Every}, "a 2, b 2, c 0"},
 		{"beside a leader that it must be with", Question{Worker: worker().RequireWith(host, "app=l").Obj(), Leader: leader().Obj()}, "a 0 leader 2, b 0 leader 4, c 0"},
 		{"beside a leader that keeps it away", Question{Worker: worker().Obj(), Leader: leader().RequireApart(host, "app=w").Obj()}, "a 4 leader 0, b 5 leader 0, c 0"},
+		{"beside a leader that keeps it out of its zone", Question{Worker: worker().Obj(), Leader: leader().RequireApart(zone, "app=w").Obj()}, "a 4 leader 0, b 5 leader 0, c 0"},
+		{"apart by host, beside such a leader", Question{Worker: worker().RequireApart(host, "app=w").Obj(), Leader: leader().RequireApart(zone, "app=w").Obj()}, "a 1 leader 0, b 1 leader 0, c 0"},
 		{"own books", Question{Worker: worker().Obj(), Free: func(n string) v1.ResourceList { return testkit.Resources("cpu=2,memory=9Gi") }}, "a 2, b 2, c 0"},
 		{"own books with pods", Question{Worker: worker().Obj(), Free: func(n string) v1.ResourceList { return testkit.Resources("cpu=9,memory=9Gi,pods=1") }}, "a 1, b 1, c 0"},
 	}, func(t *testing.T, c row) {

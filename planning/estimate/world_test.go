@@ -32,6 +32,12 @@ func newEstimator(t testing.TB, o cluster.Objects) *Estimator {
 	return e
 }
 
+// disks returns the class of volumes that are made where the pod goes.
+func disks() []*storagev1.StorageClass {
+	wait := storagev1.VolumeBindingWaitForFirstConsumer
+	return []*storagev1.StorageClass{{ObjectMeta: metav1.ObjectMeta{Name: "disks"}, Provisioner: "csi.example.com", VolumeBindingMode: &wait}}
+}
+
 // random makes a small cluster, a worker and a leader.
 func random(b *testkit.Bytes) (o cluster.Objects, worker, leader *v1.Pod) {
 	for k := range 2 + b.Below(4) {
@@ -54,8 +60,7 @@ func random(b *testkit.Bytes) (o cluster.Objects, worker, leader *v1.Pod) {
 			o.Pods = append(o.Pods, p)
 		}
 	}
-	wait := storagev1.VolumeBindingWaitForFirstConsumer
-	o.StorageClasses = []*storagev1.StorageClass{{ObjectMeta: metav1.ObjectMeta{Name: "disks"}, Provisioner: "csi.example.com", VolumeBindingMode: &wait}}
+	o.StorageClasses = disks()
 	o.DeviceClasses = []*resourcev1.DeviceClass{{ObjectMeta: metav1.ObjectMeta{Name: "any"}}}
 	o.ResourceClaimTemplates = []*resourcev1.ResourceClaimTemplate{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "one"}, Spec: resourcev1.ResourceClaimTemplateSpec{Spec: resourcev1.ResourceClaimSpec{
 		Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{Name: "gpu", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "any", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1}}}}}}}}

@@ -1,6 +1,7 @@
 package packing_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -86,6 +87,26 @@ func TestPack(t *testing.T) {
 		require.Equal(t, c.optimal, p.Optimal)
 		require.Equal(t, c.leave, p.LeaveIt)
 	})
+}
+
+// kube-scheduler preempts the pod of another node when a budget protects one, and the protected one when there is no other: then its outcome
+// is no plan, and a plan without actions says so with an empty list.
+func TestBudgetsOfKubeScheduler(t *testing.T) {
+	w := world{nodes: []*v1.Node{node("n1", "a", "cpu=4,memory=8Gi"), node("n2", "b", "cpu=4,memory=8Gi")},
+		pods:    []*v1.Pod{app("a", 1, "4").On("n1").Obj(), app("b", 1, "4").On("n2").Obj()},
+		pending: []*v1.Pod{app("p", 5, "4").Obj()}}
+	for _, protected := range []string{"b", "a"} {
+		w.budgets = []*policyv1.PodDisruptionBudget{budget(protected, 0)}
+		require.False(t, w.pack(t, packing.Options{}).DefaultBreaks, protected)
+	}
+	w.nodes, w.pods = w.nodes[:1], w.pods[:1]
+	p := w.pack(t, packing.Options{})
+	require.True(t, p.DefaultBreaks)
+	require.False(t, p.LeaveIt)
+	text, err := json.Marshal(p)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `[]`)
+	require.Equal(t, []packing.Action{}, p.Actions)
 }
 
 // Stop and Steps end the search, and the plan is then the best so far.
