@@ -340,7 +340,7 @@ func runFloor(ctx context.Context, c *rest.Config, ready func(func() (float64, e
 	pods, lister := factory.Core().V1().Pods().Informer(), factory.Core().V1().Nodes().Lister()
 	waiting := make(chan *v1.Pod)
 	_, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(o any) {
-		if p, ok := o.(*v1.Pod); ok && p.Spec.NodeName == "" {
+		if p, ok := o.(*v1.Pod); ok && p.Namespace == measured && p.Spec.NodeName == "" { // pods of churn come and go
 			waiting <- p
 		}
 	}})
