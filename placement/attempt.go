@@ -33,7 +33,7 @@ type Attempt struct {
 
 	verdicts []filter.Rejection // by slot, of a failed attempt; nil: not asked yet
 	version  uint64             // of the cluster and of its devices at the failure
-	kind     reuse.Kind         // which pods the filters judge like this pod, after a failure
+	kind     reuse.VerdictKey   // which pods the filters judge like this pod, after a failure
 }
 
 // Prepare runs the part of the filters that comes before any node (PreFilter). O(nodes) for plugins that count pods,

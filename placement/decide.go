@@ -150,7 +150,7 @@ func (p *Plan) answer(d *Decision, pod *v1.Pod, o Options, x *reuse.Answer) {
 	}
 	d.Failure = p.known(d.Nodes, pod, x)
 	p.failure, p.failed = d.Failure, nil
-	p.refusal = refusal{pod, o.within, x.Predicates, x.Kind, p.version()}
+	p.refusal = refusal{pod, o.within, x.Predicates, x.VerdictKey, p.version()}
 }
 
 func (a *Attempt) decide(d Decision, o Options) Decision {

@@ -51,7 +51,7 @@ type refusal struct {
 	pod        *v1.Pod
 	only       []int
 	predicates filter.Predicates
-	kind       reuse.Kind
+	kind       reuse.VerdictKey
 	version    uint64
 }
 

@@ -132,7 +132,7 @@ func TestLimitOfRunningPods(t *testing.T) {
 	k.ask()
 	require.Len(t, k.kinds, maxKinds, "as many as the limit")
 	k.kinds["one more"] = maxKinds
-	k.slots, k.effects, k.memo["a"] = make([]runningSlot, 2), make([][]reuse.Move, maxKinds), 1
+	k.slots, k.effects, k.memo["a"] = make([]runningSlot, 2), make([][]reuse.Counter, maxKinds), 1
 	k.slots[0].next = 1
 	k.ask()
 	require.Empty(t, k.kinds)

@@ -33,11 +33,11 @@ type remover interface {
 	Remove(p *v1.Pod, i int)
 }
 
-// mover is a trial that computes once what a running pod does to it.
-type mover interface {
-	// MoveOf returns what the pod does; nil when the caller must use Add and Remove. known is nil for a pod that the cluster
+// counter is a trial that computes once what a running pod does to it.
+type counter interface {
+	// CounterOf returns what the pod does; nil when the caller must use Add and Remove. known is nil for a pod that the cluster
 	// does not know.
-	MoveOf(pod *v1.Pod, known *runningPod) reuse.Move
+	CounterOf(pod *v1.Pod, known *runningPod) reuse.Counter
 }
 
 // inRange is part of a scorer whose scores are in 0 to 100 on every node.

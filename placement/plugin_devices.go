@@ -216,11 +216,11 @@ type keptClaims struct {
 }
 
 var (
-	_ filter.Predicate  = (*devices.Kept)(nil)
-	_ Normalizer        = (*devices.Kept)(nil)
-	_ reuse.PodKeyer    = claimCounting{}
-	_ reuse.Shifting    = keptClaims{}
-	_ reuse.Accountable = keptClaims{}
+	_ filter.Predicate = (*devices.Kept)(nil)
+	_ Normalizer       = (*devices.Kept)(nil)
+	_ reuse.PodKeyer   = claimCounting{}
+	_ reuse.Shifting   = keptClaims{}
+	_ reuse.PerPod     = keptClaims{}
 )
 
 func (k keptClaims) AppendKey(dst []byte) []byte { return k.appendKey(dst, k.devices) }

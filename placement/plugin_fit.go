@@ -104,8 +104,8 @@ func (s fitPredicate) NewTrial() filter.Trial { return fitTrial{s.FitState.NewTr
 
 type fitTrial struct{ filter.Trial }
 
-// MoveOf returns what a pod does to the trial.
-func (t fitTrial) MoveOf(pod *v1.Pod, known *runningPod) reuse.Move {
+// CounterOf returns what a pod does to the trial.
+func (t fitTrial) CounterOf(pod *v1.Pod, known *runningPod) reuse.Counter {
 	x, ok := t.Trial.(interface {
 		Apply(requests resources.Vector, i int, n int32)
 		Move(pod *v1.Pod) func(i int, n int32)

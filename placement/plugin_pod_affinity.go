@@ -85,8 +85,8 @@ type podTrial struct {
 // compiledTerms is the key of the compiled terms of running pods.
 type compiledTerms struct{}
 
-// MoveOf returns what a pod does to the trial.
-func (t podTrial) MoveOf(pod *v1.Pod, known *runningPod) reuse.Move {
+// CounterOf returns what a pod does to the trial.
+func (t podTrial) CounterOf(pod *v1.Pod, known *runningPod) reuse.Counter {
 	byLabels, byTerms := t.base.LabelEffect(pod), t.base.termEffect(pod, known)
 	return func(i int, n int32) {
 		t.Apply(byLabels, i, n)
@@ -313,14 +313,14 @@ func (s *podState) AppendCounted(dst []int32) []int32 { return s.State.AppendCou
 func (s *podState) Single() bool { return slices.Contains(s.single, true) }
 
 // OfSet returns what pods like rep do by their labels.
-func (s *podState) OfSet(rep *v1.Pod) reuse.Move { return s.moveOf(s.State.LabelEffect(rep)) }
+func (s *podState) OfSet(rep *v1.Pod) reuse.Counter { return s.counterOf(s.State.LabelEffect(rep)) }
 
 // OfTerms returns what pods like rep do by their terms.
-func (s *podState) OfTerms(id int32, rep *v1.Pod) reuse.Move {
-	return s.moveOf(s.State.TermEffect(&s.counting.memo, id, rep))
+func (s *podState) OfTerms(id int32, rep *v1.Pod) reuse.Counter {
+	return s.counterOf(s.State.TermEffect(&s.counting.memo, id, rep))
 }
 
-func (s *podState) moveOf(e affinity.Effect) reuse.Move {
+func (s *podState) counterOf(e affinity.Effect) reuse.Counter {
 	if len(e) == 0 {
 		return nil
 	}

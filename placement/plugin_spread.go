@@ -69,8 +69,8 @@ func (s hardSpread) NewTrial() filter.Trial { return spreadTrial{s.HardState.New
 
 type spreadTrial struct{ spread.Trial }
 
-// MoveOf returns what a pod does to the trial.
-func (t spreadTrial) MoveOf(pod *v1.Pod, _ *runningPod) reuse.Move {
+// CounterOf returns what a pod does to the trial.
+func (t spreadTrial) CounterOf(pod *v1.Pod, _ *runningPod) reuse.Counter {
 	e := t.Effect(pod)
 	return func(i int, n int32) { t.Apply(e, i, n) }
 }
@@ -246,7 +246,7 @@ func (s *spreadState) AppendCounted(dst []int32) []int32 {
 func (s *spreadState) Single() bool { return slices.Contains(s.single, true) }
 
 // OfSet returns what pods like rep do.
-func (s *spreadState) OfSet(rep *v1.Pod) reuse.Move {
+func (s *spreadState) OfSet(rep *v1.Pod) reuse.Counter {
 	var hard, soft spread.Effect
 	if s.hard != nil {
 		hard = s.spreadCompiled.hard.Effect(rep)
@@ -264,7 +264,7 @@ func (s *spreadState) OfSet(rep *v1.Pod) reuse.Move {
 }
 
 // OfTerms returns nil: terms of running pods do not matter.
-func (s *spreadState) OfTerms(int32, *v1.Pod) reuse.Move { return nil }
+func (s *spreadState) OfTerms(int32, *v1.Pod) reuse.Counter { return nil }
 
 // Numbers gives the arithmetic of each constraint that rejects, in words.
 func (s hardSpread) Numbers(i int) []string {

@@ -23,7 +23,7 @@ type preemptorKind struct {
 
 // preemptor is what is kept for one kind of preemptor. An event on a node drops what is kept of that node.
 type preemptor struct {
-	state      uint64 // of reuse.Kind
+	state      uint64 // of reuse.VerdictKey
 	plugins    []string
 	version    uint64 // of the change log, followed so far
 	rejections []preemption.Rejection
@@ -35,11 +35,11 @@ type preemptor struct {
 const maxPreemptorSlots = 1 << 18
 
 // of returns what is kept for the pods of a kind, up to date for an attempt of one of them; nil when nothing is kept.
-func (k *preemptors) of(kind reuse.Kind, priority int32, a *Attempt, log changeLog) *preemptor {
-	if kind.Key == "" || a.Rejected() {
+func (k *preemptors) of(kind reuse.VerdictKey, priority int32, a *Attempt, log changeLog) *preemptor {
+	if kind.Pods == "" || a.Rejected() {
 		return nil
 	}
-	key := preemptorKind{kind.Key, priority}
+	key := preemptorKind{kind.Pods, priority}
 	x := k.kinds[key]
 	if x == nil {
 		slots := a.plan.cluster.Len()

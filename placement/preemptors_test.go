@@ -129,7 +129,7 @@ func (p *Plan) keeps(pod *v1.Pod) bool {
 	if p.preempter == nil {
 		return false
 	}
-	return p.preempter.preemptors.kinds[preemptorKind{p.Failed(p.failure).kind.Key, *pod.Spec.Priority}] != nil
+	return p.preempter.preemptors.kinds[preemptorKind{p.Failed(p.failure).kind.Pods, *pod.Spec.Priority}] != nil
 }
 
 func (w *world) budgets() *disruption.Budgets {

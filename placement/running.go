@@ -12,9 +12,9 @@ type running struct {
 	kindOf   func(pod *v1.Pod) (kind any, terms int32) // of the cluster; nil: nothing is known of running pods
 	requests func(pod *v1.Pod) (resources.Vector, bool)
 	slots    []runningSlot
-	kinds    map[any]int32  // numbers of the kinds
-	effects  [][]reuse.Move // by kind: what a pod of the kind does to the trials of the question; nil: not known
-	known    []int32        // kinds whose effects are known
+	kinds    map[any]int32     // numbers of the kinds
+	effects  [][]reuse.Counter // by kind: what a pod of the kind does to the trials of the question; nil: not known
+	known    []int32           // kinds whose effects are known
 	memo     map[any]any
 }
 

@@ -5,8 +5,8 @@ import (
 	"github.com/podberth/podberth/placement/internal/intern"
 )
 
-// asked is a predicate or a scorer of group Statics.
-type asked struct {
+// nodePlugin is a predicate or a scorer of group Statics.
+type nodePlugin struct {
 	filter filter.Predicate // nil: a scorer
 	scorer Scorer
 	signed Signed // nil: reader
@@ -14,7 +14,7 @@ type asked struct {
 }
 
 // describe finds how the answers of x depend on a node. It reports false when x does not say so.
-func (a *asked) describe(x any) bool {
+func (a *nodePlugin) describe(x any) bool {
 	a.reader, _ = x.(reader)
 	a.signed, _ = x.(Signed)
 	return a.reader != nil || a.signed != nil
@@ -22,7 +22,7 @@ func (a *asked) describe(x any) bool {
 
 // appendAnswer appends integers that determine the answer about a slot. A signature has its length behind it, because it may have
 // another length for every slot.
-func (a *asked) appendAnswer(dst []int32, i int) []int32 {
+func (a *nodePlugin) appendAnswer(dst []int32, i int) []int32 {
 	switch {
 	case a.signed != nil:
 		n := len(dst)
@@ -78,13 +78,13 @@ func (t *statics) classifyAll(e *Engine) {
 func (t *statics) columns(log Log) (out []column, n int, ok bool) {
 	l, ok := log.(classes)
 	n = 1
-	for k := range t.asked {
-		if !ok || t.asked[k].reader == nil {
+	for k := range t.plugins {
+		if !ok || t.plugins[k].reader == nil {
 			return nil, 0, false
 		}
 		var c column
 		var reps []int32
-		if c.ids, reps, ok = l.Classes(t.asked[k].reader.Reads(nil)); !ok {
+		if c.ids, reps, ok = l.Classes(t.plugins[k].reader.Reads(nil)); !ok {
 			return nil, 0, false
 		}
 		var numbers intern.Lists
@@ -93,7 +93,7 @@ func (t *statics) columns(log Log) (out []column, n int, ok bool) {
 			if slot < 0 || log.Node(int(slot)) == nil {
 				continue
 			}
-			numbers.Next = t.asked[k].appendAnswer(numbers.Next[:0], int(slot))
+			numbers.Next = t.plugins[k].appendAnswer(numbers.Next[:0], int(slot))
 			id, _ := numbers.Number()
 			c.answers[class] = id * int32(n)
 		}

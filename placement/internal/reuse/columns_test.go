@@ -44,11 +44,11 @@ func TestColumns(t *testing.T) {
 		require.NoError(t, err)
 		x := statics{class: make([]int32, f.s.Len())}
 		for k := range c.answers {
-			var a asked
+			var a nodePlugin
 			s := graded{f.s, fmt.Sprint("grade", k)}
 			require.True(t, a.describe(s))
 			a.scorer = s
-			x.asked, x.scorers = append(x.asked, a), append(x.scorers, s)
+			x.plugins, x.scorers = append(x.plugins, a), append(x.scorers, s)
 		}
 		columns, n, ok := x.columns(f.s)
 		require.Equal(t, c.n > 0, ok)
@@ -137,7 +137,7 @@ func TestManyAnswers(t *testing.T) {
 	require.NoError(t, err)
 	for k := range 3 { // 100 answers each
 		f.plugins = append(f.plugins, Plugin{Name: fmt.Sprint("pools ", k), Group: Statics, Filter: -1, Score: k, Weight: 1, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst },
-			Scorer: func(p *v1.Pod) (Scorer, error) { return readPools{pools{f.kindOf("pools", p)}}, nil }})
+			Scorer: func(p *v1.Pod) (Scorer, error) { return readPools{pools{f.plugin("pools", p)}}, nil }})
 	}
 	e := New(f.s, f.order, f.plugins)
 	for range 3 {

@@ -8,9 +8,9 @@ import "github.com/podberth/podberth/cluster"
 //  1. the engine (watch): which nodes changed, and what must be forgotten
 //  2. statics: the classes of changed nodes
 //  3. rows: the keys of nodes with events
-//  4. the states of a shape: the pods of the events
+//  4. the states of a kind: the pods of the events
 //  5. the layout: changed nodes, shifted slots, and nodes with events
-//  6. the exceptions of a shape: likewise, and nodes whose counts moved
+//  6. the exceptions of a kind: likewise, and nodes with other counts
 //  7. the boxes of a layout, when a pod is searched for
 type cursor struct {
 	version uint64 // of the log
@@ -47,13 +47,32 @@ func (n *news) reordered() bool { return n.from.orders != n.to.orders }
 // that a pod needs often have the same version, so the engine reads the events since then once for all of them. A function that each
 // follower gives to the log would be allocated at every decision.
 func (n *news) events() (blocks [][]cluster.Event, known bool) {
-	room := &n.engine.room
+	b := &n.engine.buffers
 	if n.none() {
 		return nil, true
 	}
-	if from, to := n.from.version, n.to.version; !room.known || room.from != from || room.to != to {
-		room.blocks, room.from, room.to = room.blocks[:0], from, to
-		room.known = n.engine.log.Since(from, n.engine.collect)
+	if from, to := n.from.version, n.to.version; !b.known || b.from != from || b.to != to {
+		b.blocks, b.from, b.to = b.blocks[:0], from, to
+		b.known = n.engine.log.Since(from, n.engine.collect)
 	}
-	return room.blocks, room.known
+	return b.blocks, b.known
+}
+
+// ranks returns the place in scan order of each slot.
+func (e *Engine) ranks() []int32 {
+	if !e.inOrder() || len(e.ranked) != e.log.Len() {
+		order := e.order()
+		e.ranked, e.of = make([]int32, e.log.Len()), order
+		e.orders++
+		for k, i := range order {
+			e.ranked[i] = int32(k)
+		}
+	}
+	return e.ranked
+}
+
+// inOrder reports whether the scan order is the order that the ranks were made of.
+func (e *Engine) inOrder() bool {
+	order := e.order()
+	return len(e.of) == len(order) && (len(order) == 0 || &e.of[0] == &order[0])
 }

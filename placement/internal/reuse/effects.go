@@ -4,11 +4,11 @@ import (
 	"github.com/podberth/podberth/cluster"
 )
 
-// effects remembers what a pod of each pod set and of each term set does to the states of one shape. Most pods do nothing; one
-// look at a small array skips their events in the change log.
+// effects remembers what a pod of each pod set and of each term set does to the states of one kind. Most pods do nothing; one
+// read of a small array skips their events in the change log.
 type effects struct {
-	sets, terms []int32 // by id: effectUnknown, noEffect, or the place in moves, from 1
-	moves       [][]Move
+	sets, terms []int32 // by id: effectUnknown, noEffect, or the place in counters, from 1
+	counters    [][]Counter
 }
 
 const (
@@ -23,25 +23,25 @@ func (x *effects) none(e *cluster.Event) bool {
 }
 
 // ofSet returns what the pods of a pod set do to the states; nil: nothing.
-func (x *effects) ofSet(s *shape, id int32) []Move {
+func (x *effects) ofSet(s *podKind, id int32) []Counter {
 	at := remembered(&x.sets, id)
 	if *at == effectUnknown {
 		rep, _, _ := s.engine.log.PodSet(id)
-		x.learn(at, s, func(c *counted) Move { return c.state.OfSet(rep) })
+		x.learn(at, s, func(c *counted) Counter { return c.state.OfSet(rep) })
 	}
 	if *at == noEffect {
 		return nil
 	}
-	return x.moves[*at-1]
+	return x.counters[*at-1]
 }
 
-// ofTerms returns what the terms of the pods of a term set do to the states; nil: nothing. A shared shape ignores a new term
-// set that matches a pod: such a pod has another key and does not use the shape.
-func (x *effects) ofTerms(s *shape, id int32) []Move {
+// ofTerms returns what the terms of the pods of a term set do to the states; nil: nothing. A shared kind ignores a new term
+// set that matches a pod: such a pod has another key and does not use the kind.
+func (x *effects) ofTerms(s *podKind, id int32) []Counter {
 	at := remembered(&x.terms, id)
 	if *at == effectUnknown {
 		rep, _, _ := s.engine.log.TermSet(id)
-		x.learn(at, s, func(c *counted) Move {
+		x.learn(at, s, func(c *counted) Counter {
 			if s.shared && !c.compiled.Matched(id) {
 				return nil
 			}
@@ -51,20 +51,20 @@ func (x *effects) ofTerms(s *shape, id int32) []Move {
 	if *at == noEffect {
 		return nil
 	}
-	return x.moves[*at-1]
+	return x.counters[*at-1]
 }
 
-func (x *effects) learn(at *int32, s *shape, ask func(*counted) Move) {
+func (x *effects) learn(at *int32, s *podKind, ask func(*counted) Counter) {
 	*at = noEffect
-	var moves []Move
+	var counters []Counter
 	for k := range s.counted {
 		if m := ask(&s.counted[k]); m != nil {
-			moves = append(moves, m)
+			counters = append(counters, m)
 		}
 	}
-	if moves != nil {
-		x.moves = append(x.moves, moves)
-		*at = int32(len(x.moves))
+	if counters != nil {
+		x.counters = append(x.counters, counters)
+		*at = int32(len(x.counters))
 	}
 }
 

@@ -37,7 +37,7 @@ func warm(t *testing.T) (*Engine, *cluster.Snapshot, func(feasible int) string) 
 
 // things returns what an engine keeps, by key.
 func things(e *Engine) [4]any {
-	return [4]any{maps.Clone(e.statics), maps.Clone(e.rows), maps.Clone(e.layouts), maps.Clone(e.shapes)}
+	return [4]any{maps.Clone(e.statics), maps.Clone(e.rows), maps.Clone(e.layouts), maps.Clone(e.kinds)}
 }
 
 // When a pod is deleted, everything that is kept stays. The row of its node is asked about again, and the state counts one pod less, so that
@@ -48,7 +48,7 @@ func TestPodIsDeleted(t *testing.T) {
 	require.NoError(t, s.Remove(testkit.Pod("r").Labels("app=a").Request("cpu=1").On("n0").Obj()))
 	require.Equal(t, "cpu check 1, set 1, skips 1, skips again 1", ask(6), "one row, and what the pods of that set do to the state")
 	require.Equal(t, before, things(e))
-	for _, x := range e.shapes {
+	for _, x := range e.kinds {
 		require.False(t, x.exceptions.has(0))
 	}
 }
@@ -70,7 +70,7 @@ func TestLabelOfNodeChanges(t *testing.T) {
 	require.Equal(t, before, things(e))
 	relabel("rack", "s")
 	require.Equal(t, "compile 1, count 1, cpu check 5, cpu filter 1, cpu score 1, open 1, pool check 2, pool filter 1, skips 1, skips again 1", ask(4), "a state reads racks")
-	require.Empty(t, e.shapes)
+	require.Empty(t, e.kinds)
 	require.NotEqual(t, before, things(e))
 }
 
@@ -79,7 +79,7 @@ func TestNamespaceIsRelabelled(t *testing.T) {
 	e, s, ask := warm(t)
 	require.NoError(t, s.Set(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{"team": "x"}}}))
 	require.Equal(t, "compile 1, count 1, cpu check 6, cpu filter 1, cpu score 1, open 1, pool check 1, pool filter 1, skips 1, skips again 1", ask(5))
-	require.Empty(t, e.shapes, "the pod is the first of its kind again")
+	require.Empty(t, e.kinds, "the pod is the first of its kind again")
 	require.Len(t, e.statics, 1)
 	require.Empty(t, e.rows)
 }

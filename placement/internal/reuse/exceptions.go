@@ -1,18 +1,18 @@
 package reuse
 
-// exceptions are the nodes whose own count of pods matters to a shape: pods that the shape counts run there, and no two nodes
-// share the topology key. Their groups are by the group of the layout and by the counts. A shape whose states count for whole domains has
+// exceptions are the nodes whose own count of pods matters to a kind: pods that the kind counts run there, and no two nodes
+// share the topology key. Their groups are by the group of the layout and by the counts. A kind whose states count for whole domains has
 // none.
 type exceptions struct {
 	groups
 	inBase []int32 // by group of the layout: how many of the nodes in its heap are exceptions
 }
 
-// some reports whether the shape can have exceptions.
+// some reports whether the kind can have exceptions.
 func (x *exceptions) some() bool { return len(x.of) > 0 }
 
 // build finds the exceptions among the nodes with a count.
-func (x *exceptions) build(s *shape) {
+func (x *exceptions) build(s *podKind) {
 	x.of, x.at, x.list, x.inBase = x.of[:0], x.at[:0], x.list[:0], x.inBase[:0]
 	x.signatures.Clear()
 	some := false
@@ -25,20 +25,20 @@ func (x *exceptions) build(s *shape) {
 	n := len(s.layout.of)
 	x.of, x.at = none(x.of, n), none(x.at, n)
 	e := s.engine
-	slots := e.room.slots[:0]
+	slots := e.buffers.slots[:0]
 	for k := range s.counted {
 		slots = s.counted[k].state.AppendCounted(slots)
 	}
-	e.room.slots = slots
+	e.buffers.slots = slots
 	for _, i := range slots {
-		x.move(s, i)
+		x.regroup(s, i)
 	}
 	s.shifted = make([]uint64, len(s.counted))
 	s.shift(s.shifted, nil)
 }
 
-// move puts a slot into the group of its signature, or out of the exceptions.
-func (x *exceptions) move(s *shape, i int32) {
+// regroup puts a slot into the group of its signature, or out of the exceptions.
+func (x *exceptions) regroup(s *podKind, i int32) {
 	if !x.some() || s.layout.of[i] < 0 {
 		return
 	}
@@ -67,7 +67,7 @@ func (x *exceptions) leave(i int32) {
 }
 
 // rank gives an exception its present place by rows. Without kept rows the heap is a list of the exceptions.
-func (x *exceptions) rank(s *shape, i int32) {
+func (x *exceptions) rank(s *podKind, i int32) {
 	key := int64(0)
 	if w := s.layout.rows; w != nil {
 		key = w.keys[i]

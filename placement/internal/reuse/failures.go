@@ -1,14 +1,22 @@
 package reuse
 
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/filter"
+)
+
 // failure is an answer without a node. It holds until the log has another event.
 type failure struct {
 	answer Answer
 	memo   any
 }
 
-// failed returns the failure of the pods whose key is in the engine's room.
+// failed returns the failure of the pods whose key is in the engine's buffers.
 func (e *Engine) failed() (Answer, bool) {
-	x, known := e.failures[string(e.room.key)]
+	x, known := e.failures[string(e.buffers.key)]
 	if !known {
 		return Answer{}, false
 	}
@@ -16,22 +24,99 @@ func (e *Engine) failed() (Answer, bool) {
 }
 
 // fail keeps the answer, which has no node, for later pods like the pod that is asked about. The first such pod
-// gets no kind: most pods never come back.
-func (s *shape) fail(answer *Answer) {
-	kind := s.kind()
-	if kind.Key == "" {
+// gets no VerdictKey: most pods never come back.
+func (s *podKind) fail(answer *Answer) {
+	key := s.verdictKey()
+	if key.Pods == "" {
 		return
 	}
 	failures := s.engine.failures
-	if len(failures) >= maxShapes {
+	if len(failures) >= maxKinds {
 		clear(failures)
 	}
 	x := &failure{}
 	answer.Memo = &x.memo
 	x.answer = *answer
-	x.answer.Kind = kind
-	failures[kind.Key] = x
+	x.answer.VerdictKey = key
+	failures[key.Pods] = x
 	if !s.shared {
-		answer.Kind = kind
+		answer.VerdictKey = key
+	}
+}
+
+// rejected counts the first rejections, group by group. It reports false when the reasons of a verdict differ from node to
+// node.
+func (s *podKind) rejected(groups []candidate) (*filter.Histogram, bool) {
+	h := &filter.Histogram{}
+	ps := s.predicates
+	add := func(r filter.Rejection, slot, n int32) bool {
+		if d, ok := ps[r.Predicate].(filter.Detailer); n > 0 && ok && d.Partial(r.Verdict) {
+			return false
+		}
+		h.Add(ps, r, int(slot), int(n))
+		return true
+	}
+	for g := range s.layout.list {
+		x := &s.layout.list[g]
+		if v := s.verdict(x); v.Verdict != 0 {
+			v.Predicate = s.position(v.Predicate)
+			if !add(v, x.member, x.size) {
+				return nil, false
+			}
+			continue
+		}
+		for _, t := range x.rejects {
+			if !add(filter.Rejection{Predicate: uint16(s.rowsAt), Verdict: t.verdict}, x.member, t.n) {
+				return nil, false
+			}
+		}
+	}
+	for k := range groups {
+		c := &groups[k]
+		i := int(c.top.Slot)
+		r := ps.First(i)
+		if !add(r, c.top.Slot, c.count) || ps.Err(r, i) != nil {
+			return nil, false
+		}
+	}
+	return h, true
+}
+
+// position returns the place of a plugin's predicate in the kind's list.
+func (s *podKind) position(plugin uint16) uint16 {
+	return uint16(slices.Index(s.plugin, int(plugin)))
+}
+
+// asksAll reports whether a state wants its predicate asked node by node when a pod fits on no node.
+func (s *podKind) asksAll() bool {
+	for _, place := range s.plugin {
+		if x, ok := s.stateOf(s.engine.filters[place]).(PerPod); ok && x.AskAll() {
+			return true
+		}
+	}
+	return false
+}
+
+// predicatesOf returns a copy of the list, which changes for the next pod, with the predicates that states have for a pod.
+func (s *podKind) predicatesOf(pod *v1.Pod) filter.Predicates {
+	out := slices.Clone(s.predicates)
+	s.eachPodPredicate(pod, func(at int, p filter.Predicate) { out[at] = p })
+	return out
+}
+
+// podPredicates returns the predicates that states have for this pod alone; nil when no state is PerPod.
+func (s *podKind) podPredicates(pod *v1.Pod) (out filter.Predicates) {
+	if s.perPod {
+		s.eachPodPredicate(pod, func(_ int, p filter.Predicate) { out = append(out, p) })
+	}
+	return out
+}
+
+// eachPodPredicate yields the predicates that states have for this pod alone, with their places in the list.
+func (s *podKind) eachPodPredicate(pod *v1.Pod, yield func(at int, p filter.Predicate)) {
+	for at, place := range s.plugin {
+		if x, ok := s.stateOf(s.engine.filters[place]).(PerPod); ok {
+			yield(at, x.Of(pod))
+		}
 	}
 }

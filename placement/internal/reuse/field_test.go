@@ -36,8 +36,8 @@ func newField(r *rand.Rand) *field {
 
 func (f *field) one(n int) bool             { return f.r.IntN(n) == 0 }
 func (f *field) pick(list ...string) string { return list[f.r.IntN(len(list))] }
-func (f *field) kindOf(name string, p *v1.Pod) kind {
-	return kind{name: name, s: f.s, pod: p, c: f.c, f: f}
+func (f *field) plugin(name string, p *v1.Pod) testPlugin {
+	return testPlugin{name: name, s: f.s, pod: p, c: f.c, f: f}
 }
 
 func (f *field) order() []int {
@@ -80,7 +80,7 @@ func (f *field) draw() {
 		}
 		f.plugins = append(f.plugins, p)
 	}
-	static := func(make func(k kind) any) Plugin {
+	static := func(make func(k testPlugin) any) Plugin {
 		p := Plugin{Name: "pools", Group: Statics, AppendKey: label("pools"), Storage: func(p *v1.Pod) bool { return p.Labels["pools"] == "stored" }, Predicate: func(p *v1.Pod) (filter.Predicate, bool) {
 			f.c["pools filter"]++
 			switch p.Labels["pools"] {
@@ -89,7 +89,7 @@ func (f *field) draw() {
 			case "rejected":
 				return nil, false
 			}
-			return make(f.kindOf("pools", p)).(filter.Predicate), true
+			return make(f.plugin("pools", p)).(filter.Predicate), true
 		}, Scorer: func(p *v1.Pod) (Scorer, error) {
 			f.c["pools score"]++
 			switch p.Labels["pools"] {
@@ -98,7 +98,7 @@ func (f *field) draw() {
 			case "fail":
 				return nil, errors.New("fails")
 			}
-			return make(f.kindOf("pools", p)).(Scorer), nil
+			return make(f.plugin("pools", p)).(Scorer), nil
 		}}
 		switch f.r.IntN(8) {
 		case 0, 1, 2:
@@ -110,16 +110,16 @@ func (f *field) draw() {
 		}
 		return p
 	}
-	makers := []func(k kind) any{
-		func(k kind) any { return signedPools{pools{k}} }, func(k kind) any { return readPools{pools{k}} },
-		func(k kind) any { return ranked{readPools{pools{k}}} },
+	makers := []func(k testPlugin) any{
+		func(k testPlugin) any { return signedPools{pools{k}} }, func(k testPlugin) any { return readPools{pools{k}} },
+		func(k testPlugin) any { return ranked{readPools{pools{k}}} },
 	}
-	sizesOf := []func(k kind) any{
-		func(k kind) any { return sizes{k} }, func(k kind) any { return rowSizes{sizes{k}} }, func(k kind) any { return boxSizes{rowSizes{sizes{k}}} },
+	sizesOf := []func(k testPlugin) any{
+		func(k testPlugin) any { return sizes{k} }, func(k testPlugin) any { return rowSizes{sizes{k}} }, func(k testPlugin) any { return boxSizes{rowSizes{sizes{k}}} },
 	}[f.r.IntN(3)]
 	var rows Plugin
-	kindOf := func(p *v1.Pod) kind {
-		k := f.kindOf("sizes", p)
+	kindOf := func(p *v1.Pod) testPlugin {
+		k := f.plugin("sizes", p)
 		for _, i := range f.order() {
 			if len(rows.Reads) > 0 && f.s.Node(i).Labels["grade"] == "40" {
 				k.plus++
@@ -157,7 +157,7 @@ func (f *field) draw() {
 		}
 	}
 	states := func(name, key string, divides bool) Plugin {
-		x := crowd{kind: f.kindOf(name, nil), key: key, divides: divides, scores: f.r.IntN(3)}
+		x := crowd{testPlugin: f.plugin(name, nil), key: key, divides: divides, scores: f.r.IntN(3)}
 		return Plugin{Name: name, Group: States, AppendKey: label("app", name), Open: func() Counting { f.c[name+" open"]++; return x.counting() }}
 	}
 	f.plugins = nil
@@ -166,7 +166,7 @@ func (f *field) draw() {
 		add(p, true, scoresOf(p.Open()) > 0)
 	}
 	shelf := func(form int) {
-		x := shelves{f.kindOf("shelves", nil), f, form}
+		x := shelves{f.plugin("shelves", nil), f, form}
 		add(Plugin{Name: "shelves", Group: States, AppendKey: label("shelves"), Open: func() Counting { f.c["shelves open"]++; return x.counting() }}, true, f.one(2))
 	}
 	var early int // plugins that come before rows
@@ -188,7 +188,7 @@ func (f *field) draw() {
 		racks(f.one(2))
 	}
 	if f.one(3) {
-		add(Plugin{Name: "guards", Group: States, AppendKey: label("app", "guards"), Open: func() Counting { f.c["guards open"]++; return guards{f.kindOf("guards", nil)} }}, true, false)
+		add(Plugin{Name: "guards", Group: States, AppendKey: label("app", "guards"), Open: func() Counting { f.c["guards open"]++; return guards{f.plugin("guards", nil)} }}, true, false)
 	}
 	if early != 2 && f.one(4) {
 		shelf(f.r.IntN(3))

@@ -175,8 +175,8 @@ func TestEffects(t *testing.T) {
 	for range 3 {
 		decide(simplePod("a", "1"))
 	}
-	var sh *shape
-	for _, sh = range e.shapes {
+	var sh *podKind
+	for _, sh = range e.kinds {
 	}
 	at := s.Version()
 	require.NoError(t, s.Set(testkit.Pod("other").Labels("app=b").On("n1").Obj()))
@@ -193,7 +193,7 @@ func TestEffects(t *testing.T) {
 	require.False(t, sh.effects.none(&events[1]), "the pod counts")
 	require.True(t, sh.effects.none(&events[2]), "nor do its terms do anything")
 	require.False(t, sh.effects.none(&cluster.Event{Set: events[0].Set, Terms: events[2].Terms + 1, N: 1}), "nobody asked about these terms")
-	require.Len(t, sh.effects.moves, 1)
+	require.Len(t, sh.effects.counters, 1)
 }
 
 // A plugin of group Statics without a signature has a name.
@@ -240,12 +240,12 @@ func TestEveryNodeIsAnException(t *testing.T) {
 func TestFailuresAreLimited(t *testing.T) {
 	e, s, decide := simple(t, 1)
 	e.survives = true
-	for _, c := range []struct{ known, want int }{{maxShapes - 1, maxShapes}, {maxShapes, 1}} {
+	for _, c := range []struct{ known, want int }{{maxKinds - 1, maxKinds}, {maxKinds, 1}} {
 		clear(e.failures)
 		for k := range c.known {
 			e.failures[fmt.Sprint(k)] = &failure{}
 		}
-		got := decide(simplePod("a", fmt.Sprint(90+c.known-maxShapes)))
+		got := decide(simplePod("a", fmt.Sprint(90+c.known-maxKinds)))
 		require.NotNil(t, got.Memo)
 		require.Len(t, e.failures, c.want)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // groups divide nodes by signature: nodes with equal lists of integers are in one group. A layout divides all nodes. The exceptions of a
-// shape are groups too, of nodes that also are in groups of the layout.
+// kind are groups too, of nodes that also are in groups of the layout.
 type groups struct {
 	of         []int32 // by slot: its group; -1: none
 	at         []int32 // by slot: its position in the heap of its group; -1: it is in no heap. nil: there are no heaps

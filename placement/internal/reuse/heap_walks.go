@@ -7,7 +7,7 @@ import (
 )
 
 // heapOf returns the heap of a slot's group, and which entries do not count there.
-func (s *shape) heapOf(slot int32, without map[int]bool) (heap.Heap, heap.Skip) {
+func (s *podKind) heapOf(slot int32, without map[int]bool) (heap.Heap, heap.Skip) {
 	skip := heap.Skip{Slots: without}
 	if x := &s.exceptions; x.some() && x.of[slot] < 0 {
 		skip.Marked = x.of
@@ -16,7 +16,7 @@ func (s *shape) heapOf(slot int32, without map[int]bool) (heap.Heap, heap.Skip) 
 }
 
 // leaveOut takes slots out of the candidates. Every such slot has room.
-func (s *shape) leaveOut(without map[int]bool, groups []candidate) {
+func (s *podKind) leaveOut(without map[int]bool, groups []candidate) {
 	for i := range without {
 		for k := range groups {
 			if c := &groups[k]; s.groupOf(c.top.Slot) == s.groupOf(int32(i)) {
@@ -28,28 +28,28 @@ func (s *shape) leaveOut(without map[int]bool, groups []candidate) {
 	for k := range groups {
 		if c := &groups[k]; c.count > 0 && without[int(c.top.Slot)] {
 			h, skip := s.heapOf(c.top.Slot, without)
-			c.top = h.Best(skip, &s.engine.room.frontier)
+			c.top = h.Best(skip, &s.engine.buffers.frontier)
 		}
 	}
 }
 
 // amongTied lets the question choose among the nodes of the largest total, in scan order.
-func (s *shape) amongTied(q *Question, groups []candidate, scores []int64, best Answer) int {
-	order, room := s.engine.order(), &s.engine.room
-	room.tied = append(room.tied[:0], make([]uint64, len(order)/64+1)...)
+func (s *podKind) amongTied(q *Question, groups []candidate, scores []int64, best Answer) int {
+	order, b := s.engine.order(), &s.engine.buffers
+	b.tied = append(b.tied[:0], make([]uint64, len(order)/64+1)...)
 	n := 0
 	for k := range groups {
 		c := &groups[k]
 		if own := heap.Score(c.top.Key); own+scores[k] == best.Total {
 			h, skip := s.heapOf(c.top.Slot, q.Without)
-			n += h.Mark(own, skip, room.tied)
+			n += h.Mark(own, skip, b.tied)
 		}
 	}
 	if n < 2 {
 		return best.Slot
 	}
 	k := max(q.Tie(n), 0)
-	for at, word := range room.tied {
+	for at, word := range b.tied {
 		if c := bits.OnesCount64(word); k >= c {
 			k -= c
 			continue

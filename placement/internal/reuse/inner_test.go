@@ -25,23 +25,23 @@ func (x rated) RawRow(int, resources.Vector, resources.Vector, int64, int64) int
 }
 func (x rated) MaxRawRow(_, _ [2]resources.Vector, _, _ [2]int64) int64 { return x.raw }
 
-// A sum of scores has room in a key when it is from 0 to maxOwn-1.
+// A sum of scores has room in a key when it is from 0 to maxRowScore-1.
 func TestKey(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n").Capacity("cpu=1").Obj()}})
 	require.NoError(t, err)
 	for _, c := range []struct {
 		raw  int64
 		fits bool
-	}{{0, true}, {-1, false}, {maxOwn - 1, true}, {maxOwn, false}} {
+	}{{0, true}, {-1, false}, {maxRowScore - 1, true}, {maxRowScore, false}} {
 		for _, row := range []RowScorer{nil, rated{c.raw}} {
-			a := asker{log: s, scorers: []rowScorer{{Scorer: rated{c.raw}, weight: 1, row: row}}}
+			a := rowPlugins{log: s, scorers: []rowScorer{{Scorer: rated{c.raw}, weight: 1, row: row}}}
 			key, _, ok := a.key(0, 3)
 			require.Equal(t, c.fits, ok, "%+v", c)
 			if ok {
 				require.Equal(t, c.raw<<32+math.MaxUint32-3, key, "%+v", c)
 			}
-			sh := &shape{engine: &Engine{log: s, plugins: []Plugin{{Group: Rows, Weight: 1, Scorer: func(*v1.Pod) (Scorer, error) { return rated{c.raw}, nil }}}, scores: []int{0}}, own: -1}
-			own, fails, ok := sh.ownOf(nil)
+			sh := &podKind{engine: &Engine{log: s, plugins: []Plugin{{Group: Rows, Weight: 1, Scorer: func(*v1.Pod) (Scorer, error) { return rated{c.raw}, nil }}}, scores: []int{0}}, rowsAt: -1}
+			own, fails, ok := sh.rowScores(nil)
 			require.False(t, fails)
 			require.True(t, ok)
 			if score, ok := own(0); c.fits {
@@ -59,54 +59,54 @@ type anywhere struct{ filter.Predicate }
 
 func (anywhere) CheckRows(_, _ [2]resources.Vector) (resources.Verdict, bool) { return 0, true }
 
-// Boxes are searched when every plugin answers about boxes and no sum of scores can reach maxOwn.
+// Boxes are searched when every plugin answers about boxes and no sum of scores can reach maxRowScore.
 func TestSearchable(t *testing.T) {
-	const most = (maxOwn - 1) / 100
+	const most = (maxRowScore - 1) / 100
 	type test struct {
 		name    string
-		asker   asker
+		plugins rowPlugins
 		weights []int64
 		want    bool
 	}
 	testkit.Run(t, []test{
-		{"no scores", asker{filter: anywhere{}}, nil, true},
-		{"no filter", asker{}, nil, false},
-		{"a filter without boxes", asker{filter: struct{ filter.Predicate }{}}, nil, false},
-		{"other nodes are read", asker{filter: anywhere{}, reads: true}, nil, false},
-		{"weight 0", asker{filter: anywhere{}}, []int64{0}, true},
-		{"a negative weight", asker{filter: anywhere{}}, []int64{-1}, false},
-		{"the largest weight", asker{filter: anywhere{}}, []int64{most}, true},
-		{"a larger weight", asker{filter: anywhere{}}, []int64{most + 1}, false},
-		{"the largest sum", asker{filter: anywhere{}}, []int64{5, most - 5}, true},
-		{"a larger sum", asker{filter: anywhere{}}, []int64{5, most - 4}, false},
-		{"a sum that overflows", asker{filter: anywhere{}}, []int64{math.MaxInt64, 2}, false},
+		{"no scores", rowPlugins{filter: anywhere{}}, nil, true},
+		{"no filter", rowPlugins{}, nil, false},
+		{"a filter without boxes", rowPlugins{filter: struct{ filter.Predicate }{}}, nil, false},
+		{"other nodes are read", rowPlugins{filter: anywhere{}, reads: true}, nil, false},
+		{"weight 0", rowPlugins{filter: anywhere{}}, []int64{0}, true},
+		{"a negative weight", rowPlugins{filter: anywhere{}}, []int64{-1}, false},
+		{"the largest weight", rowPlugins{filter: anywhere{}}, []int64{most}, true},
+		{"a larger weight", rowPlugins{filter: anywhere{}}, []int64{most + 1}, false},
+		{"the largest sum", rowPlugins{filter: anywhere{}}, []int64{5, most - 5}, true},
+		{"a larger sum", rowPlugins{filter: anywhere{}}, []int64{5, most - 4}, false},
+		{"a sum that overflows", rowPlugins{filter: anywhere{}}, []int64{math.MaxInt64, 2}, false},
 	}, func(t *testing.T, c test) {
 		for _, w := range c.weights {
-			c.asker.scorers = append(c.asker.scorers, rowScorer{weight: w, rows: rated{}})
+			c.plugins.scorers = append(c.plugins.scorers, rowScorer{weight: w, rows: rated{}})
 		}
-		f, ok := c.asker.searchable()
+		f, ok := c.plugins.searchable()
 		require.Equal(t, c.want, ok)
 		require.Equal(t, c.want, f != nil)
 	})
-	a := asker{filter: anywhere{}, scorers: []rowScorer{{weight: 1, rows: rated{}}, {weight: 1}}}
+	a := rowPlugins{filter: anywhere{}, scorers: []rowScorer{{weight: 1, rows: rated{}}, {weight: 1}}}
 	_, ok := a.searchable()
 	require.False(t, ok, "a scorer without boxes")
 }
 
-// The states of three kinds of shapes are apart, and each grows with what changes the answers.
+// The verdict keys of three sorts of kinds differ, and each grows with what changes the answers.
 func TestKindState(t *testing.T) {
-	e := &Engine{forgot: 3, columns: 3}
-	counts := &shape{engine: e, static: &statics{}, asked: "k", stamp: 3, counted: make([]counted, 1)}
-	bare := &shape{engine: e, static: &statics{}, asked: "k"}
-	require.Equal(t, Kind{"k", 13}, counts.kind())
-	require.Equal(t, Kind{"k", 15}, bare.kind(), "the nodes may change")
+	e := &Engine{forgotAt: 3, columns: 3}
+	counts := &podKind{engine: e, static: &statics{}, podKey: "k", statesChanged: 3, counted: make([]counted, 1)}
+	bare := &podKind{engine: e, static: &statics{}, podKey: "k"}
+	require.Equal(t, VerdictKey{"k", 13}, counts.verdictKey())
+	require.Equal(t, VerdictKey{"k", 15}, bare.verdictKey(), "the nodes may change")
 	e.survives = true
-	require.Equal(t, Kind{"k", 14}, bare.kind(), "verdicts name columns")
-	for _, s := range []*shape{
-		{engine: e, static: &statics{}, asked: "k", shifts: true}, {engine: e, static: &statics{}, asked: "k", account: true},
-		{engine: e, static: &statics{storage: true}, asked: "k"},
+	require.Equal(t, VerdictKey{"k", 14}, bare.verdictKey(), "verdicts name columns")
+	for _, s := range []*podKind{
+		{engine: e, static: &statics{}, podKey: "k", shifts: true}, {engine: e, static: &statics{}, podKey: "k", perPod: true},
+		{engine: e, static: &statics{storage: true}, podKey: "k"},
 	} {
-		require.Zero(t, s.kind())
+		require.Zero(t, s.verdictKey())
 	}
 }
 

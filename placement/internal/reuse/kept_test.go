@@ -128,7 +128,7 @@ func (*appCounts) Keys() int                                { return 1 }
 func (*appCounts) AppendLayoutKey(dst []byte) []byte        { return dst }
 func (*appCounts) AppendDomains(dst []int32, _ int) []int32 { return append(dst, 0) }
 func (*appCounts) Single() bool                             { return true }
-func (*appCounts) OfTerms(int32, *v1.Pod) Move              { return nil }
+func (*appCounts) OfTerms(int32, *v1.Pod) Counter           { return nil }
 func (x *appCounts) AppendCounts(dst []int32, i int) ([]int32, bool) {
 	return append(dst, x.on[i]), x.on[i] != 0
 }
@@ -142,7 +142,7 @@ func (x *appCounts) AppendCounted(dst []int32) []int32 {
 	return dst
 }
 
-func (x *appCounts) OfSet(rep *v1.Pod) Move {
+func (x *appCounts) OfSet(rep *v1.Pod) Counter {
 	x.c["set"]++
 	if rep.Labels["app"] != x.app {
 		return nil
@@ -302,29 +302,29 @@ func TestLimits(t *testing.T) {
 	require.NoError(t, err)
 	order := []int{0}
 	e := New(s, func() []int { return order }, calls{}.plugins(s))
-	most, parts := 0, 0
-	for k := range maxShapes + 2 {
+	most, shared := 0, 0
+	for k := range maxKinds + 2 {
 		for range 2 {
 			got, ok := e.Decide(&Question{Pod: testkit.Pod("p").Labels(fmt.Sprint("app=", k)).Request("cpu=1").NodeSelector("pool=x").Obj()})
 			require.True(t, ok)
 			require.Equal(t, 1, got.Feasible)
-			most, parts = max(most, len(e.shapes)), max(parts, len(e.parts))
+			most, shared = max(most, len(e.kinds)), max(shared, len(e.sharedKinds))
 		}
 	}
-	require.Equal(t, maxShapes, most)
-	require.LessOrEqual(t, parts, maxShapes)
-	for k := range maxShapes + 2 {
+	require.Equal(t, maxKinds, most)
+	require.LessOrEqual(t, shared, maxKinds)
+	for k := range maxKinds + 2 {
 		_, ok := e.Decide(&Question{Pod: testkit.Pod("p").Labels(fmt.Sprint("app=once-", k)).Request("cpu=1").NodeSelector("pool=x").Obj()})
 		require.True(t, ok)
-		parts = max(parts, len(e.parts))
+		shared = max(shared, len(e.sharedKinds))
 	}
-	require.Equal(t, maxShapes, parts)
+	require.Equal(t, maxKinds, shared)
 
 	set := map[string]struct{}{}
-	for k := range maxSeen {
+	for k := range maxPast {
 		remember(set, fmt.Sprint(k), struct{}{})
 	}
-	require.Len(t, set, maxSeen)
+	require.Len(t, set, maxPast)
 	remember(set, "one more", struct{}{})
 	require.Equal(t, map[string]struct{}{"one more": {}}, set)
 }
@@ -350,6 +350,6 @@ func TestLayoutsAreShared(t *testing.T) {
 		require.Len(t, e.layouts, 2+k)
 		require.Len(t, e.rows, 1+k)
 		require.Len(t, e.statics, 1)
-		require.Len(t, e.shapes, 10*(k+1))
+		require.Len(t, e.kinds, 10*(k+1))
 	}
 }

@@ -11,9 +11,9 @@ import (
 // layout divides the nodes into groups of equal signature. The nodes of a group differ only in their rows. Everything else is
 // asked once for each group: verdicts that change for a whole domain, and scores that are normalized over all feasible nodes.
 //
-// Shapes share a layout when they have the same requests, tolerate and select the same nodes, and count by the same topology
+// Kinds share a layout when they have the same requests, tolerate and select the same nodes, and count by the same topology
 // keys: a signature holds no counts. Where the count of a single node matters, because no two nodes share the topology key,
-// the node is an exception of the shape.
+// the node is an exception of the kind.
 type layout struct {
 	cursor  cursor
 	plugins []int    // that the states are of
@@ -25,9 +25,9 @@ type layout struct {
 	groups
 	reject []resources.Verdict // by slot: how its rows reject it, as counted in its group; 0: they do not, or it is in no group
 
-	moves int   // of slots to other groups
-	scans int   // by shapes without heaps
-	tree  *tree // for these
+	regroupings int   // of slots to other groups
+	scans       int   // by kinds without heaps
+	tree        *tree // for these
 
 	whole, part spans // of all nodes, and of the nodes that were asked about alone
 }
@@ -39,9 +39,9 @@ const (
 	looseLayout             // a partition, and states
 )
 
-// lay gives the shape its layout, which it makes when there is none, and its exceptions.
-func (e *Engine) lay(s *shape) {
-	b := append(e.room.key[:0], bareLayout)
+// divideNodes gives the kind its layout, which it makes when there is none, and its exceptions.
+func (e *Engine) divideNodes(s *podKind) {
+	b := append(e.buffers.key[:0], bareLayout)
 	if s.static.partition == "" {
 		b = e.staticKeys.append(b, s.pod)
 	} else {
@@ -59,7 +59,7 @@ func (e *Engine) lay(s *shape) {
 		b[0] = rowsLayout
 		b = e.rowKeys.append(b, s.pod)
 	}
-	e.room.key = b
+	e.buffers.key = b
 	l, ok := e.layouts[string(b)]
 	if !ok {
 		name := string(b)
@@ -77,7 +77,7 @@ func (e *Engine) lay(s *shape) {
 }
 
 // newLayout makes a layout. bare has the same groups without heaps; nil: there is no such layout.
-func (e *Engine) newLayout(s *shape, bare *layout) *layout {
+func (e *Engine) newLayout(s *podKind, bare *layout) *layout {
 	l := &layout{
 		cursor: e.now(), storage: s.static.storage, rows: s.rows, shifts: s.shifts,
 	}
@@ -119,7 +119,7 @@ func (l *layout) copyGroups(from *layout) {
 	}
 }
 
-func (l *layout) find(s *shape, i int32) int32 {
+func (l *layout) find(s *podKind, i int32) int32 {
 	x := &l.signatures
 	x.Next = append(x.Next[:0], s.static.class[i])
 	for k := range s.counted {
@@ -130,20 +130,20 @@ func (l *layout) find(s *shape, i int32) int32 {
 	return g
 }
 
-// move takes a slot whose node came, left or has another signature to its group, or out of its group.
-func (l *layout) move(s *shape, i int32) {
+// regroup takes a slot whose node came, left or has another signature to its group, or out of its group.
+func (l *layout) regroup(s *podKind, i int32) {
 	from, to := l.of[i], int32(-1)
 	if s.engine.nodes[i] != nil {
 		to = l.find(s, i)
 	}
 	if l.tree != nil {
-		l.tree.moved = append(l.tree.moved, i)
+		l.tree.regrouped = append(l.tree.regrouped, i)
 	}
 	l.touch(i)
 	if from == to { // the event in the change log ranks the slot
 		return
 	}
-	l.moves++
+	l.regroupings++
 	if from >= 0 {
 		l.leave(i)
 	}
@@ -224,15 +224,15 @@ func (l *layout) counts(g *group, i int32, reject resources.Verdict) {
 	}
 }
 
-// follow brings the layout to the version of the cluster; s is one of the shapes that share the layout. The rows must have
+// follow brings the layout to the version of the cluster; s is one of the kinds that share the layout. The rows must have
 // followed before. The heaps are filled again when the log does not reach back that far.
-func (l *layout) follow(e *Engine, s *shape) {
+func (l *layout) follow(e *Engine, s *podKind) {
 	n := e.catchUp(&l.cursor)
 	for _, i := range n.nodes() {
-		l.move(s, i)
+		l.regroup(s, i)
 	}
 	if s.shifts {
-		s.shift(l.shifted, func(i int) { l.move(s, int32(i)) })
+		s.shift(l.shifted, func(i int) { l.regroup(s, int32(i)) })
 	}
 	if l.rows == nil || n.none() {
 		return

@@ -18,15 +18,15 @@ type Locals struct{ kinds []local }
 
 // local is a kind of pods.
 type local struct {
-	key   string
-	from  *layout
-	moves int      // of the layout, when the kind was added
-	group []int32  // by slot: nodes about which the plugins of the groups Statics and States say the same
-	fixed []Scorer // of group Rows, which read the object of a node alone
-	open  []bool   // by group: the plugins of the groups Statics and States allow it; nil: a plugin may fail on a node
-	row   RowFilter
-	many  RowsFilter // the same; nil when it answers about one row alone
-	mono  bool       // the same is Monotone
+	key         string
+	from        *layout
+	regroupings int      // of the layout, when the kind was added
+	group       []int32  // by slot: nodes about which the plugins of the groups Statics and States say the same
+	fixed       []Scorer // of group Rows, which read the object of a node alone
+	open        []bool   // by group: the plugins of the groups Statics and States allow it; nil: a plugin may fail on a node
+	row         RowFilter
+	many        RowsFilter // the same; nil when it answers about one row alone
+	mono        bool       // the same is Monotone
 }
 
 // Kinds returns how many kinds of pods there are.
@@ -44,15 +44,15 @@ func (l *Locals) Add(e *Engine, pod *v1.Pod) (kind int, ok bool) {
 	if !e.podKey(pod) {
 		return 0, false
 	}
-	if kind = slices.IndexFunc(l.kinds, func(x local) bool { return x.key == string(e.room.key) }); kind >= 0 {
+	if kind = slices.IndexFunc(l.kinds, func(x local) bool { return x.key == string(e.buffers.key) }); kind >= 0 {
 		return kind, true
 	}
-	x := local{key: string(e.room.key)}
-	s := e.shape(pod, 1)
+	x := local{key: string(e.buffers.key)}
+	s := e.kindOf(pod, 1)
 	if s == nil || !s.local() {
 		return 0, false
 	}
-	a, ok := e.askerOf(pod)
+	a, ok := e.rowPluginsOf(pod)
 	if !ok || a.filter != nil && !rowsAlone(a.filter) {
 		return 0, false
 	}
@@ -65,7 +65,7 @@ func (l *Locals) Add(e *Engine, pod *v1.Pod) (kind int, ok bool) {
 		}
 		x.fixed = append(x.fixed, s.Scorer)
 	}
-	x.from, x.moves, x.group = s.layout, s.layout.moves, s.layout.of
+	x.from, x.regroupings, x.group = s.layout, s.layout.regroupings, s.layout.of
 	if a.row != nil && a.coder == nil && s.inRange(a.scorers) {
 		x.row, x.open = a.row, s.openGroups()
 		x.many, _ = a.filter.(RowsFilter)
@@ -78,7 +78,7 @@ func (l *Locals) Add(e *Engine, pod *v1.Pod) (kind int, ok bool) {
 // Same reports whether Append appends the same for both as long as no object of a node changes.
 func (l *Locals) Same(o *Locals) bool {
 	return slices.EqualFunc(l.kinds, o.kinds, func(a, b local) bool {
-		return a.from == b.from && a.moves == b.moves && (a.key == b.key || len(a.fixed) == 0 && len(b.fixed) == 0)
+		return a.from == b.from && a.regroupings == b.regroupings && (a.key == b.key || len(a.fixed) == 0 && len(b.fixed) == 0)
 	})
 }
 
@@ -183,7 +183,7 @@ func times(amount int64, n int) int64 {
 }
 
 // openGroups reports of each group whether the plugins that do not read rows allow it; nil when one fails.
-func (s *shape) openGroups() []bool {
+func (s *podKind) openGroups() []bool {
 	if !s.divide() {
 		return nil
 	}
@@ -203,7 +203,7 @@ func (s *shape) openGroups() []bool {
 }
 
 // inRange reports whether no score can be out of range. Those of group States are in range.
-func (s *shape) inRange(rows []rowScorer) bool {
+func (s *podKind) inRange(rows []rowScorer) bool {
 	for k := range rows {
 		if _, ok := rows[k].Scorer.(InRange); !ok {
 			return false
@@ -222,7 +222,7 @@ func rowsAlone(x any) bool {
 	return ok && r.RowsAlone()
 }
 
-// local reports whether no state of the shape knows a topology key; a state of ports, claims or volumes counts as if it knew one.
-func (s *shape) local() bool {
+// local reports whether no state of the kind knows a topology key; a state of ports, claims or volumes counts as if it knew one.
+func (s *podKind) local() bool {
 	return !s.static.storage && !slices.ContainsFunc(s.counted, func(c counted) bool { return c.state.Keys() > 0 })
 }

@@ -30,19 +30,19 @@ const maxClasses = 1 << 8
 // all pods with the same AppendLayoutKey.
 type Everywhere interface{ Everywhere() }
 
-// looseShape returns a shape for a pod, over a layout that pods with other tolerations and node affinity share. The engine does not keep
-// the shape. nil: the pod has a layout with its own statics.
-func (e *Engine) looseShape(pod *v1.Pod, key string, c compiled) *shape {
+// looseKind returns a kind for a pod, over a layout that pods with other tolerations and node affinity share. The engine does not keep
+// the kind. nil: the pod has a layout with its own statics.
+func (e *Engine) looseKind(pod *v1.Pod, key string, c compiled) *podKind {
 	for k := range c.list {
 		if _, ok := c.list[k].compiled.(Everywhere); !ok {
 			return nil
 		}
 	}
-	e.room.key = e.staticKeys.append(e.room.key[:0], pod)
-	if _, again := e.met[string(e.room.key)]; again {
+	e.buffers.key = e.staticKeys.append(e.buffers.key[:0], pod)
+	if _, again := e.pastStatics[string(e.buffers.key)]; again {
 		return nil
 	}
-	remember(e.met, string(e.room.key), struct{}{})
+	remember(e.pastStatics, string(e.buffers.key), struct{}{})
 	if len(e.statics) == 0 || e.readsStorage(pod) { // the first statics of all are kept: most pods of most clusters share them
 		return nil
 	}
@@ -50,8 +50,8 @@ func (e *Engine) looseShape(pod *v1.Pod, key string, c compiled) *shape {
 	if t == nil {
 		return nil
 	}
-	e.room.key = c.appendKey(e.room.key[:0]) // for its side effect: it notes which term sets match
-	s := &shape{engine: e, pod: pod, key: key, asked: key, shared: true}
+	e.buffers.key = c.appendKey(e.buffers.key[:0]) // for its side effect: it notes which term sets match
+	s := &podKind{engine: e, pod: pod, madeFor: key, podKey: key, shared: true}
 	s.build(c, t)
 	return s
 }
@@ -63,11 +63,11 @@ func (e *Engine) looseStatics(pod *v1.Pod) *statics {
 		return nil
 	}
 	var reads []string
-	for k := range t.asked {
-		if t.asked[k].reader == nil {
+	for k := range t.plugins {
+		if t.plugins[k].reader == nil {
 			return nil
 		}
-		reads = t.asked[k].reader.Reads(reads)
+		reads = t.plugins[k].reader.Reads(reads)
 	}
 	slices.Sort(reads)
 	p := e.partitionOf(slices.Compact(reads))

@@ -21,8 +21,8 @@ func (partly) ReasonsAt(int) []string         { return nil }
 // Verdicts that no node has do not keep the rejections from being counted.
 func TestRejectedByNobody(t *testing.T) {
 	rejected := func(size, n int32) bool {
-		s := &shape{
-			static: &statics{verdict: []filter.Rejection{{Predicate: 5, Verdict: 1}, {}}}, plugin: []int{3, 5}, predicates: filter.Predicates{nil, partly{}}, own: 1,
+		s := &podKind{
+			static: &statics{verdict: []filter.Rejection{{Predicate: 5, Verdict: 1}, {}}}, plugin: []int{3, 5}, predicates: filter.Predicates{nil, partly{}}, rowsAt: 1,
 			layout: &layout{groups: groups{list: []group{{class: 0, size: size}, {base: 1, class: 1, size: 1, rejects: []tally{{2, n}}}}}},
 		}
 		h, ok := s.rejected(nil)
@@ -46,7 +46,7 @@ func (x *keyed) Reads(dst []string) []string { return append(dst, x.keys...) }
 // What a state reads of nodes is known as soon as it counts by one more topology key.
 func TestNewKeysAreRead(t *testing.T) {
 	e, x := &Engine{reads: map[string]struct{}{}}, &keyed{keys: []string{"label:zone"}}
-	s := &shape{engine: e, counted: []counted{{state: x, keys: 1}}}
+	s := &podKind{engine: e, counted: []counted{{state: x, keys: 1}}}
 	require.False(t, s.newKeys())
 	require.Empty(t, e.reads)
 	x.keys = append(x.keys, "label:rack")
@@ -58,7 +58,7 @@ func TestNewKeysAreRead(t *testing.T) {
 // A slot that stays in its group stays where it is in the heap.
 func TestMoveToTheSameGroup(t *testing.T) {
 	keys := []int64{5, 4, 3, 2, 1}
-	s := &shape{engine: &Engine{nodes: make([]*v1.Node, len(keys))}, static: &statics{class: make([]int32, len(keys))}}
+	s := &podKind{engine: &Engine{nodes: make([]*v1.Node, len(keys))}, static: &statics{class: make([]int32, len(keys))}}
 	l := &layout{rows: &rows{keys: keys}, reject: make([]resources.Verdict, len(keys)), groups: groups{of: make([]int32, len(keys)), at: make([]int32, len(keys))}}
 	require.Zero(t, l.find(s, 0))
 	for i, key := range keys {
@@ -69,27 +69,27 @@ func TestMoveToTheSameGroup(t *testing.T) {
 	l.list[0].heap.Order(l.at)
 	before := slices.Clone(l.at)
 	for i := range keys {
-		l.move(s, int32(i))
+		l.regroup(s, int32(i))
 		require.Equal(t, before, l.at)
 		require.Equal(t, int32(i), l.list[0].member, "the node that was looked at last")
 		l.rank(int32(i))
 		require.Equal(t, before, l.at, "nor does it move when its key is the same")
 	}
 	s.static.class[0] = 1
-	l.move(s, 0)
+	l.regroup(s, 0)
 	require.EqualValues(t, 1, l.of[0])
 	require.EqualValues(t, 4, l.list[0].member, "another slot left")
 	s.static.class[4] = 1
-	l.move(s, 4)
+	l.regroup(s, 4)
 	require.EqualValues(t, 1, l.list[0].member, "the first that is left")
 }
 
 // Pods whose requests were asked about before share the answers about rows only with pods of the same requests.
 func TestPartKeys(t *testing.T) {
 	e := New(nobody{}, func() []int { return nil }, nil)
-	first, heaps := e.partKey(nil, compiled{}, false)
+	first, heaps := e.sharedKey(nil, compiled{}, false)
 	require.False(t, heaps)
-	second, heaps := e.partKey(nil, compiled{}, false)
+	second, heaps := e.sharedKey(nil, compiled{}, false)
 	require.True(t, heaps)
 	require.NotEqual(t, first, second)
 }
@@ -106,9 +106,9 @@ type many struct{ State }
 
 func (many) Single() bool { return false }
 
-// A shape whose states count for whole domains looks for no exceptions.
+// A kind whose states count for whole domains looks for no exceptions.
 func TestNoExceptions(t *testing.T) {
-	s := &shape{layout: &layout{groups: groups{of: make([]int32, 3)}}, counted: []counted{{state: many{}}}}
+	s := &podKind{layout: &layout{groups: groups{of: make([]int32, 3)}}, counted: []counted{{state: many{}}}}
 	s.exceptions.build(s)
 	require.False(t, s.exceptions.some())
 	require.Empty(t, s.exceptions.of)
@@ -116,12 +116,12 @@ func TestNoExceptions(t *testing.T) {
 
 // A question chooses among nodes of equal totals, and is not asked when one node alone has the largest.
 func TestTieOfOne(t *testing.T) {
-	s := &shape{engine: &Engine{}}
+	s := &podKind{engine: &Engine{}}
 	groups := []candidate{{count: 1, top: heap.Entry{Key: heap.Key(3, 0), Slot: 7}}, {count: 2, top: heap.Entry{Key: heap.Key(5, 1), Slot: 8}}}
-	found := []sighting{{3, 7, 0}, {5, 8, 1}, {4, 9, 1}}
+	found := []foundNode{{3, 7, 0}, {5, 8, 1}, {4, 9, 1}}
 	slot, total, ok := s.chooseFound(groups, found, func(int) int { panic("asked") })
 	require.Equal(t, []any{8, int64(5), true}, []any{slot, total, ok})
-	found[2].own = 5
+	found[2].score = 5
 	for k, want := range map[int]int{-1: 8, 0: 8, 1: 9, 2: 8} {
 		slot, _, _ = s.chooseFound(groups, found, func(n int) int {
 			require.Equal(t, 2, n)
@@ -166,12 +166,12 @@ func (nobody) Requested(int) resources.Vector                                  {
 // predicate rejects it.
 func TestSearchFailsOnAnException(t *testing.T) {
 	for code, fails := range map[filter.Code]bool{filter.Error: true, filter.Unschedulable: false} {
-		s := &shape{
-			static: &statics{verdict: make([]filter.Rejection, 1)}, layout: &layout{groups: groups{list: make([]group, 1)}}, predicates: filter.Predicates{faulty{}}, own: -1,
+		s := &podKind{
+			static: &statics{verdict: make([]filter.Rejection, 1)}, layout: &layout{groups: groups{list: make([]group, 1)}}, predicates: filter.Predicates{faulty{}}, rowsAt: -1,
 			exceptions: exceptions{groups: groups{list: []group{{size: 1, heap: heap.Heap{{Key: 1}}}}}},
 		}
 		x := faulty{code: code}
-		f := &boxJudge{asker: &asker{log: nobody{}, filter: x, coder: x}}
+		f := &boxJudge{rowPlugins: &rowPlugins{log: nobody{}, filter: x, coder: x}}
 		s.searchExceptions(f)
 		require.Equal(t, fails, f.failed, code)
 		require.Zero(t, s.exceptions.list[0].count)

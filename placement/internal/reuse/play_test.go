@@ -66,7 +66,7 @@ type game struct {
 	kinds   []*v1.Pod
 	running []*v1.Pod
 	quiet   bool // nodes stay, and many pods ask for what no pod asked for before
-	failed  map[Kind][]verdictAt
+	failed  map[VerdictKey][]verdictAt
 	total   calls
 	part    []int // nodes that are asked about alone
 	whole   []int // the scan order of these
@@ -76,7 +76,7 @@ type game struct {
 type verdictAt struct{ node, verdict string }
 
 func newGame(t *testing.T, r *rand.Rand, total calls) *game {
-	g := &game{field: newField(r), failed: map[Kind][]verdictAt{}, total: total}
+	g := &game{field: newField(r), failed: map[VerdictKey][]verdictAt{}, total: total}
 	var o cluster.Objects
 	g.quiet = g.one(3)
 	nodes := 3 + g.r.IntN(20)
@@ -240,7 +240,7 @@ func (g *game) step(t *testing.T, at string) {
 	before := maps.Clone(g.c)
 	want, _, fails := g.plain(&q)
 	g.c.restore(before) // the slow pass does not count
-	scramble(&g.engine.room)
+	scramble(&g.engine.buffers)
 	got, ok := g.engine.Decide(&q)
 	before = maps.Clone(g.c)
 	g.total["decisions"]++
@@ -274,7 +274,7 @@ func (g *game) compare(t *testing.T, at string, q *Question, want, got *Answer) 
 	if got.Slot >= 0 {
 		require.Nil(t, got.Rejected, at)
 		require.Nil(t, got.Memo, at)
-		require.Zero(t, got.Kind, at)
+		require.Zero(t, got.VerdictKey, at)
 		for _, p := range got.Predicates {
 			require.Equal(t, q.Pod.Name, p.(ownShelf).pod.Name, at)
 			g.total["own predicates"]++
@@ -282,9 +282,9 @@ func (g *game) compare(t *testing.T, at string, q *Question, want, got *Answer) 
 		return
 	}
 	require.Equal(t, want.Rejected.Counts(want.Predicates), got.Rejected.Counts(got.Predicates), at)
-	if got.Kind.Key != "" {
+	if got.VerdictKey.Pods != "" {
 		g.total["failures with a kind"]++
-		g.checkKind(t, at, got.Kind, want.Predicates)
+		g.checkKind(t, at, got.VerdictKey, want.Predicates)
 	}
 	if got.Memo == nil {
 		return
@@ -294,10 +294,10 @@ func (g *game) compare(t *testing.T, at string, q *Question, want, got *Answer) 
 	again, known := g.engine.Decide(q)
 	require.True(t, known, at)
 	require.Same(t, got.Memo, again.Memo, at)
-	require.NotEmpty(t, again.Kind.Key, at)
+	require.NotEmpty(t, again.VerdictKey.Pods, at)
 	require.Equal(t, got.Rejected, again.Rejected, at)
-	if got.Kind.Key != "" {
-		require.Equal(t, got.Kind, again.Kind, at)
+	if got.VerdictKey.Pods != "" {
+		require.Equal(t, got.VerdictKey, again.VerdictKey, at)
 	}
 	for what := range g.c {
 		if !strings.HasPrefix(what, "absent") {
@@ -310,7 +310,7 @@ func (g *game) compare(t *testing.T, at string, q *Question, want, got *Answer) 
 }
 
 // checkKind checks that the filters judge a node whose object and pods did not change as they judged it for an earlier pod of the kind.
-func (g *game) checkKind(t *testing.T, at string, kind Kind, ps filter.Predicates) {
+func (g *game) checkKind(t *testing.T, at string, key VerdictKey, ps filter.Predicates) {
 	now := make([]verdictAt, g.s.Len())
 	for i := range now {
 		if g.s.Node(i) == nil {
@@ -323,7 +323,7 @@ func (g *game) checkKind(t *testing.T, at string, kind Kind, ps filter.Predicate
 		r := ps.First(i)
 		now[i].verdict = fmt.Sprintf("%T %d", ps[r.Predicate], r.Verdict)
 	}
-	if before, known := g.failed[kind]; known {
+	if before, known := g.failed[key]; known {
 		g.total["failures of one kind"]++
 		for i := range min(len(before), len(now)) {
 			if before[i].node == now[i].node {
@@ -331,17 +331,17 @@ func (g *game) checkKind(t *testing.T, at string, kind Kind, ps filter.Predicate
 			}
 		}
 	}
-	g.failed[kind] = now
+	g.failed[key] = now
 }
 
 // scramble writes into memory that a call may use again, but must not read.
-func scramble(r *room) {
+func scramble(r *buffers) {
 	r.key = junk(r.key, 'x')
 	r.groups, r.feasible = junk(r.groups, candidate{7, 7, heap.Entry{Key: 1 << 60, Slot: 1}}), junk(r.feasible, candidate{7, 7, heap.Entry{Key: 1 << 60, Slot: 1}})
 	r.frontier = junk(r.frontier, heap.Entry{Key: 1 << 60, Slot: 1})
 	r.raw, r.add = junk(r.raw, 77), junk(r.add, 77)
 	r.slots, r.counts, r.places = junk(r.slots, 1), junk(r.counts, 77), junk(r.places, 77)
-	r.sightings = junk(r.sightings, sighting{77, 1, 0})
+	r.foundNodes = junk(r.foundNodes, foundNode{77, 1, 0})
 	r.tied = junk(r.tied, 1<<63-1)
 	r.found.Count, r.found.Top = 7, heap.Entry{Key: 1 << 60, Slot: 1}
 }

@@ -113,8 +113,8 @@ type State interface {
 	Single() bool
 	// OfSet returns what each running pod of a pod set does to the state, and OfTerms what each pod of a term set does by its
 	// terms; nil: nothing.
-	OfSet(rep *v1.Pod) Move
-	OfTerms(id int32, rep *v1.Pod) Move
+	OfSet(rep *v1.Pod) Counter
+	OfTerms(id int32, rep *v1.Pod) Counter
 }
 
 // Shifting is a State whose AppendDomains changes also with objects that are neither nodes nor pods.
@@ -128,16 +128,16 @@ type Shifting interface {
 // come before the predicate that reads rows.
 type Dividing interface{ Divides() }
 
-// Accountable is a State with two predicates. Pods share one, which decides. The other is for one pod: it gives the same verdicts, and the
+// PerPod is a State with two predicates. Pods share one, which decides. The other is for one pod: it gives the same verdicts, and the
 // reasons.
-type Accountable interface {
+type PerPod interface {
 	Of(pod *v1.Pod) filter.Predicate
 	// AskAll reports whether the predicate of a pod must be asked node by node when the pod fits on no node.
 	AskAll() bool
 }
 
-// Move counts n more pods on a slot, or -n fewer.
-type Move func(slot int, n int32)
+// Counter counts n more pods on a slot, or -n fewer.
+type Counter func(slot int, n int32)
 
 // reader is a predicate or scorer of group Statics whose answers follow from what it reads of a node, in the words of classes.
 type reader interface {

@@ -15,7 +15,7 @@ import (
 
 // The plugins of this file read labels of the pod. They fail, reject with reasons of their own for a node, or score out of range, for
 // some pods and on some nodes.
-type kind struct {
+type testPlugin struct {
 	name string
 	s    *cluster.Snapshot
 	pod  *v1.Pod
@@ -24,13 +24,15 @@ type kind struct {
 	plus int64 // a number that came from other nodes, for group Rows
 }
 
-func (k kind) Name() string                         { return k.name }
-func (k kind) Reasons(v resources.Verdict) []string { return []string{fmt.Sprint(k.name, " ", v)} }
-func (k kind) Partial(v resources.Verdict) bool     { return v == partialVerdict }
-func (k kind) ReasonsAt(i int) []string {
+func (k testPlugin) Name() string { return k.name }
+func (k testPlugin) Reasons(v resources.Verdict) []string {
+	return []string{fmt.Sprint(k.name, " ", v)}
+}
+func (k testPlugin) Partial(v resources.Verdict) bool { return v == partialVerdict }
+func (k testPlugin) ReasonsAt(i int) []string {
 	return []string{fmt.Sprint(k.name, " of ", k.s.Node(i).Name)}
 }
-func (k kind) Code(v resources.Verdict) filter.Code {
+func (k testPlugin) Code(v resources.Verdict) filter.Code {
 	if v == errorVerdict {
 		return filter.Error
 	}
@@ -40,7 +42,7 @@ func (k kind) Code(v resources.Verdict) filter.Code {
 const partialVerdict, errorVerdict resources.Verdict = 8, 9
 
 // verdict is the answer of a plugin about nodes with some value of its label: what the pod's label of the plugin's name says.
-func (k kind) verdict(value string) resources.Verdict {
+func (k testPlugin) verdict(value string) resources.Verdict {
 	switch k.pod.Labels[k.name] {
 	case "stored": // a storage object says which value
 		if value == k.f.stored {
@@ -56,10 +58,10 @@ func (k kind) verdict(value string) resources.Verdict {
 	return 0
 }
 
-func (k kind) label(i int, name string) string { return k.s.Node(i).Labels[name] }
+func (k testPlugin) label(i int, name string) string { return k.s.Node(i).Labels[name] }
 
 // pools is a filter and a score of group Statics over the labels pool and grade.
-type pools struct{ kind }
+type pools struct{ testPlugin }
 
 func (x pools) Check(i int) resources.Verdict {
 	x.c["pools check"]++
@@ -97,7 +99,7 @@ func (ranked) Normalize(raw, lo, hi int64) int64 {
 func (x ranked) Ignored(i int) bool { return x.label(i, "grade") == "7" }
 
 // sizes is a filter and a score of group Rows over cpu.
-type sizes struct{ kind }
+type sizes struct{ testPlugin }
 
 func (x sizes) left(allocatable, requested resources.Vector) int64 {
 	return allocatable.At(resources.CPU) - requested.At(resources.CPU) - x.pod.Spec.Containers[0].Resources.Requests.Cpu().MilliValue()
@@ -179,7 +181,7 @@ func (x boxSizes) MaxRawRow(allocatable, requested [2]resources.Vector, _, _ [2]
 
 // crowd is a filter and a score of group States: at most some pods of the app in a domain, and few of them are better.
 type crowd struct {
-	kind
+	testPlugin
 	key     string // "": every node is a domain
 	divides bool   // the states say so
 	scores  int    // 0: not at all, 1: few pods of the app are better, 2: as many feasible nodes as have that many pods
@@ -275,7 +277,7 @@ func (x *crowdState) Reads(dst []string) []string       { return append(dst, "la
 func (*crowdState) Keys() int                           { return 1 }
 func (x *crowdState) AppendLayoutKey(dst []byte) []byte { return append(append(dst, x.key...), 0) }
 func (x *crowdState) Single() bool                      { return x.key == "" }
-func (*crowdState) OfTerms(int32, *v1.Pod) Move         { return nil }
+func (*crowdState) OfTerms(int32, *v1.Pod) Counter      { return nil }
 func (x *crowdState) AppendDomains(dst []int32, i int) []int32 {
 	x.c[x.name+" domains"]++
 	if x.key == "" {
@@ -301,7 +303,7 @@ func (x *crowdState) AppendCounted(dst []int32) []int32 {
 	return dst
 }
 
-func (x *crowdState) OfSet(rep *v1.Pod) Move {
+func (x *crowdState) OfSet(rep *v1.Pod) Counter {
 	x.c[x.name+" set"]++
 	if rep.Labels["app"] != x.pod.Labels["app"] {
 		return nil

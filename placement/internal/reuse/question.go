@@ -1,6 +1,10 @@
 package reuse
 
-import v1 "k8s.io/api/core/v1"
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/filter"
+)
 
 // Question is a pod, and what its answer depends on beside the cluster.
 type Question struct {
@@ -22,3 +26,28 @@ func (q *Question) inOrder() bool { return q.From != 0 || q.Limit != 0 || q.Slot
 
 // plain reports whether the best node in scan order is asked for.
 func (q *Question) plain() bool { return len(q.Without) == 0 && q.Tie == nil }
+
+// Answer is the decision about one pod.
+type Answer struct {
+	Slot     int // -1: no node is feasible
+	Total    int64
+	Examined int // 0: every node
+	Feasible int
+	// Predicates and Rejected say why there is no node. When there is a node, Predicates are those of an Accountable.
+	Predicates filter.Predicates
+	Rejected   *filter.Histogram
+	// Statics are the predicates of group Statics, by place in the profile; nil for a plugin that skips the pod. They may be those of
+	// another pod with the same keys. Statics are set when there is a node.
+	Statics []filter.Predicate
+	// VerdictKey and Memo are set when there is no node. Memo is a cell where the caller stores the failure that it makes of the
+	// answer. Pods of equal VerdictKey get the same cell, which is empty at first. nil: there is no cell.
+	VerdictKey VerdictKey
+	Memo       *any
+}
+
+// VerdictKey is equal for pods that get equal verdicts. While State is the same, the verdict about a node, with all of its pods or without some,
+// changes only with that node or its pods. Pods is empty when nothing is known.
+type VerdictKey struct {
+	Pods  string
+	State uint64
+}

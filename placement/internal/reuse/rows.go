@@ -12,7 +12,7 @@ import (
 type rows struct {
 	cursor cursor
 	pod    *v1.Pod
-	asker
+	rowPlugins
 	rank []int32
 	// keys order the nodes: larger is better. A key is the weighted sum of the scores, and after it the place in scan order. A
 	// negative key: the node is rejected, with the verdict in reject.
@@ -21,8 +21,8 @@ type rows struct {
 	broken bool // a sum does not fit a key, or the predicate failed
 }
 
-// asker is one pod's predicate and scorers of group Rows.
-type asker struct {
+// rowPlugins are one pod's predicate and scorers of group Rows.
+type rowPlugins struct {
 	log     Log
 	filter  filter.Predicate // nil: the profile has none
 	row     RowFilter        // the same; nil when it wants no rows
@@ -38,8 +38,8 @@ type rowScorer struct {
 	rows   RowsScorer
 }
 
-// askerOf prepares the plugins of group Rows for a pod. It reports false when a plugin fails.
-func (e *Engine) askerOf(pod *v1.Pod) (a asker, ok bool) {
+// rowPluginsOf prepares the plugins of group Rows for a pod. It reports false when a plugin fails.
+func (e *Engine) rowPluginsOf(pod *v1.Pod) (a rowPlugins, ok bool) {
 	a.log = e.log
 	for _, k := range e.filters {
 		if p := &e.plugins[k]; p.Group == Rows {
@@ -75,10 +75,10 @@ func (e *Engine) askerOf(pod *v1.Pod) (a asker, ok bool) {
 	return a, true
 }
 
-const maxOwn = 1 << 30
+const maxRowScore = 1 << 30
 
 // check returns the verdict about a slot with these rows.
-func (a *asker) check(i int, allocatable, requested resources.Vector) resources.Verdict {
+func (a *rowPlugins) check(i int, allocatable, requested resources.Vector) resources.Verdict {
 	switch {
 	case a.row != nil:
 		return a.row.CheckRow(i, allocatable, requested)
@@ -89,12 +89,12 @@ func (a *asker) check(i int, allocatable, requested resources.Vector) resources.
 }
 
 // fails reports whether a verdict about slot i says that the predicate failed.
-func (a *asker) fails(i int, v resources.Verdict) bool {
+func (a *rowPlugins) fails(i int, v resources.Verdict) bool {
 	return a.coder != nil && filter.Predicates{a.filter}.Err(filter.Rejection{Verdict: v}, i) != nil
 }
 
 // key judges a slot: its key, or the verdict that rejects it. It reports false when the predicate fails or the score is out of range.
-func (a *asker) key(i int, rank int32) (key int64, reject resources.Verdict, ok bool) {
+func (a *rowPlugins) key(i int, rank int32) (key int64, reject resources.Verdict, ok bool) {
 	allocatable, requested := a.log.Allocatable(i), a.log.Requested(i)
 	if v := a.check(i, allocatable, requested); v != 0 {
 		return -1, v, !a.fails(i, v)
@@ -109,21 +109,21 @@ func (a *asker) key(i int, rank int32) (key int64, reject resources.Verdict, ok 
 			own += s.Raw(i) * s.weight
 		}
 	}
-	return heap.Key(own, rank), 0, own >= 0 && own < maxOwn
+	return heap.Key(own, rank), 0, own >= 0 && own < maxRowScore
 }
 
 // rowsOf returns the rows for a pod, up to date; nil when the rows cannot be kept.
 func (e *Engine) rowsOf(pod *v1.Pod) *rows {
-	e.room.key = e.rowKeys.append(e.room.key[:0], pod)
-	if w, ok := e.rows[string(e.room.key)]; ok {
+	e.buffers.key = e.rowKeys.append(e.buffers.key[:0], pod)
+	if w, ok := e.rows[string(e.buffers.key)]; ok {
 		if !w.follow(e) {
 			return nil
 		}
 		return w
 	}
-	key := string(e.room.key)
-	a, ok := e.askerOf(pod)
-	w := &rows{pod: pod, asker: a, rank: e.ranks(), broken: !ok}
+	key := string(e.buffers.key)
+	a, ok := e.rowPluginsOf(pod)
+	w := &rows{pod: pod, rowPlugins: a, rank: e.ranks(), broken: !ok}
 	w.cursor = e.now()
 	e.rows[key] = w
 	if w.broken {
@@ -155,8 +155,8 @@ func (w *rows) follow(e *Engine) bool {
 	if n.reordered() && !w.broken {
 		w.rank = e.ranked
 		if w.reads {
-			a, ok := e.askerOf(w.pod)
-			if w.asker, w.broken = a, !ok; ok {
+			a, ok := e.rowPluginsOf(w.pod)
+			if w.rowPlugins, w.broken = a, !ok; ok {
 				for _, i := range e.order() {
 					w.judge(i)
 				}

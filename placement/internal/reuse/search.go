@@ -9,7 +9,7 @@ import (
 
 // boxJudge answers about boxes for one pod. It is a boxes.Judge.
 type boxJudge struct {
-	*asker
+	*rowPlugins
 	filter RowsFilter
 	except *exceptions
 	group  *group
@@ -17,12 +17,12 @@ type boxJudge struct {
 }
 
 // searchable reports whether the plugins of group Rows answer about boxes.
-func (a *asker) searchable() (RowsFilter, bool) {
+func (a *rowPlugins) searchable() (RowsFilter, bool) {
 	f, ok := a.filter.(RowsFilter)
 	if !ok || a.reads {
 		return nil, false
 	}
-	left := int64((maxOwn - 1) / score.MaxScore) // for weights
+	left := int64((maxRowScore - 1) / score.MaxScore) // for weights
 	for k := range a.scorers {
 		s := &a.scorers[k]
 		if s.rows == nil || s.weight < 0 || s.weight > left {
@@ -33,12 +33,12 @@ func (a *asker) searchable() (RowsFilter, bool) {
 	return f, true
 }
 
-// scansForTree is how many looks at every node cost as much as making a tree.
+// scansForTree is how many scans of every node cost as much as making a tree.
 const scansForTree = 4
 
-// treeOf returns the tree of the shape's layout, up to date; nil when a look at every node serves the pod. A layout that is seldom used
+// treeOf returns the tree of the kind's layout, up to date; nil when a scan of every node serves the pod. A layout that is seldom used
 // has no tree.
-func (s *shape) treeOf() *tree {
+func (s *podKind) treeOf() *tree {
 	l, e := s.layout, s.engine
 	if l.tree != nil {
 		if l.tree.follow(e, l) {
@@ -54,9 +54,9 @@ func (s *shape) treeOf() *tree {
 
 // search writes into each group how many nodes have room and which node is best. It reports false when a score is out of range
 // or the predicate fails.
-func (s *shape) search(a *asker, filter RowsFilter, t *tree) bool {
-	l, found := s.layout, &s.engine.room.found
-	j := &boxJudge{asker: a, filter: filter, except: &s.exceptions}
+func (s *podKind) search(a *rowPlugins, filter RowsFilter, t *tree) bool {
+	l, found := s.layout, &s.engine.buffers.found
+	j := &boxJudge{rowPlugins: a, filter: filter, except: &s.exceptions}
 	for g := range l.list {
 		if j.group = &l.list[g]; s.verdict(j.group).Verdict != 0 {
 			continue
@@ -69,7 +69,7 @@ func (s *shape) search(a *asker, filter RowsFilter, t *tree) bool {
 }
 
 // searchExceptions takes the exceptions out of the counts of their groups.
-func (s *shape) searchExceptions(j *boxJudge) {
+func (s *podKind) searchExceptions(j *boxJudge) {
 	for g := range s.exceptions.list {
 		x := &s.exceptions.list[g]
 		if s.verdict(x).Verdict != 0 {
@@ -98,7 +98,7 @@ func (s *shape) searchExceptions(j *boxJudge) {
 	}
 }
 
-// Key judges a slot as the asker does.
+// Key judges a slot as the rowPlugins do.
 func (j *boxJudge) Key(i int, rank int32) (key int64, reject resources.Verdict) {
 	key, reject, ok := j.key(i, rank)
 	j.failed = j.failed || !ok

@@ -2,8 +2,8 @@ package reuse
 
 import "github.com/podberth/podberth/placement/internal/heap"
 
-// spans divide an order of nodes into spans of neighbours, and keep of each span how many nodes with room it has and which is best: a look takes
-// a span in one step. A span with a node that changed is read again when a look comes to it. The zero value divides nothing.
+// spans divide an order of nodes into spans of neighbours, and keep of each span how many nodes with room it has and which is best: a walk takes
+// a span in one step. A span with a node that changed is read again when a walk comes to it. The zero value divides nothing.
 type spans struct {
 	size  int
 	order []int

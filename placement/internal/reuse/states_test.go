@@ -15,7 +15,7 @@ import (
 
 // guards is a filter of group States: running pods with anti-affinity keep pods of some app away from their node or rack. A pod may bring
 // the first term with some topology key.
-type guards struct{ kind }
+type guards struct{ testPlugin }
 
 func (x guards) Compile(pod *v1.Pod) (Compiled, error) {
 	x.c["guards compile"]++
@@ -105,8 +105,8 @@ func (x *guardState) Keys() int { return len(x.list) }
 func (x *guardState) AppendLayoutKey(dst []byte) []byte {
 	return append(append(dst, strings.Join(x.list, " ")...), 0)
 }
-func (x *guardState) Single() bool         { return x.in[v1.LabelHostname] != nil }
-func (*guardState) OfSet(rep *v1.Pod) Move { return nil }
+func (x *guardState) Single() bool            { return x.in[v1.LabelHostname] != nil }
+func (*guardState) OfSet(rep *v1.Pod) Counter { return nil }
 
 func (x *guardState) AppendDomains(dst []int32, i int) []int32 {
 	for _, key := range x.list {
@@ -136,7 +136,7 @@ func (x *guardState) AppendCounted(dst []int32) []int32 {
 	return dst
 }
 
-func (x *guardState) OfTerms(_ int32, rep *v1.Pod) Move {
+func (x *guardState) OfTerms(_ int32, rep *v1.Pod) Counter {
 	x.c["guards terms"]++
 	keys := x.keys(rep)
 	if keys == nil {
@@ -158,7 +158,7 @@ func (x *guardState) Check(i int) resources.Verdict {
 // shelves is a filter and a score of group States. What matters is the shelf of a node, which changes without the node. The verdict is
 // what a book says that the pod names; what books say changes too.
 type shelves struct {
-	kind
+	testPlugin
 	f    *field
 	form int // of the state, see Count
 }
@@ -244,8 +244,8 @@ func (*shelfState) Reads(dst []string) []string                     { return app
 func (*shelfState) Keys() int                                       { return 1 }
 func (*shelfState) AppendLayoutKey(dst []byte) []byte               { return append(dst, "shelves "...) }
 func (*shelfState) Single() bool                                    { return false }
-func (*shelfState) OfSet(*v1.Pod) Move                              { return nil }
-func (*shelfState) OfTerms(int32, *v1.Pod) Move                     { return nil }
+func (*shelfState) OfSet(*v1.Pod) Counter                           { return nil }
+func (*shelfState) OfTerms(int32, *v1.Pod) Counter                  { return nil }
 func (*shelfState) AppendCounts(dst []int32, _ int) ([]int32, bool) { return dst, false }
 func (*shelfState) AppendCounted(dst []int32) []int32               { return dst }
 func (x *shelfState) AppendDomains(dst []int32, i int) []int32 {

@@ -18,7 +18,7 @@ type statics struct {
 	scorers []Scorer           // by score of the profile; nil likewise
 	front   int                // filters of the profile in front of the first that is not static
 
-	asked   []asked            // the predicates and scorers in these lists
+	plugins []nodePlugin       // the predicates and scorers in these lists
 	class   []int32            // by slot
 	verdict []filter.Rejection // by class, of the predicates in front; Predicate is the place in the profile
 	raw     [][]int64          // by class, by score of the profile
@@ -29,14 +29,14 @@ type statics struct {
 
 // staticsOf returns the statics of a pod, up to date.
 func (e *Engine) staticsOf(pod *v1.Pod) *statics {
-	e.room.key = e.staticKeys.append(e.room.key[:0], pod)
-	if t, ok := e.statics[string(e.room.key)]; ok {
+	e.buffers.key = e.staticKeys.append(e.buffers.key[:0], pod)
+	if t, ok := e.statics[string(e.buffers.key)]; ok {
 		t.pod = pod
 		t.follow(e)
 		return t
 	}
 	t := &statics{pod: pod, class: make([]int32, e.log.Len()), cursor: e.now(), storage: e.readsStorage(pod)}
-	e.statics[string(e.room.key)] = t
+	e.statics[string(e.buffers.key)] = t
 	if t.usable = t.prepare(e); t.usable {
 		t.classifyAll(e)
 	}
@@ -46,7 +46,7 @@ func (e *Engine) staticsOf(pod *v1.Pod) *statics {
 // prepare prepares the plugins. It reports false when a plugin rejects the pod before any node, names the only nodes, fails, or
 // has no signature.
 func (t *statics) prepare(e *Engine) bool {
-	t.filters, t.scorers, t.asked = make([]filter.Predicate, len(e.filters)), make([]Scorer, len(e.scores)), t.asked[:0]
+	t.filters, t.scorers, t.plugins = make([]filter.Predicate, len(e.filters)), make([]Scorer, len(e.scores)), t.plugins[:0]
 	t.front = len(e.filters)
 	for at, k := range e.filters {
 		p := &e.plugins[k]
@@ -61,12 +61,12 @@ func (t *statics) prepare(e *Engine) bool {
 		if f == nil {
 			continue
 		}
-		x := asked{filter: f}
+		x := nodePlugin{filter: f}
 		if !x.describe(f) {
 			e.unsigned[p.Name] = struct{}{}
 			return false
 		}
-		t.filters[at], t.asked = f, append(t.asked, x)
+		t.filters[at], t.plugins = f, append(t.plugins, x)
 	}
 	for at, k := range e.scores {
 		p := &e.plugins[k]
@@ -80,12 +80,12 @@ func (t *statics) prepare(e *Engine) bool {
 		if s == nil {
 			continue
 		}
-		x := asked{scorer: s}
+		x := nodePlugin{scorer: s}
 		if !x.describe(s) {
 			e.unsigned[p.Name] = struct{}{}
 			return false
 		}
-		t.scorers[at], t.asked = s, append(t.asked, x)
+		t.scorers[at], t.plugins = s, append(t.plugins, x)
 	}
 	return true
 }
@@ -94,8 +94,8 @@ func (t *statics) prepare(e *Engine) bool {
 func (t *statics) classify(i int) {
 	x := &t.signatures
 	x.Next = x.Next[:0]
-	for k := range t.asked {
-		x.Next = t.asked[k].appendAnswer(x.Next, i)
+	for k := range t.plugins {
+		x.Next = t.plugins[k].appendAnswer(x.Next, i)
 	}
 	id, known := x.Number()
 	if !known {

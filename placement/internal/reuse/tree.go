@@ -5,8 +5,8 @@ import "github.com/podberth/podberth/placement/internal/boxes"
 // tree is the boxes of a layout. They follow the log.
 type tree struct {
 	*boxes.Tree
-	cursor cursor
-	moved  []int32 // slots that have another group
+	cursor    cursor
+	regrouped []int32 // slots that have another group
 }
 
 func newTree(e *Engine, l *layout) *tree {
@@ -16,16 +16,16 @@ func newTree(e *Engine, l *layout) *tree {
 }
 
 // follow brings the boxes to the version of the cluster. It reports false when the log does not reach back that far, or when so much
-// has changed that a look at every node takes less time.
+// has changed that a scan of every node takes less time.
 func (t *tree) follow(e *Engine, l *layout) bool {
 	n := e.catchUp(&t.cursor)
 	if n.reordered() {
 		return false
 	}
-	for _, i := range t.moved {
+	for _, i := range t.regrouped {
 		t.Update(int(i), l.of[i])
 	}
-	t.moved = t.moved[:0]
+	t.regrouped = t.regrouped[:0]
 	blocks, known := n.events()
 	events := 0
 	for _, block := range blocks {

@@ -40,10 +40,10 @@ func (e *Engine) valid() error {
 			c.layout(l)
 		}
 	}
-	for _, list := range []map[string]*shape{e.shapes, e.parts} {
+	for _, list := range []map[string]*podKind{e.kinds, e.sharedKinds} {
 		for _, s := range list {
-			if s.usable && s.cursor == c.now && s.layout.cursor == c.now && len(s.moved) == 0 {
-				c.shape(s)
+			if s.usable && s.cursor == c.now && s.layout.cursor == c.now && len(s.recounted) == 0 {
+				c.podKind(s)
 			}
 		}
 	}
@@ -98,7 +98,7 @@ func (c *checker) partition(p *partition) {
 
 // rows asks the plugins about every row again.
 func (c *checker) rows(w *rows) {
-	a, ok := c.engine.askerOf(w.pod)
+	a, ok := c.engine.rowPluginsOf(w.pod)
 	c.want(ok, "I4", "the plugins do not answer any more")
 	for i, rank := range c.engine.ranks() {
 		if c.engine.log.Node(i) == nil {
@@ -122,7 +122,7 @@ func (c *checker) layout(l *layout) {
 		c.want(x.base == int32(g), "I5", "group %d has base %d", g, x.base)
 		c.want(x.size == 0 || l.of[x.member] == int32(g), "I5", "a member of group %d", g)
 	}
-	if l.tree != nil && l.tree.cursor == c.now && len(l.tree.moved) == 0 {
+	if l.tree != nil && l.tree.cursor == c.now && len(l.tree.regrouped) == 0 {
 		if err := l.tree.Valid(l.of); err != nil {
 			c.want(false, "I8", "%v", err)
 		}
@@ -205,9 +205,9 @@ func (c *checker) spans(l *layout, x *spans) {
 	}
 }
 
-// shape checks which groups slots are in: by what static plugins answer, by the domains of the states, and for the exceptions by
+// podKind checks which groups slots are in: by what static plugins answer, by the domains of the states, and for the exceptions by
 // the counts.
-func (c *checker) shape(s *shape) {
+func (c *checker) podKind(s *podKind) {
 	l, x := s.layout, &s.exceptions
 	if s.shifts && !s.upToDate() {
 		return
@@ -257,14 +257,14 @@ func (c *checker) shape(s *shape) {
 }
 
 // upToDate reports whether the layout and the exceptions have followed the objects beside the nodes.
-func (s *shape) upToDate() bool {
+func (s *podKind) upToDate() bool {
 	now := make([]uint64, len(s.counted))
 	s.shift(now, nil)
 	return slices.Equal(now, s.layout.shifted) && (!s.exceptions.some() || slices.Equal(now, s.shifted))
 }
 
 // states counts the pods of the states again.
-func (c *checker) states(s *shape) {
+func (c *checker) states(s *podKind) {
 	for k := range s.counted {
 		x := &s.counted[k]
 		c.want(x.keys == x.state.Keys(), "I10", "state %d has more keys", k)
@@ -280,7 +280,7 @@ func (c *checker) states(s *shape) {
 	}
 }
 
-// unmatched reports whether a term set does something to a state that a shared shape leaves out: the terms match one of the pods alone.
+// unmatched reports whether a term set does something to a state that a shared kind leaves out: the terms match one of the pods alone.
 func (c *checker) unmatched(x *counted) bool {
 	for id := range int32(c.engine.log.TermSets()) {
 		if rep, _, _ := c.engine.log.TermSet(id); rep != nil && !x.compiled.Matched(id) && x.state.OfTerms(id, rep) != nil {

@@ -1,7 +1,6 @@
 package reuse
 
 import (
-	"maps"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -12,8 +11,8 @@ import (
 // watch looks for changes of nodes and of the objects beside nodes and pods.
 func (e *Engine) watch() {
 	if columns := e.log.Schema().Len(); columns != e.columns { // predicates and scorers have looked up their columns
-		clear(e.seen)
-		clear(e.asked)
+		clear(e.pastPods)
+		clear(e.pastRows)
 		e.forget()
 		return
 	}
@@ -54,32 +53,13 @@ func (e *Engine) watch() {
 		return
 	}
 	// A pod that comes once between two changes of nodes is not worth heaps: what was seen before does not count any more.
-	clear(e.seen)
+	clear(e.pastPods)
 	if worst == states {
 		e.forgetStates()
 		return
 	}
-	clear(e.asked)
+	clear(e.pastRows)
 	e.forget()
-}
-
-// dropStorage drops what depends on storage objects, and the shapes that could not be made.
-func (e *Engine) dropStorage() {
-	outdated := func(_ string, s *shape) bool { return s.static == nil || s.static.storage }
-	maps.DeleteFunc(e.shapes, outdated)
-	maps.DeleteFunc(e.parts, outdated)
-	maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return l.storage })
-	maps.DeleteFunc(e.statics, func(_ string, t *statics) bool { return t.storage })
-}
-
-// readsStorage reports whether a plugin reads storage objects for the pod.
-func (e *Engine) readsStorage(pod *v1.Pod) bool {
-	for k := range e.plugins {
-		if reads := e.plugins[k].Storage; reads != nil && reads(pod) {
-			return true
-		}
-	}
-	return false
 }
 
 // loss is what a change takes away.
@@ -87,7 +67,7 @@ type loss uint8
 
 const (
 	nothing    loss = iota
-	states          // and the shapes
+	states          // and the kinds
 	everything      // that is kept
 )
 

@@ -7,34 +7,34 @@ import (
 	"github.com/podberth/podberth/placement/internal/heap"
 )
 
-// sighting is a feasible node that a look found.
-type sighting struct {
-	own   int64 // score over rows
+// foundNode is a feasible node that a walk found.
+type foundNode struct {
+	score int64 // over rows
 	slot  int32
 	group int32 // place among the candidates
 }
 
-// look is a walk over nodes that are examined one by one, as the search without kept work does. It reads the kept answer about each: a few ns
+// walk examines nodes one by one, as the search without kept work does. It reads the kept answer about each: a few ns
 // a node, and less for spans of nodes.
-type look struct {
-	s       *shape
-	own     func(i int) (int64, bool)
-	fails   bool // own may say that the predicate failed
-	without map[int]bool
-	groups  []candidate
-	tie     bool       // found is asked for
-	found   []sighting // the feasible nodes
-	spans   *spans     // nil: there are none
-	limit   int        // of feasible nodes
+type walk struct {
+	s        *podKind
+	rowScore func(i int) (int64, bool)
+	fails    bool // rowScore may say that the predicate failed
+	without  map[int]bool
+	groups   []candidate
+	tie      bool        // found is asked for
+	found    []foundNode // the feasible nodes
+	spans    *spans      // nil: there are none
+	limit    int         // of feasible nodes
 
 	examined, feasible int
 }
 
-// look looks for the best of the first feasible nodes. The Slot of the answer is -1 when no node is feasible. It reports false when the caller
+// firstFeasible chooses the best of the first feasible nodes. The Slot of the answer is -1 when no node is feasible. It reports false when the caller
 // must ask the plugins node by node.
-func (s *shape) look(q *Question) (Answer, bool) {
+func (s *podKind) firstFeasible(q *Question) (Answer, bool) {
 	e := s.engine
-	own, fails, ok := s.ownOf(q.Pod)
+	rowScore, fails, ok := s.rowScores(q.Pod)
 	if !ok {
 		return Answer{}, false
 	}
@@ -42,12 +42,12 @@ func (s *shape) look(q *Question) (Answer, bool) {
 	if order == nil {
 		order = e.order()
 	}
-	w := look{s: s, own: own, fails: fails, without: q.Without, groups: s.candidates(), tie: q.Tie != nil, found: e.room.sightings[:0], spans: s.spansOf(q, order), limit: q.Limit}
+	w := walk{s: s, rowScore: rowScore, fails: fails, without: q.Without, groups: s.candidates(), tie: q.Tie != nil, found: e.buffers.foundNodes[:0], spans: s.spansOf(q, order), limit: q.Limit}
 	if w.limit <= 0 {
 		w.limit = len(order)
 	}
 	ok = w.walk(order, q.From%len(order))
-	e.room.sightings = w.found
+	e.buffers.foundNodes = w.found
 	if !ok {
 		return Answer{}, false
 	}
@@ -62,12 +62,12 @@ func (s *shape) look(q *Question) (Answer, bool) {
 			return Answer{}, false
 		}
 	}
-	out.Predicates = s.accounts(q.Pod)
+	out.Predicates = s.podPredicates(q.Pod)
 	return out, true
 }
 
 // spansOf returns the spans of an order; nil when each node must be examined.
-func (s *shape) spansOf(q *Question, order []int) *spans {
+func (s *podKind) spansOf(q *Question, order []int) *spans {
 	size := s.engine.span
 	if !s.heaps || s.exceptions.some() || !q.plain() || len(order) < 2*size {
 		return nil
@@ -81,7 +81,7 @@ func (s *shape) spansOf(q *Question, order []int) *spans {
 }
 
 // walk examines the nodes from a place on, around the end, until enough are feasible. It reports false when the caller must ask the plugins.
-func (w *look) walk(order []int, at int) bool {
+func (w *walk) walk(order []int, at int) bool {
 	for left := len(order); left > 0 && w.feasible < w.limit; {
 		end := min(len(order), at+left)
 		passed := false
@@ -105,7 +105,7 @@ func (w *look) walk(order []int, at int) bool {
 }
 
 // nodes examines nodes until enough are feasible.
-func (w *look) nodes(slots []int) bool {
+func (w *walk) nodes(slots []int) bool {
 	s := w.s
 	for _, i := range slots {
 		if w.feasible == w.limit {
@@ -117,7 +117,7 @@ func (w *look) nodes(slots []int) bool {
 		if c.count == rejectedBefore || c.count == rejectedBehind && !w.fails {
 			continue
 		}
-		score, ok := w.own(i)
+		score, ok := w.rowScore(i)
 		if !ok {
 			return false
 		}
@@ -139,14 +139,14 @@ func (w *look) nodes(slots []int) bool {
 		c.count++
 		w.feasible++
 		if w.tie {
-			w.found = append(w.found, sighting{score, int32(i), int32(g)})
+			w.found = append(w.found, foundNode{score, int32(i), int32(g)})
 		}
 	}
 	return true
 }
 
 // first asks about the first node of a group. ok is false when a predicate fails.
-func (w *look) first(c *candidate, i int) (allowed, ok bool) {
+func (w *walk) first(c *candidate, i int) (allowed, ok bool) {
 	allowed, failed := w.s.allows(i)
 	if !allowed {
 		c.count = rejectedBehind
@@ -155,7 +155,7 @@ func (w *look) first(c *candidate, i int) (allowed, ok bool) {
 }
 
 // span takes all nodes of a span. It reports false, and takes none, when the walk may end among them.
-func (w *look) span(groups []spanGroup, nodes, all int) (passed, ok bool) {
+func (w *walk) span(groups []spanGroup, nodes, all int) (passed, ok bool) {
 	n := 0
 	for k := range groups {
 		g := &groups[k]
@@ -189,7 +189,7 @@ func (w *look) span(groups []spanGroup, nodes, all int) (passed, ok bool) {
 }
 
 // only returns the feasible node, if there is one alone.
-func (w *look) only() int {
+func (w *walk) only() int {
 	for k := range w.groups {
 		if c := &w.groups[k]; c.count > 0 {
 			return int(c.top.Slot)
@@ -199,12 +199,12 @@ func (w *look) only() int {
 }
 
 // refuse writes why no node of a question about some nodes is feasible. It reports false when the caller must ask node by node.
-func (s *shape) refuse(q *Question, out *Answer) bool {
+func (s *podKind) refuse(q *Question, out *Answer) bool {
 	if s.asksAll() {
 		return false
 	}
 	if !s.heaps {
-		if _, ok := s.askOwn(q.Pod); !ok {
+		if _, ok := s.setRowPredicate(q.Pod); !ok {
 			return false
 		}
 	}
@@ -219,17 +219,17 @@ func (s *shape) refuse(q *Question, out *Answer) bool {
 	return true
 }
 
-// chooseFound chooses among the nodes that a look found. groups have the number of them and the best of them.
-func (s *shape) chooseFound(groups []candidate, found []sighting, tie func(n int) int) (slot int, total int64, ok bool) {
-	room := &s.engine.room
-	feasible, places := room.feasible[:0], room.places[:0]
+// chooseFound chooses among the nodes that a walk found. groups have the number of them and the best of them.
+func (s *podKind) chooseFound(groups []candidate, found []foundNode, tie func(n int) int) (slot int, total int64, ok bool) {
+	b := &s.engine.buffers
+	feasible, places := b.feasible[:0], b.places[:0]
 	for k := range groups {
 		places = append(places, int32(len(feasible)))
 		if groups[k].count > 0 {
 			feasible = append(feasible, groups[k])
 		}
 	}
-	room.feasible, room.places = feasible, places
+	b.feasible, b.places = feasible, places
 	scores, ok := s.scoresOf(feasible)
 	if !ok {
 		return -1, 0, false
@@ -237,13 +237,13 @@ func (s *shape) chooseFound(groups []candidate, found []sighting, tie func(n int
 	if slot, total = best(feasible, scores); tie == nil {
 		return slot, total, true
 	}
-	tied := room.slots[:0]
+	tied := b.slots[:0]
 	for k := range found {
-		if x := &found[k]; x.own+scores[places[x.group]] == total {
+		if x := &found[k]; x.score+scores[places[x.group]] == total {
 			tied = append(tied, x.slot)
 		}
 	}
-	room.slots = tied
+	b.slots = tied
 	if len(tied) > 1 {
 		if k := uint(tie(len(tied))); k < uint(len(tied)) { // a negative number is out of range too
 			slot = int(tied[k])
@@ -252,13 +252,13 @@ func (s *shape) chooseFound(groups []candidate, found []sighting, tie func(n int
 	return slot, total, true
 }
 
-// ownOf returns a function that returns the score of a slot over rows: negative when its rows reject the slot. That function reports false
+// rowScores returns a function that returns the score of a slot over rows: negative when its rows reject the slot. That function reports false
 // when the sum of the scores is out of range or the predicate fails. fails is true if the predicate may fail.
-func (s *shape) ownOf(pod *v1.Pod) (own func(i int) (int64, bool), fails, ok bool) {
+func (s *podKind) rowScores(pod *v1.Pod) (score func(i int) (int64, bool), fails, ok bool) {
 	if w := s.rows; w != nil { // no node failed
 		return func(i int) (int64, bool) { return heap.Score(w.keys[i]), true }, false, true
 	}
-	a, ok := s.engine.askerOf(pod)
+	a, ok := s.engine.rowPluginsOf(pod)
 	return func(i int) (int64, bool) {
 		key, _, ok := a.key(i, 0)
 		return heap.Score(key), ok
@@ -272,8 +272,8 @@ const (
 )
 
 // candidates returns a candidate for each group of the layout, and behind them for each group of exceptions.
-func (s *shape) candidates() []candidate {
-	dst := s.engine.room.groups[:0]
+func (s *podKind) candidates() []candidate {
+	dst := s.engine.buffers.groups[:0]
 	for _, list := range [2][]group{s.layout.list, s.exceptions.list} {
 		for g := range list {
 			c := candidate{class: list[g].class}
@@ -283,12 +283,12 @@ func (s *shape) candidates() []candidate {
 			dst = append(dst, c)
 		}
 	}
-	s.engine.room.groups = dst
+	s.engine.buffers.groups = dst
 	return dst
 }
 
 // candidateOf returns the place of a slot's group among the candidates.
-func (s *shape) candidateOf(i int) int32 {
+func (s *podKind) candidateOf(i int) int32 {
 	if x := &s.exceptions; x.has(int32(i)) {
 		return int32(len(s.layout.list)) + x.of[i]
 	}

@@ -1,0 +1,138 @@
+package reuse
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/key"
+)
+
+// Limits of what is kept. Beyond a limit the engine forgets everything, which takes time and changes no answer.
+const (
+	maxPast    = 1 << 16
+	maxKinds   = 1 << 11
+	maxChanges = 1 << 16
+	maxKept    = 1 << 23 // slots in layouts and rows that outlast a change of nodes
+)
+
+// keys are the AppendKey functions of some plugins, each key once. Every key is framed: a plugin may append any bytes.
+type keys []func(dst []byte, pod *v1.Pod) []byte
+
+func (k keys) append(dst []byte, pod *v1.Pod) []byte {
+	for _, f := range k {
+		at := len(dst)
+		dst = key.Close(f(key.Open(dst), pod), at)
+	}
+	return dst
+}
+
+// podKey writes the key of a pod into the engine's buffers. It reports false when the engine does not serve the pod.
+func (e *Engine) podKey(pod *v1.Pod) bool {
+	e.buffers.key = e.pods.append(e.buffers.key[:0], pod)
+	for _, k := range e.keyers {
+		x := e.counting[k].(PodKeyer)
+		at := len(e.buffers.key)
+		own, ok := x.AppendPodKey(key.Open(e.buffers.key), pod)
+		if e.buffers.key = own; !ok {
+			return false
+		}
+		e.buffers.key = key.Close(e.buffers.key, at)
+		if now := x.Epoch(); now != e.epochs[k] {
+			e.epochs[k] = now
+			e.drop(k)
+		}
+	}
+	return true
+}
+
+// kindOf returns the kind of a pod whose key is in the engine's buffers, up to date; nil when the pod has none. The pods that share a kind
+// without heaps may ask for different requests. A question about few nodes (0: it is about all) has a kind without heaps, until as many nodes were looked
+// at for such questions as heaps are made of.
+func (e *Engine) kindOf(pod *v1.Pod, few int) *podKind {
+	if s, ok := e.kinds[string(e.buffers.key)]; ok {
+		return s.use(pod)
+	}
+	key := string(e.buffers.key)
+	looked, again := e.pastPods[key]
+	if bare := few > 0 && looked+few < e.log.Len(); bare || !again {
+		remember(e.pastPods, key, looked+few)
+		return e.sharedKind(pod, key, bare)
+	}
+	if len(e.kinds) >= maxKinds {
+		e.forget()
+	}
+	c := e.compile(pod)
+	s := e.unshare(pod, key, c)
+	if s == nil {
+		s = &podKind{engine: e, pod: pod, madeFor: key, podKey: key, heaps: true}
+		s.build(c, nil)
+	}
+	e.kinds[key] = s
+	return s.use(pod)
+}
+
+// sharedKind returns the kind that is shared by all pods with the same effect on the states and the same statics; nil when there is
+// none. From the second pod with the same requests on, those pods have a kind with heaps, but for a bare one.
+func (e *Engine) sharedKind(pod *v1.Pod, key string, bare bool) *podKind {
+	c := e.compile(pod)
+	if !c.ok {
+		return nil
+	}
+	if s := e.looseKind(pod, key, c); s != nil {
+		return s.use(pod)
+	}
+	shared, heaps := e.sharedKey(pod, c, bare)
+	s, ok := e.sharedKinds[shared]
+	if !ok {
+		if len(e.sharedKinds) >= maxKinds {
+			e.forget()
+		}
+		s = &podKind{engine: e, pod: pod, madeFor: key, heaps: heaps, shared: true}
+		s.build(c, nil)
+		e.sharedKinds[shared] = s
+	}
+	s.served++
+	s.podKey = key
+	return s.use(pod)
+}
+
+// sharedKey returns the key of a shared kind, and whether the kind has heaps: a bare one has none.
+func (e *Engine) sharedKey(pod *v1.Pod, c compiled, bare bool) (key string, heaps bool) {
+	b := append(e.buffers.key[:0], 0)
+	if !bare {
+		b = e.rowKeys.append(b, pod)
+		if _, heaps = e.pastRows[string(b[1:])]; heaps {
+			b[0] = 1
+		} else {
+			remember(e.pastRows, string(b[1:]), struct{}{})
+			b = b[:1]
+		}
+	}
+	b = e.staticKeys.append(b, pod)
+	b = c.appendKey(b)
+	e.buffers.key = b
+	return string(b), heaps
+}
+
+// unshare returns the shared kind that was made for this pod and has served no other pod: it becomes the pod's own kind.
+// nil: there is none.
+func (e *Engine) unshare(pod *v1.Pod, key string, c compiled) *podKind {
+	if !c.ok {
+		return nil
+	}
+	shared, _ := e.sharedKey(pod, c, false)
+	s := e.sharedKinds[shared]
+	if s == nil || !s.heaps || s.madeFor != key || s.served > 1 {
+		return nil
+	}
+	delete(e.sharedKinds, shared) // safe: the kind is new and has not learnt any effects
+	s.shared = false
+	return s
+}
+
+// remember puts a key into a map of limited size.
+func remember[T any](set map[string]T, key string, x T) {
+	if len(set) >= maxPast {
+		clear(set)
+	}
+	set[key] = x
+}

@@ -1,0 +1,88 @@
+package reuse
+
+import (
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// forget drops everything except the memory of which pods were seen.
+func (e *Engine) forget() {
+	e.layouts, e.rows, e.statics, e.partitions = map[string]*layout{}, map[string]*rows{}, map[string]*statics{}, map[string]*partition{}
+	e.changes, e.columns = nil, e.log.Schema().Len()
+	e.cursor, e.nodes = e.now(), e.nodes[:0]
+	for i := range e.log.Len() {
+		e.nodes = append(e.nodes, e.log.Node(i))
+	}
+	_, e.survives = e.log.(domains)
+	for k := range e.plugins {
+		if e.plugins[k].Group == Statics && len(e.plugins[k].Reads) > 0 {
+			e.survives = false
+		}
+	}
+	e.forgetStates()
+}
+
+// domains is a log whose domains keep their numbers when nodes come and leave, or that logs an event without a node.
+type domains interface {
+	Domains(key string) (ids []int32, domains, have int)
+}
+
+// forgetStates drops the kinds with their states, which count pods of all nodes. Layouts go whose states follow other objects.
+func (e *Engine) forgetStates() {
+	e.stateChanges++
+	e.forgotAt = e.stateChanges
+	clear(e.failures)
+	e.kinds, e.sharedKinds = map[string]*podKind{}, map[string]*podKind{}
+	maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return l.shifts })
+	e.reads = map[string]struct{}{}
+	counting := e.counting
+	e.counting = make([]Counting, len(e.plugins))
+	for k := range e.plugins {
+		for _, read := range e.plugins[k].Reads {
+			e.reads[read] = struct{}{}
+		}
+		if e.plugins[k].Group == States {
+			if counting != nil && lasts(counting[k]) {
+				e.counting[k] = counting[k]
+			} else {
+				e.counting[k] = e.plugins[k].Open()
+			}
+		}
+	}
+}
+
+// lasts reports whether a Counting checks what it remembers by id, so that the engine may keep the Counting when nodes change and
+// when ids get other meanings.
+func lasts(c Counting) bool {
+	_, ok := c.(interface{ Lasts() })
+	return ok
+}
+
+// drop forgets what depends on the states of one plugin.
+func (e *Engine) drop(plugin int) {
+	outdated := func(_ string, s *podKind) bool { return s.stateOf(plugin) != nil }
+	maps.DeleteFunc(e.kinds, outdated)
+	maps.DeleteFunc(e.sharedKinds, outdated)
+	maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return slices.Contains(l.plugins, plugin) })
+}
+
+// dropStorage drops what depends on storage objects, and the kinds that could not be made.
+func (e *Engine) dropStorage() {
+	outdated := func(_ string, s *podKind) bool { return s.static == nil || s.static.storage }
+	maps.DeleteFunc(e.kinds, outdated)
+	maps.DeleteFunc(e.sharedKinds, outdated)
+	maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return l.storage })
+	maps.DeleteFunc(e.statics, func(_ string, t *statics) bool { return t.storage })
+}
+
+// readsStorage reports whether a plugin reads storage objects for the pod.
+func (e *Engine) readsStorage(pod *v1.Pod) bool {
+	for k := range e.plugins {
+		if reads := e.plugins[k].Storage; reads != nil && reads(pod) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,232 @@
+package reuse
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/key"
+)
+
+// podKind is the kept work for one kind of pod: statics, states that follow the cluster, and a layout of the nodes.
+type podKind struct {
+	engine  *Engine
+	pod     *v1.Pod
+	madeFor string // the key of the pod that the kind was made for
+	podKey  string // that of the pod that is asked about
+	heaps   bool   // the layout has heaps over kept rows
+	shared  bool   // with pods of other keys
+	served  int    // how many pods a shared kind has served
+	usable  bool
+	cursor  cursor
+
+	static  *statics
+	rows    *rows
+	counted []counted
+	layout  *layout
+
+	predicates filter.Predicates // in profile order
+	scorers    []Ranking         // in profile order, without those over rows
+	rowsAt     int               // position of the predicate that reads rows; -1: none
+	plugin     []int             // place in the profile of each predicate
+	front      int               // predicates in front of the first that is not static
+	order      []int             // place in the profile of each scorer
+	changes    int               // of the cursor of the statics, when the lists were put together
+
+	effects       effects
+	recounted     []int32  // slots where counts changed
+	shifts        bool     // a state is Shifting
+	perPod        bool     // a state is PerPod
+	shifted       []uint64 // by state: the version that the exceptions have followed
+	statesChanged uint64   // stateChanges of the engine when the states changed last
+
+	exceptions exceptions
+}
+
+// counted is the state of one plugin of group States.
+type counted struct {
+	plugin   int
+	compiled Compiled
+	state    State
+	keys     int // topology keys when the layout was made
+}
+
+// compiled is what the plugins of group States make of a pod, without the plugins that skip the pod.
+type compiled struct {
+	list []counted
+	ok   bool // no plugin fails
+}
+
+// compile asks the plugins of group States.
+func (e *Engine) compile(pod *v1.Pod) compiled {
+	var out compiled
+	for k, c := range e.counting {
+		if c == nil {
+			continue
+		}
+		x, err := c.Compile(pod)
+		if err != nil {
+			return compiled{}
+		}
+		if x != nil {
+			out.list = append(out.list, counted{plugin: k, compiled: x})
+		}
+	}
+	out.ok = true
+	return out
+}
+
+// appendKey appends what the states depend on.
+func (c compiled) appendKey(dst []byte) []byte {
+	for k := range c.list {
+		dst = key.Len(dst, c.list[k].plugin)
+		at := len(dst)
+		dst = key.Close(c.list[k].compiled.AppendKey(key.Open(dst)), at)
+	}
+	return dst
+}
+
+// groupOf returns the group of a slot: that of an exception, or that of the layout.
+func (s *podKind) groupOf(i int32) *group {
+	if x := &s.exceptions; x.has(i) {
+		return &x.list[x.of[i]]
+	}
+	return &s.layout.list[s.layout.of[i]]
+}
+
+// verdict returns the rejection of all nodes of a group by a predicate before the predicate that reads rows; the zero value when
+// there is none. Predicate is the place in the profile.
+func (s *podKind) verdict(g *group) filter.Rejection {
+	if v := s.static.verdict[g.class]; v.Verdict != 0 {
+		return v
+	}
+	return g.before
+}
+
+// build makes everything from the start, over these statics; nil: those of the pod.
+func (s *podKind) build(c compiled, t *statics) {
+	e := s.engine
+	*s = podKind{engine: e, pod: s.pod, madeFor: s.madeFor, podKey: s.podKey, heaps: s.heaps, shared: s.shared, served: s.served,
+		cursor: e.now()}
+	if !c.ok {
+		return
+	}
+	if t == nil {
+		t = e.staticsOf(s.pod)
+	}
+	if s.static = t; !t.usable {
+		return
+	}
+	if s.heaps {
+		if s.rows = e.rowsOf(s.pod); s.rows == nil {
+			return
+		}
+	}
+	s.counted = c.list
+	for k := range s.counted {
+		x := &s.counted[k]
+		x.state = x.compiled.Count()
+		x.keys = x.state.Keys()
+		e.read(x.state)
+		_, shifts := x.state.(Shifting)
+		_, perPod := x.state.(PerPod)
+		s.shifts, s.perPod = s.shifts || shifts, s.perPod || perPod
+	}
+	e.stateChanges++
+	s.statesChanged = e.stateChanges
+	s.assemble()
+	if s.usable = s.inOrder(); s.usable {
+		e.divideNodes(s)
+	}
+}
+
+// rebuild is build for a kind whose states are out of date.
+func (s *podKind) rebuild() {
+	c := s.engine.compile(s.pod)
+	if s.shared {
+		s.engine.buffers.key = c.appendKey(s.engine.buffers.key[:0]) // for its side effect: it notes which term sets match
+	}
+	s.build(c, nil)
+}
+
+// assemble puts predicates and scorers together in profile order.
+func (s *podKind) assemble() {
+	e := s.engine
+	s.changes, s.rowsAt = s.static.cursor.changes, -1
+	s.predicates, s.scorers, s.plugin, s.order = nil, nil, s.plugin[:0], s.order[:0]
+	for at, k := range e.filters {
+		f := s.static.filters[at]
+		switch e.plugins[k].Group {
+		case Rows:
+			if s.rowsAt = len(s.plugin); s.rows != nil {
+				f = s.rows.filter
+			} else {
+				f = unscanned{}
+			}
+		case States:
+			if x := s.stateOf(k); x != nil {
+				f = x.Filter()
+			}
+		}
+		if f != nil {
+			s.predicates, s.plugin = append(s.predicates, f), append(s.plugin, at)
+		}
+	}
+	for at, k := range e.scores {
+		p := &e.plugins[k]
+		x := s.static.scorers[at]
+		if p.Group == States {
+			if state := s.stateOf(k); state != nil {
+				x = state.Score()
+			}
+		}
+		if x != nil {
+			s.scorers, s.order = append(s.scorers, NewRanking(x, p.Name, p.Weight)), append(s.order, at)
+		}
+	}
+	s.front = len(s.plugin)
+	for at, k := range s.plugin {
+		if k >= s.static.front {
+			s.front = at
+			break
+		}
+	}
+}
+
+// stateOf returns the state of a plugin; nil when it has none.
+func (s *podKind) stateOf(plugin int) State {
+	for k := range s.counted {
+		if s.counted[k].plugin == plugin {
+			return s.counted[k].state
+		}
+	}
+	return nil
+}
+
+// unscanned takes the place of the predicate that reads rows until a scan sets the predicate of its pod.
+type unscanned struct{ filter.Predicate }
+
+// inOrder reports whether all predicates before the predicate that reads rows give the nodes of a group one verdict: the groups count
+// first rejections in that order.
+func (s *podKind) inOrder() bool {
+	for k := s.front; k < s.rowsAt; k++ {
+		plugin := s.engine.filters[s.plugin[k]]
+		if _, ok := s.engine.counting[plugin].(Dividing); !ok && s.engine.plugins[plugin].Group != Statics {
+			return false
+		}
+	}
+	return true
+}
+
+// verdictKey returns which pods the filters judge like the pod that is asked about.
+func (s *podKind) verdictKey() VerdictKey {
+	switch e := s.engine; {
+	case s.shifts || s.perPod || s.static.storage:
+		return VerdictKey{}
+	case len(s.counted) > 0:
+		return VerdictKey{s.podKey, 4*s.statesChanged + 1}
+	case e.survives:
+		return VerdictKey{s.podKey, 4*uint64(e.columns) + 2} // verdicts name columns
+	default:
+		return VerdictKey{s.podKey, 4*e.forgotAt + 3}
+	}
+}

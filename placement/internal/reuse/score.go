@@ -1,0 +1,67 @@
+package reuse
+
+import (
+	"math"
+
+	"github.com/podberth/podberth/placement/internal/heap"
+	"github.com/podberth/podberth/score"
+)
+
+// scoresOf returns, by group, the weighted scores that all nodes of a feasible group share; the scores over rows are not among
+// them. It reports false when a score is out of range. The slice is valid until the next call.
+func (s *podKind) scoresOf(groups []candidate) ([]int64, bool) {
+	b := &s.engine.buffers
+	b.add = append(b.add[:0], make([]int64, len(groups))...)
+	b.raw = append(b.raw[:0], b.add...)
+	add, raw := b.add, b.raw
+	for k := range s.scorers {
+		x := &s.scorers[k]
+		if x.Weigher != nil {
+			b.slots, b.counts = b.slots[:0], b.counts[:0]
+			for j := range groups {
+				b.slots, b.counts = append(b.slots, groups[j].top.Slot), append(b.counts, groups[j].count)
+			}
+			x.Weigher.Weigh(b.slots, b.counts)
+		}
+		lo, hi := int64(math.MaxInt64), int64(math.MinInt64)
+		fixed := s.static.scorers[s.order[k]] != nil
+		for j := range groups {
+			i := int(groups[j].top.Slot)
+			if fixed {
+				raw[j] = s.static.raw[groups[j].class][s.order[k]]
+			} else {
+				raw[j] = x.Raw(i)
+			}
+			if !x.Ignored(i) {
+				lo, hi = min(lo, raw[j]), max(hi, raw[j])
+			}
+		}
+		for j := range groups {
+			if x.Ignored(int(groups[j].top.Slot)) {
+				continue
+			}
+			n := raw[j]
+			if x.Normalizer != nil {
+				n = x.Normalizer.Normalize(n, lo, hi)
+			}
+			if n < 0 || n > score.MaxScore {
+				return nil, false
+			}
+			add[j] += n * x.Weight
+		}
+	}
+	return add, true
+}
+
+// best returns the node with the largest total; of equal totals the first in scan order. There must be a group.
+func best(groups []candidate, add []int64) (slot int, total int64) {
+	var first uint32
+	for j := range groups {
+		top := groups[j].top
+		t, place := heap.Score(top.Key)+add[j], heap.Place(top.Key)
+		if j == 0 || t > total || t == total && place < first {
+			slot, total, first = int(top.Slot), t, place
+		}
+	}
+	return slot, total
+}
