@@ -105,7 +105,7 @@ func (p *Plan) Decide(pod *v1.Pod, o Options) Decision {
 	}
 	a, x, ok := p.kept(pod, o, d.Nodes)
 	if ok {
-		p.answer(&d, pod, o, &x)
+		p.answer(&d, a, pod, o, &x)
 		return d
 	}
 	if a == nil {
@@ -120,7 +120,7 @@ func (p *Plan) kept(pod *v1.Pod, o Options, nodes int) (a *Attempt, x reuse.Answ
 	if p.engine == nil {
 		return nil, x, false
 	}
-	q := reuse.Question{Pod: pod, From: view.Around(o.Next, nodes), Slots: o.within, Tie: o.Tie}
+	q := reuse.Question{Pod: pod, Order: p.order(), From: view.Around(o.Next, nodes), Slots: o.within, Tie: o.Tie}
 	if limit := p.limit(nodes, o); limit < nodes {
 		q.Limit = limit
 	}
@@ -132,8 +132,8 @@ func (p *Plan) kept(pod *v1.Pod, o Options, nodes int) (a *Attempt, x reuse.Answ
 	return a, x, ok && (x.Slot >= 0 || a == nil && volumes.Ignores(pod))
 }
 
-// answer writes the engine's answer into the decision.
-func (p *Plan) answer(d *Decision, pod *v1.Pod, o Options, x *reuse.Answer) {
+// answer writes the engine's answer into the decision. a is the attempt of the pod; nil when the pod was not prepared.
+func (p *Plan) answer(d *Decision, a *Attempt, pod *v1.Pod, o Options, x *reuse.Answer) {
 	d.Feasible, d.Slot, d.Total = x.Feasible, x.Slot, x.Total
 	if d.Evaluated = x.Examined; d.Evaluated == 0 {
 		d.Evaluated = d.Nodes
@@ -144,11 +144,16 @@ func (p *Plan) answer(d *Decision, pod *v1.Pod, o Options, x *reuse.Answer) {
 	}
 	if d.Slot >= 0 {
 		d.Node = p.cluster.Node(d.Slot).Name
-		d.Volumes = p.bindings(pod, d.Slot, x.Statics)
+		if !volumes.Ignores(pod) {
+			if a == nil {
+				a = p.binders(pod, x.Statics)
+			}
+			d.Volumes = a.Volumes(d.Slot)
+		}
 		d.Devices = devicesOn(d.Slot, x.Predicates)
 		return
 	}
-	d.Failure = p.known(d.Nodes, pod, x)
+	d.Failure = p.refuse(d.Nodes, pod, x)
 	p.failure, p.failed = d.Failure, nil
 	p.refusal = refusal{pod, o.within, x.Predicates, x.VerdictKey, p.version()}
 }
@@ -188,12 +193,9 @@ func tie(o Options) func([]int) int {
 	return func(tied []int) int { return o.Tie(len(tied)) }
 }
 
-// bindings returns what has to happen to the claims of a pod that goes to a slot. shared are predicates of pods that share work: those
-// that know about claims are prepared again, because each of these pods has claims of its own.
-func (p *Plan) bindings(pod *v1.Pod, slot int, shared []filter.Predicate) volumes.Decision {
-	if volumes.Ignores(pod) {
-		return volumes.Decision{}
-	}
+// binders returns the part of a pod's attempt that knows about claims. shared are the predicates of pods that share work. Those that know
+// about claims are prepared again, because each of these pods has claims of its own.
+func (p *Plan) binders(pod *v1.Pod, shared []filter.Predicate) *Attempt {
 	a := &Attempt{plan: p, pod: pod}
 	for k, s := range shared {
 		if _, ok := s.(binder); !ok {
@@ -203,19 +205,23 @@ func (p *Plan) bindings(pod *v1.Pod, slot int, shared []filter.Predicate) volume
 			a.Predicates = append(a.Predicates, f.Predicate)
 		}
 	}
-	return a.Volumes(slot)
+	return a
 }
 
-// known returns the failure of an answer. Pods that get the same answer get copies of one failure, which share their lists.
-func (p *Plan) known(nodes int, pod *v1.Pod, x *reuse.Answer) *Failure {
-	if x.Memo != nil {
-		if f, ok := (*x.Memo).(Failure); ok {
-			return &f
-		}
+// maxRefused limits the failures that a plan keeps.
+const maxRefused = 1 << 11
+
+// refuse returns the failure of an answer. Pods that get the same answer get copies of one failure, which share their lists.
+func (p *Plan) refuse(nodes int, pod *v1.Pod, x *reuse.Answer) *Failure {
+	if now := p.log.Version(); now != p.refusedAt || len(p.refused) == maxRefused {
+		p.refused, p.refusedAt = map[*filter.Histogram]Failure{}, now
+	}
+	if f, known := p.refused[x.Rejected]; known {
+		return &f
 	}
 	f := (&Attempt{plan: p, pod: pod, Predicates: x.Predicates}).failure(nodes, x.Rejected)
-	if x.Memo != nil {
-		*x.Memo = *f
+	if x.Kept {
+		p.refused[x.Rejected] = *f
 	}
 	return f
 }

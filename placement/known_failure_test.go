@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -34,4 +35,12 @@ func TestKnownFailures(t *testing.T) {
 	}
 	require.NoError(t, s.Set(testkit.Node("n3").Capacity("cpu=1").Obj()))
 	require.Equal(t, "0/3 nodes are available: 3 Insufficient cpu.", p.Decide(testkit.Pod("web").Request("cpu=3").Obj(), Options{}).Failure.Text())
+	require.Len(t, p.refused, 1, "those of before are gone")
+	for len(p.refused) < maxRefused {
+		p.refused[&filter.Histogram{}] = Failure{}
+	}
+	for range 2 { // the first answer of its kind with its lists, and a later one
+		require.NotNil(t, p.Decide(testkit.Pod("web").Request("cpu=4").Obj(), Options{}).Failure)
+	}
+	require.Len(t, p.refused, 1, "there is a limit")
 }

@@ -29,10 +29,12 @@ type Plan struct {
 	preempter  *preempter  // made by the first question about preemption
 	unadmitted unadmitted
 
-	verdicts []filter.Rejection // memory of decisions that found a node
-	failure  *Failure           // the latest
-	failed   *Attempt           // behind that failure; nil: Failed makes the attempt of refusal
-	refusal  refusal
+	verdicts  []filter.Rejection // memory of decisions that found a node
+	failure   *Failure           // the latest
+	failed    *Attempt           // behind that failure; nil: Failed makes the attempt of refusal
+	refusal   refusal
+	refused   map[*filter.Histogram]Failure // by the rejections that the engine keeps
+	refusedAt uint64                        // version of the cluster that refused is of
 }
 
 // New returns a plan over a cluster, which must not be nil. The error is that of [Profile.Validate].
@@ -43,7 +45,7 @@ func New(c Cluster, profile Profile) (*Plan, error) {
 	p := &Plan{cluster: c, profile: profile.over(c)}
 	if log, ok := c.(reuse.Log); ok {
 		p.log = log
-		p.engine = reuse.New(log, p.order, p.profile.units(c))
+		p.engine = reuse.New(log, p.profile.units(c))
 	}
 	return p, nil
 }

@@ -352,7 +352,7 @@ func used(p *Plan, pod *v1.Pod) bool {
 	if p.engine == nil {
 		return false
 	}
-	_, ok := p.engine.Decide(&reuse.Question{Pod: pod})
+	_, ok := p.engine.Decide(&reuse.Question{Pod: pod, Order: p.order()})
 	return ok
 }
 

@@ -53,13 +53,13 @@ const maxAnswers = 1 << 16
 func (t *statics) classifyAll(e *Engine) {
 	columns, n, ok := t.columns(e.log)
 	if !ok {
-		for _, i := range e.order() {
+		for _, i := range e.scan {
 			t.classify(i)
 		}
 		return
 	}
 	known := make([]int32, n) // by combination: the class of the nodes, and 1 more; 0: none yet
-	for _, i := range e.order() {
+	for _, i := range e.scan {
 		at := int32(0)
 		for k := range columns {
 			c := &columns[k]

@@ -58,7 +58,7 @@ func TestColumns(t *testing.T) {
 		require.False(t, ok, "a log without classes")
 		_, _, ok = x.columns(unclassed{f.s})
 		require.Equal(t, len(c.answers) == 0, ok, "a log that has no classes of these reads")
-		x.classifyAll(&Engine{log: f.s, order: f.order})
+		x.classifyAll(&Engine{log: f.s, scan: f.order()})
 		for i := range f.s.Len() {
 			require.Equal(t, x.raws(i), x.raw[x.class[i]], "slot %d", i)
 		}
@@ -139,9 +139,9 @@ func TestManyAnswers(t *testing.T) {
 		f.plugins = append(f.plugins, Plugin{Name: fmt.Sprint("pools ", k), Group: Statics, Filter: -1, Score: k, Weight: 1, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst },
 			Scorer: func(p *v1.Pod) (Scorer, error) { return readPools{pools{f.plugin("pools", p)}}, nil }})
 	}
-	e := New(f.s, f.order, f.plugins)
+	e := New(f.s, f.plugins)
 	for range 3 {
-		q := Question{Pod: f.pod()}
+		q := Question{Pod: f.pod(), Order: f.order()}
 		want, _, _ := f.plain(&q)
 		got, ok := e.Decide(&q)
 		require.True(t, ok)

@@ -61,10 +61,9 @@ func (n *news) events() (blocks [][]cluster.Event, known bool) {
 // ranks returns the place in scan order of each slot.
 func (e *Engine) ranks() []int32 {
 	if !e.inOrder() || len(e.ranked) != e.log.Len() {
-		order := e.order()
-		e.ranked, e.of = make([]int32, e.log.Len()), order
+		e.ranked, e.rankedOf = make([]int32, e.log.Len()), e.scan
 		e.orders++
-		for k, i := range order {
+		for k, i := range e.scan {
 			e.ranked[i] = int32(k)
 		}
 	}
@@ -73,6 +72,5 @@ func (e *Engine) ranks() []int32 {
 
 // inOrder reports whether the scan order is the order that the ranks were made of.
 func (e *Engine) inOrder() bool {
-	order := e.order()
-	return len(e.of) == len(order) && (len(order) == 0 || &e.of[0] == &order[0])
+	return len(e.rankedOf) == len(e.scan) && (len(e.scan) == 0 || &e.rankedOf[0] == &e.scan[0])
 }

@@ -134,7 +134,7 @@ func (s *podKind) scan(pod *v1.Pod) bool {
 			return s.search(&a, filter, t)
 		}
 	}
-	for rank, i := range e.order() {
+	for rank, i := range e.scan {
 		g := s.groupOf(int32(i))
 		if s.verdict(g).Verdict != 0 {
 			continue

@@ -30,7 +30,6 @@ type Log interface {
 // Engine keeps work for one profile over one cluster.
 type Engine struct {
 	log        Log
-	order      func() []int
 	plugins    []Plugin
 	filters    []int // plugin by place in the profile's list
 	scores     []int
@@ -46,7 +45,7 @@ type Engine struct {
 	kinds       map[string]*podKind
 	sharedKinds map[string]*podKind
 	layouts     map[string]*layout
-	failures    map[string]*failure // answers without a node, by key of pods
+	failures    map[string]Answer // without a node, by key of pods
 	rows        map[string]*rows
 	statics     map[string]*statics
 	partitions  map[string]*partition
@@ -63,10 +62,11 @@ type Engine struct {
 	keyers       []int               // plugins whose Counting is a PodKeyer
 	epochs       []uint64            // by plugin, of a PodKeyer
 
-	ranked []int32 // place in scan order by slot
-	of     []int   // the scan order that ranked was made of
-	orders int     // how many scan orders there were
-	span   int     // nodes of a span
+	scan     []int   // the slots of all nodes in scan order
+	ranked   []int32 // place in scan order by slot
+	rankedOf []int   // the scan order that ranked was made of
+	orders   int     // how many scan orders there were
+	span     int     // nodes of a span
 
 	answers int // how many there were, in a build that checks the invariants
 
@@ -91,11 +91,9 @@ type buffers struct {
 }
 
 // New returns an engine for a profile of these plugins; nil when nothing can be kept for the profile, because a plugin is of
-// group Never or two filters are of group Rows. order returns the slots of all nodes in scan order, as another slice after a
-// change of nodes.
-func New(log Log, order func() []int, plugins []Plugin) *Engine {
-	e := &Engine{log: log, order: order, plugins: plugins, pastPods: map[string]int{}, pastRows: map[string]struct{}{}, pastStatics: map[string]struct{}{}, unsigned: map[string]struct{}{}, span: spanNodes}
-	e.failures = map[string]*failure{}
+// group Never or two filters are of group Rows.
+func New(log Log, plugins []Plugin) *Engine {
+	e := &Engine{log: log, plugins: plugins, pastPods: map[string]int{}, pastRows: map[string]struct{}{}, pastStatics: map[string]struct{}{}, failures: map[string]Answer{}, unsigned: map[string]struct{}{}, span: spanNodes}
 	e.collect = func(block []cluster.Event) { e.buffers.blocks = append(e.buffers.blocks, block) }
 	names := map[string]bool{}
 	first := func(name string) bool {
@@ -177,11 +175,12 @@ func (e *Engine) Decide(q *Question) (Answer, bool) {
 			return Answer{}, false
 		}
 	}
+	e.scan = q.Order
 	e.watch()
 	if !e.podKey(q.Pod) {
 		return Answer{}, false
 	}
-	if answer, known := e.failed(); known {
+	if answer, known := e.failures[string(e.buffers.key)]; known {
 		return answer, len(q.Without) == 0 && q.Slots == nil
 	}
 	s := e.kindOf(q.Pod, len(q.Slots))

@@ -17,13 +17,11 @@ import (
 // warm returns an engine over six nodes that has decided three times about a pod of app a. A pod of that app runs on n0.
 func warm(t *testing.T) (*Engine, *cluster.Snapshot, func(feasible int) string) {
 	c := calls{}
-	e, s, _ := simpleOf(t, 6, c)
+	e, s, decide := simpleOf(t, 6, c)
 	require.NoError(t, s.Set(testkit.Pod("r").Labels("app=a").Request("cpu=1").On("n0").Obj()))
 	ask := func(feasible int) string {
 		c.take()
-		got, ok := e.Decide(&Question{Pod: simplePod("a", "1")})
-		require.True(t, ok)
-		require.Equal(t, feasible, got.Feasible)
+		require.Equal(t, feasible, decide(simplePod("a", "1")).Feasible)
 		asks := c.take()
 		require.NoError(t, e.valid())
 		return asks

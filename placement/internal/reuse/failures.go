@@ -8,22 +8,7 @@ import (
 	"github.com/podberth/podberth/filter"
 )
 
-// failure is an answer without a node. It holds until the log has another event.
-type failure struct {
-	answer Answer
-	memo   any
-}
-
-// failed returns the failure of the pods whose key is in the engine's buffers.
-func (e *Engine) failed() (Answer, bool) {
-	x, known := e.failures[string(e.buffers.key)]
-	if !known {
-		return Answer{}, false
-	}
-	return x.answer, true
-}
-
-// fail keeps the answer, which has no node, for later pods like the pod that is asked about. The first such pod
+// fail keeps the answer, which has no node, for later pods like the pod that is asked about, until the log has another event. The first such pod
 // gets no VerdictKey: most pods never come back.
 func (s *podKind) fail(answer *Answer) {
 	key := s.verdictKey()
@@ -34,11 +19,10 @@ func (s *podKind) fail(answer *Answer) {
 	if len(failures) >= maxKinds {
 		clear(failures)
 	}
-	x := &failure{}
-	answer.Memo = &x.memo
-	x.answer = *answer
-	x.answer.VerdictKey = key
-	failures[key.Pods] = x
+	answer.Kept = true
+	again := *answer
+	again.VerdictKey = key
+	failures[key.Pods] = again
 	if !s.shared {
 		answer.VerdictKey = key
 	}

@@ -28,9 +28,9 @@ func TestNew(t *testing.T) {
 		{"a filter and a score over rows", []Plugin{{Group: Rows, Filter: 0, Score: -1}, {Group: Rows, Filter: -1, Score: 0}}, true},
 		{"two scores over rows", []Plugin{{Group: Rows, Filter: -1, Score: 1}, {Group: Rows, Filter: -1, Score: 0}}, true},
 	}, func(t *testing.T, c test) {
-		require.Equal(t, c.serves, New(s, func() []int { return nil }, c.plugins) != nil)
+		require.Equal(t, c.serves, New(s, c.plugins) != nil)
 	})
-	e := New(s, func() []int { return nil }, []Plugin{{Group: Rows, Filter: 2, Score: -1}, {Group: Statics, Filter: -1, Score: 1}})
+	e := New(s, []Plugin{{Group: Rows, Filter: 2, Score: -1}, {Group: Statics, Filter: -1, Score: 1}})
 	require.Equal(t, []int{-1, -1, 0}, e.filters)
 	require.Equal(t, []int{-1, 1}, e.scores)
 }
@@ -43,7 +43,7 @@ func TestKeysOnce(t *testing.T) {
 		return func(dst []byte, _ *v1.Pod) []byte { return append(dst, text...) }
 	}
 	skips := func(*v1.Pod) bool { return true }
-	e := New(s, func() []int { return nil }, []Plugin{
+	e := New(s, []Plugin{
 		{Group: Statics, Filter: 0, Score: -1, AppendKey: letter("a"), KeyName: "a"},
 		{Group: Statics, Filter: 1, Score: -1, AppendKey: letter("A"), KeyName: "a"},
 		{Group: Statics, Filter: 2, Score: -1, AppendKey: letter("b")},
@@ -78,9 +78,9 @@ func simpleOf(t *testing.T, nodes int, c calls) (*Engine, *cluster.Snapshot, fun
 	}
 	s, err := cluster.New(objects)
 	require.NoError(t, err)
-	e := New(s, func() []int { return order }, c.plugins(s))
+	e := New(s, c.plugins(s))
 	return e, s, func(pod *v1.Pod) Answer {
-		a, ok := e.Decide(&Question{Pod: pod})
+		a, ok := e.Decide(&Question{Pod: pod, Order: order})
 		require.True(t, ok)
 		return a
 	}
@@ -142,10 +142,10 @@ func TestAllocations(t *testing.T) {
 		want     float64
 	}
 	testkit.Run(t, []test{
-		{"the best node", Question{Pod: pod}, 0},
-		{"one of the best", Question{Pod: pod, Tie: tie}, 0},
-		{"some are left out", Question{Pod: pod, Without: map[int]bool{0: true, 1: true}, Tie: first}, 0},
-		{"in order", Question{Pod: pod, From: 2, Limit: 5, Tie: tie}, 1}, // the function that returns scores
+		{"the best node", Question{Pod: pod, Order: e.scan}, 0},
+		{"one of the best", Question{Pod: pod, Order: e.scan, Tie: tie}, 0},
+		{"some are left out", Question{Pod: pod, Order: e.scan, Without: map[int]bool{0: true, 1: true}, Tie: first}, 0},
+		{"in order", Question{Pod: pod, Order: e.scan, From: 2, Limit: 5, Tie: tie}, 1}, // the function that returns scores
 	}, func(t *testing.T, c test) {
 		ask := func() {
 			if _, ok := e.Decide(&c.question); !ok {
@@ -201,7 +201,7 @@ func TestUnsigned(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n").Obj()}})
 	require.NoError(t, err)
 	none := func(dst []byte, _ *v1.Pod) []byte { return dst }
-	e := New(s, func() []int { return []int{0} }, []Plugin{
+	e := New(s, []Plugin{
 		{Name: "b", Group: Statics, Filter: 0, Score: -1, AppendKey: none, Predicate: func(p *v1.Pod) (filter.Predicate, bool) {
 			if p.Name != "b" {
 				return nil, true
@@ -216,7 +216,7 @@ func TestUnsigned(t *testing.T) {
 		}},
 	})
 	for name, want := range map[string]bool{"c": true, "a": false, "b": false} {
-		_, ok := e.Decide(&Question{Pod: testkit.Pod(name).Obj()})
+		_, ok := e.Decide(&Question{Pod: testkit.Pod(name).Obj(), Order: []int{0}})
 		require.Equal(t, want, ok, name)
 	}
 	require.Equal(t, []string{"a", "b"}, e.Unsigned())
@@ -243,10 +243,10 @@ func TestFailuresAreLimited(t *testing.T) {
 	for _, c := range []struct{ known, want int }{{maxKinds - 1, maxKinds}, {maxKinds, 1}} {
 		clear(e.failures)
 		for k := range c.known {
-			e.failures[fmt.Sprint(k)] = &failure{}
+			e.failures[fmt.Sprint(k)] = Answer{}
 		}
 		got := decide(simplePod("a", fmt.Sprint(90+c.known-maxKinds)))
-		require.NotNil(t, got.Memo)
+		require.True(t, got.Kept)
 		require.Len(t, e.failures, c.want)
 	}
 	require.NoError(t, s.Set(testkit.Pod("r").Request("cpu=1").On("n0").Obj()))

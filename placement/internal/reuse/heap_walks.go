@@ -35,7 +35,7 @@ func (s *podKind) leaveOut(without map[int]bool, groups []candidate) {
 
 // amongTied lets the question choose among the nodes of the largest total, in scan order.
 func (s *podKind) amongTied(q *Question, groups []candidate, scores []int64, best Answer) int {
-	order, b := s.engine.order(), &s.engine.buffers
+	order, b := s.engine.scan, &s.engine.buffers
 	b.tied = append(b.tied[:0], make([]uint64, len(order)/64+1)...)
 	n := 0
 	for k := range groups {

@@ -123,7 +123,7 @@ func TestMaxClasses(t *testing.T) {
 		for k := range order {
 			order[k] = k
 		}
-		e := &Engine{log: s, order: func() []int { return order }, nodes: objects.Nodes, partitions: map[string]*partition{}}
+		e := &Engine{log: s, scan: order, nodes: objects.Nodes, partitions: map[string]*partition{}}
 		p := e.partitionOf([]string{"label:grade"})
 		require.Equal(t, n <= maxClasses, p != nil, "%d classes", n)
 		if p == nil { // nothing is noted of the many classes: when they are fewer, the partition serves

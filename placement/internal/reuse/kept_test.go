@@ -214,7 +214,7 @@ func TestKept(t *testing.T) {
 		return order
 	}
 	c := calls{}
-	e := New(s, inOrder, c.plugins(s))
+	e := New(s, c.plugins(s))
 	require.Equal(t, "open 1", c.take())
 	pod := func(app, cpu string) *v1.Pod {
 		return testkit.Pod("p").Labels("app=" + app).Request("cpu=" + cpu).NodeSelector("pool=x").Obj()
@@ -224,7 +224,7 @@ func TestKept(t *testing.T) {
 	}
 	decide := func(p *v1.Pod, feasible int) func() {
 		return func() {
-			got, ok := e.Decide(&Question{Pod: p})
+			got, ok := e.Decide(&Question{Pod: p, Order: inOrder()})
 			require.True(t, ok)
 			require.Equal(t, feasible, got.Feasible)
 		}
@@ -301,11 +301,11 @@ func TestLimits(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n").Capacity("cpu=8,pods=9").Label("pool", "x").Obj()}})
 	require.NoError(t, err)
 	order := []int{0}
-	e := New(s, func() []int { return order }, calls{}.plugins(s))
+	e := New(s, calls{}.plugins(s))
 	most, shared := 0, 0
 	for k := range maxKinds + 2 {
 		for range 2 {
-			got, ok := e.Decide(&Question{Pod: testkit.Pod("p").Labels(fmt.Sprint("app=", k)).Request("cpu=1").NodeSelector("pool=x").Obj()})
+			got, ok := e.Decide(&Question{Pod: testkit.Pod("p").Labels(fmt.Sprint("app=", k)).Request("cpu=1").NodeSelector("pool=x").Obj(), Order: order})
 			require.True(t, ok)
 			require.Equal(t, 1, got.Feasible)
 			most, shared = max(most, len(e.kinds)), max(shared, len(e.sharedKinds))
@@ -314,7 +314,7 @@ func TestLimits(t *testing.T) {
 	require.Equal(t, maxKinds, most)
 	require.LessOrEqual(t, shared, maxKinds)
 	for k := range maxKinds + 2 {
-		_, ok := e.Decide(&Question{Pod: testkit.Pod("p").Labels(fmt.Sprint("app=once-", k)).Request("cpu=1").NodeSelector("pool=x").Obj()})
+		_, ok := e.Decide(&Question{Pod: testkit.Pod("p").Labels(fmt.Sprint("app=once-", k)).Request("cpu=1").NodeSelector("pool=x").Obj(), Order: order})
 		require.True(t, ok)
 		shared = max(shared, len(e.sharedKinds))
 	}
@@ -338,11 +338,11 @@ func TestLayoutsAreShared(t *testing.T) {
 	s, err := cluster.New(objects)
 	require.NoError(t, err)
 	order := []int{0, 1, 2, 3, 4, 5}
-	e := New(s, func() []int { return order }, calls{}.plugins(s))
+	e := New(s, calls{}.plugins(s))
 	for k, cpu := range []string{"1", "2", "3"} {
 		for app := range 10 {
 			for range 3 {
-				got, ok := e.Decide(&Question{Pod: testkit.Pod("p").Labels(fmt.Sprint("app=", app)).Request("cpu=" + cpu).NodeSelector("pool=x").Obj()})
+				got, ok := e.Decide(&Question{Pod: testkit.Pod("p").Labels(fmt.Sprint("app=", app)).Request("cpu=" + cpu).NodeSelector("pool=x").Obj(), Order: order})
 				require.True(t, ok)
 				require.Equal(t, 6, got.Feasible)
 			}

@@ -91,7 +91,7 @@ func (e *Engine) newLayout(s *podKind, bare *layout) *layout {
 		l.of = none(nil, e.log.Len())
 		known := make([]int32, len(s.static.verdict)) // by class: a group, and 1 more
 		divided := false                              // states divide the nodes of a class
-		for _, i := range e.order() {
+		for _, i := range e.scan {
 			class := s.static.class[i]
 			g := known[class] - 1
 			if g < 0 || divided {
@@ -167,7 +167,7 @@ func (l *layout) refill(e *Engine) {
 		x := &l.list[g]
 		x.heap, x.rejects = x.heap[:0], x.rejects[:0]
 	}
-	for _, i := range e.order() {
+	for _, i := range e.scan {
 		x := &l.list[l.of[i]]
 		if key := l.rows.keys[i]; heap.Fits(key) {
 			if cap(x.heap) < int(x.size) {

@@ -32,14 +32,15 @@ type local struct {
 // Kinds returns how many kinds of pods there are.
 func (l *Locals) Kinds() int { return len(l.kinds) }
 
-// Add adds a pod and returns the number of its kind, which is below Kinds. It reports false when the answers about the pod follow from more
+// Add adds a pod, over the nodes in this scan order, and returns the number of its kind, which is below Kinds. It reports false when the answers about the pod follow from more
 // than that, or when the engine does not serve the pod.
-func (l *Locals) Add(e *Engine, pod *v1.Pod) (kind int, ok bool) {
+func (l *Locals) Add(e *Engine, order []int, pod *v1.Pod) (kind int, ok bool) {
 	for _, skips := range e.skips {
 		if !skips(pod) {
 			return 0, false
 		}
 	}
+	e.scan = order
 	e.watch()
 	if !e.podKey(pod) {
 		return 0, false

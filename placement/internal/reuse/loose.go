@@ -119,7 +119,7 @@ func (p *partition) follow(e *Engine) bool {
 	if !ok || len(reps) > maxClasses {
 		return false
 	}
-	slots := e.order()
+	slots := e.scan
 	n := e.catchUp(&p.cursor)
 	if p.known {
 		slots = nil

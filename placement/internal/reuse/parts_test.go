@@ -86,7 +86,7 @@ func TestMoveToTheSameGroup(t *testing.T) {
 
 // Pods whose requests were asked about before share the answers about rows only with pods of the same requests.
 func TestPartKeys(t *testing.T) {
-	e := New(nobody{}, func() []int { return nil }, nil)
+	e := New(nobody{}, nil)
 	first, heaps := e.sharedKey(nil, compiled{}, false)
 	require.False(t, heaps)
 	second, heaps := e.sharedKey(nil, compiled{}, false)
@@ -139,7 +139,7 @@ func TestRefillAllocatesOnce(t *testing.T) {
 	for i := range order {
 		order[i], l.rows.keys[i] = i, int64(i)
 	}
-	e := &Engine{order: func() []int { return order }}
+	e := &Engine{scan: order}
 	require.EqualValues(t, 1, testing.AllocsPerRun(5, func() {
 		l.list[0].heap = nil
 		l.refill(e)

@@ -9,6 +9,8 @@ import (
 // Question is a pod, and what its answer depends on beside the cluster.
 type Question struct {
 	Pod *v1.Pod
+	// Order has the slots of all nodes in scan order. It is another slice after a change of nodes.
+	Order []int
 	// From is the place in scan order where the search begins. Limit is the number of feasible nodes that ends the search; 0: every node
 	// is examined.
 	From, Limit int
@@ -39,10 +41,9 @@ type Answer struct {
 	// Statics are the predicates of group Statics, by place in the profile; nil for a plugin that skips the pod. They may be those of
 	// another pod with the same keys. Statics are set when there is a node.
 	Statics []filter.Predicate
-	// VerdictKey and Memo are set when there is no node. Memo is a cell where the caller stores the failure that it makes of the
-	// answer. Pods of equal VerdictKey get the same cell, which is empty at first. nil: there is no cell.
+	// VerdictKey and Kept are set when there is no node. Kept means that pods like this one get the same Rejected until the next event.
 	VerdictKey VerdictKey
-	Memo       *any
+	Kept       bool
 }
 
 // VerdictKey is equal for pods that get equal verdicts. While State is the same, the verdict about a node, with all of its pods or without some,

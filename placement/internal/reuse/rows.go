@@ -130,7 +130,7 @@ func (e *Engine) rowsOf(pod *v1.Pod) *rows {
 		return nil
 	}
 	w.keys, w.reject = make([]int64, e.log.Len()), make([]resources.Verdict, e.log.Len())
-	for _, i := range e.order() {
+	for _, i := range e.scan {
 		w.judge(i)
 	}
 	if w.broken {
@@ -157,7 +157,7 @@ func (w *rows) follow(e *Engine) bool {
 		if w.reads {
 			a, ok := e.rowPluginsOf(w.pod)
 			if w.rowPlugins, w.broken = a, !ok; ok {
-				for _, i := range e.order() {
+				for _, i := range e.scan {
 					w.judge(i)
 				}
 			}
@@ -180,7 +180,7 @@ func (w *rows) follow(e *Engine) bool {
 		}
 	}
 	if !known {
-		for _, i := range e.order() {
+		for _, i := range e.scan {
 			w.judge(i)
 		}
 	}

@@ -10,7 +10,7 @@ type tree struct {
 }
 
 func newTree(e *Engine, l *layout) *tree {
-	t := &tree{Tree: boxes.New(e.log, e.ranks(), e.order(), l.of)}
+	t := &tree{Tree: boxes.New(e.log, e.ranks(), e.scan, l.of)}
 	t.cursor = e.now()
 	return t
 }

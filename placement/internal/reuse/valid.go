@@ -65,7 +65,7 @@ func (c *checker) want(ok bool, invariant, format string, args ...any) {
 
 // statics asks the plugins about every node again.
 func (c *checker) statics(x *statics) {
-	for _, i := range c.engine.order() {
+	for _, i := range c.engine.scan {
 		class := x.class[i]
 		c.want(x.verdict[class] == x.first(i), "I2", "verdict about slot %d", i)
 		c.want(slices.Equal(x.raw[class], x.raws(i)), "I2", "scores of slot %d", i)
@@ -219,7 +219,7 @@ func (c *checker) podKind(s *podKind) {
 		group[sign] = g
 	}
 	within := make([]int32, len(l.list))
-	for _, i := range c.engine.order() {
+	for _, i := range c.engine.scan {
 		var sign []int32
 		for k := range s.counted {
 			sign = s.counted[k].state.AppendDomains(sign, i)
@@ -273,7 +273,7 @@ func (c *checker) states(s *podKind) {
 		}
 		again := x.compiled.Count()
 		if p, q := x.state.Filter(), again.Filter(); p != nil {
-			for _, i := range c.engine.order() {
+			for _, i := range c.engine.scan {
 				c.want(p.Check(i) == q.Check(i), "I10", "verdict of state %d about slot %d", k, i)
 			}
 		}

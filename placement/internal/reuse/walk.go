@@ -40,7 +40,7 @@ func (s *podKind) firstFeasible(q *Question) (Answer, bool) {
 	}
 	order := q.Slots
 	if order == nil {
-		order = e.order()
+		order = e.scan
 	}
 	w := walk{s: s, rowScore: rowScore, fails: fails, without: q.Without, groups: s.candidates(), tie: q.Tie != nil, found: e.buffers.foundNodes[:0], spans: s.spansOf(q, order), limit: q.Limit}
 	if w.limit <= 0 {
