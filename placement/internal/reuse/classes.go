@@ -1,108 +1,119 @@
 package reuse
 
 import (
-	"github.com/podberth/podberth/filter"
+	"maps"
+	"slices"
+
+	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/placement/internal/intern"
 )
 
-// nodePlugin is a predicate or a scorer of group Statics.
-type nodePlugin struct {
-	filter filter.Predicate // nil: a scorer
-	scorer Scorer
-	signed Signed // nil: reader
-	reader reader
+// classes divide the nodes so that plugins of group Statics say the same about the nodes of a class. Where the log can tell, and there are few
+// classes, nodes of a class are equal in everything that the plugins read: all pods whose plugins read the same share these classes, and one
+// node of each is asked about each pod. Otherwise each node is asked, and nodes of a class have the same answers.
+type classes struct {
+	name    string // of the reads; "": by answers
+	reads   []string
+	cursor  cursor
+	dropped bool         // there are too many
+	of      []int32      // by slot; -1: a free slot
+	reps    []int32      // by class: one of its slots; -1: it has no node
+	answers intern.Lists // of the classes by answers
 }
 
-// describe finds how the answers of x depend on a node. It reports false when x does not say so.
-func (a *nodePlugin) describe(x any) bool {
-	a.reader, _ = x.(reader)
-	a.signed, _ = x.(Signed)
-	return a.reader != nil || a.signed != nil
-}
+// maxClasses limits the classes by reads: a decision takes a step for each.
+const maxClasses = 1 << 8
 
-// appendAnswer appends integers that determine the answer about a slot. A signature has its length behind it, because it may have
-// another length for every slot.
-func (a *nodePlugin) appendAnswer(dst []int32, i int) []int32 {
-	switch {
-	case a.signed != nil:
-		n := len(dst)
-		dst = a.signed.AppendSignature(dst, i)
-		return append(dst, int32(len(dst)-n))
-	case a.filter != nil:
-		return append(dst, int32(a.filter.Check(i)))
-	}
-	raw := a.scorer.Raw(i)
-	return append(dst, int32(raw), int32(raw>>32))
-}
-
-// classes is a log that divides its nodes by what is read of them.
-type classes interface {
+// classifier is a log that divides its nodes by what is read of them.
+type classifier interface {
 	Classes(reads []string) (ids, reps []int32, ok bool)
 }
 
-// column has what a predicate or scorer answers about each class of nodes.
-type column struct {
-	ids     []int32 // class by slot
-	answers []int32 // by class: the number of the answer, times a factor
-}
-
-// maxAnswers limits the table of all combinations of answers.
-const maxAnswers = 1 << 16
-
-// classifyAll finds the class of every node. Where the log has classes it asks once for each of them.
-func (t *statics) classifyAll(e *Engine) {
-	columns, n, ok := t.columns(e.log)
-	if !ok {
-		for _, i := range e.scan {
-			t.classify(i)
+// classesOf returns the classes for statics whose plugins are prepared.
+func (e *Engine) classesOf(t *statics) *classes {
+	c := &classes{cursor: e.now(), of: none(nil, e.log.Len())}
+	if reads, ok := t.reads(); ok {
+		name := string(key.Texts(nil, reads))
+		if known := e.classes[name]; known != nil && known.follow(e) {
+			return known
 		}
-		return
+		if c.reads = reads; c.byReads(e, e.scan) {
+			c.name, e.classes[name] = name, c
+			return c
+		}
 	}
-	known := make([]int32, n) // by combination: the class of the nodes, and 1 more; 0: none yet
 	for _, i := range e.scan {
-		at := int32(0)
-		for k := range columns {
-			c := &columns[k]
-			at += c.answers[c.ids[i]]
-		}
-		if known[at] == 0 {
-			t.classify(i)
-			known[at] = t.class[i] + 1
-		}
-		t.class[i] = known[at] - 1
+		c.byAnswers(t, i)
 	}
+	return c
 }
 
-// columns asks about one node of each class. n is the number of combinations. It reports false when the log does not have the classes, or when
-// there are too many combinations.
-func (t *statics) columns(log Log) (out []column, n int, ok bool) {
-	l, ok := log.(classes)
-	n = 1
+// byAnswers finds the class of a slot by what the plugins answer.
+func (c *classes) byAnswers(t *statics, i int) {
+	x := &c.answers
+	x.Next = x.Next[:0]
 	for k := range t.plugins {
-		if !ok || t.plugins[k].reader == nil {
-			return nil, 0, false
+		x.Next = t.plugins[k].appendAnswer(x.Next, i)
+	}
+	id, known := x.Number()
+	if !known {
+		c.reps = append(c.reps, int32(i))
+	}
+	c.of[i] = id
+}
+
+// byReads finds the classes of slots by what is read of them. The log may have numbered its classes in another way since the last call: a node
+// that did not change tells the present number of its class. byReads reports false when the log cannot tell or there are too many classes.
+func (c *classes) byReads(e *Engine, slots []int) bool {
+	l, ok := e.log.(classifier)
+	if !ok {
+		return false
+	}
+	ids, reps, ok := l.Classes(c.reads)
+	if !ok || len(reps) > maxClasses {
+		return false
+	}
+	for _, i := range slots {
+		c.of[i] = -1
+	}
+	class := make(map[int32]int32, len(reps)) // by number in the log
+	for k, slot := range c.reps {
+		if slot >= 0 && c.of[slot] != int32(k) { // a class without nodes gets none any more
+			c.reps[k] = int32(slices.Index(c.of, int32(k)))
 		}
-		var c column
-		var reps []int32
-		if c.ids, reps, ok = l.Classes(t.plugins[k].reader.Reads(nil)); !ok {
-			return nil, 0, false
-		}
-		var numbers intern.Lists
-		c.answers = make([]int32, len(reps))
-		for class, slot := range reps {
-			if slot < 0 || log.Node(int(slot)) == nil {
-				continue
-			}
-			numbers.Next = t.plugins[k].appendAnswer(numbers.Next[:0], int(slot))
-			id, _ := numbers.Number()
-			c.answers[class] = id * int32(n)
-		}
-		if answers := numbers.Len(); answers > 1 {
-			if n *= answers; n > maxAnswers {
-				return nil, 0, false
-			}
-			out = append(out, c)
+		if slot = c.reps[k]; slot >= 0 {
+			class[ids[slot]] = int32(k)
 		}
 	}
-	return out, n, ok
+	for _, i := range slots {
+		if e.nodes[i] == nil {
+			continue
+		}
+		k, known := class[ids[i]]
+		if !known {
+			k = int32(len(c.reps))
+			class[ids[i]], c.reps = k, append(c.reps, int32(i))
+		}
+		c.of[i] = k
+	}
+	return len(c.reps) <= maxClasses
+}
+
+// follow finds the classes of the changed nodes. It drops the classes by reads, and reports false, when there are too many of them.
+func (c *classes) follow(e *Engine) bool {
+	n := e.catchUp(&c.cursor)
+	if c.dropped || len(n.nodes()) == 0 {
+		return !c.dropped
+	}
+	var slots []int
+	for _, slot := range n.nodes() {
+		slots = append(slots, int(slot))
+	}
+	if !c.byReads(e, slots) {
+		c.dropped = true
+		delete(e.classes, c.name)
+		maps.DeleteFunc(e.statics, func(_ string, t *statics) bool { return t.classes == c })
+		maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return l.classes == c })
+	}
+	return !c.dropped
 }

@@ -41,14 +41,13 @@ type Engine struct {
 
 	pastPods    map[string]int      // keys of pods: how many nodes were looked at for questions about few nodes
 	pastRows    map[string]struct{} // keys of rows
-	pastStatics map[string]struct{} // keys of statics
 	kinds       map[string]*podKind
 	sharedKinds map[string]*podKind
 	layouts     map[string]*layout
 	failures    map[string]Answer // without a node, by key of pods
 	rows        map[string]*rows
 	statics     map[string]*statics
-	partitions  map[string]*partition
+	classes     map[string]*classes // by what is read of the nodes
 
 	stateChanges uint64              // grows when states of a kind change or are made, and when states are forgotten
 	forgotAt     uint64              // stateChanges when states were forgotten last
@@ -93,7 +92,7 @@ type buffers struct {
 // New returns an engine for a profile of these plugins; nil when nothing can be kept for the profile, because a plugin is of
 // group Never or two filters are of group Rows.
 func New(log Log, plugins []Plugin) *Engine {
-	e := &Engine{log: log, plugins: plugins, pastPods: map[string]int{}, pastRows: map[string]struct{}{}, pastStatics: map[string]struct{}{}, failures: map[string]Answer{}, unsigned: map[string]struct{}{}, span: spanNodes}
+	e := &Engine{log: log, plugins: plugins, pastPods: map[string]int{}, pastRows: map[string]struct{}{}, failures: map[string]Answer{}, unsigned: map[string]struct{}{}, span: spanNodes}
 	e.collect = func(block []cluster.Event) { e.buffers.blocks = append(e.buffers.blocks, block) }
 	names := map[string]bool{}
 	first := func(name string) bool {

@@ -64,7 +64,7 @@ func (e *Engine) kindOf(pod *v1.Pod, few int) *podKind {
 	s := e.unshare(pod, key, c)
 	if s == nil {
 		s = &podKind{engine: e, pod: pod, madeFor: key, podKey: key, heaps: true}
-		s.build(c, nil)
+		s.build(c)
 	}
 	e.kinds[key] = s
 	return s.use(pod)
@@ -77,17 +77,14 @@ func (e *Engine) sharedKind(pod *v1.Pod, key string, bare bool) *podKind {
 	if !c.ok {
 		return nil
 	}
-	if s := e.looseKind(pod, key, c); s != nil {
-		return s.use(pod)
-	}
 	shared, heaps := e.sharedKey(pod, c, bare)
 	s, ok := e.sharedKinds[shared]
 	if !ok {
 		if len(e.sharedKinds) >= maxKinds {
-			e.forget()
+			e.forgetShared()
 		}
 		s = &podKind{engine: e, pod: pod, madeFor: key, heaps: heaps, shared: true}
-		s.build(c, nil)
+		s.build(c)
 		e.sharedKinds[shared] = s
 	}
 	s.served++

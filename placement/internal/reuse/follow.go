@@ -21,8 +21,11 @@ func (s *podKind) follow() bool {
 	if !s.usable {
 		return false
 	}
-	s.static.pod = s.pod // objects that an earlier pod names may be gone
-	if s.static.follow(e); !s.static.usable {
+	if !s.static.follow(e, s.pod) {
+		s.rebuild()
+		return s.usable
+	}
+	if !s.static.usable {
 		s.usable = false
 		return false
 	}

@@ -9,7 +9,7 @@ import (
 
 // forget drops everything except the memory of which pods were seen.
 func (e *Engine) forget() {
-	e.layouts, e.rows, e.statics, e.partitions = map[string]*layout{}, map[string]*rows{}, map[string]*statics{}, map[string]*partition{}
+	e.layouts, e.rows, e.statics, e.classes = map[string]*layout{}, map[string]*rows{}, map[string]*statics{}, map[string]*classes{}
 	e.changes, e.columns = nil, e.log.Schema().Len()
 	e.cursor, e.nodes = e.now(), e.nodes[:0]
 	for i := range e.log.Len() {
@@ -58,6 +58,13 @@ func (e *Engine) forgetStates() {
 func lasts(c Counting) bool {
 	_, ok := c.(interface{ Lasts() })
 	return ok
+}
+
+// forgetShared drops what pods that came once may have left. Kinds of their own keep what they use.
+func (e *Engine) forgetShared() {
+	clear(e.sharedKinds)
+	clear(e.statics)
+	maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return l.own })
 }
 
 // drop forgets what depends on the states of one plugin.

@@ -110,50 +110,58 @@ func TestKindState(t *testing.T) {
 	}
 }
 
-// A partition has at most 256 classes.
-func TestMaxClasses(t *testing.T) {
-	for _, n := range []int{maxClasses - 1, maxClasses, maxClasses + 1} {
-		var objects cluster.Objects
-		for k := range n {
-			objects.Nodes = append(objects.Nodes, testkit.Node(fmt.Sprint("n", k)).Label("grade", fmt.Sprint(k)).Obj())
-		}
-		s, err := cluster.New(objects)
-		require.NoError(t, err)
-		order := make([]int, n)
-		for k := range order {
-			order[k] = k
-		}
-		e := &Engine{log: s, scan: order, nodes: objects.Nodes, partitions: map[string]*partition{}}
-		p := e.partitionOf([]string{"label:grade"})
-		require.Equal(t, n <= maxClasses, p != nil, "%d classes", n)
-		if p == nil { // nothing is noted of the many classes: when they are fewer, the partition serves
-			for k, node := range objects.Nodes {
-				node = node.DeepCopy()
-				node.Labels["grade"] = "same"
-				require.NoError(t, s.Set(node))
-				e.nodes[k], e.changes = node, append(e.changes, int32(k))
-			}
-			p = e.partitionOf([]string{"label:grade"})
-			require.NotNil(t, p)
-			require.Len(t, p.reps, 1)
-			continue
-		}
-		require.Len(t, p.reps, n)
-		require.Same(t, p, e.partitionOf([]string{"label:grade"}))
-		node := objects.Nodes[0].DeepCopy() // gets a class of its own
-		node.Labels["grade"] = "again"
-		require.NoError(t, s.Set(node))
-		e.nodes[0], e.changes = node, append(e.changes, 0)
-		p = e.partitionOf([]string{"label:grade"})
-		require.Equal(t, n < maxClasses, p != nil, "a class without nodes stays a class")
-		if p != nil {
-			require.Len(t, p.reps, n+1)
-		}
+// A class is never given up. When changes of nodes have made too many, the classes are dropped, with what depends on them.
+func TestTooManyClasses(t *testing.T) {
+	var objects cluster.Objects
+	var order []int
+	for k := range 2 {
+		objects.Nodes = append(objects.Nodes, testkit.Node(fmt.Sprint("n", k)).Capacity("cpu=4,pods=9").Label("grade", "0").Obj())
+		order = append(order, k)
 	}
-	p := &partition{known: true, reps: make([]int32, maxClasses)}
-	require.True(t, p.follow(&Engine{}))
-	p.reps = append(p.reps, 0)
-	require.False(t, p.follow(&Engine{}))
+	s, err := cluster.New(objects)
+	require.NoError(t, err)
+	e := New(s, []Plugin{
+		{Group: Statics, Filter: -1, Score: 0, Weight: 1, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst },
+			Scorer: func(*v1.Pod) (Scorer, error) { return graded{s, "grade"}, nil }},
+		{Group: Rows, Filter: -1, Score: 1, AppendKey: func(dst []byte, p *v1.Pod) []byte { return append(dst, p.Name...) },
+			Scorer: func(*v1.Pod) (Scorer, error) { return rated{0}, nil }},
+	})
+	grade := func(n int) {
+		node := s.Node(0).DeepCopy()
+		node.Labels["grade"] = fmt.Sprint(n)
+		require.NoError(t, s.Set(node))
+	}
+	best := func(pod string) int64 {
+		got, ok := e.Decide(&Question{Pod: testkit.Pod(pod).Obj(), Order: order})
+		require.True(t, ok)
+		require.NoError(t, e.valid())
+		return got.Total
+	}
+	for range 3 {
+		require.Zero(t, best("a"))
+		require.Zero(t, best("b"))
+	}
+	require.Len(t, e.classes, 1)
+	require.Len(t, e.layouts, 3, "one without heaps, two with")
+	var before *classes
+	for _, before = range e.classes {
+	}
+	change := func(n int) {
+		grade(n%100 + 1)
+		require.EqualValues(t, n%100+1, best("a"))
+	}
+	for n := range maxClasses - 1 {
+		change(n)
+	}
+	require.Len(t, before.reps, maxClasses, "a class without nodes stays a class")
+	require.False(t, before.dropped)
+	change(maxClasses)
+	require.True(t, before.dropped)
+	require.Len(t, e.classes, 1)
+	for _, now := range e.classes {
+		require.Len(t, now.reps, 2)
+	}
+	require.EqualValues(t, maxClasses%100+1, best("b"), "the other kind with these statics has new ones too")
 }
 
 // What is read of a node says whether a change of the node matters to other nodes.

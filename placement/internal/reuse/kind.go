@@ -102,18 +102,15 @@ func (s *podKind) verdict(g *group) filter.Rejection {
 	return g.before
 }
 
-// build makes everything from the start, over these statics; nil: those of the pod.
-func (s *podKind) build(c compiled, t *statics) {
+// build makes everything from the start.
+func (s *podKind) build(c compiled) {
 	e := s.engine
 	*s = podKind{engine: e, pod: s.pod, madeFor: s.madeFor, podKey: s.podKey, heaps: s.heaps, shared: s.shared, served: s.served,
 		cursor: e.now()}
 	if !c.ok {
 		return
 	}
-	if t == nil {
-		t = e.staticsOf(s.pod)
-	}
-	if s.static = t; !t.usable {
+	if s.static = e.staticsOf(s.pod); !s.static.usable {
 		return
 	}
 	if s.heaps {
@@ -145,7 +142,7 @@ func (s *podKind) rebuild() {
 	if s.shared {
 		s.engine.buffers.key = c.appendKey(s.engine.buffers.key[:0]) // for its side effect: it notes which term sets match
 	}
-	s.build(c, nil)
+	s.build(c)
 }
 
 // assemble puts predicates and scorers together in profile order.

@@ -21,6 +21,8 @@ type layout struct {
 	shifts  bool     // a state is Shifting
 	storage bool     // storage objects matter to the pods
 	rows    *rows    // nil: the groups have no heaps
+	classes *classes
+	own     bool // for pods that tolerate and select the same, not for all with these classes
 
 	groups
 	reject []resources.Verdict // by slot: how its rows reject it, as counted in its group; 0: they do not, or it is in no group
@@ -34,19 +36,27 @@ type layout struct {
 
 // The first byte of a layout's key says what follows.
 const (
-	bareLayout  byte = iota // keys of statics, and states
-	rowsLayout              // and keys of rows
-	looseLayout             // a partition, and states
+	withRows byte = 1 << iota // keys of rows, at the end
+	byReads                   // the name of classes, in place of the keys of statics
 )
 
-// divideNodes gives the kind its layout, which it makes when there is none, and its exceptions.
+// Everywhere is a Compiled whose domains do not depend on the tolerations and the node selection of the pod: AppendDomains is the same for
+// all pods with the same AppendLayoutKey.
+type Everywhere interface{ Everywhere() }
+
+// divideNodes gives the kind its layout, which it makes when there is none, and its exceptions. Pods that tolerate and select other nodes share
+// a layout when the plugins read the same of the nodes.
 func (e *Engine) divideNodes(s *podKind) {
-	b := append(e.buffers.key[:0], bareLayout)
-	if s.static.partition == "" {
+	own := s.static.classes.name == "" || slices.ContainsFunc(s.counted, func(c counted) bool {
+		_, everywhere := c.compiled.(Everywhere)
+		return !everywhere
+	})
+	b := append(e.buffers.key[:0], 0)
+	if own {
 		b = e.staticKeys.append(b, s.pod)
 	} else {
-		b[0] = looseLayout
-		b = key.Text(b, s.static.partition)
+		b[0] = byReads
+		b = key.Text(b, s.static.classes.name)
 	}
 	b = key.Len(b, len(s.counted))
 	for k := range s.counted {
@@ -55,8 +65,8 @@ func (e *Engine) divideNodes(s *podKind) {
 		b = key.Close(s.counted[k].state.AppendLayoutKey(key.Open(b)), at)
 	}
 	n := len(b)
-	if s.rows != nil { // then the statics have no partition
-		b[0] = rowsLayout
+	if s.rows != nil {
+		b[0] |= withRows
 		b = e.rowKeys.append(b, s.pod)
 	}
 	e.buffers.key = b
@@ -65,10 +75,11 @@ func (e *Engine) divideNodes(s *podKind) {
 		name := string(b)
 		var bare *layout
 		if s.rows != nil {
-			b[0] = bareLayout
+			b[0] &^= withRows
 			bare = e.layouts[string(b[:n])]
 		}
 		l = e.newLayout(s, bare)
+		l.own = own
 		e.layouts[name] = l
 	}
 	s.layout = l
@@ -79,7 +90,7 @@ func (e *Engine) divideNodes(s *podKind) {
 // newLayout makes a layout. bare has the same groups without heaps; nil: there is no such layout.
 func (e *Engine) newLayout(s *podKind, bare *layout) *layout {
 	l := &layout{
-		cursor: e.now(), storage: s.static.storage, rows: s.rows, shifts: s.shifts,
+		cursor: e.now(), storage: s.static.storage, rows: s.rows, classes: s.static.classes, shifts: s.shifts,
 	}
 	for k := range s.counted {
 		l.plugins = append(l.plugins, s.counted[k].plugin)
@@ -92,7 +103,7 @@ func (e *Engine) newLayout(s *podKind, bare *layout) *layout {
 		known := make([]int32, len(s.static.verdict)) // by class: a group, and 1 more
 		divided := false                              // states divide the nodes of a class
 		for _, i := range e.scan {
-			class := s.static.class[i]
+			class := s.static.classes.of[i]
 			g := known[class] - 1
 			if g < 0 || divided {
 				g = l.find(s, int32(i))
@@ -121,11 +132,11 @@ func (l *layout) copyGroups(from *layout) {
 
 func (l *layout) find(s *podKind, i int32) int32 {
 	x := &l.signatures
-	x.Next = append(x.Next[:0], s.static.class[i])
+	x.Next = append(x.Next[:0], s.static.classes.of[i])
 	for k := range s.counted {
 		x.Next = s.counted[k].state.AppendDomains(x.Next, int(i))
 	}
-	g := l.groups.find(-1, s.static.class[i])
+	g := l.groups.find(-1, s.static.classes.of[i])
 	l.list[g].member = i
 	return g
 }

@@ -58,7 +58,7 @@ func TestNewKeysAreRead(t *testing.T) {
 // A slot that stays in its group stays where it is in the heap.
 func TestMoveToTheSameGroup(t *testing.T) {
 	keys := []int64{5, 4, 3, 2, 1}
-	s := &podKind{engine: &Engine{nodes: make([]*v1.Node, len(keys))}, static: &statics{class: make([]int32, len(keys))}}
+	s := &podKind{engine: &Engine{nodes: make([]*v1.Node, len(keys))}, static: &statics{classes: &classes{of: make([]int32, len(keys))}}}
 	l := &layout{rows: &rows{keys: keys}, reject: make([]resources.Verdict, len(keys)), groups: groups{of: make([]int32, len(keys)), at: make([]int32, len(keys))}}
 	require.Zero(t, l.find(s, 0))
 	for i, key := range keys {
@@ -75,11 +75,11 @@ func TestMoveToTheSameGroup(t *testing.T) {
 		l.rank(int32(i))
 		require.Equal(t, before, l.at, "nor does it move when its key is the same")
 	}
-	s.static.class[0] = 1
+	s.static.classes.of[0] = 1
 	l.regroup(s, 0)
 	require.EqualValues(t, 1, l.of[0])
 	require.EqualValues(t, 4, l.list[0].member, "another slot left")
-	s.static.class[4] = 1
+	s.static.classes.of[4] = 1
 	l.regroup(s, 4)
 	require.EqualValues(t, 1, l.list[0].member, "the first that is left")
 }

@@ -1,14 +1,15 @@
 package reuse
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/placement/internal/intern"
 )
 
-// statics is what changes only with the object of a node, for pods that tolerate and select the same: verdicts and raw scores,
-// by class of nodes with the same static signature.
+// statics is what changes only with the object of a node, for pods that tolerate and select the same: verdicts and raw scores by class of
+// nodes.
 type statics struct {
 	usable  bool
 	storage bool    // storage objects matter to the pods
@@ -17,28 +18,54 @@ type statics struct {
 	filters []filter.Predicate // by filter of the profile; nil: skipped, or not static
 	scorers []Scorer           // by score of the profile; nil likewise
 	front   int                // filters of the profile in front of the first that is not static
-
 	plugins []nodePlugin       // the predicates and scorers in these lists
-	class   []int32            // by slot
+
+	classes *classes           // nil: not usable
 	verdict []filter.Rejection // by class, of the predicates in front; Predicate is the place in the profile
 	raw     [][]int64          // by class, by score of the profile
+}
 
-	partition  string       // name of the partition that has the classes; "": the classes are by what the plugins answer
-	signatures intern.Lists // of the classes, without a partition
+// nodePlugin is a predicate or a scorer of group Statics.
+type nodePlugin struct {
+	filter filter.Predicate // nil: a scorer
+	scorer Scorer
+	signed Signed // nil: reader
+	reader reader
+}
+
+// describe finds how the answers of x depend on a node. It reports false when x does not say so.
+func (a *nodePlugin) describe(x any) bool {
+	a.reader, _ = x.(reader)
+	a.signed, _ = x.(Signed)
+	return a.reader != nil || a.signed != nil
+}
+
+// appendAnswer appends integers that determine the answer about a slot. A signature has its length behind it, because it may have
+// another length for every slot.
+func (a *nodePlugin) appendAnswer(dst []int32, i int) []int32 {
+	switch {
+	case a.signed != nil:
+		n := len(dst)
+		dst = a.signed.AppendSignature(dst, i)
+		return append(dst, int32(len(dst)-n))
+	case a.filter != nil:
+		return append(dst, int32(a.filter.Check(i)))
+	}
+	raw := a.scorer.Raw(i)
+	return append(dst, int32(raw), int32(raw>>32))
 }
 
 // staticsOf returns the statics of a pod, up to date.
 func (e *Engine) staticsOf(pod *v1.Pod) *statics {
 	e.buffers.key = e.staticKeys.append(e.buffers.key[:0], pod)
-	if t, ok := e.statics[string(e.buffers.key)]; ok {
-		t.pod = pod
-		t.follow(e)
+	if t, ok := e.statics[string(e.buffers.key)]; ok && t.follow(e, pod) {
 		return t
 	}
-	t := &statics{pod: pod, class: make([]int32, e.log.Len()), cursor: e.now(), storage: e.readsStorage(pod)}
+	t := &statics{pod: pod, cursor: e.now(), storage: e.readsStorage(pod)}
 	e.statics[string(e.buffers.key)] = t
 	if t.usable = t.prepare(e); t.usable {
-		t.classifyAll(e)
+		t.classes = e.classesOf(t)
+		t.judge()
 	}
 	return t
 }
@@ -48,6 +75,14 @@ func (e *Engine) staticsOf(pod *v1.Pod) *statics {
 func (t *statics) prepare(e *Engine) bool {
 	t.filters, t.scorers, t.plugins = make([]filter.Predicate, len(e.filters)), make([]Scorer, len(e.scores)), t.plugins[:0]
 	t.front = len(e.filters)
+	add := func(p *Plugin, x any, a nodePlugin) bool {
+		if !a.describe(x) {
+			e.unsigned[p.Name] = struct{}{}
+			return false
+		}
+		t.plugins = append(t.plugins, a)
+		return true
+	}
 	for at, k := range e.filters {
 		p := &e.plugins[k]
 		if p.Group != Statics {
@@ -55,18 +90,10 @@ func (t *statics) prepare(e *Engine) bool {
 			continue
 		}
 		f, ok := p.Predicate(t.pod)
-		if !ok {
+		if !ok || f != nil && !add(p, f, nodePlugin{filter: f}) {
 			return false
 		}
-		if f == nil {
-			continue
-		}
-		x := nodePlugin{filter: f}
-		if !x.describe(f) {
-			e.unsigned[p.Name] = struct{}{}
-			return false
-		}
-		t.filters[at], t.plugins = f, append(t.plugins, x)
+		t.filters[at] = f
 	}
 	for at, k := range e.scores {
 		p := &e.plugins[k]
@@ -74,43 +101,37 @@ func (t *statics) prepare(e *Engine) bool {
 			continue
 		}
 		s, err := p.Scorer(t.pod)
-		if err != nil {
+		if err != nil || s != nil && !add(p, s, nodePlugin{scorer: s}) {
 			return false
 		}
-		if s == nil {
-			continue
-		}
-		x := nodePlugin{scorer: s}
-		if !x.describe(s) {
-			e.unsigned[p.Name] = struct{}{}
-			return false
-		}
-		t.scorers[at], t.plugins = s, append(t.plugins, x)
+		t.scorers[at] = s
 	}
 	return true
 }
 
-// classify finds the class of a slot.
-func (t *statics) classify(i int) {
-	x := &t.signatures
-	x.Next = x.Next[:0]
+// reads returns what the plugins read of a node, sorted; false when a plugin does not say so.
+func (t *statics) reads() (reads []string, ok bool) {
 	for k := range t.plugins {
-		x.Next = t.plugins[k].appendAnswer(x.Next, i)
+		if t.plugins[k].reader == nil {
+			return nil, false
+		}
+		reads = t.plugins[k].reader.Reads(reads)
 	}
-	id, known := x.Number()
-	if !known {
-		t.judge(i)
-	}
-	t.class[i] = id
+	slices.Sort(reads)
+	return slices.Compact(reads), true
 }
 
-// judge appends the answers about a slot, for a new class. When a predicate fails the statics are not usable.
-func (t *statics) judge(i int) {
-	r := t.first(i)
-	if filter.Predicates(t.filters).Err(r, i) != nil {
-		t.usable = false
+// judge asks about the classes that are new. When a predicate fails the statics are not usable.
+func (t *statics) judge() {
+	for _, slot := range t.classes.reps[len(t.verdict):] {
+		if slot < 0 {
+			t.verdict, t.raw = append(t.verdict, filter.Rejection{}), append(t.raw, nil)
+			continue
+		}
+		r := t.first(int(slot))
+		t.usable = t.usable && filter.Predicates(t.filters).Err(r, int(slot)) == nil
+		t.verdict, t.raw = append(t.verdict, r), append(t.raw, t.raws(int(slot)))
 	}
-	t.verdict, t.raw = append(t.verdict, r), append(t.raw, t.raws(i))
 }
 
 func (t *statics) first(i int) filter.Rejection {
@@ -135,18 +156,30 @@ func (t *statics) raws(i int) []int64 {
 	return raw
 }
 
-// follow classifies the changed nodes again.
-func (t *statics) follow(e *Engine) {
+// follow classifies the changed nodes again. The objects that an earlier pod names may be gone, so that this pod is asked about from now on.
+// follow reports false when the statics must be made again, because their classes were dropped.
+func (t *statics) follow(e *Engine, pod *v1.Pod) bool {
+	t.pod = pod
 	n := e.catchUp(&t.cursor)
-	changed := n.nodes()
-	if len(changed) == 0 || !t.usable {
-		return
-	}
-	if t.usable = t.prepare(e); t.usable {
+	switch changed := n.nodes(); {
+	case !t.usable:
+	case t.classes.dropped:
+		return false
+	case len(changed) == 0:
+	case !t.prepare(e):
+		t.usable = false
+	case t.classes.name == "":
 		for _, slot := range changed {
 			if e.nodes[slot] != nil {
-				t.classify(int(slot))
+				t.classes.byAnswers(t, int(slot))
 			}
 		}
+		t.judge()
+	default:
+		if !t.classes.follow(e) {
+			return false
+		}
+		t.judge()
 	}
+	return true
 }

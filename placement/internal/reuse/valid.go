@@ -21,13 +21,13 @@ func (e *Engine) valid() error {
 		c.want(node == e.log.Node(i), "I1", "slot %d has another node", i)
 	}
 	for _, x := range e.statics {
-		if x.usable && x.cursor.changes == c.now.changes {
+		if x.usable && !x.classes.dropped && x.cursor.changes == c.now.changes {
 			c.statics(x)
 		}
 	}
-	for _, p := range e.partitions {
-		if p.known && p.cursor.changes == c.now.changes {
-			c.partition(p)
+	for _, x := range e.classes {
+		if x.cursor.changes == c.now.changes {
+			c.classes(x)
 		}
 	}
 	for _, w := range e.rows {
@@ -66,33 +66,33 @@ func (c *checker) want(ok bool, invariant, format string, args ...any) {
 // statics asks the plugins about every node again.
 func (c *checker) statics(x *statics) {
 	for _, i := range c.engine.scan {
-		class := x.class[i]
+		class := x.classes.of[i]
 		c.want(x.verdict[class] == x.first(i), "I2", "verdict about slot %d", i)
 		c.want(slices.Equal(x.raw[class], x.raws(i)), "I2", "scores of slot %d", i)
 	}
 }
 
-func (c *checker) partition(p *partition) {
-	l, is := c.engine.log.(classes)
+func (c *checker) classes(x *classes) {
+	l, is := c.engine.log.(classifier)
 	if !is {
 		return
 	}
-	ids, _, ok := l.Classes(p.reads)
+	ids, _, ok := l.Classes(x.reads)
 	c.want(ok, "I3", "the log has no classes any more")
 	class := map[int32]int32{}
 	for i, node := range c.engine.nodes {
 		if node == nil {
-			c.want(p.class[i] == -1, "I3", "free slot %d has a class", i)
+			c.want(x.of[i] == -1, "I3", "free slot %d has a class", i)
 			continue
 		}
 		known, met := class[ids[i]]
-		c.want(!met || known == p.class[i], "I3", "class of slot %d", i)
-		class[ids[i]] = p.class[i]
-		rep := p.reps[p.class[i]]
-		c.want(rep >= 0 && p.class[rep] == p.class[i], "I3", "a slot of class %d", p.class[i])
+		c.want(!met || known == x.of[i], "I3", "class of slot %d", i)
+		class[ids[i]] = x.of[i]
+		rep := x.reps[x.of[i]]
+		c.want(rep >= 0 && x.of[rep] == x.of[i], "I3", "a slot of class %d", x.of[i])
 	}
-	for k, rep := range p.reps {
-		c.want(rep >= 0 || !slices.Contains(p.class, int32(k)), "I3", "class %d has nodes", k)
+	for k, rep := range x.reps {
+		c.want(rep >= 0 || !slices.Contains(x.of, int32(k)), "I3", "class %d has nodes", k)
 	}
 }
 
@@ -225,8 +225,8 @@ func (c *checker) podKind(s *podKind) {
 			sign = s.counted[k].state.AppendDomains(sign, i)
 		}
 		base := l.of[i]
-		c.want(s.static.verdict[s.static.class[i]] == s.static.verdict[l.list[base].class], "I9", "slot %d is in a group of another verdict", i)
-		in(fmt.Sprint(s.static.class[i], sign), base, "group", i)
+		c.want(s.static.verdict[s.static.classes.of[i]] == s.static.verdict[l.list[base].class], "I9", "slot %d is in a group of another verdict", i)
+		in(fmt.Sprint(s.static.classes.of[i], sign), base, "group", i)
 		counted := false
 		for k := range s.counted {
 			var some bool

@@ -13,24 +13,26 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// The table of statics has a column for each plugin with more than one answer, and at most maxAnswers combinations.
-func TestColumns(t *testing.T) {
+// Classes are by what is read where the log can tell and there are few of them, and by answers otherwise.
+func TestClasses(t *testing.T) {
 	type test struct {
 		name    string
 		answers []int // of each plugin
-		columns int
-		n       int // combinations; 0: too many
+		log     func(*cluster.Snapshot) Log
+		classes int
+		byReads bool
 	}
+	same := func(s *cluster.Snapshot) Log { return s }
 	testkit.Run(t, []test{
-		{"no plugin", nil, 0, 1},
-		{"one answer", []int{1}, 0, 1},
-		{"two answers", []int{2}, 1, 2},
-		{"one answer beside two and three", []int{2, 1, 3}, 2, 6},
-		{"as many as the table may have", []int{256, 256}, 2, maxAnswers},
-		{"more", []int{256, 257}, 0, 0},
-		{"more in the end", []int{256, 256, 2}, 0, 0},
+		{"no plugin", nil, same, 1, true},
+		{"one answer", []int{1}, same, 1, true},
+		{"one answer beside two and three", []int{2, 1, 3}, same, 6, true},
+		{"as many as there may be", []int{maxClasses}, same, maxClasses, true},
+		{"more", []int{maxClasses + 1}, same, maxClasses + 1, false},
+		{"more together", []int{16, 17}, same, 257, false},
+		{"a log without classes", []int{2}, func(s *cluster.Snapshot) Log { return bare{s} }, 2, false},
+		{"a log that has no classes of these reads", []int{2}, func(s *cluster.Snapshot) Log { return unclassed{s} }, 2, false},
 	}, func(t *testing.T, c test) {
-		f := newField(rand.New(rand.NewPCG(1, 5)))
 		var o cluster.Objects
 		for k := range 257 {
 			b := testkit.Node(fmt.Sprint("n", k)).Capacity("pods=9,cpu=4")
@@ -39,29 +41,27 @@ func TestColumns(t *testing.T) {
 			}
 			o.Nodes = append(o.Nodes, b.Obj())
 		}
-		var err error
-		f.s, err = cluster.New(o)
+		s, err := cluster.New(o)
 		require.NoError(t, err)
-		x := statics{class: make([]int32, f.s.Len())}
+		var plugins []Plugin
+		var order []int
 		for k := range c.answers {
-			var a nodePlugin
-			s := graded{f.s, fmt.Sprint("grade", k)}
-			require.True(t, a.describe(s))
-			a.scorer = s
-			x.plugins, x.scorers = append(x.plugins, a), append(x.scorers, s)
+			plugins = append(plugins, Plugin{Group: Statics, Filter: -1, Score: k, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst },
+				Scorer: func(*v1.Pod) (Scorer, error) { return graded{s, fmt.Sprint("grade", k)}, nil }})
 		}
-		columns, n, ok := x.columns(f.s)
-		require.Equal(t, c.n > 0, ok)
-		require.Equal(t, c.n, n)
-		require.Len(t, columns, c.columns)
-		_, _, ok = x.columns(bare{f.s})
-		require.False(t, ok, "a log without classes")
-		_, _, ok = x.columns(unclassed{f.s})
-		require.Equal(t, len(c.answers) == 0, ok, "a log that has no classes of these reads")
-		x.classifyAll(&Engine{log: f.s, scan: f.order()})
-		for i := range f.s.Len() {
-			require.Equal(t, x.raws(i), x.raw[x.class[i]], "slot %d", i)
+		for i := range s.Len() {
+			order = append(order, i)
 		}
+		e := New(c.log(s), plugins)
+		e.scan = order
+		x := e.staticsOf(&v1.Pod{})
+		require.True(t, x.usable)
+		require.Equal(t, c.byReads, x.classes.name != "")
+		require.Len(t, x.classes.reps, c.classes)
+		for i := range s.Len() {
+			require.Equal(t, x.raws(i), x.raw[x.classes.of[i]], "slot %d", i)
+		}
+		require.Same(t, x, e.staticsOf(&v1.Pod{}))
 	})
 }
 
