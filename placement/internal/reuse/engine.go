@@ -92,7 +92,7 @@ type buffers struct {
 // New returns an engine for a profile of these plugins; nil when nothing can be kept for the profile, because a plugin is of
 // group Never or two filters are of group Rows.
 func New(log Log, plugins []Plugin) *Engine {
-	e := &Engine{log: log, plugins: plugins, pastPods: map[string]int{}, pastRows: map[string]struct{}{}, failures: map[string]Answer{}, unsigned: map[string]struct{}{}, span: spanNodes}
+	e := &Engine{log: log, plugins: plugins, pastPods: map[string]int{}, pastRows: map[string]struct{}{}, failures: map[string]Answer{}, unsigned: map[string]struct{}{}, span: 64}
 	e.collect = func(block []cluster.Event) { e.buffers.blocks = append(e.buffers.blocks, block) }
 	names := map[string]bool{}
 	first := func(name string) bool {
@@ -101,11 +101,19 @@ func New(log Log, plugins []Plugin) *Engine {
 		return !known
 	}
 	fresh := func(p *Plugin, what string) bool { return p.KeyName == "" || first(what+p.KeyName) }
+	place := func(list *[]int, at, plugin int) {
+		for at >= len(*list) {
+			*list = append(*list, -1)
+		}
+		if at >= 0 {
+			(*list)[at] = plugin
+		}
+	}
 	filtering := 0 // filters over rows
 	for k := range plugins {
 		p := &plugins[k]
-		setPlugin(&e.filters, p.Filter, k)
-		setPlugin(&e.scores, p.Score, k)
+		place(&e.filters, p.Filter, k)
+		place(&e.scores, p.Score, k)
 		switch p.Group {
 		case Never:
 			return nil
@@ -129,7 +137,7 @@ func New(log Log, plugins []Plugin) *Engine {
 	if filtering > 1 {
 		return nil
 	}
-	e.epochs = make([]uint64, len(plugins))
+	e.epochs, e.counting = make([]uint64, len(plugins)), make([]Counting, len(plugins))
 	e.forget()
 	for k := range plugins {
 		p := &plugins[k]
@@ -150,16 +158,6 @@ func New(log Log, plugins []Plugin) *Engine {
 		}
 	}
 	return e
-}
-
-func setPlugin(list *[]int, at, plugin int) {
-	if at < 0 {
-		return
-	}
-	for len(*list) <= at {
-		*list = append(*list, -1)
-	}
-	(*list)[at] = plugin
 }
 
 // Unsigned returns the names of the plugins of group Statics whose predicate or scorer for a pod had no signature, sorted.

@@ -15,18 +15,16 @@ func (e *Engine) forget() {
 	for i := range e.log.Len() {
 		e.nodes = append(e.nodes, e.log.Node(i))
 	}
-	_, e.survives = e.log.(domains)
+	// domains that keep their numbers when nodes come and leave, or the log has an event without a node
+	_, e.survives = e.log.(interface {
+		Domains(key string) (ids []int32, domains, have int)
+	})
 	for k := range e.plugins {
 		if e.plugins[k].Group == Statics && len(e.plugins[k].Reads) > 0 {
 			e.survives = false
 		}
 	}
 	e.forgetStates()
-}
-
-// domains is a log whose domains keep their numbers when nodes come and leave, or that logs an event without a node.
-type domains interface {
-	Domains(key string) (ids []int32, domains, have int)
 }
 
 // forgetStates drops the kinds with their states, which count pods of all nodes. Layouts go whose states follow other objects.
@@ -37,27 +35,19 @@ func (e *Engine) forgetStates() {
 	e.kinds, e.sharedKinds = map[string]*podKind{}, map[string]*podKind{}
 	maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return l.shifts })
 	e.reads = map[string]struct{}{}
-	counting := e.counting
+	before := e.counting
 	e.counting = make([]Counting, len(e.plugins))
 	for k := range e.plugins {
 		for _, read := range e.plugins[k].Reads {
 			e.reads[read] = struct{}{}
 		}
 		if e.plugins[k].Group == States {
-			if counting != nil && lasts(counting[k]) {
-				e.counting[k] = counting[k]
-			} else {
+			e.counting[k] = before[k]
+			if _, lasts := before[k].(interface{ Lasts() }); !lasts { // a Counting that lasts checks what it remembers by id
 				e.counting[k] = e.plugins[k].Open()
 			}
 		}
 	}
-}
-
-// lasts reports whether a Counting checks what it remembers by id, so that the engine may keep the Counting when nodes change and
-// when ids get other meanings.
-func lasts(c Counting) bool {
-	_, ok := c.(interface{ Lasts() })
-	return ok
 }
 
 // forgetShared drops what pods that came once may have left. Kinds of their own keep what they use.

@@ -157,7 +157,7 @@ func (s *podKind) assemble() {
 			if s.rowsAt = len(s.plugin); s.rows != nil {
 				f = s.rows.filter
 			} else {
-				f = unscanned{}
+				f = struct{ filter.Predicate }{} // until a scan sets the predicate of its pod
 			}
 		case States:
 			if x := s.stateOf(k); x != nil {
@@ -198,9 +198,6 @@ func (s *podKind) stateOf(plugin int) State {
 	}
 	return nil
 }
-
-// unscanned takes the place of the predicate that reads rows until a scan sets the predicate of its pod.
-type unscanned struct{ filter.Predicate }
 
 // inOrder reports whether all predicates before the predicate that reads rows give the nodes of a group one verdict: the groups count
 // first rejections in that order.

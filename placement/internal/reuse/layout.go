@@ -34,12 +34,6 @@ type layout struct {
 	whole, part spans // of all nodes, and of the nodes that were asked about alone
 }
 
-// The first byte of a layout's key says what follows.
-const (
-	withRows byte = 1 << iota // keys of rows, at the end
-	byReads                   // the name of classes, in place of the keys of statics
-)
-
 // Everywhere is a Compiled whose domains do not depend on the tolerations and the node selection of the pod: AppendDomains is the same for
 // all pods with the same AppendLayoutKey.
 type Everywhere interface{ Everywhere() }
@@ -51,6 +45,10 @@ func (e *Engine) divideNodes(s *podKind) {
 		_, everywhere := c.compiled.(Everywhere)
 		return !everywhere
 	})
+	const (
+		withRows = 1 << iota // keys of rows follow at the end
+		byReads              // the name of the classes, in place of the keys of statics
+	)
 	b := append(e.buffers.key[:0], 0)
 	if own {
 		b = e.staticKeys.append(b, s.pod)

@@ -54,11 +54,15 @@ func (l *Locals) Add(e *Engine, order []int, pod *v1.Pod) (kind int, ok bool) {
 		return 0, false
 	}
 	a, ok := e.rowPluginsOf(pod)
-	if !ok || a.filter != nil && !rowsAlone(a.filter) {
+	alone := func(x any) bool {
+		r, is := x.(RowsAlone)
+		return is && r.RowsAlone()
+	}
+	if !ok || a.filter != nil && !alone(a.filter) {
 		return 0, false
 	}
 	for _, s := range a.scorers {
-		if rowsAlone(s.Scorer) {
+		if alone(s.Scorer) {
 			continue
 		}
 		if n, is := s.Scorer.(NodeAlone); !is || !n.NodeAlone() {
@@ -161,7 +165,11 @@ func (x *local) accepts(allocatable, from, to resources.Vector) bool {
 func after(requested, requests resources.Vector, n int) resources.Vector {
 	v := slices.Clone(requested).Grow(len(requests))
 	for c, each := range requests {
-		v[c] = resources.Add(v[c], times(each, n))
+		all := int64(math.MaxInt64)
+		if n <= 0 || each <= all/int64(n) {
+			all = each * int64(n)
+		}
+		v[c] = resources.Add(v[c], all)
 	}
 	return v
 }
@@ -173,14 +181,6 @@ func largest(most int, holds func(n int) bool) (n int) {
 		n, end = end, 2*end
 	}
 	return n + sort.Search(min(end-1, most)-n, func(more int) bool { return !holds(n + more + 1) })
-}
-
-// times returns n times an amount that is not negative, at most the largest number.
-func times(amount int64, n int) int64 {
-	if n > 0 && amount > math.MaxInt64/int64(n) {
-		return math.MaxInt64
-	}
-	return amount * int64(n)
 }
 
 // openGroups reports of each group whether the plugins that do not read rows allow it; nil when one fails.
@@ -216,11 +216,6 @@ func (s *podKind) inRange(rows []rowScorer) bool {
 		}
 	}
 	return true
-}
-
-func rowsAlone(x any) bool {
-	r, ok := x.(RowsAlone)
-	return ok && r.RowsAlone()
 }
 
 // local reports whether no state of the kind knows a topology key; a state of ports, claims or volumes counts as if it knew one.

@@ -33,9 +33,6 @@ func (a *rowPlugins) searchable() (RowsFilter, bool) {
 	return f, true
 }
 
-// scansForTree is how many scans of every node cost as much as making a tree.
-const scansForTree = 4
-
 // treeOf returns the tree of the kind's layout, up to date; nil when a scan of every node serves the pod. A layout that is seldom used
 // has no tree.
 func (s *podKind) treeOf() *tree {
@@ -46,8 +43,8 @@ func (s *podKind) treeOf() *tree {
 		}
 		l.tree, l.scans = nil, 0
 	}
-	if l.scans++; l.scans > scansForTree {
-		l.tree = newTree(e, l)
+	if l.scans++; l.scans > 4 { // which cost as much as making a tree
+		l.tree = &tree{Tree: boxes.New(e.log, e.ranks(), e.scan, l.of), cursor: e.now()}
 	}
 	return l.tree
 }

@@ -22,9 +22,6 @@ type spanGroup struct {
 	best         heap.Entry // its key has the place in the span as place in scan order
 }
 
-// spanNodes is how many nodes a span has.
-const spanNodes = 64
-
 // divide divides an order of nodes, of so many slots, unless it is divided.
 func (x *spans) divide(order []int, slots, size int) {
 	if x.size == size && len(x.order) == len(order) && &x.order[0] == &order[0] {

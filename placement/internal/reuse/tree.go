@@ -9,12 +9,6 @@ type tree struct {
 	regrouped []int32 // slots that have another group
 }
 
-func newTree(e *Engine, l *layout) *tree {
-	t := &tree{Tree: boxes.New(e.log, e.ranks(), e.scan, l.of)}
-	t.cursor = e.now()
-	return t
-}
-
 // follow brings the boxes to the version of the cluster. It reports false when the log does not reach back that far, or when so much
 // has changed that a scan of every node takes less time.
 func (t *tree) follow(e *Engine, l *layout) bool {

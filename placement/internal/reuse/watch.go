@@ -1,6 +1,7 @@
 package reuse
 
 import (
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -105,25 +106,9 @@ func readChanged(read string, a, b *v1.Node) bool {
 	case "name":
 		return false // a node of another name is another node, which has come
 	case "images":
-		return !sameImages(a, b)
+		return !slices.EqualFunc(a.Status.Images, b.Status.Images, func(x, y v1.ContainerImage) bool {
+			return x.SizeBytes == y.SizeBytes && slices.Equal(x.Names, y.Names)
+		})
 	}
 	return true // any other read, such as taints, is rare: take it as changed
-}
-
-func sameImages(a, b *v1.Node) bool {
-	if len(a.Status.Images) != len(b.Status.Images) {
-		return false
-	}
-	for i := range a.Status.Images {
-		x, y := &a.Status.Images[i], &b.Status.Images[i]
-		if x.SizeBytes != y.SizeBytes || len(x.Names) != len(y.Names) {
-			return false
-		}
-		for k := range x.Names {
-			if x.Names[k] != y.Names[k] {
-				return false
-			}
-		}
-	}
-	return true
 }
