@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -27,7 +28,7 @@ var (
 	e2eRuns     = flag.Int("e2e", 0, "runs of each side of the end-to-end measurement; 0 leaves it out")
 	e2eNodes    = flag.Int("e2e-nodes", 1000, "nodes")
 	e2ePods     = flag.Int("e2e-pods", 3000, "pods")
-	e2eWorkload = flag.String("e2e-workload", "plain", "plain, spread, affinity, anti-affinity, preemption, churn or shared: 256 pods at most, which share a claim for a device")
+	e2eWorkload = flag.String("e2e-workload", "plain", "one or several of plain, spread, affinity, anti-affinity, preemption, churn and shared: 256 pods at most, which share a claim for a device")
 	e2eRoles    = flag.String("e2e-roles", "podberth,kube,bare,floor", "what runs, in turn")
 	e2eOpen     = flag.Bool("e2e-open", false, "create the pods while the scheduler runs, not before it starts")
 )
@@ -46,7 +47,7 @@ type figures struct {
 	state     state
 }
 
-// TestEndToEnd measures both schedulers and the bare bindings against one API server, and prints a line for each run.
+// TestEndToEnd measures both schedulers and the bare bindings against one API server, and prints a line for each run, with the load at its end.
 func TestEndToEnd(t *testing.T) {
 	if *e2eRuns == 0 {
 		t.Skip("-e2e 1 runs it")
@@ -55,23 +56,42 @@ func TestEndToEnd(t *testing.T) {
 	w.priorityClass("high", 1000)
 	_, err := w.api.CoreV1().Namespaces().Create(w.ctx, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: measured}}, metav1.CreateOptions{})
 	require.NoError(t, err)
+	workloads := strings.Split(*e2eWorkload, ",")
 	driver := reachOf(w.server.Config, 10000).config()
 	w.api = kubernetes.NewForConfigOrDie(driver)
-	roles := slices.DeleteFunc(strings.Split(*e2eRoles, ","), func(role string) bool {
-		writes := *e2eWorkload == "preemption" || *e2eWorkload == "shared" // more than bindings and their events
-		return role == "bare" && (*e2eOpen || *e2eWorkload != "plain") || role == "floor" && writes
-	})
+	begun := false
 	for run := range *e2eRuns {
-		for k := range roles {
-			role := roles[(run+k)%len(roles)]
-			f := w.measure(role)
-			fmt.Printf("%s %s nodes=%d pods=%d open=%v: %.0f pods/s, p50 %v, p99 %v, CPU %.2f s (%.0f us/pod), heap %d MiB, RSS %d MiB, %d events\n", role, *e2eWorkload, *e2eNodes, *e2ePods, *e2eOpen,
-				f.perSecond, f.p50.Round(time.Millisecond), f.p99.Round(time.Millisecond), f.state.CPU.Seconds(), float64(f.state.CPU.Microseconds())/float64(*e2ePods), f.state.Heap>>20, f.state.RSS, f.events)
-			if run < *e2eRuns-1 || k < len(roles)-1 {
-				w.clear()
+		for _, *e2eWorkload = range workloads {
+			roles := rolesOf(*e2eWorkload)
+			for k := range roles {
+				if begun {
+					w.clear()
+				}
+				begun = true
+				role := roles[(run+k)%len(roles)]
+				f := w.measure(role)
+				fmt.Printf("%s %s nodes=%d pods=%d open=%v: %.0f pods/s, p50 %v, p99 %v, CPU %.2f s (%.0f us/pod), heap %d MiB, RSS %d MiB, %d events, load %s\n", role, *e2eWorkload, *e2eNodes, *e2ePods, *e2eOpen,
+					f.perSecond, f.p50.Round(time.Millisecond), f.p99.Round(time.Millisecond), f.state.CPU.Seconds(), float64(f.state.CPU.Microseconds())/float64(*e2ePods), f.state.Heap>>20, f.state.RSS, f.events, loadNow())
 			}
 		}
 	}
+}
+
+// rolesOf returns what runs of -e2e-roles with a workload.
+func rolesOf(workload string) []string {
+	return slices.DeleteFunc(strings.Split(*e2eRoles, ","), func(role string) bool {
+		writes := workload == "preemption" || workload == "shared" // more than bindings and their events
+		return role == "bare" && (*e2eOpen || workload != "plain") || role == "floor" && writes
+	})
+}
+
+// loadNow returns how many programs of the machine wanted to run in the last minute, "unknown" where the system does not say.
+func loadNow() string {
+	data, err := os.ReadFile("/proc/loadavg")
+	if fields := strings.Fields(string(data)); err == nil && len(fields) > 0 {
+		return fields[0]
+	}
+	return "unknown"
 }
 
 // parallel runs n steps by the creators.
