@@ -104,11 +104,11 @@ func fullZones(b *testkit.Bytes) string {
 	}
 	members := 4 + b.Below(20)
 	fmt.Fprintf(&w, "group g gang%d ^10 key=zone\n", max(1, members-b.Below(4)))
-	own, rare := testkit.Pick(b, "", "", "", "select=disk=ssd"), b.Below(4)
+	own, rare, common := testkit.Pick(b, "", "", "", "select=disk=ssd"), b.Below(4), testkit.Pick(b, "1", "1", "2")
 	for k := range members {
-		cpu := "1"
+		cpu := common
 		if k < rare || rare == 3 && b.OneIn(2) {
-			cpu = testkit.Pick(b, "2", "3", "4")
+			cpu = testkit.Pick(b, "1", "2", "3", "4")
 		}
 		fmt.Fprintf(&w, "pod p%02d:%s in=g ^10", k, cpu)
 		if k%2 == 0 {
@@ -332,7 +332,10 @@ func TestCountedMembers(t *testing.T) {
 	for _, c := range []struct {
 		cpu, first, nodes int // what members ask for, and the first of them; nodes of a zone
 		code              filter.Code
-	}{{1, 1, 1, filter.Success}, {9, 9, 1, filter.Unschedulable}, {1, 2, 6, filter.Success}, {3, 4, 1, filter.Unschedulable}} {
+	}{{1, 1, 1, filter.Success}, {9, 9, 1, filter.Unschedulable}, {1, 2, 6, filter.Success}, {3, 4, 1, filter.Unschedulable},
+		{1, 2, 4, filter.Success}, // four nodes have room for 16 as large as the first, so the first is left aside
+		{2, 1, 5, filter.Success}, // the first is the smallest: five nodes have room for 20 of the others
+	} {
 		var text strings.Builder
 		text.WriteString("gates=T\ngroup g gang4 key=zone\n")
 		for k := range 20 {
