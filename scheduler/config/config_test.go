@@ -187,8 +187,10 @@ func TestTimeoutsOfDevices(t *testing.T) {
 func TestEncode(t *testing.T) {
 	c, err := Load([]byte(profileOf("{pluginConfig: [{name: Custom, args: {a: 1}}, {name: DynamicResources, args: {filterTimeout: 3s}}]}")))
 	require.NoError(t, err)
+	before := c.Document.DeepCopy()
 	out, err := Encode(c.Document)
 	require.NoError(t, err)
+	require.Equal(t, before, c.Document)
 	again, err := Load(out)
 	require.NoError(t, err, string(out))
 	twice, err := Encode(again.Document)

@@ -188,6 +188,7 @@ func TestPolicyNames(t *testing.T) {
 		require.True(t, old.Plugin != "" || old.Note != "", name)
 		loads(t, fmt.Sprintf(`{kind: Policy, priorities: [{name: %s, weight: 1}]}`, name))
 	}
+	clear(OldPriorities()) // a new slice
 	table := OldPriorities()
 	require.True(t, slices.IsSortedFunc(table, func(a, b OldPriority) int { return strings.Compare(a.Old, b.Old) }))
 	for _, p := range history.Profile118(score.MaxScore).Scores {

@@ -140,11 +140,15 @@ func TestNodesOfRequestsAreBounded(t *testing.T) {
 
 // All verbs run concurrently while nodes change: run with -race.
 func TestVerbsSideBySide(t *testing.T) {
-	_, h := start(t, nil)
+	handler, h := start(t, nil)
 	var group sync.WaitGroup
 	errs := make(chan error, 400)
+	again := input(t, shop)
 	for k := range 8 {
 		group.Go(func() {
+			if k == 0 { // the operator of the server reads the cluster again
+				errs <- handler.Set(again, nil)
+			}
 			x, objects := client(t, h.URL, true), client(t, h.URL, false)
 			for n := range 10 {
 				changed := nodesNamed("node-1", fmt.Sprintf("more-%d", n))

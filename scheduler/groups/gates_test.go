@@ -1,6 +1,7 @@
 package groups
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -105,4 +106,19 @@ func FuzzFeatureGates(f *testing.F) {
 		require.NoError(t, again.Set(g.String()))
 		require.Equal(t, g, again)
 	})
+}
+
+// A gate that is set to its default switches nothing, so nothing is said; one that is locked takes no other value.
+func TestEveryGate(t *testing.T) {
+	for name, k := range known() {
+		g := FeatureGates{}
+		require.NoError(t, g.Set(fmt.Sprintf("%s=%t", name, k.on)))
+		require.Empty(t, g.Notes(), name)
+		err := g.Set(fmt.Sprintf("%s=%t", name, !k.on))
+		if k.locked {
+			require.EqualError(t, err, fmt.Sprintf("cannot set feature gate %s to %t, feature is locked to %t", name, !k.on, k.on))
+		} else {
+			require.NoError(t, err, name)
+		}
+	}
 }

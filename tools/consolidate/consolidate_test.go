@@ -128,6 +128,7 @@ func TestWhatWouldHaveToChange(t *testing.T) {
 	}
 	_, out, _ := planning(input.String(), "-f", "-", "-why", "n3")
 	require.Contains(t, out, "Would have to change: --ignore-annotations: the annotations of its pods no longer count\nAfter the plan, without it, 1 of 1 pod would find another node, and 0 would not.\n")
+	require.Regexp(t, `(?m)^Without the node\n(.*\n)?POD .*\ndefault/other +n[12]`, out)
 }
 
 // Two pods exclude each other: each node says whom it waits for. -why tries the removal of one node, and names what the plan does with
@@ -154,6 +155,8 @@ func TestWhyANodeStays(t *testing.T) {
 	require.Contains(t, out, "After the plan, without it, 0 of 1 pod would find another node, and 1 would not.\n")
 	_, out, _ = planning(pods+third, "-f", "-", "-why", "C")
 	require.Contains(t, out, "C (price 1): the plan empties the node\n")
+	_, out, _ = planning(pods+third, "-f", "-", "-why", "C", "-o", "json")
+	require.NotContains(t, out, "null", "lists without elements are lists")
 	code, _, errs = planning(pods, "-f", "-", "-why", "D")
 	require.Equal(t, program.BadInput, code)
 	require.Contains(t, errs, `-why: Not found: "D": no such node in the input`)

@@ -48,3 +48,15 @@ func TestWarningsOfInput(t *testing.T) {
 	require.Empty(t, out)
 	require.Contains(t, errs, "consolidate: standard input: ")
 }
+
+// A node that costs nothing stays, though its pods find another node.
+func TestNodeThatCostsNothing(t *testing.T) {
+	const cluster = `{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {cost: '0'}}, status: {allocatable: {cpu: '4', pods: '10'}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n2, labels: {cost: '0'}}, status: {allocatable: {cpu: '4', pods: '10'}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: r, uid: r, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: r, uid: r, controller: true}]}, spec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 1}}}]}, status: {phase: Running}}
+`
+	_, out, errs := planning(cluster, "-f", "-", "-price-label", "cost", "-why", "n1")
+	require.Contains(t, out, "n1 (price 0): its price is 0: to remove it saves nothing\n", errs)
+}
