@@ -6,8 +6,10 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,7 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// An event may be late by up to longestDelay, and come after the event that followed it. Events of one object stay in their order, which
+// An event may be late by up to longestDelay, and come after the event that followed it. Events of one name stay in their order, which
 // every API server keeps.
 const longestDelay = 150 * time.Millisecond
 
@@ -23,7 +25,7 @@ const longestDelay = 150 * time.Millisecond
 type frame struct {
 	bytes []byte
 	kind  string
-	uid   types.UID
+	name  types.NamespacedName
 }
 
 // frameOf reads a frame of a watch in protobuf: its length in four bytes, then the event.
@@ -46,15 +48,28 @@ func frameOf(body io.Reader) (frame, error) {
 		return frame{}, err
 	}
 	if o, err := meta.Accessor(object); err == nil {
-		x.uid = o.GetUID()
+		x.name = types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 	}
 	return x, nil
 }
 
-// maySwap reports whether an event may come after the next: they are changes of two objects.
+// maySwap reports whether an event may come after the next: they are changes of two objects with different names. No API server says that an
+// object was made before it says that the one of its name was deleted, and an informer, which knows names only, would lose the new object.
 func (x frame) maySwap(next frame) bool {
 	change := func(kind string) bool { return kind != string(watch.Bookmark) && kind != string(watch.Error) }
-	return change(x.kind) && change(next.kind) && x.uid != next.uid
+	return change(x.kind) && change(next.kind) && x.name != next.name
+}
+
+// Events change places only where two events of an API server may: never those of one name, also when one object has replaced another.
+func TestMaySwap(t *testing.T) {
+	event := func(kind watch.EventType, name string) frame {
+		return frame{kind: string(kind), name: types.NamespacedName{Namespace: "f", Name: name}}
+	}
+	require.True(t, event(watch.Deleted, "p").maySwap(event(watch.Added, "q")))
+	require.False(t, event(watch.Deleted, "p").maySwap(event(watch.Added, "p")), "an informer would lose the new object")
+	require.False(t, event(watch.Added, "p").maySwap(event(watch.Modified, "p")))
+	require.False(t, event(watch.Added, "p").maySwap(event(watch.Bookmark, "")), "it says that the first list is whole")
+	require.False(t, event(watch.Error, "").maySwap(event(watch.Added, "p")))
 }
 
 // disordered opens a watch whose events are late and swapped.
