@@ -31,7 +31,7 @@ func ofOthers(in Input, pod *v1.Pod) (*Cause, *Remedy, error) {
 		cause.Text = fmt.Sprintf("schedulerName is %s: scheduler %s decides about it (pod %s)", theirs, theirs, decides)
 		return cause, nil, nil
 	}
-	alike := nearValue(theirs, ours) || len(near.Names(theirs, []string{ours})) > 0
+	alike := near.Value(theirs, ours)
 	cause.Text = fmt.Sprintf("schedulerName is %s, and no profile and no pod has this name", theirs)
 	c := Change{Kind: Mend, Object: owner.String(), Path: cause.Field, From: theirs, To: ours, Again: owner.again, pod: pod, edit: func(p *v1.Pod, _ int64) { p.Spec.SchedulerName = ours }}
 	edited := pod.DeepCopy()

@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/diagnose/near"
 )
 
 // termState is the state of inter-pod terms: which required terms of the pod select another pod.
@@ -108,12 +110,12 @@ func (x *sought) nearPods(t *v1.PodAffinityTerm) (best string) {
 	if t.LabelSelector == nil {
 		return ""
 	}
-	near := map[[2]string]bool{} // by the value wanted and the value there
+	known := map[[2]string]bool{} // by the value wanted and the value there
 	like := func(value, has string) bool {
-		is, known := near[[2]string{value, has}]
-		if !known {
-			is = nearValue(value, has)
-			near[[2]string{value, has}] = is
+		is, asked := known[[2]string{value, has}]
+		if !asked {
+			is = near.Value(value, has)
+			known[[2]string{value, has}] = is
 		}
 		return is
 	}

@@ -3,7 +3,6 @@ package diagnose
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -83,9 +82,9 @@ func absent[T metav1.Object](x *sought, field, kind, namespace, name string, lis
 		names = append(names, o.GetName())
 	}
 	slices.Sort(names)
-	if like := near.Names(name, names); len(like) > 0 {
-		out.Found = like[0]
-		out.Text += "; near: " + strings.Join(like, ", ")
+	if meant, ok := near.Meant(name, names); ok {
+		out.Found = meant
+		out.Text += "; near: " + meant
 	} else if len(names) > 0 {
 		out.Found = few(names)
 		out.Text += " (" + out.Found + " " + verb(len(names), "exists", "exist") + ")"

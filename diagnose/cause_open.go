@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/podberth/podberth/diagnose/near"
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
@@ -193,7 +194,7 @@ func (x *sought) keyMissing(slots []int, key, field string) *Cause {
 			keys = append(keys, k)
 		}
 	}
-	if out.Found = nearKey(key, keys); out.Found != "" {
+	if out.Found = near.Key(key, keys); out.Found != "" {
 		out.Text += "; near: " + out.Found
 	}
 	return out

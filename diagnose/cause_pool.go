@@ -230,7 +230,7 @@ func (x *sought) unmet(w wish) *Cause {
 	}
 	if len(having) == 0 {
 		out.Text = fmt.Sprintf("it wants %s, and no node has the label %s", w.text(), w.r.Key)
-		if key := nearKey(w.r.Key, keys); key != "" {
+		if key := near.Key(w.r.Key, keys); key != "" {
 			for _, i := range x.slots {
 				if _, ok := x.c.Node(i).Labels[key]; ok {
 					having = append(having, i)
@@ -251,7 +251,7 @@ func (x *sought) unmet(w wish) *Cause {
 func (x *sought) values(having []int, w wish) string {
 	var alike []int
 	for _, i := range having {
-		if slices.ContainsFunc(w.r.Values, func(v string) bool { return nearValue(v, x.c.Node(i).Labels[w.r.Key]) }) {
+		if slices.ContainsFunc(w.r.Values, func(v string) bool { return near.Value(v, x.c.Node(i).Labels[w.r.Key]) }) {
 			alike = append(alike, i)
 		}
 	}
@@ -260,51 +260,3 @@ func (x *sought) values(having []int, w wish) string {
 	}
 	return x.labelOf(having, w.r.Key)
 }
-
-// renamed are labels with a new name.
-var renamed = map[string]string{
-	"beta.kubernetes.io/arch": v1.LabelArchStable, "beta.kubernetes.io/os": v1.LabelOSStable, v1.LabelInstanceType: v1.LabelInstanceTypeStable,
-	v1.LabelFailureDomainBetaZone: v1.LabelTopologyZone, v1.LabelFailureDomainBetaRegion: v1.LabelTopologyRegion, roleMaster: roleControlPlane,
-}
-
-// nearKey returns the key that looks like a wrong one: its new name, the same behind the slash, or the one with the fewest other letters;
-// "" for none.
-func nearKey(wrong string, keys []string) (best string) {
-	keys = slices.Compact(slices.Sorted(slices.Values(keys)))
-	if to := renamed[wrong]; slices.Contains(keys, to) {
-		return to
-	}
-	least := 0
-	for _, k := range keys {
-		if k == wrong || !nearValue(wrong, k) && !near.Alike(wrong, k) {
-			continue
-		}
-		if d := near.Distance(fold(wrong), fold(k)); best == "" || d < least {
-			best, least = k, d
-		}
-	}
-	return best
-}
-
-// nearValue reports whether a value looks like a wrong one: the same but for capitals and marks, two other letters at most, one below
-// five letters, or one is empty and the other true.
-func nearValue(wrong, value string) bool {
-	if wrong == value {
-		return false
-	}
-	if wrong == "" && value == "true" || wrong == "true" && value == "" {
-		return true
-	}
-	a, b := fold(wrong), fold(value)
-	most := 2
-	if len(a) < 5 {
-		most = 1
-	}
-	return a == b && a != "" || min(len(a), len(b)) > 2 && near.Distance(a, b) <= most // "a" and "b" are two zones
-}
-
-// withoutMarks takes marks out of a name.
-var withoutMarks = strings.NewReplacer("-", "", "_", "", ".", "", "/", "")
-
-// fold takes capitals and marks out of a name.
-func fold(name string) string { return withoutMarks.Replace(strings.ToLower(name)) }

@@ -190,9 +190,9 @@ func (x *sought) notOffered(d demand) *Cause {
 			names = append(names, string(name))
 		}
 	}
-	if like := near.Names(string(d.name), names); len(like) > 0 {
-		out.Found = like[0]
-		out.Text += "; near: " + strings.Join(like, ", ")
+	if meant, ok := near.Meant(string(d.name), names); ok {
+		out.Found = meant
+		out.Text += "; near: " + meant
 		return out
 	}
 	if node, key := x.machineOf(d.name); node != "" {

@@ -58,23 +58,6 @@ func TestCause(t *testing.T) {
 	})
 }
 
-// Which values and keys look alike.
-func TestNear(t *testing.T) {
-	for pair, want := range map[[2]string]bool{
-		{"ssd", "SSD"}: true, {"ssd", "ssd"}: false, {"ssd", "sdd"}: true, {"a", "b"}: false, {"z1", "z2"}: false, {"large", "lagre"}: true, {"large", "smaller"}: false,
-		{"fast_disk", "fast-disk"}: true, {"", "true"}: true, {"true", ""}: true, {"", "yes"}: false, {"disk", "dis"}: true, {"disk", "di"}: false,
-		{"general", "genera12"}: true, {"general", "gener123"}: false,
-	} {
-		require.Equal(t, want, nearValue(pair[0], pair[1]), pair)
-	}
-	keys := []string{"kubernetes.io/hostname", "topology.kubernetes.io/zone", "disktype", "disktier", "node-role.kubernetes.io/control-plane"}
-	for wrong, want := range map[string]string{
-		"kubernetes/hostname": "kubernetes.io/hostname", v1.LabelFailureDomainBetaZone: v1.LabelTopologyZone, "disk-type": "disktype", "gpu": "", "node-role.kubernetes.io/master": "node-role.kubernetes.io/control-plane",
-	} {
-		require.Equal(t, want, nearKey(wrong, keys), wrong)
-	}
-}
-
 // Sentences about several things.
 func TestWordsOfCauses(t *testing.T) {
 	require.Equal(t, []string{"", "a", "a and b", "a, b and c"}, []string{joined(nil), joined([]string{"a"}), joined([]string{"a", "b"}), joined([]string{"a", "b", "c"})})

@@ -178,7 +178,7 @@ func (d *diagnosis) classes(wanted string) (out []*storagev1.StorageClass) {
 		return k >= 0
 	}
 	standard := admission.DefaultStorageClass(out)
-	if wanted != "" && one(func(c *storagev1.StorageClass) bool { return nearValue(wanted, c.Name) }) ||
+	if wanted != "" && one(func(c *storagev1.StorageClass) bool { return near.Value(wanted, c.Name) }) ||
 		one(func(c *storagev1.StorageClass) bool { return c == standard }) {
 		return out
 	}

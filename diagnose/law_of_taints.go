@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/diagnose/near"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/overhead"
 )
@@ -127,7 +128,7 @@ func nearlyTolerates(has v1.Toleration, t v1.Taint) bool {
 	if comparesNumbers(has) {
 		return gated(has, t)
 	}
-	return has.Operator == v1.TolerationOpExists || has.Value == t.Value || nearValue(has.Value, t.Value)
+	return has.Operator == v1.TolerationOpExists || has.Value == t.Value || near.Value(has.Value, t.Value)
 }
 
 // selectsPool reports whether a requirement is of more than the system and the architecture, which every pool may have.

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -114,7 +113,7 @@ func labelText(key, value string) string {
 func (l nodeLabels) meant(key, value string) (k, v string, ok bool) {
 	k = key
 	if len(l[k]) == 0 {
-		if k = nearKey(key, slices.Collect(maps.Keys(l))); k == "" {
+		if k = near.Key(key, slices.Collect(maps.Keys(l))); k == "" {
 			return "", "", false
 		}
 		if l[k][value] {
@@ -125,14 +124,6 @@ func (l nodeLabels) meant(key, value string) (k, v string, ok bool) {
 	if values[value] {
 		return "", "", false
 	}
-	least := 0
-	for _, has := range slices.Sorted(maps.Keys(values)) {
-		if !nearValue(value, has) {
-			continue
-		}
-		if far := near.Distance(strings.ToLower(value), strings.ToLower(has)); !ok || far < least {
-			v, least, ok = has, far, true
-		}
-	}
+	v, ok = near.Meant(value, slices.Collect(maps.Keys(values)))
 	return k, v, ok
 }

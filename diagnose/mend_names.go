@@ -21,7 +21,7 @@ func (d *diagnosis) namesMeant(add func(rule, path, from, to string, edit func(p
 	known := d.common.labelsOf(d.law.nodes)
 	keys := slices.Collect(maps.Keys(known))
 	for i, c := range d.pod.Spec.TopologySpreadConstraints {
-		if to := nearKey(c.TopologyKey, keys); c.WhenUnsatisfiable == v1.DoNotSchedule && known[c.TopologyKey] == nil && to != "" && !hasConstraint(d.pod, to, v1.DoNotSchedule) {
+		if to := near.Key(c.TopologyKey, keys); c.WhenUnsatisfiable == v1.DoNotSchedule && known[c.TopologyKey] == nil && to != "" && !hasConstraint(d.pod, to, v1.DoNotSchedule) {
 			path := fmt.Sprintf("spec.topologySpreadConstraints[%d]", i)
 			add(path, path+".topologyKey", c.TopologyKey, to, func(p *v1.Pod) { p.Spec.TopologySpreadConstraints[i].TopologyKey = to })
 		}
@@ -40,7 +40,7 @@ func (d *diagnosis) namesMeant(add func(rule, path, from, to string, edit func(p
 				}
 			}
 		}
-		if to := nearKey(t.TopologyKey, keys); known[t.TopologyKey] == nil && to != "" {
+		if to := near.Key(t.TopologyKey, keys); known[t.TopologyKey] == nil && to != "" {
 			add(path, path+".topologyKey", t.TopologyKey, to, of(func(t *v1.PodAffinityTerm) { t.TopologyKey = to }))
 		}
 		key, to, namespace := d.podsMeant(t)
@@ -82,11 +82,11 @@ func (d *diagnosis) resourcesMeant(add func(rule, path, from, to string, edit fu
 	slices.Sort(wanted)
 	slices.Sort(offered)
 	for _, name := range wanted {
-		like := near.Names(string(name), offered)
-		if slices.Contains(offered, string(name)) || len(like) == 0 {
+		meant, ok := near.Meant(string(name), offered)
+		if slices.Contains(offered, string(name)) || !ok {
 			continue
 		}
-		to := v1.ResourceName(like[0])
+		to := v1.ResourceName(meant)
 		path := "requests." + string(name)
 		add(path, path, string(name), string(to), func(p *v1.Pod) {
 			for _, list := range [][]v1.Container{p.Spec.InitContainers, p.Spec.Containers} {
@@ -128,7 +128,7 @@ func (d *diagnosis) podsMeant(t *v1.PodAffinityTerm) (key, value, namespace stri
 			return "", "", ""
 		}
 		for _, k := range keys {
-			if has, ok := p.Labels[k]; ok && nearValue(t.LabelSelector.MatchLabels[k], has) && (key == "" || has < value) {
+			if has, ok := p.Labels[k]; ok && near.Value(t.LabelSelector.MatchLabels[k], has) && (key == "" || has < value) {
 				key, value = k, has
 			}
 		}

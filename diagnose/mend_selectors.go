@@ -109,10 +109,7 @@ func likest[T any](name string, known map[string]T) (string, bool) {
 	if _, ok := known[name]; ok {
 		return name, true
 	}
-	if list := near.Names(name, slices.Sorted(maps.Keys(known))); len(list) > 0 {
-		return list[0], true
-	}
-	return "", false
+	return near.Meant(name, slices.Collect(maps.Keys(known)))
 }
 
 // selectorMends returns the changes of a claim that write what its selectors most likely mean.

@@ -26,7 +26,7 @@ func TestMend(t *testing.T) {
 	}
 	testkit.Run(t, []test{
 		{"value", "capitals differ", testkit.Pod("p").NodeSelector("disk=SSD").Obj(), "Pod default/p, made again: did you mean disk=ssd? (spec.nodeSelector[disk] has disk=SSD)"},
-		{"nearest value", "one letter is nearer than two", testkit.Pod("p").NodeSelector("size=largee").Obj(), "Pod default/p, made again: did you mean size=large? (spec.nodeSelector[size] has size=largee)"},
+		{"nearest value", "one letter is nearer than two", testkit.Pod("p").NodeSelector("size=largge").Obj(), "Pod default/p, made again: did you mean size=large? (spec.nodeSelector[size] has size=largge)"},
 		{"key", "the same but for a mark", testkit.Pod("p").NodeSelector("si-ze=large").Obj(), "Pod default/p, made again: did you mean size=large? (spec.nodeSelector[si-ze] has si-ze=large)"},
 		{"key and value", "both look alike", testkit.Pod("p").NodeSelector("si-ze=LARGE").Obj(), "Pod default/p, made again: did you mean size=large? (spec.nodeSelector[si-ze] has si-ze=LARGE)"},
 		{"empty", "true is not the empty value", testkit.Pod("p").NodeSelector("gpu=").Obj(), "Pod default/p, made again: did you mean gpu=true? (spec.nodeSelector[gpu] has gpu=\"\")"},

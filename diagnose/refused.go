@@ -9,11 +9,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/diagnose/near"
 	"github.com/podberth/podberth/internal/must"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -28,14 +30,16 @@ var (
 
 // Refused returns the cause of a pod that the API server refuses with a text, such as those of package admission and of an admission controller:
 // such a pod does not exist, and no scheduler waits for it. A quota is named with its numbers, a class with the names that exist. The remedy is
-// the class whose name looks alike, or a quota of the amount that is used then, when the pod gets a node; nil otherwise. Cost: one decision. The
-// errors are those of [Relax] about [Input].
-func Refused(in Input, pod *v1.Pod, text string) (cause *Cause, r *Remedy, err error) {
+// the class that is most likely meant, or a quota of the amount that is used then, when the pod gets a node; nil otherwise. The siblings are other
+// pods of its owner that the API server refuses with the same text. They have the same remedy, and it counts all pods of the owner: those that
+// run, those of Input.Pending, and these. Cost: a decision for each pod that waits. The errors are those of [Relax] about [Input].
+func Refused(in Input, pod *v1.Pod, text string, siblings ...*v1.Pod) (cause *Cause, r *Remedy, err error) {
 	defer must.Catch(&err)
 	if in.Snapshot == nil {
 		return nil, nil, ErrNoSnapshot
 	}
 	owner := ownerOf(in.Snapshot, pod)
+	x := refused{in: in, owner: owner, pods: append([]*v1.Pod{pod}, siblings...)}
 	cause = &Cause{Type: causeRefused, Object: owner.String(), Text: "the API server refuses it: " + text}
 	if m := refusedFor.FindStringSubmatch(text); m != nil {
 		text = m[1]
@@ -44,13 +48,13 @@ func Refused(in Input, pod *v1.Pod, text string) (cause *Cause, r *Remedy, err e
 	switch {
 	case overQuota.MatchString(text):
 		m := overQuota.FindStringSubmatch(text)
-		return cause, ofQuota(in, pod, cause, m), nil
+		return cause, x.ofQuota(cause, m), nil
 	case needsOfQuota.MatchString(text):
 		m := needsOfQuota.FindStringSubmatch(text)
 		cause.Field, cause.Wanted = owner.path+"spec.containers", m[2]
 		cause.Text = fmt.Sprintf("quota %s refuses pods without %s", m[1], strings.Replace(m[2], " for: ", " of container ", 1))
 	case noClass.MatchString(text):
-		return cause, ofClass(in, pod, cause, owner, noClass.FindStringSubmatch(text)[1]), nil
+		return cause, x.ofClass(cause, noClass.FindStringSubmatch(text)[1]), nil
 	case noRuntimeClass.MatchString(text):
 		cause.Field, cause.Wanted = owner.path+"spec.runtimeClassName", noRuntimeClass.FindStringSubmatch(text)[1]
 		cause.Text = "there is no RuntimeClass " + cause.Wanted
@@ -58,57 +62,144 @@ func Refused(in Input, pod *v1.Pod, text string) (cause *Cause, r *Remedy, err e
 	return cause, nil, nil
 }
 
-// ofClass fills in the cause of a priority class that does not exist. The remedy is the class whose name looks most alike.
-func ofClass(in Input, pod *v1.Pod, cause *Cause, owner owner, name string) *Remedy {
-	classes := slices.Collect(cluster.List[*schedulingv1.PriorityClass](in.Snapshot).All())
+// refused are the pods of an owner that the API server refuses with one text.
+type refused struct {
+	in    Input
+	owner owner
+	pods  []*v1.Pod
+}
+
+// count returns how many pods are refused: those that the caller counts beside others too.
+func (x *refused) count() int {
+	n := len(x.pods)
+	for _, p := range x.pods {
+		if x.in.More != nil {
+			n += x.in.More(p)
+		}
+	}
+	return n
+}
+
+// ofClass fills in the cause of a priority class that does not exist. The remedy is the class that is most likely meant.
+func (x *refused) ofClass(cause *Cause, name string) *Remedy {
+	classes := slices.Collect(cluster.List[*schedulingv1.PriorityClass](x.in.Snapshot).All())
 	var names []string
 	for _, c := range classes {
 		names = append(names, c.Name)
 	}
 	slices.Sort(names)
-	cause.Field, cause.Wanted, cause.Found = owner.path+"spec.priorityClassName", name, few(names)
+	cause.Field, cause.Wanted, cause.Found = x.owner.path+"spec.priorityClassName", name, few(names)
 	cause.Text = "there is no PriorityClass " + name
-	like := near.Names(name, names)
-	if len(like) == 0 {
+	meant, ok := near.Meant(name, names)
+	if !ok {
 		if len(names) > 0 {
 			cause.Text += " (" + cause.Found + " " + verb(len(names), "exists", "exist") + ")"
 		}
 		return nil
 	}
-	cause.Found = like[0]
-	cause.Text += "; near: " + strings.Join(like, ", ")
-	c := Change{Kind: Mend, Object: owner.String(), Path: cause.Field, From: name, To: like[0], Again: owner.again, pod: pod, edit: func(p *v1.Pod, _ int64) { p.Spec.PriorityClassName = like[0] }}
-	edited := pod.DeepCopy()
-	c.edit(edited, 0)
-	admitted, err := admission.AdmitPriority(edited, classes)
-	if err != nil {
+	cause.Found = meant
+	cause.Text += "; near: " + meant
+	c := Change{Kind: Mend, Object: x.owner.String(), Path: cause.Field, From: name, To: meant, Again: x.owner.again, pod: x.pods[0], edit: func(p *v1.Pod, _ int64) { p.Spec.PriorityClassName = meant }}
+	var admitted []*v1.Pod
+	for _, p := range x.pods {
+		edited := p.DeepCopy()
+		if edited.Spec.PriorityClassName == name {
+			c.edit(edited, 0)
+		}
+		if edited, err := admission.AdmitPriority(edited, classes); err == nil {
+			admitted = append(admitted, edited)
+		}
+	}
+	if len(admitted) == 0 {
 		return nil
 	}
-	return goes(in, admitted, c)
+	return x.goes(admitted, c)
 }
 
-// ofQuota fills in the cause of a quota that is used up. The remedy is a larger quota.
-func ofQuota(in Input, pod *v1.Pod, cause *Cause, m []string) *Remedy {
+// ofQuota fills in the cause of a quota that is used up. The remedy is a quota that is large enough for all the pods, in each amount.
+func (x *refused) ofQuota(cause *Cause, m []string) *Remedy {
 	over, used, hard := strings.Split(m[2], ","), strings.Split(m[3], ","), strings.Split(m[4], ",")
-	name, asked, _ := strings.Cut(over[0], "=")
-	_, has, _ := strings.Cut(used[0], "=")
-	_, most, _ := strings.Cut(hard[0], "=")
-	cause.Object, cause.Field, cause.Wanted, cause.Found = "ResourceQuota "+pod.Namespace+"/"+m[1], "spec.hard["+name+"]", asked, has+" of "+most+" used"
-	cause.Text = fmt.Sprintf("quota %s: %s %s of %s used, asks for %s", m[1], name, has, most, asked)
-	sum, err := resource.ParseQuantity(has)
-	more, err2 := resource.ParseQuantity(asked)
-	if err != nil || err2 != nil || len(over) > 1 {
+	if len(used) != len(over) || len(hard) != len(over) {
 		return nil
 	}
-	sum.Add(more)
-	return goes(in, pod, Change{Kind: RaiseBudget, Object: cause.Object, Path: cause.Field, From: most, To: sum.String()})
+	var changes []Change
+	for k := range over {
+		name, asked, _ := strings.Cut(over[k], "=")
+		_, has, _ := strings.Cut(used[k], "=")
+		_, most, _ := strings.Cut(hard[k], "=")
+		if k == 0 {
+			cause.Object, cause.Field, cause.Wanted, cause.Found = "ResourceQuota "+x.pods[0].Namespace+"/"+m[1], "spec.hard["+name+"]", asked, has+" of "+most+" used"
+			cause.Text = fmt.Sprintf("quota %s: ", m[1])
+		} else {
+			cause.Text += "; "
+		}
+		cause.Text += fmt.Sprintf("%s %s of %s used, asks for %s", name, has, most, asked)
+		sum, err := resource.ParseQuantity(has)
+		more, err2 := resource.ParseQuantity(asked)
+		if err != nil || err2 != nil {
+			return nil
+		}
+		more.Mul(int64(x.count()))
+		sum.Add(more)
+		changes = append(changes, Change{Kind: RaiseBudget, Object: cause.Object, Path: "spec.hard[" + name + "]", From: most, To: sum.String()})
+	}
+	return x.goes(x.pods, changes...)
 }
 
-// goes returns the remedy of a change with which the API server takes the pod, nil when the pod gets no node then.
-func goes(in Input, pod *v1.Pod, c Change) *Remedy {
-	d := must.Get(placement.New(in.Snapshot, must.Get(profileOf(in)))).Decide(pod, placement.Options{})
-	if !d.Placed() {
+// goes returns the remedy of changes with which the API server takes the pods, nil when the first gets no node then. They are tried behind the
+// pods that wait and are as important.
+func (x *refused) goes(pods []*v1.Pod, changes ...Change) *Remedy {
+	profile := must.Get(profileOf(x.in))
+	s := x.in.Snapshot.Fork()
+	d := &diagnosis{base: s, pod: pods[0], owner: x.owner, controller: metav1.GetControllerOfNoCopy(pods[0])}
+	placer := must.Get(placement.NewPlacer(s, profile))
+	mine := map[*v1.Pod]bool{}
+	var queue []*v1.Pod
+	o := outcome{of: x.count()}
+	for _, p := range x.in.Pending {
+		if p == nil || p.Name == pods[0].Name && p.Namespace == pods[0].Namespace || len(p.Spec.SchedulingGates) > 0 || !queued(s, &profile, p) {
+			continue
+		}
+		queue = append(queue, p)
+		if mine[p] = d.sibling(p); mine[p] {
+			o.of++
+			if x.in.More != nil {
+				o.of += x.in.More(p)
+			}
+		}
+	}
+	for _, i := range s.Order() {
+		for p := range s.Pods(int(i)) {
+			if d.sibling(p) && p.DeletionTimestamp == nil {
+				o.of, o.run = o.of+1, o.run+1
+			}
+		}
+	}
+	for _, p := range pods {
+		at := len(queue)
+		for at > 0 && podinfo.Priority(queue[at-1]) < podinfo.Priority(p) {
+			at--
+		}
+		queue, mine[p] = slices.Insert(queue, at, p), true
+	}
+	if len(queue) > mostQueued {
+		queue, o.of, o.run, o.uncounted = pods[:1], 1, 0, true
+	}
+	for _, p := range queue {
+		dec := placer.Decide(p, placement.Options{})
+		if !dec.Placed() {
+			continue
+		}
+		must.Do(placer.Assume(p, dec))
+		if mine[p] {
+			o.run++
+		}
+		if p == pods[0] {
+			o.node = dec.Node
+		}
+	}
+	if o.node == "" {
 		return nil
 	}
-	return &Remedy{Changes: []Change{c}, Node: d.Node, Run: 1, Of: 1, Text: fmt.Sprintf("%s: then it goes to %s", c.Text(), d.Node)}
+	return &Remedy{Changes: changes, Node: o.node, Run: o.run, Of: o.of, Text: Relaxation{Changes: changes}.Text() + o.then(false)}
 }

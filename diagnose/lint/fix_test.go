@@ -2,6 +2,7 @@ package lint
 
 import (
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -29,18 +30,22 @@ func said(t testing.TB) func(in *Input) []fixes.Said {
 	}
 }
 
-var fixed = flag.Int("fixes", 20, "random manifests of TestFixesOfRandomManifests")
+var (
+	fixed      = flag.Uint64("fixes", 20, "random manifests of TestFixesOfRandomManifests")
+	firstFixed = flag.Uint64("first-fixes", 0, "the first of them")
+)
 
 // A fix that is made ends its finding, and no new error comes.
 func TestFixesOfRandomManifests(t *testing.T) {
 	made := map[string]int{}
-	for seed := range uint64(*fixed) {
-		fixes.Law(t, func() *Input { return &random(testkit.NewBytes(testkit.RandomBytes(seed+9e6, 60))).in }, said(t), false, made)
-		fixes.Law(t, func() *Input {
-			in := (&generator{rand.New(rand.NewPCG(seed, 59))}).input()
-			return &in
-		}, said(t), false, made)
-		require.False(t, t.Failed(), "seed %d", seed)
+	for seed := *firstFixed; seed < *firstFixed+*fixed; seed++ {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			fixes.Law(t, func() *Input { return &random(testkit.NewBytes(testkit.RandomBytes(seed+9e6, 60))).in }, said(t), false, made)
+			fixes.Law(t, func() *Input {
+				in := (&generator{rand.New(rand.NewPCG(seed, 59))}).input()
+				return &in
+			}, said(t), false, made)
+		})
 	}
 	require.Greater(t, len(made), 30, "%v", made)
 }
@@ -118,6 +123,15 @@ func TestFixesBesideOtherFields(t *testing.T) {
 			w.in.Deployments = d
 			w.replicas(1).budget("b", "web", 1)
 		}},
+		{"a budget over a pod without a controller", "budget-one-replica", func(w *world) {
+			w.in.Pods = []*v1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "one", Labels: w.web.Spec.Template.Labels}, Spec: w.web.Spec.Template.Spec}}
+			w.in.Deployments = nil
+			w.budget("b", "web", 1)
+		}},
+		{"labels of the template with which replicas wait", "spread-self-mismatch", func(w *world) {
+			w.taint("gpu:NoSchedule", 4)
+			w.replicas(5).spread(1, zone, v1.DoNotSchedule, "other")
+		}},
 		{"host ports by hostNetwork", "host-port-replicas", func(w *world) {
 			w.replicas(6).port(80)
 			w.pod.HostNetwork = true
@@ -137,7 +151,7 @@ func TestFixesBesideOtherFields(t *testing.T) {
 // No label is named that was not tried: when there is too much to try, the fix is another.
 func TestLabelsThatAreTooManyToTry(t *testing.T) {
 	w := newWorld()
-	w.spread(1, "rack", v1.DoNotSchedule, "web")
+	w.spread(1, "topology.kubernetes.io/zones", v1.DoNotSchedule, "web")
 	for effort, want := range map[int]string{0: "use topology.kubernetes.io/zone as topologyKey", mostEffort: "drop the constraint"} {
 		all, err := check(&checker{in: w.in, effort: effort})
 		require.NoError(t, err)

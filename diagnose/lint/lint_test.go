@@ -156,7 +156,7 @@ func TestRules(t *testing.T) {
 		},
 			func(w *world) { w.require(term(zone, in, "a"), term(zone, in, "b")) }, Warning, true},
 		{"empty-node-term", func(w *world) { w.require(v1.NodeSelectorTerm{}) }, func(w *world) { w.require(v1.NodeSelectorTerm{}, term(zone, in, "a")) }, Error, true},
-		{"no-node-matches", func(w *world) { w.pod.NodeSelector = map[string]string{zone: "d"} }, func(w *world) { w.pod.NodeSelector = map[string]string{zone: "c"} }, Error, false},
+		{"no-node-matches", func(w *world) { w.pod.NodeSelector = map[string]string{"topology.kubernetes.io/zones": "c"} }, func(w *world) { w.pod.NodeSelector = map[string]string{zone: "c"} }, Error, false},
 		{"term-matches-nothing", func(w *world) { w.require(term(zone, in, "a"), term(zone, in, "d")) }, func(w *world) { w.require(term(zone, in, "a"), term(zone, not, "a")) }, Warning, false},
 		{"all-nodes-closed", func(w *world) { w.taint("gpu:NoSchedule", 0, 1, 2, 3, 4) }, func(w *world) { w.taint("gpu:NoSchedule", 0, 1, 2, 3) }, Error, false},
 		{"toleration-unused", func(w *world) {

@@ -174,16 +174,6 @@ var affinityRules = []Rule{
 	}},
 }
 
-func (c *checker) nearKey(key string) string {
-	var keys []string
-	for _, n := range c.nodes {
-		for k := range n.Labels {
-			keys = append(keys, k)
-		}
-	}
-	return nearNames(key, keys)
-}
-
 // sameSelection reports whether two terms select the same pods whatever pods there are.
 func sameSelection(a, b v1.PodAffinityTerm) bool {
 	return reflect.DeepEqual(a.LabelSelector, b.LabelSelector) && reflect.DeepEqual(a.Namespaces, b.Namespaces) && reflect.DeepEqual(a.NamespaceSelector, b.NamespaceSelector)

@@ -127,9 +127,10 @@ func number(m *intstr.IntOrString) int {
 // inPlace says that a field takes the place of the other one.
 const inPlace = " in its place"
 
-// looser is the fix of a budget that allows nothing of n pods. A budget over pods without a scale must have minAvailable as a number.
+// looser is the fix of a budget that allows nothing of n pods. A budget over pods without a scale, or without a controller, must have
+// minAvailable as a number.
 func (c *checker) looser(b *policyv1.PodDisruptionBudget, n int) string {
-	if slices.ContainsFunc(c.coverage().works[b], unscaled) {
+	if slices.ContainsFunc(c.coverage().works[b], unscaled) || c.bare(b) != "" {
 		return fmt.Sprintf("minAvailable: %d", n-1)
 	}
 	return "maxUnavailable: 1"

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -21,6 +20,9 @@ var nodeRules = []Rule{
 		terms := requiredTerms(w.pod)
 		texts := []string{}
 		for _, t := range terms {
+			if emptyTerm(t) {
+				continue
+			}
 			text := conflict(w.pod.Spec.NodeSelector, t)
 			if text == "" {
 				return
@@ -28,18 +30,26 @@ var nodeRules = []Rule{
 			texts = append(texts, text)
 		}
 		if len(texts) > 0 {
-			c.prove(w, w.path+requiredNodes, "drop one of the requirements", "no node can meet them: %s", texts[0])
+			fix := "drop the rule"
+			if slices.ContainsFunc(terms, func(t v1.NodeSelectorTerm) bool { return oneTooMany(w.pod.Spec.NodeSelector, t) }) {
+				fix = "drop one of the requirements"
+			}
+			c.prove(w, w.path+requiredNodes, fix, "no node can meet them: %s", texts[0])
 		}
 	}},
 	{ID: "term-conflict", Severity: Warning, Summary: "one of several node selector terms can never match", work: func(c *checker, w *work) {
 		terms := requiredTerms(w.pod)
 		var bad []int
+		empty := 0
 		for i, t := range terms {
-			if conflict(w.pod.Spec.NodeSelector, t) != "" {
+			switch {
+			case emptyTerm(t):
+				empty++
+			case conflict(w.pod.Spec.NodeSelector, t) != "":
 				bad = append(bad, i)
 			}
 		}
-		if len(bad) < len(terms) {
+		if len(bad)+empty < len(terms) {
 			for _, i := range bad {
 				fix := "drop the term"
 				if oneTooMany(w.pod.Spec.NodeSelector, terms[i]) {
@@ -51,12 +61,7 @@ var nodeRules = []Rule{
 	}},
 	{ID: "empty-node-term", Severity: Error, Summary: "required node affinity whose terms are all empty matches no node", work: func(c *checker, w *work) {
 		terms := requiredTerms(w.pod)
-		for _, t := range terms {
-			if len(t.MatchExpressions)+len(t.MatchFields) > 0 {
-				return
-			}
-		}
-		if len(terms) > 0 {
+		if len(terms) > 0 && !slices.ContainsFunc(terms, func(t v1.NodeSelectorTerm) bool { return !emptyTerm(t) }) {
 			c.prove(w, w.path+requiredNodes, "drop the rule, or write its requirements", "an empty term matches no node")
 		}
 	}},
@@ -66,7 +71,7 @@ var nodeRules = []Rule{
 			if len(w.pod.Spec.NodeSelector) == 0 {
 				path = w.path + requiredNodes
 			}
-			c.prove(w, path, c.otherLabel(w), "none of %s matches%s", amount(len(c.nodes), "node", "nodes"), c.nearLabels(w.pod))
+			c.prove(w, path, c.otherLabel(w, c.lackingOf(w.pod), "add a node that matches"), "none of %s matches%s", amount(len(c.nodes), "node", "nodes"), c.nearLabels(w.pod))
 		}
 	}},
 	{ID: "term-matches-nothing", Severity: Warning, Cluster: true, Summary: "one of several node selector terms matches no node of the cluster", work: func(c *checker, w *work) {
@@ -76,7 +81,7 @@ var nodeRules = []Rule{
 		for i, t := range requiredTerms(w.pod) {
 			s, err := affinity.CompileSelector(&v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{t}})
 			if err == nil && !slices.ContainsFunc(c.nodes, s.Matches) {
-				c.report(fmt.Sprintf("%s%s.nodeSelectorTerms[%d]", w.path, requiredNodes, i), "drop the term", "none of %s matches the term", amount(len(c.nodes), "node", "nodes"))
+				c.report(fmt.Sprintf("%s%s.nodeSelectorTerms[%d]", w.path, requiredNodes, i), c.otherLabel(w, c.lackingIn(&w.pod.Spec, requiredAt(i)), "drop the term"), "none of %s matches the term", amount(len(c.nodes), "node", "nodes"))
 			}
 		}
 	}},
@@ -123,7 +128,7 @@ var nodeRules = []Rule{
 	}},
 	{ID: "node-pinned", Severity: Warning, Summary: "all replicas are pinned to one node by hostname", work: func(c *checker, w *work) {
 		if v, ok := w.pod.Spec.NodeSelector[v1.LabelHostname]; ok && w.replicas > 1 {
-			c.report(w.path+".nodeSelector", "drop the key, or use a label of several nodes", "%d replicas depend on node %s", w.replicas, v)
+			c.report(w.path+".nodeSelector", "drop the key", "%d replicas depend on node %s", w.replicas, v)
 		}
 	}},
 	{ID: "preferred-node-none", Severity: Warning, Cluster: true, Summary: "a preferred node affinity term that no node matches has no effect", work: func(c *checker, w *work) { preferredNodes(c, w, 0) }},
@@ -147,10 +152,13 @@ func preferredNodes(c *checker, w *work, want int) {
 			}
 		}
 		if n == want {
-			c.report(fmt.Sprintf("%s.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d]", w.path, i), "drop the term, or use a label that parts the nodes", "%d of %s", n, amount(len(c.nodes), "node matches", "nodes match"))
+			c.report(fmt.Sprintf("%s.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d]", w.path, i), c.otherLabel(w, c.lackingIn(&w.pod.Spec, preferredAt(i)), "drop the term"), "%d of %s", n, amount(len(c.nodes), "node matches", "nodes match"))
 		}
 	}
 }
+
+// emptyTerm reports whether a term has no requirement: it matches no node.
+func emptyTerm(t v1.NodeSelectorTerm) bool { return len(t.MatchExpressions)+len(t.MatchFields) == 0 }
 
 // stateful reports whether a toleration is of a taint that comes and goes with the state of a node: that none has it now says nothing.
 func stateful(t v1.Toleration) bool {
@@ -180,42 +188,4 @@ func requiredTerms(p *v1.Pod) []v1.NodeSelectorTerm {
 		return nil
 	}
 	return a.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
-}
-
-// nearLabels returns the end of a message about the first label that the pod asks for and no node has. The text names labels of
-// nodes with a similar name. It is "" if every such label is on a node.
-func (c *checker) nearLabels(p *v1.Pod) string {
-	l := c.lacking(p)
-	switch {
-	case l == nil:
-		return ""
-	case c.labels()[l.key] == nil:
-		return fmt.Sprintf(": no node has the label %s%s", l.key, nearNames(l.key, slices.Collect(maps.Keys(c.labels()))))
-	}
-	return fmt.Sprintf(": no node has %s=%s%s", l.key, shown(l.value), nearNames(l.value, c.labels()[l.key]))
-}
-
-// lacking returns the first label that a pod asks for and no node has, nil if every such label is on a node.
-func (c *checker) lacking(p *v1.Pod) *lacking {
-	missing := func(key, value string, exact bool) bool {
-		values := c.labels()[key]
-		return values == nil || exact && !slices.Contains(values, value)
-	}
-	for _, k := range slices.Sorted(maps.Keys(p.Spec.NodeSelector)) {
-		if v := p.Spec.NodeSelector[k]; missing(k, v, true) {
-			return &lacking{label{k, v}, -1, 0}
-		}
-	}
-	for i, t := range requiredTerms(p) {
-		for k, r := range t.MatchExpressions {
-			value, exact := "", r.Operator == v1.NodeSelectorOpIn && len(r.Values) == 1
-			if exact {
-				value = r.Values[0]
-			}
-			if r.Operator != v1.NodeSelectorOpNotIn && r.Operator != v1.NodeSelectorOpDoesNotExist && missing(r.Key, value, exact) {
-				return &lacking{label{r.Key, value}, i, k}
-			}
-		}
-	}
-	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
@@ -12,6 +13,9 @@ import (
 )
 
 const spreadPath = ".topologySpreadConstraints[%d]"
+
+// ownLabel is a label that no pod has, for trials.
+const ownLabel = "podberth.io/own"
 
 // hard calls f for each DoNotSchedule constraint.
 func hard(w *work, f func(i int, t v1.TopologySpreadConstraint)) {
@@ -119,11 +123,27 @@ func domainsFor(n int) string {
 	return fmt.Sprintf("minDomains %d, or more domains", n)
 }
 
+// smaller is the fix of a maxSkew that allows all replicas in one domain.
+func (c *checker) smaller(w *work, i int) string {
+	for _, skew := range []int{1, w.replicas - 1} {
+		if !c.breaks(w, func(t *v1.PodTemplateSpec) { t.Spec.TopologySpreadConstraints[i].MaxSkew = int32(skew) }) {
+			return fmt.Sprintf("maxSkew %d", skew)
+		}
+	}
+	return "drop the constraint"
+}
+
 var spreadRules = []Rule{
 	{ID: "spread-self-mismatch", Severity: Warning, Summary: "a pod does not match the selector of its own spread constraint", work: func(c *checker, w *work) {
 		for i, t := range w.pod.Spec.TopologySpreadConstraints {
 			if t.LabelSelector != nil && !selects(t.LabelSelector, w.pod.Labels) {
-				c.report(w.path+fmt.Sprintf(spreadPath, i)+".labelSelector", "select labels of the pod template", "the replicas are not counted, so that they are not spread")
+				fix := "select labels of the pod template"
+				if c.breaks(w, func(t *v1.PodTemplateSpec) {
+					t.Spec.TopologySpreadConstraints[i].LabelSelector = &metav1.LabelSelector{MatchLabels: w.pod.Labels}
+				}) {
+					fix = "drop the constraint"
+				}
+				c.report(w.path+fmt.Sprintf(spreadPath, i)+".labelSelector", fix, "the replicas are not counted, so that they are not spread")
 			}
 		}
 	}},
@@ -215,7 +235,7 @@ var spreadRules = []Rule{
 	{ID: "spread-without-effect", Severity: Info, Summary: "maxSkew is so large that the constraint never rejects", work: func(c *checker, w *work) {
 		hard(w, func(i int, t v1.TopologySpreadConstraint) {
 			if w.replicas > 0 && int(t.MaxSkew) >= w.replicas && w.replicas > 1 && t.MinDomains == nil {
-				c.report(w.path+fmt.Sprintf(spreadPath, i)+".maxSkew", "a smaller maxSkew", "maxSkew %d allows all %d replicas in one domain", t.MaxSkew, w.replicas)
+				c.report(w.path+fmt.Sprintf(spreadPath, i)+".maxSkew", c.smaller(w, i), "maxSkew %d allows all %d replicas in one domain", t.MaxSkew, w.replicas)
 			}
 		})
 	}},
@@ -228,7 +248,14 @@ var spreadRules = []Rule{
 		hard(w, func(i int, t v1.TopologySpreadConstraint) {
 			for _, o := range c.works {
 				if o != w && o.replicas != 0 && o.pod.Namespace == w.pod.Namespace && selects(t.LabelSelector, o.pod.Labels) && len(t.MatchLabelKeys) == 0 {
-					c.report(w.path+fmt.Sprintf(spreadPath, i)+".labelSelector", "select by a label that this workload alone has", "pods of %s are counted too", o.object)
+					fix := "select by a label that this workload alone has"
+					if c.breaks(w, func(t *v1.PodTemplateSpec) {
+						metav1.SetMetaDataLabel(&t.ObjectMeta, ownLabel, "")
+						t.Spec.TopologySpreadConstraints[i].LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{ownLabel: ""}}
+					}) {
+						fix = "drop the constraint"
+					}
+					c.report(w.path+fmt.Sprintf(spreadPath, i)+".labelSelector", fix, "pods of %s are counted too", o.object)
 					return
 				}
 			}

@@ -24,7 +24,7 @@ var largest = map[string]int{
 	"devices/tracker":        38,
 	"diagnose":               70,
 	"diagnose/lint":          10,
-	"diagnose/near":          3,
+	"diagnose/near":          6,
 	"eviction/devicetaint":   9,
 	"eviction/disruption":    54,
 	"eviction/pressure":      48,

@@ -9,15 +9,36 @@ import (
 
 // Program lint suggests names that are spelled alike in place of a name that nothing has. Names that are alike get new names that are
 // alike, and a name that nothing has gets a new name that is like no other: each group of alike names has a code of its own behind the
-// number. Codes of two groups differ in at least run letters, and names of one group differ in their numbers only.
+// number. Codes of two groups differ in at least run letters, and names of one group differ in their numbers only. Where labels are meant the
+// numbers are words, because names that differ in numbers are never meant.
 const run = 12 // times that a letter of a code stands
 
 // question is a name for which lint may suggest others.
 type question struct {
 	wrong string
 	names []string
+	like  like
 	rule  rule                // the book of the names
 	new   func(string) string // the new name of an old one
+}
+
+// like returns the names that a program says in the place of a wrong one.
+type like func(wrong string, names []string) []string
+
+// meantKey is the key of a label that is meant.
+func meantKey(wrong string, keys []string) []string {
+	if key := near.Key(wrong, keys); key != "" {
+		return []string{key}
+	}
+	return nil
+}
+
+// meantValue is the value of a label that is meant.
+func meantValue(wrong string, values []string) []string {
+	if value, ok := near.Meant(wrong, values); ok {
+		return []string{value}
+	}
+	return nil
 }
 
 // questions returns what lint may suggest names for: keys and values that pods ask for and no node has, keys of tolerations, and
@@ -88,7 +109,7 @@ func (q *asked) below(v any) {
 				}
 			case "priorityClassName":
 				if name, _ := x.(string); !slices.Contains(q.classes, name) {
-					q.ask("class", name, q.classes, nameOf, func(s string) string { return q.w.name(nameOf, s) })
+					q.ask("class", name, q.classes, near.Names, nameOf, func(s string) string { return q.w.name(nameOf, s) })
 				}
 			}
 			q.below(x)
@@ -106,7 +127,7 @@ func (q *asked) toleration(t Tree) {
 			return
 		}
 	}
-	q.ask("toleration", text(t, "key"), keys, labelKey, q.w.key)
+	q.ask("toleration", text(t, "key"), keys, near.Names, labelKey, q.w.key)
 }
 
 // terms collects from the terms of a node selector.
@@ -128,7 +149,7 @@ func (q *asked) terms(v any) {
 func (q *asked) label(key, value string) {
 	values, there := q.values[key]
 	if !there {
-		q.ask("key", key, q.keys, labelKey, q.w.key)
+		q.ask("key", key, q.keys, meantKey, labelKey, q.w.key)
 		return
 	}
 	if value != "" && !slices.Contains(values, value) {
@@ -136,14 +157,14 @@ func (q *asked) label(key, value string) {
 		if key == "kubernetes.io/hostname" {
 			r = nodeName
 		}
-		q.ask("value "+key, value, values, r, func(s string) string { return q.w.value(key, s) })
+		q.ask("value "+key, value, values, meantValue, r, func(s string) string { return q.w.value(key, s) })
 	}
 }
 
-func (q *asked) ask(about, wrong string, names []string, r rule, new func(string) string) {
+func (q *asked) ask(about, wrong string, names []string, like like, r rule, new func(string) string) {
 	if id := about + "\x00" + wrong; wrong != "" && len(names) > 0 && !q.seen[id] {
 		q.seen[id] = true
-		q.out = append(q.out, question{wrong, names, r, new})
+		q.out = append(q.out, question{wrong, names, like, r, new})
 	}
 }
 
@@ -155,11 +176,11 @@ func (w *walker) groups(list []question) {
 		if b.seen[q.wrong] {
 			b.join(q.wrong, q.wrong)
 		}
-		for _, n := range q.names {
+		for _, n := range q.like(q.wrong, q.names) {
 			switch {
-			case !near.Alike(q.wrong, n):
 			case b.seen[q.wrong] && b.seen[n]:
 				b.join(q.wrong, n)
+				b.words = b.words || q.rule != nameOf
 			case b.seen[q.wrong]:
 				b.tail(q.wrong, n)
 			case b.seen[n]:
@@ -202,13 +223,13 @@ func code(k int) string {
 func unlike(list []question) (out []string) {
 	for _, q := range list {
 		var want, names []string
-		for _, n := range near.Names(q.wrong, q.names) {
+		for _, n := range q.like(q.wrong, q.names) {
 			want = append(want, q.new(n))
 		}
 		for _, n := range q.names {
 			names = append(names, q.new(n))
 		}
-		if !slices.Equal(want, near.Names(q.new(q.wrong), names)) {
+		if !slices.Equal(want, q.like(q.new(q.wrong), names)) {
 			out = append(out, q.wrong)
 		}
 	}

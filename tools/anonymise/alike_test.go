@@ -47,9 +47,9 @@ func pod(name, spec string) string {
 func TestSuggestions(t *testing.T) {
 	before, after, unlike := linted(t, misspelled())
 	for _, want := range []string{
-		"disktipe, near: disktype", "disktype=sdd, near: hdd, ssd", "team=blue", "label zone, near: topology.kubernetes.io/zone", "topology.kubernetes.com/zone, near: topology.kubernetes.io/zone",
-		"label pool, near: example.com/pool", "other.example/pool, near: example.com/pool", "quite-another-thing", "node-3, near: node-1, node-2", "tolerates, near: dedicated",
-		"inportant, near: important", "label alpha", "teams, near: team",
+		"disktipe, near: disktype", "disktype=ssdd, near: ssd", "disktype=sdd; nodes have hdd, ssd", "team=blue; nodes have red, reds", "label zone, near: topology.kubernetes.io/zone", "topology.kubernetes.com/zone, near: topology.kubernetes.io/zone",
+		"label pool, near: example.com/pool", "other.example/pool, near: example.com/pool", "quite-another-thing; nodes have disktype, example.com/pool, team and 2 more", "node-3; nodes have node-1, node-2", "tolerates, near: dedicated",
+		"inportant, near: important", "label alpha; nodes have disktype, example.com/pool, team and 2 more", "teams, near: team",
 	} {
 		require.Contains(t, before, want+"\"")
 	}
@@ -62,7 +62,7 @@ func misspelled() string {
 	const spread = "topologySpreadConstraints: [{maxSkew: 1, topologyKey: %s, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}]"
 	return labelled("node-1", "example.com/pool: fast, disktype: ssd, team: red", "dedicated") + labelled("node-2", "example.com/pool: slow, disktype: hdd, team: reds", "gpu") +
 		"---\napiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: important}\nvalue: 5\n" +
-		pod("a", "nodeSelector: {disktipe: ssd}") + pod("b", "nodeSelector: {disktype: sdd}") + pod("c", "nodeSelector: {team: blue}") +
+		pod("a", "nodeSelector: {disktipe: ssd}") + pod("b", "nodeSelector: {disktype: sdd}") + pod("b2", "nodeSelector: {disktype: ssdd}") + pod("c", "nodeSelector: {team: blue}") +
 		pod("d", fmt.Sprintf(spread, "zone")) + pod("e", fmt.Sprintf(spread, "topology.kubernetes.com/zone")) + pod("f", fmt.Sprintf(spread, "pool")) +
 		pod("g", fmt.Sprintf(spread, "other.example/pool")) + pod("h", fmt.Sprintf(spread, "quite-another-thing")) +
 		pod("i", "nodeSelector: {kubernetes.io/hostname: node-3}") + pod("j", "tolerations: [{key: dedicatd, operator: Exists}]") +
@@ -70,13 +70,14 @@ func misspelled() string {
 		pod("m", "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: teams, operator: In, values: [red]}]}]}}}")
 }
 
-// Names cannot keep every likeness: a name may be like one of two names that a third name is like. Objects names it.
+// Names cannot keep every likeness: a name may be like one of two names that a third name is like elsewhere. Objects names it.
 func TestUnlike(t *testing.T) {
-	input := labelled("n1", "pool: a", "t") + labelled("n2", "poolabcd: a", "t") + pod("a", "nodeSelector: {poolab: a}") + pod("b", "nodeSelector: {pol: a}")
+	input := labelled("n1", "a: ssd, b: hdd, c: hdd", "t") + labelled("n2", "a: ssd, b: hdd, c: ssd", "t") +
+		pod("a", "nodeSelector: {a: sdd}") + pod("b", "nodeSelector: {b: sdd}") + pod("c", "nodeSelector: {c: sssd}")
 	before, after, unlike := linted(t, input)
-	require.Contains(t, before, "pol, near: pool\"")
-	require.Contains(t, after, "pol, near: pool, poolabcd\"")
-	require.Equal(t, []string{"pol"}, unlike)
+	require.Contains(t, before, "c=sssd, near: ssd\"")
+	require.Contains(t, after, "c=sssd; nodes have hdd, ssd\"")
+	require.Equal(t, []string{"sssd"}, unlike)
 }
 
 // Random names of few letters: lint says the same about the new names, or Objects names what differs.

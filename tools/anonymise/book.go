@@ -19,6 +19,7 @@ type book struct {
 
 	kept  map[string]bool   // names that stay
 	group map[string]string // names that are spelled alike, by one of them
+	words bool              // numbers are written in letters: names that differ in numbers are never meant by each other
 	tails map[string]string // what a name keeps behind its slash
 }
 
@@ -47,8 +48,27 @@ func (b *book) close() {
 		if group != "" && codes[group] == "" {
 			codes[group] = code(len(codes))
 		}
-		b.set(name, fmt.Sprintf("%s%s%0*d%s%s", between(before, next, b.prefix), b.prefix, digits, k+1, codes[group], b.tails[name]))
+		number := fmt.Sprintf("%0*d", digits, k+1)
+		if b.words {
+			number = word(k+1, len(names))
+		}
+		b.set(name, between(before, next, b.prefix)+b.prefix+number+codes[group]+b.tails[name])
 	}
+}
+
+// word writes a number in letters, with a mark that no word has behind it. Two of at most 675 numbers differ in two letters, so that one is meant
+// by the other where nothing else differs.
+func word(n, of int) string {
+	digits := 2
+	for most := 26 * 26; most <= of; most *= 26 {
+		digits++
+	}
+	out := make([]byte, digits)
+	for i := range out {
+		out[digits-1-i] = byte('a' + n%26)
+		n /= 26
+	}
+	return string(out) + "0"
 }
 
 // between returns the text to put in front of a prefix: with the text, the prefix sorts after the name before and ahead of the name
@@ -91,7 +111,7 @@ func (w *walker) close(list []Tree) error {
 }
 
 // token is a new name where it is a word of its own, or a part of a name.
-var token = regexp.MustCompile(`registry\.example/image-\d{3,}:v1|node-\d{3,}(-[a-z]{24})?|ns-\d{3,}|[-.a-z]*key-\d{3,}(-[a-z]{24})?(/[-._A-Za-z0-9]*[A-Za-z0-9])?|vol-\d{3,}|[xv]\d{3,}(-[a-z]{24})?`)
+var token = regexp.MustCompile(`registry\.example/image-\d{3,}:v1|node-(\d{3,}|[a-z]{2,}0)(-[a-z]{24})?|ns-\d{3,}|[-.a-z]*key-(\d{3,}|[a-z]{2,}0)(-[a-z]{24})?(/[-._A-Za-z0-9]*[A-Za-z0-9])?|vol-\d{3,}|[xv](\d{3,}|[a-z]{2,}0)(-[a-z]{24})?`)
 
 // Back returns a text with the old names in it.
 func (n *Names) Back(text string) string {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
@@ -133,13 +134,24 @@ func (x *simulation) whyRefused(e *explanation, r dump.Refusal, c *cluster.Snaps
 	if !profile.Schedules(r.Pod) {
 		return
 	}
-	cause, remedy, err := diagnose.Refused(x.diagnosed(c, profile), r.Pod, r.Text)
+	cause, remedy, err := diagnose.Refused(x.diagnosed(c, profile), r.Pod, r.Text, x.refusedLike(r)...)
 	must.Do(err)
 	e.Cause, e.waits = cause, []string{fmt.Sprintf("Pod %s is refused: %s.", key(r.Pod), cause.Text)}
 	e.said = "The API server says: " + r.Text
 	if remedy != nil {
 		e.Help, e.Remedies = []string{remedy.Text}, []diagnose.Remedy{*remedy}
 	}
+}
+
+// refusedLike returns the other pods of a pod's owner that the API server refuses for the same reason.
+func (x *simulation) refusedLike(r dump.Refusal) (out []*v1.Pod) {
+	owner := metav1.GetControllerOf(r.Pod)
+	for _, o := range x.w.refused {
+		if of := metav1.GetControllerOf(o.Pod); owner != nil && of != nil && o.Pod != r.Pod && o.Pod.Namespace == r.Pod.Namespace && of.Kind == owner.Kind && of.Name == owner.Name && o.Text == r.Text {
+			out = append(out, o.Pod)
+		}
+	}
+	return out
 }
 
 // names says about which pod the explanation is.

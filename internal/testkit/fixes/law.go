@@ -92,7 +92,7 @@ func hides(f Said) bool {
 	switch f.Rule {
 	case "node-name-set", "no-requests":
 		return true
-	case "no-node-matches", "all-nodes-closed":
+	case "no-node-matches", "all-nodes-closed", "empty-node-term", "selector-conflict":
 		return strings.HasPrefix(f.Object, "DaemonSet ")
 	}
 	return false

@@ -15,7 +15,7 @@ func init() {
 		if strings.HasSuffix(s.path, ".nodeSelector") {
 			return s.without(s.path + "[" + v1.LabelHostname + "]")
 		}
-		return s.without(strings.TrimSuffix(s.path, ".topologyKey"))
+		return s.without(constraintOf(s.path))
 	}))
 	means(`podAntiAffinity term (\d+)`, first(func(s *site, m []string) bool {
 		return s.without(s.pod() + ".affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[" + m[1] + "]")
@@ -25,10 +25,9 @@ func init() {
 		return s.to(s.path+".nodeSelectorTerms", []any{tree{"matchExpressions": []any{tree{"key": v1.LabelHostname, "operator": "Exists"}}}})
 	}))
 	means(`use (\S+) as topologyKey`, first(func(s *site, m []string) bool { return s.topologyKey(m[1]) }))
-	means(`use ([^ =]+)=(\S+) in the place of ([^=]+)(?:=(.*))?`, first(func(s *site, m []string) bool { return s.otherLabel(m[1], m[2], m[3], m[4]) }))
+	means(`use ([^ =]+)=(\S+) in the place of ([^=]+)(?:=(.*))?`, first(func(s *site, m []string) bool { return s.otherLabel(m[1], &m[2], m[3], m[4]) }))
+	means(`use ([^ =]+) in the place of ([^ =]+)`, first(func(s *site, m []string) bool { return s.otherLabel(m[1], nil, m[2], "") }))
 	means(`add a node that matches`, nil)
-	means(`use a label of several nodes`, nil)
-	means(`use a label that parts the nodes`, nil)
 	means(`use a zone as topologyKey`, first(func(s *site, _ []string) bool { return s.to(s.path+".topologyKey", v1.LabelTopologyZone) }))
 	means(`make the term a preference|a preference`, first(func(s *site, _ []string) bool { return s.prefer() }))
 	means(`a spread constraint`, first(func(s *site, _ []string) bool {
@@ -117,7 +116,7 @@ func init() {
 		at := fmt.Sprintf("%s[%d]", s.path, s.way)
 		return get(read(s.o), at) != nil && s.to(at+".maxSkew", 1000)
 	})
-	means(`a smaller maxSkew`, first(func(s *site, _ []string) bool { return s.atPath(1) }))
+	means(`maxSkew (\d+)`, first(func(s *site, m []string) bool { return s.atPath(number(m[1])) }))
 	means(`mend its key, value or effect`, func(s *site, _ []string) bool {
 		n := 0
 		for _, node := range s.w.Nodes {
@@ -177,6 +176,14 @@ func init() {
 	}))
 }
 
+// constraintOf returns the path of the constraint or term of one of its fields.
+func constraintOf(path string) string {
+	for _, field := range []string{".topologyKey", ".labelSelector", ".maxSkew"} {
+		path = strings.TrimSuffix(path, field)
+	}
+	return path
+}
+
 // oneRequirement takes away a key of the node selector or a requirement of a term, one for each way.
 func (s *site) oneRequirement() bool {
 	t, paths := read(s.o), []string{}
@@ -213,22 +220,33 @@ func (s *site) topologyKey(key string) bool {
 	return s.to(at, key)
 }
 
-// otherLabel writes a label in the place of another: in the node selector, or else in the first requirement of the other.
-func (s *site) otherLabel(key, value, old, was string) bool {
-	value, was = strings.Trim(value, `"`), strings.Trim(was, `"`)
+// otherLabel writes a label in the place of another: in the node selector, or else in the first requirement of the other in the term of the
+// finding, or of any required term. Without a value the requirement keeps what it has.
+func (s *site) otherLabel(key string, value *string, old, was string) bool {
+	was = strings.Trim(was, `"`)
 	t := read(s.o)
-	if selector, _ := get(t, s.pod()+".nodeSelector").(tree); selector[old] != nil && (was == "" || selector[old] == was) {
-		return s.without(s.pod()+".nodeSelector["+old+"]") && s.to(s.pod()+".nodeSelector["+key+"]", value)
+	terms := []string{s.path + ".matchExpressions", s.path + ".preference.matchExpressions"}
+	if !strings.HasSuffix(s.path, "]") {
+		if selector, _ := get(t, s.pod()+".nodeSelector").(tree); selector[old] != nil && value != nil && (was == "" || selector[old] == was) {
+			return s.without(s.pod()+".nodeSelector["+old+"]") && s.to(s.pod()+".nodeSelector["+key+"]", strings.Trim(*value, `"`))
+		}
+		terms = nil
+		required := s.pod() + ".affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+		for i := range list(t, required) {
+			terms = append(terms, fmt.Sprintf("%s[%d].matchExpressions", required, i))
+		}
 	}
-	terms := s.pod() + ".affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
-	for i := range list(t, terms) {
-		at := fmt.Sprintf("%s[%d].matchExpressions", terms, i)
+	for _, at := range terms {
 		for k, r := range list(t, at) {
 			operator := get(r, "operator")
-			if values, _ := get(r, "values").([]any); get(r, "key") != old || operator == "NotIn" || operator == "DoesNotExist" || was != "" && !slices.Equal(values, []any{was}) {
+			values, _ := get(r, "values").([]any)
+			if get(r, "key") != old || operator == "NotIn" || operator == "DoesNotExist" || was != "" && !slices.Equal(values, []any{was}) {
 				continue
 			}
-			return s.to(fmt.Sprintf("%s[%d]", at, k), tree{"key": key, "operator": "In", "values": []any{value}})
+			if value == nil {
+				return s.to(fmt.Sprintf("%s[%d].key", at, k), key)
+			}
+			return s.to(fmt.Sprintf("%s[%d]", at, k), tree{"key": key, "operator": "In", "values": []any{strings.Trim(*value, `"`)}})
 		}
 	}
 	return false
