@@ -3,6 +3,7 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -192,7 +193,16 @@ func (x *sought) nearToleration(list []closing) *Cause {
 
 // gated reports whether a toleration compares numbers and tolerates a taint where its feature gate is on.
 func gated(t v1.Toleration, taint v1.Taint) bool {
-	return comparesNumbers(t) && taints.Matches(&t, &taint, taints.Options{ComparisonOperators: true})
+	if !comparesNumbers(t) {
+		return false
+	}
+	if x, err := strconv.ParseFloat(t.Value, 64); err == nil && x != math.Trunc(x) && math.Abs(x) < 1<<52 { // it means the whole number beside it
+		if t.Operator == v1.TolerationOpLt {
+			x = math.Ceil(x)
+		}
+		t.Value = strconv.FormatInt(int64(math.Floor(x)), 10)
+	}
+	return taints.Matches(&t, &taint, taints.Options{ComparisonOperators: true})
 }
 
 func comparesNumbers(t v1.Toleration) bool {

@@ -155,8 +155,8 @@ func (l *law) untaint(n *v1.Node, t v1.Taint) string {
 	if matches(maintenanceTaints, t.Key) {
 		return l.mark(n, t)
 	}
-	for _, x := range l.nodes { // some of the nodes of its kind lack the taint: it is a mark
-		if !has(x, t) && alike(x, n) {
+	for _, x := range l.nodes { // some of the nodes of its kind lack a taint of the key: it is a mark
+		if !slices.ContainsFunc(x.Spec.Taints, func(o v1.Taint) bool { return o.Key == t.Key }) && alike(x, n) {
 			return l.mark(n, t)
 		}
 	}

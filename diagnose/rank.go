@@ -31,7 +31,7 @@ var ranks = map[string][]Kind{
 	causePort:         {Strategy, AddNode, Scale, MovePods},
 	causeAttachments:  {AddNode, MovePods},
 	causeOnePod:       {Strategy},
-	causeVolume:       {ClearClaimRef, LowerRequest, Recover},
+	causeVolume:       {ClearClaimRef, Recover, LowerRequest}, // a smaller claim is not what was asked for
 }
 
 // crowding are causes that running pods have a part in: that some leave their nodes may be advice about them.

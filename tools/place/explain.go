@@ -154,6 +154,18 @@ func (x *simulation) refusedLike(r dump.Refusal) (out []*v1.Pod) {
 	return out
 }
 
+// sentence returns a text as the beginning of a sentence. The name of a node stays as it is.
+func (x *simulation) sentence(text string) (out string) {
+	out = strings.ToUpper(text[:1]) + text[1:]
+	word := strings.TrimRight(strings.Fields(text)[0], ",")
+	x.w.s.View(func(c *cluster.Snapshot) {
+		if c.Slot(word) >= 0 {
+			out = text
+		}
+	})
+	return out
+}
+
 // names says about which pod the explanation is.
 func (e *explanation) names(pod string) {
 	e.Pod = pod
@@ -217,7 +229,7 @@ func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) {
 		if (e.State == "Pending" || missing != "" && len(pod.Spec.SchedulingGates) == 0) && e.Cause != nil {
 			e.waits = []string{first + "waits: " + e.Cause.Text + "."}
 			if e.Cause.Others != "" {
-				e.waits = append(e.waits, strings.ToUpper(e.Cause.Others[:1])+e.Cause.Others[1:]+".")
+				e.waits = append(e.waits, x.sentence(e.Cause.Others)+".")
 			}
 			first = "It "
 		}
