@@ -25,7 +25,8 @@ import (
 //   - StorageClass: parameters, provisioner, reclaimPolicy and volumeBindingMode stay,
 //   - Deployment, ReplicaSet, DaemonSet: Validate, and the selector stays,
 //   - StatefulSet: Validate, and the selector, podManagementPolicy, serviceName and volumeClaimTemplates stay,
-//   - Job: Validate, and the selector, the completion mode, the template and completions stay, as far as the Job is not suspended or elastic,
+//   - Job: Validate, and the selector, the completion mode, the template and completions stay, as far as the Job is not suspended or elastic, and so do
+//     podFailurePolicy, successPolicy, backoffLimitPerIndex and managedBy,
 //   - PersistentVolumeClaim: the spec stays, but for what a claim gets once and what a bound claim may ask for,
 //   - PersistentVolume: the source, the mode and a node affinity that is set stay, but for labels that left their beta,
 //   - ResourceClaim, ResourceClaimTemplate: the spec stays,

@@ -36,11 +36,23 @@ func jobUpdate(job, old *batchv1.Job) (errs field.ErrorList) {
 		errs = append(errs, field.Invalid(path.Child("selector"), job.Spec.Selector, immutable))
 	}
 	idle := old.Spec.Suspend != nil && *old.Spec.Suspend && old.Status.Active == 0
-	if now := fixedTemplate(&job.Spec.Template, idle); !equality.Semantic.DeepEqual(now, fixedTemplate(&old.Spec.Template, idle)) {
+	now, was := &job.Spec.Template, &old.Spec.Template
+	if !equality.Semantic.DeepEqual(fixedTemplate(now, idle), fixedTemplate(was, idle)) || !equality.Semantic.DeepEqual(restOf(now, idle), restOf(was, idle)) {
 		if idle { // the server looks at the specification alone
 			errs = append(errs, field.Invalid(path.Child("template", "spec"), job.Spec.Template.Spec, immutable))
 		} else {
 			errs = append(errs, field.Invalid(path.Child("template"), job.Spec.Template, immutable))
+		}
+	}
+	for _, f := range [...]struct {
+		name     string
+		now, was any
+	}{
+		{"podFailurePolicy", job.Spec.PodFailurePolicy, old.Spec.PodFailurePolicy}, {"backoffLimitPerIndex", job.Spec.BackoffLimitPerIndex, old.Spec.BackoffLimitPerIndex},
+		{"managedBy", job.Spec.ManagedBy, old.Spec.ManagedBy}, {"successPolicy", job.Spec.SuccessPolicy, old.Spec.SuccessPolicy},
+	} {
+		if !equality.Semantic.DeepEqual(f.now, f.was) {
+			errs = append(errs, field.Invalid(path.Child(f.name), f.now, immutable))
 		}
 	}
 	if mode(job) != mode(old) {
@@ -75,7 +87,7 @@ func fixedTemplate(t *v1.PodTemplateSpec, idle bool) *v1.PodTemplateSpec {
 	}
 	s.Volumes = claimVolumes(t.Spec.Volumes)
 	if idle {
-		s.Resources = nil
+		s.Resources = t.Spec.Resources
 		for _, list := range [][]v1.Container{s.Containers, s.InitContainers} {
 			for i := range list {
 				list[i].Resources = v1.ResourceRequirements{}

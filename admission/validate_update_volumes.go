@@ -25,15 +25,39 @@ func validateVolumeUpdate(object, old metav1.Object) field.ErrorList {
 			return volumeUpdate(o, before)
 		}
 	case *resourcev1.ResourceClaim:
-		if before, same := old.(*resourcev1.ResourceClaim); same && !equality.Semantic.DeepEqual(o.Spec, before.Spec) {
+		if before, same := old.(*resourcev1.ResourceClaim); same && !equality.Semantic.DeepEqual(requested(&o.Spec), requested(&before.Spec)) {
 			return field.ErrorList{field.Invalid(field.NewPath("spec"), o.Spec, immutable)}
 		}
 	case *resourcev1.ResourceClaimTemplate:
-		if before, same := old.(*resourcev1.ResourceClaimTemplate); same && !equality.Semantic.DeepEqual(o.Spec, before.Spec) {
+		if before, same := old.(*resourcev1.ResourceClaimTemplate); same &&
+			(!equality.Semantic.DeepEqual(o.Spec.ObjectMeta, before.Spec.ObjectMeta) || !equality.Semantic.DeepEqual(requested(&o.Spec.Spec), requested(&before.Spec.Spec))) {
 			return field.ErrorList{field.Invalid(field.NewPath("spec"), o.Spec, immutable)}
 		}
 	}
 	return nil
+}
+
+// requested returns the specification of a claim with the defaults of its requests.
+func requested(s *resourcev1.ResourceClaimSpec) *resourcev1.ResourceClaimSpec {
+	out := s.DeepCopy()
+	with := func(mode *resourcev1.DeviceAllocationMode, count *int64) {
+		if *mode == "" {
+			*mode = resourcev1.DeviceAllocationModeExactCount
+		}
+		if *mode == resourcev1.DeviceAllocationModeExactCount && *count == 0 {
+			*count = 1
+		}
+	}
+	for i := range out.Devices.Requests {
+		r := &out.Devices.Requests[i]
+		if r.Exactly != nil {
+			with(&r.Exactly.AllocationMode, &r.Exactly.Count)
+		}
+		for k := range r.FirstAvailable {
+			with(&r.FirstAvailable[k].AllocationMode, &r.FirstAvailable[k].Count)
+		}
+	}
+	return out
 }
 
 // claimUpdate lets a claim get its volume once, and its class once when it has none. The request and the attributes class of a bound claim
@@ -69,7 +93,11 @@ func claimUpdate(claim, old *v1.PersistentVolumeClaim) (errs field.ErrorList) {
 // volumeUpdate keeps the source, the mode and a node affinity that is set. The labels of the node affinity may get their new names.
 func volumeUpdate(volume, old *v1.PersistentVolume) (errs field.ErrorList) {
 	path := field.NewPath("spec")
-	if !equality.Semantic.DeepEqual(volume.Spec.PersistentVolumeSource, old.Spec.PersistentVolumeSource) {
+	source := old.Spec.PersistentVolumeSource.DeepCopy()
+	if now := volume.Spec.CSI; now != nil && source.CSI != nil && source.CSI.ControllerExpandSecretRef == nil { // it may come once
+		source.CSI.ControllerExpandSecretRef = now.ControllerExpandSecretRef
+	}
+	if !equality.Semantic.DeepEqual(&volume.Spec.PersistentVolumeSource, source) {
 		errs = append(errs, field.Forbidden(path.Child("persistentvolumesource"), "spec.persistentvolumesource is immutable after creation"))
 	}
 	if *volumeMode(volume.Spec.VolumeMode) != *volumeMode(old.Spec.VolumeMode) {

@@ -36,7 +36,7 @@ func validateWorkloadUpdate(object, old metav1.Object) field.ErrorList {
 		}
 		return nil
 	}
-	if a == nil || b == nil || equality.Semantic.DeepEqual(a, b) {
+	if b == nil || equality.Semantic.DeepEqual(a, b) {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(field.NewPath("spec", "selector"), a, immutable)}
@@ -67,7 +67,10 @@ func fixedOf(s *appsv1.StatefulSet) *appsv1.StatefulSetSpec {
 	}
 	for i := range s.Spec.VolumeClaimTemplates {
 		t := &s.Spec.VolumeClaimTemplates[i]
-		claim := v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: t.Name, Labels: t.Labels, Annotations: t.Annotations}, Spec: *t.Spec.DeepCopy()}
+		claim := v1.PersistentVolumeClaim{ObjectMeta: t.ObjectMeta, Spec: *t.Spec.DeepCopy(), Status: t.Status}
+		if claim.Status.Phase == "" {
+			claim.Status.Phase = v1.ClaimPending
+		}
 		claim.Spec.VolumeMode = volumeMode(claim.Spec.VolumeMode)
 		out.VolumeClaimTemplates = append(out.VolumeClaimTemplates, claim)
 	}

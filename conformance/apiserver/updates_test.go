@@ -271,10 +271,16 @@ func storeVolumes(t *testing.T, s server) []updated {
 		"anywhere": func(o *v1.PersistentVolume) { o.Spec.NodeAffinity = nil }, "capacity": func(o *v1.PersistentVolume) { o.Spec.Capacity["storage"] = resource.MustParse("6Gi") },
 		"class": func(o *v1.PersistentVolume) { o.Spec.StorageClassName = "grows" }, "reclaim": func(o *v1.PersistentVolume) { o.Spec.PersistentVolumeReclaimPolicy = v1.PersistentVolumeReclaimDelete },
 	}
+	secret := volume("secret", nil)
+	secret.Spec.CSI.ControllerExpandSecretRef = &v1.SecretReference{Name: "a", Namespace: "b"}
+	ofVolume["secret"] = func(o *v1.PersistentVolume) {
+		o.Spec.CSI.ControllerExpandSecretRef = &v1.SecretReference{Name: "c", Namespace: "d"}
+	}
+	ofVolume["no secret"] = func(o *v1.PersistentVolume) { o.Spec.CSI.ControllerExpandSecretRef = nil }
 	return []updated{
 		keep(t, s, claims, claim("bare", ""), nil, edits), keep(t, s, claims, claim("classed", "grows"), nil, edits), keep(t, s, claims, claim("bound", "grows"), bind, edits),
 		keep(t, s, volumes, volume("free", nil), nil, ofVolume), keep(t, s, volumes, volume("zonal", zoned(v1.LabelTopologyZone, "a")), nil, ofVolume),
-		keep(t, s, volumes, volume("beta", zoned(v1.LabelFailureDomainBetaZone, "a")), nil, ofVolume),
+		keep(t, s, volumes, secret, nil, ofVolume), keep(t, s, volumes, volume("beta", zoned(v1.LabelFailureDomainBetaZone, "a")), nil, ofVolume),
 	}
 }
 
