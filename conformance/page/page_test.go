@@ -30,8 +30,9 @@ var answers = map[string]struct {
 	args string
 	has  []string // lines of the accessibility tree
 }{
-	"place": {place.Run, "", []string{"heading: Where the waiting pods go", "heading: Would help", "heading: What keeps it off nodes"}},
-	"why":   {place.Run, "-explain shop/api-6d4b75cb6d-fs8m2", []string{"heading: Why shop/api-6d4b75cb6d-fs8m2", "heading: Verdict by node: 6 of 12 nodes can take it"}},
+	"place": {place.Run, "", []string{"heading: Where the waiting pods go", "heading: Why it waits", "heading: Do", "heading: What keeps it off nodes", "combobox: Groups", "option: by pool",
+		"button: general-a1, zone eu-1a, pool general, cpu 98 %, memory 41 %, pods 7 %, rejects the pod"}},
+	"why": {place.Run, "-explain shop/api-6d4b75cb6d-fs8m2", []string{"heading: Why shop/api-6d4b75cb6d-fs8m2", "heading: Verdict by node: 6 of 12 nodes can take it"}},
 	"drain": {drain.Run, "-ignore-daemonsets -delete-emptydir-data -force general-a1 general-b1", []string{"heading: Waves of the drain", "region: Waves of the drain",
 		"button: batch/report-jmqtx: leaves general-a1 in wave 1; its place is taken on general-a2"}},
 	"taints": {taints.Run, "-stop general-a1 -admit", []string{"heading: What happens when",
@@ -118,7 +119,7 @@ func TestKeyboard(t *testing.T) {
 	b.settled()
 	b.do(chromedp.KeyEvent("/"))
 	require.Equal(t, "search", eval[string](b, `document.activeElement.id`))
-	for range 4 {
+	for range 5 {
 		b.do(chromedp.KeyEvent(kb.Tab))
 	}
 	require.Equal(t, "Pods", eval[string](b, `document.activeElement.closest("ul").getAttribute("aria-label")`))
