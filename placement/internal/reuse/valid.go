@@ -30,8 +30,8 @@ func (e *Engine) valid() error {
 			c.classes(x)
 		}
 	}
-	for _, w := range e.rows {
-		if w.cursor == c.now && !w.broken {
+	for key, w := range e.rows {
+		if w.cursor == c.now && !w.broken && string(e.rowKeys.append(nil, w.pod)) == key { // the pod may have another key by now: its image has come
 			c.rows(w)
 		}
 	}
