@@ -52,15 +52,15 @@ func onePod(spec string) string {
 	return b.String()
 }
 
-// What a command costs does not follow the size of one pod: at most 2 s of a processor for a pod with a term of 2,000 requirements or
-// with 400 extended resources.
+// What a command costs does not follow the size of one pod: at most 0.8 s of a processor for a pod with a term of 1,000 requirements or
+// with 200 extended resources.
 func TestCostOfOnePod(t *testing.T) {
 	testkit.Sequential(t)
 	var requirements, resources strings.Builder
-	for i := range 2000 {
+	for i := range 1000 {
 		fmt.Fprintf(&requirements, "{key: k%d, operator: In, values: [a]},", i)
 	}
-	for i := range 400 {
+	for i := range 200 {
 		fmt.Fprintf(&resources, "example.com/r%d: 1,", i)
 	}
 	for name, spec := range map[string]string{
@@ -74,7 +74,7 @@ func TestCostOfOnePod(t *testing.T) {
 		} {
 			began := testkit.ProcessorTime(t)
 			code, _, errs := podberth(t, in, append(strings.Fields(command), "-f", "-")...)
-			require.Less(t, testkit.ProcessorTime(t)-began, 2*time.Second, "%s, %s", name, command)
+			require.Less(t, testkit.ProcessorTime(t)-began, 800*time.Millisecond, "%s, %s", name, command)
 			require.Less(t, code, 2, "%s, %s: %s", name, command, errs)
 		}
 	}
