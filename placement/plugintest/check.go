@@ -35,7 +35,7 @@ func Check(p *placement.Plugin, pods []*v1.Pod, nodes []*v1.Node) error {
 				c.collect(reflect.ValueOf(x))
 			}
 			c.words = append(c.words, "", "x", "0", "1", "7", "100")
-			checks := []func(*v1.Pod) error{c.node, c.company}
+			checks := []func(*v1.Pod) error{c.appends, c.node, c.company}
 			if k == 0 {
 				checks = append(checks, c.pod)
 			}
@@ -118,6 +118,16 @@ func text(d placement.Decision) string {
 		return fmt.Sprintf("node %s with %d of %d feasible", d.Node, d.Total, d.Feasible)
 	}
 	return d.Failure.Text()
+}
+
+// appends asks whether the plugin keeps what stands before its keys: a plan whose keys are overwritten answers anything.
+func (c *checker) appends(pod *v1.Pod) error {
+	for _, k := range c.keys(pod) {
+		if k.err != nil {
+			return k.err
+		}
+	}
+	return nil
 }
 
 // pod changes every field of a pod. Pods with equal keys must have equal answers.
