@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
@@ -35,26 +38,15 @@ var groupRules = []Rule{
 		if g == nil || g.Minimum == nil || c.firstOf(w) != w {
 			return
 		}
-		pods, own := 0, map[*v1.Pod]bool{}
-		for o := range c.membersOf(w) {
-			if o.replicas < 0 {
-				return // as many as nodes
-			}
-			pods += o.replicas
-			if p, is := o.manifest.(*v1.Pod); is {
-				own[p] = true
-			}
-		}
-		if c.in.Cluster != nil {
-			for _, p := range c.in.Cluster.Pods {
-				if name, _ := podgroup.Of(p); name == g.Name && p.Namespace == g.Namespace && !cluster.Finished(p) && !own[p] {
-					pods++
-				}
-			}
-		}
-		if pods < g.Needs() {
+		pods, first, ordered := c.podsOf(w)
+		switch {
+		case pods <= 0: // as many as nodes, or the group has been scaled down
+		case pods < g.Needs():
 			c.report(w.path+".schedulingGroup.podGroupName", minimumFix(w, g.Needs(), pods),
 				"the group %s needs %d pods and has %d: none of them is scheduled", g.Name, g.Needs(), pods)
+		case first < g.Needs():
+			c.report(w.path+".schedulingGroup.podGroupName", "podManagementPolicy: Parallel in "+ordered.object+", which must be made again for that",
+				"the group %s needs %d pods, and %s makes a pod when the one before is ready: there are %d, and none of them is scheduled", g.Name, g.Needs(), ordered.object, first)
 		}
 	}},
 	{ID: "group-priority", Severity: Error, Summary: "the priority of a pod differs from that of its group", work: func(c *checker, w *work) {
@@ -63,10 +55,15 @@ var groupRules = []Rule{
 			return
 		}
 		root := c.rootOf(g)
-		if root != nil && podinfo.Priority(w.pod) != root.EffectivePriority() {
-			c.report(w.path+".priorityClassName", fmt.Sprintf("priority %d in the PodGroup or the priorityClassName of the group", podinfo.Priority(w.pod)), "the pods have the priority %d and their group has %d: no pod of the group is scheduled",
-				podinfo.Priority(w.pod), root.EffectivePriority())
+		if root == nil || podinfo.Priority(w.pod) == root.EffectivePriority() {
+			return
 		}
+		object, of := "PodGroup", "their group"
+		if root.Composite != nil { // of a tree the root counts
+			object, of = "CompositePodGroup "+root.Name, "the root of their group, "+root.String()+","
+		}
+		c.report(w.path+".priorityClassName", fmt.Sprintf("priority %d in the %s or the priorityClassName of the group", podinfo.Priority(w.pod), object),
+			"the pods have the priority %d and %s has %d: no pod of the group is scheduled", podinfo.Priority(w.pod), of, root.EffectivePriority())
 	}},
 	{ID: "group-schedulers", Severity: Error, Summary: "pods of one group have different schedulers", work: func(c *checker, w *work) {
 		if c.groupOf(w) == nil {
@@ -82,22 +79,127 @@ var groupRules = []Rule{
 		if g == nil || c.firstOf(w) != w {
 			return
 		}
-		if key := g.Key(); key != "" && !slices.ContainsFunc(c.nodes, func(n *v1.Node) bool { _, has := n.Labels[key]; return has }) {
-			c.report(w.path+".schedulingGroup.podGroupName", "a key that nodes have in the PodGroup", "the group %s must stay in one domain of %s, and no node has that label", g.Name, key)
+		tree, err := podgroup.TreeOf(c.groups(), g.Namespace, g.Name, allGroups)
+		if err != nil { // another rule says so
+			c.nowhere(w, "the group "+g.Name, "PodGroup", g.Key())
+			return
+		}
+		for n := tree.Home(g.Name); n != nil; n = n.Up {
+			switch {
+			case n.Group != nil:
+				c.nowhere(w, "the group "+g.Name, "PodGroup", n.Key())
+			case c.firstBelow(n) == w:
+				c.nowhere(w, "the composite group "+n.Name, "CompositePodGroup", n.Key())
+			}
 		}
 	}},
 }
 
+// nowhere reports a group whose topology key no node has.
+func (c *checker) nowhere(w *work, group, object, key string) {
+	if key != "" && !slices.ContainsFunc(c.nodes, func(n *v1.Node) bool { _, has := n.Labels[key]; return has }) {
+		c.report(w.path+".schedulingGroup.podGroupName", "a key that nodes have in the "+object, "%s must stay in one domain of %s, and no node has that label", group, key)
+	}
+}
+
+// firstBelow returns the first manifest whose pods are in a group below a composite group.
+func (c *checker) firstBelow(n *podgroup.Node) *work {
+	for _, o := range c.works {
+		name, ok := podgroup.Of(o.pod)
+		if ok && o.pod.Namespace == n.Namespace && slices.ContainsFunc(n.Leaves(), func(leaf *podgroup.Node) bool { return leaf.Name == name }) {
+			return o
+		}
+	}
+	return nil
+}
+
 // minimumFix returns what lets a gang begin that needs more pods than there are.
 func minimumFix(w *work, needs, pods int) string {
-	fix := fmt.Sprintf("minCount %d in the PodGroup", pods)
+	fix, more := fmt.Sprintf("minCount %d in the PodGroup", pods), w.atOnce()+needs-pods
 	switch w.kind {
 	case "Pod":
 		return fix + " or more pods"
 	case "Job", "CronJob":
-		return fix + fmt.Sprintf(" or parallelism: %d", w.replicas+needs-pods)
+		if more > w.replicas {
+			fix += fmt.Sprintf(" or parallelism: %d", more)
+		}
+		if n := w.completions(); n != nil && more > int(*n) {
+			fix += fmt.Sprintf(" or completions: %d", more)
+		}
+		return fix
 	}
 	return fix + fmt.Sprintf(" or replicas: %d", w.replicas+needs-pods)
+}
+
+// podsOf counts the pods of the group of w: those that its manifests make, and those of the cluster that come from none of these. -1: one of the
+// manifests makes as many as there are nodes. first are those that exist before one of them has a node: of a StatefulSet that makes its pods one
+// after the other only one. ordered is such a StatefulSet.
+func (c *checker) podsOf(w *work) (pods, first int, ordered *work) {
+	own, makes := map[*v1.Pod]bool{}, map[string]bool{}
+	for o := range c.membersOf(w) {
+		if o.replicas < 0 {
+			return -1, -1, nil
+		}
+		pods += o.atOnce()
+		makes[o.object] = true
+		switch x := o.manifest.(type) {
+		case *v1.Pod:
+			own[x] = true
+		case *appsv1.StatefulSet:
+			if x.Spec.PodManagementPolicy != appsv1.ParallelPodManagement && o.replicas > 1 {
+				first, ordered = first+1-o.replicas, o
+			}
+		}
+	}
+	first += pods
+	if c.in.Cluster == nil {
+		return pods, first, ordered
+	}
+	for _, p := range c.in.Cluster.Pods {
+		switch name, _ := podgroup.Of(p); {
+		case name != *w.pod.Spec.SchedulingGroup.PodGroupName || p.Namespace != w.pod.Namespace || cluster.Finished(p) || own[p]:
+		case !madeBy(p, makes):
+			pods, first = pods+1, first+1
+		case p.Spec.NodeName != "":
+			ordered = nil // the group has begun
+		}
+	}
+	if ordered == nil {
+		first = pods
+	}
+	return pods, first, ordered
+}
+
+// madeBy reports whether a pod comes from one of the manifests, or from what one of them makes: a ReplicaSet or a Job with the name of its owner
+// in front.
+func madeBy(p *v1.Pod, manifests map[string]bool) bool {
+	at := controller(p)
+	if manifests[at] {
+		return true
+	}
+	kind, name, _ := strings.Cut(at, " ")
+	above := map[string]string{"ReplicaSet": "Deployment", "Job": "CronJob"}[kind]
+	dash := strings.LastIndex(name, "-")
+	return above != "" && dash >= 0 && manifests[above+" "+name[:dash]]
+}
+
+// atOnce returns how many pods of a manifest exist at once: of a Job at most its completions.
+func (w *work) atOnce() int {
+	if n := w.completions(); n != nil {
+		return min(w.replicas, int(*n))
+	}
+	return w.replicas
+}
+
+// completions returns the completions of a Job; nil if it is none or has none.
+func (w *work) completions() *int32 {
+	switch x := w.manifest.(type) {
+	case *batchv1.Job:
+		return x.Spec.Completions
+	case *batchv1.CronJob:
+		return x.Spec.JobTemplate.Spec.Completions
+	}
+	return nil
 }
 
 // allGroups are the gates with which nothing of a group is left aside.
@@ -112,13 +214,13 @@ func (c *checker) groupOf(w *work) *podgroup.Group {
 	return c.groups().Group(w.pod.Namespace, name)
 }
 
-// rootOf returns what the root of a group's tree has; nil when a group above is missing.
-func (c *checker) rootOf(g *podgroup.Group) *podgroup.Spec {
+// rootOf returns the root of a group's tree; nil when a group above is missing.
+func (c *checker) rootOf(g *podgroup.Group) *podgroup.Node {
 	tree, err := podgroup.TreeOf(c.groups(), g.Namespace, g.Name, allGroups)
 	if err != nil {
 		return nil
 	}
-	return tree.Root().Spec
+	return tree.Root()
 }
 
 // membersOf yields the manifests whose pods are in the group of w.

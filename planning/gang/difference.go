@@ -2,6 +2,7 @@ package gang
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -37,7 +38,8 @@ type Difference struct {
 	// Untried says which kinds of help were not tried to the end, and why.
 	Untried []string `json:"untried,omitempty"`
 
-	absent string // why no placement exists
+	absent    string // why no placement exists
+	childless string // a composite group has fewer groups than it needs; "" if none has
 }
 
 // Member is what kube-scheduler did with a member.
@@ -70,6 +72,9 @@ func Explain(q proof.Question, o Options) (_ Difference, err error) {
 		e.d.Places = []proof.Place{} // a list in JSON
 	}
 	root := e.m.Tree.Root()
+	if n := childless(root); n != nil {
+		e.d.childless = fmt.Sprintf("%d of %s of %s exist, %d needed", len(n.Children), plural(n.Needs(), "group"), n, n.Needs())
+	}
 	e.d.Needed, e.d.Members = e.needed(root), len(e.m.Members)
 	for _, running := range e.m.Scheduled {
 		e.d.Members += len(running)
@@ -112,6 +117,36 @@ func (e *explainer) needed(n *podgroup.Node) int {
 		sum += x
 	}
 	return sum
+}
+
+// neededBy is needed of the group with a text like that of [podgroup.Node.String].
+func (e *explainer) neededBy(group string) int {
+	for _, n := range e.m.Tree.Nodes() {
+		if n.String() == group {
+			return e.needed(n)
+		}
+	}
+	return e.d.Needed
+}
+
+// childless returns the composite group that keeps a tree from ever being placed because it has fewer groups than it needs; nil if none does.
+func childless(n *podgroup.Node) *podgroup.Node {
+	if n.Group != nil {
+		return nil
+	}
+	if len(n.Children) < n.Needs() {
+		return n
+	}
+	var lost []*podgroup.Node
+	for _, child := range n.Children {
+		if c := childless(child); c != nil {
+			lost = append(lost, c)
+		}
+	}
+	if len(n.Children)-len(lost) < n.Needs() {
+		return lost[0]
+	}
+	return nil
 }
 
 // fullest returns the order of domains that begins with the one that takes most members: kube-scheduler explains the first.

@@ -51,6 +51,11 @@ func TestExplain(t *testing.T) {
 			"Do: add a node like n1",
 		}, []gang.State{gang.Rejected}},
 		{"too few", "one is not there yet", "node n1:9; group g gang4; pod a,b,c:1 in=g", []string{"3 of 4 members exist, 4 needed", "Do: PodGroup d/g: spec.schedulingPolicy.gang.minCount 3"}, []gang.State{gang.NotTried, gang.NotTried, gang.NotTried}},
+		{"far too few", "as many as exist would do", "node n1:9; group g gang9; pod a,b,c:1 in=g", []string{"3 of 9 members exist, 9 needed", "Do: PodGroup d/g: spec.schedulingPolicy.gang.minCount 3"}, []gang.State{gang.NotTried, gang.NotTried, gang.NotTried}},
+		{"too few groups", "members do not help", "gates=C; node n1:9; composite job gang3; group x gang1 parent=job; pod a,b:1 in=x", []string{"1 of 3 groups of compositepodgroup/d/job exist, 3 needed",
+			"Do: CompositePodGroup d/job: spec.schedulingPolicy.gang.minGroupCount 1"}, []gang.State{gang.NotTried, gang.NotTried}},
+		{"too few groups below", "the other one is not enough", "gates=C; node n1:9; composite job gang2; composite half gang2 parent=job; group x gang1 parent=half; group y gang1 parent=job; pod a:1 in=x; pod b:1 in=y", []string{"1 of 2 groups of compositepodgroup/d/half exist, 2 needed",
+			"Do: CompositePodGroup d/half: spec.schedulingPolicy.gang.minGroupCount 1"}, []gang.State{gang.NotTried, gang.NotTried}},
 		{"a sibling", "x takes the zone that y needs (E50)", "gates=C; node a1:2 zone=a disk=ssd; node b1:9 zone=b; composite job gang2; group x gang1 key=zone parent=job; " +
 			"group y gang2 key=zone parent=job; pod xa:1 in=x; pod ya,yb:1 in=y select=disk=ssd", []string{
 			"2 of 3 members fit, 3 needed: 0/1 nodes are available: 1 Insufficient cpu",
@@ -104,7 +109,7 @@ func TestWhy(t *testing.T) {
 		{"spread", "zone b is full", "node n1:9 zone=a; node n2:1 zone=b; group g gang4; pod a,b,c,e:1 in=g label=app=m spread=zone=m", 0,
 			"no placement exists: the cluster takes 3 of 4: the spread constraint by zone allows no more"},
 		{"a child", "y has no zone", "gates=C; node a1:2 zone=a; node b1:2 zone=b; composite job gang2; group x gang1 parent=job; group y gang3 key=zone parent=job; pod xa:1 in=x; pod ya,yb,yc:1 in=y", 0,
-			"no placement exists: the cluster is too small: podgroup/d/y has no place (zone a has 2 free of cpu, b 2, and a group of 4 needs one zone)"},
+			"no placement exists: the cluster is too small: podgroup/d/y has no place (zone a has 2 free of cpu, b 2, and a group of 3 needs one zone)"},
 		{"exhausted", "every way was tried", "node n1:7; node n2:7; group g gang4; pod a:5 in=g; pod b,c,e:3 in=g", 0,
 			"no placement exists: the cluster takes them in no way of all that were tried"},
 		{"unknown", "one step is too few", "node n1:7; node n2:7; group g gang4; pod a:5 in=g; pod b,c,e:3 in=g", 1,

@@ -9,7 +9,8 @@ import (
 	"github.com/podberth/podberth/podgroup"
 )
 
-// lower makes the minimum of one group of the tree smaller: by one, or else down to what fits. Groups come before composite groups, because a
+// lower makes the minimum of one group of the tree smaller: by one, or else down to what exists, or to what
+// fits. Groups come before composite groups, because a
 // smaller minGroupCount gives up a whole group.
 func (e *explainer) lower() {
 	all := slices.Clone(e.m.Tree.Nodes())
@@ -17,6 +18,12 @@ func (e *explainer) lower() {
 	tried := 0
 	for _, less := range []func(n *podgroup.Node) int32{
 		func(n *podgroup.Node) int32 { return *n.Minimum - 1 },
+		func(n *podgroup.Node) int32 { // too few exist, so that none was tried
+			if k := int32(e.existing(n)); k < *n.Minimum-1 {
+				return k
+			}
+			return 0
+		},
 		func(n *podgroup.Node) int32 { return min(*n.Minimum-2, int32(e.fitted(n))) },
 	} {
 		for _, n := range all {
@@ -39,6 +46,20 @@ func (e *explainer) lower() {
 }
 
 func children(n *podgroup.Node) int { return len(n.Children) }
+
+// existing counts the members of a group, or the groups of a composite group.
+func (e *explainer) existing(n *podgroup.Node) int {
+	if n.Group == nil {
+		return len(n.Children)
+	}
+	count := len(e.m.Scheduled[n])
+	for _, leaf := range e.m.Leaf {
+		if leaf == n {
+			count++
+		}
+	}
+	return count
+}
 
 // fitted counts the members of a group, or the groups of a composite group, that run or found nodes before the group was given up.
 func (e *explainer) fitted(n *podgroup.Node) (count int) {

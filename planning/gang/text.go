@@ -22,10 +22,14 @@ func (d *Difference) Lines() []string {
 	return lines
 }
 
-// Why says in two lines why a group waits and whether a place exists, in one if it has too few members. nil if kube-scheduler places the group.
+// Why says in two lines why a group waits and whether a place exists, in one if it has too few members or
+// groups. nil if kube-scheduler places the group.
 func (d *Difference) Why() (lines []string) {
 	if d.Default {
 		return nil
+	}
+	if d.childless != "" {
+		return []string{d.childless}
 	}
 	if d.Members < d.Needed {
 		return []string{fmt.Sprintf("%d of %s exist, %d needed", d.Members, plural(d.Needed, "member"), d.Needed)}
@@ -90,7 +94,7 @@ func (e *explainer) absence(a *proof.Absence) string {
 	}
 	text := strings.Join(parts, ", ") + more
 	if a.Key != "" {
-		text = fmt.Sprintf("%s %s, and a group of %d needs one %s", short(a.Key), text, e.d.Needed, short(a.Key))
+		text = fmt.Sprintf("%s %s, and a group of %d needs one %s", short(a.Key), text, e.neededBy(a.Group), short(a.Key))
 	}
 	return text
 }

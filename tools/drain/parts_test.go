@@ -140,3 +140,11 @@ func TestBrokenOutput(t *testing.T) {
 	require.ErrorIs(t, err, errBroken)
 	require.Equal(t, program.BadInput, Run(t.Context(), []string{"-f", shipped, "node-a1"}, nil, broken{&none}, io.Discard))
 }
+
+// A member of a group on another node that is terminating already needs no eviction.
+func TestElsewhereTerminating(t *testing.T) {
+	p := plan{Nodes: []string{"n1"}, Waves: []wave{{Evictions: []eviction{
+		{podRef: podRef{Pod: "d/a", Node: "n1"}}, {podRef: podRef{Pod: "d/b", Node: "n2"}}, {podRef: podRef{Pod: "d/c", Node: "n2"}, Bypass: "Terminating"},
+	}}}}
+	require.Equal(t, p.Waves[0].Evictions[1:2], p.elsewhere())
+}

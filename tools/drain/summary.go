@@ -25,7 +25,7 @@ func (p *plan) homeless() (out []eviction) {
 func (p *plan) elsewhere() (out []eviction) {
 	for _, w := range p.Waves {
 		for _, e := range w.Evictions {
-			if !slices.Contains(p.Nodes, e.Node) {
+			if !slices.Contains(p.Nodes, e.Node) && e.Bypass != "Terminating" {
 				out = append(out, e)
 			}
 		}

@@ -49,7 +49,7 @@ func TestTrees(t *testing.T) {
 
 // A gang that kube-scheduler gives up although a placement exists: the first lines say so, for the group and for each member.
 func TestWhyGangWaits(t *testing.T) {
-	const why = `1 of 2 members fit, 2 needed: it asks for cpu 4, and both open nodes are too full: big is nearest with 2 of 4 free
+	const why = `1 of 2 members fit, 2 needed: trap-1 asks for cpu 4, and both open nodes are too full: big is nearest with 2 of 4 free
 a placement exists: kube-scheduler misses it because it puts trap-0 on big first, then trap-1 fits nowhere, and it takes no member back
 `
 	const help = `Do: make the pods again in the order trap-1, trap-0
@@ -66,7 +66,7 @@ Do: nominate trap-0 to small (status.nominatedNodeName)
 	}
 	code, out, errs := simulate(t, "", "-f", "testdata/gang_trap.yaml", "-o", "html")
 	require.Zero(t, code, errs)
-	require.Contains(t, out, "1 of 2 members fit, 2 needed: it asks for cpu 4, and both open nodes are too full: big is nearest with 2 of 4 free", "the page says it too")
+	require.Contains(t, out, "1 of 2 members fit, 2 needed: trap-1 asks for cpu 4, and both open nodes are too full: big is nearest with 2 of 4 free", "the page says it too")
 	code, _, errs = simulate(t, "", "-f", "testdata/gang_trap.yaml", "-explain", "podgroup/none")
 	require.Equal(t, 2, code)
 	require.Contains(t, errs, "podgroup/none")

@@ -12,7 +12,7 @@ func TestWhyPodOfAGroup(t *testing.T) {
 	c := connect(t, fileOptions("../../../tools/place/testdata/gang_trap.yaml"))
 	s := ask(t, c, "why_pod", args{"pod": "trap-1"})
 	require.Equal(t, `Pod default/trap-1 waits with its group default/trap: 2 pods needed, 2 exist, 0 have nodes.
-1 of 2 members fit, 2 needed: it asks for cpu 4, and both open nodes are too full: big is nearest with 2 of 4 free
+1 of 2 members fit, 2 needed: trap-1 asks for cpu 4, and both open nodes are too full: big is nearest with 2 of 4 free
 a placement exists: kube-scheduler misses it because it puts trap-0 on big first, then trap-1 fits nowhere, and it takes no member back
 Fix (none): nominate trap-0 to small (status.nominatedNodeName)
 Fix (restart): make the pods again in the order trap-1, trap-0`, s.text)
@@ -26,8 +26,8 @@ Fix (restart): make the pods again in the order trap-1, trap-0`, s.text)
 	c = connect(t, fileOptions("../command/testdata/gangs.yaml"))
 	for pod, want := range map[string]string{
 		"large-0": "Pod default/large-0 waits with its group default/large: 3 pods needed, 3 exist, 0 have nodes.\n" +
-			"0 of 3 members fit, 3 needed: it asks for cpu 4, and all 4 open nodes are too full: n2 is nearest with 3 of 4 free\nno placement exists: the cluster has a node for 0 of 3 members that must come\nNo fix without a risk was found.",
-		"few-0":  "Pod default/few-0 waits with its group default/few: 4 pods needed, 2 exist, 0 have nodes.\n2 of 4 members exist, 4 needed\nNo fix without a risk was found.",
+			"0 of 3 members fit, 3 needed: large-0 asks for cpu 4, and all 4 open nodes are too full: n2 is nearest with 3 of 4 free\nno placement exists: the cluster has a node for 0 of 3 members that must come\nNo fix without a risk was found.",
+		"few-0":  "Pod default/few-0 waits with its group default/few: 4 pods needed, 2 exist, 0 have nodes.\n2 of 4 members exist, 4 needed\nFix (restart): PodGroup default/few: spec.schedulingPolicy.gang.minCount 2",
 		"lost-0": "Pod default/lost-0: Gated: pod group default/lost: no object of the group",
 		"east-0": "Pod default/east-0 goes to n3: 4 of 4 nodes can take it.",
 	} {
