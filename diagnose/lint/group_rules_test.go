@@ -36,7 +36,7 @@ func TestGroupMinCount(t *testing.T) {
 		{"pods of a Deployment", "its ReplicaSet made them", func(w *world) { owned(w, "ReplicaSet", "web-5d4b9") }, "minCount 3 in the PodGroup or replicas: 5"},
 		{"pods of another", "they come on top", func(w *world) { owned(w, "ReplicaSet", "more-5d4b9") }, ""},
 		{"completions", "two pods at most", func(w *world) { w.job(5); completions(w, 2) }, "minCount 2 in the PodGroup or completions: 5"},
-		{"both", "neither is enough", func(w *world) { w.job(3); completions(w, 2) }, "minCount 2 in the PodGroup or parallelism: 5 or completions: 5"},
+		{"both", "neither is enough", func(w *world) { w.job(3); completions(w, 2) }, "minCount 2 in the PodGroup or parallelism: 5 and completions: 5"},
 		{"enough", "completions above", func(w *world) { w.job(5); completions(w, 9) }, ""},
 		{"a CronJob", "the same", func(w *world) {
 			w.job(5)

@@ -120,13 +120,14 @@ func minimumFix(w *work, needs, pods int) string {
 	case "Pod":
 		return fix + " or more pods"
 	case "Job", "CronJob":
+		var fields []string // all of these are needed
 		if more > w.replicas {
-			fix += fmt.Sprintf(" or parallelism: %d", more)
+			fields = append(fields, fmt.Sprintf("parallelism: %d", more))
 		}
 		if n := w.completions(); n != nil && more > int(*n) {
-			fix += fmt.Sprintf(" or completions: %d", more)
+			fields = append(fields, fmt.Sprintf("completions: %d", more))
 		}
-		return fix
+		return fix + " or " + strings.Join(fields, " and ")
 	}
 	return fix + fmt.Sprintf(" or replicas: %d", w.replicas+needs-pods)
 }
