@@ -1,11 +1,17 @@
 package admission
 
-import v1 "k8s.io/api/core/v1"
+import (
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
 
 // Accept does to a new pod all that the API server does before it stores the pod:
 //
 //  1. Admit,
-//  2. [ValidatePod] of the pod as it was given,
+//  2. [ValidatePod] of the pod as it was given, its tolerations as Options.Tolerations says,
 //  3. [Quotas.Charge] of what [Admit] returns. A nil [Quotas] charges nothing.
 //
 // The error is that of the first step that refuses the pod; the pod is then nil and no quota is charged. A nil pod gives nil. Accept does
@@ -16,7 +22,7 @@ func Accept(pod *v1.Pod, c Cluster, q *Quotas, o Options) (*v1.Pod, []Change, er
 	}
 	admitted, changes, err := Admit(pod, c, o)
 	if err == nil {
-		err = Refusal(pod, ValidatePod(pod))
+		err = Refusal(pod, o.validatePod(pod))
 	}
 	if err == nil {
 		err = q.Charge(admitted)
@@ -25,4 +31,13 @@ func Accept(pod *v1.Pod, c Cluster, q *Quotas, o Options) (*v1.Pod, []Change, er
 		return nil, nil, err
 	}
 	return admitted, changes, nil
+}
+
+func (o Options) validatePod(pod *v1.Pod) field.ErrorList {
+	errs := ValidatePod(pod)
+	if !o.Tolerations.ComparisonOperators {
+		return errs
+	}
+	errs = slices.DeleteFunc(errs, func(e *field.Error) bool { return strings.HasPrefix(e.Field, "spec.tolerations[") })
+	return append(errs, ValidateTolerations(pod.Spec.Tolerations, field.NewPath("spec", "tolerations"), o.Tolerations)...)
 }

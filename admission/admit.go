@@ -14,6 +14,7 @@ import (
 	"github.com/podberth/podberth/overhead/runtimeclass"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/spread"
+	"github.com/podberth/podberth/taints"
 )
 
 // Cluster has the objects that decide how the API server changes new pods. A nil list is an empty list, and nil entries are
@@ -36,6 +37,9 @@ type Options struct {
 	// ExtendedResourceToleration.
 	TolerationRestriction *TolerationRestriction
 	ExtendedResources     bool
+
+	// Tolerations says whether [Accept] takes the operators Gt and Lt, as an API server with their feature gate does.
+	Tolerations taints.Options
 
 	// SkipChanges leaves out the list of changes of Admit and Accept, which costs more than the steps.
 	SkipChanges bool

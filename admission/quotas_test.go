@@ -11,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/taints"
 )
 
 func quotaOf(name string, hard map[v1.ResourceName]string) *v1.ResourceQuota {
@@ -157,4 +158,18 @@ func TestAccept(t *testing.T) {
 	require.Equal(t, v1.DefaultSchedulerName, got.Spec.SchedulerName)
 	_, _, err = Accept(podAsking("second", "1"), Cluster{}, q, Options{})
 	require.ErrorContains(t, err, "exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1")
+}
+
+// Gt and Lt are accepted when the caller says that the API server compares, with an integer.
+func TestAcceptComparisons(t *testing.T) {
+	compares := Options{Tolerations: taints.Options{ComparisonOperators: true}}
+	p := podAsking("p", "1")
+	p.Spec.Tolerations = []v1.Toleration{{Key: "sla", Operator: v1.TolerationOpGt, Value: "90"}}
+	_, _, err := Accept(p, Cluster{}, nil, Options{})
+	require.ErrorContains(t, err, `spec.tolerations[0].operator: Unsupported value: "Gt"`)
+	_, _, err = Accept(p, Cluster{}, nil, compares)
+	require.NoError(t, err)
+	p.Spec.Tolerations[0].Value = "high"
+	_, _, err = Accept(p, Cluster{}, nil, compares)
+	require.ErrorContains(t, err, `spec.tolerations[0].value: Invalid value: "high"`)
 }

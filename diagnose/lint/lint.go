@@ -19,6 +19,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/internal/must"
+	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/podgroup"
 )
 
@@ -48,6 +49,9 @@ type Input struct {
 	Now time.Time
 	// Live is what the cluster has under the names of the manifests, and maybe more: the rules about updates compare the two.
 	Live []metav1.Object
+	// Plugins has the arguments of the plugins where feature gates change them; scheduler/groups.FeatureGates.Args makes it. Compiler counts
+	// in the place of Plugins.Devices.Compiler. The zero value is every gate's default.
+	Plugins placement.PluginArgs
 	// Descheduler adds the rules about a descheduler that evicts without end (Rule.Descheduler).
 	Descheduler bool
 	// Stop is asked before each manifest is checked by the rules, and ends Check with ErrStopped when it reports true. nil: nothing does.

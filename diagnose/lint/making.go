@@ -165,7 +165,7 @@ func (c *checker) admitted(w *work, pods []*v1.Pod) (out []*v1.Pod, refusal erro
 		next := p
 		switch {
 		case model == nil:
-			if next, _, err = admission.Accept(p, c.admits, quotas, admission.Options{SkipChanges: true}); err == nil && alike {
+			if next, _, err = admission.Accept(p, c.admits, quotas, admission.Options{Tolerations: c.in.Plugins.Taints, SkipChanges: true}); err == nil && alike {
 				model = next
 			}
 		default:

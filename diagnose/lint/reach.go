@@ -46,7 +46,7 @@ func (c *checker) reachOf(p *v1.Pod) *reach {
 			continue
 		}
 		r.usable = append(r.usable, n)
-		can := open(p, n)
+		can := c.open(p, n)
 		if can {
 			r.reachable = append(r.reachable, n)
 		}
@@ -79,7 +79,7 @@ func (c *checker) reachable(w *work) []*v1.Node { return c.reach(w).reachable }
 var cordoned = &v1.Node{Spec: v1.NodeSpec{Taints: []v1.Taint{{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule}}}}
 
 // open reports whether a pod may come to a node as far as cordon and taints decide.
-func open(p *v1.Pod, n *v1.Node) bool {
-	return (len(n.Spec.Taints) == 0 || taints.Untolerated(n, p.Spec.Tolerations, taints.Options{}) == nil) &&
-		(!n.Spec.Unschedulable || taints.Untolerated(cordoned, p.Spec.Tolerations, taints.Options{}) == nil)
+func (c *checker) open(p *v1.Pod, n *v1.Node) bool {
+	return (len(n.Spec.Taints) == 0 || taints.Untolerated(n, p.Spec.Tolerations, c.in.Plugins.Taints) == nil) &&
+		(!n.Spec.Unschedulable || taints.Untolerated(cordoned, p.Spec.Tolerations, c.in.Plugins.Taints) == nil)
 }

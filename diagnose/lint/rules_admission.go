@@ -98,6 +98,11 @@ func (c *checker) invalid(w *work) field.ErrorList {
 	} else {
 		errs = admission.Validate(w.manifest)
 	}
+	if c.in.Plugins.Taints.ComparisonOperators { // Validate checks as the API server does without the gate
+		path := w.path + ".tolerations"
+		errs = slices.DeleteFunc(errs, func(e *field.Error) bool { return strings.HasPrefix(e.Field, path+"[") })
+		errs = append(errs, admission.ValidateTolerations(w.given.Spec.Tolerations, field.NewPath(path), c.in.Plugins.Taints)...)
+	}
 	if w.manifest.GetResourceVersion() != "" {
 		errs = slices.DeleteFunc(errs, func(e *field.Error) bool { return e.Detail == merged })
 	}

@@ -90,7 +90,7 @@ var nodeRules = []Rule{
 		if len(usable) > 0 && len(c.reachable(w)) == 0 {
 			n := usable[0]
 			why := "is cordoned"
-			if t := taints.Untolerated(n, w.pod.Spec.Tolerations, taints.Options{}); t != nil {
+			if t := taints.Untolerated(n, w.pod.Spec.Tolerations, c.in.Plugins.Taints); t != nil {
 				why = "has the taint " + t.ToString()
 			}
 			c.prove(w, w.path+".tolerations", c.opening(w, usable), "%s and none takes the pod: %s %s", amount(len(usable), "node matches", "nodes match"), n.Name, why)
@@ -106,7 +106,7 @@ var nodeRules = []Rule{
 			for _, n := range c.nodes {
 				for _, taint := range n.Spec.Taints {
 					keys = append(keys, taint.Key)
-					used = used || tolerates(t, taint)
+					used = used || taints.Matches(&t, &taint, c.in.Plugins.Taints)
 				}
 			}
 			if !used {
@@ -176,10 +176,6 @@ func shown(value string) string {
 		return `""`
 	}
 	return value
-}
-
-func tolerates(t v1.Toleration, taint v1.Taint) bool {
-	return taints.Matches(&t, &taint, taints.Options{})
 }
 
 func requiredTerms(p *v1.Pod) []v1.NodeSelectorTerm {

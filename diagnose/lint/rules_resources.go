@@ -121,7 +121,7 @@ var resourceRules = []Rule{
 			var closed []*v1.Node
 			for _, n := range c.usable(w) {
 				if has := n.Status.Allocatable[name]; has.Sign() > 0 {
-					if open(w.pod, n) {
+					if c.open(w.pod, n) {
 						return
 					}
 					closed = append(closed, n)

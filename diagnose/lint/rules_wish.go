@@ -150,7 +150,7 @@ func (c *checker) drowned(w *work, preference v1.NodeSelectorTerm) (lead, most i
 	var largest int64
 	other := false
 	for _, n := range c.reachable(w) {
-		have := soft(w.pod, n)
+		have := soft(w.pod, n, c.in.Plugins.Taints)
 		largest = max(largest, have)
 		if s.Matches(n) {
 			counts = append(counts, have)
@@ -177,9 +177,9 @@ func (c *checker) drowned(w *work, preference v1.NodeSelectorTerm) (lead, most i
 }
 
 // soft is the number of the taints PreferNoSchedule of a node that a pod does not tolerate.
-func soft(p *v1.Pod, n *v1.Node) (count int64) {
+func soft(p *v1.Pod, n *v1.Node, o taints.Options) (count int64) {
 	for _, t := range n.Spec.Taints {
-		if t.Effect == v1.TaintEffectPreferNoSchedule && !slices.ContainsFunc(p.Spec.Tolerations, func(x v1.Toleration) bool { return taints.Matches(&x, &t, taints.Options{}) }) {
+		if t.Effect == v1.TaintEffectPreferNoSchedule && !slices.ContainsFunc(p.Spec.Tolerations, func(x v1.Toleration) bool { return taints.Matches(&x, &t, o) }) {
 			count++
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/diagnose"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
@@ -300,7 +299,9 @@ func causeOf(placer *placement.Placer, s *cluster.Snapshot, p *v1.Pod, f *placem
 
 // profile is the profile of the trials: that of the default scheduler, over all nodes.
 func (c *checker) profile() placement.Profile {
-	profile := placement.PluginArgs{Devices: tracker.Options{Compiler: c.in.Compiler}}.Profile()
+	args := c.in.Plugins
+	args.Devices.Compiler = c.in.Compiler
+	profile := args.Profile()
 	profile.Sampling = placement.AllNodes()
 	return profile
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/taints"
 )
 
 // A drowned preference: the largest weight does not bring a replica to a preferred node, and without the taint the least does.
@@ -38,7 +39,7 @@ func TestDrowned(t *testing.T) {
 // Only taints PreferNoSchedule that the pod does not tolerate count.
 func TestSoft(t *testing.T) {
 	n := &v1.Node{Spec: v1.NodeSpec{Taints: testkit.Taints("a:PreferNoSchedule", "b:PreferNoSchedule", "c:PreferNoSchedule", "d:NoSchedule")}}
-	require.EqualValues(t, 3, soft(&v1.Pod{}, n))
+	require.EqualValues(t, 3, soft(&v1.Pod{}, n, taints.Options{}))
 	tolerates := func(keys ...string) *v1.Pod {
 		p := &v1.Pod{}
 		for _, k := range keys {
@@ -46,9 +47,9 @@ func TestSoft(t *testing.T) {
 		}
 		return p
 	}
-	require.EqualValues(t, 2, soft(tolerates("b", "other"), n))
-	require.EqualValues(t, 1, soft(tolerates("c", "d", "a"), n))
-	require.Zero(t, soft(tolerates("a", "b", "c"), n))
+	require.EqualValues(t, 2, soft(tolerates("b", "other"), n, taints.Options{}))
+	require.EqualValues(t, 1, soft(tolerates("c", "d", "a"), n, taints.Options{}))
+	require.Zero(t, soft(tolerates("a", "b", "c"), n, taints.Options{}))
 }
 
 // The points of a drowned preference come from the fewest taints of the nodes that the preference matches, while a node that it does not

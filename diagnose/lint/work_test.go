@@ -170,7 +170,7 @@ func TestOpen(t *testing.T) {
 		if c.taints != "" {
 			n.Spec.Taints = testkit.Taints(c.taints)
 		}
-		require.Equal(t, c.want, open(&v1.Pod{Spec: v1.PodSpec{Tolerations: c.tolerations}}, n))
+		require.Equal(t, c.want, (&checker{}).open(&v1.Pod{Spec: v1.PodSpec{Tolerations: c.tolerations}}, n))
 	})
 }
 

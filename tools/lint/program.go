@@ -16,6 +16,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices/cel"
 	"github.com/podberth/podberth/diagnose/lint"
+	"github.com/podberth/podberth/scheduler/groups"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/program"
 	"github.com/podberth/podberth/tools/report"
@@ -29,6 +30,7 @@ type options struct {
 	rules   bool
 
 	descheduler bool
+	gates       groups.FeatureGates
 }
 
 // lintReport is the answer, in the form in which it is printed.
@@ -123,12 +125,12 @@ func load(o options, stdin io.Reader) (in lint.Input, warnings report.Warnings, 
 	if err := errors.Join(m.CheckBudgets(), m.CheckGroups()); err != nil {
 		return in, warnings, err
 	}
-	groups, composites := m.AcceptedGroups()
+	accepted, composites := m.AcceptedGroups()
 	in = lint.Input{
 		Deployments: m.Deployments, StatefulSets: m.StatefulSets, DaemonSets: m.DaemonSets, CronJobs: m.CronJobs,
 		ReplicationControllers: m.ReplicationControllers, Autoscalers: m.Autoscalers, Budgets: m.PodDisruptionBudgets, PriorityClasses: m.PriorityClasses,
 		RuntimeClasses: m.RuntimeClasses, LimitRanges: m.LimitRanges, Quotas: m.ResourceQuotas, StorageClasses: m.StorageClasses,
-		Claims: m.PersistentVolumeClaims, Groups: groups, Composites: composites, Compiler: cel.NewCompiler(), Descheduler: o.descheduler,
+		Claims: m.PersistentVolumeClaims, Groups: accepted, Composites: composites, Compiler: cel.NewCompiler(), Plugins: o.gates.Args(), Descheduler: o.descheduler,
 	}
 	for _, j := range m.Jobs {
 		if len(j.OwnerReferences) == 0 {
@@ -144,6 +146,9 @@ func load(o options, stdin io.Reader) (in lint.Input, warnings report.Warnings, 
 		if len(p.OwnerReferences) == 0 && !cluster.Finished(p) && (p.Spec.NodeName == "" || len(m.Nodes) == 0) {
 			in.Pods = append(in.Pods, p)
 		}
+	}
+	for _, note := range o.gates.Notes() {
+		m.Warnings.Aside("", note)
 	}
 	warnings = m.Warnings
 	objects := m
@@ -231,6 +236,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 		return nil
 	})
 	f.StringVar(&o.known, "baseline", "", "an earlier answer, as `FILE` of JSON or YAML, whose findings are left out")
+	f.Var(&o.gates, "feature-gates", "turn feature gates on or off, as kube-scheduler's flag: `GATE=true|false,...`; groups of pods are checked in any case")
 	f.BoolVar(&o.Input.Strict, "strict", false, "fields that the API does not have are errors")
 	f.BoolVar(&o.descheduler, "descheduler", false, "a descheduler runs: say also where it would evict without end")
 	f.BoolVar(&o.rules, "rules", false, "print the rules")
