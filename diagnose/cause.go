@@ -131,6 +131,7 @@ type sought struct {
 	key        []byte               // of shared, and scratch
 	said       []verdictOf          // scratch
 	errs       bool                 // a filter fails on a node that was asked
+	wanted     map[int]bool         // the nodes of the domains, other than host names, where the rule that is the cause wants the pod
 }
 
 // verdictOf is a verdict of a predicate.

@@ -77,6 +77,12 @@ func (x *sought) affinity(slots []int, f failure) *Cause {
 		if !slices.ContainsFunc(slots, far) {
 			continue // another term rejects
 		}
+		if t.TopologyKey != v1.LabelHostname {
+			x.wanted = map[int]bool{}
+			for _, i := range x.slots {
+				x.wanted[i] = !far(i)
+			}
+		}
 		out.Found = few(x.namesOf(on))
 		out.Text = fmt.Sprintf("its affinity by %s wants pods with %s, which run on %s alone", t.TopologyKey, out.Wanted, out.Found)
 		if at := slices.IndexFunc(on, func(i int) bool { return x.inOpen[i] }); at >= 0 {

@@ -49,6 +49,15 @@ func (x *sought) place(selected []int) *Cause {
 		capacity := pv.Spec.Capacity[v1.ResourceStorage]
 		out := &Cause{Type: causePlace, Object: "PersistentVolume " + pv.Name, Field: "spec.nodeAffinity", Wanted: wants, Nodes: x.namesOf(selected), Not: "edit spec.nodeAffinity of the volume: it is immutable"}
 		out.Found = x.labelOf(selected, key)
+		if place, old, now := renamed(selector); old != "" {
+			out.Not = "" // the API server allows the new name
+			if s, err := affinity.CompileSelector(place); err == nil {
+				if at := slices.IndexFunc(selected, func(i int) bool { return s.Matches(x.c.Node(i)) }); at >= 0 {
+					n := x.c.Node(selected[at])
+					out.Found = fmt.Sprintf("%s has %s", n.Name, labelText(now, n.Labels[now]))
+				}
+			}
+		}
 		there := "no node has it"
 		if slices.ContainsFunc(x.slots, func(i int) bool { return s.Matches(x.c.Node(i)) }) {
 			there = "no node that it selects has it"

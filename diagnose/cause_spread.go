@@ -52,13 +52,28 @@ func (x *sought) spread(slots []int, f failure) *Cause {
 			out.Field, out.Wanted, out.Found = field+".minDomains", decimal(int64(r.MinDomains)), decimal(int64(len(list)))
 			out.Text = fmt.Sprintf("minDomains is %d and %s %s of %s, so that each may have %d of its pods", r.MinDomains, verb(len(list), "there is", "there are"), count(len(list), "domain"), r.Key, r.MaxSkew)
 		case !list[0].open:
+			x.fewest(r.Key, list)
 			x.emptyDomain(out, r, list[0])
 		default:
+			x.fewest(r.Key, list)
 			out.Text = fmt.Sprintf("spread by %s: %s; maxSkew is %d", r.Key, out.Found, r.MaxSkew)
 		}
 		return out
 	}
 	return &Cause{Type: causeSpread, Field: "spec.topologySpreadConstraints", Text: x.facts(f, slots[0])}
+}
+
+// fewest notes the nodes of the domains with the fewest pods.
+func (x *sought) fewest(key string, list []domain) {
+	if key == v1.LabelHostname { // a node more is a domain of its own
+		return
+	}
+	x.wanted = map[int]bool{}
+	for _, d := range list {
+		for _, i := range d.slots {
+			x.wanted[i] = x.wanted[i] || d.Pods == list[0].Pods
+		}
+	}
 }
 
 // emptyDomain fills in the cause of a constraint whose domain with the fewest pods has no open node.

@@ -177,7 +177,8 @@ func editNode(s *cluster.Snapshot, name string, edit func(n *v1.Node)) {
 }
 
 // shapes returns a change for one more node of each of the commonest shapes. Nodes have one shape when allocatable resources, taints,
-// and those labels are equal that other nodes have too. When the node selector and affinity of the pod match nodes, only they are models.
+// and those labels are equal that other nodes have too. When the node selector and affinity of the pod match nodes, only they are models. Nodes of
+// the domains where a rule wants the pod are a shape of their own, and come first.
 func (d *diagnosis) shapes(most int) []*Change {
 	affinity := slices.IndexFunc(d.full, func(p filter.Predicate) bool { return p.Name() == ofAffinity })
 	matches := func(i int) bool { return affinity < 0 || d.full[affinity].Check(i) == 0 }
@@ -185,6 +186,7 @@ func (d *diagnosis) shapes(most int) []*Change {
 		matches = func(i int) bool { return d.sought.inPool[i] }
 	}
 	matched := slices.ContainsFunc(d.slots, func(i int) bool { return d.target.has(i) && matches(i) })
+	wanted := func(i int) bool { return d.sought != nil && d.sought.wanted[i] }
 	byShape, shapes := map[string][]int{}, d.common.shapesOf(d.base)
 	for _, i := range d.slots {
 		n := d.base.Node(i)
@@ -192,9 +194,18 @@ func (d *diagnosis) shapes(most int) []*Change {
 			continue
 		}
 		shape := shapes[i]
+		if wanted(i) {
+			shape += "wanted"
+		}
 		byShape[shape] = append(byShape[shape], i)
 	}
 	lists := slices.SortedFunc(maps.Values(byShape), func(a, b []int) int {
+		if w := wanted(a[0]); w != wanted(b[0]) {
+			if w {
+				return -1
+			}
+			return 1
+		}
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(d.rank[a[0]], d.rank[b[0]]))
 	})
 	var out []*Change

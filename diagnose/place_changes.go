@@ -11,12 +11,45 @@ import (
 	"github.com/podberth/podberth/internal/must"
 )
 
-// placed returns what a person does about a bound volume whose place no node has: the volume and its claim are made again for the node that
+// generalPlaces are the labels of places that left their beta: the API server lets a volume take the new name.
+var generalPlaces = map[string]string{v1.LabelFailureDomainBetaZone: v1.LabelTopologyZone, v1.LabelFailureDomainBetaRegion: v1.LabelTopologyRegion}
+
+// renamed returns the place of a volume with the new names of labels, the first old one and its new name; "" when it has no old one.
+func renamed(required *v1.NodeSelector) (out *v1.NodeSelector, old, now string) {
+	out = required.DeepCopy()
+	for _, t := range out.NodeSelectorTerms {
+		for k, r := range t.MatchExpressions {
+			name, is := generalPlaces[r.Key]
+			if !is {
+				continue
+			}
+			if old == "" {
+				old, now = r.Key, name
+			}
+			t.MatchExpressions[k].Key = name
+		}
+	}
+	return out, old, now
+}
+
+// placed returns what a person does about a bound volume whose place no node has: its labels get their new names, the volume and its claim are made again for the node that
 // has been renamed, where the data stays (Retain), or a node of the place comes back.
 func (d *diagnosis) placed() (out []Change) {
 	for claim, pv := range d.sought.volumes() {
 		_, required := placeOf(pv)
-		if required == nil || len(required.NodeSelectorTerms) != 1 || len(required.NodeSelectorTerms[0].MatchExpressions) != 1 || len(required.NodeSelectorTerms[0].MatchFields) > 0 {
+		if required == nil {
+			continue
+		}
+		if place, old, now := renamed(required); old != "" {
+			if s, err := affinity.CompileSelector(place); err == nil && d.anyNode(s.Matches) {
+				out = append(out, Change{Kind: Mend, Object: "PersistentVolume " + pv.Name, Path: "spec.nodeAffinity", From: old, To: now, make: func(s *cluster.Snapshot, _ *Change) {
+					again := pv.DeepCopy()
+					again.Spec.NodeAffinity.Required = place
+					must.Do(s.Set(again))
+				}})
+			}
+		}
+		if len(required.NodeSelectorTerms) != 1 || len(required.NodeSelectorTerms[0].MatchExpressions) != 1 || len(required.NodeSelectorTerms[0].MatchFields) > 0 {
 			continue
 		}
 		r := required.NodeSelectorTerms[0].MatchExpressions[0]
