@@ -253,8 +253,8 @@ func (c clause) holds(order int) bool {
 	return order >= 0
 }
 
-// mismatches says which conditions of an expression the devices do not meet. If there are conditions that no device meets, it returns only these:
-// each of them alone refuses every device. If there are none, it returns those that some device does not meet.
+// mismatches says which conditions of an expression the devices do not meet. A condition that no device meets refuses
+// every device: if there is one, only such conditions are returned. Otherwise all are returned that some device does not meet.
 func mismatches(expression string, refused []*device) (out []Mismatch) {
 	all := false
 	for _, c := range clauses(expression) {

@@ -32,8 +32,8 @@ func renamed(required *v1.NodeSelector) (out *v1.NodeSelector, old, now string) 
 	return out, old, now
 }
 
-// placed returns what a person does about a bound volume whose place no node has: its labels get their new names, the volume and its claim are made again for the node that
-// has been renamed, where the data stays (Retain), or a node of the place comes back.
+// placed returns what a person does about a bound volume whose place no node has: its labels get their new names; the volume and its claim are
+// made again for the node that has been renamed, where the data stays (Retain); or a node of the place comes back.
 func (d *diagnosis) placed() (out []Change) {
 	for claim, pv := range d.sought.volumes() {
 		_, required := placeOf(pv)

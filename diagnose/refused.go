@@ -31,8 +31,8 @@ var (
 // Refused returns the cause of a pod that the API server refuses with a text, such as those of package admission and of an admission controller:
 // such a pod does not exist, and no scheduler waits for it. A quota is named with its numbers, a class with the names that exist. The remedy is
 // the class that is most likely meant, or a quota of the amount that is used then, when the pod gets a node; nil otherwise. The siblings are other
-// pods of its owner that the API server refuses with the same text. They have the same remedy, and it counts all pods of the owner: those that
-// run, those of Input.Pending, and these. Cost: a decision for each pod that waits. The errors are those of [Relax] about [Input].
+// pods of its owner, and the API server refuses them with the same text. The remedy is for all of them. It counts the pods of the owner that
+// run, that wait in Input.Pending, and that are refused. Cost: a decision for each pod that waits. The errors are those of [Relax] about [Input].
 func Refused(in Input, pod *v1.Pod, text string, siblings ...*v1.Pod) (cause *Cause, r *Remedy, err error) {
 	defer must.Catch(&err)
 	if in.Snapshot == nil {
@@ -69,7 +69,7 @@ type refused struct {
 	pods  []*v1.Pod
 }
 
-// count returns how many pods are refused: those that the caller counts beside others too.
+// count returns how many pods are refused. Input.More may count one pod as several.
 func (x *refused) count() int {
 	n := len(x.pods)
 	for _, p := range x.pods {

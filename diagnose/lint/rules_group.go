@@ -132,9 +132,9 @@ func minimumFix(w *work, needs, pods int) string {
 	return fix + fmt.Sprintf(" or replicas: %d", w.replicas+needs-pods)
 }
 
-// podsOf counts the pods of the group of w: those that its manifests make, and those of the cluster that come from none of these. -1: one of the
-// manifests makes as many as there are nodes. first are those that exist before one of them has a node: of a StatefulSet that makes its pods one
-// after the other only one. ordered is such a StatefulSet.
+// podsOf counts the pods of the group of w. Its manifests make some; others of the cluster come from no manifest. -1: a manifest makes as many pods as
+// there are nodes. first counts the pods that exist before one has a node. A StatefulSet that makes its pods one after the other has one of these.
+// ordered is such a StatefulSet.
 func (c *checker) podsOf(w *work) (pods, first int, ordered *work) {
 	own, makes := map[*v1.Pod]bool{}, map[string]bool{}
 	for o := range c.membersOf(w) {

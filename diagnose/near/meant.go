@@ -30,13 +30,13 @@ func Key(wrong string, keys []string) string {
 	return best
 }
 
-// Meant returns the name that a wrong one most likely means: of those that [Value] accepts the one with the fewest other letters. ok is false
-// for none, and for two that are equally near.
+// Meant returns the name that a wrong one most likely means. [Value] must accept it, and no other accepted name has as few other letters. ok is
+// false if there is no such name.
 func Meant(wrong string, names []string) (name string, ok bool) {
 	return closest(wrong, names, func(n string) bool { return Value(wrong, n) })
 }
 
-// closest returns the only name with the fewest other letters of those that are like a wrong one.
+// closest returns the like name with the fewest other letters. ok is false for none, and for two with as few.
 func closest(wrong string, names []string, like func(name string) bool) (best string, ok bool) {
 	least := -1
 	for _, n := range names {

@@ -9,9 +9,8 @@ import (
 	"github.com/podberth/podberth/podgroup"
 )
 
-// lower makes the minimum of one group of the tree smaller: by one, or else down to what exists, or to what
-// fits. Groups come before composite groups, because a
-// smaller minGroupCount gives up a whole group.
+// lower makes the minimum of one group of the tree smaller: by one, or else down to what exists, or to what fits. Groups come before composite groups,
+// because a smaller minGroupCount gives up a whole group.
 func (e *explainer) lower() {
 	all := slices.Clone(e.m.Tree.Nodes())
 	slices.SortStableFunc(all, func(a, b *podgroup.Node) int { return children(a) - children(b) })

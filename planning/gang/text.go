@@ -22,8 +22,7 @@ func (d *Difference) Lines() []string {
 	return lines
 }
 
-// Why says in two lines why a group waits and whether a place exists, in one if it has too few members or
-// groups. nil if kube-scheduler places the group.
+// Why says in two lines why a group waits and whether a place exists, in one if it has too few members or groups. nil if kube-scheduler places the group.
 func (d *Difference) Why() (lines []string) {
 	if d.Default {
 		return nil
