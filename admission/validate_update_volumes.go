@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // immutable is what the server says about a field that no update may change.
@@ -117,12 +119,6 @@ func volumeMode(m *v1.PersistentVolumeMode) *v1.PersistentVolumeMode {
 	return m
 }
 
-// generalLabels are the labels of nodes that left their beta.
-var generalLabels = map[string]string{
-	v1.LabelFailureDomainBetaZone: v1.LabelTopologyZone, v1.LabelFailureDomainBetaRegion: v1.LabelTopologyRegion,
-	v1.LabelInstanceType: v1.LabelInstanceTypeStable, "beta.kubernetes.io/os": v1.LabelOSStable, "beta.kubernetes.io/arch": v1.LabelArchStable,
-}
-
 // renewed returns a node affinity with the new names of labels where another one has them; nil for nil.
 func renewed(a, now *v1.VolumeNodeAffinity) *v1.VolumeNodeAffinity {
 	a = a.DeepCopy()
@@ -132,7 +128,7 @@ func renewed(a, now *v1.VolumeNodeAffinity) *v1.VolumeNodeAffinity {
 	for i := range a.Required.NodeSelectorTerms {
 		list := a.Required.NodeSelectorTerms[i].MatchExpressions
 		for k := range list {
-			key := generalLabels[list[k].Key]
+			key := podinfo.GeneralLabels[list[k].Key]
 			if key == "" || i >= len(now.Required.NodeSelectorTerms) {
 				continue
 			}

@@ -9,20 +9,19 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/must"
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// generalPlaces are the labels of places that left their beta: the API server lets a volume take the new name.
-var generalPlaces = map[string]string{v1.LabelFailureDomainBetaZone: v1.LabelTopologyZone, v1.LabelFailureDomainBetaRegion: v1.LabelTopologyRegion}
-
-// renamed returns the place of a volume with the new names of labels, the first old one and its new name; "" when it has no old one.
+// renamed returns the place of a volume with the new names of zone and region, which the API server lets it take, the first old one and its new
+// name; "" when it has no old one.
 func renamed(required *v1.NodeSelector) (out *v1.NodeSelector, old, now string) {
 	out = required.DeepCopy()
 	for _, t := range out.NodeSelectorTerms {
 		for k, r := range t.MatchExpressions {
-			name, is := generalPlaces[r.Key]
-			if !is {
+			if r.Key != v1.LabelFailureDomainBetaZone && r.Key != v1.LabelFailureDomainBetaRegion {
 				continue
 			}
+			name := podinfo.GeneralLabels[r.Key]
 			if old == "" {
 				old, now = r.Key, name
 			}

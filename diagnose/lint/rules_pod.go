@@ -9,6 +9,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 func sortedNames(l v1.ResourceList) []v1.ResourceName { return slices.Sorted(maps.Keys(l)) }
@@ -65,7 +67,7 @@ var podRules = []Rule{
 	}},
 	{ID: "renamed-label", Severity: Warning, Summary: "a label of nodes that was renamed: new nodes lack it", work: func(c *checker, w *work) {
 		see := func(path, key string) {
-			if now := renamed[key]; now != "" {
+			if now := podinfo.GeneralLabels[key]; now != "" {
 				c.report(path, now, "%s is the old name of %s", key, now)
 			}
 		}
@@ -146,10 +148,4 @@ func smallIn(c *checker, path string, containers []v1.Container) {
 			}
 		}
 	}
-}
-
-// renamed has the new names of labels.
-var renamed = map[string]string{
-	"beta.kubernetes.io/os": v1.LabelOSStable, "beta.kubernetes.io/arch": v1.LabelArchStable, "beta.kubernetes.io/instance-type": v1.LabelInstanceTypeStable,
-	v1.LabelFailureDomainBetaZone: v1.LabelTopologyZone, v1.LabelFailureDomainBetaRegion: v1.LabelTopologyRegion,
 }
