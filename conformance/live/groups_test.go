@@ -308,10 +308,10 @@ var groupScenarios = []scenario{
 		w.podGroup("g", 1, func(g *v1beta1.PodGroup) {
 			g.Spec.ResourceClaims = []v1beta1.PodGroupResourceClaim{{Name: "gpu", ResourceClaimName: ptr.To("shared")}}
 		})
-		w.pod("a", "1", in("g"), uses("shared"))
-		w.bound("a", "n1")
-		w.boundSeen("a", "n1")
-		w.pod("b", "1", in("g"), uses("shared"))
-		w.bound("b", "n1")
-	}},
+		w.pod("p1", "1", in("g"), uses("shared"))
+		w.bound("p1", "n1")
+		w.boundSeen("p1", "n1")
+		w.pod("p2", "1", in("g"), uses("shared"))
+		w.bound("p2", "n1")
+	}, ours: late, theirs: late, why: inStep},
 }
