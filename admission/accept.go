@@ -1,17 +1,11 @@
 package admission
 
-import (
-	"slices"
-	"strings"
-
-	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
-)
+import v1 "k8s.io/api/core/v1"
 
 // Accept does to a new pod all that the API server does before it stores the pod:
 //
 //  1. Admit,
-//  2. [ValidatePod] of the pod as it was given, its tolerations as Options.Tolerations says,
+//  2. [Validate] of the pod as it was given,
 //  3. [Quotas.Charge] of what [Admit] returns. A nil [Quotas] charges nothing.
 //
 // The error is that of the first step that refuses the pod; the pod is then nil and no quota is charged. A nil pod gives nil. Accept does
@@ -22,7 +16,7 @@ func Accept(pod *v1.Pod, c Cluster, q *Quotas, o Options) (*v1.Pod, []Change, er
 	}
 	admitted, changes, err := Admit(pod, c, o)
 	if err == nil {
-		err = Refusal(pod, o.validatePod(pod))
+		err = Refusal(pod, Validate(pod, o))
 	}
 	if err == nil {
 		err = q.Charge(admitted)
@@ -31,13 +25,4 @@ func Accept(pod *v1.Pod, c Cluster, q *Quotas, o Options) (*v1.Pod, []Change, er
 		return nil, nil, err
 	}
 	return admitted, changes, nil
-}
-
-func (o Options) validatePod(pod *v1.Pod) field.ErrorList {
-	errs := ValidatePod(pod)
-	if !o.Tolerations.ComparisonOperators {
-		return errs
-	}
-	errs = slices.DeleteFunc(errs, func(e *field.Error) bool { return strings.HasPrefix(e.Field, "spec.tolerations[") })
-	return append(errs, ValidateTolerations(pod.Spec.Tolerations, field.NewPath("spec", "tolerations"), o.Tolerations)...)
 }

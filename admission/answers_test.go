@@ -14,7 +14,6 @@ import (
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/release"
-	"github.com/podberth/podberth/taints"
 )
 
 // What the API server says about random objects and what it makes of them: twenty answers of a kind are one line, with how many
@@ -36,13 +35,13 @@ func TestAnswers(t *testing.T) {
 		}
 		require.Greater(t, said, 600, name)
 	}
-	kind("pods", func(w world) []string { p := w.pod(); return append(texts(Validate(p)), Warnings(p)...) })
-	kind("tame pods", func(w world) []string { p := w.tame(); return []string{fmt.Sprint(Refusal(p, Validate(p)))} })
-	kind("updates", func(w world) []string { old := w.pod(); return texts(ValidateUpdate(w.update(old), old)) })
+	kind("pods", func(w world) []string { p := w.pod(); return append(texts(Validate(p, Options{})), Warnings(p)...) })
+	kind("tame pods", func(w world) []string { p := w.tame(); return []string{fmt.Sprint(Refusal(p, Validate(p, Options{})))} })
+	kind("updates", func(w world) []string { old := w.pod(); return texts(ValidateUpdate(w.update(old), old, Options{})) })
 	kind("tame updates", func(w world) []string {
 		old := w.tame()
 		p := w.update(old)
-		return append(texts(ValidateUpdate(p, old)), texts(ValidateGates(&p.Spec, &old.Spec, nil))...)
+		return append(texts(ValidateUpdate(p, old, Options{})), texts(validateGates(&p.Spec, &old.Spec, field.NewPath("spec")))...)
 	})
 	kind("admitted", func(w world) []string {
 		p, c := w.tame(), w.cluster()
@@ -75,22 +74,22 @@ func TestAnswers(t *testing.T) {
 			old.Spec.Taints = now.Spec.Taints
 		}
 		name := "system:node:" + w.pick("n1", "n2")
-		return append(texts(Validate(now)), fmt.Sprint(ReconcileAliases(now.Labels), TopologyLabels(now), RestrictNodeCreate(name, now), RestrictNodeUpdate(name, old, now)), inJSON(t, WithNotReady(now)))
+		return append(texts(Validate(now, Options{})), fmt.Sprint(ReconcileAliases(now.Labels), TopologyLabels(now), RestrictNodeCreate(name, now), RestrictNodeUpdate(name, old, now)), inJSON(t, WithNotReady(now)))
 	})
 	kind("tolerations", func(w world) []string {
-		now, old, o := some(w, 3, w.toleration), some(w, 3, w.toleration), taints.Options{ComparisonOperators: w.chance(2)}
+		now, old, o := some(w, 3, w.toleration), some(w, 3, w.toleration), w.chance(2)
 		if w.chance(2) {
 			now = append(now, old...)
 		}
-		return append(texts(ValidateTolerations(now, nil, o)), texts(ValidateTolerationsUpdate(now, old, nil, o))...)
+		return append(texts(validateTolerations(now, nil, o)), texts(tolerationErrors(now, old, nil, o))...)
 	})
 	kind("budgets and classes", func(w world) []string {
-		said := append(texts(Validate(w.budget())), texts(ValidateUpdate(w.runtimeClass(), w.runtimeClass()))...)
-		said = append(said, texts(ValidateUpdate(w.priorityClass(), w.priorityClass()))...)
+		said := append(texts(Validate(w.budget(), Options{})), texts(ValidateUpdate(w.runtimeClass(), w.runtimeClass(), Options{}))...)
+		said = append(said, texts(ValidateUpdate(w.priorityClass(), w.priorityClass(), Options{}))...)
 		for _, object := range []metav1.Object{w.node(), w.budget(), w.runtimeClass(), w.priorityClass()} {
-			said = append(said, texts(ValidateUpdate(object, w.pod()))...)
+			said = append(said, texts(ValidateUpdate(object, w.pod(), Options{}))...)
 		}
-		return append(append(said, texts(Validate(w.runtimeClass()))...), texts(ValidateUpdate(w.pod(), w.node()))...)
+		return append(append(said, texts(Validate(w.runtimeClass(), Options{}))...), texts(ValidateUpdate(w.pod(), w.node(), Options{}))...)
 	})
 	testkit.Golden(t, "testdata/answers.golden", out.String())
 }

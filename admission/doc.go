@@ -2,8 +2,8 @@
 // resolves priorities, adds tolerations, merges label keys, and refuses what a cluster does not admit.
 //
 //	pod, changes, err := admission.Admit(pod, objects, admission.Options{}) // from template to pod, all steps below in order
-//	err = admission.Refusal(pod, admission.Validate(pod))                   // the pod as its author wrote it; other kinds too
-//	err = admission.Refusal(pod, admission.ValidateUpdate(pod, old))
+//	err = admission.Refusal(pod, admission.Validate(pod, admission.Options{})) // the pod as its author wrote it; other kinds too
+//	err = admission.Refusal(pod, admission.ValidateUpdate(pod, old, admission.Options{}))
 //
 // The steps:
 //

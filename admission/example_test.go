@@ -7,7 +7,6 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/taints"
@@ -78,14 +77,11 @@ func ExampleRestrictNodeUpdate() {
 	// node "n1" is not allowed to modify labels: example.com.node-restriction.kubernetes.io/fips
 }
 
-func ExampleValidateAffinity() {
-	fmt.Println(admission.ValidateAffinity(apart("web", ""))[0])
+func ExampleWarnings() {
 	db := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "db"}}
 	db.Spec.NodeSelector = map[string]string{"beta.kubernetes.io/os": "linux"}
 	fmt.Println(admission.Warnings(db))
-	// Output:
-	// spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: Required value: can not be empty
-	// [spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead]
+	// Output: [spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead]
 }
 
 // How long do the pods stay when the kubelet of their node cannot be reached?
@@ -112,32 +108,23 @@ func ExampleWithExtendedResources() {
 	// Output: nvidia.com/gpu Exists NoSchedule
 }
 
-func ExampleValidateTolerations() {
-	seconds := int64(60)
-	list := []v1.Toleration{{Key: "gpu", Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule, TolerationSeconds: &seconds}}
-	for _, err := range admission.ValidateTolerations(list, field.NewPath("spec", "tolerations"), taints.Options{}) {
-		fmt.Println(err)
-	}
-	// Output: spec.tolerations[0].effect: Invalid value: "NoSchedule": effect must be 'NoExecute' when `tolerationSeconds` is set
-}
-
 // Scheduling gates can only be removed. While the pod has a gate, its node selector may grow.
-func ExampleValidateGates() {
-	old := v1.PodSpec{SchedulingGates: []v1.PodSchedulingGate{{Name: "example.com/quota"}}}
-	updated := v1.PodSpec{NodeSelector: map[string]string{"pool": "web"}}
-	fmt.Println(len(admission.ValidateGates(&updated, &old, nil)))
-	updated.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/budget"}}
-	fmt.Println(admission.ValidateGates(&updated, &old, nil)[0])
+func ExampleValidateUpdate_gates() {
+	old := &v1.Pod{Spec: v1.PodSpec{SchedulingGates: []v1.PodSchedulingGate{{Name: "example.com/quota"}}}}
+	updated := &v1.Pod{Spec: v1.PodSpec{NodeSelector: map[string]string{"pool": "web"}}}
+	fmt.Println(len(admission.ValidateUpdate(updated, old, admission.Options{})))
+	updated.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/budget"}}
+	fmt.Println(admission.ValidateUpdate(updated, old, admission.Options{})[0])
 	// Output:
 	// 0
 	// spec.schedulingGates[0].name: Forbidden: only deletion is allowed, but found new scheduling gate 'example.com/budget'
 }
 
 // What would the API server say about a pod?
-func ExampleValidatePod() {
+func ExampleValidate() {
 	web := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
 	web.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: v1.LabelTopologyZone}}
-	fmt.Println(admission.Refusal(web, admission.ValidatePod(web)))
+	fmt.Println(admission.Refusal(web, admission.Validate(web, admission.Options{})))
 	// Output:
 	// Pod "web" is invalid: spec.topologySpreadConstraints[0].whenUnsatisfiable: Unsupported value: "": supported values: "DoNotSchedule", "ScheduleAnyway"
 }
@@ -147,6 +134,6 @@ func ExampleValidateUpdate() {
 	old := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 10}
 	changed := old.DeepCopy()
 	changed.Value = 20
-	fmt.Println(admission.Refusal(changed, admission.ValidateUpdate(changed, old)))
+	fmt.Println(admission.Refusal(changed, admission.ValidateUpdate(changed, old, admission.Options{})))
 	// Output: PriorityClass.scheduling.k8s.io "high" is invalid: value: Forbidden: may not be changed in an update.
 }

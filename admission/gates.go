@@ -26,25 +26,9 @@ func GatedCondition(pod *v1.Pod) (v1.PodCondition, bool) {
 	}, true
 }
 
-// ValidateGates checks the scheduling gates of a pod that is created (old is nil) or updated (old is the spec before).
-//
-// At creation every gate has a qualified name, no two gates have the same name, and spec.nodeName is empty. In an update:
-//
-//  1. Gates may be removed and reordered, but not added.
-//  2. spec.nodeSelector changes only while the old pod has gates, and only by additions.
-//  3. spec.affinity changes only while the old pod has gates, and only in its nodeAffinity. Preferred terms may change.
-//     Required terms may change when there were none. Otherwise the number of terms stays the same, and each term may get
-//     more expressions and fields at its end. An empty term stays empty.
-//
-// path is the path of the pod's spec; nil means "spec". The spec must not be nil. Rules F15.3 to F15.8: documentation, "Pod
-// Scheduling Readiness", Mutable pod scheduling directives.
-func ValidateGates(spec, old *v1.PodSpec, path *field.Path) field.ErrorList {
-	if path == nil {
-		path = field.NewPath("spec")
-	}
-	if old == nil {
-		return newGates(spec, path)
-	}
+// validateGates checks an update of a pod whose spec was old, by rules F15.3 to F15.8: documentation, "Pod Scheduling Readiness", Mutable
+// pod scheduling directives. [ValidateUpdate] has them in words.
+func validateGates(spec, old *v1.PodSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	had, last := map[string]bool{}, map[string]int{}
 	for _, g := range old.SchedulingGates {

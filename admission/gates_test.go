@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/internal/testkit"
 )
@@ -32,14 +33,15 @@ func TestGatedCondition(t *testing.T) {
 }
 
 func TestValidateGates(t *testing.T) {
-	require.Empty(t, ValidateGates(&v1.PodSpec{SchedulingGates: gates("foo", "example.com/foo")}, nil, nil))
-	require.Empty(t, ValidateGates(&v1.PodSpec{NodeName: "n"}, nil, nil))
-	errs := ValidateGates(&v1.PodSpec{SchedulingGates: gates("a", "a")}, nil, nil)
+	spec := field.NewPath("spec")
+	require.Empty(t, newGates(&v1.PodSpec{SchedulingGates: gates("foo", "example.com/foo")}, spec))
+	require.Empty(t, newGates(&v1.PodSpec{NodeName: "n"}, spec))
+	errs := newGates(&v1.PodSpec{SchedulingGates: gates("a", "a")}, spec)
 	require.Len(t, errs, 1)
 	require.Equal(t, `spec.schedulingGates[1]: Duplicate value: "a"`, errs[0].Error())
-	errs = ValidateGates(&v1.PodSpec{SchedulingGates: gates("a"), NodeName: "n"}, nil, nil)
+	errs = newGates(&v1.PodSpec{SchedulingGates: gates("a"), NodeName: "n"}, spec)
 	require.Equal(t, "spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared", errs[0].Error())
-	errs = ValidateGates(&v1.PodSpec{SchedulingGates: gates("bad name")}, nil, nil)
+	errs = newGates(&v1.PodSpec{SchedulingGates: gates("bad name")}, spec)
 	require.Len(t, errs, 1)
 	require.Equal(t, "spec.schedulingGates[0]", errs[0].Field)
 }
@@ -126,7 +128,7 @@ func TestGatedUpdate(t *testing.T) {
 			"spec.schedulingGates[1].name: Forbidden: only deletion is allowed, but found new scheduling gate 'foo'"},
 		{"no change", "an equal spec is allowed", aff(pods), aff(pods.DeepCopy()), ""},
 	}, func(t *testing.T, c updateCase) {
-		errs := ValidateGates(&c.new, &c.old, nil)
+		errs := validateGates(&c.new, &c.old, field.NewPath("spec"))
 		if c.err == "" {
 			require.Empty(t, errs)
 			return

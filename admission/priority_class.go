@@ -13,28 +13,17 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// ValidatePriorityClass returns what the API server finds wrong with class at path (nil: the root). old is nil when the class
-// is created, and the class before an update otherwise.
-//
-// When a class is created:
+// validateNewClass checks a class that is created:
 //
 //  1. The name is a DNS subdomain. A name that begins with "system-" is that of a built-in class, with its value and
 //     without globalDefault.
 //  2. The value of any other class is at most 1000000000. There is no lower bound.
 //  3. The preemption policy is absent, Never or PreemptLowerPriority.
 //
-// When a class is updated, value and policy must not change; an absent policy is PreemptLowerPriority. Description and
-// globalDefault may change. A nil class has no errors. Rules P1.10 to P1.13: documentation, "Pod Priority and Preemption"
-// (PriorityClass).
-func ValidatePriorityClass(old, class *schedulingv1.PriorityClass, path *field.Path) field.ErrorList {
-	switch {
-	case class == nil:
-		return nil
-	case old != nil:
-		return validateClassUpdate(old, class, path)
-	}
+// Rules P1.10 to P1.12: documentation, "Pod Priority and Preemption" (PriorityClass).
+func validateNewClass(class *schedulingv1.PriorityClass) field.ErrorList {
 	var errs field.ErrorList
-	name := path.Child("metadata", "name")
+	name := field.NewPath("metadata", "name")
 	if class.Name == "" {
 		errs = append(errs, field.Required(name, "name or generateName is required"))
 	} else {
@@ -47,12 +36,12 @@ func ValidatePriorityClass(old, class *schedulingv1.PriorityClass, path *field.P
 			errs = append(errs, field.Forbidden(name, "priority class names with 'system-' prefix are reserved for system use only. error: "+problem))
 		}
 	} else if class.Value > podinfo.HighestOfUsers {
-		errs = append(errs, field.Forbidden(path.Child("value"), fmt.Sprintf("maximum allowed value of a user defined priority is %d", podinfo.HighestOfUsers)))
+		errs = append(errs, field.Forbidden(field.NewPath("value"), fmt.Sprintf("maximum allowed value of a user defined priority is %d", podinfo.HighestOfUsers)))
 	}
 	if p := class.PreemptionPolicy; p != nil && *p == "" {
-		errs = append(errs, field.Required(path.Child("preemptionPolicy"), ""))
+		errs = append(errs, field.Required(field.NewPath("preemptionPolicy"), ""))
 	} else if p != nil && *p != v1.PreemptNever && *p != v1.PreemptLowerPriority {
-		errs = append(errs, field.NotSupported(path.Child("preemptionPolicy"), *p, []v1.PreemptionPolicy{v1.PreemptLowerPriority, v1.PreemptNever}))
+		errs = append(errs, field.NotSupported(field.NewPath("preemptionPolicy"), *p, []v1.PreemptionPolicy{v1.PreemptLowerPriority, v1.PreemptNever}))
 	}
 	return errs
 }
@@ -73,13 +62,15 @@ func notBuiltIn(class *schedulingv1.PriorityClass) string {
 	return class.Name + " is not a known system priority class"
 }
 
-func validateClassUpdate(old, class *schedulingv1.PriorityClass, path *field.Path) field.ErrorList {
+// validateClassUpdate checks an update. Value and policy must not change; an absent policy is PreemptLowerPriority. Description and
+// globalDefault may change. Rule P1.13.
+func validateClassUpdate(old, class *schedulingv1.PriorityClass) field.ErrorList {
 	var errs field.ErrorList
 	if class.Value != old.Value {
-		errs = append(errs, field.Forbidden(path.Child("value"), "may not be changed in an update."))
+		errs = append(errs, field.Forbidden(field.NewPath("value"), "may not be changed in an update."))
 	}
 	if now := policyOf(class); now != policyOf(old) {
-		errs = append(errs, field.Invalid(path.Child("preemptionPolicy"), now, immutable))
+		errs = append(errs, field.Invalid(field.NewPath("preemptionPolicy"), now, immutable))
 	}
 	return errs
 }

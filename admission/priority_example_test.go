@@ -37,18 +37,18 @@ func ExampleAdmitPriority() {
 
 // The largest values and the names that begin with "system-" are those of the built-in classes. The value of a class never
 // changes.
-func ExampleValidatePriorityClass() {
+func ExampleValidate_priorityClass() {
 	for _, class := range []*schedulingv1.PriorityClass{
 		{ObjectMeta: metav1.ObjectMeta{Name: "gold"}, Value: 1000000001},
 		{ObjectMeta: metav1.ObjectMeta{Name: "system-gold"}, Value: 1000},
 		{ObjectMeta: metav1.ObjectMeta{Name: "batch"}, Value: -1000},
 	} {
-		fmt.Println(admission.ValidatePriorityClass(nil, class, nil).ToAggregate())
+		fmt.Println(admission.Validate(class, admission.Options{}).ToAggregate())
 	}
 	normal := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "normal"}, Value: 100}
 	changed := normal.DeepCopy()
 	changed.Value = 101
-	fmt.Println(admission.ValidatePriorityClass(normal, changed, nil).ToAggregate())
+	fmt.Println(admission.ValidateUpdate(changed, normal, admission.Options{}).ToAggregate())
 	// Output:
 	// value: Forbidden: maximum allowed value of a user defined priority is 1000000000
 	// metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. error: system-gold is not a known system priority class

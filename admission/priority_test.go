@@ -154,16 +154,15 @@ func TestValidatePriorityClass(t *testing.T) {
 		{"built-in", "valid", priorityClass(systemNodeCritical, 2000001000, v1.PreemptLowerPriority), nil},
 		{"empty policy", "not the default", &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "c"}, PreemptionPolicy: new(v1.PreemptionPolicy)}, []string{"preemptionPolicy: Required value"}},
 		{"unknown policy", "one of two", priorityClass("c", 1, "Sometimes"), []string{`preemptionPolicy: Unsupported value: "Sometimes": supported values: "PreemptLowerPriority", "Never"`}},
-		{"nil class", "nothing to validate", nil, nil},
 	}, func(t *testing.T, c test) {
 		var got []string
-		for _, e := range ValidatePriorityClass(nil, c.class, nil) {
+		for _, e := range Validate(c.class, Options{}) {
 			got = append(got, e.Error())
 		}
 		require.Equal(t, c.want, got)
 	})
 	for _, c := range SystemPriorityClasses() {
-		require.Empty(t, ValidatePriorityClass(nil, c, nil))
+		require.Empty(t, Validate(c, Options{}))
 		require.Contains(t, c.Description, "Used for system critical pods", "kubectl describe says what the class is for")
 	}
 }
@@ -181,10 +180,9 @@ func TestValidatePriorityClassUpdate(t *testing.T) {
 		{"value changes", "never", priorityClass("high-priority", 2, v1.PreemptLowerPriority), []string{"value: Forbidden: may not be changed in an update."}},
 		{"policy changes", "never", priorityClass("high-priority", 1000000, v1.PreemptNever), []string{`preemptionPolicy: Invalid value: "Never": field is immutable`}},
 		{"policy goes to its default", "an absent policy is PreemptLowerPriority", priorityClass("high-priority", 1000000, ""), nil},
-		{"no new class", "nothing to validate", nil, nil},
 	}, func(t *testing.T, c test) {
 		var got []string
-		for _, e := range ValidatePriorityClass(highPriority, c.class, nil) {
+		for _, e := range ValidateUpdate(c.class, highPriority, Options{}) {
 			got = append(got, e.Error())
 		}
 		require.Equal(t, c.want, got)

@@ -6,7 +6,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
-	"github.com/podberth/podberth/taints"
 )
 
 // Nothing that is passed in changes.
@@ -18,19 +17,16 @@ func TestPurity(t *testing.T) {
 	p.Spec.Tolerations = tols(tol("a Gt x _", 5), tol("a Gt x _", 5))
 	n, m := node("n", "kubernetes.io/a=1,kubernetes.io/os=linux"), tainted("a:NoSchedule")
 	call := func() {
-		ValidateAffinity(p)
-		ValidatePod(p)
-		ValidatePodUpdate(p, p)
+		Validate(p, Options{})
+		ValidateUpdate(p, p, Options{})
 		Warnings(p)
 		MergeLabelKeys(p)
 		_ = LimitHardAntiAffinity(p)
-		ValidateTolerations(p.Spec.Tolerations, nil, taints.Options{})
-		ValidateTolerationsUpdate(p.Spec.Tolerations, p.Spec.Tolerations[:1], nil, taints.Options{})
 		WithDefaultSeconds(p, DefaultSeconds{})
 		WithDaemonSet(p)
 		WithMemoryPressure(p, v1.PodQOSBurstable)
 		WithExtendedResources(p)
-		ValidateTaints(m.Spec.Taints, nil)
+		validateTaints(m.Spec.Taints, nil)
 		WithNotReady(n)
 		_ = RestrictNodeCreate("n", n)
 		_ = RestrictNodeUpdate("n", n, m)

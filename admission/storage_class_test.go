@@ -34,10 +34,10 @@ func TestStorageClassUpdate(t *testing.T) {
 		old := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}, Provisioner: "a"}
 		now := old.DeepCopy()
 		c.change(now)
-		require.Equal(t, c.want, messages(ValidateUpdate(now, old)))
-		require.Empty(t, ValidateUpdate(now, &v1.Service{}), "an object of another kind")
+		require.Equal(t, c.want, messages(ValidateUpdate(now, old, Options{})))
+		require.Empty(t, ValidateUpdate(now, &v1.Service{}, Options{}), "an object of another kind")
 		if c.want != nil {
-			require.ErrorContains(t, Refusal(now, ValidateUpdate(now, old)), `StorageClass.storage.k8s.io "fast" is invalid: `)
+			require.ErrorContains(t, Refusal(now, ValidateUpdate(now, old, Options{})), `StorageClass.storage.k8s.io "fast" is invalid: `)
 		}
 	})
 }

@@ -21,36 +21,50 @@ import (
 // Validate returns what the API server finds wrong with the fields that scheduling reads of a new object, with the server's
 // texts; nil for an object that it accepts. It joins the checks of:
 //
-//   - Pod: [ValidatePod],
-//   - Node: the labels, and [ValidateTaints],
-//   - PriorityClass: [ValidatePriorityClass],
+//   - Pod: see below,
+//   - Node: the labels; of taints the key, the value and the effect, and that a pair of key and effect stands there once,
+//   - PriorityClass: the name, the value and the preemption policy (rules P1.10 to P1.12),
 //   - RuntimeClass: [runtimeclass.ValidateOverhead], and the nodeSelector and tolerations of scheduling,
-//   - PodDisruptionBudget: [ValidateBudget],
-//   - objects with a pod template ([Template]): ValidatePod for the template, with the paths of the object.
+//   - PodDisruptionBudget: minAvailable and maxUnavailable, the policy and the selector (rule D4.1),
+//   - objects with a pod template ([Template]): the checks of a pod for the template, with the paths of the object.
 //
-// Objects of other kinds, and nil, have no errors. An object in the interface must not be a nil pointer.
-func Validate(object metav1.Object) field.ErrorList {
-	switch o := object.(type) {
+// The fields of a pod, in the order of their errors:
+//
+//  1. metadata.labels,
+//  2. of containers and init containers: ports, resources, and the restart policy of an init container,
+//  3. spec.resources,
+//  4. spec.hostNetwork, spec.nodeSelector, spec.affinity, spec.schedulingGates, spec.topologySpreadConstraints,
+//  5. spec.nodeName, spec.tolerations, spec.preemptionPolicy, spec.overhead.
+//
+// Pass a pod as its author wrote it, or after admission plugins: Validate itself fills in the defaults of [overhead.Default] and
+// merges label keys, as the API server does before it checks. Errors of one map, such as nodeSelector, are in the order of the
+// keys; the API server's own order there varies. Fields that scheduling does not read, such as images, are not checked. The
+// checks do not look whether a class that the object names exists.
+//
+// Of the options only Tolerations matters: with the gate, tolerations may have the operators Gt and Lt. Objects of other kinds, and
+// nil, have no errors. An object in the interface must not be a nil pointer. Cost: O(size of the object).
+func Validate(object metav1.Object, o Options) field.ErrorList {
+	switch x := object.(type) {
 	case *v1.Pod:
-		return ValidatePod(o)
+		return validateNewPod(x, o)
 	case *v1.Node:
 		metadata := field.NewPath("metadata")
-		errs := apiserver.ValidateLabels(o.Labels, metadata.Child("labels"))
-		return append(errs, ValidateTaints(o.Spec.Taints, metadata.Child("taints"))...)
+		errs := apiserver.ValidateLabels(x.Labels, metadata.Child("labels"))
+		return append(errs, validateTaints(x.Spec.Taints, metadata.Child("taints"))...)
 	case *schedulingv1.PriorityClass:
-		return ValidatePriorityClass(nil, o, nil)
+		return validateNewClass(x)
 	case *nodev1.RuntimeClass:
-		return validateRuntimeClass(o)
+		return validateRuntimeClass(x, o)
 	case *policyv1.PodDisruptionBudget:
-		return ValidateBudget(&o.Spec, field.NewPath("spec"))
+		return validateBudget(&x.Spec, field.NewPath("spec"))
 	}
 	if t, path := Template(object); t != nil {
-		return validateTemplate(t, path)
+		return validateTemplate(t, path, o)
 	}
 	return nil
 }
 
-func validateRuntimeClass(c *nodev1.RuntimeClass) field.ErrorList {
+func validateRuntimeClass(c *nodev1.RuntimeClass, o Options) field.ErrorList {
 	var errs field.ErrorList
 	if c.Overhead != nil {
 		errs = append(errs, runtimeclass.ValidateOverhead(c.Overhead.PodFixed, field.NewPath("overhead"))...)
@@ -58,17 +72,17 @@ func validateRuntimeClass(c *nodev1.RuntimeClass) field.ErrorList {
 	if c.Scheduling != nil {
 		path := field.NewPath("scheduling")
 		errs = append(errs, apiserver.ValidateLabels(c.Scheduling.NodeSelector, path.Child("nodeSelector"))...)
-		errs = append(errs, validateClassTolerations(c.Scheduling.Tolerations, path.Child("tolerations"))...)
+		errs = append(errs, validateClassTolerations(c.Scheduling.Tolerations, path.Child("tolerations"), o)...)
 	}
 	return errs
 }
 
 // validateClassTolerations checks the tolerations of a RuntimeClass: as those of a pod, and no two are equal in all
 // but the seconds.
-func validateClassTolerations(list []v1.Toleration, path *field.Path) field.ErrorList {
+func validateClassTolerations(list []v1.Toleration, path *field.Path, o Options) field.ErrorList {
 	var errs field.ErrorList
 	for i := range list {
-		errs = append(errs, validateToleration(&list[i], path.Index(i), false)...)
+		errs = append(errs, validateToleration(&list[i], path.Index(i), o.Tolerations.ComparisonOperators)...)
 		if slices.ContainsFunc(list[:i], func(t v1.Toleration) bool { return t.MatchToleration(&list[i]) }) {
 			errs = append(errs, field.Duplicate(path.Index(i), internalToleration(list[i])))
 		}

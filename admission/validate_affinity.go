@@ -11,16 +11,8 @@ import (
 	"github.com/podberth/podberth/internal/apiserver"
 )
 
-// ValidateAffinity checks spec.nodeSelector and spec.affinity as the API server does when a pod is created, and returns every
-// error, nil for none. Pass the pod as its author wrote it, before [MergeLabelKeys]. The pod must not be nil.
-// Rule: API reference, NodeAffinity, PodAffinityTerm; A11.1 to A11.7.
-func ValidateAffinity(pod *v1.Pod) field.ErrorList {
-	spec := field.NewPath("spec")
-	errs := apiserver.ValidateLabels(pod.Spec.NodeSelector, spec.Child("nodeSelector"))
-	return append(errs, validateAffinity(MergeLabelKeys(pod).Spec.Affinity, spec.Child("affinity"))...)
-}
-
-// validateAffinity checks spec.affinity, which is at path, after MergeLabelKeys.
+// validateAffinity checks spec.affinity, which is at path, after MergeLabelKeys. Rules: API reference, NodeAffinity, PodAffinityTerm;
+// A11.1 to A11.7.
 func validateAffinity(a *v1.Affinity, path *field.Path) field.ErrorList {
 	if a == nil {
 		return nil

@@ -13,11 +13,11 @@ import (
 	"github.com/podberth/podberth/internal/apiserver"
 )
 
-// ValidateBudget returns the API server's errors about the specification of a PodDisruptionBudget (rule D4.1): both minAvailable and
+// validateBudget returns the API server's errors about the specification of a PodDisruptionBudget (rule D4.1): both minAvailable and
 // maxUnavailable, a negative number, a text that is not a percentage from 0% to 100%, an unknown
 // unhealthyPodEvictionPolicy, a selector that is not valid. A budget may have neither number. A nil specification has no
 // errors.
-func ValidateBudget(spec *policyv1.PodDisruptionBudgetSpec, path *field.Path) field.ErrorList {
+func validateBudget(spec *policyv1.PodDisruptionBudgetSpec, path *field.Path) field.ErrorList {
 	if spec == nil {
 		return nil
 	}

@@ -7,7 +7,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/internal/testkit"
@@ -35,7 +34,7 @@ func TestValidateBudget(t *testing.T) {
 		{"only the sign", "%", "", "spec.minAvailable: Invalid value: \"%\""},
 		{"far too many", "99999999999999999999%", "", "must not be greater than 100%"},
 	}, func(t *testing.T, c test) {
-		errs := admission.ValidateBudget(&policyv1.PodDisruptionBudgetSpec{MinAvailable: amount(c.min), MaxUnavailable: amount(c.max)}, field.NewPath("spec"))
+		errs := admission.Validate(&policyv1.PodDisruptionBudget{Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: amount(c.min), MaxUnavailable: amount(c.max)}}, admission.Options{})
 		if c.want == "" {
 			require.Empty(t, errs)
 		} else {
@@ -43,7 +42,7 @@ func TestValidateBudget(t *testing.T) {
 		}
 	})
 	bad := policyv1.UnhealthyPodEvictionPolicyType("Sometimes")
-	errs := admission.ValidateBudget(&policyv1.PodDisruptionBudgetSpec{UnhealthyPodEvictionPolicy: &bad, Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "k", Operator: "Bad"}}}}, field.NewPath("spec"))
+	errs := admission.Validate(&policyv1.PodDisruptionBudget{Spec: policyv1.PodDisruptionBudgetSpec{UnhealthyPodEvictionPolicy: &bad, Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "k", Operator: "Bad"}}}}}, admission.Options{})
 	require.ErrorContains(t, errs.ToAggregate(), `spec.unhealthyPodEvictionPolicy: Unsupported value: "Sometimes"`)
 	require.ErrorContains(t, errs.ToAggregate(), "spec.selector")
 }

@@ -10,24 +10,11 @@ import (
 	"github.com/podberth/podberth/spread"
 )
 
-// ValidatePod returns what the API server finds wrong with the fields of a new pod that scheduling reads, with the server's
-// texts and in its order; nil for a pod that it accepts. The fields:
-//
-//  1. metadata.labels,
-//  2. of containers and init containers: ports, resources, and the restart policy of an init container,
-//  3. spec.resources,
-//  4. spec.hostNetwork, spec.nodeSelector, spec.affinity, spec.schedulingGates, spec.topologySpreadConstraints,
-//  5. spec.nodeName, spec.tolerations, spec.preemptionPolicy, spec.overhead.
-//
-// Pass the pod as its author wrote it, or after admission plugins: ValidatePod itself fills in the defaults of
-// [overhead.Default] and merges label keys, as the API server does before it checks. Errors of one map, such as nodeSelector,
-// are in the order of the keys; the API server's own order there varies. Fields that scheduling does not read, such as
-// images, are not checked. The checks do not look whether a class that the pod names exists. The pod must not be nil.
-// Cost: O(size of the pod).
-func ValidatePod(pod *v1.Pod) field.ErrorList {
+// validateNewPod checks a pod that is created, before defaults and label keys.
+func validateNewPod(pod *v1.Pod, o Options) field.ErrorList {
 	pod = MergeLabelKeys(overhead.Default(pod))
 	pod.Spec.TopologySpreadConstraints = spread.MergeMatchLabelKeys(pod)
-	errs := validatePod(pod, false)
+	errs := validatePod(pod, o.Tolerations.ComparisonOperators)
 	if pod.Spec.NodeName != "" && len(pod.Spec.SchedulingGates) > 0 {
 		errs = append(errs, nodeWhileGated(field.NewPath("spec")))
 	}

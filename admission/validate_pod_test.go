@@ -129,7 +129,7 @@ func TestValidatePod(t *testing.T) {
 	}, func(t *testing.T, x test) {
 		p := plain()
 		x.change(p)
-		requirePrefixes(t, x.want, messages(ValidatePod(p)), x.why)
+		requirePrefixes(t, x.want, messages(Validate(p, Options{})), x.why)
 	})
 }
 
@@ -162,8 +162,8 @@ func TestValidatePodUpdate(t *testing.T) {
 		old.Spec.Tolerations = tols(tol("a Exists _ _"))
 		p := old.DeepCopy()
 		x.change(p)
-		requirePrefixes(t, x.want, messages(ValidatePodUpdate(p, old)), x.why)
-		requirePrefixes(t, x.want, messages(ValidateUpdate(p, old)), x.why)
+		requirePrefixes(t, x.want, messages(ValidateUpdate(p, old, Options{})), x.why)
+		requirePrefixes(t, x.want, messages(ValidateUpdate(p, old, Options{})), x.why)
 	})
 }
 
@@ -188,25 +188,25 @@ func TestValidate(t *testing.T) {
 		{"budget", &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &negative}},
 			`PodDisruptionBudget.policy "b" is invalid: spec.minAvailable: Invalid value: -1: must be greater than or equal to 0`},
 	}, func(t *testing.T, x test) {
-		err := Refusal(x.object, Validate(x.object))
+		err := Refusal(x.object, Validate(x.object, Options{}))
 		require.ErrorContains(t, err, x.want)
 		require.ErrorContains(t, err, x.want[:8])
 	})
-	require.Empty(t, Validate(&v1.Service{}), "a kind without checks")
-	require.Empty(t, ValidateUpdate(&v1.Service{}, &v1.Service{}), "a kind without checks")
+	require.Empty(t, Validate(&v1.Service{}, Options{}), "a kind without checks")
+	require.Empty(t, ValidateUpdate(&v1.Service{}, &v1.Service{}, Options{}), "a kind without checks")
 	require.NoError(t, Refusal(plain(), nil))
-	require.EqualError(t, Refusal(&v1.Service{ObjectMeta: metav1.ObjectMeta{Name: "s"}}, Validate(bad)[:1]), "object \"s\" is invalid: "+Validate(bad)[0].Error())
+	require.EqualError(t, Refusal(&v1.Service{ObjectMeta: metav1.ObjectMeta{Name: "s"}}, Validate(bad, Options{})[:1]), "object \"s\" is invalid: "+Validate(bad, Options{})[0].Error())
 
 	twice := class.DeepCopy()
 	twice.Overhead, twice.Scheduling = nil, &nodev1.Scheduling{Tolerations: tols(tol("a Exists _ _"), tol("a Exists _ _"))}
-	require.Equal(t, []string{`scheduling.tolerations[1]: Duplicate value: {"Key":"a","Operator":"Exists","Value":"","Effect":"","TolerationSeconds":null}`}, messages(Validate(twice)))
+	require.Equal(t, []string{`scheduling.tolerations[1]: Duplicate value: {"Key":"a","Operator":"Exists","Value":"","Effect":"","TolerationSeconds":null}`}, messages(Validate(twice, Options{})))
 
 	old, now := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Value: 1}, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Value: 2}
-	require.Equal(t, []string{"value: Forbidden: may not be changed in an update."}, messages(ValidateUpdate(now, old)))
+	require.Equal(t, []string{"value: Forbidden: may not be changed in an update."}, messages(ValidateUpdate(now, old, Options{})))
 	handler := class.DeepCopy()
 	handler.Handler, handler.Overhead, handler.Scheduling = "other", nil, nil
-	require.Equal(t, []string{`handler: Invalid value: null: field is immutable`}, messages(ValidateUpdate(handler, class)))
-	require.Empty(t, ValidateUpdate(handler, old), "objects of two kinds")
-	require.Empty(t, ValidateUpdate(now, class), "objects of two kinds")
-	require.Empty(t, ValidateUpdate(bad, class), "objects of two kinds")
+	require.Equal(t, []string{`handler: Invalid value: null: field is immutable`}, messages(ValidateUpdate(handler, class, Options{})))
+	require.Empty(t, ValidateUpdate(handler, old, Options{}), "objects of two kinds")
+	require.Empty(t, ValidateUpdate(now, class, Options{}), "objects of two kinds")
+	require.Empty(t, ValidateUpdate(bad, class, Options{}), "objects of two kinds")
 }

@@ -10,16 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/podberth/podberth/taints"
 )
 
 var effects = []v1.TaintEffect{v1.TaintEffectNoSchedule, v1.TaintEffectPreferNoSchedule, v1.TaintEffectNoExecute}
 
-// ValidateTaints checks the taints of a node as the API server does and returns all errors: keys are qualified names,
+// validateTaints checks the taints of a node as the API server does and returns all errors: keys are qualified names,
 // values are label values, effects are one of three, and pairs of key and effect are unique. The API server's path is
 // metadata.taints.
-func ValidateTaints(taints []v1.Taint, path *field.Path) field.ErrorList {
+func validateTaints(taints []v1.Taint, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, t := range taints {
 		at := path.Index(i)
@@ -54,22 +52,6 @@ type internalTaint struct {
 
 func compares(op v1.TolerationOperator) bool {
 	return op == v1.TolerationOpGt || op == v1.TolerationOpLt
-}
-
-// ValidateTolerations checks the tolerations of a pod (spec.tolerations) as the API server does at creation and returns all
-// errors. The checks of a toleration, in their order: the key, an empty key without Exists, tolerationSeconds without
-// effect NoExecute, the operator and its value, the effect. Tolerations need not be unique. Negative seconds and an empty
-// operator are legal.
-func ValidateTolerations(tolerations []v1.Toleration, path *field.Path, o taints.Options) field.ErrorList {
-	return validateTolerations(tolerations, path, o.ComparisonOperators)
-}
-
-// ValidateTolerationsUpdate checks an update of a pod's tolerations and returns all errors. An old toleration may get other
-// tolerationSeconds, but no other change, and must stay. Additions are allowed. The new list must pass [ValidateTolerations],
-// where Gt and Lt are accepted when an old toleration uses one of them.
-func ValidateTolerationsUpdate(tolerations, old []v1.Toleration, path *field.Path, o taints.Options) field.ErrorList {
-	used := slices.ContainsFunc(old, func(t v1.Toleration) bool { return compares(t.Operator) })
-	return append(tolerationsKept(tolerations, old, path), validateTolerations(tolerations, path, o.ComparisonOperators || used)...)
 }
 
 // tolerationsKept returns an error if an old toleration is gone or changed in more than its seconds.

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,7 +58,7 @@ func TestValidateTaints(t *testing.T) {
 		{"all collected", taintList("a@=b@:X"), []string{"metadata.taints[0].key", "metadata.taints[0].value", "metadata.taints[0].effect"}, "in this order"},
 	}
 	testkit.Run(t, cases, func(t *testing.T, c test) {
-		got := messages(ValidateTaints(c.taints, field.NewPath("metadata", "taints")))
+		got := messages(validateTaints(c.taints, field.NewPath("metadata", "taints")))
 		requirePrefixes(t, c.want, got, c.why)
 		if c.name == "duplicate" {
 			require.True(t, strings.HasSuffix(got[0], ": taints must be unique by key and effect pair"), got[0])
@@ -96,11 +97,11 @@ func TestValidateTolerations(t *testing.T) {
 		{"all collected", tol("_ In v X", 5), off, []string{at + "operator: Invalid", at + "effect: Invalid", at + "operator: Unsupported", at + "effect: Unsupported"}, "in this order"},
 	}
 	testkit.Run(t, cases, func(t *testing.T, c test) {
-		got := messages(ValidateTolerations(tols(c.toleration), field.NewPath("spec", "tolerations"), c.o))
+		got := messages(validateTolerations(tols(c.toleration), field.NewPath("spec", "tolerations"), c.o.ComparisonOperators))
 		requirePrefixes(t, c.want, got, c.why)
 	})
 	twice := tols(tol("a Exists _ _"), tol("a Exists _ _"))
-	require.Empty(t, ValidateTolerations(twice, nil, off), "tolerations need not be unique")
+	require.Empty(t, validateTolerations(twice, nil, false), "tolerations need not be unique")
 }
 
 func TestValidateTolerationsUpdate(t *testing.T) {
@@ -124,7 +125,13 @@ func TestValidateTolerationsUpdate(t *testing.T) {
 		{"all changed", tols(tol("_ Equal _ _")), []string{modified, "spec.tolerations[0].operator: Invalid value"}, "one error for the change, and the checks of the new list"},
 	}
 	testkit.Run(t, cases, func(t *testing.T, c test) {
-		got := messages(ValidateTolerationsUpdate(c.new, old, path, taints.Options{}))
+		got := messages(tolerationErrors(c.new, old, path, false))
 		requirePrefixes(t, c.want, got, c.why)
 	})
+}
+
+// tolerationErrors returns the errors about tolerations of an update.
+func tolerationErrors(now, old []v1.Toleration, path *field.Path, numbers bool) field.ErrorList {
+	used := slices.ContainsFunc(old, func(t v1.Toleration) bool { return compares(t.Operator) })
+	return append(tolerationsKept(now, old, path), validateTolerations(now, path, numbers || used)...)
 }

@@ -34,9 +34,9 @@ func Template(object metav1.Object) (t *v1.PodTemplateSpec, path string) {
 	return nil, ""
 }
 
-// validateTemplate checks a pod template as ValidatePod checks the pods that are made from it, with the paths of the workload.
-func validateTemplate(t *v1.PodTemplateSpec, path string) field.ErrorList {
-	errs := ValidatePod(&v1.Pod{ObjectMeta: t.ObjectMeta, Spec: t.Spec})
+// validateTemplate checks a pod template as the pods that are made from it, with the paths of the workload.
+func validateTemplate(t *v1.PodTemplateSpec, path string, o Options) field.ErrorList {
+	errs := validateNewPod(&v1.Pod{ObjectMeta: t.ObjectMeta, Spec: t.Spec}, o)
 	for _, e := range errs {
 		e.Field = path + "." + strings.TrimPrefix(e.Field, ".")
 	}

@@ -34,7 +34,7 @@ func TestTemplates(t *testing.T) {
 		{"no template", "nothing to check", &v1.ReplicationController{ObjectMeta: m}, ""},
 		{"no workload", "nothing to check", &v1.Service{ObjectMeta: m}, ""},
 	}, func(t *testing.T, c test) {
-		err := Refusal(c.object, Validate(c.object))
+		err := Refusal(c.object, Validate(c.object, Options{}))
 		if c.want == "" {
 			require.NoError(t, err)
 			return

@@ -19,8 +19,8 @@ import (
 // scheduling reads its fields; nil for an update that the server accepts. Both have the same kind, otherwise there are no
 // errors. It joins the checks of:
 //
-//   - Pod: [ValidatePodUpdate],
-//   - PriorityClass: [ValidatePriorityClass],
+//   - Pod: see below,
+//   - PriorityClass: value and preemption policy stay; an absent policy is PreemptLowerPriority (rule P1.13),
 //   - RuntimeClass: runtimeclass.ValidateUpdate,
 //   - StorageClass: parameters, provisioner, reclaimPolicy and volumeBindingMode stay,
 //   - Deployment, ReplicaSet, DaemonSet: Validate, and the selector stays,
@@ -32,22 +32,37 @@ import (
 //   - ResourceClaim, ResourceClaimTemplate: the spec stays,
 //   - Node, PodDisruptionBudget and other controllers: Validate.
 //
-// Objects of other kinds, and nil, have no errors. An object in the interface must not be a nil pointer.
-func ValidateUpdate(object, old metav1.Object) field.ErrorList {
+// Of a pod first come the errors of the new pod by itself, in the order of [Validate], then:
+//
+//  1. Tolerations may be added, and their seconds changed. Gt and Lt are accepted where an old toleration has one of them.
+//  2. Gates may go, and a gated pod's nodeSelector and node affinity may become narrower (rules F15.3 to F15.8):
+//     a. Gates may be removed and reordered, but not added.
+//     b. spec.nodeSelector changes only while the old pod has gates, and only by additions.
+//     c. spec.affinity changes only while the old pod has gates, and only in its nodeAffinity. Preferred terms may change.
+//     Required terms may change when there were none. Otherwise the number of terms stays the same, and each term may get
+//     more expressions and fields at its end. An empty term stays empty.
+//  3. Every other field of the spec that scheduling reads stays as it was.
+//
+// For rule 3 the server's text ends with a list of differences between its internal structures. No document describes that
+// list, and the text here ends before it. Before the comparison, missing requests of both pods are filled in from their limits.
+//
+// The options are those of Validate. Objects of other kinds, and nil, have no errors. An object in the interface must not be a nil
+// pointer.
+func ValidateUpdate(object, old metav1.Object, options Options) field.ErrorList {
 	switch o := object.(type) {
 	case *v1.Pod:
 		if before, same := old.(*v1.Pod); same {
-			return ValidatePodUpdate(o, before)
+			return validatePodUpdate(o, before, options)
 		}
 		return nil
 	case *schedulingv1.PriorityClass:
 		if before, same := old.(*schedulingv1.PriorityClass); same {
-			return ValidatePriorityClass(before, o, nil)
+			return validateClassUpdate(before, o)
 		}
 		return nil
 	case *nodev1.RuntimeClass:
 		if before, same := old.(*nodev1.RuntimeClass); same {
-			return append(validateRuntimeClass(o), runtimeclass.ValidateUpdate(before, o, nil)...)
+			return append(validateRuntimeClass(o, options), runtimeclass.ValidateUpdate(before, o, nil)...)
 		}
 		return nil
 	case *storagev1.StorageClass:
@@ -56,24 +71,14 @@ func ValidateUpdate(object, old metav1.Object) field.ErrorList {
 		}
 		return nil
 	}
-	return append(append(Validate(object), validateWorkloadUpdate(object, old)...), validateVolumeUpdate(object, old)...)
+	return append(append(Validate(object, options), validateWorkloadUpdate(object, old)...), validateVolumeUpdate(object, old)...)
 }
 
-// ValidatePodUpdate returns what the API server finds wrong with an update of a stored pod from old to pod, with the server's
-// texts; nil for an update that it accepts. First come the errors of the new pod by itself, in the order of [ValidatePod], then:
-//
-//  1. Tolerations may be added, and their seconds changed. See [ValidateTolerationsUpdate].
-//  2. Gates may go, and a gated pod's nodeSelector and node affinity may become narrower. See [ValidateGates].
-//  3. Every other field of the spec that scheduling reads stays as it was.
-//
-// For rule 3 the server's text ends with a list of differences between its internal structures. No document describes that
-// list, and the text here ends before it. Before the comparison, missing requests of both pods are filled in from their
-// limits. The pods must not be nil.
-func ValidatePodUpdate(pod, old *v1.Pod) field.ErrorList {
+func validatePodUpdate(pod, old *v1.Pod, o Options) field.ErrorList {
 	pod, old = overhead.Default(pod), overhead.Default(old)
 	path := field.NewPath("spec")
 	used := slices.ContainsFunc(old.Spec.Tolerations, func(t v1.Toleration) bool { return compares(t.Operator) })
-	errs := validatePod(pod, used)
+	errs := validatePod(pod, used || o.Tolerations.ComparisonOperators)
 	for _, list := range [...]struct {
 		name     string
 		now, was int
@@ -83,7 +88,7 @@ func ValidatePodUpdate(pod, old *v1.Pod) field.ErrorList {
 		}
 	}
 	errs = append(errs, tolerationsKept(pod.Spec.Tolerations, old.Spec.Tolerations, path.Child("tolerations"))...)
-	gates := ValidateGates(&pod.Spec, &old.Spec, path)
+	gates := validateGates(&pod.Spec, &old.Spec, path)
 	kept := slices.ContainsFunc(gates, func(e *field.Error) bool { return e.Field == path.String() })
 	errs = append(errs, gates...)
 	if !kept && !equality.Semantic.DeepEqual(fixed(&pod.Spec), fixed(&old.Spec)) {

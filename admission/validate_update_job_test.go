@@ -73,5 +73,5 @@ func TestJobUpdates(t *testing.T) {
 		}, c.new, c.old)
 	})
 	require.Empty(t, validateWorkloadUpdate(job(), &v1.Pod{}), "another kind")
-	require.NotEmpty(t, ValidateUpdate(job(selector), job(stored)))
+	require.NotEmpty(t, ValidateUpdate(job(selector), job(stored), Options{}))
 }

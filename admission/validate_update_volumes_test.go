@@ -100,7 +100,7 @@ func TestVolumeUpdates(t *testing.T) {
 		{"another kind", "two kinds have no errors", template(2), claim(v1.ClaimBound, nil), ""},
 	}, func(t *testing.T, c test) {
 		testkit.Unchanged(t, func() {
-			errs := ValidateUpdate(c.new, c.old)
+			errs := ValidateUpdate(c.new, c.old, Options{})
 			requireOne(t, c.want, errs, c.why)
 		}, c.new, c.old)
 	})
@@ -111,7 +111,7 @@ func TestModeOfAClaim(t *testing.T) {
 	old := &v1.PersistentVolumeClaim{}
 	block := old.DeepCopy()
 	block.Spec.VolumeMode = new(v1.PersistentVolumeBlock)
-	errs := ValidateUpdate(block, old)
+	errs := ValidateUpdate(block, old, Options{})
 	require.Len(t, errs, 2)
 	require.EqualError(t, errs[1], `volumeMode: Invalid value: "Block": field is immutable`)
 }

@@ -2,8 +2,6 @@ package spread
 
 import (
 	"fmt"
-
-	v1 "k8s.io/api/core/v1"
 )
 
 // Skew has the numbers of one DoNotSchedule constraint on one node (rule S3.2).
@@ -49,38 +47,6 @@ func (s *HardState) Explain(i int) []Skew {
 			x.Pods, x.Self = int(col.counts[col.ids[i]]), int(col.self)
 			x.Minimum, x.MaxSkew = int(col.low), int(col.maxSkew)
 			x.Allows = x.value() <= x.MaxSkew
-		}
-		out[k] = x
-	}
-	return out
-}
-
-// scorePart is the part of one ScheduleAnyway constraint in the raw score of one node.
-type scorePart struct {
-	missing bool  // the node lacks the key; then the constraint adds nothing
-	pods    int   // number of matching pods in the domain, for the hostname on the node
-	size    int64 // number of domains among the feasible nodes, for the hostname of nodes
-	weight  float64
-	score   float64 // pods * weight + maxSkew - 1
-}
-
-// explain returns the part of every constraint in the raw score of slot i, with the weights of the last Weigh. It returns
-// nil for a free slot, for an ignored node and without constraints.
-func (s *SoftState) explain(i int) []scorePart {
-	if s.skips() || i < 0 || i >= len(s.cols[0].ids) || s.cluster.Node(i) == nil || s.Ignored(i) {
-		return nil
-	}
-	out := make([]scorePart, len(s.cols))
-	for k := range s.cols {
-		col, c := &s.cols[k], &s.soft.constraints[k]
-		x := scorePart{missing: col.ids[i] < 0, size: col.size, weight: col.weight}
-		if !x.missing {
-			d := col.ids[i]
-			if c.key == v1.LabelHostname {
-				d = int32(i)
-			}
-			x.pods = int(col.counts[d])
-			x.score = float64(x.pods)*col.weight + col.skewBase
 		}
 		out[k] = x
 	}

@@ -34,7 +34,7 @@ func TestEveryFieldOfUpdates(t *testing.T) {
 			e.do(o)
 			status, err := s.try(http.MethodPut, u.path, o)
 			require.NoError(t, err)
-			ours := admission.ValidateUpdate(o, u.old)
+			ours := admission.ValidateUpdate(o, u.old, admission.Options{})
 			text := ""
 			switch alone := s.alone(t, u.path, o); {
 			case status.Message == "":

@@ -43,7 +43,7 @@ func TestRefusedGroups(t *testing.T) {
 			SchedulingGroup: &v1.PodSchedulingGroup{PodGroupName: name},
 			Containers:      []v1.Container{{Name: "c", Image: "i"}},
 		}}
-		check(pods, p, admission.ValidatePod(p))
+		check(pods, p, admission.Validate(p, admission.Options{}))
 	}
 	workload, template := append([]string{"w"}, names...), append([]string{"t"}, names...)
 	for k := range workload {

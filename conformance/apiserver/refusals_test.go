@@ -178,7 +178,7 @@ func drawPod(s *trial.Source) request {
 	if r.refusal = byPriority(p); r.refusal != nil {
 		return r
 	}
-	if r.errs = admission.ValidatePod(p); len(r.errs) == 0 {
+	if r.errs = admission.Validate(p, admission.Options{}); len(r.errs) == 0 {
 		_, r.refusal = runtimeclass.Admit(overhead.Default(p), nil)
 	}
 	return r
@@ -262,7 +262,7 @@ func drawUpdate(s *trial.Source, stored []*v1.Pod) request {
 	for range 1 + s.N(3) {
 		story += mutate(s, p, updateRoots...) + "; "
 	}
-	errs := admission.ValidatePodUpdate(admission.WithDefaultSeconds(p, admission.DefaultSeconds{}), old)
+	errs := admission.ValidateUpdate(admission.WithDefaultSeconds(p, admission.DefaultSeconds{}), old, admission.Options{})
 	return request{method: http.MethodPut, path: pods + "/" + p.Name, object: p, errs: errs, story: story}
 }
 
@@ -299,7 +299,7 @@ func drawObject(s *trial.Source, high *schedulingv1.PriorityClass, kata *nodev1.
 		r.object = object
 	}
 	post := func(path string, object metav1.Object) {
-		r.method, r.path, r.errs = http.MethodPost, path, admission.Validate(object)
+		r.method, r.path, r.errs = http.MethodPost, path, admission.Validate(object, admission.Options{})
 	}
 	switch s.N(7) {
 	case 0:
@@ -320,7 +320,7 @@ func drawObject(s *trial.Source, high *schedulingv1.PriorityClass, kata *nodev1.
 		old := high
 		c := old.DeepCopy()
 		change(c, "value", "preemptionPolicy", "description")
-		r.method, r.path, r.errs = http.MethodPut, classes+"/high", admission.ValidateUpdate(c, old)
+		r.method, r.path, r.errs = http.MethodPut, classes+"/high", admission.ValidateUpdate(c, old, admission.Options{})
 	case 3:
 		c := kataClass()
 		c.Name = "new"
@@ -334,7 +334,7 @@ func drawObject(s *trial.Source, high *schedulingv1.PriorityClass, kata *nodev1.
 			c.Handler = "other"
 			r.story += "another handler"
 		}
-		r.method, r.path, r.errs = http.MethodPut, runtimes+"/kata", admission.ValidateUpdate(c, old)
+		r.method, r.path, r.errs = http.MethodPut, runtimes+"/kata", admission.ValidateUpdate(c, old, admission.Options{})
 	case 5:
 		c := fast.DeepCopy()
 		pick := func(name string, change func()) {
@@ -350,7 +350,7 @@ func drawObject(s *trial.Source, high *schedulingv1.PriorityClass, kata *nodev1.
 		pick("volumeBindingMode", func() { c.VolumeBindingMode = new(storagev1.VolumeBindingWaitForFirstConsumer) })
 		pick("no volumeBindingMode", func() { c.VolumeBindingMode = nil })
 		r.object = c
-		r.method, r.path, r.errs = http.MethodPut, storage+"/fast", admission.ValidateUpdate(c, fast)
+		r.method, r.path, r.errs = http.MethodPut, storage+"/fast", admission.ValidateUpdate(c, fast, admission.Options{})
 	default:
 		b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "new", Namespace: namespace}}
 		b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}, MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "c", Operator: metav1.LabelSelectorOpExists}}}

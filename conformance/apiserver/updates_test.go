@@ -61,7 +61,7 @@ func TestRefusedUpdatesOfOwners(t *testing.T) {
 			refused++
 			tried[u.path]++
 		}
-		if text := differs(status, admission.ValidateUpdate(o, u.old)); text != "" {
+		if text := differs(status, admission.ValidateUpdate(o, u.old, admission.Options{})); text != "" {
 			if differ++; differ <= 20 {
 				t.Errorf("seed %d: %s: %s%s", *gen.Seed+int64(i), u.path, story, text)
 			}

@@ -44,7 +44,7 @@ func TestValidateSpec(t *testing.T) {
 				theirs.UnhealthyPodEvictionPolicy, ours.UnhealthyPodEvictionPolicy = &a, &b
 			}
 			want := errors(policyvalidation.ValidatePodDisruptionBudgetSpec(theirs, policyvalidation.PodDisruptionBudgetValidationOptions{}, field.NewPath("spec")))
-			got := errors(admission.ValidateBudget(&ours, field.NewPath("spec")))
+			got := errors(admission.Validate(&policyv1.PodDisruptionBudget{Spec: ours}, admission.Options{}))
 			if lowest != nil && highest != nil && len(want) > 0 && len(got) > 0 {
 				want[0], got[0] = "both", "both" // the text quotes the internal object
 			}

@@ -165,7 +165,7 @@ func (c *checker) admitted(w *work, pods []*v1.Pod) (out []*v1.Pod, refusal erro
 		next := p
 		switch {
 		case model == nil:
-			if next, _, err = admission.Accept(p, c.admits, quotas, admission.Options{Tolerations: c.in.Plugins.Taints, SkipChanges: true}); err == nil && alike {
+			if next, _, err = admission.Accept(p, c.admits, quotas, c.options()); err == nil && alike {
 				model = next
 			}
 		default:
@@ -186,4 +186,9 @@ func (c *checker) admitted(w *work, pods []*v1.Pod) (out []*v1.Pod, refusal erro
 		out = append(out, next)
 	}
 	return out, refusal
+}
+
+// options say how the API server is configured.
+func (c *checker) options() admission.Options {
+	return admission.Options{Tolerations: c.in.Plugins.Taints, SkipChanges: true}
 }

@@ -92,17 +92,11 @@ const systemClasses = 2
 
 // invalid returns what the API server finds wrong with the fields of a manifest. A stored object was checked before.
 func (c *checker) invalid(w *work) field.ErrorList {
-	var errs field.ErrorList
+	object := w.manifest
 	if w.kind == "Pod" {
-		errs = admission.ValidatePod(w.given)
-	} else {
-		errs = admission.Validate(w.manifest)
+		object = w.given
 	}
-	if c.in.Plugins.Taints.ComparisonOperators { // Validate checks as the API server does without the gate
-		path := w.path + ".tolerations"
-		errs = slices.DeleteFunc(errs, func(e *field.Error) bool { return strings.HasPrefix(e.Field, path+"[") })
-		errs = append(errs, admission.ValidateTolerations(w.given.Spec.Tolerations, field.NewPath(path), c.in.Plugins.Taints)...)
-	}
+	errs := admission.Validate(object, c.options())
 	if w.manifest.GetResourceVersion() != "" {
 		errs = slices.DeleteFunc(errs, func(e *field.Error) bool { return e.Detail == merged })
 	}

@@ -15,10 +15,10 @@ import (
 var updateRules = []Rule{
 	{ID: "immutable-field", Severity: Error, Summary: "the manifest changes a field of an object of the cluster that the API server lets nobody change", update: func(c *checker, object, old metav1.Object) {
 		known := map[string]bool{}
-		for _, e := range admission.Validate(object) {
+		for _, e := range admission.Validate(object, c.options()) {
 			known[e.Error()] = true // the manifest is wrong by itself
 		}
-		for _, e := range admission.ValidateUpdate(object, old) {
+		for _, e := range admission.ValidateUpdate(object, old, c.options()) {
 			if known[e.Error()] || e.Type != field.ErrorTypeInvalid && e.Type != field.ErrorTypeForbidden {
 				continue
 			}

@@ -190,28 +190,13 @@ func (m *model) most(i int, kinds []int) int {
 
 // onePort reports whether all kinds want one host port of all addresses.
 func (m *model) onePort(kinds []int) bool {
-	if m.Profile.Filter(plugins.NodePorts) == nil {
-		return false
-	}
-	type port struct {
-		protocol v1.Protocol
-		port     int32
-	}
-	wants := map[port]int{}
-	for _, k := range kinds {
-		own := map[port]bool{}
-		for _, container := range m.kinds[k].pod.Spec.Containers {
-			for _, p := range container.Ports {
-				if p.HostPort > 0 && (p.HostIP == "" || p.HostIP == "0.0.0.0") {
-					own[port{p.Protocol, p.HostPort}] = true
-				}
+	return m.Profile.Filter(plugins.NodePorts) != nil && podinfo.SamePort(func(yield func(*v1.Pod) bool) {
+		for _, k := range kinds {
+			if !yield(m.kinds[k].pod) {
+				return
 			}
 		}
-		for p := range own {
-			wants[p]++
-		}
-	}
-	return slices.Contains(slices.Collect(maps.Values(wants)), len(kinds))
+	})
 }
 
 // nodes sums what each node takes.

@@ -14,8 +14,8 @@ func (o *Objects) CheckBudgets() error {
 		if b.APIVersion == "policy/v1beta1" {
 			b.Spec.Selector = disruption.SelectorFromV1beta1(b.Spec.Selector)
 		}
-		if bad := admission.ValidateBudget(&b.Spec, nil); len(bad) > 0 {
-			return fmt.Errorf("PodDisruptionBudget %s: spec.%w", key(b), bad[0])
+		if bad := admission.Validate(b, admission.Options{}); len(bad) > 0 {
+			return fmt.Errorf("PodDisruptionBudget %s: %w", key(b), bad[0])
 		}
 	}
 	return nil

@@ -64,7 +64,7 @@ func priorityOf(classes []*schedulingv1.PriorityClass, class string, set *int32)
 func (o *Objects) CheckGroups() error {
 	var errs []error
 	check := func(kind string, g metav1.Object) {
-		if bad := Invalid(g); len(bad) > 0 && !stored(g) {
+		if bad := Invalid(g, admission.Options{}); len(bad) > 0 && !stored(g) {
 			errs = append(errs, fmt.Errorf("%s: %w", nameInMessage(kind, g), bad.ToAggregate()))
 		}
 	}
@@ -79,7 +79,7 @@ func (o *Objects) CheckGroups() error {
 
 // accepted returns the objects that the API server takes. Pods of a group that it refuses wait for the group.
 func accepted[T metav1.Object](objects []T) []T {
-	return slices.DeleteFunc(slices.Clone(objects), func(o T) bool { return len(Invalid(o)) > 0 })
+	return slices.DeleteFunc(slices.Clone(objects), func(o T) bool { return len(Invalid(o, admission.Options{})) > 0 })
 }
 
 func (o *Objects) namespaces() []*v1.Namespace {

@@ -59,7 +59,7 @@ func (o *Objects) Gate(c Checks) *Gate {
 	}
 	stored := slices.DeleteFunc(slices.Clone(o.Pods), c.New)
 	g.Quotas = admission.NewQuotas(o.ResourceQuotas, stored, c.Now, release.Current)
-	g.owners = o.refusedOwners()
+	g.owners = o.refusedOwners(g.options)
 	return g
 }
 
@@ -72,7 +72,7 @@ func (g *Gate) Admit(p *v1.Pod) (*v1.Pod, string) {
 	}
 	out, _, err := admission.Admit(p, g.objects.Admission(), g.options)
 	if err == nil && g.whole {
-		if err = admission.Refusal(p, Invalid(p)); err == nil {
+		if err = admission.Refusal(p, Invalid(p, g.options)); err == nil {
 			err = g.Quotas.Charge(out)
 		}
 	}
@@ -101,8 +101,8 @@ func stored(o metav1.Object) bool {
 const merged = "exists in both matchLabelKeys and labelSelector"
 
 // Invalid returns what the API server finds wrong with the fields of an object. A stored workload has no errors: its template was
-// checked when it was stored.
-func Invalid(o metav1.Object) field.ErrorList {
+// checked when it was stored. Of the options only Tolerations matters.
+func Invalid(o metav1.Object, options admission.Options) field.ErrorList {
 	if template, _ := admission.Template(o); template != nil && (stored(o) || metav1.GetControllerOf(o) != nil) {
 		return nil
 	}
@@ -113,7 +113,7 @@ func Invalid(o metav1.Object) field.ErrorList {
 	case *schedulingv1alpha3.CompositePodGroup:
 		errs = groups.ValidateComposite(g)
 	default:
-		errs = admission.Validate(o)
+		errs = admission.Validate(o, options)
 	}
 	if stored(o) {
 		errs = slices.DeleteFunc(errs, func(e *field.Error) bool { return e.Detail == merged })
@@ -123,7 +123,7 @@ func Invalid(o metav1.Object) field.ErrorList {
 
 // refusedOwners returns the texts with which the API server refuses the workloads of the dump, by the controllers of the pods that
 // were made for them: "ReplicaSet default/web-5c4".
-func (o *Objects) refusedOwners() map[string]string {
+func (o *Objects) refusedOwners(options admission.Options) map[string]string {
 	out := map[string]string{}
 	named := func(object metav1.Object) string { return nameInMessage(reflect.TypeOf(object).Elem().Name(), object) }
 	for object := range o.Others() {
@@ -131,7 +131,7 @@ func (o *Objects) refusedOwners() map[string]string {
 		if template == nil {
 			continue
 		}
-		if bad := Invalid(object); len(bad) > 0 {
+		if bad := Invalid(object, options); len(bad) > 0 {
 			out[named(object)] = admission.Refusal(object, bad).Error()
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/admission"
 )
 
 // Hold returns a standard input that has been read already: every [Read] of "-" alone gives a copy of these objects. So a program that
@@ -25,10 +27,10 @@ func Hold(o *Objects) io.Reader {
 	}
 	h := &held{objects: o, pods: make([]bool, len(o.Pods)), others: map[metav1.Object]bool{}}
 	for k, p := range o.Pods {
-		h.pods[k] = o.sound[p] || len(Invalid(p)) == 0
+		h.pods[k] = o.sound[p] || len(Invalid(p, admission.Options{})) == 0
 	}
 	for x := range o.Others() {
-		h.others[x] = o.soundOthers[x] || len(Invalid(x)) == 0
+		h.others[x] = o.soundOthers[x] || len(Invalid(x, admission.Options{})) == 0
 	}
 	return h
 }

@@ -27,6 +27,8 @@ func TestFeatureGates(t *testing.T) {
 	testkit.Run(t, []test{
 		{"default", "Gt counts as no toleration", nil, "Unschedulable", "Gt needs the feature gate TaintTolerationComparisonOperators"},
 		{"on", "the numbers are compared", []string{"-feature-gates", "TaintTolerationComparisonOperators=true"}, "Scheduled", ""},
+		{"on with admission", "the API server has the gate too", []string{"-admit", "-feature-gates", "TaintTolerationComparisonOperators=true"}, "Scheduled", ""},
+		{"off with admission", "the API server refuses the operator", []string{"-admit"}, "Refused", ""},
 		{"on with a configuration", "its profiles follow the gate too", []string{"-config", file, "-feature-gates", "TaintTolerationComparisonOperators=true"}, "Scheduled", ""},
 		{"off with a configuration", "as by default", []string{"-config", file}, "Unschedulable", "Gt needs the feature gate"},
 		{"not followed", "a note names it", []string{"-feature-gates", "TaintTolerationComparisonOperators=true,SchedulerAsyncAPICalls=true"}, "Scheduled", "feature gate SchedulerAsyncAPICalls=true: podberth does not follow it, and decides as with SchedulerAsyncAPICalls=false"},

@@ -57,6 +57,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 // place writes what was asked for. It reports whether a flag asks for exit code 1.
 func place(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
+	o.admission.Tolerations.ComparisonOperators = o.featureGates.Compares()
 	o.Tables.Layout.Wrap = false // a message is cut: -explain has the whole of it
 	var out bytes.Buffer
 	v, err := reply(ctx, &out, o, stdin, stderr)

@@ -12,7 +12,6 @@ import (
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/preemption"
@@ -27,12 +26,9 @@ func refusedEntry(r dump.Refusal) entry {
 // refusedFor returns what the API server finds wrong with an object that is added, or with an update of old, and the text of its
 // refusal; nil and nil when it takes the object. classes are the PriorityClasses that it has: one of them may be the default.
 func (o options) refusedFor(object, old metav1.Object, classes []*schedulingv1.PriorityClass) (what, whole error) {
-	bad := dump.Invalid(object)
+	bad := dump.Invalid(object, o.admission)
 	if old != nil {
-		bad = admission.ValidateUpdate(object, old)
-	}
-	if o.featureGates.Compares() {
-		bad = slices.DeleteFunc(bad, func(e *field.Error) bool { return gateOf(e) != "" })
+		bad = admission.ValidateUpdate(object, old, o.admission)
 	}
 	if len(bad) > 0 {
 		return bad.ToAggregate(), admission.Refusal(object, bad)
@@ -132,7 +128,7 @@ func gateOf(what error) string {
 func (o options) unadmitted(objects *dump.Objects) error {
 	var errs []error
 	for _, p := range objects.Pods {
-		if !waits(p) || !o.admits(p) || len(dump.Invalid(p)) > 0 {
+		if !waits(p) || !o.admits(p) || len(dump.Invalid(p, o.admission)) > 0 {
 			continue
 		}
 		if _, _, err := admission.Admit(p, objects.Admission(), o.admission); err != nil {

@@ -153,8 +153,8 @@ func (x *simulation) applyPod(e event, p *v1.Pod) {
 		return
 	}
 	next := updated(p, old)
-	bad := admission.ValidateUpdate(next, old)
-	if admitted, _, err := admission.Admit(next, w.objects.Admission(), admission.Options{SkipChanges: true}); len(bad) > 0 && err == nil && len(admission.ValidateUpdate(admitted, old)) == 0 {
+	bad := admission.ValidateUpdate(next, old, x.o.admission)
+	if admitted, _, err := admission.Admit(next, w.objects.Admission(), admission.Options{SkipChanges: true}); len(bad) > 0 && err == nil && len(admission.ValidateUpdate(admitted, old, x.o.admission)) == 0 {
 		next, bad = admitted, nil // the update is as its author wrote it, the old pod as the server stores it
 	}
 	if len(bad) > 0 {
@@ -198,7 +198,7 @@ func (x *simulation) refuses(e event, old metav1.Object) bool {
 		old = nil
 	}
 	what, whole := x.o.refusedFor(e.object, old, x.w.objects.PriorityClasses)
-	fixed := old != nil && len(admission.ValidateUpdate(e.object, old)) > len(dump.Invalid(e.object))
+	fixed := old != nil && len(admission.ValidateUpdate(e.object, old, x.o.admission)) > len(dump.Invalid(e.object, x.o.admission))
 	switch {
 	case what != nil && (x.o.admit || fixed):
 		x.refuseEvent(e, whole.Error())
@@ -214,7 +214,7 @@ func (x *simulation) addPod(e event, p *v1.Pod) {
 	if p.UID == "" {
 		p.UID = types.UID(fmt.Sprintf("%s@%v", key(p), e.at))
 	}
-	if bad := dump.Invalid(p); len(bad) > 0 && !x.o.admit {
+	if bad := dump.Invalid(p, x.o.admission); len(bad) > 0 && !x.o.admit {
 		x.warnOf(e, bad.ToAggregate())
 	}
 	if p.Spec.NodeName == "" && (x.o.admit || p.Spec.Priority == nil) {

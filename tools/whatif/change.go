@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/diagnose"
@@ -67,6 +68,7 @@ type world struct {
 	gone    []gone
 	refused []refused
 	count   int
+	options admission.Options
 }
 
 func (w *world) node(name string) (*v1.Node, error) {
@@ -167,7 +169,7 @@ func (w *world) label(text string) error {
 		n.Labels = map[string]string{}
 	}
 	n.Labels[key] = value
-	if list := dump.Invalid(n); len(list) > 0 {
+	if list := dump.Invalid(n, w.options); len(list) > 0 {
 		return fmt.Errorf("node %s: %w", name, list.ToAggregate())
 	}
 	return nil

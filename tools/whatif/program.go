@@ -41,6 +41,7 @@ func reply(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Wr
 		return err
 	}
 	w := &world{ctx: ctx, o: changed, moved: map[string]string{}, made: map[string]bool{}}
+	w.options.Tolerations.ComparisonOperators = o.gates.Compares()
 	for _, c := range o.changes {
 		if err := program.Interrupted(ctx); err != nil {
 			return err

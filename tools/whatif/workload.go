@@ -228,7 +228,7 @@ func (w *world) request(text string) error {
 		if err := ask(&p.Spec); err != nil {
 			return err
 		}
-		if list := dump.Invalid(p); len(list) > 0 {
+		if list := dump.Invalid(p, w.options); len(list) > 0 {
 			return fmt.Errorf("pod %s: the API server refuses it: %w", name(p), list.ToAggregate())
 		}
 		w.o.Pods[k] = p

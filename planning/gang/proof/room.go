@@ -1,7 +1,6 @@
 package proof
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/overhead"
-	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/release/plugins"
 )
@@ -231,17 +229,11 @@ func (c *checker) most(members []int, i int) int {
 
 // samePort reports whether all members want one host port of all addresses.
 func (c *checker) samePort(members []int) bool {
-	var common map[string]bool
-	for _, k := range members {
-		own := map[string]bool{}
-		for _, container := range c.Members[k].Spec.Containers {
-			for _, p := range container.Ports {
-				if p.HostPort > 0 && (p.HostIP == "" || p.HostIP == "0.0.0.0") && (common == nil || common[fmt.Sprint(p.Protocol, p.HostPort)]) {
-					own[fmt.Sprint(p.Protocol, p.HostPort)] = true
-				}
+	return c.Profile.Filter(plugins.NodePorts) != nil && podinfo.SamePort(func(yield func(*v1.Pod) bool) {
+		for _, k := range members {
+			if !yield(c.Members[k]) {
+				return
 			}
 		}
-		common = own
-	}
-	return len(common) > 0 && slices.ContainsFunc(c.Profile.Filters, func(f *placement.Plugin) bool { return f.Name == plugins.NodePorts })
+	})
 }
