@@ -373,7 +373,7 @@ func TestBadInput(t *testing.T) {
 		{"unknown node", twoNodes, `NODE: Not found: "n9": no such node in the input`, []string{"n9"}},
 		{"a node twice", twoNodes, `NODE: Duplicate value: "n1"`, []string{"n1", "n1"}},
 		{"no node", twoNodes, "NODE: Required value: at least one node", nil},
-		{"both numbers", twoNodes + strings.Replace(anyPDB, "maxUnavailable: 1", "maxUnavailable: 1, minAvailable: 1", 1), "PodDisruptionBudget default/web: spec.", []string{"n1"}},
+		{"both numbers", twoNodes + strings.Replace(anyPDB, "maxUnavailable: 1", "maxUnavailable: 1, minAvailable: 1", 1), "PodDisruptionBudget default/web: spec: Invalid value", []string{"n1"}},
 		{"more than all", twoNodes + strings.Replace(anyPDB, "maxUnavailable: 1", "maxUnavailable: 101%", 1), `PodDisruptionBudget default/web: spec.maxUnavailable: Invalid value: "101%"`, []string{"n1"}},
 		{"a negative budget", twoNodes + strings.Replace(anyPDB, "maxUnavailable: 1", "maxUnavailable: -1", 1), `PodDisruptionBudget default/web: spec.maxUnavailable: Invalid value: -1`, []string{"n1"}},
 		{"an unknown field type", twoNodes + strings.Replace(anyPDB, "matchLabels: {app: web}", "matchLabels: web", 1), `spec.selector.matchLabels: Invalid value: "web": must be an object`, []string{"n1"}},
