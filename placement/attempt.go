@@ -8,6 +8,7 @@ import (
 
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
@@ -27,7 +28,7 @@ type Attempt struct {
 	// Predicates are the filters that check nodes, in plugin order. Plugins that skip the pod have none.
 	Predicates filter.Predicates
 
-	scorers []reuse.Ranking // nil until Scorers
+	scorers []hooks.Ranking // nil until Scorers
 	scored  bool
 	err     error // of preparing the scorers
 
@@ -228,7 +229,7 @@ func (a *Attempt) prepareScorers() error {
 		if s == nil {
 			continue
 		}
-		a.scorers = append(a.scorers, reuse.NewRanking(s, w.Plugin.Name, w.weight()))
+		a.scorers = append(a.scorers, hooks.NewRanking(s, w.Plugin.Name, w.weight()))
 	}
 	return nil
 }
@@ -257,7 +258,7 @@ func columnsOf(p *Plan, columns []score.Column) []score.Column {
 }
 
 // column asks one scorer about all feasible slots.
-func column(s *reuse.Ranking, feasible []int) score.Column {
+func column(s *hooks.Ranking, feasible []int) score.Column {
 	c := score.Column{Plugin: s.Name, Weight: s.Weight, Raw: make([]int64, len(feasible)), Scores: make([]int64, len(feasible))}
 	if s.Weigher != nil {
 		slots := make([]int32, len(feasible))

@@ -14,7 +14,7 @@ import (
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/internal/view"
-	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
 )
@@ -132,7 +132,7 @@ func TestLimitOfRunningPods(t *testing.T) {
 	k.ask()
 	require.Len(t, k.kinds, maxKinds, "as many as the limit")
 	k.kinds["one more"] = maxKinds
-	k.slots, k.effects, k.memo["a"] = make([]runningSlot, 2), make([][]reuse.Counter, maxKinds), 1
+	k.slots, k.effects, k.memo["a"] = make([]runningSlot, 2), make([][]hooks.Counter, maxKinds), 1
 	k.slots[0].next = 1
 	k.ask()
 	require.Empty(t, k.kinds)

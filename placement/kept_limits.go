@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/volumes"
 	volumetracker "github.com/podberth/podberth/volumes/tracker"
@@ -50,7 +50,7 @@ func (k limitsCounting) AppendPodKey(dst []byte, pod *v1.Pod) ([]byte, bool) {
 func (limitsCounting) Epoch() uint64 { return 0 }
 
 // Compile returns the limits of a pod; nil for a pod that the filter skips.
-func (k limitsCounting) Compile(pod *v1.Pod) (reuse.Compiled, error) {
+func (k limitsCounting) Compile(pod *v1.Pod) (hooks.Compiled, error) {
 	s := k.of(pod)
 	if s == nil {
 		return nil, nil
@@ -75,8 +75,8 @@ type keptLimits struct {
 
 var (
 	_ filter.Predicate = (*keptLimits)(nil)
-	_ reuse.PodKeyer   = limitsCounting{}
-	_ reuse.Shifting   = (*keptLimits)(nil)
+	_ hooks.PodKeyer   = limitsCounting{}
+	_ hooks.Shifting   = (*keptLimits)(nil)
 )
 
 func (k *keptLimits) now() volumes.LimitsState {
@@ -101,10 +101,10 @@ func (k *keptLimits) Reasons(v resources.Verdict) []string { return k.now().Reas
 func (k *keptLimits) Code(v resources.Verdict) filter.Code { return k.now().Code(v) }
 
 func (k *keptLimits) AppendKey(dst []byte) []byte { return append(dst, k.key...) }
-func (k *keptLimits) Count() reuse.State          { return k }
+func (k *keptLimits) Count() hooks.State          { return k }
 
 func (k *keptLimits) Filter() filter.Predicate { return k }
-func (*keptLimits) Score() reuse.Scorer        { return nil }
+func (*keptLimits) Score() hooks.Scorer        { return nil }
 
 // AppendLayoutKey and AppendDomains divide the nodes by their verdicts.
 func (k *keptLimits) AppendLayoutKey(dst []byte) []byte { return k.AppendKey(dst) }

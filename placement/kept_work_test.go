@@ -11,7 +11,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
-	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/placement/internal/hooks"
 )
 
 // asked counts how often a plan asks the plugins of a profile to prepare an answer, by plugin.
@@ -55,14 +55,14 @@ func (a asked) plugin(p *Plugin) *Plugin {
 		}
 	}
 	if states := p.states; states != nil {
-		c.states = func(x Cluster) reuse.Counting {
+		c.states = func(x Cluster) hooks.Counting {
 			a[p.Name+" states"]++
 			counting := states(x)
 			if _, more := counting.(interface{ Lasts() }); more { // has optional methods
 				return counting
 			}
 			counted := countedStates{counting, a, p.Name}
-			if _, divides := counting.(reuse.Dividing); divides {
+			if _, divides := counting.(hooks.Dividing); divides {
 				return dividingStates{counted}
 			}
 			return counted
@@ -72,17 +72,17 @@ func (a asked) plugin(p *Plugin) *Plugin {
 }
 
 type countedStates struct {
-	reuse.Counting
+	hooks.Counting
 	asked asked
 	name  string
 }
 
-// dividingStates are of a reuse.Dividing.
+// dividingStates are of a hooks.Dividing.
 type dividingStates struct{ countedStates }
 
 func (dividingStates) Divides() {}
 
-func (c countedStates) Compile(pod *v1.Pod) (reuse.Compiled, error) {
+func (c countedStates) Compile(pod *v1.Pod) (hooks.Compiled, error) {
 	x, err := c.Counting.Compile(pod)
 	if x == nil {
 		return nil, err
@@ -91,11 +91,11 @@ func (c countedStates) Compile(pod *v1.Pod) (reuse.Compiled, error) {
 }
 
 type countedPod struct {
-	reuse.Compiled
+	hooks.Compiled
 	states countedStates
 }
 
-func (c countedPod) Count() reuse.State {
+func (c countedPod) Count() hooks.State {
 	c.states.asked[c.states.name+" count"]++
 	return c.Compiled.Count()
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/overhead"
-	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -42,14 +42,14 @@ func keyedRules(s *cluster.Snapshot) map[string]keyed {
 		}
 		if p.states != nil {
 			counting := p.states(s)
-			if keyer, ok := counting.(reuse.PodKeyer); ok {
+			if keyer, ok := counting.(hooks.PodKeyer); ok {
 				out[name+" counts"] = keyed{key: ofPod(keyer), answer: answer}
 				return
 			}
 			nodes := func(dst []byte, pod *v1.Pod) []byte { return taints.AppendKey(affinity.AppendNodeKey(dst, pod), pod) }
-			out[name+" counts"] = keyed{key: ofCompiled(counting, reuse.Compiled.AppendKey), also: nodes, answer: answer}
+			out[name+" counts"] = keyed{key: ofCompiled(counting, hooks.Compiled.AppendKey), also: nodes, answer: answer}
 			out[name+" layout"] = keyed{
-				key:    ofCompiled(counting, func(c reuse.Compiled, dst []byte) []byte { return c.Count().AppendLayoutKey(dst) }),
+				key:    ofCompiled(counting, func(c hooks.Compiled, dst []byte) []byte { return c.Count().AppendLayoutKey(dst) }),
 				also:   nodes,
 				answer: func(pod *v1.Pod) string { return domains(counting, pod, s.Len()) },
 			}
@@ -75,7 +75,7 @@ func keyedRules(s *cluster.Snapshot) map[string]keyed {
 }
 
 // ofPod returns the key of a rule that finds it without compiling the pod. A pod that shares no answers has a key of its own.
-func ofPod(keyer reuse.PodKeyer) func(dst []byte, pod *v1.Pod) []byte {
+func ofPod(keyer hooks.PodKeyer) func(dst []byte, pod *v1.Pod) []byte {
 	return func(dst []byte, pod *v1.Pod) []byte {
 		if k, ok := keyer.AppendPodKey(dst, pod); ok {
 			return k
@@ -89,7 +89,7 @@ func ofPod(keyer reuse.PodKeyer) func(dst []byte, pod *v1.Pod) []byte {
 }
 
 // ofCompiled returns the key of the rule that the plugin compiles for a pod.
-func ofCompiled(counting reuse.Counting, key func(c reuse.Compiled, dst []byte) []byte) func(dst []byte, pod *v1.Pod) []byte {
+func ofCompiled(counting hooks.Counting, key func(c hooks.Compiled, dst []byte) []byte) func(dst []byte, pod *v1.Pod) []byte {
 	return func(dst []byte, pod *v1.Pod) []byte {
 		if c, err := counting.Compile(pod); err == nil && c != nil {
 			return key(c, append(dst, 1))
@@ -99,7 +99,7 @@ func ofCompiled(counting reuse.Counting, key func(c reuse.Compiled, dst []byte) 
 }
 
 // domains returns the domain of each slot, in which a pod's running pods are counted.
-func domains(counting reuse.Counting, pod *v1.Pod, slots int) string {
+func domains(counting hooks.Counting, pod *v1.Pod, slots int) string {
 	c, err := counting.Compile(pod)
 	if err != nil || c == nil {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
-	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/spread"
 	"github.com/podberth/podberth/volumes"
 
@@ -19,7 +19,7 @@ import (
 )
 
 // stateOf returns the state of a pod, ready to append domains, and its layout key.
-func stateOf(t *testing.T, p *Plugin, c Cluster, pod *v1.Pod) (reuse.State, string) {
+func stateOf(t *testing.T, p *Plugin, c Cluster, pod *v1.Pod) (hooks.State, string) {
 	t.Helper()
 	compiled, err := p.states(c).Compile(pod)
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestDomainsAreAppended(t *testing.T) {
 	const zone, host = v1.LabelTopologyZone, v1.LabelHostname
 	spreading := testkit.Pod("p").Labels("app=x").Spread(1, zone, v1.DoNotSchedule, "app=x").Spread(1, host, v1.DoNotSchedule, "app=x").Obj()
 	apart := testkit.Pod("p").Labels("app=x").RequireApart(zone, "app=x").RequireApart(host, "app=x").Obj()
-	for name, x := range map[string]reuse.State{"spread": first(stateOf(t, newPodTopologySpread(spread.Options{}), s, spreading)), "affinity": first(stateOf(t, newInterPodAffinity(affinity.PodOptions{}), s, apart))} {
+	for name, x := range map[string]hooks.State{"spread": first(stateOf(t, newPodTopologySpread(spread.Options{}), s, spreading)), "affinity": first(stateOf(t, newInterPodAffinity(affinity.PodOptions{}), s, apart))} {
 		require.Equal(t, 2, x.Keys(), name)
 		require.True(t, x.Single(), name)
 		var some []string
@@ -142,7 +142,7 @@ func TestKeysOfSkippedPods(t *testing.T) {
 		DeviceClasses: []*resourcev1.DeviceClass{gpuClass("")}, ResourceClaims: []*resourcev1.ResourceClaim{gpuClaim("x", 1)}, ResourceSlices: []*resourcev1.ResourceSlice{gpuSlice("a2", 1)},
 	})
 	for name, c := range map[string]struct {
-		keyer reuse.PodKeyer
+		keyer hooks.PodKeyer
 		pod   *v1.Pod
 	}{
 		"volumes": {limitsCounting{volumes.Options{}, newVolumes(s), s}, mounting(testkit.Pod("p").Obj(), "data")},

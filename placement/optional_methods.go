@@ -6,7 +6,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/volumes"
 )
 
@@ -37,7 +37,7 @@ type remover interface {
 type counter interface {
 	// CounterOf returns what the pod does; nil when the caller must use Add and Remove. known is nil for a pod that the cluster
 	// does not know.
-	CounterOf(pod *v1.Pod, known *runningPod) reuse.Counter
+	CounterOf(pod *v1.Pod, known *runningPod) hooks.Counter
 }
 
 // inRange is part of a scorer whose scores are in 0 to 100 on every node.

@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/release/plugins"
@@ -31,7 +31,7 @@ func devicesOver(o tracker.Options, t *tracker.Tracker) *Plugin {
 	}
 	return &Plugin{
 		Name: plugins.DynamicResources, Args: o,
-		Keep: groupStates, AppendKey: devices.AppendKey, states: func(c Cluster) reuse.Counting { return claimCounting{x, c} },
+		Keep: groupStates, AppendKey: devices.AppendKey, states: func(c Cluster) hooks.Counting { return claimCounting{x, c} },
 		WithShared: func(p Profile) *Plugin { return devicesOver(o, p.Devices) },
 		Hint:       func(known affinity.Namespaces) queue.Hint { return devicesHint(known, o.Search.Release) },
 		Filter:     x.filter, Score: x.score, GroupPostFilter: x.groupPostFilter,
@@ -199,7 +199,7 @@ func (k claimCounting) appendKey(dst []byte, x *devices.Kept) []byte {
 }
 
 // Compile returns the claims of a pod; nil for a pod that the plugin skips.
-func (k claimCounting) Compile(pod *v1.Pod) (reuse.Compiled, error) {
+func (k claimCounting) Compile(pod *v1.Pod) (hooks.Compiled, error) {
 	x, err := k.kept(pod, true)
 	if x == nil || err != nil {
 		return nil, err
@@ -218,16 +218,16 @@ type keptClaims struct {
 var (
 	_ filter.Predicate = (*devices.Kept)(nil)
 	_ Normalizer       = (*devices.Kept)(nil)
-	_ reuse.PodKeyer   = claimCounting{}
-	_ reuse.Shifting   = keptClaims{}
-	_ reuse.PerPod     = keptClaims{}
+	_ hooks.PodKeyer   = claimCounting{}
+	_ hooks.Shifting   = keptClaims{}
+	_ hooks.PerPod     = keptClaims{}
 )
 
 func (k keptClaims) AppendKey(dst []byte) []byte { return k.appendKey(dst, k.devices) }
-func (k keptClaims) Count() reuse.State          { return k }
+func (k keptClaims) Count() hooks.State          { return k }
 
 func (k keptClaims) Filter() filter.Predicate { return k.devices }
-func (k keptClaims) Score() reuse.Scorer      { return k.devices }
+func (k keptClaims) Score() hooks.Scorer      { return k.devices }
 
 // AppendLayoutKey and AppendDomains divide the nodes by their answers.
 func (k keptClaims) AppendLayoutKey(dst []byte) []byte { return k.AppendKey(dst) }

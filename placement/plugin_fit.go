@@ -10,7 +10,7 @@ import (
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/overhead"
-	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release/plugins"
 	"github.com/podberth/podberth/resources"
@@ -105,7 +105,7 @@ func (s fitPredicate) NewTrial() filter.Trial { return fitTrial{s.FitState.NewTr
 type fitTrial struct{ filter.Trial }
 
 // CounterOf returns what a pod does to the trial.
-func (t fitTrial) CounterOf(pod *v1.Pod, known *runningPod) reuse.Counter {
+func (t fitTrial) CounterOf(pod *v1.Pod, known *runningPod) hooks.Counter {
 	x, ok := t.Trial.(interface {
 		Apply(requests resources.Vector, i int, n int32)
 		Move(pod *v1.Pod) func(i int, n int32)

@@ -14,6 +14,7 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release/plugins"
@@ -38,7 +39,7 @@ func interPodAffinity(o affinity.PodOptions, memo *affinity.Memo) *Plugin {
 		Keep: groupStates, AppendKey: affinity.AppendPodKey,
 		KeyParts: []KeyPart{labelsPart, {Name: "terms", Append: key.PodTerms}},
 		Hint:     func(affinity.Namespaces) queue.Hint { return o.WouldHelp },
-		states:   func(c Cluster) reuse.Counting { return newPodCounting(c, o) },
+		states:   func(c Cluster) hooks.Counting { return newPodCounting(c, o) },
 		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
 			e, err := affinity.CompilePods(pod, o)
 			if err != nil {
@@ -86,7 +87,7 @@ type podTrial struct {
 type compiledTerms struct{}
 
 // CounterOf returns what a pod does to the trial.
-func (t podTrial) CounterOf(pod *v1.Pod, known *runningPod) reuse.Counter {
+func (t podTrial) CounterOf(pod *v1.Pod, known *runningPod) hooks.Counter {
 	byLabels, byTerms := t.base.LabelEffect(pod), t.base.termEffect(pod, known)
 	return func(i int, n int32) {
 		t.Apply(byLabels, i, n)
@@ -194,7 +195,7 @@ func newPodCounting(c Cluster, o affinity.PodOptions) *podCounting {
 func (x *podCounting) Lasts() {}
 
 // Compile compiles the terms of a pod.
-func (x *podCounting) Compile(pod *v1.Pod) (reuse.Compiled, error) {
+func (x *podCounting) Compile(pod *v1.Pod) (hooks.Compiled, error) {
 	e, err := affinity.CompilePods(pod, x.options)
 	if err != nil {
 		return nil, err
@@ -225,7 +226,7 @@ func (e *podCompiled) Matched(id int32) bool {
 }
 
 // Count counts the running pods.
-func (e *podCompiled) Count() reuse.State {
+func (e *podCompiled) Count() hooks.State {
 	x := e.counting
 	return &podState{State: e.evaluator.CountWith(x.cluster, &x.memo), podCompiled: e}
 }
@@ -243,7 +244,7 @@ func (s *podState) Filter() filter.Predicate {
 }
 
 // Score returns the preferred terms.
-func (s *podState) Score() reuse.Scorer { return s.State }
+func (s *podState) Score() hooks.Scorer { return s.State }
 
 // Reads appends the topology keys.
 func (s *podState) Reads(dst []string) []string {
@@ -313,14 +314,14 @@ func (s *podState) AppendCounted(dst []int32) []int32 { return s.State.AppendCou
 func (s *podState) Single() bool { return slices.Contains(s.single, true) }
 
 // OfSet returns what pods like rep do by their labels.
-func (s *podState) OfSet(rep *v1.Pod) reuse.Counter { return s.counterOf(s.State.LabelEffect(rep)) }
+func (s *podState) OfSet(rep *v1.Pod) hooks.Counter { return s.counterOf(s.State.LabelEffect(rep)) }
 
 // OfTerms returns what pods like rep do by their terms.
-func (s *podState) OfTerms(id int32, rep *v1.Pod) reuse.Counter {
+func (s *podState) OfTerms(id int32, rep *v1.Pod) hooks.Counter {
 	return s.counterOf(s.State.TermEffect(&s.counting.memo, id, rep))
 }
 
-func (s *podState) counterOf(e affinity.Effect) reuse.Counter {
+func (s *podState) counterOf(e affinity.Effect) hooks.Counter {
 	if len(e) == 0 {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release/plugins"
 )
@@ -17,7 +17,7 @@ func newNodePorts() *Plugin {
 	return &Plugin{
 		Name: plugins.NodePorts,
 		Keep: groupStates, AppendKey: filter.AppendPortsKey,
-		states: func(c Cluster) reuse.Counting { return portsCounting{c} },
+		states: func(c Cluster) hooks.Counting { return portsCounting{c} },
 		Hint:   func(affinity.Namespaces) queue.Hint { return filter.PortsWouldHelp },
 		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
 			e := filter.CompilePorts(pod)
@@ -49,7 +49,7 @@ type portsCounting struct{ cluster Cluster }
 func (portsCounting) Divides() {}
 
 // Compile returns nil for a pod without host ports.
-func (x portsCounting) Compile(pod *v1.Pod) (reuse.Compiled, error) {
+func (x portsCounting) Compile(pod *v1.Pod) (hooks.Compiled, error) {
 	e := filter.CompilePorts(pod)
 	log, ok := x.cluster.(changeLog)
 	if e.Skip() || !ok {
@@ -71,15 +71,15 @@ type keptPorts struct {
 }
 
 var (
-	_ reuse.Dividing = portsCounting{}
-	_ reuse.Shifting = (*keptPorts)(nil)
+	_ hooks.Dividing = portsCounting{}
+	_ hooks.Shifting = (*keptPorts)(nil)
 )
 
 func (k *keptPorts) AppendKey(dst []byte) []byte { return append(dst, k.key...) }
-func (k *keptPorts) Count() reuse.State          { return k }
+func (k *keptPorts) Count() hooks.State          { return k }
 
 func (k *keptPorts) Filter() filter.Predicate { return k.ports }
-func (*keptPorts) Score() reuse.Scorer        { return nil }
+func (*keptPorts) Score() hooks.Scorer        { return nil }
 
 // AppendLayoutKey and AppendDomains divide the nodes by their verdicts.
 func (k *keptPorts) AppendLayoutKey(dst []byte) []byte { return k.AppendKey(dst) }

@@ -9,7 +9,7 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/key"
-	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release/plugins"
 	"github.com/podberth/podberth/spread"
@@ -34,7 +34,7 @@ func newPodTopologySpread(o spread.Options) *Plugin {
 			labelsPart, {Name: "constraints", Append: key.Constraints}, {Name: "node affinity", Append: affinity.AppendNodeKey}, {Name: "tolerations", Append: taints.AppendKey},
 		},
 		Hint:   func(known affinity.Namespaces) queue.Hint { return spread.Hint(over(known)) },
-		states: func(c Cluster) reuse.Counting { return spreadCounting{over(c), c} },
+		states: func(c Cluster) hooks.Counting { return spreadCounting{over(c), c} },
 		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
 			e, err := spread.CompileHard(pod, over(c))
 			if err != nil {
@@ -70,7 +70,7 @@ func (s hardSpread) NewTrial() filter.Trial { return spreadTrial{s.HardState.New
 type spreadTrial struct{ spread.Trial }
 
 // CounterOf returns what a pod does to the trial.
-func (t spreadTrial) CounterOf(pod *v1.Pod, _ *runningPod) reuse.Counter {
+func (t spreadTrial) CounterOf(pod *v1.Pod, _ *runningPod) hooks.Counter {
 	e := t.Effect(pod)
 	return func(i int, n int32) { t.Apply(e, i, n) }
 }
@@ -109,7 +109,7 @@ type spreadCounting struct {
 }
 
 // Compile compiles the constraints of a pod.
-func (x spreadCounting) Compile(pod *v1.Pod) (reuse.Compiled, error) {
+func (x spreadCounting) Compile(pod *v1.Pod) (hooks.Compiled, error) {
 	hard, err := spread.CompileHard(pod, x.options)
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (e *spreadCompiled) AppendKey(dst []byte) []byte {
 func (e *spreadCompiled) Matched(int32) bool { return false }
 
 // Count counts the running pods.
-func (e *spreadCompiled) Count() reuse.State {
+func (e *spreadCompiled) Count() hooks.State {
 	s := &spreadState{spreadCompiled: e}
 	if !e.hard.Skip() {
 		s.hard = e.hard.Count(e.cluster)
@@ -168,7 +168,7 @@ func (s *spreadState) Filter() filter.Predicate {
 }
 
 // Score returns the soft constraints.
-func (s *spreadState) Score() reuse.Scorer {
+func (s *spreadState) Score() hooks.Scorer {
 	if s.soft == nil {
 		return nil
 	}
@@ -246,7 +246,7 @@ func (s *spreadState) AppendCounted(dst []int32) []int32 {
 func (s *spreadState) Single() bool { return slices.Contains(s.single, true) }
 
 // OfSet returns what pods like rep do.
-func (s *spreadState) OfSet(rep *v1.Pod) reuse.Counter {
+func (s *spreadState) OfSet(rep *v1.Pod) hooks.Counter {
 	var hard, soft spread.Effect
 	if s.hard != nil {
 		hard = s.spreadCompiled.hard.Effect(rep)
@@ -264,7 +264,7 @@ func (s *spreadState) OfSet(rep *v1.Pod) reuse.Counter {
 }
 
 // OfTerms returns nil: terms of running pods do not matter.
-func (s *spreadState) OfTerms(int32, *v1.Pod) reuse.Counter { return nil }
+func (s *spreadState) OfTerms(int32, *v1.Pod) hooks.Counter { return nil }
 
 // Numbers gives the arithmetic of each constraint that rejects, in words.
 func (s hardSpread) Numbers(i int) []string {

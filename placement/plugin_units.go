@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/placement/internal/hooks"
 )
 
 // over returns the profile of one plan: its plugins are over the Volumes and the devices that they share, and keep what the plan's goroutine
@@ -42,10 +42,10 @@ func (p Profile) over(c Cluster) Profile {
 }
 
 // units returns the plugins in the form of the engine. A plugin that filters and scores is one unit.
-func (p Profile) units(c Cluster) []reuse.Plugin {
-	var out []reuse.Plugin
+func (p Profile) units(c Cluster) []hooks.Plugin {
+	var out []hooks.Plugin
 	at := map[*Plugin]int{}
-	unit := func(x *Plugin) *reuse.Plugin {
+	unit := func(x *Plugin) *hooks.Plugin {
 		k, known := at[x]
 		if !known {
 			k = len(out)
@@ -65,8 +65,8 @@ func (p Profile) units(c Cluster) []reuse.Plugin {
 }
 
 // unit returns the plugin in the form of the engine, without its places in the lists.
-func (p *Plugin) unit(c Cluster) reuse.Plugin {
-	u := reuse.Plugin{
+func (p *Plugin) unit(c Cluster) hooks.Plugin {
+	u := hooks.Plugin{
 		Name: p.Name, Group: p.Keep, Filter: -1, Score: -1,
 		AppendKey: p.AppendKey, KeyName: p.KeyName, Parts: p.KeyParts, Skips: p.Skips,
 		Predicate: func(pod *v1.Pod) (filter.Predicate, bool) {
@@ -76,14 +76,14 @@ func (p *Plugin) unit(c Cluster) reuse.Plugin {
 			}
 			return f.Predicate, f.Code == filter.Success && f.Nodes == nil
 		},
-		Scorer: func(pod *v1.Pod) (reuse.Scorer, error) {
+		Scorer: func(pod *v1.Pod) (hooks.Scorer, error) {
 			s, err := p.Score(pod, c)
 			if s == nil {
 				return nil, err
 			}
 			return s, err
 		},
-		Open: func() reuse.Counting { return p.states(c) },
+		Open: func() hooks.Counting { return p.states(c) },
 	}
 	for _, read := range p.ReadsOfOthers {
 		if read != storageObjects {

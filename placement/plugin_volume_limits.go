@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/release/plugins"
 	"github.com/podberth/podberth/volumes"
 	volumetracker "github.com/podberth/podberth/volumes/tracker"
@@ -20,7 +20,7 @@ var limitsRule = volumeRule[*volumes.Usage, volumes.LimitsState]{
 	predicate: func(s volumes.LimitsState) filter.Predicate { return limited{s} },
 	share: func(p *Plugin, o volumes.Options, v *volumetracker.Tracker) {
 		p.Keep = groupStates
-		p.states = func(c Cluster) reuse.Counting { return limitsCounting{o, v, c} }
+		p.states = func(c Cluster) hooks.Counting { return limitsCounting{o, v, c} }
 	},
 }
 

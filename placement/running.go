@@ -3,7 +3,7 @@ package placement
 import (
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -13,7 +13,7 @@ type running struct {
 	requests func(pod *v1.Pod) (resources.Vector, bool)
 	slots    []runningSlot
 	kinds    map[any]int32     // numbers of the kinds
-	effects  [][]reuse.Counter // by kind: what a pod of the kind does to the trials of the question; nil: not known
+	effects  [][]hooks.Counter // by kind: what a pod of the kind does to the trials of the question; nil: not known
 	known    []int32           // kinds whose effects are known
 	memo     map[any]any
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
-	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/score"
 )
 
@@ -76,7 +76,7 @@ func TestScoresWithWrongArguments(t *testing.T) {
 // The least and the most raw score may be any numbers.
 func TestRawScoresAtTheEnds(t *testing.T) {
 	for _, s := range []steep{{math.MinInt64, math.MaxInt64}, {math.MaxInt64, math.MaxInt64}, {math.MinInt64, math.MinInt64}, {-1, 1}} {
-		x := reuse.NewRanking(s, "Steep", 1)
+		x := hooks.NewRanking(s, "Steep", 1)
 		require.Equal(t, int64(100), column(&x, []int{0, 1}).Scores[1], "%v", s)
 	}
 }

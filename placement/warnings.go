@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/placement/internal/hooks"
 )
 
 // Warnings returns why the plan cannot share work between equal pods, one text for each reason, and the first pod that was decided
@@ -49,7 +49,7 @@ func (p Profile) warnings(c Cluster) []string {
 		case x.Keep == KeepByNodeAndPods:
 			rows = append(rows, x.Name)
 		case x.Keep == groupStates && len(rows) == 0:
-			if _, ok := x.states(c).(reuse.Dividing); !ok {
+			if _, ok := x.states(c).(hooks.Dividing); !ok {
 				early = append(early, x.Name)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/resources"
 )
@@ -21,7 +21,7 @@ type whatIf struct {
 	moves   []podMove
 
 	running *running
-	guests  map[*v1.Pod][]reuse.Counter // what pods that the cluster does not know do to the trials
+	guests  map[*v1.Pod][]hooks.Counter // what pods that the cluster does not know do to the trials
 
 	slot      int // that static and nominated are of; -1: none
 	static    filter.Rejection
@@ -154,14 +154,14 @@ func (w *whatIf) apply(m podMove) {
 
 // effect returns what a pod on a slot does to the trials. Pods that count the same share the result, and so do all slots for a pod that the
 // cluster does not know.
-func (w *whatIf) effect(pod *v1.Pod, slot int) []reuse.Counter {
+func (w *whatIf) effect(pod *v1.Pod, slot int) []hooks.Counter {
 	if moves, ok := w.guests[pod]; ok {
 		return moves
 	}
 	known := w.running.of(pod, slot)
 	if known == nil {
 		if w.guests == nil {
-			w.guests = map[*v1.Pod][]reuse.Counter{}
+			w.guests = map[*v1.Pod][]hooks.Counter{}
 		}
 		w.guests[pod] = w.work(pod, nil)
 		return w.guests[pod]
@@ -174,8 +174,8 @@ func (w *whatIf) effect(pod *v1.Pod, slot int) []reuse.Counter {
 }
 
 // work computes what a pod does to the trials.
-func (w *whatIf) work(pod *v1.Pod, known *runningPod) []reuse.Counter {
-	counters := make([]reuse.Counter, len(w.moving))
+func (w *whatIf) work(pod *v1.Pod, known *runningPod) []hooks.Counter {
+	counters := make([]hooks.Counter, len(w.moving))
 	for at, k := range w.moving {
 		if m, ok := w.trials[k].(counter); ok {
 			counters[at] = m.CounterOf(pod, known)

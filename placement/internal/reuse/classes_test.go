@@ -11,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement/internal/hooks"
 )
 
 // Classes are by what is read where the log can tell and there are few of them, and by answers otherwise.
@@ -43,11 +44,11 @@ func TestClasses(t *testing.T) {
 		}
 		s, err := cluster.New(o)
 		require.NoError(t, err)
-		var plugins []Plugin
+		var plugins []hooks.Plugin
 		var order []int
 		for k := range c.answers {
-			plugins = append(plugins, Plugin{Group: Statics, Filter: -1, Score: k, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst },
-				Scorer: func(*v1.Pod) (Scorer, error) { return graded{s, fmt.Sprint("grade", k)}, nil }})
+			plugins = append(plugins, hooks.Plugin{Group: hooks.Statics, Filter: -1, Score: k, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst },
+				Scorer: func(*v1.Pod) (hooks.Scorer, error) { return graded{s, fmt.Sprint("grade", k)}, nil }})
 		}
 		for i := range s.Len() {
 			order = append(order, i)
@@ -136,8 +137,8 @@ func TestManyAnswers(t *testing.T) {
 	f.s, err = cluster.New(o)
 	require.NoError(t, err)
 	for k := range 3 { // 100 answers each
-		f.plugins = append(f.plugins, Plugin{Name: fmt.Sprint("pools ", k), Group: Statics, Filter: -1, Score: k, Weight: 1, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst },
-			Scorer: func(p *v1.Pod) (Scorer, error) { return readPools{pools{f.plugin("pools", p)}}, nil }})
+		f.plugins = append(f.plugins, hooks.Plugin{Name: fmt.Sprint("pools ", k), Group: hooks.Statics, Filter: -1, Score: k, Weight: 1, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst },
+			Scorer: func(p *v1.Pod) (hooks.Scorer, error) { return readPools{pools{f.plugin("pools", p)}}, nil }})
 	}
 	e := New(f.s, f.plugins)
 	for range 3 {

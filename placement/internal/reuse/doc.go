@@ -3,7 +3,7 @@
 //	e := reuse.New(log, plugins) // nil: nothing can be kept
 //	answer, ok := e.Decide(&q)   // false: the caller asks node by node
 //
-// The engine knows no plugin. It keeps seven things. Pods share one of them when they agree in what it depends on:
+// The engine knows no plugin: package hooks has what it asks of them. It keeps seven things. Pods share one of them when they agree in what it depends on:
 //
 //	statics   answers that only a change of a node can change   by the keys of plugins of group Statics
 //	classes   the nodes in classes of equal static answers        by what the plugins of group Statics read of nodes

@@ -9,6 +9,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/placement/internal/boxes"
 	"github.com/podberth/podberth/placement/internal/heap"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -30,7 +31,7 @@ type Log interface {
 // Engine keeps work for one profile over one cluster.
 type Engine struct {
 	log        Log
-	plugins    []Plugin
+	plugins    []hooks.Plugin
 	filters    []int // plugin by place in the profile's list
 	scores     []int
 	pods       keys // of everything that plugins read of a pod
@@ -57,7 +58,7 @@ type Engine struct {
 	changes      []int32             // slots whose node object was replaced since everything was forgotten
 	reads        map[string]struct{} // what must not change on any node
 	survives     bool                // statics, rows and layouts follow nodes that come and leave
-	counting     []Counting          // by plugin; nil for other groups
+	counting     []hooks.Counting    // by plugin; nil for other groups
 	keyers       []int               // plugins whose Counting is a PodKeyer
 	epochs       []uint64            // by plugin, of a PodKeyer
 
@@ -91,7 +92,7 @@ type buffers struct {
 
 // New returns an engine for a profile of these plugins; nil when nothing can be kept for the profile, because a plugin is of
 // group Never or two filters are of group Rows.
-func New(log Log, plugins []Plugin) *Engine {
+func New(log Log, plugins []hooks.Plugin) *Engine {
 	e := &Engine{log: log, plugins: plugins, pastPods: map[string]int{}, pastRows: map[string]struct{}{}, failures: map[string]Answer{}, unsigned: map[string]struct{}{}, span: 64}
 	e.collect = func(block []cluster.Event) { e.buffers.blocks = append(e.buffers.blocks, block) }
 	names := map[string]bool{}
@@ -100,7 +101,7 @@ func New(log Log, plugins []Plugin) *Engine {
 		names[name] = true
 		return !known
 	}
-	fresh := func(p *Plugin, what string) bool { return p.KeyName == "" || first(what+p.KeyName) }
+	fresh := func(p *hooks.Plugin, what string) bool { return p.KeyName == "" || first(what+p.KeyName) }
 	place := func(list *[]int, at, plugin int) {
 		for at >= len(*list) {
 			*list = append(*list, -1)
@@ -115,13 +116,13 @@ func New(log Log, plugins []Plugin) *Engine {
 		place(&e.filters, p.Filter, k)
 		place(&e.scores, p.Score, k)
 		switch p.Group {
-		case Never:
+		case hooks.Never:
 			return nil
-		case Statics:
+		case hooks.Statics:
 			if fresh(p, "statics ") {
 				e.staticKeys = append(e.staticKeys, p.AppendKey)
 			}
-		case Rows:
+		case hooks.Rows:
 			if p.Filter >= 0 {
 				filtering++
 			}
@@ -130,23 +131,23 @@ func New(log Log, plugins []Plugin) *Engine {
 			} else if fresh(p, "rows ") {
 				e.rowKeys = append(e.rowKeys, p.AppendKey)
 			}
-		case Absent:
+		case hooks.Absent:
 			e.skips = append(e.skips, p.Skips)
 		}
 	}
 	if filtering > 1 {
 		return nil
 	}
-	e.epochs, e.counting = make([]uint64, len(plugins)), make([]Counting, len(plugins))
+	e.epochs, e.counting = make([]uint64, len(plugins)), make([]hooks.Counting, len(plugins))
 	e.forget()
 	for k := range plugins {
 		p := &plugins[k]
-		_, keyer := e.counting[k].(PodKeyer)
+		_, keyer := e.counting[k].(hooks.PodKeyer)
 		if keyer {
 			e.keyers = append(e.keyers, k)
 		}
 		switch {
-		case p.Group == Absent || keyer: // the engine serves only pods that a plugin of group Absent skips
+		case p.Group == hooks.Absent || keyer: // the engine serves only pods that a plugin of group Absent skips
 		case p.Parts != nil:
 			for _, x := range p.Parts {
 				if first("pods " + x.Name) {

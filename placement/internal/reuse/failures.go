@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement/internal/hooks"
 )
 
 // fail keeps the answer, which has no node, for later pods like the pod that is asked about, until the log has another event. The first such pod
@@ -74,7 +75,7 @@ func (s *podKind) position(plugin uint16) uint16 {
 // asksAll reports whether a state wants its predicate asked node by node when a pod fits on no node.
 func (s *podKind) asksAll() bool {
 	for _, place := range s.plugin {
-		if x, ok := s.stateOf(s.engine.filters[place]).(PerPod); ok && x.AskAll() {
+		if x, ok := s.stateOf(s.engine.filters[place]).(hooks.PerPod); ok && x.AskAll() {
 			return true
 		}
 	}
@@ -99,7 +100,7 @@ func (s *podKind) podPredicates(pod *v1.Pod) (out filter.Predicates) {
 // eachPodPredicate yields the predicates that states have for this pod alone, with their places in the list.
 func (s *podKind) eachPodPredicate(pod *v1.Pod, yield func(at int, p filter.Predicate)) {
 	for at, place := range s.plugin {
-		if x, ok := s.stateOf(s.engine.filters[place]).(PerPod); ok {
+		if x, ok := s.stateOf(s.engine.filters[place]).(hooks.PerPod); ok {
 			yield(at, x.Of(pod))
 		}
 	}

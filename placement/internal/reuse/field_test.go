@@ -11,6 +11,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement/internal/hooks"
 )
 
 // field is a random choice of plugins over a random cluster.
@@ -18,7 +19,7 @@ type field struct {
 	r       *rand.Rand
 	s       *cluster.Snapshot
 	c       calls
-	plugins []Plugin
+	plugins []hooks.Plugin
 	scan    []int
 	of      []int32
 	next    int
@@ -67,7 +68,7 @@ func (f *field) draw() {
 			return dst
 		}
 	}
-	add := func(p Plugin, filters, scores bool) {
+	add := func(p hooks.Plugin, filters, scores bool) {
 		p.Filter, p.Score, p.Weight = -1, -1, int64(1+f.r.IntN(3))
 		for _, other := range f.plugins {
 			p.Filter, p.Score = max(p.Filter, other.Filter), max(p.Score, other.Score)
@@ -80,8 +81,8 @@ func (f *field) draw() {
 		}
 		f.plugins = append(f.plugins, p)
 	}
-	static := func(make func(k testPlugin) any) Plugin {
-		p := Plugin{Name: "pools", Group: Statics, AppendKey: label("pools"), Storage: func(p *v1.Pod) bool { return p.Labels["pools"] == "stored" }, Predicate: func(p *v1.Pod) (filter.Predicate, bool) {
+	static := func(make func(k testPlugin) any) hooks.Plugin {
+		p := hooks.Plugin{Name: "pools", Group: hooks.Statics, AppendKey: label("pools"), Storage: func(p *v1.Pod) bool { return p.Labels["pools"] == "stored" }, Predicate: func(p *v1.Pod) (filter.Predicate, bool) {
 			f.c["pools filter"]++
 			switch p.Labels["pools"] {
 			case "none":
@@ -90,7 +91,7 @@ func (f *field) draw() {
 				return nil, false
 			}
 			return make(f.plugin("pools", p)).(filter.Predicate), true
-		}, Scorer: func(p *v1.Pod) (Scorer, error) {
+		}, Scorer: func(p *v1.Pod) (hooks.Scorer, error) {
 			f.c["pools score"]++
 			switch p.Labels["pools"] {
 			case "skip":
@@ -98,13 +99,13 @@ func (f *field) draw() {
 			case "fail":
 				return nil, errors.New("fails")
 			}
-			return make(f.plugin("pools", p)).(Scorer), nil
+			return make(f.plugin("pools", p)).(hooks.Scorer), nil
 		}}
 		switch f.r.IntN(8) {
 		case 0, 1, 2:
 			p.KeyName = "pools"
 		case 3:
-			p.KeyName, p.Parts = "pools", []Part{{"pools", p.AppendKey}}
+			p.KeyName, p.Parts = "pools", []hooks.Part{{Name: "pools", Append: p.AppendKey}}
 		case 4:
 			p.Reads = []string{"label:grade"}
 		}
@@ -117,7 +118,7 @@ func (f *field) draw() {
 	sizesOf := []func(k testPlugin) any{
 		func(k testPlugin) any { return sizes{k} }, func(k testPlugin) any { return rowSizes{sizes{k}} }, func(k testPlugin) any { return boxSizes{rowSizes{sizes{k}}} },
 	}[f.r.IntN(3)]
-	var rows Plugin
+	var rows hooks.Plugin
 	kindOf := func(p *v1.Pod) testPlugin {
 		k := f.plugin("sizes", p)
 		for _, i := range f.order() {
@@ -127,7 +128,7 @@ func (f *field) draw() {
 		}
 		return k
 	}
-	rows = Plugin{Name: "sizes", Group: Rows, AppendKey: func(dst []byte, p *v1.Pod) []byte {
+	rows = hooks.Plugin{Name: "sizes", Group: hooks.Rows, AppendKey: func(dst []byte, p *v1.Pod) []byte {
 		return fmt.Appendf(label("sizes", "most")(dst, p), "%d ", p.Spec.Containers[0].Resources.Requests.Cpu().MilliValue())
 	}, Predicate: func(p *v1.Pod) (filter.Predicate, bool) {
 		f.c["sizes filter"]++
@@ -138,7 +139,7 @@ func (f *field) draw() {
 			return nil, true
 		}
 		return sizesOf(kindOf(p)).(filter.Predicate), true
-	}, Scorer: func(p *v1.Pod) (Scorer, error) {
+	}, Scorer: func(p *v1.Pod) (hooks.Scorer, error) {
 		f.c["sizes score"]++
 		switch p.Labels["sizes"] {
 		case "skip":
@@ -146,7 +147,7 @@ func (f *field) draw() {
 		case "no score":
 			return nil, errors.New("fails")
 		}
-		return sizesOf(kindOf(p)).(Scorer), nil
+		return sizesOf(kindOf(p)).(hooks.Scorer), nil
 	}}
 	if f.one(4) {
 		rows.Reads = []string{"label:grade"}
@@ -156,9 +157,9 @@ func (f *field) draw() {
 			return append(append(rows.AppendRowKey(dst, p), p.Labels["noise"]...), 0)
 		}
 	}
-	states := func(name, key string, divides bool) Plugin {
+	states := func(name, key string, divides bool) hooks.Plugin {
 		x := crowd{testPlugin: f.plugin(name, nil), key: key, divides: divides, scores: f.r.IntN(3)}
-		return Plugin{Name: name, Group: States, AppendKey: label("app", name), Open: func() Counting { f.c[name+" open"]++; return x.counting() }}
+		return hooks.Plugin{Name: name, Group: hooks.States, AppendKey: label("app", name), Open: func() hooks.Counting { f.c[name+" open"]++; return x.counting() }}
 	}
 	f.plugins = nil
 	racks := func(divides bool) {
@@ -167,7 +168,7 @@ func (f *field) draw() {
 	}
 	shelf := func(form int) {
 		x := shelves{f.plugin("shelves", nil), f, form}
-		add(Plugin{Name: "shelves", Group: States, AppendKey: label("shelves"), Open: func() Counting { f.c["shelves open"]++; return x.counting() }}, true, f.one(2))
+		add(hooks.Plugin{Name: "shelves", Group: hooks.States, AppendKey: label("shelves"), Open: func() hooks.Counting { f.c["shelves open"]++; return x.counting() }}, true, f.one(2))
 	}
 	var early int // plugins that come before rows
 	switch early = f.r.IntN(12); early {
@@ -188,7 +189,7 @@ func (f *field) draw() {
 		racks(f.one(2))
 	}
 	if f.one(3) {
-		add(Plugin{Name: "guards", Group: States, AppendKey: label("app", "guards"), Open: func() Counting { f.c["guards open"]++; return guards{f.plugin("guards", nil)} }}, true, false)
+		add(hooks.Plugin{Name: "guards", Group: hooks.States, AppendKey: label("app", "guards"), Open: func() hooks.Counting { f.c["guards open"]++; return guards{f.plugin("guards", nil)} }}, true, false)
 	}
 	if early != 2 && f.one(4) {
 		shelf(f.r.IntN(3))
@@ -197,7 +198,7 @@ func (f *field) draw() {
 		add(static(makers[f.r.IntN(len(makers))]), f.one(2), true)
 	}
 	if f.one(4) {
-		add(Plugin{Name: "absent", Group: Absent, KeyName: "absent", AppendKey: label("absent"), Skips: func(p *v1.Pod) bool { f.c["absent skips"]++; return p.Labels["absent"] == "" },
+		add(hooks.Plugin{Name: "absent", Group: hooks.Absent, KeyName: "absent", AppendKey: label("absent"), Skips: func(p *v1.Pod) bool { f.c["absent skips"]++; return p.Labels["absent"] == "" },
 			Predicate: func(p *v1.Pod) (filter.Predicate, bool) { return nil, true }}, true, false)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/key"
+	"github.com/podberth/podberth/placement/internal/hooks"
 )
 
 // Limits of what is kept. Beyond a limit the engine forgets everything, which takes time and changes no answer.
@@ -29,7 +30,7 @@ func (k keys) append(dst []byte, pod *v1.Pod) []byte {
 func (e *Engine) podKey(pod *v1.Pod) bool {
 	e.buffers.key = e.pods.append(e.buffers.key[:0], pod)
 	for _, k := range e.keyers {
-		x := e.counting[k].(PodKeyer)
+		x := e.counting[k].(hooks.PodKeyer)
 		at := len(e.buffers.key)
 		own, ok := x.AppendPodKey(key.Open(e.buffers.key), pod)
 		if e.buffers.key = own; !ok {

@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/placement/internal/hooks"
 )
 
 // use brings the kind up to date for a pod; nil when the kind cannot be used.
@@ -101,7 +102,7 @@ func (s *podKind) apply(e *cluster.Event) {
 // asks for the versions alone.
 func (s *podKind) shift(versions []uint64, yield func(slot int)) {
 	for k := range s.counted {
-		if x, ok := s.counted[k].state.(Shifting); ok {
+		if x, ok := s.counted[k].state.(hooks.Shifting); ok {
 			versions[k] = x.Shifted(versions[k], yield)
 		}
 	}
@@ -120,7 +121,7 @@ func (s *podKind) newKeys() bool {
 }
 
 // read records what a state reads of nodes.
-func (e *Engine) read(s State) {
+func (e *Engine) read(s hooks.State) {
 	for _, x := range s.Reads(nil) {
 		e.reads[x] = struct{}{}
 	}

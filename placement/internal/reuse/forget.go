@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/placement/internal/hooks"
 )
 
 // forget drops everything except the memory of which pods were seen.
@@ -20,7 +22,7 @@ func (e *Engine) forget() {
 		Domains(key string) (ids []int32, domains, have int)
 	})
 	for k := range e.plugins {
-		if e.plugins[k].Group == Statics && len(e.plugins[k].Reads) > 0 {
+		if e.plugins[k].Group == hooks.Statics && len(e.plugins[k].Reads) > 0 {
 			e.survives = false
 		}
 	}
@@ -36,12 +38,12 @@ func (e *Engine) forgetStates() {
 	maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return l.shifts })
 	e.reads = map[string]struct{}{}
 	before := e.counting
-	e.counting = make([]Counting, len(e.plugins))
+	e.counting = make([]hooks.Counting, len(e.plugins))
 	for k := range e.plugins {
 		for _, read := range e.plugins[k].Reads {
 			e.reads[read] = struct{}{}
 		}
-		if e.plugins[k].Group == States {
+		if e.plugins[k].Group == hooks.States {
 			e.counting[k] = before[k]
 			if _, lasts := before[k].(interface{ Lasts() }); !lasts { // a Counting that lasts checks what it remembers by id
 				e.counting[k] = e.plugins[k].Open()

@@ -10,6 +10,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement/internal/hooks"
 )
 
 // New serves no profile with a plugin of group Never or with two filters over rows.
@@ -18,19 +19,19 @@ func TestNew(t *testing.T) {
 	require.NoError(t, err)
 	type test struct {
 		name    string
-		plugins []Plugin
+		plugins []hooks.Plugin
 		serves  bool
 	}
 	testkit.Run(t, []test{
 		{"no plugin", nil, true},
-		{"group Never", []Plugin{{Group: Never, Filter: 0, Score: -1}}, false},
-		{"two filters over rows", []Plugin{{Group: Rows, Filter: 0, Score: -1}, {Group: Rows, Filter: 1, Score: -1}}, false},
-		{"a filter and a score over rows", []Plugin{{Group: Rows, Filter: 0, Score: -1}, {Group: Rows, Filter: -1, Score: 0}}, true},
-		{"two scores over rows", []Plugin{{Group: Rows, Filter: -1, Score: 1}, {Group: Rows, Filter: -1, Score: 0}}, true},
+		{"group Never", []hooks.Plugin{{Group: hooks.Never, Filter: 0, Score: -1}}, false},
+		{"two filters over rows", []hooks.Plugin{{Group: hooks.Rows, Filter: 0, Score: -1}, {Group: hooks.Rows, Filter: 1, Score: -1}}, false},
+		{"a filter and a score over rows", []hooks.Plugin{{Group: hooks.Rows, Filter: 0, Score: -1}, {Group: hooks.Rows, Filter: -1, Score: 0}}, true},
+		{"two scores over rows", []hooks.Plugin{{Group: hooks.Rows, Filter: -1, Score: 1}, {Group: hooks.Rows, Filter: -1, Score: 0}}, true},
 	}, func(t *testing.T, c test) {
 		require.Equal(t, c.serves, New(s, c.plugins) != nil)
 	})
-	e := New(s, []Plugin{{Group: Rows, Filter: 2, Score: -1}, {Group: Statics, Filter: -1, Score: 1}})
+	e := New(s, []hooks.Plugin{{Group: hooks.Rows, Filter: 2, Score: -1}, {Group: hooks.Statics, Filter: -1, Score: 1}})
 	require.Equal(t, []int{-1, -1, 0}, e.filters)
 	require.Equal(t, []int{-1, 1}, e.scores)
 }
@@ -43,19 +44,19 @@ func TestKeysOnce(t *testing.T) {
 		return func(dst []byte, _ *v1.Pod) []byte { return append(dst, text...) }
 	}
 	skips := func(*v1.Pod) bool { return true }
-	e := New(s, []Plugin{
-		{Group: Statics, Filter: 0, Score: -1, AppendKey: letter("a"), KeyName: "a"},
-		{Group: Statics, Filter: 1, Score: -1, AppendKey: letter("A"), KeyName: "a"},
-		{Group: Statics, Filter: 2, Score: -1, AppendKey: letter("b")},
-		{Group: Statics, Filter: 3, Score: -1, AppendKey: letter("c")},
-		{Group: Rows, Filter: 4, Score: -1, AppendKey: letter("d"), KeyName: "d"},
-		{Group: Rows, Filter: -1, Score: 0, AppendKey: letter("D"), KeyName: "d"},
-		{Group: Rows, Filter: -1, Score: 1, AppendKey: letter("e"), KeyName: "d", AppendRowKey: letter("f")},
-		{Group: Rows, Filter: -1, Score: 2, AppendKey: letter("g"), KeyName: "a"},
-		{Group: Absent, Filter: 5, Score: -1, AppendKey: letter("x"), KeyName: "a", Skips: skips},
-		{Group: Absent, Filter: 6, Score: -1, AppendKey: letter("x"), KeyName: "a", Skips: skips},
-		{Group: Absent, Filter: 7, Score: -1, AppendKey: letter("x"), Skips: skips},
-		{Group: Rows, Filter: -1, Score: 3, AppendKey: letter("no"), Parts: []Part{{"a", letter("no")}, {"h", letter("h")}, {"h", letter("H")}}},
+	e := New(s, []hooks.Plugin{
+		{Group: hooks.Statics, Filter: 0, Score: -1, AppendKey: letter("a"), KeyName: "a"},
+		{Group: hooks.Statics, Filter: 1, Score: -1, AppendKey: letter("A"), KeyName: "a"},
+		{Group: hooks.Statics, Filter: 2, Score: -1, AppendKey: letter("b")},
+		{Group: hooks.Statics, Filter: 3, Score: -1, AppendKey: letter("c")},
+		{Group: hooks.Rows, Filter: 4, Score: -1, AppendKey: letter("d"), KeyName: "d"},
+		{Group: hooks.Rows, Filter: -1, Score: 0, AppendKey: letter("D"), KeyName: "d"},
+		{Group: hooks.Rows, Filter: -1, Score: 1, AppendKey: letter("e"), KeyName: "d", AppendRowKey: letter("f")},
+		{Group: hooks.Rows, Filter: -1, Score: 2, AppendKey: letter("g"), KeyName: "a"},
+		{Group: hooks.Absent, Filter: 5, Score: -1, AppendKey: letter("x"), KeyName: "a", Skips: skips},
+		{Group: hooks.Absent, Filter: 6, Score: -1, AppendKey: letter("x"), KeyName: "a", Skips: skips},
+		{Group: hooks.Absent, Filter: 7, Score: -1, AppendKey: letter("x"), Skips: skips},
+		{Group: hooks.Rows, Filter: -1, Score: 3, AppendKey: letter("no"), Parts: []hooks.Part{{Name: "a", Append: letter("no")}, {Name: "h", Append: letter("h")}, {Name: "h", Append: letter("H")}}},
 	})
 	require.Equal(t, "\x01a\x01b\x01c", string(e.staticKeys.append(nil, nil)))
 	require.Equal(t, "\x01d\x01f\x01g\x02no", string(e.rowKeys.append(nil, nil)))
@@ -201,18 +202,18 @@ func TestUnsigned(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n").Obj()}})
 	require.NoError(t, err)
 	none := func(dst []byte, _ *v1.Pod) []byte { return dst }
-	e := New(s, []Plugin{
-		{Name: "b", Group: Statics, Filter: 0, Score: -1, AppendKey: none, Predicate: func(p *v1.Pod) (filter.Predicate, bool) {
+	e := New(s, []hooks.Plugin{
+		{Name: "b", Group: hooks.Statics, Filter: 0, Score: -1, AppendKey: none, Predicate: func(p *v1.Pod) (filter.Predicate, bool) {
 			if p.Name != "b" {
 				return nil, true
 			}
 			return struct{ filter.Predicate }{}, true
 		}},
-		{Name: "a", Group: Statics, Filter: -1, Score: 0, AppendKey: func(dst []byte, p *v1.Pod) []byte { return append(dst, p.Name...) }, Scorer: func(p *v1.Pod) (Scorer, error) {
+		{Name: "a", Group: hooks.Statics, Filter: -1, Score: 0, AppendKey: func(dst []byte, p *v1.Pod) []byte { return append(dst, p.Name...) }, Scorer: func(p *v1.Pod) (hooks.Scorer, error) {
 			if p.Name != "a" {
 				return nil, nil
 			}
-			return struct{ Scorer }{}, nil
+			return struct{ hooks.Scorer }{}, nil
 		}},
 	})
 	for name, want := range map[string]bool{"c": true, "a": false, "b": false} {

@@ -13,6 +13,7 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement/internal/heap"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -33,14 +34,14 @@ func TestKey(t *testing.T) {
 		raw  int64
 		fits bool
 	}{{0, true}, {-1, false}, {maxRowScore - 1, true}, {maxRowScore, false}} {
-		for _, row := range []RowScorer{nil, rated{c.raw}} {
+		for _, row := range []hooks.RowScorer{nil, rated{c.raw}} {
 			a := rowPlugins{log: s, scorers: []rowScorer{{Scorer: rated{c.raw}, weight: 1, row: row}}}
 			key, _, ok := a.key(0, 3)
 			require.Equal(t, c.fits, ok, "%+v", c)
 			if ok {
 				require.Equal(t, c.raw<<32+math.MaxUint32-3, key, "%+v", c)
 			}
-			sh := &podKind{engine: &Engine{log: s, plugins: []Plugin{{Group: Rows, Weight: 1, Scorer: func(*v1.Pod) (Scorer, error) { return rated{c.raw}, nil }}}, scores: []int{0}}, rowsAt: -1}
+			sh := &podKind{engine: &Engine{log: s, plugins: []hooks.Plugin{{Group: hooks.Rows, Weight: 1, Scorer: func(*v1.Pod) (hooks.Scorer, error) { return rated{c.raw}, nil }}}, scores: []int{0}}, rowsAt: -1}
 			own, fails, ok := sh.rowScores(nil)
 			require.False(t, fails)
 			require.True(t, ok)
@@ -120,11 +121,11 @@ func TestTooManyClasses(t *testing.T) {
 	}
 	s, err := cluster.New(objects)
 	require.NoError(t, err)
-	e := New(s, []Plugin{
-		{Group: Statics, Filter: -1, Score: 0, Weight: 1, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst },
-			Scorer: func(*v1.Pod) (Scorer, error) { return graded{s, "grade"}, nil }},
-		{Group: Rows, Filter: -1, Score: 1, AppendKey: func(dst []byte, p *v1.Pod) []byte { return append(dst, p.Name...) },
-			Scorer: func(*v1.Pod) (Scorer, error) { return rated{0}, nil }},
+	e := New(s, []hooks.Plugin{
+		{Group: hooks.Statics, Filter: -1, Score: 0, Weight: 1, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst },
+			Scorer: func(*v1.Pod) (hooks.Scorer, error) { return graded{s, "grade"}, nil }},
+		{Group: hooks.Rows, Filter: -1, Score: 1, AppendKey: func(dst []byte, p *v1.Pod) []byte { return append(dst, p.Name...) },
+			Scorer: func(*v1.Pod) (hooks.Scorer, error) { return rated{0}, nil }},
 	})
 	grade := func(n int) {
 		node := s.Node(0).DeepCopy()

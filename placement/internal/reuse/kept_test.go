@@ -16,6 +16,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -91,7 +92,7 @@ type byApp struct {
 	c calls
 }
 
-func (x byApp) Compile(pod *v1.Pod) (Compiled, error) {
+func (x byApp) Compile(pod *v1.Pod) (hooks.Compiled, error) {
 	x.c["compile"]++
 	return appOf{x, pod.Labels["app"]}, nil
 }
@@ -103,7 +104,7 @@ type appOf struct {
 
 func (x appOf) AppendKey(dst []byte) []byte { return append(append(dst, x.app...), 0) }
 func (appOf) Matched(int32) bool            { return false }
-func (x appOf) Count() State {
+func (x appOf) Count() hooks.State {
 	x.c["count"]++
 	state := &appCounts{appOf: x, on: make([]int32, x.s.Len())}
 	for i := range x.s.Len() {
@@ -122,13 +123,13 @@ type appCounts struct {
 }
 
 func (x *appCounts) Filter() filter.Predicate               { return appFilter{nil, x} }
-func (*appCounts) Score() Scorer                            { return nil }
+func (*appCounts) Score() hooks.Scorer                      { return nil }
 func (*appCounts) Reads(dst []string) []string              { return append(dst, "label:rack") }
 func (*appCounts) Keys() int                                { return 1 }
 func (*appCounts) AppendLayoutKey(dst []byte) []byte        { return dst }
 func (*appCounts) AppendDomains(dst []int32, _ int) []int32 { return append(dst, 0) }
 func (*appCounts) Single() bool                             { return true }
-func (*appCounts) OfTerms(int32, *v1.Pod) Counter           { return nil }
+func (*appCounts) OfTerms(int32, *v1.Pod) hooks.Counter     { return nil }
 func (x *appCounts) AppendCounts(dst []int32, i int) ([]int32, bool) {
 	return append(dst, x.on[i]), x.on[i] != 0
 }
@@ -142,7 +143,7 @@ func (x *appCounts) AppendCounted(dst []int32) []int32 {
 	return dst
 }
 
-func (x *appCounts) OfSet(rep *v1.Pod) Counter {
+func (x *appCounts) OfSet(rep *v1.Pod) hooks.Counter {
 	x.c["set"]++
 	if rep.Labels["app"] != x.app {
 		return nil
@@ -167,7 +168,7 @@ func (appFilter) AppendReasons(dst []string, _ resources.Verdict, _ int) []strin
 }
 
 // plugins returns plugins that count their calls.
-func (c calls) plugins(s *cluster.Snapshot) []Plugin {
+func (c calls) plugins(s *cluster.Snapshot) []hooks.Plugin {
 	pool := func(dst []byte, p *v1.Pod) []byte {
 		return append(append(dst, p.Spec.NodeSelector["pool"]...), byte(len(p.Spec.Volumes)))
 	}
@@ -178,18 +179,18 @@ func (c calls) plugins(s *cluster.Snapshot) []Plugin {
 	of := func(p *v1.Pod) byCPU {
 		return byCPU{s: s, want: p.Spec.Containers[0].Resources.Requests.Cpu().MilliValue(), c: c}
 	}
-	return []Plugin{
-		{Name: "Pool", Group: Statics, Filter: 0, Score: -1, AppendKey: pool, KeyName: "pool", Storage: func(p *v1.Pod) bool { return len(p.Spec.Volumes) > 0 },
+	return []hooks.Plugin{
+		{Name: "Pool", Group: hooks.Statics, Filter: 0, Score: -1, AppendKey: pool, KeyName: "pool", Storage: func(p *v1.Pod) bool { return len(p.Spec.Volumes) > 0 },
 			Predicate: func(p *v1.Pod) (filter.Predicate, bool) {
 				c["pool filter"]++
 				return byPool{s: s, pool: p.Spec.NodeSelector["pool"], c: c}, true
 			}},
-		{Name: "CPU", Group: Rows, Filter: 1, Score: 0, Weight: 1, AppendKey: cpu,
+		{Name: "CPU", Group: hooks.Rows, Filter: 1, Score: 0, Weight: 1, AppendKey: cpu,
 			Predicate: func(p *v1.Pod) (filter.Predicate, bool) { c["cpu filter"]++; return of(p), true },
-			Scorer:    func(p *v1.Pod) (Scorer, error) { c["cpu score"]++; return of(p), nil }},
-		{Name: "App", Group: States, Filter: 2, Score: -1, AppendKey: app, Open: func() Counting { c["open"]++; return byApp{s, c} }},
-		{Name: "Claims", Group: Absent, Filter: 3, Score: -1, KeyName: "claims", Skips: func(p *v1.Pod) bool { c["skips"]++; return p.Spec.ResourceClaims == nil }},
-		{Name: "Claims again", Group: Absent, Filter: 4, Score: -1, KeyName: "claims", Skips: func(p *v1.Pod) bool { c["skips again"]++; return true }},
+			Scorer:    func(p *v1.Pod) (hooks.Scorer, error) { c["cpu score"]++; return of(p), nil }},
+		{Name: "App", Group: hooks.States, Filter: 2, Score: -1, AppendKey: app, Open: func() hooks.Counting { c["open"]++; return byApp{s, c} }},
+		{Name: "Claims", Group: hooks.Absent, Filter: 3, Score: -1, KeyName: "claims", Skips: func(p *v1.Pod) bool { c["skips"]++; return p.Spec.ResourceClaims == nil }},
+		{Name: "Claims again", Group: hooks.Absent, Filter: 4, Score: -1, KeyName: "claims", Skips: func(p *v1.Pod) bool { c["skips again"]++; return true }},
 	}
 }
 

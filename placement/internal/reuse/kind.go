@@ -5,6 +5,7 @@ import (
 
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/key"
+	"github.com/podberth/podberth/placement/internal/hooks"
 )
 
 // podKind is the kept work for one kind of pod: statics, states that follow the cluster, and a layout of the nodes.
@@ -25,7 +26,7 @@ type podKind struct {
 	layout  *layout
 
 	predicates filter.Predicates // in profile order
-	scorers    []Ranking         // in profile order, without those over rows
+	scorers    []hooks.Ranking   // in profile order, without those over rows
 	rowsAt     int               // position of the predicate that reads rows; -1: none
 	plugin     []int             // place in the profile of each predicate
 	front      int               // predicates in front of the first that is not static
@@ -45,8 +46,8 @@ type podKind struct {
 // counted is the state of one plugin of group States.
 type counted struct {
 	plugin   int
-	compiled Compiled
-	state    State
+	compiled hooks.Compiled
+	state    hooks.State
 	keys     int // topology keys when the layout was made
 }
 
@@ -124,8 +125,8 @@ func (s *podKind) build(c compiled) {
 		x.state = x.compiled.Count()
 		x.keys = x.state.Keys()
 		e.read(x.state)
-		_, shifts := x.state.(Shifting)
-		_, perPod := x.state.(PerPod)
+		_, shifts := x.state.(hooks.Shifting)
+		_, perPod := x.state.(hooks.PerPod)
 		s.shifts, s.perPod = s.shifts || shifts, s.perPod || perPod
 	}
 	e.stateChanges++
@@ -153,13 +154,13 @@ func (s *podKind) assemble() {
 	for at, k := range e.filters {
 		f := s.static.filters[at]
 		switch e.plugins[k].Group {
-		case Rows:
+		case hooks.Rows:
 			if s.rowsAt = len(s.plugin); s.rows != nil {
 				f = s.rows.filter
 			} else {
 				f = struct{ filter.Predicate }{} // until a scan sets the predicate of its pod
 			}
-		case States:
+		case hooks.States:
 			if x := s.stateOf(k); x != nil {
 				f = x.Filter()
 			}
@@ -171,13 +172,13 @@ func (s *podKind) assemble() {
 	for at, k := range e.scores {
 		p := &e.plugins[k]
 		x := s.static.scorers[at]
-		if p.Group == States {
+		if p.Group == hooks.States {
 			if state := s.stateOf(k); state != nil {
 				x = state.Score()
 			}
 		}
 		if x != nil {
-			s.scorers, s.order = append(s.scorers, NewRanking(x, p.Name, p.Weight)), append(s.order, at)
+			s.scorers, s.order = append(s.scorers, hooks.NewRanking(x, p.Name, p.Weight)), append(s.order, at)
 		}
 	}
 	s.front = len(s.plugin)
@@ -190,7 +191,7 @@ func (s *podKind) assemble() {
 }
 
 // stateOf returns the state of a plugin; nil when it has none.
-func (s *podKind) stateOf(plugin int) State {
+func (s *podKind) stateOf(plugin int) hooks.State {
 	for k := range s.counted {
 		if s.counted[k].plugin == plugin {
 			return s.counted[k].state
@@ -204,7 +205,7 @@ func (s *podKind) stateOf(plugin int) State {
 func (s *podKind) inOrder() bool {
 	for k := s.front; k < s.rowsAt; k++ {
 		plugin := s.engine.filters[s.plugin[k]]
-		if _, ok := s.engine.counting[plugin].(Dividing); !ok && s.engine.plugins[plugin].Group != Statics {
+		if _, ok := s.engine.counting[plugin].(hooks.Dividing); !ok && s.engine.plugins[plugin].Group != hooks.Statics {
 			return false
 		}
 	}

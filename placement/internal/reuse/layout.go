@@ -5,6 +5,7 @@ import (
 
 	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/placement/internal/heap"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -34,15 +35,11 @@ type layout struct {
 	whole, part spans // of all nodes, and of the nodes that were asked about alone
 }
 
-// Everywhere is a Compiled whose domains do not depend on the tolerations and the node selection of the pod: AppendDomains is the same for
-// all pods with the same AppendLayoutKey.
-type Everywhere interface{ Everywhere() }
-
 // divideNodes gives the kind its layout, which it makes when there is none, and its exceptions. Pods that tolerate and select other nodes share
 // a layout when the plugins read the same of the nodes.
 func (e *Engine) divideNodes(s *podKind) {
 	own := s.static.classes.name == "" || slices.ContainsFunc(s.counted, func(c counted) bool {
-		_, everywhere := c.compiled.(Everywhere)
+		_, everywhere := c.compiled.(hooks.Everywhere)
 		return !everywhere
 	})
 	const (

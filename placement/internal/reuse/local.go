@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/key"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -20,13 +21,13 @@ type Locals struct{ kinds []local }
 type local struct {
 	key         string
 	from        *layout
-	regroupings int      // of the layout, when the kind was added
-	group       []int32  // by slot: nodes about which the plugins of the groups Statics and States say the same
-	fixed       []Scorer // of group Rows, which read the object of a node alone
-	open        []bool   // by group: the plugins of the groups Statics and States allow it; nil: a plugin may fail on a node
-	row         RowFilter
-	many        RowsFilter // the same; nil when it answers about one row alone
-	mono        bool       // the same is Monotone
+	regroupings int            // of the layout, when the kind was added
+	group       []int32        // by slot: nodes about which the plugins of the groups Statics and States say the same
+	fixed       []hooks.Scorer // of group Rows, which read the object of a node alone
+	open        []bool         // by group: the plugins of the groups Statics and States allow it; nil: a plugin may fail on a node
+	row         hooks.RowFilter
+	many        hooks.RowsFilter // the same; nil when it answers about one row alone
+	mono        bool             // the same is Monotone
 }
 
 // Kinds returns how many kinds of pods there are.
@@ -55,7 +56,7 @@ func (l *Locals) Add(e *Engine, order []int, pod *v1.Pod) (kind int, ok bool) {
 	}
 	a, ok := e.rowPluginsOf(pod)
 	alone := func(x any) bool {
-		r, is := x.(RowsAlone)
+		r, is := x.(hooks.RowsAlone)
 		return is && r.RowsAlone()
 	}
 	if !ok || a.filter != nil && !alone(a.filter) {
@@ -65,7 +66,7 @@ func (l *Locals) Add(e *Engine, order []int, pod *v1.Pod) (kind int, ok bool) {
 		if alone(s.Scorer) {
 			continue
 		}
-		if n, is := s.Scorer.(NodeAlone); !is || !n.NodeAlone() {
+		if n, is := s.Scorer.(hooks.NodeAlone); !is || !n.NodeAlone() {
 			return 0, false
 		}
 		x.fixed = append(x.fixed, s.Scorer)
@@ -73,8 +74,8 @@ func (l *Locals) Add(e *Engine, order []int, pod *v1.Pod) (kind int, ok bool) {
 	x.from, x.regroupings, x.group = s.layout, s.layout.regroupings, s.layout.of
 	if a.row != nil && a.coder == nil && s.inRange(a.scorers) {
 		x.row, x.open = a.row, s.openGroups()
-		x.many, _ = a.filter.(RowsFilter)
-		_, x.mono = a.filter.(Monotone)
+		x.many, _ = a.filter.(hooks.RowsFilter)
+		_, x.mono = a.filter.(hooks.Monotone)
 	}
 	l.kinds = append(l.kinds, x)
 	return len(l.kinds) - 1, true
@@ -206,12 +207,12 @@ func (s *podKind) openGroups() []bool {
 // inRange reports whether no score can be out of range. Those of group States are in range.
 func (s *podKind) inRange(rows []rowScorer) bool {
 	for k := range rows {
-		if _, ok := rows[k].Scorer.(InRange); !ok {
+		if _, ok := rows[k].Scorer.(hooks.InRange); !ok {
 			return false
 		}
 	}
 	for _, x := range s.static.scorers {
-		if _, ok := x.(InRange); x != nil && !ok {
+		if _, ok := x.(hooks.InRange); x != nil && !ok {
 			return false
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement/internal/heap"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -36,7 +37,7 @@ func TestRejectedByNobody(t *testing.T) {
 
 // keyed is a state that counts by some topology keys.
 type keyed struct {
-	State
+	hooks.State
 	keys []string
 }
 
@@ -102,7 +103,7 @@ func (nobody) Schema() *resources.Schema { return &resources.Schema{} }
 func (nobody) Version() uint64           { return 0 }
 
 // many is a state that counts by a topology key which nodes share.
-type many struct{ State }
+type many struct{ hooks.State }
 
 func (many) Single() bool { return false }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement/internal/hooks"
 )
 
 // plain decides node by node. fails: the caller has to ask node by node, because a plugin fails, because a score is out of range, or to
@@ -12,12 +13,12 @@ func (f *field) plain(q *Question) (out Answer, found []int, fails bool) {
 	out.Slot = -1
 	var predicates filter.Predicates
 	type ranking struct {
-		Ranking
+		hooks.Ranking
 		rows bool
 	}
 	var scorers []ranking
-	places := func(at func(p *Plugin) int) []*Plugin {
-		var list []*Plugin
+	places := func(at func(p *hooks.Plugin) int) []*hooks.Plugin {
+		var list []*hooks.Plugin
 		for k := range f.plugins {
 			if p := &f.plugins[k]; at(p) >= 0 {
 				list = append(list, p)
@@ -25,18 +26,18 @@ func (f *field) plain(q *Question) (out Answer, found []int, fails bool) {
 		}
 		return list
 	}
-	stateOf := func(p *Plugin) (State, bool) {
+	stateOf := func(p *hooks.Plugin) (hooks.State, bool) {
 		x, err := p.Open().Compile(q.Pod)
 		if err != nil || x == nil {
 			return nil, err == nil
 		}
 		return x.Count(), true
 	}
-	for _, p := range places(func(p *Plugin) int { return p.Filter }) {
+	for _, p := range places(func(p *hooks.Plugin) int { return p.Filter }) {
 		var x filter.Predicate
 		ok := true
-		if p.Group == States {
-			var s State
+		if p.Group == hooks.States {
+			var s hooks.State
 			if s, ok = stateOf(p); s != nil {
 				x = s.Filter()
 			}
@@ -50,10 +51,10 @@ func (f *field) plain(q *Question) (out Answer, found []int, fails bool) {
 			predicates = append(predicates, x)
 		}
 	}
-	for _, p := range places(func(p *Plugin) int { return p.Score }) {
-		var x Scorer
+	for _, p := range places(func(p *hooks.Plugin) int { return p.Score }) {
+		var x hooks.Scorer
 		var err error
-		if p.Group == States {
+		if p.Group == hooks.States {
 			if s, _ := stateOf(p); s != nil {
 				x = s.Score()
 			}
@@ -64,7 +65,7 @@ func (f *field) plain(q *Question) (out Answer, found []int, fails bool) {
 			return out, found, true
 		}
 		if x != nil {
-			scorers = append(scorers, ranking{NewRanking(x, p.Name, p.Weight), p.Group == Rows})
+			scorers = append(scorers, ranking{hooks.NewRanking(x, p.Name, p.Weight), p.Group == hooks.Rows})
 		}
 	}
 	order := f.order()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -187,7 +188,7 @@ type crowd struct {
 	scores  int    // 0: not at all, 1: few pods of the app are better, 2: as many feasible nodes as have that many pods
 }
 
-func (x crowd) Compile(pod *v1.Pod) (Compiled, error) {
+func (x crowd) Compile(pod *v1.Pod) (hooks.Compiled, error) {
 	x.c[x.name+" compile"]++
 	x.pod = pod
 	switch pod.Labels[x.name] {
@@ -211,7 +212,7 @@ func (x crowd) domain(i int) string {
 	return x.label(i, x.key)
 }
 
-func (x crowd) Count() State {
+func (x crowd) Count() hooks.State {
 	x.c[x.name+" count"]++
 	state := &crowdState{crowd: x, in: map[string]int32{}}
 	for i := range x.s.Len() {
@@ -238,7 +239,7 @@ type dividingCrowd struct{ crowd }
 func (dividingCrowd) Divides() {}
 
 // counting returns the Counting, with its mark.
-func (x crowd) counting() Counting {
+func (x crowd) counting() hooks.Counting {
 	if x.divides {
 		return dividingCrowd{x}
 	}
@@ -246,7 +247,7 @@ func (x crowd) counting() Counting {
 }
 
 func (x *crowdState) Filter() filter.Predicate { return x }
-func (x *crowdState) Score() Scorer {
+func (x *crowdState) Score() hooks.Scorer {
 	switch x.scores {
 	case 1:
 		return x
@@ -272,12 +273,12 @@ func (x weighed) Weigh(slots, counts []int32) {
 
 func (x weighed) Raw(i int) int64 { return x.of[x.in[x.domain(i)]] }
 
-func (weighed) Normalize(raw, lo, hi int64) int64       { return 100*raw/hi - lo }
-func (x *crowdState) Reads(dst []string) []string       { return append(dst, "label:"+x.key) }
-func (*crowdState) Keys() int                           { return 1 }
-func (x *crowdState) AppendLayoutKey(dst []byte) []byte { return append(append(dst, x.key...), 0) }
-func (x *crowdState) Single() bool                      { return x.key == "" }
-func (*crowdState) OfTerms(int32, *v1.Pod) Counter      { return nil }
+func (weighed) Normalize(raw, lo, hi int64) int64        { return 100*raw/hi - lo }
+func (x *crowdState) Reads(dst []string) []string        { return append(dst, "label:"+x.key) }
+func (*crowdState) Keys() int                            { return 1 }
+func (x *crowdState) AppendLayoutKey(dst []byte) []byte  { return append(append(dst, x.key...), 0) }
+func (x *crowdState) Single() bool                       { return x.key == "" }
+func (*crowdState) OfTerms(int32, *v1.Pod) hooks.Counter { return nil }
 func (x *crowdState) AppendDomains(dst []int32, i int) []int32 {
 	x.c[x.name+" domains"]++
 	if x.key == "" {
@@ -303,7 +304,7 @@ func (x *crowdState) AppendCounted(dst []int32) []int32 {
 	return dst
 }
 
-func (x *crowdState) OfSet(rep *v1.Pod) Counter {
+func (x *crowdState) OfSet(rep *v1.Pod) hooks.Counter {
 	x.c[x.name+" set"]++
 	if rep.Labels["app"] != x.pod.Labels["app"] {
 		return nil
@@ -322,7 +323,7 @@ func (x *crowdState) Raw(i int) int64 {
 }
 
 // scoresOf returns how the states of a Counting of crowds score; 0: they do not.
-func scoresOf(c Counting) int {
+func scoresOf(c hooks.Counting) int {
 	if x, ok := c.(dividingCrowd); ok {
 		c = x.crowd
 	}

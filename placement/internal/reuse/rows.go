@@ -5,6 +5,7 @@ import (
 
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement/internal/heap"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -25,35 +26,35 @@ type rows struct {
 type rowPlugins struct {
 	log     Log
 	filter  filter.Predicate // nil: the profile has none
-	row     RowFilter        // the same; nil when it wants no rows
+	row     hooks.RowFilter  // the same; nil when it wants no rows
 	coder   filter.Coder     // the same; nil when it cannot fail
 	scorers []rowScorer
 	reads   bool // an answer reads other nodes
 }
 
 type rowScorer struct {
-	Scorer
+	hooks.Scorer
 	weight int64
-	row    RowScorer
-	rows   RowsScorer
+	row    hooks.RowScorer
+	rows   hooks.RowsScorer
 }
 
 // rowPluginsOf prepares the plugins of group Rows for a pod. It reports false when a plugin fails.
 func (e *Engine) rowPluginsOf(pod *v1.Pod) (a rowPlugins, ok bool) {
 	a.log = e.log
 	for _, k := range e.filters {
-		if p := &e.plugins[k]; p.Group == Rows {
+		if p := &e.plugins[k]; p.Group == hooks.Rows {
 			if a.filter, ok = p.Predicate(pod); !ok || a.filter == nil {
 				return a, false
 			}
-			a.row, _ = a.filter.(RowFilter)
+			a.row, _ = a.filter.(hooks.RowFilter)
 			a.coder, _ = a.filter.(filter.Coder)
 			a.reads = a.reads || len(p.Reads) > 0
 		}
 	}
 	for _, k := range e.scores {
 		p := &e.plugins[k]
-		if p.Group != Rows {
+		if p.Group != hooks.Rows {
 			continue
 		}
 		s, err := p.Scorer(pod)
@@ -63,12 +64,12 @@ func (e *Engine) rowPluginsOf(pod *v1.Pod) (a rowPlugins, ok bool) {
 		if s == nil {
 			continue
 		}
-		if z, is := s.(Zeroer); is && z.Zero() {
+		if z, is := s.(hooks.Zeroer); is && z.Zero() {
 			continue
 		}
 		x := rowScorer{Scorer: s, weight: p.Weight}
-		x.row, _ = s.(RowScorer)
-		x.rows, _ = s.(RowsScorer)
+		x.row, _ = s.(hooks.RowScorer)
+		x.rows, _ = s.(hooks.RowsScorer)
 		a.scorers = append(a.scorers, x)
 		a.reads = a.reads || len(p.Reads) > 0
 	}

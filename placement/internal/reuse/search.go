@@ -3,6 +3,7 @@ package reuse
 import (
 	"github.com/podberth/podberth/placement/internal/boxes"
 	"github.com/podberth/podberth/placement/internal/heap"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
 )
@@ -10,15 +11,15 @@ import (
 // boxJudge answers about boxes for one pod. It is a boxes.Judge.
 type boxJudge struct {
 	*rowPlugins
-	filter RowsFilter
+	filter hooks.RowsFilter
 	except *exceptions
 	group  *group
 	failed bool // a score is out of range, or the predicate failed
 }
 
 // searchable reports whether the plugins of group Rows answer about boxes.
-func (a *rowPlugins) searchable() (RowsFilter, bool) {
-	f, ok := a.filter.(RowsFilter)
+func (a *rowPlugins) searchable() (hooks.RowsFilter, bool) {
+	f, ok := a.filter.(hooks.RowsFilter)
 	if !ok || a.reads {
 		return nil, false
 	}
@@ -51,7 +52,7 @@ func (s *podKind) treeOf() *tree {
 
 // search writes into each group how many nodes have room and which node is best. It reports false when a score is out of range
 // or the predicate fails.
-func (s *podKind) search(a *rowPlugins, filter RowsFilter, t *tree) bool {
+func (s *podKind) search(a *rowPlugins, filter hooks.RowsFilter, t *tree) bool {
 	l, found := s.layout, &s.engine.buffers.found
 	j := &boxJudge{rowPlugins: a, filter: filter, except: &s.exceptions}
 	for g := range l.list {

@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -17,7 +18,7 @@ import (
 // the first term with some topology key.
 type guards struct{ testPlugin }
 
-func (x guards) Compile(pod *v1.Pod) (Compiled, error) {
+func (x guards) Compile(pod *v1.Pod) (hooks.Compiled, error) {
 	x.c["guards compile"]++
 	if x.pod = pod; pod.Labels["guards"] == "skip" {
 		return nil, nil
@@ -65,7 +66,7 @@ func (x *guarded) AppendKey(dst []byte) []byte {
 
 func (x *guarded) Matched(id int32) bool { return slices.Contains(x.matched, id) }
 
-func (x *guarded) Count() State {
+func (x *guarded) Count() hooks.State {
 	x.c["guards count"]++
 	state := &guardState{guards: x.guards, in: map[string]map[string]int32{}}
 	for i := range x.s.Len() {
@@ -94,7 +95,7 @@ func (x *guardState) add(i int, keys []string, n int32) {
 }
 
 func (x *guardState) Filter() filter.Predicate { return x }
-func (*guardState) Score() Scorer              { return nil }
+func (*guardState) Score() hooks.Scorer        { return nil }
 func (x *guardState) Reads(dst []string) []string {
 	for _, key := range x.list {
 		dst = append(dst, "label:"+key)
@@ -105,8 +106,8 @@ func (x *guardState) Keys() int { return len(x.list) }
 func (x *guardState) AppendLayoutKey(dst []byte) []byte {
 	return append(append(dst, strings.Join(x.list, " ")...), 0)
 }
-func (x *guardState) Single() bool            { return x.in[v1.LabelHostname] != nil }
-func (*guardState) OfSet(rep *v1.Pod) Counter { return nil }
+func (x *guardState) Single() bool                  { return x.in[v1.LabelHostname] != nil }
+func (*guardState) OfSet(rep *v1.Pod) hooks.Counter { return nil }
 
 func (x *guardState) AppendDomains(dst []int32, i int) []int32 {
 	for _, key := range x.list {
@@ -136,7 +137,7 @@ func (x *guardState) AppendCounted(dst []int32) []int32 {
 	return dst
 }
 
-func (x *guardState) OfTerms(_ int32, rep *v1.Pod) Counter {
+func (x *guardState) OfTerms(_ int32, rep *v1.Pod) hooks.Counter {
 	x.c["guards terms"]++
 	keys := x.keys(rep)
 	if keys == nil {
@@ -172,7 +173,7 @@ func (x shelves) AppendPodKey(dst []byte, pod *v1.Pod) ([]byte, bool) {
 
 func (x shelves) Epoch() uint64 { return x.f.tide }
 
-func (x shelves) Compile(pod *v1.Pod) (Compiled, error) {
+func (x shelves) Compile(pod *v1.Pod) (hooks.Compiled, error) {
 	x.c["shelves compile"]++
 	switch says := x.f.books[pod.Labels["shelves"]]; says {
 	case "":
@@ -199,7 +200,7 @@ type (
 	divideShelves struct{ shelves }
 )
 
-func (x shelves) Count() State {
+func (x shelves) Count() hooks.State {
 	x.c["shelves count"]++
 	state := &shelfState{x}
 	if x.form == 2 {
@@ -211,7 +212,7 @@ func (x shelves) Count() State {
 func (divideShelves) Divides() {}
 
 // counting returns the Counting of the form.
-func (x shelves) counting() Counting {
+func (x shelves) counting() hooks.Counting {
 	if x.form == 1 {
 		return divideShelves{x}
 	}
@@ -235,7 +236,7 @@ type ownShelf struct{ *shelfState }
 func (x ownShelf) Reasons(resources.Verdict) []string { return []string{"shelves of " + x.pod.Name} }
 
 func (x *shelfState) Filter() filter.Predicate { return x }
-func (x *shelfState) Score() Scorer            { return x }
+func (x *shelfState) Score() hooks.Scorer      { return x }
 func (x *shelfState) Raw(i int) int64 {
 	x.c["shelves raw"]++
 	return int64(10 * x.number(i))
@@ -244,8 +245,8 @@ func (*shelfState) Reads(dst []string) []string                     { return app
 func (*shelfState) Keys() int                                       { return 1 }
 func (*shelfState) AppendLayoutKey(dst []byte) []byte               { return append(dst, "shelves "...) }
 func (*shelfState) Single() bool                                    { return false }
-func (*shelfState) OfSet(*v1.Pod) Counter                           { return nil }
-func (*shelfState) OfTerms(int32, *v1.Pod) Counter                  { return nil }
+func (*shelfState) OfSet(*v1.Pod) hooks.Counter                     { return nil }
+func (*shelfState) OfTerms(int32, *v1.Pod) hooks.Counter            { return nil }
 func (*shelfState) AppendCounts(dst []int32, _ int) ([]int32, bool) { return dst, false }
 func (*shelfState) AppendCounted(dst []int32) []int32               { return dst }
 func (x *shelfState) AppendDomains(dst []int32, i int) []int32 {

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement/internal/hooks"
 )
 
 // statics is what changes only with the object of a node, for pods that tolerate and select the same: verdicts and raw scores by class of
@@ -16,7 +17,7 @@ type statics struct {
 	pod     *v1.Pod // one of those pods
 	cursor  cursor
 	filters []filter.Predicate // by filter of the profile; nil: skipped, or not static
-	scorers []Scorer           // by score of the profile; nil likewise
+	scorers []hooks.Scorer     // by score of the profile; nil likewise
 	front   int                // filters of the profile in front of the first that is not static
 	plugins []nodePlugin       // the predicates and scorers in these lists
 
@@ -28,15 +29,15 @@ type statics struct {
 // nodePlugin is a predicate or a scorer of group Statics.
 type nodePlugin struct {
 	filter filter.Predicate // nil: a scorer
-	scorer Scorer
-	signed Signed // nil: reader
-	reader reader
+	scorer hooks.Scorer
+	signed hooks.Signed // nil: reader
+	reader hooks.Reader
 }
 
 // describe finds how the answers of x depend on a node. It reports false when x does not say so.
 func (a *nodePlugin) describe(x any) bool {
-	a.reader, _ = x.(reader)
-	a.signed, _ = x.(Signed)
+	a.reader, _ = x.(hooks.Reader)
+	a.signed, _ = x.(hooks.Signed)
 	return a.reader != nil || a.signed != nil
 }
 
@@ -73,9 +74,9 @@ func (e *Engine) staticsOf(pod *v1.Pod) *statics {
 // prepare prepares the plugins. It reports false when a plugin rejects the pod before any node, names the only nodes, fails, or
 // has no signature.
 func (t *statics) prepare(e *Engine) bool {
-	t.filters, t.scorers, t.plugins = make([]filter.Predicate, len(e.filters)), make([]Scorer, len(e.scores)), t.plugins[:0]
+	t.filters, t.scorers, t.plugins = make([]filter.Predicate, len(e.filters)), make([]hooks.Scorer, len(e.scores)), t.plugins[:0]
 	t.front = len(e.filters)
-	add := func(p *Plugin, x any, a nodePlugin) bool {
+	add := func(p *hooks.Plugin, x any, a nodePlugin) bool {
 		if !a.describe(x) {
 			e.unsigned[p.Name] = struct{}{}
 			return false
@@ -85,7 +86,7 @@ func (t *statics) prepare(e *Engine) bool {
 	}
 	for at, k := range e.filters {
 		p := &e.plugins[k]
-		if p.Group != Statics {
+		if p.Group != hooks.Statics {
 			t.front = min(t.front, at)
 			continue
 		}
@@ -97,7 +98,7 @@ func (t *statics) prepare(e *Engine) bool {
 	}
 	for at, k := range e.scores {
 		p := &e.plugins[k]
-		if p.Group != Statics {
+		if p.Group != hooks.Statics {
 			continue
 		}
 		s, err := p.Scorer(t.pod)
