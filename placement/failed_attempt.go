@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/follow"
 	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/preemption"
 )
@@ -57,7 +58,7 @@ type refusal struct {
 
 // version returns a number that grows with every change of the cluster or its devices; 0 for a cluster without a change log.
 func (p *Plan) version() uint64 {
-	if log, ok := p.cluster.(changeLog); ok {
+	if log, ok := p.cluster.(follow.Log); ok {
 		return log.Version() + p.profile.Devices.Version()
 	}
 	return 0

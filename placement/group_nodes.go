@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/follow"
+	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -11,8 +13,8 @@ import (
 // placements of the whole cluster by topology key.
 type groupNodes struct {
 	cluster    Cluster
-	log        changeLog
-	version    uint64
+	log        follow.Log
+	cursor     follow.Cursor
 	row        []int32          // by slot; equal numbers are equal rows
 	numbers    map[string]int32 // of rows
 	times      uint64           // how often the numbers began again
@@ -33,15 +35,11 @@ const maxRowNumbers = 1 << 18
 
 // follow brings the rows to the version of the cluster.
 func (k *groupNodes) follow() {
-	now := k.log.Version()
-	if now == k.version && k.row != nil {
-		return
-	}
-	again := len(k.row) != k.cluster.Len() || len(k.numbers) > maxRowNumbers
-	known := again || k.log.Since(k.version, func(events []cluster.Event) {
-		for i := range events {
-			switch e := &events[i]; {
-			case e.Node == -1:
+	again := k.row == nil || len(k.row) != k.cluster.Len() || len(k.numbers) > maxRowNumbers
+	if !again {
+		reached := k.cursor.Read(k.log, func(e *cluster.Event) {
+			switch {
+			case e.Node == view.Everything:
 				again = true
 			case e.Node >= 0:
 				k.judge(int(e.Node))
@@ -49,11 +47,12 @@ func (k *groupNodes) follow() {
 					clear(k.topologies)
 				}
 			}
+		})
+		if reached && !again {
+			return
 		}
-	})
-	if k.version = now; known && !again {
-		return
 	}
+	k.cursor = follow.At(k.log)
 	if again {
 		k.row, k.numbers, k.times = make([]int32, k.cluster.Len()), map[string]int32{}, k.times+1
 	}

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/follow"
 	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/volumes"
@@ -114,5 +115,5 @@ func (k *keptLimits) AppendDomains(dst []int32, slot int) []int32 {
 
 // Shifted yields the slots whose pods changed.
 func (k *keptLimits) Shifted(version uint64, yield func(slot int)) uint64 {
-	return changedSlots(k.cluster.(changeLog), k.cluster.Len(), version, yield)
+	return changedSlots(k.cluster.(follow.Log), k.cluster.Len(), version, yield)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/follow"
 	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/volumes"
 )
@@ -45,30 +46,22 @@ type inRange struct{}
 
 func (inRange) InRange() {}
 
-// changeLog is a cluster that says what changed since a version; see cluster.Snapshot.
-type changeLog interface {
-	Version() uint64
-	Since(version uint64, yield func([]cluster.Event)) bool
-}
-
 // changedSlots yields the slots that changed since a version, and returns the version now. It yields all slots when the log does not
 // reach back that far. A nil yield asks for the version alone.
-func changedSlots(log changeLog, slots int, version uint64, yield func(slot int)) uint64 {
-	now := log.Version()
-	if yield == nil || version == now {
-		return now
+func changedSlots(log follow.Log, slots int, version uint64, yield func(slot int)) uint64 {
+	c := follow.Cursor{Version: version}
+	if yield == nil {
+		return log.Version()
 	}
-	known := log.Since(version, func(events []cluster.Event) {
-		for e := range events {
-			if i := int(events[e].Node); i >= 0 {
-				yield(i)
-			}
+	reached := c.Read(log, func(e *cluster.Event) {
+		if e.Node >= 0 {
+			yield(int(e.Node))
 		}
 	})
-	if !known {
+	if !reached {
 		for i := range slots {
 			yield(i)
 		}
 	}
-	return now
+	return c.Version
 }

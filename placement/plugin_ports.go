@@ -7,6 +7,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/follow"
 	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release/plugins"
@@ -51,7 +52,7 @@ func (portsCounting) Divides() {}
 // Compile returns nil for a pod without host ports.
 func (x portsCounting) Compile(pod *v1.Pod) (hooks.Compiled, error) {
 	e := filter.CompilePorts(pod)
-	log, ok := x.cluster.(changeLog)
+	log, ok := x.cluster.(follow.Log)
 	if e.Skip() || !ok {
 		return nil, nil
 	}
@@ -67,7 +68,7 @@ type keptPorts struct {
 	ports
 	key     []byte
 	cluster Cluster
-	log     changeLog
+	log     follow.Log
 }
 
 var (

@@ -9,6 +9,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/internal/follow"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/podgroup"
@@ -20,8 +21,8 @@ type preempter struct {
 	plan    *Plan
 	planner preemption.Planner
 	index   *preemption.Index
-	log     changeLog // nil: a cluster without one
-	at      uint64
+	log     follow.Log // nil: a cluster without one
+	cursor  follow.Cursor
 
 	budgets    *disruption.Budgets // those of the cluster; nil: not read since one changed
 	rejections []preemption.Rejection
@@ -32,8 +33,8 @@ type preempter struct {
 
 func newPreempter(p *Plan) *preempter {
 	x := &preempter{plan: p, index: preemption.NewIndex(p.cluster), running: newRunning(p.cluster)}
-	if x.log, _ = p.cluster.(changeLog); x.log != nil {
-		x.at = x.log.Version()
+	if x.log, _ = p.cluster.(follow.Log); x.log != nil {
+		x.cursor = follow.At(x.log)
 	}
 	return x
 }
@@ -149,27 +150,21 @@ func (x *preempter) follow() {
 		x.index.Forget()
 		return
 	}
-	version := x.log.Version()
-	if version == x.at {
-		return
-	}
-	reached := x.log.Since(x.at, func(events []cluster.Event) {
-		for k := range events {
-			switch e := &events[k]; {
-			case e.Node == view.Storage: // nothing is kept for preemptors with volumes
-			case e.Node == view.Unread: // no filter and no score reads it, as it is with a budget
-				x.budgets = nil
-			case e.Node < 0:
-				x.index.Forget()
-				x.running.forget()
-			default:
-				if e.Set < 0 {
-					x.index.TouchNodes()
-				}
-				x.index.Touch(int(e.Node))
-				x.running.touch(int(e.Node))
-				x.lowest.touch(int(e.Node))
+	reached := x.cursor.Read(x.log, func(e *cluster.Event) {
+		switch {
+		case e.Node == view.Storage: // nothing is kept for preemptors with volumes
+		case e.Node == view.Unread: // no filter and no score reads it, as it is with a budget
+			x.budgets = nil
+		case e.Node < 0:
+			x.index.Forget()
+			x.running.forget()
+		default:
+			if e.Set < 0 {
+				x.index.TouchNodes()
 			}
+			x.index.Touch(int(e.Node))
+			x.running.touch(int(e.Node))
+			x.lowest.touch(int(e.Node))
 		}
 	})
 	if !reached {
@@ -177,7 +172,6 @@ func (x *preempter) follow() {
 		x.running.forget()
 		x.lowest, x.budgets = lowest{}, nil
 	}
-	x.at = version
 }
 
 // leaving returns the slots, of those in scan order, with a pod of a group or of a priority below another. The cluster has a log.

@@ -70,7 +70,7 @@ func TestPreemptorFollows(t *testing.T) {
 		{"more filters", "another list", func() {}, 3, two, twoAsked, 2 * all, true, true},
 		{"order", "a rejection has the place of its filter", func() {}, 3, other, otherAsked, 2 * all, true, true},
 		{"same filters", "nothing has changed", func() {}, 3, other, otherAsked, 0, false, false},
-		{"behind the log", "its events are gone", func() { add(cluster.Event{Node: 0}); x.version = 2 }, 3, other, otherAsked, 2 * all, true, true},
+		{"behind the log", "its events are gone", func() { add(cluster.Event{Node: 0}); x.cursor.Version = 2 }, 3, other, otherAsked, 2 * all, true, true},
 		{"nodes", "there are more slots", func() { x.rejections = x.rejections[:3] }, 3, other, otherAsked, 2 * all, true, true},
 		{"rejection", "a node has another answer than before", func() { x.rejections[0] = preemption.Failed; add(cluster.Event{Node: 0}) }, 3, other, otherAsked, 2, true, false},
 	}, func(t *testing.T, c test) {

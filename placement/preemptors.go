@@ -5,6 +5,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/follow"
 	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/preemption"
@@ -25,7 +26,7 @@ type preemptorKind struct {
 type preemptor struct {
 	state      uint64 // of reuse.VerdictKey
 	plugins    []string
-	version    uint64 // of the change log, followed so far
+	cursor     follow.Cursor
 	rejections []preemption.Rejection
 	changes    uint64 // of state, plugins and rejections
 	others     uint64 // changes of state and plugins
@@ -35,7 +36,7 @@ type preemptor struct {
 const maxPreemptorSlots = 1 << 18
 
 // of returns what is kept for the pods of a kind, up to date for an attempt of one of them; nil when nothing is kept.
-func (k *preemptors) of(kind reuse.VerdictKey, priority int32, a *Attempt, log changeLog) *preemptor {
+func (k *preemptors) of(kind reuse.VerdictKey, priority int32, a *Attempt, log follow.Log) *preemptor {
 	if kind.Pods == "" || a.Rejected() {
 		return nil
 	}
@@ -54,32 +55,27 @@ func (k *preemptors) of(kind reuse.VerdictKey, priority int32, a *Attempt, log c
 }
 
 // follow asks the filters about the nodes that changed, or about all nodes when anything else changed.
-func (x *preemptor) follow(state uint64, a *Attempt, log changeLog) {
-	version, n := log.Version(), a.plan.cluster.Len()
+func (x *preemptor) follow(state uint64, a *Attempt, log follow.Log) {
+	n := a.plan.cluster.Len()
 	same := len(x.rejections) == n && x.state == state && x.sameFilters(a.Predicates)
-	if same && x.version == version {
-		return
-	}
-	known := same && log.Since(x.version, func(events []cluster.Event) {
-		for k := range events {
-			i := int(events[k].Node)
-			if i == view.Storage || i == view.Unread {
-				continue
-			}
-			if i < 0 {
+	if same {
+		reached := x.cursor.Read(log, func(e *cluster.Event) {
+			switch i := int(e.Node); {
+			case !same || i == view.Storage || i == view.Unread:
+			case i < 0:
 				same = false
-				return
+			default:
+				if r := a.rejectionOf(i); r != x.rejections[i] {
+					x.rejections[i] = r
+					x.changes++
+				}
 			}
-			if r := a.rejectionOf(i); r != x.rejections[i] {
-				x.rejections[i] = r
-				x.changes++
-			}
+		})
+		if reached && same {
+			return
 		}
-	})
-	x.version = version
-	if known && same {
-		return
 	}
+	x.cursor = follow.At(log)
 	x.state, x.plugins = state, x.plugins[:0]
 	x.changes++
 	x.others++

@@ -10,6 +10,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/internal/follow"
 	"github.com/podberth/podberth/preemption"
 )
 
@@ -17,15 +18,9 @@ import (
 // read each time.
 type rows struct {
 	cluster preemption.Cluster
-	log     changeLog
-	at      uint64 // version of the log
+	log     follow.Log
+	cursor  follow.Cursor
 	list    []row
-}
-
-// changeLog is what a cluster offers that knows which slots have changed.
-type changeLog interface {
-	Version() uint64
-	Since(version uint64, yield func([]cluster.Event)) bool
 }
 
 // row has the pods of a slot, the lowest priority first. Of equal priority the pod that started last is first. A pod without a
@@ -47,28 +42,24 @@ type rowPod struct {
 
 // follow forgets the rows that have changed, and all rows of another cluster.
 func (x *rows) follow(c preemption.Cluster) {
-	log, _ := c.(changeLog)
+	log, _ := c.(follow.Log)
 	if log == nil || !reflect.TypeOf(c).Comparable() {
 		*x = rows{cluster: c, list: x.list[:0]}
 		return
 	}
-	if x.log == log && x.at == log.Version() {
-		return
-	}
-	reached := x.log == log && log.Since(x.at, func(events []cluster.Event) {
-		for k := range events {
-			switch i := int(events[k].Node); {
-			case i < 0:
-				x.forget()
-			case i < len(x.list):
-				x.list[i].known = false
-			}
+	reached := x.log == log && x.cursor.Read(log, func(e *cluster.Event) {
+		switch i := int(e.Node); {
+		case i < 0:
+			x.forget()
+		case i < len(x.list):
+			x.list[i].known = false
 		}
 	})
 	if !reached {
 		x.forget()
+		x.cursor = follow.At(log)
 	}
-	x.cluster, x.log, x.at = c, log, log.Version()
+	x.cluster, x.log = c, log
 }
 
 func (x *rows) forget() {

@@ -3,30 +3,30 @@ package tracker
 import (
 	"fmt"
 	"iter"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/volumes"
-	storagev1 "k8s.io/api/storage/v1"
-	"reflect"
 )
 
 // The count of volumes in use is kept while pods come and leave, and made again after a change of nodes. Everything is read once.
 func TestUsageIsKept(t *testing.T) {
 	s := localVolumes(t)
 	k := New(s, Of(s))
-	require.Equal(t, s.Version(), k.at, "a new count reads no old changes")
+	require.Equal(t, s.Version(), k.cursor.Version, "a new count reads no old changes")
 	before := k.Usage()
 	require.NoError(t, s.Set(mounting(testkit.Pod("p").On("a1").Obj(), "x")))
 	require.Same(t, before, k.Usage())
-	require.Equal(t, s.Version(), k.at)
+	require.Equal(t, s.Version(), k.cursor.Version)
 	require.Len(t, k.users, 1)
 	require.NoError(t, s.Set(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "any"}}))
 	require.Same(t, before, k.Usage(), "no plugin reads budgets")
@@ -36,14 +36,14 @@ func TestUsageIsKept(t *testing.T) {
 	before = k.Usage()
 	require.NoError(t, s.Set(testkit.Node("d1").Obj()))
 	require.NotSame(t, before, k.Usage())
-	require.Equal(t, s.Version(), k.at)
+	require.Equal(t, s.Version(), k.cursor.Version)
 	before = k.Usage()
 	require.Same(t, before, k.Usage())
 	for n := range 100_000 { // more than the log holds
 		q := testkit.Pod(fmt.Sprint("q", n)).On("a1").Obj()
 		require.NoError(t, s.Set(q))
 		require.NoError(t, s.Remove(q))
-		if s.Since(k.at, func([]cluster.Event) {}) {
+		if s.Since(k.cursor.Version, func([]cluster.Event) {}) {
 			continue
 		}
 		require.NotSame(t, before, k.Usage())
@@ -160,7 +160,7 @@ func TestReservationsEndBehindTheLog(t *testing.T) {
 	require.NoError(t, s.Remove(testkit.Pod("other").On("a1").Obj()))
 	_, reserved = k.Reserved(pod)
 	require.True(t, reserved, "another pod has left")
-	at := k.at
+	at := k.cursor.Version
 	require.NoError(t, s.Remove(s.Pod("default", "p")))
 	for n := 0; s.Since(at, func([]cluster.Event) {}); n++ {
 		require.Less(t, n, 100_000)

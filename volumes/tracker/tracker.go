@@ -7,6 +7,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/follow"
 	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/volumes"
 )
@@ -20,7 +21,7 @@ type Tracker struct {
 	ledger  *volumes.Ledger
 	assumed []*v1.Pod // with reservations that end when they leave the snapshot
 
-	at      uint64 // version that what follows is of
+	cursor  follow.Cursor // what follows is of its version
 	usage   *volumes.Usage
 	users   map[int][]*v1.Pod // by slot, the pods that the usage counts
 	classes volumes.Table[*v1.PersistentVolume]
@@ -46,7 +47,7 @@ func New(c filter.Cluster, o volumes.Objects) *Tracker {
 func over(c filter.Cluster) *Tracker {
 	t := &Tracker{cluster: c}
 	if t.log, _ = c.(changeLog); t.log != nil {
-		t.at = t.log.Version()
+		t.cursor = follow.At(t.log)
 	}
 	return t
 }
@@ -83,23 +84,20 @@ func (t *Tracker) Usage() *volumes.Usage {
 
 // follow reads the change log: it drops what is out of date and counts changed slots again.
 func (t *Tracker) follow() {
-	if t.log == nil || t.at == t.log.Version() {
+	if t.log == nil {
 		return
 	}
 	var slots []int
 	fresh, left := false, false
-	known := t.log.Since(t.at, func(events []cluster.Event) {
-		for _, e := range events {
-			if e.Node == view.Unread {
-				continue
-			}
-			fresh, left = fresh || e.Set < 0, left || e.N < 0
-			if t.usage != nil && !fresh {
-				slots = append(slots, int(e.Node))
-			}
+	known := t.cursor.Read(t.log, func(e *cluster.Event) {
+		if e.Node == view.Unread {
+			return
+		}
+		fresh, left = fresh || e.Set < 0, left || e.N < 0
+		if t.usage != nil && !fresh {
+			slots = append(slots, int(e.Node))
 		}
 	})
-	t.at = t.log.Version()
 	if fresh || !known {
 		t.usage, t.users, t.classes = nil, nil, nil
 	}

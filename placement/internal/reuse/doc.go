@@ -6,7 +6,7 @@
 // The engine knows no plugin: package hooks has what it asks of them. It keeps seven things. Pods share one of them when they agree in what it depends on:
 //
 //	statics   answers that only a change of a node can change   by the keys of plugins of group Statics
-//	classes   the nodes in classes of equal static answers        by what the plugins of group Statics read of nodes
+//	classes   the nodes in classes of equal static answers      by what the plugins of group Statics read of nodes
 //	rows      answers that pods of the same node change too     by the keys of group Rows
 //	states    counts of running pods                            by what Compiled.AppendKey appends
 //	layout    the nodes in groups of equal signature            by statics, rows and layout keys of the states
