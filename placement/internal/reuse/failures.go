@@ -73,35 +73,32 @@ func (s *podKind) position(plugin uint16) uint16 {
 }
 
 // asksAll reports whether a state wants its predicate asked node by node when a pod fits on no node.
-func (s *podKind) asksAll() bool {
-	for _, place := range s.plugin {
-		if x, ok := s.stateOf(s.engine.filters[place]).(hooks.PerPod); ok && x.AskAll() {
-			return true
-		}
-	}
-	return false
+func (s *podKind) asksAll() (all bool) {
+	s.eachPerPod(func(_ int, x hooks.PerPod) { all = all || x.AskAll() })
+	return all
 }
 
 // predicatesOf returns a copy of the list, which changes for the next pod, with the predicates that states have for a pod.
 func (s *podKind) predicatesOf(pod *v1.Pod) filter.Predicates {
 	out := slices.Clone(s.predicates)
-	s.eachPodPredicate(pod, func(at int, p filter.Predicate) { out[at] = p })
+	s.eachPerPod(func(at int, x hooks.PerPod) { out[at] = x.Of(pod) })
 	return out
 }
 
 // podPredicates returns the predicates that states have for this pod alone; nil when no state is PerPod.
 func (s *podKind) podPredicates(pod *v1.Pod) (out filter.Predicates) {
-	if s.perPod {
-		s.eachPodPredicate(pod, func(_ int, p filter.Predicate) { out = append(out, p) })
-	}
+	s.eachPerPod(func(_ int, x hooks.PerPod) { out = append(out, x.Of(pod)) })
 	return out
 }
 
-// eachPodPredicate yields the predicates that states have for this pod alone, with their places in the list.
-func (s *podKind) eachPodPredicate(pod *v1.Pod, yield func(at int, p filter.Predicate)) {
+// eachPerPod yields the states that have predicates for a pod alone, with the places of the predicates in the list.
+func (s *podKind) eachPerPod(yield func(at int, x hooks.PerPod)) {
+	if !s.perPod {
+		return
+	}
 	for at, place := range s.plugin {
 		if x, ok := s.stateOf(s.engine.filters[place]).(hooks.PerPod); ok {
-			yield(at, x.Of(pod))
+			yield(at, x)
 		}
 	}
 }

@@ -116,28 +116,30 @@ func (a *rowPlugins) key(i int, rank int32) (key int64, reject resources.Verdict
 // rowsOf returns the rows for a pod, up to date; nil when the rows cannot be kept.
 func (e *Engine) rowsOf(pod *v1.Pod) *rows {
 	e.buffers.key = e.rowKeys.append(e.buffers.key[:0], pod)
-	if w, ok := e.rows[string(e.buffers.key)]; ok {
-		if !w.follow(e) {
-			return nil
-		}
-		return w
+	w, ok := e.rows[string(e.buffers.key)]
+	if !ok {
+		w = &rows{pod: pod, rank: e.ranks(), keys: make([]int64, e.log.Len()), reject: make([]resources.Verdict, e.log.Len())}
+		w.cursor, e.rows[string(e.buffers.key)] = e.now(), w
+		w.prepare(e)
 	}
-	key := string(e.buffers.key)
-	a, ok := e.rowPluginsOf(pod)
-	w := &rows{pod: pod, rowPlugins: a, rank: e.ranks(), broken: !ok}
-	w.cursor = e.now()
-	e.rows[key] = w
-	if w.broken {
-		return nil
-	}
-	w.keys, w.reject = make([]int64, e.log.Len()), make([]resources.Verdict, e.log.Len())
-	for _, i := range e.scan {
-		w.judge(i)
-	}
-	if w.broken {
+	if !w.follow(e) {
 		return nil
 	}
 	return w
+}
+
+// prepare prepares the plugins and asks about every slot.
+func (w *rows) prepare(e *Engine) {
+	a, ok := e.rowPluginsOf(w.pod)
+	if w.rowPlugins, w.broken = a, !ok; ok {
+		w.judgeAll(e)
+	}
+}
+
+func (w *rows) judgeAll(e *Engine) {
+	for _, i := range e.scan {
+		w.judge(i)
+	}
 }
 
 func (w *rows) judge(i int) {
@@ -156,12 +158,7 @@ func (w *rows) follow(e *Engine) bool {
 	if n.reordered() && !w.broken {
 		w.rank = e.ranked
 		if w.reads {
-			a, ok := e.rowPluginsOf(w.pod)
-			if w.rowPlugins, w.broken = a, !ok; ok {
-				for _, i := range e.scan {
-					w.judge(i)
-				}
-			}
+			w.prepare(e)
 		}
 		for i, key := range w.keys {
 			if heap.Fits(key) {
@@ -181,9 +178,7 @@ func (w *rows) follow(e *Engine) bool {
 		}
 	}
 	if !known {
-		for _, i := range e.scan {
-			w.judge(i)
-		}
+		w.judgeAll(e)
 	}
 	return !w.broken
 }
