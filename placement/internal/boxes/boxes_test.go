@@ -35,6 +35,7 @@ func TestBoxes(t *testing.T) {
 		x := New(s, places, order, groups)
 		require.NoError(t, x.Valid(groups))
 		var running []*v1.Pod
+		var later []int32 // slots that changed, which the boxes learn a few at a time
 		stale := 0
 		for step := range 1500 {
 			i := int32(r.IntN(s.Len()))
@@ -58,7 +59,12 @@ func TestBoxes(t *testing.T) {
 				require.NoError(t, s.Set(p))
 				running = append(running, p)
 			}
-			x.Update(int(i), groups[i])
+			if later = append(later, i); step%20 == 0 || r.IntN(4) == 0 {
+				for _, i := range later {
+					x.Update(int(i), groups[i])
+				}
+				later = later[:0]
+			}
 			if step%20 == 0 {
 				require.NoError(t, x.Valid(groups))
 				stale += x.stale()

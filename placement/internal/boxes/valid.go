@@ -3,7 +3,6 @@ package boxes
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -48,11 +47,10 @@ func (c *checker) want(ok bool, format string, args ...any) {
 func (c *checker) box(b, parent *box, yield func(i int32, row *Bounds)) {
 	c.want(b.parent == parent, "a box of level %d has another parent", b.level)
 	var count int32
-	first := int32(math.MaxInt32)
-	var tight Bounds
+	var rows, tight Bounds // of all rows, and of the children or rows; the bounds of a child may be wider than those of the box
 	inner := func(i int32, row *Bounds) {
+		rows.widen(count == 0, row)
 		count++
-		first = min(first, c.tree.places[i])
 		yield(i, row)
 	}
 	if b.divided {
@@ -84,12 +82,12 @@ func (c *checker) box(b, parent *box, yield func(i int32, row *Bounds)) {
 	if count == 0 {
 		return
 	}
-	c.want(b.first <= first, "a box begins at place %d, a slot is at %d", b.first, first)
+	c.want(b.first <= rows.first, "a box begins at place %d, a slot is at %d", b.first, rows.first)
 	c.want(b.stale <= count/2+8, "the bounds of a box are not made again after %d changes", b.stale)
 	if b.stale > 0 {
 		c.stale++
 	}
-	c.want(b.holds(&tight), "bounds do not hold all rows")
+	c.want(b.holds(&rows), "bounds do not hold all rows")
 	c.want(b.stale > 0 || tight.holds(&b.Bounds), "bounds that nothing has left since they were made are too wide")
 }
 
