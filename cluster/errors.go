@@ -14,6 +14,8 @@ import (
 var (
 	// ErrPlaced: the pod is on a node already, or its node is not in the snapshot.
 	ErrPlaced = errors.New("the pod is placed already")
+	// ErrNoSnapshot: the input of a planner, an estimate or a diagnosis has no Snapshot.
+	ErrNoSnapshot = errors.New("the input has no snapshot")
 	// ErrUnknownNode: the slot has no node, or no node has the name.
 	ErrUnknownNode = errors.New("no such node")
 	// ErrDuplicate: a list has two objects of the same namespace and name.

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// DefaultSteps is the number of steps of a search on one node where [Options.Steps] is 0.
-const DefaultSteps = 100_000
+// defaultSteps is the number of steps of a search on one node where [Options.Steps] is 0.
+const defaultSteps = 100_000
 
 const (
 	patience  = 256 // steps of a search before it looks ahead
@@ -64,7 +64,7 @@ func (b *bound) resume() { b.steps, b.ask, b.patience = 0, 0, math.MaxInt }
 func limitOf(steps int) int {
 	switch {
 	case steps == 0:
-		return DefaultSteps
+		return defaultSteps
 	case steps < 0:
 		return math.MaxInt
 	}

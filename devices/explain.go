@@ -130,7 +130,7 @@ type atom struct {
 
 // The steps of all searches of conflict together, and what each of them costs beside the devices that it tries.
 const (
-	conflictSteps = DefaultSteps
+	conflictSteps = defaultSteps
 	conflictCost  = 32
 )
 

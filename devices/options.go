@@ -13,7 +13,7 @@ type Options struct {
 	Release release.Version
 
 	// Steps bounds the search on one node: each device that the search tries is a step, or a few steps where it
-	// has many capacities or counters. 0 means DefaultSteps, a number below 0
+	// has many capacities or counters. 0 means 100,000, a number below 0
 	// sets no bound. v1.37 has a time-out of ten seconds instead.
 	Steps int
 	// Stop begins the search on a node, and the function that it returns is asked every few hundred steps whether the search ends

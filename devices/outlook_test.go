@@ -107,7 +107,7 @@ func TestAdversary(t *testing.T) {
 	if *limit > 0 {
 		require.Less(t, worst, *limit+200*time.Millisecond)
 	} else if !*unlooked {
-		require.LessOrEqual(t, most, devices.DefaultSteps+100)
+		require.LessOrEqual(t, most, 100_000+100)
 		require.Less(t, len(cut), *adversaries/20)
 	}
 }

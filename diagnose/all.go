@@ -34,7 +34,7 @@ type Group struct {
 func All(in Input, o Options) (_ []Group, err error) {
 	defer must.Catch(&err)
 	if in.Snapshot == nil {
-		return nil, ErrNoSnapshot
+		return nil, errNoSnapshot
 	}
 	in.Profile = must.Get(profileOf(in))
 	in.Snapshot = in.Snapshot.Fork()

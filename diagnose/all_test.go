@@ -158,7 +158,7 @@ func TestAll(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, none)
 	_, err = All(Input{}, Options{})
-	require.ErrorIs(t, err, ErrNoSnapshot)
+	require.ErrorIs(t, err, cluster.ErrNoSnapshot)
 }
 
 // A stop ends the search for remedies and leaves the causes.

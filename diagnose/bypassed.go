@@ -20,7 +20,7 @@ import (
 func Bypassed(in Input, pod *v1.Pod) (cause *Cause, r *Remedy, err error) {
 	defer must.Catch(&err)
 	if in.Snapshot == nil {
-		return nil, nil, ErrNoSnapshot
+		return nil, nil, errNoSnapshot
 	}
 	if pod.Spec.NodeName == "" && !cluster.Finished(pod) {
 		return ofOthers(in, pod)

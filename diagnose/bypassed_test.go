@@ -74,5 +74,5 @@ func TestBypassed(t *testing.T) {
 		require.Nil(t, r, name)
 	}
 	_, _, err = Bypassed(Input{}, pod)
-	require.ErrorIs(t, err, ErrNoSnapshot)
+	require.ErrorIs(t, err, cluster.ErrNoSnapshot)
 }

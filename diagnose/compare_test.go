@@ -53,7 +53,7 @@ func TestCompare(t *testing.T) {
 	_, err = Compare(Input{Snapshot: s}, testkit.Pod("three").Request("cpu=3").Obj(), "n3")
 	require.ErrorContains(t, err, "NodeResourcesFit rejects the pod")
 	_, err = Compare(Input{}, pod, "n2")
-	require.ErrorIs(t, err, ErrNoSnapshot)
+	require.ErrorIs(t, err, cluster.ErrNoSnapshot)
 }
 
 // Single changes that let the other node win: a taint less, a pod less, an image, a label.
@@ -133,7 +133,7 @@ func TestWake(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, &Outlook{Pod: "default/gated", Events: []WakeEvent{{"SchedulingGates", "TargetPodUpdatePodSchedulingGatesEliminated"}}, Ends: []End{}}, o)
 	_, err = Wake(Input{}, testkit.Pod("web").Obj(), WakeOptions{})
-	require.ErrorIs(t, err, ErrNoSnapshot)
+	require.ErrorIs(t, err, cluster.ErrNoSnapshot)
 }
 
 // A pod leaves because of a taint when a toleration with seconds tolerates the taint, by the rule of package taints.

@@ -30,7 +30,7 @@ func ApplyFlip(s *cluster.Snapshot, pod *v1.Pod, f Flip) (changed *v1.Pod, err e
 	defer must.Catch(&err)
 	switch {
 	case s == nil:
-		return nil, ErrNoSnapshot
+		return nil, errNoSnapshot
 	case pod == nil:
 		return nil, errors.New("diagnose: pod: Required value: must not be nil")
 	case f.change == nil && f.Weight == 0:

@@ -36,7 +36,7 @@ var (
 func Refused(in Input, pod *v1.Pod, text string, siblings ...*v1.Pod) (cause *Cause, r *Remedy, err error) {
 	defer must.Catch(&err)
 	if in.Snapshot == nil {
-		return nil, nil, ErrNoSnapshot
+		return nil, nil, errNoSnapshot
 	}
 	owner := ownerOf(in.Snapshot, pod)
 	x := refused{in: in, owner: owner, pods: append([]*v1.Pod{pod}, siblings...)}

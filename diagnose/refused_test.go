@@ -56,7 +56,7 @@ func TestRefused(t *testing.T) {
 		require.Equal(t, c.do, text)
 	})
 	_, _, err = Refused(Input{}, testkit.Pod("p").Obj(), "")
-	require.Equal(t, ErrNoSnapshot, err)
+	require.ErrorIs(t, err, cluster.ErrNoSnapshot)
 	_, r, err := Refused(Input{Snapshot: s}, testkit.Pod("p").Request("cpu=5").Obj(), `pods "p" is forbidden: no PriorityClass with name higj was found`)
 	require.NoError(t, err)
 	require.Nil(t, r, "the class alone does not help")

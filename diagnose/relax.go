@@ -53,14 +53,14 @@ type Options struct {
 	// Size is the largest number of changes in a set; 0 means 4.
 	Size int
 	// Steps limits the search: one for each set, and one each time a filter is asked, more where the pod has more than 64 requirements
-	// and requests. 0 means DefaultSteps.
+	// and requests. 0 means 200,000.
 	Steps int
 	// Stop ends the search when it returns true; it is asked before each set. nil: never.
 	Stop func() bool
 }
 
-// DefaultSteps is the limit of a search without [Options.Steps].
-const DefaultSteps = 200000
+// defaultSteps is the limit of a search without [Options.Steps].
+const defaultSteps = 200000
 
 // Diagnosis is what would have to change.
 type Diagnosis struct {
@@ -128,8 +128,7 @@ func (r Relaxation) Text() string {
 	return text
 }
 
-// ErrNoSnapshot is the error of [Relax] for an [Input] without a Snapshot.
-var ErrNoSnapshot = errors.New("diagnose: the input has no snapshot")
+var errNoSnapshot = fmt.Errorf("diagnose: %w", cluster.ErrNoSnapshot)
 
 // diagnosis is one question on its way.
 type diagnosis struct {
@@ -185,7 +184,7 @@ type place struct {
 }
 
 // Relax returns what would have to change so that the pod gets a node that [Options.Where] wants. A pod that gets one as things are
-// has no relaxations. The pod must not be on a node. The errors are [ErrNoSnapshot], those of Profile.Validate, and an error for a
+// has no relaxations. The pod must not be on a node. The errors are [cluster.ErrNoSnapshot], those of Profile.Validate, and an error for a
 // nil pod, a pod that is on a node or has finished, and a profile with Volumes or Devices.
 func Relax(in Input, pod *v1.Pod, o Options) (_ *Diagnosis, err error) {
 	defer must.Catch(&err)
@@ -250,7 +249,7 @@ func begin(in Input, pod *v1.Pod, o Options) (*diagnosis, error) {
 func beginWith(in Input, pod *v1.Pod, o Options, shared *common) (*diagnosis, error) {
 	switch {
 	case in.Snapshot == nil:
-		return nil, ErrNoSnapshot
+		return nil, errNoSnapshot
 	case pod == nil:
 		return nil, errors.New("diagnose: pod: Required value: must not be nil")
 	case pod.Spec.NodeName != "" || in.Snapshot.Pod(pod.Namespace, pod.Name) != nil:
@@ -270,7 +269,7 @@ func beginWith(in Input, pod *v1.Pod, o Options, shared *common) (*diagnosis, er
 		o.Size = 4
 	}
 	if o.Steps <= 0 {
-		o.Steps = DefaultSteps
+		o.Steps = defaultSteps
 	}
 	if o.Cost == nil {
 		o.Cost = DefaultCost
@@ -396,7 +395,7 @@ func isOf(of, pod *v1.Pod) bool {
 func Apply(s *cluster.Snapshot, pod *v1.Pod, changes ...Change) (changed *v1.Pod, err error) {
 	defer must.Catch(&err)
 	if s == nil {
-		return nil, ErrNoSnapshot
+		return nil, errNoSnapshot
 	}
 	if pod == nil {
 		return nil, errors.New("diagnose: pod: Required value: must not be nil")

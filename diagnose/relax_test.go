@@ -220,7 +220,7 @@ func TestBadInput(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, d.Relaxations)
 	_, err = Apply(nil, testkit.Pod("a").Obj())
-	require.ErrorIs(t, err, ErrNoSnapshot)
+	require.ErrorIs(t, err, cluster.ErrNoSnapshot)
 	_, err = Apply(s, nil)
 	require.ErrorContains(t, err, "pod: Required value")
 	_, err = Apply(s, testkit.Pod("a").Obj(), Change{Kind: Untaint})

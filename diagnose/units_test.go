@@ -124,7 +124,7 @@ func TestDefaults(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{})
 	require.NoError(t, err)
 	for _, c := range [][2]Options{
-		{{}, {Nodes: 3, Size: 4, Steps: DefaultSteps}}, {{Nodes: -1, Size: -1, Steps: -1}, {Size: 4, Steps: DefaultSteps}}, {{Nodes: 1, Size: 1, Steps: 1}, {Nodes: 1, Size: 1, Steps: 1}},
+		{{}, {Nodes: 3, Size: 4, Steps: defaultSteps}}, {{Nodes: -1, Size: -1, Steps: -1}, {Size: 4, Steps: defaultSteps}}, {{Nodes: 1, Size: 1, Steps: 1}, {Nodes: 1, Size: 1, Steps: 1}},
 	} {
 		d, err := begin(Input{Snapshot: s}, testkit.Pod("p").Obj(), c[0])
 		require.NoError(t, err)

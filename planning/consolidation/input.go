@@ -81,16 +81,15 @@ type Planner struct {
 	scale   disruption.Scale
 }
 
-// ErrNoSnapshot is the error of [New] for an [Input] without a Snapshot.
-var ErrNoSnapshot = errors.New("consolidation: the input has no snapshot")
+var errNoSnapshot = fmt.Errorf("consolidation: %w", cluster.ErrNoSnapshot)
 
-// New returns a [Planner]. The errors are [ErrNoSnapshot], those of Profile.Validate, those of [workload.Make] for DaemonSets, and errors
+// New returns a [Planner]. The errors are [cluster.ErrNoSnapshot], those of Profile.Validate, those of [workload.Make] for DaemonSets, and errors
 // for a profile that has Volumes or Devices, a nil Deployment, a type without a name, a negative price, and a running pod with a
 // label selector that cannot be converted. O(cluster).
 func New(in Input) (_ *Planner, err error) {
 	defer must.Catch(&err)
 	if in.Snapshot == nil {
-		return nil, ErrNoSnapshot
+		return nil, errNoSnapshot
 	}
 	in.Profile.Sampling = placement.AllNodes()
 	in.Profile = must.Get(decider.Profile("consolidation", "every plan", in.Profile))

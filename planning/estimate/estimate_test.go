@@ -220,7 +220,7 @@ func TestFirstFit(t *testing.T) {
 // Bad questions are errors that name the field, the value and what is allowed.
 func TestBadInput(t *testing.T) {
 	_, err := New(Input{})
-	require.ErrorIs(t, err, ErrNoSnapshot)
+	require.ErrorIs(t, err, cluster.ErrNoSnapshot)
 	s, err := cluster.New(cluster.Objects{})
 	require.NoError(t, err)
 	_, err = New(Input{Snapshot: s, Profile: placement.Profile{Filters: []*placement.Plugin{nil}}})

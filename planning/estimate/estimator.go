@@ -1,7 +1,7 @@
 package estimate
 
 import (
-	"errors"
+	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -30,13 +30,12 @@ type Estimator struct {
 	made     int // copies of components so far, which gives them names
 }
 
-// ErrNoSnapshot is the error of an Input without a cluster.
-var ErrNoSnapshot = errors.New("the input has no snapshot")
+var errNoSnapshot = fmt.Errorf("estimate: %w", cluster.ErrNoSnapshot)
 
-// New returns an Estimator. The error is ErrNoSnapshot, or that of placement.NewPlacer.
+// New returns an Estimator. The error is cluster.ErrNoSnapshot, or that of placement.NewPlacer.
 func New(in Input) (*Estimator, error) {
 	if in.Snapshot == nil {
-		return nil, ErrNoSnapshot
+		return nil, errNoSnapshot
 	}
 	placer, err := placement.NewPlacer(in.Snapshot, in.Profile)
 	if err != nil {

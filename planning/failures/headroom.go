@@ -10,7 +10,7 @@ import (
 type Search struct {
 	// Parallel is Options.Parallel.
 	Parallel func(n int, run func(i int))
-	// Limit is the number of scenarios of two nodes or more to play at most; 0 means DefaultLimit, less than 0 none.
+	// Limit is the number of scenarios of two nodes or more to play at most; 0 means 10,000, less than 0 none.
 	Limit int
 	// Remedies is the number of remedies of each kind to check at most; 0: none. Each plays the failure of every node once, or up to
 	// twice. Together they end after DefaultSteps scenarios; one is always checked.
@@ -19,8 +19,8 @@ type Search struct {
 	Stop func() bool
 }
 
-// DefaultLimit is the limit of a [Search] whose Limit is 0.
-const DefaultLimit = 10000
+// defaultLimit is the limit of a [Search] whose Limit is 0.
+const defaultLimit = 10000
 
 // Headroom says how many nodes may fail.
 type Headroom struct {
@@ -55,7 +55,7 @@ func (h *Headroom) Binding() *Group {
 func (p *Planner) Headroom(s Search) (found Headroom, err error) {
 	defer must.Catch(&err)
 	if s.Limit == 0 {
-		s.Limit = DefaultLimit
+		s.Limit = defaultLimit
 	}
 	h := search{p: p, s: s}
 	for size := 1; size <= len(p.nodes); size++ {

@@ -1,7 +1,7 @@
 package failures
 
 import (
-	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -62,15 +62,14 @@ type Planner struct {
 	idle []*player
 }
 
-// ErrNoSnapshot is the error of [New] for an [Input] without a Snapshot.
-var ErrNoSnapshot = errors.New("failures: the input has no snapshot")
+var errNoSnapshot = fmt.Errorf("failures: %w", cluster.ErrNoSnapshot)
 
-// New returns a [Planner]. The errors are [ErrNoSnapshot], those of Profile.Validate, those of [workload.Make] for an object that the
+// New returns a [Planner]. The errors are [cluster.ErrNoSnapshot], those of Profile.Validate, those of [workload.Make] for an object that the
 // API server refuses, and an error for a nil pod of [Pending], for a waiting pod with the name of another pod, and for a profile that
 // has Volumes or Devices. O(cluster).
 func New(in Input) (*Planner, error) {
 	if in.Snapshot == nil {
-		return nil, ErrNoSnapshot
+		return nil, errNoSnapshot
 	}
 	var err error
 	if in.Profile, err = decider.Profile("failures", "every scenario", in.Profile); err != nil {

@@ -240,7 +240,7 @@ func TestScenarios(t *testing.T) {
 // What New and Run refuse.
 func TestBadInput(t *testing.T) {
 	_, err := New(Input{})
-	require.ErrorIs(t, err, ErrNoSnapshot)
+	require.ErrorIs(t, err, cluster.ErrNoSnapshot)
 	s, err := cluster.New(five("cpu=4").objects)
 	require.NoError(t, err)
 	testkit.Run(t, []struct {

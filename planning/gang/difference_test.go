@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/internal/testkit/situation/question"
@@ -93,7 +94,7 @@ func TestExplain(t *testing.T) {
 		require.Equal(t, c.states, states)
 	})
 	_, err := gang.Explain(proof.Question{}, gang.Options{})
-	require.ErrorIs(t, err, proof.ErrNoSnapshot)
+	require.ErrorIs(t, err, cluster.ErrNoSnapshot)
 }
 
 // Each reason why no placement exists has its sentence.

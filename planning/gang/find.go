@@ -11,14 +11,14 @@ import (
 
 // Options bound the search.
 type Options struct {
-	// Steps bounds the members that are put on nodes; 0: DefaultSteps.
+	// Steps bounds the members that are put on nodes; 0: 50,000.
 	Steps int
 	// Stop is asked every hundred steps. The search ends when Stop returns true; nil: never.
 	Stop func() bool
 }
 
-// DefaultSteps are the steps of a search when [Options.Steps] is 0.
-const DefaultSteps = 50_000
+// defaultSteps are the steps of a search when [Options.Steps] is 0.
+const defaultSteps = 50_000
 
 // Outcome is what is known about the place of a group.
 type Outcome string
@@ -50,7 +50,7 @@ func Find(q proof.Question, o Options) (_ Answer, err error) {
 		return Answer{}, errors.New("gang: steps: must not be negative")
 	}
 	m := must.Get(newModel(&q))
-	f := &finder{model: m, o: o, left: cmp.Or(o.Steps, DefaultSteps), on: map[int]int{}}
+	f := &finder{model: m, o: o, left: cmp.Or(o.Steps, defaultSteps), on: map[int]int{}}
 	a := f.answer()
 	if a.Outcome == Exists && f.refused(a.Places) != nil { // amounts were not all that counts
 		f = &finder{model: m, o: o, left: f.left, on: map[int]int{}}
@@ -60,7 +60,7 @@ func Find(q proof.Question, o Options) (_ Answer, err error) {
 			must.Do(f.refused(a.Places))
 		}
 	}
-	a.Steps = cmp.Or(o.Steps, DefaultSteps) - f.left
+	a.Steps = cmp.Or(o.Steps, defaultSteps) - f.left
 	return a, nil
 }
 

@@ -127,7 +127,7 @@ func TestFindEach(t *testing.T) {
 	}
 	require.Equal(t, []string{"podgroup/d/high exists", "podgroup/d/low none", "podgroup/d/also exists"}, names)
 	_, err = gang.FindEach(proof.Question{}, gang.Options{})
-	require.ErrorIs(t, err, proof.ErrNoSnapshot)
+	require.ErrorIs(t, err, cluster.ErrNoSnapshot)
 	_, err = gang.FindEach(proof.Question{Snapshot: q.Snapshot, Queued: []*v1.Pod{nil}}, gang.Options{})
 	require.EqualError(t, err, "gang: queued[0]: Required value: must not be nil")
 	_, err = gang.FindEach(proof.Question{Snapshot: q.Snapshot, Queued: []*v1.Pod{testkit.Pod("x").Obj()}}, gang.Options{})
@@ -156,7 +156,7 @@ func TestBadInput(t *testing.T) {
 	}
 	pod := func(q *proof.Question, k int) *v1.Pod { return q.Queued[k] }
 	testkit.Run(t, []test{
-		{"no snapshot", "there is no cluster", func(q *proof.Question, _ *gang.Options) { q.Snapshot = nil }, "gang: snapshot: Required value: must not be nil"},
+		{"no snapshot", "there is no cluster", func(q *proof.Question, _ *gang.Options) { q.Snapshot = nil }, "gang: the input has no snapshot"},
 		{"no members", "there is no group", func(q *proof.Question, _ *gang.Options) { q.Queued = nil }, "gang: queued: Required value: the pods are not members of one group"},
 		{"nil", "names no pod", func(q *proof.Question, _ *gang.Options) { q.Queued = []*v1.Pod{nil} }, "gang: queued[0]: Required value: must not be nil"},
 		{"twice", "names are unique", func(q *proof.Question, _ *gang.Options) { q.Queued = []*v1.Pod{pod(q, 0), pod(q, 0)} }, `gang: queued[1].metadata.name: Duplicate value: "d/a": queued[0] has the name`},

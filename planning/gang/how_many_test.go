@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/internal/testkit/situation/question"
 	"github.com/podberth/podberth/planning/gang"
@@ -61,5 +62,5 @@ func TestHowMany(t *testing.T) {
 	_, err = gang.HowMany(q, "", 1, gang.Options{})
 	require.EqualError(t, err, "gang: queued: Unsupported value: a group with resourceClaims: nobody makes the claims of more groups")
 	_, err = gang.HowMany(proof.Question{}, "", 1, gang.Options{})
-	require.ErrorIs(t, err, proof.ErrNoSnapshot)
+	require.ErrorIs(t, err, cluster.ErrNoSnapshot)
 }

@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/planning/gang/proof"
@@ -27,7 +28,7 @@ type GroupAnswer struct {
 func FindEach(q proof.Question, o Options) (_ []GroupAnswer, err error) {
 	defer must.Catch(&err)
 	if q.Snapshot == nil {
-		return nil, proof.ErrNoSnapshot
+		return nil, fmt.Errorf("gang: %w", cluster.ErrNoSnapshot)
 	}
 	type root struct {
 		name     string

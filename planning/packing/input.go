@@ -35,7 +35,7 @@ type Input struct {
 
 // Options bound the search.
 type Options struct {
-	// Steps bounds the steps; 0: DefaultSteps.
+	// Steps bounds the steps; 0: 20,000.
 	Steps int
 	// Stop is asked every hundred steps. The search ends when Stop returns true; nil: never.
 	Stop func() bool
@@ -45,18 +45,17 @@ type Options struct {
 	Groups *podgroup.Gates
 }
 
-// DefaultSteps are the steps of a search when [Options.Steps] is 0.
-const DefaultSteps = 20_000
+// defaultSteps are the steps of a search when [Options.Steps] is 0.
+const defaultSteps = 20_000
 
-// ErrNoSnapshot is the error of [Pack] for an [Input] without a Snapshot.
-var ErrNoSnapshot = errors.New("packing: the input has no snapshot")
+var errNoSnapshot = fmt.Errorf("packing: %w", cluster.ErrNoSnapshot)
 
 // check validates the input and returns the profile and the queue, the highest priority and then the oldest first.
 func (in *Input) check(o Options) (placement.Profile, []*v1.Pod, error) {
 	p := in.Profile
 	switch {
 	case in.Snapshot == nil:
-		return p, nil, ErrNoSnapshot
+		return p, nil, errNoSnapshot
 	case o.Steps < 0:
 		return p, nil, errors.New("packing: steps: must not be negative")
 	}

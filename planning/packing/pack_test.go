@@ -11,6 +11,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
@@ -164,7 +165,7 @@ func TestBadInput(t *testing.T) {
 			return
 		}
 		require.ErrorContains(t, err, c.want)
-		require.Equal(t, in.Snapshot == nil, errors.Is(err, packing.ErrNoSnapshot))
+		require.Equal(t, in.Snapshot == nil, errors.Is(err, cluster.ErrNoSnapshot))
 	})
 }
 

@@ -277,12 +277,12 @@ func TestGapOfTier(t *testing.T) {
 	}
 }
 
-// Options without steps mean DefaultSteps, and a search that was stopped does not go on when Stop changes its mind.
+// Options without steps mean defaultSteps, and a search that was stopped does not go on when Stop changes its mind.
 func TestSteps(t *testing.T) {
 	s := &search{model: &model{}}
 	for s.step() {
 	}
-	require.Equal(t, DefaultSteps, s.steps)
+	require.Equal(t, defaultSteps, s.steps)
 	asked := 0
 	s = &search{model: &model{}, o: Options{Steps: 1000, Stop: func() bool { asked++; return asked == 3 }}}
 	for s.step() {

@@ -56,7 +56,7 @@ type Action struct {
 	Placed *v1.Pod `json:"-"`
 }
 
-// Pack makes a plan. The errors are [ErrNoSnapshot], those of Profile.Validate, and an error for a nil or a repeated pod of Pending,
+// Pack makes a plan. The errors are [cluster.ErrNoSnapshot], those of Profile.Validate, and an error for a nil or a repeated pod of Pending,
 // for a profile that has Volumes or Devices, and for negative steps.
 func Pack(in Input, o Options) (_ Plan, err error) {
 	defer must.Catch(&err)

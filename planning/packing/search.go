@@ -29,7 +29,7 @@ const stopEvery = 100
 func (s *search) step() bool {
 	limit := s.o.Steps
 	if limit == 0 {
-		limit = DefaultSteps
+		limit = defaultSteps
 	}
 	if s.ended = s.ended || s.steps >= limit || s.steps%stopEvery == 0 && s.o.Stop != nil && s.o.Stop(); s.ended {
 		return false

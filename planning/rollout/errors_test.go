@@ -21,7 +21,7 @@ import (
 
 func TestBadInput(t *testing.T) {
 	_, err := New(Input{})
-	require.ErrorIs(t, err, ErrNoSnapshot)
+	require.ErrorIs(t, err, cluster.ErrNoSnapshot)
 	deployment := func(name string) *appsv1.Deployment {
 		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 	}

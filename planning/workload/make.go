@@ -82,7 +82,7 @@ func newMaker(o Objects, options Options) *maker {
 		scales: targets(o.Autoscalers),
 	}
 	if m.limit <= 0 {
-		m.limit = DefaultLimit
+		m.limit = defaultLimit
 	}
 	for _, p := range o.Pods {
 		m.pods[id{p.Namespace, p.Name}] = p

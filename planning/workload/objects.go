@@ -34,7 +34,7 @@ type Objects struct {
 
 // Options change what [Make] does. The zero value has the default limit.
 type Options struct {
-	// Limit is the largest number of pods that Make makes; 0 means DefaultLimit. More pods are an error.
+	// Limit is the largest number of pods that Make makes; 0 means 1,000,000. More pods are an error.
 	Limit int
 	// Enough returns how many pods Make makes at most for a ReplicaSet, a ReplicationController, and a Job without indexes, whose pods differ
 	// in name only; one at least. It gets the first of them, which it must not change. The others are in Made.Counted, and count towards
@@ -42,8 +42,8 @@ type Options struct {
 	Enough func(first *v1.Pod) int
 }
 
-// DefaultLimit is the number of pods that [Make] makes at most unless [Options.Limit] says otherwise.
-const DefaultLimit = 1000000
+// defaultLimit is the number of pods that [Make] makes at most unless [Options.Limit] says otherwise.
+const defaultLimit = 1000000
 
 // Made is what the controllers make. The objects are new; the caller owns them.
 type Made struct {

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/internal/testkit/situation/question"
 	"github.com/podberth/podberth/placement"
@@ -55,8 +56,8 @@ func TestCheckPlacement(t *testing.T) {
 			require.EqualError(t, err, c.want)
 		}
 	})
-	require.ErrorIs(t, proof.CheckPlacement(proof.Question{}, nil), proof.ErrNoSnapshot)
-	require.ErrorIs(t, proof.CheckAbsence(proof.Question{}, proof.Absence{}, proof.Bound{}), proof.ErrNoSnapshot)
+	require.ErrorIs(t, proof.CheckPlacement(proof.Question{}, nil), cluster.ErrNoSnapshot)
+	require.ErrorIs(t, proof.CheckAbsence(proof.Question{}, proof.Absence{}, proof.Bound{}), cluster.ErrNoSnapshot)
 }
 
 // What a certificate says is counted again.

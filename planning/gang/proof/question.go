@@ -1,7 +1,6 @@
 package proof
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -28,8 +27,7 @@ type Question struct {
 	Nominated func(i int) []*v1.Pod
 }
 
-// ErrNoSnapshot is the error of a [Question] without a Snapshot.
-var ErrNoSnapshot = errors.New("gang: snapshot: Required value: must not be nil")
+var errNoSnapshot = fmt.Errorf("gang: %w", cluster.ErrNoSnapshot)
 
 // Subject is a question that was checked: its tree, and the members that wait.
 type Subject struct {
@@ -43,12 +41,12 @@ type Subject struct {
 	Scheduled map[*podgroup.Node][]*v1.Pod
 }
 
-// Subject finds the tree of the question and checks its members as kube-scheduler does before it tries one. Errors: [ErrNoSnapshot], a nil pod,
+// Subject finds the tree of the question and checks its members as kube-scheduler does before it tries one. Errors: [cluster.ErrNoSnapshot], a nil pod,
 // a pod twice, a pod that has a node, pods of no group or of different trees, those of [podgroup.TreeOf] and [podgroup.Check], and those of the
 // profile. O(pods of the groups).
 func (q *Question) Subject() (*Subject, error) {
 	if q.Snapshot == nil {
-		return nil, ErrNoSnapshot
+		return nil, errNoSnapshot
 	}
 	profile := q.Profile
 	if len(profile.Filters) == 0 {
