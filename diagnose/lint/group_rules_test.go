@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/podgroup"
@@ -102,4 +103,54 @@ func TestCompositeRules(t *testing.T) {
 	job.Priority, job.Constraints.Topology = nil, []string{zone}
 	require.Empty(t, of(t, w, "group-topology-key"))
 	require.Empty(t, of(t, w, "group-priority"))
+}
+
+// The groups of a composite group are counted where it has any, its composite groups with them.
+func TestMinGroups(t *testing.T) {
+	w := newWorld()
+	w.tree(3)
+	found := of(t, w, "group-min-groups")
+	require.Len(t, found, 1)
+	require.Equal(t, Finding{"group-min-groups", Error, "CompositePodGroup default/job", "spec.schedulingPolicy.gang.minGroupCount",
+		"the composite group job needs 3 groups and has 2: no pod below it is scheduled", "minGroupCount 2 in the CompositePodGroup or more groups"}, found[0])
+	w.in.Composites = append(w.in.Composites, &podgroup.Composite{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "below"}, Spec: podgroup.Spec{Parent: "job", Minimum: ptr(int32(7))}})
+	require.Empty(t, of(t, w, "group-min-groups"), "the third is a composite group, below which nobody waits")
+}
+
+// The pods of a tree need one scheduler; a finding about a group itself comes first.
+func TestSchedulersOfTree(t *testing.T) {
+	w := newWorld()
+	w.tree(2)
+	more := w.app("more", 1)
+	more.Spec.Template.Spec = *w.pod.DeepCopy()
+	more.Spec.Template.Spec.SchedulingGroup.PodGroupName = ptr("serve")
+	require.Empty(t, of(t, w, "group-schedulers"))
+	more.Spec.Template.Spec.SchedulerName = "other"
+	found := of(t, w, "group-schedulers")
+	require.Len(t, found, 1)
+	require.Equal(t, "Deployment default/web of the same tree of groups, compositepodgroup/default/job, has default-scheduler: no pod of the tree is scheduled", found[0].Explanation)
+	require.Equal(t, "the schedulerName default-scheduler", found[0].Fix)
+	more.Spec.Template.Spec.SchedulingGroup.PodGroupName = ptr("train")
+	require.Equal(t, "Deployment default/web of the same group has default-scheduler: no pod of the group is scheduled", of(t, w, "group-schedulers")[0].Explanation)
+}
+
+// What the API server refuses of a group is a finding about the object, once for each field; a class that does not exist stands for the priority.
+func TestRefusedGroups(t *testing.T) {
+	w := newWorld()
+	at := field.NewPath("spec", "schedulingPolicy", "gang", "minCount")
+	w.in.Refused = map[string]field.ErrorList{"PodGroup default/b": {field.Required(at, ""), field.Invalid(at, 0, "must be more")}, "PodGroup default/a": {field.Invalid(at, -1, "must be greater than or equal to 1")}}
+	found := of(t, w, "api-refuses")
+	require.Len(t, found, 2)
+	require.Equal(t, Finding{"api-refuses", Error, "PodGroup default/a", "spec.schedulingPolicy.gang.minCount",
+		"the API server refuses it: Invalid value: -1: must be greater than or equal to 1", "a value that the API allows"}, found[0])
+	require.Equal(t, "the API server refuses it: Required value; Invalid value: 0: must be more", found[1].Explanation)
+
+	w = newWorld()
+	w.groupOfClass("train", "hig")
+	w.member("train")
+	w.pod.PriorityClassName = "high"
+	require.Equal(t, "there is no PriorityClass hig, near: high", of(t, w, "group-priority-class")[0].Explanation)
+	require.Empty(t, of(t, w, "group-priority"), "the priority of the group is not known")
+	w.in.PriorityClasses, w.in.Cluster = nil, nil
+	require.Empty(t, of(t, w, "group-priority-class"), "nothing is known about classes")
 }

@@ -15,6 +15,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
@@ -43,6 +44,10 @@ type Input struct {
 	Claims                 []*v1.PersistentVolumeClaim
 	Groups                 []*podgroup.Group // with their namespaces and priorities, as the API server stores them
 	Composites             []*podgroup.Composite
+	// Refused is what the API server refuses of objects whose type here has not all their fields, by name: "PodGroup shop/train".
+	Refused map[string]field.ErrorList
+	// GroupClasses has the priorityClassName of each group and composite group that has one, by name as in Refused.
+	GroupClasses map[string]string
 	// Compiler compiles the selectors of devices. nil: a selector is an error of the pod that uses it.
 	Compiler devices.SelectorCompiler
 	// Now is the time at which quotas are charged. Deleted pods whose time is over are not counted.

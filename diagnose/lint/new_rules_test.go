@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +33,21 @@ func (w *world) group(name string, minimum int32) *podgroup.Group {
 	g := &podgroup.Group{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: podgroup.Spec{Minimum: &minimum}}
 	w.in.Groups = append(w.in.Groups, g)
 	return g
+}
+
+// groupOfClass adds a group that names a priority class, and the class high.
+func (w *world) groupOfClass(name, class string) {
+	w.group(name, 1)
+	w.in.GroupClasses = map[string]string{"PodGroup default/" + name: class}
+	w.in.PriorityClasses = []*schedulingv1.PriorityClass{{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 5}}
+}
+
+// tree adds two groups below a composite group, and the pods to the first.
+func (w *world) tree(minimum int32) {
+	w.group("train", 1).Parent = "job"
+	w.group("serve", 1).Parent = "job"
+	w.member("train")
+	w.in.Composites = append(w.in.Composites, &podgroup.Composite{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "job"}, Spec: podgroup.Spec{Minimum: &minimum}})
 }
 
 func (w *world) member(group string) {
@@ -134,6 +150,8 @@ func newCases() []newCase {
 		{"group-missing", func(w *world) { w.group("other", 1); w.member("train") }, func(w *world) { w.group("train", 1); w.member("train") }, Warning, true},
 		{"group-min-count", func(w *world) { w.group("train", 4); w.member("train") }, func(w *world) { w.group("train", 3); w.member("train") }, Error, true},
 		{"group-priority", func(w *world) { w.group("train", 1).Priority = ptr(int32(5)); w.member("train") }, func(w *world) { w.group("train", 1).Priority = ptr(int32(0)); w.member("train") }, Error, true},
+		{"group-priority-class", func(w *world) { w.groupOfClass("train", "hig") }, func(w *world) { w.groupOfClass("train", "high") }, Error, true},
+		{"group-min-groups", func(w *world) { w.tree(3) }, func(w *world) { w.tree(2) }, Error, true},
 		{"group-schedulers", func(w *world) {
 			w.group("train", 1)
 			w.member("train")

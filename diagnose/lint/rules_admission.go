@@ -15,18 +15,11 @@ import (
 // admissionRules are about what the API server refuses, in its order.
 var admissionRules = []Rule{
 	{ID: "api-refuses", Severity: Error, Summary: "the API server refuses the object, or the pods that are made from it", work: func(c *checker, w *work) {
-		errs := c.invalid(w)
-		for i, e := range errs {
-			if slices.ContainsFunc(errs[:i], func(o *field.Error) bool { return o.Field == e.Field }) {
-				continue
-			}
-			var texts []string
-			for _, o := range errs {
-				if o.Field == e.Field {
-					texts = append(texts, o.ErrorBody())
-				}
-			}
-			c.report(e.Field, mended(e), "the API server refuses it: %s", strings.Join(texts, "; "))
+		c.refusals(c.invalid(w))
+	}, whole: func(c *checker) {
+		for _, name := range slices.Sorted(maps.Keys(c.in.Refused)) {
+			c.object = name
+			c.refusals(c.in.Refused[name])
 		}
 	}},
 	{ID: "priority-class-missing", Severity: Error, Summary: "the priority class does not exist, so that the API server refuses the pods", work: func(c *checker, w *work) {
@@ -74,6 +67,23 @@ var admissionRules = []Rule{
 			c.out[len(c.out)-1].Severity = Warning // the next pods come when the first are done
 		}
 	}},
+}
+
+// refusals adds a finding for each field that the API server refuses.
+func (c *checker) refusals(errs field.ErrorList) {
+	errs = slices.DeleteFunc(slices.Clone(errs), func(e *field.Error) bool { return e == nil })
+	for i, e := range errs {
+		if slices.ContainsFunc(errs[:i], func(o *field.Error) bool { return o.Field == e.Field }) {
+			continue
+		}
+		var texts []string
+		for _, o := range errs {
+			if o.Field == e.Field {
+				texts = append(texts, o.ErrorBody())
+			}
+		}
+		c.report(e.Field, mended(e), "the API server refuses it: %s", strings.Join(texts, "; "))
+	}
 }
 
 // refuse adds a finding about pods that the API server refuses. It is a warning while no pod is wanted.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -55,7 +56,7 @@ var groupRules = []Rule{
 			return
 		}
 		root := c.rootOf(g)
-		if root == nil || podinfo.Priority(w.pod) == root.EffectivePriority() {
+		if root == nil || podinfo.Priority(w.pod) == root.EffectivePriority() || c.unknownClass(nameOf(root)) != "" {
 			return
 		}
 		object, of := "PodGroup", "their group"
@@ -65,13 +66,38 @@ var groupRules = []Rule{
 		c.report(w.path+".priorityClassName", fmt.Sprintf("priority %d in the %s or the priorityClassName of the group", podinfo.Priority(w.pod), object),
 			"the pods have the priority %d and %s has %d: no pod of the group is scheduled", podinfo.Priority(w.pod), of, root.EffectivePriority())
 	}},
-	{ID: "group-schedulers", Severity: Error, Summary: "pods of one group have different schedulers", work: func(c *checker, w *work) {
-		if c.groupOf(w) == nil {
+	{ID: "group-priority-class", Severity: Error, Summary: "the priority class of a group does not exist, so that the API server refuses the group", whole: func(c *checker) {
+		for _, name := range slices.Sorted(maps.Keys(c.in.GroupClasses)) {
+			if class := c.unknownClass(name); class != "" {
+				c.object = name
+				c.report("spec.priorityClassName", "mend the name, or create the class", "there is no PriorityClass %s%s", class, nearNames(class, slices.Sorted(maps.Keys(c.classes()))))
+			}
+		}
+	}},
+	{ID: "group-schedulers", Severity: Error, Summary: "pods of one group, or of one tree of groups, have different schedulers", work: func(c *checker, w *work) {
+		g := c.groupOf(w)
+		if g == nil {
 			return
 		}
-		if first := c.firstOf(w); podinfo.SchedulerName(first.pod) != podinfo.SchedulerName(w.pod) {
-			c.report(w.path+".schedulerName", "the schedulerName "+podinfo.SchedulerName(first.pod), "%s of the same group has %s: no pod of the group is scheduled",
-				first.object, podinfo.SchedulerName(first.pod))
+		first, of, all := c.firstOf(w), "group", "group"
+		own := podinfo.SchedulerName(w.pod)
+		if root := c.rootOf(g); root != nil && root.Composite != nil && podinfo.SchedulerName(first.pod) == own {
+			first, of, all = c.firstBelow(root), "tree of groups, "+root.String()+",", "tree"
+		}
+		if other := podinfo.SchedulerName(first.pod); other != own {
+			c.report(w.path+".schedulerName", "the schedulerName "+other, "%s of the same %s has %s: no pod of the %s is scheduled", first.object, of, other, all)
+		}
+	}},
+	{ID: "group-min-groups", Severity: Error, Summary: "a composite group needs more groups than there are", whole: func(c *checker) {
+		for _, x := range c.in.Composites {
+			if x == nil {
+				continue
+			}
+			if n := c.children(x); n > 0 && n < x.Needs() {
+				c.object = fmt.Sprintf("CompositePodGroup %s/%s", namespace(x.Namespace), x.Name)
+				c.report("spec.schedulingPolicy.gang.minGroupCount", fmt.Sprintf("minGroupCount %d in the CompositePodGroup or more groups", n),
+					"the composite group %s needs %d groups and has %d: no pod below it is scheduled", x.Name, x.Needs(), n)
+			}
 		}
 	}},
 	{ID: "group-topology-key", Severity: Error, Cluster: true, Summary: "a group must stay in one domain of a label that no node has", work: func(c *checker, w *work) {
@@ -93,6 +119,40 @@ var groupRules = []Rule{
 			}
 		}
 	}},
+}
+
+// children counts the groups and composite groups that name a composite group as their parent.
+func (c *checker) children(x *podgroup.Composite) (n int) {
+	for g := range c.groups().Groups(x.Namespace) {
+		if g.Parent == x.Name {
+			n++
+		}
+	}
+	for below := range c.groups().Composites(x.Namespace) {
+		if below.Parent == x.Name {
+			n++
+		}
+	}
+	return n
+}
+
+// unknownClass returns the priority class of a group, by the name of its object, if there is no such class; "" otherwise, and where nothing is known
+// about classes.
+func (c *checker) unknownClass(object string) string {
+	class, names := c.in.GroupClasses[object], c.classes()
+	if _, ok := names[class]; class == "" || ok || len(c.nodes) == 0 && len(names) <= systemClasses {
+		return ""
+	}
+	return class
+}
+
+// nameOf returns the name of a group's object as findings have it.
+func nameOf(n *podgroup.Node) string {
+	kind := "PodGroup"
+	if n.Composite != nil {
+		kind = "CompositePodGroup"
+	}
+	return fmt.Sprintf("%s %s/%s", kind, namespace(n.Namespace), n.Name)
 }
 
 // nowhere reports a group whose topology key no node has.

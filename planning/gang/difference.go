@@ -39,6 +39,9 @@ type Difference struct {
 	Untried []string `json:"untried,omitempty"`
 
 	absent    string // why no placement exists
+	running   int    // members that have nodes
+	enough    bool   // they are enough: the members that wait come on top
+	dying     int    // members without a node that are being deleted
 	childless string // a composite group has fewer groups than it needs; "" if none has
 }
 
@@ -79,6 +82,19 @@ func Explain(q proof.Question, o Options) (_ Difference, err error) {
 	for _, running := range e.m.Scheduled {
 		e.d.Members += len(running)
 		e.d.Fit += len(running)
+	}
+	e.d.running = e.d.Fit
+	e.d.enough = root.Ready(func(g *podgroup.Group) int {
+		n := 0
+		for range q.Snapshot.Members(g.Namespace, g.Name) {
+			n++
+		}
+		return n
+	})
+	for _, p := range q.Queued {
+		if p.DeletionTimestamp != nil {
+			e.d.dying++
+		}
 	}
 	run := e.decide(e.m.q.Snapshot, e.m.Members, e.fullest(root))
 	e.d.Default = run.Code == filter.Success

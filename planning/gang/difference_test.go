@@ -52,11 +52,12 @@ func TestExplain(t *testing.T) {
 			"Do: add a node like n1",
 		}, []gang.State{gang.Rejected}},
 		{"too few", "one is not there yet", "node n1:9; group g gang4; pod a,b,c:1 in=g", []string{"3 of 4 members exist, 4 needed", "Do: PodGroup d/g: spec.schedulingPolicy.gang.minCount 3"}, []gang.State{gang.NotTried, gang.NotTried, gang.NotTried}},
+		{"more than enough", "a and b run, and c comes on top", "node n1:2; group g gang2; pod a,b:1 in=g on=n1; pod c:1 in=g", []string{"2 of 3 members run, which is enough; 0 more fit: 0/1 nodes are available: 1 Insufficient cpu", "no placement exists: the cluster has a node for 0 of 1 member that must come", "Do: add a node like n1"}, []gang.State{gang.Rejected}},
 		{"far too few", "as many as exist would do", "node n1:9; group g gang9; pod a,b,c:1 in=g", []string{"3 of 9 members exist, 9 needed", "Do: PodGroup d/g: spec.schedulingPolicy.gang.minCount 3"}, []gang.State{gang.NotTried, gang.NotTried, gang.NotTried}},
 		{"too few groups", "members do not help", "gates=C; node n1:9; composite job gang3; group x gang1 parent=job; pod a,b:1 in=x", []string{"1 of 3 groups of compositepodgroup/d/job exist, 3 needed",
-			"Do: CompositePodGroup d/job: spec.schedulingPolicy.gang.minGroupCount 1"}, []gang.State{gang.NotTried, gang.NotTried}},
+			"Do: make CompositePodGroup d/job again with spec.schedulingPolicy.gang.minGroupCount 1"}, []gang.State{gang.NotTried, gang.NotTried}},
 		{"too few groups below", "the other one is not enough", "gates=C; node n1:9; composite job gang2; composite half gang2 parent=job; group x gang1 parent=half; group y gang1 parent=job; pod a:1 in=x; pod b:1 in=y", []string{"1 of 2 groups of compositepodgroup/d/half exist, 2 needed",
-			"Do: CompositePodGroup d/half: spec.schedulingPolicy.gang.minGroupCount 1"}, []gang.State{gang.NotTried, gang.NotTried}},
+			"Do: make CompositePodGroup d/half again with spec.schedulingPolicy.gang.minGroupCount 1"}, []gang.State{gang.NotTried, gang.NotTried}},
 		{"a sibling", "x takes the zone that y needs (E50)", "gates=C; node a1:2 zone=a disk=ssd; node b1:9 zone=b; composite job gang2; group x gang1 key=zone parent=job; " +
 			"group y gang2 key=zone parent=job; pod xa:1 in=x; pod ya,yb:1 in=y select=disk=ssd", []string{
 			"2 of 3 members fit, 3 needed: 0/1 nodes are available: 1 Insufficient cpu",
@@ -80,7 +81,7 @@ func TestExplain(t *testing.T) {
 			"1 of 2 members fit, 2 needed: 0/1 nodes are available: 1 Insufficient cpu",
 			"no placement exists: the cluster has 1 free of cpu, and 2 members ask for 2",
 			"Do: add a node like n1",
-			"Do: CompositePodGroup d/job: spec.schedulingPolicy.gang.minGroupCount 1",
+			"Do: make CompositePodGroup d/job again with spec.schedulingPolicy.gang.minGroupCount 1",
 		}, []gang.State{gang.WouldFit, gang.Rejected}},
 		{"placed", "nothing to say", "node n1:9; group g gang1; pod a:1 in=g", nil, []gang.State{gang.WouldFit}},
 	}, func(t *testing.T, c test) {

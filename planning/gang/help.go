@@ -31,7 +31,7 @@ const (
 	Move    HelpKind = "move"     // running pods move
 	Evict   HelpKind = "evict"    // running pods or groups of lower priority leave
 	AddNode HelpKind = "add node" // one more node
-	Lower   HelpKind = "lower"    // a smaller minCount of a group, or minGroupCount of a composite group
+	Lower   HelpKind = "lower"    // a smaller minCount of a group, or minGroupCount of a composite group, which must be made again
 )
 
 // tries bounds the decisions about one kind of help.

@@ -91,10 +91,10 @@ func setMinimum(s *cluster.Snapshot, n *podgroup.Node, least int32) {
 	must.Do(s.Set(&c))
 }
 
+// minimumText says which field gets which value. The API server lets minCount change; of a composite group the whole policy is immutable.
 func minimumText(n *podgroup.Node, least int32) string {
-	kind, field := "PodGroup", "minCount"
 	if n.Group == nil {
-		kind, field = "CompositePodGroup", "minGroupCount"
+		return fmt.Sprintf("make CompositePodGroup %s/%s again with spec.schedulingPolicy.gang.minGroupCount %d", n.Namespace, n.Name, least)
 	}
-	return fmt.Sprintf("%s %s/%s: spec.schedulingPolicy.gang.%s %d", kind, n.Namespace, n.Name, field, least)
+	return fmt.Sprintf("PodGroup %s/%s: spec.schedulingPolicy.gang.minCount %d", n.Namespace, n.Name, least)
 }

@@ -31,9 +31,20 @@ func (d *Difference) Why() (lines []string) {
 		return []string{d.childless}
 	}
 	if d.Members < d.Needed {
-		return []string{fmt.Sprintf("%d of %s exist, %d needed", d.Members, plural(d.Needed, "member"), d.Needed)}
+		text := fmt.Sprintf("%d of %s exist, %d needed", d.Members, plural(d.Needed, "member"), d.Needed)
+		switch d.dying {
+		case 0:
+		case 1:
+			text += "; 1 more is being deleted"
+		default:
+			text += fmt.Sprintf("; %d more are being deleted", d.dying)
+		}
+		return []string{text}
 	}
 	first := fmt.Sprintf("%d of %s fit, %d needed", d.Fit, plural(d.Members, "member"), d.Needed)
+	if d.enough {
+		first = fmt.Sprintf("%d of %s run, which is enough; %d more fit", d.running, plural(d.Members, "member"), d.Fit-d.running)
+	}
 	if d.Cause != "" {
 		first += ": " + strings.TrimSuffix(d.Cause, ".")
 	}

@@ -51,7 +51,7 @@ func (o *Objects) Absent(asks Asks) {
 	missing("PersistentVolumeClaim", len(o.PersistentVolumeClaims), claims)
 	missing("StorageClass", len(o.StorageClasses), claims)
 	missing("CSINode", len(o.CSINodes), claims)
-	missing("PodGroup", len(o.PodGroups), func(p *v1.Pod, placed bool) bool { _, ok := podgroup.Of(p); return ok && placed })
+	missing("PodGroup", len(o.PodGroups), func(p *v1.Pod, placed bool) bool { _, ok := podgroup.Of(p); return ok && placed && !o.oldGroups })
 	if len(names) > 0 {
 		o.Warnings.Add("the input has no " + strings.Join(names, ", ") + "; if the cluster has such objects, they could change the answer: kubectl get " +
 			strings.Join(mapped(names, plural), ",") + " -A -o yaml")

@@ -1,8 +1,7 @@
 package dump
 
 import (
-	"errors"
-	"fmt"
+	"iter"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -10,6 +9,7 @@ import (
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
@@ -34,12 +34,21 @@ func (o *Objects) Cluster() cluster.Objects {
 
 // AcceptedGroups returns the groups that the API server takes, with the priorities that it gives them.
 func (o *Objects) AcceptedGroups() ([]*podgroup.Group, []*podgroup.Composite) {
+	return o.groupsOf(accepted(o.PodGroups), accepted(o.CompositePodGroups))
+}
+
+// GroupManifests returns all groups, also those that the API server refuses, with the priorities that it gives them.
+func (o *Objects) GroupManifests() ([]*podgroup.Group, []*podgroup.Composite) {
+	return o.groupsOf(o.PodGroups, o.CompositePodGroups)
+}
+
+func (o *Objects) groupsOf(list []*schedulingv1beta1.PodGroup, composites []*schedulingv1alpha3.CompositePodGroup) ([]*podgroup.Group, []*podgroup.Composite) {
 	classes := o.AllPriorityClasses()
-	return mapped(accepted(o.PodGroups), func(g *schedulingv1beta1.PodGroup) *podgroup.Group {
+	return mapped(list, func(g *schedulingv1beta1.PodGroup) *podgroup.Group {
 			out := groups.Of(g)
 			out.Priority = priorityOf(classes, g.Spec.PriorityClassName, g.Spec.Priority)
 			return out
-		}), mapped(accepted(o.CompositePodGroups), func(g *schedulingv1alpha3.CompositePodGroup) *podgroup.Composite {
+		}), mapped(composites, func(g *schedulingv1alpha3.CompositePodGroup) *podgroup.Composite {
 			out := groups.OfComposite(g)
 			out.Priority = priorityOf(classes, g.Spec.PriorityClassName, g.Spec.Priority)
 			return out
@@ -60,21 +69,50 @@ func priorityOf(classes []*schedulingv1.PriorityClass, class string, set *int32)
 	return nil
 }
 
-// CheckGroups returns what the API server refuses of the groups of the dump that it has not stored, an error for each group.
-func (o *Objects) CheckGroups() error {
-	var errs []error
-	check := func(kind string, g metav1.Object) {
-		if bad := Invalid(g, admission.Options{}); len(bad) > 0 && !stored(g) {
-			errs = append(errs, fmt.Errorf("%s: %w", nameInMessage(kind, g), bad.ToAggregate()))
+// RefusedGroups returns what the API server refuses of the groups of the dump that it has not stored, by "PodGroup NAMESPACE/NAME" or
+// "CompositePodGroup NAMESPACE/NAME".
+func (o *Objects) RefusedGroups() map[string]field.ErrorList {
+	out := map[string]field.ErrorList{}
+	for name, g := range o.newGroups() {
+		if bad := Invalid(g, admission.Options{}); len(bad) > 0 {
+			out[name] = bad
 		}
 	}
-	for _, g := range o.PodGroups {
-		check("PodGroup", g)
+	return out
+}
+
+// GroupClasses returns the names of the priority classes of the groups that the API server has not stored, by the names of RefusedGroups.
+func (o *Objects) GroupClasses() map[string]string {
+	out := map[string]string{}
+	for name, g := range o.newGroups() {
+		class := ""
+		switch g := g.(type) {
+		case *schedulingv1beta1.PodGroup:
+			class = g.Spec.PriorityClassName
+		case *schedulingv1alpha3.CompositePodGroup:
+			class = g.Spec.PriorityClassName
+		}
+		if class != "" {
+			out[name] = class
+		}
 	}
-	for _, g := range o.CompositePodGroups {
-		check("CompositePodGroup", g)
+	return out
+}
+
+// newGroups yields the groups that the API server has not stored.
+func (o *Objects) newGroups() iter.Seq2[string, metav1.Object] {
+	return func(yield func(string, metav1.Object) bool) {
+		for _, g := range o.PodGroups {
+			if !stored(g) && !yield(nameInMessage("PodGroup", g), g) {
+				return
+			}
+		}
+		for _, g := range o.CompositePodGroups {
+			if !stored(g) && !yield(nameInMessage("CompositePodGroup", g), g) {
+				return
+			}
+		}
 	}
-	return errors.Join(errs...)
 }
 
 // accepted returns the objects that the API server takes. Pods of a group that it refuses wait for the group.

@@ -26,7 +26,7 @@ func TestGroups(t *testing.T) {
 	}{
 		{"v1beta1", "the version of v1.37", group("scheduling.k8s.io/v1beta1", gang), 3, ""},
 		{"v1alpha3", "has the same fields", group("scheduling.k8s.io/v1alpha3", gang), 3, ""},
-		{"v1alpha2", "has other fields", group("scheduling.k8s.io/v1alpha2", gang), 0, "1 object(s) of kind PodGroup.v1alpha2.scheduling.k8s.io left aside"},
+		{"v1alpha2", "has other fields", group("scheduling.k8s.io/v1alpha2", gang), 0, "1 object(s) of kind PodGroup of scheduling.k8s.io/v1alpha2 left aside: the version is not read; v1beta1 and v1alpha3 are, of Kubernetes v1.37: kubectl get podgroups.v1beta1.scheduling.k8s.io -A -o yaml"},
 		{"of others", "a group of another project", group("scheduling.x-k8s.io/v1alpha1", "minMember: 3"), 0, "PodGroup.scheduling.x-k8s.io"},
 		{"refused", "no server has such a group", group("scheduling.k8s.io/v1beta1", ""), 0, ""},
 	}, func(t *testing.T, c struct {

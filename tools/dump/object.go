@@ -13,6 +13,9 @@ func Object(data []byte, at string) (metav1.Object, error) {
 		return nil, err
 	}
 	for kind := range r.unknown {
+		if known, version := otherVersion(kind); version != "" {
+			return nil, fmt.Errorf("%s: apiVersion: Unsupported value: %q: supported values: %q", at, version, kinds[known].versions)
+		}
 		return nil, fmt.Errorf("%s: kind: Unsupported value: %q", at, kind)
 	}
 	if r.last == nil {

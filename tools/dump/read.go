@@ -210,6 +210,7 @@ func (r *reader) one(data []byte, name string, at position, around envelope) (fa
 	}
 	if k.versions != nil && !slices.Contains(k.versions, version.Version) {
 		r.unknown[e.kind+"."+version.Version+"."+version.Group]++
+		r.objects.oldGroups = r.objects.oldGroups || e.kind == "PodGroup"
 		return nil
 	}
 	if version.Group == devices && version.Version != "v1" && !(e.kind == taintRule && version.Version == "v1beta2") {

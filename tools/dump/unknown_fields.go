@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/podberth/podberth/release"
 )
 
 // fields counts the fields that the API does not have, by kind and path.
@@ -52,6 +54,11 @@ func (f *unknownField) text() string {
 func (r *reader) unknownKinds() (out []string) {
 	for _, k := range slices.Sorted(maps.Keys(r.unknown)) {
 		text := fmt.Sprintf("%d object(s) of kind %s left aside: the kind is not read", r.unknown[k], k)
+		if kind, version := otherVersion(k); version != "" {
+			read := kinds[kind]
+			text = fmt.Sprintf("%d object(s) of kind %s of %s/%s left aside: the version is not read; %s, of Kubernetes v%s: kubectl get %s.%s.%s -A -o yaml", r.unknown[k], kind, read.group, version,
+				areRead(read.versions), release.Current, strings.ToLower(plural(kind)), read.version(), read.group)
+		}
 		if strings.HasSuffix(k, "."+kustomize) {
 			text += kustomized
 		}
@@ -70,4 +77,21 @@ func (r *reader) others() string {
 		text += kustomized
 	}
 	return text
+}
+
+// otherVersion returns the kind and the version of objects that are not read because of their version; "" and "" for a kind that is not read at all.
+func otherVersion(unknown string) (kind, version string) {
+	kind, rest, _ := strings.Cut(unknown, ".")
+	version, is := strings.CutSuffix(rest, "."+kinds[kind].group)
+	if kinds[kind].versions == nil || !is {
+		return "", ""
+	}
+	return kind, version
+}
+
+func areRead(versions []string) string {
+	if len(versions) == 1 {
+		return versions[0] + " is"
+	}
+	return strings.Join(versions, " and ") + " are"
 }

@@ -77,9 +77,71 @@ func TestGroups(t *testing.T) {
 	require.Contains(t, out, "Job default/train of the same group has default-scheduler: no pod of the group is scheduled")
 	_, out, _ = testkit.Program(Run, strings.Replace(twoSchedulers, "schedulerName: other, ", "", 1), []string{"-f", "-"})
 	require.NotContains(t, out, "group-")
-	code, _, errs = testkit.Program(Run, strings.Replace(trainingJob, "{gang: {minCount: 4}}", "{}", 1), []string{"-f", "-"})
-	require.Equal(t, 2, code)
-	require.Contains(t, errs, "PodGroup default/train: spec.schedulingPolicy: Invalid value: \"\": must specify one of: `basic`, `gang`")
+}
+
+// Manifests of groups that the API server refuses are findings about the objects, with the field, the value and what is allowed.
+func TestRefusedGroups(t *testing.T) {
+	type test struct {
+		name, why, old, new, want string
+	}
+	testkit.Run(t, []test{
+		{"good", "the server takes it", "", "", ""},
+		{"no policy", "one of two must be there", "{gang: {minCount: 4}}", "{}", "error: PodGroup default/train: api-refuses: spec.schedulingPolicy\n  the API server refuses it: Invalid value: \"\": must specify one of: `basic`, `gang`"},
+		{"negative", "a count from 1", "minCount: 4", "minCount: -4", "error: PodGroup default/train: api-refuses: spec.schedulingPolicy.gang.minCount\n  the API server refuses it: Invalid value: -4: must be greater than or equal to 1"},
+		{"class", "nobody makes it", "minCount: 4}}, priorityClassName: training", "minCount: 4}}, priorityClassName: trainnig", "error: PodGroup default/train: group-priority-class: spec.priorityClassName\n  there is no PriorityClass trainnig, near: training"},
+	}, func(t *testing.T, c test) {
+		code, out, errs := testkit.Program(Run, strings.Replace(trainingJob, c.old, c.new, 1), []string{"-f", "-"})
+		if c.want == "" {
+			require.Zero(t, code, out+errs)
+			return
+		}
+		require.Equal(t, 1, code, errs)
+		require.Contains(t, out, c.want)
+		require.NotContains(t, out, "group-missing", "it is there")
+		require.Contains(t, out, "\n1 error, ")
+	})
+}
+
+// A tree of groups: a good one, one that wants more groups than there are, one that the API server refuses, and one with two schedulers.
+func TestTreesOfGroups(t *testing.T) {
+	const tree = `---
+apiVersion: scheduling.k8s.io/v1alpha3
+kind: CompositePodGroup
+metadata: {name: all}
+spec: {workloadRef: {workloadName: w, templateName: t}, schedulingPolicy: {gang: {minGroupCount: 2}}, priorityClassName: training}
+---
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: serve}
+spec: {parentCompositePodGroupName: all, workloadRef: {workloadName: w, templateName: t}, schedulingPolicy: {gang: {minCount: 1}}, priorityClassName: training}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: serve}
+spec: {priorityClassName: training, schedulingGroup: {podGroupName: serve}, schedulerName: default-scheduler,
+  containers: [{name: c, image: example.com/train:v1, resources: {requests: {cpu: "1", memory: 1Gi}, limits: {memory: 1Gi}}}]}
+`
+	text := strings.Replace(trainingJob, "{schedulingPolicy:", "{parentCompositePodGroupName: all, workloadRef: {workloadName: w, templateName: t}, schedulingPolicy:", 1) + tree
+	type test struct {
+		name, why, old, new, want string
+	}
+	testkit.Run(t, []test{
+		{"good", "its pods run", "", "", ""},
+		{"minGroupCount", "there are two groups", "minGroupCount: 2", "minGroupCount: 3", "error: CompositePodGroup default/all: group-min-groups: spec.schedulingPolicy.gang.minGroupCount\n  the composite group all needs 3 groups and has 2"},
+		{"negative", "a count from 1", "minGroupCount: 2", "minGroupCount: 0", "error: CompositePodGroup default/all: api-refuses: spec.schedulingPolicy.gang.minGroupCount\n  the API server refuses it: Required value"},
+		{"schedulers", "two in one tree", "schedulerName: default-scheduler", "schedulerName: other", "error: Job default/train: group-schedulers"},
+		{"class", "nobody makes it", "minGroupCount: 2}}, priorityClassName: training", "minGroupCount: 2}}, priorityClassName: none", "error: CompositePodGroup default/all: group-priority-class: spec.priorityClassName\n  there is no PriorityClass none"},
+	}, func(t *testing.T, c test) {
+		code, out, errs := testkit.Program(Run, strings.Replace(text, c.old, c.new, 1), []string{"-f", "-"})
+		if c.want == "" {
+			require.Zero(t, code, out+errs)
+			require.NotContains(t, out, "group-")
+			return
+		}
+		require.Equal(t, 1, code, errs)
+		require.Contains(t, out, c.want)
+		require.Equal(t, 1, strings.Count(out, "error: "), out)
+	})
 }
 
 // A group and its pods are seen together, in one file or in several, and the pods of several manifests count as one gang.

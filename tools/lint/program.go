@@ -122,15 +122,15 @@ func load(o options, stdin io.Reader) (in lint.Input, warnings report.Warnings, 
 	if err != nil {
 		return in, warnings, err
 	}
-	if err := errors.Join(m.CheckBudgets(), m.CheckGroups()); err != nil {
+	if err := m.CheckBudgets(); err != nil {
 		return in, warnings, err
 	}
-	accepted, composites := m.AcceptedGroups()
+	list, composites := m.GroupManifests()
 	in = lint.Input{
 		Deployments: m.Deployments, StatefulSets: m.StatefulSets, DaemonSets: m.DaemonSets, CronJobs: m.CronJobs,
 		ReplicationControllers: m.ReplicationControllers, Autoscalers: m.Autoscalers, Budgets: m.PodDisruptionBudgets, PriorityClasses: m.PriorityClasses,
 		RuntimeClasses: m.RuntimeClasses, LimitRanges: m.LimitRanges, Quotas: m.ResourceQuotas, StorageClasses: m.StorageClasses,
-		Claims: m.PersistentVolumeClaims, Groups: accepted, Composites: composites, Compiler: cel.NewCompiler(), Plugins: o.gates.Args(), Descheduler: o.descheduler,
+		Claims: m.PersistentVolumeClaims, Groups: list, Composites: composites, Refused: m.RefusedGroups(), GroupClasses: m.GroupClasses(), Compiler: cel.NewCompiler(), Plugins: o.gates.Args(), Descheduler: o.descheduler,
 	}
 	for _, j := range m.Jobs {
 		if len(j.OwnerReferences) == 0 {

@@ -3,6 +3,7 @@ package place
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -140,6 +141,11 @@ func (x *simulation) difference(ctx context.Context, pod *v1.Pod, group string) 
 			}
 			q.Queued, held = append(q.Queued, p), append(held, p.Name)
 		}
+		for _, p := range x.w.dying {
+			if name, _ := podgroup.Of(p); p.Namespace == pod.Namespace && tree.Home(name) != nil {
+				q.Queued = append(q.Queued, p)
+			}
+		}
 		var out gang.Difference
 		if out, err = gang.Explain(q, gang.Options{Stop: x.o.Stop(ctx)}); err != nil {
 			return
@@ -188,25 +194,43 @@ func nameCause(q proof.Question, d *gang.Difference) error {
 // mostExplained is how many groups that wait the answer about all pods explains.
 const mostExplained = 10
 
-// explainGroups says why the first groups wait.
+// explainGroups says why the first groups wait. The groups of a tree wait for the same reason, which is looked for once.
 func (x *simulation) explainGroups(ctx context.Context, groups []groupState) {
-	left := mostExplained
+	known := map[string][]string{} // by root
 	for k := range groups {
 		g := &groups[k]
-		if g.Placed >= g.Needs || left == 0 {
+		if g.Placed >= g.Needs {
 			continue
 		}
-		for _, p := range x.w.pending {
-			if name, ok := podgroup.Of(p); ok && name == g.Name && p.Namespace == g.Namespace {
-				left--
-				switch d, _, err := x.difference(ctx, p, name); {
-				case d != nil:
-					g.Why = d.Lines()
-				case err != nil && !strings.Contains(g.Message, err.Error()):
-					g.Why = []string{unknownPlace(err)}
-				}
-				break
-			}
+		at := slices.IndexFunc(x.w.pending, func(p *v1.Pod) bool {
+			name, ok := podgroup.Of(p)
+			return ok && name == g.Name && p.Namespace == g.Namespace
+		})
+		root := x.rootOf(g)
+		lines, is := known[root]
+		if at < 0 || !is && len(known) == mostExplained {
+			continue
 		}
+		if !is {
+			switch d, _, err := x.difference(ctx, x.w.pending[at], g.Name); {
+			case d != nil:
+				lines = d.Lines()
+			case err != nil && !strings.Contains(g.Message, err.Error()):
+				lines = []string{unknownPlace(err)}
+			}
+			known[root] = lines
+		}
+		g.Why, g.root = lines, root
 	}
+}
+
+// rootOf names the root of a group's tree; the group itself when an object above it is missing.
+func (x *simulation) rootOf(g *groupState) (root string) {
+	x.w.s.View(func(c *cluster.Snapshot) {
+		root = g.Group
+		if tree, err := podgroup.TreeOf(c, g.Namespace, g.Name, *x.w.groups); err == nil {
+			root = tree.Root().String()
+		}
+	})
+	return root
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/podberth/podberth/tools/dump"
@@ -55,7 +56,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	report.Flag(f.FlagSet, &o.Output, wide, page.Form)
 	f.Var(&o.detail, "detail", "with json and yaml: every plugin's verdict and score of every node, for all pods or for one, `[=NAMESPACE/NAME]`, repeatable")
 	o.Tables.Flags(f, "pods", program.OfNames)
-	f.StringVar(&o.explain, "explain", "", "explain one pod, waiting or running: `NAMESPACE/NAME`, or the pods of an owner: deployment/NAME")
+	f.StringVar(&o.explain, "explain", "", "explain one pod, waiting or running: `NAMESPACE/NAME`, or the pods of an owner or group: deployment/NAME")
 	f.StringVar(&o.where, "where", "", "with -explain: why the pod does not go there, and what would have to change: a `NODE` or a label selector such as topology.kubernetes.io/zone=a")
 	o.Bounds = program.Bounds{Steps: 20000, Time: time.Minute}
 	o.BoundFlags(f, "with -explain and -pack: search for `N` steps for changes or a better plan", "with -explain, -pack and -preemption optimal: end each search after this `DURATION`")
@@ -88,7 +89,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	list(&o.add, "add", "also use the nodes, pods and workloads in `FILE`, repeatable")
 	f.IntVar(&o.count, "count", 1, "make `N` copies of each object in the files of -add")
 	f.Var(&o.featureGates, "feature-gates", dump.FeatureGatesUsage)
-	f.StringVar(&o.howMany, "how-many", "", "say how many more pods like `NAMESPACE/NAME` fit, up to 100000")
+	f.StringVar(&o.howMany, "how-many", "", "say how many more pods like `NAMESPACE/NAME`, or like a pod of an owner or group, fit, up to 100000")
 	f.BoolVar(&o.pack, "pack", false, "say how more pods of high priority get nodes if running pods move or leave, and what no plan can exceed")
 	f.BoolVar(&o.nodeMap, "map", false, "draw how full zones and nodes are after the run")
 	f.BoolVar(&o.failUnschedulable, "fail-unschedulable", false, "exit 1 if a pod stayed without a node")
@@ -208,6 +209,10 @@ func (o options) known(w *world, timeline []event) error {
 	missing := func(flag, name string) error {
 		if names[name] {
 			return nil
+		}
+		kind, group, _ := strings.Cut(name, "/")
+		if w.groupNamed(kind, group, "") != nil {
+			return fmt.Errorf("%s: Not found: %q: no pod of that group in namespace %s%s", flag, name, cmp.Or(o.Tables.Namespace, "default"), w.unlessGates(kind))
 		}
 		if in := w.elsewhere(name); in != "" {
 			return fmt.Errorf("%s: Not found: %q: no pod of that owner in the namespace%s", flag, name, in)

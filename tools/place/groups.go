@@ -30,6 +30,8 @@ type groupState struct {
 	Message string `json:"message"` // the message of that condition, or how many pods are missing, or which object above is
 	// Why the group waits, whether a placement exists, and what helps, in lines; of the first ten groups that wait.
 	Why []string `json:"why,omitempty"`
+
+	root string // of its tree, when Why is set: all groups of the tree have the same Why
 }
 
 // compositeState is what has become of a composite group. kube-scheduler writes no condition on it.
@@ -189,13 +191,30 @@ func groupText(groups []groupState, above []compositeState, layout report.Layout
 		b.WriteString("\n" + table)
 		cut = cut || more
 	}
-	for _, g := range groups {
-		if len(g.Why) > 0 {
-			report.Textf(&b, "\nGroup %s:\n", g.Group)
+	told := map[string]bool{}
+	for k, g := range groups {
+		if len(g.Why) == 0 || told[g.root] {
+			continue
 		}
+		told[g.root] = true
+		report.Textf(&b, "\nGroup %s%s:\n", g.Group, alsoOf(groups[k:]))
 		for _, line := range g.Why {
 			report.Textf(&b, "  %s\n", line)
 		}
 	}
 	return b.String(), cut
+}
+
+// alsoOf names the groups that wait in the tree of the first one, for which the same is true: ", and default/b of the same tree".
+func alsoOf(groups []groupState) string {
+	var others []string
+	for _, g := range groups[1:] {
+		if len(g.Why) > 0 && g.root == groups[0].root {
+			others = append(others, g.Group)
+		}
+	}
+	if others == nil {
+		return ""
+	}
+	return fmt.Sprintf(", and %s of the same tree", firstNames(others))
 }

@@ -151,3 +151,57 @@ func TestBadGangs(t *testing.T) {
 		require.Contains(t, errs, c.want)
 	})
 }
+
+// A member that is being deleted before it had a node counts for the queue, and no cycle places it: what kube-scheduler says of the others then.
+func TestDyingMembers(t *testing.T) {
+	const world = `
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
+---
+{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: g}, spec: {schedulingPolicy: {gang: {minCount: 2}}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {priority: 0, schedulingGroup: {podGroupName: g}, containers: [{name: c, image: i}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: b, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [example.com/x]}, spec: {priority: 0, schedulingGroup: {podGroupName: g}, containers: [{name: c, image: i}]}}
+`
+	const third = "---\n{apiVersion: v1, kind: Pod, metadata: {name: c}, spec: {priority: 0, schedulingGroup: {podGroupName: g}, containers: [{name: c, image: i}]}}\n"
+	type test struct {
+		name, why, text string
+		want            []string // patterns
+	}
+	testkit.Run(t, []test{
+		{"too few", "the cycle begins with one member, and a plugin has never seen one", world, []string{`default +a +0 +Error +<none> +error in "DynamicResources" PodGroupPostFilter plugins: not found`, `default +g +2 +2 +0 +SchedulerError`, `1 of 2 members exist, 2 needed; 1 more is being deleted`}},
+		{"enough", "the others are two", world + third, []string{`default +a +0 +Scheduled +n1`, `default +c +0 +Scheduled +n1`, `default +g +2 +3 +2 +Scheduled`}},
+		{"gated", "its gate holds the others", strings.Replace(world, "finalizers: [example.com/x]}, spec: {", "finalizers: [example.com/x]}, spec: {schedulingGates: [{name: x}], ", 1) + third, []string{`default +2 pods like a +0 +Gated`}},
+	}, func(t *testing.T, c test) {
+		code, out, errs := simulate(t, c.text, "-f", "-")
+		require.Zero(t, code, errs)
+		for _, want := range c.want {
+			require.Regexp(t, want, out)
+		}
+	})
+	code, out, errs := simulate(t, world, "-f", "-", "-explain", "default/b")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "Pod default/b is being deleted: no scheduler tries it.")
+}
+
+// A question may name a group or a composite group in the place of a pod.
+func TestQuestionsAboutGroups(t *testing.T) {
+	type test struct {
+		name, why string
+		args      []string
+		code      int
+		want      string
+	}
+	testkit.Run(t, []test{
+		{"why of a tree", "about the first of its pods that waits", []string{"-explain", "compositepodgroup/large"}, 0, "Pod default/a-0 in group a: would fit but the group fails."},
+		{"how many of a tree", "whole trees", []string{"-how-many", "CompositePodGroup/large"}, 0, "1 more group like compositepodgroup/default/large fits, with 2 pods."},
+		{"how many of a group", "with the tree above it", []string{"-how-many", "podgroup/a"}, 0, "1 more group like compositepodgroup/default/large fits, with 2 pods."},
+		{"none", "no pod names it", []string{"-how-many", "podgroup/none"}, 2, `-how-many: Not found: "podgroup/none": no pod of that group in namespace default`},
+		{"composite without its gate", "it does not count", []string{"-explain", "compositepodgroup/large", "-feature-gates", "GenericWorkload=true"}, 2, `no pod of that group in namespace default; composite groups count with the feature gate CompositePodGroup alone`},
+		{"another namespace", "groups have one", []string{"-explain", "compositepodgroup/large", "-n", "other"}, 2, `no pod of that group in namespace other`},
+	}, func(t *testing.T, c test) {
+		code, out, errs := simulate(t, "", append([]string{"-f", "testdata/gang_trees.yaml"}, c.args...)...)
+		require.Equal(t, c.code, code, errs)
+		require.Contains(t, out+errs, c.want)
+	})
+}

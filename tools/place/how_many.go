@@ -74,7 +74,7 @@ func howMany(ctx context.Context, out *bytes.Buffer, stderr io.Writer, w *world,
 		return n == 0
 	}
 	if room.Stop == nil && refused == nil {
-		report.Textf(out, "At least %d more pods like %s fit; -how-many tries no more than that.\n", n, o.howMany)
+		report.Textf(out, "At least %d more pods like %s fit; no more than that are tried.\n", n, o.howMany)
 	} else {
 		report.Textf(out, "%d more pod(s) like %s fit.\n", n, o.howMany)
 	}

@@ -72,7 +72,7 @@ func howManyGroups(ctx context.Context, out *bytes.Buffer, stderr io.Writer, w *
 	progress := report.NewProgress(stderr, "place: -how-many", "groups fit so far", nil)
 	for _, n := range tree.Leaves() {
 		if n.Needs() > mostCopies {
-			must.Do(fmt.Errorf("-how-many places at most %d pods: group %s/%s needs %d", mostCopies, n.Namespace, n.Name, n.Needs()))
+			must.Do(fmt.Errorf("group %s/%s needs %d pods, and at most %d are placed to count", n.Namespace, n.Name, n.Needs(), mostCopies))
 		}
 	}
 	copies := groupCopies(tree, pods)
@@ -211,7 +211,7 @@ func (g *groupsFor) write(out *bytes.Buffer, o options, nodes []string, stop *pl
 	}
 	if m := g.Members; m != nil {
 		if m.Stop == "" {
-			report.Textf(out, "At least %d more pods of the group itself fit; -how-many tries no more than that.\n", m.Count)
+			report.Textf(out, "At least %d more pods of the group itself fit; no more than that are tried.\n", m.Count)
 		} else {
 			report.Textf(out, "%d more pod(s) of the group itself fit; one more does not: %s\n", m.Count, m.Stop)
 		}

@@ -38,5 +38,5 @@ spec: {schedulingPolicy: {gang: {minCount: 2}}}
 
 	code, _, errs := simulate(t, strings.Replace(single, "minCount: 2", "minCount: 2147483647", 1), "-f", "-", "-how-many", "default/p")
 	require.Equal(t, 2, code)
-	require.Equal(t, "place: -how-many places at most 100000 pods: group default/g needs 2147483647\n", errs)
+	require.Equal(t, "place: group default/g needs 2147483647 pods, and at most 100000 are placed to count\n", errs)
 }

@@ -19,7 +19,7 @@ func TestHowManyIsBounded(t *testing.T) {
 	input := strings.Replace(oneNode, "pods: '10'", "pods: '1000000000'", 1) + "---\n" + onePod
 	code, out, errs := simulate(t, input, "-f", "-", "-how-many", "default/p")
 	require.Zero(t, code, errs)
-	require.True(t, strings.HasPrefix(out, fmt.Sprintf("At least %d more pods like default/p fit; -how-many tries no more than that.\n", mostCopies)), "%.200s", out)
+	require.True(t, strings.HasPrefix(out, fmt.Sprintf("At least %d more pods like default/p fit; no more than that are tried.\n", mostCopies)), "%.200s", out)
 }
 
 // With -admit quotas are charged with each copy, beside the pods that are there.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/scheduler"
 	"github.com/podberth/podberth/tools/dump"
@@ -89,6 +90,8 @@ func load(o options, profiles []scheduler.Profile, timeline []event, stdin io.Re
 		}
 		if pending {
 			w.pending = append(w.pending, p)
+		} else if w.dies(p) {
+			w.dying = append(w.dying, p)
 		}
 	}
 	for _, name := range sortedKeys(others) {
@@ -207,6 +210,12 @@ func comparePods(a, b *v1.Pod) int {
 // waits reports whether the pod is one to decide.
 func waits(p *v1.Pod) bool {
 	return p.Spec.NodeName == "" && !cluster.Finished(p) && p.DeletionTimestamp == nil
+}
+
+// dies reports whether the pod is a member of a group that is being deleted before it had a node.
+func (w *world) dies(p *v1.Pod) bool {
+	_, member := podgroup.Of(p)
+	return w.groups != nil && member && p.Spec.NodeName == "" && !cluster.Finished(p) && p.DeletionTimestamp != nil
 }
 
 // admits reports whether a pod of the input goes through admission: it shows no sign of having been there, or -admit asks.

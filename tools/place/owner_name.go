@@ -23,11 +23,11 @@ var ownerKinds = map[string]string{
 }
 
 // ofOwner returns the first pod of an owner without a node, in the order of the queue, or else the first one that runs: "shop/web-0" for
-// "deployment/web", and of a group for "podgroup/train". The namespace is default when it is empty. Other names stay as they are, and so does the name of an owner without pods.
+// "deployment/web", and of a group for "podgroup/train" and "compositepodgroup/job". The namespace is default when it is empty. Other names stay as they are, and so does the name of an owner without pods.
 func (w *world) ofOwner(name, namespace string) string {
 	kind, owner, _ := strings.Cut(name, "/")
-	if slices.Contains([]string{"podgroup", "podgroups"}, strings.ToLower(kind)) && w.find(name) == nil {
-		return w.ofGroup(name, owner, cmp.Or(namespace, v1.NamespaceDefault))
+	if in := w.groupNamed(kind, owner, cmp.Or(namespace, v1.NamespaceDefault)); in != nil && w.find(name) == nil {
+		return w.ofGroup(name, in)
 	}
 	kind = ownerKinds[strings.ToLower(kind)]
 	if kind == "" || w.find(name) != nil {
@@ -51,11 +51,46 @@ func (w *world) ofOwner(name, namespace string) string {
 	return name
 }
 
-// ofGroup returns the first pod of a group of pods that waits, or else the first one that runs; the name itself if there is none.
-func (w *world) ofGroup(name, group, namespace string) string {
+// groupNamed returns a function that reports whether a pod is in the group of pods, or in the tree of the composite group, of that name. It is nil
+// for another kind.
+func (w *world) groupNamed(kind, name, namespace string) func(p *v1.Pod) bool {
+	switch strings.ToLower(kind) {
+	case "podgroup", "podgroups":
+		return func(p *v1.Pod) bool { of, ok := podgroup.Of(p); return ok && of == name && p.Namespace == namespace }
+	case "compositepodgroup", "compositepodgroups":
+		return func(p *v1.Pod) bool {
+			of, ok := podgroup.Of(p)
+			if !ok || p.Namespace != namespace || w.groups == nil {
+				return false
+			}
+			tree, err := podgroup.TreeOf(w.snapshot, namespace, of, *w.groups)
+			if err != nil {
+				return false
+			}
+			for n := tree.Home(of); n != nil; n = n.Up {
+				if n.Composite != nil && n.Name == name {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	return nil
+}
+
+// unlessGates says that a composite group is not found because composite groups do not count.
+func (w *world) unlessGates(kind string) string {
+	if strings.HasPrefix(strings.ToLower(kind), "composite") && (w.groups == nil || !w.groups.Composites) {
+		return "; composite groups count with the feature gate CompositePodGroup alone"
+	}
+	return ""
+}
+
+// ofGroup returns the first pod of a group that waits, or else the first one that runs; the name itself if there is none.
+func (w *world) ofGroup(name string, in func(p *v1.Pod) bool) string {
 	for _, list := range [][]*v1.Pod{w.pending, w.objects.Pods} {
 		for _, p := range list {
-			if of, ok := podgroup.Of(p); ok && of == group && p.Namespace == namespace && !cluster.Finished(p) {
+			if !cluster.Finished(p) && in(p) {
 				return key(p)
 			}
 		}

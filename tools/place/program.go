@@ -90,7 +90,7 @@ func reply(ctx context.Context, out *bytes.Buffer, o options, stdin io.Reader, s
 	for _, text := range warnings {
 		report.Textf(stderr, "warning: %s\n", text)
 	}
-	o.explain = w.ofOwner(o.explain, o.Tables.Namespace)
+	o.explain, o.howMany = w.ofOwner(o.explain, o.Tables.Namespace), w.ofOwner(o.howMany, o.Tables.Namespace)
 	must.Do(o.known(w, timeline))
 	v.asides = w.asides
 	before := usageOf(w.snapshot)

@@ -118,6 +118,9 @@ func (x *simulation) run(ctx context.Context) error {
 		}
 		x.w.s.AddPod(p)
 	}
+	for _, p := range x.w.dying {
+		x.w.s.AddPod(p)
+	}
 	x.progress = report.NewProgress(x.stderr, "place", "attempts", nil)
 	defer x.progress.End()
 	for !x.stopped {
@@ -209,6 +212,9 @@ func (x *simulation) attempt(pod *v1.Pod, c *cluster.Snapshot) {
 		x.tellGated(k)
 	}
 	x.tried[key(pod)] = x.w.changes
+	if x.w.dies(pod) && key(pod) != x.o.explain { // the cycle drops it
+		return
+	}
 	x.attempts++
 	x.progress.Step(x.attempts, max(x.attempts, len(x.w.pending)))
 	if key(pod) == x.o.explain && x.member(pod) {

@@ -27,6 +27,7 @@ type world struct {
 	nodes    map[string]*v1.Node
 	others   map[string]metav1.Object
 	pending  []*v1.Pod       // of the input, in the order of the queue
+	dying    []*v1.Pod       // members of groups without a node that are being deleted: the queue counts them, no cycle places them
 	refused  []dump.Refusal  // of the input, in its order
 	counted  map[string]int  // pods like a pod, by its name, that are not made: what becomes of it becomes of them
 	siblings []*v1.Pod       // that wait, of the owner that the question is about

@@ -24,8 +24,8 @@ func why() question {
 		long: `Of a pod that waits the answer is the cause, and what would let the pod and its
 siblings run. With -o wide or --all come what rejects the pod on which nodes,
 what wakes it, the numbers, and the scores. POD may be an owner, such as
-deployment/web, or a PodGroup, such as PodGroup/train: the answer is about the
-first of its pods that waits.
+deployment/web, or a PodGroup or CompositePodGroup, such as podgroup/train: the
+answer is about the first of its pods that waits.
 
 Exit codes: 0 explained; 1 the pod has no node and --fail-unschedulable is
 given; 2 bad input.`,
@@ -60,13 +60,14 @@ func fit() question {
 		use: "fit POD", short: "Count how many more pods like a pod fit",
 		long: `The waiting pods are not placed before. The answer names the nodes and says why
 one more does not fit. Of a pod of a group whole groups are counted, each with
-all of its pods, and then more pods of the group itself if it runs.
+all of its pods, and then more pods of the group itself if it runs. POD may be
+an owner, such as deployment/web, or a group, such as podgroup/train.
 
 Exit codes: 0 answered; 1 none fits and --fail-unschedulable is given; 2 bad
 input.`,
 		examples: [2]string{"how many more replicas fit\nfit web-0", "after a node is gone\nfit shop/web-0 -f cluster.yaml --cordon n1"},
 		program:  "place", flags: place.Flags, run: place.Run, args: cobra.ExactArgs(1), complete: Pods,
-		hidden: []string{"explain", "where", "how-many", "all", "log", "detail", "timeline", "grace", "seed", "preemption", "fail-errors", "map", "pack", "against", "price-label", "steps", "time", strict},
+		hidden: []string{"explain", "where", "how-many", "all", "log", "detail", "timeline", "grace", "seed", "preemption", "fail-errors", "map", "pack", "against", "price-label", "brief", "steps", "time", strict},
 		names:  []string{"node=nodes"}, need: placing, more: podFor("-how-many"),
 	}
 }

@@ -20,7 +20,7 @@ type podGroup struct {
 }
 
 // groupRisks are the risks of what helps a group.
-var groupRisks = map[gang.HelpKind]string{gang.Order: riskRestart, gang.Pin: riskNone, gang.Move: riskOthers, gang.Evict: riskOthers, gang.AddNode: riskCost, gang.Lower: riskRestart}
+var groupRisks = map[gang.HelpKind]string{gang.Order: riskRestart, gang.Pin: riskNone, gang.Move: riskOthers, gang.Evict: riskOthers, gang.AddNode: riskCost, gang.Lower: riskFewer}
 
 // decided makes the answer about a pod one about the pod in its group.
 func (a *whyAnswer) decided(g *podGroup, d *gang.Difference) {

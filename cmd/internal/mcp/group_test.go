@@ -27,7 +27,7 @@ Fix (restart): make the pods again in the order trap-1, trap-0`, s.text)
 	for pod, want := range map[string]string{
 		"large-0": "Pod default/large-0 waits with its group default/large: 3 pods needed, 3 exist, 0 have nodes.\n" +
 			"0 of 3 members fit, 3 needed: large-0 asks for cpu 4, and all 4 open nodes are too full: n2 is nearest with 3 of 4 free\nno placement exists: the cluster has a node for 0 of 3 members that must come\nNo fix without a risk was found.",
-		"few-0":  "Pod default/few-0 waits with its group default/few: 4 pods needed, 2 exist, 0 have nodes.\n2 of 4 members exist, 4 needed\nFix (restart): PodGroup default/few: spec.schedulingPolicy.gang.minCount 2",
+		"few-0":  "Pod default/few-0 waits with its group default/few: 4 pods needed, 2 exist, 0 have nodes.\n2 of 4 members exist, 4 needed\nFix (fewer): PodGroup default/few: spec.schedulingPolicy.gang.minCount 2",
 		"lost-0": "Pod default/lost-0: Gated: pod group default/lost: no object of the group",
 		"east-0": "Pod default/east-0 goes to n3: 4 of 4 nodes can take it.",
 	} {

@@ -104,6 +104,7 @@ const (
 	riskNone     = "none: only the order is another"
 	riskOver     = "over: only if what the mark is for is over"
 	riskRestart  = "restart: the pods of this workload are made again"
+	riskFewer    = "fewer: the group begins with fewer of its pods; no pod is made again"
 	riskCost     = "cost: machines are bought"
 	riskOthers   = "others: other pods move, leave or are fewer"
 	riskAsk      = "ask: whoever reserved the nodes must agree; not decided again"
@@ -112,7 +113,7 @@ const (
 	searchBudget = "-time=4s"
 )
 
-var risks = []string{riskNone, riskOver, riskRestart, riskCost, riskOthers, riskAsk, riskUnsafe}
+var risks = []string{riskNone, riskOver, riskRestart, riskFewer, riskCost, riskOthers, riskAsk, riskUnsafe}
 
 // unsafeTaints are taints of the cluster itself and of states of nodes, by their beginning. Advice names none of them; the list holds if it did.
 var unsafeTaints = []string{"node-role.kubernetes.io/", "node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "CriticalAddonsOnly", "ToBeDeletedByClusterAutoscaler", "karpenter.sh/"}

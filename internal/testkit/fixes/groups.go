@@ -35,6 +35,14 @@ func init() {
 		}
 		return true
 	}))
+	means(`minGroupCount (\d+) in the CompositePodGroup`, first(func(s *site, m []string) bool {
+		c, is := s.o.(*podgroup.Composite)
+		if is {
+			edit(c, func(t tree) { set(t, "Minimum", number(m[1])) })
+		}
+		return is
+	}))
+	means(`more groups`, nil)
 	means(`the priorityClassName of the group`, nil)
 	means(`more pods`, nil)
 }

@@ -117,7 +117,7 @@ func init() {
 		edit(c, func(t tree) { set(t, "spec.accessModes", []any{"ReadWriteMany"}) })
 		return true
 	}))
-	means(`mend the name`, func(s *site, _ []string) bool { return s.near() })
+	means(`mend the name`, func(s *site, _ []string) bool { return s.has() && s.near() })
 	means(`name a class of the cluster`, func(s *site, _ []string) bool { return s.class(func(*storagev1.StorageClass) bool { return true }) })
 	means(`a class with volumeBindingMode WaitForFirstConsumer`, func(s *site, _ []string) bool {
 		if s.way == 0 && s.laterClass() {

@@ -29,6 +29,9 @@ type Finding struct{ Object, Path, Explanation, Fix string }
 // nameOf returns an object as findings name it.
 func nameOf(o metav1.Object) string {
 	kind := reflect.TypeOf(o).Elem().Name()
+	if kind == "Group" || kind == "Composite" { // of package podgroup
+		kind = strings.Replace(kind+"PodGroup", "GroupPod", "Pod", 1)
+	}
 	if strings.HasSuffix(kind, "Class") {
 		return kind + " " + o.GetName()
 	}
