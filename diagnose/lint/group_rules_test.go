@@ -128,10 +128,10 @@ func TestSchedulersOfTree(t *testing.T) {
 	more.Spec.Template.Spec.SchedulerName = "other"
 	found := of(t, w, "group-schedulers")
 	require.Len(t, found, 1)
-	require.Equal(t, "Deployment default/web of the same tree of groups, compositepodgroup/default/job, has default-scheduler: no pod of the tree is scheduled", found[0].Explanation)
+	require.Equal(t, "Deployment default/web of the same tree of groups, compositepodgroup/default/job, has default-scheduler: kube-scheduler does not schedule both", found[0].Explanation)
 	require.Equal(t, "the schedulerName default-scheduler", found[0].Fix)
 	more.Spec.Template.Spec.SchedulingGroup.PodGroupName = ptr("train")
-	require.Equal(t, "Deployment default/web of the same group has default-scheduler: no pod of the group is scheduled", of(t, w, "group-schedulers")[0].Explanation)
+	require.Equal(t, "Deployment default/web of the same group has default-scheduler: kube-scheduler does not schedule both", of(t, w, "group-schedulers")[0].Explanation)
 }
 
 // What the API server refuses of a group is a finding about the object, once for each field; a class that does not exist stands for the priority.

@@ -79,13 +79,13 @@ var groupRules = []Rule{
 		if g == nil {
 			return
 		}
-		first, of, all := c.firstOf(w), "group", "group"
+		first, of := c.firstOf(w), "group"
 		own := podinfo.SchedulerName(w.pod)
 		if root := c.rootOf(g); root != nil && root.Composite != nil && podinfo.SchedulerName(first.pod) == own {
-			first, of, all = c.firstBelow(root), "tree of groups, "+root.String()+",", "tree"
+			first, of = c.firstBelow(root), "tree of groups, "+root.String()+","
 		}
 		if other := podinfo.SchedulerName(first.pod); other != own {
-			c.report(w.path+".schedulerName", "the schedulerName "+other, "%s of the same %s has %s: no pod of the %s is scheduled", first.object, of, other, all)
+			c.report(w.path+".schedulerName", "the schedulerName "+other, "%s of the same %s has %s: kube-scheduler does not schedule both", first.object, of, other)
 		}
 	}},
 	{ID: "group-min-groups", Severity: Error, Summary: "a composite group needs more groups than there are", whole: func(c *checker) {

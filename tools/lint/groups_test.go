@@ -74,7 +74,7 @@ func TestGroups(t *testing.T) {
 	code, out, errs := testkit.Program(Run, twoSchedulers, []string{"-f", "-"})
 	require.Equal(t, 1, code, errs)
 	require.Contains(t, out, "error: Job default/second: group-schedulers")
-	require.Contains(t, out, "Job default/train of the same group has default-scheduler: no pod of the group is scheduled")
+	require.Contains(t, out, "Job default/train of the same group has default-scheduler: kube-scheduler does not schedule both")
 	_, out, _ = testkit.Program(Run, strings.Replace(twoSchedulers, "schedulerName: other, ", "", 1), []string{"-f", "-"})
 	require.NotContains(t, out, "group-")
 }

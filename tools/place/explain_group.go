@@ -14,6 +14,7 @@ import (
 	"github.com/podberth/podberth/planning/gang"
 	"github.com/podberth/podberth/planning/gang/proof"
 	"github.com/podberth/podberth/podgroup"
+	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/report"
 )
 
@@ -103,9 +104,9 @@ func (x *simulation) gang(ctx context.Context, e *explanation, pod *v1.Pod, grou
 	for _, h := range d.Help {
 		e.Help = append(e.Help, h.Text)
 	}
-	lines := d.Why()
+	lines := append(d.Why(), x.strangers(pod.Namespace, group)...)
 	if e.Group != nil {
-		e.Group.Why = d.Why()
+		e.Group.Why = slices.Clone(lines)
 	}
 	if d.Members < d.Needed {
 		lines = append(lines, fmt.Sprintf("Held: %s.", firstNames(held)))
@@ -191,6 +192,25 @@ func nameCause(q proof.Question, d *gang.Difference) error {
 	return nil
 }
 
+// strangers says which members of a group's tree other schedulers try; nil for none.
+func (x *simulation) strangers(namespace, group string) (lines []string) {
+	x.w.s.View(func(c *cluster.Snapshot) {
+		tree, err := podgroup.TreeOf(c, namespace, group, *x.w.groups)
+		if err != nil {
+			return
+		}
+		for _, p := range x.w.strangers {
+			if name, _ := podgroup.Of(p); p.Namespace == namespace && tree.Home(name) != nil {
+				lines = append(lines, fmt.Sprintf("%s waits for scheduler %q, and counts once it has a node", p.Name, dump.SchedulerName(p)))
+			}
+		}
+	})
+	if n := len(lines); n > 3 {
+		lines = append(lines[:3], fmt.Sprintf("%d more the same", n-3))
+	}
+	return lines
+}
+
 // mostExplained is how many groups that wait the answer about all pods explains.
 const mostExplained = 10
 
@@ -214,7 +234,7 @@ func (x *simulation) explainGroups(ctx context.Context, groups []groupState) {
 		if !is {
 			switch d, _, err := x.difference(ctx, x.w.pending[at], g.Name); {
 			case d != nil:
-				lines = d.Lines()
+				lines = slices.Concat(d.Why(), x.strangers(g.Namespace, g.Name), d.Lines()[len(d.Why()):])
 			case err != nil && !strings.Contains(g.Message, err.Error()):
 				lines = []string{unknownPlace(err)}
 			}

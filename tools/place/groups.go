@@ -27,7 +27,7 @@ type groupState struct {
 	Placed    int    `json:"placed"`           // how many of them have nodes
 	// The reason of the condition PodGroupInitiallyScheduled: Scheduled, Unschedulable, SchedulerError, or "".
 	Reason  string `json:"reason"`
-	Message string `json:"message"` // the message of that condition, or how many pods are missing, or which object above is
+	Message string `json:"message"` // the message of that condition, or how many pods are missing, or which object above is, or what its tree waits for
 	// Why the group waits, whether a placement exists, and what helps, in lines; of the first ten groups that wait.
 	Why []string `json:"why,omitempty"`
 
@@ -109,6 +109,9 @@ func (x *simulation) groups() (out []groupState, above []compositeState) {
 			out = append(out, x.groupState(g, known[at], placed[at], missing))
 			if missing != nil {
 				continue
+			}
+			if last := &out[len(out)-1]; last.Message == "" && last.Reason == "" && last.Placed < last.Pods {
+				last.Message = tree.GateText(func(g *podgroup.Group) int { return known[types.NamespacedName{Namespace: g.Namespace, Name: g.Name}] }, *x.w.groups)
 			}
 			for _, n := range tree.Nodes() {
 				if n.Composite != nil && !hasRow[n.String()] {

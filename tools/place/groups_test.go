@@ -184,6 +184,36 @@ func TestDyingMembers(t *testing.T) {
 	require.Contains(t, out, "Pod default/b is being deleted: no scheduler tries it.")
 }
 
+// Members of another scheduler count once they have nodes; that is said, and what a tree waits for too.
+func TestMembersOfOtherSchedulers(t *testing.T) {
+	const world = `
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
+---
+{apiVersion: scheduling.k8s.io/v1alpha3, kind: CompositePodGroup, metadata: {name: job}, spec: {workloadRef: {workloadName: w, templateName: t}, schedulingPolicy: {gang: {minGroupCount: 2}}}}
+---
+{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: g}, spec: {parentCompositePodGroupName: job, workloadRef: {workloadName: w, templateName: t}, schedulingPolicy: {gang: {minCount: 1}}}}
+---
+{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: h}, spec: {parentCompositePodGroupName: job, workloadRef: {workloadName: w, templateName: t}, schedulingPolicy: {gang: {minCount: 1}}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {priority: 0, schedulingGroup: {podGroupName: g}, containers: [{name: c, image: i}]}}
+`
+	var others string
+	for _, name := range []string{"b", "c", "e", "f"} {
+		others += "---\n{apiVersion: v1, kind: Pod, metadata: {name: " + name + "}, spec: {priority: 0, schedulerName: other, schedulingGroup: {podGroupName: h}, containers: [{name: c, image: i}]}}\n"
+	}
+	const says = "b waits for scheduler \"other\", and counts once it has a node\n"
+	code, out, errs := simulate(t, world+others, "-f", "-")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "\n  1 of 2 members exist, 2 needed\n  "+says)
+	require.Contains(t, out, "\n  1 more the same\n  Do: ")
+	require.Regexp(t, `default +g +1 +1 +0 +<none> +waiting for composite pod group "job" tree to meet quorum\n`, out)
+	code, out, errs = simulate(t, world+others, "-f", "-", "-explain", "podgroup/g")
+	require.Zero(t, code, errs)
+	require.True(t, strings.HasPrefix(out, "1 of 2 members exist, 2 needed\n"+says), out)
+	_, out, _ = simulate(t, world+strings.ReplaceAll(others, "schedulerName: other, ", ""), "-f", "-")
+	require.NotContains(t, out, "waits for scheduler")
+}
+
 // A question may name a group or a composite group in the place of a pod.
 func TestQuestionsAboutGroups(t *testing.T) {
 	type test struct {

@@ -76,6 +76,7 @@ func load(o options, profiles []scheduler.Profile, timeline []event, stdin io.Re
 		switch {
 		case pending && !slices.ContainsFunc(profiles, func(x scheduler.Profile) bool { return x.SchedulerName == dump.SchedulerName(p) }):
 			others[p.Spec.SchedulerName] += 1 + counted[key(p)]
+			w.noteStranger(p)
 			continue
 		case pending && (made[p] || o.admits(p)):
 			admitted, text := w.gate.Admit(p)
@@ -216,6 +217,13 @@ func waits(p *v1.Pod) bool {
 func (w *world) dies(p *v1.Pod) bool {
 	_, member := podgroup.Of(p)
 	return w.groups != nil && member && p.Spec.NodeName == "" && !cluster.Finished(p) && p.DeletionTimestamp != nil
+}
+
+// noteStranger notes a member of a group that another scheduler tries.
+func (w *world) noteStranger(p *v1.Pod) {
+	if _, member := podgroup.Of(p); member {
+		w.strangers = append(w.strangers, p)
+	}
 }
 
 // admits reports whether a pod of the input goes through admission: it shows no sign of having been there, or -admit asks.

@@ -21,20 +21,21 @@ import (
 // world is the simulated cluster: the API server's pods and nodes, the kubelets, which run a pod as soon as it is bound and
 // let it go when its time is over, and virtual time. It is the scheduler's client.
 type world struct {
-	now      time.Time
-	grace    bool // victims run out their grace periods
-	pods     map[string]*v1.Pod
-	nodes    map[string]*v1.Node
-	others   map[string]metav1.Object
-	pending  []*v1.Pod       // of the input, in the order of the queue
-	dying    []*v1.Pod       // members of groups without a node that are being deleted: the queue counts them, no cycle places them
-	refused  []dump.Refusal  // of the input, in its order
-	counted  map[string]int  // pods like a pod, by its name, that are not made: what becomes of it becomes of them
-	siblings []*v1.Pod       // that wait, of the owner that the question is about
-	asides   report.Warnings // for after the answer
-	leaving  []leaving       // by time
-	tasks    []func()
-	changes  int // of what could make a pod schedulable
+	now       time.Time
+	grace     bool // victims run out their grace periods
+	pods      map[string]*v1.Pod
+	nodes     map[string]*v1.Node
+	others    map[string]metav1.Object
+	pending   []*v1.Pod       // of the input, in the order of the queue
+	dying     []*v1.Pod       // members of groups without a node that are being deleted: the queue counts them, no cycle places them
+	strangers []*v1.Pod       // members of groups that wait for another scheduler: they count for their group once they have nodes
+	refused   []dump.Refusal  // of the input, in its order
+	counted   map[string]int  // pods like a pod, by its name, that are not made: what becomes of it becomes of them
+	siblings  []*v1.Pod       // that wait, of the owner that the question is about
+	asides    report.Warnings // for after the answer
+	leaving   []leaving       // by time
+	tasks     []func()
+	changes   int // of what could make a pod schedulable
 
 	snapshot *cluster.Snapshot // until the scheduler takes it
 	s        *scheduler.Scheduler
