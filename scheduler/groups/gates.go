@@ -113,6 +113,7 @@ func (g FeatureGates) Args() placement.PluginArgs {
 	var a placement.PluginArgs
 	a.Taints.ComparisonOperators = g.Compares()
 	a.Devices.Search.FractionalRange = g.enabled(fractions)
+	a.Devices.GroupClaims = g.enabled(GenericWorkload) && g.enabled(Claims)
 	a.Volumes.WithoutStorageScore = !g.enabled(storageScores)
 	a.Volumes.WithoutLimitScaling = !g.enabled(limitScaling)
 	return a

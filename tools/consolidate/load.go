@@ -50,7 +50,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if pending > 0 {
 		objects.Warnings.Add(fmt.Sprintf("%s without a node: the plan leaves them no room", report.Count(pending, "pod")))
 	}
-	decides, warnings, err := profile.Of(o.config, o.gates.Args(), o.Input)
+	decides, warnings, err := profile.Of(o.config, objects.PluginArgs(o.gates), o.Input)
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 		return dump.Pending(p) || slices.Contains(in.nodes, p.Spec.NodeName)
 	}})
 	_ = objects.AdmitMade(expanded.Pods) // a warning names what is refused
-	in.args = o.gates.Args()
+	in.args = objects.PluginArgs(o.gates)
 	if in.gates, err = objects.Groups(o.gates); err != nil {
 		return nil, err
 	}

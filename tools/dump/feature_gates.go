@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/scheduler/groups"
 	"github.com/podberth/podberth/tools/report"
@@ -58,7 +59,10 @@ func (o *Objects) needed() groups.FeatureGates {
 	for _, g := range list {
 		see(&g.Spec)
 		if len(g.Claims) > 0 {
-			o.Warnings.Aside("the claims of %d groups count as claims of their pods", fmt.Sprintf("group %s/%s has resource claims, which count as claims of its pods", g.Namespace, g.Name))
+			on[groups.Claims] = true
+		}
+		if slices.ContainsFunc(g.Claims, func(c podgroup.Claim) bool { return c.TemplateName != "" && c.Generated == nil }) {
+			o.Warnings.Aside("%d groups wait for claims of templates", fmt.Sprintf("group %s/%s waits for a claim of a template; pods that are made here get one each, where the cluster makes one for the group", g.Namespace, g.Name))
 		}
 	}
 	for _, g := range composites {
@@ -66,4 +70,13 @@ func (o *Objects) needed() groups.FeatureGates {
 		on[groups.Topology], on[groups.Composites] = true, true
 	}
 	return on
+}
+
+// PluginArgs returns the arguments of the plugins with the gates that a user said, and with claims of groups where these count (see Groups).
+func (o *Objects) PluginArgs(said groups.FeatureGates) placement.PluginArgs {
+	a := said.Args()
+	if list, _ := o.AcceptedGroups(); !said.OfGroups() {
+		a.Devices.GroupClaims = slices.ContainsFunc(list, func(g *podgroup.Group) bool { return len(g.Claims) > 0 })
+	}
+	return a
 }

@@ -41,7 +41,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	decides, warnings, err := profile.Of(o.config, o.gates.Args(), o.Input)
+	decides, warnings, err := profile.Of(o.config, objects.PluginArgs(o.gates), o.Input)
 	if err != nil {
 		return nil, err
 	}

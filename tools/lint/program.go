@@ -130,7 +130,7 @@ func load(o options, stdin io.Reader) (in lint.Input, warnings report.Warnings, 
 		Deployments: m.Deployments, StatefulSets: m.StatefulSets, DaemonSets: m.DaemonSets, CronJobs: m.CronJobs,
 		ReplicationControllers: m.ReplicationControllers, Autoscalers: m.Autoscalers, Budgets: m.PodDisruptionBudgets, PriorityClasses: m.PriorityClasses,
 		RuntimeClasses: m.RuntimeClasses, LimitRanges: m.LimitRanges, Quotas: m.ResourceQuotas, StorageClasses: m.StorageClasses,
-		Claims: m.PersistentVolumeClaims, Groups: list, Composites: composites, Refused: m.RefusedGroups(), GroupClasses: m.GroupClasses(), Compiler: cel.NewCompiler(), Plugins: o.gates.Args(), Descheduler: o.descheduler,
+		Claims: m.PersistentVolumeClaims, Groups: list, Composites: composites, Refused: m.RefusedGroups(), GroupClasses: m.GroupClasses(), Compiler: cel.NewCompiler(), Plugins: m.PluginArgs(o.gates), Descheduler: o.descheduler,
 	}
 	for _, j := range m.Jobs {
 		if len(j.OwnerReferences) == 0 {
@@ -157,6 +157,7 @@ func load(o options, stdin io.Reader) (in lint.Input, warnings report.Warnings, 
 			return in, warnings, err
 		}
 		warnings.Append(objects.Warnings)
+		in.Plugins.Devices.GroupClaims = in.Plugins.Devices.GroupClaims || objects.PluginArgs(o.gates).Devices.GroupClaims
 		in.Live = slices.Collect(objects.Others())
 		in.RuntimeClasses, in.LimitRanges, in.Quotas = append(in.RuntimeClasses, objects.RuntimeClasses...), append(in.LimitRanges, objects.LimitRanges...), append(in.Quotas, objects.ResourceQuotas...)
 	}

@@ -76,6 +76,10 @@ func howManyGroups(ctx context.Context, out *bytes.Buffer, stderr io.Writer, w *
 		}
 	}
 	copies := groupCopies(tree, pods)
+	if text := tree.GateText(func(*podgroup.Group) int { return mostCopies }, *w.groups); text != "" { // no number of pods helps
+		g := &groupsFor{Root: tree.Root().String(), Needs: tree.Root().Needs(), Pods: len(copies), Key: tree.Root().Key(), Stop: text}
+		return g.write(out, o, nil, nil, nil)
+	}
 	within, quotas := upTo(ctx, max(1, mostCopies/len(copies)), progress), w.gate.Quotas.Clone()
 	var refused error
 	room, err := placer.HowManyGroups(copies, *w.groups, func(groups int) bool {
@@ -187,7 +191,7 @@ func (g *groupsFor) write(out *bytes.Buffer, o options, nodes []string, stop *pl
 	}
 	with := fmt.Sprintf("with %s", report.Count(g.Pods, "pod"))
 	most := ""
-	if stop == nil && refused == nil {
+	if stop == nil && refused == nil && g.Stop == "" {
 		most = "At least "
 	}
 	if g.Count == 1 {
@@ -206,7 +210,7 @@ func (g *groupsFor) write(out *bytes.Buffer, o options, nodes []string, stop *pl
 	switch {
 	case refused != nil:
 		report.Textf(out, "One more does not: %v\n", refused)
-	case stop != nil:
+	case g.Stop != "":
 		report.Textf(out, "One more does not: %s.\n", strings.TrimSuffix(g.Stop, "."))
 	}
 	if m := g.Members; m != nil {

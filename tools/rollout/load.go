@@ -42,7 +42,7 @@ func prepare(o *options, objects *dump.Objects) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	decides, warnings, err := profile.Of(o.config, o.gates.Args(), o.Input)
+	decides, warnings, err := profile.Of(o.config, objects.PluginArgs(o.gates), o.Input)
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func hasImageVolume(pod *v1.Pod) bool {
 func (a *upgradeReport) decisions(ctx context.Context, m *dump.Objects, o options, stderr io.Writer) {
 	a.Pods, a.Running, a.Grouped = []podChange{}, []readmission{}, []string{}
 	gates := must.Get(m.Groups(o.gates))
-	before, after := newScheduler(m, o.gates.Args(), all(o.from.Version)), newScheduler(m, o.gates.Args(), all(o.to.Version))
+	before, after := newScheduler(m, m.PluginArgs(o.gates), all(o.from.Version)), newScheduler(m, m.PluginArgs(o.gates), all(o.to.Version))
 	mixed, resized := mixes{}, resizedNodes(m, o)
 	stop := o.Stop(ctx)
 	progress := report.NewProgress(stderr, "upgrade", "pods", nil)
@@ -140,7 +140,7 @@ func (x mixes) alone(m *dump.Objects, o options, v, next release.Version, change
 		if x[v][k] == nil {
 			follows := all(v)
 			part.set(&follows, next)
-			x[v][k] = newScheduler(m, o.gates.Args(), follows)
+			x[v][k] = newScheduler(m, m.PluginArgs(o.gates), follows)
 		}
 		changed := changes(x[v][k])
 		for _, id := range part.rules {

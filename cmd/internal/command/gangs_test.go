@@ -71,3 +71,22 @@ func TestGangs(t *testing.T) {
 		require.True(t, seen[m[1]], "command %s has no golden file", m[1])
 	}
 }
+
+// A dump whose groups have claims turns on the gate of these claims, in every command that decides about pods. With the gate off the API server's
+// controller would have made a claim for each pod, and none is.
+func TestClaimsOfGroups(t *testing.T) {
+	const dump, refused = "testdata/gang_claims.yaml", "was not created for Pod default/train-0 (Pod is not owner)"
+	for name, args := range map[string][]string{
+		"place": {"place", "-A"}, "why": {"why", "podgroup/train"}, "failures": {"failures"}, "rollout": {"rollout", "--force"}, "lint": {"lint"}, "what-if": {"what-if", "--cordon", "a1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, out, errs := podberth(t, "", append(args, "-f", dump)...)
+			require.NotContains(t, out, refused)
+			if name != "lint" { // which checks groups in any case
+				require.Contains(t, errs, "DRAWorkloadResourceClaims")
+			}
+			_, out, _ = podberth(t, "", append(args, "-f", dump, "--feature-gates", "GenericWorkload=true")...)
+			require.Contains(t, out, refused)
+		})
+	}
+}
