@@ -42,6 +42,7 @@ type Difference struct {
 	running   int    // members that have nodes
 	enough    bool   // they are enough: the members that wait come on top
 	dying     int    // members without a node that are being deleted
+	namesake  string // a group has the name of a composite group above it; "" if none has
 	childless string // a composite group has fewer groups than it needs; "" if none has
 }
 
@@ -77,6 +78,11 @@ func Explain(q proof.Question, o Options) (_ Difference, err error) {
 	root := e.m.Tree.Root()
 	if n := childless(root); n != nil {
 		e.d.childless = fmt.Sprintf("%d of %s of %s exist, %d needed", len(n.Children), plural(n.Needs(), "group"), n, n.Needs())
+	}
+	for _, leaf := range e.m.Tree.Leaves() {
+		if home := e.m.Tree.Home(leaf.Name); home.Composite != nil {
+			e.d.namesake = fmt.Sprintf("%s has the name of %s, so that kube-scheduler gives it no members: make one of them again with another name", leaf, home)
+		}
 	}
 	e.d.Needed, e.d.Members = e.needed(root), len(e.m.Members)
 	for _, running := range e.m.Scheduled {

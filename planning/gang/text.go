@@ -27,7 +27,10 @@ func (d *Difference) Why() (lines []string) {
 	if d.Default {
 		return nil
 	}
-	if d.childless != "" {
+	switch {
+	case d.namesake != "":
+		return []string{d.namesake}
+	case d.childless != "":
 		return []string{d.childless}
 	}
 	if d.Members < d.Needed {
