@@ -193,11 +193,13 @@ func TestLintErrors(t *testing.T) {
 
 // notAsked are the rules that kube-scheduler is not asked about here, with the reason.
 var notAsked = map[string]string{
-	"group-min-count":    "groups count behind a feature gate that is off here; package podgroup asks about them",
-	"group-priority":     "groups count behind a feature gate that is off here; package podgroup asks about them",
-	"group-schedulers":   "groups count behind a feature gate that is off here; package podgroup asks about them",
-	"group-topology-key": "groups count behind a feature gate that is off here; package podgroup asks about them",
-	"api-refuses":        refused, "priority-class-missing": refused, "runtime-class-missing": refused, "selector-mismatch": refused,
+	"group-min-count":      "groups count behind a feature gate that is off here; package podgroup asks about them",
+	"group-priority":       "groups count behind a feature gate that is off here; package podgroup asks about them",
+	"group-priority-class": refused,
+	"group-min-groups":     "groups count behind a feature gate that is off here; package podgroup asks about them",
+	"group-schedulers":     "groups count behind a feature gate that is off here; package podgroup asks about them",
+	"group-topology-key":   "groups count behind a feature gate that is off here; package podgroup asks about them",
+	"api-refuses":          refused, "priority-class-missing": refused, "runtime-class-missing": refused, "selector-mismatch": refused,
 	"refused-limit-range": refused, "refused-quota-needs": refused, "refused-quota": refused,
 	"priority-default-second": classes,
 	"rollout-rwop":            later, "rollout-rwo": later, "rollout-spread": later, "immutable-field": refused, "rollout-host-port-ds": later, "budget-cannot-sync": later,
