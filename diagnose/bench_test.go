@@ -113,7 +113,7 @@ func BenchmarkCauseOf5000(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				require.NotNil(b, CauseOf(plan.Prepare(pod), s, pod))
+				require.NotNil(b, CauseOf(plan, s, pod))
 			}
 		})
 	}

@@ -80,7 +80,9 @@ type Cause struct {
 	Not string `json:"not,omitempty"`
 }
 
-// CauseOf returns why a pod waits, nil when a node takes it. a is the attempt of the pod over the cluster. The choice:
+// CauseOf returns why a pod waits, nil when a node takes it. plan is one over the cluster; neither may be nil. waiting are other pods of the
+// scheduler that wait: where required affinity wants one of them, its cause is named, or the pods that wait for each other. Nil pods,
+// and pods that the cluster has on nodes, are left out. The choice:
 //
 //  1. The pod is gated, or a plugin rejects it before it sees a node, or a plugin fails: an error ends the attempt on all nodes.
 //  2. Every node fails for the same claim or device.
@@ -91,8 +93,8 @@ type Cause struct {
 //     key, affinity, host port, attachments, access mode, anti-affinity, empty domain, spread, too large, not offered, fragments, full.
 //
 // O(nodes x filters), and the running pods for affinity and spread.
-func CauseOf(a *placement.Attempt, c *cluster.Snapshot, pod *v1.Pod) *Cause {
-	return newSought(a, c, pod).cause()
+func CauseOf(plan *placement.Plan, c *cluster.Snapshot, pod *v1.Pod, waiting ...*v1.Pod) *Cause {
+	return newSought(plan.Prepare, c, pod, waiting).cause()
 }
 
 // cause returns the cause with the object that a person edits.
@@ -116,6 +118,11 @@ func (x *sought) cause() *Cause {
 
 // sought is a cause that is being looked for.
 type sought struct {
+	prepare func(pod *v1.Pod) *placement.Attempt
+	waiting []*v1.Pod // pods that may wait
+	before  []*v1.Pod // pods whose affinity wants the next one, and the last one this pod
+	follows *chain    // of a pod whose affinity wants a waiting pod; nil: it wants none
+
 	a     *placement.Attempt
 	c     *cluster.Snapshot
 	pod   *v1.Pod
@@ -146,8 +153,8 @@ type failure struct {
 	of             filter.Predicate
 }
 
-func newSought(a *placement.Attempt, c *cluster.Snapshot, pod *v1.Pod) *sought {
-	x := &sought{a: a, c: c, pod: pod, owner: ownerOf(c, pod), inPool: map[int]bool{}, inOpen: map[int]bool{}, shared: map[string][]failure{}}
+func newSought(prepare func(pod *v1.Pod) *placement.Attempt, c *cluster.Snapshot, pod *v1.Pod, waiting []*v1.Pod) *sought {
+	x := &sought{prepare: prepare, waiting: waiting, a: prepare(pod), c: c, pod: pod, owner: ownerOf(c, pod), inPool: map[int]bool{}, inOpen: map[int]bool{}, shared: map[string][]failure{}}
 	x.law = &law{pod: pod, bare: x.owner.kind == "Pod", state: x.owner.kind == "StatefulSet"}
 	for _, i := range c.Order() {
 		x.slots = append(x.slots, int(i))

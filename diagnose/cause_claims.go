@@ -11,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/diagnose/near"
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
@@ -29,7 +30,7 @@ func (x *sought) claims() (out []string) {
 
 // rejected returns the cause of a pod that a plugin rejects before it sees a node.
 func (x *sought) rejected() *Cause {
-	if by := x.a.Pre.Rejecters(); slices.Contains(by, ofBinding) || slices.Contains(by, ofRestriction) {
+	if slices.ContainsFunc(x.a.Pre.Rejecters(), func(by string) bool { return by == ofBinding || by == ofRestriction || by == ofZone }) {
 		for _, name := range x.claims() {
 			if c := x.claim(name); c != nil {
 				return c
@@ -71,7 +72,10 @@ func (x *sought) claim(name string) *Cause {
 		}
 		slices.Sort(there)
 		out.Found = few(there)
-		if len(there) > 0 {
+		if meant, ok := near.Meant(name, there); ok {
+			out.Found = meant
+			out.Text += "; near: " + meant
+		} else if len(there) > 0 {
 			out.Text += " (" + out.Found + " " + verb(len(there), "exists", "exist") + ")"
 		}
 		return out
@@ -79,13 +83,16 @@ func (x *sought) claim(name string) *Cause {
 	if pvc.DeletionTimestamp != nil {
 		return &Cause{Type: causeClaim, Object: object, Field: "metadata.deletionTimestamp", Text: fmt.Sprintf("claim %s is being deleted", name)}
 	}
-	if pvc.Spec.VolumeName != "" {
-		return x.lost(pvc, object)
+	if c := x.lost(pvc, object); c != nil {
+		return c
 	}
 	if slices.Contains(pvc.Spec.AccessModes, v1.ReadWriteOncePod) {
 		if c := x.onePod(name); c != nil {
 			return c
 		}
+	}
+	if pvc.Spec.VolumeName != "" {
+		return nil
 	}
 	classes := cluster.List[*storagev1.StorageClass](x.c)
 	var names []string
@@ -121,15 +128,12 @@ func (x *sought) claim(name string) *Cause {
 		Text: fmt.Sprintf("claim %s of class %s is not bound: the class binds at once, and %s must do it", name, class.Name, class.Provisioner)}
 }
 
-// lost returns the cause of a claim whose volume does not exist.
+// lost returns the cause of a claim whose volume does not exist; nil for other claims.
 func (x *sought) lost(pvc *v1.PersistentVolumeClaim, object string) *Cause {
-	if _, ok := cluster.List[*v1.PersistentVolume](x.c).Get("", pvc.Spec.VolumeName); !ok {
-		return &Cause{Type: causeClaim, Object: object, Field: "spec.volumeName", Wanted: pvc.Spec.VolumeName, Text: fmt.Sprintf("claim %s is bound to volume %s, which does not exist", pvc.Name, pvc.Spec.VolumeName)}
+	if _, ok := cluster.List[*v1.PersistentVolume](x.c).Get("", pvc.Spec.VolumeName); ok || pvc.Spec.VolumeName == "" {
+		return nil
 	}
-	if slices.Contains(pvc.Spec.AccessModes, v1.ReadWriteOncePod) {
-		return x.onePod(pvc.Name)
-	}
-	return nil
+	return &Cause{Type: causeClaim, Object: object, Field: "spec.volumeName", Wanted: pvc.Spec.VolumeName, Text: fmt.Sprintf("claim %s is bound to volume %s, which does not exist", pvc.Name, pvc.Spec.VolumeName)}
 }
 
 // taken returns the cause of the first claim of the pod with access mode ReadWriteOncePod that a running pod uses.
@@ -200,7 +204,13 @@ func (x *sought) facts(f failure, slot int) string {
 func (x *sought) unbindable(f failure, first int) *Cause {
 	for _, name := range x.claims() {
 		pvc, ok := cluster.List[*v1.PersistentVolumeClaim](x.c).Get(x.pod.Namespace, name)
-		if !ok || pvc.Spec.VolumeName != "" || pvc.Spec.StorageClassName == nil {
+		if !ok {
+			continue
+		}
+		if c := x.lost(pvc, "PersistentVolumeClaim "+x.pod.Namespace+"/"+name); c != nil {
+			return c
+		}
+		if pvc.Spec.VolumeName != "" || pvc.Spec.StorageClassName == nil {
 			continue
 		}
 		asks := pvc.Spec.Resources.Requests[v1.ResourceStorage]

@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -13,39 +12,6 @@ import (
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/taints"
 )
-
-// closing is why one node is closed to the pod.
-type closing struct {
-	node  *v1.Node
-	taint v1.Taint // the cordon's own taint for a node that is only cordoned
-	row   taintRow
-}
-
-// closingOrder says which of several taints of a node is why it is closed.
-var closingOrder = []taintKind{provider, reserved, spot, pool, agent, cordon}
-
-// closingOf returns why a node of the pool is closed: what reserves it comes before the state that it is in, and a cordon is last.
-func (x *sought) closingOf(n *v1.Node) (out closing) {
-	best := len(closingOrder)
-	take := func(t v1.Taint) {
-		r := rowOf(n, t)
-		if rank := slices.Index(closingOrder, r.kind); rank < best {
-			best, out = rank, closing{n, t, r}
-		}
-	}
-	for _, t := range n.Spec.Taints {
-		if keepsOff(x.pod, t) {
-			take(t)
-		}
-	}
-	if n.Spec.Unschedulable {
-		take(v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule})
-	}
-	if out.node == nil { // a plugin of the caller closes it, or none does
-		out = closing{node: n, row: taintRow{of: causeOther, says: "%s fails other rules"}}
-	}
-	return out
-}
 
 // closed returns the cause of a pod whose pool has no open node.
 func (x *sought) closed() *Cause {
@@ -93,82 +59,13 @@ func not(list []closing) string {
 	return ""
 }
 
-// states says why nodes are closed. Nodes with the same reason share one part of the text. detailed adds the message of the node's
-// condition.
-func states(list []closing, detailed bool) string {
-	var kinds []string
-	nodes := map[string][]closing{}
-	for _, c := range list {
-		says := c.row.says
-		if c.row.kind == pool || c.row.kind == spot {
-			says = "%s is reserved by " + verbatim(taintText(c.taint))
-		}
-		if detailed {
-			says += verbatim(condition(c))
-		}
-		if nodes[says] == nil {
-			kinds = append(kinds, says)
-		}
-		nodes[says] = append(nodes[says], c)
-	}
-	slices.SortStableFunc(kinds, func(a, b string) int { return cmp.Compare(len(nodes[b]), len(nodes[a])) })
-	var out []string
-	for _, says := range kinds {
-		of := nodes[says]
-		var names []string
-		for _, c := range of {
-			names = append(names, c.node.Name)
-		}
-		who := joined(names)
-		if len(of) > mostNamed {
-			who = fmt.Sprintf("%d nodes", len(of))
-		}
-		if len(of) > 1 {
-			says = plural(says)
-		}
-		out = append(out, fmt.Sprintf(says, who))
-	}
-	return strings.Join(out, ", ")
-}
-
-// verbatim writes a text of the cluster so that a format prints it as it is.
-func verbatim(text string) string { return strings.ReplaceAll(text, "%", "%%") }
-
-// plural puts the verb behind a name into its plural.
-func plural(says string) string {
-	for _, verb := range [][2]string{{"%s is ", "%s are "}, {"%s has ", "%s have "}, {"%s waits ", "%s wait "}} {
-		if strings.HasPrefix(says, verb[0]) {
-			return verb[1] + says[len(verb[0]):]
-		}
-	}
-	return says
-}
-
-// taintText writes a taint without its effect: "dedicated=a".
-func taintText(t v1.Taint) string {
-	if t.Value == "" {
-		return t.Key
-	}
-	return t.Key + "=" + t.Value
-}
-
-// condition returns what the condition behind a state of a node says, in brackets; "" when it says nothing.
-func condition(c closing) string {
-	of := map[string]v1.NodeConditionType{
-		v1.TaintNodeNotReady: v1.NodeReady, v1.TaintNodeUnreachable: v1.NodeReady, v1.TaintNodeNetworkUnavailable: v1.NodeNetworkUnavailable,
-		v1.TaintNodeDiskPressure: v1.NodeDiskPressure, v1.TaintNodePIDPressure: v1.NodePIDPressure, v1.TaintNodeMemoryPressure: v1.NodeMemoryPressure,
-	}[c.taint.Key]
-	for _, k := range c.node.Status.Conditions {
-		if k.Type == of && (k.Status == v1.ConditionTrue) == (of != v1.NodeReady) && cmp.Or(k.Message, k.Reason) != "" {
-			return " (" + strings.TrimSuffix(cmp.Or(k.Message, k.Reason), ".") + ")"
-		}
-	}
-	return ""
-}
-
 // nearToleration returns the cause of a pod with a toleration of the key of a taint, and another value or effect. Only taints that
 // reserve nodes count: nobody tolerates the others. A taint that only a feature gate keeps the toleration from comes first.
-func (x *sought) nearToleration(list []closing) *Cause {
+func (x *sought) nearToleration(closed []closing) *Cause {
+	var list []closing
+	for _, c := range closed {
+		list = append(append(list, c), c.more...)
+	}
 	for k, t := range x.pod.Spec.Tolerations {
 		var nodes []string
 		var taint v1.Taint
@@ -185,7 +82,7 @@ func (x *sought) nearToleration(list []closing) *Cause {
 		if nodes == nil {
 			continue
 		}
-		text := fmt.Sprintf("it tolerates %s, and %s %s %s%s", tolerationText(t), few(nodes), verb(len(nodes), "has", "have"), taint.ToString(), ofGate(t, taint))
+		text := fmt.Sprintf("it tolerates %s, and %s %s %s%s%s", tolerationText(t), few(nodes), verb(len(nodes), "has", "have"), taint.ToString(), ofGate(t, taint), besides(closed, nodes, taint))
 		return &Cause{Type: causeToleration, Field: fmt.Sprintf("spec.tolerations[%d]", k), Wanted: tolerationText(t), Found: taint.ToString(), Nodes: nodes, Text: text, Others: x.others(nodes)}
 	}
 	return nil
@@ -265,7 +162,7 @@ func (x *sought) meantFor(list []closing) *Cause {
 			}
 		})
 		return &Cause{Type: causeMeant, Field: "spec.tolerations", Wanted: c.taint.ToString(), Nodes: nodes,
-			Text: fmt.Sprintf("%s %s reserved by %s, and it does not tolerate that, though %s", few(nodes), verb(len(nodes), "is", "are"), taintText(c.taint), because), Others: x.others(nodes)}
+			Text: fmt.Sprintf("%s %s reserved by %s, and it does not tolerate that, though %s", few(nodes), verb(len(nodes), "is", "are"), taintText(c.taint), because) + besides(list, nodes, c.taint), Others: x.others(nodes)}
 	}
 	return nil
 }

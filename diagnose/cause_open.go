@@ -13,24 +13,29 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// rulesOfOpen are the rules of open nodes in the order in which one of a node's rules is the cause: the plugin, and a part of its
-// reason. Room is last: a node that is full as well is no better for more room.
-var rulesOfOpen = []struct {
+// openRule is a rule of open nodes: the plugin, and a part of its reason.
+type openRule struct {
 	plugin, reason string
 	cause          func(x *sought, slots []int, f failure) *Cause
-}{
-	{ofSpread, missingKey, (*sought).topologyKey},
-	{ofPods, "didn't match pod affinity rules", (*sought).affinity},
-	{ofPorts, "", (*sought).port},
-	{ofLimits, "", (*sought).attachments},
-	{ofRestriction, "", (*sought).restriction},
-	{ofPods, "didn't match pod anti-affinity rules", (*sought).antiAffinity},
-	{ofPods, "existing pods anti-affinity rules", (*sought).existing},
-	{ofSpread, "", (*sought).spread},
-	{ofBinding, "", (*sought).volume},
-	{ofDevices, "", (*sought).devices},
-	{ofRoom, "", (*sought).room},
-	{"", "", (*sought).other},
+}
+
+// rulesOfOpen returns the rules of open nodes in the order in which one of a node's rules is the cause. Room is last: a node that is full as
+// well is no better for more room.
+func rulesOfOpen() []openRule {
+	return []openRule{
+		{ofSpread, missingKey, (*sought).topologyKey},
+		{ofPods, "didn't match pod affinity rules", (*sought).affinity},
+		{ofPorts, "", (*sought).port},
+		{ofLimits, "", (*sought).attachments},
+		{ofRestriction, "", (*sought).restriction},
+		{ofPods, "didn't match pod anti-affinity rules", (*sought).antiAffinity},
+		{ofPods, "existing pods anti-affinity rules", (*sought).existing},
+		{ofSpread, "", (*sought).spread},
+		{ofBinding, "", (*sought).volume},
+		{ofDevices, "", (*sought).devices},
+		{ofRoom, "", (*sought).room},
+		{"", "", (*sought).other},
+	}
 }
 
 // missingKey is a part of the reason of a node without a topology key.
@@ -53,7 +58,7 @@ func (x *sought) ofOpen(fails map[int][]failure) *Cause {
 	for _, i := range x.open {
 		least = min(least, len(fails[i]))
 	}
-	for _, rule := range rulesOfOpen {
+	for _, rule := range rulesOfOpen() {
 		var slots []int
 		var of failure
 		for _, i := range x.open {

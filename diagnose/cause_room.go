@@ -11,7 +11,6 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/diagnose/near"
-	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
 )
@@ -242,10 +241,17 @@ func (x *sought) fragments(d demand) *Cause {
 	return out
 }
 
-// full returns the cause of nodes without room: what the node has that is nearest.
+// full returns the cause of nodes without room: what the node has that is nearest. A node that is too small even when it is empty is so only when all are.
 func (x *sought) full(slots []int, short []demand) *Cause {
 	nearest, least := slots[0], -1.0
+	large := func(i int) bool { // the node has enough when it is empty
+		return !slices.ContainsFunc(short, func(d demand) bool { return x.allocatable(d.name, i) < d.wants })
+	}
+	some := slices.ContainsFunc(slots, large)
 	for _, i := range slots {
+		if some && !large(i) {
+			continue
+		}
 		sum := 0.0
 		for _, d := range short {
 			if free, _ := x.free(d.name, i); free < d.wants {
@@ -278,7 +284,7 @@ func (x *sought) full(slots []int, short []demand) *Cause {
 	default:
 		out.Text = fmt.Sprintf("it asks for %s, and all %d open nodes%s are too full: %s is nearest with %s", out.Wanted, n, where, name, joined(parts))
 	}
-	out.Text += x.staying(nearest)
+	out.Text += x.staying(nearest) + x.resizing(nearest, short)
 	return out
 }
 
@@ -311,23 +317,6 @@ func (x *sought) where() string {
 		}
 	}
 	return text
-}
-
-// staying says that pods of lower priority stay on a node because the pod does not preempt, "" when that is not so.
-func (x *sought) staying(i int) string {
-	if x.pod.Spec.PreemptionPolicy == nil || *x.pod.Spec.PreemptionPolicy != v1.PreemptNever {
-		return ""
-	}
-	lower := 0
-	for p := range x.c.Pods(i) {
-		if podinfo.Priority(p) < podinfo.Priority(x.pod) {
-			lower++
-		}
-	}
-	if lower == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; %s of lower priority %s there, because it never preempts (preemptionPolicy)", count(lower, "pod"), verb(lower, "stays", "stay"))
 }
 
 // offering returns those of some nodes that offer every device that the pod asks for, by extended resources or by claims; all when none

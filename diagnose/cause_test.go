@@ -19,7 +19,7 @@ func causeOf(t *testing.T, o cluster.Objects, pod *v1.Pod) *Cause {
 	require.NoError(t, err)
 	plan, err := placement.New(s, placement.DefaultProfile())
 	require.NoError(t, err)
-	return CauseOf(plan.Prepare(pod), s, pod)
+	return CauseOf(plan, s, pod)
 }
 
 // The pool decides, not the number of nodes: forty full nodes of another pool say nothing about the pod's own node. testdata/advice has the
@@ -46,7 +46,7 @@ func TestCause(t *testing.T) {
 			&Cause{Type: "Pressure", Object: "Node a", Field: "spec.taints", Found: "node.kubernetes.io/disk-pressure:NoSchedule", Nodes: []string{"a"}, Text: "a has DiskPressure", Others: "the other 40 nodes are not of its pool",
 				Not: "tolerate node.kubernetes.io/disk-pressure: the kubelet refuses every pod that is not critical, and the pod is made again for ever"}},
 		{"reserved before broken", "a node that is reserved stays closed when it is mended", []*v1.Node{small("a", "a").Taint("team=x:NoSchedule").Taint(v1.TaintNodeNotReady + ":NoSchedule").Obj()}, testkit.Pod("p").Obj(),
-			&Cause{Type: "Reserved", Object: "Node a", Field: "spec.taints", Found: "team=x:NoSchedule", Nodes: []string{"a"}, Text: "a is reserved by team=x"}},
+			&Cause{Type: "Reserved", Object: "Node a", Field: "spec.taints", Found: "team=x:NoSchedule", Nodes: []string{"a"}, Text: "a is reserved by team=x and is not ready"}},
 		{"percent signs", "a taint is no format", []*v1.Node{small("a", "a").Taint("50%s=%d%v:NoSchedule").Obj(), small("b", "a").Taint("%d:NoSchedule").Obj()}, testkit.Pod("p").Obj(),
 			&Cause{Type: "Reserved", Object: "Pod default/p", Nodes: []string{"a", "b"}, Text: "a is reserved by 50%s=%d%v, b is reserved by %d"}},
 		{"open before closed", "an open node that is too small is the cause, not the reserved one", []*v1.Node{small("a", "a").Obj(), small("c", "a").Taint("team=x:NoSchedule").Obj()}, testkit.Pod("p").NodeSelector("pool=a").Request("cpu=2").Obj(),

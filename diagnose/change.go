@@ -28,7 +28,7 @@ const (
 	Remake          Kind = "Remake"          // the pod is deleted, and its controller makes it again without a rule that its template lacks
 	Untaint         Kind = "Untaint"         // a taint of a node goes
 	Uncordon        Kind = "Uncordon"        // spec.unschedulable of a node becomes false
-	Recover         Kind = "Recover"         // outside the API: the state of a node ends, and agents lift its taints; or a provisioner binds a claim
+	Recover         Kind = "Recover"         // outside the API: the state of a node ends, and agents lift its taints; or a provisioner binds a claim; or another pod gets a node
 	Label           Kind = "Label"           // a node gets a label, or loses one
 	AddNode         Kind = "AddNode"         // one more node like an existing one
 	MovePods        Kind = "MovePods"        // running pods move to other nodes

@@ -36,24 +36,42 @@ func (d *diagnosis) volumeChanges() (out []*Change) {
 		name := v.PersistentVolumeClaim.ClaimName
 		claim, there := claims.Get(d.pod.Namespace, name)
 		switch {
-		case there && (claim.Spec.VolumeName != "" || claim.DeletionTimestamp != nil):
+		case there && claim.DeletionTimestamp != nil:
+		case there && claim.Spec.VolumeName != "":
+			if _, exists := cluster.List[*v1.PersistentVolume](d.base).Get("", claim.Spec.VolumeName); !exists {
+				out = append(out, restored(claim))
+			}
 		case !there:
-			for _, class := range d.classes("") {
-				fresh := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: d.pod.Namespace, Name: name}, Spec: v1.PersistentVolumeClaimSpec{
-					AccessModes: []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce},
-					Resources:   v1.VolumeResourceRequirements{Requests: v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}},
-				}}
-				text := fmt.Sprintf("make it with class %s", class.Name)
-				if c := metav1.GetControllerOfNoCopy(d.pod); c != nil && c.Kind == "StatefulSet" {
-					text = fmt.Sprintf("delete %s once: StatefulSet %s makes it again with its claim", podinfo.Name(d.pod), c.Name)
+			fresh := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: d.pod.Namespace, Name: name}, Spec: v1.PersistentVolumeClaimSpec{
+				AccessModes: []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce},
+				Resources:   v1.VolumeResourceRequirements{Requests: v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}},
+			}}
+			classes := d.classes("")
+			text := "make it"
+			c := metav1.GetControllerOfNoCopy(d.pod)
+			if c != nil && c.Kind == "StatefulSet" {
+				text = fmt.Sprintf("delete %s once: StatefulSet %s makes it again with its claim", podinfo.Name(d.pod), c.Name)
+			}
+			for _, class := range classes {
+				if c == nil || c.Kind != "StatefulSet" {
+					text = fmt.Sprintf("make it with class %s", class.Name)
 				}
 				out = append(out, provide(fresh, class, "", text))
 			}
+			if classes == nil {
+				out = append(out, byHand(fresh, SetClass, text+"; a volume that a person makes must bind it, for there is no StorageClass"))
+			}
 		case claim.Spec.StorageClassName == nil:
-			for _, class := range d.classes("") {
+			classes := d.classes("")
+			for _, class := range classes {
 				out = append(out, provide(claim, class, "", fmt.Sprintf("set its spec.storageClassName to %s, which is allowed once", class.Name)))
 			}
+			if classes == nil {
+				out = append(out, byHand(claim, Recover, fmt.Sprintf("make a StorageClass that is the default: its provisioner binds claim %s", name)))
+			}
 		case *claim.Spec.StorageClassName == "":
+			size := claim.Spec.Resources.Requests[v1.ResourceStorage]
+			out = append(out, byHand(claim, Recover, fmt.Sprintf("make a volume without a class with %s (%s) for claim %s", size.String(), modes(claim), name)))
 		default:
 			wanted := *claim.Spec.StorageClassName
 			if class, ok := classes.Get("", wanted); ok {
@@ -65,7 +83,11 @@ func (d *diagnosis) volumeChanges() (out []*Change) {
 				out = append(out, d.released(claim, class)...)
 				continue
 			}
-			for _, class := range d.classes(wanted) {
+			list := d.classes(wanted)
+			if list == nil {
+				out = append(out, byHand(claim, Recover, fmt.Sprintf("make the StorageClass %s: its provisioner binds claim %s", wanted, name)))
+			}
+			for _, class := range list {
 				if c := d.provideAll(claim, class, wanted); c != nil {
 					out = append(out, c)
 					continue
@@ -75,6 +97,32 @@ func (d *diagnosis) volumeChanges() (out []*Change) {
 		}
 	}
 	return out
+}
+
+// byHand returns the change that binds a claim to a volume of which nothing is known yet but that it is made for the claim.
+func byHand(claim *v1.PersistentVolumeClaim, kind Kind, text string) *Change {
+	return &Change{Kind: kind, Object: "PersistentVolumeClaim " + claim.Namespace + "/" + claim.Name, Path: "spec.volumeName", To: text, make: func(s *cluster.Snapshot, _ *Change) {
+		bind(s, claim.DeepCopy(), classOf(claim))
+	}}
+}
+
+// classOf stands for the class of a claim, as far as its name is known.
+func classOf(claim *v1.PersistentVolumeClaim) *storagev1.StorageClass {
+	class := &storagev1.StorageClass{}
+	if claim.Spec.StorageClassName != nil {
+		class.Name = *claim.Spec.StorageClassName
+	}
+	return class
+}
+
+// restored returns the recovery of a claim whose volume does not exist any more.
+func restored(claim *v1.PersistentVolumeClaim) *Change {
+	text := fmt.Sprintf("make volume %s again, with claimRef %s/%s, if its disk is still there", claim.Spec.VolumeName, claim.Namespace, claim.Name)
+	return &Change{Kind: Recover, Object: "PersistentVolume " + claim.Spec.VolumeName, To: text, make: func(s *cluster.Snapshot, _ *Change) {
+		volume := volumeFor(claim, classOf(claim))
+		volume.Name = claim.Spec.VolumeName
+		bindTo(s, claim.DeepCopy(), volume)
+	}}
 }
 
 // smaller returns the change that makes a claim again with the largest size that a volume, or the driver, has.

@@ -52,8 +52,14 @@ func TestVolumeChanges(t *testing.T) {
 			[]string{"n1: PersistentVolumeClaim default/c: make it with class a; a volume that a person makes must bind it"}},
 		{"the claim of a StatefulSet is missing", "the controller makes both", []*storagev1.StorageClass{class("a", "x", later)}, nil, true, "StatefulSet",
 			[]string{"n1: PersistentVolumeClaim default/c: delete default/web once: StatefulSet db makes it again with its claim"}},
-		{"no class at all", "nothing can be said", nil, name("gp3"), false, "", nil},
-		{"the empty class", "volumes without a class are made by hand", []*storagev1.StorageClass{class("a", "x", now)}, name(""), false, "", nil},
+		{"no class at all", "somebody makes the class", nil, name("gp3"), false, "", []string{"n1: make the StorageClass gp3: its provisioner binds claim c"}},
+		{"no class and no class at all", "a default class is one way", nil, nil, false, "", []string{"n1: make a StorageClass that is the default: its provisioner binds claim c"}},
+		{"the claim is missing, and no class at all", "the claim alone does not help", nil, nil, true, "",
+			[]string{"n1: PersistentVolumeClaim default/c: make it; a volume that a person makes must bind it, for there is no StorageClass"}},
+		{"the claim of a StatefulSet, and no class at all", "the controller makes both, and nobody the volume", nil, nil, true, "StatefulSet",
+			[]string{"n1: PersistentVolumeClaim default/c: delete default/web once: StatefulSet db makes it again with its claim; a volume that a person makes must bind it, for there is no StorageClass"}},
+		{"the empty class", "volumes without a class are made by hand", []*storagev1.StorageClass{class("a", "x", now)}, name(""), false, "",
+			[]string{"n1: make a volume without a class with 1Gi (ReadWriteOnce) for claim c"}},
 	}, func(t *testing.T, c test) {
 		pod := testkit.Pod("web").Obj()
 		pod.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}}}

@@ -21,9 +21,9 @@ func rowOf(n *v1.Node, t v1.Taint) taintRow {
 		}
 	}
 	if quarantined(n, t.Key) {
-		return taintRow{kind: agent, of: causeNotReady, why: whyQuarantine, says: "%s is in quarantine by " + verbatim(t.Key), cure: "repair %s"}
+		return taintRow{kind: agent, of: causeNotReady, why: whyQuarantine, says: "%s is in quarantine by " + t.Key, cure: "repair %s"}
 	}
-	return taintRow{kind: pool, of: causeReserved, says: "%s is reserved by " + verbatim(t.Key)}
+	return taintRow{kind: pool, of: causeReserved, says: "%s is reserved by " + t.Key}
 }
 
 // quarantined reports whether a taint says that a node is faulty: an agent has written down that it set the taint, or the key is

@@ -30,8 +30,8 @@ func TestMostChanges(t *testing.T) {
 		{"one less", 39, 0, 39, 0, ""},
 		{"as many", 40, 0, 40, 0, ""},
 		{"one more", 41, 0, 40, 0, "size"},
-		{"claims are of the pod", 30, 10, 40, 0, ""},
-		{"claims alone", 0, 41, 40, 0, "size"},
+		{"missing claims", 30, 10, 30, 10, "size"},
+		{"missing claims alone", 0, 41, 0, 40, "size"},
 	}, func(t *testing.T, c test) {
 		pod := testkit.Pod("web")
 		for k := range c.ports {

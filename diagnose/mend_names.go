@@ -10,14 +10,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/diagnose/near"
 	"github.com/podberth/podberth/overhead"
 )
 
 // namesMeant returns the changes that write a name that looks alike in place of one that is nowhere: of a resource that no node offers, of a
-// topology key that no node has, and of the labels or the namespace of pods that required affinity wants.
+// topology key that no node has, of a claim that does not exist, and of the labels or the namespace of pods that required affinity wants.
 func (d *diagnosis) namesMeant(add func(rule, path, from, to string, edit func(p *v1.Pod))) {
 	d.resourcesMeant(add)
+	d.claimsMeant(add)
 	known := d.common.labelsOf(d.law.nodes)
 	keys := slices.Collect(maps.Keys(known))
 	for i, c := range d.pod.Spec.TopologySpreadConstraints {
@@ -93,6 +95,42 @@ func (d *diagnosis) resourcesMeant(add func(rule, path, from, to string, edit fu
 				for i := range list {
 					rename(list[i].Resources.Requests, name, to)
 					rename(list[i].Resources.Limits, name, to)
+				}
+			}
+		})
+	}
+}
+
+// claimsMeant is namesMeant for claims of volumes. Those of a StatefulSet have the names that its controller gives them.
+func (d *diagnosis) claimsMeant(add func(rule, path, from, to string, edit func(p *v1.Pod))) {
+	if d.controller != nil && d.controller.Kind == "StatefulSet" {
+		return
+	}
+	claims := cluster.List[*v1.PersistentVolumeClaim](d.base)
+	for i, v := range d.pod.Spec.Volumes {
+		if v.PersistentVolumeClaim == nil {
+			continue
+		}
+		from := v.PersistentVolumeClaim.ClaimName
+		if _, there := claims.Get(d.pod.Namespace, from); there {
+			continue
+		}
+		var names []string
+		for c := range claims.In(d.pod.Namespace) {
+			names = append(names, c.Name)
+		}
+		slices.Sort(names)
+		to, ok := near.Meant(from, names)
+		if !ok {
+			continue
+		}
+		path := fmt.Sprintf("spec.volumes[%d]", i)
+		add(path, path+".persistentVolumeClaim.claimName", from, to, func(p *v1.Pod) {
+			for k := range p.Spec.Volumes {
+				if c := p.Spec.Volumes[k].PersistentVolumeClaim; c != nil && c.ClaimName == from {
+					c = c.DeepCopy()
+					c.ClaimName = to
+					p.Spec.Volumes[k].PersistentVolumeClaim = c
 				}
 			}
 		})

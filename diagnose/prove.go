@@ -61,6 +61,9 @@ func (d *diagnosis) prove(changes []Change) (o outcome) {
 	var late []*v1.Pod
 	for _, p := range queue {
 		mine := d.crew.mine[p]
+		if p != d.pod && t.s.Pod(p.Namespace, p.Name) != nil {
+			continue // the changes have given it a node
+		}
 		if !mine && !restarts && !moves && len(others) == 0 {
 			continue // it waits as before
 		}

@@ -13,7 +13,7 @@ import (
 // ranks has the kinds of changes that are the best advice about a cause, in their order. Kinds that a cause does not name come after those
 // that it names, by cost. A cause without a row leaves all to the cost.
 var ranks = map[string][]Kind{
-	causeAffinity:     {Mend, MovePods, AddNode, Label}, // a preference gives up what the pod wants
+	causeAffinity:     {Mend, Recover, MovePods, AddNode, Label}, // a preference gives up what the pod wants
 	causeAntiAffinity: {Mend, Strategy, Policy, AddNode, Scale, Prefer},
 	causeDaemon:       {Priority, MovePods},
 	causeEmptyDomain:  {Mend, HonorTaints, LowerMinDomains, AddNode, RaiseMaxSkew}, // a preference is last

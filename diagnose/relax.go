@@ -325,7 +325,12 @@ func (d *diagnosis) asItIs(out *Diagnosis) bool {
 	d.full = attempt.Predicates
 	defer func() {
 		if out.Node == "" {
-			d.sought = newSought(attempt, d.base, d.pod)
+			d.sought = newSought(func(p *v1.Pod) *placement.Attempt {
+				if p == d.pod {
+					return attempt
+				}
+				return plan.Prepare(p)
+			}, d.base, d.pod, d.waiting())
 			d.cause = d.sought.cause()
 		}
 	}()

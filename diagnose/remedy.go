@@ -219,7 +219,11 @@ func (d *diagnosis) remedy(r candidate) (p proven, ok bool) {
 		}
 	}
 	p.Node, p.Run, p.Of, p.Also, p.harm = o.node, o.run, o.of, o.also, o.harm
-	p.Text = text + o.then(adds(r.Relaxation))
+	if first.Kind == Recover && first.Path == ofNode && o.of == 1 {
+		p.Text = text + ": then this pod gets a node too" // that depends on the node of the other
+	} else {
+		p.Text = text + o.then(adds(r.Relaxation))
+	}
 	if len(o.also) > 0 {
 		p.Text += "; also: " + strings.Join(o.also, ", ")
 	}

@@ -27,6 +27,9 @@ func (d *diagnosis) ofOwner() (out []Relaxation) {
 	if d.cause.Type == causePreempting {
 		return []Relaxation{{Changes: []Change{d.waits()}}}
 	}
+	if c, ok := d.wantedFirst(); ok && d.o.Cost(c) >= 0 {
+		out = append(out, Relaxation{Cost: d.o.Cost(c), Changes: []Change{c}})
+	}
 	if d.cause.Type == causePlace {
 		for _, c := range d.placed() {
 			if d.o.Cost(c) >= 0 {

@@ -68,7 +68,8 @@ func (d *diagnosis) list() {
 	}
 	if len(d.changes)+len(d.everyone) > mostChanges {
 		slices.SortStableFunc(d.changes, func(a, b *Change) int { return cmp.Compare(d.o.Cost(*a), d.o.Cost(*b)) })
-		d.changes = d.changes[:max(0, mostChanges-len(d.everyone))]
+		d.everyone = d.everyone[:min(mostChanges, len(d.everyone))]
+		d.changes = d.changes[:mostChanges-len(d.everyone)]
 		d.cut = "size"
 	}
 	for _, c := range d.everyone {

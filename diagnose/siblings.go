@@ -86,6 +86,11 @@ func (d *diagnosis) crewOf(in Input) (c crew) {
 	return c
 }
 
+// waiting returns the pods that wait, those with gates too.
+func (d *diagnosis) waiting() []*v1.Pod {
+	return slices.DeleteFunc(slices.Clone(d.input.Pending), func(p *v1.Pod) bool { return p == nil || !d.profile.Schedules(p) })
+}
+
 // sibling reports whether another pod has the pod's owner.
 func (d *diagnosis) sibling(p *v1.Pod) bool {
 	a := d.controller

@@ -189,6 +189,9 @@ func (p *player) play() (node string, run int) {
 	p.placer, err = placement.NewPlacer(p.fork, placement.DefaultProfile())
 	must(p.t, err)
 	for _, x := range p.c.Pending {
+		if p.fork.Pod(x.Namespace, x.Name) != nil {
+			continue // the remedy has given it a node
+		}
 		if x == p.pod || mine(x) {
 			x = p.edited(x)
 		}

@@ -291,7 +291,7 @@ func causeOf(placer *placement.Placer, s *cluster.Snapshot, p *v1.Pod, f *placem
 	if f.Err != nil {
 		return f.Err.Error()
 	}
-	if cause := diagnose.CauseOf(placer.Prepare(p), s, p); cause != nil {
+	if cause := diagnose.CauseOf(placer.Plan, s, p); cause != nil {
 		return cause.Text
 	}
 	return f.Text()

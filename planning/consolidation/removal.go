@@ -101,10 +101,10 @@ func (x *Removals) Nodes() (out []string) {
 	return out
 }
 
-// Try removes one node and takes the removal back. why says why no node takes a pod, given the attempt over the cluster without the
+// Try removes one node and takes the removal back. why says why no node takes a pod, given a plan over the cluster without the
 // node; nil: kube-scheduler's message. The error names a node that the planner does not know. The cost is one decision for each pod, and
 // a fork for each pod that no node takes.
-func (x *Removals) Try(node string, why func(a *placement.Attempt, c *cluster.Snapshot, pod *v1.Pod) string) (_ *Removal, err error) {
+func (x *Removals) Try(node string, why func(plan *placement.Plan, c *cluster.Snapshot, pod *v1.Pod) string) (_ *Removal, err error) {
 	defer must.Catch(&err)
 	i := x.state.base.Slot(node)
 	if i < 0 {
@@ -132,7 +132,7 @@ func (x *Removals) Try(node string, why func(a *placement.Attempt, c *cluster.Sn
 }
 
 // why says why no node takes a load when its node and those of the plan are gone.
-func (x *Removals) why(i int, id int32, why func(a *placement.Attempt, c *cluster.Snapshot, pod *v1.Pod) string) string {
+func (x *Removals) why(i int, id int32, why func(plan *placement.Plan, c *cluster.Snapshot, pod *v1.Pod) string) string {
 	s := x.state.snapshot.Fork()
 	fresh := prepare(s, &x.state.loads[id])
 	left := 0
@@ -160,5 +160,5 @@ func (x *Removals) why(i int, id int32, why func(a *placement.Attempt, c *cluste
 	case why == nil:
 		return d.Failure.Text()
 	}
-	return cmp.Or(why(plan.Prepare(fresh), s, fresh), d.Failure.Text())
+	return cmp.Or(why(plan, s, fresh), d.Failure.Text())
 }

@@ -33,7 +33,7 @@ func TestRemovals(t *testing.T) {
 		require.NotNil(t, big.Stuck())
 		require.Equal(t, "big", big.Stuck().Pod.Labels["app"])
 		require.Contains(t, big.Stuck().Why, "nodes are available: ")
-		big, err = x.Try("n1", func(a *placement.Attempt, c *cluster.Snapshot, pod *v1.Pod) string {
+		big, err = x.Try("n1", func(plan *placement.Plan, c *cluster.Snapshot, pod *v1.Pod) string {
 			require.Nil(t, c.Node(p.base.Slot("n1")), "the node is gone")
 			require.Nil(t, c.Node(p.base.Slot("n5")), "so is the node that the plan empties")
 			return pod.Name

@@ -80,15 +80,15 @@ func (x *player) groupOf(it *item) Group {
 		return g
 	case it.gate != "":
 		g.Cause, g.Plugin, g.Reason = Gates, "SchedulingGates", it.gate
-		g.Why = diagnose.CauseOf(x.placer.Prepare(it.pod), x.snapshot, it.pod)
+		g.Why = diagnose.CauseOf(x.placer.Plan, x.snapshot, it.pod)
 		return g
 	case it.failure == nil:
 		g.Cause, g.Reason = Order, x.waits[it.unit]
 		return g
 	}
 	g.Message = it.failure.Text()
+	g.Why = diagnose.CauseOf(x.placer.Plan, x.snapshot, it.pod)
 	a := x.placer.Prepare(it.pod)
-	g.Why = diagnose.CauseOf(a, x.snapshot, it.pod)
 	if it.failure.Err != nil {
 		g.Cause, g.Reason = Other, g.Message
 		return g

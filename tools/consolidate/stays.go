@@ -93,8 +93,8 @@ func (in *input) stays(a *consolidationPlan, p *consolidation.Plan, o options, s
 }
 
 // cause returns the one thing that keeps a pod from every node.
-func cause(attempt *placement.Attempt, c *cluster.Snapshot, pod *v1.Pod) string {
-	if x := diagnose.CauseOf(attempt, c, pod); x != nil {
+func cause(plan *placement.Plan, c *cluster.Snapshot, pod *v1.Pod) string {
+	if x := diagnose.CauseOf(plan, c, pod); x != nil {
 		return x.Text
 	}
 	return ""

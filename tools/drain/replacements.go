@@ -29,6 +29,7 @@ type replacer struct {
 	gates    *podgroup.Gates        // with which groups count; nil: they do not
 	held     *placement.Nominations // of pending pods, which hold room on their nominated nodes
 	failures map[*v1.Pod]string
+	waits    []*v1.Pod // new pods that no node takes
 	why      map[*v1.Pod]*diagnose.Cause
 	causes   map[failure]*diagnose.Cause
 	warnings []string
@@ -152,6 +153,7 @@ func (r *replacer) place(e placement.Entry, pods []*v1.Pod, at map[*v1.Pod]int, 
 		k := at[m.Pod]
 		if !m.Placed() {
 			r.failures[pods[k]] = m.Text
+			r.waits = append(r.waits, m.Pod)
 			if m.Failure != nil {
 				r.why[pods[k]] = r.causeOf(m.Pod, m.Text)
 			}
@@ -173,7 +175,7 @@ func (r *replacer) causeOf(pod *v1.Pod, text string) *diagnose.Cause {
 	key := failure{pod.Namespace, dump.Owner(pod), text}
 	c, known := r.causes[key]
 	if !known {
-		c = diagnose.CauseOf(r.placer.Prepare(pod), r.snapshot, pod)
+		c = diagnose.CauseOf(r.placer.Plan, r.snapshot, pod, r.waits...)
 		r.causes[key] = c
 	}
 	return c

@@ -84,7 +84,7 @@ func (in *input) before(pending []*v1.Pod, refused []dump.Refusal, profile place
 				if e.Grouped {
 					return cmp.Or(explain.Stuck(members), m.Text), nil
 				}
-				return causeOf(placer, s, m.Pod, m.Decision)
+				return causeOf(placer, s, m.Pod, m.Decision, pending)
 			})
 		}
 	}
@@ -92,8 +92,8 @@ func (in *input) before(pending []*v1.Pod, refused []dump.Refusal, profile place
 	return still, nil
 }
 
-func causeOf(placer *placement.Placer, s *cluster.Snapshot, pod *v1.Pod, d placement.Decision) (string, *diagnose.Cause) {
-	if c := diagnose.CauseOf(placer.Prepare(pod), s, pod); c != nil {
+func causeOf(placer *placement.Placer, s *cluster.Snapshot, pod *v1.Pod, d placement.Decision, pending []*v1.Pod) (string, *diagnose.Cause) {
+	if c := diagnose.CauseOf(placer.Plan, s, pod, pending...); c != nil {
 		return c.Text, c
 	}
 	return d.Failure.Text(), nil

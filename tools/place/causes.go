@@ -35,7 +35,7 @@ func (x *simulation) causes(pods []podState) (err error) {
 					plan = must.Get(placement.New(c, x.profile(pod)))
 					plans[s.SchedulerName] = plan
 				}
-				if cause := diagnose.CauseOf(plan.Prepare(pod), c, pod); cause != nil {
+				if cause := diagnose.CauseOf(plan, c, pod, x.w.beside(pod)...); cause != nil {
 					text = cause.Text
 				}
 				known[k] = text

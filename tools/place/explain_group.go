@@ -183,7 +183,7 @@ func nameCause(q proof.Question, d *gang.Difference) error {
 			}
 		}
 	}
-	if cause := diagnose.CauseOf(plan.Prepare(byName[d.Stuck]), fork, byName[d.Stuck]); cause != nil {
+	if cause := diagnose.CauseOf(plan, fork, byName[d.Stuck]); cause != nil {
 		d.Cause = cause.Text
 		if said, is := strings.CutPrefix(cause.Text, "it "); is { // the sentence before is about the group
 			d.Cause = byName[d.Stuck].Name + " " + said

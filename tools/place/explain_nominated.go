@@ -22,6 +22,7 @@ type asked struct {
 	profile placement.Profile
 	plan    *placement.Plan
 	options placement.Options // for plan
+	waiting []*v1.Pod         // the other pods of the scheduler
 
 	nominated map[int][]*v1.Pod // by slot, the pods that count
 	with      *cluster.Snapshot // the cluster with these pods on their nodes
@@ -39,7 +40,7 @@ func (x *simulation) asks(pod *v1.Pod, c *cluster.Snapshot) (q *asked, err error
 	defer must.Catch(&err)
 	profile := x.profile(pod)
 	plan := must.Get(placement.New(c, profile))
-	q = &asked{pod: pod, cluster: c, profile: profile, plan: plan, with: c, scored: profile, tabled: plan, nominated: map[int][]*v1.Pod{}}
+	q = &asked{pod: pod, cluster: c, profile: profile, plan: plan, with: c, scored: profile, tabled: plan, nominated: map[int][]*v1.Pod{}, waiting: x.w.beside(pod)}
 	for slot := range c.Len() {
 		if n := c.Node(slot); n != nil {
 			if pods := queue.Counted(x.w.s.Queue().NominatedFor(n.Name), pod); len(pods) > 0 {
@@ -151,5 +152,5 @@ func (q *asked) cause() *diagnose.Cause {
 		profile.Volumes, profile.Devices = nil, nil
 		plan = must.Get(placement.New(q.with, profile))
 	}
-	return diagnose.CauseOf(plan.Prepare(q.pod), q.with, q.pod)
+	return diagnose.CauseOf(plan, q.with, q.pod, q.waiting...)
 }

@@ -168,6 +168,16 @@ func (w *world) remove(pod *v1.Pod) {
 	w.s.DeletePod(pod)
 }
 
+// beside returns the pods of the input that wait for the scheduler of a pod, in the order of the queue.
+func (w *world) beside(pod *v1.Pod) (out []*v1.Pod) {
+	for _, p := range w.pending {
+		if dump.SchedulerName(p) == dump.SchedulerName(pod) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
 // depart removes the pods whose time is over.
 func (w *world) depart() {
 	for len(w.leaving) > 0 && !w.leaving[0].at.After(w.now) {

@@ -245,7 +245,7 @@ func (x *asked) cause(pod *v1.Pod) (string, error) {
 	}
 	x.diagnosed++
 	cause := causeUnknown
-	if why := diagnose.CauseOf(placer.Prepare(pod), x.snapshot, pod); why != nil {
+	if why := diagnose.CauseOf(placer.Plan, x.snapshot, pod); why != nil {
 		cause = why.Type
 	}
 	if c != nil {
