@@ -137,6 +137,9 @@ func (x *simulation) whyRefused(e *explanation, r dump.Refusal, c *cluster.Snaps
 	cause, remedy, err := diagnose.Refused(x.diagnosed(c, profile), r.Pod, r.Text, x.refusedLike(r)...)
 	must.Do(err)
 	e.Cause, e.waits = cause, []string{fmt.Sprintf("Pod %s is refused: %s.", key(r.Pod), cause.Text)}
+	if x.w.lacks != "" {
+		e.waits = []string{x.w.lacks + ": " + cause.Text + "."}
+	}
 	e.said = "The API server says: " + r.Text
 	if remedy != nil {
 		e.Help, e.Remedies = []string{remedy.Text}, []diagnose.Remedy{*remedy}

@@ -22,8 +22,9 @@ var ownerKinds = map[string]string{
 	"job": "Job", "jobs": "Job", "cronjob": "CronJob", "cronjobs": "CronJob", "cj": "CronJob", "replicationcontroller": "ReplicationController", "rc": "ReplicationController",
 }
 
-// ofOwner returns the first pod of an owner without a node, in the order of the queue, or else the first one that runs: "shop/web-0" for
-// "deployment/web", and of a group for "podgroup/train" and "compositepodgroup/job". The namespace is default when it is empty. Other names stay as they are, and so does the name of an owner without pods.
+// ofOwner returns the first pod of an owner without a node, in the order of the queue, or else the first one that the API server has refused, or
+// else the first one that runs: "shop/web-0" for "deployment/web", and of a group for "podgroup/train" and "compositepodgroup/job". The
+// namespace is default when it is empty. Other names stay as they are, and so does the name of an owner without pods.
 func (w *world) ofOwner(name, namespace string) string {
 	kind, owner, _ := strings.Cut(name, "/")
 	if in := w.groupNamed(kind, owner, cmp.Or(namespace, v1.NamespaceDefault)); in != nil && w.find(name) == nil {
@@ -41,11 +42,15 @@ func (w *world) ofOwner(name, namespace string) string {
 			w.siblings = append(w.siblings, p)
 		}
 	}
-	for _, list := range [][]*v1.Pod{w.pending, w.objects.Pods} {
-		for _, p := range list {
-			if p.Namespace == namespace && !cluster.Finished(p) && w.ownedBy(p, kind, owner) {
-				return key(p)
-			}
+	if len(w.siblings) > 0 {
+		return key(w.siblings[0])
+	}
+	if pod := w.unmade(kind, owner, namespace); pod != "" {
+		return pod
+	}
+	for _, p := range w.objects.Pods {
+		if p.Namespace == namespace && !cluster.Finished(p) && w.ownedBy(p, kind, owner) {
+			return key(p)
 		}
 	}
 	return name

@@ -26,3 +26,27 @@ func TestExplainOwners(t *testing.T) {
 	_, _, errs := simulate(t, input, "-f", "-", "-n", "shop", "-explain", "deployment/none")
 	require.Contains(t, errs, `-explain: Not found: "deployment/none"`)
 }
+
+// An owner of which no pod waits, and whose controller says that the API server has refused pods, lacks these. One that has all its pods does
+// not, whatever a condition says.
+func TestPodsThatAnOwnerLacks(t *testing.T) {
+	set := func(replicas int, owner string) string {
+		return fmt.Sprintf(`---
+{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-1, namespace: shop, uid: r%s}, spec: {replicas: %d, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c}]}}},
+ status: {conditions: [{type: ReplicaFailure, status: 'True', reason: FailedCreate, message: 'pods "web-1-x" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1'}]}}
+`, owner, replicas)
+	}
+	runs := "---\n{apiVersion: v1, kind: Pod, metadata: {name: web-1-a, namespace: shop, labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-1, uid: r, controller: true}]}, spec: {nodeName: n1, containers: [{name: c}]}, status: {phase: Running}}\n"
+	of := ", ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: d, controller: true}]"
+	for _, c := range []struct{ name, input, asked, want string }{
+		{"of a ReplicaSet", set(3, "") + runs, "rs/web-1", "ReplicaSet shop/web-1 has 1 of 3 pods: quota q: pods 1 of 1 used, asks for 1.\n"},
+		{"without a pod", set(2, ""), "rs/web-1", "ReplicaSet shop/web-1 has 0 of 2 pods: quota q: pods 1 of 1 used, asks for 1.\n"},
+		{"of a Deployment that the input lacks", set(2, of) + runs, "deploy/web", "Deployment shop/web has 1 of 2 pods: quota q: "},
+		{"with all its pods", set(1, "") + runs, "rs/web-1", "Pod shop/web-1-a runs on n1"},
+	} {
+		_, out, errs := simulate(t, nodeYAML("n1", "2", "")+c.input, "-f", "-", "-n", "shop", "-explain", c.asked)
+		require.Contains(t, out, c.want, "%s: %s", c.name, errs)
+	}
+	_, out, _ := simulate(t, nodeYAML("n1", "2", "")+set(3, "")+runs, "-f", "-")
+	require.NotContains(t, out, "web-1-x", "only a question about the owner is about such pods")
+}

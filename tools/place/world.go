@@ -32,6 +32,7 @@ type world struct {
 	refused   []dump.Refusal  // of the input, in its order
 	counted   map[string]int  // pods like a pod, by its name, that are not made: what becomes of it becomes of them
 	siblings  []*v1.Pod       // that wait, of the owner that the question is about
+	lacks     string          // how many pods that owner has and lacks, when the API server has refused them
 	asides    report.Warnings // for after the answer
 	leaving   []leaving       // by time
 	tasks     []func()
