@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // An owner stands for the first of its pods that waits, and else for the first that runs.
@@ -38,15 +40,16 @@ func TestPodsThatAnOwnerLacks(t *testing.T) {
 	}
 	runs := "---\n{apiVersion: v1, kind: Pod, metadata: {name: web-1-a, namespace: shop, labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-1, uid: r, controller: true}]}, spec: {nodeName: n1, containers: [{name: c}]}, status: {phase: Running}}\n"
 	of := ", ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: d, controller: true}]"
-	for _, c := range []struct{ name, input, asked, want string }{
-		{"of a ReplicaSet", set(3, "") + runs, "rs/web-1", "ReplicaSet shop/web-1 has 1 of 3 pods: quota q: pods 1 of 1 used, asks for 1.\n"},
-		{"without a pod", set(2, ""), "rs/web-1", "ReplicaSet shop/web-1 has 0 of 2 pods: quota q: pods 1 of 1 used, asks for 1.\n"},
-		{"of a Deployment that the input lacks", set(2, of) + runs, "deploy/web", "Deployment shop/web has 1 of 2 pods: quota q: "},
-		{"with all its pods", set(1, "") + runs, "rs/web-1", "Pod shop/web-1-a runs on n1"},
-	} {
+	type test struct{ name, why, input, asked, want string }
+	testkit.Run(t, []test{
+		{"of a ReplicaSet", "one of three runs", set(3, "") + runs, "rs/web-1", "ReplicaSet shop/web-1 has 1 of 3 pods: quota q: pods 1 of 1 used, asks for 1.\n"},
+		{"without a pod", "the controller is in the input", set(2, ""), "rs/web-1", "ReplicaSet shop/web-1 has 0 of 2 pods: quota q: pods 1 of 1 used, asks for 1.\n"},
+		{"of a Deployment that the input lacks", "its ReplicaSet names it", set(2, of) + runs, "deploy/web", "Deployment shop/web has 1 of 2 pods: quota q: "},
+		{"with all its pods", "the condition is old", set(1, "") + runs, "rs/web-1", "Pod shop/web-1-a runs on n1"},
+	}, func(t *testing.T, c test) {
 		_, out, errs := simulate(t, nodeYAML("n1", "2", "")+c.input, "-f", "-", "-n", "shop", "-explain", c.asked)
-		require.Contains(t, out, c.want, "%s: %s", c.name, errs)
-	}
+		require.Contains(t, out, c.want, errs)
+	})
 	_, out, _ := simulate(t, nodeYAML("n1", "2", "")+set(3, "")+runs, "-f", "-")
 	require.NotContains(t, out, "web-1-x", "only a question about the owner is about such pods")
 }
