@@ -2,8 +2,10 @@ package diagnose
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -104,9 +106,13 @@ func (x *sought) preempting() *Cause {
 		return nil
 	}
 	var ending []string
+	var last time.Time
 	for p := range x.c.Pods(i) {
 		if p.DeletionTimestamp != nil && podinfo.Priority(p) < podinfo.Priority(x.pod) {
 			ending = append(ending, podinfo.Name(p))
+			if p.DeletionTimestamp.After(last) {
+				last = p.DeletionTimestamp.UTC()
+			}
 		}
 	}
 	if ending == nil {
@@ -115,7 +121,7 @@ func (x *sought) preempting() *Cause {
 	slices.Sort(ending)
 	node := x.c.Node(i).Name
 	return &Cause{Type: causePreempting, Object: "Pod " + podinfo.Name(x.pod), Field: "status.nominatedNodeName", Wanted: node, Found: few(ending), Nodes: []string{node},
-		Text: fmt.Sprintf("it has %s as soon as %s %s", node, few(ending), verb(len(ending), "has ended", "have ended"))}
+		Text: fmt.Sprintf("it has %s as soon as %s %s, by %s", node, few(ending), verb(len(ending), "has ended", "have ended"), last.Format(time.RFC3339))}
 }
 
 // other returns the cause of a plugin without a sentence of its own.
@@ -134,8 +140,23 @@ func (x *sought) restriction(slots []int, f failure) *Cause {
 	return &Cause{Type: causeOther, Field: "spec.volumes", Text: x.facts(f, slots[0])}
 }
 
+// attached are the numbers of the plugin that counts volumes: the driver, how many it has attached, how many the pod adds, and the limit.
+var attached = regexp.MustCompile(`^(\S+): (\d+) attached and (\d+) more, (\d+) allowed$`)
+
 func (x *sought) attachments(slots []int, f failure) *Cause {
-	return &Cause{Type: causeAttachments, Field: "spec.volumes", Text: "the nodes have no room for its volumes: " + x.facts(f, slots[0])}
+	out := &Cause{Type: causeAttachments, Field: "spec.volumes"}
+	out.Text = x.facts(f, slots[0])
+	for _, text := range numbers(f, slots[0]) {
+		if m := attached.FindStringSubmatch(text); m != nil {
+			out.Found = fmt.Sprintf("%s has %s of %s volumes of %s", x.c.Node(slots[0]).Name, m[2], m[4], m[1])
+			out.Text = fmt.Sprintf("%s, and it needs %s more", out.Found, m[3])
+			break
+		}
+	}
+	if n := len(slots); n > 1 {
+		out.Text = fmt.Sprintf("%d of %d open nodes have no room for its volumes: %s", n, len(x.open), out.Text)
+	}
+	return out
 }
 
 func (x *sought) volume(slots []int, f failure) *Cause {
@@ -203,19 +224,4 @@ func (x *sought) keyMissing(slots []int, key, field string) *Cause {
 		out.Text += "; near: " + out.Found
 	}
 	return out
-}
-
-// existing returns the cause of the anti-affinity of running pods.
-func (x *sought) existing(slots []int, f failure) *Cause {
-	names := x.namesOf(slots)
-	out := &Cause{Type: causeAntiAffinity, Field: "metadata.labels"}
-	for _, text := range numbers(f, slots[0]) {
-		if domain, by, ok := strings.Cut(text, ": the anti-affinity of "); ok {
-			key, _, _ := strings.Cut(domain, "=")
-			out.Found = strings.TrimSuffix(by, " rejects the pod")
-			out.Text = fmt.Sprintf("the anti-affinity of %s by %s keeps it off %s", out.Found, key, few(names))
-			return out
-		}
-	}
-	return x.other(slots, f)
 }
