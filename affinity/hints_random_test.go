@@ -94,7 +94,7 @@ func hasLabel(n *v1.Node, key string) bool { _, ok := n.Labels[key]; return ok }
 // TestRandomHints: the hint of InterPodAffinity follows its rule for random pods, nodes and releases.
 func TestRandomHints(t *testing.T) {
 	helped, failed := 0, 0
-	for seed := range int64(testkit.Rounds(20000)) {
+	for seed := range int64(testkit.Rounds(6000)) {
 		src := newSource(bytes(seed))
 		v := release.Versions()[src.Below(4)]
 		p := src.pod()
@@ -172,7 +172,7 @@ func TestRandomNodeHints(t *testing.T) {
 		}
 		return matches, bad && !matches
 	}
-	for seed := range int64(testkit.Rounds(20000)) {
+	for seed := range int64(testkit.Rounds(6000)) {
 		src := newSource(bytes(seed))
 		list := func(bad int) (out []v1.NodeSelectorRequirement) {
 			for range src.Below(3) {

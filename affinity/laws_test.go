@@ -17,7 +17,7 @@ import (
 
 // TestPermutation: the order of nodes, pods, terms and labels does not matter.
 func TestPermutation(t *testing.T) {
-	for seed := range int64(testkit.Rounds(1500)) {
+	for seed := range int64(testkit.Rounds(500)) {
 		src := newSource(bytes(seed))
 		w, p, options := src.world(), src.pod(), src.options()
 		r := rand.New(rand.NewSource(seed))
@@ -55,7 +55,7 @@ func shuffleTerms(r *rand.Rand, p *v1.Pod) *v1.Pod {
 // TestSignatureIsLocal: an event on one slot leaves the signatures of the other slots as they are.
 func TestSignatureIsLocal(t *testing.T) {
 	static := 0
-	for seed := range int64(testkit.Rounds(3000)) {
+	for seed := range int64(testkit.Rounds(1000)) {
 		src := newSource(bytes(seed))
 		w, p := src.world(), src.pod()
 		if _, err := affinity.CompilePods(p, affinity.PodOptions{}); err != nil {
@@ -95,7 +95,7 @@ func TestSignatureIsLocal(t *testing.T) {
 
 // TestWhich: two pods have the same state when the terms of running pods treat both alike and both agree in SelfAll.
 func TestWhich(t *testing.T) {
-	for seed := range int64(testkit.Rounds(2000)) {
+	for seed := range int64(testkit.Rounds(700)) {
 		src := newSource(bytes(seed))
 		w, p := src.world(), src.pod()
 		q := p.DeepCopy()
@@ -136,7 +136,7 @@ func TestWhich(t *testing.T) {
 
 // TestExplain: the explanation agrees with verdict and score.
 func TestExplain(t *testing.T) {
-	for seed := range int64(testkit.Rounds(2000)) {
+	for seed := range int64(testkit.Rounds(700)) {
 		src := newSource(bytes(seed))
 		w, p := src.world(), src.pod()
 		s := count(w, p, affinity.PodOptions{})

@@ -40,7 +40,7 @@ func TestAppendKeyTerms(t *testing.T) {
 func TestAppendKey(t *testing.T) {
 	equal := 0
 	var memo affinity.Memo
-	for seed := range int64(testkit.Rounds(3000)) {
+	for seed := range int64(testkit.Rounds(1000)) {
 		src := newSource(bytes(seed))
 		w, p, options := src.world(), src.pod(), src.options()
 		q, other := p.DeepCopy(), src.pod()
@@ -84,7 +84,7 @@ func TestAppendKey(t *testing.T) {
 		require.Equal(t, pState.Skip(), qState.Skip(), "seed %d", seed)
 		require.Equal(t, pState.SkipScore(), qState.SkipScore(), "seed %d", seed)
 	}
-	require.Greater(t, equal, testkit.Rounds(3000)/10)
+	require.Greater(t, equal, testkit.Rounds(1000)/10)
 }
 
 // TestNodeKeys: pods with different node affinity have different keys, and no key begins with another one.

@@ -228,7 +228,7 @@ func requireSignatures(t *testing.T, w *world, s *affinity.State) {
 }
 
 func TestRandom(t *testing.T) {
-	for seed := range int64(testkit.Rounds(6000)) {
+	for seed := range int64(testkit.Rounds(2000)) {
 		if !t.Run(fmt.Sprint(seed), func(t *testing.T) { testRandom(t, bytes(seed)) }) {
 			return
 		}

@@ -48,7 +48,7 @@ func TestOneNodeOfEachClass(t *testing.T) {
 // TestSnapshot: the indexes of package cluster give the answers of the plain world, also after pods came and left, and the
 // state follows these changes.
 func TestSnapshot(t *testing.T) {
-	for seed := range int64(testkit.Rounds(1500)) {
+	for seed := range int64(testkit.Rounds(500)) {
 		src := newSource(bytes(seed))
 		w := src.world()
 		objects := cluster.Objects{Nodes: w.nodes}

@@ -191,7 +191,7 @@ func TestRandomOperations(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			rnd := rand.New(rand.NewSource(seed))
 			worlds := []*world{newWorld(t, rand.New(rand.NewSource(seed)))}
-			for op := range testkit.Rounds(5_000) {
+			for op := range testkit.Rounds(2_000) {
 				w := worlds[rnd.Intn(len(worlds))]
 				w.step(t)
 				if op%40 == 0 {

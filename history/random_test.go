@@ -34,7 +34,7 @@ func point(shape []score.Point, percent, scale int) int {
 // The scores of random nodes are those of the rules, written plainly: a share is truncated, and so is the mean of old scores; the
 // mean of a shape is rounded and leaves out zeros.
 func FuzzScores(f *testing.F) {
-	for seed := range uint64(testkit.Rounds(3000)) {
+	for seed := range uint64(testkit.Rounds(1000)) {
 		f.Add(testkit.RandomBytes(seed, 60))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

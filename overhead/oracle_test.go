@@ -357,14 +357,14 @@ func RandomPod(data []byte) *v1.Pod {
 }
 
 func TestRequestsAgainstOracle(t *testing.T) {
-	for seed := range testkit.Rounds(1500) {
+	for seed := range testkit.Rounds(500) {
 		checkBytes(t, testkit.RandomBytes(uint64(seed), seed*37%400))
 	}
 }
 
 // Small whole amounts go the short way over integers.
 func TestWholeRequestsAgainstOracle(t *testing.T) {
-	for seed := range testkit.Rounds(2000) {
+	for seed := range testkit.Rounds(700) {
 		pod, o := (&decoder{testkit.NewBytes(testkit.RandomBytes(uint64(seed), seed*37%300)), []string{"0", "1", "2", "3", "4", "-1", "7", "12"}}).pod()
 		compare(t, pod, o)
 		compareNonZero(t, pod)

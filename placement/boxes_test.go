@@ -34,7 +34,7 @@ func TestDecisionsByBoxes(t *testing.T) {
 	}, func(t *testing.T, c test) {
 		profile := c.args.Profile()
 		profile.Sampling = AllNodes()
-		for seed := range uint64(3) {
+		for seed := range uint64(testkit.Rounds(1)) {
 			decideByBoxes(t, &world{r: rand.New(rand.NewPCG(seed, 11))}, profile)
 		}
 	})

@@ -158,10 +158,7 @@ func whole(t *testing.T, d Decision) string {
 
 // Kept answers about claims change no decision, after any changes of claims, slices, classes, nodes and pods.
 func TestKeptClaimsChangeNothing(t *testing.T) {
-	seeds := 120
-	if testing.Short() {
-		seeds = 40
-	}
+	seeds := max(30, testkit.Rounds(60))
 	var sum keptDecisions
 	for seed := range seeds {
 		n := playDevices(t, rand.New(rand.NewPCG(uint64(seed), 11)), fmt.Sprint("seed ", seed), 60)

@@ -371,7 +371,7 @@ func TestAgainstOracle(t *testing.T) { compareMany(t, false) }
 func TestAgainstOracleConstrained(t *testing.T) { compareMany(t, true) }
 
 func compareMany(t *testing.T, constrained bool) {
-	compared, inputs := 0, testkit.Rounds(1500)
+	compared, inputs := 0, testkit.Rounds(500)
 	for seed := range uint64(inputs) {
 		if compare(t, rand.New(rand.NewPCG(seed, 11)), fmt.Sprint("seed ", seed), constrained) {
 			compared++

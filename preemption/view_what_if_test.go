@@ -38,7 +38,7 @@ func over(t *testing.T, s situation, p *v1.Pod) preemption.Result {
 // WhatIfOver finds the victims that package placement finds with its trials: pods, budgets, messages.
 func TestWhatIfOver(t *testing.T) {
 	r := rand.New(rand.NewPCG(64, 2))
-	success, rounds := 0, testkit.Rounds(150)
+	success, rounds := 0, testkit.Rounds(75)
 	for range rounds {
 		s, p := chance(r, r.IntN(2) == 0)
 		s.nominated = nil

@@ -38,7 +38,7 @@ func FuzzQueue(f *testing.F) {
 // TestRandomOperations plays many strings of fixed seeds: the queue equals the model after every operation, and the
 // invariants hold.
 func TestRandomOperations(t *testing.T) {
-	for seed := range testkit.Rounds(300) {
+	for seed := range testkit.Rounds(100) {
 		play(t, testkit.RandomBytes(uint64(seed), 100+seed*37%500))
 	}
 }

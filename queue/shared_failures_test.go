@@ -220,7 +220,7 @@ func TestLawsOfOptions(t *testing.T) {
 		"other order": {Less: func(a, b *Entry) bool { return len(a.Pod.Name) < len(b.Pod.Name) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range testkit.Rounds(30) {
+			for seed := range testkit.Rounds(10) {
 				randomLaws(t, o, rand.New(rand.NewSource(int64(seed))))
 			}
 		})

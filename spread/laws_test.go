@@ -50,7 +50,7 @@ func TestSnapshot(t *testing.T) {
 	}); !ok {
 		t.Fatal("cluster.Snapshot lacks an optional interface")
 	}
-	for seed := range int64(testkit.Rounds(1500)) {
+	for seed := range int64(testkit.Rounds(500)) {
 		w := decode(randomBytes(seed))
 		s := snapshotOf(t, w)
 		h, p := mustHard(t, w.pod, w.options), mustSoft(t, w.pod, w.options)

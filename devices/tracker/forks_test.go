@@ -2,6 +2,7 @@ package tracker_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -24,7 +25,18 @@ func TestForkForgets(t *testing.T) {
 	require.Equal(t, 2, w.free())
 }
 
-// What lands in one of two trackers does not land in the other, and a fork has the clock of its origin.
+// A fork has the clock of its origin: what it assumes has this time, without a filter of its own.
+func TestForkHasTheClock(t *testing.T) {
+	s, tr := gpuCluster(t, 1, named("a"))
+	f := tr.Filter(tracker.Options{Now: func() time.Time { return noon }})
+	_, d := first(f, s, gpuPod("a"))
+	snapshot := s.Fork()
+	fork := tr.Fork(snapshot, tracker.Of(snapshot))
+	require.NoError(t, fork.Assume(snapshot, gpuPod("a"), d))
+	require.Equal(t, noon, fork.ResourceClaim("default", "a").Status.Allocation.AllocationTimestamp.Time)
+}
+
+// What lands in one of two trackers does not land in the other.
 func TestForkSharesNoFlight(t *testing.T) {
 	s, tr := gpuCluster(t, 1, named("a"))
 	f := tr.Filter(tracker.Options{})

@@ -163,7 +163,7 @@ func playOnce(t *testing.T, tolerations, script string) string {
 
 func TestTimersAgainstOracle(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
-	for range testkit.Rounds(5000) {
+	for range testkit.Rounds(1500) {
 		checkScript(t, r)
 	}
 }
@@ -199,7 +199,7 @@ func checkCancel(t *testing.T, r *rand.Rand) {
 
 func TestCancelNeverShortens(t *testing.T) {
 	r := rand.New(rand.NewSource(2))
-	for range testkit.Rounds(3000) {
+	for range testkit.Rounds(1000) {
 		checkCancel(t, r)
 	}
 }
@@ -345,7 +345,7 @@ func checkRates(t *testing.T, in Input, l Timeline) {
 
 func TestForecastLaws(t *testing.T) {
 	r := rand.New(rand.NewSource(3))
-	for range testkit.Rounds(600) {
+	for range testkit.Rounds(200) {
 		checkForecast(t, r)
 	}
 }

@@ -67,6 +67,13 @@ func TestAdmit(t *testing.T) {
 			require.Equal(t, c.want, testkit.ShowResources(got.Spec.Overhead))
 		}, pod)
 	})
+	t.Run("empty overhead of the pod", func(t *testing.T) { // it sets none: the pod gets the overhead of its class
+		pod := testkit.Containers("container a")
+		pod.Spec.Overhead, pod.Spec.RuntimeClassName = v1.ResourceList{}, new("kata-fc")
+		got, err := Admit(pod, classes)
+		require.NoError(t, err)
+		require.Equal(t, "cpu=250m,memory=120Mi", testkit.ShowResources(got.Spec.Overhead))
+	})
 	t.Run("empty overhead without class", func(t *testing.T) {
 		pod := testkit.Containers("container a")
 		pod.Spec.Overhead = v1.ResourceList{}

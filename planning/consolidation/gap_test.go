@@ -153,9 +153,9 @@ func TestHalving(t *testing.T) {
 		t.Logf("%d nodes: a plan empties %d, halving %d", len(w.objects.Nodes), len(plan.Nodes), other)
 		require.GreaterOrEqual(t, len(plan.Nodes), other)
 	}
-	w := large(150, 6)
+	w := large(100, 6)
 	other := halving(t, w)
 	plan := w.plan(t, Options{})
-	t.Logf("150 nodes with rules: a plan empties %d, halving %d", len(plan.Nodes), other)
+	t.Logf("100 nodes with rules: a plan empties %d, halving %d", len(plan.Nodes), other)
 	require.GreaterOrEqual(t, len(plan.Nodes), other)
 }

@@ -46,7 +46,7 @@ func compare(t *testing.T, data []byte) {
 
 // Arithmetic and trials count what placing counts, to the last text.
 func TestPerNodeIsPlacing(t *testing.T) {
-	for seed := range uint64(testkit.Rounds(3000)) {
+	for seed := range uint64(testkit.Rounds(1000)) {
 		compare(t, testkit.RandomBytes(seed, 200))
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
@@ -63,7 +63,7 @@ func FuzzPerNode(f *testing.F) {
 
 // Feasible has the nodes that an attempt allows, and one reason for each of the others.
 func TestFeasibleIsTheFilters(t *testing.T) {
-	for seed := range uint64(testkit.Rounds(1000)) {
+	for seed := range uint64(testkit.Rounds(400)) {
 		o, pod, _ := random(testkit.NewBytes(testkit.RandomBytes(seed, 200)))
 		if len(pod.Spec.ResourceClaims) > 0 || len(pod.Spec.Volumes) > 0 {
 			continue // the claims are made in the question

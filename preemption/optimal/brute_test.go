@@ -16,7 +16,7 @@ import (
 	"github.com/podberth/podberth/preemption/optimal"
 )
 
-var cases = flag.Int("cases", 400, "situations of each kind that are compared with brute force")
+var cases = flag.Int("cases", 150, "situations of each kind that are compared with brute force")
 
 // brute tries every set of groups. It leaves out nodes with more than 12 groups.
 type brute struct {

@@ -77,12 +77,18 @@ func TestParse(t *testing.T) {
 	require.ErrorContains(t, err, "invalid taint spec: , name part must be non-empty", "T-98: an empty token")
 }
 
+// A taint that was parsed prints as the text that it was parsed from.
 func TestFormat(t *testing.T) {
-	for want, in := range map[string]v1.Taint{
-		"k=v:NoSchedule": taint("k=v:NoSchedule"), "k:NoExecute": taint("k:NoExecute"), "k=v:": taint("k=v"), "k": taint("k"),
-	} {
-		require.Equal(t, want, in.ToString())
+	for _, text := range []string{"k=v:NoSchedule", "k:NoExecute", "example.com/k=v:PreferNoSchedule"} {
+		in, removal, err := ParseOne(text)
+		require.NoError(t, err)
+		require.False(t, removal)
+		require.Equal(t, text, in.ToString())
 	}
+	in, removal, err := ParseOne("k=:NoExecute")
+	require.NoError(t, err)
+	require.False(t, removal)
+	require.Equal(t, "k:NoExecute", in.ToString(), "an empty value is none")
 }
 
 // notation returns the text of a taint as users write it, now and then with a mistake.
