@@ -199,6 +199,7 @@ func (d *diagnosis) shapes(most int) []*Change {
 		}
 		byShape[shape] = append(byShape[shape], i)
 	}
+	d.nearest(byShape)
 	lists := slices.SortedFunc(maps.Values(byShape), func(a, b []int) int {
 		if w := wanted(a[0]); w != wanted(b[0]) {
 			if w {
@@ -220,6 +221,10 @@ func (d *diagnosis) shapes(most int) []*Change {
 		c := &Change{Kind: AddNode, Object: "Node", From: like.Name, To: d.freeName(like.Name), make: func(s *cluster.Snapshot, c *Change) { c.addNodes(s, like) }}
 		if d.owner.kind == "DaemonSet" {
 			c.why = whyWritten
+		}
+		if other := d.labelled(c, like); other != nil {
+			out = append(out, other)
+			continue
 		}
 		out = append(out, c)
 		if larger := d.larger(c, like); larger != nil {

@@ -305,8 +305,12 @@ func (x *town) tooLarge() {
 	ask := anyOf(x.r, "cpu=96", "memory=400Gi", "cpu=17")
 	pool := anyOf(x.r, "general", "general", "web")
 	what, _, _ := strings.Cut(ask, "=")
+	do := `.*requests\.` + what + ` from .* to .*`
+	if ask != "cpu=17" || pool == "web" { // no node has half of it
+		do = "add a node like " + pool + `-\d+( or ` + pool + `-\d+)*, but with ` + what + ` .* or more: .*`
+	}
 	p := testkit.Pod("report-0").Owner(anyOf(x.r, "batch/v1", "apps/v1"), anyOf(x.r, "Job", "StatefulSet"), "report").NodeSelector("pool=" + pool).Request(ask).Obj()
-	x.wait(fault{name: "larger than any node", cause: causeTooLarge, says: []string{strings.ReplaceAll(ask, "=", " "), "the largest of"}, do: `.*requests\.` + what + ` from .* to .*`}, p)
+	x.wait(fault{name: "larger than any node", cause: causeTooLarge, says: []string{strings.ReplaceAll(ask, "=", " "), "the largest of"}, do: do}, p)
 }
 
 // A claim names a storage class that does not exist.

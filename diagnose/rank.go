@@ -28,6 +28,7 @@ var ranks = map[string][]Kind{
 	causeFull:         {AddNode, Scale, LowerRequest, Strategy, MovePods},
 	causeTooLarge:     {LowerRequest, AddNode},
 	causeFragments:    {MovePods, AddNode},
+	causeNoNode:       {Mend, Remake, Label, AddNode}, // the pod means such nodes: they come before an edit that gives them up
 	causePort:         {Strategy, AddNode, Scale, MovePods},
 	causeAttachments:  {AddNode, MovePods},
 	causeOnePod:       {Strategy},
@@ -83,8 +84,8 @@ func (d *diagnosis) unfit(r Relaxation) string {
 			if ofNodes && c.key != v1.LabelHostname && slices.Contains(ofQuantity, d.cause.Type) {
 				return whyOtherPool
 			}
-		case LowerRequest:
-			if d.cause.Type == causeFull && c.value != nil && 2*c.value.v < c.value.from {
+		case LowerRequest, LowerCount:
+			if c.value != nil && 2*c.value.v < c.value.from {
 				return whyHalf
 			}
 		case RemovePods:

@@ -81,7 +81,7 @@ func TestRelax(t *testing.T) {
 			"Node n1: remove the taint team=x:NoSchedule, if it is over"},
 		{"cordoned", cordoned, nil, testkit.Pod("web").Obj(), Options{}, "Node n1: uncordon, if its maintenance is over (4 more nodes are alike)\nadd a node like n1\nadd a node like n3\nadd a node like n5"},
 		{"selector", five(), nil, testkit.Pod("web").NodeSelector("disk=ssd").Obj(), Options{},
-			"Pod default/web, made again: drop spec.nodeSelector[disk] (disk=ssd)"},
+			"Pod default/web, made again: drop spec.nodeSelector[disk] (disk=ssd)\nadd a node like n1, but with disk=ssd\nadd a node like n3, but with disk=ssd\nadd a node like n5, but with disk=ssd"},
 		{"pods in the way", five()[:1], full()[:1], testkit.Pod("web").Request("cpu=2").Obj(), Options{Cost: only(RemovePods, AddNode)},
 			"remove default/a1 from n1\nadd a node like n1"},
 		{"maxSkew", []*v1.Node{five()[0], five()[2]}, []*v1.Pod{running("a1", "n1", "cpu=1"), running("a2", "n1", "cpu=1"), running("b1", "n3", "cpu=4")},

@@ -235,6 +235,9 @@ func TestRemedies(t *testing.T) {
 			tried++
 			for _, c := range r.Changes {
 				kinds[c.Kind]++
+				if c.Kind == LowerRequest || c.Kind == LowerCount {
+					require.GreaterOrEqual(t, 2*c.value.v, c.value.from, "seed %d: %s", seed, r.Text)
+				}
 				for _, row := range taintRows {
 					if row.kind == agent || row.kind == provider {
 						require.False(t, (c.Kind == Tolerate || c.Kind == Untaint) && forbidden(c.Text(), samples(row)[0]), "seed %d: %s", seed, r.Text)

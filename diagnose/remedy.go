@@ -55,6 +55,13 @@ func (d *diagnosis) remedies(list []Relaxation) (out []Remedy) {
 	list = slices.DeleteFunc(slices.Clone(list), func(r Relaxation) bool { // no good advice about the cause
 		return !mayLeave(d.cause) && slices.ContainsFunc(r.Changes, func(c Change) bool { return removes(&c) })
 	})
+	list = slices.DeleteFunc(list, func(r Relaxation) bool {
+		why := d.unfit(r)
+		if why != "" {
+			d.dropOne(Dropped{Change: r.Text(), Rule: why})
+		}
+		return why != ""
+	})
 	least := 0
 	for i, r := range list {
 		if i == 0 || len(r.Changes) < least {
@@ -73,10 +80,6 @@ func (d *diagnosis) remedies(list []Relaxation) (out []Remedy) {
 		if d.o.Stop() {
 			d.cut = "stop"
 			break
-		}
-		if why := d.unfit(r.Relaxation); why != "" {
-			d.dropOne(Dropped{Change: r.Text(), Rule: why})
-			continue
 		}
 		proven++
 		x, ok := d.remedy(r)
@@ -141,6 +144,9 @@ func together(list []Relaxation) (out []candidate) {
 			switch c := r.Changes[0]; c.Kind {
 			case AddNode:
 				key = string(AddNode) + c.Path
+				if c.Path == ofLabels { // the labels are those of one model
+					key += c.key
+				}
 			case Uncordon, Untaint, Label:
 				key = string(c.Kind) + c.Path + c.From + c.To
 			}
@@ -196,7 +202,7 @@ func (d *diagnosis) remedy(r candidate) (p proven, ok bool) {
 			}
 		}
 		text = first.adding(models)
-		if first.Path != ofSize {
+		if first.Path != ofSize && (first.Path != ofLabels || d.elsewhere(first.From)) {
 			text += d.poolOf(first.From)
 		}
 		p.Changes = []Change{first}
@@ -297,7 +303,7 @@ func (d *diagnosis) widen(changes []Change, o outcome) ([]Change, outcome) {
 	}
 	x := changes[at].value
 	good, bad := x.loosest, x.v
-	if changes[at].Kind == LowerRequest && d.cause != nil && d.cause.Type == causeFull {
+	if changes[at].Kind == LowerRequest {
 		good = (x.from + 1) / 2
 	}
 	if changes[at].Kind == RaiseMaxSkew {
@@ -328,6 +334,9 @@ func (c Change) adding(models []string) string {
 	}
 	if c.Path == ofSize {
 		text += ", but with " + c.key + " or more"
+	}
+	if c.Path == ofLabels {
+		text += ", but " + c.key
 	}
 	if key := c.newDomain(); key != "" {
 		text += fmt.Sprintf(" in a %s of its own", domainWord(key))

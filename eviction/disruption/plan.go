@@ -75,7 +75,7 @@ type Blocked struct {
 	Cause   string
 	// WaitingHelps reports whether the pod can leave later without a change of a specification.
 	WaitingHelps bool
-	// Remedies are what must be done, one after the other.
+	// Remedies are what must be done, one after the other; none for a pod that is Behind others: their remedies help it.
 	Remedies []Remedy
 	// Behind reports that kubectl drain does not begin on the node because of other pods.
 	Behind bool
@@ -171,7 +171,7 @@ func (p *planner) sortPods() (leaving []*v1.Pod) {
 			case t.treatment == refuses:
 				p.plan.Blocked = append(p.plan.Blocked, Blocked{Pod: t.Pod, Cause: t.Reason, Remedies: []Remedy{{Text: flagFor(t.Reason)}}})
 			case len(s.Errors) > 0:
-				p.plan.Blocked = append(p.plan.Blocked, Blocked{Pod: t.Pod, Behind: true, Cause: "the drain of node " + node + " does not begin: " + s.Errors[0], Remedies: []Remedy{{Text: "see the pods that are refused"}}})
+				p.plan.Blocked = append(p.plan.Blocked, Blocked{Pod: t.Pod, Behind: true, Cause: "the drain of node " + node + " does not begin: " + s.Errors[0]})
 			default:
 				leaving = append(leaving, t.Pod)
 			}

@@ -51,7 +51,7 @@ type blocked struct {
 	Budget       string `json:"budget"`       // "budgets" as one text, parted by commas
 	Cause        string `json:"cause"`        // the cause in the answer of the Eviction API, or kubectl's text
 	WaitingHelps bool   `json:"waitingHelps"` // whether the pod may leave later although nobody changes anything
-	Remedy       string `json:"remedy"`       // what to do
+	Remedy       string `json:"remedy"`       // what to do; empty for a pod that is behind others
 	Behind       bool   `json:"behind"`       // whether the drain of the node does not begin because of other pods
 	// The group with disruption mode All that leaves whole or not at all; left out for a pod that leaves alone.
 	Unit        string          `json:"unit,omitempty"`

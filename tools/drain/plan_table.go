@@ -85,7 +85,9 @@ func (p *plan) keeps(out *strings.Builder, group []blocked, t *program.Tables) {
 	if b.Proof != "" {
 		write("  proof:  ", b.Proof)
 	}
-	write("  remedy: ", fmt.Sprintf("%s (%s)", b.Remedy, waiting))
+	if b.Remedy != "" {
+		write("  remedy: ", fmt.Sprintf("%s (%s)", b.Remedy, waiting))
+	}
 	if text := p.then(group, t); text != "" {
 		write("  then:   ", text)
 	}

@@ -15,7 +15,7 @@ import (
 func TestPendingPods(t *testing.T) {
 	type test struct{ name, reason, change string }
 	testkit.Run(t, []test{
-		{"big-cpu", "it asks for more cpu than a node that it tolerates has, and is not meant for the GPUs", "requests.cpu from 6 to 2500m"},
+		{"big-cpu", "it asks for more cpu than a node that it tolerates has, and is not meant for the GPUs", "but with cpu 6 or more"},
 		{"big-memory", "no open node has so much memory left", "requests.memory from 14Gi to 8Gi"},
 		{"wrong-label", "no node has the value of its nodeSelector", "drop spec.nodeSelector[disktype]"},
 		{"gpu", "the only node with devices is tainted", "tolerate nvidia.com/gpu=present:NoSchedule"},

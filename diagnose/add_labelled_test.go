@@ -1,0 +1,89 @@
+package diagnose
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// Where no node has the labels that a pod wants, nodes that have them come before an edit that gives them up: like the nodes that lack the
+// fewest of them. Nobody buys a node for a label that looks like a typing error, or for a name.
+func TestNodesWithTheWantedLabels(t *testing.T) {
+	node := func(name, labels string) *v1.Node {
+		b := testkit.Node(name).Label(v1.LabelHostname, name).Capacity("cpu=4,pods=10")
+		for _, l := range strings.Fields(labels) {
+			key, value, _ := strings.Cut(l, "=")
+			b = b.Label(key, value)
+		}
+		return b.Obj()
+	}
+	affinity := func(key string, op v1.NodeSelectorOperator, values ...string) *v1.Pod {
+		p := testkit.Pod("p").Obj()
+		p.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{
+			{MatchExpressions: []v1.NodeSelectorRequirement{{Key: key, Operator: op, Values: values}}}}}}}
+		return p
+	}
+	zone := v1.LabelTopologyZone
+	type test struct {
+		name  string
+		nodes []*v1.Node
+		pod   *v1.Pod
+		first string
+	}
+	testkit.Run(t, []test{
+		{"a zone without nodes", []*v1.Node{node("a", zone+"=z-a pool=db"), node("b", zone+"=z-b")}, testkit.Pod("p").NodeSelector("pool=db," + zone + "=z-c").Obj(),
+			"add a node like a, but with topology.kubernetes.io/zone=z-c (pool db): then it runs there"},
+		{"another pool", []*v1.Node{node("a", "pool=db")}, testkit.Pod("p").NodeSelector("pool=web").Obj(), "add a node like a, but with pool=web: then it runs there"},
+		{"one of several values", []*v1.Node{node("a", "")}, affinity(zone, v1.NodeSelectorOpIn, "z-c", "z-d"), "add a node like a, but with topology.kubernetes.io/zone=z-c: then it runs there"},
+		{"any value", []*v1.Node{node("a", "")}, affinity("gpu", v1.NodeSelectorOpExists), `add a node like a, but with gpu="": then it runs there`},
+		{"no value", []*v1.Node{node("a", "spot=yes")}, affinity("spot", v1.NodeSelectorOpDoesNotExist), "add a node like a, but without spot: then it runs there"},
+		{"a typing error", []*v1.Node{node("a", "pool=database")}, testkit.Pod("p").NodeSelector("pool=databse").Obj(), "Pod default/p, made again: did you mean pool=database? (spec.nodeSelector[pool] has pool=databse): then it goes to a"},
+		{"a typing error of two values", []*v1.Node{node("a", "pool=database"), node("b", "pool=databases")}, testkit.Pod("p").NodeSelector("pool=databasee").Obj(),
+			"Pod default/p, made again: drop spec.nodeSelector[pool] (pool=databasee): then it goes to a"},
+		{"the name of a node", []*v1.Node{node("a", "")}, testkit.Pod("p").NodeSelector(v1.LabelHostname + "=gone").Obj(),
+			"Pod default/p, made again: drop spec.nodeSelector[kubernetes.io/hostname] (kubernetes.io/hostname=gone): then it goes to a"},
+		{"a comparison", []*v1.Node{node("a", "mem=8")}, affinity("mem", v1.NodeSelectorOpGt, "32"),
+			"Pod default/p, made again: make " + requiredNodeAffinity + " a preference (1 terms): then it goes to a"},
+	}, func(t *testing.T, c test) {
+		d := relax(t, cluster.Objects{Nodes: c.nodes}, c.pod, Options{})
+		require.NotEmpty(t, d.Remedies)
+		require.Equal(t, c.first, d.Remedies[0].Text)
+	})
+}
+
+// No remedy leaves less than half of what a pod, or its claim, asks for, whatever the cause is. It is left out with this reason.
+func TestHalf(t *testing.T) {
+	node := testkit.Node("a").Label(v1.LabelHostname, "a").Capacity("cpu=4,pods=10").Obj()
+	near := func() testkit.PodBuilder { return testkit.Pod("p").RequireWith(v1.LabelHostname, "app=db") }
+	db := testkit.Pod("db").Labels("app=db").On("a").Request("cpu=3").Obj()
+	type test struct {
+		name string
+		pod  *v1.Pod
+		want string // a remedy has it; "" when none does
+	}
+	testkit.Run(t, []test{
+		{"larger than any node", testkit.Pod("p").Request("cpu=9").Obj(), ""},
+		{"half fits", testkit.Pod("p").Request("cpu=2").Obj(), "requests.cpu from 2 to 1"},
+		{"less than half fits", testkit.Pod("p").Request("cpu=2100m").Obj(), ""},
+		{"beside another pod, half fits", near().Request("cpu=2").Obj(), "requests.cpu from 2 to 1"},
+		{"beside another pod, less than half fits", near().Request("cpu=2100m").Obj(), ""},
+	}, func(t *testing.T, c test) {
+		d := relax(t, cluster.Objects{Nodes: []*v1.Node{node}, Pods: []*v1.Pod{db}}, c.pod, Options{})
+		text := strings.Join(d.Advice(), " | ")
+		if c.want != "" {
+			require.Contains(t, text, c.want)
+			return
+		}
+		require.NotContains(t, text, "requests.cpu")
+		rules := map[string]bool{}
+		for _, x := range d.Dropped {
+			rules[x.Rule] = true
+		}
+		require.True(t, rules[whyHalf], "%v", d.Dropped)
+	})
+}
