@@ -76,8 +76,9 @@ type Change struct {
 	evicts bool                                 // budgets count
 	beside bool                                 // of a node, beside the changes of one node
 	why    string                               // the law's reason against the change: it is in no relaxation
-	key    string                               // of a requirement of a node label; the amounts that a larger node has
+	key    string                               // of a requirement of a node label; how an added node differs from its model
 	mark   bool                                 // of Untaint: only some nodes of a kind have the taint
+	ofPool bool                                 // of AddNode: the nodes are of the pool of their model
 }
 
 // span is the values between that of the pod and the loosest one.

@@ -125,6 +125,7 @@ const (
 	whyRuntime   = "the RuntimeClass of the pod may have added the rule, and adds it again"
 	whyOtherPool = "the pod is meant for its pool"
 	whyHalf      = "less than half of what the pod asks for"
+	whyNoMore    = "no more pods of the owner run then"
 	whyAhead     = "pods that are tried before take the place"
 	whyTwice     = "the pod prefers the same already, and the API server refuses a constraint twice"
 	whySpot      = "a spot node may be taken away at any time, and the pod is the only one, has state, or is the cluster's own"

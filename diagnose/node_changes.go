@@ -14,8 +14,6 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
-	"github.com/podberth/podberth/overhead"
-	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -200,6 +198,9 @@ func (d *diagnosis) shapes(most int) []*Change {
 		byShape[shape] = append(byShape[shape], i)
 	}
 	d.nearest(byShape)
+	open := func(i int) bool {
+		return !slices.ContainsFunc(d.base.Node(i).Spec.Taints, func(t v1.Taint) bool { return d.stays(d.base.Node(i), t) })
+	}
 	lists := slices.SortedFunc(maps.Values(byShape), func(a, b []int) int {
 		if w := wanted(a[0]); w != wanted(b[0]) {
 			if w {
@@ -207,10 +208,18 @@ func (d *diagnosis) shapes(most int) []*Change {
 			}
 			return 1
 		}
+		if o := open(a[0]); o != open(b[0]) {
+			if o {
+				return -1
+			}
+			return 1
+		}
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(d.rank[a[0]], d.rank[b[0]]))
 	})
+	closed := len(lists) > 0 && !open(lists[0][0]) && !d.mayTolerate()
+	large := d.tooLarge(lists)
 	var out []*Change
-	for _, list := range lists[:min(most, len(lists))] {
+	for k, list := range lists[:min(most, len(lists))] {
 		like := d.base.Node(list[0])
 		for _, i := range list { // a person knows a node better that stays
 			if n := d.base.Node(i); !leaves(n) {
@@ -218,17 +227,19 @@ func (d *diagnosis) shapes(most int) []*Change {
 				break
 			}
 		}
-		c := &Change{Kind: AddNode, Object: "Node", From: like.Name, To: d.freeName(like.Name), make: func(s *cluster.Snapshot, c *Change) { c.addNodes(s, like) }}
+		c := &Change{Kind: AddNode, Object: "Node", ofPool: true, From: like.Name, To: d.freeName(like.Name), make: func(s *cluster.Snapshot, c *Change) { c.addNodes(s, like) }}
 		if d.owner.kind == "DaemonSet" {
 			c.why = whyWritten
 		}
-		if other := d.labelled(c, like); other != nil {
-			out = append(out, other)
-			continue
+		other, alone := d.otherModel(c, like, closed && k == 0, large)
+		if !alone {
+			out = append(out, c)
 		}
-		out = append(out, c)
-		if larger := d.larger(c, like); larger != nil {
-			out = append(out, larger)
+		if other != nil {
+			out = append(out, other)
+		}
+		if alone {
+			continue
 		}
 		if key := d.scarceDomain(); key != "" {
 			own := *c
@@ -237,45 +248,6 @@ func (d *diagnosis) shapes(most int) []*Change {
 		}
 	}
 	return out
-}
-
-// ofSize is the path of a change that adds a larger node.
-const ofSize = "status.allocatable"
-
-// larger returns the change that adds a machine larger than its model: with at least what the pod asks for beside the pods that DaemonSets put there.
-// nil when the pod is not too large.
-func (d *diagnosis) larger(c *Change, like *v1.Node) *Change {
-	if d.cause == nil || d.cause.Type != causeTooLarge {
-		return nil
-	}
-	own := *c
-	least := v1.ResourceList{}
-	var names []string
-	overhead.Each(d.pod, overhead.Options{}, func(name v1.ResourceName, total int64) {
-		if total <= 0 {
-			return
-		}
-		total += d.sought.daemons(name, d.base.Slot(like.Name))
-		if total > resources.Value(name, like.Status.Allocatable[name]) {
-			least[name] = quantity(name, total)
-			names = append(names, string(name)+" "+amount(name, total))
-		}
-	})
-	if len(names) == 0 {
-		return nil
-	}
-	slices.Sort(names)
-	own.Path, own.key = ofSize, strings.Join(names, ", ")
-	own.make = func(s *cluster.Snapshot, c *Change) {
-		bigger := like.DeepCopy()
-		if bigger.Status.Allocatable == nil { // a node that has not reported yet
-			bigger.Status.Allocatable = v1.ResourceList{}
-		}
-		maps.Copy(bigger.Status.Allocatable, least)
-		bigger.Status.Capacity = nil
-		c.addNodes(s, bigger)
-	}
-	return &own
 }
 
 // scarceDomain returns the topology key whose domains are too few for the pod, "" when there is none. A node more is a domain of the
@@ -339,7 +311,7 @@ func model(n *v1.Node) bool {
 // passes reports whether a taint of a node is one of its state, which a new node does not have.
 func passes(n *v1.Node, t v1.Taint) bool {
 	k := rowOf(n, t).kind
-	return k == agent || k == cordon
+	return k == agent || k == cordon || matches(maintenanceTaints, t.Key)
 }
 
 // Like returns a new node like another one, as it comes up: with its labels, but its own name, and without what agents have set

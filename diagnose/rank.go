@@ -20,7 +20,7 @@ var ranks = map[string][]Kind{
 	causeSpread:       {Mend, LowerMinDomains, HonorTaints, Policy, Strategy, AddNode, RaiseMaxSkew},
 	causeMeant:        {Tolerate},
 	causeToleration:   {Tolerate},
-	causeReserved:     {AddNode},
+	causeReserved:     {Untaint, AddNode}, // a taint that may go is a mark
 	causeNotReady:     {Recover, Uncordon, Untaint, AddNode},
 	causePressure:     {Recover, Uncordon, Untaint, AddNode},
 	causeStarting:     {Recover, Uncordon, Untaint, AddNode},
@@ -68,8 +68,11 @@ func ranked(list []Relaxation, cause *Cause) []Relaxation {
 	return out
 }
 
-// ofQuantity are causes about which other pools are no advice: the pod has its pool, and the pool lacks room.
-var ofQuantity = []string{causeFull, causeTooLarge, causeFragments, causePort, causeAntiAffinity, causeAttachments}
+// ofPools are causes about which other pools are no advice: the pod has its pool, and the pool is closed or lacks room.
+var ofPools = []string{
+	causeFull, causeTooLarge, causeFragments, causePort, causeAntiAffinity, causeAttachments, causeSpread, causeEmptyDomain,
+	causeMeant, causeToleration, causeReserved, causeNotReady, causePressure, causeStarting, causeLeaving, causeCordoned,
+}
 
 // unfit returns why a relaxation is no advice about the cause, though it places the pod: it takes the pod out of its pool, leaves it less
 // than half of what it asks for, or takes the room of a pod that is as important.
@@ -81,7 +84,7 @@ func (d *diagnosis) unfit(r Relaxation) string {
 		switch c.Kind {
 		case DropSelector, DropRequirement, Prefer:
 			ofNodes := strings.Contains(c.Path, "nodeSelector") || strings.Contains(c.Path, "nodeAffinity")
-			if ofNodes && c.key != v1.LabelHostname && slices.Contains(ofQuantity, d.cause.Type) {
+			if ofNodes && c.key != v1.LabelHostname && slices.Contains(ofPools, d.cause.Type) {
 				return whyOtherPool
 			}
 		case LowerRequest, LowerCount:

@@ -62,6 +62,7 @@ func (d *diagnosis) remedies(list []Relaxation) (out []Remedy) {
 		}
 		return why != ""
 	})
+	list = withoutMore(list)
 	least := 0
 	for i, r := range list {
 		if i == 0 || len(r.Changes) < least {
@@ -85,6 +86,10 @@ func (d *diagnosis) remedies(list []Relaxation) (out []Remedy) {
 		x, ok := d.remedy(r)
 		if !ok {
 			d.dropOne(Dropped{Change: r.Text(), Rule: whyAhead})
+			continue
+		}
+		if x.Node != "" && x.Of > 1 && x.Run <= len(d.crew.running) {
+			d.dropOne(Dropped{Change: x.Text, Rule: whyNoMore})
 			continue
 		}
 		if x.whole() && x.harm == 0 {
@@ -123,6 +128,27 @@ func (d *diagnosis) best(list []Remedy) (out []Remedy) {
 	return out
 }
 
+// withoutMore leaves out nodes with another change beside them where nodes alone help. Otherwise it leaves one set of those that differ in the
+// model alone.
+func withoutMore(list []Relaxation) []Relaxation {
+	alone, seen := slices.ContainsFunc(list, adds), map[string]bool{}
+	return slices.DeleteFunc(list, func(r Relaxation) bool {
+		if len(r.Changes) == 1 || !slices.ContainsFunc(r.Changes, func(c Change) bool { return c.Kind == AddNode }) {
+			return false
+		}
+		key := ""
+		for _, c := range r.Changes {
+			key += string(c.Kind) + c.Path
+			if c.Kind != AddNode {
+				key += c.Object
+			}
+		}
+		twice := seen[key]
+		seen[key] = true
+		return alone || twice
+	})
+}
+
 func (d *diagnosis) dropOne(x Dropped) {
 	if !slices.Contains(d.dropped, x) {
 		d.dropped = append(d.dropped, x)
@@ -144,7 +170,7 @@ func together(list []Relaxation) (out []candidate) {
 			switch c := r.Changes[0]; c.Kind {
 			case AddNode:
 				key = string(AddNode) + c.Path
-				if c.Path == ofLabels { // the labels are those of one model
+				if c.Path != ofSize { // what differs is that of one model
 					key += c.key
 				}
 			case Uncordon, Untaint, Label:
@@ -202,7 +228,7 @@ func (d *diagnosis) remedy(r candidate) (p proven, ok bool) {
 			}
 		}
 		text = first.adding(models)
-		if first.Path != ofSize && (first.Path != ofLabels || d.elsewhere(first.From)) {
+		if first.ofPool {
 			text += d.poolOf(first.From)
 		}
 		p.Changes = []Change{first}
@@ -332,10 +358,7 @@ func (c Change) adding(models []string) string {
 	if c.Count > 1 {
 		text = fmt.Sprintf("add %d nodes like %s", c.Count, strings.Join(models, " or "))
 	}
-	if c.Path == ofSize {
-		text += ", but with " + c.key + " or more"
-	}
-	if c.Path == ofLabels {
+	if c.key != "" {
 		text += ", but " + c.key
 	}
 	if key := c.newDomain(); key != "" {

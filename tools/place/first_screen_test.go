@@ -25,7 +25,7 @@ func TestNoNodeNoPreemption(t *testing.T) {
 
 // When nothing helps, what advice leaves out stands there with the reason.
 func TestLeftOut(t *testing.T) {
-	input := "---\n{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: {taints: [{key: team, value: a, effect: NoSchedule}]}, status: {allocatable: {cpu: '2', pods: '110'}}}\n" + podYAML("p", "", 0, "1", "")
+	input := "---\n{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: {taints: [{key: eks.amazonaws.com/compute-type, value: fargate, effect: NoSchedule}]}, status: {allocatable: {cpu: '2', pods: '110'}}}\n" + podYAML("p", "", 0, "1", "")
 	_, out, _ := simulate(t, input, "-f", "-", "-explain", "default/p")
-	require.Contains(t, out, "No change that was tried helps: AddNode, LowerRequest, up to 3 together.\nLeft out: Pod default/p: tolerate team=a:NoSchedule: the pod neither asks")
+	require.Contains(t, out, "No change that was tried helps: LowerRequest, up to 3 together.\nLeft out: Pod default/p: tolerate eks.amazonaws.com/compute-type=fargate:NoSchedule: a provider makes")
 }

@@ -21,7 +21,7 @@ func TestPlantedFaults(t *testing.T) {
 		not          string // that no first fix matches
 	}
 	testkit.Run(t, []test{
-		{"01-taint", "the only node has a taint", "why_pod", why, `worker-1 is reserved by key1=value1`, `tolerate key1=value1:NoSchedule|remove the taint key1`, `add a node`},
+		{"01-taint", "the only node has a taint", "why_pod", why, `worker-1 is reserved by key1=value1`, `add a node like worker-1, but without the taint key1=value1`, `untaint`},
 		{"02-full", "500m are left, and 1 is asked for", "why_pod", why, `asks for cpu 1, and worker-1 has 500m of 2 free`, `requests.cpu from 1 to 500m`, ``},
 		{"03-too-large", "no node is so large", "why_pod", why, `memory 2Gi, and worker-1, the largest of 2 open nodes, has 1Gi`, `requests.memory from 2Gi to 1Gi`, `wait`},
 		{"04-selector", "no node has the label", "why_pod", why, `region=us-west-9, and no node has the label region`, `drop .*nodeSelector\[region\]`, `untaint`},
@@ -43,6 +43,10 @@ func TestPlantedFaults(t *testing.T) {
 		require.Regexp(t, c.fix, first)
 		if c.not != "" {
 			require.False(t, regexp.MustCompile(c.not).MatchString(first), first)
+		}
+		if c.name == "01-taint" { // whoever has set the taint may take it away
+			require.Regexp(t, `tolerate key1=value1:NoSchedule|remove the taint key1`, fixes[1]["text"])
+			require.Contains(t, fixes[1]["risk"], "ask: ")
 		}
 		for _, f := range fixes {
 			require.NotContains(t, f["risk"], "unsafe")

@@ -146,8 +146,8 @@ func riskOf(changes []diagnose.Change) string {
 	return risks[worst]
 }
 
-// fixesOf orders remedies by risk. An unsafe one is never first, so never alone. Without a remedy come changes that only the owner of the
-// nodes may allow.
+// fixesOf orders remedies by risk. An unsafe one is never first, so never alone. Without a remedy, or with none but
+// nodes to buy, come changes that only the owner of the nodes may allow.
 func fixesOf(remedies []diagnose.Remedy, dropped []diagnose.Dropped, cause *diagnose.Cause) []fix {
 	out := []fix{}
 	for _, r := range remedies {
@@ -160,7 +160,7 @@ func fixesOf(remedies []diagnose.Remedy, dropped []diagnose.Dropped, cause *diag
 		}
 		out = append(out, f)
 	}
-	if len(out) == 0 {
+	if !slices.ContainsFunc(out, func(f fix) bool { return f.Risk != riskCost }) {
 		for _, d := range dropped {
 			if d.Ask {
 				out = append(out, fix{Text: d.Change, Changes: []diagnose.Change{}, Consequences: []string{d.Rule}, Risk: riskAsk})

@@ -56,6 +56,61 @@ func TestNodesWithTheWantedLabels(t *testing.T) {
 	})
 }
 
+// Where pools that the pod is not meant for have all nodes, an open node is one like theirs without the taint. Marks of maintenance pass, and a
+// pod that may tolerate the taint does that.
+func TestOpenNodes(t *testing.T) {
+	node := func(name string, taints ...string) *v1.Node {
+		b := testkit.Node(name).Label(v1.LabelHostname, name).Capacity("cpu=4,pods=10,nvidia.com/gpu=2")
+		for _, x := range taints {
+			b = b.Taint(x)
+		}
+		return b.Obj()
+	}
+	type test struct {
+		name  string
+		nodes []*v1.Node
+		pod   *v1.Pod
+		do    string
+	}
+	testkit.Run(t, []test{
+		{"one pool", []*v1.Node{node("a", "dedicated=x:NoSchedule"), node("b", "dedicated=x:NoSchedule")}, testkit.Pod("p").Obj(), "add a node like a, but without the taint dedicated=x: then it runs there"},
+		{"devices", []*v1.Node{node("a", "nvidia.com/gpu=present:NoSchedule")}, testkit.Pod("p").Request("cpu=9").Obj(),
+			"add a node like a, but with cpu 9 or more and without the taint nvidia.com/gpu=present: then it runs there"},
+		{"control plane", []*v1.Node{node("a", roleControlPlane+":NoSchedule")}, testkit.Pod("p").Obj(), "Node a: remove the taint " + roleControlPlane + ":NoSchedule, if it is over: then it goes to a | add a node like a, but without the taint " + roleControlPlane + ": then it runs there"},
+		{"meant for the pool", []*v1.Node{node("a", "nvidia.com/gpu=present:NoSchedule")}, testkit.Pod("p").Request("nvidia.com/gpu=1").Obj(), "Pod default/p: tolerate nvidia.com/gpu=present:NoSchedule: then it goes to a"},
+		{"maintenance", []*v1.Node{node("a", "maintenance=scheduled:NoSchedule"), node("b", "maintenance=scheduled:NoSchedule")}, testkit.Pod("p").Obj(),
+			"Node a: remove the taint maintenance=scheduled:NoSchedule, if it is over (1 more node is alike): then it goes to a | add a node like a: then it runs there"},
+		{"an open node is full", []*v1.Node{node("a", "dedicated=x:NoSchedule"), node("b")}, testkit.Pod("p").Request("cpu=2").Obj(),
+			"add a node like b: then it runs there | Node a: remove the taint dedicated=x:NoSchedule, if it is over: then it goes to a"},
+	}, func(t *testing.T, c test) {
+		o := cluster.Objects{Nodes: c.nodes}
+		if c.name == "an open node is full" {
+			o.Pods = []*v1.Pod{testkit.Pod("full").On("b").Request("cpu=4").Obj()}
+		}
+		require.Equal(t, c.do, strings.Join(relax(t, o, c.pod, Options{}).Advice(), " | "))
+	})
+}
+
+// A pod that is meant for a closed pool is not sent elsewhere. A node more needs no other change beside it when a node alone helps, and two sets
+// that differ in the model of the node are one line.
+func TestOnePoolAndOneLine(t *testing.T) {
+	gpu := testkit.Node("g").Label("pool", "gpu").Capacity("cpu=4,pods=10,nvidia.com/gpu=2").Taint("nvidia.com/gpu=present:NoSchedule").Obj()
+	open := testkit.Node("a").Label("pool", "general").Capacity("cpu=4,pods=10").Obj()
+	busy := testkit.Pod("busy").On("g").Request("cpu=4").Obj()
+	d := relax(t, cluster.Objects{Nodes: []*v1.Node{gpu, open}, Pods: []*v1.Pod{busy}}, testkit.Pod("p").NodeSelector("pool=gpu").Request("cpu=2").Obj(), Options{})
+	require.Equal(t, causeMeant, d.Cause.Type)
+	require.Equal(t, []string{"Pod default/p: tolerate nvidia.com/gpu=present:NoSchedule; add a node like g: then it goes to g-more"}, d.Advice())
+
+	small, large := testkit.Node("s").Capacity("cpu=2,pods=10").Obj(), testkit.Node("l").Capacity("cpu=4,pods=10").Obj()
+	full := []*v1.Pod{testkit.Pod("s1").On("s").Request("cpu=2").Obj(), testkit.Pod("l1").On("l").Request("cpu=4").Obj()}
+	d = relax(t, cluster.Objects{Nodes: []*v1.Node{small, large}, Pods: full}, testkit.Pod("p").Request("cpu=3").Obj(), Options{})
+	require.Equal(t, []string{"add a node like l: then it runs there"}, d.Advice())
+	gated := testkit.Pod("p").Request("cpu=2").Obj()
+	gated.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/hold"}}
+	d = relax(t, cluster.Objects{Nodes: []*v1.Node{small, large}, Pods: full}, gated, Options{})
+	require.Equal(t, []string{"Pod default/p: drop spec.schedulingGates (example.com/hold); add a node like s: then it goes to s-more"}, d.Advice())
+}
+
 // No remedy leaves less than half of what a pod, or its claim, asks for, whatever the cause is. It is left out with this reason.
 func TestHalf(t *testing.T) {
 	node := testkit.Node("a").Label(v1.LabelHostname, "a").Capacity("cpu=4,pods=10").Obj()
