@@ -146,7 +146,7 @@ func BenchmarkPass(b *testing.B) {
 			})
 			pass("raw", func(i int) { raw[i] = s.Raw(i) })
 			signature := make([]int32, 0, 64)
-			pass("signature", func(i int) { signature = s.AppendSignature(signature[:0], i) })
+			pass("signature", func(i int) { signature = s.Counts().AppendSignature(signature[:0], i) })
 			b.Run(fmt.Sprintf("normalize/%s/%d", name, n), func(b *testing.B) {
 				b.ReportAllocs()
 				scratch := make([]int64, n)

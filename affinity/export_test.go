@@ -91,7 +91,7 @@ func (s *State) Remove(pod *v1.Pod, i int) { s.Apply(s.Effect(pod), i, -1) }
 
 // KeysOf returns the topology keys of a state, and for each key whether every domain has one node.
 func KeysOf(s *State) (keys []string, single []bool) {
-	for k, one := range s.Keys {
+	for k, one := range s.Counts().Keys {
 		keys, single = append(keys, k), append(single, one)
 	}
 	return keys, single

@@ -67,7 +67,7 @@ func TestSignatureIsLocal(t *testing.T) {
 		}
 		snapshot := func() (out []answer) {
 			for i := range w.nodes {
-				out = append(out, answer{fmt.Sprint(s.AppendSignature(nil, i)), fmt.Sprint(s.Check(i), s.Raw(i))})
+				out = append(out, answer{fmt.Sprint(s.Counts().AppendSignature(nil, i)), fmt.Sprint(s.Check(i), s.Raw(i))})
 			}
 			return out
 		}
@@ -227,7 +227,7 @@ func TestNoAllocations(t *testing.T) {
 		"Check":               func(i int) { s.Check(i) },
 		"Raw":                 func(i int) { s.Raw(i) },
 		"Apply":               func(i int) { s.Apply(effect, i, 1); s.Apply(effect, i, -1) },
-		"AppendSignature":     func(i int) { s.AppendSignature(signature, i) },
+		"AppendSignature":     func(i int) { s.Counts().AppendSignature(signature, i) },
 		"Trial.Check":         func(i int) { trial.Check(i) },
 		"Trial.Apply":         func(i int) { trial.Apply(effect, 0, 1); trial.Apply(effect, 0, -1) },
 		"Trial.Add":           func(i int) { trial.Add(simple, 0); trial.Remove(simple, 0) },
@@ -251,7 +251,7 @@ func TestCounted(t *testing.T) {
 	keys, single := affinity.KeysOf(s)
 	require.Equal(t, []string{"zone", "h"}, keys)
 	require.Equal(t, []bool{false, true}, single)
-	require.Len(t, s.AppendSignature(nil, 0), 4, "one number of zone, three of h")
+	require.Len(t, s.Counts().AppendSignature(nil, 0), 4, "one number of zone, three of h")
 }
 
 func TestEmptyEffect(t *testing.T) {

@@ -205,17 +205,17 @@ func requireSignatures(t *testing.T, w *world, s *affinity.State) {
 	t.Helper()
 	seen := map[string]int{}
 	for i := range w.nodes {
-		sig := fmt.Sprint(s.AppendSignature(nil, i))
+		sig := fmt.Sprint(s.Counts().AppendSignature(nil, i))
 		if j, ok := seen[sig]; ok {
 			require.Equal(t, s.Check(j), s.Check(i))
 			require.Equal(t, s.Raw(j), s.Raw(i))
 		}
 		seen[sig] = i
 	}
-	slots := s.AppendCountedSlots(nil)
+	slots := s.Counts().AppendCountedSlots(nil)
 	_, counted := affinity.KeysOf(s)
 	for i := range w.nodes {
-		has, numbers := false, s.AppendSignature(nil, i)
+		has, numbers := false, s.Counts().AppendSignature(nil, i)
 		for _, c := range counted {
 			if !c {
 				numbers = numbers[1:]

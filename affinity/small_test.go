@@ -119,7 +119,7 @@ func TestMemoTerms(t *testing.T) {
 // Keys ends when its caller breaks off.
 func TestKeysBreak(t *testing.T) {
 	s := &State{columns: []column{{key: "zone", unique: true}, {key: "rack"}}}
-	for key, single := range s.Keys {
+	for key, single := range s.Counts().Keys {
 		require.Equal(t, "zone", key)
 		require.True(t, single)
 		break
@@ -163,9 +163,9 @@ func TestEffectAt(t *testing.T) {
 func TestAppendSignature(t *testing.T) {
 	s := &State{columns: []column{{unique: true, ids: []int32{0, 1, 2, 3, -1}, affinity: []int32{1, 0, 0, 0}, anti: []int32{0, 1, 0, 0}, existing: []int32{0, 0, 1}, score: []int64{0, 0, 0, -3 << 40}}}}
 	for i, want := range [][]int32{{1, 0, 0}, {2, 0, 0}, {4, 0, 0}, {0, 0, -3 << 8}, {-1, 0, 0}} {
-		require.Equal(t, want, s.AppendSignature(nil, i), "slot %d", i)
+		require.Equal(t, want, s.Counts().AppendSignature(nil, i), "slot %d", i)
 	}
-	require.Equal(t, []int32{0, 1, 2, 3}, s.AppendCountedSlots(nil))
+	require.Equal(t, []int32{0, 1, 2, 3}, s.Counts().AppendCountedSlots(nil))
 }
 
 // Names of namespaces that a selector adds do not come into the term.

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/resources"
 )
@@ -32,7 +33,7 @@ func freed(v resources.Verdict) resources.Verdict {
 }
 
 // Kept is [State.Kept] for pods for which preemption can free devices.
-func (f *Freeing) Kept() *Kept { return f.keptAs(true) }
+func (f *Freeing) Kept() engine.Kept { return f.keptAs(true) }
 
 // NewTrial returns a trial without any pod removed. A trial searches once for each check, on the one node. It belongs to the
 // goroutine of the allocator.

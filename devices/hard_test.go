@@ -161,7 +161,7 @@ func TestStoppedOnce(t *testing.T) {
 	kept := state.Kept()
 	for i := range nodes {
 		v := kept.Check(i)
-		require.Equal(t, filter.Error, kept.Code(v))
+		require.Equal(t, filter.Error, kept.(filter.Coder).Code(v))
 		require.Equal(t, []string{fmt.Sprintf("node n%d: timed out trying to allocate devices", i)}, kept.Reasons(v))
 	}
 	require.Equal(t, 1, began)

@@ -5,14 +5,13 @@ import (
 	"strconv"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/resources"
 )
 
-// Kept is the filter and score DynamicResources for all pods whose claims ask for the same. In contrast to a [State], a Kept
-// stays right while allocations and nodes change, and it knows no pod: [State.Allocation] says what a pod gets. A Kept belongs to
-// the goroutine of its allocator.
-type Kept struct {
+// kept is an [engine.Kept].
+type kept struct {
 	id      int
 	state   *State // of one of the pods
 	freeing bool
@@ -30,10 +29,12 @@ type Kept struct {
 //
 // [State.Freed] does not know which nodes a Kept was asked about. When a pod with an allocated claim fits on no node, ask the State
 // about the nodes again before [Freed].
-func (s *State) Kept() *Kept { return s.keptAs(false) }
+//
+// It is for package placement, and its type is internal.
+func (s *State) Kept() engine.Kept { return s.keptAs(false) }
 
 // keptAs returns the Kept of the pod; with freeing preemption can free devices.
-func (s *State) keptAs(freeing bool) *Kept {
+func (s *State) keptAs(freeing bool) engine.Kept {
 	a, own := s.allocator, len(s.pending)
 	if s.pod.special != nil {
 		if s.pod.special.UID != "" {
@@ -73,7 +74,7 @@ func (s *State) keptAs(freeing bool) *Kept {
 			clear(x.shape.kept)
 		}
 		a.made++
-		k = &Kept{a.made, s.pod.On(s.cluster, a, s.clock), freeing} // Freed must not use this state
+		k = &kept{a.made, s.pod.On(s.cluster, a, s.clock), freeing} // Freed must not use this state
 		x.shape.kept[string(asked)] = k
 	}
 	return k
@@ -101,37 +102,26 @@ func (s *State) appendAllocated(dst []byte) ([]byte, bool) {
 	return key.Int(key.Flag(dst, false), s.preferred), true
 }
 
-// ID returns a number that pods with equal claims have in common. No other Kept of the allocator has the number.
-func (k *Kept) ID() int { return k.id }
+func (k *kept) ID() int { return k.id }
 
-// Name returns "DynamicResources".
-func (*Kept) Name() string { return (*State)(nil).Name() }
+func (*kept) Name() string { return (*State)(nil).Name() }
 
-// Check returns the verdict on slot i, as [State.Check] does.
-func (k *Kept) Check(i int) resources.Verdict { return k.answer(i).verdict }
+func (k *kept) Check(i int) resources.Verdict { return k.answer(i).verdict }
 
-// Reasons returns v1.37's text of a verdict of Check, as [State.Reasons] does.
-func (k *Kept) Reasons(v resources.Verdict) []string { return k.state.Reasons(v) }
+func (k *kept) Reasons(v resources.Verdict) []string { return k.state.Reasons(v) }
 
-// Code returns the code of a verdict, as [State.Code] does.
-func (k *Kept) Code(v resources.Verdict) filter.Code { return k.state.Code(v) }
+func (k *kept) Code(v resources.Verdict) filter.Code { return k.state.Code(v) }
 
-// Raw returns the score of slot i, as [State.Raw] does.
-func (k *Kept) Raw(i int) int64 { return k.answer(i).score }
+func (k *kept) Raw(i int) int64 { return k.answer(i).score }
 
-// Normalize returns the normalized score, as [State.Normalize] does.
-func (k *Kept) Normalize(raw, lo, hi int64) int64 { return k.state.Normalize(raw, lo, hi) }
+func (k *kept) Normalize(raw, lo, hi int64) int64 { return k.state.Normalize(raw, lo, hi) }
 
-// AppendSignature appends verdict and raw score of slot i.
-func (k *Kept) AppendSignature(dst []int32, i int) []int32 {
+func (k *kept) AppendSignature(dst []int32, i int) []int32 {
 	a := k.answer(i)
 	return append(dst, int32(a.verdict), int32(a.score))
 }
 
-// Since yields the slots whose nodes see devices that were allocated or released after a version of the ledger, and returns the
-// version now. It yields every slot when the ledger does not remember that long; version 0 is the start. A slot whose node
-// object was replaced is not among the slots. Since may yield a slot several times. A nil yield asks for the version alone.
-func (k *Kept) Since(version uint64, yield func(i int)) uint64 {
+func (k *kept) Since(version uint64, yield func(i int)) uint64 {
 	l := k.state.allocator.ledger
 	now := l.forgotten + uint64(len(l.touched))
 	if yield == nil || version >= now {
@@ -153,7 +143,7 @@ func (k *Kept) Since(version uint64, yield func(i int)) uint64 {
 	return now
 }
 
-func (k *Kept) answer(i int) slotAnswer {
+func (k *kept) answer(i int) slotAnswer {
 	s := k.state
 	if i < 0 || i >= s.cluster.Len() {
 		return slotAnswer{verdict: noFreeSlot}

@@ -14,10 +14,11 @@ import (
 
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/engine"
 )
 
 // keptOf returns the Kept of a pod with a claim for n devices, on nodes n0, n1 and n2 with two devices each.
-func keptOf(t testing.TB, n int64) (*devices.Kept, *devices.Ledger, func(node int) *resourcev1.AllocationResult) {
+func keptOf(t testing.TB, n int64) (engine.Kept, *devices.Ledger, func(node int) *resourcev1.AllocationResult) {
 	t.Helper()
 	var (
 		nodes     list
@@ -182,12 +183,12 @@ func TestKeptExtended(t *testing.T) {
 	kept.Since(at, func(i int) { moved = append(moved, i) })
 	require.Equal(t, []int{0}, moved)
 	require.Equal(t, []string{"cannot allocate all claims"}, kept.Reasons(kept.Check(0)))
-	require.Equal(t, filter.UnschedulableAndUnresolvable, kept.Code(kept.Check(0)))
+	require.Equal(t, filter.UnschedulableAndUnresolvable, kept.(filter.Coder).Code(kept.Check(0)))
 	require.Zero(t, kept.Check(1), "the device plugin offers the resource")
 
 	freeing := state(asks("2")).Freeing(&byName{}).Kept()
 	require.NotEqual(t, kept.ID(), freeing.ID())
-	require.Equal(t, filter.Unschedulable, freeing.Code(freeing.Check(0)))
+	require.Equal(t, filter.Unschedulable, freeing.(filter.Coder).Code(freeing.Check(0)))
 	require.Equal(t, kept.Reasons(kept.Check(0)), freeing.Reasons(freeing.Check(0)))
 
 	yes := true
@@ -201,7 +202,7 @@ func TestKeptExtended(t *testing.T) {
 // Pods without claims, with an allocation that may time out, and with an allocation that Options.AlwaysRelease gives back share
 // nothing.
 func TestKeptNone(t *testing.T) {
-	on := func(pod *v1.Pod, o devices.Options, claims ...*resourcev1.ResourceClaim) *devices.Kept {
+	on := func(pod *v1.Pod, o devices.Options, claims ...*resourcev1.ResourceClaim) engine.Kept {
 		allocator := devices.NewAllocator(devices.NewLedger(devices.NewInventory(nil)), class, nil, o)
 		return devices.Compile(pod, &byName{list: claims}, nil).On(list{}, allocator, devices.Clock{}).Kept()
 	}

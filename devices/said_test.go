@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/release"
 )
@@ -127,7 +128,7 @@ func said(t *testing.T, r *rack, say func(what string, values ...any)) {
 			say("check", v, state.Code(v), state.Reasons(v), state.Numbers(i))
 			if kept != nil {
 				v := kept.Check(i)
-				say("kept", v, kept.Code(v), kept.Reasons(v), kept.Raw(i), kept.AppendSignature(nil, i))
+				say("kept", v, kept.(filter.Coder).Code(v), kept.Reasons(v), kept.Raw(i), kept.AppendSignature(nil, i))
 			}
 			if v == 0 {
 				chosen = i

@@ -22,7 +22,7 @@ const (
 // order and state, whose devices are alike in all that the claims read and in what allocations hold. The search gives the
 // same answer for all nodes of a class, names of devices aside, and runs once for each class.
 type shape struct {
-	kept       map[string]*Kept // by the containers of pods with extended resources
+	kept       map[string]*kept // by the containers of pods with extended resources
 	programs   []*program       // selectors of the claims
 	attributes []string         // of their constraints
 	nodes      []nodeClass      // by view.number
@@ -151,7 +151,7 @@ func (a *Allocator) classID(class *resourcev1.DeviceClass) int32 {
 }
 
 func (a *Allocator) newShape(s *Search) *shape {
-	sh := &shape{kept: map[string]*Kept{}, classes: map[string]int32{}}
+	sh := &shape{kept: map[string]*kept{}, classes: map[string]int32{}}
 	for k := range s.claims {
 		for _, x := range s.claims[k].asks {
 			for _, r := range x.alternatives {

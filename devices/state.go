@@ -110,7 +110,7 @@ func (*State) Name() string { return "DynamicResources" }
 // Check returns the verdict on slot i (rule U8.4). It rejects a free slot and a slot that the cluster does not have.
 func (s *State) Check(i int) resources.Verdict { return s.answer(i).verdict }
 
-// Reasons returns v1.37's text of a verdict of Check, of a [Kept] or of a [Freeing]; nil for 0 and for any other verdict.
+// Reasons returns v1.37's text of a verdict of Check, of an answer that is kept ([State.Kept]) or of a [Freeing]; nil for 0 and for any other verdict.
 func (s *State) Reasons(v resources.Verdict) []string {
 	switch v {
 	case noFreeSlot:

@@ -23,6 +23,7 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/spread"
 	"github.com/podberth/podberth/taints"
@@ -38,7 +39,7 @@ var (
 	_ filter.Predicate = (*affinity.State)(nil)
 	_ filter.Predicate = (*spread.HardState)(nil)
 	_ filter.Predicate = (*devices.State)(nil)
-	_ filter.Predicate = (*devices.Kept)(nil)
+	_ filter.Predicate = engine.Kept(nil)
 	_ filter.Predicate = (*devices.Freeing)(nil)
 )
 

@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release"
@@ -133,7 +134,7 @@ var errClaimsApart = errors.New("the claims of the pod are decided node by node"
 
 // kept returns what a pod shares with the pods whose claims ask for the same; nil for a pod that the plugin skips. again means
 // that this decision has looked up the claims already.
-func (k claimCounting) kept(pod *v1.Pod, again bool) (*devices.Kept, error) {
+func (k claimCounting) kept(pod *v1.Pod, again bool) (engine.Kept, error) {
 	if k.x.shared == nil {
 		return nil, errClaimsApart
 	}
@@ -170,7 +171,7 @@ const maxFirst = 1 << 12
 
 // first reports whether the pod of the latest answer is the first pod with these answers and has an allocated claim. The groups of
 // nodes of such a pod serve other pods with the claim only, and many claims have one pod.
-func (k claimCounting) first(x *devices.Kept) bool {
+func (k claimCounting) first(x engine.Kept) bool {
 	if x == nil || !k.x.allocated() || k.x.again[x.ID()] {
 		return false
 	}
@@ -194,7 +195,7 @@ func (k claimCounting) Epoch() uint64 {
 	return k.x.shared.Epoch()
 }
 
-func (k claimCounting) appendKey(dst []byte, x *devices.Kept) []byte {
+func (k claimCounting) appendKey(dst []byte, x engine.Kept) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(dst, k.Epoch()), uint64(x.ID()))
 }
 
@@ -211,16 +212,14 @@ func (k claimCounting) Compile(pod *v1.Pod) (hooks.Compiled, error) {
 type keptClaims struct {
 	unmoved
 	claimCounting
-	devices *devices.Kept
+	devices engine.Kept
 	witness bool // a claim has an allocation
 }
 
 var (
-	_ filter.Predicate = (*devices.Kept)(nil)
-	_ Normalizer       = (*devices.Kept)(nil)
-	_ hooks.PodKeyer   = claimCounting{}
-	_ hooks.Shifting   = keptClaims{}
-	_ hooks.PerPod     = keptClaims{}
+	_ hooks.PodKeyer = claimCounting{}
+	_ hooks.Shifting = keptClaims{}
+	_ hooks.PerPod   = keptClaims{}
 )
 
 func (k keptClaims) AppendKey(dst []byte) []byte { return k.appendKey(dst, k.devices) }

@@ -248,7 +248,7 @@ func (s *podState) Score() hooks.Scorer { return s.State }
 
 // Reads appends the topology keys.
 func (s *podState) Reads(dst []string) []string {
-	for k := range s.State.Keys {
+	for k := range s.State.Counts().Keys {
 		dst = append(dst, "label:"+k)
 	}
 	return dst
@@ -257,7 +257,7 @@ func (s *podState) Reads(dst []string) []string {
 // Keys returns the number of topology keys. A running pod may bring one.
 func (s *podState) Keys() int {
 	n := 0
-	for range s.State.Keys {
+	for range s.State.Counts().Keys {
 		n++
 	}
 	return n
@@ -267,11 +267,11 @@ func (s *podState) Keys() int {
 // engine forgets all layouts.
 func (s *podState) AppendLayoutKey(dst []byte) []byte {
 	s.single = s.single[:0]
-	for _, single := range s.State.Keys {
+	for _, single := range s.State.Counts().Keys {
 		s.single = append(s.single, single)
 	}
 	dst = key.Len(dst, len(s.single))
-	for k := range s.State.Keys {
+	for k := range s.State.Counts().Keys {
 		dst = key.Text(dst, k)
 	}
 	return dst
@@ -280,7 +280,7 @@ func (s *podState) AppendLayoutKey(dst []byte) []byte {
 // AppendDomains appends the domains of a slot.
 func (s *podState) AppendDomains(dst []int32, i int) []int32 {
 	from := len(dst)
-	dst = s.State.AppendSignature(dst, i)
+	dst = s.State.Counts().AppendSignature(dst, i)
 	to := from
 	for _, single := range s.single {
 		at := dst[from]
@@ -296,7 +296,7 @@ func (s *podState) AppendDomains(dst []int32, i int) []int32 {
 // AppendCounts appends the signature of a slot, which has its counts.
 func (s *podState) AppendCounts(dst []int32, i int) (_ []int32, some bool) {
 	from := len(dst)
-	dst = s.State.AppendSignature(dst, i)
+	dst = s.State.Counts().AppendSignature(dst, i)
 	for _, single := range s.single {
 		if single {
 			some = some || dst[from] > 0 || dst[from+1] != 0 || dst[from+2] != 0
@@ -308,7 +308,9 @@ func (s *podState) AppendCounts(dst []int32, i int) (_ []int32, some bool) {
 }
 
 // AppendCounted appends the slots with counts.
-func (s *podState) AppendCounted(dst []int32) []int32 { return s.State.AppendCountedSlots(dst) }
+func (s *podState) AppendCounted(dst []int32) []int32 {
+	return s.State.Counts().AppendCountedSlots(dst)
+}
 
 // Single reports whether no two nodes share one of the keys.
 func (s *podState) Single() bool { return slices.Contains(s.single, true) }
@@ -391,7 +393,7 @@ func (s podAffinity) count(c conflict, i int) int {
 // domain yields the slots of a conflict's domain, of which i is one.
 func (s podAffinity) domain(c conflict, i int) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		for key, single := range s.Keys {
+		for key, single := range s.Counts().Keys {
 			if single && key == c.key {
 				yield(i)
 				return

@@ -143,11 +143,15 @@ func (e *spreadCompiled) Count() hooks.State {
 	s := &spreadState{spreadCompiled: e}
 	if !e.hard.Skip() {
 		s.hard = e.hard.Count(e.cluster)
-		s.single = s.hard.AppendSingle(s.single)
+		for _, single := range s.hard.Counts().Keys {
+			s.single = append(s.single, single)
+		}
 	}
 	if !e.soft.Skip() {
 		s.soft = e.soft.Count(e.cluster)
-		s.single = s.soft.AppendSingle(s.single)
+		for _, single := range s.soft.Counts().Keys {
+			s.single = append(s.single, single)
+		}
 	}
 	return s
 }
@@ -201,10 +205,10 @@ func (s *spreadState) AppendLayoutKey(dst []byte) []byte {
 
 func (s *spreadState) sign(dst []int32, i int) []int32 {
 	if s.hard != nil {
-		dst = s.hard.AppendSignature(dst, i)
+		dst = s.hard.Counts().AppendSignature(dst, i)
 	}
 	if s.soft != nil {
-		dst = s.soft.AppendSignature(dst, i)
+		dst = s.soft.Counts().AppendSignature(dst, i)
 	}
 	return dst
 }
@@ -234,10 +238,10 @@ func (s *spreadState) AppendCounts(dst []int32, i int) (_ []int32, some bool) {
 // AppendCounted appends the slots with counts.
 func (s *spreadState) AppendCounted(dst []int32) []int32 {
 	if s.hard != nil {
-		dst = s.hard.AppendCountedSlots(dst)
+		dst = s.hard.Counts().AppendCountedSlots(dst)
 	}
 	if s.soft != nil {
-		dst = s.soft.AppendCountedSlots(dst)
+		dst = s.soft.Counts().AppendCountedSlots(dst)
 	}
 	return dst
 }

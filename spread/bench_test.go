@@ -234,7 +234,7 @@ func TestNoAllocations(t *testing.T) {
 		"soft Apply":      func(i int) { ss.Apply(e, i, 1); ss.Apply(e, i, -1) },
 		"Effect":          func(i int) { h.Effect(c.reps[i]) },
 		"pass":            func(i int) { one[0] = int32(i); ss.Weigh(one, nil); ss.Raw(i) },
-		"AppendSignature": func(i int) { dst = ss.AppendSignature(hs.AppendSignature(dst[:0], i), i) },
+		"AppendSignature": func(i int) { dst = ss.Counts().AppendSignature(hs.Counts().AppendSignature(dst[:0], i), i) },
 		"Trial":           func(i int) { trial.Add(c.reps[0], i); trial.Check(i); trial.Remove(c.reps[0], i); trial.Reset() },
 	} {
 		i := 0

@@ -25,10 +25,6 @@ type counting struct {
 // Name returns "PodTopologySpread".
 func (counting) Name() string { return pluginName }
 
-// AppendSingle appends one bool for each number of AppendSignature: true for a count of pods, false for a domain.
-// The answer stays the same until the next Count.
-func (s *counting) AppendSingle(dst []bool) []bool { return append(dst, s.single...) }
-
 // Hard is the filter: a pod's constraints with whenUnsatisfiable DoNotSchedule, compiled for many clusters. It is immutable
 // and safe for concurrent use. The zero value allows every node.
 type Hard struct{ evaluator }
@@ -268,39 +264,6 @@ func (s *HardState) Apply(e Effect, i int, n int32) {
 			col.add(col.into[i], n)
 		}
 	}
-}
-
-// AppendSignature appends one number for each constraint: the node's domain; its count, for a key with another value on
-// every node; or -1 without the label. Only events on slot i change these numbers. Nodes of equal signature have equal
-// verdicts (rule S4.7).
-func (s *HardState) AppendSignature(dst []int32, i int) []int32 {
-	for k := range s.cols {
-		col := &s.cols[k]
-		switch d := col.ids[i]; {
-		case d >= 0 && col.unique:
-			dst = append(dst, col.counts[d])
-		default:
-			dst = append(dst, d)
-		}
-	}
-	return dst
-}
-
-// AppendCountedSlots appends the slots that have a count other than 0 in their signature. It may append a slot more than
-// once. O(nodes) for each key with another value on every node.
-func (s *HardState) AppendCountedSlots(dst []int32) []int32 {
-	for k := range s.cols {
-		col := &s.cols[k]
-		if !col.unique {
-			continue
-		}
-		for i, d := range col.ids {
-			if d >= 0 && col.counts[d] != 0 {
-				dst = append(dst, int32(i))
-			}
-		}
-	}
-	return dst
 }
 
 // clone returns an independent copy. O(domains).

@@ -168,9 +168,9 @@ func TestSignatureOfUniqueKeys(t *testing.T) {
 	pod := constrained("foo=bar", by("rack", 1, hard), by("rack", 1, soft), by(host, 1, soft), by(zoneKey, 1, soft))
 	for kind, c := range views(f) {
 		hs, ss := mustHard(t, pod, Options{}).Count(c), mustSoft(t, pod, Options{}).Count(c)
-		assert.Equal(t, []int32{1}, hs.AppendSignature(nil, 1), kind)
-		assert.Equal(t, []int32{2, 2, 1}, ss.AppendSignature(nil, 4), kind)
-		assert.Equal(t, ss.AppendSignature(nil, 0), ss.AppendSignature(nil, 3), kind)
+		assert.Equal(t, []int32{1}, hs.Counts().AppendSignature(nil, 1), kind)
+		assert.Equal(t, []int32{2, 2, 1}, ss.Counts().AppendSignature(nil, 4), kind)
+		assert.Equal(t, ss.Counts().AppendSignature(nil, 0), ss.Counts().AppendSignature(nil, 3), kind)
 	}
 }
 
@@ -208,14 +208,14 @@ func TestMinimum(t *testing.T) {
 func TestCounted(t *testing.T) {
 	f := abxy().run("a*2 y", "foo=bar")
 	h := mustHard(t, constrained("foo=bar", by(zoneKey, 1, hard), by(host, 1, hard)), Options{}).Count(f)
-	assert.Equal(t, []bool{true, false, true}, h.AppendSingle([]bool{true}))
+	assert.Equal(t, []bool{true, false, true}, append([]bool{true}, singles(h.Counts())...))
 	p := mustSoft(t, constrained("foo=bar", by(zoneKey, 1, soft), by(host, 1, soft)), Options{}).Count(f)
-	assert.Equal(t, []bool{false, true}, p.AppendSingle(nil))
+	assert.Equal(t, []bool{false, true}, singles(p.Counts()))
 	for i, pods := range []int32{2, 0, 0, 1} {
-		assert.Equal(t, pods, h.AppendSignature(nil, i)[1])
-		assert.Equal(t, pods, p.AppendSignature(nil, i)[1])
+		assert.Equal(t, pods, h.Counts().AppendSignature(nil, i)[1])
+		assert.Equal(t, pods, p.Counts().AppendSignature(nil, i)[1])
 	}
 	shared := clusterOf("a{kubernetes.io/hostname=s} b{kubernetes.io/hostname=s}").run("a*2", "foo=bar")
-	assert.Equal(t, []bool{false}, mustHard(t, constrained("foo=bar", by(host, 1, hard)), Options{}).Count(shared).AppendSingle(nil), "a domain of two nodes")
-	assert.Equal(t, []bool{true}, mustSoft(t, constrained("foo=bar", by(host, 1, soft)), Options{}).Count(shared).AppendSingle(nil), "the score of the hostname counts by node in any case")
+	assert.Equal(t, []bool{false}, singles(mustHard(t, constrained("foo=bar", by(host, 1, hard)), Options{}).Count(shared).Counts()), "a domain of two nodes")
+	assert.Equal(t, []bool{true}, singles(mustSoft(t, constrained("foo=bar", by(host, 1, soft)), Options{}).Count(shared).Counts()), "the score of the hostname counts by node in any case")
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/resources"
 )
@@ -127,12 +128,8 @@ func compareSoft(t testing.TB, w world, got, want *SoftState) {
 }
 
 // checkCountedSlots: the listed slots are those with a count in their signature, and perhaps ignored ones.
-func checkCountedSlots(t testing.TB, nodes []int, s interface {
-	AppendSingle([]bool) []bool
-	AppendSignature([]int32, int) []int32
-	AppendCountedSlots([]int32) []int32
-}, ignored func(int) bool) {
-	counted, slots := s.AppendSingle(nil), s.AppendCountedSlots(nil)
+func checkCountedSlots(t testing.TB, nodes []int, s engine.Counts, ignored func(int) bool) {
+	counted, slots := singles(s), s.AppendCountedSlots(nil)
 	for _, i := range nodes {
 		has := false
 		for k, n := range s.AppendSignature(nil, i) {
@@ -156,7 +153,9 @@ func checkSignatures(t testing.TB, w world) {
 		rep int
 		n   int32
 	}
-	sign := func(i int) string { return fmt.Sprint(hs.AppendSignature(nil, i), ss.AppendSignature(nil, i)) }
+	sign := func(i int) string {
+		return fmt.Sprint(hs.Counts().AppendSignature(nil, i), ss.Counts().AppendSignature(nil, i))
+	}
 	groups := map[string]*group{}
 	for _, i := range nodes {
 		if g := groups[sign(i)]; g != nil {
@@ -171,8 +170,8 @@ func checkSignatures(t testing.TB, w world) {
 		slots, counts = append(slots, int32(g.rep)), append(counts, g.n)
 	}
 	ss.Weigh(slots, counts)
-	checkCountedSlots(t, nodes, hs, nil)
-	checkCountedSlots(t, nodes, ss, ss.Ignored)
+	checkCountedSlots(t, nodes, hs.Counts(), nil)
+	checkCountedSlots(t, nodes, ss.Counts(), ss.Ignored)
 	before := map[int]string{}
 	for j, i := range nodes {
 		g := groups[sign(i)]
@@ -294,4 +293,12 @@ func TestWorldsReachEverything(t *testing.T) {
 			t.Errorf("%s: only %d", what, n)
 		}
 	}
+}
+
+// singles returns by constraint whether its number in a signature is a count of the node.
+func singles(c engine.Counts) (out []bool) {
+	for _, single := range c.Keys {
+		out = append(out, single)
+	}
+	return out
 }

@@ -251,44 +251,6 @@ func (s *SoftState) Raw(i int) int64 {
 	return int64(math.Round(sum))
 }
 
-// AppendSignature appends one number for each constraint: the node's domain; the count, for the hostname and for a key with
-// another value on every node; or -1 without the label. An ignored node has -1 for all constraints. Only events on slot i
-// change these numbers. Nodes of equal signature have equal raw scores (rule S4.7).
-func (s *SoftState) AppendSignature(dst []int32, i int) []int32 {
-	ignored := s.Ignored(i)
-	for k := range s.cols {
-		col := &s.cols[k]
-		switch d := col.ids[i]; {
-		case ignored || d < 0:
-			dst = append(dst, -1)
-		case col.hostname:
-			dst = append(dst, col.counts[i])
-		case col.unique:
-			dst = append(dst, col.counts[d])
-		default:
-			dst = append(dst, d)
-		}
-	}
-	return dst
-}
-
-// AppendCountedSlots appends the slots that have a count other than 0 in their signature, and perhaps ignored slots. It may
-// append a slot more than once. O(nodes) for each key with counts of nodes.
-func (s *SoftState) AppendCountedSlots(dst []int32) []int32 {
-	for k := range s.cols {
-		col := &s.cols[k]
-		if !col.hostname && !col.unique {
-			continue
-		}
-		for i, d := range col.ids {
-			if d >= 0 && (col.hostname && col.counts[i] != 0 || !col.hostname && col.counts[d] != 0) {
-				dst = append(dst, int32(i))
-			}
-		}
-	}
-	return dst
-}
-
 // Normalize returns the normalized score, 0 to 100, of a node that is not ignored (rule S4.6): 100 * (hi + lo - raw) / hi
 // in integers, and 100 when hi is 0 or less. lo and hi are the smallest and largest raw score of the feasible nodes that
 // are not ignored. The best node gets 100; the worst node gets 0 only when lo is 0.

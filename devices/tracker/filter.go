@@ -7,6 +7,7 @@ import (
 
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/engine"
 )
 
 // Options configure the plugin DynamicResources over a tracker. The zero value is v1.37's, without a compiler of selectors and
@@ -123,7 +124,7 @@ func (f *Filter) Offered(resource v1.ResourceName, i int) (count, allocated int6
 
 // Kept returns what State.Kept returns for a State of On, or with [Options.VictimsFree] what Freeing.Kept returns. It is nil over a
 // cluster without a log of claims.
-func (f *Filter) Kept(s *devices.State) *devices.Kept {
+func (f *Filter) Kept(s *devices.State) engine.Kept {
 	switch {
 	case f.tracker.log == nil:
 		return nil

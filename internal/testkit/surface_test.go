@@ -18,9 +18,9 @@ type surface struct{ names, fields int }
 // largest has the names that each package may export. A change that needs more raises the row, and CHANGELOG.md says why.
 var largest = map[string]int{
 	"admission":              41,
-	"affinity":               56,
+	"affinity":               54,
 	"cluster":                61,
-	"devices":                102,
+	"devices":                92,
 	"devices/tracker":        38,
 	"diagnose":               68,
 	"diagnose/lint":          10,
@@ -53,7 +53,7 @@ var largest = map[string]int{
 	"release/plugins":        32,
 	"resources":              33,
 	"score":                  50,
-	"spread":                 52,
+	"spread":                 50,
 	"taints":                 37,
 	"taints/edit":            11,
 	"volumes":                40,
