@@ -15,7 +15,7 @@
 //
 // The first pod with some requests uses statics and states, and searches the rows of the nodes in boxes (tree), or scans the rows
 // of every node once (scan). Later pods with the same requests have heaps over kept rows. When a node comes or leaves, states and
-// kinds begin again; statics, rows and layouts follow. Every answer is the answer that asking each node gives. An Engine belongs to
+// kinds begin again; statics, rows and layouts follow; a slot more than before ends all. Every answer is the answer that asking each node gives. An Engine belongs to
 // one goroutine. docs/engine.md has the way of a decision and a drawing.
 //
 // What holds for everything whose cursor is that of the present; valid checks it:
