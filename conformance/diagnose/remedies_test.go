@@ -173,8 +173,8 @@ func (p *player) before() map[string]bool {
 func (p *player) play() (node string, run int) {
 	p.fork = p.s.Fork()
 	var old []*v1.Pod
-	for i := range p.s.Len() {
-		for x := range p.s.Pods(i) {
+	for _, i := range p.s.Order() { // as the rollout of a remedy makes them again
+		for x := range p.s.Pods(int(i)) {
 			if mine(x) && x.DeletionTimestamp == nil {
 				old = append(old, x)
 			}
