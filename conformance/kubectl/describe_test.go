@@ -83,7 +83,7 @@ func (w *world) create(file string) {
 
 // typical are ten pods that wait, and what would have to change.
 var typical = map[string]string{
-	"big-cpu":      "requests.cpu from 6 to 2500m",
+	"big-cpu":      "add a node like n1 or n3 or n5, but with cpu 6 or more",
 	"big-memory":   "requests.memory from 14Gi to 8Gi",
 	"wrong-label":  "drop spec.nodeSelector[disktype]",
 	"gpu":          "tolerate nvidia.com/gpu=present:NoSchedule",
