@@ -38,7 +38,8 @@ type Options struct {
 	TolerationRestriction *TolerationRestriction
 	ExtendedResources     bool
 
-	// Tolerations says whether [Accept] takes the operators Gt and Lt, as an API server with their feature gate does.
+	// Tolerations says whether [Validate], [ValidateUpdate] and [Accept] take the operators Gt and Lt, as an API server with their
+	// feature gate does.
 	Tolerations taints.Options
 
 	// SkipChanges leaves out the list of changes of Admit and Accept, which costs more than the steps.

@@ -106,7 +106,7 @@ func byHand(claim *v1.PersistentVolumeClaim, kind Kind, text string) *Change {
 	}}
 }
 
-// classOf stands for the class of a claim, as far as its name is known.
+// classOf returns a class that has nothing but the name that the claim gives, if it gives one.
 func classOf(claim *v1.PersistentVolumeClaim) *storagev1.StorageClass {
 	class := &storagev1.StorageClass{}
 	if claim.Spec.StorageClassName != nil {

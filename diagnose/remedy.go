@@ -128,8 +128,8 @@ func (d *diagnosis) best(list []Remedy) (out []Remedy) {
 	return out
 }
 
-// withoutMore leaves out nodes with another change beside them where nodes alone help. Otherwise it leaves one set of those that differ in the
-// model alone.
+// withoutMore drops the sets that add a node and change something else too, when another set only adds a node. Otherwise, of the sets that
+// differ only in the node that they copy, it keeps the first.
 func withoutMore(list []Relaxation) []Relaxation {
 	alone, seen := slices.ContainsFunc(list, adds), map[string]bool{}
 	return slices.DeleteFunc(list, func(r Relaxation) bool {

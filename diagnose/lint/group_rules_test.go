@@ -134,7 +134,8 @@ func TestSchedulersOfTree(t *testing.T) {
 	require.Equal(t, "Deployment default/web of the same group has default-scheduler: kube-scheduler does not schedule both", of(t, w, "group-schedulers")[0].Explanation)
 }
 
-// What the API server refuses of a group is a finding about the object, once for each field; a class that does not exist stands for the priority.
+// A field of a group that the API server refuses is one finding, with all errors. A group whose class does not exist has a finding about the
+// class, and none about its priority.
 func TestRefusedGroups(t *testing.T) {
 	w := newWorld()
 	at := field.NewPath("spec", "schedulingPolicy", "gang", "minCount")

@@ -37,7 +37,7 @@ func (o *Objects) AcceptedGroups() ([]*podgroup.Group, []*podgroup.Composite) {
 	return o.groupsOf(accepted(o.PodGroups), accepted(o.CompositePodGroups))
 }
 
-// GroupManifests returns all groups, also those that the API server refuses, with the priorities that it gives them.
+// GroupManifests returns all groups, and so those too that the API server refuses. Their priorities are those that the API server gives.
 func (o *Objects) GroupManifests() ([]*podgroup.Group, []*podgroup.Composite) {
 	return o.groupsOf(o.PodGroups, o.CompositePodGroups)
 }
