@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/diagnose/near"
-	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // termState is the state of inter-pod terms: which required terms of the pod select another pod.
@@ -57,9 +56,7 @@ func (x *sought) affinity(slots []int, f failure) *Cause {
 				of = " in namespaces with " + selectorText(t.NamespaceSelector)
 			}
 			out.Text = fmt.Sprintf("its affinity by %s wants pods with %s%s, and no such pod runs", t.TopologyKey, out.Wanted, of)
-			if x.follows = x.follow(state, len(list)); x.follows != nil && len(x.follows.pods) > 0 {
-				out.Found = podinfo.Name(x.follows.pods[0])
-				out.Text += ": " + x.follows.text(x.pod)
+			if x.sayFollowed(out, state, len(list)) {
 				return out
 			}
 			if like := x.nearPods(t); like != "" {
@@ -98,10 +95,7 @@ func (x *sought) affinity(slots []int, f failure) *Cause {
 	}
 	if len(on) == 0 {
 		out := &Cause{Type: causeAffinity, Field: field(0), Text: fmt.Sprintf("no pod runs that all %d terms of its affinity select", len(list))}
-		if x.follows = x.follow(state, len(list)); x.follows != nil && len(x.follows.pods) > 0 {
-			out.Found = podinfo.Name(x.follows.pods[0])
-			out.Text += ": " + x.follows.text(x.pod)
-		}
+		x.sayFollowed(out, state, len(list))
 		return out
 	}
 	return x.other(slots, f)

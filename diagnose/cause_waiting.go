@@ -57,6 +57,17 @@ func (x *sought) follow(state termState, terms int) *chain {
 	return out
 }
 
+// sayFollowed adds the pods for which the pod waits to its cause, and reports whether there are any.
+func (x *sought) sayFollowed(out *Cause, state termState, terms int) bool {
+	x.follows = x.follow(state, terms)
+	if x.follows == nil || len(x.follows.pods) == 0 {
+		return false
+	}
+	out.Found = podinfo.Name(x.follows.pods[0])
+	out.Text += ": " + x.follows.text(x.pod)
+	return true
+}
+
 // named reports whether two objects are one pod.
 func named(a, b *v1.Pod) bool { return a.Namespace == b.Namespace && a.Name == b.Name }
 

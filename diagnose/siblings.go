@@ -39,7 +39,7 @@ func (d *diagnosis) crewOf(in Input) (c crew) {
 	for _, p := range in.Pending {
 		switch {
 		case p == nil:
-		case p.Namespace == d.pod.Namespace && p.Name == d.pod.Name:
+		case named(p, d.pod):
 			c.queue = append(c.queue, d.pod)
 		case !queued(d.base, &d.profile, p):
 		case len(p.Spec.SchedulingGates) > 0 && !(d.sibling(p) && len(d.pod.Spec.SchedulingGates) > 0):

@@ -16,16 +16,17 @@ type (
 )
 
 func (s hardCounts) Keys(yield func(key string, single bool) bool) {
-	for k := range s.state.cols {
-		if !yield(s.state.hard.constraints[k].key, s.state.single[k]) {
-			return
-		}
-	}
+	s.state.hard.yieldKeys(s.state.single, yield)
 }
 
 func (s softCounts) Keys(yield func(key string, single bool) bool) {
-	for k := range s.state.cols {
-		if !yield(s.state.soft.constraints[k].key, s.state.single[k]) {
+	s.state.soft.yieldKeys(s.state.single, yield)
+}
+
+// yieldKeys yields the key of each constraint, with whether its counts are those of the node alone.
+func (e *evaluator) yieldKeys(single []bool, yield func(key string, single bool) bool) {
+	for k, alone := range single {
+		if !yield(e.constraints[k].key, alone) {
 			return
 		}
 	}

@@ -79,6 +79,19 @@ func TestGroups(t *testing.T) {
 	require.NotContains(t, out, "group-")
 }
 
+// found lints a manifest that has the wanted error, or none for "", and returns what is printed.
+func found(t *testing.T, manifest, want string) string {
+	t.Helper()
+	code, out, errs := testkit.Program(Run, manifest, []string{"-f", "-"})
+	if want == "" {
+		require.Zero(t, code, out+errs)
+		return out
+	}
+	require.Equal(t, 1, code, errs)
+	require.Contains(t, out, want)
+	return out
+}
+
 // Manifests of groups that the API server refuses are findings about the objects, with the field, the value and what is allowed.
 func TestRefusedGroups(t *testing.T) {
 	type test struct {
@@ -90,13 +103,10 @@ func TestRefusedGroups(t *testing.T) {
 		{"negative", "a count from 1", "minCount: 4", "minCount: -4", "error: PodGroup default/train: api-refuses: spec.schedulingPolicy.gang.minCount\n  the API server refuses it: Invalid value: -4: must be greater than or equal to 1"},
 		{"class", "nobody makes it", "minCount: 4}}, priorityClassName: training", "minCount: 4}}, priorityClassName: trainnig", "error: PodGroup default/train: group-priority-class: spec.priorityClassName\n  there is no PriorityClass trainnig, near: training"},
 	}, func(t *testing.T, c test) {
-		code, out, errs := testkit.Program(Run, strings.Replace(trainingJob, c.old, c.new, 1), []string{"-f", "-"})
+		out := found(t, strings.Replace(trainingJob, c.old, c.new, 1), c.want)
 		if c.want == "" {
-			require.Zero(t, code, out+errs)
 			return
 		}
-		require.Equal(t, 1, code, errs)
-		require.Contains(t, out, c.want)
 		require.NotContains(t, out, "group-missing", "it is there")
 		require.Contains(t, out, "\n1 error, ")
 	})
@@ -132,14 +142,11 @@ spec: {priorityClassName: training, schedulingGroup: {podGroupName: serve}, sche
 		{"schedulers", "two in one tree", "schedulerName: default-scheduler", "schedulerName: other", "error: Job default/train: group-schedulers"},
 		{"class", "nobody makes it", "minGroupCount: 2}}, priorityClassName: training", "minGroupCount: 2}}, priorityClassName: none", "error: CompositePodGroup default/all: group-priority-class: spec.priorityClassName\n  there is no PriorityClass none"},
 	}, func(t *testing.T, c test) {
-		code, out, errs := testkit.Program(Run, strings.Replace(text, c.old, c.new, 1), []string{"-f", "-"})
+		out := found(t, strings.Replace(text, c.old, c.new, 1), c.want)
 		if c.want == "" {
-			require.Zero(t, code, out+errs)
 			require.NotContains(t, out, "group-")
 			return
 		}
-		require.Equal(t, 1, code, errs)
-		require.Contains(t, out, c.want)
 		require.Equal(t, 1, strings.Count(out, "error: "), out)
 	})
 }
