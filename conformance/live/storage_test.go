@@ -22,8 +22,7 @@ import (
 var late = []string{"event p1 Warning FailedScheduling Scheduling *: 0/1 nodes are available: *",
 	"event p1 Warning FailedScheduling Scheduling *: waiting for *", "event p1 Warning FailedScheduling Scheduling *: persistentvolumeclaim *",
 	"event p1 Warning FailedScheduling Scheduling *: storageclass*", "event p1 Warning FailedScheduling Scheduling *: resourceclaim *",
-	"event p1 Warning FailedScheduling Scheduling *: running PreBind plugin *", // an event after one of these joins its series and loses its text
-	"write PATCH pods/p1/status 409"}                                           // podberth's patch names the version that the informer has, and is made again after a conflict
+	"event p1 Warning FailedScheduling Scheduling *: running PreBind plugin *"} // an event after one of these joins its series and loses its text
 
 const inStep = "a pod may be seen before its volumes or devices"
 
@@ -99,7 +98,7 @@ var waiting = []scenario{
 		w.event("Scheduled", "hi")
 		w.event("Preempted", "p1")
 		w.until("the next attempt", func() bool { return condition(w.get("p1"), v1.PodScheduled).Reason == v1.PodReasonUnschedulable })
-	}, ours: slices.Concat([]string{"write PATCH pods/hi/status 409"}, late), theirs: late, why: inStep + "; hi is tried again at once, perhaps before the informer has its status"},
+	}, ours: late, theirs: late, why: inStep},
 }
 
 // provisioned lets a provisioner give the chosen node back, and provide the volume when the scheduler has chosen again. annotations are
