@@ -32,19 +32,11 @@ const (
 	crowded = 24 // nodes that a box has when it is divided
 )
 
-func newBox(parent *box) *box {
-	x := &box{parent: parent}
-	if parent != nil {
-		x.level = parent.level + 1
-	}
-	return x
-}
-
 // child returns the child for a row, which it makes when there is none.
 func (x *box) child(row *Bounds) *box {
 	c := &x.children[row.childAt(x.level)]
 	if *c == nil {
-		*c = newBox(x)
+		*c = &box{parent: x, level: x.level + 1}
 	}
 	return *c
 }

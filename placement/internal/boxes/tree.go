@@ -40,8 +40,8 @@ type Tree struct {
 
 // offers are the boxes of a group, by what their nodes offer.
 type offers struct {
-	index map[string]int
-	boxes []*box
+	index map[string]*box
+	boxes []*box // in the order in which they were made
 }
 
 // New returns a tree of the nodes in order. places and groups have the place in order and the group of each slot.
@@ -57,20 +57,16 @@ func New(rows Rows, places []int32, order []int, groups []int32) *Tree {
 // top returns the box at the top for a row of a group; nil when there is none and none is to be made.
 func (t *Tree) top(g int32, row *Bounds, make bool) *box {
 	for int(g) >= len(t.groups) {
-		t.groups = append(t.groups, offers{index: map[string]int{}})
+		t.groups = append(t.groups, offers{index: map[string]*box{}})
 	}
 	o := &t.groups[g]
 	t.key = appendOffer(t.key[:0], row)
-	k, ok := o.index[string(t.key)]
-	if !ok && !make {
-		return nil
+	x := o.index[string(t.key)]
+	if x == nil && make {
+		x = &box{}
+		o.index[string(t.key)], o.boxes = x, append(o.boxes, x)
 	}
-	if !ok {
-		k = len(o.boxes)
-		o.index[string(t.key)] = k
-		o.boxes = append(o.boxes, newBox(nil))
-	}
-	return o.boxes[k]
+	return x
 }
 
 // appendOffer appends what is allocatable, each amount by its five leading bits. An amount of 0 differs from all others: the bounds
@@ -111,34 +107,27 @@ func (t *Tree) insert(i, g int32, row *Bounds) {
 func (t *Tree) Update(slot int, g int32) {
 	i := int32(slot)
 	old, row := t.leaf[i], t.rowOf(i)
-	if g < 0 {
-		if old != nil {
-			t.remove(i)
+	if g >= 0 {
+		x := t.top(g, &row, false)
+		for x != nil && x.divided {
+			x = x.children[row.childAt(x.level)]
 		}
-		return
-	}
-	x := t.top(g, &row, false)
-	for x != nil && x.divided {
-		x = x.children[row.childAt(x.level)]
-	}
-	if x != old || old == nil {
-		if old != nil {
-			t.remove(i)
+		if x == old && x != nil {
+			for ; x != nil; x = x.parent {
+				x.widen(false, &row)
+				x.changed(t)
+			}
+			return
 		}
+	}
+	if old != nil {
+		old.drop(t, i)
+		for x := old; x != nil; x = x.parent {
+			x.count--
+			x.changed(t)
+		}
+	}
+	if g >= 0 {
 		t.insert(i, g, &row)
-		return
-	}
-	for ; x != nil; x = x.parent {
-		x.widen(false, &row)
-		x.changed(t)
-	}
-}
-
-func (t *Tree) remove(i int32) {
-	x := t.leaf[i]
-	x.drop(t, i)
-	for ; x != nil; x = x.parent {
-		x.count--
-		x.changed(t)
 	}
 }

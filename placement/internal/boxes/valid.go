@@ -10,8 +10,8 @@ import (
 func (t *Tree) Valid(groups []int32) error {
 	c := &checker{tree: t, groups: groups}
 	for g := range t.groups {
-		for offer, k := range t.groups[g].index {
-			c.box(t.groups[g].boxes[k], nil, func(i int32, row *Bounds) {
+		for offer, x := range t.groups[g].index {
+			c.box(x, nil, func(i int32, row *Bounds) {
 				c.slots++
 				c.want(groups[i] == int32(g), "slot %d of group %d is in a box of group %d", i, groups[i], g)
 				c.want(offer == string(appendOffer(nil, row)), "slot %d is in a box of another offer", i)

@@ -37,9 +37,6 @@ func (s *Lists) Number() (number int32, known bool) {
 	return int32(len(s.ends) - 1), false
 }
 
-// Len returns how many lists have numbers.
-func (s *Lists) Len() int { return len(s.ends) }
-
 // Clear forgets all numbers and keeps the memory.
 func (s *Lists) Clear() {
 	s.all, s.ends = s.all[:0], s.ends[:0]

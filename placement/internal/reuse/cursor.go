@@ -1,6 +1,10 @@
 package reuse
 
-import "github.com/podberth/podberth/cluster"
+import (
+	"slices"
+
+	"github.com/podberth/podberth/cluster"
+)
 
 // cursor is how far something that is kept has followed the cluster. Each follower has a cursor of its own, because most of what is kept
 // waits until the next pod that needs it. They catch up in this order, so that each finds what it reads up to date:
@@ -43,19 +47,28 @@ func (n *news) nodes() []int32 { return n.engine.changes[n.from.changes:n.to.cha
 // reordered reports whether the scan order is another one.
 func (n *news) reordered() bool { return n.from.orders != n.to.orders }
 
-// events returns the events in blocks, and false when the log does not reach back that far. The list is valid until the next call. Followers
+// events returns the events, and false when the log does not reach back that far. The list is valid until the next call. Followers
 // that a pod needs often have the same version, so the engine reads the events since then once for all of them. A function that each
 // follower gives to the log would be allocated at every decision.
-func (n *news) events() (blocks [][]cluster.Event, known bool) {
+func (n *news) events() (events []cluster.Event, known bool) {
 	b := &n.engine.buffers
 	if n.none() {
 		return nil, true
 	}
 	if from, to := n.from.version, n.to.version; !b.known || b.from != from || b.to != to {
-		b.blocks, b.from, b.to = b.blocks[:0], from, to
+		b.events, b.from, b.to = nil, from, to
 		b.known = n.engine.log.Since(from, n.engine.collect)
 	}
-	return b.blocks, b.known
+	return b.events, b.known
+}
+
+// collect takes a block of events of the log. One block, which is the rule, is not copied.
+func (b *buffers) collect(block []cluster.Event) {
+	if b.events == nil {
+		b.events = slices.Clip(block)
+		return
+	}
+	b.events = append(b.events, block...)
 }
 
 // ranks returns the place in scan order of each slot.

@@ -10,7 +10,7 @@ import (
 // decide answers a question about the kind's pods. It reports false when the caller must ask node by node: a score is out of range, the
 // reasons of a verdict differ from node to node, or Without leaves no node. The decision is the same either way.
 func (s *podKind) decide(q *Question) (Answer, bool) {
-	if !s.divide() {
+	if !s.divide() || !s.heaps && !s.prepareRows(q.Pod) {
 		return Answer{}, false
 	}
 	if q.inOrder() || !s.heaps && !q.plain() {
@@ -18,7 +18,7 @@ func (s *podKind) decide(q *Question) (Answer, bool) {
 			return out, ok
 		}
 	}
-	if !s.heaps && !s.scan(q.Pod) {
+	if !s.heaps && !s.scan() {
 		return Answer{}, false
 	}
 	return s.choose(q)
@@ -26,7 +26,7 @@ func (s *podKind) decide(q *Question) (Answer, bool) {
 
 // choose chooses among the groups in place of the nodes: O(groups), after a scan of the rows for a kind without heaps.
 func (s *podKind) choose(q *Question) (Answer, bool) {
-	e, pod := s.engine, q.Pod
+	e := s.engine
 	groups := s.gather(e.buffers.groups[:0])
 	if len(q.Without) > 0 {
 		s.leaveOut(q.Without, groups)
@@ -48,32 +48,22 @@ func (s *podKind) choose(q *Question) (Answer, bool) {
 		}
 	}
 	e.buffers.groups, e.buffers.feasible = groups, feasible
-	switch {
-	case out.Feasible == 0:
-		if len(q.Without) > 0 {
-			return Answer{}, false
-		}
-		rejected, ok := s.rejected(groups)
-		if !ok || s.asksAll() {
-			return Answer{}, false
-		}
-		out.Predicates, out.Rejected = s.predicatesOf(pod), rejected
-		s.fail(&out)
-	case out.Feasible == 1:
-		out.Slot = int(feasible[0].top.Slot)
-	default:
-		scores, ok := s.scoresOf(feasible)
-		if !ok {
-			return Answer{}, false
-		}
-		out.Slot, out.Total = best(feasible, scores)
-		if q.Tie != nil {
+	if out.Feasible > 0 {
+		scores, ok := s.best(feasible, &out)
+		if q.Tie != nil && len(scores) > 0 {
 			out.Slot = s.amongTied(q, feasible, scores, out)
 		}
+		return out, ok
 	}
-	if out.Slot >= 0 {
-		out.Predicates = s.podPredicates(pod)
+	if len(q.Without) > 0 {
+		return Answer{}, false
 	}
+	rejected, ok := s.rejected(groups)
+	if !ok || s.asksAll() {
+		return Answer{}, false
+	}
+	out.Predicates, out.Rejected = s.predicatesOf(q.Pod), rejected
+	s.fail(&out)
 	return out, true
 }
 
@@ -116,30 +106,26 @@ func (s *podKind) candidate(dst []candidate, g *group, exceptions int32) []candi
 }
 
 // scan checks the rows of the nodes for one pod, by boxes where the plugins answer about boxes. It writes into each group how many
-// nodes have room and which node is best.
-func (s *podKind) scan(pod *v1.Pod) bool {
-	l, e := s.layout, s.engine
-	a, ok := s.setRowPredicate(pod)
-	if !ok {
-		return false
-	}
+// nodes have room and which node is best. It reports false when a score is out of range or the predicate fails.
+func (s *podKind) scan() bool {
+	l := s.layout
 	for _, list := range [2][]group{l.list, s.exceptions.list} {
 		for g := range list {
 			g := &list[g]
 			g.count, g.rejects, g.top = 0, g.rejects[:0], heap.Entry{} // the key of a node is larger than 0
 		}
 	}
-	if filter, ok := a.searchable(); ok {
+	if filter, ok := s.row.searchable(); ok {
 		if t := s.treeOf(); t != nil {
-			return s.search(&a, filter, t)
+			return s.search(filter, t)
 		}
 	}
-	for rank, i := range e.scan {
+	for rank, i := range s.engine.scan {
 		g := s.groupOf(int32(i))
 		if s.verdict(g).Verdict != 0 {
 			continue
 		}
-		key, reject, ok := a.key(i, int32(rank))
+		key, reject, ok := s.row.key(i, int32(rank))
 		switch {
 		case !ok:
 			return false
@@ -152,13 +138,12 @@ func (s *podKind) scan(pod *v1.Pod) bool {
 	return true
 }
 
-// setRowPredicate puts the predicate over rows of a pod into the list. It reports false when the pod's rows cannot be asked.
-func (s *podKind) setRowPredicate(pod *v1.Pod) (rowPlugins, bool) {
-	a, ok := s.engine.rowPluginsOf(pod)
-	if ok && s.rowsAt >= 0 {
-		s.predicates[s.rowsAt] = a.filter
+// prepareRows prepares the plugins of group Rows for a pod, and puts the predicate into the list. It reports false when a plugin fails.
+func (s *podKind) prepareRows(pod *v1.Pod) (ok bool) {
+	if s.row, ok = s.engine.rowPluginsOf(pod); ok && s.rowsAt >= 0 {
+		s.predicates[s.rowsAt] = s.row.filter
 	}
-	return a, ok
+	return ok
 }
 
 // allows asks the predicates that are neither static nor read rows. All nodes of a group get the same answer. failed means that
@@ -192,10 +177,6 @@ func (s *podKind) divide() bool {
 			return false
 		}
 		x.before = filter.Rejection{Predicate: uint16(s.plugin[s.front+int(r.Predicate)]), Verdict: r.Verdict}
-	}
-	for g := range s.exceptions.list {
-		x := &s.exceptions.list[g]
-		x.before = s.layout.list[x.base].before
 	}
 	return true
 }

@@ -1,6 +1,7 @@
 package reuse
 
 import (
+	"github.com/podberth/podberth/filter"
 	"maps"
 	"slices"
 
@@ -70,7 +71,7 @@ type Engine struct {
 
 	answers int // how many there were, in a build that checks the invariants
 
-	collect func([]cluster.Event) // keeps blocks of events in buffers
+	collect func([]cluster.Event) // that of buffers
 	buffers buffers
 }
 
@@ -85,23 +86,16 @@ type buffers struct {
 	tied             []uint64
 	places           []int32
 	found            boxes.Search
-	blocks           [][]cluster.Event // the events from one version to another
-	from, to         uint64            // these versions
-	known            bool              // the log reaches back that far
+	events           []cluster.Event // from one version to another
+	from, to         uint64          // these versions
+	known            bool            // the log reaches back that far
 }
 
 // New returns an engine for a profile of these plugins; nil when nothing can be kept for the profile, because a plugin is of
 // group Never or two filters are of group Rows.
 func New(log Log, plugins []hooks.Plugin) *Engine {
 	e := &Engine{log: log, plugins: plugins, pastPods: map[string]int{}, pastRows: map[string]struct{}{}, failures: map[string]Answer{}, unsigned: map[string]struct{}{}, span: 64}
-	e.collect = func(block []cluster.Event) { e.buffers.blocks = append(e.buffers.blocks, block) }
-	names := map[string]bool{}
-	first := func(name string) bool {
-		known := names[name]
-		names[name] = true
-		return !known
-	}
-	fresh := func(p *hooks.Plugin, what string) bool { return p.KeyName == "" || first(what+p.KeyName) }
+	e.collect = e.buffers.collect
 	place := func(list *[]int, at, plugin int) {
 		for at >= len(*list) {
 			*list = append(*list, -1)
@@ -119,17 +113,15 @@ func New(log Log, plugins []hooks.Plugin) *Engine {
 		case hooks.Never:
 			return nil
 		case hooks.Statics:
-			if fresh(p, "statics ") {
-				e.staticKeys = append(e.staticKeys, p.AppendKey)
-			}
+			e.staticKeys.add(hooks.Part{Name: p.KeyName, Append: p.AppendKey})
 		case hooks.Rows:
 			if p.Filter >= 0 {
 				filtering++
 			}
 			if p.AppendRowKey != nil {
-				e.rowKeys = append(e.rowKeys, p.AppendRowKey)
-			} else if fresh(p, "rows ") {
-				e.rowKeys = append(e.rowKeys, p.AppendKey)
+				e.rowKeys.add(hooks.Part{Append: p.AppendRowKey})
+			} else {
+				e.rowKeys.add(hooks.Part{Name: p.KeyName, Append: p.AppendKey})
 			}
 		case hooks.Absent:
 			e.skips = append(e.skips, p.Skips)
@@ -150,12 +142,10 @@ func New(log Log, plugins []hooks.Plugin) *Engine {
 		case p.Group == hooks.Absent || keyer: // the engine serves only pods that a plugin of group Absent skips
 		case p.Parts != nil:
 			for _, x := range p.Parts {
-				if first("pods " + x.Name) {
-					e.pods = append(e.pods, x.Append)
-				}
+				e.pods.add(x)
 			}
-		case fresh(p, "pods "):
-			e.pods = append(e.pods, p.AppendKey)
+		default:
+			e.pods.add(hooks.Part{Name: p.KeyName, Append: p.AppendKey})
 		}
 	}
 	return e
@@ -168,14 +158,7 @@ func (e *Engine) Unsigned() []string { return slices.Sorted(maps.Keys(e.unsigned
 // plugin of group Absent does not skip the pod, a plugin fails, the reasons of a verdict differ from node to node, or no node is
 // feasible and Without or Slots is not empty.
 func (e *Engine) Decide(q *Question) (Answer, bool) {
-	for _, skips := range e.skips {
-		if !skips(q.Pod) {
-			return Answer{}, false
-		}
-	}
-	e.scan = q.Order
-	e.watch()
-	if !e.podKey(q.Pod) {
+	if !e.serves(q.Pod, q.Order) {
 		return Answer{}, false
 	}
 	if answer, known := e.failures[string(e.buffers.key)]; known {
@@ -186,8 +169,9 @@ func (e *Engine) Decide(q *Question) (Answer, bool) {
 		return Answer{}, false
 	}
 	out, ok := s.decide(q)
-	if out.Slot >= 0 {
+	if ok && out.Slot >= 0 {
 		out.Statics = s.static.filters
+		out.Predicates = s.podPredicates(q.Pod)
 	}
 	if checking > 0 {
 		e.check()
@@ -195,12 +179,49 @@ func (e *Engine) Decide(q *Question) (Answer, bool) {
 	return out, ok
 }
 
-// check panics when an invariant does not hold. It checks one answer of so many.
-func (e *Engine) check() {
-	if e.answers++; e.answers%max(checking, 1) != 0 {
-		return
-	}
-	if err := e.valid(); err != nil {
-		panic(err)
-	}
+// Question is a pod, and what its answer depends on beside the cluster.
+type Question struct {
+	Pod *v1.Pod
+	// Order has the slots of all nodes in scan order. It is another slice after a change of nodes.
+	Order []int
+	// From is the place in scan order where the search begins. Limit is the number of feasible nodes that ends the search; 0: every node
+	// is examined.
+	From, Limit int
+	// Slots are the only nodes to examine, in scan order, and From is a place among them; nil: all nodes.
+	Slots []int
+	// Without are slots that are not feasible, whatever the plugins say.
+	Without map[int]bool
+	// Tie chooses among n nodes of equal total, in the order in which they were found. nil, and a result that is not in 0 to n-1,
+	// choose the first.
+	Tie func(n int) int
+}
+
+// inOrder reports whether the search must go through the nodes in order.
+func (q *Question) inOrder() bool { return q.From != 0 || q.Limit != 0 || q.Slots != nil }
+
+// plain reports whether the best node in scan order is asked for.
+func (q *Question) plain() bool { return len(q.Without) == 0 && q.Tie == nil }
+
+// Answer is the decision about one pod.
+type Answer struct {
+	Slot     int // -1: no node is feasible
+	Total    int64
+	Examined int // 0: every node
+	Feasible int
+	// Predicates and Rejected say why there is no node. When there is a node, Predicates are those of an Accountable.
+	Predicates filter.Predicates
+	Rejected   *filter.Histogram
+	// Statics are the predicates of group Statics, by place in the profile; nil for a plugin that skips the pod. They may be those of
+	// another pod with the same keys. Statics are set when there is a node.
+	Statics []filter.Predicate
+	// VerdictKey and Kept are set when there is no node. Kept means that pods like this one get the same Rejected until the next event.
+	VerdictKey VerdictKey
+	Kept       bool
+}
+
+// VerdictKey is equal for pods that get equal verdicts. While State is the same, the verdict about a node, with all of its pods or without some,
+// changes only with that node or its pods. Pods is empty when nothing is known.
+type VerdictKey struct {
+	Pods  string
+	State uint64
 }

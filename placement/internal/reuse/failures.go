@@ -44,7 +44,7 @@ func (s *podKind) rejected(groups []candidate) (*filter.Histogram, bool) {
 	for g := range s.layout.list {
 		x := &s.layout.list[g]
 		if v := s.verdict(x); v.Verdict != 0 {
-			v.Predicate = s.position(v.Predicate)
+			v.Predicate = uint16(slices.Index(s.plugin, int(v.Predicate))) // its place in the kind's list
 			if !add(v, x.member, x.size) {
 				return nil, false
 			}
@@ -65,11 +65,6 @@ func (s *podKind) rejected(groups []candidate) (*filter.Histogram, bool) {
 		}
 	}
 	return h, true
-}
-
-// position returns the place of a plugin's predicate in the kind's list.
-func (s *podKind) position(plugin uint16) uint16 {
-	return uint16(slices.Index(s.plugin, int(plugin)))
 }
 
 // asksAll reports whether a state wants its predicate asked node by node when a pod fits on no node.

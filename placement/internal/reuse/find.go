@@ -1,6 +1,8 @@
 package reuse
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/key"
@@ -15,19 +17,34 @@ const (
 	maxKept    = 1 << 23 // slots in layouts and rows that outlast a change of nodes
 )
 
-// keys are the AppendKey functions of some plugins, each key once. Every key is framed: a plugin may append any bytes.
-type keys []func(dst []byte, pod *v1.Pod) []byte
+// keys are the AppendKey functions of some plugins. Every key is framed: a plugin may append any bytes.
+type keys []hooks.Part
+
+// add adds a key, unless there is one with its name. An empty name is equal to no other.
+func (k *keys) add(p hooks.Part) {
+	if p.Name == "" || !slices.ContainsFunc(*k, func(x hooks.Part) bool { return x.Name == p.Name }) {
+		*k = append(*k, p)
+	}
+}
 
 func (k keys) append(dst []byte, pod *v1.Pod) []byte {
-	for _, f := range k {
+	for i := range k {
 		at := len(dst)
-		dst = key.Close(f(key.Open(dst), pod), at)
+		dst = key.Close(k[i].Append(key.Open(dst), pod), at)
 	}
 	return dst
 }
 
-// podKey writes the key of a pod into the engine's buffers. It reports false when the engine does not serve the pod.
-func (e *Engine) podKey(pod *v1.Pod) bool {
+// serves reports whether the engine serves a pod, over the nodes in this scan order. It brings the engine up to date and writes the key of the pod
+// into the engine's buffers.
+func (e *Engine) serves(pod *v1.Pod, order []int) bool {
+	for _, skips := range e.skips {
+		if !skips(pod) {
+			return false
+		}
+	}
+	e.scan = order
+	e.watch()
 	e.buffers.key = e.pods.append(e.buffers.key[:0], pod)
 	for _, k := range e.keyers {
 		x := e.counting[k].(hooks.PodKeyer)
@@ -49,10 +66,18 @@ func (e *Engine) podKey(pod *v1.Pod) bool {
 // without heaps may ask for different requests. A question about few nodes (0: it is about all) has a kind without heaps, until as many nodes were looked
 // at for such questions as heaps are made of.
 func (e *Engine) kindOf(pod *v1.Pod, few int) *podKind {
-	if s, ok := e.kinds[string(e.buffers.key)]; ok {
-		return s.use(pod)
+	s, ok := e.kinds[string(e.buffers.key)]
+	if !ok {
+		s = e.newKind(pod, string(e.buffers.key), few)
 	}
-	key := string(e.buffers.key)
+	if s == nil || !s.follow(pod) {
+		return nil
+	}
+	return s
+}
+
+// newKind returns a kind for a pod that has none of its own.
+func (e *Engine) newKind(pod *v1.Pod, key string, few int) *podKind {
 	looked, again := e.pastPods[key]
 	if bare := few > 0 && looked+few < e.log.Len(); bare || !again {
 		remember(e.pastPods, key, looked+few)
@@ -68,14 +93,14 @@ func (e *Engine) kindOf(pod *v1.Pod, few int) *podKind {
 		s.build(c)
 	}
 	e.kinds[key] = s
-	return s.use(pod)
+	return s
 }
 
 // sharedKind returns the kind that is shared by all pods with the same effect on the states and the same statics; nil when there is
 // none. From the second pod with the same requests on, those pods have a kind with heaps, but for a bare one.
 func (e *Engine) sharedKind(pod *v1.Pod, key string, bare bool) *podKind {
 	c := e.compile(pod)
-	if !c.ok {
+	if c == nil {
 		return nil
 	}
 	shared, heaps := e.sharedKey(pod, c, bare)
@@ -90,11 +115,11 @@ func (e *Engine) sharedKind(pod *v1.Pod, key string, bare bool) *podKind {
 	}
 	s.served++
 	s.podKey = key
-	return s.use(pod)
+	return s
 }
 
 // sharedKey returns the key of a shared kind, and whether the kind has heaps: a bare one has none.
-func (e *Engine) sharedKey(pod *v1.Pod, c compiled, bare bool) (key string, heaps bool) {
+func (e *Engine) sharedKey(pod *v1.Pod, c []counted, bare bool) (key string, heaps bool) {
 	b := append(e.buffers.key[:0], 0)
 	if !bare {
 		b = e.rowKeys.append(b, pod)
@@ -106,15 +131,15 @@ func (e *Engine) sharedKey(pod *v1.Pod, c compiled, bare bool) (key string, heap
 		}
 	}
 	b = e.staticKeys.append(b, pod)
-	b = c.appendKey(b)
+	b = appendStateKeys(b, c)
 	e.buffers.key = b
 	return string(b), heaps
 }
 
 // unshare returns the shared kind that was made for this pod and has served no other pod: it becomes the pod's own kind.
 // nil: there is none.
-func (e *Engine) unshare(pod *v1.Pod, key string, c compiled) *podKind {
-	if !c.ok {
+func (e *Engine) unshare(pod *v1.Pod, key string, c []counted) *podKind {
+	if c == nil {
 		return nil
 	}
 	shared, _ := e.sharedKey(pod, c, false)

@@ -7,19 +7,11 @@ import (
 	"github.com/podberth/podberth/placement/internal/hooks"
 )
 
-// use brings the kind up to date for a pod; nil when the kind cannot be used.
-func (s *podKind) use(pod *v1.Pod) *podKind {
-	s.pod = pod // of the same key: the objects that an earlier pod names may be gone
-	if s.follow() {
-		return s
-	}
-	return nil
-}
-
-// follow brings the kind to the version of the cluster and reports whether it can be used.
-func (s *podKind) follow() bool {
+// follow brings the kind to the version of the cluster, for a pod of the same key: the objects that an earlier pod names may be gone. It reports
+// whether the kind can be used.
+func (s *podKind) follow(pod *v1.Pod) bool {
 	e := s.engine
-	if !s.usable {
+	if s.pod = pod; !s.usable {
 		return false
 	}
 	if !s.static.follow(e, s.pod) {
@@ -59,19 +51,17 @@ func (s *podKind) follow() bool {
 
 // countPods lets the states count the pods of the events. It reports false when the log does not reach back that far.
 func (s *podKind) countPods(n *news) bool {
-	blocks, known := n.events()
-	for _, events := range blocks {
-		for i := range events {
-			e := &events[i]
-			if e.N == 0 { // no pods came or left
-				continue
-			}
-			if s.exceptions.has(e.Node) {
-				s.exceptions.rank(s, e.Node)
-			}
-			if !s.effects.none(e) {
-				s.apply(e)
-			}
+	events, known := n.events()
+	for i := range events {
+		e := &events[i]
+		if e.N == 0 { // no pods came or left
+			continue
+		}
+		if s.exceptions.has(e.Node) {
+			s.exceptions.rank(s, e.Node)
+		}
+		if !s.effects.none(e) {
+			s.apply(e)
 		}
 	}
 	return known
@@ -79,19 +69,14 @@ func (s *podKind) countPods(n *news) bool {
 
 // apply applies one event to the states.
 func (s *podKind) apply(e *cluster.Event) {
-	counters := s.effects.ofSet(s, e.Set)
-	for _, m := range counters {
-		m(int(e.Node), e.N)
-	}
-	moved := counters != nil
-	if e.Terms >= 0 {
-		counters = s.effects.ofTerms(s, e.Terms)
+	count := func(counters []hooks.Counter) bool {
 		for _, m := range counters {
 			m(int(e.Node), e.N)
 		}
-		moved = moved || counters != nil
+		return counters != nil
 	}
-	if moved {
+	moved := count(s.effects.ofSet(s, e.Set))
+	if e.Terms >= 0 && count(s.effects.ofTerms(s, e.Terms)) || moved {
 		s.recounted = append(s.recounted, e.Node)
 		s.engine.stateChanges++
 		s.statesChanged = s.engine.stateChanges
@@ -125,4 +110,58 @@ func (e *Engine) read(s hooks.State) {
 	for _, x := range s.Reads(nil) {
 		e.reads[x] = struct{}{}
 	}
+}
+
+// effects remembers what a pod of each pod set and of each term set does to the states of one kind. Most pods do nothing; one
+// read of a small array skips their events in the change log.
+type effects struct {
+	sets, terms []int32 // by id: 0 (not known yet), -1 (nothing), or the place in counters, from 1
+	counters    [][]hooks.Counter
+}
+
+// none reports whether an event is known to do nothing.
+func (x *effects) none(e *cluster.Event) bool {
+	return int(e.Set) < len(x.sets) && x.sets[e.Set] == -1 && (e.Terms < 0 || int(e.Terms) < len(x.terms) && x.terms[e.Terms] == -1)
+}
+
+// ofSet returns what the pods of a pod set do to the states; nil: nothing.
+func (x *effects) ofSet(s *podKind, id int32) []hooks.Counter {
+	return x.of(&x.sets, id, s, s.engine.log.PodSet, func(c *counted, rep *v1.Pod) hooks.Counter { return c.state.OfSet(rep) })
+}
+
+// ofTerms returns what the terms of the pods of a term set do to the states; nil: nothing. A shared kind ignores a new term
+// set that matches a pod: such a pod has another key and does not use the kind.
+func (x *effects) ofTerms(s *podKind, id int32) []hooks.Counter {
+	return x.of(&x.terms, id, s, s.engine.log.TermSet, func(c *counted, rep *v1.Pod) hooks.Counter {
+		if s.shared && !c.compiled.Matched(id) {
+			return nil
+		}
+		return c.state.OfTerms(id, rep)
+	})
+}
+
+// of returns the counters of an id. It asks the states when the id is new.
+func (x *effects) of(list *[]int32, id int32, s *podKind, set func(int32) (rep *v1.Pod, nodes, counts []int32), ask func(*counted, *v1.Pod) hooks.Counter) []hooks.Counter {
+	for int(id) >= len(*list) {
+		*list = append(*list, 0)
+	}
+	at := &(*list)[id]
+	if *at == 0 {
+		*at = -1
+		rep, _, _ := set(id)
+		var counters []hooks.Counter
+		for k := range s.counted {
+			if c := ask(&s.counted[k], rep); c != nil {
+				counters = append(counters, c)
+			}
+		}
+		if counters != nil {
+			x.counters = append(x.counters, counters)
+			*at = int32(len(x.counters))
+		}
+	}
+	if *at < 0 {
+		return nil
+	}
+	return x.counters[*at-1]
 }

@@ -25,7 +25,7 @@ type group struct {
 	heap    heap.Heap // the nodes that their rows do not reject
 	rejects []tally   // in a layout: the others
 
-	before filter.Rejection // by a predicate between those of static and that over rows
+	before filter.Rejection // in a layout: by a predicate between those of static and that over rows
 
 	count int32 // in a scan: nodes that are not rejected
 	top   heap.Entry

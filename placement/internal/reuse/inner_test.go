@@ -42,10 +42,8 @@ func TestKey(t *testing.T) {
 				require.Equal(t, c.raw<<32+math.MaxUint32-3, key, "%+v", c)
 			}
 			sh := &podKind{engine: &Engine{log: s, plugins: []hooks.Plugin{{Group: hooks.Rows, Weight: 1, Scorer: func(*v1.Pod) (hooks.Scorer, error) { return rated{c.raw}, nil }}}, scores: []int{0}}, rowsAt: -1}
-			own, fails, ok := sh.rowScores(nil)
-			require.False(t, fails)
-			require.True(t, ok)
-			if score, ok := own(0); c.fits {
+			require.True(t, sh.prepareRows(nil))
+			if score, ok := sh.rowScore(0); c.fits {
 				require.True(t, ok, "%+v", c)
 				require.Equal(t, c.raw, score, "%+v", c)
 			} else {
@@ -204,14 +202,36 @@ func TestBest(t *testing.T) {
 		{top: heap.Entry{Key: heap.Key(1, 5), Slot: 50}}, {top: heap.Entry{Key: heap.Key(3, 2), Slot: 20}}, {top: heap.Entry{Key: heap.Key(0, 1), Slot: 10}}, {top: heap.Entry{Key: heap.Key(9, 9), Slot: 90}},
 	}
 	for _, c := range []struct {
-		add   []int64
-		slot  int
-		total int64
+		weight int64
+		raw    []int64
+		slot   int
+		total  int64
 	}{
-		{[]int64{0, 0, 0, 0}, 90, 9}, {[]int64{4, 2, 5, -9}, 10, 5}, {[]int64{4, 2, 4, -9}, 20, 5}, {[]int64{9, 1, 5, 1}, 50, 10},
-		{[]int64{-11, -13, -10, -19}, 10, -10},
+		{1, []int64{0, 0, 0, 0}, 90, 9}, {1, []int64{13, 11, 14, 0}, 10, 14}, {1, []int64{13, 11, 13, 0}, 20, 14}, {1, []int64{9, 1, 5, 1}, 50, 10},
+		{-1, []int64{11, 13, 10, 19}, 10, -10},
 	} {
-		slot, total := best(groups, c.add)
-		require.Equal(t, []any{c.slot, c.total}, []any{slot, total}, "%v", c.add)
+		raw := bySlot{}
+		for k := range groups {
+			raw[int(groups[k].top.Slot)] = c.raw[k]
+		}
+		s := &podKind{engine: &Engine{}, static: &statics{scorers: make([]hooks.Scorer, 1)}, order: []int{0}, scorers: []hooks.Ranking{hooks.NewRanking(raw, "raw", c.weight)}}
+		out := Answer{Feasible: len(groups)}
+		add, ok := s.best(groups, &out)
+		require.True(t, ok)
+		require.Len(t, add, len(groups))
+		require.Equal(t, []any{c.slot, c.total}, []any{out.Slot, out.Total}, "%v", c.raw)
+		raw[10] = 101
+		_, ok = s.best(groups, &out)
+		require.False(t, ok, "a score out of range")
 	}
+	out := Answer{Feasible: 1}
+	add, ok := (&podKind{}).best(groups[:1], &out)
+	require.True(t, ok)
+	require.Empty(t, add, "one node needs no scores")
+	require.Equal(t, []any{50, int64(0)}, []any{out.Slot, out.Total})
 }
+
+// bySlot is a scorer by slot.
+type bySlot map[int]int64
+
+func (x bySlot) Raw(i int) int64 { return x[i] }

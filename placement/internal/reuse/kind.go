@@ -1,6 +1,8 @@
 package reuse
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
@@ -21,7 +23,8 @@ type podKind struct {
 	cursor  cursor
 
 	static  *statics
-	rows    *rows
+	rows    *rows      // nil: the kind has no heaps
+	row     rowPlugins // without kept rows: those of the pod that is asked about
 	counted []counted
 	layout  *layout
 
@@ -51,37 +54,30 @@ type counted struct {
 	keys     int // topology keys when the layout was made
 }
 
-// compiled is what the plugins of group States make of a pod, without the plugins that skip the pod.
-type compiled struct {
-	list []counted
-	ok   bool // no plugin fails
-}
-
-// compile asks the plugins of group States.
-func (e *Engine) compile(pod *v1.Pod) compiled {
-	var out compiled
+// compile asks the plugins of group States. It leaves out the plugins that skip the pod, and returns nil when a plugin fails.
+func (e *Engine) compile(pod *v1.Pod) []counted {
+	out := []counted{}
 	for k, c := range e.counting {
 		if c == nil {
 			continue
 		}
 		x, err := c.Compile(pod)
 		if err != nil {
-			return compiled{}
+			return nil
 		}
 		if x != nil {
-			out.list = append(out.list, counted{plugin: k, compiled: x})
+			out = append(out, counted{plugin: k, compiled: x})
 		}
 	}
-	out.ok = true
 	return out
 }
 
-// appendKey appends what the states depend on.
-func (c compiled) appendKey(dst []byte) []byte {
-	for k := range c.list {
-		dst = key.Len(dst, c.list[k].plugin)
+// appendStateKeys appends what the states depend on.
+func appendStateKeys(dst []byte, c []counted) []byte {
+	for k := range c {
+		dst = key.Len(dst, c[k].plugin)
 		at := len(dst)
-		dst = key.Close(c.list[k].compiled.AppendKey(key.Open(dst)), at)
+		dst = key.Close(c[k].compiled.AppendKey(key.Open(dst)), at)
 	}
 	return dst
 }
@@ -100,15 +96,15 @@ func (s *podKind) verdict(g *group) filter.Rejection {
 	if v := s.static.verdict[g.class]; v.Verdict != 0 {
 		return v
 	}
-	return g.before
+	return s.layout.list[g.base].before
 }
 
 // build makes everything from the start.
-func (s *podKind) build(c compiled) {
+func (s *podKind) build(c []counted) {
 	e := s.engine
 	*s = podKind{engine: e, pod: s.pod, madeFor: s.madeFor, podKey: s.podKey, heaps: s.heaps, shared: s.shared, served: s.served,
 		cursor: e.now()}
-	if !c.ok {
+	if c == nil {
 		return
 	}
 	if s.static = e.staticsOf(s.pod); !s.static.usable {
@@ -119,7 +115,7 @@ func (s *podKind) build(c compiled) {
 			return
 		}
 	}
-	s.counted = c.list
+	s.counted = c
 	for k := range s.counted {
 		x := &s.counted[k]
 		x.state = x.compiled.Count()
@@ -141,7 +137,7 @@ func (s *podKind) build(c compiled) {
 func (s *podKind) rebuild() {
 	c := s.engine.compile(s.pod)
 	if s.shared {
-		s.engine.buffers.key = c.appendKey(s.engine.buffers.key[:0]) // for its side effect: it notes which term sets match
+		s.engine.buffers.key = appendStateKeys(s.engine.buffers.key[:0], c) // for its side effect: it notes which term sets match
 	}
 	s.build(c)
 }
@@ -181,13 +177,7 @@ func (s *podKind) assemble() {
 			s.scorers, s.order = append(s.scorers, hooks.NewRanking(x, p.Name, p.Weight)), append(s.order, at)
 		}
 	}
-	s.front = len(s.plugin)
-	for at, k := range s.plugin {
-		if k >= s.static.front {
-			s.front = at
-			break
-		}
-	}
+	s.front, _ = slices.BinarySearch(s.plugin, s.static.front)
 }
 
 // stateOf returns the state of a plugin; nil when it has none.

@@ -92,7 +92,11 @@ func (e *Engine) newLayout(s *podKind, bare *layout) *layout {
 	}
 	if bare != nil {
 		bare.follow(e, s)
-		l.copyGroups(bare)
+		l.of, l.list, l.signatures = slices.Clone(bare.of), slices.Clone(bare.list), bare.signatures.Clone()
+		for g := range l.list {
+			x := &l.list[g]
+			*x = group{base: x.base, size: x.size, class: x.class, member: x.member}
+		}
 	} else {
 		l.of = none(nil, e.log.Len())
 		known := make([]int32, len(s.static.verdict)) // by class: a group, and 1 more
@@ -114,15 +118,6 @@ func (e *Engine) newLayout(s *podKind, bare *layout) *layout {
 		l.refill(e)
 	}
 	return l
-}
-
-// copyGroups takes over the groups of another layout.
-func (l *layout) copyGroups(from *layout) {
-	l.of, l.list, l.signatures = slices.Clone(from.of), slices.Clone(from.list), from.signatures.Clone()
-	for g := range l.list {
-		x := &l.list[g]
-		*x = group{base: x.base, size: x.size, class: x.class, member: x.member}
-	}
 }
 
 func (l *layout) find(s *podKind, i int32) int32 {
@@ -243,16 +238,14 @@ func (l *layout) follow(e *Engine, s *podKind) {
 	if l.rows == nil || n.none() {
 		return
 	}
-	blocks, known := n.events()
+	events, known := n.events()
 	if n.reordered() || !known {
 		l.refill(e)
 		return
 	}
-	for _, events := range blocks {
-		for i := range events {
-			if slot := events[i].Node; slot >= 0 {
-				l.rank(slot)
-			}
+	for i := range events {
+		if slot := events[i].Node; slot >= 0 {
+			l.rank(slot)
 		}
 	}
 }

@@ -36,14 +36,7 @@ func (l *Locals) Kinds() int { return len(l.kinds) }
 // Add adds a pod, over the nodes in this scan order, and returns the number of its kind, which is below Kinds. It reports false when the answers about the pod follow from more
 // than that, or when the engine does not serve the pod.
 func (l *Locals) Add(e *Engine, order []int, pod *v1.Pod) (kind int, ok bool) {
-	for _, skips := range e.skips {
-		if !skips(pod) {
-			return 0, false
-		}
-	}
-	e.scan = order
-	e.watch()
-	if !e.podKey(pod) {
+	if !e.serves(pod, order) {
 		return 0, false
 	}
 	if kind = slices.IndexFunc(l.kinds, func(x local) bool { return x.key == string(e.buffers.key) }); kind >= 0 {
@@ -51,7 +44,8 @@ func (l *Locals) Add(e *Engine, order []int, pod *v1.Pod) (kind int, ok bool) {
 	}
 	x := local{key: string(e.buffers.key)}
 	s := e.kindOf(pod, 1)
-	if s == nil || !s.local() {
+	counts := func(c counted) bool { return c.state.Keys() > 0 } // a state of ports, claims or volumes counts as if it knew a topology key
+	if s == nil || s.static.storage || slices.ContainsFunc(s.counted, counts) {
 		return 0, false
 	}
 	a, ok := e.rowPluginsOf(pod)
@@ -217,9 +211,4 @@ func (s *podKind) inRange(rows []rowScorer) bool {
 		}
 	}
 	return true
-}
-
-// local reports whether no state of the kind knows a topology key; a state of ports, claims or volumes counts as if it knew one.
-func (s *podKind) local() bool {
-	return !s.static.storage && !slices.ContainsFunc(s.counted, func(c counted) bool { return c.state.Keys() > 0 })
 }

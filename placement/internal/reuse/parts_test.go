@@ -88,9 +88,9 @@ func TestMoveToTheSameGroup(t *testing.T) {
 // Pods whose requests were asked about before share the answers about rows only with pods of the same requests.
 func TestPartKeys(t *testing.T) {
 	e := New(nobody{}, nil)
-	first, heaps := e.sharedKey(nil, compiled{}, false)
+	first, heaps := e.sharedKey(nil, []counted{}, false)
 	require.False(t, heaps)
-	second, heaps := e.sharedKey(nil, compiled{}, false)
+	second, heaps := e.sharedKey(nil, []counted{}, false)
 	require.True(t, heaps)
 	require.NotEqual(t, first, second)
 }
@@ -120,15 +120,16 @@ func TestTieOfOne(t *testing.T) {
 	s := &podKind{engine: &Engine{}}
 	groups := []candidate{{count: 1, top: heap.Entry{Key: heap.Key(3, 0), Slot: 7}}, {count: 2, top: heap.Entry{Key: heap.Key(5, 1), Slot: 8}}}
 	found := []foundNode{{3, 7, 0}, {5, 8, 1}, {4, 9, 1}}
-	slot, total, ok := s.chooseFound(groups, found, func(int) int { panic("asked") })
-	require.Equal(t, []any{8, int64(5), true}, []any{slot, total, ok})
+	out := Answer{Feasible: len(found)}
+	require.True(t, s.chooseFound(groups, found, func(int) int { panic("asked") }, &out))
+	require.Equal(t, []any{8, int64(5)}, []any{out.Slot, out.Total})
 	found[2].score = 5
 	for k, want := range map[int]int{-1: 8, 0: 8, 1: 9, 2: 8} {
-		slot, _, _ = s.chooseFound(groups, found, func(n int) int {
+		require.True(t, s.chooseFound(groups, found, func(n int) int {
 			require.Equal(t, 2, n)
 			return k
-		})
-		require.Equal(t, want, slot, "choice %d", k)
+		}, &out))
+		require.Equal(t, want, out.Slot, "choice %d", k)
 	}
 }
 

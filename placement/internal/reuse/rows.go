@@ -169,12 +169,10 @@ func (w *rows) follow(e *Engine) bool {
 	if w.broken || n.none() {
 		return !w.broken
 	}
-	blocks, known := n.events()
-	for _, events := range blocks {
-		for i := range events {
-			if slot := events[i].Node; slot >= 0 {
-				w.judge(int(slot))
-			}
+	events, known := n.events()
+	for i := range events {
+		if slot := events[i].Node; slot >= 0 {
+			w.judge(int(slot))
 		}
 	}
 	if !known {

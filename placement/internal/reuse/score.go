@@ -53,15 +53,22 @@ func (s *podKind) scoresOf(groups []candidate) ([]int64, bool) {
 	return add, true
 }
 
-// best returns the node with the largest total; of equal totals the first in scan order. There must be a group.
-func best(groups []candidate, add []int64) (slot int, total int64) {
+// best writes the node with the largest total into the answer; of equal totals the first in scan order. It returns the scores of the feasible
+// groups: none when one node alone is feasible, which needs no scores. There must be a group. ok is false when a score is out of range.
+func (s *podKind) best(groups []candidate, out *Answer) (add []int64, ok bool) {
+	if out.Slot = int(groups[0].top.Slot); out.Feasible == 1 {
+		return nil, true
+	}
+	if add, ok = s.scoresOf(groups); !ok {
+		return nil, false
+	}
 	var first uint32
 	for j := range groups {
 		top := groups[j].top
 		t, place := heap.Score(top.Key)+add[j], heap.Place(top.Key)
-		if j == 0 || t > total || t == total && place < first {
-			slot, total, first = int(top.Slot), t, place
+		if j == 0 || t > out.Total || t == out.Total && place < first {
+			out.Slot, out.Total, first = int(top.Slot), t, place
 		}
 	}
-	return slot, total
+	return add, true
 }

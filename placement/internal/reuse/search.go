@@ -50,11 +50,10 @@ func (s *podKind) treeOf() *tree {
 	return l.tree
 }
 
-// search writes into each group how many nodes have room and which node is best. It reports false when a score is out of range
-// or the predicate fails.
-func (s *podKind) search(a *rowPlugins, filter hooks.RowsFilter, t *tree) bool {
+// search is scan with boxes.
+func (s *podKind) search(filter hooks.RowsFilter, t *tree) bool {
 	l, found := s.layout, &s.engine.buffers.found
-	j := &boxJudge{rowPlugins: a, filter: filter, except: &s.exceptions}
+	j := &boxJudge{rowPlugins: &s.row, filter: filter, except: &s.exceptions}
 	for g := range l.list {
 		if j.group = &l.list[g]; s.verdict(j.group).Verdict != 0 {
 			continue
@@ -78,15 +77,11 @@ func (s *podKind) searchExceptions(j *boxJudge) {
 			allowed, _ = s.allows(int(x.heap[0].Slot))
 		}
 		for _, m := range x.heap {
-			key := int64(1) // of a node that has room
+			i, key := int(m.Slot), int64(1) // of a node that has room
 			if allowed {
-				key, _ = j.Key(int(m.Slot), s.engine.ranked[m.Slot])
-			} else { // no score is needed
-				i := int(m.Slot)
-				if v := j.check(i, j.log.Allocatable(i), j.log.Requested(i)); v != 0 {
-					key = -1
-					j.failed = j.failed || j.fails(i, v)
-				}
+				key, _ = j.Key(i, s.engine.ranked[i])
+			} else if v := j.check(i, j.log.Allocatable(i), j.log.Requested(i)); v != 0 { // no score is needed
+				key, j.failed = -1, j.failed || j.fails(i, v)
 			}
 			if heap.Fits(key) {
 				s.layout.list[x.base].count--
@@ -127,3 +122,33 @@ func (j *boxJudge) Rejects(v resources.Verdict, n int32) { j.group.tally(v, n) }
 
 // Counts reports whether a slot is no exception.
 func (j *boxJudge) Counts(i int) bool { return !j.except.has(int32(i)) }
+
+// tree is the boxes of a layout. They follow the log.
+type tree struct {
+	*boxes.Tree
+	cursor    cursor
+	regrouped []int32 // slots that have another group
+}
+
+// follow brings the boxes to the version of the cluster. It reports false when the log does not reach back that far, or when so much
+// has changed that a scan of every node takes less time.
+func (t *tree) follow(e *Engine, l *layout) bool {
+	n := e.catchUp(&t.cursor)
+	if n.reordered() {
+		return false
+	}
+	for _, i := range t.regrouped {
+		t.Update(int(i), l.of[i])
+	}
+	t.regrouped = t.regrouped[:0]
+	events, known := n.events()
+	if !known || 4*len(events) > len(l.of) {
+		return false
+	}
+	for k := range events {
+		if slot := events[k].Node; slot >= 0 {
+			t.Update(int(slot), l.of[slot])
+		}
+	}
+	return true
+}

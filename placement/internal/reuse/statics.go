@@ -34,13 +34,6 @@ type nodePlugin struct {
 	reader hooks.Reader
 }
 
-// describe finds how the answers of x depend on a node. It reports false when x does not say so.
-func (a *nodePlugin) describe(x any) bool {
-	a.reader, _ = x.(hooks.Reader)
-	a.signed, _ = x.(hooks.Signed)
-	return a.reader != nil || a.signed != nil
-}
-
 // appendAnswer appends integers that determine the answer about a slot. A signature has its length behind it, because it may have
 // another length for every slot.
 func (a *nodePlugin) appendAnswer(dst []int32, i int) []int32 {
@@ -77,7 +70,9 @@ func (t *statics) prepare(e *Engine) bool {
 	t.filters, t.scorers, t.plugins = make([]filter.Predicate, len(e.filters)), make([]hooks.Scorer, len(e.scores)), t.plugins[:0]
 	t.front = len(e.filters)
 	add := func(p *hooks.Plugin, x any, a nodePlugin) bool {
-		if !a.describe(x) {
+		a.reader, _ = x.(hooks.Reader)
+		a.signed, _ = x.(hooks.Signed)
+		if a.reader == nil && a.signed == nil {
 			e.unsigned[p.Name] = struct{}{}
 			return false
 		}
@@ -169,16 +164,13 @@ func (t *statics) follow(e *Engine, pod *v1.Pod) bool {
 	case len(changed) == 0:
 	case !t.prepare(e):
 		t.usable = false
-	case t.classes.name == "":
+	case t.classes.name != "" && !t.classes.follow(e):
+		return false
+	default:
 		for _, slot := range changed {
-			if e.nodes[slot] != nil {
+			if t.classes.name == "" && e.nodes[slot] != nil {
 				t.classes.byAnswers(t, int(slot))
 			}
-		}
-		t.judge()
-	default:
-		if !t.classes.follow(e) {
-			return false
 		}
 		t.judge()
 	}

@@ -1,13 +1,22 @@
 package reuse
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/podberth/podberth/placement/internal/heap"
-	"github.com/podberth/podberth/resources"
 )
+
+// check panics when an invariant does not hold. It checks one answer of so many.
+func (e *Engine) check() {
+	if e.answers++; e.answers%max(checking, 1) != 0 {
+		return
+	}
+	if err := e.valid(); err != nil {
+		panic(err)
+	}
+}
 
 // valid checks the invariants of the package comment for everything that has caught up with the log, node by node. It returns the first
 // fault. It costs O(nodes) for each thing that is kept, and asks plugins again. A build with the tag invariants calls it in Decide.
@@ -110,150 +119,98 @@ func (c *checker) rows(w *rows) {
 	}
 }
 
-// layout checks the groups, their heaps and their counts.
+// layout checks the boxes and the spans of a layout, and which nodes its groups name. podKind checks the groups.
 func (c *checker) layout(l *layout) {
-	c.want(len(l.of) == c.engine.log.Len(), "I5", "%d slots", len(l.of))
-	c.sizes(&l.groups, "I5")
-	for i, g := range l.of {
-		c.want((g < 0) == (c.engine.log.Node(i) == nil), "I5", "slot %d has group %d", i, g)
-	}
 	for g := range l.list {
 		x := &l.list[g]
 		c.want(x.base == int32(g), "I5", "group %d has base %d", g, x.base)
 		c.want(x.size == 0 || l.of[x.member] == int32(g), "I5", "a member of group %d", g)
 	}
 	if l.tree != nil && l.tree.cursor == c.now && len(l.tree.regrouped) == 0 {
-		if err := l.tree.Valid(l.of); err != nil {
-			c.want(false, "I8", "%v", err)
-		}
+		err := l.tree.Valid(l.of)
+		c.want(err == nil, "I8", "%v", err)
 	}
 	if l.rows == nil || l.rows.cursor != c.now || l.rows.broken {
 		return
 	}
-	rejects := make([]map[resources.Verdict]int32, len(l.list))
-	for i, g := range l.of {
-		if g < 0 {
-			continue
-		}
-		key := l.rows.keys[i]
-		c.ranked(&l.groups, int32(i), key, "I6")
-		want := resources.Verdict(0)
-		if !heap.Fits(key) {
-			if want = l.rows.reject[i]; rejects[g] == nil {
-				rejects[g] = map[resources.Verdict]int32{}
-			}
-			rejects[g][want]++
-		}
-		c.want(l.reject[i] == want, "I6", "the rows of slot %d reject it with %d", i, l.reject[i])
-	}
-	for g := range l.list {
-		for _, x := range l.list[g].rejects {
-			c.want(rejects[g][x.verdict] == x.n, "I6", "%d nodes with verdict %d in group %d", x.n, x.verdict, g)
-			delete(rejects[g], x.verdict)
-		}
-		c.want(len(rejects[g]) == 0, "I6", "verdicts of group %d are not counted", g)
-	}
-	c.spans(l, &l.whole)
-	c.spans(l, &l.part)
-}
-
-// sizes counts the slots of each group.
-func (c *checker) sizes(x *groups, invariant string) {
-	size := make([]int32, len(x.list))
-	for i, g := range x.of {
-		if g >= 0 {
-			size[g]++
-		} else {
-			c.want(len(x.at) == 0 || x.at[i] == -1, invariant, "slot %d has no group and is in a heap", i)
-		}
-	}
-	for g := range x.list {
-		c.want(size[g] == x.list[g].size, invariant, "group %d of %d nodes counts %d", g, size[g], x.list[g].size)
-		if len(x.at) > 0 {
-			if err := x.list[g].heap.Valid(x.at); err != nil {
-				c.want(false, invariant, "group %d: %v", g, err)
+	for _, x := range []*spans{&l.whole, &l.part} {
+		for k := range x.list {
+			var again span
+			if again.read(x.slots(k), l); x.list[k].known {
+				c.want(slices.Equal(again.groups, x.list[k].groups), "I7", "span %d", k)
 			}
 		}
 	}
 }
 
-// ranked checks that a slot is in the heap of its group with its key, if the key fits.
-func (c *checker) ranked(x *groups, i int32, key int64, invariant string) {
-	if !heap.Fits(key) {
-		c.want(x.at[i] == -1, invariant, "slot %d is in a heap", i)
-		return
-	}
-	h, at := x.list[x.of[i]].heap, x.at[i]
-	c.want(at >= 0 && int(at) < len(h) && h[at] == heap.Entry{Key: key, Slot: i}, invariant, "slot %d is not in its heap", i)
-}
-
-// spans reads the spans that are known again.
-func (c *checker) spans(l *layout, x *spans) {
-	for k := range x.list {
-		if !x.list[k].known {
-			continue
-		}
-		var again span
-		again.read(x.slots(k), l)
-		left := len(again.groups)
-		for _, g := range x.list[k].groups {
-			if slices.Contains(again.groups, g) {
-				left--
-			}
-		}
-		c.want(left == 0 && len(again.groups) == len(x.list[k].groups), "I7", "span %d", k)
-	}
-}
-
-// podKind checks which groups slots are in: by what static plugins answer, by the domains of the states, and for the exceptions by
-// the counts.
+// podKind divides the nodes and the exceptions of a kind again.
 func (c *checker) podKind(s *podKind) {
 	l, x := s.layout, &s.exceptions
 	if s.shifts && !s.upToDate() {
 		return
 	}
-	group := map[string]int32{}
-	in := func(sign string, g int32, what string, i int) {
-		known, met := group[sign]
-		c.want(!met || known == g, "I9", "%s of slot %d", what, i)
-		group[sign] = g
-	}
-	within := make([]int32, len(l.list))
+	nodes, again := c.engine.newLayout(s, nil), *s
+	again.exceptions = exceptions{}
+	again.exceptions.build(&again)
+	c.same("I5", "I6", &l.groups, &nodes.groups)
+	c.want(slices.Equal(l.reject, nodes.reject), "I6", "verdicts about slots are not those of the rows")
+	c.same("I9", "I9", &x.groups, &again.exceptions.groups)
 	for _, i := range c.engine.scan {
-		var sign []int32
-		for k := range s.counted {
-			sign = s.counted[k].state.AppendDomains(sign, i)
-		}
 		base := l.of[i]
 		c.want(s.static.verdict[s.static.classes.of[i]] == s.static.verdict[l.list[base].class], "I9", "slot %d is in a group of another verdict", i)
-		in(fmt.Sprint(s.static.classes.of[i], sign), base, "group", i)
-		counted := false
-		for k := range s.counted {
-			var some bool
-			sign, some = s.counted[k].state.AppendCounts(sign, i)
-			counted = counted || some
-		}
-		c.want(counted == x.has(int32(i)), "I9", "slot %d is an exception: %t", i, !counted)
-		if !counted || c.err != nil {
-			continue
-		}
-		g := x.of[i]
-		c.want(x.list[g].base == base, "I9", "exception %d has another base", i)
-		in(fmt.Sprint("exception ", base, sign), -1-g, "group of exceptions", i)
-		key := int64(0)
-		if l.rows != nil {
-			key = l.rows.keys[i]
-		}
-		if c.ranked(&x.groups, int32(i), key, "I9"); heap.Fits(key) {
-			within[base]++
-		}
+		c.want(!x.has(int32(i)) || x.list[x.of[i]].base == base, "I9", "exception %d has another base", i)
 	}
-	c.want(len(slices.Compact(slices.Sorted(maps.Values(group)))) == len(group), "I9", "slots of different signatures are in one group")
-	c.sizes(&x.groups, "I9")
-	for g, n := range within {
-		c.want(!x.some() || x.within(g) == n, "I9", "%d exceptions in group %d, not %d", n, g, x.within(g))
+	for g := range l.list {
+		c.want(x.within(g) == again.exceptions.within(g), "I9", "%d exceptions in group %d", x.within(g), g)
 	}
 	c.states(s)
+}
+
+// same checks that groups divide the slots as groups do that were made again, whatever the numbers of the groups, with the same heaps and counts.
+// An empty group may be one that is not made again.
+func (c *checker) same(divides, counts string, x, again *groups) {
+	if c.want(len(x.of) == len(again.of) && len(x.at) == len(again.at), divides, "%d slots and %d in heaps, not %d and %d", len(x.of), len(x.at), len(again.of), len(again.at)); c.err != nil {
+		return
+	}
+	to, from := make([]int32, len(x.list)), map[int32]int32{}
+	for g := range to {
+		to[g] = -1
+	}
+	inHeap := func(x *groups, i int) bool { return len(x.at) > 0 && x.at[i] >= 0 }
+	for i, g := range x.of {
+		now := again.of[i]
+		c.want(inHeap(x, i) == inHeap(again, i), counts, "slot %d is in a heap: %t", i, inHeap(x, i))
+		if g < 0 || now < 0 {
+			c.want(g < 0 && now < 0, divides, "slot %d is in group %d, not in %d", i, g, now)
+			continue
+		}
+		known, met := from[now]
+		c.want((to[g] == now || to[g] < 0) && (known == g || !met), divides, "slot %d is in group %d with nodes of other signatures, or without its own", i, g)
+		to[g], from[now] = now, g
+	}
+	entries := func(h heap.Heap) []heap.Entry {
+		return slices.SortedFunc(slices.Values(h), func(a, b heap.Entry) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Slot, b.Slot)) })
+	}
+	for g := range x.list {
+		var now group
+		if to[g] >= 0 {
+			now = again.list[to[g]]
+		}
+		g := &x.list[g]
+		c.want(g.size == now.size, divides, "a group of %d nodes counts %d", now.size, g.size)
+		if len(x.at) == 0 { // counts are those of the last scan
+			continue
+		}
+		err := g.heap.Valid(x.at)
+		c.want(err == nil, counts, "%v", err)
+		c.want(slices.Equal(entries(g.heap), entries(now.heap)), counts, "heap %v, not %v", g.heap, now.heap)
+		left := now
+		left.rejects = slices.Clone(now.rejects)
+		for _, t := range g.rejects {
+			left.tally(t.verdict, -t.n)
+		}
+		c.want(!slices.ContainsFunc(left.rejects, func(t tally) bool { return t.n != 0 }), counts, "verdicts %v, not %v", g.rejects, now.rejects)
+	}
 }
 
 // upToDate reports whether the layout and the exceptions have followed the objects beside the nodes.

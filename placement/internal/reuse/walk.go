@@ -1,8 +1,6 @@
 package reuse
 
 import (
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement/internal/heap"
 )
@@ -17,15 +15,13 @@ type foundNode struct {
 // walk examines nodes one by one, as the search without kept work does. It reads the kept answer about each: a few ns
 // a node, and less for spans of nodes.
 type walk struct {
-	s        *podKind
-	rowScore func(i int) (int64, bool)
-	fails    bool // rowScore may say that the predicate failed
-	without  map[int]bool
-	groups   []candidate
-	tie      bool        // found is asked for
-	found    []foundNode // the feasible nodes
-	spans    *spans      // nil: there are none
-	limit    int         // of feasible nodes
+	s       *podKind
+	without map[int]bool
+	groups  []candidate
+	tie     bool        // found is asked for
+	found   []foundNode // the feasible nodes
+	spans   *spans      // nil: there are none
+	limit   int         // of feasible nodes
 
 	examined, feasible int
 }
@@ -34,36 +30,24 @@ type walk struct {
 // must ask the plugins node by node.
 func (s *podKind) firstFeasible(q *Question) (Answer, bool) {
 	e := s.engine
-	rowScore, fails, ok := s.rowScores(q.Pod)
-	if !ok {
-		return Answer{}, false
-	}
 	order := q.Slots
 	if order == nil {
 		order = e.scan
 	}
-	w := walk{s: s, rowScore: rowScore, fails: fails, without: q.Without, groups: s.candidates(), tie: q.Tie != nil, found: e.buffers.foundNodes[:0], spans: s.spansOf(q, order), limit: q.Limit}
+	w := walk{s: s, without: q.Without, groups: s.candidates(), tie: q.Tie != nil, found: e.buffers.foundNodes[:0], spans: s.spansOf(q, order), limit: q.Limit}
 	if w.limit <= 0 {
 		w.limit = len(order)
 	}
-	ok = w.walk(order, q.From%len(order))
+	ok := w.walk(order, q.From%len(order))
 	e.buffers.foundNodes = w.found
 	if !ok {
 		return Answer{}, false
 	}
 	out := Answer{Slot: -1, Examined: w.examined, Feasible: w.feasible}
-	switch w.feasible {
-	case 0:
+	if out.Feasible == 0 {
 		return out, q.Slots == nil || len(q.Without) == 0 && s.refuse(q, &out)
-	case 1:
-		out.Slot = w.only()
-	default:
-		if out.Slot, out.Total, ok = s.chooseFound(w.groups, w.found, q.Tie); !ok {
-			return Answer{}, false
-		}
 	}
-	out.Predicates = s.podPredicates(q.Pod)
-	return out, true
+	return out, s.chooseFound(w.groups, w.found, q.Tie, &out)
 }
 
 // spansOf returns the spans of an order; nil when each node must be examined.
@@ -112,12 +96,15 @@ func (w *walk) nodes(slots []int) bool {
 			break
 		}
 		w.examined++
-		g := s.candidateOf(i)
+		g := s.layout.of[i]
+		if x := &s.exceptions; x.has(int32(i)) {
+			g = int32(len(s.layout.list)) + x.of[i]
+		}
 		c := &w.groups[g]
-		if c.count == rejectedBefore || c.count == rejectedBehind && !w.fails {
+		if c.count == rejectedBefore || c.count == rejectedBehind && (s.heaps || s.row.coder == nil) {
 			continue
 		}
-		score, ok := w.rowScore(i)
+		score, ok := s.rowScore(i)
 		if !ok {
 			return false
 		}
@@ -125,11 +112,10 @@ func (w *walk) nodes(slots []int) bool {
 			continue
 		}
 		if c.count == 0 {
-			allowed, ok := w.first(c, i)
-			if !ok {
+			if !w.first(c, i) {
 				return false
 			}
-			if !allowed {
+			if c.count < 0 {
 				continue
 			}
 		}
@@ -139,19 +125,19 @@ func (w *walk) nodes(slots []int) bool {
 		c.count++
 		w.feasible++
 		if w.tie {
-			w.found = append(w.found, foundNode{score, int32(i), int32(g)})
+			w.found = append(w.found, foundNode{score, int32(i), g})
 		}
 	}
 	return true
 }
 
-// first asks about the first node of a group. ok is false when a predicate fails.
-func (w *walk) first(c *candidate, i int) (allowed, ok bool) {
+// first asks about the first node of a group. It reports false when a predicate fails.
+func (w *walk) first(c *candidate, i int) bool {
 	allowed, failed := w.s.allows(i)
 	if !allowed {
 		c.count = rejectedBehind
 	}
-	return allowed, !failed
+	return !failed
 }
 
 // span takes all nodes of a span. It reports false, and takes none, when the walk may end among them.
@@ -160,10 +146,8 @@ func (w *walk) span(groups []spanGroup, nodes, all int) (passed, ok bool) {
 	for k := range groups {
 		g := &groups[k]
 		c := &w.groups[g.group]
-		if c.count == 0 {
-			if _, ok := w.first(c, int(g.best.Slot)); !ok {
-				return false, false
-			}
+		if c.count == 0 && !w.first(c, int(g.best.Slot)) {
+			return false, false
 		}
 		if c.count >= 0 {
 			n += int(g.count)
@@ -188,25 +172,10 @@ func (w *walk) span(groups []spanGroup, nodes, all int) (passed, ok bool) {
 	return true, true
 }
 
-// only returns the feasible node, if there is one alone.
-func (w *walk) only() int {
-	for k := range w.groups {
-		if c := &w.groups[k]; c.count > 0 {
-			return int(c.top.Slot)
-		}
-	}
-	return -1
-}
-
 // refuse writes why no node of a question about some nodes is feasible. It reports false when the caller must ask node by node.
 func (s *podKind) refuse(q *Question, out *Answer) bool {
 	if s.asksAll() {
 		return false
-	}
-	if !s.heaps {
-		if _, ok := s.setRowPredicate(q.Pod); !ok {
-			return false
-		}
 	}
 	out.Predicates, out.Rejected = s.predicatesOf(q.Pod), &filter.Histogram{}
 	for _, i := range q.Slots {
@@ -220,7 +189,8 @@ func (s *podKind) refuse(q *Question, out *Answer) bool {
 }
 
 // chooseFound chooses among the nodes that a walk found. groups have the number of them and the best of them.
-func (s *podKind) chooseFound(groups []candidate, found []foundNode, tie func(n int) int) (slot int, total int64, ok bool) {
+// It reports false when a score is out of range.
+func (s *podKind) chooseFound(groups []candidate, found []foundNode, tie func(n int) int, out *Answer) bool {
 	b := &s.engine.buffers
 	feasible, places := b.feasible[:0], b.places[:0]
 	for k := range groups {
@@ -230,39 +200,33 @@ func (s *podKind) chooseFound(groups []candidate, found []foundNode, tie func(n 
 		}
 	}
 	b.feasible, b.places = feasible, places
-	scores, ok := s.scoresOf(feasible)
-	if !ok {
-		return -1, 0, false
-	}
-	if slot, total = best(feasible, scores); tie == nil {
-		return slot, total, true
+	scores, ok := s.best(feasible, out)
+	if tie == nil || len(scores) == 0 {
+		return ok
 	}
 	tied := b.slots[:0]
 	for k := range found {
-		if x := &found[k]; x.score+scores[places[x.group]] == total {
+		if x := &found[k]; x.score+scores[places[x.group]] == out.Total {
 			tied = append(tied, x.slot)
 		}
 	}
 	b.slots = tied
 	if len(tied) > 1 {
 		if k := uint(tie(len(tied))); k < uint(len(tied)) { // a negative number is out of range too
-			slot = int(tied[k])
+			out.Slot = int(tied[k])
 		}
 	}
-	return slot, total, true
+	return ok
 }
 
-// rowScores returns a function that returns the score of a slot over rows: negative when its rows reject the slot. That function reports false
-// when the sum of the scores is out of range or the predicate fails. fails is true if the predicate may fail.
-func (s *podKind) rowScores(pod *v1.Pod) (score func(i int) (int64, bool), fails, ok bool) {
-	if w := s.rows; w != nil { // no node failed
-		return func(i int) (int64, bool) { return heap.Score(w.keys[i]), true }, false, true
+// rowScore returns the score of a slot over rows: negative when its rows reject the slot. It reports false when the sum of the scores is out of range
+// or the predicate fails, which did not happen where rows are kept.
+func (s *podKind) rowScore(i int) (score int64, ok bool) {
+	if s.rows != nil {
+		return heap.Score(s.rows.keys[i]), true
 	}
-	a, ok := s.engine.rowPluginsOf(pod)
-	return func(i int) (int64, bool) {
-		key, _, ok := a.key(i, 0)
-		return heap.Score(key), ok
-	}, a.coder != nil, ok
+	key, _, ok := s.row.key(i, 0)
+	return heap.Score(key), ok
 }
 
 // Counts of groups that are rejected: by a predicate before the one that reads rows, or by one behind it.
@@ -285,12 +249,4 @@ func (s *podKind) candidates() []candidate {
 	}
 	s.engine.buffers.groups = dst
 	return dst
-}
-
-// candidateOf returns the place of a slot's group among the candidates.
-func (s *podKind) candidateOf(i int) int32 {
-	if x := &s.exceptions; x.has(int32(i)) {
-		return int32(len(s.layout.list)) + x.of[i]
-	}
-	return s.layout.of[i]
 }

@@ -23,18 +23,16 @@ func (e *Engine) watch() {
 	}
 	clear(e.failures)
 	worst, nodes, storage := nothing, false, false
-	blocks, known := n.events()
-	for _, events := range blocks {
-		for i := range events {
-			switch x := &events[i]; {
-			case x.Node == view.Storage:
-				storage = true
-			case x.Node == view.Unread:
-			case x.Node < 0:
-				worst = everything
-			case x.Set < 0:
-				worst, nodes = max(worst, e.changed(int(x.Node))), true
-			}
+	events, known := n.events()
+	for i := range events {
+		switch x := &events[i]; {
+		case x.Node == view.Storage:
+			storage = true
+		case x.Node == view.Unread:
+		case x.Node < 0:
+			worst = everything
+		case x.Set < 0:
+			worst, nodes = max(worst, e.changed(int(x.Node))), true
 		}
 	}
 	if nodes && !e.inOrder() { // a node may have left and come back in between
