@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,16 +14,25 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what the tests print now into testdata")
 
-// Golden compares got with the contents of file. With -rewrite it first writes got into file.
+// Golden compares got with the contents of file, and what is behind the test's hashes ([Hash32], [Hash64]) with the file of lines beside it.
+// With -rewrite it first writes both.
 func Golden(t *testing.T, file, got string) {
 	t.Helper()
+	behind := kept(t)
 	if *rewrite {
 		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
+		if behind != nil {
+			require.NoError(t, os.MkdirAll(filepath.Dir(linesFile(t, file)), 0o755))
+			require.NoError(t, os.WriteFile(linesFile(t, file), []byte(marks(behind)), 0o644))
+		}
 	}
 	want, err := os.ReadFile(file)
 	require.NoError(t, err)
-	if changed := lines(string(want), got); changed != "" {
-		t.Fatalf("%s changes (- is the file, + is what the test prints; -rewrite writes it, -answers DIR writes what is behind hashes):\n%s", file, changed)
+	onFile, err := readLines(linesFile(t, file))
+	require.NoError(t, err)
+	changed, answers := lines(string(want), got), changedBehind(onFile, behind)
+	if changed != "" || answers != "" {
+		t.Fatalf("%s changes (- is the file, + is what the test prints; -rewrite writes it, -answers DIR writes what is behind hashes):\n%s\n%s", file, changed, answers)
 	}
 }
 
@@ -34,7 +44,12 @@ func lines(want, got string) string {
 	if want == got {
 		return ""
 	}
-	shown := strings.Split(cmp.Diff(strings.SplitAfter(want, "\n"), strings.SplitAfter(got, "\n")), "\n")
+	return difference(strings.SplitAfter(want, "\n"), strings.SplitAfter(got, "\n"))
+}
+
+// difference returns the parts of two lists that differ, with what stands around them.
+func difference(want, got []string) string {
+	shown := strings.Split(cmp.Diff(want, got), "\n")
 	if more := len(shown) - mostLines; more > 0 {
 		shown = append(shown[:mostLines], fmt.Sprintf("... and %d more lines", more))
 	}

@@ -27,3 +27,32 @@ func TestLinesThatChange(t *testing.T) {
 	require.Contains(t, many, "more lines")
 	require.NotEmpty(t, lines("a", "a\n"))
 }
+
+// What is behind a hash changes in one line of 1,000: the line is shown, and not the others.
+func TestLinesBehindHashes(t *testing.T) {
+	write := func(name string, changed int) (all []*part) {
+		for p := range 5 {
+			out := &part{name: fmt.Sprint(name, p)}
+			for k := range 1000 {
+				if p == 2 && k == changed {
+					fmt.Fprintln(&out.text, "another")
+				} else {
+					fmt.Fprintln(&out.text, "line", k, "of", p)
+				}
+			}
+			all = append(all, out)
+		}
+		return all
+	}
+	file := marks(write("seed ", -1))
+	require.Less(t, len(file), 5*1000)
+	require.Empty(t, changedBehind(file, write("seed ", -1)))
+	one := changedBehind(file, write("seed ", 500))
+	require.Contains(t, one, "behind the hash of seed 2:")
+	require.NotContains(t, one, "seed 1")
+	require.Contains(t, one, "another")
+	require.Contains(t, one, strings.TrimSpace(gone))
+	require.NotContains(t, one, "line 100 of")
+	require.Contains(t, changedBehind(file, write("other ", -1)), "... and 2 more parts")
+	require.Empty(t, changedBehind("", nil))
+}

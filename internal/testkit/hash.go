@@ -14,7 +14,8 @@ import (
 var answers = flag.String("answers", "", "write the answers of which only hashes are on file into this folder")
 
 // Hash32 returns a hash for the answers of one part of a test, such as a seed, where only the hash goes into a file ([Golden]). With
-// -answers the answers themselves go into a file named after the test and the part.
+// -answers the answers themselves go into a file named after the test and the part. The golden file of the test has a file of lines beside it,
+// by which a changed hash shows the lines that changed.
 func Hash32(t testing.TB, part any) hash.Hash32 {
 	t.Helper()
 	return hash32{fnv.New32a(), behind(t, part)}
@@ -43,8 +44,9 @@ func (h hash64) Write(p []byte) (int, error) { return io.MultiWriter(h.Hash64, h
 // behind returns where the answers behind a hash go.
 func behind(t testing.TB, part any) io.Writer {
 	t.Helper()
+	kept := keep(t, fmt.Sprint(part))
 	if *answers == "" {
-		return io.Discard
+		return kept
 	}
 	file := appended(filepath.Join(*answers, filepath.FromSlash(t.Name()), fmt.Sprint(part)+".txt"))
 	if err := os.MkdirAll(filepath.Dir(string(file)), 0o755); err != nil {
@@ -53,7 +55,7 @@ func behind(t testing.TB, part any) io.Writer {
 	if err := os.WriteFile(string(file), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return file
+	return io.MultiWriter(kept, file)
 }
 
 // appended is a file that is open only while something is written to it: a test may have a thousand.
