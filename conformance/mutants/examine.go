@@ -25,6 +25,7 @@ import (
 type report struct {
 	folder                             string
 	found, tried, noticed, equivalents int
+	rows                               int // looked at, with -rows
 	seconds                            float64
 }
 
@@ -39,6 +40,11 @@ func (r report) rate() float64 {
 func (s settings) examine(root, folder string) (report, error) {
 	begin := time.Now()
 	r := report{folder: folder}
+	if s.rows && s.most > 0 { // many packages have no tests of rows
+		if tests, err := rowTests(root, folder); err != nil || len(tests) == 0 {
+			return r, err
+		}
+	}
 	known, err := knownEquivalents(folder)
 	if err != nil {
 		return r, err
@@ -126,7 +132,8 @@ func (s settings) examine(root, folder string) (report, error) {
 		return r, err
 	}
 	if s.rows {
-		return r, checkRows(root, folder, binaries, list, ids, s.seed)
+		r.rows, err = checkRows(root, folder, binaries, list, ids, s.seed, s.most)
+		return r, err
 	}
 	for _, b := range binaries {
 		if err := b.measure(len(ids), s.tests); err != nil {

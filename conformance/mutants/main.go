@@ -10,6 +10,8 @@
 //	go run ./mutants -packages filter -equivalent          // a million executions of each mutation of equivalent/filter.txt
 //	go run ./mutants -packages filter -sample 0 -rows      // a mutation that the test of each row of docs/fidelity notices
 //	go run ./mutants -packages filter -sample 0 -rows -from tools/place,conformance/live   // the same for rows with tests of other packages
+//	go run ./mutants -byhand .                             // the rows that have a mistake made by hand, in byhand.txt
+//	go run ./mutants -packages library -sample 300 -rows -most 16   // 16 rows of the packages with which the seed begins
 //
 // The packages are folders of the repository; "library" and "programs" name all of a kind, "all" both. Only the package's own
 // tests run, for devices also those of devices/cel, and of those only the tests that reach the function. A sample has the same number of mutations of each operator
@@ -44,6 +46,7 @@ type settings struct {
 	longest    time.Duration
 	write      bool
 	rows       bool
+	most       int      // rows to look at; 0: all
 	from       []string // folders of the tests for rows; nil: those of the package
 }
 
@@ -60,6 +63,8 @@ func main() {
 	flag.BoolVar(&s.write, "write", false, "with -equivalent: go on from the numbers of executions in the folder equivalent, and write the new ones")
 	flag.DurationVar(&s.longest, "for", 10*time.Minute, "longest time of a fuzz target for -equivalent")
 	flag.BoolVar(&s.rows, "rows", false, "print for each row of docs/fidelity a mutation that its test notices")
+	flag.IntVar(&s.most, "most", 0, "with -rows: look at so many rows, beginning with another package for every seed, and fail when the tests of one notice nothing; 0: all rows")
+	hand := flag.String("byhand", "", "make the mistakes of byhand.txt for the rows that this expression matches")
 	from := flag.String("from", "", "with -rows: the rows whose tests are in these folders, separated by commas, in the place of those of the package")
 	functions := flag.String("functions", "", "mutations of the functions that this expression matches, as Type.Method or Function")
 	operators := flag.String("operators", "", "mutations of the operators that this expression matches; people make those of `sibling|share|component|early|arm`")
@@ -72,6 +77,13 @@ func main() {
 			os.Exit(2)
 		}
 	}
+	if *hand != "" {
+		if err := runByHand(*hand); err != nil {
+			fmt.Fprintln(os.Stderr, "mutants:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if *from != "" {
 		s.from = strings.Split(*from, ",")
 	}
@@ -79,6 +91,18 @@ func main() {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
+}
+
+func runByHand(expression string) error {
+	rows, err := regexp.Compile(expression)
+	if err != nil {
+		return err
+	}
+	root, err := repository()
+	if err != nil {
+		return err
+	}
+	return checkByHand(root, rows)
 }
 
 func run(packages string, s settings) error {
@@ -95,7 +119,7 @@ func run(packages string, s settings) error {
 	if err != nil {
 		return err
 	}
-	if len(folders) > 0 && s.budget > 0 { // every commit begins with another package
+	if len(folders) > 0 && (s.budget > 0 || s.most > 0) { // every commit begins with another package
 		k := int(s.seed % int64(len(folders)))
 		folders = slices.Concat(folders[k:], folders[:k])
 	}
@@ -104,8 +128,11 @@ func run(packages string, s settings) error {
 	}
 	var errs []error
 	var reports []report
-	for begin := time.Now(); len(folders) > 0 && (s.budget == 0 || s.equivalent || time.Since(begin) < s.budget); folders = folders[1:] {
+	rows, left := s.most > 0, s.most
+	for begin := time.Now(); len(folders) > 0 && (!rows || left > 0) && (s.budget == 0 || s.equivalent || time.Since(begin) < s.budget); folders = folders[1:] {
+		s.most = left
 		r, err := s.examine(root, folders[0])
+		left -= r.rows
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", folders[0], err))
 			continue

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math/rand"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -332,4 +333,33 @@ func TestRowTests(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Equal(t, `^TestState$/^T-30_1\.5_of_2$/^x$`, rowTest{"T-30", "TestState/T-30 1.5 of 2/x"}.pattern())
+}
+
+// Of a sample of rows all tests stay; 0 rows are all.
+func TestDrawnRows(t *testing.T) {
+	tests := []rowTest{{"A", "a"}, {"B", "b"}, {"A", "c"}, {"C", "d"}}
+	require.Len(t, drawn(slices.Clone(tests), 0, nil), 4)
+	for seed := range int64(20) {
+		got := drawn(slices.Clone(tests), 1, rand.New(rand.NewSource(seed)))
+		require.Subset(t, tests, got)
+		require.Len(t, got, map[string]int{"A": 2, "B": 1, "C": 1}[got[0].row])
+	}
+	require.ElementsMatch(t, tests, drawn(slices.Clone(tests), 9, rand.New(rand.NewSource(1))))
+}
+
+// Every mistake made by hand is about a row with tests, and quotes text that stands once in its file.
+func TestByHand(t *testing.T) {
+	list, err := rowMistakes(byHand)
+	require.NoError(t, err)
+	require.NotEmpty(t, list)
+	tests, err := testsByRow("../..")
+	require.NoError(t, err)
+	for _, m := range list {
+		require.NotEmpty(t, tests[m.row], m.row)
+		require.NotEqual(t, m.old, m.new, m.row)
+		_, err := m.changed("../..")
+		require.NoError(t, err)
+	}
+	_, err = rowMistakes("one\ttwo")
+	require.ErrorContains(t, err, "byhand.txt:1: 2 fields, want 5")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math/rand"
 	"os"
@@ -54,6 +55,25 @@ func (r rowTest) pattern() string {
 	return strings.Join(parts, "/")
 }
 
+// drawn returns the tests of so many rows, drawn by the seed; all for 0.
+func drawn(tests []rowTest, most int, rng *rand.Rand) []rowTest {
+	if most == 0 {
+		return tests
+	}
+	var rows []string
+	for _, t := range tests {
+		if !slices.Contains(rows, t.row) {
+			rows = append(rows, t.row)
+		}
+	}
+	rng.Shuffle(len(rows), func(i, k int) { rows[i], rows[k] = rows[k], rows[i] })
+	rows = rows[:min(most, len(rows))]
+	return slices.DeleteFunc(tests, func(t rowTest) bool { return !slices.Contains(rows, t.row) })
+}
+
+// enoughTries is how many mutations the tests of a row must miss before the row is an error in a sample of rows.
+const enoughTries = 20
+
 // mostTries is how many mutations a test of a row may miss before it counts as a test that notices nothing.
 const mostTries = 60
 
@@ -69,26 +89,31 @@ type rowCheck struct {
 
 // checkRows prints for each row of docs/fidelity with tests in the binaries a mutation that one of these tests notices alone, and the
 // rows without one. The mutations are those of the functions that the test runs.
-func checkRows(root, folder string, binaries []*binary, list []*mutation, ids map[[2]string]int, seed int64) error {
+// It looks at most rows, or at all for 0, and returns how many it looked at. A row of a sample whose tests miss many mutations is an error.
+func checkRows(root, folder string, binaries []*binary, list []*mutation, ids map[[2]string]int, seed int64, most int) (int, error) {
 	c := rowCheck{rand.New(rand.NewSource(seed)), list, ids, nil, map[string]*mutation{}, map[string]int{}}
 	for _, b := range binaries {
 		tests, err := rowTests(root, b.folder)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		if err := c.check(b, tests); err != nil {
-			return err
+		if err := c.check(b, drawn(tests, most, c.rng)); err != nil {
+			return 0, err
 		}
 	}
+	var errs []error
 	for _, row := range c.rows {
 		if m := c.noticed[row]; m != nil {
 			fmt.Printf("row %s  notices %s\n", row, m)
 		} else {
 			fmt.Printf("row %s  notices none of %d mutations\n", row, c.missed[row])
+			if most > 0 && c.missed[row] >= enoughTries {
+				errs = append(errs, fmt.Errorf("row %s: its tests notice none of %d mutations", row, c.missed[row]))
+			}
 		}
 	}
 	fmt.Printf("%s: the tests of %d of %d rows notice a mutation\n", folder, len(c.noticed), len(c.rows))
-	return nil
+	return len(c.rows), errors.Join(errs...)
 }
 
 // check asks the tests of a binary.

@@ -292,11 +292,26 @@ func TestZones(t *testing.T) {
 	})
 	t.Run("deleted node", func(t *testing.T) {
 		f := newFarm(t, three, Config{})
-		f.fall("z1", 2)
+		f.fall("z1", 3)
 		f.run(60, names(three)...)
 		f.l.DeleteNode("z1-001")
+		f.run(70, names(three)...)
+		require.Equal(t, []string{"55 +z1-000 unreachable", "65 +z1-002 unreachable"}, f.log, "it leaves the queue: the node behind it is next")
+		_, _, waiting := f.l.Zone("/z1")
+		require.Empty(t, waiting)
+		f.write(f.l.SetNode(ready("z1-001", "z1", "False"), start.Add(f.now)))
 		f.run(80, names(three)...)
-		require.Equal(t, []string{"55 +z1-000 unreachable"}, f.log)
+		require.Equal(t, "75 +z1-001 not-ready", f.log[len(f.log)-1], "a new node of that name is queued like any other")
+	})
+	t.Run("a zone of excluded nodes", func(t *testing.T) {
+		one := map[string]int{"z1": 1, "z2": 1}
+		f := newFarm(t, one, Config{})
+		n := f.l.Node("z2-000").DeepCopy()
+		n.Labels[excludeLabel] = ""
+		f.l.SetNode(n, start)
+		f.fall("z1", 1)
+		f.run(100, names(one)...)
+		require.Equal(t, []string{"55 zone z1 FullDisruption 0 halted", "55 zone z2 Initial 0 halted"}, f.log, "a ready node that is not counted does not keep its zone up")
 	})
 	t.Run("zone label changes", func(t *testing.T) {
 		f := newFarm(t, three, Config{})

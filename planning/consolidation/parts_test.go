@@ -113,6 +113,24 @@ func TestDropKeepsRules(t *testing.T) {
 	}
 }
 
+// A pod of which a copy comes first is being deleted until the copy is there: rules that count pods do not count both. A pod that leaves first
+// is away.
+func TestLift(t *testing.T) {
+	for way, there := range map[Way]bool{Surge: true, InPlace: false} {
+		w := five("cpu=4")
+		w.app("web", "cpu=1", "n1", nil)
+		p := w.planner(t)
+		r := p.newRun(choice{nodes: []int{p.base.Slot("n1")}})
+		fresh := r.lift(0, way)
+		old := r.snapshot.Pod("default", "web-0")
+		require.Equal(t, there, old != nil, way)
+		require.Nil(t, fresh.DeletionTimestamp)
+		if there {
+			require.Equal(t, r.in.Now.Unix(), old.DeletionTimestamp.Unix(), way)
+		}
+	}
+}
+
 // Of the equal pods that wait with places that a pod may take at most four are tried, each place once.
 func TestPlacesOfEqualPods(t *testing.T) {
 	w := &world{}

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // A device that every node reaches is free again when the claim of the lost pod is gone.
@@ -109,6 +110,33 @@ func TestUnhealthy(t *testing.T) {
 	w.budget("web", "web", 3)
 	require.Empty(t, w.run(t, "n1").Budgets)
 	require.Equal(t, []Budget{{Name: "default/web", Minimum: 3, Before: 2, Lost: 1, After: 1}}, w.run(t, "n2").Budgets)
+}
+
+// A pod that is being deleted is not healthy, is lost without a fate of its own, and is no replica even when another pod displaces it.
+func TestPodsThatLeave(t *testing.T) {
+	leaves := func(p *v1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: testkit.Epoch} }
+	w := five("cpu=1")
+	w.app("web", "cpu=1", "n1 n2 n3", nil)
+	w.app("full", "cpu=1", "n4 n5", nil)
+	leaves(w.objects.Pods[0])
+	w.budget("web", "web", 3)
+	require.Empty(t, w.run(t, "n1").Budgets)
+	require.Equal(t, []Budget{{Name: "default/web", Minimum: 3, Before: 2, Lost: 1, After: 1}}, w.run(t, "n2").Budgets)
+
+	w = five("cpu=4")
+	leaves(w.pod("DaemonSet", "agent", "agent-1", "n1", v1.PodTemplateSpec{}))
+	w.pod("DaemonSet", "agent", "agent-2", "n1", v1.PodTemplateSpec{})
+	require.Equal(t, []string{"agent-1 n1 Gone", "agent-2 n1 Tied"}, lines(w.run(t, "n1")))
+
+	w = five("cpu=1")
+	w.class("high", 1000)
+	w.app("web", "cpu=1", "n1", classed("high"))
+	w.app("batch", "cpu=1", "n2", nil)
+	w.app("full", "cpu=1", "n3 n4 n5", classed("high"))
+	leaves(w.objects.Pods[1])
+	r := w.run(t, "n1")
+	require.Equal(t, []string{"web-0 n1 Placed n2", "batch-0 n2 Gone displaced by default/web-0"}, lines(r)[:2])
+	require.Equal(t, []Workload{{Kind: "ReplicaSet", Namespace: "default", Name: "web", Replicas: 1, Before: 1, Lost: 0, After: 1}}, r.Workloads)
 }
 
 // Outcomes of pods without a group, counts of a group, and the order of groups of one size.
