@@ -31,7 +31,7 @@ type classifier interface {
 
 // classesOf returns the classes for statics whose plugins are prepared.
 func (e *Engine) classesOf(t *statics) *classes {
-	c := &classes{cursor: e.now(), of: none(nil, e.log.Len())}
+	c := &classes{cursor: e.present, of: none(nil, e.log.Len())}
 	if reads, ok := t.reads(); ok {
 		name := string(key.Texts(nil, reads))
 		if known := e.classes[name]; known != nil && known.follow(e) {

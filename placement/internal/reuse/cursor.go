@@ -1,10 +1,6 @@
 package reuse
 
-import (
-	"slices"
-
-	"github.com/podberth/podberth/cluster"
-)
+import "github.com/podberth/podberth/cluster"
 
 // cursor is how far something that is kept has followed the cluster. Each follower has a cursor of its own, because most of what is kept
 // waits until the next pod that needs it. They catch up in this order, so that each finds what it reads up to date:
@@ -22,9 +18,6 @@ type cursor struct {
 	orders  int    // how many scan orders there were
 }
 
-// now returns the cursor of something that is made now.
-func (e *Engine) now() cursor { return cursor{e.log.Version(), len(e.changes), e.orders} }
-
 // news is what happened between two cursors.
 type news struct {
 	engine   *Engine
@@ -33,7 +26,7 @@ type news struct {
 
 // catchUp moves a cursor to the present and returns what happened since.
 func (e *Engine) catchUp(c *cursor) news {
-	n := news{e, *c, e.now()}
+	n := news{e, *c, e.present}
 	*c = n.to
 	return n
 }
@@ -64,18 +57,22 @@ func (n *news) events() (events []cluster.Event, known bool) {
 
 // collect takes a block of events of the log. One block, which is the rule, is not copied.
 func (b *buffers) collect(block []cluster.Event) {
-	if b.events == nil {
-		b.events = slices.Clip(block)
+	if len(b.events) == 0 {
+		b.events, b.blocks = block, b.blocks[:0]
 		return
 	}
-	b.events = append(b.events, block...)
+	if len(b.blocks) == 0 {
+		b.blocks = append(b.blocks, b.events...)
+	}
+	b.blocks = append(b.blocks, block...)
+	b.events = b.blocks
 }
 
 // ranks returns the place in scan order of each slot.
 func (e *Engine) ranks() []int32 {
 	if !e.inOrder() || len(e.ranked) != e.log.Len() {
 		e.ranked, e.rankedOf = make([]int32, e.log.Len()), e.scan
-		e.orders++
+		e.present.orders++
 		for k, i := range e.scan {
 			e.ranked[i] = int32(k)
 		}

@@ -54,7 +54,7 @@ type Engine struct {
 	stateChanges uint64              // grows when states of a kind change or are made, and when states are forgotten
 	forgotAt     uint64              // stateChanges when states were forgotten last
 	columns      int                 // of the schema when everything was forgotten last
-	cursor       cursor              // of watch
+	present      cursor              // how far the engine has followed; watch moves it
 	nodes        []*v1.Node          // by slot, as of that cursor
 	changes      []int32             // slots whose node object was replaced since everything was forgotten
 	reads        map[string]struct{} // what must not change on any node
@@ -66,7 +66,6 @@ type Engine struct {
 	scan     []int   // the slots of all nodes in scan order
 	ranked   []int32 // place in scan order by slot
 	rankedOf []int   // the scan order that ranked was made of
-	orders   int     // how many scan orders there were
 	span     int     // nodes of a span
 
 	answers int // how many there were, in a build that checks the invariants
@@ -86,9 +85,10 @@ type buffers struct {
 	tied             []uint64
 	places           []int32
 	found            boxes.Search
-	events           []cluster.Event // from one version to another
-	from, to         uint64          // these versions
-	known            bool            // the log reaches back that far
+	events           []cluster.Event // from one version to another: in one block of the log, or copied to blocks
+	blocks           []cluster.Event
+	from, to         uint64 // these versions
+	known            bool   // the log reaches back that far
 }
 
 // New returns an engine for a profile of these plugins; nil when nothing can be kept for the profile, because a plugin is of

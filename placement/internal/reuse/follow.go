@@ -52,12 +52,13 @@ func (s *podKind) follow(pod *v1.Pod) bool {
 // countPods lets the states count the pods of the events. It reports false when the log does not reach back that far.
 func (s *podKind) countPods(n *news) bool {
 	events, known := n.events()
+	some := s.exceptions.some()
 	for i := range events {
 		e := &events[i]
 		if e.N == 0 { // no pods came or left
 			continue
 		}
-		if s.exceptions.has(e.Node) {
+		if some && s.exceptions.of[e.Node] >= 0 {
 			s.exceptions.rank(s, e.Node)
 		}
 		if !s.effects.none(e) {

@@ -13,7 +13,8 @@ import (
 func (e *Engine) forget() {
 	e.layouts, e.rows, e.statics, e.classes = map[string]*layout{}, map[string]*rows{}, map[string]*statics{}, map[string]*classes{}
 	e.changes, e.columns = nil, e.log.Schema().Len()
-	e.cursor, e.nodes = e.now(), e.nodes[:0]
+	e.present = cursor{version: e.log.Version(), orders: e.present.orders}
+	e.nodes = e.nodes[:0]
 	for i := range e.log.Len() {
 		e.nodes = append(e.nodes, e.log.Node(i))
 	}

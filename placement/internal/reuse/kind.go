@@ -103,7 +103,7 @@ func (s *podKind) verdict(g *group) filter.Rejection {
 func (s *podKind) build(c []counted) {
 	e := s.engine
 	*s = podKind{engine: e, pod: s.pod, madeFor: s.madeFor, podKey: s.podKey, heaps: s.heaps, shared: s.shared, served: s.served,
-		cursor: e.now()}
+		cursor: e.present}
 	if c == nil {
 		return
 	}

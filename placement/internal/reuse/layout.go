@@ -85,7 +85,7 @@ func (e *Engine) divideNodes(s *podKind) {
 // newLayout makes a layout. bare has the same groups without heaps; nil: there is no such layout.
 func (e *Engine) newLayout(s *podKind, bare *layout) *layout {
 	l := &layout{
-		cursor: e.now(), storage: s.static.storage, rows: s.rows, classes: s.static.classes, shifts: s.shifts,
+		cursor: e.present, storage: s.static.storage, rows: s.rows, classes: s.static.classes, shifts: s.shifts,
 	}
 	for k := range s.counted {
 		l.plugins = append(l.plugins, s.counted[k].plugin)

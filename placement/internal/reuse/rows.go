@@ -119,7 +119,7 @@ func (e *Engine) rowsOf(pod *v1.Pod) *rows {
 	w, ok := e.rows[string(e.buffers.key)]
 	if !ok {
 		w = &rows{pod: pod, rank: e.ranks(), keys: make([]int64, e.log.Len()), reject: make([]resources.Verdict, e.log.Len())}
-		w.cursor, e.rows[string(e.buffers.key)] = e.now(), w
+		w.cursor, e.rows[string(e.buffers.key)] = e.present, w
 		w.prepare(e)
 	}
 	if !w.follow(e) {

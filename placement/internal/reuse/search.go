@@ -45,7 +45,8 @@ func (s *podKind) treeOf() *tree {
 		l.tree, l.scans = nil, 0
 	}
 	if l.scans++; l.scans > 4 { // which cost as much as making a tree
-		l.tree = &tree{Tree: boxes.New(e.log, e.ranks(), e.scan, l.of), cursor: e.now()}
+		l.tree = &tree{Tree: boxes.New(e.log, e.ranks(), e.scan, l.of)}
+		l.tree.cursor = e.present
 	}
 	return l.tree
 }

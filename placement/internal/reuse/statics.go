@@ -55,7 +55,7 @@ func (e *Engine) staticsOf(pod *v1.Pod) *statics {
 	if t, ok := e.statics[string(e.buffers.key)]; ok && t.follow(e, pod) {
 		return t
 	}
-	t := &statics{pod: pod, cursor: e.now(), storage: e.readsStorage(pod)}
+	t := &statics{pod: pod, cursor: e.present, storage: e.readsStorage(pod)}
 	e.statics[string(e.buffers.key)] = t
 	if t.usable = t.prepare(e); t.usable {
 		t.classes = e.classesOf(t)

@@ -21,8 +21,8 @@ func (e *Engine) check() {
 // valid checks the invariants of the package comment for everything that has caught up with the log, node by node. It returns the first
 // fault. It costs O(nodes) for each thing that is kept, and asks plugins again. A build with the tag invariants calls it in Decide.
 func (e *Engine) valid() error {
-	c := &checker{engine: e, now: e.now()}
-	if e.cursor.version != c.now.version {
+	c := &checker{engine: e, now: e.present}
+	if e.log.Version() != c.now.version {
 		return nil
 	}
 	c.want(len(e.nodes) == e.log.Len(), "I1", "%d slots of %d are followed", len(e.nodes), e.log.Len())

@@ -17,7 +17,9 @@ func (e *Engine) watch() {
 		e.forget()
 		return
 	}
-	n := e.catchUp(&e.cursor)
+	before := e.present
+	e.present.version = e.log.Version()
+	n := e.catchUp(&before)
 	if n.none() {
 		return
 	}
@@ -79,6 +81,7 @@ func (e *Engine) changed(slot int) loss {
 	old, node := e.nodes[slot], e.log.Node(slot)
 	e.nodes[slot] = node
 	e.changes = append(e.changes, int32(slot))
+	e.present.changes = len(e.changes)
 	if old == node { // the node left and came back unseen, after which classes of nodes may have other numbers
 		return nothing
 	}
