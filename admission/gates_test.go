@@ -113,7 +113,7 @@ func TestGatedUpdate(t *testing.T) {
 		{"preferred terms", "preferred terms may change while the pod has gates", g(aff(preferred), "g"), g(aff(required()), "g"), ""},
 		{"first required terms", "a pod without required terms may get any", g(aff(preferred), "g"), g(aff(required(requirements("a"), requirements("b"))), "g"), ""},
 		{"term grows", "expressions may be appended", g(aff(required(requirements("a"))), "g"), g(aff(required(requirements("a", "b"))), "g"), ""},
-		{"term changes", "the first expressions must stay", g(aff(required(requirements("a"))), "g"), g(aff(required(requirements("b", "a"))), "g"), terms + "[0]: Invalid value"},
+		{"term changes", "the first expressions must stay", g(aff(required(requirements("a"))), "g"), g(aff(required(requirements("b", "a"))), "g"), terms + "[0]: Invalid value: {\"MatchExpressions\":[{\"Key\":\"b\""},
 		{"fields grow", "fields may be appended, too", g(aff(required(named("n"))), "g"), g(aff(required(named("n", "m"))), "g"), ""},
 		{"fields change", "the first fields must stay", g(aff(required(named("n"))), "g"), g(aff(required(named("m", "n"))), "g"), terms + "[0]: Invalid value"},
 		{"fields go", "although the expressions stay", g(aff(required(named("n"))), "g"), g(aff(required(named())), "g"), terms + "[0]: Invalid value"},

@@ -23,6 +23,10 @@ func TestNothingIsShared(t *testing.T) {
 		amount.Add(amount)
 		list["cpu"] = amount
 	}
+	unnamed := podAsking("", "1")
+	unnamed.GenerateName = "web-"
+	counted := &v1.ResourceQuota{Status: v1.ResourceQuotaStatus{Hard: v1.ResourceList{"pods": resource.MustParse("5")}, Used: v1.ResourceList{"pods": resource.MustParse("1")}}}
+	counted.Namespace = leveled.Namespace
 	type test struct {
 		name, why string
 		write     func(t *testing.T)
@@ -42,7 +46,20 @@ func TestNothingIsShared(t *testing.T) {
 			more(p.Spec.Containers[0].Resources.Requests)
 			more(p.Spec.Containers[0].Resources.Limits)
 		}},
+		{"a pod without a name", "refusals need one, the pod does not get it", func(t *testing.T) {
+			p, _, err := Admit(unnamed, Cluster{}, Options{})
+			require.NoError(t, err)
+			require.Equal(t, []string{"", "web-"}, []string{p.Name, p.GenerateName})
+		}},
+		{"tolerations of a namespace", "the pod as it was has none", func(t *testing.T) {
+			p, err := (&TolerationRestriction{Default: tols(v1.Toleration{Key: "a", Operator: v1.TolerationOpExists})}).Admit(unnamed, nil, v1.PodQOSBurstable)
+			require.NoError(t, err)
+			require.NotEmpty(t, p.Spec.Tolerations)
+		}},
+		{"what is used of a quota", "the status is the caller's", func(t *testing.T) {
+			require.NoError(t, NewQuotas([]*v1.ResourceQuota{counted}, nil, testkit.Epoch, release.Current).Charge(leveled))
+		}},
 	}, func(t *testing.T, c test) {
-		testkit.Unchanged[runtime.Object](t, func() { c.write(t) }, leveled, ranges[0])
+		testkit.Unchanged[runtime.Object](t, func() { c.write(t) }, leveled, ranges[0], unnamed, counted)
 	})
 }

@@ -31,7 +31,7 @@ func TestValidateBudget(t *testing.T) {
 		{"words", "half", "", "spec.minAvailable: Invalid value: \"half\""},
 		{"negative percent", "-1%", "", "spec.minAvailable: Invalid value: \"-1%\""},
 		{"fraction", "1.5%", "", "spec.minAvailable: Invalid value: \"1.5%\""},
-		{"only the sign", "%", "", "spec.minAvailable: Invalid value: \"%\""},
+		{"only the sign", "%", "", "spec.minAvailable: Invalid value: \"%\": a valid percent string must be a numeric string"},
 		{"far too many", "99999999999999999999%", "", "must not be greater than 100%"},
 	}, func(t *testing.T, c test) {
 		errs := admission.Validate(&policyv1.PodDisruptionBudget{Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: amount(c.min), MaxUnavailable: amount(c.max)}}, admission.Options{})
@@ -41,6 +41,9 @@ func TestValidateBudget(t *testing.T) {
 			require.ErrorContains(t, errs.ToAggregate(), c.want)
 		}
 	})
+	always := policyv1.AlwaysAllow
+	both := admission.Validate(&policyv1.PodDisruptionBudget{Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: amount("1"), MaxUnavailable: amount("1"), UnhealthyPodEvictionPolicy: &always}}, admission.Options{})
+	require.ErrorContains(t, both.ToAggregate(), `"UnhealthyPodEvictionPolicy":"AlwaysAllow"`, "the refused value is shown whole")
 	bad := policyv1.UnhealthyPodEvictionPolicyType("Sometimes")
 	errs := admission.Validate(&policyv1.PodDisruptionBudget{Spec: policyv1.PodDisruptionBudgetSpec{UnhealthyPodEvictionPolicy: &bad, Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "k", Operator: "Bad"}}}}}, admission.Options{})
 	require.ErrorContains(t, errs.ToAggregate(), `spec.unhealthyPodEvictionPolicy: Unsupported value: "Sometimes"`)

@@ -65,6 +65,8 @@ func TestJobUpdates(t *testing.T) {
 		{"completions out of step", "an Indexed Job wants both", job(numbers(2, 3), indexed), job(stored, indexed), "spec.completions: Invalid value: 3: can only be modified in tandem with spec.parallelism"},
 		{"an Indexed Job without completions", "another check says that they are missing", job(indexed, func(j *batchv1.Job) { j.Spec.Completions = nil }), job(stored, indexed), ""},
 		{"mode", "it stays", job(indexed), job(stored), "spec.completionMode: Invalid value"},
+		{"failures of an index", "their limit stays", job(indexed, func(j *batchv1.Job) { j.Spec.BackoffLimitPerIndex = new(int32(2)) }), job(stored, indexed, func(j *batchv1.Job) { j.Spec.BackoffLimitPerIndex = new(int32(1)) }), "spec.backoffLimitPerIndex: Invalid value: 2: field is immutable"},
+		{"failures of an index as they are", "nothing changes", job(indexed, func(j *batchv1.Job) { j.Spec.BackoffLimitPerIndex = new(int32(1)) }), job(stored, indexed, func(j *batchv1.Job) { j.Spec.BackoffLimitPerIndex = new(int32(1)) }), ""},
 		{"selector", "it stays", job(func(j *batchv1.Job) { j.Spec.Selector = &metav1.LabelSelector{} }), job(stored), "spec.selector: Invalid value"},
 	}, func(t *testing.T, c test) {
 		testkit.Unchanged(t, func() {

@@ -59,6 +59,11 @@ func TestVolumeUpdates(t *testing.T) {
 	template := func(n int64) *resourcev1.ResourceClaimTemplate {
 		return &resourcev1.ResourceClaimTemplate{Spec: resourcev1.ResourceClaimTemplateSpec{Spec: devices(n)}}
 	}
+	all := func(n int64) *resourcev1.ResourceClaim {
+		c := &resourcev1.ResourceClaim{Spec: devices(n)}
+		c.Spec.Devices.Requests[0].Exactly.AllocationMode = resourcev1.DeviceAllocationModeAll
+		return c
+	}
 	type test struct {
 		name, why string
 		new, old  object
@@ -96,6 +101,7 @@ func TestVolumeUpdates(t *testing.T) {
 
 		{"devices", "the spec stays", &resourcev1.ResourceClaim{Spec: devices(2)}, &resourcev1.ResourceClaim{Spec: devices(1)}, "field is immutable"},
 		{"equal devices", "nothing changes", &resourcev1.ResourceClaim{Spec: devices(1)}, &resourcev1.ResourceClaim{Spec: devices(1)}, ""},
+		{"a count of all devices", "only a request of a count has the count 1 by default", all(1), all(0), "field is immutable"},
 		{"a template of devices", "the spec stays", template(2), template(1), "field is immutable"},
 		{"another kind", "two kinds have no errors", template(2), claim(v1.ClaimBound, nil), ""},
 	}, func(t *testing.T, c test) {
