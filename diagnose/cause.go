@@ -138,6 +138,7 @@ type sought struct {
 	key        []byte               // of shared, and scratch
 	said       []verdictOf          // scratch
 	errs       bool                 // a filter fails on a node that was asked
+	packed     []int                // nodes that have room for no more pod, when that is the cause
 	wanted     map[int]bool         // the nodes of the domains, other than host names, where the rule that is the cause wants the pod
 }
 

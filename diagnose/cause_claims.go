@@ -125,21 +125,7 @@ func (x *sought) claim(name string) *Cause {
 		return nil
 	}
 	return &Cause{Type: causeUnbound, Object: object, Field: "spec.volumeName", Found: class.Provisioner,
-		Text: fmt.Sprintf("claim %s of class %s is not bound: the class binds at once, and %s must do it%s", name, class.Name, class.Provisioner, x.driver(class.Provisioner))}
-}
-
-// driver says that the provisioner of a class has no CSIDriver, where others have; "" when it has one.
-func (x *sought) driver(provisioner string) string {
-	list := cluster.List[*storagev1.CSIDriver](x.c)
-	var names []string
-	for d := range list.All() {
-		names = append(names, d.Name)
-	}
-	if _, there := list.Get("", provisioner); there || names == nil || provisioner == noProvisioner {
-		return ""
-	}
-	slices.Sort(names)
-	return fmt.Sprintf("; it has no CSIDriver (%s %s)", few(names), verb(len(names), "exists", "exist"))
+		Text: fmt.Sprintf("claim %s of class %s is not bound: the class binds at once, and %s must do it%s", name, class.Name, class.Provisioner, x.binds(class.Provisioner))}
 }
 
 // lost returns the cause of a claim whose volume does not exist; nil for other claims.

@@ -53,7 +53,10 @@ func (x *sought) closingOf(n *v1.Node) (out closing) {
 // says says what is wrong with the node for this reason, with %s for its name. detailed adds the message of the node's condition.
 func (c closing) says(detailed bool) string {
 	says := c.row.says
-	if c.row.kind == pool || c.row.kind == spot {
+	switch {
+	case c.row.of == causeCordoned && c.row.kind == pool:
+		says = "%s is marked by " + taintText(c.taint)
+	case c.row.kind == pool || c.row.kind == spot:
 		says = "%s is reserved by " + taintText(c.taint)
 	}
 	if detailed {

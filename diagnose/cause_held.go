@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -32,9 +31,7 @@ func (x *sought) staying(i int) string {
 // resizing says which resize in place, that the kubelet has deferred, counts on a node already; "" when none does.
 func (x *sought) resizing(i int, short []demand) (text string) {
 	for p := range x.c.Pods(i) {
-		at := slices.IndexFunc(p.Status.Conditions, func(c v1.PodCondition) bool {
-			return c.Type == v1.PodResizePending && c.Status == v1.ConditionTrue && c.Reason == v1.PodReasonDeferred
-		})
+		at := deferred(p)
 		if at < 0 {
 			continue
 		}

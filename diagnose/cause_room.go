@@ -11,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/diagnose/near"
+	"github.com/podberth/podberth/internal/nodepool"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
 )
@@ -86,18 +87,28 @@ func (x *sought) room(slots []int, f failure) *Cause {
 	}
 	if len(short) == 0 {
 		for _, i := range slots {
-			most, there := x.pods(i)
-			if there < most {
-				continue
+			if most, there := x.pods(i); there >= most {
+				x.packed = append(x.packed, i)
 			}
-			has := fmt.Sprintf("%s has %d of %d pods", x.c.Node(i).Name, there, most)
-			out := &Cause{Type: causeFull, Field: "spec.containers", Found: has, Text: has}
-			if n := len(slots); n > 1 {
-				out.Text = fmt.Sprintf("%d of %d open nodes are full of pods: %s", n, len(x.open), has)
-			}
+		}
+		if x.packed == nil {
+			return x.other(slots, f)
+		}
+		first := x.c.Node(x.packed[0])
+		most, there := x.pods(x.packed[0])
+		has := fmt.Sprintf("%s has %d of %d pods", first.Name, there, most)
+		out := &Cause{Type: causeFull, Field: "spec.containers", Found: has, Text: has}
+		if n := len(slots); n > 1 {
+			out.Text = fmt.Sprintf("%d of %d open nodes are full of pods: %s", n, len(x.open), has)
+		}
+		if x.owner.kind == "DaemonSet" { // other pods may leave the node
 			return out
 		}
-		return x.other(slots, f)
+		out.Text += ", the max-pods of its kubelet"
+		if pool, _ := nodepool.Of(first); pool != "" {
+			out.Text = strings.TrimSuffix(out.Text, "its kubelet") + "pool " + pool
+		}
+		return out
 	}
 	return x.full(slots, short)
 }

@@ -65,5 +65,6 @@ func TestWaitingForEachOther(t *testing.T) {
 		cause := CauseOf(plan, s, c.pod, c.waiting...)
 		require.Equal(t, c.want, cause.Text)
 		require.Equal(t, causeAffinity, cause.Type)
+		require.Equal(t, causeAffinity, CauseOf(plan, s, c.pod).Type, "who counts causes by type needs no waiting pods")
 	})
 }

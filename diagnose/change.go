@@ -22,7 +22,8 @@ const (
 	LowerMinDomains Kind = "LowerMinDomains" // to the largest minDomains that works
 	HonorTaints     Kind = "HonorTaints"     // a constraint counts no domain whose taints the pod does not tolerate
 	Tolerate        Kind = "Tolerate"        // the pod gets a toleration
-	LowerRequest    Kind = "LowerRequest"    // to the largest request that fits
+	LowerRequest    Kind = "LowerRequest"    // to the largest request that fits, or the largest amount that a quota or a LimitRange takes
+	SetRequest      Kind = "SetRequest"      // a container gets a request or a limit that a quota or a LimitRange demands
 	DropPort        Kind = "DropPort"        // a host port goes
 	DropGate        Kind = "DropGate"        // a scheduling gate goes
 	Remake          Kind = "Remake"          // the pod is deleted, and its controller makes it again without a rule that its template lacks
@@ -40,6 +41,8 @@ const (
 	Policy          Kind = "Policy"          // a rule counts the pods of one revision alone (matchLabelKeys), or those of its owner alone
 	Strategy        Kind = "Strategy"        // a rollout ends old pods before it starts new ones
 	ClearClaimRef   Kind = "ClearClaimRef"   // a volume that a claim has released is free again
+	Resize          Kind = "Resize"          // a resize in place of another pod, which the kubelet has deferred, is taken back
+	MaxPods         Kind = "MaxPods"         // outside the API: kubelets take more pods (maxPods)
 	Scale           Kind = "Scale"           // the owner has no more pods than there is room for
 	Priority        Kind = "Priority"        // the pods of a DaemonSet get a priority with which preemption makes room
 	ReleaseClaim    Kind = "ReleaseClaim"    // a claim that no pod uses is deleted and gives its devices back; that of the pod is made again
@@ -76,7 +79,8 @@ type Change struct {
 	evicts bool                                 // budgets count
 	beside bool                                 // of a node, beside the changes of one node
 	why    string                               // the law's reason against the change: it is in no relaxation
-	key    string                               // of a requirement of a node label; how an added node differs from its model
+	bound  string                               // of SetRequest: "at most", or "at least"
+	key    string                               // of a requirement of a node label; how an added node differs from its model; whose max-pods
 	mark   bool                                 // of Untaint: only some nodes of a kind have the taint
 	ofPool bool                                 // of AddNode: the nodes are of the pool of their model
 }
@@ -122,6 +126,12 @@ func (c Change) Text() string {
 		fmt.Fprintf(&b, "%s: make %s a preference (%s)", object, c.Path, c.From)
 	case RaiseMaxSkew, LowerMinDomains, LowerRequest, RaiseBudget, LowerCount:
 		fmt.Fprintf(&b, "%s: %s from %s to %s", object, c.Path, c.From, c.To)
+	case SetRequest:
+		fmt.Fprintf(&b, "%s: set %s, %s %s", object, c.Path, c.bound, c.To)
+	case Resize:
+		fmt.Fprintf(&b, "%s: take back its resize, which is deferred (%s becomes %s again)", object, c.From, c.To)
+	case MaxPods:
+		fmt.Fprintf(&b, "raise max-pods of %s from %s to %s, if the network has addresses for them", c.key, c.From, c.To)
 	case HonorTaints:
 		fmt.Fprintf(&b, "%s: %s: Honor", object, c.Path)
 	case Tolerate:
@@ -207,7 +217,7 @@ func DefaultCost(c Change) int64 {
 		return 2
 	case ClearClaimRef:
 		return 3
-	case RaiseMaxSkew, LowerMinDomains, Tolerate, Label:
+	case RaiseMaxSkew, LowerMinDomains, Tolerate, Label, SetRequest:
 		return 3
 	case Prefer, DropSelector, DropRequirement, Untaint, DropConstraint:
 		return 4
@@ -218,7 +228,7 @@ func DefaultCost(c Change) int64 {
 			return 5
 		}
 		return 2 + int64(18*float64(c.value.from-c.value.v)/float64(c.value.from))
-	case AddNode, ReleaseClaim, Scale:
+	case AddNode, ReleaseClaim, Scale, Resize, MaxPods:
 		return 12
 	case MovePods, Priority:
 		return 4 + 3*int64(len(c.Leaving))

@@ -76,7 +76,7 @@ func (d *diagnosis) volumeChanges() (out []*Change) {
 			wanted := *claim.Spec.StorageClassName
 			if class, ok := classes.Get("", wanted); ok {
 				if !waits(class) {
-					out = append(out, bound(claim, class))
+					out = append(out, d.bound(claim, class))
 				} else {
 					out = append(out, smaller(claim))
 				}
@@ -294,8 +294,18 @@ func (d *diagnosis) provideAll(claim *v1.PersistentVolumeClaim, class *storagev1
 }
 
 // bound returns the recovery of a claim whose provisioner has not bound it.
-func bound(claim *v1.PersistentVolumeClaim, class *storagev1.StorageClass) *Change {
-	text := fmt.Sprintf("start %s (it binds claim %s of class %s)", class.Provisioner, claim.Name, class.Name)
+func (d *diagnosis) bound(claim *v1.PersistentVolumeClaim, class *storagev1.StorageClass) *Change {
+	start, who := "start or install "+class.Provisioner, "it"
+	pods := d.sought.provisioners(class.Provisioner)
+	if len(pods) > 0 {
+		who = class.Provisioner
+	}
+	if down := slices.IndexFunc(pods, func(p *v1.Pod) bool { return stateOf(p) != "" }); down >= 0 {
+		start = "see to " + podinfo.Name(pods[down])
+	} else if len(pods) > 0 {
+		start = "look at the log of " + podinfo.Name(pods[0])
+	}
+	text := fmt.Sprintf("%s (%s binds claim %s of class %s)", start, who, claim.Name, class.Name)
 	if class.Provisioner == noProvisioner {
 		size := claim.Spec.Resources.Requests[v1.ResourceStorage]
 		text = fmt.Sprintf("make a volume of class %s with %s for claim %s", class.Name, size.String(), claim.Name)

@@ -37,9 +37,9 @@ func TestVolumeChanges(t *testing.T) {
 	}
 	testkit.Run(t, []test{
 		{"the provisioner has not bound", "the fork has the volume that it makes", []*storagev1.StorageClass{class("imm", "x", now)}, name("imm"), false, "",
-			[]string{"n1: start x (it binds claim c of class imm)"}},
+			[]string{"n1: start or install x (it binds claim c of class imm)"}},
 		{"the provisioner makes volumes in one zone", "the volume is where the class allows it", []*storagev1.StorageClass{class("imm", "x", now, "b")}, name("imm"), false, "",
-			[]string{"n2: start x (it binds claim c of class imm)"}},
+			[]string{"n2: start or install x (it binds claim c of class imm)"}},
 		{"a person makes the volumes", "there is no provisioner to start", []*storagev1.StorageClass{class("local", noProvisioner, now)}, name("local"), false, "",
 			[]string{"n1: make a volume of class local with 1Gi for claim c"}},
 		{"a class that looks alike", "the other class is not meant", []*storagev1.StorageClass{class("gp-2", "x", later), class("other", "y", now)}, name("gp2"), false, "",

@@ -23,6 +23,9 @@ func rowOf(n *v1.Node, t v1.Taint) taintRow {
 	if quarantined(n, t.Key) {
 		return taintRow{kind: agent, of: causeNotReady, why: whyQuarantine, says: "%s is in quarantine by " + t.Key, cure: "repair %s"}
 	}
+	if matches(maintenanceTaints, t.Key) {
+		return taintRow{kind: pool, of: causeCordoned, says: "%s is marked by " + t.Key}
+	}
 	return taintRow{kind: pool, of: causeReserved, says: "%s is reserved by " + t.Key}
 }
 

@@ -76,7 +76,7 @@ func TestOpenNodes(t *testing.T) {
 		{"one pool", []*v1.Node{node("a", "dedicated=x:NoSchedule"), node("b", "dedicated=x:NoSchedule")}, testkit.Pod("p").Obj(), "add a node like a, but without the taint dedicated=x: then it runs there"},
 		{"devices", []*v1.Node{node("a", "nvidia.com/gpu=present:NoSchedule")}, testkit.Pod("p").Request("cpu=9").Obj(),
 			"add a node like a, but with cpu 9 or more and without the taint nvidia.com/gpu=present: then it runs there"},
-		{"control plane", []*v1.Node{node("a", roleControlPlane+":NoSchedule")}, testkit.Pod("p").Obj(), "Node a: remove the taint " + roleControlPlane + ":NoSchedule, if it is over: then it goes to a | add a node like a, but without the taint " + roleControlPlane + ": then it runs there"},
+		{"control plane", []*v1.Node{node("a", roleControlPlane+":NoSchedule")}, testkit.Pod("p").Obj(), "add a node like a, but without the taint " + roleControlPlane + ": then it runs there | Node a: remove the taint " + roleControlPlane + ":NoSchedule: then it goes to a"},
 		{"meant for the pool", []*v1.Node{node("a", "nvidia.com/gpu=present:NoSchedule")}, testkit.Pod("p").Request("nvidia.com/gpu=1").Obj(), "Pod default/p: tolerate nvidia.com/gpu=present:NoSchedule: then it goes to a"},
 		{"maintenance", []*v1.Node{node("a", "maintenance=scheduled:NoSchedule"), node("b", "maintenance=scheduled:NoSchedule")}, testkit.Pod("p").Obj(),
 			"Node a: remove the taint maintenance=scheduled:NoSchedule, if it is over (1 more node is alike): then it goes to a | add a node like a: then it runs there"},

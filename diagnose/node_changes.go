@@ -66,7 +66,7 @@ func (d *diagnosis) untaints(x *nodeEdits) {
 				why = d.law.untaint(x.node, t)
 				d.common.untaints[key] = why
 			}
-			c.why, c.mark = why, true
+			c.why, c.mark = why, t.Key != roleControlPlane && t.Key != roleMaster
 		}
 	}
 }

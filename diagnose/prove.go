@@ -215,7 +215,7 @@ func (d *diagnosis) restart(t *trial, changes []Change, o *outcome) {
 	if restarting > 0 {
 		o.also = append(o.also, fmt.Sprintf("%s %s", count(restarting, "pod"), verb(restarting, "restarts", "restart")))
 	}
-	if d.owner.kind == "StatefulSet" && ends < 0 && inOrder(t.s, metav1.GetControllerOfNoCopy(d.pod), d.pod.Namespace) {
+	if d.owner.kind == "StatefulSet" && ends < 0 && !d.unmade && inOrder(t.s, metav1.GetControllerOfNoCopy(d.pod), d.pod.Namespace) {
 		o.also = append(o.also, fmt.Sprintf("delete %s once, because a pod that waits stops the update", podinfo.Name(d.pod)))
 	}
 }

@@ -20,12 +20,12 @@ var ranks = map[string][]Kind{
 	causeSpread:       {Mend, LowerMinDomains, HonorTaints, Policy, Strategy, AddNode, RaiseMaxSkew},
 	causeMeant:        {Tolerate},
 	causeToleration:   {Tolerate},
-	causeReserved:     {Untaint, AddNode}, // a taint that may go is a mark
+	causeReserved:     {AddNode, Untaint}, // whoever has reserved the nodes wants them so
 	causeNotReady:     {Recover, Uncordon, Untaint, AddNode},
 	causePressure:     {Recover, Uncordon, Untaint, AddNode},
 	causeStarting:     {Recover, Uncordon, Untaint, AddNode},
 	causeLeaving:      {Recover, Uncordon, Untaint, AddNode},
-	causeFull:         {AddNode, Scale, LowerRequest, Strategy, MovePods},
+	causeFull:         {AddNode, Resize, Scale, LowerRequest, MaxPods, Strategy, MovePods},
 	causeTooLarge:     {LowerRequest, AddNode},
 	causeFragments:    {MovePods, AddNode},
 	causeNoNode:       {Mend, Remake, Label, AddNode}, // the pod means such nodes: they come before an edit that gives them up

@@ -9,14 +9,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/diagnose/near"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
-	"github.com/podberth/podberth/placement"
 )
 
 // The texts of the API server about a pod that it refuses.
@@ -29,11 +27,12 @@ var (
 )
 
 // Refused returns the cause of a pod that the API server refuses with a text, such as those of package admission and of an admission controller:
-// such a pod does not exist, and no scheduler waits for it. A quota is named with its numbers, a class with the names that exist. The remedy is
-// the class that is most likely meant, or a quota of the amount that is used then, when the pod gets a node; nil otherwise. The siblings are other
-// pods of its owner, and the API server refuses them with the same text. The remedy is for all of them. It counts the pods of the owner that
-// run, that wait in Input.Pending, and that are refused. Cost: a decision for each pod that waits. The errors are those of [Relax] about [Input].
-func Refused(in Input, pod *v1.Pod, text string, siblings ...*v1.Pod) (cause *Cause, r *Remedy, err error) {
+// such a pod does not exist, and no scheduler waits for it. A quota is named with its numbers, a class with the names that exist. The remedies, at most
+// three, are the class that is most likely meant, amounts that a quota or a LimitRange takes, a larger quota, and fewer pods. With each the pod gets a
+// node, or the owner needs no more pods. The siblings are other pods of its owner, and the API server refuses them with the same text. A remedy is for all of
+// them. It counts the pods of the owner that run, that wait in Input.Pending, and that are refused. Cost: some decisions for each pod that waits. The errors
+// are those of [Relax] about [Input].
+func Refused(in Input, pod *v1.Pod, text string, siblings ...*v1.Pod) (cause *Cause, remedies []Remedy, err error) {
 	defer must.Catch(&err)
 	if in.Snapshot == nil {
 		return nil, nil, errNoSnapshot
@@ -47,19 +46,31 @@ func Refused(in Input, pod *v1.Pod, text string, siblings ...*v1.Pod) (cause *Ca
 	}
 	switch {
 	case overQuota.MatchString(text):
-		m := overQuota.FindStringSubmatch(text)
-		return cause, x.ofQuota(cause, m), nil
+		x.ofQuota(cause, overQuota.FindStringSubmatch(text))
 	case needsOfQuota.MatchString(text):
 		m := needsOfQuota.FindStringSubmatch(text)
 		cause.Field, cause.Wanted = owner.path+"spec.containers", m[2]
-		cause.Text = fmt.Sprintf("quota %s refuses pods without %s", m[1], strings.Replace(m[2], " for: ", " of container ", 1))
+		cause.Text = fmt.Sprintf("quota %s refuses pods without %s", m[1], demands(m[2]))
+		x.demanded(m[2])
+	case ofLimitRange.MatchString(text):
+		x.ofLimitRange(cause, text)
 	case noClass.MatchString(text):
-		return cause, x.ofClass(cause, noClass.FindStringSubmatch(text)[1]), nil
+		x.ofPriorityClass(cause, noClass.FindStringSubmatch(text)[1])
 	case noRuntimeClass.MatchString(text):
-		cause.Field, cause.Wanted = owner.path+"spec.runtimeClassName", noRuntimeClass.FindStringSubmatch(text)[1]
-		cause.Text = "there is no RuntimeClass " + cause.Wanted
+		x.ofRuntimeClass(cause, noRuntimeClass.FindStringSubmatch(text)[1])
 	}
-	return cause, nil, nil
+	return cause, x.out[:min(len(x.out), mostAdvice)], nil
+}
+
+// demands says what a quota demands: "limits.cpu for: a,b; memory for: b" is "limits.cpu of containers a and b, memory of container b".
+func demands(text string) string {
+	var out []string
+	for part := range strings.SplitSeq(text, "; ") {
+		name, list, _ := strings.Cut(part, " for: ")
+		containers := strings.Split(list, ",")
+		out = append(out, name+" of "+verb(len(containers), "container", "containers")+" "+joined(containers))
+	}
+	return strings.Join(out, ", ")
 }
 
 // refused are the pods of an owner that the API server refuses with one text.
@@ -67,6 +78,7 @@ type refused struct {
 	in    Input
 	owner owner
 	pods  []*v1.Pod
+	out   []Remedy
 }
 
 // count returns how many pods are refused. Input.More may count one pod as several.
@@ -80,49 +92,67 @@ func (x *refused) count() int {
 	return n
 }
 
-// ofClass fills in the cause of a priority class that does not exist. The remedy is the class that is most likely meant.
-func (x *refused) ofClass(cause *Cause, name string) *Remedy {
+// ofPriorityClass fills in the cause of a priority class that does not exist.
+func (x *refused) ofPriorityClass(cause *Cause, name string) {
 	classes := slices.Collect(cluster.List[*schedulingv1.PriorityClass](x.in.Snapshot).All())
 	var names []string
 	for _, c := range classes {
 		names = append(names, c.Name)
 	}
+	x.ofClass(cause, "PriorityClass", name, names, func(p *v1.Pod, meant string) {
+		p.Spec.PriorityClassName = meant
+		if admitted, err := admission.AdmitPriority(p, classes); err == nil {
+			*p = *admitted
+		}
+	})
+}
+
+// ofRuntimeClass fills in the cause of a RuntimeClass that does not exist.
+func (x *refused) ofRuntimeClass(cause *Cause, name string) {
+	var names []string
+	for _, c := range x.in.RuntimeClasses {
+		if c != nil {
+			names = append(names, c.Name)
+		}
+	}
+	x.ofClass(cause, "RuntimeClass", name, names, func(p *v1.Pod, meant string) { p.Spec.RuntimeClassName = &meant })
+}
+
+// ofClass fills in the cause of a class that does not exist. The remedy is the class that is most likely meant.
+func (x *refused) ofClass(cause *Cause, kind, name string, names []string, set func(p *v1.Pod, meant string)) {
 	slices.Sort(names)
-	cause.Field, cause.Wanted, cause.Found = x.owner.path+"spec.priorityClassName", name, few(names)
-	cause.Text = "there is no PriorityClass " + name
+	cause.Field, cause.Wanted, cause.Found = x.owner.path+"spec."+strings.ToLower(kind[:1])+kind[1:]+"Name", name, few(names)
+	cause.Text = "there is no " + kind + " " + name
 	meant, ok := near.Meant(name, names)
 	if !ok {
 		if len(names) > 0 {
 			cause.Text += " (" + cause.Found + " " + verb(len(names), "exists", "exist") + ")"
 		}
-		return nil
+		return
 	}
 	cause.Found = meant
 	cause.Text += "; near: " + meant
-	c := Change{Kind: Mend, Object: x.owner.String(), Path: cause.Field, From: name, To: meant, Again: x.owner.again, pod: x.pods[0], edit: func(p *v1.Pod, _ int64) { p.Spec.PriorityClassName = meant }}
-	var admitted []*v1.Pod
-	for _, p := range x.pods {
-		edited := p.DeepCopy()
-		if edited.Spec.PriorityClassName == name {
-			c.edit(edited, 0)
-		}
-		if edited, err := admission.AdmitPriority(edited, classes); err == nil {
-			admitted = append(admitted, edited)
-		}
-	}
-	if len(admitted) == 0 {
-		return nil
-	}
-	return x.goes(admitted, c)
+	c := x.change(Mend, "spec."+strings.ToLower(kind[:1])+kind[1:]+"Name", name, meant)
+	c.edit = func(p *v1.Pod, _ int64) { set(p, meant) }
+	x.goes([]Change{c})
 }
 
-// ofQuota fills in the cause of a quota that is used up. The remedy is a quota that is large enough for all the pods, in each amount.
-func (x *refused) ofQuota(cause *Cause, m []string) *Remedy {
+// change returns a change of the owner.
+func (x *refused) change(kind Kind, path, from, to string) Change {
+	if strings.HasPrefix(path, "spec.") {
+		path = x.owner.path + path
+	}
+	return Change{Kind: kind, Object: x.owner.String(), Path: path, From: from, To: to, Again: x.owner.again, pod: x.pods[0]}
+}
+
+// ofQuota fills in the cause of a quota that is used up. The remedies are lower amounts, and a quota that is large enough for all the pods, in each amount.
+func (x *refused) ofQuota(cause *Cause, m []string) {
 	over, used, hard := strings.Split(m[2], ","), strings.Split(m[3], ","), strings.Split(m[4], ",")
 	if len(used) != len(over) || len(hard) != len(over) {
-		return nil
+		return
 	}
-	var changes []Change
+	var raise []Change
+	var lower []shortOf
 	for k := range over {
 		name, asked, _ := strings.Cut(over[k], "=")
 		_, has, _ := strings.Cut(used[k], "=")
@@ -136,70 +166,89 @@ func (x *refused) ofQuota(cause *Cause, m []string) *Remedy {
 		cause.Text += fmt.Sprintf("%s %s of %s used, asks for %s", name, has, most, asked)
 		sum, err := resource.ParseQuantity(has)
 		more, err2 := resource.ParseQuantity(asked)
-		if err != nil || err2 != nil {
-			return nil
+		all, err3 := resource.ParseQuantity(most)
+		if err != nil || err2 != nil || err3 != nil {
+			return
 		}
+		lower = append(lower, shortOf{name, more.DeepCopy(), all})
+		lower[k].left.Sub(sum)
 		more.Mul(int64(x.count()))
 		sum.Add(more)
-		changes = append(changes, Change{Kind: RaiseBudget, Object: cause.Object, Path: "spec.hard[" + name + "]", From: most, To: sum.String()})
+		raise = append(raise, Change{Kind: RaiseBudget, Object: cause.Object, Path: "spec.hard[" + name + "]", From: most, To: sum.String()})
 	}
-	return x.goes(x.pods, changes...)
+	cause.Not = "a higher priority: no pod gives way to one that does not exist"
+	x.lowered(lower)
+	x.goes(raise)
+	x.fewer(cause)
 }
 
-// goes returns the remedy of changes with which the API server takes the pods, nil when the first gets no node then. They are tried behind the
-// pods that wait and are as important.
-func (x *refused) goes(pods []*v1.Pod, changes ...Change) *Remedy {
-	profile := must.Get(profileOf(x.in))
-	s := x.in.Snapshot.Fork()
-	d := &diagnosis{base: s, pod: pods[0], owner: x.owner, controller: metav1.GetControllerOfNoCopy(pods[0])}
-	placer := must.Get(placement.NewPlacer(s, profile))
-	mine := map[*v1.Pod]bool{}
-	var queue []*v1.Pod
-	o := outcome{of: x.count()}
-	for _, p := range x.in.Pending {
-		if p == nil || p.Name == pods[0].Name && p.Namespace == pods[0].Namespace || len(p.Spec.SchedulingGates) > 0 || !queued(s, &profile, p) {
-			continue
+// tries adds the remedy of changes of the owner with which the API server takes all the pods.
+func (x *refused) tries(changes []Change) bool { return x.accepts(changes) && x.goes(changes) }
+
+// accepts reports whether the API server takes all the pods with changes, as far as the input can say.
+func (x *refused) accepts(changes []Change) bool {
+	if x.in.Accept == nil {
+		return true
+	}
+	if x.count() > mostQueued {
+		return false
+	}
+	var pods []*v1.Pod
+	for _, p := range x.pods {
+		n := 1
+		if x.in.More != nil {
+			n += x.in.More(p)
 		}
-		queue = append(queue, p)
-		if mine[p] = d.sibling(p); mine[p] {
-			o.of++
-			if x.in.More != nil {
-				o.of += x.in.More(p)
-			}
+		for range n {
+			pods = append(pods, edited(p, changes))
 		}
 	}
-	for _, i := range s.Order() {
-		for p := range s.Pods(int(i)) {
-			if d.sibling(p) && p.DeletionTimestamp == nil {
-				o.of, o.run = o.of+1, o.run+1
-			}
-		}
+	return x.in.Accept(pods) == nil
+}
+
+// begin returns the question about the first pod. The pods are tried behind those that wait and are as important.
+func (x *refused) begin(changes []Change) *diagnosis {
+	in, mine := x.in, map[string]bool{}
+	for _, p := range x.pods {
+		mine[podinfo.Name(p)] = true
 	}
-	for _, p := range pods {
-		at := len(queue)
-		for at > 0 && podinfo.Priority(queue[at-1]) < podinfo.Priority(p) {
-			at--
-		}
-		queue, mine[p] = slices.Insert(queue, at, p), true
+	in.Pending = slices.DeleteFunc(slices.Clone(in.Pending), func(p *v1.Pod) bool { return p == nil || mine[podinfo.Name(p)] })
+	at, priority := len(in.Pending), podinfo.Priority(edited(x.pods[0], changes))
+	for at > 0 && podinfo.Priority(in.Pending[at-1]) < priority {
+		at--
 	}
-	if len(queue) > mostQueued {
-		queue, o.of, o.run, o.uncounted = pods[:1], 1, 0, true
-	}
-	for _, p := range queue {
-		dec := placer.Decide(p, placement.Options{})
-		if !dec.Placed() {
-			continue
-		}
-		must.Do(placer.Assume(p, dec))
-		if mine[p] {
-			o.run++
-		}
-		if p == pods[0] {
-			o.node = dec.Node
-		}
-	}
+	in.Pending = slices.Insert(in.Pending, at, x.pods...)
+	d := must.Get(begin(in, x.pods[0], Options{}))
+	d.unmade = true
+	return d
+}
+
+// goes adds the remedy of changes with which the API server takes the pods, and reports whether the first gets a node then.
+func (x *refused) goes(changes []Change) bool {
+	o := x.begin(changes).prove(changes)
 	if o.node == "" {
-		return nil
+		return false
 	}
-	return &Remedy{Changes: changes, Node: o.node, Run: o.run, Of: o.of, Text: Relaxation{Changes: changes}.Text() + o.then(false)}
+	r := Remedy{Changes: changes, Node: o.node, Run: o.run, Of: o.of, Also: o.also, Text: Relaxation{Changes: changes}.Text() + o.then(false)}
+	if len(o.also) > 0 {
+		r.Text += "; also: " + strings.Join(o.also, ", ")
+	}
+	x.out = append(x.out, r)
+	return true
+}
+
+// fewer adds the remedy that the owner has no more pods than run.
+func (x *refused) fewer(cause *Cause) {
+	d := x.begin(nil)
+	d.cause = cause
+	c, ok := d.fewer()
+	if !ok || d.crew.waiting() != x.count() {
+		return
+	}
+	n := len(d.crew.running)
+	text := fmt.Sprintf("%s: then %d of %d %s", c.Text(), n, n, verb(n, "runs", "run"))
+	if c.Path == "spec.parallelism" {
+		text = c.Text() + ": " + d.scaled(c).gone
+	}
+	x.out = append(x.out, Remedy{Changes: []Change{c}, Run: n, Of: n, Text: text})
 }

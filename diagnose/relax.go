@@ -9,6 +9,7 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	v1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
@@ -32,6 +33,11 @@ type Input struct {
 	More func(pod *v1.Pod) int
 	// Autoscalers say how many pods owners may have. A nil one is none.
 	Autoscalers []*autoscalingv2.HorizontalPodAutoscaler
+	// Accept returns the error with which the API server refuses one of some new pods that come one after the other, nil when it takes all. It must not
+	// change the pods. [Refused] asks it about pods with other amounts; nil: what the text says decides.
+	Accept func(pods []*v1.Pod) error
+	// RuntimeClasses are those that there are: Refused names them. A nil one is none.
+	RuntimeClasses []*nodev1.RuntimeClass
 	// Stop ends a call when it returns true: the answer has what is known by then, and its Cut is "stop". It is asked before each decision.
 	// nil: never. Options.Stop and WakeOptions.Stop leave the cause and the first decision in the answer.
 	Stop func() bool
@@ -164,6 +170,7 @@ type diagnosis struct {
 	common     *common
 	asking     []int // slots of the last call of asked, to be used again
 	input      Input
+	unmade     bool     // the API server refuses the pod: it does not exist
 	lean       bool     // of All: no conflicts, and pods leave only where that is good advice about the cause
 	sees       []uint64 // by filter: the changes that it sees
 	pods       map[uint64]*v1.Pod

@@ -222,6 +222,9 @@ func (d *diagnosis) remedy(r candidate) (p proven, ok bool) {
 		}
 		for _, x := range list[best+1:] { // as many of these must do
 			c := x.Changes[0]
+			if first.ofPool && d.poolOf(first.From) != d.poolOf(c.From) {
+				continue // the pool that the text names is not its own
+			}
 			c.Count = first.Count
 			if with := d.prove([]Change{c}); with.node != "" && with.run == o.run && !slices.Contains(models, c.From) {
 				models = append(models, c.From)

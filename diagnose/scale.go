@@ -37,7 +37,11 @@ func (d *diagnosis) ofOwner() (out []Relaxation) {
 			}
 		}
 	}
-	for _, c := range append(d.strategies(), d.softened()...) {
+	list := slices.Concat(d.strategies(), d.softened(), d.resizes())
+	if c, ok := d.maxPods(); ok {
+		list = append(list, c)
+	}
+	for _, c := range list {
 		if d.o.Cost(c) >= 0 {
 			out = append(out, Relaxation{Cost: d.o.Cost(c), Changes: []Change{c}})
 		}
@@ -64,7 +68,7 @@ func (d *diagnosis) waits() Change {
 // away a running pod in place of one that waits, and for causes about which the number of pods says nothing.
 func (d *diagnosis) fewer() (c Change, ok bool) {
 	n := len(d.crew.running)
-	if !slices.Contains([]string{causeAntiAffinity, causePort, causeFull}, d.cause.Type) || n == 0 || d.crew.gated > 0 || len(d.older()) > 0 {
+	if !slices.Contains([]string{causeAntiAffinity, causePort, causeFull, causeRefused}, d.cause.Type) || n == 0 || d.crew.gated > 0 || len(d.older()) > 0 {
 		return c, false
 	}
 	path := "spec.replicas"

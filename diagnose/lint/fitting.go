@@ -96,6 +96,7 @@ func rounded(name v1.ResourceName, milli int64) resource.Quantity {
 
 // withAmount returns the trial of a workload whose pods ask for this amount of a resource in all, overhead included.
 func (c *checker) withAmount(w *work, name v1.ResourceName, amount resource.Quantity) *trial {
+	amount = amount.DeepCopy() // a large one shares its digits with its copies
 	if amount.Sub(w.pod.Spec.Overhead[name]); amount.Sign() < 0 {
 		return &trial{failed: w.pod, placed: true}
 	}

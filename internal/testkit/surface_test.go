@@ -22,7 +22,7 @@ var largest = map[string]int{
 	"cluster":                61,
 	"devices":                92,
 	"devices/tracker":        38,
-	"diagnose":               68,
+	"diagnose":               71,
 	"diagnose/lint":          10,
 	"diagnose/near":          6,
 	"eviction/devicetaint":   9,

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/podberth/podberth/diagnose"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/resources"
@@ -71,6 +73,21 @@ func (g *groups) sorted(pods []Outcome) []Group {
 	return out
 }
 
+// stays returns the pods that have no node at the end of the scenario.
+func (x *player) stays() []*v1.Pod {
+	if x.still == nil {
+		x.still = []*v1.Pod{}
+		for _, list := range [][]*item{x.items, x.before} {
+			for _, it := range list {
+				if it.pod != nil && it.node == "" {
+					x.still = append(x.still, it.pod)
+				}
+			}
+		}
+	}
+	return x.still
+}
+
 // groupOf says why a pod stays pending. The cluster is as it is at the end of the scenario.
 func (x *player) groupOf(it *item) Group {
 	g := Group{Workload: it.unit.String()}
@@ -80,14 +97,14 @@ func (x *player) groupOf(it *item) Group {
 		return g
 	case it.gate != "":
 		g.Cause, g.Plugin, g.Reason = Gates, "SchedulingGates", it.gate
-		g.Why = diagnose.CauseOf(x.placer.Plan, x.snapshot, it.pod)
+		g.Why = diagnose.CauseOf(x.placer.Plan, x.snapshot, it.pod, x.stays()...)
 		return g
 	case it.failure == nil:
 		g.Cause, g.Reason = Order, x.waits[it.unit]
 		return g
 	}
 	g.Message = it.failure.Text()
-	g.Why = diagnose.CauseOf(x.placer.Plan, x.snapshot, it.pod)
+	g.Why = diagnose.CauseOf(x.placer.Plan, x.snapshot, it.pod, x.stays()...)
 	a := x.placer.Prepare(it.pod)
 	if it.failure.Err != nil {
 		g.Cause, g.Reason = Other, g.Message

@@ -61,6 +61,26 @@ func TestReasonsOfGroups(t *testing.T) {
 	require.Equal(t, "it is gated by a", g.list[2].Why.Text)
 }
 
+// A pod whose affinity wants a pod that stays pending too has that pod's cause.
+func TestCauseOfAWantedPod(t *testing.T) {
+	w := five("cpu=4")
+	w.objects.Nodes[0] = testkit.Node("n1").Zone("a").Capacity("cpu=8").Obj()
+	w.app("db", "cpu=6", "n1", nil)
+	w.app("web", "cpu=1", "n1", func(s *v1.PodSpec) {
+		s.Affinity = testkit.Pod("x").RequireWith(v1.LabelHostname, "app=db").Obj().Spec.Affinity
+	})
+	r := w.run(t, "n1")
+	var texts []string
+	for _, g := range r.Groups {
+		texts = append(texts, g.Why.Text)
+	}
+	const own = "it asks for cpu 6, and n2, the largest of 4 open nodes, has 4"
+	require.ElementsMatch(t, []string{
+		own,
+		"its affinity by kubernetes.io/hostname wants pods with app=db, and no such pod runs: default/db-0 waits itself: " + own,
+	}, texts)
+}
+
 // A lost pod gives back what quotas charge for it, and the next pod is charged: a quota that was lowered since refuses it.
 func TestQuotas(t *testing.T) {
 	for cpu, want := range map[string][]string{

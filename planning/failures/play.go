@@ -39,6 +39,7 @@ type scene struct {
 	of       map[*unit][]*item // the items of a unit
 	placed   map[*v1.Pod]*item // by the new pod, once it was placed
 	before   []*item           // pods of Input.Pending
+	still    []*v1.Pod         // without a node at the end; nil: not asked yet
 	active   []*item           // to try, in order
 	failed   []*item           // tried without success
 	changed  []*unit           // units that may make pods, in order

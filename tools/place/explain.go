@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/devices/tracker"
@@ -134,15 +135,40 @@ func (x *simulation) whyRefused(e *explanation, r dump.Refusal, c *cluster.Snaps
 	if !profile.Schedules(r.Pod) {
 		return
 	}
-	cause, remedy, err := diagnose.Refused(x.diagnosed(c, profile), r.Pod, r.Text, x.refusedLike(r)...)
+	in := x.diagnosed(c, profile)
+	in.RuntimeClasses, in.Accept = x.w.objects.RuntimeClasses, x.accepts()
+	cause, remedies, err := diagnose.Refused(in, r.Pod, r.Text, x.refusedLike(r)...)
 	must.Do(err)
 	e.Cause, e.waits = cause, []string{fmt.Sprintf("Pod %s is refused: %s.", key(r.Pod), cause.Text)}
 	if x.w.lacks != "" {
 		e.waits = []string{x.w.lacks + ": " + cause.Text + "."}
 	}
 	e.said = "The API server says: " + r.Text
-	if remedy != nil {
-		e.Help, e.Remedies = []string{remedy.Text}, []diagnose.Remedy{*remedy}
+	e.Remedies = remedies
+	for _, r := range remedies {
+		e.Help = append(e.Help, r.Text)
+	}
+}
+
+// accepts returns whether the API server takes new pods that come after those that it has taken.
+func (x *simulation) accepts() func(pods []*v1.Pod) error {
+	w := x.w
+	quotas := w.gate.Quotas
+	if !x.o.admit { // the gate has charged nothing
+		refused := map[*v1.Pod]bool{}
+		for _, r := range w.refused {
+			refused[r.Pod] = true
+		}
+		quotas = w.objects.Gate(dump.Checks{Options: x.o.admission, Whole: true, New: func(p *v1.Pod) bool { return refused[p] }, Now: w.now}).Quotas
+	}
+	return func(pods []*v1.Pod) error {
+		left := quotas.Clone()
+		for _, p := range pods {
+			if _, _, err := admission.Accept(p, w.objects.Admission(), left, x.o.admission); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 }
 

@@ -20,7 +20,7 @@ var (
 	// namesIn are words of a sentence that name objects, labels, taints or files of devices: those with a mark inside.
 	namesIn = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9./_-]*[-./_=][A-Za-z0-9][A-Za-z0-9./_=-]*|\b[a-z]+[0-9]+\b`)
 	// words that sentences are made of, and quantities.
-	plain  = regexp.MustCompile(`^(pod-level|did|anti-affinity|default|default-scheduler|spec\..*|[0-9.]+([mkMGT]i?|Ki)?)$`)
+	plain  = regexp.MustCompile(`^(pod-level|max-pods|did|anti-affinity|default|default-scheduler|spec\..*|[0-9.]+([mkMGT]i?|Ki)?)$`)
 	header = regexp.MustCompile(`(?m)^# .*\n`)
 	// room says how much of a resource is free on a node.
 	room    = regexp.MustCompile(`asks for (\S+) (\S+?), .*?([a-z0-9-]+) (?:has|is nearest with) ([0-9.]+[A-Za-z]*) of ([0-9.]+[A-Za-z]*) free`)

@@ -34,7 +34,10 @@ func (e *explanation) firstScreen() string {
 	if e.Outlook == nil { // of a member of a group
 		wakes = ""
 	}
-	tail = append(tail, fmt.Sprintf("-o wide has what rejects it on which nodes%s and what it asks for.", wakes))
+	more := fmt.Sprintf("-o wide has what rejects it on which nodes%s and what it asks for.", wakes)
+	if e.State != "Refused" { // no node has rejected such a pod
+		tail = append(tail, more)
+	}
 	used := 0
 	for _, text := range append(append([]string{}, head...), tail...) {
 		used += linesOf(text)
@@ -46,6 +49,10 @@ func (e *explanation) firstScreen() string {
 	if len(e.Help) > 0 && len(e.waits) > 0 && (used+linesOf("Do: "+e.Help[0]) > mostLines || all > mostLines && all-linesOf(e.said) <= mostLines) { // the cause says as much
 		head = head[:len(head)-1]
 		used -= linesOf(e.said)
+		if e.State == "Refused" {
+			tail = append(tail, "-o wide has the words of the API server.")
+			used++
+		}
 	}
 	for k, text := range e.Help {
 		text = "Do: " + text

@@ -26,7 +26,7 @@ func TestPlantedFaults(t *testing.T) {
 		{"03-too-large", "no node is so large", "why_pod", why, `memory 2Gi, and worker-1, the largest of 2 open nodes, has 1Gi`, `requests.memory from 2Gi to 1Gi`, `wait`},
 		{"04-selector", "no node has the label", "why_pod", why, `region=us-west-9, and no node has the label region`, `drop .*nodeSelector\[region\]`, `untaint`},
 		{"05-affinity", "nothing runs that the pod wants near", "why_pod", why, `wants pods with app=nginx, and no such pod runs`, `make .*podAffinity.* a preference`, ``},
-		{"06-maintenance", "the worker that the pod selects is in maintenance", "why_pod", why, `worker-1 is reserved by maintenance=scheduled`, `Node worker-1: remove the taint maintenance=scheduled:NoSchedule`, `control-plane`},
+		{"06-maintenance", "the worker that the pod selects is in maintenance", "why_pod", why, `worker-1 is marked by maintenance=scheduled`, `Node worker-1: remove the taint maintenance=scheduled:NoSchedule`, `control-plane`},
 		{"07-claim", "the claim is not there", "why_pod", args{"pod": "default/db-0"}, `there is no claim data-db-0`, `^create PersistentVolumeClaim default/data-db-0`, `bind`},
 		{"08-apart", "three replicas apart on two workers", "why_pod", why, `allows one pod a node`, `add a node like worker|spec.replicas 2|preference`, `control-plane|tolerate`},
 		{"09-no-such-node", "a hostname that no node has", "why_pod", why, `kubernetes.io/hostname=extra-node`, `drop .*nodeSelector\[kubernetes.io/hostname\]|did you mean`, `label`},

@@ -245,7 +245,7 @@ func (x *asked) cause(pod *v1.Pod) (string, error) {
 	}
 	x.diagnosed++
 	cause := causeUnknown
-	if why := diagnose.CauseOf(placer.Plan, x.snapshot, pod); why != nil {
+	if why := diagnose.CauseOf(placer.Plan, x.snapshot, pod); why != nil { // the type does not depend on the pods that wait beside
 		cause = why.Type
 	}
 	if c != nil {
