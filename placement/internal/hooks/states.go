@@ -34,14 +34,14 @@ type Compiled interface {
 	Count() State
 }
 
-// State has the counts of running pods for one pod. Moves keep the counts up to date.
+// State has the counts of running pods for one pod. Counters keep the counts up to date.
 type State interface {
 	// Filter and Score return the state as a predicate and as a scorer; nil when the plugin does not filter or score the pod.
 	Filter() filter.Predicate
 	Score() Scorer
 	// Reads appends what the state reads of nodes.
 	Reads(dst []string) []string
-	// Keys returns the number of topology keys that the state counts by. A Move may add one.
+	// Keys returns the number of topology keys that the state counts by. A Counter may add one.
 	Keys() int
 	// AppendLayoutKey appends what determines the meaning of AppendDomains, such as the topology keys.
 	AppendLayoutKey(dst []byte) []byte

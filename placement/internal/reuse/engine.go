@@ -208,7 +208,7 @@ type Answer struct {
 	Total    int64
 	Examined int // 0: every node
 	Feasible int
-	// Predicates and Rejected say why there is no node. When there is a node, Predicates are those of an Accountable.
+	// Predicates and Rejected say why there is no node. When there is a node, Predicates are those of states that are PerPod.
 	Predicates filter.Predicates
 	Rejected   *filter.Histogram
 	// Statics are the predicates of group Statics, by place in the profile; nil for a plugin that skips the pod. They may be those of

@@ -196,7 +196,7 @@ func (x shelves) number(i int) int { return (x.f.shelf[x.s.Node(i).Name] + int(x
 
 type (
 	shelfState    struct{ shelves }
-	accountShelf  struct{ *shelfState }
+	perPodShelf   struct{ *shelfState }
 	divideShelves struct{ shelves }
 )
 
@@ -204,7 +204,7 @@ func (x shelves) Count() hooks.State {
 	x.c["shelves count"]++
 	state := &shelfState{x}
 	if x.form == 2 {
-		return accountShelf{state}
+		return perPodShelf{state}
 	}
 	return state
 }
@@ -219,16 +219,16 @@ func (x shelves) counting() hooks.Counting {
 	return x
 }
 
-func (x accountShelf) Filter() filter.Predicate { return x.Of(x.pod) }
+func (x perPodShelf) Filter() filter.Predicate { return x.Of(x.pod) }
 
-func (x accountShelf) Of(pod *v1.Pod) filter.Predicate {
+func (x perPodShelf) Of(pod *v1.Pod) filter.Predicate {
 	y := x.shelves
 	y.pod = pod.DeepCopy()
 	y.pod.Labels["shelves"] = x.pod.Labels["shelves"]
 	return ownShelf{&shelfState{y}}
 }
 
-func (x accountShelf) AskAll() bool { return x.pod.Labels["shelves"] == "2" }
+func (x perPodShelf) AskAll() bool { return x.pod.Labels["shelves"] == "2" }
 
 // ownShelf is the predicate of one pod, with reasons that name the pod.
 type ownShelf struct{ *shelfState }
