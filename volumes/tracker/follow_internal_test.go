@@ -39,6 +39,7 @@ func TestUsageIsKept(t *testing.T) {
 	require.Equal(t, s.Version(), k.cursor.Version)
 	before = k.Usage()
 	require.Same(t, before, k.Usage())
+	require.Zero(t, testing.AllocsPerRun(10, func() { k.Usage() }), "what is up to date asks for no memory")
 	for n := range 100_000 { // more than the log holds
 		q := testkit.Pod(fmt.Sprint("q", n)).On("a1").Obj()
 		require.NoError(t, s.Set(q))
