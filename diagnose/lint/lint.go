@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/internal/must"
@@ -46,8 +47,9 @@ type Input struct {
 	Composites             []*podgroup.Composite
 	// Refused is what the API server refuses of objects whose type here has not all their fields, by name: "PodGroup shop/train".
 	Refused map[string]field.ErrorList
-	// GroupClasses has the priorityClassName of each group and composite group that has one, by name as in Refused.
-	GroupClasses map[string]string
+	// GroupPriorities has what each group and composite group that is created says of its priority, by name as in Refused. The classes of the
+	// manifests and of the cluster say which priority such a group gets. A group that is not here has the priority that Groups says.
+	GroupPriorities map[string]admission.GroupPriority
 	// Compiler compiles the selectors of devices. nil: a selector is an error of the pod that uses it.
 	Compiler devices.SelectorCompiler
 	// Now is the time at which quotas are charged. Deleted pods whose time is over are not counted.

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/podgroup"
 )
@@ -38,7 +39,7 @@ func (w *world) group(name string, minimum int32) *podgroup.Group {
 // groupOfClass adds a group that names a priority class, and the class high.
 func (w *world) groupOfClass(name, class string) {
 	w.group(name, 1)
-	w.in.GroupClasses = map[string]string{"PodGroup default/" + name: class}
+	w.in.GroupPriorities = map[string]admission.GroupPriority{"PodGroup default/" + name: {Class: class}}
 	w.in.PriorityClasses = []*schedulingv1.PriorityClass{{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 5}}
 }
 

@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/must"
@@ -56,7 +57,11 @@ var groupRules = []Rule{
 			return
 		}
 		root := c.rootOf(g)
-		if root == nil || podinfo.Priority(w.pod) == root.EffectivePriority() || c.unknownClass(nameOf(root)) != "" {
+		if root == nil {
+			return
+		}
+		priority, refused := c.priorityOf(nameOf(root), root.EffectivePriority())
+		if refused != nil || podinfo.Priority(w.pod) == priority {
 			return
 		}
 		object, of := "PodGroup", "their group"
@@ -64,13 +69,25 @@ var groupRules = []Rule{
 			object, of = "CompositePodGroup "+root.Name, "the root of their group, "+root.String()+","
 		}
 		c.report(w.path+".priorityClassName", fmt.Sprintf("priority %d in the %s or the priorityClassName of the group", podinfo.Priority(w.pod), object),
-			"the pods have the priority %d and %s has %d: no pod of the group is scheduled", podinfo.Priority(w.pod), of, root.EffectivePriority())
+			"the pods have the priority %d and %s has %d: no pod of the group is scheduled", podinfo.Priority(w.pod), of, priority)
 	}},
-	{ID: "group-priority-class", Severity: Error, Summary: "the priority class of a group does not exist, so that the API server refuses the group", whole: func(c *checker) {
-		for _, name := range slices.Sorted(maps.Keys(c.in.GroupClasses)) {
-			if class := c.unknownClass(name); class != "" {
-				c.object = name
-				c.report("spec.priorityClassName", "mend the name, or create the class", "there is no PriorityClass %s%s", class, nearNames(class, slices.Sorted(maps.Keys(c.classes()))))
+	{ID: "group-priority-class", Severity: Error, Summary: "the priority class of a group does not exist or says another priority, so that the API server refuses the group", whole: func(c *checker) {
+		for _, name := range slices.Sorted(maps.Keys(c.in.GroupPriorities)) {
+			_, refused := c.priorityOf(name, 0)
+			if refused == nil {
+				continue
+			}
+			c.object = name
+			class, classes := c.in.GroupPriorities[name].Class, c.classes()
+			switch _, known := classes[class]; {
+			case class != "" && !known:
+				c.report("spec.priorityClassName", "mend the name, or create the class", "there is no PriorityClass %s%s", class, nearNames(class, slices.Sorted(maps.Keys(classes))))
+			case refused.Type == field.ErrorTypeInvalid:
+				c.report("spec.priorityClassName", "a class of a smaller value", "the API server refuses it: %v", refused)
+			case strings.HasSuffix(refused.Field, "Policy"):
+				c.report(refused.Field, "the policy of the class", "the API server refuses it: %s", refused.Detail)
+			default:
+				c.report(refused.Field, "leave it out: the API server writes that of the class", "the API server refuses it: %s", refused.Detail)
 			}
 		}
 	}},
@@ -136,14 +153,18 @@ func (c *checker) children(x *podgroup.Composite) (n int) {
 	return n
 }
 
-// unknownClass returns the priority class of a group, by the name of its object, if there is no such class; "" otherwise, and where nothing is known
-// about classes.
-func (c *checker) unknownClass(object string) string {
-	class, names := c.in.GroupClasses[object], c.classes()
-	if _, ok := names[class]; class == "" || ok || len(c.nodes) == 0 && len(names) <= systemClasses {
-		return ""
+// priorityOf returns the priority of a group, by the name of its object, or why the API server refuses the group for it. stored is the priority of
+// a group that is not created. Nothing is refused where nothing is known about classes.
+func (c *checker) priorityOf(object string, stored int32) (int32, *field.Error) {
+	said, is := c.in.GroupPriorities[object]
+	if !is {
+		return stored, nil
 	}
-	return class
+	value, refused := said.Admit(c.admits.PriorityClasses)
+	if refused != nil && len(c.nodes) == 0 && len(c.classes()) <= systemClasses {
+		return stored, nil
+	}
+	return value, refused
 }
 
 // nameOf returns the name of a group's object as findings have it.

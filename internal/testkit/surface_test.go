@@ -17,7 +17,7 @@ type surface struct{ names, fields int }
 
 // largest has the names that each package may export. A change that needs more raises the row, and CHANGELOG.md says why.
 var largest = map[string]int{
-	"admission":              41,
+	"admission":              43,
 	"affinity":               54,
 	"cluster":                61,
 	"devices":                92,

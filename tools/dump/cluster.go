@@ -34,39 +34,26 @@ func (o *Objects) Cluster() cluster.Objects {
 
 // AcceptedGroups returns the groups that the API server takes, with the priorities that it gives them.
 func (o *Objects) AcceptedGroups() ([]*podgroup.Group, []*podgroup.Composite) {
-	return o.groupsOf(accepted(o.PodGroups), accepted(o.CompositePodGroups))
+	return mapped(accepted(o, o.PodGroups), o.Group), mapped(accepted(o, o.CompositePodGroups), o.Composite)
 }
 
 // GroupManifests returns all groups, and so those too that the API server refuses. Their priorities are those that the API server gives.
 func (o *Objects) GroupManifests() ([]*podgroup.Group, []*podgroup.Composite) {
-	return o.groupsOf(o.PodGroups, o.CompositePodGroups)
+	return mapped(o.PodGroups, o.Group), mapped(o.CompositePodGroups, o.Composite)
 }
 
-func (o *Objects) groupsOf(list []*schedulingv1beta1.PodGroup, composites []*schedulingv1alpha3.CompositePodGroup) ([]*podgroup.Group, []*podgroup.Composite) {
-	classes := o.AllPriorityClasses()
-	return mapped(list, func(g *schedulingv1beta1.PodGroup) *podgroup.Group {
-			out := groups.Of(g)
-			out.Priority = priorityOf(classes, g.Spec.PriorityClassName, g.Spec.Priority)
-			return out
-		}), mapped(composites, func(g *schedulingv1alpha3.CompositePodGroup) *podgroup.Composite {
-			out := groups.OfComposite(g)
-			out.Priority = priorityOf(classes, g.Spec.PriorityClassName, g.Spec.Priority)
-			return out
-		})
+// Group returns a group with the priority that the API server gives it.
+func (o *Objects) Group(g *schedulingv1beta1.PodGroup) *podgroup.Group {
+	out := groups.Of(g)
+	out.Priority = priorityOf(g, o.PriorityClasses)
+	return out
 }
 
-// priorityOf returns the priority of a group: what it has, or the value of its class, or that of the class for pods that name none; nil
-// when there is no such class.
-func priorityOf(classes []*schedulingv1.PriorityClass, class string, set *int32) *int32 {
-	if set != nil {
-		return set
-	}
-	for _, c := range classes {
-		if c.Name == class || class == "" && c.GlobalDefault {
-			return &c.Value
-		}
-	}
-	return nil
+// Composite returns a composite group with the priority that the API server gives it.
+func (o *Objects) Composite(g *schedulingv1alpha3.CompositePodGroup) *podgroup.Composite {
+	out := groups.OfComposite(g)
+	out.Priority = priorityOf(g, o.PriorityClasses)
+	return out
 }
 
 // RefusedGroups returns what the API server refuses of the groups of the dump that it has not stored, by "PodGroup NAMESPACE/NAME" or
@@ -76,24 +63,6 @@ func (o *Objects) RefusedGroups() map[string]field.ErrorList {
 	for name, g := range o.newGroups() {
 		if bad := Invalid(g, admission.Options{}); len(bad) > 0 {
 			out[name] = bad
-		}
-	}
-	return out
-}
-
-// GroupClasses returns the names of the priority classes of the groups that the API server has not stored, by the names of RefusedGroups.
-func (o *Objects) GroupClasses() map[string]string {
-	out := map[string]string{}
-	for name, g := range o.newGroups() {
-		class := ""
-		switch g := g.(type) {
-		case *schedulingv1beta1.PodGroup:
-			class = g.Spec.PriorityClassName
-		case *schedulingv1alpha3.CompositePodGroup:
-			class = g.Spec.PriorityClassName
-		}
-		if class != "" {
-			out[name] = class
 		}
 	}
 	return out
@@ -115,9 +84,11 @@ func (o *Objects) newGroups() iter.Seq2[string, metav1.Object] {
 	}
 }
 
-// accepted returns the objects that the API server takes. Pods of a group that it refuses wait for the group.
-func accepted[T metav1.Object](objects []T) []T {
-	return slices.DeleteFunc(slices.Clone(objects), func(o T) bool { return len(Invalid(o, admission.Options{})) > 0 })
+// accepted returns the groups of a list that the API server takes. Pods of a group that it refuses wait for the group.
+func accepted[T metav1.Object](o *Objects, list []T) []T {
+	return slices.DeleteFunc(slices.Clone(list), func(g T) bool {
+		return len(Invalid(g, admission.Options{})) > 0 || RefusedPriority(g, o.PriorityClasses, o.admitGroups) != nil
+	})
 }
 
 func (o *Objects) namespaces() []*v1.Namespace {
@@ -140,7 +111,11 @@ func (o *Objects) namespaces() []*v1.Namespace {
 // AllPriorityClasses returns the PriorityClasses of the dump and those of system-node-critical and system-cluster-critical
 // that it lacks: every cluster has them.
 func (o *Objects) AllPriorityClasses() []*schedulingv1.PriorityClass {
-	all := slices.Clone(o.PriorityClasses)
+	return withSystemClasses(o.PriorityClasses)
+}
+
+func withSystemClasses(classes []*schedulingv1.PriorityClass) []*schedulingv1.PriorityClass {
+	all := slices.Clone(classes)
 	for _, system := range admission.SystemPriorityClasses() {
 		if !slices.ContainsFunc(all, func(c *schedulingv1.PriorityClass) bool { return c.Name == system.Name }) {
 			all = append(all, system)

@@ -28,7 +28,7 @@ func TestQuestionsChangeNoLists(t *testing.T) {
 
 	refused := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "Not A Name"}}
 	o.PodGroups = []*schedulingv1beta1.PodGroup{refused}
-	require.Empty(t, accepted(o.PodGroups))
+	require.Empty(t, accepted(o, o.PodGroups))
 	require.Equal(t, []*schedulingv1beta1.PodGroup{refused}, o.PodGroups)
 }
 

@@ -65,6 +65,8 @@ type Objects struct {
 	sound       map[*v1.Pod]bool
 	soundOthers map[metav1.Object]bool
 
+	admitGroups bool // see AdmitGroups
+
 	oldGroups bool // there are PodGroups of versions that are not read
 
 	// UnknownFields has a line for every field that the API does not have. The lines are among the warnings too.

@@ -203,3 +203,64 @@ spec: {parentCompositePodGroupName: %s, workloadRef: {workloadName: w, templateN
 	require.Contains(t, out, "the parents of the group are a cycle: where groups count, the pods wait for ever")
 	require.Contains(t, out, "fix: make the composite groups again, one of them without a parent")
 }
+
+// The priority of a new group is that of its class, which the manifests or the cluster have. What else the API server refuses, in its words; a
+// group that it has stored is as it is.
+func TestPrioritiesOfGroups(t *testing.T) {
+	parts := strings.SplitAfterN(trainingJob, "---\n", 3)
+	const training = "minCount: 4}}, priorityClassName: training"
+	type test struct {
+		name, why, old, new, want string
+		args                      []string
+	}
+	testkit.Run(t, []test{
+		{"of the cluster", "it has the class", "", "", "", nil},
+		{"the class's own", "it says the same", training, training + ", priority: 100", "", nil},
+		{"another priority", "the class says which", training, training + ", priority: 50", "error: PodGroup default/train: group-priority-class: spec.priority\n  the API server refuses it: priority set in the pod group (50) must match the priority computed (100) based on the priority class set in the spec\n  fix: leave it out", nil},
+		{"no class", "the server computes 0", training, "minCount: 4}}, priority: 50", "must match the priority computed (0)", nil},
+		{"stored", "the class had another value then", "{name: train}\nspec: {schedulingPolicy: {gang: {minCount: 4}}, priorityClassName: training", "{name: train, resourceVersion: \"1\"}\nspec: {schedulingPolicy: {gang: {minCount: 4}}, priority: 50, priorityClassName: training", "error: Job default/train: group-priority: spec.template.spec.priorityClassName\n  the pods have the priority 100 and their group has 50", nil},
+		{"a system class", "its value is too large for a group", training, "minCount: 4}}, priorityClassName: system-cluster-critical", "group-priority-class: spec.priorityClassName\n  the API server refuses it: spec.priority: Invalid value: 2000000000: must be less than or equal to 1000000000\n  fix: a class of a smaller value", nil},
+		{"a policy", "the class has the other one", training, training + ", preemptionPolicy: Never", "group-priority-class: spec.preemptionPolicy\n  the API server refuses it: the string value of PreemptionPolicy (Never) must not be provided in pod group spec; priority admission controller computed PreemptLowerPriority from the given PriorityClass name\n  fix: the policy of the class", nil},
+		{"a policy that is dropped", "its gate is off", training, training + ", preemptionPolicy: Never", "", []string{"--feature-gates", "GenericWorkload=true"}},
+		{"no policy", "the API's default is not that of the class", "value: 100", "value: 100\npreemptionPolicy: Never", "PreemptionPolicy (PreemptLowerPriority) must not be provided in pod group spec", []string{"--feature-gates", "GenericWorkload=true,PodGroupPreemptionPolicy=true"}},
+	}, func(t *testing.T, c test) {
+		at := filepath.Join(t.TempDir(), "cluster.yaml")
+		require.NoError(t, os.WriteFile(at, []byte(strings.Replace(parts[0]+parts[1], c.old, c.new, 1)), 0o600))
+		code, out, errs := testkit.Program(Run, strings.Replace(parts[2], c.old, c.new, 1), append([]string{"-f", "-", "--cluster", at}, c.args...))
+		if c.want == "" {
+			require.Zero(t, code, out+errs)
+			return
+		}
+		require.Equal(t, 1, code, errs)
+		require.Contains(t, out, c.want)
+		require.Equal(t, 1, strings.Count(out, "error: "), out)
+	})
+	code, _, errs := testkit.Program(Run, trainingJob, []string{"-f", "-", "--feature-gates", "CompositePodGroup=true"})
+	require.Equal(t, 2, code)
+	require.Contains(t, errs, "needs GenericWorkload")
+}
+
+// A disruption budget that the API server refuses is a finding, and the others are checked.
+func TestRefusedBudgets(t *testing.T) {
+	const budgets = `
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: both}
+spec: {minAvailable: 1, maxUnavailable: 1, selector: {matchLabels: {app: web}}}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: negative}
+spec: {minAvailable: -1, selector: {matchLabels: {app: web}}}
+---
+apiVersion: policy/v1beta1
+kind: PodDisruptionBudget
+metadata: {name: nobody}
+spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
+`
+	out := found(t, budgets, "error: PodDisruptionBudget default/both: api-refuses: spec\n")
+	require.Contains(t, out, "minAvailable and maxUnavailable cannot be both set\n")
+	require.Contains(t, out, "error: PodDisruptionBudget default/negative: api-refuses: spec.minAvailable\n  the API server refuses it: Invalid value: -1: must be greater than or equal to 0\n")
+	require.Contains(t, out, "warning: PodDisruptionBudget default/nobody: budget-matches-nobody")
+	require.Contains(t, out, "\n2 errors, 1 warning, ")
+}

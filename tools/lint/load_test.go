@@ -39,8 +39,10 @@ func TestWhatIsLinted(t *testing.T) {
 		require.Equal(t, "own", in.ReplicaSets[0].Name)
 		require.Equal(t, strings.Contains(text, "kind: Node"), in.Cluster != nil)
 	}
-	_, _, err := load(options{Common: program.Common{Files: []string{"-"}}}, strings.NewReader("{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b}, spec: {minAvailable: -1}}"))
-	require.ErrorContains(t, err, "PodDisruptionBudget default/b: spec.minAvailable")
+	in, _, err := load(options{Common: program.Common{Files: []string{"-"}}}, strings.NewReader("{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b}, spec: {minAvailable: -1}}"))
+	require.NoError(t, err)
+	require.Empty(t, in.Budgets)
+	require.Equal(t, "spec.minAvailable", in.Refused["PodDisruptionBudget default/b"][0].Field)
 	_, warnings, err := load(options{Common: program.Common{Files: []string{"testdata/manifests.yaml"}, Input: dump.Options{}}, cluster: []string{"-"}}, strings.NewReader(node+"\n---\n{apiVersion: v1, kind: Secret, metadata: {name: a}}"))
 	require.NoError(t, err)
 	require.Equal(t, []string{"1 object(s) of kind Secret left aside: the kind is not read"}, warnings.Texts())

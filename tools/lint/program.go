@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -122,15 +123,18 @@ func load(o options, stdin io.Reader) (in lint.Input, warnings report.Warnings, 
 	if err != nil {
 		return in, warnings, err
 	}
-	if err := m.CheckBudgets(); err != nil {
+	refused := m.RefusedGroups()
+	maps.Copy(refused, m.TakeRefusedBudgets())
+	list, composites := m.GroupManifests()
+	priorities, err := m.GroupPriorities(o.gates)
+	if err != nil {
 		return in, warnings, err
 	}
-	list, composites := m.GroupManifests()
 	in = lint.Input{
 		Deployments: m.Deployments, StatefulSets: m.StatefulSets, DaemonSets: m.DaemonSets, CronJobs: m.CronJobs,
 		ReplicationControllers: m.ReplicationControllers, Autoscalers: m.Autoscalers, Budgets: m.PodDisruptionBudgets, PriorityClasses: m.PriorityClasses,
 		RuntimeClasses: m.RuntimeClasses, LimitRanges: m.LimitRanges, Quotas: m.ResourceQuotas, StorageClasses: m.StorageClasses,
-		Claims: m.PersistentVolumeClaims, Groups: list, Composites: composites, Refused: m.RefusedGroups(), GroupClasses: m.GroupClasses(), Compiler: cel.NewCompiler(), Plugins: m.PluginArgs(o.gates), Descheduler: o.descheduler,
+		Claims: m.PersistentVolumeClaims, Groups: list, Composites: composites, Refused: refused, GroupPriorities: priorities, Compiler: cel.NewCompiler(), Plugins: m.PluginArgs(o.gates), Descheduler: o.descheduler,
 	}
 	for _, j := range m.Jobs {
 		if len(j.OwnerReferences) == 0 {

@@ -235,3 +235,47 @@ func TestQuestionsAboutGroups(t *testing.T) {
 		require.Contains(t, out+errs, c.want)
 	})
 }
+
+// A group whose priority class does not exist never comes, and its pods wait: when it is in the input, and when it comes later. The priority of a
+// group that comes later is that of its class.
+func TestRefusedPriorities(t *testing.T) {
+	const world = `
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
+---
+{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 100}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {priorityClassName: high, schedulingGroup: {podGroupName: g}, containers: [{name: c, image: i}]}}
+---
+`
+	const group = "{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: g}, spec: {priorityClassName: high, schedulingPolicy: {gang: {minCount: 1}}}}"
+	unknown, set := strings.Replace(group, "high", "hig", 1), strings.Replace(group, "high", "high, priority: 5", 1)
+	const said = "PodGroup default/g: no PriorityClass with name hig was found; it is left out, and its pods wait"
+	type test struct {
+		name, why, text, later string
+		args                   []string
+		code                   int
+		want                   []string // patterns of what is printed
+	}
+	testkit.Run(t, []test{
+		{"known", "the group has the value of its class", group, "", nil, 0, []string{`default +a +100 +Scheduled`}},
+		{"unknown", "the API server refuses the group", unknown, "", nil, 0, []string{said, `default +a +100 +Gated .*no object of the group`}},
+		{"unknown, admitted", "groups count all the same", unknown, "", []string{"-admit"}, 0, []string{said, `default +a +100 +Gated`}},
+		{"unknown, strict", "it is an error", unknown, "", []string{"-strict"}, 2, []string{"PodGroup default/g: no PriorityClass with name hig was found"}},
+		{"set", "it stays as the priority of a pod does", set, "", nil, 0, []string{`got 100 and 5`}},
+		{"set, admitted", "the API server refuses it", set, "", []string{"-admit"}, 0, []string{`priority set in the pod group \(5\) must match the priority computed \(100\)`, `default +a +100 +Gated`}},
+		{"later", "it has the value of its class", strings.Replace(group, "name: g}", "name: other}", 1), group, nil, 0, []string{`default +a +100 +Scheduled`, `default +g +1 +1 +1 +Scheduled`}},
+		{"later, unknown", "the API server refuses it", strings.Replace(group, "name: g}", "name: other}", 1), unknown, nil, 0, []string{`no PriorityClass with name hig was found`, `default +a +100 +Gated`}},
+	}, func(t *testing.T, c test) {
+		args := append([]string{"-f", "-"}, c.args...)
+		if c.later != "" {
+			timeline := t.TempDir() + "/timeline.yaml"
+			require.NoError(t, os.WriteFile(timeline, []byte("- at: 10s\n  add: "+c.later), 0o600))
+			args = append(args, "-timeline", timeline)
+		}
+		code, out, errs := simulate(t, world+c.text, args...)
+		require.Equal(t, c.code, code, errs)
+		for _, want := range c.want {
+			require.Regexp(t, want, out+errs)
+		}
+	})
+}

@@ -12,6 +12,7 @@ import (
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/preemption"
@@ -36,6 +37,15 @@ func (o options) refusedFor(object, old metav1.Object, classes []*schedulingv1.P
 	if c, is := object.(*schedulingv1.PriorityClass); is {
 		err := admission.AdmitPriorityClass(c, classes)
 		return err, err
+	}
+	if old == nil {
+		if refused := dump.RefusedPriority(object, classes, o.admit || o.strict); refused != nil {
+			what = errors.New(refused.Detail)
+			if refused.Type == field.ErrorTypeInvalid {
+				what = refused
+			}
+			return what, fmt.Errorf("%s: %w", named(object), what)
+		}
 	}
 	return nil, nil
 }
@@ -70,22 +80,31 @@ func (o options) checkInput(objects *dump.Objects, timeline []event) error {
 		switch {
 		case o.strict:
 			errs = append(errs, fmt.Errorf("%s: %w", named(object), what))
+		case isGroup(object):
+			objects.Warnings.Group("the API server would refuse %d objects of kind "+kindOf(object)+", which are left out: their pods wait", fmt.Sprintf("%s: %v; it is left out, and its pods wait", named(object), what))
 		case o.admit && is && pod.Spec.NodeName == "": // has an outcome
 		case o.admit && o.expand && isWorkload(object): // its pods have an outcome
 		case o.admit && !is && !isWorkload(object):
 			refused[object] = true
 			objects.Warnings.Group("the API server refuses %d objects of kind "+kindOf(object)+", which are left out", fmt.Sprintf("%v; it is left out", whole))
-		case isGroup(object):
-			objects.Warnings.Group("the API server would refuse %d objects of kind "+kindOf(object)+", which are left out: their pods wait", fmt.Sprintf("%s: %v; it is left out, and its pods wait", named(object), what))
 		default:
 			objects.Warnings.Group("the API server would refuse %d objects of kind "+kindOf(object)+", which the scheduler uses as they are",
 				fmt.Sprintf("%s: %v%s; the API server would refuse it, the scheduler uses it as it is", named(object), what, gateOf(what)))
 		}
 	}
 	for object := range objects.Others() {
-		if _, is := object.(*schedulingv1.PriorityClass); is || !objects.Sound(object) { // classes are held against each other
+		if _, is := object.(*schedulingv1.PriorityClass); is || !objects.Sound(object) && !isGroup(object) { // classes are held against each other
 			see(object)
 		}
+	}
+	if o.admit {
+		objects.AdmitGroups()
+	}
+	for _, g := range objects.PodGroups { // all classes are known
+		see(g)
+	}
+	for _, g := range objects.CompositePodGroups {
+		see(g)
 	}
 	for _, n := range objects.Nodes {
 		see(n)

@@ -18,7 +18,6 @@ import (
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/scheduler/groups"
 	"github.com/podberth/podberth/tools/dump"
 )
 
@@ -189,7 +188,7 @@ func (x *simulation) warnOf(e event, what error) {
 }
 
 // refuses reports whether the API server refuses an event about an object that is no pod. old is nil for an object that is
-// added. Without -admit only changes of fields that never change are refused; of the rest there is a warning.
+// added. Without -admit only groups of pods and changes of fields that never change are refused; of the rest there is a warning.
 func (x *simulation) refuses(e event, old metav1.Object) bool {
 	if e.verb == "delete" {
 		return false
@@ -200,7 +199,7 @@ func (x *simulation) refuses(e event, old metav1.Object) bool {
 	what, whole := x.o.refusedFor(e.object, old, x.w.objects.PriorityClasses)
 	fixed := old != nil && len(admission.ValidateUpdate(e.object, old, x.o.admission)) > len(dump.Invalid(e.object, x.o.admission))
 	switch {
-	case what != nil && (x.o.admit || fixed):
+	case what != nil && (x.o.admit || fixed || isGroup(e.object)):
 		x.refuseEvent(e, whole.Error())
 		return true
 	case what != nil:
@@ -283,10 +282,10 @@ func (x *simulation) applyOther(e event) error {
 		return nil
 	case e.verb == "delete":
 		delete(w.others, name)
-		w.s.Remove(counted(old))
+		w.s.Remove(w.asCounted(old))
 	default:
 		w.others[name] = e.object
-		w.s.Set(counted(old), counted(e.object))
+		w.s.Set(w.asCounted(old), w.asCounted(e.object))
 	}
 	switch o := e.object.(type) {
 	case *policyv1.PodDisruptionBudget:
@@ -303,13 +302,13 @@ func (x *simulation) applyOther(e event) error {
 	return nil
 }
 
-// counted returns an object as a cluster counts it: groups are values of package podgroup.
-func counted(o metav1.Object) metav1.Object {
+// asCounted returns an object as a cluster counts it: groups are values of package podgroup.
+func (w *world) asCounted(o metav1.Object) metav1.Object {
 	switch g := o.(type) {
 	case *schedulingv1beta1.PodGroup:
-		return groups.Of(g)
+		return w.objects.Group(g)
 	case *schedulingv1alpha3.CompositePodGroup:
-		return groups.OfComposite(g)
+		return w.objects.Composite(g)
 	}
 	return o
 }

@@ -93,6 +93,7 @@ var functions = map[string]any{
 	"admission.AdmitPriority":                 admission.AdmitPriority,
 	"admission.AdmitPriorityUpdate":           admission.AdmitPriorityUpdate,
 	"admission.AdmitPriorityClass":            admission.AdmitPriorityClass,
+	"admission.GroupPriority.Admit":           admission.GroupPriority.Admit,
 	"affinity.AppendNodeKey":                  affinity.AppendNodeKey,
 	"affinity.AppendPodKey":                   affinity.AppendPodKey,
 	"affinity.CompileNode":                    affinity.CompileNode,
