@@ -13,9 +13,9 @@ import (
 type planned struct {
 	Waves []struct {
 		Evictions []struct {
-			Pod, Owner, Node, Replacement, Note string
-			Budgets                             []string
-			Homeless                            bool
+			Pod, Owner, Node, Replacement, Note, Unit string
+			Budgets                                   []string
+			Homeless                                  bool
 		}
 	}
 	Blocked []struct {
@@ -33,15 +33,17 @@ type planned struct {
 
 // drainAnswer is the answer of drain.
 type drainAnswer struct {
-	Nodes        []string      `json:"nodes"`
-	Errors       []string      `json:"errors"` // with which kubectl drain would refuse to begin
-	Pods         int           `json:"pods"`   // that must leave
-	Leave        int           `json:"leave"`  // that can
-	Waves        []waveGroup   `json:"waves"`
-	Blocked      []blockGroup  `json:"blocked"`
-	Fixes        []drainFix    `json:"fixes"`
-	Homeless     []group       `json:"homeless"` // pods that leave and get no new node, by reason
-	Skipped      []group       `json:"skipped"`
+	Nodes    []string     `json:"nodes"`
+	Errors   []string     `json:"errors"` // with which kubectl drain would refuse to begin
+	Pods     int          `json:"pods"`   // that must leave
+	Leave    int          `json:"leave"`  // that can
+	Waves    []waveGroup  `json:"waves"`
+	Blocked  []blockGroup `json:"blocked"`
+	Fixes    []drainFix   `json:"fixes"`
+	Homeless []group      `json:"homeless"` // pods that leave and get no new node, by reason
+	Skipped  []group      `json:"skipped"`
+	// Elsewhere has pods on other nodes that leave with their groups; kubectl drain leaves them.
+	Elsewhere    []elsewhere   `json:"elsewhere,omitempty"`
 	Destinations []onNode      `json:"destinations"`
 	EachAlone    []singleDrain `json:"eachAlone,omitempty"` // of several nodes: each drained alone, the others open
 }
@@ -70,6 +72,13 @@ type drainFix struct {
 	Text         string   `json:"text"`
 	Consequences []string `json:"consequences"`
 	Risk         string   `json:"risk"`
+}
+
+type elsewhere struct {
+	Group    string   `json:"group"`
+	Pods     int      `json:"pods"`
+	Nodes    []string `json:"nodes"`
+	Examples []string `json:"examples"`
 }
 
 type group struct {
@@ -112,6 +121,9 @@ func drainNodes(q *question, in *input) (reply, error) {
 			if e.Homeless {
 				a.Homeless = grouped(a.Homeless, e.Note, e.Pod)
 			}
+			if e.Unit != "" && !slices.Contains(in.Nodes, e.Node) {
+				a.takesAlong(e.Unit, e.Pod, e.Node)
+			}
 		}
 		a.Leave += g.Pods
 		a.Waves = append(a.Waves, g)
@@ -152,6 +164,22 @@ func drainNodes(q *question, in *input) (reply, error) {
 	a.block(p, apart, alone)
 	a.propose(apart)
 	return reply{a, a.lines()}, nil
+}
+
+// takesAlong notes a pod on another node that leaves because its group leaves whole.
+func (a *drainAnswer) takesAlong(unit, pod, node string) {
+	k := slices.IndexFunc(a.Elsewhere, func(g elsewhere) bool { return g.Group == unit })
+	if k < 0 {
+		k = len(a.Elsewhere)
+		a.Elsewhere = append(a.Elsewhere, elsewhere{Group: unit})
+	}
+	g := &a.Elsewhere[k]
+	if g.Pods++; len(g.Examples) < mostExamples {
+		g.Examples = append(g.Examples, pod)
+	}
+	if !slices.Contains(g.Nodes, node) {
+		g.Nodes = append(g.Nodes, node)
+	}
 }
 
 // drain asks the command.
@@ -280,6 +308,9 @@ func (a *drainAnswer) lines() []string {
 	out := []string{fmt.Sprintf("%d of %s can leave, in %s; blocked: %d.", a.Leave, report.Count(a.Pods, "pod"), report.Count(len(a.Waves), "wave"), a.Pods-a.Leave)}
 	for _, e := range a.Errors[:min(1, len(a.Errors))] {
 		out = append(out, "kubectl drain refuses to begin: "+e)
+	}
+	for _, g := range a.Elsewhere {
+		out = append(out, fmt.Sprintf("%s leaves whole: %s on %s too: %s. kubectl drain leaves them: evict them too.", g.Group, report.Count(g.Pods, "pod"), these(g.Nodes, len(g.Nodes)), these(g.Examples, g.Pods)))
 	}
 	for _, b := range a.Blocked {
 		if !b.Together {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/podberth/podberth/diagnose"
 	"github.com/podberth/podberth/planning/gang"
+	"github.com/podberth/podberth/tools/report"
 )
 
 // podGroup is the group of a pod, with which it is decided.
@@ -38,6 +39,9 @@ func (a *whyAnswer) decided(g *podGroup, d *gang.Difference) {
 
 // waits are the first lines about a pod that waits with its group.
 func (g *podGroup) waits(pod string) []string {
-	out := []string{fmt.Sprintf("Pod %s waits with its group %s: %d pods needed, %d exist, %d have nodes.", pod, g.Group, g.Needs, g.Pods, g.Placed)}
+	out := []string{fmt.Sprintf("Pod %s waits with its group %s: %s needed, %d exist, %d have nodes.", pod, g.Group, report.Count(g.Needs, "pod"), g.Pods, g.Placed)}
+	if len(g.Why) == 0 && g.Message != "" { // nothing was searched: members disagree, an object above is missing, a gate holds a member
+		return append(out, g.Message)
+	}
 	return append(out, g.Why...)
 }

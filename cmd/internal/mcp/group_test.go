@@ -1,9 +1,13 @@
 package mcp
 
 import (
+	"fmt"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // Why a member of a gang waits is said of its group, with the words of the command why: a trap, a gang without room, one with too few pods, and a
@@ -46,4 +50,55 @@ One more does not: 2 of 3 pods of its group find nodes; default/train-2-4: 0/2 n
 	require.Equal(t, 5.0, s.data["group"].(map[string]any)["members"].(map[string]any)["count"])
 	s = ask(t, c, "fit", args{"pod": "single", "leader": "large-0"})
 	require.Equal(t, "n3", s.data["leader"], "the leader goes alone")
+}
+
+// A drain that takes a group with disruption mode All says which pods on other nodes leave with it, and names the first.
+func TestDrainOfAGroup(t *testing.T) {
+	text := `
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
+---
+{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: train}, spec: {disruptionMode: {all: {}}, schedulingPolicy: {gang: {minCount: 2}}}}
+---
+{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: train, uid: u}, spec: {replicas: 3, selector: {matchLabels: {app: train}}, template: {metadata: {labels: {app: train}}, spec: {schedulingGroup: {podGroupName: train}, containers: [{name: c, image: i}]}}}}
+`
+	for k, node := range []string{"n1", "n2", "n2"} {
+		text += fmt.Sprintf("---\n{apiVersion: v1, kind: Pod, metadata: {name: train-%d, labels: {app: train}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: train, uid: u, controller: true}]}, "+
+			"spec: {priority: 0, nodeName: %s, schedulingGroup: {podGroupName: train}, containers: [{name: c, image: i}]}, status: {phase: Running}}\n", k, node)
+	}
+	dump := t.TempDir() + "/dump.yaml"
+	require.NoError(t, os.WriteFile(dump, []byte(text), 0o600))
+	c := connect(t, fileOptions(dump))
+	s := ask(t, c, "drain", args{"nodes": []string{"n1"}})
+	require.Contains(t, s.text, "\npodgroup/default/train leaves whole: 2 pods on n2 too: default/train-1 and 1 more. kubectl drain leaves them: evict them too.")
+	require.Equal(t, []any{map[string]any{"group": "podgroup/default/train", "pods": 2.0, "nodes": []any{"n2"}, "examples": []any{"default/train-1", "default/train-2"}}}, s.data["elsewhere"])
+	s = ask(t, c, "drain", args{"nodes": []string{"n1", "n2"}})
+	require.NotContains(t, s.text, "leaves whole: ")
+	require.NotContains(t, s.data, "elsewhere")
+}
+
+// The name of a pod is left out of its reason where it stands as a name, so that pods with equal reasons are one line.
+func TestNameless(t *testing.T) {
+	type test struct{ name, why, message, pod, want string }
+	testkit.Run(t, []test{
+		{"letter", "it is a part of words", "waiting for a gate", "a", "waiting for a gate"},
+		{"quoted", "the API server quotes it", `pods "web-0" is forbidden`, "web-0", `pods "POD" is forbidden`},
+		{"slash", "it follows its namespace", "claim d/web-0-data: pod d/web-0", "web-0", "claim d/POD-data: pod d/POD"},
+		{"longer", "another pod", `pod "web-01", pod d/web-0.x`, "web-0", `pod "web-01", pod d/web-0.x`},
+	}, func(t *testing.T, c test) { require.Equal(t, c.want, nameless(c.message, c.pod)) })
+}
+
+// Where nothing was searched for, the message of the group says why a member waits: here priorities that differ.
+func TestWhyMembersDisagree(t *testing.T) {
+	dump := t.TempDir() + "/dump.yaml"
+	require.NoError(t, os.WriteFile(dump, []byte(`
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
+---
+{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: g}, spec: {schedulingPolicy: {gang: {minCount: 1}}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {priority: 7, schedulingGroup: {podGroupName: g}, containers: [{name: c, image: i}]}}
+`), 0o600))
+	require.Equal(t, "Pod default/a waits with its group default/g: 1 pod needed, 1 exist, 0 have nodes.\n"+
+		"all pods in a single pod group should have the same priority as the pod group's priority, got 7 and 0", ask(t, connect(t, fileOptions(dump)), "why_pod", args{"pod": "a"}).text)
 }

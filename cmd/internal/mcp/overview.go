@@ -172,19 +172,44 @@ func (a *overviewAnswer) place(d decided) {
 			continue
 		}
 		a.Stay++
-		key := [2]string{p.Outcome, strings.ReplaceAll(p.Message, p.Pod[strings.Index(p.Pod, "/")+1:], "POD")}
+		key := [2]string{p.Outcome, nameless(p.Message, p.Pod[strings.Index(p.Pod, "/")+1:])}
 		k, is := at[key]
 		if !is {
 			k = len(a.Pending)
 			at[key] = k
-			a.Pending = append(a.Pending, stay{Outcome: p.Outcome, Reason: key[1], Examples: []string{}})
+			a.Pending = append(a.Pending, stay{Outcome: p.Outcome, Reason: p.Message, Examples: []string{}})
 		}
 		g := &a.Pending[k]
+		if g.Pods > 0 {
+			g.Reason = key[1]
+		}
 		if g.Pods++; len(g.Examples) < mostExamples {
 			g.Examples = append(g.Examples, p.Pod)
 		}
 	}
 	slices.SortStableFunc(a.Pending, func(x, y stay) int { return cmp.Compare(y.Pods, x.Pods) })
+}
+
+// nameless returns a message with POD in the place of the pod's name where that is quoted or stands behind a slash, alone or as the begin of
+// the name of what was made for the pod.
+func nameless(message, name string) string {
+	var out strings.Builder
+	for done := 0; ; {
+		next := strings.Index(message[done:], name)
+		if next < 0 {
+			out.WriteString(message[done:])
+			return out.String()
+		}
+		at := done + next
+		end := at + len(name)
+		out.WriteString(message[done:at])
+		if at > 0 && strings.ContainsRune(`"/`, rune(message[at-1])) && (end == len(message) || strings.ContainsRune(`"-:;, `, rune(message[end]))) {
+			out.WriteString("POD")
+		} else {
+			out.WriteString(name)
+		}
+		done = end
+	}
 }
 
 // lint groups the findings by rule, errors first, then the most.
