@@ -71,6 +71,9 @@ func (x *simulation) withGroup(ctx context.Context, e *explanation, pod *v1.Pod)
 	if e.Group != nil && e.Group.Reason != "" && e.Group.Reason != podgroup.ReasonScheduled && e.Group.Message != "" {
 		why = e.Group.Message
 	}
+	if e.Group != nil && e.Group.Reason == "" && e.Group.Message != "" && len(pod.Spec.SchedulingGates) == 0 {
+		why = e.Group.Message // names the member that a gate holds
+	}
 	lines, err := x.gang(ctx, e, pod, name)
 	if len(lines) > 0 {
 		e.waits, e.said = append(lines, e.waits...), fmt.Sprintf("%swaits with its group %s%s.", subject, name, state)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -27,7 +28,7 @@ type groupState struct {
 	Placed    int    `json:"placed"`           // how many of them have nodes
 	// The reason of the condition PodGroupInitiallyScheduled: Scheduled, Unschedulable, SchedulerError, or "".
 	Reason  string `json:"reason"`
-	Message string `json:"message"` // the message of that condition, or how many pods are missing, or which object above is, or what its tree waits for
+	Message string `json:"message"` // the message of that condition, or how many pods are missing, or which object above is, or what its tree waits for, or which member is gated
 	// Why the group waits, whether a placement exists, and what helps, in lines; of the first ten groups that wait.
 	Why []string `json:"why,omitempty"`
 
@@ -91,6 +92,7 @@ func (x *simulation) groups() (out []groupState, above []compositeState) {
 			}
 		}
 	}
+	gated := x.gatedMembers()
 	place := map[types.NamespacedName]int{}
 	list, _ := x.w.objects.AcceptedGroups()
 	for k, g := range list {
@@ -111,7 +113,7 @@ func (x *simulation) groups() (out []groupState, above []compositeState) {
 				continue
 			}
 			if last := &out[len(out)-1]; last.Message == "" && last.Reason == "" && last.Placed < last.Pods {
-				last.Message = tree.GateText(func(g *podgroup.Group) int { return known[types.NamespacedName{Namespace: g.Namespace, Name: g.Name}] }, *x.w.groups)
+				last.Message = cmp.Or(tree.GateText(func(g *podgroup.Group) int { return known[types.NamespacedName{Namespace: g.Namespace, Name: g.Name}] }, *x.w.groups), gateText(tree, gated))
 			}
 			for _, n := range tree.Nodes() {
 				if n.Composite != nil && !hasRow[n.String()] {
@@ -147,6 +149,30 @@ func (x *simulation) groupState(g *podgroup.Group, known, placed int, missing er
 		s.Message = fmt.Sprintf("%d of %s exist, %d needed", s.Pods, report.Count(s.Needs, "member"), s.Needs)
 	}
 	return s
+}
+
+// gatedMembers returns the waiting pods of groups that have scheduling gates.
+func (x *simulation) gatedMembers() (out []*v1.Pod) {
+	for _, p := range x.w.pending {
+		if p = x.w.pods[key(p)]; p != nil && p.Spec.NodeName == "" && len(p.Spec.SchedulingGates) > 0 {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// gateText names the first member of a tree that has scheduling gates: they hold all members. "" for none.
+func gateText(tree *podgroup.Tree, gated []*v1.Pod) string {
+	for _, p := range gated {
+		if name, ok := podgroup.Of(p); ok && p.Namespace == tree.Root().Namespace && tree.Home(name) != nil {
+			var gates []string
+			for _, g := range p.Spec.SchedulingGates {
+				gates = append(gates, g.Name)
+			}
+			return fmt.Sprintf("pod %s has the scheduling gate %s, which holds all members", p.Name, strings.Join(gates, ", "))
+		}
+	}
+	return ""
 }
 
 // compositeStateOf returns what has become of a composite group. placed returns how many pods of a group have nodes.

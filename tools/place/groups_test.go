@@ -279,3 +279,25 @@ func TestRefusedPriorities(t *testing.T) {
 		}
 	})
 }
+
+// A scheduling gate of one member holds all: the table and the answer about another member name the pod that has it. The pod itself is told of its
+// gate.
+func TestGatedMember(t *testing.T) {
+	const world = `
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
+---
+{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: g}, spec: {schedulingPolicy: {gang: {minCount: 1}}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {priority: 0, schedulingGroup: {podGroupName: g}, containers: [{name: c, image: i}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: b}, spec: {priority: 0, schedulingGates: [{name: x}, {name: z}], schedulingGroup: {podGroupName: g}, containers: [{name: c, image: i}]}}
+`
+	code, out, errs := simulate(t, world, "-f", "-")
+	require.Zero(t, code, errs)
+	require.Regexp(t, `default +g +1 +2 +0 +<none> +pod b has the scheduling gate x, z, which holds all members\n`, out)
+	for pod, want := range map[string]string{"a": " Pod b has the scheduling gate x, z, which holds all members.\n", "b": " Scheduling is blocked due to non-empty scheduling gates.\n"} {
+		code, out, errs = simulate(t, world, "-f", "-", "-explain", "default/"+pod)
+		require.Zero(t, code, errs)
+		require.Contains(t, out, want)
+	}
+}
