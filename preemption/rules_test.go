@@ -277,6 +277,7 @@ func TestChoose(t *testing.T) {
 		return c
 	}
 	p := func(priority int32, minutes int) *v1.Pod { return started(pod("v", priority, "1", "n"), minutes) }
+	abroad := func(c preemption.Candidate) preemption.Candidate { c.Foreign = 1; return c }
 	type test struct {
 		name, why string
 		list      []preemption.Candidate
@@ -286,6 +287,7 @@ func TestChoose(t *testing.T) {
 	testkit.Run(t, []test{
 		{"one", "no question", []preemption.Candidate{candidate("a", 9, p(1, 0))}, "a", "only candidate"},
 		{"violations", "before priority", []preemption.Candidate{candidate("a", 1, p(1, 0)), candidate("b", 0, p(99, 0))}, "b", "fewest violations of disruption budgets"},
+		{"victims elsewhere", "before priority", []preemption.Candidate{abroad(candidate("a", 0, p(1, 0))), candidate("b", 0, p(99, 0))}, "b", "fewest victims on other nodes"},
 		{"first victim", "as listed, even if it is not the highest", []preemption.Candidate{candidate("a", 0, p(5, 0), p(9, 0)), candidate("b", 0, p(6, 0))}, "a", "lowest of the highest victim priorities"},
 		{"sum", "more pods weigh more", []preemption.Candidate{candidate("a", 0, p(5, 0), p(1, 0)), candidate("b", 0, p(5, 0))}, "b", "smallest sum of victim priorities"},
 		{"count", "the lowest priority adds nothing to the sum", []preemption.Candidate{candidate("a", 0, p(5, 0), p(math.MinInt32, 0)), candidate("b", 0, p(5, 0))}, "b", "fewest victims"},

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -167,6 +168,22 @@ func TestNodeUpdateEvents(t *testing.T) {
 		require.Equal(t, c.want, got)
 	})
 	require.Empty(t, NodeUpdateEvents(nil, base))
+}
+
+// A caller's hint is taken for every plugin, also for those that have one of their own.
+func TestDefaultEventsTakeHints(t *testing.T) {
+	mine := func(*v1.Pod, any, any) (bool, error) { return false, errors.New("asked") }
+	for _, plugin := range []string{pluginSchedulingGates, pluginDefaultPreemption, "NodeName"} {
+		asked := 0
+		for _, r := range DefaultEvents(map[string]Hint{plugin: mine}, release.Current) {
+			if r.Plugin == plugin {
+				_, err := r.Hint(&v1.Pod{}, nil, &v1.Pod{})
+				require.ErrorContains(t, err, "asked", plugin)
+				asked++
+			}
+		}
+		require.Positive(t, asked, plugin)
+	}
 }
 
 func TestDefaultEvents(t *testing.T) {

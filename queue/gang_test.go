@@ -106,6 +106,9 @@ func TestGangHints(t *testing.T) {
 	v := w.q.o.Groups.Gate().Check(member("default", "none"))
 	require.ErrorIs(t, v.Err, podgroup.ErrNoObject)
 	require.Zero(t, w.q.o.Groups.Gate().Check(member("default", "")))
+	w.group("y", "", 3, 0)
+	require.Equal(t, GateVerdict{Refuse: true, Message: "waiting for minCount pods from a gang to appear in scheduling queue"}, w.q.o.Groups.Gate().Check(member("default", "y")), "the group of the pod's namespace")
+	require.ErrorIs(t, w.q.o.Groups.Gate().Check(member("elsewhere", "y")).Err, podgroup.ErrNoObject)
 }
 
 // Moves, counts and errors of attempts of roots.

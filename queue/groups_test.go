@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/internal/testkit"
@@ -25,17 +26,30 @@ type clique struct {
 	came       int
 }
 
-func (c *clique) Group(_, name string) *podgroup.Group         { return c.groups[name] }
-func (c *clique) Composite(_, name string) *podgroup.Composite { return c.composites[name] }
-func (c *clique) Groups(string) iter.Seq[*podgroup.Group]      { return each(c.groups) }
-func (c *clique) Composites(string) iter.Seq[*podgroup.Composite] {
-	return each(c.composites)
+func (c *clique) Group(namespace, name string) *podgroup.Group {
+	if g := c.groups[name]; g != nil && g.Namespace == namespace {
+		return g
+	}
+	return nil
 }
 
-func each[T any](m map[string]T) iter.Seq[T] {
+func (c *clique) Composite(namespace, name string) *podgroup.Composite {
+	if x := c.composites[name]; x != nil && x.Namespace == namespace {
+		return x
+	}
+	return nil
+}
+
+func (c *clique) Groups(namespace string) iter.Seq[*podgroup.Group] { return each(c.groups, namespace) }
+func (c *clique) Composites(namespace string) iter.Seq[*podgroup.Composite] {
+	return each(c.composites, namespace)
+}
+
+// each yields the objects of a namespace by name.
+func each[T metav1.Object](m map[string]T, namespace string) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for _, name := range sortedKeys(m) {
-			if !yield(m[name]) {
+			if m[name].GetNamespace() == namespace && !yield(m[name]) {
 				return
 			}
 		}

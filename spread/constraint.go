@@ -66,13 +66,12 @@ type evaluator struct {
 	defaulted   bool   // the constraints are the profile's
 	pod         *v1.Pod
 	planned     []*v1.Node
-	release     release.Version
 }
 
 // compile takes the constraints with the action from the pod, or from the profile's defaults when the pod has no constraint
 // of any action (rules S1.1 and S1.2).
 func compile(pod *v1.Pod, action v1.UnsatisfiableConstraintAction, o *Options) (evaluator, error) {
-	e := evaluator{pod: pod, planned: o.PlannedNodes, release: o.Release}
+	e := evaluator{pod: pod, planned: o.PlannedNodes}
 	e.selectors.namespace = pod.Namespace
 	list := pod.Spec.TopologySpreadConstraints
 	var derived labels.Selector

@@ -85,6 +85,12 @@ func checkByHand(root string, rows *regexp.Regexp) error {
 	if err != nil {
 		return err
 	}
+	dir, err := os.MkdirTemp("", "podberth-mutants-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	x := bench{root: root, dir: dir, built: map[[2]string]string{}}
 	var errs []error
 	noticed, tried := 0, 0
 	for _, m := range list {
@@ -92,10 +98,10 @@ func checkByHand(root string, rows *regexp.Regexp) error {
 			continue
 		}
 		tried++
-		by, err := m.noticedBy(root, tests[m.row])
+		by, err := x.noticedBy(m, tests[m.row])
 		switch {
 		case err != nil:
-			errs = append(errs, err)
+			errs = append(errs, fmt.Errorf("row %s: %w", m.row, err))
 		case by == "":
 			errs = append(errs, fmt.Errorf("row %s: no test notices: %s", m.row, m))
 		default:
@@ -107,28 +113,14 @@ func checkByHand(root string, rows *regexp.Regexp) error {
 	return errors.Join(errs...)
 }
 
+// bench builds tests with a mistake and without. Rows that share a mistake share the binary.
+type bench struct {
+	root, dir string
+	built     map[[2]string]string // test binaries, by what is changed and the folder of the tests
+}
+
 // noticedBy returns the first of the tests that passes without the mistake and fails with it; "" when none does.
-func (m rowMistake) noticedBy(root string, tests []string) (string, error) {
-	text, err := m.changed(root)
-	if err != nil {
-		return "", err
-	}
-	dir, err := os.MkdirTemp("", "podberth-mutants-")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(dir)
-	file, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(file, text, 0o644); err != nil {
-		return "", err
-	}
-	replace, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(root, m.file): file}})
-	if err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(overlay, replace, 0o644); err != nil {
-		return "", err
-	}
+func (x bench) noticedBy(m rowMistake, tests []string) (string, error) {
 	for _, name := range tests {
 		folder, function, testCase, ok := fidelity.Test(name)
 		if !ok {
@@ -138,36 +130,68 @@ func (m rowMistake) noticedBy(root string, tests []string) (string, error) {
 			function += "/" + testCase
 		}
 		pattern := rowTest{m.row, function}.pattern()
-		if fails, err := failsAlone(root, folder, pattern, overlay); err != nil || !fails {
+		if fails, err := x.fails(&m, folder, pattern); err != nil || !fails {
 			if err != nil {
-				return "", fmt.Errorf("row %s: %w", m.row, err)
+				return "", err
 			}
 			continue
 		}
-		if fails, err := failsAlone(root, folder, pattern, ""); err != nil || fails {
-			return "", errors.Join(err, fmt.Errorf("row %s: %s fails without the mistake too", m.row, name))
+		if fails, err := x.fails(nil, folder, pattern); err != nil || fails {
+			return "", errors.Join(err, fmt.Errorf("%s fails without the mistake too", name))
 		}
 		return name, nil
 	}
 	return "", nil
 }
 
-// failsAlone reports whether the tests of a folder that a pattern names fail. A test that does not compile is an error.
-func failsAlone(root, folder, pattern, overlay string) (bool, error) {
-	args := []string{"test", "-count=1", "-vet=off", "-ldflags=-w", "-run", pattern}
-	if overlay != "" {
-		args = append(args, "-overlay", overlay)
+// fails reports whether the tests of a folder that a pattern names fail with a mistake, nil for none.
+func (x bench) fails(m *rowMistake, folder, pattern string) (bool, error) {
+	path, err := x.build(m, folder)
+	if err != nil {
+		return false, err
 	}
-	dir, rest := root, folder
-	if inner, ok := strings.CutPrefix(folder, conformance+"/"); ok {
-		dir, rest = filepath.Join(root, conformance), inner
+	cmd := exec.Command(path, "-test.run", pattern, "-test.failfast", "-test.v")
+	cmd.Dir = filepath.Join(x.root, folder)
+	out, err := cmd.CombinedOutput()
+	if !bytes.Contains(out, []byte("=== RUN")) {
+		return false, fmt.Errorf("%s of %s: no such test: %s", pattern, folder, out)
 	}
-	out, err := goCommand(dir, append(args, "./"+rest)...)
-	if text := string(out) + fmt.Sprint(err); strings.Contains(text, "[build failed]") || strings.Contains(text, "[setup failed]") || strings.Contains(text, "no tests to run") {
-		return false, fmt.Errorf("%s of %s: %s", pattern, folder, text)
-	}
-	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) && !strings.Contains(err.Error(), "FAIL") {
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		return false, err
 	}
 	return err != nil, nil
+}
+
+// build compiles the tests of a folder with a mistake, and returns the path of the binary.
+func (x bench) build(m *rowMistake, folder string) (string, error) {
+	key := [2]string{"", folder}
+	if m != nil {
+		key[0] = m.file + "\x00" + m.old + "\x00" + m.new
+	}
+	if path := x.built[key]; path != "" {
+		return path, nil
+	}
+	path := filepath.Join(x.dir, fmt.Sprintf("%d.test", len(x.built)))
+	args := []string{"test", "-c", "-vet=off", "-ldflags=-w", "-o", path}
+	if m != nil {
+		text, err := m.changed(x.root)
+		if err != nil {
+			return "", err
+		}
+		file, overlay := path+".go", path+".json"
+		replace, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(x.root, m.file): file}})
+		if err = errors.Join(err, os.WriteFile(file, text, 0o644), os.WriteFile(overlay, replace, 0o644)); err != nil {
+			return "", err
+		}
+		args = append(args, "-overlay", overlay)
+	}
+	dir, below := x.root, folder
+	if inner, ok := strings.CutPrefix(folder, conformance+"/"); ok {
+		dir, below = filepath.Join(x.root, conformance), inner
+	}
+	if _, err := goCommand(dir, append(args, "./"+below)...); err != nil {
+		return "", err
+	}
+	x.built[key] = path
+	return path, nil
 }
