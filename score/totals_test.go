@@ -79,3 +79,30 @@ func TestWorkedTotals(t *testing.T) {
 	require.Equal(t, []int64{75, 71}, raws(2, balance(t, p, score.BalanceArgs{}, r).Raw))
 	require.Equal(t, []int64{96, 96}, raws(2, fit(t, pod(""), score.Strategy{Type: score.LeastAllocated}, r).Raw))
 }
+
+// Weights 1 and 2 and their doubles choose the same node, and so does the other order of the nodes.
+func TestDoubledWeights(t *testing.T) {
+	choice := func(nodes []string, weight int64, fit, spread []int64) (string, []int64) {
+		totals, err := score.Totals(nodes, []score.Column{{Plugin: "NodeResourcesFit", Weight: weight, Scores: fit}, {Plugin: "PodTopologySpread", Weight: 2 * weight, Scores: spread}}, nil)
+		require.NoError(t, err)
+		return nodes[score.Best(totals, lowestName(nodes))], totals
+	}
+	for _, c := range []struct {
+		nodes       []string
+		weight      int64
+		fit, spread []int64
+		totals      []int64
+	}{
+		{[]string{"a", "b", "c"}, 1, []int64{90, 10, 30}, []int64{0, 50, 30}, []int64{90, 110, 90}},
+		{[]string{"a", "b", "c"}, 2, []int64{90, 10, 30}, []int64{0, 50, 30}, []int64{180, 220, 180}},
+		{[]string{"c", "b", "a"}, 1, []int64{30, 10, 90}, []int64{30, 50, 0}, []int64{90, 110, 90}},
+	} {
+		node, totals := choice(c.nodes, c.weight, c.fit, c.spread)
+		require.Equal(t, "b", node)
+		require.Equal(t, c.totals, totals)
+	}
+	for _, nodes := range [][]string{{"a", "c"}, {"c", "a"}} {
+		node, _ := choice(nodes, 1, []int64{5, 5}, []int64{5, 5})
+		require.Equal(t, "a", node, "a tie ends by the name, not by the order")
+	}
+}

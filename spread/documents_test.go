@@ -1,6 +1,8 @@
 package spread
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -35,6 +37,22 @@ func TestDocumentOneConstraint(t *testing.T) {
 // TestDocumentTwoConstraints: zone and node together allow only node4.
 func TestDocumentTwoConstraints(t *testing.T) {
 	assert.Equal(t, "node4", allowed(t, threePods(), constrained("foo=bar", by("zone", 1, hard), by("node", 1, hard))))
+}
+
+// The order of the nodes changes nothing, a larger maxSkew allows more, and an empty zone takes room from the others.
+func TestLawsOfZones(t *testing.T) {
+	const nodes, turned, wider = "n1{zone=a,node=n1} n2{zone=a,node=n2} n3{zone=b,node=n3}", "n3{zone=b,node=n3} n2{zone=a,node=n2} n1{zone=a,node=n1}", " n4{zone=c,node=n4}"
+	ask := func(nodes string, maxSkew int32) string {
+		names := strings.Fields(allowed(t, clusterOf(nodes).run("n1*2 n3", "foo=bar"), constrained("foo=bar", by("zone", maxSkew, hard))))
+		slices.Sort(names)
+		return strings.Join(names, " ")
+	}
+	for _, nodes := range []string{nodes, turned} {
+		assert.Equal(t, "n3", ask(nodes, 1), "a has two pods and b has one")
+		assert.Equal(t, "n1 n2 n3", ask(nodes, 2))
+		assert.Equal(t, "n4", ask(nodes+wider, 1), "c has none")
+		assert.Equal(t, "n3 n4", ask(nodes+wider, 2))
+	}
 }
 
 // TestDocumentConflict: the zone constraint allows only zoneB, the node constraint only node2, and mypod stays pending. A

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +36,24 @@ func TestEventOrder(t *testing.T) {
 	for i := range list {
 		for j := range list {
 			require.Equal(t, cmp.Compare(i, j), compareEvents(list[i], list[j]), "%+v and %+v", list[i], list[j])
+		}
+	}
+}
+
+// A pod leaves once, at the end of its time; a forecast up to an earlier moment is the beginning of one up to a later.
+func TestShorterForecast(t *testing.T) {
+	in := Input{Nodes: []*v1.Node{ready("n1", "a", "True"), ready("n2", "a", "True")}, Pods: []*v1.Pod{podOn("n1", "leaves", tolerationsOf("x:10")), podOn("n2", "stays", tolerationsOf("x:10"))}, Until: time.Minute, Events: []Event{
+		{At: after(1), Node: "n1", Taint: "x:NoExecute"},
+		{At: after(2), Node: "n2", Taint: "x:NoExecute"},
+		{At: after(5), Node: "n2", Taint: "x-"},
+	}}
+	want := []string{"1 started n1 leaves", "2 started n2 stays", "5 cancelled n2 stays", "11 evicted n1 leaves"}
+	for n, until := range []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 11 * time.Second, time.Minute} {
+		in.Until = until
+		got := lines(played(t, in), podEntries)
+		require.Len(t, got, min(n+1, len(want)), until)
+		for k := range got {
+			require.True(t, strings.HasPrefix(got[k], want[k]), "%s: %s", until, got[k])
 		}
 	}
 }
