@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 
@@ -36,6 +37,16 @@ func TestRankedSharesNothing(t *testing.T) {
 	}
 	require.Equal(t, "ab", order)
 	require.Equal(t, "b", list[0].Node)
+}
+
+// Pods of one StatefulSet are equals though their names stand in their labels, which stay theirs.
+func TestGroupOfLabels(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: five()})
+	require.NoError(t, err)
+	first, second := testkit.Pod("db-0").Labels("app=db,"+appsv1.StatefulSetPodNameLabel+"=db-0").Obj(), testkit.Pod("db-1").Labels("app=db,"+appsv1.StatefulSetPodNameLabel+"=db-1").Obj()
+	testkit.Unchanged(t, func() { require.Equal(t, groupOf(s, first), groupOf(s, second)) }, first, second)
+	other := testkit.Pod("web-0").Labels("app=web," + appsv1.StatefulSetPodNameLabel + "=db-0").Obj()
+	require.NotEqual(t, groupOf(s, first), groupOf(s, other))
 }
 
 // How many pods of an owner run is said of how many.
