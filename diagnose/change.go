@@ -62,6 +62,12 @@ type Change struct {
 	Alike int `json:"alike,omitempty"`
 	// Count is the number of nodes that AddNode adds; 0 means 1.
 	Count int `json:"count,omitempty"`
+	// Labels are those that the nodes which AddNode adds have, and their model has not.
+	Labels map[string]string `json:"labels,omitempty"`
+	// Without are labels and taints of the model that the added nodes do not have.
+	Without []string `json:"without,omitempty"`
+	// Least are the resources of which the added nodes offer at least so much, and the model less.
+	Least map[v1.ResourceName]string `json:"least,omitempty"`
 	// Again says that the object must be deleted and made again, because the API server refuses the edit.
 	Again bool `json:"again,omitempty"`
 	// Note is what stands beside the change, such as a risk.

@@ -83,7 +83,12 @@ func (d *diagnosis) otherModel(c *Change, like *v1.Node, closed, large bool) (ot
 	var with, without []string
 	if large {
 		if more := d.larger(model); more != "" {
-			own.Path, with = ofSize, []string{more}
+			own.Path, with, own.Least = ofSize, []string{more}, map[v1.ResourceName]string{}
+			for name, q := range model.Status.Allocatable {
+				if has := like.Status.Allocatable[name]; has.Cmp(q) != 0 {
+					own.Least[name] = q.String()
+				}
+			}
 		}
 	}
 	if closed {
@@ -91,6 +96,7 @@ func (d *diagnosis) otherModel(c *Change, like *v1.Node, closed, large bool) (ot
 			if d.stays(like, t) {
 				dropTaint(model, t)
 				delete(model.Status.Allocatable, v1.ResourceName(t.Key)) // the pod does not ask for it
+				own.Without = append(own.Without, t.ToString())
 				own.Path, without, alone = ofTaints, append(without, "the taint "+strings.TrimSuffix(t.ToString(), ":"+string(t.Effect))), true
 			}
 		}
@@ -100,6 +106,7 @@ func (d *diagnosis) otherModel(c *Change, like *v1.Node, closed, large bool) (ot
 		if labels, ok := d.lacks(like); ok {
 			own.ofPool = own.Path == "" && len(labels.without) == 0
 			own.Path, alone = ofLabels, true
+			own.Labels, own.Without = labels.with, append(own.Without, labels.without...)
 			for _, key := range slices.Backward(slices.Sorted(maps.Keys(labels.with))) {
 				own.ofPool = own.ofPool && where(key)
 				setLabel(model, key, labels.with[key])

@@ -91,6 +91,18 @@ func TestOpenNodes(t *testing.T) {
 	})
 }
 
+// For programs an added node has what differs from its model.
+func TestWhatAnAddedNodeIs(t *testing.T) {
+	n := testkit.Node("a").Label("pool", "small").Capacity("cpu=4,memory=8Gi,pods=10").Taint("dedicated=x:NoSchedule").Obj()
+	of := func(pod *v1.Pod) Change {
+		return relax(t, cluster.Objects{Nodes: []*v1.Node{n}}, pod, Options{}).Remedies[0].Changes[0]
+	}
+	c := of(testkit.Pod("p").Request("cpu=9").Obj())
+	require.Equal(t, []any{AddNode, []string{"dedicated=x:NoSchedule"}, map[v1.ResourceName]string{"cpu": "9"}, map[string]string(nil)}, []any{c.Kind, c.Without, c.Least, c.Labels})
+	c = of(testkit.Pod("p").NodeSelector("pool=large").Tolerate("dedicated", v1.TolerationOpEqual, "x", v1.TaintEffectNoSchedule).Obj())
+	require.Equal(t, []any{AddNode, []string(nil), map[v1.ResourceName]string(nil), map[string]string{"pool": "large"}}, []any{c.Kind, c.Without, c.Least, c.Labels})
+}
+
 // A pod that is meant for a closed pool is not sent elsewhere. A node more needs no other change beside it when a node alone helps, and two sets
 // that differ in the model of the node are one line.
 func TestOnePoolAndOneLine(t *testing.T) {

@@ -80,6 +80,9 @@ func TestSchema(t *testing.T) {
 		{"explained, restarts", "", []string{"-f", busy, "-explain", "shop/vip", "-preemption", "optimal"}},
 		{"explained, kept", "", []string{"-f", busy, "-explain", "data/plain"}},
 		{"explained, nodes alike", "", []string{"-f", "../../diagnose/testdata/advice/48-anti-affinity-of-others.yaml", "-explain", "default/pod3"}},
+		{"explained, a larger node", "", []string{"-f", "../../diagnose/testdata/advice/larger-than-a-node-beside-daemons.yaml", "-explain", "default/p"}},
+		{"explained, a node without a taint", "", []string{"-f", "../../diagnose/testdata/advice/one-reserved-node.yaml", "-explain", "default/p"}},
+		{"explained, a node with a label", "", []string{"-f", "../../diagnose/testdata/advice/zone-without-nodes.yaml", "-explain", "default/p"}},
 		{"explained, advice that does harm", "", []string{"-f", "testdata/calm.yaml", "-explain", "default/again-big"}},
 	}, func(t *testing.T, c test) {
 		code, out, errs := simulate(t, c.input, append(c.args, "-o", "json")...)
