@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/internal/engine"
 )
 
 // large is a cluster with indexes: nodes in 10 zones, 30 pods per node with 5,000 label sets. A tenth of the pods have
@@ -98,14 +99,14 @@ func BenchmarkCount(b *testing.B) {
 		l := newLarge(n)
 		for name, p := range shapes() {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
-				e, err := affinity.CompilePods(p, affinity.PodOptions{})
+				e, err := affinity.CompileFull(p, affinity.PodOptions{})
 				if err != nil {
 					b.Fatal(err)
 				}
-				var memo affinity.Memo
+				var memo engine.Memo
 				b.ReportAllocs()
 				for b.Loop() {
-					e.CountWith(l, &memo)
+					e.CountedWith(l, &memo)
 				}
 			})
 		}
@@ -114,10 +115,10 @@ func BenchmarkCount(b *testing.B) {
 
 func BenchmarkCountWithoutIndexes(b *testing.B) {
 	l := newLarge(5000)
-	e, _ := affinity.CompilePods(shapes()["host-anti"], affinity.PodOptions{})
+	e, _ := affinity.CompileFull(shapes()["host-anti"], affinity.PodOptions{})
 	b.ReportAllocs()
 	for b.Loop() {
-		e.Count(l.world)
+		e.Counted(l.world)
 	}
 }
 
@@ -175,7 +176,7 @@ func BenchmarkPod(b *testing.B) {
 	b.Run("compile", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			_, _ = affinity.CompilePods(p, affinity.PodOptions{})
+			_, _ = affinity.CompileFull(p, affinity.PodOptions{})
 		}
 	})
 	b.Run("effect", func(b *testing.B) {
@@ -196,7 +197,7 @@ func BenchmarkPod(b *testing.B) {
 		b.ReportAllocs()
 		t := s.NewTrial()
 		for b.Loop() {
-			t.Apply(effect, 17, -1)
+			affinity.ApplyTrial(t, effect, 17, -1)
 			t.Check(17)
 			t.Reset()
 		}
@@ -217,7 +218,7 @@ func BenchmarkNode(b *testing.B) {
 			Len() int
 			Node(i int) *v1.Node
 		}{"classes": l, "plain": plainNodes{l.nodes}} {
-			s := e.On(nodes)
+			s := e.Onto(nodes)
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
@@ -263,17 +264,17 @@ func distinct(nodes, pods int) *large {
 
 func BenchmarkCountDistinct(b *testing.B) {
 	l := distinct(5000, 10000)
-	e, err := affinity.CompilePods(pod("d", "app=a77", "anti h app=a77"), affinity.PodOptions{})
+	e, err := affinity.CompileFull(pod("d", "app=a77", "anti h app=a77"), affinity.PodOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	var memo affinity.Memo
-	s := e.CountWith(l, &memo)
+	var memo engine.Memo
+	s := e.CountedWith(l, &memo)
 	if s.Check(77) != affinity.PodAntiAffinity {
 		b.Fatal("the pod that runs is not counted")
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		e.CountWith(l, &memo)
+		e.CountedWith(l, &memo)
 	}
 }

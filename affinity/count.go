@@ -3,17 +3,20 @@ package affinity
 import (
 	"slices"
 
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/view"
 )
 
-// Count applies the evaluator to a cluster. Cost: O(nodes) for each topology key that occurs, plus the pod sets and term
-// sets that matter when the cluster offers them (see [Cluster]), or else all running pods. The cluster must not be nil.
-func (e *PodEvaluator) Count(cluster Cluster) *State { return e.CountWith(cluster, nil) }
+func (e *podEvaluator) Count(cluster Cluster) State { return e.CountWith(cluster, nil) }
 
 // CountWith is Count with a memo that keeps the compiled terms of running pods. It does not use the memo when the cluster
 // has no term sets. A nil memo keeps nothing.
-func (e *PodEvaluator) CountWith(cluster Cluster, m *Memo) *State {
-	s := &State{evaluator: e, cluster: cluster}
+func (e *podEvaluator) CountWith(cluster Cluster, m *engine.Memo) State {
+	return e.count(cluster, memoOf(m))
+}
+
+func (e *podEvaluator) count(cluster Cluster, m *memo) *state {
+	s := &state{evaluator: e, cluster: cluster}
 	if e.err != nil {
 		return s
 	}
@@ -34,7 +37,7 @@ func (e *PodEvaluator) CountWith(cluster Cluster, m *Memo) *State {
 }
 
 // bind resolves the namespaces of the pod's terms and makes the columns of the required terms.
-func (s *State) bind() {
+func (s *state) bind() {
 	e := s.evaluator
 	s.pairs = pairsOf(e.pod.Labels)
 	namespaces, names := s.cluster.Namespaces(), selectsNames(e.release)
@@ -55,7 +58,7 @@ func (s *State) bind() {
 	}
 }
 
-func (s *State) countPods(byLabels, byTerms bool) {
+func (s *state) countPods(byLabels, byTerms bool) {
 	e := &s.scratch
 	for i := range s.cluster.Len() {
 		if s.cluster.Node(i) == nil {
@@ -69,12 +72,12 @@ func (s *State) countPods(byLabels, byTerms bool) {
 			if byTerms {
 				s.termEffect(e, compileTerms(pod))
 			}
-			s.Apply(*e, i, 1)
+			s.apply(*e, i, 1)
 		}
 	}
 }
 
-func (s *State) countTermSets(index view.TermSets, m *Memo) {
+func (s *state) countTermSets(index view.TermSets, m *memo) {
 	e := &s.scratch
 	for id := range int32(index.TermSets()) {
 		rep, nodes, counts := index.TermSet(id)
@@ -87,7 +90,7 @@ func (s *State) countTermSets(index view.TermSets, m *Memo) {
 	}
 }
 
-func (s *State) applyAll(e Effect, nodes, counts []int32) {
+func (s *state) applyAll(e effect, nodes, counts []int32) {
 	for k := range e {
 		c := &e[k]
 		col := s.column(c.key)
@@ -101,7 +104,7 @@ func (s *State) applyAll(e Effect, nodes, counts []int32) {
 
 // countSets visits each pod set that can match one of the pod's terms once. A pod counts for required affinity only when it
 // matches every term, so it is enough to visit the sets of one term.
-func (s *State) countSets(index view.PodSets) {
+func (s *state) countSets(index view.PodSets) {
 	var ids []int32
 	for k, list := range [...][]bound{s.affinity, s.anti, s.preferred, s.preferredAnti} {
 		for i := range list {

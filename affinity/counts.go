@@ -2,11 +2,10 @@ package affinity
 
 import "github.com/podberth/podberth/internal/engine"
 
-// Counts returns what package placement asks of the state to keep answers from decision to decision. The result follows the state; its
-// type is internal.
-func (s *State) Counts() engine.Counts { return counts{s} }
+// Counts returns what package placement asks of the state to keep answers from decision to decision. The result follows the state.
+func (s *state) Counts() engine.Counts { return counts{s} }
 
-type counts struct{ state *State }
+type counts struct{ state *state }
 
 // Keys yields the keys that verdict and raw score depend on.
 func (s counts) Keys(yield func(key string, single bool) bool) {

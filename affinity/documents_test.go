@@ -24,7 +24,7 @@ func TestWithNodeAffinity(t *testing.T) {
 	w := newWorld(node("east", zoneKey+"=antarctica-east1"),
 		node("west", zoneKey+"=antarctica-west1,another-node-label-key=another-node-label-value"),
 		node("south", zoneKey+"=antarctica-south1,another-node-label-key=another-node-label-value"))
-	s := compileNode(t, p, nil).On(w)
+	s := compileNode(t, p, nil).Onto(w)
 	require.Equal(t, []resources.Verdict{0, 0, affinity.NodeMismatch}, []resources.Verdict{s.Check(0), s.Check(1), s.Check(2)})
 	_, score := nodeScores(s, 2)
 	require.Equal(t, []int64{0, 100}, score)
@@ -36,7 +36,7 @@ func TestNodeAffinityWeight(t *testing.T) {
 		prefer(1, req("label-1", "In", "key-1")), prefer(50, req("label-2", "In", "key-2"))}
 	w := newWorld(node("node1", "kubernetes.io/os=linux,label-1=key-1"), node("node2", "kubernetes.io/os=linux,label-2=key-2"),
 		node("node3", "kubernetes.io/os=linux"))
-	s := compileNode(t, p, nil).On(w)
+	s := compileNode(t, p, nil).Onto(w)
 	raw, score := nodeScores(s, 3)
 	require.Equal(t, []int64{1, 50, 0}, raw)
 	require.Equal(t, []int64{2, 100, 0}, score)
@@ -46,9 +46,9 @@ func TestFooScheduler(t *testing.T) {
 	added := &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: terms(exprs(req("scheduler-profile", "In", "foo")))}
 	w := newWorld(node("foo", "scheduler-profile=foo,disk=ssd"), node("foo-hdd", "scheduler-profile=foo"), node("other", "disk=ssd"))
 	p := &v1.Pod{Spec: v1.PodSpec{SchedulerName: "foo-scheduler", NodeSelector: map[string]string{"disk": "ssd"}}}
-	s := compileNode(t, p, added).On(w)
+	s := compileNode(t, p, added).Onto(w)
 	require.Equal(t, []resources.Verdict{0, affinity.NodeMismatch, affinity.NodeEnforced}, []resources.Verdict{s.Check(0), s.Check(1), s.Check(2)})
-	s = compileNode(t, p, nil).On(w)
+	s = compileNode(t, p, nil).Onto(w)
 	require.Equal(t, []resources.Verdict{0, affinity.NodeMismatch, 0}, []resources.Verdict{s.Check(0), s.Check(1), s.Check(2)}, "the default profile adds no terms")
 	require.True(t, affinity.MatchNode(p, w.nodes[2]), "the kubelet does not see what a profile adds")
 }

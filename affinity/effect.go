@@ -2,12 +2,14 @@ package affinity
 
 import (
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/engine"
 )
 
-// Effect is how one running pod changes the counts of a [State], on whatever node the pod runs. An Effect depends on the
-// incoming pod and the running pod, not on the counts: callers may keep an Effect and apply it again as long as the
-// cluster's namespaces do not change. A nil or empty Effect changes nothing.
-type Effect []cell // one for each topology key
+// effect is how one running pod changes the counts of a [State], on whatever node the pod runs. An effect depends on the
+// incoming pod and the running pod, not on the counts: it may be kept and applied again as long as the cluster's namespaces do not
+// change. A nil or empty effect changes nothing.
+type effect []cell // one for each topology key
 
 // cell is the change that one pod makes to the counts of its domain.
 type cell struct {
@@ -17,7 +19,7 @@ type cell struct {
 	marks                    int32 // number of contributions to the score; contributions of 0 count too
 }
 
-func (e *Effect) at(key string) *cell {
+func (e *effect) at(key string) *cell {
 	for i := range *e {
 		if (*e)[i].key == key {
 			return &(*e)[i]
@@ -27,39 +29,51 @@ func (e *Effect) at(key string) *cell {
 	return &(*e)[len(*e)-1]
 }
 
-func (e *Effect) addScore(key string, weight int64) {
+func (e *effect) addScore(key string, weight int64) {
 	c := e.at(key)
 	c.score += weight
 	c.marks++
 }
 
 // effect writes the effect of a pod into e and reuses e's memory.
-func (s *State) effect(e *Effect, pod *v1.Pod) {
+func (s *state) effect(e *effect, pod *v1.Pod) {
 	*e = (*e)[:0]
 	s.labelEffect(e, pod)
 	s.termEffect(e, compileTerms(pod))
 }
 
-// LabelEffect returns the effect of a running pod's namespace and labels: the incoming pod's terms may match the running
-// pod. Running pods that are equal in namespace and labels have the same LabelEffect. The result is nil when no term
-// matches the pod. The pod must not be nil.
-func (s *State) LabelEffect(pod *v1.Pod) Effect {
-	var e Effect
+func (s *state) Add(pod *v1.Pod, i int) { s.move(pod, i, 1) }
+
+func (s *state) Remove(pod *v1.Pod, i int) { s.move(pod, i, -1) }
+
+func (s *state) move(pod *v1.Pod, i int, n int32) {
+	s.effect(&s.scratch, pod)
+	s.apply(s.scratch, i, n)
+}
+
+// OfLabels is that of [engine.Moving].
+func (s *state) OfLabels(pod *v1.Pod) engine.Move {
+	var e effect
 	s.labelEffect(&e, pod)
-	return e
+	return e.by(s.apply)
 }
 
-// TermEffect returns the effect of a running pod's own terms, which may match the incoming pod. Running pods that are equal
-// in namespace and terms have the same TermEffect. The result is nil when no term matches. The pod must not be nil. id is
-// the term set of the pod; the memo keeps the compiled terms under this id. With a nil memo TermEffect compiles the terms
-// and does not use id.
-func (s *State) TermEffect(m *Memo, id int32, pod *v1.Pod) Effect {
-	var e Effect
-	s.termEffect(&e, m.terms(id, pod))
-	return e
+// OfTerms is that of [engine.MovingTerms].
+func (s *state) OfTerms(m *engine.Memo, id int32, pod *v1.Pod) engine.Move {
+	var e effect
+	s.termEffect(&e, memoOf(m).terms(id, pod))
+	return e.by(s.apply)
 }
 
-func (s *State) labelEffect(e *Effect, pod *v1.Pod) {
+// by returns how the effect moves the counts; nil for an empty effect.
+func (e effect) by(apply func(e effect, i int, n int32)) engine.Move {
+	if len(e) == 0 {
+		return nil
+	}
+	return func(i int, n int32) { apply(e, i, n) }
+}
+
+func (s *state) labelEffect(e *effect, pod *v1.Pod) {
 	if allMatch(s.affinity, pod) {
 		for i := range s.affinity {
 			e.at(s.affinity[i].key).affinity++
@@ -82,7 +96,7 @@ func (s *State) labelEffect(e *Effect, pod *v1.Pod) {
 	}
 }
 
-func (s *State) termEffect(e *Effect, own *terms) {
+func (s *state) termEffect(e *effect, own *terms) {
 	if s.evaluator.err != nil { // CompilePods returned an error: every node is rejected and nothing is counted
 		return
 	}
@@ -117,12 +131,12 @@ func (s *State) termEffect(e *Effect, own *terms) {
 	}
 }
 
-// Apply counts the effect n times on slot i: n pods came, or -n pods left. The counts are then equal to those of a fresh
-// Count (rule A13.2). Apply counts nothing on a free slot and for topology keys that the node lacks. It takes 5 to 20 ns
+// apply counts the effect n times on slot i: n pods came, or -n pods left. The counts are then equal to those of a fresh
+// Count (rule A13.2). It counts nothing on a free slot and for topology keys that the node lacks. It takes 5 to 20 ns
 // and allocates only for the first count of a topology key.
-func (s *State) Apply(effect Effect, i int, n int32) {
-	for k := range effect {
-		c := &effect[k]
+func (s *state) apply(e effect, i int, n int32) {
+	for k := range e {
+		c := &e[k]
 		col := s.column(c.key)
 		if d := col.domain(i); d >= 0 {
 			s.count(col, c, d, n)
@@ -130,7 +144,7 @@ func (s *State) Apply(effect Effect, i int, n int32) {
 	}
 }
 
-func (s *State) count(col *column, c *cell, domain, n int32) {
+func (s *state) count(col *column, c *cell, domain, n int32) {
 	if c.affinity != 0 {
 		s.affinityCells += col.add(&col.affinity, domain, c.affinity*n)
 	}

@@ -5,6 +5,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/engine"
+	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -30,7 +32,7 @@ func (e *NodeEvaluator) Explain(n *v1.Node) []string { return e.explain(n) }
 
 func (e *NodeEvaluator) RequiredErr() error { return e.required.err }
 
-func (e *PodEvaluator) SelfAll(namespaceLabels map[string]string, known bool) bool {
+func (e *podEvaluator) SelfAll(namespaceLabels map[string]string, known bool) bool {
 	return e.matchesItself(namespaceLabels, known)
 }
 
@@ -58,13 +60,13 @@ func (t *terms) Len() int {
 }
 
 // SelfAll is matchesItself of the evaluator with the namespaces of the cluster.
-func (s *State) SelfAll() bool { return s.self }
+func (s *state) SelfAll() bool { return s.self }
 
 // NormalizeAll normalizes the raw scores of the feasible nodes in place.
-func (s *State) NormalizeAll(raw []int64) { normalizeAll(raw, s.Normalize) }
+func (s *state) NormalizeAll(raw []int64) { normalizeAll(raw, s.Normalize) }
 
 // NormalizeAll normalizes the raw scores of the feasible nodes in place.
-func (s *NodeState) NormalizeAll(raw []int64) { normalizeAll(raw, s.Normalize) }
+func (s *nodeState) NormalizeAll(raw []int64) { normalizeAll(raw, s.Normalize) }
 
 func normalizeAll(raw []int64, normalize func(raw, lo, hi int64) int64) {
 	if len(raw) == 0 {
@@ -76,23 +78,45 @@ func normalizeAll(raw []int64, normalize func(raw, lo, hi int64) int64) {
 	}
 }
 
-// Effect joins LabelEffect and TermEffect.
-func (s *State) Effect(pod *v1.Pod) Effect {
-	var e Effect
+// Full and FullNode are what Count and On return, with the methods of this file.
+type (
+	Full          = state
+	FullNode      = nodeState
+	FullEvaluator = podEvaluator
+)
+
+// Counted is Count.
+func (e *podEvaluator) Counted(c Cluster) *state { return e.count(c, nil) }
+
+// CountedWith is CountWith.
+func (e *podEvaluator) CountedWith(c Cluster, m *engine.Memo) *state { return e.count(c, memoOf(m)) }
+
+// Onto is On.
+func (e *NodeEvaluator) Onto(nodes view.Nodes) *nodeState { return e.On(nodes).(*nodeState) }
+
+// Effect joins the effects of labels and terms.
+func (s *state) Effect(pod *v1.Pod) effect {
+	var e effect
 	s.effect(&e, pod)
 	return e
 }
 
-// Add counts a running pod that came to slot i.
-func (s *State) Add(pod *v1.Pod, i int) { s.Apply(s.Effect(pod), i, 1) }
-
-// Remove takes back a running pod that left slot i.
-func (s *State) Remove(pod *v1.Pod, i int) { s.Apply(s.Effect(pod), i, -1) }
+// Apply counts an effect.
+func (s *state) Apply(e effect, i int, n int32) { s.apply(e, i, n) }
 
 // KeysOf returns the topology keys of a state, and for each key whether every domain has one node.
-func KeysOf(s *State) (keys []string, single []bool) {
+func KeysOf(s *state) (keys []string, single []bool) {
 	for k, one := range s.Counts().Keys {
 		keys, single = append(keys, k), append(single, one)
 	}
 	return keys, single
 }
+
+// CompileFull is CompilePods.
+func CompileFull(pod *v1.Pod, o PodOptions) (*podEvaluator, error) {
+	e, err := CompilePods(pod, o)
+	return e.(*podEvaluator), err
+}
+
+// ApplyTrial counts an effect in a trial.
+func ApplyTrial(t Trial, e effect, i int, n int32) { t.(*trial).apply(e, i, n) }

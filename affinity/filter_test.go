@@ -25,7 +25,7 @@ func terminating(p *v1.Pod) *v1.Pod {
 
 // The terms that select a pod: required affinity and required anti-affinity each by their own number; preferred terms are neither.
 func TestSelected(t *testing.T) {
-	e, err := affinity.CompilePods(pod("d", "", "aff zone app=x", "anti zone app=y", "anti zone app=z", "panti 5 zone app=z"), affinity.PodOptions{})
+	e, err := affinity.CompileFull(pod("d", "", "aff zone app=x", "anti zone app=y", "anti zone app=z", "panti 5 zone app=z"), affinity.PodOptions{})
 	require.NoError(t, err)
 	type test struct {
 		name, why      string
@@ -38,7 +38,7 @@ func TestSelected(t *testing.T) {
 		{"neither", "no term selects it", pod("d", "app=w"), nil, nil},
 		{"elsewhere", "the terms mean the pod's own namespace", pod("o", "app=x"), nil, nil},
 	}, func(t *testing.T, c test) {
-		near, apart := e.Count(tableWorld()).Selected(c.pod)
+		near, apart := e.Counted(tableWorld()).Selected(c.pod)
 		require.Equal(t, c.affinity, near, c.why)
 		require.Equal(t, c.anti, apart, c.why)
 	})
@@ -178,11 +178,11 @@ func TestWhatIf(t *testing.T) {
 }
 
 func TestRejection(t *testing.T) {
-	_, err := affinity.CompilePods(pod("d", "", "aff zone bogus", "aff zone app=x"), affinity.PodOptions{})
+	_, err := affinity.CompileFull(pod("d", "", "aff zone bogus", "aff zone app=x"), affinity.PodOptions{})
 	require.EqualError(t, err, `parsing pod: requiredAffinityTerms: "Bogus" is not a valid label selector operator`)
-	_, err = affinity.CompilePods(pod("d", "", "anti zone bogus", "panti 1 zone bogus"), affinity.PodOptions{})
+	_, err = affinity.CompileFull(pod("d", "", "anti zone bogus", "panti 1 zone bogus"), affinity.PodOptions{})
 	require.EqualError(t, err, `parsing pod: [requiredAntiAffinityTerms: "Bogus" is not a valid label selector operator, `+
 		`preferredAntiAffinityTerms: "Bogus" is not a valid label selector operator]`)
-	_, err = affinity.CompilePods(pod("d", "", "paff 1 zone app=x nssel=bogus"), affinity.PodOptions{})
+	_, err = affinity.CompileFull(pod("d", "", "paff 1 zone app=x nssel=bogus"), affinity.PodOptions{})
 	require.EqualError(t, err, `parsing pod: preferredAffinityTerms: "Bogus" is not a valid label selector operator`)
 }

@@ -184,8 +184,8 @@ func TestPodHintPod(t *testing.T) {
 var (
 	_ queue.Hint       = affinity.NodeOptions{}.WouldHelp
 	_ queue.Hint       = affinity.PodOptions{}.WouldHelp
-	_ filter.Predicate = (*affinity.NodeState)(nil)
-	_ filter.Predicate = (*affinity.State)(nil)
+	_ filter.Predicate = (*affinity.FullNode)(nil)
+	_ filter.Predicate = (*affinity.Full)(nil)
 	_ filter.Trial     = affinity.Trial(nil)
 )
 

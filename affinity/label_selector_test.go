@@ -44,7 +44,7 @@ func TestLabelSelector(t *testing.T) {
 		p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].LabelSelector = tc.selector
 		w := newWorld(node("x", "h=x"), node("y", "h=y"), node("none", "h=none")).
 			run("x", pod("d", "app=x")).run("y", pod("d", "app=y")).run("none", pod("d", ""))
-		_, err := affinity.CompilePods(p, affinity.PodOptions{})
+		_, err := affinity.CompileFull(p, affinity.PodOptions{})
 		if tc.err != "" {
 			require.ErrorContains(t, err, tc.err)
 			return

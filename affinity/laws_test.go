@@ -58,7 +58,7 @@ func TestSignatureIsLocal(t *testing.T) {
 	for seed := range int64(testkit.Rounds(1000)) {
 		src := newSource(bytes(seed))
 		w, p := src.world(), src.pod()
-		if _, err := affinity.CompilePods(p, affinity.PodOptions{}); err != nil {
+		if _, err := affinity.CompileFull(p, affinity.PodOptions{}); err != nil {
 			continue
 		}
 		s := count(w, p, affinity.PodOptions{})
@@ -194,7 +194,7 @@ func TestPurity(t *testing.T) {
 		tr.Remove(q, 0)
 		e, _ := affinity.CompileNode(p, affinity.NodeOptions{})
 		e.Names()
-		ns := e.On(w)
+		ns := e.Onto(w)
 		for i := range w.nodes {
 			s.Check(i)
 			tr.Check(i)
@@ -215,10 +215,10 @@ func TestNoAllocations(t *testing.T) {
 	s := count(index(w), p, affinity.PodOptions{})
 	effect := s.Effect(w.pods[0][0])
 	trial := s.NewTrial()
-	trial.Apply(effect, 0, -1)
+	affinity.ApplyTrial(trial, effect, 0, -1)
 	e, err := affinity.CompileNode(p, affinity.NodeOptions{})
 	require.NoError(t, err)
-	classes, plain := e.On(index(w)), e.On(plainNodes{w.nodes})
+	classes, plain := e.Onto(index(w)), e.Onto(plainNodes{w.nodes})
 	simple := pod("d", "app=x")
 	trial.Add(simple, 0)
 	trial.Remove(simple, 0)
@@ -229,7 +229,7 @@ func TestNoAllocations(t *testing.T) {
 		"Apply":               func(i int) { s.Apply(effect, i, 1); s.Apply(effect, i, -1) },
 		"AppendSignature":     func(i int) { s.Counts().AppendSignature(signature, i) },
 		"Trial.Check":         func(i int) { trial.Check(i) },
-		"Trial.Apply":         func(i int) { trial.Apply(effect, 0, 1); trial.Apply(effect, 0, -1) },
+		"Trial.Apply":         func(i int) { affinity.ApplyTrial(trial, effect, 0, 1); affinity.ApplyTrial(trial, effect, 0, -1) },
 		"Trial.Add":           func(i int) { trial.Add(simple, 0); trial.Remove(simple, 0) },
 		"NodeState.Check":     func(i int) { classes.Check(i); plain.Check(i) },
 		"NodeState.Raw":       func(i int) { classes.Raw(i); plain.Raw(i) },
@@ -256,10 +256,10 @@ func TestCounted(t *testing.T) {
 
 func TestEmptyEffect(t *testing.T) {
 	s := count(tableWorld(), pod("d", "app=p", "anti h app=x"), affinity.PodOptions{})
-	require.Nil(t, s.LabelEffect(pod("d", "app=y")))
-	require.NotEmpty(t, s.LabelEffect(pod("d", "app=x")))
-	require.Nil(t, s.TermEffect(nil, 0, pod("d", "", "anti zone app=q")))
-	require.NotEmpty(t, s.TermEffect(nil, 0, pod("d", "", "anti zone app=p")))
+	require.Nil(t, s.OfLabels(pod("d", "app=y")))
+	require.NotNil(t, s.OfLabels(pod("d", "app=x")))
+	require.Nil(t, s.OfTerms(nil, 0, pod("d", "", "anti zone app=q")))
+	require.NotNil(t, s.OfTerms(nil, 0, pod("d", "", "anti zone app=p")))
 }
 
 // TestErrors: every conversion error can be read by the caller.
@@ -271,7 +271,7 @@ func TestErrors(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, e.RequiredErr())
 
-	_, err = affinity.CompilePods(pod("d", "", "aff zone bogus"), affinity.PodOptions{})
+	_, err = affinity.CompileFull(pod("d", "", "aff zone bogus"), affinity.PodOptions{})
 	require.ErrorContains(t, err, "parsing pod: ")
 	require.Error(t, errors.Unwrap(err))
 }

@@ -3,15 +3,13 @@ package affinity
 import (
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/internal/view"
 )
 
-// Memo keeps the compiled terms of running pods, by the term sets of one cluster (see [Cluster]). When another pod represents
-// a set, the memo compiles the terms of that pod. The zero value is empty and ready to use. A nil Memo keeps nothing and
-// may be used too. A Memo ignores sets whose id is 1,048,576 or more. A Memo must not be copied and is not safe for
-// concurrent use.
-type Memo struct {
+// memo is what an [engine.Memo] keeps. A nil memo keeps nothing.
+type memo struct {
 	entries []memoEntry // by term set
 	which   []uint64
 }
@@ -21,12 +19,25 @@ type memoEntry struct {
 	terms *terms
 }
 
-// remembered is the number of term sets that a Memo keeps. Sets with larger ids are compiled at each use, so that a wrong
+// remembered is the number of term sets that a memo keeps. Sets with larger ids are compiled at each use, so that a wrong
 // id cannot take much memory.
 const remembered = 1 << 20
 
+// memoOf returns what a memo keeps; nil for a nil Memo.
+func memoOf(m *engine.Memo) *memo {
+	if m == nil {
+		return nil
+	}
+	kept, ok := m.Terms.(*memo)
+	if !ok {
+		kept = &memo{}
+		m.Terms = kept
+	}
+	return kept
+}
+
 // terms returns the compiled terms of rep, which represents the term set id.
-func (m *Memo) terms(id int32, rep *v1.Pod) *terms {
+func (m *memo) terms(id int32, rep *v1.Pod) *terms {
 	if m == nil || id < 0 || id >= remembered {
 		return compileTerms(rep)
 	}
@@ -45,7 +56,8 @@ func (m *Memo) terms(id int32, rep *v1.Pod) *terms {
 // running pods match the pod. Pods whose options and keys are equal have the same State. AppendKey also appends to matched
 // the term sets that have such a term, in ascending order. On a cluster without term sets the key does not contain the
 // terms of running pods. A nil memo keeps nothing. O(terms of the pod and of all term sets).
-func (e *PodEvaluator) AppendKey(dst []byte, matched []int32, cluster Cluster, m *Memo) ([]byte, []int32) {
+func (e *podEvaluator) AppendKey(dst []byte, matched []int32, cluster Cluster, kept *engine.Memo) ([]byte, []int32) {
+	m := memoOf(kept)
 	labels, known := labelsOf(e.pod.Namespace, cluster)
 	dst = key.PodTerms(key.Text(dst, e.pod.Namespace), e.pod)
 	dst = key.Flag(dst, e.matchesItself(labels, known))
@@ -54,7 +66,7 @@ func (e *PodEvaluator) AppendKey(dst []byte, matched []int32, cluster Cluster, m
 		return dst, matched
 	}
 	if m == nil {
-		m = &Memo{}
+		m = &memo{}
 	}
 	pairs := pairsOf(e.pod.Labels)
 	for id := range int32(sets.TermSets()) {
@@ -84,7 +96,7 @@ func (e *PodEvaluator) AppendKey(dst []byte, matched []int32, cluster Cluster, m
 // matchesItself reports whether the pod matches all of its own required affinity terms; then the pod may be the first of
 // its group. namespaceLabels are the labels of the pod's namespace; known is true when the cluster has the namespace.
 // matchesItself is false for a pod without required affinity terms.
-func (e *PodEvaluator) matchesItself(namespaceLabels map[string]string, known bool) bool {
+func (e *podEvaluator) matchesItself(namespaceLabels map[string]string, known bool) bool {
 	own := func(yield func(string, map[string]string) bool) {
 		if known {
 			yield(e.pod.Namespace, namespaceLabels)

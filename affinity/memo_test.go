@@ -10,6 +10,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/release"
 )
@@ -26,7 +27,7 @@ func TestAppendKeyTerms(t *testing.T) {
 	require.NoError(t, err)
 	keys := map[string]bool{}
 	for k := range terms + 1 { // no term matches the last pod
-		e, err := affinity.CompilePods(testkit.Pod("web").Labels(fmt.Sprintf("tier=%d", k)).Obj(), affinity.PodOptions{})
+		e, err := affinity.CompileFull(testkit.Pod("web").Labels(fmt.Sprintf("tier=%d", k)).Obj(), affinity.PodOptions{})
 		require.NoError(t, err)
 		key, matched := e.AppendKey(nil, nil, snapshot, nil)
 		require.False(t, keys[string(key)], "the pod that term %d matches has the key of another pod", k)
@@ -39,7 +40,7 @@ func TestAppendKeyTerms(t *testing.T) {
 // term that matches the pod. A memo changes nothing.
 func TestAppendKey(t *testing.T) {
 	equal := 0
-	var memo affinity.Memo
+	var memo engine.Memo
 	for seed := range int64(testkit.Rounds(1000)) {
 		src := newSource(bytes(seed))
 		w, p, options := src.world(), src.pod(), src.options()
@@ -53,8 +54,8 @@ func TestAppendKey(t *testing.T) {
 			q.Labels = other.Labels
 		}
 		x := index(w)
-		keyOf := func(p *v1.Pod) (string, *affinity.State) {
-			e, _ := affinity.CompilePods(p, options)
+		keyOf := func(p *v1.Pod) (string, *affinity.Full) {
+			e, _ := affinity.CompileFull(p, options)
 			plain, none := e.AppendKey([]byte("x"), []int32{-1}, w, &memo)
 			require.Equal(t, []int32{-1}, none, "seed %d: no term sets", seed)
 			key, matched := e.AppendKey([]byte("x"), []int32{-1}, x, &memo)
@@ -68,7 +69,7 @@ func TestAppendKey(t *testing.T) {
 				}
 			}
 			require.Equal(t, want, matched, "seed %d: matched", seed)
-			return string(key), e.Count(x)
+			return string(key), e.Counted(x)
 		}
 		pKey, pState := keyOf(p)
 		qKey, qState := keyOf(q)
@@ -129,12 +130,12 @@ func TestSelfInNamespaces(t *testing.T) {
 			w.namespace("d", c.labels)
 		}
 		w.namespace("o", "")
-		e, err := affinity.CompilePods(pod("d", "app=x", "aff zone app=x ns=q nssel="+c.nssel), affinity.PodOptions{Release: c.release})
+		e, err := affinity.CompileFull(pod("d", "app=x", "aff zone app=x ns=q nssel="+c.nssel), affinity.PodOptions{Release: c.release})
 		require.NoError(t, err)
-		require.Equal(t, c.want, e.Count(w).SelfAll(), "%v", c)
+		require.Equal(t, c.want, e.Counted(w).SelfAll(), "%v", c)
 		require.Equal(t, c.want, e.SelfAll(w.namespaces["d"], c.known), "%v", c)
 		with, _ := e.AppendKey(nil, nil, w, nil)
-		other, err := affinity.CompilePods(pod("d", "app=y", "aff zone app=x ns=q nssel="+c.nssel), affinity.PodOptions{Release: c.release})
+		other, err := affinity.CompileFull(pod("d", "app=y", "aff zone app=x ns=q nssel="+c.nssel), affinity.PodOptions{Release: c.release})
 		require.NoError(t, err)
 		without, _ := other.AppendKey(nil, nil, w, nil)
 		require.Equal(t, c.want, string(with) != string(without), "%v", c)

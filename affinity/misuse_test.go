@@ -13,7 +13,7 @@ import (
 // do not exist.
 func TestMisuse(t *testing.T) {
 	w := newWorld(node("n1", "zone=a"))
-	state := func() *affinity.State { return count(w, pod("d", "app=x", "anti zone app=x"), affinity.PodOptions{}) }
+	state := func() *affinity.Full { return count(w, pod("d", "app=x", "anti zone app=x"), affinity.PodOptions{}) }
 	const object, noSlot = "objects must not be nil", "a slot is a number from 0 to Len()-1"
 	testkit.Misuse(t, map[string]any{
 		"MatchNode":            affinity.MatchNode,
@@ -33,8 +33,8 @@ func TestMisuse(t *testing.T) {
 		},
 		"hints of pods": func(o, n *v1.Pod) { _, _ = affinity.PodOptions{}.WouldHelp(&v1.Pod{}, o, n) },
 		"nil Selector":  func() *affinity.Selector { return nil },
-		"NodeState": func() *affinity.NodeState {
-			return compileNode(t, &v1.Pod{}, nil).On(plainNodes{w.nodes})
+		"NodeState": func() *affinity.FullNode {
+			return compileNode(t, &v1.Pod{}, nil).Onto(plainNodes{w.nodes})
 		},
 		"State": state,
 		"Trial": func() affinity.Trial { return state().NewTrial() },
@@ -46,9 +46,9 @@ func TestMisuse(t *testing.T) {
 		"AppendNodeKey":     object,
 		"AppendPodKey":      object,
 		"WouldHelp":         object,
-		"State.LabelEffect": object,
+		"State.OfLabels":    object,
 		"State.Selected":    object,
-		"State.TermEffect":  object,
+		"State.OfTerms":     object,
 		"State.Effect":      object,
 		"State.Add":         object,
 		"State.Remove":      object,

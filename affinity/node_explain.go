@@ -8,10 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Explain returns why node affinity rejects slot i: the pairs of spec.nodeSelector that the node lacks, then for each
-// required term, of the profile and of the pod, why the term does not match. Terms are numbered from 1. The result is empty
-// for a free slot and for a node that is allowed. The texts are the library's own. Explain allocates.
-func (s *NodeState) Explain(i int) []string {
+func (s *nodeState) Explain(i int) []string {
 	n := s.nodes.Node(i)
 	if n == nil {
 		return nil

@@ -9,7 +9,29 @@ import (
 
 // NodeState is the filter and score NodeAffinity for one pod and one cluster. It describes the nodes as they are at On:
 // after a change of a node's labels or name, call On again. It is immutable and safe for concurrent use.
-type NodeState struct {
+type NodeState interface {
+	// Explain returns why node affinity rejects slot i: the pairs of spec.nodeSelector that the node lacks, then for each
+	// required term, of the profile and of the pod, why the term does not match. Terms are numbered from 1. The result is empty
+	// for a free slot and for a node that is allowed. The texts are the library's own. Explain allocates.
+	Explain(i int) []string
+	// Name returns "NodeAffinity".
+	Name() string
+	// Check returns the verdict on slot i (rule A3.6), always with [resources.Unresolvable]: 1 when the terms that the profile
+	// adds do not match, 2 when nodeSelector or required node affinity do not match, 4 when [CompileNode] returned an error. A
+	// free slot is rejected. It allocates nothing.
+	Check(i int) resources.Verdict
+	// Reasons returns v1.37.2's texts of a verdict, nil for 0.
+	Reasons(v resources.Verdict) []string
+	// Raw returns the raw score of slot i: the sum of the weights of the preferred terms that match. A free slot has 0. It
+	// allocates nothing.
+	Raw(i int) int64
+	// Normalize returns the normalized score, 0 to 100 (rule A4.4): 100*raw/hi, truncated. hi is the largest raw score of the
+	// feasible nodes; when hi is not positive Normalize returns raw. It does not use lo. Negative weights, which the API server
+	// does not admit, give negative results; v1.37.2 then fails the attempt.
+	Normalize(raw, lo, hi int64) int64
+}
+
+type nodeState struct {
 	evaluator *NodeEvaluator
 	nodes     view.Nodes
 	classes   view.Classes[nodeAnswer]
@@ -26,21 +48,17 @@ type nodeAnswer struct {
 func (e *NodeEvaluator) On(nodes interface {
 	Len() int
 	Node(i int) *v1.Node
-}) *NodeState {
-	return &NodeState{e, nodes, view.Classify(nodes, e.reads(), e.answer)}
+}) NodeState {
+	return &nodeState{e, nodes, view.Classify(nodes, e.reads(), e.answer)}
 }
 
 func (e *NodeEvaluator) answer(node *v1.Node) nodeAnswer {
 	return nodeAnswer{e.check(node), e.raw(node)}
 }
 
-// Name returns "NodeAffinity".
-func (s *NodeState) Name() string { return "NodeAffinity" }
+func (s *nodeState) Name() string { return "NodeAffinity" }
 
-// Check returns the verdict on slot i (rule A3.6), always with [resources.Unresolvable]: 1 when the terms that the profile
-// adds do not match, 2 when nodeSelector or required node affinity do not match, 4 when [CompileNode] returned an error. A
-// free slot is rejected. It allocates nothing.
-func (s *NodeState) Check(i int) resources.Verdict {
+func (s *nodeState) Check(i int) resources.Verdict {
 	if a := s.classes.At(i); a != nil {
 		return a.verdict
 	}
@@ -50,12 +68,9 @@ func (s *NodeState) Check(i int) resources.Verdict {
 	return nodeMismatch
 }
 
-// Reasons returns v1.37.2's texts of a verdict, nil for 0.
-func (s *NodeState) Reasons(v resources.Verdict) []string { return reasonTexts(v) }
+func (s *nodeState) Reasons(v resources.Verdict) []string { return reasonTexts(v) }
 
-// Raw returns the raw score of slot i: the sum of the weights of the preferred terms that match. A free slot has 0. It
-// allocates nothing.
-func (s *NodeState) Raw(i int) int64 {
+func (s *nodeState) Raw(i int) int64 {
 	if a := s.classes.At(i); a != nil {
 		return a.raw
 	}
@@ -65,10 +80,7 @@ func (s *NodeState) Raw(i int) int64 {
 	return 0
 }
 
-// Normalize returns the normalized score, 0 to 100 (rule A4.4): 100*raw/hi, truncated. hi is the largest raw score of the
-// feasible nodes; when hi is not positive Normalize returns raw. It does not use lo. Negative weights, which the API server
-// does not admit, give negative results; v1.37.2 then fails the attempt.
-func (s *NodeState) Normalize(raw, lo, hi int64) int64 {
+func (s *nodeState) Normalize(raw, lo, hi int64) int64 {
 	if hi <= 0 {
 		return raw
 	}
@@ -77,4 +89,4 @@ func (s *NodeState) Normalize(raw, lo, hi int64) int64 {
 
 // Reads appends what Check and Raw read of a node, in the words of cluster.Snapshot.Classes. Nodes that are equal in it get
 // equal answers.
-func (s *NodeState) Reads(dst []string) []string { return append(dst, s.evaluator.reads()...) }
+func (s *nodeState) Reads(dst []string) []string { return append(dst, s.evaluator.reads()...) }

@@ -39,7 +39,7 @@ type plainNodes struct{ nodes []*v1.Node }
 func (p plainNodes) Len() int            { return len(p.nodes) }
 func (p plainNodes) Node(i int) *v1.Node { return p.nodes[i] }
 
-func nodeScores(s *affinity.NodeState, n int) (raw, score []int64) {
+func nodeScores(s *affinity.FullNode, n int) (raw, score []int64) {
 	for i := range n {
 		raw = append(raw, s.Raw(i))
 	}
@@ -116,7 +116,7 @@ func TestNodeScore(t *testing.T) {
 		e := compileNode(t, tc.pod, nil)
 		_, err := e.SkipScore()
 		require.NoError(t, err)
-		for _, s := range []*affinity.NodeState{e.On(w), e.On(index(w))} {
+		for _, s := range []*affinity.FullNode{e.Onto(w), e.Onto(index(w))} {
 			raw, score := nodeScores(s, 5)
 			require.Equal(t, tc.raw, raw)
 			require.Equal(t, tc.score, score)
@@ -131,7 +131,7 @@ func TestNodeScore(t *testing.T) {
 		require.ErrorContains(t, err, `[0].matchExpressions[0].values[0]`, "although the API server accepts it")
 	})
 	t.Run("A-35", func(t *testing.T) {
-		s := compileNode(t, preferring(prefer(-5, req("zone", "In", "a"))), nil).On(w)
+		s := compileNode(t, preferring(prefer(-5, req("zone", "In", "a"))), nil).Onto(w)
 		require.Equal(t, int64(-5), s.Raw(0))
 		all := []int64{-5, -5}
 		s.NormalizeAll(all)
@@ -171,7 +171,7 @@ func TestAdded(t *testing.T) {
 		PreferredDuringSchedulingIgnoredDuringExecution: []v1.PreferredSchedulingTerm{prefer(10, req("zone", "In", "b"))}}
 	w := newWorld(tableNodes()...)
 	t.Run("A-40", func(t *testing.T) {
-		s := compileNode(t, &v1.Pod{}, added).On(w)
+		s := compileNode(t, &v1.Pod{}, added).Onto(w)
 		for i := range 5 {
 			if i < 2 {
 				require.Zero(t, s.Check(i))
@@ -182,7 +182,7 @@ func TestAdded(t *testing.T) {
 		}
 		_, score := nodeScores(s, 2)
 		require.Equal(t, []int64{0, 100}, score)
-		_, score = nodeScores(compileNode(t, preferring(prefer(4, req("zone", "In", "a"))), added).On(w), 2)
+		_, score = nodeScores(compileNode(t, preferring(prefer(4, req("zone", "In", "a"))), added).Onto(w), 2)
 		require.Equal(t, []int64{40, 100}, score)
 	})
 	t.Run("A5.1 error", func(t *testing.T) {
@@ -254,7 +254,7 @@ func checkNodeClasses(t *testing.T, r *rand.Rand) {
 	}
 	e, _ := affinity.CompileNode(p, added)
 	w := &world{nodes: nodes, pods: make([][]*v1.Pod, len(nodes))}
-	fast, slow := e.On(&indexed{world: w}), e.On(plainNodes{nodes})
+	fast, slow := e.Onto(&indexed{world: w}), e.Onto(plainNodes{nodes})
 	ids, _, _ := (&indexed{world: w}).Classes(fast.Reads(nil))
 	known := map[int32]int{}
 	for i, n := range nodes {

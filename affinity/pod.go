@@ -42,7 +42,13 @@ func (o PodOptions) hardWeight() int64 {
 
 // PodEvaluator is an incoming pod's compiled inter-pod affinity. It keeps a pointer to the pod. It is immutable and safe
 // for concurrent use as long as the pod does not change.
-type PodEvaluator struct {
+type PodEvaluator interface {
+	// Count applies the evaluator to a cluster. Cost: O(nodes) for each topology key that occurs, plus the pod sets and term
+	// sets that matter when the cluster offers them (see [Cluster]), or else all running pods. The cluster must not be nil.
+	Count(cluster Cluster) State
+}
+
+type podEvaluator struct {
 	pod                                      *v1.Pod
 	affinity, anti, preferred, preferredAnti []term
 	hardWeight                               int64
@@ -59,8 +65,8 @@ type PodEvaluator struct {
 //
 // Rule: documentation, "Assigning Pods to Nodes" (Inter-pod affinity and anti-affinity); API fields spec.affinity.podAffinity
 // and podAntiAffinity. O(terms).
-func CompilePods(pod *v1.Pod, options PodOptions) (*PodEvaluator, error) {
-	e := &PodEvaluator{pod: pod, hardWeight: options.hardWeight(), release: options.Release}
+func CompilePods(pod *v1.Pod, options PodOptions) (PodEvaluator, error) {
+	e := &podEvaluator{pod: pod, hardWeight: options.hardWeight(), release: options.Release}
 	affinity, anti := podinfo.PodAffinity(pod)
 	var errs []error
 	note := func(list string, err error) {

@@ -16,10 +16,7 @@ type Explanation struct {
 	Count int
 }
 
-// Explain returns the numbers behind Check of slot i (rule A13.6): each topology key of the pod's required affinity terms,
-// then of its required anti-affinity terms, then of required anti-affinity terms of running pods that match the pod. The
-// result is nil when [CompilePods] returned an error, and has no counts for a free slot. Explain allocates.
-func (s *State) Explain(i int) []Explanation {
+func (s *state) Explain(i int) []Explanation {
 	var out []Explanation
 	first := s.self && s.affinityCells == 0
 	for _, k := range s.affinityCols {
@@ -49,7 +46,7 @@ func (s *State) Explain(i int) []Explanation {
 }
 
 // explain returns the count of column k in the domain of slot i.
-func (s *State) explain(k, i int, counts []int32) Explanation {
+func (s *state) explain(k, i int, counts []int32) Explanation {
 	col := &s.columns[k]
 	x := Explanation{Key: col.key}
 	if d := col.domain(i); d >= 0 {
@@ -61,9 +58,7 @@ func (s *State) explain(k, i int, counts []int32) Explanation {
 	return x
 }
 
-// Selected returns the indices of the pod's required affinity terms, and of its required anti-affinity terms, that select another pod by
-// namespace and labels, wherever that pod runs. The lists are empty when [CompilePods] returned an error. p must not be nil.
-func (s *State) Selected(p *v1.Pod) (affinity, anti []int) {
+func (s *state) Selected(p *v1.Pod) (affinity, anti []int) {
 	for k := range s.affinity {
 		if s.affinity[k].matches(p) {
 			affinity = append(affinity, k)

@@ -1,12 +1,58 @@
 package affinity
 
-import "github.com/podberth/podberth/resources"
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
+)
 
 // State is the filter and score InterPodAffinity for one pod and one cluster: counts by topology key and domain. Check, Raw
-// and the other read methods are safe for concurrent use. Apply writes: with it the State follows pods that come and leave.
-// After a change of a node or of a namespace's labels, call Count again.
-type State struct {
-	evaluator *PodEvaluator
+// and the other reading methods are safe for concurrent use; Add and Remove are not. After a change of the cluster, call Count again.
+type State interface {
+	// Add counts a pod that came to slot i, and Remove takes back a pod that left it: the state then equals a new Count (rule A13.2).
+	Add(pod *v1.Pod, i int)
+	Remove(pod *v1.Pod, i int)
+	// Explain returns the numbers behind Check of slot i (rule A13.6): each topology key of the pod's required affinity terms,
+	// then of its required anti-affinity terms, then of required anti-affinity terms of running pods that match the pod. The
+	// result is nil when [CompilePods] returned an error, and has no counts for a free slot. Explain allocates.
+	Explain(i int) []Explanation
+	// Selected returns the indices of the pod's required affinity terms, and of its required anti-affinity terms, that select another pod by
+	// namespace and labels, wherever that pod runs. The lists are empty when [CompilePods] returned an error. p must not be nil.
+	Selected(p *v1.Pod) (affinity, anti []int)
+	// Name returns "InterPodAffinity".
+	Name() string
+	// Check returns the verdict on slot i (rules A8.1 to A8.4). The first rule that rejects decides. It allocates nothing.
+	//
+	//  1. 5 with [resources.Unresolvable]: required affinity does not hold. It holds when the node has the topology key of each
+	//     term and each of these domains has a running pod that matches all terms. It also holds for the first pod of a group:
+	//     no domain has such a running pod, the pod matches all its own terms, and the node has all the keys.
+	//  2. 6: a pod in the node's domain matches a required anti-affinity term of the pod. A node without the topology key
+	//     cannot fail the term.
+	//  3. 7: a required anti-affinity term of a pod in the node's domain matches the pod.
+	//
+	// When [CompilePods] returned an error every slot gets 8 with resources.Unresolvable. A free slot is rejected.
+	Check(i int) resources.Verdict
+	// Raw returns the raw score of slot i: the sum of the weights counted in its domains, over the topology keys that the node
+	// has (rule A9.5). It may be negative. It allocates nothing.
+	Raw(i int) int64
+	// Skip reports whether v1.37.2 does not run the filter for this pod: the pod has no required terms and no running pod's
+	// required anti-affinity matches it (rule A8.8). Check then allows every node.
+	Skip() bool
+	// SkipScore reports whether v1.37.2 does not score this pod: no term contributes to any score, not even 0, or
+	// IgnorePreferredTermsOfExistingPods applies (rules A9.1 and A9.4). Raw is then 0 on every slot.
+	SkipScore() bool
+	// Normalize returns the normalized score, 0 to 100 (rule A9.6): 100 * (raw-lo)/(hi-lo) in float64, which divides, then
+	// multiplies, then truncates. lo and hi are the smallest and largest raw score of the feasible nodes. The result is 0 when
+	// they are equal.
+	Normalize(raw, lo, hi int64) int64
+	// Reasons returns v1.37.2's texts of a verdict, nil for 0.
+	Reasons(v resources.Verdict) []string
+	// NewTrial returns a cheap copy for what-if questions, in constant time.
+	NewTrial() Trial
+}
+
+type state struct {
+	evaluator *podEvaluator
 	cluster   Cluster
 
 	pairs                                    uint64 // the pod's label pairs (see guard)
@@ -19,13 +65,13 @@ type State struct {
 	existingCells          int
 	marks                  int64 // number of contributions to the score
 
-	scratch Effect // memo of Count
+	scratch effect // memo of Count
 }
 
 // column returns the column of a key. It makes the column at the first call for the key.
-func (s *State) column(key string) *column { return &s.columns[s.columnIndex(key)] }
+func (s *state) column(key string) *column { return &s.columns[s.columnIndex(key)] }
 
-func (s *State) columnIndex(key string) int {
+func (s *state) columnIndex(key string) int {
 	for i := range s.columns {
 		if s.columns[i].key == key {
 			return i
@@ -36,25 +82,14 @@ func (s *State) columnIndex(key string) int {
 }
 
 // namespaceLabels returns the labels of the incoming pod's namespace, nil for an unknown namespace.
-func (s *State) namespaceLabels() map[string]string {
+func (s *state) namespaceLabels() map[string]string {
 	labels, _ := labelsOf(s.evaluator.pod.Namespace, s.cluster)
 	return labels
 }
 
-// Name returns "InterPodAffinity".
-func (s *State) Name() string { return "InterPodAffinity" }
+func (s *state) Name() string { return "InterPodAffinity" }
 
-// Check returns the verdict on slot i (rules A8.1 to A8.4). The first rule that rejects decides. It allocates nothing.
-//
-//  1. 5 with [resources.Unresolvable]: required affinity does not hold. It holds when the node has the topology key of each
-//     term and each of these domains has a running pod that matches all terms. It also holds for the first pod of a group:
-//     no domain has such a running pod, the pod matches all its own terms, and the node has all the keys.
-//  2. 6: a pod in the node's domain matches a required anti-affinity term of the pod. A node without the topology key
-//     cannot fail the term.
-//  3. 7: a required anti-affinity term of a pod in the node's domain matches the pod.
-//
-// When [CompilePods] returned an error every slot gets 8 with resources.Unresolvable. A free slot is rejected.
-func (s *State) Check(i int) resources.Verdict {
+func (s *state) Check(i int) resources.Verdict {
 	if s.evaluator.err != nil {
 		return unparsable
 	}
@@ -90,9 +125,7 @@ func (s *State) Check(i int) resources.Verdict {
 	return 0
 }
 
-// Raw returns the raw score of slot i: the sum of the weights counted in its domains, over the topology keys that the node
-// has (rule A9.5). It may be negative. It allocates nothing.
-func (s *State) Raw(i int) int64 {
+func (s *state) Raw(i int) int64 {
 	var sum int64
 	for k := range s.columns {
 		col := &s.columns[k]
@@ -103,25 +136,17 @@ func (s *State) Raw(i int) int64 {
 	return sum
 }
 
-// Skip reports whether v1.37.2 does not run the filter for this pod: the pod has no required terms and no running pod's
-// required anti-affinity matches it (rule A8.8). Check then allows every node.
-func (s *State) Skip() bool {
+func (s *state) Skip() bool {
 	return s.evaluator.err == nil && len(s.affinity) == 0 && len(s.anti) == 0 && s.existingCells == 0
 }
 
-// SkipScore reports whether v1.37.2 does not score this pod: no term contributes to any score, not even 0, or
-// IgnorePreferredTermsOfExistingPods applies (rules A9.1 and A9.4). Raw is then 0 on every slot.
-func (s *State) SkipScore() bool { return s.marks == 0 }
+func (s *state) SkipScore() bool { return s.marks == 0 }
 
-// Normalize returns the normalized score, 0 to 100 (rule A9.6): 100 * (raw-lo)/(hi-lo) in float64, which divides, then
-// multiplies, then truncates. lo and hi are the smallest and largest raw score of the feasible nodes. The result is 0 when
-// they are equal.
-func (s *State) Normalize(raw, lo, hi int64) int64 {
+func (s *state) Normalize(raw, lo, hi int64) int64 {
 	if hi <= lo {
 		return 0
 	}
 	return int64(100 * (float64(raw-lo) / float64(hi-lo)))
 }
 
-// Reasons returns v1.37.2's texts of a verdict, nil for 0.
-func (s *State) Reasons(v resources.Verdict) []string { return reasonTexts(v) }
+func (s *state) Reasons(v resources.Verdict) []string { return reasonTexts(v) }

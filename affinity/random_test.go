@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/release"
 )
@@ -104,7 +105,7 @@ func (s *source) options() (o affinity.PodOptions) {
 }
 
 // requireState compares a state with a fresh oracle of the world.
-func requireState(t *testing.T, w *world, o *oracle, s *affinity.State, why string) {
+func requireState(t *testing.T, w *world, o *oracle, s *affinity.Full, why string) {
 	t.Helper()
 	for i := range w.nodes {
 		require.Equal(t, o.check(i), s.Check(i), "%s: verdict of %s", why, w.nodes[i].Name)
@@ -124,22 +125,22 @@ func requireState(t *testing.T, w *world, o *oracle, s *affinity.State, why stri
 func testRandom(t *testing.T, data []byte) {
 	src := newSource(data)
 	w, p, options := src.world(), src.pod(), src.options()
-	e, err := affinity.CompilePods(p, options)
+	e, err := affinity.CompileFull(p, options)
 	o := newOracle(w, p, options)
 	require.Equal(t, o.parses(), err == nil)
-	s := e.Count(w)
+	s := e.Counted(w)
 	requireState(t, w, o, s, "plain")
-	var memo affinity.Memo
-	requireState(t, w, o, e.CountWith(index(w), &memo), "indexed")
-	requireState(t, w, o, e.Count(struct {
+	var memo engine.Memo
+	requireState(t, w, o, e.CountedWith(index(w), &memo), "indexed")
+	requireState(t, w, o, e.Counted(struct {
 		*world
 		podSets
 	}{w, index(w)}), "only pod sets")
-	requireState(t, w, o, e.Count(struct {
+	requireState(t, w, o, e.Counted(struct {
 		*world
 		termSets
 	}{w, index(w)}), "only term sets")
-	sp := e.Count(sparse(w))
+	sp := e.Counted(sparse(w))
 	for i := range w.nodes {
 		require.Equal(t, s.Check(i), sp.Check(2*i))
 		require.Equal(t, s.Raw(i), sp.Raw(2*i))
@@ -187,8 +188,8 @@ func testRandom(t *testing.T, data []byte) {
 		}
 		switch {
 		case src.Below(2) == 0:
-			s.Apply(s.LabelEffect(q), i, n)
-			s.Apply(s.TermEffect(nil, 0, q), i, n)
+			s.OfLabels(q).By(i, n)
+			s.OfTerms(nil, 0, q).By(i, n)
 		case n > 0:
 			s.Add(q, i)
 		default:
@@ -201,7 +202,7 @@ func testRandom(t *testing.T, data []byte) {
 
 // requireSignatures: nodes of equal signature have the same verdict and score, and the listed slots are those with a count
 // in their signature.
-func requireSignatures(t *testing.T, w *world, s *affinity.State) {
+func requireSignatures(t *testing.T, w *world, s *affinity.Full) {
 	t.Helper()
 	seen := map[string]int{}
 	for i := range w.nodes {

@@ -17,7 +17,7 @@ func scoreWorld() *world {
 	return newWorld(node("n1", "zone=a,h=n1"), node("n2", "zone=a,h=n2"), node("n3", "zone=b,h=n3"), node("n4", "")).namespace("d", "")
 }
 
-func raws(s *affinity.State, n int) []int64 {
+func raws(s *affinity.Full, n int) []int64 {
 	out := make([]int64, n)
 	for i := range out {
 		out[i] = s.Raw(i)

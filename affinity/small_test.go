@@ -100,7 +100,7 @@ func TestMemoTerms(t *testing.T) {
 	}
 	first, second := rep(), rep()
 	for id, kept := range map[int32]bool{-1: false, 0: true, 7: true, remembered - 1: true, remembered: false, remembered + 1: false} {
-		var m Memo
+		var m memo
 		compiled := m.terms(id, first)
 		require.Equal(t, 1, compiled.Len(), "set %d", id)
 		require.Equal(t, kept, compiled == m.terms(id, first), "set %d", id)
@@ -113,12 +113,12 @@ func TestMemoTerms(t *testing.T) {
 			require.Empty(t, m.entries)
 		}
 	}
-	require.Equal(t, 1, (*Memo)(nil).terms(3, first).Len())
+	require.Equal(t, 1, (*memo)(nil).terms(3, first).Len())
 }
 
 // Keys ends when its caller breaks off.
 func TestKeysBreak(t *testing.T) {
-	s := &State{columns: []column{{key: "zone", unique: true}, {key: "rack"}}}
+	s := &state{columns: []column{{key: "zone", unique: true}, {key: "rack"}}}
 	for key, single := range s.Counts().Keys {
 		require.Equal(t, "zone", key)
 		require.True(t, single)
@@ -128,7 +128,7 @@ func TestKeysBreak(t *testing.T) {
 
 // A count that no pod changes takes no memory.
 func TestCountMemory(t *testing.T) {
-	s := &State{}
+	s := &state{}
 	made := func(c cell) [4]bool {
 		col := &column{values: 1}
 		s.count(col, &c, 0, 1)
@@ -152,16 +152,16 @@ func TestDomain(t *testing.T) {
 
 // An effect has one cell for each topology key.
 func TestEffectAt(t *testing.T) {
-	var e Effect
+	var e effect
 	e.at("zone").anti++
 	e.at("rack").anti++
 	e.at("zone").anti++
-	require.Equal(t, Effect{{key: "zone", anti: 2}, {key: "rack", anti: 1}}, e)
+	require.Equal(t, effect{{key: "zone", anti: 2}, {key: "rack", anti: 1}}, e)
 }
 
 // The signature of a node that shares no domain says whether it has the key, which counts are above 0, and the score.
 func TestAppendSignature(t *testing.T) {
-	s := &State{columns: []column{{unique: true, ids: []int32{0, 1, 2, 3, -1}, affinity: []int32{1, 0, 0, 0}, anti: []int32{0, 1, 0, 0}, existing: []int32{0, 0, 1}, score: []int64{0, 0, 0, -3 << 40}}}}
+	s := &state{columns: []column{{unique: true, ids: []int32{0, 1, 2, 3, -1}, affinity: []int32{1, 0, 0, 0}, anti: []int32{0, 1, 0, 0}, existing: []int32{0, 0, 1}, score: []int64{0, 0, 0, -3 << 40}}}}
 	for i, want := range [][]int32{{1, 0, 0}, {2, 0, 0}, {4, 0, 0}, {0, 0, -3 << 8}, {-1, 0, 0}} {
 		require.Equal(t, want, s.Counts().AppendSignature(nil, i), "slot %d", i)
 	}

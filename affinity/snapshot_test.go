@@ -13,6 +13,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -38,7 +39,7 @@ func TestOneNodeOfEachClass(t *testing.T) {
 	e, err := affinity.CompileNode(&v1.Pod{Spec: v1.PodSpec{NodeSelector: map[string]string{"zone": "z1"}}}, affinity.NodeOptions{})
 	require.NoError(t, err)
 	a := &reading{Snapshot: snapshot}
-	s := e.On(a)
+	s := e.Onto(a)
 	for i := range 40 {
 		require.Equal(t, i%2 == 1, s.Check(i) == 0)
 	}
@@ -68,11 +69,11 @@ func TestSnapshot(t *testing.T) {
 		}
 		snapshot, err := cluster.New(objects)
 		require.NoError(t, err)
-		var memo affinity.Memo
-		states := map[*affinity.PodEvaluator]*affinity.State{}
+		var memo engine.Memo
+		states := map[*affinity.FullEvaluator]*affinity.Full{}
 		for range 3 {
-			e, _ := affinity.CompilePods(src.pod(), affinity.PodOptions{})
-			states[e] = e.CountWith(snapshot, &memo)
+			e, _ := affinity.CompileFull(src.pod(), affinity.PodOptions{})
+			states[e] = e.CountedWith(snapshot, &memo)
 		}
 		for range 6 {
 			i := src.Below(len(w.nodes))
@@ -92,7 +93,7 @@ func TestSnapshot(t *testing.T) {
 				}
 			}
 			for e, s := range states {
-				plain, fresh := e.Count(w), e.CountWith(snapshot, &memo)
+				plain, fresh := e.Counted(w), e.CountedWith(snapshot, &memo)
 				for i, n := range w.nodes {
 					slot := snapshot.Slot(n.Name)
 					require.Equal(t, plain.Check(i), fresh.Check(slot), "seed %d", seed)
@@ -103,7 +104,7 @@ func TestSnapshot(t *testing.T) {
 			}
 		}
 		ne, _ := affinity.CompileNode(&v1.Pod{Spec: v1.PodSpec{NodeSelector: map[string]string{"zone": "a"}}}, affinity.NodeOptions{})
-		classes, plain := ne.On(snapshot), ne.On(w)
+		classes, plain := ne.Onto(snapshot), ne.Onto(w)
 		for i, n := range w.nodes {
 			require.Equal(t, plain.Check(i), classes.Check(snapshot.Slot(n.Name)))
 		}

@@ -3,6 +3,7 @@ package affinity
 import (
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -22,27 +23,23 @@ type Trial interface {
 	Add(pod *v1.Pod, i int)
 	// Remove assumes that the pod does not run on slot i. The pod must not be nil.
 	Remove(pod *v1.Pod, i int)
-	// Apply assumes that n pods with the effect came to slot i, or that -n pods left. Callers that move a pod more than once
-	// keep its effects and need not call Add and Remove.
-	Apply(effect Effect, i int, n int32)
 	// Reset undoes every change and reads the state again.
 	Reset()
 }
 
 type trial struct {
-	state   *State
+	state   *state
 	skips   bool
 	extra   []column // columns of keys that the state does not have
 	changes map[uint64]delta
-	scratch Effect
+	scratch effect
 	cells   int // change in the number of affinity counts that are not 0
 }
 
 // delta is the change of the counts of one domain.
 type delta struct{ affinity, anti, existing int32 }
 
-// NewTrial returns a cheap copy for what-if questions, in constant time.
-func (s *State) NewTrial() Trial {
+func (s *state) NewTrial() Trial {
 	t := &trial{state: s, changes: map[uint64]delta{}}
 	t.Reset()
 	return t
@@ -95,23 +92,37 @@ func (t *trial) Check(i int) resources.Verdict {
 func (t *trial) Add(pod *v1.Pod, i int) {
 	if !t.skips {
 		t.state.effect(&t.scratch, pod)
-		t.Apply(t.scratch, i, 1)
+		t.apply(t.scratch, i, 1)
 	}
 }
 
 func (t *trial) Remove(pod *v1.Pod, i int) {
 	if !t.skips {
 		t.state.effect(&t.scratch, pod)
-		t.Apply(t.scratch, i, -1)
+		t.apply(t.scratch, i, -1)
 	}
 }
 
-func (t *trial) Apply(effect Effect, i int, n int32) {
+// OfLabels is that of [engine.Moving].
+func (t *trial) OfLabels(pod *v1.Pod) engine.Move {
+	var e effect
+	t.state.labelEffect(&e, pod)
+	return e.by(t.apply)
+}
+
+// OfTerms is that of [engine.MovingTerms].
+func (t *trial) OfTerms(m *engine.Memo, id int32, pod *v1.Pod) engine.Move {
+	var e effect
+	t.state.termEffect(&e, memoOf(m).terms(id, pod))
+	return e.by(t.apply)
+}
+
+func (t *trial) apply(e effect, i int, n int32) {
 	if t.skips {
 		return
 	}
-	for k := range effect {
-		c := &effect[k]
+	for k := range e {
+		c := &e[k]
 		if c.affinity == 0 && c.anti == 0 && c.existing == 0 {
 			continue
 		}

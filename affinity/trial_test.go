@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/internal/engine"
 )
 
 // A trial forgets at Reset, counts a key that the state does not have once, rejects free slots and pods with terms that cannot be converted, and
@@ -33,7 +34,7 @@ func TestTrial(t *testing.T) {
 	plain := count(w, pod("d", "app=x"), affinity.PodOptions{})
 	require.True(t, plain.Skip())
 	trial = plain.NewTrial()
-	trial.Apply(plain.TermEffect(nil, 0, pod("d", "", "anti zone app=x")), 0, 1)
+	trial.(engine.MovingTerms).OfTerms(nil, 0, pod("d", "", "anti zone app=x")).By(0, 1)
 	require.Zero(t, trial.Check(0), "the filter skips the pod")
 
 	bogus := count(w, pod("d", "app=x", "anti zone bogus", "aff zone app=x"), affinity.PodOptions{}).NewTrial()
@@ -49,7 +50,7 @@ func TestTrial(t *testing.T) {
 func TestFreeSlots(t *testing.T) {
 	w := newWorld(node("n1", "zone=a"), nil)
 	e := compileNode(t, preferring(prefer(5, req("zone", "Exists"))), nil)
-	for _, s := range []*affinity.NodeState{e.On(w), e.On(index(w))} {
+	for _, s := range []*affinity.FullNode{e.Onto(w), e.Onto(index(w))} {
 		require.EqualValues(t, 5, s.Raw(0))
 		require.Zero(t, s.Raw(1))
 		require.NotZero(t, s.Check(1))

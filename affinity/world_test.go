@@ -159,7 +159,7 @@ func verdicts(w *world, check func(i int) resources.Verdict) string {
 	return strings.Join(out, " ")
 }
 
-func count(w affinity.Cluster, p *v1.Pod, options affinity.PodOptions) *affinity.State {
-	e, _ := affinity.CompilePods(p, options)
-	return e.Count(w)
+func count(w affinity.Cluster, p *v1.Pod, options affinity.PodOptions) *affinity.Full {
+	e, _ := affinity.CompileFull(p, options)
+	return e.Counted(w)
 }

@@ -71,7 +71,7 @@ func TestClassesOfAttributes(t *testing.T) {
 	claim.Spec.Devices.Constraints = []resourcev1.DeviceConstraint{alike("numa")}
 	gpu := class("gpu")
 	allocator := devices.NewAllocator(devices.NewLedger(devices.NewInventory(published)), func(string) *resourcev1.DeviceClass { return gpu }, equals{}, devices.Options{})
-	s := devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{claim}}, nil).On(nodes, allocator, devices.Clock{})
+	s := devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{claim}}, nil).Onto(nodes, allocator, devices.Clock{})
 	var fits []bool
 	for i := range nodes {
 		fits = append(fits, s.Check(i) == 0)
@@ -91,7 +91,7 @@ func TestManySlots(t *testing.T) {
 		}
 	}
 	allocator := devices.NewAllocator(devices.NewLedger(devices.NewInventory(published)), class, nil, devices.Options{})
-	s := devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{gpuClaim("web", 1)}}, nil).On(nodes, allocator, devices.Clock{})
+	s := devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{gpuClaim("web", 1)}}, nil).Onto(nodes, allocator, devices.Clock{})
 	for range 2 {
 		for i := range nodes {
 			require.Equal(t, i%3 == 0, s.Check(i) == 0, "slot %d", i)
@@ -109,7 +109,7 @@ func TestMoreSlots(t *testing.T) {
 		cluster.list = append(cluster.list, nodesOf(fmt.Sprintf("n%d", k))...)
 	}
 	allocator := devices.NewAllocator(devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{gpus("n256")})), class, nil, devices.Options{})
-	s := devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{gpuClaim("web", 1)}}, nil).On(cluster, allocator, devices.Clock{})
+	s := devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{gpuClaim("web", 1)}}, nil).Onto(cluster, allocator, devices.Clock{})
 	require.NotZero(t, s.Check(255))
 	cluster.list = append(cluster.list, nodesOf("n256", "n257")...)
 	require.Zero(t, s.Check(256))
@@ -124,7 +124,7 @@ func TestSinceNewPool(t *testing.T) {
 	shared.Spec.NodeSelector = &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{{Key: "zone", Operator: v1.NodeSelectorOpIn, Values: []string{"a"}}}}}}
 	ledger := devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{gpus("n1"), shared}))
 	allocator := devices.NewAllocator(ledger, class, nil, devices.Options{})
-	kept := devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{gpuClaim("web", 1)}}, nil).On(nodes, allocator, devices.Clock{}).Kept()
+	kept := devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{gpuClaim("web", 1)}}, nil).Onto(nodes, allocator, devices.Clock{}).Kept()
 	require.Zero(t, kept.Check(0))
 	require.NotZero(t, kept.Check(1))
 	for i := range nodes {
@@ -159,7 +159,7 @@ func TestProvidedByNode(t *testing.T) {
 	}, equals{}, devices.Options{})
 	pod := user("p")
 	pod.Spec.Containers = []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"example.com/gpu": resource.MustParse("1"), "example.com/nic": resource.MustParse("1")}}}}
-	s := devices.Compile(pod, &byName{}, devices.NewExtendedResources(slices.Values(classes))).On(nodes, allocator, devices.Clock{})
+	s := devices.Compile(pod, &byName{}, devices.NewExtendedResources(slices.Values(classes))).Onto(nodes, allocator, devices.Clock{})
 	require.Zero(t, s.Check(0))
 	require.Zero(t, s.Check(1))
 	require.Equal(t, []string{"container-0-request-1=b"}, chosen(s.Allocation(0).Results))
@@ -277,7 +277,7 @@ func TestLastSlotOfAPage(t *testing.T) {
 	}
 	published = append(published, gpus("n255"))
 	allocator := devices.NewAllocator(devices.NewLedger(devices.NewInventory(published)), class, nil, devices.Options{})
-	s := devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{gpuClaim("web", 1)}}, nil).On(nodes, allocator, devices.Clock{})
+	s := devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{gpuClaim("web", 1)}}, nil).Onto(nodes, allocator, devices.Clock{})
 	for i := range nodes {
 		require.Equal(t, i == 255, s.Check(i) == 0, "slot %d", i)
 	}
@@ -286,7 +286,7 @@ func TestLastSlotOfAPage(t *testing.T) {
 	claim := gpuClaim("web", 1)
 	claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{choose("gpu", "numa=0")}
 	allocator = devices.NewAllocator(devices.NewLedger(devices.NewInventory(published)), class, equals{}, devices.Options{Release: release.V1_36}) // later errors name the device (L1.8)
-	s = devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{claim}}, nil).On(nodes, allocator, devices.Clock{})
+	s = devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{claim}}, nil).Onto(nodes, allocator, devices.Clock{})
 	first, second := s.Check(0), s.Check(1)
 	require.NotZero(t, first)
 	require.Equal(t, s.Reasons(first), s.Reasons(second))

@@ -134,13 +134,13 @@ func TestSteps(t *testing.T) {
 	pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "a", ResourceClaimName: new("web")}}
 	nodes := testkit.NewCluster([]*v1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}, {ObjectMeta: metav1.ObjectMeta{Name: "n2"}}}, nil)
 	compiled := devices.Compile(pod, world{"web": gpuClaim("web", 1)}, nil)
-	state := compiled.On(nodes, devices.NewAllocator(ledger, class, nil, devices.Options{Steps: 1}), devices.Clock{})
+	state := compiled.Onto(nodes, devices.NewAllocator(ledger, class, nil, devices.Options{Steps: 1}), devices.Clock{})
 	v := state.Check(0)
 	require.Equal(t, filter.Error, state.Code(v))
 	require.Equal(t, []string{"node n1: the search for devices was cut after 1 steps; kube-scheduler searches until its filterTimeout and then fails: timed out trying to allocate devices"}, state.Reasons(v))
 	require.Zero(t, state.Check(1))
 	for _, steps := range []int{0, -1} {
-		state = compiled.On(nodes, devices.NewAllocator(ledger, class, nil, devices.Options{Steps: steps}), devices.Clock{})
+		state = compiled.Onto(nodes, devices.NewAllocator(ledger, class, nil, devices.Options{Steps: steps}), devices.Clock{})
 		require.Zero(t, state.Check(0), "the default, and no bound")
 	}
 }

@@ -78,7 +78,7 @@ func BenchmarkState(b *testing.B) {
 			b.ReportAllocs()
 			at := 0
 			for b.Loop() {
-				state := pod.On(nodes, allocator, devices.Clock{})
+				state := pod.Onto(nodes, allocator, devices.Clock{})
 				fits := 0
 				for i := range nodes {
 					if state.Check(i) == 0 {

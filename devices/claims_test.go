@@ -155,7 +155,7 @@ func TestRelease(t *testing.T) {
 	}, func(t *testing.T, c test) {
 		ledger := devices.NewLedger(devices.NewInventory(nil), c.claim)
 		compiled := devices.Compile(pod, world{"web": c.claim}, nil)
-		state := compiled.On(testkit.NewCluster([]*v1.Node{testkit.Node("n1").Obj()}, nil), devices.NewAllocator(ledger, class, nil, devices.Options{}), devices.Clock{Now: noon})
+		state := compiled.Onto(testkit.NewCluster([]*v1.Node{testkit.Node("n1").Obj()}, nil), devices.NewAllocator(ledger, class, nil, devices.Options{}), devices.Clock{Now: noon})
 		require.Equal(t, []string{"resourceclaim not available on the node"}, state.Reasons(state.Check(0)))
 		release := state.Freed()
 		require.Equal(t, c.want, release.Reason)
@@ -165,7 +165,7 @@ func TestRelease(t *testing.T) {
 
 // U-111: the best raw score becomes 100.
 func TestNormalize(t *testing.T) {
-	s := devices.Compile(claimPod(), world{}, nil).On(testkit.NewCluster(nil, nil), devices.NewAllocator(devices.NewLedger(devices.NewInventory(nil)), class, nil, devices.Options{}), devices.Clock{})
+	s := devices.Compile(claimPod(), world{}, nil).Onto(testkit.NewCluster(nil, nil), devices.NewAllocator(devices.NewLedger(devices.NewInventory(nil)), class, nil, devices.Options{}), devices.Clock{})
 	for raw, want := range map[int64]int64{8: 100, 7: 87, 6: 75, 0: 0} {
 		require.Equal(t, want, s.Normalize(raw, 0, 8), raw)
 	}

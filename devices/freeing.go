@@ -11,19 +11,19 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Freeing is a [State] for which preemption can free devices. v1.37 does not see that: it takes a node without devices for the
-// claims as a node where preemption cannot help. A Freeing gives such a node the code Unschedulable, and its trials count the
+// freeing is a [State] for which preemption can free devices. v1.37 does not see that: it takes a node without devices for the
+// claims as a node where preemption cannot help. A freeing gives such a node the code Unschedulable, and its trials count the
 // devices of an allocated claim as free when every pod of status.reservedFor is gone.
-type Freeing struct {
-	*State
+type freeing struct {
+	*state
 	objects Objects
 }
 
-// Freeing returns the state with the claims that victims use. objects must not be nil.
-func (s *State) Freeing(objects Objects) *Freeing { return &Freeing{s, objects} }
+// Freeing returns the state with the claims that victims use; package tracker asks for it. objects must not be nil.
+func (s *state) Freeing(objects Objects) filter.Predicate { return &freeing{s, objects} }
 
 // Check returns the verdict on slot i, as [State.Check] does, but preemption can help where devices are missing.
-func (f *Freeing) Check(i int) resources.Verdict { return freed(f.State.Check(i)) }
+func (f *freeing) Check(i int) resources.Verdict { return freed(f.state.Check(i)) }
 
 func freed(v resources.Verdict) resources.Verdict {
 	if v == notAllocated {
@@ -32,15 +32,15 @@ func freed(v resources.Verdict) resources.Verdict {
 	return v
 }
 
-// Kept is [State.Kept] for pods for which preemption can free devices.
-func (f *Freeing) Kept() engine.Kept { return f.keptAs(true) }
+// Kept is that of the state, for pods for which preemption can free devices.
+func (f *freeing) Kept() engine.Kept { return f.keptAs(true) }
 
 // NewTrial returns a trial without any pod removed. A trial searches once for each check, on the one node. It belongs to the
 // goroutine of the allocator.
-func (f *Freeing) NewTrial() filter.Trial { return &freeingTrial{f: f, gone: map[types.UID]*v1.Pod{}} }
+func (f *freeing) NewTrial() filter.Trial { return &freeingTrial{f: f, gone: map[types.UID]*v1.Pod{}} }
 
 type freeingTrial struct {
-	f    *Freeing
+	f    *freeing
 	gone map[types.UID]*v1.Pod
 }
 
@@ -59,7 +59,7 @@ func (t *freeingTrial) Check(i int) resources.Verdict {
 	if len(free) == 0 {
 		return v
 	}
-	s := t.f.State
+	s := t.f.state
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ledger := s.allocator.ledger

@@ -31,9 +31,9 @@ func TestFreeingTrial(t *testing.T) {
 	ledger := devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{gpus("n1")}), own, shared)
 	allocator := devices.NewAllocator(ledger, class, nil, devices.Options{})
 	nodes := nodesOf("n1", "n2")
-	freeing := func(wants int64) *devices.Freeing {
+	freeing := func(wants int64) *devices.FullFreeing {
 		mine.Spec = gpuClaim("mine", wants).Spec
-		return devices.Compile(user("p", "mine"), objects, nil).On(nodes, allocator, devices.Clock{}).Freeing(objects)
+		return devices.Compile(user("p", "mine"), objects, nil).Onto(nodes, allocator, devices.Clock{}).Frees(objects)
 	}
 	a, b, c, lost := user("a", "own"), user("b", "shared"), user("c", "shared"), user("lost", "nothing")
 	one := freeing(1)
@@ -85,7 +85,7 @@ func TestFreeingAway(t *testing.T) {
 		MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{"n2"}}}}}}}
 	objects := &byName{list: []*resourcev1.ResourceClaim{own, away, mine}}
 	ledger := devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{gpus("n1")}), own)
-	trial := devices.Compile(user("p", "mine", "away"), objects, nil).On(nodesOf("n1"), devices.NewAllocator(ledger, class, nil, devices.Options{}), devices.Clock{}).Freeing(objects).NewTrial()
+	trial := devices.Compile(user("p", "mine", "away"), objects, nil).Onto(nodesOf("n1"), devices.NewAllocator(ledger, class, nil, devices.Options{}), devices.Clock{}).Frees(objects).NewTrial()
 	require.NotZero(t, trial.Check(0))
 	trial.Remove(user("a", "own"), 0)
 	require.NotZero(t, trial.Check(0), "n1 has a free device, and the other claim belongs to n2")
@@ -96,7 +96,7 @@ func TestFreeingExtended(t *testing.T) {
 	used := usedBy("own", "gpu-1", "a")
 	pod := user("p")
 	pod.Spec.Containers = []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"example.com/gpu": resource.MustParse("1")}}}}
-	s := stateOf(nodesOf("n1"), pod, devices.Clock{}, used).Freeing(&byName{list: []*resourcev1.ResourceClaim{used}})
+	s := stateOf(nodesOf("n1"), pod, devices.Clock{}, used).Frees(&byName{list: []*resourcev1.ResourceClaim{used}})
 	require.NotZero(t, s.Check(0), "another pod has gpu-0")
 	trial := s.NewTrial()
 	require.NotZero(t, trial.Check(0))
@@ -104,7 +104,7 @@ func TestFreeingExtended(t *testing.T) {
 	require.Zero(t, trial.Check(0))
 
 	pod.Spec.Containers[0].Resources.Requests["example.com/gpu"] = resource.MustParse("2")
-	trial = stateOf(nodesOf("n1"), pod, devices.Clock{}, used).Freeing(&byName{list: []*resourcev1.ResourceClaim{used}}).NewTrial()
+	trial = stateOf(nodesOf("n1"), pod, devices.Clock{}, used).Frees(&byName{list: []*resourcev1.ResourceClaim{used}}).NewTrial()
 	trial.Remove(user("a", "own"), 0)
 	require.NotZero(t, trial.Check(0), "one device is too few")
 }
@@ -115,7 +115,7 @@ func TestFreeingUnreserved(t *testing.T) {
 	mine := gpuClaim("mine", 1)
 	objects := &byName{list: []*resourcev1.ResourceClaim{unused, own, mine}}
 	ledger := devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{gpus("n1")}), unused, own)
-	trial := devices.Compile(user("p", "mine"), objects, nil).On(nodesOf("n1"), devices.NewAllocator(ledger, class, nil, devices.Options{}), devices.Clock{}).Freeing(objects).NewTrial()
+	trial := devices.Compile(user("p", "mine"), objects, nil).Onto(nodesOf("n1"), devices.NewAllocator(ledger, class, nil, devices.Options{}), devices.Clock{}).Frees(objects).NewTrial()
 	trial.Remove(user("d", "unused", "mine"), 0)
 	require.NotZero(t, trial.Check(0))
 	trial.Remove(user("a", "unused", "own"), 0)

@@ -125,7 +125,7 @@ func TestStop(t *testing.T) {
 		}
 		allocator := devices.NewAllocator(devices.NewLedger(devices.NewInventory(slices)), func(string) *resourcev1.DeviceClass { return gpu }, equals{}, devices.Options{Release: c.release, Steps: -1, Stop: stop})
 		for attempt := range 3 {
-			state := pod.On(nodesOf("n1"), allocator, devices.Clock{})
+			state := pod.Onto(nodesOf("n1"), allocator, devices.Clock{})
 			v := state.Check(0)
 			require.Equal(t, c.code, state.Code(v))
 			require.Equal(t, []string{c.text}, state.Reasons(v))
@@ -157,7 +157,7 @@ func TestStoppedOnce(t *testing.T) {
 	stop := func() func() bool { began++; return func() bool { return true } }
 	classes := func(string) *resourcev1.DeviceClass { return gpu }
 	allocator := devices.NewAllocator(devices.NewLedger(devices.NewInventory(published)), classes, equals{}, devices.Options{Steps: -1, Stop: stop})
-	state := devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{claim}}, nil).On(nodes, allocator, devices.Clock{})
+	state := devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{claim}}, nil).Onto(nodes, allocator, devices.Clock{})
 	kept := state.Kept()
 	for i := range nodes {
 		v := kept.Check(i)

@@ -140,7 +140,7 @@ func TestHoldersByNode(t *testing.T) {
 		c.Status.Allocation.Devices.Results[0].Device = fmt.Sprintf("gpu-%d", min(k, 1)) // n2 and n3 are of one class
 		ledger.Add(c, c.Status.Allocation)
 	}
-	s := devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{gpuClaim("web", 2)}}, nil).On(nodes, devices.NewAllocator(ledger, class, nil, devices.Options{}), devices.Clock{})
+	s := devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{gpuClaim("web", 2)}}, nil).Onto(nodes, devices.NewAllocator(ledger, class, nil, devices.Options{}), devices.Clock{})
 	for range 2 {
 		for i, n := range nodes {
 			require.Equal(t, []string{"claim default/web, request gpu: wants 2, 1 of 2 devices left; 1 fail the test: is not in use (held by claim default/on-" + n.Name + ")"}, s.Numbers(i))
@@ -168,8 +168,8 @@ func (r *rack) sentences(t *testing.T, name string, pods int) (named int) {
 	for k := range pods {
 		c := r.claim(fmt.Sprintf("c%d", k))
 		pod := devices.Compile(user("p", c.Name), &byName{list: []*resourcev1.ResourceClaim{c}}, nil)
-		now := pod.On(r.nodes, kept, devices.Clock{})
-		fresh := pod.On(r.nodes, devices.NewAllocator(devices.NewLedger(inventory, running...), class, equals{}, devices.Options{Steps: 2000}), devices.Clock{})
+		now := pod.Onto(r.nodes, kept, devices.Clock{})
+		fresh := pod.Onto(r.nodes, devices.NewAllocator(devices.NewLedger(inventory, running...), class, equals{}, devices.Options{Steps: 2000}), devices.Clock{})
 		for i := range r.nodes {
 			require.Equal(t, fresh.Numbers(i), now.Numbers(i), "%s pod %d node %d", name, k, i)
 			want, ok := fresh.Explain(i)

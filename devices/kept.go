@@ -13,7 +13,7 @@ import (
 // kept is an [engine.Kept].
 type kept struct {
 	id      int
-	state   *State // of one of the pods
+	state   *state // of one of the pods
 	freeing bool
 }
 
@@ -31,10 +31,10 @@ type kept struct {
 // about the nodes again before [Freed].
 //
 // It is for package placement, and its type is internal.
-func (s *State) Kept() engine.Kept { return s.keptAs(false) }
+func (s *state) Kept() engine.Kept { return s.keptAs(false) }
 
 // keptAs returns the Kept of the pod; with freeing preemption can free devices.
-func (s *State) keptAs(freeing bool) engine.Kept {
+func (s *state) keptAs(freeing bool) engine.Kept {
 	a, own := s.allocator, len(s.pending)
 	if s.pod.special != nil {
 		if s.pod.special.UID != "" {
@@ -74,7 +74,7 @@ func (s *State) keptAs(freeing bool) engine.Kept {
 			clear(x.shape.kept)
 		}
 		a.made++
-		k = &kept{a.made, s.pod.On(s.cluster, a, s.clock), freeing} // Freed must not use this state
+		k = &kept{a.made, s.pod.on(s.cluster, a, s.clock), freeing} // Freed must not use this state
 		x.shape.kept[string(asked)] = k
 	}
 	return k
@@ -82,7 +82,7 @@ func (s *State) keptAs(freeing bool) engine.Kept {
 
 // appendAllocated appends what answers depend on of the claims that have an allocation. It reports false when such an answer
 // depends on more.
-func (s *State) appendAllocated(dst []byte) ([]byte, bool) {
+func (s *state) appendAllocated(dst []byte) ([]byte, bool) {
 	for k := range s.pod.claims {
 		c := &s.pod.claims[k]
 		if !c.allocated() {
@@ -104,7 +104,7 @@ func (s *State) appendAllocated(dst []byte) ([]byte, bool) {
 
 func (k *kept) ID() int { return k.id }
 
-func (*kept) Name() string { return (*State)(nil).Name() }
+func (*kept) Name() string { return (*state)(nil).Name() }
 
 func (k *kept) Check(i int) resources.Verdict { return k.answer(i).verdict }
 

@@ -31,9 +31,9 @@ func keptOf(t testing.TB, n int64) (engine.Kept, *devices.Ledger, func(node int)
 	ledger := devices.NewLedger(devices.NewInventory(published))
 	gpu := class("gpu")
 	allocator := devices.NewAllocator(ledger, func(string) *resourcev1.DeviceClass { return gpu }, nil, devices.Options{})
-	state := func(claim string) *devices.State {
+	state := func(claim string) *devices.Full {
 		pod := devices.Compile(user("p", claim), &byName{list: []*resourcev1.ResourceClaim{gpuClaim(claim, n)}}, nil)
-		return pod.On(nodes, allocator, devices.Clock{})
+		return pod.Onto(nodes, allocator, devices.Clock{})
 	}
 	kept := state("web").Kept()
 	require.Same(t, kept, state("db").Kept(), "the claims ask for the same")
@@ -110,7 +110,7 @@ func TestKeptBounded(t *testing.T) {
 		c := holding("web", "gpu-0")
 		c.Status.Allocation.NodeSelector = &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchFields: []v1.NodeSelectorRequirement{
 			{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{fmt.Sprint(k)}}}}}}
-		return devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{c}}, nil).On(nodes, allocator, devices.Clock{}).Kept().ID()
+		return devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{c}}, nil).Onto(nodes, allocator, devices.Clock{}).Kept().ID()
 	}
 	first := id(0)
 	for k := range 128 {
@@ -126,7 +126,7 @@ func TestShapesBounded(t *testing.T) {
 	gpu := class("gpu")
 	allocator := devices.NewAllocator(devices.NewLedger(devices.NewInventory(nil)), func(string) *resourcev1.DeviceClass { return gpu }, nil, devices.Options{})
 	id := func(n int64) int {
-		return devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{gpuClaim("web", n)}}, nil).On(nodesOf("n1"), allocator, devices.Clock{}).Kept().ID()
+		return devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{gpuClaim("web", n)}}, nil).Onto(nodesOf("n1"), allocator, devices.Clock{}).Kept().ID()
 	}
 	first := id(0)
 	for n := range int64(128) {
@@ -154,8 +154,8 @@ func TestKeptExtended(t *testing.T) {
 		}
 		return pod
 	}
-	state := func(pod *v1.Pod, claims ...*resourcev1.ResourceClaim) *devices.State {
-		return devices.Compile(pod, &byName{list: claims}, devices.NewExtendedResources(slices.Values(classes))).On(nodes, allocator, devices.Clock{})
+	state := func(pod *v1.Pod, claims ...*resourcev1.ResourceClaim) *devices.Full {
+		return devices.Compile(pod, &byName{list: claims}, devices.NewExtendedResources(slices.Values(classes))).Onto(nodes, allocator, devices.Clock{})
 	}
 	kept := state(asks("2")).Kept()
 	require.Same(t, kept, state(asks("2")).Kept(), "the containers ask for the same")
@@ -186,7 +186,7 @@ func TestKeptExtended(t *testing.T) {
 	require.Equal(t, filter.UnschedulableAndUnresolvable, kept.(filter.Coder).Code(kept.Check(0)))
 	require.Zero(t, kept.Check(1), "the device plugin offers the resource")
 
-	freeing := state(asks("2")).Freeing(&byName{}).Kept()
+	freeing := state(asks("2")).Frees(&byName{}).Kept()
 	require.NotEqual(t, kept.ID(), freeing.ID())
 	require.Equal(t, filter.Unschedulable, freeing.(filter.Coder).Code(freeing.Check(0)))
 	require.Equal(t, kept.Reasons(kept.Check(0)), freeing.Reasons(freeing.Check(0)))
@@ -195,7 +195,7 @@ func TestKeptExtended(t *testing.T) {
 	before := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p-extended-resources-x", UID: "x",
 		Annotations:     map[string]string{"resource.kubernetes.io/extended-resource-claim": "true"},
 		OwnerReferences: []metav1.OwnerReference{{Name: "p", UID: "p", Controller: &yes}}}}
-	require.Nil(t, devices.Compile(asks("2"), world{"x": before}, devices.NewExtendedResources(slices.Values(classes))).On(nodes, allocator, devices.Clock{}).Kept(),
+	require.Nil(t, devices.Compile(asks("2"), world{"x": before}, devices.NewExtendedResources(slices.Values(classes))).Onto(nodes, allocator, devices.Clock{}).Kept(),
 		"an earlier attempt has made the claim")
 }
 
@@ -204,7 +204,7 @@ func TestKeptExtended(t *testing.T) {
 func TestKeptNone(t *testing.T) {
 	on := func(pod *v1.Pod, o devices.Options, claims ...*resourcev1.ResourceClaim) engine.Kept {
 		allocator := devices.NewAllocator(devices.NewLedger(devices.NewInventory(nil)), class, nil, o)
-		return devices.Compile(pod, &byName{list: claims}, nil).On(list{}, allocator, devices.Clock{}).Kept()
+		return devices.Compile(pod, &byName{list: claims}, nil).Onto(list{}, allocator, devices.Clock{}).Kept()
 	}
 	require.Nil(t, on(&v1.Pod{}, devices.Options{}))
 	require.Nil(t, on(user("p", "web"), devices.Options{}, boundClaim()))
@@ -218,7 +218,7 @@ func TestKeptNone(t *testing.T) {
 	open[0].Spec.NodeName, open[0].Spec.AllNodes = nil, new(true)
 	allocator := devices.NewAllocator(devices.NewLedger(devices.NewInventory(open)), class, nil, devices.Options{})
 	bound := []*resourcev1.ResourceClaim{holding("web", "gpu-0")}
-	require.NotNil(t, devices.Compile(user("p", "web"), &byName{list: bound}, nil).On(node, allocator, devices.Clock{}).Kept(), "an allocated claim needs no counters")
+	require.NotNil(t, devices.Compile(user("p", "web"), &byName{list: bound}, nil).Onto(node, allocator, devices.Clock{}).Kept(), "an allocated claim needs no counters")
 }
 
 // Pods share answers when their allocated claims have equal node selectors and equal scores. What a Kept is asked is no reason to
@@ -247,8 +247,8 @@ func TestKeptAllocated(t *testing.T) {
 	}
 	gpu := class("gpu")
 	allocator := devices.NewAllocator(devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{gpus("n1"), gpus("n2")})), func(string) *resourcev1.DeviceClass { return gpu }, nil, devices.Options{})
-	state := func(names ...string) *devices.State {
-		return devices.Compile(user("p", names...), &byName{list: claims}, nil).On(nodes, allocator, devices.Clock{})
+	state := func(names ...string) *devices.Full {
+		return devices.Compile(user("p", names...), &byName{list: claims}, nil).Onto(nodes, allocator, devices.Clock{})
 	}
 	ids := map[int]string{}
 	for _, names := range [][]string{{"one"}, {"two"}, {"any"}, {"one", "two"}, {"one", "new"}, {"new"}, {"best", "new"}, {"next", "new"}, {"one", "one"}} {
@@ -292,9 +292,9 @@ func counted() []*resourcev1.ResourceSlice {
 // where two drivers have pools of one name, pods share nothing.
 func TestKeptCounters(t *testing.T) {
 	nodes := list{{ObjectMeta: metav1.ObjectMeta{Name: "n0"}}}
-	state := func(ledger *devices.Ledger) *devices.State {
+	state := func(ledger *devices.Ledger) *devices.Full {
 		pod := devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{gpuClaim("web", 1)}}, nil)
-		return pod.On(nodes, devices.NewAllocator(ledger, class, nil, devices.Options{}), devices.Clock{})
+		return pod.Onto(nodes, devices.NewAllocator(ledger, class, nil, devices.Options{}), devices.Clock{})
 	}
 	ledger := devices.NewLedger(devices.NewInventory(counted()))
 	x := state(ledger)
@@ -361,7 +361,7 @@ func TestKeptShares(t *testing.T) {
 	}
 	ledger := devices.NewLedger(devices.NewInventory(published))
 	pod := devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{gpuClaim("web", 1)}}, nil)
-	x := pod.On(nodesOf("n0", "n1", "n2"), devices.NewAllocator(ledger, class, nil, devices.Options{}), devices.Clock{})
+	x := pod.Onto(nodesOf("n0", "n1", "n2"), devices.NewAllocator(ledger, class, nil, devices.Options{}), devices.Clock{})
 	kept := x.Kept()
 	dedicated := x.Allocation(1).Results[0].DeepCopy()
 	dedicated.Devices.Results[0].ShareID = nil

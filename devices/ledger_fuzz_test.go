@@ -28,7 +28,7 @@ func FuzzLedger(f *testing.F) {
 		for i, name := range []string{"n0", "n1"} {
 			a.viewOf(i, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
 		}
-		kept := &kept{state: &State{allocator: a}}
+		kept := &kept{state: &state{allocator: a}}
 		var held []*resourcev1.AllocationResult
 		var changed []map[int]bool // by operation: slots whose devices it changed
 		versions := []uint64{kept.Since(0, nil)}

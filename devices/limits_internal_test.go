@@ -192,7 +192,7 @@ func TestOfferedAsSingle(t *testing.T) {
 
 // A state keeps a limited number of errors. Further errors have the verdict and the text of the last one.
 func TestManyErrors(t *testing.T) {
-	s := &State{}
+	s := &state{}
 	for k := firstError; k < lastError; k++ {
 		require.Equal(t, k, s.fail(fmt.Errorf("error %d", k)))
 	}

@@ -40,6 +40,7 @@ func TestMisuse(t *testing.T) {
 		"Deallocated":          devices.Deallocated,
 		"Gate":                 devices.Gate,
 		"NewAllocator":         devices.NewAllocator,
+		"Normalize":            devices.Normalize,
 		"NewExtendedResources": devices.NewExtendedResources,
 		"NewInventory":         devices.NewInventory,
 		"NewLedger":            devices.NewLedger,
@@ -59,7 +60,7 @@ func TestMisuse(t *testing.T) {
 		"Pod":                  pod,
 		"RequestReport":        func() devices.RequestReport { return devices.RequestReport{} },
 		"Search":               func() *devices.Search { return allocator().Compile(gpuClaim("web", 1)) },
-		"State":                func() *devices.State { return pod().On(nodes(), allocator(), devices.Clock{}) },
+		"State":                func() *devices.Full { return pod().Onto(nodes(), allocator(), devices.Clock{}) },
 		"ExtendedResources":    func() devices.ExtendedResources { return nil },
 	}, map[string]string{
 		"Abandoned":         object,
@@ -80,6 +81,7 @@ func TestMisuse(t *testing.T) {
 		"NewInventory":      object,
 		"NewLedger":         object,
 		"Pod.On":            object,
+		"Pod.Onto":          object,
 		"PodClaims":         object,
 		"FreeGroup":         object,
 		"Reserved":          object,
@@ -99,7 +101,7 @@ func TestExtremes(t *testing.T) {
 	cluster := testkit.NewCluster([]*v1.Node{{}}, nil)
 	pod := &v1.Pod{Spec: v1.PodSpec{ResourceClaims: []v1.PodResourceClaim{{Name: "a", ResourceClaimName: new("web")}}}}
 	pod.Namespace = "default"
-	s := devices.Compile(pod, world{"web": gpuClaim("web", 1)}, nil).On(cluster, devices.NewAllocator(ledger, class, nil, devices.Options{}), devices.Clock{})
+	s := devices.Compile(pod, world{"web": gpuClaim("web", 1)}, nil).Onto(cluster, devices.NewAllocator(ledger, class, nil, devices.Options{}), devices.Clock{})
 	require.Equal(t, []string{"cannot allocate all claims"}, s.Reasons(s.Check(0)))
 	for _, slot := range []int{math.MinInt, -1, 1, 1 << 40, math.MaxInt} {
 		require.Equal(t, []string{"the slot has no node"}, s.Reasons(s.Check(slot)))

@@ -6,10 +6,7 @@ import (
 	"strings"
 )
 
-// Explain says what slot i offers to the claims of the pod that have no allocation. ok is false when the plugin has nothing to
-// allocate there: the slot has no node, every claim has an allocation, or v1.36 does not search on the node. The cost is that
-// of [Search.Explain].
-func (s *State) Explain(i int) (e Explanation, ok bool) {
+func (s *state) Explain(i int) (e Explanation, ok bool) {
 	v := s.answer(i).verdict
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,9 +24,7 @@ func (s *State) Explain(i int) (e Explanation, ok bool) {
 	return s.searchFor(provided).Explain(node), true
 }
 
-// Numbers returns why Check rejects slot i: the lines of Explain, and a line for each claim whose allocation cannot be used
-// there. It returns nil when Check allows the slot.
-func (s *State) Numbers(i int) []string {
+func (s *state) Numbers(i int) []string {
 	v := s.answer(i).verdict
 	if v == 0 || v == noFreeSlot {
 		return nil
@@ -60,7 +55,7 @@ func (s *State) Numbers(i int) []string {
 }
 
 // lines returns the lines of Explain. Nodes of one class have equal lines apart from the names of other claims.
-func (s *State) lines(i int) []string {
+func (s *state) lines(i int) []string {
 	if s.pod.special != nil || len(s.pending) == 0 {
 		if e, ok := s.Explain(i); ok {
 			return e.Lines()
@@ -79,7 +74,7 @@ func (s *State) lines(i int) []string {
 
 // explainedAt returns the explanation of slot i, which nodes of one class share, for a pod with pending claims and no extended resources.
 // The caller holds the lock.
-func (s *State) explainedAt(i int) (known *explained, search *nodeSearch, v *view) {
+func (s *state) explainedAt(i int) (known *explained, search *nodeSearch, v *view) {
 	search, v = s.searchFor(nil), s.allocator.viewOf(i, s.cluster.Node(i))
 	class := search.classOf(v)
 	if known = s.explained[class]; known == nil {
@@ -92,9 +87,7 @@ func (s *State) explainedAt(i int) (known *explained, search *nodeSearch, v *vie
 	return known, search, v
 }
 
-// Shortage returns how many devices the requests of the pod's claims lack on slot i, each request looked at alone, and how many devices
-// they see there in usable pools. Both are 0 where Explain has nothing to say. Nodes of one class share the answer.
-func (s *State) Shortage(i int) (lacks, sees int) {
+func (s *state) Shortage(i int) (lacks, sees int) {
 	var e Explanation
 	if s.pod.special != nil || len(s.pending) == 0 {
 		e, _ = s.Explain(i)

@@ -25,7 +25,7 @@ func nodesOf(names ...string) (out list) {
 }
 
 // stateOf returns the state of a pod over nodes with two GPUs each, of which one on n1 is taken.
-func stateOf(nodes list, pod *v1.Pod, clock devices.Clock, claims ...*resourcev1.ResourceClaim) *devices.State {
+func stateOf(nodes list, pod *v1.Pod, clock devices.Clock, claims ...*resourcev1.ResourceClaim) *devices.Full {
 	var published []*resourcev1.ResourceSlice
 	for _, n := range nodes {
 		if n != nil {
@@ -39,7 +39,7 @@ func stateOf(nodes list, pod *v1.Pod, clock devices.Clock, claims ...*resourcev1
 		{Request: "gpu", Driver: "gpu.example.com", Pool: "n1", Device: "gpu-0"}}}}
 	ledger := devices.NewLedger(devices.NewInventory(published), append(claims, running)...)
 	compiled := devices.Compile(pod, &byName{list: claims}, devices.NewExtendedResources(slices.Values([]*resourcev1.DeviceClass{gpu})))
-	return compiled.On(nodes, devices.NewAllocator(ledger, func(string) *resourcev1.DeviceClass { return gpu }, nil, devices.Options{}), clock)
+	return compiled.Onto(nodes, devices.NewAllocator(ledger, func(string) *resourcev1.DeviceClass { return gpu }, nil, devices.Options{}), clock)
 }
 
 // The sentences of a rejection say what is missing, or why an allocation cannot be used.
@@ -97,7 +97,7 @@ func TestNumbersOfPools(t *testing.T) {
 	published := []*resourcev1.ResourceSlice{gpus("n1"), gpus("n2"), gpus("n3")}
 	published[2].Spec.Pool.ResourceSliceCount = 2
 	allocator := devices.NewAllocator(devices.NewLedger(devices.NewInventory(published)), class, nil, devices.Options{})
-	s := devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{gpuClaim("web", 3)}}, nil).On(nodes, allocator, devices.Clock{})
+	s := devices.Compile(user("p", "web"), &byName{list: []*resourcev1.ResourceClaim{gpuClaim("web", 3)}}, nil).Onto(nodes, allocator, devices.Clock{})
 	short := "claim default/web, request gpu: wants 3, 2 of 2 devices left"
 	require.Equal(t, []string{short}, s.Numbers(0))
 	require.Equal(t, []string{short}, s.Numbers(1))

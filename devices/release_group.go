@@ -29,7 +29,7 @@ type GroupFreed struct {
 type Member struct {
 	Pod *v1.Pod // not nil
 	// State was asked about the nodes that the filters before it allow. nil: the pod needs no devices, or its claims reject it.
-	State *State
+	State State
 }
 
 // errModified is the API server's error about an update of a claim that has changed meanwhile.
@@ -87,10 +87,10 @@ func (r *groupRelease) member(m Member) (bool, error) {
 	if c := r.unusable(m, m.Pod.UID); c != nil {
 		return true, r.deallocate(c)
 	}
-	if m.State == nil || m.State.leftOver() == nil {
+	if m.State == nil || m.State.own().leftOver() == nil {
 		return false, nil
 	}
-	r.out.Delete = append(r.out.Delete, m.State.leftOver())
+	r.out.Delete = append(r.out.Delete, m.State.own().leftOver())
 	return true, nil
 }
 
@@ -100,7 +100,7 @@ func (r *groupRelease) unusable(m Member, consumer types.UID) *resourcev1.Resour
 		return nil
 	}
 	var all []*resourcev1.ResourceClaim
-	for _, c := range m.State.notUsable() {
+	for _, c := range m.State.own().notUsable() {
 		if before := r.objects.ResourceClaim(c.Namespace, c.Name); before != nil && freeFor(before, consumer) {
 			all = append(all, before)
 		}
@@ -166,7 +166,7 @@ func freeFor(c *resourcev1.ResourceClaim, consumer types.UID) bool {
 }
 
 // notUsable returns the pod's claims whose allocations keep the pod from a node that Check was called for, in the pod's order.
-func (s *State) notUsable() (out []*resourcev1.ResourceClaim) {
+func (s *state) notUsable() (out []*resourcev1.ResourceClaim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for k := range s.pod.claims {

@@ -58,7 +58,7 @@ func memberOf(name string, w world, claims ...string) devices.Member {
 		return devices.Member{Pod: pod}
 	}
 	allocator := devices.NewAllocator(devices.NewLedger(devices.NewInventory(nil)), class, nil, devices.Options{})
-	s := devices.Compile(pod, w, nil).On(testkit.NewCluster([]*v1.Node{testkit.Node("n1").Obj()}, nil), allocator, devices.Clock{Now: noon})
+	s := devices.Compile(pod, w, nil).Onto(testkit.NewCluster([]*v1.Node{testkit.Node("n1").Obj()}, nil), allocator, devices.Clock{Now: noon})
 	s.Check(0)
 	return devices.Member{Pod: pod, State: s}
 }
@@ -144,7 +144,7 @@ func TestReleaseGroupSpecial(t *testing.T) {
 	special.OwnerReferences = []metav1.OwnerReference{{Kind: "Pod", Name: "m0", UID: "m0", Controller: &yes}}
 	w := world{"special": special, "x": near("x", "g")}
 	allocator := devices.NewAllocator(devices.NewLedger(devices.NewInventory(nil)), class, nil, devices.Options{})
-	s := devices.Compile(pod, w, devices.NewExtendedResources(slices.Values([]*resourcev1.DeviceClass{gpu}))).On(testkit.NewCluster([]*v1.Node{testkit.Node("n1").Obj()}, nil), allocator, devices.Clock{Now: noon})
+	s := devices.Compile(pod, w, devices.NewExtendedResources(slices.Values([]*resourcev1.DeviceClass{gpu}))).Onto(testkit.NewCluster([]*v1.Node{testkit.Node("n1").Obj()}, nil), allocator, devices.Clock{Now: noon})
 	s.Check(0)
 	group := &podgroup.Group{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "g", UID: "g"}, Claims: []podgroup.Claim{{Name: "x", ClaimName: "x"}}}
 	r, err := devices.FreeGroup([]devices.Member{{Pod: pod, State: s}}, group, w, nil)

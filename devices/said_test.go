@@ -118,7 +118,7 @@ func said(t *testing.T, r *rack, say func(what string, values ...any)) {
 				say("offered", count, allocated)
 			}
 		}
-		state := compiled.On(r.nodes, allocator, devices.Clock{Now: noon, BindingTimeout: 30 * time.Second})
+		state := compiled.Onto(r.nodes, allocator, devices.Clock{Now: noon, BindingTimeout: 30 * time.Second})
 		if compiled.Code() != 0 {
 			continue
 		}
@@ -137,7 +137,7 @@ func said(t *testing.T, r *rack, say func(what string, values ...any)) {
 			e, ok := state.Explain(i)
 			say("explained", fmt.Sprintf("%+v", e), ok)
 		}
-		free := state.Freeing(w)
+		free := state.Frees(w)
 		trial := free.NewTrial()
 		for i := range r.nodes {
 			for _, c := range running {

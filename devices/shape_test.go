@@ -195,8 +195,8 @@ func (r *rack) attempts(t *testing.T, name string, pods int, o devices.Options) 
 		}
 		pod := devices.Compile(user(fmt.Sprintf("p%d", k), names...), w, nil)
 		require.Equal(t, filter.Success, pod.Code(), pod.Reason())
-		now := pod.On(r.nodes, kept, devices.Clock{})
-		fresh := pod.On(r.nodes, devices.NewAllocator(devices.NewLedger(inventory, running...), class, equals{}, o), devices.Clock{})
+		now := pod.Onto(r.nodes, kept, devices.Clock{})
+		fresh := pod.Onto(r.nodes, devices.NewAllocator(devices.NewLedger(inventory, running...), class, equals{}, o), devices.Clock{})
 		chosen := -1
 		for i := range r.nodes {
 			got, want := now.Check(i), fresh.Check(i)

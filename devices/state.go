@@ -43,7 +43,41 @@ const (
 
 // State is the filter and score DynamicResources of one pod over one cluster. It computes the answer for a slot once and
 // keeps it. A State is safe for concurrent use while the cluster and the ledger do not change.
-type State struct {
+type State interface {
+	// Explain says what slot i offers to the claims of the pod that have no allocation. ok is false when the plugin has nothing to
+	// allocate there: the slot has no node, every claim has an allocation, or v1.36 does not search on the node. The cost is that
+	// of [Search.Explain].
+	Explain(i int) (e Explanation, ok bool)
+	// Numbers returns why Check rejects slot i: the lines of Explain, and a line for each claim whose allocation cannot be used
+	// there. It returns nil when Check allows the slot.
+	Numbers(i int) []string
+	// Shortage returns how many devices the requests of the pod's claims lack on slot i, each request looked at alone, and how many devices
+	// they see there in usable pools. Both are 0 where Explain has nothing to say. Nodes of one class share the answer.
+	Shortage(i int) (lacks, sees int)
+	// Name returns "DynamicResources".
+	Name() string
+	// Check returns the verdict on slot i (rule U8.4). It rejects a free slot and a slot that the cluster does not have.
+	Check(i int) resources.Verdict
+	// Reasons returns v1.37's text of a verdict of Check; nil for 0 and for any other verdict.
+	Reasons(v resources.Verdict) []string
+	// Code returns Error for the verdict of an error, Unschedulable where preemption can free devices, and
+	// UnschedulableAndUnresolvable for any other verdict.
+	Code(v resources.Verdict) filter.Code
+	// Raw returns the score of slot i (rule U8.7): the sum over all firstAvailable requests of 8 minus the position of the
+	// chosen alternative. It is 0 when the node has nothing to allocate, and for a slot that the cluster does not have.
+	Raw(i int) int64
+	// Normalize is [Normalize].
+	Normalize(raw, lo, hi int64) int64
+	// Allocation returns what the pod gets on slot i, which Check must allow. The result is empty when all claims of the pod
+	// are allocated already, and for a slot that Check rejects.
+	Allocation(i int) Allocation
+	// Freed returns what v1.37 gives back when the pod fits on no node, so that the next attempt can allocate again (rule
+	// U8.5). Call Freed after Check was called for all nodes. The code is always Unschedulable, so preemption runs next.
+	Freed() Freed
+	own() *state
+}
+
+type state struct {
 	pod       *Pod
 	cluster   Cluster
 	allocator *Allocator
@@ -81,8 +115,12 @@ type slotAnswer struct {
 
 // On returns the filter and score over a cluster. The allocator's ledger must count the allocations of all claims of the
 // cluster and the allocations in flight. The cluster and the allocator must not be nil.
-func (p *Pod) On(c Cluster, allocator *Allocator, clock Clock) *State {
-	s := &State{
+func (p *Pod) On(c Cluster, allocator *Allocator, clock Clock) State {
+	return p.on(c, allocator, clock)
+}
+
+func (p *Pod) on(c Cluster, allocator *Allocator, clock Clock) *state {
+	s := &state{
 		pod: p, cluster: c, allocator: allocator, clock: clock, searches: map[string]*nodeSearch{},
 		answers:  make([]*answerPage, (c.Len()+pageSize-1)/pageSize),
 		unusable: map[*resourcev1.ResourceClaim]bool{}, explained: map[int32]*explained{},
@@ -104,14 +142,13 @@ func (p *Pod) On(c Cluster, allocator *Allocator, clock Clock) *State {
 	return s
 }
 
-// Name returns "DynamicResources".
-func (*State) Name() string { return "DynamicResources" }
+func (s *state) own() *state { return s }
 
-// Check returns the verdict on slot i (rule U8.4). It rejects a free slot and a slot that the cluster does not have.
-func (s *State) Check(i int) resources.Verdict { return s.answer(i).verdict }
+func (*state) Name() string { return "DynamicResources" }
 
-// Reasons returns v1.37's text of a verdict of Check, of an answer that is kept ([State.Kept]) or of a [Freeing]; nil for 0 and for any other verdict.
-func (s *State) Reasons(v resources.Verdict) []string {
+func (s *state) Check(i int) resources.Verdict { return s.answer(i).verdict }
+
+func (s *state) Reasons(v resources.Verdict) []string {
 	switch v {
 	case noFreeSlot:
 		return []string{"the slot has no node"}
@@ -135,9 +172,7 @@ func (s *State) Reasons(v resources.Verdict) []string {
 	return []string{s.errors[v-firstError]}
 }
 
-// Code returns Error for the verdict of an error, Unschedulable where preemption can free devices, and
-// UnschedulableAndUnresolvable for any other verdict.
-func (s *State) Code(v resources.Verdict) filter.Code {
+func (s *state) Code(v resources.Verdict) filter.Code {
 	switch {
 	case v&resources.Unresolvable != 0:
 		return filter.UnschedulableAndUnresolvable
@@ -147,9 +182,7 @@ func (s *State) Code(v resources.Verdict) filter.Code {
 	return filter.Error
 }
 
-// Raw returns the score of slot i (rule U8.7): the sum over all firstAvailable requests of 8 minus the position of the
-// chosen alternative. It is 0 when the node has nothing to allocate, and for a slot that the cluster does not have.
-func (s *State) Raw(i int) int64 {
+func (s *state) Raw(i int) int64 {
 	return s.answer(i).score
 }
 
@@ -170,8 +203,10 @@ func preference(spec *resourcev1.ResourceClaimSpec, allocation *resourcev1.Alloc
 	return sum
 }
 
-// Normalize returns 100 for the largest raw score of the feasible nodes, and a proportional value for other scores.
-func (*State) Normalize(raw, _, hi int64) int64 {
+func (*state) Normalize(raw, lo, hi int64) int64 { return Normalize(raw, lo, hi) }
+
+// Normalize returns 100 for the largest raw score of the feasible nodes, and a proportional value for other scores. It does not use lo.
+func Normalize(raw, _, hi int64) int64 {
 	if hi == 0 {
 		return raw
 	}
@@ -189,9 +224,7 @@ type Allocation struct {
 	Mappings []v1.ContainerExtendedResourceRequest
 }
 
-// Allocation returns what the pod gets on slot i, which Check must allow. The result is empty when all claims of the pod
-// are allocated already, and for a slot that Check rejects.
-func (s *State) Allocation(i int) Allocation {
+func (s *state) Allocation(i int) Allocation {
 	a := s.answer(i)
 	if a.search == nil {
 		return Allocation{}
@@ -209,7 +242,7 @@ func (s *State) Allocation(i int) Allocation {
 	return out
 }
 
-func (s *State) answer(i int) slotAnswer {
+func (s *state) answer(i int) slotAnswer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if i < 0 || i >= s.cluster.Len() {
@@ -230,7 +263,7 @@ func (s *State) answer(i int) slotAnswer {
 	return *a
 }
 
-func (s *State) decide(i int) slotAnswer {
+func (s *state) decide(i int) slotAnswer {
 	node := s.cluster.Node(i)
 	if node == nil {
 		return slotAnswer{verdict: noFreeSlot}
@@ -269,7 +302,7 @@ func (s *State) decide(i int) slotAnswer {
 }
 
 // verdictOf returns the verdict on what a search found.
-func (s *State) verdictOf(x answer, node *v1.Node) resources.Verdict {
+func (s *state) verdictOf(x answer, node *v1.Node) resources.Verdict {
 	switch {
 	case cut(x.err) && endsAttempt(s.allocator.options.Release):
 		return s.fail(fmt.Errorf("node %s: %w", node.Name, x.err))
@@ -286,20 +319,20 @@ func (s *State) verdictOf(x answer, node *v1.Node) resources.Verdict {
 }
 
 // keep notes for Freed that claims cannot be used on a node.
-func (s *State) keep(missing []*resourcev1.ResourceClaim) {
+func (s *state) keep(missing []*resourcev1.ResourceClaim) {
 	for _, c := range missing {
 		s.unusable[c] = true
 	}
 }
 
 // special reports whether the special claim is allocated on a node where classes provide some resources.
-func (s *State) special(provided []v1.ResourceName) bool {
+func (s *state) special(provided []v1.ResourceName) bool {
 	return s.pod.special != nil && (len(provided) > 0 || !s.allocator.options.NoEmptyClaim)
 }
 
 // unavailable returns the allocated claims that cannot be used on a node: the node is out of reach, or the devices are not
 // ready in time. A claim without an allocation has no reach and is ready.
-func (s *State) unavailable(node *v1.Node) (out []*resourcev1.ResourceClaim) {
+func (s *state) unavailable(node *v1.Node) (out []*resourcev1.ResourceClaim) {
 	for k := range s.pod.claims {
 		c := &s.pod.claims[k]
 		ready := BindingReadiness(c.object, s.clock.BindingTimeout, s.clock.Now)
@@ -312,7 +345,7 @@ func (s *State) unavailable(node *v1.Node) (out []*resourcev1.ResourceClaim) {
 
 // searchFor returns the search for the claims without allocation. The special claim gets requests for the resources that
 // classes provide on the node.
-func (s *State) searchFor(provided []v1.ResourceName) *nodeSearch {
+func (s *state) searchFor(provided []v1.ResourceName) *nodeSearch {
 	s.names = key.Texts(s.names[:0], provided)
 	x := s.searches[string(s.names)]
 	if x == nil {
@@ -322,7 +355,7 @@ func (s *State) searchFor(provided []v1.ResourceName) *nodeSearch {
 	return x
 }
 
-func (s *State) newSearch(provided []v1.ResourceName) *nodeSearch {
+func (s *state) newSearch(provided []v1.ResourceName) *nodeSearch {
 	claims, x := slices.Clone(s.pending), &nodeSearch{}
 	if s.special(provided) {
 		special := s.pod.special.DeepCopy()
@@ -338,7 +371,7 @@ func (s *State) newSearch(provided []v1.ResourceName) *nodeSearch {
 }
 
 // fail keeps an error and returns its verdict.
-func (s *State) fail(err error) resources.Verdict {
+func (s *state) fail(err error) resources.Verdict {
 	text := err.Error()
 	at := slices.Index(s.errors, text)
 	if at < 0 {
@@ -361,9 +394,7 @@ type Freed struct {
 	Reason string
 }
 
-// Freed returns what v1.37 gives back when the pod fits on no node, so that the next attempt can allocate again (rule
-// U8.5). Call Freed after Check was called for all nodes. The code is always Unschedulable, so preemption runs next.
-func (s *State) Freed() Freed {
+func (s *state) Freed() Freed {
 	if len(s.pod.claims) == 0 {
 		return Freed{Reason: "no new claims to deallocate"}
 	}
@@ -379,7 +410,7 @@ func (s *State) Freed() Freed {
 }
 
 // leftOver returns the special claim that an earlier attempt created for the pod's extended resources; nil when there is none.
-func (s *State) leftOver() *resourcev1.ResourceClaim {
+func (s *state) leftOver() *resourcev1.ResourceClaim {
 	if s.pod.special == nil || s.pod.special.UID == "" {
 		return nil
 	}

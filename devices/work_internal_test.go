@@ -27,7 +27,7 @@ func (l nodeList) Len() int            { return len(l) }
 func (l nodeList) Node(i int) *v1.Node { return l[i] }
 
 // stateOfTwo returns the state of a pod that wants n devices, over two nodes with one device each.
-func stateOfTwo(n int64) *State {
+func stateOfTwo(n int64) *state {
 	var published []*resourcev1.ResourceSlice
 	var nodes nodeList
 	for k := range 2 {
@@ -43,7 +43,7 @@ func stateOfTwo(n int64) *State {
 	pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "c", ResourceClaimName: &claim.Name}}
 	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "class"}}
 	a := NewAllocator(NewLedger(NewInventory(published)), func(string) *resourcev1.DeviceClass { return class }, nil, Options{})
-	return Compile(pod, oneClaim{onlyClaims{claim}, class}, nil).On(nodes, a, Clock{})
+	return Compile(pod, oneClaim{onlyClaims{claim}, class}, nil).on(nodes, a, Clock{})
 }
 
 // Nodes of a class are searched once, and the class of a node is found once.
@@ -103,7 +103,7 @@ func TestFreesOnce(t *testing.T) {
 	for _, uid := range []types.UID{"a", "b", "c"} {
 		claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{UID: uid})
 	}
-	trial := (&State{}).Freeing(oneClaim{onlyClaims: onlyClaims{claim}}).NewTrial().(*freeingTrial)
+	trial := (&state{}).Freeing(oneClaim{onlyClaims: onlyClaims{claim}}).(*freeing).NewTrial().(*freeingTrial)
 	for k := range 3 {
 		require.Empty(t, trial.free(), "%d users are gone", k)
 		uid := claim.Status.ReservedFor[k].UID
@@ -283,5 +283,5 @@ func TestRelevantByDevice(t *testing.T) {
 func TestDefaultTimeout(t *testing.T) {
 	s := stateOfTwo(1)
 	require.Equal(t, DefaultBindingTimeout, s.clock.BindingTimeout)
-	require.Equal(t, DefaultBindingTimeout+1, s.pod.On(s.cluster, s.allocator, Clock{BindingTimeout: DefaultBindingTimeout + 1}).clock.BindingTimeout)
+	require.Equal(t, DefaultBindingTimeout+1, s.pod.on(s.cluster, s.allocator, Clock{BindingTimeout: DefaultBindingTimeout + 1}).clock.BindingTimeout)
 }

@@ -34,13 +34,12 @@ import (
 // interface types that contain Predicate.
 var (
 	_ filter.Predicate = filter.FitState(nil)
-	_ filter.Predicate = (*taints.State)(nil)
-	_ filter.Predicate = (*affinity.NodeState)(nil)
-	_ filter.Predicate = (*affinity.State)(nil)
-	_ filter.Predicate = (*spread.HardState)(nil)
-	_ filter.Predicate = (*devices.State)(nil)
+	_ filter.Predicate = taints.State(nil)
+	_ filter.Predicate = affinity.NodeState(nil)
+	_ filter.Predicate = affinity.State(nil)
+	_ filter.Predicate = spread.HardState(nil)
+	_ filter.Predicate = devices.State(nil)
 	_ filter.Predicate = engine.Kept(nil)
-	_ filter.Predicate = (*devices.Freeing)(nil)
 )
 
 // gaps is a cluster whose slot 1 is free. The test fails when the pods of that slot are read.
@@ -125,9 +124,11 @@ func states(t *testing.T, c gaps, pod *v1.Pod) map[string]filter.Predicate {
 		"node affinity":       nodes.On(c),
 		"inter-pod affinity":  pods.Count(c),
 		"devices":             claims,
-		"devices of victims":  claims.Freeing(gpuClaim{}),
+		"devices of victims": claims.(interface {
+			Freeing(objects devices.Objects) filter.Predicate
+		}).Freeing(gpuClaim{}),
 	}
-	if kept := claims.Kept(); kept != nil {
+	if kept := claims.(interface{ Kept() engine.Kept }).Kept(); kept != nil {
 		list["kept devices"] = kept
 	}
 	return list
@@ -177,9 +178,9 @@ func trialOf(s filter.Predicate) filter.Trial {
 	switch s := s.(type) {
 	case interface{ NewTrial() filter.Trial }:
 		return s.NewTrial()
-	case *affinity.State:
+	case affinity.State:
 		return s.NewTrial()
-	case *spread.HardState:
+	case spread.HardState:
 		return s.NewTrial()
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/internal/balance"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/release/plugins"
 	"github.com/podberth/podberth/resources"
@@ -27,7 +28,8 @@ func balanceOver(args score.BalanceArgs, devices *scoredDevices) *Plugin {
 				return nil, err
 			}
 			rows, alone := devices.rows(pod, c)
-			s := balanced{BalanceState: e.On(rows), alone: alone}
+			state := e.On(rows)
+			s := balanced{BalanceState: state, rows: state.(engine.Balance), alone: alone}
 			if !changesOfPairs(args) {
 				return s, nil
 			}
@@ -46,7 +48,8 @@ func balanceOver(args score.BalanceArgs, devices *scoredDevices) *Plugin {
 }
 
 type balanced struct {
-	*score.BalanceState
+	score.BalanceState
+	rows engine.Balance // the state
 	inRange
 	alone bool
 }
@@ -56,7 +59,7 @@ func (s balanced) RowsAlone() bool { return s.alone }
 
 // RawRow is Raw with the rows of the node given.
 func (s balanced) RawRow(i int, allocatable, requested resources.Vector, _, _ int64) int64 {
-	return s.RawOf(i, allocatable, requested)
+	return s.rows.RawOf(i, allocatable, requested)
 }
 
 // pairBalance is the score of v1.37 over cpu and memory, for a pod with these requests.

@@ -48,13 +48,13 @@ type dynamicResources struct {
 	latest *v1.Pod // the pod of the latest answer, so that filter and score of an attempt search once
 	at     uint64  // the tracker's version then
 	pod    *devices.Pod
-	state  *devices.State
+	state  devices.State
 
 	again map[int]bool // Kept.ID of pods with an allocated claim that were decided node by node
 }
 
 // ask looks up the claims of a pod. The state is nil when the pod is skipped or rejected.
-func (x *dynamicResources) ask(pod *v1.Pod, c Cluster, again bool) (*devices.Pod, *devices.State) {
+func (x *dynamicResources) ask(pod *v1.Pod, c Cluster, again bool) (*devices.Pod, devices.State) {
 	if again && x.latest == pod && x.tracker != nil && x.at == x.tracker.Version() {
 		return x.pod, x.state
 	}
@@ -63,7 +63,7 @@ func (x *dynamicResources) ask(pod *v1.Pod, c Cluster, again bool) (*devices.Pod
 		f = newDevices(c).Filter(x.options)
 	}
 	compiled := f.Compile(pod)
-	var state *devices.State
+	var state devices.State
 	if compiled.Code() == filter.Success {
 		state = f.On(compiled)
 	}
@@ -273,13 +273,10 @@ func (x *dynamicResources) groupPostFilter(f GroupFailure) (GroupAnswer, error) 
 }
 
 // claimState returns the state that was asked about the nodes for a member; nil: none was.
-func claimState(m GroupMember) *devices.State {
+func claimState(m GroupMember) devices.State {
 	for _, p := range m.Predicates {
-		switch s := p.(type) {
-		case *devices.State:
+		if s, ok := p.(devices.State); ok {
 			return s
-		case *devices.Freeing:
-			return s.State
 		}
 	}
 	return nil

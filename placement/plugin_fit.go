@@ -9,6 +9,7 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/queue"
@@ -50,7 +51,8 @@ func fitOver(o FitOptions, devices *scoredDevices) *Plugin {
 				return nil, err
 			}
 			rows, alone := devices.rows(pod, c)
-			s := allocation{AllocationState: e.On(rows), alone: alone}
+			state := e.On(rows)
+			s := allocation{AllocationState: state, rows: state.(engine.Allocation), alone: alone}
 			if order, ok := orderOf(o.Args); ok {
 				return orderedAllocation{s, order}, nil
 			}
@@ -126,7 +128,8 @@ func (s fitPredicate) WithRequested(c Cluster) filter.Predicate {
 }
 
 type allocation struct {
-	*score.AllocationState
+	score.AllocationState
+	rows engine.Allocation // the state
 	inRange
 	alone bool
 }
@@ -136,7 +139,7 @@ func (s allocation) RowsAlone() bool { return s.alone }
 
 // RawRow is Raw with the rows of the node given.
 func (s allocation) RawRow(i int, allocatable, _ resources.Vector, cpuMilli, memoryBytes int64) int64 {
-	return s.RawOf(i, allocatable, cpuMilli, memoryBytes)
+	return s.rows.RawOf(i, allocatable, cpuMilli, memoryBytes)
 }
 
 // CheckRows answers for many nodes at once: a node with more allocatable and less requested gets no verdict bit that another
@@ -171,7 +174,7 @@ func orderOf(args score.FitArgs) (best int, ok bool) {
 
 // MaxRawRow returns the score of the row with the best of each number.
 func (s orderedAllocation) MaxRawRow(allocatable, _ [2]resources.Vector, cpuMilli, memoryBytes [2]int64) int64 {
-	return s.RawOf(-1, allocatable[1-s.best], cpuMilli[s.best], memoryBytes[s.best])
+	return s.rows.RawOf(-1, allocatable[1-s.best], cpuMilli[s.best], memoryBytes[s.best])
 }
 
 // Numbers names the resources with what is asked for, what is free and what there is in all.

@@ -3,6 +3,7 @@ package placement
 import (
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/release/plugins"
@@ -21,9 +22,12 @@ func newImageLocality(v release.Version) *Plugin {
 }
 
 type imageScore struct {
-	*score.ImageState
+	score.ImageState
 	inRange
 }
+
+// Zero reports whether every node scores 0.
+func (s imageScore) Zero() bool { return engine.Zero(s.ImageState) }
 
 // NodeAlone says that the score follows from the images of the node; those of other nodes stay while groups are tried.
 func (imageScore) NodeAlone() bool { return true }
@@ -31,7 +35,7 @@ func (imageScore) NodeAlone() bool { return true }
 // appendKnownImages returns a function that appends the pod's images if some node has one of them. Otherwise every node scores 0, whatever the images.
 func appendKnownImages(v release.Version) func(dst []byte, pod *v1.Pod, c Cluster) []byte {
 	return func(dst []byte, pod *v1.Pod, c Cluster) []byte {
-		zero := score.CompileImages(pod, v).On(c).Zero()
+		zero := engine.Zero(score.CompileImages(pod, v).On(c))
 		dst = key.Flag(dst, zero)
 		if !zero {
 			dst = score.AppendImagesKey(dst, pod)

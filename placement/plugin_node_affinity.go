@@ -5,6 +5,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release/plugins"
 )
@@ -28,9 +29,12 @@ func newNodeAffinity(o affinity.NodeOptions) *Plugin {
 }
 
 type preferredNodes struct {
-	*affinity.NodeState
+	affinity.NodeState
 	inRange
 }
+
+// Reads appends what the state reads of a node.
+func (s preferredNodes) Reads(dst []string) []string { return engine.Reads(s.NodeState, dst) }
 
 func filterNodeAffinity(pod *v1.Pod, c Cluster, o affinity.NodeOptions) PreFiltered {
 	e, _ := affinity.CompileNode(pod, o) // terms that cannot be converted match nothing, as in v1.37
@@ -60,7 +64,10 @@ func (u unclassed) Len() int { return u.c.Len() }
 
 func (u unclassed) Node(i int) *v1.Node { return u.c.Node(i) }
 
-type nodeAffinity struct{ *affinity.NodeState }
+type nodeAffinity struct{ affinity.NodeState }
+
+// Reads appends what the state reads of a node.
+func (s nodeAffinity) Reads(dst []string) []string { return engine.Reads(s.NodeState, dst) }
 
 // Numbers names the labels and terms that do not match.
 func (s nodeAffinity) Numbers(i int) []string { return s.Explain(i) }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement/internal/hooks"
@@ -28,12 +29,12 @@ func newInterPodAffinity(o affinity.PodOptions) *Plugin {
 		if q != p { // a copy, whose functions a caller may have changed
 			return q
 		}
-		return interPodAffinity(o, &affinity.Memo{})
+		return interPodAffinity(o, &engine.Memo{})
 	}
 	return p
 }
 
-func interPodAffinity(o affinity.PodOptions, memo *affinity.Memo) *Plugin {
+func interPodAffinity(o affinity.PodOptions, memo *engine.Memo) *Plugin {
 	return &Plugin{
 		Name: plugins.InterPodAffinity, Args: o, CanStopHolding: true,
 		Keep: groupStates, AppendKey: affinity.AppendPodKey,
@@ -45,7 +46,7 @@ func interPodAffinity(o affinity.PodOptions, memo *affinity.Memo) *Plugin {
 			if err != nil {
 				return PreFiltered{Code: filter.UnschedulableAndUnresolvable, Reasons: []string{err.Error()}}
 			}
-			s := e.CountWith(c, memo)
+			s := countTerms(e, c, memo)
 			if s.Skip() {
 				return PreFiltered{Code: filter.Skip}
 			}
@@ -56,7 +57,7 @@ func interPodAffinity(o affinity.PodOptions, memo *affinity.Memo) *Plugin {
 			if err != nil {
 				return nil, scoreError(err)
 			}
-			s := e.CountWith(c, memo)
+			s := countTerms(e, c, memo)
 			if s.SkipScore() {
 				return nil, nil
 			}
@@ -65,12 +66,26 @@ func interPodAffinity(o affinity.PodOptions, memo *affinity.Memo) *Plugin {
 	}
 }
 
+// termCounter is an affinity.PodEvaluator that keeps the compiled terms of running pods in a memo.
+type termCounter interface {
+	// CountWith is Count. The memo is not used when the cluster has no term sets.
+	CountWith(c affinity.Cluster, m *engine.Memo) affinity.State
+	// AppendKey appends everything that the counts depend on, except the nodes and the running pods, and to matched the term sets that
+	// have a term that matches the pod.
+	AppendKey(dst []byte, matched []int32, c affinity.Cluster, m *engine.Memo) ([]byte, []int32)
+}
+
+// countTerms counts the running pods of a cluster.
+func countTerms(e affinity.PodEvaluator, c affinity.Cluster, m *engine.Memo) affinity.State {
+	return e.(termCounter).CountWith(c, m)
+}
+
 // scoreError returns the error of CompilePods in the words of v1.37's PreScore, which differ from those of its PreFilter.
 // Only a profile that scores with InterPodAffinity and does not filter with it prints them.
 func scoreError(err error) error { return fmt.Errorf("failed to parse pod: %w", errors.Unwrap(err)) }
 
 type podAffinity struct {
-	*affinity.State
+	affinity.State
 	cluster  Cluster
 	culprits *culprits
 }
@@ -88,25 +103,29 @@ type compiledTerms struct{}
 
 // CounterOf returns what a pod does to the trial.
 func (t podTrial) CounterOf(pod *v1.Pod, known *runningPod) hooks.Counter {
-	byLabels, byTerms := t.base.LabelEffect(pod), t.base.termEffect(pod, known)
-	return func(i int, n int32) {
-		t.Apply(byLabels, i, n)
-		t.Apply(byTerms, i, n)
-	}
+	return counterOf(t.base.movesOf(t.Trial.(engine.MovingTerms), pod, known))
 }
 
-// termEffect returns what a pod does by its terms, which are compiled once for each term set that the cluster knows. known is nil for
+// movesOf returns what a pod does to counts.
+func (s podAffinity) movesOf(m engine.MovingTerms, pod *v1.Pod, known *runningPod) engine.Move {
+	return engine.Both(m.OfLabels(pod), s.byTerms(m, pod, known))
+}
+
+// byTerms returns what a pod does by its terms, which are compiled once for each term set that the cluster knows. known is nil for
 // a pod of which the cluster knows nothing.
-func (s podAffinity) termEffect(pod *v1.Pod, known *runningPod) affinity.Effect {
+func (s podAffinity) byTerms(m engine.MovingTerms, pod *v1.Pod, known *runningPod) engine.Move {
 	sets, ok := s.cluster.(reuse.Log)
 	if !ok || known == nil || known.terms < 0 {
-		return s.TermEffect(nil, 0, pod)
+		return m.OfTerms(nil, 0, pod)
 	}
-	memo := known.remember(compiledTerms{}, func() any { return &affinity.Memo{} }).(*affinity.Memo)
+	memo := known.remember(compiledTerms{}, func() any { return &engine.Memo{} }).(*engine.Memo)
 	id := known.terms
 	rep, _, _ := sets.TermSet(id)
-	return s.TermEffect(memo, id, rep)
+	return m.OfTerms(memo, id, rep)
 }
+
+// counterOf returns a move as a counter that can be called always.
+func counterOf(m engine.Move) hooks.Counter { return m.By }
 
 // Add counts a pod that came back to slot i.
 func (s podAffinity) Add(pod *v1.Pod, i int) {
@@ -121,8 +140,7 @@ func (s podAffinity) Remove(pod *v1.Pod, i int) {
 }
 
 func (s podAffinity) move(pod *v1.Pod, i int, n int32) {
-	s.Apply(s.LabelEffect(pod), i, n)
-	s.Apply(s.termEffect(pod, nil), i, n)
+	s.movesOf(s.State.(engine.MovingTerms), pod, nil).By(i, n)
 }
 
 // Repels returns the keys by which anti-affinity, of the pod or of q, keeps the two apart.
@@ -138,9 +156,9 @@ func (s podAffinity) Repels(pod *v1.Pod) func(q *v1.Pod) []string {
 		return func(*v1.Pod) []string { return nil }
 	}
 	near := &pair{all: s.cluster, node: &v1.Node{}}
-	state := podAffinity{State: e.Count(near)}
+	moving := e.Count(near).(engine.MovingTerms)
 	return func(q *v1.Pod) (keys []string) {
-		labels, terms := own != nil && state.LabelEffect(q) != nil, q.Spec.Affinity != nil && state.termEffect(q, nil) != nil
+		labels, terms := own != nil && moving.OfLabels(q) != nil, q.Spec.Affinity != nil && moving.OfTerms(nil, 0, q) != nil
 		if !labels && !terms {
 			return nil
 		}
@@ -184,7 +202,7 @@ func (s podAffinity) KeepsOff(pod, q *v1.Pod, i, j int) bool {
 type podCounting struct {
 	options affinity.PodOptions
 	cluster Cluster
-	memo    affinity.Memo
+	memo    engine.Memo
 }
 
 func newPodCounting(c Cluster, o affinity.PodOptions) *podCounting {
@@ -204,7 +222,7 @@ func (x *podCounting) Compile(pod *v1.Pod) (hooks.Compiled, error) {
 }
 
 type podCompiled struct {
-	evaluator *affinity.PodEvaluator
+	evaluator affinity.PodEvaluator
 	counting  *podCounting
 	matched   []int32 // term sets, ascending
 }
@@ -215,7 +233,7 @@ func (*podCompiled) Everywhere() {}
 // AppendKey appends the pod's terms, and which terms of running pods match the pod.
 func (e *podCompiled) AppendKey(dst []byte) []byte {
 	x := e.counting
-	dst, e.matched = e.evaluator.AppendKey(dst, e.matched[:0], x.cluster, &x.memo)
+	dst, e.matched = e.evaluator.(termCounter).AppendKey(dst, e.matched[:0], x.cluster, &x.memo)
 	return dst
 }
 
@@ -228,11 +246,14 @@ func (e *podCompiled) Matched(id int32) bool {
 // Count counts the running pods.
 func (e *podCompiled) Count() hooks.State {
 	x := e.counting
-	return &podState{State: e.evaluator.CountWith(x.cluster, &x.memo), podCompiled: e}
+	s := countTerms(e.evaluator, x.cluster, &x.memo)
+	return &podState{State: s, moving: s.(engine.MovingTerms), counts: engine.CountsOf(s), podCompiled: e}
 }
 
 type podState struct {
-	*affinity.State
+	affinity.State
+	moving engine.MovingTerms // the state
+	counts engine.Counts      // of the state
 	*podCompiled
 	single   []bool // by topology key: no two nodes share it
 	culprits culprits
@@ -248,7 +269,7 @@ func (s *podState) Score() hooks.Scorer { return s.State }
 
 // Reads appends the topology keys.
 func (s *podState) Reads(dst []string) []string {
-	for k := range s.State.Counts().Keys {
+	for k := range s.counts.Keys {
 		dst = append(dst, "label:"+k)
 	}
 	return dst
@@ -257,7 +278,7 @@ func (s *podState) Reads(dst []string) []string {
 // Keys returns the number of topology keys. A running pod may bring one.
 func (s *podState) Keys() int {
 	n := 0
-	for range s.State.Counts().Keys {
+	for range s.counts.Keys {
 		n++
 	}
 	return n
@@ -267,11 +288,11 @@ func (s *podState) Keys() int {
 // engine forgets all layouts.
 func (s *podState) AppendLayoutKey(dst []byte) []byte {
 	s.single = s.single[:0]
-	for _, single := range s.State.Counts().Keys {
+	for _, single := range s.counts.Keys {
 		s.single = append(s.single, single)
 	}
 	dst = key.Len(dst, len(s.single))
-	for k := range s.State.Counts().Keys {
+	for k := range s.counts.Keys {
 		dst = key.Text(dst, k)
 	}
 	return dst
@@ -280,7 +301,7 @@ func (s *podState) AppendLayoutKey(dst []byte) []byte {
 // AppendDomains appends the domains of a slot.
 func (s *podState) AppendDomains(dst []int32, i int) []int32 {
 	from := len(dst)
-	dst = s.State.Counts().AppendSignature(dst, i)
+	dst = s.counts.AppendSignature(dst, i)
 	to := from
 	for _, single := range s.single {
 		at := dst[from]
@@ -296,7 +317,7 @@ func (s *podState) AppendDomains(dst []int32, i int) []int32 {
 // AppendCounts appends the signature of a slot, which has its counts.
 func (s *podState) AppendCounts(dst []int32, i int) (_ []int32, some bool) {
 	from := len(dst)
-	dst = s.State.Counts().AppendSignature(dst, i)
+	dst = s.counts.AppendSignature(dst, i)
 	for _, single := range s.single {
 		if single {
 			some = some || dst[from] > 0 || dst[from+1] != 0 || dst[from+2] != 0
@@ -309,25 +330,18 @@ func (s *podState) AppendCounts(dst []int32, i int) (_ []int32, some bool) {
 
 // AppendCounted appends the slots with counts.
 func (s *podState) AppendCounted(dst []int32) []int32 {
-	return s.State.Counts().AppendCountedSlots(dst)
+	return s.counts.AppendCountedSlots(dst)
 }
 
 // Single reports whether no two nodes share one of the keys.
 func (s *podState) Single() bool { return slices.Contains(s.single, true) }
 
 // OfSet returns what pods like rep do by their labels.
-func (s *podState) OfSet(rep *v1.Pod) hooks.Counter { return s.counterOf(s.State.LabelEffect(rep)) }
+func (s *podState) OfSet(rep *v1.Pod) hooks.Counter { return hooks.Counter(s.moving.OfLabels(rep)) }
 
 // OfTerms returns what pods like rep do by their terms.
 func (s *podState) OfTerms(id int32, rep *v1.Pod) hooks.Counter {
-	return s.counterOf(s.State.TermEffect(&s.counting.memo, id, rep))
-}
-
-func (s *podState) counterOf(e affinity.Effect) hooks.Counter {
-	if len(e) == 0 {
-		return nil
-	}
-	return func(i int, n int32) { s.State.Apply(e, i, n) }
+	return hooks.Counter(s.moving.OfTerms(&s.counting.memo, id, rep))
 }
 
 var _ remover = podAffinity{}
@@ -361,15 +375,13 @@ func (s podAffinity) find(c conflict, i int) (found []*v1.Pod) {
 	there := s.count(c, i)
 	for j := range s.domain(c, i) {
 		for q := range s.cluster.Pods(j) {
-			labels, terms := s.LabelEffect(q), s.termEffect(q, nil)
-			if len(labels) == 0 && len(terms) == 0 {
+			moves := s.movesOf(s.State.(engine.MovingTerms), q, nil)
+			if moves == nil {
 				continue
 			}
-			s.Apply(labels, j, -1)
-			s.Apply(terms, j, -1)
+			moves(j, -1)
 			without := s.count(c, i)
-			s.Apply(labels, j, 1)
-			s.Apply(terms, j, 1)
+			moves(j, 1)
 			if without < there {
 				if found = append(found, q); len(found) > namedCulprits {
 					return found
@@ -393,7 +405,7 @@ func (s podAffinity) count(c conflict, i int) int {
 // domain yields the slots of a conflict's domain, of which i is one.
 func (s podAffinity) domain(c conflict, i int) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		for key, single := range s.Counts().Keys {
+		for key, single := range engine.CountsOf(s.State).Keys {
 			if single && key == c.key {
 				yield(i)
 				return

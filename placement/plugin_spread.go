@@ -8,6 +8,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/queue"
@@ -59,7 +60,7 @@ func newPodTopologySpread(o spread.Options) *Plugin {
 }
 
 type hardSpread struct {
-	*spread.HardState
+	spread.HardState
 	compiled *spread.Hard
 	cluster  Cluster
 }
@@ -71,15 +72,14 @@ type spreadTrial struct{ spread.Trial }
 
 // CounterOf returns what a pod does to the trial.
 func (t spreadTrial) CounterOf(pod *v1.Pod, _ *runningPod) hooks.Counter {
-	e := t.Effect(pod)
-	return func(i int, n int32) { t.Apply(e, i, n) }
+	return counterOf(t.Trial.(engine.Moving).OfLabels(pod))
 }
 
 // Repels returns the keys of the constraints for a pod that a constraint counts.
 func (s hardSpread) Repels(*v1.Pod) func(q *v1.Pod) []string {
 	keys := s.compiled.Keys(nil)
 	return func(q *v1.Pod) []string {
-		if s.compiled.Effect(q) == 0 {
+		if !s.compiled.Counts(q) {
 			return nil
 		}
 		return keys
@@ -97,7 +97,10 @@ func (s hardSpread) KeepsOff(pod, q *v1.Pod, i, j int) bool {
 	return keepsOff(s.cluster, s.Repels(pod)(q), i, j)
 }
 
-type softSpread struct{ *spread.SoftState }
+type softSpread struct{ spread.SoftState }
+
+// Ignored reports whether the score leaves a slot out.
+func (s softSpread) Ignored(i int) bool { return s.SoftState.(hooks.Ignorer).Ignored(i) }
 
 // Normalize is spread.Normalize.
 func (s softSpread) Normalize(raw, lo, hi int64) int64 { return spread.Normalize(raw, lo, hi) }
@@ -143,13 +146,15 @@ func (e *spreadCompiled) Count() hooks.State {
 	s := &spreadState{spreadCompiled: e}
 	if !e.hard.Skip() {
 		s.hard = e.hard.Count(e.cluster)
-		for _, single := range s.hard.Counts().Keys {
+		s.hardCounts = engine.CountsOf(s.hard)
+		for _, single := range s.hardCounts.Keys {
 			s.single = append(s.single, single)
 		}
 	}
 	if !e.soft.Skip() {
 		s.soft = e.soft.Count(e.cluster)
-		for _, single := range s.soft.Counts().Keys {
+		s.softCounts = engine.CountsOf(s.soft)
+		for _, single := range s.softCounts.Keys {
 			s.single = append(s.single, single)
 		}
 	}
@@ -158,9 +163,11 @@ func (e *spreadCompiled) Count() hooks.State {
 
 type spreadState struct {
 	*spreadCompiled
-	hard   *spread.HardState
-	soft   *spread.SoftState
-	single []bool // by constraint: no two nodes share the key
+	hard   spread.HardState // nil: no such constraint
+	soft   spread.SoftState // nil: no such constraint
+	single []bool           // by constraint: no two nodes share the key
+
+	hardCounts, softCounts engine.Counts
 }
 
 // Filter returns the hard constraints.
@@ -205,10 +212,10 @@ func (s *spreadState) AppendLayoutKey(dst []byte) []byte {
 
 func (s *spreadState) sign(dst []int32, i int) []int32 {
 	if s.hard != nil {
-		dst = s.hard.Counts().AppendSignature(dst, i)
+		dst = s.hardCounts.AppendSignature(dst, i)
 	}
 	if s.soft != nil {
-		dst = s.soft.Counts().AppendSignature(dst, i)
+		dst = s.softCounts.AppendSignature(dst, i)
 	}
 	return dst
 }
@@ -238,10 +245,10 @@ func (s *spreadState) AppendCounts(dst []int32, i int) (_ []int32, some bool) {
 // AppendCounted appends the slots with counts.
 func (s *spreadState) AppendCounted(dst []int32) []int32 {
 	if s.hard != nil {
-		dst = s.hard.Counts().AppendCountedSlots(dst)
+		dst = s.hardCounts.AppendCountedSlots(dst)
 	}
 	if s.soft != nil {
-		dst = s.soft.Counts().AppendCountedSlots(dst)
+		dst = s.softCounts.AppendCountedSlots(dst)
 	}
 	return dst
 }
@@ -251,20 +258,14 @@ func (s *spreadState) Single() bool { return slices.Contains(s.single, true) }
 
 // OfSet returns what pods like rep do.
 func (s *spreadState) OfSet(rep *v1.Pod) hooks.Counter {
-	var hard, soft spread.Effect
+	var hard, soft engine.Move
 	if s.hard != nil {
-		hard = s.spreadCompiled.hard.Effect(rep)
+		hard = s.hard.(engine.Moving).OfLabels(rep)
 	}
 	if s.soft != nil {
-		soft = s.spreadCompiled.soft.Effect(rep)
+		soft = s.soft.(engine.Moving).OfLabels(rep)
 	}
-	if hard == 0 && soft == 0 {
-		return nil
-	}
-	return func(i int, n int32) { // no effect changes nothing, where there is no state too
-		s.hard.Apply(hard, i, n)
-		s.soft.Apply(soft, i, n)
-	}
+	return hooks.Counter(engine.Both(hard, soft))
 }
 
 // OfTerms returns nil: terms of running pods do not matter.
@@ -295,11 +296,5 @@ func skewInWords(x spread.Skew) string {
 	}
 	return fmt.Sprintf("%s=%s: %s%s, minimum %d: skew %d, maxSkew %d", x.Key, x.Value, there, this, x.Minimum, x.Pods+x.Self-x.Minimum, x.MaxSkew)
 }
-
-// Add counts a running pod that came to slot i.
-func (s hardSpread) Add(p *v1.Pod, i int) { s.Apply(s.compiled.Effect(p), i, 1) }
-
-// Remove takes back a running pod that left slot i.
-func (s hardSpread) Remove(p *v1.Pod, i int) { s.Apply(s.compiled.Effect(p), i, -1) }
 
 var _ remover = hardSpread{}

@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release/plugins"
 	"github.com/podberth/podberth/taints"
@@ -25,11 +26,17 @@ func newTaintToleration(o taints.Options) *Plugin {
 }
 
 type tolerated struct {
-	*taints.State
+	taints.State
 	inRange
 }
 
-type tainted struct{ *taints.State }
+// Reads appends what the state reads of a node.
+func (s tolerated) Reads(dst []string) []string { return engine.Reads(s.State, dst) }
+
+type tainted struct{ taints.State }
+
+// Reads appends what the state reads of a node.
+func (s tainted) Reads(dst []string) []string { return engine.Reads(s.State, dst) }
 
 // Numbers names each taint that rejects.
 func (s tainted) Numbers(i int) []string {

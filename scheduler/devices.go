@@ -105,9 +105,8 @@ func (p scoredDynamicResources) NormalizeScores(_ context.Context, _ *State, _ *
 	for _, x := range list {
 		hi = max(hi, x.Score)
 	}
-	var rule *devices.State
 	for k := range list {
-		list[k].Score = rule.Normalize(list[k].Score, 0, hi)
+		list[k].Score = devices.Normalize(list[k].Score, 0, hi)
 	}
 	return nil
 }

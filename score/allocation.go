@@ -56,24 +56,32 @@ func CompileAllocation(pod *v1.Pod, args FitArgs) (*Allocation, error) {
 
 // On returns the scores over a cluster. O(resources). Raw reads the rows of the cluster, so the state stays right when
 // nodes and pods come and go. Nil rows panic.
-func (a *Allocation) On(rows Rows) *AllocationState {
-	return &AllocationState{a.allocation, newView(rows, a.cols)}
+func (a *Allocation) On(rows Rows) AllocationState {
+	return &allocationState{a.allocation, newView(rows, a.cols)}
 }
 
 // AllocationState scores the nodes of one cluster. The score of a slot depends only on the rows of that slot. It is safe
 // for concurrent use while nobody writes to the rows.
-type AllocationState struct {
+type AllocationState interface {
+	// Name returns "NodeResourcesFit".
+	Name() string
+	// Raw returns the score of slot i, 0 to 100 (rules C3.1 to C5.3). The score needs no normalization. A resource that the
+	// node does not have is left out (rule C2.5). A node without any of the resources scores 0, and so does a free slot.
+	// O(resources), no allocation.
+	Raw(i int) int64
+	// Explain returns the resources behind Raw(i) in configured order. Resources that have no part in the score of any node are
+	// missing: unknown names, and scalar resources that the pod does not request.
+	Explain(i int) []ResourceScore
+}
+
+type allocationState struct {
 	allocation
 	view view
 }
 
-// Name returns "NodeResourcesFit".
-func (s *AllocationState) Name() string { return "NodeResourcesFit" }
+func (s *allocationState) Name() string { return "NodeResourcesFit" }
 
-// Raw returns the score of slot i, 0 to 100 (rules C3.1 to C5.3). The score needs no normalization. A resource that the
-// node does not have is left out (rule C2.5). A node without any of the resources scores 0, and so does a free slot.
-// O(resources), no allocation.
-func (s *AllocationState) Raw(i int) int64 {
+func (s *allocationState) Raw(i int) int64 {
 	if s.simple {
 		return s.basic(i)
 	}
@@ -98,20 +106,20 @@ func (s *AllocationState) Raw(i int) int64 {
 }
 
 // basic is Raw for cpu and memory without a shape, the case of nearly every profile.
-func (s *AllocationState) basic(i int) int64 {
+func (s *allocationState) basic(i int) int64 {
 	cpuMilli, memoryBytes := s.view.rows.NonZero(i)
 	return s.basicOf(s.view.rows.Allocatable(i), cpuMilli, memoryBytes)
 }
 
 // RawOf is Raw(i) for a caller that has already read the rows of slot i.
-func (s *AllocationState) RawOf(i int, alloc resources.Vector, cpuMilli, memoryBytes int64) int64 {
+func (s *allocationState) RawOf(i int, alloc resources.Vector, cpuMilli, memoryBytes int64) int64 {
 	if s.simple {
 		return s.basicOf(alloc, cpuMilli, memoryBytes)
 	}
 	return s.Raw(i)
 }
 
-func (s *AllocationState) basicOf(alloc resources.Vector, cpuMilli, memoryBytes int64) int64 {
+func (s *allocationState) basicOf(alloc resources.Vector, cpuMilli, memoryBytes int64) int64 {
 	used := [2]int64{cpuMilli, memoryBytes}
 	var sum, weights int64
 	for k := range s.view.cols {
@@ -136,7 +144,7 @@ func (s *AllocationState) basicOf(alloc resources.Vector, cpuMilli, memoryBytes 
 }
 
 // resource returns the score of one resource; ok is false when the resource is left out.
-func (s *AllocationState) resource(n *node, c *column) (int64, bool) {
+func (s *allocationState) resource(n *node, c *column) (int64, bool) {
 	alloc, used := s.view.amounts(n, c)
 	if alloc == 0 {
 		return 0, false
@@ -163,9 +171,7 @@ type ResourceScore struct {
 	Counted     bool // false: the resource is left out of the average
 }
 
-// Explain returns the resources behind Raw(i) in configured order. Resources that have no part in the score of any node are
-// missing: unknown names, and scalar resources that the pod does not request.
-func (s *AllocationState) Explain(i int) []ResourceScore {
+func (s *allocationState) Explain(i int) []ResourceScore {
 	n := s.view.node(i)
 	parts := make([]ResourceScore, len(s.view.cols))
 	for k := range s.view.cols {

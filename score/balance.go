@@ -45,28 +45,37 @@ func CompileBalance(pod *v1.Pod, args BalanceArgs) (*Balance, error) {
 func (b *Balance) Skip() bool { return b.skip }
 
 // On returns the scores over a cluster. O(resources). Raw reads the rows of the cluster. Nil rows panic.
-func (b *Balance) On(rows Rows) *BalanceState {
-	return &BalanceState{b.balancing, newView(rows, b.cols)}
+func (b *Balance) On(rows Rows) BalanceState {
+	return &balanceState{b.balancing, newView(rows, b.cols)}
 }
 
 // BalanceState scores the nodes of one cluster. The score of a slot depends only on the rows of that slot. It is safe for
 // concurrent use while nobody writes to the rows.
-type BalanceState struct {
+type BalanceState interface {
+	// Name returns "NodeResourcesBalancedAllocation".
+	Name() string
+	// Raw returns the score of slot i, 0 to 100 (rules C6.2 and C6.3). The score needs no normalization. Raw has no meaning
+	// when Skip reports true. O(resources), no allocation.
+	Raw(i int) int64
+	// Explain returns the numbers behind the score of slot i: the balance of the node with the pod and without the pod, each 50
+	// to 100. A balance is 100 minus the standard deviation, in percent, of the shares in use of the resources that the node
+	// has.
+	Explain(i int) (with, without int64)
+}
+
+type balanceState struct {
 	balancing
 	view view
 }
 
-// Name returns "NodeResourcesBalancedAllocation".
-func (s *BalanceState) Name() string { return "NodeResourcesBalancedAllocation" }
+func (s *balanceState) Name() string { return "NodeResourcesBalancedAllocation" }
 
-// Raw returns the score of slot i, 0 to 100 (rules C6.2 and C6.3). The score needs no normalization. Raw has no meaning
-// when Skip reports true. O(resources), no allocation.
-func (s *BalanceState) Raw(i int) int64 {
+func (s *balanceState) Raw(i int) int64 {
 	return s.RawOf(i, s.view.rows.Allocatable(i), s.view.rows.Requested(i))
 }
 
 // RawOf is Raw(i) for a caller that has already read the rows of slot i.
-func (s *BalanceState) RawOf(i int, alloc, used resources.Vector) int64 {
+func (s *balanceState) RawOf(i int, alloc, used resources.Vector) int64 {
 	if s.pair && len(alloc) > resources.Memory && alloc[resources.CPU] != 0 && alloc[resources.Memory] != 0 {
 		return s.improvement(alloc, used)
 	}
@@ -78,17 +87,14 @@ func (s *BalanceState) RawOf(i int, alloc, used resources.Vector) int64 {
 }
 
 // improvement is Raw for a node with cpu and memory and no other resource, without the branches of the general case.
-func (s *BalanceState) improvement(alloc, used resources.Vector) int64 {
+func (s *balanceState) improvement(alloc, used resources.Vector) int64 {
 	cpu, memory := float64(alloc[resources.CPU]), float64(alloc[resources.Memory])
 	c, m := used.At(resources.CPU), used.At(resources.Memory)
 	with := balance.Of(balance.Share(resources.Add(c, s.view.cols[0].request), cpu), balance.Share(resources.Add(m, s.view.cols[1].request), memory))
 	return balance.Change(with, balance.Of(balance.Share(c, cpu), balance.Share(m, memory)))
 }
 
-// Explain returns the numbers behind the score of slot i: the balance of the node with the pod and without the pod, each 50
-// to 100. A balance is 100 minus the standard deviation, in percent, of the shares in use of the resources that the node
-// has.
-func (s *BalanceState) Explain(i int) (with, without int64) {
+func (s *balanceState) Explain(i int) (with, without int64) {
 	n := s.view.node(i)
 	var a, b moments // with the pod, and without the pod
 	for k := range s.view.cols {
@@ -134,7 +140,7 @@ func (m *moments) percent() int64 {
 
 // squares computes the variances. It computes the fractions a second time: keeping them would need an allocation, because
 // the number of resources has no limit.
-func (s *BalanceState) squares(n *node, with, without *moments) {
+func (s *balanceState) squares(n *node, with, without *moments) {
 	for k := range s.view.cols {
 		if w, wo, ok := s.fractions(n, &s.view.cols[k]); ok {
 			d, e := w-with.mean, wo-without.mean
@@ -147,7 +153,7 @@ func (s *BalanceState) squares(n *node, with, without *moments) {
 }
 
 // fractions returns the shares of a resource that are in use with the pod and without the pod.
-func (s *BalanceState) fractions(n *node, c *column) (with, without float64, ok bool) {
+func (s *balanceState) fractions(n *node, c *column) (with, without float64, ok bool) {
 	alloc, used := s.view.amounts(n, c)
 	if alloc == 0 {
 		return 0, 0, false

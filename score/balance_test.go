@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
@@ -99,5 +100,5 @@ func TestBalanceDevices(t *testing.T) {
 func TestBalanceOfShortRows(t *testing.T) {
 	r := newRows(node("n", "cpu=4"))
 	b := balance(t, pod("cpu=1,memory=1Gi"), score.BalanceArgs{}, r)
-	require.Equal(t, b.Raw(0), b.RawOf(0, resources.Vector{4000}, nil))
+	require.Equal(t, b.Raw(0), b.(engine.Balance).RawOf(0, resources.Vector{4000}, nil))
 }

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/score"
@@ -124,7 +125,7 @@ func checkResources(t *testing.T, data []byte) {
 		require.Equal(t, slow(p, st, r, i), got)
 		require.True(t, got >= 0 && got <= 100)
 		cpuMilli, memoryBytes := r.NonZero(i)
-		require.Equal(t, got, a.RawOf(i, r.Allocatable(i), cpuMilli, memoryBytes))
+		require.Equal(t, got, a.(engine.Allocation).RawOf(i, r.Allocatable(i), cpuMilli, memoryBytes))
 		sum, weights := int64(0), int64(0)
 		for _, part := range a.Explain(i) {
 			if part.Counted {
@@ -154,7 +155,7 @@ func checkResources(t *testing.T, data []byte) {
 	}
 }
 
-func balanceOf(t *testing.T, p *v1.Pod, list []score.Resource, r score.Rows) *score.BalanceState {
+func balanceOf(t *testing.T, p *v1.Pod, list []score.Resource, r score.Rows) score.BalanceState {
 	e, err := score.CompileBalance(p, score.BalanceArgs{Resources: list})
 	require.NoError(t, err)
 	return e.On(r)

@@ -90,14 +90,14 @@ func withContainers(p *v1.Pod, containers, inits int) *v1.Pod {
 	return p
 }
 
-func fit(t *testing.T, p *v1.Pod, s score.Strategy, r score.Rows) *score.AllocationState {
+func fit(t *testing.T, p *v1.Pod, s score.Strategy, r score.Rows) score.AllocationState {
 	t.Helper()
 	e, err := score.CompileAllocation(p, score.FitArgs{ScoringStrategy: &s})
 	require.NoError(t, err)
 	return e.On(r)
 }
 
-func balance(t *testing.T, p *v1.Pod, a score.BalanceArgs, r score.Rows) *score.BalanceState {
+func balance(t *testing.T, p *v1.Pod, a score.BalanceArgs, r score.Rows) score.BalanceState {
 	t.Helper()
 	e, err := score.CompileBalance(p, a)
 	require.NoError(t, err)

@@ -90,8 +90,8 @@ func NormalizeImage(name string) string {
 // list it, and a function that reports whether slot i does. On is O(slots + images) then. Without the method On walks the
 // images of all nodes, and the scores are the same. The state describes the nodes at this moment. Call On again when a node
 // comes, goes or changes, because the number of nodes is part of every score.
-func (e *Images) On(nodes Nodes) *ImageState {
-	s := &ImageState{containers: e.containers}
+func (e *Images) On(nodes Nodes) ImageState {
+	s := &imageState{containers: e.containers}
 	total := 0
 	for k, f := range e.find(nodes) {
 		if f.nodes == 0 {
@@ -161,7 +161,16 @@ func countNodes(nodes Nodes) (n int) {
 
 // ImageState scores the nodes of one cluster as they were at On. It is safe for concurrent use while nobody writes to the
 // cluster.
-type ImageState struct {
+type ImageState interface {
+	// Name returns "ImageLocality".
+	Name() string
+	// Raw returns the score of slot i, 0 to 100; it needs no normalization (rules C7.3 and C7.4). It is the sum over the pod's
+	// images on the node of size x share of nodes that have the image, on a scale from 23 MiB (0) to 1000 MiB per container
+	// (100). O(images), no allocation.
+	Raw(i int) int64
+}
+
+type imageState struct {
 	images     []image // the images that some node has
 	containers int64
 }
@@ -171,16 +180,12 @@ type image struct {
 	has   func(i int) bool
 }
 
-// Name returns "ImageLocality".
-func (s *ImageState) Name() string { return "ImageLocality" }
+func (s *imageState) Name() string { return "ImageLocality" }
 
 // Zero reports whether every node scores 0 because no node has an image of the pod (rule C7.7).
-func (s *ImageState) Zero() bool { return len(s.images) == 0 }
+func (s *imageState) Zero() bool { return len(s.images) == 0 }
 
-// Raw returns the score of slot i, 0 to 100; it needs no normalization (rules C7.3 and C7.4). It is the sum over the pod's
-// images on the node of size x share of nodes that have the image, on a scale from 23 MiB (0) to 1000 MiB per container
-// (100). O(images), no allocation.
-func (s *ImageState) Raw(i int) int64 {
+func (s *imageState) Raw(i int) int64 {
 	if s.containers == 0 {
 		return 0
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/score"
@@ -94,8 +95,8 @@ func TestImages(t *testing.T) {
 
 func TestImageZero(t *testing.T) {
 	nodes := []*v1.Node{testkit.Node("a").Image(1, "x:1", "y:1").Obj(), testkit.Node("b").Image(1, "y:1").Obj(), testkit.Node("c").Obj()}
-	require.False(t, score.CompileImages(imagePod("", 0, "x:1", "y:1", "z:1"), release.Current).On(testkit.NewCluster(nodes, nil)).Zero())
-	require.True(t, score.CompileImages(imagePod("", 0, "z:1"), release.Current).On(testkit.NewCluster(nodes, nil)).Zero(), "no node has an image of the pod")
+	require.False(t, engine.Zero(score.CompileImages(imagePod("", 0, "x:1", "y:1", "z:1"), release.Current).On(testkit.NewCluster(nodes, nil))))
+	require.True(t, engine.Zero(score.CompileImages(imagePod("", 0, "z:1"), release.Current).On(testkit.NewCluster(nodes, nil))), "no node has an image of the pod")
 }
 
 func TestNormalizeImage(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -28,7 +29,7 @@ func TestRawOf(t *testing.T) {
 			s := a.On(rows)
 			for i := range nodes {
 				cpu, memory := rows.NonZero(i)
-				require.Equal(t, s.Raw(i), s.RawOf(i, rows.Allocatable(i), cpu, memory), "%s node %d", kind, i)
+				require.Equal(t, s.Raw(i), s.(engine.Allocation).RawOf(i, rows.Allocatable(i), cpu, memory), "%s node %d", kind, i)
 			}
 		}
 	}
@@ -36,7 +37,7 @@ func TestRawOf(t *testing.T) {
 	require.NoError(t, err)
 	s := b.On(rows)
 	for i := range nodes {
-		require.Equal(t, s.Raw(i), s.RawOf(i, rows.Allocatable(i), rows.Requested(i)), "node %d", i)
+		require.Equal(t, s.Raw(i), s.(engine.Balance).RawOf(i, rows.Allocatable(i), rows.Requested(i)), "node %d", i)
 	}
 }
 

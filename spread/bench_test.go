@@ -126,7 +126,7 @@ func BenchmarkHardCount(b *testing.B) {
 	overSizes(b, func(b *testing.B, c bigIndexed, pod *v1.Pod) {
 		h := mustHard(b, pod, Options{})
 		for b.Loop() {
-			if s := h.Count(c); s.cols[0].exist != 3 {
+			if s := h.count(c); s.cols[0].exist != 3 {
 				b.Fatal("not three zones")
 			}
 		}
@@ -137,7 +137,7 @@ func BenchmarkSoftCount(b *testing.B) {
 	overSizes(b, func(b *testing.B, c bigIndexed, pod *v1.Pod) {
 		p := mustSoft(b, pod, Options{})
 		for b.Loop() {
-			if p.Count(c).skips() {
+			if p.count(c).skips() {
 				b.Fatal("skipped")
 			}
 		}
@@ -149,14 +149,14 @@ func BenchmarkHardCountPlain(b *testing.B) {
 	h := mustHard(b, benchPods["zone+host"], Options{})
 	b.ReportAllocs()
 	for b.Loop() {
-		h.Count(c)
+		h.count(c)
 	}
 }
 
 // BenchmarkCheck checks all nodes; ns/node is the cost of one verdict.
 func BenchmarkCheck(b *testing.B) {
 	overSizes(b, func(b *testing.B, c bigIndexed, pod *v1.Pod) {
-		s := mustHard(b, pod, Options{}).Count(c)
+		s := mustHard(b, pod, Options{}).count(c)
 		n := 0
 		for b.Loop() {
 			n = 0
@@ -176,7 +176,7 @@ func BenchmarkCheck(b *testing.B) {
 // BenchmarkScore calls Weigh and Raw with all nodes.
 func BenchmarkScore(b *testing.B) {
 	overSizes(b, func(b *testing.B, c bigIndexed, pod *v1.Pod) {
-		s := mustSoft(b, pod, Options{}).Count(c)
+		s := mustSoft(b, pod, Options{}).count(c)
 		all := make([]int32, c.Len())
 		for i := range all {
 			all[i] = int32(i)
@@ -199,12 +199,12 @@ func BenchmarkScore(b *testing.B) {
 func BenchmarkApply(b *testing.B) {
 	overSizes(b, func(b *testing.B, c bigIndexed, pod *v1.Pod) {
 		h := mustHard(b, pod, Options{})
-		s := h.Count(c)
-		e := h.Effect(c.reps[0])
+		s := h.count(c)
+		e := h.effect(c.reps[0])
 		i := 0
 		for b.Loop() {
-			s.Apply(e, i, 1)
-			s.Apply(e, i, -1)
+			s.apply(e, i, 1)
+			s.apply(e, i, -1)
 			i = (i + 1) % 1000
 		}
 	})
@@ -222,17 +222,17 @@ func TestNoAllocations(t *testing.T) {
 	c := bigIndexed{bigOf(300)}
 	pod := benchPods["zone+host"]
 	h, p := mustHard(t, pod, Options{}), mustSoft(t, pod, Options{})
-	hs, ss := h.Count(c), p.Count(c)
+	hs, ss := h.count(c), p.count(c)
 	trial := hs.NewTrial()
 	trial.Add(c.reps[0], 0)
 	trial.Reset()
-	e, dst := h.Effect(c.reps[0]), make([]int32, 0, 8)
+	e, dst := h.effect(c.reps[0]), make([]int32, 0, 8)
 	one := make([]int32, 1)
 	for name, f := range map[string]func(i int){
 		"Check":           func(i int) { hs.Check(i) },
-		"Apply":           func(i int) { hs.Apply(e, i, 1); hs.Apply(e, i, -1) },
-		"soft Apply":      func(i int) { ss.Apply(e, i, 1); ss.Apply(e, i, -1) },
-		"Effect":          func(i int) { h.Effect(c.reps[i]) },
+		"Apply":           func(i int) { hs.apply(e, i, 1); hs.apply(e, i, -1) },
+		"soft Apply":      func(i int) { ss.apply(e, i, 1); ss.apply(e, i, -1) },
+		"effect":          func(i int) { h.effect(c.reps[i]) },
 		"pass":            func(i int) { one[0] = int32(i); ss.Weigh(one, nil); ss.Raw(i) },
 		"AppendSignature": func(i int) { dst = ss.Counts().AppendSignature(hs.Counts().AppendSignature(dst[:0], i), i) },
 		"Trial":           func(i int) { trial.Add(c.reps[0], i); trial.Check(i); trial.Remove(c.reps[0], i); trial.Reset() },

@@ -65,8 +65,8 @@ func TestReadsOnce(t *testing.T) {
 func TestSlotsBesideTheCluster(t *testing.T) {
 	f := four().run("node1*2 node3", "foo=bar")
 	f.addNode(nil)
-	h := mustHard(t, constrained("foo=bar", by("zone", 1, hard)), Options{}).Count(f)
-	s := mustSoft(t, constrained("foo=bar", by("zone", 1, soft)), Options{}).Count(f)
+	h := mustHard(t, constrained("foo=bar", by("zone", 1, hard)), Options{}).count(f)
+	s := mustSoft(t, constrained("foo=bar", by("zone", 1, soft)), Options{}).count(f)
 	other := podOf("q", "x=y")
 	counts := func() string { return fmt.Sprint(h.cols[0].counts, h.cols[0].low, s.cols[0].counts) }
 	before := counts()
@@ -83,10 +83,10 @@ func TestSlotsBesideTheCluster(t *testing.T) {
 	}
 	h.Add(other, 0)
 	s.Add(other, 0)
-	h.Apply(h.hard.Effect(h.hard.pod), 0, 0)
+	h.apply(h.hard.effect(h.hard.pod), 0, 0)
 	require.Equal(t, before, counts())
-	none := mustSoft(t, constrained("foo=bar"), Options{}).Count(f)
-	none.Apply(1, 0, 1)
+	none := mustSoft(t, constrained("foo=bar"), Options{}).count(f)
+	none.apply(1, 0, 1)
 	require.Nil(t, none.explain(0))
 	trial := h.NewTrial()
 	for _, i := range []int{-1, 4, 5, 6} {
@@ -130,17 +130,17 @@ func TestMinimumOfPresentDomains(t *testing.T) {
 // The text of a report names its numbers in order, and domains set a minimum only when there are enough of them.
 func TestReportOfFewDomains(t *testing.T) {
 	f := clusterOf("a{zone=a} b{zone=b}").run("a*2", "foo=bar")
-	r := mustHard(t, constrained("foo=bar", by("zone", 2, hard, minDomains(3))), Options{}).Count(f).Report()[0]
+	r := mustHard(t, constrained("foo=bar", by("zone", 2, hard, minDomains(3))), Options{}).count(f).Report()[0]
 	require.True(t, r.TooFew)
 	require.Nil(t, r.SetBy)
 	require.Equal(t, "constraint 0: zone, maxSkew 2, minDomains 3, selector foo=bar\n  a: 2 pods on 1 nodes, room for 0\n  b: 0 pods on 1 nodes, room for 2\n"+
 		"  minimum 0 (2 of 3 domains)\n", r.String())
-	require.Empty(t, mustHard(t, constrained("foo=bar"), Options{}).Count(f).Report())
+	require.Empty(t, mustHard(t, constrained("foo=bar"), Options{}).count(f).Report())
 }
 
 // Place takes no more than a million replicas and then proves nothing; a million is proven.
 func TestPlaceAMillion(t *testing.T) {
-	s := mustHard(t, constrained("foo=bar"), Options{}).Count(clusterOf("a{}"))
+	s := mustHard(t, constrained("foo=bar"), Options{}).count(clusterOf("a{}"))
 	for n, proven := range map[int]bool{1_000_000: true, 1_000_001: false, 2_000_000: false} {
 		got, ok := s.Place(n, PlaceOptions{})
 		require.Len(t, got, 1_000_000)

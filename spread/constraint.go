@@ -135,10 +135,10 @@ func (e *evaluator) hasKeys(set map[string]string) bool {
 // selfOf returns 1 when the pod's labels match the selector of constraint k, otherwise 0.
 func (e *evaluator) selfOf(k int) int32 { return int32(e.self >> e.constraints[k].selector & 1) }
 
-// Effect has one bit for each selector of an evaluator that counts a pod; it is 0 when no selector does. An Effect depends
+// effect has one bit for each selector of an evaluator that counts a pod; it is 0 when no selector does. An effect depends
 // on the pod's namespace, its labels and whether it is being deleted. A caller asks once for a set of pods that are equal
-// in these. An Effect belongs to the evaluator that made it.
-type Effect uint32
+// in these. An effect belongs to the evaluator that made it.
+type effect uint32
 
 // Skip reports whether the plugin skips the pod: the pod has no constraints.
 func (e *evaluator) Skip() bool { return len(e.constraints) == 0 }
@@ -146,9 +146,12 @@ func (e *evaluator) Skip() bool { return len(e.constraints) == 0 }
 // Defaulted reports whether the constraints are the profile's and not the pod's.
 func (e *evaluator) Defaulted() bool { return e.defaulted }
 
-// Effect returns the effect of one such pod on the counts. It is 0 for a pod of another namespace, a pod that is being
+// Counts reports whether a constraint counts a running pod: not a pod of another namespace, nor a pod that is being deleted.
+func (e *evaluator) Counts(pod *v1.Pod) bool { return e.effect(pod) != 0 }
+
+// effect returns the effect of one such pod on the counts. It is 0 for a pod of another namespace, a pod that is being
 // deleted, and a pod that no selector counts.
-func (e *evaluator) Effect(pod *v1.Pod) Effect { return Effect(e.selectors.effect(pod)) }
+func (e *evaluator) effect(pod *v1.Pod) effect { return effect(e.selectors.effect(pod)) }
 
 // Keys appends the topology keys in the order of the constraints, each once.
 func (e *evaluator) Keys(dst []string) []string {

@@ -4,15 +4,15 @@ import "github.com/podberth/podberth/internal/engine"
 
 // Counts returns what package placement asks of the state to keep answers from decision to decision. The result follows the state; its
 // type is internal.
-func (s *HardState) Counts() engine.Counts { return hardCounts{s} }
+func (s *hardState) Counts() engine.Counts { return hardCounts{s} }
 
 // Counts returns what package placement asks of the state to keep answers from decision to decision. The result follows the state; its
 // type is internal.
-func (s *SoftState) Counts() engine.Counts { return softCounts{s} }
+func (s *softState) Counts() engine.Counts { return softCounts{s} }
 
 type (
-	hardCounts struct{ state *HardState }
-	softCounts struct{ state *SoftState }
+	hardCounts struct{ state *hardState }
+	softCounts struct{ state *softState }
 )
 
 func (s hardCounts) Keys(yield func(key string, single bool) bool) {

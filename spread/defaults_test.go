@@ -88,7 +88,7 @@ func TestS63(t *testing.T) {
 	w := &workloads{ReplicaSetList: []*appsv1.ReplicaSet{replicaSet("rs", "foo=bar")},
 		ServiceList: []*v1.Service{{ObjectMeta: meta("s"), Spec: v1.ServiceSpec{Selector: testkit.Pairs("app=w")}}}}
 	f := abxy().run("a*2", "foo=bar").run("b", "app=w,foo=bar").run("x*3", "app=w")
-	s := mustSoft(t, ownedBy(podOf("p", "app=w,foo=bar"), "apps/v1", "ReplicaSet", "rs", true), Options{Owners: w}).Count(f)
+	s := mustSoft(t, ownedBy(podOf("p", "app=w,foo=bar"), "apps/v1", "ReplicaSet", "rs", true), Options{Owners: w}).count(f)
 	assert.Equal(t, []int32{0, 1, 0, 0}, s.cols[0].counts)
 }
 
@@ -98,7 +98,7 @@ func TestS64(t *testing.T) {
 	o := Options{Owners: &workloads{ReplicaSetList: []*appsv1.ReplicaSet{replicaSet("rs", "foo=bar")}}, Defaults: Defaults{ListDefaulting, []v1.TopologySpreadConstraint{c}}}
 	f := withQ().run("a*2", "foo=bar,rev=1")
 	pod := ownedBy(podOf("p", "foo=bar,rev=2"), "apps/v1", "ReplicaSet", "rs", true)
-	pass, skew, missing := verdicts(f, mustHard(t, pod, o).Count(f).Check)
+	pass, skew, missing := verdicts(f, mustHard(t, pod, o).count(f).Check)
 	assert.Equal(t, [3]string{"x y", "a b", "q"}, [3]string{pass, skew, missing}, "matchLabelKeys of a default constraint have no effect")
 	assert.True(t, mustSoft(t, pod, o).Skip(), "no constraint of the list is soft")
 }

@@ -15,7 +15,7 @@ import (
 
 func allowed(t *testing.T, f *fake, pod *v1.Pod) string {
 	t.Helper()
-	pass, _, _ := verdicts(f, mustHard(t, pod, Options{}).Count(f).Check)
+	pass, _, _ := verdicts(f, mustHard(t, pod, Options{}).count(f).Check)
 	return pass
 }
 
@@ -24,7 +24,7 @@ func allowed(t *testing.T, f *fake, pod *v1.Pod) string {
 func TestDocumentOneConstraint(t *testing.T) {
 	f, mypod := threePods(), constrained("foo=bar", by("zone", 1, hard))
 	assert.Equal(t, "node3 node4", allowed(t, f, mypod))
-	assert.Equal(t, 2, mustHard(t, mypod, Options{}).Count(f).Explain(0)[0].value())
+	assert.Equal(t, 2, mustHard(t, mypod, Options{}).count(f).Explain(0)[0].value())
 	assert.Equal(t, "node1 node2 node3 node4", allowed(t, f, constrained("foo=bar", by("zone", 2, hard))), "maxSkew 2 allows zoneA too")
 	assert.Equal(t, "node4", allowed(t, f, constrained("foo=bar", by("node", 1, hard))), "topologyKey node leaves node4")
 	anyway := constrained("foo=bar", by("zone", 1, soft))
@@ -70,7 +70,7 @@ func TestDocumentConflict(t *testing.T) {
 func TestDocumentNodeAffinity(t *testing.T) {
 	f := withZoneC()
 	mypod := requireNodes(constrained("foo=bar", by("zone", 1, hard)), "zone", v1.NodeSelectorOpNotIn, "zoneC")
-	s := mustHard(t, mypod, Options{}).Count(f)
+	s := mustHard(t, mypod, Options{}).count(f)
 	assert.Equal(t, []string{"zoneB"}, s.Report()[0].SetBy)
 	assert.Equal(t, "node3 node4 node5", allowed(t, f, mypod), "node5 is left to node affinity")
 	assert.Equal(t, "node5: node affinity", s.Report()[0].Excluded[0].text())
@@ -79,7 +79,7 @@ func TestDocumentNodeAffinity(t *testing.T) {
 // TestDocumentZoneTypo: node5 has the label zone-typo instead of zone. The node is bypassed, and its pods do not count.
 func TestDocumentZoneTypo(t *testing.T) {
 	f := threePods().addNode(nodeOf("node5", "zone-typo=zoneC")).run("node5*4", "foo=bar")
-	pass, skew, missing := verdicts(f, mustHard(t, constrained("foo=bar", by("zone", 1, hard)), Options{}).Count(f).Check)
+	pass, skew, missing := verdicts(f, mustHard(t, constrained("foo=bar", by("zone", 1, hard)), Options{}).count(f).Check)
 	assert.Equal(t, [3]string{"node3 node4", "node1 node2", "node5"}, [3]string{pass, skew, missing})
 }
 
@@ -93,7 +93,7 @@ func TestDocumentMissingZoneLabel(t *testing.T) {
 // bypassed; nodes with any zone count, and the pods with foo: bar are counted there.
 func TestDocumentKeyAndSelector(t *testing.T) {
 	f := clusterOf("node1{foo=bar} node2{zone=any} node3{zone=other}").run("node2", "foo=bar").run("node3", "foo=baz")
-	pass, skew, missing := verdicts(f, mustHard(t, constrained("foo=bar", by("zone", 1, hard)), Options{}).Count(f).Check)
+	pass, skew, missing := verdicts(f, mustHard(t, constrained("foo=bar", by("zone", 1, hard)), Options{}).count(f).Check)
 	assert.Equal(t, [3]string{"node3", "node2", "node1"}, [3]string{pass, skew, missing})
 }
 
@@ -102,7 +102,7 @@ func TestDocumentKeyAndSelector(t *testing.T) {
 func TestDocumentOwnLabels(t *testing.T) {
 	f, mypod := threePods(), constrained("", by("zone", 1, hard))
 	assert.Equal(t, "node1 node2 node3 node4", allowed(t, f, mypod))
-	s := mustHard(t, mypod, Options{}).Count(f)
+	s := mustHard(t, mypod, Options{}).count(f)
 	s.Add(mypod, f.slot("node4"))
 	assert.Equal(t, []int{2, 1}, []int{s.Report()[0].Domains[0].Pods, s.Report()[0].Domains[1].Pods})
 	assert.Equal(t, foundSelectorMissesPod, CheckGroup([]*v1.Pod{mypod}, f)[0].Kind)
@@ -119,7 +119,7 @@ func TestDocumentMotivation(t *testing.T) {
 	}
 	pod := constrained("foo=bar", by(host, 1, hard), by(zoneKey, 1, hard))
 	for _, n := range []int{2, 15} {
-		s := mustHard(t, pod, Options{}).Count(f)
+		s := mustHard(t, pod, Options{}).count(f)
 		got, _ := s.Place(n, PlaceOptions{})
 		assert.Len(t, got, n)
 		byNode, byZone := map[int]int{}, map[string]int{}
@@ -137,7 +137,7 @@ func TestDocumentMotivation(t *testing.T) {
 // TestDocumentThreeNodesOfFive: 15 replicas on three nodes are 5 per node.
 func TestDocumentThreeNodesOfFive(t *testing.T) {
 	f := clusterOf("a{kubernetes.io/hostname=a} b{kubernetes.io/hostname=b} c{kubernetes.io/hostname=c}")
-	got, _ := mustHard(t, constrained("foo=bar", by(host, 1, hard)), Options{}).Count(f).Place(15, PlaceOptions{})
+	got, _ := mustHard(t, constrained("foo=bar", by(host, 1, hard)), Options{}).count(f).Place(15, PlaceOptions{})
 	n := map[int]int{}
 	for _, i := range got {
 		n[i]++
@@ -147,7 +147,7 @@ func TestDocumentThreeNodesOfFive(t *testing.T) {
 
 // TestDocumentTable: the article's table of two constraints with zone1 3, zone2 4; node-a 2, node-b 1, node-x 0, node-y 4.
 func TestDocumentTable(t *testing.T) {
-	reports := mustHard(t, constrained("foo=", fooExists(by("zone", 1, hard)), fooExists(by("node", 1, hard))), Options{}).Count(seedTable()).Report()
+	reports := mustHard(t, constrained("foo=", fooExists(by("zone", 1, hard)), fooExists(by("node", 1, hard))), Options{}).count(seedTable()).Report()
 	counts := func(r Report) map[string]int {
 		out := map[string]int{}
 		for _, d := range r.Domains {
@@ -164,7 +164,7 @@ func TestDocumentTable(t *testing.T) {
 // TestDocumentScaleDown: careless scaling down may leave a skew (known limitations); ScaleDownOrder does not.
 func TestDocumentScaleDown(t *testing.T) {
 	f := four().run("node1*2 node3*2", "foo=bar")
-	s := mustHard(t, constrained("foo=bar", by("zone", 1, hard)), Options{}).Count(f)
+	s := mustHard(t, constrained("foo=bar", by("zone", 1, hard)), Options{}).count(f)
 	steps := s.ScaleDownOrder(replicasOf(f), 2)
 	assert.NotEqual(t, steps[0].Slot, steps[1].Slot, "one of each zone")
 	s.Remove(f.pods[0][0], 0)
@@ -178,7 +178,7 @@ func TestDocumentScaledToZero(t *testing.T) {
 	f := threePods()
 	mypod := constrained("foo=bar", by("zone", 1, hard))
 	assert.Equal(t, "node3 node4", allowed(t, f, mypod))
-	s := mustHard(t, mypod, Options{PlannedNodes: []*v1.Node{nodeOf("pool", "zone=zoneC")}}).Count(f)
+	s := mustHard(t, mypod, Options{PlannedNodes: []*v1.Node{nodeOf("pool", "zone=zoneC")}}).count(f)
 	assert.Equal(t, []string{"zoneC"}, s.Report()[0].SetBy)
 }
 

@@ -32,9 +32,7 @@ func (s Skew) String() string {
 	return fmt.Sprintf("%s=%s: %d + %d - %d = %d %s %d", s.Key, s.Value, s.Pods, s.Self, s.Minimum, s.value(), sign, s.MaxSkew)
 }
 
-// Explain returns the numbers of every constraint on the node of slot i, in order. It returns nil for a free slot and
-// without constraints. Check rejects with the first constraint that does not allow the node. O(constraints).
-func (s *HardState) Explain(i int) []Skew {
+func (s *hardState) Explain(i int) []Skew {
 	if len(s.cols) == 0 || i < 0 || i >= s.slots || s.cluster.Node(i) == nil {
 		return nil
 	}

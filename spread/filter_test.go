@@ -95,7 +95,7 @@ func TestFilter(t *testing.T) {
 	}
 	testkit.Run(t, tests, func(t *testing.T, tc test) {
 		for kind, c := range map[string]Cluster{"plain": tc.cluster, "indexed": index(tc.cluster, 0), "spare": index(tc.cluster, 2)} {
-			s := mustHard(t, tc.pod, Options{}).Count(c)
+			s := mustHard(t, tc.pod, Options{}).count(c)
 			pass, _, missing := verdicts(tc.cluster, s.Check)
 			assert.Equal(t, tc.pass, pass, "%s: pass", kind)
 			assert.Equal(t, tc.missing, missing, "%s: missing label", kind)
@@ -128,7 +128,7 @@ func TestComparedTolerations(t *testing.T) {
 	p.Spec.Tolerations = []v1.Toleration{{Key: "k", Operator: v1.TolerationOpGt, Value: "4"}}
 	c := tainted("k=5:NoSchedule", withZoneC())
 	for on, want := range map[bool]string{false: "node3 node4 node5", true: "node5"} {
-		pass, _, _ := verdicts(c, mustHard(t, p, Options{Matching: taints.Options{ComparisonOperators: on}}).Count(c).Check)
+		pass, _, _ := verdicts(c, mustHard(t, p, Options{Matching: taints.Options{ComparisonOperators: on}}).count(c).Check)
 		assert.Equal(t, want, pass, "on: %t", on)
 	}
 }
@@ -182,7 +182,7 @@ func TestWhatIf(t *testing.T) {
 			func(f *fake, t mover) { t.Remove(f.pods[0][0], 0) }, "node1 node2 node3 node4", "node1 node2 node3 node4"},
 	}
 	testkit.Run(t, tests, func(t *testing.T, tc test) {
-		s := mustHard(t, tc.pod, Options{}).Count(tc.cluster)
+		s := mustHard(t, tc.pod, Options{}).count(tc.cluster)
 		before, _, _ := verdicts(tc.cluster, s.Check)
 		trial := s.NewTrial()
 		tc.move(tc.cluster, trial)
@@ -236,9 +236,9 @@ func TestEffective(t *testing.T) {
 }
 
 func TestReasons(t *testing.T) {
-	assert.Equal(t, []string{"node(s) didn't match pod topology spread constraints (missing required label)"}, new(HardState).Reasons(missingLabel))
-	assert.Equal(t, []string{"node(s) didn't match pod topology spread constraints"}, new(HardState).Reasons(skewExceeded))
-	assert.Nil(t, new(HardState).Reasons(0))
+	assert.Equal(t, []string{"node(s) didn't match pod topology spread constraints (missing required label)"}, new(hardState).Reasons(missingLabel))
+	assert.Equal(t, []string{"node(s) didn't match pod topology spread constraints"}, new(hardState).Reasons(skewExceeded))
+	assert.Nil(t, new(hardState).Reasons(0))
 	assert.NotZero(t, missingLabel&0x8000)
 	assert.Zero(t, skewExceeded&0x8000)
 }
@@ -257,7 +257,7 @@ func TestGlobalMinimum(t *testing.T) {
 	}
 	testkit.Run(t, tests, func(t *testing.T, tc test) {
 		f := clusterOf("a{zone=a} b{zone=b} c{zone=c}").run(tc.where, "foo=bar")
-		s := mustHard(t, constrained("foo=bar", by("zone", 1, hard)), Options{}).Count(f)
+		s := mustHard(t, constrained("foo=bar", by("zone", 1, hard)), Options{}).count(f)
 		assert.Equal(t, tc.low, s.cols[0].low)
 		pass, _, _ := verdicts(f, s.Check)
 		assert.Equal(t, tc.pass, pass)
@@ -269,7 +269,7 @@ func TestRepeatedKey(t *testing.T) {
 	f := threePods()
 	other := by("zone", 1, hard)
 	other.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"foo": "none"}}
-	s := mustHard(t, constrained("foo=bar", by("zone", 1, hard), other), Options{}).Count(f)
+	s := mustHard(t, constrained("foo=bar", by("zone", 1, hard), other), Options{}).count(f)
 	assert.Equal(t, [][]int32{{2, 1}, {0, 0}}, [][]int32{s.cols[0].counts, s.cols[1].counts})
 }
 

@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/resources"
 )
@@ -57,11 +58,68 @@ func compileHard(pod *v1.Pod, o *Options) (*Hard, error) {
 }
 
 // HardState has the number of matching pods in every domain of a cluster, for the constraints of a [Hard]. Check and the
-// other reading methods are safe concurrently; Apply is not.
-//
-// Apply keeps the state equal to a new Count when pods come or leave. For nodes, call Count again: when a node is added or
-// removed, or when its labels or taints change.
-type HardState struct {
+// other reading methods are safe concurrently; Add and Remove are not. When a node is added or removed, or its labels or taints
+// change, call Count again.
+type HardState interface {
+	// Name returns "PodTopologySpread".
+	Name() string
+	// Add counts a pod that came to slot i, and Remove takes back a pod that left it: the state then equals a new Count (rule S5.3).
+	Add(pod *v1.Pod, i int)
+	Remove(pod *v1.Pod, i int)
+	// Explain returns the numbers of every constraint on the node of slot i, in order. It returns nil for a free slot and
+	// without constraints. Check rejects with the first constraint that does not allow the node. O(constraints).
+	Explain(i int) []Skew
+	// Reasons returns kube-scheduler's text of a verdict, nil for 0.
+	Reasons(v resources.Verdict) []string
+	// Check returns 0 when the constraints allow the node of slot i. The first constraint that rejects, in the order of the pod's
+	// list, decides the verdict. A constraint rejects
+	//
+	//   - a node without the topology key; the verdict has the bit [resources.Unresolvable];
+	//   - a node where pods matching in its domain + (1 if the pod matches itself) - global minimum > maxSkew.
+	//
+	// A domain that does not count has 0 pods. Check rejects a free slot and a slot that does not exist as nodes without the
+	// key, also without constraints. O(constraints), no allocation.
+	Check(i int) resources.Verdict
+	// Place returns nodes for n more pods like this one: the slot of each replica, in the order in which they must be placed
+	// (rule S10.4). There are fewer slots when there is no room for n. proven is true when more replicas are impossible, and
+	// false when the search was cut short. An n above 1,000,000 counts as 1,000,000; when all of these have a place, proven is
+	// false. Kubernetes decides one pod at a time. Place looks for an order in which early
+	// replicas do not make later ones impossible.
+	//
+	// Each replica goes to
+	//
+	//  1. a node that the constraints allow and do not count ([PlaceOptions.Slots] leaves out the nodes that the pod's node
+	//     affinity or tolerations forbid);
+	//  2. else the domains with the smallest counts, in the order of the constraints, and there to the nodes in turn.
+	//
+	// With one constraint this places as many replicas as possible. With several constraints Place tries other choices when the
+	// first attempt fails, at most [PlaceOptions.Steps] of them. The state does not change. n below 1 places nothing. Without the
+	// search the time is O(n x groups of nodes in equal domains), the memory O(replicas that have a place + nodes).
+	Place(n int, o PlaceOptions) (slots []int, proven bool)
+	// Report returns one report for each constraint: its domains with counts and room, the domains that set the minimum, and
+	// the nodes that do not count. O(nodes x constraints + domains log domains).
+	Report() []Report
+	// ScaleDownOrder returns which n of the replicas to delete, in order, so that the spread stays or becomes legal.
+	// Kubernetes has no such rule: a ReplicaSet that is scaled down may leave its domains uneven (documentation of pod topology
+	// spread constraints, "Known limitations").
+	//
+	// Each step deletes the replica that leaves
+	//
+	//  1. the smallest Excess;
+	//  2. the smallest sum of fullest domain - global minimum over the constraints;
+	//  3. and was in the fullest domains: the largest sum of their counts;
+	//  4. the first by namespace, name and UID.
+	//
+	// With one constraint no other choice of n replicas has a smaller Excess after the last step; with several a step can turn
+	// out to be unlucky later. The state must count the replicas and does not change. Fewer are returned if there are fewer.
+	// O(n x (replicas + domains) x constraints).
+	ScaleDownOrder(replicas []Replica, n int) []Replica
+	// NewTrial returns a what-if copy in O(constraints). The first change of a constraint is O(domains), every other change
+	// O(1), Reset O(changes).
+	NewTrial() Trial
+}
+
+type hardState struct {
 	counting
 	hard    *Hard
 	cluster Cluster
@@ -86,8 +144,10 @@ type hardColumn struct {
 
 // Count counts the pods of a cluster. O(nodes + matching pod sets) with the optional methods of [Cluster], otherwise O(nodes
 // x keys + pods x selectors).
-func (h *Hard) Count(c Cluster) *HardState {
-	s := &HardState{hard: h, cluster: c, slots: c.Len()}
+func (h *Hard) Count(c Cluster) HardState { return h.count(c) }
+
+func (h *Hard) count(c Cluster) *hardState {
+	s := &hardState{hard: h, cluster: c, slots: c.Len()}
 	if h.Skip() {
 		return s
 	}
@@ -139,7 +199,7 @@ func (col *hardColumn) findDomains() {
 }
 
 // addPlanned adds the domains of planned nodes.
-func (h *Hard) addPlanned(s *HardState) {
+func (h *Hard) addPlanned(s *hardState) {
 	var known []map[string]int32
 	for _, node := range h.planned {
 		if node == nil || !h.hasKeys(node.Labels) {
@@ -173,7 +233,7 @@ func (h *Hard) addPlanned(s *HardState) {
 }
 
 // domainNumbers returns, for each constraint, the domain of each label value in the cluster.
-func (s *HardState) domainNumbers() []map[string]int32 {
+func (s *hardState) domainNumbers() []map[string]int32 {
 	out := make([]map[string]int32, len(s.cols))
 	for k := range s.cols {
 		out[k] = map[string]int32{}
@@ -216,8 +276,7 @@ func (col *hardColumn) add(d, n int32) {
 	col.renew()
 }
 
-// Reasons returns kube-scheduler's text of a verdict, nil for 0.
-func (s *HardState) Reasons(v resources.Verdict) []string {
+func (s *hardState) Reasons(v resources.Verdict) []string {
 	switch v {
 	case missingLabel:
 		return []string{"node(s) didn't match pod topology spread constraints (missing required label)"}
@@ -227,15 +286,7 @@ func (s *HardState) Reasons(v resources.Verdict) []string {
 	return nil
 }
 
-// Check returns 0 when the constraints allow the node of slot i. The first constraint that rejects, in the order of the pod's
-// list, decides the verdict. A constraint rejects
-//
-//   - a node without the topology key; the verdict has the bit [resources.Unresolvable];
-//   - a node where pods matching in its domain + (1 if the pod matches itself) - global minimum > maxSkew.
-//
-// A domain that does not count has 0 pods. Check rejects a free slot and a slot that does not exist as nodes without the
-// key, also without constraints. O(constraints), no allocation.
-func (s *HardState) Check(i int) resources.Verdict {
+func (s *hardState) Check(i int) resources.Verdict {
 	if len(s.cols) == 0 {
 		return s.free(i)
 	}
@@ -251,10 +302,25 @@ func (s *HardState) Check(i int) resources.Verdict {
 	return 0
 }
 
-// Apply adds n pods of one effect to the node of slot i, or removes -n pods. The state stays equal to a new Count of the
+func (s *hardState) Add(pod *v1.Pod, i int) { s.apply(s.hard.effect(pod), i, 1) }
+
+func (s *hardState) Remove(pod *v1.Pod, i int) { s.apply(s.hard.effect(pod), i, -1) }
+
+// OfLabels is that of [engine.Moving].
+func (s *hardState) OfLabels(pod *v1.Pod) engine.Move { return moveOf(s.hard.effect(pod), s.apply) }
+
+// moveOf returns how an effect moves counts; nil for no effect.
+func moveOf(e effect, apply func(e effect, i int, n int32)) engine.Move {
+	if e == 0 {
+		return nil
+	}
+	return func(i int, n int32) { apply(e, i, n) }
+}
+
+// apply adds n pods of one effect to the node of slot i, or removes -n pods. The state stays equal to a new Count of the
 // cluster with those pods (rule S5.3). O(constraints), amortised. It allocates only when a count becomes larger than ever
 // before.
-func (s *HardState) Apply(e Effect, i int, n int32) {
+func (s *hardState) apply(e effect, i int, n int32) {
 	if e == 0 || n == 0 {
 		return
 	}
@@ -267,7 +333,7 @@ func (s *HardState) Apply(e Effect, i int, n int32) {
 }
 
 // clone returns an independent copy. O(domains).
-func (s *HardState) clone() *HardState {
+func (s *hardState) clone() *hardState {
 	out := *s
 	out.cols = make([]hardColumn, len(s.cols))
 	for k := range s.cols {
@@ -284,7 +350,7 @@ func (col *hardColumn) clone() hardColumn {
 }
 
 // free returns missingLabel for a slot without a node, otherwise 0.
-func (s *HardState) free(i int) resources.Verdict {
+func (s *hardState) free(i int) resources.Verdict {
 	if uint(i) >= uint(s.slots) || s.cluster.Node(i) == nil {
 		return missingLabel
 	}

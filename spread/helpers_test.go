@@ -268,10 +268,6 @@ func (x *indexed) Classes(reads []string) (ids, reps []int32, ok bool) {
 }
 
 // Add and Remove count one pod.
-func (s *HardState) Add(pod *v1.Pod, i int)    { s.Apply(s.hard.Effect(pod), i, 1) }
-func (s *HardState) Remove(pod *v1.Pod, i int) { s.Apply(s.hard.Effect(pod), i, -1) }
-func (s *SoftState) Add(pod *v1.Pod, i int)    { s.Apply(s.soft.Effect(pod), i, 1) }
-func (s *SoftState) Remove(pod *v1.Pod, i int) { s.Apply(s.soft.Effect(pod), i, -1) }
 
 // workloads is an Owners over plain lists that scans them. The zero value has no objects.
 type workloads struct {

@@ -37,7 +37,7 @@ func TestHintOrder(t *testing.T) {
 func TestPassesBeginAgain(t *testing.T) {
 	f := abxy().run("a*2 y", "foo=bar")
 	scores := func(pass uint32) (out []int64) {
-		s := mustSoft(t, constrained("foo=bar", by(zoneKey, 1, soft)), Options{}).Count(f)
+		s := mustSoft(t, constrained("foo=bar", by(zoneKey, 1, soft)), Options{}).count(f)
 		s.pass = pass
 		s.Weigh(slotsOf(f.all()), nil)
 		for _, i := range f.all() {

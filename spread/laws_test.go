@@ -54,14 +54,14 @@ func TestSnapshot(t *testing.T) {
 		w := decode(randomBytes(seed))
 		s := snapshotOf(t, w)
 		h, p := mustHard(t, w.pod, w.options), mustSoft(t, w.pod, w.options)
-		a, b := h.Count(w.fake), h.Count(s)
+		a, b := h.count(w.fake), h.count(s)
 		for _, i := range w.all() {
 			if a.Check(i) != b.Check(i) {
 				t.Fatalf("seed %d: slot %d: plain %x, snapshot %x", seed, i, a.Check(i), b.Check(i))
 			}
 		}
-		rawA, scoreA := pass(p.Count(w.fake), w.all())
-		rawB, scoreB := pass(p.Count(s), w.all())
+		rawA, scoreA := pass(p.count(w.fake), w.all())
+		rawB, scoreB := pass(p.count(s), w.all())
 		if !slices.Equal(rawA, rawB) || !slices.Equal(scoreA, scoreB) {
 			t.Fatalf("seed %d: plain %v %v, snapshot %v %v", seed, rawA, scoreA, rawB, scoreB)
 		}
@@ -83,7 +83,7 @@ func TestPurity(t *testing.T) {
 		nodes = append(nodes, w.options.PlannedNodes...)
 		calls := func() {
 			h, p := mustHard(t, w.pod, w.options), mustSoft(t, w.pod, w.options)
-			s, q := h.Count(w.fake), p.Count(w.fake)
+			s, q := h.count(w.fake), p.count(w.fake)
 			pass(q, w.all())
 			s.Report()
 			s.Place(3, PlaceOptions{})
@@ -116,13 +116,13 @@ func TestPurity(t *testing.T) {
 func TestOneCall(t *testing.T) {
 	for seed := range int64(testkit.Rounds(300)) {
 		w := decode(randomBytes(seed))
-		s := mustHard(t, w.pod, w.options).Count(w.fake)
+		s := mustHard(t, w.pod, w.options).count(w.fake)
 		for _, i := range w.all() {
 			got, err := Check(w.pod, w.fake, i, w.options)
 			require.NoError(t, err)
 			require.Equal(t, s.Check(i), got)
 		}
-		_, want := pass(mustSoft(t, w.pod, w.options).Count(w.fake), w.all())
+		_, want := pass(mustSoft(t, w.pod, w.options).count(w.fake), w.all())
 		if mustSoft(t, w.pod, w.options).Skip() {
 			want = make([]int64, len(w.all()))
 		}
@@ -167,7 +167,7 @@ func TestSignatureOfUniqueKeys(t *testing.T) {
 	f.run("n1 n4*2", "foo=bar")
 	pod := constrained("foo=bar", by("rack", 1, hard), by("rack", 1, soft), by(host, 1, soft), by(zoneKey, 1, soft))
 	for kind, c := range views(f) {
-		hs, ss := mustHard(t, pod, Options{}).Count(c), mustSoft(t, pod, Options{}).Count(c)
+		hs, ss := mustHard(t, pod, Options{}).count(c), mustSoft(t, pod, Options{}).count(c)
 		assert.Equal(t, []int32{1}, hs.Counts().AppendSignature(nil, 1), kind)
 		assert.Equal(t, []int32{2, 2, 1}, ss.Counts().AppendSignature(nil, 4), kind)
 		assert.Equal(t, ss.Counts().AppendSignature(nil, 0), ss.Counts().AppendSignature(nil, 3), kind)
@@ -207,15 +207,15 @@ func TestMinimum(t *testing.T) {
 // numbers of the hostname.
 func TestCounted(t *testing.T) {
 	f := abxy().run("a*2 y", "foo=bar")
-	h := mustHard(t, constrained("foo=bar", by(zoneKey, 1, hard), by(host, 1, hard)), Options{}).Count(f)
+	h := mustHard(t, constrained("foo=bar", by(zoneKey, 1, hard), by(host, 1, hard)), Options{}).count(f)
 	assert.Equal(t, []bool{true, false, true}, append([]bool{true}, singles(h.Counts())...))
-	p := mustSoft(t, constrained("foo=bar", by(zoneKey, 1, soft), by(host, 1, soft)), Options{}).Count(f)
+	p := mustSoft(t, constrained("foo=bar", by(zoneKey, 1, soft), by(host, 1, soft)), Options{}).count(f)
 	assert.Equal(t, []bool{false, true}, singles(p.Counts()))
 	for i, pods := range []int32{2, 0, 0, 1} {
 		assert.Equal(t, pods, h.Counts().AppendSignature(nil, i)[1])
 		assert.Equal(t, pods, p.Counts().AppendSignature(nil, i)[1])
 	}
 	shared := clusterOf("a{kubernetes.io/hostname=s} b{kubernetes.io/hostname=s}").run("a*2", "foo=bar")
-	assert.Equal(t, []bool{false}, singles(mustHard(t, constrained("foo=bar", by(host, 1, hard)), Options{}).Count(shared).Counts()), "a domain of two nodes")
-	assert.Equal(t, []bool{true}, singles(mustSoft(t, constrained("foo=bar", by(host, 1, soft)), Options{}).Count(shared).Counts()), "the score of the hostname counts by node in any case")
+	assert.Equal(t, []bool{false}, singles(mustHard(t, constrained("foo=bar", by(host, 1, hard)), Options{}).count(shared).Counts()), "a domain of two nodes")
+	assert.Equal(t, []bool{true}, singles(mustSoft(t, constrained("foo=bar", by(host, 1, soft)), Options{}).count(shared).Counts()), "the score of the hostname counts by node in any case")
 }

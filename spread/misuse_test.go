@@ -30,11 +30,11 @@ func TestMisuse(t *testing.T) {
 		"ValidateDefaults":    ValidateDefaults,
 		"Warnings":            Warnings,
 		"hint":                Hint(Options{}),
-		"Hard":                func() *HardState { return mustHard(t, pod, Options{}).Count(world()) },
-		"Soft": func() *SoftState {
+		"Hard":                func() *hardState { return mustHard(t, pod, Options{}).count(world()) },
+		"Soft": func() *softState {
 			e, err := CompileSoft(pod, Options{})
 			require.NoError(t, err)
-			return e.Count(world())
+			return e.count(world())
 		},
 	}, map[string]string{
 		"AppendKey":           object,
@@ -45,9 +45,11 @@ func TestMisuse(t *testing.T) {
 		"MergeMatchLabelKeys": object,
 		"Scores":              object,
 		"Hard.Add":            object,
+		"Hard.OfLabels":       object,
 		"Hard.Remove":         object,
 		"Hard.ScaleDownOrder": object,
 		"Soft.Add":            object,
+		"Soft.OfLabels":       object,
 		"Soft.Remove":         object,
 		"Soft.Ignored":        noSlot,
 		"Soft.Raw":            noSlot,
@@ -71,8 +73,8 @@ func TestNil(t *testing.T) {
 	scores, err := Scores(&v1.Pod{}, empty, nil, Options{PlannedNodes: []*v1.Node{nil}})
 	require.NoError(t, err)
 	require.Empty(t, scores)
-	require.Empty(t, new(HardState).Report())
-	require.Empty(t, new(HardState).ScaleDownOrder(nil, 3))
+	require.Empty(t, new(hardState).Report())
+	require.Empty(t, new(hardState).ScaleDownOrder(nil, 3))
 	_, err = Hint(Options{})(&v1.Pod{}, nil, nil)
 	require.Error(t, err, "neither pods nor nodes")
 }
@@ -81,7 +83,7 @@ func TestNil(t *testing.T) {
 func TestExtremes(t *testing.T) {
 	c := threePods()
 	for _, skew := range []int32{math.MinInt32, 0, math.MaxInt32} {
-		s := mustHard(t, constrained("foo=bar", by("zone", skew, hard, minDomains(math.MaxInt32))), Options{}).Count(c)
+		s := mustHard(t, constrained("foo=bar", by("zone", skew, hard, minDomains(math.MaxInt32))), Options{}).count(c)
 		require.Equal(t, skew == math.MaxInt32, s.Check(0) == 0)
 		require.Equal(t, missingLabel, s.Check(math.MinInt))
 		require.Equal(t, missingLabel, s.Check(math.MaxInt))

@@ -17,7 +17,7 @@ import (
 
 // plainPlacer is the order of Place without its means to be quick: it counts the cluster anew for each choice.
 type plainPlacer struct {
-	state  *HardState
+	state  *hardState
 	pod    *v1.Pod
 	groups [][]int // the slots of the first replicas of each group
 	used   []int
@@ -27,7 +27,7 @@ type plainPlacer struct {
 	steps  int
 }
 
-func newPlainPlacer(s *HardState, pod *v1.Pod, slots []int, room func(int) int, n, steps int) *plainPlacer {
+func newPlainPlacer(s *hardState, pod *v1.Pod, slots []int, room func(int) int, n, steps int) *plainPlacer {
 	p := &plainPlacer{state: s.clone(), pod: pod, seen: map[string]bool{}, steps: steps}
 	var names []string
 	var members [][]int
@@ -116,7 +116,7 @@ func (p *plainPlacer) search(n int) bool {
 	return false
 }
 
-func plainPlace(s *HardState, pod *v1.Pod, slots []int, room func(int) int, n, steps int) ([]int, bool) {
+func plainPlace(s *hardState, pod *v1.Pod, slots []int, room func(int) int, n, steps int) ([]int, bool) {
 	p := newPlainPlacer(s, pod, slots, room, n, steps)
 	for len(p.path) < n {
 		c := p.choices()
@@ -168,7 +168,7 @@ func TestPlaceOrder(t *testing.T) {
 			}
 			pod.Spec.TopologySpreadConstraints = append(pod.Spec.TopologySpreadConstraints, c)
 		}
-		s := mustHard(t, pod, Options{}).Count(f)
+		s := mustHard(t, pod, Options{}).count(f)
 		rooms := map[int]int{}
 		for _, i := range f.all() {
 			rooms[i] = b.Below(4)
@@ -191,11 +191,11 @@ func TestPlaceOrder(t *testing.T) {
 }
 
 // plainOutcome looks at a new report without the replica.
-func plainOutcome(s *HardState, r Replica) []int {
+func plainOutcome(s *hardState, r Replica) []int {
 	fullness, spread, excess := 0, 0, 0
 	for k, x := range s.Explain(r.Slot) {
 		bit := s.hard.constraints[k].selector
-		if x.Counted && uint32(s.hard.Effect(r.Pod))>>bit&1 != 0 {
+		if x.Counted && uint32(s.hard.effect(r.Pod))>>bit&1 != 0 {
 			fullness += x.Pods
 		}
 	}
@@ -226,7 +226,7 @@ func checkScaleDown(t testing.TB, w world) (deleted int) {
 	if h.Skip() {
 		return 0
 	}
-	s := h.Count(w.fake)
+	s := h.count(w.fake)
 	var replicas []Replica
 	for _, i := range w.all() {
 		for _, p := range w.pods[i] {
@@ -262,7 +262,7 @@ func checkScaleDown(t testing.TB, w world) (deleted int) {
 // A domain without room has 0, and a domain that never fills has MaxInt; maxSkew 0 allows only the emptiest domains without the pod.
 func TestRoomBounds(t *testing.T) {
 	rooms := func(f *fake, c v1.TopologySpreadConstraint) (out []int) {
-		for _, d := range mustHard(t, constrained("foo=bar", c), Options{}).Count(f).Report()[0].Domains {
+		for _, d := range mustHard(t, constrained("foo=bar", c), Options{}).count(f).Report()[0].Domains {
 			out = append(out, d.Room)
 		}
 		return out
@@ -304,9 +304,9 @@ func TestPlannedAsEmptyNodes(t *testing.T) {
 		if h.Skip() {
 			continue
 		}
-		got := h.Count(w.fake)
+		got := h.count(w.fake)
 		w.options.PlannedNodes = nil
-		want := mustHard(t, w.pod, w.options).Count(all)
+		want := mustHard(t, w.pod, w.options).count(all)
 		for _, i := range w.all() {
 			require.Equal(t, want.Check(i), got.Check(i), "seed %d slot %d", seed, i)
 		}

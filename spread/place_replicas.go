@@ -22,25 +22,10 @@ type PlaceOptions struct {
 // maxPlaced bounds the memory and the time of one call of Place.
 const maxPlaced = 1_000_000
 
-// Place returns nodes for n more pods like this one: the slot of each replica, in the order in which they must be placed
-// (rule S10.4). There are fewer slots when there is no room for n. proven is true when more replicas are impossible, and
-// false when the search was cut short. An n above 1,000,000 counts as 1,000,000; when all of these have a place, proven is
-// false. Kubernetes decides one pod at a time. Place looks for an order in which early
-// replicas do not make later ones impossible.
-//
-// Each replica goes to
-//
-//  1. a node that the constraints allow and do not count ([PlaceOptions.Slots] leaves out the nodes that the pod's node
-//     affinity or tolerations forbid);
-//  2. else the domains with the smallest counts, in the order of the constraints, and there to the nodes in turn.
-//
-// With one constraint this places as many replicas as possible. With several constraints Place tries other choices when the
-// first attempt fails, at most [PlaceOptions.Steps] of them. The state does not change. n below 1 places nothing. Without the
-// search the time is O(n x groups of nodes in equal domains), the memory O(replicas that have a place + nodes).
-func (s *HardState) Place(n int, o PlaceOptions) (slots []int, proven bool) {
+func (s *hardState) Place(n int, o PlaceOptions) (slots []int, proven bool) {
 	all := n <= maxPlaced
 	n = min(n, maxPlaced)
-	p := &placer{state: s.clone(), effect: s.hard.Effect(s.hard.pod), steps: max(cmp.Or(o.Steps, 10_000), 0)}
+	p := &placer{state: s.clone(), effect: s.hard.effect(s.hard.pod), steps: max(cmp.Or(o.Steps, 10_000), 0)}
 	p.group(s, o)
 	for len(p.path) < n {
 		next := p.emptiest()
@@ -68,8 +53,8 @@ func (s *HardState) Place(n int, o PlaceOptions) (slots []int, proven bool) {
 
 // placer places replicas on a copy of a state.
 type placer struct {
-	state  *HardState
-	effect Effect
+	state  *hardState
+	effect effect
 	groups []placeGroup
 	path   []int // slots
 	taken  []int // the group of each of the slots
@@ -108,7 +93,7 @@ func (g *placeGroup) next() bool {
 	return true
 }
 
-func (p *placer) group(s *HardState, o PlaceOptions) {
+func (p *placer) group(s *hardState, o PlaceOptions) {
 	slots := o.Slots
 	if slots == nil {
 		for i := range s.slots {
@@ -199,14 +184,14 @@ func (p *placer) put(g int) {
 	x := &p.groups[g]
 	i := x.slots[x.used]
 	x.used++
-	p.state.Apply(p.effect, i, 1)
+	p.state.apply(p.effect, i, 1)
 	p.path, p.taken = append(p.path, i), append(p.taken, g)
 }
 
 func (p *placer) take() {
 	last := len(p.path) - 1
 	p.groups[p.taken[last]].used--
-	p.state.Apply(p.effect, p.path[last], -1)
+	p.state.apply(p.effect, p.path[last], -1)
 	p.path, p.taken = p.path[:last], p.taken[:last]
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	_ filter.Predicate = (*spread.HardState)(nil)
+	_ filter.Predicate = spread.HardState(nil)
 	_ filter.Trial     = spread.Trial(nil)
 	_ queue.Hint       = spread.Hint(spread.Options{})
 )

@@ -31,7 +31,7 @@ func checkVerdicts(t testing.TB, w world) {
 	slow := newSlowHard(w.pod, w.fake, w.options)
 	h := mustHard(t, w.pod, w.options)
 	for kind, c := range views(w.fake) {
-		s := h.Count(c)
+		s := h.count(c)
 		for i := range w.nodes {
 			if got, want := s.Check(i), slow.check(i); got != want {
 				t.Errorf("%s: slot %d: verdict %x, want %x", kind, i, got, want)
@@ -45,7 +45,7 @@ func checkScores(t testing.TB, w world) {
 	wantRaw, want := slowScores(w.pod, w.fake, w.options, feasible)
 	p := mustSoft(t, w.pod, w.options)
 	for kind, c := range views(w.fake) {
-		s := p.Count(c)
+		s := p.count(c)
 		for range 2 { // a second pass begins from the start
 			raw, score := pass(s, feasible)
 			if !slices.Equal(raw, wantRaw) || !slices.Equal(score, want) {
@@ -60,8 +60,8 @@ func checkScores(t testing.TB, w world) {
 func checkMoves(t testing.TB, w world) {
 	h, p := mustHard(t, w.pod, w.options), mustSoft(t, w.pod, w.options)
 	x := index(w.fake, 1)
-	hs, ss := h.Count(x), p.Count(x)
-	start := h.Count(w.fake)
+	hs, ss := h.count(x), p.count(x)
+	start := h.count(w.fake)
 	slow := newSlowHard(w.pod, w.fake, w.options)
 	trial := start.NewTrial()
 	copied := hs.clone()
@@ -80,14 +80,14 @@ func checkMoves(t testing.TB, w world) {
 			w.pods[i] = slices.Delete(slices.Clone(running), j, j+1)
 		} else {
 			q := randomPod(w.next, fmt.Sprint("new", step))
-			hs.Apply(h.Effect(q), i, 1)
-			ss.Apply(p.Effect(q), i, 1)
+			hs.apply(h.effect(q), i, 1)
+			ss.apply(p.effect(q), i, 1)
 			trial.Add(q, i)
 			slow.whatIf(q, i, 1)
 			w.pods[i] = append(slices.Clone(running), q)
 		}
-		compareHard(t, hs, h.Count(w.fake))
-		compareSoft(t, w, ss, p.Count(w.fake))
+		compareHard(t, hs, h.count(w.fake))
+		compareSoft(t, w, ss, p.count(w.fake))
 		for i := range w.nodes {
 			if got, want := trial.Check(i), slow.check(i); got != want {
 				t.Errorf("trial: slot %d: %x, want %x", i, got, want)
@@ -105,7 +105,7 @@ func checkMoves(t testing.TB, w world) {
 	}
 }
 
-func compareHard(t testing.TB, got, want *HardState) {
+func compareHard(t testing.TB, got, want *hardState) {
 	for i := range got.slots {
 		if g, w := got.Check(i), want.Check(i); g != w {
 			t.Errorf("moved state: slot %d: %x, fresh count %x", i, g, w)
@@ -118,7 +118,7 @@ func compareHard(t testing.TB, got, want *HardState) {
 	}
 }
 
-func compareSoft(t testing.TB, w world, got, want *SoftState) {
+func compareSoft(t testing.TB, w world, got, want *softState) {
 	feasible := w.all()
 	a, b := pass(got, feasible)
 	c, d := pass(want, feasible)
@@ -147,7 +147,7 @@ func checkCountedSlots(t testing.TB, nodes []int, s engine.Counts, ignored func(
 func checkSignatures(t testing.TB, w world) {
 	x := index(w.fake, w.next.Below(2))
 	h, p := mustHard(t, w.pod, w.options), mustSoft(t, w.pod, w.options)
-	hs, ss := h.Count(x), p.Count(x)
+	hs, ss := h.count(x), p.count(x)
 	nodes := w.all()
 	type group struct {
 		rep int
@@ -203,19 +203,19 @@ func checkSignatures(t testing.TB, w world) {
 // checkLaws: the order of the nodes does not matter, a larger maxSkew rejects no more nodes, an empty domain allows no
 // more.
 func checkLaws(t testing.TB, w world) {
-	s := mustHard(t, w.pod, w.options).Count(w.fake)
+	s := mustHard(t, w.pod, w.options).count(w.fake)
 	turned := &fake{nodes: slices.Clone(w.nodes), pods: slices.Clone(w.pods)}
 	slices.Reverse(turned.nodes)
 	slices.Reverse(turned.pods)
-	r := mustHard(t, w.pod, w.options).Count(turned)
+	r := mustHard(t, w.pod, w.options).count(turned)
 	wider := w.pod.DeepCopy()
 	for k := range wider.Spec.TopologySpreadConstraints {
 		wider.Spec.TopologySpreadConstraints[k].MaxSkew++
 	}
-	wide := mustHard(t, wider, w.options).Count(w.fake)
+	wide := mustHard(t, wider, w.options).count(w.fake)
 	more := &fake{nodes: slices.Clone(w.nodes), pods: slices.Clone(w.pods)}
 	more.addNode(nodeOf("fresh", host+"=fresh,"+zoneKey+"=fresh,rack=fresh"))
-	empty := mustHard(t, w.pod, w.options).Count(more)
+	empty := mustHard(t, w.pod, w.options).count(more)
 	for i := range w.nodes {
 		if got, want := r.Check(len(w.nodes)-1-i), s.Check(i); got != want {
 			t.Errorf("permutation: slot %d: %x, want %x", i, got, want)
@@ -268,7 +268,7 @@ func TestWorldsReachEverything(t *testing.T) {
 	for seed := range int64(worlds) {
 		w := decode(randomBytes(seed))
 		h, p := mustHard(t, w.pod, w.options), mustSoft(t, w.pod, w.options)
-		s, q := h.Count(w.fake), p.Count(w.fake)
+		s, q := h.count(w.fake), p.count(w.fake)
 		for _, i := range w.all() {
 			verdict[s.Check(i)]++
 			if q.Ignored(i) {

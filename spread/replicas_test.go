@@ -24,7 +24,7 @@ func replicasOf(f *fake) []Replica {
 
 func TestScaleDownOrder(t *testing.T) {
 	f := clusterOf("a{zone=z1} b{zone=z1} c{zone=z2} d{zone=z3}").run("a*2 b*2 c*2 d", "foo=bar") // the zones have 4, 2 and 1 replicas
-	s := mustHard(t, constrained("foo=bar", by("zone", 1, hard)), Options{}).Count(f)
+	s := mustHard(t, constrained("foo=bar", by("zone", 1, hard)), Options{}).count(f)
 	steps := s.ScaleDownOrder(replicasOf(f), 4)
 	var names []string
 	var excess []int
@@ -46,9 +46,9 @@ func TestScaleDownOrder(t *testing.T) {
 // the names are.
 func TestScaleDownFullestFirst(t *testing.T) {
 	f := clusterOf("z{zone=z1} y{zone=z2} a{zone=z3} x{zone=z4}").run("z*3 y*3 a*2 x", "foo=bar")
-	s := mustHard(t, constrained("foo=bar", by("zone", 5, hard)), Options{}).Count(f)
+	s := mustHard(t, constrained("foo=bar", by("zone", 5, hard)), Options{}).count(f)
 	assert.Equal(t, "y-0", s.ScaleDownOrder(replicasOf(f), 1)[0].Pod.Name)
-	few := mustHard(t, constrained("foo=bar", by("zone", 1, hard, minDomains(9))), Options{}).Count(f)
+	few := mustHard(t, constrained("foo=bar", by("zone", 1, hard, minDomains(9))), Options{}).count(f)
 	var excess []int
 	for _, d := range few.ScaleDownOrder(replicasOf(f), 9) {
 		excess = append(excess, d.Excess)
@@ -65,7 +65,7 @@ func TestScaleDownIsBest(t *testing.T) {
 		if len(h.constraints) != 1 || len(replicas) == 0 || len(replicas) > 9 {
 			continue
 		}
-		s := h.Count(w.fake)
+		s := h.count(w.fake)
 		n := 1 + w.next.Below(len(replicas))
 		steps := s.ScaleDownOrder(replicas, n)
 		best := 1 << 30
@@ -94,7 +94,7 @@ func TestScaleDownIsBest(t *testing.T) {
 	}
 }
 
-func excessOf(s *HardState) (sum int) {
+func excessOf(s *hardState) (sum int) {
 	for k := range s.cols {
 		most := slices.Max(append([]int32{0}, s.cols[k].counts...))
 		sum += max(0, int(most-s.cols[k].low-s.cols[k].maxSkew))
@@ -127,14 +127,14 @@ func TestPlace(t *testing.T) {
 		{"empty cluster", "no nodes", &fake{}, constrained("foo=bar", zone), 2, PlaceOptions{}, "", true},
 	}
 	testkit.Run(t, tests, func(t *testing.T, tc test) {
-		got, proven := mustHard(t, tc.pod, Options{}).Count(tc.cluster).Place(tc.n, tc.options)
+		got, proven := mustHard(t, tc.pod, Options{}).count(tc.cluster).Place(tc.n, tc.options)
 		assert.Equal(t, tc.want, tc.cluster.names(got))
 		assert.Equal(t, tc.proven, proven)
 	})
 }
 
 // most returns the largest number of pods that can be placed one after the other. It tries everything.
-func most(s *HardState, pod *v1.Pod, slots []int, room map[int]int, n int) int {
+func most(s *hardState, pod *v1.Pod, slots []int, room map[int]int, n int) int {
 	best := 0
 	if n == 0 {
 		return 0
@@ -159,7 +159,7 @@ func TestPlaceAgainstTryingEverything(t *testing.T) {
 		if h.Skip() {
 			continue
 		}
-		s := h.Count(w.fake)
+		s := h.count(w.fake)
 		room := map[int]int{}
 		for _, i := range w.all() {
 			room[i] = w.next.Below(4)
@@ -194,7 +194,7 @@ func TestPlaceGivesUp(t *testing.T) {
 	for i := range 30 {
 		f.addNode(nodeOf(fmt.Sprint("n", i), fmt.Sprintf("zone=z%d,rack=r%d", i%5, i%6)))
 	}
-	s := mustHard(t, constrained("foo=bar", by("zone", 1, hard), by("rack", 1, hard)), Options{}).Count(f)
+	s := mustHard(t, constrained("foo=bar", by("zone", 1, hard), by("rack", 1, hard)), Options{}).count(f)
 	got, proven := s.Place(200, PlaceOptions{Steps: 50, Room: func(i int) int { return 5 * (i % 2) }})
 	assert.False(t, proven)
 	assert.NotEmpty(t, got)

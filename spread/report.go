@@ -86,9 +86,7 @@ func (e Exclusion) text() string {
 	return e.Node + ": " + strings.Join(why, "; ")
 }
 
-// Report returns one report for each constraint: its domains with counts and room, the domains that set the minimum, and
-// the nodes that do not count. O(nodes x constraints + domains log domains).
-func (s *HardState) Report() []Report {
+func (s *hardState) Report() []Report {
 	out := make([]Report, len(s.cols))
 	for k := range s.cols {
 		col, c := &s.cols[k], &s.hard.constraints[k]
@@ -127,7 +125,7 @@ func (p *Soft) Report(c Cluster) []Report {
 }
 
 // exclude adds the node to the reports of the constraints for which it does not count.
-func (s *HardState) exclude(reports []Report, i int, node *v1.Node) {
+func (s *hardState) exclude(reports []Report, i int, node *v1.Node) {
 	var missing []string
 	for _, key := range s.hard.Keys(nil) {
 		if _, ok := node.Labels[key]; !ok {
@@ -145,7 +143,7 @@ func (s *HardState) exclude(reports []Report, i int, node *v1.Node) {
 }
 
 // domains returns the domains of constraint k, ordered by value.
-func (s *HardState) domains(k int) []Domain {
+func (s *hardState) domains(k int) []Domain {
 	col := &s.cols[k]
 	values := append(s.hard.values(s.cluster, k, &col.column), col.extra...)
 	nodes := make([]int, len(values))
@@ -165,7 +163,7 @@ func (s *HardState) domains(k int) []Domain {
 }
 
 // room returns how many pods like this one constraint k allows in domain d.
-func (s *HardState) room(k, d int) int {
+func (s *hardState) room(k, d int) int {
 	col := &s.cols[k]
 	grows := col.self == 1 && s.hard.selectors.counting>>col.selector&1 != 0
 	if !grows {

@@ -13,7 +13,7 @@ import (
 
 func TestExplain(t *testing.T) {
 	f := threePods().addNode(nodeOf("node5", "zone-typo=zoneC")).addNode(nil)
-	s := mustHard(t, constrained("foo=bar", by("zone", 1, hard), by("node", 1, hard)), Options{}).Count(f)
+	s := mustHard(t, constrained("foo=bar", by("zone", 1, hard), by("node", 1, hard)), Options{}).count(f)
 	got := s.Explain(0)
 	require.Len(t, got, 2)
 	assert.Equal(t, Skew{Constraint: 0, Key: "zone", Value: "zoneA", Counted: true, Pods: 2, Self: 1, Minimum: 1, MaxSkew: 1}, got[0])
@@ -24,7 +24,7 @@ func TestExplain(t *testing.T) {
 	assert.Nil(t, s.Explain(5), "a free slot")
 	assert.Nil(t, s.Explain(-1))
 	assert.Nil(t, s.Explain(6))
-	assert.Nil(t, mustHard(t, podOf("p", ""), Options{}).Count(f).Explain(0), "no constraints")
+	assert.Nil(t, mustHard(t, podOf("p", ""), Options{}).count(f).Explain(0), "no constraints")
 	assert.Equal(t, missingLabel, s.Check(5))
 	assert.Equal(t, missingLabel, s.Check(99), "no such slot")
 }
@@ -33,7 +33,7 @@ func TestExplain(t *testing.T) {
 func TestExplainAgreesWithCheck(t *testing.T) { forWorlds(t, checkExplain) }
 
 func checkExplain(t testing.TB, w world) {
-	s := mustHard(t, w.pod, w.options).Count(w.fake)
+	s := mustHard(t, w.pod, w.options).count(w.fake)
 	for _, i := range w.all() {
 		var want resources.Verdict
 		for _, x := range s.Explain(i) {
@@ -48,7 +48,7 @@ func checkExplain(t testing.TB, w world) {
 			t.Errorf("slot %d: Check %x, Explain %x", i, got, want)
 		}
 	}
-	q := mustSoft(t, w.pod, w.options).Count(w.fake)
+	q := mustSoft(t, w.pod, w.options).count(w.fake)
 	raw, _ := pass(q, w.all())
 	for j, i := range w.all() {
 		sum := 0.0
@@ -63,7 +63,7 @@ func checkExplain(t testing.TB, w world) {
 
 func TestExplainScore(t *testing.T) {
 	f := withQ().run("a*2 b y*4", "foo=bar")
-	s := mustSoft(t, constrained("foo=bar"), Options{Owners: service("foo=bar")}).Count(f)
+	s := mustSoft(t, constrained("foo=bar"), Options{Owners: service("foo=bar")}).count(f)
 	pass(s, f.all())
 	got := s.explain(4)
 	require.Len(t, got, 2)
@@ -71,7 +71,7 @@ func TestExplainScore(t *testing.T) {
 	assert.True(t, got[1].missing)
 	assert.Equal(t, int64(3), got[1].size, "q adds the domain of nodes without the key")
 	assert.Equal(t, 3, s.explain(0)[1].pods)
-	own := mustSoft(t, constrained("foo=bar", by(zoneKey, 1, soft)), Options{}).Count(f)
+	own := mustSoft(t, constrained("foo=bar", by(zoneKey, 1, soft)), Options{}).count(f)
 	assert.Nil(t, own.explain(4), "an ignored node")
 	assert.Nil(t, own.explain(f.Len()), "no such slot")
 	assert.Nil(t, own.explain(9))
@@ -80,7 +80,7 @@ func TestExplainScore(t *testing.T) {
 func TestReport(t *testing.T) {
 	pod := requireNodes(constrained("foo=bar", by("zone", 1, hard, honourTaints)), "zone", v1.NodeSelectorOpNotIn, "zoneC")
 	f := tainted("k=v:NoSchedule", withZoneC()).addNode(nodeOf("node6", "zone-typo=zoneC"))
-	s := mustHard(t, pod, Options{}).Count(f)
+	s := mustHard(t, pod, Options{}).count(f)
 	reports := s.Report()
 	require.Len(t, reports, 1)
 	r := reports[0]
@@ -97,20 +97,20 @@ func TestReport(t *testing.T) {
   without node6: no label zone
 `, r.String())
 
-	few := mustHard(t, constrained("foo=bar", by("zone", 3, hard, minDomains(3))), Options{}).Count(threePods()).Report()[0]
+	few := mustHard(t, constrained("foo=bar", by("zone", 3, hard, minDomains(3))), Options{}).count(threePods()).Report()[0]
 	assert.Equal(t, []Domain{{"zoneA", 2, 2, 1}, {"zoneB", 1, 2, 2}}, few.Domains)
 	assert.True(t, few.TooFew)
 	assert.Nil(t, few.SetBy)
 	assert.Contains(t, few.String(), "minimum 0 (2 of 3 domains)")
 
-	one := mustHard(t, constrained("foo=bar", by("zone", 1, hard)), Options{}).Count(clusterOf("a{zone=z}").run("a*5", "foo=bar")).Report()[0]
+	one := mustHard(t, constrained("foo=bar", by("zone", 1, hard)), Options{}).count(clusterOf("a{zone=z}").run("a*5", "foo=bar")).Report()[0]
 	assert.Equal(t, []Domain{{"z", 5, 1, unlimited}}, one.Domains, "the only domain is its own minimum")
 	assert.Contains(t, one.String(), "room for any number")
 
-	none := mustHard(t, constrained("foo=bar", by("zone", 1, hard, noSelector)), Options{}).Count(clusterOf("a{}")).Report()[0]
+	none := mustHard(t, constrained("foo=bar", by("zone", 1, hard, noSelector)), Options{}).count(clusterOf("a{}")).Report()[0]
 	assert.Contains(t, none.String(), "selector <none>\n  minimum 0 (no domain)")
-	assert.Contains(t, mustHard(t, constrained("", by("zone", 1, hard, emptySelector)), Options{}).Count(f).Report()[0].String(), "selector <empty>")
-	assert.Empty(t, mustHard(t, podOf("p", ""), Options{}).Count(f).Report())
+	assert.Contains(t, mustHard(t, constrained("", by("zone", 1, hard, emptySelector)), Options{}).count(f).Report()[0].String(), "selector <empty>")
+	assert.Empty(t, mustHard(t, podOf("p", ""), Options{}).count(f).Report())
 }
 
 // TestSoftReport: the report of soft constraints. For the system defaults a node counts for each key that it has.
@@ -137,7 +137,7 @@ func checkRoom(t testing.TB, w world) {
 	if len(h.constraints) != 1 {
 		return
 	}
-	s := h.Count(w.fake)
+	s := h.count(w.fake)
 	for _, d := range s.Report()[0].Domains {
 		if d.Nodes == 0 {
 			continue
@@ -166,21 +166,21 @@ func TestPlannedNodes(t *testing.T) {
 	pod := constrained("foo=bar", by("zone", 1, hard))
 	o := Options{PlannedNodes: []*v1.Node{nodeOf("pool", "zone=zoneC"), nodeOf("known", "zone=zoneA"), nodeOf("bare", "")}}
 	f := threePods()
-	pass, _, _ := verdicts(f, mustHard(t, pod, Options{}).Count(f).Check)
+	pass, _, _ := verdicts(f, mustHard(t, pod, Options{}).count(f).Check)
 	assert.Equal(t, "node3 node4", pass, "by default only existing nodes have domains")
-	s := mustHard(t, pod, o).Count(f)
+	s := mustHard(t, pod, o).count(f)
 	pass, _, _ = verdicts(f, s.Check)
 	assert.Equal(t, "", pass, "zoneC counts 0: the pod waits for its node")
 	r := s.Report()[0]
 	assert.Equal(t, []Domain{{"zoneA", 2, 2, 0}, {"zoneB", 1, 2, 0}, {"zoneC", 0, 0, 2}}, r.Domains)
 	assert.Equal(t, []string{"zoneC"}, r.SetBy)
-	pass, _, _ = verdicts(f, mustHard(t, requireNodes(pod.DeepCopy(), "zone", v1.NodeSelectorOpNotIn, "zoneC"), o).Count(f).Check)
+	pass, _, _ = verdicts(f, mustHard(t, requireNodes(pod.DeepCopy(), "zone", v1.NodeSelectorOpNotIn, "zoneC"), o).count(f).Check)
 	assert.Equal(t, "node3 node4", pass, "policies apply to planned nodes")
-	full := mustHard(t, constrained("foo=bar", by("zone", 1, hard, minDomains(3))), o).Count(f)
+	full := mustHard(t, constrained("foo=bar", by("zone", 1, hard, minDomains(3))), o).count(f)
 	assert.False(t, full.Report()[0].TooFew, "planned domains count for minDomains")
 	// a planned node adds a value whose existing nodes are all excluded
 	x := tainted("k=v:NoSchedule", withZoneC())
-	r = mustHard(t, constrained("foo=bar", by("zone", 1, hard, honourTaints)), o).Count(x).Report()[0]
+	r = mustHard(t, constrained("foo=bar", by("zone", 1, hard, honourTaints)), o).count(x).Report()[0]
 	assert.Equal(t, Domain{"zoneC", 0, 0, 2}, r.Domains[2])
 	assert.Equal(t, 1, strings.Count(r.String(), "without node5: taints"))
 }

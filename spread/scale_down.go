@@ -18,25 +18,11 @@ type Replica struct {
 	Excess int
 }
 
-// ScaleDownOrder returns which n of the replicas to delete, in order, so that the spread stays or becomes legal.
-// Kubernetes has no such rule: a ReplicaSet that is scaled down may leave its domains uneven (documentation of pod topology
-// spread constraints, "Known limitations").
-//
-// Each step deletes the replica that leaves
-//
-//  1. the smallest Excess;
-//  2. the smallest sum of fullest domain - global minimum over the constraints;
-//  3. and was in the fullest domains: the largest sum of their counts;
-//  4. the first by namespace, name and UID.
-//
-// With one constraint no other choice of n replicas has a smaller Excess after the last step; with several a step can turn
-// out to be unlucky later. The state must count the replicas and does not change. Fewer are returned if there are fewer.
-// O(n x (replicas + domains) x constraints).
-func (s *HardState) ScaleDownOrder(replicas []Replica, n int) []Replica {
+func (s *hardState) ScaleDownOrder(replicas []Replica, n int) []Replica {
 	work := s.clone()
 	left := make([]candidate, len(replicas))
 	for j, r := range replicas {
-		left[j] = candidate{r, s.hard.Effect(r.Pod)}
+		left[j] = candidate{r, s.hard.effect(r.Pod)}
 	}
 	slices.SortStableFunc(left, func(a, b candidate) int {
 		return cmp.Or(strings.Compare(a.Pod.Namespace, b.Pod.Namespace), strings.Compare(a.Pod.Name, b.Pod.Name),
@@ -54,7 +40,7 @@ func (s *HardState) ScaleDownOrder(replicas []Replica, n int) []Replica {
 		deleted := left[best].Replica
 		deleted.Excess = bestIs.excess
 		out = append(out, deleted)
-		work.Apply(left[best].effect, left[best].Slot, -1)
+		work.apply(left[best].effect, left[best].Slot, -1)
 		left = slices.Delete(left, best, best+1)
 	}
 	return out
@@ -62,7 +48,7 @@ func (s *HardState) ScaleDownOrder(replicas []Replica, n int) []Replica {
 
 type candidate struct {
 	Replica
-	effect Effect
+	effect effect
 }
 
 // outcome describes the spread after a deletion.
@@ -78,7 +64,7 @@ type top struct {
 	twice bool  // of several domains
 }
 
-func (s *HardState) tops() []top {
+func (s *hardState) tops() []top {
 	out := make([]top, len(s.cols))
 	for k := range s.cols {
 		for _, n := range s.cols[k].counts {
@@ -93,7 +79,7 @@ func (s *HardState) tops() []top {
 }
 
 // without returns the outcome when the candidate is deleted.
-func (s *HardState) without(c candidate, tops []top) outcome {
+func (s *hardState) without(c candidate, tops []top) outcome {
 	var out outcome
 	for k := range s.cols {
 		col := &s.cols[k]

@@ -34,7 +34,7 @@ func TestScenarios(t *testing.T) {
 
 func describe(t *testing.T, c *testkit.Cluster, pod *v1.Pod) string {
 	h := mustHard(t, pod, Options{})
-	s := h.Count(c)
+	s := h.count(c)
 	var feasible []int
 	for i := range c.Len() {
 		before := s.Check(i)

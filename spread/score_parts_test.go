@@ -13,7 +13,7 @@ type scorePart struct {
 
 // explain returns the part of every constraint in the raw score of slot i, with the weights of the last Weigh. It returns
 // nil for a free slot, for an ignored node and without constraints.
-func (s *SoftState) explain(i int) []scorePart {
+func (s *softState) explain(i int) []scorePart {
 	if s.skips() || i < 0 || i >= len(s.cols[0].ids) || s.cluster.Node(i) == nil || s.Ignored(i) {
 		return nil
 	}

@@ -39,7 +39,7 @@ func ownedBy(p *v1.Pod, apiVersion, kind, name string, controller bool) *v1.Pod 
 }
 
 // pass scores feasible slots.
-func pass(s *SoftState, feasible []int) (raw, score []int64) {
+func pass(s *softState, feasible []int) (raw, score []int64) {
 	s.Weigh(slotsOf(feasible), nil)
 	for _, i := range feasible {
 		raw = append(raw, s.Raw(i))
@@ -113,7 +113,7 @@ func TestScore(t *testing.T) {
 			}
 		}
 		for kind, c := range map[string]Cluster{"plain": tc.cluster, "indexed": index(tc.cluster, 0), "spare": index(tc.cluster, 2)} {
-			raw, score := pass(mustSoft(t, tc.pod, tc.options).Count(c), feasible)
+			raw, score := pass(mustSoft(t, tc.pod, tc.options).count(c), feasible)
 			if tc.raw != nil {
 				assert.Equal(t, tc.raw, raw, "%s: raw", kind)
 			}
@@ -132,9 +132,9 @@ func taintedA(f *fake) *fake {
 
 func TestSkippedScore(t *testing.T) {
 	f := abxy()
-	assert.True(t, mustSoft(t, constrained("foo=bar"), Options{}).Count(f).skips(), "S-60: the pod has no service and no owner")
-	assert.True(t, mustSoft(t, constrained("foo=bar", by("zone", 1, hard)), Options{Owners: service("foo=bar")}).Count(f).skips(), "only hard constraints")
-	s := mustSoft(t, constrained("foo=bar", by("zone", 1, soft)), Options{}).Count(&fake{})
+	assert.True(t, mustSoft(t, constrained("foo=bar"), Options{}).count(f).skips(), "S-60: the pod has no service and no owner")
+	assert.True(t, mustSoft(t, constrained("foo=bar", by("zone", 1, hard)), Options{Owners: service("foo=bar")}).count(f).skips(), "only hard constraints")
+	s := mustSoft(t, constrained("foo=bar", by("zone", 1, soft)), Options{}).count(&fake{})
 	assert.True(t, s.skips(), "no nodes")
 	raw := ints(3, 4)
 	s.normalizeAll([]int{0, 1}, raw)
@@ -157,7 +157,7 @@ func TestNormalize(t *testing.T) {
 func TestLackingNodeIsTheEmptyDomain(t *testing.T) {
 	f := clusterOf("a{topology.kubernetes.io/zone=,kubernetes.io/hostname=a} b{topology.kubernetes.io/zone=z,kubernetes.io/hostname=b} q{kubernetes.io/hostname=q}").run("a q*2", "foo=bar")
 	for _, c := range []Cluster{f, index(f, 0), index(f, 2)} {
-		s := mustSoft(t, constrained("foo=bar"), Options{Owners: service("foo=bar")}).Count(c)
+		s := mustSoft(t, constrained("foo=bar"), Options{Owners: service("foo=bar")}).count(c)
 		raw, _ := pass(s, f.all())
 		assert.Equal(t, int64(2), s.cols[1].size)
 		// a: 1*ln5+2 + 3*ln4+4; b: 2+4; q: 2*ln5+2
@@ -169,14 +169,14 @@ func TestLackingNodeIsTheEmptyDomain(t *testing.T) {
 func TestSoftStateMoves(t *testing.T) {
 	f := withQ().run("a*2 b y", "foo=bar")
 	e := mustSoft(t, constrained("foo=bar"), Options{Owners: service("foo=bar")})
-	moved := e.Count(index(f, 1))
+	moved := e.count(index(f, 1))
 	before, _ := pass(moved, f.all())
 	p := podOf("new", "foo=bar")
-	moved.Apply(e.Effect(p), 1, 1)
+	moved.apply(e.effect(p), 1, 1)
 	f.pods[1] = append(f.pods[1], p)
 	after, scores := pass(moved, f.all())
 	require.NotEqual(t, before, after)
-	raw, fresh := pass(e.Count(f), f.all())
+	raw, fresh := pass(e.count(f), f.all())
 	require.Equal(t, raw, after)
 	require.Equal(t, fresh, scores)
 	moved.Remove(p, 1)

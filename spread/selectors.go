@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/internal/view"
 )
 
-// maxSelectors is how many different selectors the constraints of one pod and one action may have, because an Effect has
+// maxSelectors is how many different selectors the constraints of one pod and one action may have, because an effect has
 // one bit for each.
 const maxSelectors = 32
 

@@ -5,6 +5,8 @@ import (
 	"math"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/engine"
 )
 
 // Soft is the score: a pod's constraints with whenUnsatisfiable ScheduleAnyway, compiled for many clusters. It is immutable
@@ -34,9 +36,25 @@ func CompileSoft(pod *v1.Pod, o Options) (*Soft, error) {
 
 // SoftState has the number of matching pods in every domain, and for the hostname on every node, for the constraints of a
 // [Soft]. Scores depend on the feasible nodes: call Weigh with them, then Raw. Raw is safe for concurrent use, the other
-// methods are not. Apply keeps the state equal to a new Count when pods come or leave. For changes of nodes call Count
-// again.
-type SoftState struct {
+// methods are not. For changes of nodes call Count again.
+type SoftState interface {
+	// Name returns "PodTopologySpread".
+	Name() string
+	// Add counts a pod that came to slot i, and Remove takes back a pod that left it: the state then equals a new Count (rule S5.6).
+	Add(pod *v1.Pod, i int)
+	Remove(pod *v1.Pod, i int)
+	// Weigh sets the weights of the constraints from the feasible nodes (rule S4.3). counts[j] is how many feasible nodes have
+	// the signature of slots[j]; nil means that slots has every feasible node. The weight of a constraint is ln(size + 2). size
+	// is the number of domains among the feasible nodes that are not ignored; for the hostname it is the number of those nodes.
+	// Call Weigh before Raw, once for each set of feasible nodes. O(slots x constraints), no allocation.
+	Weigh(slots, counts []int32)
+	// Raw returns the raw score of a feasible node (rule S4.5). It is the sum, over the constraints whose key the node has, of
+	// matching pods in its domain (for the hostname: on the node) * weight + maxSkew - 1, in floating point, rounded half away
+	// from zero. Smaller is better. An ignored node has 0. O(constraints), no allocation.
+	Raw(i int) int64
+}
+
+type softState struct {
 	counting
 	soft    *Soft
 	cluster Cluster
@@ -62,8 +80,10 @@ type softColumn struct {
 
 // Count counts the pods of a cluster. O(nodes + matching pod sets) with the optional methods of [Cluster], otherwise O(nodes
 // x keys + pods x selectors).
-func (p *Soft) Count(c Cluster) *SoftState {
-	s := &SoftState{soft: p, cluster: c}
+func (p *Soft) Count(c Cluster) SoftState { return p.count(c) }
+
+func (p *Soft) count(c Cluster) *softState {
+	s := &softState{soft: p, cluster: c}
 	if p.Skip() {
 		return s
 	}
@@ -129,7 +149,7 @@ func (p *Soft) emptyValue(c Cluster, k int, col *column) int32 {
 	return int32(col.domains)
 }
 
-func (s *SoftState) tally(mask uint32, i int, n int32) {
+func (s *softState) tally(mask uint32, i int, n int32) {
 	for k := range s.cols {
 		col := &s.cols[k]
 		if mask>>col.selector&1 == 0 {
@@ -143,20 +163,27 @@ func (s *SoftState) tally(mask uint32, i int, n int32) {
 	}
 }
 
-// Apply adds n pods of one effect to the node of slot i, or removes -n pods. The state stays equal to a new Count (rule
+func (s *softState) Add(pod *v1.Pod, i int) { s.apply(s.soft.effect(pod), i, 1) }
+
+func (s *softState) Remove(pod *v1.Pod, i int) { s.apply(s.soft.effect(pod), i, -1) }
+
+// OfLabels is that of [engine.Moving].
+func (s *softState) OfLabels(pod *v1.Pod) engine.Move { return moveOf(s.soft.effect(pod), s.apply) }
+
+// apply adds n pods of one effect to the node of slot i, or removes -n pods. The state stays equal to a new Count (rule
 // S5.6). O(constraints), no allocation.
-func (s *SoftState) Apply(e Effect, i int, n int32) {
+func (s *softState) apply(e effect, i int, n int32) {
 	if e != 0 && len(s.cols) > 0 && uint(i) < uint(len(s.cols[0].ids)) {
 		s.tally(uint32(e), i, n)
 	}
 }
 
 // skips reports whether every node gets 0 without normalization: there are no constraints, or no nodes (rule S4.1).
-func (s *SoftState) skips() bool { return len(s.cols) == 0 || len(s.cols[0].ids) == 0 }
+func (s *softState) skips() bool { return len(s.cols) == 0 || len(s.cols[0].ids) == 0 }
 
 // Ignored reports whether the node of slot i lacks a topology key of the constraints (rule S4.2). Its raw and normalized
 // scores are 0, and it does not count for the smallest and largest raw score. For the system defaults no node is ignored.
-func (s *SoftState) Ignored(i int) bool {
+func (s *softState) Ignored(i int) bool {
 	if !s.ignores {
 		return false
 	}
@@ -168,11 +195,7 @@ func (s *SoftState) Ignored(i int) bool {
 	return false
 }
 
-// Weigh sets the weights of the constraints from the feasible nodes (rule S4.3). counts[j] is how many feasible nodes have
-// the signature of slots[j]; nil means that slots has every feasible node. The weight of a constraint is ln(size + 2). size
-// is the number of domains among the feasible nodes that are not ignored; for the hostname it is the number of those nodes.
-// Call Weigh before Raw, once for each set of feasible nodes. O(slots x constraints), no allocation.
-func (s *SoftState) Weigh(slots, counts []int32) {
+func (s *softState) Weigh(slots, counts []int32) {
 	s.begin()
 	var nodes int64 // number of feasible nodes that are not ignored
 	for j, i := range slots {
@@ -195,7 +218,7 @@ func (s *SoftState) Weigh(slots, counts []int32) {
 }
 
 // begin forgets the domains of the last Weigh.
-func (s *SoftState) begin() {
+func (s *softState) begin() {
 	if s.pass++; s.pass == 0 { // marks from 2^32 passes ago would look new
 		s.pass = 1
 		for k := range s.cols {
@@ -208,7 +231,7 @@ func (s *SoftState) begin() {
 }
 
 // see adds the domains of n feasible nodes that have the signature of slot i and are not ignored.
-func (s *SoftState) see(i int, n int64) {
+func (s *softState) see(i int, n int64) {
 	for k := range s.cols {
 		col := &s.cols[k]
 		if col.hostname {
@@ -229,10 +252,7 @@ func (s *SoftState) see(i int, n int64) {
 	}
 }
 
-// Raw returns the raw score of a feasible node (rule S4.5). It is the sum, over the constraints whose key the node has, of
-// matching pods in its domain (for the hostname: on the node) * weight + maxSkew - 1, in floating point, rounded half away
-// from zero. Smaller is better. An ignored node has 0. O(constraints), no allocation.
-func (s *SoftState) Raw(i int) int64 {
+func (s *softState) Raw(i int) int64 {
 	var sum float64
 	for k := range s.cols {
 		col := &s.cols[k]
@@ -262,7 +282,7 @@ func Normalize(raw, lo, hi int64) int64 {
 }
 
 // normalizeAll replaces the raw scores of the feasible slots by their normalized scores. It changes nothing when s.skips.
-func (s *SoftState) normalizeAll(slots []int, raw []int64) {
+func (s *softState) normalizeAll(slots []int, raw []int64) {
 	if s.skips() {
 		return
 	}
@@ -290,7 +310,7 @@ func Scores(pod *v1.Pod, c Cluster, feasible []int, o Options) ([]int64, error) 
 	if err != nil {
 		return nil, err
 	}
-	s := p.Count(c)
+	s := p.count(c)
 	out := make([]int64, len(feasible))
 	slots := make([]int32, len(feasible))
 	for j, i := range feasible {

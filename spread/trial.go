@@ -3,6 +3,7 @@ package spread
 import (
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -14,7 +15,7 @@ import (
 //     the other domains fail;
 //  2. the empty selector, which counted no pod, matches here.
 //
-// [HardState.Apply] has neither exception. A node without all keys, or that a constraint's policies exclude, is left alone as
+// [HardState] has neither exception. A node without all keys, or that a constraint's policies exclude, is left alone as
 // in the count. After changes in several domains v1.37.2 may use too large a minimum; a Trial always has the true one.
 //
 // A Trial does not change its HardState and does not follow it: call NewTrial again when the state has moved. A Trial is
@@ -27,14 +28,10 @@ type Trial interface {
 	Remove(pod *v1.Pod, i int)
 	// Reset undoes every change.
 	Reset()
-	// Effect returns what Add and Remove count for a pod. Unlike Hard.Effect it depends only on namespace and labels.
-	Effect(pod *v1.Pod) Effect
-	// Apply adds n pods of one effect to slot i, or removes -n pods.
-	Apply(e Effect, i int, n int32)
 }
 
 type trial struct {
-	state *HardState
+	state *hardState
 	cols  []hardColumn // copies of the trial; counts are shared with the state until copied is set
 	own   []bool
 	log   []trialMove
@@ -42,9 +39,7 @@ type trial struct {
 
 type trialMove struct{ k, d, n int32 }
 
-// NewTrial returns a what-if copy in O(constraints). The first change of a constraint is O(domains), every other change
-// O(1), Reset O(changes).
-func (s *HardState) NewTrial() Trial {
+func (s *hardState) NewTrial() Trial {
 	return &trial{state: s, cols: append([]hardColumn(nil), s.cols...), own: make([]bool, len(s.cols))}
 }
 
@@ -58,17 +53,23 @@ func (t *trial) Add(pod *v1.Pod, i int) { t.move(pod, i, 1) }
 
 func (t *trial) Remove(pod *v1.Pod, i int) { t.move(pod, i, -1) }
 
-func (t *trial) move(pod *v1.Pod, i int, n int32) { t.Apply(t.Effect(pod), i, n) }
+func (t *trial) move(pod *v1.Pod, i int, n int32) { t.apply(t.effect(pod), i, n) }
 
-func (t *trial) Effect(pod *v1.Pod) Effect {
+// OfLabels is that of [engine.Moving].
+func (t *trial) OfLabels(pod *v1.Pod) engine.Move {
+	return moveOf(t.effect(pod), t.apply)
+}
+
+// effect returns what Add and Remove count for a pod. Unlike that of Hard it depends only on namespace and labels.
+func (t *trial) effect(pod *v1.Pod) effect {
 	ss := &t.state.hard.selectors
 	if len(t.cols) == 0 || pod.Namespace != ss.namespace {
 		return 0
 	}
-	return Effect(ss.matches(pod.Labels))
+	return effect(ss.matches(pod.Labels))
 }
 
-func (t *trial) Apply(mask Effect, i int, n int32) {
+func (t *trial) apply(mask effect, i int, n int32) {
 	if mask == 0 {
 		return
 	}

@@ -100,11 +100,11 @@ func TestMergeMatchLabelKeys(t *testing.T) {
 
 	f := four().run("node1*2", "foo=bar,rev=1")
 	pod.Spec.TopologySpreadConstraints = merged
-	pass, _, _ := verdicts(f, mustHard(t, pod, Options{}).Count(f).Check)
+	pass, _, _ := verdicts(f, mustHard(t, pod, Options{}).count(f).Check)
 	assert.Equal(t, "node3 node4", pass, "merging twice is merging once")
 	pod.Labels["rev"] = "2"
 	h := mustHard(t, pod, Options{})
-	pass, _, _ = verdicts(f, h.Count(f).Check)
+	pass, _, _ = verdicts(f, h.count(f).Check)
 	assert.Equal(t, "node1 node2 node3 node4", pass, "after a change of the label the selector requires both values: the constraint never blocks")
 	assert.Zero(t, h.self)
 }

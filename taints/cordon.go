@@ -12,15 +12,26 @@ const cordoned = 1 | resources.Unresolvable
 
 // CordonState is the filter NodeUnschedulable for one pod and one cluster. It is immutable and safe for concurrent use. It
 // describes the nodes as they are at OnCordon. After a change of a node the state is out of date.
-type CordonState struct {
+type CordonState interface {
+	// Name returns "NodeUnschedulable".
+	Name() string
+	// Check returns the verdict on slot i: 1 with [resources.Unresolvable] when the node has spec.unschedulable and the
+	// tolerations do not tolerate node.kubernetes.io/unschedulable with an empty value and effect NoSchedule, otherwise 0. It
+	// does not matter whether the node carries that taint. A free slot is rejected. No allocation.
+	Check(i int) resources.Verdict
+	// Reasons returns the text of a verdict, nil for 0.
+	Reasons(v resources.Verdict) []string
+}
+
+type cordonState struct {
 	evaluator *Evaluator
 	cluster   Cluster
 	classes   view.Classes[resources.Verdict]
 }
 
 // OnCordon applies the evaluator to a cluster as NodeUnschedulable, at the cost of On.
-func (e *Evaluator) OnCordon(c Cluster) *CordonState {
-	return &CordonState{e, c, view.Classify(c, (*CordonState)(nil).Reads(nil), e.cordonVerdict)}
+func (e *Evaluator) OnCordon(c Cluster) CordonState {
+	return &cordonState{e, c, view.Classify(c, (*cordonState)(nil).Reads(nil), e.cordonVerdict)}
 }
 
 // cordonVerdict looks at spec.unschedulable alone, not at the taints of the node.
@@ -33,13 +44,9 @@ func (e *Evaluator) cordonVerdict(node *v1.Node) resources.Verdict {
 
 func (e *Evaluator) toleratesCordon() bool { return e != nil && e.cordon }
 
-// Name returns "NodeUnschedulable".
-func (s *CordonState) Name() string { return "NodeUnschedulable" }
+func (s *cordonState) Name() string { return "NodeUnschedulable" }
 
-// Check returns the verdict on slot i: 1 with [resources.Unresolvable] when the node has spec.unschedulable and the
-// tolerations do not tolerate node.kubernetes.io/unschedulable with an empty value and effect NoSchedule, otherwise 0. It
-// does not matter whether the node carries that taint. A free slot is rejected. No allocation.
-func (s *CordonState) Check(i int) resources.Verdict {
+func (s *cordonState) Check(i int) resources.Verdict {
 	if v := s.classes.At(i); v != nil {
 		return *v
 	}
@@ -49,8 +56,7 @@ func (s *CordonState) Check(i int) resources.Verdict {
 	return cordoned
 }
 
-// Reasons returns the text of a verdict, nil for 0.
-func (s *CordonState) Reasons(v resources.Verdict) []string {
+func (s *cordonState) Reasons(v resources.Verdict) []string {
 	if v == 0 {
 		return nil
 	}
@@ -58,4 +64,4 @@ func (s *CordonState) Reasons(v resources.Verdict) []string {
 }
 
 // Reads appends what Check reads of a node, in the words of cluster.Snapshot.Classes.
-func (s *CordonState) Reads(dst []string) []string { return append(dst, "unschedulable") }
+func (s *cordonState) Reads(dst []string) []string { return append(dst, "unschedulable") }

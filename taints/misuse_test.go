@@ -29,8 +29,8 @@ func TestMisuse(t *testing.T) {
 		},
 		"nil Evaluator.Deadline":           none.Deadline,
 		"nil Evaluator.ToleratesNoExecute": none.ToleratesNoExecute,
-		"State":                            func() *taints.State { return none.On(nodes) },
-		"CordonState":                      func() *taints.CordonState { return none.OnCordon(nodes) },
+		"State":                            func() taints.State { return none.On(nodes) },
+		"CordonState":                      func() taints.CordonState { return none.OnCordon(nodes) },
 	}, map[string]string{
 		"Untolerated":       object,
 		"Matches":           object,

@@ -19,7 +19,26 @@ type Cluster interface {
 
 // State is the filter and score TaintToleration for one pod and one cluster. It is immutable and safe for concurrent use.
 // It describes the nodes as they are at On; pods that come and go do not matter. After a change of a node the State is out of date.
-type State struct {
+type State interface {
+	// Name returns "TaintToleration".
+	Name() string
+	// Check returns the verdict on slot i: 0 when every taint with effect NoSchedule or NoExecute is tolerated, otherwise 1
+	// with [resources.Unresolvable]. A free slot is rejected. No allocation.
+	Check(i int) resources.Verdict
+	// Reasons returns the text of a verdict, nil for 0.
+	Reasons(v resources.Verdict) []string
+	// Raw returns the raw score of slot i: the number of its PreferNoSchedule taints that are not tolerated. Fewer are better.
+	// A free slot has 0. No allocation.
+	Raw(i int) int64
+	// Normalize turns a raw score into 0 to 100: 100 - 100*raw/hi with the quotient truncated, so that 1 of 3 gives 67. hi is
+	// the largest raw score of the feasible nodes; when hi is 0 every node gets 100. lo is not used. The default profile gives
+	// this score the weight 3 and never skips it.
+	Normalize(raw, lo, hi int64) int64
+	// Explain returns what became of each taint of slot i, in the order of the list; nil for a free slot. It allocates.
+	Explain(i int) []Explanation
+}
+
+type state struct {
 	evaluator *Evaluator
 	cluster   Cluster
 	classes   view.Classes[answer]
@@ -34,8 +53,8 @@ type answer struct {
 // On applies the evaluator to a cluster as TaintToleration. When the cluster offers classes of equal nodes, On evaluates
 // each class once; otherwise On is O(1) and the state evaluates each node when asked. After a change of a node, call On
 // again.
-func (e *Evaluator) On(c Cluster) *State {
-	return &State{e, c, view.Classify(c, (*State)(nil).Reads(nil), e.answer)}
+func (e *Evaluator) On(c Cluster) State {
+	return &state{e, c, view.Classify(c, (*state)(nil).Reads(nil), e.answer)}
 }
 
 func (e *Evaluator) answer(node *v1.Node) answer { return answer{e.verdict(node), e.raw(node)} }
@@ -47,12 +66,9 @@ func (e *Evaluator) verdict(node *v1.Node) resources.Verdict {
 	return 0
 }
 
-// Name returns "TaintToleration".
-func (s *State) Name() string { return "TaintToleration" }
+func (s *state) Name() string { return "TaintToleration" }
 
-// Check returns the verdict on slot i: 0 when every taint with effect NoSchedule or NoExecute is tolerated, otherwise 1
-// with [resources.Unresolvable]. A free slot is rejected. No allocation.
-func (s *State) Check(i int) resources.Verdict {
+func (s *state) Check(i int) resources.Verdict {
 	if c := s.classes.At(i); c != nil {
 		return c.verdict
 	}
@@ -62,17 +78,14 @@ func (s *State) Check(i int) resources.Verdict {
 	return tainted
 }
 
-// Reasons returns the text of a verdict, nil for 0.
-func (s *State) Reasons(v resources.Verdict) []string {
+func (s *state) Reasons(v resources.Verdict) []string {
 	if v == 0 {
 		return nil
 	}
 	return []string{"node(s) had untolerated taint(s)"}
 }
 
-// Raw returns the raw score of slot i: the number of its PreferNoSchedule taints that are not tolerated. Fewer are better.
-// A free slot has 0. No allocation.
-func (s *State) Raw(i int) int64 {
+func (s *state) Raw(i int) int64 {
 	if c := s.classes.At(i); c != nil {
 		return c.raw
 	}
@@ -94,10 +107,7 @@ func (e *Evaluator) raw(node *v1.Node) int64 {
 	return n
 }
 
-// Normalize turns a raw score into 0 to 100: 100 - 100*raw/hi with the quotient truncated, so that 1 of 3 gives 67. hi is
-// the largest raw score of the feasible nodes; when hi is 0 every node gets 100. lo is not used. The default profile gives
-// this score the weight 3 and never skips it.
-func (s *State) Normalize(raw, lo, hi int64) int64 {
+func (s *state) Normalize(raw, lo, hi int64) int64 {
 	if hi <= 0 {
 		return 100
 	}
@@ -106,10 +116,9 @@ func (s *State) Normalize(raw, lo, hi int64) int64 {
 
 // Reads appends what Check and Raw read of a node, in the words of cluster.Snapshot.Classes. Nodes that are equal in it get
 // equal answers.
-func (s *State) Reads(dst []string) []string { return append(dst, "taints") }
+func (s *state) Reads(dst []string) []string { return append(dst, "taints") }
 
-// Explain returns what became of each taint of slot i, in the order of the list; nil for a free slot. It allocates.
-func (s *State) Explain(i int) []Explanation {
+func (s *state) Explain(i int) []Explanation {
 	node := s.cluster.Node(i)
 	if node == nil {
 		return nil

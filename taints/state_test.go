@@ -10,6 +10,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/taints"
@@ -32,8 +33,8 @@ const rejects = 1 | resources.Unresolvable
 
 // Both states are predicates.
 var (
-	_ filter.Predicate = (*taints.State)(nil)
-	_ filter.Predicate = (*taints.CordonState)(nil)
+	_ filter.Predicate = taints.State(nil)
+	_ filter.Predicate = taints.CordonState(nil)
 )
 
 func tols(ts ...v1.Toleration) []v1.Toleration { return ts }
@@ -202,8 +203,8 @@ func checkState(t *testing.T, r *rand.Rand) {
 	fast := &classed{Cluster: c}
 	fastCordon := &classed{Cluster: c}
 	refused := &classed{Cluster: c, none: true}
-	states := map[string]*taints.State{"plain": ev.On(c), "classes": ev.On(fast), "refused": ev.On(refused)}
-	cordons := map[string]*taints.CordonState{"plain": ev.OnCordon(c), "classes": ev.OnCordon(fastCordon), "refused": ev.OnCordon(refused)}
+	states := map[string]taints.State{"plain": ev.On(c), "classes": ev.On(fast), "refused": ev.On(refused)}
+	cordons := map[string]taints.CordonState{"plain": ev.OnCordon(c), "classes": ev.OnCordon(fastCordon), "refused": ev.OnCordon(refused)}
 	require.Equal(t, []string{"taints"}, fast.asked)
 	require.Equal(t, []string{"unschedulable"}, fastCordon.asked)
 	known := map[string]string{}
@@ -234,7 +235,7 @@ func checkState(t *testing.T, r *rand.Rand) {
 				}
 			}
 			require.Equal(t, []any{reject != "", raw}, []any{explained, soft})
-			require.Equal(t, []string{"taints", "unschedulable"}, cordons[name].Reads(s.Reads(nil)))
+			require.Equal(t, []string{"taints", "unschedulable"}, engine.Reads(cordons[name], engine.Reads(s, nil)))
 			if n != nil {
 				read := fmt.Sprint(texts(n.Spec.Taints), n.Spec.Unschedulable)
 				if before, ok := known[read]; ok {
@@ -330,7 +331,7 @@ func TestNoAllocations(t *testing.T) {
 		ev.ToleratesNoExecute(n.Spec.Taints)
 		ev.Deadline(n.Spec.Taints)
 		taints.Matches(&ts[1], &n.Spec.Taints[2], numeric)
-		for _, s := range []*taints.State{plain, byClass} {
+		for _, s := range []taints.State{plain, byClass} {
 			s.Check(0)
 			cordon.Check(0)
 			s.Raw(0)

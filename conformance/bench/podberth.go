@@ -86,7 +86,7 @@ func (b *berth) assume(pod *v1.Pod, node string) error {
 	a := b.plan.Prepare(pod)
 	d := placement.Decision{Slot: slot, Node: node, Volumes: a.Volumes(slot)}
 	for _, p := range a.Predicates {
-		if s, ok := p.(*devices.State); ok {
+		if s, ok := p.(devices.State); ok {
 			d.Devices = s.Allocation(slot)
 		}
 	}

@@ -336,7 +336,7 @@ func (q *sequence) pod(n int) {
 }
 
 // normalize compares the normalized scores of any raw scores.
-func (q *sequence) normalize(a *attempt, state *devices.State, nodes nodeList) {
+func (q *sequence) normalize(a *attempt, state devices.State, nodes nodeList) {
 	var list fwk.NodeScoreList
 	highest := int64(0)
 	for _, n := range nodes {
@@ -358,7 +358,7 @@ func (q *sequence) normalize(a *attempt, state *devices.State, nodes nodeList) {
 }
 
 // postFilter asks what is given back. state is nil when PreFilter rejected the pod.
-func (q *sequence) postFilter(a *attempt, state *devices.State) {
+func (q *sequence) postFilter(a *attempt, state devices.State) {
 	q.waiting = append(q.waiting, a.pod)
 	_, status := q.p.PostFilter(q.s.Context(), a.state, a.pod, nil)
 	if state == nil {

@@ -80,7 +80,7 @@ func (f *Filter) Compile(pod *v1.Pod) *devices.Pod {
 
 // On returns the filter and score of a pod of Compile. The result is right until claims, slices, classes or reservations
 // change.
-func (f *Filter) On(pod *devices.Pod) *devices.State {
+func (f *Filter) On(pod *devices.Pod) devices.State {
 	f.follow()
 	return pod.On(f.tracker.cluster, f.allocator, devices.Clock{Now: f.tracker.clock(), BindingTimeout: f.options.BindingTimeout})
 }
@@ -122,26 +122,36 @@ func (f *Filter) Offered(resource v1.ResourceName, i int) (count, allocated int6
 	return f.allocator.Offered(node, class)
 }
 
-// Kept returns what State.Kept returns for a State of On, or with [Options.VictimsFree] what Freeing.Kept returns. It is nil over a
-// cluster without a log of claims.
-func (f *Filter) Kept(s *devices.State) engine.Kept {
+// Kept returns what pods share whose claims ask for the same as those of a State of On. It is nil over a cluster without a log of
+// claims, and for a pod that shares nothing.
+func (f *Filter) Kept(s devices.State) engine.Kept {
 	switch {
 	case f.tracker.log == nil:
 		return nil
 	case f.options.VictimsFree:
-		return s.Freeing(f.tracker).Kept()
+		return f.Predicate(s).(keeper).Kept()
 	}
-	return s.Kept()
+	return s.(keeper).Kept()
 }
+
+// keeper and freer are a devices.State.
+type (
+	// keeper has the answers that pods with equal claims share.
+	keeper interface{ Kept() engine.Kept }
+	// freer has the state for preemption that can free devices.
+	freer interface {
+		Freeing(objects devices.Objects) filter.Predicate
+	}
+)
 
 // Epoch returns a number that grows when the slices have changed: no Kept of an earlier epoch is right any more. It grows with a
 // call of On.
 func (f *Filter) Epoch() uint64 { return f.epoch }
 
-// Predicate returns the filter of a State of On: the State, or with [Options.VictimsFree] its Freeing.
-func (f *Filter) Predicate(s *devices.State) filter.Predicate {
+// Predicate returns the filter of a State of On: the State, or with [Options.VictimsFree] one for which preemption can free devices.
+func (f *Filter) Predicate(s devices.State) filter.Predicate {
 	if f.options.VictimsFree {
-		return s.Freeing(f.tracker)
+		return s.(freer).Freeing(f.tracker)
 	}
 	return s
 }

@@ -57,7 +57,7 @@ func claiming(name string, claims ...string) *v1.Pod {
 }
 
 // ask returns the answer of n4 about a pod: "" when n4 serves the pod. The state is nil when every node rejects the pod.
-func (w *world) ask(pod *v1.Pod) (string, *devices.State) {
+func (w *world) ask(pod *v1.Pod) (string, devices.State) {
 	f := w.Filter(tracker.Options{Now: func() time.Time { return w.now }})
 	compiled := f.Compile(pod)
 	if compiled.Code() != filter.Success {

@@ -3,7 +3,11 @@
 // the engine.
 package engine
 
-import "github.com/podberth/podberth/resources"
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
+)
 
 // Kept is the filter and score DynamicResources for all pods whose claims ask for the same. In contrast to a devices.State, a Kept
 // stays right while allocations and nodes change, and it knows no pod. It belongs to the goroutine of its allocator.
@@ -28,8 +32,8 @@ type Kept interface {
 // Counts are the counts of running pods that package spread or affinity keeps for one pod.
 type Counts interface {
 	// Keys yields the topology keys by which the counts are kept, in the order in which AppendSignature counts them: for package spread
-	// the key of each constraint. single is true when the signature has counts of the node alone. affinity.State.Apply may add a key at
-	// the end.
+	// the key of each constraint. single is true when the signature has counts of the node alone. A move of package affinity may add a
+	// key at the end.
 	Keys(yield func(key string, single bool) bool)
 	// AppendSignature appends integers that, together with the counts of whole domains, determine verdict and raw score of slot i: slots
 	// of equal signature get the same answers (rules S4.7 and A13.4). For a key that nodes share, the signature has the domain, -1
@@ -41,3 +45,76 @@ type Counts interface {
 	// more than once. O(nodes) for each single key.
 	AppendCountedSlots(dst []int32) []int32
 }
+
+// Move counts n pods more on slot i, or -n fewer. nil changes nothing. It costs 5 to 20 ns, and allocates only for the first count of a
+// topology key or for a count that is larger than ever before.
+type Move func(i int, n int32)
+
+// Both returns both moves as one; nil when both are nil.
+func Both(a, b Move) Move {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return func(i int, n int32) {
+		a(i, n)
+		b(i, n)
+	}
+}
+
+// By makes a move n times on slot i.
+func (m Move) By(i int, n int32) {
+	if m != nil {
+		m(i, n)
+	}
+}
+
+// Moving is the counts of a state, or of a trial of it, that follow running pods. After moves they equal a fresh Count (rules S5.3, S5.6
+// and A13.2); those of a trial equal what AddPod and RemovePod of v1.37.2 count. A move counts nothing on a free slot and for topology
+// keys that the node lacks.
+type Moving interface {
+	// OfLabels returns how pods with the namespace and labels of rep, which are all being deleted or none, move the counts by these. It
+	// is nil when no constraint or term of the incoming pod counts them.
+	OfLabels(rep *v1.Pod) Move
+}
+
+// MovingTerms is a Moving that terms of running pods move too, as those of package affinity do.
+type MovingTerms interface {
+	Moving
+	// OfTerms returns how pods with the namespace and terms of rep move the counts by their terms, which may match the incoming pod. It
+	// is nil when no term matches. id is the term set of rep; the memo keeps the compiled terms under this id. With a nil memo the terms
+	// are compiled and id does not matter.
+	OfTerms(m *Memo, id int32, rep *v1.Pod) Move
+}
+
+// Memo keeps the compiled terms of running pods, by the term sets of one cluster. When another pod represents a set, the memo compiles
+// the terms of that pod. The zero value is empty and ready to use. A nil Memo keeps nothing and may be used too. A Memo ignores sets whose
+// id is 1,048,576 or more. It must not be copied and is not safe for concurrent use.
+type Memo struct {
+	// Terms is what package affinity keeps.
+	Terms any
+}
+
+// Reads appends what the answers of a state read of a node, in the words of cluster.Snapshot.Classes. Nodes that are equal in it get equal
+// answers. The state must say so.
+func Reads(state any, dst []string) []string {
+	return state.(interface{ Reads(dst []string) []string }).Reads(dst)
+}
+
+// Zero reports whether every node gets 0 from an image state of package score, because no node has an image of the pod (rule C7.7).
+func Zero(images any) bool { return images.(interface{ Zero() bool }).Zero() }
+
+// CountsOf returns the counts of a state of package spread or affinity. The result follows the state.
+func CountsOf(state any) Counts { return state.(interface{ Counts() Counts }).Counts() }
+
+// Allocation and Balance are the states of package score for a caller that has already read the rows of slot i: RawOf is Raw(i).
+type (
+	Allocation interface {
+		RawOf(i int, alloc resources.Vector, cpuMilli, memoryBytes int64) int64
+	}
+	Balance interface {
+		RawOf(i int, alloc, used resources.Vector) int64
+	}
+)

@@ -31,22 +31,20 @@ func (s signature) String() string { return s.owner + "." + s.name }
 
 // notVerbs are methods with the name of a verb that ask or do something else, each with the reason.
 var notVerbs = map[string]string{
-	"devices.Search.Explain":         "of a node, without a cluster",
-	"filter.Predicates.Reasons":      "of a rejection by one predicate of a list",
-	"filter.PreFilters.Add":          "collects the answers of plugins",
-	"filter.Histogram.Add":           "counts nodes by rejection",
-	"placement.whatIf.Check":         "preemption.WhatIf: the answer of all filters together",
-	"placement.whatIf.Reasons":       "preemption.WhatIf: of the answer of all filters together",
-	"preemption.WhatIf.Check":        "the answer of all filters together",
-	"preemption.WhatIf.Reasons":      "of the answer of all filters together",
-	"preemption.viewWhatIf.Check":    "preemption.WhatIf: the answer of all filters together",
-	"preemption.viewWhatIf.Reasons":  "preemption.WhatIf: of the answer of all filters together",
-	"queue.Queue.Add":                "a queue has no slots",
-	"queue.Queue.Explain":            "a queue has no slots",
-	"queue.nominator.Remove":         "a queue has no slots",
-	"resources.Schema.Name":          "the name of a column",
-	"taints/edit.Command.Apply":      "changes a node",
-	"taints/edit.HealthChange.Apply": "changes a node",
+	"devices.Search.Explain":        "of a node, without a cluster",
+	"filter.Predicates.Reasons":     "of a rejection by one predicate of a list",
+	"filter.PreFilters.Add":         "collects the answers of plugins",
+	"filter.Histogram.Add":          "counts nodes by rejection",
+	"placement.whatIf.Check":        "preemption.WhatIf: the answer of all filters together",
+	"placement.whatIf.Reasons":      "preemption.WhatIf: of the answer of all filters together",
+	"preemption.WhatIf.Check":       "the answer of all filters together",
+	"preemption.WhatIf.Reasons":     "of the answer of all filters together",
+	"preemption.viewWhatIf.Check":   "preemption.WhatIf: the answer of all filters together",
+	"preemption.viewWhatIf.Reasons": "preemption.WhatIf: of the answer of all filters together",
+	"queue.Queue.Add":               "a queue has no slots",
+	"queue.Queue.Explain":           "a queue has no slots",
+	"queue.nominator.Remove":        "a queue has no slots",
+	"resources.Schema.Name":         "the name of a column",
 }
 
 // The verbs of docs/design.md: the functions and methods of the library that have the name of a verb have the form that the
@@ -137,7 +135,7 @@ func (f verbForm) fits(s signature) bool {
 }
 
 var (
-	placeholders = []string{"Cluster", "Evaluator", "State", "Effect", "Trial", "T"}
+	placeholders = []string{"Cluster", "Evaluator", "State", "Trial", "T"}
 	basic        = []string{"bool", "int", "int32", "int64", "uint16", "string"}
 )
 

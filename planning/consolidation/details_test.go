@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
 )
@@ -261,7 +261,7 @@ func TestProfileOfEachSearch(t *testing.T) {
 	p := five("cpu=4").planner(t)
 	shared := slices.Clone(p.packing.Filters)
 	k := slices.IndexFunc(shared, func(f *placement.Plugin) bool { return f.Name == "InterPodAffinity" })
-	one := p.packs(&affinity.Memo{})
+	one := p.packs(&engine.Memo{})
 	require.NotSame(t, shared[k], one.Filters[k])
 	require.Equal(t, shared, p.packing.Filters)
 }

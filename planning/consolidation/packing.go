@@ -8,6 +8,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/resources"
@@ -57,7 +58,7 @@ func (p *Planner) packingProfile() placement.Profile {
 }
 
 // packs returns the packing profile for one snapshot. The memo keeps the compiled terms of running pods.
-func (p *Planner) packs(m *affinity.Memo) placement.Profile {
+func (p *Planner) packs(m *engine.Memo) placement.Profile {
 	out := p.packing
 	out.Filters = slices.Clone(out.Filters)
 	for k, f := range out.Filters {
@@ -71,7 +72,7 @@ func (p *Planner) packs(m *affinity.Memo) placement.Profile {
 			if err != nil {
 				return placement.PreFiltered{Code: filter.UnschedulableAndUnresolvable, Reasons: []string{err.Error()}}
 			}
-			s := e.CountWith(over, m)
+			s := countTerms(e, over, m)
 			if s.Skip() {
 				return placement.PreFiltered{Code: filter.Skip}
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/resources"
@@ -315,6 +315,6 @@ func TestJudge(t *testing.T) {
 		})
 		p := w.planner(t)
 		s := p.base.Fork()
-		require.Equal(t, c.want, p.kinds[0].over(s, &affinity.Memo{}).holds(s.Slot("n1")), "%+v", c)
+		require.Equal(t, c.want, p.kinds[0].over(s, &engine.Memo{}).holds(s.Slot("n1")), "%+v", c)
 	}
 }

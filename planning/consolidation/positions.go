@@ -6,9 +6,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/placement"
 )
@@ -17,11 +17,11 @@ import (
 type positions struct {
 	kinds []*kind
 	at    []map[int32]int32 // by kind: pods by slot
-	memo  *affinity.Memo    // of one snapshot
+	memo  *engine.Memo      // of one snapshot
 }
 
 func (p *Planner) positions() positions {
-	out := positions{kinds: p.kinds, memo: &affinity.Memo{}}
+	out := positions{kinds: p.kinds, memo: &engine.Memo{}}
 	for _, k := range p.kinds {
 		at := make(map[int32]int32, len(k.at))
 		for slot, n := range k.at {

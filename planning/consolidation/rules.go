@@ -8,6 +8,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/spread"
@@ -17,9 +18,9 @@ import (
 type kind struct {
 	rep    *v1.Pod // one of the pods, with its hard rules alone
 	hard   *spread.Hard
-	pods   *affinity.PodEvaluator // nil: no required terms
-	at     map[int32]int32        // pods of the kind by slot, before the plan
-	broken map[int32]bool         // slots where a rule does not hold before the plan
+	pods   affinity.PodEvaluator // nil: no required terms
+	at     map[int32]int32       // pods of the kind by slot, before the plan
+	broken map[int32]bool        // slots where a rule does not hold before the plan
 }
 
 // readRules finds the kinds, and which pods a rule of a kind concerns.
@@ -127,18 +128,18 @@ func (p *Planner) group() {
 		}
 		of[i] = l
 	}
-	memo := &affinity.Memo{}
+	memo := &engine.Memo{}
 	for id, k := range p.kinds {
-		var state *affinity.State
+		var moving engine.MovingTerms
 		if k.pods != nil {
-			state = k.pods.CountWith(p.base, memo)
+			moving = countTerms(k.pods, p.base, memo).(engine.MovingTerms)
 		}
 		j := k.over(p.base, memo)
 		for slot := range k.at {
 			k.broken[slot] = !j.holds(int(slot))
 		}
 		for j, rep := range reps {
-			if k.hard != nil && k.hard.Effect(rep) != 0 || state != nil && state.LabelEffect(rep) != nil {
+			if k.hard != nil && k.hard.Counts(rep) || moving != nil && moving.OfLabels(rep) != nil {
 				lists[j].by = append(lists[j].by, int32(id))
 			}
 		}
@@ -170,40 +171,46 @@ func (p *Planner) group() {
 // judge asks the rules of a kind over a snapshot.
 type judge struct {
 	kind   *kind
-	hard   *spread.HardState
-	pods   *affinity.State
-	effect spread.Effect
-	labels affinity.Effect
-	terms  affinity.Effect
+	hard   spread.HardState // nil: no such constraint
+	pods   affinity.State   // nil: no required terms
+	byHard engine.Move      // of a pod of the kind, on hard
+	byPods engine.Move      // the same on pods
 }
 
 // over counts the pods of a snapshot. The memo is of that snapshot.
-func (k *kind) over(s *cluster.Snapshot, m *affinity.Memo) *judge {
+func (k *kind) over(s *cluster.Snapshot, m *engine.Memo) *judge {
 	j := &judge{kind: k}
 	if k.hard != nil {
-		j.hard, j.effect = k.hard.Count(s), k.hard.Effect(k.rep)
+		j.hard = k.hard.Count(s)
+		j.byHard = j.hard.(engine.Moving).OfLabels(k.rep)
 	}
 	if k.pods != nil {
-		j.pods = k.pods.CountWith(s, m)
-		j.labels, j.terms = j.pods.LabelEffect(k.rep), j.pods.TermEffect(nil, 0, k.rep)
+		j.pods = countTerms(k.pods, s, m)
+		moving := j.pods.(engine.MovingTerms)
+		j.byPods = engine.Both(moving.OfLabels(k.rep), moving.OfTerms(nil, 0, k.rep))
 	}
 	return j
+}
+
+// countTerms counts the running pods of a cluster with their compiled terms kept in a memo, which is not nil.
+func countTerms(e affinity.PodEvaluator, c affinity.Cluster, m *engine.Memo) affinity.State {
+	return e.(interface {
+		CountWith(c affinity.Cluster, m *engine.Memo) affinity.State
+	}).CountWith(c, m)
 }
 
 // holds reports whether a slot would take the pod of the kind that runs there, if the pod were not there.
 func (j *judge) holds(slot int) bool {
 	ok := true
 	if j.hard != nil {
-		j.hard.Apply(j.effect, slot, -1)
+		j.byHard.By(slot, -1)
 		ok = j.hard.Check(slot) == 0
-		j.hard.Apply(j.effect, slot, 1)
+		j.byHard.By(slot, 1)
 	}
 	if j.pods != nil && ok {
-		j.pods.Apply(j.labels, slot, -1)
-		j.pods.Apply(j.terms, slot, -1)
+		j.byPods.By(slot, -1)
 		ok = j.pods.Check(slot) == 0
-		j.pods.Apply(j.labels, slot, 1)
-		j.pods.Apply(j.terms, slot, 1)
+		j.byPods.By(slot, 1)
 	}
 	return ok
 }

@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/resources"
 )
@@ -32,7 +32,7 @@ func TestNothingIsShared(t *testing.T) {
 			at, plugin = k, f
 		}
 	}
-	own := p.packs(new(affinity.Memo))
+	own := p.packs(new(engine.Memo))
 	require.NotSame(t, plugin, own.Filters[at], "each run has a memo of its own")
 	require.Same(t, plugin, p.packing.Filters[at])
 }

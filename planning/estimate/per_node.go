@@ -10,6 +10,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/internal/copies"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/release/plugins"
@@ -179,13 +180,13 @@ func (c *counter) repelling() (func(i int) bool, error) {
 		return nil, err
 	}
 	state := e.Count(c.snapshot)
-	effect := state.TermEffect(nil, 0, c.leader.whole)
-	if effect == nil {
+	move := state.(engine.MovingTerms).OfTerms(nil, 0, c.leader.whole)
+	if move == nil {
 		return nil, nil
 	}
 	return func(i int) bool {
-		defer state.Apply(effect, i, -1)
-		state.Apply(effect, i, 1)
+		defer move(i, -1)
+		move(i, 1)
 		return state.Check(i) != 0
 	}, nil
 }

@@ -131,7 +131,7 @@ func constraintOf(r spread.Report) constraint {
 
 // place returns the nodes of n more pods like the asked pod. A node takes as many pods as its resources and devices allow, and no
 // pod if another filter rejects the pod there.
-func (in *input) place(state *spread.HardState, n int) (*placed, error) {
+func (in *input) place(state spread.HardState, n int) (*placed, error) {
 	more := in.another()
 	devices := in.asksForDevices(more)
 	table, err := in.plan.Table(more)
