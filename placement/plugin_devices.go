@@ -28,7 +28,7 @@ func newDynamicResources(o tracker.Options) *Plugin { return devicesOver(o, nil)
 func devicesOver(o tracker.Options, t *tracker.Tracker) *Plugin {
 	x := &dynamicResources{options: o, tracker: t}
 	if t != nil {
-		x.shared = t.Filter(o)
+		x.shared = t.Filter(o).(deviceFilter)
 	}
 	return &Plugin{
 		Name: plugins.DynamicResources, Args: o,
@@ -39,11 +39,25 @@ func devicesOver(o tracker.Options, t *tracker.Tracker) *Plugin {
 	}
 }
 
+// deviceFilter is a tracker.Filter with what the engine keeps of its answers.
+type deviceFilter interface {
+	tracker.Filter
+	// Predicate returns the filter of a State of On: the State, or with tracker.Options.VictimsFree one for which preemption can free
+	// devices.
+	Predicate(s devices.State) filter.Predicate
+	// Kept returns what pods share whose claims ask for the same as those of a State of On. It is nil over a cluster without a log of
+	// claims, and for a pod that shares nothing.
+	Kept(s devices.State) engine.Kept
+	// Epoch returns a number that grows when the slices have changed: no Kept of an earlier epoch is right any more. It grows with a
+	// call of On.
+	Epoch() uint64
+}
+
 // dynamicResources is the plugin over a tracker.
 type dynamicResources struct {
 	options tracker.Options
 	tracker *tracker.Tracker // nil: none is shared
-	shared  *tracker.Filter  // over the tracker
+	shared  deviceFilter     // over the tracker; nil: none is shared
 
 	latest *v1.Pod // the pod of the latest answer, so that filter and score of an attempt search once
 	at     uint64  // the tracker's version then
@@ -60,7 +74,7 @@ func (x *dynamicResources) ask(pod *v1.Pod, c Cluster, again bool) (*devices.Pod
 	}
 	f := x.shared
 	if f == nil {
-		f = newDevices(c).Filter(x.options)
+		f = newDevices(c).Filter(x.options).(deviceFilter)
 	}
 	compiled := f.Compile(pod)
 	var state devices.State
@@ -83,7 +97,7 @@ func (x *dynamicResources) filter(pod *v1.Pod, c Cluster) PreFiltered {
 	case filter.Success:
 		f := x.shared
 		if f == nil {
-			f = newDevices(c).Filter(x.options)
+			f = newDevices(c).Filter(x.options).(deviceFilter)
 		}
 		return PreFiltered{Predicate: f.Predicate(state)}
 	case filter.Skip:

@@ -103,7 +103,7 @@ type compiledTerms struct{}
 
 // CounterOf returns what a pod does to the trial.
 func (t podTrial) CounterOf(pod *v1.Pod, known *runningPod) hooks.Counter {
-	return counterOf(t.base.movesOf(t.Trial.(engine.MovingTerms), pod, known))
+	return t.base.movesOf(t.Trial.(engine.MovingTerms), pod, known).By
 }
 
 // movesOf returns what a pod does to counts.
@@ -123,9 +123,6 @@ func (s podAffinity) byTerms(m engine.MovingTerms, pod *v1.Pod, known *runningPo
 	rep, _, _ := sets.TermSet(id)
 	return m.OfTerms(memo, id, rep)
 }
-
-// counterOf returns a move as a counter that can be called always.
-func counterOf(m engine.Move) hooks.Counter { return m.By }
 
 // Add counts a pod that came back to slot i.
 func (s podAffinity) Add(pod *v1.Pod, i int) {

@@ -72,7 +72,7 @@ type spreadTrial struct{ spread.Trial }
 
 // CounterOf returns what a pod does to the trial.
 func (t spreadTrial) CounterOf(pod *v1.Pod, _ *runningPod) hooks.Counter {
-	return counterOf(t.Trial.(engine.Moving).OfLabels(pod))
+	return t.Trial.(engine.Moving).OfLabels(pod).By
 }
 
 // Repels returns the keys of the constraints for a pod that a constraint counts.

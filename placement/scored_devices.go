@@ -15,8 +15,15 @@ import (
 // scoredDevices has the devices behind the extended resources that a score reads (rule U9.10). nil: the score reads none.
 type scoredDevices struct {
 	tracker *tracker.Tracker
-	filter  *tracker.Filter
+	filter  offers
 	names   []v1.ResourceName
+}
+
+// offers is a tracker.Filter.
+type offers interface {
+	// Offered returns how many devices of the class that provides an extended resource the node of slot i sees, and how many of these
+	// are allocated; 0 and 0 for a free slot and a resource that no class provides.
+	Offered(resource v1.ResourceName, i int) (count, allocated int64)
 }
 
 // overDevices returns a score over resources. When one of the resources may be provided by a device class, the score is over the
@@ -34,7 +41,7 @@ func overDevices(scored []score.Resource, o tracker.Options, plugin func(*scored
 		return p
 	}
 	p.WithShared = func(shared Profile) *Plugin {
-		x := &scoredDevices{shared.Devices, shared.Devices.Filter(o), names}
+		x := &scoredDevices{shared.Devices, shared.Devices.Filter(o).(offers), names}
 		p := plugin(x)
 		p.AppendKey, p.KeyName = x.appendKey, ""
 		return p
@@ -75,7 +82,7 @@ func (x *scoredDevices) appendKey(dst []byte, pod *v1.Pod) []byte {
 // deviceRows are the rows of a cluster with the devices of its nodes.
 type deviceRows struct {
 	Cluster
-	filter *tracker.Filter
+	filter offers
 }
 
 // Devices returns how many devices of the class that provides a resource slot i has, and how many are allocated.

@@ -137,7 +137,7 @@ func TestAssumeSpecial(t *testing.T) {
 	require.NoError(t, w.Set(class))
 	p := claiming("p")
 	p.Spec.Containers = []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"example.com/gpu": resource.MustParse("1")}}}}
-	f := w.Filter(tracker.Options{})
+	f := w.FullFilter(tracker.Options{})
 	require.False(t, f.Skips(p))
 	require.True(t, f.Skips(claiming("q")))
 	require.False(t, f.Skips(claiming("q", "k")))
@@ -204,7 +204,7 @@ func TestReservationLands(t *testing.T) {
 
 	unlogged := tracker.New(slots{w.Snapshot}, tracker.Of(w.Snapshot))
 	require.Zero(t, unlogged.Version())
-	require.Nil(t, unlogged.Filter(tracker.Options{}).Kept(nil), "over a cluster without a log nothing is kept")
+	require.Nil(t, unlogged.FullFilter(tracker.Options{}).Kept(nil), "over a cluster without a log nothing is kept")
 }
 
 // slots hides the log of a snapshot.
@@ -222,8 +222,8 @@ func TestTemplates(t *testing.T) {
 	p := claiming("p", "k")
 	p.Spec.ResourceClaims[0].Name = "shared"
 	p.Spec.ResourceClaims = append(p.Spec.ResourceClaims, v1.PodResourceClaim{Name: "own", ResourceClaimTemplateName: new("one")})
-	require.Equal(t, `pod "default/p": ResourceClaim not created yet`, w.Filter(tracker.Options{}).Compile(p).Reason())
-	f := w.Filter(tracker.Options{Templates: true})
+	require.Equal(t, `pod "default/p": ResourceClaim not created yet`, w.FullFilter(tracker.Options{}).Compile(p).Reason())
+	f := w.FullFilter(tracker.Options{Templates: true})
 	compiled := f.Compile(p)
 	require.Equal(t, filter.Success, compiled.Code(), compiled.Reason())
 	var names []string

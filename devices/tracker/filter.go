@@ -40,7 +40,18 @@ type Options struct {
 
 // Filter answers for DynamicResources with the same options for all pods. It keeps the answers of selectors and of classes of
 // nodes from pod to pod.
-type Filter struct {
+type Filter interface {
+	// Skips reports whether the pod needs no devices: it has no spec.resourceClaims, and no class provides an extended resource
+	// that it asks for. The pod must not be nil. O(containers of the pod).
+	Skips(pod *v1.Pod) bool
+	// Compile looks up and checks the claims of a pod as the cluster is now. The pod must not be nil.
+	Compile(pod *v1.Pod) *devices.Pod
+	// On returns the filter and score of a pod of Compile. The result is right until claims, slices, classes or reservations
+	// change.
+	On(pod *devices.Pod) devices.State
+}
+
+type pluginFilter struct {
 	tracker   *Tracker
 	options   Options
 	allocator *devices.Allocator
@@ -49,17 +60,15 @@ type Filter struct {
 }
 
 // Filter returns the filter with these options over the tracker.
-func (t *Tracker) Filter(o Options) *Filter {
+func (t *Tracker) Filter(o Options) Filter {
 	if o.Now != nil {
 		t.now = o.Now
 	}
 	t.groupClaims = t.groupClaims || o.GroupClaims
-	return &Filter{tracker: t, options: o}
+	return &pluginFilter{tracker: t, options: o}
 }
 
-// Skips reports whether the pod needs no devices: it has no spec.resourceClaims, and no class provides an extended resource
-// that it asks for. The pod must not be nil. O(containers of the pod).
-func (f *Filter) Skips(pod *v1.Pod) bool {
+func (f *pluginFilter) Skips(pod *v1.Pod) bool {
 	if len(pod.Spec.ResourceClaims) > 0 {
 		return false
 	}
@@ -67,8 +76,7 @@ func (f *Filter) Skips(pod *v1.Pod) bool {
 	return !f.tracker.extended.Serve(pod)
 }
 
-// Compile looks up and checks the claims of a pod as the cluster is now. The pod must not be nil.
-func (f *Filter) Compile(pod *v1.Pod) *devices.Pod {
+func (f *pluginFilter) Compile(pod *v1.Pod) *devices.Pod {
 	f.tracker.follow()
 	if f.options.Templates {
 		if made, objects := f.tracker.made(pod); objects != nil {
@@ -78,15 +86,13 @@ func (f *Filter) Compile(pod *v1.Pod) *devices.Pod {
 	return devices.Compile(pod, f.tracker, f.tracker.extended)
 }
 
-// On returns the filter and score of a pod of Compile. The result is right until claims, slices, classes or reservations
-// change.
-func (f *Filter) On(pod *devices.Pod) devices.State {
+func (f *pluginFilter) On(pod *devices.Pod) devices.State {
 	f.follow()
 	return pod.On(f.tracker.cluster, f.allocator, devices.Clock{Now: f.tracker.clock(), BindingTimeout: f.options.BindingTimeout})
 }
 
 // follow brings the tracker and the allocator up to date with the cluster.
-func (f *Filter) follow() {
+func (f *pluginFilter) follow() {
 	t := f.tracker
 	t.follow()
 	if f.ledger != t.ledger {
@@ -96,7 +102,7 @@ func (f *Filter) follow() {
 }
 
 // search returns the options of searches, with the time-out.
-func (f *Filter) search() devices.Options {
+func (f *pluginFilter) search() devices.Options {
 	o, limit, now := f.options.Search, f.options.FilterTimeout, f.tracker.now
 	if limit <= 0 || now == nil || o.Stop != nil {
 		return o
@@ -111,9 +117,8 @@ func (f *Filter) search() devices.Options {
 	return o
 }
 
-// Offered returns how many devices of the class that provides an extended resource the node of slot i sees, and how many of
-// these are allocated; 0 and 0 for a free slot and a resource that no class provides. See [devices.Allocator.Offered].
-func (f *Filter) Offered(resource v1.ResourceName, i int) (count, allocated int64) {
+// Offered is for package placement. See [devices.Allocator.Offered].
+func (f *pluginFilter) Offered(resource v1.ResourceName, i int) (count, allocated int64) {
 	f.follow()
 	class, node := f.tracker.extended[resource], f.tracker.cluster.Node(i)
 	if class == nil || node == nil {
@@ -122,9 +127,8 @@ func (f *Filter) Offered(resource v1.ResourceName, i int) (count, allocated int6
 	return f.allocator.Offered(node, class)
 }
 
-// Kept returns what pods share whose claims ask for the same as those of a State of On. It is nil over a cluster without a log of
-// claims, and for a pod that shares nothing.
-func (f *Filter) Kept(s devices.State) engine.Kept {
+// Kept is for package placement.
+func (f *pluginFilter) Kept(s devices.State) engine.Kept {
 	switch {
 	case f.tracker.log == nil:
 		return nil
@@ -144,12 +148,11 @@ type (
 	}
 )
 
-// Epoch returns a number that grows when the slices have changed: no Kept of an earlier epoch is right any more. It grows with a
-// call of On.
-func (f *Filter) Epoch() uint64 { return f.epoch }
+// Epoch is for package placement.
+func (f *pluginFilter) Epoch() uint64 { return f.epoch }
 
-// Predicate returns the filter of a State of On: the State, or with [Options.VictimsFree] one for which preemption can free devices.
-func (f *Filter) Predicate(s devices.State) filter.Predicate {
+// Predicate is for package placement.
+func (f *pluginFilter) Predicate(s devices.State) filter.Predicate {
 	if f.options.VictimsFree {
 		return s.(freer).Freeing(f.tracker)
 	}

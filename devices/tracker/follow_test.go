@@ -39,7 +39,7 @@ func gpuCluster(tb testing.TB, nodes int, claims ...*resourcev1.ResourceClaim) (
 }
 
 // first returns the first node that can take the pod, and what the pod gets there; -1 without a node.
-func first(f *tracker.Filter, s *cluster.Snapshot, pod *v1.Pod) (int, devices.Allocation) {
+func first(f tracker.Filter, s *cluster.Snapshot, pod *v1.Pod) (int, devices.Allocation) {
 	compiled := f.Compile(pod)
 	if compiled.Code() != filter.Success {
 		return -1, devices.Allocation{}

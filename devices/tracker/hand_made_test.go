@@ -168,7 +168,7 @@ func TestMadeEntries(t *testing.T) {
 	own := w.ResourceClaim("default", "k").DeepCopy()
 	own.OwnerReferences = []metav1.OwnerReference{controller(new(true), "p", "p")}
 	require.NoError(t, w.Set(own))
-	f := w.Filter(tracker.Options{Templates: true})
+	f := w.FullFilter(tracker.Options{Templates: true})
 	compiled := f.Compile(p)
 	require.Equal(t, filter.Success, compiled.Code(), compiled.Reason())
 	var names []string
@@ -185,7 +185,7 @@ func TestVictimsFree(t *testing.T) {
 	o := claiming("o", "k")
 	w.setAll(o, w.allocation(o))
 	for _, victims := range []bool{false, true} {
-		f := w.Filter(tracker.Options{VictimsFree: victims})
+		f := w.FullFilter(tracker.Options{VictimsFree: victims})
 		s := f.On(f.Compile(claiming("p", "l")))
 		epoch := f.Epoch()
 		p, kept := f.Predicate(s), f.Kept(s)

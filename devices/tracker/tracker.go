@@ -20,7 +20,7 @@ import (
 type Tracker struct {
 	Objects
 	cluster devices.Cluster
-	log     Log // nil: a cluster without a log of claims
+	log     changeLog // nil: a cluster without a log of claims
 	at      uint64
 	changes uint64 // of the reservations
 
@@ -39,20 +39,20 @@ type Tracker struct {
 	owned       map[owner][]*resourcev1.ResourceClaim // claims that were made for extended resources
 }
 
-// Log is the log of claims of a cluster; see [cluster.Snapshot].
-type Log interface {
+// changeLog is the log of claims of a cluster; see [cluster.Snapshot].
+type changeLog interface {
 	ClaimVersion() uint64
 	ClaimsSince(version uint64, yield func([]cluster.ClaimEvent)) bool
 }
 
-// New returns a tracker of a cluster and its objects, without reservations. A cluster that is a [Log] is followed; the objects
+// New returns a tracker of a cluster and its objects, without reservations. A cluster with a log of claims, as [cluster.Snapshot] has, is followed; the objects
 // of another cluster are read again at each question. The cluster must not be nil. New reads nothing.
 func New(c devices.Cluster, o Objects) *Tracker {
 	t := &Tracker{
 		Objects: o, cluster: c, reserved: map[types.UID]*reservation{}, inFlight: map[string]*inFlight{},
 		touched: map[types.NamespacedName]*touched{}, assumed: map[types.UID][]types.NamespacedName{},
 	}
-	t.log, _ = c.(Log)
+	t.log, _ = c.(changeLog)
 	return t
 }
 

@@ -114,7 +114,7 @@ func TestCreatedClaimStays(t *testing.T) {
 	require.NoError(t, w.Set(template))
 	p := claiming("p")
 	p.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "own", ResourceClaimTemplateName: new("one")}}
-	f := w.Filter(tracker.Options{Templates: true})
+	f := w.FullFilter(tracker.Options{Templates: true})
 	w.assume(p, f.On(f.Compile(p)).Allocation(0))
 	q := claiming("q", "p-own-made")
 	w.assume(q, devices.Allocation{})
@@ -161,7 +161,7 @@ func TestWithoutLog(t *testing.T) {
 	class := w.DeviceClass("gpu").DeepCopy()
 	class.Spec.ExtendedResourceName = new("example.com/gpu")
 	require.NoError(t, w.Set(class))
-	f := tracker.New(slots{w.Snapshot}, tracker.Of(w.Snapshot)).Filter(tracker.Options{})
+	f := tracker.New(slots{w.Snapshot}, tracker.Of(w.Snapshot)).FullFilter(tracker.Options{})
 	count, allocated := f.Offered("example.com/gpu", 0)
 	require.Equal(t, []int64{1, 0}, []int64{count, allocated})
 	slice := gpus("n4")

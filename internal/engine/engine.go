@@ -64,7 +64,7 @@ func Both(a, b Move) Move {
 	}
 }
 
-// By makes a move n times on slot i.
+// By makes a move n times on slot i; a nil move too, which changes nothing.
 func (m Move) By(i int, n int32) {
 	if m != nil {
 		m(i, n)

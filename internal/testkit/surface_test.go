@@ -21,7 +21,7 @@ var largest = map[string]int{
 	"affinity":               28,
 	"cluster":                61,
 	"devices":                76,
-	"devices/tracker":        38,
+	"devices/tracker":        30,
 	"diagnose":               71,
 	"diagnose/lint":          10,
 	"diagnose/near":          6,

@@ -1,0 +1,4 @@
+package tracker
+
+// FullFilter is Filter, with all methods.
+func (t *Tracker) FullFilter(o Options) *pluginFilter { return t.Filter(o).(*pluginFilter) }
