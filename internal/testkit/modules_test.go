@@ -242,3 +242,12 @@ func TestOrderOfTags(t *testing.T) {
 		}
 	}
 }
+
+// Package must stands in two modules, because no module imports an internal package of another: the two files are the same.
+func TestMustIsOne(t *testing.T) {
+	own, err := os.ReadFile(filepath.Join(root, "internal/must/must.go"))
+	require.NoError(t, err)
+	other, err := os.ReadFile(filepath.Join(root, "tools/internal/must/must.go"))
+	require.NoError(t, err)
+	require.Equal(t, string(own), string(other), "cp internal/must/must.go tools/internal/must")
+}

@@ -120,7 +120,7 @@ func (w *world) taint(text string) error {
 	}
 	alone := &v1.Node{Spec: v1.NodeSpec{Taints: []v1.Taint{t}}}
 	return w.leave(func(p *v1.Pod) bool {
-		return p.Spec.NodeName == name && taints.Untolerated(alone, p.Spec.Tolerations, taints.Options{}) != nil
+		return p.Spec.NodeName == name && taints.Untolerated(alone, p.Spec.Tolerations, w.options.Tolerations) != nil
 	})
 }
 
