@@ -23,18 +23,8 @@ type memoEntry struct {
 // id cannot take much memory.
 const remembered = 1 << 20
 
-// memoOf returns what a memo keeps; nil for a nil Memo.
-func memoOf(m *engine.Memo) *memo {
-	if m == nil {
-		return nil
-	}
-	kept, ok := m.Terms.(*memo)
-	if !ok {
-		kept = &memo{}
-		m.Terms = kept
-	}
-	return kept
-}
+// memoOf returns what a Memo keeps; nil for a nil Memo.
+func memoOf(m *engine.Memo) *memo { return engine.KeptIn[memo](m) }
 
 // terms returns the compiled terms of rep, which represents the term set id.
 func (m *memo) terms(id int32, rep *v1.Pod) *terms {

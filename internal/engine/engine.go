@@ -92,9 +92,19 @@ type MovingTerms interface {
 // Memo keeps the compiled terms of running pods, by the term sets of one cluster. When another pod represents a set, the memo compiles
 // the terms of that pod. The zero value is empty and ready to use. A nil Memo keeps nothing and may be used too. A Memo ignores sets whose
 // id is 1,048,576 or more. It must not be copied and is not safe for concurrent use.
-type Memo struct {
-	// Terms is what package affinity keeps.
-	Terms any
+type Memo struct{ kept any }
+
+// KeptIn returns what package affinity keeps in a memo, a new T at first. It is nil for a nil memo.
+func KeptIn[T any](m *Memo) *T {
+	if m == nil {
+		return nil
+	}
+	kept, ok := m.kept.(*T)
+	if !ok {
+		kept = new(T)
+		m.kept = kept
+	}
+	return kept
 }
 
 // Reads appends what the answers of a state read of a node, in the words of cluster.Snapshot.Classes. Nodes that are equal in it get equal

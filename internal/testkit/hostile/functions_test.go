@@ -349,7 +349,7 @@ var mayPanic = map[string]string{
 	"placement.NoPlaceError.Error":            "an error has its failure",
 	"placement.whatIf.Reasons":                "a rejection is one of its Check",
 	"placement.whatIf.Err":                    "a rejection is one of its Check",
-	"spread.SoftState.Weigh":                  "counts has a number for each slot",
+	"spread.softState.Weigh":                  "counts has a number for each slot",
 	"preemption.Preempt":                      "a request has a pod",
 	"preemption.Planner.Preempt":              "a request has a pod",
 	"cluster.Snapshot.TermSet":                "an id is one of TermSets",
