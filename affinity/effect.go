@@ -55,22 +55,22 @@ func (s *state) move(pod *v1.Pod, i int, n int32) {
 func (s *state) OfLabels(pod *v1.Pod) engine.Move {
 	var e effect
 	s.labelEffect(&e, pod)
-	return e.by(s.apply)
+	return s.by(e)
 }
 
 // OfTerms is that of [engine.MovingTerms].
 func (s *state) OfTerms(m *engine.Memo, id int32, pod *v1.Pod) engine.Move {
 	var e effect
 	s.termEffect(&e, memoOf(m).terms(id, pod))
-	return e.by(s.apply)
+	return s.by(e)
 }
 
-// by returns how the effect moves the counts; nil for an empty effect.
-func (e effect) by(apply func(e effect, i int, n int32)) engine.Move {
+// by returns how an effect that is not empty moves the counts; nil for an empty effect.
+func (s *state) by(e effect) engine.Move {
 	if len(e) == 0 {
 		return nil
 	}
-	return func(i int, n int32) { apply(e, i, n) }
+	return func(i int, n int32) { s.apply(e, i, n) }
 }
 
 func (s *state) labelEffect(e *effect, pod *v1.Pod) {

@@ -103,18 +103,26 @@ func (t *trial) Remove(pod *v1.Pod, i int) {
 	}
 }
 
+// by returns how an effect moves the counts; nil for an empty effect.
+func (t *trial) by(e effect) engine.Move {
+	if len(e) == 0 {
+		return nil
+	}
+	return func(i int, n int32) { t.apply(e, i, n) }
+}
+
 // OfLabels is that of [engine.Moving].
 func (t *trial) OfLabels(pod *v1.Pod) engine.Move {
 	var e effect
 	t.state.labelEffect(&e, pod)
-	return e.by(t.apply)
+	return t.by(e)
 }
 
 // OfTerms is that of [engine.MovingTerms].
 func (t *trial) OfTerms(m *engine.Memo, id int32, pod *v1.Pod) engine.Move {
 	var e effect
 	t.state.termEffect(&e, memoOf(m).terms(id, pod))
-	return e.by(t.apply)
+	return t.by(e)
 }
 
 func (t *trial) apply(e effect, i int, n int32) {

@@ -307,14 +307,14 @@ func (s *hardState) Add(pod *v1.Pod, i int) { s.apply(s.hard.effect(pod), i, 1) 
 func (s *hardState) Remove(pod *v1.Pod, i int) { s.apply(s.hard.effect(pod), i, -1) }
 
 // OfLabels is that of [engine.Moving].
-func (s *hardState) OfLabels(pod *v1.Pod) engine.Move { return moveOf(s.hard.effect(pod), s.apply) }
+func (s *hardState) OfLabels(pod *v1.Pod) engine.Move { return s.by(s.hard.effect(pod)) }
 
-// moveOf returns how an effect moves counts; nil for no effect.
-func moveOf(e effect, apply func(e effect, i int, n int32)) engine.Move {
+// by returns how an effect moves the counts; nil for no effect.
+func (s *hardState) by(e effect) engine.Move {
 	if e == 0 {
 		return nil
 	}
-	return func(i int, n int32) { apply(e, i, n) }
+	return func(i int, n int32) { s.apply(e, i, n) }
 }
 
 // apply adds n pods of one effect to the node of slot i, or removes -n pods. The state stays equal to a new Count of the

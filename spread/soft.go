@@ -168,7 +168,13 @@ func (s *softState) Add(pod *v1.Pod, i int) { s.apply(s.soft.effect(pod), i, 1) 
 func (s *softState) Remove(pod *v1.Pod, i int) { s.apply(s.soft.effect(pod), i, -1) }
 
 // OfLabels is that of [engine.Moving].
-func (s *softState) OfLabels(pod *v1.Pod) engine.Move { return moveOf(s.soft.effect(pod), s.apply) }
+func (s *softState) OfLabels(pod *v1.Pod) engine.Move {
+	e := s.soft.effect(pod)
+	if e == 0 {
+		return nil
+	}
+	return func(i int, n int32) { s.apply(e, i, n) }
+}
 
 // apply adds n pods of one effect to the node of slot i, or removes -n pods. The state stays equal to a new Count (rule
 // S5.6). O(constraints), no allocation.

@@ -57,7 +57,11 @@ func (t *trial) move(pod *v1.Pod, i int, n int32) { t.apply(t.effect(pod), i, n)
 
 // OfLabels is that of [engine.Moving].
 func (t *trial) OfLabels(pod *v1.Pod) engine.Move {
-	return moveOf(t.effect(pod), t.apply)
+	e := t.effect(pod)
+	if e == 0 {
+		return nil
+	}
+	return func(i int, n int32) { t.apply(e, i, n) }
 }
 
 // effect returns what Add and Remove count for a pod. Unlike that of Hard it depends only on namespace and labels.
