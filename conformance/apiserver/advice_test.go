@@ -135,7 +135,7 @@ func (e *editor) answer(status metav1.Status) {
 func (e *editor) change(s *cluster.Snapshot, pod *v1.Pod, kind string, c diagnose.Change) {
 	e.kinds[string(c.Kind)]++
 	switch c.Kind {
-	case diagnose.Recover, diagnose.Remake, diagnose.MovePods, diagnose.RemovePods, diagnose.ReleaseClaim:
+	case diagnose.Recover, diagnose.MaxPods, diagnose.Remake, diagnose.MovePods, diagnose.RemovePods, diagnose.ReleaseClaim:
 		e.outside++
 		return
 	}
