@@ -74,7 +74,7 @@ func BenchmarkDecide(b *testing.B) {
 		for kind := range kinds {
 			b.Run(fmt.Sprintf("%s/%d", kinds[kind].name, nodes), func(b *testing.B) {
 				const apps = 20
-				decideInTurn(b, benchCluster(b, kind, nodes, apps), apps, func(i int) *v1.Pod { return replica(kind, i%apps, i) })
+				decideInTurn(b, benchCluster(b, kind, nodes, apps), apps, Options{}, func(i int) *v1.Pod { return replica(kind, i%apps, i) })
 			})
 		}
 	}
@@ -94,7 +94,7 @@ func BenchmarkGrowth(b *testing.B) {
 				}
 				return p.Obj()
 			}
-			decideInTurn(b, runningReplicas(b, 5_000, perNode, pod), apps, pod)
+			decideInTurn(b, runningReplicas(b, 5_000, perNode, pod), apps, Options{}, pod)
 		})
 	}
 	for _, apps := range []int{1, 20, 160, 1000} {
@@ -109,7 +109,7 @@ func BenchmarkGrowth(b *testing.B) {
 }
 
 // decideInTurn decides and assumes pods of known shapes. After 4,000 pods it starts again with the original cluster.
-func decideInTurn(b *testing.B, s *cluster.Snapshot, apps int, pod func(int) *v1.Pod) {
+func decideInTurn(b *testing.B, s *cluster.Snapshot, apps int, o Options, pod func(int) *v1.Pod) {
 	p, err := New(s, benchProfile())
 	require.NoError(b, err)
 	var pods []*v1.Pod
@@ -118,7 +118,7 @@ func decideInTurn(b *testing.B, s *cluster.Snapshot, apps int, pod func(int) *v1
 	}
 	m := s.Mark()
 	for i := range 3 * apps { // the shapes
-		d := p.Decide(pods[i], Options{})
+		d := p.Decide(pods[i], o)
 		require.True(b, d.Placed(), "%s", text(d))
 	}
 	s.Rollback(m)
@@ -132,11 +132,11 @@ func decideInTurn(b *testing.B, s *cluster.Snapshot, apps int, pod func(int) *v1
 			s.Rollback(m)
 			m, n = s.Mark(), 0
 			for i := range apps {
-				p.Decide(pods[i], Options{})
+				p.Decide(pods[i], o)
 			}
 			b.StartTimer()
 		}
-		d := p.Decide(pods[n], Options{})
+		d := p.Decide(pods[n], o)
 		if !d.Placed() {
 			b.Fatal(text(d))
 		}

@@ -124,12 +124,21 @@ func (p *Plan) kept(pod *v1.Pod, o Options, nodes int) (a *Attempt, x reuse.Answ
 	if limit := p.limit(nodes, o); limit < nodes {
 		q.Limit = limit
 	}
-	if a, ok = p.withNominations(&q, o); !ok {
-		return a, x, false
+	n := asksNominated{plan: p, pod: pod, options: o}
+	if n.decidedByOwn() {
+		return n.attempt, x, false
 	}
-	x, ok = p.engine.Decide(&q)
+	opened, ok := p.engine.Open(&q)
+	if !ok {
+		return n.attempt, x, false
+	}
+	matter, ok := n.addOthers(&q, opened.Own())
+	if !ok {
+		return n.attempt, x, false
+	}
+	x, ok = p.engine.Decide(&opened, &q)
 	// Why volumes or nominated pods keep a pod out is asked node by node.
-	return a, x, ok && (x.Slot >= 0 || a == nil && volumes.Ignores(pod))
+	return n.attempt, x, ok && (x.Slot >= 0 || !matter && volumes.Ignores(pod))
 }
 
 // answer writes the engine's answer into the decision. a is the attempt of the pod; nil when the pod was not prepared.

@@ -38,7 +38,7 @@ func newGroupRun(p *Placer, queued []*v1.Pod, o GroupOptions) (*groupRun, error)
 	o.Gates.Topology = o.Gates.Topology || o.Gates.Composites
 	r := &groupRun{p: p, o: o, next: o.Next, queued: map[*podgroup.Node][]*v1.Pod{}, own: map[string]int{}, at: map[*v1.Pod]int{}, held: map[*v1.Pod]bool{}}
 	r.decision.Next = o.Next
-	r.o.Nominated = p.nominations(o.Nominated)
+	r.o.Nominated, r.o.NominatedSlots = p.nominations(o.Nominated), nil // members are nominated too
 	r.placed = make([]bool, len(queued))
 	for k, pod := range queued {
 		r.decision.Members = append(r.decision.Members, MemberOutcome{Pod: pod, Decision: Decision{Slot: -1}, Nominate: pod.Status.NominatedNodeName})

@@ -1,51 +1,107 @@
 package placement
 
 import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement/internal/reuse"
 )
 
-// withNominations adds to a question the nodes that only nominated pods make infeasible. The attempt is nil when no nomination
-// matters to the pod. withNominations reports false when the attempt decides without the engine: the node to which the pod is
-// nominated is feasible, the pod is rejected before any node, or a plugin fails.
-func (p *Plan) withNominations(q *reuse.Question, o Options) (a *Attempt, ok bool) {
-	var check func(i int) filter.Rejection
-	prepare := func() bool {
-		if a == nil {
-			a = p.attempt(q.Pod, o)
-			check = a.checked(o)
-		}
-		return !a.Rejected()
+// decidedByOwn reports whether the attempt decides without the engine: the node to which the pod is nominated is feasible, or the pod is rejected
+// before any node.
+func (n *asksNominated) decidedByOwn() bool {
+	name := n.pod.Status.NominatedNodeName
+	if name == "" {
+		return false
 	}
-	if name := q.Pod.Status.NominatedNodeName; name != "" {
-		if i, known := p.Slot(name); known && o.about(i) && (!prepare() || check(i).Verdict == 0) {
-			return a, false
-		}
-	}
+	i, known := n.plan.Slot(name)
+	return known && n.options.about(i) && (!n.prepare() || n.check(i).Verdict == 0)
+}
+
+// addOthers adds to a question the nodes that only nominated pods make infeasible. matter reports whether a nomination matters to the pod.
+// addOthers reports false when the attempt decides without the engine: the pod is rejected before any node, or a plugin fails.
+func (n *asksNominated) addOthers(q *reuse.Question, own reuse.VerdictKey) (matter, ok bool) {
+	o, p := &n.options, n.plan
 	if o.Nominated == nil {
-		return a, true
+		return n.attempt != nil, true
 	}
-	for _, i := range p.slots(o) {
-		nominated := o.Nominated(i)
-		if len(nominated) == 0 || len(filter.Nominated(q.Pod, nominated)) == 0 {
-			continue
-		}
-		if !prepare() {
-			return a, false
-		}
-		r := check(i)
-		if r.Verdict == 0 {
-			continue
-		}
-		if a.Predicates.Err(r, i) != nil {
-			return a, false
-		}
-		if a.Predicates.First(i).Verdict == 0 {
+	if o.NominatedSlots != nil && own.Pods != "" && o.within == nil {
+		q.Without, matter, ok = p.holds.without(n, nominationsKind{own, podinfo.Priority(n.pod)}, p.log)
+		return matter || n.attempt != nil, ok
+	}
+	for _, i := range p.slotsOfNominated(o) {
+		switch n.ask(i, o.Nominated(i)) {
+		case inTheWay:
 			if q.Without == nil {
 				q.Without = map[int]bool{}
 			}
 			q.Without[i] = true
+		case undecided:
+			return true, false
 		}
 	}
-	return a, true
+	return n.attempt != nil, true
+}
+
+// slotsOfNominated returns the slots that the question is about and that may have nominated pods.
+func (p *Plan) slotsOfNominated(o *Options) []int {
+	switch {
+	case o.NominatedSlots == nil:
+		return p.slots(*o)
+	case o.within == nil:
+		return o.NominatedSlots
+	}
+	return slices.DeleteFunc(slices.Clone(o.within), func(i int) bool { return !slices.Contains(o.NominatedSlots, i) })
+}
+
+// asksNominated asks about nodes with nominated pods. The attempt is made when the first node needs it.
+type asksNominated struct {
+	plan    *Plan
+	pod     *v1.Pod
+	options Options
+	attempt *Attempt
+	check   func(i int) filter.Rejection
+}
+
+// prepare reports false when the pod is rejected before any node.
+func (n *asksNominated) prepare() bool {
+	if n.attempt == nil {
+		n.attempt = n.plan.attempt(n.pod, n.options)
+		n.check = n.attempt.checked(n.options)
+	}
+	return !n.attempt.Rejected()
+}
+
+// hold is what the pods that are nominated to a node do to another pod.
+type hold uint8
+
+const (
+	noHold    hold = iota // none of them counts
+	harmless              // the node is as feasible as without them
+	inTheWay              // the node is feasible without them alone
+	undecided             // the pod is rejected before any node, or a plugin fails
+)
+
+// ask asks about one slot with nominated pods. A slot without a node has none.
+func (n *asksNominated) ask(i int, nominated []*v1.Pod) hold {
+	if c := n.plan.cluster; len(filter.Nominated(n.pod, nominated)) == 0 || i < 0 || i >= c.Len() || c.Node(i) == nil {
+		return noHold
+	}
+	if !n.prepare() {
+		return undecided
+	}
+	r := n.check(i)
+	if r.Verdict == 0 {
+		return harmless
+	}
+	if n.attempt.Predicates.Err(r, i) != nil {
+		return undecided
+	}
+	if n.attempt.Predicates.First(i).Verdict == 0 {
+		return inTheWay
+	}
+	return harmless
 }

@@ -28,6 +28,7 @@ type Plan struct {
 	groups     *groupNodes // made by the first decision about a group in one of several placements
 	preempter  *preempter  // made by the first question about preemption
 	unadmitted unadmitted
+	holds      keptNominations
 
 	verdicts  []filter.Rejection // memory of decisions that found a node
 	failure   *Failure           // the latest
@@ -57,8 +58,11 @@ func (p *Plan) Volumes() *volumetracker.Tracker { return p.profile.Volumes }
 type Options struct {
 	// Nominated returns the pods that are nominated to the node of a slot; nil: there are none. A nominated pod counts when
 	// its priority is at least the pod's and it is another pod. The pod must fit with the nominated pods on the node and
-	// without them. A decision calls the function for every node.
+	// without them. A decision calls the function for every node, or for those of NominatedSlots.
 	Nominated func(i int) []*v1.Pod
+	// NominatedSlots are the slots for which Nominated returns pods, in any order, and perhaps others. A decision then asks about these
+	// alone. nil: it asks about every node.
+	NominatedSlots []int
 	// Next is the place in scan order where the search begins: the Next of the decision before. It matters only when the
 	// profile's sampling ends searches early.
 	Next int

@@ -41,7 +41,9 @@ func (n *Nominations) Nominate(pod *v1.Pod, node string) {
 	id := podinfo.UID(pod)
 	if was := n.node[id]; was != "" {
 		delete(n.node, id)
-		n.on[was] = slices.DeleteFunc(n.on[was], func(q *v1.Pod) bool { return q.UID == id })
+		if n.on[was] = slices.DeleteFunc(n.on[was], func(q *v1.Pod) bool { return q.UID == id }); len(n.on[was]) == 0 {
+			delete(n.on, was)
+		}
 	}
 	if node != "" {
 		p := *pod
@@ -67,6 +69,12 @@ func (n *Nominations) Options(pod *v1.Pod, next int) Options {
 	id := podinfo.UID(pod)
 	if _, own := n.node[id]; len(n.node) == 0 || own && len(n.node) == 1 {
 		return o
+	}
+	o.NominatedSlots = make([]int, 0, len(n.on))
+	for node := range n.on {
+		if i := n.cluster.Slot(node); i >= 0 {
+			o.NominatedSlots = append(o.NominatedSlots, i)
+		}
 	}
 	o.Nominated = func(i int) []*v1.Pod {
 		all := n.on[n.cluster.Node(i).Name]

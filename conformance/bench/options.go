@@ -57,6 +57,11 @@ func (b *berth) options(w world) placement.Options {
 			bySlot[i] = append(bySlot[i], p)
 		}
 		o.Nominated = func(i int) []*v1.Pod { return bySlot[i] }
+		for i := range bySlot {
+			if len(bySlot[i]) > 0 {
+				o.NominatedSlots = append(o.NominatedSlots, i)
+			}
+		}
 	}
 	return o
 }

@@ -170,6 +170,11 @@ func (s *Side) Cluster(c *gen.Cluster) ([]Difference, error) {
 		o := placement.Options{}
 		if len(nominated) > 0 {
 			o.Nominated = func(i int) []*v1.Pod { return nominated[w.Snapshot.Node(i).Name] }
+			for node := range nominated {
+				if i := w.Snapshot.Slot(node); i >= 0 {
+					o.NominatedSlots = append(o.NominatedSlots, i)
+				}
+			}
 		}
 		node, err := s.decide(w, pod, o)
 		if err != nil {

@@ -144,7 +144,7 @@ func TestManyAnswers(t *testing.T) {
 	for range 3 {
 		q := Question{Pod: f.pod(), Order: f.order()}
 		want, _, _ := f.plain(&q)
-		got, ok := e.Decide(&q)
+		got, ok := ask(e, &q)
 		require.True(t, ok)
 		require.Equal(t, []any{want.Slot, want.Total, want.Feasible}, []any{got.Slot, got.Total, got.Feasible})
 	}

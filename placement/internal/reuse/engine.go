@@ -154,19 +154,40 @@ func New(log Log, plugins []hooks.Plugin) *Engine {
 // Unsigned returns the names of the plugins of group Statics whose predicate or scorer for a pod had no signature, sorted.
 func (e *Engine) Unsigned() []string { return slices.Sorted(maps.Keys(e.unsigned)) }
 
-// Decide decides about a pod. The nomination of the pod does not count. Decide reports false when the caller must ask node by node: a
-// plugin of group Absent does not skip the pod, a plugin fails, the reasons of a verdict differ from node to node, or no node is
-// feasible and Without or Slots is not empty.
-func (e *Engine) Decide(q *Question) (Answer, bool) {
+// Opened is a question with the kept work that answers it, up to date. It is valid until the cluster changes or another question is opened.
+type Opened struct {
+	kind   *podKind // nil: failed is the answer
+	failed Answer
+}
+
+// Open looks up the kept work for a question; Without does not matter yet. Open reports false when the caller must ask node by node: a plugin
+// of group Absent does not skip the pod, or a plugin fails.
+func (e *Engine) Open(q *Question) (Opened, bool) {
 	if !e.serves(q.Pod, q.Order) {
-		return Answer{}, false
+		return Opened{}, false
 	}
 	if answer, known := e.failures[string(e.buffers.key)]; known {
-		return answer, len(q.Without) == 0 && q.Slots == nil
+		return Opened{failed: answer}, true
 	}
 	s := e.kindOf(q.Pod, len(q.Slots))
+	return Opened{kind: s}, s != nil
+}
+
+// Own returns the key of pods whose filters read of the cluster one node and its pods alone. While it is the same, the verdict about a node,
+// with all of its pods, without some or with others, changes only with that node or its pods. It is empty for a pod whose filters read more.
+func (o *Opened) Own() VerdictKey {
+	if s := o.kind; s != nil && s.readsOnlyNodes() {
+		return s.engine.nodeKey(s.podKey)
+	}
+	return VerdictKey{}
+}
+
+// Decide answers the question that was opened. The nomination of the pod does not count. Decide reports false when the caller must ask node
+// by node: the reasons of a verdict differ from node to node, or no node is feasible and Without or Slots is not empty.
+func (e *Engine) Decide(o *Opened, q *Question) (Answer, bool) {
+	s := o.kind
 	if s == nil {
-		return Answer{}, false
+		return o.failed, len(q.Without) == 0 && q.Slots == nil
 	}
 	out, ok := s.decide(q)
 	if ok && out.Slot >= 0 {

@@ -81,7 +81,7 @@ func simpleOf(t *testing.T, nodes int, c calls) (*Engine, *cluster.Snapshot, fun
 	require.NoError(t, err)
 	e := New(s, c.plugins(s))
 	return e, s, func(pod *v1.Pod) Answer {
-		a, ok := e.Decide(&Question{Pod: pod, Order: order})
+		a, ok := ask(e, &Question{Pod: pod, Order: order})
 		require.True(t, ok)
 		return a
 	}
@@ -149,7 +149,7 @@ func TestAllocations(t *testing.T) {
 		{"in order", Question{Pod: pod, Order: e.scan, From: 2, Limit: 5, Tie: tie}, 0},
 	}, func(t *testing.T, c test) {
 		ask := func() {
-			if _, ok := e.Decide(&c.question); !ok {
+			if _, ok := ask(e, &c.question); !ok {
 				t.Error("no answer")
 			}
 		}
@@ -217,7 +217,7 @@ func TestUnsigned(t *testing.T) {
 		}},
 	})
 	for name, want := range map[string]bool{"c": true, "a": false, "b": false} {
-		_, ok := e.Decide(&Question{Pod: testkit.Pod(name).Obj(), Order: []int{0}})
+		_, ok := ask(e, &Question{Pod: testkit.Pod(name).Obj(), Order: []int{0}})
 		require.Equal(t, want, ok, name)
 	}
 	require.Equal(t, []string{"a", "b"}, e.Unsigned())

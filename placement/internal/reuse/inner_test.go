@@ -131,7 +131,7 @@ func TestTooManyClasses(t *testing.T) {
 		require.NoError(t, s.Set(node))
 	}
 	best := func(pod string) int64 {
-		got, ok := e.Decide(&Question{Pod: testkit.Pod(pod).Obj(), Order: order})
+		got, ok := ask(e, &Question{Pod: testkit.Pod(pod).Obj(), Order: order})
 		require.True(t, ok)
 		require.NoError(t, e.valid())
 		return got.Total

@@ -225,7 +225,7 @@ func TestKept(t *testing.T) {
 	}
 	decide := func(p *v1.Pod, feasible int) func() {
 		return func() {
-			got, ok := e.Decide(&Question{Pod: p, Order: inOrder()})
+			got, ok := ask(e, &Question{Pod: p, Order: inOrder()})
 			require.True(t, ok)
 			require.Equal(t, feasible, got.Feasible)
 		}
@@ -306,7 +306,7 @@ func TestLimits(t *testing.T) {
 	most, shared := 0, 0
 	for k := range maxKinds + 2 {
 		for range 2 {
-			got, ok := e.Decide(&Question{Pod: testkit.Pod("p").Labels(fmt.Sprint("app=", k)).Request("cpu=1").NodeSelector("pool=x").Obj(), Order: order})
+			got, ok := ask(e, &Question{Pod: testkit.Pod("p").Labels(fmt.Sprint("app=", k)).Request("cpu=1").NodeSelector("pool=x").Obj(), Order: order})
 			require.True(t, ok)
 			require.Equal(t, 1, got.Feasible)
 			most, shared = max(most, len(e.kinds)), max(shared, len(e.sharedKinds))
@@ -315,7 +315,7 @@ func TestLimits(t *testing.T) {
 	require.Equal(t, maxKinds, most)
 	require.LessOrEqual(t, shared, maxKinds)
 	for k := range maxKinds + 2 {
-		_, ok := e.Decide(&Question{Pod: testkit.Pod("p").Labels(fmt.Sprint("app=once-", k)).Request("cpu=1").NodeSelector("pool=x").Obj(), Order: order})
+		_, ok := ask(e, &Question{Pod: testkit.Pod("p").Labels(fmt.Sprint("app=once-", k)).Request("cpu=1").NodeSelector("pool=x").Obj(), Order: order})
 		require.True(t, ok)
 		shared = max(shared, len(e.sharedKinds))
 	}
@@ -343,7 +343,7 @@ func TestLayoutsAreShared(t *testing.T) {
 	for k, cpu := range []string{"1", "2", "3"} {
 		for app := range 10 {
 			for range 3 {
-				got, ok := e.Decide(&Question{Pod: testkit.Pod("p").Labels(fmt.Sprint("app=", app)).Request("cpu=" + cpu).NodeSelector("pool=x").Obj(), Order: order})
+				got, ok := ask(e, &Question{Pod: testkit.Pod("p").Labels(fmt.Sprint("app=", app)).Request("cpu=" + cpu).NodeSelector("pool=x").Obj(), Order: order})
 				require.True(t, ok)
 				require.Equal(t, 6, got.Feasible)
 			}

@@ -37,11 +37,12 @@ type podKind struct {
 	changes    int               // of the cursor of the statics, when the lists were put together
 
 	effects       effects
-	recounted     []int32  // slots where counts changed
-	shifts        bool     // a state is Shifting
-	perPod        bool     // a state is PerPod
-	shifted       []uint64 // by state: the version that the exceptions have followed
-	statesChanged uint64   // stateChanges of the engine when the states changed last
+	recounted     []int32          // slots where counts changed
+	shifts        bool             // a state is Shifting
+	perPod        bool             // a state is PerPod
+	filtering     []hooks.Skipping // states with a filter; nil for one that is never skipped
+	shifted       []uint64         // by state: the version that the exceptions have followed
+	statesChanged uint64           // stateChanges of the engine when the states changed last
 
 	exceptions exceptions
 }
@@ -146,6 +147,7 @@ func (s *podKind) rebuild() {
 func (s *podKind) assemble() {
 	e := s.engine
 	s.changes, s.rowsAt = s.static.cursor.changes, -1
+	s.filtering = s.filtering[:0]
 	s.predicates, s.scorers, s.plugin, s.order = nil, nil, s.plugin[:0], s.order[:0]
 	for at, k := range e.filters {
 		f := s.static.filters[at]
@@ -158,7 +160,10 @@ func (s *podKind) assemble() {
 			}
 		case hooks.States:
 			if x := s.stateOf(k); x != nil {
-				f = x.Filter()
+				if f = x.Filter(); f != nil {
+					skipping, _ := x.(hooks.Skipping)
+					s.filtering = append(s.filtering, skipping)
+				}
 			}
 		}
 		if f != nil {
@@ -209,9 +214,20 @@ func (s *podKind) verdictKey() VerdictKey {
 		return VerdictKey{}
 	case len(s.counted) > 0:
 		return VerdictKey{s.podKey, 4*s.statesChanged + 1}
-	case e.survives:
-		return VerdictKey{s.podKey, 4*uint64(e.columns) + 2} // verdicts name columns
 	default:
-		return VerdictKey{s.podKey, 4*e.forgotAt + 3}
+		return e.nodeKey(s.podKey)
 	}
+}
+
+// readsOnlyNodes reports whether the filters read of the cluster only the node that they are asked about, and its pods.
+func (s *podKind) readsOnlyNodes() bool {
+	return !s.static.storage && !slices.ContainsFunc(s.filtering, func(x hooks.Skipping) bool { return x == nil || !x.Skip() })
+}
+
+// nodeKey is the key of pods of which no filter counts pods.
+func (e *Engine) nodeKey(pods string) VerdictKey {
+	if e.survives {
+		return VerdictKey{pods, 4*uint64(e.columns) + 2} // verdicts name columns
+	}
+	return VerdictKey{pods, 4*e.forgotAt + 3}
 }

@@ -241,7 +241,7 @@ func (g *game) step(t *testing.T, at string) {
 	want, _, fails := g.plain(&q)
 	g.c.restore(before) // the slow pass does not count
 	scramble(&g.engine.buffers)
-	got, ok := g.engine.Decide(&q)
+	got, ok := ask(g.engine, &q)
 	before = maps.Clone(g.c)
 	g.total["decisions"]++
 	if !ok {
@@ -291,7 +291,7 @@ func (g *game) compare(t *testing.T, at string, q *Question, want, got *Answer) 
 	}
 	g.total["failures that are kept"]++
 	before := maps.Clone(g.c)
-	again, known := g.engine.Decide(q)
+	again, known := ask(g.engine, q)
 	require.True(t, known, at)
 	require.True(t, again.Kept, at)
 	require.NotEmpty(t, again.VerdictKey.Pods, at)
@@ -305,7 +305,7 @@ func (g *game) compare(t *testing.T, at string, q *Question, want, got *Answer) 
 		}
 	}
 	q.Without = map[int]bool{0: true}
-	_, known = g.engine.Decide(q)
+	_, known = ask(g.engine, q)
 	require.False(t, known, at)
 }
 
@@ -391,4 +391,13 @@ func FuzzPlain(f *testing.F) {
 			g.step(t, fmt.Sprint("step ", step))
 		}
 	})
+}
+
+// ask opens a question and lets the engine answer it.
+func ask(e *Engine, q *Question) (Answer, bool) {
+	o, ok := e.Open(q)
+	if !ok {
+		return Answer{}, false
+	}
+	return e.Decide(&o, q)
 }

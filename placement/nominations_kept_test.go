@@ -1,0 +1,158 @@
+package placement
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// What is kept of nominations changes nothing: a plan that is asked again and again decides as a plan without kept work, while nodes, running
+// pods and nominations change.
+func TestKeptNominations(t *testing.T) {
+	outcomes := [3]int{}
+	for seed := range uint64(90) {
+		h := &held{r: rand.New(rand.NewPCG(seed, 61)), on: map[int][]*v1.Pod{}}
+		var o cluster.Objects
+		for i := range 8 {
+			o.Nodes = append(o.Nodes, h.node(fmt.Sprintf("n%d", i)))
+		}
+		s, err := cluster.New(o)
+		require.NoError(t, err)
+		plan, err := New(s, DefaultProfile())
+		require.NoError(t, err)
+		for step := range 80 {
+			h.change(t, s)
+			pod, o := h.pod(), Options{}
+			if on := h.on[int(s.Order()[0])]; len(on) > 0 && h.chance(3) {
+				pod = on[0] // a pod with a nomination of its own, of which others of its kind were asked before
+			}
+			h.nominate(&o, s, pod)
+			slow, err := New(s, DefaultProfile())
+			require.NoError(t, err)
+			slow.engine = nil
+			d := plan.Decide(pod, o)
+			require.Equal(t, text(slow.Decide(pod, Options{Nominated: o.Nominated})), text(d), "seed %d step %d", seed, step)
+			for _, x := range plan.holds.kinds {
+				for _, node := range x.list {
+					if node.hold < undecided {
+						outcomes[node.hold]++
+					}
+				}
+			}
+			if d.Placed() && s.Pod(pod.Namespace, pod.Name) == nil && h.chance(2) {
+				require.NoError(t, s.Assume(pod, d.Slot))
+				h.running = append(h.running, pod)
+			}
+		}
+	}
+	for _, n := range outcomes {
+		require.Greater(t, n, 1000)
+	}
+}
+
+// A nomination keeps the node for its pod: another pod of the same kind finds it there, whichever is asked first.
+func TestKeptNominationOfThePodItself(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n").Capacity("cpu=1,pods=9").Obj(), testkit.Node("small").Capacity("pods=9").Obj()}})
+	require.NoError(t, err)
+	plan, err := New(s, DefaultProfile())
+	require.NoError(t, err)
+	own, other := testkit.Pod("own").Request("cpu=1").Obj(), testkit.Pod("other").Request("cpu=1").Obj()
+	o := Options{Nominated: func(int) []*v1.Pod { return []*v1.Pod{own} }, NominatedSlots: []int{0}}
+	for range 3 {
+		require.Equal(t, "n", plan.Decide(own, o).Node)
+		require.Empty(t, plan.Decide(other, o).Node)
+		require.Empty(t, plan.Decide(other, o).Node)
+	}
+}
+
+// held is a cluster whose pending pods read one node at a time, with nominations that last for many decisions.
+type held struct {
+	r       *rand.Rand
+	next    int
+	on      map[int][]*v1.Pod // by slot
+	running []*v1.Pod
+}
+
+func (h *held) chance(n int) bool { return h.r.IntN(n) == 0 }
+
+func (h *held) node(name string) *v1.Node {
+	b := testkit.Node(name).Capacity(fmt.Sprintf("cpu=%d,memory=8Gi,pods=9", 2+h.r.IntN(4))).Label("disk", fmt.Sprint(h.r.IntN(2)))
+	if h.chance(8) {
+		b = b.Taint("k:NoSchedule")
+	}
+	return b.Obj()
+}
+
+func (h *held) pod() *v1.Pod {
+	h.next++
+	b := testkit.Pod(fmt.Sprint("p", h.next)).Labels("app=x").Request(fmt.Sprintf("cpu=%d,memory=%dGi", 1+2*h.r.IntN(3), 1+4*h.r.IntN(2))).Priority(int32(h.r.IntN(2)))
+	if h.chance(4) {
+		b = b.NodeSelector("disk=1")
+	}
+	return b.Obj()
+}
+
+// change changes a node or the running pods. For some time a pod may run that keeps the pending ones off.
+func (h *held) change(t *testing.T, s *cluster.Snapshot) {
+	order := s.Order()
+	i := int(order[h.r.IntN(len(order))])
+	switch h.r.IntN(12) {
+	case 0:
+		require.NoError(t, s.Set(h.node(s.Node(i).Name)))
+	case 1:
+		h.next++
+		require.NoError(t, s.Set(h.node(fmt.Sprint("m", h.next))))
+	case 2:
+		if len(order) > 4 {
+			require.NoError(t, s.Remove(s.Node(i)))
+			h.running = nil // some of them left with the node
+		}
+	case 3:
+		h.next++
+		p := testkit.Pod(fmt.Sprint("apart", h.next)).RequireApart(v1.LabelHostname, "app=x").Obj()
+		require.NoError(t, s.Assume(p, i))
+		h.running = append(h.running, p)
+	case 4, 5, 6:
+		if len(h.running) > 0 {
+			k := h.r.IntN(len(h.running))
+			require.NoError(t, s.Remove(h.running[k]))
+			h.running = slices.Delete(h.running, k, k+1)
+		}
+	}
+}
+
+// nominate changes the nominations at times, and mostly gives them to a decision about a pod. The list of slots may have another order, free
+// slots, slots that the cluster has not, and a slot twice.
+func (h *held) nominate(o *Options, s *cluster.Snapshot, pod *v1.Pod) {
+	order := s.Order()
+	switch i := int(order[h.r.IntN(len(order))]); h.r.IntN(16) {
+	case 0:
+		clear(h.on)
+	case 1, 2, 3:
+		h.on[i] = append(h.on[i], h.pod())
+	case 4:
+		h.on[i] = append(h.on[i], pod)
+	case 5:
+		h.on[i] = h.on[i][:0]
+	}
+	if len(h.on) == 0 || h.chance(8) {
+		return
+	}
+	o.Nominated, o.NominatedSlots = func(i int) []*v1.Pod { return h.on[i] }, slices.Sorted(maps.Keys(h.on))
+	if h.chance(6) {
+		h.r.Shuffle(len(h.on), func(i, j int) {
+			o.NominatedSlots[i], o.NominatedSlots[j] = o.NominatedSlots[j], o.NominatedSlots[i]
+		})
+	}
+	if h.chance(8) {
+		o.NominatedSlots = append(o.NominatedSlots, o.NominatedSlots[0], -1, s.Len())
+	}
+}
