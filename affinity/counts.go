@@ -16,6 +16,9 @@ func (s counts) Keys(yield func(key string, single bool) bool) {
 	}
 }
 
+// Len returns the number of keys.
+func (s counts) Len() int { return len(s.state.columns) }
+
 // AppendSignature appends for a key that nodes share the domain. For a key with one node per domain (kubernetes.io/hostname) it appends
 // which counts are above 0, and the score. Rule A13.4.
 func (s counts) AppendSignature(dst []int32, i int) []int32 {

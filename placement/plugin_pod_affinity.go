@@ -273,13 +273,7 @@ func (s *podState) Reads(dst []string) []string {
 }
 
 // Keys returns the number of topology keys. A running pod may bring one.
-func (s *podState) Keys() int {
-	n := 0
-	for range s.counts.Keys {
-		n++
-	}
-	return n
-}
+func (s *podState) Keys() int { return s.counts.Len() }
 
 // AppendLayoutKey appends the topology keys. Which of them no two nodes share follows from the nodes: when that changes, the
 // engine forgets all layouts.

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -120,6 +121,11 @@ func (q *Queue) Nominate(pod *v1.Pod, to Nomination) { q.nom.Nominate(pod, to) }
 
 // Nominations returns the number of pods that are nominated for a node.
 func (q *Queue) Nominations() int { return len(q.nom.node) }
+
+// NominatedNodes appends the names of the nodes for which pods are nominated, each once, in any order. O(nominations).
+func (q *Queue) NominatedNodes(dst []string) []string {
+	return slices.AppendSeq(dst, maps.Keys(q.nom.byNode))
+}
 
 // NominatedFor returns the pods nominated for the node in the order of their nominations, each in the version that is
 // queued. A pod in flight is in no queue: as in v1.37 the result has only its names and UID, so the pod counts with priority

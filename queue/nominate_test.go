@@ -103,8 +103,10 @@ func TestQueueNominations(t *testing.T) {
 		_, err := r.q.Return(r.held["a"], Failure{Rejecters: []string{"P"}, Nomination: Nomination{Override: true, Node: "n2"}}, r.now)
 		require.NoError(t, err)
 		require.Equal(t, "n2", r.q.nom.Node(r.pod("a")))
+		require.Equal(t, []string{"mine", "n2"}, r.q.NominatedNodes([]string{"mine"}))
 		r.q.Delete(r.pod("a"))
 		require.Empty(t, r.q.NominatedFor("n2"))
+		require.Empty(t, r.q.NominatedNodes(nil))
 	})
 	t.Run("whole nominations", func(t *testing.T) {
 		r := newRig(t, Options{WholeNominations: true})

@@ -232,11 +232,18 @@ func (s *Scheduler) planOptions() placement.Options {
 	if s.o.Tie != nil {
 		o.Tie = s.tie
 	}
-	nominations := 0
-	s.queue.Read(func(q *queue.Queue) { nominations = q.Nominations() })
-	if nominations > 0 {
-		o.Nominated = func(i int) []*v1.Pod { return s.queue.NominatedFor(s.snapshot.Node(i).Name) }
+	var nodes []string
+	s.queue.Read(func(q *queue.Queue) { nodes = q.NominatedNodes(nil) })
+	if len(nodes) == 0 {
+		return o
 	}
+	o.Nominated, o.NominatedSlots = func(i int) []*v1.Pod { return s.queue.NominatedFor(s.snapshot.Node(i).Name) }, []int{}
+	for _, name := range nodes {
+		if i := s.snapshot.Slot(name); i >= 0 {
+			o.NominatedSlots = append(o.NominatedSlots, i)
+		}
+	}
+	slices.Sort(o.NominatedSlots)
 	return o
 }
 

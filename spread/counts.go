@@ -23,6 +23,9 @@ func (s softCounts) Keys(yield func(key string, single bool) bool) {
 	s.state.soft.yieldKeys(s.state.single, yield)
 }
 
+func (s hardCounts) Len() int { return len(s.state.single) }
+func (s softCounts) Len() int { return len(s.state.single) }
+
 // yieldKeys yields the key of each constraint, with whether its counts are those of the node alone.
 func (e *evaluator) yieldKeys(single []bool, yield func(key string, single bool) bool) {
 	for k, alone := range single {

@@ -35,6 +35,8 @@ type Counts interface {
 	// the key of each constraint. single is true when the signature has counts of the node alone. A move of package affinity may add a
 	// key at the end.
 	Keys(yield func(key string, single bool) bool)
+	// Len returns how many keys there are. Keys would allocate, and this is asked at each decision.
+	Len() int
 	// AppendSignature appends integers that, together with the counts of whole domains, determine verdict and raw score of slot i: slots
 	// of equal signature get the same answers (rules S4.7 and A13.4). For a key that nodes share, the signature has the domain, -1
 	// without one. For a single key it has what the node counts: one number for package spread, or -1; three for package affinity, which

@@ -48,7 +48,7 @@ var largest = map[string]int{
 	"podgroup":               77,
 	"preemption":             44,
 	"preemption/optimal":     35,
-	"queue":                  95,
+	"queue":                  96,
 	"release":                22,
 	"release/plugins":        32,
 	"resources":              33,
