@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
@@ -23,9 +24,21 @@ func TestPrioritiesOfGroups(t *testing.T) {
 	s := start(t, groupGates+",PodGroupPreemptionPolicy=true", groupAPIs)
 	never, lower := v1.PreemptNever, v1.PreemptLowerPriority
 	classes := admission.SystemPriorityClasses() // a server makes them when it starts, without a request
+	probes := 0
 	add := func(c *schedulingv1.PriorityClass) {
 		s.make(t, "/apis/scheduling.k8s.io/v1/priorityclasses", c)
 		classes = append(classes, c)
+		probe := &schedulingv1beta1.PodGroup{Spec: schedulingv1beta1.PodGroupSpec{PreemptionPolicy: (*schedulingv1beta1.PreemptionPolicy)(cmp.Or(c.PreemptionPolicy, &lower)),
+			SchedulingPolicy: schedulingv1beta1.PodGroupSchedulingPolicy{Basic: &schedulingv1beta1.BasicSchedulingPolicy{}}}}
+		if !c.GlobalDefault {
+			probe.Spec.PriorityClassName = c.Name
+		}
+		require.Eventually(t, func() bool { // admission learns of a class a moment after the class is made
+			probes++
+			probe.Name = fmt.Sprint("probe", probes)
+			status, err := s.send(http.MethodPost, fmt.Sprintf("/apis/scheduling.k8s.io/v1beta1/namespaces/%s/podgroups", namespace), probe, false)
+			return err == nil && status.Message == ""
+		}, time.Minute, 50*time.Millisecond)
 	}
 	add(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 100})
 	add(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "calm"}, Value: 5, PreemptionPolicy: &never})
