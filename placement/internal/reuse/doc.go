@@ -1,7 +1,8 @@
 // Package reuse is the engine of a plan: it keeps the work done for earlier pods and follows the change log of a cluster.
 //
-//	e := reuse.New(log, plugins) // nil: nothing can be kept
-//	answer, ok := e.Decide(&q)   // false: the caller asks node by node
+//	e := reuse.New(log, plugins)        // nil: nothing can be kept
+//	opened, ok := e.Open(&q)            // what is kept for the pod, up to date
+//	answer, ok := e.Decide(&opened, &q) // false, as above: the caller asks node by node
 //
 // The engine knows no plugin: package hooks has what it asks of them. It keeps seven things. Pods share one of them when they agree in what it depends on:
 //
