@@ -171,7 +171,7 @@ func (a *Attempt) Volumes(i int) volumes.Decision {
 // Decision returns the decision for slot i, which must be feasible, for callers who choose the node: [Placer.Assume] takes it. Its Total and
 // its counts of nodes are 0. For a slot without a node it has no node.
 func (a *Attempt) Decision(i int) Decision {
-	if i < 0 || i >= a.plan.cluster.Len() || a.plan.cluster.Node(i) == nil {
+	if !a.plan.has(i) {
 		return Decision{Slot: -1}
 	}
 	return Decision{Slot: i, Node: a.plan.cluster.Node(i).Name, Volumes: a.Volumes(i), Devices: devicesOn(i, a.Predicates)}

@@ -38,7 +38,7 @@ func newGroupRun(p *Placer, queued []*v1.Pod, o GroupOptions) (*groupRun, error)
 	o.Gates.Topology = o.Gates.Topology || o.Gates.Composites
 	r := &groupRun{p: p, o: o, next: o.Next, queued: map[*podgroup.Node][]*v1.Pod{}, own: map[string]int{}, at: map[*v1.Pod]int{}, held: map[*v1.Pod]bool{}}
 	r.decision.Next = o.Next
-	r.o.Nominated, r.o.NominatedSlots = p.nominations(o.Nominated), nil // members are nominated too
+	r.o.Nominated, r.o.NominatedSlots = p.nominations(&o.Options), nil // members are nominated too
 	r.placed = make([]bool, len(queued))
 	for k, pod := range queued {
 		r.decision.Members = append(r.decision.Members, MemberOutcome{Pod: pod, Decision: Decision{Slot: -1}, Nominate: pod.Status.NominatedNodeName})
@@ -267,15 +267,15 @@ func (r *groupRun) undo(n int) {
 	r.assumed = r.assumed[:n]
 }
 
-// nominations asks for the nominated pods of every node once: nil if there are none.
-func (p *Plan) nominations(of func(i int) []*v1.Pod) func(i int) []*v1.Pod {
-	if of == nil {
+// nominations asks for the nominated pods of every slot that may have some once: nil if there are none.
+func (p *Plan) nominations(o *Options) func(i int) []*v1.Pod {
+	if o.Nominated == nil {
 		return nil
 	}
 	var bySlot [][]*v1.Pod
-	for _, i := range p.order() {
-		pods := of(i)
-		if len(pods) == 0 {
+	for _, i := range p.slotsOfNominated(o) {
+		pods := o.Nominated(i)
+		if len(pods) == 0 || !p.has(i) {
 			continue
 		}
 		if bySlot == nil {

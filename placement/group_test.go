@@ -235,6 +235,25 @@ func TestGroupExamples(t *testing.T) {
 		d := placer.DecideGroup(s.Queued, o)
 		require.Equal(t, long(lines(c.want)), shown(d))
 		require.Equal(t, shown(d), shown(placer.DecideGroup(s.Queued, o)), "a decision changes nothing")
+		if o.Nominated != nil {
+			o.NominatedSlots = []int{-1, 1 << 20}
+			for i := range s.Nodes {
+				if len(o.Nominated(i)) > 0 {
+					o.NominatedSlots = append(o.NominatedSlots, i)
+				}
+			}
+			nominated := o.Nominated
+			o.Nominated = func(i int) []*v1.Pod {
+				if !slices.Contains(o.NominatedSlots, i) {
+					t.Errorf("slot %d is not listed", i)
+				}
+				if i < 0 || i >= len(s.Nodes) {
+					return s.Queued
+				}
+				return nominated(i)
+			}
+			require.Equal(t, shown(d), shown(placer.DecideGroup(s.Queued, o)), "the plan asks about the listed slots alone")
+		}
 		require.NoError(t, placer.AssumeGroup(d))
 	})
 }

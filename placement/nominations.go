@@ -87,7 +87,7 @@ const (
 
 // ask asks about one slot with nominated pods. A slot without a node has none.
 func (n *asksNominated) ask(i int, nominated []*v1.Pod) hold {
-	if c := n.plan.cluster; len(filter.Nominated(n.pod, nominated)) == 0 || i < 0 || i >= c.Len() || c.Node(i) == nil {
+	if len(filter.Nominated(n.pod, nominated)) == 0 || !n.plan.has(i) {
 		return noHold
 	}
 	if !n.prepare() {

@@ -60,8 +60,8 @@ type Options struct {
 	// its priority is at least the pod's and it is another pod. The pod must fit with the nominated pods on the node and
 	// without them. A decision calls the function for every node, or for those of NominatedSlots.
 	Nominated func(i int) []*v1.Pod
-	// NominatedSlots are the slots for which Nominated returns pods, in any order, and perhaps others. A decision then asks about these
-	// alone. nil: it asks about every node.
+	// NominatedSlots are the slots for which Nominated returns pods, and perhaps other slots of the cluster. A decision then asks about these
+	// alone. Their order changes no decision, but more is kept when it stays. nil: a decision asks about every node.
 	NominatedSlots []int
 	// Next is the place in scan order where the search begins: the Next of the decision before. It matters only when the
 	// profile's sampling ends searches early.
@@ -115,6 +115,9 @@ func (p *Plan) order() []int {
 	}
 	return p.scan
 }
+
+// has reports whether a slot has a node.
+func (p *Plan) has(i int) bool { return i >= 0 && i < p.cluster.Len() && p.cluster.Node(i) != nil }
 
 // Slot returns the slot of the node with that name; false when the cluster has no such node.
 func (p *Plan) Slot(name string) (int, bool) {

@@ -76,6 +76,7 @@ func (n *Nominations) Options(pod *v1.Pod, next int) Options {
 			o.NominatedSlots = append(o.NominatedSlots, i)
 		}
 	}
+	slices.Sort(o.NominatedSlots) // more is kept when the order stays
 	o.Nominated = func(i int) []*v1.Pod {
 		all := n.on[n.cluster.Node(i).Name]
 		if at := slices.IndexFunc(all, func(q *v1.Pod) bool { return q.UID == id }); at >= 0 {

@@ -1,13 +1,13 @@
 package reuse
 
 import (
-	"github.com/podberth/podberth/filter"
 	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement/internal/boxes"
 	"github.com/podberth/podberth/placement/internal/heap"
 	"github.com/podberth/podberth/placement/internal/hooks"
