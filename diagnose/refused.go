@@ -121,7 +121,8 @@ func (x *refused) ofRuntimeClass(cause *Cause, name string) {
 // ofClass fills in the cause of a class that does not exist. The remedy is the class that is most likely meant.
 func (x *refused) ofClass(cause *Cause, kind, name string, names []string, set func(p *v1.Pod, meant string)) {
 	slices.Sort(names)
-	cause.Field, cause.Wanted, cause.Found = x.owner.path+"spec."+strings.ToLower(kind[:1])+kind[1:]+"Name", name, few(names)
+	path := "spec." + strings.ToLower(kind[:1]) + kind[1:] + "Name"
+	cause.Field, cause.Wanted, cause.Found = x.owner.path+path, name, few(names)
 	cause.Text = "there is no " + kind + " " + name
 	meant, ok := near.Meant(name, names)
 	if !ok {
@@ -132,7 +133,7 @@ func (x *refused) ofClass(cause *Cause, kind, name string, names []string, set f
 	}
 	cause.Found = meant
 	cause.Text += "; near: " + meant
-	c := x.change(Mend, "spec."+strings.ToLower(kind[:1])+kind[1:]+"Name", name, meant)
+	c := x.change(Mend, path, name, meant)
 	c.edit = func(p *v1.Pod, _ int64) { set(p, meant) }
 	x.goes([]Change{c})
 }
@@ -206,7 +207,7 @@ func (x *refused) accepts(changes []Change) bool {
 	return x.in.Accept(pods) == nil
 }
 
-// begin returns the question about the first pod. The pods are tried behind those that wait and are as important.
+// begin returns the question about the first refused pod. The refused pods are tried after pending pods of the same or a higher priority.
 func (x *refused) begin(changes []Change) *diagnosis {
 	in, mine := x.in, map[string]bool{}
 	for _, p := range x.pods {

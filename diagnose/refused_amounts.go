@@ -21,6 +21,7 @@ var ofLimitRange = regexp.MustCompile(`(minimum|maximum) (\S+) usage per (Contai
 // amountIn is a request or a limit of a container.
 type amountIn struct {
 	path string // of the container in the pod
+	in   string // the name of the container
 	name v1.ResourceName
 	kind string // requests, or limits
 	of   func(p *v1.Pod) *v1.ResourceRequirements
@@ -47,11 +48,11 @@ func (a amountIn) set(p *v1.Pod, q resource.Quantity) {
 
 // amountsOf returns the places of an amount in the containers of a pod.
 func amountsOf(p *v1.Pod, kind string, name v1.ResourceName) (out []amountIn) {
-	for i := range p.Spec.Containers {
-		out = append(out, amountIn{fmt.Sprintf("spec.containers[%d]", i), name, kind, func(p *v1.Pod) *v1.ResourceRequirements { return &p.Spec.Containers[i].Resources }})
+	for i, c := range p.Spec.Containers {
+		out = append(out, amountIn{fmt.Sprintf("spec.containers[%d]", i), c.Name, name, kind, func(p *v1.Pod) *v1.ResourceRequirements { return &p.Spec.Containers[i].Resources }})
 	}
-	for i := range p.Spec.InitContainers {
-		out = append(out, amountIn{fmt.Sprintf("spec.initContainers[%d]", i), name, kind, func(p *v1.Pod) *v1.ResourceRequirements { return &p.Spec.InitContainers[i].Resources }})
+	for i, c := range p.Spec.InitContainers {
+		out = append(out, amountIn{fmt.Sprintf("spec.initContainers[%d]", i), c.Name, name, kind, func(p *v1.Pod) *v1.ResourceRequirements { return &p.Spec.InitContainers[i].Resources }})
 	}
 	return out
 }
@@ -97,7 +98,7 @@ func (x *refused) demanded(text string) {
 		}
 		for _, a := range amountsOf(x.pods[0], kind, of) {
 			_, has := (*a.list(x.pods[0]))[of]
-			if !has && slices.Contains(strings.Split(list, ","), x.container(a.path)) {
+			if !has && slices.Contains(strings.Split(list, ","), a.in) {
 				want = append(want, a)
 			}
 		}
@@ -128,21 +129,6 @@ func (x *refused) demanded(text string) {
 	if most := run(1); most > 0 {
 		x.goes(changes(largestOf(mostParts, func(part int64) bool { return run(part) == most })))
 	}
-}
-
-// container returns the name of the container of a path.
-func (x *refused) container(path string) string {
-	for i, c := range x.pods[0].Spec.Containers {
-		if path == fmt.Sprintf("spec.containers[%d]", i) {
-			return c.Name
-		}
-	}
-	for i, c := range x.pods[0].Spec.InitContainers {
-		if path == fmt.Sprintf("spec.initContainers[%d]", i) {
-			return c.Name
-		}
-	}
-	return ""
 }
 
 // largestOf returns the largest number up to high for which ok says yes, when it says so of all smaller ones; 0 for none.
@@ -282,8 +268,8 @@ func (x *refused) ofLimitRange(cause *Cause, text string) {
 	}
 }
 
-// toBound returns the changes of amounts beyond a bound, and of those that lack, to the bound. It returns none when a request or a limit goes below
-// half.
+// toBound returns the changes that set an amount to a bound: an amount that is beyond the bound, and one that a container does not have. It returns
+// none when a request or a limit would go below half.
 func (x *refused) toBound(most bool, kind string, name v1.ResourceName, bound resource.Quantity) (out []Change) {
 	words := map[bool]string{true: "at most", false: "at least"}[most]
 	p := x.pods[0]

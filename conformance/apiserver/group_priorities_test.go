@@ -19,7 +19,7 @@ import (
 )
 
 // TestPrioritiesOfGroups creates groups and composite groups with every combination of a class, a priority and a preemption policy, without and with a
-// default class: the server refuses those that admission.GroupPriority refuses, in the same words, and stores the priority that is admitted.
+// default class: the server refuses what admission.GroupPriority refuses, in the same words. Of an accepted group it stores the admitted priority.
 func TestPrioritiesOfGroups(t *testing.T) {
 	s := start(t, groupGates+",PodGroupPreemptionPolicy=true", groupAPIs)
 	never, lower := v1.PreemptNever, v1.PreemptLowerPriority
