@@ -62,7 +62,7 @@ type Change struct {
 	Alike int `json:"alike,omitempty"`
 	// Count is the number of nodes that AddNode adds; 0 means 1.
 	Count int `json:"count,omitempty"`
-	// Labels are labels that the added nodes have and their model does not have.
+	// Labels are those of the added nodes that their model does not have.
 	Labels map[string]string `json:"labels,omitempty"`
 	// Without are labels and taints of the model that the added nodes do not have.
 	Without []string `json:"without,omitempty"`
