@@ -54,7 +54,7 @@ func newPodTopologySpread(o spread.Options) *Plugin {
 			if e.Skip() {
 				return nil, nil
 			}
-			return softSpread{e.Count(c)}, nil
+			return newSoftSpread(e.Count(c)), nil
 		},
 	}
 }
@@ -97,10 +97,13 @@ func (s hardSpread) KeepsOff(pod, q *v1.Pod, i, j int) bool {
 	return keepsOff(s.cluster, s.Repels(pod)(q), i, j)
 }
 
-type softSpread struct{ spread.SoftState }
+// softSpread is the soft constraints, with the question which nodes the score leaves out.
+type softSpread struct {
+	spread.SoftState
+	hooks.Ignorer
+}
 
-// Ignored reports whether the score leaves a slot out.
-func (s softSpread) Ignored(i int) bool { return s.SoftState.(hooks.Ignorer).Ignored(i) }
+func newSoftSpread(s spread.SoftState) softSpread { return softSpread{s, s.(hooks.Ignorer)} }
 
 // Normalize is spread.Normalize.
 func (s softSpread) Normalize(raw, lo, hi int64) int64 { return spread.Normalize(raw, lo, hi) }
@@ -183,7 +186,7 @@ func (s *spreadState) Score() hooks.Scorer {
 	if s.soft == nil {
 		return nil
 	}
-	return softSpread{s.soft}
+	return newSoftSpread(s.soft)
 }
 
 // Reads appends topology keys and what node inclusion policies look at.
