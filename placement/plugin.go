@@ -60,7 +60,7 @@ type Plugin struct {
 	ReadsOfOthers []string
 	// Skips reports whether the plugin skips the pod on every cluster. KeepIfSkipped needs it. Each plugin is asked.
 	Skips func(pod *v1.Pod) bool
-	// states begins to count over a cluster, for groupStates.
+	// states begins to count over a cluster, for keepByAllPods.
 	states func(c Cluster) hooks.Counting
 	// own returns the plugin with memory that one plan uses, and a copy of the plugin as it is. nil: the plugin keeps nothing.
 	own func(p *Plugin) *Plugin
@@ -85,30 +85,30 @@ type Plugin struct {
 const storageObjects = "storage"
 
 // Keep says on what the answers of a plugin depend, and so how they are kept.
-type Keep = hooks.Group
+type Keep = hooks.Keep
 
-// The groups of plugins.
+// What an answer of a plugin depends on.
 const (
 	// KeepNothing: a plan keeps no answers for any pod of a profile with the plugin. Each decision asks about each node.
-	KeepNothing = hooks.Never
+	KeepNothing = hooks.KeepNothing
 	// KeepByNode: an answer about a node changes only with the object of that node. The predicate and the scorer need one of
 	// two methods. Reads(dst []string) []string appends what the answer reads of a node, in the words of
 	// cluster.Snapshot.Classes. AppendSignature(dst []int32, i int) []int32 appends integers that determine the answer about
 	// slot i. One slot of each class or signature is asked about.
-	KeepByNode = hooks.Statics
+	KeepByNode = hooks.KeepByNode
 	// KeepByNodeAndPods: an answer about a node changes with the object of that node and with the pods there. At most one filter of a
-	// profile may be of this group, and its scores are not normalized. Optional methods: CheckRow of a predicate and RawRow
+	// profile may have it, and its scores are not normalized. Optional methods: CheckRow of a predicate and RawRow
 	// of a scorer get the rows of the node from the plan, as in NodeResourcesFit. CheckRows and MaxRawRow answer about many nodes
 	// at once, so that a pod with requests that no other pod has need not look at every node. Zero() bool of a scorer reports that
 	// every node gets 0. RowsAlone() bool reports that CheckRow or RawRow reads nothing of a node but the rows that it gets, NodeAlone() bool of
 	// a scorer that Raw reads nothing of a node but its object: then a group need not be tried in a placement that is equal to another. Monotone()
 	// of a predicate says that a row with more in use is not accepted if one with less is rejected.
-	KeepByNodeAndPods = hooks.Rows
-	// groupStates: an answer changes with the pods on any node. Only plugins of this package are of this group: to count pods takes
+	KeepByNodeAndPods = hooks.KeepByNodeAndPods
+	// keepByAllPods: an answer changes with the pods on any node. Only plugins of this package have it: to count pods takes
 	// many methods, which are no promise to callers.
-	groupStates = hooks.States
+	keepByAllPods = hooks.KeepByAllPods
 	// KeepIfSkipped: a plan keeps answers for the pods for which Skips returns true. The other pods are decided node by node.
-	KeepIfSkipped = hooks.Absent
+	KeepIfSkipped = hooks.KeepIfSkipped
 )
 
 // PreFiltered is what a filter says about a pod before it sees a node (PreFilter), and its predicate for the nodes.

@@ -32,7 +32,7 @@ func devicesOver(o tracker.Options, t *tracker.Tracker) *Plugin {
 	}
 	return &Plugin{
 		Name: plugins.DynamicResources, Args: o,
-		Keep: groupStates, AppendKey: devices.AppendKey, states: func(c Cluster) hooks.Counting { return claimCounting{x, c} },
+		Keep: keepByAllPods, AppendKey: devices.AppendKey, states: func(c Cluster) hooks.Counting { return claimCounting{x, c} },
 		WithShared: func(p Profile) *Plugin { return devicesOver(o, p.Devices) },
 		Hint:       func(known affinity.Namespaces) queue.Hint { return devicesHint(known, o.Search.Release) },
 		Filter:     x.filter, Score: x.score, GroupPostFilter: x.groupPostFilter,

@@ -37,7 +37,7 @@ func newInterPodAffinity(o affinity.PodOptions) *Plugin {
 func interPodAffinity(o affinity.PodOptions, memo *engine.Memo) *Plugin {
 	return &Plugin{
 		Name: plugins.InterPodAffinity, Args: o, CanStopHolding: true,
-		Keep: groupStates, AppendKey: affinity.AppendPodKey,
+		Keep: keepByAllPods, AppendKey: affinity.AppendPodKey,
 		KeyParts: []KeyPart{labelsPart, {Name: "terms", Append: key.PodTerms}},
 		Hint:     func(affinity.Namespaces) queue.Hint { return o.WouldHelp },
 		states:   func(c Cluster) hooks.Counting { return newPodCounting(c, o) },

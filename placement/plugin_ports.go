@@ -17,7 +17,7 @@ import (
 func newNodePorts() *Plugin {
 	return &Plugin{
 		Name: plugins.NodePorts,
-		Keep: groupStates, AppendKey: filter.AppendPortsKey,
+		Keep: keepByAllPods, AppendKey: filter.AppendPortsKey,
 		states: func(c Cluster) hooks.Counting { return portsCounting{c} },
 		Hint:   func(affinity.Namespaces) queue.Hint { return filter.PortsWouldHelp },
 		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {

@@ -30,7 +30,7 @@ func newPodTopologySpread(o spread.Options) *Plugin {
 	}
 	return &Plugin{
 		Name: plugins.PodTopologySpread, Args: o, CanStopHolding: true,
-		Keep: groupStates, AppendKey: spread.AppendKey,
+		Keep: keepByAllPods, AppendKey: spread.AppendKey,
 		KeyParts: []KeyPart{
 			labelsPart, {Name: "constraints", Append: key.Constraints}, {Name: "node affinity", Append: affinity.AppendNodeKey}, {Name: "tolerations", Append: taints.AppendKey},
 		},

@@ -67,7 +67,7 @@ func (p Profile) units(c Cluster) []hooks.Plugin {
 // unit returns the plugin in the form of the engine, without its places in the lists.
 func (p *Plugin) unit(c Cluster) hooks.Plugin {
 	u := hooks.Plugin{
-		Name: p.Name, Group: p.Keep, Filter: -1, Score: -1,
+		Name: p.Name, Keep: p.Keep, Filter: -1, Score: -1,
 		AppendKey: p.AppendKey, KeyName: p.KeyName, Parts: p.KeyParts, Skips: p.Skips,
 		Predicate: func(pod *v1.Pod) (filter.Predicate, bool) {
 			f := p.Filter(pod, c)

@@ -19,7 +19,7 @@ var limitsRule = volumeRule[*volumes.Usage, volumes.LimitsState]{
 	evaluator: (*volumes.Pod).Limits, reads: volumesInUse,
 	predicate: func(s volumes.LimitsState) filter.Predicate { return limited{s} },
 	share: func(p *Plugin, o volumes.Options, v *volumetracker.Tracker) {
-		p.Keep = groupStates
+		p.Keep = keepByAllPods
 		p.states = func(c Cluster) hooks.Counting { return limitsCounting{o, v, c} }
 	},
 }

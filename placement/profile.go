@@ -170,10 +170,10 @@ func (p *Plugin) validate(seen map[string]bool, serves bool, path *field.Path) f
 		errs = append(errs, field.Invalid(path, p.Name, "does not serve at this point"))
 	case p.Keep != KeepNothing && p.AppendKey == nil:
 		errs = append(errs, field.Required(path.Child("appendKey"), "what the plugin reads of a pod"))
-	case p.Keep == groupStates && p.states == nil:
-		errs = append(errs, field.Invalid(path.Child("group"), p.Keep, "no plugin of a caller is of this group"))
+	case p.Keep == keepByAllPods && p.states == nil:
+		errs = append(errs, field.Invalid(path.Child("keep"), p.Keep, "no plugin of a caller counts the pods of all nodes"))
 	case p.Keep == KeepIfSkipped && p.Skips == nil:
-		errs = append(errs, field.Required(path.Child("skips"), "of a plugin of group Absent"))
+		errs = append(errs, field.Required(path.Child("skips"), "of a plugin with KeepIfSkipped"))
 	}
 	return errs
 }

@@ -48,7 +48,7 @@ func (p Profile) warnings(c Cluster) []string {
 		switch {
 		case x.Keep == KeepByNodeAndPods:
 			rows = append(rows, x.Name)
-		case x.Keep == groupStates && len(rows) == 0:
+		case x.Keep == keepByAllPods && len(rows) == 0:
 			if _, ok := x.states(c).(hooks.Dividing); !ok {
 				early = append(early, x.Name)
 			}

@@ -1,7 +1,7 @@
 // Package hooks is what the engine of a plan (package reuse) asks of plugins. It has no code but [NewRanking].
 //
-// A plugin says by its group on what its answers depend. The engine keeps the answers by that, and finds by optional interfaces what more
-// it may keep: the classes of nodes of a plugin of group Statics ([Reader], [Signed]), the rows of many nodes at once ([RowsFilter],
+// A plugin says by Keep on what its answers depend. The engine keeps the answers by that, and finds by optional interfaces what more
+// it may keep: the classes of nodes of a plugin with KeepByNode ([Reader], [Signed]), the rows of many nodes at once ([RowsFilter],
 // [RowsScorer]), and the counts of running pods ([Counting], [Compiled], [State]). Without an optional interface an answer takes longer and is
 // the same. [Plugin] is the place to begin.
 package hooks
@@ -12,26 +12,26 @@ import (
 	"github.com/podberth/podberth/filter"
 )
 
-// Group says on what the answers of a plugin depend, and so how the engine keeps them.
-type Group uint8
+// Keep says on what the answers of a plugin depend, and so how the engine keeps them.
+type Keep uint8
 
 const (
-	// Never: nothing is kept. The engine serves no pod of a profile with such a plugin.
-	Never Group = iota
-	// Statics: an answer changes only with the object of its node.
-	Statics
-	// Rows: an answer changes with the object of its node and with the pods on that node.
-	Rows
-	// States: an answer changes with the pods on any node.
-	States
-	// Absent: the engine serves only the pods that the plugin skips.
-	Absent
+	// KeepNothing: nothing is kept. The engine serves no pod of a profile with such a plugin.
+	KeepNothing Keep = iota
+	// KeepByNode: an answer changes only with the object of its node.
+	KeepByNode
+	// KeepByNodeAndPods: an answer changes with the object of its node and with the pods on that node.
+	KeepByNodeAndPods
+	// KeepByAllPods: an answer changes with the pods on any node.
+	KeepByAllPods
+	// KeepIfSkipped: the engine serves only the pods that the plugin skips.
+	KeepIfSkipped
 )
 
 // Plugin is one plugin of a profile as the engine sees it: a filter, a score, or both.
 type Plugin struct {
 	Name   string
-	Group  Group
+	Keep   Keep
 	Weight int64
 	// Filter and Score are the places in the profile's lists, -1 for none.
 	Filter, Score int
@@ -42,10 +42,10 @@ type Plugin struct {
 	KeyName   string
 	// Parts append together what AppendKey appends. In the key of pods, each part has its place once. nil: the key has no parts.
 	Parts []Part
-	// AppendRowKey replaces AppendKey for the key of kept rows, for group Rows. It may leave out what makes no difference in
+	// AppendRowKey replaces AppendKey for the key of kept rows, with KeepByNodeAndPods. It may leave out what makes no difference in
 	// this cluster. nil: AppendKey.
 	AppendRowKey func(dst []byte, pod *v1.Pod) []byte
-	// Skips reports whether the plugin leaves the pod out, for group Absent.
+	// Skips reports whether the plugin leaves the pod out, with KeepIfSkipped.
 	Skips func(pod *v1.Pod) bool
 	// Reads names what an answer about one node reads of other nodes. When it changes on any node, the engine forgets.
 	Reads []string
@@ -57,7 +57,7 @@ type Plugin struct {
 	Predicate func(pod *v1.Pod) (filter.Predicate, bool)
 	// Scorer prepares the score; nil skips it.
 	Scorer func(pod *v1.Pod) (Scorer, error)
-	// Open begins to count, for group States. The engine uses what Open returns until it forgets.
+	// Open begins to count, with KeepByAllPods. The engine uses what Open returns until it forgets.
 	Open func() Counting
 }
 

@@ -2,18 +2,18 @@ package hooks
 
 import "github.com/podberth/podberth/resources"
 
-// Reader is a predicate or scorer of group Statics whose answers follow from what it reads of a node, in the words of cluster.Snapshot.Classes.
+// Reader is a predicate or scorer with KeepByNode whose answers follow from what it reads of a node, in the words of cluster.Snapshot.Classes.
 type Reader interface {
 	Reads(dst []string) []string
 }
 
-// Signed is a predicate or scorer of group Statics.
+// Signed is a predicate or scorer with KeepByNode.
 type Signed interface {
 	// AppendSignature appends integers that determine the answer about a slot.
 	AppendSignature(dst []int32, slot int) []int32
 }
 
-// RowFilter and RowScorer are predicates and scorers of group Rows that get the rows of a node from the engine, so that the
+// RowFilter and RowScorer are predicates and scorers with KeepByNodeAndPods that get the rows of a node from the engine, so that the
 // rows are read once for all of them. The answers are those of Check and Raw.
 type (
 	RowFilter interface {
@@ -38,7 +38,7 @@ type (
 )
 
 // RowsAlone is optional for a RowFilter and a RowScorer: it reports whether the answers about a node read nothing but the rows that they get.
-// NodeAlone is optional for another scorer of group Rows: whether its answers read nothing of a node but its object.
+// NodeAlone is optional for another scorer with KeepByNodeAndPods: whether its answers read nothing of a node but its object.
 // Monotone is optional for a RowFilter: a row with more in use is not accepted if one with less is rejected.
 type (
 	RowsAlone interface{ RowsAlone() bool }

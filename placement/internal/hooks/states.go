@@ -6,7 +6,7 @@ import (
 	"github.com/podberth/podberth/filter"
 )
 
-// Counting compiles pods for a plugin of group States. It may remember facts about pod sets and term sets. When nodes change or
+// Counting compiles pods for a plugin with KeepByAllPods. It may remember facts about pod sets and term sets. When nodes change or
 // ids get other meanings, the engine opens another Counting, unless the Counting has the method Lasts(): such a Counting checks what
 // it remembers.
 type Counting interface {
@@ -23,10 +23,10 @@ type PodKeyer interface {
 	Epoch() uint64
 }
 
-// Compiled is one pod, compiled by a plugin of group States.
+// Compiled is one pod, compiled by a plugin with KeepByAllPods.
 type Compiled interface {
 	// AppendKey appends what the state depends on beside nodes and running pods. Pods share a state when these keys and the keys
-	// of group Statics are equal.
+	// with KeepByNode are equal.
 	AppendKey(dst []byte) []byte
 	// Matched reports whether a term of a term set matched the pod when AppendKey was called.
 	Matched(terms int32) bool

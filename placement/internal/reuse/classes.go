@@ -8,7 +8,7 @@ import (
 	"github.com/podberth/podberth/placement/internal/intern"
 )
 
-// classes divide the nodes so that plugins of group Statics say the same about the nodes of a class. Where the log can tell, and there are few
+// classes divide the nodes so that plugins with KeepByNode say the same about the nodes of a class. Where the log can tell, and there are few
 // classes, nodes of a class are equal in everything that the plugins read: all pods whose plugins read the same share these classes, and one
 // node of each is asked about each pod. Otherwise each node is asked, and nodes of a class have the same answers.
 type classes struct {

@@ -47,7 +47,7 @@ func TestClasses(t *testing.T) {
 		var plugins []hooks.Plugin
 		var order []int
 		for k := range c.answers {
-			plugins = append(plugins, hooks.Plugin{Group: hooks.Statics, Filter: -1, Score: k, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst },
+			plugins = append(plugins, hooks.Plugin{Keep: hooks.KeepByNode, Filter: -1, Score: k, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst },
 				Scorer: func(*v1.Pod) (hooks.Scorer, error) { return graded{s, fmt.Sprint("grade", k)}, nil }})
 		}
 		for i := range s.Len() {
@@ -137,7 +137,7 @@ func TestManyAnswers(t *testing.T) {
 	f.s, err = cluster.New(o)
 	require.NoError(t, err)
 	for k := range 3 { // 100 answers each
-		f.plugins = append(f.plugins, hooks.Plugin{Name: fmt.Sprint("pools ", k), Group: hooks.Statics, Filter: -1, Score: k, Weight: 1, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst },
+		f.plugins = append(f.plugins, hooks.Plugin{Name: fmt.Sprint("pools ", k), Keep: hooks.KeepByNode, Filter: -1, Score: k, Weight: 1, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst },
 			Scorer: func(p *v1.Pod) (hooks.Scorer, error) { return readPools{pools{f.plugin("pools", p)}}, nil }})
 	}
 	e := New(f.s, f.plugins)

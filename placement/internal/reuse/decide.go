@@ -138,7 +138,7 @@ func (s *podKind) scan() bool {
 	return true
 }
 
-// prepareRows prepares the plugins of group Rows for a pod, and puts the predicate into the list. It reports false when a plugin fails.
+// prepareRows prepares the plugins with KeepByNodeAndPods for a pod, and puts the predicate into the list. It reports false when a plugin fails.
 func (s *podKind) prepareRows(pod *v1.Pod) (ok bool) {
 	if s.row, ok = s.engine.rowPluginsOf(pod); ok && s.rowsAt >= 0 {
 		s.predicates[s.rowsAt] = s.row.filter

@@ -6,9 +6,9 @@
 //
 // The engine knows no plugin: package hooks has what it asks of them. It keeps seven things. Pods share one of them when they agree in what it depends on:
 //
-//	statics   answers that only a change of a node can change   by the keys of plugins of group Statics
-//	classes   the nodes in classes of equal static answers      by what the plugins of group Statics read of nodes
-//	rows      answers that pods of the same node change too     by the keys of group Rows
+//	statics   answers that only a change of a node can change   by the keys of plugins with KeepByNode
+//	classes   the nodes in classes of equal static answers      by what the plugins with KeepByNode read of nodes
+//	rows      answers that pods of the same node change too     by the keys with KeepByNodeAndPods
 //	states    counts of running pods                            by what Compiled.AppendKey appends
 //	layout    the nodes in groups of equal signature            by statics, rows and layout keys of the states
 //	kind      all of these together                             by pod
@@ -24,7 +24,7 @@
 //	I1  The engine knows the node of each slot.
 //	I2  Statics: the class of a node has the verdict and the raw scores that the plugins give the node.
 //	I3  Classes by reads: nodes are of one class when the log has them in one class. A class with nodes names one of them.
-//	I4  Rows: the key of a node, or its verdict, is what the plugins of group Rows give.
+//	I4  Rows: the key of a node, or its verdict, is what the plugins with KeepByNodeAndPods give.
 //	I5  Layout: each node is in one group, a free slot in none. A group counts its nodes and names one of them.
 //	I6  Layout with rows: a node is in the heap of its group with its key, or counts with its verdict. Heaps are heaps.
 //	I7  A span that is known has the counts and the best nodes that reading it again gives.

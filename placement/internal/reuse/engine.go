@@ -36,10 +36,10 @@ type Engine struct {
 	filters    []int // plugin by place in the profile's list
 	scores     []int
 	pods       keys // of everything that plugins read of a pod
-	staticKeys keys // of group Statics
-	rowKeys    keys // of group Rows
+	staticKeys keys // with KeepByNode
+	rowKeys    keys // with KeepByNodeAndPods
 	skips      []func(*v1.Pod) bool
-	unsigned   map[string]struct{} // names of plugins of group Statics that gave an answer without a signature
+	unsigned   map[string]struct{} // names of plugins with KeepByNode that gave an answer without a signature
 
 	pastPods    map[string]int      // keys of pods: how many nodes were looked at for questions about few nodes
 	pastRows    map[string]struct{} // keys of rows
@@ -92,7 +92,7 @@ type buffers struct {
 }
 
 // New returns an engine for a profile of these plugins; nil when nothing can be kept for the profile, because a plugin is of
-// group Never or two filters are of group Rows.
+// KeepNothing or two filters are with KeepByNodeAndPods.
 func New(log Log, plugins []hooks.Plugin) *Engine {
 	e := &Engine{log: log, plugins: plugins, pastPods: map[string]int{}, pastRows: map[string]struct{}{}, failures: map[string]Answer{}, unsigned: map[string]struct{}{}, span: 64}
 	e.collect = e.buffers.collect
@@ -109,12 +109,12 @@ func New(log Log, plugins []hooks.Plugin) *Engine {
 		p := &plugins[k]
 		place(&e.filters, p.Filter, k)
 		place(&e.scores, p.Score, k)
-		switch p.Group {
-		case hooks.Never:
+		switch p.Keep {
+		case hooks.KeepNothing:
 			return nil
-		case hooks.Statics:
+		case hooks.KeepByNode:
 			e.staticKeys.add(hooks.Part{Name: p.KeyName, Append: p.AppendKey})
-		case hooks.Rows:
+		case hooks.KeepByNodeAndPods:
 			if p.Filter >= 0 {
 				filtering++
 			}
@@ -123,7 +123,7 @@ func New(log Log, plugins []hooks.Plugin) *Engine {
 			} else {
 				e.rowKeys.add(hooks.Part{Name: p.KeyName, Append: p.AppendKey})
 			}
-		case hooks.Absent:
+		case hooks.KeepIfSkipped:
 			e.skips = append(e.skips, p.Skips)
 		}
 	}
@@ -139,7 +139,7 @@ func New(log Log, plugins []hooks.Plugin) *Engine {
 			e.keyers = append(e.keyers, k)
 		}
 		switch {
-		case p.Group == hooks.Absent || keyer: // the engine serves only pods that a plugin of group Absent skips
+		case p.Keep == hooks.KeepIfSkipped || keyer: // the engine serves only pods that a plugin with KeepIfSkipped skips
 		case p.Parts != nil:
 			for _, x := range p.Parts {
 				e.pods.add(x)
@@ -151,7 +151,7 @@ func New(log Log, plugins []hooks.Plugin) *Engine {
 	return e
 }
 
-// Unsigned returns the names of the plugins of group Statics whose predicate or scorer for a pod had no signature, sorted.
+// Unsigned returns the names of the plugins with KeepByNode whose predicate or scorer for a pod had no signature, sorted.
 func (e *Engine) Unsigned() []string { return slices.Sorted(maps.Keys(e.unsigned)) }
 
 // Opened is a question with the kept work that answers it, up to date. It is valid until the cluster changes or another question is opened.
@@ -161,7 +161,7 @@ type Opened struct {
 }
 
 // Open looks up the kept work for a question; Without does not matter yet. Open reports false when the caller must ask node by node: a plugin
-// of group Absent does not skip the pod, or a plugin fails.
+// with KeepIfSkipped does not skip the pod, or a plugin fails.
 func (e *Engine) Open(q *Question) (Opened, bool) {
 	if !e.serves(q.Pod, q.Order) {
 		return Opened{}, false
@@ -232,7 +232,7 @@ type Answer struct {
 	// Predicates and Rejected say why there is no node. When there is a node, Predicates are those of states that are PerPod.
 	Predicates filter.Predicates
 	Rejected   *filter.Histogram
-	// Statics are the predicates of group Statics, by place in the profile; nil for a plugin that skips the pod. They may be those of
+	// Statics are the predicates with KeepByNode, by place in the profile; nil for a plugin that skips the pod. They may be those of
 	// another pod with the same keys. Statics are set when there is a node.
 	Statics []filter.Predicate
 	// VerdictKey and Kept are set when there is no node. Kept means that pods like this one get the same Rejected until the next event.

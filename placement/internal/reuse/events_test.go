@@ -51,7 +51,7 @@ func TestPodIsDeleted(t *testing.T) {
 	}
 }
 
-// When a label changes that plugins of group Statics read, that node gets another class and another group. When no plugin reads the label,
+// When a label changes that plugins with KeepByNode read, that node gets another class and another group. When no plugin reads the label,
 // the node stays where it is. When a state counts by the label, everything is forgotten.
 func TestLabelOfNodeChanges(t *testing.T) {
 	e, s, ask := warm(t)

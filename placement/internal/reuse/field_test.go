@@ -82,7 +82,7 @@ func (f *field) draw() {
 		f.plugins = append(f.plugins, p)
 	}
 	static := func(make func(k testPlugin) any) hooks.Plugin {
-		p := hooks.Plugin{Name: "pools", Group: hooks.Statics, AppendKey: label("pools"), Storage: func(p *v1.Pod) bool { return p.Labels["pools"] == "stored" }, Predicate: func(p *v1.Pod) (filter.Predicate, bool) {
+		p := hooks.Plugin{Name: "pools", Keep: hooks.KeepByNode, AppendKey: label("pools"), Storage: func(p *v1.Pod) bool { return p.Labels["pools"] == "stored" }, Predicate: func(p *v1.Pod) (filter.Predicate, bool) {
 			f.c["pools filter"]++
 			switch p.Labels["pools"] {
 			case "none":
@@ -128,7 +128,7 @@ func (f *field) draw() {
 		}
 		return k
 	}
-	rows = hooks.Plugin{Name: "sizes", Group: hooks.Rows, AppendKey: func(dst []byte, p *v1.Pod) []byte {
+	rows = hooks.Plugin{Name: "sizes", Keep: hooks.KeepByNodeAndPods, AppendKey: func(dst []byte, p *v1.Pod) []byte {
 		return fmt.Appendf(label("sizes", "most")(dst, p), "%d ", p.Spec.Containers[0].Resources.Requests.Cpu().MilliValue())
 	}, Predicate: func(p *v1.Pod) (filter.Predicate, bool) {
 		f.c["sizes filter"]++
@@ -159,7 +159,7 @@ func (f *field) draw() {
 	}
 	states := func(name, key string, divides bool) hooks.Plugin {
 		x := crowd{testPlugin: f.plugin(name, nil), key: key, divides: divides, scores: f.r.IntN(3)}
-		return hooks.Plugin{Name: name, Group: hooks.States, AppendKey: label("app", name), Open: func() hooks.Counting { f.c[name+" open"]++; return x.counting() }}
+		return hooks.Plugin{Name: name, Keep: hooks.KeepByAllPods, AppendKey: label("app", name), Open: func() hooks.Counting { f.c[name+" open"]++; return x.counting() }}
 	}
 	f.plugins = nil
 	racks := func(divides bool) {
@@ -168,7 +168,7 @@ func (f *field) draw() {
 	}
 	shelf := func(form int) {
 		x := shelves{f.plugin("shelves", nil), f, form}
-		add(hooks.Plugin{Name: "shelves", Group: hooks.States, AppendKey: label("shelves"), Open: func() hooks.Counting { f.c["shelves open"]++; return x.counting() }}, true, f.one(2))
+		add(hooks.Plugin{Name: "shelves", Keep: hooks.KeepByAllPods, AppendKey: label("shelves"), Open: func() hooks.Counting { f.c["shelves open"]++; return x.counting() }}, true, f.one(2))
 	}
 	var early int // plugins that come before rows
 	switch early = f.r.IntN(12); early {
@@ -189,7 +189,7 @@ func (f *field) draw() {
 		racks(f.one(2))
 	}
 	if f.one(3) {
-		add(hooks.Plugin{Name: "guards", Group: hooks.States, AppendKey: label("app", "guards"), Open: func() hooks.Counting { f.c["guards open"]++; return guards{f.plugin("guards", nil)} }}, true, false)
+		add(hooks.Plugin{Name: "guards", Keep: hooks.KeepByAllPods, AppendKey: label("app", "guards"), Open: func() hooks.Counting { f.c["guards open"]++; return guards{f.plugin("guards", nil)} }}, true, false)
 	}
 	if early != 2 && f.one(4) {
 		shelf(f.r.IntN(3))
@@ -198,7 +198,7 @@ func (f *field) draw() {
 		add(static(makers[f.r.IntN(len(makers))]), f.one(2), true)
 	}
 	if f.one(4) {
-		add(hooks.Plugin{Name: "absent", Group: hooks.Absent, KeyName: "absent", AppendKey: label("absent"), Skips: func(p *v1.Pod) bool { f.c["absent skips"]++; return p.Labels["absent"] == "" },
+		add(hooks.Plugin{Name: "absent", Keep: hooks.KeepIfSkipped, KeyName: "absent", AppendKey: label("absent"), Skips: func(p *v1.Pod) bool { f.c["absent skips"]++; return p.Labels["absent"] == "" },
 			Predicate: func(p *v1.Pod) (filter.Predicate, bool) { return nil, true }}, true, false)
 	}
 }

@@ -23,7 +23,7 @@ func (e *Engine) forget() {
 		Domains(key string) (ids []int32, domains, have int)
 	})
 	for k := range e.plugins {
-		if e.plugins[k].Group == hooks.Statics && len(e.plugins[k].Reads) > 0 {
+		if e.plugins[k].Keep == hooks.KeepByNode && len(e.plugins[k].Reads) > 0 {
 			e.survives = false
 		}
 	}
@@ -44,7 +44,7 @@ func (e *Engine) forgetStates() {
 		for _, read := range e.plugins[k].Reads {
 			e.reads[read] = struct{}{}
 		}
-		if e.plugins[k].Group == hooks.States {
+		if e.plugins[k].Keep == hooks.KeepByAllPods {
 			e.counting[k] = before[k]
 			if _, lasts := before[k].(interface{ Lasts() }); !lasts { // a Counting that lasts checks what it remembers by id
 				e.counting[k] = e.plugins[k].Open()

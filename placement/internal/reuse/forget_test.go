@@ -13,7 +13,7 @@ import (
 	"github.com/podberth/podberth/placement/internal/hooks"
 )
 
-// New serves no profile with a plugin of group Never or with two filters over rows.
+// New serves no profile with a plugin with KeepNothing or with two filters over rows.
 func TestNew(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{})
 	require.NoError(t, err)
@@ -24,14 +24,14 @@ func TestNew(t *testing.T) {
 	}
 	testkit.Run(t, []test{
 		{"no plugin", nil, true},
-		{"group Never", []hooks.Plugin{{Group: hooks.Never, Filter: 0, Score: -1}}, false},
-		{"two filters over rows", []hooks.Plugin{{Group: hooks.Rows, Filter: 0, Score: -1}, {Group: hooks.Rows, Filter: 1, Score: -1}}, false},
-		{"a filter and a score over rows", []hooks.Plugin{{Group: hooks.Rows, Filter: 0, Score: -1}, {Group: hooks.Rows, Filter: -1, Score: 0}}, true},
-		{"two scores over rows", []hooks.Plugin{{Group: hooks.Rows, Filter: -1, Score: 1}, {Group: hooks.Rows, Filter: -1, Score: 0}}, true},
+		{"KeepNothing", []hooks.Plugin{{Keep: hooks.KeepNothing, Filter: 0, Score: -1}}, false},
+		{"two filters over rows", []hooks.Plugin{{Keep: hooks.KeepByNodeAndPods, Filter: 0, Score: -1}, {Keep: hooks.KeepByNodeAndPods, Filter: 1, Score: -1}}, false},
+		{"a filter and a score over rows", []hooks.Plugin{{Keep: hooks.KeepByNodeAndPods, Filter: 0, Score: -1}, {Keep: hooks.KeepByNodeAndPods, Filter: -1, Score: 0}}, true},
+		{"two scores over rows", []hooks.Plugin{{Keep: hooks.KeepByNodeAndPods, Filter: -1, Score: 1}, {Keep: hooks.KeepByNodeAndPods, Filter: -1, Score: 0}}, true},
 	}, func(t *testing.T, c test) {
 		require.Equal(t, c.serves, New(s, c.plugins) != nil)
 	})
-	e := New(s, []hooks.Plugin{{Group: hooks.Rows, Filter: 2, Score: -1}, {Group: hooks.Statics, Filter: -1, Score: 1}})
+	e := New(s, []hooks.Plugin{{Keep: hooks.KeepByNodeAndPods, Filter: 2, Score: -1}, {Keep: hooks.KeepByNode, Filter: -1, Score: 1}})
 	require.Equal(t, []int{-1, -1, 0}, e.filters)
 	require.Equal(t, []int{-1, 1}, e.scores)
 }
@@ -45,18 +45,18 @@ func TestKeysOnce(t *testing.T) {
 	}
 	skips := func(*v1.Pod) bool { return true }
 	e := New(s, []hooks.Plugin{
-		{Group: hooks.Statics, Filter: 0, Score: -1, AppendKey: letter("a"), KeyName: "a"},
-		{Group: hooks.Statics, Filter: 1, Score: -1, AppendKey: letter("A"), KeyName: "a"},
-		{Group: hooks.Statics, Filter: 2, Score: -1, AppendKey: letter("b")},
-		{Group: hooks.Statics, Filter: 3, Score: -1, AppendKey: letter("c")},
-		{Group: hooks.Rows, Filter: 4, Score: -1, AppendKey: letter("d"), KeyName: "d"},
-		{Group: hooks.Rows, Filter: -1, Score: 0, AppendKey: letter("D"), KeyName: "d"},
-		{Group: hooks.Rows, Filter: -1, Score: 1, AppendKey: letter("e"), KeyName: "d", AppendRowKey: letter("f")},
-		{Group: hooks.Rows, Filter: -1, Score: 2, AppendKey: letter("g"), KeyName: "a"},
-		{Group: hooks.Absent, Filter: 5, Score: -1, AppendKey: letter("x"), KeyName: "a", Skips: skips},
-		{Group: hooks.Absent, Filter: 6, Score: -1, AppendKey: letter("x"), KeyName: "a", Skips: skips},
-		{Group: hooks.Absent, Filter: 7, Score: -1, AppendKey: letter("x"), Skips: skips},
-		{Group: hooks.Rows, Filter: -1, Score: 3, AppendKey: letter("no"), Parts: []hooks.Part{{Name: "a", Append: letter("no")}, {Name: "h", Append: letter("h")}, {Name: "h", Append: letter("H")}}},
+		{Keep: hooks.KeepByNode, Filter: 0, Score: -1, AppendKey: letter("a"), KeyName: "a"},
+		{Keep: hooks.KeepByNode, Filter: 1, Score: -1, AppendKey: letter("A"), KeyName: "a"},
+		{Keep: hooks.KeepByNode, Filter: 2, Score: -1, AppendKey: letter("b")},
+		{Keep: hooks.KeepByNode, Filter: 3, Score: -1, AppendKey: letter("c")},
+		{Keep: hooks.KeepByNodeAndPods, Filter: 4, Score: -1, AppendKey: letter("d"), KeyName: "d"},
+		{Keep: hooks.KeepByNodeAndPods, Filter: -1, Score: 0, AppendKey: letter("D"), KeyName: "d"},
+		{Keep: hooks.KeepByNodeAndPods, Filter: -1, Score: 1, AppendKey: letter("e"), KeyName: "d", AppendRowKey: letter("f")},
+		{Keep: hooks.KeepByNodeAndPods, Filter: -1, Score: 2, AppendKey: letter("g"), KeyName: "a"},
+		{Keep: hooks.KeepIfSkipped, Filter: 5, Score: -1, AppendKey: letter("x"), KeyName: "a", Skips: skips},
+		{Keep: hooks.KeepIfSkipped, Filter: 6, Score: -1, AppendKey: letter("x"), KeyName: "a", Skips: skips},
+		{Keep: hooks.KeepIfSkipped, Filter: 7, Score: -1, AppendKey: letter("x"), Skips: skips},
+		{Keep: hooks.KeepByNodeAndPods, Filter: -1, Score: 3, AppendKey: letter("no"), Parts: []hooks.Part{{Name: "a", Append: letter("no")}, {Name: "h", Append: letter("h")}, {Name: "h", Append: letter("H")}}},
 	})
 	require.Equal(t, "\x01a\x01b\x01c", string(e.staticKeys.append(nil, nil)))
 	require.Equal(t, "\x01d\x01f\x01g\x02no", string(e.rowKeys.append(nil, nil)))
@@ -197,19 +197,19 @@ func TestEffects(t *testing.T) {
 	require.Len(t, sh.effects.counters, 1)
 }
 
-// A plugin of group Statics without a signature has a name.
+// A plugin with KeepByNode without a signature has a name.
 func TestUnsigned(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n").Obj()}})
 	require.NoError(t, err)
 	none := func(dst []byte, _ *v1.Pod) []byte { return dst }
 	e := New(s, []hooks.Plugin{
-		{Name: "b", Group: hooks.Statics, Filter: 0, Score: -1, AppendKey: none, Predicate: func(p *v1.Pod) (filter.Predicate, bool) {
+		{Name: "b", Keep: hooks.KeepByNode, Filter: 0, Score: -1, AppendKey: none, Predicate: func(p *v1.Pod) (filter.Predicate, bool) {
 			if p.Name != "b" {
 				return nil, true
 			}
 			return struct{ filter.Predicate }{}, true
 		}},
-		{Name: "a", Group: hooks.Statics, Filter: -1, Score: 0, AppendKey: func(dst []byte, p *v1.Pod) []byte { return append(dst, p.Name...) }, Scorer: func(p *v1.Pod) (hooks.Scorer, error) {
+		{Name: "a", Keep: hooks.KeepByNode, Filter: -1, Score: 0, AppendKey: func(dst []byte, p *v1.Pod) []byte { return append(dst, p.Name...) }, Scorer: func(p *v1.Pod) (hooks.Scorer, error) {
 			if p.Name != "a" {
 				return nil, nil
 			}

@@ -41,7 +41,7 @@ func TestKey(t *testing.T) {
 			if ok {
 				require.Equal(t, c.raw<<32+math.MaxUint32-3, key, "%+v", c)
 			}
-			sh := &podKind{engine: &Engine{log: s, plugins: []hooks.Plugin{{Group: hooks.Rows, Weight: 1, Scorer: func(*v1.Pod) (hooks.Scorer, error) { return rated{c.raw}, nil }}}, scores: []int{0}}, rowsAt: -1}
+			sh := &podKind{engine: &Engine{log: s, plugins: []hooks.Plugin{{Keep: hooks.KeepByNodeAndPods, Weight: 1, Scorer: func(*v1.Pod) (hooks.Scorer, error) { return rated{c.raw}, nil }}}, scores: []int{0}}, rowsAt: -1}
 			require.True(t, sh.prepareRows(nil))
 			if score, ok := sh.rowScore(0); c.fits {
 				require.True(t, ok, "%+v", c)
@@ -120,9 +120,9 @@ func TestTooManyClasses(t *testing.T) {
 	s, err := cluster.New(objects)
 	require.NoError(t, err)
 	e := New(s, []hooks.Plugin{
-		{Group: hooks.Statics, Filter: -1, Score: 0, Weight: 1, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst },
+		{Keep: hooks.KeepByNode, Filter: -1, Score: 0, Weight: 1, AppendKey: func(dst []byte, _ *v1.Pod) []byte { return dst },
 			Scorer: func(*v1.Pod) (hooks.Scorer, error) { return graded{s, "grade"}, nil }},
-		{Group: hooks.Rows, Filter: -1, Score: 1, AppendKey: func(dst []byte, p *v1.Pod) []byte { return append(dst, p.Name...) },
+		{Keep: hooks.KeepByNodeAndPods, Filter: -1, Score: 1, AppendKey: func(dst []byte, p *v1.Pod) []byte { return append(dst, p.Name...) },
 			Scorer: func(*v1.Pod) (hooks.Scorer, error) { return rated{0}, nil }},
 	})
 	grade := func(n int) {

@@ -33,7 +33,7 @@ func (c calls) take() string {
 	return strings.Join(out, ", ")
 }
 
-// byPool is a filter of group Statics: a node must have the pool of the pod.
+// byPool is a filter with KeepByNode: a node must have the pool of the pod.
 type byPool struct {
 	filter.Predicate
 	s    *cluster.Snapshot
@@ -60,7 +60,7 @@ func (byPool) AppendReasons(dst []string, _ resources.Verdict, _ int) []string {
 	return append(dst, "pool")
 }
 
-// byCPU is a filter and score of group Rows.
+// byCPU is a filter and score with KeepByNodeAndPods.
 type byCPU struct {
 	filter.Predicate
 	s    *cluster.Snapshot
@@ -86,7 +86,7 @@ func (byCPU) AppendReasons(dst []string, _ resources.Verdict, _ int) []string {
 	return append(dst, "cpu")
 }
 
-// byApp is a filter of group States: no two pods of one app on a node.
+// byApp is a filter with KeepByAllPods: no two pods of one app on a node.
 type byApp struct {
 	s *cluster.Snapshot
 	c calls
@@ -180,17 +180,17 @@ func (c calls) plugins(s *cluster.Snapshot) []hooks.Plugin {
 		return byCPU{s: s, want: p.Spec.Containers[0].Resources.Requests.Cpu().MilliValue(), c: c}
 	}
 	return []hooks.Plugin{
-		{Name: "Pool", Group: hooks.Statics, Filter: 0, Score: -1, AppendKey: pool, KeyName: "pool", Storage: func(p *v1.Pod) bool { return len(p.Spec.Volumes) > 0 },
+		{Name: "Pool", Keep: hooks.KeepByNode, Filter: 0, Score: -1, AppendKey: pool, KeyName: "pool", Storage: func(p *v1.Pod) bool { return len(p.Spec.Volumes) > 0 },
 			Predicate: func(p *v1.Pod) (filter.Predicate, bool) {
 				c["pool filter"]++
 				return byPool{s: s, pool: p.Spec.NodeSelector["pool"], c: c}, true
 			}},
-		{Name: "CPU", Group: hooks.Rows, Filter: 1, Score: 0, Weight: 1, AppendKey: cpu,
+		{Name: "CPU", Keep: hooks.KeepByNodeAndPods, Filter: 1, Score: 0, Weight: 1, AppendKey: cpu,
 			Predicate: func(p *v1.Pod) (filter.Predicate, bool) { c["cpu filter"]++; return of(p), true },
 			Scorer:    func(p *v1.Pod) (hooks.Scorer, error) { c["cpu score"]++; return of(p), nil }},
-		{Name: "App", Group: hooks.States, Filter: 2, Score: -1, AppendKey: app, Open: func() hooks.Counting { c["open"]++; return byApp{s, c} }},
-		{Name: "Claims", Group: hooks.Absent, Filter: 3, Score: -1, KeyName: "claims", Skips: func(p *v1.Pod) bool { c["skips"]++; return p.Spec.ResourceClaims == nil }},
-		{Name: "Claims again", Group: hooks.Absent, Filter: 4, Score: -1, KeyName: "claims", Skips: func(p *v1.Pod) bool { c["skips again"]++; return true }},
+		{Name: "App", Keep: hooks.KeepByAllPods, Filter: 2, Score: -1, AppendKey: app, Open: func() hooks.Counting { c["open"]++; return byApp{s, c} }},
+		{Name: "Claims", Keep: hooks.KeepIfSkipped, Filter: 3, Score: -1, KeyName: "claims", Skips: func(p *v1.Pod) bool { c["skips"]++; return p.Spec.ResourceClaims == nil }},
+		{Name: "Claims again", Keep: hooks.KeepIfSkipped, Filter: 4, Score: -1, KeyName: "claims", Skips: func(p *v1.Pod) bool { c["skips again"]++; return true }},
 	}
 }
 

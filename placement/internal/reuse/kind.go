@@ -47,7 +47,7 @@ type podKind struct {
 	exceptions exceptions
 }
 
-// counted is the state of one plugin of group States.
+// counted is the state of one plugin with KeepByAllPods.
 type counted struct {
 	plugin   int
 	compiled hooks.Compiled
@@ -55,7 +55,7 @@ type counted struct {
 	keys     int // topology keys when the layout was made
 }
 
-// compile asks the plugins of group States. It leaves out the plugins that skip the pod, and returns nil when a plugin fails.
+// compile asks the plugins with KeepByAllPods. It leaves out the plugins that skip the pod, and returns nil when a plugin fails.
 func (e *Engine) compile(pod *v1.Pod) []counted {
 	out := []counted{}
 	for k, c := range e.counting {
@@ -151,14 +151,14 @@ func (s *podKind) assemble() {
 	s.predicates, s.scorers, s.plugin, s.order = nil, nil, s.plugin[:0], s.order[:0]
 	for at, k := range e.filters {
 		f := s.static.filters[at]
-		switch e.plugins[k].Group {
-		case hooks.Rows:
+		switch e.plugins[k].Keep {
+		case hooks.KeepByNodeAndPods:
 			if s.rowsAt = len(s.plugin); s.rows != nil {
 				f = s.rows.filter
 			} else {
 				f = struct{ filter.Predicate }{} // until a scan sets the predicate of its pod
 			}
-		case hooks.States:
+		case hooks.KeepByAllPods:
 			if x := s.stateOf(k); x != nil {
 				if f = x.Filter(); f != nil {
 					skipping, _ := x.(hooks.Skipping)
@@ -173,7 +173,7 @@ func (s *podKind) assemble() {
 	for at, k := range e.scores {
 		p := &e.plugins[k]
 		x := s.static.scorers[at]
-		if p.Group == hooks.States {
+		if p.Keep == hooks.KeepByAllPods {
 			if state := s.stateOf(k); state != nil {
 				x = state.Score()
 			}
@@ -200,7 +200,7 @@ func (s *podKind) stateOf(plugin int) hooks.State {
 func (s *podKind) inOrder() bool {
 	for k := s.front; k < s.rowsAt; k++ {
 		plugin := s.engine.filters[s.plugin[k]]
-		if _, ok := s.engine.counting[plugin].(hooks.Dividing); !ok && s.engine.plugins[plugin].Group != hooks.Statics {
+		if _, ok := s.engine.counting[plugin].(hooks.Dividing); !ok && s.engine.plugins[plugin].Keep != hooks.KeepByNode {
 			return false
 		}
 	}

@@ -22,9 +22,9 @@ type local struct {
 	key         string
 	from        *layout
 	regroupings int            // of the layout, when the kind was added
-	group       []int32        // by slot: nodes about which the plugins of the groups Statics and States say the same
-	fixed       []hooks.Scorer // of group Rows, which read the object of a node alone
-	open        []bool         // by group: the plugins of the groups Statics and States allow it; nil: a plugin may fail on a node
+	group       []int32        // by slot: nodes about which the plugins with KeepByNode and KeepByAllPods say the same
+	fixed       []hooks.Scorer // with KeepByNodeAndPods, which read the object of a node alone
+	open        []bool         // by group: the plugins with KeepByNode and KeepByAllPods allow it; nil: a plugin may fail on a node
 	row         hooks.RowFilter
 	many        hooks.RowsFilter // the same; nil when it answers about one row alone
 	mono        bool             // the same is Monotone
@@ -198,7 +198,7 @@ func (s *podKind) openGroups() []bool {
 	return open
 }
 
-// inRange reports whether no score can be out of range. Those of group States are in range.
+// inRange reports whether no score can be out of range. Those with KeepByAllPods are in range.
 func (s *podKind) inRange(rows []rowScorer) bool {
 	for k := range rows {
 		if _, ok := rows[k].Scorer.(hooks.InRange); !ok {

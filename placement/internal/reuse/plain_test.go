@@ -36,7 +36,7 @@ func (f *field) plain(q *Question) (out Answer, found []int, fails bool) {
 	for _, p := range places(func(p *hooks.Plugin) int { return p.Filter }) {
 		var x filter.Predicate
 		ok := true
-		if p.Group == hooks.States {
+		if p.Keep == hooks.KeepByAllPods {
 			var s hooks.State
 			if s, ok = stateOf(p); s != nil {
 				x = s.Filter()
@@ -54,7 +54,7 @@ func (f *field) plain(q *Question) (out Answer, found []int, fails bool) {
 	for _, p := range places(func(p *hooks.Plugin) int { return p.Score }) {
 		var x hooks.Scorer
 		var err error
-		if p.Group == hooks.States {
+		if p.Keep == hooks.KeepByAllPods {
 			if s, _ := stateOf(p); s != nil {
 				x = s.Score()
 			}
@@ -65,7 +65,7 @@ func (f *field) plain(q *Question) (out Answer, found []int, fails bool) {
 			return out, found, true
 		}
 		if x != nil {
-			scorers = append(scorers, ranking{hooks.NewRanking(x, p.Name, p.Weight), p.Group == hooks.Rows})
+			scorers = append(scorers, ranking{hooks.NewRanking(x, p.Name, p.Weight), p.Keep == hooks.KeepByNodeAndPods})
 		}
 	}
 	order := f.order()

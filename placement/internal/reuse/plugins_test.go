@@ -22,7 +22,7 @@ type testPlugin struct {
 	pod  *v1.Pod
 	c    calls
 	f    *field
-	plus int64 // a number that came from other nodes, for group Rows
+	plus int64 // a number that came from other nodes, with KeepByNodeAndPods
 }
 
 func (k testPlugin) Name() string { return k.name }
@@ -61,7 +61,7 @@ func (k testPlugin) verdict(value string) resources.Verdict {
 
 func (k testPlugin) label(i int, name string) string { return k.s.Node(i).Labels[name] }
 
-// pools is a filter and a score of group Statics over the labels pool and grade.
+// pools is a filter and a score with KeepByNode over the labels pool and grade.
 type pools struct{ testPlugin }
 
 func (x pools) Check(i int) resources.Verdict {
@@ -99,7 +99,7 @@ func (ranked) Normalize(raw, lo, hi int64) int64 {
 
 func (x ranked) Ignored(i int) bool { return x.label(i, "grade") == "7" }
 
-// sizes is a filter and a score of group Rows over cpu.
+// sizes is a filter and a score with KeepByNodeAndPods over cpu.
 type sizes struct{ testPlugin }
 
 func (x sizes) left(allocatable, requested resources.Vector) int64 {
@@ -180,7 +180,7 @@ func (x boxSizes) MaxRawRow(allocatable, requested [2]resources.Vector, _, _ [2]
 	return 100
 }
 
-// crowd is a filter and a score of group States: at most some pods of the app in a domain, and few of them are better.
+// crowd is a filter and a score with KeepByAllPods: at most some pods of the app in a domain, and few of them are better.
 type crowd struct {
 	testPlugin
 	key     string // "": every node is a domain

@@ -9,7 +9,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// rows is what the plugins of group Rows say about the nodes, for pods with equal keys of that group.
+// rows is what the plugins with KeepByNodeAndPods say about the nodes, for pods with equal keys of those plugins.
 type rows struct {
 	cursor cursor
 	pod    *v1.Pod
@@ -22,7 +22,7 @@ type rows struct {
 	broken bool // a sum does not fit a key, or the predicate failed
 }
 
-// rowPlugins are one pod's predicate and scorers of group Rows.
+// rowPlugins are one pod's predicate and scorers with KeepByNodeAndPods.
 type rowPlugins struct {
 	log     Log
 	filter  filter.Predicate // nil: the profile has none
@@ -39,11 +39,11 @@ type rowScorer struct {
 	rows   hooks.RowsScorer
 }
 
-// rowPluginsOf prepares the plugins of group Rows for a pod. It reports false when a plugin fails.
+// rowPluginsOf prepares the plugins with KeepByNodeAndPods for a pod. It reports false when a plugin fails.
 func (e *Engine) rowPluginsOf(pod *v1.Pod) (a rowPlugins, ok bool) {
 	a.log = e.log
 	for _, k := range e.filters {
-		if p := &e.plugins[k]; p.Group == hooks.Rows {
+		if p := &e.plugins[k]; p.Keep == hooks.KeepByNodeAndPods {
 			if a.filter, ok = p.Predicate(pod); !ok || a.filter == nil {
 				return a, false
 			}
@@ -54,7 +54,7 @@ func (e *Engine) rowPluginsOf(pod *v1.Pod) (a rowPlugins, ok bool) {
 	}
 	for _, k := range e.scores {
 		p := &e.plugins[k]
-		if p.Group != hooks.Rows {
+		if p.Keep != hooks.KeepByNodeAndPods {
 			continue
 		}
 		s, err := p.Scorer(pod)

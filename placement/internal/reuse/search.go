@@ -17,7 +17,7 @@ type boxJudge struct {
 	failed bool // a score is out of range, or the predicate failed
 }
 
-// searchable reports whether the plugins of group Rows answer about boxes.
+// searchable reports whether the plugins with KeepByNodeAndPods answer about boxes.
 func (a *rowPlugins) searchable() (hooks.RowsFilter, bool) {
 	f, ok := a.filter.(hooks.RowsFilter)
 	if !ok || a.reads {

@@ -14,7 +14,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// guards is a filter of group States: running pods with anti-affinity keep pods of some app away from their node or rack. A pod may bring
+// guards is a filter with KeepByAllPods: running pods with anti-affinity keep pods of some app away from their node or rack. A pod may bring
 // the first term with some topology key.
 type guards struct{ testPlugin }
 
@@ -156,7 +156,7 @@ func (x *guardState) Check(i int) resources.Verdict {
 	return 0
 }
 
-// shelves is a filter and a score of group States. What matters is the shelf of a node, which changes without the node. The verdict is
+// shelves is a filter and a score with KeepByAllPods. What matters is the shelf of a node, which changes without the node. The verdict is
 // what a book says that the pod names; what books say changes too.
 type shelves struct {
 	testPlugin

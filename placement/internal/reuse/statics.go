@@ -26,7 +26,7 @@ type statics struct {
 	raw     [][]int64          // by class, by score of the profile
 }
 
-// nodePlugin is a predicate or a scorer of group Statics.
+// nodePlugin is a predicate or a scorer with KeepByNode.
 type nodePlugin struct {
 	filter filter.Predicate // nil: a scorer
 	scorer hooks.Scorer
@@ -81,7 +81,7 @@ func (t *statics) prepare(e *Engine) bool {
 	}
 	for at, k := range e.filters {
 		p := &e.plugins[k]
-		if p.Group != hooks.Statics {
+		if p.Keep != hooks.KeepByNode {
 			t.front = min(t.front, at)
 			continue
 		}
@@ -93,7 +93,7 @@ func (t *statics) prepare(e *Engine) bool {
 	}
 	for at, k := range e.scores {
 		p := &e.plugins[k]
-		if p.Group != hooks.Statics {
+		if p.Keep != hooks.KeepByNode {
 			continue
 		}
 		s, err := p.Scorer(t.pod)
