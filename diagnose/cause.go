@@ -137,6 +137,7 @@ type sought struct {
 	shared     map[string][]failure // by the verdicts of all predicates
 	key        []byte               // of shared, and scratch
 	said       []verdictOf          // scratch
+	makers     map[string][]*v1.Pod // by provisioner
 	errs       bool                 // a filter fails on a node that was asked
 	packed     []int                // nodes that have room for no more pod, when that is the cause
 	wanted     map[int]bool         // the nodes of the domains, other than host names, where the rule that is the cause wants the pod
@@ -155,7 +156,7 @@ type failure struct {
 }
 
 func newSought(prepare func(pod *v1.Pod) *placement.Attempt, c *cluster.Snapshot, pod *v1.Pod, waiting []*v1.Pod) *sought {
-	x := &sought{prepare: prepare, waiting: waiting, a: prepare(pod), c: c, pod: pod, owner: ownerOf(c, pod), inPool: map[int]bool{}, inOpen: map[int]bool{}, shared: map[string][]failure{}}
+	x := &sought{prepare: prepare, waiting: waiting, a: prepare(pod), c: c, pod: pod, owner: ownerOf(c, pod), inPool: map[int]bool{}, inOpen: map[int]bool{}, shared: map[string][]failure{}, makers: map[string][]*v1.Pod{}}
 	x.law = &law{pod: pod, bare: x.owner.kind == "Pod", state: x.owner.kind == "StatefulSet"}
 	for _, i := range c.Order() {
 		x.slots = append(x.slots, int(i))

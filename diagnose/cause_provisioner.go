@@ -51,10 +51,18 @@ func (x *sought) binds(provisioner string) string {
 	return text + "; " + few(down)
 }
 
-// provisioners returns the pods that make the volumes of a provisioner: first running pods, then waiting pods. Such a pod has a container, an image or
+// provisioners returns the pods that make the volumes of a provisioner. They are looked for once.
+func (x *sought) provisioners(name string) []*v1.Pod {
+	if _, known := x.makers[name]; !known {
+		x.makers[name] = x.provisionersOf(name)
+	}
+	return x.makers[name]
+}
+
+// provisionersOf looks for the pods that make the volumes of a provisioner: first running pods, then waiting pods. Such a pod has a container, an image or
 // a name with the word provisioner, and an argument or a variable with the provisioner's name. If there is none, a word of the provisioner's name in the
 // name or the namespace of the pod is enough in the place of the argument. If there is none either, an argument or a variable alone is enough.
-func (x *sought) provisioners(name string) []*v1.Pod {
+func (x *sought) provisionersOf(name string) []*v1.Pod {
 	var both, looks, says []*v1.Pod
 	words := slices.DeleteFunc(strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("./-", r) }), func(w string) bool {
 		return len(w) < 3 || slices.Contains(commonWords, w)

@@ -61,8 +61,18 @@ func TestRefused(t *testing.T) {
 		{"runtime class", "the name looks alike", `pods "p" is forbidden: pod rejected: RuntimeClass "gvisr" not found`,
 			Cause{Type: "Refused", Object: "Pod default/p", Field: "spec.runtimeClassName", Wanted: "gvisr", Found: "gvisor", Text: "there is no RuntimeClass gvisr; near: gvisor"},
 			"Pod default/p, made again: did you mean gvisor? (spec.runtimeClassName has gvisr): then it goes to n"},
-		{"another text", "it is said as it is", `Pod "p" is invalid: spec.containers: Required value`,
-			Cause{Type: "Refused", Object: "Pod default/p", Text: `the API server refuses it: Pod "p" is invalid: spec.containers: Required value`}, ""},
+		{"a field", "without a value", `Pod "p" is invalid: spec.containers: Required value`,
+			Cause{Type: "Refused", Object: "Pod default/p", Field: "spec.containers", Text: `the API server refuses Pod default/p: spec.containers is required`}, ""},
+		{"several fields", "two with their values, each once; the rest is counted", `Deployment.apps "w" is invalid: [spec.replicas: Invalid value: -1: must be greater than or equal to 0, spec.template.spec.a[0].key: Invalid value: "": name part must be non-empty, spec.template.spec.a[0].key: Invalid value: "": name part must consist of alphanumeric characters (e.g. 'MyName',  or 'my.name'), spec.template.spec.b: Forbidden: may not be set, spec.c: Unsupported value: "x, y": supported values: "A", "B"]`,
+			Cause{Type: "Refused", Object: "Pod default/p", Field: "spec.replicas", Wanted: "-1", Found: "must be greater than or equal to 0", Text: `the API server refuses Pod default/p: spec.replicas -1: must be greater than or equal to 0; spec.template.spec.a[0].key "": name part must be non-empty; and 2 more fields`}, ""},
+		{"a value with signs", "the value ends at its quote", `Pod "p" is invalid: spec.b: Unsupported value: "x, y: z": supported values: "A", "B"`,
+			Cause{Type: "Refused", Object: "Pod default/p", Field: "spec.b", Wanted: `"x, y: z"`, Found: `supported values: "A", "B"`, Text: `the API server refuses Pod default/p: spec.b "x, y: z": supported values: "A", "B"`}, ""},
+		{"a value that is there twice", "the API server has no words for it", `Pod "p" is invalid: [spec.b[1]: Duplicate value: "a", spec.c: Forbidden: may not be set]`,
+			Cause{Type: "Refused", Object: "Pod default/p", Field: "spec.b[1]", Wanted: `"a"`, Text: `the API server refuses Pod default/p: spec.b[1] "a" is there twice; spec.c: may not be set`}, ""},
+		{"a long value", "its beginning stands there", `Pod "p" is invalid: spec.b: Invalid value: "` + strings.Repeat("x", 200) + `": must be short`,
+			Cause{Type: "Refused", Object: "Pod default/p", Field: "spec.b", Wanted: `"` + strings.Repeat("x", 109) + "...", Found: "must be short", Text: `the API server refuses Pod default/p: spec.b "` + strings.Repeat("x", 109) + `...: must be short`}, ""},
+		{"an object without fields", "it is said as it is", `Pod "p" is invalid: something`,
+			Cause{Type: "Refused", Object: "Pod default/p", Text: `the API server refuses it: Pod "p" is invalid: something`}, ""},
 	}, func(t *testing.T, c test) {
 		cause, list, err := Refused(Input{Snapshot: s, RuntimeClasses: []*nodev1.RuntimeClass{nil, {ObjectMeta: metav1.ObjectMeta{Name: "gvisor"}}}}, testkit.Pod("p").Request("cpu=4").Obj(), c.text)
 		require.NoError(t, err)

@@ -20,7 +20,8 @@ var (
 	// namesIn are words of a sentence that name objects, labels, taints or files of devices: those with a mark inside.
 	namesIn = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9./_-]*[-./_=][A-Za-z0-9][A-Za-z0-9./_=-]*|\b[a-z]+[0-9]+\b`)
 	// words that sentences are made of, and quantities.
-	plain  = regexp.MustCompile(`^(pod-level|max-pods|did|anti-affinity|default|default-scheduler|spec\..*|[0-9.]+([mkMGT]i?|Ki)?)$`)
+	plain  = regexp.MustCompile(`^(pod-level|max-pods|did|1-100|non-empty|anti-affinity|default|default-scheduler|[0-9.]+([mkMGT]i?|Ki)?)$`)
+	paths  = regexp.MustCompile(`\bspec\.[^\s,;:)]+`) // its names are those of Kubernetes
 	header = regexp.MustCompile(`(?m)^# .*\n`)
 	// room says how much of a resource is free on a node.
 	room    = regexp.MustCompile(`asks for (\S+) (\S+?), .*?([a-z0-9-]+) (?:has|is nearest with) ([0-9.]+[A-Za-z]*) of ([0-9.]+[A-Za-z]*) free`)
@@ -33,7 +34,7 @@ func factual(t *testing.T, input, sentence string) {
 	o, err := dump.Read([]string{"-"}, strings.NewReader(input), dump.Options{MaxSize: 1 << 30})
 	require.NoError(t, err)
 	objects := header.ReplaceAllString(input, "")
-	for _, word := range namesIn.FindAllString(sentence, -1) {
+	for _, word := range namesIn.FindAllString(paths.ReplaceAllString(sentence, ""), -1) {
 		for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return r == '=' }) {
 			for name := range strings.SplitSeq(part, "/") {
 				if name = strings.TrimSuffix(strings.Trim(name, ".-_"), "-extended-resources"); name == "" || plain.MatchString(name) || strings.Contains(objects, name) {

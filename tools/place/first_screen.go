@@ -2,6 +2,7 @@ package place
 
 import (
 	"fmt"
+	"sort"
 	"strings"
 
 	"github.com/podberth/podberth/tools/report"
@@ -46,13 +47,21 @@ func (e *explanation) firstScreen() string {
 	for _, text := range e.Help {
 		all += linesOf("Do: " + text)
 	}
-	if len(e.Help) > 0 && len(e.waits) > 0 && (used+linesOf("Do: "+e.Help[0]) > mostLines || all > mostLines && all-linesOf(e.said) <= mostLines) { // the cause says as much
+	first := 0
+	if len(e.Help) > 0 {
+		first = linesOf("Do: " + e.Help[0])
+	}
+	helped := len(e.Help) > 0 || e.State == "Refused"
+	if helped && len(e.waits) > 0 && (used+first > mostLines || all > mostLines && all-linesOf(e.said) <= mostLines) { // the cause says as much
 		head = head[:len(head)-1]
 		used -= linesOf(e.said)
 		if e.State == "Refused" {
 			tail = append(tail, "-o wide has the words of the API server.")
 			used++
 		}
+	}
+	if over := used + first - mostLines; over > 0 { // the text of another program
+		head[0] = beginning(head[0], max(1, linesOf(head[0])-over))
 	}
 	for k, text := range e.Help {
 		text = "Do: " + text
@@ -66,6 +75,16 @@ func (e *explanation) firstScreen() string {
 		report.Textf(&b, "%s\n", text)
 	}
 	return b.String()
+}
+
+// beginning returns as much of a text as a number of lines have room for.
+func beginning(text string, lines int) string {
+	words := strings.Fields(text)
+	n := sort.Search(len(words), func(n int) bool { return linesOf(strings.Join(words[:n+1], " ")+" ...") > lines })
+	if n == len(words) {
+		return text
+	}
+	return strings.Join(words[:n], " ") + " ..."
 }
 
 // linesOf returns how many lines a text takes when it is broken between words, the further lines indented by two.
