@@ -41,7 +41,7 @@ func (s settings) examine(root, folder string) (report, error) {
 	begin := time.Now()
 	r := report{folder: folder}
 	if s.rows && s.most > 0 { // many packages have no tests of rows
-		if tests, err := rowTests(root, folder); err != nil || len(tests) == 0 {
+		if tests, err := rowTests(root, folder, s.ids); err != nil || len(tests) == 0 {
 			return r, err
 		}
 	}
@@ -132,7 +132,7 @@ func (s settings) examine(root, folder string) (report, error) {
 		return r, err
 	}
 	if s.rows {
-		r.rows, err = checkRows(root, folder, binaries, list, ids, s.seed, s.most)
+		r.rows, err = checkRows(root, folder, binaries, list, ids, s)
 		return r, err
 	}
 	for _, b := range binaries {
@@ -352,7 +352,11 @@ var packageClause = regexp.MustCompile(`(?m)^package (\w+)`)
 func (b *binary) run(mutant, hits string, cpu time.Duration, args ...string) (passed bool, took time.Duration, output []byte, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second+2*cpu)
 	defer cancel()
-	limits := fmt.Sprintf(`ulimit -v 8388608; ulimit -t %d; exec "$0" "$@"`, int(cpu.Seconds())+1)
+	memory := 8 << 20
+	if strings.HasPrefix(b.folder, conformance+"/") {
+		memory = 48 << 20 // the store of an API server maps 10 GB of which it touches little
+	}
+	limits := fmt.Sprintf(`ulimit -v %d; ulimit -t %d; exec "$0" "$@"`, memory, int(cpu.Seconds())+1)
 	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", limits, b.path}, args...)...)
 	cmd.Dir = b.dir
 	cmd.Env = append(os.Environ(), "PODBERTH_MUTANT="+mutant, "PODBERTH_MUTANT_HITS="+hits, "PODBERTH_MUTANT_INPUTS="+b.inputs)

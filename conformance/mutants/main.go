@@ -10,6 +10,7 @@
 //	go run ./mutants -packages filter -equivalent          // a million executions of each mutation of equivalent/filter.txt
 //	go run ./mutants -packages filter -sample 0 -rows      // a mutation that the test of each row of docs/fidelity notices
 //	go run ./mutants -packages filter -sample 0 -rows -from tools/place,conformance/live   // the same for rows with tests of other packages
+//	go run ./mutants -packages diagnose -sample 0 -rows -ids 'G1[.].*'            // of these rows
 //	go run ./mutants -byhand .                             // the rows that have a mistake made by hand, in byhand.txt
 //	go run ./mutants -packages library -sample 300 -rows -most 16   // 16 rows of the packages with which the seed begins
 //
@@ -46,8 +47,9 @@ type settings struct {
 	longest    time.Duration
 	write      bool
 	rows       bool
-	most       int      // rows to look at; 0: all
-	from       []string // folders of the tests for rows; nil: those of the package
+	most       int            // rows to look at; 0: all
+	from       []string       // folders of the tests for rows; nil: those of the package
+	ids        *regexp.Regexp // rows to look at; nil: all
 }
 
 func main() {
@@ -66,6 +68,7 @@ func main() {
 	flag.IntVar(&s.most, "most", 0, "with -rows: look at so many rows, beginning with another package for every seed, and fail when the tests of one notice nothing; 0: all rows")
 	hand := flag.String("byhand", "", "make the mistakes of byhand.txt for the rows that this expression matches")
 	from := flag.String("from", "", "with -rows: the rows whose tests are in these folders, separated by commas, in the place of those of the package")
+	ids := flag.String("ids", "", "with -rows: the rows that this expression matches as a whole")
 	functions := flag.String("functions", "", "mutations of the functions that this expression matches, as Type.Method or Function")
 	operators := flag.String("operators", "", "mutations of the operators that this expression matches; people make those of `sibling|share|component|early|arm`")
 	tests := flag.String("tests", "", "run the tests that this expression matches")
@@ -76,6 +79,14 @@ func main() {
 			fmt.Fprintln(os.Stderr, "mutants:", err)
 			os.Exit(2)
 		}
+	}
+	var err error
+	if s.ids, err = regexp.Compile("^(?:" + *ids + ")$"); err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(2)
+	}
+	if *ids == "" {
+		s.ids = nil
 	}
 	if *hand != "" {
 		if err := runByHand(*hand); err != nil {
@@ -130,7 +141,9 @@ func run(packages string, s settings) error {
 	var reports []report
 	rows, left := s.most > 0, s.most
 	for begin := time.Now(); len(folders) > 0 && (!rows || left > 0) && (s.budget == 0 || s.equivalent || time.Since(begin) < s.budget); folders = folders[1:] {
-		s.most = left
+		if rows {
+			s.most = left
+		}
 		r, err := s.examine(root, folders[0])
 		left -= r.rows
 		if err != nil {

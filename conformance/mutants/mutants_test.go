@@ -324,7 +324,7 @@ func TestEquivalentFiles(t *testing.T) {
 
 // The rows of docs/fidelity name tests and cases, which -test.run finds by their printed names.
 func TestRowTests(t *testing.T) {
-	tests, err := rowTests("../..", "taints")
+	tests, err := rowTests("../..", "taints", nil)
 	require.NoError(t, err)
 	require.Greater(t, len(tests), 70)
 	for _, r := range tests {

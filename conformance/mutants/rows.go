@@ -18,8 +18,11 @@ import (
 // rowTest is a test or a case of a test that a row of docs/fidelity names.
 type rowTest struct{ row, name string }
 
-// rowTests returns the tests of a folder that the rows of docs/fidelity name, in their order.
-func rowTests(root, folder string) ([]rowTest, error) {
+// testIn is a test in a folder.
+type testIn struct{ folder, name string }
+
+// rowTests returns the tests of a folder that the rows of docs/fidelity name, in their order. ids says which rows; nil for all.
+func rowTests(root, folder string, ids *regexp.Regexp) ([]rowTest, error) {
 	tables, err := filepath.Glob(filepath.Join(root, "docs/fidelity/*.md"))
 	if err != nil {
 		return nil, err
@@ -31,6 +34,9 @@ func rowTests(root, folder string) ([]rowTest, error) {
 			return nil, err
 		}
 		for _, r := range fidelity.Rows(string(text)) {
+			if !matches(ids, r.ID) {
+				continue
+			}
 			for _, name := range r.Tests {
 				of, function, testCase, ok := fidelity.Test(name)
 				if !ok || of != folder {
@@ -85,29 +91,28 @@ type rowCheck struct {
 	rows    []string
 	noticed map[string]*mutation
 	missed  map[string]int
+	by      map[testIn]*mutation // what a test of a folder has noticed, for the next row that names it
 }
 
 // checkRows prints for each row of docs/fidelity with tests in the binaries a mutation that one of these tests notices alone, and the
 // rows without one. The mutations are those of the functions that the test runs.
-// It looks at most rows, or at all for 0, and returns how many it looked at. A row of a sample whose tests miss many mutations is an error.
-func checkRows(root, folder string, binaries []*binary, list []*mutation, ids map[[2]string]int, seed int64, most int) (int, error) {
-	c := rowCheck{rand.New(rand.NewSource(seed)), list, ids, nil, map[string]*mutation{}, map[string]int{}}
+// It looks at the rows and at as many as the settings say, and returns how many it looked at. A row of a sample whose tests miss many mutations is an error.
+func checkRows(root, folder string, binaries []*binary, list []*mutation, ids map[[2]string]int, s settings) (int, error) {
+	c := rowCheck{rand.New(rand.NewSource(s.seed)), list, ids, nil, map[string]*mutation{}, map[string]int{}, map[testIn]*mutation{}}
 	for _, b := range binaries {
-		tests, err := rowTests(root, b.folder)
+		tests, err := rowTests(root, b.folder, s.ids)
 		if err != nil {
 			return 0, err
 		}
-		if err := c.check(b, drawn(tests, most, c.rng)); err != nil {
+		if err := c.check(b, drawn(tests, s.most, c.rng)); err != nil {
 			return 0, err
 		}
 	}
 	var errs []error
 	for _, row := range c.rows {
-		if m := c.noticed[row]; m != nil {
-			fmt.Printf("row %s  notices %s\n", row, m)
-		} else {
+		if c.noticed[row] == nil {
 			fmt.Printf("row %s  notices none of %d mutations\n", row, c.missed[row])
-			if most > 0 && c.missed[row] >= enoughTries {
+			if s.most > 0 && c.missed[row] >= enoughTries {
 				errs = append(errs, fmt.Errorf("row %s: its tests notice none of %d mutations", row, c.missed[row]))
 			}
 		}
@@ -125,12 +130,17 @@ func (c *rowCheck) check(b *binary, tests []rowTest) error {
 		if c.noticed[t.row] != nil {
 			continue
 		}
-		reached, passed, took, _, err := b.reaches(t.pattern())
+		asked := testIn{b.folder, t.name}
+		if m := c.by[asked]; m != nil {
+			c.note(t.row, m)
+			continue
+		}
+		reached, passed, took, out, err := b.reaches(t.pattern())
 		if err != nil {
 			return err
 		}
 		if !passed { // it would notice everything
-			continue
+			return fmt.Errorf("row %s: %s of %s fails by itself without a mutation: %s", t.row, t.name, b.folder, firstLine(out))
 		}
 		var candidates []*mutation
 		for _, m := range c.list {
@@ -145,10 +155,17 @@ func (c *rowCheck) check(b *binary, tests []rowTest) error {
 				return err
 			}
 			if c.missed[t.row]++; !passed {
-				c.noticed[t.row] = m
+				c.by[asked] = m
+				c.note(t.row, m)
 				break
 			}
 		}
 	}
 	return nil
+}
+
+// note prints a mutation that a test of a row notices.
+func (c *rowCheck) note(row string, m *mutation) {
+	c.noticed[row] = m
+	fmt.Printf("row %s  notices %s\n", row, m)
 }

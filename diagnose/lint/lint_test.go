@@ -321,7 +321,10 @@ func TestRules(t *testing.T) {
 	var ids []string
 	for _, r := range Rules() {
 		ids = append(ids, r.ID)
-		require.True(t, seen[r.ID], "no example of %s", r.ID)
+		require.True(t, slices.ContainsFunc(cases, func(c test) bool { return c.name == r.ID }), "no example of %s", r.ID)
+	}
+	if len(seen) < len(ids) {
+		return // some cases run by themselves
 	}
 	testkit.Golden(t, "testdata/rules.txt", testkit.HideHashes(texts.String()))
 	outside := map[string]string{ // rules whose fix names no change of a manifest
