@@ -147,6 +147,9 @@ func (d *diagnosis) others() map[*v1.Pod]bool {
 	t := d.trial()
 	defer t.end()
 	for _, p := range d.crew.queue {
+		if slices.ContainsFunc(d.unmade, func(x *v1.Pod) bool { return named(x, p) }) {
+			continue // it takes no room as things are
+		}
 		if _, ok := t.place(p); ok && !d.crew.mine[p] {
 			d.crew.others[p] = true
 		}
@@ -215,7 +218,7 @@ func (d *diagnosis) restart(t *trial, changes []Change, o *outcome) {
 	if restarting > 0 {
 		o.also = append(o.also, fmt.Sprintf("%s %s", count(restarting, "pod"), verb(restarting, "restarts", "restart")))
 	}
-	if d.owner.kind == "StatefulSet" && ends < 0 && !d.unmade && inOrder(t.s, metav1.GetControllerOfNoCopy(d.pod), d.pod.Namespace) {
+	if d.owner.kind == "StatefulSet" && ends < 0 && d.unmade == nil && inOrder(t.s, metav1.GetControllerOfNoCopy(d.pod), d.pod.Namespace) {
 		o.also = append(o.also, fmt.Sprintf("delete %s once, because a pod that waits stops the update", podinfo.Name(d.pod)))
 	}
 }

@@ -139,7 +139,7 @@ func (x *refused) ofClass(cause *Cause, kind, name string, names []string, set f
 	cause.Text += "; near: " + meant
 	c := x.change(Mend, path, name, meant)
 	c.edit = func(p *v1.Pod, _ int64) { set(p, meant) }
-	x.goes([]Change{c})
+	x.tries([]Change{c})
 }
 
 // change returns a change of the owner.
@@ -224,7 +224,7 @@ func (x *refused) begin(changes []Change) *diagnosis {
 	}
 	in.Pending = slices.Insert(in.Pending, at, x.pods...)
 	d := must.Get(begin(in, x.pods[0], Options{}))
-	d.unmade = true
+	d.unmade = x.pods
 	return d
 }
 

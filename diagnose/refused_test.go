@@ -128,7 +128,7 @@ func TestRefusedSiblings(t *testing.T) {
 		{"one that waits", "it is the owner's too", "8", refused(1), []*v1.Pod{web("web-9").Obj(), nil, web("web-1").Obj()}, 0, quota, "ResourceQuota default/team: spec.hard[requests.cpu] from 2 to 3: then 3 of 3 run"},
 		{"a more important one", "it takes the room", "2", refused(1), []*v1.Pod{testkit.Pod("first").Priority(9).Request("cpu=1").Obj()}, 0, quota, "ReplicaSet default/web: spec.replicas 1: then 1 of 1 runs"},
 		{"a less important one", "the class makes the pods more important", "3", refused(2), []*v1.Pod{testkit.Pod("last").Request("cpu=2").Obj()}, 0, class,
-			"ReplicaSet default/web: did you mean high? (spec.template.spec.priorityClassName has higj): then 3 of 3 run"},
+			"ReplicaSet default/web: did you mean high? (spec.template.spec.priorityClassName has higj): then 3 of 3 run; also: default/last then waits"},
 		{"gates", "a gated pod takes no room", "2", refused(1), []*v1.Pod{gated}, 0, quota, "ResourceQuota default/team: spec.hard[requests.cpu] from 2 to 3: then 2 of 2 run | ReplicaSet default/web: spec.replicas 1: then 1 of 1 runs"},
 	}, func(t *testing.T, c test) {
 		s, err := cluster.New(cluster.Objects{
@@ -232,4 +232,25 @@ func TestLowered(t *testing.T) {
 			require.Equal(t, []string{c.requests, c.limit, c.second}, []string{first.Requests.Cpu().String(), first.Limits.Cpu().String(), second.Requests.Cpu().String()})
 		}
 	})
+}
+
+// A class that exists is no remedy when the API server refuses the pod for something else too.
+func TestRefusedTwice(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{
+		Nodes:           []*v1.Node{testkit.Node("n").Capacity("cpu=4,pods=10").Obj()},
+		PriorityClasses: []*schedulingv1.PriorityClass{{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 7}},
+	})
+	require.NoError(t, err)
+	p := testkit.Pod("p").Request("cpu=1").Obj()
+	p.Spec.PriorityClassName = "higj"
+	for _, quota := range []error{nil, fmt.Errorf("exceeded quota")} {
+		in := Input{Snapshot: s, Accept: func(pods []*v1.Pod) error {
+			require.Equal(t, "high", pods[0].Spec.PriorityClassName)
+			return quota
+		}}
+		cause, list, err := Refused(in, p, `pods "p" is forbidden: no PriorityClass with name higj was found`)
+		require.NoError(t, err)
+		require.Equal(t, "there is no PriorityClass higj; near: high", cause.Text)
+		require.Len(t, list, map[bool]int{true: 1}[quota == nil])
+	}
 }

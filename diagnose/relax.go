@@ -170,9 +170,9 @@ type diagnosis struct {
 	common     *common
 	asking     []int // slots of the last call of asked, to be used again
 	input      Input
-	unmade     bool     // the API server refuses the pod: it does not exist
-	lean       bool     // of All: no conflicts, and pods leave only where that is good advice about the cause
-	sees       []uint64 // by filter: the changes that it sees
+	unmade     []*v1.Pod // pods that the API server refuses, the pod among them: they do not exist
+	lean       bool      // of All: no conflicts, and pods leave only where that is good advice about the cause
+	sees       []uint64  // by filter: the changes that it sees
 	pods       map[uint64]*v1.Pod
 	worlds     map[worldKey]*world
 	goes       map[choice]string // where the pod goes with a set that works, its values as far as they can go

@@ -38,9 +38,20 @@ func TestAdviceIsAccepted(t *testing.T) {
 		for _, p := range c.Pods {
 			admissible(p)
 		}
+		at := max(0, slices.IndexFunc(c.Pending, func(p *v1.Pod) bool { return p.Name == "own-7" }))
+		switch { // a resize that waits has the room, or the pods want nodes that no pool has
+		case len(c.Pending) == 0:
+		case seed%10 < 2:
+			gen.Hold(c, 0)
+		case seed%10 == 5:
+			for _, p := range append(slices.Clone(c.Pods), c.Pending...) {
+				if p == c.Pending[at] || strings.HasPrefix(p.Name, "own-") {
+					p.Spec.NodeSelector = map[string]string{"example.com/pool": "large"}
+				}
+			}
+		}
 		s, err := cluster.New(c.Objects)
 		require.NoError(t, err)
-		at := max(0, slices.IndexFunc(c.Pending, func(p *v1.Pod) bool { return p.Name == "own-7" }))
 		if len(c.Pending) == 0 || s.Pod(c.Pending[at].Namespace, c.Pending[at].Name) != nil {
 			continue
 		}
@@ -56,6 +67,9 @@ func TestAdviceIsAccepted(t *testing.T) {
 	t.Logf("%d clusters, %d edits accepted, %d of objects that the server does not keep, %d not edits; %v", n, e.accepted, e.unkept, e.outside, e.kinds)
 	require.Greater(t, e.accepted, n/4)
 	require.Greater(t, e.accepted, 4*e.unkept)
+	if n >= 400 {
+		require.Positive(t, e.kinds[string(diagnose.Resize)])
+	}
 }
 
 // editor makes edits at a server.
@@ -131,21 +145,28 @@ func (e *editor) answer(status metav1.Status) {
 	e.accepted++
 }
 
-// change makes one change of a remedy.
-func (e *editor) change(s *cluster.Snapshot, pod *v1.Pod, kind string, c diagnose.Change) {
-	e.kinds[string(c.Kind)]++
+// change makes one change of a remedy, or several of one object.
+func (e *editor) change(s *cluster.Snapshot, pod *v1.Pod, kind string, changes ...diagnose.Change) {
+	for _, c := range changes {
+		e.kinds[string(c.Kind)]++
+	}
+	c := changes[0]
 	switch c.Kind {
 	case diagnose.Recover, diagnose.MaxPods, diagnose.Remake, diagnose.MovePods, diagnose.RemovePods, diagnose.ReleaseClaim:
 		e.outside++
 		return
 	}
 	fork := s.Fork()
-	changed, err := diagnose.Apply(fork, pod, c)
+	changed, err := diagnose.Apply(fork, pod, changes...)
 	require.NoError(e.t, err)
 	object, name, _ := strings.Cut(c.Object, " ")
 	_, name, _ = strings.Cut(name, "/")
 	switch object {
 	case "Pod":
+		if c.Kind == diagnose.Resize {
+			e.resize(s, fork, c)
+			return
+		}
 		e.pod(pod, changed, c)
 	case "Node":
 		e.node(s, fork, c)
@@ -215,6 +236,20 @@ func (e *editor) pod(pod, changed *v1.Pod, c diagnose.Change) {
 			}
 		})
 	}
+}
+
+// resize takes the resize of a running pod back.
+func (e *editor) resize(s, fork *cluster.Snapshot, c diagnose.Change) {
+	of, name, _ := strings.Cut(strings.TrimPrefix(c.Object, "Pod "), "/")
+	was, now := s.Pod(of, name), fork.Pod(of, name)
+	require.NotEqual(e.t, was.Spec, now.Spec, e.story)
+	old := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Labels: was.Labels}, Spec: *was.Spec.DeepCopy()}
+	old.Spec.NodeName = ""
+	update(e, "/api/v1/namespaces/"+namespace+"/pods", old, "/resize", func(o *v1.Pod) {
+		for i := range o.Spec.Containers {
+			o.Spec.Containers[i].Resources = now.Spec.Containers[i].Resources
+		}
+	})
 }
 
 // node makes an edit of a node, or adds nodes.

@@ -16,6 +16,7 @@ import (
 	"github.com/podberth/podberth/conformance/real"
 	"github.com/podberth/podberth/diagnose"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/preemption"
 )
 
 // remedyClusters is the number of clusters of TestRemedies.
@@ -30,7 +31,7 @@ func TestRemedies(t *testing.T) {
 	if want == 0 {
 		want = gen.Count(150, 100)
 	}
-	var pods, played, crowds, restarted int
+	var pods, played, crowds, restarted, labelled int
 	kinds := map[diagnose.Kind]int{}
 	for seed := *gen.Seed; seed < *gen.Seed+int64(want); seed++ {
 		alone := seed%5 > 2 // with devices or volumes: a bare pod, and no other that waits
@@ -55,6 +56,16 @@ func TestRemedies(t *testing.T) {
 		}
 		if len(c.Pending) == 0 {
 			continue
+		}
+		switch seed % 10 { // a resize that waits has the room, or the pods want nodes that no pool has
+		case 0, 1, 2:
+			gen.Hold(c, preemption.Priority(c.Pending[at]))
+		case 5:
+			for _, p := range append(slices.Clone(c.Pods), c.Pending...) {
+				if p == c.Pending[at] || mine(p) {
+					p.Spec.NodeSelector = map[string]string{pool: "large"}
+				}
+			}
 		}
 		for _, p := range c.Pending {
 			p.Status.NominatedNodeName = ""
@@ -85,6 +96,9 @@ func TestRemedies(t *testing.T) {
 			}
 			for _, x := range r.Changes {
 				kinds[x.Kind]++
+				if len(x.Labels) > 0 {
+					labelled++
+				}
 			}
 			if node != r.Node || run != r.Run {
 				t.Errorf("seed %d: %s: kube-scheduler: node %q, %d run", seed, r.Text, node, run)
@@ -99,8 +113,8 @@ func TestRemedies(t *testing.T) {
 			t.FailNow()
 		}
 	}
-	t.Logf("%d clusters, %d pods that wait, %d remedies made, %d of them for several pods, %d with restarts; %v", want, pods, played, crowds, restarted, kinds)
-	if played < pods/2 || crowds == 0 || restarted == 0 {
+	t.Logf("%d clusters, %d pods that wait, %d remedies made, %d of them for several pods, %d with restarts, %d with labels of added nodes; %v", want, pods, played, crowds, restarted, labelled, kinds)
+	if played < pods/2 || crowds == 0 || restarted == 0 || want >= 100 && (labelled == 0 || kinds[diagnose.Resize] == 0) {
 		t.Error("few remedies: the generator makes other clusters than this test is for")
 	}
 }
