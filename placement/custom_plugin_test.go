@@ -240,6 +240,7 @@ func TestProfileValidate(t *testing.T) {
 			[]string{`filters[1]: Duplicate value: "NodeName"`, `scores[1].plugin: Duplicate value: "ImageLocality"`}},
 		{"at both points", "one plugin may filter and score", Profile{Filters: []*Plugin{newTaintToleration(taints.Options{})}, Scores: []Weighted{{newTaintToleration(taints.Options{}), 1}}}, nil},
 		{"unnamed", "messages need names", Profile{Filters: []*Plugin{{Filter: newNodeName(release.Current).Filter}}}, []string{"filters[0]: Required value: a plugin has a name"}},
+		{"unnamed at the wrong point", "one error for a plugin", Profile{Filters: []*Plugin{{Score: newImageLocality(release.Current).Score}}}, []string{"filters[0]: Required value: a plugin has a name"}},
 		{"negative weight", "weights add up", Profile{Scores: []Weighted{{newImageLocality(release.Current), -1}}}, []string{"scores[0].weight: Invalid value: -1: must not be negative; 0 means 1"}},
 		{"wrong point", "a score does not filter", Profile{Filters: []*Plugin{newImageLocality(release.Current)}}, []string{"filters[0]: Invalid value: \"ImageLocality\": does not serve at this point"}},
 		{"no key", "answers are kept by what a plugin reads", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName(release.Current).Filter, Keep: KeepByNode}}}, []string{"filters[0].appendKey: Required value"}},

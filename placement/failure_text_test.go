@@ -47,8 +47,10 @@ func TestTextFollowsTheMessage(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(10, func() { _ = shared.Text() }), "the text is not made again")
 	own := decide() // nobody shares its lists
 	own.Message.Reasons[0].Nodes++
+	require.Equal(t, own.Message.String(), own.Text(), "a reason")
+	own = decide()
 	own.Message.Absent[0] = "x"
-	require.Equal(t, own.Message.String(), own.Text())
+	require.Equal(t, own.Message.String(), own.Text(), "an absent plugin")
 	none := Failure{Code: filter.Unschedulable}
 	require.Equal(t, filter.NoNodes, none.Text())
 	none.Err = errors.New("broken")

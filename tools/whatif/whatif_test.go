@@ -129,15 +129,17 @@ func TestPurity(t *testing.T) {
 	o, err := dump.Read([]string{shipped}, nil, dump.Options{})
 	require.NoError(t, err)
 	in := dump.Hold(o)
-	before, err := json.Marshal(o.Pods)
-	require.NoError(t, err)
+	all := func() string {
+		text, err := json.Marshal([]any{o.Pods, o.Nodes, o.Deployments, o.ReplicaSets, o.StatefulSets})
+		require.NoError(t, err)
+		return string(text)
+	}
+	before := all()
 	for range 2 {
 		var out, errs bytes.Buffer
 		code := Run(t.Context(), []string{"-f=-", "-remove-node=general-a1", "-taint=general-b1=x=y:NoExecute", "-label=general-c1=a=b", "-scale=deployment/shop/cart=9", "-request=deployment/shop/web=cpu=2", "-evict=shop/cart-canary", "-add-node-like=general-b2", "-o=json"}, in, &out, &errs)
 		require.Zero(t, code, errs.String())
-		after, err := json.Marshal(o.Pods)
-		require.NoError(t, err)
-		require.Equal(t, string(before), string(after))
+		require.Equal(t, before, all())
 	}
 }
 
