@@ -1,6 +1,7 @@
 package live
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -507,7 +508,7 @@ func only(a, b side) (out []string) {
 // the machine.
 func TestScenarios(t *testing.T) {
 	scenarios := slices.Concat(scenarios, storage, redirected)
-	if *every {
+	if *every || strings.Contains(flag.Lookup("test.run").Value.String(), "/") { // every, or those that -run names
 		scenarios = slices.Concat(scenarios, failing, breaking, waiting)
 	}
 	compare(t, scenarios, func(*world, *testing.T) string { return scenariosConfig })
@@ -515,20 +516,26 @@ func TestScenarios(t *testing.T) {
 
 // compare runs scenarios with both schedulers. Each has the configuration that document returns for its world.
 func compare(t *testing.T, scenarios []scenario, document func(*world, *testing.T) string, flags ...string) {
-	worlds := [2]*world{newWorld(t, flags...), newWorld(t, flags...)} // the two sides run at the same time: most of the time each waits
-	var got [2]map[string][]string
-	t.Run("both", func(t *testing.T) {
-		for side, w := range worlds {
-			t.Run([]string{"podberth", "kube"}[side], func(t *testing.T) {
-				t.Parallel()
-				w.document = document(w, t)
-				got[side] = w.play(t, scenarios, side == 1)
-			})
-		}
-	})
+	worlds := [2]*world{newWorld(t, flags...), newWorld(t, flags...)}
+	for side, w := range worlds {
+		w.document = document(w, t)
+		defer w.begin(t, side == 1)()
+	}
 	for _, s := range scenarios {
 		t.Run(s.name, func(t *testing.T) {
-			ours, theirs := side{got[0][s.name], s.ours}, side{got[1][s.name], s.theirs}
+			var got [2][]string
+			t.Run("both", func(t *testing.T) { // at the same time: most of the time each waits
+				for side, w := range worlds {
+					if side == 1 && s.alone {
+						continue
+					}
+					t.Run([]string{"podberth", "kube"}[side], func(t *testing.T) {
+						t.Parallel()
+						got[side] = w.play(t, s)
+					})
+				}
+			})
+			ours, theirs := side{got[0], s.ours}, side{got[1], s.theirs}
 			if a := only(side{ours.lines, append(slices.Clone(s.ours), stale)}, theirs); len(a) > 0 {
 				t.Errorf("only podberth:\n%s", strings.Join(a, "\n"))
 			}
@@ -543,8 +550,8 @@ func compare(t *testing.T, scenarios []scenario, document func(*world, *testing.
 	}
 }
 
-// play runs the scenarios with one scheduler, and returns what each has left.
-func (w *world) play(t *testing.T, scenarios []scenario, kube bool) map[string][]string {
+// begin starts a scheduler for scenarios, and returns what stops it.
+func (w *world) begin(t *testing.T, kube bool) func() {
 	w.t = t
 	w.priorityClass("high", 1000)
 	w.priorityClass("middle", 500)
@@ -567,23 +574,19 @@ func (w *world) play(t *testing.T, scenarios []scenario, kube bool) map[string][
 		w.t = scenario
 	}
 	start()
-	got := map[string][]string{}
-	for _, s := range scenarios {
-		if kube && s.alone {
-			continue
-		}
-		t.Run(s.name, func(x *testing.T) {
-			w.t = x
-			w.wire = &wire{writes: map[string]bool{}}
-			w.made.Clear()
-			w.link.faults(w.wire.trip)
-			defer w.wipe()
-			s.run(w, w.wire)
-			w.settle()
-			got[s.name] = w.outcome(w.wire)
-		})
-		w.t = t
-	}
-	stop()
-	return got
+	return func() { stop() }
+}
+
+// play runs a scenario, and returns what it has left.
+func (w *world) play(t *testing.T, s scenario) (got []string) {
+	before := w.t
+	defer func() { w.t = before }()
+	w.t = t
+	w.wire = &wire{writes: map[string]bool{}}
+	w.made.Clear()
+	w.link.faults(w.wire.trip)
+	defer w.wipe()
+	s.run(w, w.wire)
+	w.settle()
+	return w.outcome(w.wire)
 }
