@@ -127,17 +127,13 @@ func (s podAffinity) byTerms(m engine.MovingTerms, pod *v1.Pod, known *runningPo
 // Add counts a pod that came back to slot i.
 func (s podAffinity) Add(pod *v1.Pod, i int) {
 	s.culprits.absent = nil
-	s.move(pod, i, 1)
+	s.State.Add(pod, i)
 }
 
 // Remove takes back a pod that left slot i for the time of one question.
 func (s podAffinity) Remove(pod *v1.Pod, i int) {
 	s.culprits.absent, s.culprits.absentFrom = pod, i
-	s.move(pod, i, -1)
-}
-
-func (s podAffinity) move(pod *v1.Pod, i int, n int32) {
-	s.movesOf(s.State.(engine.MovingTerms), pod, nil).By(i, n)
+	s.State.Remove(pod, i)
 }
 
 // Repels returns the keys by which anti-affinity, of the pod or of q, keeps the two apart.
@@ -360,8 +356,8 @@ const namedCulprits = 3
 // domain away alone, looks whether the count falls, and puts the pod back.
 func (s podAffinity) find(c conflict, i int) (found []*v1.Pod) {
 	if q := s.culprits.absent; q != nil {
-		s.move(q, s.culprits.absentFrom, 1)
-		defer s.move(q, s.culprits.absentFrom, -1)
+		s.State.Add(q, s.culprits.absentFrom)
+		defer s.State.Remove(q, s.culprits.absentFrom)
 	}
 	there := s.count(c, i)
 	for j := range s.domain(c, i) {
