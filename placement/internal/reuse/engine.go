@@ -46,7 +46,7 @@ type Engine struct {
 	kinds       map[string]*podKind
 	sharedKinds map[string]*podKind
 	layouts     map[string]*layout
-	failures    map[string]Answer // without a node, by key of pods
+	failures    map[string]*Answer // without a node, by key of pods
 	rows        map[string]*rows
 	statics     map[string]*statics
 	classes     map[string]*classes // by what is read of the nodes
@@ -94,7 +94,7 @@ type buffers struct {
 // New returns an engine for a profile of these plugins; nil when nothing can be kept for the profile, because a plugin is of
 // KeepNothing or two filters are with KeepByNodeAndPods.
 func New(log Log, plugins []hooks.Plugin) *Engine {
-	e := &Engine{log: log, plugins: plugins, pastPods: map[string]int{}, pastRows: map[string]struct{}{}, failures: map[string]Answer{}, unsigned: map[string]struct{}{}, span: 64}
+	e := &Engine{log: log, plugins: plugins, pastPods: map[string]int{}, pastRows: map[string]struct{}{}, failures: map[string]*Answer{}, unsigned: map[string]struct{}{}, span: 64}
 	e.collect = e.buffers.collect
 	place := func(list *[]int, at, plugin int) {
 		for at >= len(*list) {
@@ -157,7 +157,7 @@ func (e *Engine) Unsigned() []string { return slices.Sorted(maps.Keys(e.unsigned
 // Opened is a question with the kept work that answers it, up to date. It is valid until the cluster changes or another question is opened.
 type Opened struct {
 	kind   *podKind // nil: failed is the answer
-	failed Answer
+	failed *Answer
 }
 
 // Open looks up the kept work for a question; Without does not matter yet. Open reports false when the caller must ask node by node: a plugin
@@ -187,7 +187,7 @@ func (o *Opened) Own() VerdictKey {
 func (e *Engine) Decide(o *Opened, q *Question) (Answer, bool) {
 	s := o.kind
 	if s == nil {
-		return o.failed, len(q.Without) == 0 && q.Slots == nil
+		return *o.failed, len(q.Without) == 0 && q.Slots == nil
 	}
 	out, ok := s.decide(q)
 	if ok && out.Slot >= 0 {

@@ -23,7 +23,7 @@ func (s *podKind) fail(answer *Answer) {
 	answer.Kept = true
 	again := *answer
 	again.VerdictKey = key
-	failures[key.Pods] = again
+	failures[key.Pods] = &again
 	if !s.shared {
 		answer.VerdictKey = key
 	}

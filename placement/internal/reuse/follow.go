@@ -127,13 +127,21 @@ func (x *effects) none(e *cluster.Event) bool {
 
 // ofSet returns what the pods of a pod set do to the states; nil: nothing.
 func (x *effects) ofSet(s *podKind, id int32) []hooks.Counter {
-	return x.of(&x.sets, id, s, s.engine.log.PodSet, func(c *counted, rep *v1.Pod) hooks.Counter { return c.state.OfSet(rep) })
+	if counters, known := x.known(x.sets, id); known {
+		return counters
+	}
+	rep, _, _ := s.engine.log.PodSet(id)
+	return x.learn(&x.sets, id, s, func(c *counted) hooks.Counter { return c.state.OfSet(rep) })
 }
 
 // ofTerms returns what the terms of the pods of a term set do to the states; nil: nothing. A shared kind ignores a new term
 // set that matches a pod: such a pod has another key and does not use the kind.
 func (x *effects) ofTerms(s *podKind, id int32) []hooks.Counter {
-	return x.of(&x.terms, id, s, s.engine.log.TermSet, func(c *counted, rep *v1.Pod) hooks.Counter {
+	if counters, known := x.known(x.terms, id); known {
+		return counters
+	}
+	rep, _, _ := s.engine.log.TermSet(id)
+	return x.learn(&x.terms, id, s, func(c *counted) hooks.Counter {
 		if s.shared && !c.compiled.Matched(id) {
 			return nil
 		}
@@ -141,28 +149,32 @@ func (x *effects) ofTerms(s *podKind, id int32) []hooks.Counter {
 	})
 }
 
-// of returns the counters of an id. It asks the states when the id is new.
-func (x *effects) of(list *[]int32, id int32, s *podKind, set func(int32) (rep *v1.Pod, nodes, counts []int32), ask func(*counted, *v1.Pod) hooks.Counter) []hooks.Counter {
+// known returns the counters of an id, and false when the states must be asked.
+func (x *effects) known(list []int32, id int32) ([]hooks.Counter, bool) {
+	if int(id) >= len(list) || list[id] == 0 {
+		return nil, false
+	}
+	if at := list[id]; at > 0 {
+		return x.counters[at-1], true
+	}
+	return nil, true
+}
+
+// learn asks the states for the counters of an id.
+func (x *effects) learn(list *[]int32, id int32, s *podKind, ask func(*counted) hooks.Counter) []hooks.Counter {
 	for int(id) >= len(*list) {
 		*list = append(*list, 0)
 	}
-	at := &(*list)[id]
-	if *at == 0 {
-		*at = -1
-		rep, _, _ := set(id)
-		var counters []hooks.Counter
-		for k := range s.counted {
-			if c := ask(&s.counted[k], rep); c != nil {
-				counters = append(counters, c)
-			}
-		}
-		if counters != nil {
-			x.counters = append(x.counters, counters)
-			*at = int32(len(x.counters))
+	(*list)[id] = -1
+	var counters []hooks.Counter
+	for k := range s.counted {
+		if c := ask(&s.counted[k]); c != nil {
+			counters = append(counters, c)
 		}
 	}
-	if *at < 0 {
-		return nil
+	if counters != nil {
+		x.counters = append(x.counters, counters)
+		(*list)[id] = int32(len(x.counters))
 	}
-	return x.counters[*at-1]
+	return counters
 }

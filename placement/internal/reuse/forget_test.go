@@ -244,7 +244,7 @@ func TestFailuresAreLimited(t *testing.T) {
 	for _, c := range []struct{ known, want int }{{maxKinds - 1, maxKinds}, {maxKinds, 1}} {
 		clear(e.failures)
 		for k := range c.known {
-			e.failures[fmt.Sprint(k)] = Answer{}
+			e.failures[fmt.Sprint(k)] = &Answer{}
 		}
 		got := decide(simplePod("a", fmt.Sprint(90+c.known-maxKinds)))
 		require.True(t, got.Kept)
